@@ -1,0 +1,104 @@
+package core
+
+import (
+	"context"
+	"time"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Job is one job of the queue.
+type Job struct {
+	// ID names the job to the user; it is unique in a snapshot.
+	ID string
+	// Request is what the job asks for.
+	bids.Request
+	// Priority is at least 1; a higher one comes first (P_j of the papers).
+	Priority int64
+	// TimeLimit is the walltime limit in seconds, at least 1.
+	TimeLimit int64
+}
+
+// Running is one job that holds nodes.
+type Running struct {
+	ID string
+	// End is the second by which the job will have ended, from its time limit.
+	End int64
+	// Segs is what the job holds.
+	Segs []nodeset.Segment
+}
+
+// Snapshot is the state that one cycle decides on. Policies read it and never
+// change it, save that they may allocate and release on Nodes as long as they
+// restore it before they return.
+type Snapshot struct {
+	// Now is the time in seconds, on the same scale as Running.End.
+	Now int64
+	// Nodes is the machine with what the running jobs hold taken off.
+	Nodes *nodeset.Table
+	// Pending is the queue, highest priority first; jobs of equal priority are
+	// in the order in which they are to be served.
+	Pending []*Job
+	// Running are the jobs that hold nodes, in any order.
+	Running []Running
+}
+
+// Limits bound one cycle.
+type Limits struct {
+	// Deadline is when the answer is due; zero means that there is none.
+	Deadline time.Time
+	// Seed starts the random choices of this cycle.
+	Seed uint64
+}
+
+// Decision is what a cycle says of one pending job.
+type Decision struct {
+	// Job is the job's index in Snapshot.Pending.
+	Job int
+	// Start says whether the job starts now, on Segs.
+	Start bool
+	// Segs is the exact allocation, ascending; it belongs to the Plan and is
+	// valid until the Plan is used again.
+	Segs []nodeset.Segment
+	// Class is the class of the winning bid.
+	Class bids.Class
+	// Expected is the second at which the job is expected to start, where the
+	// policy has reserved it a place, otherwise 0.
+	Expected int64
+	// Reason says in words why a job does not start; empty if it does.
+	Reason string
+}
+
+// Plan is the outcome of one cycle. A Plan may be used again for the next
+// cycle, which then reuses its memory.
+type Plan struct {
+	// Decisions has an element for each job that the cycle looked at, in queue
+	// order. Jobs beyond the window have none.
+	Decisions []Decision
+	// Objective is the worth of the jobs that start, and Bound an upper bound on
+	// what any choice among the same bids could be worth; 0 for policies
+	// without an objective.
+	Objective, Bound float64
+	// Stats says what the cycle did.
+	Stats Stats
+}
+
+// Stats are the figures of one cycle.
+type Stats struct {
+	Jobs, Bids, BidClasses int // in the window
+	Rows, Entries          int // of the model
+	Status                 string
+	Work                   int64
+	Elapsed                time.Duration
+}
+
+// Policy decides on snapshots. A Policy may keep memory (never state that changes
+// a decision) between calls, and must not be used by two goroutines at once.
+type Policy interface {
+	// Name is how the command line calls the policy.
+	Name() string
+	// Decide fills p for snapshot s. It never over-allocates; an error means
+	// that there is no decision, and nothing is started.
+	Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error
+}

@@ -1,0 +1,12 @@
+// Package ipmodel holds the integer programs of the auction and what solves them.
+//
+// A [Model] is a sparse 0-1 packing problem in integers: choose at most one
+// column (bid) of each group (job) so that no row (cores or GPUs of a node) is
+// exceeded and the total worth is greatest. The AUCSCHED2 model of Soner, Özturan
+// and Karac, "Extending SLURM with Support for GPU Ranges", equations 1-4, is one;
+// so is any 0-1 packing model read from an MPS file.
+//
+// A [Solver] answers by its deadline with the best choice that it has and an
+// upper bound on every choice's worth. All worths are integers, so that answers
+// of different solvers can be compared to the last unit.
+package ipmodel

@@ -1,0 +1,63 @@
+package ipmodel
+
+import (
+	"context"
+	"time"
+)
+
+// Status says what a Result is.
+type Status int
+
+// The zero Status is Unknown: no feasible choice is known, none is excluded.
+const (
+	Unknown    Status = iota
+	Optimal           // Chosen is proven to be worth most
+	Feasible          // Chosen is feasible, Bound may lie above it
+	Infeasible        // a required group can't be served
+)
+
+func (s Status) String() string {
+	return [...]string{"unknown", "optimal", "feasible", "infeasible"}[s]
+}
+
+// Options of one call of Solve. The zero value solves to the end.
+type Options struct {
+	// Deadline is when the answer is due; zero means that there is none.
+	Deadline time.Time
+	// Now is the clock that the deadline is held against; nil means time.Now.
+	Now func() time.Time
+	// Work ends the search after that many units of work (about one touched
+	// matrix entry each); 0 means no limit. While the deadline does not
+	// strike, the same Work and Seed give the same answer on every machine.
+	Work int64
+	// Seed starts the random choices.
+	Seed uint64
+	// Start is a feasible choice to begin with, or nil. An infeasible one is
+	// ignored.
+	Start []int32
+}
+
+// Result is the answer to one call of Solve. Solve reuses its memory.
+type Result struct {
+	Status Status
+	// Chosen are the chosen columns, ascending. Valid until the next Solve
+	// with the same Result.
+	Chosen []int32
+	// Worth is the total worth of Chosen and Bound an upper bound on that of
+	// any feasible choice, both in the model's units.
+	Worth, Bound int64
+	// Work is the number of units of work done, Nodes the number of nodes
+	// visited in a search tree.
+	Work, Nodes int64
+}
+
+// Solver solves models. A Solver may keep memory between calls and must not be
+// used by two goroutines at once.
+type Solver interface {
+	// Name is how the command line calls the solver.
+	Name() string
+	// Solve fills r with the best choice that it finds by the deadline; ctx
+	// ends it early in the same way. An error means that there is no answer at
+	// all (the solver is not built in, or failed); a missed optimum is not one.
+	Solve(ctx context.Context, m *Model, o Options, r *Result) error
+}

@@ -1,0 +1,43 @@
+package nodeset
+
+import "math/bits"
+
+// Mask is a set of nodes: bit n%64 of word n/64 stands for node n. A nil Mask
+// stands for every node; a shorter one than the machine leaves the rest out.
+// It says which nodes a job may use: its partition, features, drained nodes.
+type Mask []uint64
+
+// NewMask returns an empty mask for n nodes.
+func NewMask(n int) Mask { return make(Mask, (n+63)/64) }
+
+// Set adds node n.
+func (m Mask) Set(n int) { m[n>>6] |= 1 << (n & 63) }
+
+// Clear removes node n.
+func (m Mask) Clear(n int) { m[n>>6] &^= 1 << (n & 63) }
+
+// Has reports whether node n is in the mask.
+func (m Mask) Has(n int) bool {
+	return m == nil || (n>>6 < len(m) && m[n>>6]>>(n&63)&1 != 0)
+}
+
+// Count is the number of nodes in the mask; 0 for nil.
+func (m Mask) Count() int {
+	c := 0
+	for _, w := range m {
+		c += bits.OnesCount64(w)
+	}
+	return c
+}
+
+// word returns word w, all ones where the mask is nil.
+func (m Mask) word(w int) uint64 {
+	switch {
+	case m == nil:
+		return ^uint64(0)
+	case w < len(m):
+		return m[w]
+	}
+	return 0
+}
+

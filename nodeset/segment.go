@@ -1,0 +1,82 @@
+package nodeset
+
+import "fmt"
+
+// Segment gives Cores cores and GPUs GPUs on every node of First..Last, both
+// ends included. Nodes are numbered from 0 in the machine's order.
+type Segment struct {
+	First, Last int32
+	Cores       uint16 // a node
+	GPUs        uint8  // a node
+}
+
+// Len is the number of nodes of the segment.
+func (s Segment) Len() int { return int(s.Last-s.First) + 1 }
+
+// Nodes is the number of nodes of an allocation.
+func Nodes(segs []Segment) int {
+	n := 0
+	for _, s := range segs {
+		n += s.Len()
+	}
+	return n
+}
+
+// Cores is the total number of cores of an allocation.
+func Cores(segs []Segment) int {
+	c := 0
+	for _, s := range segs {
+		c += s.Len() * int(s.Cores)
+	}
+	return c
+}
+
+// GPUs is the total number of GPUs of an allocation.
+func GPUs(segs []Segment) int {
+	g := 0
+	for _, s := range segs {
+		g += s.Len() * int(s.GPUs)
+	}
+	return g
+}
+
+// Blocks is the number of contiguous node blocks of an allocation, which the
+// papers call its fragmentation (aucsched1, section 6.2).
+func Blocks(segs []Segment) int {
+	b := 0
+	for i, s := range segs {
+		if i == 0 || segs[i-1].Last+1 != s.First {
+			b++
+		}
+	}
+	return b
+}
+
+// Append adds s to an allocation whose nodes all precede it, merging it into the
+// last segment where that continues it. It returns the slice, as append does.
+func Append(segs []Segment, s Segment) []Segment {
+	if k := len(segs); k > 0 {
+		last := &segs[k-1]
+		if last.Last+1 == s.First && last.Cores == s.Cores && last.GPUs == s.GPUs {
+			last.Last = s.Last
+			return segs
+		}
+	}
+	return append(segs, s)
+}
+
+// CheckSegments reports the first fault in the form of an allocation on n nodes:
+// segments must lie in 0..n-1, ascend without overlap and give at least one core.
+func CheckSegments(segs []Segment, n int) error {
+	prev := int32(-1)
+	for i, s := range segs {
+		switch {
+		case s.First <= prev || s.Last < s.First || int(s.Last) >= n:
+			return fmt.Errorf("segment %d: nodes %d-%d are out of order or outside 0-%d", i, s.First, s.Last, n-1)
+		case s.Cores == 0:
+			return fmt.Errorf("segment %d: nodes %d-%d with no core", i, s.First, s.Last)
+		}
+		prev = s.Last
+	}
+	return nil
+}

@@ -1,0 +1,14 @@
+package workload
+
+import "github.com/aucsched/aucsched/core"
+
+// Job is one job of a workload.
+type Job struct {
+	core.Job
+	// Submit is the second of submission since the workload's start.
+	Submit int64
+	// Duration is how long the job runs, in seconds. For a job with a GPU range
+	// it is the duration with the fewest GPUs; with k GPUs a node it is
+	// Duration x MinGPUs / k (aucsched2, equation 5).
+	Duration int64
+}
