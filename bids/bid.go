@@ -1,5 +1,7 @@
 package bids
 
+import "github.com/aucsched/aucsched/nodeset"
+
 // Class is the class of a bid (aucsched1, section 4).
 type Class byte
 
@@ -16,4 +18,53 @@ func (c Class) String() string {
 		return ""
 	}
 	return string(rune(c))
+}
+
+// Bid is one allocation that would suit a job.
+type Bid struct {
+	// Job is the index of the job in the window.
+	Job int32
+	// NodeSet numbers the bid class: bids for exactly the same nodes, of one
+	// job or of several, have the same number.
+	NodeSet int32
+	// First and Last delimit the bid's segments: Book.Segs[First:Last].
+	First, Last int32
+	// Class is A, B or C.
+	Class Class
+	// GPUs is the number of GPUs on each node.
+	GPUs uint8
+	// Preference is F of equation 12 in (0, 1], higher for more GPUs.
+	Preference float64
+}
+
+// Book holds the bids of a window. It is filled by [Generator.Generate], which
+// reuses its memory.
+type Book struct {
+	// Bids are grouped by job: those of job j are Bids[JobStart[j]:JobStart[j+1]].
+	Bids     []Bid
+	JobStart []int32
+	// Segs is the memory of all allocations.
+	Segs []nodeset.Segment
+	// NodeSets is the number of bid classes.
+	NodeSets int
+	// Drafts are schedules of the whole window that the bids contain: indices of
+	// bids that fit together, the one worth most first.
+	Drafts [][]int32
+}
+
+// Jobs is the number of jobs that the book has bids of.
+func (b *Book) Jobs() int { return max(0, len(b.JobStart)-1) }
+
+// Of are the bids of job j.
+func (b *Book) Of(j int) []Bid { return b.Bids[b.JobStart[j]:b.JobStart[j+1]] }
+
+// Allocation is what bid i takes. It belongs to the book.
+func (b *Book) Allocation(i int) []nodeset.Segment {
+	return b.Segs[b.Bids[i].First:b.Bids[i].Last]
+}
+
+func (b *Book) reset() {
+	b.Bids, b.Segs, b.JobStart = b.Bids[:0], b.Segs[:0], append(b.JobStart[:0], 0)
+	b.Drafts = b.Drafts[:0]
+	b.NodeSets = 0
 }

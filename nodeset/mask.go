@@ -40,4 +40,3 @@ func (m Mask) word(w int) uint64 {
 	}
 	return 0
 }
-

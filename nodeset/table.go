@@ -19,6 +19,9 @@ type Table struct {
 	down  []uint64 // bit n: node n gives nothing
 	// level[g] has bit n where node n is up, has a free core and g free GPUs.
 	level [][]uint64
+	// block[w] is the sum of free cores of the nodes of word w, so that a scan
+	// passes a whole word of nodes that are all in without reading their cores.
+	block []uint32
 	// freeCores and freeGPUs are sums over all nodes, also those that are down.
 	freeCores, freeGPUs int64
 }
@@ -38,10 +41,12 @@ func New(nodes []Capacity) (*Table, error) {
 		cores: make([]uint16, n),
 		gpus:  make([]uint8, n),
 		down:  make([]uint64, words(n)),
+		block: make([]uint32, words(n)),
 	}
 	levels := 0
 	for i, c := range nodes {
 		t.cores[i], t.gpus[i] = c.Cores, c.GPUs
+		t.block[i>>6] += uint32(c.Cores)
 		t.freeCores += int64(c.Cores)
 		t.freeGPUs += int64(c.GPUs)
 		levels = max(levels, int(c.GPUs))
@@ -123,6 +128,7 @@ func (t *Table) SetFree(n int, c Capacity) error {
 	if c.Cores > t.total[n].Cores || c.GPUs > t.total[n].GPUs {
 		return fmt.Errorf("node %d: %d cores and %d GPUs free of %d and %d", n, c.Cores, c.GPUs, t.total[n].Cores, t.total[n].GPUs)
 	}
+	t.block[n>>6] += uint32(c.Cores) - uint32(t.cores[n])
 	t.freeCores += int64(c.Cores) - int64(t.cores[n])
 	t.freeGPUs += int64(c.GPUs) - int64(t.gpus[n])
 	t.cores[n], t.gpus[n] = c.Cores, c.GPUs
@@ -173,6 +179,7 @@ func (t *Table) take(s Segment) {
 	for n := s.First; n <= s.Last; n++ {
 		w, bit := n>>6, uint64(1)<<(n&63)
 		was := t.gpus[n]
+		t.block[w] -= uint32(s.Cores)
 		t.cores[n] -= s.Cores
 		t.gpus[n] -= s.GPUs
 		low := int(t.gpus[n]) + 1 // levels from here on are lost
@@ -211,6 +218,7 @@ func (t *Table) give(s Segment) {
 	t.freeCores += int64(s.Len()) * int64(s.Cores)
 	t.freeGPUs += int64(s.Len()) * int64(s.GPUs)
 	for n := s.First; n <= s.Last; n++ {
+		t.block[n>>6] += uint32(s.Cores)
 		t.cores[n] += s.Cores
 		t.gpus[n] += s.GPUs
 		if !t.Up(int(n)) {
@@ -230,6 +238,7 @@ func (t *Table) CopyFrom(o *Table) {
 	t.cores = append(t.cores[:0], o.cores...)
 	t.gpus = append(t.gpus[:0], o.gpus...)
 	t.down = append(t.down[:0], o.down...)
+	t.block = append(t.block[:0], o.block...)
 	for len(t.level) < len(o.level) {
 		t.level = append(t.level, nil)
 	}

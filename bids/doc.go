@@ -1,0 +1,23 @@
+// Package bids turns job requests into bids for sets of nodes.
+//
+// A bid names the exact nodes, cores and GPUs that a job would take now. A
+// [Generator] makes up to MaxBidsPerJob of them for every job of a window, after
+// Soner and Özturan, "An Auction Based SLURM Scheduler for Heterogeneous
+// Supercomputers" (aucsched1), sections 4 and 5, and Soner, Özturan and Karac,
+// "Extending SLURM with Support for GPU Ranges" (aucsched2), section 3:
+//
+//   - class A bids are aligned to either end of a nodeset, class B bids lie inside
+//     one, class C bids combine neighbouring nodesets;
+//   - each bid has a preference in (0, 1] by equation 12, raised for more GPUs;
+//   - bids of several jobs for the same nodes are one bid class.
+//
+// To these the Generator adds what the papers' rules never offer: allocations that
+// leave room for the rest of the window. It drafts whole schedules of the window,
+// job after job in several orders, each job on what the earlier ones left, and
+// every job bids what it got in each draft. A job that can be anywhere thus bids
+// for the cores that jobs with special wishes leave on their nodes, whatever
+// the numbers are. See docs/architecture.md for what this is worth.
+//
+// [Placer] is the search for one good allocation of one job. [Selector] chooses
+// nodes as stock Slurm does.
+package bids

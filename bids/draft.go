@@ -1,0 +1,247 @@
+package bids
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// A draft is a schedule of the whole window made job after job, each on what the
+// earlier ones left. The papers' "SLURM bids" (aucsched1, section 5) come from one
+// draft in queue order; several orders, and moving a job that came off badly to
+// the front of the next one (squeaky wheel optimisation, Joslin and Clements
+// 1999), find allocations that leave room for each other.
+type draft struct {
+	order []int32
+	// got[j] is what job j got: segs[got[j].first:got[j].last].
+	got   []share
+	segs  []nodeset.Segment
+	worth int64
+}
+
+type share struct {
+	first, last int32
+	gpus        uint8
+}
+
+func (s share) empty() bool { return s.first == s.last }
+
+// draftStyle are the choices that one draft makes throughout.
+type draftStyle struct {
+	greedyGPUs bool   // take the most GPUs of a range at once, not at the end
+	spareGPUs  bool   // jobs without GPUs keep off nodes with free ones if they can
+	layout     layout // of jobs that name their number of nodes
+}
+
+// makeDrafts fills g.drafts with at most n drafts, the one worth most first.
+func (g *Generator) makeDrafts(n int) {
+	for cap(g.drafts) < n {
+		g.drafts = append(g.drafts[:cap(g.drafts)], draft{})
+	}
+	g.drafts = g.drafts[:0]
+	g.favoured = append(g.favoured[:0], make([]bool, len(g.asks))...)
+	best := 0
+	for i := range n {
+		g.drafts = g.drafts[:i+1]
+		if !g.orderDraft(i, best) {
+			g.drafts = g.drafts[:i]
+			break
+		}
+		d := &g.drafts[i]
+		style := draftStyle{greedyGPUs: i%2 == 0, spareGPUs: i > 0, layout: level}
+		if i > 2 && i%3 == 0 {
+			style.layout = packUp
+		}
+		g.runDraft(d, style)
+		if d.worth > g.drafts[best].worth {
+			best = i
+		}
+	}
+	if len(g.drafts) > 0 {
+		g.drafts[0], g.drafts[best] = g.drafts[best], g.drafts[0]
+	}
+}
+
+// orderDraft sets the order of draft i: queue order as Slurm goes, then two that
+// serve the jobs with most special wishes first, then the best draft so far with
+// its first loser moved to the front. It reports false when nobody lost.
+func (g *Generator) orderDraft(i, best int) bool {
+	d := &g.drafts[i]
+	d.order = d.order[:0]
+	if i < 3 {
+		for j := range g.asks {
+			d.order = append(d.order, int32(j))
+		}
+		switch i {
+		case 1:
+			slices.SortStableFunc(d.order, g.flexibleLast)
+		case 2:
+			slices.SortStableFunc(d.order, g.hardestFirst)
+		}
+		return true
+	}
+	front, ok := g.loser(&g.drafts[best])
+	if !ok {
+		return false
+	}
+	g.favoured[front] = true
+	d.order = append(d.order, front)
+	for _, j := range g.drafts[best].order {
+		if j != front {
+			d.order = append(d.order, j)
+		}
+	}
+	return true
+}
+
+// loser is the first job in queue order that got nothing in d and has not been
+// been moved to the front before.
+func (g *Generator) loser(d *draft) (int32, bool) {
+	for j := range g.asks {
+		if d.got[j].empty() && !g.favoured[j] && g.shapes[j].minNodes > 0 {
+			return int32(j), true
+		}
+	}
+	return 0, false
+}
+
+// flexibleLast puts jobs that name nodes, GPUs or contiguity before those that
+// can be anywhere.
+func (g *Generator) flexibleLast(a, b int32) int {
+	return cmp.Compare(g.flexibility(a), g.flexibility(b))
+}
+
+func (g *Generator) flexibility(j int32) int {
+	s := &g.shapes[j]
+	if s.nodesGiven || s.minGPUs > 0 || s.contiguous {
+		return 0
+	}
+	return 1
+}
+
+// hardestFirst orders by GPUs a node, then contiguity, then size.
+func (g *Generator) hardestFirst(a, b int32) int {
+	x, y := &g.shapes[a], &g.shapes[b]
+	return cmp.Or(
+		g.flexibleLast(a, b),
+		cmp.Compare(y.minGPUs, x.minGPUs),
+		-compareBool(x.contiguous, y.contiguous),
+		cmp.Compare(y.minNodes, x.minNodes),
+		cmp.Compare(y.need(y.minNodes), x.need(x.minNodes)),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func (g *Generator) runDraft(d *draft, style draftStyle) {
+	g.rest.reset(g.space)
+	d.got = append(d.got[:0], make([]share, len(g.asks))...)
+	d.segs, d.worth = d.segs[:0], 0
+	for _, j := range d.order {
+		a, s := &g.asks[j], &g.shapes[j]
+		if s.minNodes == 0 { // not a valid request
+			continue
+		}
+		from := int32(len(d.segs))
+		segs, gpus, ok := g.placeInDraft(d.segs, a, s, style)
+		if d.segs = segs; !ok {
+			continue
+		}
+		g.rest.take(d.segs[from:], a.Crosses)
+		d.got[j] = share{from, int32(len(d.segs)), uint8(gpus)}
+		d.worth += a.Priority
+	}
+	g.raiseGPUs(d)
+}
+
+func (g *Generator) placeInDraft(dst []nodeset.Segment, a *Ask, s *shape, style draftStyle) ([]nodeset.Segment, int, bool) {
+	t := g.rest.view(a.Crosses)
+	if s.maxGPUs == 0 && style.spareGPUs && t.MaxGPUs() > 0 {
+		g.noGPU = withoutGPUs(g.noGPU[:0], t, a.Eligible)
+		if dst, ok := g.placer.place(dst, t, s, g.noGPU, 0, style.layout); ok {
+			return dst, 0, true
+		}
+	}
+	if style.greedyGPUs {
+		for k := min(s.maxGPUs, t.MaxGPUs()); k > s.minGPUs; k-- {
+			if dst, ok := g.placer.place(dst, t, s, a.Eligible, k, style.layout); ok {
+				return dst, k, true
+			}
+		}
+	}
+	dst, ok := g.placer.place(dst, t, s, a.Eligible, s.minGPUs, style.layout)
+	return dst, s.minGPUs, ok
+}
+
+// withoutGPUs appends the mask of the eligible nodes that have a free core and no
+// free GPU.
+func withoutGPUs(dst nodeset.Mask, t *nodeset.Table, eligible nodeset.Mask) nodeset.Mask {
+	any, gpu := t.Usable(0), t.Usable(1)
+	for w := range any {
+		word := any[w] &^ gpu[w]
+		if eligible != nil {
+			if w >= len(eligible) {
+				word = 0
+			} else {
+				word &= eligible[w]
+			}
+		}
+		dst = append(dst, word)
+	}
+	return dst
+}
+
+// raiseGPUs gives jobs with a GPU range, in queue order, the GPUs that nobody took.
+func (g *Generator) raiseGPUs(d *draft) {
+	for j := range g.asks {
+		sh, s := &d.got[j], &g.shapes[j]
+		if sh.empty() || int(sh.gpus) >= s.maxGPUs {
+			continue
+		}
+		segs := d.segs[sh.first:sh.last]
+		t := g.rest.view(g.asks[j].Crosses)
+		more := s.maxGPUs - int(sh.gpus)
+		for _, seg := range segs {
+			for n := seg.First; n <= seg.Last && more > 0; n++ {
+				more = min(more, int(t.FreeGPUs()[n]))
+			}
+		}
+		if more > 0 {
+			g.rest.takeGPUs(segs, g.asks[j].Crosses, more)
+			for i := range segs {
+				segs[i].GPUs += uint8(more)
+			}
+			sh.gpus += uint8(more)
+		}
+	}
+}
+
+// takeGPUs takes more GPUs on nodes that already give cores.
+func (r *rest) takeGPUs(segs []nodeset.Segment, k, more int) {
+	for _, s := range segs {
+		for n := int(s.First); n <= int(s.Last); n++ {
+			takeNodeGPUs(&r.now, n, more)
+			for i := range r.left {
+				if i < k {
+					takeNodeGPUs(&r.left[i], n, more)
+				}
+				r.narrow(i+1, n)
+			}
+		}
+	}
+}
+
+func takeNodeGPUs(t *nodeset.Table, n, more int) {
+	c := t.Free(n)
+	c.GPUs -= uint8(more)
+	must(t.SetFree(n, c))
+}

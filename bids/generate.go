@@ -1,0 +1,461 @@
+package bids
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Options of a Generator.
+type Options struct {
+	// MaxBidsPerJob is the papers' MAXBIDSPERJOB, at least 1.
+	MaxBidsPerJob int
+	// Drafts is how many drafts of the whole window add a bid to each job, part
+	// of MaxBidsPerJob. 0 gives the papers' bids only.
+	Drafts int
+	// ContiguousOnly leaves class C out, as in aucsched1's "contigonlybids" runs.
+	ContiguousOnly bool
+}
+
+// Generator makes bids. The zero Generator is ready; it keeps scratch memory only,
+// so that generating for windows of one size allocates nothing in steady state.
+type Generator struct {
+	asks   []Ask
+	shapes []shape // minNodes 0 marks an invalid request
+	space  *Space
+	opts   Options
+	book   *Book
+
+	rest     rest
+	placer   Placer
+	drafts   []draft
+	favoured []bool // jobs that a draft has moved to the front
+	noGPU    nodeset.Mask
+	views    rest // never taken from: the full views of the space
+	scans    scanCache
+	nodes    nodeSetIndex
+	spans    []span
+	draftBid [][]int32 // by draft: the bid of each job in it, or -1
+}
+
+// Generate fills book with the bids of the asks, which are in queue order. Asks
+// whose request is not valid, or that nothing suits, have no bids. It keeps no
+// reference to its arguments after it has returned.
+func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
+	g.space, g.asks, g.opts, g.book = space, asks, o, book
+	book.reset()
+	g.shapes = g.shapes[:0]
+	for i := range asks {
+		s, err := asks[i].shape()
+		if err != nil {
+			s = shape{}
+		}
+		g.shapes = append(g.shapes, s)
+	}
+	g.views.reset(space)
+	g.scans.reset()
+	g.nodes.reset()
+	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob))
+	g.resetDraftBids()
+	for j := range asks {
+		if g.shapes[j].minNodes > 0 {
+			g.bidDrafts(j)
+			g.bidAlone(j)
+		}
+		book.JobStart = append(book.JobStart, int32(len(book.Bids)))
+	}
+	book.NodeSets = g.nodes.count
+	g.listDrafts()
+	g.space, g.asks, g.book = nil, nil, nil
+}
+
+func (g *Generator) resetDraftBids() {
+	for len(g.draftBid) < len(g.drafts) {
+		g.draftBid = append(g.draftBid, nil)
+	}
+	for i := range g.drafts {
+		b := g.draftBid[i][:0]
+		for range g.asks {
+			b = append(b, -1)
+		}
+		g.draftBid[i] = b
+	}
+}
+
+// bidDrafts bids what job j got in each draft.
+func (g *Generator) bidDrafts(j int) {
+	for i := range g.drafts {
+		d := &g.drafts[i]
+		if d.got[j].empty() {
+			continue
+		}
+		from := len(g.book.Segs)
+		g.book.Segs = append(g.book.Segs, d.segs[d.got[j].first:d.got[j].last]...)
+		g.draftBid[i][j] = g.add(j, from, int(d.got[j].gpus))
+	}
+}
+
+// listDrafts tells the book which bids make up each draft.
+func (g *Generator) listDrafts() {
+	for i := range g.drafts {
+		k := len(g.book.Drafts)
+		if k < cap(g.book.Drafts) {
+			g.book.Drafts = g.book.Drafts[:k+1]
+		} else {
+			g.book.Drafts = append(g.book.Drafts, nil)
+		}
+		list := g.book.Drafts[k][:0]
+		for _, b := range g.draftBid[i] {
+			if b >= 0 {
+				list = append(list, b)
+			}
+		}
+		g.book.Drafts[k] = list
+	}
+}
+
+// bidAlone fills job j's bids up by the papers' classes, the highest GPU count of
+// its range first.
+func (g *Generator) bidAlone(j int) {
+	s := &g.shapes[j]
+	start := int(g.book.JobStart[j])
+	room := func() int { return g.opts.MaxBidsPerJob - (len(g.book.Bids) - start) }
+	high := min(s.maxGPUs, g.space.Now.MaxGPUs())
+	for k := high; k >= s.minGPUs; k-- {
+		// The counts still to come share what is left of the job's bids.
+		share := (room() + k - s.minGPUs) / (k - s.minGPUs + 1)
+		g.bidCount(j, k, share)
+	}
+}
+
+// bidCount adds at most quota bids of job j with k GPUs a node.
+func (g *Generator) bidCount(j, k, quota int) {
+	if quota <= 0 {
+		return
+	}
+	end := len(g.book.Bids) + quota
+	left := func() int { return end - len(g.book.Bids) }
+	sets := g.setsOf(j, k)
+	g.bidAligned(j, k, sets, (quota+1)/2)
+	if !g.shapes[j].contiguous && !g.opts.ContiguousOnly {
+		g.bidCombined(j, k, sets, min(left(), max(1, quota/4)))
+	}
+	g.bidInside(j, k, sets, min(left(), max(1, quota/4)))
+	g.bidAligned(j, k, sets, left())
+}
+
+// bidAligned adds class A bids: both ends of the nodesets, the tightest first.
+func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
+	s, free := &g.shapes[j], g.views.view(g.asks[j].Crosses).FreeCores()
+	end := len(g.book.Bids) + quota
+	for i := sets.firstWith(int64(s.cores)); i < len(sets.bySize) && len(g.book.Bids) < end; i++ {
+		set := sets.sets[sets.bySize[i]]
+		if set.Len() < s.minNodes {
+			continue
+		}
+		if sp, ok := s.fitUp(free, int(set.First), int(set.Last)); ok {
+			g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packUp))
+		} else {
+			continue
+		}
+		if len(g.book.Bids) >= end {
+			return
+		}
+		if sp, ok := s.fitDown(free, int(set.First), int(set.Last)); ok {
+			g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packDown))
+		}
+	}
+}
+
+// ownLayout is how a job of this shape spreads over its nodes when it bids alone:
+// evenly if it named their number, otherwise over as few as possible.
+func (s *shape) ownLayout(packed layout) layout {
+	if s.nodesGiven {
+		return level
+	}
+	return packed
+}
+
+// bidInside adds class B bids at multiples of the job's own width, so that bids of
+// jobs of one width lie edge to edge. Which multiples differs from job to job.
+func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
+	s, free := &g.shapes[j], g.views.view(g.asks[j].Crosses).FreeCores()
+	end := len(g.book.Bids) + quota
+	for i := len(sets.bySize) - 1; i >= 0 && len(g.book.Bids) < end; i-- {
+		set := sets.sets[sets.bySize[i]]
+		if set.Cores < int64(s.cores) {
+			return
+		}
+		sp, ok := s.fitUp(free, int(set.First), int(set.Last))
+		if !ok {
+			continue
+		}
+		width := sp.last - sp.first + 1
+		slots := set.Len() / width
+		for m := 1; m < slots-1 && m <= quota && len(g.book.Bids) < end; m++ {
+			at := int(set.First) + width*(1+(j+(m-1)*max(1, slots/quota))%max(1, slots-2))
+			if sp, ok := s.fitUp(free, at, int(set.Last)); ok {
+				g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packUp))
+			}
+		}
+	}
+}
+
+// bidCombined adds class C bids: runs of neighbouring nodesets from different
+// beginnings, and the fewest nodesets that hold the job.
+func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
+	s, free := &g.shapes[j], g.views.view(g.asks[j].Crosses).FreeCores()
+	n := len(sets.sets)
+	end := len(g.book.Bids) + quota
+	if n == 0 {
+		return
+	}
+	g.placer.sets = append(g.placer.sets[:0], sets.sets...)
+	if len(g.book.Bids) < end && (g.placer.fewestSets(s, free) || g.placer.roomiestNodes(s, free)) {
+		g.addSpans(j, k, g.placer.spans, s.ownLayout(packUp))
+	}
+	for m := 0; m < quota && len(g.book.Bids) < end; m++ {
+		if g.neighbours(s, free, sets.sets, (j+m*max(1, n/max(1, quota)))%n) {
+			g.addSpans(j, k, g.spans, s.ownLayout(packUp))
+		}
+	}
+}
+
+// neighbours fills g.spans with nodesets from sets[from] on until they hold the
+// job, and reports whether they do.
+func (g *Generator) neighbours(s *shape, free []uint16, sets []nodeset.Set, from int) bool {
+	g.spans = g.spans[:0]
+	y, sum := 0, 0
+	for _, set := range sets[from:] {
+		n := int(set.First)
+		for ; n <= int(set.Last) && y < s.maxNodes && (y < s.minNodes || sum < s.cores); n++ {
+			y++
+			sum += s.most(free[n])
+		}
+		if n > int(set.First) {
+			g.spans = append(g.spans, span{int(set.First), n - 1})
+		}
+		if y >= s.minNodes && sum >= s.cores {
+			return true
+		}
+		if y >= s.maxNodes {
+			return false
+		}
+	}
+	return false
+}
+
+func (g *Generator) addSpans(j, k int, spans []span, l layout) {
+	from := len(g.book.Segs)
+	free := g.views.view(g.asks[j].Crosses).FreeCores()
+	g.book.Segs = g.shapes[j].spread(g.book.Segs, free, spans, l, k)
+	g.add(j, from, k)
+}
+
+// add makes a bid of job j from the segments at the end of the book, unless the
+// job has that bid already, and returns its index.
+func (g *Generator) add(j, from, gpus int) int32 {
+	b, segs := g.book, g.book.Segs[from:]
+	for i := int(b.JobStart[j]); i < len(b.Bids); i++ {
+		if slices.Equal(b.Allocation(i), segs) {
+			b.Segs = b.Segs[:from]
+			return int32(i)
+		}
+	}
+	s := &g.shapes[j]
+	sets := g.setsOf(j, gpus)
+	class, blocks := sets.classify(segs)
+	f := Preference(s.nodesGiven, class, nodeset.Nodes(segs), g.space.Now.Len(), blocks, len(sets.sets))
+	b.Bids = append(b.Bids, Bid{
+		Job: int32(j), NodeSet: g.nodes.of(b, segs), First: int32(from), Last: int32(len(b.Segs)),
+		Class: class, GPUs: uint8(gpus),
+		Preference: RaiseForGPUs(f, gpus, s.minGPUs, s.maxGPUs),
+	})
+	return int32(len(b.Bids) - 1)
+}
+
+// setsOf are the nodesets that job j may use with k GPUs a node.
+func (g *Generator) setsOf(j, k int) *scan {
+	a := &g.asks[j]
+	return g.scans.get(scanKey{a.Crosses, k, g.shapes[j].lo, maskID(a.Eligible)}, g.views.view(a.Crosses), a.Eligible)
+}
+
+// scan is the outcome of one scan: the nodesets in node order, and their numbers
+// by ascending cores.
+type scan struct {
+	sets   []nodeset.Set
+	bySize []int32
+}
+
+// firstWith is the index in bySize of the first nodeset with that many cores.
+func (s *scan) firstWith(cores int64) int {
+	i, _ := slices.BinarySearchFunc(s.bySize, cores, func(k int32, c int64) int { return cmp.Compare(s.sets[k].Cores, c) })
+	return i
+}
+
+// classify tells the class of an allocation and from how many blocks it comes.
+func (s *scan) classify(segs []nodeset.Segment) (Class, int) {
+	blocks := nodeset.Blocks(segs)
+	if blocks > 1 {
+		return ClassC, blocks
+	}
+	first, last := segs[0].First, segs[len(segs)-1].Last
+	i, ok := slices.BinarySearchFunc(s.sets, first, func(x nodeset.Set, n int32) int {
+		switch {
+		case x.Last < n:
+			return -1
+		case x.First > n:
+			return 1
+		}
+		return 0
+	})
+	if ok && (s.sets[i].First == first || s.sets[i].Last == last) {
+		return ClassA, 1
+	}
+	return ClassB, 1
+}
+
+type scanKey struct {
+	crosses, gpus, lo int
+	mask              *uint64
+}
+
+func maskID(m nodeset.Mask) *uint64 {
+	if len(m) == 0 {
+		return nil
+	}
+	return &m[0]
+}
+
+// scanCache remembers the scans of one window: many jobs ask the same question.
+type scanCache struct {
+	index map[scanKey]int
+	scans []scan
+	used  int
+}
+
+func (c *scanCache) reset() {
+	if c.index == nil {
+		c.index = make(map[scanKey]int)
+	}
+	clear(c.index)
+	c.used = 0
+}
+
+func (c *scanCache) get(k scanKey, t *nodeset.Table, eligible nodeset.Mask) *scan {
+	i, ok := c.index[k]
+	if !ok {
+		i = c.used
+		c.used++
+		c.index[k] = i
+		if i == len(c.scans) {
+			c.scans = append(c.scans, scan{})
+		}
+		s := &c.scans[i]
+		s.sets = t.Scan(s.sets[:0], nodeset.Query{GPUs: k.gpus, MinCores: k.lo, Eligible: eligible})
+		s.bySize = s.bySize[:0]
+		for n := range s.sets {
+			s.bySize = append(s.bySize, int32(n))
+		}
+		slices.SortFunc(s.bySize, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(s.sets[a].Cores, s.sets[b].Cores), cmp.Compare(a, b))
+		})
+	}
+	return &c.scans[i]
+}
+
+// nodeSetIndex numbers the bid classes: a hash table from sets of nodes to the
+// first bid with those nodes.
+type nodeSetIndex struct {
+	slots []int32 // index of a bid, or -1
+	count int
+}
+
+func (x *nodeSetIndex) reset() {
+	x.count = 0
+	for i := range x.slots {
+		x.slots[i] = -1
+	}
+}
+
+// of returns the number of the class of segs, a new one if no bid of b has it.
+// The bid itself is about to become the last of b.
+func (x *nodeSetIndex) of(b *Book, segs []nodeset.Segment) int32 {
+	if 2*(len(b.Bids)+1) > len(x.slots) {
+		x.grow(b)
+	}
+	at := x.find(b, segs)
+	if x.slots[at] >= 0 {
+		return b.Bids[x.slots[at]].NodeSet
+	}
+	x.slots[at] = int32(len(b.Bids))
+	x.count++
+	return int32(x.count - 1)
+}
+
+func (x *nodeSetIndex) find(b *Book, segs []nodeset.Segment) int {
+	at := int(hashNodes(segs) & uint64(len(x.slots)-1))
+	for x.slots[at] >= 0 && !sameNodes(b.Allocation(int(x.slots[at])), segs) {
+		at = (at + 1) & (len(x.slots) - 1)
+	}
+	return at
+}
+
+func (x *nodeSetIndex) grow(b *Book) {
+	x.slots = append(x.slots, make([]int32, max(64, len(x.slots)))...)
+	for i := range x.slots {
+		x.slots[i] = -1
+	}
+	for i := range b.Bids {
+		if at := x.find(b, b.Allocation(i)); x.slots[at] < 0 {
+			x.slots[at] = int32(i)
+		}
+	}
+}
+
+// hashNodes mixes the runs of nodes of an allocation (FNV-1a by words).
+func hashNodes(segs []nodeset.Segment) uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(v int32) { h = (h ^ uint64(uint32(v))) * 1099511628211 }
+	for i, s := range segs {
+		if i == 0 || segs[i-1].Last+1 != s.First {
+			if i > 0 {
+				mix(segs[i-1].Last)
+			}
+			mix(s.First)
+		}
+	}
+	mix(segs[len(segs)-1].Last)
+	return h ^ h>>29
+}
+
+// sameNodes reports whether two allocations are on the same nodes.
+func sameNodes(a, b []nodeset.Segment) bool {
+	i, k := 0, 0
+	for {
+		af, al, an := run(a, i)
+		bf, bl, bn := run(b, k)
+		if af != bf || al != bl {
+			return false
+		}
+		if af == math.MinInt32 {
+			return true
+		}
+		i, k = an, bn
+	}
+}
+
+// run is the contiguous run of nodes that starts at segment i, and the segment
+// after it; first is math.MinInt32 behind the last.
+func run(s []nodeset.Segment, i int) (first, last int32, next int) {
+	if i >= len(s) {
+		return math.MinInt32, 0, i
+	}
+	first, last = s[i].First, s[i].Last
+	for i++; i < len(s) && s[i].First == last+1; i++ {
+		last = s[i].Last
+	}
+	return first, last, i
+}

@@ -1,0 +1,47 @@
+package bids
+
+// weights are the constants k1, k2, k3 of equation 12.
+type weights struct{ k1, k2, k3 float64 }
+
+// preferenceWeights is table 3 of aucsched1: by job type (1, or 2 and 3) and bid
+// class. SLURM bids have no deduction (section 5.1).
+func preferenceWeights(nodesGiven bool, c Class) weights {
+	switch {
+	case c == ClassS:
+		return weights{}
+	case !nodesGiven && c == ClassA:
+		return weights{0, 0.25, 0}
+	case !nodesGiven && c == ClassB:
+		return weights{0.25, 0.25, 0}
+	case !nodesGiven:
+		return weights{0.5, 0.25, 0.25}
+	case c == ClassA:
+		return weights{}
+	case c == ClassB:
+		return weights{k1: 0.5}
+	}
+	return weights{k1: 0.5, k3: 0.5}
+}
+
+// Preference is F_jc of aucsched1, equation 12, in (0, 1]:
+//
+//	F = 1 - k1 - k2 |N_c|/(|N|+1) - k3 |S_c|/(|S|+1)
+//
+// for a bid on bidNodes of the machine's nodes, from bidSets of the machine's
+// sets nodesets. nodesGiven tells job types 2 and 3 from type 1.
+func Preference(nodesGiven bool, c Class, bidNodes, nodes, bidSets, sets int) float64 {
+	k := preferenceWeights(nodesGiven, c)
+	// The products are rounded one by one so that every machine has the same bits.
+	byNodes := float64(k.k2 * float64(bidNodes) / float64(nodes+1))
+	bySets := float64(k.k3 * float64(bidSets) / float64(max(sets, bidSets)+1))
+	return float64(float64(1-k.k1-byNodes) - bySets)
+}
+
+// RaiseForGPUs raises the preference f of a bid with gpus GPUs a node of a job that
+// takes between low and high (aucsched2, section 3, which leaves the formula
+// open). The interval (0, 1] is shared out evenly among the counts of GPUs, so that
+// a bid with more GPUs is always preferred to one with fewer, and among bids with
+// as many equation 12 decides. Without a range f stays as it is.
+func RaiseForGPUs(f float64, gpus, low, high int) float64 {
+	return (f + float64(gpus-low)) / float64(high-low+1)
+}

@@ -1,0 +1,177 @@
+package ipmodel
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Builder builds AUCSCHED2 models (aucsched2, section 2) from a window's bids. The
+// zero Builder is ready. It reuses its memory and the model's: building for windows
+// of one size allocates nothing in steady state.
+type Builder struct {
+	// Merge makes one row of neighbouring nodes that every bid treats alike, with
+	// the capacity of the scarcest: the same solutions with far fewer rows. Without
+	// it the model has the paper's |J| + 2|N| rows, and two more a node for each
+	// reservation.
+	Merge bool
+
+	cell  []int32 // node -> number of its run of nodes that are treated alike
+	cells []cell  // the runs
+	used  []int32 // row of the paper's form -> row of the model, or -1
+}
+
+// cell is a run of nodes that every bid treats alike.
+type cell struct {
+	first, last int32
+}
+
+// Alpha is the factor of the preferences in the objective: aucsched1, equation 10,
+// from the least priority and the number of bids.
+func Alpha(minPriority int64, bids int) float64 {
+	return float64(minPriority) / float64(bids+1)
+}
+
+// Build makes m the model of the window: maximise the sum of P_j + alpha F_i over
+// the chosen bids (equation 1), at most one a job (2), within the free cores (3)
+// and GPUs (4) of every node, and within what reservations leave. Column i is bid
+// i of the book, group j is job j. required is nil or has an element a job.
+//
+// Worths are integers: P_j + alpha F_i in units of 1/m.Scale, a power of two that
+// is as large as 50 bits for the sum over all jobs allow, and at least 1. It fails
+// if the priorities add up to more than MaxTotalWorth.
+func (b *Builder) Build(space *bids.Space, asks []bids.Ask, book *bids.Book, required []bool, m *Model) error {
+	if err := b.setWorth(asks, book, m); err != nil {
+		return err
+	}
+	m.Offset = 0
+	m.GroupStart = append(m.GroupStart[:0], book.JobStart...)
+	m.Required = append(m.Required[:0], required...)
+	m.ColName, m.RowName = m.ColName[:0], m.RowName[:0]
+	b.setCells(space.Now.Len(), book)
+	b.setRows(space, m)
+	b.setColumns(space, asks, book, m)
+	return nil
+}
+
+func (b *Builder) setWorth(asks []bids.Ask, book *bids.Book, m *Model) error {
+	minP, sum := int64(math.MaxInt64), int64(0)
+	for j := range asks {
+		p := asks[j].Priority
+		if p < 1 {
+			return fmt.Errorf("job %d: priority %d is less than 1", j, p)
+		}
+		minP = min(minP, p)
+		if sum += p; p > MaxTotalWorth || sum > MaxTotalWorth/2 {
+			return fmt.Errorf("the priorities add up to more than %d", int64(MaxTotalWorth/2))
+		}
+	}
+	alpha := Alpha(minP, len(book.Bids))
+	scale := int64(1)
+	for total := 2 * sum; total < 1<<49 && scale < 1<<20; total *= 2 {
+		scale *= 2
+	}
+	m.Scale = float64(scale)
+	m.Worth = m.Worth[:0]
+	for i := range book.Bids {
+		bid := &book.Bids[i]
+		extra := math.Round(float64(alpha*bid.Preference) * float64(scale))
+		m.Worth = append(m.Worth, asks[bid.Job].Priority*scale+int64(extra))
+	}
+	return nil
+}
+
+// setCells cuts the line of nodes wherever a bid's segment begins or ends.
+func (b *Builder) setCells(n int, book *bids.Book) {
+	cut := append(b.cell[:0], make([]int32, n+1)...)
+	for _, s := range book.Segs {
+		cut[s.First] = 1
+		cut[s.Last+1] = 1
+	}
+	b.cells = b.cells[:0]
+	for i := range n {
+		if i == 0 || cut[i] == 1 || !b.Merge {
+			b.cells = append(b.cells, cell{int32(i), int32(i)})
+		}
+		k := len(b.cells) - 1
+		b.cells[k].last = int32(i)
+		cut[i] = int32(k)
+	}
+	b.cell = cut
+}
+
+// tables are the capacities of a space: table 0 is what is free now, and table k
+// what reservation k-1 leaves.
+func tables(space *bids.Space, k int) *nodeset.Table {
+	if k == 0 {
+		return space.Now
+	}
+	return space.Left[k-1]
+}
+
+// setRows makes the rows: cores of each cell, GPUs of each cell, and the same for
+// each reservation where it leaves less than is free now.
+func (b *Builder) setRows(space *bids.Space, m *Model) {
+	m.Cap = m.Cap[:0]
+	b.used = b.used[:0]
+	for k := range len(space.Left) + 1 {
+		t := tables(space, k)
+		for gpu := range 2 {
+			for _, c := range b.cells {
+				least, now := int64(math.MaxInt64), int64(math.MaxInt64)
+				for n := c.first; n <= c.last; n++ {
+					least = min(least, capacity(t, int(n), gpu))
+					now = min(now, capacity(space.Now, int(n), gpu))
+				}
+				if k > 0 && least >= now {
+					b.used = append(b.used, -1)
+					continue
+				}
+				b.used = append(b.used, int32(len(m.Cap)))
+				m.Cap = append(m.Cap, least)
+			}
+		}
+	}
+}
+
+func capacity(t *nodeset.Table, n, gpu int) int64 {
+	if gpu == 1 {
+		return int64(t.FreeGPUs()[n])
+	}
+	return int64(t.FreeCores()[n])
+}
+
+func (b *Builder) setColumns(space *bids.Space, asks []bids.Ask, book *bids.Book, m *Model) {
+	m.ColStart, m.Row, m.Coef = append(m.ColStart[:0], 0), m.Row[:0], m.Coef[:0]
+	for i := range book.Bids {
+		segs := book.Allocation(i)
+		for k := range asks[book.Bids[i].Job].Crosses + 1 {
+			for gpu := range 2 {
+				b.addEntries(m, segs, k, gpu)
+			}
+		}
+		m.ColStart = append(m.ColStart, int32(len(m.Row)))
+	}
+}
+
+// addEntries adds what segs take of the cores or GPUs of table k.
+func (b *Builder) addEntries(m *Model, segs []nodeset.Segment, k, gpu int) {
+	base := (2*k + gpu) * len(b.cells)
+	for _, s := range segs {
+		coef := int32(s.Cores)
+		if gpu == 1 {
+			coef = int32(s.GPUs)
+		}
+		if coef == 0 {
+			continue
+		}
+		for c := b.cell[s.First]; c <= b.cell[s.Last]; c++ {
+			if r := b.used[base+int(c)]; r >= 0 {
+				m.Row = append(m.Row, r)
+				m.Coef = append(m.Coef, coef)
+			}
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package native
+
+// choice is a feasible choice of columns and what it leaves.
+type choice struct {
+	pick    []int32 // by group: column, or -1
+	slack   []int64 // by row
+	worth   int64
+	missing int // required groups without a column
+}
+
+func (c *choice) clear(p *problem) {
+	c.pick = c.pick[:0]
+	c.missing = 0
+	for g := range p.groups() {
+		c.pick = append(c.pick, -1)
+		if p.required[g] {
+			c.missing++
+		}
+	}
+	c.slack = append(c.slack[:0], p.cap...)
+	c.worth = 0
+}
+
+func (c *choice) copyFrom(o *choice) {
+	c.pick = append(c.pick[:0], o.pick...)
+	c.slack = append(c.slack[:0], o.slack...)
+	c.worth, c.missing = o.worth, o.missing
+}
+
+// better reports whether c beats o: fewer required groups missing, then more worth.
+func (c *choice) better(o *choice) bool {
+	if c.missing != o.missing {
+		return c.missing < o.missing
+	}
+	return c.worth > o.worth
+}
+
+// fits reports whether column i fits into what is left.
+func (c *choice) fits(p *problem, i int32) bool {
+	for k := p.col[i]; k < p.col[i+1]; k++ {
+		if p.coef[k] > c.slack[p.row[k]] {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *choice) add(p *problem, i int32) {
+	g := p.group[i]
+	c.pick[g] = i
+	c.worth += p.worth[i]
+	if p.required[g] {
+		c.missing--
+	}
+	for k := p.col[i]; k < p.col[i+1]; k++ {
+		c.slack[p.row[k]] -= p.coef[k]
+	}
+}
+
+func (c *choice) remove(p *problem, g int32) {
+	i := c.pick[g]
+	c.pick[g] = -1
+	c.worth -= p.worth[i]
+	if p.required[g] {
+		c.missing++
+	}
+	for k := p.col[i]; k < p.col[i+1]; k++ {
+		c.slack[p.row[k]] += p.coef[k]
+	}
+}

@@ -1,0 +1,111 @@
+package native
+
+import "github.com/aucsched/aucsched/ipmodel"
+
+// problem is a model without what can't matter, in the arrays that the stages
+// share. Groups and columns are numbered anew.
+type problem struct {
+	worth    []int64
+	group    []int32 // column -> group
+	start    []int32 // group -> first column, and one more
+	required []bool  // by group
+	col      []int32 // column -> first entry, and one more
+	row      []int32
+	coef     []int64
+	cap      []int64
+
+	orig   []int32 // column -> the model's column
+	newCol []int32 // the model's column -> column, or -1
+	newRow []int32 // the model's row -> row, or -1
+	peak   []int64 // scratch: by model row, sum over groups of the greatest coefficient
+	seen   []int64 // scratch: by model row, greatest coefficient of the current group
+	stuck  bool    // a required group has no column that fits
+}
+
+func (p *problem) groups() int  { return len(p.start) - 1 }
+func (p *problem) columns() int { return len(p.worth) }
+func (p *problem) rows() int    { return len(p.cap) }
+
+// reduce fills p from m. It drops columns that exceed a capacity by themselves or
+// are worth nothing, rows that can never bind, and groups without columns.
+func (p *problem) reduce(m *ipmodel.Model) {
+	p.findBindingRows(m)
+	p.worth, p.group, p.start = p.worth[:0], p.group[:0], append(p.start[:0], 0)
+	p.required, p.orig = p.required[:0], p.orig[:0]
+	p.col, p.row, p.coef = append(p.col[:0], 0), p.row[:0], p.coef[:0]
+	p.newCol = append(p.newCol[:0], make([]int32, m.Columns())...)
+	p.stuck = false
+	for g := range m.Groups() {
+		before := p.columns()
+		for i := m.GroupStart[g]; i < m.GroupStart[g+1]; i++ {
+			p.newCol[i] = -1
+			if !fits(m, i) || (m.Worth[i] == 0 && !m.IsRequired(g)) {
+				continue
+			}
+			p.newCol[i] = int32(p.columns())
+			p.addColumn(m, i, int32(p.groups()))
+		}
+		switch {
+		case p.columns() > before:
+			p.start = append(p.start, int32(p.columns()))
+			p.required = append(p.required, m.IsRequired(g))
+		case m.IsRequired(g):
+			p.stuck = true
+		}
+	}
+}
+
+func fits(m *ipmodel.Model, i int32) bool {
+	for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
+		if int64(m.Coef[k]) > m.Cap[m.Row[k]] {
+			return false
+		}
+	}
+	return true
+}
+
+// findBindingRows keeps the rows in which the groups' greatest coefficients, of
+// columns that fit, add up to more than the capacity.
+func (p *problem) findBindingRows(m *ipmodel.Model) {
+	p.peak = append(p.peak[:0], make([]int64, len(m.Cap))...)
+	p.seen = append(p.seen[:0], make([]int64, len(m.Cap))...)
+	for g := range m.Groups() {
+		for i := m.GroupStart[g]; i < m.GroupStart[g+1]; i++ {
+			if !fits(m, i) {
+				continue
+			}
+			for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
+				r, c := m.Row[k], int64(m.Coef[k])
+				if c > p.seen[r] {
+					p.peak[r] += c - p.seen[r]
+					p.seen[r] = c
+				}
+			}
+		}
+		for k := m.ColStart[m.GroupStart[g]]; k < m.ColStart[m.GroupStart[g+1]]; k++ {
+			p.seen[m.Row[k]] = 0
+		}
+	}
+	p.newRow, p.cap = p.newRow[:0], p.cap[:0]
+	for r, c := range m.Cap {
+		if p.peak[r] <= c {
+			p.newRow = append(p.newRow, -1)
+			continue
+		}
+		p.newRow = append(p.newRow, int32(len(p.cap)))
+		p.cap = append(p.cap, c)
+	}
+}
+
+func (p *problem) addColumn(m *ipmodel.Model, i, g int32) {
+	p.worth = append(p.worth, m.Worth[i])
+	p.group = append(p.group, g)
+	p.orig = append(p.orig, i)
+	for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
+		if r := p.newRow[m.Row[k]]; r >= 0 {
+			p.row = append(p.row, r)
+			p.coef = append(p.coef, int64(m.Coef[k]))
+		}
+	}
+	p.col = append(p.col, int32(len(p.row)))
+}

@@ -1,0 +1,278 @@
+package nodeset
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// dumbScan is the definition of aucsched1, section 4, word for word: node by
+// node, on the table's public face only.
+func dumbScan(t *Table, q Query) []Set {
+	var out []Set
+	open := false
+	for n := range t.Len() {
+		f := t.Free(n)
+		in := t.Up(n) && f.Cores > 0 && int(f.Cores) >= q.MinCores && int(f.GPUs) >= q.GPUs && q.Eligible.Has(n)
+		if in && !open {
+			out = append(out, Set{First: int32(n)})
+		}
+		if open = in; in {
+			out[len(out)-1].Last = int32(n)
+			out[len(out)-1].Cores += int64(f.Cores)
+		}
+	}
+	return out
+}
+
+func drawTable(r *rapid.T) *Table {
+	nodes := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) Capacity {
+		return Capacity{rapid.Uint16Range(0, 9).Draw(r, "cores"), rapid.Uint8Range(0, 3).Draw(r, "gpus")}
+	}), 1, 200).Draw(r, "nodes")
+	t, err := New(nodes)
+	if err != nil {
+		r.Fatal(err)
+	}
+	for range rapid.IntRange(0, 4).Draw(r, "changes") {
+		a := rapid.IntRange(0, len(nodes)-1).Draw(r, "from")
+		b := rapid.IntRange(a, len(nodes)-1).Draw(r, "to")
+		switch rapid.IntRange(0, 2).Draw(r, "change") {
+		case 0: // take all of a range, to make long empty stretches
+			for n := a; n <= b; n++ {
+				if err := t.SetFree(n, Capacity{}); err != nil {
+					r.Fatal(err)
+				}
+			}
+		case 1:
+			t.SetUp(a, false)
+		case 2: // and long alike ones
+			for n := a; n <= b; n++ {
+				if err := t.SetFree(n, t.Total(n)); err != nil {
+					r.Fatal(err)
+				}
+			}
+		}
+	}
+	return t
+}
+
+func drawQuery(r *rapid.T, n int) Query {
+	q := Query{GPUs: rapid.IntRange(0, 4).Draw(r, "g"), MinCores: rapid.IntRange(0, 5).Draw(r, "k")}
+	if rapid.Bool().Draw(r, "masked") {
+		q.Eligible = NewMask(n)
+		for i := range n {
+			if rapid.IntRange(0, 9).Draw(r, "in") > 0 {
+				q.Eligible.Set(i)
+			}
+		}
+	}
+	return q
+}
+
+func TestScanEqualsDefinition(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		tab := drawTable(r)
+		q := drawQuery(r, tab.Len())
+		want := dumbScan(tab, q)
+		got := tab.Scan(nil, q)
+		if len(want) == 0 {
+			require.Empty(r, got)
+			return
+		}
+		require.Equal(r, want, got)
+	})
+}
+
+// Figure 1 of aucsched1 shows nodesets of a 12-node system; this is one of that
+// size, with every level of GPUs.
+func TestScanSmallMachine(t *testing.T) {
+	tab, err := NewUniform(12, Capacity{8, 2})
+	require.NoError(t, err)
+	for n, c := range []Capacity{{8, 2}, {4, 2}, {0, 2}, {8, 1}, {8, 1}, {2, 0}, {0, 0}, {8, 2}, {8, 2}, {1, 0}, {6, 1}, {8, 2}} {
+		require.NoError(t, tab.SetFree(n, c))
+	}
+	for g, want := range [][]Set{
+		{{0, 1, 12}, {3, 5, 18}, {7, 11, 31}},
+		{{0, 1, 12}, {3, 4, 16}, {7, 8, 16}, {10, 11, 14}},
+		{{0, 1, 12}, {7, 8, 16}, {11, 11, 8}},
+		nil,
+	} {
+		t.Run(fmt.Sprintf("g=%d", g), func(t *testing.T) {
+			require.Equal(t, want, tab.Scan(nil, Query{GPUs: g}))
+		})
+	}
+	require.Equal(t, []Set{{3, 4, 16}}, tab.Scan(nil, Query{GPUs: 1, MinCores: 7, Eligible: Mask{0b11000}}))
+}
+
+// state is everything that a reader of the table can see.
+func state(t *Table) string {
+	s := fmt.Sprint(t.SumFree())
+	for n := range t.Len() {
+		s += fmt.Sprint(t.Free(n), t.Up(n))
+	}
+	for g := range t.MaxGPUs() + 2 {
+		s += fmt.Sprint(t.Usable(g), t.Scan(nil, Query{GPUs: g}))
+	}
+	return s
+}
+
+func drawSegments(r *rapid.T, n int) []Segment {
+	var segs []Segment
+	for at := 0; at < n && len(segs) < 5; {
+		first := rapid.IntRange(at, n-1).Draw(r, "first")
+		last := min(n-1, first+rapid.IntRange(0, 20).Draw(r, "len"))
+		segs = append(segs, Segment{int32(first), int32(last), rapid.Uint16Range(1, 3).Draw(r, "c"), rapid.Uint8Range(0, 1).Draw(r, "g")})
+		at = last + 1
+	}
+	return segs
+}
+
+func TestReleaseAfterAllocateRestores(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		tab := drawTable(r)
+		before := state(tab)
+		segs := drawSegments(r, tab.Len())
+		fits := true
+		for _, s := range segs {
+			for n := s.First; n <= s.Last; n++ {
+				f := tab.Free(int(n))
+				fits = fits && tab.Up(int(n)) && f.Cores >= s.Cores && f.GPUs >= s.GPUs
+			}
+		}
+		err := tab.Allocate(segs)
+		require.Equal(r, fits, err == nil, "Allocate must take exactly what fits: %v", err)
+		if err != nil {
+			require.Equal(r, before, state(tab), "a refused allocation must change nothing")
+			return
+		}
+		cores, _ := tab.SumFree()
+		var left int64
+		for n := range tab.Len() {
+			left += int64(tab.Free(n).Cores)
+			require.LessOrEqual(r, tab.Free(n).Cores, tab.Total(n).Cores)
+		}
+		require.Equal(r, left, cores)
+		for g := range 4 {
+			require.Equal(r, dumbScan(tab, Query{GPUs: g}), append([]Set(nil), tab.Scan(nil, Query{GPUs: g})...))
+		}
+		require.NoError(r, tab.Release(segs))
+		require.Equal(r, before, state(tab))
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	tab, err := NewUniform(4, Capacity{8, 2})
+	require.NoError(t, err)
+	before := state(tab)
+	for name, segs := range map[string][]Segment{
+		"beyond the end":   {{3, 4, 1, 0}},
+		"before the start": {{-1, 0, 1, 0}},
+		"inverted":         {{2, 1, 1, 0}},
+		"overlapping":      {{0, 1, 1, 0}, {1, 2, 1, 0}},
+		"no core":          {{0, 1, 0, 1}},
+		"too many cores":   {{0, 1, 1, 0}, {2, 2, 9, 0}},
+		"too many GPUs":    {{0, 1, 1, 0}, {2, 2, 1, 3}},
+	} {
+		require.Error(t, tab.Allocate(segs), name)
+		require.Error(t, tab.Release(segs), name)
+		require.Equal(t, before, state(tab), name)
+	}
+	require.Error(t, tab.Release([]Segment{{0, 0, 1, 0}}), "nothing is held")
+	require.Error(t, tab.SetFree(0, Capacity{9, 0}))
+	require.Error(t, tab.SetFree(4, Capacity{1, 0}))
+	_, err = New(nil)
+	require.ErrorContains(t, err, "at least one node")
+	_, err = NewUniform(MaxNodes+1, Capacity{1, 0})
+	require.ErrorContains(t, err, "between 1 and")
+}
+
+func TestDownNodesGiveNothing(t *testing.T) {
+	tab, err := NewUniform(3, Capacity{8, 2})
+	require.NoError(t, err)
+	segs := []Segment{{1, 1, 4, 1}}
+	require.NoError(t, tab.Allocate(segs))
+	tab.SetUp(1, false)
+	require.Equal(t, []Set{{0, 0, 8}, {2, 2, 8}}, tab.Scan(nil, Query{}))
+	require.Error(t, tab.Allocate(segs))
+	require.NoError(t, tab.Release(segs), "a job that ends on a drained node gives back")
+	require.Len(t, tab.Scan(nil, Query{}), 2)
+	tab.SetUp(1, true)
+	require.Equal(t, []Set{{0, 2, 24}}, tab.Scan(nil, Query{GPUs: 2}))
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	tab, err := NewUniform(5000, Capacity{8, 2})
+	require.NoError(t, err)
+	for n := 0; n < 5000; n += 7 {
+		require.NoError(t, tab.SetFree(n, Capacity{}))
+	}
+	segs := []Segment{{1, 3, 4, 1}, {8, 12, 8, 2}}
+	copied := &Table{}
+	copied.CopyFrom(tab)
+	dst := tab.Scan(nil, Query{})
+	require.Zero(t, testing.AllocsPerRun(50, func() {
+		dst = tab.Scan(dst[:0], Query{GPUs: 1, MinCores: 4})
+		if tab.Allocate(segs) != nil || tab.Release(segs) != nil {
+			t.Fatal("allocate or release failed")
+		}
+		copied.CopyFrom(tab)
+	}))
+}
+
+func TestSegmentSums(t *testing.T) {
+	segs := Append(nil, Segment{0, 3, 4, 1})
+	segs = Append(segs, Segment{4, 5, 4, 1})
+	segs = Append(segs, Segment{6, 6, 2, 0})
+	segs = Append(segs, Segment{9, 9, 2, 0})
+	require.Equal(t, []Segment{{0, 5, 4, 1}, {6, 6, 2, 0}, {9, 9, 2, 0}}, segs)
+	require.Equal(t, []int{8, 28, 6, 2}, []int{Nodes(segs), Cores(segs), GPUs(segs), Blocks(segs)})
+}
+
+func ExampleTable_Scan() {
+	t, _ := NewUniform(144, Capacity{Cores: 8, GPUs: 2})
+	_ = t.Allocate([]Segment{{First: 64, Last: 79, Cores: 8, GPUs: 2}}) // a running job
+	for _, s := range t.Scan(nil, Query{GPUs: 2}) {
+		fmt.Printf("nodes %d-%d, %d cores\n", s.First, s.Last, s.Cores)
+	}
+	// Output:
+	// nodes 0-63, 512 cores
+	// nodes 80-143, 512 cores
+}
+
+// benchTable is a machine of n nodes of 8 cores and 2 GPUs, busy in runs.
+func benchTable(b *testing.B, n int) *Table {
+	t, err := NewUniform(n, Capacity{8, 2})
+	require.NoError(b, err)
+	x := uint64(1)
+	for at := 0; at < n; {
+		x = x*6364136223846793005 + 1442695040888963407
+		run := 1 + int(x>>33)%40
+		free := Capacity{uint16(x >> 50 % 9), uint8(x >> 60 % 3)}
+		for ; run > 0 && at < n; run-- {
+			if err := t.SetFree(at, free); err != nil {
+				b.Fatal(err)
+			}
+			at++
+		}
+	}
+	return t
+}
+
+func BenchmarkScan(b *testing.B) {
+	for _, n := range []int{128, 1024, 10_000, 100_000, 1_000_000} {
+		for _, k := range []int{1, 4} {
+			b.Run(fmt.Sprintf("N=%d/mincores=%d", n, k), func(b *testing.B) {
+				t := benchTable(b, n)
+				q := Query{GPUs: 1, MinCores: k}
+				dst := t.Scan(nil, q)
+				require.Equal(b, dumbScan(t, q), dst)
+				b.ReportAllocs()
+				for b.Loop() {
+					dst = t.Scan(dst[:0], q)
+				}
+			})
+		}
+	}
+}
