@@ -50,6 +50,8 @@ type Book struct {
 	// Drafts are schedules of the whole window that the bids contain: indices of
 	// bids that fit together, the one worth most first.
 	Drafts [][]int32
+	// Kept are the bids that came from Ask.Keep.
+	Kept []int32
 }
 
 // Jobs is the number of jobs that the book has bids of.
@@ -65,6 +67,6 @@ func (b *Book) Allocation(i int) []nodeset.Segment {
 
 func (b *Book) reset() {
 	b.Bids, b.Segs, b.JobStart = b.Bids[:0], b.Segs[:0], append(b.JobStart[:0], 0)
-	b.Drafts = b.Drafts[:0]
+	b.Drafts, b.Kept = b.Drafts[:0], b.Kept[:0]
 	b.NodeSets = 0
 }

@@ -143,7 +143,7 @@ func compareBool(a, b bool) int {
 }
 
 func (g *Generator) runDraft(d *draft, style draftStyle) {
-	g.rest.reset(g.space)
+	g.rest.Reset(g.space)
 	d.got = append(d.got[:0], make([]share, len(g.asks))...)
 	d.segs, d.worth = d.segs[:0], 0
 	for _, j := range d.order {
@@ -156,7 +156,7 @@ func (g *Generator) runDraft(d *draft, style draftStyle) {
 		if d.segs = segs; !ok {
 			continue
 		}
-		g.rest.take(d.segs[from:], a.Crosses)
+		must(g.rest.Take(d.segs[from:], a.Crosses))
 		d.got[j] = share{from, int32(len(d.segs)), uint8(gpus)}
 		d.worth += a.Priority
 	}
@@ -164,7 +164,7 @@ func (g *Generator) runDraft(d *draft, style draftStyle) {
 }
 
 func (g *Generator) placeInDraft(dst []nodeset.Segment, a *Ask, s *shape, style draftStyle) ([]nodeset.Segment, int, bool) {
-	t := g.rest.view(a.Crosses)
+	t := g.rest.View(a.Crosses)
 	if s.maxGPUs == 0 && style.spareGPUs && t.MaxGPUs() > 0 {
 		g.noGPU = withoutGPUs(g.noGPU[:0], t, a.Eligible)
 		if dst, ok := g.placer.place(dst, t, s, g.noGPU, 0, style.layout); ok {
@@ -208,7 +208,7 @@ func (g *Generator) raiseGPUs(d *draft) {
 			continue
 		}
 		segs := d.segs[sh.first:sh.last]
-		t := g.rest.view(g.asks[j].Crosses)
+		t := g.rest.View(g.asks[j].Crosses)
 		more := s.maxGPUs - int(sh.gpus)
 		for _, seg := range segs {
 			for n := seg.First; n <= seg.Last && more > 0; n++ {
@@ -223,25 +223,4 @@ func (g *Generator) raiseGPUs(d *draft) {
 			sh.gpus += uint8(more)
 		}
 	}
-}
-
-// takeGPUs takes more GPUs on nodes that already give cores.
-func (r *rest) takeGPUs(segs []nodeset.Segment, k, more int) {
-	for _, s := range segs {
-		for n := int(s.First); n <= int(s.Last); n++ {
-			takeNodeGPUs(&r.now, n, more)
-			for i := range r.left {
-				if i < k {
-					takeNodeGPUs(&r.left[i], n, more)
-				}
-				r.narrow(i+1, n)
-			}
-		}
-	}
-}
-
-func takeNodeGPUs(t *nodeset.Table, n, more int) {
-	c := t.Free(n)
-	c.GPUs -= uint8(more)
-	must(t.SetFree(n, c))
 }

@@ -28,12 +28,12 @@ type Generator struct {
 	opts   Options
 	book   *Book
 
-	rest     rest
+	rest     Rest
 	placer   Placer
 	drafts   []draft
 	favoured []bool // jobs that a draft has moved to the front
 	noGPU    nodeset.Mask
-	views    rest // never taken from: the full views of the space
+	views    Rest // never taken from: the full views of the space
 	scans    scanCache
 	nodes    nodeSetIndex
 	spans    []span
@@ -41,8 +41,8 @@ type Generator struct {
 }
 
 // Generate fills book with the bids of the asks, which are in queue order. Asks
-// whose request is not valid, or that nothing suits, have no bids. It keeps no
-// reference to its arguments after it has returned.
+// whose request is not valid, or that nothing suits, have no bids. Describe speaks of
+// the same window until the next call.
 func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
 	g.space, g.asks, g.opts, g.book = space, asks, o, book
 	book.reset()
@@ -54,13 +54,14 @@ func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
 		}
 		g.shapes = append(g.shapes, s)
 	}
-	g.views.reset(space)
+	g.views.Reset(space)
 	g.scans.reset()
 	g.nodes.reset()
 	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob))
 	g.resetDraftBids()
 	for j := range asks {
 		if g.shapes[j].minNodes > 0 {
+			g.bidKept(j)
 			g.bidDrafts(j)
 			g.bidAlone(j)
 		}
@@ -68,7 +69,6 @@ func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
 	}
 	book.NodeSets = g.nodes.count
 	g.listDrafts()
-	g.space, g.asks, g.book = nil, nil, nil
 }
 
 func (g *Generator) resetDraftBids() {
@@ -84,6 +84,15 @@ func (g *Generator) resetDraftBids() {
 	}
 }
 
+// bidKept bids what the job's Ask says. Book.Kept lists these bids.
+func (g *Generator) bidKept(j int) {
+	if keep := g.asks[j].Keep; len(keep) > 0 {
+		from := len(g.book.Segs)
+		g.book.Segs = append(g.book.Segs, keep...)
+		g.book.Kept = append(g.book.Kept, g.add(j, from))
+	}
+}
+
 // bidDrafts bids what job j got in each draft.
 func (g *Generator) bidDrafts(j int) {
 	for i := range g.drafts {
@@ -93,7 +102,7 @@ func (g *Generator) bidDrafts(j int) {
 		}
 		from := len(g.book.Segs)
 		g.book.Segs = append(g.book.Segs, d.segs[d.got[j].first:d.got[j].last]...)
-		g.draftBid[i][j] = g.add(j, from, int(d.got[j].gpus))
+		g.draftBid[i][j] = g.add(j, from)
 	}
 }
 
@@ -148,7 +157,7 @@ func (g *Generator) bidCount(j, k, quota int) {
 
 // bidAligned adds class A bids: both ends of the nodesets, the tightest first.
 func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
-	s, free := &g.shapes[j], g.views.view(g.asks[j].Crosses).FreeCores()
+	s, free := &g.shapes[j], g.views.View(g.asks[j].Crosses).FreeCores()
 	end := len(g.book.Bids) + quota
 	for i := sets.firstWith(int64(s.cores)); i < len(sets.bySize) && len(g.book.Bids) < end; i++ {
 		set := sets.sets[sets.bySize[i]]
@@ -181,7 +190,7 @@ func (s *shape) ownLayout(packed layout) layout {
 // bidInside adds class B bids at multiples of the job's own width, so that bids of
 // jobs of one width lie edge to edge. Which multiples differs from job to job.
 func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
-	s, free := &g.shapes[j], g.views.view(g.asks[j].Crosses).FreeCores()
+	s, free := &g.shapes[j], g.views.View(g.asks[j].Crosses).FreeCores()
 	end := len(g.book.Bids) + quota
 	for i := len(sets.bySize) - 1; i >= 0 && len(g.book.Bids) < end; i-- {
 		set := sets.sets[sets.bySize[i]]
@@ -206,7 +215,7 @@ func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
 // bidCombined adds class C bids: runs of neighbouring nodesets from different
 // beginnings, and the fewest nodesets that hold the job.
 func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
-	s, free := &g.shapes[j], g.views.view(g.asks[j].Crosses).FreeCores()
+	s, free := &g.shapes[j], g.views.View(g.asks[j].Crosses).FreeCores()
 	n := len(sets.sets)
 	end := len(g.book.Bids) + quota
 	if n == 0 {
@@ -249,14 +258,14 @@ func (g *Generator) neighbours(s *shape, free []uint16, sets []nodeset.Set, from
 
 func (g *Generator) addSpans(j, k int, spans []span, l layout) {
 	from := len(g.book.Segs)
-	free := g.views.view(g.asks[j].Crosses).FreeCores()
+	free := g.views.View(g.asks[j].Crosses).FreeCores()
 	g.book.Segs = g.shapes[j].spread(g.book.Segs, free, spans, l, k)
-	g.add(j, from, k)
+	g.add(j, from)
 }
 
 // add makes a bid of job j from the segments at the end of the book, unless the
 // job has that bid already, and returns its index.
-func (g *Generator) add(j, from, gpus int) int32 {
+func (g *Generator) add(j, from int) int32 {
 	b, segs := g.book, g.book.Segs[from:]
 	for i := int(b.JobStart[j]); i < len(b.Bids); i++ {
 		if slices.Equal(b.Allocation(i), segs) {
@@ -264,22 +273,26 @@ func (g *Generator) add(j, from, gpus int) int32 {
 			return int32(i)
 		}
 	}
-	s := &g.shapes[j]
+	bid := g.Describe(j, segs)
+	bid.NodeSet, bid.First, bid.Last = g.nodes.of(b, segs), int32(from), int32(len(b.Segs))
+	b.Bids = append(b.Bids, bid)
+	return int32(len(b.Bids) - 1)
+}
+
+// Describe is the bid of job j for an allocation that suits it, without a place in
+// the book: Job, Class, GPUs and Preference only.
+func (g *Generator) Describe(j int, segs []nodeset.Segment) Bid {
+	s, gpus := &g.shapes[j], int(segs[0].GPUs)
 	sets := g.setsOf(j, gpus)
 	class, blocks := sets.classify(segs)
 	f := Preference(s.nodesGiven, class, nodeset.Nodes(segs), g.space.Now.Len(), blocks, len(sets.sets))
-	b.Bids = append(b.Bids, Bid{
-		Job: int32(j), NodeSet: g.nodes.of(b, segs), First: int32(from), Last: int32(len(b.Segs)),
-		Class: class, GPUs: uint8(gpus),
-		Preference: RaiseForGPUs(f, gpus, s.minGPUs, s.maxGPUs),
-	})
-	return int32(len(b.Bids) - 1)
+	return Bid{Job: int32(j), Class: class, GPUs: uint8(gpus), Preference: RaiseForGPUs(f, gpus, s.minGPUs, s.maxGPUs)}
 }
 
 // setsOf are the nodesets that job j may use with k GPUs a node.
 func (g *Generator) setsOf(j, k int) *scan {
 	a := &g.asks[j]
-	return g.scans.get(scanKey{a.Crosses, k, g.shapes[j].lo, maskID(a.Eligible)}, g.views.view(a.Crosses), a.Eligible)
+	return g.scans.get(scanKey{a.Crosses, k, g.shapes[j].lo, maskID(a.Eligible)}, g.views.View(a.Crosses), a.Eligible)
 }
 
 // scan is the outcome of one scan: the nodesets in node order, and their numbers

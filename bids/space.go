@@ -1,6 +1,10 @@
 package bids
 
-import "github.com/aucsched/aucsched/nodeset"
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
 
 // Space is what the jobs of a window may take.
 type Space struct {
@@ -20,16 +24,21 @@ type Ask struct {
 	// Crosses is how many of the space's reservations the job would run into if
 	// it started now: the first Crosses of Space.Left bind it.
 	Crosses int
+	// Keep is an allocation that the job bids before all others, or nil: one that
+	// is known to fit together with those that other jobs keep.
+	Keep []nodeset.Segment
 }
 
-// rest is a Space from which the jobs of a draft have taken what they got.
-type rest struct {
+// Rest is a Space from which jobs have taken what they got. Reset fills it; its
+// memory is reused.
+type Rest struct {
 	now   nodeset.Table
 	left  []nodeset.Table
 	views []nodeset.Table // views[k]: least of now and left[:k], k >= 1
 }
 
-func (r *rest) reset(s *Space) {
+// Reset makes r the whole of s, of which nothing is taken yet.
+func (r *Rest) Reset(s *Space) {
 	r.now.CopyFrom(s.Now)
 	for len(r.left) < len(s.Left) {
 		r.left = append(r.left, nodeset.Table{})
@@ -40,47 +49,71 @@ func (r *rest) reset(s *Space) {
 	r.left, r.views = r.left[:len(s.Left)], r.views[:len(s.Left)+1]
 	for k, t := range s.Left {
 		r.left[k].CopyFrom(t)
-		r.views[k+1].CopyFrom(r.view(k))
-		for n := range t.Len() {
-			r.narrow(k+1, n)
-		}
+		r.views[k+1].CopyFrom(r.View(k))
+		r.views[k+1].Intersect(t)
 	}
 }
 
-// view is what a job that runs into the first k reservations may take.
-func (r *rest) view(k int) *nodeset.Table {
-	if k == 0 {
+// View is what a job that runs into the first crosses reservations may take. It
+// belongs to r, is only to be read, and is valid until the next change.
+func (r *Rest) View(crosses int) *nodeset.Table {
+	if crosses == 0 {
 		return &r.now
 	}
-	return &r.views[k]
+	return &r.views[crosses]
 }
 
-// narrow sets node n of views[k] to the least of views[k-1] and left[k-1].
-func (r *rest) narrow(k, n int) {
-	a, b := r.view(k-1).Free(n), r.left[k-1].Free(n)
-	c := nodeset.Capacity{Cores: min(a.Cores, b.Cores), GPUs: min(a.GPUs, b.GPUs)}
-	if err := r.views[k].SetFree(n, c); err != nil {
-		panic(err) // the least of two valid capacities is valid
+// Take allocates for a job that runs into the first crosses reservations. If
+// anything of it is not left, it takes nothing and says why.
+func (r *Rest) Take(segs []nodeset.Segment, crosses int) error {
+	if err := r.now.Allocate(segs); err != nil {
+		return err
 	}
+	for i := range crosses {
+		if err := r.left[i].Allocate(segs); err != nil {
+			for i--; i >= 0; i-- {
+				must(r.left[i].Release(segs))
+			}
+			must(r.now.Release(segs))
+			return fmt.Errorf("reservation %d: %w", i, err)
+		}
+	}
+	r.narrow(segs)
+	return nil
 }
 
-// take allocates for a job that crosses k reservations.
-func (r *rest) take(segs []nodeset.Segment, k int) {
-	must(r.now.Allocate(segs))
-	for i := range k {
-		must(r.left[i].Allocate(segs))
-	}
-	for i := range r.left {
+// narrow brings the views of the nodes of segs up to date.
+func (r *Rest) narrow(segs []nodeset.Segment) {
+	for k := range r.left {
 		for _, s := range segs {
-			for n := s.First; n <= s.Last; n++ {
-				r.narrow(i+1, int(n))
+			for n := int(s.First); n <= int(s.Last); n++ {
+				a, b := r.View(k).Free(n), r.left[k].Free(n)
+				must(r.views[k+1].SetFree(n, nodeset.Capacity{Cores: min(a.Cores, b.Cores), GPUs: min(a.GPUs, b.GPUs)}))
 			}
 		}
 	}
 }
 
+// takeGPUs takes more GPUs on each of nodes that already give cores.
+func (r *Rest) takeGPUs(segs []nodeset.Segment, crosses, more int) {
+	take := func(t *nodeset.Table) {
+		for _, s := range segs {
+			for n := int(s.First); n <= int(s.Last); n++ {
+				c := t.Free(n)
+				c.GPUs -= uint8(more)
+				must(t.SetFree(n, c))
+			}
+		}
+	}
+	take(&r.now)
+	for i := range crosses {
+		take(&r.left[i])
+	}
+	r.narrow(segs)
+}
+
 func must(err error) {
 	if err != nil {
-		panic("bids: a draft over-allocates: " + err.Error())
+		panic("bids: " + err.Error())
 	}
 }

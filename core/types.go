@@ -48,6 +48,8 @@ type Snapshot struct {
 type Limits struct {
 	// Deadline is when the answer is due; zero means that there is none.
 	Deadline time.Time
+	// Now is the clock for Deadline and Stats.Elapsed; nil means time.Now.
+	Now func() time.Time
 	// Seed starts the random choices of this cycle.
 	Seed uint64
 }
@@ -82,6 +84,8 @@ type Plan struct {
 	Objective, Bound float64
 	// Stats says what the cycle did.
 	Stats Stats
+
+	segs []nodeset.Segment // the decisions' memory
 }
 
 // Stats are the figures of one cycle.

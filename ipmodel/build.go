@@ -18,6 +18,8 @@ type Builder struct {
 	// reservation.
 	Merge bool
 
+	alpha float64
+	scale int64
 	cell  []int32 // node -> number of its run of nodes that are treated alike
 	cells []cell  // the runs
 	used  []int32 // row of the paper's form -> row of the model, or -1
@@ -68,19 +70,24 @@ func (b *Builder) setWorth(asks []bids.Ask, book *bids.Book, m *Model) error {
 			return fmt.Errorf("the priorities add up to more than %d", int64(MaxTotalWorth/2))
 		}
 	}
-	alpha := Alpha(minP, len(book.Bids))
-	scale := int64(1)
-	for total := 2 * sum; total < 1<<49 && scale < 1<<20; total *= 2 {
-		scale *= 2
+	b.alpha, b.scale = Alpha(minP, len(book.Bids)), 1
+	for total := 2 * sum; total < 1<<49 && b.scale < 1<<20; total *= 2 {
+		b.scale *= 2
 	}
-	m.Scale = float64(scale)
+	m.Scale = float64(b.scale)
 	m.Worth = m.Worth[:0]
 	for i := range book.Bids {
 		bid := &book.Bids[i]
-		extra := math.Round(float64(alpha*bid.Preference) * float64(scale))
-		m.Worth = append(m.Worth, asks[bid.Job].Priority*scale+int64(extra))
+		m.Worth = append(m.Worth, b.Worth(&asks[bid.Job], bid))
 	}
 	return nil
+}
+
+// Worth is P_j + alpha F of a bid of the last window, in units of the model's worth.
+// The bid need not be part of the model.
+func (b *Builder) Worth(ask *bids.Ask, bid *bids.Bid) int64 {
+	extra := math.Round(float64(b.alpha*bid.Preference) * float64(b.scale))
+	return ask.Priority*b.scale + int64(extra)
 }
 
 // setCells cuts the line of nodes wherever a bid's segment begins or ends.

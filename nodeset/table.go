@@ -248,3 +248,27 @@ func (t *Table) CopyFrom(o *Table) {
 	}
 	t.freeCores, t.freeGPUs = o.freeCores, o.freeGPUs
 }
+
+// Intersect lowers what every node of t has free to what o has free at the most,
+// and takes down the nodes that are down in o. Both describe the same machine.
+func (t *Table) Intersect(o *Table) {
+	for w := range t.down {
+		t.down[w] |= o.down[w]
+	}
+	for n := range t.cores {
+		a, b := t.Free(n), o.Free(n)
+		c := Capacity{min(a.Cores, b.Cores), min(a.GPUs, b.GPUs)}
+		if a != c {
+			t.block[n>>6] -= uint32(a.Cores - c.Cores)
+			t.freeCores -= int64(a.Cores - c.Cores)
+			t.freeGPUs -= int64(a.GPUs - c.GPUs)
+			t.cores[n], t.gpus[n] = c.Cores, c.GPUs
+			t.mark(n)
+		}
+	}
+	for l := range t.level {
+		for w := range t.level[l] {
+			t.level[l][w] &^= t.down[w]
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// queue gives jobs Slurm's basic priorities and names J1, J2, ...
+func queue(limit int64, reqs ...bids.Request) []*Job {
+	var jobs []*Job
+	for i, r := range reqs {
+		jobs = append(jobs, &Job{ID: fmt.Sprintf("J%d", i+1), Request: r, Priority: 4294901759 - int64(i), TimeLimit: limit})
+	}
+	return jobs
+}
+
+func decide(t require.TestingT, o AuctionOptions, s *Snapshot) *Plan {
+	a, err := NewAuction(o, nil)
+	require.NoError(t, err)
+	var p Plan
+	require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 1}, &p))
+	require.NoError(t, Verify(s, &p))
+	return &p
+}
+
+func started(p *Plan) int {
+	n := 0
+	for _, d := range p.Decisions {
+		if d.Start {
+			n++
+		}
+	}
+	return n
+}
+
+// Table I of ipsched.txt: three jobs that fit together only if the first takes half
+// of the cores of every node. The rule that finds it must not depend on the
+// numbers.
+func TestCollectiveAllocationOfTableI(t *testing.T) {
+	for _, c := range []struct {
+		name                     string
+		nodes, cores, gpus       int
+		flexible, cores2, cores3 int
+	}{
+		{"as printed", 1024, 8, 2, 4096, 2048, 2048},
+		{"uneven cores", 1024, 8, 2, 2192, 3000, 3000},
+		{"uneven pair", 1000, 12, 3, 5000, 4000, 3000},
+		{"four GPUs", 96, 64, 4, 2000, 2000, 2100},
+		{"small", 10, 8, 1, 30, 21, 29},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			nodes, err := nodeset.NewUniform(c.nodes, nodeset.Capacity{Cores: uint16(c.cores), GPUs: uint8(c.gpus)})
+			require.NoError(t, err)
+			h := c.nodes / 2
+			s := &Snapshot{Nodes: nodes, Pending: queue(1000,
+				bids.Request{Cores: c.flexible},
+				bids.Request{Cores: c.cores2, MinNodes: h, MaxNodes: h, MinGPUs: c.gpus},
+				bids.Request{Cores: c.cores3, MinNodes: h, MaxNodes: h, MinGPUs: c.gpus},
+			)}
+			for _, k := range []int{0, 1, 3} {
+				o := DefaultAuctionOptions()
+				o.Reservations = k
+				p := decide(t, o, s)
+				require.Equal(t, 3, started(p), "reservations %d", k)
+				require.Equal(t, "optimal", p.Stats.Status)
+			}
+			// The papers' own bids can't do it: "as few nodes as possible".
+			require.Less(t, started(decide(t, PaperAuctionOptions(), s)), 3)
+		})
+	}
+}
+
+// Figure 3 of aucsched1: nodes 1-64 and 81-144 are free, and four jobs fill them to
+// the last core. Section 5: J1 and J4 on {1-64, 81-144}, J2 on {1-64}, J3 on {81-144}.
+func TestFigure3(t *testing.T) {
+	nodes, err := nodeset.NewUniform(144, nodeset.Capacity{Cores: 8, GPUs: 2})
+	require.NoError(t, err)
+	busy := []nodeset.Segment{{First: 64, Last: 79, Cores: 8, GPUs: 2}}
+	require.NoError(t, nodes.Allocate(busy))
+	s := &Snapshot{
+		Nodes: nodes, Running: []Running{{ID: "R", End: 500, Segs: busy}},
+		Pending: queue(600,
+			bids.Request{Cores: 512},
+			bids.Request{MinNodes: 64, MaxNodes: 64, TasksPerNode: 2, MinGPUs: 1},
+			bids.Request{MinNodes: 64, MaxNodes: 64, TasksPerNode: 4, MinGPUs: 2},
+			bids.Request{MinNodes: 128, MaxNodes: 128, TasksPerNode: 1},
+		),
+	}
+	p := decide(t, DefaultAuctionOptions(), s)
+	require.Equal(t, 4, started(p))
+	require.Equal(t, []nodeset.Segment{{First: 0, Last: 63, Cores: 5}, {First: 80, Last: 143, Cores: 3}}, p.Decisions[0].Segs)
+	require.Equal(t, []nodeset.Segment{{First: 0, Last: 63, Cores: 2, GPUs: 1}}, p.Decisions[1].Segs)
+	require.Equal(t, []nodeset.Segment{{First: 80, Last: 143, Cores: 4, GPUs: 2}}, p.Decisions[2].Segs)
+	require.Equal(t, []nodeset.Segment{{First: 0, Last: 63, Cores: 1}, {First: 80, Last: 143, Cores: 1}}, p.Decisions[3].Segs)
+}

@@ -1,0 +1,26 @@
+// Package core is the scheduling cycle and its vocabulary: what embedders call.
+//
+// A cycle is a pure function of a [Snapshot] (machine, queue, running jobs) and
+// [Limits] (deadline, seed). A [Policy] turns them into a [Plan]: for each job of
+// the window whether it starts now, and on exactly which nodes, cores and GPUs, or
+// in words why not. [Auction] is the policy of Soner, Özturan and Karac's AUCSCHED2:
+//
+//	snapshot -> nodesets -> bids -> model -> winners -> decisions
+//
+// The caller's duties, in this order:
+//
+//  1. Keep a nodeset.Table up to date: Allocate when a job starts, Release when it
+//     ends.
+//  2. When something has changed, fill a Snapshot and call Decide. A Plan is reused
+//     from call to call; what is to be kept of it must be copied.
+//  3. Start the jobs whose Decision says so and Allocate their segments.
+//
+// Nothing here does I/O or keeps time; the deadline is held against Limits.Now.
+//
+// No job starves: [Reserve] keeps the earliest possible start of the first blocked
+// jobs free of jobs that come after them. The papers' auction has no such rule; set
+// AuctionOptions.Reservations to 0 to match them.
+//
+// [Verify] is the independent referee of a plan. Auction also checks each plan by
+// allocating it before it is handed out.
+package core

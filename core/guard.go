@@ -1,0 +1,123 @@
+package core
+
+import (
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// guard walks down the window in queue order, on the draft that is worth most: jobs
+// that can start there have to start, and the first that cannot get reservations,
+// Reservations of them. It stops at the last of these; jobs behind it are free to
+// win or lose, as long as they keep off what is reserved. Afterwards a.asks,
+// a.guarded and a.space say what the auction has to respect.
+//
+// The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the
+// auction deciding everything behind it: the job at the head starts as early as
+// running jobs' time limits allow, whatever comes after it, so that every job gets
+// to the head in the end.
+func (a *Auction) guard(s *Snapshot) error {
+	a.plan.reset(s)
+	a.kept = a.kept[:0]
+	a.markDraft()
+	first := -1
+	for j := range a.window {
+		job := s.Pending[a.window[j]]
+		if segs, ok := a.startable(j, job); ok {
+			if err := a.plan.start(segs, s.Now+job.TimeLimit); err != nil {
+				return err
+			}
+			a.asks[j].Keep, a.guarded[j].must = segs, true
+			continue
+		}
+		r, ok := a.plan.reserve(j, job)
+		if !ok {
+			continue // not even when all has ended: nodes are down
+		}
+		if a.guarded[j].start = r.Start; first < 0 {
+			first = j
+		}
+		if len(a.plan.reserved) == a.opts.Reservations {
+			break
+		}
+	}
+	a.bind(s, first)
+	return nil
+}
+
+// markDraft sets a.chosen to the bids of the draft that is worth most.
+func (a *Auction) markDraft() {
+	a.chosen = a.chosen[:0]
+	for range a.window {
+		a.chosen = append(a.chosen, -1)
+	}
+	if len(a.book.Drafts) > 0 {
+		for _, b := range a.book.Drafts[0] {
+			a.chosen[a.book.Bids[b].Job] = b
+		}
+	}
+}
+
+// startable finds a place where job j can start now: the draft's, if nothing that
+// was reserved meanwhile is in the way, or another.
+func (a *Auction) startable(j int, job *Job) ([]nodeset.Segment, bool) {
+	from := len(a.kept)
+	if b := a.chosen[j]; b >= 0 {
+		a.kept = append(a.kept, a.book.Allocation(int(b))...)
+		if segs := a.kept[from:len(a.kept):len(a.kept)]; a.plan.free(segs, job) {
+			return segs, true
+		}
+		a.kept = a.kept[:from]
+	}
+	kept, ok := a.plan.place(a.kept, job, a.plan.clock)
+	if !ok {
+		return nil, false
+	}
+	a.kept = kept
+	return a.kept[from:len(a.kept):len(a.kept)], true
+}
+
+// free reports whether segs are free now and stay so for the job's time limit.
+func (p *planner) free(segs []nodeset.Segment, job *Job) bool {
+	p.at.CopyFrom(&p.now)
+	if p.at.Allocate(segs) != nil {
+		return false
+	}
+	for _, r := range p.reserved {
+		if r.Start < p.clock+job.TimeLimit {
+			p.freeAt(&p.later, r.Start)
+			if p.later.Allocate(segs) != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// bind tells the asks which reservations they would run into. The first job with a
+// reservation is not bound by it; the others with one do not bid this time, so that
+// they can't take each other's places.
+func (a *Auction) bind(s *Snapshot, first int) {
+	a.left = a.plan.left(a.left, s.Nodes, s.Running)
+	a.space.Left = a.space.Left[:0]
+	for k := range a.left {
+		a.space.Left = append(a.space.Left, &a.left[k])
+	}
+	for j := range a.asks {
+		ask := &a.asks[j]
+		ask.Crosses = 0
+		for _, r := range a.plan.reserved {
+			if r.Start < s.Now+s.Pending[a.window[j]].TimeLimit {
+				ask.Crosses++
+			}
+		}
+		switch {
+		case j == first && len(a.plan.reserved) == 1:
+			ask.Crosses = 0
+		case a.guarded[j].start > 0:
+			ask.Request = &noRequest
+		}
+	}
+}
+
+// noRequest is not valid, so that its job makes no bid.
+var noRequest bids.Request

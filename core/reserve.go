@@ -1,0 +1,201 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Reservation is a place kept for a job that cannot start now.
+type Reservation struct {
+	// Job is the job's index in Snapshot.Pending.
+	Job int
+	// Start and End are the seconds between which the place is kept: the earliest
+	// start that running jobs' time limits allow, and the job's own limit later.
+	Start, End int64
+	// Segs is the place.
+	Segs []nodeset.Segment
+}
+
+// planner finds the earliest place of jobs, given what runs and what is reserved.
+type planner struct {
+	now      nodeset.Table // free now, less what starts now
+	at       nodeset.Table // scratch: free at some later moment
+	later    nodeset.Table // scratch: the same at another
+	ends     []held        // what will come free, by time
+	reserved []Reservation // by start
+	segs     [][]nodeset.Segment
+	placer   bids.Placer
+	clock    int64
+}
+
+// held is an allocation that comes free at End.
+type held struct {
+	end  int64
+	segs []nodeset.Segment
+}
+
+// reset starts from a snapshot in which nothing starts and nothing is reserved.
+func (p *planner) reset(s *Snapshot) {
+	p.clock = s.Now
+	p.now.CopyFrom(s.Nodes)
+	p.ends = p.ends[:0]
+	for i := range s.Running {
+		// A job that has outstayed its limit may end at any moment, but not now.
+		p.ends = append(p.ends, held{max(s.Running[i].End, s.Now+1), s.Running[i].Segs})
+	}
+	slices.SortStableFunc(p.ends, func(a, b held) int { return cmp.Compare(a.end, b.end) })
+	p.reserved = p.reserved[:0]
+}
+
+// start lets a job start now on segs, until end.
+func (p *planner) start(segs []nodeset.Segment, end int64) error {
+	if err := p.now.Allocate(segs); err != nil {
+		return err
+	}
+	i, _ := slices.BinarySearchFunc(p.ends, end, func(h held, e int64) int {
+		if h.end <= e {
+			return -1
+		}
+		return 1
+	})
+	p.ends = slices.Insert(p.ends, i, held{end, segs})
+	return nil
+}
+
+// place finds an allocation of a job from second t on, for its whole time limit.
+func (p *planner) place(dst []nodeset.Segment, job *Job, t int64) ([]nodeset.Segment, bool) {
+	p.freeAt(&p.at, t)
+	for _, r := range p.reserved {
+		if r.Start > t && r.Start < t+job.TimeLimit {
+			p.freeAt(&p.later, r.Start)
+			p.at.Intersect(&p.later)
+		}
+	}
+	high := job.MinGPUs // the range's low end is the easiest to place
+	return p.placer.Place(dst, &p.at, &job.Request, high)
+}
+
+// freeAt sets t to what is free at second when, given that what starts now ends by
+// its limit.
+func (p *planner) freeAt(t *nodeset.Table, when int64) {
+	t.CopyFrom(&p.now)
+	for _, h := range p.ends {
+		if h.end > when {
+			break
+		}
+		must(t.Release(h.segs))
+	}
+	for _, r := range p.reserved {
+		if r.Start <= when && when < r.End {
+			must(t.Allocate(r.Segs))
+		}
+	}
+}
+
+// reserve finds the earliest place of a job after now and keeps it. It reports
+// false if there is none even when all has ended, as when nodes are down.
+func (p *planner) reserve(index int, job *Job) (Reservation, bool) {
+	p.segs = grow(p.segs, len(p.reserved)+1)
+	buf := &p.segs[len(p.reserved)]
+	try := func(t int64) bool {
+		var ok bool
+		*buf, ok = p.place((*buf)[:0], job, t)
+		return ok
+	}
+	t, ok := p.earliest(try)
+	if !ok {
+		return Reservation{}, false
+	}
+	r := Reservation{index, t, t + job.TimeLimit, *buf}
+	i, _ := slices.BinarySearchFunc(p.reserved, t, func(r Reservation, t int64) int { return cmp.Compare(r.Start, t) })
+	p.reserved = slices.Insert(p.reserved, i, r)
+	return r, true
+}
+
+// earliest is the first moment at which try succeeds, of those at which something
+// comes free; try must have been called last for that moment.
+func (p *planner) earliest(try func(int64) bool) (int64, bool) {
+	if len(p.ends) == 0 && len(p.reserved) == 0 {
+		return 0, false
+	}
+	if len(p.reserved) == 0 { // more and more comes free: search by halves
+		lo, hi := 0, len(p.ends)-1
+		if !try(p.ends[hi].end) {
+			return 0, false
+		}
+		for lo < hi {
+			if mid := (lo + hi) / 2; try(p.ends[mid].end) {
+				hi = mid
+			} else {
+				lo = mid + 1
+			}
+		}
+		return p.ends[lo].end, try(p.ends[lo].end)
+	}
+	e := 0
+	for t := p.clock; ; {
+		t = p.nextEvent(t, &e)
+		if t == 0 {
+			return 0, false
+		}
+		if try(t) {
+			return t, true
+		}
+	}
+}
+
+// nextEvent is the first end of an allocation or reservation after t, or 0. *e is
+// where to look in p.ends.
+func (p *planner) nextEvent(t int64, e *int) int64 {
+	for *e < len(p.ends) && p.ends[*e].end <= t {
+		*e++
+	}
+	next := int64(0)
+	if *e < len(p.ends) {
+		next = p.ends[*e].end
+	}
+	for _, r := range p.reserved {
+		if r.End > t && (next == 0 || r.End < next) {
+			next = r.End
+		}
+	}
+	return next
+}
+
+// left is, for each reservation in order, what it leaves at its start to jobs that
+// start now, before any of those is counted. free is what is free now in all.
+func (p *planner) left(dst []nodeset.Table, free *nodeset.Table, running []Running) []nodeset.Table {
+	dst = grow(dst, len(p.reserved))[:len(p.reserved)]
+	for k, r := range p.reserved {
+		t := &dst[k]
+		t.CopyFrom(free)
+		for i := range running {
+			if max(running[i].End, p.clock+1) <= r.Start {
+				must(t.Release(running[i].Segs))
+			}
+		}
+		for _, o := range p.reserved {
+			if o.Start <= r.Start && r.Start < o.End {
+				must(t.Allocate(o.Segs))
+			}
+		}
+	}
+	return dst
+}
+
+func grow[T any](s []T, n int) []T {
+	for len(s) < n {
+		var zero T
+		s = append(s, zero)
+	}
+	return s
+}
+
+func must(err error) {
+	if err != nil {
+		panic("core: " + err.Error())
+	}
+}

@@ -1,0 +1,95 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Verify is the independent referee of a plan: it counts, node by node, what the
+// plan starts and what it is allowed to. It returns an error that names the first
+// job or node at fault: a node with more taken than free, down, or not
+// eligible, or a request that is not met exactly. It shares nothing with the
+// policies, is slow, and meant to be obviously right.
+func Verify(s *Snapshot, p *Plan) error {
+	usedCores := make(map[int]int)
+	usedGPUs := make(map[int]int)
+	started := make(map[int]bool)
+	for _, d := range p.Decisions {
+		if d.Job < 0 || d.Job >= len(s.Pending) {
+			return fmt.Errorf("decision on job %d of a queue of %d", d.Job, len(s.Pending))
+		}
+		job := s.Pending[d.Job]
+		if !d.Start {
+			continue
+		}
+		if started[d.Job] {
+			return fmt.Errorf("job %s is started twice", job.ID)
+		}
+		started[d.Job] = true
+		if err := CheckAllocation(job, d.Segs, s.Nodes.Len()); err != nil {
+			return fmt.Errorf("job %s: %w", job.ID, err)
+		}
+		for _, seg := range d.Segs {
+			for n := int(seg.First); n <= int(seg.Last); n++ {
+				usedCores[n] += int(seg.Cores)
+				usedGPUs[n] += int(seg.GPUs)
+				if !s.Nodes.Up(n) {
+					return fmt.Errorf("job %s: node %d is down", job.ID, n)
+				}
+			}
+		}
+	}
+	for n := range usedCores {
+		free := s.Nodes.Free(n)
+		if usedCores[n] > int(free.Cores) || usedGPUs[n] > int(free.GPUs) {
+			return fmt.Errorf("node %d: %d cores and %d GPUs taken, %d and %d free", n, usedCores[n], usedGPUs[n], free.Cores, free.GPUs)
+		}
+	}
+	return nil
+}
+
+// CheckAllocation reports how an allocation on a machine of n nodes fails to meet a
+// job's request exactly: cores in all, number of nodes, cores on each node, GPUs on
+// each node (the same on all, in the range), contiguity and eligible nodes.
+func CheckAllocation(job *Job, segs []nodeset.Segment, n int) error {
+	if err := nodeset.CheckSegments(segs, n); err != nil {
+		return err
+	}
+	if len(segs) == 0 {
+		return fmt.Errorf("no node at all")
+	}
+	nodes, cores, last := 0, 0, -1
+	for _, seg := range segs {
+		for i := int(seg.First); i <= int(seg.Last); i++ {
+			nodes++
+			cores += int(seg.Cores)
+			if !job.Eligible.Has(i) {
+				return fmt.Errorf("node %d is not eligible", i)
+			}
+			if job.Contiguous && last >= 0 && i != last+1 {
+				return fmt.Errorf("nodes %d and %d are not contiguous", last, i)
+			}
+			if seg.GPUs != segs[0].GPUs {
+				return fmt.Errorf("node %d gives %d GPUs, others %d", i, seg.GPUs, segs[0].GPUs)
+			}
+			last = i
+		}
+		if job.TasksPerNode > 0 && int(seg.Cores) > job.TasksPerNode {
+			return fmt.Errorf("node %d gives %d cores, more than %d tasks per node", seg.First, seg.Cores, job.TasksPerNode)
+		}
+	}
+	if job.Cores > 0 && cores != job.Cores {
+		return fmt.Errorf("%d cores instead of %d", cores, job.Cores)
+	}
+	if job.Cores == 0 && cores != nodes*job.TasksPerNode {
+		return fmt.Errorf("%d cores on %d nodes instead of %d on each", cores, nodes, job.TasksPerNode)
+	}
+	if nodes < job.MinNodes || (job.MaxNodes > 0 && nodes > job.MaxNodes) {
+		return fmt.Errorf("%d nodes instead of %d to %d", nodes, job.MinNodes, job.MaxNodes)
+	}
+	if g := int(segs[0].GPUs); g < job.MinGPUs || g > max(job.MinGPUs, job.MaxGPUs) {
+		return fmt.Errorf("%d GPUs a node instead of %d to %d", g, job.MinGPUs, max(job.MinGPUs, job.MaxGPUs))
+	}
+	return nil
+}
