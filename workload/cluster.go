@@ -1,0 +1,136 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// ParseCluster gives the nodes of the machine that spec describes, in the
+// machine's order. spec is either runs of equal nodes, COUNTxCORES or
+// COUNTxCORESxGPUS with commas between ("1408x12x3", "20x80,48x12"), or the path of
+// a file in a format of [ReadCluster]. A machine has at most nodeset.MaxNodes
+// nodes, each with 1 to 65535 cores and up to 255 GPUs.
+func ParseCluster(spec string) ([]nodeset.Capacity, error) {
+	if !isRuns(spec) {
+		return readClusterFile(spec)
+	}
+	var nodes machine
+	for _, run := range strings.Split(spec, ",") {
+		if err := nodes.addRun(strings.Split(run, "x")); err != nil {
+			return nil, fmt.Errorf("cluster %s: %w", quote(spec), err)
+		}
+	}
+	return nodes, nil
+}
+
+// isRuns tells runs of nodes, well-formed or not, from a path.
+func isRuns(spec string) bool {
+	digit := spec != "" && spec[0] >= '0' && spec[0] <= '9'
+	return digit && strings.Trim(spec, "0123456789x,") == ""
+}
+
+func readClusterFile(path string) ([]nodeset.Capacity, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %s: neither COUNTxCORES[xGPUS],... nor a file: %w", quote(path), err)
+	}
+	defer f.Close()
+	return ReadCluster(f, path)
+}
+
+// machine is the nodes read so far.
+type machine []nodeset.Capacity
+
+// addRun adds the nodes that count, cores and perhaps GPUs say.
+func (m *machine) addRun(fields []string) error {
+	if len(fields) != 2 && len(fields) != 3 {
+		return fmt.Errorf("%s: not a count of nodes, cores and perhaps GPUs", quote(strings.Join(fields, "x")))
+	}
+	count, err := parseField("count", fields[0], 1, nodeset.MaxNodes)
+	if err != nil {
+		return err
+	}
+	cores, err := parseField("cores", fields[1], 1, maxNodeCores)
+	if err != nil {
+		return err
+	}
+	gpus := 0
+	if len(fields) == 3 {
+		if gpus, err = parseField("gpus", fields[2], 0, maxNodeGPUs); err != nil {
+			return err
+		}
+	}
+	return m.add(count, nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)})
+}
+
+// Limits of one node, which are those of nodeset.Capacity.
+const (
+	maxNodeCores = 1<<16 - 1
+	maxNodeGPUs  = 1<<8 - 1
+)
+
+func (m *machine) add(count int, c nodeset.Capacity) error {
+	if count > nodeset.MaxNodes-len(*m) {
+		return fmt.Errorf("more than %d nodes", nodeset.MaxNodes)
+	}
+	*m = slices.Grow(*m, count)
+	for range count {
+		*m = append(*m, c)
+	}
+	return nil
+}
+
+// parseField parses a number; its error is an [*InputError] still without a place.
+func parseField(field, value string, low, high int) (int, error) {
+	n, err := strconv.Atoi(value)
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange):
+		err = errNotWhole
+	case err != nil || n < low || n > high:
+		err = fmt.Errorf("must be in %d..%d", low, high)
+	default:
+		return n, nil
+	}
+	return 0, &InputError{Field: field, Value: value, Err: err}
+}
+
+// ReadCluster reads the nodes of a machine from r; name is what errors call it.
+// Each line is one of
+//
+//	COUNT CORES [GPUS]
+//	HOSTLIST cores=CORES [gpus=GPUS]
+//	NodeName=HOSTLIST CPUs=CORES Gres=gpu:GPUS ...
+//
+// the last being slurm.conf's, so that slurm.conf itself can be read: there
+// Boards x SocketsPerBoard (or Sockets) x CoresPerSocket x ThreadsPerCore stand in
+// for CPUs, NodeName=DEFAULT sets what following lines leave out, a backslash
+// continues a line, and lines of other keys are passed over. "#" begins a comment.
+// Nodes are in the file's order; a name may occur once.
+func ReadCluster(r io.Reader, name string) ([]nodeset.Capacity, error) {
+	c := clusterReader{lines: newLines(r, name), lineOf: map[string]int{}, defaults: map[string]string{}}
+	for c.next() {
+		line, err := c.logicalLine()
+		if err == nil {
+			err = c.add(line)
+		}
+		if err != nil {
+			return nil, c.locate(err)
+		}
+	}
+	switch {
+	case c.lines.err != nil:
+		return nil, c.lines.err
+	case len(c.nodes) == 0:
+		return nil, &InputError{File: name, Err: errors.New("no node")}
+	case c.foreign > 0 && !c.slurm:
+		return nil, &InputError{File: name, Line: c.foreign, Err: errClusterLine}
+	}
+	return c.nodes, nil
+}

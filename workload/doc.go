@@ -1,0 +1,14 @@
+// Package workload reads, writes and generates workloads: jobs with their
+// submission times and durations, which a simulator replays.
+//
+// [ReadFile] reads a trace in any format that it knows: the Standard Workload
+// Format of the Parallel Workloads Archive ([ReadSWF]) and the output of Slurm's
+// sacct ([ReadSacct]). [Generate] makes the synthetic workloads of the papers.
+// [ParseCluster] reads the machine that a workload runs on.
+//
+// Readers convert every job or none. What a job lacks is settled by the rules that
+// each reader documents; jobs that cannot be replayed (they never started, say)
+// are left out and counted by reason in [Workload].Skipped, and jobs of which
+// something was changed in [Workload].Adjusted. Anything malformed is an
+// [*InputError], which names file, line, field and value.
+package workload

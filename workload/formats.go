@@ -1,0 +1,75 @@
+package workload
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Options are those of all the readers, each for its own format.
+type Options struct {
+	SWF   SWFOptions
+	Sacct SacctOptions
+}
+
+// format is a kind of trace file.
+type format struct {
+	what string // in words
+	// is tells the format by the file's path, in lower case and without .gz, and
+	// by the file's first line, or as much of it as is at hand.
+	is   func(path string, first []byte) bool
+	read func(r io.Reader, name string, o Options) (*Workload, error)
+}
+
+// formats are tried in order.
+var formats = []format{
+	{
+		what: "Standard Workload Format (*.swf)",
+		is:   func(path string, _ []byte) bool { return strings.HasSuffix(path, ".swf") },
+		read: func(r io.Reader, name string, o Options) (*Workload, error) { return ReadSWF(r, name, o.SWF) },
+	},
+	{
+		what: "sacct --parsable2 (first line: field names with JobID, separated by |)",
+		is: func(_ string, first []byte) bool {
+			return bytes.Contains(first, []byte("|")) && bytes.Contains(bytes.ToLower(first), []byte("jobid"))
+		},
+		read: func(r io.Reader, name string, o Options) (*Workload, error) { return ReadSacct(r, name, o.Sacct) },
+	},
+}
+
+// ReadFile reads the trace at path in whichever known format it is, packed with
+// gzip or not. The format is told by the path's suffix or by the first line.
+func ReadFile(path string, o Options) (*Workload, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("workload: %w", err)
+	}
+	defer file.Close()
+	r, err := plain(file)
+	if err != nil {
+		return nil, &InputError{File: path, Err: err}
+	}
+	first, err := r.Peek(1 << 12)
+	if len(first) == 0 && err != io.EOF {
+		return nil, &InputError{File: path, Err: readError(err)}
+	}
+	first, _, _ = bytes.Cut(first, []byte("\n"))
+	suffix := strings.TrimSuffix(strings.ToLower(path), ".gz")
+	for _, f := range formats {
+		if f.is(suffix, first) {
+			return f.read(r, path, o)
+		}
+	}
+	return nil, &InputError{File: path, Err: unknownFormat()}
+}
+
+func unknownFormat() error {
+	var known []string
+	for _, f := range formats {
+		known = append(known, f.what)
+	}
+	return errors.New("in no known format; known are " + strings.Join(known, ", "))
+}

@@ -1,0 +1,85 @@
+package workload
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReadFile(t *testing.T) {
+	swf, sacct := readTestdata(t, "swf/small.swf"), readTestdata(t, "sacct/small.txt")
+	for _, c := range []struct {
+		name    string
+		content []byte
+		jobs    int
+	}{
+		{"a.swf", []byte(swf), 8},
+		{"a.SWF", []byte(swf), 8},
+		{"a.swf.gz", pack(t, swf), 8},
+		{"packed.swf", pack(t, swf), 8},
+		{"unpacked.swf.gz", []byte(swf), 8},
+		{"a.txt", []byte(sacct), 8},
+		{"a.txt.gz", pack(t, sacct), 8},
+		{"packed", pack(t, sacct), 8},
+	} {
+		path := filepath.Join(t.TempDir(), c.name)
+		require.NoError(t, os.WriteFile(path, c.content, 0o644))
+		w, err := ReadFile(path, Options{})
+		require.NoError(t, err, c.name)
+		require.Len(t, w.Jobs, c.jobs)
+		require.Equal(t, path, w.Name)
+	}
+}
+
+func TestReadFileOptions(t *testing.T) {
+	o := Options{SWF: SWFOptions{ExtendLimit: true}, Sacct: SacctOptions{Unlimited: 5000}}
+	w, err := ReadFile("testdata/swf/small.swf", o)
+	require.NoError(t, err)
+	require.Equal(t, int64(500), w.Jobs[3].TimeLimit)
+	w, err = ReadFile("testdata/sacct/small.txt", o)
+	require.NoError(t, err)
+	require.Equal(t, int64(5000), w.Jobs[3].TimeLimit)
+}
+
+func TestReadFileErrors(t *testing.T) {
+	dir := t.TempDir()
+	unknown := "in no known format; known are Standard Workload Format (*.swf), " +
+		"sacct --parsable2 (first line: field names with JobID, separated by |)"
+	for _, c := range []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"a.csv", []byte("job,nodes\n1,2\n"), ": " + unknown},
+		{"later", []byte("job nodes\nJobID|Submit\n"), ": " + unknown},
+		{"empty", nil, ": " + unknown},
+		{"empty.swf", nil, ": no job"},
+		{"short.swf.gz", []byte{0x1f, 0x8b, 8}, ": the file is truncated: unexpected EOF"},
+		{"cut.gz", pack(t, readTestdata(t, "sacct/small.txt"))[:12], ": the file is truncated: unexpected EOF"},
+	} {
+		path := filepath.Join(dir, c.name)
+		require.NoError(t, os.WriteFile(path, c.content, 0o644))
+		_, err := ReadFile(path, Options{})
+		require.EqualError(t, err, path+c.want)
+		var in *InputError
+		require.ErrorAs(t, err, &in)
+	}
+	_, err := ReadFile(filepath.Join(dir, "absent.swf"), Options{})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = ReadFile(dir, Options{})
+	require.ErrorContains(t, err, "is a directory")
+}
+
+func ExampleReadFile() {
+	w, err := ReadFile("testdata/swf/nodespec.swf", Options{SWF: SWFOptions{NodeSpec: true}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	j := w.Jobs[0]
+	fmt.Println(len(w.Jobs), j.ID, j.MinNodes, j.TasksPerNode)
+	// Output: 9 1 2 8
+}

@@ -1,0 +1,95 @@
+package workload
+
+import (
+	"bytes"
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+
+// golden compares got with testdata/path.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	path = filepath.Join("testdata", path)
+	if *rewrite {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
+
+// dump is a workload in readable form, a job a line.
+func dump(w *Workload) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s from %d\n", w.Name, w.Start)
+	for _, j := range w.Jobs {
+		fmt.Fprintf(&b, "job %s submit=%d run=%d limit=%d priority=%d cores=%d", j.ID, j.Submit, j.Duration, j.TimeLimit, j.Priority, j.Cores)
+		for _, f := range []struct {
+			name string
+			v    int
+		}{{"min_nodes", j.MinNodes}, {"max_nodes", j.MaxNodes}, {"tasks_per_node", j.TasksPerNode}, {"min_gpus", j.MinGPUs}, {"max_gpus", j.MaxGPUs}} {
+			if f.v != 0 {
+				fmt.Fprintf(&b, " %s=%d", f.name, f.v)
+			}
+		}
+		if j.Contiguous {
+			b.WriteString(" contiguous")
+		}
+		b.WriteByte('\n')
+	}
+	for _, t := range w.Skipped {
+		fmt.Fprintf(&b, "skipped %d: %s\n", t.Jobs, t.Reason)
+	}
+	for _, t := range w.Adjusted {
+		fmt.Fprintf(&b, "adjusted %d: %s\n", t.Jobs, t.Reason)
+	}
+	return b.String()
+}
+
+func pack(t *testing.T, text string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return b.Bytes()
+}
+
+// shared finds a file of the data kept beside the checkout, or skips the test.
+func shared(t testing.TB, path string) string {
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			t.Skip("not inside a checkout, so there is no data beside it")
+		}
+		dir = up
+	}
+	file := filepath.Join(dir, "..", "shared", filepath.FromSlash(path))
+	if _, err := os.Stat(file); err != nil {
+		t.Skipf("%s is not beside the checkout: this test needs the real trace", path)
+	}
+	return file
+}
+
+func countOf(t []Tally, reason string) int {
+	for _, x := range t {
+		if x.Reason == reason {
+			return x.Jobs
+		}
+	}
+	return 0
+}

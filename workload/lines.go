@@ -1,0 +1,91 @@
+package workload
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxLine is the length of the longest line that readers take, in bytes.
+const maxLine = 1 << 20
+
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// plain returns r, unpacked if its first bytes say that it is a gzip file.
+func plain(r io.Reader) (*bufio.Reader, error) {
+	b := bufio.NewReaderSize(r, 1<<16)
+	if magic, _ := b.Peek(len(gzipMagic)); !bytes.Equal(magic, gzipMagic) {
+		return b, nil
+	}
+	z, err := gzip.NewReader(b)
+	if err != nil {
+		return nil, readError(err)
+	}
+	return bufio.NewReaderSize(z, 1<<16), nil
+}
+
+// readError puts the usual reason of a failed read into words.
+func readError(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the file is truncated: %w", err)
+	}
+	return fmt.Errorf("reading: %w", err)
+}
+
+// lines goes through the lines of a file, unpacking it where need be.
+type lines struct {
+	name string // of the file, for messages
+	src  io.Reader
+	r    *bufio.Reader // nil before the first line
+	buf  []byte
+	n    int // number of the current line
+	err  error
+}
+
+func newLines(r io.Reader, name string) *lines { return &lines{name: name, src: r} }
+
+// next reads a line. A line that an error cuts short is not delivered.
+func (l *lines) next() bool {
+	if l.err != nil {
+		return false
+	}
+	if l.r == nil {
+		if l.r, l.err = plain(l.src); l.err != nil {
+			l.err = &InputError{File: l.name, Err: l.err}
+			return false
+		}
+	}
+	l.n++
+	l.buf = l.buf[:0]
+	for {
+		chunk, err := l.r.ReadSlice('\n')
+		if len(l.buf)+len(chunk) > maxLine {
+			return l.fail(fmt.Errorf("a line of more than %d bytes", maxLine))
+		}
+		l.buf = append(l.buf, chunk...)
+		switch {
+		case err == nil:
+			return true
+		case err == io.EOF:
+			return len(l.buf) > 0
+		case err != bufio.ErrBufferFull:
+			return l.fail(readError(err))
+		}
+	}
+}
+
+func (l *lines) fail(err error) bool {
+	l.err = &InputError{File: l.name, Line: l.n, Err: err}
+	return false
+}
+
+// text is the current line without the space around it, valid until next.
+func (l *lines) text() []byte { return bytes.TrimSpace(l.buf) }
+
+// fieldError is an InputError at the current line.
+func (l *lines) fieldError(field, value string, err error) error {
+	return &InputError{File: l.name, Line: l.n, Field: field, Value: value, Err: err}
+}

@@ -1,0 +1,230 @@
+package workload
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/aucsched/aucsched/bids"
+)
+
+// SacctOptions choose between readings of sacct's output. The zero value is what
+// Slurm would make of it.
+type SacctOptions struct {
+	// ExtendLimit: see [SWFOptions].ExtendLimit.
+	ExtendLimit bool
+	// Unlimited is the time limit in seconds of jobs whose own is UNLIMITED,
+	// Partition_Limit or empty. 0 means the 365 days that Slurm's backfill
+	// scheduler reckons with.
+	Unlimited int64
+}
+
+// defaultUnlimited is YEAR_MINUTES of Slurm's backfill.c, in seconds.
+const defaultUnlimited = 365 * 24 * 3600
+
+// SacctFormat is a value of sacct's --format that has all that ReadSacct uses:
+//
+//	sacct --allusers --allocations --parsable2 --starttime=... --format=...
+const SacctFormat = "JobID,Submit,Start,End,ElapsedRaw,TimelimitRaw,ReqCPUS,AllocCPUS,ReqNodes,NNodes,ReqTRES,AllocTRES,State,Priority"
+
+// Reasons for which ReadSacct skips jobs, beside ReadSWF's, and adjusts them.
+const (
+	skipStep    = "job step"
+	skipPending = "never started"
+	skipRunning = "still running"
+	adjustLimit = "no time limit of its own: taken as the option Unlimited"
+	adjustCores = "fewer cores than nodes requested: taken as one a node"
+	adjustGPUs  = "GPUs do not divide by nodes: rounded up to equal numbers"
+	adjustHeld  = "no priority recorded, or held: taken as 1"
+)
+
+// ReadSacct reads what "sacct --parsable2" (or --parsable) prints, with its line
+// of field names, in any order, among them those of [SacctFormat] or their like;
+// fields of other names are ignored. Input in gzip's format is unpacked; name is
+// what the workload and errors call it. A job has
+//
+//   - as ID its JobID (123, 123_4 of an array, 123+0 of a heterogeneous job, each
+//     a job of its own), or else JobIDRaw;
+//   - as Cores ReqCPUS, or the cpu of ReqTRES, AllocCPUS, NCPUS, the cpu of
+//     AllocTRES, whichever is first known, but at least one a node;
+//   - as nodes exactly ReqNodes (or the node of ReqTRES); if it was given more
+//     nodes than that, at least so many. Where the request is unknown, exactly
+//     what it was given (AllocNodes, NNodes, the node of AllocTRES);
+//   - as GPUs a node the gres/gpu of ReqTRES, which is a total, divided by the
+//     nodes and rounded up; or the gpu of ReqGRES, which is a node's; or the total of
+//     AllocTRES. Typed GPUs (gres/gpu:a100=4) count only where the untyped total
+//     is missing. A job with GPUs has a fixed number of nodes, those it was given;
+//   - as TimeLimit TimelimitRaw (minutes) or Timelimit ([days-]hours:minutes:seconds),
+//     see also [SacctOptions].Unlimited; as Duration ElapsedRaw (seconds), Elapsed, or
+//     End less Start, at least 1 s; see also [SacctOptions].ExtendLimit;
+//   - as Priority Priority, at least 1, or where there is no such field Slurm's
+//     basic one: see [AssignBasicPriorities].
+//
+// Times are 2024-01-02T03:04:05, or seconds since 1970 (SLURM_TIME_FORMAT=%s).
+// sacct prints local time without saying which zone; it is taken as UTC, so where
+// the clock was put back one hour occurs twice unless the times are in seconds.
+//
+// Left out and counted are steps (123.batch), jobs that never started, still run,
+// or have no processor. A job on two lines is an error: sacct without --duplicates
+// shows the last run of a requeued job only, which is the one to replay.
+func ReadSacct(r io.Reader, name string, o SacctOptions) (*Workload, error) {
+	if o.Unlimited < 0 || o.Unlimited > MaxSeconds {
+		return nil, fmt.Errorf("workload: option Unlimited: %d: must be in 0..%d", o.Unlimited, int64(MaxSeconds))
+	}
+	if o.Unlimited == 0 {
+		o.Unlimited = defaultUnlimited
+	}
+	s := &sacctReader{lines: newLines(r, name), builder: newBuilder(name), o: o}
+	if err := s.readAll(); err != nil {
+		return nil, err
+	}
+	w, err := s.finish()
+	if err == nil && !s.has("priority") {
+		AssignBasicPriorities(w.Jobs)
+	}
+	return w, err
+}
+
+// sacctReader turns rows of sacct's output into jobs.
+type sacctReader struct {
+	*builder
+	*lines
+	row
+	o SacctOptions
+}
+
+func (s *sacctReader) readAll() error {
+	for s.next() {
+		text := string(s.text())
+		var err error
+		switch {
+		case text == "":
+		case s.column == nil:
+			err = s.readNames(text)
+		default:
+			if err = s.split(text); err == nil {
+				err = s.addRow()
+			}
+		}
+		if err != nil {
+			return s.locate(err)
+		}
+	}
+	return s.lines.err
+}
+
+// locate puts file and line to an error of a row.
+func (s *sacctReader) locate(err error) error {
+	var in *InputError
+	if errors.As(err, &in) {
+		in.File, in.Line = s.name, s.n
+		return in
+	}
+	return requestError(s.lines, err)
+}
+
+func (s *sacctReader) addRow() error {
+	id := cmp.Or(s.get("jobid"), s.get("jobidraw"))
+	if strings.Contains(id, ".") {
+		s.skip(skipStep)
+		return nil
+	}
+	if id == "" {
+		return &InputError{Err: errors.New("a job without an ID")}
+	}
+	if err := s.see(id, s.n); err != nil {
+		return &InputError{Field: "JobID", Value: id, Err: fmt.Errorf("%w; leave out sacct's --duplicates", err)}
+	}
+	t := s.times()
+	if s.fault == nil && t.skip != "" {
+		s.skip(t.skip)
+		return nil
+	}
+	j := Job{Submit: t.submit, Duration: t.duration}
+	j.ID, j.Request = id, s.request()
+	if s.fault == nil && j.Cores == 0 {
+		s.skip(skipNoProcs)
+		return nil
+	}
+	if j.TimeLimit, j.Priority = s.limit(), s.priority(); s.fault != nil {
+		return s.fault
+	}
+	return s.add(j, s.o.ExtendLimit)
+}
+
+// limit is the time limit in seconds.
+func (s *sacctReader) limit() int64 {
+	raw := s.get("timelimitraw")
+	switch v := cmp.Or(raw, s.get("timelimit")); {
+	case v == "", v == "UNLIMITED", v == "Partition_Limit":
+		s.adjust(adjustLimit)
+		return s.o.Unlimited
+	case v == raw:
+		return s.parse("timelimitraw", parseMinutes)
+	}
+	return s.parse("timelimit", parseSpan)
+}
+
+// priority is the recorded priority, or 0 where there is no such field.
+func (s *sacctReader) priority() int64 {
+	if !s.has("priority") {
+		return 0
+	}
+	p := s.number("priority")
+	if p == 0 {
+		s.adjust(adjustHeld)
+	}
+	return max(p, 1)
+}
+
+// request settles cores, nodes and GPUs a node.
+func (s *sacctReader) request() bids.Request {
+	req, alloc := s.tres("reqtres"), s.tres("alloctres")
+	gpus, perNode := s.gpus(req, alloc)
+	q := s.nodes(req, alloc, gpus > 0)
+	q.Cores = int(cmp.Or(s.number("reqcpus"), req.cpus, s.number("alloccpus"), s.number("ncpus"), alloc.cpus))
+	if q.Cores == 0 {
+		return q
+	}
+	if q.Cores < q.MinNodes {
+		s.adjust(adjustCores)
+		q.Cores = q.MinNodes
+	}
+	if n := int64(q.MinNodes); !perNode && n > 0 {
+		if gpus%n != 0 {
+			s.adjust(adjustGPUs)
+		}
+		gpus = (gpus + n - 1) / n
+	}
+	q.MinGPUs = int(gpus)
+	return q
+}
+
+// gpus is the number of GPUs, of each node or in total.
+func (s *sacctReader) gpus(req, alloc tres) (n int64, perNode bool) {
+	if req.gpus > 0 {
+		return req.gpus, false
+	}
+	if n = s.parse("reqgres", parseGRES); n > 0 {
+		return n, true
+	}
+	return alloc.gpus, false
+}
+
+// nodes is a request for the range of nodes alone. It has a fixed number of nodes
+// where that matters: the number of GPUs is that of each node.
+func (s *sacctReader) nodes(req, alloc tres, fixed bool) bids.Request {
+	asked := int(cmp.Or(s.number("reqnodes"), req.nodes))
+	given := int(cmp.Or(s.number("allocnodes"), s.number("nnodes"), alloc.nodes))
+	switch {
+	case asked == 0 && given == 0 && fixed:
+		s.blame(&InputError{Err: errors.New("a job with GPUs but no number of nodes: add ReqNodes and NNodes to sacct's --format")})
+	case asked == 0, fixed && given > 0:
+		return bids.Request{MinNodes: given, MaxNodes: given}
+	case given > asked:
+		return bids.Request{MinNodes: asked}
+	}
+	return bids.Request{MinNodes: asked, MaxNodes: asked}
+}

@@ -1,0 +1,135 @@
+package workload
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// sacctTimes are when a job was submitted, in seconds since 1970, and how long it
+// ran, in seconds; or why it is to be skipped.
+type sacctTimes struct {
+	submit, duration int64
+	skip             string
+}
+
+// times settles the times of the current row.
+func (s *sacctReader) times() sacctTimes {
+	state, _, _ := strings.Cut(s.get("state"), " ") // "CANCELLED by 1000"
+	submit, submitted := s.instant("submit")
+	start, started := s.instant("start")
+	end, ended := s.instant("end")
+	run, known := s.elapsed()
+	if !known && started && ended {
+		if run, known = end-start, true; run < 0 {
+			s.bad("end", errors.New("before Start (local times? let sacct print ElapsedRaw)"))
+		}
+	}
+	t := sacctTimes{submit: submit, duration: run}
+	switch {
+	case state == "PENDING":
+		t.skip = skipPending
+	case state == "RUNNING" || state == "SUSPENDED" || started && s.has("end") && !ended:
+		t.skip = skipRunning
+	case state == "CANCELLED" && run == 0:
+		t.skip = skipCancelled
+	case !started:
+		t.skip = skipPending
+	case !submitted:
+		t.skip = skipNoSubmit
+	case !known:
+		t.skip = skipNoRun
+	}
+	return t
+}
+
+// elapsed is the run time in seconds, if a field of its own says it.
+func (s *sacctReader) elapsed() (n int64, known bool) {
+	unknown := []string{"", "Unknown", "INVALID"}
+	if !slices.Contains(unknown, s.get("elapsedraw")) {
+		return s.parse("elapsedraw", parseCount), true
+	}
+	if !slices.Contains(unknown, s.get("elapsed")) {
+		return s.parse("elapsed", parseSpan), true
+	}
+	return 0, false
+}
+
+// instant is the value of a field with a point in time, in seconds since 1970.
+func (s *sacctReader) instant(name string) (n int64, known bool) {
+	if slices.Contains([]string{"", "Unknown", "None", "N/A"}, s.get(name)) {
+		return 0, false
+	}
+	return s.parse(name, parseInstant), true
+}
+
+func parseInstant(v string) (int64, error) {
+	if n, err := strconv.ParseInt(v, 10, 64); err == nil && n >= 0 && n <= MaxSeconds {
+		return n, nil
+	}
+	t, err := time.Parse("2006-01-02T15:04:05", v)
+	if err != nil || t.Nanosecond() != 0 {
+		return 0, errors.New("not a time like 2024-01-02T03:04:05 (unset SLURM_TIME_FORMAT)")
+	}
+	if t.Unix() < 0 {
+		return 0, errors.New("before 1970")
+	}
+	return t.Unix(), nil
+}
+
+func parseMinutes(v string) (int64, error) {
+	n, err := parseCount(v)
+	if err == nil && n > MaxSeconds/60 {
+		err = errTooLarge
+	}
+	return n * 60, err
+}
+
+// parseSpan parses a span of time in Slurm's forms, in seconds: minutes,
+// minutes:seconds, hours:minutes:seconds, and days-hours, days-hours:minutes,
+// days-hours:minutes:seconds.
+func parseSpan(v string) (int64, error) {
+	days, clock, hasDays := strings.Cut(v, "-")
+	if !hasDays {
+		days, clock = "0", v
+	}
+	parts := strings.Split(clock, ":")
+	var units []int64
+	switch {
+	case len(parts) > 3:
+	case hasDays:
+		units = []int64{3600, 60, 1}
+	case len(parts) == 3:
+		units = []int64{3600, 60, 1}
+	default:
+		units = []int64{60, 1}
+	}
+	if units == nil {
+		return 0, errSpan
+	}
+	total, err := addUnits(0, days, 24*3600)
+	for i, p := range parts {
+		if err == nil {
+			total, err = addUnits(total, p, units[i])
+		}
+	}
+	return total, err
+}
+
+var errSpan = errors.New("not a span of time like 1-02:03:04")
+
+func addUnits(total int64, digits string, unit int64) (int64, error) {
+	n, err := strconv.ParseUint(digits, 10, 63)
+	switch {
+	case errors.Is(err, strconv.ErrRange), err == nil && n > uint64(MaxSeconds/unit):
+		return 0, errTooLarge
+	case err != nil:
+		return 0, errSpan
+	}
+	if total += int64(n) * unit; total > MaxSeconds {
+		return 0, errTooLarge
+	}
+	return total, nil
+}

@@ -1,0 +1,101 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// tres is what a list of trackable resources says of a job: totals, 0 where it
+// says nothing.
+type tres struct{ cpus, nodes, gpus int64 }
+
+// tres is the value of a field such as "cpu=8,gres/gpu=4,mem=32G,node=2".
+func (s *sacctReader) tres(name string) tres {
+	t, err := parseTRES(s.get(name))
+	if err != nil {
+		s.bad(name, err)
+	}
+	return t
+}
+
+func parseTRES(text string) (tres, error) {
+	var t tres
+	var typed int64 // GPUs by type, which an untyped total includes
+	if text == "" {
+		return t, nil
+	}
+	for _, item := range strings.Split(text, ",") {
+		key, value, ok := strings.Cut(item, "=")
+		if !ok {
+			return tres{}, fmt.Errorf("%s is not NAME=COUNT", quote(item))
+		}
+		var to *int64
+		switch {
+		case key == "cpu":
+			to = &t.cpus
+		case key == "node":
+			to = &t.nodes
+		case key == "gres/gpu":
+			to = &t.gpus
+		case strings.HasPrefix(key, "gres/gpu:"):
+			to = &typed
+		default:
+			continue
+		}
+		n, err := parseCount(value)
+		if err != nil {
+			return tres{}, fmt.Errorf("%s: %w", quote(item), err)
+		}
+		*to += n
+	}
+	if t.gpus == 0 {
+		t.gpus = typed
+	}
+	return t, nil
+}
+
+// parseGRES gives the number of GPUs in a list of generic resources as users and
+// slurm.conf write it: gpu, gpu:2, gpu:a100:4(S:0-1), shard:8, also gres:gpu:2.
+// Other resources count for nothing.
+func parseGRES(text string) (int64, error) {
+	var total int64
+	for _, item := range strings.Split(dropParentheses(text), ",") {
+		item = strings.TrimPrefix(strings.TrimPrefix(item, "gres:"), "gres/")
+		parts := strings.Split(item, ":")
+		if parts[0] != "gpu" {
+			continue
+		}
+		n := int64(1)
+		if len(parts) > 1 {
+			var err error
+			n, err = parseCount(parts[len(parts)-1])
+			switch {
+			case errors.Is(err, errNotNumber) && len(parts) == 2:
+				n = 1 // gpu:a100
+			case err != nil:
+				return 0, fmt.Errorf("%s: %w", quote(item), err)
+			}
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// dropParentheses leaves out what stands in parentheses, which may hold commas.
+func dropParentheses(s string) string {
+	depth := 0
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+			return -1
+		}
+		if depth > 0 {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,140 @@
+package workload
+
+import (
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/aucsched/aucsched/bids"
+)
+
+// SWFOptions choose between readings of an SWF file. The zero value is what Slurm
+// would make of it.
+type SWFOptions struct {
+	// ExtendLimit says what becomes of a job that ran longer than its time limit,
+	// as logs show where an administrator extended it or the kill came late.
+	// Slurm kills jobs at the limit, so by default the duration is cut to it;
+	// true keeps the work done, and the limit becomes the run time.
+	ExtendLimit bool
+	// NodeSpec reads the request for nodes in field 21, where the file has one, as
+	// Metacentrum's do (PBS: 2:ppn=64). By default, and for jobs without one,
+	// a job asks for processors only, wherever they are.
+	NodeSpec bool
+}
+
+// Reasons for which ReadSWF skips jobs.
+const (
+	skipPartial   = "part of an execution (status 2, 3, 4)"
+	skipCancelled = "cancelled before it started"
+	skipNoRun     = "unknown run time"
+	skipNoSubmit  = "unknown submission time"
+	skipNoProcs   = "no processor"
+)
+
+// ReadSWF reads a file in the Standard Workload Format from r, unpacking it if it
+// is in gzip's format; name is what the workload and errors call it. Fields after
+// the 18th are allowed. A job has
+//
+//   - as ID the job number;
+//   - as Cores the requested processors (field 8), or the allocated ones (5);
+//   - as TimeLimit the requested time (9), or the run time (4), at least 1 s;
+//   - as Duration the run time, rounded up, at least 1 s; see also
+//     [SWFOptions].ExtendLimit;
+//   - as Priority Slurm's basic one: see [AssignBasicPriorities].
+//
+// Left out and counted are jobs without a known submission or run time, without
+// a processor, cancelled before they started (status 5 without run time), and
+// the lines that tell of parts of an execution, whose job has a line of its own.
+// A job number on two lines is an error, as is a file without a job.
+func ReadSWF(r io.Reader, name string, o SWFOptions) (*Workload, error) {
+	s := NewSWFScanner(r, name)
+	b := newBuilder(name)
+	for s.Next() {
+		if err := b.addSWF(s, o); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	w, err := b.finish()
+	if err != nil {
+		return nil, err
+	}
+	w.Header = s.Header()
+	AssignBasicPriorities(w.Jobs)
+	return w, nil
+}
+
+func (b *builder) addSWF(s *SWFScanner, o SWFOptions) error {
+	r := &s.rec
+	if r.Status >= StatusPartial && r.Status <= StatusLastFailed {
+		b.skip(skipPartial)
+		return nil
+	}
+	id := strconv.FormatInt(r.JobNumber, 10)
+	if err := b.see(id, s.Line()); err != nil {
+		return s.lines.fieldError(swfField(0), id, err)
+	}
+	if reason := swfSkip(r); reason != "" {
+		b.skip(reason)
+		return nil
+	}
+	if i, v := swfBeyond(r); i >= 0 {
+		return s.lines.fieldError(swfField(i), strconv.FormatFloat(v, 'f', -1, 64), errTooLarge)
+	}
+	j := Job{Submit: int64(math.Floor(r.Submit)), Duration: int64(math.Ceil(r.RunTime))}
+	j.ID = id
+	j.Cores = int(swfProcs(r))
+	j.TimeLimit = j.Duration
+	if r.RequestedTime > 0 {
+		j.TimeLimit = int64(math.Ceil(r.RequestedTime))
+	}
+	if o.NodeSpec && len(r.Extra) > specField && r.Extra[specField] != "-1" {
+		b.applyNodeSpec(&j.Request, r.Extra[specField])
+	}
+	if err := b.add(j, o.ExtendLimit); err != nil {
+		return requestError(s.lines, err)
+	}
+	return nil
+}
+
+func swfProcs(r *SWFRecord) int64 {
+	if r.RequestedProcs > 0 {
+		return r.RequestedProcs
+	}
+	return r.AllocatedProcs
+}
+
+// swfSkip says why a record is no job to replay, or nothing.
+func swfSkip(r *SWFRecord) string {
+	switch {
+	case r.Status == StatusCancelled && r.RunTime <= 0:
+		return skipCancelled
+	case r.RunTime < 0:
+		return skipNoRun
+	case r.Submit < 0:
+		return skipNoSubmit
+	case swfProcs(r) <= 0:
+		return skipNoProcs
+	}
+	return ""
+}
+
+// swfBeyond finds a field that is beyond the bounds of a workload; i is its
+// index, or -1.
+func swfBeyond(r *SWFRecord) (i int, v float64) {
+	switch {
+	case r.Submit > MaxSeconds:
+		return 1, r.Submit
+	case r.RunTime > MaxSeconds:
+		return 3, r.RunTime
+	case r.RequestedTime > MaxSeconds:
+		return 8, r.RequestedTime
+	case swfProcs(r) <= bids.MaxCores:
+		return -1, 0
+	case r.RequestedProcs > 0:
+		return 7, float64(r.RequestedProcs)
+	}
+	return 4, float64(r.AllocatedProcs)
+}

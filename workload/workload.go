@@ -1,0 +1,154 @@
+package workload
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+)
+
+// Bounds of a workload; input beyond them is an error.
+const (
+	MaxJobs    = 1 << 22 // jobs of a workload
+	MaxSeconds = 1 << 40 // every time and duration
+)
+
+// Workload is a list of jobs to replay.
+type Workload struct {
+	// Name says where the jobs come from: a file or a generator.
+	Name string
+	// Start is when the first job was submitted, in seconds on the trace's own
+	// clock; Submit of every job counts from there.
+	Start int64
+	// Jobs are in the order of submission, and of the file where that is equal.
+	// IDs are unique.
+	Jobs []Job
+	// Header is what the file says of itself; nil for formats without a header.
+	Header Header
+	// Skipped counts the jobs of the file that are not in Jobs, by reason.
+	Skipped []Tally
+	// Adjusted counts the jobs in Jobs that are not quite what the file says, by
+	// what was done to them.
+	Adjusted []Tally
+}
+
+// Tally is a number of jobs, and what happened to them in words.
+type Tally struct {
+	Reason string
+	Jobs   int
+}
+
+// Priorities of jobs under Slurm's priority/basic plug-in: the first job submitted
+// has the highest and each later one has 1 less.
+const (
+	firstPriority = 4294901759
+	lastPriority  = 1
+)
+
+// AssignBasicPriorities gives jobs, which are in the order of submission, the
+// priorities that Slurm's priority/basic gives: 4294901759, falling by 1 a job,
+// never below 1.
+func AssignBasicPriorities(jobs []Job) {
+	for i := range jobs {
+		jobs[i].Priority = basicPriority(int64(i))
+	}
+}
+
+func basicPriority(i int64) int64 { return max(firstPriority-i, lastPriority) }
+
+// builder collects the jobs of a file into a Workload.
+type builder struct {
+	w      Workload
+	lineOf map[string]int // of each job seen, kept or skipped
+}
+
+func newBuilder(name string) *builder {
+	return &builder{w: Workload{Name: name}, lineOf: make(map[string]int)}
+}
+
+// see notes that line holds the job called id. Every job is seen once.
+func (b *builder) see(id string, line int) error {
+	if first, ok := b.lineOf[id]; ok {
+		return fmt.Errorf("the job is on line %d already", first)
+	}
+	if len(b.lineOf) == MaxJobs {
+		return fmt.Errorf("more than %d jobs", MaxJobs)
+	}
+	b.lineOf[id] = line
+	return nil
+}
+
+func (b *builder) skip(reason string)   { b.w.Skipped = count(b.w.Skipped, reason) }
+func (b *builder) adjust(reason string) { b.w.Adjusted = count(b.w.Adjusted, reason) }
+
+func count(t []Tally, reason string) []Tally {
+	for i := range t {
+		if t[i].Reason == reason {
+			t[i].Jobs++
+			return t
+		}
+	}
+	return append(t, Tally{reason, 1})
+}
+
+// add takes a job whose Submit is on the trace's own clock. Its duration and limit
+// are settled first: see settle.
+func (b *builder) add(j Job, extendLimit bool) error {
+	b.settle(&j, extendLimit)
+	if err := j.Validate(); err != nil {
+		return err
+	}
+	b.w.Jobs = append(b.w.Jobs, j)
+	return nil
+}
+
+// settle makes Duration and TimeLimit at least 1, and agree with each other.
+func (b *builder) settle(j *Job, extendLimit bool) {
+	if j.Duration < 1 {
+		j.Duration = 1
+		b.adjust("ran for less than a second: taken as 1 s")
+	}
+	j.TimeLimit = max(j.TimeLimit, 1)
+	if j.Duration <= j.TimeLimit {
+		return
+	}
+	if extendLimit {
+		j.TimeLimit = j.Duration
+		b.adjust("ran beyond its time limit: limit extended")
+	} else {
+		j.Duration = j.TimeLimit
+		b.adjust("ran beyond its time limit: cut to the limit")
+	}
+}
+
+// finish orders the jobs and makes their times relative to the first one.
+func (b *builder) finish() (*Workload, error) {
+	w := &b.w
+	if len(w.Jobs) == 0 {
+		return nil, &InputError{File: w.Name, Err: noJob(w.Skipped)}
+	}
+	slices.SortStableFunc(w.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	w.Start = w.Jobs[0].Submit
+	for i := range w.Jobs {
+		w.Jobs[i].Submit -= w.Start
+	}
+	return w, nil
+}
+
+func noJob(skipped []Tally) error {
+	if len(skipped) == 0 {
+		return errors.New("no job")
+	}
+	return fmt.Errorf("no job left: %d skipped as %q, and so on", skipped[0].Jobs, skipped[0].Reason)
+}
+
+// requestError takes apart the error of an impossible request.
+func requestError(l *lines, err error) error {
+	var f *bids.FieldError
+	if errors.As(err, &f) {
+		return l.fieldError(f.Field, fmt.Sprint(f.Value), errors.New(f.Why))
+	}
+	return &InputError{File: l.name, Line: l.n, Err: err}
+}
