@@ -1,0 +1,209 @@
+package window
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// MaxBytes is the greatest size of a window file.
+const MaxBytes = 256 << 20
+
+// Window is a machine and its queue.
+type Window struct {
+	// Names has the name of each node.
+	Names []string
+	// Snapshot is what a policy decides on; Now is 0.
+	Snapshot core.Snapshot
+}
+
+// Read reads a window; name is the file's name in errors.
+func Read(r io.Reader, name string) (*Window, error) {
+	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("%s: larger than %d bytes", name, MaxBytes)
+	}
+	p := &parser{name: name, text: text, index: make(map[string]int), jobs: make(map[string]bool)}
+	if err := p.document(); err != nil {
+		return nil, err
+	}
+	return p.window()
+}
+
+type parser struct {
+	name string
+	text []byte
+	at   int64 // offset that an error is about
+
+	names    []string
+	index    map[string]int // name -> node
+	total    []nodeset.Capacity
+	free     []nodeset.Capacity
+	freeSet  []bool // free_* was given
+	up       []bool
+	queue    []*core.Job
+	jobs     map[string]bool // ids
+	running  []core.Running
+	held     []struct{ cores, gpus int } // by running jobs, by node
+	deferred []located                   // running jobs, read before the nodes they name
+}
+
+type located struct {
+	at  int64
+	raw json.RawMessage
+}
+
+func (p *parser) fail(format string, args ...any) error {
+	line := 1 + bytes.Count(p.text[:min(p.at, int64(len(p.text)))], []byte{'\n'})
+	return fmt.Errorf("%s:%d: %s", p.name, line, fmt.Sprintf(format, args...))
+}
+
+// document reads the top object, element by element so that each has its line.
+func (p *parser) document() error {
+	d := json.NewDecoder(bytes.NewReader(p.text))
+	if err := p.expect(d, '{', "a window is an object"); err != nil {
+		return err
+	}
+	seen := make(map[string]bool)
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return p.syntax(d, err)
+		}
+		p.at = d.InputOffset()
+		k := key.(string)
+		if seen[k] {
+			return p.fail("%q is there twice", k)
+		}
+		seen[k] = true
+		read, ok := map[string]func(int, json.RawMessage) error{"nodes": p.node, "jobs": p.job, "running": p.deferRunning}[k]
+		if !ok {
+			return p.fail("unknown field %q: nodes, jobs and running are known", k)
+		}
+		if err := p.array(d, k, read); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return p.syntax(d, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		p.at = d.InputOffset()
+		return p.fail("something follows the window")
+	}
+	for i, e := range p.deferred {
+		p.at = e.at
+		if err := p.runningJob(i, e.raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parser) syntax(d *json.Decoder, err error) error {
+	p.at = d.InputOffset()
+	var syn *json.SyntaxError
+	if errors.As(err, &syn) {
+		p.at = max(p.at, syn.Offset-1)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return p.fail("the file ends too early")
+	}
+	return p.fail("%s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+func (p *parser) expect(d *json.Decoder, want json.Delim, why string) error {
+	t, err := d.Token()
+	if err != nil {
+		return p.syntax(d, err)
+	}
+	if p.at = d.InputOffset() - 1; t != want {
+		return p.fail("%s: expected %q, found %v", why, want, t)
+	}
+	return nil
+}
+
+func (p *parser) array(d *json.Decoder, key string, read func(int, json.RawMessage) error) error {
+	if err := p.expect(d, '[', fmt.Sprintf("%q is a list", key)); err != nil {
+		return err
+	}
+	for i := 0; d.More(); i++ {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return p.syntax(d, err)
+		}
+		p.at = d.InputOffset() - int64(len(raw))
+		if err := read(i, raw); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return p.syntax(d, err)
+	}
+	return nil
+}
+
+func (p *parser) deferRunning(_ int, raw json.RawMessage) error {
+	p.deferred = append(p.deferred, located{p.at, raw})
+	return nil
+}
+
+// element decodes one object strictly.
+func (p *parser) element(what string, raw json.RawMessage, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err == nil {
+		return nil
+	}
+	var typ *json.UnmarshalTypeError
+	if errors.As(err, &typ) {
+		p.at += typ.Offset
+		if typ.Field == "" {
+			return p.fail("%s: expected an object, found a %s", what, typ.Value)
+		}
+		return p.fail("%s: %s: %s is not a whole number in range", what, typ.Field, typ.Value)
+	}
+	return p.fail("%s: %s", what, strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// window puts everything together.
+func (p *parser) window() (*Window, error) {
+	p.at = 0
+	if len(p.total) == 0 {
+		return nil, p.fail("nodes: the machine has no node")
+	}
+	t, err := nodeset.New(p.total)
+	if err != nil {
+		return nil, p.fail("nodes: %v", err)
+	}
+	for n := range p.total {
+		if err := t.SetFree(n, p.free[n]); err != nil {
+			return nil, p.fail("nodes: %v", err)
+		}
+		if !p.up[n] {
+			t.SetUp(n, false)
+		}
+	}
+	w := &Window{Names: p.names}
+	w.Snapshot = core.Snapshot{Nodes: t, Pending: p.queue, Running: p.running}
+	core.SortQueue(w.Snapshot.Pending)
+	return w, nil
+}
+
+// request turns the fields of a job into what it asks for.
+func (j *jobJSON) request() (bids.Request, error) {
+	r := bids.Request{Cores: j.Cores, TasksPerNode: j.TasksPerNode, Contiguous: j.Contiguous,
+		MinNodes: j.Nodes.low, MaxNodes: j.Nodes.high, MinGPUs: j.GPUs.low, MaxGPUs: j.GPUs.high}
+	return r, r.Validate()
+}

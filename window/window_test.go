@@ -1,0 +1,138 @@
+package window
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+const good = `{"nodes": [{"name": "n[1-4]", "cores": 8, "gpus": 2}, {"name": "m1", "cores": 16, "free_cores": 4, "state": "drained"}],
+ "running": [{"id": "R", "nodes": "n[2-3]", "cores_per_node": 8, "gpus_per_node": 1, "end_s": 50}],
+ "jobs": [
+  {"id": "low", "priority": 1, "cores": 4},
+  {"id": "high", "priority": 9, "cores": 8, "nodes": "1-2", "gpus_per_node": 2, "time_limit_s": 600, "contiguous": true}
+ ]}`
+
+func TestRead(t *testing.T) {
+	w, err := Read(strings.NewReader(good), "w.json")
+	require.NoError(t, err)
+	require.Equal(t, []string{"n1", "n2", "n3", "n4", "m1"}, w.Names)
+	s := w.Snapshot
+	require.Equal(t, "high", s.Pending[0].ID, "the queue is in order of priority")
+	require.Equal(t, []int{1, 2, 2, 2}, []int{s.Pending[0].MinNodes, s.Pending[0].MaxNodes, s.Pending[0].MinGPUs, s.Pending[0].MaxGPUs})
+	require.EqualValues(t, core.NoTimeLimit, s.Pending[1].TimeLimit)
+	require.Equal(t, nodeset.Capacity{Cores: 0, GPUs: 1}, s.Nodes.Free(1), "what runs is taken off")
+	require.Equal(t, nodeset.Capacity{Cores: 4}, s.Nodes.Free(4))
+	require.False(t, s.Nodes.Up(4))
+	require.Equal(t, []core.Running{{ID: "R", End: 50, Segs: []nodeset.Segment{{First: 1, Last: 2, Cores: 8, GPUs: 1}}}}, s.Running)
+}
+
+func TestReadErrors(t *testing.T) {
+	node, job := `{"name":"n[1-4]","cores":8,"gpus":2}`, `{"id":"J1","priority":5,"cores":4}`
+	doc := func(nodes, jobs string) string { return "{\"nodes\":[" + nodes + "],\n\"jobs\":[" + jobs + "]}" }
+	for in, want := range map[string]string{
+		``:                                      "w.json:1: the file ends too early",
+		`[]`:                                    `expected "{"`,
+		`{"nodes":[`:                            "ends too early",
+		`{"nodes":{}}`:                          `"nodes" is a list`,
+		`{"nodes":[],"nodes":[]}`:               "there twice",
+		`{"knots":[]}`:                          `unknown field "knots"`,
+		doc("", job):                            "the machine has no node",
+		doc(node, job) + "{}":                   "something follows",
+		doc(node, job+",\n"+job):                "w.json:3: jobs[1] (J1): id: there are two jobs",
+		doc(node+","+node, job):                 "nodes[1] (n[1-4]): name: node n1 is there twice",
+		doc(`{"name":"n[3-1]","cores":1}`, job): "3-1",
+		doc(`{"name":"n1","cores":-1}`, job):    "cores: -1 is not in 0-65535",
+		doc(`{"name":"n1","cores":70000}`, job): "cores: 70000",
+		doc(`{"name":"n1","cores":8,"free_cores":9}`, job): "free_cores: 9 is not in 0-8",
+		doc(`{"name":"n1","cores":8,"colour":1}`, job):     `unknown field "colour"`,
+		doc(`{"name":"n1","cores":1e99}`, job):             "cores: number 1e99 is not a whole number",
+		doc(`{"cores":8}`, job):                            "name: is missing",
+		doc(`{"name":"n1","cores":8,"state":"odd"}`, job):  `state: "odd"`,
+		doc(node, `7`): "jobs[0]: expected an object",
+		doc(node, `{"id":"J","priority":5,"cores":4,"gpus_per_node":"3-1"}`):                                                                     `"3-1": the range is empty`,
+		doc(node, `{"id":"J","priority":5,"cores":4,"nodes":"many"}`):                                                                            `"many" is neither N nor MIN-MAX`,
+		doc(node, `{"id":"J","priority":5,"cores":4,"nodes":99999999999999999999}`):                                                              "is neither N",
+		doc(node, `{"id":"J","priority":5,"cores":-4}`):                                                                                          "jobs[0] (J): cores: -4: must not be negative",
+		doc(node, `{"id":"J","priority":0,"cores":4}`):                                                                                           "priority: 0 is not in 1-",
+		doc(node, `{"id":"J","priority":5}`):                                                                                                     "asks for no core",
+		doc(node, `{"id":"J","priority":5,"cores":4,"time_limit_s":0}`):                                                                          "time_limit_s: 0",
+		doc(node, `{"priority":5,"cores":4}`):                                                                                                    "id: is missing",
+		doc(node, job)[:len(doc(node, job))-1] + `,"running":[{"id":"R","nodes":"x1","cores_per_node":1}]}`:                                      "there is no node x1",
+		doc(node, job)[:len(doc(node, job))-1] + `,"running":[{"id":"R","nodes":"n1","cores_per_node":9}]}`:                                      "node n1 has 8 cores and 2 GPUs left",
+		strings.TrimSuffix(doc(`{"name":"n1","cores":8,"free_cores":8}`, job), "}") + `,"running":[{"id":"R","nodes":"n1","cores_per_node":1}]}`: "add up to 9 cores",
+	} {
+		_, err := Read(strings.NewReader(in), "w.json")
+		require.ErrorContains(t, err, want, "%s", in)
+		require.True(t, strings.HasPrefix(err.Error(), "w.json:"), err)
+		require.NotContains(t, err.Error(), "\n")
+	}
+}
+
+// An outcome is a golden: what "aucsched plan --json" prints for a small window.
+func TestOutcome(t *testing.T) {
+	w, err := Read(strings.NewReader(good), "w.json")
+	require.NoError(t, err)
+	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	require.NoError(t, err)
+	var p core.Plan
+	require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))
+	o, err := NewOutcome("auction2", w, &p)
+	require.NoError(t, err)
+	require.Equal(t, []Decision{
+		{Job: "high", Start: true, Nodes: "n1", CoresPerNode: []int{8}, GPUsPerNode: 2, BidClass: "A"},
+		{Job: "low", Start: true, Nodes: "n4", CoresPerNode: []int{4}, BidClass: "A"},
+	}, o.Decisions)
+	require.Equal(t, 2, o.Started)
+}
+
+func TestWindowFilesOfTheDocumentation(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		require.NoError(t, err)
+		_, err = Read(bytes.NewReader(text), f)
+		require.NoError(t, err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(good)
+	f.Add(`{"nodes":[{"name":"n[1-3]","cores":"8"}],"jobs":[{"id":"a","priority":1e3,"nodes":"1-2"}]}`)
+	f.Fuzz(func(t *testing.T, in string) {
+		w, err := Read(strings.NewReader(in), "w")
+		if err != nil || w.Snapshot.Nodes.Len() > 1000 {
+			return
+		}
+		a, err := core.NewAuction(core.AuctionOptions{Window: 8, MaxBidsPerJob: 6, Drafts: 3, Reservations: 1, Work: 20_000}, nil)
+		require.NoError(t, err)
+		var p core.Plan
+		require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))
+		require.NoError(t, core.Verify(&w.Snapshot, &p))
+	})
+}
+
+func ExampleRead() {
+	w, err := Read(strings.NewReader(`{"nodes":[{"name":"n[1-2]","cores":8}],"jobs":[{"id":"J","priority":1,"cores":9}]}`), "w.json")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	a, _ := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	var p core.Plan
+	_ = a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p)
+	o, _ := NewOutcome(a.Name(), w, &p)
+	fmt.Println(o.Decisions[0].Nodes, o.Decisions[0].CoresPerNode)
+	// Output: n[1-2] [8 1]
+}

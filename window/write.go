@@ -1,0 +1,83 @@
+package window
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/hostlist"
+)
+
+// Outcome is what a cycle decided, as "aucsched plan --json" prints it.
+type Outcome struct {
+	Policy    string     `json:"policy"`
+	Decisions []Decision `json:"decisions"`
+	Objective float64    `json:"objective"`
+	Bound     float64    `json:"bound"`
+	Status    string     `json:"status,omitempty"`
+	CycleMS   float64    `json:"cycle_ms"`
+	Started   int        `json:"started"`
+	Bids      int        `json:"bids,omitempty"`
+	Classes   int        `json:"bid_classes,omitempty"`
+	Rows      int        `json:"rows,omitempty"`
+}
+
+// Decision is what a cycle says of one job. CoresPerNode has an element a node, in
+// the order of Nodes. ExpectedStart is in seconds from now, absent if unknown.
+type Decision struct {
+	Job           string `json:"job"`
+	Start         bool   `json:"start"`
+	Nodes         string `json:"nodes,omitempty"`
+	CoresPerNode  []int  `json:"cores_per_node,omitempty"`
+	GPUsPerNode   int    `json:"gpus_per_node"`
+	BidClass      string `json:"bid_class"`
+	Reason        string `json:"reason"`
+	ExpectedStart *int64 `json:"expected_start_s,omitempty"`
+}
+
+// NewOutcome puts a plan into words. Jobs that the cycle did not look at are there
+// as well, with a reason that says so.
+func NewOutcome(policy string, w *Window, p *core.Plan) (*Outcome, error) {
+	o := &Outcome{Policy: policy, Decisions: []Decision{}, Objective: p.Objective, Bound: p.Bound, Status: p.Stats.Status,
+		CycleMS: float64(p.Stats.Elapsed) / float64(time.Millisecond), Bids: p.Stats.Bids,
+		Classes: p.Stats.BidClasses, Rows: p.Stats.Rows}
+	known := make(map[int]*core.Decision, len(p.Decisions))
+	for i := range p.Decisions {
+		known[p.Decisions[i].Job] = &p.Decisions[i]
+	}
+	for i, job := range w.Snapshot.Pending {
+		d := Decision{Job: job.ID, Reason: "not looked at: too far down the queue"}
+		if k := known[i]; k != nil {
+			if err := d.fill(w, k); err != nil {
+				return nil, fmt.Errorf("job %s: %w", job.ID, err)
+			}
+		}
+		if d.Start {
+			o.Started++
+		}
+		o.Decisions = append(o.Decisions, d)
+	}
+	return o, nil
+}
+
+func (d *Decision) fill(w *Window, k *core.Decision) error {
+	d.Start, d.Reason, d.BidClass = k.Start, k.Reason, k.Class.String()
+	if !k.Start {
+		if k.Expected > 0 {
+			wait := k.Expected - w.Snapshot.Now
+			d.ExpectedStart = &wait
+		}
+		return nil
+	}
+	var names []string
+	for _, s := range k.Segs {
+		for n := s.First; n <= s.Last; n++ {
+			names = append(names, w.Names[n])
+			d.CoresPerNode = append(d.CoresPerNode, int(s.Cores))
+		}
+	}
+	d.GPUsPerNode = int(k.Segs[0].GPUs)
+	var err error
+	d.Nodes, err = hostlist.Compress(names)
+	return err
+}
