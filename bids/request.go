@@ -8,11 +8,11 @@ import (
 
 // Limits of the numbers in a Request; they keep all sums in range.
 const (
-	MaxNodes        = 1 << 24   // nodes of a machine
-	MaxCores        = 1<<31 - 1 // cores of a job
-	MaxCoresPerNode = 1<<16 - 1 // cores of a node
-	MaxGPUsPerNode  = 1<<8 - 1  // GPUs of a node
-	unbounded       = MaxNodes  // stands for "no upper limit on nodes"
+	MaxNodes        = nodeset.MaxNodes // nodes of a machine
+	MaxCores        = 1<<31 - 1        // cores of a job
+	MaxCoresPerNode = 1<<16 - 1        // cores of a node
+	MaxGPUsPerNode  = 1<<8 - 1         // GPUs of a node
+	unbounded       = MaxNodes         // stands for "no upper limit on nodes"
 )
 
 // Request is what a job asks for. The three job types of aucsched1, section 4,

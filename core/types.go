@@ -1,7 +1,9 @@
 package core
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
@@ -105,4 +107,17 @@ type Policy interface {
 	// Decide fills p for snapshot s. It never over-allocates; an error means
 	// that there is no decision, and nothing is started.
 	Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error
+}
+
+// Limits of the numbers in a Job.
+const (
+	// MaxPriority keeps sums of priorities in range.
+	MaxPriority = 1 << 40
+	// NoTimeLimit stands for a job without a limit: a hundred years.
+	NoTimeLimit = 100 * 365 * 24 * 3600
+)
+
+// SortQueue brings jobs into queue order: by falling priority, equals as they were.
+func SortQueue(jobs []*Job) {
+	slices.SortStableFunc(jobs, func(a, b *Job) int { return cmp.Compare(b.Priority, a.Priority) })
 }

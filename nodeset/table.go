@@ -3,7 +3,7 @@ package nodeset
 import "fmt"
 
 // MaxNodes is the greatest number of nodes of a Table.
-const MaxNodes = 1 << 24
+const MaxNodes = 1 << 20
 
 // Capacity is what one node has in all, or has free.
 type Capacity struct {

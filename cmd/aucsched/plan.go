@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/window"
+)
+
+func planCommand() *cobra.Command {
+	var f policyFlags
+	var asJSON bool
+	var seed uint64
+	var limit time.Duration
+	var mps string
+	c := &cobra.Command{
+		Use:   "plan WINDOW.json",
+		Short: "Decide one window: which jobs start now, and on which nodes, cores and GPUs",
+		Long: `plan reads a machine and a queue (see package window for the format; - is standard
+input), decides once, checks the decisions with the independent verifier and prints
+them.`,
+		Example: "  aucsched plan window/testdata/table1.json --json",
+		Args:    exactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if limit < 0 {
+				return badInput(fmt.Errorf("--deadline: %v is negative", limit))
+			}
+			w, err := readWindow(c.InOrStdin(), args[0])
+			if err != nil {
+				return err
+			}
+			policy, err := f.make(c.Flags())
+			if err != nil {
+				return err
+			}
+			var p core.Plan
+			if err := policy.Decide(c.Context(), &w.Snapshot, core.Limits{Deadline: deadline(limit), Seed: seed}, &p); err != nil {
+				return err
+			}
+			if err := core.Verify(&w.Snapshot, &p); err != nil {
+				return fmt.Errorf("the plan is not valid, please report this: %w", err)
+			}
+			if err := writeModel(policy, mps); err != nil {
+				return err
+			}
+			o, err := window.NewOutcome(policy.Name(), w, &p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(c.OutOrStdout()).Encode(o)
+			}
+			return printOutcome(c.OutOrStdout(), o)
+		},
+	}
+	f.register(c.Flags())
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
+	c.Flags().DurationVar(&limit, "deadline", 0, "wall-clock time for the decision; 0: none")
+	c.Flags().StringVar(&mps, "mps", "", "auction2: also write the model to this file, in MPS")
+	return c
+}
+
+func readWindow(in io.Reader, path string) (*window.Window, error) {
+	if path == "-" {
+		w, err := window.Read(in, "standard input")
+		return w, badInput(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	defer file.Close()
+	w, err := window.Read(file, path)
+	return w, badInput(err)
+}
+
+// writeModel writes the model of the policy's last cycle to path, if that is asked
+// for.
+func writeModel(policy core.Policy, path string) error {
+	if path == "" {
+		return nil
+	}
+	a, ok := policy.(*core.Auction)
+	if !ok {
+		return badInput(fmt.Errorf("--mps: policy %s has no model", policy.Name()))
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return badInput(err)
+	}
+	m, _ := a.Model()
+	if err := ipmodel.WriteMPS(file, m, "window"); err != nil {
+		file.Close()
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return file.Close()
+}
+
+func printOutcome(out io.Writer, o *window.Outcome) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "JOB\tSTART\tCLASS\tGPUS\tNODES OR REASON")
+	for _, d := range o.Decisions {
+		switch {
+		case d.Start:
+			fmt.Fprintf(t, "%s\tnow\t%s\t%d\t%s\n", d.Job, d.BidClass, d.GPUsPerNode, d.Nodes)
+		case d.ExpectedStart != nil:
+			fmt.Fprintf(t, "%s\tin %d s\t\t\t%s\n", d.Job, *d.ExpectedStart, d.Reason)
+		default:
+			fmt.Fprintf(t, "%s\t-\t\t\t%s\n", d.Job, d.Reason)
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%d of %d jobs start; %s in %.1f ms\n", o.Started, len(o.Decisions), o.Policy, o.CycleMS)
+	return err
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/highs"
+	"github.com/aucsched/aucsched/ipmodel/native"
+	"github.com/aucsched/aucsched/sim"
+)
+
+// policyFlags are the settings of policies, shared by plan and simulate.
+type policyFlags struct {
+	policy string
+	paper  bool
+	opts   core.AuctionOptions
+	solver string
+}
+
+func (f *policyFlags) register(flags *pflag.FlagSet) {
+	f.opts = core.DefaultAuctionOptions()
+	flags.StringVar(&f.policy, "policy", "auction2", "scheduling policy: "+strings.Join(policyNames(), ", "))
+	flags.BoolVar(&f.paper, "paper", false, "auction2: the papers' settings (5 bids a job by their rules alone, no reservation); other flags come on top")
+	flags.IntVar(&f.opts.Window, "window", f.opts.Window, "auction2: jobs of the queue that take part")
+	flags.IntVar(&f.opts.MaxBidsPerJob, "bids", f.opts.MaxBidsPerJob, "auction2: most bids a job")
+	flags.IntVar(&f.opts.Drafts, "drafts", f.opts.Drafts, "auction2: most of these that come from drafts of the whole window")
+	flags.IntVar(&f.opts.Reservations, "reservations", f.opts.Reservations, "auction2: blocked jobs whose earliest start is kept free; 0 as in the papers")
+	flags.BoolVar(&f.opts.ContiguousOnly, "contiguous-bids", f.opts.ContiguousOnly, "auction2: contiguous bids only")
+	flags.Int64Var(&f.opts.Work, "work", f.opts.Work, "auction2: work of one solve, about one matrix entry a unit; 0: until the deadline")
+	flags.StringVar(&f.solver, "solver", "native", "auction2: native, highs or auto")
+}
+
+func policyNames() []string { return []string{"auction2", "backfill"} }
+
+// make builds the policy that the flags ask for.
+func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
+	switch f.policy {
+	case "backfill":
+		return sim.NewBackfill(sim.DefaultBackfill())
+	case "auction2":
+		solver, err := newSolver(f.solver)
+		if err != nil {
+			return nil, err
+		}
+		a, err := core.NewAuction(f.auction(flags), solver)
+		return a, badInput(err)
+	}
+	return nil, badInput(fmt.Errorf("--policy: %q is unknown; known are %s", f.policy, strings.Join(policyNames(), ", ")))
+}
+
+// auction are the auction's options: the papers' with --paper, save for flags that
+// were given.
+func (f *policyFlags) auction(flags *pflag.FlagSet) core.AuctionOptions {
+	if !f.paper {
+		if !flags.Changed("drafts") {
+			f.opts.Drafts = min(f.opts.Drafts, f.opts.MaxBidsPerJob)
+		}
+		return f.opts
+	}
+	o := core.PaperAuctionOptions()
+	for name, set := range map[string]func(){
+		"window": func() { o.Window = f.opts.Window }, "bids": func() { o.MaxBidsPerJob = f.opts.MaxBidsPerJob },
+		"drafts": func() { o.Drafts = f.opts.Drafts }, "reservations": func() { o.Reservations = f.opts.Reservations },
+		"contiguous-bids": func() { o.ContiguousOnly = f.opts.ContiguousOnly }, "work": func() { o.Work = f.opts.Work },
+	} {
+		if flags.Changed(name) {
+			set()
+		}
+	}
+	return o
+}
+
+// newSolver makes the solver of that name. auto is the native one, which
+// docs/solver.md gives the reasons for.
+func newSolver(name string) (ipmodel.Solver, error) {
+	switch name {
+	case "native", "auto":
+		return native.New(), nil
+	case "highs":
+		if !highs.Built {
+			return nil, badInput(fmt.Errorf("--solver: highs is not built into this program: build it with make"))
+		}
+		return highs.New(highs.Options{}), nil
+	}
+	return nil, badInput(fmt.Errorf("--solver: %q is unknown; known are native, highs, auto", name))
+}
+
+// deadline turns a time limit into the moment when an answer is due; 0 is none.
+func deadline(limit time.Duration) time.Time {
+	if limit <= 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(limit)
+}

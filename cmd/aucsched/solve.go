@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/highs"
+)
+
+// solution is what "aucsched solve --json" prints. Objective is absent without a
+// solution.
+type solution struct {
+	Status    string   `json:"status"`
+	Objective *float64 `json:"objective,omitempty"`
+	Bound     *float64 `json:"bound,omitempty"`
+	Seconds   float64  `json:"seconds"`
+	Solver    string   `json:"solver"`
+}
+
+func solveCommand() *cobra.Command {
+	var asJSON bool
+	var limit time.Duration
+	var name, file string
+	var seed uint64
+	c := &cobra.Command{
+		Use:   "solve MODEL.mps[.gz]",
+		Short: "Solve a 0-1 packing model in MPS",
+		Long: `solve takes any 0-1 packing model: binary columns, rows that bound sums of
+non-negative coefficients from above. Anything else is refused in words. The
+objective is minimised unless the file says OBJSENSE MAX.`,
+		Args: exactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if limit < 0 {
+				return badInput(fmt.Errorf("--time-limit: %v is negative", limit))
+			}
+			solver, err := newSolver(name)
+			if err != nil {
+				return err
+			}
+			p, err := readMPS(args[0])
+			if err != nil {
+				return err
+			}
+			var r ipmodel.Result
+			begin := time.Now()
+			o := ipmodel.Options{Deadline: deadline(limit), Seed: seed}
+			if err := solver.Solve(c.Context(), p.Model, o, &r); err != nil {
+				return fmt.Errorf("solver %s: %w", solver.Name(), err)
+			}
+			s := solution{Status: r.Status.String(), Seconds: time.Since(begin).Seconds(), Solver: solver.Name()}
+			if err := s.fill(p, &r); err != nil {
+				return err
+			}
+			if file != "" && s.Objective != nil {
+				if err := writeNames(file, p.Names(r.Chosen)); err != nil {
+					return err
+				}
+			}
+			if asJSON {
+				return json.NewEncoder(c.OutOrStdout()).Encode(s)
+			}
+			return s.print(c)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().DurationVar(&limit, "time-limit", 10*time.Second, "when the answer is due; 0: at the optimum")
+	c.Flags().StringVar(&name, "solver", "auto", "native, highs or auto")
+	c.Flags().StringVar(&file, "solution", "", "write the names of the columns at 1 to this file, one a line")
+	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
+	return c
+}
+
+func readMPS(path string) (*ipmodel.MPS, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	defer file.Close()
+	p, err := ipmodel.ReadMPS(file, path)
+	return p, badInput(err)
+}
+
+// fill puts the result into the file's own terms, after the referee has seen it.
+func (s *solution) fill(p *ipmodel.MPS, r *ipmodel.Result) error {
+	if r.Status != ipmodel.Optimal && r.Status != ipmodel.Feasible {
+		return nil
+	}
+	if _, err := p.Model.Check(r.Chosen); err != nil {
+		return fmt.Errorf("solver %s gave a wrong answer, please report this: %w", s.Solver, err)
+	}
+	objective, bound := p.Objective(r.Chosen), p.Bound(r.Bound)
+	if r.Status == ipmodel.Optimal && p.Exact {
+		bound = objective
+	}
+	s.Objective, s.Bound = &objective, &bound
+	return nil
+}
+
+func (s *solution) print(c *cobra.Command) error {
+	line := fmt.Sprintf("%s in %.3f s (%s)", s.Status, s.Seconds, s.Solver)
+	if s.Objective != nil {
+		line += fmt.Sprintf(": objective %.15g, bound %.15g", *s.Objective, *s.Bound)
+	}
+	_, err := fmt.Fprintln(c.OutOrStdout(), line)
+	return err
+}
+
+func writeNames(path string, names []string) error {
+	text := strings.Join(names, "\n")
+	if len(names) > 0 {
+		text += "\n"
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("--solution: %w", err)
+	}
+	return nil
+}
+
+func workerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "solver-worker",
+		Short:  "Solve one model from standard input with HiGHS, for a parent process",
+		Hidden: true,
+		Args:   exactArgs(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return highs.Worker(c.InOrStdin(), c.OutOrStdout())
+		},
+	}
+}
