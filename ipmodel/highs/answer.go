@@ -1,0 +1,82 @@
+package highs
+
+import (
+	"slices"
+
+	"github.com/aucsched/aucsched/ipmodel"
+)
+
+// answer is what is known of a model's best choice so far. It trusts nobody:
+// choices are checked, and bounds that contradict them are given up.
+type answer struct {
+	m          *ipmodel.Model
+	known      bool
+	chosen     []int32
+	worth      int64
+	bound      int64
+	infeasible bool
+	end        endFrame
+}
+
+func newAnswer(m *ipmodel.Model) *answer { return &answer{m: m, bound: trivialBound(m)} }
+
+// offer keeps a choice that is feasible and better than what is known, and
+// reports whether it is feasible.
+func (a *answer) offer(chosen []int32) bool {
+	worth, err := a.m.Check(chosen)
+	if err != nil {
+		return false
+	}
+	if !a.known || worth > a.worth {
+		a.known, a.worth = true, worth
+		a.chosen = append(a.chosen[:0], chosen...)
+		slices.Sort(a.chosen)
+	}
+	return true
+}
+
+func (a *answer) tighten(bound int64) { a.bound = min(a.bound, bound) }
+
+// easy settles models that need no solver: those with a required group that has
+// no columns, and those where the best column of each group fits.
+func (a *answer) easy() bool {
+	var best []int32
+	for g := range a.m.Groups() {
+		from, to := a.m.GroupStart[g], a.m.GroupStart[g+1]
+		if from == to {
+			if a.m.IsRequired(g) {
+				a.infeasible = true
+				return true
+			}
+			continue
+		}
+		most := from
+		for i := from + 1; i < to; i++ {
+			if a.m.Worth[i] > a.m.Worth[most] {
+				most = i
+			}
+		}
+		best = append(best, most)
+	}
+	return a.offer(best)
+}
+
+func (a *answer) fill(r *ipmodel.Result) {
+	r.Work, r.Nodes = a.end.Work, a.end.Nodes
+	r.Chosen = append(r.Chosen[:0], a.chosen...)
+	r.Worth = a.worth
+	if a.known && a.bound < a.worth {
+		a.bound = trivialBound(a.m)
+	}
+	r.Bound = a.bound
+	switch {
+	case a.known && a.bound == a.worth:
+		r.Status = ipmodel.Optimal
+	case a.known:
+		r.Status = ipmodel.Feasible
+	case a.infeasible:
+		r.Status, r.Bound = ipmodel.Infeasible, 0
+	default:
+		r.Status = ipmodel.Unknown
+	}
+}

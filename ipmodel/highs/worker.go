@@ -1,0 +1,32 @@
+package highs
+
+import (
+	"io"
+	"os"
+)
+
+// Worker is the main of a worker process: it reads a model from stdin, solves it,
+// and writes what it finds to stdout. stdin has to stay open meanwhile: when it is
+// a file and ends, the caller is gone, and the process exits. HiGHS keeps
+// to one thread. A process calls it once.
+func Worker(stdin io.Reader, stdout io.Writer) error {
+	if _, err := io.WriteString(stdout, answerMagic); err != nil {
+		return err
+	}
+	q, err := readRequest(stdin)
+	if err == nil {
+		if f, ok := stdin.(*os.File); ok {
+			go exitAtEnd(f)
+		}
+		err = solve(q, func(f frame) error { return writeFrame(stdout, f) })
+	}
+	if err != nil {
+		_ = writeFrame(stdout, frame{kind: kindEnd, end: endFrame{Verdict: verdictFailed}, message: err.Error()})
+	}
+	return err
+}
+
+func exitAtEnd(f *os.File) {
+	_, _ = io.Copy(io.Discard, f)
+	os.Exit(1)
+}

@@ -1,0 +1,299 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// BackfillOptions are the SchedulerParameters of Slurm that [Backfill] knows, with
+// Slurm's defaults and ranges. Begin with [DefaultBackfill].
+type BackfillOptions struct {
+	// MaxJobTest (bf_max_job_test) is the number of jobs, from the front of what
+	// the main scheduler leaves, that backfill looks at: 1 to 1000000.
+	MaxJobTest int
+	// Resolution (bf_resolution) is the width of reservations' time slots in
+	// seconds: 1 to 3600.
+	Resolution int64
+	// Window (bf_window, in minutes there) is how far ahead, in seconds, places
+	// are reserved: a job that would start later gets no reservation, and jobs
+	// behind it may delay it. Slurm advises at least the longest time limit.
+	// At least 60; Slurm allows 30 days at most.
+	Window int64
+	// MaxJobStart (bf_max_job_start) is the number of jobs that backfill may
+	// start in a cycle; 0 means no limit.
+	MaxJobStart int
+	// MinPrioReserve (bf_min_prio_reserve): jobs of lower priority are started if
+	// they can be, but get no reservation.
+	MinPrioReserve int64
+	// NodeSpaceSize (bf_node_space_size) is the number of time slots after which
+	// backfill ends: 2 to 2000000; 0 means MaxJobTest.
+	NodeSpaceSize int
+	// Estimates has places reserved even when no start can depend on them, so
+	// that decisions say when jobs are expected to start. Without it a cycle in
+	// which no pending job can start costs next to nothing.
+	Estimates bool
+	// Plain leaves out the shortcuts, which change no decision.
+	Plain bool
+}
+
+// DefaultBackfill is Slurm's default configuration, without estimates.
+func DefaultBackfill() BackfillOptions {
+	return BackfillOptions{MaxJobTest: 500, Resolution: 60, Window: 24 * 60 * 60}
+}
+
+// Validate reports the first option that is out of its range.
+func (o *BackfillOptions) Validate() error {
+	for _, f := range []struct {
+		name        string
+		v, min, max int64
+	}{
+		{"bf_max_job_test", int64(o.MaxJobTest), 1, 1_000_000},
+		{"bf_resolution", o.Resolution, 1, 3600},
+		{"bf_window", o.Window, 60, 1 << 40},
+		{"bf_max_job_start", int64(o.MaxJobStart), 0, 1 << 31},
+		{"bf_min_prio_reserve", o.MinPrioReserve, 0, 1 << 62},
+		{"bf_node_space_size", int64(o.NodeSpaceSize), 0, 2_000_000},
+	} {
+		if f.v < f.min || f.v > f.max {
+			return fmt.Errorf("%s: %d: must be between %d and %d", f.name, f.v, f.min, f.max)
+		}
+	}
+	return nil
+}
+
+// The reasons why a job waits, after those that squeue shows.
+const (
+	ReasonPriority  = "Priority: jobs of higher priority wait"
+	ReasonResources = "Resources: waits for nodes to become free"
+)
+
+// Backfill is Slurm's scheduling of one partition: in each cycle first the main
+// scheduler (job_scheduler.c), which starts jobs in order of priority up to the
+// first that cannot start, then sched/backfill (backfill.c of Slurm 22.05), which
+// goes through the rest in order of priority, starts what can start without
+// delaying the reservations made so far and reserves whole nodes for the others.
+// Nodes and cores are chosen by [bids.Selector].
+//
+// It differs from a slurmctld in that both schedulers run in every cycle, that
+// time limits count in seconds instead of minutes, and that no cycle is broken off.
+// A job that Slurm's selection cannot place on the idle machine is passed over, as
+// Slurm refuses it at submission.
+type Backfill struct {
+	opt     BackfillOptions
+	sel     bids.Selector
+	s       *core.Snapshot
+	p       *core.Plan
+	held    []held // running jobs by expected end, once there is need
+	sorted  bool
+	started []held // jobs started in this cycle
+	future  nodeset.Table
+	space   nodeSpace
+	up      nodeset.Mask // nodes that are up
+	base    nodeset.Mask // those that the job may use
+	avail   nodeset.Mask // those that are not reserved while it would run
+	chosen  nodeset.Mask // what the selection took of them
+	scratch []nodeset.Segment
+	fit     fitTest
+	blocked map[blockedKey]struct{} // fruitless tests since the last change
+	machine machine
+}
+
+type held struct {
+	end  int64
+	id   string
+	segs []nodeset.Segment
+}
+
+// blockedKey is what the outcome of a fruitless test depends on while neither
+// nodes nor reservations change.
+type blockedKey struct {
+	shape    shapeKey
+	limit    int64
+	eligible *uint64
+	nowOnly  bool
+}
+
+// NewBackfill returns the policy `backfill`.
+func NewBackfill(o BackfillOptions) (*Backfill, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.NodeSpaceSize == 0 {
+		o.NodeSpaceSize = o.MaxJobTest
+	}
+	return &Backfill{opt: o, blocked: map[blockedKey]struct{}{}, machine: machine{why: map[shapeKey]error{}}}, nil
+}
+
+// Name is "backfill".
+func (b *Backfill) Name() string { return "backfill" }
+
+// Decide implements [core.Policy]. The plan has decisions for the jobs that start
+// and for those that it looked at in vain. Expected is given to those for which
+// nodes were reserved.
+func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, p *core.Plan) (err error) {
+	b.s, b.p = s, p
+	p.Decisions, p.Objective, p.Bound = p.Decisions[:0], 0, 0
+	p.Stats = core.Stats{Status: "done"}
+	b.started, b.sorted = b.started[:0], false
+	defer func() {
+		for i := range b.started {
+			if e := s.Nodes.Release(b.started[i].segs); e != nil && err == nil {
+				err = e
+			}
+		}
+		b.s, b.p = nil, nil
+	}()
+	first, err := b.mainLoop()
+	if err != nil {
+		return err
+	}
+	err = b.backfill(ctx, first)
+	p.Stats.Jobs = len(p.Decisions)
+	return err
+}
+
+// mainLoop starts jobs up to the first that waits, and returns its index.
+func (b *Backfill) mainLoop() (int, error) {
+	for i, j := range b.s.Pending {
+		segs, ok, err := b.trySelect(b.s.Nodes, j, nil)
+		if err != nil {
+			return 0, fmt.Errorf("job %s: %w", j.ID, err)
+		}
+		if ok {
+			if err := b.start(i, segs); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		why, err := b.never(j)
+		if err != nil {
+			return 0, err
+		}
+		if why == nil {
+			b.decide(core.Decision{Job: i, Reason: ReasonResources})
+			return i, nil
+		}
+		b.decide(core.Decision{Job: i, Reason: why.Error()})
+	}
+	return len(b.s.Pending), nil
+}
+
+// trySelect is a Select behind a test that costs nothing.
+func (b *Backfill) trySelect(t *nodeset.Table, j *core.Job, avail nodeset.Mask) ([]nodeset.Segment, bool, error) {
+	if cores, _ := t.SumFree(); !b.opt.Plain && cores < int64(leastCores(&j.Request)) {
+		return nil, false, nil
+	}
+	var ok bool
+	var err error
+	b.scratch, ok, err = b.sel.Select(t, &j.Request, avail, b.scratch[:0])
+	return b.scratch, ok, err
+}
+
+// leastCores is the number of cores below which a request can't be met.
+func leastCores(r *bids.Request) int {
+	if r.Cores > 0 {
+		return r.Cores
+	}
+	return max(r.MinNodes, 1) * r.TasksPerNode
+}
+
+// decide adds a decision whose segments are in the plan's own memory.
+func (b *Backfill) decide(d core.Decision) *core.Decision {
+	n := len(b.p.Decisions)
+	if n == cap(b.p.Decisions) {
+		b.p.Decisions = append(b.p.Decisions, core.Decision{})
+	}
+	b.p.Decisions = b.p.Decisions[:n+1]
+	at := &b.p.Decisions[n]
+	d.Segs = append(at.Segs[:0], d.Segs...)
+	*at = d
+	return at
+}
+
+// start allocates segs, for the rest of the cycle, to the job at index i.
+func (b *Backfill) start(i int, segs []nodeset.Segment) error {
+	j := b.s.Pending[i]
+	if err := b.s.Nodes.Allocate(segs); err != nil {
+		return fmt.Errorf("job %s: %w", j.ID, err)
+	}
+	d := b.decide(core.Decision{Job: i, Start: true, Segs: segs, Class: bids.ClassS})
+	h := held{b.s.Now + j.TimeLimit, j.ID, d.Segs}
+	b.started = append(b.started, h)
+	if b.sorted {
+		at, _ := slices.BinarySearchFunc(b.held, h, compareHeld)
+		b.held = slices.Insert(b.held, at, h)
+	}
+	return nil
+}
+
+// never says why a job that cannot start now could not start on the idle machine.
+func (b *Backfill) never(j *core.Job) (why, err error) {
+	b.machine.update(b.s.Nodes)
+	key := keyOf(&j.Request)
+	if why, ok := b.machine.why[key]; ok && j.Eligible == nil {
+		return why, nil
+	}
+	if why = bids.CanEverRun(b.s.Nodes, &j.Request); why == nil {
+		b.machine.empty(b.s.Nodes, &b.future)
+		_, ok, err := b.trySelect(&b.future, j, nil)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			why = errors.New("can never run: Slurm's selection finds no place for it on the idle machine")
+		}
+	}
+	if j.Eligible == nil {
+		b.machine.remember(key, why)
+	}
+	return why, nil
+}
+
+// machine remembers why requests can never run, for as long as the machine keeps
+// its nodes and their states.
+type machine struct {
+	total []nodeset.Capacity
+	up    []bool
+	why   map[shapeKey]error
+}
+
+// maxRemembered bounds the memory of a machine.
+const maxRemembered = 1 << 14
+
+func (m *machine) remember(k shapeKey, why error) {
+	if len(m.why) >= maxRemembered {
+		clear(m.why)
+	}
+	m.why[k] = why
+}
+
+func (m *machine) update(t *nodeset.Table) {
+	same := len(m.total) == t.Len()
+	for n := 0; same && n < t.Len(); n++ {
+		same = m.total[n] == t.Total(n) && m.up[n] == t.Up(n)
+	}
+	if same {
+		return
+	}
+	clear(m.why)
+	m.total, m.up = m.total[:0], m.up[:0]
+	for n := range t.Len() {
+		m.total, m.up = append(m.total, t.Total(n)), append(m.up, t.Up(n))
+	}
+}
+
+// empty makes idle the machine of t with nothing running.
+func (m *machine) empty(t, idle *nodeset.Table) {
+	idle.CopyFrom(t)
+	for n, c := range m.total {
+		if idle.Free(n) != c {
+			_ = idle.SetFree(n, c) // its own total always fits
+		}
+	}
+}

@@ -1,0 +1,13 @@
+// Package sim runs a [core.Policy] over a workload in simulated time and measures
+// what the papers measure.
+//
+// [Run] is an event-driven simulator: jobs are submitted and end, and at multiples
+// of the scheduling interval, if something has happened since the last time, the
+// policy decides. Every decision is checked by a slow and simple referee that
+// shares nothing with the policies. Given the same jobs, options and a policy that
+// keeps to its Work limits, the same schedule comes out, bit for bit; only the wall-clock
+// times of the cycles differ.
+//
+// [Backfill] is the policy that the papers compare with: Slurm's main scheduler
+// followed by its backfill scheduler.
+package sim

@@ -1,0 +1,147 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Result is what one simulation measured, over the jobs that ran. Its JSON form is
+// that of `aucsched simulate`. Deviations divide by the number of jobs.
+type Result struct {
+	Policy string `json:"policy"`
+	// Jobs is the number of jobs that ran.
+	Jobs int `json:"jobs"`
+	// Runtime is from the first submission to the last end.
+	Runtime int64 `json:"runtime_s"`
+	// TheoreticalRuntime is the sum of duration x requested cores over all
+	// cores of the machine; for a range of GPUs, the duration with the fewest.
+	TheoreticalRuntime float64 `json:"theoretical_runtime_s"`
+	// CPUUtilization is TheoreticalRuntime over Runtime.
+	CPUUtilization float64 `json:"cpu_utilization"`
+	// GPUUtilization is the allocated GPU time over Runtime x all GPUs; 0
+	// without GPUs.
+	GPUUtilization float64 `json:"gpu_utilization"`
+	// Wait is from submission to start.
+	WaitMean float64 `json:"wait_mean_s"`
+	WaitStd  float64 `json:"wait_std_s"`
+	// Slowdown is (wait + execution) over execution time.
+	SlowdownMean float64 `json:"slowdown_mean"`
+	SlowdownStd  float64 `json:"slowdown_std"`
+	// Fragmentation is the number of contiguous blocks of nodes.
+	FragmentationMean float64 `json:"fragmentation_mean"`
+	FragmentationStd  float64 `json:"fragmentation_std"`
+	// Spread is (last node - first node + 1) over the number of nodes.
+	SpreadMean float64 `json:"spread_mean"`
+	SpreadStd  float64 `json:"spread_std"`
+	// PackingFactor is the number of nodes over the fewest that would have
+	// done on the empty machine.
+	PackingFactorMean float64 `json:"packing_factor_mean"`
+	PackingFactorStd  float64 `json:"packing_factor_std"`
+	// Cycles is how often the policy was called. The times are the wall clock's
+	// and the only figures that differ from run to run.
+	Cycles     int64   `json:"cycles"`
+	CycleMsP50 float64 `json:"cycle_ms_p50"`
+	CycleMsP99 float64 `json:"cycle_ms_p99"`
+	CycleMsMax float64 `json:"cycle_ms_max"`
+	// PendingMax is the greatest length of the queue.
+	PendingMax int `json:"pending_max"`
+	// Unrun are the jobs that did not run: those that never can, in the order
+	// of the workload, then those that the policy left pending on the idle machine.
+	Unrun []Unrun `json:"unrun,omitempty"`
+}
+
+// Unrun is a job that did not run, and why.
+type Unrun struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+}
+
+// meter adds up a Result.
+type meter struct {
+	idle                           *nodeset.Table // only its totals are read
+	cores, gpus                    int64
+	first, last                    int64
+	work                           tally // core seconds, nominal
+	gpuTime                        tally // GPU seconds, allocated
+	wait, slow, frag, spread, pack moments
+	fewest                         map[shapeKey]int
+}
+
+// shapeKey tells requests apart that differ for stock Slurm, save in their eligible nodes.
+type shapeKey struct {
+	cores, minNodes, maxNodes, tasks, gpus int
+	contiguous                             bool
+}
+
+func keyOf(r *bids.Request) shapeKey {
+	return shapeKey{r.Cores, r.MinNodes, r.MaxNodes, r.TasksPerNode, r.MinGPUs, r.Contiguous}
+}
+
+// maxFewest bounds the memory of what FewestNodes said.
+const maxFewest = 1 << 16
+
+// fewestNodes is 0 for a job that can never run.
+func (m *meter) fewestNodes(r *bids.Request) int {
+	k := keyOf(r)
+	if n, ok := m.fewest[k]; ok && r.Eligible == nil {
+		return n
+	}
+	n, err := bids.FewestNodes(m.idle, r)
+	if err != nil {
+		n = 0
+	}
+	if len(m.fewest) >= maxFewest {
+		clear(m.fewest)
+	}
+	if r.Eligible == nil {
+		m.fewest[k] = n
+	}
+	return n
+}
+
+// start counts a job that starts now and will run that long.
+func (m *meter) start(j *job, now, runs int64, segs []nodeset.Segment) {
+	nodes, w := nodeset.Nodes(segs), j.Job
+	m.last = max(m.last, now+runs)
+	m.work.add(j.nominal, requestedCores(&w.Request, segs))
+	m.gpuTime.add(runs, nodeset.GPUs(segs))
+	m.wait.add(float64(now - w.Submit))
+	m.slow.add(float64(now-w.Submit+runs) / float64(runs))
+	m.frag.add(float64(nodeset.Blocks(segs)))
+	m.spread.add(float64(segs[len(segs)-1].Last-segs[0].First+1) / float64(nodes))
+	m.pack.add(float64(nodes) / float64(m.fewestNodes(&w.Request)))
+}
+
+// requestedCores is the number of cores asked for; that of the allocation where
+// the job gave none but a number a node.
+func requestedCores(r *bids.Request, segs []nodeset.Segment) int {
+	if r.Cores > 0 {
+		return r.Cores
+	}
+	return nodeset.Cores(segs)
+}
+
+func (m *meter) fill(r *Result, l *latencies) {
+	r.Jobs = m.wait.n
+	r.Runtime = max(0, m.last-m.first)
+	r.TheoreticalRuntime = m.work.float() / float64(m.cores)
+	if r.Runtime > 0 {
+		r.CPUUtilization = r.TheoreticalRuntime / float64(r.Runtime)
+		if m.gpus > 0 {
+			r.GPUUtilization = m.gpuTime.float() / (float64(r.Runtime) * float64(m.gpus))
+		}
+	}
+	r.WaitMean, r.WaitStd = m.wait.mean, m.wait.std()
+	r.SlowdownMean, r.SlowdownStd = m.slow.mean, m.slow.std()
+	r.FragmentationMean, r.FragmentationStd = m.frag.mean, m.frag.std()
+	r.SpreadMean, r.SpreadStd = m.spread.mean, m.spread.std()
+	r.PackingFactorMean, r.PackingFactorStd = m.pack.mean, m.pack.std()
+	r.Cycles = l.n
+	r.CycleMsP50 = milliseconds(l.quantile(0.5))
+	r.CycleMsP99 = milliseconds(l.quantile(0.99))
+	r.CycleMsMax = milliseconds(l.max)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,336 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// backfill is _attempt_backfill: from the job at index first on.
+func (b *Backfill) backfill(ctx context.Context, first int) error {
+	end := min(len(b.s.Pending), first+b.opt.MaxJobTest)
+	b.fit.ready = false
+	if !b.opt.Estimates && !b.opt.Plain {
+		for end > first && !b.mayStart(b.s.Pending[end-1]) {
+			end-- // no start depends on what is reserved from here on
+		}
+	}
+	if end == first {
+		return nil
+	}
+	b.upNodes()
+	b.space.reset(b.s.Now, b.opt.Resolution, b.opt.Window, b.up)
+	clear(b.blocked)
+	starts, head := 0, len(b.p.Decisions)-1
+	for i := first; i < end; i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		j := b.s.Pending[i]
+		out, err := b.test(j)
+		if err != nil {
+			return fmt.Errorf("job %s: %w", j.ID, err)
+		}
+		switch out.what {
+		case starting:
+			if i == first {
+				b.p.Decisions = b.p.Decisions[:head]
+			}
+			if err := b.start(i, b.scratch); err != nil {
+				return err
+			}
+			clear(b.blocked)
+			if starts++; starts == b.opt.MaxJobStart {
+				return nil
+			}
+			continue
+		case reserving:
+			if b.space.records >= b.opt.NodeSpaceSize {
+				return nil
+			}
+			b.space.add(out.from, out.to, b.opt.Resolution, b.chosen)
+			clear(b.blocked)
+		}
+		if i == first {
+			b.p.Decisions[head].Expected = out.start
+			continue
+		}
+		d := core.Decision{Job: i, Expected: out.start, Reason: ReasonPriority}
+		if out.what == hopeless {
+			why, err := b.never(j)
+			if err != nil {
+				return err
+			}
+			if why != nil {
+				d.Reason = why.Error()
+			}
+		}
+		b.decide(d)
+	}
+	return nil
+}
+
+type verdict int
+
+const (
+	starting  verdict = iota // now, on b.scratch
+	reserving                // b.chosen, from start on
+	waiting                  // without a reservation
+	hopeless                 // no time was found at which it could start
+)
+
+// outcome is what the test of a job led to.
+type outcome struct {
+	what     verdict
+	start    int64 // expected start of one that is reserving
+	from, to int64 // its time slots
+}
+
+// test finds the earliest start of a job that delays no reservation.
+func (b *Backfill) test(j *core.Job) (outcome, error) {
+	nowOnly := j.Priority < b.opt.MinPrioReserve
+	key := blockedKey{shape: keyOf(&j.Request), limit: j.TimeLimit, nowOnly: nowOnly}
+	if len(j.Eligible) > 0 {
+		key.eligible = &j.Eligible[0]
+	}
+	remember := !b.opt.Plain && (j.Eligible == nil || key.eligible != nil)
+	if _, ok := b.blocked[key]; ok && remember {
+		return outcome{what: waiting}, nil
+	}
+	out, err := b.tryTimes(j, nowOnly)
+	if err == nil && remember && out.what == waiting {
+		b.blocked[key] = struct{}{}
+	}
+	return out, err
+}
+
+// tryTimes is the loop around TRY_LATER.
+func (b *Backfill) tryTimes(j *core.Job, nowOnly bool) (outcome, error) {
+	now, res := b.s.Now, b.opt.Resolution
+	b.base = append(b.base[:0], b.up...)
+	for w := range b.base {
+		b.base[w] &= word(j.Eligible, w)
+	}
+	giveUp := hopeless
+	for later := now; ; {
+		from := later
+		later = b.space.free(from, from+j.TimeLimit, b.base, &b.avail)
+		if nowOnly {
+			later = 0
+		}
+		start, ok := int64(0), false
+		if b.avail.Count() >= max(j.MinNodes, 1) && (b.opt.Plain || b.wouldHold(j)) {
+			var err error
+			if start, ok, err = b.willRun(j, nowOnly); err != nil {
+				return outcome{}, err
+			}
+		}
+		if !ok {
+			if later != 0 {
+				continue
+			}
+			if b.avail.Count() != b.base.Count() {
+				giveUp = waiting
+			}
+			return outcome{what: giveUp}, nil
+		}
+		start = max(start, from)
+		if start <= now {
+			return outcome{what: starting}, nil
+		}
+		if later != 0 && start > later {
+			continue
+		}
+		if start > now+b.opt.Window {
+			return outcome{what: waiting}, nil
+		}
+		b.choose(b.scratch)
+		slot, end := start/res*res, (start+j.TimeLimit)/res*res
+		if b.space.overlaps(slot, end, b.chosen) {
+			if later = start; start == from {
+				later += res
+			}
+			continue
+		}
+		return outcome{reserving, start, slot, end}, nil
+	}
+}
+
+// wouldHold is false only if the nodes of b.avail could not hold the job even if
+// they were idle.
+func (b *Backfill) wouldHold(j *core.Job) bool {
+	cores := leastCores(&j.Request)
+	for w, word := range b.avail {
+		for ; word != 0 && cores > 0; word &= word - 1 {
+			if c := b.s.Nodes.Total(w<<6 + bits.TrailingZeros64(word)); int(c.GPUs) >= j.MinGPUs {
+				cores -= int(c.Cores)
+			}
+		}
+	}
+	return cores <= 0
+}
+
+// choose sets b.chosen to the nodes of segs.
+func (b *Backfill) choose(segs []nodeset.Segment) {
+	b.chosen = append(b.chosen[:0], b.up...)
+	clear(b.chosen)
+	for _, s := range segs {
+		for n := s.First; n <= s.Last; n++ {
+			b.chosen.Set(int(n))
+		}
+	}
+}
+
+// willRun is _will_run_test: when the job could start on nodes of b.avail, given
+// the expected ends of the running jobs, which it lets end in groups that become
+// wider with time. It leaves the nodes in b.scratch.
+func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
+	if b.opt.Plain || b.mayStart(j) {
+		if _, ok, err := b.trySelect(b.s.Nodes, j, b.avail); ok || err != nil {
+			return b.s.Now, ok, err
+		}
+	}
+	if nowOnly {
+		return 0, false, nil
+	}
+	b.sortHeld()
+	b.future.CopyFrom(b.s.Nodes)
+	var window, barrier int64 = 30, 0
+	last := -1 // of b.held, the last whose end has been let happen
+	for i := range b.held {
+		h := &b.held[i]
+		if overlapAny(h.segs, b.avail) {
+			if barrier == 0 {
+				barrier = h.end/window*window + window
+			}
+			if err := b.future.Release(h.segs); err != nil {
+				return 0, false, err
+			}
+			last = i
+		} else if i+1 < len(b.held) {
+			continue
+		}
+		if i+1 < len(b.held) && b.held[i+1].end <= barrier+window {
+			continue
+		}
+		if last < 0 {
+			break
+		}
+		if _, ok, err := b.trySelect(&b.future, j, b.avail); ok || err != nil {
+			return b.endOf(last), ok, err
+		}
+		for i+1 < len(b.held) && b.held[i+1].end > barrier+window {
+			window *= 2
+		}
+	}
+	return 0, false, nil
+}
+
+// endOf is when a running job is expected to end: for one that is over its limit,
+// _guess_job_end with Slurm's default KillWait.
+func (b *Backfill) endOf(i int) int64 {
+	const killWait = 30
+	if end := b.held[i].end; end > b.s.Now {
+		return end
+	}
+	return max(b.held[i].end+killWait, b.s.Now+1)
+}
+
+func overlapAny(segs []nodeset.Segment, m nodeset.Mask) bool {
+	for _, s := range segs {
+		first, last := int(s.First)>>6, int(s.Last)>>6
+		for w := first; w <= last; w++ {
+			word := m[w]
+			if w == first {
+				word &= ^uint64(0) << (s.First & 63)
+			}
+			if w == last {
+				word &= ^uint64(0) >> (63 - s.Last&63)
+			}
+			if word != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sortHeld sets b.held, once a cycle.
+func (b *Backfill) sortHeld() {
+	if b.sorted {
+		return
+	}
+	b.sorted = true
+	b.held = append(b.held[:0], b.started...)
+	for i := range b.s.Running {
+		r := &b.s.Running[i]
+		b.held = append(b.held, held{r.End, r.ID, r.Segs})
+	}
+	slices.SortFunc(b.held, compareHeld)
+}
+
+func compareHeld(a, b held) int {
+	return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.segs[0].First, b.segs[0].First), cmp.Compare(a.id, b.id))
+}
+
+func (b *Backfill) upNodes() {
+	b.up = append(b.up[:0], b.s.Nodes.Usable(0)...)
+	for n := range b.s.Nodes.Len() {
+		if !b.up.Has(n) && b.s.Nodes.Up(n) {
+			b.up.Set(n)
+		}
+	}
+}
+
+func word(m nodeset.Mask, w int) uint64 {
+	switch {
+	case m == nil:
+		return ^uint64(0)
+	case w < len(m):
+		return m[w]
+	}
+	return 0
+}
+
+// fitTest bounds what the free nodes hold: the number of nodes with g free GPUs,
+// and their free cores.
+type fitTest struct {
+	ready bool
+	nodes []int
+	cores []int64
+}
+
+// mayStart is false only if the job cannot start on any choice of nodes. What has
+// been started since the sums were made only makes it err on the safe side.
+func (b *Backfill) mayStart(j *core.Job) bool {
+	if cores, _ := b.s.Nodes.SumFree(); cores == 0 {
+		return false
+	}
+	f := &b.fit
+	if !f.ready {
+		f.sum(b.s.Nodes)
+	}
+	g := j.MinGPUs
+	return g < len(f.nodes) && f.nodes[g] >= max(j.MinNodes, 1) && f.cores[g] >= int64(leastCores(&j.Request))
+}
+
+func (f *fitTest) sum(t *nodeset.Table) {
+	f.ready, f.nodes, f.cores = true, f.nodes[:0], f.cores[:0]
+	free := t.FreeCores()
+	for g := range t.MaxGPUs() + 1 {
+		cores, usable := int64(0), t.Usable(g)
+		for w, word := range usable {
+			for ; word != 0; word &= word - 1 {
+				cores += int64(free[w<<6+bits.TrailingZeros64(word)])
+			}
+		}
+		f.nodes, f.cores = append(f.nodes, usable.Count()), append(f.cores, cores)
+	}
+}
+
+var _ core.Policy = (*Backfill)(nil)
