@@ -28,6 +28,10 @@ type AuctionOptions struct {
 	// earliest possible start is kept free of jobs that come after them. 0 is the
 	// papers' auction, in which a wide job can wait for ever.
 	Reservations int
+	// Estimates has reservations made even when nothing is free, so that blocked
+	// jobs are always told when they are expected to start. Without it a cycle on
+	// a full machine costs next to nothing.
+	Estimates bool
 	// Work bounds one solve, in the units of ipmodel.Options; 0 leaves the end to
 	// the deadline. With a bound the decisions do not depend on the machine's
 	// speed.
@@ -78,6 +82,7 @@ type Auction struct {
 	window   []int   // index in the queue of each job of the window
 	guarded  []guard // by job of the window
 	never    neverCache
+	equals   equals
 	plan     planner
 	left     []nodeset.Table
 	rest     bids.Rest
@@ -121,6 +126,11 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	begin := clock()
 	p.reset()
 	a.openWindow(s, p)
+	if !a.opts.Estimates && !anyFree(s.Nodes) {
+		p.blockAll()
+		p.Stats.Elapsed = clock().Sub(begin)
+		return nil
+	}
 	a.space = bids.Space{Now: s.Nodes}
 	o := bids.Options{MaxBidsPerJob: a.opts.MaxBidsPerJob, Drafts: a.opts.Drafts, ContiguousOnly: a.opts.ContiguousOnly}
 	a.gen.Generate(&a.space, a.asks, o, &a.book)
@@ -148,6 +158,33 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	return nil
 }
 
+// anyFree reports whether any node has a core to give.
+func anyFree(t *nodeset.Table) bool {
+	for _, w := range t.Usable(0) {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Why jobs wait.
+const (
+	reasonReserved = "blocked: its place is reserved from the expected start on"
+	reasonNoNodes  = "no nodes are free that suit it"
+	reasonLost     = "other jobs are worth more together"
+	reasonEquals   = "jobs ahead of it that ask for the same could take all that is free"
+)
+
+// blockAll decides a window of which no job can start.
+func (p *Plan) blockAll() {
+	for i := range p.Decisions {
+		if p.Decisions[i].Reason == "" {
+			p.Decisions[i].Reason = reasonNoNodes
+		}
+	}
+}
+
 func (p *Plan) reset() {
 	p.Decisions, p.segs = p.Decisions[:0], p.segs[:0]
 	p.Objective, p.Bound, p.Stats = 0, 0, Stats{}
@@ -157,12 +194,19 @@ func (p *Plan) reset() {
 func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 	a.window, a.asks, a.guarded = a.window[:0], a.asks[:0], a.guarded[:0]
 	a.never.reset(s.Nodes)
+	a.equals.reset(s.Nodes, a.opts.Reservations)
+	looked := 0
 	for i, job := range s.Pending {
-		if len(a.window) == a.opts.Window {
+		if looked == a.opts.Window {
 			break
 		}
 		if why := a.never.check(s.Nodes, &job.Request); why != "" {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why})
+			continue
+		}
+		looked++
+		if a.equals.enough(job) {
+			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: reasonEquals})
 			continue
 		}
 		p.Decisions = append(p.Decisions, Decision{Job: i})
@@ -274,11 +318,11 @@ func (a *Auction) fill(s *Snapshot, j int, d *Decision, p *Plan) int64 {
 func (a *Auction) whyNot(j int) string {
 	switch {
 	case a.guarded[j].start > 0:
-		return "blocked: its place is reserved from the expected start on"
+		return reasonReserved
 	case len(a.book.Of(j)) == 0:
-		return "no nodes are free that suit it"
+		return reasonNoNodes
 	}
-	return "other jobs are worth more together"
+	return reasonLost
 }
 
 // keep copies segments into the plan's own memory.

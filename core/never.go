@@ -17,12 +17,25 @@ type neverCache struct {
 // maxRemembered bounds the memory of a neverCache.
 const maxRemembered = 1 << 14
 
-// requestKey is a Request that can be compared.
+// requestKey is a Request that can be compared. Masks are told apart by their
+// memory; words is one more than a mask's length, 0 without a mask.
 type requestKey struct {
 	cores, minNodes, maxNodes, tasks, minGPUs, maxGPUs int
 	contiguous                                         bool
 	mask                                               *uint64
 	words                                              int
+}
+
+func keyOf(r *bids.Request) requestKey {
+	k := requestKey{cores: r.Cores, minNodes: r.MinNodes, maxNodes: r.MaxNodes, tasks: r.TasksPerNode,
+		minGPUs: r.MinGPUs, maxGPUs: r.MaxGPUs, contiguous: r.Contiguous}
+	if r.Eligible != nil {
+		k.words = 1 + len(r.Eligible)
+		if len(r.Eligible) > 0 {
+			k.mask = &r.Eligible[0]
+		}
+	}
+	return k
 }
 
 // reset begins a cycle on the machine of t.
@@ -54,14 +67,9 @@ func (c *neverCache) sameMachine(t *nodeset.Table) bool {
 
 // check returns why the machine can never meet r, or "".
 func (c *neverCache) check(t *nodeset.Table, r *bids.Request) string {
-	k := requestKey{cores: r.Cores, minNodes: r.MinNodes, maxNodes: r.MaxNodes, tasks: r.TasksPerNode,
-		minGPUs: r.MinGPUs, maxGPUs: r.MaxGPUs, contiguous: r.Contiguous}
-	known := c.why
+	k, known := keyOf(r), c.why
 	if r.Eligible != nil {
-		known, k.words = c.masked, len(r.Eligible)
-		if k.words > 0 {
-			k.mask = &r.Eligible[0]
-		}
+		known = c.masked
 	}
 	why, ok := known[k]
 	if !ok {

@@ -96,8 +96,8 @@ func (m *Model) Validate() error {
 func (m *Model) validateColumns() error {
 	var total int64
 	for g := range m.Groups() {
-		if m.GroupStart[g+1] < m.GroupStart[g] {
-			return fmt.Errorf("group %d ends before it starts", g)
+		if m.GroupStart[g+1] < m.GroupStart[g] || int(m.GroupStart[g+1]) > m.Columns() {
+			return fmt.Errorf("group %d ends before it starts or beyond the last column", g)
 		}
 		var most int64
 		for i := m.GroupStart[g]; i < m.GroupStart[g+1]; i++ {
@@ -111,8 +111,8 @@ func (m *Model) validateColumns() error {
 		}
 	}
 	for i := range m.Columns() {
-		if m.ColStart[i+1] < m.ColStart[i] {
-			return fmt.Errorf("column %d ends before it starts", i)
+		if m.ColStart[i+1] < m.ColStart[i] || int(m.ColStart[i+1]) > len(m.Row) {
+			return fmt.Errorf("column %d ends before it starts or beyond the last entry", i)
 		}
 		prev := int32(-1)
 		for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
