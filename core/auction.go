@@ -134,6 +134,11 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	a.space = bids.Space{Now: s.Nodes}
 	o := bids.Options{MaxBidsPerJob: a.opts.MaxBidsPerJob, Drafts: a.opts.Drafts, ContiguousOnly: a.opts.ContiguousOnly}
 	a.gen.Generate(&a.space, a.asks, o, &a.book)
+	if len(a.book.Bids) == 0 && !a.opts.Estimates {
+		p.blockAll()
+		p.Stats.Elapsed = clock().Sub(begin)
+		return nil
+	}
 	var required []bool
 	if a.opts.Reservations > 0 && len(a.asks) > 0 {
 		if err := a.guard(s); err != nil {

@@ -24,7 +24,8 @@ type planner struct {
 	now      nodeset.Table // free now, less what starts now
 	at       nodeset.Table // scratch: free at some later moment
 	later    nodeset.Table // scratch: the same at another
-	ends     []held        // what will come free, by time
+	ends     []held        // what will come free
+	sorted   bool          // ends is by time
 	reserved []Reservation // by start
 	segs     [][]nodeset.Segment
 	placer   bids.Placer
@@ -46,7 +47,7 @@ func (p *planner) reset(s *Snapshot) {
 		// A job that has outstayed its limit may end at any moment, but not now.
 		p.ends = append(p.ends, held{max(s.Running[i].End, s.Now+1), s.Running[i].Segs})
 	}
-	slices.SortStableFunc(p.ends, func(a, b held) int { return cmp.Compare(a.end, b.end) })
+	p.sorted = false
 	p.reserved = p.reserved[:0]
 }
 
@@ -55,13 +56,7 @@ func (p *planner) start(segs []nodeset.Segment, end int64) error {
 	if err := p.now.Allocate(segs); err != nil {
 		return err
 	}
-	i, _ := slices.BinarySearchFunc(p.ends, end, func(h held, e int64) int {
-		if h.end <= e {
-			return -1
-		}
-		return 1
-	})
-	p.ends = slices.Insert(p.ends, i, held{end, segs})
+	p.ends, p.sorted = append(p.ends, held{end, segs}), false
 	return nil
 }
 
@@ -83,10 +78,9 @@ func (p *planner) place(dst []nodeset.Segment, job *Job, t int64) ([]nodeset.Seg
 func (p *planner) freeAt(t *nodeset.Table, when int64) {
 	t.CopyFrom(&p.now)
 	for _, h := range p.ends {
-		if h.end > when {
-			break
+		if h.end <= when {
+			must(t.Release(h.segs))
 		}
-		must(t.Release(h.segs))
 	}
 	for _, r := range p.reserved {
 		if r.Start <= when && when < r.End {
@@ -98,6 +92,10 @@ func (p *planner) freeAt(t *nodeset.Table, when int64) {
 // reserve finds the earliest place of a job after now and keeps it. It reports
 // false if there is none even when all has ended, as when nodes are down.
 func (p *planner) reserve(index int, job *Job) (Reservation, bool) {
+	if !p.sorted {
+		slices.SortFunc(p.ends, func(a, b held) int { return cmp.Compare(a.end, b.end) })
+		p.sorted = true
+	}
 	p.segs = grow(p.segs, len(p.reserved)+1)
 	buf := &p.segs[len(p.reserved)]
 	try := func(t int64) bool {

@@ -1,17 +1,16 @@
 package window
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/examples"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -95,15 +94,16 @@ func TestOutcome(t *testing.T) {
 	require.Equal(t, 2, o.Started)
 }
 
-func TestWindowFilesOfTheDocumentation(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.json")
+func TestExamples(t *testing.T) {
+	files, err := fs.Glob(examples.Files, "*.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, f := range files {
-		text, err := os.ReadFile(f)
+		file, err := examples.Files.Open(f)
 		require.NoError(t, err)
-		_, err = Read(bytes.NewReader(text), f)
+		w, err := Read(file, f)
 		require.NoError(t, err)
+		require.NotEmpty(t, w.Snapshot.Pending)
 	}
 }
 

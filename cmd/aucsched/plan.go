@@ -27,7 +27,7 @@ func planCommand() *cobra.Command {
 		Long: `plan reads a machine and a queue (see package window for the format; - is standard
 input), decides once, checks the decisions with the independent verifier and prints
 them.`,
-		Example: "  aucsched plan window/testdata/table1.json --json",
+		Example: "  aucsched plan examples/table1.json --json",
 		Args:    exactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
 	"github.com/aucsched/aucsched/ipmodel/native"
+	"github.com/aucsched/aucsched/ipmodel/portfolio"
 	"github.com/aucsched/aucsched/sim"
 )
 
@@ -75,8 +76,8 @@ func (f *policyFlags) auction(flags *pflag.FlagSet) core.AuctionOptions {
 	return o
 }
 
-// newSolver makes the solver of that name. auto is the native one, which
-// docs/solver.md gives the reasons for.
+// newSolver makes the solver of that name for a policy, where auto is the native
+// one: it has a good answer in milliseconds and repeats it bit for bit.
 func newSolver(name string) (ipmodel.Solver, error) {
 	switch name {
 	case "native", "auto":
@@ -88,6 +89,15 @@ func newSolver(name string) (ipmodel.Solver, error) {
 		return highs.New(highs.Options{}), nil
 	}
 	return nil, badInput(fmt.Errorf("--solver: %q is unknown; known are native, highs, auto", name))
+}
+
+// newFileSolver is newSolver for single models, where auto runs native and HiGHS side
+// by side if HiGHS is built in.
+func newFileSolver(name string) (ipmodel.Solver, error) {
+	if name == "auto" && highs.Built {
+		return portfolio.New(native.New(), highs.New(highs.Options{})), nil
+	}
+	return newSolver(name)
 }
 
 // deadline turns a time limit into the moment when an answer is due; 0 is none.

@@ -39,7 +39,7 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 			if limit < 0 {
 				return badInput(fmt.Errorf("--time-limit: %v is negative", limit))
 			}
-			solver, err := newSolver(name)
+			solver, err := newFileSolver(name)
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().DurationVar(&limit, "time-limit", 10*time.Second, "when the answer is due; 0: at the optimum")
-	c.Flags().StringVar(&name, "solver", "auto", "native, highs or auto")
+	c.Flags().StringVar(&name, "solver", "auto", "native, highs, or auto: both side by side if highs is built in")
 	c.Flags().StringVar(&file, "solution", "", "write the names of the columns at 1 to this file, one a line")
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
 	return c

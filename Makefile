@@ -1,0 +1,72 @@
+# aucsched: `make help` lists the targets. Everything a target needs it installs or
+# fetches itself, on Debian as root; elsewhere it says in words what is missing.
+
+GO ?= go
+SHELL := /bin/sh
+
+.DEFAULT_GOAL := bin/aucsched
+.PHONY: bin/aucsched run test test-pure lint bench docs fuzz clean help
+
+# with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
+# had, says so and runs it without.
+define with_highs
+	@if highs=$$(sh scripts/highs.sh); then \
+		export PKG_CONFIG_PATH="$$highs"; tags="-tags highs"; \
+	else \
+		echo "make: going on without HiGHS; the native solver needs no C library" >&2; tags=; \
+	fi; set -x; $(1)
+endef
+
+## bin/aucsched: build the command (the default)
+bin/aucsched: go.mod
+	@$(GO) version >/dev/null || { echo "make: Go is missing: see https://go.dev/doc/install" >&2; exit 1; }
+	$(call with_highs,$(GO) build $$tags -o bin/aucsched ./cmd/aucsched)
+
+## run: the main job: two windows decided collectively, and a workload simulated
+run: bin/aucsched
+	bin/aucsched demo
+
+## test: lint, and all tests with the race detector and HiGHS
+test: lint test-pure
+	$(call with_highs,CGO_ENABLED=1 $(GO) test -race $$tags ./...)
+
+## test-pure: all tests without any C library
+test-pure:
+	CGO_ENABLED=0 $(GO) build ./...
+	CGO_ENABLED=0 $(GO) test ./...
+
+## lint: gofmt, vet, staticcheck, govulncheck
+lint:
+	@bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "gofmt would change: $$bad" >&2; exit 1; }
+	$(GO) vet ./...
+	$(call with_highs,$(GO) vet $$tags ./... && $(GO) tool staticcheck $$tags ./...)
+	@out=$$($(GO) tool govulncheck ./... 2>&1); code=$$?; \
+	case "$$out" in \
+	*"fetching vulnerabilities"*) echo "make: govulncheck can't reach its database and was left out" >&2 ;; \
+	*) echo "$$out"; exit $$code ;; esac
+
+## bench: time the stages of a cycle
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./nodeset ./bids ./ipmodel/... ./benchmarks/...
+
+## docs: make the tables of docs/ again (TRACES=DIR for those of real traces)
+docs: bin/aucsched
+	$(GO) run ./benchmarks/cmd/tables performance > docs/performance.md.new && mv docs/performance.md.new docs/performance.md
+	$(GO) run ./benchmarks/cmd/tables simulation $(if $(TRACES),-traces $(TRACES)) > docs/simulation.md.new && mv docs/simulation.md.new docs/simulation.md
+
+FUZZTIME ?= 60s
+## fuzz: fuzz every parser for FUZZTIME (60s)
+fuzz:
+	@for pkg in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+## clean: remove what was built
+clean:
+	rm -rf bin build
+
+## help: list the targets
+help:
+	@sed -n 's/^## //p' Makefile

@@ -1,0 +1,3 @@
+package main
+
+func (d *demo) tsubame() error { return nil }

@@ -1,0 +1,12 @@
+// Package examples holds windows to try: "aucsched plan examples/table1.json".
+package examples
+
+import "embed"
+
+// Files has the examples:
+//
+//	table1.json   table I of ipsched.txt: three jobs on 1024 nodes of 8 cores and 2 GPUs
+//	figure3.json  figure 3 of aucsched1.txt: four jobs on 144 nodes, 16 of them busy
+//
+//go:embed *.json
+var Files embed.FS
