@@ -131,7 +131,7 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 		p.Stats.Elapsed = clock().Sub(begin)
 		return nil
 	}
-	a.space = bids.Space{Now: s.Nodes}
+	a.space.Now, a.space.Left = s.Nodes, a.space.Left[:0]
 	o := bids.Options{MaxBidsPerJob: a.opts.MaxBidsPerJob, Drafts: a.opts.Drafts, ContiguousOnly: a.opts.ContiguousOnly}
 	a.gen.Generate(&a.space, a.asks, o, &a.book)
 	if len(a.book.Bids) == 0 && !a.opts.Estimates {

@@ -96,7 +96,7 @@ func (p *planner) reserve(index int, job *Job) (Reservation, bool) {
 		slices.SortFunc(p.ends, func(a, b held) int { return cmp.Compare(a.end, b.end) })
 		p.sorted = true
 	}
-	p.segs = grow(p.segs, len(p.reserved)+1)
+	p.segs = resize(p.segs, len(p.reserved)+1)
 	buf := &p.segs[len(p.reserved)]
 	try := func(t int64) bool {
 		var ok bool
@@ -166,7 +166,7 @@ func (p *planner) nextEvent(t int64, e *int) int64 {
 // left is, for each reservation in order, what it leaves at its start to jobs that
 // start now, before any of those is counted. free is what is free now in all.
 func (p *planner) left(dst []nodeset.Table, free *nodeset.Table, running []Running) []nodeset.Table {
-	dst = grow(dst, len(p.reserved))[:len(p.reserved)]
+	dst = resize(dst, len(p.reserved))
 	for k, r := range p.reserved {
 		t := &dst[k]
 		t.CopyFrom(free)
@@ -184,12 +184,13 @@ func (p *planner) left(dst []nodeset.Table, free *nodeset.Table, running []Runni
 	return dst
 }
 
-func grow[T any](s []T, n int) []T {
-	for len(s) < n {
+// resize gives s the length n and keeps the memory of elements beyond a former length.
+func resize[T any](s []T, n int) []T {
+	for cap(s) < n {
 		var zero T
-		s = append(s, zero)
+		s = append(s[:cap(s)], zero)
 	}
-	return s
+	return s[:n]
 }
 
 func must(err error) {

@@ -1,0 +1,45 @@
+package core
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// A cycle on a machine and queue of the size of the last one allocates nothing, with
+// reservations and jobs that lose.
+func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
+	nodes, err := nodeset.NewUniform(300, nodeset.Capacity{Cores: 8, GPUs: 2})
+	require.NoError(t, err)
+	s := &Snapshot{Nodes: nodes}
+	for n := int32(0); n < 300; n += 10 {
+		segs := []nodeset.Segment{{First: n, Last: n + 5, Cores: 8, GPUs: 1}}
+		require.NoError(t, nodes.Allocate(segs))
+		s.Running = append(s.Running, Running{End: int64(100 + n), Segs: segs})
+	}
+	var reqs []bids.Request
+	for i := range 60 {
+		reqs = append(reqs, bids.Request{Cores: 8 + 7*i}, bids.Request{Cores: 16 + 8*i, MinNodes: 2 + i, MaxNodes: 2 + i, MinGPUs: 1, MaxGPUs: 2})
+	}
+	s.Pending = queue(600, append([]bids.Request{{Cores: 2000}}, reqs...)...)
+	o := DefaultAuctionOptions()
+	o.Work = 300_000
+	a, err := NewAuction(o, nil)
+	require.NoError(t, err)
+	var p Plan
+	ctx := context.Background()
+	for range 3 { // the solver's buffers grow for a few rounds
+		require.NoError(t, a.Decide(ctx, s, Limits{Seed: 1}, &p))
+	}
+	require.Positive(t, p.Decisions[0].Expected, "the wide job is blocked and gets a reservation")
+	require.Positive(t, started(&p))
+	require.Zero(t, testing.AllocsPerRun(10, func() {
+		if a.Decide(ctx, s, Limits{Seed: 1}, &p) != nil {
+			t.Fatal("no decision")
+		}
+	}))
+}
