@@ -41,6 +41,11 @@ them.`,
 			if err != nil {
 				return err
 			}
+			out, err := createIf(mps)
+			if err != nil {
+				return badInput(fmt.Errorf("--mps: %w", err))
+			}
+			defer out.Close()
 			var p core.Plan
 			if err := policy.Decide(c.Context(), &w.Snapshot, core.Limits{Deadline: deadline(limit), Seed: seed}, &p); err != nil {
 				return err
@@ -48,7 +53,7 @@ them.`,
 			if err := core.Verify(&w.Snapshot, &p); err != nil {
 				return fmt.Errorf("the plan is not valid, please report this: %w", err)
 			}
-			if err := writeModel(policy, mps); err != nil {
+			if err := writeModel(policy, out); err != nil {
 				return err
 			}
 			o, err := window.NewOutcome(policy.Name(), w, &p)
@@ -83,26 +88,20 @@ func readWindow(in io.Reader, path string) (*window.Window, error) {
 	return w, badInput(err)
 }
 
-// writeModel writes the model of the policy's last cycle to path, if that is asked
-// for.
-func writeModel(policy core.Policy, path string) error {
-	if path == "" {
+// writeModel writes the model of the policy's last cycle, if out is not nil.
+func writeModel(policy core.Policy, out *os.File) error {
+	if out == nil {
 		return nil
 	}
 	a, ok := policy.(*core.Auction)
 	if !ok {
 		return badInput(fmt.Errorf("--mps: policy %s has no model", policy.Name()))
 	}
-	file, err := os.Create(path)
-	if err != nil {
-		return badInput(err)
-	}
 	m, _ := a.Model()
-	if err := ipmodel.WriteMPS(file, m, "window"); err != nil {
-		file.Close()
-		return fmt.Errorf("%s: %w", path, err)
+	if err := ipmodel.WriteMPS(out, m, "window"); err != nil {
+		return fmt.Errorf("--mps: %w", err)
 	}
-	return file.Close()
+	return out.Close()
 }
 
 func printOutcome(out io.Writer, o *window.Outcome) error {

@@ -37,6 +37,9 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 		Example: "  aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges",
 		Args:    exactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if cluster == "" || load == "" {
+				return badInput(fmt.Errorf("--cluster and --workload are needed"))
+			}
 			var err error
 			if cfg.Nodes, err = workload.ParseCluster(cluster); err != nil {
 				return badInput(fmt.Errorf("--cluster: %w", err))
@@ -63,9 +66,7 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 			for _, t := range w.Skipped {
 				slog.Warn("jobs of the trace left out", "jobs", t.Jobs, "reason", t.Reason)
 			}
-			for _, u := range r.Unrun {
-				slog.Warn("job not run", "job", u.ID, "reason", u.Reason)
-			}
+			warnUnrun(r.Unrun)
 			if asJSON {
 				return json.NewEncoder(c.OutOrStdout()).Encode(r)
 			}
@@ -82,12 +83,22 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 	flags.BoolVar(&extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
 	flags.BoolVar(&nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	for _, name := range []string{"cluster", "workload"} {
-		if err := c.MarkFlagRequired(name); err != nil {
-			panic(err)
+	return c
+}
+
+// warnUnrun logs the jobs that did not run, a line for each reason.
+func warnUnrun(jobs []sim.Unrun) {
+	var reasons []string
+	count, first := make(map[string]int), make(map[string]string)
+	for _, u := range jobs {
+		if count[u.Reason]++; count[u.Reason] == 1 {
+			reasons = append(reasons, u.Reason)
+			first[u.Reason] = u.ID
 		}
 	}
-	return c
+	for _, r := range reasons {
+		slog.Warn("jobs not run", "jobs", count[r], "first", first[r], "reason", r)
+	}
 }
 
 func readWorkload(spec string, seed uint64, o workload.Options) (*workload.Workload, error) {

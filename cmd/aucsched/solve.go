@@ -47,6 +47,11 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 			if err != nil {
 				return err
 			}
+			out, err := createIf(file)
+			if err != nil {
+				return badInput(fmt.Errorf("--solution: %w", err))
+			}
+			defer out.Close()
 			var r ipmodel.Result
 			begin := time.Now()
 			o := ipmodel.Options{Deadline: deadline(limit), Seed: seed}
@@ -58,8 +63,8 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 				return err
 			}
 			if file != "" && s.Objective != nil {
-				if err := writeNames(file, p.Names(r.Chosen)); err != nil {
-					return err
+				if err := writeNames(out, p.Names(r.Chosen)); err != nil {
+					return fmt.Errorf("--solution: %w", err)
 				}
 			}
 			if asJSON {
@@ -111,15 +116,23 @@ func (s *solution) print(c *cobra.Command) error {
 	return err
 }
 
-func writeNames(path string, names []string) error {
+// createIf creates the file if a path is given; a nil file may be closed.
+func createIf(path string) (*os.File, error) {
+	if path == "" {
+		return nil, nil
+	}
+	return os.Create(path)
+}
+
+func writeNames(out *os.File, names []string) error {
 	text := strings.Join(names, "\n")
 	if len(names) > 0 {
 		text += "\n"
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return fmt.Errorf("--solution: %w", err)
+	if _, err := out.WriteString(text); err != nil {
+		return err
 	}
-	return nil
+	return out.Close()
 }
 
 func workerCommand() *cobra.Command {
