@@ -44,7 +44,7 @@ func (g *Generator) makeDrafts(n int) {
 	best := 0
 	for i := range n {
 		g.drafts = g.drafts[:i+1]
-		if !g.orderDraft(i, best) {
+		if (i > 0 && g.opts.stopped()) || !g.orderDraft(i, best) {
 			g.drafts = g.drafts[:i]
 			break
 		}
@@ -151,6 +151,9 @@ func (g *Generator) runDraft(d *draft, style draftStyle) {
 		if s.minNodes == 0 { // not a valid request
 			continue
 		}
+		if g.opts.stopped() {
+			break // what has been placed so far is a draft as well
+		}
 		from := int32(len(d.segs))
 		segs, gpus, ok := g.placeInDraft(d.segs, a, s, style)
 		if d.segs = segs; !ok {
@@ -166,8 +169,10 @@ func (g *Generator) runDraft(d *draft, style draftStyle) {
 func (g *Generator) placeInDraft(dst []nodeset.Segment, a *Ask, s *shape, style draftStyle) ([]nodeset.Segment, int, bool) {
 	t := g.rest.View(a.Crosses)
 	if s.maxGPUs == 0 && style.spareGPUs && t.MaxGPUs() > 0 {
+		whole := *s
+		whole.contiguous = true // better on nodes with GPUs than strewn over holes
 		g.noGPU = withoutGPUs(g.noGPU[:0], t, a.Eligible)
-		if dst, ok := g.placer.place(dst, t, s, g.noGPU, 0, style.layout); ok {
+		if dst, ok := g.placer.place(dst, t, &whole, g.noGPU, 0, style.layout); ok {
 			return dst, 0, true
 		}
 	}

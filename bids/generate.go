@@ -17,7 +17,12 @@ type Options struct {
 	Drafts int
 	// ContiguousOnly leaves class C out, as in aucsched1's "contigonlybids" runs.
 	ContiguousOnly bool
+	// Stop, if not nil, is asked once a job; when it says true, the generator makes
+	// do with the bids that it has.
+	Stop func() bool
 }
+
+func (o *Options) stopped() bool { return o.Stop != nil && o.Stop() }
 
 // Generator makes bids. The zero Generator is ready; it keeps scratch memory only,
 // so that generating for windows of one size allocates nothing in steady state.
@@ -52,6 +57,7 @@ func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
 		if err != nil {
 			s = shape{}
 		}
+		s.contiguous = s.contiguous || o.ContiguousOnly // in drafts as well
 		g.shapes = append(g.shapes, s)
 	}
 	g.views.Reset(space)
@@ -63,7 +69,9 @@ func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
 		if g.shapes[j].minNodes > 0 {
 			g.bidKept(j)
 			g.bidDrafts(j)
-			g.bidAlone(j)
+			if !o.stopped() {
+				g.bidAlone(j)
+			}
 		}
 		book.JobStart = append(book.JobStart, int32(len(book.Bids)))
 	}
@@ -148,7 +156,7 @@ func (g *Generator) bidCount(j, k, quota int) {
 	left := func() int { return end - len(g.book.Bids) }
 	sets := g.setsOf(j, k)
 	g.bidAligned(j, k, sets, (quota+1)/2)
-	if !g.shapes[j].contiguous && !g.opts.ContiguousOnly {
+	if !g.shapes[j].contiguous {
 		g.bidCombined(j, k, sets, min(left(), max(1, quota/4)))
 	}
 	g.bidInside(j, k, sets, min(left(), max(1, quota/4)))
@@ -264,7 +272,8 @@ func (g *Generator) addSpans(j, k int, spans []span, l layout) {
 }
 
 // add makes a bid of job j from the segments at the end of the book, unless the
-// job has that bid already, and returns its index.
+// job has that bid already, and returns its index; -1 if the job has all its bids, as
+// when it keeps an allocation and there are MaxBidsPerJob drafts.
 func (g *Generator) add(j, from int) int32 {
 	b, segs := g.book, g.book.Segs[from:]
 	for i := int(b.JobStart[j]); i < len(b.Bids); i++ {
@@ -272,6 +281,10 @@ func (g *Generator) add(j, from int) int32 {
 			b.Segs = b.Segs[:from]
 			return int32(i)
 		}
+	}
+	if len(b.Bids)-int(b.JobStart[j]) >= g.opts.MaxBidsPerJob {
+		b.Segs = b.Segs[:from]
+		return -1
 	}
 	bid := g.Describe(j, segs)
 	bid.NodeSet, bid.First, bid.Last = g.nodes.of(b, segs), int32(from), int32(len(b.Segs))

@@ -40,13 +40,7 @@ type Rest struct {
 // Reset makes r the whole of s, of which nothing is taken yet.
 func (r *Rest) Reset(s *Space) {
 	r.now.CopyFrom(s.Now)
-	for len(r.left) < len(s.Left) {
-		r.left = append(r.left, nodeset.Table{})
-	}
-	for len(r.views) < len(s.Left)+1 {
-		r.views = append(r.views, nodeset.Table{})
-	}
-	r.left, r.views = r.left[:len(s.Left)], r.views[:len(s.Left)+1]
+	r.left, r.views = resize(r.left, len(s.Left)), resize(r.views, len(s.Left)+1)
 	for k, t := range s.Left {
 		r.left[k].CopyFrom(t)
 		r.views[k+1].CopyFrom(r.View(k))
@@ -110,6 +104,14 @@ func (r *Rest) takeGPUs(segs []nodeset.Segment, crosses, more int) {
 		take(&r.left[i])
 	}
 	r.narrow(segs)
+}
+
+// resize gives s the length n and keeps the memory of elements beyond a former length.
+func resize(s []nodeset.Table, n int) []nodeset.Table {
+	for cap(s) < n {
+		s = append(s[:cap(s)], nodeset.Table{})
+	}
+	return s[:n]
 }
 
 func must(err error) {

@@ -90,6 +90,7 @@ type Auction struct {
 	start    []int32
 	required []bool
 	kept     []nodeset.Segment // what the walk gave to jobs that must start
+	late     func() bool       // the deadline is over; nil without one
 	chosen   []int32           // by job of the window: the winning bid, or -1
 }
 
@@ -133,6 +134,13 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	}
 	a.space.Now, a.space.Left = s.Nodes, a.space.Left[:0]
 	o := bids.Options{MaxBidsPerJob: a.opts.MaxBidsPerJob, Drafts: a.opts.Drafts, ContiguousOnly: a.opts.ContiguousOnly}
+	a.late = nil
+	if !l.Deadline.IsZero() {
+		// Half of the time is the solver's.
+		half := begin.Add(l.Deadline.Sub(begin) / 2)
+		o.Stop = func() bool { return !clock().Before(half) }
+		a.late = func() bool { return !clock().Before(l.Deadline) }
+	}
 	a.gen.Generate(&a.space, a.asks, o, &a.book)
 	if len(a.book.Bids) == 0 && !a.opts.Estimates {
 		p.blockAll()
@@ -141,7 +149,7 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	}
 	var required []bool
 	if a.opts.Reservations > 0 && len(a.asks) > 0 {
-		if err := a.guard(s); err != nil {
+		if err := a.guard(s, o.Stop); err != nil {
 			return err
 		}
 		required = a.requiredJobs()
@@ -301,7 +309,7 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 // returns the worth of the new bid, which the bound has to be raised by as well.
 func (a *Auction) fill(s *Snapshot, j int, d *Decision, p *Plan) int64 {
 	ask := &a.asks[j]
-	if a.opts.Drafts == 0 || a.guarded[j].start > 0 {
+	if a.opts.Drafts == 0 || a.guarded[j].start > 0 || (a.late != nil && a.late()) {
 		return 0
 	}
 	from := len(p.segs)

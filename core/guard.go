@@ -8,19 +8,23 @@ import (
 // guard walks down the window in queue order, on the draft that is worth most: jobs
 // that can start there have to start, and the first that cannot get reservations,
 // Reservations of them. It stops at the last of these; jobs behind it are free to
-// win or lose, as long as they keep off what is reserved. Afterwards a.asks,
+// win or lose, as long as they keep off what is reserved. It ends early when stop,
+// which may be nil, says so. Afterwards a.asks,
 // a.guarded and a.space say what the auction has to respect.
 //
 // The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the
 // auction deciding everything behind it: the job at the head starts as early as
 // running jobs' time limits allow, whatever comes after it, so that every job gets
 // to the head in the end.
-func (a *Auction) guard(s *Snapshot) error {
+func (a *Auction) guard(s *Snapshot, stop func() bool) error {
 	a.plan.reset(s)
 	a.kept = a.kept[:0]
 	a.markDraft()
 	first := -1
 	for j := range a.window {
+		if stop != nil && stop() {
+			break
+		}
 		job := s.Pending[a.window[j]]
 		if segs, ok := a.startable(j, job); ok {
 			if err := a.plan.start(segs, s.Now+job.TimeLimit); err != nil {
