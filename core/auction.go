@@ -136,10 +136,8 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	o := bids.Options{MaxBidsPerJob: a.opts.MaxBidsPerJob, Drafts: a.opts.Drafts, ContiguousOnly: a.opts.ContiguousOnly}
 	a.late = nil
 	if !l.Deadline.IsZero() {
-		// Half of the time is the solver's.
-		half := begin.Add(l.Deadline.Sub(begin) / 2)
-		o.Stop = func() bool { return !clock().Before(half) }
-		a.late = func() bool { return !clock().Before(l.Deadline) }
+		o.Stop = past(clock, begin, l.Deadline, 4)
+		a.late = past(clock, begin, l.Deadline, 1)
 	}
 	a.gen.Generate(&a.space, a.asks, o, &a.book)
 	if len(a.book.Bids) == 0 && !a.opts.Estimates {
@@ -149,6 +147,9 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	}
 	var required []bool
 	if a.opts.Reservations > 0 && len(a.asks) > 0 {
+		if o.Stop != nil { // half of the time is the solver's
+			o.Stop = past(clock, begin, l.Deadline, 2)
+		}
 		if err := a.guard(s, o.Stop); err != nil {
 			return err
 		}
@@ -169,6 +170,13 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	}
 	p.Stats.Elapsed = clock().Sub(begin)
 	return nil
+}
+
+// past returns a function that says whether the first n-th of the time from begin
+// to end is over.
+func past(clock func() time.Time, begin, end time.Time, n int) func() bool {
+	until := begin.Add(end.Sub(begin) / time.Duration(n))
+	return func() bool { return !clock().Before(until) }
 }
 
 // anyFree reports whether any node has a core to give.
