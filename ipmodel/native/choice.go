@@ -68,3 +68,14 @@ func (c *choice) remove(p *problem, g int32) {
 		c.slack[p.row[k]] += p.coef[k]
 	}
 }
+
+// meanWorth is what a chosen column is worth on average.
+func (c *choice) meanWorth() float64 {
+	n := 0
+	for _, i := range c.pick {
+		if i >= 0 {
+			n++
+		}
+	}
+	return float64(c.worth) / float64(max(1, n))
+}

@@ -44,26 +44,34 @@ func (s *Solver) construct(c *choice) {
 			s.key[g] = requiredKey
 		}
 	}
-	s.recreate(c)
+	s.recreate(c, 0)
 }
 
 // requiredKey puts required groups before all others.
 const requiredKey = 1e300
 
-// recreate gives every group in s.order, by falling s.key, its best column that
-// fits.
-func (s *Solver) recreate(c *choice) {
+// recreate gives every group in s.order, by falling s.key, a column that fits: the
+// best, or for a share wild of them any.
+func (s *Solver) recreate(c *choice, wild float64) {
 	slices.SortFunc(s.order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(s.key[b], s.key[a]), cmp.Compare(a, b))
 	})
 	for _, g := range s.order {
-		s.insert(c, g)
+		var i int32
+		if wild > 0 && s.rng.Float64() < wild {
+			i = s.anyFit(c, g)
+		} else {
+			i = s.bestFit(c, g)
+		}
+		if i >= 0 {
+			c.add(&s.p, i)
+		}
 	}
 }
 
-// insert gives group g the column that is worth most net of prices among those
-// that fit, ties to the more worthy.
-func (s *Solver) insert(c *choice, g int32) {
+// bestFit is the column of group g that is worth most net of prices among those that
+// fit, ties to the more worthy; -1 if none fits.
+func (s *Solver) bestFit(c *choice, g int32) int32 {
 	p := &s.p
 	best := int32(-1)
 	for i := p.start[g]; i < p.start[g+1]; i++ {
@@ -75,9 +83,22 @@ func (s *Solver) insert(c *choice, g int32) {
 			best = i
 		}
 	}
-	if best >= 0 {
-		c.add(p, best)
+	return best
+}
+
+// anyFit is a random column of group g that fits; -1 if none does.
+func (s *Solver) anyFit(c *choice, g int32) int32 {
+	p := &s.p
+	any, seen := int32(-1), 0
+	for i := p.start[g]; i < p.start[g+1]; i++ {
+		s.work += int64(p.col[i+1]-p.col[i]) + 1
+		if c.fits(p, i) {
+			if seen++; s.rng.IntN(seen) == 0 {
+				any = i
+			}
+		}
 	}
+	return any
 }
 
 func (s *Solver) prefers(i, j int32) bool {

@@ -4,14 +4,19 @@ package native
 // groups without one try again in a shuffled order, keep the outcome if it is
 // about as good. The shuffle prefers groups worth much net of prices.
 
-// coolWork is how much work one cooling takes at the most.
-const coolWork = 1 << 22
+const (
+	// firstHeat is the most loss that is accepted at first, in worths of a mean
+	// column.
+	firstHeat = 1.2
+	// wildShare is the share of groups that get a random column back instead of the
+	// one that looks best.
+	wildShare = 0.1
+)
 
-// improve spends limit units of work on ruin and recreate around s.best, in one or
-// more coolings.
+// improve spends limit units of work on ruin and recreate around s.best.
 func (s *Solver) improve(limit int64) {
-	for end := s.work + limit; s.work < end && !s.stopped() && !s.proven(); {
-		s.cool(min(coolWork, end-s.work))
+	if !s.stopped() && !s.proven() {
+		s.cool(limit)
 	}
 }
 
@@ -20,6 +25,7 @@ func (s *Solver) improve(limit int64) {
 func (s *Solver) cool(limit int64) {
 	p := &s.p
 	s.cur.copyFrom(&s.best)
+	s.unit = firstHeat * s.cur.meanWorth()
 	end := s.work + limit
 	begin := s.work
 	for s.work < end && !s.stopped() && !s.proven() {
@@ -27,7 +33,7 @@ func (s *Solver) cool(limit int64) {
 		s.work += int64(p.rows()+p.groups())/8 + 1
 		s.ruin(&s.trial)
 		s.shuffle(&s.trial)
-		s.recreate(&s.trial)
+		s.recreate(&s.trial, wildShare)
 		if s.accept(float64(s.work-begin) / float64(limit)) {
 			s.cur, s.trial = s.trial, s.cur
 			if s.cur.better(&s.best) {
@@ -38,7 +44,8 @@ func (s *Solver) cool(limit int64) {
 }
 
 // accept says whether the trial replaces the current choice: always if it is no
-// worse, and early in the search (progress near 0) also if it is a little worse.
+// worse, and early in the search (progress near 0) also if it is worse by part of
+// what a chosen column is worth.
 func (s *Solver) accept(progress float64) bool {
 	if s.trial.missing != s.cur.missing {
 		return s.trial.missing < s.cur.missing
@@ -47,8 +54,9 @@ func (s *Solver) accept(progress float64) bool {
 	if loss <= 0 {
 		return true
 	}
-	heat := 0.01 * (1 - progress) * s.rng.Float64()
-	return float64(loss) < heat*float64(s.cur.worth)
+	cold := 1 - progress
+	heat := s.unit * cold * cold * s.rng.Float64()
+	return float64(loss) < heat
 }
 
 // ruin makes room: half the time for a random column of a group that has none,

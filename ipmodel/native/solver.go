@@ -27,6 +27,7 @@ type Solver struct {
 	epoch   int64
 	pool    []int32
 	relaxed []int32
+	unit    float64 // the most loss that is accepted at first
 
 	src      *rand.PCG
 	rng      *rand.Rand
