@@ -18,6 +18,7 @@ type draft struct {
 	got   []share
 	segs  []nodeset.Segment
 	worth int64
+	lost  int // jobs that got nothing
 }
 
 type share struct {
@@ -50,7 +51,7 @@ func (g *Generator) makeDrafts(n int) {
 		}
 		d := &g.drafts[i]
 		style := draftStyle{greedyGPUs: i%2 == 0, spareGPUs: i > 0, layout: level}
-		if i > 2 && i%3 == 0 {
+		if i > 3 && i%3 == 1 {
 			style.layout = packUp
 		}
 		g.runDraft(d, style)
@@ -65,7 +66,8 @@ func (g *Generator) makeDrafts(n int) {
 
 // orderDraft sets the order of draft i: queue order as Slurm goes, then two that
 // serve the jobs with most special wishes first, then the best draft so far with
-// its first loser moved to the front. It reports false when nobody lost.
+// its first loser that has not had its turn moved to the front. It reports false when
+// nobody lost.
 func (g *Generator) orderDraft(i, best int) bool {
 	d := &g.drafts[i]
 	d.order = d.order[:0]
@@ -81,13 +83,21 @@ func (g *Generator) orderDraft(i, best int) bool {
 		}
 		return true
 	}
-	front, ok := g.loser(&g.drafts[best])
-	if !ok {
+	from := &g.drafts[best]
+	if from.lost == 0 {
 		return false
+	}
+	front, ok := g.loser(from)
+	if !ok { // all losers have had their turn: go on from the last draft
+		clear(g.favoured)
+		from = &g.drafts[i-1]
+		if front, ok = g.loser(from); !ok {
+			return false
+		}
 	}
 	g.favoured[front] = true
 	d.order = append(d.order, front)
-	for _, j := range g.drafts[best].order {
+	for _, j := range from.order {
 		if j != front {
 			d.order = append(d.order, j)
 		}
@@ -96,7 +106,7 @@ func (g *Generator) orderDraft(i, best int) bool {
 }
 
 // loser is the first job in queue order that got nothing in d and has not been
-// been moved to the front before.
+// moved to the front before.
 func (g *Generator) loser(d *draft) (int32, bool) {
 	for j := range g.asks {
 		if d.got[j].empty() && !g.favoured[j] && g.shapes[j].minNodes > 0 {
@@ -106,18 +116,21 @@ func (g *Generator) loser(d *draft) (int32, bool) {
 	return 0, false
 }
 
-// flexibleLast puts jobs that name nodes, GPUs or contiguity before those that
-// can be anywhere.
+// flexibleLast puts jobs that name nodes or GPUs before those that only want to be
+// contiguous, and these before those that can be anywhere.
 func (g *Generator) flexibleLast(a, b int32) int {
 	return cmp.Compare(g.flexibility(a), g.flexibility(b))
 }
 
 func (g *Generator) flexibility(j int32) int {
 	s := &g.shapes[j]
-	if s.nodesGiven || s.minGPUs > 0 || s.contiguous {
+	switch {
+	case s.nodesGiven || s.minGPUs > 0:
 		return 0
+	case s.contiguous:
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // hardestFirst orders by GPUs a node, then contiguity, then size.
@@ -145,7 +158,7 @@ func compareBool(a, b bool) int {
 func (g *Generator) runDraft(d *draft, style draftStyle) {
 	g.rest.Reset(g.space)
 	d.got = append(d.got[:0], make([]share, len(g.asks))...)
-	d.segs, d.worth = d.segs[:0], 0
+	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)
 	for _, j := range d.order {
 		a, s := &g.asks[j], &g.shapes[j]
 		if s.minNodes == 0 { // not a valid request
@@ -162,6 +175,7 @@ func (g *Generator) runDraft(d *draft, style draftStyle) {
 		must(g.rest.Take(d.segs[from:], a.Crosses))
 		d.got[j] = share{from, int32(len(d.segs)), uint8(gpus)}
 		d.worth += a.Priority
+		d.lost--
 	}
 	g.raiseGPUs(d)
 }

@@ -14,7 +14,6 @@ type Placer struct {
 	sets   []nodeset.Set
 	spans  []span
 	counts []int32
-	mask   nodeset.Mask
 }
 
 // Place appends to dst an allocation of r on t with gpus GPUs on each node and

@@ -80,6 +80,7 @@ type Auction struct {
 	space    bids.Space
 	asks     []bids.Ask
 	window   []int   // index in the queue of each job of the window
+	jobs     []*Job  // the jobs of the window, contiguous if all bids have to be
 	guarded  []guard // by job of the window
 	never    neverCache
 	equals   equals
@@ -213,7 +214,7 @@ func (p *Plan) reset() {
 
 // openWindow takes the first jobs of the queue that could run at all.
 func (a *Auction) openWindow(s *Snapshot, p *Plan) {
-	a.window, a.asks, a.guarded = a.window[:0], a.asks[:0], a.guarded[:0]
+	a.window, a.jobs, a.asks, a.guarded = a.window[:0], a.jobs[:0], a.asks[:0], a.guarded[:0]
 	a.never.reset(s.Nodes)
 	a.equals.reset(s.Nodes, a.opts.Reservations)
 	looked := 0
@@ -226,15 +227,25 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 			continue
 		}
 		looked++
-		if a.equals.enough(job) {
-			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: reasonEquals})
+		if why, ok := a.equals.enough(job); ok {
+			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why})
 			continue
 		}
+		if a.opts.ContiguousOnly && !job.Contiguous {
+			job = contiguous(job)
+		}
 		p.Decisions = append(p.Decisions, Decision{Job: i})
-		a.window = append(a.window, i)
+		a.window, a.jobs = append(a.window, i), append(a.jobs, job)
 		a.asks = append(a.asks, bids.Ask{Request: &job.Request, Priority: max(job.Priority, 1)})
 		a.guarded = append(a.guarded, guard{})
 	}
+}
+
+// contiguous is the job as if it had asked for consecutive nodes.
+func contiguous(job *Job) *Job {
+	c := *job
+	c.Contiguous = true
+	return &c
 }
 
 // bestStart is the most worthy choice that is known to be feasible: a draft, or
@@ -283,7 +294,7 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 		bid := &a.book.Bids[b]
 		a.chosen[bid.Job] = b
 		if err := a.rest.Take(a.book.Allocation(int(b)), a.asks[bid.Job].Crosses); err != nil {
-			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", s.Pending[a.window[bid.Job]].ID, err)
+			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", a.jobs[bid.Job].ID, err)
 		}
 	}
 	k := 0

@@ -99,3 +99,46 @@ func TestFigure3(t *testing.T) {
 	require.Equal(t, []nodeset.Segment{{First: 80, Last: 143, Cores: 4, GPUs: 2}}, p.Decisions[2].Segs)
 	require.Equal(t, []nodeset.Segment{{First: 0, Last: 63, Cores: 1}, {First: 80, Last: 143, Cores: 1}}, p.Decisions[3].Segs)
 }
+
+// With ContiguousOnly no job starts on two blocks, not by a draft, a reservation's walk
+// or left-overs either.
+func TestContiguousOnly(t *testing.T) {
+	for _, k := range []int{0, 1} {
+		nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 4})
+		require.NoError(t, err)
+		busy := []nodeset.Segment{{First: 1, Last: 1, Cores: 4}}
+		require.NoError(t, nodes.Allocate(busy))
+		s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "R", End: 50, Segs: busy}},
+			Pending: queue(60, bids.Request{Cores: 9}, bids.Request{Cores: 1})}
+		o := DefaultAuctionOptions()
+		o.Reservations = k
+		require.True(t, decide(t, o, s).Decisions[0].Start, "it fits on two blocks")
+		o.ContiguousOnly = true
+		p := decide(t, o, s)
+		require.False(t, p.Decisions[0].Start)
+		require.False(t, s.Pending[0].Contiguous, "the caller's job is left alone")
+		if k == 1 {
+			require.EqualValues(t, 50, p.Decisions[0].Expected)
+		}
+	}
+}
+
+func TestReasons(t *testing.T) {
+	nodes, err := nodeset.NewUniform(3, nodeset.Capacity{Cores: 4})
+	require.NoError(t, err)
+	require.NoError(t, nodes.SetFree(0, nodeset.Capacity{}))
+	s := &Snapshot{Nodes: nodes, Pending: queue(60,
+		bids.Request{Cores: 9}, bids.Request{Cores: 13}, bids.Request{Cores: 8}, bids.Request{Cores: 8}, bids.Request{Cores: 2})}
+	o := DefaultAuctionOptions()
+	o.Reservations = 0
+	p := decide(t, o, s)
+	require.Equal(t, reasonNoNodes, p.Decisions[0].Reason, "nothing ahead of it is to blame")
+	require.Contains(t, p.Decisions[1].Reason, "can never run: needs 13 cores")
+	require.Equal(t, reasonEquals, p.Decisions[3].Reason)
+	require.NotEqual(t, p.Decisions[2].Start, p.Decisions[4].Start)
+	lost := p.Decisions[2]
+	if lost.Start {
+		lost = p.Decisions[4]
+	}
+	require.Equal(t, reasonLost, lost.Reason)
+}

@@ -29,12 +29,19 @@ func (e *equals) reset(t *nodeset.Table, reservations int) {
 	e.spare = int64(reservations)
 }
 
-// enough counts one more job and reports whether those before it suffice.
-func (e *equals) enough(job *Job) bool {
+// enough counts one more job and reports whether those before it suffice, and in
+// words why it need not bid.
+func (e *equals) enough(job *Job) (string, bool) {
 	k := equalKey{keyOf(&job.Request), job.TimeLimit}
-	n := e.count[k]
+	n, most := e.count[k], e.most(&job.Request)
 	e.count[k] = n + 1
-	return n >= e.most(&job.Request)+e.spare
+	switch {
+	case n < most+e.spare:
+		return "", false
+	case most == 0:
+		return reasonNoNodes, true
+	}
+	return reasonEquals, true
 }
 
 // most bounds how many jobs with this request could start on what is free.

@@ -21,11 +21,11 @@ func (a *Auction) guard(s *Snapshot, stop func() bool) error {
 	a.kept = a.kept[:0]
 	a.markDraft()
 	first := -1
-	for j := range a.window {
+	for j := range a.jobs {
 		if stop != nil && stop() {
 			break
 		}
-		job := s.Pending[a.window[j]]
+		job := a.jobs[j]
 		if segs, ok := a.startable(j, job); ok {
 			if err := a.plan.start(segs, s.Now+job.TimeLimit); err != nil {
 				return err
@@ -110,7 +110,7 @@ func (a *Auction) bind(s *Snapshot, first int) {
 		ask := &a.asks[j]
 		ask.Crosses = 0
 		for _, r := range a.plan.reserved {
-			if r.Start < s.Now+s.Pending[a.window[j]].TimeLimit {
+			if r.Start < s.Now+a.jobs[j].TimeLimit {
 				ask.Crosses++
 			}
 		}

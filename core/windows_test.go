@@ -230,7 +230,7 @@ func (a *auction) relabel(to []int) *auction {
 }
 
 func TestNamesOfNodesDoNotMatter(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		a := randomAuction(seed)
 		rng := rand.New(rand.NewPCG(seed, 5))
 		want := optimum(t, a.model(true))
@@ -244,7 +244,7 @@ func TestNamesOfNodesDoNotMatter(t *testing.T) {
 }
 
 func TestOrderOfJobsInTheModelDoesNotMatter(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		a := randomAuction(seed)
 		rng := rand.New(rand.NewPCG(seed, 6))
 		b := &auction{space: a.space, book: bids.Book{JobStart: []int32{0}, Segs: a.book.Segs}}
@@ -263,7 +263,7 @@ func TestOrderOfJobsInTheModelDoesNotMatter(t *testing.T) {
 // More room never makes a window worth less.
 func TestMoreRoomIsNoWorse(t *testing.T) {
 	better := 0
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		a := randomAuction(seed)
 		before := optimum(t, a.model(true))
 		total := []nodeset.Capacity{}
@@ -286,13 +286,13 @@ func TestMoreRoomIsNoWorse(t *testing.T) {
 			better++
 		}
 	}
-	require.Greater(t, better, 10)
+	require.Greater(t, better, 5)
 }
 
 // Twice the priorities, the same winners, as long as the scale can give way.
 func TestScaleOfPrioritiesDoesNotMatter(t *testing.T) {
 	tried := 0
-	for seed := range uint64(randomWindows) {
+	for seed := range uint64(randomWindows / 2) {
 		a := randomAuction(seed)
 		var sum int64
 		for j := range a.asks {
@@ -315,7 +315,7 @@ func TestScaleOfPrioritiesDoesNotMatter(t *testing.T) {
 		require.Equal(t, r.Chosen, d.Chosen)
 		require.Equal(t, 2*m.Objective(r.Worth), double.Objective(d.Worth))
 	}
-	require.Greater(t, tried, 40)
+	require.Greater(t, tried, 15)
 }
 
 // plan decides with the default options but for what change says.
@@ -498,8 +498,7 @@ func TestHiddenFits(t *testing.T) {
 			}
 			return 0
 		}
-		won := all(plan(t, s, nil))
-		auction += won
+		auction += all(plan(t, s, nil))
 		oneDraft += all(plan(t, s, func(o *core.AuctionOptions) { o.Drafts = 1 }))
 		paper += all(plan(t, s, func(o *core.AuctionOptions) { *o = core.PaperAuctionOptions() }))
 		b, err := sim.NewBackfill(sim.DefaultBackfill())
@@ -507,14 +506,11 @@ func TestHiddenFits(t *testing.T) {
 		var p core.Plan
 		require.NoError(t, b.Decide(context.Background(), s, core.Limits{}, &p))
 		queue += all(&p)
-		if won == 0 && os.Getenv("SHOW") != "" {
-			fmt.Println("MISS", seed, s.Nodes.Len(), s.Nodes.Total(0), "jobs", len(s.Pending), "started", started(plan(t, s, nil)))
-			pl := plan(t, s, nil)
-			for j, job := range s.Pending {
-				fmt.Printf("   %+v %v %v\n", job.Request, h.places[j], pl.Decisions[j].Segs)
-			}
-		}
 	}
 	t.Logf("all jobs start in %d of %d windows; with one draft in %d, by the papers' bids in %d, by Slurm's backfill in %d",
 		auction, hiddenWindows, oneDraft, paper, queue)
+	require.Greater(t, auction, hiddenWindows*80/100, "drafts in several orders find most of them")
+	require.Less(t, oneDraft, hiddenWindows*65/100, "one draft does not")
+	require.Less(t, paper, hiddenWindows*50/100, "nor do the papers' bids")
+	require.Less(t, queue, hiddenWindows*50/100, "nor does backfill")
 }

@@ -1,0 +1,465 @@
+package bids
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// drawSpace draws a machine and what up to three reservations leave on it.
+func drawSpace(t *rapid.T) *Space {
+	s := &Space{Now: drawTable(t)}
+	for range rapid.IntRange(0, 3).Draw(t, "reservations") {
+		left := new(nodeset.Table)
+		left.CopyFrom(s.Now)
+		for range rapid.IntRange(0, 12).Draw(t, "differences") {
+			n := rapid.IntRange(0, left.Len()-1).Draw(t, "different node")
+			c := left.Total(n)
+			c.Cores = uint16(rapid.IntRange(0, int(c.Cores)).Draw(t, "cores left"))
+			c.GPUs = uint8(rapid.IntRange(0, int(c.GPUs)).Draw(t, "gpus left"))
+			require.NoError(t, left.SetFree(n, c))
+		}
+		s.Left = append(s.Left, left)
+	}
+	return s
+}
+
+func drawAsks(t *rapid.T, s *Space) []Ask {
+	asks := make([]Ask, rapid.IntRange(0, 8).Draw(t, "jobs"))
+	for j := range asks {
+		r := drawRequest(t, s.Now.Len())
+		asks[j] = Ask{Request: &r, Priority: rapid.Int64Range(1, 1000).Draw(t, "priority"), Crosses: rapid.IntRange(0, len(s.Left)).Draw(t, "crosses")}
+	}
+	return asks
+}
+
+func drawOptions(t *rapid.T) Options {
+	o := Options{MaxBidsPerJob: rapid.IntRange(1, 16).Draw(t, "bids per job")}
+	o.Drafts = rapid.IntRange(0, o.MaxBidsPerJob).Draw(t, "drafts")
+	o.ContiguousOnly = rapid.IntRange(0, 3).Draw(t, "contiguous only") == 0
+	return o
+}
+
+// keepSome has some jobs keep places that fit together, the last job's first.
+func keepSome(t *rapid.T, s *Space, asks []Ask) {
+	var p Placer
+	var rest Rest
+	rest.Reset(s)
+	for j := len(asks) - 1; j >= 0; j-- {
+		a := &asks[j]
+		if rapid.IntRange(0, 2).Draw(t, "keep") > 0 {
+			continue
+		}
+		if segs, ok := p.Place(nil, rest.View(a.Crosses), a.Request, a.MinGPUs); ok {
+			require.NoError(t, rest.Take(segs, a.Crosses))
+			a.Keep = segs
+		}
+	}
+}
+
+// viewTwin is what a job may take of node n, from the definition of Crosses.
+func viewTwin(s *Space, crosses, n int) (c nodeset.Capacity, up bool) {
+	c, up = s.Now.Free(n), s.Now.Up(n)
+	for _, left := range s.Left[:crosses] {
+		f := left.Free(n)
+		c.Cores, c.GPUs, up = min(c.Cores, f.Cores), min(c.GPUs, f.GPUs), up && left.Up(n)
+	}
+	return c, up
+}
+
+// perNode lists an allocation node by node.
+func perNode(segs []nodeset.Segment) (nodes []int, cores, gpus map[int]int) {
+	cores, gpus = map[int]int{}, map[int]int{}
+	for _, s := range segs {
+		for n := int(s.First); n <= int(s.Last); n++ {
+			nodes = append(nodes, n)
+			cores[n], gpus[n] = int(s.Cores), int(s.GPUs)
+		}
+	}
+	return nodes, cores, gpus
+}
+
+// meets checks an allocation against the words of Request's comments.
+func meets(t require.TestingT, r *Request, segs []nodeset.Segment) {
+	nodes, cores, gpus := perNode(segs)
+	require.NotEmpty(t, nodes)
+	require.True(t, slices.IsSorted(nodes))
+	sum, most, least := 0, 0, 1<<30
+	for _, n := range nodes {
+		require.True(t, r.Eligible.Has(n), "node %d is not eligible", n)
+		require.Equal(t, gpus[nodes[0]], gpus[n], "the same GPUs on all nodes")
+		sum, most, least = sum+cores[n], max(most, cores[n]), min(least, cores[n])
+	}
+	require.GreaterOrEqual(t, least, 1, "a core on each node")
+	require.GreaterOrEqual(t, gpus[nodes[0]], r.MinGPUs)
+	require.LessOrEqual(t, gpus[nodes[0]], max(r.MinGPUs, r.MaxGPUs))
+	require.GreaterOrEqual(t, len(nodes), r.MinNodes)
+	if r.MaxNodes > 0 {
+		require.LessOrEqual(t, len(nodes), r.MaxNodes)
+	}
+	if r.Cores > 0 {
+		require.Equal(t, r.Cores, sum)
+	}
+	if r.TasksPerNode > 0 {
+		require.LessOrEqual(t, most, r.TasksPerNode)
+	}
+	if r.Cores == 0 {
+		require.Equal(t, []int{r.TasksPerNode, r.TasksPerNode}, []int{least, most})
+	}
+	if r.Contiguous {
+		require.Equal(t, len(nodes)-1, nodes[len(nodes)-1]-nodes[0])
+	}
+}
+
+func TestEveryBidIsFeasibleAndMeetsTheRequest(t *testing.T) {
+	var g Generator
+	var b Book
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		asks, o := drawAsks(t, s), drawOptions(t)
+		keepSome(t, s, asks)
+		g.Generate(s, asks, o, &b)
+		require.Equal(t, len(asks), b.Jobs())
+		kept := 0
+		for j := range asks {
+			if asks[j].Validate() != nil {
+				require.Empty(t, b.Of(j), "a request that is not valid bids nothing")
+			}
+			require.LessOrEqual(t, len(b.Of(j)), o.MaxBidsPerJob)
+			if len(asks[j].Keep) > 0 {
+				require.Equal(t, asks[j].Keep, b.Allocation(int(b.JobStart[j])), "what is kept is bid first")
+				kept++
+				require.Contains(t, b.Kept, b.JobStart[j])
+			}
+			for i := int(b.JobStart[j]); i < int(b.JobStart[j+1]); i++ {
+				segs := b.Allocation(i)
+				require.NoError(t, nodeset.CheckSegments(segs, s.Now.Len()))
+				require.EqualValues(t, j, b.Bids[i].Job)
+				require.Equal(t, segs[0].GPUs, b.Bids[i].GPUs)
+				meets(t, asks[j].Request, segs)
+				nodes, cores, gpus := perNode(segs)
+				for _, n := range nodes {
+					c, up := viewTwin(s, asks[j].Crosses, n)
+					require.True(t, up, "node %d is down", n)
+					require.LessOrEqual(t, cores[n], int(c.Cores))
+					require.LessOrEqual(t, gpus[n], int(c.GPUs))
+				}
+				for k := int(b.JobStart[j]); k < i; k++ {
+					require.NotEqual(t, b.Allocation(k), segs, "a job bids the same twice")
+				}
+			}
+		}
+		require.Len(t, b.Kept, kept)
+	})
+}
+
+// Whoever can be placed at all has a bid; a bid for each number of GPUs that can be
+// had, as far as MaxBidsPerJob goes.
+func TestNoOneWhoFitsIsWithoutABid(t *testing.T) {
+	var g Generator
+	var p Placer
+	var b Book
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		asks, o := drawAsks(t, s), drawOptions(t)
+		o.Drafts, o.ContiguousOnly = 0, false
+		var rest Rest
+		rest.Reset(s)
+		g.Generate(s, asks, o, &b)
+		for j := range asks {
+			a := &asks[j]
+			if a.Validate() != nil {
+				continue
+			}
+			fits := 0
+			for k := a.MinGPUs; k <= max(a.MinGPUs, a.MaxGPUs); k++ {
+				if _, ok := p.Place(nil, rest.View(a.Crosses), a.Request, k); !ok {
+					continue
+				}
+				fits++
+				if o.MaxBidsPerJob > a.MaxGPUs-a.MinGPUs {
+					has := slices.ContainsFunc(b.Of(j), func(b Bid) bool { return int(b.GPUs) == k })
+					require.True(t, has, "job %d has no bid with %d GPUs", j, k)
+				}
+			}
+			require.Equal(t, fits > 0, len(b.Of(j)) > 0, "job %d", j)
+		}
+	})
+}
+
+// classTwin is the class by the words of aucsched1, section 4: usable nodes are those
+// that could serve the job.
+func classTwin(s *Space, a *Ask, lo int, segs []nodeset.Segment) Class {
+	nodes, _, gpus := perNode(segs)
+	usable := func(n int) bool {
+		if n < 0 || n >= s.Now.Len() {
+			return false
+		}
+		c, up := viewTwin(s, a.Crosses, n)
+		return up && a.Eligible.Has(n) && int(c.Cores) >= lo && int(c.GPUs) >= gpus[nodes[0]]
+	}
+	first, last := nodes[0], nodes[len(nodes)-1]
+	switch {
+	case last-first+1 != len(nodes):
+		return ClassC
+	case !usable(first-1) || !usable(last+1):
+		return ClassA
+	}
+	return ClassB
+}
+
+func TestClassesAreThoseOfThePaper(t *testing.T) {
+	var g Generator
+	var b Book
+	seen := map[Class]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		asks, o := drawAsks(t, s), drawOptions(t)
+		g.Generate(s, asks, o, &b)
+		for i, bid := range b.Bids {
+			a := &asks[bid.Job]
+			sh, err := a.shape()
+			require.NoError(t, err)
+			require.Equal(t, classTwin(s, a, sh.lo, b.Allocation(i)).String(), bid.Class.String())
+			require.False(t, bid.Class == ClassC && (a.Contiguous || o.ContiguousOnly), "class C for a job that has to be contiguous")
+			seen[bid.Class]++
+		}
+	})
+	require.Len(t, seen, 3, "bids of all three classes")
+}
+
+// Equation 12 with the constants of table 3, as printed.
+func TestPreferenceIsEquation12(t *testing.T) {
+	for _, c := range []struct {
+		nodesGiven bool
+		class      Class
+		k1, k2, k3 float64
+	}{
+		{false, ClassA, 0, 0.25, 0}, {false, ClassB, 0.25, 0.25, 0}, {false, ClassC, 0.5, 0.25, 0.25},
+		{true, ClassA, 0, 0, 0}, {true, ClassB, 0.5, 0, 0}, {true, ClassC, 0.5, 0, 0.5},
+		{false, ClassS, 0, 0, 0}, {true, ClassS, 0, 0, 0},
+	} {
+		for _, n := range []struct{ bidNodes, nodes, bidSets, sets int }{{1, 1, 1, 1}, {128, 144, 2, 2}, {7, 1408, 5, 90}} {
+			want := 1 - c.k1 - c.k2*float64(n.bidNodes)/float64(n.nodes+1) - c.k3*float64(n.bidSets)/float64(n.sets+1)
+			require.InDelta(t, want, Preference(c.nodesGiven, c.class, n.bidNodes, n.nodes, n.bidSets, n.sets), 1e-15, "%+v", c)
+		}
+	}
+}
+
+// The ranges of equation 11. For types 2 and 3, table 3 gives every bid of class B
+// exactly 1/2 and every one of class A exactly 1, the ends of the open intervals, so
+// these belong to them here.
+func TestPreferencesAreInTheRangesOfEquation11(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.IntRange(1, MaxNodes).Draw(t, "nodes")
+		bidNodes := rapid.IntRange(1, nodes).Draw(t, "nodes of the bid")
+		sets := rapid.IntRange(1, nodes).Draw(t, "sets")
+		bidSets := rapid.IntRange(2, sets+1).Draw(t, "sets of the bid")
+		for _, given := range []bool{false, true} {
+			a := Preference(given, ClassA, bidNodes, nodes, 1, sets)
+			b := Preference(given, ClassB, bidNodes, nodes, 1, sets)
+			c := Preference(given, ClassC, bidNodes, nodes, min(bidSets, sets), sets)
+			require.True(t, 0.75 < a && a <= 1, "A: %v", a)
+			require.True(t, 0.5 <= b && b < 0.75, "B: %v", b)
+			require.True(t, 0 < c && c < 0.5, "C: %v", c)
+		}
+	})
+}
+
+func TestMoreGPUsAreAlwaysPreferred(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		low := rapid.IntRange(0, 8).Draw(t, "low")
+		high := rapid.IntRange(low, 16).Draw(t, "high")
+		f := rapid.Float64Range(1e-6, 1).Draw(t, "f")
+		g := rapid.Float64Range(1e-6, 1).Draw(t, "g")
+		k := rapid.IntRange(low, high).Draw(t, "gpus")
+		x := RaiseForGPUs(f, k, low, high)
+		require.True(t, 0 < x && x <= 1, "%v", x)
+		if low == high {
+			require.Equal(t, f, x, "without a range f stays")
+		}
+		if y := RaiseForGPUs(g, k, low, high); f > g {
+			require.GreaterOrEqual(t, x, y, "as many GPUs: equation 12 decides")
+		}
+		if k < high {
+			require.Greater(t, RaiseForGPUs(g, k+1, low, high), x-1e-15)
+			require.Greater(t, RaiseForGPUs(min(f, 0.75), k+1, low, high), RaiseForGPUs(1, k, low, high))
+		}
+	})
+}
+
+// The preference in the book is the one of the bid's own facts.
+func TestBidsHaveTheirPreference(t *testing.T) {
+	var g Generator
+	var b Book
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		asks, o := drawAsks(t, s), drawOptions(t)
+		g.Generate(s, asks, o, &b)
+		var rest Rest
+		rest.Reset(s)
+		for i, bid := range b.Bids {
+			a := &asks[bid.Job]
+			sh, _ := a.shape()
+			segs := b.Allocation(i)
+			sets := rest.View(a.Crosses).Scan(nil, nodeset.Query{GPUs: int(bid.GPUs), MinCores: sh.lo, Eligible: a.Eligible})
+			from := 0 // of sets that give a node
+			nodes, _, _ := perNode(segs)
+			for _, set := range sets {
+				if slices.ContainsFunc(nodes, func(n int) bool { return int(set.First) <= n && n <= int(set.Last) }) {
+					from++
+				}
+			}
+			typed := a.MinNodes > 0 || a.MaxNodes > 0 || a.TasksPerNode > 0 && sh.perNode
+			blocks := from
+			if bid.Class == ClassC {
+				blocks = nodeset.Blocks(segs) // parts of one set count by themselves
+				require.GreaterOrEqual(t, blocks, from)
+			}
+			f := Preference(typed, bid.Class, len(nodes), s.Now.Len(), blocks, len(sets))
+			require.Equal(t, RaiseForGPUs(f, int(bid.GPUs), a.MinGPUs, max(a.MinGPUs, a.MaxGPUs)), bid.Preference)
+			require.True(t, 0 < bid.Preference && bid.Preference <= 1)
+			require.Equal(t, Bid{Job: bid.Job, Class: bid.Class, GPUs: bid.GPUs, Preference: bid.Preference}, g.Describe(int(bid.Job), segs))
+		}
+	})
+}
+
+// Bids for the same nodes have the same number, others do not, and the numbers
+// have no gaps.
+func TestNodeSetsAreNumbered(t *testing.T) {
+	var g Generator
+	var b Book
+	shared := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		asks, o := drawAsks(t, s), drawOptions(t)
+		g.Generate(s, asks, o, &b)
+		number := map[string]int32{}
+		for i, bid := range b.Bids {
+			nodes, _, _ := perNode(b.Allocation(i))
+			key := fmt.Sprint(nodes)
+			if _, ok := number[key]; !ok {
+				number[key] = int32(len(number))
+			} else {
+				shared++
+			}
+			require.Equal(t, number[key], bid.NodeSet)
+		}
+		require.Equal(t, len(number), b.NodeSets)
+	})
+	require.Positive(t, shared, "some bids share their nodes")
+}
+
+// Many bids make the index of node sets grow and collide.
+func TestNodeSetsOfManyBids(t *testing.T) {
+	s := &Space{Now: halfBusy(t, 4000)}
+	var g Generator
+	var b Book
+	g.Generate(s, tsubameAsks(400, 4000), Options{MaxBidsPerJob: 40}, &b)
+	require.Greater(t, len(b.Bids), 2000)
+	number := map[string]int32{}
+	for i, bid := range b.Bids {
+		nodes, _, _ := perNode(b.Allocation(i))
+		key := fmt.Sprint(nodes)
+		if _, ok := number[key]; !ok {
+			number[key] = int32(len(number))
+		}
+		require.Equal(t, number[key], bid.NodeSet)
+	}
+	require.Equal(t, len(number), b.NodeSets)
+}
+
+func TestGPURangesBidForEveryCount(t *testing.T) {
+	tab, err := nodeset.NewUniform(40, nodeset.Capacity{Cores: 12, GPUs: 3})
+	require.NoError(t, err)
+	for _, most := range []int{3, 5, 15} {
+		for _, drafts := range []int{0, 2} {
+			var g Generator
+			var b Book
+			g.Generate(&Space{Now: tab}, []Ask{{Request: &Request{Cores: 48, MinNodes: 8, MaxNodes: 8, MinGPUs: 1, MaxGPUs: 3}, Priority: 5}},
+				Options{MaxBidsPerJob: most, Drafts: min(drafts, most-3)}, &b)
+			count := map[uint8]int{}
+			best := map[uint8]float64{}
+			for _, bid := range b.Bids {
+				count[bid.GPUs]++
+				best[bid.GPUs] = max(best[bid.GPUs], bid.Preference)
+			}
+			require.Len(t, count, 3, "bids with 1, 2 and 3 GPUs, at most %d", most)
+			require.True(t, best[1] < best[2] && best[2] < best[3])
+		}
+	}
+}
+
+// A job with a range of nodes takes as many as a hole asks for.
+func TestNodeRangesFitDifferentHoles(t *testing.T) {
+	tab := coresFree(t, 8, 8, 0, 4, 4, 4, 4, 0, 6, 6, 6)
+	var g Generator
+	var b Book
+	g.Generate(&Space{Now: tab}, []Ask{{Request: &Request{Cores: 16, MinNodes: 2, MaxNodes: 4, Contiguous: true}, Priority: 1}}, Options{MaxBidsPerJob: 15}, &b)
+	counts := map[int]bool{}
+	for i := range b.Bids {
+		counts[nodeset.Nodes(b.Allocation(i))] = true
+	}
+	require.Equal(t, map[int]bool{2: true, 3: true, 4: true}, counts)
+}
+
+// copyOf is a book that shares nothing.
+func copyOf(b *Book) *Book {
+	c := &Book{NodeSets: b.NodeSets}
+	c.Bids = append(c.Bids, b.Bids...)
+	c.JobStart = append(c.JobStart, b.JobStart...)
+	c.Segs = append(c.Segs, b.Segs...)
+	c.Kept = append(c.Kept, b.Kept...)
+	for _, d := range b.Drafts {
+		c.Drafts = append(c.Drafts, append([]int32(nil), d...))
+	}
+	return c
+}
+
+func TestAUsedGeneratorBidsAsAFreshOne(t *testing.T) {
+	var used Generator
+	var book Book
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		asks, o := drawAsks(t, s), drawOptions(t)
+		keepSome(t, s, asks)
+		before := *s
+		now := new(nodeset.Table)
+		now.CopyFrom(s.Now)
+		used.Generate(s, asks, o, &book)
+		var fresh Generator
+		var b Book
+		fresh.Generate(s, asks, o, &b)
+		require.Equal(t, copyOf(&b), copyOf(&book))
+		require.Equal(t, now, before.Now, "the space is not changed")
+	})
+}
+
+func TestGenerateAllocatesNothing(t *testing.T) {
+	for _, n := range []int{128, 1024} {
+		s := &Space{Now: halfBusy(t, n)}
+		left := new(nodeset.Table)
+		left.CopyFrom(s.Now)
+		for i := range n / 4 {
+			require.NoError(t, left.SetFree(i, nodeset.Capacity{}))
+		}
+		s.Left = []*nodeset.Table{left}
+		asks := tsubameAsks(50, n)
+		for j := range asks {
+			asks[j].Crosses = j % 2
+		}
+		var g Generator
+		var b Book
+		run := func() { g.Generate(s, asks, Options{MaxBidsPerJob: 15, Drafts: 7}, &b) }
+		for range 20 { // drafts exchange their memory: each has to see its largest window
+			run()
+		}
+		require.NotEmpty(t, b.Bids)
+		require.Zero(t, testing.AllocsPerRun(10, run), "%d nodes", n)
+	}
+}

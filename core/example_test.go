@@ -1,0 +1,49 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Table I of the IPSCHED paper, on ten nodes: the first job could be anywhere, the
+// others need half of the nodes each, with their GPUs. All start only if the first
+// leaves them cores on every node.
+func ExampleAuction() {
+	machine, _ := nodeset.NewUniform(10, nodeset.Capacity{Cores: 8, GPUs: 2})
+	snapshot := &core.Snapshot{Nodes: machine, Pending: []*core.Job{
+		{ID: "flexible", Priority: 30, TimeLimit: 600, Request: bids.Request{Cores: 40}},
+		{ID: "left", Priority: 20, TimeLimit: 600, Request: bids.Request{Cores: 20, MinNodes: 5, MaxNodes: 5, MinGPUs: 2}},
+		{ID: "right", Priority: 10, TimeLimit: 600, Request: bids.Request{Cores: 20, MinNodes: 5, MaxNodes: 5, MinGPUs: 2}},
+		{ID: "too large", Priority: 5, TimeLimit: 600, Request: bids.Request{Cores: 81}},
+		{ID: "next", Priority: 1, TimeLimit: 600, Request: bids.Request{Cores: 8}},
+	}}
+	auction, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var plan core.Plan
+	if err := auction.Decide(context.Background(), snapshot, core.Limits{Seed: 1}, &plan); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range plan.Decisions {
+		if d.Start {
+			fmt.Println(snapshot.Pending[d.Job].ID, "starts on", d.Segs)
+		} else {
+			fmt.Printf("%s waits (until %d): %s\n", snapshot.Pending[d.Job].ID, d.Expected, d.Reason)
+		}
+	}
+	fmt.Println(plan.Stats.Status, core.Verify(snapshot, &plan))
+	// Output:
+	// flexible starts on [{0 9 4 0}]
+	// left starts on [{0 4 4 2}]
+	// right starts on [{5 9 4 2}]
+	// too large waits (until 0): can never run: needs 81 cores, its nodes have at most 80
+	// next waits (until 600): blocked: its place is reserved from the expected start on
+	// optimal <nil>
+}

@@ -1,0 +1,518 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// drawSnapshot draws a machine with running jobs and a queue. Its size shrinks; the
+// rest comes from a seed.
+func drawSnapshot(t *rapid.T) *Snapshot {
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 23))
+	size := rapid.SampledFrom([]int{60, 60, 60, 60, 60, 12, 3}).Draw(t, "size")
+	upTo := func(most int) int { return rng.IntN(min(most, size) + 1) }
+	cores, gpus := 1+rng.IntN(12), rng.IntN(4)
+	total := make([]nodeset.Capacity, 1+upTo(50))
+	odd := rng.IntN(2) == 0
+	for i := range total {
+		total[i] = nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)}
+		if odd && rng.IntN(4) == 0 {
+			total[i] = nodeset.Capacity{Cores: uint16(1 + rng.IntN(cores)), GPUs: uint8(rng.IntN(gpus + 1))}
+		}
+	}
+	nodes, err := nodeset.New(total)
+	require.NoError(t, err)
+	s := &Snapshot{Now: rng.Int64N(1000), Nodes: nodes}
+	var placer bids.Placer
+	for i := range upTo(12) {
+		r := randomRequest(rng, len(total), cores, gpus)
+		segs, ok := placer.Place(nil, nodes, r, r.MinGPUs)
+		if !ok {
+			continue
+		}
+		require.NoError(t, nodes.Allocate(segs))
+		s.Running = append(s.Running, Running{ID: fmt.Sprint("R", i), End: s.Now - 20 + rng.Int64N(500), Segs: segs})
+	}
+	for range max(0, upTo(4)-2) {
+		nodes.SetUp(rng.IntN(len(total)), false)
+	}
+	kind := rng.IntN(3)
+	for i := range upTo(24) {
+		r := randomRequest(rng, len(total)+1, cores, gpus)
+		if i > 0 && rng.IntN(4) == 0 { // like one before
+			*r = s.Pending[rng.IntN(i)].Request
+		}
+		job := &Job{ID: fmt.Sprint("J", i), Request: *r, Priority: 4294901759 - int64(i), TimeLimit: 1 + 50*rng.Int64N(12)}
+		if kind == 1 {
+			job.Priority = 1 + rng.Int64N(50_000)
+		} else if kind == 2 {
+			job.Priority = 1 + rng.Int64N(3)
+		}
+		s.Pending = append(s.Pending, job)
+	}
+	SortQueue(s.Pending)
+	return s
+}
+
+func randomRequest(rng *rand.Rand, nodes, cores, gpus int) *bids.Request {
+	r := &bids.Request{Contiguous: rng.IntN(3) == 0}
+	y := 1 + rng.IntN(nodes)
+	if rng.IntN(2) == 0 {
+		y = 1 + rng.IntN(min(y, 4))
+	}
+	switch rng.IntN(3) {
+	case 0:
+		r.Cores = 1 + rng.IntN(y*cores)
+	case 1:
+		r.MinNodes, r.MaxNodes = y, y+rng.IntN(3)
+		r.Cores = r.MaxNodes + rng.IntN(y*cores)
+	default:
+		r.MinNodes, r.TasksPerNode = y, 1+rng.IntN(cores)
+	}
+	if gpus > 0 && rng.IntN(2) == 0 {
+		r.MinGPUs = rng.IntN(gpus + 1)
+		r.MaxGPUs = r.MinGPUs + rng.IntN(gpus+1-r.MinGPUs)
+	}
+	if rng.IntN(6) == 0 {
+		r.Eligible = nodeset.NewMask(nodes)
+		for n := range nodes {
+			if rng.IntN(3) > 0 {
+				r.Eligible.Set(n)
+			}
+		}
+	}
+	return r
+}
+
+func drawAuction(t *rapid.T) *Auction {
+	o := DefaultAuctionOptions()
+	o.Reservations = rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "reservations")
+	o.Drafts = rapid.SampledFrom([]int{0, 1, 7}).Draw(t, "drafts")
+	o.Window = rapid.SampledFrom([]int{1, 4, 200}).Draw(t, "window")
+	o.Estimates = rapid.Bool().Draw(t, "estimates")
+	a, err := NewAuction(o, nil)
+	require.NoError(t, err)
+	return a
+}
+
+func decideOn(t require.TestingT, a *Auction, s *Snapshot) *Plan {
+	var p Plan
+	require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 5}, &p))
+	return &p
+}
+
+const never = "can never run: "
+
+func TestPlansHoldTogether(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := drawSnapshot(t), drawAuction(t)
+		before := new(nodeset.Table)
+		before.CopyFrom(s.Nodes)
+		p := decideOn(t, a, s)
+		require.NoError(t, Verify(s, p), "never over-allocates")
+		require.Equal(t, before, s.Nodes, "the snapshot is not changed")
+		require.LessOrEqual(t, p.Objective, p.Bound)
+
+		looked, priorities, lowest := 0, int64(0), int64(1<<62)
+		for i, d := range p.Decisions {
+			require.Equal(t, i, d.Job, "the first of the queue, in its order")
+			require.Equal(t, d.Start, d.Reason == "", "a reason if and only if it waits: %q", d.Reason)
+			require.Equal(t, d.Start, len(d.Segs) > 0)
+			require.Equal(t, d.Start, d.Class != 0)
+			if d.Start {
+				priorities += s.Pending[d.Job].Priority
+				require.Zero(t, d.Expected)
+			}
+			if err := bids.CanEverRun(s.Nodes, &s.Pending[d.Job].Request); err != nil {
+				require.Equal(t, err.Error(), d.Reason)
+				require.True(t, strings.HasPrefix(d.Reason, never))
+				continue
+			}
+			looked++
+			if d.Reason != reasonEquals {
+				lowest = min(lowest, s.Pending[d.Job].Priority)
+			}
+		}
+		require.LessOrEqual(t, looked, a.opts.Window)
+		if looked < a.opts.Window {
+			require.Len(t, p.Decisions, len(s.Pending), "the window has room, so the whole queue is in it")
+		}
+		if priorities > 0 { // equation 9: preferences add less than the lowest priority
+			require.Greater(t, p.Objective, float64(priorities))
+			require.Less(t, p.Objective, float64(priorities+lowest))
+		}
+	})
+}
+
+func TestAUsedAuctionDecidesAsAFreshOne(t *testing.T) {
+	used := map[AuctionOptions]*Auction{}
+	var p Plan
+	rapid.Check(t, func(t *rapid.T) {
+		s, fresh := drawSnapshot(t), drawAuction(t)
+		if used[fresh.opts] == nil {
+			used[fresh.opts], _ = NewAuction(fresh.opts, nil)
+		}
+		require.NoError(t, used[fresh.opts].Decide(context.Background(), s, Limits{Seed: 5}, &p))
+		want := decideOn(t, fresh, s)
+		require.Equal(t, len(want.Decisions), len(p.Decisions))
+		for i := range want.Decisions {
+			require.Equal(t, fmt.Sprint(want.Decisions[i]), fmt.Sprint(p.Decisions[i]))
+		}
+		a, b := want.Stats, p.Stats
+		a.Elapsed, b.Elapsed = 0, 0
+		require.Equal(t, a, b)
+		require.Equal(t, []float64{want.Objective, want.Bound}, []float64{p.Objective, p.Bound})
+	})
+}
+
+// timeline is a dumb twin of the planner: what is free at a second, if everything
+// holds its nodes to its limit.
+type timeline struct {
+	s    *Snapshot
+	more []held // holds from now to its end, on top of what runs
+}
+
+func (l *timeline) at(t require.TestingT, when int64) *nodeset.Table {
+	tab := new(nodeset.Table)
+	tab.CopyFrom(l.s.Nodes)
+	for _, r := range l.s.Running {
+		if max(r.End, l.s.Now+1) <= when {
+			require.NoError(t, tab.Release(r.Segs))
+		}
+	}
+	for _, h := range l.more {
+		if h.end > when {
+			require.NoError(t, tab.Allocate(h.segs))
+		}
+	}
+	return tab
+}
+
+// earliest tries now and every second at which something ends; 0 if none will do.
+func (l *timeline) earliest(t require.TestingT, job *Job) int64 {
+	var times []int64
+	for _, r := range l.s.Running {
+		times = append(times, max(r.End, l.s.Now+1))
+	}
+	for _, h := range l.more {
+		times = append(times, h.end)
+	}
+	slices.Sort(times)
+	var placer bids.Placer
+	for _, when := range times {
+		if _, ok := placer.Place(nil, l.at(t, when), &job.Request, job.MinGPUs); ok {
+			return when
+		}
+	}
+	return 0
+}
+
+// The first job that can't start gets the earliest start that the limits of running
+// jobs and of jobs ahead of it allow; whatever else is started leaves it that.
+func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
+	blocked, ahead, waited := 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := drawSnapshot(t), drawAuction(t)
+		if a.opts.Reservations == 0 {
+			a.opts.Reservations = 1
+		}
+		a.opts.Estimates = true
+		p := decideOn(t, a, s)
+		require.NoError(t, Verify(s, p))
+		first := slices.IndexFunc(a.guarded, func(g guard) bool { return g.start > 0 })
+		if first < 0 {
+			for _, d := range p.Decisions {
+				require.Zero(t, d.Expected)
+			}
+			return
+		}
+		blocked++
+		l := timeline{s: s}
+		for j := range first { // jobs that have to start, where the walk put them
+			if a.guarded[j].must {
+				ahead++
+				l.more = append(l.more, held{s.Now + s.Pending[a.window[j]].TimeLimit, a.asks[j].Keep})
+			}
+		}
+		job := s.Pending[a.window[first]]
+		require.Equal(t, l.earliest(t, job), a.guarded[first].start, "job %s", job.ID)
+		for j := range first {
+			if a.guarded[j].must {
+				require.True(t, p.Decisions[a.window[j]].Start, "job %d ahead of it has to start", j)
+			}
+		}
+		d := p.Decisions[a.window[first]]
+		if d.Start {
+			return // the auction found it a place after all
+		}
+		waited++
+		require.Equal(t, a.guarded[first].start, d.Expected)
+		require.Equal(t, reasonReserved, d.Reason)
+		l.more = nil
+		for _, e := range p.Decisions {
+			if e.Start {
+				l.more = append(l.more, held{s.Now + s.Pending[e.Job].TimeLimit, e.Segs})
+			}
+		}
+		var placer bids.Placer
+		_, ok := placer.Place(nil, l.at(t, d.Expected), &job.Request, job.MinGPUs)
+		require.True(t, ok, "job %s can't start at %d", job.ID, d.Expected)
+	})
+	require.Greater(t, blocked, 10)
+	require.Positive(t, ahead)
+	require.Greater(t, waited, 10)
+}
+
+// All places that are reserved are there when their time comes.
+func TestReservationsAreKept(t *testing.T) {
+	several := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := drawSnapshot(t), drawAuction(t)
+		a.opts.Reservations, a.opts.Estimates = 3, true
+		p := decideOn(t, a, s)
+		if len(a.plan.reserved) > 1 {
+			several++
+		}
+		l := timeline{s: s}
+		startsNow := map[int]bool{}
+		for _, d := range p.Decisions {
+			if d.Start {
+				startsNow[d.Job] = true
+				l.more = append(l.more, held{s.Now + s.Pending[d.Job].TimeLimit, d.Segs})
+			}
+		}
+		for _, r := range a.plan.reserved {
+			job := a.window[r.Job]
+			if startsNow[job] {
+				continue
+			}
+			require.Equal(t, r.Start, p.Decisions[job].Expected)
+			require.Greater(t, r.Start, s.Now)
+			require.NoError(t, CheckAllocation(s.Pending[job], r.Segs, s.Nodes.Len()))
+			tab := l.at(t, r.Start)
+			for _, o := range a.plan.reserved {
+				if o.Start <= r.Start && r.Start < o.End && !startsNow[a.window[o.Job]] {
+					require.NoError(t, tab.Allocate(o.Segs), "at second %d", r.Start)
+				}
+			}
+		}
+	})
+	require.Greater(t, several, 3)
+}
+
+// Nobody waits who has room on what the others left and keeps off what is reserved.
+func TestNothingIsLeftLying(t *testing.T) {
+	waiting := 0
+	var placer bids.Placer
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := drawSnapshot(t), drawAuction(t)
+		a.opts.Drafts = 7
+		p := decideOn(t, a, s)
+		for _, d := range p.Decisions {
+			job := s.Pending[d.Job]
+			if d.Start || d.Expected > 0 || strings.HasPrefix(d.Reason, never) || !anyFree(s.Nodes) {
+				continue
+			}
+			waiting++
+			crosses := 0
+			if a.opts.Reservations > 0 {
+				for _, r := range a.plan.reserved {
+					if r.Start < s.Now+job.TimeLimit {
+						crosses++
+					}
+				}
+			}
+			_, ok := placer.Place(nil, a.rest.View(crosses), &job.Request, job.MinGPUs)
+			require.False(t, ok, "job %s has room: %s", job.ID, d.Reason)
+		}
+	})
+	require.Greater(t, waiting, 15)
+}
+
+func TestJobsThatCanNeverRunBlockNobody(t *testing.T) {
+	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 4})
+	require.NoError(t, err)
+	jobs := queue(100, bids.Request{Cores: 17}, bids.Request{MinNodes: 5, TasksPerNode: 1}, bids.Request{Cores: 16, MinGPUs: 1}, bids.Request{Cores: 16})
+	for _, k := range []int{0, 1, 3} {
+		o := DefaultAuctionOptions()
+		o.Window, o.Reservations = 1, k
+		p := decide(t, o, &Snapshot{Nodes: nodes, Pending: jobs})
+		require.Len(t, p.Decisions, 4, "they take no place in the window")
+		for _, d := range p.Decisions[:3] {
+			require.True(t, strings.HasPrefix(d.Reason, never), d.Reason)
+			require.Zero(t, d.Expected)
+		}
+		require.True(t, p.Decisions[3].Start)
+	}
+}
+
+func TestNothingToDecide(t *testing.T) {
+	nodes, err := nodeset.NewUniform(3, nodeset.Capacity{Cores: 2})
+	require.NoError(t, err)
+	for _, k := range []int{0, 1, 3} {
+		o := DefaultAuctionOptions()
+		o.Reservations = k
+		p := decide(t, o, &Snapshot{Nodes: nodes})
+		require.Empty(t, p.Decisions)
+		require.Zero(t, p.Objective)
+
+		full := new(nodeset.Table)
+		full.CopyFrom(nodes)
+		segs := []nodeset.Segment{{First: 0, Last: 2, Cores: 2}}
+		require.NoError(t, full.Allocate(segs))
+		s := &Snapshot{Now: 10, Nodes: full, Running: []Running{{ID: "R", End: 70, Segs: segs}}, Pending: queue(5, bids.Request{Cores: 1}, bids.Request{Cores: 6})}
+		for _, o.Estimates = range []bool{false, true} {
+			p = decide(t, o, s)
+			require.Zero(t, started(p))
+			require.Zero(t, p.Objective)
+			for i, d := range p.Decisions {
+				require.NotEmpty(t, d.Reason)
+				if o.Estimates && i < k {
+					require.EqualValues(t, []int64{70, 75}[i], d.Expected)
+				} else {
+					require.Zero(t, d.Expected)
+				}
+			}
+		}
+	}
+}
+
+// manyEquals is a window in which most jobs ask for one of two things.
+func manyEquals(seed uint64) *Snapshot {
+	rng := rand.New(rand.NewPCG(seed, 31))
+	cores, gpus := 2+rng.IntN(6), rng.IntN(3)
+	nodes, err := nodeset.NewUniform(4+rng.IntN(16), nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)})
+	must(err)
+	for n := range nodes.Len() {
+		if rng.IntN(3) == 0 {
+			must(nodes.SetFree(n, nodeset.Capacity{Cores: uint16(rng.IntN(cores + 1))}))
+		}
+	}
+	s := &Snapshot{Nodes: nodes}
+	var kinds []*bids.Request
+	for range 2 + rng.IntN(2) {
+		r := randomRequest(rng, nodes.Len(), cores, gpus)
+		r.Eligible = nil
+		kinds = append(kinds, r)
+	}
+	for i := range 40 {
+		s.Pending = append(s.Pending, &Job{ID: fmt.Sprint("J", i), Request: *kinds[rng.IntN(len(kinds))], Priority: 1_000_000 - int64(i), TimeLimit: 60})
+	}
+	return s
+}
+
+// Jobs that ask for the same, but each with a mask of its own that holds all nodes,
+// all bid. Whatever comes of that, the places can be exchanged for ones of the first
+// equal jobs, which is worth no less, and these all take part where equal jobs are
+// left out.
+func TestLeavingOutEqualJobsLosesNothing(t *testing.T) {
+	left, sumFew, sumAll := 0, int64(0), int64(0)
+	for seed := range uint64(40) {
+		s := manyEquals(seed)
+		masked := &Snapshot{Nodes: s.Nodes}
+		for _, job := range s.Pending {
+			m := *job
+			m.Eligible = nodeset.NewMask(s.Nodes.Len())
+			for n := range s.Nodes.Len() {
+				m.Eligible.Set(n)
+			}
+			masked.Pending = append(masked.Pending, &m)
+		}
+		o := DefaultAuctionOptions()
+		o.Reservations, o.Work = int(seed%2), 300_000
+		few, all := decide(t, o, s), decide(t, o, masked)
+		places := map[requestKey]int{}
+		for _, d := range all.Decisions {
+			if d.Start {
+				places[keyOf(&s.Pending[d.Job].Request)]++
+				sumAll += s.Pending[d.Job].Priority
+			}
+		}
+		for i, d := range few.Decisions {
+			k := keyOf(&s.Pending[i].Request)
+			if d.Reason == reasonEquals {
+				left++
+				require.Zero(t, places[k], "window %d: job %d could have started in the place of an equal one", seed, i)
+			}
+			places[k] = max(0, places[k]-1)
+			if d.Start {
+				sumFew += s.Pending[d.Job].Priority
+			}
+		}
+	}
+	t.Logf("%d jobs left out; worth %d of %d", left, sumFew, sumAll)
+	require.Greater(t, left, 300)
+	require.Greater(t, float64(sumFew), 0.98*float64(sumAll), "fewer bids are not worse for the search")
+}
+
+// No machine serves more equal jobs than equals lets through.
+func TestEqualsLetsEnoughJobsThrough(t *testing.T) {
+	var placer bids.Placer
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		if len(s.Pending) == 0 {
+			return
+		}
+		job := *s.Pending[0]
+		if bids.CanEverRun(s.Nodes, &job.Request) != nil {
+			return
+		}
+		tab := new(nodeset.Table)
+		tab.CopyFrom(s.Nodes)
+		fit := 0
+		for {
+			segs, ok := placer.Place(nil, tab, &job.Request, job.MinGPUs)
+			if !ok {
+				break
+			}
+			require.NoError(t, tab.Allocate(segs))
+			fit++
+		}
+		reservations := rapid.IntRange(0, 3).Draw(t, "reservations")
+		var e equals
+		e.reset(s.Nodes, reservations)
+		through := 0
+		for ; through < 1000; through++ {
+			if _, enough := e.enough(&job); enough {
+				break
+			}
+		}
+		require.GreaterOrEqual(t, through, fit+reservations)
+	})
+}
+
+// Whenever the deadline strikes, the plan holds.
+func TestDeadlineStrikesAtAnyMoment(t *testing.T) {
+	most := 0
+	for k := range 32 {
+		calls := k * k // in which the clock stands before the deadline
+		s := manyEquals(3)
+		a, err := NewAuction(DefaultAuctionOptions(), nil)
+		require.NoError(t, err)
+		var p Plan
+		begin, asked := time.Unix(1000, 0), 0
+		clock := func() time.Time {
+			asked++
+			return begin.Add(time.Duration(asked) * time.Millisecond)
+		}
+		require.NoError(t, a.Decide(context.Background(), s, Limits{Deadline: begin.Add(time.Duration(calls) * time.Millisecond), Now: clock}, &p))
+		require.NoError(t, Verify(s, &p))
+		require.LessOrEqual(t, p.Objective, p.Bound)
+		for _, d := range p.Decisions {
+			require.Equal(t, d.Start, d.Reason == "")
+		}
+		most = max(most, started(&p))
+	}
+	require.Positive(t, most)
+}

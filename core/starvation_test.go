@@ -1,0 +1,87 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/workload"
+)
+
+// A stream of small jobs, more of them than the machine can serve, and one job
+// that needs all of it, submitted soon after the first ones.
+const (
+	smallLimit  = 120 // seconds, of every small job
+	streamEnd   = 6000
+	wideArrives = 30
+)
+
+func stream(nodes int) []workload.Job {
+	rng := rand.New(rand.NewPCG(12, 34))
+	var jobs []workload.Job
+	add := func(id string, submit int64, r bids.Request, duration int64) {
+		jobs = append(jobs, workload.Job{Job: core.Job{ID: id, Request: r, TimeLimit: smallLimit}, Submit: submit, Duration: duration})
+	}
+	for submit := int64(0); submit < streamEnd; submit += 2 {
+		if submit == wideArrives {
+			add("wide", submit, bids.Request{MinNodes: nodes, TasksPerNode: 4}, 60)
+		}
+		add(fmt.Sprint("small", submit), submit, bids.Request{Cores: 1 + rng.IntN(4)}, 60+rng.Int64N(61))
+	}
+	workload.AssignBasicPriorities(jobs)
+	return jobs
+}
+
+// wideStart is when the wide job starts under the auction, and how many small jobs
+// have started before it.
+func wideStart(t *testing.T, reservations int) (at int64, before int) {
+	const nodes = 16
+	machine := make([]nodeset.Capacity, nodes)
+	for n := range machine {
+		machine[n] = nodeset.Capacity{Cores: 4}
+	}
+	o := core.DefaultAuctionOptions()
+	o.Reservations, o.Window, o.Work = reservations, 40, 20_000
+	a, err := core.NewAuction(o, nil)
+	require.NoError(t, err)
+	c := sim.NewConfig(machine)
+	var starts []int64
+	c.OnEnd = func(r sim.Record) {
+		if starts = append(starts, r.Start); r.Job.ID == "wide" {
+			at = r.Start
+		}
+	}
+	jobs := stream(nodes)
+	_, err = sim.Run(context.Background(), c, a, jobs)
+	require.NoError(t, err)
+	require.Len(t, starts, len(jobs), "all jobs run in the end")
+	for _, s := range starts {
+		if s < at {
+			before++
+		}
+	}
+	return at, before
+}
+
+func TestWideJobIsNotStarved(t *testing.T) {
+	require.Equal(t, int64(1), int64(core.DefaultAuctionOptions().Reservations), "the default keeps a place for the first")
+	at, _ := wideStart(t, core.DefaultAuctionOptions().Reservations)
+	const interval = 3 // of the simulator's cycles
+	require.GreaterOrEqual(t, at, int64(wideArrives))
+	require.LessOrEqual(t, at, int64(wideArrives+smallLimit+interval), "as soon as the jobs ahead of it have reached their limits")
+}
+
+// Without reservations the papers' auction lets one small job after the other go
+// ahead, for as long as there are any.
+func TestWideJobStarvesWithoutReservations(t *testing.T) {
+	at, before := wideStart(t, 0)
+	require.Greater(t, at, int64(streamEnd), "it has to wait for the stream's end")
+	require.Equal(t, len(stream(16))-1, before, "every small job goes ahead")
+}
