@@ -64,7 +64,7 @@ func TestTsubamePaper(t *testing.T) {
 		length     string
 		jobs       int
 		theo, late float64 // h; late is when the last job is submitted
-	}{{"1", 350, 3.12, 300 * 30. / 3600}, {"2", 700, 6.24, 650 * 30. / 3600}} {
+	}{{"1", 350, 3.12, 300 * 12. / 3600}, {"2", 700, 6.24, 650 * 12. / 3600}} {
 		var cores, gpus, late, half float64
 		for seed := range uint64(seeds) {
 			w, err := Generate("gen:tsubame-"+c.length+".HC", seed)
@@ -206,7 +206,7 @@ func TestTsubameErrors(t *testing.T) {
 		want string
 	}{
 		{TsubameOptions{}, `variant "": must be one of [1.NC 1.HC 1.FC 2.NC 2.HC 2.FC]`},
-		{TsubameOptions{Nodes: -1}, "nodes: -1: must be in 1..16777216"},
+		{TsubameOptions{Nodes: -1}, "nodes: -1: must be in 1..1048576"},
 		{TsubameOptions{Node: cap(0, 3)}, "cores of a node: 0: must be at least 1"},
 		{TsubameOptions{Node: cap(12, 2)}, "GPUs of a node: 2: jobs of type E need 3"},
 		{TsubameOptions{Node: cap(8, 3)}, "cores per GPU: 3: must be in 1..2, for jobs of type E on nodes of 8 cores"},

@@ -33,7 +33,6 @@ type Solver struct {
 	rng      *rand.Rand
 	work     int64
 	nodes    int64
-	checks   int64
 	over     bool
 	ctx      context.Context
 	opts     ipmodel.Options
