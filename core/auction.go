@@ -32,8 +32,8 @@ type AuctionOptions struct {
 	// jobs are always told when they are expected to start. Without it a cycle on
 	// a full machine costs next to nothing.
 	Estimates bool
-	// Work bounds one solve, in the units of ipmodel.Options; 0 leaves the end to
-	// the deadline. With a bound the decisions do not depend on the machine's
+	// Work bounds one solve, in the units of ipmodel.Options; small models get less.
+	// 0 leaves the end to the deadline. With a bound the decisions do not depend on the machine's
 	// speed.
 	Work int64
 }
@@ -161,7 +161,7 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 		return fmt.Errorf("model: %w", err)
 	}
 	err := a.solver.Solve(ctx, &a.model, ipmodel.Options{
-		Deadline: l.Deadline, Now: l.Now, Work: a.opts.Work, Seed: l.Seed, Start: a.bestStart(),
+		Deadline: l.Deadline, Now: l.Now, Work: a.work(), Seed: l.Seed, Start: a.bestStart(),
 	}, &a.result)
 	if err != nil {
 		return fmt.Errorf("solver %s: %w", a.solver.Name(), err)
@@ -246,6 +246,15 @@ func contiguous(job *Job) *Job {
 	c := *job
 	c.Contiguous = true
 	return &c
+}
+
+// workPerEntry is how much work a small model is worth: more than that seldom
+// betters it.
+const workPerEntry = 2000
+
+// work is the limit for the solver.
+func (a *Auction) work() int64 {
+	return min(a.opts.Work, workPerEntry*int64(len(a.model.Row)+a.model.Columns()))
 }
 
 // bestStart is the most worthy choice that is known to be feasible: a draft, or

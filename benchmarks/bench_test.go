@@ -1,0 +1,61 @@
+package benchmarks
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// measure times a stage in its steady state and checks its last answer.
+func measure(b *testing.B, s Stage) {
+	require.NoError(b, s.Run())
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	require.NoError(b, s.Check())
+	for _, x := range s.Sizes() {
+		b.ReportMetric(float64(x.N), strings.ReplaceAll(x.Of, " ", "-"))
+	}
+}
+
+func BenchmarkScan(b *testing.B) {
+	for _, n := range NodeCounts {
+		w, err := NewWindow(n, 1, 1)
+		require.NoError(b, err)
+		for _, q := range Queries() {
+			name := fmt.Sprintf("N=%d/mincores=%d/", n, max(q.MinCores, 1))
+			b.Run(name+"table", func(b *testing.B) { measure(b, Scan(w, q)) })
+			b.Run(name+"structs", func(b *testing.B) { measure(b, NodeLoop(w, q)) })
+		}
+	}
+}
+
+// perWindow runs a benchmark for every number of nodes and jobs.
+func perWindow(b *testing.B, stage func(*Window) (Stage, error)) {
+	for _, n := range NodeCounts {
+		for _, j := range JobCounts {
+			b.Run(fmt.Sprintf("N=%d/J=%d", n, j), func(b *testing.B) {
+				w, err := NewWindow(n, j, 1)
+				require.NoError(b, err)
+				s, err := stage(w)
+				require.NoError(b, err)
+				measure(b, s)
+			})
+		}
+	}
+}
+
+func BenchmarkBids(b *testing.B) {
+	perWindow(b, func(w *Window) (Stage, error) { return Bids(w), nil })
+}
+
+func BenchmarkModel(b *testing.B) {
+	perWindow(b, func(w *Window) (Stage, error) { return Model(w), nil })
+}
+
+func BenchmarkCycle(b *testing.B) { perWindow(b, Cycle) }

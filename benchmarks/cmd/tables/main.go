@@ -1,0 +1,76 @@
+// Command tables measures and writes docs/performance.md and docs/simulation.md, in
+// Markdown, to its standard output. From the top of the module:
+//
+//	go run ./benchmarks/cmd/tables performance > docs/performance.md
+//	go run ./benchmarks/cmd/tables simulation -traces DIR > docs/simulation.md
+//
+// Nothing is written unless all measurements have succeeded and all answers have been
+// verified.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+)
+
+const usage = "usage: tables performance [-runs N] | tables simulation [-seeds FIRST-LAST] [-traces DIR]"
+
+var errUsage = errors.New(usage)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "tables:", err)
+		if errors.Is(err, errUsage) {
+			os.Exit(2)
+		}
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out, errs io.Writer) error {
+	if len(args) == 0 {
+		return errUsage
+	}
+	flags := flag.NewFlagSet("tables "+args[0], flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	var page func() (string, error)
+	switch args[0] {
+	case "performance":
+		runs := flags.Int("runs", 11, "how often each figure is measured; the median is shown")
+		page = func() (string, error) { return performance(ctx, *runs, errs) }
+	case "simulation":
+		seeds := seedRange{1, 10}
+		flags.Var(&seeds, "seeds", "seeds of the generated workloads, FIRST-LAST")
+		traces := flags.String("traces", "", "directory with the real traces; without it they are left out")
+		page = func() (string, error) { return simulation(ctx, seeds, *traces, errs) }
+	default:
+		return fmt.Errorf("%q: %w", args[0], errUsage)
+	}
+	if err := flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(errs, usage)
+		flags.SetOutput(errs)
+		flags.PrintDefaults()
+		return err
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", err, errUsage)
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q: %w", flags.Arg(0), errUsage)
+	}
+	text, err := page()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, text)
+	return err
+}

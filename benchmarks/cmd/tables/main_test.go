@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWrongUse(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"usage:", nil},
+		{`"nonsense": usage:`, []string{"nonsense"}},
+		{`"more": usage:`, []string{"performance", "more"}},
+		{"-runs: 2: must be at least 5", []string{"performance", "-runs", "2"}},
+		{"-seeds", []string{"simulation", "-seeds", "5-1"}},
+		{"-traces:", []string{"simulation", "-traces", "testdata/absent"}},
+	} {
+		var out, errs bytes.Buffer
+		require.ErrorContains(t, run(context.Background(), c.args, &out, &errs), c.want, "%q", c.args)
+		require.Empty(t, out.String(), "%q", c.args)
+	}
+}
+
+func TestSeedRange(t *testing.T) {
+	var r seedRange
+	require.NoError(t, r.Set("3-12"))
+	require.Equal(t, seedRange{3, 12}, r)
+	require.Equal(t, 10, r.count())
+	require.NoError(t, r.Set("7"))
+	require.Equal(t, seedRange{7, 7}, r)
+	for _, bad := range []string{"", "-", "1-", "2-1", "-1", "1-2-3", "a-b", "1-5000"} {
+		require.Error(t, r.Set(bad), "%q", bad)
+	}
+	require.Equal(t, seedRange{7, 7}, r)
+}
+
+// A workload's figures are its seed's, whatever else is simulated.
+func TestTsubameRepeats(t *testing.T) {
+	m := methods()[3]
+	require.Equal(t, methodPaper, m.name)
+	first, err := tsubame(context.Background(), "1.FC", m, 3)
+	require.NoError(t, err)
+	again, err := tsubame(context.Background(), "1.FC", m, 3)
+	require.NoError(t, err)
+	for _, c := range columns {
+		require.Positive(t, c.figure(first), c.title)
+		require.Equal(t, c.figure(first), c.figure(again), c.title)
+	}
+	require.Equal(t, 350, first.Jobs)
+}
+
+func TestReplay(t *testing.T) {
+	command := filepath.Join(t.TempDir(), "aucsched")
+	out, err := exec.Command("go", "build", "-o", command, "github.com/aucsched/aucsched/cmd/aucsched").CombinedOutput()
+	require.NoError(t, err, string(out))
+	dir := filepath.Join("..", "..", "..", "workload", "testdata", "swf")
+	for _, policy := range []string{"backfill", "auction2"} {
+		r, err := replay(context.Background(), command, dir, realTrace{"small", "small.swf", "8x8"}, policy)
+		require.NoError(t, err)
+		require.Equal(t, policy, r.Result.Policy)
+		require.Positive(t, r.Result.Jobs)
+		require.Positive(t, r.Wall)
+	}
+	_, err = replay(context.Background(), command, dir, realTrace{"small", "absent.swf", "8x8"}, "backfill")
+	require.ErrorContains(t, err, "absent.swf")
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/aucsched/aucsched/benchmarks"
+)
+
+// sample is what a stage costs.
+type sample struct {
+	Ns     float64 // a run, the median
+	Allocs float64 // a run, the mean
+	Bytes  float64 // a run, the mean
+	Sizes  []benchmarks.Size
+}
+
+// enough is how long stages are repeated within one measurement.
+const enough = 20 * time.Millisecond
+
+// measure times stages in their steady state, that many times each and in turns, so
+// that a slow moment of the machine strikes all alike. It checks the first and the last
+// answer of each.
+func measure(ctx context.Context, runs int, stages ...benchmarks.Stage) ([]sample, error) {
+	repeat := make([]int, len(stages))
+	for i, s := range stages {
+		var err error
+		if repeat[i], err = warmUp(s); err != nil {
+			return nil, fmt.Errorf("measurement %d of %d: %w", i+1, len(stages), err)
+		}
+	}
+	samples, ns := make([]sample, len(stages)), make([][]float64, len(stages))
+	for range runs {
+		for i, s := range stages {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			x, err := measureOnce(s, repeat[i])
+			if err != nil {
+				return nil, err
+			}
+			ns[i] = append(ns[i], x.Ns)
+			samples[i].Allocs += x.Allocs / float64(runs)
+			samples[i].Bytes += x.Bytes / float64(runs)
+		}
+	}
+	for i, s := range stages {
+		samples[i].Ns, samples[i].Sizes = median(ns[i]), s.Sizes()
+		if err := s.Check(); err != nil {
+			return nil, fmt.Errorf("measurement %d of %d: %w", i+1, len(stages), err)
+		}
+	}
+	return samples, nil
+}
+
+// warmUp runs a stage until its memory has grown to its size, checks the answer, and
+// says how many runs make a measurement long enough.
+func warmUp(s benchmarks.Stage) (repeat int, err error) {
+	if err := s.Run(); err != nil {
+		return 0, err
+	}
+	if err := s.Check(); err != nil {
+		return 0, err
+	}
+	for repeat = 1; ; repeat *= 2 {
+		if d, err := repeated(s, repeat); err != nil || d >= enough {
+			return repeat, err
+		}
+	}
+}
+
+// measureOnce is what one run costs, on average over repeat runs.
+func measureOnce(s benchmarks.Stage, repeat int) (x sample, err error) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	d, err := repeated(s, repeat)
+	runtime.ReadMemStats(&after)
+	n := float64(repeat)
+	x.Ns, x.Allocs, x.Bytes = float64(d)/n, float64(after.Mallocs-before.Mallocs)/n, float64(after.TotalAlloc-before.TotalAlloc)/n
+	return x, err
+}
+
+// repeated is how long that many runs take.
+func repeated(s benchmarks.Stage, repeat int) (time.Duration, error) {
+	begin := time.Now()
+	for range repeat {
+		if err := s.Run(); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(begin), nil
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/nodeset"
+	"github.com/aucsched/aucsched/sim"
+)
+
+// The figures of these pages are made up.
+
+func TestPerformancePage(t *testing.T) {
+	f := performanceFigures{Machine: "Some CPU, 4 logical CPUs, go1, linux/amd64", Runs: 7}
+	for i, n := range []int{128, 1024} {
+		x := float64(i + 1)
+		sets := []benchmarks.Size{{Of: "nodesets", N: 2000 * n}}
+		f.Scans = append(f.Scans, scanRow{Nodes: n, Query: nodeset.Query{GPUs: 1},
+			Table: sample{Ns: 100 * x, Sizes: sets}, Loop: sample{Ns: 900 * x * x}})
+	}
+	f.Scans = append(f.Scans, scanRow{Nodes: 128, Query: nodeset.Query{GPUs: 2, MinCores: 4}, Table: sample{Ns: 100, Allocs: 0.01}, Loop: sample{Ns: 90}})
+	s := stageTable{Title: "Bids", What: "What it does."}
+	for i, n := range []int{128, 1024} {
+		for k, j := range []int{50, 200} {
+			s.Rows = append(s.Rows, stageRow{Nodes: n, Jobs: j, sample: sample{
+				Ns: 1e6 * float64(1+9*i) * float64(1+3*k), Allocs: float64(30 * k), Bytes: 1500.4, Sizes: []benchmarks.Size{{Of: "bids", N: 15 * j}}}})
+		}
+	}
+	f.Stages = append(f.Stages, s)
+	golden(t, "performance.golden.md", f.page())
+}
+
+// invented are results that rise with the seed and the method.
+func invented(variant string, method, seed int) *sim.Result {
+	x := float64(method) + float64(seed)/2
+	r := &sim.Result{
+		CPUUtilization: 0.60 + x/100, GPUUtilization: 0.50 + x/100, Runtime: 18000 - 360*int64(method),
+		WaitMean: 3600 - 100*x, WaitStd: 3500, SlowdownMean: 20 - x, FragmentationMean: 1 + x/10, SpreadMean: 1 + x/5,
+	}
+	if variant == "1.FC" {
+		r.FragmentationMean, r.SpreadMean = 1, 1
+		r.CPUUtilization = 0.60 - x/100
+	}
+	return r
+}
+
+func simulated() *simulationFigures {
+	f := &simulationFigures{Machine: "Some CPU, 4 logical CPUs, go1, linux/amd64", Seeds: seedRange{3, 5}}
+	for _, v := range variants {
+		for i, m := range methods() {
+			row := tsubameRow{Variant: v, Method: m.name}
+			for seed := range f.Seeds.count() {
+				row.Results = append(row.Results, invented(v, i, seed))
+			}
+			f.Rows = append(f.Rows, row)
+		}
+	}
+	return f
+}
+
+func TestSimulationPage(t *testing.T) {
+	f := simulated()
+	for i, policy := range []string{"backfill", "auction2"} {
+		f.Traces = append(f.Traces, traceRow{Trace: "Some trace", Cluster: "100x16", Wall: time.Duration(i+1) * 1500 * time.Millisecond, PeakBytes: int64(1-i) << 25,
+			Result: sim.Result{Policy: policy, Jobs: 12345, CPUUtilization: 0.7, Runtime: 360000, WaitMean: 1800, WaitStd: 7200, SlowdownMean: 12.34,
+				FragmentationMean: 1.2345, Cycles: 9999, CycleMsP50: 0.012, CycleMsP99: 1.2, CycleMsMax: 120}})
+	}
+	golden(t, "simulation.golden.md", f.page())
+}
+
+func TestSimulationPageWithoutTraces(t *testing.T) {
+	golden(t, "simulation-no-traces.golden.md", simulated().page())
+}

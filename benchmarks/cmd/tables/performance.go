@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// windowSeed chooses the windows that are measured.
+const windowSeed = 1
+
+// scanRow compares a scan by words with one by structs.
+type scanRow struct {
+	Nodes       int
+	Query       nodeset.Query
+	Table, Loop sample
+}
+
+// stageRow is a stage on one window.
+type stageRow struct {
+	Nodes, Jobs int
+	sample
+}
+
+// stageTable are the figures of one stage, the number of jobs changing fastest.
+type stageTable struct {
+	Title, What string
+	Rows        []stageRow
+}
+
+type performanceFigures struct {
+	Machine string
+	Runs    int
+	Scans   []scanRow
+	Stages  []stageTable
+}
+
+// performance measures and writes the page.
+func performance(ctx context.Context, runs int, errs io.Writer) (string, error) {
+	if runs < 5 {
+		return "", fmt.Errorf("-runs: %d: must be at least 5", runs)
+	}
+	f := performanceFigures{Machine: machine(), Runs: runs}
+	var err error
+	if f.Scans, err = measureScans(ctx, runs); err != nil {
+		return "", err
+	}
+	o := core.DefaultAuctionOptions()
+	for _, s := range []struct {
+		title, what string
+		make        func(*benchmarks.Window) (benchmarks.Stage, error)
+	}{
+		{"Bids", fmt.Sprintf("`bids.Generator.Generate`: at most %d bids a job, %d of them from drafts of the whole window.", o.MaxBidsPerJob, o.Drafts),
+			func(w *benchmarks.Window) (benchmarks.Stage, error) { return benchmarks.Bids(w), nil }},
+		{"Model", "`ipmodel.Builder.Build` with `Merge`, for those bids.",
+			func(w *benchmarks.Window) (benchmarks.Stage, error) { return benchmarks.Model(w), nil }},
+		{"Whole cycle", fmt.Sprintf("`core.Auction.Decide` with the default options, all jobs in one window: bids, %s, model, at most %s units of the solver's work, decisions. `gap‰` is by how many thousandths the solver's bound lies above the worth of what starts.",
+			plural(o.Reservations, "reservation"), count(int(o.Work))), benchmarks.Cycle},
+	} {
+		fmt.Fprintf(errs, "measuring: %s\n", s.title)
+		t := stageTable{Title: s.title, What: s.what}
+		if t.Rows, err = measureStage(ctx, runs, s.make); err != nil {
+			return "", fmt.Errorf("%s: %w", s.title, err)
+		}
+		f.Stages = append(f.Stages, t)
+	}
+	return f.page(), nil
+}
+
+func measureScans(ctx context.Context, runs int) ([]scanRow, error) {
+	var rows []scanRow
+	var stages []benchmarks.Stage
+	for _, q := range benchmarks.Queries() {
+		for _, n := range benchmarks.NodeCounts {
+			w, err := benchmarks.NewWindow(n, 1, windowSeed)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, scanRow{Nodes: n, Query: q})
+			stages = append(stages, benchmarks.Scan(w, q), benchmarks.NodeLoop(w, q))
+		}
+	}
+	x, err := measure(ctx, runs, stages...)
+	if err != nil {
+		return nil, fmt.Errorf("scan: %w", err)
+	}
+	for i := range rows {
+		rows[i].Table, rows[i].Loop = x[2*i], x[2*i+1]
+	}
+	return rows, nil
+}
+
+func measureStage(ctx context.Context, runs int, stage func(*benchmarks.Window) (benchmarks.Stage, error)) ([]stageRow, error) {
+	var rows []stageRow
+	var stages []benchmarks.Stage
+	for _, n := range benchmarks.NodeCounts {
+		for _, j := range benchmarks.JobCounts {
+			w, err := benchmarks.NewWindow(n, j, windowSeed)
+			if err != nil {
+				return nil, err
+			}
+			s, err := stage(w)
+			if err != nil {
+				return nil, err
+			}
+			rows, stages = append(rows, stageRow{Nodes: n, Jobs: j}), append(stages, s)
+		}
+	}
+	x, err := measure(ctx, runs, stages...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		rows[i].sample = x[i]
+	}
+	return rows, nil
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/benchmarks"
+)
+
+// page is docs/performance.md.
+func (f *performanceFigures) page() string {
+	var p page
+	p.heading(1, "Performance")
+	p.say("Written by `go run ./benchmarks/cmd/tables performance > docs/performance.md`; change the command, not this page. `go test -bench . ./benchmarks` measures the same stages one by one.")
+	p.say("Measured on: %s, one goroutine. Times are medians of %d measurements, the rows of a table in turns, in the steady state, where memory is reused from run to run. The machine had other work, so trust ratios within a table more than the times themselves.", f.Machine, f.Runs)
+	p.say("The input is a machine of nodes with %d cores and %d GPUs, half of whose cores are held by jobs of 1 to 256 nodes (an eighth of the machine at most), and a queue that asks for about %.0f times the free cores: jobs of all types of the papers, a quarter of them contiguous, some with ranges of nodes or GPUs (`benchmarks.NewWindow`, seed %d). All stages see the same one. The first and the last answer of each measurement are verified, outside the time.",
+		benchmarks.CoresPerNode, benchmarks.GPUsPerNode, benchmarks.Demand, windowSeed)
+	f.writeScans(&p)
+	for i := range f.Stages {
+		f.Stages[i].write(&p)
+	}
+	return p.String()
+}
+
+func (f *performanceFigures) writeScans(p *page) {
+	p.heading(2, "Scan for nodesets")
+	p.say("`nodeset.Table.Scan` on bit-packed availability against a loop over an array of node structs of %d bytes, in the same process. Growth is against the row above.", benchmarks.NodeRecordBytes)
+	t := table{textColumns: 1, header: []string{"query", "nodes", "nodesets", "scan", "struct loop", "struct loop : scan", "scan's growth", "allocs"}}
+	least, most := 0.0, 0.0
+	for i, r := range f.Scans {
+		ratio := r.Loop.Ns / r.Table.Ns
+		if i == 0 {
+			least, most = ratio, ratio
+		}
+		least, most = min(least, ratio), max(most, ratio)
+		growth := ""
+		if i > 0 && f.Scans[i-1].Query.MinCores == r.Query.MinCores {
+			growth = growthOf(r.Table.Ns/f.Scans[i-1].Table.Ns, r.Nodes, f.Scans[i-1].Nodes)
+		}
+		t.add(fmt.Sprintf("%s, %s", plural(r.Query.GPUs, "GPU"), plural(max(r.Query.MinCores, 1), "core")), count(r.Nodes), sizeOf(r.Table, "nodesets"),
+			duration(r.Table.Ns), duration(r.Loop.Ns), digits(ratio), growth, allocs(r.Table))
+	}
+	p.table(&t)
+	p.say("The loop takes %s to %s times as long as the scan. Where a free core and a GPU are asked for, the bitmaps answer for 64 nodes at a time; a query for several cores has to look at each node that has the GPU.", digits(least), digits(most))
+}
+
+// write adds the stage's section.
+func (s *stageTable) write(p *page) {
+	p.heading(2, s.Title)
+	p.say("%s", s.What)
+	header := []string{"nodes", "jobs", "time", "against fewer nodes", "against fewer jobs", "allocs", "bytes"}
+	for _, x := range s.Rows[0].Sizes {
+		header = append(header, x.Of)
+	}
+	t := table{header: header}
+	for _, r := range s.Rows {
+		byNodes, byJobs := "", ""
+		if b := s.before(r, func(x stageRow) bool { return x.Jobs == r.Jobs && x.Nodes < r.Nodes }); b != nil {
+			byNodes = growthOf(r.Ns/b.Ns, r.Nodes, b.Nodes)
+		}
+		if b := s.before(r, func(x stageRow) bool { return x.Nodes == r.Nodes && x.Jobs < r.Jobs }); b != nil {
+			byJobs = growthOf(r.Ns/b.Ns, r.Jobs, b.Jobs)
+		}
+		row := []string{count(r.Nodes), count(r.Jobs), duration(r.Ns), byNodes, byJobs, allocs(r.sample), count(int(r.Bytes + 0.5))}
+		for _, x := range r.Sizes {
+			row = append(row, count(x.N))
+		}
+		t.add(row...)
+	}
+	p.table(&t)
+	last := s.Rows[len(s.Rows)-1]
+	p.say("%s", s.reading(last))
+}
+
+// before is the last row that is like r but smaller.
+func (s *stageTable) before(r stageRow, smaller func(stageRow) bool) (found *stageRow) {
+	for i := range s.Rows {
+		if smaller(s.Rows[i]) {
+			found = &s.Rows[i]
+		}
+	}
+	return found
+}
+
+// reading says what the table shows at its largest row.
+func (s *stageTable) reading(last stageRow) string {
+	byNodes := s.before(last, func(x stageRow) bool { return x.Jobs == last.Jobs && x.Nodes < last.Nodes })
+	byJobs := s.before(last, func(x stageRow) bool { return x.Nodes == last.Nodes && x.Jobs < last.Jobs })
+	text := fmt.Sprintf("The largest window, %s nodes and %d jobs, takes %s.", count(last.Nodes), last.Jobs, duration(last.Ns))
+	if byNodes == nil || byJobs == nil {
+		return text
+	}
+	return text + fmt.Sprintf(" From %s nodes to %s the time grows %s, %s in the number of nodes; from %d jobs to %d %s, %s in the number of jobs.",
+		count(byNodes.Nodes), count(last.Nodes), times(last.Ns/byNodes.Ns), proportion(last.Ns/byNodes.Ns, last.Nodes, byNodes.Nodes),
+		byJobs.Jobs, last.Jobs, times(last.Ns/byJobs.Ns), proportion(last.Ns/byJobs.Ns, last.Jobs, byJobs.Jobs))
+}
+
+// proportion compares a growth with that of the size.
+func proportion(ratio float64, to, from int) string {
+	switch linear := float64(to) / float64(from); {
+	case ratio > 1.15*linear:
+		return "more than linear"
+	case ratio > 0.85*linear:
+		return "linear"
+	}
+	return "less than linear"
+}
+
+// growthOf is by how much the time grew for how much more input.
+func growthOf(ratio float64, to, from int) string {
+	return fmt.Sprintf("%s for %s", times(ratio), times(float64(to)/float64(from)))
+}
+
+// allocs is the number of allocations a run: rare ones show as a fraction.
+func allocs(s sample) string {
+	if s.Allocs < 0.005 {
+		return "0"
+	}
+	if s.Allocs < 10 {
+		return fmt.Sprintf("%.2f", s.Allocs)
+	}
+	return fmt.Sprintf("%.0f", s.Allocs)
+}
+
+func sizeOf(s sample, name string) string {
+	for _, x := range s.Sizes {
+		if x.Of == name {
+			return count(x.N)
+		}
+	}
+	return ""
+}

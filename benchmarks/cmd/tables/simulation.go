@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/workload"
+)
+
+// atOnce is how many seeds are simulated at a time.
+const atOnce = 2
+
+// seedRange is first to last, both included.
+type seedRange struct{ First, Last uint64 }
+
+func (r *seedRange) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
+
+// Set implements flag.Value.
+func (r *seedRange) Set(s string) error {
+	a, b, ok := strings.Cut(s, "-")
+	if !ok {
+		b = a
+	}
+	first, err1 := strconv.ParseUint(a, 10, 32)
+	last, err2 := strconv.ParseUint(b, 10, 32)
+	if err1 != nil || err2 != nil || first > last || last-first >= 1000 {
+		return fmt.Errorf("must be FIRST-LAST, at most 1000 seeds")
+	}
+	*r = seedRange{first, last}
+	return nil
+}
+
+func (r *seedRange) count() int { return int(r.Last-r.First) + 1 }
+
+// method is a policy on one kind of workload.
+type method struct {
+	name   string
+	ranges bool
+	policy func() (core.Policy, error)
+}
+
+func methods() []method {
+	auction := func(o core.AuctionOptions) func() (core.Policy, error) {
+		return func() (core.Policy, error) { return core.NewAuction(o, nil) }
+	}
+	recommended, papers := auction(core.DefaultAuctionOptions()), auction(core.PaperAuctionOptions())
+	return []method{
+		{methodBackfill, false, func() (core.Policy, error) { return sim.NewBackfill(sim.DefaultBackfill()) }},
+		{methodAuction, false, recommended},
+		{methodRanges, true, recommended},
+		{methodPaper, false, papers},
+		{methodPaperRng, true, papers},
+	}
+}
+
+// tsubameRow are one method's results on one variant, a seed each.
+type tsubameRow struct {
+	Variant, Method string
+	Results         []*sim.Result
+}
+
+type simulationFigures struct {
+	Machine string
+	Seeds   seedRange
+	Rows    []tsubameRow
+	// Traces is nil if there were none to replay.
+	Traces []traceRow
+}
+
+// simulation runs everything and writes the page.
+func simulation(ctx context.Context, seeds seedRange, traces string, errs io.Writer) (string, error) {
+	f := simulationFigures{Machine: machine(), Seeds: seeds}
+	var err error
+	// The traces come first: a child's peak memory counts from what this process
+	// has had in memory when it starts the child.
+	if traces != "" {
+		if f.Traces, err = replayTraces(ctx, traces, errs); err != nil {
+			return "", err
+		}
+	}
+	if f.Rows, err = simulateTsubame(ctx, seeds, errs); err != nil {
+		return "", err
+	}
+	return f.page(), nil
+}
+
+func simulateTsubame(ctx context.Context, seeds seedRange, errs io.Writer) ([]tsubameRow, error) {
+	var rows []tsubameRow
+	for _, v := range variants {
+		fmt.Fprintf(errs, "simulating: Tsubame %s, seeds %s\n", v, seeds.String())
+		for _, m := range methods() {
+			row := tsubameRow{Variant: v, Method: m.name, Results: make([]*sim.Result, seeds.count())}
+			g, ctx := errgroup.WithContext(ctx)
+			g.SetLimit(atOnce)
+			for i := range row.Results {
+				g.Go(func() (err error) {
+					row.Results[i], err = tsubame(ctx, v, m, seeds.First+uint64(i))
+					return err
+				})
+			}
+			if err := g.Wait(); err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// tsubame simulates one workload. Backfill knows no ranges, so it gets the jobs
+// without them, as in the paper.
+func tsubame(ctx context.Context, variant string, m method, seed uint64) (*sim.Result, error) {
+	w, err := workload.Tsubame(workload.TsubameOptions{Variant: variant, Ranges: m.ranges, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.policy()
+	if err != nil {
+		return nil, err
+	}
+	cfg := sim.NewConfig(tsubameNodes())
+	cfg.Seed = seed
+	r, err := sim.Run(ctx, cfg, p, w.Jobs)
+	if err != nil {
+		return nil, fmt.Errorf("%s, %s, seed %d: %w", variant, m.name, seed, err)
+	}
+	if len(r.Unrun) > 0 {
+		return nil, fmt.Errorf("%s, %s, seed %d: job %s did not run: %s", variant, m.name, seed, r.Unrun[0].ID, r.Unrun[0].Reason)
+	}
+	return r, nil
+}
+
+// tsubameNodes is the machine of aucsched2, section 4.
+func tsubameNodes() []nodeset.Capacity {
+	nodes := make([]nodeset.Capacity, 1408)
+	for i := range nodes {
+		nodes[i] = nodeset.Capacity{Cores: 12, GPUs: 3}
+	}
+	return nodes
+}

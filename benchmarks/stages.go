@@ -1,0 +1,252 @@
+package benchmarks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/native"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Stage is one step of a cycle on one window. It reuses its memory from run to run,
+// as a scheduler would.
+type Stage struct {
+	// Run does the step once.
+	Run func() error
+	// Check reports what is wrong with the answer of the last Run, by means that
+	// the step itself does not use. It is slow.
+	Check func() error
+	// Sizes say how much the last Run had to do and what came of it.
+	Sizes func() []Size
+}
+
+// Size is a number with its name.
+type Size struct {
+	Of string
+	N  int
+}
+
+// Queries are the scans that are measured: for nodes with a free core and a GPU,
+// which words of the bitmaps answer, and for nodes with four free cores and a GPU,
+// which takes a look at each such node.
+func Queries() []nodeset.Query {
+	return []nodeset.Query{{GPUs: 1}, {GPUs: 1, MinCores: 4}}
+}
+
+// Scan is nodeset.Table.Scan.
+func Scan(w *Window, q nodeset.Query) Stage {
+	return scanStage(w, q, func(dst []nodeset.Set) []nodeset.Set { return w.Snapshot.Nodes.Scan(dst, q) })
+}
+
+// NodeLoop finds the same nodesets by a loop over an array of node structs.
+func NodeLoop(w *Window, q nodeset.Query) Stage {
+	nodes := nodeRecords(w.Snapshot.Nodes)
+	return scanStage(w, q, func(dst []nodeset.Set) []nodeset.Set { return scanRecords(dst, nodes, q) })
+}
+
+func scanStage(w *Window, q nodeset.Query, scan func(dst []nodeset.Set) []nodeset.Set) Stage {
+	var sets []nodeset.Set
+	return Stage{
+		Run:   func() error { sets = scan(sets[:0]); return nil },
+		Check: func() error { return checkSets(w.Snapshot.Nodes, q, sets) },
+		Sizes: func() []Size { return []Size{{"nodesets", len(sets)}} },
+	}
+}
+
+// checkSets holds nodesets against their definition: node by node, who is in one
+// and whether its neighbours are in the same.
+func checkSets(t *nodeset.Table, q nodeset.Query, sets []nodeset.Set) error {
+	in := make([]int, t.Len()) // number of the node's set, from 1
+	for i, s := range sets {
+		cores := int64(0)
+		for n := s.First; n <= s.Last; n++ {
+			if in[n] != 0 {
+				return fmt.Errorf("node %d is in two nodesets", n)
+			}
+			in[n] = i + 1
+			cores += int64(t.Free(int(n)).Cores)
+		}
+		if cores != s.Cores {
+			return fmt.Errorf("nodeset %d-%d: %d cores instead of %d", s.First, s.Last, s.Cores, cores)
+		}
+	}
+	for n := range in {
+		free := t.Free(n)
+		suits := t.Up(n) && int(free.Cores) >= max(1, q.MinCores) && int(free.GPUs) >= q.GPUs && q.Eligible.Has(n)
+		if suits != (in[n] != 0) {
+			return fmt.Errorf("node %d: suits: %v, in a nodeset: %v", n, suits, in[n] != 0)
+		}
+		if n > 0 && suits && in[n-1] != 0 && in[n-1] != in[n] {
+			return fmt.Errorf("nodes %d and %d are neighbours in different nodesets", n-1, n)
+		}
+	}
+	return nil
+}
+
+// bidOptions are the recommended ones.
+func bidOptions() bids.Options {
+	o := core.DefaultAuctionOptions()
+	return bids.Options{MaxBidsPerJob: o.MaxBidsPerJob, Drafts: o.Drafts, ContiguousOnly: o.ContiguousOnly}
+}
+
+// Bids is bids.Generator.Generate for all jobs of the window.
+func Bids(w *Window) Stage {
+	var gen bids.Generator
+	var book bids.Book
+	space, o := bids.Space{Now: w.Snapshot.Nodes}, bidOptions()
+	return Stage{
+		Run:   func() error { gen.Generate(&space, w.Asks, o, &book); return nil },
+		Check: func() error { return checkBook(w, o, &book) },
+		Sizes: func() []Size { return []Size{{"bids", len(book.Bids)}, {"bid classes", book.NodeSets}} },
+	}
+}
+
+// checkBook checks that every bid is within its job's number, meets the job's
+// request and fits on the machine, and that the bids of a draft fit together.
+func checkBook(w *Window, o bids.Options, book *bids.Book) error {
+	if book.Jobs() != len(w.Asks) || len(book.Bids) == 0 {
+		return fmt.Errorf("%d bids of %d jobs, for %d", len(book.Bids), book.Jobs(), len(w.Asks))
+	}
+	var t nodeset.Table
+	t.CopyFrom(w.Snapshot.Nodes)
+	for j, job := range w.Snapshot.Pending {
+		if k := len(book.Of(j)); k > o.MaxBidsPerJob {
+			return fmt.Errorf("job %s: %d bids, more than %d", job.ID, k, o.MaxBidsPerJob)
+		}
+		for i := int(book.JobStart[j]); i < int(book.JobStart[j+1]); i++ {
+			segs := book.Allocation(i)
+			if err := core.CheckAllocation(job, segs, t.Len()); err != nil {
+				return fmt.Errorf("job %s, bid %d: %w", job.ID, i, err)
+			}
+			if err := t.Allocate(segs); err != nil {
+				return fmt.Errorf("job %s, bid %d: %w", job.ID, i, err)
+			}
+			if err := t.Release(segs); err != nil {
+				return err
+			}
+		}
+	}
+	for _, d := range book.Drafts {
+		if err := checkTogether(w, book, d); err != nil {
+			return fmt.Errorf("draft: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkTogether checks that bids are of different jobs and fit on the machine side
+// by side.
+func checkTogether(w *Window, book *bids.Book, chosen []int32) error {
+	var t nodeset.Table
+	t.CopyFrom(w.Snapshot.Nodes)
+	served := make(map[int32]bool)
+	for _, b := range chosen {
+		job := book.Bids[b].Job
+		if served[job] {
+			return fmt.Errorf("job %d has two bids", job)
+		}
+		served[job] = true
+		if err := t.Allocate(book.Allocation(int(b))); err != nil {
+			return fmt.Errorf("bid %d: %w", b, err)
+		}
+	}
+	return nil
+}
+
+// Model is ipmodel.Builder.Build with merged rows, for the bids of the stage Bids.
+func Model(w *Window) Stage {
+	var gen bids.Generator
+	var book bids.Book
+	space := bids.Space{Now: w.Snapshot.Nodes}
+	gen.Generate(&space, w.Asks, bidOptions(), &book)
+	build := ipmodel.Builder{Merge: true}
+	var m ipmodel.Model
+	return Stage{
+		Run:   func() error { return build.Build(&space, w.Asks, &book, nil, &m) },
+		Check: func() error { return checkModel(w, &book, &m) },
+		Sizes: func() []Size {
+			return []Size{{"columns", m.Columns()}, {"rows", m.Rows()}, {"entries", len(m.Row)}}
+		},
+	}
+}
+
+// checkModel checks the model's form, that the machine has room for a solution of
+// it, and that the model has room for the drafts, which fit on the machine.
+func checkModel(w *Window, book *bids.Book, m *ipmodel.Model) error {
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	if m.Columns() != len(book.Bids) || m.Groups() != len(w.Asks) {
+		return fmt.Errorf("%d columns in %d groups, for %d bids of %d jobs", m.Columns(), m.Groups(), len(book.Bids), len(w.Asks))
+	}
+	var r ipmodel.Result
+	if err := native.New().Solve(context.Background(), m, ipmodel.Options{Work: 100_000}, &r); err != nil {
+		return err
+	}
+	if len(r.Chosen) == 0 {
+		return fmt.Errorf("nothing is chosen")
+	}
+	if err := checkTogether(w, book, r.Chosen); err != nil {
+		return fmt.Errorf("solution: %w", err)
+	}
+	for _, d := range book.Drafts {
+		d = slices.Sorted(slices.Values(d))
+		if _, err := m.Check(d); err != nil {
+			return fmt.Errorf("draft: %w", err)
+		}
+	}
+	return nil
+}
+
+// Cycle is core.Auction.Decide with the recommended options, save that the window is
+// as wide as the queue. The solver ends after its share of work, not by the clock, so
+// every run decides alike.
+func Cycle(w *Window) (Stage, error) {
+	o := core.DefaultAuctionOptions()
+	o.Window = len(w.Asks)
+	auction, err := core.NewAuction(o, nil)
+	if err != nil {
+		return Stage{}, err
+	}
+	var p core.Plan
+	return Stage{
+		Run: func() error {
+			return auction.Decide(context.Background(), &w.Snapshot, core.Limits{Seed: 1}, &p)
+		},
+		Check: func() error { return checkPlan(w, &p) },
+		Sizes: func() []Size {
+			return []Size{{"solver's work", int(p.Stats.Work)}, {"started", started(&p)}, {"gap‰", gap(&p)}}
+		},
+	}, nil
+}
+
+func checkPlan(w *Window, p *core.Plan) error {
+	if err := core.Verify(&w.Snapshot, p); err != nil {
+		return err
+	}
+	if len(p.Decisions) != len(w.Asks) || started(p) == 0 {
+		return fmt.Errorf("%d decisions on %d jobs, %d start", len(p.Decisions), len(w.Asks), started(p))
+	}
+	if p.Objective > p.Bound {
+		return fmt.Errorf("objective %v above its bound %v", p.Objective, p.Bound)
+	}
+	return nil
+}
+
+func started(p *core.Plan) (n int) {
+	for _, d := range p.Decisions {
+		if d.Start {
+			n++
+		}
+	}
+	return n
+}
+
+// gap is by how much the bound lies above the objective, in thousandths of it.
+func gap(p *core.Plan) int {
+	return int(1000*(p.Bound-p.Objective)/p.Objective + 0.5)
+}
