@@ -82,14 +82,13 @@ func (a *Auction) startable(j int, job *Job) ([]nodeset.Segment, bool) {
 
 // free reports whether segs are free now and stay so for the job's time limit.
 func (p *planner) free(segs []nodeset.Segment, job *Job) bool {
-	p.at.CopyFrom(&p.now)
-	if p.at.Allocate(segs) != nil {
+	if !p.now.Fits(segs) {
 		return false
 	}
 	for _, r := range p.reserved {
 		if r.Start < p.clock+job.TimeLimit {
 			p.freeAt(&p.later, r.Start)
-			if p.later.Allocate(segs) != nil {
+			if !p.later.Fits(segs) {
 				return false
 			}
 		}

@@ -159,18 +159,33 @@ func (t *Table) Allocate(segs []Segment) error {
 	if err := CheckSegments(segs, t.Len()); err != nil {
 		return err
 	}
-	for _, s := range segs {
-		for n := s.First; n <= s.Last; n++ {
-			if t.cores[n] < s.Cores || t.gpus[n] < s.GPUs || !t.Up(int(n)) {
-				return fmt.Errorf("node %d (up: %t) has %d cores and %d GPUs free: %d and %d are asked for",
-					n, t.Up(int(n)), t.cores[n], t.gpus[n], s.Cores, s.GPUs)
-			}
-		}
+	if n, s, ok := t.lacking(segs); ok {
+		return fmt.Errorf("node %d (up: %t) has %d cores and %d GPUs free: %d and %d are asked for",
+			n, t.Up(int(n)), t.cores[n], t.gpus[n], s.Cores, s.GPUs)
 	}
 	for _, s := range segs {
 		t.take(s)
 	}
 	return nil
+}
+
+// Fits reports whether Allocate would take an allocation, which has to be in good
+// form.
+func (t *Table) Fits(segs []Segment) bool {
+	_, _, lacks := t.lacking(segs)
+	return !lacks
+}
+
+// lacking finds the first node that can't give what segs ask of it, if there is one.
+func (t *Table) lacking(segs []Segment) (node int32, s Segment, ok bool) {
+	for _, s := range segs {
+		for n := s.First; n <= s.Last; n++ {
+			if t.cores[n] < s.Cores || t.gpus[n] < s.GPUs || !t.Up(int(n)) {
+				return n, s, true
+			}
+		}
+	}
+	return 0, Segment{}, false
 }
 
 func (t *Table) take(s Segment) {
