@@ -11,61 +11,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// AuctionOptions are the settings of an Auction. DefaultAuctionOptions has the
-// recommended ones, PaperAuctionOptions those of the papers.
-type AuctionOptions struct {
-	// Window is the number of jobs that take part, the first of the queue by
-	// priority (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on
-	// this machine do not count.
-	Window int
-	// MaxBidsPerJob is MAXBIDSPERJOB of aucsched1, section 5.
-	MaxBidsPerJob int
-	// Drafts is how many of a job's bids may come from drafts of the whole window.
-	Drafts int
-	// ContiguousOnly leaves out bids of class C.
-	ContiguousOnly bool
-	// Reservations is for how many blocked jobs, the first by priority, the
-	// earliest possible start is kept free of jobs that come after them. 0 is the
-	// papers' auction, in which a wide job can wait for ever.
-	Reservations int
-	// Estimates has reservations made even when nothing is free, so that blocked
-	// jobs are always told when they are expected to start. Without it a cycle on
-	// a full machine costs next to nothing.
-	Estimates bool
-	// Work bounds one solve, in the units of ipmodel.Options; small models get less.
-	// 0 leaves the end to the deadline. With a bound the decisions do not depend on the machine's
-	// speed.
-	Work int64
-}
-
-// DefaultAuctionOptions are the recommended settings.
-func DefaultAuctionOptions() AuctionOptions {
-	return AuctionOptions{Window: 200, MaxBidsPerJob: 15, Drafts: 7, Reservations: 1, Work: 10_000_000}
-}
-
-// PaperAuctionOptions are the settings of aucsched1, section 6: windows of 200 jobs,
-// 5 bids a job by the rules of sections 4 and 5 alone, and no reservation.
-func PaperAuctionOptions() AuctionOptions {
-	return AuctionOptions{Window: 200, MaxBidsPerJob: 5, Work: 10_000_000}
-}
-
-// Validate reports the first setting that is out of range.
-func (o *AuctionOptions) Validate() error {
-	switch {
-	case o.Window < 1 || o.Window > 1<<20:
-		return fmt.Errorf("window %d: must be 1 to %d jobs", o.Window, 1<<20)
-	case o.MaxBidsPerJob < 1 || o.MaxBidsPerJob > 1<<12:
-		return fmt.Errorf("bids per job %d: must be 1 to %d", o.MaxBidsPerJob, 1<<12)
-	case o.Drafts < 0 || o.Drafts > o.MaxBidsPerJob:
-		return fmt.Errorf("drafts %d: must be 0 to the %d bids per job", o.Drafts, o.MaxBidsPerJob)
-	case o.Reservations < 0 || o.Reservations > 64:
-		return fmt.Errorf("reservations %d: must be 0 to 64", o.Reservations)
-	case o.Work < 0:
-		return fmt.Errorf("work %d: must not be negative", o.Work)
-	}
-	return nil
-}
-
 // Auction is the policy "auction2": AUCSCHED2 with whole-window drafts and
 // reservations.
 type Auction struct {
@@ -121,55 +66,68 @@ func (a *Auction) Model() (*ipmodel.Model, *bids.Book) { return &a.model, &a.boo
 
 // Decide implements [Policy].
 func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
-	clock := l.Now
-	if clock == nil {
-		clock = time.Now
+	if l.Now == nil {
+		l.Now = time.Now
 	}
-	begin := clock()
+	begin := l.Now()
 	p.reset()
 	a.openWindow(s, p)
-	if !a.opts.Estimates && !anyFree(s.Nodes) {
+	open, err := a.bid(s, l, begin)
+	switch {
+	case err != nil:
+		return err
+	case !open:
 		p.blockAll()
-		p.Stats.Elapsed = clock().Sub(begin)
-		return nil
+	default:
+		if err := a.solve(ctx, l); err != nil {
+			return err
+		}
+		if err := a.decide(s, p); err != nil {
+			return err
+		}
+	}
+	p.Stats.Elapsed = l.Now().Sub(begin)
+	return nil
+}
+
+// bid makes the window's bids and its model. It reports false when there is nothing
+// to decide, because nothing is free or nothing that is free suits any job.
+func (a *Auction) bid(s *Snapshot, l Limits, begin time.Time) (open bool, err error) {
+	if !a.opts.Estimates && !anyFree(s.Nodes) {
+		return false, nil
 	}
 	a.space.Now, a.space.Left = s.Nodes, a.space.Left[:0]
 	o := bids.Options{MaxBidsPerJob: a.opts.MaxBidsPerJob, Drafts: a.opts.Drafts, ContiguousOnly: a.opts.ContiguousOnly}
-	a.late = nil
-	if !l.Deadline.IsZero() {
-		o.Stop = past(clock, begin, l.Deadline, 4)
-		a.late = past(clock, begin, l.Deadline, 1)
+	var halfTime func() bool
+	if a.late = nil; !l.Deadline.IsZero() {
+		o.Stop = past(l.Now, begin, l.Deadline, 4)
+		halfTime = past(l.Now, begin, l.Deadline, 2) // the rest is the solver's
+		a.late = past(l.Now, begin, l.Deadline, 1)
 	}
 	a.gen.Generate(&a.space, a.asks, o, &a.book)
 	if len(a.book.Bids) == 0 && !a.opts.Estimates {
-		p.blockAll()
-		p.Stats.Elapsed = clock().Sub(begin)
-		return nil
+		return false, nil
 	}
 	var required []bool
 	if a.opts.Reservations > 0 && len(a.asks) > 0 {
-		if o.Stop != nil { // half of the time is the solver's
-			o.Stop = past(clock, begin, l.Deadline, 2)
-		}
+		o.Stop = halfTime
 		if err := a.guard(s, o.Stop); err != nil {
-			return err
+			return false, err
 		}
 		required = a.requiredJobs()
 		a.gen.Generate(&a.space, a.asks, o, &a.book)
 	}
 	if err := a.build.Build(&a.space, a.asks, &a.book, required, &a.model); err != nil {
-		return fmt.Errorf("model: %w", err)
+		return false, fmt.Errorf("model: %w", err)
 	}
-	err := a.solver.Solve(ctx, &a.model, ipmodel.Options{
-		Deadline: l.Deadline, Now: l.Now, Work: a.work(), Seed: l.Seed, Start: a.bestStart(),
-	}, &a.result)
-	if err != nil {
+	return true, nil
+}
+
+func (a *Auction) solve(ctx context.Context, l Limits) error {
+	o := ipmodel.Options{Deadline: l.Deadline, Now: l.Now, Work: a.work(), Seed: l.Seed, Start: a.bestStart()}
+	if err := a.solver.Solve(ctx, &a.model, o, &a.result); err != nil {
 		return fmt.Errorf("solver %s: %w", a.solver.Name(), err)
 	}
-	if err := a.decide(s, p); err != nil {
-		return err
-	}
-	p.Stats.Elapsed = clock().Sub(begin)
 	return nil
 }
 
@@ -212,42 +170,6 @@ func (p *Plan) reset() {
 	p.Objective, p.Bound, p.Stats = 0, 0, Stats{}
 }
 
-// openWindow takes the first jobs of the queue that could run at all.
-func (a *Auction) openWindow(s *Snapshot, p *Plan) {
-	a.window, a.jobs, a.asks, a.guarded = a.window[:0], a.jobs[:0], a.asks[:0], a.guarded[:0]
-	a.never.reset(s.Nodes)
-	a.equals.reset(s.Nodes, a.opts.Reservations)
-	looked := 0
-	for i, job := range s.Pending {
-		if looked == a.opts.Window {
-			break
-		}
-		if why := a.never.check(s.Nodes, &job.Request); why != "" {
-			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why})
-			continue
-		}
-		looked++
-		if why, ok := a.equals.enough(job); ok {
-			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why})
-			continue
-		}
-		if a.opts.ContiguousOnly && !job.Contiguous {
-			job = contiguous(job)
-		}
-		p.Decisions = append(p.Decisions, Decision{Job: i})
-		a.window, a.jobs = append(a.window, i), append(a.jobs, job)
-		a.asks = append(a.asks, bids.Ask{Request: &job.Request, Priority: max(job.Priority, 1)})
-		a.guarded = append(a.guarded, guard{})
-	}
-}
-
-// contiguous is the job as if it had asked for consecutive nodes.
-func contiguous(job *Job) *Job {
-	c := *job
-	c.Contiguous = true
-	return &c
-}
-
 // workPerEntry is how much work a small model is worth: more than that seldom
 // betters it.
 const workPerEntry = 2000
@@ -288,87 +210,4 @@ func (a *Auction) requiredJobs() []bool {
 		a.required = append(a.required, a.guarded[j].must)
 	}
 	return a.required
-}
-
-// decide turns the winners into decisions, gives what is left over to jobs that
-// lost, and checks the whole by allocating it.
-func (a *Auction) decide(s *Snapshot, p *Plan) error {
-	a.chosen = a.chosen[:0]
-	for range a.window {
-		a.chosen = append(a.chosen, -1)
-	}
-	a.rest.Reset(&a.space)
-	worth, bound := a.result.Worth, a.result.Bound
-	for _, b := range a.result.Chosen {
-		bid := &a.book.Bids[b]
-		a.chosen[bid.Job] = b
-		if err := a.rest.Take(a.book.Allocation(int(b)), a.asks[bid.Job].Crosses); err != nil {
-			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", a.jobs[bid.Job].ID, err)
-		}
-	}
-	k := 0
-	for i := range p.Decisions {
-		d := &p.Decisions[i]
-		if d.Reason != "" {
-			continue
-		}
-		j := k
-		k++
-		if b := a.chosen[j]; b >= 0 {
-			d.Start, d.Class = true, a.book.Bids[b].Class
-			d.Segs = p.keep(a.book.Allocation(int(b)))
-			continue
-		}
-		if added := a.fill(s, j, d, p); added > 0 {
-			worth, bound = worth+added, bound+added
-			continue
-		}
-		d.Expected = a.guarded[j].start
-		d.Reason = a.whyNot(j)
-	}
-	p.Objective, p.Bound = a.model.Objective(worth), a.model.Objective(bound)
-	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(a.window), len(a.book.Bids), a.book.NodeSets
-	p.Stats.Rows, p.Stats.Entries = a.model.Rows(), len(a.model.Row)
-	p.Stats.Status, p.Stats.Work = a.result.Status.String(), a.result.Work
-	return nil
-}
-
-// fill starts job j, which lost, on what the winners left, if that is possible. It
-// returns the worth of the new bid, which the bound has to be raised by as well.
-func (a *Auction) fill(s *Snapshot, j int, d *Decision, p *Plan) int64 {
-	ask := &a.asks[j]
-	if a.opts.Drafts == 0 || a.guarded[j].start > 0 || (a.late != nil && a.late()) {
-		return 0
-	}
-	from := len(p.segs)
-	for g := min(max(ask.MinGPUs, ask.MaxGPUs), s.Nodes.MaxGPUs()); g >= ask.MinGPUs; g-- {
-		segs, ok := a.fillers.Place(p.segs, a.rest.View(ask.Crosses), ask.Request, g)
-		if p.segs = segs; !ok {
-			continue
-		}
-		d.Segs = p.segs[from:len(p.segs):len(p.segs)]
-		must(a.rest.Take(d.Segs, ask.Crosses))
-		d.Start = true
-		bid := a.gen.Describe(j, d.Segs)
-		d.Class = bid.Class
-		return a.build.Worth(ask, &bid)
-	}
-	return 0
-}
-
-func (a *Auction) whyNot(j int) string {
-	switch {
-	case a.guarded[j].start > 0:
-		return reasonReserved
-	case len(a.book.Of(j)) == 0:
-		return reasonNoNodes
-	}
-	return reasonLost
-}
-
-// keep copies segments into the plan's own memory.
-func (p *Plan) keep(segs []nodeset.Segment) []nodeset.Segment {
-	from := len(p.segs)
-	p.segs = append(p.segs, segs...)
-	return p.segs[from:len(p.segs):len(p.segs)]
 }

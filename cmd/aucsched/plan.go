@@ -16,7 +16,7 @@ import (
 )
 
 func planCommand() *cobra.Command {
-	var f policyFlags
+	f := policyFlags{estimates: true}
 	var asJSON bool
 	var seed uint64
 	var limit time.Duration

@@ -21,6 +21,8 @@ type policyFlags struct {
 	paper  bool
 	opts   core.AuctionOptions
 	solver string
+	// estimates has blocked jobs told when they are expected to start.
+	estimates bool
 }
 
 func (f *policyFlags) register(flags *pflag.FlagSet) {
@@ -42,13 +44,17 @@ func policyNames() []string { return []string{"auction2", "backfill"} }
 func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
 	switch f.policy {
 	case "backfill":
-		return sim.NewBackfill(sim.DefaultBackfill())
+		o := sim.DefaultBackfill()
+		o.Estimates = f.estimates
+		return sim.NewBackfill(o)
 	case "auction2":
 		solver, err := newSolver(f.solver)
 		if err != nil {
 			return nil, err
 		}
-		a, err := core.NewAuction(f.auction(flags), solver)
+		o := f.auction(flags)
+		o.Estimates = f.estimates
+		a, err := core.NewAuction(o, solver)
 		return a, badInput(err)
 	}
 	return nil, badInput(fmt.Errorf("--policy: %q is unknown; known are %s", f.policy, strings.Join(policyNames(), ", ")))

@@ -1,0 +1,58 @@
+package core
+
+import "fmt"
+
+// AuctionOptions are the settings of an Auction. DefaultAuctionOptions has the
+// recommended ones, PaperAuctionOptions those of the papers.
+type AuctionOptions struct {
+	// Window is the number of jobs that take part, the first of the queue by
+	// priority (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on
+	// this machine do not count.
+	Window int
+	// MaxBidsPerJob is MAXBIDSPERJOB of aucsched1, section 5.
+	MaxBidsPerJob int
+	// Drafts is how many of a job's bids may come from drafts of the whole window.
+	Drafts int
+	// ContiguousOnly leaves out bids of class C.
+	ContiguousOnly bool
+	// Reservations is for how many blocked jobs, the first by priority, the
+	// earliest possible start is kept free of jobs that come after them. 0 is the
+	// papers' auction, in which a wide job can wait for ever.
+	Reservations int
+	// Estimates has reservations made even when nothing is free, so that blocked
+	// jobs are always told when they are expected to start. Without it a cycle on
+	// a full machine costs next to nothing.
+	Estimates bool
+	// Work bounds one solve, in the units of ipmodel.Options; small models get less.
+	// 0 leaves the end to the deadline. With a bound the decisions do not depend on the machine's
+	// speed.
+	Work int64
+}
+
+// DefaultAuctionOptions are the recommended settings.
+func DefaultAuctionOptions() AuctionOptions {
+	return AuctionOptions{Window: 200, MaxBidsPerJob: 15, Drafts: 7, Reservations: 1, Work: 10_000_000}
+}
+
+// PaperAuctionOptions are the settings of aucsched1, section 6: windows of 200 jobs,
+// 5 bids a job by the rules of sections 4 and 5 alone, and no reservation.
+func PaperAuctionOptions() AuctionOptions {
+	return AuctionOptions{Window: 200, MaxBidsPerJob: 5, Work: 10_000_000}
+}
+
+// Validate reports the first setting that is out of range.
+func (o *AuctionOptions) Validate() error {
+	switch {
+	case o.Window < 1 || o.Window > 1<<20:
+		return fmt.Errorf("window %d: must be 1 to %d jobs", o.Window, 1<<20)
+	case o.MaxBidsPerJob < 1 || o.MaxBidsPerJob > 1<<12:
+		return fmt.Errorf("bids per job %d: must be 1 to %d", o.MaxBidsPerJob, 1<<12)
+	case o.Drafts < 0 || o.Drafts > o.MaxBidsPerJob:
+		return fmt.Errorf("drafts %d: must be 0 to the %d bids per job", o.Drafts, o.MaxBidsPerJob)
+	case o.Reservations < 0 || o.Reservations > 64:
+		return fmt.Errorf("reservations %d: must be 0 to 64", o.Reservations)
+	case o.Work < 0:
+		return fmt.Errorf("work %d: must not be negative", o.Work)
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package core
+
+import "github.com/aucsched/aucsched/bids"
+
+// openWindow takes the first jobs of the queue that could run at all.
+func (a *Auction) openWindow(s *Snapshot, p *Plan) {
+	a.window, a.jobs, a.asks, a.guarded = a.window[:0], a.jobs[:0], a.asks[:0], a.guarded[:0]
+	a.never.reset(s.Nodes)
+	a.equals.reset(s.Nodes, a.opts.Reservations)
+	looked := 0
+	for i, job := range s.Pending {
+		if looked == a.opts.Window {
+			break
+		}
+		if why := a.never.check(s.Nodes, &job.Request); why != "" {
+			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why})
+			continue
+		}
+		looked++
+		if why, ok := a.equals.enough(job); ok {
+			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why})
+			continue
+		}
+		if a.opts.ContiguousOnly && !job.Contiguous {
+			job = contiguous(job)
+		}
+		p.Decisions = append(p.Decisions, Decision{Job: i})
+		a.window, a.jobs = append(a.window, i), append(a.jobs, job)
+		a.asks = append(a.asks, bids.Ask{Request: &job.Request, Priority: max(job.Priority, 1)})
+		a.guarded = append(a.guarded, guard{})
+	}
+}
+
+// contiguous is the job as if it had asked for consecutive nodes.
+func contiguous(job *Job) *Job {
+	c := *job
+	c.Contiguous = true
+	return &c
+}
