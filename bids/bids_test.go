@@ -325,7 +325,9 @@ func TestBidsHaveTheirPreference(t *testing.T) {
 			f := Preference(typed, bid.Class, len(nodes), s.Now.Len(), blocks, len(sets))
 			require.Equal(t, RaiseForGPUs(f, int(bid.GPUs), a.MinGPUs, max(a.MinGPUs, a.MaxGPUs)), bid.Preference)
 			require.True(t, 0 < bid.Preference && bid.Preference <= 1)
-			require.Equal(t, Bid{Job: bid.Job, Class: bid.Class, GPUs: bid.GPUs, Preference: bid.Preference}, g.Describe(int(bid.Job), segs))
+			got, err := g.Describe(&asks[bid.Job], segs)
+			require.NoError(t, err)
+			require.Equal(t, Bid{Class: bid.Class, GPUs: bid.GPUs, Preference: bid.Preference}, got)
 		}
 	})
 }

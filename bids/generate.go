@@ -284,24 +284,47 @@ func (g *Generator) add(j, from int) int32 {
 		b.Segs = b.Segs[:from]
 		return -1
 	}
-	bid := g.Describe(j, segs)
+	bid := g.describe(j, segs)
 	bid.NodeSet, bid.First, bid.Last = g.nodes.of(b, segs), int32(from), int32(len(b.Segs))
 	b.Bids = append(b.Bids, bid)
 	return int32(len(b.Bids) - 1)
 }
 
-// Describe is the bid of job j for an allocation that suits it, without a place in
-// the book: Job, Class, GPUs and Preference only.
-func (g *Generator) Describe(j int, segs []nodeset.Segment) Bid {
-	s, gpus := &g.shapes[j], int(segs[0].GPUs)
-	sets := g.setsOf(j, gpus)
+// describe is the bid of job j for an allocation that suits it, without a place in the
+// book.
+func (g *Generator) describe(j int, segs []nodeset.Segment) Bid {
+	bid := g.rate(&g.asks[j], &g.shapes[j], segs)
+	bid.Job = int32(j)
+	return bid
+}
+
+// Describe is the bid of any job, of the window or not, for an allocation that suits
+// it: Class, GPUs and Preference only. It fails for a request that is not valid.
+func (g *Generator) Describe(a *Ask, segs []nodeset.Segment) (Bid, error) {
+	s, err := a.shape()
+	if err != nil {
+		return Bid{}, err
+	}
+	return g.rate(a, &s, segs), nil
+}
+
+func (g *Generator) rate(a *Ask, s *shape, segs []nodeset.Segment) Bid {
+	gpus := int(segs[0].GPUs)
+	sets := g.sets(a, s, gpus)
 	class, blocks := sets.classify(segs)
 	f := Preference(s.nodesGiven, class, nodeset.Nodes(segs), g.space.Now.Len(), blocks, len(sets.sets))
-	return Bid{Job: int32(j), Class: class, GPUs: uint8(gpus), Preference: RaiseForGPUs(f, gpus, s.minGPUs, s.maxGPUs)}
+	return Bid{Class: class, GPUs: uint8(gpus), Preference: RaiseForGPUs(f, gpus, s.minGPUs, s.maxGPUs)}
 }
 
 // setsOf are the nodesets that job j may use with k GPUs a node.
-func (g *Generator) setsOf(j, k int) *scan {
-	a := &g.asks[j]
-	return g.scans.get(scanKey{a.Crosses, k, g.shapes[j].lo, maskID(a.Eligible)}, g.views.View(a.Crosses), a.Eligible)
+func (g *Generator) setsOf(j, k int) *scan { return g.sets(&g.asks[j], &g.shapes[j], k) }
+
+func (g *Generator) sets(a *Ask, s *shape, k int) *scan {
+	key := scanKey{crosses: a.Crosses, gpus: k, lo: s.lo}
+	if a.Eligible != nil {
+		if key.words = 1 + len(a.Eligible); len(a.Eligible) > 0 {
+			key.mask = &a.Eligible[0]
+		}
+	}
+	return g.scans.get(key, g.views.View(a.Crosses), a.Eligible)
 }

@@ -42,16 +42,11 @@ func (s *scan) classify(segs []nodeset.Segment) (Class, int) {
 	return ClassB, 1
 }
 
+// scanKey tells scans of one window apart: masks by their memory, words being one more
+// than a mask's length and 0 without a mask.
 type scanKey struct {
-	crosses, gpus, lo int
-	mask              *uint64
-}
-
-func maskID(m nodeset.Mask) *uint64 {
-	if len(m) == 0 {
-		return nil
-	}
-	return &m[0]
+	crosses, gpus, lo, words int
+	mask                     *uint64
 }
 
 // scanCache remembers the scans of one window: many jobs ask the same question.

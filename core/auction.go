@@ -24,11 +24,13 @@ type Auction struct {
 	result   ipmodel.Result
 	space    bids.Space
 	asks     []bids.Ask
+	next     int     // index in the queue of the first job behind the window
 	window   []int   // index in the queue of each job of the window
 	jobs     []*Job  // the jobs of the window, contiguous if all bids have to be
 	guarded  []guard // by job of the window
 	never    neverCache
 	equals   equals
+	failed   map[equalKey]bool // requests that found nothing left over
 	plan     planner
 	left     []nodeset.Table
 	rest     bids.Rest
@@ -54,7 +56,7 @@ func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
 	if solver == nil {
 		solver = native.New()
 	}
-	return &Auction{opts: o, solver: solver, build: ipmodel.Builder{Merge: true}}, nil
+	return &Auction{opts: o, solver: solver, build: ipmodel.Builder{Merge: true}, failed: make(map[equalKey]bool)}, nil
 }
 
 // Name is "auction2".
@@ -105,7 +107,7 @@ func (a *Auction) bid(s *Snapshot, l Limits, begin time.Time) (open bool, err er
 		a.late = past(l.Now, begin, l.Deadline, 1)
 	}
 	a.gen.Generate(&a.space, a.asks, o, &a.book)
-	if len(a.book.Bids) == 0 && !a.opts.Estimates {
+	if len(a.book.Bids) == 0 && a.next == len(s.Pending) && !a.opts.Estimates {
 		return false, nil
 	}
 	var required []bool

@@ -142,3 +142,27 @@ func TestReasons(t *testing.T) {
 	}
 	require.Equal(t, reasonLost, lost.Reason)
 }
+
+// Behind a window of one blocked job, jobs take what is left over, save what the blocked
+// job's reservation needs.
+func TestJobsBehindTheWindow(t *testing.T) {
+	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 4})
+	require.NoError(t, err)
+	busy := []nodeset.Segment{{First: 0, Last: 2, Cores: 4}}
+	require.NoError(t, nodes.Allocate(busy))
+	s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "R", End: 50, Segs: busy}}, Pending: queue(40,
+		bids.Request{Cores: 16}, bids.Request{Cores: 2}, bids.Request{Cores: 3}, bids.Request{Cores: 1}, bids.Request{Cores: 17})}
+	s.Pending[1].TimeLimit = 60 // runs into the reservation
+	o := DefaultAuctionOptions()
+	o.Window, o.Estimates = 1, true
+	p := decide(t, o, s)
+	require.EqualValues(t, 50, p.Decisions[0].Expected)
+	require.Equal(t, reasonNoNodes, p.Decisions[1].Reason)
+	require.True(t, p.Decisions[2].Start)
+	require.True(t, p.Decisions[3].Start)
+	require.Len(t, p.Decisions, 4, "nothing is left for the last")
+	o.Depth = 2
+	require.Len(t, decide(t, o, s).Decisions, 3)
+	o.Depth = 0
+	require.Len(t, decide(t, o, s).Decisions, 1)
+}

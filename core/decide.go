@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -35,41 +36,89 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 			d.Segs = p.keep(a.book.Allocation(int(b)))
 			continue
 		}
-		if added := a.fill(s, j, d, p); added > 0 {
-			worth, bound = worth+added, bound+added
-			continue
+		if a.guarded[j].start == 0 && a.opts.Drafts > 0 {
+			added, err := a.fill(&a.asks[j], d, p)
+			if err != nil {
+				return err
+			}
+			if worth, bound = worth+added, bound+added; d.Start {
+				continue
+			}
 		}
 		d.Expected = a.guarded[j].start
 		d.Reason = a.whyNot(j)
 	}
-	p.Objective, p.Bound = a.model.Objective(worth), a.model.Objective(bound)
+	added, err := a.fillBeyond(s, p)
+	if err != nil {
+		return err
+	}
+	p.Objective, p.Bound = a.model.Objective(worth+added), a.model.Objective(bound+added)
 	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(a.window), len(a.book.Bids), a.book.NodeSets
 	p.Stats.Rows, p.Stats.Entries = a.model.Rows(), len(a.model.Row)
 	p.Stats.Status, p.Stats.Work = a.result.Status.String(), a.result.Work
 	return nil
 }
 
-// fill starts job j, which lost, on what the winners left, if that is possible. It
-// returns the worth of the new bid, which the bound has to be raised by as well.
-func (a *Auction) fill(s *Snapshot, j int, d *Decision, p *Plan) int64 {
-	ask := &a.asks[j]
-	if a.opts.Drafts == 0 || a.guarded[j].start > 0 || (a.late != nil && a.late()) {
-		return 0
+// fill starts a job on what the winners left, if that is possible. It returns the worth
+// of the new bid, which the bound has to be raised by as well.
+func (a *Auction) fill(ask *bids.Ask, d *Decision, p *Plan) (worth int64, err error) {
+	if a.late != nil && a.late() {
+		return 0, nil
 	}
 	from := len(p.segs)
-	for g := min(max(ask.MinGPUs, ask.MaxGPUs), s.Nodes.MaxGPUs()); g >= ask.MinGPUs; g-- {
-		segs, ok := a.fillers.Place(p.segs, a.rest.View(ask.Crosses), ask.Request, g)
+	view := a.rest.View(ask.Crosses)
+	for g := min(max(ask.MinGPUs, ask.MaxGPUs), view.MaxGPUs()); g >= ask.MinGPUs; g-- {
+		segs, ok := a.fillers.Place(p.segs, view, ask.Request, g)
 		if p.segs = segs; !ok {
 			continue
 		}
 		d.Segs = p.segs[from:len(p.segs):len(p.segs)]
-		must(a.rest.Take(d.Segs, ask.Crosses))
-		d.Start = true
-		bid := a.gen.Describe(j, d.Segs)
-		d.Class = bid.Class
-		return a.build.Worth(ask, &bid)
+		if err := a.rest.Take(d.Segs, ask.Crosses); err != nil {
+			return 0, fmt.Errorf("left-overs: %w", err)
+		}
+		bid, err := a.gen.Describe(ask, d.Segs)
+		if err != nil {
+			return 0, fmt.Errorf("left-overs: %w", err)
+		}
+		d.Start, d.Class = true, bid.Class
+		return a.build.Worth(ask, &bid), nil
 	}
-	return 0
+	return 0, nil
+}
+
+// fillBeyond gives what is left over to jobs behind the window, in queue order. A
+// request that found no place finds none later either, for there is ever less.
+func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth int64, err error) {
+	clear(a.failed)
+	looked := 0
+	for i := a.next; i < len(s.Pending) && looked < a.opts.Depth; i++ {
+		if cores, _ := a.rest.View(0).SumFree(); cores == 0 {
+			break
+		}
+		looked++
+		job := s.Pending[i]
+		if a.opts.ContiguousOnly && !job.Contiguous {
+			job = contiguous(job)
+		}
+		d := Decision{Job: i}
+		key := equalKey{keyOf(&job.Request), job.TimeLimit}
+		if !a.failed[key] {
+			ask := bids.Ask{Request: &job.Request, Priority: max(job.Priority, 1), Crosses: a.crosses(s, job)}
+			added, err := a.fill(&ask, &d, p)
+			if err != nil {
+				return 0, fmt.Errorf("job %s: %w", job.ID, err)
+			}
+			worth += added
+		}
+		if !d.Start {
+			a.failed[key] = true
+			if d.Reason = a.never.check(s.Nodes, &job.Request); d.Reason == "" {
+				d.Reason = reasonNoNodes
+			}
+		}
+		p.Decisions = append(p.Decisions, d)
+	}
+	return worth, nil
 }
 
 func (a *Auction) whyNot(j int) string {

@@ -107,12 +107,7 @@ func (a *Auction) bind(s *Snapshot, first int) {
 	}
 	for j := range a.asks {
 		ask := &a.asks[j]
-		ask.Crosses = 0
-		for _, r := range a.plan.reserved {
-			if r.Start < s.Now+a.jobs[j].TimeLimit {
-				ask.Crosses++
-			}
-		}
+		ask.Crosses = a.crosses(s, a.jobs[j])
 		switch {
 		case j == first && len(a.plan.reserved) == 1:
 			ask.Crosses = 0
@@ -120,6 +115,15 @@ func (a *Auction) bind(s *Snapshot, first int) {
 			ask.Request = &noRequest
 		}
 	}
+}
+
+// crosses is how many reservations a job would run into if it started now.
+func (a *Auction) crosses(s *Snapshot, job *Job) int {
+	n := 0
+	for n < len(a.space.Left) && a.plan.reserved[n].Start < s.Now+job.TimeLimit {
+		n++
+	}
+	return n
 }
 
 // noRequest is not valid, so that its job makes no bid.

@@ -9,6 +9,9 @@ type AuctionOptions struct {
 	// priority (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on
 	// this machine do not count.
 	Window int
+	// Depth is how many jobs behind the window may take what the auction leaves
+	// over, in queue order; 0 as in the papers. Slurm's bf_max_job_test is alike.
+	Depth int
 	// MaxBidsPerJob is MAXBIDSPERJOB of aucsched1, section 5.
 	MaxBidsPerJob int
 	// Drafts is how many of a job's bids may come from drafts of the whole window.
@@ -31,7 +34,7 @@ type AuctionOptions struct {
 
 // DefaultAuctionOptions are the recommended settings.
 func DefaultAuctionOptions() AuctionOptions {
-	return AuctionOptions{Window: 200, MaxBidsPerJob: 15, Drafts: 7, Reservations: 1, Work: 10_000_000}
+	return AuctionOptions{Window: 200, Depth: 500, MaxBidsPerJob: 15, Drafts: 7, Reservations: 1, Work: 10_000_000}
 }
 
 // PaperAuctionOptions are the settings of aucsched1, section 6: windows of 200 jobs,
@@ -45,6 +48,8 @@ func (o *AuctionOptions) Validate() error {
 	switch {
 	case o.Window < 1 || o.Window > 1<<20:
 		return fmt.Errorf("window %d: must be 1 to %d jobs", o.Window, 1<<20)
+	case o.Depth < 0 || o.Depth > 1<<20:
+		return fmt.Errorf("depth %d: must be 0 to %d jobs", o.Depth, 1<<20)
 	case o.MaxBidsPerJob < 1 || o.MaxBidsPerJob > 1<<12:
 		return fmt.Errorf("bids per job %d: must be 1 to %d", o.MaxBidsPerJob, 1<<12)
 	case o.Drafts < 0 || o.Drafts > o.MaxBidsPerJob:

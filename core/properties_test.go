@@ -100,6 +100,7 @@ func drawAuction(t *rapid.T) *Auction {
 	o.Reservations = rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "reservations")
 	o.Drafts = rapid.SampledFrom([]int{0, 1, 7}).Draw(t, "drafts")
 	o.Window = rapid.SampledFrom([]int{1, 4, 200}).Draw(t, "window")
+	o.Depth = rapid.SampledFrom([]int{0, 3, 500}).Draw(t, "depth")
 	o.Estimates = rapid.Bool().Draw(t, "estimates")
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
@@ -144,12 +145,15 @@ func TestPlansHoldTogether(t *testing.T) {
 				lowest = min(lowest, s.Pending[d.Job].Priority)
 			}
 		}
-		require.LessOrEqual(t, looked, a.opts.Window)
+		require.LessOrEqual(t, looked, a.opts.Window+a.opts.Depth)
 		if looked < a.opts.Window {
 			require.Len(t, p.Decisions, len(s.Pending), "the window has room, so the whole queue is in it")
 		}
 		if priorities > 0 { // equation 9: preferences add less than the lowest priority
 			require.Greater(t, p.Objective, float64(priorities))
+			if a.opts.Depth > 0 && looked > a.opts.Window {
+				return // jobs behind the window have no say in alpha
+			}
 			require.Less(t, p.Objective, float64(priorities+lowest))
 		}
 	})

@@ -8,8 +8,10 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 	a.never.reset(s.Nodes)
 	a.equals.reset(s.Nodes, a.opts.Reservations)
 	looked := 0
+	a.next = len(s.Pending)
 	for i, job := range s.Pending {
 		if looked == a.opts.Window {
+			a.next = i
 			break
 		}
 		if why := a.never.check(s.Nodes, &job.Request); why != "" {

@@ -70,6 +70,9 @@ func (b *Builder) setWorth(asks []bids.Ask, book *bids.Book, m *Model) error {
 			return fmt.Errorf("the priorities add up to more than %d", int64(MaxTotalWorth/2))
 		}
 	}
+	if len(asks) == 0 {
+		minP = 1
+	}
 	b.alpha, b.scale = Alpha(minP, len(book.Bids)), 1
 	for total := 2 * sum; total < 1<<49 && b.scale < 1<<20; total *= 2 {
 		b.scale *= 2

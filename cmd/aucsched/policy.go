@@ -30,6 +30,7 @@ func (f *policyFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.policy, "policy", "auction2", "scheduling policy: "+strings.Join(policyNames(), ", "))
 	flags.BoolVar(&f.paper, "paper", false, "auction2: the papers' settings (5 bids a job by their rules alone, no reservation); other flags come on top")
 	flags.IntVar(&f.opts.Window, "window", f.opts.Window, "auction2: jobs of the queue that take part")
+	flags.IntVar(&f.opts.Depth, "depth", f.opts.Depth, "auction2: jobs behind the window that may take what is left over; 0 as in the papers")
 	flags.IntVar(&f.opts.MaxBidsPerJob, "bids", f.opts.MaxBidsPerJob, "auction2: most bids a job")
 	flags.IntVar(&f.opts.Drafts, "drafts", f.opts.Drafts, "auction2: most of these that come from drafts of the whole window")
 	flags.IntVar(&f.opts.Reservations, "reservations", f.opts.Reservations, "auction2: blocked jobs whose earliest start is kept free; 0 as in the papers")
@@ -71,7 +72,7 @@ func (f *policyFlags) auction(flags *pflag.FlagSet) core.AuctionOptions {
 	}
 	o := core.PaperAuctionOptions()
 	for name, set := range map[string]func(){
-		"window": func() { o.Window = f.opts.Window }, "bids": func() { o.MaxBidsPerJob = f.opts.MaxBidsPerJob },
+		"window": func() { o.Window = f.opts.Window }, "depth": func() { o.Depth = f.opts.Depth }, "bids": func() { o.MaxBidsPerJob = f.opts.MaxBidsPerJob },
 		"drafts": func() { o.Drafts = f.opts.Drafts }, "reservations": func() { o.Reservations = f.opts.Reservations },
 		"contiguous-bids": func() { o.ContiguousOnly = f.opts.ContiguousOnly }, "work": func() { o.Work = f.opts.Work },
 	} {
