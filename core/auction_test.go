@@ -166,3 +166,14 @@ func TestJobsBehindTheWindow(t *testing.T) {
 	o.Depth = 0
 	require.Len(t, decide(t, o, s).Decisions, 1)
 }
+
+func TestRunningJobsThatHoldNothing(t *testing.T) {
+	nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 4})
+	require.NoError(t, err)
+	s := &Snapshot{Nodes: nodes, Pending: queue(60, bids.Request{Cores: 3}),
+		Running: []Running{{ID: "R7", End: 50, Segs: []nodeset.Segment{{First: 0, Last: 0, Cores: 1}}}}}
+	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	require.NoError(t, err)
+	var p Plan
+	require.ErrorContains(t, a.Decide(context.Background(), s, Limits{}, &p), "running job R7: node 0 would have 5 of 4 cores")
+}

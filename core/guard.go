@@ -9,15 +9,17 @@ import (
 // that can start there have to start, and the first that cannot get reservations,
 // Reservations of them. It stops at the last of these; jobs behind it are free to
 // win or lose, as long as they keep off what is reserved. It ends early when stop,
-// which may be nil, says so. Afterwards a.asks,
-// a.guarded and a.space say what the auction has to respect.
+// which may be nil, says so. Afterwards a.asks, a.guarded and a.space say what the
+// auction has to respect.
 //
 // The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the
 // auction deciding everything behind it: the job at the head starts as early as
 // running jobs' time limits allow, whatever comes after it, so that every job gets
 // to the head in the end.
 func (a *Auction) guard(s *Snapshot, stop func() bool) error {
-	a.plan.reset(s)
+	if err := a.plan.reset(s); err != nil {
+		return err
+	}
 	a.kept = a.kept[:0]
 	a.markDraft()
 	first := -1

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
@@ -38,17 +39,23 @@ type held struct {
 	segs []nodeset.Segment
 }
 
-// reset starts from a snapshot in which nothing starts and nothing is reserved.
-func (p *planner) reset(s *Snapshot) {
+// reset starts from a snapshot in which nothing starts and nothing is reserved. It
+// fails if a running job holds what the machine has free.
+func (p *planner) reset(s *Snapshot) error {
 	p.clock = s.Now
 	p.now.CopyFrom(s.Nodes)
+	p.at.CopyFrom(s.Nodes)
 	p.ends = p.ends[:0]
 	for i := range s.Running {
+		if err := p.at.Release(s.Running[i].Segs); err != nil {
+			return fmt.Errorf("running job %s: %w", s.Running[i].ID, err)
+		}
 		// A job that has outstayed its limit may end at any moment, but not now.
 		p.ends = append(p.ends, held{max(s.Running[i].End, s.Now+1), s.Running[i].Segs})
 	}
 	p.sorted = false
 	p.reserved = p.reserved[:0]
+	return nil
 }
 
 // start lets a job start now on segs, until end.

@@ -42,7 +42,8 @@ type Snapshot struct {
 	// Pending is the queue, highest priority first; jobs of equal priority are
 	// in the order in which they are to be served.
 	Pending []*Job
-	// Running are the jobs that hold nodes, in any order.
+	// Running are the jobs that hold nodes, in any order; what they hold is not
+	// free in Nodes.
 	Running []Running
 }
 

@@ -27,8 +27,8 @@ type Outcome struct {
 type Decision struct {
 	Job           string `json:"job"`
 	Start         bool   `json:"start"`
-	Nodes         string `json:"nodes,omitempty"`
-	CoresPerNode  []int  `json:"cores_per_node,omitempty"`
+	Nodes         string `json:"nodes"`
+	CoresPerNode  []int  `json:"cores_per_node"`
 	GPUsPerNode   int    `json:"gpus_per_node"`
 	BidClass      string `json:"bid_class"`
 	Reason        string `json:"reason"`
@@ -46,7 +46,7 @@ func NewOutcome(policy string, w *Window, p *core.Plan) (*Outcome, error) {
 		known[p.Decisions[i].Job] = &p.Decisions[i]
 	}
 	for i, job := range w.Snapshot.Pending {
-		d := Decision{Job: job.ID, Reason: "not looked at: too far down the queue"}
+		d := Decision{Job: job.ID, CoresPerNode: []int{}, Reason: "not looked at: too far down the queue"}
 		if k := known[i]; k != nil {
 			if err := d.fill(w, k); err != nil {
 				return nil, fmt.Errorf("job %s: %w", job.ID, err)
