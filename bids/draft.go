@@ -206,15 +206,7 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, a *Ask, s *shape, style 
 func withoutGPUs(dst nodeset.Mask, t *nodeset.Table, eligible nodeset.Mask) nodeset.Mask {
 	any, gpu := t.Usable(0), t.Usable(1)
 	for w := range any {
-		word := any[w] &^ gpu[w]
-		if eligible != nil {
-			if w >= len(eligible) {
-				word = 0
-			} else {
-				word &= eligible[w]
-			}
-		}
-		dst = append(dst, word)
+		dst = append(dst, any[w]&^gpu[w]&eligible.Word(w))
 	}
 	return dst
 }

@@ -122,7 +122,7 @@ func (s *Selector) candidates(t *nodeset.Table, q *query, eligible, avail nodese
 	s.cand = s.cand[:0]
 	n := 0
 	for w, word := range usable {
-		word &= wordOf(eligible, w) & wordOf(avail, w)
+		word &= eligible.Word(w) & avail.Word(w)
 		if q.least > 1 {
 			for left := word; left != 0; left &= left - 1 {
 				if b := bits.TrailingZeros64(left); int(free[w<<6+b]) < q.least {
@@ -134,16 +134,6 @@ func (s *Selector) candidates(t *nodeset.Table, q *query, eligible, avail nodese
 		n += bits.OnesCount64(word)
 	}
 	return n
-}
-
-func wordOf(m nodeset.Mask, w int) uint64 {
-	switch {
-	case m == nil:
-		return ^uint64(0)
-	case w < len(m):
-		return m[w]
-	}
-	return 0
 }
 
 // choose is choose_nodes: evaluate, and on failure leave out the poorest nodes.

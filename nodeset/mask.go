@@ -30,8 +30,9 @@ func (m Mask) Count() int {
 	return c
 }
 
-// word returns word w, all ones where the mask is nil.
-func (m Mask) word(w int) uint64 {
+// Word is word w of the mask: nodes 64w to 64w+63. It is all ones where the mask is nil
+// and 0 behind its end.
+func (m Mask) Word(w int) uint64 {
 	switch {
 	case m == nil:
 		return ^uint64(0)

@@ -33,7 +33,7 @@ func (t *Table) Scan(dst []Set, q Query) []Set {
 	open := false
 	var cur Set
 	for w, word := range level {
-		word &= q.Eligible.word(w)
+		word &= q.Eligible.Word(w)
 		if q.MinCores > 1 && word != 0 {
 			word = t.atLeast(w, word, uint16(min(q.MinCores, 1<<16-1)))
 		}

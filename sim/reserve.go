@@ -114,7 +114,7 @@ func (b *Backfill) tryTimes(j *core.Job, nowOnly bool) (outcome, error) {
 	now, res := b.s.Now, b.opt.Resolution
 	b.base = append(b.base[:0], b.up...)
 	for w := range b.base {
-		b.base[w] &= word(j.Eligible, w)
+		b.base[w] &= j.Eligible.Word(w)
 	}
 	giveUp := hopeless
 	for later := now; ; {
@@ -285,16 +285,6 @@ func (b *Backfill) upNodes() {
 			b.up.Set(n)
 		}
 	}
-}
-
-func word(m nodeset.Mask, w int) uint64 {
-	switch {
-	case m == nil:
-		return ^uint64(0)
-	case w < len(m):
-		return m[w]
-	}
-	return 0
 }
 
 // fitTest bounds what the free nodes hold: the number of nodes with g free GPUs,
