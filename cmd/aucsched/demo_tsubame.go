@@ -4,44 +4,47 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/papers"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/workload"
 )
 
-// The machine of aucsched2, section 4.
-const (
-	tsubameNodes = 1408
-	tsubameCores = 12
-	tsubameGPUs  = 3
-)
-
 // tsubameMethods are the rows of the demo's table.
 var tsubameMethods = []struct {
 	title, published string
-	auction, ranges  bool
+	ranges           bool
+	policy           func() (core.Policy, error)
 }{
-	{"backfill", papers.SlurmBackfill, false, false},
-	{"auction2", papers.Aucsched2, true, false},
-	{"auction2, GPU ranges", papers.Aucsched2Ranges, true, true},
+	{"backfill", papers.SlurmBackfill, false, newBackfill},
+	{"auction2", papers.Aucsched2, false, newAuction},
+	{"auction2, GPU ranges", papers.Aucsched2Ranges, true, newAuction},
 }
+
+func newBackfill() (core.Policy, error) { return sim.NewBackfill(sim.DefaultBackfill()) }
+
+func newAuction() (core.Policy, error) { return core.NewAuction(core.DefaultAuctionOptions(), nil) }
 
 // tsubame simulates workloads of aucsched2 and prints a table beside the paper's.
 func (d *demo) tsubame() error {
-	d.say("(c) Workloads of the Tsubame machine, %d nodes of %d cores and %d GPUs (aucsched2, table 3)", tsubameNodes, tsubameCores, tsubameGPUs)
+	for _, v := range d.variants {
+		if _, err := workload.Tsubame(workload.TsubameOptions{Variant: v}); err != nil {
+			return badInput(fmt.Errorf("--variants: %w", err))
+		}
+	}
+	d.say("(c) Workloads of the Tsubame machine, %d nodes of %d cores and %d GPUs (aucsched2, table 3)",
+		benchmarks.TsubameNodes, benchmarks.TsubameCores, benchmarks.TsubameGPUs)
 	d.say("    means over %s; in brackets what the paper prints; times in hours\n", count(d.seeds, "generated workload"))
 	t := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "    workload\tmethod\tCPU use %\tGPU use %\truntime\twait\tslowdown\tfragmentation\tspread")
 	for _, v := range d.variants {
 		for _, m := range tsubameMethods {
-			mean, err := d.simulate(v, m.auction, m.ranges)
+			results, err := benchmarks.Tsubame(d.ctx, v, m.ranges, 1, d.seeds, m.policy)
 			if err != nil {
 				return err
 			}
+			mean := meanOf(results)
 			p, known := papers.TsubameResult(v, m.published)
 			beside := func(ours float64, format string, theirs float64) string {
 				if !known {
@@ -62,44 +65,6 @@ func (d *demo) tsubame() error {
 type tsubameMean struct {
 	sim.Result
 	runtime float64
-}
-
-// simulate runs one method on d.seeds workloads of a variant, two at a time.
-func (d *demo) simulate(variant string, auction, ranges bool) (*tsubameMean, error) {
-	results := make([]*sim.Result, d.seeds)
-	group, ctx := errgroup.WithContext(d.ctx)
-	group.SetLimit(2)
-	for i := range results {
-		group.Go(func() error {
-			w, err := workload.Tsubame(workload.TsubameOptions{Variant: variant, Ranges: ranges, Seed: uint64(i + 1)})
-			if err != nil {
-				return badInput(err)
-			}
-			policy, err := tsubamePolicy(auction)
-			if err != nil {
-				return err
-			}
-			nodes := make([]nodeset.Capacity, tsubameNodes)
-			for n := range nodes {
-				nodes[n] = nodeset.Capacity{Cores: tsubameCores, GPUs: tsubameGPUs}
-			}
-			cfg := sim.NewConfig(nodes)
-			cfg.Seed = uint64(i + 1)
-			results[i], err = sim.Run(ctx, cfg, policy, w.Jobs)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	return meanOf(results), nil
-}
-
-func tsubamePolicy(auction bool) (core.Policy, error) {
-	if auction {
-		return core.NewAuction(core.DefaultAuctionOptions(), nil)
-	}
-	return sim.NewBackfill(sim.DefaultBackfill())
 }
 
 func meanOf(results []*sim.Result) *tsubameMean {

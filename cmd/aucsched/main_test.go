@@ -121,6 +121,7 @@ func TestWrongUsageAndInput(t *testing.T) {
 		"t.mps:":                         {"solve", file("t.mps", knapsack[:60])},
 		"--time-limit: -1s":              {"solve", "--time-limit", "-1s", file("k.mps", knapsack)},
 		"--part: \"x\" is not a, b or c": {"demo", "--part", "x"},
+		"--variants: ":                   {"demo", "--part", "c", "--variants", "9.XX"},
 		"--seeds: 0":                     {"demo", "--seeds", "0"},
 	} {
 		code, out, errs := aucsched(t, "", args...)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/benchmarks"
 )
 
 func TestWrongUse(t *testing.T) {
@@ -45,15 +47,15 @@ func TestSeedRange(t *testing.T) {
 func TestTsubameRepeats(t *testing.T) {
 	m := methods()[3]
 	require.Equal(t, methodPaper, m.name)
-	first, err := tsubame(context.Background(), "1.FC", m, 3)
+	first, err := benchmarks.Tsubame(context.Background(), "1.FC", m.ranges, 3, 1, m.policy)
 	require.NoError(t, err)
-	again, err := tsubame(context.Background(), "1.FC", m, 3)
+	again, err := benchmarks.Tsubame(context.Background(), "1.FC", m.ranges, 3, 1, m.policy)
 	require.NoError(t, err)
 	for _, c := range columns {
-		require.Positive(t, c.figure(first), c.title)
-		require.Equal(t, c.figure(first), c.figure(again), c.title)
+		require.Positive(t, c.figure(first[0]), c.title)
+		require.Equal(t, c.figure(first[0]), c.figure(again[0]), c.title)
 	}
-	require.Equal(t, 350, first.Jobs)
+	require.Equal(t, 350, first[0].Jobs)
 }
 
 func TestReplay(t *testing.T) {

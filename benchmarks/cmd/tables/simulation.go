@@ -7,16 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/workload"
 )
-
-// atOnce is how many seeds are simulated at a time.
-const atOnce = 2
 
 // seedRange is first to last, both included.
 type seedRange struct{ First, Last uint64 }
@@ -40,7 +34,8 @@ func (r *seedRange) Set(s string) error {
 
 func (r *seedRange) count() int { return int(r.Last-r.First) + 1 }
 
-// method is a policy on one kind of workload.
+// method is a policy on one kind of workload. Backfill knows no ranges, so it gets the
+// jobs without them, as in the paper.
 type method struct {
 	name   string
 	ranges bool
@@ -97,52 +92,12 @@ func simulateTsubame(ctx context.Context, seeds seedRange, errs io.Writer) ([]ts
 	for _, v := range variants {
 		fmt.Fprintf(errs, "simulating: Tsubame %s, seeds %s\n", v, seeds.String())
 		for _, m := range methods() {
-			row := tsubameRow{Variant: v, Method: m.name, Results: make([]*sim.Result, seeds.count())}
-			g, ctx := errgroup.WithContext(ctx)
-			g.SetLimit(atOnce)
-			for i := range row.Results {
-				g.Go(func() (err error) {
-					row.Results[i], err = tsubame(ctx, v, m, seeds.First+uint64(i))
-					return err
-				})
+			results, err := benchmarks.Tsubame(ctx, v, m.ranges, seeds.First, seeds.count(), m.policy)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", m.name, err)
 			}
-			if err := g.Wait(); err != nil {
-				return nil, err
-			}
-			rows = append(rows, row)
+			rows = append(rows, tsubameRow{Variant: v, Method: m.name, Results: results})
 		}
 	}
 	return rows, nil
-}
-
-// tsubame simulates one workload. Backfill knows no ranges, so it gets the jobs
-// without them, as in the paper.
-func tsubame(ctx context.Context, variant string, m method, seed uint64) (*sim.Result, error) {
-	w, err := workload.Tsubame(workload.TsubameOptions{Variant: variant, Ranges: m.ranges, Seed: seed})
-	if err != nil {
-		return nil, err
-	}
-	p, err := m.policy()
-	if err != nil {
-		return nil, err
-	}
-	cfg := sim.NewConfig(tsubameNodes())
-	cfg.Seed = seed
-	r, err := sim.Run(ctx, cfg, p, w.Jobs)
-	if err != nil {
-		return nil, fmt.Errorf("%s, %s, seed %d: %w", variant, m.name, seed, err)
-	}
-	if len(r.Unrun) > 0 {
-		return nil, fmt.Errorf("%s, %s, seed %d: job %s did not run: %s", variant, m.name, seed, r.Unrun[0].ID, r.Unrun[0].Reason)
-	}
-	return r, nil
-}
-
-// tsubameNodes is the machine of aucsched2, section 4.
-func tsubameNodes() []nodeset.Capacity {
-	nodes := make([]nodeset.Capacity, 1408)
-	for i := range nodes {
-		nodes[i] = nodeset.Capacity{Cores: 12, GPUs: 3}
-	}
-	return nodes
 }
