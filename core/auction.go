@@ -25,7 +25,7 @@ type Auction struct {
 	space    bids.Space
 	asks     []bids.Ask
 	next     int     // index in the queue of the first job behind the window
-	window   []int   // index in the queue of each job of the window
+	window   []int   // index in the queue, and in the decisions, of each job of the window
 	jobs     []*Job  // the jobs of the window, contiguous if all bids have to be
 	guarded  []guard // by job of the window
 	never    neverCache

@@ -23,14 +23,8 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", a.jobs[bid.Job].ID, err)
 		}
 	}
-	k := 0
-	for i := range p.Decisions {
+	for j, i := range a.window { // decisions so far are in queue order, an element a job
 		d := &p.Decisions[i]
-		if d.Reason != "" {
-			continue
-		}
-		j := k
-		k++
 		if b := a.chosen[j]; b >= 0 {
 			d.Start, d.Class = true, a.book.Bids[b].Class
 			d.Segs = p.keep(a.book.Allocation(int(b)))

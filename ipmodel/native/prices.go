@@ -73,7 +73,7 @@ func (s *prices) descend(p *problem, steps int, target int64, stop func(work int
 	copy(s.l, s.best)
 	for range steps {
 		bound := s.relax(p)
-		if bound < least-1e-9*math.Abs(least) || math.IsInf(least, 1) {
+		if bound < least-float64(1e-9*math.Abs(least)) || math.IsInf(least, 1) {
 			least, stale = bound, 0
 			copy(s.best, s.l)
 		} else if stale++; stale >= 10 {

@@ -13,16 +13,9 @@ const (
 	wildShare = 0.1
 )
 
-// improve spends limit units of work on ruin and recreate around s.best.
+// improve spends limit units of work on rounds of ruin and recreate from s.best, which
+// accept less and less loss, and leaves the best choice in s.best.
 func (s *Solver) improve(limit int64) {
-	if !s.stopped() && !s.proven() {
-		s.cool(limit)
-	}
-}
-
-// cool runs rounds of ruin and recreate from s.best, which accept less and less
-// loss, and leaves the best choice in s.best.
-func (s *Solver) cool(limit int64) {
 	p := &s.p
 	s.cur.copyFrom(&s.best)
 	s.unit = firstHeat * s.cur.meanWorth()
@@ -59,8 +52,8 @@ func (s *Solver) accept(progress float64) bool {
 	return float64(loss) < heat
 }
 
-// ruin makes room: half the time for a random column of a group that has none,
-// otherwise by taking out some columns around a random row.
+// ruin makes room: half the time for a random column of a group that has none, if one is
+// hit upon, otherwise by taking out a random one and some that share a row with it.
 func (s *Solver) ruin(c *choice) {
 	p := &s.p
 	g := int32(s.rng.IntN(p.groups()))
@@ -88,14 +81,14 @@ func (s *Solver) ruin(c *choice) {
 func (s *Solver) makeRoom(c *choice, i int32) {
 	p := &s.p
 	s.epoch++
-	lack := 0
+	lacks := false
 	for k := p.col[i]; k < p.col[i+1]; k++ {
 		if r := p.row[k]; p.coef[k] > c.slack[r] {
 			s.mark[r] = s.epoch
-			lack++
+			lacks = true
 		}
 	}
-	if lack == 0 {
+	if !lacks {
 		return
 	}
 	s.pool = s.pool[:0]
@@ -183,7 +176,7 @@ func (s *Solver) shuffle(c *choice) {
 			continue
 		}
 		s.order = append(s.order, int32(g))
-		s.key[g] = s.density[g] * (1 - blur*s.rng.Float64())
+		s.key[g] = s.density[g] * (1 - float64(blur*s.rng.Float64()))
 		if p.required[g] {
 			s.key[g] = requiredKey
 		}

@@ -146,7 +146,7 @@ func (s *Solver) setDensity() {
 		for i := p.start[g]; i < p.start[g+1]; i++ {
 			w := float64(p.worth[i])
 			cost := math.Max(w-s.prices.rc[i], 0)
-			best = math.Max(best, w/(cost+1e-3*w+1))
+			best = math.Max(best, w/(cost+float64(1e-3*w)+1))
 		}
 		s.density[g] = best
 	}
