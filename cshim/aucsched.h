@@ -1,0 +1,187 @@
+/*
+ * libaucsched: the collective scheduler of aucsched behind a C interface.
+ *
+ * This header is the contract. It is written by hand; the library checks at build
+ * time that it keeps to it.
+ *
+ * A scheduler opens a handle, then calls aucsched_cycle() with flat arrays that
+ * describe the machine, the running jobs and the queue, and reads flat decisions.
+ * The library looks at nothing else: no file, no environment variable, no clock but
+ * the monotonic one for the deadline.
+ *
+ * Errors. Functions return AUCSCHED_OK (0) or one of the negative AUCSCHED_E* codes;
+ * aucsched_last_error() has the words. After an error there is no decision: nothing
+ * in the output may be used, and the handle can be used again. The library never
+ * crashes the caller on its own account: a bug inside it comes back as
+ * AUCSCHED_EPANIC.
+ *
+ * Threads. Every function may be called from any thread. Calls on one handle must
+ * not overlap; a call that finds its handle busy returns AUCSCHED_EBUSY at once.
+ * Calls on different handles may overlap. The library starts threads of its own and can't
+ * be unloaded; load it after the process has daemonised, for they do not survive a fork.
+ *
+ * Memory. The library reads the caller's arrays only during the call and keeps no
+ * pointer to them. The arrays in struct aucsched_output belong to the handle and are
+ * valid until the next aucsched_cycle() or aucsched_close() on it.
+ */
+#ifndef AUCSCHED_H
+#define AUCSCHED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised whenever a structure, a code or a meaning below changes. */
+#define AUCSCHED_ABI 1
+
+/* Return values. */
+#define AUCSCHED_OK 0
+#define AUCSCHED_EINVAL -1   /* a setting or an element of the input is wrong; the error names it */
+#define AUCSCHED_EHANDLE -2  /* no such handle: never opened, or closed */
+#define AUCSCHED_EBUSY -3    /* another call on this handle is under way */
+#define AUCSCHED_EFAILED -4  /* the cycle came to no decision */
+#define AUCSCHED_EPANIC -5   /* a bug in the library; nothing was decided */
+
+/* Limits on the input. */
+#define AUCSCHED_MAX_NODES 1048576
+#define AUCSCHED_MAX_JOBS 1048576
+#define AUCSCHED_MAX_PRIORITY ((uint64_t) 1 << 40)
+#define AUCSCHED_NO_LIMIT UINT32_MAX /* a job without a time limit */
+
+/* A node, by its index in the array: neighbours in the array are neighbours in the
+ * machine, which is what contiguous means. */
+struct aucsched_node {
+	uint16_t cores;      /* in all */
+	uint16_t free_cores; /* 0..cores */
+	uint8_t gpus;        /* in all, at most 15 */
+	uint8_t free_gpus;   /* 0..gpus */
+	uint8_t up;          /* 0: takes no new job, whatever is free */
+	uint8_t reserved;    /* 0 */
+};
+
+/* A part of an allocation: the same amount on each of the nodes first..last. */
+struct aucsched_segment {
+	uint32_t first, last; /* node indices, both included */
+	uint16_t cores;       /* on each, at least 1 */
+	uint8_t gpus;         /* on each */
+	uint8_t reserved;     /* 0 */
+};
+
+/* A job that holds nodes. */
+struct aucsched_running {
+	int64_t end;            /* second by which it will have ended, on the scale of input.now */
+	uint32_t first_segment; /* index in input.running_segments */
+	uint32_t segments;      /* how many; ascending, not overlapping */
+};
+
+#define AUCSCHED_CONTIGUOUS 1 /* flag: the nodes must be neighbours */
+
+/* A job of the queue. Jobs that are alike (tasks of an array) are simply repeated. */
+struct aucsched_job {
+	uint64_t priority;       /* 1..AUCSCHED_MAX_PRIORITY; the higher comes first, equals as they stand */
+	uint32_t cores;          /* in all, at least 1 */
+	uint32_t min_nodes;      /* 0: any */
+	uint32_t max_nodes;      /* 0: any */
+	uint32_t cores_per_node; /* exactly so many on each node; 0: any */
+	uint32_t time_limit;     /* seconds, at least 1, or AUCSCHED_NO_LIMIT */
+	uint8_t min_gpus;        /* on each node */
+	uint8_t max_gpus;        /* on each node, at least min_gpus; the same number is given on all */
+	uint8_t flags;           /* AUCSCHED_CONTIGUOUS */
+	uint8_t reserved;        /* 0 */
+	int32_t mask;            /* index of the mask of nodes that the job may use; -1: all */
+};
+
+struct aucsched_input {
+	uint32_t abi;  /* AUCSCHED_ABI */
+	uint32_t size; /* sizeof(struct aucsched_input) */
+	int64_t now;   /* seconds; any origin */
+	uint64_t seed; /* of this cycle's random choices: the same input and seed, the same decisions */
+	uint32_t deadline_us; /* the answer is due so many microseconds from the call; 0: the handle's deadline_ms */
+	uint32_t nodes_len, running_len, running_segments_len, jobs_len;
+	uint32_t masks_len;  /* number of masks */
+	uint32_t mask_words; /* 64-bit words a mask, (nodes_len + 63) / 64; node n is bit n % 64 of word n / 64 */
+	const struct aucsched_node *nodes;
+	const struct aucsched_running *running;
+	const struct aucsched_segment *running_segments;
+	const struct aucsched_job *jobs; /* the queue, by falling priority */
+	const uint64_t *masks;           /* masks_len * mask_words words */
+};
+
+/* Why a job does not start. */
+#define AUCSCHED_STARTS 0
+#define AUCSCHED_WAITS_FIT 1      /* no set of nodes that it could use is free */
+#define AUCSCHED_WAITS_LOST 2     /* it had bids, others were worth more */
+#define AUCSCHED_WAITS_RESERVED 3 /* a place is kept for it from `expected` on */
+#define AUCSCHED_WAITS_NEVER 4    /* this machine can never run it */
+#define AUCSCHED_NOT_LOOKED_AT 5  /* behind the window and its depth */
+
+struct aucsched_decision {
+	int64_t expected;       /* second at which the job is expected to start, 0: unknown */
+	uint32_t first_segment; /* index in output.segments */
+	uint32_t segments;      /* 0 unless the job starts */
+	uint8_t why;            /* AUCSCHED_STARTS ... */
+	char bid_class;         /* 'A', 'B' or 'C'; 0 unless the job starts */
+	uint8_t gpus;           /* on each node */
+	uint8_t reserved;
+	uint32_t reserved2;
+};
+
+struct aucsched_output {
+	uint32_t abi;  /* set by the caller: AUCSCHED_ABI */
+	uint32_t size; /* set by the caller: sizeof(struct aucsched_output) */
+	uint32_t decisions_len; /* == input.jobs_len; decision i is about job i */
+	uint32_t segments_len;
+	const struct aucsched_decision *decisions;
+	const struct aucsched_segment *segments; /* a job's are ascending and exact */
+	double objective, bound;  /* worth of what starts, and an upper bound on it; 0 if nothing was open */
+	uint32_t starts;          /* decisions with why == AUCSCHED_STARTS */
+	uint32_t window, bids;    /* jobs that took part, and their bids */
+	uint32_t cycle_us;        /* time in the library */
+	uint32_t worker_failures; /* worker processes that died or had to be killed in this cycle */
+	uint8_t optimal;          /* the choice among the bids is proven */
+	uint8_t late;             /* the deadline cut the search short */
+	uint8_t reserved[2];
+};
+
+/* The ABI number that the library was built with; compare with AUCSCHED_ABI. */
+int aucsched_abi(void);
+
+/* The library's version, as text; static memory. */
+const char *aucsched_version(void);
+
+/*
+ * Opens a handle. settings is NULL or "key=value" pairs separated by commas or white space:
+ *   window=200 depth=500 bids=15 drafts=7 reservations=1 deadline_ms=200
+ *   objective=priority|size   what a start is worth: the job's priority, or priority times cores
+ *   solver=native|auto|highs  auto: native, and a worker process for what native can't prove
+ *   worker=PATH               the aucsched command, for the worker process
+ *   work=10000000             bound on one solve, 0: until the deadline
+ * Later ones win. An unknown key or a value out of range is an error.
+ * Returns a handle > 0, or a negative code, with the words in err (cut to errlen
+ * bytes, NUL included; err may be NULL if errlen is 0).
+ */
+int64_t aucsched_open(const char *settings, char *err, size_t errlen);
+
+/* Replaces all settings: those not named go back to their defaults. On an error the old ones stay. */
+int aucsched_configure(int64_t handle, const char *settings);
+
+/* One cycle. It always answers by the deadline, give or take the caller's machine. */
+int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsched_output *out);
+
+/* Copies the text of the last error on the handle, cut to len bytes with the NUL; "" if
+ * there was none. Returns the length of the whole text, without NUL. */
+size_t aucsched_last_error(int64_t handle, char *buf, size_t len);
+
+/* Closes a handle and frees its memory. Its worker process, if any, is gone when this returns. */
+int aucsched_close(int64_t handle);
+
+/* Number of open handles. */
+int aucsched_handles(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,390 @@
+/*
+ * The thread that runs the cycles: see scheduler.h.
+ *
+ * A cycle takes its snapshot under the locks, decides without them, and takes them again
+ * to start what was decided. While cycles come to decisions the auction claims the jobs that it
+ * models: Slurm's own schedulers hear from the select shim that the nodes are
+ * busy. The claim lapses by itself when no cycle has ended for a while, so that a
+ * thread that hangs, in the library or elsewhere, costs nothing but the auction.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "scheduler.h"
+
+/* How long the claim outlasts the last cycle, and a start of slurmctld, at least. */
+#define CLAIM_SECONDS 10
+
+/* Between two batches of starts others get the locks. */
+#define YIELD_US 20000
+
+static struct {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool running, stop, reconfig;
+	int64_t wanted_ms;	/* somebody wants a job started, since; 0: nobody */
+} agent = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.wake = PTHREAD_COND_INITIALIZER,
+};
+
+/* Changed under the job write lock, read under it by auc_owned(). */
+static struct {
+	time_t until;		/* the claim lapses; 0: there is none */
+	bool cut;
+	uint32_t cut_priority;
+} claim;
+
+/* The agent's thread alone. */
+static auc_settings_t settings;
+static auc_library_t library;
+static auc_snapshot_t snapshot;
+static auc_status_t status = { .state = "starting" };
+static auc_select_hooks_t *hooks;
+static uint32_t cycle_number;
+static bool failing;		/* the last cycle came to no decision */
+static char *state_dir;
+
+static slurmctld_lock_t auc_locks = {
+	READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, READ_LOCK
+};
+
+static int64_t _now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000LL + ts.tv_nsec / 1000;
+}
+
+/* ---- the claim ---- */
+
+static void _set_claim(time_t until)
+{
+	slurmctld_lock_t locks = { .job = WRITE_LOCK };
+
+	lock_slurmctld(locks);
+	claim.until = until;
+	unlock_slurmctld(locks);
+}
+
+static void _wake(void)
+{
+	slurm_mutex_lock(&agent.lock);
+	if (!agent.wanted_ms) {
+		agent.wanted_ms = _now_us() / 1000;
+		slurm_cond_signal(&agent.wake);
+	}
+	slurm_mutex_unlock(&agent.lock);
+}
+
+/* Whether the auction keeps a job for itself: for the select shim. Job write lock. */
+static bool _owned(job_record_t *job_ptr)
+{
+	auc_request_t request;
+	auc_memo_t *memo;
+
+	if (time(NULL) >= claim.until)
+		return false;
+	if (claim.cut && (job_ptr->priority < claim.cut_priority))
+		return false;
+	memo = auc_memo_find(job_ptr->job_id);
+	if (memo && (memo->left || (memo->until > time(NULL))))
+		return false;
+	if (auc_model(job_ptr, job_ptr->part_ptr, &request))
+		return false;
+	_wake();
+	return true;
+}
+
+/* ---- states ---- */
+
+static void _state(const char *state, const char *text)
+{
+	status.state = state;
+	xfree(status.state_text);
+	status.state_text = xstrdup(text);
+}
+
+/* Slurm alone schedules from now on; says so once. */
+static void _give_up(const char *state, const char *text)
+{
+	if (xstrcmp(status.state, state))
+		error("aucsched: %s; Slurm's own schedulers go on alone", text);
+	_state(state, text);
+	_set_claim(0);
+	status.fallbacks++;
+}
+
+static void _read_settings(void)
+{
+	slurmctld_lock_t locks = { .conf = READ_LOCK };
+
+	lock_slurmctld(locks);
+	auc_settings_read(&settings);
+	xfree(state_dir);
+	state_dir = xstrdup(slurm_conf.state_save_location);
+	unlock_slurmctld(locks);
+}
+
+/* Makes ready what a cycle needs; false if there is to be none. */
+static bool _ready(bool changed)
+{
+	char *why = NULL;
+	bool was_off = !xstrcmp(status.state, "off");
+
+	if (!settings.enabled) {
+		if (!was_off)
+			info("aucsched: off (auc_enabled=no); Slurm's own schedulers go on alone");
+		_state("off", "auc_enabled=no");
+		_set_claim(0);
+		return false;
+	}
+	if (!hooks && !(hooks = auc_find_select_hooks())) {
+		_give_up("no-shim", "select/cons_tres is not the one of aucsched: its directory must come first in PluginDir");
+		return false;
+	}
+	hooks->owned = _owned;
+	if (library.scheduler && !changed)
+		return true;
+	if (library.scheduler ? auc_library_configure(&library, &settings, &why) :
+	    auc_library_open(&library, &settings, &why)) {
+		_give_up("no-library", why);
+		xfree(why);
+		return false;
+	}
+	info("aucsched: on: %s %s, every %d s, %s", library.path,
+	     library.version, settings.interval, settings.engine);
+	_state("on", "");
+	return true;
+}
+
+/* ---- a cycle ---- */
+
+static void _lock(int64_t *since)
+{
+	lock_slurmctld(auc_locks);
+	*since = _now_us();
+}
+
+static int64_t _unlock(int64_t since)
+{
+	int64_t held = _now_us() - since;
+
+	unlock_slurmctld(auc_locks);
+	return held;
+}
+
+static void _extend_claim(void)
+{
+	claim.until = time(NULL) + MAX(CLAIM_SECONDS, 3 * settings.interval) +
+		settings.deadline_ms / 1000;
+	claim.cut = snapshot.cut;
+	claim.cut_priority = snapshot.cut_priority;
+}
+
+static bool _decide(struct aucsched_output *out)
+{
+	char text[512] = "";
+	int64_t begin = _now_us();
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	out->abi = AUCSCHED_ABI;
+	out->size = sizeof(*out);
+	rc = library.cycle(library.scheduler, &snapshot.in, out);
+	auc_figure_add(&status.decide_us, _now_us() - begin);
+	if (!rc && (out->decisions_len == snapshot.in.jobs_len)) {
+		status.window = out->window;
+		status.bids = out->bids;
+		status.objective = out->objective;
+		status.bound = out->bound;
+		status.optimal = out->optimal;
+		status.late = out->late;
+		status.worker_failures += out->worker_failures;
+		return true;
+	}
+	library.last_error(library.scheduler, text, sizeof(text));
+	status.cycles_failed++;
+	xfree(status.last_failure);
+	status.last_failure = xstrdup_printf("%d: %s", rc, text);
+	return false;
+}
+
+/* Starts in batches, with the locks free in between. */
+static int64_t _start(const struct aucsched_output *out)
+{
+	auc_starts_t starts = { 0 };
+	int64_t since, held = 0;
+
+	for (;;) {
+		_lock(&since);
+		if (!slurmctld_config.shutdown_time)
+			auc_start(&snapshot, out, hooks,
+				  settings.start_ms * 1000LL, &starts);
+		if (starts.next < snapshot.in.jobs_len &&
+		    !slurmctld_config.shutdown_time) {
+			held += _unlock(since);
+			usleep(YIELD_US);
+			continue;
+		}
+		held += _now_us() - since;
+		break;
+	}
+	/* Still locked, for what is not a start. */
+	since = _now_us();
+	auc_explain(&snapshot, out);
+	_extend_claim();
+	status.started += starts.started;
+	status.starts_failed += starts.failed;
+	auc_figure_add(&status.start_us, held);
+	return _unlock(since);
+}
+
+static void _cycle(void)
+{
+	struct aucsched_output out;
+	int64_t begin = _now_us(), since, locked;
+
+	_lock(&since);
+	if (slurmctld_config.shutdown_time ||
+	    slurmctld_config.scheduling_disabled) {
+		(void) _unlock(since);
+		return;
+	}
+	auc_snapshot_take(&snapshot, settings.limit, ++cycle_number);
+	if (!snapshot.in.jobs_len)
+		_extend_claim();
+	locked = _unlock(since);
+	auc_figure_add(&status.snapshot_us, locked);
+	if (!snapshot.in.jobs_len) {
+		status.skipped++;
+		auc_figure_add(&status.lock_us, locked);
+		return;
+	}
+	if (!_decide(&out)) {
+		char *text = xstrdup_printf("no decision: %s",
+					    status.last_failure);
+
+		_give_up("failing", text);
+		xfree(text);
+		failing = true;
+		return;
+	}
+	if (failing)
+		info("aucsched: deciding again");
+	failing = false;
+	_state("on", "");
+	locked += _start(&out);
+	status.cycles++;
+	auc_figure_add(&status.lock_us, locked);
+	auc_figure_add(&status.cycle_us, _now_us() - begin);
+}
+
+/* ---- the thread ---- */
+
+/*
+ * Waits for the next cycle: an interval after the last one began, or, if somebody wants a
+ * job started, the delay after that, so that what is submitted together is
+ * decided together.
+ * RET false to stop
+ */
+static bool _wait(int64_t last_ms, bool *reconfig)
+{
+	bool go_on;
+
+	slurm_mutex_lock(&agent.lock);
+	while (!agent.stop && !agent.reconfig) {
+		int64_t now = _now_us() / 1000, due;
+		struct timespec ts;
+
+		due = last_ms + settings.interval * 1000LL;
+		if (agent.wanted_ms)
+			due = MIN(due, agent.wanted_ms + settings.delay_ms);
+		if (now >= due)
+			break;
+		clock_gettime(CLOCK_REALTIME, &ts);
+		ts.tv_nsec += ((due - now) % 1000) * 1000000;
+		ts.tv_sec += (due - now) / 1000 + ts.tv_nsec / 1000000000;
+		ts.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&agent.wake, &agent.lock, &ts);
+	}
+	go_on = !agent.stop;
+	*reconfig = agent.reconfig;
+	agent.reconfig = false;
+	agent.wanted_ms = 0;
+	slurm_mutex_unlock(&agent.lock);
+	return go_on;
+}
+
+static void *_run(void *arg)
+{
+	int64_t last_ms = 0;
+	bool reconfig = true, ready = false;
+
+	prctl(PR_SET_NAME, "aucsched", NULL, NULL, NULL);
+	_read_settings();
+	if (settings.enabled)
+		_set_claim(time(NULL) + CLAIM_SECONDS);
+	do {
+		if (reconfig) {
+			_read_settings();
+			ready = _ready(true);
+		} else if (!ready && !xstrcmp(status.state, "no-shim"))
+			ready = _ready(true);
+		last_ms = _now_us() / 1000;
+		if (ready)
+			_cycle();
+		auc_status_write(&status, &settings, &library, &snapshot,
+				 state_dir);
+	} while (_wait(last_ms, &reconfig));
+	return NULL;
+}
+
+extern int auc_agent_start(void)
+{
+	agent.stop = false;
+	slurm_mutex_lock(&agent.lock);
+	if (!agent.running) {
+		agent.running = true;
+		slurm_thread_create(&agent.thread, _run, NULL);
+	}
+	slurm_mutex_unlock(&agent.lock);
+	return SLURM_SUCCESS;
+}
+
+extern void auc_agent_stop(void)
+{
+	bool running;
+
+	slurm_mutex_lock(&agent.lock);
+	agent.stop = true;
+	running = agent.running;
+	agent.running = false;
+	slurm_cond_signal(&agent.wake);
+	slurm_mutex_unlock(&agent.lock);
+	if (!running)
+		return;
+	pthread_join(agent.thread, NULL);
+	if (hooks)
+		hooks->owned = NULL;
+	claim.until = 0;
+	auc_library_close(&library);
+	auc_snapshot_free(&snapshot);
+	auc_settings_free(&settings);
+	auc_memo_free();
+	xfree(status.state_text);
+	xfree(status.last_failure);
+	xfree(state_dir);
+}
+
+extern void auc_agent_reconfig(void)
+{
+	slurm_mutex_lock(&agent.lock);
+	agent.reconfig = true;
+	slurm_cond_signal(&agent.wake);
+	slurm_mutex_unlock(&agent.lock);
+}

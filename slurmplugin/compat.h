@@ -1,0 +1,194 @@
+/*
+ * The differences between Slurm versions, and nothing else: the only file of the
+ * plug-ins that looks at SLURM_VERSION_NUMBER. The sources are written for the newest
+ * names; older versions are given them here.
+ */
+#ifndef AUC_COMPAT_H
+#define AUC_COMPAT_H
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+#include "src/common/slurm_xlator.h"
+
+#define AUC_VERSION_AT_LEAST(major, minor) \
+	(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(major, minor, 0))
+
+#if !AUC_VERSION_AT_LEAST(22, 5)
+#error "Slurm 22.05 or newer is needed"
+#endif
+
+#include "src/common/bitstring.h"
+#include "src/common/list.h"
+#include "src/common/log.h"
+#include "src/common/macros.h"
+#include "src/common/node_conf.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#if AUC_VERSION_AT_LEAST(23, 2)
+#include "src/interfaces/gres.h"
+#include "src/interfaces/select.h"
+#else
+#include "src/common/gres.h"
+#include "src/common/select.h"
+typedef struct xlist list_t;
+typedef struct listIterator list_itr_t;
+#endif
+#include "src/common/assoc_mgr.h"
+#include "src/common/job_resources.h"
+#include "src/slurmctld/acct_policy.h"
+#include "src/slurmctld/job_scheduler.h"
+#include "src/slurmctld/licenses.h"
+#include "src/slurmctld/locks.h"
+#include "src/slurmctld/node_scheduler.h"
+#include "src/slurmctld/preempt.h"
+#include "src/slurmctld/reservation.h"
+#include "src/slurmctld/slurmctld.h"
+#include "src/slurmctld/state_save.h"
+#if AUC_VERSION_AT_LEAST(24, 5)
+#include "src/stepmgr/gres_stepmgr.h"
+#include "src/stepmgr/srun_comm.h"
+#define auc_set_job_tres_cnt gres_stepmgr_set_job_tres_cnt
+#else
+#include "src/slurmctld/gres_ctld.h"
+#include "src/slurmctld/srun_comm.h"
+#define auc_set_job_tres_cnt gres_ctld_set_job_tres_cnt
+#endif
+
+/* The core-exclusion argument of select_p_job_test(). */
+#if AUC_VERSION_AT_LEAST(23, 11)
+#define AUC_EXC_PER_NODE 1 /* resv_exc_t with a bitmap a node; before: one bitmap of all cores */
+typedef resv_exc_t auc_exc_t;
+#else
+#define AUC_EXC_PER_NODE 0
+typedef bitstr_t auc_exc_t;
+#endif
+
+/* What follows it. */
+#if AUC_VERSION_AT_LEAST(24, 11)
+#define AUC_JOB_TEST_MORE , will_run_data_t *will_run
+#define AUC_JOB_TEST_PASS , will_run
+#else
+#define AUC_JOB_TEST_MORE
+#define AUC_JOB_TEST_PASS
+#endif
+
+/* The calls of a select plug-in that only some versions have. */
+#if !AUC_VERSION_AT_LEAST(23, 2)
+#define AUC_SELECT_UNTIL_23_02(X) \
+	X(select_p_job_signal) X(select_p_select_jobinfo_sprint) \
+	X(select_p_select_jobinfo_xstrdup) X(select_p_update_node_config)
+#else
+#define AUC_SELECT_UNTIL_23_02(X)
+#endif
+#if !AUC_VERSION_AT_LEAST(23, 11)
+#define AUC_SELECT_UNTIL_23_11(X) X(select_p_resv_test)
+#else
+#define AUC_SELECT_UNTIL_23_11(X)
+#endif
+#if !AUC_VERSION_AT_LEAST(25, 5)
+#define AUC_SELECT_UNTIL_25_05(X) \
+	X(select_p_state_save) X(select_p_state_restore) X(select_p_job_init) \
+	X(select_p_step_pick_nodes) X(select_p_step_start) \
+	X(select_p_step_finish) X(select_p_select_nodeinfo_pack) \
+	X(select_p_select_nodeinfo_unpack) X(select_p_select_nodeinfo_alloc) \
+	X(select_p_select_nodeinfo_free) X(select_p_select_nodeinfo_get) \
+	X(select_p_select_jobinfo_alloc) X(select_p_select_jobinfo_free) \
+	X(select_p_select_jobinfo_set) X(select_p_select_jobinfo_get) \
+	X(select_p_select_jobinfo_copy) X(select_p_select_jobinfo_pack) \
+	X(select_p_select_jobinfo_unpack) X(select_p_get_info_from_plugin)
+#else
+#define AUC_SELECT_UNTIL_25_05(X)
+#endif
+#if AUC_VERSION_AT_LEAST(26, 5)
+#define AUC_SELECT_FROM_26_05(X) X(select_p_job_mem_reduce)
+#else
+#define AUC_SELECT_FROM_26_05(X)
+#endif
+
+/* select_nodes() for a job that is to start now. */
+static inline int auc_select_nodes(job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(24, 11)
+	job_node_select_t js = { .job_ptr = job_ptr };
+
+	return select_nodes(&js, false, false, SLURMDB_JOB_FLAG_SCHED);
+#else
+	return select_nodes(job_ptr, false, NULL, NULL, false,
+			    SLURMDB_JOB_FLAG_SCHED);
+#endif
+}
+
+/*
+ * The nodes that reservations leave to a job now; the caller must free *nodes.
+ * OUT some_cores - there are reservations of single cores, which nodes can't express
+ */
+static inline int auc_test_resv(job_record_t *job_ptr, time_t *when,
+				bitstr_t **nodes, bool *some_cores)
+{
+	bool overlap = false;
+	int rc;
+#if AUC_EXC_PER_NODE
+	resv_exc_t exc = { 0 };
+
+	rc = job_test_resv(job_ptr, when, false, nodes, &exc, &overlap, false);
+	*some_cores = exc.core_bitmap || exc.exc_cores;
+	reservation_delete_resv_exc_parts(&exc);
+#else
+	bitstr_t *exc = NULL;
+
+	rc = job_test_resv(job_ptr, when, false, nodes, &exc, &overlap, false);
+	*some_cores = exc && (bit_ffs(exc) != -1);
+	FREE_NULL_BITMAP(exc);
+#endif
+	return rc;
+}
+
+/* Which of its feature lists a job is scheduled by; preferred ones are not ours. */
+static inline void auc_use_features(job_record_t *job_ptr)
+{
+	job_ptr->details->features_use = job_ptr->details->features;
+	job_ptr->details->feature_list_use = job_ptr->details->feature_list;
+}
+
+/* Parses the job's gres request again, after tres_per_node was changed. */
+static inline int auc_gres_validate(job_record_t *job_ptr)
+{
+	__typeof__(job_ptr->details) details = job_ptr->details;
+#if AUC_VERSION_AT_LEAST(24, 5)
+	gres_job_state_validate_t validate = {
+		.cpus_per_tres = job_ptr->cpus_per_tres,
+		.mem_per_tres = job_ptr->mem_per_tres,
+		.tres_freq = job_ptr->tres_freq,
+		.tres_per_job = job_ptr->tres_per_job,
+		.tres_per_node = job_ptr->tres_per_node,
+		.tres_per_socket = job_ptr->tres_per_socket,
+		.tres_per_task = job_ptr->tres_per_task,
+		.cpus_per_task = &details->orig_cpus_per_task,
+		.max_nodes = &details->max_nodes,
+		.min_cpus = &details->min_cpus,
+		.min_nodes = &details->min_nodes,
+		.ntasks_per_node = &details->ntasks_per_node,
+		.ntasks_per_socket = &details->mc_ptr->ntasks_per_socket,
+		.ntasks_per_tres = &details->ntasks_per_tres,
+		.num_tasks = &details->num_tasks,
+		.sockets_per_node = &details->mc_ptr->sockets_per_node,
+		.gres_list = &job_ptr->gres_list_req,
+	};
+
+	return gres_job_state_validate(&validate);
+#else
+	return gres_job_state_validate(
+		job_ptr->cpus_per_tres, job_ptr->tres_freq,
+		job_ptr->tres_per_job, job_ptr->tres_per_node,
+		job_ptr->tres_per_socket, job_ptr->tres_per_task,
+		job_ptr->mem_per_tres, &details->num_tasks,
+		&details->min_nodes, &details->max_nodes,
+		&details->ntasks_per_node, &details->mc_ptr->ntasks_per_socket,
+		&details->mc_ptr->sockets_per_node,
+		&details->orig_cpus_per_task, &details->ntasks_per_tres,
+		&job_ptr->gres_list_req);
+#endif
+}
+
+#endif

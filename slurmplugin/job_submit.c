@@ -1,0 +1,130 @@
+/*
+ * job_submit/aucsched: GPU ranges at submission. A range --gres=gpu:LOW-HIGH becomes
+ * gpu:LOW for Slurm, and a note on the job for the auction; a wrong one is refused in
+ * words. Whatever is no range passes untouched.
+ *
+ * Locks: slurmctld's job, node and partition read locks are the caller's.
+ */
+#include "compat.h"
+#include "gpu_range.h"
+#include "select_hooks.h"
+
+const char plugin_name[] = "GPU ranges for aucsched";
+const char plugin_type[] = "job_submit/aucsched";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+static auc_select_hooks_t *hooks;
+
+extern int init(void)
+{
+	return SLURM_SUCCESS;
+}
+
+extern void fini(void)
+{
+}
+
+static bool _node_has_type(node_record_t *node_ptr, const char *name)
+{
+	gres_state_t *gres;
+	list_itr_t *iter;
+	bool found = false;
+
+	if (!node_ptr || !node_ptr->gres_list)
+		return false;
+	iter = list_iterator_create(node_ptr->gres_list);
+	while (!found && (gres = list_next(iter))) {
+		gres_node_state_t *have = gres->gres_data;
+
+		for (int i = 0; have && (i < have->type_cnt); i++)
+			found |= !xstrcmp(have->type_name[i], name);
+	}
+	list_iterator_destroy(iter);
+	return found;
+}
+
+static bool _is_type(const char *name)
+{
+	for (int n = 0; n < node_record_count; n++)
+		if (_node_has_type(node_record_table_ptr[n], name))
+			return true;
+	return false;
+}
+
+/* Where a client's filter put the range: see cli_filter.c. */
+static char *_from_comment(const char *comment)
+{
+	uint32_t low, high;
+
+	if (!auc_range_find_note(comment, &low, &high))
+		return NULL;
+	return xstrdup_printf("gres:gpu:%u-%u", low, high);
+}
+
+/* The request as a list of gres; *carried if it came in the comment. */
+static int _set_range(job_desc_msg_t *job_desc, uint32_t low, uint32_t high)
+{
+	char *single = auc_range_with_count(job_desc->tres_per_node, low);
+
+	if (!single)
+		return ESLURM_INVALID_GRES;
+	xfree(job_desc->tres_per_node);
+	job_desc->tres_per_node = single;
+	auc_range_add_note(&job_desc->admin_comment, low, high);
+	return SLURM_SUCCESS;
+}
+
+static int _take_range(job_desc_msg_t *job_desc, char **err_msg)
+{
+	uint32_t low = 0, high = 0;
+	char *error = NULL, *carried;
+
+	if (!job_desc->tres_per_node &&
+	    (carried = _from_comment(job_desc->comment))) {
+		job_desc->tres_per_node = carried;
+		auc_range_drop_note(&job_desc->comment);
+	}
+	switch (auc_range_parse(job_desc->tres_per_node, _is_type, &low, &high,
+				&error)) {
+	case AUC_RANGE_NONE:
+		return SLURM_SUCCESS;
+	case AUC_RANGE_BAD:
+		if (err_msg)
+			*err_msg = error;
+		else
+			xfree(error);
+		return ESLURM_INVALID_GRES;
+	default:
+		return _set_range(job_desc, low, high);
+	}
+}
+
+extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
+		      char **err_msg)
+{
+	if (!hooks)
+		hooks = auc_find_select_hooks();
+	if (hooks && hooks->immediate)
+		*hooks->immediate() = job_desc->immediate == 1;
+	return _take_range(job_desc, err_msg);
+}
+
+/* A changed request takes its range along, or loses it. */
+extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
+		      uint32_t submit_uid, char **err_msg)
+{
+	uint32_t low, high;
+	int rc;
+
+	if (!job_desc->tres_per_node)
+		return SLURM_SUCCESS;
+	if (auc_range_find_note(job_ptr->admin_comment, &low, &high) &&
+	    !job_desc->admin_comment) {
+		job_desc->admin_comment = xstrdup(job_ptr->admin_comment);
+		auc_range_drop_note(&job_desc->admin_comment);
+		if (!job_desc->admin_comment)
+			job_desc->admin_comment = xstrdup("");
+	}
+	rc = _take_range(job_desc, err_msg);
+	return rc;
+}

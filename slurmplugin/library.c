@@ -1,0 +1,102 @@
+/* Loading libaucsched.so: see scheduler.h. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+
+#include "plugin_dir.h"
+#include "scheduler.h"
+
+/*
+ * RTLD_LOCAL keeps Go's symbols to itself. Beside the plug-in comes first: that is the
+ * library which was built with it.
+ */
+static void *_open(const auc_settings_t *settings, char **path, char **why)
+{
+	char *dir;
+	void *handle;
+
+	if (settings->library) {
+		*path = xstrdup(settings->library);
+	} else {
+		dir = auc_object_dir((const void *) auc_library_open);
+		*path = xstrdup_printf("%s/libaucsched.so", dir ? dir : ".");
+		xfree(dir);
+		if (access(*path, R_OK)) {
+			xfree(*path);
+			*path = xstrdup("libaucsched.so");
+		}
+	}
+	if (!(handle = dlopen(*path, RTLD_NOW | RTLD_LOCAL)))
+		*why = xstrdup(dlerror());
+	return handle;
+}
+
+static int _resolve(auc_library_t *library, char **why)
+{
+	int (*abi)(void) = dlsym(library->handle, "aucsched_abi");
+	const char *(*version)(void) =
+		dlsym(library->handle, "aucsched_version");
+
+	library->open = dlsym(library->handle, "aucsched_open");
+	library->configure = dlsym(library->handle, "aucsched_configure");
+	library->cycle = dlsym(library->handle, "aucsched_cycle");
+	library->last_error = dlsym(library->handle, "aucsched_last_error");
+	library->close = dlsym(library->handle, "aucsched_close");
+	if (!abi || !version || !library->open || !library->configure ||
+	    !library->cycle || !library->last_error || !library->close) {
+		*why = xstrdup_printf("%s is not libaucsched", library->path);
+		return SLURM_ERROR;
+	}
+	if (abi() != AUCSCHED_ABI) {
+		*why = xstrdup_printf("%s has ABI %d, the plug-in was built for %d",
+				      library->path, abi(), AUCSCHED_ABI);
+		return SLURM_ERROR;
+	}
+	library->version = version();
+	return SLURM_SUCCESS;
+}
+
+extern int auc_library_open(auc_library_t *library,
+			    const auc_settings_t *settings, char **why)
+{
+	char text[512] = "";
+
+	if (!library->handle) {
+		xfree(library->path);
+		library->handle = _open(settings, &library->path, why);
+		if (!library->handle)
+			return SLURM_ERROR;
+	}
+	if (!library->version && _resolve(library, why)) {
+		/* What was opened is no Go library of ours: it can go. */
+		dlclose(library->handle);
+		library->handle = NULL;
+		return SLURM_ERROR;
+	}
+	library->scheduler = library->open(settings->engine, text,
+					   sizeof(text));
+	if (library->scheduler > 0)
+		return SLURM_SUCCESS;
+	*why = xstrdup_printf("%s: %s", library->path, text);
+	library->scheduler = 0;
+	return SLURM_ERROR;
+}
+
+extern int auc_library_configure(auc_library_t *library,
+				 const auc_settings_t *settings, char **why)
+{
+	char text[512] = "";
+
+	if (!library->configure(library->scheduler, settings->engine))
+		return SLURM_SUCCESS;
+	library->last_error(library->scheduler, text, sizeof(text));
+	*why = xstrdup(text);
+	return SLURM_ERROR;
+}
+
+extern void auc_library_close(auc_library_t *library)
+{
+	if (library->scheduler)
+		library->close(library->scheduler);
+	library->scheduler = 0;
+	xfree(library->path);
+}

@@ -1,0 +1,390 @@
+/*
+ * A job as the auction sees it, or why it is left to Slurm: see scheduler.h. docs/slurm.md
+ * has the table of the words returned here.
+ *
+ * What is not understood is left to Slurm: a rule below has to say why a request can
+ * be modelled, never why it can't.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "gpu_range.h"
+#include "scheduler.h"
+
+/* ---- GPUs ---- */
+
+static uint32_t _gpu_id(void)
+{
+	static uint32_t id;	/* the same in every thread */
+
+	if (!id)
+		id = gres_build_id("gpu");
+	return id;
+}
+
+static gres_state_t *_find_gpu(list_t *gres_list)
+{
+	gres_state_t *gres, *found = NULL;
+	list_itr_t *iter;
+
+	if (!gres_list)
+		return NULL;
+	iter = list_iterator_create(gres_list);
+	while (!found && (gres = list_next(iter)))
+		if (gres->plugin_id == _gpu_id())
+			found = gres;
+	list_iterator_destroy(iter);
+	return found;
+}
+
+extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr)
+{
+	gres_state_t *gres = _find_gpu(job_ptr->gres_list_req);
+
+	return gres ? gres->gres_data : NULL;
+}
+
+extern gres_node_state_t *auc_node_gpus(const node_record_t *node_ptr)
+{
+	gres_state_t *gres = _find_gpu(node_ptr->gres_list);
+
+	return gres ? gres->gres_data : NULL;
+}
+
+extern bool auc_gpu_range(const job_record_t *job_ptr, uint32_t *low,
+			  uint32_t *high)
+{
+	return auc_range_find_note(job_ptr->admin_comment, low, high);
+}
+
+/* The job's "gres:gpu[:type]:N" with another number; other gres stay as they are. */
+extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count)
+{
+	char *changed = auc_range_with_count(job_ptr->tres_per_node, count);
+	int rc;
+
+	if (!changed)
+		return SLURM_ERROR;
+	xfree(job_ptr->tres_per_node);
+	job_ptr->tres_per_node = changed;
+	FREE_NULL_LIST(job_ptr->gres_list_req);
+	FREE_NULL_LIST(job_ptr->gres_list_req_accum);
+	if ((rc = auc_gres_validate(job_ptr)))
+		return rc;
+	auc_set_job_tres_cnt(job_ptr->gres_list_req,
+			     job_ptr->details->min_nodes,
+			     job_ptr->tres_req_cnt, false);
+	xfree(job_ptr->tres_req_str);
+	job_ptr->tres_req_str = assoc_mgr_make_tres_str_from_array(
+		job_ptr->tres_req_cnt, TRES_STR_FLAG_SIMPLE, false);
+	xfree(job_ptr->tres_fmt_req_str);
+	job_ptr->tres_fmt_req_str = assoc_mgr_make_tres_str_from_array(
+		job_ptr->tres_req_cnt, TRES_STR_CONVERT_UNITS, false);
+	return SLURM_SUCCESS;
+}
+
+static bool _set16(uint16_t value)
+{
+	return value && (value != NO_VAL16) && (value != INFINITE16);
+}
+
+static const char *_model_gres(job_record_t *job_ptr, auc_request_t *request)
+{
+	gres_state_t *gres;
+	gres_job_state_t *gpu = NULL;
+	uint32_t low, high;
+	list_itr_t *iter;
+	bool other = false;
+
+	if (job_ptr->bit_flags & GRES_ENFORCE_BIND)
+		return "gres";
+	if (!job_ptr->gres_list_req)
+		return NULL;
+	iter = list_iterator_create(job_ptr->gres_list_req);
+	while ((gres = list_next(iter))) {
+		if ((gres->plugin_id != _gpu_id()) || gpu)
+			other = true;
+		gpu = gres->gres_data;
+	}
+	list_iterator_destroy(iter);
+	if (other)
+		return "gres";
+	if (!gpu)
+		return NULL;
+	if (!gpu->gres_per_node || gpu->gres_per_job || gpu->gres_per_socket ||
+	    gpu->gres_per_task || gpu->cpus_per_gres || gpu->mem_per_gres ||
+	    gpu->def_cpus_per_gres || gpu->def_mem_per_gres ||
+	    _set16(gpu->ntasks_per_gres) || (gpu->gres_per_node > 15))
+		return "gres";
+	request->job.min_gpus = request->job.max_gpus = gpu->gres_per_node;
+	if (auc_gpu_range(job_ptr, &low, &high) && (low <= 15)) {
+		request->job.min_gpus = low;
+		request->job.max_gpus = MIN(high, 15);
+	}
+	if (gpu->type_name && gpu->type_name[0])
+		request->gpu_type = gpu->type_id;
+	return NULL;
+}
+
+/* ---- features ---- */
+
+/* Names joined by & alone, or by | alone: no counts, no parentheses. */
+static bool _simple_features(const char *features)
+{
+	bool all = strchr(features, '&') || strchr(features, ',');
+
+	return !strpbrk(features, "[]()*!") && !(all && strchr(features, '|'));
+}
+
+/* ---- cores and nodes ---- */
+
+/* CPUs a core that jobs may use, 0 if the partition's nodes differ in it. */
+static uint16_t _threads(const part_record_t *part_ptr)
+{
+	uint16_t threads = 0;
+	node_record_t *node_ptr;
+
+	for (int n = 0; n < node_record_count; n++) {
+		if (!(node_ptr = node_record_table_ptr[n]) ||
+		    !bit_test(part_ptr->node_bitmap, n))
+			continue;
+		/* CPUs=cores in slurm.conf, whatever the hardware has: a CPU is a core. */
+		uint16_t here = (node_ptr->cpus == node_ptr->tot_cores) ? 1 :
+			node_ptr->tpc;
+
+		if (threads && (here != threads))
+			return 0;
+		threads = here;
+	}
+	return threads;
+}
+
+static bool _other_granularity(const part_record_t *part_ptr, uint16_t threads)
+{
+	uint16_t type = slurm_conf.select_type_param;
+
+	if (type & CR_LLN)
+		return true;	/* the least loaded nodes first is another aim than ours */
+	if (part_ptr->cr_type)
+		type = part_ptr->cr_type | (type & CR_ONE_TASK_PER_CORE);
+	if (type & CR_SOCKET)
+		return true;
+	return (threads != 1) && !((type & CR_CORE) &&
+				   !(type & CR_ONE_TASK_PER_CORE));
+}
+
+static bool _asks_for_topology(const job_record_t *job_ptr)
+{
+	const multi_core_data_t *mc = job_ptr->details->mc_ptr;
+
+	if (job_ptr->details->core_spec != NO_VAL16)
+		return true;
+	if (job_ptr->bit_flags & (SPREAD_JOB | USE_MIN_NODES))
+		return true;
+	if (job_ptr->details->task_dist &
+	    (SLURM_DIST_PACK_NODES | SLURM_DIST_NO_PACK_NODES))
+		return true;
+	return mc && (_set16(mc->sockets_per_node) ||
+		      _set16(mc->cores_per_socket) ||
+		      _set16(mc->threads_per_core) ||
+		      _set16(mc->ntasks_per_socket) ||
+		      _set16(mc->ntasks_per_core));
+}
+
+/* CPUs for every node to hold, and the number of nodes, in request->job. */
+static const char *_model_layout(job_record_t *job_ptr,
+				 auc_request_t *request)
+{
+	__typeof__(job_ptr->details) details = job_ptr->details;
+	struct aucsched_job *job = &request->job;
+	uint32_t per_task = _set16(details->cpus_per_task) ?
+		details->cpus_per_task : 1;
+	uint32_t tasks = (details->num_tasks && (details->num_tasks != NO_VAL)) ?
+		details->num_tasks : 0;
+	uint32_t per_node = _set16(details->ntasks_per_node) ?
+		details->ntasks_per_node : 0;
+	uint32_t nodes = (job->min_nodes == job->max_nodes) ? job->min_nodes : 0;
+
+	job->cores = MAX(details->min_cpus, MAX(job->min_nodes, 1));
+	if (details->pn_min_cpus > MAX(per_task, per_task * per_node))
+		return "layout";	/* --mincpus */
+	if ((details->max_cpus != NO_VAL) && details->max_cpus &&
+	    (details->max_cpus != details->min_cpus))
+		return "layout";
+	if (nodes == 1) {
+		job->cores = MAX(job->cores, tasks * per_task);
+		return NULL;
+	}
+	if (per_node) {
+		if (!nodes) {
+			if (!tasks || (tasks % per_node))
+				return "layout";
+			nodes = tasks / per_node;
+			request->approximate = true;
+		} else if (tasks && (tasks != nodes * per_node))
+			return "layout";
+		job->cores_per_node = per_node * per_task;
+	} else if (per_task > 1) {
+		if (!nodes || !tasks || (tasks % nodes))
+			return "layout";
+		job->cores_per_node = tasks / nodes * per_task;
+		request->approximate = true;
+	} else {
+		/* Without -n, Slurm gives a range of nodes as many as it can. */
+		if ((job->max_nodes > job->min_nodes) &&
+		    (details->min_cpus <= job->min_nodes))
+			return "layout";
+		return NULL;
+	}
+	if (job->max_nodes && (nodes > job->max_nodes))
+		return "layout";
+	job->min_nodes = job->max_nodes = nodes;
+	job->cores = nodes * job->cores_per_node;
+	return NULL;
+}
+
+static uint32_t _cores_for(uint32_t cpus, uint32_t threads)
+{
+	return (cpus + threads - 1) / threads;
+}
+
+/* CPUs into cores, on nodes with several threads a core. */
+static void _to_cores(auc_request_t *request)
+{
+	struct aucsched_job *job = &request->job;
+	uint32_t threads = request->threads;
+
+	if (threads <= 1)
+		return;
+	request->approximate = true;
+	if (job->cores_per_node) {
+		job->cores_per_node = _cores_for(job->cores_per_node, threads);
+		job->cores = job->min_nodes * job->cores_per_node;
+	} else
+		job->cores = MAX(_cores_for(job->cores, threads),
+				 MAX(job->min_nodes, 1));
+}
+
+static const char *_model_nodes(job_record_t *job_ptr, part_record_t *part_ptr,
+				auc_request_t *request)
+{
+	uint32_t low, want, high, qos_flags = 0;
+
+	if (job_ptr->qos_ptr)
+		qos_flags = job_ptr->qos_ptr->flags;
+	if (get_node_cnts(job_ptr, qos_flags, part_ptr, &low, &want, &high))
+		return "limits";
+	request->job.min_nodes = low;
+	request->job.max_nodes = (high >= node_record_count) ? 0 : high;
+	return NULL;
+}
+
+/* ---- memory and time ---- */
+
+static const char *_model_memory(job_record_t *job_ptr,
+				 part_record_t *part_ptr,
+				 auc_request_t *request)
+{
+	uint16_t type = part_ptr->cr_type ? part_ptr->cr_type :
+		slurm_conf.select_type_param;
+	uint64_t memory = job_ptr->details->pn_min_memory;
+
+	if (!(memory & ~MEM_PER_CPU)) {
+		/* No request and no default: all of a node's memory. */
+		return (type & CR_MEMORY) ? "memory" : NULL;
+	}
+	request->memory = memory;
+	if (memory & MEM_PER_CPU)
+		request->approximate = true;
+	return NULL;
+}
+
+static void _model_time(job_record_t *job_ptr, part_record_t *part_ptr,
+			auc_request_t *request)
+{
+	uint32_t minutes = job_ptr->time_limit;
+
+	if (minutes == NO_VAL)
+		minutes = (part_ptr->default_time != NO_VAL) ?
+			part_ptr->default_time : part_ptr->max_time;
+	if ((minutes == INFINITE) || (minutes == NO_VAL) ||
+	    (minutes >= (AUCSCHED_NO_LIMIT - 1) / 60))
+		request->job.time_limit = AUCSCHED_NO_LIMIT;
+	else
+		request->job.time_limit = MAX(minutes, 1) * 60;
+}
+
+/* ---- the whole ---- */
+
+/* What is Slurm's for reasons that have nothing to do with cores and GPUs. */
+static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
+{
+	__typeof__(job_ptr->details) details = job_ptr->details;
+
+	if (job_ptr->het_job_id)
+		return "hetjob";
+	if (job_ptr->fed_details)
+		return "federation";
+	if (job_ptr->burst_buffer)
+		return "burst-buffer";
+	if (job_ptr->part_ptr_list && (list_count(job_ptr->part_ptr_list) > 1))
+		return "partitions";
+	if (job_ptr->resv_name || job_ptr->resv_list)
+		return "reservation";
+	if (details->req_node_bitmap || details->req_nodes)
+		return "nodelist";
+	if (details->whole_node || !part_ptr->max_share ||
+	    (part_ptr->flags & PART_FLAG_EXCLUSIVE_USER) || job_ptr->mcs_label)
+		return "exclusive";
+	if ((part_ptr->max_share & SHARED_FORCE) || details->overcommit ||
+	    ((part_ptr->max_share > 1) && (details->share_res == 1)))
+		return "oversubscribe";
+	if (job_ptr->req_switch)
+		return "switches";
+	if (job_ptr->deadline && (job_ptr->deadline != NO_VAL))
+		return "deadline";
+	if (job_ptr->time_min)
+		return "deadline";
+	if (job_ptr->reboot)
+		return "reboot";
+	if (details->expanding_jobid)
+		return "expand";
+	if (details->prefer ||
+	    (details->features && !_simple_features(details->features)))
+		return "features";
+	if (details->pn_min_tmp_disk)
+		return "layout";
+	return NULL;
+}
+
+extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
+			     auc_request_t *request)
+{
+	const char *why;
+
+	memset(request, 0, sizeof(*request));
+	request->job.mask = -1;
+	if (!job_ptr->details || !part_ptr || !part_ptr->node_bitmap)
+		return "record";
+	if ((why = _not_ours(job_ptr, part_ptr)))
+		return why;
+	if (_asks_for_topology(job_ptr))
+		return "layout";
+	request->threads = _threads(part_ptr);
+	if (!request->threads || _other_granularity(part_ptr, request->threads))
+		return "threads";
+	if ((part_ptr->flags & PART_FLAG_LLN))
+		return "layout";
+	if (part_ptr->max_cpus_per_node && (part_ptr->max_cpus_per_node != INFINITE))
+		return "layout";
+	if (job_ptr->details->contiguous)
+		request->job.flags |= AUCSCHED_CONTIGUOUS;
+	if ((why = _model_gres(job_ptr, request)) ||
+	    (why = _model_nodes(job_ptr, part_ptr, request)) ||
+	    (why = _model_layout(job_ptr, request)) ||
+	    (why = _model_memory(job_ptr, part_ptr, request)))
+		return why;
+	_to_cores(request);
+	_model_time(job_ptr, part_ptr, request);
+	return NULL;
+}

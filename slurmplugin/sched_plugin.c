@@ -1,0 +1,39 @@
+/*
+ * sched/aucsched: the scheduler plug-in's entry points. Built under two names:
+ * sched_aucsched.so, and sched_backfill.so for the directory that comes first in PluginDir.
+ * Under the second slurm.conf keeps SchedulerType=sched/backfill, which slurmctld
+ * insists on before it takes heterogeneous jobs.
+ */
+#include "scheduler.h"
+
+#ifdef AUC_AS_BACKFILL
+const char plugin_name[] = "Collective scheduler aucsched over Slurm's backfill";
+const char plugin_type[] = "sched/backfill";
+#else
+const char plugin_name[] = "Collective scheduler aucsched";
+const char plugin_type[] = "sched/aucsched";
+#endif
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+extern int init(void)
+{
+	if (slurmctld_config.scheduling_disabled)
+		return SLURM_SUCCESS;
+	/* First the net: without it nothing that we leave to Slurm would start. */
+	if (auc_net_start())
+		return SLURM_ERROR;
+	return auc_agent_start();
+}
+
+extern void fini(void)
+{
+	auc_agent_stop();
+	auc_net_stop();
+}
+
+extern int sched_p_reconfig(void)
+{
+	auc_net_reconfig();
+	auc_agent_reconfig();
+	return SLURM_SUCCESS;
+}

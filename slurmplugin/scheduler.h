@@ -1,0 +1,245 @@
+/*
+ * The parts of sched/aucsched and what they hand each other.
+ *
+ *   settings.c   SchedulerParameters=auc_...
+ *   library.c    libaucsched.so
+ *   net.c        Slurm's own backfill scheduler, wrapped
+ *   model.c      a job as the auction sees it, or why the job is left to Slurm
+ *   memo.c       what is remembered of pending jobs from cycle to cycle
+ *   snapshot.c   the cluster as flat arrays
+ *   start.c      decisions into running jobs, and into reasons for waiting
+ *   status.c     the figures for `aucsched status`
+ *   agent.c      the thread that runs the cycles
+ *
+ * Locks. "Under the locks" below means slurmctld's conf and partition read locks and
+ * its job and node write locks (auc_locks). Everything else runs in the agent's thread
+ * only, save auc_owned(), which any thread may call that holds the job write lock; it
+ * shares the memos and a few words of state, which are only changed under that lock.
+ */
+#ifndef AUC_SCHED_H
+#define AUC_SCHED_H
+
+#include "aucsched.h"
+#include "compat.h"
+#include "select_hooks.h"
+
+/* ---- settings.c ---- */
+
+typedef struct {
+	bool enabled;		/* auc_enabled */
+	int interval;		/* auc_interval, s */
+	int delay_ms;		/* auc_delay_ms */
+	int start_ms;		/* auc_start_ms */
+	int deadline_ms;	/* auc_deadline_ms */
+	int limit;		/* window + depth: jobs handed to the library */
+	char *library;		/* auc_library; NULL: beside the plug-in, then the loader's path */
+	char *status;		/* auc_status; NULL: in StateSaveLocation */
+	char *engine;		/* settings for aucsched_configure() */
+} auc_settings_t;
+
+/*
+ * Reads slurm.conf's SchedulerParameters into settings, which must be zero or of an
+ * earlier call. A wrong value is logged by name and its default used. Conf read lock.
+ */
+extern void auc_settings_read(auc_settings_t *settings);
+extern void auc_settings_free(auc_settings_t *settings);
+
+/* ---- library.c ---- */
+
+typedef struct {
+	void *handle;		/* of dlopen(); never closed: Go can't be unloaded */
+	char *path;
+	const char *version;
+	int64_t scheduler;	/* of aucsched_open(); 0: none */
+	int64_t (*open)(const char *, char *, size_t);
+	int (*configure)(int64_t, const char *);
+	int (*cycle)(int64_t, const struct aucsched_input *,
+		     struct aucsched_output *);
+	size_t (*last_error)(int64_t, char *, size_t);
+	int (*close)(int64_t);
+} auc_library_t;
+
+/*
+ * Loads the library and opens a scheduler with the settings. To be called from the
+ * agent's thread, after slurmctld has daemonised.
+ * RET SLURM_SUCCESS, or SLURM_ERROR with the reason in *why; caller must xfree()
+ */
+extern int auc_library_open(auc_library_t *library,
+			    const auc_settings_t *settings, char **why);
+extern int auc_library_configure(auc_library_t *library,
+				 const auc_settings_t *settings, char **why);
+extern void auc_library_close(auc_library_t *library);
+
+/* ---- net.c ---- */
+
+/* Loads the stock sched_backfill.so and starts its thread. */
+extern int auc_net_start(void);
+extern void auc_net_reconfig(void);
+extern void auc_net_stop(void);
+
+/* ---- model.c ---- */
+
+typedef struct {
+	struct aucsched_job job; /* without priority and mask */
+	uint64_t memory;	/* MB a node, or a CPU with MEM_PER_CPU; 0: no matter */
+	uint32_t gpu_type;	/* gres type id; 0: any */
+	uint16_t threads;	/* CPUs a core */
+	/*
+	 * The request stands for more than the auction sees (other layouts of the
+	 * tasks, say): if it finds no place, Slurm may try.
+	 */
+	bool approximate;
+} auc_request_t;
+
+/*
+ * Describes a pending job to the auction.
+ * RET NULL, or one word that says why the job is left to Slurm (docs/slurm.md has
+ *	the table). Job and node read locks.
+ */
+extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
+			     auc_request_t *request);
+
+/* The range of GPUs a node that job_submit/aucsched noted, false if there is none. */
+extern bool auc_gpu_range(const job_record_t *job_ptr, uint32_t *low,
+			  uint32_t *high);
+
+/*
+ * Makes a pending job ask for count GPUs on each node.
+ * Job write lock.
+ */
+extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count);
+
+/* The count of GPUs a node that the job asks for, and its gres record, if any. */
+extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr);
+
+/* The node's GPUs, NULL if it has none. */
+extern gres_node_state_t *auc_node_gpus(const node_record_t *node_ptr);
+
+/* ---- memo.c ---- */
+
+typedef struct {
+	uint32_t job_id;	/* 0: empty slot */
+	uint32_t cycle;		/* the last one that saw the job */
+	uint8_t misses;		/* starts that failed since the last one that did not */
+	bool left;		/* to Slurm, until the next cycle says otherwise */
+	const char *why;	/* the word that was logged; static text */
+	time_t until;		/* left to Slurm for its misses until then */
+} auc_memo_t;
+
+/* All under the job write lock. */
+extern auc_memo_t *auc_memo_find(uint32_t job_id);
+extern auc_memo_t *auc_memo_of(uint32_t job_id);	/* made if need be */
+extern void auc_memo_sweep(uint32_t cycle);	/* forgets jobs not seen in it */
+extern void auc_memo_free(void);
+
+/* ---- snapshot.c ---- */
+
+/* What a row of the queue is in Slurm. */
+typedef struct {
+	uint32_t job_id;	/* of an array's record: the array's */
+	bool array;		/* one of the tasks that an array's record stands for */
+	bool approximate;
+} auc_row_t;
+
+typedef struct {
+	const char *why;	/* static text */
+	uint32_t jobs;
+} auc_left_t;
+
+#define AUC_LEFT_MAX 24
+
+typedef struct {
+	struct aucsched_input in; /* points into what follows */
+	struct aucsched_node *nodes;
+	struct aucsched_running *running;
+	struct aucsched_segment *segments;
+	struct aucsched_job *jobs;
+	uint64_t *masks;
+	auc_row_t *rows;
+	size_t nodes_cap, running_cap, segments_cap, jobs_cap, masks_cap,
+		rows_cap;
+	uint64_t *free_memory;	/* [node], MB */
+	uint32_t *gpu_type;	/* [node], 0: no GPUs, AUC_GPU_TYPES: several types */
+	size_t memory_cap, type_cap;
+	uint32_t queue;		/* records of the queue, left ones too */
+	uint32_t left_jobs;	/* records left to Slurm */
+	auc_left_t left[AUC_LEFT_MAX];
+	int left_len;
+	bool cut;		/* the queue was longer than the limit, */
+	uint32_t cut_priority;	/* and this was the last one looked at */
+	time_t config;		/* slurm.conf's, when the nodes had these indices */
+} auc_snapshot_t;
+
+#define AUC_GPU_TYPES UINT32_MAX
+
+/* Fills the snapshot, keeping its memory. Under the locks. */
+extern void auc_snapshot_take(auc_snapshot_t *snapshot, int limit,
+			      uint32_t cycle);
+extern void auc_snapshot_free(auc_snapshot_t *snapshot);
+
+/* The idle cores of the nodes in want, by node index (NULL elsewhere); job and
+ * node read locks. Free with auc_cores_free(). */
+extern bitstr_t **auc_idle_cores(const bitstr_t *want);
+extern void auc_cores_free(bitstr_t **cores);
+
+/* ---- start.c ---- */
+
+typedef struct {
+	uint32_t started;
+	uint32_t failed;	/* Slurm refused, or gave other cores than the bid's */
+	uint32_t stale;		/* the job or its nodes have changed since the snapshot */
+	uint32_t next;		/* row to go on with; == jobs_len: done */
+} auc_starts_t;
+
+/*
+ * Starts decisions from starts->next on, until all are done or budget_us is over (one
+ * start is always tried). Every job is validated again first. Under the locks.
+ */
+extern void auc_start(const auc_snapshot_t *snapshot,
+		      const struct aucsched_output *out,
+		      auc_select_hooks_t *hooks, int64_t budget_us,
+		      auc_starts_t *starts);
+
+/* Tells waiting jobs why they wait, and when they are expected to start. Under the locks. */
+extern void auc_explain(const auc_snapshot_t *snapshot,
+			const struct aucsched_output *out);
+
+/* ---- status.c ---- */
+
+typedef struct {
+	int64_t last, max;
+	double sum;
+	uint64_t count;
+} auc_figure_t;
+
+typedef struct {
+	const char *state;	/* "starting", "on", "off", "no-library", "failing" */
+	char *state_text;
+	uint64_t cycles, skipped, cycles_failed, started, starts_failed,
+		fallbacks, worker_failures;
+	char *last_failure;
+	auc_figure_t cycle_us, snapshot_us, decide_us, start_us, lock_us;
+	uint32_t window, bids;
+	double objective, bound;
+	bool optimal, late;
+} auc_status_t;
+
+extern void auc_figure_add(auc_figure_t *figure, int64_t value);
+
+/*
+ * Writes the file anew, so that a reader never sees half of it. No lock.
+ * IN path - auc_status, or NULL for the default below state_dir
+ */
+extern void auc_status_write(const auc_status_t *status,
+			     const auc_settings_t *settings,
+			     const auc_library_t *library,
+			     const auc_snapshot_t *snapshot,
+			     const char *state_dir);
+
+/* ---- agent.c ---- */
+
+extern int auc_agent_start(void);
+extern void auc_agent_stop(void);
+extern void auc_agent_reconfig(void);
+
+#endif

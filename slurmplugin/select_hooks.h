@@ -1,0 +1,44 @@
+/*
+ * What the scheduler plug-in and the select shim share. The shim owns the one
+ * instance, auc_select_hooks; the scheduler finds it by dlsym() and fills it in.
+ */
+#ifndef AUC_SELECT_HOOKS_H
+#define AUC_SELECT_HOOKS_H
+
+#include "compat.h"
+
+#define AUC_HOOKS_VERSION 1
+#define AUC_HOOKS_SYMBOL "auc_select_hooks"
+
+/*
+ * The exact place of the job that is being started. Lives on the stack of the
+ * scheduler's thread for the duration of one select_nodes(), under the job and node
+ * write locks; nobody else calls select_p_job_test() to run a job meanwhile.
+ */
+typedef struct {
+	job_record_t *job_ptr;
+	bitstr_t *nodes;	/* by node index */
+	bitstr_t **cores;	/* [node]: the cores to take; NULL off the nodes */
+	bitstr_t **gpus;	/* [node]: the GPU indices to take; NULL: any */
+} auc_pin_t;
+
+typedef struct {
+	uint32_t version;	/* AUC_HOOKS_VERSION */
+	/* NULL: nothing is pinned. Set and cleared by the scheduler's thread. */
+	auc_pin_t *pin;
+	/*
+	 * Whether the auction keeps a job from being started by anybody else.
+	 * NULL: no. Called under the job write lock, from any thread.
+	 */
+	bool (*owned)(job_record_t *job_ptr);
+	/*
+	 * Set by job_submit/aucsched in the thread of a submission that must start at
+	 * once or fail (srun --immediate): such a job is Slurm's.
+	 */
+	bool *(*immediate)(void);
+} auc_select_hooks_t;
+
+/* Finds the shim's instance in the process; NULL if it is not loaded. */
+extern auc_select_hooks_t *auc_find_select_hooks(void);
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * The select shim: poses as select/cons_tres and forwards every call to the stock
+ * plug-in of that name, which it finds further along PluginDir. Of all calls it looks
+ * at one, select_p_job_test() to run a job now:
+ *
+ * - for the job that the auction is starting it narrows the choice to the nodes,
+ *   cores and GPU indices of the winning bid, and lets stock code do the rest. Stock code
+ *   validates everything again, so a wrong bid is refused, not over-allocated;
+ * - for a job that the auction will decide on, started by anybody else, it says that
+ *   the nodes are busy, which is what the caller hears every day.
+ *
+ * Without sched/aucsched in the process it changes nothing.
+ *
+ * Locks: as for any select_p_job_test(), job and node write locks are the caller's.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+
+#include "compat.h"
+#include "plugin_dir.h"
+#include "select_hooks.h"
+
+const char plugin_name[] = "Consumable resources, with exact placement by aucsched";
+const char plugin_type[] = "select/cons_tres";
+const uint32_t plugin_id = SELECT_PLUGIN_CONS_TRES;
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+/* Client commands of old versions load select plug-ins too, and have no node table. */
+extern int node_record_count __attribute__((weak));
+extern node_record_t **node_record_table_ptr __attribute__((weak));
+
+static __thread bool immediate;
+
+static bool *_immediate(void)
+{
+	return &immediate;
+}
+
+auc_select_hooks_t auc_select_hooks = {
+	.version = AUC_HOOKS_VERSION,
+	.immediate = _immediate,
+};
+
+static void *stock;
+
+/*
+ * A call is forwarded by a jump, so that no prototype is needed: the arguments stay
+ * where they are, whatever they are in this version.
+ */
+#if defined(__x86_64__)
+#define FORWARD(name)							\
+	static void *stock_##name __attribute__((used));		\
+	__asm__(".text\n.globl " #name "\n.type " #name ",@function\n"	\
+		#name ":\n\tendbr64\n\tjmp *stock_" #name "(%rip)\n"	\
+		".size " #name ",.-" #name "\n");
+#elif defined(__aarch64__)
+#define FORWARD(name)							\
+	static void *stock_##name __attribute__((used));		\
+	__asm__(".text\n.globl " #name "\n.type " #name ",@function\n"	\
+		#name ":\n\thint #34\n\tadrp x16, stock_" #name "\n"	\
+		"\tldr x16, [x16, :lo12:stock_" #name "]\n\tbr x16\n"	\
+		".size " #name ",.-" #name "\n");
+#else
+#error "the select shim knows x86-64 and arm64"
+#endif
+
+#include "select_calls.h"
+AUC_SELECT_CALLS(FORWARD)
+
+static int (*stock_job_test)(job_record_t *, bitstr_t *, uint32_t, uint32_t,
+			     uint32_t, uint16_t, list_t *, list_t **,
+			     auc_exc_t * AUC_JOB_TEST_MORE);
+static int (*stock_init)(void);
+static int (*stock_fini)(void);
+
+static int _load(void)
+{
+	if (stock)
+		return SLURM_SUCCESS;
+	stock = auc_plugin_open("select_cons_tres.so", RTLD_LAZY | RTLD_LOCAL,
+				&stock, NULL);
+	if (!stock) {
+		error("aucsched: no stock select_cons_tres.so along PluginDir=%s: name Slurm's own directory there too, after that of aucsched",
+		      slurm_conf.plugindir);
+		return SLURM_ERROR;
+	}
+#define RESOLVE(name)							\
+	if (!(stock_##name = dlsym(stock, #name))) {			\
+		error("aucsched: the stock select_cons_tres.so has no " #name ": it is not of Slurm " SLURM_VERSION_STRING); \
+		return SLURM_ERROR;					\
+	}
+	AUC_SELECT_CALLS(RESOLVE)
+	if (!(stock_job_test = dlsym(stock, "select_p_job_test"))) {
+		error("aucsched: the stock select_cons_tres.so has no select_p_job_test");
+		return SLURM_ERROR;
+	}
+	stock_init = dlsym(stock, "init");
+	stock_fini = dlsym(stock, "fini");
+	return SLURM_SUCCESS;
+}
+
+extern int init(void)
+{
+	if (_load())
+		return SLURM_ERROR;
+	return stock_init ? stock_init() : SLURM_SUCCESS;
+}
+
+extern int fini(void)
+{
+	return (stock && stock_fini) ? stock_fini() : SLURM_SUCCESS;
+}
+
+#if AUC_EXC_PER_NODE
+/* The cores of node n that the job must not use, apart from those the caller excludes. */
+static bitstr_t *_unchosen(const auc_pin_t *pin, int n)
+{
+	bitstr_t *cores = bit_copy(pin->cores[n]);
+
+	bit_not(cores);
+	return cores;
+}
+
+static int _pinned_test(auc_pin_t *pin, job_record_t *job_ptr, bitstr_t *nodes,
+			uint32_t min_nodes, uint32_t max_nodes,
+			uint32_t req_nodes, uint16_t mode, list_t *candidates,
+			list_t **preemptees, auc_exc_t *exc AUC_JOB_TEST_MORE)
+{
+	auc_exc_t ours = exc ? *exc : (auc_exc_t) { 0 };
+	int rc;
+
+	ours.exc_cores = xcalloc(node_record_count, sizeof(bitstr_t *));
+	for (int n = 0; n < node_record_count; n++) {
+		bitstr_t *theirs = (exc && exc->exc_cores) ?
+			exc->exc_cores[n] : NULL;
+
+		if (pin->cores[n]) {
+			ours.exc_cores[n] = _unchosen(pin, n);
+			if (theirs)
+				bit_or(ours.exc_cores[n], theirs);
+		} else if (theirs)
+			ours.exc_cores[n] = bit_copy(theirs);
+	}
+	rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes, req_nodes,
+			    mode, candidates, preemptees,
+			    &ours AUC_JOB_TEST_PASS);
+	for (int n = 0; n < node_record_count; n++)
+		FREE_NULL_BITMAP(ours.exc_cores[n]);
+	xfree(ours.exc_cores);
+	return rc;
+}
+#else
+/* One bitmap of the cores of all nodes, one node's after the other's. */
+static int _pinned_test(auc_pin_t *pin, job_record_t *job_ptr, bitstr_t *nodes,
+			uint32_t min_nodes, uint32_t max_nodes,
+			uint32_t req_nodes, uint16_t mode, list_t *candidates,
+			list_t **preemptees, auc_exc_t *exc)
+{
+	node_record_t *node_ptr;
+	bitstr_t *ours;
+	int rc, all = 0, first = 0;
+
+	for (int n = 0; n < node_record_count; n++)
+		if ((node_ptr = node_record_table_ptr[n]))
+			all += node_ptr->tot_cores;
+	ours = exc ? bit_copy(exc) : bit_alloc(all);
+	for (int n = 0; n < node_record_count; n++) {
+		if (!(node_ptr = node_record_table_ptr[n]))
+			continue;
+		for (int c = 0; pin->cores[n] && (c < node_ptr->tot_cores); c++)
+			if (!bit_test(pin->cores[n], c))
+				bit_set(ours, first + c);
+		first += node_ptr->tot_cores;
+	}
+	rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes, req_nodes,
+			    mode, candidates, preemptees, ours);
+	FREE_NULL_BITMAP(ours);
+	return rc;
+}
+#endif
+
+static gres_job_state_t *_gpu_request(job_record_t *job_ptr)
+{
+	uint32_t gpu = gres_build_id("gpu");
+	gres_job_state_t *found = NULL;
+	gres_state_t *gres;
+	list_itr_t *iter;
+
+	if (!job_ptr->gres_list_req)
+		return NULL;
+	iter = list_iterator_create(job_ptr->gres_list_req);
+	while (!found && (gres = list_next(iter)))
+		if (gres->plugin_id == gpu)
+			found = gres->gres_data;
+	list_iterator_destroy(iter);
+	return found;
+}
+
+/* Stock code takes GPUs that are marked as selected as they are. */
+static void _pin_gpus(const auc_pin_t *pin, job_record_t *job_ptr)
+{
+	gres_job_state_t *request = _gpu_request(job_ptr);
+
+	if (!request || !request->gres_bit_select ||
+	    !request->gres_cnt_node_select)
+		return;
+	for (int n = 0; (n < node_record_count) && (n < request->total_node_cnt);
+	     n++) {
+		if (!pin->gpus[n] || !request->gres_bit_select[n])
+			continue;
+		/* Only which ones, never how many: that was validated. */
+		if (bit_set_count(request->gres_bit_select[n]) !=
+		    bit_set_count(pin->gpus[n]) ||
+		    bit_size(request->gres_bit_select[n]) !=
+		    bit_size(pin->gpus[n]))
+			continue;
+		FREE_NULL_BITMAP(request->gres_bit_select[n]);
+		request->gres_bit_select[n] = bit_copy(pin->gpus[n]);
+	}
+}
+
+extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
+			     uint32_t min_nodes, uint32_t max_nodes,
+			     uint32_t req_nodes, uint16_t mode,
+			     list_t *candidates, list_t **preemptees,
+			     auc_exc_t *exc AUC_JOB_TEST_MORE)
+{
+	auc_pin_t *pin = auc_select_hooks.pin;
+	int rc;
+
+	if ((mode & 0xff) != SELECT_MODE_RUN_NOW)
+		return stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
+				      req_nodes, mode, candidates, preemptees,
+				      exc AUC_JOB_TEST_PASS);
+	if (!pin || (pin->job_ptr != job_ptr)) {
+		if (!immediate && auc_select_hooks.owned &&
+		    auc_select_hooks.owned(job_ptr))
+			return ESLURM_NODES_BUSY;
+		return stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
+				      req_nodes, mode, candidates, preemptees,
+				      exc AUC_JOB_TEST_PASS);
+	}
+	bit_and(nodes, pin->nodes);
+	rc = _pinned_test(pin, job_ptr, nodes, min_nodes, max_nodes, req_nodes,
+			  mode, candidates, preemptees, exc AUC_JOB_TEST_PASS);
+	if (rc == SLURM_SUCCESS)
+		_pin_gpus(pin, job_ptr);
+	return rc;
+}

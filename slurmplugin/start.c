@@ -1,0 +1,458 @@
+/*
+ * Decisions into running jobs, and into reasons for waiting: see scheduler.h.
+ *
+ * A decision was taken on a snapshot, without locks. Before a job is started all that
+ * the decision rests on is looked at again; then stock select_nodes() does the work and
+ * validates once more. A job that can't be started as decided stays pending, and after a few
+ * such misses Slurm gets it.
+ */
+#include <string.h>
+
+#include "scheduler.h"
+
+/* After so many starts in a row that failed, a job is Slurm's for a while. */
+#define MISSES 3
+#define LEFT_SECONDS 300
+
+static int64_t _now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000LL + ts.tv_nsec / 1000;
+}
+
+/* ---- exact cores and GPUs ---- */
+
+/*
+ * Takes count cores of those idle: all on one socket if one has enough (the fullest that
+ * does), else from the first on.
+ */
+static bitstr_t *_pick_cores(const node_record_t *node_ptr, bitstr_t *idle,
+			     int count)
+{
+	int cores = bit_size(idle), per_socket = node_ptr->cores, from = 0;
+	int best = cores + 1;
+	bitstr_t *picked = bit_alloc(cores);
+
+	for (int first = 0; per_socket && (first + per_socket <= cores);
+	     first += per_socket) {
+		int free = bit_set_count_range(idle, first, first + per_socket);
+
+		if ((free >= count) && (free < best)) {
+			best = free;
+			from = first;
+		}
+	}
+	for (int i = 0; i < cores && count; i++) {
+		int core = (from + i) % cores;
+
+		if (bit_test(idle, core)) {
+			bit_set(picked, core);
+			count--;
+		}
+	}
+	return picked;
+}
+
+/* Whether GPU index gpu is close to the cores; true too if nobody said which are. */
+static bool _is_near(const gres_node_state_t *gpus, int gpu, bitstr_t *cores)
+{
+	for (int t = 0; t < gpus->topo_cnt; t++) {
+		bitstr_t *near = gpus->topo_core_bitmap ?
+			gpus->topo_core_bitmap[t] : NULL;
+
+		if (!gpus->topo_gres_bitmap || !gpus->topo_gres_bitmap[t] ||
+		    (gpu >= bit_size(gpus->topo_gres_bitmap[t])) ||
+		    !bit_test(gpus->topo_gres_bitmap[t], gpu))
+			continue;
+		return !near || (bit_size(near) != bit_size(cores)) ||
+			bit_overlap_any(near, cores);
+	}
+	return true;
+}
+
+/*
+ * Takes count free GPUs, near ones first.
+ * RET NULL if the node does not tell its GPUs apart: any will do
+ */
+static bitstr_t *_pick_gpus(const gres_node_state_t *gpus, bitstr_t *cores,
+			    int count)
+{
+	bitstr_t *picked;
+	int size;
+
+	if (!gpus || !gpus->gres_bit_alloc)
+		return NULL;
+	size = bit_size(gpus->gres_bit_alloc);
+	picked = bit_alloc(size);
+	for (int far = 0; far <= 1; far++)
+		for (int gpu = 0; gpu < size && count; gpu++) {
+			if (bit_test(gpus->gres_bit_alloc, gpu) ||
+			    bit_test(picked, gpu) ||
+			    (!far && !_is_near(gpus, gpu, cores)))
+				continue;
+			bit_set(picked, gpu);
+			count--;
+		}
+	if (count)
+		FREE_NULL_BITMAP(picked);
+	return picked;
+}
+
+static void _free_pin(auc_pin_t *pin)
+{
+	FREE_NULL_BITMAP(pin->nodes);
+	auc_cores_free(pin->cores);
+	auc_cores_free(pin->gpus);
+	memset(pin, 0, sizeof(*pin));
+}
+
+static bool _pin_node(auc_pin_t *pin, int n,
+		      const struct aucsched_segment *segment, bitstr_t **idle)
+{
+	node_record_t *node_ptr = node_record_table_ptr[n];
+	gres_node_state_t *gpus;
+
+	if (!node_ptr || !idle[n] || !bit_test(avail_node_bitmap, n) ||
+	    !bit_test(share_node_bitmap, n) ||
+	    (bit_set_count(idle[n]) < segment->cores))
+		return false;
+	bit_set(pin->nodes, n);
+	pin->cores[n] = _pick_cores(node_ptr, idle[n], segment->cores);
+	if (!segment->gpus)
+		return true;
+	gpus = auc_node_gpus(node_ptr);
+	if (!gpus || (gpus->gres_cnt_alloc + segment->gpus >
+		      gpus->gres_cnt_avail))
+		return false;
+	pin->gpus[n] = _pick_gpus(gpus, pin->cores[n], segment->gpus);
+	return true;
+}
+
+/* The exact place of a decision; false if it is not free any more. */
+static bool _make_pin(auc_pin_t *pin, const struct aucsched_output *out,
+		      const struct aucsched_decision *decision,
+		      bitstr_t **idle)
+{
+	const struct aucsched_segment *segment =
+		out->segments + decision->first_segment;
+
+	pin->nodes = bit_alloc(node_record_count);
+	pin->cores = xcalloc(node_record_count, sizeof(bitstr_t *));
+	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
+	for (uint32_t i = 0; i < decision->segments; i++, segment++)
+		for (uint32_t n = segment->first; n <= segment->last; n++)
+			if (!_pin_node(pin, n, segment, idle))
+				return false;
+	return true;
+}
+
+/* ---- is it still the same job? ---- */
+
+static bool _same_request(const struct aucsched_job *a,
+			  const struct aucsched_job *b)
+{
+	return (a->cores == b->cores) && (a->min_nodes == b->min_nodes) &&
+		(a->max_nodes == b->max_nodes) &&
+		(a->cores_per_node == b->cores_per_node) &&
+		(a->time_limit <= b->time_limit) &&
+		(a->min_gpus == b->min_gpus) && (a->max_gpus == b->max_gpus) &&
+		(a->flags == b->flags);
+}
+
+/* The job of a row, if it may start as the snapshot saw it. */
+static job_record_t *_find(const auc_snapshot_t *s, uint32_t row)
+{
+	job_record_t *job_ptr = find_job_record(s->rows[row].job_id);
+	auc_request_t request;
+	bool is_array;
+
+	if (!job_ptr || !IS_JOB_PENDING(job_ptr) || IS_JOB_COMPLETING(job_ptr) ||
+	    !job_ptr->details || !job_ptr->priority || !job_ptr->part_ptr ||
+	    job_ptr->details->prolog_running)
+		return NULL;
+	is_array = job_ptr->array_recs && job_ptr->array_recs->task_id_bitmap &&
+		(job_ptr->array_task_id == NO_VAL);
+	/* The record of an array becomes an ordinary one with its last task. */
+	if (is_array && !s->rows[row].array)
+		return NULL;
+	if (auc_model(job_ptr, job_ptr->part_ptr, &request) ||
+	    !_same_request(&request.job, &s->jobs[row]))
+		return NULL;
+	if (!job_independent(job_ptr) ||
+	    (job_limits_check(&job_ptr, false) != WAIT_NO_REASON) ||
+	    (license_job_test(job_ptr, time(NULL), true) != SLURM_SUCCESS))
+		return NULL;
+	if (((job_ptr->array_task_id != NO_VAL) || job_ptr->array_recs) &&
+	    !job_array_start_test(job_ptr))
+		return NULL;
+	return job_ptr;
+}
+
+/*
+ * Makes one task of an array a job of its own, as build_job_queue() does, so that nothing
+ * that is set for the start gets into the record of the others.
+ */
+static job_record_t *_split(job_record_t *job_ptr)
+{
+	job_record_t *rest;
+	int task;
+
+	if (!job_ptr->array_recs || !job_ptr->array_recs->task_id_bitmap ||
+	    (job_ptr->array_task_id != NO_VAL))
+		return job_ptr;
+	if ((task = bit_ffs(job_ptr->array_recs->task_id_bitmap)) < 0)
+		return NULL;
+	job_ptr->array_task_id = task;
+	if (job_ptr->array_recs->task_cnt <= 1)
+		return job_array_post_sched(job_ptr);
+	if (!(rest = job_array_split(job_ptr))) {
+		job_ptr->array_task_id = NO_VAL;
+		return NULL;
+	}
+	rest->job_state = JOB_PENDING;
+	rest->start_time = 0;
+	return job_ptr;
+}
+
+/* ---- the start ---- */
+
+/* select_nodes() with the choice narrowed to the pin; all else as it was afterwards. */
+static int _select_pinned(job_record_t *job_ptr, auc_pin_t *pin,
+			  auc_select_hooks_t *hooks)
+{
+	__typeof__(job_ptr->details) details = job_ptr->details;
+	bitstr_t *required = details->req_node_bitmap;
+	bitstr_t *excluded = details->exc_node_bitmap;
+	uint32_t min_nodes = details->min_nodes, max_nodes = details->max_nodes;
+	int rc;
+
+	details->req_node_bitmap = bit_copy(pin->nodes);
+	details->exc_node_bitmap = bit_copy(pin->nodes);
+	bit_not(details->exc_node_bitmap);
+	details->min_nodes = details->max_nodes = bit_set_count(pin->nodes);
+	auc_use_features(job_ptr);
+	pin->job_ptr = job_ptr;
+	hooks->pin = pin;
+	rc = auc_select_nodes(job_ptr);
+	hooks->pin = NULL;
+	details = job_ptr->details;
+	FREE_NULL_BITMAP(details->req_node_bitmap);
+	FREE_NULL_BITMAP(details->exc_node_bitmap);
+	details->req_node_bitmap = required;
+	details->exc_node_bitmap = excluded;
+	details->min_nodes = min_nodes;
+	details->max_nodes = max_nodes;
+	return rc;
+}
+
+/* Whether Slurm gave what the bid says; it may always give other, valid resources. */
+static bool _as_decided(const job_record_t *job_ptr, const auc_pin_t *pin)
+{
+	const job_resources_t *held = job_ptr->job_resrcs;
+	int first = 0, last;
+
+	if (!held || !bit_equal(held->node_bitmap, pin->nodes))
+		return false;
+	last = bit_fls(held->node_bitmap);
+	for (int n = bit_ffs(held->node_bitmap); n >= 0 && n <= last; n++) {
+		int cores;
+
+		if (!bit_test(held->node_bitmap, n))
+			continue;
+		cores = node_record_table_ptr[n]->tot_cores;
+		for (int c = 0; c < cores; c++)
+			if (!bit_test(held->core_bitmap, first + c) !=
+			    !bit_test(pin->cores[n], c))
+				return false;
+		first += cores;
+	}
+	return true;
+}
+
+static void _launch(job_record_t *job_ptr)
+{
+	last_job_update = time(NULL);
+	if (!job_ptr->batch_flag)
+		srun_allocate(job_ptr);
+	else if (!IS_JOB_CONFIGURING(job_ptr))
+		launch_job(job_ptr);
+	rebuild_job_part_list(job_ptr);
+}
+
+/* A failed attempt leaves no trace in what the user is told, save for limits. */
+static int _try(job_record_t *job_ptr, auc_pin_t *pin,
+		auc_select_hooks_t *hooks, int gpus)
+{
+	uint32_t reason = job_ptr->state_reason, low, high;
+	char *desc = xstrdup(job_ptr->state_desc);
+	bool range = auc_gpu_range(job_ptr, &low, &high);
+	int rc = SLURM_SUCCESS;
+
+	if (range && (gpus != low))
+		rc = auc_set_gpus(job_ptr, gpus);
+	if (!rc)
+		rc = _select_pinned(job_ptr, pin, hooks);
+	if (rc && range && (gpus != low))
+		(void) auc_set_gpus(job_ptr, low);
+	if (rc && (rc != ESLURM_ACCOUNTING_POLICY)) {
+		job_ptr->state_reason = reason;
+		xfree(job_ptr->state_desc);
+		job_ptr->state_desc = desc;
+		desc = NULL;
+	}
+	xfree(desc);
+	return rc;
+}
+
+static void _missed(job_record_t *job_ptr, int rc)
+{
+	auc_memo_t *memo = auc_memo_of(job_ptr->job_id);
+
+	verbose("aucsched: %pJ could not be started as decided: %s", job_ptr,
+		slurm_strerror(rc));
+	if (++memo->misses < MISSES)
+		return;
+	memo->misses = 0;
+	memo->until = time(NULL) + LEFT_SECONDS;
+}
+
+static void _start_one(const auc_snapshot_t *s,
+		       const struct aucsched_output *out, uint32_t row,
+		       bitstr_t **idle, auc_select_hooks_t *hooks,
+		       auc_starts_t *starts)
+{
+	const struct aucsched_decision *decision = &out->decisions[row];
+	job_record_t *job_ptr = _find(s, row);
+	auc_pin_t pin = { 0 };
+	int rc;
+
+	if (!job_ptr || !_make_pin(&pin, out, decision, idle) ||
+	    !bit_super_set(pin.nodes, job_ptr->part_ptr->node_bitmap) ||
+	    !(job_ptr = _split(job_ptr))) {
+		starts->stale++;
+		_free_pin(&pin);
+		return;
+	}
+	rc = _try(job_ptr, &pin, hooks, decision->gpus);
+	if (rc) {
+		starts->failed++;
+		_missed(job_ptr, rc);
+		_free_pin(&pin);
+		return;
+	}
+	starts->started++;
+	info("aucsched: started %pJ on %s (class %c)", job_ptr, job_ptr->nodes,
+	     decision->bid_class);
+	if (!_as_decided(job_ptr, &pin)) {
+		starts->failed++;
+		info("aucsched: %pJ got other cores than its bid's", job_ptr);
+	}
+	_launch(job_ptr);
+	for (int n = 0; n < node_record_count; n++)
+		if (pin.cores[n])
+			bit_and_not(idle[n], pin.cores[n]);
+	_free_pin(&pin);
+}
+
+/* All nodes of the decisions from a row on. */
+static bitstr_t *_decided_nodes(const auc_snapshot_t *s,
+				const struct aucsched_output *out, uint32_t row)
+{
+	bitstr_t *nodes = bit_alloc(node_record_count);
+
+	for (; row < s->in.jobs_len; row++) {
+		const struct aucsched_segment *segment =
+			out->segments + out->decisions[row].first_segment;
+
+		for (uint32_t i = 0; i < out->decisions[row].segments;
+		     i++, segment++)
+			bit_nset(nodes, segment->first, segment->last);
+	}
+	return nodes;
+}
+
+extern void auc_start(const auc_snapshot_t *s,
+		      const struct aucsched_output *out,
+		      auc_select_hooks_t *hooks, int64_t budget_us,
+		      auc_starts_t *starts)
+{
+	int64_t end = _now_us() + budget_us;
+	uint32_t before = starts->started;
+	bitstr_t *nodes, **idle;
+
+	/* New indices: what was decided is about other nodes. */
+	if ((s->config != slurm_conf.last_update) ||
+	    (s->in.nodes_len != node_record_count)) {
+		starts->next = s->in.jobs_len;
+		return;
+	}
+	nodes = _decided_nodes(s, out, starts->next);
+	idle = auc_idle_cores(nodes);
+	for (; starts->next < s->in.jobs_len; starts->next++) {
+		if (out->decisions[starts->next].why != AUCSCHED_STARTS)
+			continue;
+		_start_one(s, out, starts->next, idle, hooks, starts);
+		if (_now_us() > end) {
+			starts->next++;
+			break;
+		}
+	}
+	auc_cores_free(idle);
+	FREE_NULL_BITMAP(nodes);
+	if (starts->started > before)
+		schedule_job_save();
+}
+
+/* ---- reasons ---- */
+
+static void _tell(job_record_t *job_ptr, uint32_t reason, time_t expected)
+{
+	if ((job_ptr->state_reason != WAIT_NO_REASON) &&
+	    (job_ptr->state_reason != WAIT_PRIORITY) &&
+	    (job_ptr->state_reason != WAIT_RESOURCES))
+		return;		/* somebody knows better */
+	if (job_ptr->state_reason != reason) {
+		job_ptr->state_reason = reason;
+		xfree(job_ptr->state_desc);
+		last_job_update = time(NULL);
+	}
+	if (expected && (job_ptr->start_time < time(NULL)))
+		job_ptr->start_time = expected;
+}
+
+extern void auc_explain(const auc_snapshot_t *s,
+			const struct aucsched_output *out)
+{
+	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
+		const struct aucsched_decision *decision =
+			&out->decisions[row];
+		job_record_t *job_ptr;
+		auc_memo_t *memo;
+
+		if (decision->why == AUCSCHED_STARTS)
+			continue;
+		/* An array's tasks share a record: the first that waits speaks. */
+		if (row && (s->rows[row].job_id == s->rows[row - 1].job_id) &&
+		    (out->decisions[row - 1].why != AUCSCHED_STARTS))
+			continue;
+		job_ptr = find_job_record(s->rows[row].job_id);
+		if (!job_ptr || !IS_JOB_PENDING(job_ptr) || !job_ptr->priority)
+			continue;
+		memo = auc_memo_of(job_ptr->job_id);
+		switch (decision->why) {
+		case AUCSCHED_WAITS_LOST:
+			_tell(job_ptr, WAIT_PRIORITY, decision->expected);
+			break;
+		case AUCSCHED_WAITS_FIT:
+			memo->left = s->rows[row].approximate;
+			/* fall through */
+		case AUCSCHED_WAITS_RESERVED:
+			_tell(job_ptr, WAIT_RESOURCES, decision->expected);
+			break;
+		default:	/* Slurm has the words for it */
+			memo->left = true;
+		}
+	}
+}
