@@ -7,6 +7,7 @@
  * busy. The claim lapses by itself when no cycle has ended for a while, so that a
  * thread that hangs, in the library or elsewhere, costs nothing but the auction.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -19,6 +20,9 @@
 
 /* Between two batches of starts others get the locks. */
 #define YIELD_US 20000
+
+/* How long fini() waits for the thread, beyond the deadline of a decision. */
+#define JOIN_SECONDS 10
 
 static struct {
 	pthread_t thread;
@@ -47,6 +51,7 @@ static auc_select_hooks_t *hooks;
 static uint32_t cycle_number;
 static bool failing;		/* the last cycle came to no decision */
 static char *state_dir;
+static char *said;	/* what the log says that we run with */
 
 static slurmctld_lock_t auc_locks = {
 	READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, READ_LOCK
@@ -130,6 +135,20 @@ static void _read_settings(void)
 	unlock_slurmctld(locks);
 }
 
+/* Says so whenever there is something new in it. */
+static void _say_on(void)
+{
+	char *text = xstrdup_printf("%s %s, every %d s, %s", library.path,
+				    library.version, settings.interval,
+				    settings.engine);
+
+	if (xstrcmp(text, said) || xstrcmp(status.state, "on"))
+		info("aucsched: on: %s", text);
+	xfree(said);
+	said = text;
+	_state("on", "");
+}
+
 /* Makes ready what a cycle needs; false if there is to be none. */
 static bool _ready(bool changed)
 {
@@ -156,9 +175,7 @@ static bool _ready(bool changed)
 		xfree(why);
 		return false;
 	}
-	info("aucsched: on: %s %s, every %d s, %s", library.path,
-	     library.version, settings.interval, settings.engine);
-	_state("on", "");
+	_say_on();
 	return true;
 }
 
@@ -284,6 +301,15 @@ static void _cycle(void)
 	auc_figure_add(&status.cycle_us, _now_us() - begin);
 }
 
+/* What has to be done without cycles too. */
+static void _idle(void)
+{
+	lock_slurmctld(auc_locks);
+	if (!slurmctld_config.shutdown_time)
+		auc_ranges_restore();
+	unlock_slurmctld(auc_locks);
+}
+
 /* ---- the thread ---- */
 
 /*
@@ -338,6 +364,8 @@ static void *_run(void *arg)
 		last_ms = _now_us() / 1000;
 		if (ready)
 			_cycle();
+		else
+			_idle();
 		auc_status_write(&status, &settings, &library, &snapshot,
 				 state_dir);
 	} while (_wait(last_ms, &reconfig));
@@ -356,8 +384,19 @@ extern int auc_agent_start(void)
 	return SLURM_SUCCESS;
 }
 
+/* Waits for the thread, but not for ever: it may hang in the library. */
+static bool _join(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	ts.tv_sec += settings.deadline_ms / 1000 + JOIN_SECONDS;
+	return !pthread_timedjoin_np(agent.thread, NULL, &ts);
+}
+
 extern void auc_agent_stop(void)
 {
+	slurmctld_lock_t locks = { .job = WRITE_LOCK };
 	bool running;
 
 	slurm_mutex_lock(&agent.lock);
@@ -368,17 +407,23 @@ extern void auc_agent_stop(void)
 	slurm_mutex_unlock(&agent.lock);
 	if (!running)
 		return;
-	pthread_join(agent.thread, NULL);
+	if (!_join()) {
+		error("aucsched: the scheduling thread hangs; left behind");
+		return;
+	}
+	lock_slurmctld(locks);	/* nobody is inside _owned() */
 	if (hooks)
 		hooks->owned = NULL;
 	claim.until = 0;
+	auc_memo_free();
+	unlock_slurmctld(locks);
 	auc_library_close(&library);
 	auc_snapshot_free(&snapshot);
 	auc_settings_free(&settings);
-	auc_memo_free();
 	xfree(status.state_text);
 	xfree(status.last_failure);
 	xfree(state_dir);
+	xfree(said);
 }
 
 extern void auc_agent_reconfig(void)

@@ -27,10 +27,12 @@
 #include "src/common/xstring.h"
 #if AUC_VERSION_AT_LEAST(23, 2)
 #include "src/interfaces/gres.h"
+#include "src/interfaces/preempt.h"
 #include "src/interfaces/select.h"
 #else
 #include "src/common/gres.h"
 #include "src/common/select.h"
+#include "src/slurmctld/preempt.h"
 typedef struct xlist list_t;
 typedef struct listIterator list_itr_t;
 #endif
@@ -41,11 +43,14 @@ typedef struct listIterator list_itr_t;
 #include "src/slurmctld/licenses.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/node_scheduler.h"
-#include "src/slurmctld/preempt.h"
 #include "src/slurmctld/reservation.h"
 #include "src/slurmctld/slurmctld.h"
 #include "src/slurmctld/state_save.h"
+#if AUC_VERSION_AT_LEAST(24, 11)
+#include "src/common/node_features.h"
+#endif
 #if AUC_VERSION_AT_LEAST(24, 5)
+#include "src/slurmctld/proc_req.h"
 #include "src/stepmgr/gres_stepmgr.h"
 #include "src/stepmgr/srun_comm.h"
 #define auc_set_job_tres_cnt gres_stepmgr_set_job_tres_cnt
@@ -143,6 +148,35 @@ static inline int auc_test_resv(job_record_t *job_ptr, time_t *when,
 #endif
 	return rc;
 }
+
+/* Whether the reason why a job waits is a limit of its association or QOS. */
+static inline bool auc_waits_for_limit(const job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(24, 5)
+	return job_state_reason_check(job_ptr->state_reason, JSR_QOS_ASSOC);
+#else
+	return !acct_policy_job_runnable_state((job_record_t *) job_ptr);
+#endif
+}
+
+/* The nodes of a list of names; nodes that are gone are left out. RET 0 or an error */
+static inline int auc_names_to_nodes(char *names, bitstr_t **nodes)
+{
+#if AUC_VERSION_AT_LEAST(24, 11)
+	return node_name2bitmap(names, true, nodes, NULL);
+#else
+	return node_name2bitmap(names, true, nodes);
+#endif
+}
+
+/* One task of an array, and the record of the last one, as jobs of their own. */
+#if AUC_VERSION_AT_LEAST(24, 11)
+#define auc_array_split(job_ptr) job_array_split(job_ptr, true)
+#define auc_array_post_sched(job_ptr) job_array_post_sched(job_ptr, true)
+#else
+#define auc_array_split(job_ptr) job_array_split(job_ptr)
+#define auc_array_post_sched(job_ptr) job_array_post_sched(job_ptr)
+#endif
 
 /* Which of its feature lists a job is scheduled by; preferred ones are not ours. */
 static inline void auc_use_features(job_record_t *job_ptr)

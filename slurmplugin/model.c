@@ -83,6 +83,31 @@ extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count)
 	return SLURM_SUCCESS;
 }
 
+/* A job that is back in the queue asks for its range again. */
+static void _back_to_range(job_record_t *job_ptr)
+{
+	gres_job_state_t *gpus;
+	uint32_t low, high;
+
+	if (!auc_gpu_range(job_ptr, &low, &high))
+		return;
+	gpus = auc_gpu_request(job_ptr);
+	if (gpus && (gpus->gres_per_node != low))
+		(void) auc_set_gpus(job_ptr, low);
+}
+
+extern void auc_ranges_restore(void)
+{
+	job_record_t *job_ptr;
+	list_itr_t *iter = list_iterator_create(job_list);
+
+	while ((job_ptr = list_next(iter)))
+		if (job_ptr->admin_comment && IS_JOB_PENDING(job_ptr) &&
+		    !IS_JOB_COMPLETING(job_ptr) && job_ptr->details)
+			_back_to_range(job_ptr);
+	list_iterator_destroy(iter);
+}
+
 static bool _set16(uint16_t value)
 {
 	return value && (value != NO_VAL16) && (value != INFINITE16);
@@ -138,25 +163,38 @@ static bool _simple_features(const char *features)
 
 /* ---- cores and nodes ---- */
 
-/* CPUs a core that jobs may use, 0 if the partition's nodes differ in it. */
-static uint16_t _threads(const part_record_t *part_ptr)
+/* CPUs a core that jobs may use, on all nodes; 0 if they differ. Job write lock. */
+static uint16_t all_threads;
+
+/* CPUs a core on the nodes (NULL: all), 0 if they differ in it. */
+static uint16_t _count_threads(bitstr_t *nodes)
 {
-	uint16_t threads = 0;
+	uint16_t threads = 0, here;
 	node_record_t *node_ptr;
 
 	for (int n = 0; n < node_record_count; n++) {
 		if (!(node_ptr = node_record_table_ptr[n]) ||
-		    !bit_test(part_ptr->node_bitmap, n))
+		    (nodes && !bit_test(nodes, n)))
 			continue;
 		/* CPUs=cores in slurm.conf, whatever the hardware has: a CPU is a core. */
-		uint16_t here = (node_ptr->cpus == node_ptr->tot_cores) ? 1 :
+		here = (node_ptr->cpus == node_ptr->tot_cores) ? 1 :
 			node_ptr->tpc;
-
 		if (threads && (here != threads))
 			return 0;
 		threads = here;
 	}
 	return threads;
+}
+
+extern void auc_model_refresh(void)
+{
+	all_threads = _count_threads(NULL);
+}
+
+static uint16_t _threads(const part_record_t *part_ptr)
+{
+	return all_threads ? all_threads :
+		_count_threads(part_ptr->node_bitmap);
 }
 
 static bool _other_granularity(const part_record_t *part_ptr, uint16_t threads)
@@ -189,6 +227,60 @@ static bool _asks_for_topology(const job_record_t *job_ptr)
 		      _set16(mc->threads_per_core) ||
 		      _set16(mc->ntasks_per_socket) ||
 		      _set16(mc->ntasks_per_core));
+}
+
+/* Cores of each of the partition's nodes, 0 if they differ. */
+static uint32_t _cores_a_node(const part_record_t *part_ptr)
+{
+	uint32_t cores = 0;
+	node_record_t *node_ptr;
+
+	for (int n = 0; n < node_record_count; n++) {
+		if (!(node_ptr = node_record_table_ptr[n]) ||
+		    !bit_test(part_ptr->node_bitmap, n))
+			continue;
+		if (node_ptr->core_spec_cnt ||
+		    (cores && (node_ptr->tot_cores != cores)))
+			return 0;
+		cores = node_ptr->tot_cores;
+	}
+	return cores;
+}
+
+/*
+ * Whole nodes: all cores of each, which only an idle node has. What the job asks for beyond
+ * the number of nodes is met by any node, or is Slurm's to judge.
+ */
+static const char *_model_whole(job_record_t *job_ptr,
+				const part_record_t *part_ptr,
+				auc_request_t *request)
+{
+	__typeof__(job_ptr->details) details = job_ptr->details;
+	struct aucsched_job *job = &request->job;
+	uint32_t cores = _cores_a_node(part_ptr), nodes;
+	uint32_t threads = request->threads;
+
+	if (!cores || (details->whole_node > WHOLE_NODE_REQUIRED))
+		return "exclusive";
+	if (_set16(details->ntasks_per_node) && !details->num_tasks)
+		return "exclusive";
+	nodes = MAX(job->min_nodes, (details->min_cpus + cores * threads - 1) /
+		    (cores * threads));
+	if (_set16(details->ntasks_per_node) && details->num_tasks)
+		nodes = MAX(nodes, (details->num_tasks +
+				    details->ntasks_per_node - 1) /
+			    details->ntasks_per_node);
+	if (job->max_nodes && (nodes > job->max_nodes))
+		return "exclusive";
+	/* Slurm gives a range of nodes as many as it can. */
+	if ((job->min_nodes != job->max_nodes) && (nodes <= job->min_nodes) &&
+	    (nodes != 1))
+		return "exclusive";
+	request->approximate = job->min_nodes != job->max_nodes;
+	job->min_nodes = job->max_nodes = nodes;
+	job->cores_per_node = cores;
+	job->cores = nodes * cores;
+	return NULL;
 }
 
 /* CPUs for every node to hold, and the number of nodes, in request->job. */
@@ -281,6 +373,13 @@ static const char *_model_nodes(job_record_t *job_ptr, part_record_t *part_ptr,
 
 /* ---- memory and time ---- */
 
+/* Whether the job takes its nodes as a whole. */
+static bool _is_whole(const job_record_t *job_ptr,
+		      const part_record_t *part_ptr)
+{
+	return job_ptr->details->whole_node || !part_ptr->max_share;
+}
+
 static const char *_model_memory(job_record_t *job_ptr,
 				 part_record_t *part_ptr,
 				 auc_request_t *request)
@@ -289,6 +388,11 @@ static const char *_model_memory(job_record_t *job_ptr,
 		slurm_conf.select_type_param;
 	uint64_t memory = job_ptr->details->pn_min_memory;
 
+	if (_is_whole(job_ptr, part_ptr)) {
+		/* An idle node has all of its memory, which either is enough or never. */
+		request->memory = memory & ~MEM_PER_CPU ? memory : 0;
+		return NULL;
+	}
 	if (!(memory & ~MEM_PER_CPU)) {
 		/* No request and no default: all of a node's memory. */
 		return (type & CR_MEMORY) ? "memory" : NULL;
@@ -333,8 +437,7 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 		return "reservation";
 	if (details->req_node_bitmap || details->req_nodes)
 		return "nodelist";
-	if (details->whole_node || !part_ptr->max_share ||
-	    (part_ptr->flags & PART_FLAG_EXCLUSIVE_USER) || job_ptr->mcs_label)
+	if ((part_ptr->flags & PART_FLAG_EXCLUSIVE_USER) || job_ptr->mcs_label)
 		return "exclusive";
 	if ((part_ptr->max_share & SHARED_FORCE) || details->overcommit ||
 	    ((part_ptr->max_share > 1) && (details->share_res == 1)))
@@ -380,11 +483,18 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 	if (job_ptr->details->contiguous)
 		request->job.flags |= AUCSCHED_CONTIGUOUS;
 	if ((why = _model_gres(job_ptr, request)) ||
-	    (why = _model_nodes(job_ptr, part_ptr, request)) ||
-	    (why = _model_layout(job_ptr, request)) ||
-	    (why = _model_memory(job_ptr, part_ptr, request)))
+	    (why = _model_nodes(job_ptr, part_ptr, request)))
 		return why;
-	_to_cores(request);
+	if (_is_whole(job_ptr, part_ptr)) {
+		if ((why = _model_whole(job_ptr, part_ptr, request)))
+			return why;
+	} else {
+		if ((why = _model_layout(job_ptr, request)))
+			return why;
+		_to_cores(request);
+	}
+	if ((why = _model_memory(job_ptr, part_ptr, request)))
+		return why;
 	_model_time(job_ptr, part_ptr, request);
 	return NULL;
 }

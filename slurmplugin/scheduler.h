@@ -99,6 +99,10 @@ typedef struct {
 extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 			     auc_request_t *request);
 
+/* Looks at the nodes again; to be called before a cycle's jobs are described. Job
+ * write lock and node read lock. */
+extern void auc_model_refresh(void);
+
 /* The range of GPUs a node that job_submit/aucsched noted, false if there is none. */
 extern bool auc_gpu_range(const job_record_t *job_ptr, uint32_t *low,
 			  uint32_t *high);
@@ -108,6 +112,12 @@ extern bool auc_gpu_range(const job_record_t *job_ptr, uint32_t *low,
  * Job write lock.
  */
 extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count);
+
+/*
+ * Lowers the GPU count of jobs with a range that are back in the queue (requeued, say)
+ * to the low end again. Job write lock and node read lock.
+ */
+extern void auc_ranges_restore(void);
 
 /* The count of GPUs a node that the job asks for, and its gres record, if any. */
 extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr);
@@ -160,7 +170,8 @@ typedef struct {
 		rows_cap;
 	uint64_t *free_memory;	/* [node], MB */
 	uint32_t *gpu_type;	/* [node], 0: no GPUs, AUC_GPU_TYPES: several types */
-	size_t memory_cap, type_cap;
+	uint8_t *spare_gpus;	/* [node], held by nobody */
+	size_t memory_cap, type_cap, spare_cap;
 	uint32_t queue;		/* records of the queue, left ones too */
 	uint32_t left_jobs;	/* records left to Slurm */
 	auc_left_t left[AUC_LEFT_MAX];
@@ -176,6 +187,9 @@ typedef struct {
 extern void auc_snapshot_take(auc_snapshot_t *snapshot, int limit,
 			      uint32_t cycle);
 extern void auc_snapshot_free(auc_snapshot_t *snapshot);
+
+/* Whether new jobs may start on node n as it is: up, and nothing completes on it. */
+extern bool auc_takes_jobs(int n);
 
 /* The idle cores of the nodes in want, by node index (NULL elsewhere); job and
  * node read locks. Free with auc_cores_free(). */

@@ -13,6 +13,18 @@ typedef struct {
 /* More claims than this are not looked at: those of the first jobs count. */
 #define MOST_CLAIMS 64
 
+/* A queue's jobs are mostly alike: so many different masks are compared with. */
+#define RECENT_MASKS 16
+
+/* What is kept while the queue is gone through. */
+typedef struct {
+	uint16_t tiers[256];
+	int tiers_len;
+	claim_t claims[MOST_CLAIMS];
+	int claims_len;
+	bitstr_t *masks[RECENT_MASKS];	/* of mask m at m % RECENT_MASKS */
+} queue_state_t;
+
 /* Grows an array to hold len elements; what it holds stays. */
 static void *_grow(void *array, size_t *cap, size_t len, size_t size)
 {
@@ -161,7 +173,11 @@ static void _add_running(auc_snapshot_t *s, job_record_t *job_ptr)
 		taken = bit_set_count_range(held->core_bitmap, first,
 					    first + cores);
 		gpus = _job_gpus(job_ptr, at);
-		node->free_cores -= MIN(taken, node->free_cores);
+		/* What is shared, or on its way out, is counted once. */
+		taken = MIN(taken, node->free_cores);
+		node->free_cores -= taken;
+		gpus = MIN(gpus, s->spare_gpus[n]);
+		s->spare_gpus[n] -= gpus;
 		if (held->memory_allocated)
 			s->free_memory[n] -= MIN(held->memory_allocated[at],
 						 s->free_memory[n]);
@@ -191,7 +207,7 @@ static uint32_t _gpu_type(const gres_node_state_t *gpus)
 	return type;
 }
 
-static bool _takes_jobs(int n)
+extern bool auc_takes_jobs(int n)
 {
 	return bit_test(avail_node_bitmap, n) &&
 		bit_test(share_node_bitmap, n) &&
@@ -207,13 +223,14 @@ static void _add_node(auc_snapshot_t *s, int n)
 	memset(node, 0, sizeof(*node));
 	s->free_memory[n] = 0;
 	s->gpu_type[n] = 0;
+	s->spare_gpus[n] = 0;
 	if (!node_ptr)
 		return;		/* a gap in the table, of a dynamic node that left */
 	node->cores = node->free_cores = node_ptr->tot_cores;
 	if (node_ptr->node_spec_bitmap)
 		node->free_cores = MIN(node->cores,
 			bit_set_count(node_ptr->node_spec_bitmap));
-	node->up = _takes_jobs(n);
+	node->up = auc_takes_jobs(n);
 	s->free_memory[n] = node_ptr->real_memory -
 		MIN(node_ptr->mem_spec_limit, node_ptr->real_memory);
 	if ((gpus = auc_node_gpus(node_ptr))) {
@@ -221,6 +238,7 @@ static void _add_node(auc_snapshot_t *s, int n)
 
 		node->gpus = MIN(gpus->gres_cnt_avail, 15);
 		node->free_gpus = MIN(gpus->gres_cnt_avail - held, node->gpus);
+		s->spare_gpus[n] = node->gpus;
 		s->gpu_type[n] = _gpu_type(gpus);
 	}
 }
@@ -233,6 +251,7 @@ static void _add_machine(auc_snapshot_t *s)
 	GROW(s->nodes, s->nodes_cap, node_record_count);
 	GROW(s->free_memory, s->memory_cap, node_record_count);
 	GROW(s->gpu_type, s->type_cap, node_record_count);
+	GROW(s->spare_gpus, s->spare_cap, node_record_count);
 	s->in.nodes_len = node_record_count;
 	s->in.mask_words = (node_record_count + 63) / 64;
 	for (int n = 0; n < node_record_count; n++)
@@ -242,6 +261,10 @@ static void _add_machine(auc_snapshot_t *s)
 		if (_holds_nodes(job_ptr))
 			_add_running(s, job_ptr);
 	list_iterator_destroy(iter);
+	/* A completing job's GPUs are given back before its cores are. */
+	for (int n = 0; n < node_record_count; n++)
+		s->nodes[n].free_gpus = MIN(s->nodes[n].free_gpus,
+					    s->spare_gpus[n]);
 }
 
 /* ---- which nodes a job may use ---- */
@@ -293,22 +316,26 @@ static bool _memory_fits(const auc_snapshot_t *s,
 	return have / memory >= cpus * request->threads;
 }
 
-static void _and_resources(const auc_snapshot_t *s,
-			   const auc_request_t *request,
+static void _and_resources(const auc_snapshot_t *s, auc_request_t *request,
 			   const part_record_t *part_ptr, bitstr_t *nodes)
 {
+	bool consumed;
 	uint16_t type = part_ptr->cr_type ? part_ptr->cr_type :
 		slurm_conf.select_type_param;
 
 	if (!request->memory && !request->gpu_type)
 		return;
+	consumed = type & CR_MEMORY;
 	for (int n = 0; n < node_record_count; n++) {
 		if (!bit_test(nodes, n))
 			continue;
-		if (!_memory_fits(s, request, type & CR_MEMORY, n) ||
-		    (request->gpu_type &&
-		     (s->gpu_type[n] != request->gpu_type)))
+		if (request->gpu_type && (s->gpu_type[n] != request->gpu_type))
 			bit_clear(nodes, n);
+		else if (!_memory_fits(s, request, consumed, n)) {
+			/* Perhaps only for now: what is planned may differ. */
+			request->approximate = true;
+			bit_clear(nodes, n);
+		}
 	}
 }
 
@@ -324,20 +351,26 @@ static void _to_words(const bitstr_t *nodes, uint64_t *words, uint32_t len)
 			words[n / 64] |= (uint64_t) 1 << (n % 64);
 }
 
-/* The index of a mask, added if none of the last few is the same. */
-static int32_t _mask(auc_snapshot_t *s, const bitstr_t *nodes)
+/*
+ * The index of a mask, added if none of the last few is the same. Takes the bitmap over.
+ */
+static int32_t _mask(auc_snapshot_t *s, queue_state_t *state, bitstr_t *nodes)
 {
 	uint32_t words = s->in.mask_words, len = s->in.masks_len;
-	size_t bytes = words * sizeof(uint64_t);
+	bitstr_t **slot;
 
+	for (uint32_t m = len; m > 0 && m + RECENT_MASKS > len; m--) {
+		if (bit_equal(state->masks[(m - 1) % RECENT_MASKS], nodes)) {
+			FREE_NULL_BITMAP(nodes);
+			return m - 1;
+		}
+	}
 	GROW(s->masks, s->masks_cap, (size_t) (len + 1) * words);
 	_to_words(nodes, s->masks + (size_t) len * words, words);
-	for (uint32_t m = len; m > 0 && m + 16 > len; m--)
-		if (!memcmp(s->masks + (size_t) (m - 1) * words,
-			    s->masks + (size_t) len * words, bytes))
-			return m - 1;
-	s->in.masks_len++;
-	return len;
+	slot = &state->masks[len % RECENT_MASKS];
+	FREE_NULL_BITMAP(*slot);
+	*slot = nodes;
+	return s->in.masks_len++;
 }
 
 /*
@@ -347,7 +380,7 @@ static int32_t _mask(auc_snapshot_t *s, const bitstr_t *nodes)
  * RET false if the job can't run now, or *why says that it is left to Slurm
  */
 static bool _usable_nodes(auc_snapshot_t *s, const job_queue_rec_t *record,
-			  const auc_request_t *request, const claim_t *claims,
+			  auc_request_t *request, const claim_t *claims,
 			  int claims_len, bitstr_t **nodes, const char **why)
 {
 	job_record_t *job_ptr = record->job_ptr;
@@ -413,7 +446,7 @@ static void _claim(const auc_snapshot_t *s, job_record_t *job_ptr,
 	if ((*len == MOST_CLAIMS) || !job_ptr->sched_nodes ||
 	    !job_ptr->start_time)
 		return;
-	if (node_name2bitmap(job_ptr->sched_nodes, true, &nodes) || !nodes) {
+	if (auc_names_to_nodes(job_ptr->sched_nodes, &nodes) || !nodes) {
 		FREE_NULL_BITMAP(nodes);
 		return;
 	}
@@ -458,7 +491,7 @@ static bool _may_run(job_record_t *job_ptr)
 	if (((job_ptr->array_task_id != NO_VAL) || job_ptr->array_recs) &&
 	    !job_array_start_test(job_ptr))
 		return false;
-	if (!acct_policy_job_runnable_state(job_ptr) &&
+	if (auc_waits_for_limit(job_ptr) &&
 	    !acct_policy_job_runnable_pre_select(job_ptr, false))
 		return false;
 	return license_job_test(job_ptr, time(NULL), true) == SLURM_SUCCESS;
@@ -491,19 +524,6 @@ static int _tiers(list_t *queue, uint16_t *tiers, int most)
 	return len;
 }
 
-/* Undoes a raised GPU count of a job that is back in the queue. */
-static void _back_to_range(job_record_t *job_ptr)
-{
-	gres_job_state_t *gpus;
-	uint32_t low, high;
-
-	if (!auc_gpu_range(job_ptr, &low, &high))
-		return;
-	gpus = auc_gpu_request(job_ptr);
-	if (gpus && (gpus->gres_per_node != low))
-		(void) auc_set_gpus(job_ptr, low);
-}
-
 static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		      const auc_request_t *request, uint32_t copies, bool array,
 		      int limit)
@@ -523,13 +543,6 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 	}
 }
 
-typedef struct {
-	uint16_t tiers[256];
-	int tiers_len;
-	claim_t claims[MOST_CLAIMS];
-	int claims_len;
-} queue_state_t;
-
 static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 			int limit, uint32_t cycle, queue_state_t *state)
 {
@@ -539,14 +552,14 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	bitstr_t *nodes = NULL;
 	const char *why;
 	uint32_t copies;
-	bool array;
+	bool array, was_left;
 
+	was_left = memo->left;
 	memo->cycle = cycle;
 	memo->left = false;
 	s->queue++;
 	if (!(copies = _copies(job_ptr, &array)))
 		return;
-	_back_to_range(job_ptr);
 	why = auc_model(job_ptr, record->part_ptr, &request);
 	if (!why && (memo->until > s->in.now))
 		why = "failed";
@@ -567,11 +580,13 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 			_leave(s, job_ptr, memo, why);
 		return;
 	}
-	request.job.mask = _mask(s, nodes);
+	request.job.mask = _mask(s, state, nodes);
 	request.job.priority = _priority(record, state->tiers,
 					 state->tiers_len);
-	FREE_NULL_BITMAP(nodes);
 	_add_rows(s, record, &request, copies, array, limit);
+	/* It found no place last time, and Slurm may have planned one. */
+	if (was_left)
+		_claim(s, job_ptr, state->claims, &state->claims_len);
 }
 
 static void _add_queue(auc_snapshot_t *s, int limit, uint32_t cycle)
@@ -596,6 +611,8 @@ static void _add_queue(auc_snapshot_t *s, int limit, uint32_t cycle)
 	}
 	for (int i = 0; i < state->claims_len; i++)
 		FREE_NULL_BITMAP(state->claims[i].nodes);
+	for (int i = 0; i < RECENT_MASKS; i++)
+		FREE_NULL_BITMAP(state->masks[i]);
 	xfree(state);
 	FREE_NULL_LIST(queue);
 }
@@ -611,6 +628,8 @@ extern void auc_snapshot_take(auc_snapshot_t *s, int limit, uint32_t cycle)
 	s->queue = s->left_jobs = 0;
 	s->left_len = 0;
 	s->cut = false;
+	auc_model_refresh();
+	auc_ranges_restore();
 	_add_machine(s);
 	_add_queue(s, limit, cycle);
 	auc_memo_sweep(cycle);
@@ -631,5 +650,6 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 	xfree(s->rows);
 	xfree(s->free_memory);
 	xfree(s->gpu_type);
+	xfree(s->spare_gpus);
 	memset(s, 0, sizeof(*s));
 }

@@ -114,8 +114,7 @@ static bool _pin_node(auc_pin_t *pin, int n,
 	node_record_t *node_ptr = node_record_table_ptr[n];
 	gres_node_state_t *gpus;
 
-	if (!node_ptr || !idle[n] || !bit_test(avail_node_bitmap, n) ||
-	    !bit_test(share_node_bitmap, n) ||
+	if (!node_ptr || !idle[n] || !auc_takes_jobs(n) ||
 	    (bit_set_count(idle[n]) < segment->cores))
 		return false;
 	bit_set(pin->nodes, n);
@@ -206,8 +205,8 @@ static job_record_t *_split(job_record_t *job_ptr)
 		return NULL;
 	job_ptr->array_task_id = task;
 	if (job_ptr->array_recs->task_cnt <= 1)
-		return job_array_post_sched(job_ptr);
-	if (!(rest = job_array_split(job_ptr))) {
+		return auc_array_post_sched(job_ptr);
+	if (!(rest = auc_array_split(job_ptr))) {
 		job_ptr->array_task_id = NO_VAL;
 		return NULL;
 	}
@@ -231,6 +230,8 @@ static int _select_pinned(job_record_t *job_ptr, auc_pin_t *pin,
 	details->req_node_bitmap = bit_copy(pin->nodes);
 	details->exc_node_bitmap = bit_copy(pin->nodes);
 	bit_not(details->exc_node_bitmap);
+	if (excluded)	/* perhaps only since the snapshot */
+		bit_or(details->exc_node_bitmap, excluded);
 	details->min_nodes = details->max_nodes = bit_set_count(pin->nodes);
 	auc_use_features(job_ptr);
 	pin->job_ptr = job_ptr;
