@@ -35,12 +35,11 @@ static struct {
 	.wake = PTHREAD_COND_INITIALIZER,
 };
 
-/* Changed under the job write lock, read under it by auc_owned(). */
-static struct {
-	time_t until;		/* the claim lapses; 0: there is none */
-	bool cut;
-	uint32_t cut_priority;
-} claim;
+/*
+ * When the auction's claim to its jobs lapses; 0: there is none. Changed under the job
+ * write lock, read under it by _owned().
+ */
+static time_t claimed_until;
 
 /* The agent's thread alone. */
 static auc_settings_t settings;
@@ -72,7 +71,7 @@ static void _set_claim(time_t until)
 	slurmctld_lock_t locks = { .job = WRITE_LOCK };
 
 	lock_slurmctld(locks);
-	claim.until = until;
+	claimed_until = until;
 	unlock_slurmctld(locks);
 }
 
@@ -92,9 +91,7 @@ static bool _owned(job_record_t *job_ptr)
 	auc_request_t request;
 	auc_memo_t *memo;
 
-	if (time(NULL) >= claim.until)
-		return false;
-	if (claim.cut && (job_ptr->priority < claim.cut_priority))
+	if (time(NULL) >= claimed_until)
 		return false;
 	memo = auc_memo_find(job_ptr->job_id);
 	if (memo && (memo->left || (memo->until > time(NULL))))
@@ -153,10 +150,9 @@ static void _say_on(void)
 static bool _ready(bool changed)
 {
 	char *why = NULL;
-	bool was_off = !xstrcmp(status.state, "off");
 
 	if (!settings.enabled) {
-		if (!was_off)
+		if (xstrcmp(status.state, "off"))
 			info("aucsched: off (auc_enabled=no); Slurm's own schedulers go on alone");
 		_state("off", "auc_enabled=no");
 		_set_claim(0);
@@ -197,10 +193,8 @@ static int64_t _unlock(int64_t since)
 
 static void _extend_claim(void)
 {
-	claim.until = time(NULL) + MAX(CLAIM_SECONDS, 3 * settings.interval) +
+	claimed_until = time(NULL) + MAX(CLAIM_SECONDS, 3 * settings.interval) +
 		settings.deadline_ms / 1000;
-	claim.cut = snapshot.cut;
-	claim.cut_priority = snapshot.cut_priority;
 }
 
 static bool _decide(struct aucsched_output *out)
@@ -414,7 +408,7 @@ extern void auc_agent_stop(void)
 	lock_slurmctld(locks);	/* nobody is inside _owned() */
 	if (hooks)
 		hooks->owned = NULL;
-	claim.until = 0;
+	claimed_until = 0;
 	auc_memo_free();
 	unlock_slurmctld(locks);
 	auc_library_close(&library);

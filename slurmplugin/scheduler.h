@@ -176,8 +176,6 @@ typedef struct {
 	uint32_t left_jobs;	/* records left to Slurm */
 	auc_left_t left[AUC_LEFT_MAX];
 	int left_len;
-	bool cut;		/* the queue was longer than the limit, */
-	uint32_t cut_priority;	/* and this was the last one looked at */
 	time_t config;		/* slurm.conf's, when the nodes had these indices */
 } auc_snapshot_t;
 

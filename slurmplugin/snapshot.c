@@ -22,6 +22,8 @@ typedef struct {
 	int tiers_len;
 	claim_t claims[MOST_CLAIMS];
 	int claims_len;
+	const part_record_t *heads[MOST_CLAIMS];
+	int heads_len;
 	bitstr_t *masks[RECENT_MASKS];	/* of mask m at m % RECENT_MASKS */
 } queue_state_t;
 
@@ -48,6 +50,16 @@ static bool _holds_nodes(const job_record_t *job_ptr)
 		 IS_JOB_COMPLETING(job_ptr));
 }
 
+/*
+ * A job that was suspended by hand (which takes its priority) keeps its memory and GPUs,
+ * but select/cons_tres gives its cores to others. Those that gang scheduling suspends
+ * keep them.
+ */
+static bool _gave_cores(const job_record_t *job_ptr)
+{
+	return IS_JOB_SUSPENDED(job_ptr) && !job_ptr->priority;
+}
+
 extern bitstr_t **auc_idle_cores(const bitstr_t *want)
 {
 	bitstr_t **idle = xcalloc(node_record_count, sizeof(*idle));
@@ -71,7 +83,7 @@ extern bitstr_t **auc_idle_cores(const bitstr_t *want)
 		job_resources_t *held = job_ptr->job_resrcs;
 		int first = 0, last;
 
-		if (!_holds_nodes(job_ptr) ||
+		if (!_holds_nodes(job_ptr) || _gave_cores(job_ptr) ||
 		    !bit_overlap_any(held->node_bitmap, (bitstr_t *) want))
 			continue;
 		last = bit_fls(held->node_bitmap);
@@ -170,7 +182,8 @@ static void _add_running(auc_snapshot_t *s, job_record_t *job_ptr)
 		if (!bit_test(held->node_bitmap, n))
 			continue;
 		cores = node_record_table_ptr[n]->tot_cores;
-		taken = bit_set_count_range(held->core_bitmap, first,
+		taken = _gave_cores(job_ptr) ? 0 :
+			bit_set_count_range(held->core_bitmap, first,
 					    first + cores);
 		gpus = _job_gpus(job_ptr, at);
 		/* What is shared, or on its way out, is counted once. */
@@ -543,6 +556,18 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 	}
 }
 
+/* Whether no record of the partition came before. */
+static bool _is_head(queue_state_t *state, const part_record_t *part_ptr)
+{
+	for (int i = 0; i < state->heads_len; i++)
+		if (state->heads[i] == part_ptr)
+			return false;
+	if (state->heads_len == MOST_CLAIMS)
+		return false;
+	state->heads[state->heads_len++] = part_ptr;
+	return true;
+}
+
 static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 			int limit, uint32_t cycle, queue_state_t *state)
 {
@@ -584,9 +609,25 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	request.job.priority = _priority(record, state->tiers,
 					 state->tiers_len);
 	_add_rows(s, record, &request, copies, array, limit);
-	/* It found no place last time, and Slurm may have planned one. */
-	if (was_left)
+	/*
+	 * The library keeps a place for the first of the queue. For the first of each
+	 * other partition, and for a job that found no place last time, there is the one that
+	 * the backfill scheduler has planned.
+	 */
+	if (was_left || (_is_head(state, record->part_ptr) &&
+			 (s->in.jobs_len > copies)))
 		_claim(s, job_ptr, state->claims, &state->claims_len);
+}
+
+/* A job behind all that the library is given: Slurm may find a gap for it. */
+static void _beyond(auc_snapshot_t *s, job_record_t *job_ptr, uint32_t cycle)
+{
+	auc_memo_t *memo = auc_memo_of(job_ptr->job_id);
+
+	memo->cycle = cycle;
+	memo->left = true;
+	s->queue++;
+	_count_left(s, "beyond");
 }
 
 static void _add_queue(auc_snapshot_t *s, int limit, uint32_t cycle)
@@ -599,14 +640,10 @@ static void _add_queue(auc_snapshot_t *s, int limit, uint32_t cycle)
 	state->tiers_len = _tiers(queue, state->tiers,
 				  ARRAY_SIZE(state->tiers));
 	while ((record = list_pop(queue))) {
-		if (s->in.jobs_len >= limit) {
-			s->cut = true;
-		} else {
+		if (s->in.jobs_len >= limit)
+			_beyond(s, record->job_ptr, cycle);
+		else
 			_add_record(s, record, limit, cycle, state);
-			s->cut_priority = record->priority;
-		}
-		if (s->cut)
-			s->queue++;
 		xfree(record);
 	}
 	for (int i = 0; i < state->claims_len; i++)
@@ -627,7 +664,6 @@ extern void auc_snapshot_take(auc_snapshot_t *s, int limit, uint32_t cycle)
 	s->config = slurm_conf.last_update;
 	s->queue = s->left_jobs = 0;
 	s->left_len = 0;
-	s->cut = false;
 	auc_model_refresh();
 	auc_ranges_restore();
 	_add_machine(s);
