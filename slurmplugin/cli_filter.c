@@ -42,8 +42,10 @@ static char *_without_gpus(const char *list)
 
 	for (element = strtok_r(copy, ",", &save); element;
 	     element = strtok_r(NULL, ",", &save)) {
-		const char *name = xstrncmp(element, "gres:", 5) ? element :
-			element + 5;
+		const char *name = element;
+
+		if (!xstrncmp(name, "gres:", 5) || !xstrncmp(name, "gres/", 5))
+			name += 5;
 
 		if (!xstrncmp(name, "gpu:", 4) || !xstrcmp(name, "gpu"))
 			continue;

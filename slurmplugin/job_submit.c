@@ -51,42 +51,16 @@ static bool _is_type(const char *name)
 	return false;
 }
 
-/* Where a client's filter put the range: see cli_filter.c. */
-static char *_from_comment(const char *comment)
-{
-	uint32_t low, high;
-
-	if (!auc_range_find_note(comment, &low, &high))
-		return NULL;
-	return xstrdup_printf("gres:gpu:%u-%u", low, high);
-}
-
-/* The request as a list of gres; *carried if it came in the comment. */
-static int _set_range(job_desc_msg_t *job_desc, uint32_t low, uint32_t high)
-{
-	char *single = auc_range_with_count(job_desc->tres_per_node, low);
-
-	if (!single)
-		return ESLURM_INVALID_GRES;
-	xfree(job_desc->tres_per_node);
-	job_desc->tres_per_node = single;
-	auc_range_add_note(&job_desc->admin_comment, low, high);
-	return SLURM_SUCCESS;
-}
-
-static int _take_range(job_desc_msg_t *job_desc, char **err_msg)
+/* IN/OUT note - the comment that keeps the range */
+static int _take_range(job_desc_msg_t *job_desc, char **note, char **err_msg)
 {
 	uint32_t low = 0, high = 0;
-	char *error = NULL, *carried;
+	char *error = NULL, *single;
 
-	if (!job_desc->tres_per_node &&
-	    (carried = _from_comment(job_desc->comment))) {
-		job_desc->tres_per_node = carried;
-		auc_range_drop_note(&job_desc->comment);
-	}
 	switch (auc_range_parse(job_desc->tres_per_node, _is_type, &low, &high,
 				&error)) {
 	case AUC_RANGE_NONE:
+		auc_range_drop_note(note);
 		return SLURM_SUCCESS;
 	case AUC_RANGE_BAD:
 		if (err_msg)
@@ -95,8 +69,26 @@ static int _take_range(job_desc_msg_t *job_desc, char **err_msg)
 			xfree(error);
 		return ESLURM_INVALID_GRES;
 	default:
-		return _set_range(job_desc, low, high);
+		break;
 	}
+	if (!(single = auc_range_with_count(job_desc->tres_per_node, low)))
+		return ESLURM_INVALID_GRES;
+	xfree(job_desc->tres_per_node);
+	job_desc->tres_per_node = single;
+	auc_range_add_note(note, low, high);
+	return SLURM_SUCCESS;
+}
+
+/* Adds the range that a client's filter put into the comment: see cli_filter.c. */
+static void _from_comment(job_desc_msg_t *job_desc)
+{
+	uint32_t low, high;
+
+	if (!auc_range_find_note(job_desc->comment, &low, &high))
+		return;
+	auc_range_drop_note(&job_desc->comment);
+	xstrfmtcat(job_desc->tres_per_node, "%sgres:gpu:%u-%u",
+		   job_desc->tres_per_node ? "," : "", low, high);
 }
 
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
@@ -106,25 +98,20 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		hooks = auc_find_select_hooks();
 	if (hooks && hooks->immediate)
 		*hooks->immediate() = job_desc->immediate == 1;
-	return _take_range(job_desc, err_msg);
+	_from_comment(job_desc);
+	return _take_range(job_desc, &job_desc->admin_comment, err_msg);
 }
 
-/* A changed request takes its range along, or loses it. */
+/*
+ * A changed request takes its range along, or loses it. The note goes to the job's record
+ * directly: slurmctld lets administrators alone change an admin_comment by request.
+ * The caller holds the job write lock here.
+ */
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		      uint32_t submit_uid, char **err_msg)
 {
-	uint32_t low, high;
-	int rc;
-
-	if (!job_desc->tres_per_node)
+	if (!job_desc->tres_per_node || !IS_JOB_PENDING(job_ptr) ||
+	    ((submit_uid != job_ptr->user_id) && !validate_operator(submit_uid)))
 		return SLURM_SUCCESS;
-	if (auc_range_find_note(job_ptr->admin_comment, &low, &high) &&
-	    !job_desc->admin_comment) {
-		job_desc->admin_comment = xstrdup(job_ptr->admin_comment);
-		auc_range_drop_note(&job_desc->admin_comment);
-		if (!job_desc->admin_comment)
-			job_desc->admin_comment = xstrdup("");
-	}
-	rc = _take_range(job_desc, err_msg);
-	return rc;
+	return _take_range(job_desc, &job_ptr->admin_comment, err_msg);
 }
