@@ -255,10 +255,27 @@ static int64_t _start(const struct aucsched_output *out)
 	return _unlock(since);
 }
 
+/* Clients come first, as they do with Slurm's schedulers. */
+static bool _many_rpcs(void)
+{
+	bool many;
+
+	slurm_mutex_lock(&slurmctld_config.thread_count_lock);
+	many = settings.max_rpcs &&
+		(slurmctld_config.server_thread_count >= settings.max_rpcs);
+	slurm_mutex_unlock(&slurmctld_config.thread_count_lock);
+	return many;
+}
+
 static void _cycle(void)
 {
 	struct aucsched_output out;
 	int64_t begin = _now_us(), since, locked;
+
+	if (_many_rpcs()) {
+		status.skipped++;
+		return;
+	}
 
 	_lock(&since);
 	if (slurmctld_config.shutdown_time ||

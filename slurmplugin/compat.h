@@ -60,6 +60,13 @@ typedef struct listIterator list_itr_t;
 #define auc_set_job_tres_cnt gres_ctld_set_job_tres_cnt
 #endif
 
+/* What Slurm puts before the name of a gres in a job's request. */
+#if AUC_VERSION_AT_LEAST(23, 11)
+#define AUC_GRES_PREFIX "gres/"
+#else
+#define AUC_GRES_PREFIX "gres:"
+#endif
+
 /* The core-exclusion argument of select_p_job_test(). */
 #if AUC_VERSION_AT_LEAST(23, 11)
 #define AUC_EXC_PER_NODE 1 /* resv_exc_t with a bitmap a node; before: one bitmap of all cores */

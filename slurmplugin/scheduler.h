@@ -31,6 +31,7 @@ typedef struct {
 	int delay_ms;		/* auc_delay_ms */
 	int start_ms;		/* auc_start_ms */
 	int deadline_ms;	/* auc_deadline_ms */
+	int max_rpcs;		/* max_rpc_cnt; 0: none */
 	int limit;		/* window + depth: jobs handed to the library */
 	char *library;		/* auc_library; NULL: beside the plug-in, then the loader's path */
 	char *status;		/* auc_status; NULL: in StateSaveLocation */

@@ -181,6 +181,14 @@ static long _engine_number(const char *engine, const char *key)
 	return value;
 }
 
+/* Slurm's own setting: so many RPCs under way, and schedulers stand back. 0: never. */
+static int _max_rpcs(void)
+{
+	char *at = xstrcasestr(slurm_conf.sched_params, "max_rpc_cnt=");
+
+	return at ? MAX(atoi(at + strlen("max_rpc_cnt=")), 0) : 0;
+}
+
 extern void auc_settings_read(auc_settings_t *settings)
 {
 	char *params = xstrdup(slurm_conf.sched_params), *save = NULL, *token;
@@ -201,6 +209,7 @@ extern void auc_settings_read(auc_settings_t *settings)
 			      token, value ? "=" : "", value ? value : "");
 	}
 	xfree(params);
+	settings->max_rpcs = _max_rpcs();
 	bids = _engine_number(settings->engine, "bids");
 	drafts = _engine_number(settings->engine, "drafts");
 	if (drafts > bids)
