@@ -18,6 +18,9 @@
 /* How long the claim outlasts the last cycle, and a start of slurmctld, at least. */
 #define CLAIM_SECONDS 10
 
+/* From one cycle to the next at least, however many want one. */
+#define LEAST_MS 100
+
 /* Between two batches of starts others get the locks. */
 #define YIELD_US 20000
 
@@ -146,6 +149,17 @@ static void _say_on(void)
 	_state("on", "");
 }
 
+static auc_select_hooks_t *_find_hooks(void)
+{
+	slurmctld_lock_t locks = { .conf = READ_LOCK };
+	auc_select_hooks_t *found;
+
+	lock_slurmctld(locks);
+	found = auc_find_select_hooks();
+	unlock_slurmctld(locks);
+	return found;
+}
+
 /* Makes ready what a cycle needs; false if there is to be none. */
 static bool _ready(bool changed)
 {
@@ -158,7 +172,7 @@ static bool _ready(bool changed)
 		_set_claim(0);
 		return false;
 	}
-	if (!hooks && !(hooks = auc_find_select_hooks())) {
+	if (!hooks && !(hooks = _find_hooks())) {
 		_give_up("no-shim", "select/cons_tres is not the one of aucsched: its directory must come first in PluginDir");
 		return false;
 	}
@@ -341,6 +355,7 @@ static bool _wait(int64_t last_ms, bool *reconfig)
 		due = last_ms + settings.interval * 1000LL;
 		if (agent.wanted_ms)
 			due = MIN(due, agent.wanted_ms + settings.delay_ms);
+		due = MAX(due, last_ms + LEAST_MS);
 		if (now >= due)
 			break;
 		clock_gettime(CLOCK_REALTIME, &ts);
@@ -355,6 +370,20 @@ static bool _wait(int64_t last_ms, bool *reconfig)
 	agent.wanted_ms = 0;
 	slurm_mutex_unlock(&agent.lock);
 	return go_on;
+}
+
+/* At most once a second: the directory may be on another machine. */
+static void _write_status(int64_t now_ms, bool at_once)
+{
+	static int64_t written_ms;
+	static const char *state;
+
+	if (!at_once && (state == status.state) &&
+	    (now_ms < written_ms + 1000))
+		return;
+	written_ms = now_ms;
+	state = status.state;
+	auc_status_write(&status, &settings, &library, &snapshot, state_dir);
 }
 
 static void *_run(void *arg)
@@ -377,8 +406,7 @@ static void *_run(void *arg)
 			_cycle();
 		else
 			_idle();
-		auc_status_write(&status, &settings, &library, &snapshot,
-				 state_dir);
+		_write_status(last_ms, reconfig);
 	} while (_wait(last_ms, &reconfig));
 	return NULL;
 }

@@ -87,7 +87,7 @@ static void _from_comment(job_desc_msg_t *job_desc)
 	if (!auc_range_find_note(job_desc->comment, &low, &high))
 		return;
 	auc_range_drop_note(&job_desc->comment);
-	xstrfmtcat(job_desc->tres_per_node, "%sgres:gpu:%u-%u",
+	xstrfmtcat(job_desc->tres_per_node, "%s" AUC_GRES_PREFIX "gpu:%u-%u",
 		   job_desc->tres_per_node ? "," : "", low, high);
 }
 

@@ -341,14 +341,17 @@ static uint32_t _cores_for(uint32_t cpus, uint32_t threads)
 }
 
 /* CPUs into cores, on nodes with several threads a core. */
-static void _to_cores(auc_request_t *request)
+static void _to_cores(const job_record_t *job_ptr, auc_request_t *request)
 {
 	struct aucsched_job *job = &request->job;
 	uint32_t threads = request->threads;
+	uint32_t per_task = job_ptr->details->cpus_per_task;
 
 	if (threads <= 1)
 		return;
-	request->approximate = true;
+	/* Whether tasks share a core is not said anywhere. */
+	if (per_task % threads && (per_task > 1))
+		request->approximate = true;
 	if (job->cores_per_node) {
 		job->cores_per_node = _cores_for(job->cores_per_node, threads);
 		job->cores = job->min_nodes * job->cores_per_node;
@@ -398,8 +401,6 @@ static const char *_model_memory(job_record_t *job_ptr,
 		return (type & CR_MEMORY) ? "memory" : NULL;
 	}
 	request->memory = memory;
-	if (memory & MEM_PER_CPU)
-		request->approximate = true;
 	return NULL;
 }
 
@@ -491,7 +492,7 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 	} else {
 		if ((why = _model_layout(job_ptr, request)))
 			return why;
-		_to_cores(request);
+		_to_cores(job_ptr, request);
 	}
 	if ((why = _model_memory(job_ptr, part_ptr, request)))
 		return why;

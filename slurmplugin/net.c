@@ -18,7 +18,7 @@ static int (*stock_reconfig)(void);
 static int _load(void)
 {
 	stock = auc_plugin_open("sched_backfill.so", RTLD_LAZY | RTLD_LOCAL,
-				&stock, NULL);
+				AUC_STOCK);
 	if (!stock) {
 		error("aucsched: no stock sched_backfill.so along PluginDir=%s: name Slurm's own directory there too, after that of aucsched",
 		      slurm_conf.plugindir);

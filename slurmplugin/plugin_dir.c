@@ -1,49 +1,36 @@
 /* Finding shared objects along PluginDir: see plugin_dir.h. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "plugin_dir.h"
 #include "select_hooks.h"
 
-static bool _same_file(const char *a, const char *b)
-{
-	struct stat sa, sb;
+/* In every object of ours: they have the names of those that they wrap. */
+const char auc_marker[] = "aucsched";
 
-	return !stat(a, &sa) && !stat(b, &sb) && (sa.st_dev == sb.st_dev) &&
-	       (sa.st_ino == sb.st_ino);
-}
-
-extern void *auc_plugin_open(const char *file, int flags, const void *self,
-			     char **path)
+extern void *auc_plugin_open(const char *file, int flags, auc_origin_t origin)
 {
 	char *dirs = xstrdup(slurm_conf.plugindir), *save = NULL, *dir;
-	char *found = NULL;
 	void *handle = NULL;
-	Dl_info me = { 0 };
 
-	if (self)
-		(void) dladdr(self, &me);
 	for (dir = strtok_r(dirs, ":", &save); dir && !handle;
 	     dir = strtok_r(NULL, ":", &save)) {
-		xfree(found);
-		found = xstrdup_printf("%s/%s", dir, file);
-		if (access(found, R_OK))
-			continue;
-		if (me.dli_fname && _same_file(me.dli_fname, found))
-			continue;
-		if (!(handle = dlopen(found, flags)))
-			debug("aucsched: %s: %s", found, dlerror());
+		char *path = xstrdup_printf("%s/%s", dir, file);
+
+		if (!access(path, R_OK)) {
+			if (!(handle = dlopen(path, flags)))
+				debug("aucsched: %s: %s", path, dlerror());
+			else if (!dlsym(handle, "auc_marker") ==
+				 (origin == AUC_OURS)) {
+				dlclose(handle);
+				handle = NULL;
+			}
+		}
+		xfree(path);
 	}
 	xfree(dirs);
-	if (handle && path) {
-		*path = found;
-		return handle;
-	}
-	xfree(found);
 	return handle;
 }
 
@@ -66,7 +53,7 @@ extern auc_select_hooks_t *auc_find_select_hooks(void)
 {
 	auc_select_hooks_t *hooks = NULL;
 	void *handle = auc_plugin_open("select_cons_tres.so",
-				       RTLD_LAZY | RTLD_NOLOAD, NULL, NULL);
+				       RTLD_LAZY | RTLD_NOLOAD, AUC_OURS);
 
 	if (!handle)
 		return NULL;

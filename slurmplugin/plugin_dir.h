@@ -4,16 +4,18 @@
 
 #include "compat.h"
 
+typedef enum {
+	AUC_OURS,	/* the object has our marker */
+	AUC_STOCK,	/* it has not */
+} auc_origin_t;
+
 /*
- * Opens the first FILE along slurm.conf's PluginDir that is not the object which
- * holds the address self, with dlopen()'s flags (RTLD_NOLOAD finds loaded ones only).
+ * Opens the first FILE of that origin along slurm.conf's PluginDir, with dlopen()'s flags
+ * (RTLD_NOLOAD finds loaded ones only). Conf read lock.
  * IN file - name without directory, such as "select_cons_tres.so"
- * IN self - an address in the caller's object, NULL to leave out nothing
- * OUT path - if not NULL, where it was found; caller must xfree()
- * RET handle or NULL, with the reason in the log at debug level
+ * RET handle or NULL
  */
-extern void *auc_plugin_open(const char *file, int flags, const void *self,
-			     char **path);
+extern void *auc_plugin_open(const char *file, int flags, auc_origin_t origin);
 
 /* Directory of the object that holds address; caller must xfree(). NULL on failure. */
 extern char *auc_object_dir(const void *address);

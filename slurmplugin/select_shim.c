@@ -78,7 +78,7 @@ static int _load(void)
 	if (stock)
 		return SLURM_SUCCESS;
 	stock = auc_plugin_open("select_cons_tres.so", RTLD_LAZY | RTLD_LOCAL,
-				&stock, NULL);
+				AUC_STOCK);
 	if (!stock) {
 		error("aucsched: no stock select_cons_tres.so along PluginDir=%s: name Slurm's own directory there too, after that of aucsched",
 		      slurm_conf.plugindir);

@@ -41,13 +41,14 @@ static void *_grow(void *array, size_t *cap, size_t len, size_t size)
 
 /* ---- running jobs ---- */
 
+/* A completing job has given all back; its nodes are busy until they are clean. */
 static bool _holds_nodes(const job_record_t *job_ptr)
 {
 	const job_resources_t *held = job_ptr->job_resrcs;
 
 	return held && held->core_bitmap && held->node_bitmap &&
-		(IS_JOB_RUNNING(job_ptr) || IS_JOB_SUSPENDED(job_ptr) ||
-		 IS_JOB_COMPLETING(job_ptr));
+		(IS_JOB_RUNNING(job_ptr) || IS_JOB_SUSPENDED(job_ptr)) &&
+		!IS_JOB_COMPLETING(job_ptr);
 }
 
 /*
@@ -172,7 +173,7 @@ static void _add_running(auc_snapshot_t *s, job_record_t *job_ptr)
 		.first_segment = s->in.running_segments_len,
 	};
 
-	if (IS_JOB_COMPLETING(job_ptr) || (running.end <= s->in.now))
+	if (running.end <= s->in.now)
 		running.end = s->in.now + 1;
 	for (int n = bit_ffs(held->node_bitmap); n >= 0 && n <= last; n++) {
 		struct aucsched_node *node = &s->nodes[n];
@@ -220,11 +221,16 @@ static uint32_t _gpu_type(const gres_node_state_t *gpus)
 	return type;
 }
 
+/* Neither completing nor resuming nor anybody's as a whole. */
+static bool _is_clean(int n)
+{
+	return bit_test(share_node_bitmap, n) && !bit_test(cg_node_bitmap, n) &&
+		!bit_test(rs_node_bitmap, n);
+}
+
 extern bool auc_takes_jobs(int n)
 {
-	return bit_test(avail_node_bitmap, n) &&
-		bit_test(share_node_bitmap, n) &&
-		!bit_test(cg_node_bitmap, n) && !bit_test(rs_node_bitmap, n);
+	return bit_test(avail_node_bitmap, n) && _is_clean(n);
 }
 
 static void _add_node(auc_snapshot_t *s, int n)
@@ -243,7 +249,7 @@ static void _add_node(auc_snapshot_t *s, int n)
 	if (node_ptr->node_spec_bitmap)
 		node->free_cores = MIN(node->cores,
 			bit_set_count(node_ptr->node_spec_bitmap));
-	node->up = auc_takes_jobs(n);
+	node->up = bit_test(avail_node_bitmap, n);
 	s->free_memory[n] = node_ptr->real_memory -
 		MIN(node_ptr->mem_spec_limit, node_ptr->real_memory);
 	if ((gpus = auc_node_gpus(node_ptr))) {
@@ -254,6 +260,33 @@ static void _add_node(auc_snapshot_t *s, int n)
 		s->spare_gpus[n] = node->gpus;
 		s->gpu_type[n] = _gpu_type(gpus);
 	}
+}
+
+/*
+ * Nodes that take no job for the moment are as if somebody had all that is free there for
+ * another second: a job that needs them waits, which is not the same as that it
+ * can never run.
+ */
+static void _add_busy(auc_snapshot_t *s)
+{
+	struct aucsched_running busy = {
+		.end = s->in.now + 1,
+		.first_segment = s->in.running_segments_len,
+	};
+
+	for (int n = 0; n < node_record_count; n++) {
+		struct aucsched_node *node = &s->nodes[n];
+
+		node->free_gpus = MIN(node->free_gpus, s->spare_gpus[n]);
+		if (!node->up || _is_clean(n) || !node->free_cores)
+			continue;
+		_add_segment(s, &busy, n, node->free_cores, node->free_gpus);
+		node->free_cores = node->free_gpus = 0;
+	}
+	if (!busy.segments)
+		return;
+	GROW(s->running, s->running_cap, s->in.running_len + 1);
+	s->running[s->in.running_len++] = busy;
 }
 
 static void _add_machine(auc_snapshot_t *s)
@@ -274,10 +307,7 @@ static void _add_machine(auc_snapshot_t *s)
 		if (_holds_nodes(job_ptr))
 			_add_running(s, job_ptr);
 	list_iterator_destroy(iter);
-	/* A completing job's GPUs are given back before its cores are. */
-	for (int n = 0; n < node_record_count; n++)
-		s->nodes[n].free_gpus = MIN(s->nodes[n].free_gpus,
-					    s->spare_gpus[n]);
+	_add_busy(s);
 }
 
 /* ---- which nodes a job may use ---- */
