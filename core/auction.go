@@ -38,8 +38,13 @@ type Auction struct {
 	start    []int32
 	required []bool
 	kept     []nodeset.Segment // what the walk gave to jobs that must start
-	late     func() bool       // the deadline is over; nil without one
-	chosen   []int32           // by job of the window: the winning bid, or -1
+	eighth   func() bool       // an eighth of the time is over; these four are nil without a deadline
+	quarter  func() bool
+	half     func() bool
+	late     func() bool
+	chosen   []int32 // by job of the window: the winning bid, or -1
+	shift    int     // asks' priorities are in units of 2^shift
+	cut      bool    // the deadline has cut something short
 }
 
 // guard is what the walk over the queue has found for a job of the window.
@@ -73,8 +78,9 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	}
 	begin := l.Now()
 	p.reset()
+	a.setTimes(l, begin)
 	a.openWindow(s, p)
-	open, err := a.bid(s, l, begin)
+	open, err := a.bid(s)
 	switch {
 	case err != nil:
 		return err
@@ -88,31 +94,38 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 			return err
 		}
 	}
+	p.Stats.Late = a.cut
 	p.Stats.Elapsed = l.Now().Sub(begin)
 	return nil
 }
 
+// setTimes sets how long the stages of a cycle may take.
+func (a *Auction) setTimes(l Limits, begin time.Time) {
+	a.cut = false
+	a.eighth, a.quarter, a.half, a.late = nil, nil, nil, nil
+	if !l.Deadline.IsZero() {
+		a.eighth = a.past(l.Now, begin, l.Deadline, 8)
+		a.quarter = a.past(l.Now, begin, l.Deadline, 4)
+		a.half = a.past(l.Now, begin, l.Deadline, 2) // the rest is the solver's
+		a.late = a.past(l.Now, begin, l.Deadline, 1)
+	}
+}
+
 // bid makes the window's bids and its model. It reports false when there is nothing
 // to decide, because nothing is free or nothing that is free suits any job.
-func (a *Auction) bid(s *Snapshot, l Limits, begin time.Time) (open bool, err error) {
+func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 	if !a.opts.Estimates && !anyFree(s.Nodes) {
 		return false, nil
 	}
 	a.space.Now, a.space.Left = s.Nodes, a.space.Left[:0]
-	o := bids.Options{MaxBidsPerJob: a.opts.MaxBidsPerJob, Drafts: a.opts.Drafts, ContiguousOnly: a.opts.ContiguousOnly}
-	var halfTime func() bool
-	if a.late = nil; !l.Deadline.IsZero() {
-		o.Stop = past(l.Now, begin, l.Deadline, 4)
-		halfTime = past(l.Now, begin, l.Deadline, 2) // the rest is the solver's
-		a.late = past(l.Now, begin, l.Deadline, 1)
-	}
+	o := bids.Options{MaxBidsPerJob: a.opts.MaxBidsPerJob, Drafts: a.opts.Drafts, ContiguousOnly: a.opts.ContiguousOnly, Stop: a.quarter}
 	a.gen.Generate(&a.space, a.asks, o, &a.book)
 	if len(a.book.Bids) == 0 && a.next == len(s.Pending) && !a.opts.Estimates {
 		return false, nil
 	}
 	var required []bool
 	if a.opts.Reservations > 0 && len(a.asks) > 0 {
-		o.Stop = halfTime
+		o.Stop = a.half
 		if err := a.guard(s, o.Stop); err != nil {
 			return false, err
 		}
@@ -122,6 +135,7 @@ func (a *Auction) bid(s *Snapshot, l Limits, begin time.Time) (open bool, err er
 	if err := a.build.Build(&a.space, a.asks, &a.book, required, &a.model); err != nil {
 		return false, fmt.Errorf("model: %w", err)
 	}
+	a.rescale()
 	return true, nil
 }
 
@@ -130,14 +144,21 @@ func (a *Auction) solve(ctx context.Context, l Limits) error {
 	if err := a.solver.Solve(ctx, &a.model, o, &a.result); err != nil {
 		return fmt.Errorf("solver %s: %w", a.solver.Name(), err)
 	}
+	if a.result.Status != ipmodel.Optimal && a.late != nil {
+		a.late()
+	}
 	return nil
 }
 
 // past returns a function that says whether the first n-th of the time from begin
-// to end is over.
-func past(clock func() time.Time, begin, end time.Time, n int) func() bool {
+// to end is over, and remembers if it ever was.
+func (a *Auction) past(clock func() time.Time, begin, end time.Time, n int) func() bool {
 	until := begin.Add(end.Sub(begin) / time.Duration(n))
-	return func() bool { return !clock().Before(until) }
+	return func() bool {
+		over := !clock().Before(until)
+		a.cut = a.cut || over
+		return over
+	}
 }
 
 // anyFree reports whether any node has a core to give.
@@ -150,7 +171,23 @@ func anyFree(t *nodeset.Table) bool {
 	return false
 }
 
-// Why jobs wait.
+// verdict is why a job waits.
+type verdict struct {
+	why    Why
+	reason string
+}
+
+var (
+	blocked      = verdict{Reserved, reasonReserved}
+	noNodes      = verdict{NoFit, reasonNoNodes}
+	lost         = verdict{Lost, reasonLost}
+	lostToEquals = verdict{Lost, reasonEquals}
+)
+
+// waits records why the job of d does not start.
+func (d *Decision) waits(v verdict) { d.Why, d.Reason = v.why, v.reason }
+
+// Why jobs wait, in words.
 const (
 	reasonReserved = "blocked: its place is reserved from the expected start on"
 	reasonNoNodes  = "no nodes are free that suit it"
@@ -162,7 +199,7 @@ const (
 func (p *Plan) blockAll() {
 	for i := range p.Decisions {
 		if p.Decisions[i].Reason == "" {
-			p.Decisions[i].Reason = reasonNoNodes
+			p.Decisions[i].waits(noNodes)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 		a.chosen = append(a.chosen, -1)
 	}
 	a.rest.Reset(&a.space)
-	worth, bound := a.result.Worth, a.result.Bound
+	objective, bound := a.model.Objective(a.result.Worth), a.model.Objective(a.result.Bound)
 	for _, b := range a.result.Chosen {
 		bid := &a.book.Bids[b]
 		a.chosen[bid.Job] = b
@@ -31,31 +31,31 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 			continue
 		}
 		if a.guarded[j].start == 0 && a.opts.Drafts > 0 {
-			added, err := a.fill(&a.asks[j], d, p)
+			added, err := a.fill(a.jobs[j], &a.asks[j], d, p)
 			if err != nil {
 				return err
 			}
-			if worth, bound = worth+added, bound+added; d.Start {
+			if objective, bound = objective+added, bound+added; d.Start {
 				continue
 			}
 		}
 		d.Expected = a.guarded[j].start
-		d.Reason = a.whyNot(j)
+		d.waits(a.whyNot(j))
 	}
 	added, err := a.fillBeyond(s, p)
 	if err != nil {
 		return err
 	}
-	p.Objective, p.Bound = a.model.Objective(worth+added), a.model.Objective(bound+added)
+	p.Objective, p.Bound = objective+added, bound+added
 	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(a.window), len(a.book.Bids), a.book.NodeSets
 	p.Stats.Rows, p.Stats.Entries = a.model.Rows(), len(a.model.Row)
 	p.Stats.Status, p.Stats.Work = a.result.Status.String(), a.result.Work
 	return nil
 }
 
-// fill starts a job on what the winners left, if that is possible. It returns the worth
-// of the new bid, which the bound has to be raised by as well.
-func (a *Auction) fill(ask *bids.Ask, d *Decision, p *Plan) (worth int64, err error) {
+// fill starts a job on what the winners left, if that is possible. It returns what that
+// adds to the objective, which the bound has to be raised by as well.
+func (a *Auction) fill(job *Job, ask *bids.Ask, d *Decision, p *Plan) (worth float64, err error) {
 	if a.late != nil && a.late() {
 		return 0, nil
 	}
@@ -75,18 +75,19 @@ func (a *Auction) fill(ask *bids.Ask, d *Decision, p *Plan) (worth int64, err er
 			return 0, fmt.Errorf("left-overs: %w", err)
 		}
 		d.Start, d.Class = true, bid.Class
-		return a.build.Worth(ask, &bid), nil
+		preference := a.build.Worth(&bids.Ask{}, &bid)
+		return a.weight(job) + a.model.Objective(preference), nil
 	}
 	return 0, nil
 }
 
 // fillBeyond gives what is left over to jobs behind the window, in queue order. A
 // request that found no place finds none later either, for there is ever less.
-func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth int64, err error) {
+func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth float64, err error) {
 	clear(a.failed)
 	looked := 0
 	for i := a.next; i < len(s.Pending) && looked < a.opts.Depth; i++ {
-		if cores, _ := a.rest.View(0).SumFree(); cores == 0 {
+		if cores, _ := a.rest.View(0).SumFree(); cores == 0 || (a.late != nil && a.late()) {
 			break
 		}
 		looked++
@@ -98,7 +99,7 @@ func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth int64, err error) {
 		key := equalKey{keyOf(&job.Request), job.TimeLimit}
 		if !a.failed[key] {
 			ask := bids.Ask{Request: &job.Request, Priority: max(job.Priority, 1), Crosses: a.crosses(s, job)}
-			added, err := a.fill(&ask, &d, p)
+			added, err := a.fill(job, &ask, &d, p)
 			if err != nil {
 				return 0, fmt.Errorf("job %s: %w", job.ID, err)
 			}
@@ -106,8 +107,9 @@ func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth int64, err error) {
 		}
 		if !d.Start {
 			a.failed[key] = true
-			if d.Reason = a.never.check(s.Nodes, &job.Request); d.Reason == "" {
-				d.Reason = reasonNoNodes
+			d.waits(noNodes)
+			if why := a.never.check(s.Nodes, &job.Request); why != "" {
+				d.waits(verdict{Never, why})
 			}
 		}
 		p.Decisions = append(p.Decisions, d)
@@ -115,14 +117,14 @@ func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth int64, err error) {
 	return worth, nil
 }
 
-func (a *Auction) whyNot(j int) string {
+func (a *Auction) whyNot(j int) verdict {
 	switch {
 	case a.guarded[j].start > 0:
-		return reasonReserved
+		return blocked
 	case len(a.book.Of(j)) == 0:
-		return reasonNoNodes
+		return noNodes
 	}
-	return reasonLost
+	return lost
 }
 
 // keep copies segments into the plan's own memory.

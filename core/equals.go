@@ -29,29 +29,25 @@ func (e *equals) reset(t *nodeset.Table, reservations int) {
 	e.spare = int64(reservations)
 }
 
-// enough counts one more job and reports whether those before it suffice, and in
-// words why it need not bid.
-func (e *equals) enough(job *Job) (string, bool) {
+// enough counts one more job and reports whether those before it suffice, and why
+// it need not bid.
+func (e *equals) enough(job *Job) (verdict, bool) {
 	k := equalKey{keyOf(&job.Request), job.TimeLimit}
 	n, most := e.count[k], e.most(&job.Request)
 	e.count[k] = n + 1
 	switch {
 	case n < most+e.spare:
-		return "", false
+		return verdict{}, false
 	case most == 0:
-		return reasonNoNodes, true
+		return noNodes, true
 	}
-	return reasonEquals, true
+	return lostToEquals, true
 }
 
 // most bounds how many jobs with this request could start on what is free.
 func (e *equals) most(r *bids.Request) int64 {
 	nodes := int64(max(r.MinNodes, 1))
-	cores := int64(r.Cores)
-	if cores == 0 {
-		cores = nodes * int64(r.TasksPerNode)
-	}
-	most := e.cores / cores
+	most := e.cores / coresOf(r)
 	if r.MinGPUs > 0 {
 		most = min(most, e.gpus/(nodes*int64(r.MinGPUs)))
 	}

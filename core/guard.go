@@ -20,6 +20,7 @@ func (a *Auction) guard(s *Snapshot, stop func() bool) error {
 	if err := a.plan.reset(s); err != nil {
 		return err
 	}
+	a.plan.stop = stop
 	a.kept = a.kept[:0]
 	a.markDraft()
 	first := -1

@@ -5,6 +5,8 @@ import "fmt"
 // AuctionOptions are the settings of an Auction. DefaultAuctionOptions has the
 // recommended ones, PaperAuctionOptions those of the papers.
 type AuctionOptions struct {
+	// Objective is what the start of a job is worth.
+	Objective Objective
 	// Window is the number of jobs that take part, the first of the queue by
 	// priority (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on
 	// this machine do not count.
@@ -46,6 +48,8 @@ func PaperAuctionOptions() AuctionOptions {
 // Validate reports the first setting that is out of range.
 func (o *AuctionOptions) Validate() error {
 	switch {
+	case int(o.Objective) >= len(objectiveNames):
+		return fmt.Errorf("%v: is unknown", o.Objective)
 	case o.Window < 1 || o.Window > 1<<20:
 		return fmt.Errorf("window %d: must be 1 to %d jobs", o.Window, 1<<20)
 	case o.Depth < 0 || o.Depth > 1<<20:

@@ -31,6 +31,7 @@ type planner struct {
 	segs     [][]nodeset.Segment
 	placer   bids.Placer
 	clock    int64
+	stop     func() bool // if not nil, says when to give a search up
 }
 
 // held is an allocation that comes free at End.
@@ -143,7 +144,7 @@ func (p *planner) earliest(try func(int64) bool) (int64, bool) {
 	e := 0
 	for t := p.clock; ; {
 		t = p.nextEvent(t, &e)
-		if t == 0 {
+		if t == 0 || (p.stop != nil && p.stop()) {
 			return 0, false
 		}
 		if try(t) {

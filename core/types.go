@@ -73,7 +73,20 @@ type Decision struct {
 	Expected int64
 	// Reason says in words why a job does not start; empty if it does.
 	Reason string
+	// Why is the kind of the Reason, as far as the policy tells.
+	Why Why
 }
+
+// Why is the kind of reason for which a job does not start.
+type Why uint8
+
+// The zero Why is that of jobs that start, and of policies that give words only.
+const (
+	NoFit    Why = iota + 1 // nothing that is free suits it
+	Lost                    // it could start, but others come first or are worth more
+	Reserved                // it is blocked, and a place is kept for it from Expected on
+	Never                   // this machine can never run it
+)
 
 // Plan is the outcome of one cycle. A Plan may be used again for the next
 // cycle, which then reuses its memory.
@@ -98,6 +111,8 @@ type Stats struct {
 	Status                 string
 	Work                   int64
 	Elapsed                time.Duration
+	// Late says that the deadline cut the cycle short.
+	Late bool
 }
 
 // Policy decides on snapshots. A Policy may keep memory (never state that changes

@@ -2,7 +2,9 @@ package core
 
 import "github.com/aucsched/aucsched/bids"
 
-// openWindow takes the first jobs of the queue that could run at all.
+// openWindow takes the first jobs of the queue that could run at all. To find that
+// out takes its time on a large machine the first time; jobs for which there is none are
+// behind the window.
 func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 	a.window, a.jobs, a.asks, a.guarded = a.window[:0], a.jobs[:0], a.asks[:0], a.guarded[:0]
 	a.never.reset(s.Nodes)
@@ -10,17 +12,17 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 	looked := 0
 	a.next = len(s.Pending)
 	for i, job := range s.Pending {
-		if looked == a.opts.Window {
+		if looked == a.opts.Window || (a.eighth != nil && a.eighth()) {
 			a.next = i
 			break
 		}
 		if why := a.never.check(s.Nodes, &job.Request); why != "" {
-			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why})
+			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
 			continue
 		}
 		looked++
 		if why, ok := a.equals.enough(job); ok {
-			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why})
+			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why.reason, Why: why.why})
 			continue
 		}
 		if a.opts.ContiguousOnly && !job.Contiguous {
@@ -31,6 +33,7 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 		a.asks = append(a.asks, bids.Ask{Request: &job.Request, Priority: max(job.Priority, 1)})
 		a.guarded = append(a.guarded, guard{})
 	}
+	a.weigh()
 }
 
 // contiguous is the job as if it had asked for consecutive nodes.

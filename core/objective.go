@@ -1,0 +1,95 @@
+package core
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/aucsched/aucsched/bids"
+)
+
+// Objective says what the start of a job is worth to an Auction. The queue is in
+// order of priority under either.
+type Objective uint8
+
+const (
+	// ByPriority maximises the sum of P_j over the jobs that start (the first
+	// objective of ipsched, section IV).
+	ByPriority Objective = iota
+	// BySize maximises the sum of P_j R_j, R_j being the cores that the job asks for
+	// (ipsched's second objective), so that large jobs are not given away for small ones.
+	BySize
+)
+
+var objectiveNames = [...]string{ByPriority: "priority", BySize: "size"}
+
+func (o Objective) String() string {
+	if int(o) < len(objectiveNames) {
+		return objectiveNames[o]
+	}
+	return fmt.Sprintf("objective %d", uint8(o))
+}
+
+// ParseObjective is the Objective of that name: priority or size.
+func ParseObjective(name string) (Objective, error) {
+	for o, n := range objectiveNames {
+		if n == name {
+			return Objective(o), nil
+		}
+	}
+	return 0, fmt.Errorf("objective %q: must be priority or size", name)
+}
+
+// coresOf is how many cores a job asks for at least.
+func coresOf(r *bids.Request) int64 {
+	if r.Cores > 0 {
+		return int64(r.Cores)
+	}
+	return int64(max(r.MinNodes, 1)) * int64(r.TasksPerNode)
+}
+
+// weightBits keeps the weights of a window in the Builder's range.
+const weightBits = 59
+
+// weigh sets what the jobs of the window are worth. Products of priorities and cores
+// are integers and stay exact as long as their sum has at most weightBits bits; a
+// window beyond that has all of them rounded down to a common power of two, a.shift.
+func (a *Auction) weigh() {
+	a.shift = 0
+	if a.opts.Objective == ByPriority {
+		return
+	}
+	var high, low, carry uint64
+	for _, job := range a.jobs {
+		h, l := product(job)
+		low, carry = bits.Add64(low, l, 0)
+		high, _ = bits.Add64(high, h, carry)
+	}
+	length := bits.Len64(low)
+	if high > 0 {
+		length = 64 + bits.Len64(high)
+	}
+	a.shift = max(0, length-weightBits)
+	for j, job := range a.jobs {
+		h, l := product(job)
+		// Go shifts by 64 and more to 0, which is what is meant.
+		a.asks[j].Priority = max(int64(h<<(64-a.shift)|l>>a.shift), 1)
+	}
+}
+
+// product is P_j R_j as high and low words.
+func product(job *Job) (high, low uint64) {
+	return bits.Mul64(uint64(max(job.Priority, 1)), uint64(coresOf(&job.Request)))
+}
+
+// weight is what a start of the job is worth to the objective, before its bid's preference.
+func (a *Auction) weight(job *Job) float64 {
+	w := float64(max(job.Priority, 1))
+	if a.opts.Objective == BySize {
+		w *= float64(coresOf(&job.Request))
+	}
+	return w
+}
+
+// rescale has the model speak in the objective's unit, whatever weigh has divided by.
+func (a *Auction) rescale() { a.model.Scale = math.Ldexp(a.model.Scale, -a.shift) }
