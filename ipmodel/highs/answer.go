@@ -1,7 +1,9 @@
 package highs
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aucsched/aucsched/ipmodel"
 )
@@ -16,6 +18,8 @@ type answer struct {
 	bound      int64
 	infeasible bool
 	end        endFrame
+	patience   time.Duration // before the worker is killed; 0: no limit
+	blamed     error         // what the worker did first that it should not
 }
 
 func newAnswer(m *ipmodel.Model) *answer { return &answer{m: m, bound: trivialBound(m)} }
@@ -35,7 +39,19 @@ func (a *answer) offer(chosen []int32) bool {
 	return true
 }
 
-func (a *answer) tighten(bound int64) { a.bound = min(a.bound, bound) }
+func (a *answer) tighten(bound int64) {
+	a.bound = min(a.bound, bound)
+	if a.known && a.bound < a.worth {
+		a.blame(fmt.Errorf("%w: a bound below what is known", errNonsense))
+	}
+}
+
+// blame notes a fault of the worker that does not spoil the answer.
+func (a *answer) blame(err error) {
+	if a.blamed == nil {
+		a.blamed = err
+	}
+}
 
 // easy settles models that need no solver: those with a required group that has
 // no columns, and those where the best column of each group fits.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -347,7 +348,7 @@ func TestStartReachesHiGHS(t *testing.T) {
 	bestWithin := func(start []int32) int64 {
 		p, err := startProcess(s.command, request{model: m, work: 1, start: start})
 		require.NoError(t, err)
-		defer p.stop()
+		defer p.stop(new(sync.WaitGroup))
 		a := newAnswer(m)
 		for f := range p.frames {
 			if a.take(f) {

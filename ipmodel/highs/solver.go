@@ -5,23 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
-// ErrNotBuilt says that the program was built without HiGHS, that is, without the tag highs.
+// ErrNotBuilt says that the program was built without HiGHS, that is, without the tag
+// highs. A program without it can still use a worker that has it: see Options.Command.
 var ErrNotBuilt = errors.New("this program was built without HiGHS (build tag highs)")
 
 // Options of a Solver.
 type Options struct {
 	// Command starts a process that runs [Worker] on its standard input and
-	// output. Empty means this program with the argument solver-worker.
+	// output. Empty means this program with the argument solver-worker, which needs
+	// HiGHS in this program.
 	Command []string
 }
 
-// Solver is an [ipmodel.Solver]. It holds no resources between calls.
-type Solver struct{ command []string }
+// Solver is an [ipmodel.Solver]. Between calls it holds nothing but what is left of
+// killed workers; see Wait.
+type Solver struct {
+	command []string
+	fault   error // of the worker in the last Solve
+	killed  sync.WaitGroup
+}
 
 var _ ipmodel.Solver = (*Solver)(nil)
 
@@ -37,11 +45,15 @@ func (s *Solver) Name() string { return "highs" }
 // kill a process; when nothing else is known by then and no group is required,
 // it is the choice of nothing.
 //
+// The worker is asked for its last word some time before it is killed, so that one that has to be
+// killed is at fault; see Fault.
+//
 // An error means that the worker could not be started, or that it failed and no
 // feasible choice is known, neither its own nor Options.Start: [ErrNotBuilt], or what went wrong.
 func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
 	*r = ipmodel.Result{Chosen: r.Chosen[:0]}
-	if !Built {
+	s.fault = nil
+	if !Built && len(s.command) == 0 {
 		return ErrNotBuilt
 	}
 	if err := m.Validate(); err != nil {
@@ -64,10 +76,14 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 		}
 		left := o.Deadline.Sub(now())
 		// Killing the worker and checking its last solution take time as well.
-		q.limit = left - min(10*time.Millisecond, left/10)
+		a.patience = left - min(10*time.Millisecond, left/10)
+		// Its own clock starts later, when it has got the model.
+		q.limit = a.patience - min(max(40*time.Millisecond, a.patience/5), 100*time.Millisecond, a.patience/2)
 	}
 	if o.Deadline.IsZero() || q.limit > 0 {
-		if err := s.run(ctx, q, a); err != nil {
+		err := s.run(ctx, q, a)
+		if s.fault = a.blamed; err != nil {
+			s.fault = err
 			return fmt.Errorf("highs: %w", err)
 		}
 	}
@@ -77,6 +93,17 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 	a.fill(r)
 	return nil
 }
+
+// Fault is what was wrong with the worker in the last Solve, also where there was an
+// answer all the same: it could not be started, died, had to be killed at the deadline, or
+// said what is not true. Otherwise, and if no worker was needed, it is nil.
+func (s *Solver) Fault() error { return s.fault }
+
+// Wait returns when the workers of all calls of Solve so far are gone for good. Solve kills
+// them, but leaves it to the kernel when.
+func (s *Solver) Wait() { s.killed.Wait() }
+
+var errHung = errors.New("the solver's process had to be killed at the deadline")
 
 // run has a worker solve q and adds what it finds to a.
 func (s *Solver) run(ctx context.Context, q request, a *answer) error {
@@ -89,8 +116,8 @@ func (s *Solver) run(ctx context.Context, q request, a *answer) error {
 		command = []string{self, "solver-worker"}
 	}
 	var expired <-chan time.Time
-	if q.limit > 0 {
-		timer := time.NewTimer(q.limit)
+	if a.patience > 0 {
+		timer := time.NewTimer(a.patience)
 		defer timer.Stop()
 		expired = timer.C
 	}
@@ -98,7 +125,7 @@ func (s *Solver) run(ctx context.Context, q request, a *answer) error {
 	if err != nil {
 		return err
 	}
-	defer p.stop()
+	defer p.stop(&s.killed)
 	for {
 		select {
 		case f, open := <-p.frames:
@@ -109,6 +136,7 @@ func (s *Solver) run(ctx context.Context, q request, a *answer) error {
 				return a.verdict(f, p)
 			}
 		case <-expired:
+			a.blame(errHung)
 			return nil
 		case <-ctx.Done():
 			return nil
@@ -120,7 +148,9 @@ func (s *Solver) run(ctx context.Context, q request, a *answer) error {
 func (a *answer) take(f frame) (last bool) {
 	switch f.kind {
 	case kindSolution:
-		a.offer(f.chosen)
+		if !a.offer(f.chosen) {
+			a.blame(fmt.Errorf("%w: a choice that is not feasible", errNonsense))
+		}
 	case kindBound:
 		a.tighten(f.bound)
 	case kindEnd:
@@ -141,12 +171,15 @@ func (a *answer) verdict(f frame, p *process) error {
 	case verdictInfeasible:
 		if a.known {
 			a.bound = trivialBound(a.m)
+			a.blame(fmt.Errorf("%w: that there is no feasible choice", errNonsense))
 		}
 		a.infeasible = !a.known
 		return nil
 	}
+	err := fmt.Errorf("the solver's process failed: %s", f.message)
 	if a.known {
+		a.blame(err)
 		return nil
 	}
-	return fmt.Errorf("the solver's process failed: %s", f.message)
+	return err
 }

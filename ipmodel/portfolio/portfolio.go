@@ -41,7 +41,7 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 	var group errgroup.Group
 	for i, member := range s.members {
 		group.Go(func() error {
-			if err := member.Solve(ctx, m, o, &results[i]); err != nil {
+			if err := solve(ctx, member, m, o, &results[i]); err != nil {
 				failed[i] = fmt.Errorf("%s: %w", member.Name(), err)
 				return nil
 			}
@@ -65,6 +65,16 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 		return errors.Join(failed...)
 	}
 	return nil
+}
+
+// solve is member.Solve with a panic as an error: it must not end the whole program.
+func solve(ctx context.Context, member ipmodel.Solver, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return member.Solve(ctx, m, o, r)
 }
 
 func settled(r *ipmodel.Result) bool {

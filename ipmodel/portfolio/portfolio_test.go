@@ -61,6 +61,23 @@ func TestBestOfAll(t *testing.T) {
 	require.ErrorContains(t, New(failing, failing).Solve(context.Background(), &ipmodel.Model{}, ipmodel.Options{}, &r), "broken")
 }
 
+// broken is a solver with a bug.
+type broken struct{}
+
+func (broken) Name() string { return "broken" }
+
+func (broken) Solve(context.Context, *ipmodel.Model, ipmodel.Options, *ipmodel.Result) error {
+	panic("boom")
+}
+
+// A member's panic, on a goroutine of its own, is that member's failure.
+func TestPanicOfAMember(t *testing.T) {
+	var r ipmodel.Result
+	require.NoError(t, New(broken{}, feasible(4, 7)).Solve(context.Background(), &ipmodel.Model{}, ipmodel.Options{}, &r))
+	require.EqualValues(t, 4, r.Worth)
+	require.ErrorContains(t, New(broken{}).Solve(context.Background(), &ipmodel.Model{}, ipmodel.Options{}, &r), "broken: panic: boom")
+}
+
 func TestTheFirstToSettleEndsTheRest(t *testing.T) {
 	m := &ipmodel.Model{GroupStart: []int32{0, 1}, ColStart: []int32{0, 1}, Worth: []int64{7}, Row: []int32{0}, Coef: []int32{1}, Cap: []int64{1}}
 	slow := feasible(0, 100)
