@@ -1,0 +1,680 @@
+/*
+ * Tests of libaucsched through its header alone. Prints what fails and exits with 1.
+ * With the argument "sanitized", bounds on memory allow for the sanitizer's own.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "aucsched.h"
+
+#define MAX_NODES 300
+#define MAX_JOBS 60
+
+static int failures;
+
+static void fail(const char *file, int line, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s:%d: ", file, line);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	if (++failures > 20)
+		exit(1);
+}
+
+#define EXPECT(condition)                                              \
+	do {                                                           \
+		if (!(condition))                                      \
+			fail(__FILE__, __LINE__, "not so: %s", #condition); \
+	} while (0)
+
+/* xorshift64*: the same numbers everywhere. */
+static uint64_t state = 88172645463325252u;
+
+static uint64_t next(void)
+{
+	state ^= state >> 12;
+	state ^= state << 25;
+	state ^= state >> 27;
+	return state * 2685821657736338717u;
+}
+
+static uint32_t below(uint32_t n) { return n ? (uint32_t)(next() >> 33) % n : 0; }
+
+static long resident(void)
+{
+	long pages = 0, all = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%ld %ld", &all, &pages) != 2)
+		pages = 0;
+	fclose(f);
+	return pages * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static int64_t must_open(const char *settings)
+{
+	char err[200];
+	int64_t h = aucsched_open(settings, err, sizeof err);
+
+	if (h <= 0) {
+		fprintf(stderr, "aucsched_open(%s): %s\n", settings, err);
+		exit(1);
+	}
+	return h;
+}
+
+/* A window, in arrays of its own size, so that the sanitizer sees reads beyond them. */
+struct window {
+	struct aucsched_input in;
+	struct aucsched_node *nodes;
+	struct aucsched_running *running;
+	struct aucsched_segment *segments;
+	struct aucsched_job *jobs;
+	uint64_t *masks;
+};
+
+static void *array(size_t n, size_t size)
+{
+	void *p = malloc(n * size > 0 ? n * size : 1);
+
+	if (p == NULL)
+		abort();
+	memset(p, 0, n * size);
+	return p;
+}
+
+static void allocate(struct window *w, uint32_t nodes, uint32_t running, uint32_t segments, uint32_t jobs, uint32_t masks)
+{
+	memset(w, 0, sizeof *w);
+	w->in.abi = AUCSCHED_ABI;
+	w->in.size = sizeof w->in;
+	w->in.nodes_len = nodes;
+	w->in.running_len = running;
+	w->in.running_segments_len = segments;
+	w->in.jobs_len = jobs;
+	w->in.masks_len = masks;
+	w->in.mask_words = (nodes + 63) / 64;
+	w->in.nodes = w->nodes = array(nodes, sizeof *w->nodes);
+	w->in.running = w->running = array(running, sizeof *w->running);
+	w->in.running_segments = w->segments = array(segments, sizeof *w->segments);
+	w->in.jobs = w->jobs = array(jobs, sizeof *w->jobs);
+	w->in.masks = w->masks = array((size_t)masks * w->in.mask_words, sizeof *w->masks);
+}
+
+static void release(struct window *w)
+{
+	free(w->nodes);
+	free(w->running);
+	free(w->segments);
+	free(w->jobs);
+	free(w->masks);
+}
+
+static int by_priority(const void *a, const void *b)
+{
+	uint64_t p = ((const struct aucsched_job *)a)->priority, q = ((const struct aucsched_job *)b)->priority;
+
+	return p < q ? 1 : p > q ? -1 : 0;
+}
+
+static void random_job(struct aucsched_job *j, uint32_t nodes, uint32_t cores, uint32_t gpus)
+{
+	uint32_t most = below(nodes / 4 + 1) + 1;
+
+	j->priority = next() % ((uint64_t)1 << 32) + 1;
+	j->time_limit = below(20) == 0 ? AUCSCHED_NO_LIMIT : below(3000) + 1;
+	j->min_gpus = (uint8_t)below(gpus + 1);
+	j->max_gpus = (uint8_t)(j->min_gpus + below(gpus + 1 - j->min_gpus));
+	j->flags = below(6) == 0 ? AUCSCHED_CONTIGUOUS : 0;
+	j->mask = (int32_t)below(3) - 1;
+	switch (below(3)) {
+	case 0:
+		j->cores = below(cores * most) + 1;
+		break;
+	case 1:
+		j->min_nodes = below(most) + 1;
+		j->max_nodes = j->min_nodes + below(3);
+		j->cores = j->min_nodes + below(j->min_nodes * cores);
+		break;
+	default:
+		j->cores_per_node = below(cores) + 1;
+		j->cores = j->cores_per_node * most;
+	}
+}
+
+static void random_window(struct window *w)
+{
+	uint32_t nodes = below(MAX_NODES) + 1, jobs = below(MAX_JOBS + 1), cores = below(40) + 1, gpus = below(5);
+	uint32_t running = below(10);
+
+	allocate(w, nodes, running, running, jobs, 2);
+	w->in.now = (int64_t)next();
+	w->in.seed = next();
+	for (uint32_t n = 0; n < nodes; n++) {
+		w->nodes[n].cores = w->nodes[n].free_cores = (uint16_t)cores;
+		w->nodes[n].gpus = w->nodes[n].free_gpus = (uint8_t)gpus;
+		w->nodes[n].up = below(30) != 0;
+	}
+	for (uint32_t r = 0; r < running; r++) { /* one after the other, so that they can't overlap */
+		struct aucsched_segment *s = &w->segments[r];
+
+		s->first = nodes * r / running;
+		s->last = nodes * (r + 1) / running;
+		if (s->first >= s->last) {
+			w->running[r].segments = 0;
+			continue;
+		}
+		s->last--;
+		s->cores = (uint16_t)(below(cores) + 1);
+		s->gpus = (uint8_t)below(gpus + 1);
+		w->running[r].end = w->in.now + (w->in.now < INT64_MAX - 5000 ? (int64_t)below(5000) : 0);
+		w->running[r].first_segment = r;
+		w->running[r].segments = 1;
+		for (uint32_t n = s->first; n <= s->last; n++) {
+			w->nodes[n].free_cores = (uint16_t)(w->nodes[n].free_cores - s->cores);
+			w->nodes[n].free_gpus = (uint8_t)(w->nodes[n].free_gpus - s->gpus);
+		}
+	}
+	for (uint32_t i = 0; i < 2 * w->in.mask_words; i++)
+		w->masks[i] = next() | next();
+	for (uint32_t j = 0; j < jobs; j++)
+		random_job(&w->jobs[j], nodes, cores, gpus);
+	qsort(w->jobs, jobs, sizeof *w->jobs, by_priority);
+}
+
+/* A window that no cycle can prove soon. */
+static void hard_window(struct window *w)
+{
+	allocate(w, MAX_NODES, 0, 0, MAX_JOBS, 0);
+	w->in.deadline_us = 150000;
+	for (uint32_t n = 0; n < MAX_NODES; n++)
+		w->nodes[n] = (struct aucsched_node){.cores = 16, .free_cores = (uint16_t)(below(16) + 1), .gpus = 2, .free_gpus = (uint8_t)below(3), .up = 1};
+	for (uint32_t j = 0; j < MAX_JOBS; j++)
+		w->jobs[j] = (struct aucsched_job){.priority = 1000 - j, .cores = 40 + 13 * below(9), .min_nodes = 10, .time_limit = 50, .min_gpus = (uint8_t)(j % 2), .max_gpus = 2, .mask = -1};
+}
+
+/* The referee: counts node by node. */
+static int check_job(const struct window *w, uint32_t i, const struct aucsched_output *out, uint32_t *cores, uint32_t *gpus)
+{
+	const struct aucsched_decision *d = &out->decisions[i];
+	const struct aucsched_job *j = &w->jobs[i];
+	uint64_t sum = 0, count = 0, next_node = 0;
+
+	if (d->reserved != 0 || d->reserved2 != 0 || d->why > AUCSCHED_NOT_LOOKED_AT)
+		return 0;
+	if (d->why != AUCSCHED_STARTS)
+		return d->segments == 0 && d->bid_class == 0 && (d->expected == 0 || d->why == AUCSCHED_WAITS_RESERVED);
+	if (d->bid_class < 'A' || d->bid_class > 'C' || d->gpus < j->min_gpus || d->gpus > j->max_gpus ||
+	    (uint64_t)d->first_segment + d->segments > out->segments_len)
+		return 0;
+	for (uint32_t k = 0; k < d->segments; k++) {
+		const struct aucsched_segment *s = &out->segments[d->first_segment + k];
+
+		if (s->first < next_node || s->last < s->first || s->last >= w->in.nodes_len || s->cores == 0 || s->gpus != d->gpus)
+			return 0;
+		if ((j->flags & AUCSCHED_CONTIGUOUS) && count > 0 && s->first != next_node)
+			return 0;
+		for (uint32_t n = s->first; n <= s->last; n++) {
+			if (!w->nodes[n].up || (j->cores_per_node && s->cores != j->cores_per_node))
+				return 0;
+			if (j->mask >= 0 && !(w->masks[(uint32_t)j->mask * w->in.mask_words + n / 64] >> n % 64 & 1))
+				return 0;
+			cores[n] += s->cores;
+			gpus[n] += s->gpus;
+			if (cores[n] > w->nodes[n].free_cores || gpus[n] > w->nodes[n].free_gpus)
+				return 0;
+			sum += s->cores;
+			count++;
+		}
+		next_node = (uint64_t)s->last + 1;
+	}
+	return sum == j->cores && count >= j->min_nodes && (j->max_nodes == 0 || count <= j->max_nodes);
+}
+
+static int check(const struct window *w, const struct aucsched_output *out)
+{
+	static uint32_t cores[MAX_NODES], gpus[MAX_NODES];
+	uint32_t starts = 0;
+
+	memset(cores, 0, sizeof cores);
+	memset(gpus, 0, sizeof gpus);
+	if (out->decisions_len != w->in.jobs_len || out->objective > out->bound)
+		return 0;
+	for (uint32_t i = 0; i < out->decisions_len; i++) {
+		if (!check_job(w, i, out, cores, gpus))
+			return 0;
+		starts += out->decisions[i].why == AUCSCHED_STARTS;
+	}
+	return starts == out->starts;
+}
+
+static void prepare(struct aucsched_output *out)
+{
+	memset(out, 0xaa, sizeof *out);
+	out->abi = AUCSCHED_ABI;
+	out->size = sizeof *out;
+}
+
+static int cycle(int64_t h, const struct window *w, struct aucsched_output *out)
+{
+	prepare(out);
+	return aucsched_cycle(h, &w->in, out);
+}
+
+static const char *last_error(int64_t h)
+{
+	static char text[400];
+
+	aucsched_last_error(h, text, sizeof text);
+	return text;
+}
+
+static void test_version(void)
+{
+	EXPECT(aucsched_abi() == AUCSCHED_ABI);
+	EXPECT(aucsched_version() != NULL && aucsched_version()[0] >= '0' && aucsched_version()[0] <= '9');
+	EXPECT(aucsched_version() == aucsched_version());
+	EXPECT(aucsched_handles() == 0);
+}
+
+static void test_settings(void)
+{
+	static const char *bad[] = {"window=0", "odd=1", "window", "solver=auto", "deadline_ms=0", "drafts=99", "objective=\xff", ",=,"};
+	char err[200];
+	int64_t h = must_open(" window=3,depth=0\tobjective=size ");
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		memset(err, 'x', sizeof err);
+		EXPECT(aucsched_open(bad[i], err, sizeof err) == AUCSCHED_EINVAL);
+		EXPECT(strncmp(err, "setting ", 8) == 0 && strlen(err) < sizeof err);
+		EXPECT(aucsched_configure(h, bad[i]) == AUCSCHED_EINVAL);
+		EXPECT(strcmp(last_error(h), err) == 0);
+	}
+	EXPECT(aucsched_configure(h, NULL) == AUCSCHED_OK);
+	EXPECT(aucsched_open("odd=1", NULL, 0) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_open("", NULL, 5) == AUCSCHED_EINVAL);
+	/* Texts are cut to the buffer, with a NUL, and no further. */
+	memset(err, 'x', sizeof err);
+	EXPECT(aucsched_open("odd=1", err, 8) == AUCSCHED_EINVAL);
+	EXPECT(memcmp(err, "setting\0x", 9) == 0);
+	memset(err, 'x', sizeof err);
+	EXPECT(aucsched_last_error(h, err, 1) > 20 && err[0] == '\0' && err[1] == 'x');
+	EXPECT(aucsched_last_error(h, err, 0) > 20 && err[1] == 'x');
+	EXPECT(aucsched_last_error(h, NULL, 9) > 20);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
+/* Every field of the input arrives, and every code and field of the output. */
+static void test_fields(void)
+{
+	int64_t h = must_open("window=4 depth=0");
+	struct window w;
+	struct aucsched_output out;
+	static const uint8_t why[] = {AUCSCHED_WAITS_NEVER, AUCSCHED_WAITS_RESERVED, AUCSCHED_STARTS, AUCSCHED_WAITS_LOST, AUCSCHED_WAITS_FIT, AUCSCHED_NOT_LOOKED_AT};
+	static const uint32_t cores[] = {9, 8, 4, 4, 4, 1};
+
+	allocate(&w, 2, 1, 1, 6, 1);
+	w.in.now = 5000000000;
+	w.nodes[0] = (struct aucsched_node){.cores = 4, .gpus = 3, .free_gpus = 2, .up = 1};
+	w.nodes[1] = (struct aucsched_node){.cores = 4, .free_cores = 4, .gpus = 3, .free_gpus = 3, .up = 1};
+	w.running[0] = (struct aucsched_running){.end = 5000000077, .segments = 1};
+	w.segments[0] = (struct aucsched_segment){.cores = 4, .gpus = 1};
+	w.masks[0] = 3;
+	for (uint32_t j = 0; j < 6; j++)
+		w.jobs[j] = (struct aucsched_job){.priority = 100 - j, .cores = cores[j], .time_limit = 10};
+	w.jobs[2].min_gpus = 1, w.jobs[2].max_gpus = 2;
+	w.jobs[3].min_gpus = 1, w.jobs[3].max_gpus = 2;
+	w.jobs[4].min_nodes = w.jobs[4].max_nodes = 2;
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out));
+	for (uint32_t j = 0; j < 6; j++)
+		EXPECT(out.decisions[j].why == why[j]);
+	EXPECT(out.decisions[1].expected == 5000000077);
+	EXPECT(out.decisions[2].bid_class == 'A' && out.decisions[2].gpus == 2);
+	EXPECT(out.segments_len == 1 && out.segments[0].first == 1 && out.segments[0].last == 1);
+	EXPECT(out.segments[0].cores == 4 && out.segments[0].gpus == 2 && out.segments[0].reserved == 0);
+	EXPECT(out.starts == 1 && out.window >= 3 && out.bids >= 2 && out.optimal == 1 && out.late == 0);
+	EXPECT(out.objective >= 98 && out.bound >= out.objective && out.worker_failures == 0 && out.cycle_us > 0);
+	EXPECT(out.reserved[0] == 0 && out.reserved[1] == 0);
+
+	w.running[0].end = w.in.now - 9; /* overdue: it may end at any moment, but not now */
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && out.decisions[1].expected == w.in.now + 1);
+
+	/* The seed: equal ones give equal decisions; others make a difference somewhere. */
+	EXPECT(aucsched_configure(h, "deadline_ms=60000 work=1000000 reservations=0") == AUCSCHED_OK);
+	int differ = 0;
+	for (int i = 0; i < 60 && differ == 0; i++) {
+		double objective[3] = {0, 0, 0};
+
+		release(&w);
+		random_window(&w);
+		for (int k = 0; k < 3; k++) {
+			w.in.seed = k < 2 ? 1 : 2;
+			EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.late == 0);
+			objective[k] = out.objective;
+		}
+		EXPECT(objective[0] == objective[1]);
+		differ += objective[1] != objective[2];
+	}
+	EXPECT(differ > 0);
+
+	/* A deadline of the call's own comes before the handle's. */
+	EXPECT(aucsched_configure(h, "deadline_ms=60000 work=0") == AUCSCHED_OK);
+	release(&w);
+	hard_window(&w);
+	w.in.deadline_us = 60000;
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out));
+	EXPECT(out.late == 1 && out.cycle_us < 20 * w.in.deadline_us);
+	release(&w);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
+#define REFUSED(code, words)                                                      \
+	do {                                                                      \
+		int got = cycle(h, &w, &out);                                     \
+		if (got != (code) || strstr(last_error(h), (words)) == NULL)      \
+			fail(__FILE__, __LINE__, "%d: %s", got, last_error(h));   \
+		EXPECT(out.decisions_len == 0 && out.decisions == NULL);          \
+	} while (0)
+
+static void test_bad_calls(void)
+{
+	int64_t h = must_open(NULL);
+	struct window w;
+	struct aucsched_output out;
+
+	random_window(&w);
+	while (w.in.jobs_len == 0 || w.in.running_len == 0) {
+		release(&w);
+		random_window(&w);
+	}
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out));
+	EXPECT(aucsched_last_error(h, NULL, 0) == 0);
+
+	EXPECT(aucsched_cycle(h, NULL, &out) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_cycle(h, &w.in, NULL) == AUCSCHED_EINVAL);
+	out.abi = 2;
+	EXPECT(aucsched_cycle(h, &w.in, &out) == AUCSCHED_EINVAL);
+	out.abi = AUCSCHED_ABI, out.size--;
+	EXPECT(aucsched_cycle(h, &w.in, &out) == AUCSCHED_EINVAL);
+	EXPECT(strstr(last_error(h), "output has ") != NULL);
+
+	w.in.abi = 0;
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_EINVAL && strstr(last_error(h), "abi 0") != NULL);
+	w.in.abi = AUCSCHED_ABI, w.in.size += 8;
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_EINVAL && strstr(last_error(h), "input has ") != NULL);
+	w.in.size -= 8;
+
+	w.in.nodes = NULL;
+	REFUSED(AUCSCHED_EINVAL, "nodes is NULL");
+	w.in.nodes = w.nodes, w.in.running = NULL;
+	REFUSED(AUCSCHED_EINVAL, "running is NULL");
+	w.in.running = w.running, w.in.running_segments = NULL;
+	REFUSED(AUCSCHED_EINVAL, "running_segments is NULL");
+	w.in.running_segments = w.segments, w.in.jobs = NULL;
+	REFUSED(AUCSCHED_EINVAL, "jobs is NULL");
+	w.in.jobs = w.jobs, w.in.masks = NULL;
+	REFUSED(AUCSCHED_EINVAL, "masks is NULL");
+	w.in.masks = w.masks, w.in.mask_words++;
+	w.in.masks_len = 0;
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_EINVAL); /* jobs name masks that are not there, or nothing does */
+	w.in.mask_words--, w.in.masks_len = 2;
+	w.in.jobs = (const struct aucsched_job *)((const char *)w.jobs + 1);
+	REFUSED(AUCSCHED_EINVAL, "jobs is not aligned");
+	w.in.jobs = w.jobs;
+	w.in.nodes_len = 0;
+	REFUSED(AUCSCHED_EINVAL, "nodes: 0");
+	w.in.nodes_len = UINT32_MAX; /* refused before it is read */
+	REFUSED(AUCSCHED_EINVAL, "nodes: 4294967295");
+	w.in.nodes_len = (w.in.mask_words - 1) * 64 + 1;
+	w.in.nodes_len = 1;
+	EXPECT(cycle(h, &w, &out) != AUCSCHED_OK || check(&w, &out));
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+
+	EXPECT(aucsched_close(h) == AUCSCHED_EHANDLE);
+	EXPECT(aucsched_close(0) == AUCSCHED_EHANDLE);
+	EXPECT(aucsched_close(INT64_MIN) == AUCSCHED_EHANDLE);
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_EHANDLE);
+	EXPECT(aucsched_configure(h, "") == AUCSCHED_EHANDLE);
+	EXPECT(strstr(last_error(h), "no such handle") != NULL);
+	EXPECT(aucsched_handles() == 0);
+	release(&w);
+}
+
+static long growth; /* KiB that are put down to the sanitizer and the runtime */
+
+static void test_open_close(void)
+{
+	int64_t last = 0;
+	long before = 0;
+
+	for (int i = 0; i < 10000; i++) {
+		int64_t h = must_open("window=5");
+
+		EXPECT(h > last && aucsched_handles() == 1);
+		last = h;
+		EXPECT(aucsched_close(h) == AUCSCHED_OK);
+		if (i == 2000)
+			before = resident();
+	}
+	EXPECT(aucsched_handles() == 0);
+	if (resident() - before > growth)
+		fail(__FILE__, __LINE__, "8000 handles: %ld KiB grew to %ld", before, resident());
+	printf("open and close: %ld KiB, then %ld\n", before, resident());
+}
+
+static void test_cycles(void)
+{
+	static const char *settings[] = {"work=100000", "work=100000 reservations=0 window=20", "work=100000 objective=size drafts=3"};
+	int64_t h = must_open(settings[0]);
+	long before = 0, starts = 0;
+	struct aucsched_output out;
+	struct window w;
+
+	for (int i = 0; i < 2000; i++) {
+		if (i % 500 == 499)
+			EXPECT(aucsched_configure(h, settings[i / 500 % 3]) == AUCSCHED_OK);
+		random_window(&w);
+		if (cycle(h, &w, &out) != AUCSCHED_OK)
+			fail(__FILE__, __LINE__, "cycle %d: %s", i, last_error(h));
+		else if (!check(&w, &out))
+			fail(__FILE__, __LINE__, "cycle %d: the decisions are wrong", i);
+		starts += out.starts;
+		release(&w);
+		if (i == 700)
+			before = resident();
+	}
+	EXPECT(starts > 10000);
+	if (resident() - before > growth)
+		fail(__FILE__, __LINE__, "1300 cycles: %ld KiB grew to %ld", before, resident());
+	printf("2000 cycles: %ld starts; %ld KiB, then %ld\n", starts, before, resident());
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
+static void spoil(void *p, size_t bytes)
+{
+	for (uint32_t k = below(8); bytes > 0 && k > 0; k--)
+		((unsigned char *)p)[below((uint32_t)bytes)] = (unsigned char)next();
+}
+
+static void test_garbage(void)
+{
+	int64_t h = must_open("work=20000 deadline_ms=50");
+	int refused = 0, decided = 0;
+	struct aucsched_output out;
+	struct window w;
+
+	for (int i = 0; i < 3000; i++) {
+		int got;
+
+		random_window(&w);
+		switch (i % 7) {
+		case 0: spoil(w.nodes, w.in.nodes_len * sizeof *w.nodes); break;
+		case 1: spoil(w.running, w.in.running_len * sizeof *w.running); break;
+		case 2: spoil(w.segments, w.in.running_segments_len * sizeof *w.segments); break;
+		case 3: spoil(w.jobs, w.in.jobs_len * sizeof *w.jobs); break;
+		case 4: spoil(w.masks, (size_t)w.in.masks_len * w.in.mask_words * sizeof *w.masks); break;
+		case 5: w.in.now = (int64_t)next(), w.in.deadline_us = (uint32_t)next() % 50000; break;
+		default:
+			for (size_t k = 0; k < w.in.jobs_len * sizeof *w.jobs; k++)
+				((unsigned char *)w.jobs)[k] = (unsigned char)next();
+		}
+		got = cycle(h, &w, &out);
+		if (got == AUCSCHED_OK && !check(&w, &out))
+			fail(__FILE__, __LINE__, "garbage %d: the decisions are wrong", i);
+		if (got != AUCSCHED_OK && got != AUCSCHED_EINVAL)
+			fail(__FILE__, __LINE__, "garbage %d: %d: %s", i, got, last_error(h));
+		refused += got == AUCSCHED_EINVAL;
+		decided += got == AUCSCHED_OK;
+		release(&w);
+	}
+	EXPECT(refused > 300 && decided > 300);
+	printf("garbage: %d refused, %d decided\n", refused, decided);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
+/* A large window keeps one thread busy while another calls. */
+struct shared {
+	int64_t handle;
+	struct window w;
+	int decided, busy, other;
+};
+
+static void *call(void *arg)
+{
+	struct shared *s = arg;
+	struct aucsched_output out;
+	int got = cycle(s->handle, &s->w, &out);
+
+	__atomic_add_fetch(got == AUCSCHED_OK ? &s->decided : got == AUCSCHED_EBUSY ? &s->busy : &s->other, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	struct shared s = {.handle = must_open("work=0")};
+	pthread_t threads[6];
+
+	hard_window(&s.w);
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < 2; i++)
+			EXPECT(pthread_create(&threads[i], NULL, call, &s) == 0);
+		for (int i = 0; i < 2; i++)
+			pthread_join(threads[i], NULL);
+	}
+	/* A window that can be proven ends at once, so that both may get their turn. */
+	EXPECT(s.other == 0 && s.decided >= 5 && s.decided + s.busy == 10);
+	printf("one handle: %d decided, %d busy\n", s.decided, s.busy);
+	EXPECT(s.busy > 0);
+	EXPECT(aucsched_close(s.handle) == AUCSCHED_OK);
+
+	struct shared own[6];
+	for (int i = 0; i < 6; i++) {
+		own[i] = s;
+		own[i].decided = own[i].busy = own[i].other = 0;
+		own[i].handle = must_open("");
+		EXPECT(pthread_create(&threads[i], NULL, call, &own[i]) == 0);
+	}
+	EXPECT(aucsched_handles() == 6);
+	for (int i = 0; i < 6; i++) {
+		pthread_join(threads[i], NULL);
+		EXPECT(own[i].decided == 1);
+		EXPECT(aucsched_close(own[i].handle) == AUCSCHED_OK);
+	}
+	release(&s.w);
+}
+
+/* A worker that dies at once, and one that hangs, in a host that collects its children and in one
+ * that ignores them: the decisions stand, and no child is left. */
+static void test_workers(void)
+{
+	static const char *workers[] = {"/bin/false", "/absent/aucsched", "/bin/cat"};
+	struct window w;
+	struct aucsched_output out;
+
+	hard_window(&w);
+	for (int i = 0; i < 6; i++) {
+		char settings[200];
+		int64_t h;
+
+		signal(SIGCHLD, i < 3 ? SIG_DFL : SIG_IGN);
+		snprintf(settings, sizeof settings, "reservations=0 work=1000 solver=%s worker=%s", i % 2 ? "auto" : "highs", workers[i % 3]);
+		h = must_open(settings);
+		for (int k = 0; k < 4; k++) {
+			EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.starts > 0);
+			EXPECT(out.worker_failures == (k < 3));
+			EXPECT(out.cycle_us < 10 * w.in.deadline_us);
+		}
+		EXPECT(aucsched_close(h) == AUCSCHED_OK);
+		EXPECT(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+	}
+	signal(SIGCHLD, SIG_DFL);
+	release(&w);
+}
+
+/* Open, cycle and close from many threads at once, all on the last handle that anybody opened. */
+static int64_t newest;
+
+static void *race(void *arg)
+{
+	struct window *w = arg;
+	struct aucsched_output out;
+
+	for (int i = 0; i < 60; i++) {
+		int64_t own = must_open("work=1000");
+		int got;
+
+		__atomic_store_n(&newest, own, __ATOMIC_SEQ_CST);
+		got = cycle(__atomic_load_n(&newest, __ATOMIC_SEQ_CST), w, &out);
+		EXPECT(got == AUCSCHED_OK || got == AUCSCHED_EBUSY || got == AUCSCHED_EHANDLE);
+		while (aucsched_close(own) == AUCSCHED_EBUSY)
+			usleep(100);
+	}
+	return NULL;
+}
+
+static void test_closing_races(void)
+{
+	pthread_t threads[4];
+	struct window w;
+
+	random_window(&w);
+	for (int i = 0; i < 4; i++)
+		EXPECT(pthread_create(&threads[i], NULL, race, &w) == 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	EXPECT(aucsched_handles() == 0);
+	release(&w);
+}
+
+int main(int argc, char **argv)
+{
+	growth = argc > 1 && strcmp(argv[1], "sanitized") == 0 ? 16 * 1024 : 8 * 1024;
+	test_version();
+	test_settings();
+	test_fields();
+	test_bad_calls();
+	test_open_close();
+	test_threads();
+	test_closing_races();
+	test_workers();
+	test_cycles();
+	test_garbage();
+	EXPECT(aucsched_handles() == 0);
+	if (failures == 0)
+		printf("all is well\n");
+	return failures != 0;
+}

@@ -1,0 +1,64 @@
+package engine
+
+import "fmt"
+
+// check is a deliberately dumb referee of an outcome, which shares nothing with the
+// engine or with package core: it counts node by node.
+func check(in *Input, out *Output) error {
+	if len(out.Decisions) != len(in.Jobs) {
+		return fmt.Errorf("%d decisions on %d jobs", len(out.Decisions), len(in.Jobs))
+	}
+	cores, gpus := make([]int, len(in.Nodes)), make([]int, len(in.Nodes))
+	starts := 0
+	for i, d := range out.Decisions {
+		if d.Why > NotLookedAt || d.Reserved != 0 || d.Reserved2 != 0 {
+			return fmt.Errorf("job %d: odd decision %+v", i, d)
+		}
+		if d.Why != Starts {
+			if d.Segments != 0 || d.BidClass != 0 || d.GPUs != 0 || (d.Expected != 0) != (d.Why == WaitsReserved) {
+				return fmt.Errorf("job %d waits: %+v", i, d)
+			}
+			continue
+		}
+		starts++
+		segs := out.Segments[d.FirstSegment : d.FirstSegment+d.Segments]
+		if err := checkJob(in, &in.Jobs[i], &d, segs, cores, gpus); err != nil {
+			return fmt.Errorf("job %d: %w", i, err)
+		}
+	}
+	for n := range in.Nodes {
+		if cores[n] > int(in.Nodes[n].FreeCores) || gpus[n] > int(in.Nodes[n].FreeGPUs) {
+			return fmt.Errorf("node %d: %d cores and %d GPUs of %+v", n, cores[n], gpus[n], in.Nodes[n])
+		}
+	}
+	if starts != out.Starts || out.Objective > out.Bound {
+		return fmt.Errorf("%d starts instead of %d, objective %v above %v", out.Starts, starts, out.Objective, out.Bound)
+	}
+	return nil
+}
+
+func checkJob(in *Input, j *Job, d *Decision, segs []Segment, cores, gpus []int) error {
+	sum, nodes, last := 0, 0, -1
+	for _, s := range segs {
+		for n := int(s.First); n <= int(s.Last); n++ {
+			switch {
+			case n <= last || in.Nodes[n].Up == 0 || s.Cores == 0 || s.GPUs != d.GPUs || s.Reserved != 0:
+				return fmt.Errorf("node %d after %d: %+v", n, last, s)
+			case j.Flags&Contiguous != 0 && last >= 0 && n != last+1:
+				return fmt.Errorf("node %d after %d", n, last)
+			case j.Mask >= 0 && in.Masks[int(j.Mask)*in.MaskWords+n/64]>>(n%64)&1 == 0:
+				return fmt.Errorf("node %d is masked", n)
+			case j.CoresPerNode > 0 && uint32(s.Cores) != j.CoresPerNode:
+				return fmt.Errorf("node %d gives %d cores", n, s.Cores)
+			}
+			sum, nodes, last = sum+int(s.Cores), nodes+1, n
+			cores[n] += int(s.Cores)
+			gpus[n] += int(s.GPUs)
+		}
+	}
+	if sum != int(j.Cores) || nodes < int(j.MinNodes) || (j.MaxNodes > 0 && nodes > int(j.MaxNodes)) ||
+		d.GPUs < j.MinGPUs || d.GPUs > j.MaxGPUs || d.BidClass < 'A' || d.BidClass > 'C' {
+		return fmt.Errorf("%d cores on %d nodes, %+v for %+v", sum, nodes, *d, *j)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/race"
+)
+
+var deadlineCases = []struct {
+	nodes, jobs int
+	settings    string
+	due         time.Duration
+}{
+	{1408, 700, "", 100 * time.Millisecond},
+	{1408, 700, "work=0", 100 * time.Millisecond},
+	{20000, 2000, "work=0", 200 * time.Millisecond},
+	{20000, 2000, "work=0 reservations=8", 200 * time.Millisecond},
+	{20000, 2000, "work=0 window=2000", 200 * time.Millisecond},
+}
+
+// The answer is there by the deadline, also the first time, when nothing is known of the
+// machine. A quarter more is allowed for whatever else this machine has to do.
+func TestDeadlines(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector is too slow for clocks")
+	}
+	for _, c := range deadlineCases {
+		t.Run(fmt.Sprintf("%d nodes, %d jobs, %s", c.nodes, c.jobs, c.settings), func(t *testing.T) {
+			e, in := open(t, c.settings), largeInput(c.nodes, c.jobs)
+			in.Deadline = c.due
+			best := time.Hour
+			for i := range 4 {
+				var out Output
+				require.NoError(t, e.Cycle(in, &out))
+				require.NoError(t, check(in, &out))
+				require.Positive(t, out.Starts)
+				best = min(best, out.Elapsed)
+				t.Logf("cycle %d: %v over the deadline, late %t, %d starts", i, max(out.Elapsed-c.due, 0), out.Late, out.Starts)
+			}
+			require.Less(t, best, c.due+c.due/4)
+		})
+	}
+}
+
+// Late says whether more time could have changed anything.
+func TestLate(t *testing.T) {
+	in := largeInput(1408, 700)
+	var out Output
+	in.Deadline = 30 * time.Millisecond
+	require.NoError(t, open(t, "work=0").Cycle(in, &out))
+	require.True(t, out.Late)
+	in.Deadline = time.Minute
+	require.NoError(t, open(t, "work=1000").Cycle(in, &out))
+	require.False(t, out.Late)
+	require.NoError(t, open(t, "").Cycle(tableI(), &out))
+	require.False(t, out.Late)
+}
+
+// BenchmarkCycle reports by how much cycles are over their deadline in the mean.
+func BenchmarkCycle(b *testing.B) {
+	for _, c := range deadlineCases {
+		b.Run(fmt.Sprintf("%dx%d,%s", c.nodes, c.jobs, c.settings), func(b *testing.B) {
+			e, in := open(b, c.settings), largeInput(c.nodes, c.jobs)
+			in.Deadline = c.due
+			var out Output
+			var over time.Duration
+			for b.Loop() {
+				if err := e.Cycle(in, &out); err != nil {
+					b.Fatal(err)
+				}
+				over += max(out.Elapsed-c.due, 0)
+			}
+			b.ReportMetric(float64(over.Microseconds())/float64(b.N), "µs-over/op")
+		})
+	}
+}
+
+// BenchmarkLoad is the conversion of an input alone.
+func BenchmarkLoad(b *testing.B) {
+	e, in := open(b, ""), largeInput(20000, 2000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := e.snapshot.load(in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

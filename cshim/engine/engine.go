@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/ipmodel"
+)
+
+// Options are for tests and embedders. The zero value is the library's.
+type Options struct {
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Engine runs cycles. It must not be used by two goroutines at once.
+type Engine struct {
+	settings Settings
+	now      func() time.Time
+	solver   *solver
+	auction  *core.Auction
+	snapshot snapshot
+	plan     core.Plan
+	tail     time.Duration // what a cycle has taken lately after the deadline of its solve
+}
+
+// New opens an Engine with the settings of a text, see [ParseSettings].
+func New(settings string, o Options) (*Engine, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	e := &Engine{now: o.Now}
+	return e, e.Configure(settings)
+}
+
+// Configure replaces all settings. On an error the old ones stay.
+func (e *Engine) Configure(settings string) error {
+	s, err := ParseSettings(settings)
+	if err != nil {
+		return err
+	}
+	solver := newSolver(&s, e.now)
+	auction, err := core.NewAuction(s.Auction, solver)
+	if err != nil {
+		return fmt.Errorf("settings: %w", err)
+	}
+	e.Close()
+	e.settings, e.solver, e.auction = s, solver, auction
+	return nil
+}
+
+// Close returns when no worker process of the engine is left.
+func (e *Engine) Close() {
+	if e.solver != nil {
+		e.solver.close()
+	}
+}
+
+// Settings are those in force.
+func (e *Engine) Settings() Settings { return e.settings }
+
+// WorkerFault says what was wrong with the worker process in the last cycle, or nil.
+func (e *Engine) WorkerFault() error { return e.solver.fault }
+
+// Cycle decides on in. After an error, of type [*InputError] where the input is at
+// fault and [*PanicError] where this module is, out has no decision, and the Engine can
+// be used again.
+func (e *Engine) Cycle(in *Input, out *Output) error {
+	begin := e.now()
+	err := guard(func() error { return e.cycle(in, out, begin) })
+	out.Elapsed = e.now().Sub(begin)
+	if err == nil {
+		return nil
+	}
+	out.clear()
+	if _, ok := err.(*PanicError); ok {
+		e.forget()
+	}
+	return err
+}
+
+func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
+	out.clear()
+	e.solver.begin()
+	if in.Deadline < 0 || in.Deadline > MaxDeadline {
+		return whole("deadline", in.Deadline, "must be 0 to %v", MaxDeadline)
+	}
+	if err := e.snapshot.load(in); err != nil {
+		return err
+	}
+	if e.tail == 0 { // a guess, until one has been measured
+		e.tail = time.Duration(len(in.Nodes)) * 200 * time.Nanosecond
+	}
+	deadline := begin.Add(e.settings.Deadline)
+	if in.Deadline > 0 {
+		deadline = begin.Add(in.Deadline)
+	}
+	limits := core.Limits{Deadline: e.solveBy(e.now(), deadline), Now: e.now, Seed: in.Seed}
+	if err := e.auction.Decide(context.Background(), &e.snapshot.Snapshot, limits, &e.plan); err != nil {
+		return err
+	}
+	if err := core.Verify(&e.snapshot.Snapshot, &e.plan); err != nil {
+		return fmt.Errorf("the plan is not valid: %w", err)
+	}
+	if err := out.fill(in, &e.plan); err != nil {
+		return err
+	}
+	out.WorkerFailures = e.solver.failures
+	e.noteTail(limits.Deadline)
+	return nil
+}
+
+// solveBy is when the solve has to end for what comes after it to be done by the
+// deadline.
+func (e *Engine) solveBy(now, deadline time.Time) time.Time {
+	left := deadline.Sub(now)
+	return deadline.Add(-min(e.tail+e.tail/4+time.Millisecond, max(left/2, 0)))
+}
+
+// noteTail remembers how long the cycle has taken after what its deadline can stop: the
+// longest of late.
+func (e *Engine) noteTail(deadline time.Time) {
+	from := deadline
+	if e.solver.solved.After(from) {
+		from = e.solver.solved
+	}
+	e.tail = max(e.now().Sub(from), e.tail-e.tail/16)
+}
+
+// forget drops what a panic may have left half done.
+func (e *Engine) forget() {
+	e.snapshot, e.plan = snapshot{}, core.Plan{}
+	if auction, err := core.NewAuction(e.settings.Auction, e.solver); err == nil {
+		e.auction = auction
+	}
+}
+
+func (o *Output) clear() {
+	*o = Output{Decisions: o.Decisions[:0], Segments: o.Segments[:0]}
+}
+
+// whyCodes are core's reasons as codes of the library.
+var whyCodes = [...]uint8{core.NoFit: WaitsFit, core.Lost: WaitsLost, core.Reserved: WaitsReserved, core.Never: WaitsNever}
+
+// fill makes the flat decisions of a plan.
+func (o *Output) fill(in *Input, p *core.Plan) error {
+	for range in.Jobs {
+		o.Decisions = append(o.Decisions, Decision{Why: NotLookedAt})
+	}
+	for i := range p.Decisions {
+		from := &p.Decisions[i]
+		d := &o.Decisions[from.Job]
+		if !from.Start {
+			if from.Why == 0 || int(from.Why) >= len(whyCodes) {
+				return fmt.Errorf("job %d waits for a reason without a code: %s", from.Job, from.Reason)
+			}
+			d.Why = whyCodes[from.Why]
+			if from.Expected != 0 {
+				d.Expected = before(in.Now, from.Expected)
+			}
+			continue
+		}
+		o.Starts++
+		*d = Decision{
+			Why: Starts, BidClass: byte(from.Class), GPUs: from.Segs[0].GPUs,
+			FirstSegment: uint32(len(o.Segments)), Segments: uint32(len(from.Segs)),
+		}
+		for _, s := range from.Segs {
+			o.Segments = append(o.Segments, Segment{First: uint32(s.First), Last: uint32(s.Last), Cores: s.Cores, GPUs: s.GPUs})
+		}
+	}
+	o.Objective, o.Bound = p.Objective, p.Bound
+	o.Window, o.Bids = p.Stats.Jobs, p.Stats.Bids
+	o.Late = p.Stats.Late
+	// Where nothing could bid there was no choice to make.
+	o.Optimal = p.Stats.Status == ipmodel.Optimal.String() || p.Stats.Status == ""
+	return nil
+}

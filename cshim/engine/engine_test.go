@@ -1,0 +1,480 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/ipmodel"
+)
+
+func TestTableI(t *testing.T) {
+	e, in := open(t, "deadline_ms=5000"), tableI()
+	var out Output
+	require.NoError(t, e.Cycle(in, &out))
+	require.NoError(t, check(in, &out))
+	require.Equal(t, []Segment{{First: 0, Last: 1023, Cores: 4}, {First: 0, Last: 511, Cores: 4, GPUs: 2}, {First: 512, Last: 1023, Cores: 4, GPUs: 2}}, out.Segments)
+	require.Equal(t, []any{3, 3, true, false, 0}, []any{out.Starts, out.Window, out.Optimal, out.Late, out.WorkerFailures})
+	require.GreaterOrEqual(t, out.Objective, 60.0)
+}
+
+// Each code, in one queue.
+func TestWhy(t *testing.T) {
+	in := &Input{Now: 100, Nodes: []Node{{Cores: 4, FreeCores: 0, Up: 1}, {Cores: 4, FreeCores: 4, Up: 1}},
+		Running:  []Running{{End: 150, FirstSegment: 0, Segments: 1}},
+		Segments: []Segment{{First: 0, Last: 0, Cores: 4}}}
+	for i, cores := range []uint32{9, 8, 4, 4, 4, 1} {
+		in.Jobs = append(in.Jobs, Job{Priority: uint64(100 - i), Cores: cores, TimeLimit: 10, Mask: -1})
+	}
+	in.Jobs[4].MinNodes, in.Jobs[4].MaxNodes = 2, 2
+	e := open(t, "window=4 depth=0")
+	var out Output
+	require.NoError(t, e.Cycle(in, &out))
+	require.NoError(t, check(in, &out))
+	var why []uint8
+	for _, d := range out.Decisions {
+		why = append(why, d.Why)
+	}
+	require.Equal(t, []uint8{WaitsNever, WaitsReserved, Starts, WaitsLost, WaitsFit, NotLookedAt}, why)
+	require.EqualValues(t, 150, out.Decisions[1].Expected)
+	require.NoError(t, open(t, "window=1 depth=0").Cycle(&Input{Nodes: in.Nodes[:1], Jobs: in.Jobs[5:]}, &out))
+	require.Equal(t, []Decision{{Why: WaitsFit}}, out.Decisions)
+	require.True(t, out.Optimal)
+}
+
+// The clock's origin is the caller's.
+func TestNowHasAnyOrigin(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for range 10 {
+		in := randomInput(rng, 60, 40)
+		var want, got Output
+		require.NoError(t, open(t, "deadline_ms=60000 work=100000").Cycle(in, &want))
+		for _, now := range []int64{math.MinInt64, -77, 0, math.MaxInt64 - 1<<42} {
+			moved := *in
+			moved.Running = append([]Running(nil), in.Running...)
+			for i := range moved.Running {
+				if moved.Running[i].End += now - in.Now; now == math.MinInt64 && in.Running[i].End < in.Now {
+					moved.Running[i].End = now
+				}
+			}
+			moved.Now = now
+			require.NoError(t, open(t, "deadline_ms=60000 work=100000").Cycle(&moved, &got))
+			for i, d := range got.Decisions {
+				if d.Why == WaitsReserved {
+					d.Expected += in.Now - now
+				}
+				require.Equal(t, want.Decisions[i], d)
+			}
+		}
+	}
+}
+
+func TestSameInputAndSeedSameDecisions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	used := open(t, "deadline_ms=60000 work=100000")
+	for range 10 {
+		in := randomInput(rng, rng.IntN(200)+1, rng.IntN(80))
+		var a, b Output
+		require.NoError(t, used.Cycle(in, &a))
+		require.NoError(t, open(t, "deadline_ms=60000 work=100000").Cycle(in, &b))
+		a.Elapsed, b.Elapsed = 0, 0
+		require.Equal(t, len(a.Decisions), len(b.Decisions))
+		for i := range a.Decisions {
+			require.Equal(t, a.Decisions[i], b.Decisions[i])
+		}
+		require.Equal(t, append([]Segment{}, a.Segments...), append([]Segment{}, b.Segments...))
+	}
+}
+
+func TestObjectives(t *testing.T) {
+	in := &Input{Nodes: []Node{{Cores: 8, FreeCores: 8, Up: 1}}, Jobs: []Job{
+		{Priority: 11, Cores: 1, TimeLimit: 9, Mask: -1},
+		{Priority: 10, Cores: 1, TimeLimit: 8, Mask: -1},
+		{Priority: 9, Cores: 8, TimeLimit: 9, Mask: -1},
+	}}
+	var out Output
+	require.NoError(t, open(t, "reservations=0").Cycle(in, &out))
+	require.Equal(t, []uint8{Starts, Starts}, []uint8{out.Decisions[0].Why, out.Decisions[1].Why}, "11 + 10 are worth more than 9")
+	require.NoError(t, open(t, "reservations=0 objective=size").Cycle(in, &out))
+	require.Equal(t, []uint8{WaitsLost, WaitsLost, Starts}, []uint8{out.Decisions[0].Why, out.Decisions[1].Why, out.Decisions[2].Why}, "9 x 8 are worth more than 21")
+	require.InDelta(t, 72, out.Objective, 9)
+}
+
+// Random valid inputs, settings and sizes: every outcome passes the dumb checker.
+func TestOutcomesAreValid(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 1))
+		settings := rapid.SampledFrom([]string{"work=100000", "work=100000 window=10", "work=100000 window=5 depth=3 reservations=0", "work=100000 objective=size", "work=100000 reservations=3 bids=4", "work=100000 drafts=0", "deadline_ms=1"}).Draw(r, "settings")
+		e, err := New(settings, Options{})
+		require.NoError(r, err)
+		var out Output
+		for range 3 {
+			in := randomInput(rng, rng.IntN(150)+1, rng.IntN(60))
+			require.NoError(r, e.Cycle(in, &out))
+			require.NoError(r, check(in, &out))
+		}
+	})
+}
+
+// The conversion of an input of a size that was seen before allocates nothing.
+func TestLoadAllocatesNothing(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector makes code allocate that does not otherwise")
+	}
+	in := randomInput(rand.New(rand.NewPCG(1, 2)), 2000, 900)
+	require.NotEmpty(t, in.Running)
+	require.NotEmpty(t, in.Masks)
+	e := open(t, "")
+	var out Output
+	require.NoError(t, e.Cycle(in, &out))
+	require.Zero(t, testing.AllocsPerRun(10, func() {
+		in.Nodes[3].Up ^= 1
+		in.Now++
+		if e.snapshot.load(in) != nil {
+			t.Fatal("not loaded")
+		}
+	}))
+	require.Positive(t, len(out.Segments))
+	require.Zero(t, testing.AllocsPerRun(10, func() {
+		out.clear()
+		if out.fill(in, &e.plan) != nil {
+			t.Fatal("not filled")
+		}
+	}))
+}
+
+// Jobs that run for ever are expected to end late, not early.
+func TestFarEnds(t *testing.T) {
+	for _, c := range [][3]int64{{0, math.MaxInt64, 1 << 40}, {math.MinInt64, math.MaxInt64, math.MinInt64 + 1<<40}, {math.MaxInt64 - 5, math.MaxInt64, math.MaxInt64}, {7, math.MinInt64, 8}} {
+		in := &Input{Now: c[0], Nodes: []Node{{Cores: 4, FreeCores: 1, Up: 1}}, Running: []Running{{End: c[1], Segments: 1}}, Segments: []Segment{{Cores: 3}},
+			Jobs: []Job{{Priority: 2, Cores: 2, TimeLimit: NoLimit, Mask: -1}, {Priority: 1, Cores: 1, TimeLimit: NoLimit, Mask: -1}}}
+		var out Output
+		require.NoError(t, open(t, "").Cycle(in, &out))
+		require.Equal(t, Decision{Why: WaitsReserved, Expected: c[2]}, out.Decisions[0])
+	}
+}
+
+// A cycle neither changes its input nor keeps any of it.
+func TestInputStaysTheCallers(t *testing.T) {
+	in := randomInput(rand.New(rand.NewPCG(3, 3)), 100, 50)
+	var masks, jobs = append([]uint64(nil), in.Masks...), append([]Job(nil), in.Jobs...)
+	nodes := append([]Node(nil), in.Nodes...)
+	e := open(t, "")
+	var out Output
+	require.NoError(t, e.Cycle(in, &out))
+	require.Equal(t, masks, in.Masks)
+	require.Equal(t, jobs, in.Jobs)
+	require.Equal(t, nodes, in.Nodes)
+	require.Equal(t, masks, e.snapshot.words)
+	require.NotSame(t, &in.Masks[0], &e.snapshot.words[0])
+}
+
+// The engine forgets the last cycle's machine and jobs.
+func TestMachineChanges(t *testing.T) {
+	e := open(t, "")
+	var out Output
+	cycle := func(free uint16, up uint8, nodes int) uint8 {
+		in := &Input{Jobs: []Job{{Priority: 1, Cores: 6, TimeLimit: 5, Mask: -1}}}
+		for range nodes {
+			in.Nodes = append(in.Nodes, Node{Cores: 4, FreeCores: free, Up: up})
+		}
+		require.NoError(t, e.Cycle(in, &out))
+		require.NoError(t, check(in, &out))
+		return out.Decisions[0].Why
+	}
+	require.Equal(t, Starts, cycle(4, 1, 2))
+	require.Equal(t, WaitsFit, cycle(4, 0, 2))
+	require.Equal(t, WaitsFit, cycle(2, 1, 2))
+	require.Equal(t, WaitsNever, cycle(4, 1, 1))
+	require.Equal(t, Starts, cycle(3, 1, 70))
+	require.Equal(t, Starts, cycle(4, 1, 2))
+}
+
+func TestInputFaults(t *testing.T) {
+	valid := func() *Input {
+		return &Input{
+			Nodes:    []Node{{Cores: 8, FreeCores: 2, GPUs: 2, FreeGPUs: 1, Up: 1}, {Cores: 8, FreeCores: 8, Up: 1}},
+			Running:  []Running{{End: 5, Segments: 1}, {End: 6, FirstSegment: 1, Segments: 1}},
+			Segments: []Segment{{First: 0, Last: 0, Cores: 4, GPUs: 1}, {First: 0, Last: 0, Cores: 2}},
+			Jobs:     []Job{{Priority: 5, Cores: 4, TimeLimit: 9, Mask: 0}, {Priority: 5, Cores: 4, MinNodes: 1, MaxNodes: 2, TimeLimit: 9, Mask: -1}},
+			Masks:    []uint64{3}, MaskCount: 1, MaskWords: 1,
+		}
+	}
+	var out Output
+	require.NoError(t, open(t, "").Cycle(valid(), &out))
+	for want, spoil := range map[string]func(in *Input){
+		"nodes: 0: there must be 1 to 1048576":                                                    func(in *Input) { in.Nodes = nil },
+		"nodes[1].free_cores: 9: must be at most its 8 cores":                                     func(in *Input) { in.Nodes[1].FreeCores = 9 },
+		"nodes[0].gpus: 16: must be at most 15":                                                   func(in *Input) { in.Nodes[0].GPUs = 16 },
+		"nodes[1].free_gpus: 1: must be at most its 0 GPUs":                                       func(in *Input) { in.Nodes[1].FreeGPUs = 1 },
+		"nodes[0].reserved: 7: must be 0":                                                         func(in *Input) { in.Nodes[0].Reserved = 7 },
+		"running[1].segments: 2: with first_segment 1, these go beyond the 2":                     func(in *Input) { in.Running[1].Segments = 2 },
+		"running[0].segments: 4294967295: with first_segment 4294967295":                          func(in *Input) { in.Running[0] = Running{FirstSegment: 1<<32 - 1, Segments: 1<<32 - 1} },
+		"running: 3: segments in all, of 2":                                                       func(in *Input) { in.Running[0].Segments = 2 },
+		"running_segments[0].last: 2: there are 2 nodes":                                          func(in *Input) { in.Segments[0].Last = 2 },
+		"running_segments[1].last: 0: is before first, 1":                                         func(in *Input) { in.Segments[1].First = 1 },
+		"running_segments[1].cores: 0: must be at least 1":                                        func(in *Input) { in.Segments[1].Cores = 0 },
+		"running_segments[1].reserved: 1: must be 0":                                              func(in *Input) { in.Segments[1].Reserved = 1 },
+		"running_segments[1].first: 0: the job's last segment ends at 0":                          func(in *Input) { in.Running = []Running{{Segments: 2}} },
+		"running_segments[1].cores: 3: node 0 has 8 cores, of which 2 are free and others hold 4": func(in *Input) { in.Segments[1].Cores = 3 },
+		"running_segments[1].gpus: 1: node 0 has 2 GPUs, of which 1 are free and others hold 1":   func(in *Input) { in.Segments[1].GPUs = 1 },
+		"mask_words: 2: must be 1 for 2 nodes":                                                    func(in *Input) { in.MaskWords = 2 },
+		"masks: 0: words for 1 masks of 1":                                                        func(in *Input) { in.Masks = nil },
+		"masks: 1048577: there must be at most":                                                   func(in *Input) { in.MaskCount = MaxJobs + 1 },
+		"jobs[1].priority: 6: is above 5, that of the job before it":                              func(in *Input) { in.Jobs[1].Priority = 6 },
+		"jobs[1].priority: 0: must be 1 to 1099511627776":                                         func(in *Input) { in.Jobs[1].Priority = 0 },
+		"jobs[0].priority: 1099511627777: must be":                                                func(in *Input) { in.Jobs[0].Priority = MaxPriority + 1 },
+		"jobs[0].cores: 0: must be 1 to":                                                          func(in *Input) { in.Jobs[0].Cores = 0 },
+		"jobs[0].cores: 2147483648: must be 1 to":                                                 func(in *Input) { in.Jobs[0].Cores = 1 << 31 },
+		"jobs[0].min_nodes: 1048577: must be at most":                                             func(in *Input) { in.Jobs[0].MinNodes = MaxNodes + 1 },
+		"jobs[1].max_nodes: 1: is below min_nodes, 2":                                             func(in *Input) { in.Jobs[1].MinNodes, in.Jobs[1].MaxNodes = 2, 1 },
+		"jobs[0].cores: 4: is below min_nodes, 5":                                                 func(in *Input) { in.Jobs[0].MinNodes = 5 },
+		"jobs[0].cores_per_node: 3: does not divide its 4 cores":                                  func(in *Input) { in.Jobs[0].CoresPerNode = 3 },
+		"jobs[1].cores_per_node: 1: puts its 4 cores on 4 nodes instead of 1 to 2":                func(in *Input) { in.Jobs[1].CoresPerNode = 1 },
+		"jobs[0].cores_per_node: 65536: must be at most 65535":                                    func(in *Input) { in.Jobs[0].Cores, in.Jobs[0].CoresPerNode = 1<<17, 1<<16 },
+		"jobs[0].time_limit: 0: must be at least 1":                                               func(in *Input) { in.Jobs[0].TimeLimit = 0 },
+		"jobs[0].max_gpus: 1: is below min_gpus, 2":                                               func(in *Input) { in.Jobs[0].MinGPUs, in.Jobs[0].MaxGPUs = 2, 1 },
+		"jobs[0].flags: 2: has unknown bits":                                                      func(in *Input) { in.Jobs[0].Flags = 2 },
+		"jobs[0].reserved: 1: must be 0":                                                          func(in *Input) { in.Jobs[0].Reserved = 1 },
+		"jobs[1].mask: -2: must be -1, or the index of one of the 1 masks":                        func(in *Input) { in.Jobs[1].Mask = -2 },
+		"jobs[0].mask: 1: must be -1, or":                                                         func(in *Input) { in.Jobs[0].Mask = 1 },
+		"deadline: -1ns: must be 0 to 1h0m0s":                                                     func(in *Input) { in.Deadline = -1 },
+	} {
+		in := valid()
+		spoil(in)
+		e := open(t, "")
+		err := e.Cycle(in, &out)
+		require.ErrorContains(t, err, want)
+		var fault *InputError
+		require.ErrorAs(t, err, &fault)
+		require.Empty(t, out.Decisions)
+		require.NoError(t, e.Cycle(valid(), &out), "the engine can be used again")
+		require.NoError(t, check(valid(), &out))
+	}
+}
+
+// broken is a solver with a bug.
+type broken struct{ do func() error }
+
+func (broken) Name() string { return "broken" }
+
+func (b broken) Solve(context.Context, *ipmodel.Model, ipmodel.Options, *ipmodel.Result) error {
+	return b.do()
+}
+
+func TestPanicIsAnErrorAndForgotten(t *testing.T) {
+	e, in := open(t, ""), tableI()
+	good := e.auction
+	for want, do := range map[string]func() error{
+		"panic: boom (engine_test.go:":       func() error { panic("boom") },
+		"index out of range [7]":             func() error { _ = in.Jobs[len(in.Jobs)+4]; return nil },
+		"solver broken: nothing comes to me": func() error { return errors.New("nothing comes to me") },
+	} {
+		a, err := core.NewAuction(core.DefaultAuctionOptions(), broken{do})
+		require.NoError(t, err)
+		e.auction = a
+		var out Output
+		err = e.Cycle(in, &out)
+		require.ErrorContains(t, err, want)
+		var bug *PanicError
+		if errors.As(err, &bug) {
+			require.NotSame(t, a, e.auction, "state that a panic has left is not used again")
+		}
+		e.auction = good
+		require.NoError(t, e.Cycle(in, &out))
+		require.Equal(t, 3, out.Starts)
+	}
+}
+
+// flat makes an input of any bytes: valid ones too, since numbers are mostly small.
+func flat(data []byte) *Input {
+	next := func() uint64 {
+		if len(data) == 0 {
+			return 0
+		}
+		b := data[0]
+		data = data[1:]
+		if b >= 250 && len(data) >= 8 { // any number at all
+			v := binary.LittleEndian.Uint64(data)
+			data = data[8:]
+			return v
+		}
+		return uint64(b % 32)
+	}
+	in := &Input{Now: int64(next()), Seed: next(), Deadline: 20 * time.Millisecond}
+	nodes, running, segments, jobs, masks := next()*4, next()/2, next()/2, next()*2, next()/8
+	for range min(nodes, 200) {
+		n := Node{Cores: uint16(next()), GPUs: uint8(next() / 4), Up: uint8(next())}
+		n.FreeCores, n.FreeGPUs = n.Cores-uint16(next()/4), n.GPUs-uint8(next()/16)
+		in.Nodes = append(in.Nodes, n)
+	}
+	for range min(running, 50) {
+		in.Running = append(in.Running, Running{End: int64(next()), FirstSegment: uint32(next() / 4), Segments: uint32(next() / 16)})
+	}
+	for range min(segments, 50) {
+		first := uint32(next())
+		in.Segments = append(in.Segments, Segment{First: first, Last: first + uint32(next()/8), Cores: uint16(next() / 8), GPUs: uint8(next() / 16)})
+	}
+	priority := uint64(1 << 30)
+	for range min(jobs, 100) {
+		priority -= next()
+		j := Job{Priority: priority, Cores: uint32(next()), MinNodes: uint32(next() / 8), TimeLimit: uint32(next()),
+			MinGPUs: uint8(next() / 16), Flags: uint8(next() / 24), Mask: int32(next()/8) - 1}
+		j.MaxNodes, j.MaxGPUs = j.MinNodes+uint32(next()/8), j.MinGPUs+uint8(next()/16)
+		if next() == 3 {
+			j.CoresPerNode = uint32(next() / 4)
+		}
+		in.Jobs = append(in.Jobs, j)
+	}
+	in.MaskCount, in.MaskWords = int(min(masks, 4)), (len(in.Nodes)+63)/64
+	for range in.MaskCount * in.MaskWords {
+		in.Masks = append(in.Masks, next()*0x0101010101010101)
+	}
+	return in
+}
+
+// repair makes an input valid, so that what is behind the checks is reached: it drops
+// running jobs that do not fit and gives jobs what they lack.
+func repair(in *Input) {
+	if len(in.Nodes) == 0 {
+		in.Nodes = []Node{{Cores: 4, FreeCores: 4, Up: 1}}
+		in.MaskWords, in.MaskCount, in.Masks = 1, 0, nil
+	}
+	for i := range in.Nodes {
+		n := &in.Nodes[i]
+		n.GPUs = min(n.GPUs, MaxGPUsPerNode)
+		n.FreeCores, n.FreeGPUs = min(n.FreeCores, n.Cores), min(n.FreeGPUs, n.GPUs)
+	}
+	in.Running = nil
+	for i, s := range in.Segments {
+		if s.Last = min(s.Last, uint32(len(in.Nodes)-1)); s.First > s.Last || s.Cores == 0 {
+			continue
+		}
+		fits := true
+		for _, n := range in.Nodes[s.First : s.Last+1] {
+			fits = fits && n.FreeCores >= s.Cores && n.FreeGPUs >= s.GPUs
+		}
+		for n := s.First; n <= s.Last && fits; n++ {
+			in.Nodes[n].FreeCores -= s.Cores
+			in.Nodes[n].FreeGPUs -= s.GPUs
+		}
+		if fits {
+			in.Segments[i] = s
+			in.Running = append(in.Running, Running{End: in.Now + int64(i*7%40), FirstSegment: uint32(i), Segments: 1})
+		}
+	}
+	for i := range in.Jobs {
+		j := &in.Jobs[i]
+		j.Cores, j.TimeLimit, j.Flags = max(j.Cores, j.MinNodes, 1), max(j.TimeLimit, 1), j.Flags&1
+		j.Cores, j.Mask = min(j.Cores, 1<<30), max(min(j.Mask, int32(in.MaskCount)-1), -1)
+		j.MinNodes = min(j.MinNodes, j.Cores)
+		j.Priority = min(j.Priority, MaxPriority-uint64(i))
+		if i > 0 {
+			j.Priority = max(min(j.Priority, in.Jobs[i-1].Priority), 1)
+		}
+		if j.CoresPerNode > 0 {
+			j.MinNodes, j.MaxNodes, j.Cores = 0, 0, j.CoresPerNode*max(j.Cores/j.CoresPerNode%9, 1)
+		}
+		j.MinNodes, j.MaxGPUs = min(j.MinNodes, MaxNodes), max(j.MaxGPUs, j.MinGPUs)
+		if j.MaxNodes != 0 {
+			j.MaxNodes = max(j.MaxNodes, j.MinNodes)
+		}
+	}
+}
+
+func TestRepairedInputsAreValid(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	e, valid, starts := open(t, ""), 0, 0
+	for range 200 {
+		data := make([]byte, 900)
+		for i := range data {
+			data[i] = byte(rng.Uint32())
+		}
+		in := flat(data)
+		repair(in)
+		var out Output
+		if e.Cycle(in, &out) == nil {
+			valid++
+			starts += out.Starts
+		}
+	}
+	require.Greater(t, valid, 150, "the fuzz test must get past the checks")
+	require.Greater(t, starts, 400)
+}
+
+func FuzzCycle(f *testing.F) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for range 20 {
+		seed := make([]byte, 200+rng.IntN(800))
+		for i := range seed {
+			seed[i] = byte(rng.Uint32())
+		}
+		f.Add(seed, uint8(rng.Uint32()))
+	}
+	kinds := []string{"", "reservations=3", "objective=size window=5", "drafts=0 reservations=0 depth=2"}
+	var engines []*Engine
+	for _, k := range kinds {
+		engines = append(engines, open(f, k))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, kind uint8) {
+		in := flat(data)
+		if kind >= 64 {
+			repair(in)
+		}
+		stuck := time.AfterFunc(5*time.Second, func() { panic("a cycle of 20 ms does not end") })
+		defer stuck.Stop()
+		var out Output
+		switch err := engines[int(kind)%len(engines)].Cycle(in, &out); err.(type) {
+		case nil:
+			require.NoError(t, check(in, &out))
+		case *InputError:
+			require.Empty(t, out.Decisions)
+		default:
+			t.Fatal(err)
+		}
+	})
+}
+
+// Sizes of the arrays that do not fit one another, and numbers of any size, raw.
+func FuzzRawArrays(f *testing.F) {
+	f.Add(uint64(1), 3, 3, 3, 3, 1)
+	f.Add(uint64(2), 65, 0, 9, 1, 2)
+	e := open(f, "deadline_ms=20")
+	f.Fuzz(func(t *testing.T, seed uint64, nodes, running, segments, jobs, masks int) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		size := func(n int) int { return max(n, -n, 0) % 100 }
+		in := &Input{Now: int64(rng.Uint64()), MaskCount: masks, MaskWords: rng.IntN(3)}
+		for range size(nodes) {
+			in.Nodes = append(in.Nodes, Node{Cores: uint16(rng.Uint32()), FreeCores: uint16(rng.Uint32N(9)), Up: uint8(rng.Uint32N(2))})
+		}
+		for range size(running) {
+			in.Running = append(in.Running, Running{int64(rng.Uint64()), rng.Uint32(), rng.Uint32() >> rng.IntN(32)})
+		}
+		for range size(segments) {
+			in.Segments = append(in.Segments, Segment{rng.Uint32() >> rng.IntN(32), rng.Uint32() >> rng.IntN(32), uint16(rng.Uint32()), uint8(rng.Uint32()), 0})
+		}
+		for range size(jobs) {
+			in.Jobs = append(in.Jobs, Job{Priority: rng.Uint64() >> rng.IntN(64), Cores: rng.Uint32(), TimeLimit: rng.Uint32(), Mask: int32(rng.Uint32N(3)) - 1})
+		}
+		for range size(masks) * in.MaskWords {
+			in.Masks = append(in.Masks, rng.Uint64())
+		}
+		var out Output
+		switch err := e.Cycle(in, &out); err.(type) {
+		case nil:
+			require.NoError(t, check(in, &out))
+		case *InputError:
+		default:
+			t.Fatal(err)
+		}
+	})
+}

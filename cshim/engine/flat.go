@@ -1,0 +1,107 @@
+package engine
+
+import "time"
+
+// ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
+const ABI = 1
+
+// Version is the version of the library.
+const Version = "1.0.0"
+
+// Limits of the input.
+const (
+	MaxNodes       = 1 << 20
+	MaxJobs        = 1 << 20
+	MaxPriority    = 1 << 40
+	MaxGPUsPerNode = 15
+	NoLimit        = 1<<32 - 1 // Job.TimeLimit of a job without one
+)
+
+// Contiguous is the flag of a job whose nodes must be neighbours.
+const Contiguous = 1
+
+// Node is struct aucsched_node.
+type Node struct {
+	Cores, FreeCores uint16
+	GPUs, FreeGPUs   uint8
+	Up               uint8 // 0: takes no new job
+	Reserved         uint8
+}
+
+// Segment is struct aucsched_segment: so much on each of the nodes First..Last.
+type Segment struct {
+	First, Last uint32
+	Cores       uint16
+	GPUs        uint8
+	Reserved    uint8
+}
+
+// Running is struct aucsched_running.
+type Running struct {
+	End                    int64
+	FirstSegment, Segments uint32
+}
+
+// Job is struct aucsched_job.
+type Job struct {
+	Priority     uint64
+	Cores        uint32
+	MinNodes     uint32
+	MaxNodes     uint32
+	CoresPerNode uint32
+	TimeLimit    uint32
+	MinGPUs      uint8
+	MaxGPUs      uint8
+	Flags        uint8
+	Reserved     uint8
+	Mask         int32
+	_            int32
+}
+
+// Input is one cycle's. The slices stay the caller's.
+type Input struct {
+	Now  int64 // seconds, any origin
+	Seed uint64
+	// Deadline is when the answer is due, from the call of Cycle; 0 means the setting's.
+	Deadline time.Duration
+	Nodes    []Node
+	Running  []Running
+	Segments []Segment // of Running
+	Jobs     []Job     // by falling priority
+	// Masks are MaskCount masks of MaskWords words.
+	Masks                []uint64
+	MaskCount, MaskWords int
+}
+
+// Why a job does not start.
+const (
+	Starts uint8 = iota
+	WaitsFit
+	WaitsLost
+	WaitsReserved
+	WaitsNever
+	NotLookedAt
+)
+
+// Decision is struct aucsched_decision.
+type Decision struct {
+	Expected               int64
+	FirstSegment, Segments uint32
+	Why                    uint8
+	BidClass               uint8
+	GPUs                   uint8
+	Reserved               uint8
+	Reserved2              uint32
+}
+
+// Output is the outcome of a cycle. A cycle reuses its memory.
+type Output struct {
+	Decisions        []Decision // an element a job
+	Segments         []Segment
+	Objective, Bound float64
+	Starts           int
+	Window, Bids     int
+	Elapsed          time.Duration
+	WorkerFailures   int
+	Optimal, Late    bool
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/core"
+)
+
+func TestParseSettings(t *testing.T) {
+	s, err := ParseSettings("")
+	require.NoError(t, err)
+	require.Equal(t, DefaultSettings(), s)
+	require.Equal(t, 200*time.Millisecond, s.Deadline)
+
+	s, err = ParseSettings(" window=1,depth=0\tbids=20 drafts=9,,reservations=2\ndeadline_ms=150 objective=size solver=auto worker=/opt/aucsched work=0 window=77,")
+	require.NoError(t, err)
+	require.Equal(t, Settings{
+		Auction:  core.AuctionOptions{Window: 77, MaxBidsPerJob: 20, Drafts: 9, Reservations: 2, Objective: core.BySize},
+		Deadline: 150 * time.Millisecond, Solver: Auto, Worker: "/opt/aucsched",
+	}, s)
+
+	s, err = ParseSettings("bids=3")
+	require.NoError(t, err)
+	require.Equal(t, 3, s.Auction.Drafts, "unless it is named, it follows the bids")
+}
+
+func TestSettingFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"window=0":                  "setting window=0: must be a number from 1 to 1048576",
+		"window=1048577":            "from 1 to 1048576",
+		"window=x":                  "setting window=x: must be a number",
+		"window=":                   "setting window=: must be a number",
+		"window":                    "setting window=: has no value",
+		"=3":                        "setting =3: there is no such setting",
+		"depth=-1":                  "setting depth=-1: must be a number from 0",
+		"bids=4097":                 "from 1 to 4096",
+		"drafts=16":                 "setting drafts=16: must be at most the 15 bids",
+		"reservations=65":           "from 0 to 64",
+		"deadline_ms=0":             "from 1 to 3600000",
+		"deadline_ms=3600001":       "from 1 to 3600000",
+		"objective=speed":           "setting objective=speed: must be priority or size",
+		"solver=odd":                "setting solver=odd: must be native, auto or highs",
+		"solver=auto":               "setting solver=auto: needs worker=PATH",
+		"solver=highs":              "setting solver=highs: needs worker=PATH",
+		"worker=aucsched":           "setting worker=aucsched: must be an absolute path",
+		"work=-1":                   "setting work=-1: must be",
+		"work=99999999999999999999": "must be a number",
+		"depth=3 wndow=5":           "setting wndow=5: there is no such setting",
+		"window=0,window=5":         "setting window=0",
+		strings.Repeat("x", 1000):   "xxx...=: has no value",
+		"odd\x01key=\"\n":           `setting odd\x01key=\"`,
+	} {
+		_, err := ParseSettings(text)
+		require.ErrorContains(t, err, want)
+		var fault *SettingError
+		require.ErrorAs(t, err, &fault)
+		require.NotContains(t, err.Error(), "\n")
+		require.Less(t, len(err.Error()), 500)
+	}
+}
+
+// A parse has settings that the auction accepts, or an error.
+func FuzzParseSettings(f *testing.F) {
+	for _, s := range []string{"", "window=5", "bids=1,drafts=1", "solver=auto worker=/x", "deadline_ms=1 work=0", "objective=size,,\t=", "\xff=\xff"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseSettings(text)
+		if err != nil {
+			require.Less(t, len(err.Error()), 2000)
+			return
+		}
+		require.NoError(t, s.Auction.Validate())
+		require.Positive(t, s.Deadline)
+		e, err := New(text, Options{})
+		require.NoError(t, err)
+		require.Equal(t, s, e.Settings())
+	})
+}
+
+func TestConfigure(t *testing.T) {
+	e := open(t, "window=2 depth=0")
+	require.ErrorContains(t, e.Configure("window=3 odd=1"), "odd=1")
+	require.Equal(t, 2, e.Settings().Auction.Window, "the old settings stay")
+	in := tableI()
+	var out Output
+	require.NoError(t, e.Cycle(in, &out))
+	require.Equal(t, NotLookedAt, out.Decisions[2].Why)
+	require.NoError(t, e.Configure("deadline_ms=5000"))
+	require.NoError(t, e.Cycle(in, &out))
+	require.Equal(t, 3, out.Starts)
+}

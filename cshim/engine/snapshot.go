@@ -1,0 +1,325 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// snapshot turns inputs into core's terms. It keeps its memory, so that inputs of one
+// size on one machine are turned without allocating.
+type snapshot struct {
+	core.Snapshot
+	totals []nodeset.Capacity // of the machine that Nodes is of
+	held   []nodeset.Capacity // by node: what running jobs hold
+	segs   []nodeset.Segment
+	words  []uint64
+	masks  []nodeset.Mask
+	jobs   []core.Job
+	ids    []string
+}
+
+// epoch is the moment Input.Now for core, which takes 0 for unknown: times in core are
+// this far from those of the input's clock.
+const epoch = 1
+
+// horizon bounds times after now, for sums to stay in range.
+const horizon = 1 << 40
+
+// load makes s the snapshot of in, or says what is wrong with it, as [*InputError].
+// Afterwards s holds no reference to the input.
+func (s *snapshot) load(in *Input) error {
+	s.Now = epoch
+	if err := s.loadNodes(in.Nodes); err != nil {
+		return err
+	}
+	if err := s.loadRunning(in); err != nil {
+		return err
+	}
+	if err := s.loadMasks(in); err != nil {
+		return err
+	}
+	return s.loadJobs(in.Jobs)
+}
+
+func (s *snapshot) loadNodes(nodes []Node) error {
+	if len(nodes) < 1 || len(nodes) > MaxNodes {
+		return whole("nodes", len(nodes), "there must be 1 to %d", MaxNodes)
+	}
+	same := len(nodes) == len(s.totals)
+	for i := range nodes {
+		n := &nodes[i]
+		if fault := n.fault(); fault.Array != "" {
+			return fault.at(i)
+		}
+		same = same && s.totals[i] == nodeset.Capacity{Cores: n.Cores, GPUs: n.GPUs}
+	}
+	if !same {
+		if err := s.newMachine(nodes); err != nil {
+			return err
+		}
+	}
+	for i := range nodes {
+		n, free := &nodes[i], nodeset.Capacity{Cores: nodes[i].FreeCores, GPUs: nodes[i].FreeGPUs}
+		if s.Nodes.Free(i) != free {
+			if err := s.Nodes.SetFree(i, free); err != nil {
+				return fmt.Errorf("nodes: %w", err)
+			}
+		}
+		if up := n.Up != 0; s.Nodes.Up(i) != up {
+			s.Nodes.SetUp(i, up)
+		}
+	}
+	return nil
+}
+
+// fault is what is wrong with a node; its Array is "" if nothing is.
+func (n *Node) fault() (e InputError) {
+	switch {
+	case n.FreeCores > n.Cores:
+		e = InputError{"nodes", 0, "free_cores", n.FreeCores, fmt.Sprintf("must be at most its %d cores", n.Cores)}
+	case n.GPUs > MaxGPUsPerNode:
+		e = InputError{"nodes", 0, "gpus", n.GPUs, fmt.Sprintf("must be at most %d", MaxGPUsPerNode)}
+	case n.FreeGPUs > n.GPUs:
+		e = InputError{"nodes", 0, "free_gpus", n.FreeGPUs, fmt.Sprintf("must be at most its %d GPUs", n.GPUs)}
+	case n.Reserved != 0:
+		e = InputError{"nodes", 0, "reserved", n.Reserved, "must be 0"}
+	}
+	return e
+}
+
+func (s *snapshot) newMachine(nodes []Node) error {
+	s.totals = s.totals[:0]
+	for i := range nodes {
+		s.totals = append(s.totals, nodeset.Capacity{Cores: nodes[i].Cores, GPUs: nodes[i].GPUs})
+	}
+	table, err := nodeset.New(s.totals)
+	if err != nil {
+		s.totals = s.totals[:0]
+		return fmt.Errorf("nodes: %w", err)
+	}
+	s.Nodes = table
+	return nil
+}
+
+func (s *snapshot) loadRunning(in *Input) error {
+	s.held = s.held[:0]
+	for range in.Nodes {
+		s.held = append(s.held, nodeset.Capacity{})
+	}
+	s.Running, s.segs = s.Running[:0], s.segs[:0]
+	if len(in.Running) > MaxJobs {
+		return whole("running", len(in.Running), "there must be at most %d", MaxJobs)
+	}
+	total := 0
+	for i := range in.Running {
+		r := &in.Running[i]
+		if uint64(r.FirstSegment)+uint64(r.Segments) > uint64(len(in.Segments)) {
+			return &InputError{"running", i, "segments", r.Segments,
+				fmt.Sprintf("with first_segment %d, these go beyond the %d running_segments", r.FirstSegment, len(in.Segments))}
+		}
+		total += int(r.Segments)
+	}
+	if total > len(in.Segments) {
+		return whole("running", total, "segments in all, of %d running_segments: jobs share some", len(in.Segments))
+	}
+	if cap(s.segs) < total {
+		s.segs = make([]nodeset.Segment, 0, total) // in one piece: jobs keep parts of it
+	}
+	s.growIDs(len(in.Running))
+	for i := range in.Running {
+		r, from := &in.Running[i], len(s.segs)
+		if err := s.loadSegments(in, int(r.FirstSegment), int(r.Segments)); err != nil {
+			return err
+		}
+		s.Running = append(s.Running, core.Running{ID: s.ids[i], End: after(in.Now, r.End), Segs: s.segs[from:len(s.segs):len(s.segs)]})
+	}
+	return nil
+}
+
+// after is time t on core's clock.
+func after(now, t int64) int64 {
+	if t <= now {
+		return epoch
+	}
+	return epoch + int64(min(uint64(t)-uint64(now), horizon))
+}
+
+// before is a time on core's clock on the input's. Times beyond what an int64 holds are
+// its greatest.
+func before(now, t int64) int64 {
+	later := t - epoch
+	if now > 0 && later > 1<<63-1-now {
+		return 1<<63 - 1
+	}
+	return now + later
+}
+
+// loadSegments appends the segments of one running job, and counts what they hold.
+func (s *snapshot) loadSegments(in *Input, first, count int) error {
+	next := uint64(0) // the least node that may come
+	for i := first; i < first+count; i++ {
+		g := &in.Segments[i]
+		switch {
+		case uint64(g.First) < next:
+			return &InputError{"running_segments", i, "first", g.First, fmt.Sprintf("the job's last segment ends at %d", next-1)}
+		case g.Last < g.First:
+			return &InputError{"running_segments", i, "last", g.Last, fmt.Sprintf("is before first, %d", g.First)}
+		case uint64(g.Last) >= uint64(len(in.Nodes)):
+			return &InputError{"running_segments", i, "last", g.Last, fmt.Sprintf("there are %d nodes", len(in.Nodes))}
+		case g.Cores == 0:
+			return &InputError{"running_segments", i, "cores", g.Cores, "must be at least 1"}
+		case g.Reserved != 0:
+			return &InputError{"running_segments", i, "reserved", g.Reserved, "must be 0"}
+		}
+		for n := g.First; n <= g.Last; n++ {
+			node, held := &in.Nodes[n], &s.held[n]
+			if int(node.FreeCores)+int(held.Cores)+int(g.Cores) > int(node.Cores) {
+				return &InputError{"running_segments", i, "cores", g.Cores,
+					fmt.Sprintf("node %d has %d cores, of which %d are free and others hold %d", n, node.Cores, node.FreeCores, held.Cores)}
+			}
+			if int(node.FreeGPUs)+int(held.GPUs)+int(g.GPUs) > int(node.GPUs) {
+				return &InputError{"running_segments", i, "gpus", g.GPUs,
+					fmt.Sprintf("node %d has %d GPUs, of which %d are free and others hold %d", n, node.GPUs, node.FreeGPUs, held.GPUs)}
+			}
+			held.Cores += g.Cores
+			held.GPUs += g.GPUs
+		}
+		s.segs = append(s.segs, nodeset.Segment{First: int32(g.First), Last: int32(g.Last), Cores: g.Cores, GPUs: g.GPUs})
+		next = uint64(g.Last) + 1
+	}
+	return nil
+}
+
+func (s *snapshot) loadMasks(in *Input) error {
+	s.words, s.masks = s.words[:0], s.masks[:0]
+	if in.MaskCount == 0 {
+		return nil
+	}
+	want := (len(in.Nodes) + 63) / 64
+	switch {
+	case in.MaskCount < 0 || in.MaskCount > MaxJobs:
+		return whole("masks", in.MaskCount, "there must be at most %d", MaxJobs)
+	case in.MaskWords != want:
+		return whole("mask_words", in.MaskWords, "must be %d for %d nodes", want, len(in.Nodes))
+	case len(in.Masks) != in.MaskCount*want:
+		return whole("masks", len(in.Masks), "words for %d masks of %d", in.MaskCount, want)
+	}
+	s.words = append(s.words, in.Masks...)
+	for i := range in.MaskCount {
+		s.masks = append(s.masks, nodeset.Mask(s.words[i*want:(i+1)*want:(i+1)*want]))
+	}
+	return nil
+}
+
+func (s *snapshot) loadJobs(jobs []Job) error {
+	if len(jobs) > MaxJobs {
+		return whole("jobs", len(jobs), "there must be at most %d", MaxJobs)
+	}
+	s.growIDs(len(jobs))
+	if cap(s.jobs) < len(jobs) {
+		s.jobs = make([]core.Job, len(jobs)+len(jobs)/4)
+		s.Pending = s.Pending[:0]
+	}
+	s.jobs = s.jobs[:cap(s.jobs)]
+	for len(s.Pending) < len(jobs) {
+		s.Pending = append(s.Pending, &s.jobs[len(s.Pending)])
+	}
+	s.Pending = s.Pending[:len(jobs)]
+	last := uint64(MaxPriority)
+	for i := range jobs {
+		if err := s.loadJob(i, &jobs[i], last); err != nil {
+			return err
+		}
+		last = jobs[i].Priority
+	}
+	return nil
+}
+
+// loadJob sets job i; last is the priority of the one before it.
+func (s *snapshot) loadJob(i int, j *Job, last uint64) error {
+	if fault := j.fault(last, len(s.masks)); fault.Array != "" {
+		return fault.at(i)
+	}
+	job := &s.jobs[i]
+	*job = core.Job{
+		ID: s.ids[i], Priority: int64(j.Priority), TimeLimit: int64(min(j.TimeLimit, core.NoTimeLimit)),
+		Request: bids.Request{
+			Cores: int(j.Cores), MinNodes: int(j.MinNodes), TasksPerNode: int(j.CoresPerNode),
+			MinGPUs: int(j.MinGPUs), MaxGPUs: int(j.MaxGPUs), Contiguous: j.Flags&Contiguous != 0,
+		},
+	}
+	if int(j.MaxNodes) <= s.Nodes.Len() { // otherwise it is no restriction
+		job.MaxNodes = int(j.MaxNodes)
+	}
+	if j.Mask >= 0 {
+		job.Eligible = s.masks[j.Mask]
+	}
+	return nil
+}
+
+// fault is what is wrong with a job; its Array is "" if nothing is.
+func (j *Job) fault(last uint64, masks int) (e InputError) {
+	f := func(field string, value any, format string, args ...any) InputError {
+		return InputError{"jobs", 0, field, value, fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case j.Priority < 1 || j.Priority > MaxPriority:
+		e = f("priority", j.Priority, "must be 1 to %d", uint64(MaxPriority))
+	case j.Priority > last:
+		e = f("priority", j.Priority, "is above %d, that of the job before it", last)
+	case j.Cores < 1 || j.Cores > bids.MaxCores:
+		e = f("cores", j.Cores, "must be 1 to %d", bids.MaxCores)
+	case j.MinNodes > MaxNodes:
+		e = f("min_nodes", j.MinNodes, "must be at most %d", MaxNodes)
+	case j.MaxNodes != 0 && j.MaxNodes < j.MinNodes:
+		e = f("max_nodes", j.MaxNodes, "is below min_nodes, %d", j.MinNodes)
+	case j.Cores < j.MinNodes:
+		e = f("cores", j.Cores, "is below min_nodes, %d", j.MinNodes)
+	case j.CoresPerNode != 0:
+		e = j.perNodeFault(f)
+	}
+	if e.Array != "" {
+		return e
+	}
+	switch {
+	case j.TimeLimit < 1:
+		e = f("time_limit", j.TimeLimit, "must be at least 1")
+	case j.MaxGPUs < j.MinGPUs:
+		e = f("max_gpus", j.MaxGPUs, "is below min_gpus, %d", j.MinGPUs)
+	case j.Flags&^Contiguous != 0:
+		e = f("flags", j.Flags, "has unknown bits")
+	case j.Reserved != 0:
+		e = f("reserved", j.Reserved, "must be 0")
+	case j.Mask < -1 || int(j.Mask) >= masks:
+		e = f("mask", j.Mask, "must be -1, or the index of one of the %d masks", masks)
+	}
+	return e
+}
+
+// perNodeFault is what is wrong with so many cores on each node.
+func (j *Job) perNodeFault(f func(string, any, string, ...any) InputError) (e InputError) {
+	nodes := j.Cores / j.CoresPerNode
+	switch {
+	case j.CoresPerNode > bids.MaxCoresPerNode:
+		e = f("cores_per_node", j.CoresPerNode, "must be at most %d", bids.MaxCoresPerNode)
+	case j.Cores%j.CoresPerNode != 0:
+		e = f("cores_per_node", j.CoresPerNode, "does not divide its %d cores", j.Cores)
+	case nodes < j.MinNodes || (j.MaxNodes != 0 && nodes > j.MaxNodes):
+		e = f("cores_per_node", j.CoresPerNode, "puts its %d cores on %d nodes instead of %d to %d", j.Cores, nodes, j.MinNodes, j.MaxNodes)
+	}
+	return e
+}
+
+func (s *snapshot) growIDs(n int) {
+	for i := len(s.ids); i < n; i++ {
+		s.ids = append(s.ids, strconv.Itoa(i))
+	}
+}
+
+func whole(array string, value any, format string, args ...any) error {
+	return &InputError{array, -1, "", value, fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,322 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/highs"
+	"github.com/aucsched/aucsched/ipmodel/native"
+)
+
+// These make the test's own program a worker, a good or a bad one, and tell it where to leave its
+// process id.
+const (
+	roleVariable = "AUCSCHED_TEST_WORKER"
+	pidVariable  = "AUCSCHED_TEST_WORKER_PIDS"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "solver-worker" {
+		if path := os.Getenv(pidVariable); path != "" {
+			if f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+				fmt.Fprintln(f, os.Getpid())
+				f.Close()
+			}
+		}
+		os.Exit(play(os.Getenv(roleVariable)))
+	}
+	os.Exit(m.Run())
+}
+
+// say writes one message of the protocol between highs.Solver and highs.Worker.
+func say(kind byte, body ...any) {
+	var b bytes.Buffer
+	for _, data := range body {
+		if err := binary.Write(&b, binary.LittleEndian, data); err != nil {
+			panic(err)
+		}
+	}
+	_ = binary.Write(os.Stdout, binary.LittleEndian, struct {
+		Kind byte
+		Size uint32
+	}{kind, uint32(b.Len())})
+	_, _ = os.Stdout.Write(b.Bytes())
+}
+
+func end(verdict byte) { say('E', verdict, int64(1), int64(1)) }
+
+func play(role string) int {
+	if role == "real" {
+		if highs.Worker(os.Stdin, os.Stdout) != nil {
+			return 1
+		}
+		return 0
+	}
+	if role == "dead" {
+		fmt.Fprintln(os.Stderr, "out of luck")
+		return 7
+	}
+	if role == "silent" {
+		time.Sleep(time.Hour)
+	}
+	if role == "garbage" {
+		_, _ = io.WriteString(os.Stdout, strings.Repeat("\x00\xffgarbage", 1<<15))
+		return 0
+	}
+	_, _ = io.WriteString(os.Stdout, "AUCHANS1")
+	switch role {
+	case "good", "good and hangs":
+		m, err := readModel(os.Stdin)
+		if err != nil {
+			end(3)
+			return 1
+		}
+		var r ipmodel.Result
+		_ = native.New().Solve(context.Background(), m, ipmodel.Options{Work: 2_000_000, Seed: 5}, &r)
+		say('S', r.Chosen)
+		if role == "good" {
+			say('B', r.Bound)
+			end(0)
+		} else {
+			say('B', r.Worth) // as if it were proven
+			time.Sleep(time.Hour)
+		}
+	case "hangs":
+		time.Sleep(time.Hour)
+	case "garbage later":
+		_, _ = io.WriteString(os.Stdout, strings.Repeat("\x00\xffgarbage", 1<<15))
+	case "truncates":
+		_, _ = os.Stdout.Write([]byte{'S', 8, 0, 0, 0, 1, 2})
+	case "truncates and hangs":
+		_, _ = os.Stdout.Write([]byte{'S', 8, 0, 0, 0, 1, 2})
+		time.Sleep(time.Hour)
+	case "closes and hangs":
+		os.Stdout.Close()
+		time.Sleep(time.Hour)
+	case "huge frame":
+		_, _ = os.Stdout.Write([]byte{'S', 0xfc, 0xff, 0xff, 0xff})
+		time.Sleep(time.Hour)
+	case "infeasible choice":
+		all := make([]int32, 60)
+		for i := range all {
+			all[i] = int32(i)
+		}
+		say('S', all)
+		end(1)
+	case "columns out of range":
+		say('S', []int32{-1, 1 << 30})
+		end(1)
+	case "bound below what is known":
+		say('B', int64(1))
+		end(1)
+	case "negative bound":
+		say('B', int64(-1<<63))
+		end(0)
+	case "claims infeasible":
+		end(2)
+	case "gives up":
+		end(3)
+	case "floods":
+		for {
+			say('B', int64(1<<60))
+		}
+	}
+	return 0
+}
+
+// readModel reads what highs.Solver sends.
+func readModel(r io.Reader) (*ipmodel.Model, error) {
+	var h struct {
+		Magic                                          [8]byte
+		Seed                                           uint64
+		Work, Limit                                    int64
+		Columns, Groups, Rows, Entries, Start, Require uint32
+	}
+	if err := binary.Read(r, binary.LittleEndian, &h); err != nil {
+		return nil, err
+	}
+	m := &ipmodel.Model{
+		Worth: make([]int64, h.Columns), GroupStart: make([]int32, h.Groups+1), Required: make([]bool, h.Require),
+		ColStart: make([]int32, h.Columns+1), Row: make([]int32, h.Entries), Coef: make([]int32, h.Entries), Cap: make([]int64, h.Rows),
+	}
+	for _, data := range []any{m.Worth, m.GroupStart, m.Required, m.ColStart, m.Row, m.Coef, m.Cap} {
+		if err := binary.Read(r, binary.LittleEndian, data); err != nil {
+			return nil, err
+		}
+	}
+	return m, m.Validate()
+}
+
+// hard is an input that native does not prove with next to no work, and could better.
+func hard() *Input { return randomInput(rand.New(rand.NewPCG(11, 3)), 60, 80) }
+
+// withWorker opens an engine whose worker plays a role.
+func withWorker(t *testing.T, mode, role string, now func() time.Time) *Engine {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv(roleVariable, role)
+	if role == "absent" {
+		self = filepath.Join(t.TempDir(), "absent")
+	}
+	e, err := New(fmt.Sprintf("reservations=0 work=1 solver=%s worker=%s", mode, self), Options{Now: now})
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
+	return e
+}
+
+const due = 400 * time.Millisecond
+
+// cycleBy runs a cycle and requires a valid decision by the deadline. What a machine with other
+// things to do takes on top is allowed for.
+func cycleBy(t *testing.T, e *Engine, in *Input) *Output {
+	t.Helper()
+	var out Output
+	in.Deadline = due
+	require.NoError(t, e.Cycle(in, &out))
+	require.NoError(t, check(in, &out))
+	require.Less(t, out.Elapsed, 2*due)
+	return &out
+}
+
+func TestBadWorkersDoNoHarm(t *testing.T) {
+	in := hard()
+	alone := cycleBy(t, open(t, "reservations=0 work=1"), in)
+	require.False(t, alone.Optimal)
+	for _, role := range []string{
+		"absent", "dead", "silent", "garbage", "hangs", "garbage later", "truncates", "truncates and hangs", "closes and hangs",
+		"huge frame", "infeasible choice", "columns out of range", "bound below what is known", "negative bound",
+		"claims infeasible", "gives up", "floods", "good and hangs",
+	} {
+		for _, mode := range []string{"auto", "highs"} {
+			t.Run(mode+" "+role, func(t *testing.T) {
+				e := withWorker(t, mode, role, nil)
+				out := cycleBy(t, e, in)
+				require.Equal(t, 1, out.WorkerFailures)
+				require.Error(t, e.WorkerFault())
+				require.False(t, out.Optimal, "nothing that it said is a proof")
+				if role == "good and hangs" {
+					require.Greater(t, out.Objective, alone.Objective, "what it found in time is good")
+					return
+				}
+				require.GreaterOrEqual(t, out.Objective, alone.Objective, "the native answer stands")
+			})
+		}
+	}
+}
+
+func TestAGoodWorkerBettersTheAnswer(t *testing.T) {
+	in := hard()
+	alone := cycleBy(t, open(t, "reservations=0 work=1"), in)
+	for _, mode := range []string{"auto", "highs"} {
+		e := withWorker(t, mode, "good", nil)
+		out := cycleBy(t, e, in)
+		require.Zero(t, out.WorkerFailures, e.WorkerFault())
+		require.Greater(t, out.Objective, alone.Objective)
+		require.LessOrEqual(t, out.Bound, alone.Bound)
+	}
+}
+
+func TestHiGHSAsWorker(t *testing.T) {
+	if !highs.Built {
+		t.Skip("HiGHS is not built in (build tag highs)")
+	}
+	in := randomInput(rand.New(rand.NewPCG(2, 3)), 20, 30)
+	alone := cycleBy(t, open(t, "reservations=0 work=1"), in)
+	for mode, work := range map[string]int{"auto": 1, "highs": 0} {
+		e := withWorker(t, mode, "real", nil)
+		require.NoError(t, e.Configure(fmt.Sprintf("reservations=0 work=%d solver=%s worker=%s", work, mode, e.Settings().Worker)))
+		var out Output
+		in.Deadline = 5 * time.Second
+		require.NoError(t, e.Cycle(in, &out))
+		require.NoError(t, check(in, &out))
+		require.Zero(t, out.WorkerFailures, e.WorkerFault())
+		require.Greater(t, out.Objective, alone.Objective)
+	}
+}
+
+// What native proves is not the worker's business.
+func TestAutoLeavesProvenModelsAlone(t *testing.T) {
+	pids := filepath.Join(t.TempDir(), "pids")
+	t.Setenv(pidVariable, pids)
+	e := withWorker(t, "auto", "dead", nil)
+	require.NoError(t, e.Configure("solver=auto worker="+e.Settings().Worker))
+	out := cycleBy(t, e, tableI())
+	require.True(t, out.Optimal)
+	require.Zero(t, out.WorkerFailures)
+	require.NoFileExists(t, pids)
+}
+
+// After three failures in a row the worker is left alone for a minute, then tried once.
+func TestRetriesAreBounded(t *testing.T) {
+	for _, mode := range []string{"auto", "highs"} {
+		var offset time.Duration
+		pids := filepath.Join(t.TempDir(), "pids")
+		t.Setenv(pidVariable, pids)
+		e := withWorker(t, mode, "dead", func() time.Time { return time.Now().Add(offset) })
+		in := hard()
+		failures := func() int { return cycleBy(t, e, in).WorkerFailures }
+		started := func() int {
+			text, _ := os.ReadFile(pids)
+			return bytes.Count(text, []byte("\n"))
+		}
+		require.Equal(t, []int{1, 1, 1, 0, 0}, []int{failures(), failures(), failures(), failures(), failures()})
+		require.Equal(t, 3, started())
+		require.NoError(t, e.WorkerFault())
+		offset += 50 * time.Second
+		require.Zero(t, failures())
+		offset += 11 * time.Second
+		require.Equal(t, []int{1, 0}, []int{failures(), failures()}, "one try a minute")
+		require.Equal(t, 4, started())
+		offset += 61 * time.Second
+		require.NoError(t, os.Setenv(roleVariable, "good"))
+		require.Equal(t, []int{0, 0}, []int{failures(), failures()})
+		require.NoError(t, os.Setenv(roleVariable, "dead"))
+		require.Equal(t, []int{1, 1, 1, 0}, []int{failures(), failures(), failures(), failures()}, "counted anew after a good one")
+	}
+}
+
+// After Close there is no worker process, and no descriptor of one.
+func TestCloseLeavesNoProcess(t *testing.T) {
+	pids := filepath.Join(t.TempDir(), "pids")
+	t.Setenv(pidVariable, pids)
+	before := descriptors(t)
+	e := withWorker(t, "auto", "hangs", nil)
+	for range 3 {
+		require.Equal(t, 1, cycleBy(t, e, hard()).WorkerFailures)
+	}
+	e.Close()
+	text, err := os.ReadFile(pids)
+	require.NoError(t, err)
+	lines := strings.Fields(string(text))
+	require.Len(t, lines, 3)
+	for _, line := range lines {
+		pid, err := strconv.Atoi(line)
+		require.NoError(t, err)
+		require.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH, "killed, and not left as a zombie")
+	}
+	require.LessOrEqual(t, descriptors(t), before+1, "the runtime's poller may have opened one")
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc to count descriptors in")
+	}
+	return len(entries)
+}

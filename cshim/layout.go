@@ -1,0 +1,77 @@
+//go:build cgo
+
+package main
+
+import (
+	"unsafe"
+
+	"github.com/aucsched/aucsched/cshim/engine"
+)
+
+// #include "aucsched.h"
+import "C"
+
+// Every line compiles only if its index is 0: if C and Go agree.
+var (
+	cNode, node         = C.struct_aucsched_node{}, engine.Node{}
+	cSegment, segment   = C.struct_aucsched_segment{}, engine.Segment{}
+	cRunning, running   = C.struct_aucsched_running{}, engine.Running{}
+	cJob, job           = C.struct_aucsched_job{}, engine.Job{}
+	cDecision, decision = C.struct_aucsched_decision{}, engine.Decision{}
+
+	_ = [1]int{}[unsafe.Sizeof(cNode)-unsafe.Sizeof(node)]
+	_ = [1]int{}[unsafe.Offsetof(cNode.cores)-unsafe.Offsetof(node.Cores)]
+	_ = [1]int{}[unsafe.Offsetof(cNode.free_cores)-unsafe.Offsetof(node.FreeCores)]
+	_ = [1]int{}[unsafe.Offsetof(cNode.gpus)-unsafe.Offsetof(node.GPUs)]
+	_ = [1]int{}[unsafe.Offsetof(cNode.free_gpus)-unsafe.Offsetof(node.FreeGPUs)]
+	_ = [1]int{}[unsafe.Offsetof(cNode.up)-unsafe.Offsetof(node.Up)]
+	_ = [1]int{}[unsafe.Offsetof(cNode.reserved)-unsafe.Offsetof(node.Reserved)]
+
+	_ = [1]int{}[unsafe.Sizeof(cSegment)-unsafe.Sizeof(segment)]
+	_ = [1]int{}[unsafe.Offsetof(cSegment.first)-unsafe.Offsetof(segment.First)]
+	_ = [1]int{}[unsafe.Offsetof(cSegment.last)-unsafe.Offsetof(segment.Last)]
+	_ = [1]int{}[unsafe.Offsetof(cSegment.cores)-unsafe.Offsetof(segment.Cores)]
+	_ = [1]int{}[unsafe.Offsetof(cSegment.gpus)-unsafe.Offsetof(segment.GPUs)]
+	_ = [1]int{}[unsafe.Offsetof(cSegment.reserved)-unsafe.Offsetof(segment.Reserved)]
+
+	_ = [1]int{}[unsafe.Sizeof(cRunning)-unsafe.Sizeof(running)]
+	_ = [1]int{}[unsafe.Offsetof(cRunning.end)-unsafe.Offsetof(running.End)]
+	_ = [1]int{}[unsafe.Offsetof(cRunning.first_segment)-unsafe.Offsetof(running.FirstSegment)]
+	_ = [1]int{}[unsafe.Offsetof(cRunning.segments)-unsafe.Offsetof(running.Segments)]
+
+	_ = [1]int{}[unsafe.Sizeof(cJob)-unsafe.Sizeof(job)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.priority)-unsafe.Offsetof(job.Priority)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.cores)-unsafe.Offsetof(job.Cores)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.min_nodes)-unsafe.Offsetof(job.MinNodes)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.max_nodes)-unsafe.Offsetof(job.MaxNodes)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.cores_per_node)-unsafe.Offsetof(job.CoresPerNode)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.time_limit)-unsafe.Offsetof(job.TimeLimit)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.min_gpus)-unsafe.Offsetof(job.MinGPUs)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.max_gpus)-unsafe.Offsetof(job.MaxGPUs)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.flags)-unsafe.Offsetof(job.Flags)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.reserved)-unsafe.Offsetof(job.Reserved)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.mask)-unsafe.Offsetof(job.Mask)]
+
+	_ = [1]int{}[unsafe.Sizeof(cDecision)-unsafe.Sizeof(decision)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.expected)-unsafe.Offsetof(decision.Expected)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.first_segment)-unsafe.Offsetof(decision.FirstSegment)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.segments)-unsafe.Offsetof(decision.Segments)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.why)-unsafe.Offsetof(decision.Why)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.bid_class)-unsafe.Offsetof(decision.BidClass)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.gpus)-unsafe.Offsetof(decision.GPUs)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.reserved)-unsafe.Offsetof(decision.Reserved)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.reserved2)-unsafe.Offsetof(decision.Reserved2)]
+
+	_ = [1]int{}[C.AUCSCHED_ABI-engine.ABI]
+	_ = [1]int{}[C.AUCSCHED_MAX_NODES-engine.MaxNodes]
+	_ = [1]int{}[C.AUCSCHED_MAX_JOBS-engine.MaxJobs]
+	_ = [1]int{}[C.AUCSCHED_MAX_PRIORITY-engine.MaxPriority]
+	_ = [1]int{}[C.AUCSCHED_NO_LIMIT-engine.NoLimit]
+	_ = [1]int{}[C.AUCSCHED_CONTIGUOUS-engine.Contiguous]
+	_ = [1]int{}[C.AUCSCHED_STARTS-engine.Starts]
+	_ = [1]int{}[C.AUCSCHED_WAITS_FIT-engine.WaitsFit]
+	_ = [1]int{}[C.AUCSCHED_WAITS_LOST-engine.WaitsLost]
+	_ = [1]int{}[C.AUCSCHED_WAITS_RESERVED-engine.WaitsReserved]
+	_ = [1]int{}[C.AUCSCHED_WAITS_NEVER-engine.WaitsNever]
+	_ = [1]int{}[C.AUCSCHED_NOT_LOOKED_AT-engine.NotLookedAt]
+)
