@@ -111,6 +111,7 @@ func TestWrongUsageAndInput(t *testing.T) {
 		`--policy: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--policy", "odd"},
 		"bids per job 0":                 {"plan", "../../examples/table1.json", "--bids", "0"},
 		`--solver: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--solver", "odd"},
+		`--objective "odd": must be`:     {"plan", "../../examples/table1.json", "--objective", "odd"},
 		"--deadline: -1s":                {"plan", "../../examples/table1.json", "--deadline", "-1s"},
 		"--mps: ":                        {"plan", "../../examples/table1.json", "--mps", filepath.Join(dir, "no/such")},
 		"--cluster and --workload":       {"simulate"},
@@ -138,4 +139,22 @@ func TestDemoPictures(t *testing.T) {
 	want, err := os.ReadFile("testdata/demo.txt")
 	require.NoError(t, err)
 	require.Equal(t, string(want), out)
+}
+
+// Under --objective size, one large job is worth more than two small ones of higher priority.
+func TestObjectiveFlag(t *testing.T) {
+	w := `{"nodes":[{"name":"n1","cores":8}],"jobs":[
+		{"id":"a","priority":11,"cores":1,"time_limit_s":9},{"id":"b","priority":10,"cores":1,"time_limit_s":8},{"id":"c","priority":9,"cores":8,"time_limit_s":9}]}`
+	for objective, want := range map[string]string{"priority": "a\\s+now|b\\s+now", "size": "c\\s+now"} {
+		for _, paper := range []bool{false, true} {
+			args := []string{"plan", "-", "--reservations", "0", "--objective", objective}
+			if paper {
+				args = append(args, "--paper")
+			}
+			code, out, errs := aucsched(t, w, args...)
+			require.Zero(t, code, errs)
+			require.Regexp(t, "(?m)^("+want+")", out)
+			require.Equal(t, strings.Count(want, "now"), strings.Count(out, "now"), out)
+		}
+	}
 }

@@ -21,6 +21,8 @@ type policyFlags struct {
 	paper  bool
 	opts   core.AuctionOptions
 	solver string
+	// objective names what a start is worth.
+	objective string
 	// estimates has blocked jobs told when they are expected to start.
 	estimates bool
 }
@@ -36,6 +38,7 @@ func (f *policyFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.opts.Reservations, "reservations", f.opts.Reservations, "auction2: blocked jobs whose earliest start is kept free; 0 as in the papers")
 	flags.BoolVar(&f.opts.ContiguousOnly, "contiguous-bids", f.opts.ContiguousOnly, "auction2: contiguous bids only")
 	flags.Int64Var(&f.opts.Work, "work", f.opts.Work, "auction2: work of one solve, about one matrix entry a unit; 0: until the deadline")
+	flags.StringVar(&f.objective, "objective", "priority", "auction2: what a start is worth: priority, or size: priority times cores")
 	flags.StringVar(&f.solver, "solver", "native", "auction2: native, highs or auto")
 }
 
@@ -54,6 +57,9 @@ func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
 			return nil, err
 		}
 		o := f.auction(flags)
+		if o.Objective, err = core.ParseObjective(f.objective); err != nil {
+			return nil, badInput(fmt.Errorf("--%w", err))
+		}
 		o.Estimates = f.estimates
 		a, err := core.NewAuction(o, solver)
 		return a, badInput(err)

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// statusLimit bounds the size of a status file.
+const statusLimit = 1 << 20
+
+// staleAfter is the number of intervals after which a status file is stale.
+const staleAfter = 3
+
+func statusCommand() *cobra.Command { return newStatusCommand(time.Now, os.Getenv) }
+
+func newStatusCommand(now func() time.Time, getenv func(string) string) *cobra.Command {
+	var file string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Say what the auction inside slurmctld is doing, as sdiag does of Slurm's own schedulers",
+		Long: `status prints the file that the plug-in of Slurm writes once a cycle. Without --file
+it is the one that slurm.conf ($SLURM_CONF, or /etc/slurm/slurm.conf) names as auc_status=PATH in
+SchedulerParameters, or else aucsched.status in StateSaveLocation.
+
+A status that is older than three intervals is printed, and the exit status is 1.`,
+		Args: exactArgs(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if file == "" {
+				var err error
+				if file, err = statusFile(getenv("SLURM_CONF")); err != nil {
+					return badInput(fmt.Errorf("--file is not given, and %w", err))
+				}
+			}
+			text, err := readLimited(file, statusLimit)
+			if err != nil {
+				return badInput(err)
+			}
+			s, err := parseStatus(text)
+			if err != nil {
+				return badInput(fmt.Errorf("%s: %w", file, err))
+			}
+			if asJSON {
+				_, err = c.OutOrStdout().Write(text)
+			} else {
+				err = s.print(c.OutOrStdout(), now())
+			}
+			if err != nil {
+				return err
+			}
+			if age := s.age(now()); age > staleAfter*s.interval {
+				return fmt.Errorf("%s: stale: written %v ago, and every %v when all is well: is slurmctld running, and its plug-in loaded?", file, age, s.interval)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&file, "file", "", "the status file")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the file as it is, which is JSON")
+	return c
+}
+
+// readLimited reads a file of at most limit bytes.
+func readLimited(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("%s: longer than %d bytes", path, limit)
+	}
+	return text, nil
+}
+
+// status is what a status file says. Fields that are not known to this program are kept.
+type status struct {
+	fields   map[string]any
+	written  time.Time
+	interval time.Duration
+}
+
+// parseStatus reads a status file. It insists on an object with a time and an interval
+// and takes everything else as it comes.
+func parseStatus(text []byte) (*status, error) {
+	s := &status{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&s.fields); err != nil {
+		return nil, fmt.Errorf("not the JSON of a status: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("there is more after the end of the JSON")
+	}
+	written, err := s.seconds("time", 0, 1<<40)
+	if err != nil {
+		return nil, err
+	}
+	interval, err := s.seconds("interval_s", 0, 1<<30)
+	if err != nil {
+		return nil, err
+	}
+	s.written = time.UnixMilli(int64(written * 1000))
+	s.interval = time.Duration(interval * float64(time.Second))
+	return s, nil
+}
+
+// seconds is a number of the file, which must be there.
+func (s *status) seconds(field string, low, high float64) (float64, error) {
+	n, ok := s.fields[field].(json.Number)
+	if !ok {
+		return 0, fmt.Errorf("%s: %s: must be a number of seconds", field, show(s.fields[field]))
+	}
+	v, err := n.Float64()
+	if err != nil || !(v >= low && v <= high) {
+		return 0, fmt.Errorf("%s: %s: must be %.0f to %.0f seconds", field, n, low, high)
+	}
+	return v, nil
+}
+
+// age is how long ago the file was written.
+func (s *status) age(now time.Time) time.Duration {
+	return max(now.Sub(s.written), 0).Truncate(time.Second)
+}
+
+const slurmConf = "/etc/slurm/slurm.conf"
+
+// statusFile is the status file that a slurm.conf tells of.
+func statusFile(conf string) (string, error) {
+	if conf == "" {
+		conf = slurmConf
+	}
+	values, err := readSlurmConf(conf)
+	if err != nil {
+		return "", err
+	}
+	if path := values["auc_status"]; path != "" {
+		return path, nil
+	}
+	if dir := values["statesavelocation"]; dir != "" {
+		return filepath.Join(dir, "aucsched.status"), nil
+	}
+	return "", fmt.Errorf("%s: names neither auc_status in SchedulerParameters nor StateSaveLocation", conf)
+}

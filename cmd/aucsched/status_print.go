@@ -1,0 +1,215 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// statusSections are the fields that the page has a name for, by their place in the
+// file. Those that a file lacks are left out; those that are not here come last, as
+// they are.
+var statusSections = []struct {
+	title string
+	lines [][2]string // label, field
+}{
+	{"", [][2]string{
+		{"State", "state"}, {"Because", "state_text"}, {"Version", "version"}, {"Slurm", "slurm"},
+		{"Library", "library"}, {"Settings", "settings"},
+	}},
+	{"Cycles of the auction", [][2]string{
+		{"Run", "cycles"}, {"Skipped", "cycles_skipped"}, {"Failed", "cycles_failed"}, {"Last failure", "last_failure"},
+		{"Without the auction", "fallbacks"},
+	}},
+	{"Last cycle", [][2]string{
+		{"Nodes", "nodes"}, {"Jobs running", "running"}, {"Jobs queued", "queue"}, {"Jobs in the window", "window"}, {"Bids", "solver.bids"},
+		{"Choice", "solver.status"}, {"Objective", "solver.objective"}, {"Upper bound", "solver.bound"},
+		{"Worker failures", "solver.worker_failures"},
+	}},
+	{"Jobs", [][2]string{
+		{"Started", "started"}, {"Starts failed", "starts_failed"}, {"Left to Slurm", "handed_jobs"},
+	}},
+}
+
+// page is a status under way to paper: fields are taken out as they are printed.
+type page struct {
+	*tabwriter.Writer
+	rest map[string]any
+}
+
+// print writes the status as a page in the manner of sdiag.
+func (s *status) print(out io.Writer, now time.Time) error {
+	p := &page{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), clone(s.fields)}
+	pid := p.take("pid")
+	p.take("time")
+	p.take("interval_s")
+	rule := strings.Repeat("*", 55)
+	fmt.Fprintf(p, "%s\naucsched status at %s (%d)\n", rule, s.written.In(now.Location()).Format("Mon Jan 02 15:04:05 2006"), s.written.Unix())
+	fmt.Fprintf(p, "written %v ago, every %v, by slurmctld (pid %s)\n%s\n", s.age(now), s.interval, show(pid), rule)
+	for _, section := range statusSections {
+		p.section(section.title, section.lines)
+	}
+	p.reasons()
+	p.times()
+	p.others()
+	return p.Flush()
+}
+
+// clone is a copy of an object, as deep as objects go.
+func clone(o map[string]any) map[string]any {
+	c := maps.Clone(o)
+	for k, v := range c {
+		if inner, ok := v.(map[string]any); ok {
+			c[k] = clone(inner)
+		}
+	}
+	return c
+}
+
+// take removes a field, whose name may have the form outer.inner, and returns it; nil if there is none.
+func (p *page) take(name string) any {
+	outer, inner, nested := strings.Cut(name, ".")
+	if !nested {
+		v := p.rest[outer]
+		delete(p.rest, outer)
+		return v
+	}
+	object, ok := p.rest[outer].(map[string]any)
+	if !ok {
+		return nil
+	}
+	v := object[inner]
+	delete(object, inner)
+	if len(object) == 0 {
+		delete(p.rest, outer)
+	}
+	return v
+}
+
+func (p *page) section(title string, lines [][2]string) {
+	indent := ""
+	if fmt.Fprintln(p); title != "" {
+		fmt.Fprintf(p, "%s:\n", title)
+		indent = "  "
+	}
+	for _, line := range lines {
+		if v := p.take(line[1]); v != nil && v != "" {
+			fmt.Fprintf(p, "%s%s:\t%s\n", indent, line[0], show(v))
+		}
+	}
+}
+
+// reasons are the counts of jobs that are left to Slurm, the most frequent first.
+func (p *page) reasons() {
+	handed, ok := p.rest["handed"].(map[string]any)
+	if !ok {
+		return
+	}
+	count := func(reason string) float64 {
+		n, _ := handed[reason].(json.Number)
+		f, _ := n.Float64()
+		return f
+	}
+	names := slices.SortedFunc(maps.Keys(handed), func(a, b string) int {
+		if d := count(b) - count(a); d != 0 {
+			return int(max(min(d, 1), -1))
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range names {
+		fmt.Fprintf(p, "    %s:\t%s\n", word(name), show(handed[name]))
+	}
+	delete(p.rest, "handed")
+}
+
+// times is the table of all fields that end in _us and have a last, a mean and a max.
+func (p *page) times() {
+	first := true
+	for _, name := range timesOrder(p.rest) {
+		v, ok := p.rest[name].(map[string]any)
+		if !ok || v["last"] == nil || v["mean"] == nil || v["max"] == nil {
+			continue
+		}
+		if first {
+			fmt.Fprintf(p, "\nTime (microseconds):\tlast\tmean\tmax\n")
+			first = false
+		}
+		fmt.Fprintf(p, "  %s:\t%s\t%s\t%s\n", word(strings.TrimSuffix(name, "_us")), show(v["last"]), show(v["mean"]), show(v["max"]))
+		for _, field := range []string{"last", "mean", "max"} {
+			p.take(name + "." + field)
+		}
+	}
+}
+
+// timesOrder has the stages in the order in which they happen, then others.
+func timesOrder(fields map[string]any) []string {
+	names := []string{"cycle_us", "snapshot_us", "decide_us", "start_us", "lock_us"}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if strings.HasSuffix(name, "_us") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// others are the fields without a name on the page.
+func (p *page) others() {
+	var lines []string
+	var walk func(prefix string, o map[string]any)
+	walk = func(prefix string, o map[string]any) {
+		for _, name := range slices.Sorted(maps.Keys(o)) {
+			if inner, ok := o[name].(map[string]any); ok && len(inner) > 0 {
+				walk(prefix+name+".", inner)
+			} else if o[name] != "" {
+				lines = append(lines, fmt.Sprintf("  %s:\t%s\n", word(prefix+name), show(o[name])))
+			}
+		}
+	}
+	if walk("", p.rest); len(lines) > 0 {
+		fmt.Fprintf(p, "\nOther:\n%s", strings.Join(lines, ""))
+	}
+}
+
+// show is a value of the file on one line.
+func show(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "-"
+	case string:
+		return word(v)
+	case json.Number:
+		return number(v)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return word(string(text))
+}
+
+// number drops digits that say nothing.
+func number(n json.Number) string {
+	if _, err := n.Int64(); err == nil {
+		return n.String()
+	}
+	if f, err := n.Float64(); err == nil && math.Abs(f) < 1e21 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return n.String()
+}
+
+// word is text that can't do anything to a terminal or to the page.
+func word(s string) string {
+	quoted := strconv.Quote(s)
+	if quoted == `"`+s+`"` {
+		return s
+	}
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}

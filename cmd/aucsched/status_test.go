@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// statusAt runs "aucsched status" at a moment, with $SLURM_CONF.
+func statusAt(t *testing.T, at time.Time, conf string, args ...string) (out string, err error) {
+	t.Helper()
+	c := newStatusCommand(func() time.Time { return at.UTC() }, func(name string) string {
+		require.Equal(t, "SLURM_CONF", name)
+		return conf
+	})
+	c.SilenceUsage, c.SilenceErrors = true, true
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
+	var b bytes.Buffer
+	c.SetOut(&b)
+	c.SetArgs(args)
+	err = c.Execute()
+	return b.String(), err
+}
+
+var written = time.Unix(1_700_000_000, 0)
+
+func TestStatusPage(t *testing.T) {
+	out, err := statusAt(t, written.Add(7*time.Second), "", "--file", "testdata/status.json")
+	require.NoError(t, err)
+	want, err := os.ReadFile("testdata/status.txt")
+	require.NoError(t, err)
+	require.Equal(t, string(want), out)
+	require.NotContains(t, out, "\x1b", "nothing in the file gets at the terminal")
+}
+
+// Every value of the file is on the page, whether its field is known or not.
+func TestStatusPageHasEverything(t *testing.T) {
+	text, err := os.ReadFile("testdata/status.json")
+	require.NoError(t, err)
+	s, err := parseStatus(text)
+	require.NoError(t, err)
+	var page bytes.Buffer
+	require.NoError(t, s.print(&page, written))
+	var walk func(v any)
+	values := 0
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		case string, json.Number:
+			if v != "" && v != json.Number("10") {
+				values++
+				require.Contains(t, page.String(), show(v))
+			}
+		}
+	}
+	walk(s.fields)
+	require.Greater(t, values, 40)
+}
+
+func TestStatusAsJSON(t *testing.T) {
+	want, err := os.ReadFile("testdata/status.json")
+	require.NoError(t, err)
+	out, err := statusAt(t, written, "", "--json", "--file", "testdata/status.json")
+	require.NoError(t, err)
+	require.Equal(t, string(want), out, "as it is")
+}
+
+func TestStaleStatusIsPrintedAndSaysSo(t *testing.T) {
+	for _, args := range [][]string{{"--file", "testdata/status.json"}, {"--json", "--file", "testdata/status.json"}} {
+		out, err := statusAt(t, written.Add(30*time.Second), "", args...)
+		require.NoError(t, err)
+		require.NotEmpty(t, out)
+		out, err = statusAt(t, written.Add(31*time.Second), "", args...)
+		require.ErrorContains(t, err, "testdata/status.json: stale: written 31s ago, and every 10s when all is well")
+		require.NotEmpty(t, out)
+	}
+}
+
+func TestStatusFileOfSlurmConf(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	write("more.conf", "SchedulerParameters=defer,AUC_STATUS=/run/b\n")
+	for text, want := range map[string]string{
+		"StateSaveLocation=/var/x\n":                                                             "/var/x/aucsched.status",
+		"statesavelocation=/var/y # not /var/z\n#StateSaveLocation=/var/z":                       "/var/y/aucsched.status",
+		"SchedulerParameters=bf_interval=2,auc_status=/run/a,defer\nStateSaveLocation=/x":        "/run/a",
+		"SchedulerParameters=bf_interval=2,\\\nauc_status=/run/a\n":                              "/run/a",
+		"ClusterName=c SchedulerParameters=\"auc_status=/run/a b\"\n":                            "/run/a b",
+		"StateSaveLocation=/x\nInclude more.conf\n":                                              "/run/b",
+		"SchedulerParameters=auc_status=/run/a\nSchedulerParameters=defer\nStateSaveLocation=/x": "/x/aucsched.status",
+		"StateSaveLocation=/x\r\nInclude " + filepath.Join(dir, "more.conf") + "\r\n":            "/run/b",
+	} {
+		path, err := statusFile(write("slurm.conf", text))
+		require.NoError(t, err, text)
+		require.Equal(t, want, path, text)
+	}
+	conf := write("slurm.conf", "ClusterName=c\n")
+	_, err := statusFile(conf)
+	require.EqualError(t, err, conf+": names neither auc_status in SchedulerParameters nor StateSaveLocation")
+	loop := write("loop.conf", "Include loop.conf\n")
+	_, err = statusFile(loop)
+	require.ErrorContains(t, err, "more than 64 files included")
+	_, err = statusFile(write("slurm.conf", "Include absent.conf\n"))
+	require.ErrorContains(t, err, "absent.conf: no such file")
+
+	status := write("auc.status", `{"time":1700000000,"interval_s":1,"state":"off"}`)
+	out, err := statusAt(t, written, write("slurm.conf", "SchedulerParameters=auc_status="+status))
+	require.NoError(t, err)
+	require.Contains(t, out, "State:  off\n")
+}
+
+func TestStatusFaults(t *testing.T) {
+	dir := t.TempDir()
+	file := func(text string) string {
+		path := filepath.Join(dir, "s")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	for text, want := range map[string]string{
+		"":                                 "not the JSON of a status: EOF",
+		"{":                                "not the JSON of a status",
+		"[]":                               "not the JSON of a status",
+		"null":                             "time: -: must be a number of seconds",
+		`{"time":1}`:                       "interval_s: -: must be a number",
+		`{"time":"x","interval_s":1}`:      "time: x: must be a number",
+		`{"time":-1,"interval_s":1}`:       "time: -1: must be 0 to",
+		`{"time":1,"interval_s":1e999}`:    "interval_s: 1e999: must be 0 to",
+		`{"time":1,"interval_s":1}{}`:      "more after the end",
+		strings.Repeat(" ", statusLimit+1): "longer than 1048576 bytes",
+	} {
+		path := file(text)
+		out, err := statusAt(t, written, "", "--file", path)
+		require.ErrorContains(t, err, path+": ")
+		require.ErrorContains(t, err, want)
+		require.Empty(t, out)
+		var bad inputError
+		require.ErrorAs(t, err, &bad)
+	}
+	_, err := statusAt(t, written, filepath.Join(dir, "no.conf"))
+	require.ErrorContains(t, err, "--file is not given, and open "+filepath.Join(dir, "no.conf"))
+	_, err = statusAt(t, written, "", "--file", dir)
+	require.ErrorContains(t, err, "is a directory")
+
+	code, out, errs := aucsched(t, "", "status", "--file", filepath.Join(dir, "absent"))
+	require.Equal(t, exitUsage, code)
+	require.Equal(t, fmt.Sprintf("aucsched: open %s: no such file or directory\n", filepath.Join(dir, "absent")), errs)
+	require.Empty(t, out)
+}
+
+// Whatever a status file says, it is refused or printed, without control characters.
+func FuzzStatus(f *testing.F) {
+	text, err := os.ReadFile("testdata/status.json")
+	require.NoError(f, err)
+	f.Add(string(text))
+	for _, s := range []string{"", "null", `{"time":1,"interval_s":0,"handed":{"a":"b"},"solver":[],"x_us":{"last":{},"mean":[],"max":1}}`,
+		`{"time":1,"interval_s":2,"state":{"a":{"b":"\u0007"}},"pid":[1],"cycles":1e400,"":""}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := parseStatus([]byte(text))
+		if err != nil {
+			return
+		}
+		var page bytes.Buffer
+		require.NoError(t, s.print(&page, written))
+		for _, r := range page.String() {
+			require.True(t, r == '\n' || r >= ' ' && r != 0x7f, "%q", page.String())
+		}
+		require.Less(t, page.Len(), 2000+40*len(text)*(2+strings.Count(text, ":")))
+	})
+}
+
+func FuzzSlurmConf(f *testing.F) {
+	for _, s := range []string{"", "StateSaveLocation=/x\n", "SchedulerParameters=a,auc_status=/x\\\n,b", "\"", "a=\"#\"#", "Include", "\\#="} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r := confReader{values: map[string]string{}, files: confIncludes} // includes fail
+		_ = r.parse(text, t.TempDir())
+		require.LessOrEqual(t, len(r.values), 2)
+		for _, v := range r.values {
+			require.LessOrEqual(t, len(v), len(text))
+		}
+	})
+}
