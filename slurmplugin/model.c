@@ -461,6 +461,22 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 	return NULL;
 }
 
+/* The library refuses a queue with a job that contradicts itself. */
+static bool _is_sound(const struct aucsched_job *job)
+{
+	uint32_t nodes;
+
+	if (!job->cores || (job->cores < job->min_nodes) ||
+	    (job->max_nodes && (job->max_nodes < job->min_nodes)) ||
+	    (job->min_gpus > job->max_gpus))
+		return false;
+	if (!job->cores_per_node)
+		return true;
+	nodes = job->cores / job->cores_per_node;
+	return !(job->cores % job->cores_per_node) && (nodes >= job->min_nodes) &&
+		(!job->max_nodes || (nodes <= job->max_nodes));
+}
+
 extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 			     auc_request_t *request)
 {
@@ -497,5 +513,5 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 	if ((why = _model_memory(job_ptr, part_ptr, request)))
 		return why;
 	_model_time(job_ptr, part_ptr, request);
-	return NULL;
+	return _is_sound(&request->job) ? NULL : "record";
 }

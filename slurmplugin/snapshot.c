@@ -577,11 +577,17 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		.approximate = request->approximate,
 	};
 
+	struct aucsched_job job = request->job;
+
+	/* Preemption and the like can put a job before one of higher priority. */
+	if (s->in.jobs_len)
+		job.priority = MIN(job.priority,
+				   s->jobs[s->in.jobs_len - 1].priority);
 	copies = MIN(copies, limit - s->in.jobs_len);
 	GROW(s->jobs, s->jobs_cap, s->in.jobs_len + copies);
 	GROW(s->rows, s->rows_cap, s->in.jobs_len + copies);
 	for (uint32_t i = 0; i < copies; i++) {
-		s->jobs[s->in.jobs_len] = request->job;
+		s->jobs[s->in.jobs_len] = job;
 		s->rows[s->in.jobs_len++] = row;
 	}
 }
