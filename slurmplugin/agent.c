@@ -53,6 +53,7 @@ static auc_select_hooks_t *hooks;
 static uint32_t cycle_number;
 static bool failing;		/* the last cycle came to no decision */
 static char *state_dir;
+static char *sched_params;	/* that the settings were read from */
 static char *said;	/* what the log says that we run with */
 
 static slurmctld_lock_t auc_locks = {
@@ -124,12 +125,18 @@ static void _give_up(const char *state, const char *text)
 	status.fallbacks++;
 }
 
+/* Only if they are new: what is wrong in them is logged once. */
 static void _read_settings(void)
 {
 	slurmctld_lock_t locks = { .conf = READ_LOCK };
 
 	lock_slurmctld(locks);
-	auc_settings_read(&settings);
+	if (!settings.engine ||
+	    xstrcmp(sched_params, slurm_conf.sched_params)) {
+		auc_settings_read(&settings);
+		xfree(sched_params);
+		sched_params = xstrdup(slurm_conf.sched_params);
+	}
 	xfree(state_dir);
 	state_dir = xstrdup(slurm_conf.state_save_location);
 	unlock_slurmctld(locks);
@@ -161,7 +168,7 @@ static auc_select_hooks_t *_find_hooks(void)
 }
 
 /* Makes ready what a cycle needs; false if there is to be none. */
-static bool _ready(bool changed)
+static bool _ready(void)
 {
 	char *why = NULL;
 
@@ -177,8 +184,6 @@ static bool _ready(bool changed)
 		return false;
 	}
 	hooks->owned = _owned;
-	if (library.scheduler && !changed)
-		return true;
 	if (library.scheduler ? auc_library_configure(&library, &settings, &why) :
 	    auc_library_open(&library, &settings, &why)) {
 		_give_up("no-library", why);
@@ -393,14 +398,14 @@ static void *_run(void *arg)
 
 	prctl(PR_SET_NAME, "aucsched", NULL, NULL, NULL);
 	_read_settings();
+	/* Nothing is to be started before the first cycle. */
 	if (settings.enabled)
 		_set_claim(time(NULL) + CLAIM_SECONDS);
 	do {
-		if (reconfig) {
+		if (reconfig || !xstrcmp(status.state, "no-shim")) {
 			_read_settings();
-			ready = _ready(true);
-		} else if (!ready && !xstrcmp(status.state, "no-shim"))
-			ready = _ready(true);
+			ready = _ready();
+		}
 		last_ms = _now_us() / 1000;
 		if (ready)
 			_cycle();
@@ -462,6 +467,7 @@ extern void auc_agent_stop(void)
 	xfree(status.state_text);
 	xfree(status.last_failure);
 	xfree(state_dir);
+	xfree(sched_params);
 	xfree(said);
 }
 

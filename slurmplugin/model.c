@@ -229,6 +229,14 @@ static bool _asks_for_topology(const job_record_t *job_ptr)
 		      _set16(mc->ntasks_per_core));
 }
 
+/* -N MIN-MAX, of which Slurm gives as many nodes as it can. */
+static bool _is_node_range(const job_record_t *job_ptr)
+{
+	__typeof__(job_ptr->details) details = job_ptr->details;
+
+	return details->max_nodes && (details->max_nodes != details->min_nodes);
+}
+
 /* Cores of each of the partition's nodes, 0 if they differ. */
 static uint32_t _cores_a_node(const part_record_t *part_ptr)
 {
@@ -272,9 +280,7 @@ static const char *_model_whole(job_record_t *job_ptr,
 			    details->ntasks_per_node);
 	if (job->max_nodes && (nodes > job->max_nodes))
 		return "exclusive";
-	/* Slurm gives a range of nodes as many as it can. */
-	if ((job->min_nodes != job->max_nodes) && (nodes <= job->min_nodes) &&
-	    (nodes != 1))
+	if (_is_node_range(job_ptr))
 		return "exclusive";
 	request->approximate = job->min_nodes != job->max_nodes;
 	job->min_nodes = job->max_nodes = nodes;
@@ -322,10 +328,9 @@ static const char *_model_layout(job_record_t *job_ptr,
 		job->cores_per_node = tasks / nodes * per_task;
 		request->approximate = true;
 	} else {
-		/* Without -n, Slurm gives a range of nodes as many as it can. */
-		if ((job->max_nodes > job->min_nodes) &&
-		    (details->min_cpus <= job->min_nodes))
-			return "layout";
+		if (_is_node_range(job_ptr) &&
+		    (details->min_cpus <= details->min_nodes))
+			return "layout";	/* and no -n */
 		return NULL;
 	}
 	if (job->max_nodes && (nodes > job->max_nodes))
