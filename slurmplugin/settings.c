@@ -5,6 +5,11 @@
 
 #include "scheduler.h"
 
+/* Where the package puts the command, which is the worker process too. */
+#ifndef AUC_WORKER
+#define AUC_WORKER "/usr/bin/aucsched"
+#endif
+
 typedef struct {
 	const char *key;	/* without auc_ */
 	long least, most, normal;
@@ -209,6 +214,10 @@ extern void auc_settings_read(auc_settings_t *settings)
 			      token, value ? "=" : "", value ? value : "");
 	}
 	xfree(params);
+	if (!strstr(settings->engine, "solver=native") &&
+	    strstr(settings->engine, "solver=") &&
+	    !strstr(settings->engine, "worker="))
+		_set_engine(settings, "worker", AUC_WORKER);
 	settings->max_rpcs = _max_rpcs();
 	bids = _engine_number(settings->engine, "bids");
 	drafts = _engine_number(settings->engine, "drafts");

@@ -194,6 +194,9 @@ static void _test_settings(void)
 	CHECK(strstr(s.engine, "bids=4") && strstr(s.engine, "drafts=4") &&
 	      strstr(s.engine, "worker=/x/y"), "%s", s.engine);
 	auc_settings_free(&s);
+	s = _settings("auc_solver=auto");
+	CHECK(strstr(s.engine, "worker=/"), "%s", s.engine);
+	auc_settings_free(&s);
 	/* What is wrong is left out, each by itself. */
 	s = _settings("auc_interval=0,auc_window=x,auc_bids=,auc_deadline_ms=1e3,auc_enabled=maybe,auc_objective=fun,auc_library=lib.so,auc_nonsense=1,auc_,auc_depth");
 	CHECK(s.enabled && (s.interval == defaults.interval) && !s.library &&
