@@ -244,33 +244,58 @@ static bool _decide(struct aucsched_output *out)
 	return false;
 }
 
-/* Starts in batches, with the locks free in between. */
+/*
+ * Launches what was allocated, once its state is on disk: Slurm itself saves every
+ * few seconds, and a slurmctld that dies before would run again after its restart
+ * what it has launched.
+ * RET how long the locks were held, us
+ */
+static int64_t _launch(auc_starts_t *starts)
+{
+	int64_t since;
+
+	if (!starts->launch_len)
+		return 0;
+	if (settings.save)
+		(void) dump_all_job_state();
+	_lock(&since);
+	auc_launch(starts);
+	return _unlock(since);
+}
+
+/* Starts in batches, with the locks free in between. RET how long they were held, us */
 static int64_t _start(const struct aucsched_output *out)
 {
 	auc_starts_t starts = { 0 };
 	int64_t since, held = 0;
+	bool more = true;
 
-	for (;;) {
+	while (more) {
 		_lock(&since);
-		if (!slurmctld_config.shutdown_time)
+		if ((more = !slurmctld_config.shutdown_time)) {
 			auc_start(&snapshot, out, hooks,
 				  settings.start_ms * 1000LL, &starts);
-		if (starts.next < snapshot.in.jobs_len &&
-		    !slurmctld_config.shutdown_time) {
-			held += _unlock(since);
-			usleep(YIELD_US);
-			continue;
+			more = starts.next < snapshot.in.jobs_len;
 		}
-		held += _now_us() - since;
-		break;
+		held += _unlock(since);
+		held += _launch(&starts);
+		if (more)
+			usleep(YIELD_US);
 	}
-	/* Still locked, for what is not a start. */
-	since = _now_us();
-	auc_explain(&snapshot, out);
-	_extend_claim();
 	status.started += starts.started;
 	status.starts_failed += starts.failed;
-	auc_figure_add(&status.start_us, held);
+	xfree(starts.launch);
+	return held;
+}
+
+/* RET how long the locks were held, us */
+static int64_t _finish(const struct aucsched_output *out)
+{
+	int64_t since;
+
+	_lock(&since);
+	auc_explain(&snapshot, out);
+	_extend_claim();
 	return _unlock(since);
 }
 
@@ -325,7 +350,9 @@ static void _cycle(void)
 		info("aucsched: deciding again");
 	failing = false;
 	_state("on", "");
-	locked += _start(&out);
+	if (out.starts)
+		auc_figure_add(&status.start_us, _start(&out));
+	locked += _finish(&out);
 	status.cycles++;
 	auc_figure_add(&status.lock_us, locked);
 	auc_figure_add(&status.cycle_us, _now_us() - begin);

@@ -41,6 +41,7 @@ typedef struct {
 
 static const text_t texts[] = {
 	{ "enabled", "yes|no", NULL },
+	{ "save", "yes|no", NULL },
 	{ "objective", "priority|size", "objective" },
 	{ "solver", "native|auto|highs", "solver" },
 	{ "worker", NULL, "worker" },
@@ -142,6 +143,8 @@ static bool _take_text(auc_settings_t *settings, const char *key,
 		}
 		if (!xstrcmp(key, "enabled"))
 			settings->enabled = !xstrcmp(value, "yes");
+		else if (!xstrcmp(key, "save"))
+			settings->save = !xstrcmp(value, "yes");
 		else if (!xstrcmp(key, "library")) {
 			xfree(settings->library);
 			settings->library = xstrdup(value);
@@ -159,7 +162,7 @@ static bool _take_text(auc_settings_t *settings, const char *key,
 static void _defaults(auc_settings_t *settings)
 {
 	auc_settings_free(settings);
-	settings->enabled = true;
+	settings->enabled = settings->save = true;
 	for (int i = 0; i < ARRAY_SIZE(numbers); i++) {
 		const number_t *number = &numbers[i];
 
