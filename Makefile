@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run test test-pure lint bench docs fuzz clean help
+.PHONY: bin/aucsched run test test-pure lint bench docs fuzz slurm-plugins slurm-test slurm-test-24.11 deb clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -62,6 +62,24 @@ fuzz:
 			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 		done; \
 	done
+
+## slurm-plugins: build the plug-ins for the installed Slurm, into build/slurm/VERSION
+slurm-plugins:
+	sh scripts/slurm-packages.sh build
+	sh scripts/slurm-packages.sh slurm
+	$(MAKE) -C slurmplugin
+
+## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
+slurm-test:
+	GO="$(GO)" N="$(N)" sh scripts/slurm-test.sh
+
+## slurm-test-24.11: the same with Debian trixie's Slurm 24.11, in a chroot
+slurm-test-24.11:
+	N="$(N)" sh scripts/slurm-test-chroot.sh trixie
+
+## deb: make the Debian package aucsched-slurm for the installed Slurm, in build/deb
+deb: slurm-plugins
+	sh scripts/slurm-deb.sh
 
 ## clean: remove what was built
 clean:

@@ -1,0 +1,94 @@
+#!/bin/sh
+# Installs what the plug-ins need, on Debian as root; otherwise says what is missing:
+#
+#	sh scripts/slurm-packages.sh build    to compile the plug-ins
+#	sh scripts/slurm-packages.sh slurm    to run a Slurm of one's own
+#	sh scripts/slurm-packages.sh deb      to make a package
+#
+# Daemons that Debian would start with their packages are kept from starting, and are not
+# enabled: a cluster of slurmtest brings its own.
+set -eu
+
+say() { echo "slurm-packages.sh: $*" >&2; }
+die() { say "$*"; exit 1; }
+
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+# A line is PACKAGE and how to see that it is there: a program, or a file (with /).
+build="gcc gcc
+libc6-dev /usr/include/stdio.h
+make make
+binutils nm
+dpkg-dev dpkg-source
+patch patch
+tar tar
+xz-utils xz
+libmunge-dev /usr/include/munge.h"
+slurm="munge munged
+slurmctld slurmctld
+slurmd slurmd
+slurm-client sbatch
+slurm-wlm-basic-plugins PLUGINS"
+deb="dpkg dpkg-deb
+dpkg-dev dpkg-shlibdeps
+gzip gzip"
+
+is_there() {
+	case $1 in
+	PLUGINS) sh "$(dirname "$0")/slurm-installed.sh" plugins >/dev/null 2>&1 ;;
+	/*) [ -e "$1" ] ;;
+	*) command -v "$1" >/dev/null 2>&1 ;;
+	esac
+}
+
+missing() {
+	echo "$1" | while read -r package sign; do
+		is_there "$sign" || printf '%s ' "$package"
+	done
+}
+
+policy=/usr/sbin/policy-rc.d
+
+# restore: puts back what answered before whether services may start.
+restore() {
+	rm -f $policy
+	[ ! -e $policy.aucsched ] || mv $policy.aucsched $policy
+}
+
+# install PACKAGE...: without starting any service.
+install() {
+	trap restore EXIT
+	trap 'exit 1' INT TERM
+	[ ! -e $policy ] || [ -e $policy.aucsched ] || mv $policy $policy.aucsched
+	printf '#!/bin/sh\nexit 101\n' >$policy
+	chmod 755 $policy
+	# Lists that are empty are those of an image that was cleaned.
+	ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1 || apt-get -q update >&2
+	say "apt-get install $*"
+	DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "$@" >&2
+}
+
+case ${1:-} in
+build) wanted=$build ;;
+slurm) wanted=$slurm ;;
+deb) wanted=$deb ;;
+*) die "usage: slurm-packages.sh build | slurm | deb" ;;
+esac
+
+packages=$(missing "$wanted")
+[ -n "$packages" ] || exit 0
+[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 ||
+	die "missing: ${packages}(Debian and Ubuntu, as root: apt-get install $packages)"
+# shellcheck disable=SC2086
+install $packages || die "can't install $packages"
+# Not at the next boot either.
+for unit in munge slurmctld slurmd; do
+	case " $packages" in *" $unit "*) ;; *) continue ;; esac
+	if [ -d /run/systemd/system ]; then
+		systemctl disable "$unit" >/dev/null 2>&1 || true
+	elif command -v update-rc.d >/dev/null 2>&1; then
+		update-rc.d "$unit" disable >/dev/null 2>&1 || true
+	fi
+done
+packages=$(missing "$wanted")
+[ -z "$packages" ] || die "still missing: $packages"

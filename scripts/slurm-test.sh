@@ -1,0 +1,18 @@
+#!/bin/sh
+# Builds the plug-ins for the installed Slurm and tests them on clusters of their own:
+#
+#	N=1408 sh scripts/slurm-test.sh [ARGUMENT OF go test]...
+#
+# Slurm is installed where it is missing (Debian, as root). N is the number of nodes, 64
+# unless set.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+
+[ "$(id -u)" = 0 ] || { echo "slurm-test.sh: a cluster needs root: slurmd starts jobs as their users" >&2; exit 1; }
+sh scripts/slurm-packages.sh build
+sh scripts/slurm-packages.sh slurm
+make -C slurmplugin all check
+[ -z "${N:-}" ] || export AUCSCHED_SLURM_NODES="$N"
+AUCSCHED_SLURM_TEST=1 exec "${GO:-go}" test -count=1 -timeout "${TIMEOUT:-15m}" "$@" ./slurmtest/...
