@@ -1,0 +1,363 @@
+package slurmtest
+
+import (
+	"context"
+	crand "crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Cluster is a running cluster. Its methods may be used by several goroutines.
+type Cluster struct {
+	// Dir holds all of the cluster's files: slurm.conf, log, state, spool.
+	Dir string
+	// Port is slurmctld's.
+	Port int
+
+	programs map[string]string
+	host     string
+	stock    string // the installed Slurm's plug-in directory
+
+	mu         sync.Mutex
+	cfg        Config
+	controller *daemon
+	kills      []time.Time // when slurmctld was ended with SIGKILL
+
+	daemons  []*daemon // munged and the slurmds
+	reaper   *exec.Cmd
+	lifeline io.Closer // the reaper waits for its end
+	stopOnce sync.Once
+	stopErr  error
+}
+
+//go:embed reaper.sh
+var reaperScript string
+
+// Start brings up the cluster in dir, which is made if need be and should be empty,
+// and returns when all nodes are idle. If that fails, nothing is left running and
+// the error holds the ends of the logs; an [ErrMissing] says that this machine can't.
+func Start(ctx context.Context, dir string, cfg Config) (*Cluster, error) {
+	programs, err := Programs()
+	if err != nil {
+		return nil, err
+	}
+	stock, err := StockPluginDir()
+	if err != nil {
+		return nil, err
+	}
+	if cfg, err = cfg.withDefaults(); err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	if err := checkDir(dir); err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	host, _, _ = strings.Cut(host, ".")
+	c := &Cluster{Dir: dir, Port: cfg.PortBase, programs: programs, host: host, stock: stock, cfg: cfg}
+	if err := c.start(ctx); err != nil {
+		err = fmt.Errorf("slurmtest: %w%s", err, c.logTails())
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	if c.Port == 0 {
+		var err error
+		if c.Port, err = freePorts(c.cfg.nodes() + 1); err != nil {
+			return err
+		}
+	}
+	if err := c.makeFiles(); err != nil {
+		return err
+	}
+	if err := c.startReaper(); err != nil {
+		return err
+	}
+	if err := c.startMunged(ctx); err != nil {
+		return err
+	}
+	if err := c.StartController(ctx); err != nil {
+		return err
+	}
+	for i := 1; i <= c.cfg.nodes(); i++ {
+		d, err := c.launch("slurmd", nil, "slurmd", "-D", "-N", NodeName(i), "-f", c.conf())
+		if err != nil {
+			return err
+		}
+		c.daemons = append(c.daemons, d)
+	}
+	return c.waitIdle(ctx)
+}
+
+// freePorts finds n neighbouring ports that are free. They lie below those that the
+// system gives to whoever asks for any.
+func freePorts(n int) (int, error) {
+	const low, high = 10000, 32000
+	for range 50 {
+		base := low + rand.IntN(high-low-n)
+		if portsFree(base, n) {
+			return base, nil
+		}
+	}
+	return 0, fmt.Errorf("no %d free ports in a row between %d and %d", n, low, high)
+}
+
+func portsFree(base, n int) bool {
+	for p := base; p < base+n; p++ {
+		l, err := net.Listen("tcp4", fmt.Sprintf(":%d", p))
+		if err != nil {
+			return false
+		}
+		l.Close()
+	}
+	return true
+}
+
+func (c *Cluster) path(elem ...string) string {
+	return filepath.Join(append([]string{c.Dir}, elem...)...)
+}
+
+func (c *Cluster) conf() string { return c.path("slurm.conf") }
+
+// makeFiles makes the directories, the device nodes and the configuration files.
+func (c *Cluster) makeFiles() error {
+	dirs := []string{"state", "log", "dev", "work", "munge"}
+	for i := 1; i <= c.cfg.nodes(); i++ {
+		dirs = append(dirs, filepath.Join("spool", NodeName(i)))
+	}
+	for _, d := range dirs {
+		if err := os.MkdirAll(c.path(d), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := c.giveAway(); err != nil {
+		return err
+	}
+	if v, err := Version(); err == nil && v >= "23" { // 22.05 knows no such value, and needs none
+		if err := os.WriteFile(c.path("cgroup.conf"), []byte("CgroupPlugin=disabled\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	gpus := 0
+	for _, g := range c.cfg.Groups {
+		gpus = max(gpus, g.GPUs)
+	}
+	for i := range gpus { // the null device poses as a GPU
+		if err := syscall.Mknod(c.path("dev", fmt.Sprintf("gpu%d", i)), syscall.S_IFCHR|0o666, 1<<8|3); err != nil && !errors.Is(err, os.ErrExist) {
+			return &ErrMissing{fmt.Sprintf("device nodes can't be made in %s: %v", c.Dir, err)}
+		}
+	}
+	if err := os.WriteFile(c.path("gres.conf"), []byte(c.cfg.gresConf(c.Dir)), 0o644); err != nil {
+		return err
+	}
+	return c.writeConf()
+}
+
+// giveAway lets SlurmUser write what slurmctld writes.
+func (c *Cluster) giveAway() error {
+	if c.cfg.SlurmUser == "root" {
+		return nil
+	}
+	credential, err := credentialOf(c.cfg.SlurmUser)
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(c.Dir, 0o755); err != nil {
+		return err
+	}
+	for _, d := range []string{"state", "log"} {
+		if err := os.Chown(c.path(d), int(credential.Uid), int(credential.Gid)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) writeConf() error {
+	text := c.cfg.slurmConf(c.Dir, c.host, c.stock, c.Port)
+	tmp := c.conf() + ".new"
+	if err := os.WriteFile(tmp, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp, c.conf())
+}
+
+// startReaper starts the watchdog, in a session of its own so that no signal to
+// this process's group reaches it.
+func (c *Cluster) startReaper() error {
+	cmd := exec.Command(c.programs["sh"], "-c", reaperScript, "reaper", c.Dir)
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := os.Create(c.path("log", "reaper.out"))
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	cmd.Stderr = out
+	lifeline, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c.reaper, c.lifeline = cmd, lifeline
+	return nil
+}
+
+func (c *Cluster) startMunged(ctx context.Context) error {
+	key := make([]byte, 128)
+	crand.Read(key) // never fails
+	if err := os.WriteFile(c.path("munge", "key"), key, 0o600); err != nil {
+		return err
+	}
+	d, err := c.launch("munged", nil, "munged", "--foreground", "--force", "--num-threads=4",
+		"--key-file="+c.path("munge", "key"), "--socket="+c.path("munge", "socket"), "--pid-file="+c.path("munge", "pid"),
+		"--log-file="+c.path("log", "munged.log"), "--seed-file="+c.path("munge", "seed"))
+	if err != nil {
+		return err
+	}
+	c.daemons = append(c.daemons, d)
+	return c.poll(ctx, 10*time.Second, "munged to make its socket", func() (bool, error) {
+		if d.exited() {
+			return false, fmt.Errorf("munged ended: %w", d.err)
+		}
+		_, err := os.Stat(c.path("munge", "socket"))
+		return err == nil, nil
+	})
+}
+
+// waitIdle waits until slurmctld says that every node is idle.
+func (c *Cluster) waitIdle(ctx context.Context) error {
+	var states map[string]int
+	err := c.poll(ctx, c.cfg.StartTimeout, "all nodes to be idle", func() (bool, error) {
+		if !c.controllerRuns() {
+			return false, errors.New("slurmctld ended")
+		}
+		for _, d := range c.daemons {
+			if d.exited() {
+				return false, fmt.Errorf("%s ended: %v", d.name, d.err)
+			}
+		}
+		var err error
+		if states, err = c.nodeStates(ctx); err != nil {
+			return false, nil // slurmctld may not be listening yet
+		}
+		return states["idle"] == c.cfg.nodes(), nil
+	})
+	if err != nil && states != nil {
+		return fmt.Errorf("%w (nodes by state: %v)", err, states)
+	}
+	return err
+}
+
+// nodeStates counts the nodes by state.
+func (c *Cluster) nodeStates(ctx context.Context) (map[string]int, error) {
+	out, err := c.Sinfo(ctx, "%N %T")
+	if err != nil {
+		return nil, err
+	}
+	seen, states := map[string]bool{}, map[string]int{}
+	for _, l := range strings.Split(out, "\n") {
+		if f := strings.Fields(l); len(f) == 2 && !seen[f[0]] {
+			seen[f[0]] = true
+			states[f[1]]++
+		}
+	}
+	return states, nil
+}
+
+// poll calls done until it is true, has an error, or the time is over.
+func (c *Cluster) poll(ctx context.Context, limit time.Duration, what string, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for wait := 20 * time.Millisecond; ; wait = min(wait*3/2, 250*time.Millisecond) {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waited %v for %s: %w", limit, what, ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+}
+
+// Stop ends the cluster: slurmctld by SIGTERM, so that a wrapper can say what it
+// found, then whatever is left by SIGKILL. The watchdog does the latter; it works
+// as well when this process is killed, panics or is interrupted. Stop may be called
+// more than once; the error says that something would not end.
+func (c *Cluster) Stop() error {
+	c.stopOnce.Do(func() { c.stopErr = c.stop() })
+	return c.stopErr
+}
+
+func (c *Cluster) stop() error {
+	var errs []error
+	if c.controllerRuns() {
+		limit := 5 * time.Second
+		if len(c.cfg.Wrapper) > 0 {
+			limit = time.Minute
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		errs = append(errs, c.KillController(ctx, syscall.SIGTERM))
+		cancel()
+	}
+	if c.reaper == nil {
+		return errors.Join(errs...)
+	}
+	errs = append(errs, c.lifeline.Close())
+	if err := c.reaper.Wait(); err != nil {
+		out, _ := os.ReadFile(c.path("log", "reaper.out"))
+		errs = append(errs, fmt.Errorf("slurmtest: reaper: %w: %s", err, out))
+	}
+	for _, d := range c.daemons {
+		<-d.done
+	}
+	return errors.Join(errs...)
+}
+
+// Logs returns the last bytes, at most n, of the named log: "slurmctld.log", "slurmd.log".
+func (c *Cluster) Logs(name string, n int) string {
+	f, err := os.Open(c.path("log", name))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if end, err := f.Seek(0, io.SeekEnd); err == nil && end > int64(n) {
+		f.Seek(-int64(n), io.SeekEnd)
+	} else {
+		f.Seek(0, io.SeekStart)
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, int64(n)))
+	return string(text)
+}
+
+func (c *Cluster) logTails() string {
+	var b strings.Builder
+	for _, name := range []string{"slurmctld.log", "slurmctld.out", "slurmd.log", "munged.log", "munged.out"} {
+		if t := strings.TrimSpace(c.Logs(name, 2000)); t != "" {
+			fmt.Fprintf(&b, "\n--- end of %s:\n%s", name, t)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,289 @@
+package slurmtest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Config describes a cluster. The zero value of each field but Groups is a default.
+type Config struct {
+	// Groups are the nodes, n0001 upwards, one group after the other.
+	Groups []Group
+	// Partitions defaults to one, "p", of all nodes.
+	Partitions []Partition
+
+	SlurmUser            string // whose slurmctld is; root unless set
+	SchedulerType        string // sched/backfill unless set
+	SchedulerParameters  string
+	SelectTypeParameters string // CR_Core unless set
+	JobSubmitPlugins     string
+	CliFilterPlugins     string
+	Licenses             string
+	PriorityType         string // priority/basic unless set
+	PreemptType          string
+	PreemptMode          string
+	MinJobAge            time.Duration // how long slurmctld remembers ended jobs; 300 s unless set
+	LogLevel             string        // of slurmctld; info unless set
+	ExtraLines           []string      // of slurm.conf, at its end
+
+	// PluginDirs are searched before the installed Slurm's own.
+	PluginDirs []string
+	// PortBase is slurmctld's port, the nodes' ports follow; 0 picks free ones.
+	PortBase int
+	// Daemonize lets slurmctld go into the background as it does by itself;
+	// otherwise it runs with -D, as under systemd.
+	Daemonize bool
+	// Wrapper is put before slurmctld: []string{"valgrind", "--error-exitcode=99"}.
+	Wrapper []string
+	// Env is added to slurmctld's environment, "NAME=value".
+	Env []string
+	// StartTimeout bounds the wait for all nodes to be idle; by default a minute
+	// and 100 ms a node.
+	StartTimeout time.Duration
+}
+
+// Group is a run of nodes that are alike.
+type Group struct {
+	Nodes    int
+	Cores    int    // of a socket, 1 unless set
+	Sockets  int    // 1 unless set
+	Threads  int    // of a core, 1 unless set
+	MemoryMB int    // defaultMemoryMB unless set
+	TmpMB    int    // local disk
+	GPUs     int    // of a node
+	GPUType  string // "" for plain gpu
+	Features string // "fast,ib"
+}
+
+// Partition is a line PartitionName=. Options has the rest of it: "PriorityTier=2
+// PreemptMode=requeue".
+type Partition struct {
+	Name    string
+	Nodes   string // a hostlist; ALL unless set
+	Default bool
+	Options string
+}
+
+// Uniform is a machine of n nodes that are alike.
+func Uniform(n, cores, gpus int) []Group {
+	return []Group{{Nodes: n, Cores: cores, GPUs: gpus}}
+}
+
+// WithAuction is c with aucsched's plug-ins of directory dir switched on;
+// parameters ("auc_interval=1") are put before those of c.
+func (c Config) WithAuction(dir, parameters string) Config {
+	c.PluginDirs = append([]string{dir}, c.PluginDirs...)
+	c.JobSubmitPlugins = join(",", "aucsched", c.JobSubmitPlugins)
+	c.CliFilterPlugins = join(",", "aucsched", c.CliFilterPlugins)
+	c.SchedulerParameters = join(",", parameters, c.SchedulerParameters)
+	return c
+}
+
+// join joins the parts that are not empty.
+func join(sep string, parts ...string) string {
+	var out []string
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, sep)
+}
+
+const defaultMemoryMB = 16000
+
+// maxNodes keeps the ports below those that the system gives out itself.
+const maxNodes = 16000
+
+// withDefaults fills in the defaults and checks what Slurm would not.
+func (c Config) withDefaults() (Config, error) {
+	groups := make([]Group, len(c.Groups))
+	total := 0
+	for i, g := range c.Groups {
+		for _, v := range []int{g.Nodes, g.Cores, g.Sockets, g.Threads, g.MemoryMB, g.TmpMB, g.GPUs} {
+			if v < 0 {
+				return c, fmt.Errorf("slurmtest: group %d: %d is negative", i+1, v)
+			}
+		}
+		if g.Nodes == 0 {
+			return c, fmt.Errorf("slurmtest: group %d has no nodes", i+1)
+		}
+		g.Cores, g.Sockets, g.Threads = cmp.Or(g.Cores, 1), cmp.Or(g.Sockets, 1), cmp.Or(g.Threads, 1)
+		g.MemoryMB = cmp.Or(g.MemoryMB, defaultMemoryMB)
+		groups[i] = g
+		total += g.Nodes
+	}
+	switch {
+	case total == 0:
+		return c, errors.New("slurmtest: a cluster needs nodes")
+	case total > maxNodes:
+		return c, fmt.Errorf("slurmtest: %d nodes: at most %d", total, maxNodes)
+	}
+	c.Groups = groups
+	if c.Partitions == nil {
+		c.Partitions = []Partition{{Name: "p", Default: true}}
+	}
+	c.SlurmUser = cmp.Or(c.SlurmUser, "root")
+	c.SchedulerType = cmp.Or(c.SchedulerType, "sched/backfill")
+	c.SelectTypeParameters = cmp.Or(c.SelectTypeParameters, "CR_Core")
+	c.PriorityType = cmp.Or(c.PriorityType, "priority/basic")
+	c.MinJobAge = cmp.Or(c.MinJobAge, 300*time.Second)
+	c.LogLevel = cmp.Or(c.LogLevel, "info")
+	c.StartTimeout = cmp.Or(c.StartTimeout, time.Minute+time.Duration(total)*100*time.Millisecond)
+	return c, nil
+}
+
+func (c *Config) nodes() int {
+	n := 0
+	for _, g := range c.Groups {
+		n += g.Nodes
+	}
+	return n
+}
+
+// maxDir keeps the names of Unix sockets in a cluster's directory within the 107
+// bytes that the kernel takes; slurmstepd's are spool/n00001/n00001_12345.4294967291.
+const maxDir = 107 - len("/spool/n00001/n00001_123456.4294967291")
+
+var plainPath = regexp.MustCompile(`^/[A-Za-z0-9/_.+-]*$`)
+
+func checkDir(dir string) error {
+	if !plainPath.MatchString(dir) {
+		return fmt.Errorf("slurmtest: directory %q: slurm.conf takes letters, digits and /_.+- only", dir)
+	}
+	if len(dir) > maxDir {
+		return fmt.Errorf("slurmtest: directory %s: longer than %d bytes, too long for sockets in it", dir, maxDir)
+	}
+	return nil
+}
+
+// nodeRange is the hostlist of nodes first..last, counted from 1.
+func nodeRange(first, last int) string {
+	if first == last {
+		return NodeName(first)
+	}
+	return fmt.Sprintf("n[%04d-%04d]", first, last)
+}
+
+// NodeName is the name of node i, counted from 1: n0001.
+func NodeName(i int) string { return fmt.Sprintf("n%04d", i) }
+
+// slurmConf is the text of slurm.conf. The configuration must have its defaults.
+func (c *Config) slurmConf(dir, host, stockPlugins string, port int) string {
+	var b strings.Builder
+	line := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%s=%s\n", key, value)
+		}
+	}
+	line("ClusterName", "slurmtest")
+	line("SlurmctldHost", host+"(127.0.0.1)")
+	line("SlurmctldPort", fmt.Sprint(port))
+	line("SlurmUser", c.SlurmUser)
+	line("SlurmdUser", "root")
+	line("AuthType", "auth/munge")
+	line("AuthInfo", "socket="+dir+"/munge/socket")
+	line("CredType", "cred/munge")
+	line("StateSaveLocation", dir+"/state")
+	line("SlurmdSpoolDir", dir+"/spool/%n")
+	line("SlurmctldPidFile", dir+"/state/slurmctld.pid")
+	line("SlurmdPidFile", dir+"/spool/%n/pid")
+	line("SlurmctldLogFile", dir+"/log/slurmctld.log")
+	line("SlurmdLogFile", dir+"/log/slurmd.log")
+	line("SlurmctldDebug", c.LogLevel)
+	line("SlurmdDebug", "info")
+	line("JobCompType", "jobcomp/filetxt")
+	line("JobCompLoc", dir+"/state/jobcomp")
+	line("AccountingStorageType", "accounting_storage/none")
+	line("MpiDefault", "none")
+	line("ProctrackType", "proctrack/pgid")
+	line("TaskPlugin", "task/none")
+	line("SwitchType", "switch/none")
+	line("JobAcctGatherType", "jobacct_gather/none")
+	line("ReturnToService", "2")
+	line("SlurmdTimeout", "0")
+	line("CommunicationParameters", "NoInAddrAny,NoCtldInAddrAny")
+	line("KillWait", "2")
+	line("TreeWidth", "128")
+	line("PluginDir", strings.Join(append(c.PluginDirs[:len(c.PluginDirs):len(c.PluginDirs)], stockPlugins), ":"))
+	line("SchedulerType", c.SchedulerType)
+	line("SchedulerParameters", c.SchedulerParameters)
+	line("SelectType", "select/cons_tres")
+	line("SelectTypeParameters", c.SelectTypeParameters)
+	line("JobSubmitPlugins", c.JobSubmitPlugins)
+	line("CliFilterPlugins", c.CliFilterPlugins)
+	line("Licenses", c.Licenses)
+	line("PriorityType", c.PriorityType)
+	line("PreemptType", c.PreemptType)
+	line("PreemptMode", c.PreemptMode)
+	line("MinJobAge", fmt.Sprint(max(int(c.MinJobAge/time.Second), 1)))
+	line("SlurmdParameters", "config_overrides")
+	line("GresTypes", "gpu")
+	first := 1
+	for _, g := range c.Groups {
+		last := first + g.Nodes - 1
+		fmt.Fprintf(&b, "NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%s %s\n", nodeRange(first, last), host, portRange(port+first, port+last), g.options())
+		first = last + 1
+	}
+	for _, p := range c.Partitions {
+		isDefault := "NO"
+		if p.Default {
+			isDefault = "YES"
+		}
+		fmt.Fprintln(&b, join(" ", "PartitionName="+p.Name, "Nodes="+cmp.Or(p.Nodes, "ALL"), "Default="+isDefault,
+			"MaxTime=INFINITE State=UP", p.Options))
+	}
+	for _, l := range c.ExtraLines {
+		fmt.Fprintln(&b, l)
+	}
+	return b.String()
+}
+
+func portRange(first, last int) string {
+	if first == last {
+		return fmt.Sprint(first)
+	}
+	return fmt.Sprintf("[%d-%d]", first, last)
+}
+
+// options are a group's options of a line NodeName=.
+func (g *Group) options() string {
+	s := fmt.Sprintf("CPUs=%d Sockets=%d CoresPerSocket=%d ThreadsPerCore=%d RealMemory=%d State=UNKNOWN",
+		g.Cores*g.Sockets*g.Threads, g.Sockets, g.Cores, g.Threads, g.MemoryMB)
+	if g.TmpMB > 0 {
+		s += fmt.Sprintf(" TmpDisk=%d", g.TmpMB)
+	}
+	if g.GPUs > 0 {
+		s += fmt.Sprintf(" Gres=%s:%d", join(":", "gpu", g.GPUType), g.GPUs)
+	}
+	if g.Features != "" {
+		s += " Features=" + g.Features
+	}
+	return s
+}
+
+// gresConf is the text of gres.conf.
+func (c *Config) gresConf(dir string) string {
+	var b strings.Builder
+	first := 1
+	for _, g := range c.Groups {
+		last := first + g.Nodes - 1
+		if g.GPUs > 0 {
+			files := "gpu0"
+			if g.GPUs > 1 {
+				files = fmt.Sprintf("gpu[0-%d]", g.GPUs-1)
+			}
+			typ := ""
+			if g.GPUType != "" {
+				typ = "Type=" + g.GPUType
+			}
+			fmt.Fprintln(&b, join(" ", "NodeName="+nodeRange(first, last), "Name=gpu", typ, "File="+dir+"/dev/"+files))
+		}
+		first = last + 1
+	}
+	return b.String()
+}

@@ -1,0 +1,152 @@
+package slurmtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// StartController starts slurmctld and waits until it answers.
+func (c *Cluster) StartController(ctx context.Context) error {
+	if c.controllerRuns() {
+		return errors.New("slurmctld runs already")
+	}
+	c.mu.Lock()
+	cfg := c.cfg
+	c.mu.Unlock()
+	argv := append(slices.Clone(cfg.Wrapper), c.programs["slurmctld"], "-f", c.conf())
+	if !cfg.Daemonize {
+		argv = append(argv, "-D")
+	}
+	os.Remove(c.path("state", "slurmctld.pid"))
+	d, err := c.launch("slurmctld", cfg.Env, argv...)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.controller = d
+	c.mu.Unlock()
+	limit := 30 * time.Second
+	if len(cfg.Wrapper) > 0 {
+		limit = 3 * time.Minute
+	}
+	return c.poll(ctx, limit, "slurmctld to answer", func() (bool, error) {
+		if d.exited() && (!cfg.Daemonize || d.err != nil) {
+			return false, fmt.Errorf("slurmctld ended: %w", d.err)
+		}
+		out, err := c.run(ctx, 0, "", "scontrol", "ping")
+		return err == nil && strings.Contains(out, " is UP") && c.ControllerPid() > 0, nil
+	})
+}
+
+// ControllerPid is slurmctld's process id, or 0 if it is not running. Under a
+// wrapper it is that of the process that the wrapper became.
+func (c *Cluster) ControllerPid() int {
+	text, err := os.ReadFile(c.path("state", "slurmctld.pid"))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || pid <= 1 || !c.owns(pid) {
+		return 0
+	}
+	return pid
+}
+
+// owns says whether process pid is alive and belongs to this cluster.
+func (c *Cluster) owns(pid int) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && slices.Contains(strings.Split(string(env), "\x00"), "AUCSCHED_SLURMTEST="+c.Dir)
+}
+
+func (c *Cluster) controllerRuns() bool {
+	c.mu.Lock()
+	d := c.controller
+	c.mu.Unlock()
+	return d != nil && (!d.exited() || c.ControllerPid() != 0)
+}
+
+// KillController sends slurmctld the signal, SIGKILL or SIGTERM, and waits until it
+// has ended. A SIGKILL is remembered: see [Watcher].
+func (c *Cluster) KillController(ctx context.Context, sig syscall.Signal) error {
+	c.mu.Lock()
+	d := c.controller
+	c.mu.Unlock()
+	pid := c.ControllerPid()
+	if pid == 0 && d != nil && !d.exited() {
+		pid = d.cmd.Process.Pid
+	}
+	if pid == 0 {
+		return errors.New("slurmctld is not running")
+	}
+	if err := syscall.Kill(pid, sig); err != nil {
+		return fmt.Errorf("slurmctld %d: %w", pid, err)
+	}
+	if sig == syscall.SIGKILL {
+		c.mu.Lock()
+		c.kills = append(c.kills, time.Now())
+		c.mu.Unlock()
+	}
+	return c.poll(ctx, time.Minute, fmt.Sprintf("slurmctld to end after %v", sig), func() (bool, error) {
+		return !c.controllerRuns(), nil
+	})
+}
+
+// HUP sends slurmctld SIGHUP, which makes it read its configuration again.
+func (c *Cluster) HUP() error {
+	pid := c.ControllerPid()
+	if pid == 0 {
+		return errors.New("slurmctld is not running")
+	}
+	return syscall.Kill(pid, syscall.SIGHUP)
+}
+
+// Reconfigure runs "scontrol reconfigure".
+func (c *Cluster) Reconfigure(ctx context.Context) error {
+	_, err := c.Scontrol(ctx, "reconfigure")
+	return err
+}
+
+// SetConfig changes the configuration and writes slurm.conf; the daemons read it at
+// the next [Cluster.Reconfigure] or start. The nodes can't be changed.
+func (c *Cluster) SetConfig(change func(*Config)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cfg := c.cfg
+	change(&cfg)
+	if cfg.nodes() != c.cfg.nodes() {
+		return errors.New("slurmtest: the nodes of a running cluster can't be changed")
+	}
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return err
+	}
+	c.cfg = cfg
+	return c.writeConf()
+}
+
+// SetParameters replaces SchedulerParameters and has slurmctld read them.
+func (c *Cluster) SetParameters(ctx context.Context, parameters string) error {
+	if err := c.SetConfig(func(cfg *Config) { cfg.SchedulerParameters = parameters }); err != nil {
+		return err
+	}
+	return c.Reconfigure(ctx)
+}
+
+// DrainNode takes a node out of service once its jobs have ended.
+func (c *Cluster) DrainNode(ctx context.Context, node string) error {
+	_, err := c.Scontrol(ctx, "update", "NodeName="+node, "State=DRAIN", "Reason=test")
+	return err
+}
+
+// ResumeNode puts a node back into service.
+func (c *Cluster) ResumeNode(ctx context.Context, node string) error {
+	_, err := c.Scontrol(ctx, "update", "NodeName="+node, "State=RESUME")
+	return err
+}

@@ -1,0 +1,93 @@
+package slurmtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// daemon is a process that the cluster has started and waits for.
+type daemon struct {
+	name string
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended
+	err  error         // how it ended, once done
+}
+
+func (d *daemon) exited() bool {
+	select {
+	case <-d.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// credentialOf is a user as whom a process can be started.
+func credentialOf(name string) (*syscall.Credential, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, &ErrMissing{fmt.Sprintf("SlurmUser: %v", err)}
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+// launch starts a program of the cluster in a session of its own, in the cluster's
+// directory and with its mark; its output is appended to log/name.out.
+func (c *Cluster) launch(name string, env []string, argv ...string) (*daemon, error) {
+	out, err := os.OpenFile(c.path("log", name+".out"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	program := argv[0]
+	if p, ok := c.programs[program]; ok {
+		program = p
+	}
+	cmd := exec.Command(program, argv[1:]...)
+	cmd.Dir, cmd.Env = c.path("work"), append(c.environ(), env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if name == "slurmctld" && c.cfg.SlurmUser != "root" {
+		if cmd.SysProcAttr.Credential, err = credentialOf(c.cfg.SlurmUser); err != nil {
+			return nil, err
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	d := &daemon{name: strings.Join(argv, " "), cmd: cmd, done: make(chan struct{})}
+	go func() {
+		d.err = cmd.Wait()
+		close(d.done)
+	}()
+	return d, nil
+}
+
+// environ is the caller's environment for programs of this cluster: without what
+// Slurm reads from it, with the cluster's slurm.conf and mark.
+func (c *Cluster) environ() []string {
+	var env []string
+	for _, e := range os.Environ() {
+		name, _, _ := strings.Cut(e, "=")
+		if strings.HasPrefix(name, "SLURM") || strings.HasPrefix(name, "SBATCH_") || strings.HasPrefix(name, "SALLOC_") ||
+			strings.HasPrefix(name, "SQUEUE_") || strings.HasPrefix(name, "SINFO_") || strings.HasPrefix(name, "AUCSCHED_") ||
+			name == "CUDA_VISIBLE_DEVICES" || name == "LC_ALL" {
+			continue
+		}
+		env = append(env, e)
+	}
+	return append(env, "SLURM_CONF="+c.conf(), "AUCSCHED_SLURMTEST="+c.Dir, "LC_ALL=C")
+}

@@ -1,0 +1,199 @@
+package slurmtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A solver's worker process may do what it likes: jobs start in time, by the auction.
+func TestWorkerFaults(t *testing.T) {
+	bed(t)
+	c := cluster(t, auction, optionsMachine())
+	for _, w := range []struct{ name, script string }{
+		{"missing", ""},
+		{"dies", "kill -9 $$"},
+		{"hangs", "exec sleep 1000"},
+		{"nonsense", "head -c 300000 /dev/urandom; exec sleep 1000"},
+		{"endless nonsense", "exec yes"},
+		{"says nothing", "cat >/dev/null"},
+	} {
+		path := c.path("work", "worker")
+		os.Remove(path)
+		if w.script != "" {
+			require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+w.script+"\n"), 0o755))
+		}
+		for _, solver := range []string{"auto", "highs"} {
+			t.Run(w.name+" "+solver, func(t *testing.T) {
+				require.NoError(t, c.SetParameters(t.Context(), fmt.Sprintf("%s,%s,auc_solver=%s,auc_worker=%s", quickAuction, quickStock, solver, path)))
+				waitSetting(t, c, "worker="+path)
+				requireStartsInTime(t, c)
+				if solver == "highs" {
+					s, err := c.Status()
+					require.NoError(t, err)
+					require.Positive(t, s.Solver.WorkerFailures, "the worker was asked")
+				}
+			})
+		}
+	}
+	require.Less(t, len(workers(c)), 3, "workers do not pile up: %v", workers(c))
+}
+
+// workers are the command lines of the cluster's worker scripts and what became of them.
+func workers(c *Cluster) []string {
+	var found []string
+	for _, p := range processesOf(c.Dir) {
+		if strings.Contains(p, "work/worker") || strings.Contains(p, "yes") || strings.Contains(p, "sleep 1000") {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// waitSetting waits until the auction says that it runs with a setting.
+func waitSetting(t *testing.T, c *Cluster, setting string) {
+	t.Helper()
+	var s Status
+	require.NoError(t, c.poll(t.Context(), 15*time.Second, "the auction to run with "+setting, func() (bool, error) {
+		s, _ = c.Status()
+		return s.State == "on" && strings.Contains(" "+s.Settings+" ", " "+setting+" "), nil
+	}), "%+v", s)
+}
+
+// requireStartsInTime submits some jobs that compete and checks that the auction starts what fits
+// within an interval, the deadline, and Slurm's rounding to seconds.
+func requireStartsInTime(t *testing.T, c *Cluster) {
+	t.Helper()
+	var ids []uint32
+	for i := range 8 {
+		ids = append(ids, submit(t, c, "sleep 3", "-n", fmt.Sprint(4+i), "-N2", fmt.Sprint("--gres=gpu:", 1+i%3), "--time=1"))
+	}
+	for _, j := range running(t, c, 10*time.Second, ids...) {
+		wait := when(t, j, "StartTime").Sub(when(t, j, "SubmitTime"))
+		require.LessOrEqual(t, wait, 3*time.Second, "job %d: interval 1 s, deadline 0.2 s, rounding", j.ID)
+		requireByAuction(t, c, j.ID)
+	}
+}
+
+// Without the library Slurm schedules as if aucsched were not there, and says why once.
+func TestLibraryAbsent(t *testing.T) {
+	bed(t)
+	from := pluginDir(t)
+	dir, err := os.MkdirTemp("", "slurmtest")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) }) // after the cluster's end
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "p"), os.DirFS(from)))
+	require.NoError(t, os.Remove(filepath.Join(dir, "p", "libaucsched.so")))
+	c := cluster(t, stock, Config{Groups: Uniform(8, 8, 2)}.WithAuction(filepath.Join(dir, "p"), quickAuction))
+	w := watch(t, c)
+	id := submit(t, c, "sleep 1", "-n4", "-N2", "--gres=gpu:1", "--time=1")
+	w.Expect(id, Ask{CPUs: 4, MinNodes: 2, MaxNodes: 2}.GPURange(1, 1))
+	_, err = c.WaitFor(t.Context(), id, 20*time.Second, "COMPLETED")
+	require.NoError(t, err)
+	require.NoError(t, c.RanOnce([]uint32{id}))
+	time.Sleep(3 * time.Second) // some intervals, to see that it is said once
+	require.Len(t, logLines(t, c, `error: .*aucsched`), 1)
+	s, err := c.Status()
+	require.NoError(t, err)
+	require.Equal(t, "no-library", s.State)
+	require.Zero(t, s.Started)
+}
+
+// logLines are the lines of slurmctld's log that match.
+func logLines(t *testing.T, c *Cluster, pattern string) []string {
+	t.Helper()
+	var found []string
+	re := regexp.MustCompile(pattern)
+	for line := range strings.SplitSeq(c.Logs("slurmctld.log", 64<<20), "\n") {
+		if re.MatchString(line) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// auc_enabled=no hands the cluster to Slurm, and back again, under running jobs.
+func TestOffAndOn(t *testing.T) {
+	bed(t)
+	c := cluster(t, auction, Config{Groups: Uniform(8, 8, 2), Daemonize: true})
+	watch(t, c)
+	ctx := t.Context()
+	parameters := quickAuction + "," + quickStock
+	first := submit(t, c, "sleep 60", "-n20", "--time=2")
+	before := running(t, c, 10*time.Second, first)[0]
+	requireByAuction(t, c, first)
+
+	require.NoError(t, c.SetParameters(ctx, parameters+",auc_enabled=no"))
+	require.NoError(t, c.poll(ctx, 10*time.Second, "the auction to be off", func() (bool, error) {
+		s, err := c.Status()
+		return s.State == "off", err
+	}))
+	second := submit(t, c, "sleep 60", "-n20", "--time=2")
+	running(t, c, 10*time.Second, second)
+	routes, err := c.Routes()
+	require.NoError(t, err)
+	require.Zero(t, routes[second], "Slurm alone")
+
+	require.NoError(t, c.SetParameters(ctx, parameters))
+	waitSetting(t, c, "deadline_ms=200")
+	third := submit(t, c, "sleep 60", "-n20", "--time=2")
+	after := running(t, c, 10*time.Second, first, second, third)[0]
+	requireByAuction(t, c, third)
+	require.Equal(t, before.Nodes, after.Nodes)
+	require.Equal(t, before.Fields["StartTime"], after.Fields["StartTime"])
+	require.Zero(t, after.Restarts)
+	requireRestartKeepsJobs(t, c, first, second, third)
+}
+
+// requireRestartKeepsJobs restarts slurmctld with aucsched's plug-ins, without, and with
+// them again: the state files are stock Slurm's, so that one can always go back.
+func requireRestartKeepsJobs(t *testing.T, c *Cluster, ids ...uint32) {
+	t.Helper()
+	before := running(t, c, 10*time.Second, ids...)
+	var with Config
+	without := func(cfg *Config) {
+		with = *cfg
+		cfg.PluginDirs, cfg.JobSubmitPlugins, cfg.CliFilterPlugins = nil, "", ""
+	}
+	for _, change := range []func(*Config){without, func(cfg *Config) { *cfg = with }} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		require.NoError(t, c.KillController(ctx, 15))
+		require.NoError(t, c.SetConfig(change))
+		require.NoError(t, c.StartController(ctx))
+		cancel()
+		after := running(t, c, 10*time.Second, ids...)
+		for i := range before {
+			require.Equal(t, before[i].Nodes, after[i].Nodes)
+			require.Zero(t, after[i].Restarts)
+		}
+	}
+}
+
+// A wrong setting is named, with its value, once; the rest works with its default.
+func TestBadSettings(t *testing.T) {
+	bed(t)
+	m := mode{"bad", func(t *testing.T, c Config) Config {
+		return stock.setup(t, c.WithAuction(pluginDir(t), "auc_interval=0,auc_window=x,auc_nonsense=1,auc_bids,auc_solver=odd,auc_deadline_ms=250"))
+	}}
+	c := cluster(t, m, Config{Groups: Uniform(4, 8, 2)})
+	id := submit(t, c, "sleep 30", "-n4", "--time=1")
+	running(t, c, 15*time.Second, id)
+	requireByAuction(t, c, id)
+	for _, bad := range []string{"auc_interval=0", "auc_window=x", "auc_nonsense=1", "auc_bids", "auc_solver=odd"} {
+		require.Len(t, logLines(t, c, `error: .*`+bad+`\b`), 1, bad)
+	}
+	s, err := c.Status()
+	require.NoError(t, err)
+	require.Equal(t, 3, s.Interval)
+	require.Contains(t, s.Settings, "window=200")
+	require.Contains(t, s.Settings, "deadline_ms=250", "what is right is taken")
+	require.NotContains(t, s.Settings, "odd")
+	require.Equal(t, c.ControllerPid(), s.Pid)
+}

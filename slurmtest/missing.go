@@ -1,0 +1,79 @@
+package slurmtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// ErrMissing says what this machine lacks to run a cluster. Tests skip with it.
+type ErrMissing struct{ What string }
+
+func (e *ErrMissing) Error() string { return "slurmtest: " + e.What }
+
+// needed are the programs that a cluster consists of, and Debian's packages of them.
+var needed = []struct{ program, pkg string }{
+	{"slurmctld", "slurmctld"}, {"slurmd", "slurmd"}, {"munged", "munge"}, {"sbatch", "slurm-client"},
+	{"sh", "dash"}, {"find", "findutils"}, {"grep", "grep"},
+}
+
+// Programs finds the programs that a cluster needs; sbin directories are searched
+// too. The error is an [ErrMissing].
+func Programs() (map[string]string, error) {
+	if os.Geteuid() != 0 {
+		return nil, &ErrMissing{"a cluster needs root: slurmd starts jobs as their users, and device nodes are made"}
+	}
+	found := map[string]string{}
+	var programs, packages []string
+	for _, n := range needed {
+		path, err := lookPath(n.program)
+		if err != nil {
+			programs, packages = append(programs, n.program), append(packages, n.pkg)
+			continue
+		}
+		found[n.program] = path
+	}
+	if programs != nil {
+		return nil, &ErrMissing{fmt.Sprintf("%s not installed (Debian: apt-get install %s)",
+			strings.Join(programs, ", "), strings.Join(packages, " "))}
+	}
+	return found, nil
+}
+
+func lookPath(program string) (string, error) {
+	path, err := exec.LookPath(program)
+	for _, dir := range []string{"/usr/sbin", "/sbin", "/usr/local/sbin"} {
+		if err == nil {
+			break
+		}
+		path, err = exec.LookPath(filepath.Join(dir, program))
+	}
+	return path, err
+}
+
+// Version is what "slurmctld -V" says, without the name: 22.05.8.
+func Version() (string, error) {
+	path, err := lookPath("slurmctld")
+	if err != nil {
+		return "", &ErrMissing{"slurmctld not installed (Debian: apt-get install slurmctld)"}
+	}
+	out, err := exec.Command(path, "-V").Output()
+	words := strings.Fields(string(out))
+	if err != nil || len(words) < 2 {
+		return "", fmt.Errorf("slurmctld -V: %q, %w", out, err)
+	}
+	return words[len(words)-1], nil
+}
+
+// StockPluginDir is the directory of the installed Slurm's plug-ins.
+func StockPluginDir() (string, error) {
+	for _, pattern := range []string{"/usr/lib/*/slurm-wlm", "/usr/lib64/slurm", "/usr/lib/slurm", "/usr/local/lib/slurm", "/usr/lib/*/slurm"} {
+		found, _ := filepath.Glob(filepath.Join(pattern, "select_cons_tres.so"))
+		if len(found) > 0 {
+			return filepath.Dir(found[0]), nil
+		}
+	}
+	return "", &ErrMissing{"no select_cons_tres.so in the usual plug-in directories (Debian: apt-get install slurm-wlm-basic-plugins)"}
+}
