@@ -29,7 +29,7 @@ type Bid struct {
 	NodeSet int32
 	// First and Last delimit the bid's segments: Book.Segs[First:Last].
 	First, Last int32
-	// Class is A, B or C.
+	// Class is A, B or C, or S for an offer.
 	Class Class
 	// GPUs is the number of GPUs on each node.
 	GPUs uint8

@@ -66,6 +66,7 @@ func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
 	for j := range asks {
 		if g.shapes[j].minNodes > 0 {
 			g.bidKept(j)
+			g.bidOffer(j)
 			g.bidDrafts(j)
 			if !o.stopped() {
 				g.bidAlone(j)
@@ -96,6 +97,19 @@ func (g *Generator) bidKept(j int) {
 		from := len(g.book.Segs)
 		g.book.Segs = append(g.book.Segs, keep...)
 		g.book.Kept = append(g.book.Kept, g.add(j, from))
+	}
+}
+
+// bidOffer bids what was offered to job j, unless a reservation is in the way.
+func (g *Generator) bidOffer(j int) {
+	offer := g.asks[j].Offer
+	if len(offer) == 0 || !g.views.View(g.asks[j].Crosses).Fits(offer) {
+		return
+	}
+	from := len(g.book.Segs)
+	g.book.Segs = append(g.book.Segs, offer...)
+	if b := g.add(j, from); b >= 0 {
+		g.book.Bids[b].Class = ClassS
 	}
 }
 

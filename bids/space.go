@@ -27,6 +27,10 @@ type Ask struct {
 	// Keep is an allocation that the job bids before all others, or nil: one that
 	// is known to fit together with those that other jobs keep.
 	Keep []nodeset.Segment
+	// Offer is an allocation that suits the job, from elsewhere: what Slurm's own selection
+	// would give it (the "SLURM bids" of aucsched1, section 4). It is bid if the job may
+	// take it; nil: none.
+	Offer []nodeset.Segment
 }
 
 // Rest is a Space from which jobs have taken what they got. Reset fills it; its

@@ -20,6 +20,10 @@ type Job struct {
 	Priority int64
 	// TimeLimit is the walltime limit in seconds, at least 1.
 	TimeLimit int64
+	// Offer is an allocation for which the job bids besides its own bids, or nil: what
+	// another selection would give it. It stays the caller's. One that is not free, or not
+	// what the job asks for, is not bid.
+	Offer []nodeset.Segment
 }
 
 // Running is one job that holds nodes.

@@ -1,6 +1,9 @@
 package core
 
-import "github.com/aucsched/aucsched/bids"
+import (
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
 
 // openWindow takes the first jobs of the queue that could run at all. To find that
 // out takes its time on a large machine the first time; jobs for which there is none are
@@ -30,10 +33,18 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 		}
 		p.Decisions = append(p.Decisions, Decision{Job: i})
 		a.window, a.jobs = append(a.window, i), append(a.jobs, job)
-		a.asks = append(a.asks, bids.Ask{Request: &job.Request, Priority: max(job.Priority, 1)})
+		a.asks = append(a.asks, bids.Ask{Request: &job.Request, Priority: max(job.Priority, 1), Offer: offer(s, job)})
 		a.guarded = append(a.guarded, guard{})
 	}
 	a.weigh()
+}
+
+// offer is the job's, if it is what the job asks for.
+func offer(s *Snapshot, job *Job) []nodeset.Segment {
+	if len(job.Offer) == 0 || CheckAllocation(job, job.Offer, s.Nodes.Len()) != nil {
+		return nil
+	}
+	return job.Offer
 }
 
 // contiguous is the job as if it had asked for consecutive nodes.

@@ -94,6 +94,15 @@ struct aucsched_job {
 	int32_t mask;            /* index of the mask of nodes that the job may use; -1: all */
 };
 
+/* An allocation that a job bids for besides its own bids: what another scheduler would give
+ * it, say. One that is not free, or not what the job asks for, is not bid. */
+struct aucsched_offer {
+	uint32_t job;           /* index in input.jobs; offers are ascending by it, one a job */
+	uint32_t first_segment; /* index in input.offer_segments */
+	uint32_t segments;      /* how many; ascending, not overlapping */
+	uint32_t reserved;      /* 0 */
+};
+
 struct aucsched_input {
 	uint32_t abi;  /* AUCSCHED_ABI */
 	uint32_t size; /* sizeof(struct aucsched_input) */
@@ -102,12 +111,15 @@ struct aucsched_input {
 	uint32_t deadline_us; /* the answer is due so many microseconds from the call; 0: the handle's deadline_ms */
 	uint32_t nodes_len, running_len, running_segments_len, jobs_len;
 	uint32_t masks_len;  /* number of masks */
+	uint32_t offers_len, offer_segments_len;
 	uint32_t mask_words; /* 64-bit words a mask, (nodes_len + 63) / 64; node n is bit n % 64 of word n / 64 */
 	const struct aucsched_node *nodes;
 	const struct aucsched_running *running;
 	const struct aucsched_segment *running_segments;
 	const struct aucsched_job *jobs; /* the queue, by falling priority */
 	const uint64_t *masks;           /* masks_len * mask_words words */
+	const struct aucsched_offer *offers;
+	const struct aucsched_segment *offer_segments;
 };
 
 /* Why a job does not start. */
@@ -123,7 +135,7 @@ struct aucsched_decision {
 	uint32_t first_segment; /* index in output.segments */
 	uint32_t segments;      /* 0 unless the job starts */
 	uint8_t why;            /* AUCSCHED_STARTS ... */
-	char bid_class;         /* 'A', 'B' or 'C'; 0 unless the job starts */
+	char bid_class;         /* 'A', 'B' or 'C', 'S' for its offer; 0 unless the job starts */
 	uint8_t gpus;           /* on each node */
 	uint8_t reserved;
 	uint32_t reserved2;

@@ -17,6 +17,7 @@ var (
 	cSegment, segment   = C.struct_aucsched_segment{}, engine.Segment{}
 	cRunning, running   = C.struct_aucsched_running{}, engine.Running{}
 	cJob, job           = C.struct_aucsched_job{}, engine.Job{}
+	cOffer, offer       = C.struct_aucsched_offer{}, engine.Offer{}
 	cDecision, decision = C.struct_aucsched_decision{}, engine.Decision{}
 
 	_ = [1]int{}[unsafe.Sizeof(cNode)-unsafe.Sizeof(node)]
@@ -51,6 +52,12 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cJob.flags)-unsafe.Offsetof(job.Flags)]
 	_ = [1]int{}[unsafe.Offsetof(cJob.reserved)-unsafe.Offsetof(job.Reserved)]
 	_ = [1]int{}[unsafe.Offsetof(cJob.mask)-unsafe.Offsetof(job.Mask)]
+
+	_ = [1]int{}[unsafe.Sizeof(cOffer)-unsafe.Sizeof(offer)]
+	_ = [1]int{}[unsafe.Offsetof(cOffer.job)-unsafe.Offsetof(offer.Job)]
+	_ = [1]int{}[unsafe.Offsetof(cOffer.first_segment)-unsafe.Offsetof(offer.FirstSegment)]
+	_ = [1]int{}[unsafe.Offsetof(cOffer.segments)-unsafe.Offsetof(offer.Segments)]
+	_ = [1]int{}[unsafe.Offsetof(cOffer.reserved)-unsafe.Offsetof(offer.Reserved)]
 
 	_ = [1]int{}[unsafe.Sizeof(cDecision)-unsafe.Sizeof(decision)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.expected)-unsafe.Offsetof(decision.Expected)]

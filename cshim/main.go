@@ -231,9 +231,12 @@ func view(in *C.aucsched_in) (engine.Input, error) {
 		Running:  slice[engine.Running](unsafe.Pointer(in.running), uint64(in.running_len), "running", &fault),
 		Segments: slice[engine.Segment](unsafe.Pointer(in.running_segments), uint64(in.running_segments_len), "running_segments", &fault),
 		Jobs:     slice[engine.Job](unsafe.Pointer(in.jobs), uint64(in.jobs_len), "jobs", &fault),
+		Offers:   slice[engine.Offer](unsafe.Pointer(in.offers), uint64(in.offers_len), "offers", &fault),
 		Masks:    slice[uint64](unsafe.Pointer(in.masks), uint64(in.masks_len)*uint64(in.mask_words), "masks", &fault),
 
 		MaskCount: int(in.masks_len), MaskWords: int(in.mask_words),
+
+		OfferSegments: slice[engine.Segment](unsafe.Pointer(in.offer_segments), uint64(in.offer_segments_len), "offer_segments", &fault),
 	}
 	return v, fault
 }

@@ -24,6 +24,9 @@
 /* Between two batches of starts others get the locks. */
 #define YIELD_US 20000
 
+/* After a start of slurmctld, when jobs that were never launched are certain to be late. */
+#define ASK_SECONDS 5
+
 /* How long fini() waits for the thread, beyond the deadline of a decision. */
 #define JOIN_SECONDS 10
 
@@ -50,6 +53,7 @@ static auc_library_t library;
 static auc_snapshot_t snapshot;
 static auc_status_t status = { .state = "starting" };
 static auc_select_hooks_t *hooks;
+static time_t began;	/* the thread: soon after slurmctld did */
 static uint32_t cycle_number;
 static bool failing;		/* the last cycle came to no decision */
 static char *state_dir;
@@ -358,6 +362,41 @@ static void _cycle(void)
 	auc_figure_add(&status.cycle_us, _now_us() - begin);
 }
 
+/* Jobs that an earlier slurmctld started, as far as this one knows. */
+static bool _has_recovered_jobs(void)
+{
+	job_record_t *job_ptr;
+	list_itr_t *iter = list_iterator_create(job_list);
+	bool found = false;
+
+	while (!found && (job_ptr = list_next(iter)))
+		found = IS_JOB_RUNNING(job_ptr) && job_ptr->batch_flag &&
+			(job_ptr->start_time < began);
+	list_iterator_destroy(iter);
+	return found;
+}
+
+/*
+ * The other half of saving before launching: a slurmctld that died in between has left jobs
+ * that run on paper only. Slurm requeues such a job when its node registers and
+ * does not know it, later than BatchStartTimeout and a message's timeout after its start.
+ * That is soon only where nodes are pinged often, so all are asked once.
+ */
+static void _ask_nodes(void)
+{
+	static bool asked;
+
+	if (asked || !settings.save ||
+	    (time(NULL) < began + slurm_conf.batch_start_timeout +
+	     slurm_conf.msg_timeout + ASK_SECONDS))
+		return;
+	asked = true;
+	lock_slurmctld(auc_locks);
+	if (!slurmctld_config.shutdown_time && _has_recovered_jobs())
+		msg_to_slurmd(REQUEST_NODE_REGISTRATION_STATUS);
+	unlock_slurmctld(auc_locks);
+}
+
 /* What has to be done without cycles too. */
 static void _idle(void)
 {
@@ -424,6 +463,7 @@ static void *_run(void *arg)
 	bool reconfig = true, ready = false;
 
 	prctl(PR_SET_NAME, "aucsched", NULL, NULL, NULL);
+	began = time(NULL);
 	_read_settings();
 	/* Nothing is to be started before the first cycle. */
 	if (settings.enabled)
@@ -438,6 +478,7 @@ static void *_run(void *arg)
 			_cycle();
 		else
 			_idle();
+		_ask_nodes();
 		_write_status(last_ms, reconfig);
 	} while (_wait(last_ms, &reconfig));
 	return NULL;

@@ -1,6 +1,9 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // check is a deliberately dumb referee of an outcome, which shares nothing with the
 // engine or with package core: it counts node by node.
@@ -57,8 +60,21 @@ func checkJob(in *Input, j *Job, d *Decision, segs []Segment, cores, gpus []int)
 		}
 	}
 	if sum != int(j.Cores) || nodes < int(j.MinNodes) || (j.MaxNodes > 0 && nodes > int(j.MaxNodes)) ||
-		d.GPUs < j.MinGPUs || d.GPUs > j.MaxGPUs || d.BidClass < 'A' || d.BidClass > 'C' {
+		d.GPUs < j.MinGPUs || d.GPUs > j.MaxGPUs || !validClass(in, j, d, segs) {
 		return fmt.Errorf("%d cores on %d nodes, %+v for %+v", sum, nodes, *d, *j)
 	}
 	return nil
+}
+
+// validClass tells the auction's own bids from offers, which are taken as they are.
+func validClass(in *Input, j *Job, d *Decision, segs []Segment) bool {
+	if d.BidClass != 'S' {
+		return d.BidClass >= 'A' && d.BidClass <= 'C'
+	}
+	for _, o := range in.Offers {
+		if &in.Jobs[o.Job] == j {
+			return slices.Equal(in.OfferSegments[o.FirstSegment:][:o.Segments], segs)
+		}
+	}
+	return false
 }

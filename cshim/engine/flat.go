@@ -58,6 +58,13 @@ type Job struct {
 	_            int32
 }
 
+// Offer is struct aucsched_offer.
+type Offer struct {
+	Job                    uint32
+	FirstSegment, Segments uint32
+	Reserved               uint32
+}
+
 // Input is one cycle's. The slices stay the caller's.
 type Input struct {
 	Now  int64 // seconds, any origin
@@ -71,6 +78,9 @@ type Input struct {
 	// Masks are MaskCount masks of MaskWords words.
 	Masks                []uint64
 	MaskCount, MaskWords int
+	// Offers are allocations that jobs bid for besides their own bids, ascending by job.
+	Offers        []Offer
+	OfferSegments []Segment
 }
 
 // Why a job does not start.

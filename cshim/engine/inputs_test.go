@@ -63,7 +63,24 @@ func randomInput(rng *rand.Rand, nodes, jobs int) *Input {
 		in.Jobs = append(in.Jobs, randomJob(rng, nodes, cores, gpus))
 	}
 	slices.SortStableFunc(in.Jobs, func(a, b Job) int { return int(int64(b.Priority) - int64(a.Priority)) })
+	for j := range in.Jobs {
+		if rng.IntN(4) == 0 {
+			in.addOffer(rng, j, cores, gpus)
+		}
+	}
 	return in
+}
+
+// addOffer offers job j something that may suit it, or not.
+func (in *Input) addOffer(rng *rand.Rand, j, cores, gpus int) {
+	nodes, job := max(int(in.Jobs[j].MinNodes), 1), &in.Jobs[j]
+	first := rng.IntN(len(in.Nodes))
+	s := Segment{First: uint32(first), Last: uint32(min(first+nodes-1, len(in.Nodes)-1)), Cores: uint16(rng.IntN(cores) + 1), GPUs: uint8(rng.IntN(gpus + 1))}
+	if each := int(job.Cores) / nodes; rng.IntN(2) == 0 && each > 0 && each <= cores {
+		s.Cores, s.GPUs = uint16(each), job.MinGPUs
+	}
+	in.Offers = append(in.Offers, Offer{Job: uint32(j), FirstSegment: uint32(len(in.OfferSegments)), Segments: 1})
+	in.OfferSegments = append(in.OfferSegments, s)
 }
 
 func randomJob(rng *rand.Rand, nodes, cores, gpus int) Job {

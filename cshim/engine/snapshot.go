@@ -20,6 +20,7 @@ type snapshot struct {
 	masks  []nodeset.Mask
 	jobs   []core.Job
 	ids    []string
+	offers []nodeset.Segment
 }
 
 // epoch is the moment Input.Now for core, which takes 0 for unknown: times in core are
@@ -42,7 +43,10 @@ func (s *snapshot) load(in *Input) error {
 	if err := s.loadMasks(in); err != nil {
 		return err
 	}
-	return s.loadJobs(in.Jobs)
+	if err := s.loadJobs(in.Jobs); err != nil {
+		return err
+	}
+	return s.loadOffers(in)
 }
 
 func (s *snapshot) loadNodes(nodes []Node) error {
