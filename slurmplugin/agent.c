@@ -331,7 +331,7 @@ static void _cycle(void)
 		(void) _unlock(since);
 		return;
 	}
-	auc_snapshot_take(&snapshot, settings.limit, ++cycle_number);
+	auc_snapshot_take(&snapshot, &settings, hooks, ++cycle_number);
 	if (!snapshot.in.jobs_len)
 		_extend_claim();
 	locked = _unlock(since);

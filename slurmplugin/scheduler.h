@@ -7,6 +7,7 @@
  *   model.c      a job as the auction sees it, or why the job is left to Slurm
  *   memo.c       what is remembered of pending jobs from cycle to cycle
  *   snapshot.c   the cluster as flat arrays
+ *   offer.c      what stock Slurm would allocate, as bids
  *   start.c      decisions into running jobs, and into reasons for waiting
  *   status.c     the figures for `aucsched status`
  *   agent.c      the thread that runs the cycles
@@ -33,6 +34,7 @@ typedef struct {
 	int deadline_ms;	/* auc_deadline_ms */
 	bool save;		/* auc_save */
 	int max_rpcs;		/* max_rpc_cnt; 0: none */
+	int offers;		/* auc_slurm_bids */
 	int limit;		/* window + depth: jobs handed to the library */
 	char *library;		/* auc_library; NULL: beside the plug-in, then the loader's path */
 	char *status;		/* auc_status; NULL: in StateSaveLocation */
@@ -167,9 +169,11 @@ typedef struct {
 	struct aucsched_segment *segments;
 	struct aucsched_job *jobs;
 	uint64_t *masks;
+	struct aucsched_offer *offers;
+	struct aucsched_segment *offer_segments;
 	auc_row_t *rows;
 	size_t nodes_cap, running_cap, segments_cap, jobs_cap, masks_cap,
-		rows_cap;
+		rows_cap, offers_cap, offer_segments_cap;
 	uint64_t *free_memory;	/* [node], MB */
 	uint32_t *gpu_type;	/* [node], 0: no GPUs, AUC_GPU_TYPES: several types */
 	uint8_t *spare_gpus;	/* [node], held by nobody */
@@ -184,8 +188,9 @@ typedef struct {
 #define AUC_GPU_TYPES UINT32_MAX
 
 /* Fills the snapshot, keeping its memory. Under the locks. */
-extern void auc_snapshot_take(auc_snapshot_t *snapshot, int limit,
-			      uint32_t cycle);
+extern void auc_snapshot_take(auc_snapshot_t *snapshot,
+			      const auc_settings_t *settings,
+			      auc_select_hooks_t *hooks, uint32_t cycle);
 extern void auc_snapshot_free(auc_snapshot_t *snapshot);
 
 /* Whether new jobs may start on node n as it is: up, and nothing completes on it. */
@@ -195,6 +200,35 @@ extern bool auc_takes_jobs(int n);
  * node read locks. Free with auc_cores_free(). */
 extern bitstr_t **auc_idle_cores(const bitstr_t *want);
 extern void auc_cores_free(bitstr_t **cores);
+
+/* Grows an array of elements of size to hold len; what it holds stays. */
+extern void *auc_grow(void *array, size_t *cap, size_t len, size_t size);
+
+#define AUC_GROW(array, cap, len) \
+	(array) = auc_grow((array), &(cap), (len), sizeof(*(array)))
+
+/* A job's segment of node n, joined to the one before where that is alike. */
+extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
+			    uint32_t *len, uint32_t first, int n,
+			    uint16_t cores, uint8_t gpus);
+
+/* ---- offer.c ---- */
+
+/* What is tested goes by what was tested before it: as if the earlier jobs had started. */
+typedef struct {
+	bitstr_t **taken;	/* [node]: cores; NULL until the first */
+} auc_offers_t;
+
+/*
+ * Asks the stock select plug-in what it would give to the job of a row now, and adds that
+ * to the snapshot as the job's offer. The job is as it was afterwards. Under the locks.
+ * IN nodes - those that the job may use
+ */
+extern void auc_offer(auc_snapshot_t *snapshot, auc_offers_t *offers,
+		      auc_select_hooks_t *hooks, job_record_t *job_ptr,
+		      part_record_t *part_ptr, const bitstr_t *nodes,
+		      uint32_t row);
+extern void auc_offers_free(auc_offers_t *offers);
 
 /* ---- start.c ---- */
 

@@ -30,6 +30,7 @@ static const number_t numbers[] = {
 	{ "bids", 1, 4096, 15, 0, "bids" },
 	{ "drafts", 0, 4096, 7, 0, "drafts" },
 	{ "reservations", 0, 64, 1, 0, "reservations" },
+	{ "slurm_bids", 0, 10000, 0, FIELD(offers), NULL },
 	{ "work", 0, 1000000000000L, 10000000, 0, "work" },
 };
 

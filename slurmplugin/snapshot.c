@@ -24,20 +24,20 @@ typedef struct {
 	int claims_len;
 	const part_record_t *heads[MOST_CLAIMS];
 	int heads_len;
+	auc_select_hooks_t *hooks;
+	int limit, most_offers;
+	uint32_t cycle;
+	auc_offers_t offers;
 	bitstr_t *masks[RECENT_MASKS];	/* of mask m at m % RECENT_MASKS */
 } queue_state_t;
 
-/* Grows an array to hold len elements; what it holds stays. */
-static void *_grow(void *array, size_t *cap, size_t len, size_t size)
+extern void *auc_grow(void *array, size_t *cap, size_t len, size_t size)
 {
 	if (len <= *cap)
 		return array;
 	*cap = MAX(2 * *cap, len + 16);
 	return xrealloc(array, *cap * size);
 }
-
-#define GROW(array, cap, len) \
-	(array) = _grow((array), &(cap), (len), sizeof(*(array)))
 
 /* ---- running jobs ---- */
 
@@ -143,24 +143,32 @@ static uint8_t _job_gpus(const job_record_t *job_ptr, int at)
 	return MIN(held, 15);
 }
 
-static void _add_segment(auc_snapshot_t *s, struct aucsched_running *running,
-			 int n, uint16_t cores, uint8_t gpus)
+extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
+			    uint32_t *len, uint32_t first, int n,
+			    uint16_t cores, uint8_t gpus)
 {
 	struct aucsched_segment *last;
 
-	if (running->segments) {
-		last = &s->segments[s->in.running_segments_len - 1];
+	if (*len > first) {
+		last = &(*segments)[*len - 1];
 		if ((last->last + 1 == n) && (last->cores == cores) &&
 		    (last->gpus == gpus)) {
 			last->last = n;
 			return;
 		}
 	}
-	GROW(s->segments, s->segments_cap, s->in.running_segments_len + 1);
-	last = &s->segments[s->in.running_segments_len++];
-	*last = (struct aucsched_segment) { .first = n, .last = n,
-					    .cores = cores, .gpus = gpus };
-	running->segments++;
+	AUC_GROW(*segments, *cap, *len + 1);
+	(*segments)[(*len)++] = (struct aucsched_segment) {
+		.first = n, .last = n, .cores = cores, .gpus = gpus };
+}
+
+static void _add_segment(auc_snapshot_t *s, struct aucsched_running *running,
+			 int n, uint16_t cores, uint8_t gpus)
+{
+	auc_add_segment(&s->segments, &s->segments_cap,
+			&s->in.running_segments_len, running->first_segment, n,
+			cores, gpus);
+	running->segments = s->in.running_segments_len - running->first_segment;
 }
 
 /* Takes what a job holds off its nodes, and remembers until when. */
@@ -202,7 +210,7 @@ static void _add_running(auc_snapshot_t *s, job_record_t *job_ptr)
 	}
 	if (!running.segments)
 		return;
-	GROW(s->running, s->running_cap, s->in.running_len + 1);
+	AUC_GROW(s->running, s->running_cap, s->in.running_len + 1);
 	s->running[s->in.running_len++] = running;
 }
 
@@ -285,7 +293,7 @@ static void _add_busy(auc_snapshot_t *s)
 	}
 	if (!busy.segments)
 		return;
-	GROW(s->running, s->running_cap, s->in.running_len + 1);
+	AUC_GROW(s->running, s->running_cap, s->in.running_len + 1);
 	s->running[s->in.running_len++] = busy;
 }
 
@@ -294,10 +302,10 @@ static void _add_machine(auc_snapshot_t *s)
 	job_record_t *job_ptr;
 	list_itr_t *iter;
 
-	GROW(s->nodes, s->nodes_cap, node_record_count);
-	GROW(s->free_memory, s->memory_cap, node_record_count);
-	GROW(s->gpu_type, s->type_cap, node_record_count);
-	GROW(s->spare_gpus, s->spare_cap, node_record_count);
+	AUC_GROW(s->nodes, s->nodes_cap, node_record_count);
+	AUC_GROW(s->free_memory, s->memory_cap, node_record_count);
+	AUC_GROW(s->gpu_type, s->type_cap, node_record_count);
+	AUC_GROW(s->spare_gpus, s->spare_cap, node_record_count);
 	s->in.nodes_len = node_record_count;
 	s->in.mask_words = (node_record_count + 63) / 64;
 	for (int n = 0; n < node_record_count; n++)
@@ -408,7 +416,7 @@ static int32_t _mask(auc_snapshot_t *s, queue_state_t *state, bitstr_t *nodes)
 			return m - 1;
 		}
 	}
-	GROW(s->masks, s->masks_cap, (size_t) (len + 1) * words);
+	AUC_GROW(s->masks, s->masks_cap, (size_t) (len + 1) * words);
 	_to_words(nodes, s->masks + (size_t) len * words, words);
 	slot = &state->masks[len % RECENT_MASKS];
 	FREE_NULL_BITMAP(*slot);
@@ -584,8 +592,8 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		job.priority = MIN(job.priority,
 				   s->jobs[s->in.jobs_len - 1].priority);
 	copies = MIN(copies, limit - s->in.jobs_len);
-	GROW(s->jobs, s->jobs_cap, s->in.jobs_len + copies);
-	GROW(s->rows, s->rows_cap, s->in.jobs_len + copies);
+	AUC_GROW(s->jobs, s->jobs_cap, s->in.jobs_len + copies);
+	AUC_GROW(s->rows, s->rows_cap, s->in.jobs_len + copies);
 	for (uint32_t i = 0; i < copies; i++) {
 		s->jobs[s->in.jobs_len] = job;
 		s->rows[s->in.jobs_len++] = row;
@@ -605,7 +613,7 @@ static bool _is_head(queue_state_t *state, const part_record_t *part_ptr)
 }
 
 static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
-			int limit, uint32_t cycle, queue_state_t *state)
+			queue_state_t *state)
 {
 	job_record_t *job_ptr = record->job_ptr;
 	auc_memo_t *memo = auc_memo_of(job_ptr->job_id);
@@ -616,7 +624,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	bool array, was_left;
 
 	was_left = memo->left;
-	memo->cycle = cycle;
+	memo->cycle = state->cycle;
 	memo->left = false;
 	s->queue++;
 	if (!(copies = _copies(job_ptr, &array)))
@@ -641,10 +649,13 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 			_leave(s, job_ptr, memo, why);
 		return;
 	}
+	if (s->in.jobs_len < state->most_offers)
+		auc_offer(s, &state->offers, state->hooks, job_ptr,
+			  record->part_ptr, nodes, s->in.jobs_len);
 	request.job.mask = _mask(s, state, nodes);
 	request.job.priority = _priority(record, state->tiers,
 					 state->tiers_len);
-	_add_rows(s, record, &request, copies, array, limit);
+	_add_rows(s, record, &request, copies, array, state->limit);
 	/*
 	 * The library keeps a place for the first of the queue. For the first of each
 	 * other partition, and for a job that found no place last time, there is the one that
@@ -666,32 +677,43 @@ static void _beyond(auc_snapshot_t *s, job_record_t *job_ptr, uint32_t cycle)
 	_count_left(s, "beyond");
 }
 
-static void _add_queue(auc_snapshot_t *s, int limit, uint32_t cycle)
+static void _add_queue(auc_snapshot_t *s, queue_state_t *state)
 {
 	list_t *queue = build_job_queue(false, false);
-	queue_state_t *state = xmalloc(sizeof(*state));
 	job_queue_rec_t *record;
 
 	sort_job_queue(queue);
 	state->tiers_len = _tiers(queue, state->tiers,
 				  ARRAY_SIZE(state->tiers));
 	while ((record = list_pop(queue))) {
-		if (s->in.jobs_len >= limit)
-			_beyond(s, record->job_ptr, cycle);
+		if (s->in.jobs_len >= state->limit)
+			_beyond(s, record->job_ptr, state->cycle);
 		else
-			_add_record(s, record, limit, cycle, state);
+			_add_record(s, record, state);
 		xfree(record);
 	}
+	FREE_NULL_LIST(queue);
+}
+
+static void _free_state(queue_state_t *state)
+{
 	for (int i = 0; i < state->claims_len; i++)
 		FREE_NULL_BITMAP(state->claims[i].nodes);
 	for (int i = 0; i < RECENT_MASKS; i++)
 		FREE_NULL_BITMAP(state->masks[i]);
+	auc_offers_free(&state->offers);
 	xfree(state);
-	FREE_NULL_LIST(queue);
 }
 
-extern void auc_snapshot_take(auc_snapshot_t *s, int limit, uint32_t cycle)
+extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
+			      auc_select_hooks_t *hooks, uint32_t cycle)
 {
+	queue_state_t *state = xmalloc(sizeof(*state));
+
+	state->hooks = hooks;
+	state->limit = settings->limit;
+	state->most_offers = settings->offers;
+	state->cycle = cycle;
 	memset(&s->in, 0, sizeof(s->in));
 	s->in.abi = AUCSCHED_ABI;
 	s->in.size = sizeof(s->in);
@@ -703,13 +725,16 @@ extern void auc_snapshot_take(auc_snapshot_t *s, int limit, uint32_t cycle)
 	auc_model_refresh();
 	auc_ranges_restore();
 	_add_machine(s);
-	_add_queue(s, limit, cycle);
+	_add_queue(s, state);
+	_free_state(state);
 	auc_memo_sweep(cycle);
 	s->in.nodes = s->nodes;
 	s->in.running = s->running;
 	s->in.running_segments = s->segments;
 	s->in.jobs = s->jobs;
 	s->in.masks = s->masks;
+	s->in.offers = s->offers;
+	s->in.offer_segments = s->offer_segments;
 }
 
 extern void auc_snapshot_free(auc_snapshot_t *s)
@@ -720,6 +745,8 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 	xfree(s->jobs);
 	xfree(s->masks);
 	xfree(s->rows);
+	xfree(s->offers);
+	xfree(s->offer_segments);
 	xfree(s->free_memory);
 	xfree(s->gpu_type);
 	xfree(s->spare_gpus);

@@ -24,10 +24,10 @@ func TestLoad(t *testing.T) {
 	bed(t)
 	n := nodes(t)
 	var table strings.Builder
-	fmt.Fprintf(&table, "%d nodes of 12 cores and 3 GPUs, %d jobs waiting; microseconds\n%-8s %-22s %8s %10s %10s %10s\n",
+	fmt.Fprintf(&table, "%d nodes of 12 cores and 3 GPUs, %d jobs waiting; microseconds\n%-8s %-24s %8s %10s %10s %10s\n",
 		n, loadJobs, "mode", "figure", "count", "last", "mean", "max")
 	row := func(mode, name string, count int64, last, mean, max float64) {
-		fmt.Fprintf(&table, "%-8s %-22s %8d %10.0f %10.0f %10.0f\n", mode, name, count, last, mean, max)
+		fmt.Fprintf(&table, "%-8s %-24s %8d %10.0f %10.0f %10.0f\n", mode, name, count, last, mean, max)
 	}
 	bothModes(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, Config{Groups: Uniform(n, 12, 3)})
@@ -75,7 +75,7 @@ func requireLoadFigures(t *testing.T, c *Cluster, n int, row func(mode, name str
 	for _, f := range []struct {
 		name string
 		Figure
-	}{{"auction cycle", s.Cycle}, {"auction snapshot", s.Snapshot}, {"auction decide", s.Decide}, {"auction start", s.StartFigure}, {"auction locks held", s.Lock}} {
+	}{{"auction cycle", s.Cycle}, {"auction snapshot", s.Snapshot}, {"auction decide", s.Decide}, {"auction start", s.StartFigure}, {"auction locks, no starts", s.Lock}} {
 		row("auction", f.name, s.Cycles, f.Last, f.Mean, f.Max)
 	}
 	if n >= 1000 {
@@ -122,8 +122,8 @@ func busyMachine(t *testing.T, m mode, cfg Config) *Cluster {
 	return c
 }
 
-// Cycles leave slurmctld as large as it was, but for the job records that it keeps for
-// a while: of 2,000 cycles the second thousand adds little.
+// Cycles leave slurmctld as large as it was, but for what it keeps of jobs: the stock
+// one grows by 1.1 MB with a thousand jobs such as these, and so may ours.
 func TestMemoryIsFlat(t *testing.T) {
 	bed(t)
 	long(t)
