@@ -42,6 +42,16 @@ linkable() {
 	[ "$(uname -s)" = Darwin ]
 }
 
+# known: whether pkg-config knows a HiGHS whose header is where it says; trixie's highs.pc
+# names directories of the machine that it was built on.
+known() {
+	pkg-config --exists highs || return 1
+	# shellcheck disable=SC2046
+	echo '#include <interfaces/highs_c_api.h>' | "${CC:-cc}" $(pkg-config --cflags highs) -E - >/dev/null 2>&1 && return
+	say "pkg-config's HiGHS $(pkg-config --modversion highs) has no header where it says ($(pkg-config --cflags highs))"
+	return 1
+}
+
 # answer DIR: prints DIR ahead of the caller's own search path.
 answer() {
 	echo "$1${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
@@ -62,7 +72,7 @@ platform() {
 }
 
 need pkg-config pkg-config have pkg-config
-if pkg-config --exists highs; then
+if known; then
 	echo "${PKG_CONFIG_PATH:-}"
 	exit 0
 fi
@@ -77,11 +87,11 @@ if [ -f "$dir/highs.pc" ] && [ "$(sed -n 1p "$dir/highs.pc")" = "$stamp" ]; then
 fi
 
 if [ "$(id -u)" = 0 ] && have apt-cache && apt-cache show libhighs-dev >/dev/null 2>&1; then
-	if install libhighs-dev && pkg-config --exists highs; then
+	if install libhighs-dev && known; then
 		echo "${PKG_CONFIG_PATH:-}"
 		exit 0
 	fi
-	say "libhighs-dev can't be installed; taking the library of $module instead"
+	say "libhighs-dev can't be used; taking the library of $module instead"
 fi
 
 platform

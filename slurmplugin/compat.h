@@ -192,31 +192,6 @@ static inline void auc_use_features(job_record_t *job_ptr)
 	job_ptr->details->feature_list_use = job_ptr->details->feature_list;
 }
 
-/* What stock Slurm would allocate to a job now, without preempting: in job_resrcs. */
-static inline int auc_job_test_now(job_record_t *job_ptr, bitstr_t *nodes,
-				   uint32_t min_nodes, uint32_t max_nodes,
-				   uint32_t req_nodes)
-{
-#if AUC_VERSION_AT_LEAST(24, 11)
-	resv_exc_t exc = { 0 };
-	will_run_data_t will_run = { 0 };
-
-	return select_g_job_test(job_ptr, nodes, min_nodes, max_nodes,
-				 req_nodes, SELECT_MODE_RUN_NOW, NULL, NULL,
-				 &exc, &will_run);
-#elif AUC_EXC_PER_NODE
-	resv_exc_t exc = { 0 };
-
-	return select_g_job_test(job_ptr, nodes, min_nodes, max_nodes,
-				 req_nodes, SELECT_MODE_RUN_NOW, NULL, NULL,
-				 &exc);
-#else
-	return select_g_job_test(job_ptr, nodes, min_nodes, max_nodes,
-				 req_nodes, SELECT_MODE_RUN_NOW, NULL, NULL,
-				 NULL);
-#endif
-}
-
 /* Parses the job's gres request again, after tres_per_node was changed. */
 static inline int auc_gres_validate(job_record_t *job_ptr)
 {

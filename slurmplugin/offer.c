@@ -2,23 +2,24 @@
  * SLURM bids: what stock Slurm would allocate to a job now, as a bid of that job
  * beside the auction's own (aucsched1, section 4). See scheduler.h.
  *
- * The stock select plug-in is asked to run the job, and what it answers with is taken back at
- * once. Earlier bids' cores are kept from it by a pin, so that bids of a cycle fit together.
+ * Stock select_nodes() is asked to start the job, with all that it weighs; when the select
+ * plug-in has chosen, the shim notes what and says that the nodes are busy, so that nothing
+ * is allocated. Earlier bids' cores are kept from it by the pin, so that bids of a
+ * cycle fit together.
  */
 #include <string.h>
 
 #include "scheduler.h"
 
-/* Takes the cores of earlier offers off the nodes; the rest is the plug-in's to judge. */
+/* Keeps the cores of earlier offers from the job; the rest is Slurm's to judge. */
 static void _pin_rest(auc_pin_t *pin, const auc_offers_t *offers,
-		      job_record_t *job_ptr, bitstr_t *nodes)
+		      const bitstr_t *nodes)
 {
-	pin->job_ptr = job_ptr;
-	pin->nodes = nodes;
+	pin->nodes = bit_copy((bitstr_t *) nodes);
 	pin->cores = xcalloc(node_record_count, sizeof(bitstr_t *));
 	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
 	for (int n = 0; offers->taken && (n < node_record_count); n++) {
-		if (!offers->taken[n] || !bit_test(nodes, n))
+		if (!offers->taken[n] || !bit_test(pin->nodes, n))
 			continue;
 		pin->cores[n] = bit_copy(offers->taken[n]);
 		bit_not(pin->cores[n]);
@@ -30,6 +31,8 @@ typedef struct {
 	time_t start_time;
 	uint32_t total_cpus, total_nodes, cpu_cnt, usable_nodes;
 	uint64_t memory;
+	uint32_t reason, node_cnt_wag;
+	char *desc;
 	list_t *gres, *accumulated;
 } kept_t;
 
@@ -41,6 +44,9 @@ static void _keep(kept_t *kept, job_record_t *job_ptr)
 	kept->cpu_cnt = job_ptr->cpu_cnt;
 	kept->usable_nodes = job_ptr->details->usable_nodes;
 	kept->memory = job_ptr->details->pn_min_memory;
+	kept->reason = job_ptr->state_reason;
+	kept->node_cnt_wag = job_ptr->node_cnt_wag;
+	kept->desc = xstrdup(job_ptr->state_desc);
 	kept->gres = job_ptr->gres_list_req;
 	kept->accumulated = job_ptr->gres_list_req_accum;
 	job_ptr->gres_list_req = kept->gres ?
@@ -55,6 +61,10 @@ static void _restore(const kept_t *kept, job_record_t *job_ptr)
 	FREE_NULL_LIST(job_ptr->gres_list_req);
 	job_ptr->gres_list_req = kept->gres;
 	job_ptr->gres_list_req_accum = kept->accumulated;
+	job_ptr->state_reason = kept->reason;
+	xfree(job_ptr->state_desc);
+	job_ptr->state_desc = kept->desc;
+	job_ptr->node_cnt_wag = kept->node_cnt_wag;
 	job_ptr->details->pn_min_memory = kept->memory;
 	job_ptr->details->usable_nodes = kept->usable_nodes;
 	job_ptr->start_time = kept->start_time;
@@ -87,15 +97,25 @@ static void _take(auc_offers_t *offers, int n, const bitstr_t *cores, int first)
 			bit_set(offers->taken[n], c);
 }
 
-/* What the plug-in has put into job_resrcs, as the offer of a row. */
-static void _add(auc_snapshot_t *s, auc_offers_t *offers,
-		 job_record_t *job_ptr, uint32_t row)
+typedef struct {
+	auc_snapshot_t *snapshot;
+	auc_offers_t *offers;
+	uint32_t row;
+} question_t;
+
+/* The answer: what the plug-in has put into job_resrcs, as the offer of the row. */
+static void _got(job_record_t *job_ptr, void *arg)
 {
+	question_t *question = arg;
+	auc_snapshot_t *s = question->snapshot;
 	const job_resources_t *given = job_ptr->job_resrcs;
 	const gres_job_state_t *gpus = auc_gpu_request(job_ptr);
 	uint32_t from = s->in.offer_segments_len;
-	int first = 0, last = bit_fls(given->node_bitmap);
+	int first = 0, last;
 
+	if (!given || !given->core_bitmap || !given->node_bitmap)
+		return;
+	last = bit_fls(given->node_bitmap);
 	for (int n = bit_ffs(given->node_bitmap); n >= 0 && n <= last; n++) {
 		int cores, count;
 
@@ -109,50 +129,40 @@ static void _add(auc_snapshot_t *s, auc_offers_t *offers,
 					&s->offer_segments_cap,
 					&s->in.offer_segments_len, from, n,
 					count, _gpus_on(gpus, n));
-			_take(offers, n, given->core_bitmap, first);
+			_take(question->offers, n, given->core_bitmap, first);
 		}
 		first += cores;
 	}
+	if (s->in.offer_segments_len == from)
+		return;
 	AUC_GROW(s->offers, s->offers_cap, s->in.offers_len + 1);
 	s->offers[s->in.offers_len++] = (struct aucsched_offer) {
-		.job = row, .first_segment = from,
+		.job = question->row, .first_segment = from,
 		.segments = s->in.offer_segments_len - from };
 }
 
 extern void auc_offer(auc_snapshot_t *s, auc_offers_t *offers,
 		      auc_select_hooks_t *hooks, job_record_t *job_ptr,
-		      part_record_t *part_ptr, const bitstr_t *usable,
-		      uint32_t row)
+		      const bitstr_t *usable, uint32_t row)
 {
-	uint32_t low, want, high, qos_flags =
-		job_ptr->qos_ptr ? job_ptr->qos_ptr->flags : 0;
-	bitstr_t *nodes = bit_copy((bitstr_t *) usable), *all;
-	auc_pin_t pin = { 0 };
+	question_t question = { s, offers, row };
+	auc_pin_t pin = { .job_ptr = job_ptr, .got = _got, .arg = &question };
 	kept_t kept;
 
-	for (int n = 0; n < node_record_count; n++)
-		if (bit_test(nodes, n) && !auc_takes_jobs(n))
-			bit_clear(nodes, n);
-	if (job_ptr->job_resrcs ||
-	    get_node_cnts(job_ptr, qos_flags, part_ptr, &low, &want, &high) ||
-	    (bit_set_count(nodes) < low)) {
-		FREE_NULL_BITMAP(nodes);
+	if (job_ptr->job_resrcs)
 		return;
-	}
-	all = bit_copy(nodes);
-	auc_use_features(job_ptr);
+	_pin_rest(&pin, offers, usable);
 	_keep(&kept, job_ptr);
-	_pin_rest(&pin, offers, job_ptr, all);
+	auc_use_features(job_ptr);
 	hooks->pin = &pin;
-	if (!auc_job_test_now(job_ptr, nodes, low, high, want) &&
-	    job_ptr->job_resrcs && job_ptr->job_resrcs->core_bitmap)
-		_add(s, offers, job_ptr, row);
+	if (auc_select_nodes(job_ptr) == SLURM_SUCCESS)
+		error("aucsched: %pJ was started instead of asked about",
+		      job_ptr);
 	hooks->pin = NULL;
 	_restore(&kept, job_ptr);
+	FREE_NULL_BITMAP(pin.nodes);
 	auc_cores_free(pin.cores);
 	auc_cores_free(pin.gpus);
-	FREE_NULL_BITMAP(all);
-	FREE_NULL_BITMAP(nodes);
 }
 
 extern void auc_offers_free(auc_offers_t *offers)

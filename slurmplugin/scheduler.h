@@ -220,14 +220,13 @@ typedef struct {
 } auc_offers_t;
 
 /*
- * Asks the stock select plug-in what it would give to the job of a row now, and adds that
- * to the snapshot as the job's offer. The job is as it was afterwards. Under the locks.
+ * Asks stock Slurm what it would give to the job of a row now, and adds that to the snapshot
+ * as the job's offer. The job is as it was afterwards. Under the locks.
  * IN nodes - those that the job may use
  */
 extern void auc_offer(auc_snapshot_t *snapshot, auc_offers_t *offers,
 		      auc_select_hooks_t *hooks, job_record_t *job_ptr,
-		      part_record_t *part_ptr, const bitstr_t *nodes,
-		      uint32_t row);
+		      const bitstr_t *nodes, uint32_t row);
 extern void auc_offers_free(auc_offers_t *offers);
 
 /* ---- start.c ---- */

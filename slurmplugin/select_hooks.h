@@ -7,19 +7,27 @@
 
 #include "compat.h"
 
-#define AUC_HOOKS_VERSION 1
+#define AUC_HOOKS_VERSION 2
 #define AUC_HOOKS_SYMBOL "auc_select_hooks"
 
 /*
- * The exact place of the job that is being started. Lives on the stack of the
+ * The place of the job that is being started, or asked about. Lives on the stack of the
  * scheduler's thread for the duration of one select_nodes(), under the job and node
  * write locks; nobody else calls select_p_job_test() to run a job meanwhile.
  */
 typedef struct {
 	job_record_t *job_ptr;
 	bitstr_t *nodes;	/* by node index */
-	bitstr_t **cores;	/* [node]: the cores to take; NULL off the nodes */
+	bitstr_t **cores;	/* [node]: the cores to take; NULL: any */
 	bitstr_t **gpus;	/* [node]: the GPU indices to take; NULL: any */
+	/*
+	 * A question instead of a start: called once, when stock code has put what the job
+	 * would get into its job_resrcs and gres lists; the caller of
+	 * select_p_job_test() hears that the nodes are busy. NULL: a start.
+	 */
+	void (*got)(job_record_t *job_ptr, void *arg);
+	void *arg;
+	bool asked;		/* it was called */
 } auc_pin_t;
 
 typedef struct {

@@ -240,10 +240,16 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 				      req_nodes, mode, candidates, preemptees,
 				      exc AUC_JOB_TEST_PASS);
 	}
+	if (pin->asked)
+		return ESLURM_NODES_BUSY;
 	bit_and(nodes, pin->nodes);
 	rc = _pinned_test(pin, job_ptr, nodes, min_nodes, max_nodes, req_nodes,
 			  mode, candidates, preemptees, exc AUC_JOB_TEST_PASS);
 	if (rc == SLURM_SUCCESS)
 		_pin_gpus(pin, job_ptr);
-	return rc;
+	if (!pin->got || rc)
+		return rc;
+	pin->asked = true;
+	pin->got(job_ptr, pin->arg);
+	return ESLURM_NODES_BUSY;
 }

@@ -650,8 +650,8 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 		return;
 	}
 	if (s->in.jobs_len < state->most_offers)
-		auc_offer(s, &state->offers, state->hooks, job_ptr,
-			  record->part_ptr, nodes, s->in.jobs_len);
+		auc_offer(s, &state->offers, state->hooks, job_ptr, nodes,
+			  s->in.jobs_len);
 	request.job.mask = _mask(s, state, nodes);
 	request.job.priority = _priority(record, state->tiers,
 					 state->tiers_len);

@@ -147,6 +147,14 @@ func (c *Cluster) DrainNode(ctx context.Context, node string) error {
 
 // ResumeNode puts a node back into service.
 func (c *Cluster) ResumeNode(ctx context.Context, node string) error {
-	_, err := c.Scontrol(ctx, "update", "NodeName="+node, "State=RESUME")
-	return err
+	// A slurmctld that has just begun may not have heard of the node's slurmd yet.
+	var err error
+	poll := c.poll(ctx, 15*time.Second, "the node to be resumed", func() (bool, error) {
+		_, err = c.Scontrol(ctx, "update", "NodeName="+node, "State=RESUME")
+		return err == nil, nil
+	})
+	if poll != nil {
+		return errors.Join(poll, err)
+	}
+	return nil
 }

@@ -21,6 +21,8 @@ func mixedMachine(n int) Config {
 		Groups:     []Group{{Nodes: n - n/4, Cores: 8, GPUs: 3}, {Nodes: n / 4, Cores: 8, Features: "plain"}},
 		Partitions: []Partition{{Name: "p", Default: true}, {Name: "q"}},
 		Licenses:   "lic:10",
+		// What was saved as started and never launched is requeued so long after a restart.
+		ExtraLines: []string{"BatchStartTimeout=2"},
 	}
 }
 

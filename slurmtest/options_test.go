@@ -218,7 +218,8 @@ func testRequeuedRange(t *testing.T, c *Cluster) {
 	var j Job
 	require.NoError(t, c.poll(ctx, 5*time.Second, "the range to be back", func() (bool, error) {
 		j, err = c.ShowJob(ctx, id)
-		return j.Fields["TresPerNode"] == "gres:gpu:1", err
+		low := j.Fields["TresPerNode"]
+		return low == "gres:gpu:1" || low == "gres/gpu:1", err // the latter from 23.11 on
 	}), "it had 3: TresPerNode=%s", j.Fields["TresPerNode"])
 	require.Contains(t, j.Fields["AdminComment"], "1-3", "scontrol shows the range")
 
