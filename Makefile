@@ -26,9 +26,12 @@ bin/aucsched: go.mod
 run: bin/aucsched
 	bin/aucsched demo
 
-## test: lint, and all tests with the race detector and HiGHS
+## test: lint, all tests with the race detector and HiGHS, and the plug-ins in a real Slurm (SLURM=no: without)
 test: lint test-pure
 	$(call with_highs,CGO_ENABLED=1 $(GO) test -race $$tags ./...)
+	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; \
+	else $(MAKE) slurm-test; fi
 
 ## test-pure: all tests without any C library
 test-pure:

@@ -134,7 +134,7 @@ func (s *clients) one(ctx context.Context, rng *rand.Rand, last uint32) (uint32,
 // 22.05 that just reads its configuration: it drops requests then, and reads its own
 // time-outs and munge socket as unset.
 func transient(err error) bool {
-	for _, words := range []string{"missing socket", "Zero Bytes", "timed out", "authentication", "Unspecified error"} {
+	for _, words := range []string{"missing socket", "Connection re", "Zero Bytes", "timed out", "authentication", "Unspecified error"} {
 		if strings.Contains(Stderr(err), words) {
 			return true
 		}
