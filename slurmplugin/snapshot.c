@@ -584,7 +584,6 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		.array = array,
 		.approximate = request->approximate,
 	};
-
 	struct aucsched_job job = request->job;
 
 	/* Preemption and the like can put a job before one of higher priority. */
