@@ -149,7 +149,7 @@ func rssKB(t *testing.T, c *Cluster) int {
 }
 
 // A frame of a valgrind report that is in the C code of aucsched's plug-ins.
-var ourFrame = regexp.MustCompile(`(?m)^ +(?:at|by) 0x[0-9A-F]+: (?:auc_\w+ \(|.*\((?:agent|start|snapshot|model|memo|net|library|settings|status|select_shim|job_submit|gpu_range|plugin_dir|sched_plugin)\.c:\d+\))`)
+var ourFrame = regexp.MustCompile(`(?m)^ +(?:at|by) 0x[0-9A-F]+: (?:auc_\w+ \(|.*\((?:agent|start|snapshot|offer|model|memo|net|library|settings|status|select_shim|job_submit|gpu_range|plugin_dir|sched_plugin)\.c:\d+\))`)
 
 var valgrindPrefix = regexp.MustCompile(`(?m)^[=-]{2}\d+[=-]{2} ?`)
 
@@ -201,7 +201,7 @@ func TestValgrind(t *testing.T) {
 	dir, err := os.MkdirTemp("", "slurmtest-valgrind")
 	require.NoError(t, err)
 	defer os.RemoveAll(dir)
-	c := busyMachine(t, auction, Config{Wrapper: []string{"valgrind", "--leak-check=full", "--num-callers=30", "--errors-for-leak-kinds=definite",
+	c := busyMachine(t, auction, Config{SchedulerParameters: "auc_slurm_bids=3", Wrapper: []string{"valgrind", "--leak-check=full", "--num-callers=30", "--errors-for-leak-kinds=definite",
 		"--show-leak-kinds=definite", "--log-file=" + dir + "/%p"}})
 	busyCycles(t, c, 1000)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
