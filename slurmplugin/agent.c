@@ -24,9 +24,6 @@
 /* Between two batches of starts others get the locks. */
 #define YIELD_US 20000
 
-/* After a start of slurmctld, when jobs that were never launched are certain to be late. */
-#define ASK_SECONDS 5
-
 /* How long fini() waits for the thread, beyond the deadline of a decision. */
 #define JOIN_SECONDS 10
 
@@ -53,7 +50,6 @@ static auc_library_t library;
 static auc_snapshot_t snapshot;
 static auc_status_t status = { .state = "starting" };
 static auc_select_hooks_t *hooks;
-static time_t began;	/* the thread: soon after slurmctld did */
 static uint32_t cycle_number;
 static bool failing;		/* the last cycle came to no decision */
 static char *state_dir;
@@ -249,29 +245,16 @@ static bool _decide(struct aucsched_output *out)
 }
 
 /*
- * Launches what was allocated, once its state is on disk: Slurm itself saves every
- * few seconds, and a slurmctld that dies before would run again after its restart
- * what it has launched.
+ * Starts in batches, with the locks free in between. Slurm by itself saves the state of jobs
+ * every few seconds, and a slurmctld that is killed before runs again what it has
+ * launched; here it is saved after each batch.
  * RET how long the locks were held, us
  */
-static int64_t _launch(auc_starts_t *starts)
-{
-	int64_t since;
-
-	if (!starts->launch_len)
-		return 0;
-	if (settings.save)
-		(void) dump_all_job_state();
-	_lock(&since);
-	auc_launch(starts);
-	return _unlock(since);
-}
-
-/* Starts in batches, with the locks free in between. RET how long they were held, us */
 static int64_t _start(const struct aucsched_output *out)
 {
 	auc_starts_t starts = { 0 };
 	int64_t since, held = 0;
+	uint32_t saved = 0;
 	bool more = true;
 
 	while (more) {
@@ -282,13 +265,14 @@ static int64_t _start(const struct aucsched_output *out)
 			more = starts.next < snapshot.in.jobs_len;
 		}
 		held += _unlock(since);
-		held += _launch(&starts);
+		if (settings.save && (starts.started > saved))
+			(void) dump_all_job_state();
+		saved = starts.started;
 		if (more)
 			usleep(YIELD_US);
 	}
 	status.started += starts.started;
 	status.starts_failed += starts.failed;
-	xfree(starts.launch);
 	return held;
 }
 
@@ -362,41 +346,6 @@ static void _cycle(void)
 	auc_figure_add(&status.cycle_us, _now_us() - begin);
 }
 
-/* Jobs that an earlier slurmctld started, as far as this one knows. */
-static bool _has_recovered_jobs(void)
-{
-	job_record_t *job_ptr;
-	list_itr_t *iter = list_iterator_create(job_list);
-	bool found = false;
-
-	while (!found && (job_ptr = list_next(iter)))
-		found = IS_JOB_RUNNING(job_ptr) && job_ptr->batch_flag &&
-			(job_ptr->start_time < began);
-	list_iterator_destroy(iter);
-	return found;
-}
-
-/*
- * The other half of saving before launching: a slurmctld that died in between has left jobs
- * that run on paper only. Slurm requeues such a job when its node registers and
- * does not know it, later than BatchStartTimeout and a message's timeout after its start.
- * That is soon only where nodes are pinged often, so all are asked once.
- */
-static void _ask_nodes(void)
-{
-	static bool asked;
-
-	if (asked || !settings.save ||
-	    (time(NULL) < began + slurm_conf.batch_start_timeout +
-	     slurm_conf.msg_timeout + ASK_SECONDS))
-		return;
-	asked = true;
-	lock_slurmctld(auc_locks);
-	if (!slurmctld_config.shutdown_time && _has_recovered_jobs())
-		msg_to_slurmd(REQUEST_NODE_REGISTRATION_STATUS);
-	unlock_slurmctld(auc_locks);
-}
-
 /* What has to be done without cycles too. */
 static void _idle(void)
 {
@@ -463,7 +412,6 @@ static void *_run(void *arg)
 	bool reconfig = true, ready = false;
 
 	prctl(PR_SET_NAME, "aucsched", NULL, NULL, NULL);
-	began = time(NULL);
 	_read_settings();
 	/* Nothing is to be started before the first cycle. */
 	if (settings.enabled)
@@ -478,7 +426,6 @@ static void *_run(void *arg)
 			_cycle();
 		else
 			_idle();
-		_ask_nodes();
 		_write_status(last_ms, reconfig);
 	} while (_wait(last_ms, &reconfig));
 	return NULL;

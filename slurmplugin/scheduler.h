@@ -232,31 +232,20 @@ extern void auc_offers_free(auc_offers_t *offers);
 /* ---- start.c ---- */
 
 typedef struct {
-	uint32_t job_id;
-	time_t start;		/* tells the job from a later run of it */
-} auc_launch_t;
-
-typedef struct {
 	uint32_t started;
 	uint32_t failed;	/* Slurm refused, or gave other cores than the bid's */
 	uint32_t stale;		/* the job or its nodes have changed since the snapshot */
 	uint32_t next;		/* row to go on with; == jobs_len: done */
-	auc_launch_t *launch;	/* allocated, not launched yet */
-	uint32_t launch_len;
-	size_t launch_cap;
 } auc_starts_t;
 
 /*
- * Allocates decisions from starts->next on, until all are done or budget_us is over (one
- * is always tried). Every job is validated again first. Under the locks.
+ * Starts decisions from starts->next on, until all are done or budget_us is over (one
+ * start is always tried). Every job is validated again first. Under the locks.
  */
 extern void auc_start(const auc_snapshot_t *snapshot,
 		      const struct aucsched_output *out,
 		      auc_select_hooks_t *hooks, int64_t budget_us,
 		      auc_starts_t *starts);
-
-/* Launches what auc_start() has allocated, and is still running. Under the locks. */
-extern void auc_launch(auc_starts_t *starts);
 
 /* Tells waiting jobs why they wait, and when they are expected to start. Under the locks. */
 extern void auc_explain(const auc_snapshot_t *snapshot,

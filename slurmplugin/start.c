@@ -272,36 +272,14 @@ static bool _as_decided(const job_record_t *job_ptr, const auc_pin_t *pin)
 	return true;
 }
 
-static void _note_launch(auc_starts_t *starts, job_record_t *job_ptr)
+static void _launch(job_record_t *job_ptr)
 {
-	if (starts->launch_len == starts->launch_cap) {
-		starts->launch_cap = 2 * starts->launch_cap + 16;
-		xrealloc(starts->launch,
-			 starts->launch_cap * sizeof(*starts->launch));
-	}
-	starts->launch[starts->launch_len++] = (auc_launch_t) {
-		job_ptr->job_id, job_ptr->start_time };
 	last_job_update = time(NULL);
+	if (!job_ptr->batch_flag)
+		srun_allocate(job_ptr);
+	else if (!IS_JOB_CONFIGURING(job_ptr))
+		launch_job(job_ptr);
 	rebuild_job_part_list(job_ptr);
-}
-
-extern void auc_launch(auc_starts_t *starts)
-{
-	for (uint32_t i = 0; i < starts->launch_len; i++) {
-		const auc_launch_t *launch = &starts->launch[i];
-		job_record_t *job_ptr = find_job_record(launch->job_id);
-
-		/* Somebody may have cancelled it while the locks were free. */
-		if (!job_ptr || !IS_JOB_RUNNING(job_ptr) ||
-		    IS_JOB_COMPLETING(job_ptr) ||
-		    (job_ptr->start_time != launch->start))
-			continue;
-		if (!job_ptr->batch_flag)
-			srun_allocate(job_ptr);
-		else if (!IS_JOB_CONFIGURING(job_ptr))
-			launch_job(job_ptr);
-	}
-	starts->launch_len = 0;
 }
 
 /* A failed attempt leaves no trace in what the user is told, save for limits. */
@@ -372,7 +350,7 @@ static void _start_one(const auc_snapshot_t *s,
 		starts->failed++;
 		info("aucsched: %pJ got other cores than its bid's", job_ptr);
 	}
-	_note_launch(starts, job_ptr);
+	_launch(job_ptr);
 	for (int n = 0; n < node_record_count; n++)
 		if (pin.cores[n])
 			bit_and_not(idle[n], pin.cores[n]);
