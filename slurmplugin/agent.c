@@ -24,6 +24,9 @@
 /* Between two batches of starts others get the locks. */
 #define YIELD_US 20000
 
+/* Messages to nodes are waited for so long before the state of jobs is saved. */
+#define LAUNCH_MS 1000
+
 /* How long fini() waits for the thread, beyond the deadline of a decision. */
 #define JOIN_SECONDS 10
 
@@ -245,16 +248,26 @@ static bool _decide(struct aucsched_output *out)
 }
 
 /*
- * Starts in batches, with the locks free in between. Slurm by itself saves the state of jobs
- * every few seconds, and a slurmctld that is killed before runs again what it has
- * launched; here it is saved after each batch.
- * RET how long the locks were held, us
+ * Saves the state of jobs when those just started have been launched. Slurm by itself does
+ * so every few seconds, and a slurmctld that is killed before runs again what it has
+ * launched. Not earlier: a job that was saved and not launched would run on paper
+ * only, until its time limit.
  */
+static void _save(void)
+{
+	for (int ms = 0; ms < LAUNCH_MS; ms += 5) {
+		if (!retry_list_size() && !get_agent_count())
+			break;
+		usleep(5000);
+	}
+	(void) dump_all_job_state();
+}
+
+/* Starts in batches, with the locks free in between. RET how long they were held, us */
 static int64_t _start(const struct aucsched_output *out)
 {
 	auc_starts_t starts = { 0 };
 	int64_t since, held = 0;
-	uint32_t saved = 0;
 	bool more = true;
 
 	while (more) {
@@ -265,12 +278,11 @@ static int64_t _start(const struct aucsched_output *out)
 			more = starts.next < snapshot.in.jobs_len;
 		}
 		held += _unlock(since);
-		if (settings.save && (starts.started > saved))
-			(void) dump_all_job_state();
-		saved = starts.started;
 		if (more)
 			usleep(YIELD_US);
 	}
+	if (settings.save && starts.started)
+		_save();
 	status.started += starts.started;
 	status.starts_failed += starts.failed;
 	return held;

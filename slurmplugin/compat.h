@@ -39,6 +39,7 @@ typedef struct listIterator list_itr_t;
 #include "src/common/assoc_mgr.h"
 #include "src/common/job_resources.h"
 #include "src/slurmctld/acct_policy.h"
+#include "src/slurmctld/agent.h"
 #include "src/slurmctld/job_scheduler.h"
 #include "src/slurmctld/licenses.h"
 #include "src/slurmctld/locks.h"
