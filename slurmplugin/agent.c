@@ -36,7 +36,7 @@ static struct {
 	pthread_cond_t wake;
 	bool running, stop, reconfig;
 	int64_t wanted_ms;	/* somebody wants a job started, since; 0: nobody */
-} agent = {
+} cycles = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.wake = PTHREAD_COND_INITIALIZER,
 };
@@ -84,12 +84,12 @@ static void _set_claim(time_t until)
 
 static void _wake(void)
 {
-	slurm_mutex_lock(&agent.lock);
-	if (!agent.wanted_ms) {
-		agent.wanted_ms = _now_us() / 1000;
-		slurm_cond_signal(&agent.wake);
+	slurm_mutex_lock(&cycles.lock);
+	if (!cycles.wanted_ms) {
+		cycles.wanted_ms = _now_us() / 1000;
+		slurm_cond_signal(&cycles.wake);
 	}
-	slurm_mutex_unlock(&agent.lock);
+	slurm_mutex_unlock(&cycles.lock);
 }
 
 /* Whether the auction keeps a job for itself: for the select shim. Job write lock. */
@@ -379,14 +379,14 @@ static bool _wait(int64_t last_ms, bool *reconfig)
 {
 	bool go_on;
 
-	slurm_mutex_lock(&agent.lock);
-	while (!agent.stop && !agent.reconfig) {
+	slurm_mutex_lock(&cycles.lock);
+	while (!cycles.stop && !cycles.reconfig) {
 		int64_t now = _now_us() / 1000, due;
 		struct timespec ts;
 
 		due = last_ms + settings.interval * 1000LL;
-		if (agent.wanted_ms)
-			due = MIN(due, agent.wanted_ms + settings.delay_ms);
+		if (cycles.wanted_ms)
+			due = MIN(due, cycles.wanted_ms + settings.delay_ms);
 		due = MAX(due, last_ms + LEAST_MS);
 		if (now >= due)
 			break;
@@ -394,13 +394,13 @@ static bool _wait(int64_t last_ms, bool *reconfig)
 		ts.tv_nsec += ((due - now) % 1000) * 1000000;
 		ts.tv_sec += (due - now) / 1000 + ts.tv_nsec / 1000000000;
 		ts.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&agent.wake, &agent.lock, &ts);
+		pthread_cond_timedwait(&cycles.wake, &cycles.lock, &ts);
 	}
-	go_on = !agent.stop;
-	*reconfig = agent.reconfig;
-	agent.reconfig = false;
-	agent.wanted_ms = 0;
-	slurm_mutex_unlock(&agent.lock);
+	go_on = !cycles.stop;
+	*reconfig = cycles.reconfig;
+	cycles.reconfig = false;
+	cycles.wanted_ms = 0;
+	slurm_mutex_unlock(&cycles.lock);
 	return go_on;
 }
 
@@ -445,13 +445,13 @@ static void *_run(void *arg)
 
 extern int auc_agent_start(void)
 {
-	agent.stop = false;
-	slurm_mutex_lock(&agent.lock);
-	if (!agent.running) {
-		agent.running = true;
-		slurm_thread_create(&agent.thread, _run, NULL);
+	cycles.stop = false;
+	slurm_mutex_lock(&cycles.lock);
+	if (!cycles.running) {
+		cycles.running = true;
+		slurm_thread_create(&cycles.thread, _run, NULL);
 	}
-	slurm_mutex_unlock(&agent.lock);
+	slurm_mutex_unlock(&cycles.lock);
 	return SLURM_SUCCESS;
 }
 
@@ -462,7 +462,7 @@ static bool _join(void)
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	ts.tv_sec += settings.deadline_ms / 1000 + JOIN_SECONDS;
-	return !pthread_timedjoin_np(agent.thread, NULL, &ts);
+	return !pthread_timedjoin_np(cycles.thread, NULL, &ts);
 }
 
 extern void auc_agent_stop(void)
@@ -470,12 +470,12 @@ extern void auc_agent_stop(void)
 	slurmctld_lock_t locks = { .job = WRITE_LOCK };
 	bool running;
 
-	slurm_mutex_lock(&agent.lock);
-	agent.stop = true;
-	running = agent.running;
-	agent.running = false;
-	slurm_cond_signal(&agent.wake);
-	slurm_mutex_unlock(&agent.lock);
+	slurm_mutex_lock(&cycles.lock);
+	cycles.stop = true;
+	running = cycles.running;
+	cycles.running = false;
+	slurm_cond_signal(&cycles.wake);
+	slurm_mutex_unlock(&cycles.lock);
 	if (!running)
 		return;
 	if (!_join()) {
@@ -500,8 +500,8 @@ extern void auc_agent_stop(void)
 
 extern void auc_agent_reconfig(void)
 {
-	slurm_mutex_lock(&agent.lock);
-	agent.reconfig = true;
-	slurm_cond_signal(&agent.wake);
-	slurm_mutex_unlock(&agent.lock);
+	slurm_mutex_lock(&cycles.lock);
+	cycles.reconfig = true;
+	slurm_cond_signal(&cycles.wake);
+	slurm_mutex_unlock(&cycles.lock);
 }
