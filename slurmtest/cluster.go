@@ -151,7 +151,15 @@ func (c *Cluster) makeFiles() error {
 	if err := c.giveAway(); err != nil {
 		return err
 	}
-	if v, err := Version(); err == nil && v >= "23" { // 22.05 knows no such value, and needs none
+	v, err := Version()
+	if err != nil {
+		return err
+	}
+	if v < "23" {
+		if mounted, err := os.ReadDir("/sys/fs/cgroup"); err != nil || len(mounted) == 0 {
+			return &ErrMissing{"slurmd " + v + " wants cgroups, and /sys/fs/cgroup is not mounted"}
+		}
+	} else { // 22.05 knows no such value
 		if err := os.WriteFile(c.path("cgroup.conf"), []byte("CgroupPlugin=disabled\n"), 0o644); err != nil {
 			return err
 		}
