@@ -147,11 +147,16 @@ func (c *Cluster) DrainNode(ctx context.Context, node string) error {
 
 // ResumeNode puts a node back into service.
 func (c *Cluster) ResumeNode(ctx context.Context, node string) error {
-	// A slurmctld that has just begun may not have heard of the node's slurmd yet.
+	// A slurmctld that has just begun may not have heard of the node's slurmd yet, and what
+	// it did just before may come back as refused.
 	var err error
 	poll := c.poll(ctx, 15*time.Second, "the node to be resumed", func() (bool, error) {
-		_, err = c.Scontrol(ctx, "update", "NodeName="+node, "State=RESUME")
-		return err == nil, nil
+		if _, err = c.Scontrol(ctx, "update", "NodeName="+node, "State=RESUME"); err == nil {
+			return true, nil
+		}
+		fields, show := c.ShowNode(ctx, node)
+		state := fields["State"]
+		return show == nil && state != "" && !strings.Contains(state, "DRAIN") && !strings.Contains(state, "DOWN"), nil
 	})
 	if poll != nil {
 		return errors.Join(poll, err)
