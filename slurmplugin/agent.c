@@ -63,7 +63,7 @@ static slurmctld_lock_t auc_locks = {
 	READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, READ_LOCK
 };
 
-static int64_t _now_us(void)
+extern int64_t auc_now_us(void)
 {
 	struct timespec ts;
 
@@ -86,7 +86,7 @@ static void _wake(void)
 {
 	slurm_mutex_lock(&cycles.lock);
 	if (!cycles.wanted_ms) {
-		cycles.wanted_ms = _now_us() / 1000;
+		cycles.wanted_ms = auc_now_us() / 1000;
 		slurm_cond_signal(&cycles.wake);
 	}
 	slurm_mutex_unlock(&cycles.lock);
@@ -202,12 +202,12 @@ static bool _ready(void)
 static void _lock(int64_t *since)
 {
 	lock_slurmctld(auc_locks);
-	*since = _now_us();
+	*since = auc_now_us();
 }
 
 static int64_t _unlock(int64_t since)
 {
-	int64_t held = _now_us() - since;
+	int64_t held = auc_now_us() - since;
 
 	unlock_slurmctld(auc_locks);
 	return held;
@@ -222,14 +222,14 @@ static void _extend_claim(void)
 static bool _decide(struct aucsched_output *out)
 {
 	char text[512] = "";
-	int64_t begin = _now_us();
+	int64_t begin = auc_now_us();
 	int rc;
 
 	memset(out, 0, sizeof(*out));
 	out->abi = AUCSCHED_ABI;
 	out->size = sizeof(*out);
 	rc = library.cycle(library.scheduler, &snapshot.in, out);
-	auc_figure_add(&status.decide_us, _now_us() - begin);
+	auc_figure_add(&status.decide_us, auc_now_us() - begin);
 	if (!rc && (out->decisions_len == snapshot.in.jobs_len)) {
 		status.window = out->window;
 		status.bids = out->bids;
@@ -314,7 +314,7 @@ static bool _many_rpcs(void)
 static void _cycle(void)
 {
 	struct aucsched_output out;
-	int64_t begin = _now_us(), since, locked;
+	int64_t begin = auc_now_us(), since, locked;
 
 	if (_many_rpcs()) {
 		status.skipped++;
@@ -355,7 +355,7 @@ static void _cycle(void)
 	locked += _finish(&out);
 	status.cycles++;
 	auc_figure_add(&status.lock_us, locked);
-	auc_figure_add(&status.cycle_us, _now_us() - begin);
+	auc_figure_add(&status.cycle_us, auc_now_us() - begin);
 }
 
 /* What has to be done without cycles too. */
@@ -381,7 +381,7 @@ static bool _wait(int64_t last_ms, bool *reconfig)
 
 	slurm_mutex_lock(&cycles.lock);
 	while (!cycles.stop && !cycles.reconfig) {
-		int64_t now = _now_us() / 1000, due;
+		int64_t now = auc_now_us() / 1000, due;
 		struct timespec ts;
 
 		due = last_ms + settings.interval * 1000LL;
@@ -433,7 +433,7 @@ static void *_run(void *arg)
 			_read_settings();
 			ready = _ready();
 		}
-		last_ms = _now_us() / 1000;
+		last_ms = auc_now_us() / 1000;
 		if (ready)
 			_cycle();
 		else

@@ -285,6 +285,9 @@ extern void auc_status_write(const auc_status_t *status,
 
 /* ---- agent.c ---- */
 
+/* The monotonic clock. */
+extern int64_t auc_now_us(void);
+
 extern int auc_agent_start(void);
 extern void auc_agent_stop(void);
 extern void auc_agent_reconfig(void);

@@ -14,14 +14,6 @@
 #define MISSES 3
 #define LEFT_SECONDS 300
 
-static int64_t _now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000LL + ts.tv_nsec / 1000;
-}
-
 /* ---- exact cores and GPUs ---- */
 
 /*
@@ -379,7 +371,7 @@ extern void auc_start(const auc_snapshot_t *s,
 		      auc_select_hooks_t *hooks, int64_t budget_us,
 		      auc_starts_t *starts)
 {
-	int64_t end = _now_us() + budget_us;
+	int64_t end = auc_now_us() + budget_us;
 	uint32_t before = starts->started;
 	bitstr_t *nodes, **idle;
 
@@ -395,7 +387,7 @@ extern void auc_start(const auc_snapshot_t *s,
 		if (out->decisions[starts->next].why != AUCSCHED_STARTS)
 			continue;
 		_start_one(s, out, starts->next, idle, hooks, starts);
-		if (_now_us() > end) {
+		if (auc_now_us() > end) {
 			starts->next++;
 			break;
 		}
