@@ -274,8 +274,16 @@ func (b *Backfill) sortHeld() {
 	slices.SortFunc(b.held, compareHeld)
 }
 
+// compareHeld orders by end, then by place, so that names decide nothing.
 func compareHeld(a, b held) int {
-	return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.segs[0].First, b.segs[0].First), cmp.Compare(a.id, b.id))
+	if c := cmp.Compare(a.end, b.end); c != 0 {
+		return c
+	}
+	return cmp.Or(slices.CompareFunc(a.segs, b.segs, compareSegments), cmp.Compare(a.id, b.id))
+}
+
+func compareSegments(a, b nodeset.Segment) int {
+	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last), cmp.Compare(a.Cores, b.Cores), cmp.Compare(a.GPUs, b.GPUs))
 }
 
 func (b *Backfill) upNodes() {
