@@ -24,9 +24,6 @@
 /* Between two batches of starts others get the locks. */
 #define YIELD_US 20000
 
-/* Messages to nodes are waited for so long before the state of jobs is saved. */
-#define LAUNCH_MS 1000
-
 /* How long fini() waits for the thread, beyond the deadline of a decision. */
 #define JOIN_SECONDS 10
 
@@ -55,6 +52,7 @@ static auc_status_t status = { .state = "starting" };
 static auc_select_hooks_t *hooks;
 static uint32_t cycle_number;
 static bool failing;		/* the last cycle came to no decision */
+static bool state_unrepaired = true;	/* no keeper has looked at it yet */
 static char *state_dir;
 static char *sched_params;	/* that the settings were read from */
 static char *said;	/* what the log says that we run with */
@@ -107,6 +105,47 @@ static bool _owned(job_record_t *job_ptr)
 		return false;
 	_wake();
 	return true;
+}
+
+/* ---- starts and ends of others ---- */
+
+/* Slurm's own schedulers have found a job its nodes: they launch it at once. */
+static void _taken(job_record_t *job_ptr)
+{
+	auc_journal_start(job_ptr->job_id, time(NULL));
+	auc_keeper_want();
+}
+
+static void _freed(job_record_t *job_ptr)
+{
+	auc_journal_end(job_ptr);
+}
+
+/* Job write lock, so that nobody is in one of them. */
+static void _set_hooks(bool on, bool save)
+{
+	slurmctld_lock_t locks = { .job = WRITE_LOCK };
+
+	if (!hooks)
+		return;
+	lock_slurmctld(locks);
+	hooks->owned = on ? _owned : NULL;
+	hooks->taken = (on && save) ? _taken : NULL;
+	hooks->freed = (on && save) ? _freed : NULL;
+	unlock_slurmctld(locks);
+}
+
+/*
+ * A new slurmctld repairs what a killed one left behind, whatever the settings are now. From
+ * then on there is a journal without gaps, or none.
+ */
+static void _set_keeper(bool on)
+{
+	if (on || state_unrepaired)
+		auc_keeper_start(state_dir);
+	state_unrepaired = false;
+	if (!on)
+		auc_keeper_stop(true);
 }
 
 /* ---- states ---- */
@@ -180,13 +219,17 @@ static bool _ready(void)
 			info("aucsched: off (auc_enabled=no); Slurm's own schedulers go on alone");
 		_state("off", "auc_enabled=no");
 		_set_claim(0);
+		_set_hooks(false, false);
+		_set_keeper(false);
 		return false;
 	}
 	if (!hooks && !(hooks = _find_hooks())) {
 		_give_up("no-shim", "select/cons_tres is not the one of aucsched: its directory must come first in PluginDir");
 		return false;
 	}
-	hooks->owned = _owned;
+	/* The journal is open before its hooks are set. */
+	_set_keeper(settings.save);
+	_set_hooks(true, settings.save);
 	if (library.scheduler ? auc_library_configure(&library, &settings, &why) :
 	    auc_library_open(&library, &settings, &why)) {
 		_give_up("no-library", why);
@@ -248,22 +291,10 @@ static bool _decide(struct aucsched_output *out)
 }
 
 /*
- * Saves the state of jobs when those just started have been launched. Slurm by itself does
- * so every few seconds, and a slurmctld that is killed before runs again what it has
- * launched. Not earlier: a job that was saved and not launched would run on paper
- * only, until its time limit.
+ * Starts in batches, with the locks free in between. A start is saved before the nodes hear
+ * of it: a slurmctld that was killed in between would start the job again.
+ * RET how long the locks were held, us
  */
-static void _save(void)
-{
-	for (int ms = 0; ms < LAUNCH_MS; ms += 5) {
-		if (!retry_list_size() && !get_agent_count())
-			break;
-		usleep(5000);
-	}
-	(void) dump_all_job_state();
-}
-
-/* Starts in batches, with the locks free in between. RET how long they were held, us */
 static int64_t _start(const struct aucsched_output *out)
 {
 	auc_starts_t starts = { 0 };
@@ -278,13 +309,19 @@ static int64_t _start(const struct aucsched_output *out)
 			more = starts.next < snapshot.in.jobs_len;
 		}
 		held += _unlock(since);
+		if (starts.launches_len) {
+			if (settings.save)
+				(void) auc_keeper_save();
+			_lock(&since);
+			auc_launch(&starts);
+			held += _unlock(since);
+		}
 		if (more)
 			usleep(YIELD_US);
 	}
-	if (settings.save && starts.started)
-		_save();
 	status.started += starts.started;
 	status.starts_failed += starts.failed;
+	auc_starts_free(&starts);
 	return held;
 }
 
@@ -482,9 +519,9 @@ extern void auc_agent_stop(void)
 		error("aucsched: the scheduling thread hangs; left behind");
 		return;
 	}
-	lock_slurmctld(locks);	/* nobody is inside _owned() */
-	if (hooks)
-		hooks->owned = NULL;
+	_set_hooks(false, false);
+	auc_keeper_stop(false);
+	lock_slurmctld(locks);
 	claimed_until = 0;
 	auc_memo_free();
 	unlock_slurmctld(locks);

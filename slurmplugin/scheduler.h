@@ -2,6 +2,7 @@
  * The parts of sched/aucsched and what they hand each other.
  *
  *   settings.c   SchedulerParameters=auc_...
+ *   grow.c       arrays that grow
  *   library.c    libaucsched.so
  *   net.c        Slurm's own backfill scheduler, wrapped
  *   model.c      a job as the auction sees it, or why the job is left to Slurm
@@ -9,13 +10,16 @@
  *   snapshot.c   the cluster as flat arrays
  *   offer.c      what stock Slurm would allocate, as bids
  *   start.c      decisions into running jobs, and into reasons for waiting
+ *   journal.c    starts and ends that Slurm may not have saved
+ *   keeper.c     the thread that saves them, and repairs what a kill -9 left behind
  *   status.c     the figures for `aucsched status`
  *   agent.c      the thread that runs the cycles
  *
  * Locks. "Under the locks" below means slurmctld's conf and partition read locks and
  * its job and node write locks (auc_locks). Everything else runs in the agent's thread
  * only, save auc_owned(), which any thread may call that holds the job write lock; it
- * shares the memos and a few words of state, which are only changed under that lock.
+ * shares the memos and a few words of state, which are only changed under that lock; and
+ * the journal and the keeper, which have locks of their own, taken after Slurm's.
  */
 #ifndef AUC_SCHED_H
 #define AUC_SCHED_H
@@ -23,6 +27,14 @@
 #include "aucsched.h"
 #include "compat.h"
 #include "select_hooks.h"
+
+/* ---- grow.c ---- */
+
+/* Grows an array of elements of size to hold len; what it holds stays. */
+extern void *auc_grow(void *array, size_t *cap, size_t len, size_t size);
+
+#define AUC_GROW(array, cap, len) \
+	(array) = auc_grow((array), &(cap), (len), sizeof(*(array)))
 
 /* ---- settings.c ---- */
 
@@ -201,12 +213,6 @@ extern bool auc_takes_jobs(int n);
 extern bitstr_t **auc_idle_cores(const bitstr_t *want);
 extern void auc_cores_free(bitstr_t **cores);
 
-/* Grows an array of elements of size to hold len; what it holds stays. */
-extern void *auc_grow(void *array, size_t *cap, size_t len, size_t size);
-
-#define AUC_GROW(array, cap, len) \
-	(array) = auc_grow((array), &(cap), (len), sizeof(*(array)))
-
 /* A job's segment of node n, joined to the one before where that is alike. */
 extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
 			    uint32_t *len, uint32_t first, int n,
@@ -236,20 +242,78 @@ typedef struct {
 	uint32_t failed;	/* Slurm refused, or gave other cores than the bid's */
 	uint32_t stale;		/* the job or its nodes have changed since the snapshot */
 	uint32_t next;		/* row to go on with; == jobs_len: done */
+	uint32_t *launches;	/* jobs that have their nodes and are to be launched */
+	size_t launches_len, launches_cap;
 } auc_starts_t;
 
 /*
- * Starts decisions from starts->next on, until all are done or budget_us is over (one
- * start is always tried). Every job is validated again first. Under the locks.
+ * Gives jobs their nodes as decided, from starts->next on, until all are done or
+ * budget_us is over (one start is always tried). Every job is validated again first. Under
+ * the locks. auc_launch() has to follow.
  */
 extern void auc_start(const auc_snapshot_t *snapshot,
 		      const struct aucsched_output *out,
 		      auc_select_hooks_t *hooks, int64_t budget_us,
 		      auc_starts_t *starts);
 
+/* Tells the nodes, and those who wait for them, of starts->launches, and empties it. Under
+ * the locks. */
+extern void auc_launch(auc_starts_t *starts);
+
+extern void auc_starts_free(auc_starts_t *starts);
+
 /* Tells waiting jobs why they wait, and when they are expected to start. Under the locks. */
 extern void auc_explain(const auc_snapshot_t *snapshot,
 			const struct aucsched_output *out);
+
+/* ---- journal.c ---- */
+
+/* One start of a job, or its end. */
+typedef struct {
+	uint32_t job_id;
+	time_t start;		/* the job's start_time, which tells its runs apart */
+	bool ended;
+	uint32_t state;		/* with ended: job_state as it was given back its nodes */
+	uint32_t exit_code;
+} auc_run_t;
+
+#define AUC_RUN_LINE 80
+
+/* A run as a line of the file, and back. RET false if the line is none */
+extern int auc_run_format(char *line, size_t size, const auc_run_t *run);
+extern bool auc_run_parse(const char *line, auc_run_t *run);
+
+/*
+ * Opens the journal in dir, and keeps what is in it.
+ * RET that, in the order of the events; caller must xfree()
+ */
+extern auc_run_t *auc_journal_open(const char *dir, size_t *len);
+
+/* Any thread; without an open journal they do nothing. */
+extern void auc_journal_start(uint32_t job_id, time_t start);
+extern void auc_journal_end(const job_record_t *job_ptr);
+
+/* Where the journal is now, and: Slurm has saved what happened before a mark. */
+extern size_t auc_journal_mark(void);
+extern void auc_journal_forget(size_t mark, time_t now);
+
+/* IN discard - remove the file: from now on there would be gaps in it */
+extern void auc_journal_close(bool discard);
+
+/* ---- keeper.c ---- */
+
+/*
+ * Repairs what slurmctld could not save before it was killed, by the journal in dir, and
+ * starts the thread. To be called from the agent's thread, without a lock.
+ */
+extern void auc_keeper_start(const char *dir);
+extern void auc_keeper_stop(bool discard);
+
+/* Saves the state of jobs now. No lock of slurmctld's. RET 0 or an error */
+extern int auc_keeper_save(void);
+
+/* Has it saved soon. Any thread, any lock. */
+extern void auc_keeper_want(void);
 
 /* ---- status.c ---- */
 

@@ -7,7 +7,7 @@
 
 #include "compat.h"
 
-#define AUC_HOOKS_VERSION 2
+#define AUC_HOOKS_VERSION 3
 #define AUC_HOOKS_SYMBOL "auc_select_hooks"
 
 /*
@@ -39,6 +39,13 @@ typedef struct {
 	 * NULL: no. Called under the job write lock, from any thread.
 	 */
 	bool (*owned)(job_record_t *job_ptr);
+	/*
+	 * A job started by anybody else has been found its nodes; a job gives its nodes
+	 * back. NULL: nobody wants to know. Called under the job write lock, from any
+	 * thread.
+	 */
+	void (*taken)(job_record_t *job_ptr);
+	void (*freed)(job_record_t *job_ptr);
 	/*
 	 * Set by job_submit/aucsched in the thread of a submission that must start at
 	 * once or fail (srun --immediate): such a job is Slurm's.

@@ -1,7 +1,8 @@
 /*
  * The select shim: poses as select/cons_tres and forwards every call to the stock
  * plug-in of that name, which it finds further along PluginDir. Of all calls it looks
- * at one, select_p_job_test() to run a job now:
+ * at two. select_p_job_fini() it notes for the journal; and of select_p_job_test() those
+ * that are to run a job now:
  *
  * - for the job that the auction is starting it narrows the choice to the nodes,
  *   cores and GPU indices of the winning bid, and lets stock code do the rest. Stock code
@@ -70,6 +71,7 @@ AUC_SELECT_CALLS(FORWARD)
 static int (*stock_job_test)(job_record_t *, bitstr_t *, uint32_t, uint32_t,
 			     uint32_t, uint16_t, list_t *, list_t **,
 			     auc_exc_t * AUC_JOB_TEST_MORE);
+static int (*stock_job_fini)(job_record_t *);
 static int (*stock_init)(void);
 static int (*stock_fini)(void);
 
@@ -90,8 +92,9 @@ static int _load(void)
 		return SLURM_ERROR;					\
 	}
 	AUC_SELECT_CALLS(RESOLVE)
-	if (!(stock_job_test = dlsym(stock, "select_p_job_test"))) {
-		error("aucsched: the stock select_cons_tres.so has no select_p_job_test");
+	if (!(stock_job_test = dlsym(stock, "select_p_job_test")) ||
+	    !(stock_job_fini = dlsym(stock, "select_p_job_fini"))) {
+		error("aucsched: the stock select_cons_tres.so has no select_p_job_test or select_p_job_fini");
 		return SLURM_ERROR;
 	}
 	stock_init = dlsym(stock, "init");
@@ -236,9 +239,12 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 		if (!immediate && auc_select_hooks.owned &&
 		    auc_select_hooks.owned(job_ptr))
 			return ESLURM_NODES_BUSY;
-		return stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
-				      req_nodes, mode, candidates, preemptees,
-				      exc AUC_JOB_TEST_PASS);
+		rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
+				    req_nodes, mode, candidates, preemptees,
+				    exc AUC_JOB_TEST_PASS);
+		if ((rc == SLURM_SUCCESS) && auc_select_hooks.taken)
+			auc_select_hooks.taken(job_ptr);
+		return rc;
 	}
 	if (pin->asked)
 		return ESLURM_NODES_BUSY;
@@ -252,4 +258,11 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 	pin->asked = true;
 	pin->got(job_ptr, pin->arg);
 	return ESLURM_NODES_BUSY;
+}
+
+extern int select_p_job_fini(job_record_t *job_ptr)
+{
+	if (auc_select_hooks.freed)
+		auc_select_hooks.freed(job_ptr);
+	return stock_job_fini(job_ptr);
 }

@@ -31,14 +31,6 @@ typedef struct {
 	bitstr_t *masks[RECENT_MASKS];	/* of mask m at m % RECENT_MASKS */
 } queue_state_t;
 
-extern void *auc_grow(void *array, size_t *cap, size_t len, size_t size)
-{
-	if (len <= *cap)
-		return array;
-	*cap = MAX(2 * *cap, len + 16);
-	return xrealloc(array, *cap * size);
-}
-
 /* ---- running jobs ---- */
 
 /* A completing job has given all back; its nodes are busy until they are clean. */

@@ -264,14 +264,38 @@ static bool _as_decided(const job_record_t *job_ptr, const auc_pin_t *pin)
 	return true;
 }
 
-static void _launch(job_record_t *job_ptr)
+/* What the user is told, and the node, has to wait until the start is saved. */
+static void _will_launch(auc_starts_t *starts, job_record_t *job_ptr)
 {
 	last_job_update = time(NULL);
-	if (!job_ptr->batch_flag)
-		srun_allocate(job_ptr);
-	else if (!IS_JOB_CONFIGURING(job_ptr))
-		launch_job(job_ptr);
 	rebuild_job_part_list(job_ptr);
+	AUC_GROW(starts->launches, starts->launches_cap,
+		 starts->launches_len + 1);
+	starts->launches[starts->launches_len++] = job_ptr->job_id;
+	auc_journal_start(job_ptr->job_id, job_ptr->start_time);
+}
+
+extern void auc_launch(auc_starts_t *starts)
+{
+	for (size_t i = 0; i < starts->launches_len; i++) {
+		job_record_t *job_ptr = find_job_record(starts->launches[i]);
+
+		/* It may have been cancelled since. */
+		if (!job_ptr || !IS_JOB_RUNNING(job_ptr) ||
+		    IS_JOB_COMPLETING(job_ptr))
+			continue;
+		if (!job_ptr->batch_flag)
+			srun_allocate(job_ptr);
+		else if (!IS_JOB_CONFIGURING(job_ptr))
+			launch_job(job_ptr);
+	}
+	starts->launches_len = 0;
+}
+
+extern void auc_starts_free(auc_starts_t *starts)
+{
+	xfree(starts->launches);
+	starts->launches_len = starts->launches_cap = 0;
 }
 
 /* A failed attempt leaves no trace in what the user is told, save for limits. */
@@ -342,7 +366,7 @@ static void _start_one(const auc_snapshot_t *s,
 		starts->failed++;
 		info("aucsched: %pJ got other cores than its bid's", job_ptr);
 	}
-	_launch(job_ptr);
+	_will_launch(starts, job_ptr);
 	for (int n = 0; n < node_record_count; n++)
 		if (pin.cores[n])
 			bit_and_not(idle[n], pin.cores[n]);

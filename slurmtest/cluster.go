@@ -34,7 +34,8 @@ type Cluster struct {
 	controller *daemon
 	kills      []time.Time // when slurmctld was ended with SIGKILL
 
-	daemons  []*daemon // munged and the slurmds
+	daemons  []*daemon          // munged and the slurmds
+	slurmds  map[string]*daemon // the last of each node
 	reaper   *exec.Cmd
 	lifeline io.Closer // the reaper waits for its end
 	stopOnce sync.Once
@@ -98,11 +99,9 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	for i := 1; i <= c.cfg.nodes(); i++ {
-		d, err := c.launch("slurmd", nil, "slurmd", "-D", "-N", NodeName(i), "-f", c.conf())
-		if err != nil {
+		if err := c.startNode(NodeName(i)); err != nil {
 			return err
 		}
-		c.daemons = append(c.daemons, d)
 	}
 	return c.waitIdle(ctx)
 }

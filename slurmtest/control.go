@@ -163,3 +163,33 @@ func (c *Cluster) ResumeNode(ctx context.Context, node string) error {
 	}
 	return nil
 }
+
+// startNode starts the slurmd of a node.
+func (c *Cluster) startNode(node string) error {
+	d, err := c.launch("slurmd", nil, "slurmd", "-D", "-N", node, "-f", c.conf())
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.slurmds == nil {
+		c.slurmds = map[string]*daemon{}
+	}
+	c.slurmds[node] = d
+	c.daemons = append(c.daemons, d)
+	return nil
+}
+
+// stopNode kills the slurmd of a node; its jobs run on.
+func (c *Cluster) stopNode(ctx context.Context, node string) error {
+	c.mu.Lock()
+	d := c.slurmds[node]
+	c.mu.Unlock()
+	if d == nil {
+		return fmt.Errorf("no node %s", node)
+	}
+	if err := syscall.Kill(d.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("slurmd of %s: %w", node, err)
+	}
+	return c.poll(ctx, 10*time.Second, "slurmd of "+node+" to end", func() (bool, error) { return d.exited(), nil })
+}

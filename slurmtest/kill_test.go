@@ -1,0 +1,273 @@
+package slurmtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// impatient makes a new slurmctld decide early that a job was never launched.
+var impatient = []string{"BatchStartTimeout=3", "MessageTimeout=5"}
+
+// However often slurmctld is killed, and whenever: what the auction starts runs once.
+func TestKilledAtRandom(t *testing.T) {
+	n := min(nodes(t), 32)
+	c := cluster(t, auction, Config{Groups: Uniform(n, 8, 2), ExtraLines: impatient})
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	var ids []uint32
+	for range 100 {
+		nodes := 1 + rng.IntN(4)
+		args := []string{"-N", fmt.Sprint(nodes), "-n", fmt.Sprint(nodes * (1 + rng.IntN(4))), fmt.Sprint("--gres=gpu:", 1+rng.IntN(2)), "--time=2", "-H"}
+		ids = append(ids, submit(t, c, fmt.Sprint("sleep ", rng.IntN(4)), args...))
+	}
+	waitSaved(t, c)
+	release(t, c, ids...)
+	waitSaved(t, c)
+	for range 6 {
+		wait := time.Duration(rng.IntN(1500)) * time.Millisecond
+		t.Logf("killed %v after it answers", wait)
+		time.Sleep(wait)
+		kill(t, c)
+	}
+	waitEmptyHelping(t, c, 90*time.Second, false)
+	requireOneStartEach(t, c, ids)
+	log := c.Logs("slurmctld.log", 64<<20)
+	t.Logf("ends repaired: %d, never launched: %d", strings.Count(log, " had ended ("), strings.Count(log, "was not launched"))
+}
+
+// requireOneStartEach checks by what the jobs' scripts wrote themselves that each ran once,
+// and that Slurm's last word on each is that it completed.
+func requireOneStartEach(t *testing.T, c *Cluster, ids []uint32) {
+	t.Helper()
+	starts, err := c.Starts()
+	require.NoError(t, err)
+	ended, err := c.Ended()
+	require.NoError(t, err)
+	ran, last := map[uint32]int{}, map[uint32]string{}
+	for _, s := range starts {
+		ran[s.ID]++
+	}
+	for _, e := range ended {
+		last[e.ID] = e.State
+	}
+	for _, id := range ids {
+		require.Equal(t, 1, ran[id], "starts of job %d", id)
+		require.Equal(t, "COMPLETED", last[id], "job %d", id)
+	}
+}
+
+// A job that had ended is ended in the books of the next slurmctld too.
+func TestKilledAfterAnEnd(t *testing.T) {
+	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
+	ctx := t.Context()
+	good, bad, cancelled := submit(t, c, "sleep 6", "-n1", "--time=1"), submit(t, c, "sleep 6; exit 3", "-n1", "--time=1"), submit(t, c, "sleep 60", "-n1", "--time=2")
+	running(t, c, 10*time.Second, good, bad, cancelled)
+	waitSaved(t, c)
+	require.NoError(t, c.poll(ctx, 20*time.Second, "two jobs to end", func() (bool, error) {
+		ended, err := c.Ended()
+		return len(ended) == 2, err
+	}))
+	require.NoError(t, c.Scancel(ctx, fmt.Sprint(cancelled)))
+	kill(t, c)
+	for _, want := range []struct {
+		id          uint32
+		state, code string
+	}{{good, "COMPLETED", "0:0"}, {bad, "FAILED", "3:0"}, {cancelled, "CANCELLED", "0:15"}} {
+		j, err := c.WaitFor(ctx, want.id, 10*time.Second, want.state)
+		require.NoError(t, err, want)
+		require.Equal(t, want.code, j.Fields["ExitCode"], want)
+	}
+	require.NoError(t, c.WaitEmpty(ctx, 10*time.Second))
+	require.Regexp(t, fmt.Sprintf(`aucsched: JobId=(%d|%d|%d) had ended`, good, bad, cancelled), c.Logs("slurmctld.log", 1<<20),
+		"all was saved before the kill: nothing was tested")
+}
+
+// A job that runs in the books and was never launched goes back to the queue, and runs.
+func TestKilledBeforeLaunch(t *testing.T) {
+	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0), ExtraLines: impatient})
+	ctx := t.Context()
+	lives := submit(t, c, "sleep 12", "-n1", "-w", "n0002", "--time=1")
+	running(t, c, 10*time.Second, lives)
+	require.NoError(t, c.stopNode(ctx, "n0001")) // nobody is there to take the job
+	id := submit(t, c, "sleep 1", "-n4", "--time=1")
+	running(t, c, 10*time.Second, id)
+	kill(t, c)
+	require.NoError(t, c.startNode("n0001"))
+	j, err := c.WaitFor(ctx, id, 30*time.Second, "PENDING")
+	require.NoError(t, err)
+	require.Equal(t, 1, j.Restarts)
+	_, err = c.Scontrol(ctx, "update", fmt.Sprint("JobId=", id), "StartTime=now") // Slurm has it wait until its credential has expired
+	require.NoError(t, err)
+	_, err = c.WaitFor(ctx, id, 20*time.Second, "COMPLETED")
+	require.NoError(t, err)
+	require.NoError(t, c.WaitEmpty(ctx, 30*time.Second))
+	requireOneStartEach(t, c, []uint32{id, lives})
+	log := c.Logs("slurmctld.log", 1<<20)
+	require.Contains(t, log, fmt.Sprintf("aucsched: JobId=%d was not launched on n0001", id))
+	require.NotContains(t, log, fmt.Sprintf("JobId=%d was not launched", lives))
+}
+
+// Garbage in the journal is said, once, and does no harm.
+func TestJournalIsGarbage(t *testing.T) {
+	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
+	ctx := t.Context()
+	id := submit(t, c, "sleep 8", "-n1", "--time=1")
+	running(t, c, 10*time.Second, id)
+	waitSaved(t, c)
+	require.NoError(t, c.KillController(ctx, syscall.SIGKILL))
+	j := fmt.Sprintf("E %d\nE %d 7 3 0\nS -1 2\nS 1\x00 2\n%s\nE %d 1", id, id, strings.Repeat("S", 5000), id)
+	require.NoError(t, os.WriteFile(c.path("state", "aucsched_journal"), []byte(j), 0o600))
+	require.NoError(t, c.StartController(ctx))
+	running(t, c, 10*time.Second, id)
+	_, err := c.WaitFor(ctx, id, 20*time.Second, "COMPLETED")
+	require.NoError(t, err)
+	requireOneStartEach(t, c, []uint32{id})
+	require.Regexp(t, `aucsched_journal: \d+ lines are no starts or ends`, c.Logs("slurmctld.log", 1<<20))
+}
+
+func release(t *testing.T, c *Cluster, ids ...uint32) {
+	t.Helper()
+	for _, id := range ids {
+		_, err := c.Scontrol(t.Context(), "release", fmt.Sprint(id))
+		require.NoError(t, err)
+	}
+}
+
+// waitSaved waits until slurmctld has saved the state of jobs as it is now.
+func waitSaved(t *testing.T, c *Cluster) {
+	t.Helper()
+	now := time.Now()
+	require.NoError(t, c.poll(t.Context(), 20*time.Second, "slurmctld to save its state", func() (bool, error) {
+		info, err := os.Stat(c.path("state", "job_state"))
+		return err == nil && info.ModTime().After(now), nil
+	}))
+}
+
+// kill kills slurmctld and starts it again.
+func kill(t *testing.T, c *Cluster) {
+	t.Helper()
+	require.NoError(t, c.KillController(t.Context(), syscall.SIGKILL))
+	require.NoError(t, c.StartController(t.Context()))
+}
+
+// waitEmptyHelping waits until the queue is empty, and does what stock Slurm wants of
+// an administrator after a kill. A killed slurmctld has forgotten its latest starts and
+// starts those jobs again; a slurmd on which one still runs refuses, and the job is
+// held, or the node is drained as one with a "Duplicate jobid". A launch that fails while
+// the configuration is read again makes a job wait for two minutes. A job whose end it
+// has forgotten runs on in the books: stock Slurm is helped with these (ends), our
+// plug-ins have to end them.
+func waitEmptyHelping(t *testing.T, c *Cluster, limit time.Duration, ends bool) {
+	t.Helper()
+	var left string
+	helped := map[string]bool{}
+	help := func(what string, argv ...string) { // again next time if it can't be done yet
+		if !helped[what] {
+			_, err := c.Scontrol(t.Context(), argv...)
+			helped[what] = err == nil
+		}
+	}
+	endBooked := func(id string) {
+		if !helped[id+" ended"] {
+			helped[id+" ended"] = true
+			c.Scancel(t.Context(), id) // it may just be gone
+		}
+	}
+	require.NoError(t, c.poll(t.Context(), limit, "the queue to be empty", func() (bool, error) {
+		var err error
+		if left, err = c.Squeue(t.Context(), "%i %A %T %r"); err != nil {
+			return false, err
+		}
+		ended, err := c.Ended()
+		if err != nil {
+			return false, err
+		}
+		drained, err := c.Sinfo(t.Context(), "%N %t")
+		for line := range strings.SplitSeq(drained, "\n") {
+			if node, state, _ := strings.Cut(line, " "); strings.HasPrefix(state, "dr") {
+				help(node, "update", "NodeName="+node, "State=RESUME")
+			}
+		}
+		for line := range strings.SplitSeq(left, "\n") {
+			id, rest, _ := strings.Cut(line, " ") // 7_3 for a task: its number alone may be the array's
+			number, _, _ := strings.Cut(rest, " ")
+			if strings.HasSuffix(line, "launch failed requeued held") {
+				help(id+" held", "release", id)
+			}
+			if ends && strings.Contains(line, " RUNNING ") && slices.ContainsFunc(ended, func(e Ended) bool { return fmt.Sprint(e.ID) == number && e.State == "COMPLETED" }) {
+				endBooked(id)
+			}
+			if strings.HasSuffix(line, "BeginTime") {
+				help(id+" later", "update", "JobId="+id, "StartTime=now")
+			}
+		}
+		return strings.TrimSpace(left) == "", err
+	}), "left:\n%s", left)
+	t.Logf("jobs that needed help: %v", helped)
+}
+
+// requireLogSaysForgotten checks that slurmctld's log has a start, and then a start of
+// slurmctld, of each job that ran again after a kill, and that a new slurmctld took those for running
+// whose ends were lost. What comes after is stock Slurm sorting out jobs that exist
+// twice: ends of the first run are taken for the second's, requeued, and so on.
+// It returns those of the jobs that the auction had started.
+func requireLogSaysForgotten(t *testing.T, c *Cluster, runs Runs) (ours []uint32) {
+	t.Helper()
+	t.Logf("a killed slurmctld had not saved the starts of jobs %v, which ran again, and the ends of jobs %v", runs.ForgottenStarts, runs.ForgottenEnds)
+	log := c.Logs("slurmctld.log", 256<<20)
+	const restart = `.*slurmctld version \S+ started.*`
+	for _, id := range runs.ForgottenStarts {
+		name := fmt.Sprintf(`JobId=(?:\d+_\d+\()?%d\b`, id)
+		require.Regexp(t, `(?s)(?:[Ss]tarted|Allocate) `+name+restart, log)
+		if regexp.MustCompile(`(?s)aucsched: started ` + name + restart + `(?:[Ss]tarted|Allocate) ` + name).MatchString(log) {
+			ours = append(ours, id)
+		}
+	}
+	t.Logf("of these starts the auction's were %v", ours)
+	for _, id := range runs.ForgottenEnds {
+		require.Regexp(t, fmt.Sprintf(`(?s)`+restart+`Recovered JobId=(?:\d+_\d+\()?%d\b`, id), log)
+	}
+	return ours
+}
+
+// requireEndsRepaired checks that every job whose end was forgotten is ended as it had ended, as the
+// last thing that is said of it. Of a job that stock Slurm ran again the second run may be cut short.
+func requireEndsRepaired(t *testing.T, c *Cluster, runs Runs) {
+	t.Helper()
+	ended, err := c.Ended()
+	require.NoError(t, err)
+	last := map[uint32]string{}
+	for _, e := range ended {
+		last[e.ID] = e.State
+	}
+	for _, id := range runs.ForgottenEnds {
+		if !slices.Contains(runs.ForgottenStarts, id) {
+			require.Equal(t, "COMPLETED", last[id], "job %d", id)
+		}
+	}
+}
+
+// killWhileStarting kills slurmctld as it starts jobs, once it has saved all
+// submissions, and starts it again.
+func killWhileStarting(t *testing.T, c *Cluster) {
+	t.Helper()
+	waitSaved(t, c)
+	before := strings.Count(c.Logs("slurmctld.log", 1<<30), "tarted ")
+	for range 300 {
+		if strings.Count(c.Logs("slurmctld.log", 1<<30), "tarted ") > before {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	kill(t, c)
+}
