@@ -1,6 +1,6 @@
 /*
- * Claims: the nodes that the backfill scheduler has promised to jobs that the auction doesn't
- * start, and that therefore those behind them don't get. See snapshot.h.
+ * Claims: the nodes that the backfill scheduler has promised to jobs, and that therefore
+ * those behind them don't get. See snapshot.h.
  *
  * Job and node read locks. A claim owns its bitmap.
  */
@@ -21,8 +21,8 @@ extern void auc_claims_add(auc_claims_t *claims, job_record_t *job_ptr)
 		(auc_claim_t) { job_ptr->start_time, nodes };
 }
 
-extern void auc_claims_keep(const auc_claims_t *claims, int64_t end,
-			    bitstr_t *nodes)
+extern void auc_claims_exclude(const auc_claims_t *claims, int64_t end,
+			       bitstr_t *nodes)
 {
 	for (int i = 0; i < claims->len; i++)
 		if (claims->claims[i].start < end)

@@ -1,6 +1,6 @@
 /*
- * Masks: which nodes a pending job may use, by its partition, features, memory, GPUs and the
- * reservations. See snapshot.h.
+ * Masks: which nodes a pending job may use, by its partition, features, memory, GPUs, the
+ * reservations and the claims before it. See snapshot.h.
  *
  * Under the locks. Bitmaps are the caller's until auc_add_mask() takes them over.
  */
@@ -78,9 +78,7 @@ static void _and_resources(const auc_snapshot_t *s, auc_request_t *request,
 	}
 }
 
-/*
- * The nodes of the partition that reservations leave to the job. RET as auc_eligible_nodes().
- */
+/* The partition's nodes that reservations leave to the job. RET as auc_eligible_nodes() */
 static bool _unreserved(const auc_snapshot_t *s, const job_queue_rec_t *record,
 			bitstr_t **nodes, const char **why)
 {
@@ -120,7 +118,7 @@ extern bool auc_eligible_nodes(const auc_snapshot_t *s,
 		bit_and_not(*nodes, job_ptr->details->exc_node_bitmap);
 	_and_features(job_ptr, *nodes);
 	_and_resources(s, request, record->part_ptr, *nodes);
-	auc_claims_keep(claims, end, *nodes);
+	auc_claims_exclude(claims, end, *nodes);
 	return true;
 }
 

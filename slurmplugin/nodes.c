@@ -1,6 +1,6 @@
 /*
- * The nodes of the snapshot, as if no job were running; and which of them take jobs. See
- * snapshot.h.
+ * The nodes of the snapshot, before running jobs are looked at, and which of them take jobs.
+ * See snapshot.h.
  *
  * Node read lock. The arrays by node are the snapshot's.
  */
@@ -25,8 +25,8 @@ static uint32_t _gpu_type(const gres_node_state_t *gpus)
 extern bool auc_takes_jobs(int n)
 {
 	return bit_test(avail_node_bitmap, n) &&
-		bit_test(share_node_bitmap, n) && !bit_test(cg_node_bitmap, n) &&
-		!bit_test(rs_node_bitmap, n);
+		bit_test(share_node_bitmap, n) &&
+		!bit_test(cg_node_bitmap, n) && !bit_test(rs_node_bitmap, n);
 }
 
 static void _add_node(auc_snapshot_t *s, int n)

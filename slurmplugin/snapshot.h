@@ -24,7 +24,10 @@ extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
 
 /* ---- nodes.c ---- */
 
-/* Every node of the table, as if no job were running. */
+/*
+ * Every node of the table: cores and memory as if no job were running, free GPUs as
+ * Slurm counts them.
+ */
 extern void auc_add_nodes(auc_snapshot_t *snapshot);
 
 /* ---- running.c ---- */
@@ -51,9 +54,9 @@ typedef struct {
 /* Notes what a job is planned to get, if it is. */
 extern void auc_claims_add(auc_claims_t *claims, job_record_t *job_ptr);
 
-/* Takes the nodes off that are promised to somebody from before end on. */
-extern void auc_claims_keep(const auc_claims_t *claims, int64_t end,
-			    bitstr_t *nodes);
+/* Takes off nodes those of claims that start before end. */
+extern void auc_claims_exclude(const auc_claims_t *claims, int64_t end,
+			       bitstr_t *nodes);
 extern void auc_claims_free(auc_claims_t *claims);
 
 /* ---- left.c ---- */
@@ -75,14 +78,15 @@ extern void auc_leave_beyond(auc_snapshot_t *snapshot, auc_memo_t *memo);
 /* A queue's jobs are mostly alike: so many different masks are compared with. */
 #define AUC_RECENT_MASKS 16
 
+/* The bitmap of mask m is at m % AUC_RECENT_MASKS, and owned. */
 typedef struct {
-	bitstr_t *recent[AUC_RECENT_MASKS];	/* owned; of mask m at m % AUC_RECENT_MASKS */
+	bitstr_t *recent[AUC_RECENT_MASKS];
 } auc_masks_t;
 
 /*
- * The nodes that Slurm would let the job have: its partition's, less those excluded, those
- * that lack a feature or the memory, those of reservations that it would run into, and
- * those promised to jobs before it that are left to Slurm.
+ * The nodes that Slurm would let the job have: its partition's, less those excluded,
+ * those that lack a feature or the memory, those of reservations that it would run
+ * into, and those of claims.
  * IN/OUT request - becomes approximate if memory keeps nodes from it
  * OUT nodes - caller must free
  * IN/OUT why - NULL; set if the job is left to Slurm
@@ -94,9 +98,7 @@ extern bool auc_eligible_nodes(const auc_snapshot_t *snapshot,
 			       const auc_claims_t *claims, bitstr_t **nodes,
 			       const char **why);
 
-/*
- * The index of a mask, added if none of the last few is the same. Takes the bitmap over.
- */
+/* The index of a mask, added if none of the last few is the same. Takes nodes over. */
 extern int32_t auc_add_mask(auc_snapshot_t *snapshot, auc_masks_t *masks,
 			    bitstr_t *nodes);
 extern void auc_masks_free(auc_masks_t *masks);
@@ -104,8 +106,8 @@ extern void auc_masks_free(auc_masks_t *masks);
 /* ---- queue.c ---- */
 
 /*
- * The pending jobs in the order in which Slurm would try them, with their masks and what stock
- * Slurm would give the first of them. Nodes and running jobs must be there.
+ * The pending jobs in the order in which Slurm would try them, with their masks and what
+ * stock Slurm would give the first of them. Nodes and running jobs must be there.
  */
 extern void auc_add_queue(auc_snapshot_t *snapshot,
 			  const auc_settings_t *settings,
