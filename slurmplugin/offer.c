@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "scheduler.h"
+#include "snapshot.h"
 
 /* Keeps the cores of earlier offers from the job; the rest is Slurm's to judge. */
 static void _pin_rest(auc_pin_t *pin, const auc_offers_t *offers,

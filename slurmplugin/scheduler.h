@@ -7,7 +7,13 @@
  *   net.c        Slurm's own backfill scheduler, wrapped
  *   model.c      a job as the auction sees it, or why the job is left to Slurm
  *   memo.c       what is remembered of pending jobs from cycle to cycle
- *   snapshot.c   the cluster as flat arrays
+ *   snapshot.c   the cluster as flat arrays (what follows is told in snapshot.h):
+ *     nodes.c      its nodes
+ *     running.c    what running jobs hold of them
+ *     queue.c      the pending jobs
+ *     masks.c      the nodes that each may use
+ *     claims.c     those that others have been promised
+ *     left.c       which jobs are left to Slurm, and why
  *   offer.c      what stock Slurm would allocate, as bids
  *   start.c      decisions into running jobs, and into reasons for waiting
  *   journal.c    starts and ends that Slurm may not have saved
@@ -205,18 +211,17 @@ extern void auc_snapshot_take(auc_snapshot_t *snapshot,
 			      auc_select_hooks_t *hooks, uint32_t cycle);
 extern void auc_snapshot_free(auc_snapshot_t *snapshot);
 
+/* ---- nodes.c ---- */
+
 /* Whether new jobs may start on node n as it is: up, and nothing completes on it. */
 extern bool auc_takes_jobs(int n);
+
+/* ---- running.c ---- */
 
 /* The idle cores of the nodes in want, by node index (NULL elsewhere); job and
  * node read locks. Free with auc_cores_free(). */
 extern bitstr_t **auc_idle_cores(const bitstr_t *want);
 extern void auc_cores_free(bitstr_t **cores);
-
-/* A job's segment of node n, joined to the one before where that is alike. */
-extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
-			    uint32_t *len, uint32_t first, int n,
-			    uint16_t cores, uint8_t gpus);
 
 /* ---- offer.c ---- */
 

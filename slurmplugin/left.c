@@ -1,0 +1,67 @@
+/*
+ * Pending jobs that are left to Slurm: which, why, and how many. See snapshot.h;
+ * docs/slurm.md has the table of the reasons.
+ *
+ * Under the locks. Reasons are static text; memos are memo.c's.
+ */
+#include "snapshot.h"
+
+/* Whether there is a job that this one may preempt. */
+static bool _may_preempt(job_record_t *job_ptr)
+{
+	list_t *candidates;
+	bool any;
+
+	if (!slurm_preemption_enabled())
+		return false;
+	candidates = slurm_find_preemptable_jobs(job_ptr);
+	any = candidates && list_count(candidates);
+	FREE_NULL_LIST(candidates);
+	return any;
+}
+
+extern const char *auc_why_left(const auc_snapshot_t *s,
+				const job_queue_rec_t *record,
+				const auc_memo_t *memo, auc_request_t *request)
+{
+	const char *why = auc_model(record->job_ptr, record->part_ptr, request);
+
+	if (why)
+		return why;
+	if (memo->until > s->in.now)
+		return "failed";
+	if (record->resv_ptr)
+		return "reservation";
+	if (_may_preempt(record->job_ptr))
+		return "preemption";
+	return NULL;
+}
+
+static void _count_left(auc_snapshot_t *s, const char *why)
+{
+	s->left_jobs++;
+	for (int i = 0; i < s->left_len; i++) {
+		if (!xstrcmp(s->left[i].why, why)) {
+			s->left[i].jobs++;
+			return;
+		}
+	}
+	if (s->left_len < AUC_LEFT_MAX)
+		s->left[s->left_len++] = (auc_left_t) { why, 1 };
+}
+
+extern void auc_leave(auc_snapshot_t *s, job_record_t *job_ptr,
+		      auc_memo_t *memo, const char *why)
+{
+	memo->left = true;
+	if (xstrcmp(memo->why, why))
+		info("aucsched: %pJ left to Slurm: %s", job_ptr, why);
+	memo->why = why;
+	_count_left(s, why);
+}
+
+extern void auc_leave_beyond(auc_snapshot_t *s, auc_memo_t *memo)
+{
+	memo->left = true;
+	_count_left(s, "beyond");
+}

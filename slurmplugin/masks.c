@@ -1,0 +1,161 @@
+/*
+ * Masks: which nodes a pending job may use, by its partition, features, memory, GPUs, the
+ * reservations and the claims before it. See snapshot.h.
+ *
+ * Under the locks. Bitmaps are the caller's until auc_add_mask() takes them over.
+ */
+#include <string.h>
+
+#include "snapshot.h"
+
+static void _and_features(job_record_t *job_ptr, bitstr_t *nodes)
+{
+	char *names = job_ptr->details->features, *copy, *save = NULL, *name;
+	bool any = names && strchr(names, '|');
+	bitstr_t *fit;
+
+	if (!names || !names[0])
+		return;
+	fit = bit_alloc(node_record_count);
+	if (!any)
+		bit_set_all(fit);
+	copy = xstrdup(names);
+	for (name = strtok_r(copy, "&|,", &save); name;
+	     name = strtok_r(NULL, "&|,", &save)) {
+		node_feature_t *feature = list_find_first(
+			active_feature_list, list_find_feature, name);
+		bitstr_t *have = feature ? bit_copy(feature->node_bitmap) :
+			bit_alloc(node_record_count);
+
+		if (any)
+			bit_or(fit, have);
+		else
+			bit_and(fit, have);
+		FREE_NULL_BITMAP(have);
+	}
+	xfree(copy);
+	bit_and(nodes, fit);
+	FREE_NULL_BITMAP(fit);
+}
+
+/* Nodes whose memory does not limit the job more than their cores do. */
+static bool _memory_fits(const auc_snapshot_t *s,
+			 const auc_request_t *request, bool consumed, int n)
+{
+	uint64_t memory = request->memory & ~MEM_PER_CPU, cpus;
+	uint64_t have = consumed ? s->free_memory[n] :
+		node_record_table_ptr[n]->real_memory;
+
+	if (!memory)
+		return true;
+	if (!(request->memory & MEM_PER_CPU))
+		return have >= memory;
+	cpus = request->job.cores_per_node ? request->job.cores_per_node :
+		MIN(s->nodes[n].free_cores, request->job.cores);
+	return have / memory >= cpus * request->threads;
+}
+
+static void _and_resources(const auc_snapshot_t *s, auc_request_t *request,
+			   const part_record_t *part_ptr, bitstr_t *nodes)
+{
+	bool consumed;
+	uint16_t type = part_ptr->cr_type ? part_ptr->cr_type :
+		slurm_conf.select_type_param;
+
+	if (!request->memory && !request->gpu_type)
+		return;
+	consumed = type & CR_MEMORY;
+	for (int n = 0; n < node_record_count; n++) {
+		if (!bit_test(nodes, n))
+			continue;
+		if (request->gpu_type && (s->gpu_type[n] != request->gpu_type))
+			bit_clear(nodes, n);
+		else if (!_memory_fits(s, request, consumed, n)) {
+			/* Perhaps only for now: what is planned may differ. */
+			request->approximate = true;
+			bit_clear(nodes, n);
+		}
+	}
+}
+
+/* The partition's nodes that reservations leave to the job. RET as auc_eligible_nodes() */
+static bool _unreserved(const auc_snapshot_t *s, const job_queue_rec_t *record,
+			bitstr_t **nodes, const char **why)
+{
+	time_t when = s->in.now;
+	bool some_cores = false;
+	int rc;
+
+	*nodes = NULL;
+	if (!resv_list || !list_count(resv_list)) {
+		*nodes = bit_copy(record->part_ptr->node_bitmap);
+		return true;
+	}
+	rc = auc_test_resv(record->job_ptr, &when, nodes, &some_cores);
+	if (some_cores)
+		*why = "reservation";
+	if (rc || *why) {
+		FREE_NULL_BITMAP(*nodes);
+		return false;
+	}
+	bit_and(*nodes, record->part_ptr->node_bitmap);
+	return true;
+}
+
+extern bool auc_eligible_nodes(const auc_snapshot_t *s,
+			       const job_queue_rec_t *record,
+			       auc_request_t *request,
+			       const auc_claims_t *claims, bitstr_t **nodes,
+			       const char **why)
+{
+	job_record_t *job_ptr = record->job_ptr;
+	int64_t end = (request->job.time_limit == AUCSCHED_NO_LIMIT) ?
+		INT64_MAX : s->in.now + request->job.time_limit;
+
+	if (!_unreserved(s, record, nodes, why))
+		return false;
+	if (job_ptr->details->exc_node_bitmap)
+		bit_and_not(*nodes, job_ptr->details->exc_node_bitmap);
+	_and_features(job_ptr, *nodes);
+	_and_resources(s, request, record->part_ptr, *nodes);
+	auc_claims_exclude(claims, end, *nodes);
+	return true;
+}
+
+/* Words of a bitmap, one by one: no use is made of how Slurm keeps them. */
+static void _to_words(const bitstr_t *nodes, uint64_t *words, uint32_t len)
+{
+	bitstr_t *from = (bitstr_t *) nodes;
+	int last = bit_fls(from);
+
+	memset(words, 0, len * sizeof(*words));
+	for (int n = bit_ffs(from); n >= 0 && n <= last; n++)
+		if (bit_test(from, n))
+			words[n / 64] |= (uint64_t) 1 << (n % 64);
+}
+
+extern int32_t auc_add_mask(auc_snapshot_t *s, auc_masks_t *masks,
+			    bitstr_t *nodes)
+{
+	uint32_t words = s->in.mask_words, len = s->in.masks_len;
+	bitstr_t **slot;
+
+	for (uint32_t m = len; m > 0 && m + AUC_RECENT_MASKS > len; m--) {
+		if (bit_equal(masks->recent[(m - 1) % AUC_RECENT_MASKS], nodes)) {
+			FREE_NULL_BITMAP(nodes);
+			return m - 1;
+		}
+	}
+	AUC_GROW(s->masks, s->masks_cap, (size_t) (len + 1) * words);
+	_to_words(nodes, s->masks + (size_t) len * words, words);
+	slot = &masks->recent[len % AUC_RECENT_MASKS];
+	FREE_NULL_BITMAP(*slot);
+	*slot = nodes;
+	return s->in.masks_len++;
+}
+
+extern void auc_masks_free(auc_masks_t *masks)
+{
+	for (int i = 0; i < AUC_RECENT_MASKS; i++)
+		FREE_NULL_BITMAP(masks->recent[i]);
+}

@@ -1,0 +1,195 @@
+/*
+ * The queue: pending jobs as rows of the snapshot, in Slurm's order and with worth by it.
+ * See snapshot.h.
+ *
+ * Under the locks. The list of records and queue_state_t are freed at the end.
+ */
+#include "snapshot.h"
+
+/* What is kept while the queue is gone through. */
+typedef struct {
+	uint16_t tiers[256];
+	int tiers_len;
+	const part_record_t *heads[AUC_CLAIMS_MAX];
+	int heads_len;
+	auc_select_hooks_t *hooks;
+	int limit, most_offers;
+	uint32_t cycle;
+	auc_claims_t claims;
+	auc_masks_t masks;
+	auc_offers_t offers;
+} queue_state_t;
+
+/* How many tasks of an array may start now; 1 for any other job. */
+static uint32_t _copies(const job_record_t *job_ptr, bool *array)
+{
+	const job_array_struct_t *tasks = job_ptr->array_recs;
+	uint32_t copies;
+
+	*array = tasks && tasks->task_id_bitmap &&
+		(job_ptr->array_task_id == NO_VAL);
+	if (!*array)
+		return 1;
+	copies = tasks->task_cnt;
+	if (tasks->max_run_tasks)
+		copies = MIN(copies, (tasks->max_run_tasks >
+				      tasks->tot_run_tasks) ?
+			     tasks->max_run_tasks - tasks->tot_run_tasks : 0);
+	return copies;
+}
+
+/* The checks that Slurm's main loop makes before it looks for nodes. */
+static bool _may_run(job_record_t *job_ptr)
+{
+	if (((job_ptr->array_task_id != NO_VAL) || job_ptr->array_recs) &&
+	    !job_array_start_test(job_ptr))
+		return false;
+	if (auc_waits_for_limit(job_ptr) &&
+	    !acct_policy_job_runnable_pre_select(job_ptr, false))
+		return false;
+	return license_job_test(job_ptr, time(NULL), true) == SLURM_SUCCESS;
+}
+
+/* Worth falls along the queue: a partition's tier comes before any priority. */
+static uint64_t _priority(const job_queue_rec_t *record,
+			  const uint16_t *tiers, int tiers_len)
+{
+	int rank = 0;
+
+	while ((rank < tiers_len) &&
+	       (tiers[rank] != record->part_ptr->priority_tier))
+		rank++;
+	/* Tiers come highest first: the last has rank 0. */
+	rank = MIN(tiers_len - 1 - rank, 255);
+	return MAX(record->priority, 1) + ((uint64_t) MAX(rank, 0) << 32);
+}
+
+static int _tiers(list_t *queue, uint16_t *tiers, int most)
+{
+	job_queue_rec_t *record;
+	list_itr_t *iter = list_iterator_create(queue);
+	int len = 0;
+
+	while ((len < most) && (record = list_next(iter)))
+		if (!len || (tiers[len - 1] != record->part_ptr->priority_tier))
+			tiers[len++] = record->part_ptr->priority_tier;
+	list_iterator_destroy(iter);
+	return len;
+}
+
+static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
+		      const auc_request_t *request, uint32_t copies, bool array,
+		      int limit)
+{
+	auc_row_t row = {
+		.job_id = record->job_ptr->job_id,
+		.array = array,
+		.approximate = request->approximate,
+	};
+	struct aucsched_job job = request->job;
+
+	/* Preemption and the like can put a job before one of higher priority. */
+	if (s->in.jobs_len)
+		job.priority = MIN(job.priority,
+				   s->jobs[s->in.jobs_len - 1].priority);
+	copies = MIN(copies, limit - s->in.jobs_len);
+	AUC_GROW(s->jobs, s->jobs_cap, s->in.jobs_len + copies);
+	AUC_GROW(s->rows, s->rows_cap, s->in.jobs_len + copies);
+	for (uint32_t i = 0; i < copies; i++) {
+		s->jobs[s->in.jobs_len] = job;
+		s->rows[s->in.jobs_len++] = row;
+	}
+}
+
+/* Whether no record of the partition came before. */
+static bool _is_head(queue_state_t *state, const part_record_t *part_ptr)
+{
+	for (int i = 0; i < state->heads_len; i++)
+		if (state->heads[i] == part_ptr)
+			return false;
+	if (state->heads_len == AUC_CLAIMS_MAX)
+		return false;
+	state->heads[state->heads_len++] = part_ptr;
+	return true;
+}
+
+static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
+			auc_memo_t *memo, queue_state_t *state)
+{
+	job_record_t *job_ptr = record->job_ptr;
+	auc_request_t request;
+	bitstr_t *nodes = NULL;
+	const char *why;
+	uint32_t copies;
+	bool array, was_left = memo->left;
+
+	memo->left = false;
+	if (!(copies = _copies(job_ptr, &array)))
+		return;
+	if ((why = auc_why_left(s, record, memo, &request))) {
+		auc_leave(s, job_ptr, memo, why);
+		auc_claims_add(&state->claims, job_ptr);
+		return;
+	}
+	if (!_may_run(job_ptr))
+		return;
+	if (!auc_eligible_nodes(s, record, &request, &state->claims, &nodes,
+				&why)) {
+		if (why)
+			auc_leave(s, job_ptr, memo, why);
+		return;
+	}
+	if (s->in.jobs_len < state->most_offers)
+		auc_offer(s, &state->offers, state->hooks, job_ptr, nodes,
+			  s->in.jobs_len);
+	request.job.mask = auc_add_mask(s, &state->masks, nodes);
+	request.job.priority = _priority(record, state->tiers,
+					 state->tiers_len);
+	_add_rows(s, record, &request, copies, array, state->limit);
+	/*
+	 * The library keeps a place for the first of the queue. For the first of each
+	 * other partition, and for a job that found no place last time, there is the one that
+	 * the backfill scheduler has planned.
+	 */
+	if (was_left || (_is_head(state, record->part_ptr) &&
+			 (s->in.jobs_len > copies)))
+		auc_claims_add(&state->claims, job_ptr);
+}
+
+static void _go_through(auc_snapshot_t *s, queue_state_t *state)
+{
+	list_t *queue = build_job_queue(false, false);
+	job_queue_rec_t *record;
+
+	sort_job_queue(queue);
+	state->tiers_len = _tiers(queue, state->tiers,
+				  ARRAY_SIZE(state->tiers));
+	while ((record = list_pop(queue))) {
+		auc_memo_t *memo = auc_memo_of(record->job_ptr->job_id);
+
+		memo->cycle = state->cycle;
+		s->queue++;
+		if (s->in.jobs_len >= state->limit)
+			auc_leave_beyond(s, memo);
+		else
+			_add_record(s, record, memo, state);
+		xfree(record);
+	}
+	FREE_NULL_LIST(queue);
+}
+
+extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
+			  auc_select_hooks_t *hooks, uint32_t cycle)
+{
+	queue_state_t *state = xmalloc(sizeof(*state));
+
+	state->hooks = hooks;
+	state->limit = settings->limit;
+	state->most_offers = settings->offers;
+	state->cycle = cycle;
+	_go_through(s, state);
+	auc_claims_free(&state->claims);
+	auc_masks_free(&state->masks);
+	auc_offers_free(&state->offers);
+	xfree(state);
+}
