@@ -187,8 +187,9 @@ static void _read_settings(void)
 /* Says so whenever there is something new in it. */
 static void _say_on(void)
 {
-	char *text = xstrdup_printf("%s %s, every %d s, %s", library.path,
-				    library.version, settings.interval,
+	char *text = xstrdup_printf("%s %s, every %d s, slurm_bids=%d %s",
+				    library.path, library.version,
+				    settings.interval, settings.offers,
 				    settings.engine);
 
 	if (xstrcmp(text, said) || xstrcmp(status.state, "on"))

@@ -128,7 +128,7 @@ func busyMachine(t *testing.T, m mode, cfg Config) *Cluster {
 	t.Helper()
 	cfg.Groups = Uniform(16, 8, 2)
 	cfg.MinJobAge = 2 * time.Second
-	cfg.SchedulerParameters = "auc_delay_ms=0"
+	cfg.SchedulerParameters = join(",", "auc_delay_ms=0,sched_min_interval=1000", cfg.SchedulerParameters)
 	cfg.StartTimeout = 10 * time.Minute
 	c := cluster(t, m, cfg)
 	blocker := submit(t, c, "sleep 100000", "-n112", "-N14", "--gres=gpu:2")
@@ -230,6 +230,7 @@ func TestValgrind(t *testing.T) {
 	defer os.RemoveAll(dir)
 	c := busyMachine(t, auction, Config{SchedulerParameters: "auc_slurm_bids=3", Wrapper: []string{"valgrind", "--leak-check=full", "--num-callers=30", "--errors-for-leak-kinds=definite",
 		"--show-leak-kinds=definite", "--log-file=" + dir + "/%p"}})
+	require.Contains(t, c.Logs("slurmctld.log", 1<<20), "slurm_bids=3", "they are looked at too")
 	busyCycles(t, c, 1000)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
