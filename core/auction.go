@@ -43,6 +43,7 @@ type Auction struct {
 	half     func() bool
 	late     func() bool
 	chosen   []int32 // by job of the window: the winning bid, or -1
+	slack    slack   // what the solver leaves of a cycle's time to what follows
 	shift    int     // asks' priorities are in units of 2^shift
 	cut      bool    // the deadline has cut something short
 }
@@ -78,6 +79,7 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	}
 	begin := l.Now()
 	p.reset()
+	l.Deadline = a.slack.takeOff(begin, l.Deadline)
 	a.setTimes(l, begin)
 	a.openWindow(s, p)
 	open, err := a.bid(s)
@@ -95,7 +97,9 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 		}
 	}
 	p.Stats.Late = a.cut
-	p.Stats.Elapsed = l.Now().Sub(begin)
+	end := l.Now()
+	p.Stats.Elapsed = end.Sub(begin)
+	a.slack.learn(end)
 	return nil
 }
 
