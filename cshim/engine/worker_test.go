@@ -179,17 +179,19 @@ func withWorker(t *testing.T, mode, role string, now func() time.Time) *Engine {
 	return e
 }
 
-const due = 400 * time.Millisecond
+// due leaves a good worker the time to start and answer on a busy machine, under the race
+// detector too.
+const due = time.Second
 
 // cycleBy runs a cycle and requires a valid decision by the deadline. What a machine with other
-// things to do takes on top is allowed for.
+// things to do takes on top is allowed for: a worker that hangs does so for ever.
 func cycleBy(t *testing.T, e *Engine, in *Input) *Output {
 	t.Helper()
 	var out Output
 	in.Deadline = due
 	require.NoError(t, e.Cycle(in, &out))
 	require.NoError(t, check(in, &out))
-	require.Less(t, out.Elapsed, 2*due)
+	require.Less(t, out.Elapsed, 4*due)
 	return &out
 }
 
