@@ -108,7 +108,7 @@ func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth float64, err error) {
 		if !d.Start {
 			a.failed[key] = true
 			d.waits(noNodes)
-			if why := a.never.check(s.Nodes, &job.Request); why != "" {
+			if why := a.never.check(&job.Request); why != "" {
 				d.waits(verdict{Never, why})
 			}
 		}

@@ -9,7 +9,7 @@ import (
 // depend on the request and on what the nodes have in all; those of requests with a
 // mask are forgotten with every cycle, since a mask is known by its address only.
 type neverCache struct {
-	machine []nodeset.Capacity
+	machine *bids.Machine
 	why     map[requestKey]string
 	masked  map[requestKey]string
 }
@@ -44,36 +44,24 @@ func (c *neverCache) reset(t *nodeset.Table) {
 		c.why, c.masked = make(map[requestKey]string), make(map[requestKey]string)
 	}
 	clear(c.masked)
-	if !c.sameMachine(t) || len(c.why) > maxRemembered {
+	if c.machine == nil || !c.machine.Is(t) {
+		c.machine = bids.NewMachine(t)
 		clear(c.why)
-		c.machine = c.machine[:0]
-		for n := range t.Len() {
-			c.machine = append(c.machine, t.Total(n))
-		}
 	}
-}
-
-func (c *neverCache) sameMachine(t *nodeset.Table) bool {
-	if len(c.machine) != t.Len() {
-		return false
+	if len(c.why) > maxRemembered {
+		clear(c.why)
 	}
-	for n := range c.machine {
-		if c.machine[n] != t.Total(n) {
-			return false
-		}
-	}
-	return true
 }
 
 // check returns why the machine can never meet r, or "".
-func (c *neverCache) check(t *nodeset.Table, r *bids.Request) string {
+func (c *neverCache) check(r *bids.Request) string {
 	k, known := keyOf(r), c.why
 	if r.Eligible != nil {
 		known = c.masked
 	}
 	why, ok := known[k]
 	if !ok {
-		if err := bids.CanEverRun(t, r); err != nil {
+		if err := c.machine.CanEverRun(r); err != nil {
 			why = err.Error()
 		}
 		known[k] = why

@@ -19,7 +19,7 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 			a.next = i
 			break
 		}
-		if why := a.never.check(s.Nodes, &job.Request); why != "" {
+		if why := a.never.check(&job.Request); why != "" {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
 			continue
 		}
