@@ -192,3 +192,67 @@ func TestExplainedWindowsCutShort(t *testing.T) {
 	}
 	require.Positive(t, late)
 }
+
+// Of two ways to make room, the one that is worth less is in the way.
+func TestTheCheaperRivals(t *testing.T) {
+	mask := func(nodes ...int) nodeset.Mask {
+		m := nodeset.NewMask(8)
+		for _, n := range nodes {
+			m.Set(n)
+		}
+		return m
+	}
+	for _, c := range []struct {
+		priority int64 // of a job that starts on the node that is not reserved
+		why      Why
+		rival    int
+	}{{20, Lost, 1}, {95, Reserved, 0}} {
+		s := halfTaken(t,
+			&Job{ID: "wide", Priority: 90, TimeLimit: 60, Request: bids.Request{MinNodes: 7, TasksPerNode: 4, Eligible: mask(1, 2, 3, 4, 5, 6, 7)}},
+			&Job{ID: "short", Priority: c.priority, TimeLimit: 60, Request: bids.Request{Cores: 4, Eligible: mask(0)}},
+			&Job{ID: "long", Priority: 10, TimeLimit: 500, Request: bids.Request{Cores: 4, MaxNodes: 1}})
+		wide := s.Pending[0]
+		SortQueue(s.Pending)
+		a, err := NewAuction(DefaultAuctionOptions(), nil)
+		require.NoError(t, err)
+		x := explain(t, explainer(t, a, s), 2, ExplainOptions{})
+		require.Equal(t, c.why, x.Why)
+		require.Len(t, x.Rivals, 1)
+		require.Equal(t, c.rival == 0, s.Pending[x.Rivals[0].Job] == wide)
+	}
+}
+
+// Of running jobs, those that end last are let off if others do.
+func TestRunningJobsThatEndLastAreLetOff(t *testing.T) {
+	nodes, err := nodeset.NewUniform(3, nodeset.Capacity{Cores: 4})
+	require.NoError(t, err)
+	s := &Snapshot{Nodes: nodes, Pending: queue(60, bids.Request{MinNodes: 2, MaxNodes: 2, TasksPerNode: 4, Contiguous: true})}
+	for n, end := range []int64{60, 70, 50} {
+		segs := []nodeset.Segment{{First: int32(n), Last: int32(n), Cores: 4}}
+		require.NoError(t, nodes.Allocate(segs))
+		s.Running = append(s.Running, Running{End: end, Segs: segs})
+	}
+	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	require.NoError(t, err)
+	x := explain(t, explainer(t, a, s), 0, ExplainOptions{})
+	require.Len(t, x.Rivals, 2)
+	require.Equal(t, []int{1, 2}, []int{x.Rivals[0].Job, x.Rivals[1].Job})
+	require.Equal(t, []nodeset.Segment{{First: 1, Last: 2, Cores: 4}}, x.Place)
+	require.EqualValues(t, 70, x.Expected)
+}
+
+// Reservations of a cycle are not taken for those of a later one that made none.
+func TestExplainAfterAnotherWindow(t *testing.T) {
+	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	require.NoError(t, err)
+	s := halfTaken(t, queue(600, bids.Request{MinNodes: 8, TasksPerNode: 4}, bids.Request{Cores: 2})...)
+	require.Equal(t, Reserved, explain(t, explainer(t, a, s), 1, ExplainOptions{}).Why)
+	full := halfTaken(t, queue(600, bids.Request{MinNodes: 8, TasksPerNode: 4})...)
+	rest := []nodeset.Segment{{First: 0, Last: 1, Cores: 4}}
+	require.NoError(t, full.Nodes.Allocate(rest))
+	full.Running = append(full.Running, Running{End: 40, Segs: rest})
+	e := explainer(t, a, full)
+	require.Empty(t, e.reserved)
+	require.Empty(t, e.kept)
+	require.EqualValues(t, 100, explain(t, e, 0, ExplainOptions{}).Expected)
+}
