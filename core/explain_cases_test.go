@@ -220,6 +220,17 @@ func TestTheCheaperRivals(t *testing.T) {
 		require.Len(t, x.Rivals, 1)
 		require.Equal(t, c.rival == 0, s.Pending[x.Rivals[0].Job] == wide)
 	}
+	o := DefaultAuctionOptions()
+	o.Objective = BySize // the second job is worth more than the first
+	s := halfTaken(t, queue(60, bids.Request{Cores: 1}, bids.Request{Cores: 4, MaxNodes: 1}, bids.Request{Cores: 4, MaxNodes: 1})...)
+	for i, p := range []int64{9, 8, 1} {
+		s.Pending[i].Priority = p
+	}
+	a, err := NewAuction(o, nil)
+	require.NoError(t, err)
+	x := explain(t, explainer(t, a, s), 2, ExplainOptions{})
+	require.Len(t, x.Rivals, 1)
+	require.Equal(t, []any{0, 9.0}, []any{x.Rivals[0].Job, x.Rivals[0].Worth})
 }
 
 // Of running jobs, those that end last are let off if others do.
