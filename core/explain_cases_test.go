@@ -74,6 +74,8 @@ func TestSuggestionOfEachKind(t *testing.T) {
 		{"range of nodes", queue(60, bids.Request{MinNodes: 5, MaxNodes: 8, TasksPerNode: 4}), 0, []Change{{"nodes", "5-8", "2-8"}}, 0.6},
 		{"nodes by tasks", queue(60, bids.Request{Cores: 12, TasksPerNode: 4}), 0, []Change{{"cores", "12", "8"}}, 1.0 / 3},
 		{"nodes with their cores", queue(60, bids.Request{Cores: 9, MinNodes: 3, MaxNodes: 3}), 0, []Change{{"nodes", "3", "2"}, {"cores", "9", "6"}}, 2.0 / 3},
+		{"GPUs, and as few nodes as hold the cores", queue(60, bids.Request{Cores: 7, MinNodes: 5, MaxNodes: 5, MinGPUs: 3}), 0,
+			[]Change{{"gpus_per_node", "3", "2"}, {"nodes", "5", "2"}}, 1.0/3 + 0.6},
 		{"more nodes", queue(60, bids.Request{Cores: 5, MinNodes: 1, MaxNodes: 1}), 0, []Change{{"cores", "5", "4"}}, 0.2},
 		{"tasks", queue(60, bids.Request{MinNodes: 2, MaxNodes: 2, TasksPerNode: 5}), 0, []Change{{"tasks_per_node", "5", "4"}}, 0.2},
 		{"GPUs", queue(60, bids.Request{MinNodes: 2, MaxNodes: 2, TasksPerNode: 1, MinGPUs: 3}), 0, []Change{{"gpus_per_node", "3", "2"}}, 1.0 / 3},

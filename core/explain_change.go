@@ -70,7 +70,7 @@ func (e *Explainer) dimensions(x *Explanation, job *Job) []dimension {
 		return d
 	}
 	add(job.Cores-max(job.MinNodes, 1), func(j *Job, steps int64) { j.Cores -= int(steps) }, "cores")
-	add(job.MinNodes-1, func(j *Job, steps int64) { narrow(j, j.MinNodes-int(steps)) }, "nodes")
+	add(job.MinNodes-e.fewestNodes(job), func(j *Job, steps int64) { narrow(j, j.MinNodes-int(steps)) }, "nodes")
 	add(job.MinNodes-1, func(j *Job, steps int64) { // each node with the cores that it had
 		n := j.MinNodes - int(steps)
 		j.Cores = max(int(int64(j.Cores)*int64(n)/int64(j.MinNodes)), n)
@@ -80,6 +80,21 @@ func (e *Explainer) dimensions(x *Explanation, job *Job) []dimension {
 		add(min(e.s.Nodes.Len(), job.Cores)-job.MaxNodes, func(j *Job, steps int64) { j.MaxNodes += int(steps) }, "nodes")
 	}
 	return d
+}
+
+// fewestNodes is how many nodes the job's cores need at least if each gives what is free
+// on the node with most.
+func (e *Explainer) fewestNodes(job *Job) int {
+	most := 1
+	for n, free := range e.s.Nodes.FreeCores() {
+		if e.s.Nodes.Up(n) && job.Eligible.Has(n) {
+			most = max(most, int(free))
+		}
+	}
+	if job.TasksPerNode > 0 {
+		most = min(most, job.TasksPerNode)
+	}
+	return (job.Cores + most - 1) / most
 }
 
 // narrow asks for at least n nodes: exactly n if the job gave a number, otherwise for
