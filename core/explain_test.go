@@ -112,7 +112,7 @@ func TestSuggestionsHold(t *testing.T) {
 				}
 			}
 			if len(x.Suggestions) > 0 {
-				if jobs++; jobs == 3 {
+				if jobs++; jobs == 2 {
 					return // enough of this window
 				}
 			}
@@ -142,7 +142,7 @@ func TestSearchAgainstTryingEverything(t *testing.T) {
 		require.Empty(t, x.Cut)
 		d := e.dimensions(x, job)
 		for k := range d {
-			for n := int64(1); n <= min(d[k].steps, 60); n++ {
+			for n := int64(1); n <= min(d[k].steps, 30); n++ {
 				c := d[k].with(job, n)
 				if c.Validate() != nil || startsIf(t, a.opts, s, i, c) == nil {
 					continue
@@ -326,7 +326,7 @@ func TestExplanationsAreRepeated(t *testing.T) {
 		pending := slices.Clone(s.Pending)
 		e := explainer(t, a, s)
 		var all []*Explanation
-		o := ExplainOptions{Trials: 15}
+		o := ExplainOptions{Trials: 4}
 		for i := range s.Pending {
 			all = append(all, explain(t, e, i, o))
 		}
