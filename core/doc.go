@@ -21,6 +21,9 @@
 // jobs free of jobs that come after them. The papers' auction has no such rule; set
 // AuctionOptions.Reservations to 0 to match them.
 //
+// [Explainer] says of single jobs why they wait, and with which change of their
+// request they would have started.
+//
 // [Verify] is the independent referee of a plan. Auction also checks each plan by
 // allocating it before it is handed out.
 package core

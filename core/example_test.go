@@ -47,3 +47,38 @@ func ExampleAuction() {
 	// next waits (until 600): blocked: its place is reserved from the expected start on
 	// optimal <nil>
 }
+
+// Why a job waits, and what would help.
+func ExampleExplainer() {
+	machine, _ := nodeset.NewUniform(8, nodeset.Capacity{Cores: 8, GPUs: 2})
+	held := []nodeset.Segment{{First: 0, Last: 4, Cores: 8, GPUs: 2}}
+	_ = machine.Allocate(held)
+	snapshot := &core.Snapshot{Nodes: machine, Running: []core.Running{{ID: "R", End: 300, Segs: held}}, Pending: []*core.Job{
+		{ID: "wide", Priority: 2, TimeLimit: 600, Request: bids.Request{MinNodes: 4, MaxNodes: 4, TasksPerNode: 8, MinGPUs: 2}},
+	}}
+	ctx := context.Background()
+	auction, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e, err := core.NewExplainer(ctx, auction, snapshot, core.Limits{Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x, err := e.Explain(ctx, 0, core.DefaultExplainOptions())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s: %d of %d nodes\n", x.Shortage.Resource, x.Shortage.Have, x.Shortage.Need)
+	fmt.Printf("held by %s, room at second %d\n", snapshot.Running[x.Rivals[0].Job].ID, x.Expected)
+	for _, s := range x.Suggestions {
+		fmt.Printf("%+v starts it on %v\n", s.Changes, s.Segs)
+	}
+	// Output:
+	// gpus_per_node: 3 of 4 nodes
+	// held by R, room at second 300
+	// [{Field:nodes From:4 To:3}] starts it on [{5 7 8 2}]
+}

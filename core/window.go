@@ -12,6 +12,7 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 	a.window, a.jobs, a.asks, a.guarded = a.window[:0], a.jobs[:0], a.asks[:0], a.guarded[:0]
 	a.never.reset(s.Nodes)
 	a.equals.reset(s.Nodes, a.opts.Reservations)
+	a.plan.reserved = a.plan.reserved[:0] // a cycle may end before it makes any
 	looked := 0
 	a.next = len(s.Pending)
 	for i, job := range s.Pending {

@@ -2,6 +2,7 @@ package window
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -140,4 +141,35 @@ func ExampleRead() {
 	o, _ := NewOutcome(a.Name(), w, &p)
 	fmt.Println(o.Decisions[0].Nodes, o.Decisions[0].CoresPerNode)
 	// Output: n[1-2] [8 1]
+}
+
+// An explanation is a golden as well.
+func TestExplanation(t *testing.T) {
+	w, err := Read(strings.NewReader(`{"nodes": [{"name": "n[1-4]", "cores": 8, "gpus": 2}],
+		"running": [{"id": "R", "nodes": "n[2-3]", "cores_per_node": 8, "gpus_per_node": 1, "end_s": 50}],
+		"jobs": [{"id": "wide", "priority": 9, "nodes": "3", "tasks_per_node": 2, "gpus_per_node": "1-2", "time_limit_s": 60},
+			{"id": "late", "priority": 4, "nodes": "2", "tasks_per_node": 8, "time_limit_s": 60},
+			{"id": "small", "priority": 3, "cores": 1, "time_limit_s": 70}]}`), "w.json")
+	require.NoError(t, err)
+	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	require.NoError(t, err)
+	x, err := core.NewExplainer(context.Background(), a, &w.Snapshot, core.Limits{})
+	require.NoError(t, err)
+	for job, want := range []string{
+		`{"why":"no_fit","worth":9,"shortage":{"resource":"cores_per_node","need":3,"have":2,"cores_per_node":2,"gpus_per_node":1,"nodes_eligible":4,"nodes_with_gpus":4,"nodes_with_cores":2,"longest_run":1,"cores":0},` +
+			`"place":"n[1-3]","blocked_by":[{"job":"R","role":"running","nodes":"n[2-3]","cores":16,"gpus":2,"at_s":50}],"room_in_s":50,"room_kept":true,` +
+			`"suggestions":[{"changes":[{"field":"nodes","from":"3","to":"2"}],"size":0.3333333333333333,"smallest":true,"nodes":"n[1,4]","bid_class":"C"}],"trials":1}`,
+		`{"why":"lost","worth":4,"place":"n[1,4]","blocked_by":[{"job":"wide","role":"reserved","nodes":"n1","cores":2,"gpus":1,"worth":9,"at_s":50},` +
+			`{"job":"small","role":"starting","nodes":"n1","cores":1,"worth":3,"at_s":70}],"room_in_s":110,` +
+			`"suggestions":[{"changes":[{"field":"time_limit_s","from":"60","to":"50"}],"size":0.16666666666666666,"smallest":true,"nodes":"n[1,4]","bid_class":"C"}],"trials":2,"cut":"the search for changes ended after 2 trials"}`,
+		`{"worth":3,"wanted_by":[{"job":"late","role":"waiting","nodes":"n1","cores":1,"worth":4}]}`,
+	} {
+		e, err := x.Explain(context.Background(), job, core.ExplainOptions{Trials: 2})
+		require.NoError(t, err)
+		named, err := NewExplanation(w, e)
+		require.NoError(t, err)
+		got, err := json.Marshal(named)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+	}
 }

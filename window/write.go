@@ -33,6 +33,8 @@ type Decision struct {
 	BidClass      string `json:"bid_class"`
 	Reason        string `json:"reason"`
 	ExpectedStart *int64 `json:"expected_start_s,omitempty"`
+	// Explanation is there if it was asked for.
+	Explanation *Explanation `json:"explanation,omitempty"`
 }
 
 // NewOutcome puts a plan into words. Jobs that the cycle did not look at are there

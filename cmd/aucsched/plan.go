@@ -21,6 +21,8 @@ func planCommand() *cobra.Command {
 	var seed uint64
 	var limit time.Duration
 	var mps string
+	var explain bool
+	x := explainFlags{trials: 50, time: time.Minute}
 	c := &cobra.Command{
 		Use:   "plan WINDOW.json",
 		Short: "Decide one window: which jobs start now, and on which nodes, cores and GPUs",
@@ -30,8 +32,8 @@ them.`,
 		Example: "  aucsched plan examples/table1.json --json",
 		Args:    exactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if limit < 0 {
-				return badInput(fmt.Errorf("--deadline: %v is negative", limit))
+			if err := x.check(limit); err != nil {
+				return err
 			}
 			w, err := readWindow(c.InOrStdin(), args[0])
 			if err != nil {
@@ -46,19 +48,24 @@ them.`,
 				return badInput(fmt.Errorf("--mps: %w", err))
 			}
 			defer out.Close()
-			var p core.Plan
-			if err := policy.Decide(c.Context(), &w.Snapshot, core.Limits{Deadline: deadline(limit), Seed: seed}, &p); err != nil {
-				return err
-			}
-			if err := core.Verify(&w.Snapshot, &p); err != nil {
-				return fmt.Errorf("the plan is not valid, please report this: %w", err)
-			}
-			if err := writeModel(policy, out); err != nil {
-				return err
-			}
-			o, err := window.NewOutcome(policy.Name(), w, &p)
+			e, err := core.NewExplainer(c.Context(), policy, &w.Snapshot, core.Limits{Deadline: deadline(limit), Seed: seed})
 			if err != nil {
 				return err
+			}
+			if err := core.Verify(&w.Snapshot, e.Plan()); err != nil {
+				return fmt.Errorf("the plan is not valid, please report this: %w", err)
+			}
+			if err := writeModel(policy, out); err != nil { // before a trial makes another
+				return err
+			}
+			o, err := window.NewOutcome(policy.Name(), w, e.Plan())
+			if err != nil {
+				return err
+			}
+			if explain {
+				if err := x.explain(c.Context(), e, w, o.Decisions, 0); err != nil {
+					return err
+				}
 			}
 			if asJSON {
 				return json.NewEncoder(c.OutOrStdout()).Encode(o)
@@ -71,6 +78,8 @@ them.`,
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
 	c.Flags().DurationVar(&limit, "deadline", 0, "wall-clock time for the decision; 0: none")
 	c.Flags().StringVar(&mps, "mps", "", "auction2: also write the model to this file, in MPS")
+	c.Flags().BoolVar(&explain, "explain", false, "explain every decision, as the command explain does; this takes time")
+	x.register(c.Flags(), "explain-")
 	return c
 }
 
@@ -120,6 +129,15 @@ func printOutcome(out io.Writer, o *window.Outcome) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%d of %d jobs start; %s in %.1f ms\n", o.Started, len(o.Decisions), o.Policy, o.CycleMS)
-	return err
+	fmt.Fprintf(out, "%d of %d jobs start; %s in %.1f ms\n", o.Started, len(o.Decisions), o.Policy, o.CycleMS)
+	for i := range o.Decisions {
+		if o.Decisions[i].Explanation == nil {
+			continue
+		}
+		fmt.Fprintln(out)
+		if err := printExplanation(out, &o.Decisions[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

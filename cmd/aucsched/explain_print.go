@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/aucsched/aucsched/window"
+)
+
+// maxListed is how many rivals are printed; JSON has all.
+const maxListed = 12
+
+// printExplanation prints one decision and its explanation.
+func printExplanation(out io.Writer, d *window.Decision) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	x := d.Explanation
+	if d.Start {
+		printStart(t, d)
+		return t.Flush()
+	}
+	fmt.Fprintf(t, "%s waits: %s\n", d.Job, waitsFor(d))
+	if d.Reason != "" && x.Why != "never" {
+		fmt.Fprintf(t, "  the policy says: %s\n", d.Reason)
+	}
+	if s := x.Shortage; s != nil {
+		fmt.Fprintf(t, "  %s\n", shortage(s))
+	}
+	if len(x.BlockedBy) > 0 {
+		fmt.Fprintln(t, "  "+inTheWay(x))
+		printRivals(t, x.BlockedBy)
+	} else if x.Why == "no_fit" {
+		fmt.Fprintln(t, "  no running job that the window names would leave room by its end: nodes are down, or held by others")
+	}
+	switch {
+	case x.RoomIn == nil:
+	case x.RoomKept:
+		fmt.Fprintf(t, "  is expected to start in %d s: the policy has reserved that\n", *x.RoomIn)
+	default:
+		fmt.Fprintf(t, "  has room in %d s, if nothing else starts before\n", *x.RoomIn)
+	}
+	printSuggestions(t, x)
+	return t.Flush()
+}
+
+func printStart(t io.Writer, d *window.Decision) {
+	cores := 0
+	for _, c := range d.CoresPerNode {
+		cores += c
+	}
+	gpus := ""
+	if d.GPUsPerNode > 0 {
+		gpus = fmt.Sprintf(", %s on each", plural(int64(d.GPUsPerNode), "GPU"))
+	}
+	fmt.Fprintf(t, "%s starts on %s: %s%s\n", d.Job, d.Nodes, plural(int64(cores), "core"), gpus)
+	fmt.Fprintf(t, "  by a bid of class %s, worth %.10g\n", d.BidClass, d.Explanation.Worth)
+	if len(d.Explanation.WantedBy) > 0 {
+		fmt.Fprintln(t, "  in the way, alone or with others, of")
+		printRivals(t, d.Explanation.WantedBy)
+	}
+}
+
+// waitsFor is the kind of the reason in words.
+func waitsFor(d *window.Decision) string {
+	switch x := d.Explanation; x.Why {
+	case "never":
+		return x.Never
+	case "no_fit":
+		return "nothing that is free suits it"
+	case "lost":
+		if slices.ContainsFunc(x.BlockedBy, func(r window.Rival) bool { return r.Role == "reserved" }) {
+			return "jobs that start now take its place, and reservations"
+		}
+		return "jobs that start now take its place"
+	case "reserved":
+		return "it would run into reservations"
+	}
+	return "there may be room, but the policy did not use it"
+}
+
+// shortage says what is short in a sentence.
+func shortage(s *window.Shortage) string {
+	node := plural(int64(s.CoresPerNode), "free core")
+	if s.GPUsPerNode > 0 {
+		node += " and " + plural(int64(s.GPUsPerNode), "free GPU")
+	}
+	need := plural(s.Need, "node")
+	switch s.Resource {
+	case "nodes":
+		return fmt.Sprintf("needs %s, %d are up and may be used", need, s.Have)
+	case "gpus_per_node":
+		return fmt.Sprintf("needs %s with %s, %d of %d have the GPUs", need, node, s.Have, s.Eligible)
+	case "cores_per_node":
+		return fmt.Sprintf("needs %s with %s, %d of %d have that", need, node, s.Have, s.Eligible)
+	case "contiguous":
+		return fmt.Sprintf("needs %s in a row with %s, the longest run has %d", need, node, s.Have)
+	}
+	return fmt.Sprintf("needs %s, at most %d are free where it could be (%s with %s)", plural(s.Need, "core"), s.Have, plural(int64(s.WithCores), "node"), node)
+}
+
+// inTheWay says what all of the rivals are to the job.
+func inTheWay(x *window.Explanation) string {
+	switch {
+	case x.Why == "no_fit":
+		return "it has room on " + x.Place + " when all of these have ended"
+	case x.Place == "":
+		return "these reservations begin before its time limit runs out"
+	}
+	sum := 0.0
+	for _, r := range x.BlockedBy {
+		sum += r.Worth
+	}
+	return fmt.Sprintf("it is worth %.10g; it would have room on %s without these, worth %.10g together", x.Worth, x.Place, sum)
+}
+
+func printRivals(t io.Writer, rivals []window.Rival) {
+	for _, r := range rivals[:min(len(rivals), maxListed)] {
+		has := ""
+		if r.GPUs > 0 {
+			has = plural(int64(r.GPUs), "GPU") + ", "
+		}
+		if r.Nodes != "" {
+			has = fmt.Sprintf("\t%s%s on %s", has, plural(int64(r.Cores), "core"), r.Nodes)
+		}
+		fmt.Fprintf(t, "    %s\t%s%s\n", r.Job, roleOf(&r), has)
+	}
+	if more := len(rivals) - maxListed; more > 0 {
+		fmt.Fprintf(t, "    and %d more\n", more)
+	}
+}
+
+func roleOf(r *window.Rival) string {
+	switch r.Role {
+	case "running":
+		return fmt.Sprintf("runs, ends in %d s", *r.At)
+	case "starting":
+		return fmt.Sprintf("starts, worth %.10g", r.Worth)
+	case "reserved":
+		return fmt.Sprintf("reserved from %d s on, worth %.10g", *r.At, r.Worth)
+	}
+	return fmt.Sprintf("waits, worth %.10g", r.Worth)
+}
+
+func printSuggestions(t io.Writer, x *window.Explanation) {
+	for i, s := range x.Suggestions {
+		if i == 0 {
+			fmt.Fprintln(t, "  would have started now with (any one line of)")
+		}
+		var list []string
+		for _, c := range s.Changes {
+			list = append(list, fmt.Sprintf("%s %s instead of %s", c.Field, c.To, c.From))
+		}
+		about := ""
+		if !s.Smallest {
+			about = "about "
+		}
+		fmt.Fprintf(t, "    %s%s, on %s\n", about, strings.Join(list, " and "), s.Nodes)
+	}
+	if len(x.Suggestions) == 0 && x.Trials > 0 {
+		fmt.Fprintln(t, "  no change that was tried would have started it now")
+	}
+	if x.Trials > 0 || x.Cut != "" {
+		fmt.Fprintf(t, "  %s\n", strings.TrimSuffix(plural(int64(x.Trials), "trial")+"; "+x.Cut, "; "))
+	}
+	if x.Late {
+		fmt.Fprintln(t, "  decisions were cut short by their deadline: another run may differ")
+	}
+}
+
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/window"
+)
+
+const blocked = "../../examples/blocked.json"
+
+// A golden: what is said of every job of the example, and of one under backfill.
+func TestExplainPrints(t *testing.T) {
+	var all strings.Builder
+	for _, args := range [][]string{{"wide"}, {"left"}, {"right"}, {"late"}, {"long"}, {"gpus"}, {"huge"}, {"small"}, {"long", "--policy", "backfill"}, {"left", "--trials", "5"}} {
+		code, out, errs := aucsched(t, "", append([]string{"explain", blocked, "--time", "0"}, args...)...)
+		require.Zero(t, code, errs)
+		all.WriteString("$ " + strings.Join(args, " ") + "\n" + out + "\n")
+	}
+	want, err := os.ReadFile("testdata/explain.txt")
+	require.NoError(t, err)
+	require.Equal(t, string(want), all.String())
+}
+
+// plan --explain adds to what plan prints, and says of each job what explain does.
+func TestPlanExplains(t *testing.T) {
+	code, out, errs := aucsched(t, "", "plan", blocked, "--explain", "--explain-trials", "9", "--explain-time", "0", "--json")
+	require.Zero(t, code, errs)
+	var explained, plain window.Outcome
+	require.NoError(t, json.Unmarshal([]byte(out), &explained))
+	_, out, _ = aucsched(t, "", "plan", blocked, "--json")
+	require.NotContains(t, out, "explanation")
+	require.NoError(t, json.Unmarshal([]byte(out), &plain))
+	for i, d := range explained.Decisions {
+		require.NotNil(t, d.Explanation, d.Job)
+		_, out, _ := aucsched(t, "", "explain", blocked, d.Job, "--trials", "9", "--time", "0", "--json")
+		var alone window.Decision
+		require.NoError(t, json.Unmarshal([]byte(out), &alone))
+		require.Equal(t, d, alone)
+		d.Explanation = nil
+		require.Equal(t, plain.Decisions[i], d)
+	}
+	code, out, _ = aucsched(t, "", "plan", blocked, "--explain", "--explain-trials", "0")
+	require.Zero(t, code)
+	require.Contains(t, out, "left waits: jobs that start now take its place\n")
+	require.NotContains(t, out, "would have started")
+}
+
+// The model of plan --mps is the window's, not that of a trial.
+func TestModelOfAnExplainedPlan(t *testing.T) {
+	var models [2]string
+	for i, args := range [][]string{{"plan", blocked}, {"plan", blocked, "--explain"}} {
+		file := filepath.Join(t.TempDir(), "model.mps")
+		code, _, errs := aucsched(t, "", append(args, "--mps", file)...)
+		require.Zero(t, code, errs)
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		models[i] = string(text)
+	}
+	require.Contains(t, models[0], "ROWS")
+	require.Equal(t, models[0], models[1])
+}
+
+func TestExplainErrors(t *testing.T) {
+	text, err := os.ReadFile(blocked)
+	require.NoError(t, err)
+	for want, args := range map[string][]string{
+		blocked + `: there is no job "nobody"`:        {"explain", blocked, "nobody"},
+		blocked + `: job "R2" runs already`:           {"explain", blocked, "R2"},
+		`standard input: there is no job "J1"`:        {"explain", "-", "J1"},
+		"accepts 2 arg(s), received 1":                {"explain", blocked},
+		"trials: -1 is negative":                      {"explain", blocked, "wide", "--trials", "-1"},
+		"time for trials: -1s is negative":            {"plan", blocked, "--explain", "--explain-time", "-1s"},
+		"--deadline: -2s is negative":                 {"explain", blocked, "wide", "--deadline", "-2s"},
+		`--policy: "odd" is unknown`:                  {"explain", blocked, "wide", "--policy", "odd"},
+		"open absent.json: no such file or directory": {"explain", "absent.json", "J1"},
+	} {
+		code, out, errs := aucsched(t, string(text), args...)
+		require.Equal(t, exitUsage, code, "%v: %s", args, errs)
+		require.Contains(t, errs, want)
+		require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %s", errs)
+		require.Empty(t, out)
+	}
+}

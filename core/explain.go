@@ -1,0 +1,230 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Explainer decides a window once and then says of its jobs, one by one, why they
+// start or wait. It works with any Policy; what it knows of reservations' places is
+// exact for an Auction. It uses the policy and the snapshot until it is dropped, and
+// must not be used by two goroutines at once.
+type Explainer struct {
+	policy  Policy
+	auction *Auction // the policy, if it is one
+	s       *Snapshot
+	limits  Limits
+	each    time.Duration // what a decision may take; 0: as long as it needs
+
+	plan     Plan
+	byJob    []int // by job of the queue: index in plan.Decisions, or -1
+	started  []int // jobs that start
+	reserved []Reservation
+	kept     []Rival         // reservations of which only the job and the time is known
+	waiting  map[int][]Rival // by job that starts: whose rival it is; nil: not known yet
+	trial    Plan
+	pending  []*Job // scratch: the queue with one job changed
+	space    planner
+	placer   bids.Placer
+}
+
+// ExplainOptions bound the search for changes. The zero value searches for none.
+type ExplainOptions struct {
+	// Trials is the most decisions on a changed window.
+	Trials int
+	// Deadline is when the last trial may begin, by Limits.Now; zero: none.
+	Deadline time.Time
+}
+
+// DefaultExplainOptions allow 200 trials, which is enough for nearly every job.
+func DefaultExplainOptions() ExplainOptions { return ExplainOptions{Trials: 200} }
+
+// Explanation is why one job starts or waits. It owns its memory.
+type Explanation struct {
+	// Decision is the policy's; Decision.Job is the job's index in the queue.
+	Decision Decision
+	// Looked is false if the policy made no decision on the job.
+	Looked bool
+	// Worth is what the start of the job is worth to the objective, before a bid's
+	// preference; policies without an objective count the priority.
+	Worth float64
+	// Why is why the job waits, from what is free and who takes it: Never (see
+	// NeverWhy); NoFit: nothing that is free suits it even if it were alone; Lost: jobs
+	// that start now take its place; Reserved: only reservations are in its way. 0 if it
+	// starts, and if there is room for it that the policy did not use.
+	Why Why
+	// NeverWhy says in words what the machine lacks.
+	NeverWhy string
+	// Shortage is what is lacking among what is free, if Why is NoFit.
+	Shortage *Shortage
+	// Place is where the job would be if all of Rivals were gone, nil if even that
+	// does not help or only the names of rivals are known.
+	Place []nodeset.Segment
+	// Rivals are in the way: were they gone, the job would have room, and none of them
+	// can be left out. If the job starts, Rivals are the jobs that wait and have it in
+	// their way, alone or among others.
+	Rivals []Rival
+	// Expected is the second at which the job will have room if nothing else starts
+	// before, from the time limits of what runs and starts now and the places
+	// reserved; 0 if unknown. Kept says that the policy keeps that place for it.
+	Expected int64
+	Kept     bool
+	// Suggestions are changes of the request, the smallest first, with each of which
+	// the job would have started now.
+	Suggestions []Suggestion
+	// Trials is the number of decisions on changed windows.
+	Trials int
+	// Cut says in words what ended the search for changes early; "" if nothing did.
+	Cut string
+	// Late says that the deadline of single decisions cut some of them short: they
+	// may come out differently another time.
+	Late bool
+}
+
+// Role is what a rival does.
+type Role uint8
+
+// The roles.
+const (
+	Holds Role = iota + 1 // it runs
+	Wins                  // it starts now
+	Keeps                 // a place is reserved for it
+	Waits                 // it waits for what the job took
+)
+
+// Rival is another job that is in the way of one, or the other way round.
+type Rival struct {
+	Role Role
+	// Job is the job's index in Snapshot.Pending, or in Snapshot.Running if it Holds.
+	Job int
+	// Segs is what it has on nodes of Explanation.Place; of a job that Waits, what it
+	// would take of the other's nodes is on these.
+	Segs []nodeset.Segment
+	// Worth is as in Explanation; 0 for jobs that run.
+	Worth float64
+	// At is the second by which it ends (Holds, Wins) or from which its place is
+	// reserved (Keeps).
+	At int64
+}
+
+// NewExplainer decides the window of s. Every decision, this one and later trials,
+// gets the seed of l and as much time as is left until l.Deadline now; without a
+// deadline explanations are the same bit for bit.
+func NewExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits) (*Explainer, error) {
+	if l.Now == nil {
+		l.Now = time.Now
+	}
+	e := &Explainer{policy: p, s: s, limits: l}
+	e.auction, _ = p.(*Auction)
+	if !l.Deadline.IsZero() {
+		e.each = max(l.Deadline.Sub(l.Now()), time.Nanosecond)
+	}
+	if err := e.decide(ctx, s, &e.plan); err != nil {
+		return nil, err
+	}
+	if err := e.space.reset(s); err != nil {
+		return nil, err
+	}
+	e.byJob = slices.Repeat([]int{-1}, len(s.Pending))
+	for i, d := range e.plan.Decisions {
+		e.byJob[d.Job] = i
+		if d.Start {
+			e.started = append(e.started, d.Job)
+		}
+	}
+	e.findReservations()
+	return e, nil
+}
+
+// Plan is the window's decision. It belongs to the Explainer.
+func (e *Explainer) Plan() *Plan { return &e.plan }
+
+func (e *Explainer) decide(ctx context.Context, s *Snapshot, p *Plan) error {
+	l := e.limits
+	if e.each > 0 {
+		l.Deadline = l.Now().Add(e.each)
+	}
+	return e.policy.Decide(ctx, s, l, p)
+}
+
+// Explain explains one job of the queue, by its index. It fails for an index
+// outside of the queue, and if the policy fails.
+func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Explanation, error) {
+	if job < 0 || job >= len(e.s.Pending) {
+		return nil, fmt.Errorf("there is no job %d in a queue of %d", job, len(e.s.Pending))
+	}
+	x := &Explanation{Decision: Decision{Job: job}, Late: e.plan.Stats.Late}
+	asked := e.asked(e.s.Pending[job])
+	x.Worth = e.worth(asked)
+	if i := e.byJob[job]; i >= 0 {
+		x.Looked, x.Decision = true, e.plan.Decisions[i]
+		x.Decision.Segs = slices.Clone(x.Decision.Segs)
+	}
+	if x.Decision.Start {
+		e.against(x)
+		return x, nil
+	}
+	e.blame(x, asked)
+	if x.Why != Never {
+		e.expect(x, asked)
+	}
+	if x.Looked && o.Trials > 0 {
+		q := search{e: e, ctx: ctx, o: o, x: x, tried: make(map[equalKey]outcome)}
+		if err := q.run(); err != nil {
+			return nil, fmt.Errorf("a changed window: %w", err)
+		}
+	}
+	return x, nil
+}
+
+// asked is the job as the policy understands it.
+func (e *Explainer) asked(job *Job) *Job {
+	if e.auction != nil && e.auction.opts.ContiguousOnly && !job.Contiguous {
+		return contiguous(job)
+	}
+	return job
+}
+
+func (e *Explainer) worth(job *Job) float64 {
+	if e.auction != nil {
+		return e.auction.weight(job)
+	}
+	return float64(max(job.Priority, 1))
+}
+
+// decisionOf is the decision on a job, nil if there is none.
+func (e *Explainer) decisionOf(job int) *Decision {
+	if i := e.byJob[job]; i >= 0 {
+		return &e.plan.Decisions[i]
+	}
+	return nil
+}
+
+// findReservations copies what the policy has reserved in the window's decision.
+// Places are known of an Auction only. The place of a job that starts after all is
+// not kept, but the auction has kept others off it.
+func (e *Explainer) findReservations() {
+	placed := make(map[int]bool)
+	if e.auction != nil {
+		for _, r := range e.auction.plan.reserved {
+			r.Job = e.auction.window[r.Job]
+			if e.decisionOf(r.Job).Start {
+				e.kept = append(e.kept, Rival{Role: Keeps, Job: r.Job, Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
+				continue
+			}
+			r.Segs = slices.Clone(r.Segs)
+			placed[r.Job] = true
+			e.reserved = append(e.reserved, r)
+		}
+	}
+	for _, d := range e.plan.Decisions {
+		if d.Expected > 0 && !d.Start && !placed[d.Job] {
+			e.kept = append(e.kept, Rival{Role: Keeps, Job: d.Job, Worth: e.worth(e.asked(e.s.Pending[d.Job])), At: d.Expected})
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// fits reports whether the job could be on t, with the fewest GPUs that will do.
+func (e *Explainer) fits(t *nodeset.Table, job *Job) ([]nodeset.Segment, bool) {
+	return e.placer.Place(nil, t, &job.Request, job.MinGPUs)
+}
+
+// blame finds what is in the way of a job that waits.
+func (e *Explainer) blame(x *Explanation, job *Job) {
+	if err := bids.CanEverRun(e.s.Nodes, &job.Request); err != nil {
+		x.Why, x.NeverWhy = Never, err.Error()
+		return
+	}
+	if _, ok := e.fits(e.s.Nodes, job); !ok {
+		x.Why, x.Shortage = NoFit, shortageOf(e.s.Nodes, &job.Request)
+		e.blameRunning(x, job)
+		return
+	}
+	e.blameWindow(x, job)
+	for _, r := range x.Rivals {
+		if r.Role == Wins {
+			x.Why = Lost
+			return
+		}
+		x.Why = Reserved
+	}
+}
+
+// blameRunning finds the running jobs that have to end for a job to have room: of
+// those that end by the first moment at which it has, each one that is needed. Those
+// that end last are let off first.
+func (e *Explainer) blameRunning(x *Explanation, job *Job) {
+	at, ok := e.roomFrom(job)
+	if !ok {
+		return
+	}
+	t := new(nodeset.Table)
+	t.CopyFrom(e.s.Nodes)
+	var suspects []Rival
+	for i, r := range e.s.Running {
+		if end := max(r.End, e.s.Now+1); end <= at {
+			segs := e.onUpNodes(r.Segs)
+			must(t.Release(segs))
+			suspects = append(suspects, Rival{Role: Holds, Job: i, Segs: segs, At: end})
+		}
+	}
+	slices.SortStableFunc(suspects, func(a, b Rival) int { return cmp.Compare(b.At, a.At) })
+	for _, r := range suspects {
+		must(t.Allocate(r.Segs))
+		if _, ok := e.fits(t, job); !ok {
+			must(t.Release(r.Segs))
+			x.Rivals = append(x.Rivals, r)
+		}
+	}
+	x.Place, _ = e.fits(t, job)
+	x.cutToPlace()
+}
+
+// roomFrom is the first moment at which a job has room if nothing starts any more.
+func (e *Explainer) roomFrom(job *Job) (int64, bool) {
+	must(e.space.reset(e.s)) // it has worked before
+	r, ok := e.space.reserve(0, job)
+	return r.Start, ok
+}
+
+// onUpNodes leaves out nodes that are down, which give nothing when a job ends.
+func (e *Explainer) onUpNodes(segs []nodeset.Segment) []nodeset.Segment {
+	var up []nodeset.Segment
+	for _, s := range segs {
+		for n := s.First; n <= s.Last; n++ {
+			if e.s.Nodes.Up(int(n)) {
+				up = nodeset.Append(up, nodeset.Segment{First: n, Last: n, Cores: s.Cores, GPUs: s.GPUs})
+			}
+		}
+	}
+	return up
+}
+
+// blameWindow finds the jobs that start now, and the reservations, without which a
+// job would have room: the cheaper of two sets, one that lets off reservations first
+// and one that lets off jobs that start. If there is room as it is, reservations of
+// which no place is known may be what the policy has heeded.
+func (e *Explainer) blameWindow(x *Explanation, job *Job) {
+	winners := make([]Rival, 0, len(e.started))
+	for _, i := range e.started {
+		other := e.s.Pending[i]
+		winners = append(winners, Rival{Role: Wins, Job: i, Segs: e.decisionOf(i).Segs, Worth: e.worth(e.asked(other)), At: e.s.Now + other.TimeLimit})
+	}
+	slices.SortStableFunc(winners, func(a, b Rival) int { return cmp.Compare(b.Worth, a.Worth) })
+	var keepers []Rival
+	for _, r := range e.reserved {
+		if r.Job != x.Decision.Job && r.Start < e.s.Now+job.TimeLimit {
+			keepers = append(keepers, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs, Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
+		}
+	}
+	x.Rivals, x.Place = e.needed(job, slices.Concat(keepers, winners))
+	if others, place := e.needed(job, slices.Concat(winners, keepers)); totalWorth(others) < totalWorth(x.Rivals) {
+		x.Rivals, x.Place = others, place
+	}
+	x.cutToPlace()
+	if len(x.Rivals) > 0 {
+		return
+	}
+	x.Place = nil
+	for _, r := range e.kept {
+		if r.Job != x.Decision.Job && r.At < e.s.Now+job.TimeLimit {
+			x.Rivals = append(x.Rivals, r)
+		}
+	}
+}
+
+// needed are those of suspects without which the job would have room from now on,
+// none of which can be left out, and where that room is. Suspects are let off in
+// their order.
+func (e *Explainer) needed(job *Job, suspects []Rival) ([]Rival, []nodeset.Segment) {
+	p := &e.space
+	must(p.reset(e.s))
+	var guilty []Rival
+	for _, r := range suspects {
+		if r.Role == Wins {
+			must(p.start(r.Segs, r.At))
+		} else {
+			e.reserveAgain(r)
+		}
+		if _, ok := p.place(nil, job, e.s.Now); ok {
+			continue
+		}
+		guilty = append(guilty, r)
+		if r.Role == Wins {
+			must(p.now.Release(r.Segs))
+			p.ends = p.ends[:len(p.ends)-1]
+		} else {
+			p.reserved = slices.DeleteFunc(p.reserved, func(o Reservation) bool { return o.Job == r.Job })
+		}
+	}
+	place, _ := p.place(nil, job, e.s.Now)
+	return guilty, place
+}
+
+// reserveAgain keeps a rival's place, in order of the starts.
+func (e *Explainer) reserveAgain(r Rival) {
+	for _, o := range e.reserved {
+		if o.Job == r.Job {
+			i, _ := slices.BinarySearchFunc(e.space.reserved, o.Start, func(a Reservation, t int64) int { return cmp.Compare(a.Start, t) })
+			e.space.reserved = slices.Insert(e.space.reserved, i, o)
+		}
+	}
+}
+
+func totalWorth(rivals []Rival) (sum float64) {
+	for _, r := range rivals {
+		sum += r.Worth
+	}
+	return sum
+}
+
+// cutToPlace leaves of what rivals have the nodes that the job would be on.
+func (x *Explanation) cutToPlace() {
+	for i := range x.Rivals {
+		x.Rivals[i].Segs = overlap(x.Rivals[i].Segs, x.Place)
+	}
+}
+
+// overlap is the part of a on nodes of b; both ascend.
+func overlap(a, b []nodeset.Segment) []nodeset.Segment {
+	var both []nodeset.Segment
+	for len(a) > 0 && len(b) > 0 {
+		s := a[0]
+		s.First, s.Last = max(s.First, b[0].First), min(s.Last, b[0].Last)
+		if s.First <= s.Last {
+			both = nodeset.Append(both, s)
+		}
+		if a[0].Last < b[0].Last {
+			a = a[1:]
+		} else {
+			b = b[1:]
+		}
+	}
+	return both
+}
+
+// expect says when a job that waits will have room.
+func (e *Explainer) expect(x *Explanation, job *Job) {
+	if x.Decision.Expected > 0 {
+		x.Expected, x.Kept = x.Decision.Expected, true
+		return
+	}
+	p := &e.space
+	must(p.reset(e.s))
+	for _, i := range e.started {
+		must(p.start(e.decisionOf(i).Segs, e.s.Now+e.s.Pending[i].TimeLimit))
+	}
+	p.reserved = append(p.reserved, e.reserved...)
+	if r, ok := p.reserve(x.Decision.Job, job); ok {
+		x.Expected = r.Start
+	}
+}
+
+// against finds the jobs that have a job that starts among their rivals. They are found
+// once for all jobs.
+func (e *Explainer) against(x *Explanation) {
+	if e.waiting == nil {
+		e.waiting = make(map[int][]Rival)
+		for _, d := range e.plan.Decisions {
+			if d.Start {
+				continue
+			}
+			other := &Explanation{Decision: d}
+			job := e.asked(e.s.Pending[d.Job])
+			e.blame(other, job)
+			for _, r := range other.Rivals {
+				if r.Role == Wins {
+					e.waiting[r.Job] = append(e.waiting[r.Job], Rival{Role: Waits, Job: d.Job, Segs: r.Segs, Worth: e.worth(job)})
+				}
+			}
+		}
+	}
+	for _, r := range e.waiting[x.Decision.Job] {
+		r.Segs = slices.Clone(r.Segs)
+		x.Rivals = append(x.Rivals, r)
+	}
+}

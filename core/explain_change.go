@@ -1,0 +1,193 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Suggestion is a changed request with which the job would have started now: the
+// policy has decided the window with nothing else changed, and it did.
+type Suggestion struct {
+	// Job is the job as it would be submitted.
+	Job Job
+	// Changes are what differs.
+	Changes []Change
+	// Size is the sum of the changes, each relative to what was asked for: 0.25 for
+	// 6 nodes instead of 8. Giving up contiguity counts 0.5.
+	Size float64
+	// Smallest says that each of the changes by one less, the rest as suggested, has
+	// been tried or ruled out. Starts are not monotone, so it does not say that no
+	// smaller change of all would do.
+	Smallest bool
+	// Segs is where the job would have started, Class the class of the winning bid.
+	Segs  []nodeset.Segment
+	Class bids.Class
+}
+
+// Change is one field of a request, named and written as in a window file.
+type Change struct{ Field, From, To string }
+
+// dimension is a way to ask for less, in steps of one.
+type dimension struct {
+	fields []string // that it may change
+	steps  int64
+	hints  []int64 // numbers of steps to try first, ascending
+	apply  func(j *Job, steps int64)
+}
+
+// dimensions are the ways to ask for less than job does, of which x says what is in its
+// way. Shorter time limits are among them if reservations are.
+func (e *Explainer) dimensions(x *Explanation, job *Job) []dimension {
+	var d []dimension
+	add := func(steps int, apply func(*Job, int64), fields ...string) {
+		if steps > 0 {
+			d = append(d, dimension{fields: fields, steps: int64(steps), apply: apply})
+		}
+	}
+	if e.asked(job).Contiguous && job.Contiguous {
+		add(1, func(j *Job, steps int64) { j.Contiguous = steps == 0 }, "contiguous")
+	}
+	d = append(d, e.shorter(x, job)...)
+	add(job.MinGPUs, fewerGPUs, "gpus_per_node")
+	fixed := fixedNodes(&job.Request)
+	switch {
+	case fixed > 0: // cores are nodes times tasks per node
+		add(fixed-1, func(j *Job, steps int64) {
+			narrow(j, fixed-int(steps))
+			j.Cores = (fixed - int(steps)) * j.TasksPerNode
+		}, "nodes", "cores", "tasks_per_node")
+		add(job.TasksPerNode-1, func(j *Job, steps int64) {
+			j.TasksPerNode -= int(steps)
+			j.Cores = fixed * j.TasksPerNode
+		}, "nodes", "cores", "tasks_per_node")
+		return d
+	case job.Cores == 0:
+		add(job.MinNodes-1, func(j *Job, steps int64) { narrow(j, j.MinNodes-int(steps)) }, "nodes")
+		add(job.TasksPerNode-1, func(j *Job, steps int64) { j.TasksPerNode -= int(steps) }, "tasks_per_node")
+		return d
+	}
+	add(job.Cores-max(job.MinNodes, 1), func(j *Job, steps int64) { j.Cores -= int(steps) }, "cores")
+	add(job.MinNodes-e.fewestNodes(job), func(j *Job, steps int64) { narrow(j, j.MinNodes-int(steps)) }, "nodes")
+	add(job.MinNodes-1, func(j *Job, steps int64) { // each node with the cores that it had
+		n := j.MinNodes - int(steps)
+		j.Cores = max(int(int64(j.Cores)*int64(n)/int64(j.MinNodes)), n)
+		narrow(j, n)
+	}, "nodes", "cores")
+	if job.MaxNodes > 0 {
+		add(min(e.s.Nodes.Len(), job.Cores)-job.MaxNodes, func(j *Job, steps int64) { j.MaxNodes += int(steps) }, "nodes")
+	}
+	return d
+}
+
+// fewestNodes is how many nodes the job's cores need at least if each gives what is free
+// on the node with most.
+func (e *Explainer) fewestNodes(job *Job) int {
+	most := 1
+	for n, free := range e.s.Nodes.FreeCores() {
+		if e.s.Nodes.Up(n) && job.Eligible.Has(n) {
+			most = max(most, int(free))
+		}
+	}
+	if job.TasksPerNode > 0 {
+		most = min(most, job.TasksPerNode)
+	}
+	return (job.Cores + most - 1) / most
+}
+
+// narrow asks for at least n nodes: exactly n if the job gave a number, otherwise for
+// more of the range, if it gave any.
+func narrow(j *Job, n int) {
+	if j.MinNodes == 0 {
+		return
+	}
+	if j.MaxNodes == j.MinNodes {
+		j.MaxNodes = n
+	}
+	j.MinNodes = min(j.MinNodes, n)
+}
+
+// fewerGPUs asks for fewer GPUs on each node, exactly if the job gave a number.
+func fewerGPUs(j *Job, steps int64) {
+	if j.MaxGPUs == j.MinGPUs {
+		j.MaxGPUs -= int(steps)
+	}
+	j.MinGPUs -= int(steps)
+}
+
+// shorter is the time limit, if reservations are in the way. The longest limits that
+// end by the start of one are tried first.
+func (e *Explainer) shorter(x *Explanation, job *Job) []dimension {
+	var hints []int64
+	for _, r := range x.Rivals {
+		limit := r.At - e.s.Now
+		if r.Role != Keeps || limit < 1 || limit >= job.TimeLimit {
+			continue
+		}
+		if limit+1 < job.TimeLimit {
+			hints = append(hints, job.TimeLimit-limit-1) // to rule it out
+		}
+		hints = append(hints, job.TimeLimit-limit)
+	}
+	if len(hints) == 0 {
+		return nil
+	}
+	slices.Sort(hints)
+	return []dimension{{fields: []string{"time_limit_s"}, steps: job.TimeLimit - 1, hints: slices.Compact(hints),
+		apply: func(j *Job, steps int64) { j.TimeLimit -= steps }}}
+}
+
+// probes are the numbers of steps to try until one does, ascending: hints, then
+// ever larger steps.
+func (d *dimension) probes() []int64 {
+	p := slices.Clone(d.hints)
+	from, factor := int64(0), int64(2)
+	if len(p) > 0 {
+		from, factor = p[len(p)-1], 4 // the hints are good
+	}
+	for step := int64(1); from+step < d.steps; step *= factor {
+		p = append(p, from+step)
+	}
+	if len(p) == 0 || p[len(p)-1] < d.steps {
+		p = append(p, d.steps)
+	}
+	return p
+}
+
+// changes lists what differs between two requests, and how much in all.
+func changes(a, b *Job) (list []Change, size float64) {
+	add := func(field, from, to string, relative float64) {
+		if from != to {
+			list, size = append(list, Change{field, from, to}), size+relative
+		}
+	}
+	count := func(field string, from, to int64) {
+		add(field, fmt.Sprint(from), fmt.Sprint(to), relative(from, to))
+	}
+	add("contiguous", fmt.Sprint(a.Contiguous), fmt.Sprint(b.Contiguous), 0.5)
+	count("time_limit_s", a.TimeLimit, b.TimeLimit)
+	add("gpus_per_node", span(a.MinGPUs, max(a.MinGPUs, a.MaxGPUs)), span(b.MinGPUs, max(b.MinGPUs, b.MaxGPUs)),
+		max(relative(int64(a.MinGPUs), int64(b.MinGPUs)), relative(int64(a.MaxGPUs), int64(b.MaxGPUs))))
+	add("nodes", span(a.MinNodes, a.MaxNodes), span(b.MinNodes, b.MaxNodes),
+		max(relative(int64(a.MinNodes), int64(b.MinNodes)), relative(int64(a.MaxNodes), int64(b.MaxNodes))))
+	count("cores", int64(a.Cores), int64(b.Cores))
+	count("tasks_per_node", int64(a.TasksPerNode), int64(b.TasksPerNode))
+	return list, size
+}
+
+// span writes N or MIN-MAX; without a most it is the least alone.
+func span(low, high int) string {
+	if low >= high {
+		return fmt.Sprint(low)
+	}
+	return fmt.Sprintf("%d-%d", low, high)
+}
+
+func relative(from, to int64) float64 {
+	if from == 0 {
+		return 0
+	}
+	return max(float64(from-to), float64(to-from)) / float64(from)
+}

@@ -1,0 +1,197 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// search finds changes of one job's request with which it starts.
+type search struct {
+	e     *Explainer
+	ctx   context.Context
+	o     ExplainOptions
+	x     *Explanation
+	job   *Job
+	tried map[equalKey]outcome
+	err   error
+}
+
+// outcome is what became of a changed job.
+type outcome struct {
+	start bool
+	segs  []nodeset.Segment
+	class bids.Class
+}
+
+// run tries one kind of change at a time; pairs of two only if no single one does.
+func (q *search) run() error {
+	q.job = q.e.s.Pending[q.x.Decision.Job]
+	d := q.e.dimensions(q.x, q.job)
+	for i := range d {
+		if n, ok := q.least(&d[i], q.job); ok {
+			q.suggest(d[i].with(q.job, n), !q.over())
+		}
+	}
+	if len(q.x.Suggestions) == 0 {
+		for i := range d {
+			for k := range d {
+				if i != k && !slices.ContainsFunc(d[i].fields, func(f string) bool { return slices.Contains(d[k].fields, f) }) {
+					q.pair(&d[i], &d[k])
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(q.x.Suggestions, func(a, b Suggestion) int { return cmp.Compare(a.Size, b.Size) })
+	return q.err
+}
+
+// with is the job with a number of steps applied.
+func (d *dimension) with(job *Job, steps int64) *Job {
+	j := *job
+	d.apply(&j, steps)
+	return &j
+}
+
+// least finds a number of steps with which the job starts while it does not with one
+// fewer: the first of ever larger ones that will do, then by halves. It reports false
+// if none of those that it tried will do; if the search is over meanwhile, one fewer
+// may do as well. With no step at all the job is known to wait.
+func (q *search) least(d *dimension, job *Job) (int64, bool) {
+	waits, starts := int64(0), int64(-1)
+	for _, n := range d.probes() {
+		if q.starts(d.with(job, n)) {
+			starts = n
+			break
+		}
+		if q.over() {
+			return 0, false
+		}
+		waits = n
+	}
+	if starts < 0 {
+		return 0, false
+	}
+	for starts-waits > 1 && !q.over() {
+		if n := waits + (starts-waits)/2; q.starts(d.with(job, n)) {
+			starts = n
+		} else {
+			waits = n
+		}
+	}
+	return starts, true
+}
+
+// pair makes two kinds of changes: as much of b as there is while it finds how little
+// of a will do, then as little of b, and of both as long as one less will do.
+func (q *search) pair(a, b *dimension) {
+	if q.over() || !q.starts(b.with(a.with(q.job, a.steps), b.steps)) {
+		return
+	}
+	m, ok := q.least(a, b.with(q.job, b.steps))
+	if !ok {
+		return
+	}
+	n, ok := q.least(b, a.with(q.job, m))
+	if !ok {
+		return
+	}
+	for !q.over() {
+		switch {
+		case m > 0 && q.starts(b.with(a.with(q.job, m-1), n)):
+			m--
+		case n > 0 && q.starts(b.with(a.with(q.job, m), n-1)):
+			n--
+		default:
+			q.suggest(b.with(a.with(q.job, m), n), !q.over())
+			return
+		}
+	}
+	q.suggest(b.with(a.with(q.job, m), n), false)
+}
+
+// suggest adds a job that starts, unless it is there already.
+func (q *search) suggest(job *Job, smallest bool) {
+	if q.err != nil {
+		return
+	}
+	out := q.tried[equalKey{keyOf(&job.Request), job.TimeLimit}]
+	list, size := changes(q.job, job)
+	for _, s := range q.x.Suggestions {
+		if slices.Equal(s.Changes, list) {
+			return
+		}
+	}
+	q.x.Suggestions = append(q.x.Suggestions, Suggestion{Job: *job, Changes: list, Size: size, Smallest: smallest, Segs: out.segs, Class: out.class})
+}
+
+// over reports whether the search has to end.
+func (q *search) over() bool { return q.x.Cut != "" || q.err != nil }
+
+// starts reports whether the window, with the job changed, has it start. It does not
+// if the search is over. A request that is not valid, or that has no place even if
+// the job were alone, needs no trial.
+func (q *search) starts(job *Job) bool {
+	key := equalKey{keyOf(&job.Request), job.TimeLimit}
+	if out, ok := q.tried[key]; ok {
+		return out.start
+	}
+	if q.over() {
+		return false
+	}
+	out := outcome{}
+	if q.possible(job) {
+		switch {
+		case q.x.Trials >= q.o.Trials:
+			q.x.Cut = fmt.Sprintf("the search for changes ended after %d trials", q.x.Trials)
+		case !q.o.Deadline.IsZero() && !q.e.limits.Now().Before(q.o.Deadline):
+			q.x.Cut = "the search for changes ran out of time"
+		default:
+			out, q.err = q.try(job)
+		}
+		if q.over() {
+			return false
+		}
+	}
+	q.tried[key] = out
+	return out.start
+}
+
+// possible reports whether a request is valid and has room while nothing else starts.
+func (q *search) possible(job *Job) bool {
+	if job.Validate() != nil {
+		return false
+	}
+	_, ok := q.e.fits(q.e.s.Nodes, q.e.asked(job))
+	return ok
+}
+
+// try decides the window with the job changed.
+func (q *search) try(job *Job) (outcome, error) {
+	if err := q.ctx.Err(); err != nil {
+		return outcome{}, err
+	}
+	e, i := q.e, q.x.Decision.Job
+	e.pending = append(e.pending[:0], e.s.Pending...)
+	e.pending[i] = job
+	s := *e.s
+	s.Pending = e.pending
+	q.x.Trials++
+	if err := e.decide(q.ctx, &s, &e.trial); err != nil {
+		return outcome{}, err
+	}
+	q.x.Late = q.x.Late || e.trial.Stats.Late
+	for _, d := range e.trial.Decisions {
+		if d.Job == i && d.Start {
+			if err := CheckAllocation(job, d.Segs, s.Nodes.Len()); err != nil {
+				return outcome{}, fmt.Errorf("job %s: %w", job.ID, err)
+			}
+			return outcome{true, slices.Clone(d.Segs), d.Class}, nil
+		}
+	}
+	return outcome{}, nil
+}

@@ -1,0 +1,342 @@
+package core
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+func explainer(t require.TestingT, p Policy, s *Snapshot) *Explainer {
+	e, err := NewExplainer(context.Background(), p, s, Limits{Seed: 5})
+	require.NoError(t, err)
+	return e
+}
+
+func explain(t require.TestingT, e *Explainer, job int, o ExplainOptions) *Explanation {
+	x, err := e.Explain(context.Background(), job, o)
+	require.NoError(t, err)
+	return x
+}
+
+// startsIf decides, with an auction of its own, the window with one job changed.
+func startsIf(t require.TestingT, o AuctionOptions, s *Snapshot, job int, changed *Job) *Decision {
+	a, err := NewAuction(o, nil)
+	require.NoError(t, err)
+	c := *s
+	c.Pending = slices.Clone(s.Pending)
+	c.Pending[job] = changed
+	p := decideOn(t, a, &c)
+	require.NoError(t, Verify(&c, p))
+	for i := range p.Decisions {
+		if p.Decisions[i].Job == job && p.Decisions[i].Start {
+			return &p.Decisions[i]
+		}
+	}
+	return nil
+}
+
+// fewer is the suggested job with one of its changes made smaller by one.
+func fewer(e *Explainer, x *Explanation, s *Suggestion) []*Job {
+	job := e.s.Pending[x.Decision.Job]
+	var all []*Job
+	d := e.dimensions(x, job)
+	find := func(base *Job) {
+		for i := range d {
+			for n := int64(1); n <= min(d[i].steps, 5000); n++ {
+				if reflect.DeepEqual(d[i].with(base, n), &s.Job) {
+					all = append(all, d[i].with(base, n-1))
+				}
+			}
+		}
+	}
+	find(job)
+	if len(all) > 0 {
+		return all
+	}
+	for i := range d {
+		for n := int64(1); n <= min(d[i].steps, 5000); n++ {
+			find(d[i].with(job, n))
+		}
+	}
+	return all
+}
+
+// Each suggestion, tried with another auction, has the job start, and one less of it
+// does not.
+func TestSuggestionsHold(t *testing.T) {
+	made, several, byField := 0, 0, map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := drawSnapshot(t), drawAuction(t)
+		e := explainer(t, a, s)
+		jobs := 0
+		for i := range s.Pending {
+			x := explain(t, e, i, DefaultExplainOptions())
+			require.LessOrEqual(t, x.Trials, DefaultExplainOptions().Trials)
+			if x.Decision.Start {
+				require.Empty(t, x.Suggestions)
+				continue
+			}
+			last := 0.0
+			for _, c := range x.Suggestions {
+				made++
+				require.GreaterOrEqual(t, c.Size, last, "in order of size")
+				last = c.Size
+				require.NotEmpty(t, c.Changes)
+				for _, f := range c.Changes {
+					byField[f.Field]++
+				}
+				d := startsIf(t, a.opts, s, i, &c.Job)
+				require.NotNil(t, d, "job %d: %v", i, c.Changes)
+				require.Equal(t, d.Segs, c.Segs)
+				require.Equal(t, d.Class, c.Class)
+				if !c.Smallest {
+					require.NotEmpty(t, x.Cut)
+					continue
+				}
+				less := fewer(e, x, &c)
+				require.NotEmpty(t, less)
+				if len(c.Changes) > 1 {
+					several++
+				}
+				for _, j := range less {
+					if j.Validate() == nil {
+						require.Nil(t, startsIf(t, a.opts, s, i, j), "job %d: %v is more than needed: %+v", i, c.Changes, j)
+					}
+				}
+			}
+			if len(x.Suggestions) > 0 {
+				if jobs++; jobs == 2 {
+					return // enough of this window
+				}
+			}
+		}
+	})
+	t.Log(made, "suggestions, of them with several changes", several, byField)
+	require.Greater(t, made, 60)
+	require.Positive(t, several)
+}
+
+// A dumb twin tries every step of every kind. What the search says is seldom missing and
+// seldom larger than need be.
+func TestSearchAgainstTryingEverything(t *testing.T) {
+	exist, found, least := 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := drawSnapshot(t), drawAuction(t)
+		e := explainer(t, a, s)
+		i := slices.IndexFunc(s.Pending, func(j *Job) bool {
+			d := e.decisionOf(slices.Index(s.Pending, j))
+			return d != nil && !d.Start
+		})
+		if i < 0 {
+			return
+		}
+		job := s.Pending[i]
+		x := explain(t, e, i, ExplainOptions{Trials: 10_000})
+		require.Empty(t, x.Cut)
+		d := e.dimensions(x, job)
+		for k := range d {
+			for n := int64(1); n <= min(d[k].steps, 30); n++ {
+				c := d[k].with(job, n)
+				if c.Validate() != nil || startsIf(t, a.opts, s, i, c) == nil {
+					continue
+				}
+				exist++
+				want, size := changes(job, c)
+				if slices.ContainsFunc(x.Suggestions, func(g Suggestion) bool { return g.Size <= size }) {
+					found++
+				}
+				if slices.ContainsFunc(x.Suggestions, func(g Suggestion) bool { return slices.Equal(g.Changes, want) }) {
+					least++
+				}
+				break
+			}
+		}
+	})
+	t.Logf("of %d kinds of changes that help, a suggestion no larger is found for %d, and the very same for %d", exist, found, least)
+	require.Greater(t, exist, 20)
+	require.GreaterOrEqual(t, found, exist*9/10)
+	require.GreaterOrEqual(t, least, exist*9/10)
+}
+
+// Rivals gone, the job has room; with any one of them back, it has none.
+func TestRivalsAreInTheWay(t *testing.T) {
+	var placer bids.Placer
+	seen := map[Why]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := drawSnapshot(t), drawAuction(t)
+		e := explainer(t, a, s)
+		for i := range s.Pending {
+			x := explain(t, e, i, ExplainOptions{})
+			job := s.Pending[i]
+			_, alone := placer.Place(nil, s.Nodes, &job.Request, job.MinGPUs)
+			if x.Decision.Start {
+				require.Zero(t, x.Why)
+				continue
+			}
+			seen[x.Why]++
+			require.Equal(t, x.Why == Never, bids.CanEverRun(s.Nodes, &job.Request) != nil)
+			require.Equal(t, x.Why == Never, x.NeverWhy != "")
+			require.Equal(t, x.Why == NoFit, x.Shortage != nil)
+			if x.Why == Never {
+				continue
+			}
+			require.Equal(t, x.Why == NoFit, !alone)
+			if x.Place == nil {
+				for _, r := range x.Rivals {
+					require.Equal(t, Keeps, r.Role, "all that is known is whose reservations there are")
+					require.False(t, slices.ContainsFunc(e.reserved, func(o Reservation) bool { return o.Job == r.Job }))
+				}
+				continue
+			}
+			require.NotEmpty(t, x.Rivals)
+			require.NoError(t, CheckAllocation(job, x.Place, s.Nodes.Len()))
+			require.True(t, e.roomBut(t, job, x, -1))
+			for k, r := range x.Rivals {
+				require.False(t, e.roomBut(t, job, x, k), "job %d does not need rival %d gone", i, k)
+				require.NotEmpty(t, overlap(x.Place, r.Segs))
+				if x.Why == NoFit {
+					require.LessOrEqual(t, r.At, e.roomWithoutWindow(t, job), "the last has to end when there is room first")
+				}
+			}
+		}
+	})
+	t.Log(seen)
+	for _, why := range []Why{NoFit, Lost, Reserved, Never} {
+		require.Positive(t, seen[why], "%d", why)
+	}
+}
+
+// roomWithoutWindow is when the job has room if nothing starts any more.
+func (e *Explainer) roomWithoutWindow(t require.TestingT, job *Job) int64 {
+	l := timeline{s: e.s}
+	return l.earliest(t, job)
+}
+
+// roomBut is a dumb twin: is there room for the job, second by second, when the rivals
+// are gone, all but one?
+func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but int) bool {
+	gone := map[[2]int]bool{}
+	for k, r := range x.Rivals {
+		gone[[2]int{int(r.Role), r.Job}] = k != but
+	}
+	s := *e.s
+	s.Nodes = new(nodeset.Table)
+	s.Nodes.CopyFrom(e.s.Nodes)
+	s.Running = nil
+	for i, r := range e.s.Running {
+		if !gone[[2]int{int(Holds), i}] {
+			s.Running = append(s.Running, r)
+			continue
+		}
+		require.NoError(t, s.Nodes.Release(r.Segs))
+	}
+	l := timeline{s: &s}
+	if x.Why == NoFit { // the window's jobs and reservations are not to blame
+		var placer bids.Placer
+		_, ok := placer.Place(nil, s.Nodes, &job.Request, job.MinGPUs)
+		return ok
+	}
+	for _, i := range e.started {
+		if !gone[[2]int{int(Wins), i}] {
+			l.more = append(l.more, held{s.Now + e.s.Pending[i].TimeLimit, e.decisionOf(i).Segs})
+		}
+	}
+	least := l.at(t, s.Now)
+	for _, r := range e.reserved {
+		if r.Job == x.Decision.Job || gone[[2]int{int(Keeps), r.Job}] || r.Start >= s.Now+job.TimeLimit {
+			continue
+		}
+		then := l.at(t, r.Start)
+		for _, o := range e.reserved {
+			if o.Job != x.Decision.Job && !gone[[2]int{int(Keeps), o.Job}] && o.Start <= r.Start && r.Start < o.End {
+				require.NoError(t, then.Allocate(o.Segs))
+			}
+		}
+		least.Intersect(then)
+	}
+	var placer bids.Placer
+	_, ok := placer.Place(nil, least, &job.Request, job.MinGPUs)
+	return ok
+}
+
+// Something is short if and only if a job has no place.
+func TestShortage(t *testing.T) {
+	var placer bids.Placer
+	short := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		for _, job := range s.Pending {
+			_, ok := placer.Place(nil, s.Nodes, &job.Request, job.MinGPUs)
+			h := shortageOf(s.Nodes, &job.Request)
+			require.Equal(t, ok, h == nil, "%+v: %+v", job.Request, h)
+			if h != nil {
+				short[h.Resource]++
+				require.Less(t, h.Have, h.Need)
+			}
+		}
+	})
+	t.Log(short)
+	for _, r := range []string{"nodes", "gpus_per_node", "cores_per_node", "contiguous", "cores"} {
+		require.Positive(t, short[r], r)
+	}
+}
+
+// Without reservations, the expected start is the earliest at which the limits of what
+// runs and starts now leave room.
+func TestExpectedStart(t *testing.T) {
+	known := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := drawSnapshot(t), drawAuction(t)
+		a.opts.Reservations = 0
+		e := explainer(t, a, s)
+		l := timeline{s: s}
+		for _, i := range e.started {
+			l.more = append(l.more, held{s.Now + s.Pending[i].TimeLimit, e.decisionOf(i).Segs})
+		}
+		for i, job := range s.Pending {
+			x := explain(t, e, i, ExplainOptions{})
+			require.False(t, x.Kept)
+			if x.Decision.Start || x.Why == Never {
+				require.Zero(t, x.Expected)
+				continue
+			}
+			require.Equal(t, l.earliest(t, job), x.Expected)
+			if x.Expected > 0 {
+				known++
+			}
+		}
+	})
+	require.Greater(t, known, 30)
+}
+
+// The same explanation comes of another explainer that was asked other things before,
+// and the snapshot is as it was.
+func TestExplanationsAreRepeated(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := drawSnapshot(t), drawAuction(t)
+		before := new(nodeset.Table)
+		before.CopyFrom(s.Nodes)
+		pending := slices.Clone(s.Pending)
+		e := explainer(t, a, s)
+		var all []*Explanation
+		o := ExplainOptions{Trials: 4}
+		for i := range s.Pending {
+			all = append(all, explain(t, e, i, o))
+		}
+		b, err := NewAuction(a.opts, nil)
+		require.NoError(t, err)
+		e = explainer(t, b, s)
+		for i := len(s.Pending) - 1; i >= 0; i -= 3 {
+			require.Equal(t, all[i], explain(t, e, i, o))
+		}
+		require.Equal(t, before, s.Nodes)
+		require.Equal(t, pending, s.Pending)
+	})
+}
