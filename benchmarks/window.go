@@ -54,17 +54,22 @@ func NewWindow(nodes, jobs int, seed uint64) (*Window, error) {
 	w := &Window{Snapshot: core.Snapshot{Nodes: table}}
 	// Streams of their own keep the machine the same when the number of jobs changes.
 	machine, queue := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
-	if err := w.occupy(machine); err != nil {
+	if err := w.occupy(machine, 0.5); err != nil {
 		return nil, err
 	}
-	w.submit(queue, jobs)
+	w.submit(queue, jobs, Demand)
 	return w, nil
 }
 
-// occupy fills the machine and ends jobs until half of the cores are free.
-func (w *Window) occupy(r *rand.Rand) error {
+// occupy fills the machine and ends jobs until that share of the cores is still busy,
+// or less, if jobs don't fill as much.
+func (w *Window) occupy(r *rand.Rand, busy float64) error {
 	t := w.Snapshot.Nodes
-	running := fillMachine(r, t.Len())
+	cores := []uint16{2, 4, 6, 8, 8, 8}
+	if busy > 0.7 {
+		cores = []uint16{6, 8, 8, 8, 8, 8, 8, 8}
+	}
+	running := fillMachine(r, t.Len(), cores)
 	r.Shuffle(len(running), func(i, j int) { running[i], running[j] = running[j], running[i] })
 	held := 0
 	for _, x := range running {
@@ -72,7 +77,7 @@ func (w *Window) occupy(r *rand.Rand) error {
 	}
 	running = slices.DeleteFunc(running, func(x core.Running) bool {
 		cores := nodeset.Cores(x.Segs)
-		ends := held-cores >= t.Len()*CoresPerNode/2
+		ends := float64(held-cores) >= busy*float64(t.Len()*CoresPerNode)
 		if ends {
 			held -= cores
 		}
@@ -88,10 +93,9 @@ func (w *Window) occupy(r *rand.Rand) error {
 	return nil
 }
 
-// fillMachine lays jobs side by side over n nodes: on average three quarters of the
-// cores of a node, and half of its GPUs.
-func fillMachine(r *rand.Rand, n int) (running []core.Running) {
-	cores := []uint16{2, 4, 6, 8, 8, 8}
+// fillMachine lays jobs side by side over n nodes. Each holds one of the given numbers
+// of a node's cores, and on average half of its GPUs.
+func fillMachine(r *rand.Rand, n int, cores []uint16) (running []core.Running) {
 	longest := min(max(n/8, 1), longestRunning)
 	for first := 0; first < n; {
 		last := min(first+logUniform(r, longest), n) - 1
@@ -108,8 +112,8 @@ func fillMachine(r *rand.Rand, n int) (running []core.Running) {
 }
 
 // submit makes the queue. Contiguous jobs are kept short enough to find room; the
-// others share what is then left of the demand.
-func (w *Window) submit(r *rand.Rand, jobs int) {
+// others share what is then left of the demand, a multiple of the free cores.
+func (w *Window) submit(r *rand.Rand, jobs int, demand float64) {
 	n := w.Snapshot.Nodes.Len()
 	free, _ := w.Snapshot.Nodes.SumFree()
 	weight, contiguous := make([]float64, jobs), make([]bool, jobs)
@@ -117,7 +121,7 @@ func (w *Window) submit(r *rand.Rand, jobs int) {
 		weight[j], contiguous[j] = math.Exp(r.Float64()*math.Log(16)), r.IntN(4) == 0
 	}
 	most := float64(CoresPerNode * min(max(n/16, 1), longestWanted))
-	unit := shareOut(Demand*float64(free), most, weight, contiguous)
+	unit := shareOut(demand*float64(free), most, weight, contiguous)
 	for j := range jobs {
 		want := weight[j] * unit
 		if contiguous[j] {

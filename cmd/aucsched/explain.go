@@ -60,18 +60,27 @@ func explainCommand() *cobra.Command {
 	var seed uint64
 	var limit time.Duration
 	c := &cobra.Command{
-		Use:   "explain WINDOW.json JOB",
+		Use:   "explain [WINDOW.json] JOB",
 		Short: "Say why a job starts or waits, who is in its way, and what change would start it now",
 		Long: `explain decides a window as plan does and says of one job why it starts or waits:
 what is short, which jobs hold it, win it or have it reserved, and when the job
 expects room. It then looks for small changes of the job's request with which it
 would have started now. Every change it names has been tried: the window was
-decided with it and the job did start.`,
+decided with it and the job did start. Without WINDOW.json, or with -, the window is read
+from standard input.`,
 		Example: "  aucsched explain examples/blocked.json wide",
-		Args:    exactArgs(2),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return nil
+			}
+			return exactArgs(2)(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := x.check(limit); err != nil {
 				return err
+			}
+			if len(args) == 1 {
+				args = []string{"-", args[0]}
 			}
 			w, err := readWindow(c.InOrStdin(), args[0])
 			if err != nil {

@@ -1,8 +1,9 @@
-// Command tables measures and writes docs/performance.md and docs/simulation.md, in
-// Markdown, to its standard output. From the top of the module:
+// Command tables measures and writes docs/performance.md, docs/simulation.md and
+// docs/solver.md, in Markdown, to its standard output. From the top of the module:
 //
 //	go run ./benchmarks/cmd/tables performance > docs/performance.md
 //	go run ./benchmarks/cmd/tables simulation -traces DIR > docs/simulation.md
+//	go run -tags highs ./benchmarks/cmd/tables solver -plot docs/solver.svg > docs/solver.md
 //
 // Nothing is written unless all measurements have succeeded and all answers have been
 // verified.
@@ -16,13 +17,22 @@ import (
 	"io"
 	"os"
 	"os/signal"
+
+	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
-const usage = "usage: tables performance [-runs N] | tables simulation [-seeds FIRST-LAST] [-traces DIR]"
+const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables solver [-fresh N] [-seed S] [-instances DIR] [-plot FILE]"
 
 var errUsage = errors.New(usage)
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "solver-worker" { // HiGHS runs this program again
+		if err := highs.Worker(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "tables:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -47,12 +57,19 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	switch args[0] {
 	case "performance":
 		runs := flags.Int("runs", 11, "how often each figure is measured; the median is shown")
-		page = func() (string, error) { return performance(ctx, *runs, errs) }
+		cycles := flags.Int("cycles", 10_000, "how many cycles are held against a deadline; fewer on large machines")
+		page = func() (string, error) { return performance(ctx, *runs, *cycles, errs) }
 	case "simulation":
 		seeds := seedRange{1, 10}
 		flags.Var(&seeds, "seeds", "seeds of the generated workloads, FIRST-LAST")
 		traces := flags.String("traces", "", "directory with the real traces; without it they are left out")
 		page = func() (string, error) { return simulation(ctx, seeds, *traces, errs) }
+	case "solver":
+		fresh := flags.Int("fresh", 24, "how many windows are made")
+		seed := flags.Uint64("seed", 1, "seed of these")
+		instances := flags.String("instances", "", "directory with MPS files; without it only what is made is solved")
+		picture := flags.String("plot", "", "write the plot, SVG, to this file")
+		page = func() (string, error) { return solvers(ctx, *fresh, *seed, *instances, *picture, errs) }
 	default:
 		return fmt.Errorf("%q: %w", args[0], errUsage)
 	}

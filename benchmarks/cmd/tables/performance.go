@@ -33,16 +33,20 @@ type stageTable struct {
 }
 
 type performanceFigures struct {
-	Machine string
-	Runs    int
-	Scans   []scanRow
-	Stages  []stageTable
+	Machine   string
+	Runs      int
+	Scans     []scanRow
+	Stages    []stageTable
+	Deadlines []benchmarks.DeadlineFigures
 }
 
 // performance measures and writes the page.
-func performance(ctx context.Context, runs int, errs io.Writer) (string, error) {
+func performance(ctx context.Context, runs, cycles int, errs io.Writer) (string, error) {
 	if runs < 5 {
 		return "", fmt.Errorf("-runs: %d: must be at least 5", runs)
+	}
+	if cycles < 1 || cycles > 1_000_000 {
+		return "", fmt.Errorf("-cycles: %d: must be 1 to 1000000", cycles)
 	}
 	f := performanceFigures{Machine: machine(), Runs: runs}
 	var err error
@@ -67,6 +71,9 @@ func performance(ctx context.Context, runs int, errs io.Writer) (string, error) 
 			return "", fmt.Errorf("%s: %w", s.title, err)
 		}
 		f.Stages = append(f.Stages, t)
+	}
+	if f.Deadlines, err = measureDeadlines(ctx, cycles, errs); err != nil {
+		return "", fmt.Errorf("deadlines: %w", err)
 	}
 	return f.page(), nil
 }

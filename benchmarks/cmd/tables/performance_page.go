@@ -18,6 +18,7 @@ func (f *performanceFigures) page() string {
 	for i := range f.Stages {
 		f.Stages[i].write(&p)
 	}
+	writeDeadlines(&p, f.Deadlines)
 	return p.String()
 }
 
