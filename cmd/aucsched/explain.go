@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -70,10 +71,13 @@ decided with it and the job did start. Without WINDOW.json, or with -, the windo
 from standard input.`,
 		Example: "  aucsched explain examples/blocked.json wide",
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				return nil
+			if len(args) != 1 {
+				return exactArgs(2)(c, args)
 			}
-			return exactArgs(2)(c, args)
+			if _, err := os.Stat(args[0]); err == nil {
+				return badInput(fmt.Errorf("explain %s: which job?", args[0]))
+			}
+			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := x.check(limit); err != nil {
