@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run test test-pure lint bench docs fuzz slurm-plugins slurm-test slurm-test-24.11 deb clean help
+.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins slurm-test slurm-test-24.11 deb clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -48,14 +48,24 @@ lint:
 	*"fetching vulnerabilities"*) echo "make: govulncheck can't reach its database and was left out" >&2 ;; \
 	*) echo "$$out"; exit $$code ;; esac
 
-## bench: time the stages of a cycle
-bench:
+# page COMMAND,FILE: writes a page of docs/ anew, all or nothing.
+define page
+	$(call with_highs,$(GO) run $$tags ./benchmarks/cmd/tables $(1) > $(2).new && mv $(2).new $(2) || { rm -f $(2).new; exit 1; })
+endef
+
+## bench: measure the stages of a cycle, deadlines, and the solvers side by side, into docs/ (INSTANCES=DIR: MPS files too)
+bench: bin/aucsched
+	@sh scripts/packages.sh peers || echo "make: going on with those solvers that are there" >&2
+	$(call page,performance,docs/performance.md)
+	$(call page,solver -plot docs/solver.svg $(if $(INSTANCES),-instances $(INSTANCES)),docs/solver.md)
+
+## bench-stages: the same stages as Go benchmarks, one by one
+bench-stages:
 	$(GO) test -run '^$$' -bench . -benchmem ./nodeset ./bids ./ipmodel/... ./benchmarks/...
 
-## docs: make the tables of docs/ again (TRACES=DIR for those of real traces)
-docs: bin/aucsched
-	$(GO) run ./benchmarks/cmd/tables performance > docs/performance.md.new && mv docs/performance.md.new docs/performance.md
-	$(GO) run ./benchmarks/cmd/tables simulation $(if $(TRACES),-traces $(TRACES)) > docs/simulation.md.new && mv docs/simulation.md.new docs/simulation.md
+## docs: make all measured pages of docs/ again (TRACES=DIR for those of real traces)
+docs: bench
+	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),docs/simulation.md)
 
 FUZZTIME ?= 60s
 ## fuzz: fuzz every parser for FUZZTIME (60s)
@@ -68,8 +78,8 @@ fuzz:
 
 ## slurm-plugins: build the plug-ins for the installed Slurm, into build/slurm/VERSION
 slurm-plugins:
-	sh scripts/slurm-packages.sh build
-	sh scripts/slurm-packages.sh slurm
+	sh scripts/packages.sh build
+	sh scripts/packages.sh slurm
 	$(MAKE) -C slurmplugin
 
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)

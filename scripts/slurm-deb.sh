@@ -9,7 +9,7 @@ packaging=$root/slurmplugin/packaging
 
 die() { echo "slurm-deb.sh: $*" >&2; exit 1; }
 
-sh "$here/slurm-packages.sh" deb
+sh "$here/packages.sh" deb
 cd "$root"
 slurm=$(sh "$here/slurm-installed.sh" version)
 stock=$(sh "$here/slurm-installed.sh" plugins)

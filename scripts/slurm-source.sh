@@ -58,7 +58,7 @@ if [ -f "$tree/.aucsched-configured" ] && [ "$(cat "$tree/.aucsched-configured")
 	exit 0
 fi
 
-sh "$here/slurm-packages.sh" build >&2 || exit 1
+sh "$here/packages.sh" build >&2 || exit 1
 
 mkdir -p "$base"
 echo '*' >"$base/.gitignore"

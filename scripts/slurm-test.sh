@@ -11,8 +11,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 
 [ "$(id -u)" = 0 ] || { echo "slurm-test.sh: a cluster needs root: slurmd starts jobs as their users" >&2; exit 1; }
-sh scripts/slurm-packages.sh build
-sh scripts/slurm-packages.sh slurm
+sh scripts/packages.sh build
+sh scripts/packages.sh slurm
 make -C slurmplugin all check
 [ -z "${N:-}" ] || export AUCSCHED_SLURM_NODES="$N"
 AUCSCHED_SLURM_TEST=1 exec "${GO:-go}" test -count=1 -timeout "${TIMEOUT:-15m}" "$@" ./slurmtest/...

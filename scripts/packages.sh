@@ -1,15 +1,16 @@
 #!/bin/sh
-# Installs what the plug-ins need, on Debian as root; otherwise says what is missing:
+# Installs what a part of the project needs, on Debian as root; otherwise says what is missing:
 #
-#	sh scripts/slurm-packages.sh build    to compile the plug-ins
-#	sh scripts/slurm-packages.sh slurm    to run a Slurm of one's own
-#	sh scripts/slurm-packages.sh deb      to make a package
+#	sh scripts/packages.sh build    to compile the plug-ins
+#	sh scripts/packages.sh slurm    to run a Slurm of one's own
+#	sh scripts/packages.sh deb      to make a package
+#	sh scripts/packages.sh peers    to set other solvers beside ours
 #
 # Daemons that Debian would start with their packages are kept from starting, and are not
 # enabled: a cluster of slurmtest brings its own.
 set -eu
 
-say() { echo "slurm-packages.sh: $*" >&2; }
+say() { echo "packages.sh: $*" >&2; }
 die() { say "$*"; exit 1; }
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -32,6 +33,9 @@ slurm-wlm-basic-plugins PLUGINS"
 deb="dpkg dpkg-deb
 dpkg-dev dpkg-shlibdeps
 gzip gzip"
+
+peers="coinor-cbc cbc
+glpk-utils glpsol"
 
 is_there() {
 	case $1 in
@@ -72,7 +76,8 @@ case ${1:-} in
 build) wanted=$build ;;
 slurm) wanted=$slurm ;;
 deb) wanted=$deb ;;
-*) die "usage: slurm-packages.sh build | slurm | deb" ;;
+peers) wanted=$peers ;;
+*) die "usage: packages.sh build | slurm | deb | peers" ;;
 esac
 
 packages=$(missing "$wanted")
