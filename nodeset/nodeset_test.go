@@ -30,8 +30,9 @@ func dumbScan(t *Table, q Query) []Set {
 }
 
 func drawTable(r *rapid.T) *Table {
+	most := rapid.SampledFrom([]uint16{1, 9, 9, 128, 65535}).Draw(r, "most")
 	nodes := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) Capacity {
-		return Capacity{rapid.Uint16Range(0, 9).Draw(r, "cores"), rapid.Uint8Range(0, 3).Draw(r, "gpus")}
+		return Capacity{rapid.Uint16Range(0, most).Draw(r, "cores"), rapid.Uint8Range(0, 3).Draw(r, "gpus")}
 	}), 1, 200).Draw(r, "nodes")
 	t, err := New(nodes)
 	if err != nil {
@@ -61,10 +62,11 @@ func drawTable(r *rapid.T) *Table {
 }
 
 func drawQuery(r *rapid.T, n int) Query {
-	q := Query{GPUs: rapid.IntRange(0, 4).Draw(r, "g"), MinCores: rapid.IntRange(0, 5).Draw(r, "k")}
+	k := rapid.OneOf(rapid.IntRange(0, 10), rapid.IntRange(0, 130), rapid.IntRange(60_000, 70_000)).Draw(r, "k")
+	q := Query{GPUs: rapid.IntRange(0, 4).Draw(r, "g"), MinCores: k}
 	if rapid.Bool().Draw(r, "masked") {
-		q.Eligible = NewMask(n)
-		for i := range n {
+		q.Eligible = NewMask(rapid.IntRange(1, n+64).Draw(r, "of"))
+		for i := range min(n, 64*len(q.Eligible)) {
 			if rapid.IntRange(0, 9).Draw(r, "in") > 0 {
 				q.Eligible.Set(i)
 			}
@@ -115,9 +117,28 @@ func state(t *Table) string {
 		s += fmt.Sprint(t.Free(n), t.Up(n))
 	}
 	for g := range t.MaxGPUs() + 2 {
-		s += fmt.Sprint(t.Usable(g), t.Scan(nil, Query{GPUs: g}))
+		s += fmt.Sprint(t.Usable(g), t.Scan(nil, Query{GPUs: g}), t.Scan(nil, Query{GPUs: g, MinCores: 3}))
 	}
 	return s
+}
+
+// rebuilt is a table that has come to what t says of its nodes by SetFree and SetUp.
+func rebuilt(t *Table) *Table {
+	var total []Capacity
+	for n := range t.Len() {
+		total = append(total, t.Total(n))
+	}
+	u, err := New(total)
+	if err != nil {
+		panic(err)
+	}
+	for n := range t.Len() {
+		if err := u.SetFree(n, t.Free(n)); err != nil {
+			panic(err)
+		}
+		u.SetUp(n, t.Up(n))
+	}
+	return u
 }
 
 func drawSegments(r *rapid.T, n int) []Segment {
@@ -157,11 +178,37 @@ func TestReleaseAfterAllocateRestores(t *testing.T) {
 			require.LessOrEqual(r, tab.Free(n).Cores, tab.Total(n).Cores)
 		}
 		require.Equal(r, left, cores)
-		for g := range 4 {
-			require.Equal(r, dumbScan(tab, Query{GPUs: g}), append([]Set(nil), tab.Scan(nil, Query{GPUs: g})...))
-		}
+		q := drawQuery(r, tab.Len())
+		require.Equal(r, dumbScan(tab, q), append([]Set(nil), tab.Scan(nil, q)...))
+		require.Equal(r, rebuilt(tab), tab)
 		require.NoError(r, tab.Release(segs))
+		require.Equal(r, rebuilt(tab), tab)
 		require.Equal(r, before, state(tab))
+	})
+}
+
+func TestIntersectIsTheLeastOfEachNode(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		a := drawTable(r)
+		b := &Table{}
+		b.CopyFrom(a)
+		for n := range a.Len() {
+			c := a.Total(n)
+			c.Cores = rapid.Uint16Range(0, c.Cores).Draw(r, "cores")
+			c.GPUs = rapid.Uint8Range(0, c.GPUs).Draw(r, "gpus")
+			require.NoError(r, b.SetFree(n, c))
+			b.SetUp(n, rapid.IntRange(0, 9).Draw(r, "up") > 0)
+		}
+		want := rebuilt(a)
+		for n := range a.Len() {
+			x, y := a.Free(n), b.Free(n)
+			require.NoError(r, want.SetFree(n, Capacity{min(x.Cores, y.Cores), min(x.GPUs, y.GPUs)}))
+			want.SetUp(n, a.Up(n) && b.Up(n))
+		}
+		before := state(b)
+		a.Intersect(b)
+		require.Equal(r, want, a)
+		require.Equal(r, before, state(b))
 	})
 }
 

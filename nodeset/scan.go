@@ -23,70 +23,58 @@ type Query struct {
 // Scan appends to dst the maximal nodesets that satisfy q, in node order, and
 // returns the extended slice. It allocates only if dst has to grow.
 //
-// Time is in N/64 where whole words of nodes are alike, and in the number of nodes
-// of the sets where MinCores asks for more than one core.
+// Time is in N/64 and in the number of nodesets, whatever q asks for.
 func (t *Table) Scan(dst []Set, q Query) []Set {
-	if q.GPUs >= len(t.level) {
+	k := uint(max(q.MinCores, 1))
+	if q.GPUs >= len(t.level) || bits.Len(k) > t.width {
 		return dst
 	}
 	level := t.level[q.GPUs]
-	open := false
-	var cur Set
-	for w, word := range level {
-		word &= q.Eligible.Word(w)
-		if q.MinCores > 1 && word != 0 {
-			word = t.atLeast(w, word, uint16(min(q.MinCores, 1<<16-1)))
-		}
-		switch {
-		case word == 0:
-			if open {
-				dst, open = append(dst, cur), false
-			}
-			continue
-		case word == ^uint64(0):
-			if !open {
-				cur, open = Set{First: int32(w << 6)}, true
-			}
-			cur.Last = int32(w<<6 + 63)
-			cur.Cores += int64(t.block[w])
-			continue
-		}
-		for pos := 0; pos < 64; {
-			if !open {
-				rest := word >> pos
-				if rest == 0 {
-					break
-				}
-				pos += bits.TrailingZeros64(rest)
-				cur, open = Set{First: int32(w<<6 + pos)}, true
-			}
-			ones := min(bits.TrailingZeros64(^(word >> pos)), 64-pos)
-			for n := w<<6 + pos; n < w<<6+pos+ones; n++ {
-				cur.Cores += int64(t.cores[n])
-			}
-			if pos += ones; ones > 0 {
-				cur.Last = int32(w<<6 + pos - 1)
-			}
-			if pos < 64 {
-				dst, open = append(dst, cur), false
-			}
-		}
+	if q.Eligible != nil {
+		level = level[:min(len(level), len(q.Eligible))]
 	}
-	if open {
+	var cur Set
+	open := uint64(0) // all ones while cur goes on
+	for w, word := range level {
+		if q.Eligible != nil {
+			word &= q.Eligible[w]
+		}
+		if k > 1 && word != 0 {
+			word &= t.planes(w).atLeast(k)
+		}
+		if word == open { // nothing begins or ends here
+			cur.Cores += int64(uint64(t.block[w]) & open)
+			continue
+		}
+		dst, cur, open = t.scanWord(dst, cur, open, w, word)
+	}
+	if open != 0 {
+		cur.Last = int32(min(len(level)<<6, t.Len()) - 1)
 		dst = append(dst, cur)
 	}
 	return dst
 }
 
-// atLeast keeps those bits of word, which stand for nodes of word w, whose nodes
-// have k free cores.
-func (t *Table) atLeast(w int, word uint64, k uint16) uint64 {
-	kept := uint64(0)
-	for rest := word; rest != 0; rest &= rest - 1 {
-		b := bits.TrailingZeros64(rest)
-		if t.cores[w<<6+b] >= k {
-			kept |= 1 << b
+// scanWord finds where nodesets begin and end among the nodes of word w that are in
+// word.
+func (t *Table) scanWord(dst []Set, cur Set, open uint64, w int, word uint64) ([]Set, Set, uint64) {
+	p, base := t.planes(w), int32(w<<6)
+	edges := word ^ (word<<1 | open&1) // bit n: n is in and n-1 is not, or the other way round
+	part := word                       // of word, from the last edge on
+	for ; edges != 0; edges &= edges - 1 {
+		at := bits.TrailingZeros64(edges)
+		after := word >> at << at
+		if open = ^open; open != 0 {
+			cur = Set{First: base + int32(at)}
+		} else {
+			cur.Last = base + int32(at) - 1
+			cur.Cores += p.sum(part &^ after)
+			dst = append(dst, cur)
 		}
+		part = after
 	}
-	return kept
+	if open != 0 {
+		cur.Cores += p.sum(part)
+	}
+	return dst, cur, open
 }

@@ -1,0 +1,74 @@
+package nodeset
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// cores are the numbers that planes hold.
+func cores(p planes) (c [64]uint16) {
+	for b, x := range p {
+		for n := range c {
+			c[n] |= uint16(x >> n & 1 << b)
+		}
+	}
+	return c
+}
+
+func drawPlanes(r *rapid.T, width int) planes {
+	p := make(planes, width)
+	for b := range p {
+		p[b] = rapid.Uint64().Draw(r, "plane")
+	}
+	return p
+}
+
+// Each operation on planes is that on the numbers of the 64 nodes one by one.
+func TestPlanesAreNumbers(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		width := rapid.IntRange(1, 16).Draw(r, "width")
+		p, m := drawPlanes(r, width), rapid.Uint64().Draw(r, "m")
+		k := rapid.UintRange(1, 1<<width-1).Draw(r, "k")
+		was := cores(p)
+
+		var sum int64
+		have := p.atLeast(k)
+		for n, c := range was {
+			in := m>>n&1 != 0
+			if in {
+				sum += int64(c)
+			}
+			require.Equal(r, uint(c) >= k, have>>n&1 != 0, "atLeast, node %d", n)
+			require.Equal(r, c > 0, p.nonzero()>>n&1 != 0, "nonzero, node %d", n)
+		}
+		require.Equal(r, sum, p.sum(m))
+
+		p.subtract(m&have, k)
+		want := was
+		for n := range want {
+			if (m&have)>>n&1 != 0 {
+				want[n] -= uint16(k)
+			}
+		}
+		require.Equal(r, want, cores(p), "subtract")
+		p.add(m&have, k)
+		require.Equal(r, was, cores(p), "add")
+
+		o := drawPlanes(r, width)
+		want = cores(o)
+		for n := range want {
+			want[n] = min(want[n], was[n])
+		}
+		p.lower(o)
+		require.Equal(r, want, cores(p), "lower")
+		p.set(m, k)
+		for n := range want {
+			if m>>n&1 != 0 {
+				want[n] = uint16(k)
+			}
+		}
+		require.Equal(r, want, cores(p), "set")
+	})
+}
