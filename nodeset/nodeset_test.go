@@ -29,11 +29,17 @@ func dumbScan(t *Table, q Query) []Set {
 	return out
 }
 
+// drawTable is a machine of runs of equal nodes, some of them longer than a word of a
+// bitmap, with a few changes.
 func drawTable(r *rapid.T) *Table {
 	most := rapid.SampledFrom([]uint16{1, 9, 9, 128, 65535}).Draw(r, "most")
-	nodes := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) Capacity {
-		return Capacity{rapid.Uint16Range(0, most).Draw(r, "cores"), rapid.Uint8Range(0, 3).Draw(r, "gpus")}
-	}), 1, 200).Draw(r, "nodes")
+	var nodes []Capacity
+	for n := rapid.IntRange(1, 300).Draw(r, "nodes"); len(nodes) < n; {
+		c := Capacity{rapid.Uint16Range(0, most).Draw(r, "cores"), rapid.Uint8Range(0, 3).Draw(r, "gpus")}
+		for k := rapid.IntRange(1, 150).Draw(r, "alike"); k > 0 && len(nodes) < n; k-- {
+			nodes = append(nodes, c)
+		}
+	}
 	t, err := New(nodes)
 	if err != nil {
 		r.Fatal(err)
@@ -292,40 +298,4 @@ func ExampleTable_Scan() {
 	// Output:
 	// nodes 0-63, 512 cores
 	// nodes 80-143, 512 cores
-}
-
-// benchTable is a machine of n nodes of 8 cores and 2 GPUs, busy in runs.
-func benchTable(b *testing.B, n int) *Table {
-	t, err := NewUniform(n, Capacity{8, 2})
-	require.NoError(b, err)
-	x := uint64(1)
-	for at := 0; at < n; {
-		x = x*6364136223846793005 + 1442695040888963407
-		run := 1 + int(x>>33)%40
-		free := Capacity{uint16(x >> 50 % 9), uint8(x >> 60 % 3)}
-		for ; run > 0 && at < n; run-- {
-			if err := t.SetFree(at, free); err != nil {
-				b.Fatal(err)
-			}
-			at++
-		}
-	}
-	return t
-}
-
-func BenchmarkScan(b *testing.B) {
-	for _, n := range []int{128, 1024, 10_000, 100_000, 1_000_000} {
-		for _, k := range []int{1, 4} {
-			b.Run(fmt.Sprintf("N=%d/mincores=%d", n, k), func(b *testing.B) {
-				t := benchTable(b, n)
-				q := Query{GPUs: 1, MinCores: k}
-				dst := t.Scan(nil, q)
-				require.Equal(b, dumbScan(t, q), dst)
-				b.ReportAllocs()
-				for b.Loop() {
-					dst = t.Scan(dst[:0], q)
-				}
-			})
-		}
-	}
 }
