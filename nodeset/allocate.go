@@ -54,16 +54,26 @@ func (s Segment) within(w int) uint64 {
 func (t *Table) take(s Segment) {
 	t.freeCores -= int64(s.Len()) * int64(s.Cores)
 	t.freeGPUs -= int64(s.Len()) * int64(s.GPUs)
-	for n := s.First; n <= s.Last; n++ {
-		t.cores[n] -= s.Cores
-		t.gpus[n] -= s.GPUs
-	}
+	t.changeNumbers(s, -s.Cores, -s.GPUs)
 	for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
 		m := s.within(w)
 		t.block[w] -= uint32(bits.OnesCount64(m)) * uint32(s.Cores)
-		t.planes(w).subtract(m, uint(s.Cores))
+		any := t.planes(w).subtract(m, uint(s.Cores))
 		t.takeGPUs(w, m, int(s.GPUs))
-		t.mark(w)
+		t.mark(w, any)
+	}
+}
+
+// changeNumbers adds to the free cores and GPUs of each node of s, modulo their range.
+func (t *Table) changeNumbers(s Segment, cores uint16, gpus uint8) {
+	c, g := t.cores[s.First:s.Last+1], t.gpus[s.First:s.Last+1]
+	for i := range c {
+		c[i] += cores
+	}
+	if gpus != 0 {
+		for i := range g {
+			g[i] += gpus
+		}
 	}
 }
 
@@ -89,11 +99,11 @@ func (t *Table) Release(segs []Segment) error {
 		return err
 	}
 	for _, s := range segs {
-		for n := s.First; n <= s.Last; n++ {
-			c := t.total[n]
-			if int(t.cores[n])+int(s.Cores) > int(c.Cores) || int(t.gpus[n])+int(s.GPUs) > int(c.GPUs) {
-				return fmt.Errorf("node %d would have %d of %d cores and %d of %d GPUs free", n,
-					int(t.cores[n])+int(s.Cores), c.Cores, int(t.gpus[n])+int(s.GPUs), c.GPUs)
+		total := t.total[s.First : s.Last+1]
+		cores, gpus := t.cores[s.First:][:len(total)], t.gpus[s.First:][:len(total)]
+		for i, c := range total {
+			if k, g := int(cores[i])+int(s.Cores), int(gpus[i])+int(s.GPUs); k > int(c.Cores) || g > int(c.GPUs) {
+				return fmt.Errorf("node %d would have %d of %d cores and %d of %d GPUs free", int(s.First)+i, k, c.Cores, g, c.GPUs)
 			}
 		}
 	}
@@ -106,16 +116,13 @@ func (t *Table) Release(segs []Segment) error {
 func (t *Table) give(s Segment) {
 	t.freeCores += int64(s.Len()) * int64(s.Cores)
 	t.freeGPUs += int64(s.Len()) * int64(s.GPUs)
-	for n := s.First; n <= s.Last; n++ {
-		t.cores[n] += s.Cores
-		t.gpus[n] += s.GPUs
-	}
+	t.changeNumbers(s, s.Cores, s.GPUs)
 	for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
 		m := s.within(w)
 		t.block[w] += uint32(bits.OnesCount64(m)) * uint32(s.Cores)
-		t.planes(w).add(m, uint(s.Cores))
+		any := t.planes(w).add(m, uint(s.Cores))
 		t.giveGPUs(w, m, int(s.GPUs))
-		t.mark(w)
+		t.mark(w, any)
 	}
 }
 

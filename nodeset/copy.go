@@ -37,13 +37,14 @@ func (t *Table) Intersect(o *Table) {
 	t.freeCores, t.freeGPUs = 0, 0
 	for w := range t.down {
 		t.down[w] |= o.down[w]
-		t.planes(w).lower(o.planes(w))
-		t.block[w] = uint32(t.planes(w).sum(^uint64(0)))
+		p := t.planes(w)
+		p.lower(o.planes(w))
+		t.block[w] = uint32(p.sum(^uint64(0)))
 		t.freeCores += int64(t.block[w])
 		for g := 1; g < len(t.having); g++ {
 			t.having[g][w] &= o.having[g][w]
 			t.freeGPUs += int64(bits.OnesCount64(t.having[g][w]))
 		}
-		t.mark(w)
+		t.mark(w, p.nonzero())
 	}
 }

@@ -40,24 +40,29 @@ func (p planes) sum(m uint64) int64 {
 	return int64(s)
 }
 
-// add gives the nodes in m c cores more.
-func (p planes) add(m uint64, c uint) {
+// add gives the nodes in m c cores more, and returns which nodes have one free.
+func (p planes) add(m uint64, c uint) (nonzero uint64) {
 	carry := uint64(0)
 	for b, x := range p {
 		y := m & -(uint64(c) >> b & 1)
 		p[b] = x ^ y ^ carry
+		nonzero |= p[b]
 		carry = x&y | (x^y)&carry
 	}
+	return nonzero
 }
 
-// subtract takes c cores from the nodes in m, which have them.
-func (p planes) subtract(m uint64, c uint) {
+// subtract takes c cores from the nodes in m, which have them, and returns which nodes
+// have one free.
+func (p planes) subtract(m uint64, c uint) (nonzero uint64) {
 	borrow := uint64(0)
 	for b, x := range p {
 		y := m & -(uint64(c) >> b & 1)
 		p[b] = x ^ y ^ borrow
+		nonzero |= p[b]
 		borrow = ^x&(y|borrow) | y&borrow
 	}
+	return nonzero
 }
 
 // set gives the nodes in m exactly c cores.

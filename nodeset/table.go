@@ -65,7 +65,7 @@ func New(nodes []Capacity) (*Table, error) {
 		t.put(i, c)
 	}
 	for w := range t.down {
-		t.mark(w)
+		t.mark(w, t.planes(w).nonzero())
 	}
 	return t, nil
 }
@@ -129,7 +129,7 @@ func (t *Table) SetUp(n int, up bool) {
 	} else {
 		t.down[n>>6] |= 1 << (n & 63)
 	}
-	t.mark(n >> 6)
+	t.mark(n>>6, t.planes(n>>6).nonzero())
 }
 
 // SetFree sets what node n has free. It fails if that is more than its total.
@@ -140,8 +140,10 @@ func (t *Table) SetFree(n int, c Capacity) error {
 	if c.Cores > t.total[n].Cores || c.GPUs > t.total[n].GPUs {
 		return fmt.Errorf("node %d: %d cores and %d GPUs free of %d and %d", n, c.Cores, c.GPUs, t.total[n].Cores, t.total[n].GPUs)
 	}
-	t.put(n, c)
-	t.mark(n >> 6)
+	if c != t.Free(n) {
+		t.put(n, c)
+		t.mark(n>>6, t.planes(n>>6).nonzero())
+	}
 	return nil
 }
 
@@ -153,19 +155,20 @@ func (t *Table) put(n int, c Capacity) {
 	t.freeGPUs += int64(c.GPUs) - int64(t.gpus[n])
 	t.cores[n], t.gpus[n] = c.Cores, c.GPUs
 	t.planes(w).set(bit, uint(c.Cores))
-	for g := range t.having {
+	for g, having := range t.having {
 		if g <= int(c.GPUs) {
-			t.having[g][w] |= bit
+			having[w] |= bit
 		} else {
-			t.having[g][w] &^= bit
+			having[w] &^= bit
 		}
 	}
 }
 
-// mark makes word w of each level anew.
-func (t *Table) mark(w int) {
-	usable := t.planes(w).nonzero() &^ t.down[w]
-	for g := range t.level {
-		t.level[g][w] = usable & t.having[g][w]
+// mark makes word w of each level anew, any being its nodes with a free core.
+func (t *Table) mark(w int, any uint64) {
+	any &^= t.down[w]
+	having := t.having[:len(t.level)]
+	for g, level := range t.level {
+		level[w] = any & having[g][w]
 	}
 }
