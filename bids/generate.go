@@ -235,18 +235,18 @@ func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
 // bidCombined adds class C bids: runs of neighbouring nodesets from different
 // beginnings, and the fewest nodesets that hold the job.
 func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
-	s, free := &g.shapes[j], g.views.View(g.asks[j].Crosses).FreeCores()
+	s, t := &g.shapes[j], g.views.View(g.asks[j].Crosses)
 	n := len(sets.sets)
 	end := len(g.book.Bids) + quota
 	if n == 0 {
 		return
 	}
 	g.placer.sets = append(g.placer.sets[:0], sets.sets...)
-	if len(g.book.Bids) < end && (g.placer.fewestSets(s, free) || g.placer.roomiestNodes(s, free)) {
+	if len(g.book.Bids) < end && (g.placer.fewestSets(s, t) || g.placer.roomiestNodes(s, t)) {
 		g.addSpans(j, k, g.placer.spans, s.ownLayout(packUp))
 	}
 	for m := 0; m < quota && len(g.book.Bids) < end; m++ {
-		if g.neighbours(s, free, sets.sets, (j+m*max(1, n/max(1, quota)))%n) {
+		if g.neighbours(s, t, sets.sets, (j+m*max(1, n/max(1, quota)))%n) {
 			g.addSpans(j, k, g.spans, s.ownLayout(packUp))
 		}
 	}
@@ -254,22 +254,17 @@ func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
 
 // neighbours fills g.spans with nodesets from sets[from] on until they hold the
 // job, and reports whether they do.
-func (g *Generator) neighbours(s *shape, free []uint16, sets []nodeset.Set, from int) bool {
+func (g *Generator) neighbours(s *shape, t *nodeset.Table, sets []nodeset.Set, from int) bool {
 	g.spans = g.spans[:0]
-	y, sum := 0, 0
+	var y tally
 	for _, set := range sets[from:] {
-		n := int(set.First)
-		for ; n <= int(set.Last) && y < s.maxNodes && (y < s.minNodes || sum < s.cores); n++ {
-			y++
-			sum += s.most(free[n])
-		}
-		if n > int(set.First) {
+		if n := y.take(s, t, int(set.First), int(set.Last)); n > int(set.First) {
 			g.spans = append(g.spans, span{int(set.First), n - 1})
 		}
-		if y >= s.minNodes && sum >= s.cores {
+		if y.enough(s) {
 			return true
 		}
-		if y >= s.maxNodes {
+		if y.nodes >= s.maxNodes {
 			return false
 		}
 	}
@@ -278,8 +273,7 @@ func (g *Generator) neighbours(s *shape, free []uint16, sets []nodeset.Set, from
 
 func (g *Generator) addSpans(j, k int, spans []span, l layout) {
 	from := len(g.book.Segs)
-	free := g.views.View(g.asks[j].Crosses).FreeCores()
-	g.book.Segs = g.shapes[j].spread(g.book.Segs, free, spans, l, k)
+	g.book.Segs = g.placer.spread(g.book.Segs, g.views.View(g.asks[j].Crosses), &g.shapes[j], spans, l, k)
 	g.add(j, from)
 }
 

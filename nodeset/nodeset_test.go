@@ -218,6 +218,19 @@ func TestIntersectIsTheLeastOfEachNode(t *testing.T) {
 	})
 }
 
+func TestAlikeGoesToTheFirstThatDiffers(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		tab := drawTable(r)
+		first := rapid.IntRange(0, tab.Len()-1).Draw(r, "first")
+		last := rapid.IntRange(first, tab.Len()-1).Draw(r, "last")
+		want := first
+		for want < last && tab.Free(want+1).Cores == tab.Free(first).Cores {
+			want++
+		}
+		require.Equal(r, want, tab.Alike(first, last))
+	})
+}
+
 func TestRefusals(t *testing.T) {
 	tab, err := NewUniform(4, Capacity{8, 2})
 	require.NoError(t, err)

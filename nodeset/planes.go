@@ -31,6 +31,15 @@ func (p planes) atLeast(k uint) uint64 {
 	return ge
 }
 
+// unlike are the nodes that have not exactly c cores.
+func (p planes) unlike(c uint) uint64 {
+	d := uint64(0)
+	for b, x := range p {
+		d |= x ^ -(uint64(c) >> b & 1)
+	}
+	return d
+}
+
 // sum is the total of the free cores of the nodes in m.
 func (p planes) sum(m uint64) int64 {
 	s := 0

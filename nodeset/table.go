@@ -102,6 +102,23 @@ func (t *Table) FreeCores() []uint16 { return t.cores }
 // FreeGPUs are the free GPUs of all nodes, under the same terms as FreeCores.
 func (t *Table) FreeGPUs() []uint8 { return t.gpus }
 
+// Alike is the last node of the run that begins with first, of nodes with as many free
+// cores as that one; it is at most last.
+func (t *Table) Alike(first, last int) int {
+	c := t.cores[first]
+	if first < last && t.cores[first+1] != c {
+		return first
+	}
+	from := ^uint64(0) << (first & 63)
+	for w := first >> 6; w <= last>>6; w++ {
+		if unlike := t.planes(w).unlike(uint(c)) & from; unlike != 0 {
+			return min(w<<6+bits.TrailingZeros64(unlike)-1, last)
+		}
+		from = ^uint64(0)
+	}
+	return last
+}
+
 // Up reports whether node n may be used at all.
 func (t *Table) Up(n int) bool { return t.down[n>>6]>>(n&63)&1 == 0 }
 
