@@ -32,12 +32,12 @@ func (t *Table) Fits(segs []Segment) bool {
 // lacking finds the first node that can't give what segs ask of it, if there is one.
 func (t *Table) lacking(segs []Segment) (node int, s Segment, ok bool) {
 	for _, s := range segs {
-		if int(s.GPUs) >= len(t.level) || bits.Len16(s.Cores) > t.width {
+		if int(s.GPUs) >= len(t.level) || bits.Len16(s.Cores) > len(t.plane) {
 			return int(s.First), s, true
 		}
 		level := t.level[s.GPUs]
 		for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
-			if lacks := s.within(w) &^ (level[w] & t.planes(w).atLeast(uint(s.Cores))); lacks != 0 {
+			if lacks := s.within(w) &^ (level[w] & t.plane.atLeast(w, uint(s.Cores))); lacks != 0 {
 				return w<<6 + bits.TrailingZeros64(lacks), s, true
 			}
 		}
@@ -58,7 +58,7 @@ func (t *Table) take(s Segment) {
 	for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
 		m := s.within(w)
 		t.block[w] -= uint32(bits.OnesCount64(m)) * uint32(s.Cores)
-		any := t.planes(w).subtract(m, uint(s.Cores))
+		any := t.plane.subtract(w, m, uint(s.Cores))
 		t.takeGPUs(w, m, int(s.GPUs))
 		t.mark(w, any)
 	}
@@ -120,7 +120,7 @@ func (t *Table) give(s Segment) {
 	for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
 		m := s.within(w)
 		t.block[w] += uint32(bits.OnesCount64(m)) * uint32(s.Cores)
-		any := t.planes(w).add(m, uint(s.Cores))
+		any := t.plane.add(w, m, uint(s.Cores))
 		t.giveGPUs(w, m, int(s.GPUs))
 		t.mark(w, any)
 	}

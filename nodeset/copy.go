@@ -10,7 +10,7 @@ func (t *Table) CopyFrom(o *Table) {
 	t.gpus = append(t.gpus[:0], o.gpus...)
 	t.down = append(t.down[:0], o.down...)
 	t.block = append(t.block[:0], o.block...)
-	t.plane, t.width = append(t.plane[:0], o.plane...), o.width
+	t.plane = copyRows(t.plane, o.plane)
 	t.level = copyRows(t.level, o.level)
 	t.having = copyRows(t.having, o.having)
 	t.freeCores, t.freeGPUs = o.freeCores, o.freeGPUs
@@ -37,14 +37,13 @@ func (t *Table) Intersect(o *Table) {
 	t.freeCores, t.freeGPUs = 0, 0
 	for w := range t.down {
 		t.down[w] |= o.down[w]
-		p := t.planes(w)
-		p.lower(o.planes(w))
-		t.block[w] = uint32(p.sum(^uint64(0)))
+		t.plane.lower(w, o.plane)
+		t.block[w] = uint32(t.plane.sum(w, ^uint64(0)))
 		t.freeCores += int64(t.block[w])
 		for g := 1; g < len(t.having); g++ {
 			t.having[g][w] &= o.having[g][w]
 			t.freeGPUs += int64(bits.OnesCount64(t.having[g][w]))
 		}
-		t.mark(w, p.nonzero())
+		t.mark(w, t.plane.nonzero(w))
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// cores are the numbers that planes hold.
+// cores are the numbers that planes hold of the nodes of word 1.
 func cores(p planes) (c [64]uint16) {
 	for b, x := range p {
 		for n := range c {
-			c[n] |= uint16(x >> n & 1 << b)
+			c[n] |= uint16(x[1] >> n & 1 << b)
 		}
 	}
 	return c
@@ -20,7 +20,7 @@ func cores(p planes) (c [64]uint16) {
 func drawPlanes(r *rapid.T, width int) planes {
 	p := make(planes, width)
 	for b := range p {
-		p[b] = rapid.Uint64().Draw(r, "plane")
+		p[b] = []uint64{0, rapid.Uint64().Draw(r, "plane"), 0}
 	}
 	return p
 }
@@ -34,18 +34,22 @@ func TestPlanesAreNumbers(t *testing.T) {
 		was := cores(p)
 
 		var sum int64
-		have := p.atLeast(k)
+		have := p.atLeast(1, k)
 		for n, c := range was {
 			in := m>>n&1 != 0
 			if in {
 				sum += int64(c)
 			}
 			require.Equal(r, uint(c) >= k, have>>n&1 != 0, "atLeast, node %d", n)
-			require.Equal(r, c > 0, p.nonzero()>>n&1 != 0, "nonzero, node %d", n)
+			require.Equal(r, c > 0, p.nonzero(1)>>n&1 != 0, "nonzero, node %d", n)
 		}
-		require.Equal(r, sum, p.sum(m))
+		require.Equal(r, sum, p.sum(1, m))
 
-		p.subtract(m&have, k)
+		kept := []uint64{0}
+		p.keepAtLeast(kept, []uint64{m, 0}, 1, k)
+		require.Equal(r, m&have, kept[0])
+
+		p.subtract(1, m&have, k)
 		want := was
 		for n := range want {
 			if (m&have)>>n&1 != 0 {
@@ -53,7 +57,7 @@ func TestPlanesAreNumbers(t *testing.T) {
 			}
 		}
 		require.Equal(r, want, cores(p), "subtract")
-		p.add(m&have, k)
+		p.add(1, m&have, k)
 		require.Equal(r, was, cores(p), "add")
 
 		o := drawPlanes(r, width)
@@ -61,9 +65,9 @@ func TestPlanesAreNumbers(t *testing.T) {
 		for n := range want {
 			want[n] = min(want[n], was[n])
 		}
-		p.lower(o)
+		p.lower(1, o)
 		require.Equal(r, want, cores(p), "lower")
-		p.set(m, k)
+		p.set(1, m, k)
 		for n := range want {
 			if m>>n&1 != 0 {
 				want[n] = uint16(k)

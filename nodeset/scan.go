@@ -20,13 +20,16 @@ type Query struct {
 	Eligible Mask // nodes that may be used; nil means all
 }
 
+// stretch is how many words of nodes a scan compares with its query at a time.
+const stretch = 64
+
 // Scan appends to dst the maximal nodesets that satisfy q, in node order, and
 // returns the extended slice. It allocates only if dst has to grow.
 //
 // Time is in N/64 and in the number of nodesets, whatever q asks for.
 func (t *Table) Scan(dst []Set, q Query) []Set {
 	k := uint(max(q.MinCores, 1))
-	if q.GPUs >= len(t.level) || bits.Len(k) > t.width {
+	if q.GPUs >= len(t.level) || bits.Len(k) > len(t.plane) {
 		return dst
 	}
 	level := t.level[q.GPUs]
@@ -34,47 +37,47 @@ func (t *Table) Scan(dst []Set, q Query) []Set {
 		level = level[:min(len(level), len(q.Eligible))]
 	}
 	var cur Set
+	var buf [stretch]uint64
 	open := uint64(0) // all ones while cur goes on
-	for w, word := range level {
+	for from := 0; from < len(level); from += stretch {
+		words := level[from:min(from+stretch, len(level))]
+		if k > 1 {
+			suit := buf[:len(words)]
+			t.plane.keepAtLeast(suit, words, from, k)
+			words = suit
+		}
 		if q.Eligible != nil {
-			word &= q.Eligible[w]
+			suit := buf[:len(words)]
+			and(suit, words, q.Eligible[from:])
+			words = suit
 		}
-		if k > 1 && word != 0 {
-			word &= t.planes(w).atLeast(k)
+		for i, word := range words {
+			w := from + i
+			if word == open { // nothing begins or ends here
+				cur.Cores += int64(uint64(t.block[w]) & open)
+				continue
+			}
+			edges := word ^ (word<<1 | open&1) // nodes that are in, unlike the one before, or out, unlike it
+			for ; edges != 0; edges &= edges - 1 {
+				at := bits.TrailingZeros64(edges)
+				if open = ^open; open != 0 {
+					cur = Set{First: int32(w<<6 + at)}
+					continue
+				}
+				before := uint64(1)<<at - 1
+				cur.Last = int32(w<<6 + at - 1)
+				cur.Cores += t.plane.sum(w, word&before)
+				dst = append(dst, cur)
+				word &^= before
+			}
+			if open != 0 {
+				cur.Cores += t.plane.sum(w, word)
+			}
 		}
-		if word == open { // nothing begins or ends here
-			cur.Cores += int64(uint64(t.block[w]) & open)
-			continue
-		}
-		dst, cur, open = t.scanWord(dst, cur, open, w, word)
 	}
 	if open != 0 {
 		cur.Last = int32(min(len(level)<<6, t.Len()) - 1)
 		dst = append(dst, cur)
 	}
 	return dst
-}
-
-// scanWord finds where nodesets begin and end among the nodes of word w that are in
-// word.
-func (t *Table) scanWord(dst []Set, cur Set, open uint64, w int, word uint64) ([]Set, Set, uint64) {
-	p, base := t.planes(w), int32(w<<6)
-	edges := word ^ (word<<1 | open&1) // bit n: n is in and n-1 is not, or the other way round
-	part := word                       // of word, from the last edge on
-	for ; edges != 0; edges &= edges - 1 {
-		at := bits.TrailingZeros64(edges)
-		after := word >> at << at
-		if open = ^open; open != 0 {
-			cur = Set{First: base + int32(at)}
-		} else {
-			cur.Last = base + int32(at) - 1
-			cur.Cores += p.sum(part &^ after)
-			dst = append(dst, cur)
-		}
-		part = after
-	}
-	if open != 0 {
-		cur.Cores += p.sum(part)
-	}
-	return dst, cur, open
 }

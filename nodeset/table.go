@@ -24,9 +24,7 @@ type Table struct {
 	level [][]uint64
 	// having[g] has bit n where node n has g free GPUs, whatever else it is.
 	having [][]uint64
-	// plane[w*width:(w+1)*width] are the free cores of the nodes of word w, in bits.
-	plane []uint64
-	width int // bits of the most cores that any node has in all
+	plane  planes // free cores, with as many planes as the most of any node has bits
 	// block[w] is the sum of free cores of the nodes of word w, so that a scan
 	// passes a whole word of nodes that are all in without summing their cores.
 	block []uint32
@@ -59,13 +57,14 @@ func New(nodes []Capacity) (*Table, error) {
 		t.level = append(t.level, make([]uint64, words(n)))
 		t.having = append(t.having, make([]uint64, words(n)))
 	}
-	t.width = bits.Len16(most)
-	t.plane = make([]uint64, t.width*words(n))
+	for range bits.Len16(most) {
+		t.plane = append(t.plane, make([]uint64, words(n)))
+	}
 	for i, c := range nodes {
 		t.put(i, c)
 	}
 	for w := range t.down {
-		t.mark(w, t.planes(w).nonzero())
+		t.mark(w, t.plane.nonzero(w))
 	}
 	return t, nil
 }
@@ -83,8 +82,6 @@ func NewUniform(n int, c Capacity) (*Table, error) {
 }
 
 func words(n int) int { return (n + 63) / 64 }
-
-func (t *Table) planes(w int) planes { return t.plane[w*t.width:][:t.width] }
 
 // Len is the number of nodes.
 func (t *Table) Len() int { return len(t.total) }
@@ -111,7 +108,7 @@ func (t *Table) Alike(first, last int) int {
 	}
 	from := ^uint64(0) << (first & 63)
 	for w := first >> 6; w <= last>>6; w++ {
-		if unlike := t.planes(w).unlike(uint(c)) & from; unlike != 0 {
+		if unlike := t.plane.unlike(w, uint(c)) & from; unlike != 0 {
 			return min(w<<6+bits.TrailingZeros64(unlike)-1, last)
 		}
 		from = ^uint64(0)
@@ -146,7 +143,7 @@ func (t *Table) SetUp(n int, up bool) {
 	} else {
 		t.down[n>>6] |= 1 << (n & 63)
 	}
-	t.mark(n>>6, t.planes(n>>6).nonzero())
+	t.mark(n>>6, t.plane.nonzero(n>>6))
 }
 
 // SetFree sets what node n has free. It fails if that is more than its total.
@@ -159,7 +156,7 @@ func (t *Table) SetFree(n int, c Capacity) error {
 	}
 	if c != t.Free(n) {
 		t.put(n, c)
-		t.mark(n>>6, t.planes(n>>6).nonzero())
+		t.mark(n>>6, t.plane.nonzero(n>>6))
 	}
 	return nil
 }
@@ -171,7 +168,7 @@ func (t *Table) put(n int, c Capacity) {
 	t.freeCores += int64(c.Cores) - int64(t.cores[n])
 	t.freeGPUs += int64(c.GPUs) - int64(t.gpus[n])
 	t.cores[n], t.gpus[n] = c.Cores, c.GPUs
-	t.planes(w).set(bit, uint(c.Cores))
+	t.plane.set(w, bit, uint(c.Cores))
 	for g, having := range t.having {
 		if g <= int(c.GPUs) {
 			having[w] |= bit

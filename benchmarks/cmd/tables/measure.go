@@ -59,14 +59,14 @@ func measure(ctx context.Context, runs int, stages ...benchmarks.Stage) ([]sampl
 // warmUp runs a stage until its memory has grown to its size, checks the answer, and
 // says how many runs make a measurement long enough.
 func warmUp(s benchmarks.Stage) (repeat int, err error) {
-	if err := s.Run(); err != nil {
+	if _, err := s.Times(1); err != nil {
 		return 0, err
 	}
 	if err := s.Check(); err != nil {
 		return 0, err
 	}
 	for repeat = 1; ; repeat *= 2 {
-		if d, err := repeated(s, repeat); err != nil || d >= enough {
+		if d, err := s.Times(repeat); err != nil || d >= enough {
 			return repeat, err
 		}
 	}
@@ -77,22 +77,11 @@ func measureOnce(s benchmarks.Stage, repeat int) (x sample, err error) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	d, err := repeated(s, repeat)
+	d, err := s.Times(repeat)
 	runtime.ReadMemStats(&after)
 	n := float64(repeat)
 	x.Ns, x.Allocs, x.Bytes = float64(d)/n, float64(after.Mallocs-before.Mallocs)/n, float64(after.TotalAlloc-before.TotalAlloc)/n
 	return x, err
-}
-
-// repeated is how long that many runs take.
-func repeated(s benchmarks.Stage, repeat int) (time.Duration, error) {
-	begin := time.Now()
-	for range repeat {
-		if err := s.Run(); err != nil {
-			return 0, err
-		}
-	}
-	return time.Since(begin), nil
 }
 
 func median(x []float64) float64 {
