@@ -32,7 +32,7 @@ func (t *Table) Fits(segs []Segment) bool {
 // lacking finds the first node that can't give what segs ask of it, if there is one.
 func (t *Table) lacking(segs []Segment) (node int, s Segment, ok bool) {
 	for _, s := range segs {
-		if int(s.GPUs) >= len(t.level) || bits.Len16(s.Cores) > len(t.plane) {
+		if int(s.GPUs) >= len(t.level) || bits.Len16(s.Cores) > t.plane.width {
 			return int(s.First), s, true
 		}
 		level := t.level[s.GPUs]

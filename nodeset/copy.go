@@ -10,7 +10,7 @@ func (t *Table) CopyFrom(o *Table) {
 	t.gpus = append(t.gpus[:0], o.gpus...)
 	t.down = append(t.down[:0], o.down...)
 	t.block = append(t.block[:0], o.block...)
-	t.plane = copyRows(t.plane, o.plane)
+	t.plane.copyFrom(&o.plane)
 	t.level = copyRows(t.level, o.level)
 	t.having = copyRows(t.having, o.having)
 	t.freeCores, t.freeGPUs = o.freeCores, o.freeGPUs
@@ -37,7 +37,7 @@ func (t *Table) Intersect(o *Table) {
 	t.freeCores, t.freeGPUs = 0, 0
 	for w := range t.down {
 		t.down[w] |= o.down[w]
-		t.plane.lower(w, o.plane)
+		t.plane.lower(w, &o.plane)
 		t.block[w] = uint32(t.plane.sum(w, ^uint64(0)))
 		t.freeCores += int64(t.block[w])
 		for g := 1; g < len(t.having); g++ {

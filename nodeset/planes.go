@@ -5,25 +5,33 @@ import "math/bits"
 // planes are the free cores of nodes, cut into bits: bit n%64 of word n/64 of plane b
 // is bit b of the free cores of node n. A few operations on words thus add, subtract,
 // compare and sum the cores of the 64 nodes of a word w at once.
-type planes [][]uint64
+type planes struct {
+	bits  []uint64 // the planes one after the other, that of the lowest bit first
+	words int      // of a plane
+	width int      // number of planes
+}
+
+func newPlanes(words, width int) planes {
+	return planes{make([]uint64, words*width), words, width}
+}
 
 // nonzero are the nodes of word w with a free core.
-func (p planes) nonzero(w int) uint64 {
+func (p *planes) nonzero(w int) uint64 {
 	any := uint64(0)
-	for _, x := range p {
-		any |= x[w]
+	for i := w; i < len(p.bits); i += p.words {
+		any |= p.bits[i]
 	}
 	return any
 }
 
-// atLeast are the nodes of word w with k free cores, for k less than 1<<len(p).
-func (p planes) atLeast(w int, k uint) uint64 {
-	ge := ^uint64(0) // by the bits up to b
-	for _, x := range p {
+// atLeast are the nodes of word w with k free cores, for k less than 1<<p.width.
+func (p *planes) atLeast(w int, k uint) uint64 {
+	ge := ^uint64(0) // by the bits so far
+	for i := w; i < len(p.bits); i += p.words {
 		if k&1 != 0 {
-			ge &= x[w]
+			ge &= p.bits[i]
 		} else {
-			ge |= x[w]
+			ge |= p.bits[i]
 		}
 		k >>= 1
 	}
@@ -31,17 +39,16 @@ func (p planes) atLeast(w int, k uint) uint64 {
 }
 
 // keepAtLeast sets dst to those of the nodes of words that have k free cores, for k from
-// 1 to 1<<len(p)-1; from is the first of the words. It is atLeast for many words, without
+// 1 to 1<<p.width-1; from is the first of the words. It is atLeast for many words, without
 // a branch on what they are.
-func (p planes) keepAtLeast(dst, words []uint64, from int, k uint) {
-	low := bits.TrailingZeros(k)
-	and(dst, words, p[low][from:])
-	for _, plane := range p[low+1:] {
-		k >>= 1
-		if x := plane[from:]; k>>low&1 != 0 {
-			and(dst, dst, x)
+func (p *planes) keepAtLeast(dst, words []uint64, from int, k uint) {
+	b := bits.TrailingZeros(k)
+	and(dst, words, p.bits[b*p.words+from:])
+	for b++; b < p.width; b++ {
+		if plane := p.bits[b*p.words+from:]; k>>b&1 != 0 {
+			and(dst, dst, plane)
 		} else {
-			orAnd(dst, x, words)
+			orAnd(dst, words, plane)
 		}
 	}
 }
@@ -63,33 +70,34 @@ func orAnd(dst, x, y []uint64) {
 }
 
 // unlike are the nodes of word w that have not exactly c cores.
-func (p planes) unlike(w int, c uint) uint64 {
+func (p *planes) unlike(w int, c uint) uint64 {
 	d := uint64(0)
-	for _, x := range p {
-		d |= x[w] ^ -(uint64(c) & 1)
+	for i := w; i < len(p.bits); i += p.words {
+		d |= p.bits[i] ^ -(uint64(c) & 1)
 		c >>= 1
 	}
 	return d
 }
 
 // sum is the total of the free cores of those nodes of word w that are in m.
-func (p planes) sum(w int, m uint64) int64 {
+func (p *planes) sum(w int, m uint64) int64 {
 	s := 0
-	for b := len(p) - 1; b >= 0; b-- {
-		s = 2*s + bits.OnesCount64(p[b][w]&m)
+	for i := len(p.bits) - p.words + w; i >= 0; i -= p.words {
+		s = 2*s + bits.OnesCount64(p.bits[i]&m)
 	}
 	return int64(s)
 }
 
 // add gives those nodes of word w that are in m c cores more, and returns which nodes of
 // the word have one free.
-func (p planes) add(w int, m uint64, c uint) (nonzero uint64) {
+func (p *planes) add(w int, m uint64, c uint) (nonzero uint64) {
 	carry := uint64(0)
-	for _, x := range p {
-		v, y := x[w], m&-(uint64(c)&1)
-		x[w] = v ^ y ^ carry
-		nonzero |= x[w]
-		carry = v&y | (v^y)&carry
+	for i := w; i < len(p.bits); i += p.words {
+		x, y := p.bits[i], m&-(uint64(c)&1)
+		sum := x ^ y ^ carry
+		p.bits[i] = sum
+		nonzero |= sum
+		carry = x&y | (x^y)&carry
 		c >>= 1
 	}
 	return nonzero
@@ -97,34 +105,39 @@ func (p planes) add(w int, m uint64, c uint) (nonzero uint64) {
 
 // subtract takes c cores from those nodes of word w that are in m, which have them, and
 // returns which nodes of the word have one free.
-func (p planes) subtract(w int, m uint64, c uint) (nonzero uint64) {
+func (p *planes) subtract(w int, m uint64, c uint) (nonzero uint64) {
 	borrow := uint64(0)
-	for _, x := range p {
-		v, y := x[w], m&-(uint64(c)&1)
-		x[w] = v ^ y ^ borrow
-		nonzero |= x[w]
-		borrow = ^v&(y|borrow) | y&borrow
+	for i := w; i < len(p.bits); i += p.words {
+		x, y := p.bits[i], m&-(uint64(c)&1)
+		rest := x ^ y ^ borrow
+		p.bits[i] = rest
+		nonzero |= rest
+		borrow = ^x&(y|borrow) | y&borrow
 		c >>= 1
 	}
 	return nonzero
 }
 
 // set gives those nodes of word w that are in m exactly c cores.
-func (p planes) set(w int, m uint64, c uint) {
-	for _, x := range p {
-		x[w] = x[w]&^m | m&-(uint64(c)&1)
+func (p *planes) set(w int, m uint64, c uint) {
+	for i := w; i < len(p.bits); i += p.words {
+		p.bits[i] = p.bits[i]&^m | m&-(uint64(c)&1)
 		c >>= 1
 	}
 }
 
-// lower gives each node of word w what o gives it if that is less.
-func (p planes) lower(w int, o planes) {
-	less := uint64(0) // nodes that o gives less by the bits up to b
-	for b, x := range p {
-		y := o[b][w]
-		less = y&less&x[w] | ^y&(less|x[w])
+// lower gives each node of word w what o, of the same machine, gives it if that is less.
+func (p *planes) lower(w int, o *planes) {
+	less := uint64(0) // nodes that o gives less by the bits so far
+	for i := w; i < len(p.bits); i += p.words {
+		x, y := p.bits[i], o.bits[i]
+		less = y&less&x | ^y&(less|x)
 	}
-	for b, x := range p {
-		x[w] = x[w]&^less | o[b][w]&less
+	for i := w; i < len(p.bits); i += p.words {
+		p.bits[i] = p.bits[i]&^less | o.bits[i]&less
 	}
+}
+
+func (p *planes) copyFrom(o *planes) {
+	p.bits, p.words, p.width = append(p.bits[:0], o.bits...), o.words, o.width
 }

@@ -8,21 +8,21 @@ import (
 )
 
 // cores are the numbers that planes hold of the nodes of word 1.
-func cores(p planes) (c [64]uint16) {
-	for b, x := range p {
+func cores(p *planes) (c [64]uint16) {
+	for b := range p.width {
 		for n := range c {
-			c[n] |= uint16(x[1] >> n & 1 << b)
+			c[n] |= uint16(p.bits[b*p.words+1] >> n & 1 << b)
 		}
 	}
 	return c
 }
 
-func drawPlanes(r *rapid.T, width int) planes {
-	p := make(planes, width)
-	for b := range p {
-		p[b] = []uint64{0, rapid.Uint64().Draw(r, "plane"), 0}
+func drawPlanes(r *rapid.T, width int) *planes {
+	p := newPlanes(3, width)
+	for b := range width {
+		p.bits[3*b+1] = rapid.Uint64().Draw(r, "plane")
 	}
-	return p
+	return &p
 }
 
 // Each operation on planes is that on the numbers of the 64 nodes one by one.

@@ -29,7 +29,7 @@ const stretch = 64
 // Time is in N/64 and in the number of nodesets, whatever q asks for.
 func (t *Table) Scan(dst []Set, q Query) []Set {
 	k := uint(max(q.MinCores, 1))
-	if q.GPUs >= len(t.level) || bits.Len(k) > len(t.plane) {
+	if q.GPUs >= len(t.level) || bits.Len(k) > t.plane.width {
 		return dst
 	}
 	level := t.level[q.GPUs]

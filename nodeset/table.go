@@ -57,9 +57,7 @@ func New(nodes []Capacity) (*Table, error) {
 		t.level = append(t.level, make([]uint64, words(n)))
 		t.having = append(t.having, make([]uint64, words(n)))
 	}
-	for range bits.Len16(most) {
-		t.plane = append(t.plane, make([]uint64, words(n)))
-	}
+	t.plane = newPlanes(words(n), bits.Len16(most))
 	for i, c := range nodes {
 		t.put(i, c)
 	}
