@@ -57,21 +57,27 @@ func (t *Table) Scan(dst []Set, q Query) []Set {
 				cur.Cores += int64(uint64(t.block[w]) & open)
 				continue
 			}
-			edges := word ^ (word<<1 | open&1) // nodes that are in, unlike the one before, or out, unlike it
-			for ; edges != 0; edges &= edges - 1 {
-				at := bits.TrailingZeros64(edges)
-				if open = ^open; open != 0 {
-					cur = Set{First: int32(w<<6 + at)}
-					continue
-				}
-				before := uint64(1)<<at - 1
-				cur.Last = int32(w<<6 + at - 1)
-				cur.Cores += t.plane.sum(w, word&before)
+			if open != 0 {
+				end := bits.TrailingZeros64(^word)
+				before := uint64(1)<<end - 1
+				cur.Last = int32(w<<6 + end - 1)
+				cur.Cores += t.plane.sum(w, before)
 				dst = append(dst, cur)
 				word &^= before
+				open = 0
 			}
-			if open != 0 {
-				cur.Cores += t.plane.sum(w, word)
+			for word != 0 {
+				first := bits.TrailingZeros64(word)
+				rest := word & (word + word&-word) // without the first run, unless it ends with the word
+				run := word &^ rest
+				cur = Set{First: int32(w<<6 + first), Cores: t.plane.sum(w, run)}
+				if run>>63 != 0 {
+					open = ^uint64(0)
+					break
+				}
+				cur.Last = int32(w<<6 + 63 - bits.LeadingZeros64(run))
+				dst = append(dst, cur)
+				word = rest
 			}
 		}
 	}
