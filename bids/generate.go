@@ -177,14 +177,14 @@ func (g *Generator) bidCount(j, k, quota int) {
 
 // bidAligned adds class A bids: both ends of the nodesets, the tightest first.
 func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
-	s, free := &g.shapes[j], g.views.View(g.asks[j].Crosses).FreeCores()
+	s, t := &g.shapes[j], g.views.View(g.asks[j].Crosses)
 	end := len(g.book.Bids) + quota
 	for i := sets.firstWith(int64(s.cores)); i < len(sets.bySize) && len(g.book.Bids) < end; i++ {
 		set := sets.sets[sets.bySize[i]]
 		if set.Len() < s.minNodes {
 			continue
 		}
-		if sp, ok := s.fitUp(free, int(set.First), int(set.Last)); ok {
+		if sp, ok := s.fitUp(t, int(set.First), int(set.Last)); ok {
 			g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packUp))
 		} else {
 			continue
@@ -192,7 +192,7 @@ func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
 		if len(g.book.Bids) >= end {
 			return
 		}
-		if sp, ok := s.fitDown(free, int(set.First), int(set.Last)); ok {
+		if sp, ok := s.fitDown(t.FreeCores(), int(set.First), int(set.Last)); ok {
 			g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packDown))
 		}
 	}
@@ -210,14 +210,14 @@ func (s *shape) ownLayout(packed layout) layout {
 // bidInside adds class B bids at multiples of the job's own width, so that bids of
 // jobs of one width lie edge to edge. Which multiples differs from job to job.
 func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
-	s, free := &g.shapes[j], g.views.View(g.asks[j].Crosses).FreeCores()
+	s, t := &g.shapes[j], g.views.View(g.asks[j].Crosses)
 	end := len(g.book.Bids) + quota
 	for i := len(sets.bySize) - 1; i >= 0 && len(g.book.Bids) < end; i-- {
 		set := sets.sets[sets.bySize[i]]
 		if set.Cores < int64(s.cores) {
 			return
 		}
-		sp, ok := s.fitUp(free, int(set.First), int(set.Last))
+		sp, ok := s.fitUp(t, int(set.First), int(set.Last))
 		if !ok {
 			continue
 		}
@@ -225,7 +225,7 @@ func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
 		slots := set.Len() / width
 		for m := 1; m < slots-1 && m <= quota && len(g.book.Bids) < end; m++ {
 			at := int(set.First) + width*(1+(j+(m-1)*max(1, slots/quota))%max(1, slots-2))
-			if sp, ok := s.fitUp(free, at, int(set.Last)); ok {
+			if sp, ok := s.fitUp(t, at, int(set.Last)); ok {
 				g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packUp))
 			}
 		}

@@ -6,14 +6,12 @@ import "github.com/aucsched/aucsched/nodeset"
 // nodes first. Most who ask want a few of many, and need not have them all sorted.
 type setHeap []nodeset.Set
 
-// newSetHeap makes a heap of the memory of sets. What is popped goes behind it, so sets
-// stays whole, in another order.
-func newSetHeap(sets []nodeset.Set) setHeap {
-	h := setHeap(sets)
-	for i := len(h)/2 - 1; i >= 0; i-- {
+// fill makes h the heap of sets, which it copies.
+func (h *setHeap) fill(sets []nodeset.Set) {
+	*h = append((*h)[:0], sets...)
+	for i := len(*h)/2 - 1; i >= 0; i-- {
 		h.sift(i)
 	}
-	return h
 }
 
 func (h setHeap) before(i, k int) bool {
@@ -25,9 +23,8 @@ func (h setHeap) before(i, k int) bool {
 
 // pop takes the first off; there is one.
 func (h *setHeap) pop() nodeset.Set {
-	last := len(*h) - 1
-	(*h)[0], (*h)[last] = (*h)[last], (*h)[0]
-	set := (*h)[last]
+	set, last := (*h)[0], len(*h)-1
+	(*h)[0] = (*h)[last]
 	*h = (*h)[:last]
 	h.sift(0)
 	return set

@@ -27,19 +27,19 @@ func (s *shape) need(y int) int {
 
 // fitUp finds the first run of nodes in a..b, as short as possible and as near to
 // a as possible, that can hold the job. All nodes of a..b have s.lo free cores.
-func (s *shape) fitUp(free []uint16, a, b int) (span, bool) {
-	sum, first := 0, a
-	for last := a; last <= b; last++ {
-		sum += s.most(free[last])
-		if last-first >= s.maxNodes {
-			sum -= s.most(free[first])
-			first++
-		}
-		if last-first+1 >= s.minNodes && sum >= s.cores {
+func (s *shape) fitUp(t *nodeset.Table, a, b int) (span, bool) {
+	var y tally
+	last := y.take(s, t, a, b) - 1
+	free := t.FreeCores()
+	for first := a; ; first++ { // s.maxNodes nodes are too few cores: the next as many
+		if y.enough(s) {
 			return span{first, last}, true
 		}
+		if last++; last > b {
+			return span{}, false
+		}
+		y.cores += s.most(free[last]) - s.most(free[first])
 	}
-	return span{}, false
 }
 
 // fitDown is fitUp from the other end.

@@ -11,7 +11,8 @@ import (
 // looks at one job alone; drafts, reservations and the earliest start of a job
 // are made with it. The zero Placer is ready; it keeps scratch memory only.
 type Placer struct {
-	sets   []nodeset.Set
+	sets   []nodeset.Set // in node order
+	heap   setHeap
 	spans  []span
 	pieces []piece
 	counts []int32
@@ -34,11 +35,10 @@ func (p *Placer) place(dst []nodeset.Segment, t *nodeset.Table, s *shape, eligib
 		return dst, false
 	}
 	p.sets = t.Scan(p.sets[:0], nodeset.Query{GPUs: gpus, MinCores: s.lo, Eligible: eligible})
-	free := t.FreeCores()
 	if !s.nodesGiven && l == level {
 		l = packUp // type 1 asks for as few nodes as possible
 	}
-	if sp, ok := p.tightest(s, free); ok {
+	if sp, ok := p.tightest(s, t); ok {
 		p.spans = append(p.spans[:0], sp)
 		return p.spread(dst, t, s, p.spans, l, gpus), true
 	}
@@ -58,7 +58,7 @@ func (p *Placer) spread(dst []nodeset.Segment, t *nodeset.Table, s *shape, spans
 }
 
 // tightest finds a run in the nodeset that leaves fewest cores over.
-func (p *Placer) tightest(s *shape, free []uint16) (span, bool) {
+func (p *Placer) tightest(s *shape, t *nodeset.Table) (span, bool) {
 	var best span
 	var left int64
 	found := false
@@ -66,7 +66,7 @@ func (p *Placer) tightest(s *shape, free []uint16) (span, bool) {
 		if set.Len() < s.minNodes || set.Cores < int64(s.cores) || (found && set.Cores >= left) {
 			continue
 		}
-		if sp, ok := s.fitUp(free, int(set.First), int(set.Last)); ok {
+		if sp, ok := s.fitUp(t, int(set.First), int(set.Last)); ok {
 			best, left, found = sp, set.Cores, true
 		}
 	}
@@ -74,15 +74,15 @@ func (p *Placer) tightest(s *shape, free []uint16) (span, bool) {
 }
 
 // fewestSets fills p.spans with whole nodesets, those with most cores first, and
-// a part of the last, until the job fits. It changes the order of p.sets.
+// a part of the last, until the job fits.
 func (p *Placer) fewestSets(s *shape, t *nodeset.Table) bool {
 	p.spans = p.spans[:0]
 	if !p.mayHold(s) {
 		return false
 	}
 	var y tally
-	for h := newSetHeap(p.sets); len(h) > 0 && y.nodes < s.maxNodes && !y.enough(s); {
-		set := h.pop()
+	for p.heap.fill(p.sets); len(p.heap) > 0 && y.nodes < s.maxNodes && !y.enough(s); {
+		set := p.heap.pop()
 		if n := y.take(s, t, int(set.First), int(set.Last)); n > int(set.First) {
 			p.spans = append(p.spans, span{int(set.First), n - 1})
 		}
@@ -108,7 +108,6 @@ func (p *Placer) roomiestNodes(s *shape, t *nodeset.Table) bool {
 	if !p.mayHold(s) {
 		return false
 	}
-	slices.SortFunc(p.sets, func(a, b nodeset.Set) int { return cmp.Compare(a.First, b.First) })
 	for _, set := range p.sets {
 		p.spans = append(p.spans, span{int(set.First), int(set.Last)})
 	}
