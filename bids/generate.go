@@ -34,6 +34,7 @@ type Generator struct {
 	rest     Rest
 	placer   Placer
 	drafts   []draft
+	limits   limits
 	favoured []bool // jobs that a draft has moved to the front
 	noGPU    nodeset.Mask
 	views    Rest // never taken from: the full views of the space
@@ -328,11 +329,5 @@ func (g *Generator) rate(a *Ask, s *shape, segs []nodeset.Segment) Bid {
 func (g *Generator) setsOf(j, k int) *scan { return g.sets(&g.asks[j], &g.shapes[j], k) }
 
 func (g *Generator) sets(a *Ask, s *shape, k int) *scan {
-	key := scanKey{crosses: a.Crosses, gpus: k, lo: s.lo}
-	if a.Eligible != nil {
-		if key.words = 1 + len(a.Eligible); len(a.Eligible) > 0 {
-			key.mask = &a.Eligible[0]
-		}
-	}
-	return g.scans.get(key, g.views.View(a.Crosses), a.Eligible)
+	return g.scans.get(keyOf(a, s, k), g.views.View(a.Crosses), a.Eligible)
 }

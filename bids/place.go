@@ -27,13 +27,15 @@ func (p *Placer) Place(dst []nodeset.Segment, t *nodeset.Table, r *Request, gpus
 	if err != nil {
 		return dst, false
 	}
-	return p.place(dst, t, &s, r.Eligible, gpus, level)
-}
-
-func (p *Placer) place(dst []nodeset.Segment, t *nodeset.Table, s *shape, eligible nodeset.Mask, gpus int, l layout) ([]nodeset.Segment, bool) {
 	if cores, _ := t.SumFree(); int64(s.cores) > cores {
 		return dst, false
 	}
+	return p.place(dst, t, &s, r.Eligible, gpus, level)
+}
+
+// place is Place for a shape and a layout. It leaves the nodesets among which it looked
+// in p.sets.
+func (p *Placer) place(dst []nodeset.Segment, t *nodeset.Table, s *shape, eligible nodeset.Mask, gpus int, l layout) ([]nodeset.Segment, bool) {
 	p.sets = t.Scan(p.sets[:0], nodeset.Query{GPUs: gpus, MinCores: s.lo, Eligible: eligible})
 	if !s.nodesGiven && l == level {
 		l = packUp // type 1 asks for as few nodes as possible
