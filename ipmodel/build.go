@@ -3,7 +3,6 @@ package ipmodel
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
@@ -181,6 +180,7 @@ func (b *Builder) setColumns(space *bids.Space, asks []bids.Ask, book *bids.Book
 // addEntries adds what segs take of the cores or GPUs of table k.
 func (b *Builder) addEntries(m *Model, segs []nodeset.Segment, k, gpu int) {
 	base := (2*k + gpu) * len(b.cells)
+	rows, coefs := m.Row, m.Coef
 	for _, s := range segs {
 		coef := int32(s.Cores)
 		if gpu == 1 {
@@ -189,17 +189,11 @@ func (b *Builder) addEntries(m *Model, segs []nodeset.Segment, k, gpu int) {
 		if coef == 0 {
 			continue
 		}
-		used := b.used[base+int(b.cell[s.First]) : base+int(b.cell[s.Last])+1]
-		at := len(m.Row)
-		m.Row, m.Coef = slices.Grow(m.Row, len(used)), slices.Grow(m.Coef, len(used))
-		rows, coefs := m.Row[at:at+len(used)], m.Coef[at:at+len(used)]
-		n := 0
-		for _, r := range used {
-			rows[n], coefs[n] = r, coef
+		for _, r := range b.used[base+int(b.cell[s.First]) : base+int(b.cell[s.Last])+1] {
 			if r >= 0 {
-				n++
+				rows, coefs = append(rows, r), append(coefs, coef)
 			}
 		}
-		m.Row, m.Coef = m.Row[:at+n], m.Coef[:at+n]
 	}
+	m.Row, m.Coef = rows, coefs
 }
