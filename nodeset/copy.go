@@ -30,19 +30,31 @@ func copyRows(dst, src [][]uint64) [][]uint64 {
 // Intersect lowers what every node of t has free to what o has free at the most,
 // and takes down the nodes that are down in o. Both describe the same machine.
 func (t *Table) Intersect(o *Table) {
-	for n := range t.cores {
-		t.cores[n] = min(t.cores[n], o.cores[n])
-		t.gpus[n] = min(t.gpus[n], o.gpus[n])
-	}
-	t.freeCores, t.freeGPUs = 0, 0
 	for w := range t.down {
 		t.down[w] |= o.down[w]
-		t.plane.lower(w, &o.plane)
-		t.block[w] = uint32(t.plane.sum(w, ^uint64(0)))
-		t.freeCores += int64(t.block[w])
+	}
+	t.SetLeast(0, t.Len()-1, t, o)
+}
+
+// SetLeast sets what the nodes first to last have free to what they have free in a or in
+// b, whichever is less. All tables describe the same machine, and t may be one of them.
+func (t *Table) SetLeast(first, last int, a, b *Table) {
+	for n := first; n <= last; n++ {
+		t.cores[n] = min(a.cores[n], b.cores[n])
+		t.gpus[n] = min(a.gpus[n], b.gpus[n])
+	}
+	s := Segment{First: int32(first), Last: int32(last)}
+	for w := first >> 6; w <= last>>6; w++ {
+		m := s.within(w)
+		t.plane.setLeast(w, m, &a.plane, &b.plane)
+		cores := uint32(t.plane.sum(w, ^uint64(0)))
+		t.freeCores += int64(cores) - int64(t.block[w])
+		t.block[w] = cores
 		for g := 1; g < len(t.having); g++ {
-			t.having[g][w] &= o.having[g][w]
-			t.freeGPUs += int64(bits.OnesCount64(t.having[g][w]))
+			was := t.having[g][w]
+			having := was&^m | a.having[g][w]&b.having[g][w]&m
+			t.freeGPUs += int64(bits.OnesCount64(having) - bits.OnesCount64(was))
+			t.having[g][w] = having
 		}
 		t.mark(w, t.plane.nonzero(w))
 	}

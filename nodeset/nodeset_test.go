@@ -218,6 +218,33 @@ func TestIntersectIsTheLeastOfEachNode(t *testing.T) {
 	})
 }
 
+func TestSetLeastIsTheLeastOfEachNode(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		tabs := [3]*Table{drawTable(r), {}, {}}
+		for i := range tabs {
+			if i > 0 {
+				tabs[i].CopyFrom(tabs[0])
+			}
+			for range rapid.IntRange(0, 20).Draw(r, "changes") {
+				n := rapid.IntRange(0, tabs[0].Len()-1).Draw(r, "node")
+				c := tabs[i].Total(n)
+				require.NoError(r, tabs[i].SetFree(n, Capacity{rapid.Uint16Range(0, c.Cores).Draw(r, "cores"), rapid.Uint8Range(0, c.GPUs).Draw(r, "gpus")}))
+				tabs[i].SetUp(n, rapid.Bool().Draw(r, "up"))
+			}
+		}
+		tab, a, b := tabs[0], tabs[1], tabs[rapid.IntRange(0, 2).Draw(r, "b")]
+		first := rapid.IntRange(0, tab.Len()-1).Draw(r, "first")
+		last := rapid.IntRange(first, tab.Len()-1).Draw(r, "last")
+		want := rebuilt(tab)
+		for n := first; n <= last; n++ {
+			x, y := a.Free(n), b.Free(n)
+			require.NoError(r, want.SetFree(n, Capacity{min(x.Cores, y.Cores), min(x.GPUs, y.GPUs)}))
+		}
+		tab.SetLeast(first, last, a, b)
+		require.Equal(r, want, tab)
+	})
+}
+
 func TestAlikeGoesToTheFirstThatDiffers(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		tab := drawTable(r)

@@ -136,15 +136,17 @@ func (p *planes) set(w int, m uint64, c uint) {
 	}
 }
 
-// lower gives each node of word w what o, of the same machine, gives it if that is less.
-func (p *planes) lower(w int, o *planes) {
-	less := uint64(0) // nodes that o gives less by the bits so far
+// setLeast gives those nodes of word w that are in m what x or y gives them, whichever is
+// less. All are of one machine; p may be one of them.
+func (p *planes) setLeast(w int, m uint64, x, y *planes) {
+	less := uint64(0) // nodes to which y gives less by the bits so far
 	for i := w; i < len(p.bits); i += p.words {
-		x, y := p.bits[i], o.bits[i]
-		less = y&less&x | ^y&(less|x)
+		a, b := x.bits[i], y.bits[i]
+		less = b&less&a | ^b&(less|a)
 	}
 	for i := w; i < len(p.bits); i += p.words {
-		p.bits[i] = p.bits[i]&^less | o.bits[i]&less
+		least := x.bits[i]&^less | y.bits[i]&less
+		p.bits[i] = p.bits[i]&^m | least&m
 	}
 }
 

@@ -60,13 +60,20 @@ func TestPlanesAreNumbers(t *testing.T) {
 		p.add(1, m&have, k)
 		require.Equal(r, was, cores(p), "add")
 
-		o := drawPlanes(r, width)
-		want = cores(o)
+		x, y := drawPlanes(r, width), drawPlanes(r, width)
+		a, b := cores(x), cores(y)
 		for n := range want {
-			want[n] = min(want[n], was[n])
+			if want[n] = was[n]; m>>n&1 != 0 {
+				want[n] = min(a[n], b[n])
+			}
 		}
-		p.lower(1, o)
-		require.Equal(r, want, cores(p), "lower")
+		p.setLeast(1, m, x, y)
+		require.Equal(r, want, cores(p), "setLeast")
+		for n := range want {
+			want[n] = min(want[n], b[n])
+		}
+		p.setLeast(1, ^uint64(0), p, y)
+		require.Equal(r, want, cores(p), "setLeast of itself")
 		p.set(1, m, k)
 		for n := range want {
 			if m>>n&1 != 0 {
