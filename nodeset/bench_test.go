@@ -62,9 +62,9 @@ func BenchmarkAllocate(b *testing.B) {
 
 func BenchmarkSetFree(b *testing.B) {
 	t := benchTable(b, 10_000)
-	for b.Loop() {
+	for i := 0; b.Loop(); i++ {
 		for n := range t.Len() {
-			if err := t.SetFree(n, Capacity{uint16(n) & 7, 1}); err != nil {
+			if err := t.SetFree(n, Capacity{uint16(n+i) & 7, uint8(i & 1)}); err != nil {
 				b.Fatal(err)
 			}
 		}

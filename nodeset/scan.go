@@ -42,14 +42,12 @@ func (t *Table) Scan(dst []Set, q Query) []Set {
 	for from := 0; from < len(level); from += stretch {
 		words := level[from:min(from+stretch, len(level))]
 		if k > 1 {
-			suit := buf[:len(words)]
-			t.plane.keepAtLeast(suit, words, from, k)
-			words = suit
+			t.plane.keepAtLeast(buf[:len(words)], words, from, k)
+			words = buf[:len(words)]
 		}
 		if q.Eligible != nil {
-			suit := buf[:len(words)]
-			and(suit, words, q.Eligible[from:])
-			words = suit
+			and(buf[:len(words)], words, q.Eligible[from:])
+			words = buf[:len(words)]
 		}
 		for i, word := range words {
 			w := from + i
