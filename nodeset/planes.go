@@ -128,12 +128,16 @@ func (p *planes) subtract(w int, m uint64, c uint) (nonzero uint64) {
 	return nonzero
 }
 
-// set gives those nodes of word w that are in m exactly c cores.
-func (p *planes) set(w int, m uint64, c uint) {
+// set gives those nodes of word w that are in m exactly c cores, and returns which nodes
+// of the word have one free.
+func (p *planes) set(w int, m uint64, c uint) (nonzero uint64) {
 	for i := w; i < len(p.bits); i += p.words {
-		p.bits[i] = p.bits[i]&^m | m&-(uint64(c)&1)
+		x := p.bits[i]&^m | m&-(uint64(c)&1)
+		p.bits[i] = x
+		nonzero |= x
 		c >>= 1
 	}
+	return nonzero
 }
 
 // setLeast gives those nodes of word w that are in m what x or y gives them, whichever is

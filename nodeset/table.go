@@ -153,20 +153,19 @@ func (t *Table) SetFree(n int, c Capacity) error {
 		return fmt.Errorf("node %d: %d cores and %d GPUs free of %d and %d", n, c.Cores, c.GPUs, t.total[n].Cores, t.total[n].GPUs)
 	}
 	if c != t.Free(n) {
-		t.put(n, c)
-		t.mark(n>>6, t.plane.nonzero(n>>6))
+		t.mark(n>>6, t.put(n, c))
 	}
 	return nil
 }
 
-// put sets what node n has free, everywhere but in level.
-func (t *Table) put(n int, c Capacity) {
+// put sets what node n has free, everywhere but in level, and returns which nodes of its
+// word have a free core.
+func (t *Table) put(n int, c Capacity) (any uint64) {
 	w, bit := n>>6, uint64(1)<<(n&63)
 	t.block[w] += uint32(c.Cores) - uint32(t.cores[n])
 	t.freeCores += int64(c.Cores) - int64(t.cores[n])
 	t.freeGPUs += int64(c.GPUs) - int64(t.gpus[n])
 	t.cores[n], t.gpus[n] = c.Cores, c.GPUs
-	t.plane.set(w, bit, uint(c.Cores))
 	for g, having := range t.having {
 		if g <= int(c.GPUs) {
 			having[w] |= bit
@@ -174,6 +173,7 @@ func (t *Table) put(n int, c Capacity) {
 			having[w] &^= bit
 		}
 	}
+	return t.plane.set(w, bit, uint(c.Cores))
 }
 
 // mark makes word w of each level anew, any being its nodes with a free core.
