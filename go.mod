@@ -4,6 +4,7 @@ go 1.25.5
 
 require (
 	github.com/bartolsthoorn/gohighs v0.1.0
+	github.com/bits-and-blooms/bitset v1.29.0
 	github.com/lanl/highs v1.0.0
 	github.com/schollz/progressbar/v3 v3.18.0
 	github.com/spf13/cobra v1.9.1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
@@ -15,8 +16,11 @@ import (
 // Stage is one step of a cycle on one window. It reuses its memory from run to run,
 // as a scheduler would.
 type Stage struct {
-	// Run does the step once.
+	// Run does the step once. It is nil where Repeat is not.
 	Run func() error
+	// Repeat does the step so many times in another process, and says how long that took
+	// there.
+	Repeat func(times int) (time.Duration, error)
 	// Check reports what is wrong with the answer of the last Run, by means that
 	// the step itself does not use. It is slow.
 	Check func() error
@@ -30,61 +34,18 @@ type Size struct {
 	N  int
 }
 
-// Queries are the scans that are measured: for nodes with a free core and a GPU,
-// which words of the bitmaps answer, and for nodes with four free cores and a GPU,
-// which takes a look at each such node.
-func Queries() []nodeset.Query {
-	return []nodeset.Query{{GPUs: 1}, {GPUs: 1, MinCores: 4}}
-}
-
-// Scan is nodeset.Table.Scan.
-func Scan(w *Window, q nodeset.Query) Stage {
-	return scanStage(w, q, func(dst []nodeset.Set) []nodeset.Set { return w.Snapshot.Nodes.Scan(dst, q) })
-}
-
-// NodeLoop finds the same nodesets by a loop over an array of node structs.
-func NodeLoop(w *Window, q nodeset.Query) Stage {
-	nodes := nodeRecords(w.Snapshot.Nodes)
-	return scanStage(w, q, func(dst []nodeset.Set) []nodeset.Set { return scanRecords(dst, nodes, q) })
-}
-
-func scanStage(w *Window, q nodeset.Query, scan func(dst []nodeset.Set) []nodeset.Set) Stage {
-	var sets []nodeset.Set
-	return Stage{
-		Run:   func() error { sets = scan(sets[:0]); return nil },
-		Check: func() error { return checkSets(w.Snapshot.Nodes, q, sets) },
-		Sizes: func() []Size { return []Size{{"nodesets", len(sets)}} },
+// Times does the step so many times and says how long that took.
+func (s Stage) Times(n int) (time.Duration, error) {
+	if s.Repeat != nil {
+		return s.Repeat(n)
 	}
-}
-
-// checkSets holds nodesets against their definition: node by node, who is in one
-// and whether its neighbours are in the same.
-func checkSets(t *nodeset.Table, q nodeset.Query, sets []nodeset.Set) error {
-	in := make([]int, t.Len()) // number of the node's set, from 1
-	for i, s := range sets {
-		cores := int64(0)
-		for n := s.First; n <= s.Last; n++ {
-			if in[n] != 0 {
-				return fmt.Errorf("node %d is in two nodesets", n)
-			}
-			in[n] = i + 1
-			cores += int64(t.Free(int(n)).Cores)
-		}
-		if cores != s.Cores {
-			return fmt.Errorf("nodeset %d-%d: %d cores instead of %d", s.First, s.Last, s.Cores, cores)
+	begin := time.Now()
+	for range n {
+		if err := s.Run(); err != nil {
+			return 0, err
 		}
 	}
-	for n := range in {
-		free := t.Free(n)
-		suits := t.Up(n) && int(free.Cores) >= max(1, q.MinCores) && int(free.GPUs) >= q.GPUs && q.Eligible.Has(n)
-		if suits != (in[n] != 0) {
-			return fmt.Errorf("node %d: suits: %v, in a nodeset: %v", n, suits, in[n] != 0)
-		}
-		if n > 0 && suits && in[n-1] != 0 && in[n-1] != in[n] {
-			return fmt.Errorf("nodes %d and %d are neighbours in different nodesets", n-1, n)
-		}
-	}
-	return nil
+	return time.Since(begin), nil
 }
 
 // bidOptions are the recommended ones.

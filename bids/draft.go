@@ -157,6 +157,7 @@ func compareBool(a, b bool) int {
 
 func (g *Generator) runDraft(d *draft, style draftStyle) {
 	g.rest.Reset(g.space)
+	g.limits = g.limits[:0]
 	d.got = append(d.got[:0], make([]share, len(g.asks))...)
 	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)
 	for _, j := range d.order {
@@ -178,37 +179,6 @@ func (g *Generator) runDraft(d *draft, style draftStyle) {
 		d.lost--
 	}
 	g.raiseGPUs(d)
-}
-
-func (g *Generator) placeInDraft(dst []nodeset.Segment, a *Ask, s *shape, style draftStyle) ([]nodeset.Segment, int, bool) {
-	t := g.rest.View(a.Crosses)
-	if s.maxGPUs == 0 && style.spareGPUs && t.MaxGPUs() > 0 {
-		whole := *s
-		whole.contiguous = true // better on nodes with GPUs than strewn over holes
-		g.noGPU = withoutGPUs(g.noGPU[:0], t, a.Eligible)
-		if dst, ok := g.placer.place(dst, t, &whole, g.noGPU, 0, style.layout); ok {
-			return dst, 0, true
-		}
-	}
-	if style.greedyGPUs {
-		for k := min(s.maxGPUs, t.MaxGPUs()); k > s.minGPUs; k-- {
-			if dst, ok := g.placer.place(dst, t, s, a.Eligible, k, style.layout); ok {
-				return dst, k, true
-			}
-		}
-	}
-	dst, ok := g.placer.place(dst, t, s, a.Eligible, s.minGPUs, style.layout)
-	return dst, s.minGPUs, ok
-}
-
-// withoutGPUs appends the mask of the eligible nodes that have a free core and no
-// free GPU.
-func withoutGPUs(dst nodeset.Mask, t *nodeset.Table, eligible nodeset.Mask) nodeset.Mask {
-	any, gpu := t.Usable(0), t.Usable(1)
-	for w := range any {
-		dst = append(dst, any[w]&^gpu[w]&eligible.Word(w))
-	}
-	return dst
 }
 
 // raiseGPUs gives jobs with a GPU range, in queue order, the GPUs that nobody took.

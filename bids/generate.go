@@ -34,6 +34,7 @@ type Generator struct {
 	rest     Rest
 	placer   Placer
 	drafts   []draft
+	limits   limits
 	favoured []bool // jobs that a draft has moved to the front
 	noGPU    nodeset.Mask
 	views    Rest // never taken from: the full views of the space
@@ -177,14 +178,14 @@ func (g *Generator) bidCount(j, k, quota int) {
 
 // bidAligned adds class A bids: both ends of the nodesets, the tightest first.
 func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
-	s, free := &g.shapes[j], g.views.View(g.asks[j].Crosses).FreeCores()
+	s, t := &g.shapes[j], g.views.View(g.asks[j].Crosses)
 	end := len(g.book.Bids) + quota
 	for i := sets.firstWith(int64(s.cores)); i < len(sets.bySize) && len(g.book.Bids) < end; i++ {
 		set := sets.sets[sets.bySize[i]]
 		if set.Len() < s.minNodes {
 			continue
 		}
-		if sp, ok := s.fitUp(free, int(set.First), int(set.Last)); ok {
+		if sp, ok := s.fitUp(t, int(set.First), int(set.Last)); ok {
 			g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packUp))
 		} else {
 			continue
@@ -192,7 +193,7 @@ func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
 		if len(g.book.Bids) >= end {
 			return
 		}
-		if sp, ok := s.fitDown(free, int(set.First), int(set.Last)); ok {
+		if sp, ok := s.fitDown(t.FreeCores(), int(set.First), int(set.Last)); ok {
 			g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packDown))
 		}
 	}
@@ -210,14 +211,14 @@ func (s *shape) ownLayout(packed layout) layout {
 // bidInside adds class B bids at multiples of the job's own width, so that bids of
 // jobs of one width lie edge to edge. Which multiples differs from job to job.
 func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
-	s, free := &g.shapes[j], g.views.View(g.asks[j].Crosses).FreeCores()
+	s, t := &g.shapes[j], g.views.View(g.asks[j].Crosses)
 	end := len(g.book.Bids) + quota
 	for i := len(sets.bySize) - 1; i >= 0 && len(g.book.Bids) < end; i-- {
 		set := sets.sets[sets.bySize[i]]
 		if set.Cores < int64(s.cores) {
 			return
 		}
-		sp, ok := s.fitUp(free, int(set.First), int(set.Last))
+		sp, ok := s.fitUp(t, int(set.First), int(set.Last))
 		if !ok {
 			continue
 		}
@@ -225,7 +226,7 @@ func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
 		slots := set.Len() / width
 		for m := 1; m < slots-1 && m <= quota && len(g.book.Bids) < end; m++ {
 			at := int(set.First) + width*(1+(j+(m-1)*max(1, slots/quota))%max(1, slots-2))
-			if sp, ok := s.fitUp(free, at, int(set.Last)); ok {
+			if sp, ok := s.fitUp(t, at, int(set.Last)); ok {
 				g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packUp))
 			}
 		}
@@ -235,18 +236,18 @@ func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
 // bidCombined adds class C bids: runs of neighbouring nodesets from different
 // beginnings, and the fewest nodesets that hold the job.
 func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
-	s, free := &g.shapes[j], g.views.View(g.asks[j].Crosses).FreeCores()
+	s, t := &g.shapes[j], g.views.View(g.asks[j].Crosses)
 	n := len(sets.sets)
 	end := len(g.book.Bids) + quota
 	if n == 0 {
 		return
 	}
 	g.placer.sets = append(g.placer.sets[:0], sets.sets...)
-	if len(g.book.Bids) < end && (g.placer.fewestSets(s, free) || g.placer.roomiestNodes(s, free)) {
+	if len(g.book.Bids) < end && (g.placer.fewestSets(s, t) || g.placer.roomiestNodes(s, t)) {
 		g.addSpans(j, k, g.placer.spans, s.ownLayout(packUp))
 	}
 	for m := 0; m < quota && len(g.book.Bids) < end; m++ {
-		if g.neighbours(s, free, sets.sets, (j+m*max(1, n/max(1, quota)))%n) {
+		if g.neighbours(s, t, sets.sets, (j+m*max(1, n/max(1, quota)))%n) {
 			g.addSpans(j, k, g.spans, s.ownLayout(packUp))
 		}
 	}
@@ -254,22 +255,17 @@ func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
 
 // neighbours fills g.spans with nodesets from sets[from] on until they hold the
 // job, and reports whether they do.
-func (g *Generator) neighbours(s *shape, free []uint16, sets []nodeset.Set, from int) bool {
+func (g *Generator) neighbours(s *shape, t *nodeset.Table, sets []nodeset.Set, from int) bool {
 	g.spans = g.spans[:0]
-	y, sum := 0, 0
+	var y tally
 	for _, set := range sets[from:] {
-		n := int(set.First)
-		for ; n <= int(set.Last) && y < s.maxNodes && (y < s.minNodes || sum < s.cores); n++ {
-			y++
-			sum += s.most(free[n])
-		}
-		if n > int(set.First) {
+		if n := y.take(s, t, int(set.First), int(set.Last)); n > int(set.First) {
 			g.spans = append(g.spans, span{int(set.First), n - 1})
 		}
-		if y >= s.minNodes && sum >= s.cores {
+		if y.enough(s) {
 			return true
 		}
-		if y >= s.maxNodes {
+		if y.nodes >= s.maxNodes {
 			return false
 		}
 	}
@@ -278,8 +274,7 @@ func (g *Generator) neighbours(s *shape, free []uint16, sets []nodeset.Set, from
 
 func (g *Generator) addSpans(j, k int, spans []span, l layout) {
 	from := len(g.book.Segs)
-	free := g.views.View(g.asks[j].Crosses).FreeCores()
-	g.book.Segs = g.shapes[j].spread(g.book.Segs, free, spans, l, k)
+	g.book.Segs = g.placer.spread(g.book.Segs, g.views.View(g.asks[j].Crosses), &g.shapes[j], spans, l, k)
 	g.add(j, from)
 }
 
@@ -334,11 +329,5 @@ func (g *Generator) rate(a *Ask, s *shape, segs []nodeset.Segment) Bid {
 func (g *Generator) setsOf(j, k int) *scan { return g.sets(&g.asks[j], &g.shapes[j], k) }
 
 func (g *Generator) sets(a *Ask, s *shape, k int) *scan {
-	key := scanKey{crosses: a.Crosses, gpus: k, lo: s.lo}
-	if a.Eligible != nil {
-		if key.words = 1 + len(a.Eligible); len(a.Eligible) > 0 {
-			key.mask = &a.Eligible[0]
-		}
-	}
-	return g.scans.get(key, g.views.View(a.Crosses), a.Eligible)
+	return g.scans.get(keyOf(a, s, k), g.views.View(a.Crosses), a.Eligible)
 }

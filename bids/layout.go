@@ -27,19 +27,19 @@ func (s *shape) need(y int) int {
 
 // fitUp finds the first run of nodes in a..b, as short as possible and as near to
 // a as possible, that can hold the job. All nodes of a..b have s.lo free cores.
-func (s *shape) fitUp(free []uint16, a, b int) (span, bool) {
-	sum, first := 0, a
-	for last := a; last <= b; last++ {
-		sum += s.most(free[last])
-		if last-first >= s.maxNodes {
-			sum -= s.most(free[first])
-			first++
-		}
-		if last-first+1 >= s.minNodes && sum >= s.cores {
+func (s *shape) fitUp(t *nodeset.Table, a, b int) (span, bool) {
+	var y tally
+	last := y.take(s, t, a, b) - 1
+	free := t.FreeCores()
+	for first := a; ; first++ { // s.maxNodes nodes are too few cores: the next as many
+		if y.enough(s) {
 			return span{first, last}, true
 		}
+		if last++; last > b {
+			return span{}, false
+		}
+		y.cores += s.most(free[last]) - s.most(free[first])
 	}
-	return span{}, false
 }
 
 // fitDown is fitUp from the other end.
@@ -58,85 +58,164 @@ func (s *shape) fitDown(free []uint16, a, b int) (span, bool) {
 	return span{}, false
 }
 
-// spread appends the allocation of the job on all nodes of spans, which ascend
-// and together can hold it. It returns the extended slice.
-func (s *shape) spread(dst []nodeset.Segment, free []uint16, spans []span, l layout, gpus int) []nodeset.Segment {
-	y, room := 0, 0
+// piece is a run of nodes that may each give the job as much.
+type piece struct{ first, last, most int }
+
+func (p piece) nodes() int { return p.last - p.first + 1 }
+
+// pieces cuts spans into pieces, which it appends to dst.
+func (s *shape) pieces(dst []piece, t *nodeset.Table, spans []span) []piece {
+	free := t.FreeCores()
 	for _, sp := range spans {
-		for n := sp.first; n <= sp.last; n++ {
-			y++
-			room += s.most(free[n])
-		}
-	}
-	start := len(dst)
-	d := dealer{s: s, left: y, cores: s.need(y), spare: room - s.need(y)}
-	if l == level && !s.perNode {
-		d.setLevel(free, spans)
-	}
-	for _, sp := range spans {
-		for n := sp.first; n <= sp.last; n++ {
-			seg := nodeset.Segment{First: int32(n), Last: int32(n), Cores: uint16(d.deal(s.most(free[n]), l)), GPUs: uint8(gpus)}
-			if len(dst) == start {
-				dst = append(dst, seg)
-			} else {
-				dst = nodeset.Append(dst, seg)
-			}
+		for n := sp.first; n <= sp.last; {
+			p := piece{n, t.Alike(n, sp.last), s.most(free[n])}
+			dst = append(dst, p)
+			n = p.last + 1
 		}
 	}
 	return dst
 }
 
-// dealer hands out a job's cores node by node in ascending order.
-type dealer struct {
-	s      *shape
-	left   int // nodes not yet served
-	cores  int // cores not yet given
-	spare  int // cores of the remaining nodes that are not needed
-	height int // layout level: what every node gives if it can
-	extra  int // layout level: nodes that give one more
-}
-
-func (d *dealer) deal(most int, l layout) int {
-	take := 0
-	switch {
-	case d.s.perNode:
-		take = d.s.lo
-	case l == packUp: // at least one core stays for each node to come
-		take = min(most, d.cores-(d.left-1))
-	case l == packDown:
-		skip := min(most-1, d.spare)
-		take = most - skip
-		d.spare -= skip
-	default:
-		take = min(most, d.height)
-		if most > d.height && d.extra > 0 {
-			take++
-			d.extra--
-		}
+// spread appends the allocation of the job on all nodes of pieces, which ascend
+// and together can hold it. It returns the extended slice.
+func (s *shape) spread(dst []nodeset.Segment, pieces []piece, l layout, gpus int) []nodeset.Segment {
+	y, room := 0, 0
+	for _, p := range pieces {
+		y += p.nodes()
+		room += p.nodes() * p.most
 	}
-	d.left--
-	d.cores -= take
-	return take
+	d := dealer{
+		cores: s.need(y), over: s.need(y) - y, spare: room - s.need(y),
+		dst: dst, own: len(dst), gpus: uint8(gpus),
+	}
+	switch {
+	case s.perNode:
+		d.perNode(pieces, s.lo)
+	case l == packUp:
+		d.packUp(pieces)
+	case l == packDown:
+		d.packDown(pieces)
+	default:
+		d.level(pieces)
+	}
+	return d.dst
 }
 
-// setLevel finds the greatest height h with sum of min(most, h) <= cores.
-func (d *dealer) setLevel(free []uint16, spans []span) {
-	sum := func(h int) int {
-		t := 0
-		for _, sp := range spans {
-			for n := sp.first; n <= sp.last; n++ {
-				t += min(d.s.most(free[n]), h)
-			}
+// dealer hands out a job's cores piece by piece in ascending order.
+type dealer struct {
+	cores int // that the job needs
+	over  int // of them, beyond one for each node
+	spare int // that the nodes have beyond them
+	gpus  uint8
+	dst   []nodeset.Segment
+	own   int // where the job's segments begin in dst
+}
+
+// give appends that many cores on each of the next count nodes from first on, and
+// returns the node behind them.
+func (d *dealer) give(first, count, cores int) int {
+	if count <= 0 {
+		return first
+	}
+	seg := nodeset.Segment{First: int32(first), Last: int32(first + count - 1), Cores: uint16(cores), GPUs: d.gpus}
+	if len(d.dst) == d.own {
+		d.dst = append(d.dst, seg)
+	} else {
+		d.dst = nodeset.Append(d.dst, seg)
+	}
+	return first + count
+}
+
+func (d *dealer) perNode(pieces []piece, cores int) {
+	for _, p := range pieces {
+		d.give(p.first, p.nodes(), cores)
+	}
+}
+
+// packUp fills nodes from the first; at least one core stays for each node to come.
+func (d *dealer) packUp(pieces []piece) {
+	for _, p := range pieces {
+		full := p.nodes()
+		if p.most > 1 {
+			full = min(full, d.over/(p.most-1))
+		}
+		n := d.give(p.first, full, p.most)
+		d.over -= full * (p.most - 1)
+		if n <= p.last {
+			n = d.give(n, 1, 1+d.over)
+			d.over = 0
+		}
+		d.give(n, p.last-n+1, 1)
+	}
+}
+
+// packDown leaves as much as it can on nodes from the first on, but for one core.
+func (d *dealer) packDown(pieces []piece) {
+	for _, p := range pieces {
+		one := p.nodes()
+		if p.most > 1 {
+			one = min(one, d.spare/(p.most-1))
+		}
+		n := d.give(p.first, one, 1)
+		d.spare -= one * (p.most - 1)
+		if n <= p.last {
+			n = d.give(n, 1, p.most-d.spare)
+			d.spare = 0
+		}
+		d.give(n, p.last-n+1, p.most)
+	}
+}
+
+// level gives every node the greatest height h with sum of min(most, h) <= cores, or
+// all it has, and what is then left to the first nodes that have more.
+func (d *dealer) level(pieces []piece) {
+	sum := func(h int) (t int) {
+		for _, p := range pieces {
+			t += p.nodes() * min(p.most, h)
 		}
 		return t
 	}
-	lo, hi := 1, MaxCoresPerNode
-	for lo < hi {
-		if mid := (lo + hi + 1) / 2; sum(mid) <= d.cores {
-			lo = mid
+	h, top := 1, 1
+	for _, p := range pieces {
+		top = max(top, p.most)
+	}
+	for h < top {
+		if mid := (h + top + 1) / 2; sum(mid) <= d.cores {
+			h = mid
 		} else {
-			hi = mid - 1
+			top = mid - 1
 		}
 	}
-	d.height, d.extra = lo, d.cores-sum(lo)
+	extra := d.cores - sum(h)
+	for _, p := range pieces {
+		n := p.first
+		if p.most > h {
+			more := min(p.nodes(), extra)
+			n = d.give(n, more, h+1)
+			extra -= more
+		}
+		d.give(n, p.last-n+1, min(p.most, h))
+	}
+}
+
+// tally counts the nodes that a job is given, and the cores that they may give.
+type tally struct{ nodes, cores int }
+
+// enough reports whether they hold the job.
+func (y *tally) enough(s *shape) bool { return y.nodes >= s.minNodes && y.cores >= s.cores }
+
+// take adds nodes of first..last, from the first on, until they are enough or
+// s.maxNodes, and returns the one behind them.
+func (y *tally) take(s *shape, t *nodeset.Table, first, last int) int {
+	free := t.FreeCores()
+	n := first
+	for n <= last && y.nodes < s.maxNodes && !y.enough(s) {
+		most := s.most(free[n])
+		lacking := max(s.minNodes-y.nodes, (s.cores-y.cores+most-1)/most)
+		k := min(t.Alike(n, last)-n+1, s.maxNodes-y.nodes, lacking)
+		y.nodes += k
+		y.cores += k * most
+		n += k
+	}
+	return n
 }

@@ -154,7 +154,7 @@ func TestSpreadIsExact(t *testing.T) {
 		var spans []span
 		room := 0
 		for n := range rapid.IntRange(1, 12).Draw(t, "nodes") {
-			f := rapid.IntRange(s.lo, 14).Draw(t, "free")
+			f := rapid.SampledFrom([]int{s.lo, min(s.lo+1, 14), rapid.IntRange(s.lo, 14).Draw(t, "any"), 14}).Draw(t, "free")
 			free = append(free, uint16(f))
 			if rapid.IntRange(0, 3).Draw(t, "left out") == 0 {
 				continue
@@ -180,7 +180,7 @@ func TestSpreadIsExact(t *testing.T) {
 			s.cores = 0
 		}
 		before := []nodeset.Segment{{First: 0, Last: 0, Cores: 99}}
-		all := s.spread(before, free, spans, l, 3)
+		all := s.spread(before, s.pieces(nil, coresFree(t, free...), spans), l, 3)
 		require.Equal(t, before, all[:1], "what is in the slice stays as it is")
 		require.NoError(t, nodeset.CheckSegments(all[1:], len(free)))
 		got, cores, gpus := perNode(all[1:])

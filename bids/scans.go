@@ -49,6 +49,17 @@ type scanKey struct {
 	mask                     *uint64
 }
 
+// keyOf is the key of the nodesets that a job may use with k GPUs a node.
+func keyOf(a *Ask, s *shape, k int) scanKey {
+	key := scanKey{crosses: a.Crosses, gpus: k, lo: s.lo}
+	if a.Eligible != nil {
+		if key.words = 1 + len(a.Eligible); len(a.Eligible) > 0 {
+			key.mask = &a.Eligible[0]
+		}
+	}
+	return key
+}
+
 // scanCache remembers the scans of one window: many jobs ask the same question.
 type scanCache struct {
 	index map[scanKey]int

@@ -84,10 +84,7 @@ func (r *Rest) Take(segs []nodeset.Segment, crosses int) error {
 func (r *Rest) narrow(segs []nodeset.Segment) {
 	for k := range r.left {
 		for _, s := range segs {
-			for n := int(s.First); n <= int(s.Last); n++ {
-				a, b := r.View(k).Free(n), r.left[k].Free(n)
-				must(r.views[k+1].SetFree(n, nodeset.Capacity{Cores: min(a.Cores, b.Cores), GPUs: min(a.GPUs, b.GPUs)}))
-			}
+			r.views[k+1].SetLeast(int(s.First), int(s.Last), r.View(k), &r.left[k])
 		}
 	}
 }

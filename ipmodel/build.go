@@ -100,16 +100,24 @@ func (b *Builder) setCells(n int, book *bids.Book) {
 		cut[s.First] = 1
 		cut[s.Last+1] = 1
 	}
+	cut[0] = 1
 	b.cells = b.cells[:0]
-	for i := range n {
-		if i == 0 || cut[i] == 1 || !b.Merge {
-			b.cells = append(b.cells, cell{int32(i), int32(i)})
+	for i, c := range cut[:n] {
+		if c == 1 || !b.Merge {
+			b.endCell(i)
+			b.cells = append(b.cells, cell{first: int32(i)})
 		}
-		k := len(b.cells) - 1
-		b.cells[k].last = int32(i)
-		cut[i] = int32(k)
+		cut[i] = int32(len(b.cells) - 1)
 	}
+	b.endCell(n)
 	b.cell = cut
+}
+
+// endCell ends the last cell before node n.
+func (b *Builder) endCell(n int) {
+	if k := len(b.cells); k > 0 {
+		b.cells[k-1].last = int32(n - 1)
+	}
 }
 
 // tables are the capacities of a space: table 0 is what is free now, and table k
@@ -129,13 +137,15 @@ func (b *Builder) setRows(space *bids.Space, m *Model) {
 	for k := range len(space.Left) + 1 {
 		t := tables(space, k)
 		for gpu := range 2 {
-			for _, c := range b.cells {
-				least, now := int64(math.MaxInt64), int64(math.MaxInt64)
-				for n := c.first; n <= c.last; n++ {
-					least = min(least, capacity(t, int(n), gpu))
-					now = min(now, capacity(space.Now, int(n), gpu))
+			for i, c := range b.cells {
+				var least int64
+				if gpu == 1 {
+					least = leastOf(t.FreeGPUs()[c.first : c.last+1])
+				} else {
+					least = leastOf(t.FreeCores()[c.first : c.last+1])
 				}
-				if k > 0 && least >= now {
+				// The rows of table 0 are the first, one a cell.
+				if k > 0 && least >= m.Cap[gpu*len(b.cells)+i] {
 					b.used = append(b.used, -1)
 					continue
 				}
@@ -146,11 +156,12 @@ func (b *Builder) setRows(space *bids.Space, m *Model) {
 	}
 }
 
-func capacity(t *nodeset.Table, n, gpu int) int64 {
-	if gpu == 1 {
-		return int64(t.FreeGPUs()[n])
+func leastOf[T uint8 | uint16](free []T) int64 {
+	least := free[0]
+	for _, c := range free[1:] {
+		least = min(least, c)
 	}
-	return int64(t.FreeCores()[n])
+	return int64(least)
 }
 
 func (b *Builder) setColumns(space *bids.Space, asks []bids.Ask, book *bids.Book, m *Model) {
@@ -169,6 +180,7 @@ func (b *Builder) setColumns(space *bids.Space, asks []bids.Ask, book *bids.Book
 // addEntries adds what segs take of the cores or GPUs of table k.
 func (b *Builder) addEntries(m *Model, segs []nodeset.Segment, k, gpu int) {
 	base := (2*k + gpu) * len(b.cells)
+	rows, coefs := m.Row, m.Coef
 	for _, s := range segs {
 		coef := int32(s.Cores)
 		if gpu == 1 {
@@ -177,11 +189,11 @@ func (b *Builder) addEntries(m *Model, segs []nodeset.Segment, k, gpu int) {
 		if coef == 0 {
 			continue
 		}
-		for c := b.cell[s.First]; c <= b.cell[s.Last]; c++ {
-			if r := b.used[base+int(c)]; r >= 0 {
-				m.Row = append(m.Row, r)
-				m.Coef = append(m.Coef, coef)
+		for _, r := range b.used[base+int(b.cell[s.First]) : base+int(b.cell[s.Last])+1] {
+			if r >= 0 {
+				rows, coefs = append(rows, r), append(coefs, coef)
 			}
 		}
 	}
+	m.Row, m.Coef = rows, coefs
 }

@@ -1,9 +1,11 @@
 // Package nodeset keeps the availability of a machine's nodes and scans it for
 // contiguous nodesets.
 //
-// A [Table] holds, for N nodes in the machine's one-dimensional order, the free
-// cores in small integers and one bitmap a GPU level: bit n of level g is set
-// while node n is usable, has at least one free core and at least g free GPUs.
+// A [Table] holds, for N nodes in the machine's one-dimensional order, one bitmap a
+// GPU level, where bit n of level g is set while node n is usable, has at least one
+// free core and at least g free GPUs; and the free cores in bit planes, where bit n of
+// plane b is bit b of the free cores of node n. Which of 64 nodes have k free cores,
+// and how many cores some of them have together, is then a few operations on words.
 // [Table.Scan] finds the maximal nodesets (n_i, n_j, c, g) of Soner and Özturan,
 // "An Auction Based SLURM Scheduler for Heterogeneous Supercomputers", section 4:
 // runs of nodes that all have a free core and g free GPUs, c being the total of

@@ -29,10 +29,17 @@ func dumbScan(t *Table, q Query) []Set {
 	return out
 }
 
+// drawTable is a machine of runs of equal nodes, some of them longer than a word of a
+// bitmap, with a few changes.
 func drawTable(r *rapid.T) *Table {
-	nodes := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) Capacity {
-		return Capacity{rapid.Uint16Range(0, 9).Draw(r, "cores"), rapid.Uint8Range(0, 3).Draw(r, "gpus")}
-	}), 1, 200).Draw(r, "nodes")
+	most := rapid.SampledFrom([]uint16{1, 9, 9, 128, 65535}).Draw(r, "most")
+	var nodes []Capacity
+	for n := rapid.IntRange(1, 300).Draw(r, "nodes"); len(nodes) < n; {
+		c := Capacity{rapid.Uint16Range(0, most).Draw(r, "cores"), rapid.Uint8Range(0, 3).Draw(r, "gpus")}
+		for k := rapid.IntRange(1, 150).Draw(r, "alike"); k > 0 && len(nodes) < n; k-- {
+			nodes = append(nodes, c)
+		}
+	}
 	t, err := New(nodes)
 	if err != nil {
 		r.Fatal(err)
@@ -61,10 +68,11 @@ func drawTable(r *rapid.T) *Table {
 }
 
 func drawQuery(r *rapid.T, n int) Query {
-	q := Query{GPUs: rapid.IntRange(0, 4).Draw(r, "g"), MinCores: rapid.IntRange(0, 5).Draw(r, "k")}
+	k := rapid.OneOf(rapid.IntRange(0, 10), rapid.IntRange(0, 130), rapid.IntRange(60_000, 70_000)).Draw(r, "k")
+	q := Query{GPUs: rapid.IntRange(0, 4).Draw(r, "g"), MinCores: k}
 	if rapid.Bool().Draw(r, "masked") {
-		q.Eligible = NewMask(n)
-		for i := range n {
+		q.Eligible = NewMask(rapid.IntRange(1, n+64).Draw(r, "of"))
+		for i := range min(n, 64*len(q.Eligible)) {
 			if rapid.IntRange(0, 9).Draw(r, "in") > 0 {
 				q.Eligible.Set(i)
 			}
@@ -115,9 +123,28 @@ func state(t *Table) string {
 		s += fmt.Sprint(t.Free(n), t.Up(n))
 	}
 	for g := range t.MaxGPUs() + 2 {
-		s += fmt.Sprint(t.Usable(g), t.Scan(nil, Query{GPUs: g}))
+		s += fmt.Sprint(t.Usable(g), t.Scan(nil, Query{GPUs: g}), t.Scan(nil, Query{GPUs: g, MinCores: 3}))
 	}
 	return s
+}
+
+// rebuilt is a table that has come to what t says of its nodes by SetFree and SetUp.
+func rebuilt(t *Table) *Table {
+	var total []Capacity
+	for n := range t.Len() {
+		total = append(total, t.Total(n))
+	}
+	u, err := New(total)
+	if err != nil {
+		panic(err)
+	}
+	for n := range t.Len() {
+		if err := u.SetFree(n, t.Free(n)); err != nil {
+			panic(err)
+		}
+		u.SetUp(n, t.Up(n))
+	}
+	return u
 }
 
 func drawSegments(r *rapid.T, n int) []Segment {
@@ -157,11 +184,77 @@ func TestReleaseAfterAllocateRestores(t *testing.T) {
 			require.LessOrEqual(r, tab.Free(n).Cores, tab.Total(n).Cores)
 		}
 		require.Equal(r, left, cores)
-		for g := range 4 {
-			require.Equal(r, dumbScan(tab, Query{GPUs: g}), append([]Set(nil), tab.Scan(nil, Query{GPUs: g})...))
-		}
+		q := drawQuery(r, tab.Len())
+		require.Equal(r, dumbScan(tab, q), append([]Set(nil), tab.Scan(nil, q)...))
+		require.Equal(r, rebuilt(tab), tab)
 		require.NoError(r, tab.Release(segs))
+		require.Equal(r, rebuilt(tab), tab)
 		require.Equal(r, before, state(tab))
+	})
+}
+
+func TestIntersectIsTheLeastOfEachNode(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		a := drawTable(r)
+		b := &Table{}
+		b.CopyFrom(a)
+		for n := range a.Len() {
+			c := a.Total(n)
+			c.Cores = rapid.Uint16Range(0, c.Cores).Draw(r, "cores")
+			c.GPUs = rapid.Uint8Range(0, c.GPUs).Draw(r, "gpus")
+			require.NoError(r, b.SetFree(n, c))
+			b.SetUp(n, rapid.IntRange(0, 9).Draw(r, "up") > 0)
+		}
+		want := rebuilt(a)
+		for n := range a.Len() {
+			x, y := a.Free(n), b.Free(n)
+			require.NoError(r, want.SetFree(n, Capacity{min(x.Cores, y.Cores), min(x.GPUs, y.GPUs)}))
+			want.SetUp(n, a.Up(n) && b.Up(n))
+		}
+		before := state(b)
+		a.Intersect(b)
+		require.Equal(r, want, a)
+		require.Equal(r, before, state(b))
+	})
+}
+
+func TestSetLeastIsTheLeastOfEachNode(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		tabs := [3]*Table{drawTable(r), {}, {}}
+		for i := range tabs {
+			if i > 0 {
+				tabs[i].CopyFrom(tabs[0])
+			}
+			for range rapid.IntRange(0, 20).Draw(r, "changes") {
+				n := rapid.IntRange(0, tabs[0].Len()-1).Draw(r, "node")
+				c := tabs[i].Total(n)
+				require.NoError(r, tabs[i].SetFree(n, Capacity{rapid.Uint16Range(0, c.Cores).Draw(r, "cores"), rapid.Uint8Range(0, c.GPUs).Draw(r, "gpus")}))
+				tabs[i].SetUp(n, rapid.Bool().Draw(r, "up"))
+			}
+		}
+		tab, a, b := tabs[0], tabs[1], tabs[rapid.IntRange(0, 2).Draw(r, "b")]
+		first := rapid.IntRange(0, tab.Len()-1).Draw(r, "first")
+		last := rapid.IntRange(first, tab.Len()-1).Draw(r, "last")
+		want := rebuilt(tab)
+		for n := first; n <= last; n++ {
+			x, y := a.Free(n), b.Free(n)
+			require.NoError(r, want.SetFree(n, Capacity{min(x.Cores, y.Cores), min(x.GPUs, y.GPUs)}))
+		}
+		tab.SetLeast(first, last, a, b)
+		require.Equal(r, want, tab)
+	})
+}
+
+func TestAlikeGoesToTheFirstThatDiffers(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		tab := drawTable(r)
+		first := rapid.IntRange(0, tab.Len()-1).Draw(r, "first")
+		last := rapid.IntRange(first, tab.Len()-1).Draw(r, "last")
+		want := first
+		for want < last && tab.Free(want+1).Cores == tab.Free(first).Cores {
+			want++
+		}
+		require.Equal(r, want, tab.Alike(first, last))
 	})
 }
 
@@ -245,40 +338,4 @@ func ExampleTable_Scan() {
 	// Output:
 	// nodes 0-63, 512 cores
 	// nodes 80-143, 512 cores
-}
-
-// benchTable is a machine of n nodes of 8 cores and 2 GPUs, busy in runs.
-func benchTable(b *testing.B, n int) *Table {
-	t, err := NewUniform(n, Capacity{8, 2})
-	require.NoError(b, err)
-	x := uint64(1)
-	for at := 0; at < n; {
-		x = x*6364136223846793005 + 1442695040888963407
-		run := 1 + int(x>>33)%40
-		free := Capacity{uint16(x >> 50 % 9), uint8(x >> 60 % 3)}
-		for ; run > 0 && at < n; run-- {
-			if err := t.SetFree(at, free); err != nil {
-				b.Fatal(err)
-			}
-			at++
-		}
-	}
-	return t
-}
-
-func BenchmarkScan(b *testing.B) {
-	for _, n := range []int{128, 1024, 10_000, 100_000, 1_000_000} {
-		for _, k := range []int{1, 4} {
-			b.Run(fmt.Sprintf("N=%d/mincores=%d", n, k), func(b *testing.B) {
-				t := benchTable(b, n)
-				q := Query{GPUs: 1, MinCores: k}
-				dst := t.Scan(nil, q)
-				require.Equal(b, dumbScan(t, q), dst)
-				b.ReportAllocs()
-				for b.Loop() {
-					dst = t.Scan(dst[:0], q)
-				}
-			})
-		}
-	}
 }

@@ -20,73 +20,68 @@ type Query struct {
 	Eligible Mask // nodes that may be used; nil means all
 }
 
+// stretch is how many words of nodes a scan compares with its query at a time.
+const stretch = 64
+
 // Scan appends to dst the maximal nodesets that satisfy q, in node order, and
 // returns the extended slice. It allocates only if dst has to grow.
 //
-// Time is in N/64 where whole words of nodes are alike, and in the number of nodes
-// of the sets where MinCores asks for more than one core.
+// Time is in N/64 and in the number of nodesets, whatever q asks for.
 func (t *Table) Scan(dst []Set, q Query) []Set {
-	if q.GPUs >= len(t.level) {
+	k := uint(max(q.MinCores, 1))
+	if q.GPUs >= len(t.level) || bits.Len(k) > t.plane.width {
 		return dst
 	}
 	level := t.level[q.GPUs]
-	open := false
+	if q.Eligible != nil {
+		level = level[:min(len(level), len(q.Eligible))]
+	}
 	var cur Set
-	for w, word := range level {
-		word &= q.Eligible.Word(w)
-		if q.MinCores > 1 && word != 0 {
-			word = t.atLeast(w, word, uint16(min(q.MinCores, 1<<16-1)))
+	var buf [stretch]uint64
+	open := uint64(0) // all ones while cur goes on
+	for from := 0; from < len(level); from += stretch {
+		words := level[from:min(from+stretch, len(level))]
+		if k > 1 {
+			t.plane.keepAtLeast(buf[:len(words)], words, from, k)
+			words = buf[:len(words)]
 		}
-		switch {
-		case word == 0:
-			if open {
-				dst, open = append(dst, cur), false
-			}
-			continue
-		case word == ^uint64(0):
-			if !open {
-				cur, open = Set{First: int32(w << 6)}, true
-			}
-			cur.Last = int32(w<<6 + 63)
-			cur.Cores += int64(t.block[w])
-			continue
+		if q.Eligible != nil {
+			and(buf[:len(words)], words, q.Eligible[from:])
+			words = buf[:len(words)]
 		}
-		for pos := 0; pos < 64; {
-			if !open {
-				rest := word >> pos
-				if rest == 0 {
+		for i, word := range words {
+			w := from + i
+			if word == open { // nothing begins or ends here
+				cur.Cores += int64(uint64(t.block[w]) & open)
+				continue
+			}
+			if open != 0 {
+				end := bits.TrailingZeros64(^word)
+				before := uint64(1)<<end - 1
+				cur.Last = int32(w<<6 + end - 1)
+				cur.Cores += t.plane.sum(w, before)
+				dst = append(dst, cur)
+				word &^= before
+				open = 0
+			}
+			for word != 0 {
+				first := bits.TrailingZeros64(word)
+				rest := word & (word + word&-word) // without the first run, unless it ends with the word
+				run := word &^ rest
+				cur = Set{First: int32(w<<6 + first), Cores: t.plane.sum(w, run)}
+				if run>>63 != 0 {
+					open = ^uint64(0)
 					break
 				}
-				pos += bits.TrailingZeros64(rest)
-				cur, open = Set{First: int32(w<<6 + pos)}, true
-			}
-			ones := min(bits.TrailingZeros64(^(word >> pos)), 64-pos)
-			for n := w<<6 + pos; n < w<<6+pos+ones; n++ {
-				cur.Cores += int64(t.cores[n])
-			}
-			if pos += ones; ones > 0 {
-				cur.Last = int32(w<<6 + pos - 1)
-			}
-			if pos < 64 {
-				dst, open = append(dst, cur), false
+				cur.Last = int32(w<<6 + 63 - bits.LeadingZeros64(run))
+				dst = append(dst, cur)
+				word = rest
 			}
 		}
 	}
-	if open {
+	if open != 0 {
+		cur.Last = int32(min(len(level)<<6, t.Len()) - 1)
 		dst = append(dst, cur)
 	}
 	return dst
-}
-
-// atLeast keeps those bits of word, which stand for nodes of word w, whose nodes
-// have k free cores.
-func (t *Table) atLeast(w int, word uint64, k uint16) uint64 {
-	kept := uint64(0)
-	for rest := word; rest != 0; rest &= rest - 1 {
-		b := bits.TrailingZeros64(rest)
-		if t.cores[w<<6+b] >= k {
-			kept |= 1 << b
-		}
-	}
-	return kept
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 // sample is what a stage costs.
 type sample struct {
-	Ns     float64 // a run, the median
+	Ns     float64 // a run, the median of measurements
 	Allocs float64 // a run, the mean
 	Bytes  float64 // a run, the mean
 	Sizes  []benchmarks.Size
@@ -59,40 +60,41 @@ func measure(ctx context.Context, runs int, stages ...benchmarks.Stage) ([]sampl
 // warmUp runs a stage until its memory has grown to its size, checks the answer, and
 // says how many runs make a measurement long enough.
 func warmUp(s benchmarks.Stage) (repeat int, err error) {
-	if err := s.Run(); err != nil {
+	if _, err := s.Times(1); err != nil {
 		return 0, err
 	}
 	if err := s.Check(); err != nil {
 		return 0, err
 	}
 	for repeat = 1; ; repeat *= 2 {
-		if d, err := repeated(s, repeat); err != nil || d >= enough {
+		if d, err := s.Times(repeat); err != nil || d >= enough {
 			return repeat, err
 		}
 	}
 }
 
-// measureOnce is what one run costs, on average over repeat runs.
+// parts is into how many parts a measurement is cut if it has as many runs. The time is
+// that of the fastest: the others were held up by other work of the machine.
+const parts = 8
+
+// measureOnce is what one run costs, of repeat runs.
 func measureOnce(s benchmarks.Stage, repeat int) (x sample, err error) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	d, err := repeated(s, repeat)
-	runtime.ReadMemStats(&after)
-	n := float64(repeat)
-	x.Ns, x.Allocs, x.Bytes = float64(d)/n, float64(after.Mallocs-before.Mallocs)/n, float64(after.TotalAlloc-before.TotalAlloc)/n
-	return x, err
-}
-
-// repeated is how long that many runs take.
-func repeated(s benchmarks.Stage, repeat int) (time.Duration, error) {
-	begin := time.Now()
-	for range repeat {
-		if err := s.Run(); err != nil {
-			return 0, err
+	x.Ns = math.Inf(1)
+	part, done := max(1, repeat/parts), 0
+	for ; done < repeat; done += part {
+		d, err := s.Times(part)
+		if err != nil {
+			return x, err
 		}
+		x.Ns = min(x.Ns, float64(d)/float64(part))
 	}
-	return time.Since(begin), nil
+	runtime.ReadMemStats(&after)
+	n := float64(done)
+	x.Allocs, x.Bytes = float64(after.Mallocs-before.Mallocs)/n, float64(after.TotalAlloc-before.TotalAlloc)/n
+	return x, nil
 }
 
 func median(x []float64) float64 {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 var sink []byte
@@ -51,6 +52,13 @@ func TestMeasureFailsOnAWrongAnswer(t *testing.T) {
 	}
 	_, err = measure(context.Background(), 5, late)
 	require.ErrorIs(t, err, wrong, "the last answer counts as well")
+}
+
+func TestMeasureMemory(t *testing.T) {
+	m, err := measureMemory(100_000, nodeset.Capacity{Cores: 8, GPUs: 2})
+	require.NoError(t, err)
+	require.Greater(t, m.Bytes, 7e5, "the numbers alone take 7 bytes a node")
+	require.Less(t, m.Bytes, 20e5)
 }
 
 func TestMedian(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
@@ -13,13 +15,16 @@ import (
 
 func TestPerformancePage(t *testing.T) {
 	f := performanceFigures{Machine: "Some CPU, 4 logical CPUs, go1, linux/amd64", Runs: 7}
-	for i, n := range []int{128, 1024} {
+	f.Scans = &scanFigures{Others: []string{structLoop, slurmRuns}}
+	for i, n := range []int{128, 10_000, 100_000} {
 		x := float64(i + 1)
 		sets := []benchmarks.Size{{Of: "nodesets", N: 2000 * n}}
-		f.Scans = append(f.Scans, scanRow{Nodes: n, Query: nodeset.Query{GPUs: 1},
-			Table: sample{Ns: 100 * x, Sizes: sets}, Loop: sample{Ns: 900 * x * x}})
+		f.Scans.Rows = append(f.Scans.Rows, scanRow{Nodes: n, Query: nodeset.Query{GPUs: i},
+			Table: sample{Ns: 100 * x, Sizes: sets}, Other: []sample{{Ns: 900 * x * x}, {Ns: 90}}})
 	}
-	f.Scans = append(f.Scans, scanRow{Nodes: 128, Query: nodeset.Query{GPUs: 2, MinCores: 4}, Table: sample{Ns: 100, Allocs: 0.01}, Loop: sample{Ns: 90}})
+	f.Scans.Rows = append(f.Scans.Rows, scanRow{Nodes: 128, Query: nodeset.Query{GPUs: 2, MinCores: 4, Eligible: nodeset.Mask{1}},
+		Table: sample{Ns: 100, Allocs: 0.01}, Other: []sample{{Ns: 90}, {Ns: 80}}})
+	f.Scans.Memory = []tableMemory{{Nodes: 1000, Each: nodeset.Capacity{Cores: 12, GPUs: 1}, Bytes: 12345678}}
 	s := stageTable{Title: "Bids", What: "What it does."}
 	for i, n := range []int{128, 1024} {
 		for k, j := range []int{50, 200} {
@@ -57,6 +62,16 @@ func simulated() *simulationFigures {
 		}
 	}
 	return f
+}
+
+func TestScansWithoutSlurm(t *testing.T) {
+	f := scanFigures{Others: []string{plainRead}, NoSlurm: "no Slurm is installed"}
+	f.Rows = append(f.Rows, scanRow{Nodes: 128, Table: sample{Ns: 100}, Other: []sample{{Ns: 50}}})
+	var p page
+	f.write(&p)
+	require.Contains(t, p.String(), "left out here: no Slurm is installed")
+	require.NotContains(t, p.String(), "libslurmfull")
+	require.Contains(t, p.String(), "| 1 core |   128 |")
 }
 
 func TestSimulationPage(t *testing.T) {

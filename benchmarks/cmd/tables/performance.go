@@ -7,18 +7,10 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/nodeset"
 )
 
 // windowSeed chooses the windows that are measured.
 const windowSeed = 1
-
-// scanRow compares a scan by words with one by structs.
-type scanRow struct {
-	Nodes       int
-	Query       nodeset.Query
-	Table, Loop sample
-}
 
 // stageRow is a stage on one window.
 type stageRow struct {
@@ -35,7 +27,7 @@ type stageTable struct {
 type performanceFigures struct {
 	Machine   string
 	Runs      int
-	Scans     []scanRow
+	Scans     *scanFigures
 	Stages    []stageTable
 	Deadlines []benchmarks.DeadlineFigures
 }
@@ -49,6 +41,7 @@ func performance(ctx context.Context, runs, cycles int, errs io.Writer) (string,
 		return "", fmt.Errorf("-cycles: %d: must be 1 to 1000000", cycles)
 	}
 	f := performanceFigures{Machine: machine(), Runs: runs}
+	fmt.Fprintln(errs, "measuring: Scan for nodesets")
 	var err error
 	if f.Scans, err = measureScans(ctx, runs); err != nil {
 		return "", err
@@ -76,29 +69,6 @@ func performance(ctx context.Context, runs, cycles int, errs io.Writer) (string,
 		return "", fmt.Errorf("deadlines: %w", err)
 	}
 	return f.page(), nil
-}
-
-func measureScans(ctx context.Context, runs int) ([]scanRow, error) {
-	var rows []scanRow
-	var stages []benchmarks.Stage
-	for _, q := range benchmarks.Queries() {
-		for _, n := range benchmarks.NodeCounts {
-			w, err := benchmarks.NewWindow(n, 1, windowSeed)
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, scanRow{Nodes: n, Query: q})
-			stages = append(stages, benchmarks.Scan(w, q), benchmarks.NodeLoop(w, q))
-		}
-	}
-	x, err := measure(ctx, runs, stages...)
-	if err != nil {
-		return nil, fmt.Errorf("scan: %w", err)
-	}
-	for i := range rows {
-		rows[i].Table, rows[i].Loop = x[2*i], x[2*i+1]
-	}
-	return rows, nil
 }
 
 func measureStage(ctx context.Context, runs int, stage func(*benchmarks.Window) (benchmarks.Stage, error)) ([]stageRow, error) {

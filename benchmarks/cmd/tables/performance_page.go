@@ -11,37 +11,15 @@ func (f *performanceFigures) page() string {
 	var p page
 	p.heading(1, "Performance")
 	p.say("Written by `go run ./benchmarks/cmd/tables performance > docs/performance.md`; change the command, not this page. `go test -bench . ./benchmarks` measures the same stages one by one.")
-	p.say("Measured on: %s, one goroutine. Times are medians of %d measurements, the rows of a table in turns, in the steady state, where memory is reused from run to run. The machine had other work, so trust ratios within a table more than the times themselves.", f.Machine, f.Runs)
+	p.say("Measured on: %s, one goroutine. Times are medians of %d measurements of about %s or one run each, in turns, in the steady state, where memory is reused from run to run. Of a measurement of many runs the fastest of %d parts counts. The machine had other work, so trust ratios within a table more than the times themselves.", f.Machine, f.Runs, duration(float64(enough)), parts)
 	p.say("The input is a machine of nodes with %d cores and %d GPUs, half of whose cores are held by jobs of 1 to 256 nodes (an eighth of the machine at most), and a queue that asks for about %.0f times the free cores: jobs of all types of the papers, a quarter of them contiguous, some with ranges of nodes or GPUs (`benchmarks.NewWindow`, seed %d). All stages see the same one. The first and the last answer of each measurement are verified, outside the time.",
 		benchmarks.CoresPerNode, benchmarks.GPUsPerNode, benchmarks.Demand, windowSeed)
-	f.writeScans(&p)
+	f.Scans.write(&p)
 	for i := range f.Stages {
 		f.Stages[i].write(&p)
 	}
 	writeDeadlines(&p, f.Deadlines)
 	return p.String()
-}
-
-func (f *performanceFigures) writeScans(p *page) {
-	p.heading(2, "Scan for nodesets")
-	p.say("`nodeset.Table.Scan` on bit-packed availability against a loop over an array of node structs of %d bytes, in the same process. Growth is against the row above.", benchmarks.NodeRecordBytes)
-	t := table{textColumns: 1, header: []string{"query", "nodes", "nodesets", "scan", "struct loop", "struct loop : scan", "scan's growth", "allocs"}}
-	least, most := 0.0, 0.0
-	for i, r := range f.Scans {
-		ratio := r.Loop.Ns / r.Table.Ns
-		if i == 0 {
-			least, most = ratio, ratio
-		}
-		least, most = min(least, ratio), max(most, ratio)
-		growth := ""
-		if i > 0 && f.Scans[i-1].Query.MinCores == r.Query.MinCores {
-			growth = growthOf(r.Table.Ns/f.Scans[i-1].Table.Ns, r.Nodes, f.Scans[i-1].Nodes)
-		}
-		t.add(fmt.Sprintf("%s, %s", plural(r.Query.GPUs, "GPU"), plural(max(r.Query.MinCores, 1), "core")), count(r.Nodes), sizeOf(r.Table, "nodesets"),
-			duration(r.Table.Ns), duration(r.Loop.Ns), digits(ratio), growth, allocs(r.Table))
-	}
-	p.table(&t)
-	p.say("The loop takes %s to %s times as long as the scan. Where a free core and a GPU are asked for, the bitmaps answer for 64 nodes at a time; a query for several cores has to look at each node that has the GPU.", digits(least), digits(most))
 }
 
 // write adds the stage's section.

@@ -1,0 +1,137 @@
+package nodeset
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Allocate takes an allocation off the free cores and GPUs. If anything of it is
+// not free, on a node that is down or in bad form, it changes nothing and says
+// what is wrong. Time is in the number of nodes of the allocation.
+func (t *Table) Allocate(segs []Segment) error {
+	if err := CheckSegments(segs, t.Len()); err != nil {
+		return err
+	}
+	if n, s, ok := t.lacking(segs); ok {
+		return fmt.Errorf("node %d (up: %t) has %d cores and %d GPUs free: %d and %d are asked for",
+			n, t.Up(n), t.cores[n], t.gpus[n], s.Cores, s.GPUs)
+	}
+	for _, s := range segs {
+		t.take(s)
+	}
+	return nil
+}
+
+// Fits reports whether Allocate would take an allocation, which has to be in good
+// form.
+func (t *Table) Fits(segs []Segment) bool {
+	_, _, lacks := t.lacking(segs)
+	return !lacks
+}
+
+// lacking finds the first node that can't give what segs ask of it, if there is one.
+func (t *Table) lacking(segs []Segment) (node int, s Segment, ok bool) {
+	for _, s := range segs {
+		if int(s.GPUs) >= len(t.level) || bits.Len16(s.Cores) > t.plane.width {
+			return int(s.First), s, true
+		}
+		level := t.level[s.GPUs]
+		for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
+			if lacks := s.within(w) &^ (level[w] & t.plane.atLeast(w, uint(s.Cores))); lacks != 0 {
+				return w<<6 + bits.TrailingZeros64(lacks), s, true
+			}
+		}
+	}
+	return 0, Segment{}, false
+}
+
+// within are the nodes of word w that are of the segment; at least one is.
+func (s Segment) within(w int) uint64 {
+	first, last := max(int(s.First)-w<<6, 0), min(int(s.Last)-w<<6, 63)
+	return ^uint64(0) >> (63 - last) &^ (1<<first - 1)
+}
+
+func (t *Table) take(s Segment) {
+	t.freeCores -= int64(s.Len()) * int64(s.Cores)
+	t.freeGPUs -= int64(s.Len()) * int64(s.GPUs)
+	t.changeNumbers(s, -s.Cores, -s.GPUs)
+	for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
+		m := s.within(w)
+		t.block[w] -= uint32(bits.OnesCount64(m)) * uint32(s.Cores)
+		any := t.plane.subtract(w, m, uint(s.Cores))
+		t.takeGPUs(w, m, int(s.GPUs))
+		t.mark(w, any)
+	}
+}
+
+// changeNumbers adds to the free cores and GPUs of each node of s, modulo their range.
+func (t *Table) changeNumbers(s Segment, cores uint16, gpus uint8) {
+	c, g := t.cores[s.First:s.Last+1], t.gpus[s.First:s.Last+1]
+	for i := range c {
+		c[i] += cores
+	}
+	if gpus != 0 {
+		for i := range g {
+			g[i] += gpus
+		}
+	}
+}
+
+// takeGPUs takes k GPUs from the nodes of word w that are in m.
+func (t *Table) takeGPUs(w int, m uint64, k int) {
+	if k == 0 {
+		return
+	}
+	for g := 1; g < len(t.having); g++ {
+		more := uint64(0)
+		if g+k < len(t.having) {
+			more = t.having[g+k][w]
+		}
+		t.having[g][w] = t.having[g][w]&^m | more&m
+	}
+}
+
+// Release gives an allocation back. If that would leave a node with more free
+// than it has in all, or the form is bad, it changes nothing and says so. It is
+// allowed on nodes that are down. Time is in the number of nodes released.
+func (t *Table) Release(segs []Segment) error {
+	if err := CheckSegments(segs, t.Len()); err != nil {
+		return err
+	}
+	for _, s := range segs {
+		total := t.total[s.First : s.Last+1]
+		cores, gpus := t.cores[s.First:][:len(total)], t.gpus[s.First:][:len(total)]
+		for i, c := range total {
+			if k, g := int(cores[i])+int(s.Cores), int(gpus[i])+int(s.GPUs); k > int(c.Cores) || g > int(c.GPUs) {
+				return fmt.Errorf("node %d would have %d of %d cores and %d of %d GPUs free", int(s.First)+i, k, c.Cores, g, c.GPUs)
+			}
+		}
+	}
+	for _, s := range segs {
+		t.give(s)
+	}
+	return nil
+}
+
+func (t *Table) give(s Segment) {
+	t.freeCores += int64(s.Len()) * int64(s.Cores)
+	t.freeGPUs += int64(s.Len()) * int64(s.GPUs)
+	t.changeNumbers(s, s.Cores, s.GPUs)
+	for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
+		m := s.within(w)
+		t.block[w] += uint32(bits.OnesCount64(m)) * uint32(s.Cores)
+		any := t.plane.add(w, m, uint(s.Cores))
+		t.giveGPUs(w, m, int(s.GPUs))
+		t.mark(w, any)
+	}
+}
+
+// giveGPUs gives k GPUs to the nodes of word w that are in m.
+func (t *Table) giveGPUs(w int, m uint64, k int) {
+	if k == 0 {
+		return
+	}
+	for g := len(t.having) - 1; g > 0; g-- {
+		t.having[g][w] = t.having[g][w]&^m | t.having[max(g-k, 0)][w]&m
+	}
+}
