@@ -215,7 +215,7 @@ func (p *Plan) reset() {
 
 // workPerEntry is how much work a small model is worth: more than that seldom
 // betters it.
-const workPerEntry = 2000
+const workPerEntry = 8000
 
 // work is the limit for the solver.
 func (a *Auction) work() int64 {

@@ -69,13 +69,15 @@ func (c *choice) remove(p *problem, g int32) {
 	}
 }
 
-// meanWorth is what a chosen column is worth on average.
-func (c *choice) meanWorth() float64 {
-	n := 0
+// typicalWorth is what a chosen column is worth on average, each weighted by its worth:
+// where few are worth most of the whole, what one of these is worth.
+func (c *choice) typicalWorth(p *problem) float64 {
+	squares := 0.0
 	for _, i := range c.pick {
 		if i >= 0 {
-			n++
+			w := float64(p.worth[i])
+			squares += float64(w * w)
 		}
 	}
-	return float64(c.worth) / float64(max(1, n))
+	return squares / float64(max(c.worth, 1))
 }

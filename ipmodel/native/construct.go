@@ -7,7 +7,7 @@ import (
 
 // loadStart makes c the given columns of the model, and reports whether they are a
 // feasible choice of the reduced problem.
-func (s *Solver) loadStart(c *choice, start []int32) bool {
+func (s *hand) loadStart(c *choice, start []int32) bool {
 	p := &s.p
 	c.clear(p)
 	for _, i := range start {
@@ -28,7 +28,7 @@ func (s *Solver) loadStart(c *choice, start []int32) bool {
 
 // construct completes c greedily: required groups first, then by worth net of
 // prices, each with its best column that fits.
-func (s *Solver) construct(c *choice) {
+func (s *hand) construct(c *choice) {
 	p := &s.p
 	s.order = s.order[:0]
 	for g := range p.groups() {
@@ -44,26 +44,19 @@ func (s *Solver) construct(c *choice) {
 			s.key[g] = requiredKey
 		}
 	}
-	s.recreate(c, 0)
+	s.recreate(c)
 }
 
 // requiredKey puts required groups before all others.
 const requiredKey = 1e300
 
-// recreate gives every group in s.order, by falling s.key, a column that fits: the
-// best, or for a share wild of them any.
-func (s *Solver) recreate(c *choice, wild float64) {
+// recreate gives every group in s.order, by falling s.key, its best column that fits.
+func (s *hand) recreate(c *choice) {
 	slices.SortFunc(s.order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(s.key[b], s.key[a]), cmp.Compare(a, b))
 	})
 	for _, g := range s.order {
-		var i int32
-		if wild > 0 && s.rng.Float64() < wild {
-			i = s.anyFit(c, g)
-		} else {
-			i = s.bestFit(c, g)
-		}
-		if i >= 0 {
+		if i := s.bestFit(c, g); i >= 0 {
 			c.add(&s.p, i)
 		}
 	}
@@ -71,7 +64,7 @@ func (s *Solver) recreate(c *choice, wild float64) {
 
 // bestFit is the column of group g that is worth most net of prices among those that
 // fit, ties to the more worthy; -1 if none fits.
-func (s *Solver) bestFit(c *choice, g int32) int32 {
+func (s *hand) bestFit(c *choice, g int32) int32 {
 	p := &s.p
 	best := int32(-1)
 	for i := p.start[g]; i < p.start[g+1]; i++ {
@@ -86,22 +79,7 @@ func (s *Solver) bestFit(c *choice, g int32) int32 {
 	return best
 }
 
-// anyFit is a random column of group g that fits; -1 if none does.
-func (s *Solver) anyFit(c *choice, g int32) int32 {
-	p := &s.p
-	any, seen := int32(-1), 0
-	for i := p.start[g]; i < p.start[g+1]; i++ {
-		s.work += int64(p.col[i+1]-p.col[i]) + 1
-		if c.fits(p, i) {
-			if seen++; s.rng.IntN(seen) == 0 {
-				any = i
-			}
-		}
-	}
-	return any
-}
-
-func (s *Solver) prefers(i, j int32) bool {
+func (s *hand) prefers(i, j int32) bool {
 	if s.prices.rc[i] != s.prices.rc[j] {
 		return s.prices.rc[i] > s.prices.rc[j]
 	}

@@ -3,13 +3,21 @@
 //
 // A solve goes through these stages, each in a file of its own:
 //
-//	reduce.go   drops what can't matter: rows that can't bind, columns that can't fit
+//	reduce.go   drops what can't matter: rows that can't bind, columns that can't fit;
+//	            dominated.go rows that others imply; tighten.go raises coefficients
 //	prices.go   Lagrangian relaxation of the capacity rows. The multipliers are
 //	            prices of a node's cores and GPUs; they decompose the problem by job
 //	            and give an upper bound, proven in integer arithmetic
 //	construct.go a first choice: the caller's, or greedy by worth net of prices
-//	ruin.go     ruin and recreate: local search around the best choice so far
-//	tree.go     branch and bound on the prices' bound; proves optimality
+//	anneal.go   simulated annealing from the best choice so far, whose moves are
+//	            eject.go's: a column goes in, those in its way go out
+//	packing.go  the choice that is annealed, with bitmaps of the rows that lack room
+//	tree.go     branch and cut; proves optimality
+//	            lp.go, dual.go: the linear relaxation, by a dual simplex method with
+//	            groups as generalised upper bounds, lazy rows, and the prices as a start
+//	            gomory.go, clique.go: cuts, valid in integer arithmetic (cutpool.go)
+//	            branch.go, node.go, rounding.go: the search
+//	            exact.go: bounds proven in integer arithmetic, whatever floating point did
 //
 // The solver is anytime: it has a feasible choice at once, improves it until the
 // deadline, and ends with a valid bound. Without a deadline it ends with the

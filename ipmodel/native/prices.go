@@ -12,6 +12,8 @@ import "math"
 type prices struct {
 	l, best  []float64 // current multipliers, and those of the least bound
 	use      []float64 // by row: what the relaxed choice takes
+	turn     []float64 // by row: by how much more than of the row before
+	sum      []float64 // by row: of the prices before
 	rc       []float64 // by column: worth net of prices
 	at       []int32   // by group: the relaxed choice, -1 for none
 	bound    int64     // proven by exact(best)
@@ -25,6 +27,7 @@ func (s *prices) clear(p *problem) {
 	s.l = append(s.l[:0], make([]float64, p.rows())...)
 	s.best = append(s.best[:0], s.l...)
 	s.use = append(s.use[:0], s.l...)
+	s.turn, s.sum = resize(s.turn, p.rows()+1), resize(s.sum, p.rows()+1)
 	s.rc = append(s.rc[:0], make([]float64, p.columns())...)
 	s.at = append(s.at[:0], make([]int32, p.groups())...)
 	s.exactL = append(s.exactL[:0], make([]int64, p.rows())...)
@@ -36,11 +39,14 @@ func (s *prices) clear(p *problem) {
 
 // relax computes the relaxed choice and L at the current prices.
 func (s *prices) relax(p *problem) float64 {
-	total := 0.0
-	clear(s.use)
+	total, sum := 0.0, 0.0
 	for r, c := range p.cap {
 		total += float64(s.l[r] * float64(c))
+		s.sum[r] = sum
+		sum += s.l[r]
 	}
+	s.sum[len(p.cap)] = sum
+	clear(s.turn)
 	for g := range p.groups() {
 		top, at := 0.0, int32(-1)
 		if p.required[g] {
@@ -48,8 +54,8 @@ func (s *prices) relax(p *problem) float64 {
 		}
 		for i := p.start[g]; i < p.start[g+1]; i++ {
 			v := float64(p.worth[i])
-			for k := p.col[i]; k < p.col[i+1]; k++ {
-				v -= float64(s.l[p.row[k]] * float64(p.coef[k]))
+			for k := p.run[i]; k < p.run[i+1]; k++ {
+				v -= float64((s.sum[p.runEnd[k]] - s.sum[p.runFirst[k]]) * p.runCoef[k])
 			}
 			s.rc[i] = v
 			if v > top {
@@ -58,10 +64,16 @@ func (s *prices) relax(p *problem) float64 {
 		}
 		total += top
 		if s.at[g] = at; at >= 0 {
-			for k := p.col[at]; k < p.col[at+1]; k++ {
-				s.use[p.row[k]] += float64(p.coef[k])
+			for k := p.run[at]; k < p.run[at+1]; k++ {
+				s.turn[p.runFirst[k]] += p.runCoef[k]
+				s.turn[p.runEnd[k]] -= p.runCoef[k]
 			}
 		}
+	}
+	sum = 0
+	for r := range s.use {
+		sum += s.turn[r]
+		s.use[r] = sum
 	}
 	return total
 }
@@ -90,7 +102,7 @@ func (s *prices) descend(p *problem, steps int, target int64, stop func(work int
 				norm += float64(d * d)
 			}
 		}
-		if norm == 0 || bound <= float64(target) || stop(len(p.row)+p.rows()) {
+		if norm == 0 || bound <= float64(target) || stop(len(p.runFirst)+p.columns()+p.rows()) {
 			break
 		}
 		step := s.stepSize * math.Max(bound-float64(target), 1) / norm

@@ -13,13 +13,18 @@ type problem struct {
 	row      []int32
 	coef     []int64
 	cap      []int64
+	runs
 
-	orig   []int32 // column -> the model's column
-	newCol []int32 // the model's column -> column, or -1
-	newRow []int32 // the model's row -> row, or -1
-	peak   []int64 // scratch: by model row, sum over groups of the greatest coefficient
-	seen   []int64 // scratch: by model row, greatest coefficient of the current group
-	stuck  bool    // a required group has no column that fits
+	orig    []int32 // column -> the model's column
+	newCol  []int32 // the model's column -> column, or -1
+	newRow  []int32 // the model's row -> row, or -1
+	peak    []int64 // scratch: by model row, sum over groups of the greatest coefficient
+	seen    []int64 // scratch: by model row, greatest coefficient of the current group
+	begins  []bool  // scratch: a column grows from the row before to this
+	ends    []bool  // scratch: a column shrinks
+	place   []int32 // scratch: by row
+	tighter tightener
+	stuck   bool // a required group has no column that fits
 }
 
 func (p *problem) groups() int  { return len(p.start) - 1 }
@@ -53,6 +58,9 @@ func (p *problem) reduce(m *ipmodel.Model) {
 			p.stuck = true
 		}
 	}
+	p.dropDominatedRows()
+	p.tighter.tighten(p)
+	p.setRuns()
 }
 
 func fits(m *ipmodel.Model, i int32) bool {

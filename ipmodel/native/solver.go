@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/aucsched/aucsched/ipmodel"
@@ -13,31 +14,58 @@ import (
 // Solver is the native solver. The zero Solver is ready. It keeps scratch memory
 // between calls, so that solving models of one size allocates nothing in steady
 // state, and no state that changes an answer.
+//
+// Two hands work on a model, in turns: one looks for better choices, the other for lower
+// bounds. They tell each other what they have found after every turn. Long turns are
+// taken side by side, on two processors if there are two; what comes out is the same.
 type Solver struct {
 	p       problem
-	prices  prices
-	tree    tree
-	best    choice // the best choice so far
-	cur     choice
-	trial   choice
-	order   []int32
-	key     []float64 // by group: place in the order of recreate
-	density []float64 // by group: worth by cost at the prices
-	mark    []int64   // by row: epoch of the last mark
-	epoch   int64
-	pool    []int32
-	relaxed []int32
-	unit    float64 // the most loss that is accepted at first
+	search  hand   // for choices
+	proof   hand   // for bounds
+	turn    int64  // units of work of this turn, for each hand
+	prove   func() // the proof's turn, kept so that starting it allocates nothing
+	done    sync.WaitGroup
+	clock   clock
+	settled bool // the proof has excluded all choices better than its best
+}
+
+// hand is one of the two searches, with a state of its own.
+type hand struct {
+	p      problem // shared with the other hand: nobody changes it
+	prices prices
+	tree   tree
+	best   choice // the best choice that this hand knows
+	cur    choice
+	pack   packing // the annealing's choice
+	log    []step  // what the last move did to it
+	near   int32   // a row that has got room, or -1
+	cool   cooling
+	chance []float64
+	order  []int32
+	key    []float64 // by group: place in the order of construct
 
 	src      *rand.PCG
-	rng      *rand.Rand
 	work     int64
 	nodes    int64
-	over     bool
+	priced   bool  // the prices alone do not lower the bound any more
+	end      int64 // work at which the turn ends
+	over     bool  // the time is
 	ctx      context.Context
-	opts     ipmodel.Options
-	now      func() time.Time
+	deadline time.Time
+	clock    *clock
 	nextLook int64
+}
+
+// clock is that of the options, for both hands.
+type clock struct {
+	mu  sync.Mutex
+	now func() time.Time
+}
+
+func (c *clock) reads() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now()
 }
 
 // New returns a Solver.
@@ -47,151 +75,178 @@ func New() *Solver { return new(Solver) }
 func (s *Solver) Name() string { return "native" }
 
 const (
-	priceSteps = 400     // subgradient steps at the root
-	lookEvery  = 1 << 14 // units of work between two looks at the clock
-	firstTurn  = 1 << 18 // units of work of the tree's first turn
+	lookEvery = 1 << 14 // units of work between two looks at the clock
+	leastTurn = 1 << 18 // units of work of the first turn, at least
+	turnsOver = 8       // and for each entry of the model
+	priceGain = 1e-3    // of the bound in a turn, for which prices go on
+	longTurn  = 1 << 21 // of those that are worth waking another processor for
+	lastTurn  = 1 << 23 // of the longest
 )
 
 // Solve implements [ipmodel.Solver]. It never fails on a valid model.
 func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
-	s.begin(ctx, o)
 	s.p.reduce(m)
-	s.size()
-	s.prices.clear(&s.p)
-	s.prices.relax(&s.p)
-	if !s.loadStart(&s.best, o.Start) {
-		s.best.clear(&s.p)
+	if s.clock.now = o.Now; s.clock.now == nil {
+		s.clock.now = time.Now
 	}
-	exhausted := false
+	s.search.begin(ctx, &s.p, o, &s.clock)
+	s.proof.begin(ctx, &s.p, o, &s.clock)
+	s.settled = false
+	h := &s.search
+	if !h.loadStart(&h.best, o.Start) {
+		h.best.clear(&s.p)
+	}
 	if !s.p.stuck {
-		exhausted = s.run()
+		s.run(o.Work)
 	}
-	s.finish(m, r, exhausted)
-	s.ctx = nil
+	s.finish(r)
+	s.search.ctx, s.proof.ctx = nil, nil
 	return nil
 }
 
-// run goes through the stages and reports whether all choices have been excluded
-// that are better than s.best.
-func (s *Solver) run() bool {
-	s.construct(&s.best)
-	s.prices.descend(&s.p, priceSteps, s.best.worth, func(work int) bool {
-		s.work += int64(work)
-		return s.stopped() || s.work > s.share(4)
-	})
-	s.setDensity()
-	s.trial.clear(&s.p)
-	s.construct(&s.trial)
-	if s.trial.better(&s.best) {
-		s.best.copyFrom(&s.trial)
+// run lets the hands take turns side by side, ever longer ones.
+func (s *Solver) run(work int64) {
+	s.begin(work)
+	if s.prove == nil {
+		s.prove = s.proofTurn
 	}
-	if s.proven() {
-		return true
-	}
-	// Local search and the tree take turns with ever more work: small windows are
-	// proven at once, large ones are improved most of the time.
-	for turn := int64(firstTurn); ; turn *= 2 {
-		if s.search(turn) {
-			return true
+	for turn := s.firstTurn(); !s.proven() && !s.ended(work); turn = min(2*turn, lastTurn) {
+		if work > 0 {
+			turn = min(turn, max((work-s.work())/2, 1))
 		}
-		if s.improve(4 * turn); s.proven() {
-			return true
+		s.turn = turn
+		s.done.Add(1)
+		if turn < longTurn {
+			s.prove()
+			s.search.anneal(turn)
+		} else {
+			go s.prove()
+			s.search.anneal(turn)
+			s.done.Wait()
 		}
-		if s.stopped() {
-			return false
-		}
+		s.exchange()
 	}
 }
 
-// share is one n-th of the work allowed in all; much where there is no limit but
-// time.
-func (s *Solver) share(n int64) int64 {
-	if s.opts.Work > 0 {
-		return s.opts.Work / n
+// begin finds a first choice and first prices, each with the help of the other.
+func (s *Solver) begin(work int64) {
+	h := &s.proof
+	turn := s.firstTurn()
+	if work > 0 {
+		turn = min(turn, work/4)
 	}
-	return 1 << 40 / n
+	s.search.construct(&s.search.best)
+	h.best.copyFrom(&s.search.best)
+	h.descend(turn)
+	h.cur.clear(&s.p)
+	h.construct(&h.cur)
+	if h.cur.better(&h.best) {
+		h.best.copyFrom(&h.cur)
+	}
+	s.exchange()
+	if !s.proven() && !s.ended(work) {
+		s.search.pack.load(&s.p)
+		s.search.work += int64(len(s.p.row))
+		s.search.setChances()
+	}
 }
 
-func (s *Solver) begin(ctx context.Context, o ipmodel.Options) {
-	s.ctx, s.opts = ctx, o
-	if s.now = o.Now; s.now == nil {
-		s.now = time.Now
+// firstTurn is in proportion to the model, so that something can be done in it.
+func (s *Solver) firstTurn() int64 { return max(leastTurn, turnsOver*int64(len(s.p.row))) }
+
+// proofTurn lowers the bound by prices alone as long as that gains something, which is
+// quick on large windows, and then goes on with the tree.
+func (s *Solver) proofTurn() {
+	defer s.done.Done()
+	h := &s.proof
+	if !h.priced {
+		h.descend(s.turn)
+		return
 	}
-	if s.rng == nil {
+	s.settled = h.search(s.turn)
+}
+
+// exchange tells each hand of what the other has found.
+func (s *Solver) exchange() {
+	a, b := &s.search, &s.proof
+	if b.best.better(&a.best) {
+		a.best.copyFrom(&b.best)
+	} else {
+		b.best.copyFrom(&a.best)
+	}
+	a.prices.bound = b.prices.bound
+}
+
+func (s *Solver) work() int64 { return s.search.work + s.proof.work }
+
+// ended says whether the time or the work allowed is over.
+func (s *Solver) ended(work int64) bool {
+	return s.search.stopped() || s.proof.stopped() || (work > 0 && s.work() >= work)
+}
+
+// proven reports whether no choice is worth more than the best.
+func (s *Solver) proven() bool { return s.settled || s.search.proven() }
+
+func (s *hand) begin(ctx context.Context, p *problem, o ipmodel.Options, c *clock) {
+	s.p, s.clock = *p, c
+	s.ctx, s.deadline = ctx, o.Deadline
+	if s.src == nil {
 		s.src = rand.NewPCG(0, 0)
-		s.rng = rand.New(s.src)
 	}
 	s.src.Seed(o.Seed, 0x9e3779b97f4a7c15)
 	s.work, s.nodes, s.over, s.nextLook = 0, 0, false, 0
-}
-
-// size makes the scratch arrays fit the problem.
-func (s *Solver) size() {
-	p := &s.p
+	s.tree.stage, s.tree.debt, s.cool, s.priced = fresh, 0, cooling{}, false
 	s.key = append(s.key[:0], make([]float64, p.groups())...)
-	s.density = append(s.density[:0], s.key...)
-	s.mark = append(s.mark[:0], make([]int64, p.rows())...)
-	s.epoch = 0
+	s.best.clear(p)
+	s.prices.clear(p)
+	s.prices.relax(p)
 }
 
-// setDensity gives each group its worth over what its cheapest column costs at
-// the prices.
-func (s *Solver) setDensity() {
-	p := &s.p
-	s.prices.relax(p)
-	copy(s.prices.l, s.prices.best)
-	s.prices.relax(p)
-	for g := range p.groups() {
-		best := 0.0
-		for i := p.start[g]; i < p.start[g+1]; i++ {
-			w := float64(p.worth[i])
-			cost := math.Max(w-s.prices.rc[i], 0)
-			best = math.Max(best, w/(cost+float64(1e-3*w)+1))
-		}
-		s.density[g] = best
-	}
+// descend lowers the bound by the prices alone, and notes when that gains no more.
+func (s *hand) descend(turn int64) {
+	before := float64(s.prices.bound)
+	s.end = s.work + turn
+	s.prices.descend(&s.p, math.MaxInt, s.best.worth, func(work int) bool {
+		s.work += int64(work)
+		return s.work >= s.end || s.stopped()
+	})
+	s.priced = s.work < s.end || before-float64(s.prices.bound) <= priceGain*math.Abs(before)
 }
 
-// stopped reports whether the solve has to end: the deadline, the context or the
-// limit on work. It looks at the clock only now and then.
-func (s *Solver) stopped() bool {
-	if s.over {
-		return true
-	}
-	if s.opts.Work > 0 && s.work >= s.opts.Work {
-		s.over = true
-		return true
-	}
-	if s.work >= s.nextLook {
+// stopped reports whether the time is over or nobody waits for the answer any more. It looks
+// at the clock only now and then.
+func (s *hand) stopped() bool {
+	if !s.over && s.work >= s.nextLook {
 		s.nextLook = s.work + lookEvery
-		s.over = s.ctx.Err() != nil || (!s.opts.Deadline.IsZero() && !s.now().Before(s.opts.Deadline))
+		s.over = s.ctx.Err() != nil || (!s.deadline.IsZero() && !s.clock.reads().Before(s.deadline))
 	}
 	return s.over
 }
 
 // proven reports whether the best choice meets the bound.
-func (s *Solver) proven() bool {
+func (s *hand) proven() bool {
 	return s.best.missing == 0 && s.best.worth >= s.prices.bound
 }
 
-func (s *Solver) finish(m *ipmodel.Model, r *ipmodel.Result, exhausted bool) {
-	r.Chosen, r.Worth, r.Work, r.Nodes = r.Chosen[:0], 0, s.work, s.nodes
+func (s *Solver) finish(r *ipmodel.Result) {
+	r.Chosen, r.Worth, r.Work, r.Nodes = r.Chosen[:0], 0, s.work(), s.proof.nodes
 	r.Bound, r.Status = 0, ipmodel.Infeasible
-	if s.p.stuck || (exhausted && s.best.missing > 0) {
+	best := &s.search.best
+	if s.p.stuck || (s.settled && best.missing > 0) {
 		return
 	}
-	r.Bound, r.Status = s.prices.bound, ipmodel.Unknown
-	if s.best.missing > 0 {
+	r.Bound, r.Status = s.search.prices.bound, ipmodel.Unknown
+	if best.missing > 0 {
 		return
 	}
-	for _, i := range s.best.pick {
+	for _, i := range best.pick {
 		if i >= 0 {
 			r.Chosen = append(r.Chosen, s.p.orig[i])
 		}
 	}
 	slices.Sort(r.Chosen)
-	r.Worth, r.Status = s.best.worth, ipmodel.Feasible
-	if exhausted || s.proven() {
+	r.Worth, r.Status = best.worth, ipmodel.Feasible
+	if s.proven() {
 		r.Bound, r.Status = r.Worth, ipmodel.Optimal
 	}
 }

@@ -1,0 +1,282 @@
+package native
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/ipmodel"
+)
+
+// windowModel draws a model as auctions have them: a line of nodes with cores and GPUs, jobs
+// with bids of one or more segments.
+func windowModel(rng *rand.Rand, nodes, jobs, bids int, required bool) *ipmodel.Model {
+	m := &ipmodel.Model{GroupStart: []int32{0}, ColStart: []int32{0}}
+	cores := 1 + rng.IntN(12)
+	for range nodes {
+		m.Cap = append(m.Cap, int64(cores-rng.IntN(cores/2+1)))
+	}
+	for range nodes {
+		m.Cap = append(m.Cap, int64(1+rng.IntN(3)))
+	}
+	worth := int64(1) << rng.IntN(57)
+	for j := range jobs {
+		need, gpus := int32(1+rng.IntN(cores)), int32(max(0, rng.IntN(5)-2))
+		for range rng.IntN(bids + 1) {
+			taken := make([]int32, nodes)
+			for range 1 + rng.IntN(2) {
+				first := rng.IntN(nodes)
+				for n := first; n < min(nodes, first+1+rng.IntN(4)); n++ {
+					taken[n] = need
+				}
+			}
+			for n, c := range taken {
+				if c > 0 {
+					m.Row, m.Coef = append(m.Row, int32(n)), append(m.Coef, c)
+				}
+			}
+			for n, c := range taken {
+				if c > 0 && gpus > 0 {
+					m.Row, m.Coef = append(m.Row, int32(nodes+n)), append(m.Coef, gpus)
+				}
+			}
+			m.ColStart = append(m.ColStart, int32(len(m.Row)))
+			m.Worth = append(m.Worth, worth+rng.Int64N(worth/4+3)-int64(j))
+			m.Worth[len(m.Worth)-1] = max(0, m.Worth[len(m.Worth)-1])
+		}
+		m.GroupStart = append(m.GroupStart, int32(len(m.Worth)))
+		if required {
+			m.Required = append(m.Required, rng.IntN(5) == 0)
+		}
+	}
+	return m
+}
+
+// choices calls f with every feasible choice of m, required groups not counted.
+func choices(m *ipmodel.Model, f func(chosen []int32)) {
+	slack := append([]int64(nil), m.Cap...)
+	var chosen []int32
+	var try func(g int)
+	try = func(g int) {
+		if g == m.Groups() {
+			f(chosen)
+			return
+		}
+		try(g + 1)
+		for i := m.GroupStart[g]; i < m.GroupStart[g+1]; i++ {
+			ok := true
+			for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
+				slack[m.Row[k]] -= int64(m.Coef[k])
+				ok = ok && slack[m.Row[k]] >= 0
+			}
+			if ok {
+				chosen = append(chosen, i)
+				try(g + 1)
+				chosen = chosen[:len(chosen)-1]
+			}
+			for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
+				slack[m.Row[k]] += int64(m.Coef[k])
+			}
+		}
+	}
+	try(0)
+}
+
+func TestWindowsEqualBruteForce(t *testing.T) {
+	var s Solver
+	var r ipmodel.Result
+	for seed := range uint64(3000) {
+		rng := rand.New(rand.NewPCG(seed, 21))
+		m := windowModel(rng, 3+rng.IntN(8), 2+rng.IntN(6), 1+rng.IntN(4), seed%3 == 0)
+		require.NoError(t, m.Validate())
+		want := brute(m)
+		require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Seed: seed}, &r))
+		if want < 0 {
+			require.Equal(t, ipmodel.Infeasible, r.Status, "seed %d", seed)
+			continue
+		}
+		require.Equal(t, ipmodel.Optimal, r.Status, "seed %d", seed)
+		require.Equal(t, []int64{want, want}, []int64{r.Worth, r.Bound}, "seed %d", seed)
+	}
+}
+
+// TestTreeAloneEqualsBruteForce leaves out the local search, so that the tree has to find
+// the optimum, and looks at the bound whenever the tree pauses.
+func TestTreeAloneEqualsBruteForce(t *testing.T) {
+	var s hand
+	branched := 0
+	for seed := range uint64(3000) {
+		rng := rand.New(rand.NewPCG(seed, 22))
+		m := windowModel(rng, 4+rng.IntN(9), 4+rng.IntN(6), 2+rng.IntN(4), seed%4 == 0)
+		want := brute(m)
+		var p problem
+		p.reduce(m)
+		s.begin(context.Background(), &p, ipmodel.Options{}, &clock{now: time.Now})
+		if p.stuck {
+			require.Negative(t, want)
+			continue
+		}
+		for !s.search(200) {
+			require.GreaterOrEqual(t, s.prices.bound, want, "seed %d", seed)
+		}
+		if want < 0 {
+			require.Positive(t, s.best.missing, "seed %d", seed)
+			continue
+		}
+		require.Zero(t, s.best.missing, "seed %d", seed)
+		require.Equal(t, want, s.best.worth, "seed %d", seed)
+		if s.nodes > 0 {
+			branched++
+		}
+	}
+	require.Greater(t, branched, 50, "the models must be hard enough to branch")
+}
+
+// TestReductionsKeepTheFeasibleChoices enumerates the choices before and after.
+func TestReductionsKeepTheFeasibleChoices(t *testing.T) {
+	dropped, tightened := 0, 0
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 23))
+		m := windowModel(rng, 3+rng.IntN(5), 3+rng.IntN(4), 2+rng.IntN(3), false)
+		var p problem
+		p.reduce(m)
+		before := 0
+		choices(m, func(chosen []int32) {
+			for _, i := range chosen {
+				if p.newCol[i] < 0 {
+					return // worth nothing
+				}
+			}
+			before++
+		})
+		after := 0
+		r := reduced(&p)
+		require.NoError(t, r.Validate())
+		choices(r, func([]int32) { after++ })
+		require.Equal(t, before, after, "seed %d", seed)
+		for row, to := range p.newRow {
+			if to >= 0 && p.cap[to] < m.Cap[row] {
+				tightened++
+			} else if to < 0 {
+				dropped++
+			}
+		}
+	}
+	require.Greater(t, dropped, 100)
+	require.Greater(t, tightened, 20)
+}
+
+// reduced is a problem as a model.
+func reduced(p *problem) *ipmodel.Model {
+	m := &ipmodel.Model{Worth: p.worth, GroupStart: p.start, ColStart: p.col, Row: p.row, Cap: p.cap}
+	for _, a := range p.coef {
+		m.Coef = append(m.Coef, int32(a))
+	}
+	return m
+}
+
+// TestCutsHoldForEveryBetterChoice takes the tree to the end of its cuts and holds every
+// choice that would be an improvement against each of them.
+func TestCutsHoldForEveryBetterChoice(t *testing.T) {
+	var s hand
+	cuts := 0
+	for seed := range uint64(1500) {
+		rng := rand.New(rand.NewPCG(seed, 24))
+		m := windowModel(rng, 4+rng.IntN(8), 4+rng.IntN(4), 2+rng.IntN(3), false)
+		var p problem
+		p.reduce(m)
+		s.begin(context.Background(), &p, ipmodel.Options{}, &clock{now: time.Now})
+		for s.tree.stage < branching && !s.search(1) {
+			s.best.clear(&s.p) // nothing is fixed but by the bound of the tree itself
+		}
+		l := &s.tree.lp
+		cuts += l.cuts.count()
+		choices(reduced(&s.p), func(chosen []int32) {
+			for c := range l.cuts.count() {
+				left := l.cuts.rhs[c]
+				for _, i := range chosen {
+					if l.gone[i] {
+						return
+					}
+					left -= l.cuts.coef[c*l.n+int(i)]
+				}
+				require.GreaterOrEqual(t, left, int64(0), "seed %d, cut %d, choice %v", seed, c, chosen)
+			}
+		})
+	}
+	require.Greater(t, cuts, 300, "there must be cuts to test")
+}
+
+// TestProofHoldsForAnyPrices: whatever the floating-point prices are, the bound in whole
+// numbers is one.
+func TestProofHoldsForAnyPrices(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 25))
+		m := windowModel(rng, 6, 5, 3, false)
+		var s hand
+		var p problem
+		p.reduce(m)
+		s.begin(context.Background(), &p, ipmodel.Options{}, &clock{now: time.Now})
+		if s.p.groups() == 0 {
+			return
+		}
+		for s.tree.stage < branching && !s.search(1) {
+			s.best.clear(&s.p)
+		}
+		l := &s.tree.lp
+		clear(l.ban)
+		for r := range l.y {
+			l.y[r] = (rng.Float64() - 0.3) * float64(int64(1)<<rng.IntN(60))
+		}
+		l.cuts.keep(func(int) bool { return true }, func(int, int) {})
+		want := int64(0)
+		choices(reduced(&s.p), func(chosen []int32) {
+			worth := int64(0)
+			for _, i := range chosen {
+				if l.gone[i] {
+					return
+				}
+				worth += s.p.worth[i]
+			}
+			want = max(want, worth)
+		})
+		bound := l.prove(&s.tree.proof)
+		require.GreaterOrEqual(rt, s.tree.proof.worth(bound), want)
+	})
+}
+
+func TestTreeAllocatesNothingInSteadyState(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector makes code allocate that does not otherwise")
+	}
+	m := windowModel(rand.New(rand.NewPCG(3, 26)), 90, 60, 10, false)
+	s, ctx := New(), context.Background()
+	var r ipmodel.Result
+	o := ipmodel.Options{Work: 60_000_000}
+	require.NoError(t, s.Solve(ctx, m, o, &r))
+	require.Greater(t, r.Nodes, int64(5), "the model must be hard enough to branch")
+	require.Zero(t, testing.AllocsPerRun(3, func() {
+		if s.Solve(ctx, m, o, &r) != nil {
+			t.Fatal("solve failed")
+		}
+	}))
+}
+
+// TestBoundOfALargeWindow holds the bound of a stopped solve against the best choice that a
+// much longer one finds, and two equal solves against each other.
+func TestBoundOfALargeWindow(t *testing.T) {
+	m := windowModel(rand.New(rand.NewPCG(4, 27)), 200, 90, 10, false)
+	var short, again, long ipmodel.Result
+	require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Work: 20_000_000}, &short))
+	require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Work: 20_000_000}, &again))
+	require.Equal(t, short, again)
+	require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Seed: 1, Work: 150_000_000}, &long))
+	require.GreaterOrEqual(t, short.Bound, long.Worth)
+	require.GreaterOrEqual(t, long.Bound, short.Worth)
+	require.LessOrEqual(t, float64(long.Bound), 1.1*float64(long.Worth), "a bound that is worth something")
+}

@@ -1,0 +1,135 @@
+package native
+
+import "math"
+
+// relaxRoot takes some steps at the root.
+func (s *hand) relaxRoot() {
+	t := &s.tree
+	out := t.lp.solve(s.cutoff(), pivotsATurn)
+	switch {
+	case !s.proveRoot():
+		t.stage = done
+	case out == solved:
+		t.stage = cutting
+		s.round()
+		t.last = t.lp.value()
+	case out != exhausted && !s.over:
+		s.openRoot() // floating point sees no better choice, but there is no proof
+	}
+}
+
+// proveRoot proves a bound for the root, drops columns that no choice better than the best
+// known has, and reports whether there is hope for any.
+func (s *hand) proveRoot() bool {
+	t := &s.tree
+	bound := s.prove()
+	if bound != noColumn {
+		bound = t.lp.total(&t.proof)
+	}
+	if bound < t.atRoot {
+		t.atRoot, t.known = bound, math.MinInt64
+		t.root, t.proof = t.proof, t.root
+	}
+	if s.hopeless(t.atRoot) {
+		return false
+	}
+	s.lower(t.atRoot)
+	s.fixAtRoot()
+	return true
+}
+
+// near is how close, relative to the greatest worth, a bound has to come to what is needed
+// for a more exact proof to be tried.
+const near = 1e-8
+
+// prove proves a bound for the relaxation at hand, more exactly where it comes close to
+// what is needed. Without hope for a better choice it is noColumn.
+func (s *hand) prove() int64 {
+	t := &s.tree
+	l := &t.lp
+	bound := l.prove(&t.proof)
+	if s.hopeless(bound) {
+		return noColumn
+	}
+	if float64(t.proof.worth(bound)-s.incumbent()) > float64(near*l.scale) {
+		return bound
+	}
+	if bound = min(bound, l.refine(&t.proof)); t.proof.shift < 0 && !s.hopeless(bound) {
+		if exact := l.prove(&t.whole); min(exact, l.refine(&t.whole), l.refine(&t.whole)) <= s.incumbent() {
+			return noColumn
+		}
+	}
+	if s.hopeless(bound) {
+		return noColumn
+	}
+	return bound
+}
+
+// lower makes a proven bound on all better choices the solver's.
+func (s *hand) lower(bound int64) {
+	s.prices.bound = min(s.prices.bound, max(s.tree.proof.worth(bound), s.incumbent()))
+}
+
+// fixAtRoot drops columns for good that no choice better than the best known has.
+func (s *hand) fixAtRoot() {
+	t := &s.tree
+	if t.known == s.incumbent() {
+		return
+	}
+	t.known = s.incumbent()
+	for g := range t.lp.g {
+		for i := s.p.start[g]; i < s.p.start[g+1]; i++ {
+			if !t.lp.gone[i] && s.hopeless(t.atRoot-t.root.top[g]+t.root.net[i]) {
+				t.lp.gone[i] = true
+				t.lp.ban[i] = true
+			}
+		}
+	}
+}
+
+// cutRoot adds a round of cuts at the root.
+func (s *hand) cutRoot() {
+	t := &s.tree
+	l := &t.lp
+	s.fixAtRoot()
+	before := l.cuts.count()
+	t.trial.copyFrom(&l.basis)
+	if t.rounds >= cutRounds || t.stale >= staleRounds || l.separate(&t.cutter, t.fails == 0, cutsARound) == 0 {
+		s.openRoot()
+		return
+	}
+	t.rounds++
+	out := l.solve(s.cutoff(), 50_000)
+	if !s.proveRoot() {
+		t.stage = done
+		return
+	}
+	if s.over {
+		return
+	}
+	if out != solved {
+		l.basis.copyFrom(&t.trial)
+		l.cuts.keep(func(cut int) bool { return cut < before }, func(int, int) {})
+		if t.fails++; t.fails > maxFails {
+			s.openRoot()
+		}
+		return
+	}
+	s.round()
+	l.dropIdleCuts()
+	value := l.value()
+	if t.last-value < leastGain*(t.last-s.cutoff()) {
+		t.stale++
+	} else {
+		t.stale, t.last = 0, value
+	}
+}
+
+// openRoot begins the search proper.
+func (s *hand) openRoot() {
+	t := &s.tree
+	t.stage = branching
+	at := t.save()
+	t.snaps[at].users++
+	t.heap.push(node{bound: t.atRoot, parent: at})
+}

@@ -1,0 +1,94 @@
+package native
+
+import "math/bits"
+
+// tightener reduces capacities to what can be filled, and raises coefficients to what
+// can't be used beside them: with coefficients 2, 3 and 5, a row of capacity 9 holds no
+// less than one in which 5 counts as 6 (9-5 leaves 4, of which at most 3 can be used).
+// The feasible choices stay the same; the linear relaxation gets tighter
+// (coefficient reduction, Savelsbergh 1994). It looks at distinct coefficients, each as
+// often as it fits.
+type tightener struct {
+	last, lastCap int64    // coefficients (a bit each) and capacity of the last row
+	to            [64]int8 // what each coefficient of it becomes
+	capTo         int64
+	have          []int64 // by row: coefficients, a bit each
+}
+
+const maxTightened = 62 // the largest capacity that is looked at
+
+// tighten changes the rows of p.
+func (t *tightener) tighten(p *problem) {
+	t.have = resize(t.have, p.rows())
+	for k, r := range p.row {
+		if p.cap[r] <= maxTightened {
+			t.have[r] |= 1 << p.coef[k]
+		}
+	}
+	from := int32(0)
+	for i := range p.columns() {
+		for ; from < p.col[i+1]; from++ {
+			if r := p.row[from]; t.have[r] != 0 {
+				t.row(t.have[r], p.cap[r])
+				p.coef[from] = int64(t.to[p.coef[from]])
+			}
+		}
+	}
+	for r := range p.cap {
+		if t.have[r] != 0 {
+			t.row(t.have[r], p.cap[r])
+			p.cap[r] = t.capTo
+		}
+	}
+}
+
+// row sets to and capTo for a row with these coefficients and this capacity.
+func (t *tightener) row(have, capacity int64) {
+	if t.last == have && t.lastCap == capacity {
+		return
+	}
+	t.last, t.lastCap = have, capacity
+	now := have
+	t.capTo = highest(sums(now, capacity), capacity)
+	for left := have; left != 0; {
+		a := int64(bits.Len64(uint64(left)) - 1)
+		left &^= 1 << a
+		// A value to which every column with a can be raised, one after the other:
+		// while some have a and some the new value already.
+		up := a
+		for next := t.beside(now, a); next > up; {
+			if with := t.beside(now|1<<next, a); with >= next {
+				up = next
+			} else {
+				next = with
+			}
+		}
+		t.to[a] = int8(up)
+		now = now&^(1<<a) | 1<<up
+	}
+}
+
+// beside is the capacity less the most that can be used next to a column with
+// coefficient a.
+func (t *tightener) beside(have, a int64) int64 {
+	return t.capTo - highest(sums(have, t.capTo), t.capTo-a)
+}
+
+// sums is the set of the sums up to most of the coefficients in have.
+func sums(have, most int64) int64 {
+	reach := int64(1)
+	for v := int64(1); v <= most; v++ {
+		for left := have; left != 0; left &= left - 1 {
+			if a := int64(bits.TrailingZeros64(uint64(left))); a <= v && reach&(1<<(v-a)) != 0 {
+				reach |= 1 << v
+				break
+			}
+		}
+	}
+	return reach
+}
+
+// highest is the greatest element of a set that is at most most.
+func highest(set, most int64) int64 {
+	return int64(bits.Len64(uint64(set&(2<<most-1))) - 1)
+}
