@@ -1,0 +1,29 @@
+package benchmarks
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestDeadlineFigures(t *testing.T) {
+	f := DeadlineFigures{Limit: 100}
+	took := make([]time.Duration, 1000)
+	for i := range took {
+		took[i] = time.Duration(1000 - i)
+	}
+	f.count(took)
+	require.Equal(t, DeadlineFigures{Limit: 100, Missed: 900, P50: 501, P99: 991, P999: 1000, Max: 1000}, f)
+}
+
+func TestDeadlines(t *testing.T) {
+	stop, err := Load()
+	require.NoError(t, err)
+	defer stop()
+	f, err := Deadlines(t.Context(), 128, 50, 20, 20*time.Millisecond)
+	require.NoError(t, err)
+	require.Positive(t, f.Started)
+	require.Positive(t, f.P50)
+	require.LessOrEqual(t, f.P50, f.Max)
+}

@@ -1,0 +1,4 @@
+// Package peers sets solvers side by side on the same windows, as files: the native one, HiGHS,
+// and cbc and glpk where they are installed. All get the same MPS file and the same
+// time; what they answer is added up again, in integers, by [Window.Check].
+package peers
