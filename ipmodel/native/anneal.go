@@ -38,7 +38,7 @@ type cooling struct {
 
 // firstRun is the length of the first annealing run, in units of work; each takes twice as
 // long as the one before.
-const firstRun = 1 << 18
+const firstRun = 1 << 21
 
 // anneal spends turn units of work on annealing. A run begins with the best choice known.
 func (s *hand) anneal(turn int64) {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aucsched/aucsched/ipmodel"
@@ -17,13 +18,15 @@ import (
 //
 // Two hands work on a model, in turns: one looks for better choices, the other for lower
 // bounds. They tell each other what they have found after every turn. Long turns are
-// taken side by side, on two processors if there are two; what comes out is the same.
+// taken side by side, on two processors if there are two. With a limit on work what comes out
+// is the same all the same.
 type Solver struct {
 	p       problem
 	search  hand   // for choices
 	proof   hand   // for bounds
 	turn    int64  // units of work of this turn, for each hand
 	prove   func() // the proof's turn, kept so that starting it allocates nothing
+	proving atomic.Bool
 	done    sync.WaitGroup
 	clock   clock
 	settled bool // the proof has excluded all choices better than its best
@@ -79,7 +82,8 @@ const (
 	leastTurn = 1 << 18 // units of work of the first turn, at least
 	turnsOver = 8       // and for each entry of the model
 	priceGain = 1e-3    // of the bound in a turn, for which prices go on
-	longTurn  = 1 << 21 // of those that are worth waking another processor for
+	longTurn  = 1 << 19 // of those that are worth waking another processor for
+	smallTurn = 1 << 16 // of one that fills the time until the other hand is done
 	lastTurn  = 1 << 23 // of the longest
 )
 
@@ -120,8 +124,12 @@ func (s *Solver) run(work int64) {
 			s.prove()
 			s.search.anneal(turn)
 		} else {
+			s.proving.Store(true)
 			go s.prove()
 			s.search.anneal(turn)
+			for work == 0 && s.proving.Load() && !s.search.stopped() {
+				s.search.anneal(smallTurn) // nobody asks for the same answer again
+			}
 			s.done.Wait()
 		}
 		s.exchange()
@@ -158,6 +166,7 @@ func (s *Solver) firstTurn() int64 { return max(leastTurn, turnsOver*int64(len(s
 // quick on large windows, and then goes on with the tree.
 func (s *Solver) proofTurn() {
 	defer s.done.Done()
+	defer s.proving.Store(false)
 	h := &s.proof
 	if !h.priced {
 		h.descend(s.turn)

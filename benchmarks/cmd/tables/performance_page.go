@@ -18,7 +18,9 @@ func (f *performanceFigures) page() string {
 	for i := range f.Stages {
 		f.Stages[i].write(&p)
 	}
-	writeDeadlines(&p, f.Deadlines)
+	if len(f.Deadlines) > 0 {
+		writeDeadlines(&p, f.Deadlines)
+	}
 	return p.String()
 }
 
