@@ -19,6 +19,8 @@
 //	            branch.go, node.go, rounding.go: the search
 //	            exact.go: bounds proven in integer arithmetic, whatever floating point did
 //
+// Annealing and tree are two hands that take turns: see Solver.
+//
 // The solver is anytime: it has a feasible choice at once, improves it until the
 // deadline, and ends with a valid bound. Without a deadline it ends with the
 // optimum. Its random choices come from the seed, and all decisions are made on
