@@ -21,7 +21,7 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
-const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables solver [-fresh N] [-seed S] [-instances DIR] [-plot FILE]"
+const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE]"
 
 var errUsage = errors.New(usage)
 
@@ -66,10 +66,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		page = func() (string, error) { return simulation(ctx, seeds, *traces, errs) }
 	case "solver":
 		fresh := flags.Int("fresh", 24, "how many windows are made")
-		seed := flags.Uint64("seed", 1, "seed of these")
+		small := flags.Int("small", 12, "how many small windows are solved to the optimum")
+		seed := flags.Uint64("seed", 1, "seed of all these")
 		instances := flags.String("instances", "", "directory with MPS files; without it only what is made is solved")
 		picture := flags.String("plot", "", "write the plot, SVG, to this file")
-		page = func() (string, error) { return solvers(ctx, *fresh, *seed, *instances, *picture, errs) }
+		page = func() (string, error) { return solvers(ctx, *fresh, *small, *seed, *instances, *picture, errs) }
 	default:
 		return fmt.Errorf("%q: %w", args[0], errUsage)
 	}

@@ -42,10 +42,17 @@ type solverFigures struct {
 	Peers   []string
 	Missing []string // why other peers are not here
 	Rows    []solverRow
+	Small   []smallRow
+}
+
+// smallRow is a small window that is solved to the end.
+type smallRow struct {
+	Name          string
+	Native, Highs peers.Answer
 }
 
 // solvers measures and writes the page, and the plot if it is wanted.
-func solvers(ctx context.Context, fresh int, seed uint64, dir, picture string, errs io.Writer) (string, error) {
+func solvers(ctx context.Context, fresh, small int, seed uint64, dir, picture string, errs io.Writer) (string, error) {
 	if fresh < 0 || fresh > 10_000 {
 		return "", fmt.Errorf("-fresh: %d: must be 0 to 10000", fresh)
 	}
@@ -65,6 +72,9 @@ func solvers(ctx context.Context, fresh int, seed uint64, dir, picture string, e
 	}
 	f, err := measureSolvers(ctx, windows, errs)
 	if err != nil {
+		return "", err
+	}
+	if err := f.measureSmall(ctx, small, seed, errs); err != nil {
 		return "", err
 	}
 	svg, err := f.plot()
@@ -120,6 +130,43 @@ func measureSolvers(ctx context.Context, windows []solverRow, errs io.Writer) (*
 		}
 	}
 	return f, f.checkBounds()
+}
+
+// endLimit is when the search for a proof ends.
+const endLimit = time.Minute
+
+// measureSmall has n small windows solved to the optimum, by the native solver and HiGHS.
+func (f *solverFigures) measureSmall(ctx context.Context, n int, seed uint64, errs io.Writer) error {
+	if !highs.Built {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "tables-small")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for i := range n {
+		// Multifactor worths are short enough for HiGHS to be exact.
+		x := benchmarks.Instance{Nodes: 128, Jobs: 50, Bids: 15, Busy: 0.9, Priority: benchmarks.Multifactor, Combined: i%2 == 1, GPURanges: i%3 == 1, Seed: seed*1000 + uint64(i)}
+		m, err := x.Model(false)
+		if err != nil {
+			return err
+		}
+		r := smallRow{Name: x.String()}
+		fmt.Fprintf(errs, "proving %d of %d: %s\n", i+1, n, r.Name)
+		w := &peers.Window{Name: r.Name, Model: m}
+		if err := w.Write(dir); err != nil {
+			return err
+		}
+		if r.Native, err = (peers.Library{Solver: native.New()}).Solve(ctx, w, endLimit); err != nil {
+			return err
+		}
+		if r.Highs, err = (peers.Library{Solver: highs.New(highs.Options{})}).Solve(ctx, w, endLimit); err != nil {
+			return err
+		}
+		f.Small = append(f.Small, r)
+	}
+	return nil
 }
 
 func (f *solverFigures) findPeers() ([]peers.Peer, error) {
