@@ -17,10 +17,10 @@ var deadlineCases = []struct {
 	of          int // one in so many
 }{
 	{1024, 200, 50 * time.Millisecond, 1},
-	{10_000, 500, 250 * time.Millisecond, 5},
-	{100_000, 1000, time.Second, 20},
-	{1_000_000, 1000, time.Second, 50},
-	{1_000_000, 5000, 2 * time.Second, 100},
+	{10_000, 500, 250 * time.Millisecond, 10},
+	{100_000, 1000, time.Second, 100},
+	{1_000_000, 1000, time.Second, 200},
+	{1_000_000, 5000, 2 * time.Second, 400},
 }
 
 // measureDeadlines keeps all cores busy meanwhile.
