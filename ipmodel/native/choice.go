@@ -57,18 +57,6 @@ func (c *choice) add(p *problem, i int32) {
 	}
 }
 
-func (c *choice) remove(p *problem, g int32) {
-	i := c.pick[g]
-	c.pick[g] = -1
-	c.worth -= p.worth[i]
-	if p.required[g] {
-		c.missing++
-	}
-	for k := p.col[i]; k < p.col[i+1]; k++ {
-		c.slack[p.row[k]] += p.coef[k]
-	}
-}
-
 // typicalWorth is what a chosen column is worth on average, each weighted by its worth:
 // where few are worth most of the whole, what one of these is worth.
 func (c *choice) typicalWorth(p *problem) float64 {
