@@ -70,3 +70,20 @@ func (b *Book) reset() {
 	b.Drafts, b.Kept = b.Drafts[:0], b.Kept[:0]
 	b.NodeSets = 0
 }
+
+// addDraft adds a draft of the given bids, those less than 0 left out.
+func (b *Book) addDraft(bids []int32) {
+	k := len(b.Drafts)
+	if k < cap(b.Drafts) {
+		b.Drafts = b.Drafts[:k+1]
+	} else {
+		b.Drafts = append(b.Drafts, nil)
+	}
+	list := b.Drafts[k][:0]
+	for _, i := range bids {
+		if i >= 0 {
+			list = append(list, i)
+		}
+	}
+	b.Drafts[k] = list
+}

@@ -33,6 +33,8 @@ type draftStyle struct {
 	greedyGPUs bool   // take the most GPUs of a range at once, not at the end
 	spareGPUs  bool   // jobs without GPUs keep off nodes with free ones if they can
 	layout     layout // of jobs that name their number of nodes
+	keep       bool   // jobs that keep an allocation have it
+	priced     bool   // where it is worth most net of prices
 }
 
 // makeDrafts fills g.drafts with at most n drafts, the one worth most first.
@@ -50,7 +52,7 @@ func (g *Generator) makeDrafts(n int) {
 			break
 		}
 		d := &g.drafts[i]
-		style := draftStyle{greedyGPUs: i%2 == 0, spareGPUs: i > 0, layout: level}
+		style := draftStyle{greedyGPUs: i%2 == 0, spareGPUs: i > 0, layout: level, keep: i > 0}
 		if i > 3 && i%3 == 1 {
 			style.layout = packUp
 		}
@@ -71,7 +73,7 @@ func (g *Generator) makeDrafts(n int) {
 func (g *Generator) orderDraft(i, best int) bool {
 	d := &g.drafts[i]
 	d.order = d.order[:0]
-	if i < 3 {
+	if i < 4 {
 		for j := range g.asks {
 			d.order = append(d.order, int32(j))
 		}
@@ -80,6 +82,8 @@ func (g *Generator) orderDraft(i, best int) bool {
 			slices.SortStableFunc(d.order, g.flexibleLast)
 		case 2:
 			slices.SortStableFunc(d.order, g.hardestFirst)
+		case 3:
+			slices.SortStableFunc(d.order, g.densestFirst)
 		}
 		return true
 	}
@@ -160,16 +164,19 @@ func (g *Generator) runDraft(d *draft, style draftStyle) {
 	g.limits = g.limits[:0]
 	d.got = append(d.got[:0], make([]share, len(g.asks))...)
 	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)
+	if style.keep {
+		g.keepInDraft(d)
+	}
 	for _, j := range d.order {
-		a, s := &g.asks[j], &g.shapes[j]
-		if s.minNodes == 0 { // not a valid request
+		a := &g.asks[j]
+		if g.shapes[j].minNodes == 0 || !d.got[j].empty() { // not a valid request, or kept
 			continue
 		}
 		if g.opts.stopped() {
 			break // what has been placed so far is a draft as well
 		}
 		from := int32(len(d.segs))
-		segs, gpus, ok := g.placeInDraft(d.segs, a, s, style)
+		segs, gpus, ok := g.placeInDraft(d.segs, j, style)
 		if d.segs = segs; !ok {
 			continue
 		}
@@ -179,6 +186,22 @@ func (g *Generator) runDraft(d *draft, style draftStyle) {
 		d.lost--
 	}
 	g.raiseGPUs(d)
+}
+
+// keepInDraft gives the jobs that keep an allocation just that.
+func (g *Generator) keepInDraft(d *draft) {
+	for j := range g.asks {
+		a := &g.asks[j]
+		if len(a.Keep) == 0 || g.shapes[j].minNodes == 0 {
+			continue
+		}
+		from := int32(len(d.segs))
+		d.segs = append(d.segs, a.Keep...)
+		must(g.rest.Take(a.Keep, a.Crosses))
+		d.got[j] = share{from, int32(len(d.segs)), a.Keep[0].GPUs}
+		d.worth += a.Priority
+		d.lost--
+	}
 }
 
 // raiseGPUs gives jobs with a GPU range, in queue order, the GPUs that nobody took.
@@ -204,4 +227,17 @@ func (g *Generator) raiseGPUs(d *draft) {
 			sh.gpus += uint8(more)
 		}
 	}
+}
+
+// densestFirst orders by falling priority for what a job needs, at flat prices.
+func (g *Generator) densestFirst(a, b int32) int {
+	return cmp.Compare(float64(float64(g.asks[b].Priority)*g.flatCost(a)), float64(float64(g.asks[a].Priority)*g.flatCost(b)))
+}
+
+// flatCost is what job j pays at flat prices; its cores where there is enough of everything.
+func (g *Generator) flatCost(j int32) float64 {
+	if g.dear {
+		return g.flat.cost(int(j))
+	}
+	return g.flat.jobs[j].cores
 }

@@ -3,10 +3,16 @@ package bids
 import "github.com/aucsched/aucsched/nodeset"
 
 // placeInDraft appends the allocation of a job on what the jobs before it have left.
-func (g *Generator) placeInDraft(dst []nodeset.Segment, a *Ask, s *shape, style draftStyle) ([]nodeset.Segment, int, bool) {
+func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyle) ([]nodeset.Segment, int, bool) {
+	a, s := &g.asks[j], &g.shapes[j]
 	t := g.rest.View(a.Crosses)
 	if cores, _ := t.SumFree(); int64(s.cores) > cores {
 		return dst, 0, false
+	}
+	if style.priced {
+		if dst, k, ok := g.placeAtPrices(dst, int(j), t); ok {
+			return dst, k, true
+		}
 	}
 	if s.maxGPUs == 0 && style.spareGPUs && t.MaxGPUs() > 0 {
 		if dst, ok := g.placeOffGPUs(dst, t, a, s, style.layout); ok {

@@ -42,6 +42,9 @@ type Generator struct {
 	nodes    nodeSetIndex
 	spans    []span
 	draftBid [][]int32 // by draft: the bid of each job in it, or -1
+	flat     Flat
+	dear     bool // flat prices are not all 0
+	priced   priced
 }
 
 // Generate fills book with the bids of the asks, which are in queue order. Asks
@@ -62,6 +65,8 @@ func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
 	g.views.Reset(space)
 	g.scans.reset()
 	g.nodes.reset()
+	g.flat.Solve(space, asks, nil, 0)
+	g.dear = slices.Max(g.flat.price) > 0
 	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob))
 	g.resetDraftBids()
 	for j := range asks {
@@ -130,19 +135,7 @@ func (g *Generator) bidDrafts(j int) {
 // listDrafts tells the book which bids make up each draft.
 func (g *Generator) listDrafts() {
 	for i := range g.drafts {
-		k := len(g.book.Drafts)
-		if k < cap(g.book.Drafts) {
-			g.book.Drafts = g.book.Drafts[:k+1]
-		} else {
-			g.book.Drafts = append(g.book.Drafts, nil)
-		}
-		list := g.book.Drafts[k][:0]
-		for _, b := range g.draftBid[i] {
-			if b >= 0 {
-				list = append(list, b)
-			}
-		}
-		g.book.Drafts[k] = list
+		g.book.addDraft(g.draftBid[i])
 	}
 }
 

@@ -32,11 +32,18 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 	s.Pending = queue(600, append([]bids.Request{{Cores: 2000}}, reqs...)...)
 	o := DefaultAuctionOptions()
 	o.Work = 300_000
+	for _, o.PricedRounds = range []int{0, 2} {
+		o.MaxPricedBids = 6
+		allocatesNothing(t, o, s)
+	}
+}
+
+func allocatesNothing(t *testing.T, o AuctionOptions, s *Snapshot) {
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
 	var p Plan
 	ctx := context.Background()
-	for range 3 { // the solver's buffers grow for a few rounds
+	for range 20 { // the solver's buffers grow for a few rounds
 		require.NoError(t, a.Decide(ctx, s, Limits{Seed: 1}, &p))
 	}
 	require.Positive(t, p.Decisions[0].Expected, "the wide job is blocked and gets a reservation")

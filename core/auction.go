@@ -46,6 +46,9 @@ type Auction struct {
 	slack    slack   // what the solver leaves of a cycle's time to what follows
 	shift    int     // asks' priorities are in units of 2^shift
 	cut      bool    // the deadline has cut something short
+	prices   bids.Prices
+	flat     bids.Flat
+	spent    int64 // the solver's work in this cycle
 }
 
 // guard is what the walk over the queue has found for a job of the window.
@@ -141,17 +144,6 @@ func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 	}
 	a.rescale()
 	return true, nil
-}
-
-func (a *Auction) solve(ctx context.Context, l Limits) error {
-	o := ipmodel.Options{Deadline: l.Deadline, Now: l.Now, Work: a.work(), Seed: l.Seed, Start: a.bestStart()}
-	if err := a.solver.Solve(ctx, &a.model, o, &a.result); err != nil {
-		return fmt.Errorf("solver %s: %w", a.solver.Name(), err)
-	}
-	if a.result.Status != ipmodel.Optimal && a.late != nil {
-		a.late()
-	}
-	return nil
 }
 
 // past returns a function that says whether the first n-th of the time from begin

@@ -46,10 +46,11 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 	if err != nil {
 		return err
 	}
-	p.Objective, p.Bound = objective+added, bound+added
+	p.Stats.BoundAll = a.boundAll() + added
+	p.Objective, p.Bound = objective+added, min(bound+added, p.Stats.BoundAll)
 	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(a.window), len(a.book.Bids), a.book.NodeSets
 	p.Stats.Rows, p.Stats.Entries = a.model.Rows(), len(a.model.Row)
-	p.Stats.Status, p.Stats.Work = a.result.Status.String(), a.result.Work
+	p.Stats.Status, p.Stats.Work = a.result.Status.String(), a.spent
 	return nil
 }
 

@@ -18,6 +18,12 @@ type AuctionOptions struct {
 	MaxBidsPerJob int
 	// Drafts is how many of a job's bids may come from drafts of the whole window.
 	Drafts int
+	// PricedRounds is how often the window is solved again with bids that jobs choose
+	// among all alignments at the prices that nodes have in the last solution; 0 for never.
+	// All solves of a cycle share its time and Work.
+	PricedRounds int
+	// MaxPricedBids is how many bids a job may add in these rounds in all.
+	MaxPricedBids int
 	// ContiguousOnly leaves out bids of class C.
 	ContiguousOnly bool
 	// Reservations is for how many blocked jobs, the first by priority, the
@@ -58,6 +64,10 @@ func (o *AuctionOptions) Validate() error {
 		return fmt.Errorf("bids per job %d: must be 1 to %d", o.MaxBidsPerJob, 1<<12)
 	case o.Drafts < 0 || o.Drafts > o.MaxBidsPerJob:
 		return fmt.Errorf("drafts %d: must be 0 to the %d bids per job", o.Drafts, o.MaxBidsPerJob)
+	case o.PricedRounds < 0 || o.PricedRounds > 64:
+		return fmt.Errorf("priced rounds %d: must be 0 to 64", o.PricedRounds)
+	case o.MaxPricedBids < 0 || o.MaxPricedBids > 1<<12:
+		return fmt.Errorf("priced bids per job %d: must be 0 to %d", o.MaxPricedBids, 1<<12)
 	case o.Reservations < 0 || o.Reservations > 64:
 		return fmt.Errorf("reservations %d: must be 0 to 64", o.Reservations)
 	case o.Work < 0:

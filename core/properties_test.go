@@ -101,6 +101,8 @@ func drawAuction(t *rapid.T) *Auction {
 	o.Drafts = rapid.SampledFrom([]int{0, 1, 7}).Draw(t, "drafts")
 	o.Window = rapid.SampledFrom([]int{1, 4, 200}).Draw(t, "window")
 	o.Depth = rapid.SampledFrom([]int{0, 3, 500}).Draw(t, "depth")
+	o.PricedRounds = rapid.SampledFrom([]int{0, 0, 2}).Draw(t, "rounds")
+	o.MaxPricedBids = 6
 	o.Estimates = rapid.Bool().Draw(t, "estimates")
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
@@ -124,6 +126,7 @@ func TestPlansHoldTogether(t *testing.T) {
 		require.NoError(t, Verify(s, p), "never over-allocates")
 		require.Equal(t, before, s.Nodes, "the snapshot is not changed")
 		require.LessOrEqual(t, p.Objective, p.Bound)
+		require.LessOrEqual(t, p.Objective, p.Stats.BoundAll)
 
 		looked, priorities, lowest := 0, int64(0), int64(1<<62)
 		for i, d := range p.Decisions {

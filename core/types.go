@@ -114,7 +114,10 @@ type Stats struct {
 	Rows, Entries          int // of the model
 	Status                 string
 	Work                   int64
-	Elapsed                time.Duration
+	// BoundAll is an upper bound on what any allocations could be worth, those included
+	// that were never bid, and jobs of the window only: see [bids.Flat]. 0 for policies without an objective.
+	BoundAll float64
+	Elapsed  time.Duration
 	// Late says that the deadline cut the cycle short.
 	Late bool
 }

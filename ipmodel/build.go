@@ -93,6 +93,9 @@ func (b *Builder) Worth(ask *bids.Ask, bid *bids.Bid) int64 {
 	return ask.Priority*b.scale + int64(extra)
 }
 
+// Alpha is the factor of the preferences in the last model's worths.
+func (b *Builder) Alpha() float64 { return b.alpha }
+
 // setCells cuts the line of nodes wherever a bid's segment begins or ends.
 func (b *Builder) setCells(n int, book *bids.Book) {
 	cut := append(b.cell[:0], make([]int32, n+1)...)

@@ -46,6 +46,10 @@ type Result struct {
 	// Worth is the total worth of Chosen and Bound an upper bound on that of
 	// any feasible choice, both in the model's units.
 	Worth, Bound int64
+	// Prices is empty, or has for each row of Model.Cap what one more unit of its
+	// capacity would be worth, in units of worth and not negative: the Lagrange
+	// multipliers or LP duals of a bound, not necessarily the least. Valid as Chosen is.
+	Prices []float64
 	// Work is the number of units of work done, Nodes the number of nodes
 	// visited in a search tree.
 	Work, Nodes int64

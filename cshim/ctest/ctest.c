@@ -372,7 +372,7 @@ static void test_fields(void)
 	EXPECT(differ > 0);
 
 	/* A deadline of the call's own comes before the handle's. */
-	EXPECT(aucsched_configure(h, "deadline_ms=60000 work=0") == AUCSCHED_OK);
+	EXPECT(aucsched_configure(h, "deadline_ms=60000 work=0 drafts=0") == AUCSCHED_OK); /* without drafts: not proven at once */
 	release(&w);
 	hard_window(&w);
 	w.in.deadline_us = 60000;

@@ -162,7 +162,7 @@ func readModel(r io.Reader) (*ipmodel.Model, error) {
 }
 
 // hard is an input that native does not prove with next to no work, and could better.
-func hard() *Input { return randomInput(rand.New(rand.NewPCG(11, 3)), 60, 80) }
+func hard() *Input { return randomInput(rand.New(rand.NewPCG(26, 3)), 60, 80) }
 
 // withWorker opens an engine whose worker plays a role.
 func withWorker(t *testing.T, mode, role string, now func() time.Time) *Engine {

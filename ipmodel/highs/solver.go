@@ -51,7 +51,7 @@ func (s *Solver) Name() string { return "highs" }
 // An error means that the worker could not be started, or that it failed and no
 // feasible choice is known, neither its own nor Options.Start: [ErrNotBuilt], or what went wrong.
 func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
-	*r = ipmodel.Result{Chosen: r.Chosen[:0]}
+	*r = ipmodel.Result{Chosen: r.Chosen[:0], Prices: r.Prices[:0]}
 	s.fault = nil
 	if !Built && len(s.command) == 0 {
 		return ErrNotBuilt

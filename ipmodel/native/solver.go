@@ -240,6 +240,7 @@ func (s *hand) proven() bool {
 func (s *Solver) finish(r *ipmodel.Result) {
 	r.Chosen, r.Worth, r.Work, r.Nodes = r.Chosen[:0], 0, s.work(), s.proof.nodes
 	r.Bound, r.Status = 0, ipmodel.Infeasible
+	r.Prices = s.proof.rowPrices(r.Prices[:0])
 	best := &s.search.best
 	if s.p.stuck || (s.settled && best.missing > 0) {
 		return

@@ -86,8 +86,9 @@ func merge(r, other *ipmodel.Result, first bool) {
 	switch {
 	case first:
 		chosen := append(r.Chosen[:0], other.Chosen...)
+		prices := append(r.Prices[:0], other.Prices...)
 		*r = *other
-		r.Chosen = chosen
+		r.Chosen, r.Prices = chosen, prices
 		return
 	case other.Status == ipmodel.Infeasible:
 		r.Chosen = r.Chosen[:0]
@@ -96,6 +97,9 @@ func merge(r, other *ipmodel.Result, first bool) {
 	case r.Status == ipmodel.Unknown || other.Worth > r.Worth:
 		r.Chosen = append(r.Chosen[:0], other.Chosen...)
 		r.Status, r.Worth = other.Status, other.Worth
+	}
+	if len(r.Prices) == 0 {
+		r.Prices = append(r.Prices, other.Prices...)
 	}
 	r.Work += other.Work
 	r.Nodes += other.Nodes

@@ -21,7 +21,7 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
-const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE]"
+const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K]"
 
 var errUsage = errors.New(usage)
 
@@ -71,6 +71,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		instances := flags.String("instances", "", "directory with MPS files; without it only what is made is solved")
 		picture := flags.String("plot", "", "write the plot, SVG, to this file")
 		page = func() (string, error) { return solvers(ctx, *fresh, *small, *seed, *instances, *picture, errs) }
+	case "priced":
+		seeds := seedRange{1, 5}
+		flags.Var(&seeds, "seeds", "seeds of the windows, FIRST-LAST")
+		reservations := flags.Int("reservations", 0, "blocked jobs whose earliest start is kept free")
+		page = func() (string, error) { return priced(ctx, seeds, *reservations, errs) }
 	default:
 		return fmt.Errorf("%q: %w", args[0], errUsage)
 	}

@@ -1,0 +1,126 @@
+package bids
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// What fits together is worth no more than the bound.
+func TestFlatBoundHolds(t *testing.T) {
+	var g Generator
+	var b Book
+	var f Flat
+	tight := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		asks := drawAsks(t, s)
+		keepSome(t, s, asks)
+		required := make([]bool, len(asks))
+		for j := range asks {
+			required[j] = len(asks[j].Keep) > 0
+		}
+		g.Generate(s, asks, Options{MaxBidsPerJob: 16, Drafts: 12}, &b)
+		alpha := rapid.Float64Range(0, 5).Draw(t, "alpha")
+		bound := f.Solve(s, asks, required, alpha)
+		var all float64
+		for _, d := range append(b.Drafts, b.Kept) {
+			worth, kept := 0.0, 0
+			for _, i := range d {
+				j := b.Bids[i].Job
+				worth += float64(asks[j].Priority) + alpha*b.Bids[i].Preference
+				if required[j] {
+					kept++
+				}
+			}
+			if kept == len(b.Kept) {
+				require.LessOrEqual(t, worth, bound*(1+1e-9)+1e-9)
+			}
+		}
+		for j := range asks {
+			if asks[j].Validate() == nil {
+				all += float64(asks[j].Priority) + alpha
+			}
+		}
+		require.LessOrEqual(t, bound, all*(1+1e-9)+1e-9, "never worse than no prices at all")
+		if bound < 0.99*all {
+			tight++
+		}
+	})
+	require.Positive(t, tight, "prices lower the bound of some windows")
+}
+
+func TestFlatPrices(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		required []bool
+		bound    float64
+		price    float64
+	}{
+		// 8 cores: 3 jobs of 4 cores for 12, 8 and 4. Two can start; the third would pay 1 a core.
+		{"two of three", nil, 20, 1},
+		// The last must start: then one of the others can.
+		{"one must start", []bool{false, false, true}, 16, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &Request{Cores: 4}
+			asks := []Ask{{Request: r, Priority: 12}, {Request: r, Priority: 8}, {Request: r, Priority: 4}}
+			s := &Space{Now: coresFree(t, 4, 4)}
+			var f Flat
+			require.InDelta(t, c.bound, f.Solve(s, asks, c.required, 0), 1e-9)
+			require.Equal(t, []float64{c.price, 0}, f.price)
+		})
+	}
+}
+
+// What a reservation leaves is a capacity of its own for the jobs that run into it.
+func TestFlatPricesOfReservations(t *testing.T) {
+	r := &Request{Cores: 4}
+	s := &Space{Now: coresFree(t, 8, 8)}
+	s.Left = append(s.Left, coresFree(t, 4, 0))
+	asks := []Ask{{Request: r, Priority: 12, Crosses: 1}, {Request: r, Priority: 8, Crosses: 1}, {Request: r, Priority: 4}}
+	var f Flat
+	require.InDelta(t, 16, f.Solve(s, asks, nil, 0), 1e-9, "one of those that run into it, and the other")
+	require.Equal(t, []float64{0, 0, 2, 0}, f.price)
+}
+
+// Many small jobs are worth more than the large one before them.
+func TestADraftGoesByTheWorthOfACore(t *testing.T) {
+	s := &Space{Now: coresFree(t, 8, 8)}
+	asks := []Ask{{Request: &Request{Cores: 16}, Priority: 9}}
+	for range 4 {
+		asks = append(asks, Ask{Request: &Request{Cores: 4}, Priority: 8})
+	}
+	var g Generator
+	var b Book
+	g.Generate(s, asks, Options{MaxBidsPerJob: 15, Drafts: 3}, &b)
+	require.EqualValues(t, 9, worthOf(asks, &b, b.Drafts[0]))
+	g.Generate(s, asks, Options{MaxBidsPerJob: 15, Drafts: 4}, &b)
+	require.EqualValues(t, 32, worthOf(asks, &b, b.Drafts[0]))
+}
+
+// Drafts after the first hold all that is kept.
+func TestDraftsHoldWhatIsKept(t *testing.T) {
+	var g Generator
+	var b Book
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		asks := drawAsks(t, s)
+		keepSome(t, s, asks)
+		g.Generate(s, asks, Options{MaxBidsPerJob: 16, Drafts: 7}, &b)
+		whole := 0
+		for _, d := range b.Drafts {
+			kept := 0
+			for _, i := range d {
+				if len(asks[b.Bids[i].Job].Keep) > 0 {
+					kept++
+				}
+			}
+			if kept == len(b.Kept) {
+				whole++
+			}
+		}
+		require.GreaterOrEqual(t, whole, len(b.Drafts)-1)
+	})
+}
