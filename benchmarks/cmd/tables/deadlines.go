@@ -17,7 +17,7 @@ var deadlineCases = []struct {
 	of          int // one in so many
 }{
 	{1024, 200, 50 * time.Millisecond, 1},
-	{10_000, 500, 250 * time.Millisecond, 10},
+	{10_000, 500, 250 * time.Millisecond, 25},
 	{100_000, 1000, time.Second, 100},
 	{1_000_000, 1000, time.Second, 200},
 	{1_000_000, 5000, 2 * time.Second, 400},
