@@ -182,9 +182,6 @@ func (g *Generator) draftAtPrices() {
 // placeAtPrices is placeInDraft for a draft at prices.
 func (g *Generator) placeAtPrices(dst []nodeset.Segment, j int, t *nodeset.Table) ([]nodeset.Segment, int, bool) {
 	p, s := &g.priced, &g.shapes[j]
-	if cores, _ := t.SumFree(); int64(s.cores) > cores {
-		return dst, 0, false
-	}
 	from := len(dst)
 	p.eye.best = p.eye.best[:0]
 	g.appraise(j, t, 1)

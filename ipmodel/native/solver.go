@@ -25,7 +25,8 @@ type Solver struct {
 	search  hand   // for choices
 	proof   hand   // for bounds
 	turn    int64  // units of work of this turn, for each hand
-	prove   func() // the proof's turn, kept so that starting it allocates nothing
+	prove   func() // proveAside, kept so that starting it allocates nothing
+	fault   any    // what the proof panicked with
 	proving atomic.Bool
 	done    sync.WaitGroup
 	clock   clock
@@ -50,9 +51,8 @@ type hand struct {
 	src      *rand.PCG
 	work     int64
 	nodes    int64
-	priced   bool  // the prices alone do not lower the bound any more
-	end      int64 // work at which the turn ends
-	over     bool  // the time is
+	priced   bool // the prices alone do not lower the bound any more
+	over     bool // the time is
 	ctx      context.Context
 	deadline time.Time
 	clock    *clock
@@ -112,28 +112,51 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 func (s *Solver) run(work int64) {
 	s.begin(work)
 	if s.prove == nil {
-		s.prove = s.proofTurn
+		s.prove = s.proveAside
 	}
 	for turn := s.firstTurn(); !s.proven() && !s.ended(work); turn = min(2*turn, lastTurn) {
 		if work > 0 {
 			turn = min(turn, max((work-s.work())/2, 1))
 		}
 		s.turn = turn
-		s.done.Add(1)
 		if turn < longTurn {
-			s.prove()
+			s.proofTurn()
 			s.search.anneal(turn)
 		} else {
-			s.proving.Store(true)
-			go s.prove()
-			s.search.anneal(turn)
-			for work == 0 && s.proving.Load() && !s.search.stopped() {
-				s.search.anneal(smallTurn) // nobody asks for the same answer again
-			}
-			s.done.Wait()
+			s.sideBySide(work == 0)
 		}
 		s.exchange()
 	}
+}
+
+// sideBySide has both hands take a turn at once. With fill, the search goes on until the proof
+// is done: nobody asks for the same answer again. A panic of either hand is the
+// caller's, when neither is at work any more.
+func (s *Solver) sideBySide(fill bool) {
+	s.fault = nil
+	s.done.Add(1)
+	s.proving.Store(true)
+	go s.prove()
+	defer func() {
+		s.done.Wait()
+		if s.fault != nil {
+			panic(s.fault)
+		}
+	}()
+	s.search.anneal(s.turn)
+	for fill && s.proving.Load() && !s.search.stopped() {
+		s.search.anneal(smallTurn)
+	}
+}
+
+// proveAside is the proof's turn in a goroutine of its own, which no panic may leave.
+func (s *Solver) proveAside() {
+	defer func() {
+		s.fault = recover()
+		s.proving.Store(false)
+		s.done.Done()
+	}()
+	s.proofTurn()
 }
 
 // begin finds a first choice and first prices, each with the help of the other.
@@ -165,8 +188,6 @@ func (s *Solver) firstTurn() int64 { return max(leastTurn, turnsOver*int64(len(s
 // proofTurn lowers the bound by prices alone as long as that gains something, which is
 // quick on large windows, and then goes on with the tree.
 func (s *Solver) proofTurn() {
-	defer s.done.Done()
-	defer s.proving.Store(false)
 	h := &s.proof
 	if !h.priced {
 		h.descend(s.turn)
@@ -214,12 +235,12 @@ func (s *hand) begin(ctx context.Context, p *problem, o ipmodel.Options, c *cloc
 // descend lowers the bound by the prices alone, and notes when that gains no more.
 func (s *hand) descend(turn int64) {
 	before := float64(s.prices.bound)
-	s.end = s.work + turn
+	end := s.work + turn
 	s.prices.descend(&s.p, math.MaxInt, s.best.worth, func(work int) bool {
 		s.work += int64(work)
-		return s.work >= s.end || s.stopped()
+		return s.work >= end || s.stopped()
 	})
-	s.priced = s.work < s.end || before-float64(s.prices.bound) <= priceGain*math.Abs(before)
+	s.priced = s.work < end || before-float64(s.prices.bound) <= priceGain*math.Abs(before)
 }
 
 // stopped reports whether the time is over or nobody waits for the answer any more. It looks
