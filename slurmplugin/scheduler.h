@@ -240,37 +240,6 @@ extern void auc_offer(auc_snapshot_t *snapshot, auc_offers_t *offers,
 		      const bitstr_t *nodes, uint32_t row);
 extern void auc_offers_free(auc_offers_t *offers);
 
-/* ---- start.c ---- */
-
-typedef struct {
-	uint32_t started;
-	uint32_t failed;	/* Slurm refused, or gave other cores than the bid's */
-	uint32_t stale;		/* the job or its nodes have changed since the snapshot */
-	uint32_t next;		/* row to go on with; == jobs_len: done */
-	uint32_t *launches;	/* jobs that have their nodes and are to be launched */
-	size_t launches_len, launches_cap;
-} auc_starts_t;
-
-/*
- * Gives jobs their nodes as decided, from starts->next on, until all are done or
- * budget_us is over (one start is always tried). Every job is validated again first. Under
- * the locks. auc_launch() has to follow.
- */
-extern void auc_start(const auc_snapshot_t *snapshot,
-		      const struct aucsched_output *out,
-		      auc_select_hooks_t *hooks, int64_t budget_us,
-		      auc_starts_t *starts);
-
-/* Tells the nodes, and those who wait for them, of starts->launches, and empties it. Under
- * the locks. */
-extern void auc_launch(auc_starts_t *starts);
-
-extern void auc_starts_free(auc_starts_t *starts);
-
-/* Tells waiting jobs why they wait, and when they are expected to start. Under the locks. */
-extern void auc_explain(const auc_snapshot_t *snapshot,
-			const struct aucsched_output *out);
-
 /* ---- journal.c ---- */
 
 /* One start of a job, or its end. */
@@ -304,6 +273,37 @@ extern void auc_journal_forget(size_t mark, time_t now);
 
 /* IN discard - remove the file: from now on there would be gaps in it */
 extern void auc_journal_close(bool discard);
+
+/* ---- start.c ---- */
+
+typedef struct {
+	uint32_t started;
+	uint32_t failed;	/* Slurm refused, or gave other cores than the bid's */
+	uint32_t stale;		/* the job or its nodes have changed since the snapshot */
+	uint32_t next;		/* row to go on with; == jobs_len: done */
+	auc_run_t *launches;	/* runs that have their nodes and are to be launched */
+	size_t launches_len, launches_cap;
+} auc_starts_t;
+
+/*
+ * Gives jobs their nodes as decided, from starts->next on, until all are done or
+ * budget_us is over (one start is always tried). Every job is validated again first. Under
+ * the locks. auc_launch() has to follow.
+ */
+extern void auc_start(const auc_snapshot_t *snapshot,
+		      const struct aucsched_output *out,
+		      auc_select_hooks_t *hooks, int64_t budget_us,
+		      auc_starts_t *starts);
+
+/* Tells the nodes, and those who wait for them, of starts->launches, and empties it. Under
+ * the locks. */
+extern void auc_launch(auc_starts_t *starts);
+
+extern void auc_starts_free(auc_starts_t *starts);
+
+/* Tells waiting jobs why they wait, and when they are expected to start. Under the locks. */
+extern void auc_explain(const auc_snapshot_t *snapshot,
+			const struct aucsched_output *out);
 
 /* ---- keeper.c ---- */
 

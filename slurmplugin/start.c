@@ -271,18 +271,21 @@ static void _will_launch(auc_starts_t *starts, job_record_t *job_ptr)
 	rebuild_job_part_list(job_ptr);
 	AUC_GROW(starts->launches, starts->launches_cap,
 		 starts->launches_len + 1);
-	starts->launches[starts->launches_len++] = job_ptr->job_id;
+	starts->launches[starts->launches_len++] = (auc_run_t) {
+		.job_id = job_ptr->job_id, .start = job_ptr->start_time };
 	auc_journal_start(job_ptr->job_id, job_ptr->start_time);
 }
 
 extern void auc_launch(auc_starts_t *starts)
 {
 	for (size_t i = 0; i < starts->launches_len; i++) {
-		job_record_t *job_ptr = find_job_record(starts->launches[i]);
+		const auc_run_t *run = &starts->launches[i];
+		job_record_t *job_ptr = find_job_record(run->job_id);
 
-		/* It may have been cancelled since. */
+		/* It may have been cancelled since, or even started again. */
 		if (!job_ptr || !IS_JOB_RUNNING(job_ptr) ||
-		    IS_JOB_COMPLETING(job_ptr))
+		    IS_JOB_COMPLETING(job_ptr) ||
+		    (job_ptr->start_time != run->start))
 			continue;
 		if (!job_ptr->batch_flag)
 			srun_allocate(job_ptr);
