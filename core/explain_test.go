@@ -168,8 +168,10 @@ func TestSearchAgainstTryingEverything(t *testing.T) {
 // Rivals gone, the job has room; with any one of them back, it has none.
 func TestRivalsAreInTheWay(t *testing.T) {
 	var placer bids.Placer
+	reasons := []Why{NoFit, Lost, Reserved, Never}
 	seen := map[Why]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	all := func() bool { return !slices.ContainsFunc(reasons, func(w Why) bool { return seen[w] == 0 }) }
+	checkUntil(t, all, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		e := explainer(t, a, s)
 		for i := range s.Pending {
@@ -208,9 +210,6 @@ func TestRivalsAreInTheWay(t *testing.T) {
 		}
 	})
 	t.Log(seen)
-	for _, why := range []Why{NoFit, Lost, Reserved, Never} {
-		require.Positive(t, seen[why], "%d", why)
-	}
 }
 
 // roomWithoutWindow is when the job has room if nothing starts any more.
@@ -270,7 +269,7 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 func TestShortage(t *testing.T) {
 	var placer bids.Placer
 	short := map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	checkUntil(t, func() bool { return len(short) == 5 }, func(t *rapid.T) {
 		s := drawSnapshot(t)
 		for _, job := range s.Pending {
 			_, ok := placer.Place(nil, s.Nodes, &job.Request, job.MinGPUs)
@@ -283,16 +282,13 @@ func TestShortage(t *testing.T) {
 		}
 	})
 	t.Log(short)
-	for _, r := range []string{"nodes", "gpus_per_node", "cores_per_node", "contiguous", "cores"} {
-		require.Positive(t, short[r], r)
-	}
 }
 
 // Without reservations, the expected start is the earliest at which the limits of what
 // runs and starts now leave room.
 func TestExpectedStart(t *testing.T) {
 	known := 0
-	rapid.Check(t, func(t *rapid.T) {
+	checkUntil(t, func() bool { return known > 30 }, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		a.opts.Reservations = 0
 		e := explainer(t, a, s)
@@ -313,7 +309,6 @@ func TestExpectedStart(t *testing.T) {
 			}
 		}
 	})
-	require.Greater(t, known, 30)
 }
 
 // The same explanation comes of another explainer that was asked other things before,

@@ -16,6 +16,19 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
+// checkUntil checks a property until enough says that what it is about has come up, for that
+// is left to chance; after checkRounds it fails.
+func checkUntil(t *testing.T, enough func() bool, prop func(*rapid.T)) {
+	for range checkRounds {
+		if rapid.Check(t, prop); enough() {
+			return
+		}
+	}
+	require.Fail(t, "what the property is about has not come up")
+}
+
+const checkRounds = 20
+
 // drawSnapshot draws a machine with running jobs and a queue. Its size shrinks; the
 // rest comes from a seed.
 func drawSnapshot(t *rapid.T) *Snapshot {
@@ -229,7 +242,7 @@ func (l *timeline) earliest(t require.TestingT, job *Job) int64 {
 // jobs and of jobs ahead of it allow; whatever else is started leaves it that.
 func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 	blocked, ahead, waited := 0, 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	checkUntil(t, func() bool { return blocked > 10 && ahead > 0 && waited > 10 }, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		if a.opts.Reservations == 0 {
 			a.opts.Reservations = 1
@@ -276,15 +289,12 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		_, ok := placer.Place(nil, l.at(t, d.Expected), &job.Request, job.MinGPUs)
 		require.True(t, ok, "job %s can't start at %d", job.ID, d.Expected)
 	})
-	require.Greater(t, blocked, 10)
-	require.Positive(t, ahead)
-	require.Greater(t, waited, 10)
 }
 
 // All places that are reserved are there when their time comes.
 func TestReservationsAreKept(t *testing.T) {
 	several := 0
-	rapid.Check(t, func(t *rapid.T) {
+	checkUntil(t, func() bool { return several > 3 }, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		a.opts.Reservations, a.opts.Estimates = 3, true
 		p := decideOn(t, a, s)
@@ -315,14 +325,13 @@ func TestReservationsAreKept(t *testing.T) {
 			}
 		}
 	})
-	require.Greater(t, several, 3)
 }
 
 // Nobody waits who has room on what the others left and keeps off what is reserved.
 func TestNothingIsLeftLying(t *testing.T) {
 	waiting := 0
 	var placer bids.Placer
-	rapid.Check(t, func(t *rapid.T) {
+	checkUntil(t, func() bool { return waiting > 15 }, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		a.opts.Drafts = 7
 		p := decideOn(t, a, s)
@@ -344,7 +353,6 @@ func TestNothingIsLeftLying(t *testing.T) {
 			require.False(t, ok, "job %s has room: %s", job.ID, d.Reason)
 		}
 	})
-	require.Greater(t, waiting, 15)
 }
 
 func TestJobsThatCanNeverRunBlockNobody(t *testing.T) {
