@@ -28,7 +28,7 @@ func (l *lp) swapKey(g int32) int {
 	for r := range row {
 		row[r] = -row[r]
 	}
-	l.setNorm(pos)
+	l.norm[pos], l.knorm[g] = l.knorm[g], l.norm[pos]
 	old, now := l.key[g], l.bas[pos]
 	l.key[g], l.bas[pos] = now, old
 	l.where[now], l.where[old] = isKey, int32(pos)
@@ -52,6 +52,12 @@ func (l *lp) replaceKey(g int32) bool {
 	if key < 0 {
 		return false
 	}
+	l.makeKey(g, key)
+	return true
+}
+
+// makeKey puts a variable in the place of its group's key, the only basic one.
+func (l *lp) makeKey(g, key int32) {
 	down := l.d[key]
 	for i := l.p.start[g]; i < l.p.start[g+1]; i++ {
 		l.d[i] -= down
@@ -61,16 +67,16 @@ func (l *lp) replaceKey(g int32) bool {
 	l.where[old], l.where[key], l.key[g] = nonbasic, isKey, key
 	l.d[key] = 0
 	// The basic variables make room for the new key.
-	l.vec = resize(l.vec, l.m)
+	l.vec, l.tau, l.col = resize(l.vec, l.m), resize(l.tau, l.m), resize(l.col, l.m)
 	l.addColumn(old, 1)
+	l.multiply(l.tau, l.vec)
 	l.addColumn(key, -1)
-	l.col = resize(l.col, l.m)
 	l.multiply(l.col, l.vec)
-	for q := range l.x {
-		l.x[q] += l.col[q]
+	for q, c := range l.col {
+		l.x[q] += c
 	}
 	l.setKeys()
-	return true
+	l.updateForKey()
 }
 
 // exchange puts variable enter, whose column is col, into the basis at pos.
@@ -81,7 +87,6 @@ func (l *lp) exchange(pos int, enter int32) {
 		row[r] *= f
 	}
 	l.x[pos] *= f
-	l.norm[pos] = math.Max(float64(l.norm[pos]*f)*f, leastNorm)
 	l.filled = l.filled[:0]
 	for r, v := range row {
 		if math.Abs(v) > tiny {
@@ -96,14 +101,9 @@ func (l *lp) exchange(pos int, enter int32) {
 			continue
 		}
 		to := l.inv[q*l.wide : q*l.wide+l.m]
-		longer := 0.0
 		for _, r := range l.filled {
-			old := to[r]
-			now := old - float64(c*row[r])
-			to[r] = now
-			longer += float64(now*now) - float64(old*old)
+			to[r] -= float64(c * row[r])
 		}
-		l.norm[q] = math.Max(l.norm[q]+longer, leastNorm)
 		l.x[q] -= float64(c * l.x[pos])
 		l.work += int64(len(l.filled))
 	}
@@ -121,6 +121,7 @@ func (l *lp) renew() {
 	m := l.m
 	l.keep = append(append(append(l.keep[:0], l.key...), l.act...), l.bas...)
 	l.refactor(l.keep[:l.g], l.keep[l.g:l.g+m], l.keep[l.g+m:])
+	l.lowerAll()
 }
 
 // refactor makes the basis of these keys, working rows and basic variables, and computes
@@ -140,7 +141,7 @@ func (l *lp) refactor(key, act, bas []int32) {
 	l.key = append(l.key[:0], key...)
 	l.act = append(l.act[:0], act...)
 	l.bas = l.bas[:0]
-	l.x, l.y, l.norm = resize(l.x, l.m), resize(l.y, l.m), resize(l.norm, l.m)
+	l.x, l.y = resize(l.x, l.m), resize(l.y, l.m)
 	for _, v := range l.key {
 		l.where[v] = isKey
 	}
@@ -150,7 +151,6 @@ func (l *lp) refactor(key, act, bas []int32) {
 		l.where[v] = int32(q)
 		clear(l.inv[q*l.wide : q*l.wide+l.m])
 		l.inv[q*l.wide+q] = 1
-		l.norm[q] = 1
 	}
 	l.stay = resize(l.stay, l.m)
 	for _, v := range bas {
@@ -180,6 +180,7 @@ func (l *lp) refactor(key, act, bas []int32) {
 	}
 	l.setX()
 	l.setD()
+	l.setNorms()
 	l.fresh = l.pivots
 }
 
@@ -201,15 +202,6 @@ func (b *basis) copyFrom(o *basis) {
 	b.xkey = append(b.xkey[:0], o.xkey...)
 	b.d = append(b.d[:0], o.d...)
 	b.y = append(b.y[:0], o.y...)
-	b.norm = append(b.norm[:0], o.norm...)
-}
-
-// setNorm computes the norm of position q anew.
-func (l *lp) setNorm(q int) {
-	sum := 0.0
-	for _, f := range l.inv[q*l.wide : q*l.wide+l.m] {
-		sum += float64(f * f)
-	}
-	l.norm[q] = math.Max(sum, leastNorm)
-	l.work += int64(l.m) / 2
+	b.norm, b.knorm = append(b.norm[:0], o.norm...), append(b.knorm[:0], o.knorm...)
+	b.shift, b.shifted = append(b.shift[:0], o.shift...), o.shifted
 }

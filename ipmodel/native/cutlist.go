@@ -9,15 +9,17 @@ import (
 
 // cutList holds the cuts of one round before the best are chosen.
 type cutList struct {
-	coef  []int64
+	coef  []int32 // by cut and column
 	rhs   []int64
 	score []float64
-	norm  []float64
 	order []int32
+	basic []int32   // the basic columns
+	sight []float64 // by cut and basic column: its coefficients in a vector of length 1
 }
 
 func (f *cutList) clear() {
-	f.coef, f.rhs, f.score, f.norm, f.order = f.coef[:0], f.rhs[:0], f.score[:0], f.norm[:0], f.order[:0]
+	f.coef, f.rhs, f.score, f.order = f.coef[:0], f.rhs[:0], f.score[:0], f.order[:0]
+	f.basic, f.sight = f.basic[:0], f.sight[:0]
 }
 
 // noise is the size of coefficients that are left out: some come from rounding the
@@ -59,17 +61,38 @@ func (l *lp) offer(o *gomory, rhs int64) {
 	if over -= float64(rhs); over <= 1e-4*cutUnit || norm == 0 {
 		return
 	}
-	norm = math.Sqrt(norm)
 	f := &o.found
-	f.coef = append(f.coef, o.cut...)
+	f.look(o.cut)
+	for _, a := range o.cut {
+		f.coef = append(f.coef, int32(a))
+	}
 	f.rhs = append(f.rhs, rhs)
-	f.norm = append(f.norm, norm)
 	f.order = append(f.order, int32(len(f.score)))
-	f.score = append(f.score, over/norm)
+	f.score = append(f.score, over/math.Sqrt(norm))
 }
 
-// alike is the cosine from which a cut is too much like a better one.
+// look appends what the solution sees of a cut.
+func (f *cutList) look(cut []int64) {
+	from := len(f.sight)
+	for _, i := range f.basic {
+		f.sight = append(f.sight, float64(cut[i]))
+	}
+	sight := f.sight[from:]
+	if length := math.Sqrt(dot(sight, sight)); length > 0 {
+		for k := range sight {
+			sight[k] /= length
+		}
+	}
+}
+
+// alike is the cosine from which a cut is too much like a better one, to the eye of the
+// solution: among the basic columns.
 const alike = 0.9
+
+func (f *cutList) alike(a, b int32) bool {
+	n := len(f.basic)
+	return dot(f.sight[int(a)*n:int(a+1)*n], f.sight[int(b)*n:int(b+1)*n]) > alike
+}
 
 // takeCuts adds the best of the cuts found, as far as they differ, at most limit.
 func (l *lp) takeCuts(o *gomory, limit int) int {
@@ -82,17 +105,11 @@ func (l *lp) takeCuts(o *gomory, limit int) int {
 		if len(taken) >= limit || l.cuts.full() {
 			break
 		}
-		row := f.coef[int(c)*n : int(c+1)*n]
-		if slices.ContainsFunc(taken, func(t int32) bool {
-			dot := 0.0
-			for i, a := range f.coef[int(t)*n : int(t+1)*n] {
-				dot += float64(a) * float64(row[i])
-			}
-			return dot > alike*f.norm[c]*f.norm[t]
-		}) {
+		if slices.ContainsFunc(taken, func(t int32) bool { return f.alike(c, t) }) {
 			continue
 		}
 		taken = append(taken, c)
+		row := f.coef[int(c)*n : int(c+1)*n]
 		l.cuts.add(row, f.rhs[c], l.sizeOf(row, f.rhs[c]))
 		l.where = append(l.where, idle)
 		l.addRow(int32(l.p.rows() + l.cuts.count() - 1))
@@ -101,12 +118,12 @@ func (l *lp) takeCuts(o *gomory, limit int) int {
 }
 
 // sizeOf adds up the groups' greatest coefficients, of either sign, and the right-hand side.
-func (l *lp) sizeOf(cut []int64, rhs int64) int64 {
+func (l *lp) sizeOf(cut []int32, rhs int64) int64 {
 	size := max(rhs, -rhs)
 	for g := range l.g {
 		most := int64(0)
 		for _, a := range cut[l.p.start[g]:l.p.start[g+1]] {
-			most = max(most, a, -a)
+			most = max(most, int64(a), -int64(a))
 		}
 		size += most
 	}

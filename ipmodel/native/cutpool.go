@@ -5,10 +5,12 @@ package native
 // method they are divided by cutUnit.
 type cutPool struct {
 	n     int
-	coef  []int64 // by cut and column
+	coef  []int32 // by cut and column
 	rhs   []int64
 	size  []int64   // most that the cut can add to the sizes of a proof's sums
 	right []float64 // rhs / cutUnit
+	atKey []float64 // by cut and group: the coefficient of the column in keyOf
+	keyOf []int32   // by cut and group: -1 if none
 	index []int32   // the columns with a coefficient, cut by cut
 	first []int32   // by cut: first of index, and one more
 }
@@ -24,6 +26,7 @@ func (c *cutPool) clear(n int) {
 	c.n = n
 	c.coef, c.rhs, c.right, c.size = c.coef[:0], c.rhs[:0], c.right[:0], c.size[:0]
 	c.index, c.first = c.index[:0], append(c.first[:0], 0)
+	c.keyOf, c.atKey = c.keyOf[:0], c.atKey[:0]
 }
 
 func (c *cutPool) count() int { return len(c.rhs) }
@@ -51,17 +54,32 @@ func (c *cutPool) addTo(v []float64, cut int, f float64) int {
 	return len(index)
 }
 
+// atKeys are the coefficients of the groups' keys in a cut.
+func (c *cutPool) atKeys(cut int, key []int32) []float64 {
+	from, to := cut*len(key), (cut+1)*len(key)
+	for len(c.keyOf) < to {
+		c.keyOf, c.atKey = append(c.keyOf, -1), append(c.atKey, 0)
+	}
+	of, at := c.keyOf[from:to], c.atKey[from:to]
+	for g, k := range key {
+		if of[g] != k {
+			of[g], at[g] = k, c.at(cut, k)
+		}
+	}
+	return at
+}
+
 // addWhole adds u times a cut to v.
 func (c *cutPool) addWhole(v []int64, cut int, u int64) {
 	row := c.coef[cut*c.n : (cut+1)*c.n]
 	for _, i := range c.index[c.first[cut]:c.first[cut+1]] {
-		v[i] += u * row[i]
+		v[i] += u * int64(row[i])
 	}
 }
 
 // add appends a cut. size bounds what a unit of its price can add to, or take from,
 // the sum over groups of worths net of prices.
-func (c *cutPool) add(coef []int64, rhs, size int64) {
+func (c *cutPool) add(coef []int32, rhs, size int64) {
 	c.size = append(c.size, size)
 	for i, a := range coef {
 		if a != 0 {
@@ -93,4 +111,5 @@ func (c *cutPool) keep(stay func(cut int) bool, moved func(from, to int)) {
 	c.coef, c.rhs, c.right, c.size = c.coef[:to*c.n], c.rhs[:to], c.right[:to], c.size[:to]
 	c.first = c.first[:to+1]
 	c.index = c.index[:c.first[to]]
+	c.keyOf, c.atKey = c.keyOf[:0], c.atKey[:0]
 }

@@ -14,7 +14,8 @@
 //	packing.go  the choice that is annealed, with bitmaps of the rows that lack room
 //	tree.go     branch and cut; proves optimality
 //	            lp.go, dual.go: the linear relaxation, by a dual simplex method with
-//	            groups as generalised upper bounds, lazy rows, and the prices as a start
+//	            groups as generalised upper bounds, lazy rows, and the prices as a start;
+//	            norms.go: its steepest edges; primal.go: primal steps for its last touch
 //	            gomory.go, clique.go: cuts, valid in integer arithmetic (cutpool.go)
 //	            branch.go, node.go, rounding.go: the search
 //	            exact.go: bounds proven in integer arithmetic, whatever floating point did

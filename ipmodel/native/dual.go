@@ -8,16 +8,19 @@ type stepKind int
 const (
 	stepTaken  stepKind = iota
 	stepNone            // nothing can enter: no choice is feasible
+	stepOther           // another variable should leave: the norm was wrong
 	stepUnsafe          // rounding errors have grown too large
 )
 
 const (
-	rowsARound  = 24 // violated rows that enter at once when all others hold
-	rowsBetween = 8  // and before
-	pivotsAhead = 10 // pivots between two looks at all rows
-	rowsToDrop  = 48 // rows that have to come before the idle ones are dropped again
-	leastNorm   = 1e-6
+	rowsARound  = 24   // violated rows that enter at once when all others hold
+	rowsBetween = 8    // and before
+	pivotsAhead = 10   // pivots between two looks at all rows
+	rowsToDrop  = 48   // rows that have to come before the idle ones are dropped again
 	pivotDrift  = 1e-6 // by which the two ways to compute a pivot may differ
+	goodPivot   = 1e-3 // with which a tolerance need not be widened
+	mostTol     = 1e-6 // of a reduced cost, for a good pivot
+	normDrift   = 0.25 // of the true norm, below which a norm is put right before it is used
 	pivotsFresh = 1500 // pivots between two renewals of the inverse
 )
 
@@ -42,6 +45,9 @@ func (l *lp) solve(limit float64, maxPivots int) outcome {
 		if l.pivots > l.fresh+pivotsFresh {
 			l.renew()
 		} else if !l.addViolated(rows) && out == solved {
+			if l.shifted && l.setRight(&maxPivots) {
+				continue
+			}
 			l.dropSlackRows()
 			return solved
 		}
@@ -105,7 +111,7 @@ func (l *lp) leaving() (pos int, group int32, amount float64) {
 	}
 	for g, key := range l.key {
 		if a := l.infeasibility(key, l.xkey[g]); a > 0 {
-			if s := a * a; s > best {
+			if s := a * a / l.knorm[g]; s > best {
 				best, pos, group, amount = s, -1, int32(g), a
 			}
 		}
@@ -122,6 +128,10 @@ func (l *lp) step(pos int) (loss float64, took stepKind) {
 	if l.x[pos] < -feasTol {
 		sign = -1
 	}
+	thought := l.norm[pos]
+	if l.norm[pos] = l.lengthOfRow(); thought < normDrift*l.norm[pos] {
+		return 0, stepOther
+	}
 	enter, at := l.entering(sign)
 	if enter < 0 {
 		l.followRay(pos, -sign)
@@ -132,17 +142,32 @@ func (l *lp) step(pos int) (loss float64, took stepKind) {
 	if math.Abs(pivot-same) > pivotDrift*(1+math.Abs(pivot)) || math.Abs(pivot) < pivotTol {
 		return 0, stepUnsafe
 	}
+	if int(enter) < l.n && l.d[enter] > 0 { // within tolerance: its worth is lowered to that of the others
+		l.lower(int(enter))
+	}
 	theta := l.reduced(enter, at) / pivot // same sign as -sign, or 0
+	loss = math.Abs(theta * l.x[pos])
+	l.turnPrices(theta, pos, enter)
+	for _, c := range l.cand {
+		if int(c.v) < l.n && l.d[c.v] > dualTol && c.v != enter {
+			l.lower(int(c.v))
+		}
+	}
+	return loss, stepTaken
+}
+
+// turnPrices changes the prices by theta along the pivot row and exchanges the variables.
+func (l *lp) turnPrices(theta float64, pos int, enter int32) {
 	if theta != 0 {
-		for j := range l.d {
-			l.d[j] -= float64(theta * l.alpha[j])
+		for j, a := range l.alpha {
+			l.d[j] -= float64(theta * a)
 		}
 		for r := range l.y {
 			l.y[r] += float64(theta * l.rho[r])
 		}
 	}
-	loss = math.Abs(theta * l.x[pos])
 	left := l.bas[pos]
+	l.updateNorms(pos, enter)
 	l.exchange(pos, enter)
 	if int(left) < l.n+l.g {
 		l.d[left] = -theta
@@ -150,7 +175,6 @@ func (l *lp) step(pos int) (loss float64, took stepKind) {
 	if int(enter) < l.n+l.g {
 		l.d[enter] = 0
 	}
-	return loss, stepTaken
 }
 
 // rowEntry is the pivot row's entry of a variable.
@@ -196,38 +220,48 @@ func (l *lp) reduced(v int32, at int) float64 {
 }
 
 // entering is the ratio test: among the nonbasic variables with sign*alpha > 0, one of
-// the least |d/alpha|, the greatest alpha of those nearly as small.
+// the least |d/alpha|, the greatest alpha of those nearly as small (Harris 1973). Where that is a
+// bad pivot, what counts as nearly as small is widened; step lowers the worths of those
+// that are passed over.
 func (l *lp) entering(sign float64) (enter int32, at int) {
-	least := inf
+	l.candidates(sign)
+	for tol := dualTol; ; tol *= 10 {
+		least := inf
+		for _, c := range l.cand {
+			least = math.Min(least, (tol+c.room)/c.alpha)
+		}
+		most := 0.0
+		enter, at = -1, -1
+		for _, c := range l.cand {
+			if c.alpha > most && c.room <= least*c.alpha {
+				enter, at, most = c.v, int(c.at), c.alpha
+			}
+		}
+		if enter < 0 || most >= goodPivot || tol > mostTol {
+			return enter, at
+		}
+	}
+}
+
+// entrant is a variable that can enter the basis.
+type entrant struct {
+	v, at int32   // the variable, and its working row if it is a slack
+	alpha float64 // of the pivot row, times the sign that it enters by
+	room  float64 // by which its reduced cost is below 0
+}
+
+// candidates lists the variables that can enter.
+func (l *lp) candidates(sign float64) {
+	l.cand = l.cand[:0]
 	for j, a := range l.alpha {
 		if a *= sign; a > pivotTol && l.where[j] == nonbasic && !l.ban[j] {
-			if t := (dualTol - l.d[j]) / a; t < least {
-				least = t
-			}
+			l.cand = append(l.cand, entrant{int32(j), -1, a, -l.d[j]})
 		}
 	}
 	for r, a := range l.rho {
 		if a *= sign; a > pivotTol && l.where[l.slackOf(l.act[r])] == nonbasic {
-			if t := (dualTol + l.y[r]) / a; t < least {
-				least = t
-			}
-		}
-	}
-	enter, at = -1, -1
-	if least == inf {
-		return enter, at
-	}
-	most := 0.0
-	for j, a := range l.alpha {
-		if a *= sign; a > pivotTol && a > most && l.where[j] == nonbasic && !l.ban[j] && -l.d[j] <= least*a {
-			enter, most = int32(j), a
-		}
-	}
-	for r, a := range l.rho {
-		if a *= sign; a > pivotTol && a > most && l.where[l.slackOf(l.act[r])] == nonbasic && l.y[r] <= least*a {
-			enter, at, most = l.slackOf(l.act[r]), r, a
+			l.cand = append(l.cand, entrant{l.slackOf(l.act[r]), int32(r), a, l.y[r]})
 		}
 	}
 	l.work += int64(l.n)
-	return enter, at
 }

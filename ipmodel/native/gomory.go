@@ -25,6 +25,11 @@ const (
 // reports how many. Without round they are cliques only, which make good bases.
 func (l *lp) separate(o *gomory, round bool, limit int) int {
 	o.found.clear()
+	for i := range int32(l.n) {
+		if l.where[i] != nonbasic {
+			o.found.basic = append(o.found.basic, i)
+		}
+	}
 	l.separateCliques(&o.clique, o)
 	if !round {
 		return l.takeCuts(o, limit)

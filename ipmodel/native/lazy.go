@@ -50,7 +50,7 @@ func (l *lp) addRow(row int32) {
 	l.act, l.bas = append(l.act, row), append(l.bas, slack)
 	l.x, l.y, l.norm = append(l.x, x), append(l.y, 0), append(l.norm, 1)
 	l.m++
-	l.setNorm(m)
+	l.norm[m] = l.lengthOf(l.inv[m*l.wide:m*l.wide+l.m], -1)
 	l.work += int64(m*m)/2 + 1
 }
 
@@ -160,10 +160,7 @@ func (l *lp) addLoad(v int32, x float64) {
 }
 
 func (l *lp) cutLoad(c int) float64 {
-	sum := 0.0
-	for g, key := range l.key {
-		sum += float64(l.cuts.at(c, key) * l.xkey[g])
-	}
+	sum := dot(l.xkey, l.cuts.atKeys(c, l.key))
 	for q, v := range l.bas {
 		sum += float64(l.cuts.at(c, v) * l.x[q])
 	}

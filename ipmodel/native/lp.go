@@ -34,6 +34,9 @@ type lp struct {
 	vec     []float64 // by working row
 	col     []float64 // by position
 	rho     []float64 // by working row: the leaving variable's row of inv
+	tau     []float64 // by position
+	kcol    []float64 // by group
+	ktau    []float64 // by group
 	load    []float64 // by row: what the solution takes
 	rank    []rowRank
 	stay    []bool // by position: not to be exchanged
@@ -42,24 +45,28 @@ type lp struct {
 	fresh   int64   // pivots at the last renewal
 	dropAt  int     // working rows from which on idle ones are dropped
 	whole   []int64
+	cand    []entrant
 	pivots  int64
 	work    int64
 }
 
 // basis is the state of the simplex method.
 type basis struct {
-	m     int       // working rows
-	act   []int32   // working row -> row
-	bas   []int32   // position -> basic variable that is no key
-	key   []int32   // group -> basic variable
-	where []int32   // variable -> position, nonbasic or isKey; slacks of other rows: idle
-	inv   []float64 // inverse of the working basis, by position, stride wide
-	wide  int
-	x     []float64 // by position
-	xkey  []float64 // by group
-	d     []float64 // by column and none: reduced cost, at most 0 when nonbasic and not banned
-	y     []float64 // by working row: price
-	norm  []float64 // by position: squared length of its row of inv, about
+	m       int       // working rows
+	act     []int32   // working row -> row
+	bas     []int32   // position -> basic variable that is no key
+	key     []int32   // group -> basic variable
+	where   []int32   // variable -> position, nonbasic or isKey; slacks of other rows: idle
+	inv     []float64 // inverse of the working basis, by position, stride wide
+	wide    int
+	x       []float64 // by position
+	xkey    []float64 // by group
+	d       []float64 // by column and none: reduced cost, at most 0 when nonbasic and not banned
+	y       []float64 // by working row: price
+	norm    []float64 // by position: squared length of its row, see norms.go
+	knorm   []float64 // by group: of its key's row
+	shift   []float64 // by column: by how much its worth is lowered, see primal.go
+	shifted bool
 }
 
 // artificial + r is the artificial variable of row r. Once out of the basis it is gone.
@@ -73,8 +80,8 @@ const (
 
 const (
 	feasTol  = 1e-9  // of a variable's value
-	pivotTol = 1e-9  // least pivot
-	dualTol  = 1e-13 // of a reduced cost; the greatest worth is 1
+	pivotTol = 1e-7  // least pivot
+	dualTol  = 1e-7  // of a reduced cost; the greatest worth is 1
 	rowTol   = 1e-7  // of a row's load
 	tiny     = 1e-14 // what counts as 0 in inv
 )
@@ -99,6 +106,7 @@ func (l *lp) begin(p *problem, prices []float64) {
 	}
 	l.scale = float64(most)
 	l.ban = resize(l.ban, l.n+l.g)
+	l.shift, l.shifted = resize(l.shift, l.n), false
 	l.gone = resize(l.gone, l.n)
 	l.where = resize(l.where, l.n+l.g+p.rows())
 	l.pivots, l.fresh, l.work = 0, 0, 0
@@ -165,6 +173,7 @@ func (l *lp) restart(prices []float64) {
 	}
 	l.setX()
 	l.setD()
+	l.setFirstNorms()
 }
 
 const (
@@ -203,7 +212,7 @@ func (l *lp) worth(v int32) float64 {
 	if int(v) >= l.n {
 		return 0
 	}
-	return float64(l.p.worth[v]) / l.scale
+	return float64(l.p.worth[v])/l.scale - l.shift[v]
 }
 
 func (l *lp) groupOf(v int32) int32 {

@@ -149,6 +149,8 @@ func (t *tree) load(at int32) {
 		}
 	}
 	m := int(s.m)
+	clear(l.shift)
+	l.shifted = false
 	l.refactor(s.vars[:l.g], s.vars[l.g:l.g+m], s.vars[l.g+m:l.g+2*m])
 }
 

@@ -84,19 +84,53 @@ func (l *lp) forward(v int32) {
 
 // multiply makes out inv times z.
 func (l *lp) multiply(out, z []float64) {
+	z = z[:l.m]
 	l.filled = l.filled[:0]
-	for r, f := range z[:l.m] {
+	for r, f := range z {
 		if f != 0 {
 			l.filled = append(l.filled, int32(r))
 		}
 	}
+	some := len(l.filled) < l.m/2
 	for q := range l.m {
 		row := l.inv[q*l.wide : q*l.wide+l.m]
-		sum := 0.0
-		for _, r := range l.filled {
-			sum += float64(row[r] * z[r])
+		if some {
+			out[q] = gather(row, z, l.filled)
+		} else {
+			out[q] = dot(row, z)
 		}
-		out[q] = sum
 	}
-	l.work += int64(l.m*len(l.filled)) + 1
+	l.work += int64(l.m*len(l.filled))/2 + 1
+}
+
+// dot is the product of two vectors. Its four sums do not wait for each other.
+func dot(a, b []float64) float64 {
+	var s0, s1, s2, s3 float64
+	for len(a) >= 4 && len(b) >= 4 {
+		s0 += float64(a[0] * b[0])
+		s1 += float64(a[1] * b[1])
+		s2 += float64(a[2] * b[2])
+		s3 += float64(a[3] * b[3])
+		a, b = a[4:], b[4:]
+	}
+	for i, v := range a {
+		s0 += float64(v * b[i])
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// gather is the product of two vectors, of the elements at these places alone.
+func gather(a, b []float64, at []int32) float64 {
+	var s0, s1, s2, s3 float64
+	for len(at) >= 4 {
+		s0 += float64(a[at[0]] * b[at[0]])
+		s1 += float64(a[at[1]] * b[at[1]])
+		s2 += float64(a[at[2]] * b[at[2]])
+		s3 += float64(a[at[3]] * b[at[3]])
+		at = at[4:]
+	}
+	for _, i := range at {
+		s0 += float64(a[i] * b[i])
+	}
+	return (s0 + s1) + (s2 + s3)
 }

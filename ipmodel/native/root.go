@@ -5,9 +5,9 @@ import "math"
 // relaxRoot takes some steps at the root.
 func (s *hand) relaxRoot() {
 	t := &s.tree
-	out := t.lp.solve(s.cutoff(), pivotsATurn)
+	out, hope := s.solveRoot(pivotsATurn)
 	switch {
-	case !s.proveRoot():
+	case !hope:
 		t.stage = done
 	case out == solved:
 		t.stage = cutting
@@ -16,6 +16,17 @@ func (s *hand) relaxRoot() {
 	case out != exhausted && !s.over:
 		s.openRoot() // floating point sees no better choice, but there is no proof
 	}
+}
+
+// solveRoot takes steps at the root, and reports whether there is hope for a better choice.
+func (s *hand) solveRoot(steps int) (out outcome, hope bool) {
+	out = s.tree.lp.solve(s.cutoff(), steps)
+	hope = s.proveRoot()
+	if hope && out == cutOff { // as far as floating point can tell
+		out = s.tree.lp.solve(math.Inf(-1), steps)
+		hope = s.proveRoot()
+	}
+	return out, hope
 }
 
 // proveRoot proves a bound for the root, drops columns that no choice better than the best
@@ -99,8 +110,8 @@ func (s *hand) cutRoot() {
 		return
 	}
 	t.rounds++
-	out := l.solve(s.cutoff(), 50_000)
-	if !s.proveRoot() {
+	out, hope := s.solveRoot(50_000)
+	if !hope {
 		t.stage = done
 		return
 	}

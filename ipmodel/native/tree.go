@@ -47,8 +47,8 @@ const (
 	cutRounds   = 60
 	cutsARound  = 100
 	staleRounds = 5       // without leastGain together
-	maxFails    = 2       // rounds of cuts that may fail
 	leastGain   = 0.03    // of the gap
+	maxFails    = 2       // rounds of cuts that may fail
 	pivotsATurn = 64      // between two looks at the limit
 	maxOpen     = 1 << 14 // open nodes before depth goes first
 )
