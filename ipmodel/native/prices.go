@@ -7,7 +7,7 @@ import "math"
 //	L(l) = sum_r l_r cap_r + sum_g max(0, max_i (w_i - sum_r l_r a_ri))
 //
 // bounds the worth of every feasible choice from above (a required group's maximum
-// is not cut off at 0). Subgradient steps lower L. Products are converted to
+// is not cut off at 0). Steps along subgradients lower L. Products are converted to
 // float64 by themselves, lest a machine with fused multiply-add go another way.
 type prices struct {
 	l, best  []float64 // current multipliers, and those of the least bound
@@ -17,10 +17,15 @@ type prices struct {
 	rc       []float64 // by column: worth net of prices
 	at       []int32   // by group: the relaxed choice, -1 for none
 	bound    int64     // proven by exact(best)
-	exactL   []int64   // best, rounded to whole units
-	exactRC  []int64   // by column: worth net of exactL
-	top      []int64   // by group: its share of the bound
+	exactSum []int64   // by row: best, rounded to whole units, of the rows before
+	mean     []float64 // by row: of use
+	fresh    bool      // no step has been taken yet
+	least    float64   // bound of best
+	gains    int       // steps in a row that have lowered it
+	losses   int       // steps that have not, since
+	lowered  bool      // a step has ever
 	stepSize float64
+	longest  float64 // step since
 }
 
 func (s *prices) clear(p *problem) {
@@ -30,10 +35,10 @@ func (s *prices) clear(p *problem) {
 	s.turn, s.sum = resize(s.turn, p.rows()+1), resize(s.sum, p.rows()+1)
 	s.rc = append(s.rc[:0], make([]float64, p.columns())...)
 	s.at = append(s.at[:0], make([]int32, p.groups())...)
-	s.exactL = append(s.exactL[:0], make([]int64, p.rows())...)
-	s.exactRC = append(s.exactRC[:0], make([]int64, p.columns())...)
-	s.top = append(s.top[:0], make([]int64, p.groups())...)
-	s.stepSize = 2
+	s.exactSum = append(s.exactSum[:0], make([]int64, p.rows()+1)...)
+	s.mean = append(s.mean[:0], s.l...)
+	s.fresh, s.lowered, s.least = true, false, math.Inf(1)
+	s.gains, s.losses, s.stepSize, s.longest = 0, 0, firstStep, 0
 	s.bound = s.exact(p) // all prices 0: the sum of the groups' greatest worths
 }
 
@@ -78,53 +83,103 @@ func (s *prices) relax(p *problem) float64 {
 	return total
 }
 
-// descend takes at most steps subgradient steps towards lower bounds, aiming at the
-// worth of the best choice known. It ends early when stop says so.
-func (s *prices) descend(p *problem, steps int, target int64, stop func(work int) bool) {
-	least, stale := math.Inf(1), 0
-	copy(s.l, s.best)
+// descend takes at most steps steps of the volume algorithm (Barahona and Anbil 2000) towards
+// lower bounds, aiming at the worth of the best choice known: from the best prices along the mean of
+// what the relaxed choices take, where late ones count most. It ends early when stop says so, and
+// reports whether more steps are of use.
+func (s *prices) descend(p *problem, steps int, target int64, stop func(work int) bool) (more bool) {
+	defer func() { s.bound = min(s.bound, s.exact(p)) }()
 	for range steps {
 		bound := s.relax(p)
-		if bound < least-float64(1e-9*math.Abs(least)) || math.IsInf(least, 1) {
-			least, stale = bound, 0
-			copy(s.best, s.l)
-		} else if stale++; stale >= 10 {
-			s.stepSize, stale = s.stepSize*0.6, 0
-			copy(s.l, s.best)
-			if s.stepSize < 1e-4 {
-				break
-			}
-			continue
+		if !s.keep(bound) {
+			return false
 		}
-		norm := 0.0
+		norm := s.average(p)
+		if norm == 0 || bound <= float64(target) {
+			return false
+		}
+		if stop(len(p.runFirst) + p.columns() + p.rows()) {
+			return true
+		}
+		aim := math.Max(float64(target), float64(boldest*s.least))
+		step := s.stepSize * math.Max(bound-aim, 1) / norm
 		for r, c := range p.cap {
-			if d := s.use[r] - float64(c); d > 0 || s.l[r] > 0 {
-				norm += float64(d * d)
-			}
-		}
-		if norm == 0 || bound <= float64(target) || stop(len(p.runFirst)+p.columns()+p.rows()) {
-			break
-		}
-		step := s.stepSize * math.Max(bound-float64(target), 1) / norm
-		for r, c := range p.cap {
-			s.l[r] = math.Max(0, s.l[r]+float64(step*(s.use[r]-float64(c))))
+			s.l[r] = math.Max(0, s.best[r]+float64(step*(s.mean[r]-float64(c))))
 		}
 	}
-	s.bound = min(s.bound, s.exact(p))
+	return true
 }
 
+// keep notes the bound of the current prices, which sets the length of the next step, and reports
+// whether there is to be one.
+func (s *prices) keep(bound float64) bool {
+	if bound < s.least-float64(1e-9*math.Abs(s.least)) || math.IsInf(s.least, 1) {
+		s.gains++
+		up := stepUp
+		if s.gains > patience {
+			up = stepFar
+		}
+		s.least, s.losses, s.lowered = bound, 0, s.gains > 1 || s.lowered
+		s.stepSize = math.Min(s.stepSize*up, mostStep)
+		s.longest = math.Max(s.longest, s.stepSize)
+		copy(s.best, s.l)
+		return true
+	}
+	s.gains = 0
+	if s.losses++; s.losses < patience {
+		return true
+	}
+	s.losses = 0
+	if !s.lowered {
+		s.stepSize *= stepBack
+		s.longest = s.stepSize
+		return s.stepSize > tinyStep
+	}
+	s.stepSize *= stepDown
+	return s.stepSize > leastStep*s.longest
+}
+
+// average takes the relaxed choice into the mean, and returns the squared length of the direction.
+func (s *prices) average(p *problem) (norm float64) {
+	share := recent
+	if s.fresh {
+		s.fresh, share = false, 1
+	}
+	for r, c := range p.cap {
+		s.mean[r] += float64(share * (s.use[r] - s.mean[r]))
+		if d := s.mean[r] - float64(c); d > 0 || s.best[r] > 0 {
+			norm += float64(d * d)
+		}
+	}
+	return norm
+}
+
+const (
+	recent    = 0.05 // of the mean: the share of the last relaxed choice
+	boldest   = 0.95 // of the least bound: what is aimed at, at least
+	firstStep = 0.1
+	stepUp    = 1.1  // after a step that lowers the bound,
+	stepFar   = 1.5  // after more than patience of these in a row,
+	stepDown  = 0.66 // after patience steps that do not,
+	stepBack  = 0.25 // and if none ever has
+	patience  = 5
+	mostStep  = 2
+	leastStep = 2e-3 // the end, times the longest
+	tinyStep  = 1e-9 // the end if no step lowers the bound
+)
+
 // exact returns the bound of the best prices, rounded to whole units, in integer
-// arithmetic, and leaves exactRC and top for the tree. Prices that would overflow
-// are cut, which keeps the bound valid.
+// arithmetic. Prices that would overflow are cut, which keeps the bound valid.
 func (s *prices) exact(p *problem) int64 {
 	var total int64
 	budget := int64(1) << 62
+	s.exactSum[0] = 0
 	for r, c := range p.cap {
 		l := int64(math.Min(s.best[r], 1<<60))
-		if c > 0 && l > (budget-total)/c {
+		if l > (budget-total)/max(c, 1) {
 			l = 0
 		}
-		s.exactL[r] = l
+		s.exactSum[r+1] = s.exactSum[r] + l
 		total += l * c
 	}
 	for g := range p.groups() {
@@ -133,28 +188,15 @@ func (s *prices) exact(p *problem) int64 {
 			top = math.MinInt64
 		}
 		for i := p.start[g]; i < p.start[g+1]; i++ {
-			s.exactRC[i] = s.netWorth(p, i)
-			top = max(top, s.exactRC[i])
+			v := p.worth[i]
+			for k := p.run[i]; k < p.run[i+1]; k++ { // as columns fit, no more than all rows' capacities cost
+				v -= int64(p.runCoef[k]) * (s.exactSum[p.runEnd[k]] - s.exactSum[p.runFirst[k]])
+			}
+			top = max(top, v)
 		}
-		s.top[g] = top
 		total = satAdd(total, top)
 	}
 	return total
-}
-
-// netWorth is column i's worth net of the exact prices, at least -2^62.
-func (s *prices) netWorth(p *problem, i int32) int64 {
-	v := p.worth[i]
-	for k := p.col[i]; k < p.col[i+1]; k++ {
-		l, a := s.exactL[p.row[k]], p.coef[k]
-		if l > 0 && a > math.MaxInt64/2/l {
-			return -1 << 62
-		}
-		if v -= l * a; v < -1<<62 {
-			return -1 << 62
-		}
-	}
-	return v
 }
 
 func satAdd(a, b int64) int64 {

@@ -237,3 +237,28 @@ func TestPrimalStepsKeepFeasible(t *testing.T) {
 	require.Greater(t, keys, 5, "a key can give way to another column of its group")
 	require.Less(t, spoilt, norms/200)
 }
+
+// The prices alone come close to the relaxation's value, which is the least that prices can prove.
+func TestPricesComeCloseToTheRelaxation(t *testing.T) {
+	far := 0.0
+	const windows = 40
+	for seed := range uint64(windows) {
+		rng := rand.New(rand.NewPCG(seed, 33))
+		s := handFor(windowModel(rng, 60+rng.IntN(60), 40+rng.IntN(40), 2+rng.IntN(10), seed%4 == 0), seed)
+		for s.prices.descend(&s.p, 100, 0, func(int) bool { return false }) {
+		}
+		l := &s.tree.lp
+		l.over = func() bool { return false }
+		l.begin(&s.p, s.prices.best)
+		if l.solve(math.Inf(-1), 100_000) != solved {
+			continue
+		}
+		value := l.value() * l.scale
+		require.GreaterOrEqual(t, float64(s.prices.bound), value*(1-1e-6))
+		if value > 0 {
+			far += float64(s.prices.bound)/value - 1
+		}
+	}
+	require.Less(t, far/windows, 0.02)
+	t.Log("above the relaxation on average:", far/windows)
+}

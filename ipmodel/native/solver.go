@@ -81,7 +81,6 @@ const (
 	lookEvery = 1 << 14 // units of work between two looks at the clock
 	leastTurn = 1 << 18 // units of work of the first turn, at least
 	turnsOver = 8       // and for each entry of the model
-	priceGain = 1e-3    // of the bound in a turn, for which prices go on
 	longTurn  = 1 << 19 // of those that are worth waking another processor for
 	smallTurn = 1 << 16 // of one that fills the time until the other hand is done
 	lastTurn  = 1 << 23 // of the longest
@@ -234,13 +233,12 @@ func (s *hand) begin(ctx context.Context, p *problem, o ipmodel.Options, c *cloc
 
 // descend lowers the bound by the prices alone, and notes when that gains no more.
 func (s *hand) descend(turn int64) {
-	before := float64(s.prices.bound)
 	end := s.work + turn
-	s.prices.descend(&s.p, math.MaxInt, s.best.worth, func(work int) bool {
+	s.work += int64(len(s.p.runFirst)) // for the bound in whole numbers
+	s.priced = !s.prices.descend(&s.p, math.MaxInt, s.best.worth, func(work int) bool {
 		s.work += int64(work)
 		return s.work >= end || s.stopped()
 	})
-	s.priced = s.work < end || before-float64(s.prices.bound) <= priceGain*math.Abs(before)
 }
 
 // stopped reports whether the time is over or nobody waits for the answer any more. It looks
