@@ -461,7 +461,11 @@ func TestGenerateAllocatesNothing(t *testing.T) {
 		}
 		var g Generator
 		var b Book
-		run := func() { g.Generate(s, asks, Options{MaxBidsPerJob: 15, Drafts: 7}, &b) }
+		o := Options{MaxBidsPerJob: 15, Drafts: 7}
+		run := func() {
+			g.GenerateDraft(s, asks, o, &b)
+			g.Generate(s, asks, o, &b)
+		}
 		for range 20 { // drafts exchange their memory: each has to see its largest window
 			run()
 		}

@@ -37,8 +37,9 @@ type draftStyle struct {
 	priced     bool   // where it is worth most net of prices
 }
 
-// makeDrafts fills g.drafts with at most n drafts, the one worth most first.
-func (g *Generator) makeDrafts(n int) {
+// makeDrafts fills g.drafts with at most n drafts, the one worth most first. With bestOnly it
+// makes none after one that serves all jobs, for none is worth more.
+func (g *Generator) makeDrafts(n int, bestOnly bool) {
 	for cap(g.drafts) < n {
 		g.drafts = append(g.drafts[:cap(g.drafts)], draft{})
 	}
@@ -47,7 +48,8 @@ func (g *Generator) makeDrafts(n int) {
 	best := 0
 	for i := range n {
 		g.drafts = g.drafts[:i+1]
-		if (i > 0 && g.opts.stopped()) || !g.orderDraft(i, best) {
+		enough := i > 0 && bestOnly && g.drafts[best].lost == 0
+		if enough || (i > 0 && g.opts.stopped()) || !g.orderDraft(i, best) {
 			g.drafts = g.drafts[:i]
 			break
 		}

@@ -57,6 +57,51 @@ func TestDraftsFitTogether(t *testing.T) {
 	})
 }
 
+// offerSome has some jobs be offered a place.
+func offerSome(t *rapid.T, s *Space, asks []Ask) {
+	var p Placer
+	for j := range asks {
+		if rapid.IntRange(0, 2).Draw(t, "offer") == 0 {
+			if segs, ok := p.Place(nil, s.Now, asks[j].Request, asks[j].MinGPUs); ok {
+				asks[j].Offer = segs
+			}
+		}
+	}
+}
+
+// The best draft alone is the same as among all bids, and nothing else but offers is bid.
+func TestTheBestDraftAlone(t *testing.T) {
+	var g Generator
+	var all, best Book
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		asks, o := drawAsks(t, s), drawOptions(t)
+		keepSome(t, s, asks)
+		offerSome(t, s, asks)
+		g.Generate(s, asks, o, &all)
+		g.GenerateDraft(s, asks, o, &best)
+		require.Len(t, best.Drafts, min(1, len(all.Drafts)))
+		for _, d := range best.Drafts {
+			require.Len(t, d, len(all.Drafts[0]))
+			for k, i := range d {
+				of, want := &best.Bids[i], all.Drafts[0][k]
+				require.Equal(t, all.Bids[want].Job, of.Job)
+				require.Equal(t, all.Allocation(int(want)), best.Allocation(int(i)))
+			}
+		}
+		require.Equal(t, len(asks), best.Jobs())
+		for j := range asks {
+			most := len(best.Drafts)
+			for _, has := range []bool{asks[j].Keep != nil, asks[j].Offer != nil} {
+				if has {
+					most++
+				}
+			}
+			require.LessOrEqual(t, len(best.Of(j)), most)
+		}
+	})
+}
+
 // A draft leaves nobody out who still has room behind all others.
 func TestDraftsLeaveNoOneOut(t *testing.T) {
 	var g Generator

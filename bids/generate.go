@@ -51,6 +51,22 @@ type Generator struct {
 // whose request is not valid, or that nothing suits, have no bids. Describe speaks of
 // the same window until the next call.
 func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
+	g.begin(space, asks, o, book)
+	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob), false)
+	g.makeBids(true)
+}
+
+// GenerateDraft is as Generate, save that book has the best draft only: of each job the bid that
+// this consists of, and its offer. It is for those who only want to know where the jobs could be,
+// and takes a part of the time.
+func (g *Generator) GenerateDraft(space *Space, asks []Ask, o Options, book *Book) {
+	g.begin(space, asks, o, book)
+	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob), true)
+	g.drafts = g.drafts[:min(1, len(g.drafts))]
+	g.makeBids(false)
+}
+
+func (g *Generator) begin(space *Space, asks []Ask, o Options, book *Book) {
 	g.space, g.asks, g.opts, g.book = space, asks, o, book
 	book.reset()
 	g.shapes = g.shapes[:0]
@@ -67,20 +83,24 @@ func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
 	g.nodes.reset()
 	g.flat.Solve(space, asks, nil, 0)
 	g.dear = slices.Max(g.flat.price) > 0
-	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob))
+}
+
+// makeBids bids what jobs have from elsewhere and from drafts, and with alone what they bid by
+// themselves.
+func (g *Generator) makeBids(alone bool) {
 	g.resetDraftBids()
-	for j := range asks {
+	for j := range g.asks {
 		if g.shapes[j].minNodes > 0 {
 			g.bidKept(j)
 			g.bidOffer(j)
 			g.bidDrafts(j)
-			if !o.stopped() {
+			if alone && !g.opts.stopped() {
 				g.bidAlone(j)
 			}
 		}
-		book.JobStart = append(book.JobStart, int32(len(book.Bids)))
+		g.book.JobStart = append(g.book.JobStart, int32(len(g.book.Bids)))
 	}
-	book.NodeSets = g.nodes.count
+	g.book.NodeSets = g.nodes.count
 	g.listDrafts()
 }
 

@@ -43,7 +43,8 @@ type Auction struct {
 	half     func() bool
 	late     func() bool
 	chosen   []int32 // by job of the window: the winning bid, or -1
-	slack    slack   // what the solver leaves of a cycle's time to what follows
+	slack    slack   // what is left of a cycle's time to what comes after its deadline
+	filling  filling // what the solver leaves of it to the decisions
 	shift    int     // asks' priorities are in units of 2^shift
 	cut      bool    // the deadline has cut something short
 	prices   bids.Prices
@@ -92,30 +93,23 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	case !open:
 		p.blockAll()
 	default:
+		if !l.Deadline.IsZero() {
+			l.Deadline = a.filling.takeOff(begin, l.Deadline)
+		}
 		if err := a.solve(ctx, l); err != nil {
 			return err
 		}
+		solved := l.Now()
 		if err := a.decide(s, p); err != nil {
 			return err
 		}
+		a.filling.learn(l.Now().Sub(solved))
 	}
 	p.Stats.Late = a.cut
 	end := l.Now()
 	p.Stats.Elapsed = end.Sub(begin)
 	a.slack.learn(end)
 	return nil
-}
-
-// setTimes sets how long the stages of a cycle may take.
-func (a *Auction) setTimes(l Limits, begin time.Time) {
-	a.cut = false
-	a.eighth, a.quarter, a.half, a.late = nil, nil, nil, nil
-	if !l.Deadline.IsZero() {
-		a.eighth = a.past(l.Now, begin, l.Deadline, 8)
-		a.quarter = a.past(l.Now, begin, l.Deadline, 4)
-		a.half = a.past(l.Now, begin, l.Deadline, 2) // the rest is the solver's
-		a.late = a.past(l.Now, begin, l.Deadline, 1)
-	}
 }
 
 // bid makes the window's bids and its model. It reports false when there is nothing
@@ -126,12 +120,19 @@ func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 	}
 	a.space.Now, a.space.Left = s.Nodes, a.space.Left[:0]
 	o := bids.Options{MaxBidsPerJob: a.opts.MaxBidsPerJob, Drafts: a.opts.Drafts, ContiguousOnly: a.opts.ContiguousOnly, Stop: a.quarter}
-	a.gen.Generate(&a.space, a.asks, o, &a.book)
-	if len(a.book.Bids) == 0 && a.next == len(s.Pending) && !a.opts.Estimates {
+	guarded := a.opts.Reservations > 0 && len(a.asks) > 0
+	needsBids := a.next == len(s.Pending) && !a.opts.Estimates
+	if guarded { // the walk over the queue asks for no more
+		a.gen.GenerateDraft(&a.space, a.asks, o, &a.book)
+	}
+	if !guarded || (needsBids && len(a.book.Bids) == 0) {
+		a.gen.Generate(&a.space, a.asks, o, &a.book)
+	}
+	if needsBids && len(a.book.Bids) == 0 {
 		return false, nil
 	}
 	var required []bool
-	if a.opts.Reservations > 0 && len(a.asks) > 0 {
+	if guarded {
 		o.Stop = a.half
 		if err := a.guard(s, o.Stop); err != nil {
 			return false, err
@@ -144,17 +145,6 @@ func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 	}
 	a.rescale()
 	return true, nil
-}
-
-// past returns a function that says whether the first n-th of the time from begin
-// to end is over, and remembers if it ever was.
-func (a *Auction) past(clock func() time.Time, begin, end time.Time, n int) func() bool {
-	until := begin.Add(end.Sub(begin) / time.Duration(n))
-	return func() bool {
-		over := !clock().Before(until)
-		a.cut = a.cut || over
-		return over
-	}
 }
 
 // anyFree reports whether any node has a core to give.

@@ -29,8 +29,8 @@ func (a *Auction) solve(ctx context.Context, l Limits) error {
 			return err
 		}
 	}
-	if a.result.Status != ipmodel.Optimal && a.late != nil {
-		a.late()
+	if a.result.Status != ipmodel.Optimal && !l.Deadline.IsZero() && !l.Now().Before(l.Deadline) {
+		a.cut = true
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 // eligible, or a request that is not met exactly. It shares nothing with the
 // policies, is slow, and meant to be obviously right.
 func Verify(s *Snapshot, p *Plan) error {
-	usedCores := make(map[int]int)
-	usedGPUs := make(map[int]int)
+	usedCores := make([]int, s.Nodes.Len())
+	usedGPUs := make([]int, s.Nodes.Len())
 	started := make(map[int]bool)
 	for _, d := range p.Decisions {
 		if d.Job < 0 || d.Job >= len(s.Pending) {

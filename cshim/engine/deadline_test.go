@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -79,13 +80,25 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad is the conversion of an input alone.
+// BenchmarkLoad is the conversion of an input alone, after one of the same machine in which
+// nothing, a hundredth or all of the nodes with anything free had more free.
 func BenchmarkLoad(b *testing.B) {
-	e, in := open(b, ""), largeInput(20000, 2000)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := e.snapshot.load(in); err != nil {
-			b.Fatal(err)
+	for _, nodes := range []int{1024, 10_000, 100_000, 1_000_000} {
+		for _, every := range []int{0, 100, 1} {
+			b.Run(fmt.Sprintf("%d/%s", nodes, map[int]string{0: "same", 100: "hundredth", 1: "all"}[every]), func(b *testing.B) {
+				e, in := open(b, ""), largeInput(nodes, 1000)
+				other := *in
+				other.Nodes = slices.Clone(in.Nodes)
+				for n := 0; every > 0 && n < nodes; n += every {
+					other.Nodes[n].FreeCores -= min(1, other.Nodes[n].FreeCores)
+				}
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					if err := e.snapshot.load([]*Input{in, &other}[i%2]); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		}
 	}
 }

@@ -23,7 +23,6 @@ type Engine struct {
 	auction  *core.Auction
 	snapshot snapshot
 	plan     core.Plan
-	tail     time.Duration // what a cycle has taken lately after the deadline of its solve
 }
 
 // New opens an Engine with the settings of a text, see [ParseSettings].
@@ -90,14 +89,11 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	if err := e.snapshot.load(in); err != nil {
 		return err
 	}
-	if e.tail == 0 { // a guess, until one has been measured
-		e.tail = time.Duration(len(in.Nodes)) * 200 * time.Nanosecond
-	}
 	deadline := begin.Add(e.settings.Deadline)
 	if in.Deadline > 0 {
 		deadline = begin.Add(in.Deadline)
 	}
-	limits := core.Limits{Deadline: e.solveBy(e.now(), deadline), Now: e.now, Seed: in.Seed}
+	limits := core.Limits{Deadline: deadline, Now: e.now, Seed: in.Seed}
 	if err := e.auction.Decide(context.Background(), &e.snapshot.Snapshot, limits, &e.plan); err != nil {
 		return err
 	}
@@ -108,25 +104,8 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 		return err
 	}
 	out.WorkerFailures = e.solver.failures
-	e.noteTail(limits.Deadline)
+	e.auction.Ended(e.now())
 	return nil
-}
-
-// solveBy is when the solve has to end for what comes after it to be done by the
-// deadline.
-func (e *Engine) solveBy(now, deadline time.Time) time.Time {
-	left := deadline.Sub(now)
-	return deadline.Add(-min(e.tail+e.tail/4+time.Millisecond, max(left/2, 0)))
-}
-
-// noteTail remembers how long the cycle has taken after what its deadline can stop: the
-// longest of late.
-func (e *Engine) noteTail(deadline time.Time) {
-	from := deadline
-	if e.solver.solved.After(from) {
-		from = e.solver.solved
-	}
-	e.tail = max(e.now().Sub(from), e.tail-e.tail/16)
 }
 
 // forget drops what a panic may have left half done.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,6 +93,33 @@ func TestSameInputAndSeedSameDecisions(t *testing.T) {
 			require.Equal(t, a.Decisions[i], b.Decisions[i])
 		}
 		require.Equal(t, append([]Segment{}, a.Segments...), append([]Segment{}, b.Segments...))
+	}
+}
+
+// Of a machine that it has seen before an engine takes over what has changed.
+func TestAUsedEngineSeesWhatAFreshOneSees(t *testing.T) {
+	const settings = "deadline_ms=60000 work=20000"
+	rng := rand.New(rand.NewPCG(6, 6))
+	for range 10 {
+		first := randomInput(rng, rng.IntN(200)+1, rng.IntN(40))
+		used := open(t, settings)
+		for range 6 {
+			in := *first
+			in.Nodes = slices.Clone(first.Nodes)
+			for n := range in.Nodes {
+				if x := &in.Nodes[n]; rng.IntN(4) == 0 {
+					x.FreeCores, x.FreeGPUs = uint16(rng.IntN(int(x.FreeCores)+1)), uint8(rng.IntN(int(x.FreeGPUs)+1))
+					x.Up = uint8(rng.IntN(2))
+				}
+			}
+			fresh := open(t, settings)
+			var a, b Output
+			require.NoError(t, used.Cycle(&in, &a))
+			require.NoError(t, fresh.Cycle(&in, &b))
+			require.Equal(t, fresh.snapshot.Nodes, used.snapshot.Nodes)
+			require.Equal(t, b.Decisions, a.Decisions)
+			require.Equal(t, append([]Segment{}, b.Segments...), append([]Segment{}, a.Segments...))
+		}
 	}
 }
 

@@ -37,7 +37,6 @@ type solver struct {
 	failures int            // of the worker in this cycle
 	fault    error          // the last of these
 	now      func() time.Time
-	solved   time.Time // when the last Solve returned
 }
 
 // workerSolver is what a solver needs of a highs.Solver.
@@ -59,7 +58,7 @@ func newSolver(s *Settings, now func() time.Time) *solver {
 func (s *solver) Name() string { return s.mode.String() }
 
 // begin starts a cycle's count of failures.
-func (s *solver) begin() { s.failures, s.fault, s.solved = 0, nil, time.Time{} }
+func (s *solver) begin() { s.failures, s.fault = 0, nil }
 
 // close returns when no process of the solver is left.
 func (s *solver) close() {
@@ -70,7 +69,6 @@ func (s *solver) close() {
 
 // Solve implements [ipmodel.Solver]. Without a deadline only native is used.
 func (s *solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
-	defer func() { s.solved = s.now() }()
 	switch {
 	case !s.workerReady(&o):
 		return s.native.Solve(ctx, m, o, r)
