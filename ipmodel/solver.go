@@ -30,6 +30,10 @@ type Options struct {
 	// matrix entry each); 0 means no limit. While the deadline does not
 	// strike, the same Work and Seed give the same answer on every machine.
 	Work int64
+	// Gap ends the search when the best choice is proven to be worth at least Bound/(1+Gap):
+	// 0.001 stands for a thousandth. 0 means that the optimum is wanted; NaN and what is
+	// negative count as 0.
+	Gap float64
 	// Seed starts the random choices.
 	Seed uint64
 	// Start is a feasible choice to begin with, or nil. An infeasible one is
@@ -53,6 +57,19 @@ type Result struct {
 	// Work is the number of units of work done, Nodes the number of nodes
 	// visited in a search tree.
 	Work, Nodes int64
+}
+
+// Within reports whether r has a choice within a gap, as [Options] says.
+func (r *Result) Within(gap float64) bool {
+	if r.Status != Optimal && r.Status != Feasible {
+		return false
+	}
+	return WithinGap(r.Worth, r.Bound, gap)
+}
+
+// WithinGap reports whether a worth is at least bound/(1+gap).
+func WithinGap(worth, bound int64, gap float64) bool {
+	return worth >= bound || (gap > 0 && float64(bound)-float64(worth) <= gap*float64(worth))
 }
 
 // Solver solves models. A Solver may keep memory between calls and must not be

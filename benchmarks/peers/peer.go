@@ -43,7 +43,11 @@ type ErrMissing struct{ What string }
 func (e *ErrMissing) Error() string { return e.What }
 
 // Library is a solver of this module.
-type Library struct{ Solver ipmodel.Solver }
+type Library struct {
+	Solver ipmodel.Solver
+	// Gap ends a solve early, see [ipmodel.Options].
+	Gap float64
+}
 
 // Name implements [Peer].
 func (l Library) Name() string { return l.Solver.Name() }
@@ -61,7 +65,7 @@ func (l Library) Solve(ctx context.Context, w *Window, limit time.Duration) (Ans
 	}
 	var r ipmodel.Result
 	begin := time.Now()
-	if err := l.Solver.Solve(ctx, p.Model, ipmodel.Options{Deadline: begin.Add(limit)}, &r); err != nil {
+	if err := l.Solver.Solve(ctx, p.Model, ipmodel.Options{Deadline: begin.Add(limit), Gap: l.Gap}, &r); err != nil {
 		return Answer{}, fmt.Errorf("%s: %w", l.Name(), err)
 	}
 	a := Answer{Worth: -1, Bound: math.Inf(1), Elapsed: time.Since(begin), Optimal: r.Status == ipmodel.Optimal}

@@ -59,7 +59,7 @@ func bruteForce(m *ipmodel.Model) (best int64) {
 
 // Every solver that is here finds what there is to find, and its bound is one.
 func TestAnswers(t *testing.T) {
-	all := []Peer{Library{native.New()}}
+	all := []Peer{Library{Solver: native.New()}}
 	for _, find := range []func() (Peer, error){Cbc, Glpk} {
 		p, err := find()
 		if missing := (*ErrMissing)(nil); errors.As(err, &missing) {

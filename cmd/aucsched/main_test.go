@@ -121,6 +121,8 @@ func TestWrongUsageAndInput(t *testing.T) {
 		"e.swf: no job":                  {"simulate", "--cluster", "9x8", "--workload", file("e.swf", "; nothing\n")},
 		"t.mps:":                         {"solve", file("t.mps", knapsack[:60])},
 		"--time-limit: -1s":              {"solve", "--time-limit", "-1s", file("k.mps", knapsack)},
+		"--gap: -0.5":                    {"solve", "--gap", "-0.5", file("k.mps", knapsack)},
+		"--gap: NaN":                     {"solve", "--gap", "NaN", file("k.mps", knapsack)},
 		"--part: \"x\" is not a, b or c": {"demo", "--part", "x"},
 		"--variants: ":                   {"demo", "--part", "c", "--variants", "9.XX"},
 		"--seeds: 0":                     {"demo", "--seeds", "0"},

@@ -28,6 +28,7 @@ func solveCommand() *cobra.Command {
 	var limit time.Duration
 	var name, file string
 	var seed uint64
+	var gap float64
 	c := &cobra.Command{
 		Use:   "solve MODEL.mps[.gz]",
 		Short: "Solve a 0-1 packing model in MPS",
@@ -38,6 +39,9 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 0 {
 				return badInput(fmt.Errorf("--time-limit: %v is negative", limit))
+			}
+			if !(gap >= 0) { // NaN as well
+				return badInput(fmt.Errorf("--gap: %v: must be 0 or more, 0.01 for one per cent", gap))
 			}
 			solver, err := newFileSolver(name)
 			if err != nil {
@@ -54,7 +58,7 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 			defer out.Close()
 			var r ipmodel.Result
 			begin := time.Now()
-			o := ipmodel.Options{Deadline: deadline(limit), Seed: seed}
+			o := ipmodel.Options{Deadline: deadline(limit), Gap: gap, Seed: seed}
 			if err := solver.Solve(c.Context(), p.Model, o, &r); err != nil {
 				return fmt.Errorf("solver %s: %w", solver.Name(), err)
 			}
@@ -75,6 +79,7 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().DurationVar(&limit, "time-limit", 10*time.Second, "when the answer is due; 0: at the optimum")
+	c.Flags().Float64Var(&gap, "gap", 0, "end when the answer is proven to be this close to the best, 0.01 for one per cent")
 	c.Flags().StringVar(&name, "solver", "auto", "native, highs, or auto: both side by side if highs is built in")
 	c.Flags().StringVar(&file, "solution", "", "write the names of the columns at 1 to this file, one a line")
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")

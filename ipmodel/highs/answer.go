@@ -17,6 +17,7 @@ type answer struct {
 	worth      int64
 	bound      int64
 	infeasible bool
+	gap        float64 // that is near enough
 	end        endFrame
 	patience   time.Duration // before the worker is killed; 0: no limit
 	blamed     error         // what the worker did first that it should not
@@ -45,6 +46,9 @@ func (a *answer) tighten(bound int64) {
 		a.blame(fmt.Errorf("%w: a bound below what is known", errNonsense))
 	}
 }
+
+// nearEnough reports whether what is known is within the gap that is asked for.
+func (a *answer) nearEnough() bool { return a.known && ipmodel.WithinGap(a.worth, a.bound, a.gap) }
 
 // blame notes a fault of the worker that does not spoil the answer.
 func (a *answer) blame(err error) {

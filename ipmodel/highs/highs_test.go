@@ -340,6 +340,20 @@ func hardModel() *ipmodel.Model {
 	return m
 }
 
+// A worker that would go on for long is not waited for when the gap is small enough.
+func TestGapEndsTheWorker(t *testing.T) {
+	s, m := worker(t, "solve"), hardModel()
+	var r ipmodel.Result
+	o := in(2 * time.Minute)
+	o.Gap = 1
+	begin := time.Now()
+	require.NoError(t, s.Solve(context.Background(), m, o, &r))
+	require.Less(t, time.Since(begin), time.Minute)
+	require.True(t, r.Within(1))
+	require.Equal(t, ipmodel.Feasible, r.Status)
+	require.NoError(t, s.Fault())
+}
+
 func TestStartReachesHiGHS(t *testing.T) {
 	s, m := worker(t, "solve"), hardModel()
 	var r ipmodel.Result

@@ -60,6 +60,7 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 		return fmt.Errorf("highs: %w", err)
 	}
 	a := newAnswer(m)
+	a.gap = o.Gap
 	start := o.Start
 	if start != nil && !a.offer(start) {
 		start = nil
@@ -134,6 +135,9 @@ func (s *Solver) run(ctx context.Context, q request, a *answer) error {
 			}
 			if a.take(f) {
 				return a.verdict(f, p)
+			}
+			if a.nearEnough() {
+				return nil
 			}
 		case <-expired:
 			a.blame(errHung)

@@ -189,3 +189,27 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		}
 	}))
 }
+
+// With a gap, a solve ends sooner, within it.
+func TestGapEndsTheSearch(t *testing.T) {
+	sooner := 0
+	for seed := range uint64(40) {
+		m := windowModel(rand.New(rand.NewPCG(seed, 41)), 60, 40, 8, seed%4 == 0)
+		var exact, near ipmodel.Result
+		require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Work: 40_000_000}, &exact))
+		require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Work: 40_000_000, Gap: 0.05}, &near))
+		if exact.Status == ipmodel.Infeasible || exact.Status == ipmodel.Unknown {
+			require.Equal(t, exact.Status, near.Status)
+			continue
+		}
+		worth, err := m.Check(near.Chosen)
+		require.NoError(t, err)
+		require.Equal(t, worth, near.Worth)
+		require.GreaterOrEqual(t, near.Bound, exact.Worth)
+		if near.Work < exact.Work {
+			sooner++
+			require.True(t, near.Within(0.05), "%d of %d", near.Worth, near.Bound)
+		}
+	}
+	require.Greater(t, sooner, 20)
+}

@@ -30,7 +30,8 @@ type Solver struct {
 	proving atomic.Bool
 	done    sync.WaitGroup
 	clock   clock
-	settled bool // the proof has excluded all choices better than its best
+	gap     float64 // that is near enough
+	settled bool    // the proof has excluded all choices better than its best
 }
 
 // hand is one of the two searches, with a state of its own.
@@ -94,7 +95,7 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 	}
 	s.search.begin(ctx, &s.p, o, &s.clock)
 	s.proof.begin(ctx, &s.p, o, &s.clock)
-	s.settled = false
+	s.settled, s.gap = false, o.Gap
 	h := &s.search
 	if !h.loadStart(&h.best, o.Start) {
 		h.best.clear(&s.p)
@@ -208,9 +209,15 @@ func (s *Solver) exchange() {
 
 func (s *Solver) work() int64 { return s.search.work + s.proof.work }
 
-// ended says whether the time or the work allowed is over.
+// ended says whether the time or the work allowed is over, or nobody asks for a better answer.
 func (s *Solver) ended(work int64) bool {
-	return s.search.stopped() || s.proof.stopped() || (work > 0 && s.work() >= work)
+	return s.search.stopped() || s.proof.stopped() || (work > 0 && s.work() >= work) || s.nearEnough()
+}
+
+// nearEnough reports whether the best choice is within the gap that is asked for.
+func (s *Solver) nearEnough() bool {
+	best := &s.search.best
+	return best.missing == 0 && ipmodel.WithinGap(best.worth, s.search.prices.bound, s.gap)
 }
 
 // proven reports whether no choice is worth more than the best.

@@ -14,7 +14,7 @@ import (
 )
 
 // Solver is an [ipmodel.Solver] made of others. The first of them that settles the
-// model ends the rest. The outcome depends on their speed, so that equal seeds need
+// model, or comes within [ipmodel.Options].Gap, ends the rest. The outcome depends on their speed, so that equal seeds need
 // not give equal answers.
 type Solver struct{ members []ipmodel.Solver }
 
@@ -45,7 +45,7 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 				failed[i] = fmt.Errorf("%s: %w", member.Name(), err)
 				return nil
 			}
-			if settled(&results[i]) {
+			if settled(&results[i]) || results[i].Within(o.Gap) {
 				cancel()
 			}
 			return nil

@@ -78,6 +78,16 @@ func TestPanicOfAMember(t *testing.T) {
 	require.ErrorContains(t, New(broken{}).Solve(context.Background(), &ipmodel.Model{}, ipmodel.Options{}, &r), "broken: panic: boom")
 }
 
+func TestTheFirstWithinTheGapEndsTheRest(t *testing.T) {
+	slow := feasible(0, 100)
+	slow.hang = true
+	var r ipmodel.Result
+	begin := time.Now()
+	require.NoError(t, New(slow, feasible(100, 110)).Solve(context.Background(), &ipmodel.Model{}, ipmodel.Options{Gap: 0.1}, &r))
+	require.Less(t, time.Since(begin), 5*time.Second)
+	require.Equal(t, []int64{100, 100}, []int64{r.Worth, r.Bound})
+}
+
 func TestTheFirstToSettleEndsTheRest(t *testing.T) {
 	m := &ipmodel.Model{GroupStart: []int32{0, 1}, ColStart: []int32{0, 1}, Worth: []int64{7}, Row: []int32{0}, Coef: []int32{1}, Cap: []int64{1}}
 	slow := feasible(0, 100)

@@ -45,11 +45,15 @@ type solverFigures struct {
 	Small   []smallRow
 }
 
-// smallRow is a small window that is solved to the end.
+// smallRow is a small window that is solved to the end, or until the proven gap is smallGap.
 type smallRow struct {
 	Name          string
+	Exact         peers.Answer // of the native solver, to the last unit
 	Native, Highs peers.Answer
 }
+
+// smallGap is about what HiGHS can tell from none.
+const smallGap = 1e-6
 
 // solvers measures and writes the page, and the plot if it is wanted.
 func solvers(ctx context.Context, fresh, small int, seed uint64, dir, picture string, errs io.Writer) (string, error) {
@@ -158,10 +162,13 @@ func (f *solverFigures) measureSmall(ctx context.Context, n int, seed uint64, er
 		if err := w.Write(dir); err != nil {
 			return err
 		}
-		if r.Native, err = (peers.Library{Solver: native.New()}).Solve(ctx, w, endLimit); err != nil {
+		if r.Exact, err = (peers.Library{Solver: native.New()}).Solve(ctx, w, endLimit); err != nil {
 			return err
 		}
-		if r.Highs, err = (peers.Library{Solver: highs.New(highs.Options{})}).Solve(ctx, w, endLimit); err != nil {
+		if r.Native, err = (peers.Library{Solver: native.New(), Gap: smallGap}).Solve(ctx, w, endLimit); err != nil {
+			return err
+		}
+		if r.Highs, err = (peers.Library{Solver: highs.New(highs.Options{}), Gap: smallGap}).Solve(ctx, w, endLimit); err != nil {
 			return err
 		}
 		f.Small = append(f.Small, r)

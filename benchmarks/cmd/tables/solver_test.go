@@ -45,9 +45,12 @@ func TestSolverSummary(t *testing.T) {
 func TestSolverPage(t *testing.T) {
 	f := handMade()
 	require.NoError(t, f.checkBounds())
-	f.Small = []smallRow{{"s1", peers.Answer{Elapsed: 10e6, Optimal: true}, peers.Answer{Elapsed: 40e6}}, {"s2", peers.Answer{Elapsed: 10e6}, peers.Answer{Elapsed: 90e6}}}
+	f.Small = []smallRow{
+		{"s1", peers.Answer{Elapsed: 30e6, Optimal: true}, peers.Answer{Elapsed: 10e6, Worth: 1e7, Bound: 1e7 + 9}, peers.Answer{Elapsed: 40e6}},
+		{"s2", peers.Answer{Elapsed: 20e6}, peers.Answer{Elapsed: 10e6, Worth: 1e7, Bound: 1e7 + 11}, peers.Answer{Elapsed: 90e6}},
+	}
 	text := f.page("x.svg")
-	for _, want := range []string{"](x.svg)", "r is not installed", "| good   |", "*0.00", " - |", "1 of 2", "HiGHS takes 6.00 times as long, the geometric mean; at least 4.00 times"} {
+	for _, want := range []string{"](x.svg)", "r is not installed", "| good   |", "*0.00", " - |", "1 of 2", "*30.0 ms", "*10.0 ms", " 10.0 ms", "HiGHS takes 6.00 times as long, the geometric mean; at least 4.00 times"} {
 		require.Contains(t, text, want)
 	}
 	f.Rows[1].Native[at1s].Bound = 99
