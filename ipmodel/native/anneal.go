@@ -13,7 +13,7 @@ import "math/bits"
 // settles. In the fineSteps that follow it falls to a thousandth of the rest, where
 // only columns of one group are told apart, which may be worth nearly the same.
 const (
-	firstHeat = 0.2
+	firstHeat = 0.1
 	coolSteps = 48
 	coolBy    = 0.96
 	fineSteps = 16
@@ -21,10 +21,12 @@ const (
 )
 
 // Of 256 moves, so many are repaired before they are judged, and so many draw a column
-// near the last exchange.
+// near the last exchange. Of 256 repairs, so many fill rows as well, which takes longer
+// than all else: but where a large column went, it may be many small ones that win it back.
 const (
-	repairOf = 32
+	repairOf = 64
 	nearOf   = 128
+	fillOf   = 128
 )
 
 // cooling is an annealing run, which goes on from turn to turn.
@@ -47,6 +49,7 @@ func (s *hand) anneal(turn int64) {
 		if c.done >= c.length {
 			worth := s.best.typicalWorth(&s.p)
 			*c = cooling{length: max(2*c.length, firstRun), worth: worth, heat: firstHeat * worth}
+			s.rankColumns()
 			s.pack.become(&s.p, &s.best)
 			s.near = -1
 		}
@@ -74,17 +77,19 @@ func (s *hand) coolDown(c *cooling) {
 func (s *hand) move(heat, typical float64) {
 	p, k := &s.p, &s.pack
 	s.work += workPerMove
-	i := s.drawColumn()
+	dice := s.src.Uint64()
+	i, at := s.columnOf(dice)
 	if k.pick[p.group[i]] == i {
 		return
 	}
-	accept := int64(heat * s.chance[s.draw(len(s.chance))])
+	accept := int64(heat * s.chance[dice>>16%chances])
 	limit := p.worth[i] + accept
-	repairs := s.draw(256) < repairOf
+	repairs := dice%256 < repairOf
 	if repairs {
-		limit += int64(typical) // the repair may win that much back
+		limit += int64(typical)/2 + p.worth[i]/2 // the repair may win that much back
 	}
 	if !s.inTheWay(i, limit) {
+		s.rank.demote(at)
 		return
 	}
 	worth, missing := k.worth, k.missing
@@ -96,6 +101,9 @@ func (s *hand) move(heat, typical float64) {
 			return
 		}
 	}
+	if len(k.out) != 1 || k.out[0] != p.group[i] {
+		s.rank.promote(at)
+	}
 	if r := s.freedRow(len(k.out)); r >= 0 {
 		s.near = r
 	}
@@ -104,14 +112,25 @@ func (s *hand) move(heat, typical float64) {
 	}
 }
 
-// drawColumn is a random column: any, or one of the row that an exchange made room in.
-func (s *hand) drawColumn() int32 {
-	if s.near >= 0 && s.draw(256) < nearOf {
+// columnOf is the column of a throw of dice, and its place in the ranking: any, or one of
+// the row that an exchange made room in, with place -1; the promising ones more often.
+func (s *hand) columnOf(dice uint64) (i int32, at int) {
+	if s.near >= 0 && dice>>8%256 < nearOf {
 		cols := s.pack.columnsOf(s.near)
-		return cols[s.draw(len(cols))]
+		return cols[early(dice>>32, len(cols))], -1
 	}
-	return int32(s.draw(s.p.columns()))
+	at = early(dice>>32, len(s.rank.cols))
+	return s.rank.cols[at], at
 }
+
+// early is an integer of 0..n-1 for each u of 0..2^32-1: where u is random, i or less has
+// the chance of the square root of (i+1)/n.
+func early(u uint64, n int) int {
+	return int((u * u >> 32) * uint64(n) >> 32)
+}
+
+// chances is how many draws setChances makes a table of.
+const chances = 1 << 10
 
 // draw is a random integer of 0..n-1, n > 0.
 func (s *hand) draw(n int) int {
@@ -123,13 +142,12 @@ func (s *hand) draw(n int) int {
 // of mean 1: the mean order statistics of as many draws (Renyi 1953), which take
 // divisions and sums only and are thus the same on every machine.
 func (s *hand) setChances() {
-	const n = 1024
-	if len(s.chance) == n {
+	if len(s.chance) == chances {
 		return
 	}
-	s.chance = make([]float64, n)
+	s.chance = make([]float64, chances)
 	sum := 0.0
-	for j := n; j > 0; j-- {
+	for j := chances; j > 0; j-- {
 		sum += 1 / float64(j)
 		s.chance[j-1] = sum
 	}

@@ -11,6 +11,7 @@
 //	construct.go a first choice: the caller's, or greedy by worth net of prices
 //	anneal.go   simulated annealing from the best choice so far, whose moves are
 //	            eject.go's: a column goes in, those in its way go out
+//	rank.go     an order of the columns by the prices, which are tried more often
 //	packing.go  the choice that is annealed, with bitmaps of the rows that lack room
 //	tree.go     branch and cut; proves optimality
 //	            lp.go, dual.go: the linear relaxation, by a dual simplex method with

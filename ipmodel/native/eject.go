@@ -108,7 +108,7 @@ func (s *hand) put(i int32) {
 }
 
 // repair gives the groups that an exchange took out another column each, if one fits,
-// and fills some of the rows that they left.
+// and may fill some of the rows that they left.
 func (s *hand) repair() {
 	p, k := &s.p, &s.pack
 	gone := 0
@@ -118,6 +118,9 @@ func (s *hand) repair() {
 		if g := p.group[x.col]; k.pick[g] < 0 {
 			s.fill(p.start[g], p.start[g+1])
 		}
+	}
+	if s.draw(256) >= fillOf {
+		return
 	}
 	for range repairRows {
 		if r := s.freedRow(gone); r >= 0 {
@@ -203,7 +206,7 @@ const (
 	workPerRun   = 4
 	workPerTry   = 8
 	workPerEntry = 5
-	repairRows   = 2 // how many freed rows a repair fills
+	repairRows   = 2 // how many freed rows a repair fills, if any
 )
 
 // workOf is the work of putting column i in or taking it out.

@@ -18,8 +18,8 @@ import (
 //
 // Two hands work on a model, in turns: one looks for better choices, the other for lower
 // bounds. They tell each other what they have found after every turn. Long turns are
-// taken side by side, on two processors if there are two. With a limit on work what comes out
-// is the same all the same.
+// taken side by side, on two processors if there are two. With a limit on work,
+// or without any limit, what comes out is the same all the same.
 type Solver struct {
 	p       problem
 	search  hand   // for choices
@@ -46,6 +46,7 @@ type hand struct {
 	near   int32   // a row that has got room, or -1
 	cool   cooling
 	chance []float64
+	rank   ranking // of the columns, for the annealing
 	order  []int32
 	key    []float64 // by group: place in the order of construct
 
@@ -123,14 +124,14 @@ func (s *Solver) run(work int64) {
 			s.proofTurn()
 			s.search.anneal(turn)
 		} else {
-			s.sideBySide(work == 0)
+			s.sideBySide(work == 0 && !s.search.deadline.IsZero())
 		}
 		s.exchange()
 	}
 }
 
 // sideBySide has both hands take a turn at once. With fill, the search goes on until the proof
-// is done: nobody asks for the same answer again. A panic of either hand is the
+// is done: before a deadline nobody can ask for the same answer again. A panic of either hand is the
 // caller's, when neither is at work any more.
 func (s *Solver) sideBySide(fill bool) {
 	s.fault = nil
@@ -204,6 +205,10 @@ func (s *Solver) exchange() {
 	} else {
 		b.best.copyFrom(&a.best)
 	}
+	if a.prices.bound != b.prices.bound && b.tree.stage == fresh {
+		copy(a.prices.best, b.prices.best)
+		a.rank.stale = true
+	}
 	a.prices.bound = b.prices.bound
 }
 
@@ -236,6 +241,7 @@ func (s *hand) begin(ctx context.Context, p *problem, o ipmodel.Options, c *cloc
 	s.best.clear(p)
 	s.prices.clear(p)
 	s.prices.relax(p)
+	s.rank.stale = true
 }
 
 // descend lowers the bound by the prices alone, and notes when that gains no more.

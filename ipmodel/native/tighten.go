@@ -9,10 +9,15 @@ import "math/bits"
 // (coefficient reduction, Savelsbergh 1994). It looks at distinct coefficients, each as
 // often as it fits.
 type tightener struct {
-	last, lastCap int64    // coefficients (a bit each) and capacity of the last row
-	to            [64]int8 // what each coefficient of it becomes
-	capTo         int64
-	have          []int64 // by row: coefficients, a bit each
+	have []int64        // by row: coefficients, a bit each
+	rows [128]tightened // rows that were looked at, each in a place that follows from what it has
+}
+
+// tightened says what becomes of rows of one kind.
+type tightened struct {
+	have, capacity int64    // coefficients, a bit each
+	to             [64]int8 // what each of them becomes
+	capTo          int64
 }
 
 const maxTightened = 62 // the largest capacity that is looked at
@@ -29,25 +34,31 @@ func (t *tightener) tighten(p *problem) {
 	for i := range p.columns() {
 		for ; from < p.col[i+1]; from++ {
 			if r := p.row[from]; t.have[r] != 0 {
-				t.row(t.have[r], p.cap[r])
-				p.coef[from] = int64(t.to[p.coef[from]])
+				p.coef[from] = int64(t.row(t.have[r], p.cap[r]).to[p.coef[from]])
 			}
 		}
 	}
 	for r := range p.cap {
 		if t.have[r] != 0 {
-			t.row(t.have[r], p.cap[r])
-			p.cap[r] = t.capTo
+			p.cap[r] = t.row(t.have[r], p.cap[r]).capTo
 		}
 	}
 }
 
-// row sets to and capTo for a row with these coefficients and this capacity.
-func (t *tightener) row(have, capacity int64) {
-	if t.last == have && t.lastCap == capacity {
-		return
+// row is what becomes of a row with these coefficients, at least one, and this capacity. It
+// is valid until the next call: there are few kinds of rows, most of which keep their place.
+func (t *tightener) row(have, capacity int64) *tightened {
+	at := uint64(have+capacity<<32) * 0x9e3779b97f4a7c15 >> 57
+	x := &t.rows[at]
+	if x.have != have || x.capacity != capacity {
+		x.set(have, capacity)
 	}
-	t.last, t.lastCap = have, capacity
+	return x
+}
+
+// set finds what becomes of a row with these coefficients and this capacity.
+func (t *tightened) set(have, capacity int64) {
+	t.have, t.capacity = have, capacity
 	now := have
 	t.capTo = highest(sums(now, capacity), capacity)
 	for left := have; left != 0; {
@@ -70,7 +81,7 @@ func (t *tightener) row(have, capacity int64) {
 
 // beside is the capacity less the most that can be used next to a column with
 // coefficient a.
-func (t *tightener) beside(have, a int64) int64 {
+func (t *tightened) beside(have, a int64) int64 {
 	return t.capTo - highest(sums(have, t.capTo), t.capTo-a)
 }
 
