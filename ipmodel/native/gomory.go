@@ -11,6 +11,7 @@ type gomory struct {
 	cut    []int64 // by column
 	mult   []int64 // by working row: multiplier in units of 1/2^20
 	group  []int64 // by group
+	rows   []tableauRow
 	found  cutList
 	clique cliquer
 }
@@ -19,6 +20,10 @@ const (
 	multBits = 20
 	modulus  = 1 << (multBits + cutBits)
 	least    = 0.02 // fraction of a tableau row worth rounding
+
+	// Rows that are rounded in a round. Multiples of rows were tried as well: they take longer than
+	// the better bound is worth.
+	rowsTried = 400
 )
 
 // separate adds cuts that the solution violates to the pool and the working rows, and
@@ -34,46 +39,20 @@ func (l *lp) separate(o *gomory, round bool, limit int) int {
 	if !round {
 		return l.takeCuts(o, limit)
 	}
+	l.listFractional(&o.rows)
 	l.rho = resize(l.rho, l.m)
-	for q, v := range l.bas {
+	for _, r := range o.rows[:min(len(o.rows), rowsTried)] {
 		if l.over() {
 			return 0
 		}
-		if fractional(l.x[q]) && int(v) < l.n+l.g {
-			copy(l.rho, l.inv[q*l.wide:q*l.wide+l.m])
-			l.roundTableau(o, -1)
-		}
-	}
-	for g := range l.key {
-		if !fractional(l.xkey[g]) {
-			continue
-		}
-		if l.over() {
-			return 0
-		}
-		clear(l.rho)
-		for q, v := range l.bas {
-			if int(v) < l.n+l.g && int(l.groupOf(v)) == g {
-				for r, f := range l.inv[q*l.wide : q*l.wide+l.m] {
-					l.rho[r] -= f
-				}
-			}
-		}
-		l.roundTableau(o, g)
+		l.tableauRow(r)
+		l.roundTableau(o, r.group)
 	}
 	l.roundObjective(o)
 	return l.takeCuts(o, limit)
 }
 
 func fractional(x float64) bool { return x > least && x < 1-least }
-
-// roundTableau tries the row whose multipliers are rho and some multiples.
-func (l *lp) roundTableau(o *gomory, group int) {
-	l.dots(l.rho)
-	for _, times := range []float64{1, -1, 2, 3} {
-		l.round(o, times, group)
-	}
-}
 
 // roundObjective tries the row that proves the relaxation's value, in units of several
 // worths: where worths are nearly equal, it bounds the number of columns chosen.
@@ -101,23 +80,17 @@ func (l *lp) roundObjective(o *gomory) {
 	}
 }
 
-// round makes a cut of the row with multipliers times*rho; group is the one whose own
+// roundTableau makes a cut of the row with multipliers rho; group is the one whose own
 // row counts once more, or -1.
-func (l *lp) round(o *gomory, times float64, group int) {
+func (l *lp) roundTableau(o *gomory, group int32) {
+	l.dots(l.rho)
 	for g, key := range l.key {
-		l.keyDot[g] = -times * l.alpha[key]
+		l.keyDot[g] = -l.alpha[key]
 	}
 	if group >= 0 {
-		l.keyDot[group] += times
+		l.keyDot[group]++
 	}
-	saved := l.rho
-	l.vec = resize(l.vec, l.m)
-	for r, f := range l.rho {
-		l.vec[r] = times * f
-	}
-	l.rho = l.vec
 	l.roundRow(o, true)
-	l.rho = saved
 }
 
 // roundRow makes a cut of the row with multipliers rho for the working rows and keyDot
@@ -217,7 +190,7 @@ func (l *lp) addRows(v, mult []int64, shift int) {
 			v[i] += int64(l.p.runCoef[k]) * (l.whole[l.p.runEnd[k]] - l.whole[l.p.runFirst[k]])
 		}
 	}
-	l.work += int64(len(l.p.runFirst)) + int64(rows)
+	l.work += 3 * (int64(len(l.p.runFirst)) + int64(rows))
 }
 
 func mod(v int64) int64 { return v & (modulus - 1) }

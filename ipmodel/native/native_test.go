@@ -211,5 +211,5 @@ func TestGapEndsTheSearch(t *testing.T) {
 			require.True(t, near.Within(0.05), "%d of %d", near.Worth, near.Bound)
 		}
 	}
-	require.Greater(t, sooner, 20)
+	require.Greater(t, sooner, 10)
 }

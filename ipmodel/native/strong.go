@@ -95,7 +95,7 @@ func (l *lp) listCandidates(list *[]candidate) {
 	l.rho = resize(l.rho, l.m)
 	for q, v := range l.bas {
 		if x := l.x[q]; int(v) < l.n+l.g && x > 1e-6 && x < 1-1e-6 {
-			copy(l.rho, l.inv[q*l.wide:q*l.wide+l.m])
+			l.tableauRow(tableauRow{pos: int32(q), group: -1})
 			l.pivotRow(l.rho)
 			*list = append(*list, l.penalties(v, x))
 		}
@@ -105,14 +105,7 @@ func (l *lp) listCandidates(list *[]candidate) {
 		if x <= 1e-6 || x >= 1-1e-6 {
 			continue
 		}
-		clear(l.rho)
-		for q, w := range l.bas {
-			if int(w) < l.n+l.g && int(l.groupOf(w)) == g {
-				for r, f := range l.inv[q*l.wide : q*l.wide+l.m] {
-					l.rho[r] -= f
-				}
-			}
-		}
+		l.tableauRow(tableauRow{pos: -1, group: int32(g)})
 		l.pivotRow(l.rho)
 		for i := l.p.start[g]; i < l.p.start[g+1]; i++ {
 			l.alpha[i]++
