@@ -1,7 +1,6 @@
 package bids
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -342,18 +341,8 @@ func TestNodeSetsAreNumbered(t *testing.T) {
 		s := drawSpace(t)
 		asks, o := drawAsks(t, s), drawOptions(t)
 		g.Generate(s, asks, o, &b)
-		number := map[string]int32{}
-		for i, bid := range b.Bids {
-			nodes, _, _ := perNode(b.Allocation(i))
-			key := fmt.Sprint(nodes)
-			if _, ok := number[key]; !ok {
-				number[key] = int32(len(number))
-			} else {
-				shared++
-			}
-			require.Equal(t, number[key], bid.NodeSet)
-		}
-		require.Equal(t, len(number), b.NodeSets)
+		checkNumbers(t, &b)
+		shared += len(b.Bids) - b.NodeSets
 	})
 	require.Positive(t, shared, "some bids share their nodes")
 }
@@ -365,16 +354,7 @@ func TestNodeSetsOfManyBids(t *testing.T) {
 	var b Book
 	g.Generate(s, tsubameAsks(400, 4000), Options{MaxBidsPerJob: 40}, &b)
 	require.Greater(t, len(b.Bids), 2000)
-	number := map[string]int32{}
-	for i, bid := range b.Bids {
-		nodes, _, _ := perNode(b.Allocation(i))
-		key := fmt.Sprint(nodes)
-		if _, ok := number[key]; !ok {
-			number[key] = int32(len(number))
-		}
-		require.Equal(t, number[key], bid.NodeSet)
-	}
-	require.Equal(t, len(number), b.NodeSets)
+	checkNumbers(t, &b)
 }
 
 func TestGPURangesBidForEveryCount(t *testing.T) {
