@@ -8,7 +8,7 @@ import "math/bits"
 // that are drawn lose too much, and are left as soon as that shows; so a move costs
 // little, whatever the number of columns and nodes.
 
-// The heat starts at firstHeat, in units of what the chosen columns are typically
+// The heat starts at firstHeat or twice that, in units of what the chosen columns are typically
 // worth, and falls to a seventh of that in coolSteps: there the choice of groups
 // settles. In the fineSteps that follow it falls to a thousandth of the rest, where
 // only columns of one group are told apart, which may be worth nearly the same.
@@ -36,10 +36,11 @@ type cooling struct {
 	step   int64
 	worth  float64 // what the chosen columns were typically worth as it began
 	heat   float64
+	hot    bool // this run began at twice the heat
 }
 
-// firstRun is the length of the first annealing run, in units of work; each takes twice as
-// long as the one before.
+// firstRun is the length of the first pair of annealing runs, in units of work each; those of the
+// next pair take twice as long.
 const firstRun = 1 << 21
 
 // anneal spends turn units of work on annealing. A run begins with the best choice known.
@@ -47,8 +48,7 @@ func (s *hand) anneal(turn int64) {
 	for end := s.work + turn; s.work < end && !s.stopped() && !s.proven(); {
 		c := &s.cool
 		if c.done >= c.length {
-			worth := s.best.typicalWorth(&s.p)
-			*c = cooling{length: max(2*c.length, firstRun), worth: worth, heat: firstHeat * worth}
+			c.next(s.best.typicalWorth(&s.p))
 			s.rankColumns()
 			s.pack.become(&s.p, &s.best)
 			s.near = -1
@@ -60,6 +60,17 @@ func (s *hand) anneal(turn int64) {
 		c.done += s.work - begin
 		s.coolDown(c)
 	}
+}
+
+// next begins another run, where the chosen columns are typically worth that much. Windows of few
+// jobs need more heat to come away from where they are, and others less: so runs come in pairs
+// of one length, the second of which begins at twice the heat.
+func (c *cooling) next(worth float64) {
+	again := cooling{length: max(2*c.length, firstRun), worth: worth, heat: firstHeat * worth}
+	if c.length > 0 && !c.hot {
+		again.length, again.heat, again.hot = c.length, 2*again.heat, true
+	}
+	*c = again
 }
 
 // coolDown takes the steps that are due.
