@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		traces := flags.String("traces", "", "directory with the real traces; without it they are left out")
 		page = func() (string, error) { return simulation(ctx, seeds, *traces, errs) }
 	case "solver":
-		fresh := flags.Int("fresh", 24, "how many windows are made")
+		fresh := flags.Int("fresh", 12, "how many windows are made")
 		small := flags.Int("small", 12, "how many small windows are solved to the optimum")
 		seed := flags.Uint64("seed", 1, "seed of all these")
 		instances := flags.String("instances", "", "directory with MPS files; without it only what is made is solved")
