@@ -19,6 +19,7 @@ type prices struct {
 	bound    int64     // proven by exact(best)
 	exactSum []int64   // by row: best, rounded to whole units, of the rows before
 	mean     []float64 // by row: of use
+	recent   float64   // share of the last in it
 	fresh    bool      // no step has been taken yet
 	least    float64   // bound of best
 	gains    int       // steps in a row that have lowered it
@@ -38,7 +39,7 @@ func (s *prices) clear(p *problem) {
 	s.exactSum = append(s.exactSum[:0], make([]int64, p.rows()+1)...)
 	s.mean = append(s.mean[:0], s.l...)
 	s.fresh, s.lowered, s.least = true, false, math.Inf(1)
-	s.gains, s.losses, s.stepSize, s.longest = 0, 0, firstStep, 0
+	s.gains, s.losses, s.recent, s.stepSize, s.longest = 0, 0, recentFirst, firstStep, 0
 	s.bound = s.exact(p) // all prices 0: the sum of the groups' greatest worths
 }
 
@@ -119,7 +120,8 @@ func (s *prices) keep(bound float64) bool {
 		if s.gains > patience {
 			up = stepFar
 		}
-		s.least, s.losses, s.lowered = bound, 0, s.gains > 1 || s.lowered
+		s.lowered = !math.IsInf(s.least, 1)
+		s.least, s.losses = bound, 0
 		s.stepSize = math.Min(s.stepSize*up, mostStep)
 		s.longest = math.Max(s.longest, s.stepSize)
 		copy(s.best, s.l)
@@ -132,6 +134,7 @@ func (s *prices) keep(bound float64) bool {
 	s.losses = 0
 	if !s.lowered {
 		s.stepSize *= stepBack
+		s.recent = recentLast // at ties no direction but that of many steps leads down
 		s.longest = s.stepSize
 		return s.stepSize > tinyStep
 	}
@@ -141,10 +144,12 @@ func (s *prices) keep(bound float64) bool {
 
 // average takes the relaxed choice into the mean, and returns the squared length of the direction.
 func (s *prices) average(p *problem) (norm float64) {
-	share := recent
-	if s.fresh {
-		s.fresh, share = false, 1
+	share := 1.0
+	if !s.fresh {
+		share = s.recent
+		s.recent = math.Max(s.recent*recentBy, recentLast)
 	}
+	s.fresh = false
 	for r, c := range p.cap {
 		s.mean[r] += float64(share * (s.use[r] - s.mean[r]))
 		if d := s.mean[r] - float64(c); d > 0 || s.best[r] > 0 {
@@ -155,17 +160,19 @@ func (s *prices) average(p *problem) (norm float64) {
 }
 
 const (
-	recent    = 0.05 // of the mean: the share of the last relaxed choice
-	boldest   = 0.95 // of the least bound: what is aimed at, at least
-	firstStep = 0.1
-	stepUp    = 1.1  // after a step that lowers the bound,
-	stepFar   = 1.5  // after more than patience of these in a row,
-	stepDown  = 0.66 // after patience steps that do not,
-	stepBack  = 0.25 // and if none ever has
-	patience  = 5
-	mostStep  = 2
-	leastStep = 2e-3 // the end, times the longest
-	tinyStep  = 1e-9 // the end if no step lowers the bound
+	recentFirst = 0.3 // of the mean: the share of the last relaxed choice, which falls
+	recentBy    = 0.98
+	recentLast  = 0.05
+	boldest     = 0.98 // of the least bound: what is aimed at, at least
+	firstStep   = 0.1
+	stepUp      = 1.1  // after a step that lowers the bound,
+	stepFar     = 1.5  // after more than patience of these in a row,
+	stepDown    = 0.66 // after patience steps that do not,
+	stepBack    = 0.25 // and if none ever has
+	patience    = 5
+	mostStep    = 2
+	leastStep   = 2e-3 // the end, times the longest
+	tinyStep    = 1e-9 // the end if no step lowers the bound
 )
 
 // exact returns the bound of the best prices, rounded to whole units, in integer
