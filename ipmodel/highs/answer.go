@@ -47,8 +47,11 @@ func (a *answer) tighten(bound int64) {
 	}
 }
 
-// nearEnough reports whether what is known is within the gap that is asked for.
-func (a *answer) nearEnough() bool { return a.known && ipmodel.WithinGap(a.worth, a.bound, a.gap) }
+// nearEnough reports whether what is known is within the gap that is asked for. Without one the
+// worker is to say itself that it is done.
+func (a *answer) nearEnough() bool {
+	return a.gap > 0 && a.known && ipmodel.WithinGap(a.worth, a.bound, a.gap)
+}
 
 // blame notes a fault of the worker that does not spoil the answer.
 func (a *answer) blame(err error) {
