@@ -259,7 +259,7 @@ func TestTreeAllocatesNothingInSteadyState(t *testing.T) {
 	var r ipmodel.Result
 	o := ipmodel.Options{Work: 60_000_000}
 	require.NoError(t, s.Solve(ctx, m, o, &r))
-	require.Positive(t, r.Nodes, "the model must be hard enough to branch")
+	require.Greater(t, r.Nodes, int64(5), "the model must be hard enough to branch")
 	require.Zero(t, testing.AllocsPerRun(3, func() {
 		if s.Solve(ctx, m, o, &r) != nil {
 			t.Fatal("solve failed")

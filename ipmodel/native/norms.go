@@ -107,21 +107,14 @@ func (l *lp) setNorms() {
 	for g := range l.g {
 		l.knorm[g] = 1
 	}
-	l.vec = resize(l.vec, l.m)
-	for q, v := range l.bas {
+	l.rho = resize(l.rho, l.m)
+	for _, v := range l.bas {
 		if int(v) >= l.n+l.g || l.knorm[l.groupOf(v)] != 1 {
 			continue
 		}
 		g := l.groupOf(v)
-		clear(l.vec)
-		for k := q; k < l.m; k++ {
-			if w := l.bas[k]; int(w) < l.n+l.g && l.groupOf(w) == g {
-				for r, f := range l.inv[k*l.wide : k*l.wide+l.m] {
-					l.vec[r] -= f
-				}
-			}
-		}
-		l.knorm[g] = l.lengthOf(l.vec, int(g))
+		l.tableauRow(tableauRow{pos: -1, group: g})
+		l.knorm[g] = l.lengthOf(l.rho, int(g))
 	}
 	l.work += int64(l.m * l.m)
 }
