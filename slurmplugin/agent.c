@@ -61,14 +61,6 @@ static slurmctld_lock_t auc_locks = {
 	READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, READ_LOCK
 };
 
-extern int64_t auc_now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000LL + ts.tv_nsec / 1000;
-}
-
 /* ---- the claim ---- */
 
 static void _set_claim(time_t until)

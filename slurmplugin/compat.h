@@ -17,6 +17,9 @@
 #error "Slurm 22.05 or newer is needed"
 #endif
 
+/* slurmctld reads its configuration by starting a new one. */
+#define AUC_RECONFIGURES_ANEW AUC_VERSION_AT_LEAST(23, 11)
+
 #include "src/common/bitstring.h"
 #include "src/common/list.h"
 #include "src/common/log.h"

@@ -24,6 +24,9 @@
 /* A start is remembered so long even if it is saved: it may not be launched yet. */
 #define KEEP_SECONDS 120
 
+/* So long after a start its node has made a step of it. */
+#define LAUNCH_US 1000000
+
 /* More than this is no journal. */
 #define MOST_RUNS (1 << 20)
 
@@ -38,6 +41,7 @@ static struct {
 	size_t len, cap;
 	size_t forgotten;	/* runs forgotten since the journal was opened */
 	size_t lines;		/* of the file */
+	int64_t started_us;	/* when the last start was, or 0 */
 } journal = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.fd = -1,
@@ -113,6 +117,20 @@ extern void auc_journal_start(uint32_t job_id, time_t start)
 	auc_run_t run = { .job_id = job_id, .start = start };
 
 	_append(&run);
+	slurm_mutex_lock(&journal.lock);
+	journal.started_us = auc_now_us();
+	slurm_mutex_unlock(&journal.lock);
+}
+
+extern int64_t auc_journal_rest_us(void)
+{
+	int64_t rest = 0;
+
+	slurm_mutex_lock(&journal.lock);
+	if (journal.started_us)
+		rest = journal.started_us + LAUNCH_US - auc_now_us();
+	slurm_mutex_unlock(&journal.lock);
+	return MAX(rest, 0);
 }
 
 extern void auc_journal_end(const job_record_t *job_ptr)

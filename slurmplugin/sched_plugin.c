@@ -4,6 +4,8 @@
  * Under the second slurm.conf keeps SchedulerType=sched/backfill, which slurmctld
  * insists on before it takes heterogeneous jobs.
  */
+#include <unistd.h>
+
 #include "scheduler.h"
 
 #ifdef AUC_AS_BACKFILL
@@ -25,10 +27,17 @@ extern int init(void)
 	return auc_agent_start();
 }
 
+/*
+ * From 23.11 on a reconfiguration is a new slurmctld, which first of all has the slurmds start
+ * anew too. These look at the steps they have, take the script of a batch job whose step
+ * is not quite there for a stray one, and delete it: the job fails.
+ */
 extern void fini(void)
 {
 	auc_agent_stop();
 	auc_net_stop();
+	if (AUC_RECONFIGURES_ANEW)
+		usleep(auc_journal_rest_us());
 }
 
 extern int sched_p_reconfig(void)

@@ -240,6 +240,11 @@ extern void auc_offer(auc_snapshot_t *snapshot, auc_offers_t *offers,
 		      const bitstr_t *nodes, uint32_t row);
 extern void auc_offers_free(auc_offers_t *offers);
 
+/* ---- clock.c ---- */
+
+/* The monotonic clock. */
+extern int64_t auc_now_us(void);
+
 /* ---- journal.c ---- */
 
 /* One start of a job, or its end. */
@@ -263,9 +268,12 @@ extern bool auc_run_parse(const char *line, auc_run_t *run);
  */
 extern auc_run_t *auc_journal_open(const char *dir, size_t *len);
 
-/* Any thread; without an open journal they do nothing. */
+/* Any thread; without an open journal nothing is written. */
 extern void auc_journal_start(uint32_t job_id, time_t start);
 extern void auc_journal_end(const job_record_t *job_ptr);
+
+/* How long it will take until all that was started is a step on its node, at most 1 s. */
+extern int64_t auc_journal_rest_us(void);
 
 /* Where the journal is now, and: Slurm has saved what happened before a mark. */
 extern size_t auc_journal_mark(void);
@@ -353,9 +361,6 @@ extern void auc_status_write(const auc_status_t *status,
 			     const char *state_dir);
 
 /* ---- agent.c ---- */
-
-/* The monotonic clock. */
-extern int64_t auc_now_us(void);
 
 extern int auc_agent_start(void);
 extern void auc_agent_stop(void);

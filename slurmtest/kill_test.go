@@ -117,6 +117,33 @@ func TestKilledBeforeLaunch(t *testing.T) {
 	require.NotContains(t, log, fmt.Sprintf("JobId=%d was not launched", lives))
 }
 
+// Nodes read their configuration once the jobs that were just started have their steps.
+func TestReconfigureWaitsForLaunches(t *testing.T) {
+	bed(t)
+	if version, err := Version(); err != nil || version < "23.11" {
+		t.Skip("Slurm ", version, " reads its configuration without a new slurmctld")
+	}
+	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
+	ctx := t.Context()
+	reconfigure := func() time.Duration {
+		t.Helper()
+		controllers := func() int { return strings.Count(c.Logs("slurmctld.log", 1<<20), "Running as primary controller") }
+		began, before := time.Now(), controllers()
+		require.NoError(t, c.Reconfigure(ctx))
+		require.NoError(t, c.poll(ctx, 10*time.Second, "a new slurmctld", func() (bool, error) { return controllers() > before, nil }))
+		return time.Since(began)
+	}
+	quiet := reconfigure()
+	id := submit(t, c, "sleep 5", "-n1", "--time=1")
+	running(t, c, 15*time.Second, id)
+	busy := reconfigure()
+	t.Logf("a reconfiguration takes %v, and %v after a start", quiet, busy)
+	require.Greater(t, busy, quiet+400*time.Millisecond)
+	require.Less(t, busy, quiet+1200*time.Millisecond)
+	require.NoError(t, c.WaitEmpty(ctx, 30*time.Second))
+	requireOneStartEach(t, c, []uint32{id})
+}
+
 // Garbage in the journal is said, once, and does no harm.
 func TestJournalIsGarbage(t *testing.T) {
 	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})

@@ -295,6 +295,7 @@ static void _test_journal(void)
 		return;
 	}
 	path = xstrdup_printf("%s/aucsched_journal", dir);
+	CHECK(!auc_journal_rest_us(), "nothing was started");
 	auc_journal_start(1, now);	/* no journal yet: nothing happens */
 	CHECK(_reopen(dir, &runs) == 0, "a new one is empty");
 	auc_journal_start(1, now - 500);
@@ -310,6 +311,8 @@ static void _test_journal(void)
 	job.start_time = now;
 	auc_journal_end(&job);
 	CHECK(_reopen(dir, &runs) == 5, "a process that is killed loses nothing");
+	CHECK((auc_journal_rest_us() > 0) && (auc_journal_rest_us() <= 1000000),
+	      "just started");
 	CHECK((runs[2].job_id == 1) && runs[2].ended && (runs[2].exit_code == 256) &&
 	      (runs[2].state == (JOB_COMPLETE | JOB_COMPLETING)), "the end of 1");
 	auc_journal_close(false);
