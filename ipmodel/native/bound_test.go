@@ -109,7 +109,7 @@ func TestWindowsEqualBruteForce(t *testing.T) {
 // the optimum, and looks at the bound whenever the tree pauses.
 func TestTreeAloneEqualsBruteForce(t *testing.T) {
 	var s hand
-	branched := 0
+	branched, paused := 0, 0
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 22))
 		m := windowModel(rng, 4+rng.IntN(9), 4+rng.IntN(6), 2+rng.IntN(4), seed%4 == 0)
@@ -121,8 +121,11 @@ func TestTreeAloneEqualsBruteForce(t *testing.T) {
 			require.Negative(t, want)
 			continue
 		}
-		for !s.search(200) {
+		for !s.search(int64(1 + seed%200)) {
 			require.GreaterOrEqual(t, s.prices.bound, want, "seed %d", seed)
+			if s.tree.inRound {
+				paused++
+			}
 		}
 		if want < 0 {
 			require.Positive(t, s.best.missing, "seed %d", seed)
@@ -135,6 +138,7 @@ func TestTreeAloneEqualsBruteForce(t *testing.T) {
 		}
 	}
 	require.Greater(t, branched, 50, "the models must be hard enough to branch")
+	require.Greater(t, paused, 50, "rounds of cuts must pause")
 }
 
 // TestReductionsKeepTheFeasibleChoices enumerates the choices before and after.
@@ -265,6 +269,18 @@ func TestTreeAllocatesNothingInSteadyState(t *testing.T) {
 			t.Fatal("solve failed")
 		}
 	}))
+}
+
+// TestWorkIsKept looks for solves that do much more work than they may, whatever they are at then.
+// A search for cuts is not broken off.
+func TestWorkIsKept(t *testing.T) {
+	m := windowModel(rand.New(rand.NewPCG(5, 28)), 1500, 400, 15, false)
+	entries := int64(m.ColStart[m.Columns()])
+	for work := int64(200_000); work < 60_000_000; work = work * 3 / 2 {
+		var r ipmodel.Result
+		require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Work: work}, &r))
+		require.Less(t, r.Work, work+work/20+400*entries, "of %d", work)
+	}
 }
 
 // TestBoundOfALargeWindow holds the bound of a stopped solve against the best choice that a

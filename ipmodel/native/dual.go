@@ -46,6 +46,9 @@ func (l *lp) solve(limit float64, maxPivots int) outcome {
 			l.renew()
 		} else if !l.addViolated(rows) && out == solved {
 			if l.shifted && l.setRight(&maxPivots) {
+				if l.over() {
+					return exhausted
+				}
 				continue
 			}
 			l.dropSlackRows()
@@ -57,13 +60,13 @@ func (l *lp) solve(limit float64, maxPivots int) outcome {
 // dual takes dual simplex steps with the rows at hand.
 func (l *lp) dual(limit float64, maxPivots *int) outcome {
 	value := l.value()
-	for {
+	for first := true; ; first = false {
 		if value < limit {
 			if value = l.value(); value < limit {
 				return cutOff
 			}
 		}
-		if *maxPivots <= 0 || l.over() {
+		if *maxPivots <= 0 || (!first && l.over()) { // a step at least, so that it goes on
 			return exhausted
 		}
 		pos, group, amount := l.leaving()

@@ -41,7 +41,7 @@ func (l *lp) setRight(limit *int) bool {
 		if enter < 0 {
 			return changed
 		}
-		if *limit <= 0 || l.over() || !l.primalStep(enter, at) {
+		if *limit <= 0 || (changed && l.over()) || !l.primalStep(enter, at) {
 			break
 		}
 		*limit--

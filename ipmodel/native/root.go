@@ -3,9 +3,9 @@ package native
 import "math"
 
 // relaxRoot takes some steps at the root.
-func (s *hand) relaxRoot() {
+func (s *hand) relaxRoot(end int64) {
 	t := &s.tree
-	out, hope := s.solveRoot(pivotsATurn)
+	out, hope := s.solveRoot(pivotsATurn, end)
 	switch {
 	case !hope:
 		t.stage = done
@@ -18,8 +18,11 @@ func (s *hand) relaxRoot() {
 	}
 }
 
-// solveRoot takes steps at the root, and reports whether there is hope for a better choice.
-func (s *hand) solveRoot(steps int) (out outcome, hope bool) {
+// solveRoot takes steps at the root until so much work is done, and reports whether there is hope
+// for a better choice.
+func (s *hand) solveRoot(steps int, end int64) (out outcome, hope bool) {
+	s.pauseAt = end
+	defer func() { s.pauseAt = math.MaxInt64 }()
 	out = s.tree.lp.solve(s.cutoff(), steps)
 	hope = s.proveRoot()
 	if hope && out == cutOff { // as far as floating point can tell
@@ -98,37 +101,58 @@ func (s *hand) fixAtRoot() {
 	}
 }
 
-// cutRoot adds a round of cuts at the root.
-func (s *hand) cutRoot() {
+// cutRoot begins a round of cuts at the root, or goes on with one.
+func (s *hand) cutRoot(end int64) {
 	t := &s.tree
-	l := &t.lp
-	s.fixAtRoot()
-	before := l.cuts.count()
-	t.trial.copyFrom(&l.basis)
-	if t.rounds >= cutRounds || t.stale >= staleRounds || l.separate(&t.cutter, t.fails == 0, cutsARound) == 0 {
+	if !t.inRound && !s.beginRound() {
 		s.openRoot()
 		return
 	}
-	t.rounds++
-	out, hope := s.solveRoot(50_000)
-	if !hope {
+	out, hope := s.solveRoot(pivotsARound, end)
+	if t.inRound = hope && (s.over || (out == exhausted && t.lp.pivots < t.roundAt+pivotsARound)); t.inRound {
+		return // the rest is another turn's
+	}
+	switch {
+	case !hope:
 		t.stage = done
-		return
+	case out == solved:
+		s.endRound()
+	default:
+		s.takeBack()
 	}
-	if s.over {
-		return
+}
+
+// beginRound adds cuts, and reports whether there are any that are worth a round.
+func (s *hand) beginRound() bool {
+	t := &s.tree
+	l := &t.lp
+	s.fixAtRoot()
+	t.before = l.cuts.count()
+	t.trial.copyFrom(&l.basis)
+	if t.rounds >= cutRounds || t.stale >= staleRounds || l.separate(&t.cutter, t.fails == 0, cutsARound) == 0 {
+		return false
 	}
-	if out != solved {
-		l.basis.copyFrom(&t.trial)
-		l.cuts.keep(func(cut int) bool { return cut < before }, func(int, int) {})
-		if t.fails++; t.fails > maxFails {
-			s.openRoot()
-		}
-		return
+	t.rounds++
+	t.roundAt = t.lp.pivots
+	return true
+}
+
+// takeBack takes the cuts of a round back that could not be solved with.
+func (s *hand) takeBack() {
+	t := &s.tree
+	t.lp.basis.copyFrom(&t.trial)
+	t.lp.cuts.keep(func(cut int) bool { return cut < t.before }, func(int, int) {})
+	if t.fails++; t.fails > maxFails {
+		s.openRoot()
 	}
+}
+
+// endRound keeps the cuts that are of use, and notes what they have gained.
+func (s *hand) endRound() {
+	t := &s.tree
 	s.round()
-	l.dropIdleCuts()
-	value := l.value()
+	t.lp.dropIdleCuts()
+	value := t.lp.value()
 	if t.last-value < leastGain*(t.last-s.cutoff()) {
 		t.stale++
 	} else {

@@ -52,6 +52,7 @@ type hand struct {
 
 	src      *rand.PCG
 	work     int64
+	pauseAt  int64 // work at which the relaxation's steps are left for another turn
 	nodes    int64
 	priced   bool // the prices alone do not lower the bound any more
 	over     bool // the time is
@@ -235,7 +236,7 @@ func (s *hand) begin(ctx context.Context, p *problem, o ipmodel.Options, c *cloc
 		s.src = rand.NewPCG(0, 0)
 	}
 	s.src.Seed(o.Seed, 0x9e3779b97f4a7c15)
-	s.work, s.nodes, s.over, s.nextLook = 0, 0, false, 0
+	s.work, s.pauseAt, s.nodes, s.over, s.nextLook = 0, math.MaxInt64, 0, false, 0
 	s.tree.stage, s.tree.debt, s.cool, s.priced = fresh, 0, cooling{}, false
 	s.key = append(s.key[:0], make([]float64, p.groups())...)
 	s.best.clear(p)

@@ -19,6 +19,10 @@ type tree struct {
 	stale  int     // rounds of cuts without much gain
 	last   float64 // value of the last round
 
+	inRound bool  // a round of cuts has begun and is not solved yet
+	roundAt int64 // the relaxation's pivots before it
+	before  int   // the cuts before it
+
 	heap  nodeHeap
 	snaps []snapshot
 	free  []int32
@@ -44,13 +48,14 @@ const (
 )
 
 const (
-	cutRounds   = 60
-	cutsARound  = 100
-	staleRounds = 5       // without leastGain together
-	leastGain   = 0.03    // of the gap
-	maxFails    = 2       // rounds of cuts that may fail
-	pivotsATurn = 64      // between two looks at the limit
-	maxOpen     = 1 << 14 // open nodes before depth goes first
+	cutRounds    = 60
+	cutsARound   = 100
+	staleRounds  = 5       // without leastGain together
+	leastGain    = 0.03    // of the gap
+	maxFails     = 2       // rounds of cuts that may fail
+	pivotsATurn  = 64      // between two looks at the limit
+	pivotsARound = 50_000  // of cuts, at most
+	maxOpen      = 1 << 14 // open nodes before depth goes first
 )
 
 // search goes on with the tree for at most limit units of work, and reports whether it
@@ -66,15 +71,15 @@ func (s *hand) search(limit int64) bool {
 		switch t.stage {
 		case fresh:
 			if t.lp.over == nil {
-				t.lp.over = func() bool { s.settle(); return s.stopped() }
+				t.lp.over = func() bool { s.settle(); return s.stopped() || s.work >= s.pauseAt }
 			}
 			t.lp.begin(&s.p, s.prices.best)
 			t.begin(&s.p)
 			t.stage = relaxing
 		case relaxing:
-			s.relaxRoot()
+			s.relaxRoot(end)
 		case cutting:
-			s.cutRoot()
+			s.cutRoot(end)
 		case branching:
 			s.dive(end)
 		}
@@ -93,7 +98,7 @@ func (t *tree) begin(p *problem) {
 	t.proof.setShift(p)
 	t.heap.open, t.heap.deepest = t.heap.open[:0], false
 	t.free, t.used, t.seq = t.free[:0], 0, 0
-	t.rounds, t.fails, t.stale, t.last = 0, 0, 0, inf
+	t.rounds, t.fails, t.stale, t.last, t.inRound = 0, 0, 0, inf, false
 	t.root.shift, t.atRoot, t.known = t.proof.shift, math.MaxInt64, math.MinInt64
 	t.slack = resize(t.slack, p.rows())
 }
