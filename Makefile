@@ -53,11 +53,11 @@ define page
 	$(call with_highs,$(GO) run $$tags ./benchmarks/cmd/tables $(1) > $(2).new && mv $(2).new $(2) || { rm -f $(2).new; exit 1; })
 endef
 
-## bench: measure the stages of a cycle, deadlines, and the solvers side by side, into docs/ (INSTANCES=DIR: MPS files too)
+## bench: measure the stages of a cycle, deadlines, and the solvers side by side, into docs/ (INSTANCES=DIR: MPS files too; FRESH=N: more or fewer windows)
 bench: bin/aucsched
 	@sh scripts/packages.sh peers || echo "make: going on with those solvers that are there" >&2
 	$(call page,performance,docs/performance.md)
-	$(call page,solver -plot docs/solver.svg $(if $(INSTANCES),-instances $(INSTANCES)),docs/solver.md)
+	$(call page,solver -plot docs/solver.svg $(if $(FRESH),-fresh $(FRESH)) $(if $(INSTANCES),-instances $(INSTANCES)),docs/solver.md)
 
 ## bench-stages: the same stages as Go benchmarks, one by one
 bench-stages:

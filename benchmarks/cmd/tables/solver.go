@@ -38,6 +38,7 @@ type solverRow struct {
 }
 
 type solverFigures struct {
+	Fresh   int // windows that were made
 	Machine string
 	Peers   []string
 	Missing []string // why other peers are not here
@@ -78,6 +79,7 @@ func solvers(ctx context.Context, fresh, small int, seed uint64, dir, picture st
 	if err != nil {
 		return "", err
 	}
+	f.Fresh = fresh
 	if err := f.measureSmall(ctx, small, seed, errs); err != nil {
 		return "", err
 	}

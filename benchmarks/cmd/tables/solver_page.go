@@ -14,7 +14,7 @@ import (
 func (f *solverFigures) page(plot string) string {
 	var p page
 	p.heading(1, "The solvers side by side")
-	p.say("Written by `make bench`; change the command, not this page.")
+	p.say("Written by `make bench FRESH=%d INSTANCES=DIR`; change the command, not this page. FRESH is how many windows are made.", f.Fresh)
 	p.say("Measured on: %s. Each solver gets the same file and is given %v; the native solver is called anew for each of its deadlines. Its two hands take a processor each where there are two; the others have one thread. Every choice is added up again in integers from the model. Best is the most that anything here is worth, or a solution that came with the file. Percentages are of that; `-` is no choice at all. The machine had other work.", f.Machine, peerLimit)
 	for _, m := range f.Missing {
 		p.say("Left out: %s.", m)
