@@ -67,10 +67,12 @@ func waitSetting(t *testing.T, c *Cluster, setting string) {
 	}), "%+v", s)
 }
 
-// requireStartsInTime submits some jobs that compete and checks that the auction starts what fits
-// within an interval, the deadline, and Slurm's rounding to seconds.
+// requireStartsInTime submits some jobs to an idle machine, which has room for them all, and checks
+// that the auction starts them within an interval, the deadline, and Slurm's rounding to seconds.
 func requireStartsInTime(t *testing.T, c *Cluster) {
 	t.Helper()
+	cancelAll(t, c)
+	require.NoError(t, c.waitIdle(t.Context()))
 	var ids []uint32
 	for i := range 8 {
 		ids = append(ids, submit(t, c, "sleep 3", "-n", fmt.Sprint(4+i), "-N2", fmt.Sprint("--gres=gpu:", 1+i%3), "--time=1"))
