@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 
 	"github.com/aucsched/aucsched/nodeset"
@@ -30,9 +31,10 @@ func WriteJobsCSV(out io.Writer, w *workload.Workload, r *Run) error {
 	if err := c.Write(batsimColumns); err != nil {
 		return err
 	}
+	name := filepath.Base(w.Name)
 	order, _ := r.Log.numbered(w.Jobs)
 	for _, j := range order {
-		if err := c.Write(ranRow(w.Name, j, r.Log.segments(j))); err != nil {
+		if err := c.Write(ranRow(name, j, r.Log.segments(j))); err != nil {
 			return err
 		}
 	}
@@ -45,7 +47,7 @@ func WriteJobsCSV(out io.Writer, w *workload.Workload, r *Run) error {
 		if !ok {
 			return fmt.Errorf("job %q did not run and is not in the workload", u.ID)
 		}
-		row := append(asked(w.Name, j, max(j.MinNodes, 1)), "0", "REJECTED", "", "", "", "", "", "", "", "", u.Reason)
+		row := append(asked(name, j, max(j.MinNodes, 1)), "0", "REJECTED", "", "", "", "", "", "", "", "", u.Reason)
 		if err := c.Write(row); err != nil {
 			return err
 		}

@@ -8,10 +8,10 @@ type curve struct {
 	diff         []int64 // change from the span before, of what lasts for all of the span
 }
 
-// newCurve covers origin..end with at most spans spans.
+// newCurve covers origin..end with at most spans spans, of a length that clocks know.
 func newCurve(origin, end int64, spans int) *curve {
 	length := max(end-origin, 1)
-	step := (length + int64(spans) - 1) / int64(spans)
+	step := roundSeconds((length + int64(spans) - 1) / int64(spans))
 	n := (length + step - 1) / step
 	return &curve{origin: origin, step: step, area: make([]int64, n), diff: make([]int64, n+1)}
 }
@@ -44,4 +44,15 @@ func (c *curve) areas() []int64 {
 		out[i] = c.area[i] + steady*c.step
 	}
 	return out
+}
+
+// roundSeconds is the next round number of seconds, minutes, hours or days.
+func roundSeconds(s int64) int64 {
+	for _, r := range []int64{1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200} {
+		if s <= r {
+			return r
+		}
+	}
+	const day = 86400
+	return (s + day - 1) / day * day
 }

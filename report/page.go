@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"path/filepath"
 	"strings"
 )
 
@@ -36,7 +37,7 @@ func (p *Page) Write(w io.Writer) error {
 	}
 	cores, gpus := total(p.Nodes)
 	return pageTemplate.Execute(w, map[string]any{
-		"Page": p, "Policies": p.policies(), "Machine": p.machine(), "Cores": cores, "GPUs": gpus,
+		"Page": p, "Name": filepath.Base(p.Workload.Name), "Policies": p.policies(), "Machine": p.machine(), "Cores": cores, "GPUs": gpus,
 		"Metrics": p.metrics(), "Unrun": p.unrun(),
 		"Style": template.CSS(style), "Script": template.JS(script), "Data": template.JS(text),
 	})

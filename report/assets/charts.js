@@ -24,7 +24,7 @@ function figure(parent, caption, lines) {
 }
 
 function frame(svg, height) {
-  const w = Math.max(svg.parentElement.clientWidth, 120), box = { x: 46, y: 6, w: w - 52, h: height - 28 };
+  const w = Math.max(svg.parentElement.clientWidth, 120), box = { x: 46, y: 6, w: w - 62, h: height - 28 };
   svg.replaceChildren();
   svg.setAttribute("height", height);
   svg.setAttribute("viewBox", "0 0 " + w + " " + height);
@@ -54,7 +54,7 @@ class Curve {
     levels(svg, box, this.most, this.words);
     const ts = timeStep(view.t1 - view.t0, Math.max(2, box.w / 85));
     for (let t = Math.ceil(view.t0 / ts) * ts; t <= view.t1; t += ts)
-      add(svg, "text", { x: clamp(x(t), box.x + 4, box.x + box.w - 16), y: box.y + box.h + 16, "text-anchor": "middle" }, duration(t, ts));
+      add(svg, "text", { x: clamp(x(t), box.x + 4, box.x + box.w - 4), y: box.y + box.h + 16, "text-anchor": "middle" }, duration(t, ts));
     const first = Math.floor(view.t0 / D.Step), last = Math.min(Math.ceil(view.t1 / D.Step), this.values[0].length);
     this.values.forEach((v, i) => {
       let path = "";

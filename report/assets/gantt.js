@@ -1,6 +1,6 @@
 // The pictures of nodes and time, and of the machine at a moment. They are drawn
 // pixel by pixel: the work follows the size of the picture, not of the workload.
-const margin = { left: 46, right: 6, top: 4, bottom: 20 };
+const margin = { left: 46, right: 16, top: 4, bottom: 20 };
 const view = { t0: 0, t1: Math.max(D.Horizon, 1), n0: 0, n1: machine.n };
 let colouring = "job";
 const mostWait = runs.reduce((m, r) => r.job.reduce((m, j, k) => Math.max(m, r.start[k] - D.Jobs.Submit[j]), m), 1);
@@ -133,7 +133,7 @@ class Gantt {
     c.textAlign = "center";
     const ts = timeStep(view.t1 - view.t0, Math.max(2, b.w / 85));
     for (let t = Math.ceil(view.t0 / ts) * ts; t <= view.t1; t += ts)
-      c.fillText(duration(t, ts), clamp(this.x(t), b.x + 4, b.x + b.w - 16), b.y + b.h + 11);
+      c.fillText(duration(t, ts), clamp(this.x(t), b.x + 4, b.x + b.w - 4), b.y + b.h + 11);
   }
   x(t) { return this.box.x + (t - view.t0) * this.box.w / (view.t1 - view.t0); }
   y(n) { return this.box.y + (n - view.n0) * this.box.h / (view.n1 - view.n0); }

@@ -37,7 +37,7 @@ for (const [caption, labels, key] of [["Fragmentation: blocks of consecutive nod
 const note = byId("boxes").firstChild.appendChild(document.createElement("p"));
 note.className = "note";
 note.textContent = "Box: the middle half of the jobs; bar in it: median; dot: mean; whisker: 95% wait no longer.";
-byId("step").textContent = D.Step === 1 ? "1 s" : D.Step < 120 ? D.Step + " s" : duration(D.Step) + " h";
+byId("step").textContent = D.Step < 60 ? D.Step + " s" : D.Step < 3600 ? D.Step / 60 + " min" : D.Step / 3600 + " h";
 
 function drawTime() {
   gantts.forEach(g => g.draw());
