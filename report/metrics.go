@@ -22,7 +22,7 @@ func (p *Page) metrics() []metric {
 		}
 		out = append(out, m)
 	}
-	add("Jobs run", "and those that did not run", func(r *sim.Result) string { return fmt.Sprintf("%d, not %d", r.Jobs, len(r.Unrun)) })
+	add("Jobs", "of the workload", func(r *sim.Result) string { return fmt.Sprintf("%d run, %d not", r.Jobs, len(r.Unrun)) })
 	add("Runtime", "first submission to last end", func(r *sim.Result) string { return hours(float64(r.Runtime)) })
 	add("Utilisation of cores", "core time asked for, of all core time", func(r *sim.Result) string { return fmt.Sprintf("%.1f%%", 100*r.CPUUtilization) })
 	if _, gpus := total(p.Nodes); gpus > 0 {

@@ -67,10 +67,11 @@ function takeLanes(list, busy, k, need, start, end) {
   }
 }
 
-// rowPlace is the node and the core that a line of the picture stands for.
+// rowPlace is the node and the core that a line of the picture stands for. With few
+// lines a node, it is another core from line to line, so that none is always hidden.
 function rowPlace(y, height) {
   const pos = view.n0 + (y + 0.5) * (view.n1 - view.n0) / height, node = clamp(Math.floor(pos), 0, machine.n - 1);
-  const inside = height >= view.n1 - view.n0 ? pos - node : y * 0.6180339887 % 1;
+  const inside = height >= 4 * (view.n1 - view.n0) ? pos - node : y * 0.6180339887 % 1;
   return [node, Math.min(Math.floor(inside * machine.cores[node]), machine.cores[node] - 1)];
 }
 

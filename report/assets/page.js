@@ -159,6 +159,7 @@ byId("colour").addEventListener("change", e => {
 byId("moment").max = Math.max(D.Horizon - 1, 0);
 byId("moment").addEventListener("input", e => setMoment(+e.target.value));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw(drawAll));
+addEventListener("hashchange", () => redraw(drawAll)); // parts that were hidden have a size now
 let lastWidth = 0;
 new ResizeObserver(() => {
   if (document.body.clientWidth === lastWidth) return;
