@@ -67,6 +67,26 @@ func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
 	return nil, badInput(fmt.Errorf("--policy: %q is unknown; known are %s", f.policy, strings.Join(policyNames(), ", ")))
 }
 
+// makeAll builds the policies that the flags ask for, names with commas.
+func (f *policyFlags) makeAll(flags *pflag.FlagSet) ([]core.Policy, error) {
+	var out []core.Policy
+	seen := make(map[string]bool)
+	for name := range strings.SplitSeq(f.policy, ",") {
+		if seen[name] {
+			return nil, badInput(fmt.Errorf("--policy: %q is given twice", name))
+		}
+		seen[name] = true
+		one := *f
+		one.policy = name
+		p, err := one.make(flags)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
 // auction are the auction's options: the papers' with --paper, save for flags that
 // were given.
 func (f *policyFlags) auction(flags *pflag.FlagSet) core.AuctionOptions {

@@ -15,12 +15,14 @@ import (
 	"golang.org/x/term"
 
 	"github.com/aucsched/aucsched/nodeset"
+	"github.com/aucsched/aucsched/report"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/workload"
 )
 
 func simulateCommand() *cobra.Command {
 	var f policyFlags
+	var rep reportFlags
 	var asJSON, extend, nodespec bool
 	var cluster, load, priority string
 	var seed uint64
@@ -39,7 +41,12 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or generat
   gen:I.1 ... gen:V.3      mixes of jobs with and without GPUs (aucsched1, table 4) for
                            machine C; .1, .2, .3: no, half, all jobs contiguous
   gen:tsubame-1.NC ...     1.NC, 1.HC, 1.FC, 2.NC, 2.HC, 2.FC, and each with -ranges
-                           (aucsched2, section 4), for 1408x12x3 whatever C is`,
+                           (aucsched2, section 4), for 1408x12x3 whatever C is
+
+Several policies, with commas, run on the same workload one after the other: the
+table then has a column for each, --json prints an object a line, --html shows them
+side by side, and --jobs-csv puts the policy's name into that of its file
+(jobs.csv: jobs.backfill.csv).`,
 		Example: "  aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges",
 		Args:    exactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -58,32 +65,47 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or generat
 			if err != nil {
 				return badInput(fmt.Errorf("--workload: %w", err))
 			}
-			policy, err := f.make(c.Flags())
+			policies, err := f.makeAll(c.Flags())
 			if err != nil {
 				return err
 			}
-			cfg.Seed = seed
 			if cfg.Priorities, err = priorities(priority, cfg.Nodes); err != nil {
 				return badInput(err)
 			}
-			done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
-			r, err := sim.Run(c.Context(), cfg, policy, w.Jobs)
-			done()
+			out, err := rep.open(policies)
 			if err != nil {
-				return err
+				return badInput(err)
+			}
+			defer out.discard()
+			cfg.Seed = seed
+			var results []*sim.Result
+			for i, policy := range policies {
+				cfg.OnEnd = out.listener(i)
+				done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
+				r, err := sim.Run(c.Context(), cfg, policy, w.Jobs)
+				done()
+				if err != nil {
+					return err
+				}
+				results = append(results, r)
 			}
 			for _, t := range w.Skipped {
 				slog.Warn("jobs of the trace left out", "jobs", t.Jobs, "reason", t.Reason)
 			}
-			warnUnrun(r.Unrun)
-			if asJSON {
-				return json.NewEncoder(c.OutOrStdout()).Encode(r)
+			for _, r := range results {
+				warnUnrun(r)
 			}
-			return printResult(c.OutOrStdout(), r)
+			if err := printResults(c.OutOrStdout(), results, asJSON); err != nil {
+				return err
+			}
+			page := report.Page{Workload: w, Nodes: cfg.Nodes, Settings: replaySettings(&cfg, extend, nodespec), Command: commandLine(c)}
+			return out.write(&page, results, func(policy string) []report.Setting { return f.settings(policy, c.Flags()) })
 		},
 	}
 	f.register(c.Flags())
 	flags := c.Flags()
+	flags.Lookup("policy").Usage += "; several with commas"
+	rep.register(flags)
 	flags.StringVar(&cluster, "cluster", "", "the machine (see above)")
 	flags.StringVar(&load, "workload", "", "the workload (see above)")
 	flags.Uint64Var(&seed, "seed", 1, "seed of the generator and of the policy")
@@ -112,17 +134,17 @@ func priorities(name string, nodes []nodeset.Capacity) (sim.Priorities, error) {
 }
 
 // warnUnrun logs the jobs that did not run, a line for each reason.
-func warnUnrun(jobs []sim.Unrun) {
+func warnUnrun(run *sim.Result) {
 	var reasons []string
 	count, first := make(map[string]int), make(map[string]string)
-	for _, u := range jobs {
+	for _, u := range run.Unrun {
 		if count[u.Reason]++; count[u.Reason] == 1 {
 			reasons = append(reasons, u.Reason)
 			first[u.Reason] = u.ID
 		}
 	}
 	for _, r := range reasons {
-		slog.Warn("jobs not run", "jobs", count[r], "first", first[r], "reason", r)
+		slog.Warn("jobs not run", "policy", run.Policy, "jobs", count[r], "first", first[r], "reason", r)
 	}
 }
 
@@ -147,18 +169,43 @@ func showProgress(errs io.Writer, cfg *sim.Config, jobs int) func() {
 	return func() { _ = bar.Clear() }
 }
 
-func printResult(out io.Writer, r *sim.Result) error {
+// printResults prints a column for each result, or as JSON an object a line.
+func printResults(out io.Writer, results []*sim.Result, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(out)
+		for _, r := range results {
+			if err := e.Encode(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line := func(name string, cell func(r *sim.Result) string) {
+		fmt.Fprint(t, name)
+		for _, r := range results {
+			fmt.Fprint(t, "\t", cell(r))
+		}
+		fmt.Fprintln(t)
+	}
 	hours := func(s float64) float64 { return s / 3600 }
-	fmt.Fprintf(t, "policy\t%s\n", r.Policy)
-	fmt.Fprintf(t, "jobs\t%d run, %d not\n", r.Jobs, len(r.Unrun))
-	fmt.Fprintf(t, "runtime\t%.2f h (theoretical %.2f h)\n", hours(float64(r.Runtime)), hours(r.TheoreticalRuntime))
-	fmt.Fprintf(t, "utilisation\tCPU %.1f%%, GPU %.1f%%\n", 100*r.CPUUtilization, 100*r.GPUUtilization)
-	fmt.Fprintf(t, "wait\t%.2f ± %.2f h\n", hours(r.WaitMean), hours(r.WaitStd))
-	fmt.Fprintf(t, "slowdown\t%.2f ± %.2f\n", r.SlowdownMean, r.SlowdownStd)
-	fmt.Fprintf(t, "fragmentation\t%.2f ± %.2f\n", r.FragmentationMean, r.FragmentationStd)
-	fmt.Fprintf(t, "spread\t%.2f ± %.2f\n", r.SpreadMean, r.SpreadStd)
-	fmt.Fprintf(t, "packing factor\t%.3f\n", r.PackingFactorMean)
-	fmt.Fprintf(t, "cycles\t%d; %.2f ms (median), %.2f ms (p99), %.2f ms (max)\n", r.Cycles, r.CycleMsP50, r.CycleMsP99, r.CycleMsMax)
+	line("policy", func(r *sim.Result) string { return r.Policy })
+	line("jobs", func(r *sim.Result) string { return fmt.Sprintf("%d run, %d not", r.Jobs, len(r.Unrun)) })
+	line("runtime", func(r *sim.Result) string {
+		return fmt.Sprintf("%.2f h (theoretical %.2f h)", hours(float64(r.Runtime)), hours(r.TheoreticalRuntime))
+	})
+	line("utilisation", func(r *sim.Result) string {
+		return fmt.Sprintf("CPU %.1f%%, GPU %.1f%%", 100*r.CPUUtilization, 100*r.GPUUtilization)
+	})
+	line("wait", func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f h", hours(r.WaitMean), hours(r.WaitStd)) })
+	line("slowdown", func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SlowdownMean, r.SlowdownStd) })
+	line("fragmentation", func(r *sim.Result) string {
+		return fmt.Sprintf("%.2f ± %.2f", r.FragmentationMean, r.FragmentationStd)
+	})
+	line("spread", func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SpreadMean, r.SpreadStd) })
+	line("packing factor", func(r *sim.Result) string { return fmt.Sprintf("%.3f", r.PackingFactorMean) })
+	line("cycles", func(r *sim.Result) string {
+		return fmt.Sprintf("%d; %.2f ms (median), %.2f ms (p99), %.2f ms (max)", r.Cycles, r.CycleMsP50, r.CycleMsP99, r.CycleMsMax)
+	})
 	return t.Flush()
 }

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/aucsched/aucsched/report"
+	"github.com/aucsched/aucsched/sim"
+)
+
+// replaySettings are the settings of a simulation that do not depend on the policy.
+func replaySettings(cfg *sim.Config, extend, nodespec bool) []report.Setting {
+	limit := "none"
+	if cfg.CycleLimit > 0 {
+		limit = cfg.CycleLimit.String()
+	}
+	yes := map[bool]string{false: "no", true: "yes"}
+	priorities := "basic"
+	if cfg.Priorities != nil {
+		priorities = "multifactor"
+	}
+	return []report.Setting{
+		{Name: "Seed", Value: fmt.Sprint(cfg.Seed), Meaning: "of the generated workload and of the policy's random choices"},
+		{Name: "Interval", Value: fmt.Sprintf("%d s", cfg.Interval), Meaning: "the policy decides at multiples of it, if jobs have come or ended (SchedulerParameters: sched_interval)"},
+		{Name: "Priorities", Value: priorities, Meaning: "basic: in the order of submission, or the trace's; multifactor: by age and size (PriorityType)"},
+		{Name: "Time for a cycle", Value: limit, Meaning: "without a limit the same schedule comes out again"},
+		{Name: "Jobs end at their limit", Value: yes[cfg.KillAtLimit], Meaning: "as with OverTimeLimit=0"},
+		{Name: "Limits lifted", Value: yes[extend], Meaning: "traces: a job that outlived its limit gets a longer one, instead of ending there"},
+		{Name: "Nodes from the trace", Value: yes[nodespec], Meaning: "SWF: nodes and cores on each from a field N:ppn=K"},
+	}
+}
+
+// settings are those of one of the policies, with the values that the run used.
+func (f *policyFlags) settings(policy string, flags *pflag.FlagSet) []report.Setting {
+	number := func(name string, value int64, meaning string) report.Setting {
+		return report.Setting{Name: name, Value: fmt.Sprint(value), Meaning: meaning}
+	}
+	switch policy {
+	case "backfill":
+		o := sim.DefaultBackfill()
+		return []report.Setting{
+			number("bf_max_job_test", int64(o.MaxJobTest), "jobs that backfill looks at in a cycle"),
+			number("bf_resolution", o.Resolution, "seconds of a time slot of its reservations"),
+			number("bf_window", o.Window/60, "minutes ahead that it reserves nodes"),
+			number("bf_max_job_start", int64(o.MaxJobStart), "jobs that it may start in a cycle; 0: no limit"),
+			number("bf_min_prio_reserve", o.MinPrioReserve, "jobs of lower priority get no reservation"),
+		}
+	case "auction2":
+		o := f.auction(flags)
+		return []report.Setting{
+			number("Window", int64(o.Window), "jobs of the queue that are decided together"),
+			number("Depth", int64(o.Depth), "jobs behind the window that may take what is left over"),
+			number("Bids", int64(o.MaxBidsPerJob), "allocations that a job may bid for"),
+			number("Drafts", int64(o.Drafts), "of these, from drafts of the whole window"),
+			number("Reservations", int64(o.Reservations), "blocked jobs whose earliest start is kept free"),
+			{Name: "Contiguous bids only", Value: map[bool]string{false: "no", true: "yes"}[o.ContiguousOnly]},
+			number("Work", o.Work, "bound of one solve, about one matrix entry a unit; 0: the deadline is"),
+			{Name: "Objective", Value: f.objective, Meaning: "what the start of a job is worth"},
+			{Name: "Solver", Value: f.solver},
+		}
+	}
+	return nil
+}

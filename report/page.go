@@ -1,0 +1,76 @@
+package report
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed assets
+var assets embed.FS
+
+var pageTemplate = template.Must(template.ParseFS(assets, "assets/page.html"))
+
+// Write writes the page: one file that holds its style, script and data, and asks
+// nothing of the network. The runs must be of the page's workload and machine.
+func (p *Page) Write(w io.Writer) error {
+	// encoding/json writes <, > and & as escapes, so the data cannot end its element.
+	text, err := json.Marshal(p.data())
+	if err != nil {
+		return err
+	}
+	style, err := assets.ReadFile("assets/page.css")
+	if err != nil {
+		return err
+	}
+	var script []byte
+	for _, name := range []string{"data.js", "gantt.js", "charts.js", "page.js"} {
+		part, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			return err
+		}
+		script = append(script, part...)
+	}
+	cores, gpus := total(p.Nodes)
+	return pageTemplate.Execute(w, map[string]any{
+		"Page": p, "Name": filepath.Base(p.Workload.Name), "Policies": p.policies(), "Machine": p.machine(), "Cores": cores, "GPUs": gpus,
+		"Metrics": p.metrics(), "Unrun": p.unrun(),
+		"Style": template.CSS(style), "Script": template.JS(script), "Data": template.JS(text),
+	})
+}
+
+func (p *Page) policies() string {
+	var names []string
+	for i := range p.Runs {
+		names = append(names, p.Runs[i].Result.Policy)
+	}
+	return strings.Join(names, ", ")
+}
+
+// machine says in words what the nodes are.
+func (p *Page) machine() string {
+	var parts []string
+	for _, g := range groups(p.Nodes) {
+		s := fmt.Sprintf("%s of %s", count(g.Nodes, "node"), count(g.Cores, "core"))
+		if g.GPUs > 0 {
+			s += " and " + count(g.GPUs, "GPU")
+		}
+		parts = append(parts, s)
+		if len(parts) == 6 {
+			parts = append(parts, "and so on")
+			break
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
