@@ -154,7 +154,8 @@ func Mix(o MixOptions) (*Workload, error) {
 	return w, nil
 }
 
-// jobs is how many jobs of mean size and duration the runtime has room for.
+// jobs is how many jobs of mean size and duration the runtime has room for, up to one
+// too many.
 func (o *MixOptions) jobs() int {
 	all := 0
 	for _, c := range o.Nodes {
@@ -163,7 +164,7 @@ func (o *MixOptions) jobs() int {
 	unit := leastCores(o.Nodes)
 	size := float64(unit) * float64(1+o.MaxCores/unit) / 2
 	duration := float64(o.MinDuration+o.MaxDuration) / 2
-	return max(int(math.Round(float64(o.Runtime)*float64(all)/(size*duration))), 1)
+	return max(int(min(math.Round(float64(o.Runtime)*float64(all)/(size*duration)), MaxJobs+1)), 1)
 }
 
 // draw makes a job. It takes as many numbers from r whatever the options are.
