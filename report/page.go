@@ -13,7 +13,9 @@ import (
 //go:embed assets
 var assets embed.FS
 
-var pageTemplate = template.Must(template.ParseFS(assets, "assets/page.html"))
+var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
+	"colour": func(run int) int { return run % 6 }, // page.css has as many
+}).ParseFS(assets, "assets/page.html"))
 
 // Write writes the page: one file that holds its style, script and data, and asks
 // nothing of the network. The runs must be of the page's workload and machine.

@@ -18,7 +18,7 @@ func replaySettings(cfg *sim.Config, extend, nodespec bool) []report.Setting {
 	yes := map[bool]string{false: "no", true: "yes"}
 	return []report.Setting{
 		{Name: "Seed", Value: fmt.Sprint(cfg.Seed), Meaning: "of the generated workload and of the policy's random choices"},
-		{Name: "Interval", Value: fmt.Sprintf("%d s", cfg.Interval), Meaning: "the policy decides at multiples of it, if jobs have come or ended (SchedulerParameters: sched_interval)"},
+		{Name: "Interval", Value: fmt.Sprintf("%d s", cfg.Interval), Meaning: "the policy decides at multiples of it, if jobs have come or ended (the plug-in's auc_interval)"},
 		{Name: "Time for a cycle", Value: limit, Meaning: "without a limit the same schedule comes out again"},
 		{Name: "Jobs end at their limit", Value: yes[cfg.KillAtLimit], Meaning: "as with OverTimeLimit=0"},
 		{Name: "Limits lifted", Value: yes[extend], Meaning: "traces: a job that outlived its limit gets a longer one, instead of ending there"},
