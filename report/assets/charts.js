@@ -15,10 +15,10 @@ function figure(parent, caption, lines) {
   const f = parent.appendChild(document.createElement("figure")), head = f.appendChild(document.createElement("figcaption"));
   head.textContent = caption + "   ";
   runs.forEach((r, i) => {
-    const svg = add(head, "svg", { width: 26, height: 10, style: "display:inline;width:26px;margin:0 4px 0 10px" });
+    const key = head.appendChild(document.createElement("span")), svg = add(key, "svg", { width: 26, height: 10, style: "display:inline;width:26px;margin:0 4px 0 10px" });
     if (lines) add(svg, "line", { x1: 0, x2: 26, y1: 5, y2: 5, style: "stroke:" + policyColour(i), "stroke-width": 2.5, "stroke-dasharray": dash(i) });
     else add(svg, "rect", { width: 14, height: 10, x: 8, style: "fill:" + policyColour(i) });
-    head.append(r.policy);
+    key.append(r.policy);
   });
   const svg = add(f, "svg", { role: "img", "aria-label": caption });
   return svg;
@@ -87,7 +87,7 @@ class Bars {
     levels(svg, box, this.most, this.words);
     this.labels.forEach((label, c) => {
       const mid = box.x + (c + 0.5) * slot;
-      add(svg, "text", { x: mid, y: box.y + box.h + 16, "text-anchor": "middle", style: slot < 48 ? "font-size:9px" : "" }, label);
+      add(svg, "text", { x: mid, y: box.y + box.h + 16, "text-anchor": "middle", style: slot < 66 ? "font-size:9px" : "" }, label);
       runs.forEach((r, i) => {
         const g = add(svg, "g", { style: "stroke:" + policyColour(i) + ";fill:" + policyColour(i) });
         const x = mid + (i - runs.length / 2) * width;
