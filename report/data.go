@@ -5,8 +5,6 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // maxSpans is the number of points of a curve, more than a screen shows.
@@ -164,26 +162,4 @@ func total(nodes []nodeset.Capacity) (cores, gpus int64) {
 		gpus += int64(n.GPUs)
 	}
 	return cores, gpus
-}
-
-// Run is one simulation: what it measured, and the log of its jobs.
-type Run struct {
-	Result *sim.Result
-	Log    *Log
-	// Settings are those of the policy.
-	Settings []Setting
-}
-
-// Setting is a setting by name, its value, and in words what it does.
-type Setting struct{ Name, Value, Meaning string }
-
-// Page is what to show: one workload on one machine under one or more policies.
-type Page struct {
-	Workload *workload.Workload
-	Nodes    []nodeset.Capacity
-	Runs     []Run
-	// Settings are those that all runs share.
-	Settings []Setting
-	// Command is the command line that makes the page again.
-	Command string
 }

@@ -43,8 +43,7 @@ func (p *Page) metrics() []metric {
 	return out
 }
 
-// unrun counts the jobs that did not run by policy and reason, the most for each
-// policy first seen first, at most maxReasons.
+// unrun counts the jobs that did not run, for the first maxReasons reasons of each policy.
 func (p *Page) unrun() []unrunLine {
 	var out []unrunLine
 	for i := range p.Runs {

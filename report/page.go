@@ -8,12 +8,40 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"github.com/aucsched/aucsched/nodeset"
+	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/workload"
 )
 
 //go:embed assets
 var assets embed.FS
 
-var pageTemplate = template.Must(template.ParseFS(assets, "assets/page.html"))
+var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
+	"colour": func(run int) int { return run % 6 }, // page.css has as many
+}).ParseFS(assets, "assets/page.html"))
+
+// Run is one simulation: what it measured, and the log of its jobs.
+type Run struct {
+	Result *sim.Result
+	Log    *Log
+	// Settings are those of the policy.
+	Settings []Setting
+}
+
+// Setting is a setting by name, its value, and in words what it does.
+type Setting struct{ Name, Value, Meaning string }
+
+// Page is what to show: one workload on one machine under one or more policies.
+type Page struct {
+	Workload *workload.Workload
+	Nodes    []nodeset.Capacity
+	Runs     []Run
+	// Settings are those that all runs share.
+	Settings []Setting
+	// Command is the command line that makes the page again.
+	Command string
+}
 
 // Write writes the page: one file that holds its style, script and data, and asks
 // nothing of the network. The runs must be of the page's workload and machine.

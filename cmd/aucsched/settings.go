@@ -22,7 +22,7 @@ func replaySettings(cfg *sim.Config, extend, nodespec bool) []report.Setting {
 	}
 	return []report.Setting{
 		{Name: "Seed", Value: fmt.Sprint(cfg.Seed), Meaning: "of the generated workload and of the policy's random choices"},
-		{Name: "Interval", Value: fmt.Sprintf("%d s", cfg.Interval), Meaning: "the policy decides at multiples of it, if jobs have come or ended (SchedulerParameters: sched_interval)"},
+		{Name: "Interval", Value: fmt.Sprintf("%d s", cfg.Interval), Meaning: "the policy decides at multiples of it, if jobs have come or ended (the plug-in's auc_interval)"},
 		{Name: "Priorities", Value: priorities, Meaning: "basic: in the order of submission, or the trace's; multifactor: by age and size (PriorityType)"},
 		{Name: "Time for a cycle", Value: limit, Meaning: "without a limit the same schedule comes out again"},
 		{Name: "Jobs end at their limit", Value: yes[cfg.KillAtLimit], Meaning: "as with OverTimeLimit=0"},

@@ -1,6 +1,7 @@
 // The charts of lines and bars, in SVG.
 const ns = document.querySelector("svg").namespaceURI;
 const dashes = ["", "7 3", "2 3", "9 3 2 3", "4 2", "12 4"];
+const dash = i => dashes[(i + Math.floor(i / 6)) % 6]; // a seventh run has the first one's colour
 const policyColour = i => "var(--p" + i % 6 + ")";
 function add(parent, name, attributes, text) {
   const e = parent.appendChild(document.createElementNS(ns, name));
@@ -14,10 +15,10 @@ function figure(parent, caption, lines) {
   const f = parent.appendChild(document.createElement("figure")), head = f.appendChild(document.createElement("figcaption"));
   head.textContent = caption + "   ";
   runs.forEach((r, i) => {
-    const svg = add(head, "svg", { width: 26, height: 10, style: "display:inline;width:26px;margin:0 4px 0 10px" });
-    if (lines) add(svg, "line", { x1: 0, x2: 26, y1: 5, y2: 5, style: "stroke:" + policyColour(i), "stroke-width": 2.5, "stroke-dasharray": dashes[i % 6] });
+    const key = head.appendChild(document.createElement("span")), svg = add(key, "svg", { width: 26, height: 10, style: "display:inline;width:26px;margin:0 4px 0 10px" });
+    if (lines) add(svg, "line", { x1: 0, x2: 26, y1: 5, y2: 5, style: "stroke:" + policyColour(i), "stroke-width": 2.5, "stroke-dasharray": dash(i) });
     else add(svg, "rect", { width: 14, height: 10, x: 8, style: "fill:" + policyColour(i) });
-    head.append(r.policy);
+    key.append(r.policy);
   });
   const svg = add(f, "svg", { role: "img", "aria-label": caption });
   return svg;
@@ -62,7 +63,7 @@ class Curve {
         const y = (box.y + box.h * (1 - v[k] / this.most)).toFixed(1);
         path += (path ? "L" : "M") + x(Math.max(k * D.Step, view.t0)).toFixed(1) + " " + y + "H" + x(Math.min((k + 1) * D.Step, view.t1)).toFixed(1);
       }
-      add(svg, "path", { d: path, fill: "none", style: "stroke:" + policyColour(i), "stroke-width": 1.6, "stroke-dasharray": dashes[i % 6] });
+      add(svg, "path", { d: path, fill: "none", style: "stroke:" + policyColour(i), "stroke-width": 1.6, "stroke-dasharray": dash(i) });
     });
     this.cursor = add(svg, "line", { y1: box.y, y2: box.y + box.h, style: "stroke:var(--ink)", visibility: "hidden" });
   }
@@ -86,7 +87,7 @@ class Bars {
     levels(svg, box, this.most, this.words);
     this.labels.forEach((label, c) => {
       const mid = box.x + (c + 0.5) * slot;
-      add(svg, "text", { x: mid, y: box.y + box.h + 16, "text-anchor": "middle", style: slot < 48 ? "font-size:9px" : "" }, label);
+      add(svg, "text", { x: mid, y: box.y + box.h + 16, "text-anchor": "middle", style: slot < 66 ? "font-size:9px" : "" }, label);
       runs.forEach((r, i) => {
         const g = add(svg, "g", { style: "stroke:" + policyColour(i) + ";fill:" + policyColour(i) });
         const x = mid + (i - runs.length / 2) * width;

@@ -45,6 +45,7 @@ function duration(t, step = 1) {
   const d = Math.floor(t / 86400), h = Math.floor(t / 3600) % 24, m = Math.floor(t / 60) % 60, s = t % 60;
   if (t === 0) return "0";
   if (step >= 86400) return d + " d";
+  if (step >= 60 && t < 3600) return m + " min";
   const clock = step >= 3600 && d === 0 ? h + " h" : step >= 60 ? h + ":" + two(m) : h + ":" + two(m) + ":" + two(s);
   return d > 0 ? d + " d " + clock : clock;
 }
