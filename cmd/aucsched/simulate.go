@@ -20,7 +20,7 @@ import (
 
 func simulateCommand() *cobra.Command {
 	var f policyFlags
-	var asJSON, extend, nodespec bool
+	var asJSON, extend, nodespec, dryRun bool
 	var cluster, load string
 	var seed uint64
 	cfg := sim.NewConfig(nil)
@@ -56,6 +56,9 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 			if err != nil {
 				return err
 			}
+			if dryRun {
+				return nil
+			}
 			cfg.Seed = seed
 			done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
 			r, err := sim.Run(c.Context(), cfg, policy, w.Jobs)
@@ -83,6 +86,7 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 	flags.BoolVar(&extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
 	flags.BoolVar(&nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	flags.BoolVar(&dryRun, "dry-run", false, "check the input, and run nothing")
 	return c
 }
 
