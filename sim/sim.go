@@ -22,6 +22,10 @@ type Config struct {
 	// Interval is the scheduling interval in seconds, at least 1: the policy
 	// decides at multiples of it, if jobs have come or gone since the last time.
 	Interval int64
+	// Priorities, if set, rank the pending jobs anew before each cycle, in place of
+	// the priorities that the jobs come with. A changed order alone does not
+	// bring about a cycle.
+	Priorities Priorities
 	// Seed starts the random choices of the policy's cycles.
 	Seed uint64
 	// Verify has every start checked by the referee.
@@ -91,6 +95,8 @@ type simulator struct {
 	nodes   *nodeset.Table
 	referee *referee
 	pending queue
+	ranking *ranking       // nil if jobs keep their priorities
+	queued  []core.Job     // what is pending under a ranking
 	running []running      // parallel to snapshot's
 	slot    []int32        // of each job in running
 	ends    endHeap        // of the running jobs
@@ -104,7 +110,7 @@ type simulator struct {
 
 // Run simulates the jobs under the policy until all have ended. Jobs are not
 // changed and must not be during the run; they may be in any order and those of
-// equal priority are served in order of submission, then of position. Jobs that
+// equal priority are served in order of submission, then of position in jobs. Jobs that
 // can never run are left out and listed in the result. It fails for an empty
 // workload, bad input, a policy that fails or decides wrongly, or when ctx ends.
 func Run(ctx context.Context, cfg Config, policy core.Policy, jobs []workload.Job) (*Result, error) {
@@ -152,10 +158,22 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		}
 	}
 	slices.SortStableFunc(s.order, func(a, b int32) int { return cmp.Compare(s.jobs[a].Submit, s.jobs[b].Submit) })
+	if cfg.Priorities != nil {
+		s.rank()
+	}
 	if len(s.order) > 0 {
 		s.meter.first = s.jobs[s.order[0]].Submit
 	}
 	return s, nil
+}
+
+// rank makes ready for priorities that change, which need jobs of our own.
+func (s *simulator) rank() {
+	s.ranking = &ranking{s.cfg.Priorities, &s.pending, s.jobs, make([]int32, len(s.jobs))}
+	s.queued = make([]core.Job, len(s.jobs))
+	for place, i := range s.order {
+		s.ranking.place[i], s.queued[i] = int32(place), s.jobs[i].Job.Job
+	}
 }
 
 // admit takes a job in, unless it can never run.
@@ -275,7 +293,11 @@ func (s *simulator) advance() error {
 	for s.next < len(s.order) && s.jobs[s.order[s.next]].Submit <= s.now {
 		i := s.order[s.next]
 		s.next++
-		s.pending.push(&s.jobs[i].Job.Job, i)
+		j := &s.jobs[i].Job.Job
+		if s.ranking != nil {
+			j = &s.queued[i]
+		}
+		s.pending.push(j, i)
 	}
 	s.result.PendingMax = max(s.result.PendingMax, s.pending.len())
 	return nil
@@ -285,6 +307,11 @@ func (s *simulator) advance() error {
 func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
+	}
+	if s.ranking != nil {
+		if err := s.ranking.update(s.now); err != nil {
+			return 0, err
+		}
 	}
 	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs(), Running: s.held}
 	begin := s.cfg.Clock()

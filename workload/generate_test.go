@@ -14,33 +14,37 @@ import (
 
 func TestGenerate(t *testing.T) {
 	names := Generators()
-	require.Len(t, names, 12)
+	require.Len(t, names, 2+15+12)
+	nodes := nodesOf(t, "64x8x2")
 	for _, name := range names {
-		w, err := Generate(name, 3)
+		w, err := Generate(name, nodes, 3)
 		require.NoError(t, err)
 		require.Equal(t, name, w.Name)
 		checkWorkload(t, w)
-		again, err := Generate(name, 3)
+		again, err := Generate(name, nodes, 3)
 		require.NoError(t, err)
 		require.Equal(t, w, again)
-		other, err := Generate(name, 4)
+		other, err := Generate(name, nodes, 4)
 		require.NoError(t, err)
 		require.NotEqual(t, w.Jobs, other.Jobs)
+	}
+	for _, name := range []string{"gen:esp", "gen:esp-rand", "gen:I.1", "gen:V.3"} {
+		require.Contains(t, names, name)
 	}
 	require.Contains(t, names, "gen:tsubame-1.NC")
 	require.Contains(t, names, "gen:tsubame-2.FC-ranges")
 }
 
 func TestGenerateUnknown(t *testing.T) {
-	for _, spec := range []string{"gen:tsubame", "tsubame-1.NC", "gen:", "", "gen:tsubame-3.NC"} {
-		_, err := Generate(spec, 1)
+	for _, spec := range []string{"gen:tsubame", "tsubame-1.NC", "gen:", "", "gen:tsubame-3.NC", "gen:VI.1", "gen:I.4", "esp"} {
+		_, err := Generate(spec, nil, 1)
 		require.ErrorIs(t, err, ErrUnknownGenerator)
 		require.EqualError(t, err, fmt.Sprintf("workload %q: no such generator; known are ", spec)+strings.Join(Generators(), ", "))
 	}
 }
 
 func TestTsubameGolden(t *testing.T) {
-	w, err := Generate("gen:tsubame-1.HC-ranges", 1)
+	w, err := Generate("gen:tsubame-1.HC-ranges", nil, 1)
 	require.NoError(t, err)
 	// The first jobs and the first ones that are not there at the start.
 	w.Jobs = append(w.Jobs[:15:15], w.Jobs[48:55]...)
@@ -67,7 +71,7 @@ func TestTsubamePaper(t *testing.T) {
 	}{{"1", 350, 3.12, 300 * 12. / 3600}, {"2", 700, 6.24, 650 * 12. / 3600}} {
 		var cores, gpus, late, half float64
 		for seed := range uint64(seeds) {
-			w, err := Generate("gen:tsubame-"+c.length+".HC", seed)
+			w, err := Generate("gen:tsubame-"+c.length+".HC", nil, seed)
 			require.NoError(t, err)
 			require.Len(t, w.Jobs, c.jobs)
 			x, y := theoretical(w)
@@ -99,7 +103,7 @@ func TestTsubameTypes(t *testing.T) {
 	total := 0
 	perNode := map[[2]int]int{} // kind and cores on each node
 	for seed := range uint64(50) {
-		w, err := Generate("gen:tsubame-2.NC", seed)
+		w, err := Generate("gen:tsubame-2.NC", nil, seed)
 		require.NoError(t, err)
 		for _, j := range w.Jobs {
 			k := kind(&j)
@@ -226,7 +230,7 @@ func TestTsubameErrors(t *testing.T) {
 }
 
 func ExampleGenerate() {
-	w, err := Generate("gen:tsubame-1.NC-ranges", 1)
+	w, err := Generate("gen:tsubame-1.NC-ranges", nil, 1)
 	if err != nil {
 		fmt.Println(err)
 		return

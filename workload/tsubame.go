@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strconv"
 
@@ -27,23 +26,12 @@ const (
 	// the mean theoretical runtimes of the paper's table 3: 3.12 h for 350 jobs
 	// and 6.2 h for 700.
 	DefaultMaxShare = 0.1943
-	// DefaultLimitFactor is the time limit as a multiple of the duration.
-	DefaultLimitFactor = 1.0
 )
 
 // DefaultArrivals begin like the ESP benchmark as the authors used it (ipsched,
 // section VI), with 50 jobs at the start. The mean gap after that is the one with
 // which Slurm's backfill has the mean wait of the paper's table 3.
 var DefaultArrivals = Arrivals{Initial: 50, MeanGap: 12}
-
-// Arrivals says when jobs are submitted.
-type Arrivals struct {
-	// Initial is how many jobs are there at second 0.
-	Initial int
-	// MeanGap is the mean number of seconds between one later job and the next;
-	// the gaps have an exponential distribution. 0 means no gap.
-	MeanGap float64
-}
 
 // TsubameOptions are the parameters of [Tsubame]. A zero field has the default
 // said with it.
@@ -111,7 +99,7 @@ func tsubameGenerators() []generator {
 	var all []generator
 	for _, ranges := range []bool{false, true} {
 		for _, v := range tsubameVariants {
-			all = append(all, generator{tsubameName(v.name, ranges), func(seed uint64) (*Workload, error) {
+			all = append(all, generator{tsubameName(v.name, ranges), func(_ []nodeset.Capacity, seed uint64) (*Workload, error) {
 				return Tsubame(TsubameOptions{Variant: v.name, Ranges: ranges, Seed: seed})
 			}})
 		}
@@ -172,11 +160,8 @@ func (o *TsubameOptions) draw(r *rand.Rand, contiguous float64, j *Job) {
 	if j.MinGPUs = t.gpus; o.Ranges && t.rangeGPUs > t.gpus {
 		j.MaxGPUs = t.rangeGPUs
 	}
-	j.TimeLimit = 60 * int64(math.Ceil(float64(j.Duration)*o.LimitFactor/60))
+	j.TimeLimit = timeLimit(j.Duration, o.LimitFactor)
 }
-
-// pick makes a number in 0..n-1 of one in [0, 1).
-func pick(u float64, n int) int { return min(int(u*float64(n)), n-1) }
 
 // settle fills in the defaults and checks the options.
 func (o *TsubameOptions) settle() (tsubameVariant, error) {
@@ -261,16 +246,5 @@ func (o *TsubameOptions) checkSizes() error {
 }
 
 func (o *TsubameOptions) checkTimes() error {
-	const longest = 1 << 31 // s; keeps limits and submissions far from the bounds
-	switch a := o.Arrivals; {
-	case o.MinDuration < 1 || o.MinDuration > o.MaxDuration || o.MaxDuration > longest:
-		return fmt.Errorf("durations: %d-%d s: must be in 1..%d and not empty", o.MinDuration, o.MaxDuration, longest)
-	case !(o.LimitFactor >= 1 && o.LimitFactor <= 100):
-		return fmt.Errorf("limit factor: %v: must be in 1..100", o.LimitFactor)
-	case a.Initial < 0:
-		return fmt.Errorf("initial arrivals: %d: must not be negative", a.Initial)
-	case !(a.MeanGap >= 0 && a.MeanGap <= 1<<20):
-		return fmt.Errorf("mean gap of arrivals: %v s: must be in 0..%d", a.MeanGap, 1<<20)
-	}
-	return nil
+	return checkTimes(o.MinDuration, o.MaxDuration, o.LimitFactor, o.Arrivals)
 }

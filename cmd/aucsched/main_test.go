@@ -61,6 +61,23 @@ func TestSimulatePrintsTheContract(t *testing.T) {
 	require.Equal(t, timing(out), timing(again), "same seed, same schedule")
 }
 
+// The other workloads are for the machine given, and a size counts for more than an
+// age under --priority multifactor.
+func TestSimulateGenerated(t *testing.T) {
+	simulate := func(args ...string) (r sim.Result) {
+		code, out, errs := aucsched(t, "", append([]string{"simulate", "--policy", "backfill", "--json", "--cluster", "32x8x2", "--workload"}, args...)...)
+		require.Zero(t, code, errs)
+		require.NoError(t, json.Unmarshal([]byte(out), &r))
+		return r
+	}
+	basic := simulate("gen:esp")
+	require.Equal(t, 458, basic.Jobs)
+	require.InEpsilon(t, 21822, basic.TheoreticalRuntime, 0.005)
+	require.Equal(t, basic.WaitMean, simulate("gen:esp", "--priority", "basic").WaitMean)
+	require.Greater(t, simulate("gen:esp", "--priority", "multifactor").WaitMean, 1.2*basic.WaitMean, "many small jobs wait for few large ones")
+	require.InEpsilon(t, 4.02*3600, simulate("gen:V.1").TheoreticalRuntime, 0.1)
+}
+
 const knapsack = `NAME K
 OBJSENSE MAX
 ROWS
@@ -117,6 +134,8 @@ func TestWrongUsageAndInput(t *testing.T) {
 		"--cluster and --workload":       {"simulate"},
 		"--cluster: ":                    {"simulate", "--cluster", "0x8", "--workload", "gen:tsubame-1.NC"},
 		"no such generator":              {"simulate", "--cluster", "9x8", "--workload", "gen:odd"},
+		"jobs of type A with GPUs need":  {"simulate", "--cluster", "9x8", "--workload", "gen:esp"},
+		`--priority: "odd" is unknown`:   {"simulate", "--cluster", "9x8x2", "--workload", "gen:esp", "--priority", "odd"},
 		"--interval: 0":                  {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--interval", "0"},
 		"e.swf: no job":                  {"simulate", "--cluster", "9x8", "--workload", file("e.swf", "; nothing\n")},
 		"t.mps:":                         {"solve", file("t.mps", knapsack[:60])},

@@ -14,16 +14,18 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/workload"
 )
 
 func simulateCommand() *cobra.Command {
 	var f policyFlags
-	var asJSON, extend, nodespec, dryRun bool
-	var cluster, load string
+	var asJSON, extend, nodespec bool
+	var cluster, load, priority string
 	var seed uint64
 	cfg := sim.NewConfig(nil)
+	dryRun := false
 	c := &cobra.Command{
 		Use:   "simulate --cluster C --workload W",
 		Short: "Replay a trace or a generated workload under a policy, and print the papers' metrics",
@@ -32,8 +34,13 @@ by a verifier that shares nothing with the policy.
 
 C is NODESxCORES[xGPUS], several of these with commas for a mixed machine in node
 order (20x80,48x12), or a file: slurm.conf's NodeName lines or "COUNT CORES [GPUS]".
-W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
-` + strings.Join(workload.Generators(), ", ") + `.`,
+W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or generated:
+  gen:esp, gen:esp-rand    ESP-2 with GPU twins (ipsched, section V) for machine C;
+                           -rand: sizes that are no multiples of a node's cores
+  gen:I.1 ... gen:V.3      mixes of jobs with and without GPUs (aucsched1, table 4) for
+                           machine C; .1, .2, .3: no, half, all jobs contiguous
+  gen:tsubame-1.NC ...     1.NC, 1.HC, 1.FC, 2.NC, 2.HC, 2.FC, and each with -ranges
+                           (aucsched2, section 4), for 1408x12x3 whatever C is`,
 		Example: "  aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges",
 		Args:    exactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -48,7 +55,7 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 				return badInput(fmt.Errorf("--interval: %d: must be at least 1 second", cfg.Interval))
 			}
 			o := workload.Options{SWF: workload.SWFOptions{ExtendLimit: extend, NodeSpec: nodespec}, Sacct: workload.SacctOptions{ExtendLimit: extend}}
-			w, err := readWorkload(load, seed, o)
+			w, err := readWorkload(load, cfg.Nodes, seed, o)
 			if err != nil {
 				return badInput(fmt.Errorf("--workload: %w", err))
 			}
@@ -56,10 +63,13 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 			if err != nil {
 				return err
 			}
+			cfg.Seed = seed
+			if cfg.Priorities, err = priorities(priority, cfg.Nodes); err != nil {
+				return badInput(err)
+			}
 			if dryRun {
 				return nil
 			}
-			cfg.Seed = seed
 			done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
 			r, err := sim.Run(c.Context(), cfg, policy, w.Jobs)
 			done()
@@ -78,16 +88,32 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 	}
 	f.register(c.Flags())
 	flags := c.Flags()
+	flags.BoolVar(&dryRun, "dry-run", false, "check the input, and run nothing")
 	flags.StringVar(&cluster, "cluster", "", "the machine (see above)")
 	flags.StringVar(&load, "workload", "", "the workload (see above)")
 	flags.Uint64Var(&seed, "seed", 1, "seed of the generator and of the policy")
+	flags.StringVar(&priority, "priority", "basic", "basic: the jobs' own, generated ones as Slurm's priority/basic gives them; multifactor: age and size with equal weights, recomputed for every cycle")
 	flags.Int64Var(&cfg.Interval, "interval", cfg.Interval, "scheduling interval in seconds")
 	flags.DurationVar(&cfg.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
 	flags.BoolVar(&extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
 	flags.BoolVar(&nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	flags.BoolVar(&dryRun, "dry-run", false, "check the input, and run nothing")
 	return c
+}
+
+// priorities are those of that name for a machine; nil for the jobs' own.
+func priorities(name string, nodes []nodeset.Capacity) (sim.Priorities, error) {
+	switch name {
+	case "basic":
+		return nil, nil
+	case "multifactor":
+		cores := int64(0)
+		for _, c := range nodes {
+			cores += int64(c.Cores)
+		}
+		return sim.NewMultifactor(cores, 0)
+	}
+	return nil, fmt.Errorf("--priority: %q is unknown; known are basic, multifactor", name)
 }
 
 // warnUnrun logs the jobs that did not run, a line for each reason.
@@ -105,9 +131,9 @@ func warnUnrun(jobs []sim.Unrun) {
 	}
 }
 
-func readWorkload(spec string, seed uint64, o workload.Options) (*workload.Workload, error) {
+func readWorkload(spec string, nodes []nodeset.Capacity, seed uint64, o workload.Options) (*workload.Workload, error) {
 	if strings.HasPrefix(spec, "gen:") {
-		return workload.Generate(spec, seed)
+		return workload.Generate(spec, nodes, seed)
 	}
 	return workload.ReadFile(spec, o)
 }

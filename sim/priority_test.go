@@ -1,0 +1,227 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"sort"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/workload"
+)
+
+func TestMultifactor(t *testing.T) {
+	const day = 24 * 60 * 60
+	m, err := NewMultifactor(8192, 0)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		name string
+		req  bids.Request
+		age  int64
+		want int64
+	}{
+		{"all cores, just submitted", bids.Request{Cores: 8192}, 0, 1 + 10080},
+		{"a minute is worth one", bids.Request{Cores: 8192}, 60, 2 + 10080},
+		{"less than a minute is not", bids.Request{Cores: 8192}, 59, 1 + 10080},
+		{"a 32nd of the cores", bids.Request{Cores: 256}, 600, 1 + 10 + 315},
+		{"rounded down", bids.Request{Cores: 1}, 0, 1 + 1},
+		{"cores by nodes", bids.Request{MinNodes: 64, TasksPerNode: 4}, 600, 1 + 10 + 315},
+		{"a week", bids.Request{Cores: 256}, 7 * day, 1 + 10080 + 315},
+		{"age counts for a week only", bids.Request{Cores: 256}, 9 * day, 1 + 10080 + 315},
+		{"never more than all cores", bids.Request{Cores: 9000}, 0, 1 + 10080},
+		{"before its submission", bids.Request{Cores: 8192}, -5, 1 + 10080},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := jobOf(1, c.req, 100, 1, 1)
+			require.Equal(t, c.want, m.Priority(&j, 100+c.age))
+		})
+	}
+}
+
+func TestMultifactorErrors(t *testing.T) {
+	for _, c := range []struct {
+		cores, age int64
+		want       string
+	}{
+		{0, 0, "cores of the machine: 0: must be in 1..68718428160"},
+		{8, -60, "age at which it counts fully: -60: must be whole minutes in 60..3153600000 seconds"},
+		{8, 90, "age at which it counts fully: 90: must be whole minutes in 60..3153600000 seconds"},
+		{8, 60 * 52560001, "age at which it counts fully: 3153600060: must be whole minutes in 60..3153600000 seconds"},
+	} {
+		_, err := NewMultifactor(c.cores, c.age)
+		require.EqualError(t, err, c.want)
+	}
+}
+
+// The greatest numbers stay in range: a priority is that of exact arithmetic.
+func TestMultifactorIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cores := rapid.Int64Range(1, bids.MaxNodes*bids.MaxCoresPerNode).Draw(t, "cores")
+		minutes := rapid.Int64Range(1, core.NoTimeLimit/60).Draw(t, "minutes")
+		j := jobOf(1, bids.Request{Cores: rapid.IntRange(1, bids.MaxCores).Draw(t, "wanted")}, rapid.Int64Range(0, maxTime).Draw(t, "submit"), 1, 1)
+		now := j.Submit + rapid.Int64Range(0, 1<<40).Draw(t, "age")
+		m, err := NewMultifactor(cores, 60*minutes)
+		require.NoError(t, err)
+		w := big.NewInt(minutes)
+		age := big.NewInt((now - j.Submit) / 60)
+		if age.Cmp(w) > 0 {
+			age = w
+		}
+		size := new(big.Int).Mul(w, big.NewInt(min(int64(j.Cores), cores)))
+		want := size.Quo(size, big.NewInt(cores)).Add(size, age)
+		require.Equal(t, want.Int64()+1, m.Priority(&j, now))
+		require.LessOrEqual(t, m.Priority(&j, now), int64(core.MaxPriority))
+	})
+}
+
+// A small job that has come first stays in front of a large one until it is so old
+// that it gains no more by waiting.
+func TestOrderChangesWithAge(t *testing.T) {
+	m, err := NewMultifactor(4, 3600) // W = 60: a core is worth a quarter of an hour
+	require.NoError(t, err)
+	var order []string
+	p := scripted(func(s *core.Snapshot, p *core.Plan) error {
+		order = append(order, fmt.Sprintf("%d %s %d", s.Now, s.Pending[0].ID, s.Pending[0].Priority))
+		return nil
+	})
+	cfg := NewConfig(nodesOf([3]int{1, 4, 0}))
+	cfg.Priorities = m
+	event := func(n int, at int64) workload.Job { // brings about a cycle, and is never in front
+		return jobOf(n, bids.Request{Cores: 1}, at, 1, 1)
+	}
+	small, large := jobOf(1, bids.Request{Cores: 2}, 0, 1, 1), jobOf(2, bids.Request{Cores: 4}, 3000, 1, 1)
+	_, err = Run(context.Background(), cfg, p, []workload.Job{small, large, event(3, 600), event(4, 4800), event(5, 4860)})
+	require.NoError(t, err)
+	require.Equal(t, []string{"0 J1 31", "600 J1 41", "3000 J1 81", "4800 J1 91", "4860 J2 92"}, first(order, 5))
+}
+
+func first(s []string, n int) []string { return s[:min(n, len(s))] }
+
+// The queue that policies see is the one that sorting all pending jobs anew gives.
+func TestPrioritiesRankTheQueue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes, jobs := drawWorkload(t)
+		cores := int64(0)
+		for _, n := range nodes {
+			cores += int64(n.Cores)
+		}
+		m, err := NewMultifactor(cores, 60*rapid.Int64Range(1, 30).Draw(t, "minutes"))
+		require.NoError(t, err)
+		before := slices.Clone(jobs)
+		bySubmit := slices.Clone(jobs)
+		sort.SliceStable(bySubmit, func(i, k int) bool { return bySubmit[i].Submit < bySubmit[k].Submit })
+		inner, cycles := backfill(t, nil), 0
+		p := scripted(nil)
+		p = func(s *core.Snapshot, p *core.Plan) error {
+			pending := map[string]int64{}
+			for _, j := range s.Pending {
+				pending[j.ID] = j.Priority
+			}
+			var want, got []string
+			for i := range bySubmit {
+				if pr, ok := pending[bySubmit[i].ID]; ok {
+					require.Equal(t, m.Priority(&bySubmit[i], s.Now), pr)
+					want = append(want, bySubmit[i].ID)
+				}
+			}
+			sort.SliceStable(want, func(i, k int) bool { return pending[want[i]] > pending[want[k]] })
+			for _, j := range s.Pending {
+				got = append(got, j.ID)
+			}
+			require.Equal(t, want, got)
+			cycles++
+			return inner.Decide(context.Background(), s, core.Limits{}, p)
+		}
+		cfg := NewConfig(nodes)
+		cfg.Priorities = m
+		res, err := Run(context.Background(), cfg, p, jobs)
+		require.NoError(t, err)
+		require.Equal(t, int64(cycles), res.Cycles)
+		require.Equal(t, before, jobs, "the caller's jobs stay as they are")
+		require.Len(t, jobs, res.Jobs+len(res.Unrun))
+	})
+}
+
+// own ranks jobs as they come.
+type own struct{}
+
+func (own) Priority(j *workload.Job, _ int64) int64 { return j.Priority }
+
+// Ranking jobs by the priorities that they come with changes nothing, bit for bit.
+func TestOwnPrioritiesChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes, jobs := drawWorkload(t)
+		measure := func(p Priorities, policy core.Policy) *Result {
+			cfg := NewConfig(nodes)
+			cfg.Priorities = p
+			res, err := Run(context.Background(), cfg, policy, jobs)
+			require.NoError(t, err)
+			res.CycleMsP50, res.CycleMsP99, res.CycleMsMax = 0, 0, 0
+			return res
+		}
+		for _, policy := range []func() core.Policy{
+			func() core.Policy { return backfill(t, nil) },
+			func() core.Policy { return auction(t) },
+		} {
+			require.Equal(t, measure(nil, policy()), measure(own{}, policy()))
+		}
+	})
+}
+
+func auction(t require.TestingT) core.Policy {
+	o := core.DefaultAuctionOptions()
+	o.Work = 2000
+	a, err := core.NewAuction(o, nil)
+	require.NoError(t, err)
+	return a
+}
+
+// Both policies run every job under priorities that change, and the large
+// job that came last is served before the small ones.
+func TestMultifactorServesLargeJobsFirst(t *testing.T) {
+	nodes := nodesOf([3]int{4, 4, 0})
+	jobs := []workload.Job{jobOf(0, bids.Request{Cores: 16}, 0, 100, 100)}
+	for i := range 8 {
+		jobs = append(jobs, jobOf(1+i, bids.Request{Cores: 4}, 1, 100, 100))
+	}
+	jobs = append(jobs, jobOf(9, bids.Request{Cores: 16}, 2, 100, 100))
+	for _, policy := range []core.Policy{backfill(t, nil), auction(t)} {
+		last := map[bool]int64{}
+		for _, multifactor := range []bool{false, true} {
+			cfg := NewConfig(nodes)
+			if multifactor {
+				m, err := NewMultifactor(16, 0)
+				require.NoError(t, err)
+				cfg.Priorities = m
+			}
+			cfg.OnEnd = func(r Record) {
+				if r.Job.ID == "J9" {
+					last[multifactor] = r.Start
+				}
+			}
+			res, err := Run(context.Background(), cfg, policy, jobs)
+			require.NoError(t, err)
+			require.Equal(t, len(jobs), res.Jobs)
+		}
+		require.Equal(t, map[bool]int64{false: 306, true: 102}, last, policy.Name())
+	}
+}
+
+type wrong int64
+
+func (w wrong) Priority(*workload.Job, int64) int64 { return int64(w) }
+
+func TestPrioritiesOutOfRange(t *testing.T) {
+	for _, p := range []wrong{0, core.MaxPriority + 1} {
+		cfg := NewConfig(nodesOf([3]int{1, 4, 0}))
+		cfg.Priorities = p
+		_, err := Run(context.Background(), cfg, place(), []workload.Job{jobOf(1, bids.Request{Cores: 1}, 0, 1, 1)})
+		require.EqualError(t, err, fmt.Sprintf("policy scripted at second 0: job J1: priority: %d: must be between 1 and 1099511627776", p))
+	}
+}

@@ -1,0 +1,80 @@
+package workload
+
+import "fmt"
+
+// settle fills in the defaults, checks the options and finds workload and version.
+func (o *MixOptions) settle() (m *mixWorkload, contiguous float64, err error) {
+	all, err := allCores(o.Nodes)
+	if err != nil {
+		return nil, 0, err
+	}
+	o.setDefaults(all)
+	if err := checkTimes(o.MinDuration, o.MaxDuration, o.LimitFactor, o.Arrivals); err != nil {
+		return nil, 0, err
+	}
+	if least := leastCores(o.Nodes); o.MaxCores < least || o.MaxCores > all {
+		return nil, 0, fmt.Errorf("most cores of a job: %d: must be in %d..%d, a node's and all", o.MaxCores, least, all)
+	}
+	if o.Runtime < 1 || o.Runtime > 1<<31 {
+		return nil, 0, fmt.Errorf("runtime: %d s: must be in 1..%d", o.Runtime, 1<<31)
+	}
+	if n := o.jobs(); n > MaxJobs {
+		return nil, 0, fmt.Errorf("%d jobs for a runtime of %d s: at most %d", n, o.Runtime, MaxJobs)
+	}
+	for i := range mixWorkloads {
+		for v := range mixVersions {
+			if m := &mixWorkloads[i]; mixName(*m, v) == o.Variant {
+				return m, mixVersions[v], o.checkKinds(m)
+			}
+		}
+	}
+	return nil, 0, fmt.Errorf("variant %s: must be one of %v", quote(o.Variant), mixVariants())
+}
+
+func (o *MixOptions) setDefaults(all int) {
+	least := leastCores(o.Nodes)
+	if o.Runtime == 0 {
+		o.Runtime = DefaultMixRuntime
+	}
+	if o.MaxCores == 0 {
+		o.MaxCores = max(int(DefaultMixMaxShare*float64(all)), least)
+	}
+	if len(o.CoresPerNode) == 0 {
+		o.CoresPerNode = []int{max(least/2, 1), least}
+	}
+	if len(o.CoresPerGPU) == 0 {
+		o.CoresPerGPU = []int{1, 2}
+	}
+	if o.MinDuration == 0 {
+		o.MinDuration = DefaultMinDuration
+	}
+	if o.MaxDuration == 0 {
+		o.MaxDuration = DefaultMaxDuration
+	}
+	if o.LimitFactor == 0 {
+		o.LimitFactor = DefaultLimitFactor
+	}
+	if o.Arrivals == nil {
+		a := DefaultMixArrivals
+		o.Arrivals = &a
+	}
+}
+
+// checkKinds makes sure that the machine has nodes for every kind of a workload's jobs.
+func (o *MixOptions) checkKinds(m *mixWorkload) error {
+	rooms := o.rooms()
+	for i, k := range mixKinds {
+		if !k.nodes || m.shares[i] == 0 {
+			continue
+		}
+		for _, cores := range o.perNode(k) {
+			if cores < 1 {
+				return fmt.Errorf("cores on a node: %d: must be at least 1", cores)
+			}
+			if rooms[[2]int{cores, k.gpus}] == 0 {
+				return fmt.Errorf("no node has the %d cores and %d GPUs that jobs of workload %s need", cores, k.gpus, m.name)
+			}
+		}
+	}
+	return nil
+}
