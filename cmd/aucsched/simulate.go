@@ -56,6 +56,9 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 			if err != nil {
 				return err
 			}
+			for i := range w.Jobs {
+				f.settle(&w.Jobs[i].Request)
+			}
 			cfg.Seed = seed
 			done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
 			r, err := sim.Run(c.Context(), cfg, policy, w.Jobs)

@@ -1,0 +1,101 @@
+//go:build highs
+
+package ipsched
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	lanl "github.com/lanl/highs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/ipmodel"
+	_ "github.com/aucsched/aucsched/ipmodel/highs" // HiGHS's constants
+)
+
+// bySolver is the optimum of a program by HiGHS.
+func bySolver(t *testing.T, m *Program) int64 {
+	columns := make([][]float64, 3)
+	var kinds []lanl.VariableType
+	for k := range m.Cost {
+		for c, v := range []int64{m.Cost[k], m.Lower[k], m.Upper[k]} {
+			columns[c] = append(columns[c], float64(v))
+		}
+		kinds = append(kinds, lanl.IntegerType)
+	}
+	start, index, value := byRow(m)
+	raw := lanl.NewRawModel()
+	for _, err := range []error{raw.SetBoolOption("output_flag", false), raw.SetIntOption("threads", 1),
+		raw.SetFloat64Option("mip_rel_gap", 0), raw.SetFloat64Option("mip_abs_gap", 0), raw.SetMaximization(true),
+		raw.AddColumnBounds(columns[1], columns[2]), raw.SetColumnCosts(columns[0]), raw.SetIntegrality(kinds),
+		raw.AddCompSparseRows(sides(m.RowLower), start, index, value, sides(m.RowUpper))} {
+		require.NoError(t, err)
+	}
+	s, err := raw.Solve()
+	if status := (lanl.CallStatus{}); !errors.As(err, &status) || !status.IsWarning() {
+		require.NoError(t, err)
+	}
+	require.Equal(t, lanl.Optimal, s.Status)
+	return int64(math.Round(s.Objective))
+}
+
+// byRow are the entries of a program row by row. Rows without any are there as well.
+func byRow(m *Program) (start, index []int, value []float64) {
+	for r := range m.RowName {
+		start = append(start, len(index))
+		for k := range m.Cost {
+			for e := m.ColStart[k]; e < m.ColStart[k+1]; e++ {
+				if int(m.Row[e]) == r {
+					index, value = append(index, k), append(value, float64(m.Coef[e]))
+				}
+			}
+		}
+	}
+	return start, index, value
+}
+
+func sides(values []int64) (s []float64) {
+	for _, v := range values {
+		if s = append(s, float64(v)); v == Unbounded || v == -Unbounded {
+			s[len(s)-1] = math.Copysign(math.Inf(1), float64(v))
+		}
+	}
+	return s
+}
+
+// The program as the paper has it, solved by HiGHS, is worth what trying everything finds.
+func TestDirectByHiGHS(t *testing.T) {
+	for seed := range uint64(150) {
+		p := small(rand.New(rand.NewPCG(seed, 5)))
+		d, err := Direct(p)
+		require.NoError(t, err)
+		require.Equal(t, optimum(p), bySolver(t, d), "seed %d: %+v", seed, p)
+	}
+}
+
+// On windows that are too large to try everything, HiGHS's optimum lies between the answer and its bound.
+func TestAnswerAgainstHiGHS(t *testing.T) {
+	s, r := New(), Result{}
+	missed, gap := 0, 0.0
+	for seed := range uint64(12) {
+		p := queueOf(seed, 6, 8)
+		for j := range p.Jobs {
+			p.Jobs[j].Worth = 100 - int64(j)
+		}
+		solve(t, s, p, 1_000_000, &r)
+		d, err := Direct(p)
+		require.NoError(t, err)
+		best := bySolver(t, d)
+		require.LessOrEqual(t, r.Worth, best)
+		require.GreaterOrEqual(t, r.Bound, best)
+		if r.Worth < best {
+			missed++
+		}
+		require.True(t, r.Status != ipmodel.Optimal || r.Worth == best)
+		gap = max(gap, float64(best)/float64(r.Worth)-1)
+	}
+	t.Logf("%d of 12 optima missed, by %.2f%% at most", missed, 100*gap)
+	require.LessOrEqual(t, missed, 2)
+}
