@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 
 	lanl "github.com/lanl/highs"
@@ -15,22 +17,16 @@ import (
 	_ "github.com/aucsched/aucsched/ipmodel/highs" // HiGHS's constants
 )
 
-// bySolver is the optimum of a program by HiGHS.
+// bySolver is the optimum of a program by HiGHS, which reads it as it is written.
 func bySolver(t *testing.T, m *Program) int64 {
-	columns := make([][]float64, 3)
-	var kinds []lanl.VariableType
-	for k := range m.Cost {
-		for c, v := range []int64{m.Cost[k], m.Lower[k], m.Upper[k]} {
-			columns[c] = append(columns[c], float64(v))
-		}
-		kinds = append(kinds, lanl.IntegerType)
-	}
-	start, index, value := byRow(m)
+	file := filepath.Join(t.TempDir(), "window.mps")
+	out, err := os.Create(file)
+	require.NoError(t, err)
+	require.NoError(t, m.WriteMPS(out, "window"))
+	require.NoError(t, out.Close())
 	raw := lanl.NewRawModel()
 	for _, err := range []error{raw.SetBoolOption("output_flag", false), raw.SetIntOption("threads", 1),
-		raw.SetFloat64Option("mip_rel_gap", 0), raw.SetFloat64Option("mip_abs_gap", 0), raw.SetMaximization(true),
-		raw.AddColumnBounds(columns[1], columns[2]), raw.SetColumnCosts(columns[0]), raw.SetIntegrality(kinds),
-		raw.AddCompSparseRows(sides(m.RowLower), start, index, value, sides(m.RowUpper))} {
+		raw.SetFloat64Option("mip_rel_gap", 0), raw.SetFloat64Option("mip_abs_gap", 0), raw.ReadModelFromFile(file)} {
 		require.NoError(t, err)
 	}
 	s, err := raw.Solve()
@@ -39,30 +35,6 @@ func bySolver(t *testing.T, m *Program) int64 {
 	}
 	require.Equal(t, lanl.Optimal, s.Status)
 	return int64(math.Round(s.Objective))
-}
-
-// byRow are the entries of a program row by row. Rows without any are there as well.
-func byRow(m *Program) (start, index []int, value []float64) {
-	for r := range m.RowName {
-		start = append(start, len(index))
-		for k := range m.Cost {
-			for e := m.ColStart[k]; e < m.ColStart[k+1]; e++ {
-				if int(m.Row[e]) == r {
-					index, value = append(index, k), append(value, float64(m.Coef[e]))
-				}
-			}
-		}
-	}
-	return start, index, value
-}
-
-func sides(values []int64) (s []float64) {
-	for _, v := range values {
-		if s = append(s, float64(v)); v == Unbounded || v == -Unbounded {
-			s[len(s)-1] = math.Copysign(math.Inf(1), float64(v))
-		}
-	}
-	return s
 }
 
 // The program as the paper has it, solved by HiGHS, is worth what trying everything finds.
