@@ -129,6 +129,8 @@ func TestWrongUsageAndInput(t *testing.T) {
 		"bids per job 0":                 {"plan", "../../examples/table1.json", "--bids", "0"},
 		`--solver: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--solver", "odd"},
 		`--objective "odd": must be`:     {"plan", "../../examples/table1.json", "--objective", "odd"},
+		`--on-timeout "odd": must be`:    {"plan", "../../examples/table1.json", "--policy", "ipsched", "--on-timeout", "odd"},
+		"window 0: must":                 {"plan", "../../examples/table1.json", "--policy", "ipsched", "--window", "0"},
 		"--deadline: -1s":                {"plan", "../../examples/table1.json", "--deadline", "-1s"},
 		"--mps: ":                        {"plan", "../../examples/table1.json", "--mps", filepath.Join(dir, "no/such")},
 		"--cluster and --workload":       {"simulate"},
@@ -178,4 +180,39 @@ func TestObjectiveFlag(t *testing.T) {
 			require.Equal(t, strings.Count(want, "now"), strings.Count(out, "now"), out)
 		}
 	}
+}
+
+// Table I of ipsched: all three jobs start, whatever is asked of them besides. The program is written as well.
+func TestIPSchedPlansTableI(t *testing.T) {
+	for _, args := range [][]string{{}, {"--objective", "size"}, {"--on-timeout", "halve"}, {"--node-limits=false"}} {
+		code, out, errs := aucsched(t, "", append([]string{"plan", "../../examples/table1.json", "--policy", "ipsched", "--json"}, args...)...)
+		require.Zero(t, code, errs)
+		var o window.Outcome
+		require.NoError(t, json.Unmarshal([]byte(out), &o))
+		require.Equal(t, []any{"ipsched", 3}, []any{o.Policy, o.Started})
+		require.Positive(t, o.Objective)
+		require.LessOrEqual(t, o.Objective, o.Bound)
+	}
+}
+
+// Without constraint 5 jobs get fewer nodes than they ask for, and every referee agrees.
+func TestNodeLimitsFlag(t *testing.T) {
+	w := `{"nodes":[{"name":"n[1-4]","cores":8}],"jobs":[{"id":"a","priority":9,"cores":8,"nodes":"4","time_limit_s":9}]}`
+	model := filepath.Join(t.TempDir(), "model.mps")
+	for flag, rows := range map[string]int{"true": 2, "false": 0} {
+		code, out, errs := aucsched(t, w, "plan", "-", "--policy", "ipsched", "--node-limits="+flag, "--mps", model)
+		require.Zero(t, code, errs)
+		require.Regexp(t, map[string]string{"true": `n\[1-4\]`, "false": `n1\n`}[flag], out)
+		text, err := os.ReadFile(model)
+		require.NoError(t, err)
+		require.Equal(t, rows, strings.Count(string(text), " least_0 "), "entries of constraint 5")
+		code, out, errs = aucsched(t, w, "explain", "-", "a", "--policy", "ipsched", "--node-limits="+flag)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "a")
+	}
+	code, out, errs := aucsched(t, "", "simulate", "--policy", "ipsched", "--node-limits=false", "--cluster", "1408x12x3", "--workload", "gen:tsubame-1.NC", "--work", "30000", "--json")
+	require.Zero(t, code, errs)
+	var r sim.Result
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, []any{"ipsched", 350, 0}, []any{r.Policy, r.Jobs, len(r.Unrun)})
 }

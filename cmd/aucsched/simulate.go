@@ -63,6 +63,9 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or generat
 			if err != nil {
 				return err
 			}
+			for i := range w.Jobs {
+				f.settle(&w.Jobs[i].Request)
+			}
 			cfg.Seed = seed
 			if cfg.Priorities, err = priorities(priority, cfg.Nodes); err != nil {
 				return badInput(err)
