@@ -77,7 +77,7 @@ them.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
 	c.Flags().DurationVar(&limit, "deadline", 0, "wall-clock time for the decision; 0: none")
-	c.Flags().StringVar(&mps, "mps", "", "auction2: also write the model to this file, in MPS")
+	c.Flags().StringVar(&mps, "mps", "", "auctions: also write the model to this file, in MPS; auction1: as aucsched1 prints it")
 	c.Flags().BoolVar(&explain, "explain", false, "explain every decision, as the command explain does; this takes time")
 	x.register(c.Flags(), "explain-")
 	return c
@@ -106,8 +106,14 @@ func writeModel(policy core.Policy, out *os.File) error {
 	if !ok {
 		return badInput(fmt.Errorf("--mps: policy %s has no model", policy.Name()))
 	}
-	m, _ := a.Model()
-	if err := ipmodel.WriteMPS(out, m, "window"); err != nil {
+	p, err := a.Program()
+	if err == nil && p != nil {
+		err = ipmodel.WriteProgramMPS(out, p, "window")
+	} else if err == nil {
+		m, _ := a.Model()
+		err = ipmodel.WriteMPS(out, m, "window")
+	}
+	if err != nil {
 		return fmt.Errorf("--mps: %w", err)
 	}
 	return out.Close()

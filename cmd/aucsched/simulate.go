@@ -20,7 +20,7 @@ import (
 
 func simulateCommand() *cobra.Command {
 	var f policyFlags
-	var asJSON, extend, nodespec bool
+	var asJSON, extend, nodespec, slurmBids bool
 	var cluster, load string
 	var seed uint64
 	cfg := sim.NewConfig(nil)
@@ -56,6 +56,12 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 			if err != nil {
 				return err
 			}
+			if slurmBids {
+				if f.policy == "backfill" {
+					return badInput(fmt.Errorf("--slurm-bids: policy backfill makes no bids"))
+				}
+				policy = sim.NewOffers(policy, f.auction(c.Flags()).Window)
+			}
 			cfg.Seed = seed
 			done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
 			r, err := sim.Run(c.Context(), cfg, policy, w.Jobs)
@@ -82,6 +88,7 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 	flags.DurationVar(&cfg.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
 	flags.BoolVar(&extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
 	flags.BoolVar(&nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
+	flags.BoolVar(&slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm's own selection would give them in turn (aucsched1, section 5)")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
