@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -126,6 +127,7 @@ func TestWrongUsageAndInput(t *testing.T) {
 		"no such file":                   {"plan", filepath.Join(dir, "absent")},
 		"standard input:1":               {"plan", "-"},
 		`--policy: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--policy", "odd"},
+		"--slurm-bids: policy backfill":  {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--policy", "backfill", "--slurm-bids"},
 		"bids per job 0":                 {"plan", "../../examples/table1.json", "--bids", "0"},
 		`--solver: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--solver", "odd"},
 		`--objective "odd": must be`:     {"plan", "../../examples/table1.json", "--objective", "odd"},
@@ -162,6 +164,39 @@ func TestDemoPictures(t *testing.T) {
 	want, err := os.ReadFile("testdata/demo.txt")
 	require.NoError(t, err)
 	require.Equal(t, string(want), out)
+}
+
+// auction1 gives J1 one core of the one node and three of the other, and writes the program that
+// aucsched1 prints.
+func TestPolicyAuction1(t *testing.T) {
+	w := `{"nodes":[{"name":"n1","cores":4},{"name":"n2","cores":4}],"jobs":[
+		{"id":"a","priority":11,"nodes":2,"cores":4,"time_limit_s":9},{"id":"b","priority":10,"nodes":1,"cores":3,"time_limit_s":9}]}`
+	mps := filepath.Join(t.TempDir(), "w.mps")
+	for policy, want := range map[string]string{"auction1": "2 of 2 jobs start; auction1", "auction2": "1 of 2 jobs start; auction2"} {
+		code, out, errs := aucsched(t, w, "plan", "-", "--paper", "--policy", policy, "--mps", mps)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, want)
+		text, err := os.ReadFile(mps)
+		require.NoError(t, err)
+		require.Equal(t, policy == "auction1", strings.Contains(string(text), " L rest0_1\n"), "equation 7")
+	}
+}
+
+// Offers reach the auction: with one bid a job they are all that is bid, and other starts come of it.
+func TestSlurmBids(t *testing.T) {
+	args := []string{"simulate", "--cluster", "64x12x3", "--workload", "gen:tsubame-1.NC", "--paper", "--bids", "1", "--work", "20000", "--json"}
+	for _, policy := range []string{"auction1", "auction2"} {
+		results := make(map[bool]sim.Result)
+		for _, with := range []bool{false, true} {
+			code, out, errs := aucsched(t, "", append(args, "--policy", policy, "--slurm-bids="+strconv.FormatBool(with))...)
+			require.Zero(t, code, errs)
+			var r sim.Result
+			require.NoError(t, json.Unmarshal([]byte(out), &r))
+			require.Equal(t, policy, r.Policy)
+			results[with] = r
+		}
+		require.NotEqual(t, results[false].Runtime, results[true].Runtime)
+	}
 }
 
 // Under --objective size, one large job is worth more than two small ones of higher priority.

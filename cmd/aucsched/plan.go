@@ -81,7 +81,7 @@ them.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
 	c.Flags().DurationVar(&limit, "deadline", 0, "wall-clock time for the decision; 0: none")
-	c.Flags().StringVar(&mps, "mps", "", "auction2, ipsched: also write the model to this file, in MPS")
+	c.Flags().StringVar(&mps, "mps", "", "auctions, ipsched: also write the model to this file, in MPS; auction1: as aucsched1 prints it")
 	c.Flags().BoolVar(&explain, "explain", false, "explain every decision, as the command explain does; this takes time")
 	x.register(c.Flags(), "explain-")
 	return c
@@ -109,8 +109,7 @@ func writeModel(policy core.Policy, out *os.File) error {
 	var err error
 	switch a := policy.(type) {
 	case *core.Auction:
-		m, _ := a.Model()
-		err = ipmodel.WriteMPS(out, m, "window")
+		err = writeAuction(out, a)
 	case *core.IPSched:
 		err = writeDirect(out, a.Problem())
 	default:
@@ -158,4 +157,17 @@ func printOutcome(out io.Writer, o *window.Outcome) error {
 		}
 	}
 	return nil
+}
+
+// writeAuction writes the auction's model; auction1's as aucsched1 prints it.
+func writeAuction(out io.Writer, a *core.Auction) error {
+	p, err := a.Program()
+	if err != nil {
+		return err
+	}
+	if p != nil {
+		return ipmodel.WriteProgramMPS(out, p, "window")
+	}
+	m, _ := a.Model()
+	return ipmodel.WriteMPS(out, m, "window")
 }

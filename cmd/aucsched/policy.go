@@ -34,21 +34,21 @@ type policyFlags struct {
 func (f *policyFlags) register(flags *pflag.FlagSet) {
 	f.opts = core.DefaultAuctionOptions()
 	flags.StringVar(&f.policy, "policy", "auction2", "scheduling policy: "+strings.Join(policyNames(), ", "))
-	flags.BoolVar(&f.paper, "paper", false, "auction2: the papers' settings (5 bids a job by their rules alone, no reservation); other flags come on top")
-	flags.IntVar(&f.opts.Window, "window", f.opts.Window, "auction2, ipsched: jobs of the queue that take part")
-	flags.IntVar(&f.opts.Depth, "depth", f.opts.Depth, "auction2: jobs behind the window that may take what is left over; 0 as in the papers")
-	flags.IntVar(&f.opts.MaxBidsPerJob, "bids", f.opts.MaxBidsPerJob, "auction2: most bids a job")
-	flags.IntVar(&f.opts.Drafts, "drafts", f.opts.Drafts, "auction2: most of these that come from drafts of the whole window")
-	flags.IntVar(&f.opts.Reservations, "reservations", f.opts.Reservations, "auction2: blocked jobs whose earliest start is kept free; 0 as in the papers")
-	flags.BoolVar(&f.opts.ContiguousOnly, "contiguous-bids", f.opts.ContiguousOnly, "auction2: contiguous bids only")
-	flags.Int64Var(&f.opts.Work, "work", f.opts.Work, "auction2, ipsched: work of one solve, about one matrix entry a unit; 0: until the deadline")
-	flags.StringVar(&f.objective, "objective", "priority", "auction2, ipsched: what a start is worth: priority, or size: priority times cores")
+	flags.BoolVar(&f.paper, "paper", false, "auctions: the papers' settings (5 bids a job by their rules alone, no reservation); other flags come on top; most of aucsched1's runs had --slurm-bids (simulate) as well")
+	flags.IntVar(&f.opts.Window, "window", f.opts.Window, "auctions, ipsched: jobs of the queue that take part")
+	flags.IntVar(&f.opts.Depth, "depth", f.opts.Depth, "auctions: jobs behind the window that may take what is left over; 0 as in the papers")
+	flags.IntVar(&f.opts.MaxBidsPerJob, "bids", f.opts.MaxBidsPerJob, "auctions: most bids a job")
+	flags.IntVar(&f.opts.Drafts, "drafts", f.opts.Drafts, "auctions: most of these that come from drafts of the whole window")
+	flags.IntVar(&f.opts.Reservations, "reservations", f.opts.Reservations, "auctions: blocked jobs whose earliest start is kept free; 0 as in the papers")
+	flags.BoolVar(&f.opts.ContiguousOnly, "contiguous-bids", f.opts.ContiguousOnly, "auctions: contiguous bids only")
+	flags.Int64Var(&f.opts.Work, "work", f.opts.Work, "auctions, ipsched: work of one solve, about one matrix entry a unit; 0: until the deadline")
+	flags.StringVar(&f.objective, "objective", "priority", "auctions, ipsched: what a start is worth: priority, or size: priority times cores")
 	flags.BoolVar(&f.nodeLimits, "node-limits", true, "ipsched: hold jobs to the numbers of nodes they ask for; =false leaves the paper's constraint 5 out")
 	flags.StringVar(&f.onTimeout, "on-timeout", "incumbent", "ipsched: at the deadline start the best that is known (incumbent), or nothing, and halve the next window (halve), as the paper does")
-	flags.StringVar(&f.solver, "solver", "native", "auction2: native, highs or auto")
+	flags.StringVar(&f.solver, "solver", "native", "auctions: native, highs or auto")
 }
 
-func policyNames() []string { return []string{"auction2", "backfill", "ipsched"} }
+func policyNames() []string { return []string{"auction1", "auction2", "backfill", "ipsched"} }
 
 // make builds the policy that the flags ask for.
 func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
@@ -64,7 +64,7 @@ func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
 		}
 		a, err := core.NewIPSched(o)
 		return a, badInput(err)
-	case "auction2":
+	case "auction1", "auction2":
 		solver, err := newSolver(f.solver)
 		if err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
 		if o.Objective, err = core.ParseObjective(f.objective); err != nil {
 			return nil, badInput(fmt.Errorf("--%w", err))
 		}
-		o.Estimates = f.estimates
+		o.Estimates, o.Layouts = f.estimates, f.policy == "auction1"
 		a, err := core.NewAuction(o, solver)
 		return a, badInput(err)
 	}

@@ -21,7 +21,7 @@ import (
 
 func simulateCommand() *cobra.Command {
 	var f policyFlags
-	var asJSON, extend, nodespec bool
+	var asJSON, extend, nodespec, slurmBids bool
 	var cluster, load, priority string
 	var seed uint64
 	cfg := sim.NewConfig(nil)
@@ -66,6 +66,12 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or generat
 			for i := range w.Jobs {
 				f.settle(&w.Jobs[i].Request)
 			}
+			if slurmBids {
+				if f.policy == "backfill" {
+					return badInput(fmt.Errorf("--slurm-bids: policy backfill makes no bids"))
+				}
+				policy = sim.NewOffers(policy, f.auction(c.Flags()).Window)
+			}
 			cfg.Seed = seed
 			if cfg.Priorities, err = priorities(priority, cfg.Nodes); err != nil {
 				return badInput(err)
@@ -100,6 +106,7 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or generat
 	flags.DurationVar(&cfg.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
 	flags.BoolVar(&extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
 	flags.BoolVar(&nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
+	flags.BoolVar(&slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm's own selection would give them in turn (aucsched1, section 5)")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
