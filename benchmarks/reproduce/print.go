@@ -2,6 +2,8 @@ package reproduce
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -183,12 +185,16 @@ func titleOf(key string) string {
 	return key
 }
 
-// printed is a figure with the decimals of the papers: whole percent, else ours or 2.
+// printed is a figure with the decimals that the papers have: whole percent, else as
+// many as ours or more.
 func (m *Metric) printed(v float64) string {
+	least := m.decimals
 	if m.Key == CPUUtilization || m.Key == GPUUtilization {
-		return fmt.Sprintf("%.0f", v)
+		least = 0
 	}
-	return fmt.Sprintf("%.*f", m.decimals, v)
+	exact := strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) // differences have rounding in them
+	_, fraction, _ := strings.Cut(exact, ".")
+	return fmt.Sprintf("%.*f", max(least, len(fraction)), v)
 }
 
 func signed(v float64, decimals int) string { return signedText(fmt.Sprintf("%.*f", decimals, v)) }

@@ -99,3 +99,20 @@ func TestMisprintIsRemarked(t *testing.T) {
 		require.Contains(t, text, "Remark on V.2, no SLURM bids, AUCSCHED: the printed slowdown, 3.00, repeats the spread")
 	}
 }
+
+func TestPrintedHasThePapersDecimals(t *testing.T) {
+	for _, c := range []struct {
+		key  string
+		v    float64
+		want string
+	}{
+		{CPUUtilization, 95, "95"}, {CPUUtilization, 100 * 0.93, "93"}, {CPUUtilization, 100*0.93 - 100*0.90, "3"},
+		{Wait, 1.6, "1.60"}, {WaitStd, 0.836, "0.836"}, {Wait, 0.91 - 1.60, "-0.69"}, {Packing, 1.02, "1.020"},
+	} {
+		for _, m := range metrics {
+			if m.Key == c.key {
+				require.Equal(t, c.want, m.printed(c.v))
+			}
+		}
+	}
+}

@@ -222,7 +222,11 @@ func simulateSettings(args []string) ([]string, error) {
 		case "help", "json", "dry-run":
 			return
 		}
-		settings = append(settings, f.Name+"="+f.Value.String())
+		setting := f.Name + "=" + f.Value.String()
+		if f.Changed && f.Value.String() == f.DefValue {
+			setting += ", given" // --paper changes what is not given
+		}
+		settings = append(settings, setting)
 		if f.Name == "paper" && f.Value.String() == "true" {
 			settings = append(settings, fmt.Sprintf("papers' settings=%+v", core.PaperAuctionOptions()))
 		}

@@ -107,6 +107,9 @@ func TestSimulateSettings(t *testing.T) {
 	papers, err := simulateSettings(append(args, "--paper"))
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(papers, "\n"), "papers' settings={")
+	given, err := simulateSettings(append(args, "--paper", "--bids=15"))
+	require.NoError(t, err)
+	require.NotEqual(t, papers, given, "the papers have 5 bids, and 15 are given")
 
 	for want, bad := range map[string][]string{
 		"no such generator":       {"--cluster=8x8", "--workload=gen:nonsense"},
@@ -127,4 +130,18 @@ func TestReproduceInterrupted(t *testing.T) {
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errs.String(), "interrupted: 0 of 30 cells are done and kept in")
 	require.Empty(t, out.String())
+}
+
+// All that the tables name exists, and no setting of theirs is without effect.
+func TestEveryRowCanBeSimulated(t *testing.T) {
+	tables := reproduce.Tables()
+	cells, err := reproduce.Cells(simulateProgram(), tables, []uint64{1})
+	require.NoError(t, err)
+	args := make(map[string]bool)
+	for _, table := range tables {
+		for _, row := range table.Rows {
+			args[strings.Join(row.Args, " ")] = true
+		}
+	}
+	require.Equal(t, len(args), len(cells))
 }
