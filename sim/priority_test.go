@@ -225,3 +225,31 @@ func TestPrioritiesOutOfRange(t *testing.T) {
 		require.EqualError(t, err, fmt.Sprintf("policy scripted at second 0: job J1: priority: %d: must be between 1 and 1099511627776", p))
 	}
 }
+
+// Ranking a queue takes no memory, however the order changes.
+func TestRankingAllocatesNothing(t *testing.T) {
+	m, err := NewMultifactor(640, 600)
+	require.NoError(t, err)
+	var jobs []workload.Job
+	for i := range 500 {
+		jobs = append(jobs, jobOf(i, bids.Request{Cores: 1 + i*37%640}, int64(i), 1, 1))
+	}
+	cfg := NewConfig(nodesOf([3]int{80, 8, 0}))
+	cfg.Priorities = m
+	s, err := newSimulator(cfg, backfill(t, nil), jobs)
+	require.NoError(t, err)
+	s.now = 500
+	require.NoError(t, s.advance())
+	front := map[string]bool{}
+	require.Zero(t, testing.AllocsPerRun(20, func() {
+		s.now += 30
+		if s.ranking.update(s.now) != nil {
+			t.Fail()
+		}
+	}))
+	for now := range int64(40) {
+		require.NoError(t, s.ranking.update(now*30))
+		front[s.pending.jobs()[1].ID] = true
+	}
+	require.Greater(t, len(front), 1, "the order does change")
+}

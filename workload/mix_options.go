@@ -18,8 +18,8 @@ func (o *MixOptions) settle() (m *mixWorkload, contiguous float64, err error) {
 	if o.Runtime < 1 || o.Runtime > 1<<31 {
 		return nil, 0, fmt.Errorf("runtime: %d s: must be in 1..%d", o.Runtime, 1<<31)
 	}
-	if n := o.jobs(); n > MaxJobs {
-		return nil, 0, fmt.Errorf("%d jobs for a runtime of %d s: at most %d", n, o.Runtime, MaxJobs)
+	if o.jobs() > MaxJobs {
+		return nil, 0, fmt.Errorf("runtime: %d s: more than %d jobs", o.Runtime, MaxJobs)
 	}
 	for i := range mixWorkloads {
 		for v := range mixVersions {
