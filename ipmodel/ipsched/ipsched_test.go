@@ -163,6 +163,8 @@ func TestSmallWindowsAreSolved(t *testing.T) {
 		p := small(rand.New(rand.NewPCG(seed, 1)))
 		solve(t, s, p, 60_000, &r)
 		best := optimum(p)
+		require.GreaterOrEqual(t, r.Bound, best)
+		require.LessOrEqual(t, r.Worth, best)
 		if r.Worth < best {
 			missed++
 			lost = max(lost, 1-float64(r.Worth)/float64(best))
@@ -351,4 +353,29 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		require.NoError(t, s.Solve(ctx, p, o, &r))
 	}
 	require.Zero(t, testing.AllocsPerRun(10, func() { _ = s.Solve(ctx, p, o, &r) }))
+}
+
+// Of nodes that are alike, a job gets the shortest run that is enough; and nodes that are all apart are given as well.
+func TestRunsOfNodes(t *testing.T) {
+	for _, c := range []struct {
+		free  string // cores of each node
+		cores int
+		first int
+	}{{"8884888848888848", 32, 4}, {"8884888848888848", 40, 9}, {"888488848484848484", 72, 0}} {
+		p := &Problem{Jobs: []Job{{Worth: 1, Cores: c.cores}}}
+		for _, digit := range c.free {
+			p.Free = append(p.Free, nodeset.Capacity{Cores: uint16(digit - '0')})
+		}
+		var r Result
+		solve(t, New(), p, 1000, &r)
+		require.Equal(t, c.first, int(r.Segments(0)[0].First), c.free)
+		require.Equal(t, c.cores/8, nodeset.Nodes(r.Segments(0)))
+	}
+	p := &Problem{Free: uniform(400, 8, 0), Jobs: []Job{{Worth: 1, Cores: 1600}}}
+	for n := 0; n < 400; n += 2 {
+		p.Free[n].Cores = 1
+	}
+	var r Result
+	solve(t, New(), p, 1000, &r)
+	require.Len(t, r.Segments(0), 200)
 }

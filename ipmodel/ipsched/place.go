@@ -2,20 +2,17 @@ package ipsched
 
 import "slices"
 
-// rule is how a job is placed: which nodes it takes, as few as can be, and in which parts its cores come
-// from these.
+// rule is how a job is placed, on as few nodes as can be.
 type rule uint8
 
 const (
-	largest  rule = iota // the nodes that have most to give
-	sparing              // nodes with few GPUs first, even if these are more nodes
-	tightest             // the least nodes that, as few as they are, have enough
-	nodeRules
-	even = nodeRules // or'ed on: the same from each node; otherwise as much as can be from one node after another
+	// tight takes neighbours in the order of size, the smallest that are enough; otherwise the largest are taken.
+	tight rule = 1 << iota
+	// even takes as much from each node, as far as it has that; otherwise one node after another gives all it has,
+	// and the rest no more than they must.
+	even
+	rules // how many there are
 )
-
-// rules is the number of rules: each of three with two ways to divide.
-const rules = 2 * nodeRules
 
 // take is what a job takes from nodes of one cell.
 type take struct {
@@ -50,14 +47,13 @@ func (s *placer) place(p *Problem, i int32, bit int, r rule) (nodes int64, ok bo
 	s.candidates(j, bit)
 	low, high := p.nodes(j)
 	nodes, ok = s.fewest(j, int64(low))
-	if most := min(int64(high), int64(j.Cores/max(j.MinCores, 1))); !ok || nodes > most {
+	if !ok || nodes > min(int64(high), int64(j.Cores/max(j.MinCores, 1))) {
 		return 0, false
-	} else if r%nodeRules == sparing {
-		nodes = s.spare(j, nodes, most)
-	} else if r%nodeRules == tightest {
+	}
+	if r&tight != 0 {
 		s.tighten(j, nodes)
 	}
-	s.divide(i, j, nodes, r >= even)
+	s.divide(i, j, nodes, r&even != 0)
 	return nodes, true
 }
 
@@ -80,34 +76,19 @@ func (s *placer) candidates(j *Job, bit int) {
 // these such with few GPUs.
 func (s *placer) fewest(j *Job, low int64) (nodes int64, ok bool) {
 	sortPicks(s.from, func(a, b *pick) bool { return a.high > b.high })
-	return s.pickInOrder(int64(j.Cores), low)
-}
-
-// pickInOrder picks from the candidates as they are until there are cores enough and low nodes.
-func (s *placer) pickInOrder(cores, low int64) (nodes int64, ok bool) {
 	s.picks = s.picks[:0]
+	left := int64(j.Cores)
 	for _, f := range s.from {
-		k := max(low-nodes, (cores+f.high-1)/f.high)
+		k := max(low-nodes, (left+f.high-1)/f.high)
 		if k <= 0 {
 			break
 		}
 		f.nodes = min(f.nodes, k)
 		nodes += f.nodes
-		cores -= f.nodes * f.high
+		left -= f.nodes * f.high
 		s.picks = append(s.picks, f)
 	}
-	return nodes, cores <= 0 && nodes >= low
-}
-
-// spare picks nodes with few GPUs first. Where that makes too many nodes, it picks fewest as before.
-func (s *placer) spare(j *Job, least, most int64) int64 {
-	list := s.list
-	sortPicks(s.from, func(a, b *pick) bool { return list[a.at].gpus < list[b.at].gpus })
-	if nodes, ok := s.pickInOrder(int64(j.Cores), least); ok && nodes <= most {
-		return nodes
-	}
-	nodes, _ := s.fewest(j, least)
-	return nodes
+	return nodes, left <= 0 && nodes >= low
 }
 
 // tighten picks that many neighbours in the order of size, the first that have cores enough.

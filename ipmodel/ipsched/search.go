@@ -38,7 +38,7 @@ const patience = 60
 func (s *Solver) begin() {
 	for _, sorted := range []func(a, b gene) int{s.byChoice, s.byDensity, s.byHardness, s.byWorth} {
 		slices.SortStableFunc(s.order, sorted)
-		for r := range rule(rules) {
+		for r := range rules {
 			for k := range s.order {
 				s.order[k].rule = r
 			}

@@ -53,19 +53,19 @@ type Solver struct {
 	chosen  []bool // by job: the relaxation would start it
 	bound   int64
 
-	src      *rand.PCG
-	rng      *rand.Rand
-	order    []gene
-	trial    []gene
-	best     []gene
-	takes    []take
-	worth    int64 // of takes
-	idle     int   // orders tried since the last that was better
-	work     int64
-	o        ipmodel.Options
-	ctx      context.Context
-	late     bool
-	nodeLeft []nodeset.Capacity // while cells become nodes
+	src   *rand.PCG
+	rng   *rand.Rand
+	order []gene
+	trial []gene
+	best  []gene
+	takes []take
+	worth int64 // of takes
+	idle  int   // orders tried since the last that was better
+	work  int64
+	o     ipmodel.Options
+	ctx   context.Context
+	late  bool
+	nodes nodes
 }
 
 // New returns a Solver.
@@ -117,7 +117,7 @@ func (s *Solver) findFewest() {
 const boundShare = 4
 
 func (s *Solver) boundWorth() error {
-	if err := s.relaxed.build(s.p, &s.machine, s.fewest); err != nil {
+	if err := s.relaxed.build(s.p, &s.machine, &s.placer, s.fewest); err != nil {
 		return fmt.Errorf("ipsched: relaxation: %w", err)
 	}
 	o := s.o
@@ -129,8 +129,8 @@ func (s *Solver) boundWorth() error {
 		now := o.Now()
 		o.Deadline = now.Add(o.Deadline.Sub(now) / boundShare)
 	}
-	if err := s.relaxed.solve(s.ctx, s.bounds, o); err != nil {
-		return err
+	if err := s.bounds.Solve(s.ctx, &s.relaxed.model, o, &s.relaxed.result); err != nil {
+		return fmt.Errorf("ipsched: relaxation: %w", err)
 	}
 	s.bound = s.relaxed.result.Bound
 	s.work += s.relaxed.result.Work
@@ -164,42 +164,16 @@ func (s *Solver) answer(r *Result) {
 		r.start, r.end = append(r.start, 0), append(r.end, 0)
 		r.able = append(r.able, s.fewest[i] > 0)
 	}
-	s.nodeLeft = append(s.nodeLeft[:0], s.p.Free...)
+	s.nodes.reset(s.p.Free, s.machine.nodeMasks)
 	for first := 0; first < len(s.takes); {
 		last := first
 		for last < len(s.takes) && s.takes[last].job == s.takes[first].job {
 			last++
 		}
-		s.giveNodes(s.takes[first:last], r)
+		i := s.takes[first].job
+		r.start[i] = int32(len(r.segs))
+		r.segs = s.nodes.give(s.takes[first:last], uint8(s.p.Jobs[i].GPUs), r.segs)
+		r.end[i] = int32(len(r.segs))
 		first = last
 	}
-}
-
-// giveNodes gives a job the first nodes that are what it takes: nodes that are alike now will have been so
-// whatever came before, so that any of them do.
-func (s *Solver) giveNodes(takes []take, r *Result) {
-	i := takes[0].job
-	j := &s.p.Jobs[i]
-	r.start[i] = int32(len(r.segs))
-	r.end[i] = r.start[i]
-	var left int32
-	for _, t := range takes {
-		left += t.from.nodes
-	}
-	for n := 0; left > 0 && n < len(s.nodeLeft); n++ {
-		free := &s.nodeLeft[n]
-		for k := range takes {
-			t := &takes[k]
-			if t.from.nodes == 0 || t.from.cores != free.Cores || t.from.gpus != free.GPUs || t.from.masks != s.machine.nodeMasks[n] {
-				continue
-			}
-			t.from.nodes--
-			left--
-			free.Cores, free.GPUs = free.Cores-t.cores, free.GPUs-uint8(j.GPUs)
-			own := nodeset.Append(r.segs[r.start[i]:], nodeset.Segment{First: int32(n), Last: int32(n), Cores: t.cores, GPUs: uint8(j.GPUs)})
-			r.segs = append(r.segs[:r.start[i]], own...)
-			break
-		}
-	}
-	r.end[i] = int32(len(r.segs))
 }
