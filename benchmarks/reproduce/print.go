@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // howToRead explains the tables.
@@ -20,7 +19,11 @@ func (r *Report) Text() string {
 	var b strings.Builder
 	for i := range r.Tables {
 		t := &r.Tables[i]
-		fmt.Fprintf(&b, "%s: %s; %s\n\n", t.Name, t.Title, r.seeds())
+		fmt.Fprintf(&b, "%s: %s; %s\n", t.Name, t.Title, r.seeds())
+		for _, n := range t.Notes {
+			b.WriteString(wrap(n) + "\n")
+		}
+		b.WriteString("\n")
 		b.WriteString(t.figures().text())
 		if orders := t.orders(); len(orders.rows) > 0 {
 			b.WriteString("\n" + orders.text())
@@ -34,9 +37,9 @@ func (r *Report) Text() string {
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintln(&b, howToRead)
+	fmt.Fprintln(&b, wrap(howToRead))
 	for _, line := range r.warnings() {
-		b.WriteString(line + "\n")
+		b.WriteString(wrap(line) + "\n")
 	}
 	return b.String()
 }
@@ -44,15 +47,19 @@ func (r *Report) Text() string {
 // Markdown prints the report as a page that command wrote.
 func (r *Report) Markdown(command string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Reproduction\n\nThe experiments of the papers' tables in the simulator, %s. Written by `%s`; change the command, not this page.\n\n%s\n", r.seeds(), command, howToRead)
+	b.WriteString("# Reproduction\n")
+	say := func(format string, a ...any) { b.WriteString("\n" + wrap(fmt.Sprintf(format, a...)) + "\n") }
+	say("The experiments of the papers' tables in the simulator, %s. Written by `%s`; change the command, not this page.", r.seeds(), command)
+	say("%s", howToRead)
 	for _, line := range r.warnings() {
-		fmt.Fprintf(&b, "\n%s\n", line)
+		say("%s", line)
 	}
 	for i := range r.Tables {
 		t := &r.Tables[i]
-		fmt.Fprintf(&b, "\n## %s\n\n%s.\n", t.Name, t.Title)
+		fmt.Fprintf(&b, "\n## %s\n", t.Name)
+		say("%s.", t.Title)
 		for _, n := range t.Notes {
-			fmt.Fprintf(&b, "\n%s\n", n)
+			say("%s", n)
 		}
 		b.WriteString("\n" + t.figures().markdown())
 		if orders := t.orders(); len(orders.rows) > 0 {
@@ -62,7 +69,7 @@ func (r *Report) Markdown(command string) string {
 			fmt.Fprintf(&b, "- %s\n", line)
 		}
 		for _, line := range t.remarks() {
-			fmt.Fprintf(&b, "\n%s\n", line)
+			say("%s", line)
 		}
 	}
 	return b.String()
@@ -209,60 +216,3 @@ func signedText(s string) string {
 	}
 	return s
 }
-
-// grid is a table of text; the first two columns are names.
-type grid struct {
-	header []string
-	rows   [][]string
-}
-
-func newGrid(shown []Metric) *grid {
-	g := &grid{header: []string{"workload", "method"}}
-	for _, m := range shown {
-		g.header = append(g.header, m.Title)
-	}
-	return g
-}
-
-func (g *grid) widths() []int {
-	w := make([]int, len(g.header))
-	for _, row := range append([][]string{g.header}, g.rows...) {
-		for i, cell := range row {
-			w[i] = max(w[i], utf8.RuneCountInString(cell))
-		}
-	}
-	return w
-}
-
-// lines writes every row with its cells padded, numbers to the right.
-func (g *grid) lines(begin, between, end string, rule bool) string {
-	var b strings.Builder
-	widths := g.widths()
-	write := func(row []string) {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if cells[i] = pad + cell; i < 2 {
-				cells[i] = cell + pad
-			}
-		}
-		b.WriteString(strings.TrimRight(begin+strings.Join(cells, between)+end, " ") + "\n")
-	}
-	write(g.header)
-	if rule {
-		row := make([]string, len(widths))
-		for i, w := range widths {
-			if row[i] = strings.Repeat("-", max(w, 1)); i >= 2 {
-				row[i] = strings.Repeat("-", max(w-1, 1)) + ":"
-			}
-		}
-		write(row)
-	}
-	for _, row := range g.rows {
-		write(row)
-	}
-	return b.String()
-}
-
-func (g *grid) text() string     { return g.lines("", "  ", "", false) }
-func (g *grid) markdown() string { return g.lines("| ", " | ", " |", true) }

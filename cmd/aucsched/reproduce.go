@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,7 +80,10 @@ func (f *reproduceFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return badInput(err)
 	}
-	program := simulateProgram()
+	program, err := simulateProgram()
+	if err != nil {
+		return err
+	}
 	cells, err := reproduce.Cells(program, tables, seeds)
 	if err != nil {
 		return badInput(err)
@@ -168,7 +172,10 @@ func (f *reproduceFlags) runCell(c *cobra.Command) error {
 	if err != nil {
 		return badInput(err)
 	}
-	program := simulateProgram()
+	program, err := simulateProgram()
+	if err != nil {
+		return err
+	}
 	cell, err := store.ListedCell(program, f.list, f.cell)
 	if err != nil {
 		return badInput(err)
@@ -205,8 +212,9 @@ func cellProgress(errs io.Writer, cells int) (progress func(int), done func()) {
 }
 
 // simulateProgram is the command simulate, in this process.
-func simulateProgram() *reproduce.Program {
-	return &reproduce.Program{Version: buildVersion(), Settings: simulateSettings, Run: simulateArgs}
+func simulateProgram() (*reproduce.Program, error) {
+	version, err := buildVersion()
+	return &reproduce.Program{Version: version, Settings: simulateSettings, Run: simulateArgs}, err
 }
 
 // simulateSettings checks the arguments of simulate, and lists its flags with the
@@ -251,21 +259,34 @@ func executeQuietly(ctx context.Context, c *cobra.Command, args []string, out io
 	return c.ExecuteContext(ctx)
 }
 
-// buildVersion is the commit that the program was built from, with a "+" if files
-// had been changed.
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	revision, changed := "unknown", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
+// buildVersion is the commit that the program was built from, or a hash of the
+// program's file if that is not all there is to it.
+func buildVersion() (string, error) {
+	info, _ := debug.ReadBuildInfo()
+	revision, clean := "", false
+	for i := 0; info != nil && i < len(info.Settings); i++ {
+		switch s := info.Settings[i]; s.Key {
+		case "vcs.revision":
 			revision = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			changed = "+"
+		case "vcs.modified":
+			clean = s.Value == "false"
 		}
 	}
-	return revision + changed
+	if revision != "" && clean {
+		return "commit " + revision, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("sha256 %x", h.Sum(nil)), nil
 }

@@ -22,7 +22,7 @@ func TestReproducePrintsOursBesideThePapers(t *testing.T) {
 	require.Contains(t, text, "AUCSCHED2 gpu ranges, our defaults - SLURM/Backfill")
 	markdown, err := os.ReadFile(page)
 	require.NoError(t, err)
-	require.Contains(t, string(markdown), "Written by `aucsched reproduce aucsched2-3 --seeds 3 --only \"1.FC AUCSCHED2 gpu ranges\" --markdown "+page+"`")
+	require.Contains(t, strings.Join(strings.Fields(string(markdown)), " "), "Written by `aucsched reproduce aucsched2-3 --seeds 3 --only \"1.FC AUCSCHED2 gpu ranges\" --markdown "+page+"`")
 	require.Contains(t, string(markdown), "| 1.FC     | AUCSCHED2 gpu ranges ")
 
 	files, err := filepath.Glob(filepath.Join(out, "*.json"))
@@ -135,7 +135,10 @@ func TestReproduceInterrupted(t *testing.T) {
 // All that the tables name exists, and no setting of theirs is without effect.
 func TestEveryRowCanBeSimulated(t *testing.T) {
 	tables := reproduce.Tables()
-	cells, err := reproduce.Cells(simulateProgram(), tables, []uint64{1})
+	program, err := simulateProgram()
+	require.NoError(t, err)
+	require.Regexp(t, "^(commit|sha256) [0-9a-f]{40}", program.Version)
+	cells, err := reproduce.Cells(program, tables, []uint64{1})
 	require.NoError(t, err)
 	args := make(map[string]bool)
 	for _, table := range tables {
