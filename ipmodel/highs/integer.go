@@ -18,6 +18,9 @@ import (
 // integers, and whether HiGHS holds it for optimal; nil if it knows none by the limit. Worths that
 // differ in more than about nine digits are beyond HiGHS's tolerances.
 func SolveProgram(p *ipmodel.Program, limit time.Duration) (x []int64, optimal bool, err error) {
+	if p.Columns() == 0 || p.Rows() == 0 {
+		return nil, false, errors.New("a program without columns or rows is none for HiGHS")
+	}
 	m := lanl.NewRawModel()
 	var lower, upper, cost []float64
 	var kinds []lanl.VariableType

@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -11,6 +10,7 @@ import (
 type cut struct {
 	weight   []int32 // by bid
 	capacity int64
+	y        []int32 // by table and cell
 }
 
 // weights are those of a cut: y of each table at each cell.
@@ -62,19 +62,13 @@ func (w *weights) least(p *problem, x *item) int64 {
 		sum += y * x.lo * n
 		w.pays = append(w.pays, payment{y, n, q.most - x.lo})
 	}
-	slices.SortFunc(w.pays, func(a, b payment) int { return cmp.Compare(a.y, b.y) })
-	for _, a := range w.pays {
-		n := min(left, a.nodes*a.most)
-		sum += a.y * n
-		left -= n
-	}
-	return sum
+	return sum + w.cheapest(left)
 }
 
 // cut makes c the row of these weights. It reports false if that is no row of whole
 // numbers in range.
 func (w *weights) cut(p *problem, c *cut) bool {
-	c.weight, c.capacity = c.weight[:0], 0
+	c.weight, c.capacity, c.y = c.weight[:0], 0, c.y[:0]
 	for b := range p.items {
 		d := w.least(p, &p.items[b])
 		if d > math.MaxInt32 {
@@ -83,6 +77,7 @@ func (w *weights) cut(p *problem, c *cut) bool {
 		c.weight = append(c.weight, int32(d))
 	}
 	for k, y := range w.y[:p.tables()] {
+		c.y = append(c.y, y...)
 		for i, v := range y {
 			c.capacity += int64(v) * p.free[k][i] * p.cells[i].nodes
 		}

@@ -15,7 +15,7 @@ type flow struct {
 	least   [][]int64 // the same, had each winner its least only
 	gpus    [][]int64 // GPUs of each node, the same way
 	at      [][]guest // by cell
-	log     []change  // since the last bid began to come in
+	log     []change  // since the caller emptied it
 	work    int64
 	seen    []int64 // by vertex: the search that saw it
 	search  int64
@@ -27,9 +27,12 @@ type flow struct {
 // guest is a winner at a cell.
 type guest struct{ job, part int32 }
 
+// change is one step: cores more for a guest, or, with part -1, a winner that came or went.
 type change struct {
 	guest
 	cores int64
+	bid   int32 // that came, or went if left
+	left  bool
 }
 
 func (f *flow) reset(p *problem) {
@@ -53,7 +56,7 @@ func (f *flow) reset(p *problem) {
 	n := int(f.vertexs) + jobs
 	f.seen = append(f.seen[:0], make([]int64, n)...)
 	f.from = append(f.from[:0], make([]int32, n)...)
-	f.search = 0
+	f.search, f.log = 0, f.log[:0]
 }
 
 // zeros makes s a 0 for each table and cell.
@@ -107,50 +110,87 @@ func (f *flow) add(g guest, cores int64) {
 	for k := range x.level + 1 {
 		f.used[k][cell] += cores
 	}
-	f.log = append(f.log, change{g, cores})
+	f.log = append(f.log, change{guest: g, cores: cores})
+	f.work += 2
+}
+
+// enter lets bid b win, without any core yet.
+func (f *flow) enter(b int32) {
+	x := &f.p.items[b]
+	parts := f.p.parts(x)
+	f.bid[x.job] = b
+	f.got[x.job] = append(f.got[x.job][:0], make([]int64, len(parts))...)
+	f.count(b, 1)
+	for i, q := range parts {
+		f.at[q.cell] = append(f.at[q.cell], guest{x.job, int32(i)})
+	}
+	f.work += int64(len(parts))
+}
+
+// leave takes bid b out, which has no core any more.
+func (f *flow) leave(b int32) {
+	x := &f.p.items[b]
+	f.count(b, -1)
+	for _, q := range f.p.parts(x) {
+		at := f.at[q.cell]
+		i := len(at) - 1
+		for at[i].job != x.job {
+			i--
+		}
+		at[i] = at[len(at)-1]
+		f.at[q.cell] = at[:len(at)-1]
+	}
+	f.bid[x.job] = -1
+	f.work += int64(x.last - x.first)
 }
 
 // insert lets bid b of a job that has none win. If there is no layout of it and the other
-// winners, it changes nothing and reports false; f.cut then tells why.
+// winners, it changes nothing and reports false; the search that failed then tells why.
 func (f *flow) insert(b int32) bool {
+	mark := len(f.log)
 	x := &f.p.items[b]
-	j, parts := x.job, f.p.parts(x)
-	f.bid[j] = b
-	f.got[j] = append(f.got[j][:0], make([]int64, len(parts))...)
-	f.log = f.log[:0]
-	f.count(b, 1)
-	for i, q := range parts {
-		f.at[q.cell] = append(f.at[q.cell], guest{j, int32(i)})
-	}
-	f.work += int64(len(parts))
+	j := x.job
+	f.enter(b)
+	f.log = append(f.log, change{guest: guest{j, -1}, bid: b})
 	left := x.need
-	for i, q := range parts {
+	for i, q := range f.p.parts(x) {
 		least := x.lo * f.p.cells[q.cell].nodes
 		left -= least
 		if !f.push(f.vertex(x.level, q.cell), guest{j, int32(i)}, least) {
-			f.undo(b)
+			f.undo(mark)
 			return false
 		}
 	}
-	if left > 0 && !f.push(f.vertexs+j, guest{j, -1}, left) {
-		f.undo(b)
+	if !f.push(f.vertexs+j, guest{j, -1}, left) {
+		f.undo(mark)
 		return false
 	}
 	return true
 }
 
-func (f *flow) undo(b int32) {
-	for i := len(f.log) - 1; i >= 0; i-- {
-		c := f.log[i]
-		f.add(c.guest, -c.cores)
+// remove takes job j's winner out.
+func (f *flow) remove(j int32) {
+	b := f.bid[j]
+	for i, n := range f.got[j] {
+		f.add(guest{j, int32(i)}, -n)
 	}
-	f.log = f.log[:0]
-	f.count(b, -1)
-	x := &f.p.items[b]
-	for _, q := range f.p.parts(x) { // it was the last to come
-		f.at[q.cell] = f.at[q.cell][:len(f.at[q.cell])-1]
+	f.leave(b)
+	f.log = append(f.log, change{guest: guest{j, -1}, bid: b, left: true})
+}
+
+// undo takes all changes after the first mark ones back.
+func (f *flow) undo(mark int) {
+	for i := len(f.log) - 1; i >= mark; i-- {
+		switch c := f.log[i]; {
+		case c.part >= 0:
+			f.add(c.guest, -c.cores)
+		case c.left:
+			f.enter(c.bid)
+		default:
+			f.leave(c.bid)
+		}
 	}
-	f.bid[x.job] = -1
+	f.log = f.log[:mark]
 }
 
 func (f *flow) vertex(k, cell int32) int32 { return cell*int32(f.p.tables()) + k }
@@ -234,6 +274,7 @@ func (f *flow) along(end, from int32, cores int64, do bool) int64 {
 	n := min(cores, f.slack(0, end/int32(f.p.tables())))
 	for v := end; v != from; v = f.from[v] {
 		u := f.from[v]
+		f.work++
 		switch {
 		case u >= f.vertexs: // a winner gets more at this cell
 			g := f.guestAt(u-f.vertexs, v)

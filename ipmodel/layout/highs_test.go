@@ -24,6 +24,9 @@ func TestAnswersAsHiGHSDoes(t *testing.T) {
 			m.model.Worth[i] = 1000*m.Asks[b.Job].Priority + int64(100*b.Preference)
 		}
 		d := m.direct(t)
+		if d.Columns() == 0 {
+			return
+		}
 		var r Result
 		require.NoError(t, New(native.New()).Solve(context.Background(), &m.Window, ipmodel.Options{Seed: 1}, &r))
 		x, optimal, err := highs.SolveProgram(&d.Program, time.Minute)

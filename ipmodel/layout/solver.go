@@ -37,6 +37,8 @@ type Solver struct {
 	relaxed relaxed
 	flow    flow
 	weights weights
+	prices  prices
+	improver
 	begin   [][]int64
 	answer  ipmodel.Result // of the packing solver
 	best    []int32        // by job: the winner, or -1
@@ -55,26 +57,35 @@ type Solver struct {
 func New(packing ipmodel.Solver) *Solver { return &Solver{packing: packing} }
 
 const (
+	// totalShares is the whole work in units of that for AUCSCHED2's model.
+	totalShares = 4
+
 	maxRounds  = 64
 	maxCuts    = 512
 	cutsARound = 16
-	leastShare = 16 // of the work: the least of a round
+	leastShare = 32 // of the work: the least of a round
+	priceShare = 12 // of the work: what prices cost in a round at most
+	priceSteps = 100
 )
 
 // Solve fills r with the best winners and layouts that it finds by the deadline or with the
-// work. They are worth at least what AUCSCHED2's are, of which a share of both is used to
-// find some, and o.Start, bids whose own layouts fit together. Work counts the packing solver's units and
-// steps of the flow. It fails if the packing solver does.
+// work. It begins with what the packing solver makes of AUCSCHED2's model from o.Start with o.Work, and
+// goes on with three times as much, so that its answer is never worth less than AUCSCHED2's with the
+// same o.Work; of the time until a deadline it uses a quarter for that. Work counts the packing solver's units
+// and steps of the flow. It fails if the packing solver does.
 func (s *Solver) Solve(ctx context.Context, w *Window, o ipmodel.Options, r *Result) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Work *= totalShares
 	s.ctx, s.o, s.spent, s.begun = ctx, o, 0, o.Now()
 	if err := s.p.load(w); err != nil {
 		return fmt.Errorf("layouts: %w", err)
 	}
 	s.best, s.worth, s.missing = s.best[:0], -1, len(w.Asks)+1
 	s.relaxed.cuts = s.relaxed.cuts[:0]
+	s.prices.value = 0
+	s.improver.reset(o.Seed)
 	s.addWhole()
 	r.Result = ipmodel.Result{Chosen: r.Chosen[:0], Bound: trivialBound(w.Fixed)}
 	r.Rounds, r.Cuts = 0, 0
@@ -112,7 +123,7 @@ func trivialBound(m *ipmodel.Model) (sum int64) {
 
 // beginFixed begins with AUCSCHED2's choice.
 func (s *Solver) beginFixed(r *Result) error {
-	if err := s.packed(s.p.w.Fixed, s.o.Start, 4); err != nil {
+	if err := s.packed(s.p.w.Fixed, s.o.Start, totalShares); err != nil {
 		return err
 	}
 	r.FixedWorth = s.answer.Worth
@@ -142,7 +153,7 @@ func (s *Solver) packed(m *ipmodel.Model, start []int32, shares int64) error {
 
 // rounds solves the packing model, adds the cuts that its choice violates, and so on.
 func (s *Solver) rounds(r *Result) error {
-	for shares := int64(3); r.Rounds < maxRounds && !s.done(r); {
+	for shares := int64(8); r.Rounds < maxRounds && !s.done(r); {
 		s.relaxed.build(&s.p)
 		r.Rounds++
 		var start []int32
@@ -158,7 +169,11 @@ func (s *Solver) rounds(r *Result) error {
 		}
 		r.Bound = min(r.Bound, s.answer.Bound)
 		s.added = 0
+		s.learnPrices(r)
 		s.try(s.answer.Chosen)
+		if !s.done(r) {
+			s.improve()
+		}
 		if s.added == 0 { // it has layouts, and only more work can find a better one
 			if shares == 1 {
 				return nil
@@ -192,6 +207,7 @@ func (s *Solver) try(bids []int32) {
 	s.order = append(s.order[:0], bids...)
 	s.sortOrder()
 	for _, b := range s.order {
+		s.flow.log = s.flow.log[:0]
 		if !s.flow.insert(b) {
 			s.learn()
 		}
@@ -228,12 +244,31 @@ func (s *Solver) sortOrder() {
 
 // learn adds the cut that the last insert ended at.
 func (s *Solver) learn() {
-	if s.added >= cutsARound || len(s.relaxed.cuts) >= maxCuts {
+	if s.added >= cutsARound || len(s.relaxed.cuts) >= maxCuts || s.over() {
 		return
 	}
 	s.weights.minimal(&s.flow)
 	s.flow.work += int64(len(s.p.part))
 	if s.weights.cut(&s.p, s.relaxed.cuts.next()) && s.relaxed.cuts.keep() {
+		s.added++
+	}
+}
+
+// learnPrices adds a cut by prices of the whole program.
+func (s *Solver) learnPrices(r *Result) {
+	x := &s.prices
+	if r.Rounds == 1 {
+		x.begin(&s.p, &s.relaxed, s.answer.Prices)
+	}
+	x.work = 0
+	x.descend(&s.p, float64(max(s.worth, 0)), priceSteps, func() bool {
+		return s.o.Work > 0 && x.work > s.o.Work/priceShare || s.over()
+	})
+	s.spent += x.work + int64(len(s.p.part))
+	if bound, ok := x.bound(&s.p, &s.weights); ok {
+		r.Bound = min(r.Bound, bound)
+	}
+	if len(s.relaxed.cuts) < maxCuts && x.weigh(&s.p, &s.weights) && s.weights.cut(&s.p, s.relaxed.cuts.next()) && s.relaxed.cuts.keep() {
 		s.added++
 	}
 }
@@ -274,13 +309,8 @@ func (s *Solver) finish(r *Result) {
 	if s.missing > 0 {
 		return
 	}
-	s.flow.reset(&s.p)
+	s.load(s.best)
 	r.Chosen, r.Worth = s.chosen(r.Chosen[:0]), s.worth
-	for _, b := range r.Chosen {
-		if !s.flow.insert(b) {
-			panic("layout: winners that had a layout have none")
-		}
-	}
 	s.begin = s.flow.deal(s.begin)
 	for _, b := range r.Chosen {
 		j := s.p.items[b].job
