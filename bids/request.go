@@ -77,6 +77,13 @@ func (r *Request) Validate() error {
 	return err
 }
 
+// PerNode is how many cores each node of an allocation gives at least and at most: as
+// many for jobs of type 3. The error is that of Validate.
+func (r *Request) PerNode() (least, most int, err error) {
+	s, err := r.shape()
+	return s.lo, s.hi, err
+}
+
 func (r *Request) shape() (shape, error) {
 	for _, f := range []struct {
 		name   string

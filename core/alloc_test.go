@@ -36,6 +36,8 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 		o.MaxPricedBids = 6
 		allocatesNothing(t, o, s)
 	}
+	o.PricedRounds, o.Layouts = 0, true
+	allocatesNothing(t, o, s)
 }
 
 func allocatesNothing(t *testing.T, o AuctionOptions, s *Snapshot) {

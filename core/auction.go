@@ -7,15 +7,19 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/layout"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // Auction is the policy "auction2": AUCSCHED2 with whole-window drafts and
-// reservations.
+// reservations. With AuctionOptions.Layouts it is "auction1", AUCSCHED1 with these.
 type Auction struct {
-	opts   AuctionOptions
-	solver ipmodel.Solver
+	opts    AuctionOptions
+	solver  ipmodel.Solver
+	layouts *layout.Solver // nil: bids say their layouts themselves
+	laying  layout.Window
+	laid    layout.Result
 
 	gen      bids.Generator
 	book     bids.Book
@@ -42,7 +46,7 @@ type Auction struct {
 	quarter  func() bool
 	half     func() bool
 	late     func() bool
-	chosen   []int32 // by job of the window: the winning bid, or -1
+	chosen   []int32 // by job of the window: which of the winners it is, or -1; in guard, its bid
 	slack    slack   // what is left of a cycle's time to what comes after its deadline
 	filling  filling // what the solver leaves of it to the decisions
 	shift    int     // asks' priorities are in units of 2^shift
@@ -66,13 +70,22 @@ func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
 	if solver == nil {
 		solver = native.New()
 	}
-	return &Auction{opts: o, solver: solver, build: ipmodel.Builder{Merge: true}, failed: make(map[equalKey]bool)}, nil
+	a := &Auction{opts: o, solver: solver, build: ipmodel.Builder{Merge: true}, failed: make(map[equalKey]bool)}
+	if o.Layouts {
+		a.layouts = layout.New(solver)
+	}
+	return a, nil
 }
 
-// Name is "auction2".
-func (a *Auction) Name() string { return "auction2" }
+// Name is "auction2", or "auction1" with AuctionOptions.Layouts.
+func (a *Auction) Name() string {
+	if a.layouts != nil {
+		return "auction1"
+	}
+	return "auction2"
+}
 
-// Model is the model of the last cycle and Book are its bids; both belong to the
+// Model is AUCSCHED2's model of the last cycle and Book are its bids; both belong to the
 // Auction and are valid until the next cycle.
 func (a *Auction) Model() (*ipmodel.Model, *bids.Book) { return &a.model, &a.book }
 
@@ -204,8 +217,8 @@ func (a *Auction) work() int64 {
 	return min(a.opts.Work, workPerEntry*int64(len(a.model.Row)+a.model.Columns()))
 }
 
-// bestStart is the most worthy choice that is known to be feasible: a draft, or
-// what the walk over the queue has kept.
+// bestStart is the most worthy choice that is known to be feasible: a draft, what the
+// walk over the queue has kept, or, if nothing is, the offers.
 func (a *Auction) bestStart() []int32 {
 	a.start = append(a.start[:0], a.book.Kept...)
 	var most int64
@@ -223,6 +236,13 @@ func (a *Auction) bestStart() []int32 {
 		}
 		if worth > most && musts == len(a.book.Kept) {
 			a.start, most = append(a.start[:0], d...), worth
+		}
+	}
+	if len(a.book.Kept) == 0 {
+		n := len(a.start)
+		all, worth := a.startOfOffers(a.start)
+		if a.start = all[:n]; worth > most {
+			a.start = all[n:]
 		}
 	}
 	return a.start

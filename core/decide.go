@@ -16,18 +16,18 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 	}
 	a.rest.Reset(&a.space)
 	objective, bound := a.model.Objective(a.result.Worth), a.model.Objective(a.result.Bound)
-	for _, b := range a.result.Chosen {
+	for i, b := range a.result.Chosen {
 		bid := &a.book.Bids[b]
-		a.chosen[bid.Job] = b
-		if err := a.rest.Take(a.book.Allocation(int(b)), a.asks[bid.Job].Crosses); err != nil {
+		a.chosen[bid.Job] = int32(i)
+		if err := a.rest.Take(a.won(i), a.asks[bid.Job].Crosses); err != nil {
 			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", a.jobs[bid.Job].ID, err)
 		}
 	}
 	for j, i := range a.window { // decisions so far are in queue order, an element a job
 		d := &p.Decisions[i]
-		if b := a.chosen[j]; b >= 0 {
-			d.Start, d.Class = true, a.book.Bids[b].Class
-			d.Segs = p.keep(a.book.Allocation(int(b)))
+		if w := a.chosen[j]; w >= 0 {
+			d.Start, d.Class = true, a.book.Bids[a.result.Chosen[w]].Class
+			d.Segs = p.keep(a.won(int(w)))
 			continue
 		}
 		if a.guarded[j].start == 0 && a.opts.Drafts > 0 {

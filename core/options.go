@@ -24,6 +24,10 @@ type AuctionOptions struct {
 	PricedRounds int
 	// MaxPricedBids is how many bids a job may add in these rounds in all.
 	MaxPricedBids int
+	// Layouts has the program choose how many cores each of a winner's nodes gives, as
+	// AUCSCHED1 does (aucsched1, section 3; package layout). Without it bids say that
+	// themselves (aucsched2, section 2).
+	Layouts bool
 	// ContiguousOnly leaves out bids of class C.
 	ContiguousOnly bool
 	// Reservations is for how many blocked jobs, the first by priority, the
@@ -68,6 +72,8 @@ func (o *AuctionOptions) Validate() error {
 		return fmt.Errorf("priced rounds %d: must be 0 to 64", o.PricedRounds)
 	case o.MaxPricedBids < 0 || o.MaxPricedBids > 1<<12:
 		return fmt.Errorf("priced bids per job %d: must be 0 to %d", o.MaxPricedBids, 1<<12)
+	case o.Layouts && o.PricedRounds > 0:
+		return fmt.Errorf("priced rounds %d: prices say nothing about layouts that the program chooses", o.PricedRounds)
 	case o.Reservations < 0 || o.Reservations > 64:
 		return fmt.Errorf("reservations %d: must be 0 to 64", o.Reservations)
 	case o.Work < 0:

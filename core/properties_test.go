@@ -116,6 +116,7 @@ func drawAuction(t *rapid.T) *Auction {
 	o.Depth = rapid.SampledFrom([]int{0, 3, 500}).Draw(t, "depth")
 	o.PricedRounds = rapid.SampledFrom([]int{0, 0, 2}).Draw(t, "rounds")
 	o.MaxPricedBids = 6
+	o.Layouts = o.PricedRounds == 0 && rapid.Bool().Draw(t, "layouts")
 	o.Estimates = rapid.Bool().Draw(t, "estimates")
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)

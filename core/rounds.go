@@ -16,6 +16,9 @@ import (
 // cut short: it is the last that has all the bids.
 func (a *Auction) solve(ctx context.Context, l Limits) error {
 	a.spent = 0
+	if a.layouts != nil {
+		return a.solveLayouts(ctx, l)
+	}
 	start := a.bestStart()
 	for left := a.opts.PricedRounds; ; left-- {
 		if err := a.solveOnce(ctx, l, start, 3*left+1); err != nil {
@@ -29,9 +32,7 @@ func (a *Auction) solve(ctx context.Context, l Limits) error {
 			return err
 		}
 	}
-	if a.result.Status != ipmodel.Optimal && !l.Deadline.IsZero() && !l.Now().Before(l.Deadline) {
-		a.cut = true
-	}
+	a.lateWithout(l)
 	return nil
 }
 

@@ -37,29 +37,14 @@ const (
 
 // Tsubame returns all rows of the table, in its order.
 func Tsubame() []TsubameRow {
-	lines, err := csv.NewReader(strings.NewReader(tsubameCSV)).ReadAll()
-	if err != nil {
-		panic("papers: " + err.Error()) // the data are compiled in
-	}
-	column := make(map[string]int)
-	for i, name := range lines[0] {
-		column[name] = i
-	}
 	var rows []TsubameRow
-	for _, line := range lines[1:] {
-		num := func(name string) float64 {
-			v, err := strconv.ParseFloat(line[column[name]], 64)
-			if err != nil {
-				panic(fmt.Sprintf("papers: %s: %v", name, err))
-			}
-			return v
-		}
+	for _, r := range readTable(tsubameCSV) {
 		rows = append(rows, TsubameRow{
-			Workload: line[column["workload"]], Method: line[column["method"]], Jobs: int(num("jobs")),
-			TheoreticalRuntime: num("theoretical_runtime_h"), CPUUtilization: num("cpu_utilization_pct"),
-			GPUUtilization: num("gpu_utilization_pct"), Runtime: num("runtime_h"),
-			WaitMean: num("wait_mean_h"), WaitStd: num("wait_std_h"),
-			FragmentationMean: num("fragmentation_mean"), FragmStd: num("fragmentation_std"),
+			Workload: r.text("workload"), Method: r.text("method"), Jobs: int(r.number("jobs")),
+			TheoreticalRuntime: r.number("theoretical_runtime_h"), CPUUtilization: r.number("cpu_utilization_pct"),
+			GPUUtilization: r.number("gpu_utilization_pct"), Runtime: r.number("runtime_h"),
+			WaitMean: r.number("wait_mean_h"), WaitStd: r.number("wait_std_h"),
+			FragmentationMean: r.number("fragmentation_mean"), FragmStd: r.number("fragmentation_std"),
 		})
 	}
 	return rows
@@ -73,4 +58,40 @@ func TsubameResult(workload, method string) (TsubameRow, bool) {
 		}
 	}
 	return TsubameRow{}, false
+}
+
+// record is a line of a table, by the names of its columns.
+type record map[string]string
+
+// readTable panics on bad data, since they are compiled in.
+func readTable(text string) []record {
+	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		panic("papers: " + err.Error())
+	}
+	var rows []record
+	for _, line := range lines[1:] {
+		r := make(record)
+		for i, name := range lines[0] {
+			r[name] = line[i]
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func (r record) text(name string) string {
+	v, ok := r[name]
+	if !ok {
+		panic("papers: no column " + name)
+	}
+	return v
+}
+
+func (r record) number(name string) float64 {
+	v, err := strconv.ParseFloat(r.text(name), 64)
+	if err != nil {
+		panic(fmt.Sprintf("papers: %s: %v", name, err))
+	}
+	return v
 }

@@ -90,6 +90,9 @@ from standard input.`,
 			if err != nil {
 				return err
 			}
+			for _, job := range w.Snapshot.Pending {
+				f.settle(f.policy, &job.Request)
+			}
 			job, err := findJob(w, args[0], args[1])
 			if err != nil {
 				return err

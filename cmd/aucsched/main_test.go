@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -126,9 +127,12 @@ func TestWrongUsageAndInput(t *testing.T) {
 		"no such file":                   {"plan", filepath.Join(dir, "absent")},
 		"standard input:1":               {"plan", "-"},
 		`--policy: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--policy", "odd"},
+		"--slurm-bids: policy backfill":  {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--policy", "backfill", "--slurm-bids"},
 		"bids per job 0":                 {"plan", "../../examples/table1.json", "--bids", "0"},
 		`--solver: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--solver", "odd"},
 		`--objective "odd": must be`:     {"plan", "../../examples/table1.json", "--objective", "odd"},
+		`--on-timeout "odd": must be`:    {"plan", "../../examples/table1.json", "--policy", "ipsched", "--on-timeout", "odd"},
+		"window 0: must":                 {"plan", "../../examples/table1.json", "--policy", "ipsched", "--window", "0"},
 		"--deadline: -1s":                {"plan", "../../examples/table1.json", "--deadline", "-1s"},
 		"--mps: ":                        {"plan", "../../examples/table1.json", "--mps", filepath.Join(dir, "no/such")},
 		"--cluster and --workload":       {"simulate"},
@@ -162,6 +166,39 @@ func TestDemoPictures(t *testing.T) {
 	require.Equal(t, string(want), out)
 }
 
+// auction1 gives J1 one core of the one node and three of the other, and writes the program that
+// aucsched1 prints.
+func TestPolicyAuction1(t *testing.T) {
+	w := `{"nodes":[{"name":"n1","cores":4},{"name":"n2","cores":4}],"jobs":[
+		{"id":"a","priority":11,"nodes":2,"cores":4,"time_limit_s":9},{"id":"b","priority":10,"nodes":1,"cores":3,"time_limit_s":9}]}`
+	mps := filepath.Join(t.TempDir(), "w.mps")
+	for policy, want := range map[string]string{"auction1": "2 of 2 jobs start; auction1", "auction2": "1 of 2 jobs start; auction2"} {
+		code, out, errs := aucsched(t, w, "plan", "-", "--paper", "--policy", policy, "--mps", mps)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, want)
+		text, err := os.ReadFile(mps)
+		require.NoError(t, err)
+		require.Equal(t, policy == "auction1", strings.Contains(string(text), " L rest0_1\n"), "equation 7")
+	}
+}
+
+// Offers reach the auction: with one bid a job they are all that is bid, and other starts come of it.
+func TestSlurmBids(t *testing.T) {
+	args := []string{"simulate", "--cluster", "64x12x3", "--workload", "gen:tsubame-1.NC", "--paper", "--bids", "1", "--work", "20000", "--json"}
+	for _, policy := range []string{"auction1", "auction2"} {
+		results := make(map[bool]sim.Result)
+		for _, with := range []bool{false, true} {
+			code, out, errs := aucsched(t, "", append(args, "--policy", policy, "--slurm-bids="+strconv.FormatBool(with))...)
+			require.Zero(t, code, errs)
+			var r sim.Result
+			require.NoError(t, json.Unmarshal([]byte(out), &r))
+			require.Equal(t, policy, r.Policy)
+			results[with] = r
+		}
+		require.NotEqual(t, results[false].Runtime, results[true].Runtime)
+	}
+}
+
 // Under --objective size, one large job is worth more than two small ones of higher priority.
 func TestObjectiveFlag(t *testing.T) {
 	w := `{"nodes":[{"name":"n1","cores":8}],"jobs":[
@@ -178,4 +215,39 @@ func TestObjectiveFlag(t *testing.T) {
 			require.Equal(t, strings.Count(want, "now"), strings.Count(out, "now"), out)
 		}
 	}
+}
+
+// Table I of ipsched: all three jobs start, whatever is asked of them besides. The program is written as well.
+func TestIPSchedPlansTableI(t *testing.T) {
+	for _, args := range [][]string{{}, {"--objective", "size"}, {"--on-timeout", "halve"}, {"--node-limits=false"}} {
+		code, out, errs := aucsched(t, "", append([]string{"plan", "../../examples/table1.json", "--policy", "ipsched", "--json"}, args...)...)
+		require.Zero(t, code, errs)
+		var o window.Outcome
+		require.NoError(t, json.Unmarshal([]byte(out), &o))
+		require.Equal(t, []any{"ipsched", 3}, []any{o.Policy, o.Started})
+		require.Positive(t, o.Objective)
+		require.LessOrEqual(t, o.Objective, o.Bound)
+	}
+}
+
+// Without constraint 5 jobs get fewer nodes than they ask for, and every referee agrees.
+func TestNodeLimitsFlag(t *testing.T) {
+	w := `{"nodes":[{"name":"n[1-4]","cores":8}],"jobs":[{"id":"a","priority":9,"cores":8,"nodes":"4","time_limit_s":9}]}`
+	model := filepath.Join(t.TempDir(), "model.mps")
+	for flag, rows := range map[string]int{"true": 2, "false": 0} {
+		code, out, errs := aucsched(t, w, "plan", "-", "--policy", "ipsched", "--node-limits="+flag, "--mps", model)
+		require.Zero(t, code, errs)
+		require.Regexp(t, map[string]string{"true": `n\[1-4\]`, "false": `n1\n`}[flag], out)
+		text, err := os.ReadFile(model)
+		require.NoError(t, err)
+		require.Equal(t, rows, strings.Count(string(text), " least_0 "), "entries of constraint 5")
+		code, out, errs = aucsched(t, w, "explain", "-", "a", "--policy", "ipsched", "--node-limits="+flag)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "a")
+	}
+	code, out, errs := aucsched(t, "", "simulate", "--policy", "ipsched", "--node-limits=false", "--cluster", "1408x12x3", "--workload", "gen:tsubame-1.NC", "--work", "30000", "--json")
+	require.Zero(t, code, errs)
+	var r sim.Result
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, []any{"ipsched", 350, 0}, []any{r.Policy, r.Jobs, len(r.Unrun)})
 }

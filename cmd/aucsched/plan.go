@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/ipsched"
 	"github.com/aucsched/aucsched/window"
 )
 
@@ -42,6 +43,9 @@ them.`,
 			policy, err := f.make(c.Flags())
 			if err != nil {
 				return err
+			}
+			for _, job := range w.Snapshot.Pending {
+				f.settle(f.policy, &job.Request)
 			}
 			out, err := createIf(mps)
 			if err != nil {
@@ -77,7 +81,7 @@ them.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
 	c.Flags().DurationVar(&limit, "deadline", 0, "wall-clock time for the decision; 0: none")
-	c.Flags().StringVar(&mps, "mps", "", "auction2: also write the model to this file, in MPS")
+	c.Flags().StringVar(&mps, "mps", "", "auctions, ipsched: also write the model to this file, in MPS; auction1: as aucsched1 prints it")
 	c.Flags().BoolVar(&explain, "explain", false, "explain every decision, as the command explain does; this takes time")
 	x.register(c.Flags(), "explain-")
 	return c
@@ -102,15 +106,28 @@ func writeModel(policy core.Policy, out *os.File) error {
 	if out == nil {
 		return nil
 	}
-	a, ok := policy.(*core.Auction)
-	if !ok {
+	var err error
+	switch a := policy.(type) {
+	case *core.Auction:
+		err = writeAuction(out, a)
+	case *core.IPSched:
+		err = writeDirect(out, a.Problem())
+	default:
 		return badInput(fmt.Errorf("--mps: policy %s has no model", policy.Name()))
 	}
-	m, _ := a.Model()
-	if err := ipmodel.WriteMPS(out, m, "window"); err != nil {
+	if err != nil {
 		return fmt.Errorf("--mps: %w", err)
 	}
 	return out.Close()
+}
+
+// writeDirect writes a window as the program that the paper has.
+func writeDirect(out io.Writer, p *ipsched.Problem) error {
+	m, err := ipsched.Direct(p)
+	if err != nil {
+		return err
+	}
+	return m.WriteMPS(out, "window")
 }
 
 func printOutcome(out io.Writer, o *window.Outcome) error {
@@ -140,4 +157,17 @@ func printOutcome(out io.Writer, o *window.Outcome) error {
 		}
 	}
 	return nil
+}
+
+// writeAuction writes the auction's model; auction1's as aucsched1 prints it.
+func writeAuction(out io.Writer, a *core.Auction) error {
+	p, err := a.Program()
+	if err != nil {
+		return err
+	}
+	if p != nil {
+		return ipmodel.WriteProgramMPS(out, p, "window")
+	}
+	m, _ := a.Model()
+	return ipmodel.WriteMPS(out, m, "window")
 }

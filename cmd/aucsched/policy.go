@@ -2,17 +2,20 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/ipmodel/portfolio"
 	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/workload"
 )
 
 // policyFlags are the settings of policies, shared by plan and simulate.
@@ -23,6 +26,9 @@ type policyFlags struct {
 	solver string
 	// objective names what a start is worth.
 	objective string
+	// nodeLimits and onTimeout are ipsched's own.
+	nodeLimits bool
+	onTimeout  string
 	// estimates has blocked jobs told when they are expected to start.
 	estimates bool
 }
@@ -30,19 +36,21 @@ type policyFlags struct {
 func (f *policyFlags) register(flags *pflag.FlagSet) {
 	f.opts = core.DefaultAuctionOptions()
 	flags.StringVar(&f.policy, "policy", "auction2", "scheduling policy: "+strings.Join(policyNames(), ", "))
-	flags.BoolVar(&f.paper, "paper", false, "auction2: the papers' settings (5 bids a job by their rules alone, no reservation); other flags come on top")
-	flags.IntVar(&f.opts.Window, "window", f.opts.Window, "auction2: jobs of the queue that take part")
-	flags.IntVar(&f.opts.Depth, "depth", f.opts.Depth, "auction2: jobs behind the window that may take what is left over; 0 as in the papers")
-	flags.IntVar(&f.opts.MaxBidsPerJob, "bids", f.opts.MaxBidsPerJob, "auction2: most bids a job")
-	flags.IntVar(&f.opts.Drafts, "drafts", f.opts.Drafts, "auction2: most of these that come from drafts of the whole window")
-	flags.IntVar(&f.opts.Reservations, "reservations", f.opts.Reservations, "auction2: blocked jobs whose earliest start is kept free; 0 as in the papers")
-	flags.BoolVar(&f.opts.ContiguousOnly, "contiguous-bids", f.opts.ContiguousOnly, "auction2: contiguous bids only")
-	flags.Int64Var(&f.opts.Work, "work", f.opts.Work, "auction2: work of one solve, about one matrix entry a unit; 0: until the deadline")
-	flags.StringVar(&f.objective, "objective", "priority", "auction2: what a start is worth: priority, or size: priority times cores")
-	flags.StringVar(&f.solver, "solver", "native", "auction2: native, highs or auto")
+	flags.BoolVar(&f.paper, "paper", false, "auctions: the papers' settings (5 bids a job by their rules alone, no reservation); other flags come on top; most of aucsched1's runs had --slurm-bids (simulate) as well")
+	flags.IntVar(&f.opts.Window, "window", f.opts.Window, "auctions, ipsched: jobs of the queue that take part")
+	flags.IntVar(&f.opts.Depth, "depth", f.opts.Depth, "auctions: jobs behind the window that may take what is left over; 0 as in the papers")
+	flags.IntVar(&f.opts.MaxBidsPerJob, "bids", f.opts.MaxBidsPerJob, "auctions: most bids a job")
+	flags.IntVar(&f.opts.Drafts, "drafts", f.opts.Drafts, "auctions: most of these that come from drafts of the whole window")
+	flags.IntVar(&f.opts.Reservations, "reservations", f.opts.Reservations, "auctions: blocked jobs whose earliest start is kept free; 0 as in the papers")
+	flags.BoolVar(&f.opts.ContiguousOnly, "contiguous-bids", f.opts.ContiguousOnly, "auctions: contiguous bids only")
+	flags.Int64Var(&f.opts.Work, "work", f.opts.Work, "auctions, ipsched: work of one solve, about one matrix entry a unit; 0: until the deadline")
+	flags.StringVar(&f.objective, "objective", "priority", "auctions, ipsched: what a start is worth: priority, or size: priority times cores")
+	flags.BoolVar(&f.nodeLimits, "node-limits", true, "ipsched: hold jobs to the numbers of nodes they ask for; =false leaves the paper's constraint 5 out")
+	flags.StringVar(&f.onTimeout, "on-timeout", "incumbent", "ipsched: at the deadline start the best that is known (incumbent), or nothing, and halve the next window (halve), as the paper does")
+	flags.StringVar(&f.solver, "solver", "native", "auctions: native, highs or auto")
 }
 
-func policyNames() []string { return []string{"auction2", "backfill"} }
+func policyNames() []string { return []string{"auction1", "auction2", "backfill", "ipsched"} }
 
 // make builds the policy that the flags ask for.
 func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
@@ -51,7 +59,14 @@ func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
 		o := sim.DefaultBackfill()
 		o.Estimates = f.estimates
 		return sim.NewBackfill(o)
-	case "auction2":
+	case "ipsched":
+		o, err := f.ipsched()
+		if err != nil {
+			return nil, badInput(fmt.Errorf("--%w", err))
+		}
+		a, err := core.NewIPSched(o)
+		return a, badInput(err)
+	case "auction1", "auction2":
 		solver, err := newSolver(f.solver)
 		if err != nil {
 			return nil, err
@@ -60,7 +75,7 @@ func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
 		if o.Objective, err = core.ParseObjective(f.objective); err != nil {
 			return nil, badInput(fmt.Errorf("--%w", err))
 		}
-		o.Estimates = f.estimates
+		o.Estimates, o.Layouts = f.estimates, f.policy == "auction1"
 		a, err := core.NewAuction(o, solver)
 		return a, badInput(err)
 	}
@@ -85,6 +100,53 @@ func (f *policyFlags) makeAll(flags *pflag.FlagSet) ([]core.Policy, error) {
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// ipsched are the options of the policy of that name.
+func (f *policyFlags) ipsched() (o core.IPSchedOptions, err error) {
+	o = core.DefaultIPSchedOptions()
+	o.Window, o.Work, o.NodeLimits = f.opts.Window, f.opts.Work, f.nodeLimits
+	if o.Objective, err = core.ParseObjective(f.objective); err != nil {
+		return o, err
+	}
+	o.OnTimeout, err = core.ParseTimeout(f.onTimeout)
+	return o, err
+}
+
+// settle makes of a job's request what counts of it under the policy: without constraint 5, ipsched's jobs have
+// asked for no number of nodes, whoever judges the plan.
+func (f *policyFlags) settle(policy string, r *bids.Request) {
+	if policy == "ipsched" && !f.nodeLimits {
+		*r = core.WithoutNodeLimits(*r)
+	}
+}
+
+// settled are a workload's jobs as the policy takes them: the same, or copies.
+func (f *policyFlags) settled(policy string, jobs []workload.Job) []workload.Job {
+	if policy != "ipsched" || f.nodeLimits {
+		return jobs
+	}
+	jobs = slices.Clone(jobs)
+	for i := range jobs {
+		f.settle(policy, &jobs[i].Request)
+	}
+	return jobs
+}
+
+// addOffers has all policies that bid get SLURM bids.
+func (f *policyFlags) addOffers(policies []core.Policy, flags *pflag.FlagSet) error {
+	bidding := 0
+	for i, p := range policies {
+		if p.Name() == "backfill" {
+			continue
+		}
+		policies[i] = sim.NewOffers(p, f.auction(flags).Window)
+		bidding++
+	}
+	if bidding == 0 {
+		return badInput(fmt.Errorf("--slurm-bids: policy backfill makes no bids"))
+	}
+	return nil
 }
 
 // auction are the auction's options: the papers' with --paper, save for flags that

@@ -46,7 +46,15 @@ func (f *policyFlags) settings(policy string, flags *pflag.FlagSet) []report.Set
 			number("bf_max_job_start", int64(o.MaxJobStart), "jobs that it may start in a cycle; 0: no limit"),
 			number("bf_min_prio_reserve", o.MinPrioReserve, "jobs of lower priority get no reservation"),
 		}
-	case "auction2":
+	case "ipsched":
+		return []report.Setting{
+			number("Window", int64(f.opts.Window), "jobs of the queue that are decided together"),
+			number("Work", f.opts.Work, "bound of one solve; 0: the deadline is"),
+			{Name: "Objective", Value: f.objective, Meaning: "what the start of a job is worth"},
+			{Name: "Numbers of nodes count", Value: map[bool]string{false: "no", true: "yes"}[f.nodeLimits], Meaning: "constraint 5 of the paper"},
+			{Name: "On time-out", Value: f.onTimeout, Meaning: "what is started when the search has not ended"},
+		}
+	case "auction1", "auction2":
 		o := f.auction(flags)
 		return []report.Setting{
 			number("Window", int64(o.Window), "jobs of the queue that are decided together"),
@@ -54,6 +62,7 @@ func (f *policyFlags) settings(policy string, flags *pflag.FlagSet) []report.Set
 			number("Bids", int64(o.MaxBidsPerJob), "allocations that a job may bid for"),
 			number("Drafts", int64(o.Drafts), "of these, from drafts of the whole window"),
 			number("Reservations", int64(o.Reservations), "blocked jobs whose earliest start is kept free"),
+			{Name: "SLURM bids", Value: flags.Lookup("slurm-bids").Value.String(), Meaning: "jobs bid for what Slurm's selection would give them too"},
 			{Name: "Contiguous bids only", Value: map[bool]string{false: "no", true: "yes"}[o.ContiguousOnly]},
 			number("Work", o.Work, "bound of one solve, about one matrix entry a unit; 0: the deadline is"),
 			{Name: "Objective", Value: f.objective, Meaning: "what the start of a job is worth"},

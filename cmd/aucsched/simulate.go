@@ -23,10 +23,11 @@ import (
 func simulateCommand() *cobra.Command {
 	var f policyFlags
 	var rep reportFlags
-	var asJSON, extend, nodespec bool
+	var asJSON, extend, nodespec, slurmBids bool
 	var cluster, load, priority string
 	var seed uint64
 	cfg := sim.NewConfig(nil)
+	dryRun := false
 	c := &cobra.Command{
 		Use:   "simulate --cluster C --workload W",
 		Short: "Replay a trace or a generated workload under a policy, and print the papers' metrics",
@@ -69,8 +70,16 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 			if err != nil {
 				return err
 			}
+			if slurmBids {
+				if err := f.addOffers(policies, c.Flags()); err != nil {
+					return err
+				}
+			}
 			if cfg.Priorities, err = priorities(priority, cfg.Nodes); err != nil {
 				return badInput(err)
+			}
+			if dryRun {
+				return nil
 			}
 			out, err := rep.open(policies)
 			if err != nil {
@@ -82,7 +91,7 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 			for i, policy := range policies {
 				cfg.OnEnd = out.listener(i)
 				done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
-				r, err := sim.Run(c.Context(), cfg, policy, w.Jobs)
+				r, err := sim.Run(c.Context(), cfg, policy, f.settled(policy.Name(), w.Jobs))
 				done()
 				if err != nil {
 					return err
@@ -106,6 +115,7 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 	flags := c.Flags()
 	flags.Lookup("policy").Usage += "; several with commas"
 	rep.register(flags)
+	flags.BoolVar(&dryRun, "dry-run", false, "check the input, and run nothing")
 	flags.StringVar(&cluster, "cluster", "", "the machine (see above)")
 	flags.StringVar(&load, "workload", "", "the workload (see above)")
 	flags.Uint64Var(&seed, "seed", 1, "seed of the generator and of the policy")
@@ -114,6 +124,7 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 	flags.DurationVar(&cfg.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
 	flags.BoolVar(&extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
 	flags.BoolVar(&nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
+	flags.BoolVar(&slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm's own selection would give them in turn (aucsched1, section 5)")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -1,0 +1,218 @@
+package reproduce
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// howToRead explains the tables.
+const howToRead = "Our mean ± standard deviation over the seeds, and in brackets what the paper prints. Each table is " +
+	"followed by the differences from the row that the paper compares with, paired seed by seed, in brackets the difference " +
+	"of the printed figures, and whether their order is reproduced. \"yes\": ours has the same sign. \"within noise\": ours is " +
+	"no larger than 95 of 100 runs without any difference would show, Student's quantile times the standard error of the " +
+	"paired differences; where the printed figures are equal, that is \"yes\". With one seed nothing can be said of noise."
+
+// Text prints the report for a terminal.
+func (r *Report) Text() string {
+	var b strings.Builder
+	for i := range r.Tables {
+		t := &r.Tables[i]
+		fmt.Fprintf(&b, "%s: %s; %s\n", t.Name, t.Title, r.seeds())
+		for _, n := range t.Notes {
+			b.WriteString(wrap(n) + "\n")
+		}
+		b.WriteString("\n")
+		b.WriteString(t.figures().text())
+		if orders := t.orders(); len(orders.rows) > 0 {
+			b.WriteString("\n" + orders.text())
+		}
+		b.WriteString("\n")
+		for _, line := range t.summaryLines() {
+			b.WriteString(line + "\n")
+		}
+		for _, line := range t.remarks() {
+			b.WriteString(line + "\n")
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintln(&b, wrap(howToRead))
+	for _, line := range r.warnings() {
+		b.WriteString(wrap(line) + "\n")
+	}
+	return b.String()
+}
+
+// Markdown prints the report as a page that command wrote.
+func (r *Report) Markdown(command string) string {
+	var b strings.Builder
+	b.WriteString("# Reproduction\n")
+	say := func(format string, a ...any) { b.WriteString("\n" + wrap(fmt.Sprintf(format, a...)) + "\n") }
+	say("The experiments of the papers' tables in the simulator, %s. Written by `%s`; change the command, not this page.", r.seeds(), command)
+	say("%s", howToRead)
+	for _, line := range r.warnings() {
+		say("%s", line)
+	}
+	for i := range r.Tables {
+		t := &r.Tables[i]
+		fmt.Fprintf(&b, "\n## %s\n", t.Name)
+		say("%s.", t.Title)
+		for _, n := range t.Notes {
+			say("%s", n)
+		}
+		b.WriteString("\n" + t.figures().markdown())
+		if orders := t.orders(); len(orders.rows) > 0 {
+			b.WriteString("\n" + orders.markdown() + "\n")
+		}
+		for _, line := range t.summaryLines() {
+			fmt.Fprintf(&b, "- %s\n", line)
+		}
+		for _, line := range t.remarks() {
+			say("%s", line)
+		}
+	}
+	return b.String()
+}
+
+func (r *Report) seeds() string {
+	first, last := r.Seeds[0], r.Seeds[len(r.Seeds)-1]
+	if first == last {
+		return fmt.Sprintf("seed %d", first)
+	}
+	return fmt.Sprintf("seeds %d-%d", first, last)
+}
+
+func (r *Report) warnings() []string {
+	if len(r.Programs) < 2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("Several builds of the program ran these cells (%s): run them anew in an empty directory to be sure that their figures belong together.", strings.Join(r.Programs, ", "))}
+}
+
+// shown are the metrics of the table that keep tells.
+func (t *TableReport) shown(keep func(*Metric, *RowReport) bool) []Metric {
+	var shown []Metric
+	for _, m := range metrics {
+		for i := range t.Rows {
+			if keep(&m, &t.Rows[i]) {
+				shown = append(shown, m)
+				break
+			}
+		}
+	}
+	return shown
+}
+
+func (t *TableReport) figures() *grid {
+	shown := t.shown(func(m *Metric, r *RowReport) bool { _, ok := r.Ours[m.Key]; return ok })
+	g := newGrid(shown)
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		row := []string{r.Workload, r.Method}
+		for _, m := range shown {
+			cell := ""
+			if f, ok := r.Ours[m.Key]; ok {
+				cell = f.print(m.decimals)
+			}
+			if p, ok := r.Paper[m.Key]; ok {
+				cell += " (" + m.printed(p) + ")"
+			}
+			row = append(row, cell)
+		}
+		g.rows = append(g.rows, row)
+	}
+	return g
+}
+
+// print leaves out the deviation of one seed, which has none.
+func (f Figure) print(decimals int) string {
+	if f.Seeds < 2 {
+		return fmt.Sprintf("%.*f", decimals, f.Mean)
+	}
+	return fmt.Sprintf("%.*f ± %.*f", decimals, f.Mean, decimals, f.Dev)
+}
+
+func (t *TableReport) orders() *grid {
+	shown := t.shown(func(m *Metric, r *RowReport) bool { _, ok := r.Orders[m.Key]; return ok })
+	g := newGrid(shown)
+	g.header[1] = "method - baseline"
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if r.Against == "" {
+			continue
+		}
+		row := []string{r.Workload, r.Method + " - " + r.Against}
+		for _, m := range shown {
+			cell := ""
+			if c, ok := r.Orders[m.Key]; ok {
+				cell = fmt.Sprintf("%s (%s) %s", signed(c.Ours.Mean, m.decimals), signedText(m.printed(c.Paper)), c.Order)
+			}
+			row = append(row, cell)
+		}
+		g.rows = append(g.rows, row)
+	}
+	return g
+}
+
+func (t *TableReport) summaryLines() []string {
+	var lines []string
+	for _, tally := range t.Summary {
+		var parts []string
+		for _, o := range []Order{Same, Noise, Opposite, SameOnce, OpposedOnce} {
+			if n := tally.Orders[o]; n > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", n, o))
+			}
+		}
+		lines = append(lines, fmt.Sprintf("order of %s: %s", titleOf(tally.Metric), strings.Join(parts, "; ")))
+	}
+	return lines
+}
+
+func (t *TableReport) remarks() []string {
+	var lines []string
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if r.Remark != "" {
+			lines = append(lines, fmt.Sprintf("Remark on %s, %s: %s.", r.Workload, r.Method, r.Remark))
+		}
+		if r.Unrun > 0 {
+			lines = append(lines, fmt.Sprintf("Remark on %s, %s: %d jobs of all seeds together did not run; the figures are of the others.", r.Workload, r.Method, r.Unrun))
+		}
+	}
+	return lines
+}
+
+func titleOf(key string) string {
+	for _, m := range metrics {
+		if m.Key == key {
+			return m.Title
+		}
+	}
+	return key
+}
+
+// printed is a figure with the decimals that the papers have: whole percent, else as
+// many as ours or more.
+func (m *Metric) printed(v float64) string {
+	least := m.decimals
+	if m.Key == CPUUtilization || m.Key == GPUUtilization {
+		least = 0
+	}
+	exact := strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) // differences have rounding in them
+	_, fraction, _ := strings.Cut(exact, ".")
+	return fmt.Sprintf("%.*f", max(least, len(fraction)), v)
+}
+
+func signed(v float64, decimals int) string { return signedText(fmt.Sprintf("%.*f", decimals, v)) }
+
+// signedText gives a printed number its sign, and none to zero.
+func signedText(s string) string {
+	switch digits := strings.TrimPrefix(s, "-"); {
+	case strings.Trim(digits, "0.") == "":
+		return digits
+	case digits == s:
+		return "+" + s
+	}
+	return s
+}

@@ -1,0 +1,141 @@
+package reproduce
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Report sets our figures beside the papers'.
+type Report struct {
+	Seeds  []uint64      `json:"seeds"`
+	Tables []TableReport `json:"tables"`
+	// Programs are the builds that ran the cells; results of several may differ.
+	Programs []string `json:"programs"`
+}
+
+// TableReport is a table of a [Report].
+type TableReport struct {
+	Name    string      `json:"name"`
+	Title   string      `json:"title"`
+	Notes   []string    `json:"notes,omitempty"`
+	Rows    []RowReport `json:"rows"`
+	Summary []Tally     `json:"summary"`
+}
+
+// RowReport is a row of a table.
+type RowReport struct {
+	Workload string             `json:"workload"`
+	Method   string             `json:"method"`
+	Args     []string           `json:"args"`
+	Ours     map[string]Figure  `json:"ours"`
+	Paper    map[string]float64 `json:"paper"`
+	// Unrun is how many jobs did not run, over all seeds.
+	Unrun  int    `json:"unrun"`
+	Remark string `json:"remark,omitempty"`
+	// Against names the method that the row is compared with; "" for that one.
+	Against string                `json:"against,omitempty"`
+	Orders  map[string]Comparison `json:"orders,omitempty"`
+}
+
+// Comparison is a metric of two methods.
+type Comparison struct {
+	Ours  Difference `json:"ours"`
+	Paper float64    `json:"paper"`
+	Order Order      `json:"order_reproduced"`
+}
+
+// Tally counts the verdicts on a metric over a table.
+type Tally struct {
+	Metric string        `json:"metric"`
+	Orders map[Order]int `json:"orders"`
+}
+
+// NewReport makes the figures of the tables, of which results has every cell.
+func NewReport(p *Program, tables []Table, seeds []uint64, results Results) (*Report, error) {
+	report := &Report{Seeds: seeds}
+	for i := range tables {
+		t := &tables[i]
+		tr := TableReport{Name: t.Name, Title: t.Title, Notes: t.Notes}
+		stored := make([][]*Stored, len(t.Rows))
+		for j := range t.Rows {
+			for _, seed := range seeds {
+				c, err := p.Prepare(Cell{t.Rows[j].Args, seed})
+				if err != nil {
+					return nil, err
+				}
+				s, ok := results[c.Key]
+				if !ok {
+					return nil, fmt.Errorf("table %s: no result of %s", t.Name, c.String())
+				}
+				stored[j] = append(stored[j], s)
+				if !slices.Contains(report.Programs, s.Program) {
+					report.Programs = append(report.Programs, s.Program)
+				}
+			}
+			tr.Rows = append(tr.Rows, newRow(&t.Rows[j], stored[j]))
+		}
+		compare(&tr, t.Rows, stored)
+		tr.summarise()
+		report.Tables = append(report.Tables, tr)
+	}
+	slices.Sort(report.Programs)
+	return report, nil
+}
+
+func newRow(row *Row, stored []*Stored) RowReport {
+	r := RowReport{Workload: row.Workload, Method: row.Method, Args: row.Args, Paper: row.Paper, Remark: row.Remark, Ours: make(map[string]Figure)}
+	for _, m := range metrics {
+		if _, ok := row.Paper[m.Key]; ok || m.Always {
+			r.Ours[m.Key] = over(m.values(stored))
+		}
+	}
+	for _, s := range stored {
+		r.Unrun += len(s.Result.Unrun)
+	}
+	return r
+}
+
+// values has the metric of each seed.
+func (m *Metric) values(stored []*Stored) []float64 {
+	x := make([]float64, len(stored))
+	for i, s := range stored {
+		x[i] = m.of(s.Result)
+	}
+	return x
+}
+
+// compare holds each row against the baseline of its workload.
+func compare(t *TableReport, rows []Row, stored [][]*Stored) {
+	for i := range rows {
+		b := slices.IndexFunc(rows, func(r Row) bool { return r.Baseline && r.Workload == rows[i].Workload })
+		if b < 0 || rows[i].Baseline {
+			continue
+		}
+		r := &t.Rows[i]
+		r.Against, r.Orders = rows[b].Method, make(map[string]Comparison)
+		for _, m := range metrics {
+			theirs, ok1 := rows[i].Paper[m.Key]
+			base, ok2 := rows[b].Paper[m.Key]
+			if !m.Ordered || !ok1 || !ok2 {
+				continue
+			}
+			d := paired(m.values(stored[i]), m.values(stored[b]))
+			r.Orders[m.Key] = Comparison{Ours: d, Paper: theirs - base, Order: d.order(theirs - base)}
+		}
+	}
+}
+
+// summarise counts the verdicts, metric by metric.
+func (t *TableReport) summarise() {
+	for _, m := range metrics {
+		tally := Tally{Metric: m.Key, Orders: make(map[Order]int)}
+		for i := range t.Rows {
+			if c, ok := t.Rows[i].Orders[m.Key]; ok {
+				tally.Orders[c.Order]++
+			}
+		}
+		if len(tally.Orders) > 0 {
+			t.Summary = append(t.Summary, tally)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/ipsched"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// IPSched is the policy "ipsched" of Soner and Özturan's first paper: one integer program for the whole window,
+// in which a job can have any cores of any nodes. See package ipmodel/ipsched for the program.
+//
+// The paper's model has no contiguity: jobs that ask for consecutive nodes wait, and are told so. Tasks per node
+// are bounds on what a node gives. Of a range of GPUs the least number counts, and of one of nodes with tasks on
+// each the fewest nodes. There are no reservations, so that a job can wait for ever.
+//
+// Under [Halve] the length of the window is kept from cycle to cycle and depends on the clock.
+type IPSched struct {
+	opts    IPSchedOptions
+	solver  *ipsched.Solver
+	problem ipsched.Problem
+	result  ipsched.Result
+
+	width   int            // jobs of this window
+	window  []int          // index in the decisions of each job of the window
+	asked   []bids.Request // by job of the queue: the request as it counts
+	never   neverCache
+	masks   ipsched.Masks
+	scratch nodeset.Table
+	slack   slack
+	shift   int // worths are in units of 2^shift
+}
+
+// NewIPSched returns the policy.
+func NewIPSched(o IPSchedOptions) (*IPSched, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return &IPSched{opts: o, solver: ipsched.New(), width: o.Window}, nil
+}
+
+// Name is "ipsched".
+func (a *IPSched) Name() string { return "ipsched" }
+
+// Problem is what the last cycle solved. It belongs to the IPSched and is valid until the next cycle.
+func (a *IPSched) Problem() *ipsched.Problem { return &a.problem }
+
+// Ended is as for an [Auction].
+func (a *IPSched) Ended(at time.Time) { a.slack.learn(at) }
+
+// Decide implements [Policy].
+func (a *IPSched) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
+	if l.Now == nil {
+		l.Now = time.Now
+	}
+	begin := l.Now()
+	p.reset()
+	l.Deadline = a.slack.takeOff(begin, l.Deadline)
+	a.openWindow(s, p)
+	if len(a.window) == 0 || !anyFree(s.Nodes) {
+		p.blockAll()
+	} else if err := a.solve(ctx, s, l, p); err != nil {
+		return err
+	}
+	end := l.Now()
+	p.Stats.Elapsed = end.Sub(begin)
+	a.slack.learn(end)
+	return nil
+}
+
+// openWindow takes the first jobs of the queue that the model knows and that could run at all.
+func (a *IPSched) openWindow(s *Snapshot, p *Plan) {
+	a.window, a.problem.Jobs, a.asked = a.window[:0], a.problem.Jobs[:0], a.asked[:0]
+	a.never.reset(s.Nodes)
+	a.masks.Reset()
+	for i, job := range s.Pending {
+		a.asked = append(a.asked, a.asks(job))
+		r := &a.asked[i]
+		d := Decision{Job: i}
+		if why := a.never.check(r); why != "" {
+			d.waits(verdict{Never, why})
+		} else if r.Contiguous && !onOneNode(r) {
+			d.Reason = reasonContiguous
+		} else if _, ok := a.masks.Number(r.Eligible); len(a.window) == a.width || !ok {
+			break
+		} else {
+			a.window = append(a.window, len(p.Decisions))
+			a.problem.Jobs = append(a.problem.Jobs, modelled(r))
+		}
+		p.Decisions = append(p.Decisions, d)
+	}
+}
+
+const reasonContiguous = "it asks for consecutive nodes, which the model of ipsched does not know"
+
+// asks is what counts of a job's request.
+func (a *IPSched) asks(job *Job) bids.Request {
+	if a.opts.NodeLimits {
+		return job.Request
+	}
+	return WithoutNodeLimits(job.Request)
+}
+
+// onOneNode reports whether the job can have no more than one node.
+func onOneNode(r *bids.Request) bool { return r.MaxNodes == 1 || coresOf(r) == 1 }
+
+// modelled is a request in the model's terms, without a worth.
+func modelled(r *bids.Request) ipsched.Job {
+	j := ipsched.Job{Cores: int(coresOf(r)), GPUs: r.MinGPUs, MinNodes: r.MinNodes, MaxNodes: r.MaxNodes, Eligible: r.Eligible}
+	if t := r.TasksPerNode; t > 0 {
+		j.MaxCores = t
+		if nodes := j.Cores / t; j.Cores%t == 0 && nodes >= r.MinNodes && (r.MaxNodes == 0 || nodes <= r.MaxNodes) {
+			j.MinCores = t
+		}
+	}
+	return j
+}
+
+// weigh sets what the jobs are worth. Numbers stay exact as long as 2N times their sum is in the model's range;
+// a window beyond that has all of them rounded down to a common power of two, a.shift.
+func (a *IPSched) weigh(s *Snapshot, p *Plan) {
+	var high, low, carry uint64
+	for _, d := range a.window {
+		h, l := a.product(s.Pending[p.Decisions[d].Job])
+		low, carry = bits.Add64(low, l, 0)
+		high, _ = bits.Add64(high, h, carry)
+	}
+	length := bits.Len64(low)
+	if high > 0 {
+		length = 64 + bits.Len64(high)
+	}
+	// One bit is to spare for worths that are rounded up to 1.
+	a.shift = max(0, length+bits.Len64(uint64(a.problem.Unit()))-bits.Len64(ipmodel.MaxTotalWorth)+2)
+	for k, d := range a.window {
+		h, l := a.product(s.Pending[p.Decisions[d].Job])
+		a.problem.Jobs[k].Worth = max(int64(h<<(64-a.shift)|l>>a.shift), 1)
+	}
+}
+
+// product is p_j, or p_j r_j, as high and low words.
+func (a *IPSched) product(job *Job) (high, low uint64) {
+	if a.opts.Objective == BySize {
+		return product(job)
+	}
+	return 0, uint64(max(job.Priority, 1))
+}
+
+func (a *IPSched) solve(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
+	a.problem.NoNodeLimits = !a.opts.NodeLimits
+	a.problem.Free = a.problem.Free[:0]
+	for n := range s.Nodes.Len() {
+		free := s.Nodes.Free(n)
+		if !s.Nodes.Up(n) {
+			free = nodeset.Capacity{}
+		}
+		a.problem.Free = append(a.problem.Free, free)
+	}
+	a.weigh(s, p)
+	o := ipmodel.Options{Deadline: l.Deadline, Now: l.Now, Work: a.opts.Work, Seed: l.Seed}
+	if err := a.solver.Solve(ctx, &a.problem, o, &a.result); err != nil {
+		return err
+	}
+	p.Stats.Jobs, p.Stats.Status = len(a.window), a.result.Status.String()
+	p.Stats.Work, p.Stats.Late = a.result.Work, a.result.Late
+	late := a.result.Late && a.opts.OnTimeout == Halve
+	if late {
+		a.width = max(1, a.width/2)
+	} else {
+		a.width = min(a.opts.Window, 2*a.width)
+	}
+	if err := a.decide(s, p, late); err != nil {
+		return err
+	}
+	unit := float64(a.problem.Unit())
+	bound := math.Ldexp(float64(a.result.Bound)/unit, a.shift)
+	if a.shift > 0 { // each worth has lost less than one
+		bound = math.Ldexp(float64(a.result.Bound)/unit+float64(len(a.window)), a.shift)
+	}
+	p.Bound = max(bound, p.Objective)
+	p.Stats.BoundAll = p.Bound
+	return nil
+}
+
+// decide turns the answer into decisions, and checks each of them by what the job asks for and all of them by
+// allocating them on a copy of the machine. After a time-out none starts.
+func (a *IPSched) decide(s *Snapshot, p *Plan, late bool) error {
+	a.scratch.CopyFrom(s.Nodes)
+	unit := float64(a.problem.Unit())
+	for k, at := range a.window {
+		d := &p.Decisions[at]
+		segs := a.result.Segments(k)
+		switch {
+		case late:
+			d.Reason = reasonTimeout
+			continue
+		case !a.result.Able(k):
+			d.waits(noNodes)
+			continue
+		case len(segs) == 0:
+			d.waits(lost)
+			continue
+		}
+		job := *s.Pending[d.Job]
+		job.Request = a.asked[d.Job]
+		if err := CheckAllocation(&job, segs, s.Nodes.Len()); err != nil {
+			return fmt.Errorf("the solver's choice is not what job %s asks for: %w", job.ID, err)
+		}
+		if err := a.scratch.Allocate(segs); err != nil {
+			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", job.ID, err)
+		}
+		d.Start, d.Segs = true, p.keep(segs)
+		p.Objective += a.weight(&job) * (1 - float64(nodeset.Nodes(segs))/unit)
+	}
+	return nil
+}
+
+const reasonTimeout = "the time was over before the window was solved: no job starts, and the next window has half as many"
+
+// weight is p_j or p_j r_j.
+func (a *IPSched) weight(job *Job) float64 {
+	high, low := a.product(job)
+	return math.Ldexp(float64(high), 64) + float64(low)
+}

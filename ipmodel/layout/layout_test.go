@@ -1,0 +1,147 @@
+package layout
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/native"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// made is a window with what belongs to it.
+type made struct {
+	Window
+	space bids.Space
+	book  bids.Book
+	model ipmodel.Model
+}
+
+// makeWindow makes the window of these asks.
+func makeWindow(t require.TestingT, space bids.Space, asks []bids.Ask, o bids.Options, required []bool) *made {
+	m := &made{space: space}
+	var g bids.Generator
+	g.Generate(&m.space, asks, o, &m.book)
+	b := ipmodel.Builder{Merge: true}
+	require.NoError(t, b.Build(&m.space, asks, &m.book, required, &m.model))
+	m.Window = Window{Space: &m.space, Asks: asks, Book: &m.book, Fixed: &m.model}
+	return m
+}
+
+func (m *made) direct(t require.TestingT) *ipmodel.Direct {
+	d, err := ipmodel.NewDirect(&m.space, m.Asks, &m.book, &m.model)
+	require.NoError(t, err)
+	return d
+}
+
+// drawWindow draws a window of a few jobs of all types on a machine of which parts are busy,
+// some with a reservation that part of the jobs run into.
+func drawWindow(t *rapid.T, nodes, jobs, maxBids int) *made {
+	n := rapid.IntRange(2, nodes).Draw(t, "nodes")
+	cores, gpus := rapid.IntRange(1, 4).Draw(t, "cores"), rapid.IntRange(0, 2).Draw(t, "gpus")
+	table := func(what string) *nodeset.Table {
+		tab, err := nodeset.NewUniform(n, nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)})
+		require.NoError(t, err)
+		for i := range n {
+			if rapid.IntRange(0, 2).Draw(t, what) == 0 {
+				require.NoError(t, tab.SetFree(i, nodeset.Capacity{
+					Cores: uint16(rapid.IntRange(0, cores).Draw(t, what+" cores")), GPUs: uint8(rapid.IntRange(0, gpus).Draw(t, what+" gpus"))}))
+			}
+		}
+		return tab
+	}
+	space := bids.Space{Now: table("now")}
+	for range rapid.IntRange(0, 2).Draw(t, "reservations") {
+		space.Left = append(space.Left, table("left"))
+	}
+	var asks []bids.Ask
+	for range rapid.IntRange(1, jobs).Draw(t, "jobs") {
+		asks = append(asks, bids.Ask{
+			Request: drawRequest(t, n, cores, gpus), Priority: rapid.Int64Range(1, 20).Draw(t, "priority"),
+			Crosses: rapid.IntRange(0, len(space.Left)).Draw(t, "crosses"),
+		})
+	}
+	var required []bool
+	if rapid.IntRange(0, 3).Draw(t, "some required") == 0 {
+		for range asks {
+			required = append(required, rapid.IntRange(0, 2).Draw(t, "required") == 0)
+		}
+	}
+	o := bids.Options{MaxBidsPerJob: maxBids, Drafts: rapid.IntRange(0, 1).Draw(t, "drafts")}
+	return makeWindow(t, space, asks, o, required)
+}
+
+func drawRequest(t *rapid.T, nodes, cores, gpus int) *bids.Request {
+	r := &bids.Request{Contiguous: rapid.Bool().Draw(t, "contiguous")}
+	y := rapid.IntRange(1, nodes).Draw(t, "y")
+	switch rapid.IntRange(0, 3).Draw(t, "type") {
+	case 0:
+		r.Cores = rapid.IntRange(1, y*cores).Draw(t, "cores")
+		return r
+	case 1:
+		r.MinNodes, r.MaxNodes, r.Cores = y, y, rapid.IntRange(y, y*cores).Draw(t, "cores")
+	case 2:
+		r.MinNodes, r.TasksPerNode = y, rapid.IntRange(1, cores).Draw(t, "tasks")
+	default: // a limit on tasks
+		r.TasksPerNode, r.Cores = rapid.IntRange(1, cores).Draw(t, "tasks"), rapid.IntRange(1, y*cores).Draw(t, "cores")
+	}
+	r.MinGPUs = rapid.IntRange(0, gpus).Draw(t, "min gpus")
+	r.MaxGPUs = rapid.IntRange(r.MinGPUs, gpus).Draw(t, "max gpus")
+	return r
+}
+
+// judge checks an answer with the program written out, which shares nothing with the solver.
+func (m *made) judge(t require.TestingT, d *ipmodel.Direct, r *Result) {
+	var layouts [][]nodeset.Segment
+	for i := range r.Chosen {
+		layouts = append(layouts, r.Layout(i))
+	}
+	x, err := d.Values(r.Chosen, layouts)
+	require.NoError(t, err)
+	worth, err := d.Check(x)
+	require.NoError(t, err)
+	require.Equal(t, r.Worth, worth)
+	require.LessOrEqual(t, r.Worth, r.Bound)
+}
+
+// The solver answers small windows as well as trying all values of all variables does, and
+// with any limit on work it has a feasible answer and a bound that holds.
+func TestAnswersAsEnumerationDoes(t *testing.T) {
+	stronger, cuts, infeasible := 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawWindow(t, 4, 4, 3)
+		d := m.direct(t)
+		_, want, ok := d.Enumerate()
+		s := New(native.New())
+		var r Result
+		require.NoError(t, s.Solve(context.Background(), &m.Window, ipmodel.Options{Seed: 1}, &r))
+		if !ok {
+			infeasible++
+			require.Equal(t, ipmodel.Infeasible, r.Status)
+			return
+		}
+		require.Equal(t, ipmodel.Optimal, r.Status)
+		require.Equal(t, want, r.Worth)
+		m.judge(t, d, &r)
+		require.GreaterOrEqual(t, r.Worth, r.FixedWorth)
+		if r.Worth > r.FixedWorth {
+			stronger++
+		}
+		cuts += r.Cuts
+
+		work := rapid.Int64Range(1, 2000).Draw(t, "work")
+		require.NoError(t, s.Solve(context.Background(), &m.Window, ipmodel.Options{Seed: 1, Work: work}, &r))
+		require.GreaterOrEqual(t, r.Bound, want)
+		if r.Status == ipmodel.Optimal || r.Status == ipmodel.Feasible {
+			require.LessOrEqual(t, r.Worth, want)
+			m.judge(t, d, &r)
+		}
+	})
+	require.Positive(t, cuts)
+	require.Positive(t, infeasible)
+	t.Logf("worth more than fixed layouts in %d windows", stronger)
+}

@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// taker is a policy that starts every job on its offer, and keeps what it has been asked.
+type taker struct{ pending []*core.Job }
+
+func (k *taker) Name() string { return "taker" }
+
+func (k *taker) Decide(_ context.Context, s *core.Snapshot, _ core.Limits, p *core.Plan) error {
+	k.pending, p.Decisions = s.Pending, p.Decisions[:0]
+	for i, j := range s.Pending {
+		p.Decisions = append(p.Decisions, core.Decision{Job: i, Start: j.Offer != nil, Segs: j.Offer})
+	}
+	return nil
+}
+
+// Every offer is free when those before it have been taken, is what the job asks for, and is what
+// Slurm's selection takes then. The queue and the nodes are as they were.
+func TestOffersFitInTurn(t *testing.T) {
+	offered, late := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawState(t)
+		before := new(nodeset.Table)
+		before.CopyFrom(s.Nodes)
+		var jobs []core.Job
+		for _, j := range s.Pending {
+			jobs = append(jobs, *j)
+		}
+		window := rapid.IntRange(0, len(s.Pending)+2).Draw(t, "window")
+		k := new(taker)
+		o := NewOffers(k, window)
+		require.Equal(t, "taker", o.Name())
+		var p core.Plan
+		for range 2 { // the second time with used memory
+			require.NoError(t, o.Decide(context.Background(), s, core.Limits{}, &p))
+			require.Equal(t, before, s.Nodes)
+			require.NoError(t, core.Verify(s, &p), "together they fit")
+		}
+		left := new(nodeset.Table)
+		left.CopyFrom(before)
+		var sel bids.Selector
+		refused := false
+		for i, j := range s.Pending {
+			require.Equal(t, jobs[i], *j, "the caller's jobs stay as they are")
+			got := k.pending[i].Offer
+			if i >= window {
+				require.Nil(t, got)
+				require.Same(t, j, k.pending[i])
+				continue
+			}
+			want, ok, err := sel.Select(left, &j.Request, nil, nil)
+			require.NoError(t, err)
+			require.Equal(t, ok, got != nil)
+			if !ok {
+				refused = true
+				continue
+			}
+			require.Equal(t, want, got)
+			require.NoError(t, core.CheckAllocation(j, got, left.Len()))
+			require.NoError(t, left.Allocate(got))
+			if offered++; refused {
+				late++
+			}
+		}
+	})
+	require.Positive(t, offered)
+	require.Positive(t, late, "jobs behind one without an offer have some")
+}
+
+// With offers an auction's plan is worth at least what Slurm would start in queue order: the
+// solver begins with that if it has nothing better. Without, some windows are worth less.
+func TestAuctionsAreWorthTheirOffers(t *testing.T) {
+	for _, layouts := range []bool{false, true} {
+		short := 0
+		rapid.Check(t, func(t *rapid.T) {
+			s := drawState(t)
+			o := core.PaperAuctionOptions()
+			o.Layouts, o.MaxBidsPerJob, o.Work = layouts, 1, rapid.Int64Range(1, 5000).Draw(t, "work")
+			a, err := core.NewAuction(o, nil)
+			require.NoError(t, err)
+			k := new(taker)
+			var p core.Plan
+			require.NoError(t, NewOffers(k, o.Window).Decide(context.Background(), s, core.Limits{}, &p))
+			offers := startedWorth(s, &p)
+			require.NoError(t, NewOffers(a, o.Window).Decide(context.Background(), s, core.Limits{}, &p))
+			require.NoError(t, core.Verify(s, &p))
+			require.GreaterOrEqual(t, p.Objective, float64(offers))
+			require.GreaterOrEqual(t, p.Bound, p.Objective)
+			require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
+			if p.Objective < float64(offers) {
+				short++
+			}
+		})
+		require.Positive(t, short)
+	}
+}
+
+// startedWorth is the sum of the priorities of the jobs that start.
+func startedWorth(s *core.Snapshot, p *core.Plan) (sum int64) {
+	for _, d := range p.Decisions {
+		if d.Start {
+			sum += s.Pending[d.Job].Priority
+		}
+	}
+	return sum
+}
