@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/workload"
 )
@@ -23,6 +24,7 @@ func simulateCommand() *cobra.Command {
 	var asJSON, extend, nodespec bool
 	var cluster, load string
 	var seed uint64
+	var rate, limitFactor float64
 	cfg := sim.NewConfig(nil)
 	c := &cobra.Command{
 		Use:   "simulate --cluster C --workload W",
@@ -31,8 +33,10 @@ func simulateCommand() *cobra.Command {
 by a verifier that shares nothing with the policy.
 
 C is NODESxCORES[xGPUS], several of these with commas for a mixed machine in node
-order (20x80,48x12), or a file: slurm.conf's NodeName lines or "COUNT CORES [GPUS]".
-W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
+order (20x80,48x12), or a file: slurm.conf's NodeName lines, "COUNT CORES [GPUS]", or
+the list of nodes of Alibaba's GPU cluster.
+W is a trace (SWF, the output of sacct --parsable2, Alibaba's pods or Philly's jobs; plain
+or gzip) or one of
 ` + strings.Join(workload.Generators(), ", ") + `.`,
 		Example: "  aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges",
 		Args:    exactArgs(0),
@@ -47,10 +51,14 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 			if cfg.Interval < 1 {
 				return badInput(fmt.Errorf("--interval: %d: must be at least 1 second", cfg.Interval))
 			}
-			o := workload.Options{SWF: workload.SWFOptions{ExtendLimit: extend, NodeSpec: nodespec}, Sacct: workload.SacctOptions{ExtendLimit: extend}}
+			o := workload.Options{SWF: workload.SWFOptions{ExtendLimit: extend, NodeSpec: nodespec}, Sacct: workload.SacctOptions{ExtendLimit: extend},
+				GPU: workload.GPUTraceOptions{LimitFactor: limitFactor, GPUsPerNode: mostGPUs(cfg.Nodes)}}
 			w, err := readWorkload(load, seed, o)
 			if err != nil {
 				return badInput(fmt.Errorf("--workload: %w", err))
+			}
+			if err := w.Accelerate(rate); err != nil {
+				return badInput(fmt.Errorf("--%w", err))
 			}
 			policy, err := f.make(c.Flags())
 			if err != nil {
@@ -80,10 +88,21 @@ W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or one of
 	flags.Uint64Var(&seed, "seed", 1, "seed of the generator and of the policy")
 	flags.Int64Var(&cfg.Interval, "interval", cfg.Interval, "scheduling interval in seconds")
 	flags.DurationVar(&cfg.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
+	flags.Float64Var(&rate, "rate", 1, "have jobs come so many times as fast as the workload says; they run as long as ever")
+	flags.Float64Var(&limitFactor, "limit-factor", 1, "Alibaba's and Philly's traces, which have no time limits: limits are the durations times this")
 	flags.BoolVar(&extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
 	flags.BoolVar(&nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// mostGPUs is the most GPUs of any node.
+func mostGPUs(nodes []nodeset.Capacity) int {
+	most := uint8(0)
+	for _, c := range nodes {
+		most = max(most, c.GPUs)
+	}
+	return int(most)
 }
 
 // warnUnrun logs the jobs that did not run, a line for each reason.
@@ -134,6 +153,9 @@ func printResult(out io.Writer, r *sim.Result) error {
 	fmt.Fprintf(t, "fragmentation\t%.2f ± %.2f\n", r.FragmentationMean, r.FragmentationStd)
 	fmt.Fprintf(t, "spread\t%.2f ± %.2f\n", r.SpreadMean, r.SpreadStd)
 	fmt.Fprintf(t, "packing factor\t%.3f\n", r.PackingFactorMean)
+	if q := r.GPUQueue; q != nil {
+		fmt.Fprintf(t, "GPUs, as jobs wait\t%.1f%% idle, %.1f%% stranded, over %.2f h\n", 100*q.Idle, 100*q.Stranded, hours(float64(q.Seconds)))
+	}
 	fmt.Fprintf(t, "cycles\t%d; %.2f ms (median), %.2f ms (p99), %.2f ms (max)\n", r.Cycles, r.CycleMsP50, r.CycleMsP99, r.CycleMsMax)
 	return t.Flush()
 }
