@@ -215,3 +215,20 @@ func TestPoliciesStrandDifferently(t *testing.T) {
 	require.Equal(t, 0.5, run(true), "2 GPUs on each of 2 nodes, and a job of 4 waits")
 	require.Zero(t, run(false))
 }
+
+// BenchmarkStranded is what a cycle pays for the figure on Alibaba's machine.
+func BenchmarkStranded(b *testing.B) {
+	var m strandedMeter
+	nodes, err := nodeset.New(nodesOf([3]int{1523, 96, 8}))
+	require.NoError(b, err)
+	for i := range 400 { // more demands than Alibaba's pods have
+		m.come(&bids.Request{TasksPerNode: 1 + i%50, MinGPUs: 1 + i/50})
+	}
+	r := bids.Request{TasksPerNode: 97, MinGPUs: 8}
+	b.ReportAllocs()
+	for b.Loop() { // a demand comes and goes, so that nothing can be kept
+		m.come(&r)
+		m.look(nodes)
+		m.start(&r)
+	}
+}
