@@ -33,17 +33,23 @@ type GPUQueue struct {
 // gpuDemand is what a job wants at least of each of its nodes.
 type gpuDemand struct{ gpus, cores int }
 
-// demandOf is what a request with GPUs wants of a node. A job of several nodes may
-// give all but one core to other nodes, unless it says how many on each.
-func demandOf(r *bids.Request) gpuDemand {
-	cores := 1
+// demandOf is what a request with GPUs wants of a node, and the fewest nodes that it may
+// have. A job of several nodes may take all but one of its cores from other nodes, unless
+// it says how many on each.
+func demandOf(r *bids.Request) (d gpuDemand, nodes int) {
+	d, nodes = gpuDemand{r.MinGPUs, 1}, max(r.MinNodes, 1)
+	each := r.TasksPerNode
 	switch {
-	case r.TasksPerNode > 0 && (r.Cores == 0 || r.Cores%r.TasksPerNode == 0):
-		cores = r.TasksPerNode
+	case each > 0 && r.Cores == 0:
+		d.cores = each
+	case each > 0 && r.Cores%each == 0 && r.Cores/each >= nodes && (r.MaxNodes == 0 || r.Cores/each <= r.MaxNodes):
+		d.cores, nodes = each, r.Cores/each
+	case each > 0:
+		nodes = max(nodes, (r.Cores+each-1)/each)
 	case r.MaxNodes == 1:
-		cores = r.Cores
+		d.cores = r.Cores
 	}
-	return gpuDemand{r.MinGPUs, cores}
+	return d, nodes
 }
 
 // strandedMeter adds up a GPUQueue. Its memory is one entry for each demand that waits.
@@ -70,8 +76,8 @@ func (m *strandedMeter) count(r *bids.Request, by int) {
 	if m.waiting == nil {
 		m.waiting = make(map[gpuDemand]int)
 	}
-	m.wanted += int64(by * r.MinGPUs * max(r.MinNodes, 1))
-	d := demandOf(r)
+	d, nodes := demandOf(r)
+	m.wanted += int64(by * nodes * d.gpus)
 	before := m.waiting[d]
 	if before+by == 0 {
 		delete(m.waiting, d)

@@ -165,6 +165,25 @@ func TestPropertyStranded(t *testing.T) {
 	})
 }
 
+func TestDemandOf(t *testing.T) {
+	for _, c := range []struct {
+		r            bids.Request
+		cores, nodes int
+	}{
+		{bids.Request{Cores: 8}, 1, 1},
+		{bids.Request{Cores: 8, MaxNodes: 1}, 8, 1},
+		{bids.Request{Cores: 8, MinNodes: 2, MaxNodes: 2}, 1, 2},
+		{bids.Request{TasksPerNode: 4, MinNodes: 3}, 4, 3},
+		{bids.Request{Cores: 8, TasksPerNode: 4}, 4, 2},
+		{bids.Request{Cores: 8, TasksPerNode: 4, MinNodes: 3}, 1, 3},
+		{bids.Request{Cores: 9, TasksPerNode: 4}, 1, 3},
+	} {
+		c.r.MinGPUs = 2
+		d, nodes := demandOf(&c.r)
+		require.Equal(t, []any{gpuDemand{2, c.cores}, c.nodes}, []any{d, nodes}, "%+v", c.r)
+	}
+}
+
 // TestStrandedDoesNotAllocate once it has met the demands that there are.
 func TestStrandedDoesNotAllocate(t *testing.T) {
 	var m strandedMeter

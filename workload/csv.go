@@ -19,7 +19,8 @@ type csvReader struct {
 
 func newCSV(r io.Reader, name string) *csvReader { return &csvReader{lines: newLines(r, name)} }
 
-// each calls add for every line of values, and puts file and line to its errors. Fields of names that are not needed are not looked at.
+// each calls add for every line of values, and puts file and line to its errors. The
+// line of names must have those that are needed; others are not looked at.
 func (c *csvReader) each(needed []string, add func() error) error {
 	for c.next() {
 		text := string(c.text())

@@ -74,6 +74,9 @@ or gzip) or one of
 			for _, t := range w.Skipped {
 				slog.Warn("jobs of the trace left out", "jobs", t.Jobs, "reason", t.Reason)
 			}
+			for _, t := range w.Adjusted {
+				slog.Warn("jobs of the trace changed", "jobs", t.Jobs, "how", t.Reason)
+			}
 			warnUnrun(r.Unrun)
 			if asJSON {
 				return json.NewEncoder(c.OutOrStdout()).Encode(r)
