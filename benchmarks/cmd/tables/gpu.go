@@ -34,7 +34,7 @@ const (
 )
 
 var (
-	alibabaRates = []float64{20, 30, 40}
+	alibabaRates = []float64{20, 25, 30}
 	phillyRates  = []float64{1, 1.2, 1.4}
 )
 

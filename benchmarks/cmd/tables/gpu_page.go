@@ -75,7 +75,7 @@ func writeGPUMeasures(p *page) {
 		"GPU %: utilisation until the last job has come.",
 		"h with a queue: how long some job waited for GPUs. The next two are means over that time.",
 		"idle %: share of the GPUs that were free and wanted. Free GPUs count up to the number that waiting jobs ask for.",
-		"stranded %: share of the GPUs that were free, wanted and of no use where they were, because no waiting job could use its node: cores were gone or too few GPUs were left beside them (`gpu_queue` in `simulate --json`; see sim.GPUQueue for the exact definition). The rest of the idle ones were kept free for a reserved start, or wait for more nodes.",
+		"stranded %: share of the GPUs that were free, wanted and of no use where they were, because no waiting job could use its node: cores were gone or too few GPUs were left beside them, an idea of Weng et al. (`gpu_queue` in `simulate --json`; see sim.GPUQueue for the exact definition). The rest of the idle ones were kept free for a reserved start, or wait for more nodes.",
 		"stranded GPU h: what that comes to over the whole run.",
 	)
 }
