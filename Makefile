@@ -66,6 +66,7 @@ bench-stages:
 ## docs: make all measured pages of docs/ again (TRACES=DIR for those of real traces)
 docs: bench
 	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),docs/simulation.md)
+	$(if $(TRACES),$(call page,gpu -traces $(TRACES),docs/gpu-traces.md))
 
 FUZZTIME ?= 60s
 ## fuzz: fuzz every parser for FUZZTIME (60s)

@@ -64,7 +64,7 @@ func TestIPSchedIsNearItsBound(t *testing.T) {
 		nodes []nodeset.Capacity
 		jobs  []workload.Job
 	}
-	w, err := workload.Generate("gen:tsubame-1.NC", 1)
+	w, err := workload.Generate("gen:tsubame-1.NC", nil, 1)
 	require.NoError(t, err)
 	for _, q := range []queue{
 		{"like ESP, 1024x8x2", nodesOf([3]int{1024, 8, 2}), espLike(1, 8192)}, {w.Name + ", 1408x12x3", nodesOf([3]int{1408, 12, 3}), w.Jobs},

@@ -39,6 +39,8 @@ type Result struct {
 	// done on the empty machine.
 	PackingFactorMean float64 `json:"packing_factor_mean"`
 	PackingFactorStd  float64 `json:"packing_factor_std"`
+	// GPUQueue is what the GPUs do while jobs wait for some; nil without GPUs.
+	GPUQueue *GPUQueue `json:"gpu_queue,omitempty"`
 	// Cycles is how often the policy was called. The times are the wall clock's
 	// and the only figures that differ from run to run.
 	Cycles     int64   `json:"cycles"`
@@ -67,6 +69,7 @@ type meter struct {
 	gpuTime                        tally // GPU seconds, allocated
 	wait, slow, frag, spread, pack moments
 	fewest                         map[shapeKey]int
+	stranded                       strandedMeter
 }
 
 // shapeKey tells requests apart that differ for stock Slurm, save in their eligible nodes.
@@ -138,6 +141,9 @@ func (m *meter) fill(r *Result, l *latencies) {
 	r.FragmentationMean, r.FragmentationStd = m.frag.mean, m.frag.std()
 	r.SpreadMean, r.SpreadStd = m.spread.mean, m.spread.std()
 	r.PackingFactorMean, r.PackingFactorStd = m.pack.mean, m.pack.std()
+	if m.gpus > 0 {
+		r.GPUQueue = m.stranded.result(m.gpus)
+	}
 	r.Cycles = l.n
 	r.CycleMsP50 = milliseconds(l.quantile(0.5))
 	r.CycleMsP99 = milliseconds(l.quantile(0.99))

@@ -234,6 +234,7 @@ func (s *simulator) run(ctx context.Context) error {
 			at = s.wake()
 			idle++
 		}
+		s.meter.stranded.pass(s.cycleTime(at) - s.now)
 		s.now = s.cycleTime(at)
 		if err := s.advance(); err != nil {
 			return err
@@ -245,6 +246,7 @@ func (s *simulator) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		s.meter.stranded.look(s.nodes)
 		if started > 0 {
 			idle = 0
 		}
@@ -298,6 +300,7 @@ func (s *simulator) advance() error {
 			j = &s.queued[i]
 		}
 		s.pending.push(j, i)
+		s.meter.stranded.come(&s.jobs[i].Request)
 	}
 	s.result.PendingMax = max(s.result.PendingMax, s.pending.len())
 	return nil
@@ -372,6 +375,7 @@ func (s *simulator) start(d *core.Decision) error {
 		return errors.New("the simulated time leaves the range of 64 bits")
 	}
 	s.meter.start(j, s.now, runs, d.Segs)
+	s.meter.stranded.start(&j.Request)
 	n := len(s.running)
 	s.slot[i] = int32(n)
 	s.running = append(s.running, running{i, s.now, d.Class})

@@ -61,7 +61,7 @@ func TestMetricsOnPaper(t *testing.T) {
 		Policy: "scripted", Jobs: 2, Runtime: 100, TheoreticalRuntime: (600.0 + 200) / 16, CPUUtilization: 50.0 / 100,
 		GPUUtilization: 200.0 / (100 * 8), WaitMean: 1, WaitStd: 1, SlowdownMean: (1 + 52.0/50) / 2, SlowdownStd: (52.0/50 - 1) / 2,
 		FragmentationMean: 1.5, FragmentationStd: 0.5, SpreadMean: (2.0 + 1) / 2, SpreadStd: 0.5,
-		PackingFactorMean: 1, PackingFactorStd: 0, Cycles: 2, PendingMax: 1,
+		PackingFactorMean: 1, PackingFactorStd: 0, Cycles: 2, PendingMax: 1, GPUQueue: &GPUQueue{},
 	}, rounded(res))
 }
 

@@ -112,10 +112,20 @@ func parseField(field, value string, low, high int) (int, error) {
 // Boards x SocketsPerBoard (or Sockets) x CoresPerSocket x ThreadsPerCore stand in
 // for CPUs, NodeName=DEFAULT sets what following lines leave out, a backslash
 // continues a line, and lines of other keys are passed over. "#" begins a comment.
-// Nodes are in the file's order; a name may occur once.
+//
+// Or the file is a list of nodes of Alibaba's GPU cluster, openb_node_list_*.csv of
+// cluster-trace-gpu-v2023, told by its first line "sn,cpu_milli,memory_mib,gpu,model": a
+// node has cpu_milli in cores, rounded down, and gpu GPUs; memory and the GPUs' model are
+// not read, since a machine has one kind of GPU.
+//
+// Nodes are in the file's order, which is all that a file says of where they stand; a
+// name may occur once.
 func ReadCluster(r io.Reader, name string) ([]nodeset.Capacity, error) {
 	c := clusterReader{lines: newLines(r, name), lineOf: map[string]int{}, defaults: map[string]string{}}
 	for c.next() {
+		if c.n == 1 && named(c.text(), alibabaNodes) {
+			return readAlibabaNodes(c.lines)
+		}
 		line, err := c.logicalLine()
 		if err == nil {
 			err = c.add(line)

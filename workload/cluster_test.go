@@ -36,6 +36,7 @@ func TestParseCluster(t *testing.T) {
 		{"1048576x1", "1048576x1x0"},
 		{"testdata/cluster/plain.txt", "2x8x2,3x16x0"},
 		{"testdata/cluster/named.txt", "3x12x3,3x80x0"},
+		{"testdata/cluster/alibaba.csv", "2x32x0,1x96x8,1x82x8"},
 		{"testdata/cluster/slurm.conf", "2x8x2,2x8x3,1x32x0"},
 	} {
 		nodes, err := ParseCluster(c.spec)
@@ -162,7 +163,7 @@ func TestPropertyCluster(t *testing.T) {
 }
 
 func FuzzReadCluster(f *testing.F) {
-	for _, name := range []string{"plain.txt", "named.txt", "slurm.conf"} {
+	for _, name := range []string{"plain.txt", "named.txt", "slurm.conf", "alibaba.csv"} {
 		text, err := os.ReadFile("testdata/cluster/" + name)
 		require.NoError(f, err)
 		f.Add(string(text))

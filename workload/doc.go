@@ -2,9 +2,10 @@
 // submission times and durations, which a simulator replays.
 //
 // [ReadFile] reads a trace in any format that it knows: the Standard Workload
-// Format of the Parallel Workloads Archive ([ReadSWF]) and the output of Slurm's
-// sacct ([ReadSacct]). [Generate] makes the synthetic workloads of the papers.
-// [ParseCluster] reads the machine that a workload runs on.
+// Format of the Parallel Workloads Archive ([ReadSWF]), the output of Slurm's
+// sacct ([ReadSacct]), and two traces of GPU clusters ([ReadAlibaba], [ReadPhilly]).
+// [Generate] makes the synthetic workloads of the papers. [ParseCluster] reads the
+// machine that a workload runs on.
 //
 // Readers convert every job or none. What a job lacks is settled by the rules that
 // each reader documents; jobs that cannot be replayed (they never started, say)

@@ -13,6 +13,7 @@ import (
 type Options struct {
 	SWF   SWFOptions
 	Sacct SacctOptions
+	GPU   GPUTraceOptions
 }
 
 // format is a kind of trace file.
@@ -37,6 +38,16 @@ var formats = []format{
 			return bytes.Contains(first, []byte("|")) && bytes.Contains(bytes.ToLower(first), []byte("jobid"))
 		},
 		read: func(r io.Reader, name string, o Options) (*Workload, error) { return ReadSacct(r, name, o.Sacct) },
+	},
+	{
+		what: "Alibaba's list of pods (first line: name,cpu_milli,...)",
+		is:   func(_ string, first []byte) bool { return named(first, alibabaPods) },
+		read: func(r io.Reader, name string, o Options) (*Workload, error) { return ReadAlibaba(r, name, o.GPU) },
+	},
+	{
+		what: "Philly's jobs (first line: timestamp,duration,num_gpus,...)",
+		is:   func(_ string, first []byte) bool { return named(first, phillyFields) },
+		read: func(r io.Reader, name string, o Options) (*Workload, error) { return ReadPhilly(r, name, o.GPU) },
 	},
 }
 

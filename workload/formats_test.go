@@ -24,6 +24,8 @@ func TestReadFile(t *testing.T) {
 		{"a.txt", []byte(sacct), 8},
 		{"a.txt.gz", pack(t, sacct), 8},
 		{"packed", pack(t, sacct), 8},
+		{"pods.csv", []byte(readTestdata(t, "gpu/pods.csv")), 5},
+		{"jobs", pack(t, readTestdata(t, "gpu/philly.csv")), 4},
 	} {
 		path := filepath.Join(t.TempDir(), c.name)
 		require.NoError(t, os.WriteFile(path, c.content, 0o644))
@@ -47,7 +49,8 @@ func TestReadFileOptions(t *testing.T) {
 func TestReadFileErrors(t *testing.T) {
 	dir := t.TempDir()
 	unknown := "in no known format; known are Standard Workload Format (*.swf), " +
-		"sacct --parsable2 (first line: field names with JobID, separated by |)"
+		"sacct --parsable2 (first line: field names with JobID, separated by |), " +
+		"Alibaba's list of pods (first line: name,cpu_milli,...), Philly's jobs (first line: timestamp,duration,num_gpus,...)"
 	for _, c := range []struct {
 		name    string
 		content []byte

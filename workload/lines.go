@@ -89,3 +89,13 @@ func (l *lines) text() []byte { return bytes.TrimSpace(l.buf) }
 func (l *lines) fieldError(field, value string, err error) error {
 	return &InputError{File: l.name, Line: l.n, Field: field, Value: value, Err: err}
 }
+
+// locate puts file and line to an error of the current line.
+func (l *lines) locate(err error) error {
+	var in *InputError
+	if errors.As(err, &in) {
+		in.File, in.Line = l.name, l.n
+		return in
+	}
+	return requestError(l, err)
+}

@@ -115,16 +115,6 @@ func (s *sacctReader) readAll() error {
 	return s.lines.err
 }
 
-// locate puts file and line to an error of a row.
-func (s *sacctReader) locate(err error) error {
-	var in *InputError
-	if errors.As(err, &in) {
-		in.File, in.Line = s.name, s.n
-		return in
-	}
-	return requestError(s.lines, err)
-}
-
 func (s *sacctReader) addRow() error {
 	id := cmp.Or(s.get("jobid"), s.get("jobidraw"))
 	if strings.Contains(id, ".") {

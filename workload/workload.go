@@ -34,6 +34,25 @@ type Workload struct {
 	Adjusted []Tally
 }
 
+// Accelerate has the jobs come rate times as fast: it divides their submission times, of
+// which the trace's clock is no longer the scale, and leaves durations as they are. A rate
+// below 1 slows them down. It fails, changing nothing, for rates outside 1e-6..1e6 and where
+// a submission would be beyond MaxSeconds.
+func (w *Workload) Accelerate(rate float64) error {
+	if !(rate >= 1/maxRate && rate <= maxRate) {
+		return fmt.Errorf("rate: %v: must be in %v..%v", rate, 1/maxRate, maxRate)
+	}
+	if n := len(w.Jobs); n > 0 && float64(w.Jobs[n-1].Submit)/rate > MaxSeconds {
+		return fmt.Errorf("rate: %v: the last job would come after %d seconds", rate, int64(MaxSeconds))
+	}
+	for i := range w.Jobs {
+		w.Jobs[i].Submit = int64(float64(w.Jobs[i].Submit) / rate)
+	}
+	return nil
+}
+
+const maxRate = 1e6
+
 // Tally is a number of jobs, and what happened to them in words.
 type Tally struct {
 	Reason string
@@ -135,6 +154,15 @@ func (b *builder) finish() (*Workload, error) {
 		w.Jobs[i].Submit -= w.Start
 	}
 	return w, nil
+}
+
+// basic is finish for traces without priorities.
+func (b *builder) basic() (*Workload, error) {
+	w, err := b.finish()
+	if err == nil {
+		AssignBasicPriorities(w.Jobs)
+	}
+	return w, err
 }
 
 func noJob(skipped []Tally) error {

@@ -251,3 +251,28 @@ func TestNodeLimitsFlag(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
 	require.Equal(t, []any{"ipsched", 350, 0}, []any{r.Policy, r.Jobs, len(r.Unrun)})
 }
+
+// TestSimulateGPUTraces: small GPU traces and the list of nodes are replayed, jobs at the
+// rate asked for.
+func TestSimulateGPUTraces(t *testing.T) {
+	const data = "../../workload/testdata/"
+	result := func(args ...string) (r sim.Result) {
+		code, out, errs := aucsched(t, "", append([]string{"simulate", "--policy", "backfill", "--interval", "1", "--json"}, args...)...)
+		require.Zero(t, code, errs)
+		require.NoError(t, json.Unmarshal([]byte(out), &r))
+		require.NotNil(t, r.GPUQueue)
+		return r
+	}
+	pods := []string{"--cluster", data + "cluster/alibaba.csv", "--workload", data + "gpu/pods.csv"}
+	r := result(pods...)
+	// pod-a has 12 cores of the only node where pod-c, which comes at 500, fits.
+	require.Equal(t, []any{5, int64(400 + 1180 + 1), int64(1180 + 400 - 500)}, []any{r.Jobs, r.Runtime, r.GPUQueue.Seconds})
+	require.Equal(t, int64(200+1180+1), result(append(pods, "--rate", "2")...).Runtime)
+	philly := result("--cluster", "8x4x4", "--workload", data+"gpu/philly.csv")
+	require.Equal(t, 4, philly.Jobs)
+	require.Equal(t, (66+2952*8+10*12+1*20)/32.0, philly.TheoreticalRuntime, "17 GPUs are 5 nodes of 4, as the machine's are")
+
+	code, _, errs := aucsched(t, "", append(append([]string{"simulate"}, pods...), "--rate", "0")...)
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "--rate: 0: must be in 1e-06..1e+06")
+}

@@ -26,6 +26,7 @@ func simulateCommand() *cobra.Command {
 	var asJSON, extend, nodespec, slurmBids bool
 	var cluster, load, priority string
 	var seed uint64
+	var rate, limitFactor float64
 	cfg := sim.NewConfig(nil)
 	dryRun := false
 	c := &cobra.Command{
@@ -35,8 +36,10 @@ func simulateCommand() *cobra.Command {
 by a verifier that shares nothing with the policy.
 
 C is NODESxCORES[xGPUS], several of these with commas for a mixed machine in node
-order (20x80,48x12), or a file: slurm.conf's NodeName lines or "COUNT CORES [GPUS]".
-W is a trace (SWF, or the output of sacct --parsable2; plain or gzip) or generated:
+order (20x80,48x12), or a file: slurm.conf's NodeName lines, "COUNT CORES [GPUS]", or
+the list of nodes of Alibaba's GPU cluster.
+W is a trace (SWF, the output of sacct --parsable2, Alibaba's pods or Philly's jobs; plain
+or gzip) or generated:
   gen:esp, gen:esp-rand    ESP-2 with GPU twins (ipsched, section V) for machine C;
                            -rand: sizes that are no multiples of a node's cores
   gen:I.1 ... gen:V.3      mixes of jobs with and without GPUs (aucsched1, table 4) for
@@ -61,10 +64,14 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 			if cfg.Interval < 1 {
 				return badInput(fmt.Errorf("--interval: %d: must be at least 1 second", cfg.Interval))
 			}
-			o := workload.Options{SWF: workload.SWFOptions{ExtendLimit: extend, NodeSpec: nodespec}, Sacct: workload.SacctOptions{ExtendLimit: extend}}
+			o := workload.Options{SWF: workload.SWFOptions{ExtendLimit: extend, NodeSpec: nodespec}, Sacct: workload.SacctOptions{ExtendLimit: extend},
+				GPU: workload.GPUTraceOptions{LimitFactor: limitFactor, GPUsPerNode: mostGPUs(cfg.Nodes)}}
 			w, err := readWorkload(load, cfg.Nodes, seed, o)
 			if err != nil {
 				return badInput(fmt.Errorf("--workload: %w", err))
+			}
+			if err := w.Accelerate(rate); err != nil {
+				return badInput(fmt.Errorf("--%w", err))
 			}
 			policies, err := f.makeAll(c.Flags())
 			if err != nil {
@@ -101,6 +108,9 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 			for _, t := range w.Skipped {
 				slog.Warn("jobs of the trace left out", "jobs", t.Jobs, "reason", t.Reason)
 			}
+			for _, t := range w.Adjusted {
+				slog.Warn("jobs of the trace changed", "jobs", t.Jobs, "how", t.Reason)
+			}
 			for _, r := range results {
 				warnUnrun(r)
 			}
@@ -122,6 +132,8 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 	flags.StringVar(&priority, "priority", "basic", "basic: the jobs' own, generated ones as Slurm's priority/basic gives them; multifactor: age and size with equal weights, recomputed for every cycle")
 	flags.Int64Var(&cfg.Interval, "interval", cfg.Interval, "scheduling interval in seconds")
 	flags.DurationVar(&cfg.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
+	flags.Float64Var(&rate, "rate", 1, "have jobs come so many times as fast as the workload says; they run as long as ever")
+	flags.Float64Var(&limitFactor, "limit-factor", 1, "Alibaba's and Philly's traces, which have no time limits: limits are the durations times this")
 	flags.BoolVar(&extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
 	flags.BoolVar(&nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
 	flags.BoolVar(&slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm's own selection would give them in turn (aucsched1, section 5)")
@@ -142,6 +154,15 @@ func priorities(name string, nodes []nodeset.Capacity) (sim.Priorities, error) {
 		return sim.NewMultifactor(cores, 0)
 	}
 	return nil, fmt.Errorf("--priority: %q is unknown; known are basic, multifactor", name)
+}
+
+// mostGPUs is the most GPUs of any node.
+func mostGPUs(nodes []nodeset.Capacity) int {
+	most := uint8(0)
+	for _, c := range nodes {
+		most = max(most, c.GPUs)
+	}
+	return int(most)
 }
 
 // warnUnrun logs the jobs that did not run, a line for each reason.
@@ -215,6 +236,12 @@ func printResults(out io.Writer, results []*sim.Result, asJSON bool) error {
 	})
 	line("spread", func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SpreadMean, r.SpreadStd) })
 	line("packing factor", func(r *sim.Result) string { return fmt.Sprintf("%.3f", r.PackingFactorMean) })
+	if results[0].GPUQueue != nil {
+		line("GPUs, as jobs wait", func(r *sim.Result) string {
+			q := r.GPUQueue
+			return fmt.Sprintf("%.1f%% idle, %.1f%% stranded, over %.2f h", 100*q.Idle, 100*q.Stranded, hours(float64(q.Seconds)))
+		})
+	}
 	line("cycles", func(r *sim.Result) string {
 		return fmt.Sprintf("%d; %.2f ms (median), %.2f ms (p99), %.2f ms (max)", r.Cycles, r.CycleMsP50, r.CycleMsP99, r.CycleMsMax)
 	})

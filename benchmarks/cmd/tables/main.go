@@ -1,8 +1,9 @@
-// Command tables measures and writes docs/performance.md, docs/simulation.md and
-// docs/solver.md, in Markdown, to its standard output. From the top of the module:
+// Command tables measures and writes docs/performance.md, docs/simulation.md,
+// docs/gpu-traces.md and docs/solver.md, in Markdown, to its standard output. From the top of the module:
 //
 //	go run ./benchmarks/cmd/tables performance > docs/performance.md
 //	go run ./benchmarks/cmd/tables simulation -traces DIR > docs/simulation.md
+//	go run ./benchmarks/cmd/tables gpu -traces DIR > docs/gpu-traces.md
 //	go run -tags highs ./benchmarks/cmd/tables solver -plot docs/solver.svg > docs/solver.md
 //
 // Nothing is written unless all measurements have succeeded and all answers have been
@@ -21,7 +22,7 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
-const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K]"
+const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K]"
 
 var errUsage = errors.New(usage)
 
@@ -64,6 +65,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		flags.Var(&seeds, "seeds", "seeds of the generated workloads, FIRST-LAST")
 		traces := flags.String("traces", "", "directory with the real traces; without it they are left out")
 		page = func() (string, error) { return simulation(ctx, seeds, *traces, errs) }
+	case "gpu":
+		traces := flags.String("traces", "", "directory with the GPU traces")
+		page = func() (string, error) { return gpuTraces(ctx, *traces, errs) }
 	case "solver":
 		fresh := flags.Int("fresh", 12, "how many windows are made")
 		small := flags.Int("small", 12, "how many small windows are solved to the optimum")

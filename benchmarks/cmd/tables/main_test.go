@@ -23,6 +23,8 @@ func TestWrongUse(t *testing.T) {
 		{"-runs: 2: must be at least 5", []string{"performance", "-runs", "2"}},
 		{"-seeds", []string{"simulation", "-seeds", "5-1"}},
 		{"-traces:", []string{"simulation", "-traces", "testdata/absent"}},
+		{"-traces is needed", []string{"gpu"}},
+		{"no such file", []string{"gpu", "-traces", "testdata/absent"}},
 	} {
 		var out, errs bytes.Buffer
 		require.ErrorContains(t, run(context.Background(), c.args, &out, &errs), c.want, "%q", c.args)

@@ -1,0 +1,135 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Fields that the files of Alibaba's cluster-trace-gpu-v2023 must have.
+var (
+	alibabaPods  = []string{"name", "cpu_milli", "num_gpu", "gpu_milli", "creation_time", "deletion_time", "scheduled_time"}
+	alibabaNodes = []string{"sn", "cpu_milli", "gpu"}
+)
+
+// Reasons for which ReadAlibaba adjusts jobs, beside the builder's.
+const (
+	adjustShare   = "asks for a share of a GPU: given a whole one"
+	adjustModel   = "asks for models of GPU: any will do"
+	adjustNoCore  = "asks for no core: taken as one"
+	maxMilliCores = maxNodeCores * milli
+	milli         = 1000 // of a core or GPU
+)
+
+// ReadAlibaba reads a list of pods of Alibaba's GPU cluster, openb_pod_list_*.csv of
+// cluster-trace-gpu-v2023 (Weng et al., "Beware of Fragmentation: Scheduling
+// GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC'23), unpacking
+// it if it is in gzip's format; name is what the workload and errors call it. A job is a
+// pod. It has
+//
+//   - as ID its name;
+//   - one node, with cpu_milli in cores, rounded up, at least one, and num_gpu GPUs;
+//   - as Duration deletion_time less scheduled_time, rounded up, at least 1 s. Pods
+//     that outlived the trace end with it: their deletion_time says so;
+//   - as submission creation_time; as TimeLimit Duration x
+//     [GPUTraceOptions].LimitFactor, since pods ask for no time;
+//   - as Priority Slurm's basic one: see [AssignBasicPriorities]. qos is not read.
+//
+// A pod that asks for a share of a GPU (gpu_milli below 1000) is given a whole one, and
+// counted in Adjusted. Slots of a GPU in a GPU's place would not be sound: the model
+// knows how many are free on a node and not of which GPU, so that two halves of two GPUs
+// would do for a pod that needs one. gpu_spec, the models that would do, has no place in
+// a machine with one kind of GPU, and is counted too; memory is not read.
+//
+// Left out and counted are pods that were never scheduled or have no deletion_time.
+// A name on two lines is an error.
+func ReadAlibaba(r io.Reader, name string, o GPUTraceOptions) (*Workload, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	c, b := newCSV(r, name), newBuilder(name)
+	if err := c.each(alibabaPods, func() error { return b.addPod(c, &o) }); err != nil {
+		return nil, err
+	}
+	return b.basic()
+}
+
+func (b *builder) addPod(c *csvReader, o *GPUTraceOptions) error {
+	id := c.get("name")
+	if id == "" {
+		return errors.New("a pod without a name")
+	}
+	if err := b.see(id, c.n); err != nil {
+		return &InputError{Field: "name", Value: id, Err: err}
+	}
+	cpu, gpus, share := c.whole("cpu_milli", maxMilliCores), c.whole("num_gpu", maxNodeGPUs), c.whole("gpu_milli", milli)
+	created, submitted := c.seconds("creation_time")
+	scheduled, started := c.seconds("scheduled_time")
+	deleted, ended := c.seconds("deletion_time")
+	if started && ended && deleted < scheduled {
+		c.bad("deletion_time", errors.New("before scheduled_time"))
+	}
+	switch {
+	case c.fault != nil:
+		return c.fault
+	case !submitted:
+		b.skip(skipNoSubmit)
+		return nil
+	case !started:
+		b.skip(skipPending)
+		return nil
+	case !ended:
+		b.skip(skipRunning)
+		return nil
+	}
+	if cpu == 0 {
+		b.adjust(adjustNoCore)
+		cpu = milli
+	}
+	if gpus > 0 && share < milli {
+		b.adjust(adjustShare)
+	}
+	if gpus > 0 && c.get("gpu_spec") != "" {
+		b.adjust(adjustModel)
+	}
+	j := Job{Submit: int64(created), Duration: int64(math.Ceil(deleted - scheduled))}
+	j.ID, j.TimeLimit = id, o.limit(j.Duration)
+	j.Request = bids.Request{MinNodes: 1, MaxNodes: 1, TasksPerNode: (cpu + milli - 1) / milli, MinGPUs: gpus}
+	return b.add(j, true)
+}
+
+// readAlibabaNodes reads openb_node_list_*.csv from its first line on, which is l's
+// current one: see [ReadCluster].
+func readAlibabaNodes(l *lines) ([]nodeset.Capacity, error) {
+	c := &csvReader{lines: l}
+	if err := c.head(string(l.text()), alibabaNodes); err != nil {
+		return nil, c.locate(err)
+	}
+	var nodes machine
+	lineOf := map[string]int{}
+	err := c.each(alibabaNodes, func() error {
+		sn, cpu, gpus := c.get("sn"), c.whole("cpu_milli", maxMilliCores), c.whole("gpu", maxNodeGPUs)
+		first, twice := lineOf[sn]
+		lineOf[sn] = c.n
+		switch {
+		case c.fault != nil:
+			return c.fault
+		case twice:
+			return &InputError{Field: "sn", Value: sn, Err: fmt.Errorf("the node is on line %d already", first)}
+		case cpu < milli:
+			return &InputError{Field: "cpu_milli", Value: c.get("cpu_milli"), Err: errors.New("a node without a whole core")}
+		}
+		return nodes.add(1, nodeset.Capacity{Cores: uint16(cpu / milli), GPUs: uint8(gpus)})
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(nodes) == 0:
+		return nil, &InputError{File: l.name, Err: errors.New("no node")}
+	}
+	return nodes, nil
+}

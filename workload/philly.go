@@ -1,0 +1,92 @@
+package workload
+
+import (
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/aucsched/aucsched/bids"
+)
+
+// phillyFields are those that a list of Philly's jobs must have.
+var phillyFields = []string{"timestamp", "duration", "num_gpus"}
+
+// Reason for which ReadPhilly skips jobs, beside the others', and the most GPUs of a job.
+const (
+	skipNoGPU  = "no GPU"
+	maxJobGPUs = bids.MaxNodes * maxNodeGPUs
+)
+
+// ReadPhilly reads the jobs of Microsoft's Philly clusters (Jeon et al., "Analysis of
+// Large-Scale Multi-Tenant GPU Clusters for DNN Training Workloads", USENIX ATC'19) in
+// the short form with a line "timestamp,duration,num_gpus,gpu_time,cluster" that
+// simulators made of msr-fiddle/philly-traces, unpacking it if it is in gzip's format;
+// name is what the workload and errors call it. A job has
+//
+//   - as ID its line's number among the jobs, from 1: the file has none;
+//   - as submission the timestamp (2017-10-09 07:01:55), which is taken as UTC;
+//   - as Duration duration, in seconds, rounded up, at least 1 s; as TimeLimit Duration x
+//     [GPUTraceOptions].LimitFactor, since the file has none;
+//   - the fewest nodes of [GPUTraceOptions].GPUsPerNode GPUs that hold num_gpus, with as
+//     many GPUs on each: 12 GPUs are two nodes of 6. So a job that fits takes one node;
+//     Philly tried for that, but would spread a job that had waited;
+//   - a core with each GPU, which stands for the GPU's share of a node's cores: the file
+//     says nothing of cores, and Philly gave them in proportion to the GPUs;
+//   - as Priority Slurm's basic one: see [AssignBasicPriorities]. The virtual cluster
+//     (cluster) and its quota are not read.
+//
+// Left out and counted are jobs without a GPU.
+func ReadPhilly(r io.Reader, name string, o GPUTraceOptions) (*Workload, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	c, b := newCSV(r, name), newBuilder(name)
+	if err := c.each(phillyFields, func() error { return b.addPhilly(c, &o) }); err != nil {
+		return nil, err
+	}
+	return b.basic()
+}
+
+func (b *builder) addPhilly(c *csvReader, o *GPUTraceOptions) error {
+	id := strconv.Itoa(len(b.lineOf) + 1)
+	if err := b.see(id, c.n); err != nil {
+		return err
+	}
+	submit := c.parse("timestamp", parsePhillyTime)
+	if c.get("timestamp") == "" {
+		c.bad("timestamp", errPhillyTime)
+	}
+	duration, known := c.seconds("duration")
+	gpus := c.whole("num_gpus", maxJobGPUs)
+	switch {
+	case c.fault != nil:
+		return c.fault
+	case !known:
+		b.skip(skipNoRun)
+		return nil
+	case gpus == 0:
+		b.skip(skipNoGPU)
+		return nil
+	}
+	nodes := (gpus + o.GPUsPerNode - 1) / o.GPUsPerNode
+	each := (gpus + nodes - 1) / nodes
+	if each*nodes != gpus {
+		b.adjust(adjustGPUs)
+	}
+	j := Job{Submit: submit, Duration: int64(math.Ceil(duration))}
+	j.ID, j.TimeLimit = id, o.limit(j.Duration)
+	j.Request = bids.Request{MinNodes: nodes, MaxNodes: nodes, TasksPerNode: each, MinGPUs: each}
+	return b.add(j, true)
+}
+
+var errPhillyTime = errors.New("not a time like 2017-10-09 07:01:55, from 1970 on")
+
+func parsePhillyTime(v string) (int64, error) {
+	t, err := time.Parse(time.DateTime, v)
+	if err != nil || t.Nanosecond() != 0 || t.Unix() < 0 {
+		return 0, errPhillyTime
+	}
+	return t.Unix(), nil
+}
