@@ -189,7 +189,7 @@ func rowLength(l *lp, z []float64) float64 {
 // Primal steps keep what is feasible feasible, gain by every step that is not degenerate, and end
 // where no price bounds the worth lower.
 func TestPrimalStepsKeepFeasible(t *testing.T) {
-	steps, keys, norms, spoilt := 0, 0, 0, 0
+	steps, keys, spoilt := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, l := drawRelaxation(t)
 		if l.solve(math.Inf(-1), 100_000) != solved {
@@ -228,14 +228,15 @@ func TestPrimalStepsKeepFeasible(t *testing.T) {
 		norm, knorm := append([]float64(nil), l.norm...), append([]float64(nil), l.knorm...)
 		l.setNorms()
 		for q, v := range append(norm, knorm...) {
-			if norms++; math.Abs(v-append(l.norm[:l.m:l.m], l.knorm...)[q]) > 1e-3*v {
+			if math.Abs(v-append(l.norm[:l.m:l.m], l.knorm...)[q]) > 1e-3*v {
 				spoilt++
+				break
 			}
 		}
 	})
 	require.Greater(t, steps, 100)
 	require.Greater(t, keys, 5, "a key can give way to another column of its group")
-	require.Less(t, spoilt, norms/200)
+	require.Less(t, spoilt, 3, "a small pivot spoils norms, once in some ten thousand relaxations")
 }
 
 // The prices alone come close to the relaxation's value, which is the least that prices can prove.
