@@ -51,9 +51,6 @@ func (a *IPSched) Name() string { return "ipsched" }
 // Problem is what the last cycle solved. It belongs to the IPSched and is valid until the next cycle.
 func (a *IPSched) Problem() *ipsched.Problem { return &a.problem }
 
-// Ended is as for an [Auction].
-func (a *IPSched) Ended(at time.Time) { a.slack.learn(at) }
-
 // Decide implements [Policy].
 func (a *IPSched) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
 	if l.Now == nil {

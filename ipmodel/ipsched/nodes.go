@@ -22,8 +22,8 @@ func (n *nodes) reset(free []nodeset.Capacity, masks []uint64) {
 	}
 }
 
-// maxRuns is how many runs are chosen for a take before it gets any nodes.
-const maxRuns = 32
+// maxLooks is at how many nodes runs are chosen for a take; after that it gets the first that there are.
+const maxLooks = 1 << 15
 
 // give gives a job its nodes and appends them to segs, ascending.
 func (n *nodes) give(takes []take, gpus uint8, segs []nodeset.Segment) []nodeset.Segment {
@@ -32,8 +32,9 @@ func (n *nodes) give(takes []take, gpus uint8, segs []nodeset.Segment) []nodeset
 		t := &takes[k]
 		at := 0
 		for runs := 0; t.from.nodes > 0; runs++ {
-			first, last := n.run(t, at, runs < maxRuns)
-			if runs >= maxRuns {
+			choose := runs*len(n.left) < maxLooks
+			first, last := n.run(t, at, choose)
+			if !choose {
 				at = last + 1
 			}
 			for i := first; i <= last; i++ {

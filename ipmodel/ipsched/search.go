@@ -105,11 +105,11 @@ func (s *Solver) keep(order []gene, worth int64) {
 	}
 }
 
-// Annealing in rounds, each from the best order. A round's warmth falls from a part of a job's mean worth
-// to nothing.
+// Annealing in rounds, each from the best order. What may be lost in a step is in the mean a part of the greatest
+// worth of a job, and nothing in the end.
 const (
 	roundSteps  = 600
-	roundWarmth = 0.5
+	roundWarmth = 1.0 / 64
 )
 
 func (s *Solver) anneal() {
@@ -122,13 +122,12 @@ func (s *Solver) anneal() {
 		}
 	}
 	for step := 0; step < roundSteps && !s.over(); step++ {
-		warm := float64(roundSteps-step) / roundSteps
-		warm *= warm * roundWarmth * float64(most) / float64(1+s.rng.IntN(32))
+		cool := 1 - float64(step)/roundSteps
 		s.trial = append(s.trial[:0], s.order...)
 		s.change(s.trial)
 		worth := s.place(s.trial)
 		s.keep(s.trial, worth)
-		if float64(now-worth) <= warm*-math.Log(1-s.rng.Float64())/8 {
+		if float64(now-worth) <= roundWarmth*cool*cool*float64(most)*-math.Log(1-s.rng.Float64()) {
 			s.order, s.trial, now = s.trial, s.order, worth
 		}
 	}
