@@ -22,7 +22,7 @@
 //	            relaxation; bound.go proves it in integers
 //	improve.go  winners go out and others come in as long as there are layouts, which
 //	            augment.go finds step by step
-//	deal.go     the layouts, node by node
+//	deal.go     the layouts, node by node; own.go the bids' own where they fit
 //
 // Every answer is feasible, and the bound, the least of those of the packing model and of the
 // prices, holds at all times. Small windows end with the optimum. Random choices come from the seed, and

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -149,4 +150,31 @@ func TestAnswersAsEnumerationDoes(t *testing.T) {
 	require.Positive(t, cuts)
 	require.Positive(t, infeasible)
 	t.Logf("worth more than fixed layouts in %d windows", stronger)
+}
+
+// Winners keep the layouts of their own bids if these fit together, and else those do that can: J3
+// has to lie beside J1 or J2, and one of these has its own.
+func TestWinnersPreferTheirOwnLayouts(t *testing.T) {
+	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 4})
+	require.NoError(t, err)
+	two := &bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, Contiguous: true}
+	one := &bids.Request{MinNodes: 1, TasksPerNode: 3}
+	asks := []bids.Ask{{Request: two, Priority: 4}, {Request: two, Priority: 4}, {Request: one, Priority: 3}}
+	for jobs, own := range map[int]int{2: 2, 3: 2} {
+		m := makeWindow(t, bids.Space{Now: nodes}, asks[:jobs], bids.Options{MaxBidsPerJob: 4}, nil)
+		for i := range m.model.Worth { // no preferences
+			m.model.Worth[i] = asks[m.book.Bids[i].Job].Priority
+		}
+		var r Result
+		require.NoError(t, New(native.New()).Solve(context.Background(), &m.Window, ipmodel.Options{}, &r))
+		m.judge(t, m.direct(t), &r)
+		require.Len(t, r.Chosen, jobs)
+		same := 0
+		for i, b := range r.Chosen {
+			if slices.Equal(r.Layout(i), m.book.Allocation(int(b))) {
+				same++
+			}
+		}
+		require.GreaterOrEqual(t, same, own, "%d jobs", jobs)
+	}
 }

@@ -40,6 +40,7 @@ type Solver struct {
 	prices   prices
 	improver improver
 	begin    [][]int64
+	own      own
 	answer   ipmodel.Result // of the packing solver
 	best     []int32        // by job: the winner, or -1
 	worth    int64          // of best
@@ -232,6 +233,7 @@ func (s *Solver) finish(r *Result) {
 		r.segs = s.flow.layout(r.segs, j, s.begin[j])
 		r.start = append(r.start, int32(len(r.segs)))
 	}
+	s.own.prefer(&s.p, r)
 	if r.Status = ipmodel.Feasible; r.Worth >= r.Bound {
 		r.Status, r.Bound = ipmodel.Optimal, r.Worth
 	}
