@@ -39,7 +39,8 @@ type AuctionOptions struct {
 	// a full machine costs next to nothing.
 	Estimates bool
 	// Work bounds one solve, in the units of ipmodel.Options; small models get less.
-	// 0 leaves the end to the deadline. With a bound the decisions do not depend on the machine's
+	// 0 leaves the end to the deadline. With Layouts a cycle may take four times as much: as much
+	// for AUCSCHED2's choice, and the rest for a better one. With a bound the decisions do not depend on the machine's
 	// speed.
 	Work int64
 }

@@ -514,7 +514,9 @@ func TestDeadlineStrikesAtAnyMoment(t *testing.T) {
 	for k := range 32 {
 		calls := k * k // in which the clock stands before the deadline
 		s := manyEquals(3)
-		a, err := NewAuction(DefaultAuctionOptions(), nil)
+		o := DefaultAuctionOptions()
+		o.Layouts = k%2 == 1
+		a, err := NewAuction(o, nil)
 		require.NoError(t, err)
 		var p Plan
 		begin, asked := time.Unix(1000, 0), 0

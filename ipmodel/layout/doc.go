@@ -11,9 +11,20 @@
 //	sum_jc d_jc(y) b_jc <= sum_n y_n A_n
 //
 // where d_jc(y) is the least that a layout of the bid weighs. These are rows of a packing
-// model in the bids alone (relaxed.go), which any [ipmodel.Solver] takes. A solve begins with the
-// rows of single nodes and of the whole machine, and adds those that a choice is found
-// to violate (Benders decomposition: cuts.go, rounds in solver.go). The model's bound holds for the
-// program at all times, and every choice gives a feasible one: bids whose layouts do not fit are left
-// out, and bids of jobs that lost are let in as long as the others' layouts can make room.
+// model in the bids alone (relaxed.go), which any [ipmodel.Solver] takes. A solve begins with
+// AUCSCHED2's choice, whose layouts the bids fix, and goes on in rounds (solver.go):
+//
+//	relaxed.go  the packing model with the rows of single nodes and of the whole machine, and
+//	            the cuts so far: those that its choices violate (cuts.go; Benders
+//	            decomposition), and one a round by the best prices
+//	prices.go   Lagrange multipliers of the nodes' cores and GPUs, at which every job takes its
+//	            cheapest layout. They bring the bound to that of the program's linear
+//	            relaxation; bound.go proves it in integers
+//	improve.go  winners go out and others come in as long as there are layouts, which
+//	            augment.go finds step by step
+//	deal.go     the layouts, node by node; own.go the bids' own where they fit
+//
+// Every answer is feasible, and the bound, the least of those of the packing model and of the
+// prices, holds at all times. Small windows end with the optimum. Random choices come from the seed, and
+// with a limit on work equal input gives equal answers.
 package layout

@@ -61,7 +61,7 @@ func (s *Solver) newShare() share {
 	x := share{from: s.flow.work, work: workPerPart * int64(len(s.p.part))}
 	if !s.o.Deadline.IsZero() {
 		x.begun = s.o.Now()
-		x.span, x.work = s.o.Deadline.Sub(x.begun)/2, math.MaxInt64
+		x.span, x.work = max(s.o.Deadline.Sub(x.begun)/2, 1), math.MaxInt64
 	}
 	if s.o.Work > 0 {
 		x.work = max((s.o.Work-s.spent)/2, 1)
@@ -100,7 +100,7 @@ func (s *Solver) improve() {
 		}
 		s.flow.log = s.flow.log[:0]
 		worth, ok := s.move(now)
-		if !ok || float64(worth) < float64(now)-loss*(1-used) {
+		if !ok || float64(worth) < float64(now)-float64(loss*(1-used)) {
 			s.flow.undo(0)
 			continue
 		}

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,10 +47,15 @@ func drawWindow(t *rapid.T, nodes, jobs, maxBids int) *made {
 	table := func(what string) *nodeset.Table {
 		tab, err := nodeset.NewUniform(n, nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)})
 		require.NoError(t, err)
-		for i := range n {
+		for i := 0; i < n; {
+			free := nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)}
 			if rapid.IntRange(0, 2).Draw(t, what) == 0 {
-				require.NoError(t, tab.SetFree(i, nodeset.Capacity{
-					Cores: uint16(rapid.IntRange(0, cores).Draw(t, what+" cores")), GPUs: uint8(rapid.IntRange(0, gpus).Draw(t, what+" gpus"))}))
+				free.Cores = uint16(rapid.IntRange(0, cores).Draw(t, what+" cores"))
+				free.GPUs = uint8(rapid.IntRange(0, gpus).Draw(t, what+" gpus"))
+			}
+			for k := rapid.IntRange(1, 3).Draw(t, "nodes alike"); k > 0 && i < n; k-- {
+				require.NoError(t, tab.SetFree(i, free))
+				i++
 			}
 		}
 		return tab
@@ -131,7 +137,7 @@ func TestAnswersAsEnumerationDoes(t *testing.T) {
 		if r.Worth > r.FixedWorth {
 			stronger++
 		}
-		cuts += r.Cuts
+		cuts += r.Cuts - 1 - len(m.space.Left) // without those of the whole machine
 
 		work := rapid.Int64Range(1, 2000).Draw(t, "work")
 		require.NoError(t, s.Solve(context.Background(), &m.Window, ipmodel.Options{Seed: 1, Work: work}, &r))
@@ -144,4 +150,31 @@ func TestAnswersAsEnumerationDoes(t *testing.T) {
 	require.Positive(t, cuts)
 	require.Positive(t, infeasible)
 	t.Logf("worth more than fixed layouts in %d windows", stronger)
+}
+
+// Winners keep the layouts of their own bids if these fit together, and else those do that can: J3
+// has to lie beside J1 or J2, and one of these has its own.
+func TestWinnersPreferTheirOwnLayouts(t *testing.T) {
+	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 4})
+	require.NoError(t, err)
+	two := &bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, Contiguous: true}
+	one := &bids.Request{MinNodes: 1, TasksPerNode: 3}
+	asks := []bids.Ask{{Request: two, Priority: 4}, {Request: two, Priority: 4}, {Request: one, Priority: 3}}
+	for jobs, own := range map[int]int{2: 2, 3: 2} {
+		m := makeWindow(t, bids.Space{Now: nodes}, asks[:jobs], bids.Options{MaxBidsPerJob: 4}, nil)
+		for i := range m.model.Worth { // no preferences
+			m.model.Worth[i] = asks[m.book.Bids[i].Job].Priority
+		}
+		var r Result
+		require.NoError(t, New(native.New()).Solve(context.Background(), &m.Window, ipmodel.Options{}, &r))
+		m.judge(t, m.direct(t), &r)
+		require.Len(t, r.Chosen, jobs)
+		same := 0
+		for i, b := range r.Chosen {
+			if slices.Equal(r.Layout(i), m.book.Allocation(int(b))) {
+				same++
+			}
+		}
+		require.GreaterOrEqual(t, same, own, "%d jobs", jobs)
+	}
 }

@@ -1,9 +1,9 @@
 package layout
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -32,20 +32,21 @@ func (r *Result) Layout(i int) []nodeset.Segment {
 // Solver solves windows. It keeps scratch memory between calls, no state that changes an
 // answer, and must not be used by two goroutines at once.
 type Solver struct {
-	packing ipmodel.Solver
-	p       problem
-	relaxed relaxed
-	flow    flow
-	weights weights
-	prices  prices
-	improver
-	begin   [][]int64
-	answer  ipmodel.Result // of the packing solver
-	best    []int32        // by job: the winner, or -1
-	worth   int64          // of best
-	missing int            // required jobs that best has no winner for
-	order   []int32
-	added   int // cuts in this round
+	packing  ipmodel.Solver
+	p        problem
+	relaxed  relaxed
+	flow     flow
+	weights  weights
+	prices   prices
+	improver improver
+	begin    [][]int64
+	own      own
+	answer   ipmodel.Result // of the packing solver
+	best     []int32        // by job: the winner, or -1
+	worth    int64          // of best
+	missing  int            // required jobs that best has no winner for
+	order    []int32
+	added    int // cuts in this round
 
 	ctx   context.Context
 	o     ipmodel.Options
@@ -77,7 +78,7 @@ func (s *Solver) Solve(ctx context.Context, w *Window, o ipmodel.Options, r *Res
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Work *= totalShares
+	o.Work = totalShares * min(o.Work, math.MaxInt64/totalShares)
 	s.ctx, s.o, s.spent, s.begun = ctx, o, 0, o.Now()
 	if err := s.p.load(w); err != nil {
 		return fmt.Errorf("layouts: %w", err)
@@ -127,8 +128,18 @@ func (s *Solver) beginFixed(r *Result) error {
 		return err
 	}
 	r.FixedWorth = s.answer.Worth
+	begun := s.o.Now()
 	s.try(s.answer.Chosen)
+	s.leaveTime(s.o.Now().Sub(begun))
 	return nil
+}
+
+// leaveTime has the search end early enough before a deadline for the last layout, which takes
+// about as long as the first one has taken, and for a step of the prices.
+func (s *Solver) leaveTime(first time.Duration) {
+	if !s.o.Deadline.IsZero() {
+		s.o.Deadline = s.o.Deadline.Add(-min(2*first, s.o.Deadline.Sub(s.begun)/4))
+	}
 }
 
 // packed solves a packing model with one part in shares of what is left.
@@ -197,101 +208,6 @@ func (s *Solver) over() bool {
 		(!s.o.Deadline.IsZero() && !s.o.Now().Before(s.o.Deadline))
 }
 
-// try makes winners of bids as far as their layouts go, those of required jobs first, adds the cuts
-// that tell why others can't be, lets in bids of jobs that have none, and keeps the outcome if it is
-// the best so far.
-func (s *Solver) try(bids []int32) {
-	w := s.p.w
-	s.flow.reset(&s.p)
-	from := s.flow.work
-	s.order = append(s.order[:0], bids...)
-	s.sortOrder()
-	for _, b := range s.order {
-		s.flow.log = s.flow.log[:0]
-		if !s.flow.insert(b) {
-			s.learn()
-		}
-	}
-	s.fill()
-	worth, missing := int64(0), 0
-	for j, b := range s.flow.bid {
-		if b >= 0 {
-			worth += w.Fixed.Worth[b]
-		} else if w.Fixed.IsRequired(j) {
-			missing++
-		}
-	}
-	if missing < s.missing || (missing == s.missing && worth > s.worth) {
-		s.best, s.worth, s.missing = append(s.best[:0], s.flow.bid...), worth, missing
-	}
-	s.spent += s.flow.work - from
-}
-
-// sortOrder sorts s.order: required jobs first, then by worth.
-func (s *Solver) sortOrder() {
-	w := s.p.w
-	slices.SortFunc(s.order, func(a, b int32) int {
-		ra, rb := w.Fixed.IsRequired(int(s.p.items[a].job)), w.Fixed.IsRequired(int(s.p.items[b].job))
-		if ra != rb {
-			if ra {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(w.Fixed.Worth[b], w.Fixed.Worth[a]), cmp.Compare(a, b))
-	})
-}
-
-// learn adds the cut that the last insert ended at.
-func (s *Solver) learn() {
-	if s.added >= cutsARound || len(s.relaxed.cuts) >= maxCuts || s.over() {
-		return
-	}
-	s.weights.minimal(&s.flow)
-	s.flow.work += int64(len(s.p.part))
-	if s.weights.cut(&s.p, s.relaxed.cuts.next()) && s.relaxed.cuts.keep() {
-		s.added++
-	}
-}
-
-// learnPrices adds a cut by prices of the whole program.
-func (s *Solver) learnPrices(r *Result) {
-	x := &s.prices
-	if r.Rounds == 1 {
-		x.begin(&s.p, &s.relaxed, s.answer.Prices)
-	}
-	x.work = 0
-	x.descend(&s.p, float64(max(s.worth, 0)), priceSteps, func() bool {
-		return s.o.Work > 0 && x.work > s.o.Work/priceShare || s.over()
-	})
-	s.spent += x.work + int64(len(s.p.part))
-	if bound, ok := x.bound(&s.p, &s.weights); ok {
-		r.Bound = min(r.Bound, bound)
-	}
-	if len(s.relaxed.cuts) < maxCuts && x.weigh(&s.p, &s.weights) && s.weights.cut(&s.p, s.relaxed.cuts.next()) && s.relaxed.cuts.keep() {
-		s.added++
-	}
-}
-
-// fill lets in bids of jobs that have lost, those worth most first.
-func (s *Solver) fill() {
-	s.order = s.order[:0]
-	for b := range s.p.items {
-		if s.flow.bid[s.p.items[b].job] < 0 {
-			s.order = append(s.order, int32(b))
-		}
-	}
-	s.sortOrder()
-	for i, b := range s.order {
-		if i%64 == 63 && s.over() {
-			return
-		}
-		if x := &s.p.items[b]; s.flow.bid[x.job] < 0 && s.flow.roomFor(b) {
-			s.flow.insert(b)
-		}
-	}
-}
-
 // chosen appends the winners of the best.
 func (s *Solver) chosen(dst []int32) []int32 {
 	for _, b := range s.best {
@@ -317,6 +233,7 @@ func (s *Solver) finish(r *Result) {
 		r.segs = s.flow.layout(r.segs, j, s.begin[j])
 		r.start = append(r.start, int32(len(r.segs)))
 	}
+	s.own.prefer(&s.p, r)
 	if r.Status = ipmodel.Feasible; r.Worth >= r.Bound {
 		r.Status, r.Bound = ipmodel.Optimal, r.Worth
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
-const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K]"
+const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K] | tables layouts [-seeds FIRST-LAST]"
 
 var errUsage = errors.New(usage)
 
@@ -80,6 +80,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		flags.Var(&seeds, "seeds", "seeds of the windows, FIRST-LAST")
 		reservations := flags.Int("reservations", 0, "blocked jobs whose earliest start is kept free")
 		page = func() (string, error) { return priced(ctx, seeds, *reservations, errs) }
+	case "layouts":
+		seeds := seedRange{1, 5}
+		flags.Var(&seeds, "seeds", "seeds of the windows, FIRST-LAST")
+		page = func() (string, error) { return layouts(ctx, seeds, errs) }
 	default:
 		return fmt.Errorf("%q: %w", args[0], errUsage)
 	}
