@@ -7,6 +7,8 @@
 //
 //	snapshot -> nodesets -> bids -> model -> winners -> decisions
 //
+// [IPSched] is that of Soner and Özturan's first paper, which needs no bids.
+//
 // The caller's duties, in this order:
 //
 //  1. Keep a nodeset.Table up to date: Allocate when a job starts, Release when it

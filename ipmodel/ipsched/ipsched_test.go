@@ -379,3 +379,57 @@ func TestRunsOfNodes(t *testing.T) {
 	solve(t, New(), p, 1000, &r)
 	require.Len(t, r.Segments(0), 200)
 }
+
+// What the bound knows of: in each of these windows, one job less starts than total cores and GPUs would allow, and
+// that is proven.
+func TestBoundKnowsWhy(t *testing.T) {
+	first := nodeset.NewMask(3)
+	first.Set(0)
+	node := func(cores, gpus int) nodeset.Capacity {
+		return nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)}
+	}
+	for name, p := range map[string]*Problem{
+		"cores":           {Free: []nodeset.Capacity{node(9, 0), node(9, 0)}, Jobs: []Job{{Cores: 10}, {Cores: 9}}},
+		"whole GPUs":      {Free: []nodeset.Capacity{node(8, 3), node(8, 3)}, Jobs: []Job{{Cores: 1, GPUs: 2}, {Cores: 1, GPUs: 2}, {Cores: 1, GPUs: 2}}},
+		"cores with GPUs": {Free: []nodeset.Capacity{node(8, 2), node(8, 0)}, Jobs: []Job{{Cores: 5, GPUs: 1}, {Cores: 5, GPUs: 1}}},
+		"GPUs":            {Free: []nodeset.Capacity{node(8, 3)}, Jobs: []Job{{Cores: 1, GPUs: 3}, {Cores: 1, GPUs: 1}}},
+		"a core each":     {Free: []nodeset.Capacity{node(1, 2), node(1, 2), node(9, 2)}, Jobs: []Job{{Cores: 3, GPUs: 1, MinNodes: 3}, {Cores: 3, GPUs: 1, MinNodes: 3}}},
+		"cores in lots":   {Free: []nodeset.Capacity{node(12, 0), node(12, 0)}, Jobs: []Job{{Cores: 7, MinCores: 7, MaxCores: 7}, {Cores: 7, MinCores: 7, MaxCores: 7}, {Cores: 7, MinCores: 7, MaxCores: 7}}},
+		"masks":           {Free: []nodeset.Capacity{node(8, 0), node(8, 0), node(8, 0)}, Jobs: []Job{{Cores: 5, Eligible: first}, {Cores: 5, Eligible: first}}},
+		"large nodes":     {Free: []nodeset.Capacity{node(12, 0), node(12, 0), node(4, 0), node(4, 0), node(4, 0), node(4, 0), node(4, 0)}, Jobs: []Job{{Cores: 20, MaxNodes: 2}, {Cores: 20, MaxNodes: 2}}},
+	} {
+		for j := range p.Jobs {
+			p.Jobs[j].Worth = 10
+		}
+		var r Result
+		solve(t, New(), p, 100_000, &r)
+		require.Equal(t, ipmodel.Optimal, r.Status, name)
+		starts := 0
+		for j := range p.Jobs {
+			starts += min(1, len(r.Segments(j)))
+		}
+		require.Equal(t, len(p.Jobs)-1, starts, name)
+	}
+}
+
+// Windows of 200 jobs on machines in use: docs/architecture.md has the figures.
+func TestLargeWindows(t *testing.T) {
+	s, r := New(), Result{}
+	for _, nodes := range []int{64, 256, 1024} {
+		var worth, bound float64
+		begin, starts := time.Now(), 0
+		for seed := range uint64(3) {
+			p := queueOf(seed, nodes, 200)
+			solve(t, s, p, 10_000_000, &r)
+			worth, bound = worth+float64(r.Worth), bound+float64(r.Bound)
+			for j := range p.Jobs {
+				starts += min(1, len(r.Segments(j)))
+			}
+		}
+		m, n := len(r.start), nodes
+		variables, constraints := PaperSize(m, n)
+		t.Logf("%d jobs on %d nodes: tables II and III have %d variables and %d constraints; %d jobs start in the mean, bounds %.2f%% above the answers, %v each",
+			m, n, variables, constraints, starts/3, 100*(bound/worth-1), (time.Since(begin) / 3).Round(time.Millisecond))
+		require.Less(t, bound/worth, 1.01)
+	}
+}

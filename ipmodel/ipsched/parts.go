@@ -2,12 +2,11 @@ package ipsched
 
 import "slices"
 
-// part is some of the machine's nodes: those with at least that many free GPUs, and those with at least that many
-// free cores. A job that is limited to few nodes must have some of its cores from the largest, and one with GPUs from
-// nodes with GPUs. Both together can be too much for the nodes that are either, although neither are.
+// part is some of the machine's nodes: those with at least that many free GPUs and free cores. A job that is limited
+// to few nodes must have some of its cores from the largest, and one with GPUs from nodes with GPUs.
 type part struct{ gpus, cores int }
 
-func (q part) has(c *cell) bool { return int(c.gpus) >= q.gpus || int(c.cores) >= q.cores }
+func (q part) has(c *cell) bool { return int(c.gpus) >= q.gpus && int(c.cores) >= q.cores }
 
 // parts finds what jobs need of parts.
 type parts struct {

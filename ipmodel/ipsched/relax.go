@@ -1,7 +1,6 @@
 package ipsched
 
 import (
-	"math"
 	"slices"
 
 	"github.com/aucsched/aucsched/ipmodel"
@@ -33,6 +32,7 @@ const (
 	coresOfPart  rowKind = iota // cores of a part of the machine, that jobs can't have elsewhere
 	coresOfMask                 // cores of nodes in mask level, for jobs with that mask
 	gpusByLevel                 // GPUs, in lots of level
+	jobsByLevel                 // jobs with at least level GPUs: as many as a node has lots of GPUs, and cores
 	coresByLevel                // cores, in lots of level, for jobs with at least so many on each node
 )
 
@@ -41,6 +41,8 @@ func (r *row) has(c *cell) int64 {
 	switch {
 	case r.kind == gpusByLevel:
 		return int64(int(c.gpus) / r.level)
+	case r.kind == jobsByLevel:
+		return int64(min(int(c.gpus)/r.level, int(c.cores)))
 	case r.kind == coresByLevel:
 		return int64(int(c.cores) / r.level)
 	case r.kind == coresOfPart && r.part.has(c), r.kind == coresOfMask && c.suits(r.level):
@@ -49,12 +51,14 @@ func (r *row) has(c *cell) int64 {
 	return 0
 }
 
-// needs is what a job needs of the row on the fewest nodes, or on at most that many; from is what it could use, the
+// need is what a job needs of the row on the fewest nodes, or on at most that many; from is what it could use, the
 // largest first.
 func (x *relaxation) need(r *row, j *Job, bit int, fewest, most int64, list []cell, from []pick) int64 {
 	switch {
 	case r.kind == gpusByLevel:
 		return int64(j.GPUs/r.level) * fewest
+	case r.kind == jobsByLevel:
+		return int64(min(j.GPUs/r.level, 1)) * fewest
 	case r.kind == coresByLevel:
 		return int64(j.MinCores/r.level) * fewest
 	case r.kind == coresOfPart:
@@ -137,18 +141,12 @@ func (x *relaxation) chooseRows(p *Problem, m *machine) {
 	}
 	for _, g := range x.distinct(p, func(j *Job) int { return j.GPUs }) {
 		if g > 0 {
-			x.rows = append(x.rows, row{kind: gpusByLevel, level: g}, row{part: part{g, math.MaxInt}})
+			x.rows = append(x.rows, row{kind: gpusByLevel, level: g}, row{kind: jobsByLevel, level: g}, row{part: part{gpus: g}})
 		}
 	}
-	gpus := len(x.rows)
 	x.levels = levelsOfCores(m.list, x.levels)
 	for _, c := range x.levels {
-		x.rows = append(x.rows, row{part: part{math.MaxInt, c}})
-		for k := range gpus {
-			if r := x.rows[k]; r.kind == coresOfPart && r.part.gpus > 0 {
-				x.rows = append(x.rows, row{part: part{r.part.gpus, c}})
-			}
-		}
+		x.rows = append(x.rows, row{part: part{cores: c}})
 	}
 }
 
