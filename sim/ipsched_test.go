@@ -64,10 +64,11 @@ func TestIPSchedIsNearItsBound(t *testing.T) {
 		nodes []nodeset.Capacity
 		jobs  []workload.Job
 	}
-	w, err := workload.Generate("gen:tsubame-1.NC", nil, 1)
+	tsubame := nodesOf([3]int{1408, 12, 3})
+	w, err := workload.Generate("gen:tsubame-1.NC", tsubame, 1)
 	require.NoError(t, err)
 	for _, q := range []queue{
-		{"like ESP, 1024x8x2", nodesOf([3]int{1024, 8, 2}), espLike(1, 8192)}, {w.Name + ", 1408x12x3", nodesOf([3]int{1408, 12, 3}), w.Jobs},
+		{"like ESP, 1024x8x2", nodesOf([3]int{1024, 8, 2}), espLike(1, 8192)}, {w.Name + ", 1408x12x3", tsubame, w.Jobs},
 	} {
 		a, err := core.NewIPSched(core.DefaultIPSchedOptions())
 		require.NoError(t, err)

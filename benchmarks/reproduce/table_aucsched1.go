@@ -13,7 +13,7 @@ import (
 func aucsched1Tables() []Table {
 	notes := []string{
 		"Both methods decide every 5 s, AUCSCHED's interval (section 6), with the papers' settings: 5 bids a job, no reservation, so that a wide job may wait for ever.",
-		"The paper does not say which priorities its runs had. Here both methods have basic ones, with which every start is worth nearly the same and the auction prefers many small jobs to a large one. The paper says that AUCSCHED favours large jobs; with --priority=multifactor it does.",
+		"The paper does not say which priorities its runs had. Here both methods have basic ones, with which every start is worth nearly the same and the auction prefers many small jobs to a large one; the paper says that AUCSCHED favours large jobs. With --priority=multifactor the waits and slowdowns of AUCSCHED are nearer to the printed ones (seen on I.1, I.3 and V.1 of machine S, seed 1), and those of backfill farther from them.",
 	}
 	tables := make([]Table, 4)
 	for i, title := range []string{"machine S, 128 nodes", "machine M, 256 nodes", "machine L, 1024 nodes", "machine L, variants without SLURM bids"} {
