@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/window"
 )
@@ -65,6 +66,9 @@ func TestSimulatePrintsTheContract(t *testing.T) {
 // The other workloads are for the machine given, and a size counts for more than an
 // age under --priority multifactor.
 func TestSimulateGenerated(t *testing.T) {
+	if race.Enabled {
+		t.Skip("takes long under the race detector")
+	}
 	simulate := func(args ...string) (r sim.Result) {
 		code, out, errs := aucsched(t, "", append([]string{"simulate", "--policy", "backfill", "--json", "--cluster", "32x8x2", "--workload"}, args...)...)
 		require.Zero(t, code, errs)

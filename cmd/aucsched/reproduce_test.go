@@ -11,10 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/papers"
 )
 
 func TestReproducePrintsOursBesideThePapers(t *testing.T) {
+	if race.Enabled {
+		t.Skip("takes long under the race detector")
+	}
 	out, page := filepath.Join(t.TempDir(), "results"), filepath.Join(t.TempDir(), "page.md")
 	args := []string{"reproduce", "aucsched2-3", "--only", "1.FC AUCSCHED2 gpu ranges", "--seeds", "3", "--out", out, "--markdown", page}
 	code, text, errs := aucsched(t, "", args...)
