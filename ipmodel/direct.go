@@ -55,7 +55,7 @@ func PaperSize(jobs, nodes, bids, type3 int64) (columns, rows int64) {
 func NewDirect(space *bids.Space, asks []bids.Ask, book *bids.Book, m *Model) (*Direct, error) {
 	d := &Direct{pair: make(map[[2]int32]int32), asks: asks, book: book}
 	for i := range book.Bids {
-		d.addColumn(fmt.Sprintf("b%d", i), m.Worth[i], 1)
+		d.AddColumn(fmt.Sprintf("b%d", i), m.Worth[i], 1)
 	}
 	for j := range asks {
 		if err := d.addJob(int32(j), space, m.IsRequired(j)); err != nil {
@@ -79,9 +79,9 @@ func (d *Direct) addJob(j int32, space *bids.Space, required bool) error {
 	if required {
 		low = 1
 	}
-	d.openRow(fmt.Sprintf("one%d", j), low, 1)
+	d.OpenRow(fmt.Sprintf("one%d", j), low, 1)
 	for i := first; i < last; i++ {
-		d.addEntry(i, 1)
+		d.AddEntry(i, 1)
 	}
 	if first == last {
 		d.on = append(d.on, nil)
@@ -93,24 +93,24 @@ func (d *Direct) addJob(j int32, space *bids.Space, required bool) error {
 	}
 	nodes := d.addPairs(j)
 	for i := first; i < last; i++ {
-		d.openRow(fmt.Sprintf("in%d", i), 0, NoHigh)
-		d.eachNode(i, func(n int32) { d.addEntry(d.pair[[2]int32{j, n}], 1) })
-		d.addEntry(i, -int64(nodeset.Nodes(d.book.Allocation(int(i)))))
+		d.OpenRow(fmt.Sprintf("in%d", i), 0, NoHigh)
+		d.eachNode(i, func(n int32) { d.AddEntry(d.pair[[2]int32{j, n}], 1) })
+		d.AddEntry(i, -int64(nodeset.Nodes(d.book.Allocation(int(i)))))
 	}
 	d.addTotals(j, nodes)
 	for _, n := range nodes {
 		u := d.pair[[2]int32{j, n.node}]
 		room := max(min(d.free(space, j, n.node), int64(most), int64(d.maxCores(j)))-1, 0)
 		d.Upper[u+1] = room
-		d.openRow(fmt.Sprintf("rest%d_%d", j, n.node), NoLow, 0)
-		d.addEntry(u+1, 1)
-		d.addEntry(u, -room)
+		d.OpenRow(fmt.Sprintf("rest%d_%d", j, n.node), NoLow, 0)
+		d.AddEntry(u+1, 1)
+		d.AddEntry(u, -room)
 		if least == most {
-			d.openRow(fmt.Sprintf("cpn%d_%d", j, n.node), 0, 0)
-			d.addEntry(u, 1)
-			d.addEntry(u+1, 1)
+			d.OpenRow(fmt.Sprintf("cpn%d_%d", j, n.node), 0, 0)
+			d.AddEntry(u, 1)
+			d.AddEntry(u+1, 1)
 			for _, i := range n.bids {
-				d.addEntry(i, -int64(least))
+				d.AddEntry(i, -int64(least))
 			}
 		}
 	}
@@ -131,8 +131,8 @@ func (d *Direct) addPairs(j int32) (nodes []bidOn) {
 			at, ok := place[n]
 			if !ok {
 				at, place[n] = len(nodes), len(nodes)
-				d.pair[[2]int32{j, n}] = d.addColumn(fmt.Sprintf("u%d_%d", j, n), 0, 1)
-				d.addColumn(fmt.Sprintf("r%d_%d", j, n), 0, 0)
+				d.pair[[2]int32{j, n}] = d.AddColumn(fmt.Sprintf("u%d_%d", j, n), 0, 1)
+				d.AddColumn(fmt.Sprintf("r%d_%d", j, n), 0, 0)
 				nodes = append(nodes, bidOn{node: n})
 			}
 			nodes[at].bids = append(nodes[at].bids, i)
@@ -145,10 +145,10 @@ func (d *Direct) addPairs(j int32) (nodes []bidOn) {
 // addTotals adds the job's rows for its number of nodes and of cores.
 func (d *Direct) addTotals(j int32, nodes []bidOn) {
 	for cores := range int32(2) {
-		d.openRow(fmt.Sprintf("%s%d", [...]string{"nodes", "cores"}[cores], j), 0, 0)
+		d.OpenRow(fmt.Sprintf("%s%d", [...]string{"nodes", "cores"}[cores], j), 0, 0)
 		for _, n := range nodes {
 			for k := range cores + 1 {
-				d.addEntry(d.pair[[2]int32{j, n.node}]+k, 1)
+				d.AddEntry(d.pair[[2]int32{j, n.node}]+k, 1)
 			}
 		}
 		for i := d.book.JobStart[j]; i < d.book.JobStart[j+1]; i++ {
@@ -156,7 +156,7 @@ func (d *Direct) addTotals(j int32, nodes []bidOn) {
 			if cores == 1 {
 				need = nodeset.Cores(d.book.Allocation(int(i)))
 			}
-			d.addEntry(i, -int64(need))
+			d.AddEntry(i, -int64(need))
 		}
 	}
 }
@@ -190,9 +190,9 @@ func (d *Direct) addCapacity(name string, entries []entry, capacity int64) {
 	if len(entries) == 0 {
 		return
 	}
-	d.openRow(name, NoLow, capacity)
+	d.OpenRow(name, NoLow, capacity)
 	for _, e := range entries {
-		d.addEntry(e.col, e.coef)
+		d.AddEntry(e.col, e.coef)
 	}
 }
 

@@ -36,14 +36,14 @@ func (p *Program) Columns() int { return len(p.Worth) }
 // Rows is the number of constraints; bounds of variables are none.
 func (p *Program) Rows() int { return len(p.Low) }
 
-// addColumn adds a variable and returns its number.
-func (p *Program) addColumn(name string, worth, upper int64) int32 {
+// AddColumn adds a variable and returns its number.
+func (p *Program) AddColumn(name string, worth, upper int64) int32 {
 	p.Worth, p.Upper, p.ColName = append(p.Worth, worth), append(p.Upper, upper), append(p.ColName, name)
 	return int32(len(p.Worth) - 1)
 }
 
-// openRow adds a row; addEntry adds to the last one.
-func (p *Program) openRow(name string, low, high int64) {
+// OpenRow adds a row, to which AddEntry adds until the next one.
+func (p *Program) OpenRow(name string, low, high int64) {
 	if len(p.RowStart) == 0 {
 		p.RowStart = append(p.RowStart, 0)
 	}
@@ -51,7 +51,11 @@ func (p *Program) openRow(name string, low, high int64) {
 	p.RowStart = append(p.RowStart, int32(len(p.Col)))
 }
 
-func (p *Program) addEntry(col int32, coef int64) {
+// AddEntry adds an entry to the last row, unless it is 0. The row must not have the column yet.
+func (p *Program) AddEntry(col int32, coef int64) {
+	if coef == 0 {
+		return
+	}
 	p.Col, p.Coef = append(p.Col, col), append(p.Coef, coef)
 	p.RowStart[len(p.RowStart)-1]++
 }

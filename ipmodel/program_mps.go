@@ -79,11 +79,17 @@ func (p *Program) writeLimits(out *mpsWriter, kinds []string) {
 		if kind == "G" {
 			side = p.Low[r]
 		}
-		out.line("", "RHS", p.RowName[r], strconv.FormatInt(side, 10))
+		if side != 0 {
+			out.line("", "RHS", p.RowName[r], strconv.FormatInt(side, 10))
+		}
 	}
-	out.line("RANGES")
+	ranges := false
 	for r, kind := range kinds {
 		if kind == "L" && p.Low[r] != NoLow {
+			if !ranges {
+				out.line("RANGES")
+				ranges = true
+			}
 			out.line("", "RNG", p.RowName[r], strconv.FormatInt(p.High[r]-p.Low[r], 10))
 		}
 	}

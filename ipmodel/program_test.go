@@ -109,22 +109,11 @@ COLUMNS
  M1 'MARKER' 'INTEND'
 RHS
  RHS one0 1
- RHS in0 0
- RHS nodes0 0
- RHS cores0 0
- RHS rest0_0 0
- RHS rest0_1 0
  RHS one1 1
- RHS in1 0
- RHS nodes1 0
- RHS cores1 0
- RHS rest1_1 0
- RHS cpn1_1 0
  RHS cpu0_0 4
  RHS gpu0_0 2
  RHS cpu0_1 3
  RHS gpu0_1 2
-RANGES
 BOUNDS
  UP BND b0 1
  UP BND b1 1

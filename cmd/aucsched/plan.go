@@ -127,7 +127,7 @@ func writeDirect(out io.Writer, p *ipsched.Problem) error {
 	if err != nil {
 		return err
 	}
-	return m.WriteMPS(out, "window")
+	return ipmodel.WriteProgramMPS(out, m, "window")
 }
 
 func printOutcome(out io.Writer, o *window.Outcome) error {

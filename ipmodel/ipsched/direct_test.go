@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/ipmodel"
 )
 
 func TestDirectHasTheSizeOfTheTables(t *testing.T) {
@@ -29,7 +31,7 @@ func TestMPSOfTheDirectProgram(t *testing.T) {
 	d, err := Direct(&Problem{Free: uniform(1, 3, 1), Jobs: []Job{{Worth: 7, Cores: 2, GPUs: 1, MinNodes: 1, MaxNodes: 1}}})
 	require.NoError(t, err)
 	var out strings.Builder
-	require.NoError(t, d.WriteMPS(&out, "one"))
+	require.NoError(t, ipmodel.WriteProgramMPS(&out, d, "one"))
 	require.Equal(t, `NAME one
 OBJSENSE
  MAX

@@ -18,11 +18,11 @@ import (
 )
 
 // bySolver is the optimum of a program by HiGHS, which reads it as it is written.
-func bySolver(t *testing.T, m *Program) int64 {
+func bySolver(t *testing.T, m *ipmodel.Program) int64 {
 	file := filepath.Join(t.TempDir(), "window.mps")
 	out, err := os.Create(file)
 	require.NoError(t, err)
-	require.NoError(t, m.WriteMPS(out, "window"))
+	require.NoError(t, ipmodel.WriteProgramMPS(out, m, "window"))
 	require.NoError(t, out.Close())
 	raw := lanl.NewRawModel()
 	for _, err := range []error{raw.SetBoolOption("output_flag", false), raw.SetIntOption("threads", 1),
