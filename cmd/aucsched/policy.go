@@ -113,17 +113,20 @@ func (f *policyFlags) ipsched() (o core.IPSchedOptions, err error) {
 	return o, err
 }
 
-// settle makes of a job's request what counts of it under the policy: without constraint 5, ipsched's jobs have
-// asked for no number of nodes, whoever judges the plan.
+// freesNodes reports whether the policy takes jobs to have asked for no number of nodes: ipsched without
+// the paper's constraint 5.
+func (f *policyFlags) freesNodes(policy string) bool { return policy == "ipsched" && !f.nodeLimits }
+
+// settle makes of a job's request what counts of it under the policy, whoever judges the plan.
 func (f *policyFlags) settle(policy string, r *bids.Request) {
-	if policy == "ipsched" && !f.nodeLimits {
+	if f.freesNodes(policy) {
 		*r = core.WithoutNodeLimits(*r)
 	}
 }
 
 // settled are a workload's jobs as the policy takes them: the same, or copies.
 func (f *policyFlags) settled(policy string, jobs []workload.Job) []workload.Job {
-	if policy != "ipsched" || f.nodeLimits {
+	if !f.freesNodes(policy) {
 		return jobs
 	}
 	jobs = slices.Clone(jobs)
@@ -133,18 +136,16 @@ func (f *policyFlags) settled(policy string, jobs []workload.Job) []workload.Job
 	return jobs
 }
 
-// addOffers has all policies that bid get SLURM bids.
+// addOffers has the auctions get SLURM bids.
 func (f *policyFlags) addOffers(policies []core.Policy, flags *pflag.FlagSet) error {
-	bidding := 0
+	bidding := false
 	for i, p := range policies {
-		if p.Name() == "backfill" {
-			continue
+		if _, ok := p.(*core.Auction); ok {
+			policies[i], bidding = sim.NewOffers(p, f.auction(flags).Window), true
 		}
-		policies[i] = sim.NewOffers(p, f.auction(flags).Window)
-		bidding++
 	}
-	if bidding == 0 {
-		return badInput(fmt.Errorf("--slurm-bids: policy backfill makes no bids"))
+	if !bidding {
+		return badInput(fmt.Errorf("--slurm-bids: policy %s makes no bids", f.policy))
 	}
 	return nil
 }

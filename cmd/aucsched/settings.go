@@ -9,9 +9,9 @@ import (
 	"github.com/aucsched/aucsched/sim"
 )
 
-// replaySettings are the settings of a simulation that do not depend on the policy.
-func replaySettings(cfg *sim.Config, extend, nodespec bool) []report.Setting {
-	limit := "none"
+// settings are those of a simulation that do not depend on the policy.
+func (f *replayFlags) settings() []report.Setting {
+	cfg, limit := &f.cfg, "none"
 	if cfg.CycleLimit > 0 {
 		limit = cfg.CycleLimit.String()
 	}
@@ -21,13 +21,15 @@ func replaySettings(cfg *sim.Config, extend, nodespec bool) []report.Setting {
 		priorities = "multifactor"
 	}
 	return []report.Setting{
-		{Name: "Seed", Value: fmt.Sprint(cfg.Seed), Meaning: "of the generated workload and of the policy's random choices"},
+		{Name: "Seed", Value: fmt.Sprint(f.seed), Meaning: "of the generated workload and of the policy's random choices"},
 		{Name: "Interval", Value: fmt.Sprintf("%d s", cfg.Interval), Meaning: "the policy decides at multiples of it, if jobs have come or ended (the plug-in's auc_interval)"},
 		{Name: "Priorities", Value: priorities, Meaning: "basic: in the order of submission, or the trace's; multifactor: by age and size (PriorityType)"},
 		{Name: "Time for a cycle", Value: limit, Meaning: "without a limit the same schedule comes out again"},
 		{Name: "Jobs end at their limit", Value: yes[cfg.KillAtLimit], Meaning: "as with OverTimeLimit=0"},
-		{Name: "Limits lifted", Value: yes[extend], Meaning: "traces: a job that outlived its limit gets a longer one, instead of ending there"},
-		{Name: "Nodes from the trace", Value: yes[nodespec], Meaning: "SWF: nodes and cores on each from a field N:ppn=K"},
+		{Name: "Rate", Value: fmt.Sprint(f.rate), Meaning: "jobs come so many times as fast as the workload says"},
+		{Name: "Limits", Value: fmt.Sprintf("%g x duration", f.limitFactor), Meaning: "Alibaba's and Philly's traces, which have none; other limits are the workload's"},
+		{Name: "Limits lifted", Value: yes[f.extend], Meaning: "traces: a job that outlived its limit gets a longer one, instead of ending there"},
+		{Name: "Nodes from the trace", Value: yes[f.nodespec], Meaning: "SWF: nodes and cores on each from a field N:ppn=K"},
 	}
 }
 

@@ -12,23 +12,38 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/report"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/workload"
 )
 
+// simulateFlags are the settings of simulate.
+type simulateFlags struct {
+	policy        policyFlags
+	reports       reportFlags
+	replay        replayFlags
+	cluster, load string
+	priority      string
+	slurmBids     bool
+	asJSON        bool
+	dryRun        bool
+}
+
+// replayFlags are those that do not depend on the policy.
+type replayFlags struct {
+	cfg               sim.Config
+	seed              uint64
+	rate, limitFactor float64
+	extend, nodespec  bool
+}
+
 func simulateCommand() *cobra.Command {
-	var f policyFlags
-	var rep reportFlags
-	var asJSON, extend, nodespec, slurmBids bool
-	var cluster, load, priority string
-	var seed uint64
-	var rate, limitFactor float64
-	cfg := sim.NewConfig(nil)
-	dryRun := false
+	f := simulateFlags{replay: replayFlags{cfg: sim.NewConfig(nil)}}
 	c := &cobra.Command{
 		Use:   "simulate --cluster C --workload W",
 		Short: "Replay a trace or a generated workload under a policy, and print the papers' metrics",
@@ -54,91 +69,102 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 		Example: "  aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges",
 		Args:    exactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if cluster == "" || load == "" {
-				return badInput(fmt.Errorf("--cluster and --workload are needed"))
-			}
-			var err error
-			if cfg.Nodes, err = workload.ParseCluster(cluster); err != nil {
-				return badInput(fmt.Errorf("--cluster: %w", err))
-			}
-			if cfg.Interval < 1 {
-				return badInput(fmt.Errorf("--interval: %d: must be at least 1 second", cfg.Interval))
-			}
-			o := workload.Options{SWF: workload.SWFOptions{ExtendLimit: extend, NodeSpec: nodespec}, Sacct: workload.SacctOptions{ExtendLimit: extend},
-				GPU: workload.GPUTraceOptions{LimitFactor: limitFactor, GPUsPerNode: mostGPUs(cfg.Nodes)}}
-			w, err := readWorkload(load, cfg.Nodes, seed, o)
-			if err != nil {
-				return badInput(fmt.Errorf("--workload: %w", err))
-			}
-			if err := w.Accelerate(rate); err != nil {
-				return badInput(fmt.Errorf("--%w", err))
-			}
-			policies, err := f.makeAll(c.Flags())
-			if err != nil {
+			w, policies, err := f.prepare(c.Flags())
+			if err != nil || f.dryRun {
 				return err
 			}
-			if slurmBids {
-				if err := f.addOffers(policies, c.Flags()); err != nil {
-					return err
-				}
-			}
-			if cfg.Priorities, err = priorities(priority, cfg.Nodes); err != nil {
-				return badInput(err)
-			}
-			if dryRun {
-				return nil
-			}
-			out, err := rep.open(policies)
-			if err != nil {
-				return badInput(err)
-			}
-			defer out.discard()
-			cfg.Seed = seed
-			var results []*sim.Result
-			for i, policy := range policies {
-				cfg.OnEnd = out.listener(i)
-				done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
-				r, err := sim.Run(c.Context(), cfg, policy, f.settled(policy.Name(), w.Jobs))
-				done()
-				if err != nil {
-					return err
-				}
-				results = append(results, r)
-			}
-			for _, t := range w.Skipped {
-				slog.Warn("jobs of the trace left out", "jobs", t.Jobs, "reason", t.Reason)
-			}
-			for _, t := range w.Adjusted {
-				slog.Warn("jobs of the trace changed", "jobs", t.Jobs, "how", t.Reason)
-			}
-			for _, r := range results {
-				warnUnrun(r)
-			}
-			if err := printResults(c.OutOrStdout(), results, asJSON); err != nil {
-				return err
-			}
-			page := report.Page{Workload: w, Nodes: cfg.Nodes, Settings: replaySettings(&cfg, extend, nodespec), Command: commandLine(c)}
-			return out.write(&page, results, func(policy string) []report.Setting { return f.settings(policy, c.Flags()) })
+			return f.run(c, w, policies)
 		},
 	}
 	f.register(c.Flags())
-	flags := c.Flags()
-	flags.Lookup("policy").Usage += "; several with commas"
-	rep.register(flags)
-	flags.BoolVar(&dryRun, "dry-run", false, "check the input, and run nothing")
-	flags.StringVar(&cluster, "cluster", "", "the machine (see above)")
-	flags.StringVar(&load, "workload", "", "the workload (see above)")
-	flags.Uint64Var(&seed, "seed", 1, "seed of the generator and of the policy")
-	flags.StringVar(&priority, "priority", "basic", "basic: the jobs' own, generated ones as Slurm's priority/basic gives them; multifactor: age and size with equal weights, recomputed for every cycle")
-	flags.Int64Var(&cfg.Interval, "interval", cfg.Interval, "scheduling interval in seconds")
-	flags.DurationVar(&cfg.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
-	flags.Float64Var(&rate, "rate", 1, "have jobs come so many times as fast as the workload says; they run as long as ever")
-	flags.Float64Var(&limitFactor, "limit-factor", 1, "Alibaba's and Philly's traces, which have no time limits: limits are the durations times this")
-	flags.BoolVar(&extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
-	flags.BoolVar(&nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
-	flags.BoolVar(&slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm's own selection would give them in turn (aucsched1, section 5)")
-	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+func (f *simulateFlags) register(flags *pflag.FlagSet) {
+	f.policy.register(flags)
+	flags.Lookup("policy").Usage += "; several with commas"
+	f.reports.register(flags)
+	f.replay.register(flags)
+	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, and run nothing")
+	flags.StringVar(&f.cluster, "cluster", "", "the machine (see above)")
+	flags.StringVar(&f.load, "workload", "", "the workload (see above)")
+	flags.StringVar(&f.priority, "priority", "basic", "basic: the jobs' own, generated ones as Slurm's priority/basic gives them; multifactor: age and size with equal weights, recomputed for every cycle")
+	flags.BoolVar(&f.slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm's own selection would give them in turn (aucsched1, section 5)")
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
+}
+
+func (f *replayFlags) register(flags *pflag.FlagSet) {
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the generator and of the policy")
+	flags.Int64Var(&f.cfg.Interval, "interval", f.cfg.Interval, "scheduling interval in seconds")
+	flags.DurationVar(&f.cfg.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
+	flags.Float64Var(&f.rate, "rate", 1, "have jobs come so many times as fast as the workload says; they run as long as ever")
+	flags.Float64Var(&f.limitFactor, "limit-factor", 1, "Alibaba's and Philly's traces, which have no time limits: limits are the durations times this")
+	flags.BoolVar(&f.extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
+	flags.BoolVar(&f.nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
+}
+
+// prepare checks all input: it makes the machine, the workload and the policies.
+func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []core.Policy, error) {
+	if f.cluster == "" || f.load == "" {
+		return nil, nil, badInput(fmt.Errorf("--cluster and --workload are needed"))
+	}
+	cfg := &f.replay.cfg
+	var err error
+	if cfg.Nodes, err = workload.ParseCluster(f.cluster); err != nil {
+		return nil, nil, badInput(fmt.Errorf("--cluster: %w", err))
+	}
+	if cfg.Interval < 1 {
+		return nil, nil, badInput(fmt.Errorf("--interval: %d: must be at least 1 second", cfg.Interval))
+	}
+	w, err := f.replay.readWorkload(f.load)
+	if err != nil {
+		return nil, nil, badInput(err)
+	}
+	policies, err := f.policy.makeAll(flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.slurmBids {
+		if err := f.policy.addOffers(policies, flags); err != nil {
+			return nil, nil, err
+		}
+	}
+	if cfg.Priorities, err = priorities(f.priority, cfg.Nodes); err != nil {
+		return nil, nil, badInput(err)
+	}
+	return w, policies, nil
+}
+
+// run simulates the workload under each policy and reports.
+func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []core.Policy) error {
+	out, err := f.reports.open(policies)
+	if err != nil {
+		return badInput(err)
+	}
+	defer out.discard()
+	cfg := f.replay.cfg
+	cfg.Seed = f.replay.seed
+	var results []*sim.Result
+	for i, policy := range policies {
+		cfg.OnEnd = out.listener(i)
+		done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
+		r, err := sim.Run(c.Context(), cfg, policy, f.policy.settled(policy.Name(), w.Jobs))
+		done()
+		if err != nil {
+			return err
+		}
+		results = append(results, r)
+	}
+	warnTallies("jobs of the trace left out", "reason", w.Skipped)
+	warnTallies("jobs of the trace changed", "how", w.Adjusted)
+	for _, r := range results {
+		warnUnrun(r)
+	}
+	if err := printResults(c.OutOrStdout(), results, f.asJSON); err != nil {
+		return err
+	}
+	page := report.Page{Workload: w, Nodes: cfg.Nodes, Settings: f.replay.settings(), Command: commandLine(c)}
+	return out.write(&page, results, func(policy string) []report.Setting { return f.policy.settings(policy, c.Flags()) })
 }
 
 // priorities are those of that name for a machine; nil for the jobs' own.
@@ -180,11 +206,32 @@ func warnUnrun(run *sim.Result) {
 	}
 }
 
-func readWorkload(spec string, nodes []nodeset.Capacity, seed uint64, o workload.Options) (*workload.Workload, error) {
-	if strings.HasPrefix(spec, "gen:") {
-		return workload.Generate(spec, nodes, seed)
+// readWorkload reads or generates the workload for the machine of cfg.
+func (f *replayFlags) readWorkload(spec string) (*workload.Workload, error) {
+	o := workload.Options{
+		SWF:   workload.SWFOptions{ExtendLimit: f.extend, NodeSpec: f.nodespec},
+		Sacct: workload.SacctOptions{ExtendLimit: f.extend},
+		GPU:   workload.GPUTraceOptions{LimitFactor: f.limitFactor, GPUsPerNode: mostGPUs(f.cfg.Nodes)},
 	}
-	return workload.ReadFile(spec, o)
+	read := func() (*workload.Workload, error) { return workload.ReadFile(spec, o) }
+	if strings.HasPrefix(spec, workload.GeneratorPrefix) {
+		read = func() (*workload.Workload, error) { return workload.Generate(spec, f.cfg.Nodes, f.seed) }
+	}
+	w, err := read()
+	if err != nil {
+		return nil, fmt.Errorf("--workload: %w", err)
+	}
+	if err := w.Accelerate(f.rate); err != nil {
+		return nil, fmt.Errorf("--%w", err)
+	}
+	return w, nil
+}
+
+// warnTallies logs what was done to jobs of a trace.
+func warnTallies(what, key string, tallies []workload.Tally) {
+	for _, t := range tallies {
+		slog.Warn(what, "jobs", t.Jobs, key, t.Reason)
+	}
 }
 
 // showProgress draws a bar of ended jobs on a terminal, for runs that take long.
