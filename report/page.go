@@ -24,7 +24,9 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 // Run is one simulation: what it measured, and the log of its jobs.
 type Run struct {
 	Result *sim.Result
-	Log    *Log
+	// Bound is the least runtime that was possible, in seconds; 0 if that is not known.
+	Bound float64
+	Log   *Log
 	// Settings are those of the policy.
 	Settings []Setting
 }

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"os"
@@ -47,7 +48,9 @@ func fakeReport(t *testing.T, seeds []uint64) *Report {
 		}
 	}
 	table.Rows[3].Remark = "the paper prints this upside down"
-	p := &Program{Settings: fakeSettings}
+	p := &Program{Settings: fakeSettings, Bound: func(_ context.Context, args []string) (float64, error) {
+		return map[string]float64{"--seed=1": 12000, "--seed=2": 12800, "--seed=3": 14400}[args[1]], nil
+	}}
 	results := make(Results)
 	for i, r := range table.Rows {
 		for k, seed := range seeds {
@@ -61,7 +64,7 @@ func fakeReport(t *testing.T, seeds []uint64) *Report {
 			results[c.Key] = s
 		}
 	}
-	report, err := NewReport(p, []Table{table}, seeds, results)
+	report, err := NewReport(t.Context(), p, []Table{table}, seeds, results)
 	require.NoError(t, err)
 	return report
 }
@@ -79,7 +82,7 @@ func TestReportGolden(t *testing.T) {
 func TestReportNeedsEveryCell(t *testing.T) {
 	var f fake
 	table := Table{Name: "T", Rows: []Row{{Workload: "W", Method: "M", Args: []string{"--x=1"}}}}
-	_, err := NewReport(f.program(), []Table{table}, []uint64{1}, Results{})
+	_, err := NewReport(t.Context(), f.program(), []Table{table}, []uint64{1}, Results{})
 	require.EqualError(t, err, "table T: no result of aucsched simulate --x=1 --seed=1")
 }
 
@@ -93,7 +96,7 @@ func TestMisprintIsRemarked(t *testing.T) {
 	r := Runner{Program: f.program(), Store: testStore(t), Jobs: 1}
 	results, err := r.Run(t.Context(), cells)
 	require.NoError(t, err)
-	report, err := NewReport(f.program(), tables, []uint64{1}, results)
+	report, err := NewReport(t.Context(), f.program(), tables, []uint64{1}, results)
 	require.NoError(t, err)
 	require.Equal(t, 3.0, report.Tables[0].Rows[0].Paper[Slowdown])
 	for _, text := range []string{report.Text(), report.Markdown("")} {

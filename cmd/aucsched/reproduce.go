@@ -21,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/bound"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/sim"
 )
@@ -96,7 +97,7 @@ func (f *reproduceFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	report, err := reproduce.NewReport(program, tables, seeds, results)
+	report, err := reproduce.NewReport(c.Context(), program, tables, seeds, results)
 	if err != nil {
 		return err
 	}
@@ -214,7 +215,7 @@ func cellProgress(errs io.Writer, cells int) (progress func(int), done func()) {
 // simulateProgram is the command simulate, in this process.
 func simulateProgram() (*reproduce.Program, error) {
 	version, err := buildVersion()
-	return &reproduce.Program{Version: version, Settings: simulateSettings, Run: simulateArgs}, err
+	return &reproduce.Program{Version: version, Settings: simulateSettings, Run: simulateArgs, Bound: boundArgs}, err
 }
 
 // simulateSettings checks the arguments of simulate, and lists its flags with the
@@ -227,7 +228,7 @@ func simulateSettings(args []string) ([]string, error) {
 	var settings []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		switch f.Name {
-		case "help", "json", "dry-run":
+		case "help", "json", "dry-run", "bound":
 			return
 		}
 		setting := f.Name + "=" + f.Value.String()
@@ -249,6 +250,17 @@ func simulateArgs(ctx context.Context, args []string) (*sim.Result, error) {
 	}
 	r := new(sim.Result)
 	return r, json.Unmarshal(out.Bytes(), r)
+}
+
+// boundArgs is the least runtime that is possible, in seconds.
+func boundArgs(ctx context.Context, args []string) (float64, error) {
+	var out bytes.Buffer
+	if err := executeQuietly(ctx, simulateCommand(), append([]string{"--bound", "--json"}, args...), &out); err != nil {
+		return 0, err
+	}
+	var b bound.Bounds
+	err := json.Unmarshal(out.Bytes(), &b)
+	return b.Nodes, err
 }
 
 func executeQuietly(ctx context.Context, c *cobra.Command, args []string, out io.Writer) error {

@@ -28,7 +28,7 @@ func simulateCommand() *cobra.Command {
 	var seed uint64
 	var rate, limitFactor float64
 	cfg := sim.NewConfig(nil)
-	dryRun := false
+	dryRun, boundOnly := false, false
 	c := &cobra.Command{
 		Use:   "simulate --cluster C --workload W",
 		Short: "Replay a trace or a generated workload under a policy, and print the papers' metrics",
@@ -88,6 +88,9 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 			if dryRun {
 				return nil
 			}
+			if boundOnly {
+				return printBounds(c.OutOrStdout(), cfg.Nodes, f.settled(policies[0].Name(), w.Jobs), asJSON)
+			}
 			out, err := rep.open(policies)
 			if err != nil {
 				return badInput(err)
@@ -95,12 +98,17 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 			defer out.discard()
 			cfg.Seed = seed
 			var results []*sim.Result
+			bounds := make(runtimeBounds)
 			for i, policy := range policies {
 				cfg.OnEnd = out.listener(i)
 				done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
-				r, err := sim.Run(c.Context(), cfg, policy, f.settled(policy.Name(), w.Jobs))
+				jobs := f.settled(policy.Name(), w.Jobs)
+				r, err := sim.Run(c.Context(), cfg, policy, jobs)
 				done()
 				if err != nil {
+					return err
+				}
+				if err := bounds.add(r, cfg.Nodes, jobs); err != nil {
 					return err
 				}
 				results = append(results, r)
@@ -114,11 +122,11 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 			for _, r := range results {
 				warnUnrun(r)
 			}
-			if err := printResults(c.OutOrStdout(), results, asJSON); err != nil {
+			if err := printResults(c.OutOrStdout(), results, bounds, asJSON); err != nil {
 				return err
 			}
 			page := report.Page{Workload: w, Nodes: cfg.Nodes, Settings: replaySettings(&cfg, extend, nodespec), Command: commandLine(c)}
-			return out.write(&page, results, func(policy string) []report.Setting { return f.settings(policy, c.Flags()) })
+			return out.write(&page, results, bounds, func(policy string) []report.Setting { return f.settings(policy, c.Flags()) })
 		},
 	}
 	f.register(c.Flags())
@@ -126,6 +134,7 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 	flags.Lookup("policy").Usage += "; several with commas"
 	rep.register(flags)
 	flags.BoolVar(&dryRun, "dry-run", false, "check the input, and run nothing")
+	flags.BoolVar(&boundOnly, "bound", false, "print only how soon the jobs could be done at all, by cores, GPUs and nodes, and simulate nothing")
 	flags.StringVar(&cluster, "cluster", "", "the machine (see above)")
 	flags.StringVar(&load, "workload", "", "the workload (see above)")
 	flags.Uint64Var(&seed, "seed", 1, "seed of the generator and of the policy")
@@ -202,11 +211,11 @@ func showProgress(errs io.Writer, cfg *sim.Config, jobs int) func() {
 }
 
 // printResults prints a column for each result, or as JSON an object a line.
-func printResults(out io.Writer, results []*sim.Result, asJSON bool) error {
+func printResults(out io.Writer, results []*sim.Result, bounds runtimeBounds, asJSON bool) error {
 	if asJSON {
 		e := json.NewEncoder(out)
 		for _, r := range results {
-			if err := e.Encode(r); err != nil {
+			if err := e.Encode(boundedResult{r, bounds[r]}); err != nil {
 				return err
 			}
 		}
@@ -224,7 +233,7 @@ func printResults(out io.Writer, results []*sim.Result, asJSON bool) error {
 	line("policy", func(r *sim.Result) string { return r.Policy })
 	line("jobs", func(r *sim.Result) string { return fmt.Sprintf("%d run, %d not", r.Jobs, len(r.Unrun)) })
 	line("runtime", func(r *sim.Result) string {
-		return fmt.Sprintf("%.2f h (theoretical %.2f h)", hours(float64(r.Runtime)), hours(r.TheoreticalRuntime))
+		return fmt.Sprintf("%.2f h (theoretical %.2f h, at least %.2f h)", hours(float64(r.Runtime)), hours(r.TheoreticalRuntime), hours(bounds[r]))
 	})
 	line("utilisation", func(r *sim.Result) string {
 		return fmt.Sprintf("CPU %.1f%%, GPU %.1f%%", 100*r.CPUUtilization, 100*r.GPUUtilization)
