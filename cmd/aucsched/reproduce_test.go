@@ -83,6 +83,7 @@ func TestReproduceChecksItsInputFirst(t *testing.T) {
 		`no row matches "9.NC"`:                            "aucsched2-3 --only 9.NC",
 		`--out: `:                                          "aucsched2-3 --out " + file + "/results",
 		`--markdown: `:                                     "aucsched2-3 --markdown " + file + "/page.md",
+		`--html: `:                                         "aucsched2-3 --html " + file + "/page.html",
 		`--list: needs --cell`:                             "--list cells-1.json",
 		`--cell: needs --list, and no table`:               "--cell 1",
 		`no such file or directory`:                        "--cell 1 --list cells-1.json",
