@@ -3,29 +3,14 @@ package reproduce
 import (
 	"context"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/sim"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *rewrite {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
-}
 
 // fakeReport has made-up figures whose means and orders can be told by hand: on easy
 // the auction wins in both, on hard it wins in the paper only, and on even nobody does.
@@ -71,12 +56,12 @@ func fakeReport(t *testing.T, seeds []uint64) *Report {
 
 func TestReportGolden(t *testing.T) {
 	r := fakeReport(t, []uint64{1, 2, 3})
-	golden(t, "report.txt", r.Text())
-	golden(t, "report.md", r.Markdown("aucsched reproduce fake-1 --seeds 1-3"))
+	golden.Equal(t, "report.txt", r.Text())
+	golden.Equal(t, "report.md", r.Markdown("aucsched reproduce fake-1 --seeds 1-3"))
 	text, err := json.MarshalIndent(r, "", " ")
 	require.NoError(t, err)
-	golden(t, "report.json", string(text)+"\n")
-	golden(t, "one_seed.txt", fakeReport(t, []uint64{1}).Text())
+	golden.Equal(t, "report.json", string(text)+"\n")
+	golden.Equal(t, "one_seed.txt", fakeReport(t, []uint64{1}).Text())
 }
 
 func TestReportNeedsEveryCell(t *testing.T) {
