@@ -56,7 +56,10 @@ func Runtime(nodes []nodeset.Capacity, jobs []workload.Job) (Bounds, error) {
 	b.Cores, times[0] = resource(m.cores, func(n *need) work { return work{n.submit, n.cores, n.seconds} })
 	b.GPUs, times[1] = resource(m.gpus, func(n *need) work { return work{n.submit, n.gpus, n.gpuSeconds} })
 	b.Longest = d.longest()
-	b.Nodes = max(b.Cores, b.GPUs, b.Longest, newPacking(m, d).bound(0, times[0], times[1]))
+	b.Nodes = max(b.Cores, b.GPUs, b.Longest)
+	if (m.widest+1)*(m.deepest+1) <= maxStates {
+		b.Nodes = max(b.Nodes, newPacking(m, d, newClasses(m, d)).bound(0, times[0], times[1]))
+	}
 	return b, nil
 }
 

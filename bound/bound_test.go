@@ -76,6 +76,40 @@ func TestBoundsByHand(t *testing.T) {
 	}
 }
 
+// What a job needs at the least, on nodes of 8 cores and 4 GPUs.
+func TestNeeds(t *testing.T) {
+	m, err := newMachine(uniform(4, nodeset.Capacity{Cores: 8, GPUs: 4}))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		name string
+		r    bids.Request
+		want need
+	}{
+		{"cores", bids.Request{Cores: 20}, need{seconds: 12, cores: 20, gpuSeconds: 12, gpus: 0, class: single, pieces: 20, progress: 12}},
+		{"a range from no GPUs", bids.Request{Cores: 20, MaxGPUs: 4}, need{seconds: 12, cores: 20, gpuSeconds: 12, class: single, pieces: 20, progress: 12}},
+		{"cores with GPUs", bids.Request{Cores: 20, MinGPUs: 2}, need{seconds: 12, cores: 20, gpus: 6, gpuSeconds: 12, class: class{1, 8, 2, 2}, pieces: 3, progress: 12}},
+		{"nodes", perNode(3, 5, 1), need{seconds: 12, cores: 15, gpus: 3, gpuSeconds: 12, class: class{5, 5, 1, 1}, pieces: 3, progress: 12}},
+		{"a range", bids.Request{MinNodes: 3, TasksPerNode: 5, MinGPUs: 2, MaxGPUs: 3},
+			need{seconds: 8, cores: 15, gpus: 3, gpuSeconds: 24, class: class{5, 5, 2, 3}, pieces: 3, progress: 24}},
+		{"all on one node", bids.Request{Cores: 5, MaxNodes: 1}, need{seconds: 12, cores: 5, gpuSeconds: 12, class: class{5, 5, 0, 0}, pieces: 1, progress: 12}},
+		{"at least some on each", bids.Request{Cores: 12, MinNodes: 2, MaxNodes: 2}, need{seconds: 12, cores: 12, gpuSeconds: 12, class: class{4, 8, 0, 0}, pieces: 2, progress: 12}},
+		{"at most some on each", bids.Request{Cores: 7, TasksPerNode: 3, MinGPUs: 1}, need{seconds: 12, cores: 7, gpus: 3, gpuSeconds: 12, class: class{1, 3, 1, 1}, pieces: 3, progress: 12}},
+	} {
+		j := jobOf(c.r, 0, 12)
+		var n need
+		require.NoError(t, n.set(m, &j), c.name)
+		require.Equal(t, c.want, n, c.name)
+	}
+}
+
+func TestCoarse(t *testing.T) {
+	s := &classes{widest: 100, steps: 4, at: make(map[class]int)}
+	for least, want := range map[int]int{100: 51, 51: 51, 50: 34, 34: 34, 33: 26, 26: 26, 25: 1, 1: 1} {
+		require.Equal(t, class{want, want, 1, 2}, s.coarse(class{least, least, 1, 2}))
+	}
+	require.Equal(t, class{34, 100, 2, 2}, s.coarse(class{40, 60, 2, 2}))
+}
+
 func TestBadInput(t *testing.T) {
 	node := nodeset.Capacity{Cores: 8, GPUs: 2}
 	late := jobOf(perNode(1, 1, 0), 0, 1)
@@ -161,7 +195,7 @@ func TestPricesAreOptimal(t *testing.T) {
 		require.NoError(t, err)
 		d, err := newDemand(m, jobs)
 		require.NoError(t, err)
-		p := newPacking(m, d)
+		p := newPacking(m, d, newClasses(m, d))
 		best := p.bound(0)
 		for range 20 {
 			for r := range p.prices {
@@ -239,7 +273,7 @@ func TestManyClasses(t *testing.T) {
 	require.NoError(t, err)
 	d, err := newDemand(m, jobs)
 	require.NoError(t, err)
-	p := newPacking(m, d)
+	p := newPacking(m, d, newClasses(m, d))
 	require.NotZero(t, p.classes.steps)
 	require.Greater(t, len(p.classes.list), maxClasses/2)
 	require.LessOrEqual(t, len(p.classes.list), maxClasses)

@@ -165,6 +165,18 @@ func drawJob(t *rapid.T, nodes []nodeset.Capacity) workload.Job {
 	}).Draw(t, "job")
 }
 
+// coarseBound is a bound for which all classes are coarsened, or too many.
+func coarseBound(t *rapid.T, nodes []nodeset.Capacity, jobs []workload.Job) float64 {
+	m, err := newMachine(nodes)
+	require.NoError(t, err)
+	d, err := newDemand(m, jobs)
+	require.NoError(t, err)
+	s := &classes{widest: m.widest, steps: rapid.IntRange(1, 4).Draw(t, "steps"), at: make(map[class]int)}
+	all := d.classes()
+	s.takeAll(all[:rapid.IntRange(0, len(all)).Draw(t, "classes")])
+	return newPacking(m, d, s).bound(0, 1, 2)
+}
+
 // No schedule at all is shorter than the bounds.
 func TestNoScheduleIsShorter(t *testing.T) {
 	exact, stronger := 0, 0
@@ -179,6 +191,7 @@ func TestNoScheduleIsShorter(t *testing.T) {
 		best := float64(optimum(nodes, jobs))
 		require.LessOrEqual(t, b.Nodes, best, "%+v", b)
 		require.GreaterOrEqual(t, b.Nodes, max(b.Cores, b.GPUs, b.Longest))
+		require.LessOrEqual(t, coarseBound(t, nodes, jobs), best, "with few classes")
 		if b.Nodes == best {
 			exact++
 		}

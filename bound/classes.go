@@ -17,7 +17,8 @@ const (
 // number of pieces and, where their cores are not fixed, one for their cores.
 type classes struct {
 	widest int // cores of a node
-	steps  int // of coarsened sizes; 0: nothing is coarsened
+	exact  int // how many classes are not coarsened
+	steps  int // of coarsened sizes
 	list   []class
 	row    []int // of each class, the first
 	rows   int
@@ -29,6 +30,16 @@ type classes struct {
 // core time as they are and the others coarsened as little as will do. If all of
 // that is not enough, some have no price.
 func newClasses(m *machine, d demand) *classes {
+	all := d.classes()
+	s := &classes{widest: m.widest, exact: len(all), at: make(map[class]int)}
+	for steps := 16; !s.takeAll(all) && steps > 0; steps /= 2 {
+		s = &classes{widest: m.widest, exact: maxClasses / 2, steps: steps, at: make(map[class]int)}
+	}
+	return s
+}
+
+// classes are those of the jobs, the one with the most core time first.
+func (d demand) classes() []class {
 	work := make(map[class]float64)
 	for i := range d {
 		work[d[i].class] += float64(d[i].cores) * float64(d[i].seconds)
@@ -41,14 +52,7 @@ func newClasses(m *machine, d demand) *classes {
 		return cmp.Or(cmp.Compare(work[b], work[a]), cmp.Compare(a.least, b.least), cmp.Compare(a.most, b.most),
 			cmp.Compare(a.low, b.low), cmp.Compare(a.high, b.high))
 	})
-	var s *classes
-	for _, steps := range []int{0, 16, 8, 4, 2, 1} {
-		s = &classes{widest: m.widest, steps: steps, at: make(map[class]int)}
-		if s.takeAll(all) {
-			break
-		}
-	}
-	return s
+	return all
 }
 
 // takeAll is false if there is not room for all classes.
@@ -56,7 +60,7 @@ func (s *classes) takeAll(all []class) bool {
 	s.take(single)
 	whole := true
 	for i, c := range all {
-		if s.steps > 0 && i >= maxClasses/2 {
+		if i >= s.exact {
 			c = s.coarse(c)
 		}
 		whole = s.take(c) && whole
@@ -115,7 +119,7 @@ type part struct {
 func (s *classes) parts(to []part, n *need) []part {
 	c := n.class
 	i, ok := s.at[c]
-	if !ok && s.steps > 0 {
+	if !ok {
 		c = s.coarse(c)
 		i, ok = s.at[c]
 	}

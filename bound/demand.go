@@ -125,10 +125,11 @@ func (n *need) divide(r *bids.Request, most, low, high int) error {
 	if r.MaxNodes > 0 && pieces > r.MaxNodes {
 		return errors.New("needs more nodes than it may have")
 	}
-	// The other nodes of the job give a core each at least and so many at most.
-	most = min(most, r.Cores-(pieces-1))
 	least := 1
-	if r.MaxNodes > 0 {
+	switch {
+	case r.MaxNodes == 1:
+		least, most = r.Cores, r.Cores
+	case r.MaxNodes > 1: // the other nodes have so many cores at most
 		least = max(least, r.Cores-(r.MaxNodes-1)*most)
 	}
 	n.class, n.pieces = class{least, most, low, high}, int64(pieces)

@@ -28,12 +28,8 @@ type packing struct {
 	prices  []int64 // of the rows
 }
 
-func newPacking(m *machine, d demand) *packing {
-	p := &packing{machine: m}
-	if (m.widest+1)*(m.deepest+1) > maxStates {
-		return p
-	}
-	p.classes = newClasses(m, d)
+func newPacking(m *machine, d demand, s *classes) *packing {
+	p := &packing{machine: m, classes: s}
 	for i := range d {
 		p.parts = p.classes.parts(p.parts, &d[i])
 	}
@@ -45,9 +41,6 @@ func newPacking(m *machine, d demand) *packing {
 // bound is the best of prices that are good for what is submitted at or after each of the
 // times.
 func (p *packing) bound(times ...int64) float64 {
-	if p.classes == nil {
-		return 0
-	}
 	seconds, tried := 0.0, []int64(nil)
 	for i := 0; i < len(times) && len(tried) < maxTimes; i++ {
 		if slices.Contains(tried, times[i]) {
