@@ -32,7 +32,7 @@ type Bounds struct {
 // workload.MaxSeconds.
 //
 // The time is linear in the jobs, but for the linear programs, whose work is limited:
-// see maxWork, maxTimes and maxClasses.
+// see maxWork, sample and maxClasses.
 func Runtime(nodes []nodeset.Capacity, jobs []workload.Job) (Bounds, error) {
 	if len(jobs) == 0 {
 		return Bounds{}, nil
@@ -52,13 +52,13 @@ func Runtime(nodes []nodeset.Capacity, jobs []workload.Job) (Bounds, error) {
 		return best(capacity, len(d), func(i int) work { return of(&d[i]) })
 	}
 	var b Bounds
-	var times [2]int64
+	times := make([]int64, 2)
 	b.Cores, times[0] = resource(m.cores, func(n *need) work { return work{n.submit, n.cores, n.seconds} })
 	b.GPUs, times[1] = resource(m.gpus, func(n *need) work { return work{n.submit, n.gpus, n.gpuSeconds} })
 	b.Longest = d.longest()
 	b.Nodes = max(b.Cores, b.GPUs, b.Longest)
 	if (m.widest+1)*(m.deepest+1) <= maxStates {
-		b.Nodes = max(b.Nodes, newPacking(m, d, newClasses(m, d)).bound(0, times[0], times[1]))
+		b.Nodes = max(b.Nodes, newPacking(m, d, newClasses(m, d)).bound(times...))
 	}
 	return b, nil
 }

@@ -174,12 +174,12 @@ func coarseBound(t *rapid.T, nodes []nodeset.Capacity, jobs []workload.Job) floa
 	s := &classes{widest: m.widest, steps: rapid.IntRange(1, 4).Draw(t, "steps"), at: make(map[class]int)}
 	all := d.classes()
 	s.takeAll(all[:rapid.IntRange(0, len(all)).Draw(t, "classes")])
-	return newPacking(m, d, s).bound(0, 1, 2)
+	return newPacking(m, d, s).bound()
 }
 
 // No schedule at all is shorter than the bounds.
 func TestNoScheduleIsShorter(t *testing.T) {
-	exact, stronger := 0, 0
+	exact := 0
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := drawMachine(t)
 		var jobs []workload.Job
@@ -195,10 +195,6 @@ func TestNoScheduleIsShorter(t *testing.T) {
 		if b.Nodes == best {
 			exact++
 		}
-		if b.Nodes > max(b.Cores, b.GPUs, b.Longest)+1e-3 {
-			stronger++
-		}
 	})
 	require.NotZero(t, exact, "no bound was ever met")
-	require.NotZero(t, stronger, "nodes were never worth more than resources")
 }

@@ -9,10 +9,10 @@ const (
 	maxStates = 1 << 14
 	// maxWork is the most steps in the knapsacks of a linear program, which is then
 	// left with the best prices so far.
-	maxWork = 1 << 28
-	// maxTimes is how many times t of submission have a linear program of their own.
-	// The prices of each are tried for all times.
-	maxTimes = 8
+	maxWork = 1 << 26
+	// sample is of how many jobs, spread evenly, the time of submission has a linear
+	// program of its own. The prices of each are tried for all times.
+	sample = 16
 	// maxPrice is the greatest of the whole prices: sums over a machine stay in range.
 	maxPrice = 1 << 26
 	// accuracy is how near to its optimum the linear program is solved.
@@ -39,26 +39,25 @@ func newPacking(m *machine, d demand, s *classes) *packing {
 }
 
 // bound is the best of prices that are good for what is submitted at or after each of the
-// times.
+// times, or each of a sample.
 func (p *packing) bound(times ...int64) float64 {
-	seconds, tried := 0.0, []int64(nil)
-	for i := 0; i < len(times) && len(tried) < maxTimes; i++ {
-		if slices.Contains(tried, times[i]) {
-			continue
-		}
-		tried = append(tried, times[i])
-		p.solve(times[i])
-		s, t := p.certify()
-		seconds, times = max(seconds, s), append(times, t)
+	for i := range sample {
+		times = append(times, p.parts[i*len(p.parts)/sample].submit)
+	}
+	slices.Sort(times)
+	seconds := 0.0
+	for _, t := range slices.Compact(times) {
+		p.solve(t)
+		seconds = max(seconds, p.certify())
 	}
 	return seconds
 }
 
 // certify is what follows from the prices, whatever they are: what all is worth, over the
-// most that all nodes together do in a second; and for what time of submission.
-func (p *packing) certify() (seconds float64, t int64) {
+// most that all nodes together do in a second.
+func (p *packing) certify() float64 {
 	p.sack.fill(p.prices)
-	return best(p.earn(), len(p.parts), func(i int) work {
+	seconds, _ := best(p.earn(), len(p.parts), func(i int) work {
 		a := &p.parts[i]
 		row, perCore := p.classes.rowsOf(a.class)
 		units := a.pieces * p.prices[row]
@@ -67,6 +66,7 @@ func (p *packing) certify() (seconds float64, t int64) {
 		}
 		return work{a.submit, units, a.progress}
 	})
+	return seconds
 }
 
 // earn is the worth of the best patterns on all nodes, after fill.
