@@ -24,6 +24,9 @@ func (p *Page) metrics() []metric {
 	}
 	add("Jobs", "of the workload", func(r *sim.Result) string { return fmt.Sprintf("%d run, %d not", r.Jobs, len(r.Unrun)) })
 	add("Runtime", "first submission to last end", func(r *sim.Result) string { return hours(float64(r.Runtime)) })
+	if m := p.bounds(); m != nil {
+		out = append(out, *m)
+	}
 	add("Utilisation of cores", "core time asked for, of all core time", func(r *sim.Result) string { return fmt.Sprintf("%.1f%%", 100*r.CPUUtilization) })
 	if _, gpus := total(p.Nodes); gpus > 0 {
 		add("Utilisation of GPUs", "GPU time allocated, of all GPU time", func(r *sim.Result) string { return fmt.Sprintf("%.1f%%", 100*r.GPUUtilization) })
@@ -41,6 +44,20 @@ func (p *Page) metrics() []metric {
 		return fmt.Sprintf("%.2f, %.2f, %.2f ms", r.CycleMsP50, r.CycleMsP99, r.CycleMsMax)
 	})
 	return out
+}
+
+// bounds is the line of the least possible runtimes; nil if none is known.
+func (p *Page) bounds() *metric {
+	m, known := &metric{Name: "Least runtime possible", Meaning: "for the jobs that ran, under whatever policy (a lower bound)"}, false
+	for i := range p.Runs {
+		b := p.Runs[i].Bound
+		known = known || b > 0
+		m.Values = append(m.Values, fmt.Sprintf("%.2f h", b/3600))
+	}
+	if !known {
+		return nil
+	}
+	return m
 }
 
 // unrun counts the jobs that did not run, for the first maxReasons reasons of each policy.

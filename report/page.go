@@ -24,7 +24,9 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 // Run is one simulation: what it measured, and the log of its jobs.
 type Run struct {
 	Result *sim.Result
-	Log    *Log
+	// Bound is the least runtime that was possible, in seconds; 0 if that is not known.
+	Bound float64
+	Log   *Log
 	// Settings are those of the policy.
 	Settings []Setting
 }
@@ -51,10 +53,6 @@ func (p *Page) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	style, err := assets.ReadFile("assets/page.css")
-	if err != nil {
-		return err
-	}
 	var script []byte
 	for _, name := range []string{"data.js", "gantt.js", "charts.js", "page.js"} {
 		part, err := assets.ReadFile("assets/" + name)
@@ -67,8 +65,17 @@ func (p *Page) Write(w io.Writer) error {
 	return pageTemplate.Execute(w, map[string]any{
 		"Page": p, "Name": filepath.Base(p.Workload.Name), "Policies": p.policies(), "Machine": p.machine(), "Cores": cores, "GPUs": gpus,
 		"Metrics": p.metrics(), "Unrun": p.unrun(),
-		"Style": template.CSS(style), "Script": template.JS(script), "Data": template.JS(text),
+		"Style": template.CSS(Style()), "Script": template.JS(script), "Data": template.JS(text),
 	})
+}
+
+// Style is the style sheet of the page, for others that are to look like it.
+func Style() string {
+	style, err := assets.ReadFile("assets/page.css")
+	if err != nil {
+		panic(err) // it is compiled in
+	}
+	return string(style)
 }
 
 func (p *Page) policies() string {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/golden"
 )
 
 // csvRows is a file of one line of names and some of values.
@@ -29,7 +30,7 @@ func TestReadAlibaba(t *testing.T) {
 	} {
 		w, err := ReadAlibaba(strings.NewReader(text), "pods.csv", c.o)
 		require.NoError(t, err)
-		golden(t, "gpu/"+c.golden, dump(w))
+		golden.Equal(t, "gpu/"+c.golden, dump(w))
 		packed, err := ReadAlibaba(bytes.NewReader(pack(t, strings.ReplaceAll(text, "\n", "\r\n"))), "pods.csv", c.o)
 		require.NoError(t, err)
 		require.Equal(t, w, packed, "neither gzip nor the ends of lines make a difference")
@@ -47,7 +48,7 @@ func TestReadPhilly(t *testing.T) {
 	} {
 		w, err := ReadPhilly(strings.NewReader(text), "philly.csv", c.o)
 		require.NoError(t, err)
-		golden(t, "gpu/"+c.golden, dump(w))
+		golden.Equal(t, "gpu/"+c.golden, dump(w))
 	}
 }
 

@@ -147,13 +147,9 @@ func (o *ESPOptions) settle() (all [espGPUs + 1]int, err error) {
 	if o.MeanGap == 0 && o.GapDeviation == 0 {
 		o.MeanGap, o.GapDeviation = DefaultESPMeanGap, DefaultESPGapDeviation
 	}
-	if o.FullAt == nil {
-		at := DefaultESPFullAt
-		o.FullAt = &at
-	}
-	if o.LimitFactor == 0 {
-		o.LimitFactor = DefaultLimitFactor
-	}
+	at := DefaultESPFullAt
+	setDefault(&o.FullAt, &at)
+	setDefault(&o.LimitFactor, DefaultLimitFactor)
 	const most = 1 << 20 // s
 	switch {
 	case o.Jitter < 0 || o.Jitter > 1<<20:

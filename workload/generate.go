@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -60,6 +61,26 @@ type Arrivals struct {
 	// MeanGap is the mean number of seconds between one later job and the next;
 	// the gaps have an exponential distribution. 0 means no gap.
 	MeanGap float64
+}
+
+// submit has the jobs, which are in order, come with gaps that r draws.
+func (a *Arrivals) submit(jobs []Job, r *rand.Rand) {
+	now := 0.0
+	for i := range jobs {
+		if i >= a.Initial {
+			// Without the conversion some processors would round once, others twice.
+			now += float64(r.ExpFloat64() * a.MeanGap)
+		}
+		jobs[i].Submit = int64(now)
+	}
+}
+
+// setDefault sets an option that was not given.
+func setDefault[T comparable](option *T, value T) {
+	var none T
+	if *option == none {
+		*option = value
+	}
 }
 
 // DefaultLimitFactor is the time limit as a multiple of the duration.

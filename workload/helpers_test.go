@@ -3,7 +3,6 @@ package workload
 import (
 	"bytes"
 	"compress/gzip"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,20 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
-
-// golden compares got with testdata/path.
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	path = filepath.Join("testdata", path)
-	if *rewrite {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
-}
 
 // dump is a workload in readable form, a job a line.
 func dump(w *Workload) string {

@@ -140,16 +140,11 @@ func Mix(o MixOptions) (*Workload, error) {
 	rooms := o.rooms()
 	// Streams of their own keep the jobs the same when the arrivals change.
 	jobs, arrivals := rand.New(rand.NewPCG(o.Seed, 1)), rand.New(rand.NewPCG(o.Seed, 2))
-	now := 0.0
 	for i := range w.Jobs {
-		j := &w.Jobs[i]
-		o.draw(jobs, m, contiguous, rooms, j)
-		j.ID = strconv.Itoa(i + 1)
-		if i >= o.Arrivals.Initial {
-			now += float64(arrivals.ExpFloat64() * o.Arrivals.MeanGap)
-		}
-		j.Submit = int64(now)
+		o.draw(jobs, m, contiguous, rooms, &w.Jobs[i])
+		w.Jobs[i].ID = strconv.Itoa(i + 1)
 	}
+	o.Arrivals.submit(w.Jobs, arrivals)
 	AssignBasicPriorities(w.Jobs)
 	return w, nil
 }

@@ -32,32 +32,19 @@ func (o *MixOptions) settle() (m *mixWorkload, contiguous float64, err error) {
 }
 
 func (o *MixOptions) setDefaults(all int) {
-	least := leastCores(o.Nodes)
-	if o.Runtime == 0 {
-		o.Runtime = DefaultMixRuntime
-	}
-	if o.MaxCores == 0 {
-		o.MaxCores = max(int(DefaultMixMaxShare*float64(all)), least)
-	}
+	least, arrivals := leastCores(o.Nodes), DefaultMixArrivals
+	setDefault(&o.Runtime, DefaultMixRuntime)
+	setDefault(&o.MaxCores, max(int(DefaultMixMaxShare*float64(all)), least))
 	if len(o.CoresPerNode) == 0 {
 		o.CoresPerNode = []int{max(least/2, 1), least}
 	}
 	if len(o.CoresPerGPU) == 0 {
 		o.CoresPerGPU = []int{1, 2}
 	}
-	if o.MinDuration == 0 {
-		o.MinDuration = DefaultMinDuration
-	}
-	if o.MaxDuration == 0 {
-		o.MaxDuration = DefaultMaxDuration
-	}
-	if o.LimitFactor == 0 {
-		o.LimitFactor = DefaultLimitFactor
-	}
-	if o.Arrivals == nil {
-		a := DefaultMixArrivals
-		o.Arrivals = &a
-	}
+	setDefault(&o.MinDuration, DefaultMinDuration)
+	setDefault(&o.MaxDuration, DefaultMaxDuration)
+	setDefault(&o.LimitFactor, DefaultLimitFactor)
+	setDefault(&o.Arrivals, &arrivals)
 }
 
 // checkKinds makes sure that the machine has nodes for every kind of a workload's jobs.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -78,7 +79,7 @@ func TestMixGolden(t *testing.T) {
 	w, err := Generate("gen:V.2", nodesOf(t, "128x8x2"), 1)
 	require.NoError(t, err)
 	w.Jobs = append(w.Jobs[:15:15], w.Jobs[48:55]...)
-	golden(t, "V.2.golden", dump(w))
+	golden.Equal(t, "V.2.golden", dump(w))
 }
 
 // TestPropertyMixOneDraw: the versions of a workload differ in contiguity only, and

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/golden"
 )
 
 func TestReadSacct(t *testing.T) {
@@ -24,7 +25,7 @@ func TestReadSacct(t *testing.T) {
 	} {
 		w, err := ReadSacct(strings.NewReader(text), "small.txt", c.o)
 		require.NoError(t, err)
-		golden(t, "sacct/"+c.golden, dump(w))
+		golden.Equal(t, "sacct/"+c.golden, dump(w))
 
 		packed, err := ReadSacct(bytes.NewReader(pack(t, text)), "small.txt", c.o)
 		require.NoError(t, err)

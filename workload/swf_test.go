@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/golden"
 )
 
 func readTestdata(t *testing.T, path string) string {
@@ -36,7 +37,7 @@ func TestReadSWF(t *testing.T) {
 		text := readTestdata(t, "swf/"+c.file)
 		w, err := ReadSWF(strings.NewReader(text), c.file, c.o)
 		require.NoError(t, err)
-		golden(t, "swf/"+c.golden, dump(w))
+		golden.Equal(t, "swf/"+c.golden, dump(w))
 
 		packed, err := ReadSWF(bytes.NewReader(pack(t, text)), c.file, c.o)
 		require.NoError(t, err)

@@ -127,16 +127,11 @@ func Tsubame(o TsubameOptions) (*Workload, error) {
 	w := &Workload{Name: GeneratorPrefix + tsubameName(v.name, o.Ranges), Jobs: make([]Job, v.jobs)}
 	// Streams of their own keep the jobs the same when the arrivals change.
 	jobs, arrivals := rand.New(rand.NewPCG(o.Seed, 1)), rand.New(rand.NewPCG(o.Seed, 2))
-	now := 0.0
 	for i := range w.Jobs {
-		j := &w.Jobs[i]
-		o.draw(jobs, v.contiguous, j)
-		j.ID = strconv.Itoa(i + 1)
-		if i >= o.Arrivals.Initial {
-			now += arrivals.ExpFloat64() * o.Arrivals.MeanGap
-		}
-		j.Submit = int64(now)
+		o.draw(jobs, v.contiguous, &w.Jobs[i])
+		w.Jobs[i].ID = strconv.Itoa(i + 1)
 	}
+	o.Arrivals.submit(w.Jobs, arrivals)
 	AssignBasicPriorities(w.Jobs)
 	return w, nil
 }
@@ -182,35 +177,20 @@ func (o *TsubameOptions) settle() (tsubameVariant, error) {
 }
 
 func (o *TsubameOptions) setDefaults() {
-	if o.Nodes == 0 {
-		o.Nodes = tsubameNodes
-	}
-	if o.Node == (nodeset.Capacity{}) {
-		o.Node = nodeset.Capacity{Cores: tsubameCores, GPUs: tsubameGPUs}
-	}
-	cores := int(o.Node.Cores)
-	if o.MaxCores == 0 {
-		o.MaxCores = max(int(DefaultMaxShare*float64(o.Nodes)*float64(cores)), cores)
-	}
+	setDefault(&o.Nodes, tsubameNodes)
+	setDefault(&o.Node, nodeset.Capacity{Cores: tsubameCores, GPUs: tsubameGPUs})
+	cores, arrivals := int(o.Node.Cores), DefaultArrivals
+	setDefault(&o.MaxCores, max(int(DefaultMaxShare*float64(o.Nodes)*float64(cores)), cores))
 	if len(o.CoresPerNode) == 0 {
 		o.CoresPerNode = []int{max(cores/2, 1), cores}
 	}
 	if len(o.CoresPerGPU) == 0 {
 		o.CoresPerGPU = []int{2, 3}
 	}
-	if o.MinDuration == 0 {
-		o.MinDuration = DefaultMinDuration
-	}
-	if o.MaxDuration == 0 {
-		o.MaxDuration = DefaultMaxDuration
-	}
-	if o.LimitFactor == 0 {
-		o.LimitFactor = DefaultLimitFactor
-	}
-	if o.Arrivals == nil {
-		a := DefaultArrivals
-		o.Arrivals = &a
-	}
+	setDefault(&o.MinDuration, DefaultMinDuration)
+	setDefault(&o.MaxDuration, DefaultMaxDuration)
+	setDefault(&o.LimitFactor, DefaultLimitFactor)
+	setDefault(&o.Arrivals, &arrivals)
 }
 
 func (o *TsubameOptions) checkMachine() error {

@@ -42,6 +42,9 @@ type Program struct {
 	Settings func(args []string) ([]string, error)
 	// Run simulates. It is called by several goroutines at a time.
 	Run func(ctx context.Context, args []string) (*sim.Result, error)
+	// Bound, if set, is the least runtime that any policy could have, in seconds. It
+	// is quick, so that nobody keeps it.
+	Bound func(ctx context.Context, args []string) (float64, error)
 }
 
 // Prepared is a cell whose settings are known and good.

@@ -3,6 +3,7 @@ package reproduce
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,7 +13,8 @@ const howToRead = "Our mean ± standard deviation over the seeds, and in bracket
 	"followed by the differences from the row that the paper compares with, paired seed by seed, in brackets the difference " +
 	"of the printed figures, and whether their order is reproduced. \"yes\": ours has the same sign. \"within noise\": ours is " +
 	"no larger than 95 of 100 runs without any difference would show, Student's quantile times the standard error of the " +
-	"paired differences; where the printed figures are equal, that is \"yes\". With one seed nothing can be said of noise."
+	"paired differences; where the printed figures are equal, that is \"yes\". With one seed nothing can be said of noise. " +
+	"\"" + boundTitle + "\" is by how much our runtime exceeds one that no policy whatsoever could undercut on the same jobs and nodes."
 
 // Text prints the report for a terminal.
 func (r *Report) Text() string {
@@ -107,6 +109,10 @@ func (t *TableReport) shown(keep func(*Metric, *RowReport) bool) []Metric {
 func (t *TableReport) figures() *grid {
 	shown := t.shown(func(m *Metric, r *RowReport) bool { _, ok := r.Ours[m.Key]; return ok })
 	g := newGrid(shown)
+	bounded := t.bounded()
+	if bounded {
+		g.header = append(g.header, boundTitle)
+	}
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		row := []string{r.Workload, r.Method}
@@ -120,9 +126,22 @@ func (t *TableReport) figures() *grid {
 			}
 			row = append(row, cell)
 		}
+		switch {
+		case r.AboveBound != nil:
+			row = append(row, r.AboveBound.print(1))
+		case bounded:
+			row = append(row, "")
+		}
 		g.rows = append(g.rows, row)
 	}
 	return g
+}
+
+const boundTitle = "above bound %"
+
+// bounded tells whether any row is held against the least possible runtime.
+func (t *TableReport) bounded() bool {
+	return slices.ContainsFunc(t.Rows, func(r RowReport) bool { return r.AboveBound != nil })
 }
 
 // print leaves out the deviation of one seed, which has none.

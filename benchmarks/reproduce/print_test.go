@@ -1,30 +1,16 @@
 package reproduce
 
 import (
+	"context"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/sim"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *rewrite {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
-}
 
 // fakeReport has made-up figures whose means and orders can be told by hand: on easy
 // the auction wins in both, on hard it wins in the paper only, and on even nobody does.
@@ -47,7 +33,9 @@ func fakeReport(t *testing.T, seeds []uint64) *Report {
 		}
 	}
 	table.Rows[3].Remark = "the paper prints this upside down"
-	p := &Program{Settings: fakeSettings}
+	p := &Program{Settings: fakeSettings, Bound: func(_ context.Context, args []string) (float64, error) {
+		return map[string]float64{"--seed=1": 12000, "--seed=2": 12800, "--seed=3": 14400}[args[1]], nil
+	}}
 	results := make(Results)
 	for i, r := range table.Rows {
 		for k, seed := range seeds {
@@ -61,25 +49,25 @@ func fakeReport(t *testing.T, seeds []uint64) *Report {
 			results[c.Key] = s
 		}
 	}
-	report, err := NewReport(p, []Table{table}, seeds, results)
+	report, err := NewReport(t.Context(), p, []Table{table}, seeds, results)
 	require.NoError(t, err)
 	return report
 }
 
 func TestReportGolden(t *testing.T) {
 	r := fakeReport(t, []uint64{1, 2, 3})
-	golden(t, "report.txt", r.Text())
-	golden(t, "report.md", r.Markdown("aucsched reproduce fake-1 --seeds 1-3"))
+	golden.Equal(t, "report.txt", r.Text())
+	golden.Equal(t, "report.md", r.Markdown("aucsched reproduce fake-1 --seeds 1-3"))
 	text, err := json.MarshalIndent(r, "", " ")
 	require.NoError(t, err)
-	golden(t, "report.json", string(text)+"\n")
-	golden(t, "one_seed.txt", fakeReport(t, []uint64{1}).Text())
+	golden.Equal(t, "report.json", string(text)+"\n")
+	golden.Equal(t, "one_seed.txt", fakeReport(t, []uint64{1}).Text())
 }
 
 func TestReportNeedsEveryCell(t *testing.T) {
 	var f fake
 	table := Table{Name: "T", Rows: []Row{{Workload: "W", Method: "M", Args: []string{"--x=1"}}}}
-	_, err := NewReport(f.program(), []Table{table}, []uint64{1}, Results{})
+	_, err := NewReport(t.Context(), f.program(), []Table{table}, []uint64{1}, Results{})
 	require.EqualError(t, err, "table T: no result of aucsched simulate --x=1 --seed=1")
 }
 
@@ -93,7 +81,7 @@ func TestMisprintIsRemarked(t *testing.T) {
 	r := Runner{Program: f.program(), Store: testStore(t), Jobs: 1}
 	results, err := r.Run(t.Context(), cells)
 	require.NoError(t, err)
-	report, err := NewReport(f.program(), tables, []uint64{1}, results)
+	report, err := NewReport(t.Context(), f.program(), tables, []uint64{1}, results)
 	require.NoError(t, err)
 	require.Equal(t, 3.0, report.Tables[0].Rows[0].Paper[Slowdown])
 	for _, text := range []string{report.Text(), report.Markdown("")} {

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"context"
 	"fmt"
 	"slices"
 )
@@ -29,6 +30,9 @@ type RowReport struct {
 	Args     []string           `json:"args"`
 	Ours     map[string]Figure  `json:"ours"`
 	Paper    map[string]float64 `json:"paper"`
+	// AboveBound is by how many per cent our runtime exceeds what no policy could
+	// undercut on the same jobs; nil where that is not known or jobs did not run.
+	AboveBound *Figure `json:"above_bound_pct,omitempty"`
 	// Unrun is how many jobs did not run, over all seeds.
 	Unrun  int    `json:"unrun"`
 	Remark string `json:"remark,omitempty"`
@@ -51,7 +55,7 @@ type Tally struct {
 }
 
 // NewReport makes the figures of the tables, of which results has every cell.
-func NewReport(p *Program, tables []Table, seeds []uint64, results Results) (*Report, error) {
+func NewReport(ctx context.Context, p *Program, tables []Table, seeds []uint64, results Results) (*Report, error) {
 	report := &Report{Seeds: seeds}
 	for i := range tables {
 		t := &tables[i]
@@ -72,7 +76,11 @@ func NewReport(p *Program, tables []Table, seeds []uint64, results Results) (*Re
 					report.Programs = append(report.Programs, s.Program)
 				}
 			}
-			tr.Rows = append(tr.Rows, newRow(&t.Rows[j], stored[j]))
+			row := newRow(&t.Rows[j], stored[j])
+			if err := row.bound(ctx, p, seeds, stored[j]); err != nil {
+				return nil, err
+			}
+			tr.Rows = append(tr.Rows, row)
 		}
 		compare(&tr, t.Rows, stored)
 		tr.summarise()
@@ -93,6 +101,28 @@ func newRow(row *Row, stored []*Stored) RowReport {
 		r.Unrun += len(s.Result.Unrun)
 	}
 	return r
+}
+
+// bound holds the row's runtimes against the least possible ones.
+func (r *RowReport) bound(ctx context.Context, p *Program, seeds []uint64, stored []*Stored) error {
+	if p.Bound == nil || r.Unrun > 0 {
+		return nil
+	}
+	var above []float64
+	for i, s := range stored {
+		c := Cell{r.Args, seeds[i]}
+		least, err := p.Bound(ctx, c.AllArgs())
+		if err != nil {
+			return fmt.Errorf("%s --bound: %w", c.String(), err)
+		}
+		if least <= 0 {
+			return fmt.Errorf("%s --bound: %v s", c.String(), least)
+		}
+		above = append(above, 100*(float64(s.Result.Runtime)/least-1))
+	}
+	f := over(above)
+	r.AboveBound = &f
+	return nil
 }
 
 // values has the metric of each seed.

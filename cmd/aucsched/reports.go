@@ -86,12 +86,12 @@ func (r *reports) discard() {
 
 // write fills the files and puts them in their places. The page comes with
 // everything but its runs.
-func (r *reports) write(p *report.Page, results []*sim.Result, settings func(policy string) []report.Setting) error {
+func (r *reports) write(p *report.Page, results []*sim.Result, bounds runtimeBounds, settings func(policy string) []report.Setting) error {
 	if r.logs == nil {
 		return nil
 	}
 	for i, res := range results {
-		p.Runs = append(p.Runs, report.Run{Result: res, Log: r.logs[i], Settings: settings(res.Policy)})
+		p.Runs = append(p.Runs, report.Run{Result: res, Bound: bounds[res], Log: r.logs[i], Settings: settings(res.Policy)})
 	}
 	for i, o := range r.jobs {
 		if err := fill(o, func(w io.Writer) error { return report.WriteJobsCSV(w, p.Workload, &p.Runs[i]) }); err != nil {

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/bound"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/sim"
 )
@@ -33,6 +34,7 @@ type reproduceFlags struct {
 	out       string
 	asJSON    bool
 	markdown  string
+	html      string
 	via       string
 	cell      int
 	list      string
@@ -66,6 +68,7 @@ TABLE is ` + strings.Join(reproduce.Names(), ", ") + `; without one, all.`,
 	flags.StringVar(&f.sel.Only, "only", "", "only rows whose workload and method contain this, and what they are compared with")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
 	flags.StringVar(&f.markdown, "markdown", "", "write the tables to this file, too")
+	flags.StringVar(&f.html, "html", "", "write a page with pictures of the tables to this `file`; it needs no network")
 	flags.StringVar(&f.via, "via", "local", "where the simulations run: local, or slurm: as tasks of a job array, at most -j at a time")
 	flags.StringVar(&f.partition, "partition", "", "--via slurm: the partition; none: Slurm's default")
 	flags.IntVar(&f.cell, "cell", 0, "a task of --via slurm: run only this cell of --list, from 0 on")
@@ -96,20 +99,38 @@ func (f *reproduceFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	report, err := reproduce.NewReport(program, tables, seeds, results)
+	report, err := reproduce.NewReport(c.Context(), program, tables, seeds, results)
 	if err != nil {
 		return err
 	}
-	if f.markdown != "" {
-		if err := reproduce.WriteFile(f.markdown, []byte(report.Markdown(f.commandLine()))); err != nil {
-			return err
-		}
+	if err := f.write(report); err != nil {
+		return err
 	}
 	if f.asJSON {
 		return json.NewEncoder(c.OutOrStdout()).Encode(report)
 	}
 	_, err = io.WriteString(c.OutOrStdout(), report.Text())
 	return err
+}
+
+// write writes the files that are asked for.
+func (f *reproduceFlags) write(r *reproduce.Report) error {
+	if f.markdown != "" {
+		if err := reproduce.WriteFile(f.markdown, []byte(r.Markdown(f.commandLine()))); err != nil {
+			return fmt.Errorf("--markdown: %w", err)
+		}
+	}
+	if f.html == "" {
+		return nil
+	}
+	var page bytes.Buffer
+	if err := r.WritePage(&page, f.commandLine()); err != nil {
+		return err
+	}
+	if err := reproduce.WriteFile(f.html, page.Bytes()); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	return nil
 }
 
 func (f *reproduceFlags) check(c *cobra.Command) ([]reproduce.Table, []uint64, error) {
@@ -136,11 +157,14 @@ func (f *reproduceFlags) check(c *cobra.Command) ([]reproduce.Table, []uint64, e
 	return tables, seeds, err
 }
 
-// open opens the results' directory and tries the page's file.
+// open opens the results' directory and tries the pages' files.
 func (f *reproduceFlags) open() (*reproduce.Store, error) {
-	if f.markdown != "" {
-		if err := reproduce.TryFile(f.markdown); err != nil {
-			return nil, fmt.Errorf("--markdown: %w", err)
+	for _, page := range []struct{ flag, path string }{{"--markdown", f.markdown}, {"--html", f.html}} {
+		if page.path == "" {
+			continue
+		}
+		if err := reproduce.TryFile(page.path); err != nil {
+			return nil, fmt.Errorf("%s: %w", page.flag, err)
 		}
 	}
 	store, err := reproduce.OpenStore(f.out)
@@ -196,7 +220,13 @@ func (f *reproduceFlags) commandLine() string {
 	if f.sel.Only != "" {
 		words = append(words, fmt.Sprintf("--only %q", f.sel.Only))
 	}
-	return strings.Join(append(words, "--markdown "+f.markdown), " ")
+	if f.markdown != "" {
+		words = append(words, "--markdown "+f.markdown)
+	}
+	if f.html != "" {
+		words = append(words, "--html "+f.html)
+	}
+	return strings.Join(words, " ")
 }
 
 // cellProgress draws a bar of cells on a terminal. The second function takes it away.
@@ -214,7 +244,7 @@ func cellProgress(errs io.Writer, cells int) (progress func(int), done func()) {
 // simulateProgram is the command simulate, in this process.
 func simulateProgram() (*reproduce.Program, error) {
 	version, err := buildVersion()
-	return &reproduce.Program{Version: version, Settings: simulateSettings, Run: simulateArgs}, err
+	return &reproduce.Program{Version: version, Settings: simulateSettings, Run: simulateArgs, Bound: boundArgs}, err
 }
 
 // simulateSettings checks the arguments of simulate, and lists its flags with the
@@ -227,7 +257,7 @@ func simulateSettings(args []string) ([]string, error) {
 	var settings []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		switch f.Name {
-		case "help", "json", "dry-run":
+		case "help", "json", "dry-run", "bound":
 			return
 		}
 		setting := f.Name + "=" + f.Value.String()
@@ -249,6 +279,17 @@ func simulateArgs(ctx context.Context, args []string) (*sim.Result, error) {
 	}
 	r := new(sim.Result)
 	return r, json.Unmarshal(out.Bytes(), r)
+}
+
+// boundArgs is the least runtime that is possible, in seconds.
+func boundArgs(ctx context.Context, args []string) (float64, error) {
+	var out bytes.Buffer
+	if err := executeQuietly(ctx, simulateCommand(), append([]string{"--bound", "--json"}, args...), &out); err != nil {
+		return 0, err
+	}
+	var b bound.Bounds
+	err := json.Unmarshal(out.Bytes(), &b)
+	return b.Nodes, err
 }
 
 func executeQuietly(ctx context.Context, c *cobra.Command, args []string, out io.Writer) error {

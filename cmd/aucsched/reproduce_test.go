@@ -46,9 +46,12 @@ func TestReproducePrintsOursBesideThePapers(t *testing.T) {
 	require.Zero(t, code, errs)
 	var s struct {
 		Runtime float64 `json:"runtime_s"`
+		Bound   float64 `json:"runtime_bound_s"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(single), &s))
 	require.InDelta(t, s.Runtime/3600, row.Ours[reproduce.Runtime].Mean, 1e-12)
+	require.InDelta(t, 100*(s.Runtime/s.Bound-1), row.AboveBound.Mean, 1e-9)
+	require.Greater(t, row.AboveBound.Mean, 1.0)
 
 	// A damaged result is found and run again.
 	want, err := os.ReadFile(files[0])
@@ -80,6 +83,7 @@ func TestReproduceChecksItsInputFirst(t *testing.T) {
 		`no row matches "9.NC"`:                            "aucsched2-3 --only 9.NC",
 		`--out: `:                                          "aucsched2-3 --out " + file + "/results",
 		`--markdown: `:                                     "aucsched2-3 --markdown " + file + "/page.md",
+		`--html: `:                                         "aucsched2-3 --html " + file + "/page.html",
 		`--list: needs --cell`:                             "--list cells-1.json",
 		`--cell: needs --list, and no table`:               "--cell 1",
 		`no such file or directory`:                        "--cell 1 --list cells-1.json",
@@ -108,6 +112,7 @@ func TestSimulateSettings(t *testing.T) {
 		require.Contains(t, settings, want)
 	}
 	require.NotContains(t, strings.Join(settings, "\n"), "json")
+	require.NotContains(t, strings.Join(settings, "\n"), "bound=", "it decides nothing that is stored")
 	papers, err := simulateSettings(append(args, "--paper"))
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(papers, "\n"), "papers' settings={")

@@ -32,6 +32,7 @@ type simulateFlags struct {
 	slurmBids     bool
 	asJSON        bool
 	dryRun        bool
+	boundOnly     bool
 }
 
 // replayFlags are those that do not depend on the policy.
@@ -73,6 +74,9 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 			if err != nil || f.dryRun {
 				return err
 			}
+			if f.boundOnly {
+				return printBounds(c.OutOrStdout(), f.replay.cfg.Nodes, f.policy.settled(policies[0].Name(), w.Jobs), f.asJSON)
+			}
 			return f.run(c, w, policies)
 		},
 	}
@@ -86,6 +90,7 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	f.reports.register(flags)
 	f.replay.register(flags)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, and run nothing")
+	flags.BoolVar(&f.boundOnly, "bound", false, "print only how soon the jobs could be done at all, by cores, GPUs and nodes, and simulate nothing")
 	flags.StringVar(&f.cluster, "cluster", "", "the machine (see above)")
 	flags.StringVar(&f.load, "workload", "", "the workload (see above)")
 	flags.StringVar(&f.priority, "priority", "basic", "basic: the jobs' own, generated ones as Slurm's priority/basic gives them; multifactor: age and size with equal weights, recomputed for every cycle")
@@ -145,12 +150,17 @@ func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []c
 	cfg := f.replay.cfg
 	cfg.Seed = f.replay.seed
 	var results []*sim.Result
+	bounds := make(runtimeBounds)
 	for i, policy := range policies {
 		cfg.OnEnd = out.listener(i)
 		done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
-		r, err := sim.Run(c.Context(), cfg, policy, f.policy.settled(policy.Name(), w.Jobs))
+		jobs := f.policy.settled(policy.Name(), w.Jobs)
+		r, err := sim.Run(c.Context(), cfg, policy, jobs)
 		done()
 		if err != nil {
+			return err
+		}
+		if err := bounds.add(r, cfg.Nodes, jobs); err != nil {
 			return err
 		}
 		results = append(results, r)
@@ -160,11 +170,11 @@ func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []c
 	for _, r := range results {
 		warnUnrun(r)
 	}
-	if err := printResults(c.OutOrStdout(), results, f.asJSON); err != nil {
+	if err := printResults(c.OutOrStdout(), results, bounds, f.asJSON); err != nil {
 		return err
 	}
 	page := report.Page{Workload: w, Nodes: cfg.Nodes, Settings: f.replay.settings(), Command: commandLine(c)}
-	return out.write(&page, results, func(policy string) []report.Setting { return f.policy.settings(policy, c.Flags()) })
+	return out.write(&page, results, bounds, func(policy string) []report.Setting { return f.policy.settings(policy, c.Flags()) })
 }
 
 // priorities are those of that name for a machine; nil for the jobs' own.
@@ -249,11 +259,11 @@ func showProgress(errs io.Writer, cfg *sim.Config, jobs int) func() {
 }
 
 // printResults prints a column for each result, or as JSON an object a line.
-func printResults(out io.Writer, results []*sim.Result, asJSON bool) error {
+func printResults(out io.Writer, results []*sim.Result, bounds runtimeBounds, asJSON bool) error {
 	if asJSON {
 		e := json.NewEncoder(out)
 		for _, r := range results {
-			if err := e.Encode(r); err != nil {
+			if err := e.Encode(boundedResult{r, bounds[r]}); err != nil {
 				return err
 			}
 		}
@@ -271,7 +281,7 @@ func printResults(out io.Writer, results []*sim.Result, asJSON bool) error {
 	line("policy", func(r *sim.Result) string { return r.Policy })
 	line("jobs", func(r *sim.Result) string { return fmt.Sprintf("%d run, %d not", r.Jobs, len(r.Unrun)) })
 	line("runtime", func(r *sim.Result) string {
-		return fmt.Sprintf("%.2f h (theoretical %.2f h)", hours(float64(r.Runtime)), hours(r.TheoreticalRuntime))
+		return fmt.Sprintf("%.2f h (theoretical %.2f h, at least %.2f h)", hours(float64(r.Runtime)), hours(r.TheoreticalRuntime), hours(bounds[r]))
 	})
 	line("utilisation", func(r *sim.Result) string {
 		return fmt.Sprintf("CPU %.1f%%, GPU %.1f%%", 100*r.CPUUtilization, 100*r.GPUUtilization)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/workload"
@@ -28,7 +29,7 @@ func TestGPUPage(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
-	golden(t, "gpu.golden.md", gpuPage(rows))
+	golden.Equal(t, "gpu.golden.md", gpuPage(rows))
 }
 
 func gpuJob(id string, submit, duration int64, gpus int) workload.Job {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 )
@@ -33,7 +34,7 @@ func TestPerformancePage(t *testing.T) {
 		}
 	}
 	f.Stages = append(f.Stages, s)
-	golden(t, "performance.golden.md", f.page())
+	golden.Equal(t, "performance.golden.md", f.page())
 }
 
 // invented are results that rise with the seed and the method.
@@ -81,11 +82,11 @@ func TestSimulationPage(t *testing.T) {
 			Result: sim.Result{Policy: policy, Jobs: 12345, CPUUtilization: 0.7, Runtime: 360000, WaitMean: 1800, WaitStd: 7200, SlowdownMean: 12.34,
 				FragmentationMean: 1.2345, Cycles: 9999, CycleMsP50: 0.012, CycleMsP99: 1.2, CycleMsMax: 120}})
 	}
-	golden(t, "simulation.golden.md", f.page())
+	golden.Equal(t, "simulation.golden.md", f.page())
 }
 
 func TestSimulationPageWithoutTraces(t *testing.T) {
-	golden(t, "simulation-no-traces.golden.md", simulated().page())
+	golden.Equal(t, "simulation-no-traces.golden.md", simulated().page())
 }
 
 func TestDeadlineTable(t *testing.T) {
