@@ -36,8 +36,12 @@ type Request struct {
 	TasksPerNode int
 	// MinGPUs and MaxGPUs are the range of GPUs on each node (R^gpu and its
 	// range, aucsched2 section 3; --gres=gpu:min-max). All nodes of an
-	// allocation give the same number. MaxGPUs 0 means MinGPUs.
+	// allocation give the same number unless MixedGPUs is set. MaxGPUs 0 means
+	// MinGPUs.
 	MinGPUs, MaxGPUs int
+	// MixedGPUs lets nodes of an allocation give different numbers of GPUs, each one
+	// in the range.
+	MixedGPUs bool
 	// Contiguous asks for consecutive nodes (--contiguous).
 	Contiguous bool
 	// Eligible are the nodes that the job may use; nil means all. It is not
