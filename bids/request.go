@@ -57,6 +57,7 @@ type shape struct {
 	minNodes, maxNodes int
 	lo, hi             int
 	minGPUs, maxGPUs   int
+	mixed              bool // nodes may give different numbers of GPUs
 	contiguous         bool
 	nodesGiven         bool // types 2 and 3
 	perNode            bool // type 3: exactly lo == hi cores on each node
@@ -115,6 +116,7 @@ func (r *Request) shape() (shape, error) {
 		minGPUs: r.MinGPUs, maxGPUs: max(r.MinGPUs, r.MaxGPUs), contiguous: r.Contiguous,
 		nodesGiven: r.MinNodes > 0 || r.MaxNodes > 0,
 	}
+	s.mixed = r.MixedGPUs && s.maxGPUs > s.minGPUs
 	if s.maxNodes == 0 {
 		s.maxNodes = unbounded
 	}
