@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
@@ -172,7 +173,12 @@ func (p *parser) element(what string, raw json.RawMessage, into any) error {
 		if typ.Field == "" {
 			return p.fail("%s: expected an object, found a %s", what, typ.Value)
 		}
-		return p.fail("%s: %s: %s is not a whole number in range", what, typ.Field, typ.Value)
+		field := typ.Field[strings.LastIndexByte(typ.Field, '.')+1:] // without what is embedded, which is no level of the file
+		want := "a whole number in range"
+		if typ.Type.Kind() == reflect.Bool {
+			want = "true or false"
+		}
+		return p.fail("%s: %s: %s is not %s", what, field, typ.Value, want)
 	}
 	return p.fail("%s: %s", what, strings.TrimPrefix(err.Error(), "json: "))
 }
