@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -205,12 +204,4 @@ func (p *parser) window() (*Window, error) {
 	w.Snapshot = core.Snapshot{Nodes: t, Pending: p.queue, Running: p.running}
 	core.SortQueue(w.Snapshot.Pending)
 	return w, nil
-}
-
-// request turns the fields of a job, or of an alternative, into what it asks for.
-func (j *requestJSON) request() (bids.Request, error) {
-	r := bids.Request{Cores: j.Cores, TasksPerNode: j.TasksPerNode, Contiguous: j.Contiguous,
-		MinNodes: j.Nodes.low, MaxNodes: j.Nodes.high, MinGPUs: j.GPUs.low, MaxGPUs: j.GPUs.high,
-		MixedGPUs: j.GPUsUniform != nil && !*j.GPUsUniform}
-	return r, r.Validate()
 }

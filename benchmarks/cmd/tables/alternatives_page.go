@@ -109,8 +109,8 @@ func alternativesReading(rows []alternativeRow, offering int) string {
 		return fmt.Sprintf("There is no run of %s.", o.name)
 	}
 	c, w := pair(cpu, base), pair(wait, waited)
-	return fmt.Sprintf("With %s, over all of these workloads, CPU utilisation is %s on average, higher on %d of %d (chance %.3f if either were as likely), and the mean wait is %.2f h instead of %.2f h, shorter on %d.",
-		o.name, points(c.Difference.Mean), c.Wins, len(cpu), c.signTest(), over(wait).Mean, over(waited).Mean, w.Losses)
+	return fmt.Sprintf("With %s, over all of these workloads, CPU utilisation is %s on average, higher on %d of %d (chance %s if either were as likely), and the mean wait is %.2f h instead of %.2f h, shorter on %d.",
+		o.name, points(c.Difference.Mean), c.Wins, len(cpu), chance(c.signTest()), over(wait).Mean, over(waited).Mean, w.Losses)
 }
 
 func writeAlternativesHow(p *page) {
@@ -132,6 +132,15 @@ func writeAlternativesAssumed(p *page) {
 		"jobs that ask for a number of nodes can as well have twice as many with half the cores and GPUs of each, where both are even;",
 		"jobs with GPUs of which one is odd can have half the nodes with twice the cores and GPUs of each, where nodes are even in number and a node has as many;",
 		"either way they take as long, whatever more communication would cost; cores and GPUs are the same in all. Jobs that ask for cores alone have no alternative;",
-		"jobs that ask for ranges of GPUs can use different numbers on different nodes and balance their work: a job runs as long as the sum of its GPUs says (equation 5 of aucsched2 with sums in place of the number a node).",
+		"jobs that ask for ranges of GPUs can use different numbers on different nodes and balance their work: a job runs as long as the sum of its GPUs says (equation 5 of aucsched2 with sums in place of the number a node);",
+		"the utilisation of the CPUs counts a job with a range as long as it takes with the fewest GPUs, as in docs/simulation.md, so that running it faster raises the figure: compare mixed ranges with ranges only.",
 	)
+}
+
+// chance is a probability with three decimals.
+func chance(p float64) string {
+	if p < 0.001 {
+		return "under 0.001"
+	}
+	return fmt.Sprintf("%.3f", p)
 }
