@@ -233,12 +233,13 @@ func TestNoOneWhoFitsIsWithoutABid(t *testing.T) {
 // that could serve the job.
 func classTwin(s *Space, a *Ask, lo int, segs []nodeset.Segment) Class {
 	nodes, _, gpus := perNode(segs)
+	least := slices.Min(slices.Collect(maps.Values(gpus)))
 	usable := func(n int) bool {
 		if n < 0 || n >= s.Now.Len() {
 			return false
 		}
 		c, up := viewTwin(s, a.Crosses, n)
-		return up && a.Eligible.Has(n) && int(c.Cores) >= lo && int(c.GPUs) >= gpus[nodes[0]]
+		return up && a.Eligible.Has(n) && int(c.Cores) >= lo && int(c.GPUs) >= least
 	}
 	first, last := nodes[0], nodes[len(nodes)-1]
 	switch {
