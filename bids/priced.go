@@ -46,7 +46,8 @@ const alike = 2
 // at the given prices, the column generation of a Lagrangian relaxation: of all runs of
 // nodes on which a job could start those that are worth most net of prices, of
 // combined nodes the cheapest, and what it gets in one more draft of the window, in which
-// jobs take by falling net worth what is worth most to them on what the earlier ones left.
+// jobs take by falling net worth what is worth most to them on what the earlier ones left. The
+// first two of these give as many GPUs on each node even where MixedGPUs lets them differ.
 //
 // It returns the new number of each bid that was in the book before; the slice belongs to the
 // Generator. The new draft is the book's last. Time for a job is linear in the nodes that
@@ -109,7 +110,7 @@ func (g *Generator) bidAtPrices(j int) {
 func (g *Generator) appraise(j int, t *nodeset.Table, most int) {
 	p, a, s := &g.priced, &g.asks[j], &g.shapes[j]
 	e := &p.eye
-	e.s, e.free, e.tariff, e.nodes = s, t.FreeCores(), &p.tariffs[a.Crosses], t.Len()
+	e.ask, e.s, e.free, e.tariff, e.nodes = a, s, t.FreeCores(), &p.tariffs[a.Crosses], t.Len()
 	e.prio, e.alpha, e.most = float64(a.Priority), p.prices.Alpha, most
 	for k := min(s.maxGPUs, t.MaxGPUs()); k >= s.minGPUs; k-- {
 		e.gpus, e.full = k, g.setsOf(j, k)
@@ -162,11 +163,9 @@ func (g *Generator) addFresh(j int, segs []nodeset.Segment) int32 {
 func (g *Generator) draftAtPrices() {
 	p, d := &g.priced, &g.priced.draft
 	d.order = d.order[:0]
-	for j := range g.asks {
-		d.order = append(d.order, int32(j))
-	}
+	d.order = g.appendJobs(d.order)
 	slices.SortStableFunc(d.order, func(a, b int32) int {
-		return cmp.Compare(p.net[b], p.net[a])
+		return cmp.Compare(g.mostNet(b), g.mostNet(a))
 	})
 	g.runDraft(d, draftStyle{greedyGPUs: true, layout: level, keep: true, priced: true})
 	p.order = p.order[:0]
@@ -177,6 +176,15 @@ func (g *Generator) draftAtPrices() {
 			}
 		}
 	}
+}
+
+// mostNet is what the best ask of the job whose first is j is worth net of prices.
+func (g *Generator) mostNet(j int32) float64 {
+	most := g.priced.net[j]
+	for k := int(j) + 1; k < NextJob(g.asks, int(j)); k++ {
+		most = max(most, g.priced.net[k])
+	}
+	return most
 }
 
 // placeAtPrices is placeInDraft for a draft at prices.

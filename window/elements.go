@@ -1,6 +1,7 @@
 package window
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -22,14 +23,21 @@ type nodeJSON struct {
 }
 
 type jobJSON struct {
-	ID           string   `json:"id"`
-	Priority     int64    `json:"priority"`
+	ID        string `json:"id"`
+	Priority  int64  `json:"priority"`
+	TimeLimit *int64 `json:"time_limit_s"`
+	requestJSON
+	Alternatives json.RawMessage `json:"alternatives"`
+}
+
+// requestJSON is one way to meet a job.
+type requestJSON struct {
 	Cores        int      `json:"cores"`
 	Nodes        intRange `json:"nodes"`
 	TasksPerNode int      `json:"tasks_per_node"`
 	GPUs         intRange `json:"gpus_per_node"`
+	GPUsUniform  *bool    `json:"gpus_uniform"`
 	Contiguous   bool     `json:"contiguous"`
-	TimeLimit    *int64   `json:"time_limit_s"`
 }
 
 type runningJSON struct {
@@ -141,6 +149,7 @@ func (p *parser) expand(expr string) ([]string, error) {
 
 func (p *parser) job(i int, raw json.RawMessage) error {
 	var j jobJSON
+	at := p.at
 	what := fmt.Sprintf("jobs[%d]", i)
 	if err := p.element(what, raw, &j); err != nil {
 		return err
@@ -167,7 +176,14 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 	if limit < 1 || limit > core.NoTimeLimit {
 		return p.fail("%s: time_limit_s: %d is not in 1-%d", what, limit, int64(core.NoTimeLimit))
 	}
-	p.queue = append(p.queue, &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit})
+	job := &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit}
+	if len(j.Alternatives) > 0 {
+		p.at = at + int64(bytes.Index(raw, j.Alternatives)) // the text is a copy of that part of raw
+		if job.Alternatives, err = p.alternatives(what, j.Alternatives); err != nil {
+			return err
+		}
+	}
+	p.queue = append(p.queue, job)
 	return nil
 }
 
