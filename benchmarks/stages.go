@@ -80,7 +80,7 @@ func checkBook(w *Window, o bids.Options, book *bids.Book) error {
 		}
 		for i := int(book.JobStart[j]); i < int(book.JobStart[j+1]); i++ {
 			segs := book.Allocation(i)
-			if err := core.CheckAllocation(job, segs, t.Len()); err != nil {
+			if err := core.CheckAllocation(&job.Request, segs, t.Len()); err != nil {
 				return fmt.Errorf("job %s, bid %d: %w", job.ID, i, err)
 			}
 			if err := t.Allocate(segs); err != nil {

@@ -21,6 +21,7 @@ const maxCounts = 8
 
 // appraiser finds the alignments of one job that are worth most net of prices.
 type appraiser struct {
+	ask    *Ask
 	s      *shape
 	free   []uint16
 	tariff *tariff
@@ -40,7 +41,8 @@ type appraiser struct {
 // worth is P + alpha F of an alignment on m nodes.
 func (a *appraiser) worth(c Class, m int) float64 {
 	f := Preference(a.s.nodesGiven, c, m, a.nodes, 1, len(a.full.sets))
-	return a.prio + float64(a.alpha*RaiseForGPUs(f, a.gpus, a.s.minGPUs, a.s.maxGPUs))
+	f = a.ask.lowerByRank(RaiseForGPUs(f, a.gpus, a.s.minGPUs, a.s.maxGPUs))
+	return a.prio + float64(a.alpha*f)
 }
 
 // class is A if the run of nodes is at an end of a nodeset of the space, else B.

@@ -22,7 +22,8 @@ func (c Class) String() string {
 
 // Bid is one allocation that would suit a job.
 type Bid struct {
-	// Job is the index of the job in the window.
+	// Job is the index of the ask in the window, which is that of the job where no job
+	// has more than one.
 	Job int32
 	// NodeSet numbers the bid class: bids for exactly the same nodes, of one
 	// job or of several, have the same number.
@@ -31,16 +32,18 @@ type Bid struct {
 	First, Last int32
 	// Class is A, B or C, or S for an offer.
 	Class Class
-	// GPUs is the number of GPUs on each node.
+	// GPUs is the number of GPUs on each node; the least of its nodes if these differ
+	// (Request.MixedGPUs).
 	GPUs uint8
-	// Preference is F of equation 12 in (0, 1], higher for more GPUs.
+	// Preference is F of equation 12 in (0, 1], higher for more GPUs and for asks that
+	// the job likes better.
 	Preference float64
 }
 
 // Book holds the bids of a window. It is filled by [Generator.Generate], which
 // reuses its memory.
 type Book struct {
-	// Bids are grouped by job: those of job j are Bids[JobStart[j]:JobStart[j+1]].
+	// Bids are grouped by ask: those of ask j are Bids[JobStart[j]:JobStart[j+1]].
 	Bids     []Bid
 	JobStart []int32
 	// Segs is the memory of all allocations.
@@ -54,10 +57,10 @@ type Book struct {
 	Kept []int32
 }
 
-// Jobs is the number of jobs that the book has bids of.
+// Jobs is the number of asks that the book has bids of.
 func (b *Book) Jobs() int { return max(0, len(b.JobStart)-1) }
 
-// Of are the bids of job j.
+// Of are the bids of ask j.
 func (b *Book) Of(j int) []Bid { return b.Bids[b.JobStart[j]:b.JobStart[j+1]] }
 
 // Allocation is what bid i takes. It belongs to the book.

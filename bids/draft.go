@@ -13,8 +13,8 @@ import (
 // the front of the next one (squeaky wheel optimisation, Joslin and Clements
 // 1999), find allocations that leave room for each other.
 type draft struct {
-	order []int32
-	// got[j] is what job j got: segs[got[j].first:got[j].last].
+	order []int32 // jobs, by their first asks
+	// got[j] is what ask j got, at most one of a job: segs[got[j].first:got[j].last].
 	got   []share
 	segs  []nodeset.Segment
 	worth int64
@@ -31,6 +31,7 @@ func (s share) empty() bool { return s.first == s.last }
 // draftStyle are the choices that one draft makes throughout.
 type draftStyle struct {
 	greedyGPUs bool   // take the most GPUs of a range at once, not at the end
+	thrifty    bool   // try a job's cheapest ask first, not the one that it likes best
 	spareGPUs  bool   // jobs without GPUs keep off nodes with free ones if they can
 	layout     layout // of jobs that name their number of nodes
 	keep       bool   // jobs that keep an allocation have it
@@ -54,7 +55,7 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 			break
 		}
 		d := &g.drafts[i]
-		style := draftStyle{greedyGPUs: i%2 == 0, spareGPUs: i > 0, layout: level, keep: i > 0}
+		style := draftStyle{greedyGPUs: i%2 == 0, thrifty: i%2 == 1, spareGPUs: i > 0, layout: level, keep: i > 0}
 		if i > 3 && i%3 == 1 {
 			style.layout = packUp
 		}
@@ -76,9 +77,7 @@ func (g *Generator) orderDraft(i, best int) bool {
 	d := &g.drafts[i]
 	d.order = d.order[:0]
 	if i < 4 {
-		for j := range g.asks {
-			d.order = append(d.order, int32(j))
-		}
+		d.order = g.appendJobs(d.order)
 		switch i {
 		case 1:
 			slices.SortStableFunc(d.order, g.flexibleLast)
@@ -114,8 +113,8 @@ func (g *Generator) orderDraft(i, best int) bool {
 // loser is the first job in queue order that got nothing in d and has not been
 // moved to the front before.
 func (g *Generator) loser(d *draft) (int32, bool) {
-	for j := range g.asks {
-		if d.got[j].empty() && !g.favoured[j] && g.shapes[j].minNodes > 0 {
+	for j := 0; j < len(g.asks); j = NextJob(g.asks, j) {
+		if !g.favoured[j] && g.shapes[g.easy[j]].minNodes > 0 && !g.served(d, int32(j)) {
 			return int32(j), true
 		}
 	}
@@ -125,7 +124,7 @@ func (g *Generator) loser(d *draft) (int32, bool) {
 // flexibleLast puts jobs that name nodes or GPUs before those that only want to be
 // contiguous, and these before those that can be anywhere.
 func (g *Generator) flexibleLast(a, b int32) int {
-	return cmp.Compare(g.flexibility(a), g.flexibility(b))
+	return cmp.Compare(g.flexibility(g.easy[a]), g.flexibility(g.easy[b]))
 }
 
 func (g *Generator) flexibility(j int32) int {
@@ -140,10 +139,13 @@ func (g *Generator) flexibility(j int32) int {
 }
 
 // hardestFirst orders by GPUs a node, then contiguity, then size.
-func (g *Generator) hardestFirst(a, b int32) int {
+func (g *Generator) hardestFirst(a, b int32) int { return g.harder(g.easy[a], g.easy[b]) }
+
+// harder is negative if ask a has more special wishes than ask b.
+func (g *Generator) harder(a, b int32) int {
 	x, y := &g.shapes[a], &g.shapes[b]
 	return cmp.Or(
-		g.flexibleLast(a, b),
+		cmp.Compare(g.flexibility(a), g.flexibility(b)),
 		cmp.Compare(y.minGPUs, x.minGPUs),
 		-compareBool(x.contiguous, y.contiguous),
 		cmp.Compare(y.minNodes, x.minNodes),
@@ -170,24 +172,33 @@ func (g *Generator) runDraft(d *draft, style draftStyle) {
 		g.keepInDraft(d)
 	}
 	for _, j := range d.order {
-		a := &g.asks[j]
-		if g.shapes[j].minNodes == 0 || !d.got[j].empty() { // not a valid request, or kept
+		if g.shapes[g.easy[j]].minNodes == 0 || g.served(d, j) { // no valid request, or kept
 			continue
 		}
 		if g.opts.stopped() {
 			break // what has been placed so far is a draft as well
 		}
-		from := int32(len(d.segs))
-		segs, gpus, ok := g.placeInDraft(d.segs, j, style)
-		if d.segs = segs; !ok {
-			continue
+		for _, k := range g.turns(j, style) {
+			if g.shapes[k].minNodes > 0 && g.tryInDraft(d, k, style) {
+				break
+			}
 		}
-		must(g.rest.Take(d.segs[from:], a.Crosses))
-		d.got[j] = share{from, int32(len(d.segs)), uint8(gpus)}
-		d.worth += a.Priority
-		d.lost--
 	}
 	g.raiseGPUs(d)
+}
+
+// tryInDraft gives ask j a place on what is left, if there is one.
+func (g *Generator) tryInDraft(d *draft, j int32, style draftStyle) bool {
+	a, from := &g.asks[j], int32(len(d.segs))
+	segs, gpus, ok := g.placeInDraft(d.segs, j, style)
+	if d.segs = segs; !ok {
+		return false
+	}
+	must(g.rest.Take(d.segs[from:], a.Crosses))
+	d.got[j] = share{from, int32(len(d.segs)), uint8(gpus)}
+	d.worth += a.Priority
+	d.lost--
+	return true
 }
 
 // keepInDraft gives the jobs that keep an allocation just that.
@@ -200,7 +211,7 @@ func (g *Generator) keepInDraft(d *draft) {
 		from := int32(len(d.segs))
 		d.segs = append(d.segs, a.Keep...)
 		must(g.rest.Take(a.Keep, a.Crosses))
-		d.got[j] = share{from, int32(len(d.segs)), a.Keep[0].GPUs}
+		d.got[j] = share{from, int32(len(d.segs)), leastGPUs(a.Keep)}
 		d.worth += a.Priority
 		d.lost--
 	}
@@ -211,6 +222,10 @@ func (g *Generator) raiseGPUs(d *draft) {
 	for j := range g.asks {
 		sh, s := &d.got[j], &g.shapes[j]
 		if sh.empty() || int(sh.gpus) >= s.maxGPUs {
+			continue
+		}
+		if s.mixed {
+			g.raiseMixed(d, j)
 			continue
 		}
 		segs := d.segs[sh.first:sh.last]
@@ -233,10 +248,10 @@ func (g *Generator) raiseGPUs(d *draft) {
 
 // densestFirst orders by falling priority for what a job needs, at flat prices.
 func (g *Generator) densestFirst(a, b int32) int {
-	return cmp.Compare(float64(float64(g.asks[b].Priority)*g.flatCost(a)), float64(float64(g.asks[a].Priority)*g.flatCost(b)))
+	return cmp.Compare(float64(float64(g.asks[b].Priority)*g.leastCost(a)), float64(float64(g.asks[a].Priority)*g.leastCost(b)))
 }
 
-// flatCost is what job j pays at flat prices; its cores where there is enough of everything.
+// flatCost is what ask j pays at flat prices; its cores where there is enough of everything.
 func (g *Generator) flatCost(j int32) float64 {
 	if g.dear {
 		return g.flat.cost(int(j))

@@ -19,14 +19,18 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyl
 			return dst, 0, true
 		}
 	}
+	from := len(dst)
 	if style.greedyGPUs {
 		for k := min(s.maxGPUs, t.MaxGPUs()); k > s.minGPUs; k-- {
 			if dst, ok := g.placeWith(dst, t, a, s, k, style.layout); ok {
-				return dst, k, true
+				return g.raiseAtOnce(dst, from, t, s), k, true
 			}
 		}
 	}
 	dst, ok := g.placeWith(dst, t, a, s, s.minGPUs, style.layout)
+	if ok && style.greedyGPUs {
+		dst = g.raiseAtOnce(dst, from, t, s)
+	}
 	return dst, s.minGPUs, ok
 }
 

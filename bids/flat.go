@@ -2,6 +2,7 @@ package bids
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -13,16 +14,18 @@ import (
 type Flat struct {
 	price  []float64 // by resource: cores and GPUs now, cores and GPUs at reservation 0, ...
 	room   []float64
-	jobs   []flatJob
+	jobs   []flatJob // by ask
 	payers []payer
 }
 
-// flatJob is a job of the market: what it needs at least is the same at all times.
+// flatJob is an ask of the market: what it needs at least is the same at all times.
 type flatJob struct {
 	worth       float64
 	cores, gpus float64
 	levels      int // 1 + the reservations that it runs into
+	end         int // behind the last ask of the same job
 	required    bool
+	valid       bool
 }
 
 // payer is a job that can pay a price for a unit of a resource.
@@ -35,9 +38,9 @@ const (
 
 // Solve finds prices at which the bound is low, by setting one after the other to what is best
 // given the others (coordinate descent). A job is worth its priority and alpha;
-// required is nil or says of each ask whether it has to start. It returns the bound, in
+// required is nil or says of each job whether it has to start. It returns the bound, in
 // units of priority: the sum of prices times capacities, and of what the jobs are worth net of prices
-// on the least that they ask for.
+// on the least that they ask for, each by the request with which it is worth most.
 func (f *Flat) Solve(space *Space, asks []Ask, required []bool, alpha float64) float64 {
 	f.reset(space, asks, required, alpha)
 	for range flatSweeps {
@@ -59,21 +62,22 @@ func (f *Flat) reset(space *Space, asks []Ask, required []bool, alpha float64) {
 		cores, gpus := t.SumFree()
 		f.price, f.room = append(f.price, 0, 0), append(f.room, float64(cores), float64(gpus))
 	}
-	for j := range asks {
-		s, err := asks[j].shape()
-		if err != nil {
-			s = shape{}
-		}
-		f.jobs = append(f.jobs, flatJob{
-			worth: float64(asks[j].Priority) + alpha,
-			cores: float64(s.need(s.minNodes)), gpus: float64(s.minNodes * s.minGPUs),
-			levels:   min(levels, 1+asks[j].Crosses),
-			required: len(required) > 0 && required[j],
-		})
-		if s.minNodes == 0 {
-			f.jobs[j] = flatJob{}
+	for j, job := 0, 0; j < len(asks); job++ {
+		end := NextJob(asks, j)
+		for ; j < end; j++ {
+			f.addAsk(&asks[j], alpha, levels, end, len(required) > 0 && required[job])
 		}
 	}
+}
+
+func (f *Flat) addAsk(a *Ask, alpha float64, levels, end int, required bool) {
+	x := flatJob{end: end}
+	if s, err := a.shape(); err == nil {
+		x.worth = float64(a.Priority) + alpha
+		x.cores, x.gpus = float64(s.need(s.minNodes)), float64(s.minNodes*s.minGPUs)
+		x.levels, x.required, x.valid = min(levels, 1+a.Crosses), required, true
+	}
+	f.jobs = append(f.jobs, x)
 }
 
 // units is what the job needs of resource r.
@@ -87,7 +91,7 @@ func (x *flatJob) units(r int) float64 {
 	return x.cores
 }
 
-// cost is what job j pays at least.
+// cost is what ask j pays at least.
 func (f *Flat) cost(j int) float64 {
 	x, sum := &f.jobs[j], 0.0
 	for r, p := range f.price {
@@ -102,17 +106,8 @@ func (f *Flat) settle(r int) {
 	f.price[r] = 0
 	f.payers = f.payers[:0]
 	left := f.room[r]
-	for j := range f.jobs {
-		x := &f.jobs[j]
-		units := x.units(r)
-		if units == 0 {
-			continue
-		}
-		if x.required {
-			left -= units
-		} else if net := x.worth - f.cost(j); net > 0 {
-			f.payers = append(f.payers, payer{net / units, units})
-		}
+	for j := 0; j < len(f.jobs); j = f.jobs[j].end {
+		left -= f.demand(j, r)
 	}
 	slices.SortFunc(f.payers, func(a, b payer) int { return cmp.Compare(b.price, a.price) })
 	for _, x := range f.payers {
@@ -123,15 +118,56 @@ func (f *Flat) settle(r int) {
 	}
 }
 
+// demand adds the job whose first ask is j to those who would pay for resource r, with its best
+// ask, as long as that is better than one that needs nothing of r. It returns what the job
+// takes at any price.
+func (f *Flat) demand(j, r int) (taken float64) {
+	best, instead, units := 0.0, 0.0, 0.0
+	least, required := math.Inf(1), false
+	for k := j; k < f.jobs[j].end; k++ {
+		x := &f.jobs[k]
+		if !x.valid {
+			continue
+		}
+		need := x.units(r)
+		least, required = min(least, need), required || x.required
+		switch net := x.worth - f.cost(k); {
+		case need == 0:
+			instead = max(instead, net)
+		case net > best:
+			best, units = net, need
+		}
+	}
+	if required {
+		return least
+	}
+	if best > instead {
+		f.payers = append(f.payers, payer{(best - instead) / units, units})
+	}
+	return 0
+}
+
 func (f *Flat) bound() float64 {
 	sum := 0.0
 	for r, p := range f.price {
 		sum += float64(p * f.room[r])
 	}
-	for j := range f.jobs {
-		if net := f.jobs[j].worth - f.cost(j); net > 0 || f.jobs[j].required {
-			sum += net
-		}
+	for j := 0; j < len(f.jobs); j = f.jobs[j].end {
+		sum += f.net(j)
 	}
 	return sum
+}
+
+// net is what the job whose first ask is j is worth net of prices at most.
+func (f *Flat) net(j int) float64 {
+	most, required := math.Inf(-1), false
+	for k := j; k < f.jobs[j].end; k++ {
+		if x := &f.jobs[k]; x.valid {
+			most, required = max(most, x.worth-f.cost(k)), required || x.required
+		}
+	}
+	if required || most > 0 {
+		return most
+	}
+	return 0
 }

@@ -8,7 +8,8 @@ import (
 
 // Options of a Generator.
 type Options struct {
-	// MaxBidsPerJob is the papers' MAXBIDSPERJOB, at least 1.
+	// MaxBidsPerJob is the papers' MAXBIDSPERJOB, at least 1; of a job that can be met in
+	// several ways each has as many.
 	MaxBidsPerJob int
 	// Drafts is how many drafts of the whole window add a bid to each job, part
 	// of MaxBidsPerJob. 0 gives the papers' bids only.
@@ -35,7 +36,11 @@ type Generator struct {
 	placer   Placer
 	drafts   []draft
 	limits   limits
-	favoured []bool // jobs that a draft has moved to the front
+	favoured []bool // by first ask: jobs that a draft has moved to the front
+	easy     []int32
+	turn     []int32           // a job's asks in the order in which a draft tries them
+	raising  bool              // bids get all free GPUs of their nodes
+	raised   []nodeset.Segment // scratch
 	noGPU    nodeset.Mask
 	views    Rest // never taken from: the full views of the space
 	scans    scanCache
@@ -78,6 +83,7 @@ func (g *Generator) begin(space *Space, asks []Ask, o Options, book *Book) {
 		s.contiguous = s.contiguous || o.ContiguousOnly // in drafts as well
 		g.shapes = append(g.shapes, s)
 	}
+	g.findEasy()
 	g.views.Reset(space)
 	g.scans.reset()
 	g.nodes.reset()
@@ -159,18 +165,29 @@ func (g *Generator) listDrafts() {
 	}
 }
 
-// bidAlone fills job j's bids up by the papers' classes, the highest GPU count of
-// its range first.
+// bidAlone fills ask j's bids up by the papers' classes, the highest GPU count of
+// its range first. If its nodes may give different numbers, each gives what it has free.
 func (g *Generator) bidAlone(j int) {
 	s := &g.shapes[j]
 	start := int(g.book.JobStart[j])
 	room := func() int { return g.opts.MaxBidsPerJob - (len(g.book.Bids) - start) }
 	high := min(s.maxGPUs, g.space.Now.MaxGPUs())
-	for k := high; k >= s.minGPUs; k-- {
-		// The counts still to come share what is left of the job's bids.
-		share := (room() + k - s.minGPUs) / (k - s.minGPUs + 1)
-		g.bidCount(j, k, share)
+	if high < s.minGPUs {
+		return
 	}
+	rounds := high - s.minGPUs + 1
+	if s.mixed { // once more with the fewest, so that others can have the rest
+		rounds++
+	}
+	for ; rounds > 0; rounds-- {
+		k := s.minGPUs + rounds - 1
+		if g.raising = s.mixed && rounds > 1; g.raising {
+			k--
+		}
+		// The counts still to come share what is left of the job's bids.
+		g.bidCount(j, k, (room()+rounds-1)/rounds)
+	}
+	g.raising = false
 }
 
 // bidCount adds at most quota bids of job j with k GPUs a node.
@@ -287,7 +304,12 @@ func (g *Generator) neighbours(s *shape, t *nodeset.Table, sets []nodeset.Set, f
 
 func (g *Generator) addSpans(j, k int, spans []span, l layout) {
 	from := len(g.book.Segs)
-	g.book.Segs = g.placer.spread(g.book.Segs, g.views.View(g.asks[j].Crosses), &g.shapes[j], spans, l, k)
+	t, s := g.views.View(g.asks[j].Crosses), &g.shapes[j]
+	g.book.Segs = g.placer.spread(g.book.Segs, t, s, spans, l, k)
+	if g.raising {
+		g.raised = appendRaised(g.raised[:0], g.book.Segs[from:], t.FreeGPUs(), s.maxGPUs)
+		g.book.Segs = append(g.book.Segs[:from], g.raised...)
+	}
 	g.add(j, from)
 }
 
@@ -331,11 +353,16 @@ func (g *Generator) Describe(a *Ask, segs []nodeset.Segment) (Bid, error) {
 }
 
 func (g *Generator) rate(a *Ask, s *shape, segs []nodeset.Segment) Bid {
-	gpus := int(segs[0].GPUs)
+	gpus := int(leastGPUs(segs))
 	sets := g.sets(a, s, gpus)
 	class, blocks := sets.classify(segs)
 	f := Preference(s.nodesGiven, class, nodeset.Nodes(segs), g.space.Now.Len(), blocks, len(sets.sets))
-	return Bid{Class: class, GPUs: uint8(gpus), Preference: RaiseForGPUs(f, gpus, s.minGPUs, s.maxGPUs)}
+	if s.mixed {
+		f = raiseForMixed(f, segs, s.minGPUs, s.maxGPUs)
+	} else {
+		f = RaiseForGPUs(f, gpus, s.minGPUs, s.maxGPUs)
+	}
+	return Bid{Class: class, GPUs: uint8(gpus), Preference: a.lowerByRank(f)}
 }
 
 // setsOf are the nodesets that job j may use with k GPUs a node.

@@ -1,5 +1,7 @@
 package bids
 
+import "github.com/aucsched/aucsched/nodeset"
+
 // weights are the constants k1, k2, k3 of equation 12.
 type weights struct{ k1, k2, k3 float64 }
 
@@ -44,4 +46,20 @@ func Preference(nodesGiven bool, c Class, bidNodes, nodes, bidSets, sets int) fl
 // as many equation 12 decides. Without a range f stays as it is.
 func RaiseForGPUs(f float64, gpus, low, high int) float64 {
 	return (f + float64(gpus-low)) / float64(high-low+1)
+}
+
+// raiseForMixed is RaiseForGPUs for nodes that give different numbers: it goes by their mean.
+func raiseForMixed(f float64, segs []nodeset.Segment, low, high int) float64 {
+	mean := float64(nodeset.GPUs(segs)) / float64(nodeset.Nodes(segs))
+	return (f + (mean - float64(low))) / float64(high-low+1)
+}
+
+// lowerByRank shares (0, 1] out evenly among a job's asks, as RaiseForGPUs does among counts
+// of GPUs: a bid of an earlier ask is preferred to any of a later one. f stays as it is
+// where the job has but one.
+func (a *Ask) lowerByRank(f float64) float64 {
+	if a.Of < 2 {
+		return f
+	}
+	return (f + float64(a.Of-1-a.Rank)) / float64(a.Of)
 }

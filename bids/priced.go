@@ -109,7 +109,7 @@ func (g *Generator) bidAtPrices(j int) {
 func (g *Generator) appraise(j int, t *nodeset.Table, most int) {
 	p, a, s := &g.priced, &g.asks[j], &g.shapes[j]
 	e := &p.eye
-	e.s, e.free, e.tariff, e.nodes = s, t.FreeCores(), &p.tariffs[a.Crosses], t.Len()
+	e.ask, e.s, e.free, e.tariff, e.nodes = a, s, t.FreeCores(), &p.tariffs[a.Crosses], t.Len()
 	e.prio, e.alpha, e.most = float64(a.Priority), p.prices.Alpha, most
 	for k := min(s.maxGPUs, t.MaxGPUs()); k >= s.minGPUs; k-- {
 		e.gpus, e.full = k, g.setsOf(j, k)
@@ -162,11 +162,9 @@ func (g *Generator) addFresh(j int, segs []nodeset.Segment) int32 {
 func (g *Generator) draftAtPrices() {
 	p, d := &g.priced, &g.priced.draft
 	d.order = d.order[:0]
-	for j := range g.asks {
-		d.order = append(d.order, int32(j))
-	}
+	d.order = g.appendJobs(d.order)
 	slices.SortStableFunc(d.order, func(a, b int32) int {
-		return cmp.Compare(p.net[b], p.net[a])
+		return cmp.Compare(g.mostNet(b), g.mostNet(a))
 	})
 	g.runDraft(d, draftStyle{greedyGPUs: true, layout: level, keep: true, priced: true})
 	p.order = p.order[:0]
@@ -177,6 +175,15 @@ func (g *Generator) draftAtPrices() {
 			}
 		}
 	}
+}
+
+// mostNet is what the best ask of the job whose first is j is worth net of prices.
+func (g *Generator) mostNet(j int32) float64 {
+	most := g.priced.net[j]
+	for k := int(j) + 1; k < NextJob(g.asks, int(j)); k++ {
+		most = max(most, g.priced.net[k])
+	}
+	return most
 }
 
 // placeAtPrices is placeInDraft for a draft at prices.

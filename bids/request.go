@@ -36,8 +36,12 @@ type Request struct {
 	TasksPerNode int
 	// MinGPUs and MaxGPUs are the range of GPUs on each node (R^gpu and its
 	// range, aucsched2 section 3; --gres=gpu:min-max). All nodes of an
-	// allocation give the same number. MaxGPUs 0 means MinGPUs.
+	// allocation give the same number unless MixedGPUs is set. MaxGPUs 0 means
+	// MinGPUs.
 	MinGPUs, MaxGPUs int
+	// MixedGPUs lets nodes of an allocation give different numbers of GPUs, each one
+	// in the range.
+	MixedGPUs bool
 	// Contiguous asks for consecutive nodes (--contiguous).
 	Contiguous bool
 	// Eligible are the nodes that the job may use; nil means all. It is not
@@ -53,6 +57,7 @@ type shape struct {
 	minNodes, maxNodes int
 	lo, hi             int
 	minGPUs, maxGPUs   int
+	mixed              bool // nodes may give different numbers of GPUs
 	contiguous         bool
 	nodesGiven         bool // types 2 and 3
 	perNode            bool // type 3: exactly lo == hi cores on each node
@@ -111,6 +116,7 @@ func (r *Request) shape() (shape, error) {
 		minGPUs: r.MinGPUs, maxGPUs: max(r.MinGPUs, r.MaxGPUs), contiguous: r.Contiguous,
 		nodesGiven: r.MinNodes > 0 || r.MaxNodes > 0,
 	}
+	s.mixed = r.MixedGPUs && s.maxGPUs > s.minGPUs
 	if s.maxNodes == 0 {
 		s.maxNodes = unbounded
 	}

@@ -16,9 +16,15 @@ type Space struct {
 	Left []*nodeset.Table
 }
 
-// Ask is one job's part in a window.
+// Ask is one job's part in a window. A job that can be met in several ways has an ask for
+// each, one after the other, the one that it likes best first, of which at most one wins:
+// these differ in Request, Rank, Keep and Offer only.
 type Ask struct {
 	*Request
+	// Rank is 0 for the first ask of a job, and k for the k-th further way to meet it. Of
+	// asks is of how many, where they are more than one: the preference of a bid is
+	// spread over them, so that any bid of an earlier one is preferred.
+	Rank, Of int
 	// Priority is P_j, at least 1.
 	Priority int64
 	// Crosses is how many of the space's reservations the job would run into if
@@ -31,6 +37,22 @@ type Ask struct {
 	// would give it (the "SLURM bids" of aucsched1, section 4). It is bid if the job may
 	// take it; nil: none.
 	Offer []nodeset.Segment
+}
+
+// NextJob is the index of the first ask of the job after that of ask j, len(asks) for the
+// last job.
+func NextJob(asks []Ask, j int) int {
+	for j++; j < len(asks) && asks[j].Rank > 0; j++ {
+	}
+	return j
+}
+
+// Jobs is the number of jobs that have asks.
+func Jobs(asks []Ask) (n int) {
+	for j := 0; j < len(asks); j = NextJob(asks, j) {
+		n++
+	}
+	return n
 }
 
 // Rest is a Space from which jobs have taken what they got. Reset fills it; its

@@ -28,9 +28,14 @@ type Auction struct {
 	result   ipmodel.Result
 	space    bids.Space
 	asks     []bids.Ask
+	requests []bids.Request // by ask
+	ways     []way          // by ask
+	askStart []int32        // by job of the window: its first ask, and one more
+	beyond   bids.Request   // of a job behind the window
+	raised   []nodeset.Segment
 	next     int     // index in the queue of the first job behind the window
 	window   []int   // index in the queue, and in the decisions, of each job of the window
-	jobs     []*Job  // the jobs of the window, contiguous if all bids have to be
+	jobs     []*Job  // the jobs of the window
 	guarded  []guard // by job of the window
 	never    neverCache
 	equals   equals
@@ -230,7 +235,7 @@ func (a *Auction) bestStart() []int32 {
 		musts := 0
 		for _, b := range d {
 			worth += a.asks[a.book.Bids[b].Job].Priority
-			if a.guarded[a.book.Bids[b].Job].must {
+			if a.guarded[a.jobOf(b)].must {
 				musts++
 			}
 		}

@@ -17,21 +17,22 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 	a.rest.Reset(&a.space)
 	objective, bound := a.model.Objective(a.result.Worth), a.model.Objective(a.result.Bound)
 	for i, b := range a.result.Chosen {
-		bid := &a.book.Bids[b]
-		a.chosen[bid.Job] = int32(i)
-		if err := a.rest.Take(a.won(i), a.asks[bid.Job].Crosses); err != nil {
-			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", a.jobs[bid.Job].ID, err)
+		j := a.jobOf(b)
+		a.chosen[j] = int32(i)
+		if err := a.rest.Take(a.won(i), a.asks[a.book.Bids[b].Job].Crosses); err != nil {
+			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", a.jobs[j].ID, err)
 		}
 	}
 	for j, i := range a.window { // decisions so far are in queue order, an element a job
 		d := &p.Decisions[i]
 		if w := a.chosen[j]; w >= 0 {
-			d.Start, d.Class = true, a.book.Bids[a.result.Chosen[w]].Class
+			bid := &a.book.Bids[a.result.Chosen[w]]
+			d.Start, d.Class, d.Alternative = true, bid.Class, int(a.ways[bid.Job].alternative)
 			d.Segs = p.keep(a.won(int(w)))
 			continue
 		}
 		if a.guarded[j].start == 0 && a.opts.Drafts > 0 {
-			added, err := a.fill(a.jobs[j], &a.asks[j], d, p)
+			added, err := a.fillAny(j, d, p)
 			if err != nil {
 				return err
 			}
@@ -54,6 +55,19 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 	return nil
 }
 
+// fillAny starts job j of the window on what the winners left, in the first of its ways in which
+// that is possible.
+func (a *Auction) fillAny(j int, d *Decision, p *Plan) (worth float64, err error) {
+	for k := a.askStart[j]; k < a.askStart[j+1] && !d.Start && err == nil; k++ {
+		d.Alternative = int(a.ways[k].alternative)
+		worth, err = a.fill(a.jobs[j], &a.asks[k], d, p)
+	}
+	if !d.Start {
+		d.Alternative = 0
+	}
+	return worth, err
+}
+
 // fill starts a job on what the winners left, if that is possible. It returns what that
 // adds to the objective, which the bound has to be raised by as well.
 func (a *Auction) fill(job *Job, ask *bids.Ask, d *Decision, p *Plan) (worth float64, err error) {
@@ -66,6 +80,10 @@ func (a *Auction) fill(job *Job, ask *bids.Ask, d *Decision, p *Plan) (worth flo
 		segs, ok := a.fillers.Place(p.segs, view, ask.Request, g)
 		if p.segs = segs; !ok {
 			continue
+		}
+		if ask.MixedGPUs {
+			a.raised = bids.RaiseGPUs(a.raised[:0], view, ask.Request, p.segs[from:])
+			p.segs = append(p.segs[:from], a.raised...)
 		}
 		d.Segs = p.segs[from:len(p.segs):len(p.segs)]
 		if err := a.rest.Take(d.Segs, ask.Crosses); err != nil {
@@ -93,23 +111,18 @@ func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth float64, err error) {
 		}
 		looked++
 		job := s.Pending[i]
-		if a.opts.ContiguousOnly && !job.Contiguous {
+		if a.opts.ContiguousOnly {
 			job = contiguous(job)
 		}
 		d := Decision{Job: i}
-		key := equalKey{keyOf(&job.Request), job.TimeLimit}
-		if !a.failed[key] {
-			ask := bids.Ask{Request: &job.Request, Priority: max(job.Priority, 1), Crosses: a.crosses(s, job)}
-			added, err := a.fill(job, &ask, &d, p)
-			if err != nil {
-				return 0, fmt.Errorf("job %s: %w", job.ID, err)
-			}
-			worth += added
+		added, err := a.fillJobBeyond(s, job, &d, p)
+		if err != nil {
+			return 0, fmt.Errorf("job %s: %w", job.ID, err)
 		}
+		worth += added
 		if !d.Start {
-			a.failed[key] = true
 			d.waits(noNodes)
-			if why := a.never.check(&job.Request); why != "" {
+			if why := a.never.checkWays(job); why != "" {
 				d.waits(verdict{Never, why})
 			}
 		}
@@ -118,11 +131,32 @@ func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth float64, err error) {
 	return worth, nil
 }
 
+// fillJobBeyond is fillAny for a job behind the window.
+func (a *Auction) fillJobBeyond(s *Snapshot, job *Job, d *Decision, p *Plan) (worth float64, err error) {
+	for k := range min(job.Ways(), 1+MaxAlternatives) {
+		a.beyond, _ = job.Way(k)
+		key := equalKey{keyOf(&a.beyond), job.TimeLimit}
+		if a.failed[key] {
+			continue
+		}
+		ask := bids.Ask{Request: &a.beyond, Rank: k, Of: job.Ways(), Priority: max(job.Priority, 1), Crosses: a.crosses(s, job)}
+		if worth, err = a.fill(job, &ask, d, p); err != nil {
+			return 0, err
+		}
+		if d.Start {
+			d.Alternative = k
+			return worth, nil
+		}
+		a.failed[key] = true
+	}
+	return 0, nil
+}
+
 func (a *Auction) whyNot(j int) verdict {
 	switch {
 	case a.guarded[j].start > 0:
 		return blocked
-	case len(a.book.Of(j)) == 0:
+	case a.book.JobStart[a.askStart[j]] == a.book.JobStart[a.askStart[j+1]]:
 		return noNodes
 	}
 	return lost

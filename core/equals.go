@@ -9,7 +9,8 @@ import (
 // bid than what is free could hold at all: any choice among them can be exchanged
 // for one of the first, at no loss.
 type equals struct {
-	count map[equalKey]int64
+	count map[waysKey]int64
+	lists map[listKey]int
 	cores int64 // free
 	gpus  int64
 	spare int64 // jobs to keep beyond those that could start, for reservations
@@ -20,11 +21,24 @@ type equalKey struct {
 	limit int64
 }
 
+// waysKey tells jobs apart: their requests, limits and lists of alternatives, by number.
+type waysKey struct {
+	equalKey
+	list int
+}
+
+// listKey is a list of alternatives: one more than in the list of that number, 0 being empty.
+type listKey struct {
+	before int
+	requestKey
+}
+
 func (e *equals) reset(t *nodeset.Table, reservations int) {
 	if e.count == nil {
-		e.count = make(map[equalKey]int64)
+		e.count, e.lists = make(map[waysKey]int64), make(map[listKey]int)
 	}
 	clear(e.count)
+	clear(e.lists)
 	e.cores, e.gpus = t.SumFree()
 	e.spare = int64(reservations)
 }
@@ -32,8 +46,8 @@ func (e *equals) reset(t *nodeset.Table, reservations int) {
 // enough counts one more job and reports whether those before it suffice, and why
 // it need not bid.
 func (e *equals) enough(job *Job) (verdict, bool) {
-	k := equalKey{keyOf(&job.Request), job.TimeLimit}
-	n, most := e.count[k], e.most(&job.Request)
+	k := waysKey{equalKey{keyOf(&job.Request), job.TimeLimit}, e.list(job.Alternatives)}
+	n, most := e.count[k], e.mostOf(job)
 	e.count[k] = n + 1
 	switch {
 	case n < most+e.spare:
@@ -44,12 +58,48 @@ func (e *equals) enough(job *Job) (verdict, bool) {
 	return lostToEquals, true
 }
 
+// list is the number of a list of alternatives, whose nodes are those of the job.
+func (e *equals) list(alternatives []bids.Request) (number int) {
+	for i := range alternatives {
+		k := listKey{number, keyOf(&alternatives[i])}
+		k.mask, k.words = nil, 0
+		n, ok := e.lists[k]
+		if !ok {
+			n = len(e.lists) + 1
+			e.lists[k] = n
+		}
+		number = n
+	}
+	return number
+}
+
+// mostOf bounds how many jobs like this could start on what is free, each in any of its ways.
+func (e *equals) mostOf(job *Job) int64 {
+	if len(job.Alternatives) == 0 {
+		return e.most(&job.Request)
+	}
+	cores, gpus := coresOf(&job.Request), leastGPUs(&job.Request)
+	for k := range job.Alternatives {
+		r := &job.Alternatives[k]
+		if c := coresOf(r); c > 0 { // 0: it is no valid request
+			cores, gpus = min(cores, c), min(gpus, leastGPUs(r))
+		}
+	}
+	most := e.cores / max(cores, 1)
+	if gpus > 0 {
+		most = min(most, e.gpus/gpus)
+	}
+	return most
+}
+
+// leastGPUs is how many GPUs a job with this request has at least.
+func leastGPUs(r *bids.Request) int64 { return int64(max(r.MinNodes, 1)) * int64(r.MinGPUs) }
+
 // most bounds how many jobs with this request could start on what is free.
 func (e *equals) most(r *bids.Request) int64 {
-	nodes := int64(max(r.MinNodes, 1))
 	most := e.cores / coresOf(r)
-	if r.MinGPUs > 0 {
-		most = min(most, e.gpus/(nodes*int64(r.MinGPUs)))
+	if g := leastGPUs(r); g > 0 {
+		most = min(most, e.gpus/g)
 	}
 	return most
 }

@@ -60,7 +60,7 @@ type Explanation struct {
 	Why Why
 	// NeverWhy says in words what the machine lacks.
 	NeverWhy string
-	// Shortage is what is lacking among what is free, if Why is NoFit.
+	// Shortage is what the job's first request lacks among what is free, if Why is NoFit.
 	Shortage *Shortage
 	// Place is where the job would be if all of Rivals were gone, nil if even that
 	// does not help or only the names of rivals are known.
@@ -184,7 +184,7 @@ func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Ex
 
 // asked is the job as the policy understands it.
 func (e *Explainer) asked(job *Job) *Job {
-	if e.auction != nil && e.auction.opts.ContiguousOnly && !job.Contiguous {
+	if e.auction != nil && e.auction.opts.ContiguousOnly {
 		return contiguous(job)
 	}
 	return job

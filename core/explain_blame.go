@@ -8,14 +8,44 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// fits reports whether the job could be on t, with the fewest GPUs that will do.
+// fits reports whether the job could be on t in any of its ways, with the fewest GPUs that
+// will do.
 func (e *Explainer) fits(t *nodeset.Table, job *Job) ([]nodeset.Segment, bool) {
-	return e.placer.Place(nil, t, &job.Request, job.MinGPUs)
+	for _, w := range waysOf(job) {
+		if segs, ok := e.placer.Place(nil, t, w.Request, w.MinGPUs); ok {
+			return segs, true
+		}
+	}
+	return nil, false
+}
+
+// waysOf are a job's requests, for a planner.
+func waysOf(job *Job) []bids.Ask {
+	asks := make([]bids.Ask, job.Ways())
+	for k := range asks {
+		r, _ := job.Way(k)
+		asks[k] = bids.Ask{Request: &r, Rank: k, Of: len(asks)}
+	}
+	return asks
+}
+
+// canEverRun is why the machine can never meet a job in any of its ways: what its first lacks.
+func (e *Explainer) canEverRun(job *Job) (err error) {
+	for k, w := range waysOf(job) {
+		why := bids.CanEverRun(e.s.Nodes, w.Request)
+		if why == nil {
+			return nil
+		}
+		if k == 0 {
+			err = why
+		}
+	}
+	return err
 }
 
 // blame finds what is in the way of a job that waits.
 func (e *Explainer) blame(x *Explanation, job *Job) {
-	if err := bids.CanEverRun(e.s.Nodes, &job.Request); err != nil {
+	if err := e.canEverRun(job); err != nil {
 		x.Why, x.NeverWhy = Never, err.Error()
 		return
 	}
@@ -67,7 +97,7 @@ func (e *Explainer) blameRunning(x *Explanation, job *Job) {
 // roomFrom is the first moment at which a job has room if nothing starts any more.
 func (e *Explainer) roomFrom(job *Job) (int64, bool) {
 	must(e.space.reset(e.s)) // it has worked before
-	r, ok := e.space.reserve(0, job)
+	r, ok := e.space.reserve(0, waysOf(job), job.TimeLimit)
 	return r.Start, ok
 }
 
@@ -123,6 +153,7 @@ func (e *Explainer) blameWindow(x *Explanation, job *Job) {
 func (e *Explainer) needed(job *Job, suspects []Rival) ([]Rival, []nodeset.Segment) {
 	p := &e.space
 	must(p.reset(e.s))
+	ways := waysOf(job)
 	var guilty []Rival
 	for _, r := range suspects {
 		if r.Role == Wins {
@@ -130,7 +161,7 @@ func (e *Explainer) needed(job *Job, suspects []Rival) ([]Rival, []nodeset.Segme
 		} else {
 			e.reserveAgain(r)
 		}
-		if _, ok := p.place(nil, job, e.s.Now); ok {
+		if _, _, ok := p.place(nil, ways, job.TimeLimit, e.s.Now); ok {
 			continue
 		}
 		guilty = append(guilty, r)
@@ -141,7 +172,7 @@ func (e *Explainer) needed(job *Job, suspects []Rival) ([]Rival, []nodeset.Segme
 			p.reserved = slices.DeleteFunc(p.reserved, func(o Reservation) bool { return o.Job == r.Job })
 		}
 	}
-	place, _ := p.place(nil, job, e.s.Now)
+	place, _, _ := p.place(nil, ways, job.TimeLimit, e.s.Now)
 	return guilty, place
 }
 
@@ -199,7 +230,7 @@ func (e *Explainer) expect(x *Explanation, job *Job) {
 		must(p.start(e.decisionOf(i).Segs, e.s.Now+e.s.Pending[i].TimeLimit))
 	}
 	p.reserved = append(p.reserved, e.reserved...)
-	if r, ok := p.reserve(x.Decision.Job, job); ok {
+	if r, ok := p.reserve(x.Decision.Job, waysOf(job), job.TimeLimit); ok {
 		x.Expected = r.Start
 	}
 }

@@ -22,9 +22,12 @@ type Suggestion struct {
 	// been tried or ruled out. Starts are not monotone, so it does not say that no
 	// smaller change of all would do.
 	Smallest bool
-	// Segs is where the job would have started, Class the class of the winning bid.
-	Segs  []nodeset.Segment
-	Class bids.Class
+	// Segs is where the job would have started, Class the class of the winning bid, and
+	// Alternative the request that it meets. Changes are of the first; the job keeps its
+	// alternatives as they are.
+	Segs        []nodeset.Segment
+	Class       bids.Class
+	Alternative int
 }
 
 // Change is one field of a request, named and written as in a window file.

@@ -23,9 +23,10 @@ type search struct {
 
 // outcome is what became of a changed job.
 type outcome struct {
-	start bool
-	segs  []nodeset.Segment
-	class bids.Class
+	start       bool
+	segs        []nodeset.Segment
+	class       bids.Class
+	alternative int
 }
 
 // run tries one kind of change at a time; pairs of two only if no single one does.
@@ -126,7 +127,7 @@ func (q *search) suggest(job *Job, smallest bool) {
 			return
 		}
 	}
-	q.x.Suggestions = append(q.x.Suggestions, Suggestion{Job: *job, Changes: list, Size: size, Smallest: smallest, Segs: out.segs, Class: out.class})
+	q.x.Suggestions = append(q.x.Suggestions, Suggestion{Job: *job, Changes: list, Size: size, Smallest: smallest, Segs: out.segs, Class: out.class, Alternative: out.alternative})
 }
 
 // over reports whether the search has to end.
@@ -187,10 +188,14 @@ func (q *search) try(job *Job) (outcome, error) {
 	q.x.Late = q.x.Late || e.trial.Stats.Late
 	for _, d := range e.trial.Decisions {
 		if d.Job == i && d.Start {
-			if err := CheckAllocation(job, d.Segs, s.Nodes.Len()); err != nil {
+			asked, ok := job.Way(d.Alternative)
+			if !ok {
+				return outcome{}, fmt.Errorf("job %s: alternative %d of %d", job.ID, d.Alternative, len(job.Alternatives))
+			}
+			if err := CheckAllocation(&asked, d.Segs, s.Nodes.Len()); err != nil {
 				return outcome{}, fmt.Errorf("job %s: %w", job.ID, err)
 			}
-			return outcome{true, slices.Clone(d.Segs), d.Class}, nil
+			return outcome{true, slices.Clone(d.Segs), d.Class, d.Alternative}, nil
 		}
 	}
 	return outcome{}, nil

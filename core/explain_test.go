@@ -198,7 +198,7 @@ func TestRivalsAreInTheWay(t *testing.T) {
 				continue
 			}
 			require.NotEmpty(t, x.Rivals)
-			require.NoError(t, CheckAllocation(job, x.Place, s.Nodes.Len()))
+			require.NoError(t, CheckAllocation(&job.Request, x.Place, s.Nodes.Len()))
 			require.True(t, e.roomBut(t, job, x, -1))
 			for k, r := range x.Rivals {
 				require.False(t, e.roomBut(t, job, x, k), "job %d does not need rival %d gone", i, k)

@@ -10,7 +10,8 @@ import (
 // Reservations of them. It stops at the last of these; jobs behind it are free to
 // win or lose, as long as they keep off what is reserved. It ends early when stop,
 // which may be nil, says so. Afterwards a.asks, a.guarded and a.space say what the
-// auction has to respect.
+// auction has to respect. A job that can be met in several ways starts in the first that can
+// start, or else has the earliest place of all reserved.
 //
 // The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the
 // auction deciding everything behind it: the job at the head starts as early as
@@ -29,14 +30,14 @@ func (a *Auction) guard(s *Snapshot, stop func() bool) error {
 			break
 		}
 		job := a.jobs[j]
-		if segs, ok := a.startable(j, job); ok {
+		if segs, ask, ok := a.startable(j); ok {
 			if err := a.plan.start(segs, s.Now+job.TimeLimit); err != nil {
 				return err
 			}
-			a.asks[j].Keep, a.guarded[j].must = segs, true
+			a.asks[ask].Keep, a.guarded[j].must = segs, true
 			continue
 		}
-		r, ok := a.plan.reserve(j, job)
+		r, ok := a.plan.reserve(j, a.asksOf(j), job.TimeLimit)
 		if !ok {
 			continue // not even when all has ended: nodes are down
 		}
@@ -59,37 +60,37 @@ func (a *Auction) markDraft() {
 	}
 	if len(a.book.Drafts) > 0 {
 		for _, b := range a.book.Drafts[0] {
-			a.chosen[a.book.Bids[b].Job] = b
+			a.chosen[a.jobOf(b)] = b
 		}
 	}
 }
 
 // startable finds a place where job j can start now: the draft's, if nothing that
-// was reserved meanwhile is in the way, or another.
-func (a *Auction) startable(j int, job *Job) ([]nodeset.Segment, bool) {
-	from := len(a.kept)
+// was reserved meanwhile is in the way, or another. ask is the one that it meets.
+func (a *Auction) startable(j int) (place []nodeset.Segment, ask int, ok bool) {
+	from, limit := len(a.kept), a.jobs[j].TimeLimit
 	if b := a.chosen[j]; b >= 0 {
 		a.kept = append(a.kept, a.book.Allocation(int(b))...)
-		if segs := a.kept[from:len(a.kept):len(a.kept)]; a.plan.free(segs, job) {
-			return segs, true
+		if segs := a.kept[from:len(a.kept):len(a.kept)]; a.plan.free(segs, limit) {
+			return segs, int(a.book.Bids[b].Job), true
 		}
 		a.kept = a.kept[:from]
 	}
-	kept, ok := a.plan.place(a.kept, job, a.plan.clock)
+	kept, k, ok := a.plan.place(a.kept, a.asksOf(j), limit, a.plan.clock)
 	if !ok {
-		return nil, false
+		return nil, 0, false
 	}
 	a.kept = kept
-	return a.kept[from:len(a.kept):len(a.kept)], true
+	return a.kept[from:len(a.kept):len(a.kept)], int(a.askStart[j]) + k, true
 }
 
-// free reports whether segs are free now and stay so for the job's time limit.
-func (p *planner) free(segs []nodeset.Segment, job *Job) bool {
+// free reports whether segs are free now and stay so for limit seconds.
+func (p *planner) free(segs []nodeset.Segment, limit int64) bool {
 	if !p.now.Fits(segs) {
 		return false
 	}
 	for _, r := range p.reserved {
-		if r.Start < p.clock+job.TimeLimit {
+		if r.Start < p.clock+limit {
 			p.freeAt(&p.later, r.Start)
 			if !p.later.Fits(segs) {
 				return false
@@ -108,8 +109,8 @@ func (a *Auction) bind(s *Snapshot, first int) {
 	for k := range a.left {
 		a.space.Left = append(a.space.Left, &a.left[k])
 	}
-	for j := range a.asks {
-		ask := &a.asks[j]
+	for k := range a.asks {
+		ask, j := &a.asks[k], int(a.ways[k].job)
 		ask.Crosses = a.crosses(s, a.jobs[j])
 		switch {
 		case j == first && len(a.plan.reserved) == 1:

@@ -18,7 +18,7 @@ import (
 //
 // The paper's model has no contiguity: jobs that ask for consecutive nodes wait, and are told so. Tasks per node
 // are bounds on what a node gives. Of a range of GPUs the least number counts, and of one of nodes with tasks on
-// each the fewest nodes. There are no reservations, so that a job can wait for ever.
+// each the fewest nodes. A job's alternatives are not looked at. There are no reservations, so that a job can wait for ever.
 //
 // Under [Halve] the length of the window is kept from cycle to cycle and depends on the clock.
 type IPSched struct {
@@ -205,7 +205,7 @@ func (a *IPSched) decide(s *Snapshot, p *Plan, late bool) error {
 		}
 		job := *s.Pending[d.Job]
 		job.Request = a.asked[d.Job]
-		if err := CheckAllocation(&job, segs, s.Nodes.Len()); err != nil {
+		if err := CheckAllocation(&job.Request, segs, s.Nodes.Len()); err != nil {
 			return fmt.Errorf("the solver's choice is not what job %s asks for: %w", job.ID, err)
 		}
 		if err := a.scratch.Allocate(segs); err != nil {

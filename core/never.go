@@ -1,6 +1,8 @@
 package core
 
 import (
+	"fmt"
+
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -21,14 +23,14 @@ const maxRemembered = 1 << 14
 // memory; words is one more than a mask's length, 0 without a mask.
 type requestKey struct {
 	cores, minNodes, maxNodes, tasks, minGPUs, maxGPUs int
-	contiguous                                         bool
+	contiguous, mixed                                  bool
 	mask                                               *uint64
 	words                                              int
 }
 
 func keyOf(r *bids.Request) requestKey {
 	k := requestKey{cores: r.Cores, minNodes: r.MinNodes, maxNodes: r.MaxNodes, tasks: r.TasksPerNode,
-		minGPUs: r.MinGPUs, maxGPUs: r.MaxGPUs, contiguous: r.Contiguous}
+		minGPUs: r.MinGPUs, maxGPUs: r.MaxGPUs, contiguous: r.Contiguous, mixed: r.MixedGPUs}
 	if r.Eligible != nil {
 		k.words = 1 + len(r.Eligible)
 		if len(r.Eligible) > 0 {
@@ -67,4 +69,24 @@ func (c *neverCache) check(r *bids.Request) string {
 		known[k] = why
 	}
 	return why
+}
+
+// checkWays returns why the machine can never meet any of the job's requests, or "".
+func (c *neverCache) checkWays(job *Job) string {
+	why := c.check(&job.Request)
+	if len(job.Alternatives) == 0 {
+		return why
+	}
+	if n := len(job.Alternatives); n > MaxAlternatives {
+		return fmt.Sprintf("can never run: alternatives: %d: must be at most %d", n, MaxAlternatives)
+	}
+	if why == "" {
+		return ""
+	}
+	for k := 1; k < job.Ways(); k++ {
+		if r, _ := job.Way(k); c.check(&r) == "" {
+			return ""
+		}
+	}
+	return why + "; nor can any of its alternatives"
 }

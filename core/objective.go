@@ -17,7 +17,8 @@ const (
 	// objective of ipsched, section IV).
 	ByPriority Objective = iota
 	// BySize maximises the sum of P_j R_j, R_j being the cores that the job asks for
-	// (ipsched's second objective), so that large jobs are not given away for small ones.
+	// (ipsched's second objective), so that large jobs are not given away for small ones. Of
+	// a job with alternatives R_j is what its first request asks for, whichever is met.
 	BySize
 )
 
@@ -70,10 +71,10 @@ func (a *Auction) weigh() {
 		length = 64 + bits.Len64(high)
 	}
 	a.shift = max(0, length-weightBits)
-	for j, job := range a.jobs {
-		h, l := product(job)
+	for k := range a.asks {
+		h, l := product(a.jobs[a.ways[k].job])
 		// Go shifts by 64 and more to 0, which is what is meant.
-		a.asks[j].Priority = max(int64(h<<(64-a.shift)|l>>a.shift), 1)
+		a.asks[k].Priority = max(int64(h<<(64-a.shift)|l>>a.shift), 1)
 	}
 }
 

@@ -72,6 +72,7 @@ func TestWeightsAreExact(t *testing.T) {
 		var products []*big.Int
 		for range rapid.IntRange(1, 200).Draw(r, "jobs") {
 			job := &Job{Priority: rng.Int64N(1<<priorityBits) + 1, Request: bids.Request{Cores: int(rng.Int64N(1<<coreBits-1) + 1)}}
+			a.ways = append(a.ways, way{job: int32(len(a.jobs))})
 			a.jobs, a.asks = append(a.jobs, job), append(a.asks, bids.Ask{})
 			product := new(big.Int).Mul(big.NewInt(job.Priority), big.NewInt(int64(job.Cores)))
 			products = append(products, product)

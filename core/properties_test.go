@@ -322,7 +322,7 @@ func TestReservationsAreKept(t *testing.T) {
 			}
 			require.Equal(t, r.Start, p.Decisions[job].Expected)
 			require.Greater(t, r.Start, s.Now)
-			require.NoError(t, CheckAllocation(s.Pending[job], r.Segs, s.Nodes.Len()))
+			require.NoError(t, CheckAllocation(&s.Pending[job].Request, r.Segs, s.Nodes.Len()))
 			tab := l.at(t, r.Start)
 			for _, o := range a.plan.reserved {
 				if o.Start <= r.Start && r.Start < o.End && !startsNow[a.window[o.Job]] {

@@ -68,17 +68,22 @@ func (p *planner) start(segs []nodeset.Segment, end int64) error {
 	return nil
 }
 
-// place finds an allocation of a job from second t on, for its whole time limit.
-func (p *planner) place(dst []nodeset.Segment, job *Job, t int64) ([]nodeset.Segment, bool) {
+// place finds an allocation of a job from second t on, for limit seconds, in the first of its
+// ways in which it can. It appends it to dst and returns which way that is.
+func (p *planner) place(dst []nodeset.Segment, ways []bids.Ask, limit, t int64) ([]nodeset.Segment, int, bool) {
 	p.freeAt(&p.at, t)
 	for _, r := range p.reserved {
-		if r.Start > t && r.Start < t+job.TimeLimit {
+		if r.Start > t && r.Start < t+limit {
 			p.freeAt(&p.later, r.Start)
 			p.at.Intersect(&p.later)
 		}
 	}
-	high := job.MinGPUs // the range's low end is the easiest to place
-	return p.placer.Place(dst, &p.at, &job.Request, high)
+	for k := range ways { // of a range the low end is the easiest to place
+		if segs, ok := p.placer.Place(dst, &p.at, ways[k].Request, ways[k].MinGPUs); ok {
+			return segs, k, true
+		}
+	}
+	return dst, 0, false
 }
 
 // freeAt sets t to what is free at second when, given that what starts now ends by
@@ -97,9 +102,9 @@ func (p *planner) freeAt(t *nodeset.Table, when int64) {
 	}
 }
 
-// reserve finds the earliest place of a job after now and keeps it. It reports
-// false if there is none even when all has ended, as when nodes are down.
-func (p *planner) reserve(index int, job *Job) (Reservation, bool) {
+// reserve finds the earliest place of a job after now, in any of its ways, and keeps it. It
+// reports false if there is none even when all has ended, as when nodes are down.
+func (p *planner) reserve(index int, ways []bids.Ask, limit int64) (Reservation, bool) {
 	if !p.sorted {
 		slices.SortFunc(p.ends, func(a, b held) int { return cmp.Compare(a.end, b.end) })
 		p.sorted = true
@@ -108,14 +113,14 @@ func (p *planner) reserve(index int, job *Job) (Reservation, bool) {
 	buf := &p.segs[len(p.reserved)]
 	try := func(t int64) bool {
 		var ok bool
-		*buf, ok = p.place((*buf)[:0], job, t)
+		*buf, _, ok = p.place((*buf)[:0], ways, limit, t)
 		return ok
 	}
 	t, ok := p.earliest(try)
 	if !ok {
 		return Reservation{}, false
 	}
-	r := Reservation{index, t, t + job.TimeLimit, *buf}
+	r := Reservation{index, t, t + limit, *buf}
 	i, _ := slices.BinarySearchFunc(p.reserved, t, func(r Reservation, t int64) int { return cmp.Compare(r.Start, t) })
 	p.reserved = slices.Insert(p.reserved, i, r)
 	return r, true

@@ -14,8 +14,13 @@ import (
 type Job struct {
 	// ID names the job to the user; it is unique in a snapshot.
 	ID string
-	// Request is what the job asks for.
+	// Request is what the job asks for, in the way that it likes best.
 	bids.Request
+	// Alternatives are further ways to meet the job, the one liked best first, at most
+	// MaxAlternatives (aucsched1 and aucsched2, future work). Each is complete by itself,
+	// save that the nodes which the job may use are those of Request: Eligible of an
+	// alternative does not count. At most one of all ways wins. Only Auction looks at them.
+	Alternatives []bids.Request
 	// Priority is at least 1; a higher one comes first (P_j of the papers).
 	Priority int64
 	// TimeLimit is the walltime limit in seconds, at least 1.
@@ -70,6 +75,9 @@ type Decision struct {
 	// Segs is the exact allocation, ascending; it belongs to the Plan and is
 	// valid until the Plan is used again.
 	Segs []nodeset.Segment
+	// Alternative is which of the job's requests is met: 0 is Request itself, k is
+	// Alternatives[k-1].
+	Alternative int
 	// Class is the class of the winning bid.
 	Class bids.Class
 	// Expected is the second at which the job is expected to start, where the
@@ -138,6 +146,8 @@ const (
 	MaxPriority = 1 << 40
 	// NoTimeLimit stands for a job without a limit: a hundred years.
 	NoTimeLimit = 100 * 365 * 24 * 3600
+	// MaxAlternatives is how many alternatives a job may have.
+	MaxAlternatives = 8
 )
 
 // SortQueue brings jobs into queue order: by falling priority, equals as they were.

@@ -3,13 +3,15 @@ package core
 import (
 	"fmt"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // Verify is the independent referee of a plan: it counts, node by node, what the
 // plan starts and what it is allowed to. It returns an error that names the first
 // job or node at fault: a node with more taken than free, down, or not
-// eligible, or a request that is not met exactly. It shares nothing with the
+// eligible, or a request that is not met exactly: that of the alternative which the
+// decision names. It shares nothing with the
 // policies, is slow, and meant to be obviously right.
 func Verify(s *Snapshot, p *Plan) error {
 	usedCores := make([]int, s.Nodes.Len())
@@ -27,7 +29,11 @@ func Verify(s *Snapshot, p *Plan) error {
 			return fmt.Errorf("job %s is started twice", job.ID)
 		}
 		started[d.Job] = true
-		if err := CheckAllocation(job, d.Segs, s.Nodes.Len()); err != nil {
+		asked, ok := job.Way(d.Alternative)
+		if !ok {
+			return fmt.Errorf("job %s: alternative %d of %d", job.ID, d.Alternative, len(job.Alternatives))
+		}
+		if err := CheckAllocation(&asked, d.Segs, s.Nodes.Len()); err != nil {
 			return fmt.Errorf("job %s: %w", job.ID, err)
 		}
 		for _, seg := range d.Segs {
@@ -50,9 +56,10 @@ func Verify(s *Snapshot, p *Plan) error {
 }
 
 // CheckAllocation reports how an allocation on a machine of n nodes fails to meet a
-// job's request exactly: cores in all, number of nodes, cores on each node, GPUs on
-// each node (the same on all, in the range), contiguity and eligible nodes.
-func CheckAllocation(job *Job, segs []nodeset.Segment, n int) error {
+// request exactly: cores in all, number of nodes, cores on each node, GPUs on
+// each node (in the range, and the same on all unless they may be mixed), contiguity
+// and eligible nodes.
+func CheckAllocation(job *bids.Request, segs []nodeset.Segment, n int) error {
 	if err := nodeset.CheckSegments(segs, n); err != nil {
 		return err
 	}
@@ -70,10 +77,13 @@ func CheckAllocation(job *Job, segs []nodeset.Segment, n int) error {
 			if job.Contiguous && last >= 0 && i != last+1 {
 				return fmt.Errorf("nodes %d and %d are not contiguous", last, i)
 			}
-			if seg.GPUs != segs[0].GPUs {
+			if seg.GPUs != segs[0].GPUs && !job.MixedGPUs {
 				return fmt.Errorf("node %d gives %d GPUs, others %d", i, seg.GPUs, segs[0].GPUs)
 			}
 			last = i
+		}
+		if g := int(seg.GPUs); g < job.MinGPUs || g > max(job.MinGPUs, job.MaxGPUs) {
+			return fmt.Errorf("%d GPUs a node instead of %d to %d", g, job.MinGPUs, max(job.MinGPUs, job.MaxGPUs))
 		}
 		if job.TasksPerNode > 0 && int(seg.Cores) > job.TasksPerNode {
 			return fmt.Errorf("node %d gives %d cores, more than %d tasks per node", seg.First, seg.Cores, job.TasksPerNode)
@@ -87,9 +97,6 @@ func CheckAllocation(job *Job, segs []nodeset.Segment, n int) error {
 	}
 	if nodes < job.MinNodes || (job.MaxNodes > 0 && nodes > job.MaxNodes) {
 		return fmt.Errorf("%d nodes instead of %d to %d", nodes, job.MinNodes, job.MaxNodes)
-	}
-	if g := int(segs[0].GPUs); g < job.MinGPUs || g > max(job.MinGPUs, job.MaxGPUs) {
-		return fmt.Errorf("%d GPUs a node instead of %d to %d", g, job.MinGPUs, max(job.MinGPUs, job.MaxGPUs))
 	}
 	return nil
 }

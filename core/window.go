@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -9,7 +11,8 @@ import (
 // out takes its time on a large machine the first time; jobs for which there is none are
 // behind the window.
 func (a *Auction) openWindow(s *Snapshot, p *Plan) {
-	a.window, a.jobs, a.asks, a.guarded = a.window[:0], a.jobs[:0], a.asks[:0], a.guarded[:0]
+	a.window, a.jobs, a.guarded = a.window[:0], a.jobs[:0], a.guarded[:0]
+	a.asks, a.requests, a.ways, a.askStart = a.asks[:0], a.requests[:0], a.ways[:0], append(a.askStart[:0], 0)
 	a.never.reset(s.Nodes)
 	a.equals.reset(s.Nodes, a.opts.Reservations)
 	a.plan.reserved = a.plan.reserved[:0] // a cycle may end before it makes any
@@ -20,7 +23,7 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 			a.next = i
 			break
 		}
-		if why := a.never.check(&job.Request); why != "" {
+		if why := a.never.checkWays(job); why != "" {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
 			continue
 		}
@@ -29,28 +32,70 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why.reason, Why: why.why})
 			continue
 		}
-		if a.opts.ContiguousOnly && !job.Contiguous {
-			job = contiguous(job)
-		}
 		p.Decisions = append(p.Decisions, Decision{Job: i})
-		a.window, a.jobs = append(a.window, i), append(a.jobs, job)
-		a.asks = append(a.asks, bids.Ask{Request: &job.Request, Priority: max(job.Priority, 1), Offer: offer(s, job)})
-		a.guarded = append(a.guarded, guard{})
+		a.window, a.jobs, a.guarded = append(a.window, i), append(a.jobs, job), append(a.guarded, guard{})
+		a.addAsks(job)
+	}
+	for k := range a.asks { // a.requests has its place now
+		ask := &a.asks[k]
+		ask.Request = &a.requests[k]
+		if a.ways[k].alternative == 0 {
+			ask.Offer = offer(s, ask.Request, a.jobs[a.ways[k].job].Offer)
+		}
 	}
 	a.weigh()
 }
 
-// offer is the job's, if it is what the job asks for.
-func offer(s *Snapshot, job *Job) []nodeset.Segment {
-	if len(job.Offer) == 0 || CheckAllocation(job, job.Offer, s.Nodes.Len()) != nil {
-		return nil
+// way is which of the window's jobs an ask is of, and which of its requests.
+type way struct{ job, alternative int32 }
+
+// addAsks adds an ask for each way in which the machine can meet the job, those left out
+// that say the same as an earlier one.
+func (a *Auction) addAsks(job *Job) {
+	from := len(a.asks)
+	for k := range job.Ways() {
+		r, _ := job.Way(k)
+		if len(job.Alternatives) > 0 && a.never.check(&r) != "" {
+			continue
+		}
+		r.Contiguous = r.Contiguous || a.opts.ContiguousOnly
+		if k > 0 && slices.ContainsFunc(a.requests[from:], func(o bids.Request) bool { return keyOf(&o) == keyOf(&r) }) {
+			continue
+		}
+		a.requests = append(a.requests, r)
+		a.asks = append(a.asks, bids.Ask{Rank: len(a.asks) - from, Priority: max(job.Priority, 1)})
+		a.ways = append(a.ways, way{int32(len(a.askStart) - 1), int32(k)})
 	}
-	return job.Offer
+	for k := from; k < len(a.asks); k++ {
+		a.asks[k].Of = len(a.asks) - from
+	}
+	a.askStart = append(a.askStart, int32(len(a.asks)))
 }
 
-// contiguous is the job as if it had asked for consecutive nodes.
+// asksOf are the asks of job j of the window.
+func (a *Auction) asksOf(j int) []bids.Ask { return a.asks[a.askStart[j]:a.askStart[j+1]] }
+
+// jobOf is the job of the window that bid b is of.
+func (a *Auction) jobOf(b int32) int { return int(a.ways[a.book.Bids[b].Job].job) }
+
+// offer is what a job was offered, if it is what its request asks for.
+func offer(s *Snapshot, r *bids.Request, segs []nodeset.Segment) []nodeset.Segment {
+	if len(segs) == 0 || CheckAllocation(r, segs, s.Nodes.Len()) != nil {
+		return nil
+	}
+	return segs
+}
+
+// contiguous is the job as if it had asked for consecutive nodes in all its ways.
 func contiguous(job *Job) *Job {
+	if job.Contiguous && len(job.Alternatives) == 0 {
+		return job
+	}
 	c := *job
 	c.Contiguous = true
+	c.Alternatives = slices.Clone(c.Alternatives)
+	for k := range c.Alternatives {
+		c.Alternatives[k].Contiguous = true
+	}
 	return &c
 }

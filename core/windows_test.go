@@ -489,7 +489,7 @@ func TestHiddenFits(t *testing.T) {
 		trial := new(nodeset.Table)
 		trial.CopyFrom(s.Nodes)
 		for j, job := range s.Pending {
-			require.NoError(t, core.CheckAllocation(job, h.places[j], s.Nodes.Len()), "window %d job %d %+v", seed, j, job)
+			require.NoError(t, core.CheckAllocation(&job.Request, h.places[j], s.Nodes.Len()), "window %d job %d %+v", seed, j, job)
 			require.NoError(t, trial.Allocate(h.places[j]), "window %d", seed)
 		}
 		all := func(p *core.Plan) int {

@@ -39,7 +39,8 @@ func Alpha(minPriority int64, bids int) float64 {
 // Build makes m the model of the window: maximise the sum of P_j + alpha F_i over
 // the chosen bids (equation 1), at most one a job (2), within the free cores (3)
 // and GPUs (4) of every node, and within what reservations leave. Column i is bid
-// i of the book, group j is job j. required is nil or has an element a job.
+// i of the book, group j is job j, with the bids of all its asks. required is nil or has an
+// element a job.
 //
 // Worths are integers: P_j + alpha F_i in units of 1/m.Scale, a power of two that
 // is as large as 50 bits for the sum over all jobs allow, and at least 1. It fails
@@ -49,7 +50,11 @@ func (b *Builder) Build(space *bids.Space, asks []bids.Ask, book *bids.Book, req
 		return err
 	}
 	m.Offset = 0
-	m.GroupStart = append(m.GroupStart[:0], book.JobStart...)
+	m.GroupStart = m.GroupStart[:0]
+	for j := 0; j < len(asks); j = bids.NextJob(asks, j) {
+		m.GroupStart = append(m.GroupStart, book.JobStart[j])
+	}
+	m.GroupStart = append(m.GroupStart, int32(len(book.Bids)))
 	m.Required = append(m.Required[:0], required...)
 	m.ColName, m.RowName = m.ColName[:0], m.RowName[:0]
 	b.setCells(space.Now.Len(), book)
@@ -66,6 +71,9 @@ func (b *Builder) setWorth(asks []bids.Ask, book *bids.Book, m *Model) error {
 			return fmt.Errorf("job %d: priority %d is less than 1", j, p)
 		}
 		minP = min(minP, p)
+		if asks[j].Rank > 0 {
+			continue
+		}
 		if sum += p; p > MaxTotalWorth || sum > MaxTotalWorth/2 {
 			return fmt.Errorf("the priorities add up to more than %d", int64(MaxTotalWorth/2))
 		}

@@ -1,6 +1,7 @@
 package ipmodel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -34,10 +35,12 @@ import (
 // could get nodes with gaps. In equation 6 a job whose bids differ in GPUs counts those of
 // its winning bid (aucsched2, section 3), and in (7) --ntasks-per-node counts where it is a limit.
 // Reservations have rows (5) and (6) of their own, for the jobs that run into them.
+// A job with several asks has u and r, and rows (3), (4), (7) and (8), for each, as if they
+// were several jobs; (2) holds for the bids of all of them together.
 type Direct struct {
 	Program
-	pair map[[2]int32]int32 // job and node -> column of u; r follows it
-	on   [][]bidOn          // by job: the nodes on which it bids
+	pair map[[2]int32]int32 // ask and node -> column of u; r follows it
+	on   [][]bidOn          // by ask: the nodes on which it bids
 	asks []bids.Ask
 	book *bids.Book
 }
@@ -57,9 +60,13 @@ func NewDirect(space *bids.Space, asks []bids.Ask, book *bids.Book, m *Model) (*
 	for i := range book.Bids {
 		d.AddColumn(fmt.Sprintf("b%d", i), m.Worth[i], 1)
 	}
-	for j := range asks {
-		if err := d.addJob(int32(j), space, m.IsRequired(j)); err != nil {
-			return nil, fmt.Errorf("job %d: %w", j, err)
+	for j, job := 0, 0; j < len(asks); job++ {
+		end := bids.NextJob(asks, j)
+		d.addOne(job, book.JobStart[j], book.JobStart[end], m.IsRequired(job))
+		for ; j < end; j++ {
+			if err := d.addAsk(int32(j), space); err != nil {
+				return nil, fmt.Errorf("job %d: %w", job, err)
+			}
 		}
 	}
 	for k := range len(space.Left) + 1 {
@@ -68,21 +75,24 @@ func NewDirect(space *bids.Space, asks []bids.Ask, book *bids.Book, m *Model) (*
 	return d, nil
 }
 
-// addJob adds the columns of job j and its rows (2), (3), (4), (7) and (8).
-func (d *Direct) addJob(j int32, space *bids.Space, required bool) error {
-	first, last := d.book.JobStart[j], d.book.JobStart[j+1]
+// addOne adds row (2) of a job, which has the bids first to last-1.
+func (d *Direct) addOne(job int, first, last int32, required bool) {
 	if first == last && !required {
-		d.on = append(d.on, nil)
-		return nil
+		return
 	}
 	low := int64(NoLow)
 	if required {
 		low = 1
 	}
-	d.OpenRow(fmt.Sprintf("one%d", j), low, 1)
+	d.OpenRow(fmt.Sprintf("one%d", job), low, 1)
 	for i := first; i < last; i++ {
 		d.AddEntry(i, 1)
 	}
+}
+
+// addAsk adds the columns of ask j and its rows (3), (4), (7) and (8).
+func (d *Direct) addAsk(j int32, space *bids.Space) error {
+	first, last := d.book.JobStart[j], d.book.JobStart[j+1]
 	if first == last {
 		d.on = append(d.on, nil)
 		return nil
@@ -177,7 +187,7 @@ func (d *Direct) addCapacities(k int, t *nodeset.Table) {
 		for _, n := range nodes {
 			u := d.pair[[2]int32{int32(j), n.node}]
 			cores[n.node] = append(cores[n.node], entry{u, 1}, entry{u + 1, 1})
-			gpus[n.node] = d.addGPUs(gpus[n.node], j, u, n.bids)
+			gpus[n.node] = d.addGPUs(gpus[n.node], j, u, n)
 		}
 	}
 	for n := range cores {
@@ -196,22 +206,28 @@ func (d *Direct) addCapacity(name string, entries []entry, capacity int64) {
 	}
 }
 
-// addGPUs appends what job j takes of a node's GPUs: R_j^gpu for u_jn, or where its bids
+// addGPUs appends what ask j takes of a node's GPUs: R_j^gpu for u_jn, or where its bids
 // differ in that, what each of those on the node does.
-func (d *Direct) addGPUs(dst []entry, j int, u int32, on []int32) []entry {
+func (d *Direct) addGPUs(dst []entry, j int, u int32, on bidOn) []entry {
 	all := d.book.Of(j)
-	if !slices.ContainsFunc(all, func(b bids.Bid) bool { return b.GPUs != all[0].GPUs }) {
+	if !d.asks[j].MixedGPUs && !slices.ContainsFunc(all, func(b bids.Bid) bool { return b.GPUs != all[0].GPUs }) {
 		if all[0].GPUs == 0 {
 			return dst
 		}
 		return append(dst, entry{u, int64(all[0].GPUs)})
 	}
-	for _, i := range on {
-		if g := d.book.Bids[i].GPUs; g > 0 {
+	for _, i := range on.bids {
+		if g := gpusOn(d.book.Allocation(int(i)), on.node); g > 0 {
 			dst = append(dst, entry{i, int64(g)})
 		}
 	}
 	return dst
+}
+
+// gpusOn is how many GPUs an allocation has of a node, which is one of its.
+func gpusOn(segs []nodeset.Segment, n int32) uint8 {
+	i, _ := slices.BinarySearchFunc(segs, n, func(s nodeset.Segment, n int32) int { return cmp.Compare(s.Last, n) })
+	return segs[i].GPUs
 }
 
 // maxCores is R_jmax^cpu, the most cores that any bid of job j asks for.

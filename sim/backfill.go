@@ -83,7 +83,8 @@ const (
 // It differs from a slurmctld in that both schedulers run in every cycle, that
 // time limits count in seconds instead of minutes, and that no cycle is broken off.
 // A job that Slurm's selection cannot place on the idle machine is passed over, as
-// Slurm refuses it at submission.
+// Slurm refuses it at submission. Slurm knows neither ranges of GPUs nor alternatives: jobs
+// get the fewest GPUs of a range, and only their first request counts.
 type Backfill struct {
 	opt     BackfillOptions
 	sel     bids.Selector

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -16,7 +17,8 @@ type Result struct {
 	// Runtime is from the first submission to the last end.
 	Runtime int64 `json:"runtime_s"`
 	// TheoreticalRuntime is the sum of duration x requested cores over all
-	// cores of the machine; for a range of GPUs, the duration with the fewest.
+	// cores of the machine; for a range of GPUs, the duration with the fewest; for a
+	// job with alternatives, the cores of the request that was met.
 	TheoreticalRuntime float64 `json:"theoretical_runtime_s"`
 	// CPUUtilization is TheoreticalRuntime over Runtime.
 	CPUUtilization float64 `json:"cpu_utilization"`
@@ -104,17 +106,27 @@ func (m *meter) fewestNodes(r *bids.Request) int {
 	return n
 }
 
-// start counts a job that starts now and will run that long.
-func (m *meter) start(j *job, now, runs int64, segs []nodeset.Segment) {
+// anyAlternative reports whether one of a job's alternatives can ever be met.
+func (m *meter) anyAlternative(j *core.Job) bool {
+	for k := range j.Alternatives {
+		if r, err := asked(j, k+1); err == nil && m.fewestNodes(&r) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// start counts a job that starts now, as r asks for it, and will run that long.
+func (m *meter) start(j *job, r *bids.Request, now, runs int64, segs []nodeset.Segment) {
 	nodes, w := nodeset.Nodes(segs), j.Job
 	m.last = max(m.last, now+runs)
-	m.work.add(j.nominal, requestedCores(&w.Request, segs))
+	m.work.add(j.nominal, requestedCores(r, segs))
 	m.gpuTime.add(runs, nodeset.GPUs(segs))
 	m.wait.add(float64(now - w.Submit))
 	m.slow.add(float64(now-w.Submit+runs) / float64(runs))
 	m.frag.add(float64(nodeset.Blocks(segs)))
 	m.spread.add(float64(segs[len(segs)-1].Last-segs[0].First+1) / float64(nodes))
-	m.pack.add(float64(nodes) / float64(m.fewestNodes(&w.Request)))
+	m.pack.add(float64(nodes) / float64(m.fewestNodes(r)))
 }
 
 // requestedCores is the number of cores asked for; that of the allocation where

@@ -11,7 +11,7 @@ import (
 
 // Offers is a policy to which the first jobs of the queue come with an offer
 // ([core.Job.Offer]): what Slurm's selection, the same as [Backfill]'s, would give each in turn if
-// those before it had started on theirs. Auctions bid them: the "SLURM bids" of aucsched1, section 5.
+// those before it had started on theirs, by its first request. Auctions bid them: the "SLURM bids" of aucsched1, section 5.
 type Offers struct {
 	policy core.Policy
 	window int

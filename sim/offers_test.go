@@ -67,7 +67,7 @@ func TestOffersFitInTurn(t *testing.T) {
 				continue
 			}
 			require.Equal(t, want, got)
-			require.NoError(t, core.CheckAllocation(j, got, left.Len()))
+			require.NoError(t, core.CheckAllocation(&j.Request, got, left.Len()))
 			require.NoError(t, left.Allocate(got))
 			if offered++; refused {
 				late++

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -18,6 +19,20 @@ type referee struct {
 
 func newReferee(nodes []nodeset.Capacity) *referee {
 	return &referee{nodes: nodes, cores: make([]int, len(nodes)), gpus: make([]int, len(nodes))}
+}
+
+// asked is the request of a job that its start has to meet: an alternative is for the nodes of
+// the first.
+func asked(j *core.Job, alternative int) (bids.Request, error) {
+	if alternative < 0 || alternative > len(j.Alternatives) {
+		return bids.Request{}, fmt.Errorf("alternative %d: the job has %d", alternative, len(j.Alternatives))
+	}
+	r := j.Request
+	if alternative > 0 {
+		r = j.Alternatives[alternative-1]
+		r.Eligible = j.Request.Eligible
+	}
+	return r, nil
 }
 
 // start books a start, or says what is wrong with it.
@@ -78,15 +93,15 @@ func meets(r *bids.Request, segs []nodeset.Segment) error {
 			}
 		}
 		least, most = min(least, int(s.Cores)), max(most, int(s.Cores))
-		if s.GPUs != segs[0].GPUs {
+		if s.GPUs != segs[0].GPUs && !r.MixedGPUs {
 			return fmt.Errorf("%d and %d GPUs on different nodes", segs[0].GPUs, s.GPUs)
+		}
+		if g := int(s.GPUs); g < r.MinGPUs || g > max(r.MinGPUs, r.MaxGPUs) {
+			return fmt.Errorf("%d GPUs a node, asked for %d-%d", g, r.MinGPUs, max(r.MinGPUs, r.MaxGPUs))
 		}
 		if r.Contiguous && i > 0 && s.First != segs[i-1].Last+1 {
 			return fmt.Errorf("nodes %d and %d are not consecutive", segs[i-1].Last, s.First)
 		}
-	}
-	if g := int(segs[0].GPUs); g < r.MinGPUs || g > max(r.MinGPUs, r.MaxGPUs) {
-		return fmt.Errorf("%d GPUs a node, asked for %d-%d", g, r.MinGPUs, max(r.MinGPUs, r.MaxGPUs))
 	}
 	lowest, highest := max(r.MinNodes, 1), r.MaxNodes
 	if r.MaxNodes == 0 {

@@ -76,7 +76,7 @@ const maxTime = 1 << 50
 // job is a job in the simulator's hands.
 type job struct {
 	*workload.Job
-	nominal int64 // seconds it runs with the fewest GPUs
+	nominal int64 // seconds it runs with the fewest GPUs, whichever of its requests is met
 }
 
 type running struct {
@@ -192,7 +192,7 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 		return err
 	}
 	s.jobs[i] = job{j, s.capped(j.Duration, j.TimeLimit)}
-	if s.meter.fewestNodes(&j.Request) == 0 {
+	if s.meter.fewestNodes(&j.Request) == 0 && !s.meter.anyAlternative(&j.Job) {
 		err := bids.CanEverRun(s.nodes, &j.Request)
 		s.result.Unrun = append(s.result.Unrun, Unrun{j.ID, err.Error()})
 		return nil
@@ -209,11 +209,15 @@ func (s *simulator) capped(duration, limit int64) int64 {
 	return max(duration, 1)
 }
 
-// runs is how long a job runs with gpus GPUs a node (aucsched2, equation 5).
-func (s *simulator) runs(j *job, gpus int) int64 {
+// runs is how long a job runs on segs, which meet r (aucsched2, equation 5). One whose nodes give
+// different numbers of GPUs is taken to balance its work: its GPUs count in all.
+func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) int64 {
 	d := j.Duration
-	if low := int64(j.MinGPUs); low > 0 && gpus > j.MinGPUs {
-		k := int64(gpus)
+	k, low := int64(segs[0].GPUs), int64(r.MinGPUs)
+	if r.MixedGPUs {
+		k, low = int64(nodeset.GPUs(segs)), low*int64(nodeset.Nodes(segs))
+	}
+	if low > 0 && k > low {
 		d = d/k*low + (d%k*low+k-1)/k // d x low / k, rounded up
 	}
 	return s.capped(d, j.TimeLimit)
@@ -362,19 +366,23 @@ func (s *simulator) carryOut() (started int, err error) {
 func (s *simulator) start(d *core.Decision) error {
 	i := s.pending.numbers()[d.Job]
 	j := &s.jobs[i]
+	r, err := asked(&j.Job.Job, d.Alternative)
+	if err != nil {
+		return err
+	}
 	if s.cfg.Verify {
-		if err := s.referee.start(&j.Request, d.Segs); err != nil {
+		if err := s.referee.start(&r, d.Segs); err != nil {
 			return err
 		}
 	}
 	if err := s.nodes.Allocate(d.Segs); err != nil {
 		return err
 	}
-	runs := s.runs(j, int(d.Segs[0].GPUs))
+	runs := s.runs(j, &r, d.Segs)
 	if s.now > math.MaxInt64/4 {
 		return errors.New("the simulated time leaves the range of 64 bits")
 	}
-	s.meter.start(j, s.now, runs, d.Segs)
+	s.meter.start(j, &r, s.now, runs, d.Segs)
 	s.meter.stranded.start(&j.Request)
 	n := len(s.running)
 	s.slot[i] = int32(n)

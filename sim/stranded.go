@@ -20,7 +20,7 @@ import (
 // The idea is that of Weng et al. ("Beware of Fragmentation", USENIX ATC'23), who take, of
 // each node, the mean over kinds of jobs of the GPUs that a kind cannot use. This is for
 // whole GPUs and the jobs that wait instead of all that ever came, and counts what none of
-// them can use.
+// them can use. Of a job with alternatives the first request counts.
 type GPUQueue struct {
 	// Seconds is how long jobs waited for GPUs.
 	Seconds int64 `json:"s"`

@@ -15,6 +15,25 @@
 // up (the default), drained or down. end_s is the time, in seconds from now, at which
 // the job's limit runs out. Whatever is absent is not restricted.
 //
+// "gpus_uniform": false lets the nodes of a job give different numbers of GPUs, each in the
+// range of gpus_per_node:
+//
+//	{"id": "J2", "priority": 7, "cores": 32, "nodes": 4, "gpus_per_node": "1-3",
+//	 "gpus_uniform": false}
+//
+// A job may have alternatives, at most 8 further requests, each complete by itself, of which
+// the first is liked best:
+//
+//	{"id": "J3", "priority": 6, "cores": 64, "time_limit_s": 600,
+//	 "alternatives": [{"cores": 16, "nodes": 4, "gpus_per_node": 2},
+//	                  {"cores": 16, "nodes": 8, "gpus_per_node": 1, "contiguous": true}]}
+//
+// The job starts by one of its requests at most; priority and time_limit_s are the job's.
+// A decision says which: "alternative" is 1 for the first of the list, and absent for what
+// the job asks for itself. gpus_per_node of a decision is the least of its nodes;
+// gpus_of_nodes has them all where they differ. Only auction1 and auction2 know
+// of this: backfill and ipsched take a job's own request, with the fewest GPUs of a range.
+//
 // Everything is checked: an error names the file, the line, the element, the field
 // and the value, and nothing is returned besides.
 package window

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -22,14 +23,21 @@ type nodeJSON struct {
 }
 
 type jobJSON struct {
-	ID           string   `json:"id"`
-	Priority     int64    `json:"priority"`
+	ID        string `json:"id"`
+	Priority  int64  `json:"priority"`
+	TimeLimit *int64 `json:"time_limit_s"`
+	requestJSON
+	Alternatives json.RawMessage `json:"alternatives"`
+}
+
+// requestJSON is one way to meet a job.
+type requestJSON struct {
 	Cores        int      `json:"cores"`
 	Nodes        intRange `json:"nodes"`
 	TasksPerNode int      `json:"tasks_per_node"`
 	GPUs         intRange `json:"gpus_per_node"`
+	GPUsUniform  *bool    `json:"gpus_uniform"`
 	Contiguous   bool     `json:"contiguous"`
-	TimeLimit    *int64   `json:"time_limit_s"`
 }
 
 type runningJSON struct {
@@ -141,6 +149,7 @@ func (p *parser) expand(expr string) ([]string, error) {
 
 func (p *parser) job(i int, raw json.RawMessage) error {
 	var j jobJSON
+	at := p.at
 	what := fmt.Sprintf("jobs[%d]", i)
 	if err := p.element(what, raw, &j); err != nil {
 		return err
@@ -167,8 +176,44 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 	if limit < 1 || limit > core.NoTimeLimit {
 		return p.fail("%s: time_limit_s: %d is not in 1-%d", what, limit, int64(core.NoTimeLimit))
 	}
-	p.queue = append(p.queue, &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit})
+	job := &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit}
+	if len(j.Alternatives) > 0 {
+		p.at = at + int64(bytes.Index(raw, j.Alternatives)) // the text is a copy of that part of raw
+		if job.Alternatives, err = p.alternatives(what, j.Alternatives); err != nil {
+			return err
+		}
+	}
+	p.queue = append(p.queue, job)
 	return nil
+}
+
+// alternatives reads the further ways to meet a job; the text begins at p.at.
+func (p *parser) alternatives(what string, text json.RawMessage) (list []bids.Request, err error) {
+	from, d := p.at, json.NewDecoder(bytes.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return nil, p.fail("%s: alternatives: is a list of requests", what)
+	}
+	for k := 0; d.More(); k++ {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return nil, p.fail("%s: alternatives: %v", what, err)
+		}
+		p.at = from + d.InputOffset() - int64(len(raw))
+		if k == core.MaxAlternatives {
+			return nil, p.fail("%s: alternatives: more than %d", what, core.MaxAlternatives)
+		}
+		field := fmt.Sprintf("alternatives[%d]", k)
+		var j requestJSON
+		if err := p.element(what+": "+field, raw, &j); err != nil {
+			return nil, err
+		}
+		r, err := j.request()
+		if err != nil {
+			return nil, p.fail("%s: %s.%v", what, field, err)
+		}
+		list = append(list, r)
+	}
+	return list, nil
 }
 
 func (p *parser) runningJob(i int, raw json.RawMessage) error {

@@ -66,6 +66,8 @@ type Suggestion struct {
 	Smallest bool     `json:"smallest"`
 	Nodes    string   `json:"nodes"`
 	BidClass string   `json:"bid_class"`
+	// Alternative is as in Decision.
+	Alternative int `json:"alternative,omitempty"`
 }
 
 // Change is a field of a job in a window, as it is and as it should be.
@@ -101,7 +103,7 @@ func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 		return nil, err
 	}
 	for _, c := range x.Suggestions {
-		s := Suggestion{Size: c.Size, Smallest: c.Smallest, BidClass: c.Class.String()}
+		s := Suggestion{Size: c.Size, Smallest: c.Smallest, BidClass: c.Class.String(), Alternative: c.Alternative}
 		for _, f := range c.Changes {
 			s.Changes = append(s.Changes, Change(f))
 		}

@@ -201,9 +201,10 @@ func (p *parser) window() (*Window, error) {
 	return w, nil
 }
 
-// request turns the fields of a job into what it asks for.
-func (j *jobJSON) request() (bids.Request, error) {
+// request turns the fields of a job, or of an alternative, into what it asks for.
+func (j *requestJSON) request() (bids.Request, error) {
 	r := bids.Request{Cores: j.Cores, TasksPerNode: j.TasksPerNode, Contiguous: j.Contiguous,
-		MinNodes: j.Nodes.low, MaxNodes: j.Nodes.high, MinGPUs: j.GPUs.low, MaxGPUs: j.GPUs.high}
+		MinNodes: j.Nodes.low, MaxNodes: j.Nodes.high, MinGPUs: j.GPUs.low, MaxGPUs: j.GPUs.high,
+		MixedGPUs: j.GPUsUniform != nil && !*j.GPUsUniform}
 	return r, r.Validate()
 }

@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/core"
@@ -25,11 +26,17 @@ type Outcome struct {
 // Decision is what a cycle says of one job. CoresPerNode has an element a node, in
 // the order of Nodes. ExpectedStart is in seconds from now, absent if unknown.
 type Decision struct {
-	Job           string `json:"job"`
-	Start         bool   `json:"start"`
-	Nodes         string `json:"nodes"`
-	CoresPerNode  []int  `json:"cores_per_node"`
+	Job   string `json:"job"`
+	Start bool   `json:"start"`
+	// Alternative is k if the k-th of the job's alternatives is met, counted from 1; absent
+	// if it is what the job asks for itself.
+	Alternative  int    `json:"alternative,omitempty"`
+	Nodes        string `json:"nodes"`
+	CoresPerNode []int  `json:"cores_per_node"`
+	// GPUsPerNode is the least of the nodes, and GPUsOfNodes, there only if they differ,
+	// has an element a node.
 	GPUsPerNode   int    `json:"gpus_per_node"`
+	GPUsOfNodes   []int  `json:"gpus_of_nodes,omitempty"`
 	BidClass      string `json:"bid_class"`
 	Reason        string `json:"reason"`
 	ExpectedStart *int64 `json:"expected_start_s,omitempty"`
@@ -71,14 +78,19 @@ func (d *Decision) fill(w *Window, k *core.Decision) error {
 		}
 		return nil
 	}
+	d.Alternative = k.Alternative
 	var names []string
+	var gpus []int
 	for _, s := range k.Segs {
 		for n := s.First; n <= s.Last; n++ {
 			names = append(names, w.Names[n])
 			d.CoresPerNode = append(d.CoresPerNode, int(s.Cores))
+			gpus = append(gpus, int(s.GPUs))
 		}
 	}
-	d.GPUsPerNode = int(k.Segs[0].GPUs)
+	if d.GPUsPerNode = slices.Min(gpus); slices.Max(gpus) != d.GPUsPerNode {
+		d.GPUsOfNodes = gpus
+	}
 	var err error
 	d.Nodes, err = hostlist.Compress(names)
 	return err

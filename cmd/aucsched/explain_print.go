@@ -51,10 +51,13 @@ func printStart(t io.Writer, d *window.Decision) {
 		cores += c
 	}
 	gpus := ""
-	if d.GPUsPerNode > 0 {
+	switch {
+	case len(d.GPUsOfNodes) > 0:
+		gpus = fmt.Sprintf(", %s GPUs on each", gpusOf(d))
+	case d.GPUsPerNode > 0:
 		gpus = fmt.Sprintf(", %s on each", plural(int64(d.GPUsPerNode), "GPU"))
 	}
-	fmt.Fprintf(t, "%s starts on %s: %s%s\n", d.Job, d.Nodes, plural(int64(cores), "core"), gpus)
+	fmt.Fprintf(t, "%s starts on %s: %s%s%s\n", d.Job, d.Nodes, plural(int64(cores), "core"), gpus, ofAlternative(d.Alternative))
 	fmt.Fprintf(t, "  by a bid of class %s, worth %.10g\n", d.BidClass, d.Explanation.Worth)
 	if len(d.Explanation.WantedBy) > 0 {
 		fmt.Fprintln(t, "  in the way, alone or with others, of")
@@ -156,7 +159,7 @@ func printSuggestions(t io.Writer, x *window.Explanation) {
 		if !s.Smallest {
 			about = "about "
 		}
-		fmt.Fprintf(t, "    %s%s, on %s\n", about, strings.Join(list, " and "), s.Nodes)
+		fmt.Fprintf(t, "    %s%s, on %s%s\n", about, strings.Join(list, " and "), s.Nodes, ofAlternative(s.Alternative))
 	}
 	if len(x.Suggestions) == 0 && x.Trials > 0 {
 		fmt.Fprintln(t, "  no change that was tried would have started it now")

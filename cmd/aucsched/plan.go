@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -136,7 +137,7 @@ func printOutcome(out io.Writer, o *window.Outcome) error {
 	for _, d := range o.Decisions {
 		switch {
 		case d.Start:
-			fmt.Fprintf(t, "%s\tnow\t%s\t%d\t%s\n", d.Job, d.BidClass, d.GPUsPerNode, d.Nodes)
+			fmt.Fprintf(t, "%s\tnow\t%s\t%s\t%s\n", d.Job, d.BidClass, gpusOf(&d), d.Nodes+ofAlternative(d.Alternative))
 		case d.ExpectedStart != nil:
 			fmt.Fprintf(t, "%s\tin %d s\t\t\t%s\n", d.Job, *d.ExpectedStart, d.Reason)
 		default:
@@ -157,6 +158,22 @@ func printOutcome(out io.Writer, o *window.Outcome) error {
 		}
 	}
 	return nil
+}
+
+// gpusOf are the GPUs a node that a job gets: N, or MIN-MAX.
+func gpusOf(d *window.Decision) string {
+	if len(d.GPUsOfNodes) > 0 {
+		return fmt.Sprintf("%d-%d", d.GPUsPerNode, slices.Max(d.GPUsOfNodes))
+	}
+	return fmt.Sprint(d.GPUsPerNode)
+}
+
+// ofAlternative says which of a job's alternatives is met.
+func ofAlternative(k int) string {
+	if k == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (alternative %d)", k)
 }
 
 // writeAuction writes the auction's model; auction1's as aucsched1 prints it.

@@ -18,8 +18,8 @@ func (x *prices) bound(p *problem, w *weights) (sum int64, ok bool) {
 			sum += c.nodes * (x.wholeCore[k][i]*free[i] + x.wholeGPU[k][i]*int64(gpus[c.first]))
 		}
 	}
-	start := p.w.Book.JobStart
-	for j := range p.w.Asks {
+	start := p.w.Fixed.GroupStart
+	for j := range p.jobs() {
 		from, to := start[j], start[j+1]
 		if from == to {
 			continue
@@ -55,7 +55,6 @@ func (x *prices) whole(p *problem) bool {
 // wholeCost is what the cheapest layout of a bid costs at whole prices.
 func (x *prices) wholeCost(p *problem, b int32, w *weights) (sum int64) {
 	it := &p.items[b]
-	gpus := int64(p.w.Book.Bids[b].GPUs)
 	left := it.need
 	w.pays = w.pays[:0]
 	for _, q := range p.parts(it) {
@@ -63,7 +62,7 @@ func (x *prices) wholeCost(p *problem, b int32, w *weights) (sum int64) {
 		var c int64
 		for k := range it.level + 1 {
 			c += x.wholeCore[k][q.cell]
-			sum += n * gpus * x.wholeGPU[k][q.cell]
+			sum += n * q.gpus * x.wholeGPU[k][q.cell]
 		}
 		left -= it.lo * n
 		sum += c * it.lo * n

@@ -10,7 +10,6 @@ import (
 // leaves in x.pays what the bid's nodes cost, the cheapest first.
 func (x *prices) cost(p *problem, b int32, core, gpu [][]float64, enough float64) float64 {
 	it := &p.items[b]
-	gpus := float64(p.w.Book.Bids[b].GPUs)
 	left, sum, least := it.need, 0.0, math.Inf(1)
 	x.pays = x.pays[:0]
 	for i, q := range p.parts(it) {
@@ -20,7 +19,7 @@ func (x *prices) cost(p *problem, b int32, core, gpu [][]float64, enough float64
 			c, g = c+core[k][q.cell], g+gpu[k][q.cell]
 		}
 		left -= it.lo * n
-		sum += float64(float64(n) * (float64(c*float64(it.lo)) + float64(g*gpus)))
+		sum += float64(float64(n) * (float64(c*float64(it.lo)) + float64(g*float64(q.gpus))))
 		if q.most > it.lo {
 			least = min(least, c)
 			x.pays = append(x.pays, offer{c, float64(n * (q.most - it.lo)), int32(i)})
@@ -50,7 +49,6 @@ func (x *prices) cost(p *problem, b int32, core, gpu [][]float64, enough float64
 func (x *prices) take(p *problem, b int32) {
 	x.cost(p, b, x.atCore, x.atGPU, math.Inf(1))
 	it := &p.items[b]
-	gpus := float64(p.w.Book.Bids[b].GPUs)
 	left := float64(it.need)
 	add := func(cell int32, cores, gpus float64) {
 		for k := range it.level + 1 {
@@ -60,7 +58,7 @@ func (x *prices) take(p *problem, b int32) {
 	}
 	for _, q := range p.parts(it) {
 		n := float64(p.cells[q.cell].nodes)
-		add(q.cell, n*float64(it.lo), n*gpus)
+		add(q.cell, n*float64(it.lo), n*float64(q.gpus))
 		left -= n * float64(it.lo)
 	}
 	for _, o := range x.pays {

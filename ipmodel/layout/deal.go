@@ -34,7 +34,7 @@ func (f *flow) deal(begin [][]int64) [][]int64 {
 // layout appends the allocation of job j's winner.
 func (f *flow) layout(dst []nodeset.Segment, j int32, begin []int64) []nodeset.Segment {
 	b := f.bid[j]
-	gpus, own := f.p.w.Book.Bids[b].GPUs, len(dst)
+	gpus, own := uint8(0), len(dst)
 	give := func(first, count, cores int64) {
 		if count <= 0 {
 			return
@@ -48,6 +48,7 @@ func (f *flow) layout(dst []nodeset.Segment, j int32, begin []int64) []nodeset.S
 	}
 	for i, q := range f.p.parts(&f.p.items[b]) {
 		c := f.p.cells[q.cell]
+		gpus = uint8(q.gpus)
 		each, more := f.got[j][i]/c.nodes, f.got[j][i]%c.nodes
 		from := begin[i]
 		first := int64(c.first)

@@ -37,7 +37,7 @@ type change struct {
 
 func (f *flow) reset(p *problem) {
 	f.p = p
-	jobs := len(p.w.Asks)
+	jobs := p.jobs()
 	for len(f.got) < jobs {
 		f.got = append(f.got, nil)
 	}
@@ -72,13 +72,13 @@ func zeros(s [][]int64, p *problem) [][]int64 {
 
 // roomFor is false if bid b can't come in whatever the layouts. It alone looks at GPUs.
 func (f *flow) roomFor(b int32) bool {
-	x, gpus := &f.p.items[b], int64(f.p.w.Book.Bids[b].GPUs)
+	x := &f.p.items[b]
 	f.work += int64(x.last - x.first)
 	for _, q := range f.p.parts(x) {
 		for k := range int(x.level) + 1 {
 			c := f.p.cells[q.cell]
 			if f.least[k][q.cell]+x.lo > f.p.free[k][q.cell] ||
-				f.gpus[k][q.cell]+gpus > int64(f.p.table(k).FreeGPUs()[c.first]) {
+				f.gpus[k][q.cell]+q.gpus > int64(f.p.table(k).FreeGPUs()[c.first]) {
 				return false
 			}
 		}
@@ -88,11 +88,11 @@ func (f *flow) roomFor(b int32) bool {
 
 // count counts bid b in, or with sign -1 out, in what winners take whatever their layouts.
 func (f *flow) count(b int32, sign int64) {
-	x, gpus := &f.p.items[b], int64(f.p.w.Book.Bids[b].GPUs)
+	x := &f.p.items[b]
 	for _, q := range f.p.parts(x) {
 		for k := range x.level + 1 {
 			f.least[k][q.cell] += sign * x.lo
-			f.gpus[k][q.cell] += sign * gpus
+			f.gpus[k][q.cell] += sign * q.gpus
 		}
 	}
 }

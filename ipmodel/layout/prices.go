@@ -150,8 +150,8 @@ func (x *prices) evaluate(p *problem) float64 {
 			sum += float64(x.atGPU[k][i] * n * float64(gpus[c.first]))
 		}
 	}
-	start := p.w.Book.JobStart
-	for j := range p.w.Asks {
+	start := p.w.Fixed.GroupStart
+	for j := range p.jobs() {
 		best, most := int32(-1), 0.0
 		if p.w.Fixed.IsRequired(j) {
 			most = math.Inf(-1)

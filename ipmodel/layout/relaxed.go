@@ -71,7 +71,7 @@ func (r *relaxed) addNodes(p *problem, b int) {
 				row := r.row[(2*k+g)*len(p.cells)+int(q.cell)]
 				takes := max(x.lo, q.most-(room-x.need))
 				if g == 1 {
-					takes = int64(p.w.Book.Bids[b].GPUs)
+					takes = q.gpus
 				}
 				if row >= 0 && takes > 0 {
 					m.Row, m.Coef = append(m.Row, row), append(m.Coef, int32(takes))

@@ -83,7 +83,7 @@ func (s *Solver) Solve(ctx context.Context, w *Window, o ipmodel.Options, r *Res
 	if err := s.p.load(w); err != nil {
 		return fmt.Errorf("layouts: %w", err)
 	}
-	s.best, s.worth, s.missing = s.best[:0], -1, len(w.Asks)+1
+	s.best, s.worth, s.missing = s.best[:0], -1, s.p.jobs()+1
 	s.relaxed.cuts = s.relaxed.cuts[:0]
 	s.prices.value = 0
 	s.improver.reset(o.Seed)

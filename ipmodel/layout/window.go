@@ -19,7 +19,7 @@ type Window struct {
 }
 
 // problem is a Window by cells: runs of nodes that have as much free and are in the same
-// bids. As many jobs get as many cores of one of its nodes as of another, or one more
+// bids, with as many GPUs. As many jobs get as many cores of one of its nodes as of another, or one more
 // (deal.go), so a cell is one node of the flow.
 type problem struct {
 	w     *Window
@@ -35,7 +35,8 @@ type cell struct {
 	nodes       int64
 }
 
-// item is a bid: cells part[first:last], need cores in all, at least lo on each node.
+// item is a bid: cells part[first:last], need cores in all, at least lo on each node. Bids of
+// all asks of a job are the job's, which is group job of Window.Fixed.
 type item struct {
 	first, last int32
 	job         int32
@@ -47,6 +48,7 @@ type item struct {
 type part struct {
 	cell int32
 	most int64 // cores that one of its nodes may give
+	gpus int64 // that each of its nodes gives
 }
 
 // load makes p the window's.
@@ -54,7 +56,11 @@ func (p *problem) load(w *Window) error {
 	p.w = w
 	p.cut()
 	p.items, p.part = p.items[:0], p.part[:0]
+	job := int32(-1)
 	for j := range w.Asks {
+		if w.Asks[j].Rank == 0 {
+			job++
+		}
 		from, to := w.Book.JobStart[j], w.Book.JobStart[j+1]
 		if from == to {
 			continue
@@ -64,7 +70,7 @@ func (p *problem) load(w *Window) error {
 			return fmt.Errorf("job %d: %w", j, err)
 		}
 		for b := from; b < to; b++ {
-			p.addItem(b, int64(least), int64(most))
+			p.addItem(b, job, int64(least), int64(most))
 		}
 	}
 	return nil
@@ -78,6 +84,9 @@ func (p *problem) table(k int) *nodeset.Table {
 	return p.w.Space.Left[k-1]
 }
 
+// jobs is how many jobs there are.
+func (p *problem) jobs() int { return p.w.Fixed.Groups() }
+
 func (p *problem) tables() int { return len(p.w.Space.Left) + 1 }
 
 // cut finds the cells.
@@ -87,7 +96,7 @@ func (p *problem) cut() {
 	for b := range p.w.Book.Bids {
 		segs := p.w.Book.Allocation(b)
 		for i, s := range segs {
-			if i == 0 || segs[i-1].Last+1 != s.First {
+			if i == 0 || segs[i-1].Last+1 != s.First || segs[i-1].GPUs != s.GPUs {
 				p.of[s.First] = 1
 			}
 			if i == len(segs)-1 || s.Last+1 != segs[i+1].First {
@@ -128,17 +137,17 @@ func (p *problem) setFree() {
 }
 
 // addItem adds bid b of a job whose nodes give between least and most cores each.
-func (p *problem) addItem(b int32, least, most int64) {
+func (p *problem) addItem(b, job int32, least, most int64) {
 	w := p.w
-	x := item{first: int32(len(p.part)), job: w.Book.Bids[b].Job, lo: least}
-	x.level = int32(w.Asks[x.job].Crosses)
+	x := item{first: int32(len(p.part)), job: job, lo: least}
+	x.level = int32(w.Asks[w.Book.Bids[b].Job].Crosses)
 	for _, s := range w.Book.Allocation(int(b)) {
 		x.need += int64(s.Len()) * int64(s.Cores)
 		for c := p.of[s.First]; c <= p.of[s.Last]; c++ {
 			if len(p.part) > int(x.first) && p.part[len(p.part)-1].cell == c {
 				continue // another segment on the same cell
 			}
-			p.part = append(p.part, part{c, min(most, p.freeFor(x.level, c))})
+			p.part = append(p.part, part{c, min(most, p.freeFor(x.level, c)), int64(s.GPUs)})
 		}
 	}
 	x.last = int32(len(p.part))

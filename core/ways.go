@@ -1,0 +1,46 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aucsched/aucsched/bids"
+)
+
+// Way is one of the job's requests, numbered as Decision.Alternative is; false if
+// there is none of that number.
+func (j *Job) Way(k int) (r bids.Request, ok bool) {
+	switch {
+	case k == 0:
+		return j.Request, true
+	case k < 0 || k > len(j.Alternatives):
+		return bids.Request{}, false
+	}
+	r = j.Alternatives[k-1]
+	r.Eligible = j.Eligible
+	return r, true
+}
+
+// Ways is how many requests the job has, at least 1.
+func (j *Job) Ways() int { return 1 + len(j.Alternatives) }
+
+// Validate reports the first fault of the job's requests as a [*bids.FieldError]; those
+// of an alternative are named alternatives[1].cores, counted from 0.
+func (j *Job) Validate() error {
+	if err := j.Request.Validate(); err != nil {
+		return err
+	}
+	if n := len(j.Alternatives); n > MaxAlternatives {
+		return &bids.FieldError{Field: "alternatives", Value: n, Why: fmt.Sprintf("must be at most %d", MaxAlternatives)}
+	}
+	for k := range j.Alternatives {
+		if err := j.Alternatives[k].Validate(); err != nil {
+			var f *bids.FieldError
+			if errors.As(err, &f) {
+				return &bids.FieldError{Field: fmt.Sprintf("alternatives[%d].%s", k, f.Field), Value: f.Value, Why: f.Why}
+			}
+			return fmt.Errorf("alternatives[%d]: %w", k, err)
+		}
+	}
+	return nil
+}
