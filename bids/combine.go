@@ -50,7 +50,7 @@ func (g *Generator) combine(dst []nodeset.Segment, j int, t *nodeset.Table, net 
 	}
 	from, found := len(dst), false
 	for k := min(s.maxGPUs, t.MaxGPUs()); k >= s.minGPUs; k-- {
-		if !g.cheapest(j, k, t) {
+		if !g.cheapest(j, k, t) || !s.together(g.spans) {
 			continue
 		}
 		at := len(dst)

@@ -81,6 +81,9 @@ func (g *Generator) begin(space *Space, asks []Ask, o Options, book *Book) {
 			s = shape{}
 		}
 		s.contiguous = s.contiguous || o.ContiguousOnly // in drafts as well
+		if b := asks[i].Blocks; b > 0 {
+			s.blocks = b + 1
+		}
 		g.shapes = append(g.shapes, s)
 	}
 	g.findEasy()
@@ -273,7 +276,7 @@ func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
 		return
 	}
 	g.placer.sets = append(g.placer.sets[:0], sets.sets...)
-	if len(g.book.Bids) < end && (g.placer.fewestSets(s, t) || g.placer.roomiestNodes(s, t)) {
+	if len(g.book.Bids) < end && (g.placer.fewestSets(s, t) || g.placer.roomiestNodes(s, t)) && s.together(g.placer.spans) {
 		g.addSpans(j, k, g.placer.spans, s.ownLayout(packUp))
 	}
 	for m := 0; m < quota && len(g.book.Bids) < end; m++ {
@@ -293,7 +296,7 @@ func (g *Generator) neighbours(s *shape, t *nodeset.Table, sets []nodeset.Set, f
 			g.spans = append(g.spans, span{int(set.First), n - 1})
 		}
 		if y.enough(s) {
-			return true
+			return s.together(g.spans)
 		}
 		if y.nodes >= s.maxNodes {
 			return false

@@ -58,6 +58,20 @@ func (s *shape) fitDown(free []uint16, a, b int) (span, bool) {
 	return span{}, false
 }
 
+// together reports whether spans, which ascend, are no more blocks than the job may have.
+func (s *shape) together(spans []span) bool {
+	if s.blocks == 0 || len(spans) <= s.blocks {
+		return true
+	}
+	blocks := 1
+	for i := 1; i < len(spans); i++ {
+		if spans[i].first != spans[i-1].last+1 {
+			blocks++
+		}
+	}
+	return blocks <= s.blocks
+}
+
 // piece is a run of nodes that may each give the job as much.
 type piece struct{ first, last, most int }
 

@@ -23,10 +23,18 @@ type Placer struct {
 // prefers, in this order, the contiguous run in the tightest nodeset, the fewest
 // nodesets, and single nodes with most free cores.
 func (p *Placer) Place(dst []nodeset.Segment, t *nodeset.Table, r *Request, gpus int) ([]nodeset.Segment, bool) {
+	return p.PlaceTogether(dst, t, r, gpus, 0)
+}
+
+// PlaceTogether is Place with at most that many blocks of consecutive nodes; 0 for any
+// number. It fails as well if the blocks that it prefers are too many, which are the fewest or
+// nearly so.
+func (p *Placer) PlaceTogether(dst []nodeset.Segment, t *nodeset.Table, r *Request, gpus, blocks int) ([]nodeset.Segment, bool) {
 	s, err := r.shape()
 	if err != nil {
 		return dst, false
 	}
+	s.blocks = blocks
 	if cores, _ := t.SumFree(); int64(s.cores) > cores {
 		return dst, false
 	}
@@ -47,7 +55,7 @@ func (p *Placer) place(dst []nodeset.Segment, t *nodeset.Table, s *shape, eligib
 	if s.contiguous {
 		return dst, false
 	}
-	if p.fewestSets(s, t) || p.roomiestNodes(s, t) {
+	if (p.fewestSets(s, t) || p.roomiestNodes(s, t)) && s.together(p.spans) {
 		return p.spread(dst, t, s, p.spans, l, gpus), true
 	}
 	return dst, false

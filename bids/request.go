@@ -59,6 +59,7 @@ type shape struct {
 	minGPUs, maxGPUs   int
 	mixed              bool // nodes may give different numbers of GPUs
 	contiguous         bool
+	blocks             int  // of consecutive nodes, at most; 0: any number
 	nodesGiven         bool // types 2 and 3
 	perNode            bool // type 3: exactly lo == hi cores on each node
 }

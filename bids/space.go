@@ -30,6 +30,9 @@ type Ask struct {
 	// Crosses is how many of the space's reservations the job would run into if
 	// it started now: the first Crosses of Space.Left bind it.
 	Crosses int
+	// Blocks, if not 0, keeps the job together: it is the fewest blocks of consecutive nodes on which
+	// the idle machine can meet the request, and bids have at most one more.
+	Blocks int
 	// Keep is an allocation that the job bids before all others, or nil: one that
 	// is known to fit together with those that other jobs keep.
 	Keep []nodeset.Segment

@@ -38,6 +38,9 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 	}
 	o.PricedRounds, o.Layouts = 0, true
 	allocatesNothing(t, o, s)
+	o = ThroughputAuctionOptions()
+	o.Work = 300_000
+	allocatesNothing(t, o, s)
 }
 
 func allocatesNothing(t *testing.T, o AuctionOptions, s *Snapshot) {

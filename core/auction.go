@@ -40,6 +40,9 @@ type Auction struct {
 	never    neverCache
 	equals   equals
 	failed   map[equalKey]bool // requests that found nothing left over
+	machine  totals
+	order    []int32   // of the walk over the window
+	claims   []float64 // by job of the window
 	plan     planner
 	left     []nodeset.Table
 	rest     bids.Rest

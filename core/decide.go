@@ -77,7 +77,7 @@ func (a *Auction) fill(job *Job, ask *bids.Ask, d *Decision, p *Plan) (worth flo
 	from := len(p.segs)
 	view := a.rest.View(ask.Crosses)
 	for g := min(max(ask.MinGPUs, ask.MaxGPUs), view.MaxGPUs()); g >= ask.MinGPUs; g-- {
-		segs, ok := a.fillers.Place(p.segs, view, ask.Request, g)
+		segs, ok := a.fillers.PlaceTogether(p.segs, view, ask.Request, g, ask.Blocks)
 		if p.segs = segs; !ok {
 			continue
 		}
@@ -139,7 +139,7 @@ func (a *Auction) fillJobBeyond(s *Snapshot, job *Job, d *Decision, p *Plan) (wo
 		if a.failed[key] {
 			continue
 		}
-		ask := bids.Ask{Request: &a.beyond, Priority: max(job.Priority, 1), Crosses: a.crosses(s, job)}
+		ask := bids.Ask{Request: &a.beyond, Priority: max(job.Priority, 1), Crosses: a.crosses(s, job), Blocks: a.blocksOf(s, &a.beyond)}
 		if worth, err = a.fill(job, &ask, d, p); err != nil {
 			return 0, err
 		}

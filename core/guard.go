@@ -5,7 +5,7 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// guard walks down the window in queue order, on the draft that is worth most: jobs
+// guard walks down the window in queue order, or by claim, on the draft that is worth most: jobs
 // that can start there have to start, and the first that cannot get reservations,
 // Reservations of them. It stops at the last of these; jobs behind it are free to
 // win or lose, as long as they keep off what is reserved. It ends early when stop,
@@ -25,24 +25,16 @@ func (a *Auction) guard(s *Snapshot, stop func() bool) error {
 	a.kept = a.kept[:0]
 	a.markDraft()
 	first := -1
-	for j := range a.jobs {
+	for _, j := range a.byClaim(s.Now) {
 		if stop != nil && stop() {
 			break
 		}
-		job := a.jobs[j]
-		if segs, ask, ok := a.startable(j); ok {
-			if err := a.plan.start(segs, s.Now+job.TimeLimit); err != nil {
-				return err
-			}
-			a.asks[ask].Keep, a.guarded[j].must = segs, true
-			continue
+		reserved, err := a.serve(s, int(j))
+		if err != nil {
+			return err
 		}
-		r, ok := a.plan.reserve(j, a.asksOf(j), job.TimeLimit)
-		if !ok {
-			continue // not even when all has ended: nodes are down
-		}
-		if a.guarded[j].start = r.Start; first < 0 {
-			first = j
+		if reserved && first < 0 {
+			first = int(j)
 		}
 		if len(a.plan.reserved) == a.opts.Reservations {
 			break
@@ -50,6 +42,27 @@ func (a *Auction) guard(s *Snapshot, stop func() bool) error {
 	}
 	a.bind(s, first)
 	return nil
+}
+
+// serve has job j start, or else keeps its earliest place. Jobs that stay together may lie anywhere if
+// there never is a place otherwise, as with nodes down; if there is none even then, it does nothing.
+func (a *Auction) serve(s *Snapshot, j int) (reserved bool, err error) {
+	limit := a.jobs[j].TimeLimit
+	for _, loose := range [...]bool{false, true} {
+		if loose && !a.opts.Compact {
+			break
+		}
+		a.plan.loose = loose
+		if segs, ask, ok := a.startable(j); ok {
+			a.asks[ask].Keep, a.guarded[j].must = segs, true
+			return false, a.plan.start(segs, s.Now+limit)
+		}
+		if r, ok := a.plan.reserve(j, a.asksOf(j), limit); ok {
+			a.guarded[j].start = r.Start
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // markDraft sets a.chosen to the bids of the draft that is worth most.

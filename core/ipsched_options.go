@@ -31,8 +31,8 @@ func DefaultIPSchedOptions() IPSchedOptions {
 // Validate reports the first setting that is out of range.
 func (o *IPSchedOptions) Validate() error {
 	switch {
-	case int(o.Objective) >= len(objectiveNames):
-		return fmt.Errorf("%v: is unknown", o.Objective)
+	case o.Objective != ByPriority && o.Objective != BySize:
+		return fmt.Errorf("%v: ipsched knows priority and size", o.Objective)
 	case o.Window < 1 || o.Window > 1<<20:
 		return fmt.Errorf("window %d: must be 1 to %d jobs", o.Window, 1<<20)
 	case int(o.OnTimeout) >= len(timeoutNames):

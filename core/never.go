@@ -14,6 +14,12 @@ type neverCache struct {
 	machine *bids.Machine
 	why     map[requestKey]string
 	masked  map[requestKey]string
+
+	idle         *nodeset.Table // nil until blocks are asked for
+	blocks       map[requestKey]int
+	maskedBlocks map[requestKey]int
+	placer       bids.Placer
+	segs         []nodeset.Segment
 }
 
 // maxRemembered bounds the memory of a neverCache.
@@ -40,19 +46,24 @@ func keyOf(r *bids.Request) requestKey {
 	return k
 }
 
-// reset begins a cycle on the machine of t.
-func (c *neverCache) reset(t *nodeset.Table) {
+// reset begins a cycle on the machine of t, and says whether it has changed.
+func (c *neverCache) reset(t *nodeset.Table) (changed bool) {
 	if c.why == nil {
 		c.why, c.masked = make(map[requestKey]string), make(map[requestKey]string)
+		c.blocks, c.maskedBlocks = make(map[requestKey]int), make(map[requestKey]int)
 	}
 	clear(c.masked)
-	if c.machine == nil || !c.machine.Is(t) {
-		c.machine = bids.NewMachine(t)
+	clear(c.maskedBlocks)
+	if changed = c.machine == nil || !c.machine.Is(t); changed {
+		c.machine, c.idle = bids.NewMachine(t), nil
 		clear(c.why)
+		clear(c.blocks)
 	}
 	if len(c.why) > maxRemembered {
 		clear(c.why)
+		clear(c.blocks)
 	}
+	return changed
 }
 
 // check returns why the machine can never meet r, or "".
@@ -69,6 +80,37 @@ func (c *neverCache) check(r *bids.Request) string {
 		known[k] = why
 	}
 	return why
+}
+
+// fewestBlocks is on how many blocks of consecutive nodes the machine of t can meet r if it is idle:
+// the fewest, or nearly so; 0 if it can't.
+func (c *neverCache) fewestBlocks(t *nodeset.Table, r *bids.Request) int {
+	k, known := keyOf(r), c.blocks
+	if r.Eligible != nil {
+		known = c.maskedBlocks
+	}
+	n, ok := known[k]
+	if !ok {
+		if c.idle == nil {
+			c.idle = idle(t)
+		}
+		if c.segs, ok = c.placer.Place(c.segs[:0], c.idle, r, r.MinGPUs); ok {
+			n = nodeset.Blocks(c.segs)
+		}
+		known[k] = n
+	}
+	return n
+}
+
+// idle is the machine of t with nothing running and all nodes up.
+func idle(t *nodeset.Table) *nodeset.Table {
+	nodes := make([]nodeset.Capacity, t.Len())
+	for n := range nodes {
+		nodes[n] = t.Total(n)
+	}
+	all, err := nodeset.New(nodes)
+	must(err)
+	return all
 }
 
 // checkWays returns why the machine can never meet any of the job's requests, or "".

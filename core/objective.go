@@ -20,9 +20,12 @@ const (
 	// (ipsched's second objective), so that large jobs are not given away for small ones. Of
 	// a job with alternatives R_j is what its first request asks for, whichever is met.
 	BySize
+	// ByRate maximises the sum of P_j S_j / T_j, S_j being the job's share of all cores plus that of
+	// all GPUs and T_j its time limit in seconds: large jobs first, and of two as large the shorter one.
+	ByRate
 )
 
-var objectiveNames = [...]string{ByPriority: "priority", BySize: "size"}
+var objectiveNames = [...]string{ByPriority: "priority", BySize: "size", ByRate: "rate"}
 
 func (o Objective) String() string {
 	if int(o) < len(objectiveNames) {
@@ -31,14 +34,14 @@ func (o Objective) String() string {
 	return fmt.Sprintf("objective %d", uint8(o))
 }
 
-// ParseObjective is the Objective of that name: priority or size.
+// ParseObjective is the Objective of that name: priority, size or rate.
 func ParseObjective(name string) (Objective, error) {
 	for o, n := range objectiveNames {
 		if n == name {
 			return Objective(o), nil
 		}
 	}
-	return 0, fmt.Errorf("objective %q: must be priority or size", name)
+	return 0, fmt.Errorf("objective %q: must be priority, size or rate", name)
 }
 
 // coresOf is how many cores a job asks for at least.
@@ -62,7 +65,7 @@ func (a *Auction) weigh() {
 	}
 	var high, low, carry uint64
 	for _, job := range a.jobs {
-		h, l := product(job)
+		h, l := a.product(job)
 		low, carry = bits.Add64(low, l, 0)
 		high, _ = bits.Add64(high, h, carry)
 	}
@@ -72,7 +75,7 @@ func (a *Auction) weigh() {
 	}
 	a.shift = max(0, length-weightBits)
 	for k := range a.asks {
-		h, l := product(a.jobs[a.ways[k].job])
+		h, l := a.product(a.jobs[a.ways[k].job])
 		// Go shifts by 64 and more to 0, which is what is meant.
 		a.asks[k].Priority = max(int64(h<<(64-a.shift)|l>>a.shift), 1)
 	}
@@ -83,14 +86,30 @@ func product(job *Job) (high, low uint64) {
 	return bits.Mul64(uint64(max(job.Priority, 1)), uint64(coresOf(&job.Request)))
 }
 
+// product is P_j R_j, or P_j S_j / T_j in units of 2^-rateBits, as high and low words.
+func (a *Auction) product(job *Job) (high, low uint64) {
+	if a.opts.Objective == ByRate {
+		return bits.Mul64(uint64(max(job.Priority, 1)), a.machine.rate(job))
+	}
+	return product(job)
+}
+
 // weight is what a start of the job is worth to the objective, before its bid's preference.
 func (a *Auction) weight(job *Job) float64 {
 	w := float64(max(job.Priority, 1))
-	if a.opts.Objective == BySize {
+	switch a.opts.Objective {
+	case BySize:
 		w *= float64(coresOf(&job.Request))
+	case ByRate:
+		w *= math.Ldexp(float64(a.machine.rate(job)), -rateBits)
 	}
 	return w
 }
 
 // rescale has the model speak in the objective's unit, whatever weigh has divided by.
-func (a *Auction) rescale() { a.model.Scale = math.Ldexp(a.model.Scale, -a.shift) }
+func (a *Auction) rescale() {
+	a.model.Scale = math.Ldexp(a.model.Scale, -a.shift)
+	if a.opts.Objective == ByRate {
+		a.model.Scale = math.Ldexp(a.model.Scale, rateBits)
+	}
+}

@@ -14,14 +14,14 @@ import (
 )
 
 func TestParseObjective(t *testing.T) {
-	for name, want := range map[string]Objective{"priority": ByPriority, "size": BySize} {
+	for name, want := range map[string]Objective{"priority": ByPriority, "size": BySize, "rate": ByRate} {
 		got, err := ParseObjective(name)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 		require.Equal(t, name, got.String())
 	}
 	_, err := ParseObjective("odd")
-	require.EqualError(t, err, `objective "odd": must be priority or size`)
+	require.EqualError(t, err, `objective "odd": must be priority, size or rate`)
 	o := DefaultAuctionOptions()
 	o.Objective = 7
 	require.EqualError(t, o.Validate(), "objective 7: is unknown")
@@ -145,4 +145,29 @@ func TestWhyGoesWithReason(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, 5, "all occur: %v", seen)
+}
+
+// A start is worth P S / T: half of the cores, a quarter of the GPUs, for ten seconds.
+func TestRateIsShareByTime(t *testing.T) {
+	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 4, GPUs: 2})
+	require.NoError(t, err)
+	s := &Snapshot{Nodes: nodes, Pending: []*Job{
+		{ID: "a", Priority: 40, TimeLimit: 10, Request: bids.Request{Cores: 8, MinNodes: 2, MaxNodes: 2, MinGPUs: 1}},
+	}}
+	o := DefaultAuctionOptions()
+	o.Objective = ByRate
+	p := decide(t, o, s)
+	require.True(t, p.Decisions[0].Start)
+	want := 40 * (0.5 + 0.25) / 10
+	require.GreaterOrEqual(t, p.Objective, want*(1-1e-9))
+	require.LessOrEqual(t, p.Objective, want*1.5, "and the preference, alpha being half of it with one bid")
+
+	for i, limit := range []int64{1000, 10} { // of two jobs as large, the shorter one
+		job := &Job{ID: string(rune('b' + i)), Priority: 30, TimeLimit: limit, Request: bids.Request{Cores: 16}}
+		s.Pending = append(s.Pending, job)
+	}
+	s.Pending = s.Pending[1:]
+	o.Reservations = 0
+	p = decide(t, o, s)
+	require.Equal(t, []bool{false, true}, []bool{p.Decisions[0].Start, p.Decisions[1].Start})
 }

@@ -30,10 +30,19 @@ type AuctionOptions struct {
 	Layouts bool
 	// ContiguousOnly leaves out bids of class C.
 	ContiguousOnly bool
-	// Reservations is for how many blocked jobs, the first by priority, the
+	// Reservations is for how many blocked jobs, the first of the queue or as Patience says, the
 	// earliest possible start is kept free of jobs that come after them. 0 is the
 	// papers' auction, in which a wide job can wait for ever.
 	Reservations int
+	// Patience is how many seconds of waiting weigh as much as the size of a job that asks for all
+	// cores of the machine, or all GPUs, when it is settled for which blocked jobs Reservations
+	// keeps places: those with most P_j (cores asked for / all cores + GPUs asked for / all GPUs +
+	// time since Job.Since / Patience). Of equal priorities no job is passed over by one that comes
+	// more than twice Patience later. 0 is queue order.
+	Patience int64
+	// Compact keeps jobs together: bids have at most one block of consecutive nodes more than the
+	// idle machine needs for the job, and left-overs and reserved places none.
+	Compact bool
 	// Estimates has reservations made even when nothing is free, so that blocked
 	// jobs are always told when they are expected to start. Without it a cycle on
 	// a full machine costs next to nothing.
@@ -48,6 +57,16 @@ type AuctionOptions struct {
 // DefaultAuctionOptions are the recommended settings.
 func DefaultAuctionOptions() AuctionOptions {
 	return AuctionOptions{Window: 200, Depth: 500, MaxBidsPerJob: 15, Drafts: 7, Reservations: 1, Work: 10_000_000}
+}
+
+// ThroughputAuctionOptions are for machines on which how much is done counts for more than the
+// order of the queue: places are kept for large jobs first, that they do not pile up until the end,
+// short ones go before long ones, and jobs stay together. With them, and without, docs/backfill.md
+// compares the auction with backfill.
+func ThroughputAuctionOptions() AuctionOptions {
+	o := DefaultAuctionOptions()
+	o.Objective, o.Patience, o.Compact = ByRate, 4*60*60, true
+	return o
 }
 
 // PaperAuctionOptions are the settings of aucsched1, section 6: windows of 200 jobs,
@@ -77,6 +96,8 @@ func (o *AuctionOptions) Validate() error {
 		return fmt.Errorf("priced rounds %d: prices say nothing about layouts that the program chooses", o.PricedRounds)
 	case o.Reservations < 0 || o.Reservations > 64:
 		return fmt.Errorf("reservations %d: must be 0 to 64", o.Reservations)
+	case o.Patience < 0 || o.Patience > NoTimeLimit:
+		return fmt.Errorf("patience %d: must be 0 to %d seconds", o.Patience, int64(NoTimeLimit))
 	case o.Work < 0:
 		return fmt.Errorf("work %d: must not be negative", o.Work)
 	}

@@ -76,6 +76,9 @@ func drawSnapshot(t *rapid.T) *Snapshot {
 		s.Pending = append(s.Pending, job)
 	}
 	SortQueue(s.Pending)
+	for _, job := range s.Pending {
+		job.Since = s.Now - rng.Int64N(7200)
+	}
 	return s
 }
 
@@ -117,6 +120,8 @@ func drawAuction(t *rapid.T) *Auction {
 	o.Depth = rapid.SampledFrom([]int{0, 3, 500}).Draw(t, "depth")
 	o.PricedRounds = rapid.SampledFrom([]int{0, 0, 2}).Draw(t, "rounds")
 	o.MaxPricedBids = 6
+	o.Patience = rapid.SampledFrom([]int64{0, 0, 3600}).Draw(t, "patience")
+	o.Compact = rapid.Bool().Draw(t, "compact")
 	layouts := 1 // of so many draws; they take long under the race detector
 	if race.Enabled {
 		layouts = 9
@@ -253,11 +258,14 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		if a.opts.Reservations == 0 {
 			a.opts.Reservations = 1
 		}
-		a.opts.Estimates = true
+		a.opts.Estimates, a.opts.Compact = true, false
 		p := decideOn(t, a, s)
 		require.NoError(t, Verify(s, p))
-		first := slices.IndexFunc(a.guarded, func(g guard) bool { return g.start > 0 })
-		if first < 0 {
+		at := slices.IndexFunc(a.order, func(j int32) bool { return a.guarded[j].start > 0 })
+		if a.opts.Patience == 0 {
+			require.True(t, slices.IsSorted(a.order), "queue order")
+		}
+		if at < 0 {
 			for _, d := range p.Decisions {
 				require.Zero(t, d.Expected)
 			}
@@ -265,7 +273,8 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		}
 		blocked++
 		l := timeline{s: s}
-		for j := range first { // jobs that have to start, where the walk put them
+		first, before := a.order[at], a.order[:at]
+		for _, j := range before { // jobs that have to start, where the walk put them
 			if a.guarded[j].must {
 				ahead++
 				l.more = append(l.more, held{s.Now + s.Pending[a.window[j]].TimeLimit, a.asks[j].Keep})
@@ -273,7 +282,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		}
 		job := s.Pending[a.window[first]]
 		require.Equal(t, l.earliest(t, job), a.guarded[first].start, "job %s", job.ID)
-		for j := range first {
+		for _, j := range before {
 			if a.guarded[j].must {
 				require.True(t, p.Decisions[a.window[j]].Start, "job %d ahead of it has to start", j)
 			}
@@ -355,7 +364,13 @@ func TestNothingIsLeftLying(t *testing.T) {
 					}
 				}
 			}
-			_, ok := placer.Place(nil, a.rest.View(crosses), &job.Request, job.MinGPUs)
+			together := 0
+			if a.opts.Compact {
+				idle, ok := placer.Place(nil, idle(s.Nodes), &job.Request, job.MinGPUs)
+				require.True(t, ok)
+				together = nodeset.Blocks(idle)
+			}
+			_, ok := placer.PlaceTogether(nil, a.rest.View(crosses), &job.Request, job.MinGPUs, together)
 			require.False(t, ok, "job %s has room: %s", job.ID, d.Reason)
 		}
 	})

@@ -31,6 +31,7 @@ type planner struct {
 	segs     [][]nodeset.Segment
 	placer   bids.Placer
 	clock    int64
+	loose    bool        // jobs may have any number of blocks
 	stop     func() bool // if not nil, says when to give a search up
 }
 
@@ -79,7 +80,11 @@ func (p *planner) place(dst []nodeset.Segment, ways []bids.Ask, limit, t int64) 
 		}
 	}
 	for k := range ways { // of a range the low end is the easiest to place
-		if segs, ok := p.placer.Place(dst, &p.at, ways[k].Request, ways[k].MinGPUs); ok {
+		blocks := ways[k].Blocks
+		if p.loose {
+			blocks = 0
+		}
+		if segs, ok := p.placer.PlaceTogether(dst, &p.at, ways[k].Request, ways[k].MinGPUs, blocks); ok {
 			return segs, k, true
 		}
 	}

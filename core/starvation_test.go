@@ -85,3 +85,40 @@ func TestWideJobStarvesWithoutReservations(t *testing.T) {
 	require.Greater(t, at, int64(streamEnd), "it has to wait for the stream's end")
 	require.Equal(t, len(stream(16))-1, before, "every small job goes ahead")
 }
+
+// With places for the largest first, a small job among wide ones that take the whole machine, and more
+// of them than it can serve, has its turn as well.
+func TestSmallJobAmongWideOnesIsNotStarved(t *testing.T) {
+	const nodes = 16
+	machine := make([]nodeset.Capacity, nodes)
+	for n := range machine {
+		machine[n] = nodeset.Capacity{Cores: 4}
+	}
+	var jobs []workload.Job
+	add := func(id string, submit int64, r bids.Request) {
+		jobs = append(jobs, workload.Job{Job: core.Job{ID: id, Request: r, TimeLimit: 120}, Submit: submit, Duration: 120})
+	}
+	for submit := int64(0); submit < 60_000; submit += 100 { // 120 s each
+		if submit == 1000 {
+			add("small", submit, bids.Request{Cores: 1})
+		}
+		add(fmt.Sprint("wide", submit), submit, bids.Request{MinNodes: nodes, TasksPerNode: 4})
+	}
+	workload.AssignBasicPriorities(jobs)
+	o := core.ThroughputAuctionOptions()
+	o.Work, o.Patience = 20_000, 1800
+	a, err := core.NewAuction(o, nil)
+	require.NoError(t, err)
+	c := sim.NewConfig(machine)
+	at := int64(-1)
+	c.OnEnd = func(r sim.Record) {
+		if r.Job.ID == "small" {
+			at = r.Start
+		}
+	}
+	_, err = sim.Run(context.Background(), c, a, jobs)
+	require.NoError(t, err)
+	require.Greater(t, at, int64(1000), "it is passed over for a while")
+	// Wide jobs that come up to 2 x 1800 s later go first, 36 of them, and those that are there, 120 s each.
+	require.Less(t, at, int64(1000+120*(10+36)+120+3))
+}

@@ -25,6 +25,9 @@ type Job struct {
 	Priority int64
 	// TimeLimit is the walltime limit in seconds, at least 1.
 	TimeLimit int64
+	// Since is the second from which on the job could have started, on the scale of Snapshot.Now:
+	// its submission, mostly. Only differences count. AuctionOptions.Patience looks at it.
+	Since int64
 	// Offer is an allocation for which the job bids besides its own bids, or nil: what
 	// another selection would give it. It stays the caller's. One that is not free, or not
 	// what the job asks for, is not bid.

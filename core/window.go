@@ -13,7 +13,9 @@ import (
 func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 	a.window, a.jobs, a.guarded = a.window[:0], a.jobs[:0], a.guarded[:0]
 	a.asks, a.requests, a.ways, a.askStart = a.asks[:0], a.requests[:0], a.ways[:0], append(a.askStart[:0], 0)
-	a.never.reset(s.Nodes)
+	if a.never.reset(s.Nodes) {
+		a.machine = totalsOf(s.Nodes)
+	}
 	a.equals.reset(s.Nodes, a.opts.Reservations)
 	a.plan.reserved = a.plan.reserved[:0] // a cycle may end before it makes any
 	looked := 0
@@ -34,7 +36,7 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 		}
 		p.Decisions = append(p.Decisions, Decision{Job: i})
 		a.window, a.jobs, a.guarded = append(a.window, i), append(a.jobs, job), append(a.guarded, guard{})
-		a.addAsks(job)
+		a.addAsks(s, job)
 	}
 	for k := range a.asks { // a.requests has its place now
 		ask := &a.asks[k]
@@ -51,7 +53,7 @@ type way struct{ job, alternative int32 }
 
 // addAsks adds an ask for each way in which the machine can meet the job, those left out
 // that say the same as an earlier one.
-func (a *Auction) addAsks(job *Job) {
+func (a *Auction) addAsks(s *Snapshot, job *Job) {
 	from := len(a.asks)
 	for k := range job.Ways() {
 		r, _ := job.Way(k)
@@ -63,13 +65,21 @@ func (a *Auction) addAsks(job *Job) {
 			continue
 		}
 		a.requests = append(a.requests, r)
-		a.asks = append(a.asks, bids.Ask{Rank: len(a.asks) - from, Priority: max(job.Priority, 1)})
+		a.asks = append(a.asks, bids.Ask{Rank: len(a.asks) - from, Priority: max(job.Priority, 1), Blocks: a.blocksOf(s, &r)})
 		a.ways = append(a.ways, way{int32(len(a.askStart) - 1), int32(k)})
 	}
 	for k := from; k < len(a.asks); k++ {
 		a.asks[k].Of = len(a.asks) - from
 	}
 	a.askStart = append(a.askStart, int32(len(a.asks)))
+}
+
+// blocksOf is the Blocks of an ask for r: 0 unless jobs are to stay together.
+func (a *Auction) blocksOf(s *Snapshot, r *bids.Request) int {
+	if !a.opts.Compact {
+		return 0
+	}
+	return a.never.fewestBlocks(s.Nodes, r)
 }
 
 // asksOf are the asks of job j of the window.

@@ -99,8 +99,8 @@ type simulator struct {
 	nodes   *nodeset.Table
 	referee *referee
 	pending queue
+	spare   []*core.Job    // of the queue's own copies of jobs, those that are not pending
 	ranking *ranking       // nil if jobs keep their priorities
-	queued  []core.Job     // what is pending under a ranking
 	running []running      // parallel to snapshot's
 	slot    []int32        // of each job in running
 	ends    endHeap        // of the running jobs
@@ -171,13 +171,26 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 	return s, nil
 }
 
-// rank makes ready for priorities that change, which need jobs of our own.
+// rank makes ready for priorities that change.
 func (s *simulator) rank() {
 	s.ranking = &ranking{s.cfg.Priorities, &s.pending, s.jobs, make([]int32, len(s.jobs))}
-	s.queued = make([]core.Job, len(s.jobs))
 	for place, i := range s.order {
-		s.ranking.place[i], s.queued[i] = int32(place), s.jobs[i].Job.Job
+		s.ranking.place[i] = int32(place)
 	}
+}
+
+// submit has the policy see a job from now on: a copy that says since when it waits.
+func (s *simulator) submit(i int32) {
+	if len(s.spare) == 0 {
+		s.spare = append(s.spare, new(core.Job))
+	}
+	last := len(s.spare) - 1
+	j := s.spare[last]
+	s.spare = s.spare[:last]
+	*j = s.jobs[i].Job.Job
+	j.Since = s.jobs[i].Submit
+	s.pending.push(j, i)
+	s.meter.stranded.come(&j.Request)
 }
 
 // admit takes a job in, unless it can never run.
@@ -301,14 +314,8 @@ func (s *simulator) advance() error {
 		}
 	}
 	for s.next < len(s.order) && s.jobs[s.order[s.next]].Submit <= s.now {
-		i := s.order[s.next]
+		s.submit(s.order[s.next])
 		s.next++
-		j := &s.jobs[i].Job.Job
-		if s.ranking != nil {
-			j = &s.queued[i]
-		}
-		s.pending.push(j, i)
-		s.meter.stranded.come(&s.jobs[i].Request)
 	}
 	s.result.PendingMax = max(s.result.PendingMax, s.pending.len())
 	return nil
@@ -361,6 +368,7 @@ func (s *simulator) carryOut() (started int, err error) {
 	// From the back, so that the positions of those in front stay.
 	for i := len(s.plan.Decisions) - 1; i >= 0; i-- {
 		if d := &s.plan.Decisions[i]; d.Start {
+			s.spare = append(s.spare, s.pending.jobs()[d.Job])
 			s.pending.remove(d.Job)
 		}
 	}

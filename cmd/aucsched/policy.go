@@ -22,8 +22,11 @@ import (
 type policyFlags struct {
 	policy string
 	paper  bool
-	opts   core.AuctionOptions
-	solver string
+	// throughput is core.ThroughputAuctionOptions.
+	throughput bool
+	patience   time.Duration
+	opts       core.AuctionOptions
+	solver     string
 	// objective names what a start is worth.
 	objective string
 	// nodeLimits and onTimeout are ipsched's own.
@@ -37,14 +40,17 @@ func (f *policyFlags) register(flags *pflag.FlagSet) {
 	f.opts = core.DefaultAuctionOptions()
 	flags.StringVar(&f.policy, "policy", "auction2", "scheduling policy: "+strings.Join(policyNames(), ", "))
 	flags.BoolVar(&f.paper, "paper", false, "auctions: the papers' settings (5 bids a job by their rules alone, no reservation); other flags come on top; most of aucsched1's runs had --slurm-bids (simulate) as well")
+	flags.BoolVar(&f.throughput, "throughput", false, "auctions: the settings that get most done: --objective rate --patience 4h --compact; other flags come on top")
 	flags.IntVar(&f.opts.Window, "window", f.opts.Window, "auctions, ipsched: jobs of the queue that take part")
 	flags.IntVar(&f.opts.Depth, "depth", f.opts.Depth, "auctions: jobs behind the window that may take what is left over; 0 as in the papers")
 	flags.IntVar(&f.opts.MaxBidsPerJob, "bids", f.opts.MaxBidsPerJob, "auctions: most bids a job")
 	flags.IntVar(&f.opts.Drafts, "drafts", f.opts.Drafts, "auctions: most of these that come from drafts of the whole window")
 	flags.IntVar(&f.opts.Reservations, "reservations", f.opts.Reservations, "auctions: blocked jobs whose earliest start is kept free; 0 as in the papers")
+	flags.DurationVar(&f.patience, "patience", 0, "auctions: keep places for blocked jobs that are large and old first, not for those that the queue has first: what waiting so long weighs as much as asking for all cores")
+	flags.BoolVar(&f.opts.Compact, "compact", false, "auctions: keep jobs together, in one block of nodes or in two")
 	flags.BoolVar(&f.opts.ContiguousOnly, "contiguous-bids", f.opts.ContiguousOnly, "auctions: contiguous bids only")
 	flags.Int64Var(&f.opts.Work, "work", f.opts.Work, "auctions, ipsched: work of one solve, about one matrix entry a unit; 0: until the deadline")
-	flags.StringVar(&f.objective, "objective", "priority", "auctions, ipsched: what a start is worth: priority, or size: priority times cores")
+	flags.StringVar(&f.objective, "objective", "priority", "auctions, ipsched: what a start is worth: priority; size: priority times cores; auctions also rate: priority times the share of the machine, by time limit")
 	flags.BoolVar(&f.nodeLimits, "node-limits", true, "ipsched: hold jobs to the numbers of nodes they ask for; =false leaves the paper's constraint 5 out")
 	flags.StringVar(&f.onTimeout, "on-timeout", "incumbent", "ipsched: at the deadline start the best that is known (incumbent), or nothing, and halve the next window (halve), as the paper does")
 	flags.StringVar(&f.solver, "solver", "native", "auctions: native, highs or auto")
@@ -71,8 +77,8 @@ func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
 		if err != nil {
 			return nil, err
 		}
-		o := f.auction(flags)
-		if o.Objective, err = core.ParseObjective(f.objective); err != nil {
+		o, err := f.auction(flags)
+		if err != nil {
 			return nil, badInput(fmt.Errorf("--%w", err))
 		}
 		o.Estimates, o.Layouts = f.estimates, f.policy == "auction1"
@@ -141,7 +147,7 @@ func (f *policyFlags) addOffers(policies []core.Policy, flags *pflag.FlagSet) er
 	bidding := false
 	for i, p := range policies {
 		if _, ok := p.(*core.Auction); ok {
-			policies[i], bidding = sim.NewOffers(p, f.auction(flags).Window), true
+			policies[i], bidding = sim.NewOffers(p, f.opts.Window), true
 		}
 	}
 	if !bidding {
@@ -150,26 +156,40 @@ func (f *policyFlags) addOffers(policies []core.Policy, flags *pflag.FlagSet) er
 	return nil
 }
 
-// auction are the auction's options: the papers' with --paper, save for flags that
-// were given.
-func (f *policyFlags) auction(flags *pflag.FlagSet) core.AuctionOptions {
-	if !f.paper {
-		if !flags.Changed("drafts") {
-			f.opts.Drafts = min(f.opts.Drafts, f.opts.MaxBidsPerJob)
-		}
-		return f.opts
+// auction are the auction's options: the recommended ones, or with --paper or --throughput those,
+// and on top the flags that were given.
+func (f *policyFlags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error) {
+	o := core.DefaultAuctionOptions()
+	switch {
+	case f.paper && f.throughput:
+		return o, fmt.Errorf("throughput: goes without --paper")
+	case f.paper:
+		o = core.PaperAuctionOptions()
+	case f.throughput:
+		o = core.ThroughputAuctionOptions()
 	}
-	o := core.PaperAuctionOptions()
+	objective, err := core.ParseObjective(f.objective)
+	if err != nil {
+		return o, err
+	}
+	if f.patience%time.Second != 0 {
+		return o, fmt.Errorf("patience %v: must be whole seconds", f.patience)
+	}
 	for name, set := range map[string]func(){
 		"window": func() { o.Window = f.opts.Window }, "depth": func() { o.Depth = f.opts.Depth }, "bids": func() { o.MaxBidsPerJob = f.opts.MaxBidsPerJob },
 		"drafts": func() { o.Drafts = f.opts.Drafts }, "reservations": func() { o.Reservations = f.opts.Reservations },
+		"patience": func() { o.Patience = int64(f.patience / time.Second) }, "compact": func() { o.Compact = f.opts.Compact },
 		"contiguous-bids": func() { o.ContiguousOnly = f.opts.ContiguousOnly }, "work": func() { o.Work = f.opts.Work },
+		"objective": func() { o.Objective = objective },
 	} {
 		if flags.Changed(name) {
 			set()
 		}
 	}
-	return o
+	if !flags.Changed("drafts") {
+		o.Drafts = min(o.Drafts, o.MaxBidsPerJob)
+	}
+	return o, nil
 }
 
 // newSolver makes the solver of that name for a policy, where auto is the native

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -9,13 +10,14 @@ import (
 	"github.com/aucsched/aucsched/sim"
 )
 
+var yes = map[bool]string{false: "no", true: "yes"}
+
 // settings are those of a simulation that do not depend on the policy.
 func (f *replayFlags) settings() []report.Setting {
 	cfg, limit := &f.cfg, "none"
 	if cfg.CycleLimit > 0 {
 		limit = cfg.CycleLimit.String()
 	}
-	yes := map[bool]string{false: "no", true: "yes"}
 	priorities := "basic"
 	if cfg.Priorities != nil {
 		priorities = "multifactor"
@@ -53,11 +55,14 @@ func (f *policyFlags) settings(policy string, flags *pflag.FlagSet) []report.Set
 			number("Window", int64(f.opts.Window), "jobs of the queue that are decided together"),
 			number("Work", f.opts.Work, "bound of one solve; 0: the deadline is"),
 			{Name: "Objective", Value: f.objective, Meaning: "what the start of a job is worth"},
-			{Name: "Numbers of nodes count", Value: map[bool]string{false: "no", true: "yes"}[f.nodeLimits], Meaning: "constraint 5 of the paper"},
+			{Name: "Numbers of nodes count", Value: yes[f.nodeLimits], Meaning: "constraint 5 of the paper"},
 			{Name: "On time-out", Value: f.onTimeout, Meaning: "what is started when the search has not ended"},
 		}
 	case "auction1", "auction2":
-		o := f.auction(flags)
+		o, err := f.auction(flags)
+		if err != nil {
+			return nil // the policy could not have been made
+		}
 		return []report.Setting{
 			number("Window", int64(o.Window), "jobs of the queue that are decided together"),
 			number("Depth", int64(o.Depth), "jobs behind the window that may take what is left over"),
@@ -65,9 +70,11 @@ func (f *policyFlags) settings(policy string, flags *pflag.FlagSet) []report.Set
 			number("Drafts", int64(o.Drafts), "of these, from drafts of the whole window"),
 			number("Reservations", int64(o.Reservations), "blocked jobs whose earliest start is kept free"),
 			{Name: "SLURM bids", Value: flags.Lookup("slurm-bids").Value.String(), Meaning: "jobs bid for what Slurm's selection would give them too"},
-			{Name: "Contiguous bids only", Value: map[bool]string{false: "no", true: "yes"}[o.ContiguousOnly]},
+			{Name: "Patience", Value: (time.Duration(o.Patience) * time.Second).String(), Meaning: "waiting that counts as much as asking for all cores, when a place is kept for a blocked job; 0s: in queue order"},
+			{Name: "Compact", Value: yes[o.Compact], Meaning: "jobs lie in one block of nodes or in two"},
+			{Name: "Contiguous bids only", Value: yes[o.ContiguousOnly]},
 			number("Work", o.Work, "bound of one solve, about one matrix entry a unit; 0: the deadline is"),
-			{Name: "Objective", Value: f.objective, Meaning: "what the start of a job is worth"},
+			{Name: "Objective", Value: o.Objective.String(), Meaning: "what the start of a job is worth"},
 			{Name: "Solver", Value: f.solver},
 		}
 	}

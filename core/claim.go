@@ -1,0 +1,72 @@
+package core
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// totals are what a machine's nodes have in all.
+type totals struct{ cores, gpus uint64 }
+
+func totalsOf(t *nodeset.Table) (m totals) {
+	for n := range t.Len() {
+		c := t.Total(n)
+		m.cores += uint64(c.Cores)
+		m.gpus += uint64(c.GPUs)
+	}
+	return m
+}
+
+const (
+	shareBits = 32 // of a share of all cores or GPUs, behind the point
+	rateBits  = 52 // of a share a second
+)
+
+// share is the part of all cores that a job asks for plus that of all GPUs, in units of
+// 2^-shareBits: at most 2^(shareBits+1).
+func (m totals) share(job *Job) uint64 {
+	part := func(of, all uint64) uint64 {
+		if of >= all {
+			return 1 << shareBits
+		}
+		q, _ := bits.Div64(of>>(64-shareBits), of<<shareBits, all)
+		return q
+	}
+	s := part(uint64(coresOf(&job.Request)), max(m.cores, 1))
+	if g := leastGPUs(&job.Request); g > 0 {
+		s += part(uint64(g), max(m.gpus, 1))
+	}
+	return s
+}
+
+// rate is the job's share over its time limit, in units of 2^-rateBits a second; at least 1.
+func (m totals) rate(job *Job) uint64 {
+	return max(m.share(job)<<(rateBits-shareBits)/uint64(max(job.TimeLimit, 1)), 1)
+}
+
+// byClaim brings the jobs of the window into the order in which they get places: queue order, or by
+// what AuctionOptions.Patience says, equals as in the queue. It returns their numbers; the slice is a.order.
+func (a *Auction) byClaim(now int64) []int32 {
+	a.order, a.claims = a.order[:0], a.claims[:0]
+	for j := range a.jobs {
+		a.order = append(a.order, int32(j))
+	}
+	if a.opts.Patience == 0 {
+		return a.order
+	}
+	for _, job := range a.jobs {
+		a.claims = append(a.claims, a.claim(job, now))
+	}
+	slices.SortStableFunc(a.order, func(i, k int32) int { return cmp.Compare(a.claims[k], a.claims[i]) })
+	return a.order
+}
+
+// claim is that of a job on a reserved place.
+func (a *Auction) claim(job *Job, now int64) float64 {
+	size := float64(a.machine.share(job)) / (1 << shareBits)
+	waited := float64(max(now-job.Since, 0)) / float64(a.opts.Patience)
+	return float64(max(job.Priority, 1)) * (size + waited)
+}

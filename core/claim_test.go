@@ -1,0 +1,161 @@
+package core
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// shareTwin is a job's share in exact numbers.
+func shareTwin(m totals, job *Job) *big.Rat {
+	part := func(of, all int64) *big.Rat {
+		r := big.NewRat(of, max(all, 1))
+		if r.Cmp(big.NewRat(1, 1)) > 0 {
+			return big.NewRat(1, 1)
+		}
+		return r
+	}
+	return new(big.Rat).Add(part(coresOf(&job.Request), int64(m.cores)), part(leastGPUs(&job.Request), int64(m.gpus)))
+}
+
+func drawClaimant(t *rapid.T) (totals, *Job) {
+	m := totals{rapid.Uint64Range(1, bids.MaxNodes*bids.MaxCoresPerNode).Draw(t, "cores"), rapid.Uint64Range(0, bids.MaxNodes*bids.MaxGPUsPerNode).Draw(t, "gpus")}
+	job := &Job{TimeLimit: rapid.Int64Range(1, NoTimeLimit).Draw(t, "limit"), Priority: rapid.Int64Range(1, MaxPriority).Draw(t, "priority")}
+	job.Cores = rapid.IntRange(1, bids.MaxCores).Draw(t, "job's cores")
+	job.MinNodes = rapid.IntRange(0, bids.MaxNodes).Draw(t, "nodes")
+	job.MinGPUs = rapid.IntRange(0, bids.MaxGPUsPerNode).Draw(t, "job's gpus")
+	return m, job
+}
+
+func TestShareAndRateAreWhatTheySay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, job := drawClaimant(t)
+		exact := shareTwin(m, job)
+		got := new(big.Rat).SetFrac(new(big.Int).SetUint64(m.share(job)), new(big.Int).Lsh(big.NewInt(1), shareBits))
+		require.LessOrEqual(t, got.Cmp(exact), 0, "rounded down")
+		off := new(big.Rat).Sub(exact, got)
+		require.Negative(t, off.Cmp(big.NewRat(2, 1<<shareBits)), "two parts, each off by less than a unit")
+
+		rate := new(big.Rat).SetFrac(new(big.Int).SetUint64(m.rate(job)), new(big.Int).Lsh(big.NewInt(1), rateBits))
+		off.Sub(new(big.Rat).Quo(got, big.NewRat(job.TimeLimit, 1)), rate)
+		require.LessOrEqual(t, off.Abs(off).Cmp(big.NewRat(1, 1<<rateBits)), 0)
+	})
+}
+
+// Jobs get places by priority x (share + waiting / patience).
+func TestPlacesGoByClaim(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		o := ThroughputAuctionOptions()
+		o.Patience = rapid.Int64Range(1, 20_000).Draw(t, "patience")
+		a, err := NewAuction(o, nil)
+		require.NoError(t, err)
+		decideOn(t, a, s)
+		claim := func(j int32) float64 {
+			job := a.jobs[j]
+			waited := big.NewRat(s.Now-job.Since, o.Patience)
+			sum := waited.Add(waited, shareTwin(totalsOf(s.Nodes), job))
+			f, _ := sum.Mul(sum, big.NewRat(job.Priority, 1)).Float64()
+			return f
+		}
+		a.byClaim(s.Now)
+		require.Len(t, a.order, len(a.jobs))
+		for i := 1; i < len(a.order); i++ {
+			require.GreaterOrEqual(t, claim(a.order[i-1]), claim(a.order[i])*(1-1e-7))
+			if a.claims[a.order[i-1]] == a.claims[a.order[i]] {
+				require.Less(t, a.order[i-1], a.order[i], "equals are in queue order")
+			}
+		}
+	})
+}
+
+// Of equal priorities nobody is passed over by a job that comes later by more than twice the patience.
+func TestNobodyIsPassedOverForLong(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	a, err := NewAuction(ThroughputAuctionOptions(), nil)
+	require.NoError(t, err)
+	a.machine = totals{cores: 1000, gpus: 100}
+	passed := 0
+	for range 2000 {
+		small := &Job{Priority: 7, Request: bids.Request{Cores: 1}, TimeLimit: 1, Since: rng.Int64N(100_000)}
+		large := &Job{Priority: 7, Request: bids.Request{Cores: 1000, MinNodes: 100, MaxNodes: 100, MinGPUs: 1}, TimeLimit: 1, Since: rng.Int64N(100_000)}
+		a.jobs = []*Job{small, large}
+		order := a.byClaim(100_000 + rng.Int64N(100_000))
+		if large.Since >= small.Since+2*a.opts.Patience {
+			require.EqualValues(t, []int32{0, 1}, order)
+		} else if order[0] == 1 && large.Since > small.Since {
+			passed++
+		}
+	}
+	require.Positive(t, passed, "until then it is")
+}
+
+// On a machine of equal nodes that are up, to start in one block or two is always possible in the end.
+func TestCompactJobsStayTogether(t *testing.T) {
+	two, loose := 0, 0
+	checkUntil(t, func() bool { return two > 3 && loose > 3 }, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 77))
+		nodes, err := nodeset.NewUniform(8+rng.IntN(60), nodeset.Capacity{Cores: 8, GPUs: 2})
+		require.NoError(t, err)
+		s := &Snapshot{Nodes: nodes}
+		for n := range nodes.Len() { // holes
+			if rng.IntN(3) == 0 {
+				seg := []nodeset.Segment{{First: int32(n), Last: int32(n), Cores: uint16(1 + rng.IntN(8))}}
+				require.NoError(t, nodes.Allocate(seg))
+				s.Running = append(s.Running, Running{ID: fmt.Sprint("R", n), End: 100, Segs: seg})
+			}
+		}
+		for i := range 20 {
+			r := randomRequest(rng, nodes.Len(), 8, 2)
+			r.Eligible = nil
+			s.Pending = append(s.Pending, &Job{ID: fmt.Sprint("J", i), Request: *r, Priority: 1000 - int64(i), TimeLimit: 60})
+		}
+		most := func(o AuctionOptions) (blocks int) {
+			p := decide(t, o, s)
+			for _, d := range p.Decisions {
+				if d.Start {
+					blocks = max(blocks, nodeset.Blocks(d.Segs))
+				}
+			}
+			return blocks
+		}
+		o := DefaultAuctionOptions()
+		if most(o) > 2 {
+			loose++
+		}
+		o.Compact = true
+		together := most(o)
+		require.LessOrEqual(t, together, 2)
+		if together == 2 {
+			two++
+		}
+	})
+}
+
+// Where a job may only use nodes that lie apart, or nodes are down, it has as many blocks as it needs.
+func TestCompactJobsStartWhereTheyMust(t *testing.T) {
+	nodes, err := nodeset.NewUniform(9, nodeset.Capacity{Cores: 4})
+	require.NoError(t, err)
+	odd := nodeset.NewMask(9)
+	for n := 1; n < 9; n += 2 {
+		odd.Set(n)
+	}
+	for _, o := range []AuctionOptions{DefaultAuctionOptions(), ThroughputAuctionOptions(), PaperAuctionOptions()} {
+		o.Compact = true
+		p := decide(t, o, &Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 16, Eligible: odd})})
+		require.True(t, p.Decisions[0].Start, "every other node")
+	}
+	for _, n := range []int{2, 5} {
+		nodes.SetUp(n, false)
+	}
+	o := ThroughputAuctionOptions()
+	p := decide(t, o, &Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 28}, bids.Request{Cores: 1})})
+	require.True(t, p.Decisions[0].Start, "three blocks between nodes that are down: the first by claim")
+}
