@@ -7,13 +7,14 @@
 //	              "gpus_per_node": 2, "end_s": 500}],
 //	 "jobs": [{"id": "J1", "priority": 4294901759, "cores": 4096, "nodes": "512",
 //	           "tasks_per_node": 0, "gpus_per_node": "1-3", "contiguous": false,
-//	           "time_limit_s": 600}]}
+//	           "time_limit_s": 600, "waited_s": 3600}]}
 //
 // Node names are Slurm hostlists, in machine order. free_cores and free_gpus default
 // to what running jobs leave; if they are given, what running jobs hold is already
 // off. nodes and gpus_per_node take N or MIN-MAX, as a string or a number. state is
 // up (the default), drained or down. end_s is the time, in seconds from now, at which
-// the job's limit runs out. Whatever is absent is not restricted.
+// the job's limit runs out. waited_s is for how long the job could have started already, 0 if
+// it is absent; auctions with a patience look at it. Whatever is absent is not restricted.
 //
 // "gpus_uniform": false lets the nodes of a job give different numbers of GPUs, each in the
 // range of gpus_per_node:

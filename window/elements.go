@@ -26,6 +26,7 @@ type jobJSON struct {
 	ID        string `json:"id"`
 	Priority  int64  `json:"priority"`
 	TimeLimit *int64 `json:"time_limit_s"`
+	Waited    int64  `json:"waited_s"`
 	requestJSON
 	Alternatives json.RawMessage `json:"alternatives"`
 }
@@ -176,7 +177,10 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 	if limit < 1 || limit > core.NoTimeLimit {
 		return p.fail("%s: time_limit_s: %d is not in 1-%d", what, limit, int64(core.NoTimeLimit))
 	}
-	job := &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit}
+	if j.Waited < 0 || j.Waited > core.NoTimeLimit {
+		return p.fail("%s: waited_s: %d is not in 0-%d", what, j.Waited, int64(core.NoTimeLimit))
+	}
+	job := &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit, Since: -j.Waited} // the window's time is 0
 	if len(j.Alternatives) > 0 {
 		p.at = at + int64(bytes.Index(raw, j.Alternatives)) // the text is a copy of that part of raw
 		if job.Alternatives, err = p.alternatives(what, j.Alternatives); err != nil {

@@ -21,7 +21,7 @@ const good = `{"nodes": [{"name": "n[1-4]", "cores": 8, "gpus": 2}, {"name": "m1
  "running": [{"id": "R", "nodes": "n[2-3]", "cores_per_node": 8, "gpus_per_node": 1, "end_s": 50}],
  "jobs": [
   {"id": "low", "priority": 1, "cores": 4},
-  {"id": "high", "priority": 9, "cores": 8, "nodes": "1-2", "gpus_per_node": 2, "time_limit_s": 600, "contiguous": true}
+  {"id": "high", "priority": 9, "cores": 8, "nodes": "1-2", "gpus_per_node": 2, "time_limit_s": 600, "waited_s": 30, "contiguous": true}
  ]}`
 
 func TestRead(t *testing.T) {
@@ -32,6 +32,7 @@ func TestRead(t *testing.T) {
 	require.Equal(t, "high", s.Pending[0].ID, "the queue is in order of priority")
 	require.Equal(t, []int{1, 2, 2, 2}, []int{s.Pending[0].MinNodes, s.Pending[0].MaxNodes, s.Pending[0].MinGPUs, s.Pending[0].MaxGPUs})
 	require.EqualValues(t, core.NoTimeLimit, s.Pending[1].TimeLimit)
+	require.Equal(t, []int64{30, 0}, []int64{s.Now - s.Pending[0].Since, s.Now - s.Pending[1].Since})
 	require.Equal(t, nodeset.Capacity{Cores: 0, GPUs: 1}, s.Nodes.Free(1), "what runs is taken off")
 	require.Equal(t, nodeset.Capacity{Cores: 4}, s.Nodes.Free(4))
 	require.False(t, s.Nodes.Up(4))
@@ -104,6 +105,7 @@ func TestReadErrors(t *testing.T) {
 		doc(node, `{"id":"J","priority":5,"cores":-4}`):                                                                                          "jobs[0] (J): cores: -4: must not be negative",
 		doc(node, `{"id":"J","priority":0,"cores":4}`):                                                                                           "priority: 0 is not in 1-",
 		doc(node, `{"id":"J","priority":5}`):                                                                                                     "asks for no core",
+		doc(node, `{"id":"J","priority":5,"cores":4,"waited_s":-1}`):                                                                             "jobs[0] (J): waited_s: -1 is not in 0-3153600000",
 		doc(node, `{"id":"J","priority":5,"cores":4,"time_limit_s":0}`):                                                                          "time_limit_s: 0",
 		doc(node, alternatives(`7`)):                                                                                                             "w.json:2: jobs[0] (J): alternatives: is a list of requests",
 		doc(node, alternatives("[{\"cores\":1},\n{\"cores\":1,\n\"gpus_per_node\":\"x\"}]")):                                                     `w.json:3: jobs[0] (J): alternatives[1]: "x" is neither N nor MIN-MAX`,
