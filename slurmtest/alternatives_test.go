@@ -44,6 +44,7 @@ func shape(j Job) map[string]string {
 func TestAlternatives(t *testing.T) {
 	bed(t)
 	c := cluster(t, auction, optionsMachine())
+	t.Run("first", func(t *testing.T) { testFirstIsPreferred(t, c) })
 	t.Run("like that request", func(t *testing.T) { testAlternativeIsTheRequest(t, c) })
 	t.Run("in the script", func(t *testing.T) { testScriptOfAnAlternative(t, c) })
 	t.Run("range", func(t *testing.T) { testAlternativeRange(t, c) })
@@ -51,6 +52,16 @@ func TestAlternatives(t *testing.T) {
 	t.Run("array", func(t *testing.T) { testAlternativesOfAnArray(t, c) })
 	t.Run("update", func(t *testing.T) { testUpdatedAlternative(t, c) })
 	t.Run("refused", func(t *testing.T) { testRefusedAlternatives(t, c) })
+}
+
+// With room for any of them a job gets what it asked for first.
+func testFirstIsPreferred(t *testing.T, c *Cluster) {
+	defer cancelAll(t, c)
+	id := submitWith(t, c, "sleep 30", []string{"-n1", "-N2 --ntasks-per-node=8 --gres=gpu:4"}, "-n64", "--time=1")
+	j := running(t, c, 10*time.Second, id)[0]
+	requireByAuction(t, c, id)
+	require.Equal(t, 64, j.NumCPUs)
+	require.NotContains(t, j.Fields["AdminComment"], "auc:first")
 }
 
 // fill leaves 4 of the 16 nodes of 8 cores and 4 GPUs.

@@ -514,6 +514,10 @@ func FuzzRawArrays(f *testing.F) {
 		for range size(jobs) {
 			in.Jobs = append(in.Jobs, Job{Priority: rng.Uint64() >> rng.IntN(64), Cores: rng.Uint32(), TimeLimit: rng.Uint32(), Mask: int32(rng.Uint32N(3)) - 1})
 		}
+		for range rng.IntN(12) {
+			in.Alternatives = append(in.Alternatives, Alternative{Job: rng.Uint32() >> rng.IntN(33), Cores: rng.Uint32() >> rng.IntN(32), MaxNodes: rng.Uint32N(9),
+				MaxGPUs: uint8(rng.Uint32()), Mask: int32(rng.Uint32N(3)) - 1})
+		}
 		for range size(masks) * in.MaskWords {
 			in.Masks = append(in.Masks, rng.Uint64())
 		}
