@@ -9,25 +9,13 @@
 #include "src/common/xstring.h"
 
 #include "alternative.h"
-#include "note.h"
+#include "word.h"
 
 #define MAGIC "#AUCSCHED"
 #define OPTIONS "-n, -N, --ntasks-per-node, --gres=gpu:..., --gpus-per-node and --contiguous"
 
-/* What the auction counts with, and fields of a job's record hold. */
-#define MOST_NODES 1048576
-#define MOST_PER_NODE 65000
-#define MOST_GPUS 15
-#define MOST_CPUS 2147483647
-
 /* Of a word that is wrong, so much is told. */
 #define MOST_WORDS 60
-
-/* A part of a text. */
-typedef struct {
-	const char *at;
-	size_t len;
-} word_t;
 
 /* Where the parser is. */
 typedef struct {
@@ -37,42 +25,18 @@ typedef struct {
 	char **error;
 } parser_t;
 
-/* ---- words ---- */
-
-static bool _blank(char c)
-{
-	return isspace((unsigned char) c);
-}
-
-static bool _is(word_t word, const char *text)
-{
-	return (word.len == strlen(text)) &&
-		!strncmp(word.at, text, word.len);
-}
-
-static bool _begins(word_t word, const char *text)
-{
-	return (word.len >= strlen(text)) &&
-		!strncmp(word.at, text, strlen(text));
-}
-
-static word_t _after(word_t word, size_t len)
-{
-	return (word_t) { word.at + len, word.len - len };
-}
-
 /* The next word of the line; an empty one at its end, or where a comment begins. */
 static word_t _next(word_t *rest)
 {
 	word_t word;
 
-	while (rest->len && _blank(*rest->at))
-		*rest = _after(*rest, 1);
+	while (rest->len && auc_blank(*rest->at))
+		*rest = auc_after(*rest, 1);
 	word = (word_t) { rest->at, 0 };
 	if (rest->len && (*rest->at == '#'))
 		return word;
-	while (rest->len && !_blank(*rest->at)) {
-		*rest = _after(*rest, 1);
+	while (rest->len && !auc_blank(*rest->at)) {
+		*rest = auc_after(*rest, 1);
 		word.len++;
 	}
 	return word;
@@ -89,51 +53,23 @@ static bool _bad(parser_t *p, word_t word, const char *what)
 	return false;
 }
 
-static bool _number(word_t word, uint32_t most, uint32_t *out)
-{
-	uint32_t value = 0;
-
-	if (!word.len || (word.len > 9))
-		return false;
-	for (size_t i = 0; i < word.len; i++) {
-		if (!isdigit((unsigned char) word.at[i]))
-			return false;
-		value = value * 10 + (word.at[i] - '0');
-	}
-	*out = value;
-	return value && (value <= most);
-}
-
-/* NUMBER or LOW-HIGH */
-static bool _range(word_t word, uint32_t most, uint32_t *low, uint32_t *high)
-{
-	const char *dash = word.len ? memchr(word.at, '-', word.len) : NULL;
-	size_t len = dash ? dash - word.at : word.len;
-
-	if (!_number((word_t) { word.at, len }, most, low))
-		return false;
-	*high = *low;
-	return !dash || (_number(_after(word, len + 1), most, high) &&
-			 (*low <= *high));
-}
-
 /* ---- options ---- */
 
 static bool _tasks(parser_t *p, word_t value, auc_alternative_t *a)
 {
-	return _number(value, MOST_CPUS, &a->tasks) ||
+	return auc_number(value, MOST_CPUS, &a->tasks) ||
 		_bad(p, value, "the number of tasks must be 1 or more");
 }
 
 static bool _nodes(parser_t *p, word_t value, auc_alternative_t *a)
 {
-	return _range(value, MOST_NODES, &a->min_nodes, &a->max_nodes) ||
+	return auc_range_of(value, MOST_NODES, &a->min_nodes, &a->max_nodes) ||
 		_bad(p, value, "nodes are a number from 1 on, or a range MIN-MAX");
 }
 
 static bool _per_node(parser_t *p, word_t value, auc_alternative_t *a)
 {
-	return _number(value, MOST_PER_NODE, &a->per_node) ||
+	return auc_number(value, MOST_PER_NODE, &a->per_node) ||
 		_bad(p, value, "the number of tasks on each node must be 1 or more");
 }
 
@@ -171,16 +107,16 @@ static bool _gpus(parser_t *p, word_t value, auc_alternative_t *a)
 	}
 	if (colon && !_type(p, (word_t) { value.at, colon - 1 }, a))
 		return false;
-	return _range(_after(value, colon), MOST_GPUS, &a->low, &a->high) ||
+	return auc_range_of(auc_after(value, colon), MOST_GPUS, &a->low, &a->high) ||
 		_bad(p, value, "GPUs on each node are a number from 1 to 15, or a range LOW-HIGH such as 1-3");
 }
 
 static bool _gres(parser_t *p, word_t value, auc_alternative_t *a)
 {
-	if (_is(value, "gpu"))
-		return _gpus(p, _after(value, 3), a);
-	if (_begins(value, "gpu:"))
-		return _gpus(p, _after(value, 4), a);
+	if (auc_is(value, "gpu"))
+		return _gpus(p, auc_after(value, 3), a);
+	if (auc_begins(value, "gpu:"))
+		return _gpus(p, auc_after(value, 4), a);
 	return _bad(p, value, "an alternative can ask for gpu:... only");
 }
 
@@ -213,16 +149,16 @@ static int _find_option(word_t word, word_t *value)
 		if (options[i].letter && (word.len >= 2) &&
 		    (word.at[0] == '-') && (word.at[1] == options[i].letter)) {
 			if (word.len > 2)
-				*value = _after(word, 2);
+				*value = auc_after(word, 2);
 			return i;
 		}
-		if (!_begins(word, "--") ||
-		    !_begins(_after(word, 2), options[i].name))
+		if (!auc_begins(word, "--") ||
+		    !auc_begins(auc_after(word, 2), options[i].name))
 			continue;
 		if (word.len == len)
 			return i;
 		if (word.at[len] == '=') {
-			*value = _after(word, len + 1);
+			*value = auc_after(word, len + 1);
 			return i;
 		}
 	}
@@ -301,7 +237,7 @@ static bool _directive(parser_t *p, uint32_t cpus_per_task,
 	uint32_t seen = 0;
 	word_t all = _next(&p->rest), word;
 
-	if (!_is(all, "--alternative"))
+	if (!auc_is(all, "--alternative"))
 		return _bad(p, all, "the directive is --alternative");
 	memset(a, 0, sizeof(*a));
 	while ((word = _next(&p->rest)).len)
@@ -331,13 +267,13 @@ extern int auc_alternatives_parse(const char *script, uint32_t cpus_per_task,
 		p.line++;
 		end = script + strcspn(script, "\n");
 		line = (word_t) { script, end - script };
-		if (!_begins(line, MAGIC) ||
-		    ((line.len > magic) && !_blank(line.at[magic]))) {
+		if (!auc_begins(line, MAGIC) ||
+		    ((line.len > magic) && !auc_blank(line.at[magic]))) {
 			if (_is_command(line))
 				break;
 			continue;
 		}
-		p.rest = _after(line, magic);
+		p.rest = auc_after(line, magic);
 		if (len == AUC_ALTERNATIVES) {
 			(void) _bad(&p, _next(&p.rest), "a job can have 8 alternatives");
 			return -1;
@@ -347,166 +283,4 @@ extern int auc_alternatives_parse(const char *script, uint32_t cpus_per_task,
 		len++;
 	}
 	return len;
-}
-
-/* ---- notes ---- */
-
-/* An alternative is noted as n64,N2-8,t8,gpu:a100:1-3,contiguous; '/' is between two. */
-static void _format(char **text, const auc_alternative_t *a)
-{
-	xstrfmtcat(*text, "%sn%u,N%u-%u", *text ? "/" : "", a->tasks,
-		   a->min_nodes, a->max_nodes);
-	if (a->per_node)
-		xstrfmtcat(*text, ",t%u", a->per_node);
-	if (a->high)
-		xstrfmtcat(*text, ",gpu:%s%s%u-%u", a->type,
-			   a->type[0] ? ":" : "", a->low, a->high);
-	if (a->contiguous)
-		xstrcat(*text, ",contiguous");
-}
-
-extern void auc_alternatives_set_note(char **comment,
-				      const auc_alternative_t *alternatives,
-				      int len)
-{
-	char *text = NULL;
-
-	for (int i = 0; i < len; i++)
-		_format(&text, &alternatives[i]);
-	if (text)
-		auc_note_set(comment, AUC_ALTERNATIVES_NOTE, text);
-	else
-		auc_note_drop(comment, AUC_ALTERNATIVES_NOTE);
-	xfree(text);
-}
-
-/* The part up to a separator; the rest begins behind it. */
-static word_t _cut(word_t *rest, char separator)
-{
-	const char *at = rest->len ? memchr(rest->at, separator, rest->len) :
-		NULL;
-	word_t part = *rest;
-
-	if (at)
-		part.len = at - rest->at;
-	*rest = _after(*rest, part.len + (at ? 1 : 0));
-	return part;
-}
-
-static bool _read_field(word_t field, auc_alternative_t *a)
-{
-	char *error = NULL;
-	parser_t p = { .error = &error };
-	bool sound;
-
-	if (_is(field, "contiguous"))
-		return a->contiguous = true;
-	if (_begins(field, "gpu:")) {
-		sound = _gpus(&p, _after(field, 4), a);
-		xfree(error);
-		return sound;
-	}
-	if (_begins(field, "n"))
-		return _number(_after(field, 1), MOST_CPUS, &a->tasks);
-	if (_begins(field, "t"))
-		return _number(_after(field, 1), MOST_PER_NODE, &a->per_node);
-	return false;
-}
-
-/* MIN-MAX, where a MAX of 0 stands for any. */
-static bool _read_nodes(word_t field, auc_alternative_t *a)
-{
-	word_t rest = _after(field, 1), low = _cut(&rest, '-');
-
-	return _number(low, MOST_NODES, &a->min_nodes) &&
-		(_is(rest, "0") || (_number(rest, MOST_NODES, &a->max_nodes) &&
-				    (a->min_nodes <= a->max_nodes)));
-}
-
-static bool _read(word_t text, auc_alternative_t *a)
-{
-	memset(a, 0, sizeof(*a));
-	while (text.len) {
-		word_t field = _cut(&text, ',');
-
-		if (_begins(field, "N") ? !_read_nodes(field, a) :
-		    !_read_field(field, a))
-			return false;
-	}
-	return a->tasks && a->min_nodes && (a->tasks >= a->min_nodes) &&
-		(!a->per_node || ((a->min_nodes == a->max_nodes) &&
-				  (a->tasks == (uint64_t) a->min_nodes * a->per_node)));
-}
-
-extern int auc_alternatives_find_note(const char *comment,
-				      auc_alternative_t *alternatives)
-{
-	word_t rest = { 0 };
-	int len = 0;
-
-	rest.at = auc_note_find(comment, AUC_ALTERNATIVES_NOTE, &rest.len);
-	while (rest.at && rest.len) {
-		if ((len == AUC_ALTERNATIVES) ||
-		    !_read(_cut(&rest, '/'), &alternatives[len]))
-			return 0;
-		len++;
-	}
-	return len;
-}
-
-static char *_format_first(const auc_first_t *first)
-{
-	return xstrdup_printf("n%u,N%u-%u,c%u-%u,t%u,p%u,k%u,s%u,g%u-%u:%s",
-			      first->tasks, first->min_nodes, first->max_nodes,
-			      first->min_cpus, first->max_cpus,
-			      first->ntasks_per_node, first->cpus_per_node,
-			      first->contiguous, first->tasks_set, first->low,
-			      first->high, first->tres_per_node ?
-			      first->tres_per_node : "");
-}
-
-extern bool auc_first_set_note(char **comment, const auc_first_t *first)
-{
-	char *text;
-
-	if (first->tres_per_node && strchr(first->tres_per_node, ';'))
-		return false;
-	text = _format_first(first);
-	auc_note_set(comment, AUC_FIRST_NOTE, text);
-	xfree(text);
-	return true;
-}
-
-extern bool auc_first_find_note(const char *comment, auc_first_t *first)
-{
-	size_t len;
-	const char *note = auc_note_find(comment, AUC_FIRST_NOTE, &len);
-	char *text, *again;
-	int at = 0;
-	bool same;
-
-	if (!note)
-		return false;
-	memset(first, 0, sizeof(*first));
-	text = xstrndup(note, len);
-	(void) sscanf(text, "n%u,N%u-%u,c%u-%u,t%u,p%u,k%u,s%u,g%u-%u:%n",
-		      &first->tasks, &first->min_nodes, &first->max_nodes,
-		      &first->min_cpus, &first->max_cpus,
-		      &first->ntasks_per_node, &first->cpus_per_node,
-		      &first->contiguous, &first->tasks_set, &first->low,
-		      &first->high, &at);
-	if (at && text[at])
-		first->tres_per_node = xstrdup(text + at);
-	/* What is not just as it was written is not ours. */
-	again = _format_first(first);
-	same = at && !strcmp(text, again) && first->min_nodes &&
-		(first->ntasks_per_node <= UINT16_MAX) &&
-		(first->contiguous <= UINT16_MAX) &&
-		(first->low <= first->high) && (first->high <= 1024) &&
-		(!first->low == !first->high);
-	if (!same)
-		xfree(first->tres_per_node);
-	xfree(text);
-	xfree(again);
-	return same;
 }

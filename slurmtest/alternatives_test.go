@@ -366,6 +366,7 @@ func TestKilledWithAlternatives(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, j.Restarts)
 	requireFirst(t, c, id, first)
+	time.Sleep(2 * time.Second) // a node refuses a credential of the second in which it was told to end the job
 	_, err = c.Scontrol(ctx, "update", fmt.Sprint("JobId=", id), "StartTime=now")
 	require.NoError(t, err)
 	_, err = c.WaitFor(ctx, id, 20*time.Second, "COMPLETED")
