@@ -30,7 +30,7 @@ type Bid struct {
 	NodeSet int32
 	// First and Last delimit the bid's segments: Book.Segs[First:Last].
 	First, Last int32
-	// Class is A, B or C, or S for an offer.
+	// Class is A, B or C, or S for an offer. The nodesets are those of nodes that have GPUs free.
 	Class Class
 	// GPUs is the number of GPUs on each node; the least of its nodes if these differ
 	// (Request.MixedGPUs).

@@ -1,6 +1,7 @@
 package bids
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -33,9 +34,38 @@ func drawAsks(t *rapid.T, s *Space) []Ask {
 	asks := make([]Ask, rapid.IntRange(0, 8).Draw(t, "jobs"))
 	for j := range asks {
 		r := drawRequest(t, s.Now.Len())
+		r.MixedGPUs = rapid.IntRange(0, 2).Draw(t, "mixed") == 0
 		asks[j] = Ask{Request: &r, Priority: rapid.Int64Range(1, 1000).Draw(t, "priority"), Crosses: rapid.IntRange(0, len(s.Left)).Draw(t, "crosses")}
 	}
+	joinSome(t, asks)
 	return asks
+}
+
+// joinSome makes some asks further ways to meet the job of the ask before.
+func joinSome(t *rapid.T, asks []Ask) {
+	for j := 1; j < len(asks); j++ {
+		if rapid.IntRange(0, 3).Draw(t, "further way") == 0 {
+			asks[j].Rank = asks[j-1].Rank + 1
+			asks[j].Priority, asks[j].Crosses = asks[j-1].Priority, asks[j-1].Crosses
+		}
+	}
+	for j := 0; j < len(asks); j = NextJob(asks, j) {
+		for k := j; k < NextJob(asks, j); k++ {
+			asks[k].Of = NextJob(asks, j) - j
+		}
+	}
+}
+
+// jobsOf is the job of each ask, counted anew.
+func jobsOf(asks []Ask) (job []int) {
+	at := -1
+	for _, a := range asks {
+		if a.Rank == 0 {
+			at++
+		}
+		job = append(job, at)
+	}
+	return job
 }
 
 func drawOptions(t *rapid.T) Options {
@@ -50,14 +80,18 @@ func keepSome(t *rapid.T, s *Space, asks []Ask) {
 	var p Placer
 	var rest Rest
 	rest.Reset(s)
+	kept := map[int]bool{}
 	for j := len(asks) - 1; j >= 0; j-- {
-		a := &asks[j]
+		a, job := &asks[j], jobsOf(asks)[j]
+		if kept[job] {
+			continue
+		}
 		if rapid.IntRange(0, 2).Draw(t, "keep") > 0 {
 			continue
 		}
 		if segs, ok := p.Place(nil, rest.View(a.Crosses), a.Request, a.MinGPUs); ok {
 			require.NoError(t, rest.Take(segs, a.Crosses))
-			a.Keep = segs
+			a.Keep, kept[job] = segs, true
 		}
 	}
 }
@@ -92,12 +126,14 @@ func meets(t require.TestingT, r *Request, segs []nodeset.Segment) {
 	sum, most, least := 0, 0, 1<<30
 	for _, n := range nodes {
 		require.True(t, r.Eligible.Has(n), "node %d is not eligible", n)
-		require.Equal(t, gpus[nodes[0]], gpus[n], "the same GPUs on all nodes")
+		if !r.MixedGPUs {
+			require.Equal(t, gpus[nodes[0]], gpus[n], "the same GPUs on all nodes")
+		}
+		require.GreaterOrEqual(t, gpus[n], r.MinGPUs)
+		require.LessOrEqual(t, gpus[n], max(r.MinGPUs, r.MaxGPUs))
 		sum, most, least = sum+cores[n], max(most, cores[n]), min(least, cores[n])
 	}
 	require.GreaterOrEqual(t, least, 1, "a core on each node")
-	require.GreaterOrEqual(t, gpus[nodes[0]], r.MinGPUs)
-	require.LessOrEqual(t, gpus[nodes[0]], max(r.MinGPUs, r.MaxGPUs))
 	require.GreaterOrEqual(t, len(nodes), r.MinNodes)
 	if r.MaxNodes > 0 {
 		require.LessOrEqual(t, len(nodes), r.MaxNodes)
@@ -140,7 +176,8 @@ func TestEveryBidIsFeasibleAndMeetsTheRequest(t *testing.T) {
 				segs := b.Allocation(i)
 				require.NoError(t, nodeset.CheckSegments(segs, s.Now.Len()))
 				require.EqualValues(t, j, b.Bids[i].Job)
-				require.Equal(t, segs[0].GPUs, b.Bids[i].GPUs)
+				_, _, each := perNode(segs)
+				require.EqualValues(t, slices.Min(slices.Collect(maps.Values(each))), b.Bids[i].GPUs)
 				meets(t, asks[j].Request, segs)
 				nodes, cores, gpus := perNode(segs)
 				for _, n := range nodes {
@@ -182,7 +219,7 @@ func TestNoOneWhoFitsIsWithoutABid(t *testing.T) {
 					continue
 				}
 				fits++
-				if o.MaxBidsPerJob > a.MaxGPUs-a.MinGPUs {
+				if o.MaxBidsPerJob > a.MaxGPUs-a.MinGPUs && !a.MixedGPUs {
 					has := slices.ContainsFunc(b.Of(j), func(b Bid) bool { return int(b.GPUs) == k })
 					require.True(t, has, "job %d has no bid with %d GPUs", j, k)
 				}
@@ -196,12 +233,13 @@ func TestNoOneWhoFitsIsWithoutABid(t *testing.T) {
 // that could serve the job.
 func classTwin(s *Space, a *Ask, lo int, segs []nodeset.Segment) Class {
 	nodes, _, gpus := perNode(segs)
+	least := slices.Min(slices.Collect(maps.Values(gpus)))
 	usable := func(n int) bool {
 		if n < 0 || n >= s.Now.Len() {
 			return false
 		}
 		c, up := viewTwin(s, a.Crosses, n)
-		return up && a.Eligible.Has(n) && int(c.Cores) >= lo && int(c.GPUs) >= gpus[nodes[0]]
+		return up && a.Eligible.Has(n) && int(c.Cores) >= lo && int(c.GPUs) >= least
 	}
 	first, last := nodes[0], nodes[len(nodes)-1]
 	switch {
@@ -309,7 +347,7 @@ func TestBidsHaveTheirPreference(t *testing.T) {
 			segs := b.Allocation(i)
 			sets := rest.View(a.Crosses).Scan(nil, nodeset.Query{GPUs: int(bid.GPUs), MinCores: sh.lo, Eligible: a.Eligible})
 			from := 0 // of sets that give a node
-			nodes, _, _ := perNode(segs)
+			nodes, _, each := perNode(segs)
 			for _, set := range sets {
 				if slices.ContainsFunc(nodes, func(n int) bool { return int(set.First) <= n && n <= int(set.Last) }) {
 					from++
@@ -322,7 +360,13 @@ func TestBidsHaveTheirPreference(t *testing.T) {
 				require.GreaterOrEqual(t, blocks, from)
 			}
 			f := Preference(typed, bid.Class, len(nodes), s.Now.Len(), blocks, len(sets))
-			require.Equal(t, RaiseForGPUs(f, int(bid.GPUs), a.MinGPUs, max(a.MinGPUs, a.MaxGPUs)), bid.Preference)
+			mean := 0.0
+			for _, n := range each {
+				mean += float64(n) / float64(len(nodes))
+			}
+			f = (f + mean - float64(a.MinGPUs)) / float64(max(a.MinGPUs, a.MaxGPUs)-a.MinGPUs+1)
+			of := max(a.Of, 1)
+			require.InDelta(t, (f+float64(of-1-a.Rank))/float64(of), bid.Preference, 1e-12)
 			require.True(t, 0 < bid.Preference && bid.Preference <= 1)
 			got, err := g.Describe(&asks[bid.Job], segs)
 			require.NoError(t, err)

@@ -11,6 +11,13 @@
 //   - each bid has a preference in (0, 1] by equation 12, raised for more GPUs;
 //   - bids of several jobs for the same nodes are one bid class.
 //
+// What the papers leave to future work is here as well. A job that can be met in several ways has
+// an [Ask] for each, one after the other (Ask.Rank): their bids are one group of the model, so
+// that one wins at most, and those of earlier asks are preferred. A job whose nodes may give different
+// numbers of GPUs (Request.MixedGPUs) bids for what each of its nodes has free, up to the most that
+// it takes, and for the fewest alone; its preference grows with the mean over the nodes.
+// See docs/alternatives.md for what that is worth.
+//
 // To these the Generator adds what the papers' rules never offer: allocations that
 // leave room for the rest of the window. It drafts whole schedules of the window,
 // job after job in several orders, each job on what the earlier ones left, and

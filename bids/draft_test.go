@@ -117,15 +117,16 @@ func TestDraftsLeaveNoOneOut(t *testing.T) {
 		for _, d := range b.Drafts {
 			var rest Rest
 			rest.Reset(s)
-			in := map[int]bool{}
+			in, job := map[int]bool{}, jobsOf(asks)
 			for _, i := range d {
 				j := int(b.Bids[i].Job)
-				in[j] = true
+				require.False(t, in[job[j]], "a job is in the draft twice")
+				in[job[j]] = true
 				require.NoError(t, rest.Take(b.Allocation(int(i)), asks[j].Crosses))
 			}
 			for j := range asks {
 				if _, ok := p.Place(nil, rest.View(asks[j].Crosses), asks[j].Request, asks[j].MinGPUs); ok {
-					require.True(t, in[j], "job %d has room and is not in the draft", j)
+					require.True(t, in[job[j]], "job %d has room and is not in the draft", j)
 				}
 			}
 		}

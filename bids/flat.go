@@ -16,6 +16,7 @@ type Flat struct {
 	room   []float64
 	jobs   []flatJob // by ask
 	payers []payer
+	offers []flatOffer
 }
 
 // flatJob is an ask of the market: what it needs at least is the same at all times.
@@ -27,6 +28,10 @@ type flatJob struct {
 	required    bool
 	valid       bool
 }
+
+// flatOffer is what an ask is worth net of prices if resource r costs nothing, and what it needs of
+// r; the zero flatOffer is not to start.
+type flatOffer struct{ net, units float64 }
 
 // payer is a job that can pay a price for a unit of a resource.
 type payer struct{ price, units float64 }
@@ -118,33 +123,41 @@ func (f *Flat) settle(r int) {
 	}
 }
 
-// demand adds the job whose first ask is j to those who would pay for resource r, with its best
-// ask, as long as that is better than one that needs nothing of r. It returns what the job
-// takes at any price.
+// demand adds what the job whose first ask is j would pay for resource r: as its price rises the
+// job goes over to asks that need less of it, and to none at last. It returns what the job takes at
+// any price.
 func (f *Flat) demand(j, r int) (taken float64) {
-	best, instead, units := 0.0, 0.0, 0.0
-	least, required := math.Inf(1), false
+	f.offers = f.offers[:0]
+	required := false
 	for k := j; k < f.jobs[j].end; k++ {
-		x := &f.jobs[k]
-		if !x.valid {
-			continue
-		}
-		need := x.units(r)
-		least, required = min(least, need), required || x.required
-		switch net := x.worth - f.cost(k); {
-		case need == 0:
-			instead = max(instead, net)
-		case net > best:
-			best, units = net, need
+		if x := &f.jobs[k]; x.valid {
+			f.offers, required = append(f.offers, flatOffer{x.worth - f.cost(k), x.units(r)}), required || x.required
 		}
 	}
-	if required {
-		return least
+	if !required {
+		f.offers = append(f.offers, flatOffer{})
 	}
-	if best > instead {
-		f.payers = append(f.payers, payer{(best - instead) / units, units})
+	if len(f.offers) == 0 {
+		return 0
 	}
-	return 0
+	now := slices.MaxFunc(f.offers, func(a, b flatOffer) int { return cmp.Or(cmp.Compare(a.net, b.net), cmp.Compare(b.units, a.units)) })
+	for now.units > 0 {
+		next, at := now, math.Inf(1) // the price from which on less is worth more
+		for _, o := range f.offers {
+			if o.units >= now.units {
+				continue
+			}
+			if p := (now.net - o.net) / (now.units - o.units); p < at || p == at && o.units < next.units {
+				next, at = o, p
+			}
+		}
+		if next == now {
+			break
+		}
+		f.payers = append(f.payers, payer{at, now.units - next.units})
+		now = next
+	}
+	return now.units
 }
 
 func (f *Flat) bound() float64 {

@@ -17,9 +17,10 @@ func TestFlatBoundHolds(t *testing.T) {
 		s := drawSpace(t)
 		asks := drawAsks(t, s)
 		keepSome(t, s, asks)
-		required := make([]bool, len(asks))
+		job := jobsOf(asks)
+		required := make([]bool, Jobs(asks))
 		for j := range asks {
-			required[j] = len(asks[j].Keep) > 0
+			required[job[j]] = required[job[j]] || len(asks[j].Keep) > 0
 		}
 		g.Generate(s, asks, Options{MaxBidsPerJob: 16, Drafts: 12}, &b)
 		alpha := rapid.Float64Range(0, 5).Draw(t, "alpha")
@@ -30,7 +31,7 @@ func TestFlatBoundHolds(t *testing.T) {
 			for _, i := range d {
 				j := b.Bids[i].Job
 				worth += float64(asks[j].Priority) + alpha*b.Bids[i].Preference
-				if required[j] {
+				if required[job[j]] {
 					kept++
 				}
 			}
@@ -38,8 +39,10 @@ func TestFlatBoundHolds(t *testing.T) {
 				require.LessOrEqual(t, worth, bound*(1+1e-9)+1e-9)
 			}
 		}
+		valid := map[int]bool{}
 		for j := range asks {
-			if asks[j].Validate() == nil {
+			if asks[j].Validate() == nil && !valid[job[j]] {
+				valid[job[j]] = true
 				all += float64(asks[j].Priority) + alpha
 			}
 		}

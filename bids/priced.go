@@ -46,7 +46,8 @@ const alike = 2
 // at the given prices, the column generation of a Lagrangian relaxation: of all runs of
 // nodes on which a job could start those that are worth most net of prices, of
 // combined nodes the cheapest, and what it gets in one more draft of the window, in which
-// jobs take by falling net worth what is worth most to them on what the earlier ones left.
+// jobs take by falling net worth what is worth most to them on what the earlier ones left. The
+// first two of these give as many GPUs on each node even where MixedGPUs lets them differ.
 //
 // It returns the new number of each bid that was in the book before; the slice belongs to the
 // Generator. The new draft is the book's last. Time for a job is linear in the nodes that

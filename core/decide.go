@@ -139,7 +139,7 @@ func (a *Auction) fillJobBeyond(s *Snapshot, job *Job, d *Decision, p *Plan) (wo
 		if a.failed[key] {
 			continue
 		}
-		ask := bids.Ask{Request: &a.beyond, Rank: k, Of: job.Ways(), Priority: max(job.Priority, 1), Crosses: a.crosses(s, job)}
+		ask := bids.Ask{Request: &a.beyond, Priority: max(job.Priority, 1), Crosses: a.crosses(s, job)}
 		if worth, err = a.fill(job, &ask, d, p); err != nil {
 			return 0, err
 		}

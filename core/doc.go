@@ -19,6 +19,10 @@
 //
 // Nothing here does I/O or keeps time; the deadline is held against Limits.Now.
 //
+// A job may be met in several ways: see Job.Alternatives, and Decision.Alternative for
+// which it was. Auction alone knows of them; other policies look at Job.Request. An alternative
+// that the machine can never meet, or that says the same as one before it, is as if it were not there.
+//
 // No job starves: [Reserve] keeps the earliest possible start of the first blocked
 // jobs free of jobs that come after them. The papers' auction has no such rule; set
 // AuctionOptions.Reservations to 0 to match them.

@@ -64,6 +64,8 @@ type Record struct {
 	Class              bids.Class
 	// Segs is the allocation. It is valid only during the call.
 	Segs []nodeset.Segment
+	// Alternative is which of the job's requests was met: see core.Decision.
+	Alternative int
 }
 
 // maxIdle is how many cycles in a row may start nothing while the machine is idle
@@ -83,6 +85,8 @@ type running struct {
 	number int32 // of the job
 	start  int64
 	class  bids.Class
+
+	alternative int
 }
 
 type simulator struct {
@@ -386,7 +390,7 @@ func (s *simulator) start(d *core.Decision) error {
 	s.meter.stranded.start(&j.Request)
 	n := len(s.running)
 	s.slot[i] = int32(n)
-	s.running = append(s.running, running{i, s.now, d.Class})
+	s.running = append(s.running, running{i, s.now, d.Class, d.Alternative})
 	if n < cap(s.held) { // an earlier job's segments may be used again
 		s.held = s.held[:n+1]
 	} else {
@@ -409,7 +413,7 @@ func (s *simulator) end(e ending) error {
 	}
 	if s.cfg.OnEnd != nil {
 		j := s.jobs[e.number].Job
-		s.cfg.OnEnd(Record{j, j.Submit, r.start, e.at, r.class, h.Segs})
+		s.cfg.OnEnd(Record{j, j.Submit, r.start, e.at, r.class, h.Segs, r.alternative})
 	}
 	s.running[n] = s.running[last]
 	s.held[n], s.held[last] = s.held[last], h

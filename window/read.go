@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -172,7 +172,12 @@ func (p *parser) element(what string, raw json.RawMessage, into any) error {
 		if typ.Field == "" {
 			return p.fail("%s: expected an object, found a %s", what, typ.Value)
 		}
-		return p.fail("%s: %s: %s is not a whole number in range", what, typ.Field, typ.Value)
+		field := typ.Field[strings.LastIndexByte(typ.Field, '.')+1:] // without what is embedded, which is no level of the file
+		want := "a whole number in range"
+		if typ.Type.Kind() == reflect.Bool {
+			want = "true or false"
+		}
+		return p.fail("%s: %s: %s is not %s", what, field, typ.Value, want)
 	}
 	return p.fail("%s: %s", what, strings.TrimPrefix(err.Error(), "json: "))
 }
@@ -199,12 +204,4 @@ func (p *parser) window() (*Window, error) {
 	w.Snapshot = core.Snapshot{Nodes: t, Pending: p.queue, Running: p.running}
 	core.SortQueue(w.Snapshot.Pending)
 	return w, nil
-}
-
-// request turns the fields of a job, or of an alternative, into what it asks for.
-func (j *requestJSON) request() (bids.Request, error) {
-	r := bids.Request{Cores: j.Cores, TasksPerNode: j.TasksPerNode, Contiguous: j.Contiguous,
-		MinNodes: j.Nodes.low, MaxNodes: j.Nodes.high, MinGPUs: j.GPUs.low, MaxGPUs: j.GPUs.high,
-		MixedGPUs: j.GPUsUniform != nil && !*j.GPUsUniform}
-	return r, r.Validate()
 }

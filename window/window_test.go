@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/examples"
 	"github.com/aucsched/aucsched/nodeset"
@@ -35,6 +36,43 @@ func TestRead(t *testing.T) {
 	require.Equal(t, nodeset.Capacity{Cores: 4}, s.Nodes.Free(4))
 	require.False(t, s.Nodes.Up(4))
 	require.Equal(t, []core.Running{{ID: "R", End: 50, Segs: []nodeset.Segment{{First: 1, Last: 2, Cores: 8, GPUs: 1}}}}, s.Running)
+}
+
+// alternatives is a job with these.
+func alternatives(list string) string {
+	return `{"id":"J","priority":5,"cores":4,"alternatives":` + list + `}`
+}
+
+func TestReadAlternatives(t *testing.T) {
+	w, err := Read(strings.NewReader(`{"nodes":[{"name":"n[1-4]","cores":8,"gpus":3}],"jobs":[
+		{"id":"J","priority":5,"cores":4,"nodes":2,"gpus_per_node":"1-3","gpus_uniform":false,"alternatives":[
+			{"cores":16},{"nodes":"2-3","tasks_per_node":4,"gpus_per_node":2,"gpus_uniform":true,"contiguous":true}]},
+		{"id":"K","priority":4,"cores":1,"alternatives":[]}]}`), "w.json")
+	require.NoError(t, err)
+	j := w.Snapshot.Pending[0]
+	require.Equal(t, bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 1, MaxGPUs: 3, MixedGPUs: true}, j.Request)
+	require.Equal(t, []bids.Request{{Cores: 16}, {MinNodes: 2, MaxNodes: 3, TasksPerNode: 4, MinGPUs: 2, MaxGPUs: 2, Contiguous: true}}, j.Alternatives)
+	require.Empty(t, w.Snapshot.Pending[1].Alternatives)
+}
+
+// What is printed of a job that starts by an alternative, and of one whose nodes give different
+// numbers of GPUs.
+func TestOutcomeOfAlternatives(t *testing.T) {
+	w, err := Read(strings.NewReader(`{"nodes":[{"name":"n1","cores":8,"gpus":1},{"name":"n2","cores":8,"gpus":3}],"jobs":[
+		{"id":"A","priority":5,"cores":4,"gpus_per_node":4,"alternatives":[{"cores":17},{"cores":6}]},
+		{"id":"M","priority":4,"cores":4,"nodes":2,"gpus_per_node":"1-2","gpus_uniform":false}]}`), "w.json")
+	require.NoError(t, err)
+	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	require.NoError(t, err)
+	var p core.Plan
+	require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))
+	require.NoError(t, core.Verify(&w.Snapshot, &p))
+	o, err := NewOutcome("auction2", w, &p)
+	require.NoError(t, err)
+	text, err := json.Marshal(o.Decisions)
+	require.NoError(t, err)
+	require.Equal(t, `[{"job":"A","start":true,"alternative":2,"nodes":"n1","cores_per_node":[6],"gpus_per_node":0,"bid_class":"A","reason":""},`+
+		`{"job":"M","start":true,"nodes":"n[1-2]","cores_per_node":[2,2],"gpus_per_node":1,"gpus_of_nodes":[1,2],"bid_class":"A","reason":""}]`, string(text))
 }
 
 func TestReadErrors(t *testing.T) {
@@ -67,6 +105,16 @@ func TestReadErrors(t *testing.T) {
 		doc(node, `{"id":"J","priority":0,"cores":4}`):                                                                                           "priority: 0 is not in 1-",
 		doc(node, `{"id":"J","priority":5}`):                                                                                                     "asks for no core",
 		doc(node, `{"id":"J","priority":5,"cores":4,"time_limit_s":0}`):                                                                          "time_limit_s: 0",
+		doc(node, alternatives(`7`)):                                                                                                             "w.json:2: jobs[0] (J): alternatives: is a list of requests",
+		doc(node, alternatives("[{\"cores\":1},\n{\"cores\":1,\n\"gpus_per_node\":\"x\"}]")):                                                     `w.json:3: jobs[0] (J): alternatives[1]: "x" is neither N nor MIN-MAX`,
+		doc(node, alternatives(`[{"cores":1},{"cores":1,"gpus_per_node":300}]`)):                                                                 "w.json:2: jobs[0] (J): alternatives[1].gpus_per_node: 300: must be at most 255",
+		doc(node, alternatives(`[{"nodes":2}]`)):                                                                                                 "alternatives[0].cores: 0: the job asks for no core",
+		doc(node, alternatives(`[{"cores":"4"}]`)):                                                                                               "jobs[0] (J): alternatives[0]: cores: string is not a whole number",
+		doc(node, alternatives(`[{"cores":4,"time_limit_s":9}]`)):                                                                                `jobs[0] (J): alternatives[0]: unknown field "time_limit_s"`,
+		doc(node, alternatives(`[{"cores":1},7]`)):                                                                                               "alternatives[1]: expected an object",
+		doc(node, alternatives(`[`+strings.Repeat(`{"cores":1},`, 8)+`{"cores":1}]`)):                                                            "jobs[0] (J): alternatives: more than 8",
+		doc(node, `{"id":"J","priority":5,"cores":4,"gpus_uniform":"no"}`):                                                                       "gpus_uniform: string is not true or false",
+		doc(node, `{"id":"J","priority":5,"cores":"4"}`):                                                                                         "jobs[0]: cores: string is not a whole number",
 		doc(node, `{"priority":5,"cores":4}`):                                                                                                    "id: is missing",
 		doc(node, job)[:len(doc(node, job))-1] + `,"running":[{"id":"R","nodes":"x1","cores_per_node":1}]}`:                                      "there is no node x1",
 		doc(node, job)[:len(doc(node, job))-1] + `,"running":[{"id":"R","nodes":"n1","cores_per_node":9}]}`:                                      "node n1 has 8 cores and 2 GPUs left",
@@ -111,6 +159,8 @@ func TestExamples(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(good)
+	f.Add(`{"nodes":[{"name":"n[1-3]","cores":8,"gpus":3,"free_gpus":2}],"jobs":[{"id":"a","priority":3,"cores":9,"nodes":"2-3","gpus_per_node":"1-3","gpus_uniform":false,` +
+		`"alternatives":[{"cores":30},{"nodes":2,"tasks_per_node":2,"gpus_per_node":"0-2","gpus_uniform":false},{"cores":2,"contiguous":true}]},{"id":"b","priority":3,"cores":20}]}`)
 	f.Add(`{"nodes":[{"name":"n[1-3]","cores":"8"}],"jobs":[{"id":"a","priority":1e3,"nodes":"1-2"}]}`)
 	long := regexp.MustCompile(`\d{5}`)
 	f.Fuzz(func(t *testing.T, in string) {

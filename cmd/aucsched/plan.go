@@ -30,7 +30,11 @@ func planCommand() *cobra.Command {
 		Short: "Decide one window: which jobs start now, and on which nodes, cores and GPUs",
 		Long: `plan reads a machine and a queue (see package window for the format; - is standard
 input), decides once, checks the decisions with the independent verifier and prints
-them.`,
+them.
+
+auction1 and auction2 start a job by its own request or by one of its "alternatives", and
+give nodes different numbers of GPUs where "gpus_uniform" is false. backfill and ipsched look at
+a job's own request only, and give each node the fewest GPUs of a range.`,
 		Example: "  aucsched plan examples/table1.json --json",
 		Args:    exactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

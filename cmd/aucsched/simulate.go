@@ -47,6 +47,8 @@ or gzip) or generated:
   gen:tsubame-1.NC ...     1.NC, 1.HC, 1.FC, 2.NC, 2.HC, 2.FC, and each with -ranges
                            (aucsched2, section 4), for 1408x12x3 whatever C is
 
+backfill and ipsched give jobs with a range of GPUs the fewest, as Slurm knows no ranges.
+
 Several policies, with commas, run on the same workload one after the other: the
 table then has a column for each, --json prints an object a line, --html shows them
 side by side, and --jobs-csv puts the policy's name into that of its file

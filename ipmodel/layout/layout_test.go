@@ -70,10 +70,14 @@ func drawWindow(t *rapid.T, nodes, jobs, maxBids int) *made {
 			Request: drawRequest(t, n, cores, gpus), Priority: rapid.Int64Range(1, 20).Draw(t, "priority"),
 			Crosses: rapid.IntRange(0, len(space.Left)).Draw(t, "crosses"),
 		})
+		if k := len(asks) - 1; k > 0 && rapid.IntRange(0, 3).Draw(t, "further way") == 0 {
+			asks[k].Rank, asks[k].Of = asks[k-1].Rank+1, 4 // at least as many
+			asks[k].Priority, asks[k].Crosses = asks[k-1].Priority, asks[k-1].Crosses
+		}
 	}
 	var required []bool
 	if rapid.IntRange(0, 3).Draw(t, "some required") == 0 {
-		for range asks {
+		for range bids.Jobs(asks) {
 			required = append(required, rapid.IntRange(0, 2).Draw(t, "required") == 0)
 		}
 	}
@@ -97,6 +101,7 @@ func drawRequest(t *rapid.T, nodes, cores, gpus int) *bids.Request {
 	}
 	r.MinGPUs = rapid.IntRange(0, gpus).Draw(t, "min gpus")
 	r.MaxGPUs = rapid.IntRange(r.MinGPUs, gpus).Draw(t, "max gpus")
+	r.MixedGPUs = rapid.IntRange(0, 2).Draw(t, "mixed") == 0
 	return r
 }
 
@@ -117,8 +122,8 @@ func (m *made) judge(t require.TestingT, d *ipmodel.Direct, r *Result) {
 // The solver answers small windows as well as trying all values of all variables does, and
 // with any limit on work it has a feasible answer and a bound that holds.
 func TestAnswersAsEnumerationDoes(t *testing.T) {
-	stronger, cuts, infeasible := 0, 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	stronger, cuts, infeasible, further, mixed := 0, 0, 0, 0, 0
+	property := func(t *rapid.T) {
 		m := drawWindow(t, 4, 4, 3)
 		d := m.direct(t)
 		_, want, ok := d.Enumerate()
@@ -137,7 +142,15 @@ func TestAnswersAsEnumerationDoes(t *testing.T) {
 		if r.Worth > r.FixedWorth {
 			stronger++
 		}
-		cuts += r.Cuts - 1 - len(m.space.Left) // without those of the whole machine
+		cuts += max(0, r.Cuts-1-len(m.space.Left)) // without those of the whole machine
+		for i, b := range r.Chosen {
+			if m.Asks[m.book.Bids[b].Job].Rank > 0 {
+				further++
+			}
+			if segs := r.Layout(i); slices.ContainsFunc(segs, func(s nodeset.Segment) bool { return s.GPUs != segs[0].GPUs }) {
+				mixed++
+			}
+		}
 
 		work := rapid.Int64Range(1, 2000).Draw(t, "work")
 		require.NoError(t, s.Solve(context.Background(), &m.Window, ipmodel.Options{Seed: 1, Work: work}, &r))
@@ -146,9 +159,16 @@ func TestAnswersAsEnumerationDoes(t *testing.T) {
 			require.LessOrEqual(t, r.Worth, want)
 			m.judge(t, d, &r)
 		}
-	})
+	}
+	for range 20 { // what comes up is left to chance
+		if rapid.Check(t, property); min(cuts, infeasible, further, mixed) > 0 {
+			break
+		}
+	}
 	require.Positive(t, cuts)
 	require.Positive(t, infeasible)
+	require.Positive(t, further, "alternatives win")
+	require.Positive(t, mixed, "nodes give different numbers of GPUs")
 	t.Logf("worth more than fixed layouts in %d windows", stronger)
 }
 

@@ -1,9 +1,11 @@
 // Command tables measures and writes docs/performance.md, docs/simulation.md,
-// docs/gpu-traces.md and docs/solver.md, in Markdown, to its standard output. From the top of the module:
+// docs/gpu-traces.md, docs/alternatives.md and docs/solver.md, in Markdown, to its standard output. From the
+// top of the module:
 //
 //	go run ./benchmarks/cmd/tables performance > docs/performance.md
 //	go run ./benchmarks/cmd/tables simulation -traces DIR > docs/simulation.md
 //	go run ./benchmarks/cmd/tables gpu -traces DIR > docs/gpu-traces.md
+//	go run ./benchmarks/cmd/tables alternatives > docs/alternatives.md
 //	go run -tags highs ./benchmarks/cmd/tables solver -plot docs/solver.svg > docs/solver.md
 //
 // Nothing is written unless all measurements have succeeded and all answers have been
@@ -22,7 +24,7 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
-const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K] | tables layouts [-seeds FIRST-LAST]"
+const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K] | tables layouts [-seeds FIRST-LAST] | tables alternatives [-seeds FIRST-LAST]"
 
 var errUsage = errors.New(usage)
 
@@ -84,6 +86,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		seeds := seedRange{1, 5}
 		flags.Var(&seeds, "seeds", "seeds of the windows, FIRST-LAST")
 		page = func() (string, error) { return layouts(ctx, seeds, errs) }
+	case "alternatives":
+		seeds := seedRange{1, 5}
+		flags.Var(&seeds, "seeds", "seeds of the workloads, FIRST-LAST")
+		page = func() (string, error) { return alternatives(ctx, seeds, errs) }
 	default:
 		return fmt.Errorf("%q: %w", args[0], errUsage)
 	}

@@ -1,0 +1,98 @@
+package core_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/highs"
+	"github.com/aucsched/aucsched/ipmodel/native"
+)
+
+// randomWays is a random auction in which some asks are further ways to meet the job of the ask
+// before, and some ranges of GPUs may be mixed.
+func randomWays(seed uint64) *auction {
+	a := randomAuction(seed)
+	rng := rand.New(rand.NewPCG(seed, 43))
+	for j := range a.asks {
+		a.asks[j].MixedGPUs = rng.IntN(2) == 0
+		if j > 0 && rng.IntN(2) == 0 {
+			a.asks[j].Rank, a.asks[j].Priority = a.asks[j-1].Rank+1, a.asks[j-1].Priority
+		}
+	}
+	for j := 0; j < len(a.asks); j = bids.NextJob(a.asks, j) {
+		for k := j; k < bids.NextJob(a.asks, j); k++ {
+			a.asks[k].Of = bids.NextJob(a.asks, j) - j
+		}
+	}
+	var g bids.Generator
+	g.Generate(&a.space, a.asks, bids.Options{MaxBidsPerJob: 6, Drafts: 3}, &a.book)
+	return a
+}
+
+// firstWays is m without the columns of further ways.
+func (a *auction) firstWays(m *ipmodel.Model) *ipmodel.Model {
+	f := &ipmodel.Model{Scale: m.Scale, GroupStart: []int32{0}, ColStart: []int32{0}, Cap: m.Cap}
+	for g := range m.Groups() {
+		for i := m.GroupStart[g]; i < m.GroupStart[g+1]; i++ {
+			if a.asks[a.book.Bids[i].Job].Rank > 0 {
+				continue
+			}
+			f.Worth = append(f.Worth, m.Worth[i])
+			f.Row = append(f.Row, m.Row[m.ColStart[i]:m.ColStart[i+1]]...)
+			f.Coef = append(f.Coef, m.Coef[m.ColStart[i]:m.ColStart[i+1]]...)
+			f.ColStart = append(f.ColStart, int32(len(f.Row)))
+		}
+		f.GroupStart = append(f.GroupStart, int32(len(f.Worth)))
+	}
+	return f
+}
+
+// A model with alternatives has the optimum of trying all choices of at most one bid a job, and is never
+// worth less than without them.
+func TestAlternativesAreBruteForce(t *testing.T) {
+	solvers := []ipmodel.Solver{native.New()}
+	if highs.Built {
+		self, err := os.Executable()
+		require.NoError(t, err)
+		t.Setenv(workerVariable, "1")
+		solvers = append(solvers, highs.New(highs.Options{Command: []string{self}}))
+	}
+	var r ipmodel.Result
+	better, further := 0, 0
+	for seed := range uint64(100) {
+		a := randomWays(seed)
+		m := a.model(true)
+		require.Equal(t, bids.Jobs(a.asks), m.Groups())
+		want := brute(m)
+		for _, s := range solvers {
+			require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Seed: seed}, &r))
+			worth, err := m.Check(r.Chosen)
+			require.NoError(t, err, "window %d: %s", seed, s.Name())
+			require.Equal(t, []int64{want, want}, []int64{worth, r.Worth}, "window %d: %s", seed, s.Name())
+			taken := map[int32]bool{} // by the job's first ask
+			for _, b := range r.Chosen {
+				ask := a.book.Bids[b].Job
+				job := ask - int32(a.asks[ask].Rank)
+				require.False(t, taken[job], "window %d: %s: two bids of a job", seed, s.Name())
+				if taken[job] = true; ask > job {
+					further++
+				}
+			}
+		}
+		first := a.firstWays(m)
+		require.NoError(t, first.Validate())
+		without := optimum(t, first)
+		require.GreaterOrEqual(t, want, without)
+		if want > without {
+			better++
+		}
+	}
+	require.Greater(t, better, 20)
+	require.Greater(t, further, 20)
+}
