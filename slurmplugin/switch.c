@@ -308,6 +308,16 @@ extern void auc_kept_free(auc_kept_t *kept)
 
 /* ---- back in the queue ---- */
 
+/* The cluster has no such gres any more. */
+static void _hold(job_record_t *job_ptr)
+{
+	error("aucsched: %pJ is held: its first request, %s, is not valid any more",
+	      job_ptr, job_ptr->tres_per_node);
+	job_ptr->priority = 0;
+	job_ptr->state_reason = WAIT_HELD;
+	xfree(job_ptr->state_desc);
+}
+
 static void _restore_first(job_record_t *job_ptr, const auc_first_t *first)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;
@@ -339,8 +349,7 @@ static void _restore_first(job_record_t *job_ptr, const auc_first_t *first)
 	FREE_NULL_LIST(job_ptr->gres_list_req);
 	FREE_NULL_LIST(job_ptr->gres_list_req_accum);
 	if (job_ptr->tres_per_node && auc_gres_validate(job_ptr))
-		error("aucsched: %pJ: its first request, %s, is not valid any more",
-		      job_ptr, first->tres_per_node);
+		_hold(job_ptr);
 	/* scontrol would show those of the last run. */
 	job_ptr->total_nodes = job_ptr->node_cnt_wag = 0;
 	_set_tres(job_ptr);

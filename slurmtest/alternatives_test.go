@@ -49,6 +49,7 @@ func TestAlternatives(t *testing.T) {
 	t.Run("in the script", func(t *testing.T) { testScriptOfAnAlternative(t, c) })
 	t.Run("range", func(t *testing.T) { testAlternativeRange(t, c) })
 	t.Run("requeue", func(t *testing.T) { testRequeuedAlternative(t, c) })
+	t.Run("wrong note", func(t *testing.T) { testWrongFirstRequest(t, c) })
 	t.Run("array", func(t *testing.T) { testAlternativesOfAnArray(t, c) })
 	t.Run("update", func(t *testing.T) { testUpdatedAlternative(t, c) })
 	t.Run("refused", func(t *testing.T) { testRefusedAlternatives(t, c) })
@@ -232,6 +233,25 @@ func testRequeuedAlternative(t *testing.T, c *Cluster) {
 		return strings.Count(string(out), "\n") == 3, err
 	}))
 	require.Equal(t, "which 2 8\nwhich 2 8\nwhich "+last+"\n", string(out))
+}
+
+// A requeued job whose first request can't be restored never runs with less than that.
+func testWrongFirstRequest(t *testing.T, c *Cluster) {
+	defer cancelAll(t, c)
+	fill(t, c)
+	id := submitWith(t, c, "sleep 100", []string{"-N2 -n2"}, "-n64", "--gres=gpu:1", "--time=2", "--requeue")
+	j := running(t, c, 10*time.Second, id)[0]
+	note := j.Fields["AdminComment"]
+	require.Contains(t, note, "gpu:1")
+	_, err := c.Scontrol(t.Context(), "update", fmt.Sprint("JobId=", id), "AdminComment="+strings.Replace(note, "gpu:1", "gone:1", 1))
+	require.NoError(t, err)
+	_, err = c.Scontrol(t.Context(), "requeue", fmt.Sprint(id))
+	require.NoError(t, err)
+	require.NoError(t, c.poll(t.Context(), 20*time.Second, "the job to be held", func() (bool, error) {
+		j, err = c.ShowJob(t.Context(), id)
+		return j.State == "PENDING" && j.Reason == "JobHeldAdmin", err
+	}), "%s (%s)", j.State, j.Reason)
+	require.Len(t, logLines(t, c, fmt.Sprintf("JobId=%d is held: its first request, .*gone:1, is not valid", id)), 1)
 }
 
 // Each task of an array may get another one.
