@@ -58,11 +58,10 @@ func (e *equals) enough(job *Job) (verdict, bool) {
 	return lostToEquals, true
 }
 
-// list is the number of a list of alternatives, whose nodes are those of the job.
+// list is the number of a list of alternatives.
 func (e *equals) list(alternatives []bids.Request) (number int) {
 	for i := range alternatives {
 		k := listKey{number, keyOf(&alternatives[i])}
-		k.mask, k.words = nil, 0
 		n, ok := e.lists[k]
 		if !ok {
 			n = len(e.lists) + 1

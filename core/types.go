@@ -18,8 +18,8 @@ type Job struct {
 	bids.Request
 	// Alternatives are further ways to meet the job, the one liked best first, at most
 	// MaxAlternatives (aucsched1 and aucsched2, future work). Each is complete by itself,
-	// save that the nodes which the job may use are those of Request: Eligible of an
-	// alternative does not count. At most one of all ways wins. Only Auction looks at them.
+	// save that the nodes which the job may use are those of Request where its Eligible is
+	// nil. At most one of all ways wins. Only Auction looks at them.
 	Alternatives []bids.Request
 	// Priority is at least 1; a higher one comes first (P_j of the papers).
 	Priority int64

@@ -17,7 +17,9 @@ func (j *Job) Way(k int) (r bids.Request, ok bool) {
 		return bids.Request{}, false
 	}
 	r = j.Alternatives[k-1]
-	r.Eligible = j.Eligible
+	if r.Eligible == nil {
+		r.Eligible = j.Eligible
+	}
 	return r, true
 }
 

@@ -25,16 +25,18 @@ func drawWays(t *rapid.T) *Snapshot {
 		for range rng.IntN(6) - 2 {
 			r := randomRequest(rng, s.Nodes.Len()+1, 12, 3)
 			r.MixedGPUs = rng.IntN(2) == 0
-			job.Alternatives = append(job.Alternatives, *r) // Eligible of some is set, and must not count
+			job.Alternatives = append(job.Alternatives, *r) // some have nodes of their own
 		}
 	}
 	return s
 }
 
-// canRun says of each request of a job, with the nodes of the first, whether the machine can ever meet it.
+// canRun says of each request of a job, with the nodes of the first where it has none, whether the machine can ever meet it.
 func canRun(s *Snapshot, job *Job) (can []bool) {
 	for _, r := range append([]bids.Request{job.Request}, job.Alternatives...) {
-		r.Eligible = job.Eligible
+		if r.Eligible == nil {
+			r.Eligible = job.Eligible
+		}
 		can = append(can, bids.CanEverRun(s.Nodes, &r) == nil)
 	}
 	return can

@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a structure, a code or a meaning below changes. */
-#define AUCSCHED_ABI 1
+#define AUCSCHED_ABI 2
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -48,6 +48,7 @@ extern "C" {
 /* Limits on the input. */
 #define AUCSCHED_MAX_NODES 1048576
 #define AUCSCHED_MAX_JOBS 1048576
+#define AUCSCHED_MAX_ALTERNATIVES 8 /* of a job */
 #define AUCSCHED_MAX_PRIORITY ((uint64_t) 1 << 40)
 #define AUCSCHED_NO_LIMIT UINT32_MAX /* a job without a time limit */
 
@@ -94,6 +95,16 @@ struct aucsched_job {
 	int32_t mask;            /* index of the mask of nodes that the job may use; -1: all */
 };
 
+/* Another request of a job, whole, that it would start with as well: bids for all of its
+ * requests compete, and one wins at most. */
+struct aucsched_alternative {
+	uint32_t job;       /* index in input.jobs; alternatives are ascending by it */
+	uint32_t cores, min_nodes, max_nodes, cores_per_node; /* as in a job */
+	uint8_t min_gpus, max_gpus, flags;
+	uint8_t reserved;   /* 0 */
+	int32_t mask;       /* -1: the job's */
+};
+
 /* An allocation that a job bids for besides its own bids: what another scheduler would give
  * it, say. One that is not free, or not what the job asks for, is not bid. */
 struct aucsched_offer {
@@ -113,6 +124,7 @@ struct aucsched_input {
 	uint32_t masks_len;  /* number of masks */
 	uint32_t offers_len, offer_segments_len;
 	uint32_t mask_words; /* 64-bit words a mask, (nodes_len + 63) / 64; node n is bit n % 64 of word n / 64 */
+	uint32_t alternatives_len;
 	const struct aucsched_node *nodes;
 	const struct aucsched_running *running;
 	const struct aucsched_segment *running_segments;
@@ -120,6 +132,7 @@ struct aucsched_input {
 	const uint64_t *masks;           /* masks_len * mask_words words */
 	const struct aucsched_offer *offers;
 	const struct aucsched_segment *offer_segments;
+	const struct aucsched_alternative *alternatives;
 };
 
 /* Why a job does not start. */
@@ -137,8 +150,8 @@ struct aucsched_decision {
 	uint8_t why;            /* AUCSCHED_STARTS ... */
 	char bid_class;         /* 'A', 'B' or 'C', 'S' for its offer; 0 unless the job starts */
 	uint8_t gpus;           /* on each node */
-	uint8_t reserved;
-	uint32_t reserved2;
+	uint8_t alternative;    /* 0: its own request; k: the k-th of its alternatives */
+	uint32_t reserved;
 };
 
 struct aucsched_output {

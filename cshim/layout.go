@@ -13,12 +13,13 @@ import "C"
 
 // Every line compiles only if its index is 0: if C and Go agree.
 var (
-	cNode, node         = C.struct_aucsched_node{}, engine.Node{}
-	cSegment, segment   = C.struct_aucsched_segment{}, engine.Segment{}
-	cRunning, running   = C.struct_aucsched_running{}, engine.Running{}
-	cJob, job           = C.struct_aucsched_job{}, engine.Job{}
-	cOffer, offer       = C.struct_aucsched_offer{}, engine.Offer{}
-	cDecision, decision = C.struct_aucsched_decision{}, engine.Decision{}
+	cNode, node               = C.struct_aucsched_node{}, engine.Node{}
+	cSegment, segment         = C.struct_aucsched_segment{}, engine.Segment{}
+	cRunning, running         = C.struct_aucsched_running{}, engine.Running{}
+	cJob, job                 = C.struct_aucsched_job{}, engine.Job{}
+	cOffer, offer             = C.struct_aucsched_offer{}, engine.Offer{}
+	cAlternative, alternative = C.struct_aucsched_alternative{}, engine.Alternative{}
+	cDecision, decision       = C.struct_aucsched_decision{}, engine.Decision{}
 
 	_ = [1]int{}[unsafe.Sizeof(cNode)-unsafe.Sizeof(node)]
 	_ = [1]int{}[unsafe.Offsetof(cNode.cores)-unsafe.Offsetof(node.Cores)]
@@ -59,6 +60,18 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cOffer.segments)-unsafe.Offsetof(offer.Segments)]
 	_ = [1]int{}[unsafe.Offsetof(cOffer.reserved)-unsafe.Offsetof(offer.Reserved)]
 
+	_ = [1]int{}[unsafe.Sizeof(cAlternative)-unsafe.Sizeof(alternative)]
+	_ = [1]int{}[unsafe.Offsetof(cAlternative.job)-unsafe.Offsetof(alternative.Job)]
+	_ = [1]int{}[unsafe.Offsetof(cAlternative.cores)-unsafe.Offsetof(alternative.Cores)]
+	_ = [1]int{}[unsafe.Offsetof(cAlternative.min_nodes)-unsafe.Offsetof(alternative.MinNodes)]
+	_ = [1]int{}[unsafe.Offsetof(cAlternative.max_nodes)-unsafe.Offsetof(alternative.MaxNodes)]
+	_ = [1]int{}[unsafe.Offsetof(cAlternative.cores_per_node)-unsafe.Offsetof(alternative.CoresPerNode)]
+	_ = [1]int{}[unsafe.Offsetof(cAlternative.min_gpus)-unsafe.Offsetof(alternative.MinGPUs)]
+	_ = [1]int{}[unsafe.Offsetof(cAlternative.max_gpus)-unsafe.Offsetof(alternative.MaxGPUs)]
+	_ = [1]int{}[unsafe.Offsetof(cAlternative.flags)-unsafe.Offsetof(alternative.Flags)]
+	_ = [1]int{}[unsafe.Offsetof(cAlternative.reserved)-unsafe.Offsetof(alternative.Reserved)]
+	_ = [1]int{}[unsafe.Offsetof(cAlternative.mask)-unsafe.Offsetof(alternative.Mask)]
+
 	_ = [1]int{}[unsafe.Sizeof(cDecision)-unsafe.Sizeof(decision)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.expected)-unsafe.Offsetof(decision.Expected)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.first_segment)-unsafe.Offsetof(decision.FirstSegment)]
@@ -66,12 +79,13 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cDecision.why)-unsafe.Offsetof(decision.Why)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.bid_class)-unsafe.Offsetof(decision.BidClass)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.gpus)-unsafe.Offsetof(decision.GPUs)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.alternative)-unsafe.Offsetof(decision.Alternative)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.reserved)-unsafe.Offsetof(decision.Reserved)]
-	_ = [1]int{}[unsafe.Offsetof(cDecision.reserved2)-unsafe.Offsetof(decision.Reserved2)]
 
 	_ = [1]int{}[C.AUCSCHED_ABI-engine.ABI]
 	_ = [1]int{}[C.AUCSCHED_MAX_NODES-engine.MaxNodes]
 	_ = [1]int{}[C.AUCSCHED_MAX_JOBS-engine.MaxJobs]
+	_ = [1]int{}[C.AUCSCHED_MAX_ALTERNATIVES-engine.MaxAlternatives]
 	_ = [1]int{}[C.AUCSCHED_MAX_PRIORITY-engine.MaxPriority]
 	_ = [1]int{}[C.AUCSCHED_NO_LIMIT-engine.NoLimit]
 	_ = [1]int{}[C.AUCSCHED_CONTIGUOUS-engine.Contiguous]

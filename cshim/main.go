@@ -234,6 +234,8 @@ func view(in *C.aucsched_in) (engine.Input, error) {
 		Offers:   slice[engine.Offer](unsafe.Pointer(in.offers), uint64(in.offers_len), "offers", &fault),
 		Masks:    slice[uint64](unsafe.Pointer(in.masks), uint64(in.masks_len)*uint64(in.mask_words), "masks", &fault),
 
+		Alternatives: slice[engine.Alternative](unsafe.Pointer(in.alternatives), uint64(in.alternatives_len), "alternatives", &fault),
+
 		MaskCount: int(in.masks_len), MaskWords: int(in.mask_words),
 
 		OfferSegments: slice[engine.Segment](unsafe.Pointer(in.offer_segments), uint64(in.offer_segments_len), "offer_segments", &fault),

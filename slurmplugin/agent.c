@@ -393,7 +393,7 @@ static void _idle(void)
 {
 	lock_slurmctld(auc_locks);
 	if (!slurmctld_config.shutdown_time)
-		auc_ranges_restore();
+		auc_requests_restore();
 	unlock_slurmctld(auc_locks);
 }
 

@@ -1,5 +1,6 @@
 /* GPU ranges: see gpu_range.h. */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +9,7 @@
 #include "src/common/xstring.h"
 
 #include "gpu_range.h"
-
-#define NOTE_SEPARATOR ';'
+#include "note.h"
 
 /* More GPUs than any node has; keeps numbers in range. */
 #define MOST 1024
@@ -169,53 +169,29 @@ extern char *auc_range_with_count(const char *text, uint32_t count)
 	return out;
 }
 
-/* The note in a comment, up to *end; NULL if there is none. */
-static const char *_find_note(const char *comment, const char **end)
-{
-	const char *at = comment;
-
-	for (; at && *at; at = **end ? *end + 1 : *end) {
-		*end = at + strcspn(at, ";");
-		if (!strncmp(at, AUC_RANGE_NOTE, strlen(AUC_RANGE_NOTE)))
-			return at;
-	}
-	return NULL;
-}
-
 extern bool auc_range_find_note(const char *comment, uint32_t *low,
 				uint32_t *high)
 {
-	const char *end, *note = _find_note(comment, &end), *dash;
+	size_t len;
+	const char *note = auc_note_find(comment, AUC_RANGE_NOTE, &len), *dash;
 
 	if (!note)
 		return false;
-	note += strlen(AUC_RANGE_NOTE);
-	dash = memchr(note, '-', end - note);
+	dash = memchr(note, '-', len);
 	return dash && _number(note, dash - note, low) &&
-		_number(dash + 1, end - dash - 1, high) && *low &&
+		_number(dash + 1, note + len - dash - 1, high) && *low &&
 		(*low <= *high) && (*high <= MOST);
 }
 
 extern void auc_range_drop_note(char **comment)
 {
-	const char *end, *note = _find_note(*comment, &end);
-	char *rest = NULL;
-
-	if (!note)
-		return;
-	xstrncat(rest, *comment, note - *comment);
-	xstrcat(rest, *end ? end + 1 : "");
-	if (rest && rest[0] && !*end && (rest[strlen(rest) - 1] == NOTE_SEPARATOR))
-		rest[strlen(rest) - 1] = '\0';
-	if (rest && !rest[0])
-		xfree(rest);
-	xfree(*comment);
-	*comment = rest;
+	auc_note_drop(comment, AUC_RANGE_NOTE);
 }
 
 extern void auc_range_add_note(char **comment, uint32_t low, uint32_t high)
 {
-	auc_range_drop_note(comment);
-	xstrfmtcat(*comment, "%s" AUC_RANGE_NOTE "%u-%u",
-		   (*comment && (*comment)[0]) ? ";" : "", low, high);
+	char range[32];
+
+	snprintf(range, sizeof(range), "%u-%u", low, high);
+	auc_note_set(comment, AUC_RANGE_NOTE, range);
 }

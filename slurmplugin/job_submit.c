@@ -1,15 +1,18 @@
 /*
- * job_submit/aucsched: GPU ranges at submission. A range --gres=gpu:LOW-HIGH becomes
- * gpu:LOW for Slurm, and a note on the job for the auction; a wrong one is refused in
- * words. Whatever is no range passes untouched.
+ * job_submit/aucsched: at submission, GPU ranges and alternative requests. A range
+ * --gres=gpu:LOW-HIGH becomes gpu:LOW for Slurm, and a note on the job for the auction;
+ * lines #AUCSCHED --alternative of a batch script become a note as well. Wrong ones are
+ * refused in words. Whatever has neither passes untouched.
  *
  * Locks: slurmctld's job, node and partition read locks are the caller's.
  */
+#include "alternative.h"
 #include "compat.h"
 #include "gpu_range.h"
+#include "note.h"
 #include "select_hooks.h"
 
-const char plugin_name[] = "GPU ranges for aucsched";
+const char plugin_name[] = "GPU ranges and alternative requests for aucsched";
 const char plugin_type[] = "job_submit/aucsched";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
@@ -91,27 +94,72 @@ static void _from_comment(job_desc_msg_t *job_desc)
 		   job_desc->tres_per_node ? "," : "", low, high);
 }
 
+/* Takes the alternatives out of the script, into the note. */
+static int _take_alternatives(job_desc_msg_t *job_desc, char **err_msg)
+{
+	auc_alternative_t alternatives[AUC_ALTERNATIVES];
+	uint32_t cpus_per_task = (job_desc->cpus_per_task == NO_VAL16) ? 1 :
+		MAX(job_desc->cpus_per_task, 1);
+	char *error = NULL;
+	int len = auc_alternatives_parse(job_desc->script, cpus_per_task,
+					 _is_type, alternatives, &error);
+
+	if (len < 0) {
+		if (err_msg)
+			*err_msg = error;
+		else
+			xfree(error);
+		return EINVAL;
+	}
+	auc_alternatives_set_note(&job_desc->admin_comment, alternatives, len);
+	auc_note_drop(&job_desc->admin_comment, AUC_FIRST_NOTE);
+	return SLURM_SUCCESS;
+}
+
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		      char **err_msg)
 {
+	int rc;
+
 	if (!hooks)
 		hooks = auc_find_select_hooks();
 	if (hooks && hooks->immediate)
 		*hooks->immediate() = job_desc->immediate == 1;
+	if ((rc = _take_alternatives(job_desc, err_msg)))
+		return rc;
 	_from_comment(job_desc);
 	return _take_range(job_desc, &job_desc->admin_comment, err_msg);
 }
 
+/* Whether the update is about what an alternative says otherwise. */
+static bool _asks_otherwise(const job_desc_msg_t *job_desc)
+{
+	return (job_desc->num_tasks != NO_VAL) ||
+		(job_desc->min_nodes != NO_VAL) ||
+		(job_desc->max_nodes != NO_VAL) ||
+		(job_desc->min_cpus != NO_VAL) ||
+		(job_desc->max_cpus != NO_VAL) ||
+		(job_desc->pn_min_cpus != NO_VAL16) ||
+		(job_desc->ntasks_per_node != NO_VAL16) ||
+		(job_desc->cpus_per_task != NO_VAL16) ||
+		(job_desc->contiguous != NO_VAL16) ||
+		job_desc->tres_per_node;
+}
+
 /*
- * A changed request takes its range along, or loses it. The note goes to the job's record
- * directly: slurmctld lets administrators alone change an admin_comment by request.
- * The caller holds the job write lock here.
+ * A changed request takes its range along, or loses it; and it is the only one from then on.
+ * The notes go to the job's record directly: slurmctld lets administrators alone change an
+ * admin_comment by request. The caller holds the job write lock here.
  */
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		      uint32_t submit_uid, char **err_msg)
 {
-	if (!job_desc->tres_per_node || !IS_JOB_PENDING(job_ptr) ||
+	if (!_asks_otherwise(job_desc) || !IS_JOB_PENDING(job_ptr) ||
 	    ((submit_uid != job_ptr->user_id) && !validate_operator(submit_uid)))
+		return SLURM_SUCCESS;
+	auc_note_drop(&job_ptr->admin_comment, AUC_ALTERNATIVES_NOTE);
+	auc_note_drop(&job_ptr->admin_comment, AUC_FIRST_NOTE);
+	if (!job_desc->tres_per_node)
 		return SLURM_SUCCESS;
 	return _take_range(job_desc, &job_ptr->admin_comment, err_msg);
 }

@@ -83,8 +83,7 @@ extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count)
 	return SLURM_SUCCESS;
 }
 
-/* A job that is back in the queue asks for its range again. */
-static void _back_to_range(job_record_t *job_ptr)
+extern void auc_back_to_range(job_record_t *job_ptr)
 {
 	gres_job_state_t *gpus;
 	uint32_t low, high;
@@ -94,18 +93,6 @@ static void _back_to_range(job_record_t *job_ptr)
 	gpus = auc_gpu_request(job_ptr);
 	if (gpus && (gpus->gres_per_node != low))
 		(void) auc_set_gpus(job_ptr, low);
-}
-
-extern void auc_ranges_restore(void)
-{
-	job_record_t *job_ptr;
-	list_itr_t *iter = list_iterator_create(job_list);
-
-	while ((job_ptr = list_next(iter)))
-		if (job_ptr->admin_comment && IS_JOB_PENDING(job_ptr) &&
-		    !IS_JOB_COMPLETING(job_ptr) && job_ptr->details)
-			_back_to_range(job_ptr);
-	list_iterator_destroy(iter);
 }
 
 static bool _set16(uint16_t value)
@@ -480,6 +467,16 @@ static bool _is_sound(const struct aucsched_job *job)
 	nodes = job->cores / job->cores_per_node;
 	return !(job->cores % job->cores_per_node) && (nodes >= job->min_nodes) &&
 		(!job->max_nodes || (nodes <= job->max_nodes));
+}
+
+extern struct aucsched_alternative auc_as_alternative(const struct aucsched_job *job)
+{
+	return (struct aucsched_alternative) {
+		.cores = job->cores, .min_nodes = job->min_nodes,
+		.max_nodes = job->max_nodes,
+		.cores_per_node = job->cores_per_node,
+		.min_gpus = job->min_gpus, .max_gpus = job->max_gpus,
+		.flags = job->flags, .mask = job->mask };
 }
 
 extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,

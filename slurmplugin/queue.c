@@ -4,6 +4,8 @@
  *
  * Under the locks. The list of records and queue_state_t are freed at the end.
  */
+#include <string.h>
+
 #include "snapshot.h"
 
 /* What is kept while the queue is gone through. */
@@ -77,16 +79,99 @@ static int _tiers(list_t *queue, uint16_t *tiers, int most)
 	return len;
 }
 
+/* A job's alternatives as the library is to see them. */
+typedef struct {
+	struct aucsched_alternative given[AUC_ALTERNATIVES];
+	uint8_t numbers[AUC_ALTERNATIVES];
+	uint8_t len;
+} alternatives_t;
+
+/*
+ * What the library is told of the job's record as it is now, while it asks for an
+ * alternative.
+ * RET NULL, or why this alternative is left out
+ */
+static const char *_look(auc_snapshot_t *s, const job_queue_rec_t *record,
+			 queue_state_t *state, struct aucsched_alternative *out)
+{
+	job_record_t *job_ptr = record->job_ptr;
+	auc_request_t request;
+	bitstr_t *nodes = NULL;
+	const char *why = auc_model(job_ptr, record->part_ptr, &request);
+
+	if (why)
+		return why;
+	if (job_limits_check(&job_ptr, false) != WAIT_NO_REASON)
+		return "limits";
+	if (!auc_eligible_nodes(s, record, &request, &state->claims, &nodes,
+				&why))
+		return why ? why : "nodes";
+	*out = auc_as_alternative(&request.job);
+	out->mask = auc_add_mask(s, &state->masks, nodes);
+	return NULL;
+}
+
+static void _left_out(job_record_t *job_ptr, auc_memo_t *memo, int number,
+		      const char *why)
+{
+	if (!(memo->unmodelled & (1 << (number - 1))))
+		info("aucsched: %pJ: alternative %d is left out: %s", job_ptr,
+		     number, why);
+	memo->unmodelled |= 1 << (number - 1);
+}
+
+/* Only batch scripts have them: the environment of srun and salloc is not ours to set. */
+static void _look_at_alternatives(auc_snapshot_t *s,
+				  const job_queue_rec_t *record,
+				  auc_memo_t *memo, queue_state_t *state,
+				  alternatives_t *found)
+{
+	job_record_t *job_ptr = record->job_ptr;
+	auc_alternative_t noted[AUC_ALTERNATIVES];
+	int len = job_ptr->batch_flag ?
+		auc_alternatives_find_note(job_ptr->admin_comment, noted) : 0;
+
+	found->len = 0;
+	for (int i = 0; i < len; i++) {
+		auc_kept_t kept;
+		const char *why = "gres";
+
+		if (!auc_switch(job_ptr, &noted[i], &kept)) {
+			why = _look(s, record, state, &found->given[found->len]);
+			auc_switch_back(job_ptr, &kept);
+		}
+		if (why)
+			_left_out(job_ptr, memo, i + 1, why);
+		else
+			found->numbers[found->len++] = i + 1;
+	}
+}
+
+/* The alternatives of the job that comes next into the snapshot. */
+static void _add_alternatives(auc_snapshot_t *s, const alternatives_t *found)
+{
+	AUC_GROW(s->alternatives, s->alternatives_cap,
+		 s->in.alternatives_len + found->len);
+	for (int i = 0; i < found->len; i++) {
+		s->alternatives[s->in.alternatives_len] = found->given[i];
+		s->alternatives[s->in.alternatives_len++].job = s->in.jobs_len;
+	}
+}
+
 static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
-		      const auc_request_t *request, uint32_t copies, bool array,
+		      const auc_request_t *request,
+		      const alternatives_t *found, uint32_t copies, bool array,
 		      int limit)
 {
 	auc_row_t row = {
 		.job_id = record->job_ptr->job_id,
 		.array = array,
 		.approximate = request->approximate,
+		.alternatives = found->len,
 	};
 	struct aucsched_job job = request->job;
+
+	memcpy(row.numbers, found->numbers, sizeof(row.numbers));
 
 	/* Preemption and the like can put a job before one of higher priority. */
 	if (s->in.jobs_len)
@@ -96,6 +181,9 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 	AUC_GROW(s->jobs, s->jobs_cap, s->in.jobs_len + copies);
 	AUC_GROW(s->rows, s->rows_cap, s->in.jobs_len + copies);
 	for (uint32_t i = 0; i < copies; i++) {
+		row.first_alternative = s->in.alternatives_len;
+		if (found->len)
+			_add_alternatives(s, found);
 		s->jobs[s->in.jobs_len] = job;
 		s->rows[s->in.jobs_len++] = row;
 	}
@@ -119,6 +207,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	job_record_t *job_ptr = record->job_ptr;
 	auc_request_t request;
 	bitstr_t *nodes = NULL;
+	alternatives_t alternatives;
 	const char *why;
 	uint32_t copies;
 	bool array, was_left = memo->left;
@@ -145,7 +234,9 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	request.job.mask = auc_add_mask(s, &state->masks, nodes);
 	request.job.priority = _priority(record, state->tiers,
 					 state->tiers_len);
-	_add_rows(s, record, &request, copies, array, state->limit);
+	_look_at_alternatives(s, record, memo, state, &alternatives);
+	_add_rows(s, record, &request, &alternatives, copies, array,
+		  state->limit);
 	/*
 	 * The library keeps a place for the first of the queue. For the first of each
 	 * other partition, and for a job that found no place last time, there is the one that

@@ -6,6 +6,7 @@
  *   library.c    libaucsched.so
  *   net.c        Slurm's own backfill scheduler, wrapped
  *   model.c      a job as the auction sees it, or why the job is left to Slurm
+ *   switch.c     a job's record with another request in it
  *   memo.c       what is remembered of pending jobs from cycle to cycle
  *   snapshot.c   the cluster as flat arrays (what follows is told in snapshot.h):
  *     nodes.c      its nodes
@@ -30,6 +31,7 @@
 #ifndef AUC_SCHED_H
 #define AUC_SCHED_H
 
+#include "alternative.h"
 #include "aucsched.h"
 #include "compat.h"
 #include "select_hooks.h"
@@ -121,6 +123,9 @@ typedef struct {
 extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 			     auc_request_t *request);
 
+/* The request of a job as an alternative, of job 0. */
+extern struct aucsched_alternative auc_as_alternative(const struct aucsched_job *job);
+
 /* Looks at the nodes again; to be called before a cycle's jobs are described. Job
  * write lock and node read lock. */
 extern void auc_model_refresh(void);
@@ -135,17 +140,59 @@ extern bool auc_gpu_range(const job_record_t *job_ptr, uint32_t *low,
  */
 extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count);
 
-/*
- * Lowers the GPU count of jobs with a range that are back in the queue (requeued, say)
- * to the low end again. Job write lock and node read lock.
- */
-extern void auc_ranges_restore(void);
+/* Lowers the GPU count of a pending job with a range to the low end again, if it has been
+ * raised. Job write lock and node read lock. */
+extern void auc_back_to_range(job_record_t *job_ptr);
 
 /* The count of GPUs a node that the job asks for, and its gres record, if any. */
 extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr);
 
 /* The node's GPUs, NULL if it has none. */
 extern gres_node_state_t *auc_node_gpus(const node_record_t *node_ptr);
+
+/* ---- switch.c ---- */
+
+/* What a switch changes of a job, as it was. Nothing of it is anybody else's. */
+typedef struct {
+	uint32_t num_tasks, min_nodes, max_nodes;
+	uint32_t min_cpus, max_cpus, orig_min_cpus, orig_max_cpus;
+	uint32_t pn_min_cpus, orig_pn_min_cpus;
+	uint32_t total_cpus, total_nodes, cpu_cnt, node_cnt_wag, usable_nodes;
+	uint64_t pn_min_memory, bit_flags;
+	uint16_t ntasks_per_node, cpus_per_task, contiguous, env_cnt;
+	char **env_sup;
+	char *admin_comment, *tres_per_node;
+	list_t *gres, *accumulated;
+	uint64_t *tres_req_cnt;
+	char *tres_req_str, *tres_fmt_req_str;
+} auc_kept_t;
+
+/*
+ * Makes a pending job ask for an alternative, to be looked at by auc_model() and the like.
+ * OUT kept - for auc_switch_back(), which has to follow
+ * RET SLURM_SUCCESS; or an error, and then the job is as it was
+ */
+extern int auc_switch(job_record_t *job_ptr, const auc_alternative_t *alternative,
+		      auc_kept_t *kept);
+
+/*
+ * The same for a job that is to start: with a note of its first request, and the
+ * environment that the script is to have.
+ * IN number - the alternative's, from 1 on
+ * IN gpus - how many it gets on each node
+ * OUT kept - for auc_switch_back(), or auc_kept_free() once it has started
+ */
+extern int auc_switch_for_start(job_record_t *job_ptr,
+				const auc_alternative_t *alternative,
+				int number, int gpus, auc_kept_t *kept);
+extern void auc_switch_back(job_record_t *job_ptr, auc_kept_t *kept);
+extern void auc_kept_free(auc_kept_t *kept);
+
+/*
+ * Has jobs that are back in the queue (requeued, say) ask for what they asked for first, and
+ * for the low end of their GPU range. Job write lock and node read lock.
+ */
+extern void auc_requests_restore(void);
 
 /* ---- memo.c ---- */
 
@@ -155,6 +202,7 @@ typedef struct {
 	uint8_t misses;		/* starts that failed since the last one that did not */
 	bool left;		/* to Slurm, until the next cycle says otherwise */
 	const char *why;	/* the word that was logged; static text */
+	uint8_t unmodelled;	/* bit k: alternative k + 1 was logged as left out */
 	time_t until;		/* left to Slurm for its misses until then */
 } auc_memo_t;
 
@@ -171,6 +219,9 @@ typedef struct {
 	uint32_t job_id;	/* of an array's record: the array's */
 	bool array;		/* one of the tasks that an array's record stands for */
 	bool approximate;
+	uint8_t alternatives;	/* how many the library got */
+	uint8_t numbers[AUC_ALTERNATIVES]; /* of these, from 1 on */
+	uint32_t first_alternative; /* index in the snapshot's */
 } auc_row_t;
 
 typedef struct {
@@ -189,9 +240,10 @@ typedef struct {
 	uint64_t *masks;
 	struct aucsched_offer *offers;
 	struct aucsched_segment *offer_segments;
+	struct aucsched_alternative *alternatives;
 	auc_row_t *rows;
 	size_t nodes_cap, running_cap, segments_cap, jobs_cap, masks_cap,
-		rows_cap, offers_cap, offer_segments_cap;
+		rows_cap, offers_cap, offer_segments_cap, alternatives_cap;
 	uint64_t *free_memory;	/* [node], MB */
 	uint32_t *gpu_type;	/* [node], 0: no GPUs, AUC_GPU_TYPES: several types */
 	uint8_t *spare_gpus;	/* [node], held by nobody */

@@ -48,6 +48,7 @@ static void _point_to_arrays(auc_snapshot_t *s)
 	s->in.masks = s->masks;
 	s->in.offers = s->offers;
 	s->in.offer_segments = s->offer_segments;
+	s->in.alternatives = s->alternatives;
 }
 
 extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
@@ -55,7 +56,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 {
 	_clear(s, cycle);
 	auc_model_refresh();
-	auc_ranges_restore();
+	auc_requests_restore();
 	auc_add_nodes(s);
 	auc_add_running(s);
 	auc_add_queue(s, settings, hooks, cycle);
@@ -73,6 +74,7 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 	xfree(s->rows);
 	xfree(s->offers);
 	xfree(s->offer_segments);
+	xfree(s->alternatives);
 	xfree(s->free_memory);
 	xfree(s->gpu_type);
 	xfree(s->spare_gpus);

@@ -326,6 +326,45 @@ static int _try(job_record_t *job_ptr, auc_pin_t *pin,
 	return rc;
 }
 
+/*
+ * Makes a job ask for the alternative that has won, if one has, and looks again whether it
+ * may start with it.
+ * OUT kept - set if decision has one
+ * RET SLURM_SUCCESS; or an error, and then the job is as it was
+ */
+static int _take_alternative(const auc_snapshot_t *s, uint32_t row,
+			      const struct aucsched_decision *decision,
+			      job_record_t *job_ptr, auc_kept_t *kept)
+{
+	auc_alternative_t noted[AUC_ALTERNATIVES];
+	const auc_row_t *r = &s->rows[row];
+	struct aucsched_alternative won, now;
+	auc_request_t request;
+	int number, rc;
+
+	if (!decision->alternative)
+		return SLURM_SUCCESS;
+	if (decision->alternative > r->alternatives)
+		return SLURM_ERROR;
+	number = r->numbers[decision->alternative - 1];
+	if (number > auc_alternatives_find_note(job_ptr->admin_comment, noted))
+		return SLURM_ERROR;
+	if ((rc = auc_switch_for_start(job_ptr, &noted[number - 1], number,
+				       decision->gpus, kept)))
+		return rc;
+	won = s->alternatives[r->first_alternative + decision->alternative - 1];
+	if (!auc_model(job_ptr, job_ptr->part_ptr, &request)) {
+		now = auc_as_alternative(&request.job);
+		now.job = won.job;
+		now.mask = won.mask;
+		if (!memcmp(&now, &won, sizeof(now)) &&
+		    (job_limits_check(&job_ptr, false) == WAIT_NO_REASON))
+			return SLURM_SUCCESS;
+	}
+	auc_switch_back(job_ptr, kept);
+	return SLURM_ERROR;
+}
+
 static void _missed(job_record_t *job_ptr, int rc)
 {
 	auc_memo_t *memo = auc_memo_of(job_ptr->job_id);
@@ -346,6 +385,7 @@ static void _start_one(const auc_snapshot_t *s,
 	const struct aucsched_decision *decision = &out->decisions[row];
 	job_record_t *job_ptr = _find(s, row);
 	auc_pin_t pin = { 0 };
+	auc_kept_t kept = { 0 };
 	int rc;
 
 	if (!job_ptr || !_make_pin(&pin, out, decision, idle) ||
@@ -355,7 +395,10 @@ static void _start_one(const auc_snapshot_t *s,
 		_free_pin(&pin);
 		return;
 	}
-	rc = _try(job_ptr, &pin, hooks, decision->gpus);
+	rc = _take_alternative(s, row, decision, job_ptr, &kept);
+	if (!rc && (rc = _try(job_ptr, &pin, hooks, decision->gpus)) &&
+	    decision->alternative)
+		auc_switch_back(job_ptr, &kept);
 	if (rc) {
 		starts->failed++;
 		_missed(job_ptr, rc);
@@ -363,8 +406,14 @@ static void _start_one(const auc_snapshot_t *s,
 		return;
 	}
 	starts->started++;
-	info("aucsched: started %pJ on %s (class %c)", job_ptr, job_ptr->nodes,
-	     decision->bid_class);
+	if (decision->alternative)
+		info("aucsched: started %pJ on %s (class %c), alternative %d",
+		     job_ptr, job_ptr->nodes, decision->bid_class,
+		     s->rows[row].numbers[decision->alternative - 1]);
+	else
+		info("aucsched: started %pJ on %s (class %c)", job_ptr,
+		     job_ptr->nodes, decision->bid_class);
+	auc_kept_free(&kept);
 	if (!_as_decided(job_ptr, &pin)) {
 		starts->failed++;
 		info("aucsched: %pJ got other cores than its bid's", job_ptr);

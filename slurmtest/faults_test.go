@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -106,6 +107,37 @@ func TestLibraryAbsent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "no-library", s.State)
 	require.Zero(t, s.Started)
+}
+
+// A library that was built for other plug-ins is refused by its number, before it is asked anything.
+func TestLibraryOfAnotherABI(t *testing.T) {
+	bed(t)
+	from := pluginDir(t)
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("there is no C compiler")
+	}
+	dir, err := os.MkdirTemp("", "slurmtest")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "p"), os.DirFS(from)))
+	source, library := filepath.Join(dir, "old.c"), filepath.Join(dir, "p", "libaucsched.so")
+	require.NoError(t, os.Remove(library))
+	require.NoError(t, os.WriteFile(source, []byte(`#include <stdlib.h>
+int aucsched_abi(void) { return 1; }
+const char *aucsched_version(void) { return "0"; }
+void aucsched_open(void) { abort(); }
+void aucsched_configure(void) { abort(); }
+void aucsched_cycle(void) { abort(); }
+void aucsched_last_error(void) { abort(); }
+void aucsched_close(void) { abort(); }
+`), 0o600))
+	out, err := exec.Command("cc", "-shared", "-fPIC", "-o", library, source).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	c := cluster(t, stock, Config{Groups: Uniform(8, 8, 2)}.WithAuction(filepath.Join(dir, "p"), quickAuction))
+	id := submit(t, c, "sleep 1", "-n4", "--time=1")
+	_, err = c.WaitFor(t.Context(), id, 20*time.Second, "COMPLETED")
+	require.NoError(t, err)
+	require.Len(t, logLines(t, c, `libaucsched.so has ABI 1, the plug-in was built for \d+; Slurm's own schedulers go on alone`), 1)
 }
 
 // logLines are the lines of slurmctld's log that match.

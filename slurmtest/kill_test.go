@@ -106,7 +106,10 @@ func TestKilledBeforeLaunch(t *testing.T) {
 	j, err := c.WaitFor(ctx, id, 30*time.Second, "PENDING")
 	require.NoError(t, err)
 	require.Equal(t, 1, j.Restarts)
-	_, err = c.Scontrol(ctx, "update", fmt.Sprint("JobId=", id), "StartTime=now") // Slurm has it wait until its credential has expired
+	// Slurm has it wait until its credential has expired. The node refuses one of the very
+	// second in which it was told to end the job.
+	time.Sleep(2 * time.Second)
+	_, err = c.Scontrol(ctx, "update", fmt.Sprint("JobId=", id), "StartTime=now")
 	require.NoError(t, err)
 	_, err = c.WaitFor(ctx, id, 20*time.Second, "COMPLETED")
 	require.NoError(t, err)

@@ -84,6 +84,7 @@ struct window {
 	struct aucsched_running *running;
 	struct aucsched_segment *segments;
 	struct aucsched_job *jobs;
+	struct aucsched_alternative *others;
 	uint64_t *masks;
 };
 
@@ -121,6 +122,7 @@ static void release(struct window *w)
 	free(w->running);
 	free(w->segments);
 	free(w->jobs);
+	free(w->others);
 	free(w->masks);
 }
 
@@ -153,6 +155,27 @@ static void random_job(struct aucsched_job *j, uint32_t nodes, uint32_t cores, u
 	default:
 		j->cores_per_node = below(cores) + 1;
 		j->cores = j->cores_per_node * most;
+	}
+}
+
+/* Every third job has 1 to 3 alternatives. */
+static void random_others(struct window *w, uint32_t nodes, uint32_t cores, uint32_t gpus)
+{
+	uint32_t of[MAX_JOBS], len = 0;
+
+	for (uint32_t j = 0; j < w->in.jobs_len; j++)
+		len += of[j] = below(3) == 0 ? below(3) + 1 : 0;
+	w->in.alternatives_len = len;
+	w->in.alternatives = w->others = array(len, sizeof *w->others);
+	len = 0;
+	for (uint32_t j = 0; j < w->in.jobs_len; j++) {
+		while (of[j]-- > 0) {
+			struct aucsched_job a = {0};
+
+			random_job(&a, nodes, cores, gpus);
+			w->others[len++] = (struct aucsched_alternative){.job = j, .cores = a.cores, .min_nodes = a.min_nodes, .max_nodes = a.max_nodes,
+				.cores_per_node = a.cores_per_node, .min_gpus = a.min_gpus, .max_gpus = a.max_gpus, .flags = a.flags, .mask = a.mask};
+		}
 	}
 }
 
@@ -194,6 +217,7 @@ static void random_window(struct window *w)
 	for (uint32_t j = 0; j < jobs; j++)
 		random_job(&w->jobs[j], nodes, cores, gpus);
 	qsort(w->jobs, jobs, sizeof *w->jobs, by_priority);
+	random_others(w, nodes, cores, gpus);
 }
 
 /* A window that no cycle can prove soon. */
@@ -207,17 +231,33 @@ static void hard_window(struct window *w)
 		w->jobs[j] = (struct aucsched_job){.priority = 1000 - j, .cores = 40 + 13 * below(9), .min_nodes = 10, .time_limit = 50, .min_gpus = (uint8_t)(j % 2), .max_gpus = 2, .mask = -1};
 }
 
+/* Job i with the request that was met; 0 if there is none of that number. */
+static int asked(const struct window *w, uint32_t i, uint32_t number, struct aucsched_job *j)
+{
+	*j = w->jobs[i];
+	for (uint32_t k = 0; number > 0 && k < w->in.alternatives_len; k++) {
+		const struct aucsched_alternative *a = &w->others[k];
+
+		if (a->job != i || --number > 0)
+			continue;
+		j->cores = a->cores, j->min_nodes = a->min_nodes, j->max_nodes = a->max_nodes, j->cores_per_node = a->cores_per_node;
+		j->min_gpus = a->min_gpus, j->max_gpus = a->max_gpus, j->flags = a->flags;
+		j->mask = a->mask >= 0 ? a->mask : j->mask;
+	}
+	return number == 0;
+}
+
 /* The referee: counts node by node. */
 static int check_job(const struct window *w, uint32_t i, const struct aucsched_output *out, uint32_t *cores, uint32_t *gpus)
 {
 	const struct aucsched_decision *d = &out->decisions[i];
-	const struct aucsched_job *j = &w->jobs[i];
+	struct aucsched_job request, *j = &request;
 	uint64_t sum = 0, count = 0, next_node = 0;
 
-	if (d->reserved != 0 || d->reserved2 != 0 || d->why > AUCSCHED_NOT_LOOKED_AT)
+	if (d->reserved != 0 || d->why > AUCSCHED_NOT_LOOKED_AT || !asked(w, i, d->alternative, j))
 		return 0;
 	if (d->why != AUCSCHED_STARTS)
-		return d->segments == 0 && d->bid_class == 0 && (d->expected == 0 || d->why == AUCSCHED_WAITS_RESERVED);
+		return d->segments == 0 && d->alternative == 0 && d->bid_class == 0 && (d->expected == 0 || d->why == AUCSCHED_WAITS_RESERVED);
 	if (d->bid_class < 'A' || d->bid_class > 'C' || d->gpus < j->min_gpus || d->gpus > j->max_gpus ||
 	    (uint64_t)d->first_segment + d->segments > out->segments_len)
 		return 0;
@@ -392,6 +432,7 @@ static void test_fields(void)
 
 static void test_bad_calls(void)
 {
+	struct aucsched_alternative other = {.cores = 1, .mask = -1};
 	int64_t h = must_open(NULL);
 	struct window w;
 	struct aucsched_output out;
@@ -406,7 +447,7 @@ static void test_bad_calls(void)
 
 	EXPECT(aucsched_cycle(h, NULL, &out) == AUCSCHED_EINVAL);
 	EXPECT(aucsched_cycle(h, &w.in, NULL) == AUCSCHED_EINVAL);
-	out.abi = 2;
+	out.abi = AUCSCHED_ABI - 1;
 	EXPECT(aucsched_cycle(h, &w.in, &out) == AUCSCHED_EINVAL);
 	out.abi = AUCSCHED_ABI, out.size--;
 	EXPECT(aucsched_cycle(h, &w.in, &out) == AUCSCHED_EINVAL);
@@ -435,6 +476,16 @@ static void test_bad_calls(void)
 	w.in.jobs = (const struct aucsched_job *)((const char *)w.jobs + 1);
 	REFUSED(AUCSCHED_EINVAL, "jobs is not aligned");
 	w.in.jobs = w.jobs;
+	w.in.alternatives = NULL, w.in.alternatives_len = 1;
+	REFUSED(AUCSCHED_EINVAL, "alternatives is NULL");
+	w.in.alternatives = &other;
+	other.job = w.in.jobs_len;
+	REFUSED(AUCSCHED_EINVAL, "alternatives[0].job");
+	other.job = 0, other.cores = 0;
+	REFUSED(AUCSCHED_EINVAL, "alternatives[0].cores");
+	w.in.alternatives_len = UINT32_MAX; /* refused before they are read */
+	REFUSED(AUCSCHED_EINVAL, "alternatives: 4294967295");
+	w.in.alternatives_len = 0;
 	w.in.nodes_len = 0;
 	REFUSED(AUCSCHED_EINVAL, "nodes: 0");
 	w.in.nodes_len = UINT32_MAX; /* refused before it is read */
@@ -480,7 +531,7 @@ static void test_cycles(void)
 {
 	static const char *settings[] = {"work=100000", "work=100000 reservations=0 window=20", "work=100000 objective=size drafts=3"};
 	int64_t h = must_open(settings[0]);
-	long before = 0, starts = 0;
+	long before = 0, starts = 0, others = 0;
 	struct aucsched_output out;
 	struct window w;
 
@@ -493,11 +544,13 @@ static void test_cycles(void)
 		else if (!check(&w, &out))
 			fail(__FILE__, __LINE__, "cycle %d: the decisions are wrong", i);
 		starts += out.starts;
+		for (uint32_t j = 0; j < out.decisions_len; j++)
+			others += out.decisions[j].alternative > 0;
 		release(&w);
 		if (i == 700)
 			before = resident();
 	}
-	EXPECT(starts > 10000);
+	EXPECT(starts > 10000 && others > 500);
 	if (resident() - before > growth)
 		fail(__FILE__, __LINE__, "1300 cycles: %ld KiB grew to %ld", before, resident());
 	printf("2000 cycles: %ld starts; %ld KiB, then %ld\n", starts, before, resident());
@@ -521,12 +574,13 @@ static void test_garbage(void)
 		int got;
 
 		random_window(&w);
-		switch (i % 7) {
+		switch (i % 8) {
 		case 0: spoil(w.nodes, w.in.nodes_len * sizeof *w.nodes); break;
 		case 1: spoil(w.running, w.in.running_len * sizeof *w.running); break;
 		case 2: spoil(w.segments, w.in.running_segments_len * sizeof *w.segments); break;
 		case 3: spoil(w.jobs, w.in.jobs_len * sizeof *w.jobs); break;
 		case 4: spoil(w.masks, (size_t)w.in.masks_len * w.in.mask_words * sizeof *w.masks); break;
+		case 6: spoil(w.others, w.in.alternatives_len * sizeof *w.others); break;
 		case 5: w.in.now = (int64_t)next(), w.in.deadline_us = (uint32_t)next() % 50000; break;
 		default:
 			for (size_t k = 0; k < w.in.jobs_len * sizeof *w.jobs; k++)

@@ -14,18 +14,22 @@ func check(in *Input, out *Output) error {
 	cores, gpus := make([]int, len(in.Nodes)), make([]int, len(in.Nodes))
 	starts := 0
 	for i, d := range out.Decisions {
-		if d.Why > NotLookedAt || d.Reserved != 0 || d.Reserved2 != 0 {
+		if d.Why > NotLookedAt || d.Reserved != 0 {
 			return fmt.Errorf("job %d: odd decision %+v", i, d)
 		}
 		if d.Why != Starts {
-			if d.Segments != 0 || d.BidClass != 0 || d.GPUs != 0 || (d.Expected != 0) != (d.Why == WaitsReserved) {
+			if d.Segments != 0 || d.BidClass != 0 || d.GPUs != 0 || d.Alternative != 0 || (d.Expected != 0) != (d.Why == WaitsReserved) {
 				return fmt.Errorf("job %d waits: %+v", i, d)
 			}
 			continue
 		}
 		starts++
 		segs := out.Segments[d.FirstSegment : d.FirstSegment+d.Segments]
-		if err := checkJob(in, &in.Jobs[i], &d, segs, cores, gpus); err != nil {
+		asked, err := asked(in, i, int(d.Alternative))
+		if err == nil {
+			err = checkJob(in, i, asked, &d, segs, cores, gpus)
+		}
+		if err != nil {
 			return fmt.Errorf("job %d: %w", i, err)
 		}
 	}
@@ -40,7 +44,29 @@ func check(in *Input, out *Output) error {
 	return nil
 }
 
-func checkJob(in *Input, j *Job, d *Decision, segs []Segment, cores, gpus []int) error {
+// asked is job i with the request of that number.
+func asked(in *Input, i, number int) (*Job, error) {
+	j := in.Jobs[i]
+	if number == 0 {
+		return &j, nil
+	}
+	for _, a := range in.Alternatives {
+		if int(a.Job) != i {
+			continue
+		}
+		if number--; number == 0 {
+			j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode = a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode
+			j.MinGPUs, j.MaxGPUs, j.Flags = a.MinGPUs, a.MaxGPUs, a.Flags
+			if a.Mask >= 0 {
+				j.Mask = a.Mask
+			}
+			return &j, nil
+		}
+	}
+	return nil, fmt.Errorf("no such alternative")
+}
+
+func checkJob(in *Input, i int, j *Job, d *Decision, segs []Segment, cores, gpus []int) error {
 	sum, nodes, last := 0, 0, -1
 	for _, s := range segs {
 		for n := int(s.First); n <= int(s.Last); n++ {
@@ -60,20 +86,20 @@ func checkJob(in *Input, j *Job, d *Decision, segs []Segment, cores, gpus []int)
 		}
 	}
 	if sum != int(j.Cores) || nodes < int(j.MinNodes) || (j.MaxNodes > 0 && nodes > int(j.MaxNodes)) ||
-		d.GPUs < j.MinGPUs || d.GPUs > j.MaxGPUs || !validClass(in, j, d, segs) {
+		d.GPUs < j.MinGPUs || d.GPUs > j.MaxGPUs || !validClass(in, i, d, segs) {
 		return fmt.Errorf("%d cores on %d nodes, %+v for %+v", sum, nodes, *d, *j)
 	}
 	return nil
 }
 
 // validClass tells the auction's own bids from offers, which are taken as they are.
-func validClass(in *Input, j *Job, d *Decision, segs []Segment) bool {
+func validClass(in *Input, i int, d *Decision, segs []Segment) bool {
 	if d.BidClass != 'S' {
 		return d.BidClass >= 'A' && d.BidClass <= 'C'
 	}
 	for _, o := range in.Offers {
-		if &in.Jobs[o.Job] == j {
-			return slices.Equal(in.OfferSegments[o.FirstSegment:][:o.Segments], segs)
+		if int(o.Job) == i {
+			return d.Alternative == 0 && slices.Equal(in.OfferSegments[o.FirstSegment:][:o.Segments], segs)
 		}
 	}
 	return false

@@ -143,7 +143,7 @@ func (o *Output) fill(in *Input, p *core.Plan) error {
 		}
 		o.Starts++
 		*d = Decision{
-			Why: Starts, BidClass: byte(from.Class), GPUs: from.Segs[0].GPUs,
+			Why: Starts, BidClass: byte(from.Class), GPUs: from.Segs[0].GPUs, Alternative: uint8(from.Alternative),
 			FirstSegment: uint32(len(o.Segments)), Segments: uint32(len(from.Segs)),
 		}
 		for _, s := range from.Segs {

@@ -161,6 +161,7 @@ func TestLoadAllocatesNothing(t *testing.T) {
 	in := randomInput(rand.New(rand.NewPCG(1, 2)), 2000, 900)
 	require.NotEmpty(t, in.Running)
 	require.NotEmpty(t, in.Masks)
+	require.NotEmpty(t, in.Alternatives)
 	e := open(t, "")
 	var out Output
 	require.NoError(t, e.Cycle(in, &out))
@@ -367,6 +368,11 @@ func flat(data []byte) *Input {
 	for range in.MaskCount * in.MaskWords {
 		in.Masks = append(in.Masks, next()*0x0101010101010101)
 	}
+	for range min(next(), 12) {
+		in.Alternatives = append(in.Alternatives, Alternative{Job: uint32(next() / 2), Cores: uint32(next()), MinNodes: uint32(next() / 8),
+			MaxNodes: uint32(next()), CoresPerNode: uint32(next() / 16), MinGPUs: uint8(next() / 24), MaxGPUs: uint8(next() / 8),
+			Flags: uint8(next() / 24), Reserved: uint8(next() / 31), Mask: int32(next()/8) - 1})
+	}
 	return in
 }
 
@@ -415,6 +421,21 @@ func repair(in *Input) {
 		j.MinNodes, j.MaxGPUs = min(j.MinNodes, MaxNodes), max(j.MaxGPUs, j.MinGPUs)
 		if j.MaxNodes != 0 {
 			j.MaxNodes = max(j.MaxNodes, j.MinNodes)
+		}
+	}
+	repairAlternatives(in)
+}
+
+// repairAlternatives makes some of them those of jobs, and drops the others.
+func repairAlternatives(in *Input) {
+	given := in.Alternatives
+	in.Alternatives = nil
+	for i, a := range given {
+		if j := i / 3; j < len(in.Jobs) && a.Cores > 0 {
+			a.MinNodes, a.MaxNodes, a.CoresPerNode = 0, 0, 0
+			a.MaxGPUs, a.Flags, a.Reserved = max(a.MaxGPUs, a.MinGPUs), a.Flags&1, 0
+			a.Job, a.Cores, a.Mask = uint32(j), min(a.Cores, 1<<30), in.Jobs[j].Mask
+			in.Alternatives = append(in.Alternatives, a)
 		}
 	}
 }
@@ -492,6 +513,10 @@ func FuzzRawArrays(f *testing.F) {
 		}
 		for range size(jobs) {
 			in.Jobs = append(in.Jobs, Job{Priority: rng.Uint64() >> rng.IntN(64), Cores: rng.Uint32(), TimeLimit: rng.Uint32(), Mask: int32(rng.Uint32N(3)) - 1})
+		}
+		for range rng.IntN(12) {
+			in.Alternatives = append(in.Alternatives, Alternative{Job: rng.Uint32() >> rng.IntN(33), Cores: rng.Uint32() >> rng.IntN(32), MaxNodes: rng.Uint32N(9),
+				MaxGPUs: uint8(rng.Uint32()), Mask: int32(rng.Uint32N(3)) - 1})
 		}
 		for range size(masks) * in.MaskWords {
 			in.Masks = append(in.Masks, rng.Uint64())

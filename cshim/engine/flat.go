@@ -1,20 +1,25 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/aucsched/aucsched/core"
+)
 
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
-const ABI = 1
+const ABI = 2
 
 // Version is the version of the library.
 const Version = "1.0.0"
 
 // Limits of the input.
 const (
-	MaxNodes       = 1 << 20
-	MaxJobs        = 1 << 20
-	MaxPriority    = 1 << 40
-	MaxGPUsPerNode = 15
-	NoLimit        = 1<<32 - 1 // Job.TimeLimit of a job without one
+	MaxNodes        = 1 << 20
+	MaxJobs         = 1 << 20
+	MaxAlternatives = core.MaxAlternatives // of a job
+	MaxPriority     = 1 << 40
+	MaxGPUsPerNode  = 15
+	NoLimit         = 1<<32 - 1 // Job.TimeLimit of a job without one
 )
 
 // Contiguous is the flag of a job whose nodes must be neighbours.
@@ -58,6 +63,20 @@ type Job struct {
 	_            int32
 }
 
+// Alternative is struct aucsched_alternative.
+type Alternative struct {
+	Job          uint32
+	Cores        uint32
+	MinNodes     uint32
+	MaxNodes     uint32
+	CoresPerNode uint32
+	MinGPUs      uint8
+	MaxGPUs      uint8
+	Flags        uint8
+	Reserved     uint8
+	Mask         int32
+}
+
 // Offer is struct aucsched_offer.
 type Offer struct {
 	Job                    uint32
@@ -81,6 +100,8 @@ type Input struct {
 	// Offers are allocations that jobs bid for besides their own bids, ascending by job.
 	Offers        []Offer
 	OfferSegments []Segment
+	// Alternatives are further requests of jobs, ascending by job.
+	Alternatives []Alternative
 }
 
 // Why a job does not start.
@@ -100,8 +121,8 @@ type Decision struct {
 	Why                    uint8
 	BidClass               uint8
 	GPUs                   uint8
-	Reserved               uint8
-	Reserved2              uint32
+	Alternative            uint8
+	Reserved               uint32
 }
 
 // Output is the outcome of a cycle. A cycle reuses its memory.

@@ -67,6 +67,9 @@ func randomInput(rng *rand.Rand, nodes, jobs int) *Input {
 		if rng.IntN(4) == 0 {
 			in.addOffer(rng, j, cores, gpus)
 		}
+		for range rng.IntN(9) - 5 {
+			in.addAlternative(j, randomJob(rng, nodes, cores, gpus))
+		}
 	}
 	return in
 }
@@ -81,6 +84,14 @@ func (in *Input) addOffer(rng *rand.Rand, j, cores, gpus int) {
 	}
 	in.Offers = append(in.Offers, Offer{Job: uint32(j), FirstSegment: uint32(len(in.OfferSegments)), Segments: 1})
 	in.OfferSegments = append(in.OfferSegments, s)
+}
+
+// addAlternative has job j ask for what another one asks for, or else.
+func (in *Input) addAlternative(j int, a Job) {
+	in.Alternatives = append(in.Alternatives, Alternative{
+		Job: uint32(j), Cores: a.Cores, MinNodes: a.MinNodes, MaxNodes: a.MaxNodes, CoresPerNode: a.CoresPerNode,
+		MinGPUs: a.MinGPUs, MaxGPUs: a.MaxGPUs, Flags: a.Flags, Mask: a.Mask,
+	})
 }
 
 func randomJob(rng *rand.Rand, nodes, cores, gpus int) Job {

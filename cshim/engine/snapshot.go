@@ -21,6 +21,7 @@ type snapshot struct {
 	jobs   []core.Job
 	ids    []string
 	offers []nodeset.Segment
+	others []bids.Request // the jobs' alternatives
 }
 
 // epoch is the moment Input.Now for core, which takes 0 for unknown: times in core are
@@ -44,6 +45,9 @@ func (s *snapshot) load(in *Input) error {
 		return err
 	}
 	if err := s.loadJobs(in.Jobs); err != nil {
+		return err
+	}
+	if err := s.loadAlternatives(in); err != nil {
 		return err
 	}
 	return s.loadOffers(in)
@@ -248,21 +252,26 @@ func (s *snapshot) loadJob(i int, j *Job, last uint64) error {
 	if fault := j.fault(last, len(s.masks)); fault.Array != "" {
 		return fault.at(i)
 	}
-	job := &s.jobs[i]
-	*job = core.Job{
+	s.jobs[i] = core.Job{
 		ID: s.ids[i], Priority: int64(j.Priority), TimeLimit: int64(min(j.TimeLimit, core.NoTimeLimit)),
-		Request: bids.Request{
-			Cores: int(j.Cores), MinNodes: int(j.MinNodes), TasksPerNode: int(j.CoresPerNode),
-			MinGPUs: int(j.MinGPUs), MaxGPUs: int(j.MaxGPUs), Contiguous: j.Flags&Contiguous != 0,
-		},
-	}
-	if int(j.MaxNodes) <= s.Nodes.Len() { // otherwise it is no restriction
-		job.MaxNodes = int(j.MaxNodes)
-	}
-	if j.Mask >= 0 {
-		job.Eligible = s.masks[j.Mask]
+		Request: s.request(j),
 	}
 	return nil
+}
+
+// request is what a sound job asks for.
+func (s *snapshot) request(j *Job) bids.Request {
+	r := bids.Request{
+		Cores: int(j.Cores), MinNodes: int(j.MinNodes), TasksPerNode: int(j.CoresPerNode),
+		MinGPUs: int(j.MinGPUs), MaxGPUs: int(j.MaxGPUs), Contiguous: j.Flags&Contiguous != 0,
+	}
+	if int(j.MaxNodes) <= s.Nodes.Len() { // otherwise it is no restriction
+		r.MaxNodes = int(j.MaxNodes)
+	}
+	if j.Mask >= 0 {
+		r.Eligible = s.masks[j.Mask]
+	}
+	return r
 }
 
 // fault is what is wrong with a job; its Array is "" if nothing is.

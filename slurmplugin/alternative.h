@@ -1,0 +1,73 @@
+/*
+ * Alternative requests of a job: lines of its script such as
+ *
+ *	#AUCSCHED --alternative --nodes=4 --ntasks-per-node=8 --gres=gpu:2
+ *
+ * before the first command, one line an alternative; and how they, and the job's first
+ * request, are noted on the job. Plain string work, shared by job_submit and the scheduler.
+ */
+#ifndef AUC_ALTERNATIVE_H
+#define AUC_ALTERNATIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Alternatives a job; the library takes as many. */
+#define AUC_ALTERNATIVES 8
+
+/* Bytes of a GPU type's name, with its NUL. */
+#define AUC_TYPE_SIZE 64
+
+/* The keys of the notes. */
+#define AUC_ALTERNATIVES_NOTE "auc:alt="
+#define AUC_FIRST_NOTE "auc:first="
+
+/* A whole request: what it does not name, the job does not ask for when it starts with it. */
+typedef struct {
+	uint32_t tasks;		/* at least 1 */
+	uint32_t min_nodes;	/* at least 1 */
+	uint32_t max_nodes;	/* 0: any */
+	uint32_t per_node;	/* tasks on each node, 0: any */
+	uint32_t low, high;	/* GPUs on each node; 0, 0: none */
+	bool contiguous;
+	char type[AUC_TYPE_SIZE]; /* of the GPUs; "": any */
+} auc_alternative_t;
+
+/*
+ * Reads the alternatives out of a batch script, down to its first command.
+ * IN script - may be NULL
+ * IN cpus_per_task - the job's, at least 1
+ * IN is_type - whether a name is a GPU type of the cluster
+ * OUT alternatives - AUC_ALTERNATIVES of them
+ * OUT error - set with -1: one line that names the script's line, caller must xfree()
+ * RET how many, or -1 if one is wrong
+ */
+extern int auc_alternatives_parse(const char *script, uint32_t cpus_per_task,
+				  bool (*is_type)(const char *name),
+				  auc_alternative_t *alternatives, char **error);
+
+/* Notes len alternatives in *comment, in place of those there; without any it takes the note out. */
+extern void auc_alternatives_set_note(char **comment,
+				      const auc_alternative_t *alternatives,
+				      int len);
+
+/* The noted alternatives. RET how many; 0 too if the note is none of ours */
+extern int auc_alternatives_find_note(const char *comment,
+				      auc_alternative_t *alternatives);
+
+/* What a job asked for first, as its record has it: kept while it runs as an alternative. */
+typedef struct {
+	uint32_t tasks, min_nodes, max_nodes, min_cpus, max_cpus;
+	uint32_t ntasks_per_node, cpus_per_node, contiguous;
+	uint32_t tasks_set;	/* JOB_NTASKS_SET */
+	uint32_t low, high;	/* of its GPU range; 0, 0: none */
+	char *tres_per_node;	/* NULL: none; without ';' */
+} auc_first_t;
+
+/* RET false if it can't be noted */
+extern bool auc_first_set_note(char **comment, const auc_first_t *first);
+
+/* OUT first - its tres_per_node, if there is one, is to be xfree()d by the caller */
+extern bool auc_first_find_note(const char *comment, auc_first_t *first);
+
+#endif
