@@ -93,6 +93,7 @@ struct aucsched_job {
 	uint8_t flags;           /* AUCSCHED_CONTIGUOUS */
 	uint8_t reserved;        /* 0 */
 	int32_t mask;            /* index of the mask of nodes that the job may use; -1: all */
+	uint32_t waited;         /* seconds for which it could have started already; settings with a patience go by it */
 };
 
 /* Another request of a job, whole, that it would start with as well: bids for all of its
@@ -180,7 +181,12 @@ const char *aucsched_version(void);
 /*
  * Opens a handle. settings is NULL or "key=value" pairs separated by commas or white space:
  *   window=200 depth=500 bids=15 drafts=7 reservations=1 deadline_ms=200
- *   objective=priority|size   what a start is worth: the job's priority, or priority times cores
+ *   objective=priority|size|rate  what a start is worth: the job's priority, or times cores, or times the
+ *                             share of the machine, by time limit
+ *   patience_s=0              places for blocked jobs that are large and old, not for the head of the queue: the
+ *                             waiting that weighs as much as asking for all cores; 0: for the head
+ *   compact=yes|no            keep jobs together, in one block of nodes or in two
+ *   throughput=yes|no         yes: objective=rate patience_s=14400 compact=yes, save for those that are given
  *   solver=native|auto|highs  auto: native, and a worker process for what native can't prove
  *   worker=PATH               the aucsched command, for the worker process
  *   work=10000000             bound on one solve, 0: until the deadline

@@ -53,6 +53,7 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cJob.flags)-unsafe.Offsetof(job.Flags)]
 	_ = [1]int{}[unsafe.Offsetof(cJob.reserved)-unsafe.Offsetof(job.Reserved)]
 	_ = [1]int{}[unsafe.Offsetof(cJob.mask)-unsafe.Offsetof(job.Mask)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.waited)-unsafe.Offsetof(job.Waited)]
 
 	_ = [1]int{}[unsafe.Sizeof(cOffer)-unsafe.Sizeof(offer)]
 	_ = [1]int{}[unsafe.Offsetof(cOffer.job)-unsafe.Offsetof(offer.Job)]

@@ -201,6 +201,15 @@ static bool _is_head(queue_state_t *state, const part_record_t *part_ptr)
 	return true;
 }
 
+/* Since it was submitted, or could begin if that was later: seconds. */
+static uint32_t _waited(const job_record_t *job_ptr, time_t now)
+{
+	time_t since = MAX(job_ptr->details->submit_time,
+			   job_ptr->details->begin_time);
+
+	return (since < now) ? MIN(now - since, UINT32_MAX) : 0;
+}
+
 static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 			auc_memo_t *memo, queue_state_t *state)
 {
@@ -234,6 +243,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	request.job.mask = auc_add_mask(s, &state->masks, nodes);
 	request.job.priority = _priority(record, state->tiers,
 					 state->tiers_len);
+	request.job.waited = _waited(job_ptr, s->in.now);
 	_look_at_alternatives(s, record, memo, state, &alternatives);
 	_add_rows(s, record, &request, &alternatives, copies, array,
 		  state->limit);

@@ -15,6 +15,7 @@ typedef struct {
 	long least, most, normal;
 	size_t field;		/* offset of an int in auc_settings_t, or 0 */
 	const char *engine;	/* key of aucsched_configure(), or NULL */
+	bool implied;		/* unless given, the library's default: others imply it */
 } number_t;
 
 #define FIELD(name) offsetof(auc_settings_t, name)
@@ -30,6 +31,7 @@ static const number_t numbers[] = {
 	{ "bids", 1, 4096, 15, 0, "bids" },
 	{ "drafts", 0, 4096, 7, 0, "drafts" },
 	{ "reservations", 0, 64, 1, 0, "reservations" },
+	{ "patience", 0, 31536000, 0, 0, "patience_s", .implied = true },
 	{ "slurm_bids", 0, 10000, 0, FIELD(offers), NULL },
 	{ "work", 0, 1000000000000L, 10000000, 0, "work" },
 };
@@ -43,7 +45,9 @@ typedef struct {
 static const text_t texts[] = {
 	{ "enabled", "yes|no", NULL },
 	{ "save", "yes|no", NULL },
-	{ "objective", "priority|size", "objective" },
+	{ "objective", "priority|size|rate", "objective" },
+	{ "compact", "yes|no", "compact" },
+	{ "throughput", "yes|no", "throughput" },
 	{ "solver", "native|auto|highs", "solver" },
 	{ "worker", NULL, "worker" },
 	{ "library", NULL, NULL },
@@ -170,7 +174,7 @@ static void _defaults(auc_settings_t *settings)
 		if (number->field)
 			*(int *) ((char *) settings + number->field) =
 				number->normal;
-		if (number->engine)
+		if (number->engine && !number->implied)
 			_set_engine_number(settings, number->engine,
 					   number->normal);
 	}

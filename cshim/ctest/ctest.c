@@ -139,6 +139,7 @@ static void random_job(struct aucsched_job *j, uint32_t nodes, uint32_t cores, u
 
 	j->priority = next() % ((uint64_t)1 << 32) + 1;
 	j->time_limit = below(20) == 0 ? AUCSCHED_NO_LIMIT : below(3000) + 1;
+	j->waited = below(100000);
 	j->min_gpus = (uint8_t)below(gpus + 1);
 	j->max_gpus = (uint8_t)(j->min_gpus + below(gpus + 1 - j->min_gpus));
 	j->flags = below(6) == 0 ? AUCSCHED_CONTIGUOUS : 0;

@@ -137,11 +137,27 @@ func TestObjectives(t *testing.T) {
 	require.InDelta(t, 72, out.Objective, 9)
 }
 
+// With a patience the place is kept for the job that has waited longer, not for the first.
+func TestPatience(t *testing.T) {
+	in := &Input{Nodes: []Node{{Cores: 8, FreeCores: 4, Up: 1}}, Running: []Running{{End: 100, Segments: 1}},
+		Segments: []Segment{{Cores: 4}}, Jobs: []Job{
+			{Priority: 9, Cores: 8, TimeLimit: 9, Mask: -1},
+			{Priority: 9, Cores: 8, TimeLimit: 8, Mask: -1, Waited: 50},
+			{Priority: 1, Cores: 1, TimeLimit: 9, Mask: -1},
+		}}
+	for settings, reserved := range map[string]int{"": 0, "patience_s=100": 1} {
+		var out Output
+		require.NoError(t, open(t, settings).Cycle(in, &out))
+		require.EqualValues(t, WaitsReserved, out.Decisions[reserved].Why, settings)
+		require.NotEqualValues(t, WaitsReserved, out.Decisions[1-reserved].Why, settings)
+	}
+}
+
 // Random valid inputs, settings and sizes: every outcome passes the dumb checker.
 func TestOutcomesAreValid(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 1))
-		settings := rapid.SampledFrom([]string{"work=100000", "work=100000 window=10", "work=100000 window=5 depth=3 reservations=0", "work=100000 objective=size", "work=100000 reservations=3 bids=4", "work=100000 drafts=0", "deadline_ms=1"}).Draw(r, "settings")
+		settings := rapid.SampledFrom([]string{"work=100000", "work=100000 window=10", "work=100000 window=5 depth=3 reservations=0", "work=100000 objective=size", "work=100000 throughput=yes", "work=100000 reservations=3 bids=4", "work=100000 drafts=0", "deadline_ms=1"}).Draw(r, "settings")
 		e, err := New(settings, Options{})
 		require.NoError(r, err)
 		var out Output
@@ -469,7 +485,7 @@ func FuzzCycle(f *testing.F) {
 		}
 		f.Add(seed, uint8(rng.Uint32()))
 	}
-	kinds := []string{"", "reservations=3", "objective=size window=5", "drafts=0 reservations=0 depth=2"}
+	kinds := []string{"", "reservations=3", "objective=size window=5", "throughput=yes", "drafts=0 reservations=0 depth=2"}
 	var engines []*Engine
 	for _, k := range kinds {
 		engines = append(engines, open(f, k))

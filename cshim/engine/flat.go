@@ -60,7 +60,7 @@ type Job struct {
 	Flags        uint8
 	Reserved     uint8
 	Mask         int32
-	_            int32
+	Waited       uint32
 }
 
 // Alternative is struct aucsched_alternative.

@@ -99,6 +99,7 @@ func randomJob(rng *rand.Rand, nodes, cores, gpus int) Job {
 		Priority: rng.Uint64N(1<<32) + 1, TimeLimit: rng.Uint32N(5000) + 1, Mask: -1,
 		MinGPUs: uint8(rng.IntN(gpus + 1)),
 	}
+	j.Waited = 7 * j.TimeLimit
 	j.MaxGPUs = j.MinGPUs + uint8(rng.IntN(gpus+1-int(j.MinGPUs)))
 	most := rng.IntN(max(nodes/8, 1)) + 1
 	switch rng.IntN(3) {

@@ -48,7 +48,8 @@ const MaxDeadline = time.Hour
 // the defaults. Later ones win. Errors are [*SettingError].
 //
 //	window=200 depth=500 bids=15 drafts=7 reservations=1   see core.AuctionOptions
-//	objective=priority|size
+//	objective=priority|size|rate   patience_s=0 compact=yes|no
+//	throughput=yes|no     yes: core.ThroughputAuctionOptions, and on top of these what else is given
 //	deadline_ms=200       time of a cycle, up to an hour
 //	solver=native|auto|highs
 //	worker=PATH           the aucsched command; absolute, without commas and spaces
@@ -56,7 +57,19 @@ const MaxDeadline = time.Hour
 func ParseSettings(text string) (Settings, error) {
 	s := DefaultSettings()
 	draftsGiven := false
-	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+	pairs := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	for _, pair := range pairs {
+		if value, ok := strings.CutPrefix(pair, "throughput="); ok {
+			most, err := yesOrNo("throughput", value)
+			if err != nil {
+				return Settings{}, err
+			}
+			if s.Auction = core.DefaultAuctionOptions(); most {
+				s.Auction = core.ThroughputAuctionOptions()
+			}
+		}
+	}
+	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok {
 			return Settings{}, &SettingError{key, "", "has no value: must be key=value"}
@@ -104,8 +117,13 @@ func (s *Settings) set(key, value string) (err error) {
 		s.Deadline = time.Duration(ms) * time.Millisecond
 	case "objective":
 		if o.Objective, err = core.ParseObjective(value); err != nil {
-			err = &SettingError{key, value, "must be priority or size"}
+			err = &SettingError{key, value, "must be priority, size or rate"}
 		}
+	case "patience_s":
+		o.Patience, err = number[int64](key, value, 0, core.NoTimeLimit)
+	case "compact":
+		o.Compact, err = yesOrNo(key, value)
+	case "throughput": // has been taken before all others
 	case "solver":
 		s.Solver, err = parseSolver(value)
 	case "worker":
@@ -116,6 +134,13 @@ func (s *Settings) set(key, value string) (err error) {
 		err = &SettingError{key, value, "there is no such setting"}
 	}
 	return err
+}
+
+func yesOrNo(key, value string) (bool, error) {
+	if value != "yes" && value != "no" {
+		return false, &SettingError{key, value, "must be yes or no"}
+	}
+	return value == "yes", nil
 }
 
 func parseSolver(value string) (SolverMode, error) {

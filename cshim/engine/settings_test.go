@@ -23,6 +23,17 @@ func TestParseSettings(t *testing.T) {
 		Deadline: 150 * time.Millisecond, Solver: Auto, Worker: "/opt/aucsched",
 	}, s)
 
+	s, err = ParseSettings("reservations=2 throughput=yes compact=no")
+	require.NoError(t, err)
+	most := core.ThroughputAuctionOptions()
+	most.Reservations, most.Compact = 2, false
+	require.Equal(t, most, s.Auction, "what is given comes on top, wherever it stands")
+	s, err = ParseSettings("throughput=yes,patience_s=60 throughput=no objective=rate compact=yes")
+	require.NoError(t, err)
+	some := core.DefaultAuctionOptions()
+	some.Patience, some.Compact, some.Objective = 60, true, core.ByRate
+	require.Equal(t, some, s.Auction)
+
 	s, err = ParseSettings("bids=3")
 	require.NoError(t, err)
 	require.Equal(t, 3, s.Auction.Drafts, "unless it is named, it follows the bids")
@@ -42,7 +53,10 @@ func TestSettingFaults(t *testing.T) {
 		"reservations=65":           "from 0 to 64",
 		"deadline_ms=0":             "from 1 to 3600000",
 		"deadline_ms=3600001":       "from 1 to 3600000",
-		"objective=speed":           "setting objective=speed: must be priority or size",
+		"objective=speed":           "setting objective=speed: must be priority, size or rate",
+		"patience_s=-1":             "setting patience_s=-1: must be a number from 0",
+		"compact=true":              "setting compact=true: must be yes or no",
+		"throughput=":               "setting throughput=: must be yes or no",
 		"solver=odd":                "setting solver=odd: must be native, auto or highs",
 		"solver=auto":               "setting solver=auto: needs worker=PATH",
 		"solver=highs":              "setting solver=highs: needs worker=PATH",

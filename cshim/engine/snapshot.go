@@ -254,7 +254,7 @@ func (s *snapshot) loadJob(i int, j *Job, last uint64) error {
 	}
 	s.jobs[i] = core.Job{
 		ID: s.ids[i], Priority: int64(j.Priority), TimeLimit: int64(min(j.TimeLimit, core.NoTimeLimit)),
-		Request: s.request(j),
+		Request: s.request(j), Since: s.Now - int64(j.Waited),
 	}
 	return nil
 }

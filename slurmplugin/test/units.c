@@ -477,8 +477,20 @@ static void _test_settings(void)
 	s = _settings("auc_solver=auto");
 	CHECK(strstr(s.engine, "worker=/"), "%s", s.engine);
 	auc_settings_free(&s);
+	/* It implies others, which must not be named then. */
+	s = _settings("auc_throughput=yes");
+	CHECK(strstr(s.engine, "throughput=yes") &&
+	      !strstr(s.engine, "patience_s=") &&
+	      !strstr(s.engine, "objective=") &&
+	      !strstr(s.engine, "compact="), "%s", s.engine);
+	auc_settings_free(&s);
+	s = _settings("auc_patience=60,auc_compact=yes,auc_throughput=no,auc_objective=rate");
+	CHECK(strstr(s.engine, "patience_s=60") &&
+	      strstr(s.engine, "compact=yes") &&
+	      strstr(s.engine, "objective=rate"), "%s", s.engine);
+	auc_settings_free(&s);
 	/* What is wrong is left out, each by itself. */
-	s = _settings("auc_interval=0,auc_window=x,auc_bids=,auc_deadline_ms=1e3,auc_enabled=maybe,auc_objective=fun,auc_library=lib.so,auc_nonsense=1,auc_,auc_depth");
+	s = _settings("auc_interval=0,auc_window=x,auc_bids=,auc_deadline_ms=1e3,auc_enabled=maybe,auc_objective=fun,auc_patience=-1,auc_compact=1,auc_throughput=,auc_library=lib.so,auc_nonsense=1,auc_,auc_depth");
 	CHECK(s.enabled && (s.interval == defaults.interval) && !s.library &&
 	      !xstrcmp(s.engine, defaults.engine), "%s", s.engine);
 	auc_settings_free(&s);
