@@ -1,0 +1,69 @@
+package slurmtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Two jobs wait that do not fit beside each other. By default the place is kept for the first, with
+// auc_throughput for the larger one; each starts as soon as what runs has ended.
+func TestThroughputServesTheLargerFirst(t *testing.T) {
+	for _, c := range []struct {
+		name, parameters string
+		larger           bool
+	}{
+		{"default", "auc_delay_ms=200", false},
+		{"throughput", "auc_delay_ms=200,auc_throughput=yes", true},
+		{"queue order again", "auc_delay_ms=200,auc_throughput=yes,auc_patience=0", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := cluster(t, auction, Config{Groups: []Group{{Nodes: 8, Cores: 4}}, SchedulerParameters: c.parameters})
+			w := watch(t, s)
+			running(t, s, 15*time.Second, submit(t, s, "sleep 8", "-N4", "--ntasks-per-node=4", "--time=5"))
+			var order []uint32
+			together(t, s, func() {
+				order = append(order, submit(t, s, "sleep 4", "-N5", "--ntasks-per-node=4", "--time=1"))
+				order = append(order, submit(t, s, "sleep 4", "-N8", "--ntasks-per-node=4", "--time=1"))
+			})
+			if c.larger {
+				order[0], order[1] = order[1], order[0]
+			}
+			running(t, s, 30*time.Second, order[0])
+			second, err := s.ShowJob(t.Context(), order[1])
+			require.NoError(t, err)
+			require.Equal(t, "PENDING", second.State)
+			for _, id := range order {
+				_, err = s.WaitFor(t.Context(), id, 30*time.Second, "COMPLETED")
+				require.NoError(t, err)
+			}
+			requireByAuction(t, s, order[0])
+			_, err = w.Look(t.Context())
+			require.NoError(t, err)
+		})
+	}
+}
+
+// A job lies in two blocks of nodes at most, even if more pieces would do now.
+func TestCompactKeepsJobsTogether(t *testing.T) {
+	for parameters, waits := range map[string]bool{"auc_delay_ms=200": false, "auc_delay_ms=200,auc_compact=yes": true} {
+		t.Run(parameters, func(t *testing.T) {
+			s := cluster(t, auction, Config{Groups: []Group{{Nodes: 8, Cores: 4}}, SchedulerParameters: parameters})
+			w := watch(t, s)
+			for _, node := range []string{"n0002", "n0004", "n0006"} {
+				running(t, s, 15*time.Second, submit(t, s, "sleep 10", "-w", node, "--exclusive", "--time=1"))
+			}
+			id := submit(t, s, "sleep 1", "-N5", "--ntasks-per-node=4", "--time=1")
+			time.Sleep(4 * time.Second) // several cycles
+			j, err := s.ShowJob(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, waits, j.State == "PENDING", j.State)
+			_, err = s.WaitFor(t.Context(), id, 40*time.Second, "COMPLETED")
+			require.NoError(t, err)
+			requireByAuction(t, s, id)
+			_, err = w.Look(t.Context())
+			require.NoError(t, err)
+		})
+	}
+}
