@@ -15,6 +15,7 @@ func aucsched1Tables() []Table {
 		"Both methods decide every 5 s, AUCSCHED's interval (section 6), with the papers' settings: 5 bids a job, no reservation, so that a wide job may wait for ever.",
 		"The paper does not say which priorities its runs had. Backfill's printed waits and slowdowns come out here with basic priorities and AUCSCHED's with multifactor ones, not the other way round: on I.1 of machine S AUCSCHED waits 1.25 h with basic ones, 1.75 h with multifactor ones, and 1.74 h in the paper; backfill 1.7 h, 2.2 h and 1.71 h. So the rows have these, and those with basic priorities for both are beside them: with these the auction prefers many small jobs to a large one, and jobs wait less than under backfill. The paper says that AUCSCHED favours large jobs, as multifactor priorities do.",
 		"Utilisation of IV and V is lower here under either method than in the paper, see docs/workloads.md. AUCSCHED is behind there: without reservations it passes over large jobs, which are left at the end (docs/backfill.md has settings with which it is ahead).",
+		"What is not explained: in the paper AUCSCHED's jobs spread less than backfill's, here more where half of the jobs or none are contiguous. The paper leaves open which nodesets a bid combines, and in what order bids are made until there are 5.",
 	}
 	tables := make([]Table, 4)
 	for i, title := range []string{"machine S, 128 nodes", "machine M, 256 nodes", "machine L, 1024 nodes", "machine L, variants without SLURM bids"} {
