@@ -31,7 +31,7 @@ func TestReproducePrintsOursBesideThePapers(t *testing.T) {
 
 	files, err := filepath.Glob(filepath.Join(out, "*.json"))
 	require.NoError(t, err)
-	require.Len(t, files, 3)
+	require.Len(t, files, 4)
 	code, again, errs := aucsched(t, "", append(args, "--json")...)
 	require.Zero(t, code, errs)
 	var r reproduce.Report
@@ -137,7 +137,7 @@ func TestReproduceInterrupted(t *testing.T) {
 	var out, errs strings.Builder
 	code := run(ctx, []string{"reproduce", "aucsched2-3", "--seeds", "1", "--out", t.TempDir()}, strings.NewReader(""), &out, &errs)
 	require.Equal(t, exitFailed, code)
-	require.Contains(t, errs.String(), "interrupted: 0 of 30 cells are done and kept in")
+	require.Contains(t, errs.String(), "interrupted: 0 of 42 cells are done and kept in")
 	require.Empty(t, out.String())
 }
 
