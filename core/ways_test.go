@@ -50,6 +50,9 @@ func isMixed(segs []nodeset.Segment) bool {
 // Plans of jobs with alternatives and mixed ranges never over-allocate, meet the request that they
 // name, and leave nobody behind whom any of his requests would do.
 func TestPlansOfManyWays(t *testing.T) {
+	if race.Enabled {
+		t.Skip("takes minutes under the race detector; TestPlansHoldTogether is run there")
+	}
 	further, mixed := 0, 0
 	checkUntil(t, func() bool { return further > 20 && mixed > 5 }, func(t *rapid.T) {
 		s, a := drawWays(t), drawAuction(t)
