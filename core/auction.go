@@ -112,7 +112,7 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	case err != nil:
 		return err
 	case !open:
-		p.blockAll()
+		p.blockAll(a.noPlace())
 	default:
 		if !l.Deadline.IsZero() {
 			l.Deadline = a.filling.takeOff(begin, l.Deadline)
@@ -187,6 +187,7 @@ type verdict struct {
 var (
 	blocked      = verdict{Reserved, reasonReserved}
 	noNodes      = verdict{NoFit, reasonNoNodes}
+	apart        = verdict{NoFit, reasonApart}
 	lost         = verdict{Lost, reasonLost}
 	lostToEquals = verdict{Lost, reasonEquals}
 )
@@ -198,15 +199,24 @@ func (d *Decision) waits(v verdict) { d.Why, d.Reason = v.why, v.reason }
 const (
 	reasonReserved = "blocked: its place is reserved from the expected start on"
 	reasonNoNodes  = "no nodes are free that suit it"
+	reasonApart    = "no nodes are free that suit it and lie close enough together"
 	reasonLost     = "other jobs are worth more together"
 	reasonEquals   = "jobs ahead of it that ask for the same could take all that is free"
 )
 
+// noPlace is the verdict on jobs that nothing suits which is free.
+func (a *Auction) noPlace() verdict {
+	if a.opts.Compact {
+		return apart
+	}
+	return noNodes
+}
+
 // blockAll decides a window of which no job can start.
-func (p *Plan) blockAll() {
+func (p *Plan) blockAll(v verdict) {
 	for i := range p.Decisions {
 		if p.Decisions[i].Reason == "" {
-			p.Decisions[i].waits(noNodes)
+			p.Decisions[i].waits(v)
 		}
 	}
 }

@@ -143,6 +143,23 @@ func TestCompactJobsStayTogether(t *testing.T) {
 	})
 }
 
+// Who waits because what is free lies apart is told so.
+func TestCompactJobsAreToldWhy(t *testing.T) {
+	nodes, err := nodeset.NewUniform(8, nodeset.Capacity{Cores: 4})
+	require.NoError(t, err)
+	s := &Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 32}, bids.Request{MinNodes: 5, TasksPerNode: 4})}
+	for n := int32(1); n < 6; n += 2 {
+		segs := []nodeset.Segment{{First: n, Last: n, Cores: 4}}
+		require.NoError(t, nodes.Allocate(segs))
+		s.Running = append(s.Running, Running{ID: "R", End: 100, Segs: segs})
+	}
+	o := DefaultAuctionOptions()
+	require.True(t, decide(t, o, s).Decisions[1].Start, "in four blocks, before the first job's turn")
+	o.Compact = true
+	d := decide(t, o, s).Decisions[1]
+	require.Equal(t, []any{false, NoFit, reasonApart}, []any{d.Start, d.Why, d.Reason})
+}
+
 // Where a job may only use nodes that lie apart, or nodes are down, it has as many blocks as it needs.
 func TestCompactJobsStartWhereTheyMust(t *testing.T) {
 	nodes, err := nodeset.NewUniform(9, nodeset.Capacity{Cores: 4})

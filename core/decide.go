@@ -121,7 +121,7 @@ func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth float64, err error) {
 		}
 		worth += added
 		if !d.Start {
-			d.waits(noNodes)
+			d.waits(a.noPlace())
 			if why := a.never.checkWays(job); why != "" {
 				d.waits(verdict{Never, why})
 			}
@@ -157,7 +157,7 @@ func (a *Auction) whyNot(j int) verdict {
 	case a.guarded[j].start > 0:
 		return blocked
 	case a.book.JobStart[a.askStart[j]] == a.book.JobStart[a.askStart[j+1]]:
-		return noNodes
+		return a.noPlace()
 	}
 	return lost
 }

@@ -61,7 +61,7 @@ func (a *IPSched) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	l.Deadline = a.slack.takeOff(begin, l.Deadline)
 	a.openWindow(s, p)
 	if len(a.window) == 0 || !anyFree(s.Nodes) {
-		p.blockAll()
+		p.blockAll(noNodes)
 	} else if err := a.solve(ctx, s, l, p); err != nil {
 		return err
 	}

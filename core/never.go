@@ -12,14 +12,33 @@ import (
 // mask are forgotten with every cycle, since a mask is known by its address only.
 type neverCache struct {
 	machine *bids.Machine
-	why     map[requestKey]string
-	masked  map[requestKey]string
+	why     answers[string]
+	blocks  answers[int]
+	idle    *nodeset.Table // nil until blocks are asked for
+	placer  bids.Placer
+	segs    []nodeset.Segment
+}
 
-	idle         *nodeset.Table // nil until blocks are asked for
-	blocks       map[requestKey]int
-	maskedBlocks map[requestKey]int
-	placer       bids.Placer
-	segs         []nodeset.Segment
+// answers are what is known of requests: of those without a mask, and of the others.
+type answers[T any] struct{ plain, masked map[requestKey]T }
+
+// reset forgets what is known of masks, and with all or where it is too much, everything.
+func (a *answers[T]) reset(all bool) {
+	if a.plain == nil {
+		a.plain, a.masked = make(map[requestKey]T), make(map[requestKey]T)
+	}
+	clear(a.masked)
+	if all || len(a.plain) > maxRemembered {
+		clear(a.plain)
+	}
+}
+
+// of are the answers among which that to r belongs.
+func (a *answers[T]) of(r *bids.Request) map[requestKey]T {
+	if r.Eligible != nil {
+		return a.masked
+	}
+	return a.plain
 }
 
 // maxRemembered bounds the memory of a neverCache.
@@ -48,30 +67,17 @@ func keyOf(r *bids.Request) requestKey {
 
 // reset begins a cycle on the machine of t, and says whether it has changed.
 func (c *neverCache) reset(t *nodeset.Table) (changed bool) {
-	if c.why == nil {
-		c.why, c.masked = make(map[requestKey]string), make(map[requestKey]string)
-		c.blocks, c.maskedBlocks = make(map[requestKey]int), make(map[requestKey]int)
-	}
-	clear(c.masked)
-	clear(c.maskedBlocks)
 	if changed = c.machine == nil || !c.machine.Is(t); changed {
 		c.machine, c.idle = bids.NewMachine(t), nil
-		clear(c.why)
-		clear(c.blocks)
 	}
-	if len(c.why) > maxRemembered {
-		clear(c.why)
-		clear(c.blocks)
-	}
+	c.why.reset(changed)
+	c.blocks.reset(changed)
 	return changed
 }
 
 // check returns why the machine can never meet r, or "".
 func (c *neverCache) check(r *bids.Request) string {
-	k, known := keyOf(r), c.why
-	if r.Eligible != nil {
-		known = c.masked
-	}
+	k, known := keyOf(r), c.why.of(r)
 	why, ok := known[k]
 	if !ok {
 		if err := c.machine.CanEverRun(r); err != nil {
@@ -85,10 +91,7 @@ func (c *neverCache) check(r *bids.Request) string {
 // fewestBlocks is on how many blocks of consecutive nodes the machine of t can meet r if it is idle:
 // the fewest, or nearly so; 0 if it can't.
 func (c *neverCache) fewestBlocks(t *nodeset.Table, r *bids.Request) int {
-	k, known := keyOf(r), c.blocks
-	if r.Eligible != nil {
-		known = c.maskedBlocks
-	}
+	k, known := keyOf(r), c.blocks.of(r)
 	n, ok := known[k]
 	if !ok {
 		if c.idle == nil {

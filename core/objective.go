@@ -108,8 +108,9 @@ func (a *Auction) weight(job *Job) float64 {
 
 // rescale has the model speak in the objective's unit, whatever weigh has divided by.
 func (a *Auction) rescale() {
-	a.model.Scale = math.Ldexp(a.model.Scale, -a.shift)
+	up := 0
 	if a.opts.Objective == ByRate {
-		a.model.Scale = math.Ldexp(a.model.Scale, rateBits)
+		up = rateBits
 	}
+	a.model.Scale = math.Ldexp(a.model.Scale, up-a.shift)
 }

@@ -168,7 +168,7 @@ func TestPlansHoldTogether(t *testing.T) {
 				continue
 			}
 			looked++
-			if d.Reason != reasonEquals && d.Reason != reasonNoNodes { // these may not have bid
+			if d.Reason != reasonEquals && d.Why != NoFit { // these may not have bid
 				lowest = min(lowest, s.Pending[d.Job].Priority)
 			}
 		}

@@ -10,7 +10,12 @@ import (
 	"github.com/aucsched/aucsched/sim"
 )
 
-var yes = map[bool]string{false: "no", true: "yes"}
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
 
 // settings are those of a simulation that do not depend on the policy.
 func (f *replayFlags) settings() []report.Setting {
@@ -27,11 +32,11 @@ func (f *replayFlags) settings() []report.Setting {
 		{Name: "Interval", Value: fmt.Sprintf("%d s", cfg.Interval), Meaning: "the policy decides at multiples of it, if jobs have come or ended (the plug-in's auc_interval)"},
 		{Name: "Priorities", Value: priorities, Meaning: "basic: in the order of submission, or the trace's; multifactor: by age and size (PriorityType)"},
 		{Name: "Time for a cycle", Value: limit, Meaning: "without a limit the same schedule comes out again"},
-		{Name: "Jobs end at their limit", Value: yes[cfg.KillAtLimit], Meaning: "as with OverTimeLimit=0"},
+		{Name: "Jobs end at their limit", Value: yes(cfg.KillAtLimit), Meaning: "as with OverTimeLimit=0"},
 		{Name: "Rate", Value: fmt.Sprint(f.rate), Meaning: "jobs come so many times as fast as the workload says"},
 		{Name: "Limits", Value: fmt.Sprintf("%g x duration", f.limitFactor), Meaning: "Alibaba's and Philly's traces, which have none; other limits are the workload's"},
-		{Name: "Limits lifted", Value: yes[f.extend], Meaning: "traces: a job that outlived its limit gets a longer one, instead of ending there"},
-		{Name: "Nodes from the trace", Value: yes[f.nodespec], Meaning: "SWF: nodes and cores on each from a field N:ppn=K"},
+		{Name: "Limits lifted", Value: yes(f.extend), Meaning: "traces: a job that outlived its limit gets a longer one, instead of ending there"},
+		{Name: "Nodes from the trace", Value: yes(f.nodespec), Meaning: "SWF: nodes and cores on each from a field N:ppn=K"},
 	}
 }
 
@@ -55,7 +60,7 @@ func (f *policyFlags) settings(policy string, flags *pflag.FlagSet) []report.Set
 			number("Window", int64(f.opts.Window), "jobs of the queue that are decided together"),
 			number("Work", f.opts.Work, "bound of one solve; 0: the deadline is"),
 			{Name: "Objective", Value: f.objective, Meaning: "what the start of a job is worth"},
-			{Name: "Numbers of nodes count", Value: yes[f.nodeLimits], Meaning: "constraint 5 of the paper"},
+			{Name: "Numbers of nodes count", Value: yes(f.nodeLimits), Meaning: "constraint 5 of the paper"},
 			{Name: "On time-out", Value: f.onTimeout, Meaning: "what is started when the search has not ended"},
 		}
 	case "auction1", "auction2":
@@ -71,8 +76,8 @@ func (f *policyFlags) settings(policy string, flags *pflag.FlagSet) []report.Set
 			number("Reservations", int64(o.Reservations), "blocked jobs whose earliest start is kept free"),
 			{Name: "SLURM bids", Value: flags.Lookup("slurm-bids").Value.String(), Meaning: "jobs bid for what Slurm's selection would give them too"},
 			{Name: "Patience", Value: (time.Duration(o.Patience) * time.Second).String(), Meaning: "waiting that counts as much as asking for all cores, when a place is kept for a blocked job; 0s: in queue order"},
-			{Name: "Compact", Value: yes[o.Compact], Meaning: "jobs lie in one block of nodes or in two"},
-			{Name: "Contiguous bids only", Value: yes[o.ContiguousOnly]},
+			{Name: "Compact", Value: yes(o.Compact), Meaning: "jobs lie in one block of nodes or in two"},
+			{Name: "Contiguous bids only", Value: yes(o.ContiguousOnly)},
 			number("Work", o.Work, "bound of one solve, about one matrix entry a unit; 0: the deadline is"),
 			{Name: "Objective", Value: o.Objective.String(), Meaning: "what the start of a job is worth"},
 			{Name: "Solver", Value: f.solver},

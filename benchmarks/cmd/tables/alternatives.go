@@ -32,8 +32,7 @@ const (
 
 // offerings are compared; those with ranges only where the workload has some.
 func offerings() []offering {
-	backfill := func() (core.Policy, error) { return sim.NewBackfill(sim.DefaultBackfill()) }
-	auction := func() (core.Policy, error) { return core.NewAuction(core.DefaultAuctionOptions(), nil) }
+	auction := auction(core.DefaultAuctionOptions())
 	return []offering{
 		offerBackfill:     {"backfill", false, nil, backfill, offerAuction},
 		offerAuction:      {"auction2", false, nil, auction, offerAuction},

@@ -30,9 +30,9 @@ var rivals = []struct {
 	name   string
 	policy func() (core.Policy, error)
 }{
-	{"backfill", func() (core.Policy, error) { return sim.NewBackfill(sim.DefaultBackfill()) }},
-	{"auction", func() (core.Policy, error) { return core.NewAuction(core.DefaultAuctionOptions(), nil) }},
-	{"throughput", func() (core.Policy, error) { return core.NewAuction(core.ThroughputAuctionOptions(), nil) }},
+	{"backfill", backfill},
+	{"auction", auction(core.DefaultAuctionOptions())},
+	{"throughput", auction(core.ThroughputAuctionOptions())},
 }
 
 // machines of aucsched1, section 6, and what else is looked at.

@@ -85,10 +85,7 @@ func gpuTraces(ctx context.Context, dir string, errs io.Writer) (string, error) 
 // runGPUCases runs each case under both policies; cases of one trace and rate, which
 // follow each other, make up a row of each policy.
 func runGPUCases(ctx context.Context, cases []gpuCase, errs io.Writer) ([]gpuRow, error) {
-	policies := []func() (core.Policy, error){
-		func() (core.Policy, error) { return sim.NewBackfill(sim.DefaultBackfill()) },
-		func() (core.Policy, error) { return core.NewAuction(core.DefaultAuctionOptions(), nil) },
-	}
+	policies := []func() (core.Policy, error){backfill, auction(core.DefaultAuctionOptions())}
 	var rows []gpuRow
 	for i, c := range cases {
 		if i == 0 || c.trace != cases[i-1].trace || c.rate != cases[i-1].rate {

@@ -42,13 +42,17 @@ type method struct {
 	policy func() (core.Policy, error)
 }
 
+// backfill makes Slurm's, and auction the policy with these options.
+func backfill() (core.Policy, error) { return sim.NewBackfill(sim.DefaultBackfill()) }
+
+func auction(o core.AuctionOptions) func() (core.Policy, error) {
+	return func() (core.Policy, error) { return core.NewAuction(o, nil) }
+}
+
 func methods() []method {
-	auction := func(o core.AuctionOptions) func() (core.Policy, error) {
-		return func() (core.Policy, error) { return core.NewAuction(o, nil) }
-	}
 	recommended, papers := auction(core.DefaultAuctionOptions()), auction(core.PaperAuctionOptions())
 	return []method{
-		{methodBackfill, false, func() (core.Policy, error) { return sim.NewBackfill(sim.DefaultBackfill()) }},
+		{methodBackfill, false, backfill},
 		{methodAuction, false, recommended},
 		{methodRanges, true, recommended},
 		{methodPaper, false, papers},
