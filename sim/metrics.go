@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
@@ -74,6 +75,15 @@ type meter struct {
 	stranded                       strandedMeter
 }
 
+func newMeter(nodes *nodeset.Table) (meter, error) {
+	m := meter{idle: new(nodeset.Table), fewest: map[shapeKey]int{}}
+	m.idle.CopyFrom(nodes)
+	if m.cores, m.gpus = nodes.SumFree(); m.cores == 0 {
+		return m, errors.New("the machine has no cores")
+	}
+	return m, nil
+}
+
 // shapeKey tells requests apart that differ for stock Slurm, save in their eligible nodes.
 type shapeKey struct {
 	cores, minNodes, maxNodes, tasks, gpus int
@@ -116,14 +126,16 @@ func (m *meter) anyAlternative(j *core.Job) bool {
 	return false
 }
 
-// start counts a job that starts now, as r asks for it, and will run that long.
-func (m *meter) start(j *job, r *bids.Request, now, runs int64, segs []nodeset.Segment) {
-	nodes, w := nodeset.Nodes(segs), j.Job
-	m.last = max(m.last, now+runs)
-	m.work.add(j.nominal, requestedCores(r, segs))
+// add counts a job that ran as r asks for it; nominal is how long it would have with the
+// fewest GPUs.
+func (m *meter) add(ran *Record, r *bids.Request, nominal int64) {
+	segs, nodes := ran.Segs, nodeset.Nodes(ran.Segs)
+	wait, runs := ran.Start-ran.Submit, ran.End-ran.Start
+	m.last = max(m.last, ran.End)
+	m.work.add(nominal, requestedCores(r, segs))
 	m.gpuTime.add(runs, nodeset.GPUs(segs))
-	m.wait.add(float64(now - w.Submit))
-	m.slow.add(float64(now-w.Submit+runs) / float64(runs))
+	m.wait.add(float64(wait))
+	m.slow.add(float64(wait+runs) / float64(runs))
 	m.frag.add(float64(nodeset.Blocks(segs)))
 	m.spread.add(float64(segs[len(segs)-1].Last-segs[0].First+1) / float64(nodes))
 	m.pack.add(float64(nodes) / float64(m.fewestNodes(r)))

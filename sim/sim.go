@@ -149,12 +149,9 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 	s := &simulator{
 		cfg: cfg, policy: policy, nodes: nodes, referee: newReferee(cfg.Nodes),
 		jobs: make([]job, len(jobs)), slot: make([]int32, len(jobs)),
-		meter: meter{idle: new(nodeset.Table), fewest: map[shapeKey]int{}},
 	}
-	s.meter.idle.CopyFrom(nodes)
-	s.meter.cores, s.meter.gpus = nodes.SumFree()
-	if s.meter.cores == 0 {
-		return nil, errors.New("the machine has no cores")
+	if s.meter, err = newMeter(nodes); err != nil {
+		return nil, err
 	}
 	for i := range jobs {
 		if err := s.admit(int32(i), &jobs[i]); err != nil {
@@ -226,10 +223,15 @@ func (s *simulator) capped(duration, limit int64) int64 {
 	return max(duration, 1)
 }
 
-// runs is how long a job runs on segs, which meet r (aucsched2, equation 5). One whose nodes give
-// different numbers of GPUs is taken to balance its work: its GPUs count in all.
+// runs is how long a job runs on segs, which meet r.
 func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) int64 {
-	d := j.Duration
+	return s.capped(lasts(j.Duration, r, segs), j.TimeLimit)
+}
+
+// lasts is how long a job works on segs that would with the fewest GPUs of r for d (aucsched2,
+// equation 5). One whose nodes give different numbers of GPUs is taken to balance its work: its
+// GPUs count in all.
+func lasts(d int64, r *bids.Request, segs []nodeset.Segment) int64 {
 	k, low := int64(segs[0].GPUs), int64(r.MinGPUs)
 	if r.MixedGPUs {
 		k, low = int64(nodeset.GPUs(segs)), low*int64(nodeset.Nodes(segs))
@@ -237,7 +239,7 @@ func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) int64 
 	if low > 0 && k > low {
 		d = d/k*low + (d%k*low+k-1)/k // d x low / k, rounded up
 	}
-	return s.capped(d, j.TimeLimit)
+	return d
 }
 
 func (s *simulator) run(ctx context.Context) error {
@@ -394,7 +396,7 @@ func (s *simulator) start(d *core.Decision) error {
 	if s.now > math.MaxInt64/4 {
 		return errors.New("the simulated time leaves the range of 64 bits")
 	}
-	s.meter.start(j, &r, s.now, runs, d.Segs)
+	s.meter.add(&Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, d.Alternative}, &r, j.nominal)
 	s.meter.stranded.start(&j.Request)
 	n := len(s.running)
 	s.slot[i] = int32(n)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -82,7 +83,7 @@ func Start(ctx context.Context, dir string, cfg Config) (*Cluster, error) {
 func (c *Cluster) start(ctx context.Context) error {
 	if c.Port == 0 {
 		var err error
-		if c.Port, err = freePorts(c.cfg.nodes() + 1); err != nil {
+		if c.Port, err = freePorts(c.cfg.daemons() + 1); err != nil {
 			return err
 		}
 	}
@@ -92,18 +93,37 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startReaper(); err != nil {
 		return err
 	}
-	if err := c.startMunged(ctx); err != nil {
-		return err
+	if !c.cfg.NoAuth {
+		if err := c.startMunged(ctx); err != nil {
+			return err
+		}
 	}
 	if err := c.StartController(ctx); err != nil {
 		return err
+	}
+	if err := c.startNodes(); err != nil {
+		return err
+	}
+	return c.waitIdle(ctx)
+}
+
+func (c *Cluster) startNodes() error {
+	if argv := c.cfg.NodeDaemon; argv != nil {
+		d, err := c.launch("nodes", c.cfg.DaemonEnv, append(slices.Clone(argv), "-f", c.conf())...)
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.daemons = append(c.daemons, d)
+		return nil
 	}
 	for i := 1; i <= c.cfg.nodes(); i++ {
 		if err := c.startNode(NodeName(i)); err != nil {
 			return err
 		}
 	}
-	return c.waitIdle(ctx)
+	return nil
 }
 
 // freePorts finds n neighbouring ports that are free. They lie below those that the
@@ -139,7 +159,7 @@ func (c *Cluster) conf() string { return c.path("slurm.conf") }
 // makeFiles makes the directories, the device nodes and the configuration files.
 func (c *Cluster) makeFiles() error {
 	dirs := []string{"state", "log", "dev", "work", "munge"}
-	for i := 1; i <= c.cfg.nodes(); i++ {
+	for i := 1; i <= c.cfg.daemons(); i++ {
 		dirs = append(dirs, filepath.Join("spool", NodeName(i)))
 	}
 	for _, d := range dirs {
@@ -361,7 +381,7 @@ func (c *Cluster) Logs(name string, n int) string {
 
 func (c *Cluster) logTails() string {
 	var b strings.Builder
-	for _, name := range []string{"slurmctld.log", "slurmctld.out", "slurmd.log", "munged.log", "munged.out"} {
+	for _, name := range []string{"slurmctld.log", "slurmctld.out", "slurmd.log", "nodes.out", "munged.log", "munged.out"} {
 		if t := strings.TrimSpace(c.Logs(name, 2000)); t != "" {
 			fmt.Fprintf(&b, "\n--- end of %s:\n%s", name, t)
 		}

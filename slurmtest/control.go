@@ -25,7 +25,7 @@ func (c *Cluster) StartController(ctx context.Context) error {
 		argv = append(argv, "-D")
 	}
 	os.Remove(c.path("state", "slurmctld.pid"))
-	d, err := c.launch("slurmctld", cfg.Env, argv...)
+	d, err := c.launch("slurmctld", slices.Concat(cfg.DaemonEnv, cfg.Env), argv...)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (c *Cluster) ResumeNode(ctx context.Context, node string) error {
 
 // startNode starts the slurmd of a node.
 func (c *Cluster) startNode(node string) error {
-	d, err := c.launch("slurmd", nil, "slurmd", "-D", "-N", node, "-f", c.conf())
+	d, err := c.launch("slurmd", c.cfg.DaemonEnv, "slurmd", "-D", "-N", node, "-f", c.conf())
 	if err != nil {
 		return err
 	}
@@ -192,4 +192,20 @@ func (c *Cluster) stopNode(ctx context.Context, node string) error {
 		return fmt.Errorf("slurmd of %s: %w", node, err)
 	}
 	return c.poll(ctx, 10*time.Second, "slurmd of "+node+" to end", func() (bool, error) { return d.exited(), nil })
+}
+
+// DaemonPids are the process ids of slurmctld and of what plays the nodes, those that run.
+func (c *Cluster) DaemonPids() []int {
+	var pids []int
+	if pid := c.ControllerPid(); pid > 0 {
+		pids = append(pids, pid)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, d := range c.daemons {
+		if !d.exited() {
+			pids = append(pids, d.cmd.Process.Pid)
+		}
+	}
+	return pids
 }

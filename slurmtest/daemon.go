@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // daemon is a process that the cluster has started and waits for.
@@ -67,6 +69,10 @@ func (c *Cluster) launch(name string, env []string, argv ...string) (*daemon, er
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if c.cfg.Urgent {
+		// Before it has other threads, which inherit this.
+		_ = unix.SchedSetAttr(cmd.Process.Pid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}, 0)
 	}
 	d := &daemon{name: strings.Join(argv, " "), cmd: cmd, done: make(chan struct{})}
 	go func() {

@@ -1,0 +1,59 @@
+package emulation
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
+	"github.com/aucsched/aucsched/nodeset"
+	"github.com/aucsched/aucsched/slurmtest"
+)
+
+// cluster is the configuration of the cluster that lives by the clock in page.
+func (o *Options) cluster(page string) slurmtest.Config {
+	cfg := slurmtest.Config{
+		Groups: groups(o.Machine), DaemonEnv: append(vclock.Env(o.library(), page), "TZ=UTC"), NoAuth: true, Urgent: true,
+		SchedulerParameters: o.Parameters, MinJobAge: 24 * time.Hour, ExtraLines: o.lines(),
+	}
+	if !o.Full {
+		cfg.NodeDaemon = []string{filepath.Join(o.Tools, "vslurmd")}
+	}
+	if o.Multifactor {
+		cfg.PriorityType = "priority/multifactor"
+	}
+	if o.Auction {
+		cfg = cfg.WithAuction(o.Plugins, "")
+	}
+	return cfg
+}
+
+// lines are what slurm.conf needs besides. Network timeouts are measured on the fast
+// clock: they have so many real seconds.
+func (o *Options) lines() []string {
+	lines := []string{
+		fmt.Sprintf("MessageTimeout=%d", max(100, int(60*o.Rate))),
+		fmt.Sprintf("TCPTimeout=%d", max(60, int(30*o.Rate))),
+		"SlurmctldTimeout=3600", "InactiveLimit=0", "UnkillableStepTimeout=60000",
+		"OverTimeLimit=5", "JobRequeue=0", "MaxJobCount=100000", "BatchStartTimeout=600",
+	}
+	if o.Multifactor {
+		// Age and size with equal weights (ipsched, section V; aucsched1, section 6).
+		lines = append(lines, "PriorityMaxAge=10-0", "PriorityWeightAge=14400", "PriorityWeightJobSize=14400",
+			"PriorityFavorSmall=NO", "PriorityDecayHalfLife=0", "PriorityCalcPeriod=1")
+	}
+	return lines
+}
+
+// groups are runs of nodes that are alike.
+func groups(machine []nodeset.Capacity) []slurmtest.Group {
+	var out []slurmtest.Group
+	for i, c := range machine {
+		if i > 0 && c == machine[i-1] {
+			out[len(out)-1].Nodes++
+			continue
+		}
+		out = append(out, slurmtest.Group{Nodes: 1, Cores: int(c.Cores), GPUs: int(c.GPUs)})
+	}
+	return out
+}

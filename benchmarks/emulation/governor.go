@@ -1,0 +1,149 @@
+package emulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
+)
+
+// Governor runs a clock fast while the processes that it watches are idle, and at rate 1
+// while one of them computes: what they do takes as long as it does without emulation,
+// and nothing is waited for that only time brings.
+type Governor struct {
+	clock *vclock.Clock
+	fast  float64
+	held  atomic.Int32
+	since time.Time // when the rate was last changed
+	fasts time.Duration
+	slows time.Duration
+}
+
+// The governor looks every look; a process that had a part of busyShare of a processor
+// since the last time computes, and is taken to do so until it had less for hold.
+const (
+	look      = time.Millisecond
+	hold      = 4 * time.Millisecond
+	busyShare = 0.2
+)
+
+// NewGovernor governs the clock between rate 1 and fast.
+func NewGovernor(clock *vclock.Clock, fast float64) *Governor {
+	return &Governor{clock: clock, fast: fast}
+}
+
+// Hold keeps the clock at rate 1 until the returned function is called: while clients of
+// the daemons run.
+func (g *Governor) Hold() (release func()) {
+	g.held.Add(1)
+	_ = g.clock.SetRate(1) // 1 is always allowed
+	return func() { g.held.Add(-1) }
+}
+
+// Run governs until ctx ends, with the clock at rate 1 from then on. pids are the processes
+// to watch; they are asked for anew now and then, since daemons may be restarted.
+func (g *Governor) Run(ctx context.Context, pids func() []int) error {
+	// It must see a daemon compute whatever else the machine does; where it may not be that
+	// urgent it goes on as ever.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	urgent := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 2}
+	if unix.SchedSetAttr(0, &urgent, 0) == nil {
+		defer unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr}, 0)
+	}
+	pause := unix.NsecToTimespec(int64(look))
+	w := watch{pids: pids}
+	begin, busyUntil := time.Now(), time.Now()
+	g.since = begin
+	for ctx.Err() == nil {
+		_ = unix.Nanosleep(&pause, nil) // shorter after a signal
+		now := time.Now()
+		if w.busy(now) || g.held.Load() > 0 {
+			busyUntil = now.Add(hold)
+		}
+		rate := g.fast
+		if now.Before(busyUntil) {
+			rate = 1
+		}
+		if err := g.set(rate, now); err != nil {
+			return err
+		}
+	}
+	return g.set(1, time.Now())
+}
+
+func (g *Governor) set(rate float64, now time.Time) error {
+	old := g.clock.Rate()
+	if d := now.Sub(g.since); old == 1 {
+		g.slows += d
+	} else {
+		g.fasts += d
+	}
+	g.since = now
+	if g.held.Load() > 0 {
+		rate = 1
+	}
+	return g.clock.SetRate(rate)
+}
+
+// Spent is how long the clock was fast and slow, in real time. It may be asked when Run
+// has returned.
+func (g *Governor) Spent() (fast, slow time.Duration) { return g.fasts, g.slows }
+
+// watch looks at the processor time of processes.
+type watch struct {
+	pids  func() []int
+	list  []int
+	used  []int64 // of each, at the last look
+	at    time.Time
+	asked time.Time
+}
+
+// relist is how often the processes are asked for.
+const relist = 250 * time.Millisecond
+
+// busy reports whether one of the processes has computed since the last call.
+func (w *watch) busy(now time.Time) bool {
+	if now.Sub(w.asked) > relist {
+		w.asked, w.list = now, w.pids()
+		w.used = append(w.used[:0], make([]int64, len(w.list))...)
+		for i, pid := range w.list {
+			w.used[i], _ = cpuTime(pid)
+		}
+		w.at = now
+		return false
+	}
+	elapsed := now.Sub(w.at)
+	w.at = now
+	busy := false
+	for i, pid := range w.list {
+		used, err := cpuTime(pid)
+		if err != nil {
+			continue // it has ended
+		}
+		if float64(used-w.used[i]) > busyShare*float64(elapsed) {
+			busy = true
+		}
+		w.used[i] = used
+	}
+	return busy
+}
+
+// cpuTime is how much processor time a process has used, in ns.
+func cpuTime(pid int) (int64, error) {
+	if pid <= 0 || pid > 1<<28 {
+		return 0, errors.New("no process")
+	}
+	const schedClock = 2 // CPUCLOCK_SCHED of a process: see clock_getcpuclockid(3)
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid)<<3|schedClock, &t); err != nil {
+		return 0, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return t.Nano(), nil
+}

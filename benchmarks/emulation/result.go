@@ -1,0 +1,77 @@
+package emulation
+
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/slurmtest"
+)
+
+// Result is what a run measured, and how faithful it was.
+type Result struct {
+	Metrics *sim.Result `json:"metrics"`
+	Jobs    int         `json:"jobs"`
+	// NotCompleted are runs of jobs that ended otherwise.
+	NotCompleted int `json:"not_completed"`
+	// Overrun is what jobs lasted beyond their duration, in virtual seconds: Slurm's way
+	// of starting and ending them, and the clock's faults.
+	Overrun Spread `json:"overrun_s"`
+	// DurationMean is that of the jobs.
+	DurationMean float64 `json:"duration_mean_s"`
+	// Late is by how much submissions were, in virtual seconds.
+	Late Spread  `json:"late_s"`
+	Rate float64 `json:"rate"`
+	// FastSeconds and SlowSeconds are real time with the clock at Rate and at 1.
+	FastSeconds float64 `json:"fast_s"`
+	SlowSeconds float64 `json:"slow_s"`
+	WallSeconds float64 `json:"wall_s"`
+	Slurm       Slurm   `json:"slurm"`
+	// Faults say why the run must not be believed; none: it may.
+	Faults []string `json:"faults,omitempty"`
+
+	Records []sim.Record `json:"-"`
+}
+
+// Slurm is what slurmctld says of itself at the end.
+type Slurm struct {
+	ControllerCPU float64          `json:"slurmctld_cpu_s"`
+	Main          slurmtest.Cycles `json:"main"`
+	Backfill      slurmtest.Cycles `json:"backfill"`
+}
+
+// Spread is the mean and the maximum of some figures.
+type Spread struct {
+	Mean float64 `json:"mean"`
+	Max  float64 `json:"max"`
+}
+
+func spread(x []float64) (s Spread) {
+	for i, v := range x {
+		s.Mean += v / float64(len(x))
+		if i == 0 || v > s.Max {
+			s.Max = v
+		}
+	}
+	return s
+}
+
+// What a faithful run may have at most.
+const (
+	mostOverrun = 0.01 // of the mean duration, in the mean
+	mostLate    = 5.0  // seconds, of a submission in the mean
+)
+
+// faults are the reasons to reject the run.
+func (r *Result) faults() (out []string) {
+	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	if n := r.Jobs - len(r.Records); n > 0 {
+		add("%d of %d jobs did not complete", n, r.Jobs)
+	}
+	if r.Overrun.Mean > mostOverrun*r.DurationMean {
+		add("jobs lasted %.1f s beyond their duration in the mean, more than %.0f%% of it (%.0f s)", r.Overrun.Mean, 100*mostOverrun, r.DurationMean)
+	}
+	if r.Late.Mean > mostLate {
+		add("jobs were submitted %.1f s late in the mean", r.Late.Mean)
+	}
+	return out
+}

@@ -1,0 +1,339 @@
+package emulation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
+	"github.com/aucsched/aucsched/nodeset"
+	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/workload"
+)
+
+// epoch is when every run begins, in virtual time: 2026-01-01 00:00 UTC.
+const epoch = 1767225600
+
+// Progress is how far a run has come.
+type Progress struct {
+	Virtual                time.Duration // since the workload's start
+	Submitted, Done, Total int           // jobs
+}
+
+// Run brings up a cluster, runs the workload on it, ends it, and says what became of the
+// jobs. Nothing of the cluster is left running, whatever happens; its directory stays.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	page := filepath.Join(o.Dir, "clock")
+	clock, err := vclock.Create(page, time.Unix(epoch, 0), o.Rate)
+	if err != nil {
+		return nil, err
+	}
+	defer clock.Close()
+	cfg := o.cluster(page)
+	begin := time.Now()
+	cluster, err := slurmtest.Start(ctx, o.Dir, cfg)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{o: &o, clock: clock, cluster: cluster, governor: NewGovernor(clock, o.Rate)}
+	err = r.run(ctx)
+	if err == nil {
+		err = r.look(ctx)
+	}
+	err = errors.Join(err, cluster.Stop())
+	if err != nil {
+		return nil, err
+	}
+	result, err := r.measure()
+	if result != nil {
+		result.WallSeconds = time.Since(begin).Seconds()
+	}
+	return result, err
+}
+
+// run is a workload on a cluster.
+type run struct {
+	o        *Options
+	clock    *vclock.Clock
+	cluster  *slurmtest.Cluster
+	governor *Governor
+	origin   time.Time // the workload's second 0, in virtual time
+	late     []float64 // seconds, of each submission
+	counted  lineCounter
+	shares   map[uint32][]slurmtest.NodeShare // what each job had, by Slurm's number
+	slurm    Slurm
+}
+
+// run submits all jobs on time and waits until all have ended.
+func (r *run) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	governed := make(chan struct{})
+	go func() {
+		defer close(governed)
+		if err := r.governor.Run(ctx, r.cluster.DaemonPids); err != nil {
+			cancel(err)
+		}
+	}()
+	r.counted.path = filepath.Join(r.cluster.Dir, "state", "jobcomp")
+	r.origin = r.clock.Now().Truncate(time.Second).Add(2 * time.Second)
+	err := r.feed(ctx)
+	if err == nil {
+		err = r.drain(ctx)
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	cancel(nil)
+	<-governed
+	return err
+}
+
+// feed submits every job when it is due.
+func (r *run) feed(ctx context.Context) error {
+	for i := range r.o.Jobs {
+		j := &r.o.Jobs[i]
+		due := r.origin.Add(time.Duration(j.Submit) * time.Second)
+		if err := r.until(ctx, due, i); err != nil {
+			return err
+		}
+		release := r.governor.Hold()
+		_, err := r.cluster.Sbatch(ctx, sbatchArgs(i, j, r.o.Auction), r.script(j))
+		release()
+		if err != nil {
+			return fmt.Errorf("job %s: %w", j.ID, err)
+		}
+		r.late = append(r.late, r.clock.Now().Sub(due).Seconds())
+	}
+	return nil
+}
+
+// until waits for a virtual time.
+func (r *run) until(ctx context.Context, due time.Time, submitted int) error {
+	const glance = 50 * time.Millisecond
+	shown := time.Now()
+	for {
+		left := due.Sub(r.clock.Now())
+		if left <= 0 {
+			return ctx.Err()
+		}
+		pause := time.Duration(float64(left) / r.o.Rate)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(max(pause, look/2), glance)):
+		}
+		if time.Since(shown) > glance {
+			shown = time.Now()
+			if _, err := r.progress(submitted); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// drain waits until all jobs have ended.
+func (r *run) drain(ctx context.Context) error {
+	const glance = 20 * time.Millisecond
+	done, since := -1, time.Now()
+	for {
+		n, err := r.progress(len(r.o.Jobs))
+		if err != nil || n >= len(r.o.Jobs) {
+			return err
+		}
+		if n > done {
+			done, since = n, time.Now()
+		}
+		if time.Since(since) > r.o.Stall {
+			return fmt.Errorf("no job has ended for %v: %d of %d have", r.o.Stall, n, len(r.o.Jobs))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(glance):
+		}
+	}
+}
+
+// progress is how many jobs have ended; it fails if slurmctld has.
+func (r *run) progress(submitted int) (int, error) {
+	n, err := r.counted.count()
+	if err != nil {
+		return n, err
+	}
+	if r.o.Progress != nil {
+		r.o.Progress(Progress{r.clock.Now().Sub(r.origin), submitted, n, len(r.o.Jobs)})
+	}
+	if r.cluster.ControllerPid() == 0 {
+		return n, errors.New("slurmctld has ended")
+	}
+	return n, nil
+}
+
+// lineCounter counts the lines of a file that grows.
+type lineCounter struct {
+	path string
+	at   int64
+	n    int
+}
+
+func (l *lineCounter) count() (int, error) {
+	f, err := os.Open(l.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return l.n, err
+	}
+	defer f.Close()
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := f.ReadAt(buf, l.at)
+		l.n += bytes.Count(buf[:n], []byte{'\n'})
+		l.at += int64(n)
+		if err != nil || n == 0 {
+			return l.n, nil
+		}
+	}
+}
+
+// script is the job's script: with stock slurmds it is run.
+func (r *run) script(j *workload.Job) string {
+	if r.o.Full {
+		return fmt.Sprintf("#!/bin/sh\nLD_PRELOAD=%s %s=%s exec sleep %d\n", r.o.library(), vclock.FileVariable, filepath.Join(r.o.Dir, "clock"), j.Duration)
+	}
+	return script(j)
+}
+
+// look asks Slurm what the run has cost, before the cluster ends.
+func (r *run) look(ctx context.Context) error {
+	pid := r.cluster.ControllerPid()
+	cpu, err := cpuTime(pid)
+	if err != nil {
+		return err
+	}
+	r.slurm.ControllerCPU = time.Duration(cpu).Seconds()
+	diag, err := r.cluster.Sdiag(ctx)
+	if err != nil {
+		return err
+	}
+	r.slurm.Main, r.slurm.Backfill = diag.Main, diag.Backfill
+	jobs, err := r.cluster.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	r.shares = make(map[uint32][]slurmtest.NodeShare, len(jobs))
+	for i := range jobs {
+		r.shares[jobs[i].ID] = jobs[i].Nodes
+	}
+	return nil
+}
+
+// measure reads Slurm's records of the run.
+func (r *run) measure() (*Result, error) {
+	ended, err := r.cluster.Ended()
+	if err != nil {
+		return nil, err
+	}
+	out := &Result{Slurm: r.slurm, Rate: r.o.Rate, Jobs: len(r.o.Jobs)}
+	out.FastSeconds, out.SlowSeconds = seconds(r.governor.Spent())
+	out.Late = spread(r.late)
+	seen := make(map[*workload.Job]bool)
+	var over, lasted []float64
+	var stays []stay
+	for i := range ended {
+		e := &ended[i]
+		if e.State != "COMPLETED" {
+			out.NotCompleted++
+			continue
+		}
+		rec, err := record(e, r.shares[e.ID], r.o.Jobs, r.origin)
+		if err != nil {
+			return out, err
+		}
+		if seen[rec.Job] {
+			return out, fmt.Errorf("job %s ended twice", rec.Job.ID)
+		}
+		seen[rec.Job] = true
+		should := sim.RunTime(rec.Job, rec.Segs)
+		over, lasted = append(over, float64(rec.End-rec.Start-should)), append(lasted, float64(should))
+		out.Records = append(out.Records, rec)
+		for k := range r.shares[e.ID] {
+			stays = append(stays, stay{rec.Job.ID, &r.shares[e.ID][k], rec.Start, rec.End})
+		}
+	}
+	out.Overrun, out.DurationMean = spread(over), spread(lasted).Mean
+	if err := checkStays(r.o.Machine, stays); err != nil {
+		return out, err
+	}
+	if out.Metrics, err = sim.Measure(r.o.Machine, out.Records); err != nil {
+		return out, err
+	}
+	out.Faults = out.faults()
+	return out, nil
+}
+
+func seconds(a, b time.Duration) (float64, float64) { return a.Seconds(), b.Seconds() }
+
+// Options say what to run and how.
+type Options struct {
+	// Dir is the cluster's directory: empty or missing, and short (see slurmtest).
+	Dir string
+	// Tools is the directory of vclock.so and vslurmd.
+	Tools string
+	// Machine is the cluster, in node order; Jobs the workload, in order of submission.
+	Machine []nodeset.Capacity
+	Jobs    []workload.Job
+	// Rate is the clock's while nothing computes.
+	Rate float64
+	// Full has a stock slurmd play each node.
+	Full bool
+	// Auction says that aucsched's plug-ins of directory Plugins schedule, and not Slurm;
+	// jobs may then ask for ranges of GPUs.
+	Auction bool
+	Plugins string
+	// Parameters are SchedulerParameters, for either.
+	Parameters string
+	// Multifactor priorities instead of basic ones.
+	Multifactor bool
+	// Stall is for how long, in real time, no job may end before the run is given up;
+	// two minutes unless set.
+	Stall time.Duration
+	// Progress, if set, is called now and then.
+	Progress func(Progress)
+}
+
+func (o *Options) library() string { return filepath.Join(o.Tools, "vclock.so") }
+
+func (o *Options) check() error {
+	if o.Stall == 0 {
+		o.Stall = 2 * time.Minute
+	}
+	var err error
+	for _, p := range []*string{&o.Dir, &o.Tools, &o.Plugins} {
+		if *p == "" {
+			continue
+		}
+		if *p, err = filepath.Abs(*p); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(o.Jobs) == 0:
+		return errors.New("the workload has no jobs")
+	case !(o.Rate >= 1 && o.Rate <= 5000):
+		return fmt.Errorf("rate %g: must be from 1 to 5000", o.Rate)
+	}
+	return nil
+}
