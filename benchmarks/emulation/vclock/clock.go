@@ -9,12 +9,13 @@
 //	...
 //	clock.SetRate(200) // from now on, for all of them
 //
-// What is scaled and what is not is said in vclock.c.
+// What is scaled and what is not is said in preload/vclock.c.
 package vclock
 
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -90,17 +91,23 @@ func Env(library, path string) []string {
 	return []string{"LD_PRELOAD=" + library, FileVariable + "=" + path}
 }
 
-// Now is the virtual time.
+// Now is the virtual time; the zero time after [Clock.Close].
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.page == nil {
+		return time.Time{}
+	}
 	return time.Unix(0, c.page.at(monotonic()))
 }
 
-// Rate is how many virtual seconds pass in a real one.
+// Rate is how many virtual seconds pass in a real one; 0 after [Clock.Close].
 func (c *Clock) Rate() float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.page == nil {
+		return 0
+	}
 	return float64(c.page.rateMilli) / 1000
 }
 
@@ -112,16 +119,18 @@ func (c *Clock) SetRate(rate float64) error {
 	if p == nil {
 		return errors.New("vclock: closed")
 	}
-	milli := int64(rate * 1000)
+	milli := int64(math.Round(rate * 1000))
 	if milli < 1 || milli > p.mostMilli {
 		return fmt.Errorf("vclock: rate %g: must be from 0.001 to %g", rate, float64(p.mostMilli)/1000)
 	}
 	if milli == p.rateMilli {
 		return nil
 	}
+	// The moment of the change lies within the bracket: whoever saw a later moment at the
+	// old rate tries again, and no reader's time goes backwards.
+	atomic.AddUint64(&p.seq, 1)
 	mono := monotonic()
 	virt := p.at(mono)
-	atomic.AddUint64(&p.seq, 1)
 	atomic.StoreInt64(&p.mono0, mono)
 	atomic.StoreInt64(&p.virt0, virt)
 	atomic.StoreInt64(&p.rateMilli, milli)
