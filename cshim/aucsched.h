@@ -7,7 +7,8 @@
  * A scheduler opens a handle, then calls aucsched_cycle() with flat arrays that
  * describe the machine, the running jobs and the queue, and reads flat decisions.
  * The library looks at nothing else: no file, no environment variable, no clock but
- * the monotonic one for the deadline.
+ * the process's monotonic one, clock_gettime(CLOCK_MONOTONIC), for the deadline and
+ * cycle_us. (A worker process lives on the kernel's.)
  *
  * Errors. Functions return AUCSCHED_OK (0) or one of the negative AUCSCHED_E* codes;
  * aucsched_last_error() has the words. After an error there is no decision: nothing
