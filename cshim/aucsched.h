@@ -7,7 +7,8 @@
  * A scheduler opens a handle, then calls aucsched_cycle() with flat arrays that
  * describe the machine, the running jobs and the queue, and reads flat decisions.
  * The library looks at nothing else: no file, no environment variable, no clock but
- * the monotonic one for the deadline.
+ * the process's monotonic one, clock_gettime(CLOCK_MONOTONIC), for the deadline and
+ * cycle_us. (A worker process lives on the kernel's.)
  *
  * Errors. Functions return AUCSCHED_OK (0) or one of the negative AUCSCHED_E* codes;
  * aucsched_last_error() has the words. After an error there is no decision: nothing
@@ -139,17 +140,17 @@ struct aucsched_input {
 /* Why a job does not start. */
 #define AUCSCHED_STARTS 0
 #define AUCSCHED_WAITS_FIT 1      /* no set of nodes that it could use is free */
-#define AUCSCHED_WAITS_LOST 2     /* it had bids, others were worth more */
+#define AUCSCHED_WAITS_LOST 2     /* others were worth more; or on_timeout=halve, and the time was over */
 #define AUCSCHED_WAITS_RESERVED 3 /* a place is kept for it from `expected` on */
 #define AUCSCHED_WAITS_NEVER 4    /* this machine can never run it */
-#define AUCSCHED_NOT_LOOKED_AT 5  /* behind the window and its depth */
+#define AUCSCHED_NOT_LOOKED_AT 5  /* behind the window and its depth, or not known to the policy's model */
 
 struct aucsched_decision {
 	int64_t expected;       /* second at which the job is expected to start, 0: unknown */
 	uint32_t first_segment; /* index in output.segments */
 	uint32_t segments;      /* 0 unless the job starts */
 	uint8_t why;            /* AUCSCHED_STARTS ... */
-	char bid_class;         /* 'A', 'B' or 'C', 'S' for its offer; 0 unless the job starts */
+	char bid_class;         /* 'A', 'B' or 'C', 'S' for its offer, 'I' with ipsched; 0 unless the job starts */
 	uint8_t gpus;           /* on each node */
 	uint8_t alternative;    /* 0: its own request; k: the k-th of its alternatives */
 	uint32_t reserved;
@@ -180,17 +181,26 @@ const char *aucsched_version(void);
 
 /*
  * Opens a handle. settings is NULL or "key=value" pairs separated by commas or white space:
+ *   policy=auction2|auction1|ipsched  who decides: AUCSCHED2; AUCSCHED1, where the program chooses how many cores
+ *                             each of a winner's nodes gives; or IPSCHED, one program for the window, without bids
  *   window=200 depth=500 bids=15 drafts=7 reservations=1 deadline_ms=200
  *   objective=priority|size|rate  what a start is worth: the job's priority, or times cores, or times the
  *                             share of the machine, by time limit
  *   patience_s=0              places for blocked jobs that are large and old, not for the head of the queue: the
  *                             waiting that weighs as much as asking for all cores; 0: for the head
  *   compact=yes|no            keep jobs together, in one block of nodes or in two
+ *   contiguous_bids=yes|no    jobs bid for blocks of consecutive nodes only
+ *   paper=yes|no              yes: depth=0 bids=5 drafts=0 reservations=0, save for those that are given
  *   throughput=yes|no         yes: objective=rate patience_s=14400 compact=yes, save for those that are given
+ *   node_limits=yes|no        ipsched: no: jobs are taken to have asked for no number of nodes (min_nodes, max_nodes)
+ *   on_timeout=incumbent|halve  ipsched: at the deadline start the best that is known, or nothing, and take half
+ *                             as many jobs next time; the decisions are the clock's then
  *   solver=native|auto|highs  auto: native, and a worker process for what native can't prove
  *   worker=PATH               the aucsched command, for the worker process
  *   work=10000000             bound on one solve, 0: until the deadline
- * Later ones win. An unknown key or a value out of range is an error.
+ * All may be given whatever the policy is. ipsched goes by window, objective (priority or size), work, deadline_ms
+ * and its own two, and looks at no alternatives and offers; consecutive nodes and reservations it does not know.
+ * Later ones win. paper and throughput go without each other. An unknown key or a value out of range is an error.
  * Returns a handle > 0, or a negative code, with the words in err (cut to errlen
  * bytes, NUL included; err may be NULL if errlen is 0).
  */

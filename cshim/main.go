@@ -74,7 +74,7 @@ func aucsched_open(settings *C.aucsched_text, err *C.char, errlen C.size_t) (id 
 	if err == nil && errlen > 0 {
 		return C.AUCSCHED_EINVAL
 	}
-	n, fault := table.Open(text(settings), engine.Options{})
+	n, fault := table.Open(text(settings), engine.Options{Now: now})
 	if fault != nil {
 		copyText(err, errlen, fault.Error())
 		return C.int64_t(code(fault))

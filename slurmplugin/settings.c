@@ -16,6 +16,7 @@ typedef struct {
 	size_t field;		/* offset of an int in auc_settings_t, or 0 */
 	const char *engine;	/* key of aucsched_configure(), or NULL */
 	bool implied;		/* unless given, the library's default: others imply it */
+	bool paper;		/* likewise with auc_paper=yes */
 } number_t;
 
 #define FIELD(name) offsetof(auc_settings_t, name)
@@ -27,10 +28,10 @@ static const number_t numbers[] = {
 	{ "start_ms", 1, 60000, 500, FIELD(start_ms), NULL },
 	{ "deadline_ms", 1, 600000, 500, FIELD(deadline_ms), "deadline_ms" },
 	{ "window", 1, 100000, 200, 0, "window" },
-	{ "depth", 0, 100000, 500, 0, "depth" },
-	{ "bids", 1, 4096, 15, 0, "bids" },
-	{ "drafts", 0, 4096, 7, 0, "drafts" },
-	{ "reservations", 0, 64, 1, 0, "reservations" },
+	{ "depth", 0, 100000, 500, 0, "depth", .paper = true },
+	{ "bids", 1, 4096, 15, 0, "bids", .paper = true },
+	{ "drafts", 0, 4096, 7, 0, "drafts", .paper = true },
+	{ "reservations", 0, 64, 1, 0, "reservations", .paper = true },
 	{ "patience", 0, 31536000, 0, 0, "patience_s", .implied = true },
 	{ "slurm_bids", 0, 10000, 0, FIELD(offers), NULL },
 	{ "work", 0, 1000000000000L, 10000000, 0, "work" },
@@ -46,8 +47,13 @@ static const text_t texts[] = {
 	{ "enabled", "yes|no", NULL },
 	{ "save", "yes|no", NULL },
 	{ "objective", "priority|size|rate", "objective" },
+	{ "policy", "auction2|auction1|ipsched", "policy" },
 	{ "compact", "yes|no", "compact" },
+	{ "contiguous_bids", "yes|no", "contiguous_bids" },
+	{ "paper", "yes|no", "paper" },
 	{ "throughput", "yes|no", "throughput" },
+	{ "node_limits", "yes|no", "node_limits" },
+	{ "on_timeout", "incumbent|halve", "on_timeout" },
 	{ "solver", "native|auto|highs", "solver" },
 	{ "worker", NULL, "worker" },
 	{ "library", NULL, NULL },
@@ -174,24 +180,45 @@ static void _defaults(auc_settings_t *settings)
 		if (number->field)
 			*(int *) ((char *) settings + number->field) =
 				number->normal;
-		if (number->engine && !number->implied)
-			_set_engine_number(settings, number->engine,
-					   number->normal);
 	}
 }
 
-/* The last value that the engine is given for a key. */
-static long _engine_number(const char *engine, const char *key)
+/* What the engine is given for a key, and whatever comes after it; NULL: nothing. */
+static const char *_given(const char *engine, const char *key)
 {
-	char *text = xstrdup_printf(" %s", engine);
-	char *wanted = xstrdup_printf(" %s=", key);
-	long value = 0;
+	size_t len = strlen(key);
 
-	for (char *at = text; (at = strstr(at, wanted)); at++)
-		value = strtol(at + strlen(wanted), NULL, 10);
-	xfree(text);
-	xfree(wanted);
-	return value;
+	for (const char *at = engine; at; at = strchr(at, ' ')) {
+		if (*at == ' ')
+			at++;
+		if (!strncmp(at, key, len) && (at[len] == '='))
+			return at + len + 1;
+	}
+	return NULL;
+}
+
+/* 0: nothing. */
+static long _given_number(const char *engine, const char *key)
+{
+	const char *value = _given(engine, key);
+
+	return value ? strtol(value, NULL, 10) : 0;
+}
+
+/* Numbers that were not given, save those that something else implies. */
+static void _fill_in(auc_settings_t *settings)
+{
+	bool paper = !xstrncmp(_given(settings->engine, "paper"), "yes", 3);
+
+	for (int i = 0; i < ARRAY_SIZE(numbers); i++) {
+		const number_t *number = &numbers[i];
+
+		if (number->engine && !number->implied &&
+		    !(paper && number->paper) &&
+		    !_given(settings->engine, number->engine))
+			_set_engine_number(settings, number->engine,
+					   number->normal);
+	}
 }
 
 /* Slurm's own setting: so many RPCs under way, and schedulers stand back. 0: never. */
@@ -205,6 +232,7 @@ static int _max_rpcs(void)
 extern void auc_settings_read(auc_settings_t *settings)
 {
 	char *params = xstrdup(slurm_conf.sched_params), *save = NULL, *token;
+	const char *solver;
 	long bids, drafts;
 
 	_defaults(settings);
@@ -222,17 +250,19 @@ extern void auc_settings_read(auc_settings_t *settings)
 			      token, value ? "=" : "", value ? value : "");
 	}
 	xfree(params);
-	if (!strstr(settings->engine, "solver=native") &&
-	    strstr(settings->engine, "solver=") &&
-	    !strstr(settings->engine, "worker="))
+	_fill_in(settings);
+	solver = _given(settings->engine, "solver");
+	if (solver && xstrncmp(solver, "native", 6) &&
+	    !_given(settings->engine, "worker"))
 		_set_engine(settings, "worker", AUC_WORKER);
 	settings->max_rpcs = _max_rpcs();
-	bids = _engine_number(settings->engine, "bids");
-	drafts = _engine_number(settings->engine, "drafts");
-	if (drafts > bids)
+	bids = _given_number(settings->engine, "bids");
+	drafts = _given_number(settings->engine, "drafts");
+	if (bids && (drafts > bids))
 		_set_engine_number(settings, "drafts", bids);
-	settings->limit = _engine_number(settings->engine, "window") +
-		_engine_number(settings->engine, "depth");
+	/* With auc_paper=yes there is no depth unless it is given. */
+	settings->limit = _given_number(settings->engine, "window") +
+		_given_number(settings->engine, "depth");
 }
 
 extern void auc_settings_free(auc_settings_t *settings)

@@ -259,7 +259,7 @@ static int check_job(const struct window *w, uint32_t i, const struct aucsched_o
 		return 0;
 	if (d->why != AUCSCHED_STARTS)
 		return d->segments == 0 && d->alternative == 0 && d->bid_class == 0 && (d->expected == 0 || d->why == AUCSCHED_WAITS_RESERVED);
-	if (d->bid_class < 'A' || d->bid_class > 'C' || d->gpus < j->min_gpus || d->gpus > j->max_gpus ||
+	if (((d->bid_class < 'A' || d->bid_class > 'C') && d->bid_class != 'I') || d->gpus < j->min_gpus || d->gpus > j->max_gpus ||
 	    (uint64_t)d->first_segment + d->segments > out->segments_len)
 		return 0;
 	for (uint32_t k = 0; k < d->segments; k++) {
@@ -334,7 +334,7 @@ static void test_version(void)
 
 static void test_settings(void)
 {
-	static const char *bad[] = {"window=0", "odd=1", "window", "solver=auto", "deadline_ms=0", "drafts=99", "objective=\xff", ",=,"};
+	static const char *bad[] = {"window=0", "odd=1", "window", "solver=auto", "deadline_ms=0", "drafts=99", "objective=\xff", ",=,", "policy=odd", "paper=yes throughput=yes"};
 	char err[200];
 	int64_t h = must_open(" window=3,depth=0\tobjective=size ");
 
@@ -530,15 +530,15 @@ static void test_open_close(void)
 
 static void test_cycles(void)
 {
-	static const char *settings[] = {"work=100000", "work=100000 reservations=0 window=20", "work=100000 objective=size drafts=3"};
+	static const char *settings[] = {"work=100000", "work=100000 reservations=0 window=20", "work=100000 objective=size drafts=3", "work=100000 policy=ipsched", "work=100000 policy=auction1"};
 	int64_t h = must_open(settings[0]);
 	long before = 0, starts = 0, others = 0;
 	struct aucsched_output out;
 	struct window w;
 
 	for (int i = 0; i < 2000; i++) {
-		if (i % 500 == 499)
-			EXPECT(aucsched_configure(h, settings[i / 500 % 3]) == AUCSCHED_OK);
+		if (i % 400 == 399)
+			EXPECT(aucsched_configure(h, settings[(i / 400 + 1) % 5]) == AUCSCHED_OK);
 		random_window(&w);
 		if (cycle(h, &w, &out) != AUCSCHED_OK)
 			fail(__FILE__, __LINE__, "cycle %d: %s", i, last_error(h));

@@ -1,4 +1,4 @@
-// Package engine is what libaucsched does, without C: flat arrays in, the auction of
+// Package engine is what libaucsched does, without C: flat arrays in, a policy of
 // package core, flat decisions out.
 //
 // The structs of this package have the layout of those in aucsched.h, so that the

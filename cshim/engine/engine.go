@@ -9,9 +9,10 @@ import (
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
-// Options are for tests and embedders. The zero value is the library's.
+// Options are for tests and embedders.
 type Options struct {
-	// Now is the clock; nil means time.Now.
+	// Now is the clock that deadlines are held against; nil means time.Now. Only differences
+	// of it count.
 	Now func() time.Time
 }
 
@@ -20,7 +21,7 @@ type Engine struct {
 	settings Settings
 	now      func() time.Time
 	solver   *solver
-	auction  *core.Auction
+	policy   core.Policy
 	snapshot snapshot
 	plan     core.Plan
 }
@@ -41,12 +42,12 @@ func (e *Engine) Configure(settings string) error {
 		return err
 	}
 	solver := newSolver(&s, e.now)
-	auction, err := core.NewAuction(s.Auction, solver)
+	policy, err := newPolicy(&s, solver)
 	if err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
 	e.Close()
-	e.settings, e.solver, e.auction = s, solver, auction
+	e.settings, e.solver, e.policy = s, solver, policy
 	return nil
 }
 
@@ -89,30 +90,33 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	if err := e.snapshot.load(in); err != nil {
 		return err
 	}
+	if e.settings.freesNodes() {
+		e.snapshot.dropNodeLimits()
+	}
 	deadline := begin.Add(e.settings.Deadline)
 	if in.Deadline > 0 {
 		deadline = begin.Add(in.Deadline)
 	}
 	limits := core.Limits{Deadline: deadline, Now: e.now, Seed: in.Seed}
-	if err := e.auction.Decide(context.Background(), &e.snapshot.Snapshot, limits, &e.plan); err != nil {
+	if err := e.policy.Decide(context.Background(), &e.snapshot.Snapshot, limits, &e.plan); err != nil {
 		return err
 	}
 	if err := core.Verify(&e.snapshot.Snapshot, &e.plan); err != nil {
 		return fmt.Errorf("the plan is not valid: %w", err)
 	}
-	if err := out.fill(in, &e.plan); err != nil {
+	if err := out.fill(in, &e.plan, e.settings.Policy); err != nil {
 		return err
 	}
 	out.WorkerFailures = e.solver.failures
-	e.auction.Ended(e.now())
+	e.ended()
 	return nil
 }
 
 // forget drops what a panic may have left half done.
 func (e *Engine) forget() {
 	e.snapshot, e.plan = snapshot{}, core.Plan{}
-	if auction, err := core.NewAuction(e.settings.Auction, e.solver); err == nil {
-		e.auction = auction
+	if policy, err := newPolicy(&e.settings, e.solver); err == nil {
+		e.policy = policy
 	}
 }
 
@@ -120,11 +124,8 @@ func (o *Output) clear() {
 	*o = Output{Decisions: o.Decisions[:0], Segments: o.Segments[:0]}
 }
 
-// whyCodes are core's reasons as codes of the library.
-var whyCodes = [...]uint8{core.NoFit: WaitsFit, core.Lost: WaitsLost, core.Reserved: WaitsReserved, core.Never: WaitsNever}
-
 // fill makes the flat decisions of a plan.
-func (o *Output) fill(in *Input, p *core.Plan) error {
+func (o *Output) fill(in *Input, p *core.Plan, by PolicyName) error {
 	for range in.Jobs {
 		o.Decisions = append(o.Decisions, Decision{Why: NotLookedAt})
 	}
@@ -132,10 +133,10 @@ func (o *Output) fill(in *Input, p *core.Plan) error {
 		from := &p.Decisions[i]
 		d := &o.Decisions[from.Job]
 		if !from.Start {
-			if from.Why == 0 || int(from.Why) >= len(whyCodes) {
+			var ok bool
+			if d.Why, ok = by.why(&in.Jobs[from.Job], from.Why); !ok {
 				return fmt.Errorf("job %d waits for a reason without a code: %s", from.Job, from.Reason)
 			}
-			d.Why = whyCodes[from.Why]
 			if from.Expected != 0 {
 				d.Expected = before(in.Now, from.Expected)
 			}
@@ -143,7 +144,7 @@ func (o *Output) fill(in *Input, p *core.Plan) error {
 		}
 		o.Starts++
 		*d = Decision{
-			Why: Starts, BidClass: byte(from.Class), GPUs: from.Segs[0].GPUs, Alternative: uint8(from.Alternative),
+			Why: Starts, BidClass: by.class(from.Class), GPUs: from.Segs[0].GPUs, Alternative: uint8(from.Alternative),
 			FirstSegment: uint32(len(o.Segments)), Segments: uint32(len(from.Segs)),
 		}
 		for _, s := range from.Segs {

@@ -157,7 +157,7 @@ func TestPatience(t *testing.T) {
 func TestOutcomesAreValid(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 1))
-		settings := rapid.SampledFrom([]string{"work=100000", "work=100000 window=10", "work=100000 window=5 depth=3 reservations=0", "work=100000 objective=size", "work=100000 throughput=yes", "work=100000 reservations=3 bids=4", "work=100000 drafts=0", "deadline_ms=1"}).Draw(r, "settings")
+		settings := rapid.SampledFrom([]string{"work=100000", "work=100000 window=10", "work=100000 window=5 depth=3 reservations=0", "work=100000 objective=size", "work=100000 throughput=yes", "work=100000 reservations=3 bids=4", "work=100000 drafts=0", "deadline_ms=1", "work=100000 policy=auction1", "work=100000 policy=ipsched", "deadline_ms=1 policy=ipsched on_timeout=halve"}).Draw(r, "settings")
 		e, err := New(settings, Options{})
 		require.NoError(r, err)
 		var out Output
@@ -191,7 +191,7 @@ func TestLoadAllocatesNothing(t *testing.T) {
 	require.Positive(t, len(out.Segments))
 	require.Zero(t, testing.AllocsPerRun(10, func() {
 		out.clear()
-		if out.fill(in, &e.plan) != nil {
+		if out.fill(in, &e.plan, Auction2) != nil {
 			t.Fatal("not filled")
 		}
 	}))
@@ -318,7 +318,7 @@ func (b broken) Solve(context.Context, *ipmodel.Model, ipmodel.Options, *ipmodel
 
 func TestPanicIsAnErrorAndForgotten(t *testing.T) {
 	e, in := open(t, ""), tableI()
-	good := e.auction
+	good := e.policy
 	for want, do := range map[string]func() error{
 		"panic: boom (engine_test.go:":       func() error { panic("boom") },
 		"index out of range [7]":             func() error { _ = in.Jobs[len(in.Jobs)+4]; return nil },
@@ -326,15 +326,15 @@ func TestPanicIsAnErrorAndForgotten(t *testing.T) {
 	} {
 		a, err := core.NewAuction(core.DefaultAuctionOptions(), broken{do})
 		require.NoError(t, err)
-		e.auction = a
+		e.policy = a
 		var out Output
 		err = e.Cycle(in, &out)
 		require.ErrorContains(t, err, want)
 		var bug *PanicError
 		if errors.As(err, &bug) {
-			require.NotSame(t, a, e.auction, "state that a panic has left is not used again")
+			require.NotSame(t, a, e.policy, "state that a panic has left is not used again")
 		}
-		e.auction = good
+		e.policy = good
 		require.NoError(t, e.Cycle(in, &out))
 		require.Equal(t, 3, out.Starts)
 	}
@@ -485,7 +485,7 @@ func FuzzCycle(f *testing.F) {
 		}
 		f.Add(seed, uint8(rng.Uint32()))
 	}
-	kinds := []string{"", "reservations=3", "objective=size window=5", "throughput=yes", "drafts=0 reservations=0 depth=2"}
+	kinds := []string{"", "reservations=3", "objective=size window=5", "throughput=yes", "drafts=0 reservations=0 depth=2", "policy=auction1", "policy=ipsched"}
 	var engines []*Engine
 	for _, k := range kinds {
 		engines = append(engines, open(f, k))

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +28,10 @@ func (m SolverMode) String() string { return solverNames[m] }
 
 // Settings are what an [Engine] is opened with.
 type Settings struct {
+	Policy PolicyName
+	// Auction are the options of the auctions, but for Layouts, which Policy says; IPSched those of ipsched.
 	Auction core.AuctionOptions
+	IPSched core.IPSchedOptions
 	// Deadline is for cycles whose input has none.
 	Deadline time.Duration
 	Solver   SolverMode
@@ -38,7 +42,7 @@ type Settings struct {
 
 // DefaultSettings are those of an empty text.
 func DefaultSettings() Settings {
-	return Settings{Auction: core.DefaultAuctionOptions(), Deadline: 200 * time.Millisecond}
+	return Settings{Auction: core.DefaultAuctionOptions(), IPSched: core.DefaultIPSchedOptions(), Deadline: 200 * time.Millisecond}
 }
 
 // MaxDeadline is the longest that a cycle may take.
@@ -47,27 +51,26 @@ const MaxDeadline = time.Hour
 // ParseSettings reads "key=value" pairs, separated by commas or white space, on top of
 // the defaults. Later ones win. Errors are [*SettingError].
 //
+//	policy=auction2|auction1|ipsched
 //	window=200 depth=500 bids=15 drafts=7 reservations=1   see core.AuctionOptions
-//	objective=priority|size|rate   patience_s=0 compact=yes|no
-//	throughput=yes|no     yes: core.ThroughputAuctionOptions, and on top of these what else is given
+//	objective=priority|size|rate   patience_s=0 compact=yes|no contiguous_bids=yes|no
+//	paper=yes|no          yes: core.PaperAuctionOptions, and on top of these what else is given
+//	throughput=yes|no     yes: core.ThroughputAuctionOptions likewise; goes without paper
+//	node_limits=yes|no on_timeout=incumbent|halve          see core.IPSchedOptions
 //	deadline_ms=200       time of a cycle, up to an hour
 //	solver=native|auto|highs
 //	worker=PATH           the aucsched command; absolute, without commas and spaces
 //	work=10000000         bound on one solve, 0: until the deadline
+//
+// A caller may give all of them whatever the policy is. Of these, ipsched goes by window, objective, work,
+// node_limits and on_timeout alone, and the auctions by none of the last two.
 func ParseSettings(text string) (Settings, error) {
 	s := DefaultSettings()
 	draftsGiven := false
 	pairs := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-	for _, pair := range pairs {
-		if value, ok := strings.CutPrefix(pair, "throughput="); ok {
-			most, err := yesOrNo("throughput", value)
-			if err != nil {
-				return Settings{}, err
-			}
-			if s.Auction = core.DefaultAuctionOptions(); most {
-				s.Auction = core.ThroughputAuctionOptions()
-			}
-		}
+	var err error
+	if s.Auction, err = startingPoint(pairs); err != nil {
+		return Settings{}, err
 	}
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
@@ -85,10 +88,38 @@ func ParseSettings(text string) (Settings, error) {
 	return s, s.check()
 }
 
+// startingPoint are the options that come before all others, wherever they are named.
+func startingPoint(pairs []string) (o core.AuctionOptions, err error) {
+	var paper, throughput bool
+	for _, pair := range pairs {
+		switch key, value, _ := strings.Cut(pair, "="); key {
+		case "paper":
+			paper, err = yesOrNo(key, value)
+		case "throughput":
+			throughput, err = yesOrNo(key, value)
+		}
+		if err != nil {
+			return o, err
+		}
+	}
+	switch {
+	case paper && throughput:
+		return o, &SettingError{"throughput", "yes", "goes without paper=yes"}
+	case paper:
+		return core.PaperAuctionOptions(), nil
+	case throughput:
+		return core.ThroughputAuctionOptions(), nil
+	}
+	return core.DefaultAuctionOptions(), nil
+}
+
 // check looks at what several settings have to do with one another.
 func (s *Settings) check() error {
 	if o := &s.Auction; o.Drafts > o.MaxBidsPerJob {
 		return &SettingError{"drafts", strconv.Itoa(o.Drafts), fmt.Sprintf("must be at most the %d bids", o.MaxBidsPerJob)}
+	}
+	if s.Policy == IPSched && s.IPSched.Objective == core.ByRate {
+		return &SettingError{"objective", s.IPSched.Objective.String(), "must be priority or size for ipsched"}
 	}
 	if s.Solver != Native && s.Worker == "" {
 		return &SettingError{"solver", s.Solver.String(), "needs worker=PATH, the aucsched command"}
@@ -99,8 +130,11 @@ func (s *Settings) check() error {
 func (s *Settings) set(key, value string) (err error) {
 	o := &s.Auction
 	switch key {
+	case "policy":
+		s.Policy, err = oneOf[PolicyName](key, value, policyNames[:])
 	case "window":
 		o.Window, err = number[int](key, value, 1, MaxJobs)
+		s.IPSched.Window = o.Window
 	case "depth":
 		o.Depth, err = number[int](key, value, 0, MaxJobs)
 	case "bids":
@@ -111,6 +145,7 @@ func (s *Settings) set(key, value string) (err error) {
 		o.Reservations, err = number[int](key, value, 0, 64)
 	case "work":
 		o.Work, err = number[int64](key, value, 0, math.MaxInt64)
+		s.IPSched.Work = o.Work
 	case "deadline_ms":
 		var ms int64
 		ms, err = number[int64](key, value, 1, MaxDeadline.Milliseconds())
@@ -119,13 +154,22 @@ func (s *Settings) set(key, value string) (err error) {
 		if o.Objective, err = core.ParseObjective(value); err != nil {
 			err = &SettingError{key, value, "must be priority, size or rate"}
 		}
+		s.IPSched.Objective = o.Objective
 	case "patience_s":
 		o.Patience, err = number[int64](key, value, 0, core.NoTimeLimit)
 	case "compact":
 		o.Compact, err = yesOrNo(key, value)
-	case "throughput": // has been taken before all others
+	case "contiguous_bids":
+		o.ContiguousOnly, err = yesOrNo(key, value)
+	case "paper", "throughput": // have been taken before all others
+	case "node_limits":
+		s.IPSched.NodeLimits, err = yesOrNo(key, value)
+	case "on_timeout":
+		if s.IPSched.OnTimeout, err = core.ParseTimeout(value); err != nil {
+			err = &SettingError{key, value, "must be incumbent or halve"}
+		}
 	case "solver":
-		s.Solver, err = parseSolver(value)
+		s.Solver, err = oneOf[SolverMode](key, value, solverNames[:])
 	case "worker":
 		if s.Worker = value; !strings.HasPrefix(value, "/") {
 			err = &SettingError{key, value, "must be an absolute path"}
@@ -143,13 +187,13 @@ func yesOrNo(key, value string) (bool, error) {
 	return value == "yes", nil
 }
 
-func parseSolver(value string) (SolverMode, error) {
-	for m, name := range solverNames {
-		if name == value {
-			return SolverMode(m), nil
-		}
+// oneOf is the index of value among names.
+func oneOf[T ~uint8](key, value string, names []string) (T, error) {
+	if i := slices.Index(names, value); i >= 0 {
+		return T(i), nil
 	}
-	return 0, &SettingError{"solver", value, "must be native, auto or highs"}
+	last := len(names) - 1
+	return 0, &SettingError{key, value, "must be " + strings.Join(names[:last], ", ") + " or " + names[last]}
 }
 
 func number[T int | int64](key, value string, low, high T) (T, error) {

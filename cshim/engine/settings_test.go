@@ -20,6 +20,7 @@ func TestParseSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Settings{
 		Auction:  core.AuctionOptions{Window: 77, MaxBidsPerJob: 20, Drafts: 9, Reservations: 2, Objective: core.BySize},
+		IPSched:  core.IPSchedOptions{Window: 77, NodeLimits: true, Objective: core.BySize},
 		Deadline: 150 * time.Millisecond, Solver: Auto, Worker: "/opt/aucsched",
 	}, s)
 
@@ -33,6 +34,21 @@ func TestParseSettings(t *testing.T) {
 	some := core.DefaultAuctionOptions()
 	some.Patience, some.Compact, some.Objective = 60, true, core.ByRate
 	require.Equal(t, some, s.Auction)
+
+	s, err = ParseSettings("bids=6 paper=yes policy=auction1 contiguous_bids=yes")
+	require.NoError(t, err)
+	paper := core.PaperAuctionOptions()
+	paper.MaxBidsPerJob, paper.ContiguousOnly = 6, true
+	require.Equal(t, paper, s.Auction)
+	require.Equal(t, Auction1, s.Policy)
+	s, err = ParseSettings("paper=yes throughput=yes paper=no")
+	require.NoError(t, err, "the last of each counts")
+	require.Equal(t, core.ThroughputAuctionOptions(), s.Auction)
+
+	s, err = ParseSettings("window=9 node_limits=no policy=ipsched on_timeout=halve bids=3 drafts=2 throughput=yes")
+	require.NoError(t, err, "what means nothing for ipsched is ignored")
+	require.Equal(t, IPSched, s.Policy)
+	require.Equal(t, core.IPSchedOptions{Window: 9, OnTimeout: core.Halve, Work: core.DefaultIPSchedOptions().Work}, s.IPSched)
 
 	s, err = ParseSettings("bids=3")
 	require.NoError(t, err)
@@ -79,7 +95,7 @@ func TestSettingFaults(t *testing.T) {
 
 // A parse has settings that the auction accepts, or an error.
 func FuzzParseSettings(f *testing.F) {
-	for _, s := range []string{"", "window=5", "bids=1,drafts=1", "solver=auto worker=/x", "deadline_ms=1 work=0", "objective=size,,\t=", "\xff=\xff"} {
+	for _, s := range []string{"", "window=5", "bids=1,drafts=1", "solver=auto worker=/x", "deadline_ms=1 work=0", "objective=size,,\t=", "policy=ipsched paper=yes node_limits=no", "\xff=\xff"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -89,6 +105,9 @@ func FuzzParseSettings(f *testing.F) {
 			return
 		}
 		require.NoError(t, s.Auction.Validate())
+		if s.Policy == IPSched {
+			require.NoError(t, s.IPSched.Validate())
+		}
 		require.Positive(t, s.Deadline)
 		e, err := New(text, Options{})
 		require.NoError(t, err)

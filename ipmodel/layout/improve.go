@@ -24,6 +24,9 @@ const (
 	mostLoss   = 0.02 // of a job's mean worth: what is accepted at the beginning
 
 	workPerPart = 256 // of an improvement without any limit
+
+	movesALook = 256     // between two looks at the clock
+	workALook  = 1 << 14 // likewise, whichever comes first
 )
 
 func (m *improver) reset(seed uint64) {
@@ -55,6 +58,9 @@ type share struct {
 	from, work int64
 	begun      time.Time
 	span       time.Duration
+	timed      float64 // of the time, when last looked at
+	moves      int     // until the next look
+	nextLook   int64   // or at that work
 }
 
 func (s *Solver) newShare() share {
@@ -69,13 +75,14 @@ func (s *Solver) newShare() share {
 	return x
 }
 
-// used is the share that is used, 1 and more when all is.
+// used is the share that is used, 1 and more when all is. A move can take less than a look at the clock, so
+// that it is asked only now and then.
 func (s *Solver) used(x *share) float64 {
-	u := float64(s.flow.work-x.from) / float64(x.work)
-	if x.span > 0 {
-		u = max(u, float64(s.o.Now().Sub(x.begun))/float64(x.span))
+	if x.moves--; x.span > 0 && (x.moves < 0 || s.flow.work >= x.nextLook) {
+		x.moves, x.nextLook = movesALook, s.flow.work+workALook
+		x.timed = float64(s.o.Now().Sub(x.begun)) / float64(x.span)
 	}
-	return u
+	return max(float64(s.flow.work-x.from)/float64(x.work), x.timed)
 }
 
 // improve goes on from the best.

@@ -489,8 +489,46 @@ static void _test_settings(void)
 	      strstr(s.engine, "compact=yes") &&
 	      strstr(s.engine, "objective=rate"), "%s", s.engine);
 	auc_settings_free(&s);
+	/* So do the papers' settings, of which the depth counts here too. */
+	CHECK(strstr(defaults.engine, "window=200") &&
+	      strstr(defaults.engine, "depth=500") &&
+	      strstr(defaults.engine, "bids=15") &&
+	      strstr(defaults.engine, "drafts=7") &&
+	      strstr(defaults.engine, "reservations=1"), "%s",
+	      defaults.engine);
+	s = _settings("auc_paper=yes");
+	CHECK((s.limit == 200) && strstr(s.engine, "paper=yes") &&
+	      strstr(s.engine, "window=200") && strstr(s.engine, "work=") &&
+	      strstr(s.engine, "deadline_ms=500") &&
+	      !strstr(s.engine, "depth=") && !strstr(s.engine, "bids=") &&
+	      !strstr(s.engine, "drafts=") &&
+	      !strstr(s.engine, "reservations="), "%d %s", s.limit, s.engine);
+	auc_settings_free(&s);
+	s = _settings("auc_depth=7,auc_drafts=3,auc_paper=yes,auc_window=20");
+	CHECK((s.limit == 27) && strstr(s.engine, "depth=7") &&
+	      strstr(s.engine, "drafts=3") && !strstr(s.engine, "bids="),
+	      "%d %s", s.limit, s.engine);
+	auc_settings_free(&s);
+	s = _settings("auc_paper=yes,auc_bids=2,auc_drafts=3");
+	CHECK(strstr(s.engine, "bids=2") && strstr(s.engine, "drafts=2"),
+	      "%s", s.engine);
+	auc_settings_free(&s);
+	s = _settings("auc_paper=yes,auc_worker=/x/paper=no,auc_paper=no,auc_library=/l,auc_status=/paper=yes");
+	CHECK((s.limit == defaults.limit) && strstr(s.engine, "paper=no") &&
+	      strstr(s.engine, "bids=15"), "%s", s.engine);
+	auc_settings_free(&s);
+	s = _settings("auc_worker=/x/paper=yes");
+	CHECK(s.limit == defaults.limit, "%s", s.engine);
+	auc_settings_free(&s);
+	s = _settings("auc_policy=auction2,auc_policy=ipsched,auc_node_limits=no,auc_on_timeout=halve,auc_contiguous_bids=yes");
+	CHECK(strstr(s.engine, "policy=ipsched") &&
+	      !strstr(s.engine, "policy=auction2") &&
+	      strstr(s.engine, "node_limits=no") &&
+	      strstr(s.engine, "on_timeout=halve") &&
+	      strstr(s.engine, "contiguous_bids=yes"), "%s", s.engine);
+	auc_settings_free(&s);
 	/* What is wrong is left out, each by itself. */
-	s = _settings("auc_interval=0,auc_window=x,auc_bids=,auc_deadline_ms=1e3,auc_enabled=maybe,auc_objective=fun,auc_patience=-1,auc_compact=1,auc_throughput=,auc_library=lib.so,auc_nonsense=1,auc_,auc_depth");
+	s = _settings("auc_interval=0,auc_window=x,auc_bids=,auc_deadline_ms=1e3,auc_enabled=maybe,auc_objective=fun,auc_patience=-1,auc_compact=1,auc_throughput=,auc_policy=auction,auc_paper=on,auc_contiguous_bids=,auc_node_limits=0,auc_on_timeout=half,auc_library=lib.so,auc_nonsense=1,auc_,auc_depth");
 	CHECK(s.enabled && (s.interval == defaults.interval) && !s.library &&
 	      !xstrcmp(s.engine, defaults.engine), "%s", s.engine);
 	auc_settings_free(&s);

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/ipmodel"
+)
+
+// PolicyName says how an [Engine] decides.
+type PolicyName uint8
+
+// The policies.
+const (
+	Auction2 PolicyName = iota // AUCSCHED2
+	Auction1                   // AUCSCHED1: the program chooses the winners' layouts
+	IPSched                    // one integer program without bids
+)
+
+var policyNames = [...]string{Auction2: "auction2", Auction1: "auction1", IPSched: "ipsched"}
+
+func (p PolicyName) String() string { return policyNames[p] }
+
+// newPolicy is the policy of the settings; ipsched brings a solver of its own.
+func newPolicy(s *Settings, v ipmodel.Solver) (core.Policy, error) {
+	if s.Policy == IPSched {
+		return core.NewIPSched(s.IPSched)
+	}
+	o := s.Auction
+	o.Layouts = s.Policy == Auction1
+	return core.NewAuction(o, v)
+}
+
+// ender is a policy that wants to know when what comes after its decisions was done too: see
+// core.Auction.Ended.
+type ender interface{ Ended(at time.Time) }
+
+// ended tells the policy, if it wants to know.
+func (e *Engine) ended() {
+	if p, ok := e.policy.(ender); ok {
+		p.Ended(e.now())
+	}
+}
+
+// freesNodes reports whether jobs are taken to have asked for no number of nodes.
+func (s *Settings) freesNodes() bool { return s.Policy == IPSched && !s.IPSched.NodeLimits }
+
+// dropNodeLimits makes of the jobs' requests what counts of them without limits on nodes, for
+// the policy and for who judges its plan.
+func (s *snapshot) dropNodeLimits() {
+	for _, job := range s.Pending {
+		job.Request = core.WithoutNodeLimits(job.Request)
+	}
+}
+
+// whyCodes are core's reasons as codes of the library.
+var whyCodes = [...]uint8{core.NoFit: WaitsFit, core.Lost: WaitsLost, core.Reserved: WaitsReserved, core.Never: WaitsNever}
+
+// why is the code of the reason for which a job waits. Two of ipsched's reasons core has in words only: its
+// model does not know consecutive nodes, and after a time-out no job starts. One that asks for such nodes
+// and has been timed out, because it can have a single node only, counts among the former.
+func (p PolicyName) why(j *Job, why core.Why) (code uint8, ok bool) {
+	switch {
+	case why > 0 && int(why) < len(whyCodes):
+		return whyCodes[why], true
+	case why > 0 || p != IPSched:
+		return 0, false
+	case j.Flags&Contiguous != 0:
+		return NotLookedAt, true
+	}
+	return WaitsLost, true
+}
+
+// class is the class of a start's bid; ipsched has no bids.
+func (p PolicyName) class(c bids.Class) byte {
+	if p == IPSched {
+		return 'I'
+	}
+	return byte(c)
+}
