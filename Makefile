@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins slurm-test slurm-test-24.11 deb clean help
+.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation slurm-test slurm-test-24.11 deb clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -83,6 +83,10 @@ slurm-plugins:
 	sh scripts/packages.sh build
 	sh scripts/packages.sh slurm
 	$(MAKE) -C slurmplugin
+
+## emulation: build what aucsched emulate needs for the installed Slurm: plug-ins, virtual clock, virtual nodes
+emulation: bin/aucsched slurm-plugins
+	sh scripts/emulation.sh
 
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
 slurm-test:

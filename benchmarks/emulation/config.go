@@ -32,8 +32,8 @@ func (o *Options) cluster(page string) slurmtest.Config {
 // clock: they have so many real seconds.
 func (o *Options) lines() []string {
 	lines := []string{
-		fmt.Sprintf("MessageTimeout=%d", max(100, int(60*o.Rate))),
-		fmt.Sprintf("TCPTimeout=%d", max(60, int(30*o.Rate))),
+		fmt.Sprintf("MessageTimeout=%d", min(max(100, int(60*o.Rate)), 65535)),
+		fmt.Sprintf("TCPTimeout=%d", min(max(60, int(30*o.Rate)), 65535)),
 		"SlurmctldTimeout=3600", "InactiveLimit=0", "UnkillableStepTimeout=60000",
 		"OverTimeLimit=5", "JobRequeue=0", "MaxJobCount=100000", "BatchStartTimeout=600",
 	}

@@ -3,8 +3,10 @@ package emulation
 import (
 	"fmt"
 
+	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/workload"
 )
 
 // Result is what a run measured, and how faithful it was.
@@ -29,7 +31,42 @@ type Result struct {
 	// Faults say why the run must not be believed; none: it may.
 	Faults []string `json:"faults,omitempty"`
 
-	Records []sim.Record `json:"-"`
+	// Lives are the jobs that completed, in the order of the completion log.
+	Lives []Life `json:"lives"`
+
+	records []sim.Record
+}
+
+// Life is what became of a job: its place in the workload, and seconds of its time. Its
+// nodes are runs of first, last, cores and GPUs a node.
+type Life struct {
+	Job   int      `json:"job"`
+	Start int64    `json:"start"`
+	End   int64    `json:"end"`
+	Segs  [][4]int `json:"segs"`
+}
+
+func lifeOf(job int, r *sim.Record) Life {
+	l := Life{Job: job, Start: r.Start, End: r.End}
+	for _, s := range r.Segs {
+		l.Segs = append(l.Segs, [4]int{int(s.First), int(s.Last), int(s.Cores), int(s.GPUs)})
+	}
+	return l
+}
+
+// Replay tells hear of all jobs that completed: those of the workload that was run.
+func (r *Result) Replay(jobs []workload.Job, hear func(sim.Record)) error {
+	for _, l := range r.Lives {
+		if l.Job < 0 || l.Job >= len(jobs) {
+			return fmt.Errorf("job %d is not of the workload of %d", l.Job, len(jobs))
+		}
+		rec := sim.Record{Job: &jobs[l.Job], Submit: jobs[l.Job].Submit, Start: l.Start, End: l.End}
+		for _, s := range l.Segs {
+			rec.Segs = append(rec.Segs, nodeset.Segment{First: int32(s[0]), Last: int32(s[1]), Cores: uint16(s[2]), GPUs: uint8(s[3])})
+		}
+		hear(rec)
+	}
+	return nil
 }
 
 // Slurm is what slurmctld says of itself at the end.
@@ -64,7 +101,7 @@ const (
 // faults are the reasons to reject the run.
 func (r *Result) faults() (out []string) {
 	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
-	if n := r.Jobs - len(r.Records); n > 0 {
+	if n := r.Jobs - len(r.records); n > 0 {
 		add("%d of %d jobs did not complete", n, r.Jobs)
 	}
 	if r.Overrun.Mean > mostOverrun*r.DurationMean {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
-	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/slurmtest"
 	"github.com/aucsched/aucsched/workload"
@@ -28,7 +27,10 @@ type Progress struct {
 // Run brings up a cluster, runs the workload on it, ends it, and says what became of the
 // jobs. Nothing of the cluster is left running, whatever happens; its directory stays.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	if err := o.check(); err != nil {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := o.absolute(); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
@@ -71,7 +73,7 @@ type run struct {
 	origin   time.Time // the workload's second 0, in virtual time
 	late     []float64 // seconds, of each submission
 	counted  lineCounter
-	shares   map[uint32][]slurmtest.NodeShare // what each job had, by Slurm's number
+	had      map[uint32]*slurmtest.Job // by Slurm's number
 	slurm    Slurm
 }
 
@@ -109,7 +111,7 @@ func (r *run) feed(ctx context.Context) error {
 			return err
 		}
 		release := r.governor.Hold()
-		_, err := r.cluster.Sbatch(ctx, sbatchArgs(i, j, r.o.Auction), r.script(j))
+		_, err := r.cluster.Sbatch(ctx, sbatchArgs(i, j, r.o.Ranges), r.script(j))
 		release()
 		if err != nil {
 			return fmt.Errorf("job %s: %w", j.ID, err)
@@ -233,9 +235,9 @@ func (r *run) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.shares = make(map[uint32][]slurmtest.NodeShare, len(jobs))
+	r.had = make(map[uint32]*slurmtest.Job, len(jobs))
 	for i := range jobs {
-		r.shares[jobs[i].ID] = jobs[i].Nodes
+		r.had[jobs[i].ID] = &jobs[i]
 	}
 	return nil
 }
@@ -258,7 +260,11 @@ func (r *run) measure() (*Result, error) {
 			out.NotCompleted++
 			continue
 		}
-		rec, err := record(e, r.shares[e.ID], r.o.Jobs, r.origin)
+		had := r.had[e.ID]
+		if had == nil {
+			return out, fmt.Errorf("job %d: scontrol does not know it", e.ID)
+		}
+		rec, k, err := record(e, had, r.o.Jobs, r.origin)
 		if err != nil {
 			return out, err
 		}
@@ -268,16 +274,18 @@ func (r *run) measure() (*Result, error) {
 		seen[rec.Job] = true
 		should := sim.RunTime(rec.Job, rec.Segs)
 		over, lasted = append(over, float64(rec.End-rec.Start-should)), append(lasted, float64(should))
-		out.Records = append(out.Records, rec)
-		for k := range r.shares[e.ID] {
-			stays = append(stays, stay{rec.Job.ID, &r.shares[e.ID][k], rec.Start, rec.End})
+		out.records, out.Lives = append(out.records, rec), append(out.Lives, lifeOf(k, &rec))
+		some, err := staysOf(had, &rec)
+		if err != nil {
+			return out, err
 		}
+		stays = append(stays, some...)
 	}
 	out.Overrun, out.DurationMean = spread(over), spread(lasted).Mean
 	if err := checkStays(r.o.Machine, stays); err != nil {
 		return out, err
 	}
-	if out.Metrics, err = sim.Measure(r.o.Machine, out.Records); err != nil {
+	if out.Metrics, err = sim.Measure(r.o.Machine, out.records); err != nil {
 		return out, err
 	}
 	out.Faults = out.faults()
@@ -285,55 +293,3 @@ func (r *run) measure() (*Result, error) {
 }
 
 func seconds(a, b time.Duration) (float64, float64) { return a.Seconds(), b.Seconds() }
-
-// Options say what to run and how.
-type Options struct {
-	// Dir is the cluster's directory: empty or missing, and short (see slurmtest).
-	Dir string
-	// Tools is the directory of vclock.so and vslurmd.
-	Tools string
-	// Machine is the cluster, in node order; Jobs the workload, in order of submission.
-	Machine []nodeset.Capacity
-	Jobs    []workload.Job
-	// Rate is the clock's while nothing computes.
-	Rate float64
-	// Full has a stock slurmd play each node.
-	Full bool
-	// Auction says that aucsched's plug-ins of directory Plugins schedule, and not Slurm;
-	// jobs may then ask for ranges of GPUs.
-	Auction bool
-	Plugins string
-	// Parameters are SchedulerParameters, for either.
-	Parameters string
-	// Multifactor priorities instead of basic ones.
-	Multifactor bool
-	// Stall is for how long, in real time, no job may end before the run is given up;
-	// two minutes unless set.
-	Stall time.Duration
-	// Progress, if set, is called now and then.
-	Progress func(Progress)
-}
-
-func (o *Options) library() string { return filepath.Join(o.Tools, "vclock.so") }
-
-func (o *Options) check() error {
-	if o.Stall == 0 {
-		o.Stall = 2 * time.Minute
-	}
-	var err error
-	for _, p := range []*string{&o.Dir, &o.Tools, &o.Plugins} {
-		if *p == "" {
-			continue
-		}
-		if *p, err = filepath.Abs(*p); err != nil {
-			return err
-		}
-	}
-	switch {
-	case len(o.Jobs) == 0:
-		return errors.New("the workload has no jobs")
-	case !(o.Rate >= 1 && o.Rate <= 5000):
-		return fmt.Errorf("rate %g: must be from 1 to 5000", o.Rate)
-	}
-	return nil
-}

@@ -61,5 +61,5 @@ func limit(seconds int64) string { return fmt.Sprintf("%d:%02d", seconds/60, sec
 
 // script is what a job submits: the daemon that plays the nodes reads how long it lasts.
 func script(j *workload.Job) string {
-	return fmt.Sprintf("#!/bin/sh\n# aucsched-emulation: %d\n# vsleep %d\n", j.Duration, j.Duration)
+	return fmt.Sprintf("#!/bin/sh\n# aucsched-emulation: %d\n", j.Duration)
 }

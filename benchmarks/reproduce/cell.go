@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,10 +19,12 @@ import (
 // results than before: by a generator, the simulator, a policy or a solver.
 const SettingsVersion = 1
 
-// Cell is one simulation.
+// Cell is one run of a command: a simulation, unless Command says otherwise.
 type Cell struct {
-	Args []string `json:"args"` // of aucsched simulate, without --seed
+	Args []string `json:"args"` // without --seed
 	Seed uint64   `json:"seed"`
+	// Command is aucsched's, "simulate" if it is empty.
+	Command string `json:"command,omitempty"`
 }
 
 // AllArgs are the cell's arguments, with the seed.
@@ -30,9 +33,11 @@ func (c *Cell) AllArgs() []string {
 }
 
 // String is the command that runs the cell by hand.
-func (c *Cell) String() string { return "aucsched simulate " + strings.Join(c.AllArgs(), " ") }
+func (c *Cell) String() string {
+	return "aucsched " + cmp.Or(c.Command, "simulate") + " " + strings.Join(c.AllArgs(), " ")
+}
 
-// Program is the simulator as a command.
+// Program is what runs cells of one command.
 type Program struct {
 	// Version names the program's build; it is noted with results.
 	Version string
@@ -40,8 +45,9 @@ type Program struct {
 	// running anything. It returns all settings that results depend on, also those
 	// that were not given, in a fixed order.
 	Settings func(args []string) ([]string, error)
-	// Run simulates. It is called by several goroutines at a time.
-	Run func(ctx context.Context, args []string) (*sim.Result, error)
+	// Run runs a cell: the result, and what else is to be kept of it, as JSON, or nil. It
+	// is called by several goroutines at a time.
+	Run func(ctx context.Context, args []string) (*sim.Result, json.RawMessage, error)
 	// Bound, if set, is the least runtime that any policy could have, in seconds. It
 	// is quick, so that nobody keeps it.
 	Bound func(ctx context.Context, args []string) (float64, error)
@@ -80,7 +86,7 @@ func Cells(p *Program, tables []Table, seeds []uint64) ([]Prepared, error) {
 	for _, seed := range seeds {
 		for i := range tables {
 			for _, row := range tables[i].Rows {
-				c, err := p.Prepare(Cell{row.Args, seed})
+				c, err := p.Prepare(Cell{Args: row.Args, Seed: seed})
 				if err != nil {
 					return nil, fmt.Errorf("table %s: %w", tables[i].Name, err)
 				}

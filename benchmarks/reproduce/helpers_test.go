@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -36,21 +37,21 @@ func fakeSettings(args []string) ([]string, error) {
 	return args, nil
 }
 
-func (f *fake) run(ctx context.Context, args []string) (*sim.Result, error) {
+func (f *fake) run(ctx context.Context, args []string) (*sim.Result, json.RawMessage, error) {
 	n := f.runs.Add(1)
 	select {
 	case <-time.After(f.pause):
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
 	if f.after != nil {
 		if err := f.after(n); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	r := fakeResult(args)
 	r.CycleMsP50, r.CycleMsMax = float64(n), float64(2*n) // differ from run to run
-	return r, nil
+	return r, nil, nil
 }
 
 func fakeResult(args []string) *sim.Result {

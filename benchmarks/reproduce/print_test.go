@@ -39,7 +39,7 @@ func fakeReport(t *testing.T, seeds []uint64) *Report {
 	results := make(Results)
 	for i, r := range table.Rows {
 		for k, seed := range seeds {
-			c, err := p.Prepare(Cell{r.Args, seed})
+			c, err := p.Prepare(Cell{Args: r.Args, Seed: seed})
 			require.NoError(t, err)
 			u := utilisation[r.Args[0]][k]
 			s := &Stored{Program: "build1", Result: &sim.Result{CPUUtilization: u, Runtime: 14400, WaitMean: 7200 * u, WaitStd: 1800, FragmentationMean: 1, SlowdownMean: 20, SpreadMean: 1.5}}

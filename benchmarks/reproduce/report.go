@@ -63,7 +63,7 @@ func NewReport(ctx context.Context, p *Program, tables []Table, seeds []uint64, 
 		stored := make([][]*Stored, len(t.Rows))
 		for j := range t.Rows {
 			for _, seed := range seeds {
-				c, err := p.Prepare(Cell{t.Rows[j].Args, seed})
+				c, err := p.Prepare(Cell{Args: t.Rows[j].Args, Seed: seed})
 				if err != nil {
 					return nil, err
 				}
@@ -110,7 +110,7 @@ func (r *RowReport) bound(ctx context.Context, p *Program, seeds []uint64, store
 	}
 	var above []float64
 	for i, s := range stored {
-		c := Cell{r.Args, seeds[i]}
+		c := Cell{Args: r.Args, Seed: seeds[i]}
 		least, err := p.Bound(ctx, c.AllArgs())
 		if err != nil {
 			return fmt.Errorf("%s --bound: %w", c.String(), err)

@@ -86,9 +86,9 @@ func (r *Runner) done(n int) {
 }
 
 func (r *Runner) cell(ctx context.Context, c *Prepared) (*Stored, error) {
-	result, err := r.Program.Run(ctx, c.AllArgs())
+	result, notes, err := r.Program.Run(ctx, c.AllArgs())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.String(), err)
 	}
-	return r.Store.Save(c, r.Program.Version, *result)
+	return r.Store.Save(c, r.Program.Version, *result, notes)
 }

@@ -21,6 +21,7 @@ type Store struct{ dir string }
 
 // Stored is a result as it is on file.
 type Stored struct {
+	Command  string   `json:"command,omitempty"` // as in Cell
 	Args     []string `json:"args"`
 	Seed     uint64   `json:"seed"`
 	Settings []string `json:"settings"`
@@ -28,6 +29,8 @@ type Stored struct {
 	Program string `json:"program"`
 	// Result has no wall-clock times.
 	Result *sim.Result `json:"result"`
+	// Notes are what the program noted besides.
+	Notes json.RawMessage `json:"notes,omitempty"`
 	// Sum is the SHA-256 of the rest, without spaces.
 	Sum string `json:"sha256"`
 }
@@ -90,9 +93,9 @@ func (s *Store) Load(c *Prepared) (*Stored, error) {
 }
 
 // Save writes the cell's result, without the wall clock's figures.
-func (s *Store) Save(c *Prepared, program string, result sim.Result) (*Stored, error) {
+func (s *Store) Save(c *Prepared, program string, result sim.Result, notes json.RawMessage) (*Stored, error) {
 	result.CycleMsP50, result.CycleMsP99, result.CycleMsMax = 0, 0, 0
-	r := &Stored{Args: c.Args, Seed: c.Seed, Settings: c.Settings, Program: program, Result: &result}
+	r := &Stored{Command: c.Command, Args: c.Args, Seed: c.Seed, Settings: c.Settings, Program: program, Result: &result, Notes: notes}
 	var err error
 	if r.Sum, err = r.sum(); err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func TestCellsAreUniqueAndComplete(t *testing.T) {
 		for _, r := range table.Rows {
 			rows++
 			for seed := range uint64(3) {
-				c, err := p.Prepare(Cell{r.Args, 1 + seed})
+				c, err := p.Prepare(Cell{Args: r.Args, Seed: 1 + seed})
 				require.NoError(t, err)
 				require.True(t, keys[c.Key], c.String())
 			}
@@ -93,7 +93,7 @@ func TestKeyDependsOnAllSettings(t *testing.T) {
 	added := "default=1"
 	p := &Program{Settings: func(args []string) ([]string, error) { return append([]string{added}, args...), nil }}
 	keys := make(map[string]bool)
-	for _, c := range []Cell{{[]string{"--a=1"}, 1}, {[]string{"--a=2"}, 1}, {[]string{"--a=1"}, 2}, {[]string{"--a=1", "--b"}, 1}} {
+	for _, c := range []Cell{{Args: []string{"--a=1"}, Seed: 1}, {Args: []string{"--a=2"}, Seed: 1}, {Args: []string{"--a=1"}, Seed: 2}, {Args: []string{"--a=1", "--b"}, Seed: 1}} {
 		for _, added = range []string{"default=1", "default=2"} {
 			prepared, err := p.Prepare(c)
 			require.NoError(t, err)

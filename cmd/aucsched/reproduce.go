@@ -272,13 +272,13 @@ func simulateSettings(args []string) ([]string, error) {
 	return settings, nil
 }
 
-func simulateArgs(ctx context.Context, args []string) (*sim.Result, error) {
+func simulateArgs(ctx context.Context, args []string) (*sim.Result, json.RawMessage, error) {
 	var out bytes.Buffer
 	if err := executeQuietly(ctx, simulateCommand(), append([]string{"--json"}, args...), &out); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r := new(sim.Result)
-	return r, json.Unmarshal(out.Bytes(), r)
+	return r, nil, json.Unmarshal(out.Bytes(), r)
 }
 
 // boundArgs is the least runtime that is possible, in seconds.
