@@ -13,12 +13,14 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
 )
 
-// Governor runs a clock fast while the processes that it watches are idle, and at rate 1
-// while one of them computes: what they do takes as long as it does without emulation,
-// and nothing is waited for that only time brings.
+// Governor runs a clock fast while the processes that it watches are idle, and slower
+// while one of them computes. At rate 1 then, what they do takes as long as it does without
+// emulation, and nothing is waited for that only time brings; at a higher rate they are that
+// much slower than in the world.
 type Governor struct {
 	clock *vclock.Clock
 	fast  float64
+	busy  float64
 	held  atomic.Int32
 	since time.Time // when the rate was last changed
 	fasts time.Duration
@@ -33,9 +35,9 @@ const (
 	busyShare = 0.2
 )
 
-// NewGovernor governs the clock between rate 1 and fast.
-func NewGovernor(clock *vclock.Clock, fast float64) *Governor {
-	return &Governor{clock: clock, fast: fast}
+// NewGovernor governs the clock between the rates busy, at least 1, and fast.
+func NewGovernor(clock *vclock.Clock, busy, fast float64) *Governor {
+	return &Governor{clock: clock, busy: min(busy, fast), fast: fast}
 }
 
 // Hold keeps the clock at rate 1 until the returned function is called: while clients of
@@ -69,7 +71,7 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 		}
 		rate := g.fast
 		if now.Before(busyUntil) {
-			rate = 1
+			rate = g.busy
 		}
 		if err := g.set(rate, now); err != nil {
 			return err
@@ -80,7 +82,7 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 
 func (g *Governor) set(rate float64, now time.Time) error {
 	old := g.clock.Rate()
-	if d := now.Sub(g.since); old == 1 {
+	if d := now.Sub(g.since); old <= g.busy {
 		g.slows += d
 	} else {
 		g.fasts += d

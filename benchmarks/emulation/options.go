@@ -22,6 +22,9 @@ type Options struct {
 	Jobs    []workload.Job
 	// Rate is the clock's while nothing computes.
 	Rate float64
+	// Busy is the rate while one of Slurm's daemons does: 1 unless set. They are that much
+	// slower than in the world.
+	Busy float64
 	// Full has a stock slurmd play each node.
 	Full bool
 	// Auction says that aucsched's plug-ins of directory Plugins schedule.
@@ -53,6 +56,8 @@ func (o *Options) Validate() error {
 		return errors.New("the workload has no jobs")
 	case !(o.Rate >= 1 && o.Rate <= MostRate):
 		return fmt.Errorf("rate %g: must be from 1 to %d", o.Rate, MostRate)
+	case o.Busy != 0 && !(o.Busy >= 1 && o.Busy <= o.Rate):
+		return fmt.Errorf("busy rate %g: must be from 1 to %g, the rate", o.Busy, o.Rate)
 	case o.Stall < 0:
 		return fmt.Errorf("stall %v: must not be negative", o.Stall)
 	}
@@ -66,6 +71,7 @@ func (o *Options) Validate() error {
 
 // absolute makes the directories' paths so, and fills in the defaults.
 func (o *Options) absolute() error {
+	o.Busy = cmp.Or(o.Busy, 1)
 	o.Stall = cmp.Or(o.Stall, 2*time.Minute)
 	var err error
 	for _, p := range []*string{&o.Dir, &o.Tools, &o.Plugins} {

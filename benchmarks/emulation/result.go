@@ -23,7 +23,8 @@ type Result struct {
 	// Late is by how much submissions were, in virtual seconds.
 	Late Spread  `json:"late_s"`
 	Rate float64 `json:"rate"`
-	// FastSeconds and SlowSeconds are real time with the clock at Rate and at 1.
+	Busy float64 `json:"busy_rate"`
+	// FastSeconds and SlowSeconds are real time with the clock at Rate and slower.
 	FastSeconds float64 `json:"fast_s"`
 	SlowSeconds float64 `json:"slow_s"`
 	WallSeconds float64 `json:"wall_s"`

@@ -48,7 +48,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{o: &o, clock: clock, cluster: cluster, governor: NewGovernor(clock, o.Rate)}
+	r := &run{o: &o, clock: clock, cluster: cluster, governor: NewGovernor(clock, o.Busy, o.Rate)}
 	err = r.run(ctx)
 	if err == nil {
 		err = r.look(ctx)
@@ -248,7 +248,7 @@ func (r *run) measure() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Slurm: r.slurm, Rate: r.o.Rate, Jobs: len(r.o.Jobs)}
+	out := &Result{Slurm: r.slurm, Rate: r.o.Rate, Busy: r.o.Busy, Jobs: len(r.o.Jobs)}
 	out.FastSeconds, out.SlowSeconds = seconds(r.governor.Spent())
 	out.Late = spread(r.late)
 	seen := make(map[*workload.Job]bool)

@@ -28,7 +28,7 @@ type emulatedRun struct {
 	cluster, load, priority string
 	slurmBids               bool
 	parameters              string
-	rate                    float64
+	rate, busy              float64
 	nodes                   string
 }
 
@@ -59,6 +59,7 @@ func (r *emulatedRun) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&r.slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm itself would allocate")
 	flags.StringVar(&r.parameters, "parameters", "", "further SchedulerParameters, for every scheduler")
 	flags.Float64Var(&r.rate, "rate", 200, "how much faster than the world's the clock runs while Slurm has nothing to do")
+	flags.Float64Var(&r.busy, "busy-rate", 1, "and how much faster while it computes: so much slower than in the world is its computer")
 	flags.StringVar(&r.nodes, "nodes", "emu", "emu: one process plays the nodes; full: a stock slurmd each")
 }
 
@@ -73,7 +74,7 @@ func parseEmulated(args []string) (*emulatedRun, *pflag.FlagSet, error) {
 
 // options are those of the run, save where things are.
 func (r *emulatedRun) options(flags *pflag.FlagSet) (*emulation.Options, error) {
-	o := &emulation.Options{Rate: r.rate}
+	o := &emulation.Options{Rate: r.rate, Busy: r.busy}
 	var err error
 	if o.Machine, err = workload.ParseCluster(r.cluster); err != nil {
 		return nil, fmt.Errorf("--cluster: %w", err)
