@@ -59,7 +59,12 @@ func requestArgs(r *bids.Request, ranges bool) (args []string) {
 // limit is a time limit in Slurm's words; Slurm rounds it up to minutes.
 func limit(seconds int64) string { return fmt.Sprintf("%d:%02d", seconds/60, seconds%60) }
 
-// script is what a job submits: the daemon that plays the nodes reads how long it lasts.
+// script is what a job submits: the daemon that plays the nodes reads how long it lasts, a
+// job with a range of GPUs with the fewest of them.
 func script(j *workload.Job) string {
-	return fmt.Sprintf("#!/bin/sh\n# aucsched-emulation: %d\n", j.Duration)
+	with := ""
+	if j.MaxGPUs > j.MinGPUs && j.MinGPUs > 0 {
+		with = fmt.Sprintf(" gpus=%d", j.MinGPUs)
+	}
+	return fmt.Sprintf("#!/bin/sh\n# aucsched-emulation: %d%s\n", min(j.Duration, j.TimeLimit), with)
 }

@@ -52,15 +52,17 @@ static char *_first(const char *nodes)
 
 static int _launch(const batch_job_launch_msg_t *launch)
 {
-	double seconds = script_seconds(launch->script);
+	work_t work = { 0 };
+	bool known = script_work(launch->script, &work);
+	double seconds = work_seconds(&work, launch_gpus(launch));
 	char *node = _first(launch->nodes);
 	int rc;
 
-	if (seconds < 0)
+	if (!known)
 		error("job %u: its script does not say how long it takes",
 		      launch->job_id);
-	rc = jobs_add(launch->job_id, node, MAX(seconds, 0),
-		      (seconds < 0) ? NO_DURATION : 0);
+	rc = jobs_add(launch->job_id, node, known ? seconds : 0,
+		      known ? 0 : NO_DURATION);
 	if (rc)
 		error("job %u: runs already, not launched again",
 		      launch->job_id);

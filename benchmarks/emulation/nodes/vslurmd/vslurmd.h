@@ -8,6 +8,7 @@
  *	forward.c	the answers of the nodes that a question is to be passed on to
  *	jobs.c		the jobs that run, by their ends
  *	script.c	how long a job takes
+ *	gpus.c		how many GPUs it has
  *	report.c	says that jobs have ended
  *	nodes.c		the nodes of slurm.conf
  *	gres.c		their generic resources
@@ -99,8 +100,21 @@ extern void jobs_again(const ended_t *ended, double seconds);
 
 /* ---- script.c ---- */
 
-/* RET the seconds that a job is to take, or -1 if its script does not say so */
-extern double script_seconds(const char *script);
+/* What a job has to do: seconds, with so many GPUs a node if that is not 0. */
+typedef struct {
+	double seconds, gpus;
+} work_t;
+
+/* RET whether the script says what there is to do */
+extern bool script_work(const char *script, work_t *work);
+
+/* RET how long that takes with so many GPUs on each node */
+extern double work_seconds(const work_t *work, uint32_t gpus);
+
+/* ---- gpus.c ---- */
+
+/* RET how many GPUs a job has on its first node */
+extern uint32_t launch_gpus(const batch_job_launch_msg_t *launch);
 
 /* ---- report.c ---- */
 
