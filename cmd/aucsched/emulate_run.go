@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -240,20 +240,13 @@ func (d *emulationDirs) run(ctx context.Context, args []string, listen func(emul
 	}
 }
 
-// once is one run in a directory of its own.
-func (d *emulationDirs) once(ctx context.Context, o *emulation.Options) (_ *emulation.Result, err error) {
-	dir, err := os.MkdirTemp("", "aucemu")
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if d.keep {
-			slog.Warn("kept", "directory", dir)
-			return
-		}
-		err = errors.Join(err, os.RemoveAll(dir))
-	}()
+// once is one run in a directory of its own. Who makes it also removes it: see
+// [emulation.Options].
+func (d *emulationDirs) once(ctx context.Context, o *emulation.Options) (*emulation.Result, error) {
 	one := *o
-	one.Dir = dir
+	one.Dir, one.Ephemeral = filepath.Join(os.TempDir(), fmt.Sprintf("aucemu%016x", rand.Uint64())), !d.keep
+	if d.keep {
+		slog.Warn("the cluster is kept", "directory", one.Dir)
+	}
 	return emulation.Run(ctx, one)
 }
