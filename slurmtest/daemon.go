@@ -33,6 +33,11 @@ func (d *daemon) exited() bool {
 // ended says how it did.
 func (d *daemon) ended() error { return fmt.Errorf("%s ended: %v", d.name, d.cmd.ProcessState) }
 
+// urgent has a process run before whatever is not, where that is allowed.
+func urgent(pid int) {
+	_ = unix.SchedSetAttr(pid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}, 0)
+}
+
 // start starts a process that is killed when this one ends, however. The kernel goes by the
 // end of the thread that forked (PR_SET_PDEATHSIG), so that there is one that does nothing
 // else and never ends. What a process has started itself, and the background that it has
@@ -100,8 +105,7 @@ func (c *Cluster) launch(name string, env []string, argv ...string) (*daemon, er
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if c.cfg.Urgent {
-		// Before it has other threads, which inherit this.
-		_ = unix.SchedSetAttr(cmd.Process.Pid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}, 0)
+		urgent(cmd.Process.Pid) // before it has other threads, which inherit this
 	}
 	d := &daemon{name: name, cmd: cmd, done: make(chan struct{})}
 	go func() {

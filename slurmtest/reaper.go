@@ -39,7 +39,11 @@ func (c *Cluster) newReaper() (*reaper, error) {
 	if r.lifeline, err = r.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	return r, r.cmd.Start()
+	err = r.cmd.Start()
+	if err == nil && c.cfg.Urgent { // or what it is to end might not let it
+		urgent(r.cmd.Process.Pid)
+	}
+	return r, err
 }
 
 // startReapers starts all of them.

@@ -9,7 +9,7 @@ dir=$1 remove=$2
 
 ours() {
 	grep -lzsxF "AUCSCHED_SLURMTEST=$dir" /proc/[0-9]*/environ
-	find /proc -maxdepth 2 -name cwd \( -lname "$dir" -o -lname "$dir/*" \) 2>/dev/null
+	find /proc/[0-9]*/cwd -maxdepth 0 \( -lname "$dir" -o -lname "$dir/*" \) 2>/dev/null
 }
 
 while read -r _; do :; done
