@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -256,8 +257,11 @@ func (l *lineCounter) count() (int, error) {
 		n, err := f.ReadAt(buf, l.at)
 		l.n += bytes.Count(buf[:n], []byte{'\n'})
 		l.at += int64(n)
-		if err != nil || n == 0 {
+		if errors.Is(err, io.EOF) {
 			return l.n, nil
+		}
+		if err != nil {
+			return l.n, err
 		}
 	}
 }
