@@ -208,6 +208,27 @@ func TestEmulateSbatchKilled(t *testing.T) {
 	require.Contains(t, d.errs.String(), "signal: killed")
 }
 
+// A job that can never run is left out and listed, as in a simulation.
+func TestEmulateLeavesOut(t *testing.T) {
+	b := newKillBed(t)
+	trace := filepath.Join(t.TempDir(), "trace.swf")
+	var text string
+	for i, cores := range []int{8, 65, 16} { // 64 has the machine
+		text += fmt.Sprintf("%d 0 -1 300 %d -1 -1 %d 300 -1 1 1 1 1 -1 -1 -1 -1\n", i+1, cores, cores)
+	}
+	require.NoError(t, os.WriteFile(trace, []byte(text), 0o644))
+	d := b.start(t, []string{"emulate", "--scheduler=backfill", "--cluster=8x8x2", "--workload=" + trace, "--rate=100", "--json", "--out=" + t.TempDir()})
+	d.wait(t, time.Minute)
+	require.True(t, d.cmd.ProcessState.Success(), d.errs.String())
+	require.Contains(t, d.errs.String(), "jobs not run")
+	var r emulated
+	require.NoError(t, json.NewDecoder(&d.out).Decode(&r))
+	require.Equal(t, 2, r.Result.Jobs)
+	require.Equal(t, 2, r.Result.Metrics.Jobs)
+	require.Len(t, r.Result.Metrics.Unrun, 1)
+	require.Equal(t, "2", r.Result.Metrics.Unrun[0].ID)
+}
+
 // stored are the results on file.
 func stored(t *testing.T, out string) []string {
 	t.Helper()

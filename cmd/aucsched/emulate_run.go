@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,7 +76,10 @@ func parseEmulated(args []string) (*emulatedRun, *pflag.FlagSet, error) {
 // options are those of the run, save where things are.
 func (r *emulatedRun) options(flags *pflag.FlagSet) (*emulation.Options, error) {
 	o := &emulation.Options{Rate: r.rate, Busy: r.busy}
-	var err error
+	err := r.check()
+	if err != nil {
+		return nil, err
+	}
 	if o.Machine, err = workload.ParseCluster(r.cluster); err != nil {
 		return nil, fmt.Errorf("--cluster: %w", err)
 	}
@@ -88,24 +92,40 @@ func (r *emulatedRun) options(flags *pflag.FlagSet) (*emulation.Options, error) 
 		return nil, err
 	}
 	o.Jobs = r.policy.settled(r.policy.policy, w.Jobs)
-	switch r.nodes {
-	case "emu", "full":
-		o.Full = r.nodes == "full"
-	default:
-		return nil, fmt.Errorf("--nodes: %q is unknown; known are emu, full", r.nodes)
-	}
-	switch r.priority {
-	case "basic", "multifactor":
-		o.Multifactor = r.priority == "multifactor"
-	default:
-		return nil, fmt.Errorf("--priority: %q is unknown; known are basic, multifactor", r.priority)
-	}
+	o.Full, o.Multifactor = r.nodes == "full", r.priority == "multifactor"
 	o.Parameters = r.parameters
 	if r.policy.policy != "backfill" {
 		o.Auction, o.Ranges = true, r.policy.policy != "ipsched"
 		o.Parameters = strings.Trim(strings.Join(append(r.pluginParameters(flags), r.parameters), ","), ",")
 	}
 	return o, o.Validate()
+}
+
+// check reports which flag has a value that it can't have, without those that are read
+// further on: of the machine, the workload and the policy.
+func (r *emulatedRun) check() error {
+	for _, name := range []struct {
+		flag, value string
+		known       []string
+	}{
+		{"scheduler", r.policy.policy, policyNames()}, {"nodes", r.nodes, []string{"emu", "full"}},
+		{"priority", r.priority, []string{"basic", "multifactor"}},
+	} {
+		if !slices.Contains(name.known, name.value) {
+			return fmt.Errorf("--%s: %q is unknown; known are %s", name.flag, name.value, strings.Join(name.known, ", "))
+		}
+	}
+	switch limit := r.replay.cfg.CycleLimit; {
+	case !(r.rate >= 1 && r.rate <= emulation.MostRate):
+		return fmt.Errorf("--rate: %g: must be from 1 to %d", r.rate, emulation.MostRate)
+	case !(r.busy >= 1 && r.busy <= r.rate):
+		return fmt.Errorf("--busy-rate: %g: must be from 1 to %g, the rate", r.busy, r.rate)
+	case r.replay.cfg.Interval < 1:
+		return fmt.Errorf("--interval: %d: must be at least 1 second", r.replay.cfg.Interval)
+	case limit < 0 || limit%time.Millisecond != 0:
+		return fmt.Errorf("--deadline: %v: must be whole milliseconds, or 0", limit)
+	}
+	return nil
 }
 
 // pluginParameters are the flags as the plug-in's settings (docs/slurm.md).
@@ -204,7 +224,11 @@ func emulatedSettings(args []string, slurm string) ([]string, error) {
 		return nil, err
 	}
 	settings := []string{"slurm=" + slurm, "SchedulerParameters=" + o.Parameters}
-	flags.VisitAll(func(f *pflag.Flag) { settings = append(settings, f.Name+"="+f.Value.String()) })
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !sinceStored(f) {
+			settings = append(settings, f.Name+"="+f.Value.String())
+		}
+	})
 	return settings, nil
 }
 
