@@ -208,7 +208,8 @@ func TestEmulateSbatchKilled(t *testing.T) {
 	require.Contains(t, d.errs.String(), "signal: killed")
 }
 
-// A job that can never run is left out and listed, as in a simulation.
+// A job that can never run is left out and listed, as in a simulation; with --keep the
+// files stay, and nothing else.
 func TestEmulateLeavesOut(t *testing.T) {
 	b := newKillBed(t)
 	trace := filepath.Join(t.TempDir(), "trace.swf")
@@ -217,10 +218,12 @@ func TestEmulateLeavesOut(t *testing.T) {
 		text += fmt.Sprintf("%d 0 -1 300 %d -1 -1 %d 300 -1 1 1 1 1 -1 -1 -1 -1\n", i+1, cores, cores)
 	}
 	require.NoError(t, os.WriteFile(trace, []byte(text), 0o644))
-	d := b.start(t, []string{"emulate", "--scheduler=backfill", "--cluster=8x8x2", "--workload=" + trace, "--rate=100", "--json", "--out=" + t.TempDir()})
+	d := b.start(t, []string{"emulate", "--scheduler=backfill", "--cluster=8x8x2", "--workload=" + trace, "--rate=100", "--json", "--keep", "--out=" + t.TempDir()})
 	d.wait(t, time.Minute)
 	require.True(t, d.cmd.ProcessState.Success(), d.errs.String())
 	require.Contains(t, d.errs.String(), "jobs not run")
+	d.nothingLeft(t, false)
+	require.Contains(t, d.read("log/slurmctld.log"), "submit_batch_job", "--keep keeps the files")
 	var r emulated
 	require.NoError(t, json.NewDecoder(&d.out).Decode(&r))
 	require.Equal(t, 2, r.Result.Jobs)
