@@ -343,7 +343,9 @@ func (c *Cluster) stop() error {
 	if c.reapers == nil {
 		return errors.Join(errs...)
 	}
-	errs = append(errs, c.reap())
+	if err := c.reap(); err != nil { // who would not end is not waited for
+		return errors.Join(append(errs, err)...)
+	}
 	for _, d := range c.daemons {
 		<-d.done
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -158,7 +159,7 @@ func newReaperBed(t *testing.T, dir string, args ...string) *reaperBed {
 
 // end closes the lifeline and checks who has ended.
 func (b *reaperBed) end(t *testing.T) {
-	alive := func(cmd *exec.Cmd) bool { return cmd.Process.Signal(syscall.Signal(0)) == nil }
+	alive := func(cmd *exec.Cmd) bool { return slices.Contains(childrenOf(os.Getpid(), "sleep"), cmd.Process.Pid) }
 	for _, cmd := range b.ours {
 		require.True(t, alive(cmd), "before its time")
 	}
