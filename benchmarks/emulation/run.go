@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
-	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/slurmtest"
 	"github.com/aucsched/aucsched/workload"
@@ -81,26 +79,6 @@ type run struct {
 	had      map[uint32]*slurmtest.Job // by Slurm's number
 	ended    []slurmtest.Ended
 	slurm    Slurm
-}
-
-// admit tells the jobs that can run from those that never can.
-func admit(machine []nodeset.Capacity, jobs []workload.Job) (todo []int, unrun []sim.Unrun, err error) {
-	table, err := nodeset.New(machine)
-	if err != nil {
-		return nil, nil, err
-	}
-	m := bids.NewMachine(table)
-	for i := range jobs {
-		if err := m.CanEverRun(&jobs[i].Request); err != nil {
-			unrun = append(unrun, sim.Unrun{ID: jobs[i].ID, Reason: err.Error()})
-			continue
-		}
-		todo = append(todo, i)
-	}
-	if len(todo) == 0 {
-		return nil, unrun, fmt.Errorf("none of the %d jobs can run on this machine; job %s %s", len(jobs), unrun[0].ID, unrun[0].Reason)
-	}
-	return todo, unrun, nil
 }
 
 // watched does the run and looks at what it has cost. It ends as soon as one of the daemons
