@@ -55,6 +55,7 @@ packages of Slurm; make emulation builds the rest.`,
 	flags.StringVar(&f.html, "html", "", "write a page with pictures of the runs to this `file`, for several seeds one each; it needs no network")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, an object a line for each run")
 	f.where.register(flags)
+	c.AddCommand(experimentsCommand())
 	return c
 }
 
