@@ -69,6 +69,7 @@ func numbers(ids []uint32) (text []string) {
 
 // Jobs behind the window come into it as others leave, or Slurm starts them before.
 func TestBeyondTheWindow(t *testing.T) {
+	beside(t)
 	c := cluster(t, auction, Config{SelectTypeParameters: "CR_Core_Memory", Groups: []Group{{Nodes: 4, Cores: 4, MemoryMB: 8000}}})
 	b := beyondBed{c, t}
 	running(t, c, 15*time.Second, submit(t, c, "sleep 300", "-n1", "--mem=6000", "--time=10"))
