@@ -26,12 +26,15 @@ bin/aucsched: go.mod
 run: bin/aucsched
 	bin/aucsched demo
 
+# Tests of the plug-ins that take long and are variants of others: only slurm-test has them.
+SLURM_SLOW := ^Test(LeftToSlurm|Load|KilledWithAlternatives|AlternativesKilledAtRandom)$$|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
+
 ## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none)
 test: lint test-pure
 	$(call with_highs,CGO_ENABLED=1 $(GO) test -race $$tags ./...)
 	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
 		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; \
-	else GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '^(TestLeftToSlurm|TestLoad|TestKilledWithAlternatives|TestAlternativesKilledAtRandom)$$'; fi
+	else GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -parallel 3 -skip '$(SLURM_SLOW)'; fi
 
 ## test-pure: all tests without any C library
 test-pure:

@@ -392,8 +392,10 @@ static void _cycle(void)
 static void _idle(void)
 {
 	lock_slurmctld(auc_locks);
-	if (!slurmctld_config.shutdown_time)
+	if (!slurmctld_config.shutdown_time) {
 		auc_requests_restore();
+		auc_untell_all();
+	}
 	unlock_slurmctld(auc_locks);
 }
 

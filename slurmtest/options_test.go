@@ -16,6 +16,7 @@ func optionsMachine() Config { return Config{Groups: Uniform(16, 8, 4)} }
 
 // What sbatch asks for is what the job gets, as before.
 func TestOptions(t *testing.T) {
+	beside(t)
 	rows := []leftRow{
 		{"-n5", "", Ask{CPUs: 5}},
 		{"-n1", "", Ask{CPUs: 1, MinNodes: 1, MaxNodes: 1}},
@@ -75,7 +76,7 @@ func requireRoute(t *testing.T, c *Cluster, id uint32, left string) {
 
 // A range of GPUs is a wish that Slurm itself doesn't know.
 func TestGPURanges(t *testing.T) {
-	bed(t)
+	beside(t)
 	c := cluster(t, auction, optionsMachine())
 	t.Run("sbatch", func(t *testing.T) { testSbatchRanges(t, c) })
 	t.Run("srun", func(t *testing.T) { testSrunRange(t, c) })

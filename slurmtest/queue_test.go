@@ -12,6 +12,7 @@ import (
 
 // What users do with waiting jobs has the effect that it always had.
 func TestQueue(t *testing.T) {
+	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, optionsMachine())
 		for _, s := range []struct {
