@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation slurm-test slurm-test-24.11 deb clean help
+.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation emulate-quick emulate slurm-test slurm-test-24.11 deb clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -90,6 +90,15 @@ slurm-plugins:
 ## emulation: build what aucsched emulate needs for the installed Slurm: plug-ins, virtual clock, virtual nodes
 emulation: bin/aucsched slurm-plugins
 	sh scripts/emulation.sh
+
+## emulate-quick: 60 jobs on a real Slurm under a clock 60 times as fast, by backfill and by the auction (as root)
+emulate-quick: emulation
+	out=$$(mktemp -d) && bin/aucsched emulate --scheduler backfill,auction2 --throughput --cluster 128x8x2 --workload gen:V.1 --first 60 \
+		--rate 60 -j 2 --out "$$out"; code=$$?; rm -rf "$$out"; exit $$code
+
+## emulate: the papers' experiments on a real Slurm and in the simulator, into docs/emulation.md; takes hours, and goes on where it was interrupted
+emulate: emulation
+	bin/aucsched emulate experiments --seeds $(or $(SEEDS),1-3) --markdown docs/emulation.md
 
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
 slurm-test:

@@ -2,10 +2,10 @@ package bids
 
 import "github.com/aucsched/aucsched/nodeset"
 
-// maxReach bounds how far apart the two blocks of a job lie that is to stay together and
-// could have one: from its first node to its last there are at most so many times as many
+// MaxReach bounds how far apart the two blocks of a job lie that is to stay together (Ask.Blocks)
+// and could have one: from its first node to its last there are at most so many times as many
 // nodes as it has.
-const maxReach = 4
+const MaxReach = 4
 
 // near reports whether the job may have two blocks, where one would do on the idle machine.
 func (s *shape) near() bool { return s.blocks == 2 }
@@ -16,7 +16,7 @@ func (s *shape) within(spans []span) bool {
 	for _, sp := range spans {
 		nodes += sp.last - sp.first + 1
 	}
-	return extent(spans) <= maxReach*nodes
+	return extent(spans) <= MaxReach*nodes
 }
 
 func extent(spans []span) int { return spans[len(spans)-1].last - spans[0].first + 1 }

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/bound"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/sim"
@@ -267,6 +268,9 @@ func simulateSettings(args []string) ([]string, error) {
 		settings = append(settings, setting)
 		if f.Name == "paper" && f.Value.String() == "true" {
 			settings = append(settings, fmt.Sprintf("papers' settings=%+v", core.PaperAuctionOptions()))
+		}
+		if (f.Name == "throughput" || f.Name == "compact") && f.Value.String() == "true" {
+			settings = append(settings, fmt.Sprintf("two blocks within=%d", bids.MaxReach))
 		}
 	})
 	return settings, nil
