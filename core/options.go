@@ -41,7 +41,7 @@ type AuctionOptions struct {
 	// more than twice Patience later. 0 is queue order.
 	Patience int64
 	// Compact keeps jobs together: bids have at most one block of consecutive nodes more than the
-	// fewest on which the idle machine could meet the job. Two blocks where one would do lie near each
+	// fewest on which the idle machine could meet the job, and left-overs and reserved places none. Two blocks where one would do lie near each
 	// other: from a job's first node to its last there are at most bids.MaxReach times as many nodes as
 	// it has.
 	Compact bool

@@ -104,6 +104,7 @@ func (r *run) run(ctx context.Context) error {
 
 // feed submits every job when it is due.
 func (r *run) feed(ctx context.Context) error {
+	defer urgently(1)() // as the daemons, which would keep sbatch from running
 	for i := range r.o.Jobs {
 		j := &r.o.Jobs[i]
 		due := r.origin.Add(time.Duration(j.Submit) * time.Second)
