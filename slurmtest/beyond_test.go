@@ -37,15 +37,21 @@ func (b beyondBed) requireBehind(ids ...uint32) {
 	running(b.t, b.Cluster, 20*time.Second, last)
 	waitCycles(b.t, b.Cluster, 1)
 	for _, id := range ids {
-		var j Job
-		require.NoError(b.t, b.poll(b.t.Context(), 5*time.Second, "the reason", func() (bool, error) {
-			var err error
-			j, err = b.ShowJob(b.t.Context(), id)
-			return j.State != "PENDING" || j.Reason == "Priority,_behind_auc_window", err
-		}), "%s (%s)", j.State, j.Reason)
-		require.Equal(b.t, "PENDING", j.State)
+		b.requireWaits(true, id)
 	}
 	require.NoError(b.t, b.Scancel(b.t.Context(), fmt.Sprint(last)))
+}
+
+// requireWaits checks that a job waits, and whether it is said to be behind the window.
+func (b beyondBed) requireWaits(behind bool, id uint32) {
+	b.t.Helper()
+	var j Job
+	require.NoError(b.t, b.poll(b.t.Context(), 10*time.Second, "the reason", func() (bool, error) {
+		var err error
+		j, err = b.ShowJob(b.t.Context(), id)
+		return j.State != "PENDING" || (j.Reason == "Priority,_behind_auc_window") == behind, err
+	}), "%s (%s)", j.State, j.Reason)
+	require.Equal(b.t, "PENDING", j.State)
 }
 
 // requireStarts checks that jobs start, and by whom.
@@ -101,4 +107,10 @@ func TestBeyondTheWindow(t *testing.T) {
 		behind = []uint32{b.small(), b.small()}
 	})
 	b.requireStarts(true, behind...)
+
+	// Without an auction there is no window.
+	together(t, c, func() { behind = []uint32{b.wide(), b.wide(), b.wide()} })
+	b.requireWaits(true, behind[2])
+	b.set("auc_enabled=no")
+	b.requireWaits(false, behind[2])
 }

@@ -315,7 +315,7 @@ func TestPartitions(t *testing.T) {
 		w := watch(t, c)
 		left := []string{"n0001", "n0002", "n0003", "n0004"}
 		right := []string{"n0005", "n0006", "n0007", "n0008"}
-		block := submit(t, c, "sleep 3", "-n32", "--time=1")
+		block := submit(t, c, "sleep 60", "-n32", "--time=1")
 		running(t, c, 10*time.Second, block)
 		var ids []uint32
 		for i := range 12 {
@@ -330,8 +330,9 @@ func TestPartitions(t *testing.T) {
 		// It comes last, and wants all that "block" holds.
 		urgent := submit(t, c, "sleep 1", "-n32", "-p", "urgent", "--time=1")
 		w.Expect(urgent, Ask{CPUs: 32, Within: left})
+		require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(block)))
 		require.NoError(t, c.WaitEmpty(t.Context(), 60*time.Second))
-		require.NoError(t, c.RanOnce(append(ids, urgent, block)))
+		require.NoError(t, c.RanOnce(append(ids, urgent)))
 		u, err := c.ShowJob(t.Context(), urgent)
 		require.NoError(t, err)
 		for i := 0; i < len(ids); i += 2 {

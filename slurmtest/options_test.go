@@ -40,7 +40,7 @@ func TestOptions(t *testing.T) {
 		var ids []uint32
 		for _, r := range rows {
 			args := strings.Fields(r.args)
-			id := submit(t, c, "sleep 8", append(args, "--time=1", "-J", strings.ReplaceAll(r.args, " ", ""))...)
+			id := submit(t, c, "sleep 12", append(args, "--time=1", "-J", strings.ReplaceAll(r.args, " ", ""))...)
 			w.Expect(id, r.ask)
 			ids = append(ids, id)
 		}
