@@ -57,6 +57,7 @@ func (p *probe) start(t testing.TB, path string, args ...string) func() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	cmd := exec.CommandContext(ctx, p.program, args...)
 	cmd.Env = append(os.Environ(), vclock.Env(p.library, path)...)
+	cmd.WaitDelay = time.Second // a child of its own may hold its output
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	require.NoError(t, cmd.Start())
