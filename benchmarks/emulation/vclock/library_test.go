@@ -259,13 +259,15 @@ func (p *probe) testConditions(t *testing.T) {
 	t.Run("two threads wake each other", func(t *testing.T) {
 		clock, path := clockAt(t, 1, 1000)
 		flap(t, clock, 100*time.Microsecond)
-		const turns = 2000
-		out := p.start(t, path, "pingpong", strconv.Itoa(turns))()
+		out := p.start(t, path, "pingpong", "2000", "100000", "0")()
 		var real time.Duration
 		_, err := fmt.Sscan(out, &real)
 		require.NoError(t, err)
-		// The waits of the probe itself take 0.5 s; a signal that is lost takes a second.
-		require.Less(t, real, 3*time.Second)
+		require.Less(t, real, 5*time.Second)
+	})
+	t.Run("between two parts of a wait", func(t *testing.T) {
+		_, path := clockAt(t, 1, 1000) // a wait of 5 s has parts of 5 ms
+		p.start(t, path, "pingpong", "50", "5", "8")()
 	})
 }
 

@@ -7,7 +7,9 @@
  *	probe past KIND            a wait until a moment that is over
  *	probe ready KIND           the same, for something that is there already
  *	probe wake LATER           a wait for a condition for 100000 s, woken after LATER real ms
- *	probe pingpong N           two threads wake each other N times; waits of 100000 s
+ *	probe pingpong N SECONDS MS
+ *	                           two threads wake each other N times, which wait for so many
+ *	                           seconds at most, and have the lock for so many real ms
  *	probe monotone N           N times the time, in two threads, half of them in each
  *	probe relay N              two processes tell each other the time N times
  *	probe speed N              N times the time, and N times of libc's
@@ -404,18 +406,24 @@ static void wake(int64_t later)
 	printf("%d %lld\n", rc, (long long) (real() - r0));
 }
 
-/* Waits for its turn, for a time that differs, so that parts of it end at any moment. */
-static void take_turns(int mine, int n)
+static struct { int n; int64_t far, hold; } turns;
+
+/*
+ * Each waits for its turn, keeps the lock for a while, so that a part of the other one's wait
+ * ends and can't return, and wakes the other.
+ */
+static void take_turns(int mine)
 {
-	for (int i = 0; i < n; i++) {
-		struct timespec until = ts_of(virt() + FAR + i % 97 * NS);
+	for (int i = 0; i < turns.n; i++) {
+		struct timespec until;
 
 		pthread_mutex_lock(&lock);
+		until = ts_of(virt() + turns.far);
 		while (turn != mine)
 			if (pthread_cond_timedwait(&turned, &lock, &until))
-				die("a wait of 100000 s is over");
-		if (i % 8 == 0)
-			real_sleep(i % 5 * 500000);	/* the other one's parts end */
+				die("the other one's signal was lost");
+		if (turns.hold)
+			real_sleep(turns.hold);
 		turn = !mine;
 		pthread_cond_signal(&turned);
 		pthread_mutex_unlock(&lock);
@@ -424,17 +432,17 @@ static void take_turns(int mine, int n)
 
 static void *other_turns(void *arg)
 {
-	take_turns(1, *(int *) arg);
-	return NULL;
+	take_turns(1);
+	return arg;
 }
 
-static void pingpong(int n)
+static void pingpong(void)
 {
 	int64_t r0 = real();
 	pthread_t other;
 
-	pthread_create(&other, NULL, other_turns, &n);
-	take_turns(0, n);
+	pthread_create(&other, NULL, other_turns, NULL);
+	take_turns(0);
 	pthread_join(other, NULL);
 	printf("%lld\n", (long long) (real() - r0));
 }
@@ -575,9 +583,12 @@ int main(int argc, char **argv)
 		wait_ready(kind_of(arg));
 	else if (!strcmp(what, "wake"))
 		wake(atoi(arg));
-	else if (!strcmp(what, "pingpong"))
-		pingpong(atoi(arg));
-	else if (!strcmp(what, "monotone"))
+	else if (!strcmp(what, "pingpong") && (argc == 5)) {
+		turns.n = atoi(arg);
+		turns.far = atoll(argv[3]) * NS;
+		turns.hold = atoll(argv[4]) * 1000000;
+		pingpong();
+	} else if (!strcmp(what, "monotone"))
 		monotone(atoll(arg));
 	else if (!strcmp(what, "relay"))
 		relay(atoll(arg));
