@@ -27,7 +27,7 @@ static double _seconds(const char *text)
 	if (!isdigit((unsigned char) *text))
 		return -1;
 	seconds = strtod(text, &rest);
-	rest += strspn(rest, " \t\r");
+	rest += strspn(rest, " \t");
 	if ((*rest && (*rest != '\n')) || !isfinite(seconds) ||
 	    (seconds > MOST_SECONDS))
 		return -1;

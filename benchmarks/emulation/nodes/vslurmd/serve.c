@@ -65,7 +65,7 @@ static int _launch(const batch_job_launch_msg_t *launch)
 		error("job %u: runs already, not launched again",
 		      launch->job_id);
 	else
-		debug("job %u: launched on %s for %g s", launch->job_id, node,
+		verbose("job %u: launched on %s for %g s", launch->job_id, node,
 		      seconds);
 	xfree(node);
 	return rc;
@@ -79,7 +79,7 @@ static int _kill(const slurm_msg_t *msg)
 	if ((kill->step_id.step_id == NO_VAL) ||
 	    (kill->step_id.step_id == SLURM_BATCH_SCRIPT)) {
 		if (jobs_remove(kill->step_id.job_id))
-			debug("job %u: ended by slurmctld",
+			verbose("job %u: ended by slurmctld",
 			      kill->step_id.job_id);
 	}
 	return serve_code(msg->msg_type);
