@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -194,22 +195,24 @@ func (c *cluster) configure(o options, groups []group) error {
 		os.WriteFile(c.path("plugstack.conf"), nil, 0o644), os.WriteFile(c.path("cgroup.conf"), []byte(cgroup), 0o644))
 }
 
-// freePorts finds two neighbouring ports that are free.
+// freePorts finds two neighbouring ports that are free, below those that the system gives to
+// whoever asks for any.
 func freePorts() (int, error) {
 	for range 100 {
-		l, err := net.Listen("tcp4", ":0")
-		if err != nil {
-			return 0, err
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		next, err := net.Listen("tcp4", fmt.Sprintf(":%d", port+1))
-		l.Close()
-		if err == nil {
-			next.Close()
+		port := 10000 + rand.IntN(20000)
+		if portFree(port) && portFree(port+1) {
 			return port, nil
 		}
 	}
-	return 0, errors.New("no two free ports in a row")
+	return 0, errors.New("no two free ports in a row from 10000 to 30000")
+}
+
+func portFree(port int) bool {
+	l, err := net.Listen("tcp4", fmt.Sprintf(":%d", port))
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
 }
 
 // startReaper starts slurmtest's watchdog: when this process ends, however, so do those

@@ -1,6 +1,7 @@
 package nodes_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -173,16 +174,29 @@ func TestKinds(t *testing.T) {
 	require.NotContains(t, string(log), "gres/gpu")
 }
 
-// TestReconfigure: nodes stay and jobs go on.
+// TestReconfigure: nodes are as slurm.conf says now, and jobs go on.
 func TestReconfigure(t *testing.T) {
 	c := bed(t, options{rate: 60}, group{"n[1-4]", 4, 0, 1000})
 	c.idle(t, 4)
-	id := c.sbatch(t, script(300), "-t", "60", "-N", "3")
+	id := c.sbatch(t, script(600), "-t", "60", "-N", "3")
 	c.running(t, id)
-	_, err := c.run("", "scontrol", "reconfigure")
+	text, err := os.ReadFile(c.path("slurm.conf"))
 	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(c.path("slurm.conf"), bytes.Replace(text, []byte("RealMemory=1000"), []byte("RealMemory=2000"), 1), 0o644))
+	_, err = c.run("", "scontrol", "reconfigure")
+	require.NoError(t, err)
+	poll(t, "nodes to register again", func() bool {
+		log, err := os.ReadFile(c.path("vslurmd.out"))
+		return err == nil && bytes.Count(log, []byte("all nodes are registered, 4 of them anew")) >= 2
+	})
+	out, err := c.run("", "sinfo", "-h", "-N", "-o", "%n %m %T")
+	require.NoError(t, err)
+	require.Regexp(t, "^(n[1-4] 2000 (idle|mixed|allocated)\\s*){4}$", out)
 	require.Equal(t, "COMPLETED", c.ended(t, 1)[id].state)
 	c.idle(t, 4)
+	log, err := os.ReadFile(c.path("slurmctld.log"))
+	require.NoError(t, err)
+	require.NotContains(t, string(log), "different slurm.conf")
 }
 
 // TestMunge: with credentials as usual.
