@@ -189,7 +189,7 @@ func TestReconfigure(t *testing.T) {
 		log, err := os.ReadFile(c.path("vslurmd.out"))
 		return err == nil && bytes.Count(log, []byte("all nodes are registered, 4 of them anew")) >= 2
 	})
-	out, err := c.run("", "sinfo", "-h", "-N", "-o", "%n %m %T")
+	out, err := c.run("", "sinfo", "-h", "-N", "-o", "%N %m %T")
 	require.NoError(t, err)
 	require.Regexp(t, "^(n[1-4] 2000 (idle|mixed|allocated)\\s*){4}$", out)
 	require.Equal(t, "COMPLETED", c.ended(t, 1)[id].state)
