@@ -74,7 +74,7 @@ TCPTimeout=3000
 SlurmctldTimeout=3600
 SlurmdTimeout=0
 InactiveLimit=0
-BatchStartTimeout=600
+BatchStartTimeout=5
 MinJobAge=86400
 JobRequeue=0
 SchedulerType=sched/backfill
@@ -160,7 +160,7 @@ func start(dir string, o options, groups ...group) (*cluster, error) {
 		err = c.startController()
 	}
 	if err == nil {
-		c.nodes, err = c.launch("vslurmd", []string{filepath.Join(built, "vslurmd"), "-v", "-f", c.path("slurm.conf")}, true)
+		c.nodes, err = c.launch("vslurmd", []string{filepath.Join(built, "vslurmd"), "-vvv", "-f", c.path("slurm.conf")}, true)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.stop())

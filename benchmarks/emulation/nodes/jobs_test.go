@@ -94,9 +94,14 @@ func (c *cluster) completed(t *testing.T) map[int]job {
 	return jobs
 }
 
-// launches is how often vslurmd says that it has launched a job.
-func (c *cluster) launches(t *testing.T, id int) int {
+// said is how often vslurmd has said something.
+func (c *cluster) said(t *testing.T, format string, args ...any) int {
 	log, err := os.ReadFile(c.path("vslurmd.out"))
 	require.NoError(t, err)
-	return strings.Count(string(log), fmt.Sprintf("job %d: launched on", id))
+	return strings.Count(string(log), fmt.Sprintf(format, args...))
+}
+
+// launches is how often vslurmd has launched a job.
+func (c *cluster) launches(t *testing.T, id int) int {
+	return c.said(t, "job %d: launched on", id)
 }
