@@ -41,4 +41,11 @@ typedef hostlist_t names_t;
 typedef struct hostlist names_t;
 #endif
 
+/* Starts a thread that nobody waits for. */
+#if AT_LEAST(23, 11)
+#define start_thread(run) slurm_thread_create_detached(run, NULL)
+#else
+#define start_thread(run) slurm_thread_create_detached(NULL, run, NULL)
+#endif
+
 #endif

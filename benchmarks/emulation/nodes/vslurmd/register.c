@@ -168,6 +168,6 @@ extern void register_start(void)
 	next = nodes_count();
 	registered = xcalloc(next, sizeof(*registered));
 	for (int i = 0; i < THREADS; i++)
-		slurm_thread_create_detached(NULL, _run, NULL);
+		start_thread(_run);
 	register_all(false);
 }

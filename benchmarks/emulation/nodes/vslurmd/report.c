@@ -69,5 +69,5 @@ static void *_run(void *arg)
 extern void report_start(void)
 {
 	for (int i = 0; i < THREADS; i++)
-		slurm_thread_create_detached(NULL, _run, NULL);
+		start_thread(_run);
 }

@@ -204,5 +204,5 @@ extern void serve_start(int socket)
 {
 	listener = socket;
 	for (int i = 0; i < THREADS; i++)
-		slurm_thread_create_detached(NULL, _run, NULL);
+		start_thread(_run);
 }
