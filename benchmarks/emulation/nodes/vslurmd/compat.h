@@ -26,6 +26,11 @@
 #include "src/common/slurm_protocol_defs.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
+#if AT_LEAST(23, 11)
+#include "src/interfaces/cred.h"
+#else
+#include "src/common/slurm_cred.h"
+#endif
 #if AT_LEAST(23, 2)
 #include "src/interfaces/acct_gather_energy.h"
 #include "src/interfaces/gres.h"
@@ -39,6 +44,13 @@
 typedef hostlist_t names_t;
 #else
 typedef struct hostlist names_t;
+#endif
+
+/* Starts a thread that nobody waits for. */
+#if AT_LEAST(23, 11)
+#define start_thread(run) slurm_thread_create_detached(run, NULL)
+#else
+#define start_thread(run) slurm_thread_create_detached(NULL, run, NULL)
 #endif
 
 #endif

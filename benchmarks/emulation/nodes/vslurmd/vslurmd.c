@@ -47,6 +47,7 @@ int main(int argc, char **argv)
 		fatal("can't read %s", path);
 	if (!(port = nodes_read()))
 		return 1;
+	controller_find();
 	if ((fd = slurm_init_msg_engine_port(port)) < 0)
 		fatal("can't listen at port %u: %m", port);
 	info("%d nodes at port %u", nodes_count(), port);

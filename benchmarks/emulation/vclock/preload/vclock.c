@@ -9,7 +9,7 @@
  *	sleep.c	nanosleep, clock_nanosleep, usleep, sleep; poll and select without descriptors
  *	lock.c	pthread_cond_timedwait, pthread_cond_clockwait, pthread_mutex_timedlock,
  *		pthread_timedjoin_np, sem_timedwait
- *	timer.c	timer_create, timer_settime, timer_gettime, timer_delete (Slurm 24.11 has them)
+ *	timer.c	timer_settime (Slurm 24.11 has one)
  *
  * All the clocks show the same virtual time, nanoseconds since 1970: what is asked of the
  * monotonic one may be waited for by another.
@@ -17,7 +17,7 @@
  * Not scaled:
  * - poll, select and epoll with descriptors: they wait for peers, which live in real time.
  *   So time-outs in slurm.conf are to be large.
- * - alarm, setitimer, timerfd, sem_clockwait, pthread_mutex_clocklock,
+ * - alarm, setitimer, timerfd, timer_gettime, sem_clockwait, pthread_mutex_clocklock,
  *   pthread_clockjoin_np, ppoll, pselect, sigtimedwait, mq_timedsend and -receive,
  *   SO_RCVTIMEO, C11's threads, time's kin timespec_get and ftime: nothing in slurmctld,
  *   slurmd, munged, Slurm's plug-ins or ours calls them.
@@ -68,7 +68,7 @@ static const struct vclock_page *map(const char *path)
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st) || (st.st_size < VCLOCK_PAGE)) {
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_size < VCLOCK_PAGE)) {
 		close(fd);
 		errno = EINVAL;
 		return NULL;
