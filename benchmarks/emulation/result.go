@@ -13,8 +13,8 @@ import (
 type Result struct {
 	Metrics *sim.Result `json:"metrics"`
 	Jobs    int         `json:"jobs"`
-	// NotCompleted are runs of jobs that ended otherwise.
-	NotCompleted int `json:"not_completed"`
+	// NotCompleted counts the runs of jobs that ended otherwise, by how.
+	NotCompleted map[string]int `json:"not_completed,omitempty"`
 	// Overrun is what jobs lasted beyond their duration, in virtual seconds: Slurm's way
 	// of starting and ending them, and the clock's faults.
 	Overrun Spread `json:"overrun_s"`
@@ -103,7 +103,7 @@ const (
 func (r *Result) faults() (out []string) {
 	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	if n := r.Jobs - len(r.records); n > 0 {
-		add("%d of %d jobs did not complete", n, r.Jobs)
+		add("%d of %d jobs did not complete (%v)", n, r.Jobs, r.NotCompleted)
 	}
 	if r.Overrun.Mean > mostOverrun*r.DurationMean {
 		add("jobs lasted %.1f s beyond their duration in the mean, more than %.0f%% of it (%.0f s)", r.Overrun.Mean, 100*mostOverrun, r.DurationMean)

@@ -252,13 +252,14 @@ func (r *run) measure() (*Result, error) {
 	out := &Result{Slurm: r.slurm, Rate: r.o.Rate, Busy: r.o.Busy, Jobs: len(r.o.Jobs)}
 	out.FastSeconds, out.SlowSeconds = seconds(r.governor.Spent())
 	out.Late = spread(r.late)
+	out.NotCompleted = make(map[string]int)
 	seen := make(map[*workload.Job]bool)
 	var over, lasted []float64
 	var stays []stay
 	for i := range ended {
 		e := &ended[i]
 		if e.State != "COMPLETED" {
-			out.NotCompleted++
+			out.NotCompleted[e.State]++
 			continue
 		}
 		had := r.had[e.ID]

@@ -37,7 +37,7 @@ func TestPage(t *testing.T) {
 	r := NewReport(experiments, []uint64{1, 2, 3}, fake(func(_ string, args []string, seed uint64) bool {
 		return strings.Contains(strings.Join(args, " "), "ranges") && seed != 2 // one seed has no noise
 	}))
-	golden.Equal(t, "testdata/page.md", r.Markdown())
+	golden.Equal(t, "page.md", r.Markdown())
 }
 
 func TestVerdicts(t *testing.T) {
