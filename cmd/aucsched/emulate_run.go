@@ -204,8 +204,13 @@ func emulatedSettings(args []string, slurm string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := []string{"slurm=" + slurm, "SchedulerParameters=" + o.Parameters}
-	flags.VisitAll(func(f *pflag.Flag) { settings = append(settings, f.Name+"="+f.Value.String()) })
+	// What has its default is left out: runs take hours, and are to outlive flags that others need.
+	settings := []string{fmt.Sprintf("emulation=%d", emulation.Version), "slurm=" + slurm, "SchedulerParameters=" + o.Parameters}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Value.String() != f.DefValue {
+			settings = append(settings, f.Name+"="+f.Value.String())
+		}
+	})
 	return settings, nil
 }
 

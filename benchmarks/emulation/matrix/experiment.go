@@ -51,7 +51,7 @@ func (e *Experiment) EmulateArgs(m *Method) []string {
 
 // SimulateArgs are those of aucsched simulate, without the seed.
 func (e *Experiment) SimulateArgs(m *Method) []string {
-	return append([]string{"--policy=" + m.Scheduler}, e.shared(m)...)
+	return append([]string{"--slurmctld", "--policy=" + m.Scheduler}, e.shared(m)...)
 }
 
 func (e *Experiment) shared(m *Method) []string {

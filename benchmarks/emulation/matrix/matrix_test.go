@@ -18,7 +18,7 @@ func fake(missing func(command string, args []string, seed uint64) bool) Lookup 
 		}
 		x := float64(seed)
 		r := &sim.Result{CPUUtilization: 0.8 + x/100, WaitMean: 3600 * x, SlowdownMean: 10 * x, FragmentationMean: 2, SpreadMean: 3}
-		if strings.Contains(args[0], "auction") {
+		if strings.Contains(strings.Join(args, " "), "=auction") {
 			r.CPUUtilization += 0.05
 			r.WaitMean -= 360 * (1 + x/10)
 			r.SlowdownMean += 1 - 2*x // a sign for each seed
