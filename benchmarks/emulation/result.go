@@ -75,6 +75,8 @@ type Slurm struct {
 	ControllerCPU float64          `json:"slurmctld_cpu_s"`
 	Main          slurmtest.Cycles `json:"main"`
 	Backfill      slurmtest.Cycles `json:"backfill"`
+	// Auction is aucsched's own status; nil under stock backfill.
+	Auction *slurmtest.Status `json:"auction,omitempty"`
 }
 
 // Spread is the mean and the maximum of some figures.
@@ -97,7 +99,11 @@ func spread(x []float64) (s Spread) {
 const (
 	mostOverrun = 0.01 // of the mean duration, in the mean
 	mostLate    = 5.0  // seconds, of a submission in the mean
+	mostCycle   = 0.8  // of the interval, a scheduling cycle in the mean
 )
+
+// interval is how many seconds after a pass stock backfill begins the next, by default.
+const interval = 30
 
 // faults are the reasons to reject the run.
 func (r *Result) faults() (out []string) {
@@ -110,6 +116,17 @@ func (r *Result) faults() (out []string) {
 	}
 	if r.Late.Mean > mostLate {
 		add("jobs were submitted %.1f s late in the mean", r.Late.Mean)
+	}
+	if c := float64(r.Slurm.Backfill.Mean) / 1e6; r.Slurm.Auction == nil && c > mostCycle*interval {
+		add("a cycle of backfill took %.1f s in the mean, near its interval of %d s", c, interval)
+	}
+	if a := r.Slurm.Auction; a != nil {
+		if c := a.Cycle.Mean / 1e6; c > mostCycle*float64(a.Interval) {
+			add("a cycle of the auction took %.1f s in the mean, near its interval of %d s", c, a.Interval)
+		}
+		if a.State != "on" || a.CyclesFailed > 0 || a.Fallbacks > 0 {
+			add("the auction was not on all the time: it is %s, %d cycles failed, it gave up %d times (%s)", a.State, a.CyclesFailed, a.Fallbacks, a.LastFailure)
+		}
 	}
 	return out
 }

@@ -232,6 +232,13 @@ func (r *run) look(ctx context.Context) error {
 		return err
 	}
 	r.slurm.Main, r.slurm.Backfill = diag.Main, diag.Backfill
+	if r.o.Auction {
+		status, err := r.cluster.Status()
+		if err != nil {
+			return err
+		}
+		r.slurm.Auction = &status
+	}
 	jobs, err := r.cluster.Jobs(ctx)
 	if err != nil {
 		return err
