@@ -80,6 +80,7 @@ func TestLibrary(t *testing.T) {
 	t.Run("at once", p.testAtOnce)
 	t.Run("conditions", p.testConditions)
 	t.Run("time", p.testTime)
+	t.Run("dead writer", p.testDeadWriter)
 	t.Run("no clock", p.testNoClock)
 }
 
@@ -125,7 +126,7 @@ func (p *probe) testWaits(t *testing.T) {
 			seconds := math.Ceil(c.rate / 4)
 			p.all(t, path, "wait", fmt.Sprint(seconds), anyKind, func() {}, func(t *testing.T, k kind, w waited) {
 				requireOver(t, k, w, time.Duration(seconds*float64(time.Second)), c.rate)
-				require.InDelta(t, float64(w.Virtual)/c.rate, float64(w.Real), float64(100*time.Millisecond))
+				require.InDelta(t, float64(w.Virtual)/c.rate, float64(w.Real), float64(240*time.Millisecond))
 			})
 		})
 	}
@@ -296,6 +297,21 @@ func (p *probe) testTime(t *testing.T) {
 			})
 		}
 	}
+}
+
+// testDeadWriter: whoever reads a page whose writer was killed in the middle of a change
+// goes on by it after a second.
+func (p *probe) testDeadWriter(t *testing.T) {
+	_, path := clockAt(t, 60, 60)
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+	page[8]++
+	require.NoError(t, os.WriteFile(path, page, 0o644))
+	begin := time.Now()
+	w := readWaited(t, p.start(t, path, "wait", "cond", "12")())
+	requireOver(t, kind{until: true, failing: returnsNumber}, w, 12*time.Second, 60)
+	require.GreaterOrEqual(t, time.Since(begin), time.Second)
+	require.Less(t, time.Since(begin), 2*time.Second+late)
 }
 
 // testNoClock: without a page that is one the world's clock is used.

@@ -83,7 +83,3 @@ func readWaited(t testing.TB, out string) waited {
 	require.Equal(t, 5, n)
 	return w
 }
-
-func (p *probe) wait(t testing.TB, path string, args ...string) waited {
-	return readWaited(t, p.start(t, path, args...)())
-}

@@ -39,6 +39,17 @@
 #include "src/common/slurm_acct_gather_energy.h"
 #endif
 
+/* What messages are unpacked with, beside slurm_init()'s. 22.05 loads plug-ins when they are needed. */
+#if AT_LEAST(23, 2)
+#include "src/interfaces/select.h"
+#define load_plugins() do {				\
+	if (select_g_init(true))			\
+		fatal("plug-ins are missing");		\
+} while (0)
+#else
+#define load_plugins() do { } while (0)
+#endif
+
 /* A list of node names; a name out of it is free()d. */
 #if AT_LEAST(23, 2)
 typedef hostlist_t names_t;
