@@ -34,7 +34,7 @@ test: lint test-pure
 	$(call with_highs,CGO_ENABLED=1 $(GO) test -race $$tags ./...)
 	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
 		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; \
-	else GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '$(SLURM_SLOW)'; fi
+	else $(MAKE) emulate-quick && GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '$(SLURM_SLOW)'; fi
 
 ## test-pure: all tests without any C library
 test-pure:

@@ -42,7 +42,11 @@ func (c *Cluster) run(ctx context.Context, limit time.Duration, stdin string, ar
 	cmd.WaitDelay = time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
+	err := start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%w after %v", ctx.Err(), limit)
 		}

@@ -3,14 +3,12 @@ package slurmtest
 import (
 	"context"
 	crand "crypto/rand"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,14 +35,10 @@ type Cluster struct {
 
 	daemons  []*daemon          // munged and the slurmds
 	slurmds  map[string]*daemon // the last of each node
-	reaper   *exec.Cmd
-	lifeline io.Closer // the reaper waits for its end
+	reapers  []*reaper
 	stopOnce sync.Once
 	stopErr  error
 }
-
-//go:embed reaper.sh
-var reaperScript string
 
 // Start brings up the cluster in dir, which is made if need be and should be empty,
 // and returns when all nodes are idle. If that fails, nothing is left running and
@@ -87,11 +81,16 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := c.makeDir(); err != nil {
+		return err
+	}
 	if err := c.makeFiles(); err != nil {
 		return err
 	}
-	if err := c.startReaper(); err != nil {
-		return err
+	if c.cfg.Prepare != nil {
+		if err := c.cfg.Prepare(); err != nil {
+			return err
+		}
 	}
 	if !c.cfg.NoAuth {
 		if err := c.startMunged(ctx); err != nil {
@@ -113,6 +112,7 @@ func (c *Cluster) startNodes() error {
 		if err != nil {
 			return err
 		}
+		d.name = filepath.Base(argv[0])
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.daemons = append(c.daemons, d)
@@ -155,6 +155,25 @@ func (c *Cluster) path(elem ...string) string {
 }
 
 func (c *Cluster) conf() string { return c.path("slurm.conf") }
+
+// makeDir makes the cluster's directory, once there are reapers: an ephemeral one is never
+// without somebody who removes it, and never what was there before.
+func (c *Cluster) makeDir() error {
+	if !c.cfg.Ephemeral {
+		return errors.Join(c.startReapers(), os.MkdirAll(c.Dir, 0o755))
+	}
+	if _, err := os.Lstat(c.Dir); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s: an ephemeral cluster makes its directory itself, and this is there already (%v)", c.Dir, err)
+	}
+	if err := c.startReapers(); err != nil {
+		return err
+	}
+	err := os.Mkdir(c.Dir, 0o700)
+	if err != nil {
+		c.dismiss() // it may be somebody else's by now
+	}
+	return err
+}
 
 // makeFiles makes the directories, the device nodes and the configuration files.
 func (c *Cluster) makeFiles() error {
@@ -227,30 +246,6 @@ func (c *Cluster) writeConf() error {
 	return os.Rename(tmp, c.conf())
 }
 
-// startReaper starts the watchdog, in a session of its own so that no signal to
-// this process's group reaches it.
-func (c *Cluster) startReaper() error {
-	cmd := exec.Command(c.programs["sh"], "-c", reaperScript, "reaper", c.Dir)
-	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	out, err := os.Create(c.path("log", "reaper.out"))
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	cmd.Stderr = out
-	lifeline, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	c.reaper, c.lifeline = cmd, lifeline
-	return nil
-}
-
 func (c *Cluster) startMunged(ctx context.Context) error {
 	key := make([]byte, 128)
 	crand.Read(key) // never fails
@@ -266,7 +261,7 @@ func (c *Cluster) startMunged(ctx context.Context) error {
 	c.daemons = append(c.daemons, d)
 	return c.poll(ctx, 10*time.Second, "munged to make its socket", func() (bool, error) {
 		if d.exited() {
-			return false, fmt.Errorf("munged ended: %w", d.err)
+			return false, d.ended()
 		}
 		_, err := os.Stat(c.path("munge", "socket"))
 		return err == nil, nil
@@ -277,15 +272,10 @@ func (c *Cluster) startMunged(ctx context.Context) error {
 func (c *Cluster) waitIdle(ctx context.Context) error {
 	var states map[string]int
 	err := c.poll(ctx, c.cfg.StartTimeout, "all nodes to be idle", func() (bool, error) {
-		if !c.controllerRuns() {
-			return false, errors.New("slurmctld ended")
+		err := c.Failure()
+		if err != nil {
+			return false, err
 		}
-		for _, d := range c.daemons {
-			if d.exited() {
-				return false, fmt.Errorf("%s ended: %v", d.name, d.err)
-			}
-		}
-		var err error
 		if states, err = c.nodeStates(ctx); err != nil {
 			return false, nil // slurmctld may not be listening yet
 		}
@@ -330,9 +320,10 @@ func (c *Cluster) poll(ctx context.Context, limit time.Duration, what string, do
 }
 
 // Stop ends the cluster: slurmctld by SIGTERM, so that a wrapper can say what it
-// found, then whatever is left by SIGKILL. The watchdog does the latter; it works
-// as well when this process is killed, panics or is interrupted. Stop may be called
-// more than once; the error says that something would not end.
+// found, then whatever is left by SIGKILL. Two watchdogs do the latter; they work as well
+// when this process is killed, panics or is interrupted, and what it has started ends with
+// it even if they are killed too. An ephemeral cluster's directory is gone then. Stop may
+// be called more than once; the error says that something would not end.
 func (c *Cluster) Stop() error {
 	c.stopOnce.Do(func() { c.stopErr = c.stop() })
 	return c.stopErr
@@ -349,14 +340,10 @@ func (c *Cluster) stop() error {
 		errs = append(errs, c.KillController(ctx, syscall.SIGTERM))
 		cancel()
 	}
-	if c.reaper == nil {
+	if c.reapers == nil {
 		return errors.Join(errs...)
 	}
-	errs = append(errs, c.lifeline.Close())
-	if err := c.reaper.Wait(); err != nil {
-		out, _ := os.ReadFile(c.path("log", "reaper.out"))
-		errs = append(errs, fmt.Errorf("slurmtest: reaper: %w: %s", err, out))
-	}
+	errs = append(errs, c.reap())
 	for _, d := range c.daemons {
 		<-d.done
 	}

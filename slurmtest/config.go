@@ -52,6 +52,12 @@ type Config struct {
 	// NoAuth has everybody believe what a message says of its sender (auth/none), so
 	// that no munged is needed. The ports are those of this machine alone.
 	NoAuth bool
+	// Ephemeral has the cluster make its directory, which must not exist, and remove it in
+	// the end, also if this process is killed.
+	Ephemeral bool
+	// Prepare, if set, is called before any daemon is started, when the directory is there
+	// and whatever becomes of this process is seen to.
+	Prepare func() error
 	// StartTimeout bounds the wait for all nodes to be idle; by default a minute
 	// and 100 ms a node.
 	StartTimeout time.Duration

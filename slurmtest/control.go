@@ -37,8 +37,8 @@ func (c *Cluster) StartController(ctx context.Context) error {
 		limit = 3 * time.Minute
 	}
 	return c.poll(ctx, limit, "slurmctld to answer", func() (bool, error) {
-		if d.exited() && (!cfg.Daemonize || d.err != nil) {
-			return false, fmt.Errorf("slurmctld ended: %w", d.err)
+		if d.exited() && (!cfg.Daemonize || !d.cmd.ProcessState.Success()) {
+			return false, d.ended()
 		}
 		out, err := c.run(ctx, 0, "", "scontrol", "ping")
 		return err == nil && strings.Contains(out, " is UP") && c.ControllerPid() > 0, nil
@@ -70,6 +70,25 @@ func (c *Cluster) controllerRuns() bool {
 	d := c.controller
 	c.mu.Unlock()
 	return d != nil && (!d.exited() || c.ControllerPid() != 0)
+}
+
+// Failure says which of the cluster's daemons has ended, and how; nil while all run.
+func (c *Cluster) Failure() error {
+	c.mu.Lock()
+	controller, daemons, daemonized := c.controller, slices.Clone(c.daemons), c.cfg.Daemonize
+	c.mu.Unlock()
+	if controller != nil && !c.controllerRuns() {
+		if daemonized {
+			return errors.New("slurmctld ended in the background")
+		}
+		return controller.ended()
+	}
+	for _, d := range daemons {
+		if d.exited() {
+			return d.ended()
+		}
+	}
+	return nil
 }
 
 // KillController sends slurmctld the signal, SIGKILL or SIGTERM, and waits until it

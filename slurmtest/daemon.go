@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -17,7 +19,6 @@ type daemon struct {
 	name string
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended
-	err  error         // how it ended, once done
 }
 
 func (d *daemon) exited() bool {
@@ -28,6 +29,39 @@ func (d *daemon) exited() bool {
 		return false
 	}
 }
+
+// ended says how it did.
+func (d *daemon) ended() error { return fmt.Errorf("%s ended: %v", d.name, d.cmd.ProcessState) }
+
+// urgent has a process run before whatever is not, where that is allowed.
+func urgent(pid int) {
+	_ = unix.SchedSetAttr(pid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}, 0)
+}
+
+// start starts a process that is killed when this one ends, however. The kernel goes by the
+// end of the thread that forked (PR_SET_PDEATHSIG), so that there is one that does nothing
+// else and never ends. What a process has started itself, and the background that it has
+// gone into, are left to the reapers.
+func start(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	err := make(chan error)
+	starts() <- func() { err <- cmd.Start() }
+	return <-err
+}
+
+var starts = sync.OnceValue(func() chan<- func() {
+	todo := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for f := range todo {
+			f()
+		}
+	}()
+	return todo
+})
 
 // credentialOf is a user as whom a process can be started.
 func credentialOf(name string) (*syscall.Credential, error) {
@@ -67,16 +101,15 @@ func (c *Cluster) launch(name string, env []string, argv ...string) (*daemon, er
 			return nil, err
 		}
 	}
-	if err := cmd.Start(); err != nil {
+	if err := start(cmd); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if c.cfg.Urgent {
-		// Before it has other threads, which inherit this.
-		_ = unix.SchedSetAttr(cmd.Process.Pid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}, 0)
+		urgent(cmd.Process.Pid) // before it has other threads, which inherit this
 	}
-	d := &daemon{name: strings.Join(argv, " "), cmd: cmd, done: make(chan struct{})}
+	d := &daemon{name: name, cmd: cmd, done: make(chan struct{})}
 	go func() {
-		d.err = cmd.Wait()
+		_ = cmd.Wait() // ProcessState has how it ended
 		close(d.done)
 	}()
 	return d, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,6 +57,10 @@ func TestNothingIsLeft(t *testing.T) {
 		end  func(p *os.Process, in *bufio.Writer)
 	}{
 		{"killed", func(p *os.Process, _ *bufio.Writer) { p.Signal(syscall.SIGKILL) }},
+		{"killed with a reaper", func(p *os.Process, _ *bufio.Writer) {
+			syscall.Kill(childrenOf(p.Pid, "sh")[0], syscall.SIGKILL)
+			p.Signal(syscall.SIGKILL)
+		}},
 		{"interrupted", func(p *os.Process, _ *bufio.Writer) { p.Signal(os.Interrupt) }},
 		{"panics", func(_ *os.Process, in *bufio.Writer) { in.WriteString("\n"); in.Flush() }},
 	} {
@@ -82,6 +87,20 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
+// childrenOf are a process's children by the name of their program; a reaper's is sh.
+func childrenOf(pid int, name string) (found []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		text, _ := os.ReadFile(path)
+		var child, parent int
+		var comm, state string
+		if _, err := fmt.Sscanf(string(text), "%d %s %s %d", &child, &comm, &state, &parent); err == nil && parent == pid && comm == "("+name+")" && state != "Z" {
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
 // processesOf are the processes that have something to do with the directory, found
 // in another way than the reaper does: an open file, the command line, or the
 // working directory.
@@ -104,6 +123,147 @@ func processesOf(dir string) []string {
 		}
 	}
 	return found
+}
+
+// reaperBed is a directory beside others, with the processes that a reaper is to tell apart.
+type reaperBed struct {
+	dir      string
+	ours     []*exec.Cmd // by their mark, and by where they work
+	another  *exec.Cmd   // of a cluster whose directory's name begins alike
+	lifeline io.Closer
+	reaper   *exec.Cmd
+}
+
+func newReaperBed(t *testing.T, dir string, args ...string) *reaperBed {
+	b := &reaperBed{dir: dir}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "log"), 0o755))
+	require.NoError(t, os.MkdirAll(dir+"2/log", 0o755))
+	sleeper := func(mark, cwd string) *exec.Cmd {
+		cmd := exec.Command("sleep", "1000")
+		cmd.Env, cmd.Dir = []string{"AUCSCHED_SLURMTEST=" + mark}, cwd
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+		return cmd
+	}
+	b.ours = []*exec.Cmd{sleeper(dir, "/"), sleeper("", filepath.Join(dir, "log")), sleeper("", dir)}
+	b.another = sleeper(dir+"2", dir+"2")
+	b.reaper = exec.Command("sh", append([]string{"reaper.sh", dir}, args...)...)
+	b.reaper.Stderr = os.Stderr
+	var err error
+	b.lifeline, err = b.reaper.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, b.reaper.Start())
+	return b
+}
+
+// end closes the lifeline and checks who has ended.
+func (b *reaperBed) end(t *testing.T) {
+	alive := func(cmd *exec.Cmd) bool { return cmd.Process.Signal(syscall.Signal(0)) == nil }
+	for _, cmd := range b.ours {
+		require.True(t, alive(cmd), "before its time")
+	}
+	require.NoError(t, b.lifeline.Close())
+	for _, cmd := range b.ours {
+		require.ErrorContains(t, cmd.Wait(), "signal: killed")
+	}
+	require.NoError(t, b.reaper.Wait())
+	require.True(t, alive(b.another), "another cluster's process")
+	require.DirExists(t, b.dir+"2/log")
+}
+
+func TestReaper(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+	}{{"keeps", nil}, {"removes", []string{"remove"}}} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "cluster")
+			newReaperBed(t, dir, c.args...).end(t)
+			if c.args == nil {
+				require.DirExists(t, dir)
+			} else {
+				require.NoDirExists(t, dir)
+			}
+		})
+	}
+	t.Run("a link is not followed", func(t *testing.T) {
+		target := filepath.Join(t.TempDir(), "target")
+		require.NoError(t, os.MkdirAll(target, 0o755))
+		link := filepath.Join(t.TempDir(), "cluster")
+		require.NoError(t, os.Symlink(target, link))
+		cmd := exec.Command("sh", "reaper.sh", link, "remove") // its input is at its end
+		require.NoError(t, cmd.Run())
+		require.DirExists(t, target)
+	})
+}
+
+// A cluster whose reapers have all been killed is ended all the same, and its directory is
+// removed if it made that itself.
+func TestStopWithoutReapers(t *testing.T) {
+	bed(t)
+	for _, left := range []int{0, 1} {
+		parent, err := os.MkdirTemp("", "slurmtest")
+		require.NoError(t, err)
+		defer os.RemoveAll(parent)
+		dir := filepath.Join(parent, "c")
+		c, err := Start(t.Context(), dir, Config{Groups: Uniform(1, 4, 1), Ephemeral: true})
+		require.NoError(t, err)
+		require.NoError(t, os.Mkdir(filepath.Join(parent, "other"), 0o755))
+		for _, r := range c.reapers[left:] {
+			require.NoError(t, r.cmd.Process.Kill())
+		}
+		require.NoError(t, c.Stop())
+		require.Empty(t, processesOf(dir))
+		require.NoDirExists(t, dir)
+		require.DirExists(t, filepath.Join(parent, "other"))
+	}
+}
+
+// An ephemeral cluster does not take a directory that is there, and leaves it alone.
+func TestEphemeral(t *testing.T) {
+	bed(t)
+	dir := t.TempDir()
+	_, err := Start(t.Context(), dir, Config{Groups: Uniform(1, 4, 0), Ephemeral: true})
+	require.ErrorContains(t, err, "there already")
+	require.DirExists(t, dir)
+
+	parent, err := os.MkdirTemp("", "slurmtest")
+	require.NoError(t, err)
+	defer os.RemoveAll(parent)
+	prepared := false
+	_, err = Start(t.Context(), filepath.Join(parent, "c"), Config{Groups: Uniform(1, 4, 0), Ephemeral: true, Prepare: func() error {
+		prepared = true
+		return errors.Join(os.WriteFile(filepath.Join(parent, "c", "file"), nil, 0o644), errors.New("not today"))
+	}})
+	require.ErrorContains(t, err, "not today")
+	require.True(t, prepared)
+	require.NoDirExists(t, filepath.Join(parent, "c"))
+	require.Empty(t, processesOf(parent))
+}
+
+// A daemon that ends is named, with how it ended; so is one that ends while the cluster starts.
+func TestFailure(t *testing.T) {
+	bed(t)
+	for _, name := range []string{"munged", "slurmctld", "slurmd"} {
+		dir, err := os.MkdirTemp("", "slurmtest")
+		require.NoError(t, err)
+		defer os.RemoveAll(dir)
+		c, err := Start(t.Context(), dir, Config{Groups: Uniform(1, 4, 0)})
+		require.NoError(t, err)
+		require.NoError(t, c.Failure())
+		pids := childrenOf(os.Getpid(), name)
+		require.NotEmpty(t, pids)
+		require.NoError(t, syscall.Kill(pids[0], syscall.SIGKILL))
+		require.Eventually(t, func() bool { return c.Failure() != nil }, 5*time.Second, 10*time.Millisecond)
+		require.EqualError(t, c.Failure(), name+" ended: signal: killed")
+		require.NoError(t, c.Stop())
+	}
+	dir, err := os.MkdirTemp("", "slurmtest")
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	_, err = Start(t.Context(), dir, Config{Groups: Uniform(1, 4, 0), NodeDaemon: []string{"/bin/false"}})
+	require.ErrorContains(t, err, "false ended: exit status 1")
+	require.Empty(t, processesOf(dir))
 }
 
 // A cluster that can't be brought up says why, and leaves nothing.

@@ -14,7 +14,7 @@ import (
 func (o *Options) cluster(page string) slurmtest.Config {
 	cfg := slurmtest.Config{
 		Groups: groups(o.Machine), DaemonEnv: append(vclock.Env(o.library(), page), "TZ=UTC"), NoAuth: true, Urgent: true,
-		SchedulerParameters: o.Parameters, MinJobAge: 24 * time.Hour, ExtraLines: o.lines(),
+		SchedulerParameters: o.Parameters, MinJobAge: 24 * time.Hour, ExtraLines: o.lines(), Ephemeral: o.Ephemeral,
 	}
 	if !o.Full {
 		cfg.NodeDaemon = []string{filepath.Join(o.Tools, "vslurmd")}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,8 +21,9 @@ type Governor struct {
 	clock *vclock.Clock
 	fast  float64
 	busy  float64
-	held  atomic.Int32
-	since time.Time // when the rate was last changed
+	mu    sync.Mutex
+	held  int       // by so many; while there are some the rate is 1
+	since time.Time // when it was last counted
 	fasts time.Duration
 	slows time.Duration
 }
@@ -43,9 +44,17 @@ func NewGovernor(clock *vclock.Clock, busy, fast float64) *Governor {
 // Hold keeps the clock at rate 1 until the returned function is called: while clients of
 // the daemons run.
 func (g *Governor) Hold() (release func()) {
-	g.held.Add(1)
-	_ = g.clock.SetRate(1) // 1 is always allowed
-	return func() { g.held.Add(-1) }
+	g.hold(1)
+	_ = g.set(1) // 1 is always allowed
+	return func() { g.hold(-1) }
+}
+
+// hold counts those who hold the clock by by, and says how many there are.
+func (g *Governor) hold(by int) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.held += by
+	return g.held
 }
 
 // Run governs until ctx ends, with the clock at rate 1 from then on. pids are the processes
@@ -59,18 +68,20 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 	for ctx.Err() == nil {
 		_ = unix.Nanosleep(&pause, nil) // shorter after a signal
 		now := time.Now()
-		if w.busy(now) || g.held.Load() > 0 {
+		if w.busy(now) || g.hold(0) > 0 {
 			busyUntil = now.Add(hold)
 		}
 		rate := g.fast
 		if now.Before(busyUntil) {
 			rate = g.busy
 		}
-		if err := g.set(rate, now); err != nil {
+		g.count(now)
+		if err := g.set(rate); err != nil {
 			return err
 		}
 	}
-	return g.set(1, time.Now())
+	g.count(time.Now())
+	return g.set(1)
 }
 
 // urgently has the calling goroutine, and the processes that it starts, run before whatever
@@ -88,7 +99,8 @@ func urgently(priority uint32) (restore func()) {
 	}
 }
 
-func (g *Governor) set(rate float64, now time.Time) error {
+// count adds the time since it was last called to that of the clock's rate.
+func (g *Governor) count(now time.Time) {
 	old := g.clock.Rate()
 	if d := now.Sub(g.since); old <= g.busy {
 		g.slows += d
@@ -96,7 +108,13 @@ func (g *Governor) set(rate float64, now time.Time) error {
 		g.fasts += d
 	}
 	g.since = now
-	if g.held.Load() > 0 {
+}
+
+// set changes the rate, unless somebody holds the clock.
+func (g *Governor) set(rate float64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.held > 0 {
 		rate = 1
 	}
 	return g.clock.SetRate(rate)

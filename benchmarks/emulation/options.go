@@ -15,6 +15,8 @@ import (
 type Options struct {
 	// Dir is the cluster's directory: empty or missing, and short (see slurmtest).
 	Dir string
+	// Ephemeral has Dir, which must be missing, removed in the end, whatever that is.
+	Ephemeral bool
 	// Tools is the directory of vclock.so and vslurmd.
 	Tools string
 	// Machine is the cluster, in node order; Jobs the workload, in order of submission.

@@ -87,11 +87,11 @@ func gpusOf(text string) (int, error) {
 		return 0, nil
 	}
 	name, rest, _ := strings.Cut(text, ":")
-	n, err := strconv.Atoi(rest[strings.LastIndexByte(rest, ':')+1:])
-	if name != "gpu" || err != nil {
+	n, err := strconv.ParseUint(rest[strings.LastIndexByte(rest, ':')+1:], 10, 31)
+	if name != "gpu" || strings.Contains(rest, ",") || err != nil {
 		return 0, fmt.Errorf("JOB_GRES=%s: must be gpu:N", text)
 	}
-	return n, nil
+	return int(n), nil
 }
 
 func nodeIndex(name string) (int, error) {

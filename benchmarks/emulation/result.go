@@ -12,7 +12,8 @@ import (
 // Result is what a run measured, and how faithful it was.
 type Result struct {
 	Metrics *sim.Result `json:"metrics"`
-	Jobs    int         `json:"jobs"`
+	// Jobs were submitted.
+	Jobs int `json:"jobs"`
 	// NotCompleted counts the runs of jobs that ended otherwise, by how.
 	NotCompleted map[string]int `json:"not_completed,omitempty"`
 	// Overrun is what jobs lasted beyond their duration, in virtual seconds: Slurm's way

@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/slurmtest"
 	"github.com/aucsched/aucsched/workload"
@@ -25,7 +28,8 @@ type Progress struct {
 }
 
 // Run brings up a cluster, runs the workload on it, ends it, and says what became of the
-// jobs. Nothing of the cluster is left running, whatever happens; its directory stays.
+// jobs. Jobs that this machine can never run are left out: see Unrun of the metrics.
+// Nothing of the cluster is left running, whatever happens.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -33,28 +37,27 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.absolute(); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+	r := &run{o: &o}
+	var err error
+	if r.todo, r.unrun, err = admit(o.Machine, o.Jobs); err != nil {
 		return nil, err
 	}
 	page := filepath.Join(o.Dir, "clock")
-	clock, err := vclock.Create(page, time.Unix(epoch, 0), o.Rate)
-	if err != nil {
-		return nil, err
-	}
-	defer clock.Close()
 	cfg := o.cluster(page)
+	cfg.Prepare = func() (err error) {
+		r.clock, err = vclock.Create(page, time.Unix(epoch, 0), o.Rate)
+		return err
+	}
 	begin := time.Now()
-	cluster, err := slurmtest.Start(ctx, o.Dir, cfg)
+	r.cluster, err = slurmtest.Start(ctx, o.Dir, cfg)
+	if r.clock != nil {
+		defer r.clock.Close()
+	}
 	if err != nil {
 		return nil, err
 	}
-	r := &run{o: &o, clock: clock, cluster: cluster, governor: NewGovernor(clock, o.Busy, o.Rate)}
-	err = r.run(ctx)
-	if err == nil {
-		err = r.look(ctx)
-	}
-	err = errors.Join(err, cluster.Stop())
-	if err != nil {
+	r.governor = NewGovernor(r.clock, o.Busy, o.Rate)
+	if err := errors.Join(r.watched(ctx), r.cluster.Stop()); err != nil {
 		return nil, err
 	}
 	result, err := r.measure()
@@ -67,6 +70,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 // run is a workload on a cluster.
 type run struct {
 	o        *Options
+	todo     []int       // the jobs that can run
+	unrun    []sim.Unrun // and the others
 	clock    *vclock.Clock
 	cluster  *slurmtest.Cluster
 	governor *Governor
@@ -74,7 +79,58 @@ type run struct {
 	late     []float64 // seconds, of each submission
 	counted  lineCounter
 	had      map[uint32]*slurmtest.Job // by Slurm's number
+	ended    []slurmtest.Ended
 	slurm    Slurm
+}
+
+// admit tells the jobs that can run from those that never can.
+func admit(machine []nodeset.Capacity, jobs []workload.Job) (todo []int, unrun []sim.Unrun, err error) {
+	table, err := nodeset.New(machine)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := bids.NewMachine(table)
+	for i := range jobs {
+		if err := m.CanEverRun(&jobs[i].Request); err != nil {
+			unrun = append(unrun, sim.Unrun{ID: jobs[i].ID, Reason: err.Error()})
+			continue
+		}
+		todo = append(todo, i)
+	}
+	if len(todo) == 0 {
+		return nil, unrun, fmt.Errorf("none of the %d jobs can run on this machine; job %s %s", len(jobs), unrun[0].ID, unrun[0].Reason)
+	}
+	return todo, unrun, nil
+}
+
+// watched does the run and looks at what it has cost. It ends as soon as one of the daemons
+// does: who waits for it would wait long.
+func (r *run) watched(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		const glance = 50 * time.Millisecond
+		for ctx.Err() == nil {
+			if err := r.cluster.Failure(); err != nil {
+				cancel(err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(glance):
+			}
+		}
+	}()
+	err := r.run(ctx)
+	if err == nil {
+		err = r.look(ctx)
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	cancel(nil)
+	<-watched
+	return err
 }
 
 // run submits all jobs on time and waits until all have ended.
@@ -105,10 +161,10 @@ func (r *run) run(ctx context.Context) error {
 // feed submits every job when it is due.
 func (r *run) feed(ctx context.Context) error {
 	defer urgently(1)() // as the daemons, which would keep sbatch from running
-	for i := range r.o.Jobs {
+	for n, i := range r.todo {
 		j := &r.o.Jobs[i]
 		due := r.origin.Add(time.Duration(j.Submit) * time.Second)
-		if err := r.until(ctx, due, i); err != nil {
+		if err := r.until(ctx, due, n); err != nil {
 			return err
 		}
 		release := r.governor.Hold()
@@ -151,15 +207,15 @@ func (r *run) drain(ctx context.Context) error {
 	const glance = 20 * time.Millisecond
 	done, since := -1, time.Now()
 	for {
-		n, err := r.progress(len(r.o.Jobs))
-		if err != nil || n >= len(r.o.Jobs) {
+		n, err := r.progress(len(r.todo))
+		if err != nil || n >= len(r.todo) {
 			return err
 		}
 		if n > done {
 			done, since = n, time.Now()
 		}
 		if time.Since(since) > r.o.Stall {
-			return fmt.Errorf("no job has ended for %v: %d of %d have", r.o.Stall, n, len(r.o.Jobs))
+			return fmt.Errorf("no job has ended for %v: %d of %d have", r.o.Stall, n, len(r.todo))
 		}
 		select {
 		case <-ctx.Done():
@@ -169,17 +225,14 @@ func (r *run) drain(ctx context.Context) error {
 	}
 }
 
-// progress is how many jobs have ended; it fails if slurmctld has.
+// progress is how many jobs have ended.
 func (r *run) progress(submitted int) (int, error) {
 	n, err := r.counted.count()
 	if err != nil {
 		return n, err
 	}
 	if r.o.Progress != nil {
-		r.o.Progress(Progress{r.clock.Now().Sub(r.origin), submitted, n, len(r.o.Jobs)})
-	}
-	if r.cluster.ControllerPid() == 0 {
-		return n, errors.New("slurmctld has ended")
+		r.o.Progress(Progress{r.clock.Now().Sub(r.origin), submitted, n, len(r.todo)})
 	}
 	return n, nil
 }
@@ -205,8 +258,11 @@ func (l *lineCounter) count() (int, error) {
 		n, err := f.ReadAt(buf, l.at)
 		l.n += bytes.Count(buf[:n], []byte{'\n'})
 		l.at += int64(n)
-		if err != nil || n == 0 {
+		if errors.Is(err, io.EOF) {
 			return l.n, nil
+		}
+		if err != nil {
+			return l.n, err
 		}
 	}
 }
@@ -247,24 +303,21 @@ func (r *run) look(ctx context.Context) error {
 	for i := range jobs {
 		r.had[jobs[i].ID] = &jobs[i]
 	}
-	return nil
+	r.ended, err = r.cluster.Ended()
+	return err
 }
 
 // measure reads Slurm's records of the run.
 func (r *run) measure() (*Result, error) {
-	ended, err := r.cluster.Ended()
-	if err != nil {
-		return nil, err
-	}
-	out := &Result{Slurm: r.slurm, Rate: r.o.Rate, Busy: r.o.Busy, Jobs: len(r.o.Jobs)}
+	out := &Result{Slurm: r.slurm, Rate: r.o.Rate, Busy: r.o.Busy, Jobs: len(r.todo)}
 	out.FastSeconds, out.SlowSeconds = seconds(r.governor.Spent())
 	out.Late = spread(r.late)
 	out.NotCompleted = make(map[string]int)
 	seen := make(map[*workload.Job]bool)
 	var over, lasted []float64
 	var stays []stay
-	for i := range ended {
-		e := &ended[i]
+	for i := range r.ended {
+		e := &r.ended[i]
 		if e.State != "COMPLETED" {
 			out.NotCompleted[e.State]++
 			continue
@@ -291,12 +344,14 @@ func (r *run) measure() (*Result, error) {
 		stays = append(stays, some...)
 	}
 	out.Overrun, out.DurationMean = spread(over), spread(lasted).Mean
-	if err := checkStays(r.o.Machine, stays); err != nil {
+	err := checkStays(r.o.Machine, stays)
+	if err != nil {
 		return out, err
 	}
 	if out.Metrics, err = sim.Measure(r.o.Machine, out.records); err != nil {
 		return out, err
 	}
+	out.Metrics.Unrun = r.unrun
 	out.Faults = out.faults()
 	return out, nil
 }

@@ -89,6 +89,7 @@ func (f *emulateFlags) emulate(c *cobra.Command) error {
 		if err != nil {
 			return err
 		}
+		warnUnrun(r.Result.Metrics)
 		runs = append(runs, r)
 	}
 	if err := f.pages(c, runs); err != nil {

@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,7 +77,10 @@ func parseEmulated(args []string) (*emulatedRun, *pflag.FlagSet, error) {
 // options are those of the run, save where things are.
 func (r *emulatedRun) options(flags *pflag.FlagSet) (*emulation.Options, error) {
 	o := &emulation.Options{Rate: r.rate, Busy: r.busy}
-	var err error
+	err := r.check()
+	if err != nil {
+		return nil, err
+	}
 	if o.Machine, err = workload.ParseCluster(r.cluster); err != nil {
 		return nil, fmt.Errorf("--cluster: %w", err)
 	}
@@ -89,24 +93,40 @@ func (r *emulatedRun) options(flags *pflag.FlagSet) (*emulation.Options, error) 
 		return nil, err
 	}
 	o.Jobs = r.policy.settled(r.policy.policy, w.Jobs)
-	switch r.nodes {
-	case "emu", "full":
-		o.Full = r.nodes == "full"
-	default:
-		return nil, fmt.Errorf("--nodes: %q is unknown; known are emu, full", r.nodes)
-	}
-	switch r.priority {
-	case "basic", "multifactor":
-		o.Multifactor = r.priority == "multifactor"
-	default:
-		return nil, fmt.Errorf("--priority: %q is unknown; known are basic, multifactor", r.priority)
-	}
+	o.Full, o.Multifactor = r.nodes == "full", r.priority == "multifactor"
 	o.Parameters = r.parameters
 	if r.policy.policy != "backfill" {
 		o.Auction, o.Ranges = true, r.policy.policy != "ipsched"
 		o.Parameters = strings.Trim(strings.Join(append(r.pluginParameters(flags), r.parameters), ","), ",")
 	}
 	return o, o.Validate()
+}
+
+// check reports which flag has a value that it can't have, without those that are read
+// further on: of the machine, the workload and the policy.
+func (r *emulatedRun) check() error {
+	for _, name := range []struct {
+		flag, value string
+		known       []string
+	}{
+		{"scheduler", r.policy.policy, policyNames()}, {"nodes", r.nodes, []string{"emu", "full"}},
+		{"priority", r.priority, []string{"basic", "multifactor"}},
+	} {
+		if !slices.Contains(name.known, name.value) {
+			return fmt.Errorf("--%s: %q is unknown; known are %s", name.flag, name.value, strings.Join(name.known, ", "))
+		}
+	}
+	switch limit := r.replay.cfg.CycleLimit; {
+	case !(r.rate >= 1 && r.rate <= emulation.MostRate):
+		return fmt.Errorf("--rate: %g: must be from 1 to %d", r.rate, emulation.MostRate)
+	case !(r.busy >= 1 && r.busy <= r.rate):
+		return fmt.Errorf("--busy-rate: %g: must be from 1 to %g, the rate", r.busy, r.rate)
+	case r.replay.cfg.Interval < 1:
+		return fmt.Errorf("--interval: %d: must be at least 1 second", r.replay.cfg.Interval)
+	case limit < 0 || limit%time.Millisecond != 0:
+		return fmt.Errorf("--deadline: %v: must be whole milliseconds, or 0", limit)
+	}
+	return nil
 }
 
 // pluginParameters are the flags as the plug-in's settings (docs/slurm.md).
@@ -246,21 +266,14 @@ func (d *emulationDirs) run(ctx context.Context, args []string, listen func(emul
 	}
 }
 
-// once is one run in a directory of its own.
-func (d *emulationDirs) once(ctx context.Context, o *emulation.Options) (_ *emulation.Result, err error) {
-	dir, err := os.MkdirTemp(scratch(), "aucemu")
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if d.keep {
-			slog.Warn("kept", "directory", dir)
-			return
-		}
-		err = errors.Join(err, os.RemoveAll(dir))
-	}()
+// once is one run in a directory of its own. Who makes it also removes it: see
+// [emulation.Options].
+func (d *emulationDirs) once(ctx context.Context, o *emulation.Options) (*emulation.Result, error) {
 	one := *o
-	one.Dir = dir
+	one.Dir, one.Ephemeral = filepath.Join(scratch(), fmt.Sprintf("aucemu%016x", rand.Uint64())), !d.keep
+	if d.keep {
+		slog.Warn("the cluster is kept", "directory", one.Dir)
+	}
 	return emulation.Run(ctx, one)
 }
 

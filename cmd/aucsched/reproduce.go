@@ -248,6 +248,12 @@ func simulateProgram() (*reproduce.Program, error) {
 	return &reproduce.Program{Version: version, Settings: simulateSettings, Run: simulateArgs, Bound: boundArgs}, err
 }
 
+// sinceStored says that a flag has the value that all results on file were made with, from
+// before there was the flag: it is no part of their keys.
+func sinceStored(f *pflag.Flag) bool {
+	return (f.Name == "first" || f.Name == "slurmctld") && f.Value.String() == f.DefValue
+}
+
 // simulateSettings checks the arguments of simulate, and lists its flags with the
 // values that they have.
 func simulateSettings(args []string) ([]string, error) {
@@ -259,6 +265,9 @@ func simulateSettings(args []string) ([]string, error) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		switch f.Name {
 		case "help", "json", "dry-run", "bound":
+			return
+		}
+		if sinceStored(f) {
 			return
 		}
 		setting := f.Name + "=" + f.Value.String()

@@ -41,6 +41,7 @@ type replayFlags struct {
 	seed              uint64
 	rate, limitFactor float64
 	extend, nodespec  bool
+	first             int
 }
 
 func simulateCommand() *cobra.Command {
@@ -107,6 +108,7 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.cfg.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
 	flags.Float64Var(&f.rate, "rate", 1, "have jobs come so many times as fast as the workload says; they run as long as ever")
 	flags.Float64Var(&f.limitFactor, "limit-factor", 1, "Alibaba's and Philly's traces, which have no time limits: limits are the durations times this")
+	flags.IntVar(&f.first, "first", 0, "only the first N jobs of the workload; 0: all")
 	flags.BoolVar(&f.extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
 	flags.BoolVar(&f.nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
 }
@@ -243,6 +245,13 @@ func (f *replayFlags) readWorkload(spec string) (*workload.Workload, error) {
 	w, err := read()
 	if err != nil {
 		return nil, fmt.Errorf("--workload: %w", err)
+	}
+	if f.first < 0 {
+		return nil, fmt.Errorf("--first: %d: must not be negative", f.first)
+	}
+	if f.first > 0 && f.first < len(w.Jobs) {
+		w.Jobs = w.Jobs[:f.first]
+		w.Name += fmt.Sprintf(", its first %d jobs", f.first)
 	}
 	if err := w.Accelerate(f.rate); err != nil {
 		return nil, fmt.Errorf("--%w", err)
