@@ -101,8 +101,10 @@ emulate: emulation
 	bin/aucsched emulate experiments --seeds $(or $(SEEDS),1-3) --markdown docs/emulation.md
 
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
-slurm-test:
+slurm-test: bin/aucsched
 	GO="$(GO)" N="$(N)" sh scripts/slurm-test.sh
+	sh scripts/emulation.sh
+	AUCSCHED_SLURM_TEST=1 $(GO) test -count=1 ./benchmarks/emulation/... ./cmd/aucsched
 
 ## slurm-test-24.11: the same with Debian trixie's Slurm 24.11, in a chroot
 slurm-test-24.11:
