@@ -39,11 +39,12 @@ func (p *Placer) nearest(s *shape, t *nodeset.Table) bool {
 	least := 0 // extent of p.spans
 	for i, a := range p.sets {
 		for _, b := range p.sets[i+1:] {
-			// All of one of them and a node of the other.
-			if apart := int(b.First-a.Last) + min(a.Len(), b.Len()); least > 0 && apart >= least {
-				if int(b.First-a.Last) >= least {
-					break
-				}
+			apart := int(b.First - a.Last)
+			if least > 0 && apart >= least {
+				break // as all behind it
+			}
+			// All of one of them and a node of the other extend over so many.
+			if least > 0 && apart+min(a.Len(), b.Len()) >= least || a.Cores+b.Cores < int64(s.cores) || a.Len()+b.Len() < s.minNodes {
 				continue
 			}
 			for _, pair := range [2][2]span{p.upTo(s, t, a, b), p.downTo(s, t, a, b)} {
