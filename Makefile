@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation slurm-test slurm-test-24.11 deb clean help
+.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation emulate-quick emulate slurm-test slurm-test-24.11 deb clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -26,12 +26,15 @@ bin/aucsched: go.mod
 run: bin/aucsched
 	bin/aucsched demo
 
+# Tests of the plug-ins that take long and are variants of others: only slurm-test has them.
+SLURM_SLOW := ^Test(LeftToSlurm|Load|KilledWithAlternatives|AlternativesKilledAtRandom)$$|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
+
 ## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none)
 test: lint test-pure
 	$(call with_highs,CGO_ENABLED=1 $(GO) test -race $$tags ./...)
 	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
 		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; \
-	else GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '^(TestLeftToSlurm|TestLoad|TestKilledWithAlternatives|TestAlternativesKilledAtRandom)$$'; fi
+	else $(MAKE) emulate-quick && GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '$(SLURM_SLOW)'; fi
 
 ## test-pure: all tests without any C library
 test-pure:
@@ -88,9 +91,20 @@ slurm-plugins:
 emulation: bin/aucsched slurm-plugins
 	sh scripts/emulation.sh
 
+## emulate-quick: 60 jobs on a real Slurm under a clock 60 times as fast, by backfill and by the auction (as root)
+emulate-quick: emulation
+	out=$$(mktemp -d) && bin/aucsched emulate --scheduler backfill,auction2 --throughput --cluster 128x8x2 --workload gen:V.1 --first 60 \
+		--rate 60 -j 2 --out "$$out"; code=$$?; rm -rf "$$out"; exit $$code
+
+## emulate: the papers' experiments on a real Slurm and in the simulator, into docs/emulation.md; takes hours, and goes on where it was interrupted
+emulate: emulation
+	bin/aucsched emulate experiments --seeds $(or $(SEEDS),1-3) --markdown docs/emulation.md
+
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
-slurm-test:
+slurm-test: bin/aucsched
 	GO="$(GO)" N="$(N)" sh scripts/slurm-test.sh
+	sh scripts/emulation.sh
+	AUCSCHED_SLURM_TEST=1 $(GO) test -count=1 ./benchmarks/emulation/... ./cmd/aucsched
 
 ## slurm-test-24.11: the same with Debian trixie's Slurm 24.11, in a chroot
 slurm-test-24.11:

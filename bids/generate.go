@@ -276,7 +276,7 @@ func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
 		return
 	}
 	g.placer.sets = append(g.placer.sets[:0], sets.sets...)
-	if len(g.book.Bids) < end && (g.placer.fewestSets(s, t) || g.placer.roomiestNodes(s, t)) && s.together(g.placer.spans) {
+	if len(g.book.Bids) < end && g.placer.several(s, t) {
 		g.addSpans(j, k, g.placer.spans, s.ownLayout(packUp))
 	}
 	for m := 0; m < quota && len(g.book.Bids) < end; m++ {

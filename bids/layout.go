@@ -58,9 +58,10 @@ func (s *shape) fitDown(free []uint16, a, b int) (span, bool) {
 	return span{}, false
 }
 
-// together reports whether spans, which ascend, are no more blocks than the job may have.
+// together reports whether spans, which ascend, are no more blocks than the job may have, and no
+// farther apart.
 func (s *shape) together(spans []span) bool {
-	if s.blocks == 0 || len(spans) <= s.blocks {
+	if s.blocks == 0 {
 		return true
 	}
 	blocks := 1
@@ -69,7 +70,7 @@ func (s *shape) together(spans []span) bool {
 			blocks++
 		}
 	}
-	return blocks <= s.blocks
+	return blocks <= s.blocks && (blocks == 1 || !s.near() || s.within(spans))
 }
 
 // piece is a run of nodes that may each give the job as much.

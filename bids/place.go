@@ -55,7 +55,7 @@ func (p *Placer) place(dst []nodeset.Segment, t *nodeset.Table, s *shape, eligib
 	if s.contiguous {
 		return dst, false
 	}
-	if (p.fewestSets(s, t) || p.roomiestNodes(s, t)) && s.together(p.spans) {
+	if p.several(s, t) {
 		return p.spread(dst, t, s, p.spans, l, gpus), true
 	}
 	return dst, false

@@ -71,6 +71,9 @@ func (a *IPSched) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	return nil
 }
 
+// Ended is as that of [Auction].
+func (a *IPSched) Ended(at time.Time) { a.slack.learn(at) }
+
 // openWindow takes the first jobs of the queue that the model knows and that could run at all.
 func (a *IPSched) openWindow(s *Snapshot, p *Plan) {
 	a.window, a.problem.Jobs, a.asked = a.window[:0], a.problem.Jobs[:0], a.asked[:0]
@@ -83,7 +86,7 @@ func (a *IPSched) openWindow(s *Snapshot, p *Plan) {
 		if why := a.never.check(r); why != "" {
 			d.waits(verdict{Never, why})
 		} else if r.Contiguous && !onOneNode(r) {
-			d.Reason = reasonContiguous
+			d.waits(consecutive)
 		} else if _, ok := a.masks.Number(r.Eligible); len(a.window) == a.width || !ok {
 			break
 		} else {
@@ -94,7 +97,10 @@ func (a *IPSched) openWindow(s *Snapshot, p *Plan) {
 	}
 }
 
-const reasonContiguous = "it asks for consecutive nodes, which the model of ipsched does not know"
+var (
+	consecutive = verdict{Unmodelled, "it asks for consecutive nodes, which the model of ipsched does not know"}
+	timedOut    = verdict{TimedOut, "the time was over before the window was solved: no job starts, and the next window has half as many"}
+)
 
 // asks is what counts of a job's request.
 func (a *IPSched) asks(job *Job) bids.Request {
@@ -194,7 +200,7 @@ func (a *IPSched) decide(s *Snapshot, p *Plan, late bool) error {
 		segs := a.result.Segments(k)
 		switch {
 		case late:
-			d.Reason = reasonTimeout
+			d.waits(timedOut)
 			continue
 		case !a.result.Able(k):
 			d.waits(noNodes)
@@ -216,8 +222,6 @@ func (a *IPSched) decide(s *Snapshot, p *Plan, late bool) error {
 	}
 	return nil
 }
-
-const reasonTimeout = "the time was over before the window was solved: no job starts, and the next window has half as many"
 
 // weight is p_j or p_j r_j.
 func (a *IPSched) weight(job *Job) float64 {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func TestIPSchedPlans(t *testing.T) {
 				starts--
 				waits[d.Why]++
 			}
-			if d.Reason == reasonContiguous {
+			if d.Why == Unmodelled {
 				require.True(t, job.Contiguous)
 			} else {
 				known.Pending = append(known.Pending, job)
@@ -93,9 +94,10 @@ func TestIPSchedPlans(t *testing.T) {
 		}
 	})
 	require.Positive(t, starts)
-	for _, why := range []Why{0, NoFit, Lost, Never} {
+	for _, why := range []Why{NoFit, Lost, Never, Unmodelled} {
 		require.Positive(t, waits[why], "reason %d", why)
 	}
+	require.Len(t, waits, 4)
 }
 
 func TestIPSchedObjectiveBySize(t *testing.T) {
@@ -194,7 +196,39 @@ func TestIPSchedHalvesItsWindow(t *testing.T) {
 			}
 			require.Len(t, p.Decisions, step.jobs)
 			require.Equal(t, late, started(&p) == 0)
-			require.Equal(t, late, p.Decisions[0].Reason == reasonTimeout)
+			require.Equal(t, late, p.Decisions[0].Why == TimedOut)
+		}
+	}
+}
+
+// What its caller does with the plan is counted in, as soon as it was told of.
+func TestIPSchedLeavesTimeForItsCaller(t *testing.T) {
+	const span, after = 50 * time.Millisecond, 10 * time.Millisecond
+	nodes, err := nodeset.NewUniform(40, nodeset.Capacity{Cores: 8, GPUs: 2})
+	require.NoError(t, err)
+	rng := rand.New(rand.NewPCG(1, 2))
+	var reqs []bids.Request
+	for range 120 {
+		n := 1 + rng.IntN(13)
+		reqs = append(reqs, bids.Request{Cores: n * (1 + rng.IntN(8)), MinNodes: n, MaxNodes: n, MinGPUs: rng.IntN(3)})
+	}
+	s := &Snapshot{Nodes: nodes, Pending: queue(1000, reqs...)}
+	for _, tells := range []bool{false, true} {
+		now := time.Unix(1000, 0)
+		clock := func() time.Time { now = now.Add(time.Millisecond); return now }
+		a := newIPSched(t, func(o *IPSchedOptions) { o.Work = 0 })
+		for i := range 6 {
+			var p Plan
+			begin := now
+			require.NoError(t, a.Decide(context.Background(), s, Limits{Now: clock, Deadline: begin.Add(span)}, &p))
+			require.NoError(t, Verify(s, &p))
+			require.True(t, p.Stats.Late, "more time would be used")
+			if now = now.Add(after); tells {
+				a.Ended(now)
+			}
+			if i >= 2 { // one end tells only so much
+				require.Equal(t, tells, now.Sub(begin) <= span, "cycle %d, %v", i, now.Sub(begin))
+			}
 		}
 	}
 }

@@ -41,7 +41,9 @@ type AuctionOptions struct {
 	// more than twice Patience later. 0 is queue order.
 	Patience int64
 	// Compact keeps jobs together: bids have at most one block of consecutive nodes more than the
-	// idle machine needs for the job, and left-overs and reserved places none.
+	// fewest on which the idle machine could meet the job, and left-overs and reserved places none. Two blocks where one would do lie near each
+	// other: from a job's first node to its last there are at most bids.MaxReach times as many nodes as
+	// it has.
 	Compact bool
 	// Estimates has reservations made even when nothing is free, so that blocked
 	// jobs are always told when they are expected to start. Without it a cycle on

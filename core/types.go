@@ -97,10 +97,12 @@ type Why uint8
 
 // The zero Why is that of jobs that start, and of policies that give words only.
 const (
-	NoFit    Why = iota + 1 // nothing that is free suits it
-	Lost                    // it could start, but others come first or are worth more
-	Reserved                // it is blocked, and a place is kept for it from Expected on
-	Never                   // this machine can never run it
+	NoFit      Why = iota + 1 // nothing that is free suits it
+	Lost                      // it could start, but others come first or are worth more
+	Reserved                  // it is blocked, and a place is kept for it from Expected on
+	Never                     // this machine can never run it
+	Unmodelled                // the policy's model does not know what it asks for
+	TimedOut                  // the time was over before the policy had decided on it
 )
 
 // Plan is the outcome of one cycle. A Plan may be used again for the next

@@ -53,7 +53,7 @@ if stale "$out/vslurmd" "$nodes"/*.[ch] "$here/emulation.sh" "$plugins/libslurmf
 	source=$(sh "$here/slurm-source.sh") || exit 1
 	# shellcheck disable=SC2086
 	compile "$out/vslurmd" $flags -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
-		-ffile-prefix-map="$source"=slurm -DHAVE_CONFIG_H -D_GNU_SOURCE -I"$source" -I"$source/slurm" -rdynamic \
+		-ffile-prefix-map="$source"=slurm -DHAVE_CONFIG_H -D_GNU_SOURCE= -I"$source" -I"$source/slurm" -rdynamic \
 		"$nodes"/*.c -L"$plugins" -lslurmfull -Wl,-rpath,"$plugins" -lm
 fi
 echo "$out"

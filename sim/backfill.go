@@ -34,6 +34,10 @@ type BackfillOptions struct {
 	// NodeSpaceSize (bf_node_space_size) is the number of time slots after which
 	// backfill ends: 2 to 2000000; 0 means MaxJobTest.
 	NodeSpaceSize int
+	// Interval (bf_interval) is how many seconds after a pass of backfill the next one may
+	// begin, 30 in Slurm's default; until then only the main scheduler starts jobs. 0 has one in
+	// every cycle.
+	Interval int64
 	// Estimates has places reserved even when no start can depend on them, so
 	// that decisions say when jobs are expected to start. Without it a cycle in
 	// which no pending job can start costs next to nothing.
@@ -58,6 +62,7 @@ func (o *BackfillOptions) Validate() error {
 		{"bf_window", o.Window, 60, 1 << 40},
 		{"bf_max_job_start", int64(o.MaxJobStart), 0, 1 << 31},
 		{"bf_min_prio_reserve", o.MinPrioReserve, 0, 1 << 62},
+		{"bf_interval", o.Interval, 0, 10_800},
 		{"bf_node_space_size", int64(o.NodeSpaceSize), 0, 2_000_000},
 	} {
 		if f.v < f.min || f.v > f.max {
@@ -80,8 +85,9 @@ const (
 // delaying the reservations made so far and reserves whole nodes for the others.
 // Nodes and cores are chosen by [bids.Selector].
 //
-// It differs from a slurmctld in that both schedulers run in every cycle, that
-// time limits count in seconds instead of minutes, and that no cycle is broken off.
+// It differs from a slurmctld in that both schedulers run in every cycle unless
+// BackfillOptions.Interval says otherwise, that passes take no time, that time limits
+// count in seconds instead of minutes, and that no cycle is broken off.
 // A job that Slurm's selection cannot place on the idle machine is passed over, as
 // Slurm refuses it at submission. Slurm knows neither ranges of GPUs nor alternatives: jobs
 // get the fewest GPUs of a range, and only their first request counts.
@@ -103,6 +109,8 @@ type Backfill struct {
 	fit     fitTest
 	blocked map[blockedKey]struct{} // fruitless tests since the last change
 	machine machine
+	due     int64 // when backfill may begin, if Interval is set
+	waiting bool  // it was not due in the last cycle
 }
 
 type held struct {
@@ -154,9 +162,22 @@ func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, 
 	if err != nil {
 		return err
 	}
-	err = b.backfill(ctx, first)
+	if b.waiting = s.Now < b.due; !b.waiting {
+		err = b.backfill(ctx, first)
+		if b.opt.Interval > 0 {
+			b.due = s.Now + b.opt.Interval
+		}
+	}
 	p.Stats.Jobs = len(p.Decisions)
 	return err
+}
+
+// Again implements [Paced].
+func (b *Backfill) Again() int64 {
+	if b.waiting {
+		return b.due
+	}
+	return 0
 }
 
 // mainLoop starts jobs up to the first that waits, and returns its index.

@@ -133,6 +133,22 @@ func expected(t *testing.T, ends []int64, limit int64, change func(*BackfillOpti
 	return out
 }
 
+// With an interval a job that only backfill can start waits for the next pass, though nothing comes
+// or goes meanwhile; what the main scheduler starts does not.
+func TestBackfillInterval(t *testing.T) {
+	nodes := nodesOf([3]int{4, 1, 0})
+	jobs := []workload.Job{
+		jobOf(1, bids.Request{Cores: 3}, 0, 100, 100), // backfill's first pass, which has nothing to do
+		jobOf(2, bids.Request{Cores: 4}, 6, 100, 100), // blocked
+		jobOf(3, bids.Request{Cores: 1}, 12, 20, 20),  // fits beside the first
+		jobOf(4, bids.Request{Cores: 1}, 120, 10, 10),
+	}
+	with, _ := records(t, backfill(t, func(o *BackfillOptions) { o.Interval = 30 }), nodes, jobs)
+	require.Equal(t, []int64{0, 102, 30, 204}, []int64{with["J1"].Start, with["J2"].Start, with["J3"].Start, with["J4"].Start})
+	without, _ := records(t, backfill(t, nil), nodes, jobs)
+	require.Equal(t, []int64{0, 102, 12, 204}, []int64{without["J1"].Start, without["J2"].Start, without["J3"].Start, without["J4"].Start})
+}
+
 func TestExpectedStarts(t *testing.T) {
 	nodes := func(n int) bids.Request { return bids.Request{Cores: 2 * n} }
 	// The first job has node 1 from 120 to 180. The second finds node 0 at 1000

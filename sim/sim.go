@@ -276,8 +276,27 @@ func (s *simulator) run(ctx context.Context) error {
 	}
 }
 
-// nextEvent is when the next job comes or goes.
+// Paced is a policy that may want to decide again though no job has come or gone. It is
+// for one simulation.
+type Paced interface {
+	// Again is the second in which it wants to; 0: not before a job comes or goes.
+	Again() int64
+}
+
+// nextEvent is when the next job comes or goes, or the policy wants to decide.
 func (s *simulator) nextEvent() (at int64, ok bool) {
+	if p, paced := s.policy.(Paced); paced && s.pending.len() > 0 {
+		at = p.Again()
+		ok = at > 0
+	}
+	if e, some := s.comeOrGo(); some && (!ok || e < at) {
+		return e, true
+	}
+	return at, ok
+}
+
+// comeOrGo is when the next job does.
+func (s *simulator) comeOrGo() (at int64, ok bool) {
 	if len(s.ends) > 0 {
 		at, ok = s.ends[0].at, true
 	}

@@ -24,6 +24,9 @@
 /* Between two batches of starts others get the locks. */
 #define YIELD_US 20000
 
+/* What time alone brings (--begin, limits, a place that is due) waits for a cycle so long at most. */
+#define STILL_SECONDS 30
+
 /* How long fini() waits for the thread, beyond the deadline of a decision. */
 #define JOIN_SECONDS 10
 
@@ -52,6 +55,7 @@ static auc_status_t status = { .state = "starting" };
 static auc_select_hooks_t *hooks;
 static uint32_t cycle_number;
 static bool failing;		/* the last cycle came to no decision */
+static time_t looked;		/* of the last snapshot, if it led to no start; or 0 */
 static bool state_unrepaired = true;	/* no keeper has looked at it yet */
 static char *state_dir;
 static char *sched_params;	/* that the settings were read from */
@@ -341,16 +345,52 @@ static bool _many_rpcs(void)
 	return many;
 }
 
-static void _cycle(void)
+/*
+ * Whether a cycle would see what the last one saw, which started nothing: then it has
+ * nothing to start either. Slurm notes the second of every change; they are read without
+ * locks, for a cycle that comes late only comes the next time.
+ */
+static bool _still(void)
+{
+	return looked && (time(NULL) < looked + STILL_SECONDS) &&
+		(last_job_update < looked) && (last_node_update < looked) &&
+		(last_part_update < looked) && (last_resv_update < looked);
+}
+
+/* A claim that would not last until the next cycle but one. */
+static void _keep_claim(void)
+{
+	slurmctld_lock_t locks = { .job = WRITE_LOCK };
+
+	if (claimed_until > time(NULL) + 2 * settings.interval + 1)
+		return;
+	lock_slurmctld(locks);
+	_extend_claim();
+	unlock_slurmctld(locks);
+}
+
+/* RET whether this time there is to be no cycle */
+static bool _skip(bool wanted)
+{
+	if (_many_rpcs()) {
+		status.skipped++;
+		return true;
+	}
+	if (wanted || !_still())
+		return false;
+	_keep_claim();
+	status.skipped++;
+	return true;
+}
+
+static void _cycle(bool wanted)
 {
 	struct aucsched_output out;
 	int64_t begin = auc_now_us(), since, locked;
 
-	if (_many_rpcs()) {
-		status.skipped++;
+	if (_skip(wanted))
 		return;
-	}
-
+	looked = 0;
 	_lock(&since);
 	if (slurmctld_config.shutdown_time ||
 	    slurmctld_config.scheduling_disabled) {
@@ -383,6 +423,8 @@ static void _cycle(void)
 	if (out.starts)
 		auc_figure_add(&status.start_us, _start(&out));
 	locked += _finish(&out);
+	if (!out.starts)
+		looked = snapshot.in.now;
 	status.cycles++;
 	auc_figure_add(&status.lock_us, locked);
 	auc_figure_add(&status.cycle_us, auc_now_us() - begin);
@@ -392,8 +434,10 @@ static void _cycle(void)
 static void _idle(void)
 {
 	lock_slurmctld(auc_locks);
-	if (!slurmctld_config.shutdown_time)
+	if (!slurmctld_config.shutdown_time) {
 		auc_requests_restore();
+		auc_untell_all();
+	}
 	unlock_slurmctld(auc_locks);
 }
 
@@ -402,10 +446,10 @@ static void _idle(void)
 /*
  * Waits for the next cycle: an interval after the last one began, or, if somebody wants a
  * job started, the delay after that, so that what is submitted together is
- * decided together.
+ * decided together. *wanted is whether somebody does.
  * RET false to stop
  */
-static bool _wait(int64_t last_ms, bool *reconfig)
+static bool _wait(int64_t last_ms, bool *reconfig, bool *wanted)
 {
 	bool go_on;
 
@@ -429,6 +473,7 @@ static bool _wait(int64_t last_ms, bool *reconfig)
 	go_on = !cycles.stop;
 	*reconfig = cycles.reconfig;
 	cycles.reconfig = false;
+	*wanted = cycles.wanted_ms;
 	cycles.wanted_ms = 0;
 	slurm_mutex_unlock(&cycles.lock);
 	return go_on;
@@ -451,7 +496,7 @@ static void _write_status(int64_t now_ms, bool at_once)
 static void *_run(void *arg)
 {
 	int64_t last_ms = 0;
-	bool reconfig = true, ready = false;
+	bool reconfig = true, ready = false, wanted = true;
 
 	prctl(PR_SET_NAME, "aucsched", NULL, NULL, NULL);
 	_read_settings();
@@ -465,11 +510,11 @@ static void *_run(void *arg)
 		}
 		last_ms = auc_now_us() / 1000;
 		if (ready)
-			_cycle();
+			_cycle(wanted || reconfig);
 		else
 			_idle();
 		_write_status(last_ms, reconfig);
-	} while (_wait(last_ms, &reconfig));
+	} while (_wait(last_ms, &reconfig, &wanted));
 	return NULL;
 }
 

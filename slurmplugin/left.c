@@ -54,14 +54,30 @@ extern void auc_leave(auc_snapshot_t *s, job_record_t *job_ptr,
 		      auc_memo_t *memo, const char *why)
 {
 	memo->left = true;
+	auc_untell_behind(job_ptr);
 	if (xstrcmp(memo->why, why))
 		info("aucsched: %pJ left to Slurm: %s", job_ptr, why);
 	memo->why = why;
 	_count_left(s, why);
 }
 
-extern void auc_leave_beyond(auc_snapshot_t *s, auc_memo_t *memo)
+extern void auc_leave_beyond(auc_snapshot_t *s, job_record_t *job_ptr,
+			     auc_memo_t *memo)
 {
 	memo->left = true;
+	auc_untell_behind(job_ptr);
 	_count_left(s, "beyond");
+}
+
+extern void auc_keep_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,
+			    auc_memo_t *memo)
+{
+	auc_request_t request;
+	const char *why = auc_why_left(s, record, memo, &request);
+
+	memo->left = false;
+	if (why)
+		auc_leave(s, record->job_ptr, memo, why);
+	else
+		auc_tell_behind(record->job_ptr);
 }

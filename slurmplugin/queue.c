@@ -245,6 +245,11 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 					 state->tiers_len);
 	request.job.waited = _waited(job_ptr, s->in.now);
 	_look_at_alternatives(s, record, memo, state, &alternatives);
+	/* Jobs that can never run must not have those behind the window wait for ever. */
+	if (was_left && s->beyond_waits) {
+		copies = MIN(copies, state->limit - s->in.jobs_len);
+		state->limit += copies;
+	}
 	_add_rows(s, record, &request, &alternatives, copies, array,
 		  state->limit);
 	/*
@@ -255,6 +260,15 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	if (was_left || (_is_head(state, record->part_ptr) &&
 			 (s->in.jobs_len > copies)))
 		auc_claims_add(&state->claims, job_ptr);
+}
+
+static void _pass_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,
+			 auc_memo_t *memo)
+{
+	if (s->beyond_waits)
+		auc_keep_beyond(s, record, memo);
+	else
+		auc_leave_beyond(s, record->job_ptr, memo);
 }
 
 static void _go_through(auc_snapshot_t *s, queue_state_t *state)
@@ -271,7 +285,7 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 		memo->cycle = state->cycle;
 		s->queue++;
 		if (s->in.jobs_len >= state->limit)
-			auc_leave_beyond(s, memo);
+			_pass_beyond(s, record, memo);
 		else
 			_add_record(s, record, memo, state);
 		xfree(record);
@@ -285,6 +299,7 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 	queue_state_t *state = xmalloc(sizeof(*state));
 
 	state->hooks = hooks;
+	s->beyond_waits = settings->beyond_waits;
 	state->limit = settings->limit;
 	state->most_offers = settings->offers;
 	state->cycle = cycle;

@@ -53,6 +53,7 @@ typedef struct {
 	int start_ms;		/* auc_start_ms */
 	int deadline_ms;	/* auc_deadline_ms */
 	bool save;		/* auc_save */
+	int beyond_waits;	/* auc_beyond=wait; below 0 while none is known */
 	int max_rpcs;		/* max_rpc_cnt; 0: none */
 	int offers;		/* auc_slurm_bids */
 	int limit;		/* window + depth: jobs handed to the library */
@@ -252,6 +253,7 @@ typedef struct {
 	uint32_t left_jobs;	/* records left to Slurm */
 	auc_left_t left[AUC_LEFT_MAX];
 	int left_len;
+	bool beyond_waits;	/* jobs behind the window are not for Slurm to start */
 	time_t config;		/* slurm.conf's, when the nodes had these indices */
 } auc_snapshot_t;
 
@@ -364,6 +366,11 @@ extern void auc_starts_free(auc_starts_t *starts);
 /* Tells waiting jobs why they wait, and when they are expected to start. Under the locks. */
 extern void auc_explain(const auc_snapshot_t *snapshot,
 			const struct aucsched_output *out);
+
+/* Tells a job that it waits behind the window, or that it does so no more. Under the locks. */
+extern void auc_tell_behind(job_record_t *job_ptr);
+extern void auc_untell_behind(job_record_t *job_ptr);
+extern void auc_untell_all(void);
 
 /* ---- keeper.c ---- */
 

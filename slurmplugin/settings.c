@@ -46,6 +46,7 @@ typedef struct {
 static const text_t texts[] = {
 	{ "enabled", "yes|no", NULL },
 	{ "save", "yes|no", NULL },
+	{ "beyond", "slurm|wait", NULL },
 	{ "objective", "priority|size|rate", "objective" },
 	{ "policy", "auction2|auction1|ipsched", "policy" },
 	{ "compact", "yes|no", "compact" },
@@ -156,6 +157,8 @@ static bool _take_text(auc_settings_t *settings, const char *key,
 			settings->enabled = !xstrcmp(value, "yes");
 		else if (!xstrcmp(key, "save"))
 			settings->save = !xstrcmp(value, "yes");
+		else if (!xstrcmp(key, "beyond"))
+			settings->beyond_waits = !xstrcmp(value, "wait");
 		else if (!xstrcmp(key, "library")) {
 			xfree(settings->library);
 			settings->library = xstrdup(value);
@@ -174,6 +177,7 @@ static void _defaults(auc_settings_t *settings)
 {
 	auc_settings_free(settings);
 	settings->enabled = settings->save = true;
+	settings->beyond_waits = -1;
 	for (int i = 0; i < ARRAY_SIZE(numbers); i++) {
 		const number_t *number = &numbers[i];
 
@@ -205,11 +209,20 @@ static long _given_number(const char *engine, const char *key)
 	return value ? strtol(value, NULL, 10) : 0;
 }
 
-/* Numbers that were not given, save those that something else implies. */
+static bool _is_given(const char *engine, const char *key, const char *value)
+{
+	return !xstrncmp(_given(engine, key), value, strlen(value));
+}
+
+/* What was not given, save numbers that something else implies. */
 static void _fill_in(auc_settings_t *settings)
 {
-	bool paper = !xstrncmp(_given(settings->engine, "paper"), "yes", 3);
+	bool paper = _is_given(settings->engine, "paper", "yes");
 
+	/* In the systems of the papers nobody else starts jobs. */
+	if (settings->beyond_waits < 0)
+		settings->beyond_waits = paper ||
+			_is_given(settings->engine, "policy", "ipsched");
 	for (int i = 0; i < ARRAY_SIZE(numbers); i++) {
 		const number_t *number = &numbers[i];
 

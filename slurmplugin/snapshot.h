@@ -65,7 +65,12 @@ extern void auc_leave(auc_snapshot_t *snapshot, job_record_t *job_ptr,
 		      auc_memo_t *memo, const char *why);
 
 /* A job behind all that the library is given: Slurm may find a gap for it. */
-extern void auc_leave_beyond(auc_snapshot_t *snapshot, auc_memo_t *memo);
+extern void auc_leave_beyond(auc_snapshot_t *snapshot, job_record_t *job_ptr,
+			     auc_memo_t *memo);
+
+/* The same where nobody may, unless the job is left to Slurm for what it asks for. */
+extern void auc_keep_beyond(auc_snapshot_t *snapshot,
+			    const job_queue_rec_t *record, auc_memo_t *memo);
 
 /* ---- masks.c ---- */
 

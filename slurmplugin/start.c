@@ -476,19 +476,66 @@ extern void auc_start(const auc_snapshot_t *s,
 
 /* ---- reasons ---- */
 
+/* Slurm has no reason of its own for it. */
+#define BEHIND "Priority, behind auc_window"
+
+/* Unless somebody knows better. */
+static bool _may_tell(const job_record_t *job_ptr)
+{
+	return (job_ptr->state_reason == WAIT_NO_REASON) ||
+		(job_ptr->state_reason == WAIT_PRIORITY) ||
+		(job_ptr->state_reason == WAIT_RESOURCES);
+}
+
+/* IN text - instead of the reason's own; NULL: none */
+static void _set_reason(job_record_t *job_ptr, uint32_t reason,
+			const char *text)
+{
+	job_ptr->state_reason = reason;
+	xfree(job_ptr->state_desc);
+	job_ptr->state_desc = xstrdup(text);
+	last_job_update = time(NULL);
+}
+
 static void _tell(job_record_t *job_ptr, uint32_t reason, time_t expected)
 {
-	if ((job_ptr->state_reason != WAIT_NO_REASON) &&
-	    (job_ptr->state_reason != WAIT_PRIORITY) &&
-	    (job_ptr->state_reason != WAIT_RESOURCES))
-		return;		/* somebody knows better */
-	if (job_ptr->state_reason != reason) {
-		job_ptr->state_reason = reason;
-		xfree(job_ptr->state_desc);
-		last_job_update = time(NULL);
-	}
+	auc_untell_behind(job_ptr);
+	if (!_may_tell(job_ptr))
+		return;
+	if (job_ptr->state_reason != reason)
+		_set_reason(job_ptr, reason, NULL);
 	if (expected && (job_ptr->start_time < time(NULL)))
 		job_ptr->start_time = expected;
+}
+
+extern void auc_tell_behind(job_record_t *job_ptr)
+{
+	if (_may_tell(job_ptr) && ((job_ptr->state_reason != WAIT_PRIORITY) ||
+				   xstrcmp(job_ptr->state_desc, BEHIND)))
+		_set_reason(job_ptr, WAIT_PRIORITY, BEHIND);
+}
+
+extern void auc_untell_behind(job_record_t *job_ptr)
+{
+	if (!xstrcmp(job_ptr->state_desc, BEHIND))
+		_set_reason(job_ptr, job_ptr->state_reason, NULL);
+}
+
+extern void auc_untell_all(void)
+{
+	job_record_t *job_ptr;
+	list_itr_t *iter = list_iterator_create(job_list);
+
+	while ((job_ptr = list_next(iter)))
+		if (IS_JOB_PENDING(job_ptr))
+			auc_untell_behind(job_ptr);
+	list_iterator_destroy(iter);
+}
+
+/* A job that is not looked at is behind the window, or not known to the model of ipsched. */
+static bool _is_behind(const auc_snapshot_t *s, uint32_t row)
+{
+	return s->beyond_waits && !(s->jobs[row].flags & AUCSCHED_CONTIGUOUS);
 }
 
 extern void auc_explain(const auc_snapshot_t *s,
@@ -520,6 +567,12 @@ extern void auc_explain(const auc_snapshot_t *s,
 		case AUCSCHED_WAITS_RESERVED:
 			_tell(job_ptr, WAIT_RESOURCES, decision->expected);
 			break;
+		case AUCSCHED_NOT_LOOKED_AT:
+			if (_is_behind(s, row)) {
+				auc_tell_behind(job_ptr);
+				break;
+			}
+			/* fall through */
 		default:	/* Slurm has the words for it */
 			memo->left = true;
 		}

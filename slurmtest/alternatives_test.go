@@ -42,7 +42,7 @@ func shape(j Job) map[string]string {
 
 // A job may give several requests, of which it gets one.
 func TestAlternatives(t *testing.T) {
-	bed(t)
+	beside(t)
 	c := cluster(t, auction, optionsMachine())
 	t.Run("first", func(t *testing.T) { testFirstIsPreferred(t, c) })
 	t.Run("like that request", func(t *testing.T) { testAlternativeIsTheRequest(t, c) })
@@ -204,10 +204,18 @@ func testRequeuedAlternative(t *testing.T, c *Cluster) {
 	first, err := c.ShowJob(t.Context(), id)
 	require.NoError(t, err)
 	require.Contains(t, first.Fields["AdminComment"], "auc:alt=")
+	var out []byte
+	requireLines := func(n int) { // a job that runs may not have begun its script yet
+		require.NoError(t, c.poll(t.Context(), 20*time.Second, "its script to begin", func() (bool, error) {
+			out, err = os.ReadFile(c.path("work", fmt.Sprint("which.", id)))
+			return strings.Count(string(out), "\n") == n, nil
+		}), "%s", out)
+	}
 	fill(t, c)
 	release(t, c, id)
 	j := running(t, c, 10*time.Second, id)[0]
 	require.Equal(t, 8, j.NumCPUs)
+	requireLines(1)
 	requeueHold(t, c, id)
 	requireFirst(t, c, id, first)
 	releaseNow(t, c, id)
@@ -217,6 +225,7 @@ func testRequeuedAlternative(t *testing.T, c *Cluster) {
 		return again.State == "RUNNING" && again.Restarts == 1, err
 	}))
 	require.Equal(t, 8, again.NumCPUs, "its alternatives are there again")
+	requireLines(2)
 	requeueHold(t, c, id)
 	requireFirst(t, c, id, first)
 	require.NoError(t, c.Scancel(t.Context(), "--state=RUNNING", "--user=root"))
@@ -227,11 +236,7 @@ func testRequeuedAlternative(t *testing.T, c *Cluster) {
 	}))
 	last := map[int]string{64: "none 64", 20: "1 20", 8: "2 8"}[again.NumCPUs] // any of them will do
 	require.NotEmpty(t, last)
-	var out []byte
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "its script to begin", func() (bool, error) {
-		out, err = os.ReadFile(c.path("work", fmt.Sprint("which.", id)))
-		return strings.Count(string(out), "\n") == 3, err
-	}))
+	requireLines(3)
 	require.Equal(t, "which 2 8\nwhich 2 8\nwhich "+last+"\n", string(out))
 }
 
@@ -287,31 +292,34 @@ func testAlternativesOfAnArray(t *testing.T, c *Cluster) {
 func testUpdatedAlternative(t *testing.T, c *Cluster) {
 	defer cancelAll(t, c)
 	fill(t, c)
-	for _, u := range []struct {
+	updates := []struct {
 		update string
 		keeps  bool
 	}{
 		{"TimeLimit=1", true}, {"JobName=x", true}, {"NumTasks=50", false}, {"NumNodes=6", false}, {"Contiguous=yes", false}, {"Gres=gpu:1", false},
-	} {
-		t.Run(u.update, func(t *testing.T) {
-			id := submitWith(t, c, "sleep 100", []string{"-N1 -n1"}, "-n64", "--time=2", "-H")
-			_, err := c.Scontrol(t.Context(), "update", fmt.Sprint("JobId=", id), u.update)
-			require.NoError(t, err)
-			j, err := c.ShowJob(t.Context(), id)
-			require.NoError(t, err)
-			require.Equal(t, u.keeps, strings.Contains(j.Fields["AdminComment"], "auc:alt="), "%s", j.Fields["AdminComment"])
-			release(t, c, id)
-			time.Sleep(2500 * time.Millisecond)
-			j, err = c.ShowJob(t.Context(), id)
-			require.NoError(t, err)
-			require.Equal(t, u.keeps, j.State == "RUNNING", "%s (%s)", j.State, j.Reason)
-			require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(id)))
-		})
+	}
+	var ids []uint32
+	for _, u := range updates {
+		id := submitWith(t, c, "sleep 100", []string{"-N1 -n1"}, "-n64", "--time=2", "-H")
+		_, err := c.Scontrol(t.Context(), "update", fmt.Sprint("JobId=", id), u.update)
+		require.NoError(t, err)
+		j, err := c.ShowJob(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, u.keeps, strings.Contains(j.Fields["AdminComment"], "auc:alt="), "%s: %s", u.update, j.Fields["AdminComment"])
+		ids = append(ids, id)
+	}
+	release(t, c, ids...)
+	waitCycles(t, c, 3)
+	for i, u := range updates {
+		j, err := c.ShowJob(t.Context(), ids[i])
+		require.NoError(t, err)
+		require.Equal(t, u.keeps, j.State == "RUNNING", "%s: %s (%s)", u.update, j.State, j.Reason)
 	}
 }
 
 // Alternatives of jobs with other wishes, and those that are left out.
 func TestAlternativesOfOtherKinds(t *testing.T) {
+	beside(t)
 	c := cluster(t, auction, Config{
 		Groups:     []Group{{Nodes: 4, Cores: 8, GPUs: 4, GPUType: "a100"}, {Nodes: 12, Cores: 8, GPUs: 2, GPUType: "v100"}},
 		Partitions: []Partition{{Name: "p", Default: true}, {Name: "small", Options: "MaxNodes=3"}},
@@ -355,6 +363,7 @@ func TestAlternativesOfOtherKinds(t *testing.T) {
 // A slurmctld that is killed while a job runs as an alternative, or after it has given it its
 // nodes and before it has launched it, knows what the job asked for first.
 func TestKilledWithAlternatives(t *testing.T) {
+	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 1), ExtraLines: impatient})
 	ctx := t.Context()
 	alternative := []string{"-n2 -N1 --gres=gpu:1"}
@@ -366,6 +375,7 @@ func TestKilledWithAlternatives(t *testing.T) {
 	release(t, c, id)
 	before := running(t, c, 10*time.Second, id)[0]
 	require.Equal(t, 2, before.NumCPUs)
+	waitSaved(t, c) // it may be seen to run before that
 	kill(t, c)
 	after := running(t, c, 10*time.Second, id)[0]
 	require.Equal(t, shape(before), shape(after))
@@ -380,6 +390,7 @@ func TestKilledWithAlternatives(t *testing.T) {
 	require.NoError(t, err)
 	release(t, c, id)
 	require.Equal(t, 2, running(t, c, 10*time.Second, id)[0].NumCPUs)
+	waitSaved(t, c)
 	kill(t, c)
 	require.NoError(t, c.startNode("n0001"))
 	j, err := c.WaitFor(ctx, id, 30*time.Second, "PENDING")
@@ -397,6 +408,7 @@ func TestKilledWithAlternatives(t *testing.T) {
 
 // However often slurmctld is killed, and whenever: what starts as an alternative runs once.
 func TestAlternativesKilledAtRandom(t *testing.T) {
+	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(16, 8, 2), ExtraLines: impatient})
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,6 +59,8 @@ func pluginDir(t *testing.T) string {
 	if _, err := os.Stat(filepath.Join(dir, "sched_backfill.so")); err != nil {
 		t.Skipf("aucsched's plug-ins are not built: no sched_backfill.so in %s", dir)
 	}
+	copying.Lock()
+	defer copying.Unlock()
 	if copiedPlugins == "" { // a build while the tests run must not change what they test
 		copiedPlugins, err = os.MkdirTemp("", "slurmtest-plugins")
 		require.NoError(t, err)
@@ -68,7 +71,20 @@ func pluginDir(t *testing.T) string {
 }
 
 // copiedPlugins is the copy of the plug-ins that this run tests; TestMain removes it.
-var copiedPlugins string
+var (
+	copiedPlugins string
+	copying       sync.Mutex
+)
+
+// starting keeps clusters that start at the same time from choosing the same ports.
+var starting sync.Mutex
+
+// beside has a test run beside others: one that mostly waits, and measures no times.
+func beside(t *testing.T) {
+	t.Helper()
+	bed(t)
+	t.Parallel()
+}
 
 // quick makes a cluster react fast enough for tests; the first two are stock
 // Slurm's, and must hold for backfill too.
@@ -124,7 +140,9 @@ func cluster(t *testing.T, m mode, cfg Config) *Cluster {
 	cfg = m.setup(t, cfg)
 	dir, err := os.MkdirTemp("", "slurmtest")
 	require.NoError(t, err)
+	starting.Lock()
 	c, err := Start(t.Context(), dir, cfg)
+	starting.Unlock()
 	if missing := (*ErrMissing)(nil); errors.As(err, &missing) {
 		os.RemoveAll(dir)
 		t.Skip(err)

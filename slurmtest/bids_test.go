@@ -11,6 +11,7 @@ import (
 // nodes, as many cores on each, and the same GPUs, all in one cycle. Which cores is its own
 // choice.
 func TestSlurmBids(t *testing.T) {
+	beside(t)
 	type share struct {
 		node string
 		cpus int

@@ -87,7 +87,7 @@ func requireStartsInTime(t *testing.T, c *Cluster) {
 
 // Without the library Slurm schedules as if aucsched were not there, and says why once.
 func TestLibraryAbsent(t *testing.T) {
-	bed(t)
+	beside(t)
 	from := pluginDir(t)
 	dir, err := os.MkdirTemp("", "slurmtest")
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestLibraryAbsent(t *testing.T) {
 
 // A library that was built for other plug-ins is refused by its number, before it is asked anything.
 func TestLibraryOfAnotherABI(t *testing.T) {
-	bed(t)
+	beside(t)
 	from := pluginDir(t)
 	if _, err := exec.LookPath("cc"); err != nil {
 		t.Skip("there is no C compiler")
@@ -155,7 +155,7 @@ func logLines(t *testing.T, c *Cluster, pattern string) []string {
 
 // auc_enabled=no hands the cluster to Slurm, and back again, under running jobs.
 func TestOffAndOn(t *testing.T) {
-	bed(t)
+	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(8, 8, 2), Daemonize: true})
 	watch(t, c)
 	ctx := t.Context()
@@ -212,7 +212,7 @@ func requireRestartKeepsJobs(t *testing.T, c *Cluster, ids ...uint32) {
 
 // A wrong setting is named, with its value, once; the rest works with its default.
 func TestBadSettings(t *testing.T) {
-	bed(t)
+	beside(t)
 	m := mode{"bad", func(t *testing.T, c Config) Config {
 		return stock.setup(t, c.WithAuction(pluginDir(t), "auc_interval=0,auc_window=x,auc_nonsense=1,auc_bids,auc_solver=odd,auc_deadline_ms=250"))
 	}}

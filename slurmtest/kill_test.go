@@ -19,6 +19,7 @@ var impatient = []string{"BatchStartTimeout=3", "MessageTimeout=5"}
 
 // However often slurmctld is killed, and whenever: what the auction starts runs once.
 func TestKilledAtRandom(t *testing.T) {
+	beside(t)
 	n := min(nodes(t), 32)
 	c := cluster(t, auction, Config{Groups: Uniform(n, 8, 2), ExtraLines: impatient})
 	seed := uint64(time.Now().UnixNano())
@@ -68,6 +69,7 @@ func requireOneStartEach(t *testing.T, c *Cluster, ids []uint32) {
 
 // A job that had ended is ended in the books of the next slurmctld too.
 func TestKilledAfterAnEnd(t *testing.T) {
+	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
 	ctx := t.Context()
 	good, bad, cancelled := submit(t, c, "sleep 6", "-n1", "--time=1"), submit(t, c, "sleep 6; exit 3", "-n1", "--time=1"), submit(t, c, "sleep 60", "-n1", "--time=2")
@@ -94,6 +96,7 @@ func TestKilledAfterAnEnd(t *testing.T) {
 
 // A job that runs in the books and was never launched goes back to the queue, and runs.
 func TestKilledBeforeLaunch(t *testing.T) {
+	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0), ExtraLines: impatient})
 	ctx := t.Context()
 	lives := submit(t, c, "sleep 12", "-n1", "-w", "n0002", "--time=1")
@@ -101,6 +104,7 @@ func TestKilledBeforeLaunch(t *testing.T) {
 	require.NoError(t, c.stopNode(ctx, "n0001")) // nobody is there to take the job
 	id := submit(t, c, "sleep 1", "-n4", "--time=1")
 	running(t, c, 10*time.Second, id)
+	waitSaved(t, c) // a job that was never saved would be lost
 	kill(t, c)
 	require.NoError(t, c.startNode("n0001"))
 	j, err := c.WaitFor(ctx, id, 30*time.Second, "PENDING")
@@ -149,6 +153,7 @@ func TestReconfigureWaitsForLaunches(t *testing.T) {
 
 // Garbage in the journal is said, once, and does no harm.
 func TestJournalIsGarbage(t *testing.T) {
+	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
 	ctx := t.Context()
 	id := submit(t, c, "sleep 8", "-n1", "--time=1")

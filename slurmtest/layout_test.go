@@ -12,6 +12,7 @@ import (
 // What is decided is what runs: a job that fits in one way only, on unequal nodes of
 // which others hold parts, gets just the idle cores and GPUs.
 func TestUnequalLayout(t *testing.T) {
+	beside(t)
 	bothModes(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, Config{Groups: Uniform(2, 8, 3)})
 		w := watch(t, c)
@@ -55,7 +56,7 @@ func requireByAuction(t *testing.T, c *Cluster, id uint32) {
 // A GPU job that Slurm would shut out: a job of cores is spread so that the cores
 // beside the GPUs stay free, down to the cores on each node.
 func TestCoresAreLeftBesideGPUs(t *testing.T) {
-	bed(t)
+	beside(t)
 	c := cluster(t, auction, Config{Groups: []Group{{Nodes: 4, Cores: 8}, {Nodes: 4, Cores: 8, GPUs: 2}}})
 	w := watch(t, c)
 	var wide, gpus uint32
@@ -77,6 +78,7 @@ func TestCoresAreLeftBesideGPUs(t *testing.T) {
 
 // Many jobs of odd sizes share nodes, and no core or GPU is given twice.
 func TestNoOverlap(t *testing.T) {
+	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, Config{Groups: Uniform(6, 8, 3)})
 		w := watch(t, c)

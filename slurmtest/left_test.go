@@ -98,6 +98,7 @@ func leftMachine() Config {
 
 // Whatever a job asks for it gets, by the auction or by Slurm's own selection.
 func TestLeftToSlurm(t *testing.T) {
+	beside(t)
 	bothModes(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, leftMachine())
 		w := watch(t, c)
@@ -200,6 +201,7 @@ func requireRoutes(t *testing.T, c *Cluster, rows []leftRow, ids []uint32, het u
 
 // A partition of higher priority takes nodes away from jobs, which wait again.
 func TestPreemption(t *testing.T) {
+	beside(t)
 	bothModes(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, Config{
 			Groups:      Uniform(4, 4, 1),
@@ -231,6 +233,7 @@ func TestPreemption(t *testing.T) {
 
 // Nodes with several threads a core: no two jobs ever share a core.
 func TestThreads(t *testing.T) {
+	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, Config{Groups: []Group{{Nodes: 4, Sockets: 2, Cores: 2, Threads: 2, GPUs: 2}}})
 		w := watch(t, c)
@@ -254,6 +257,7 @@ func TestThreads(t *testing.T) {
 
 // Memory that is consumed is given once, and jobs get what they ask for.
 func TestMemory(t *testing.T) {
+	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, Config{SelectTypeParameters: "CR_Core_Memory", Groups: []Group{{Nodes: 4, Cores: 8, GPUs: 2, MemoryMB: 8000}}})
 		w := watch(t, c)
@@ -299,6 +303,7 @@ func TestMemory(t *testing.T) {
 
 // Jobs stay on their partition's nodes, and a higher tier comes first.
 func TestPartitions(t *testing.T) {
+	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, Config{
 			Groups: Uniform(8, 8, 2),
@@ -310,7 +315,7 @@ func TestPartitions(t *testing.T) {
 		w := watch(t, c)
 		left := []string{"n0001", "n0002", "n0003", "n0004"}
 		right := []string{"n0005", "n0006", "n0007", "n0008"}
-		block := submit(t, c, "sleep 3", "-n32", "--time=1")
+		block := submit(t, c, "sleep 60", "-n32", "--time=1")
 		running(t, c, 10*time.Second, block)
 		var ids []uint32
 		for i := range 12 {
@@ -325,8 +330,9 @@ func TestPartitions(t *testing.T) {
 		// It comes last, and wants all that "block" holds.
 		urgent := submit(t, c, "sleep 1", "-n32", "-p", "urgent", "--time=1")
 		w.Expect(urgent, Ask{CPUs: 32, Within: left})
+		require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(block)))
 		require.NoError(t, c.WaitEmpty(t.Context(), 60*time.Second))
-		require.NoError(t, c.RanOnce(append(ids, urgent, block)))
+		require.NoError(t, c.RanOnce(append(ids, urgent)))
 		u, err := c.ShowJob(t.Context(), urgent)
 		require.NoError(t, err)
 		for i := 0; i < len(ids); i += 2 {
@@ -339,6 +345,7 @@ func TestPartitions(t *testing.T) {
 
 // A slurmctld that is not root's works as well.
 func TestSlurmUser(t *testing.T) {
+	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, Config{Groups: Uniform(4, 8, 2), SlurmUser: "slurm"})
 		w := watch(t, c)

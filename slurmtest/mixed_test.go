@@ -140,9 +140,10 @@ func transient(err error) bool {
 	return false
 }
 
-// Five hundred jobs of every kind, from four clients at once, while the
+// Hundreds of jobs of every kind, from four clients at once, while the
 // administrator does what administrators do: every job runs, exactly once.
 func TestMixed(t *testing.T) {
+	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		n := min(nodes(t), 64)
 		c := cluster(t, m, mixedMachine(n))
@@ -162,7 +163,7 @@ func TestMixed(t *testing.T) {
 		for range kills(t) {
 			rounds = append(rounds, func() { killWhileStarting(t, c) })
 		}
-		for len(rounds) < 3 {
+		for len(rounds) < 2 {
 			rounds = append(rounds, func() {})
 		}
 		for round, disturb := range rounds {

@@ -16,6 +16,7 @@ func optionsMachine() Config { return Config{Groups: Uniform(16, 8, 4)} }
 
 // What sbatch asks for is what the job gets, as before.
 func TestOptions(t *testing.T) {
+	beside(t)
 	rows := []leftRow{
 		{"-n5", "", Ask{CPUs: 5}},
 		{"-n1", "", Ask{CPUs: 1, MinNodes: 1, MaxNodes: 1}},
@@ -39,7 +40,7 @@ func TestOptions(t *testing.T) {
 		var ids []uint32
 		for _, r := range rows {
 			args := strings.Fields(r.args)
-			id := submit(t, c, "sleep 8", append(args, "--time=1", "-J", strings.ReplaceAll(r.args, " ", ""))...)
+			id := submit(t, c, "sleep 12", append(args, "--time=1", "-J", strings.ReplaceAll(r.args, " ", ""))...)
 			w.Expect(id, r.ask)
 			ids = append(ids, id)
 		}
@@ -75,7 +76,7 @@ func requireRoute(t *testing.T, c *Cluster, id uint32, left string) {
 
 // A range of GPUs is a wish that Slurm itself doesn't know.
 func TestGPURanges(t *testing.T) {
-	bed(t)
+	beside(t)
 	c := cluster(t, auction, optionsMachine())
 	t.Run("sbatch", func(t *testing.T) { testSbatchRanges(t, c) })
 	t.Run("srun", func(t *testing.T) { testSrunRange(t, c) })

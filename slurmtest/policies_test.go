@@ -32,6 +32,7 @@ func policyJob(rng *rand.Rand) (args []string, ask Ask) {
 // Policies other than the default run a queue of all kinds to its end. What the model of ipsched does not know,
 // consecutive nodes, Slurm starts.
 func TestPolicies(t *testing.T) {
+	beside(t)
 	for _, c := range []struct{ policy, classes string }{{"ipsched", "I"}, {"auction1", "ABC"}} {
 		t.Run(c.policy, func(t *testing.T) {
 			s := cluster(t, auction, Config{Groups: Uniform(16, 8, 2), SchedulerParameters: "auc_delay_ms=200,auc_policy=" + c.policy})
@@ -68,6 +69,7 @@ func TestPolicies(t *testing.T) {
 
 // Without node limits a job that asks for four nodes gets the two that hold it, which is worth more.
 func TestPoliciesNodeLimits(t *testing.T) {
+	beside(t)
 	for limits, nodes := range map[string]int{"yes": 4, "no": 2} {
 		t.Run(limits, func(t *testing.T) {
 			s := cluster(t, auction, Config{Groups: Uniform(4, 8, 0), SchedulerParameters: "auc_delay_ms=200,auc_policy=ipsched,auc_node_limits=" + limits})

@@ -12,6 +12,7 @@ import (
 
 // What users do with waiting jobs has the effect that it always had.
 func TestQueue(t *testing.T) {
+	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, optionsMachine())
 		for _, s := range []struct {
@@ -127,7 +128,9 @@ func testCancelPending(t *testing.T, c *Cluster) {
 	}
 	for _, i := range rng.Perm(len(ids)) { // over several cycles, while they begin to start
 		if len(cancelled) < 20 {
-			require.NoError(t, c.Scancel(t.Context(), "--state=PENDING", fmt.Sprint(ids[i])))
+			if err := c.Scancel(t.Context(), "--state=PENDING", fmt.Sprint(ids[i])); err != nil {
+				require.Contains(t, Stderr(err), "Invalid job id", "it has ended: this machine is slow")
+			}
 			cancelled = append(cancelled, ids[i])
 			time.Sleep(100 * time.Millisecond)
 		} else {

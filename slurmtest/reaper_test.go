@@ -286,6 +286,7 @@ func TestStartFails(t *testing.T) {
 
 // What a cluster is told to do, it does: parameters, restarts, drained nodes.
 func TestControl(t *testing.T) {
+	beside(t)
 	c := cluster(t, stock, Config{Groups: Uniform(4, 4, 1), Daemonize: true})
 	ctx := t.Context()
 	pid := c.ControllerPid()

@@ -13,6 +13,7 @@ import (
 // that Slurm ran, no more of them at a time than asked for; and a second run finds all
 // results there.
 func TestReproduceViaSlurm(t *testing.T) {
+	beside(t)
 	c := cluster(t, stock, Config{Groups: Uniform(16, 8, 0)})
 	dir := t.TempDir()
 	program := filepath.Join(dir, "aucsched")
@@ -20,7 +21,7 @@ func TestReproduceViaSlurm(t *testing.T) {
 	require.NoError(t, err, "%s", text)
 
 	reproduce := func(out string, more ...string) (string, error) {
-		args := []string{program, "reproduce", "aucsched2-3", "--only", "1.FC SLURM", "--seeds", "1-4", "--json", "-j", "2", "--out", filepath.Join(dir, out)}
+		args := []string{program, "reproduce", "ipsched-5", "--only", "4-SLURM", "--seeds", "1-4", "--json", "-j", "2", "--out", filepath.Join(dir, out)}
 		return c.Run(t.Context(), append(args, more...)...)
 	}
 	via, err := reproduce("slurm", "--via", "slurm")

@@ -74,7 +74,7 @@ type Status struct {
 	Settings      string         `json:"settings"`
 	Time          int64          `json:"time"`
 	Cycles        int64          `json:"cycles"`
-	Skipped       int64          `json:"cycles_skipped"` // nothing waited
+	Skipped       int64          `json:"cycles_skipped"` // nothing waited, or nothing had changed
 	CyclesFailed  int64          `json:"cycles_failed"`
 	LastFailure   string         `json:"last_failure"`
 	Started       int64          `json:"started"`

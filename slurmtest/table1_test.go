@@ -13,7 +13,7 @@ import (
 // of the nodes with both GPUs. One at a time J1 takes whole nodes and two jobs are all
 // that run; decided together, all three do.
 func TestTableI(t *testing.T) {
-	bed(t)
+	beside(t)
 	n := nodes(t) / 2 * 2
 	for _, m := range []mode{stock, auction, standalone} {
 		t.Run(m.name, func(t *testing.T) { testTableI(t, m, n) })

@@ -10,6 +10,7 @@ import (
 // Two jobs wait that do not fit beside each other. By default the place is kept for the first, with
 // auc_throughput for the larger one; each starts as soon as what runs has ended.
 func TestThroughputServesTheLargerFirst(t *testing.T) {
+	beside(t)
 	for _, c := range []struct {
 		name, parameters string
 		larger           bool
@@ -46,6 +47,7 @@ func TestThroughputServesTheLargerFirst(t *testing.T) {
 
 // A job lies in two blocks of nodes at most, even if more pieces would do now.
 func TestCompactKeepsJobsTogether(t *testing.T) {
+	beside(t)
 	for parameters, waits := range map[string]bool{"auc_delay_ms=200": false, "auc_delay_ms=200,auc_compact=yes": true} {
 		t.Run(parameters, func(t *testing.T) {
 			s := cluster(t, auction, Config{Groups: []Group{{Nodes: 8, Cores: 4}}, SchedulerParameters: parameters})

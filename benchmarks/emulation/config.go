@@ -40,7 +40,7 @@ func (o *Options) lines() []string {
 	if o.Multifactor {
 		// Age and size with equal weights (ipsched, section V; aucsched1, section 6).
 		lines = append(lines, "PriorityMaxAge=10-0", "PriorityWeightAge=14400", "PriorityWeightJobSize=14400",
-			"PriorityFavorSmall=NO", "PriorityDecayHalfLife=0", "PriorityCalcPeriod=1")
+			"PriorityFavorSmall=NO", "PriorityCalcPeriod=1")
 	}
 	return lines
 }

@@ -60,14 +60,7 @@ func (g *Governor) hold(by int) int {
 // Run governs until ctx ends, with the clock at rate 1 from then on. pids are the processes
 // to watch; they are asked for anew now and then, since daemons may be restarted.
 func (g *Governor) Run(ctx context.Context, pids func() []int) error {
-	// It must see a daemon compute whatever else the machine does; where it may not be that
-	// urgent it goes on as ever.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	urgent := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 2}
-	if unix.SchedSetAttr(0, &urgent, 0) == nil {
-		defer unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr}, 0)
-	}
+	defer urgently(2)() // it must see a daemon compute whatever else the machine does
 	pause := unix.NsecToTimespec(int64(look))
 	w := watch{pids: pids}
 	begin, busyUntil := time.Now(), time.Now()
@@ -89,6 +82,21 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 	}
 	g.count(time.Now())
 	return g.set(1)
+}
+
+// urgently has the calling goroutine, and the processes that it starts, run before whatever
+// else the machine does that is not as urgent, until the returned function is called. Where
+// that is not allowed they run as ever.
+func urgently(priority uint32) (restore func()) {
+	runtime.LockOSThread()
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: priority}
+	if unix.SchedSetAttr(0, &attr, 0) != nil {
+		return runtime.UnlockOSThread
+	}
+	return func() {
+		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr}, 0)
+		runtime.UnlockOSThread()
+	}
 }
 
 // count adds the time since it was last called to that of the clock's rate.

@@ -48,6 +48,9 @@ type Options struct {
 
 func (o *Options) library() string { return filepath.Join(o.Tools, "vclock.so") }
 
+// Version is raised when the same options give other results than before, in more than noise.
+const Version = 1
+
 // MostRate is the greatest rate of a run.
 const MostRate = 5000
 

@@ -14,8 +14,8 @@ type Result struct {
 	Metrics *sim.Result `json:"metrics"`
 	// Jobs were submitted.
 	Jobs int `json:"jobs"`
-	// NotCompleted are runs of jobs that ended otherwise.
-	NotCompleted int `json:"not_completed"`
+	// NotCompleted counts the runs of jobs that ended otherwise, by how.
+	NotCompleted map[string]int `json:"not_completed,omitempty"`
 	// Overrun is what jobs lasted beyond their duration, in virtual seconds: Slurm's way
 	// of starting and ending them, and the clock's faults.
 	Overrun Spread `json:"overrun_s"`
@@ -76,6 +76,8 @@ type Slurm struct {
 	ControllerCPU float64          `json:"slurmctld_cpu_s"`
 	Main          slurmtest.Cycles `json:"main"`
 	Backfill      slurmtest.Cycles `json:"backfill"`
+	// Auction is aucsched's own status; nil under stock backfill.
+	Auction *slurmtest.Status `json:"auction,omitempty"`
 }
 
 // Spread is the mean and the maximum of some figures.
@@ -98,19 +100,34 @@ func spread(x []float64) (s Spread) {
 const (
 	mostOverrun = 0.01 // of the mean duration, in the mean
 	mostLate    = 5.0  // seconds, of a submission in the mean
+	mostCycle   = 0.8  // of the interval, a scheduling cycle in the mean
 )
+
+// interval is how many seconds after a pass stock backfill begins the next, by default.
+const interval = 30
 
 // faults are the reasons to reject the run.
 func (r *Result) faults() (out []string) {
 	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	if n := r.Jobs - len(r.records); n > 0 {
-		add("%d of %d jobs did not complete", n, r.Jobs)
+		add("%d of %d jobs did not complete (%v)", n, r.Jobs, r.NotCompleted)
 	}
 	if r.Overrun.Mean > mostOverrun*r.DurationMean {
 		add("jobs lasted %.1f s beyond their duration in the mean, more than %.0f%% of it (%.0f s)", r.Overrun.Mean, 100*mostOverrun, r.DurationMean)
 	}
 	if r.Late.Mean > mostLate {
 		add("jobs were submitted %.1f s late in the mean", r.Late.Mean)
+	}
+	if c := float64(r.Slurm.Backfill.Mean) / 1e6; r.Slurm.Auction == nil && c > mostCycle*interval {
+		add("a cycle of backfill took %.1f s in the mean, near its interval of %d s", c, interval)
+	}
+	if a := r.Slurm.Auction; a != nil {
+		if c := a.Cycle.Mean / 1e6; c > mostCycle*float64(a.Interval) {
+			add("a cycle of the auction took %.1f s in the mean, near its interval of %d s", c, a.Interval)
+		}
+		if a.State != "on" || a.CyclesFailed > 0 || a.Fallbacks > 0 {
+			add("the auction was not on all the time: it is %s, %d cycles failed, it gave up %d times (%s)", a.State, a.CyclesFailed, a.Fallbacks, a.LastFailure)
+		}
 	}
 	return out
 }

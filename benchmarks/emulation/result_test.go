@@ -25,6 +25,16 @@ func TestFaults(t *testing.T) {
 		{[]string{"1 of 3 jobs did not complete"}, func(r *Result) { r.Jobs = 3 }},
 		{[]string{"jobs lasted 3.1 s beyond their duration in the mean, more than 1% of it (300 s)"}, func(r *Result) { r.Overrun.Mean = 3.1 }},
 		{[]string{"jobs were submitted 5.1 s late in the mean"}, func(r *Result) { r.Late.Mean = 5.1 }},
+		{[]string{"a cycle of backfill took 24.1 s in the mean, near its interval of 30 s"}, func(r *Result) { r.Slurm.Backfill.Mean = 24_100_000 }},
+		{nil, func(r *Result) { // beside the auction it does not matter
+			r.Slurm.Backfill.Mean, r.Slurm.Auction = 24_100_000, &slurmtest.Status{State: "on", Interval: 5, Cycle: slurmtest.Figure{Mean: 3_900_000}}
+		}},
+		{[]string{"a cycle of the auction took 4.1 s in the mean, near its interval of 5 s"}, func(r *Result) {
+			r.Slurm.Auction = &slurmtest.Status{State: "on", Interval: 5, Cycle: slurmtest.Figure{Mean: 4_100_000}}
+		}},
+		{[]string{"the auction was not on all the time: it is failing, 1 cycles failed, it gave up 2 times (-3: late)"}, func(r *Result) {
+			r.Slurm.Auction = &slurmtest.Status{State: "failing", Interval: 5, CyclesFailed: 1, Fallbacks: 2, LastFailure: "-3: late"}
+		}},
 		{[]string{"2 of 2 jobs did not complete", "jobs lasted 9.0 s", "jobs were submitted 9.0 s late"}, func(r *Result) {
 			r.records, r.Overrun.Mean, r.Late.Mean = nil, 9, 9
 		}},
@@ -52,7 +62,7 @@ func TestResultReplay(t *testing.T) {
 		{Job: &jobs[2], Submit: 3, Start: 4, End: 9, Segs: []nodeset.Segment{{First: 0, Last: 3, Cores: 8, GPUs: 2}, {First: 7, Last: 7, Cores: 300}}},
 		{Job: &jobs[0], Submit: 1, Start: 1, End: 5, Segs: []nodeset.Segment{{First: 5, Last: 5, Cores: 1}}},
 	}
-	before := &Result{Metrics: &sim.Result{Policy: "backfill", Jobs: 2, Unrun: []sim.Unrun{{ID: "1", Reason: "too large"}}}, Jobs: 2, NotCompleted: 1,
+	before := &Result{Metrics: &sim.Result{Policy: "backfill", Jobs: 2, Unrun: []sim.Unrun{{ID: "1", Reason: "too large"}}}, Jobs: 2, NotCompleted: map[string]int{"TIMEOUT": 1},
 		Overrun: Spread{1, 2}, DurationMean: 3, Late: Spread{4, 5}, Rate: 200, Busy: 1, FastSeconds: 6, SlowSeconds: 7, WallSeconds: 13,
 		Slurm:  Slurm{ControllerCPU: 8, Main: slurmtest.Cycles{Count: 9}, Backfill: slurmtest.Cycles{Count: 10}},
 		Faults: []string{"why"}, Lives: []Life{lifeOf(2, &records[0]), lifeOf(0, &records[1])}}

@@ -138,6 +138,7 @@ func (r *run) run(ctx context.Context) error {
 
 // feed submits every job when it is due.
 func (r *run) feed(ctx context.Context) error {
+	defer urgently(1)() // as the daemons, which would keep sbatch from running
 	for n, i := range r.todo {
 		j := &r.o.Jobs[i]
 		due := r.origin.Add(time.Duration(j.Submit) * time.Second)
@@ -265,6 +266,13 @@ func (r *run) look(ctx context.Context) error {
 		return err
 	}
 	r.slurm.Main, r.slurm.Backfill = diag.Main, diag.Backfill
+	if r.o.Auction {
+		status, err := r.cluster.Status()
+		if err != nil {
+			return err
+		}
+		r.slurm.Auction = &status
+	}
 	jobs, err := r.cluster.Jobs(ctx)
 	if err != nil {
 		return err
@@ -282,13 +290,14 @@ func (r *run) measure() (*Result, error) {
 	out := &Result{Slurm: r.slurm, Rate: r.o.Rate, Busy: r.o.Busy, Jobs: len(r.todo)}
 	out.FastSeconds, out.SlowSeconds = seconds(r.governor.Spent())
 	out.Late = spread(r.late)
+	out.NotCompleted = make(map[string]int)
 	seen := make(map[*workload.Job]bool)
 	var over, lasted []float64
 	var stays []stay
 	for i := range r.ended {
 		e := &r.ended[i]
 		if e.State != "COMPLETED" {
-			out.NotCompleted++
+			out.NotCompleted[e.State]++
 			continue
 		}
 		had := r.had[e.ID]

@@ -94,7 +94,7 @@ func newRow(row *Row, stored []*Stored) RowReport {
 	r := RowReport{Workload: row.Workload, Method: row.Method, Args: row.Args, Paper: row.Paper, Remark: row.Remark, Ours: make(map[string]Figure)}
 	for _, m := range metrics {
 		if _, ok := row.Paper[m.Key]; ok || m.Always {
-			r.Ours[m.Key] = over(m.values(stored))
+			r.Ours[m.Key] = Over(m.values(stored))
 		}
 	}
 	for _, s := range stored {
@@ -120,7 +120,7 @@ func (r *RowReport) bound(ctx context.Context, p *Program, seeds []uint64, store
 		}
 		above = append(above, 100*(float64(s.Result.Runtime)/least-1))
 	}
-	f := over(above)
+	f := Over(above)
 	r.AboveBound = &f
 	return nil
 }
@@ -149,7 +149,7 @@ func compare(t *TableReport, rows []Row, stored [][]*Stored) {
 			if !m.Ordered || !ok1 || !ok2 {
 				continue
 			}
-			d := paired(m.values(stored[i]), m.values(stored[b]))
+			d := Paired(m.values(stored[i]), m.values(stored[b]))
 			r.Orders[m.Key] = Comparison{Ours: d, Paper: theirs - base, Order: d.order(theirs - base)}
 		}
 	}

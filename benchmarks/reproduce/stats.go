@@ -10,8 +10,8 @@ type Figure struct {
 	Seeds int     `json:"seeds"`
 }
 
-// over is the figure of x, which is not empty.
-func over(x []float64) Figure {
+// Over is the figure of x, which is not empty.
+func Over(x []float64) Figure {
 	f := Figure{Seeds: len(x)}
 	for _, v := range x {
 		f.Mean += v / float64(len(x))
@@ -50,13 +50,13 @@ type Difference struct {
 	Seeds int     `json:"seeds"`
 }
 
-// paired is the difference of a and b, which have a number for each seed.
-func paired(a, b []float64) Difference {
+// Paired is the difference of a and b, which have a number for each seed.
+func Paired(a, b []float64) Difference {
 	d := make([]float64, len(a))
 	for i := range a {
 		d[i] = a[i] - b[i]
 	}
-	f := over(d)
+	f := Over(d)
 	x := Difference{Mean: f.Mean, Error: f.Dev / math.Sqrt(float64(len(d))), Seeds: len(d)}
 	if len(d) > 1 {
 		x.Noise = studentQuantile(len(d)-1) * x.Error

@@ -26,14 +26,14 @@ func TestPairedIsTheTwins(t *testing.T) {
 		}
 		ma, mb := sumA/float64(n), sumB/float64(n)
 		variance := co(a, a, ma, ma) + co(b, b, mb, mb) - 2*co(a, b, ma, mb)
-		d := paired(a, b)
+		d := Paired(a, b)
 		if math.Abs(d.Mean-(ma-mb)) > 1e-9 || math.Abs(d.Error*d.Error*float64(n)-variance) > 1e-8 {
 			t.Fatalf("%+v, twin %v, %v", d, ma-mb, variance)
 		}
 		if math.Abs(d.Noise-quantileTwin(n-1)*d.Error) > 1e-3*d.Error || d.Seeds != n {
 			t.Fatalf("%+v, twin %v", d, quantileTwin(n-1)*d.Error)
 		}
-		back := paired(b, a)
+		back := Paired(b, a)
 		if back.Mean != -d.Mean || math.Abs(back.Noise-d.Noise) > 1e-9 {
 			t.Fatalf("%+v, the other way round %+v", d, back)
 		}
@@ -83,11 +83,11 @@ func TestOrder(t *testing.T) {
 		{[]float64{2}, []float64{1}, 0, OpposedOnce},
 		{[]float64{1}, []float64{1}, 0, SameOnce},
 	} {
-		d := paired(c.a, c.b)
+		d := Paired(c.a, c.b)
 		require.Equal(t, c.want, d.order(c.printed), "%+v", c)
 	}
 	// Two seeds that differ by 1 and by 3 are 2 ± 1: Student allows 12.7 errors.
-	d := paired([]float64{2, 4}, []float64{1, 1})
+	d := Paired([]float64{2, 4}, []float64{1, 1})
 	require.InDelta(t, 2, d.Mean, 1e-12)
 	require.InDelta(t, 1, d.Error, 1e-12)
 	require.Equal(t, Noise, d.order(2))

@@ -56,6 +56,7 @@ out, with a warning. Whatever part of it is killed, nothing of a cluster stays.`
 	flags.StringVar(&f.html, "html", "", "write a page with pictures of the runs to this `file`, for several seeds one each; it needs no network")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, an object a line for each run")
 	f.where.register(flags)
+	c.AddCommand(experimentsCommand())
 	return c
 }
 

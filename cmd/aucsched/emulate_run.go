@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
@@ -223,9 +224,10 @@ func emulatedSettings(args []string, slurm string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := []string{"slurm=" + slurm, "SchedulerParameters=" + o.Parameters}
+	// What has its default is left out: runs take hours, and are to outlive flags that others need.
+	settings := []string{fmt.Sprintf("emulation=%d", emulation.Version), "slurm=" + slurm, "SchedulerParameters=" + o.Parameters}
 	flags.VisitAll(func(f *pflag.Flag) {
-		if !sinceStored(f) {
+		if f.Value.String() != f.DefValue {
 			settings = append(settings, f.Name+"="+f.Value.String())
 		}
 	})
@@ -268,9 +270,19 @@ func (d *emulationDirs) run(ctx context.Context, args []string, listen func(emul
 // [emulation.Options].
 func (d *emulationDirs) once(ctx context.Context, o *emulation.Options) (*emulation.Result, error) {
 	one := *o
-	one.Dir, one.Ephemeral = filepath.Join(os.TempDir(), fmt.Sprintf("aucemu%016x", rand.Uint64())), !d.keep
+	one.Dir, one.Ephemeral = filepath.Join(scratch(), fmt.Sprintf("aucemu%016x", rand.Uint64())), !d.keep
 	if d.keep {
 		slog.Warn("the cluster is kept", "directory", one.Dir)
 	}
 	return emulation.Run(ctx, one)
+}
+
+// scratch is where clusters live: TMPDIR if that is set, or else memory, if there is such a
+// directory. slurmctld waits for a disk when it saves its state, and a fast clock runs on.
+func scratch() string {
+	const memory = "/dev/shm"
+	if os.Getenv("TMPDIR") != "" || unix.Access(memory, unix.W_OK) != nil {
+		return os.TempDir()
+	}
+	return memory
 }

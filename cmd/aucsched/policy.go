@@ -32,6 +32,8 @@ type policyFlags struct {
 	// nodeLimits and onTimeout are ipsched's own.
 	nodeLimits bool
 	onTimeout  string
+	// slurmctld has backfill take its time as in a real one.
+	slurmctld bool
 	// estimates has blocked jobs told when they are expected to start.
 	estimates bool
 }
@@ -56,6 +58,9 @@ func (f *policyFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.solver, "solver", "native", "auctions: native, highs or auto")
 }
 
+// slurmInterval is Slurm's default of bf_interval, in seconds.
+const slurmInterval = 30
+
 func policyNames() []string { return []string{"auction1", "auction2", "backfill", "ipsched"} }
 
 // make builds the policy that the flags ask for.
@@ -64,6 +69,9 @@ func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
 	case "backfill":
 		o := sim.DefaultBackfill()
 		o.Estimates = f.estimates
+		if f.slurmctld {
+			o.Interval = slurmInterval
+		}
 		return sim.NewBackfill(o)
 	case "ipsched":
 		o, err := f.ipsched()

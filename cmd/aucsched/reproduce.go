@@ -21,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/bound"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/sim"
@@ -249,7 +250,9 @@ func simulateProgram() (*reproduce.Program, error) {
 
 // sinceStored says that a flag has the value that all results on file were made with, from
 // before there was the flag: it is no part of their keys.
-func sinceStored(f *pflag.Flag) bool { return f.Name == "first" && f.Value.String() == f.DefValue }
+func sinceStored(f *pflag.Flag) bool {
+	return (f.Name == "first" || f.Name == "slurmctld") && f.Value.String() == f.DefValue
+}
 
 // simulateSettings checks the arguments of simulate, and lists its flags with the
 // values that they have.
@@ -274,6 +277,9 @@ func simulateSettings(args []string) ([]string, error) {
 		settings = append(settings, setting)
 		if f.Name == "paper" && f.Value.String() == "true" {
 			settings = append(settings, fmt.Sprintf("papers' settings=%+v", core.PaperAuctionOptions()))
+		}
+		if (f.Name == "throughput" || f.Name == "compact") && f.Value.String() == "true" {
+			settings = append(settings, fmt.Sprintf("two blocks within=%d", bids.MaxReach))
 		}
 	})
 	return settings, nil

@@ -97,6 +97,7 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cluster, "cluster", "", "the machine (see above)")
 	flags.StringVar(&f.load, "workload", "", "the workload (see above)")
 	flags.StringVar(&f.priority, "priority", "basic", "basic: the jobs' own, generated ones as Slurm's priority/basic gives them; multifactor: age and size with equal weights, recomputed for every cycle")
+	flags.BoolVar(&f.policy.slurmctld, "slurmctld", false, "as a real slurmctld does: time limits count in minutes, rounded up, and backfill begins 30 s after the last time (bf_interval)")
 	flags.BoolVar(&f.slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm's own selection would give them in turn (aucsched1, section 5)")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
 }
@@ -129,6 +130,9 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	if err != nil {
 		return nil, nil, badInput(err)
 	}
+	if f.policy.slurmctld {
+		inMinutes(w.Jobs)
+	}
 	policies, err := f.policy.makeAll(flags)
 	if err != nil {
 		return nil, nil, err
@@ -142,6 +146,13 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 		return nil, nil, badInput(err)
 	}
 	return w, policies, nil
+}
+
+// inMinutes rounds time limits up to whole minutes.
+func inMinutes(jobs []workload.Job) {
+	for i := range jobs {
+		jobs[i].TimeLimit = (jobs[i].TimeLimit + 59) / 60 * 60
+	}
 }
 
 // run simulates the workload under each policy and reports.

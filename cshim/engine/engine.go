@@ -134,7 +134,7 @@ func (o *Output) fill(in *Input, p *core.Plan, by PolicyName) error {
 		d := &o.Decisions[from.Job]
 		if !from.Start {
 			var ok bool
-			if d.Why, ok = by.why(&in.Jobs[from.Job], from.Why); !ok {
+			if d.Why, ok = codeOf(from.Why); !ok {
 				return fmt.Errorf("job %d waits for a reason without a code: %s", from.Job, from.Reason)
 			}
 			if from.Expected != 0 {

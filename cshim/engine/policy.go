@@ -55,21 +55,17 @@ func (s *snapshot) dropNodeLimits() {
 }
 
 // whyCodes are core's reasons as codes of the library.
-var whyCodes = [...]uint8{core.NoFit: WaitsFit, core.Lost: WaitsLost, core.Reserved: WaitsReserved, core.Never: WaitsNever}
+var whyCodes = [...]uint8{
+	core.NoFit: WaitsFit, core.Lost: WaitsLost, core.Reserved: WaitsReserved, core.Never: WaitsNever,
+	core.Unmodelled: NotLookedAt, core.TimedOut: WaitsLost,
+}
 
-// why is the code of the reason for which a job waits. Two of ipsched's reasons core has in words only: its
-// model does not know consecutive nodes, and after a time-out no job starts. One that asks for such nodes
-// and has been timed out, because it can have a single node only, counts among the former.
-func (p PolicyName) why(j *Job, why core.Why) (code uint8, ok bool) {
-	switch {
-	case why > 0 && int(why) < len(whyCodes):
-		return whyCodes[why], true
-	case why > 0 || p != IPSched:
+// codeOf is the code of the reason for which a job waits; false if it has none.
+func codeOf(why core.Why) (code uint8, ok bool) {
+	if why == 0 || int(why) >= len(whyCodes) {
 		return 0, false
-	case j.Flags&Contiguous != 0:
-		return NotLookedAt, true
 	}
-	return WaitsLost, true
+	return whyCodes[why], true
 }
 
 // class is the class of a start's bid; ipsched has no bids.

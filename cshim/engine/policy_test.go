@@ -181,15 +181,20 @@ func TestForgetKeepsThePolicy(t *testing.T) {
 	}
 }
 
-func TestAuctionsHearOfTheEnd(t *testing.T) {
-	for _, name := range []string{"auction2", "auction1"} {
+func TestPoliciesHearOfTheEnd(t *testing.T) {
+	for _, name := range policyNames {
 		_, ok := open(t, "policy="+name).policy.(ender)
 		require.True(t, ok, name)
 	}
-	_, ok := PolicyName(Auction2).why(&Job{}, 0)
-	require.False(t, ok, "an auction's reasons have codes")
-	_, ok = IPSched.why(&Job{}, core.Never+1)
-	require.False(t, ok)
+}
+
+// Words alone are no reason to the library.
+func TestReasonsHaveCodes(t *testing.T) {
+	for why, want := range map[core.Why]bool{0: false, core.NoFit: true, core.TimedOut: true, core.TimedOut + 1: false} {
+		code, ok := codeOf(why)
+		require.Equal(t, want, ok, "reason %d", why)
+		require.Equal(t, want, code != 0)
+	}
 }
 
 // A look at the clock can cost as much as a step of a search.

@@ -461,6 +461,22 @@ static auc_settings_t _settings(const char *params)
 	return settings;
 }
 
+static const struct {
+	const char *params;	/* SchedulerParameters */
+	bool waits;		/* who stands behind the window */
+} beyond[] = {
+	{ NULL, false },
+	{ "auc_paper=no,auc_policy=auction1", false },
+	{ "auc_paper=yes", true },
+	{ "auc_policy=ipsched,auc_interval=7", true },
+	{ "auc_policy=ipsched,auc_policy=auction2", false },
+	{ "auc_worker=/x/policy=ipsched", false },
+	{ "auc_beyond=wait", true },
+	{ "auc_beyond=wait,auc_beyond=slurm", false },
+	{ "auc_beyond=slurm,auc_paper=yes,auc_policy=ipsched", false },
+	{ "auc_beyond=,auc_beyond=yes,auc_beyond=wai,auc_paper=yes", true },
+};
+
 static void _test_settings(void)
 {
 	auc_settings_t defaults = _settings(NULL), s;
@@ -527,6 +543,12 @@ static void _test_settings(void)
 	      strstr(s.engine, "on_timeout=halve") &&
 	      strstr(s.engine, "contiguous_bids=yes"), "%s", s.engine);
 	auc_settings_free(&s);
+	for (int i = 0; i < ARRAY_SIZE(beyond); i++) {
+		s = _settings(beyond[i].params);
+		CHECK(s.beyond_waits == beyond[i].waits, "%s: %d",
+		      beyond[i].params, s.beyond_waits);
+		auc_settings_free(&s);
+	}
 	/* What is wrong is left out, each by itself. */
 	s = _settings("auc_interval=0,auc_window=x,auc_bids=,auc_deadline_ms=1e3,auc_enabled=maybe,auc_objective=fun,auc_patience=-1,auc_compact=1,auc_throughput=,auc_policy=auction,auc_paper=on,auc_contiguous_bids=,auc_node_limits=0,auc_on_timeout=half,auc_library=lib.so,auc_nonsense=1,auc_,auc_depth");
 	CHECK(s.enabled && (s.interval == defaults.interval) && !s.library &&

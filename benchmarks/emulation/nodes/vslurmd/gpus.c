@@ -2,8 +2,6 @@
 /* How many GPUs a job has on the node with its script: see vslurmd.h. */
 #include "vslurmd.h"
 
-#include "src/common/slurm_cred.h"
-
 static int _is_gpu(void *x, void *key)
 {
 	return ((gres_state_t *) x)->plugin_id == *(uint32_t *) key;

@@ -4,26 +4,42 @@
 
 #include "vslurmd.h"
 
-static vnode_t *nodes;
-static int nodes_len;
+typedef struct {
+	vnode_t *nodes;
+	int len;
+} table_t;
 
-static void _free(void)
+static table_t table;
+
+static void _free(table_t *t)
 {
-	for (int i = 0; i < nodes_len; i++)
-		xfree(nodes[i].name);
-	xfree(nodes);
-	nodes_len = 0;
+	for (int i = 0; i < t->len; i++) {
+		xfree(t->nodes[i].name);
+		xfree(t->nodes[i].gres);
+	}
+	xfree(t->nodes);
+	t->len = 0;
 }
 
 /* The nodes of one line. */
-static void _add(const slurm_conf_node_t *line)
+static void _add(table_t *t, const slurm_conf_node_t *line)
 {
 	names_t *names = hostlist_create(line->nodenames);
 	char *name;
 
-	xrecalloc(nodes, nodes_len + hostlist_count(names), sizeof(*nodes));
+	xrecalloc(t->nodes, t->len + hostlist_count(names), sizeof(*t->nodes));
 	while ((name = hostlist_shift(names))) {
-		nodes[nodes_len++] = (vnode_t) { xstrdup(name), line };
+		t->nodes[t->len++] = (vnode_t) {
+			.name = xstrdup(name),
+			.gres = xstrdup(line->gres),
+			.cpus = line->cpus,
+			.boards = line->boards,
+			.sockets = line->tot_sockets,
+			.cores = line->cores,
+			.threads = line->threads,
+			.real_memory = line->real_memory,
+			.tmp_disk = line->tmp_disk,
+		};
 		free(name);
 	}
 	hostlist_destroy(names);
@@ -44,13 +60,13 @@ static uint16_t _port(const slurm_conf_node_t *line)
 	return port;
 }
 
-extern uint16_t nodes_read(void)
+/* The nodes of all lines. RET the port of all of them, or 0 after an error message */
+static uint16_t _read(table_t *t)
 {
 	slurm_conf_node_t **lines;
 	int len = slurm_conf_nodename_array(&lines);
 	uint16_t port = 0;
 
-	_free();
 	for (int i = 0; i < len; i++) {
 		uint16_t own = _port(lines[i]);
 
@@ -62,19 +78,33 @@ extern uint16_t nodes_read(void)
 			return 0;
 		}
 		port = own;
-		_add(lines[i]);
+		_add(t, lines[i]);
 	}
 	if (!port)
 		error("no NodeName in slurm.conf");
 	return port;
 }
 
+extern uint16_t nodes_read(void)
+{
+	table_t fresh = { 0 };
+	uint16_t port = _read(&fresh);
+
+	if (port) {
+		_free(&table);
+		table = fresh;
+	} else {
+		_free(&fresh);
+	}
+	return port;
+}
+
 extern int nodes_count(void)
 {
-	return nodes_len;
+	return table.len;
 }
 
 extern const vnode_t *nodes_get(int index)
 {
-	return &nodes[index];
+	return &table.nodes[index];
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registers the nodes: see vslurmd.h. All of them, whichever was asked for, as the first node
- * that a question goes to is not named in it. slurmctld asks when it starts, and,
- * unless SlurmdTimeout is 0, now and then.
+ * Registers the nodes: see vslurmd.h. Whichever was asked for, as the first node that a
+ * question goes to is not named in it, all those are that have not done so lately with this
+ * slurmctld. It asks when it starts, in many questions, and then, unless SlurmdTimeout is 0,
+ * now and then.
  */
 #include <pthread.h>
 #include <string.h>
@@ -19,33 +20,41 @@
 
 #define PAUSE_SECONDS 1
 
+/* A node that has registered with this slurmctld need not do so again for so long. */
+#define FRESH_SECONDS 300
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wanted = PTHREAD_COND_INITIALIZER;
 
-/* Of the nodes, those from next on are to be registered. */
+/* Of the nodes, those from next on are to be looked at. */
 static int next;
 static bool again;		/* all of them, after those */
+static bool reread;		/* after slurm.conf is read anew */
+static bool asking;		/* when slurmctld was started, before that */
+static time_t *registered;	/* when, of each node */
+static time_t needed;		/* those that have registered later are not to */
+static int working;		/* on so many of them */
+static int anew;		/* so many have registered in this round */
 static time_t started;
 static struct utsname machine;
 
 /* What a node says of itself. RET whether slurmctld has heard of it */
 static bool _register(const vnode_t *node)
 {
-	const slurm_conf_node_t *line = node->line;
 	slurm_node_registration_status_msg_t message = {
 		.arch = machine.machine,
 		.os = "vslurmd",
 		.node_name = node->name,
 		.hostname = node->name,
 		.version = SLURM_VERSION_STRING,
-		.cpus = line->cpus,
-		.boards = line->boards,
-		.sockets = line->tot_sockets,
-		.cores = line->cores,
-		.threads = line->threads,
-		.real_memory = line->real_memory,
-		.free_mem = line->real_memory,
-		.tmp_disk = line->tmp_disk,
+		.cpus = node->cpus,
+		.boards = node->boards,
+		.sockets = node->sockets,
+		.cores = node->cores,
+		.threads = node->threads,
+		.real_memory = node->real_memory,
+		.free_mem = node->real_memory,
+		.tmp_disk = node->tmp_disk,
 		.hash_val = slurm_conf.hash_val,
 		.slurmd_start_time = started,
 		.timestamp = time(NULL),
@@ -55,7 +64,7 @@ static bool _register(const vnode_t *node)
 	message.up_time = message.timestamp - started + UP_SECONDS;
 	message.energy = acct_gather_energy_alloc(1);
 	message.gres_info = init_buf(256);
-	gres_pack(line->gres, line->cpus, message.gres_info);
+	gres_pack(node->gres, node->cpus, message.gres_info);
 	message.job_count = jobs_on(node->name, &message.step_id);
 	rc = controller_send(MESSAGE_NODE_REGISTRATION_STATUS, &message, &code);
 	xfree(message.step_id);
@@ -67,40 +76,87 @@ static bool _register(const vnode_t *node)
 	return !rc;
 }
 
-/* The next node that is to be registered. */
-static const vnode_t *_next(void)
+/* No node is worked on. A port can't change: there are those who know the old one. */
+static void _reread(void)
 {
-	const vnode_t *node;
+	slurm_conf_reinit(NULL);
+	controller_find();
+	if (!nodes_read())
+		error("the nodes stay as they were");
+	xfree(registered);
+	registered = xcalloc(nodes_count(), sizeof(*registered));
+}
+
+/* Begins a round. Lock, which it lets go of. */
+static void _begin(void)
+{
+	bool rereads = reread;
+	time_t boot;
+
+	again = reread = false;
+	asking = true;
+	slurm_mutex_unlock(&lock);
+	if (rereads)
+		_reread();
+	boot = controller_boot();
+	slurm_mutex_lock(&lock);
+	needed = MAX(boot, time(NULL) - FRESH_SECONDS);
+	next = anew = 0;
+	asking = false;
+	slurm_cond_broadcast(&wanted);
+}
+
+/* The next node that is to be registered. */
+static int _next(void)
+{
+	int index;
 
 	slurm_mutex_lock(&lock);
-	while ((next == nodes_count()) && !again)
-		slurm_cond_wait(&wanted, &lock);
-	if (next == nodes_count()) {
-		next = 0;
-		again = false;
-	}
-	node = nodes_get(next++);
+	do {
+		while (asking || (next == nodes_count())) {
+			if (again && !asking && (!reread || !working))
+				_begin();
+			else
+				slurm_cond_wait(&wanted, &lock);
+		}
+		index = next++;
+	} while (registered[index] > needed);
+	working++;
 	slurm_mutex_unlock(&lock);
-	return node;
+	return index;
+}
+
+static void _done(int index)
+{
+	slurm_mutex_lock(&lock);
+	registered[index] = time(NULL);
+	anew++;
+	if (!--working && (next == nodes_count())) {
+		info("all nodes are registered, %d of them anew", anew);
+		slurm_cond_broadcast(&wanted);
+	}
+	slurm_mutex_unlock(&lock);
 }
 
 /* As long as slurmctld is down; when it comes up it asks by itself, but perhaps not for all. */
 static void *_run(void *arg)
 {
 	while (true) {
-		const vnode_t *node = _next();
+		int index = _next();
 
-		while (!_register(node))
+		while (!_register(nodes_get(index)))
 			sleep(PAUSE_SECONDS);
-		debug("node %s: registered", node->name);
+		debug("node %s: registered", nodes_get(index)->name);
+		_done(index);
 	}
 	return NULL;
 }
 
-extern void register_all(void)
+extern void register_all(bool rereads)
 {
 	slurm_mutex_lock(&lock);
 	again = true;
+	reread |= rereads;
 	slurm_cond_broadcast(&wanted);
 	slurm_mutex_unlock(&lock);
 }
@@ -110,7 +166,8 @@ extern void register_start(void)
 	started = time(NULL);
 	uname(&machine);
 	next = nodes_count();
+	registered = xcalloc(next, sizeof(*registered));
 	for (int i = 0; i < THREADS; i++)
-		slurm_thread_create_detached(NULL, _run, NULL);
-	register_all();
+		start_thread(_run);
+	register_all(false);
 }

@@ -48,7 +48,7 @@ static void *_run(void *arg)
 		ended_t ended = jobs_wait();
 
 		if (_report(&ended)) {
-			debug("job %u: ended, status %u", ended.job_id,
+			verbose("job %u: ended, status %u", ended.job_id,
 			      ended.status);
 			jobs_reported(&ended);
 		} else if (ended.tries < MOST_TRIES) {
@@ -69,5 +69,5 @@ static void *_run(void *arg)
 extern void report_start(void)
 {
 	for (int i = 0; i < THREADS; i++)
-		slurm_thread_create_detached(NULL, _run, NULL);
+		start_thread(_run);
 }

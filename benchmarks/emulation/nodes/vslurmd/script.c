@@ -45,7 +45,7 @@ static bool _read(const char *text, work_t *work)
 	    (!(text = _number(text + strlen(GPUS), &work->gpus)) ||
 	     (work->gpus < 1)))
 		return false;
-	text += strspn(text, " \t\r");
+	text += strspn(text, " \t");
 	return !*text || (*text == '\n');
 }
 

@@ -14,6 +14,8 @@
 /* The exit status of a job whose script has no duration. */
 #define NO_DURATION (2 << 8)
 
+#define NO_ANSWER -1
+
 static int listener;
 
 extern int serve_code(uint16_t msg_type)
@@ -32,7 +34,6 @@ extern int serve_code(uint16_t msg_type)
 	case REQUEST_ACCT_GATHER_UPDATE:
 	case REQUEST_RECONFIGURE:
 	case REQUEST_SHUTDOWN:
-	case REQUEST_JOB_NOTIFY:
 		return SLURM_SUCCESS;
 	default:
 		return ESLURM_NOT_SUPPORTED;
@@ -67,7 +68,7 @@ static int _launch(const batch_job_launch_msg_t *launch)
 		error("job %u: runs already, not launched again",
 		      launch->job_id);
 	else
-		debug("job %u: launched on %s for %g s", launch->job_id, node,
+		verbose("job %u: launched on %s for %g s", launch->job_id, node,
 		      seconds);
 	xfree(node);
 	return rc;
@@ -81,7 +82,7 @@ static int _kill(const slurm_msg_t *msg)
 	if ((kill->step_id.step_id == NO_VAL) ||
 	    (kill->step_id.step_id == SLURM_BATCH_SCRIPT)) {
 		if (jobs_remove(kill->step_id.job_id))
-			debug("job %u: ended by slurmctld",
+			verbose("job %u: ended by slurmctld",
 			      kill->step_id.job_id);
 	}
 	return serve_code(msg->msg_type);
@@ -132,7 +133,7 @@ static bool _pids(slurm_msg_t *msg)
 	return true;
 }
 
-/* RET the return code to answer with, or -1 after another answer */
+/* RET the return code to answer with, or NO_ANSWER: none is wanted, or it was another one */
 static int _answer(slurm_msg_t *msg)
 {
 	if ((msg->auth_uid != slurm_conf.slurm_user_id) && msg->auth_uid) {
@@ -151,11 +152,15 @@ static int _answer(slurm_msg_t *msg)
 	case REQUEST_SIGNAL_TASKS:
 		return _signal(msg->data);
 	case REQUEST_JOB_STEP_PIDS:
-		return _pids(msg) ? -1 : ESLURM_INVALID_JOB_ID;
+		return _pids(msg) ? NO_ANSWER : ESLURM_INVALID_JOB_ID;
 	case REQUEST_NODE_REGISTRATION_STATUS:
-	case REQUEST_RECONFIGURE:
-		register_all();
+		register_all(false);
 		break;
+	case REQUEST_RECONFIGURE:
+		register_all(true);
+		return NO_ANSWER;
+	case REQUEST_SHUTDOWN:
+		return NO_ANSWER;
 	}
 	return serve_code(msg->msg_type);
 }
@@ -170,7 +175,7 @@ static void _serve(int fd, slurm_addr_t *addr)
 		int code;
 
 		debug2("%s", rpc_num2string(msg->msg_type));
-		if ((code = _answer(msg)) != -1)
+		if ((code = _answer(msg)) != NO_ANSWER)
 			slurm_send_rc_msg(msg, code);
 	}
 	ends = (msg->msg_type == REQUEST_SHUTDOWN);
@@ -201,5 +206,5 @@ extern void serve_start(int socket)
 {
 	listener = socket;
 	for (int i = 0; i < THREADS; i++)
-		slurm_thread_create_detached(NULL, _run, NULL);
+		start_thread(_run);
 }

@@ -43,10 +43,11 @@ int main(int argc, char **argv)
 		_usage(argv[0]);
 	log_init("vslurmd", log, 0, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	if (slurm_conf_init(path))
-		fatal("can't read %s", path);
+	slurm_init(path);	/* ends the process if that can't be read */
+	load_plugins();
 	if (!(port = nodes_read()))
 		return 1;
+	controller_find();
 	if ((fd = slurm_init_msg_engine_port(port)) < 0)
 		fatal("can't listen at port %u: %m", port);
 	info("%d nodes at port %u", nodes_count(), port);

@@ -35,12 +35,15 @@
 
 typedef struct {
 	char *name;
-	const slurm_conf_node_t *line;	/* of slurm.conf */
+	char *gres;		/* as in slurm.conf */
+	uint16_t cpus, boards, sockets, cores, threads;	/* sockets: of all boards */
+	uint64_t real_memory;	/* MB */
+	uint32_t tmp_disk;	/* MB */
 } vnode_t;
 
 /*
- * Reads the nodes from the configuration that Slurm has read. Not while others use them.
- * RET the port that all of them share, or 0 after an error message
+ * Takes the nodes from the configuration that Slurm has read. Not while others use them. RET the
+ * port that all of them share, or 0 after an error message, and nothing has changed
  */
 extern uint16_t nodes_read(void);
 extern int nodes_count(void);
@@ -56,8 +59,11 @@ extern void gres_pack(const char *gres, uint32_t cpus, buf_t *buffer);
 /* Starts the threads that register nodes. */
 extern void register_start(void);
 
-/* All nodes are to be registered, once more if this is going on. */
-extern void register_all(void);
+/*
+ * All nodes are to be registered, once more if this is going on. reread: after slurm.conf is read
+ * anew
+ */
+extern void register_all(bool reread);
 
 /* ---- jobs.c ---- */
 
@@ -131,10 +137,16 @@ extern int serve_code(uint16_t msg_type);
 
 /* ---- controller.c ---- */
 
+/* Takes slurmctld's address from the configuration that Slurm has read. */
+extern void controller_find(void);
+
 /*
  * Sends a message to slurmctld and waits for its answer. Does not try again. RET SLURM_SUCCESS
  * and the return code of the answer, or SLURM_ERROR if there is no answer
  */
 extern int controller_send(uint16_t msg_type, void *data, int *code);
+
+/* RET when slurmctld was started, now if it can't be asked. Waits while it is down */
+extern time_t controller_boot(void);
 
 #endif

@@ -34,10 +34,7 @@ typedef struct {
 	int (*clockjoin)(pthread_t, void **, clockid_t, const struct timespec *);
 	int (*sem_timedwait)(sem_t *, const struct timespec *);
 	int (*sem_clockwait)(sem_t *, clockid_t, const struct timespec *);
-	int (*timer_create)(clockid_t, struct sigevent *, timer_t *);
 	int (*timer_settime)(timer_t, int, const struct itimerspec *, struct itimerspec *);
-	int (*timer_gettime)(timer_t, struct itimerspec *);
-	int (*timer_delete)(timer_t);
 } libc_calls_t;
 
 extern libc_calls_t libc;
@@ -56,6 +53,12 @@ bool vclock_on(void);
 
 /* Async-signal-safe, allocates and locks nothing. Only if vclock_on(). */
 instant_t vclock_now(void);
+
+/*
+ * RET the nanoseconds of real time that one may wait for a virtual moment before one has to
+ * look again; 0 if it has come
+ */
+int64_t vclock_part(const instant_t *now, int64_t deadline);
 
 /*
  * A wait until a moment of CLOCK_MONOTONIC, absolute. RET ETIMEDOUT when it has come, else

@@ -36,8 +36,5 @@ void libc_find(libc_calls_t *calls)
 	FIND(clockjoin, "pthread_clockjoin_np", NULL);
 	FIND(sem_timedwait, "sem_timedwait", NULL);
 	FIND(sem_clockwait, "sem_clockwait", NULL);
-	FIND(timer_create, "timer_create", "GLIBC_2.34");
 	FIND(timer_settime, "timer_settime", "GLIBC_2.34");
-	FIND(timer_gettime, "timer_gettime", "GLIBC_2.34");
-	FIND(timer_delete, "timer_delete", "GLIBC_2.34");
 }

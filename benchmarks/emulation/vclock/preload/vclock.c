@@ -9,7 +9,7 @@
  *	sleep.c	nanosleep, clock_nanosleep, usleep, sleep; poll and select without descriptors
  *	lock.c	pthread_cond_timedwait, pthread_cond_clockwait, pthread_mutex_timedlock,
  *		pthread_timedjoin_np, sem_timedwait
- *	timer.c	timer_create, timer_settime, timer_gettime, timer_delete (Slurm 24.11 has them)
+ *	timer.c	timer_settime (Slurm 24.11 has one)
  *
  * All the clocks show the same virtual time, nanoseconds since 1970: what is asked of the
  * monotonic one may be waited for by another.
@@ -17,7 +17,7 @@
  * Not scaled:
  * - poll, select and epoll with descriptors: they wait for peers, which live in real time.
  *   So time-outs in slurm.conf are to be large.
- * - alarm, setitimer, timerfd, sem_clockwait, pthread_mutex_clocklock,
+ * - alarm, setitimer, timerfd, timer_gettime, sem_clockwait, pthread_mutex_clocklock,
  *   pthread_clockjoin_np, ppoll, pselect, sigtimedwait, mq_timedsend and -receive,
  *   SO_RCVTIMEO, C11's threads, time's kin timespec_get and ftime: nothing in slurmctld,
  *   slurmd, munged, Slurm's plug-ins or ours calls them.
@@ -46,9 +46,9 @@
 /* Waits of a microsecond of real time are a millisecond at rate 1000. */
 #define TIMER_SLACK_NS 1000
 
-/* How often a reader tries again before it lets others run, and before it gives up. */
+/* How often a reader tries again before it lets others run, and how long before it gives up. */
 #define SPINS 200
-#define YIELDS 1000000
+#define PATIENCE_NS SECOND
 
 libc_calls_t libc;
 static const volatile struct vclock_page *page;
@@ -68,7 +68,7 @@ static const struct vclock_page *map(const char *path)
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st) || (st.st_size < VCLOCK_PAGE)) {
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_size < VCLOCK_PAGE)) {
 		close(fd);
 		errno = EINVAL;
 		return NULL;
@@ -144,42 +144,61 @@ static inline void in_order(void)
 #endif
 }
 
-/*
- * A writer that is put to sleep in the middle of a change is waited for; one that was killed
- * there is not for ever.
- */
-static bool try_again(unsigned tries)
+static int64_t real_now(void)
 {
-	if (tries >= SPINS)
-		sched_yield();
-	return tries < SPINS + YIELDS;
+	struct timespec ts;
+
+	libc.clock_gettime(CLOCK_MONOTONIC, &ts);
+	return time_ns(&ts);
+}
+
+/*
+ * RET the number of a state of the page that is whole. A writer that is put to sleep in the
+ * middle of a change is waited for. One that does not wake up was killed there: the page is
+ * taken as it is then, and not waited for again.
+ */
+static uint64_t whole_state(const volatile struct vclock_page *p)
+{
+	static uint64_t given_up;
+	uint64_t seq = __atomic_load_n(&p->seq, __ATOMIC_ACQUIRE), first = seq;
+	int64_t since = 0;
+
+	for (unsigned tries = 0; seq & 1; tries++) {
+		if (__atomic_load_n(&given_up, __ATOMIC_RELAXED) == seq)
+			break;
+		if (tries >= SPINS) {
+			if (!since || (seq != first)) {
+				first = seq;
+				since = real_now();
+			} else if (real_now() - since > PATIENCE_NS) {
+				__atomic_store_n(&given_up, seq, __ATOMIC_RELAXED);
+				break;
+			}
+			sched_yield();
+		}
+		seq = __atomic_load_n(&p->seq, __ATOMIC_ACQUIRE);
+	}
+	return seq;
 }
 
 instant_t vclock_now(void)
 {
 	const volatile struct vclock_page *p = page;
-	instant_t now;
 	int64_t mono0, virt0;
-	struct timespec ts;
+	instant_t now;
 	uint64_t seq;
 
-	for (unsigned tries = 0;; tries++) {
-		seq = __atomic_load_n(&p->seq, __ATOMIC_ACQUIRE);
-		if ((seq & 1) && try_again(tries))
-			continue;
+	do {
+		seq = whole_state(p);
 		mono0 = p->mono0;
 		virt0 = p->virt0;
 		now.rate_milli = p->rate_milli;
 		now.most_milli = p->most_milli;
 		in_order();
 		/* Within the bracket: the rate is the one of this moment. */
-		libc.clock_gettime(CLOCK_MONOTONIC, &ts);
+		now.mono = real_now();
 		in_order();
-		if ((__atomic_load_n(&p->seq, __ATOMIC_RELAXED) == seq) ||
-		    !try_again(tries))
-			break;
-	}
-	now.mono = ts.tv_sec * SECOND + ts.tv_nsec;
+	} while (__atomic_load_n(&p->seq, __ATOMIC_RELAXED) != seq);
 	now.virt = virtual_at(now.mono - mono0, virt0, now.rate_milli);
 	return now;
 }

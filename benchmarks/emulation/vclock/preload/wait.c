@@ -20,7 +20,7 @@ static int64_t real_ns(int64_t virt, int64_t rate_milli)
 	return (ns > INT64_MAX) ? INT64_MAX : (int64_t) ns;
 }
 
-static int64_t part(const instant_t *now, int64_t deadline)
+int64_t vclock_part(const instant_t *now, int64_t deadline)
 {
 	int64_t left, whole, safe;
 
@@ -41,7 +41,9 @@ int vclock_wait(int64_t deadline, wait_until_t wait, void *arg)
 	int rc;
 
 	do {
-		until = ns_time(add_ns(now.mono, part(&now, deadline)));
+		int64_t left = vclock_part(&now, deadline);
+
+		until = ns_time(add_ns(now.mono, left));
 		rc = wait(arg, &until);
 		if (rc != ETIMEDOUT)
 			return rc;

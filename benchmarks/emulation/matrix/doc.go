@@ -1,0 +1,3 @@
+// Package matrix has the papers' experiments that are run on a real Slurm, and in the
+// simulator beside it, and the page that says what came out.
+package matrix

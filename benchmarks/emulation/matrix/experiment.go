@@ -1,0 +1,208 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/papers"
+)
+
+// Experiment is a workload on a machine, under several methods.
+type Experiment struct {
+	Name  string // "esp-basic"
+	Title string
+	// Args are those of emulate and simulate: machine, workload, priorities.
+	Args    []string
+	Methods []Method // the first is what the others are compared with
+}
+
+// Method is a scheduler with its settings.
+type Method struct {
+	Name string
+	// Scheduler is one of emulate's, Args its settings there and in simulate.
+	Scheduler string
+	Args      []string
+	// Workload, if set, is given instead of the experiment's.
+	Workload string
+	// Paper has the printed figures, by the keys of reproduce.
+	Paper map[string]float64
+	// Best is our best settings.
+	Best bool
+}
+
+// emulated are the flags of emulate that simulate does not have.
+var emulated = []string{"--rate=500", "--busy-rate=10"}
+
+// bestParameters are what a site would set beside the auction: Slurm's own backfill has
+// nothing to start, but goes on planning, which takes the locks half of the time.
+const bestParameters = "--parameters=bf_interval=300"
+
+// EmulateArgs are those of aucsched emulate, without seeds and places.
+func (e *Experiment) EmulateArgs(m *Method) []string {
+	args := append([]string{"--scheduler=" + m.Scheduler}, e.shared(m)...)
+	args = append(args, emulated...)
+	if m.Scheduler != "backfill" {
+		args = append(args, bestParameters)
+	}
+	return args
+}
+
+// SimulateArgs are those of aucsched simulate, without the seed.
+func (e *Experiment) SimulateArgs(m *Method) []string {
+	return append([]string{"--slurmctld", "--policy=" + m.Scheduler}, e.shared(m)...)
+}
+
+func (e *Experiment) shared(m *Method) []string {
+	args := slices.Concat(e.Args, m.Args)
+	if m.Workload != "" {
+		args = slices.DeleteFunc(args, func(a string) bool { return strings.HasPrefix(a, "--workload=") })
+		args = append(args, "--workload="+m.Workload)
+	}
+	return args
+}
+
+// Experiments are all of them.
+func Experiments() []Experiment {
+	return slices.Concat(espExperiments(), mixExperiments("S", 128), mixExperiments("M", 256), tsubameExperiments())
+}
+
+// Select are the experiments whose name contains one of the words; all without any.
+func Select(words []string) ([]Experiment, error) {
+	all := Experiments()
+	if len(words) == 0 {
+		return all, nil
+	}
+	var out []Experiment
+	for _, e := range all {
+		if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.Name, w) }) {
+			out = append(out, e)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no experiment has %s in its name", strings.Join(words, " or "))
+	}
+	return out, nil
+}
+
+// KeepBest leaves backfill and our best settings of each.
+func KeepBest(experiments []Experiment) {
+	for i := range experiments {
+		e := &experiments[i]
+		e.Methods = slices.DeleteFunc(e.Methods, func(m Method) bool { return m.Scheduler != "backfill" && !m.Best })
+	}
+}
+
+func backfill(paper map[string]float64) Method {
+	return Method{Name: "backfill", Scheduler: "backfill", Paper: paper}
+}
+
+func best(interval int, name string) Method {
+	return Method{Name: name, Scheduler: "auction2", Args: []string{"--throughput", fmt.Sprintf("--interval=%d", interval)}, Best: true}
+}
+
+// printed are the paper's figures of a row of a table of reproduce.
+func printed(table, workload, method string) map[string]float64 {
+	tables, err := reproduce.Select(reproduce.Selection{Tables: []string{table}})
+	if err != nil {
+		panic(err) // the tables are compiled in
+	}
+	for _, r := range tables[0].Rows {
+		if r.Workload == workload && r.Method == method {
+			return r.Paper
+		}
+	}
+	panic("matrix: no row " + method + " of " + workload + " in table " + table)
+}
+
+// espExperiments are tables V and VI of ipsched, with the auction beside them.
+func espExperiments() []Experiment {
+	ipsched := func(table, workload, method, objective string, more ...string) Method {
+		return Method{
+			Name: method, Scheduler: "ipsched", Args: append([]string{"--objective=" + objective, "--interval=4"}, more...),
+			Paper: printed(table, workload, method),
+		}
+	}
+	auctions := []Method{
+		{Name: "auction, papers' settings", Scheduler: "auction2", Args: []string{"--paper", "--interval=4"}},
+		best(4, "auction, our best settings"),
+	}
+	base := func(spec, priority string) []string {
+		return []string{"--cluster=1024x8x2", "--workload=" + spec, "--priority=" + priority}
+	}
+	const size, first = "max sum p r (s - c)", "max sum p (s - c)"
+	return []Experiment{
+		{Name: "esp-basic", Title: "ESP, basic priorities (ipsched, table V, experiments 1 to 3): 1,024 nodes of 8 cores and 2 GPUs", Args: base("gen:esp", "basic"), Methods: append([]Method{
+			backfill(printed("ipsched-5", "priority basic", "1-SLURM: Backfill")),
+			ipsched("ipsched-5", "priority basic", "2: IPSCHED, "+size, "size"),
+			ipsched("ipsched-5", "priority basic", "3: IPSCHED, "+first, "priority"),
+		}, auctions...)},
+		{Name: "esp-multifactor", Title: "ESP, multifactor priorities (ipsched, table V, experiments 4 to 6)", Args: base("gen:esp", "multifactor"), Methods: append([]Method{
+			backfill(printed("ipsched-5", "priority multifactor", "4-SLURM: Backfill")),
+			ipsched("ipsched-5", "priority multifactor", "5: IPSCHED, "+first, "priority"),
+			ipsched("ipsched-5", "priority multifactor", "6: IPSCHED, "+size, "size"),
+		}, auctions...)},
+		{Name: "esp-random", Title: "ESP with random sizes, multifactor priorities (ipsched, table VI, experiments 7 and 8)", Args: base("gen:esp-rand", "multifactor"), Methods: append([]Method{
+			backfill(printed("ipsched-6", "priority multifactor", "7-SLURM: Backfill")),
+			ipsched("ipsched-6", "priority multifactor", "8: IPSCHED, "+size, "size", "--node-limits=false"),
+		}, auctions...)},
+	}
+}
+
+// mixExperiments are workloads IV and V of aucsched1 on a machine, tables 5 and 6.
+func mixExperiments(machine string, nodes int) []Experiment {
+	table := map[string]string{"S": "aucsched1-5", "M": "aucsched1-6"}[machine]
+	var out []Experiment
+	for _, w := range []string{"IV.1", "IV.2", "IV.3", "V.1", "V.2", "V.3"} {
+		out = append(out, Experiment{
+			Name:  fmt.Sprintf("%s-%s", machine, w),
+			Title: fmt.Sprintf("Workload %s on machine %s (aucsched1, table %s): %d nodes of 8 cores and 2 GPUs", w, machine, strings.TrimPrefix(table, "aucsched1-"), nodes),
+			Args:  []string{fmt.Sprintf("--cluster=%dx8x2", nodes), "--workload=gen:" + w, "--priority=basic"},
+			Methods: []Method{
+				backfill(paperRow(table, w, true)),
+				{Name: "auction, papers' settings", Scheduler: "auction1", Args: []string{"--paper", "--slurm-bids", "--interval=5"}, Paper: paperRow(table, w, false)},
+				best(5, "auction, our best settings"),
+			},
+		})
+	}
+	return out
+}
+
+// paperRow is what a table of aucsched1 prints of a workload, for backfill or the auction.
+func paperRow(table, workload string, baseline bool) map[string]float64 {
+	tables, err := reproduce.Select(reproduce.Selection{Tables: []string{table}})
+	if err != nil {
+		panic(err)
+	}
+	for _, r := range tables[0].Rows {
+		if r.Workload == workload && r.Baseline == baseline {
+			return r.Paper
+		}
+	}
+	panic("matrix: no row of " + workload + " in table " + table)
+}
+
+// tsubameExperiments are the first half of table 3 of aucsched2.
+func tsubameExperiments() []Experiment {
+	var out []Experiment
+	for _, w := range []string{"1.NC", "1.HC", "1.FC"} {
+		paper := func(method string) map[string]float64 { return printed("aucsched2-3", w, method) }
+		spec := "gen:tsubame-" + w
+		ranges := best(3, "auction with GPU ranges, our best settings")
+		ranges.Workload = spec + "-ranges"
+		out = append(out, Experiment{
+			Name:  "tsubame-" + w,
+			Title: fmt.Sprintf("Tsubame %s (aucsched2, table 3): 1,408 nodes of 12 cores and 3 GPUs", w),
+			Args:  []string{"--cluster=1408x12x3", "--workload=" + spec, "--priority=basic"},
+			Methods: []Method{
+				backfill(paper(papers.SlurmBackfill)),
+				{Name: "auction, papers' settings", Scheduler: "auction2", Args: []string{"--paper"}, Paper: paper(papers.Aucsched2)},
+				best(3, "auction, our best settings"),
+				{Name: "auction with GPU ranges, papers' settings", Scheduler: "auction2", Args: []string{"--paper"}, Workload: spec + "-ranges", Paper: paper(papers.Aucsched2Ranges)},
+				ranges,
+			},
+		})
+	}
+	return out
+}
