@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -42,11 +43,10 @@ func (c *Cluster) run(ctx context.Context, limit time.Duration, stdin string, ar
 	cmd.WaitDelay = time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := start(cmd)
-	if err == nil {
-		err = cmd.Wait()
-	}
-	if err != nil {
+	// It ends with this process too. Not by start: it is to be as urgent as the thread that
+	// calls, which lives on as long as nobody leaves a goroutine that is locked to it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%w after %v", ctx.Err(), limit)
 		}
