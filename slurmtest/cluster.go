@@ -331,9 +331,11 @@ func (c *Cluster) Stop() error {
 
 func (c *Cluster) stop() error {
 	var errs []error
-	if c.controllerRuns() {
+	wrapped := len(c.cfg.Wrapper) > 0
+	// When another daemon has ended, slurmctld might long wait for that.
+	if c.controllerRuns() && (wrapped || c.Failure() == nil) {
 		limit := 5 * time.Second
-		if len(c.cfg.Wrapper) > 0 {
+		if wrapped {
 			limit = time.Minute
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), limit)

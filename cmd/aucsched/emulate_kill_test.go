@@ -162,9 +162,11 @@ func TestEmulateKilled(t *testing.T) {
 		t.Run(c.v.name+", "+c.p.name, func(t *testing.T) { b.killed(t, out, c.v, c.p, true) })
 	}
 	require.Empty(t, stored(t, out), "no run has completed")
-	t.Run(bothReapers.name, func(t *testing.T) { b.killed(t, out, bothReapers, middle, true) })
-	require.Len(t, stored(t, out), 1)
-	require.Len(t, b.completes(t, smallRun(out)), 1)
+	t.Run(bothReapers.name+", middle, and all again", func(t *testing.T) {
+		b.killed(t, out, bothReapers, middle, true)
+		require.Len(t, stored(t, out), 1)
+		require.Len(t, b.completes(t, smallRun(out)), 1)
+	})
 }
 
 // All victims in all phases, and at random moments.
