@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation slurm-test slurm-test-24.11 deb clean help
+.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation load slurm-test slurm-test-24.11 deb clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -87,6 +87,10 @@ slurm-plugins:
 ## emulation: build what aucsched emulate needs for the installed Slurm: plug-ins, virtual clock, virtual nodes
 emulation: bin/aucsched slurm-plugins
 	sh scripts/emulation.sh
+
+## load: measure long queues on a real slurmctld, into docs/load.md (as root; an hour; LOAD=-quick: a try, in a minute, to the terminal)
+load: emulation
+	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load $(LOAD),$(call page,load,docs/load.md))
 
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
 slurm-test:
