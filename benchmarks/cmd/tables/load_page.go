@@ -127,8 +127,8 @@ func (f *loadFigures) writeSlurmCycles(p *page) {
 
 func (f *loadFigures) writeAuctionCycles(p *page) {
 	p.heading(2, "The auction's cycles")
-	p.say("Milliseconds, mean and greatest of the cycles seen (slurmctld writes them down once a second at most). Only snapshot, start and lock hold slurmctld's locks: snapshot is the first part of a cycle, \"start\" all batches of starts, \"lock\" what is held outside of starts, the snapshot in it. n of \"start\" is the cycles that started something.")
-	t := sized("cycles", "n", "cycle", "snapshot", "decide", "lock", "start n", "start")
+	p.say("Milliseconds, mean and greatest of the cycles seen (slurmctld writes them down once a second at most). Only snapshot, start and lock hold slurmctld's locks: snapshot is the first part of a cycle, \"start\" all batches of starts, \"lock\" what is held outside of starts, the snapshot in it. n of \"start\" is the cycles that started something. \"rest\" is what is left of the mean cycle: starts are saved before they are launched (slurmctld writes down all jobs, with its job read lock), and others get the locks between two batches.")
+	t := sized("cycles", "n", "cycle", "snapshot", "decide", "lock", "start n", "start", "rest")
 	for _, x := range f.All {
 		a := x.Auction
 		if a == nil {
@@ -138,9 +138,18 @@ func (f *loadFigures) writeAuctionCycles(p *page) {
 		for _, y := range []*load.Times{&a.Cycle, &a.Snapshot, &a.Decide, &a.Lock} {
 			row = append(row, both(y))
 		}
-		t.add(append(row, count(a.Start.N), both(&a.Start))...)
+		t.add(append(row, count(a.Start.N), both(&a.Start), ms(a.Cycle.N, rest(a)))...)
 	}
 	p.table(&t)
+}
+
+// rest is what the mean cycle spends neither deciding nor with the locks that are counted.
+func rest(a *load.Auction) time.Duration {
+	if a.Cycle.N == 0 {
+		return 0
+	}
+	starts := a.Start.Mean * time.Duration(a.Start.N) / time.Duration(a.Cycle.N)
+	return max(a.Cycle.Mean-a.Decide.Mean-a.Lock.Mean-starts, 0)
 }
 
 // both is mean and greatest.

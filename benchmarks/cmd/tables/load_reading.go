@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/load"
@@ -15,14 +16,22 @@ type loadCriterion struct {
 }
 
 var loadCriteria = []loadCriterion{
-	{"squeue p50", false, func(x *load.Figures) float64 { return x.Squeue.Quantile(0.5).Seconds() }},
-	{"squeue p99", false, func(x *load.Figures) float64 { return x.Squeue.Quantile(0.99).Seconds() }},
-	{"sbatch p50", false, func(x *load.Figures) float64 { return x.Sbatch.Quantile(0.5).Seconds() }},
-	{"sbatch p99", false, func(x *load.Figures) float64 { return x.Sbatch.Quantile(0.99).Seconds() }},
+	{"squeue p50", false, func(x *load.Figures) float64 { return latency(&x.Squeue, 0.5) }},
+	{"squeue p99", false, func(x *load.Figures) float64 { return latency(&x.Squeue, 0.99) }},
+	{"sbatch p50", false, func(x *load.Figures) float64 { return latency(&x.Sbatch, 0.5) }},
+	{"sbatch p99", false, func(x *load.Figures) float64 { return latency(&x.Sbatch, 0.99) }},
 	{"CPU", false, func(x *load.Figures) float64 { return x.CPU }},
 	{"memory", false, func(x *load.Figures) float64 { return float64(x.RSS) }},
 	{"starts", true, perMinute},
 	{"cores busy", true, func(x *load.Figures) float64 { return x.Busy }},
+}
+
+// latency is infinite if nobody got an answer.
+func latency(l *load.Latencies, q float64) float64 {
+	if len(l.Sorted) == 0 {
+		return math.Inf(1)
+	}
+	return l.Quantile(q).Seconds()
 }
 
 // clear is by how much two figures of one window must differ to be told apart.
@@ -36,11 +45,11 @@ func against(a, b *load.Figures) string {
 		if !c.more {
 			x, y = y, x
 		}
-		switch {
-		case x > 0 && y == 0:
+		switch ratio := x / y; {
+		case math.IsInf(ratio, 1):
 			ahead = append(ahead, c.name)
-		case y > 0 && x/y > clear:
-			ahead = append(ahead, fmt.Sprintf("%s %s", c.name, times(x/y)))
+		case ratio > clear:
+			ahead = append(ahead, fmt.Sprintf("%s %s", c.name, times(ratio)))
 		}
 	}
 	if ahead == nil {

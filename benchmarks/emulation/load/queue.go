@@ -31,33 +31,43 @@ func Prepare(ctx context.Context, o *Options, nodes int, lengths []int) (states 
 	if len(lengths) == 0 || !slices.IsSorted(lengths) || lengths[0] < 1 {
 		return nil, fmt.Errorf("lengths of queues %v: must be ascending, from 1 on", lengths)
 	}
-	missing := false
-	for _, n := range lengths {
+	made := 0
+	for i, n := range lengths {
 		states = append(states, filepath.Join(o.Dir, fmt.Sprintf("queue-%d-%d-%d", nodes, n, o.Seed)))
-		if _, err := os.Stat(states[len(states)-1]); err != nil {
-			missing = true
+		if _, err := os.Stat(states[i]); err == nil && made == i {
+			made++
 		}
 	}
-	if missing {
-		err = o.prepare(ctx, nodes, lengths, states)
+	if made < len(lengths) {
+		err = o.prepare(ctx, nodes, lengths, states, made)
 	}
 	return states, err
 }
 
-func (o *Options) prepare(ctx context.Context, nodes int, lengths []int, states []string) (err error) {
+// prepare goes on after the first made queues.
+func (o *Options) prepare(ctx context.Context, nodes int, lengths []int, states []string, made int) (err error) {
 	jobs, err := Jobs(nodes, lengths[len(lengths)-1], o.Seed)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(o.Log, "%d nodes: submitting %d jobs\n", nodes, len(jobs))
 	dir := filepath.Join(o.Dir, fmt.Sprintf("prepare-%d", nodes))
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	done := 0
+	if made > 0 {
+		done = lengths[made-1]
+		if err := copyState(states[made-1], filepath.Join(dir, "state")); err != nil {
+			return err
+		}
+	}
 	c, err := slurmtest.Start(ctx, dir, o.config(nodes, &Rival{Parameters: asleep}))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Stop(), os.RemoveAll(dir)) }()
-	done := 0
-	for i, n := range lengths {
+	for i, n := range lengths[made:] {
 		if i > 0 {
 			if err := c.StartController(ctx); err != nil {
 				return err
@@ -71,7 +81,7 @@ func (o *Options) prepare(ctx context.Context, nodes int, lengths []int, states 
 		if err := c.KillController(ctx, syscall.SIGTERM); err != nil {
 			return err
 		}
-		if err := keepState(filepath.Join(dir, "state"), states[i]); err != nil {
+		if err := keepState(filepath.Join(dir, "state"), states[made+i]); err != nil {
 			return err
 		}
 	}
