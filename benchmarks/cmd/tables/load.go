@@ -34,7 +34,7 @@ func loads(ctx context.Context, lo loadOptions, errs io.Writer) (text string, er
 	if err != nil {
 		return "", err
 	}
-	o := load.Options{Dir: lo.dir, Seed: lo.seed, Warm: 30 * time.Second, Window: 50 * time.Second, Asks: 100, Log: errs}
+	o := load.Options{Dir: lo.dir, Seed: lo.seed, Warm: 24 * time.Second, Window: 40 * time.Second, Asks: 100, Log: errs}
 	sizes, rivals := load.Sizes(), load.Rivals()
 	if lo.quick {
 		o.Warm, o.Window, o.Asks = 5*time.Second, 5*time.Second, 10

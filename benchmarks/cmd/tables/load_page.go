@@ -22,6 +22,7 @@ func (f *loadFigures) page() string {
 	f.writeSlurmCycles(&p)
 	f.writeAuctionCycles(&p)
 	f.writeReading(&p)
+	writeCauses(&p)
 	return p.String()
 }
 
@@ -30,7 +31,7 @@ func (f *loadFigures) writeMethod(p *page) {
 	p.list(
 		fmt.Sprintf("A stock slurmctld; all nodes, of %d cores and %d GPUs each, are played by one process (package emulation), at the world's rate. Jobs execute nothing. No munge (auth/none), no accounting, jobcomp/filetxt, priority/basic.", load.Node.Cores, load.Node.GPUs),
 		"The queue: workload V.1 of package workload (seed "+fmt.Sprint(f.Options.Seed)+"): a third of the jobs ask for cores, a third for nodes, a third for nodes with 1 or 2 GPUs; up to half a per cent of all cores, 1 to 10 minutes long, so that some 400 run at a time on either machine. Those that fill the machine first have part of their time behind them: jobs end, and others start, all the time.",
-		"Each job is a record of its own, submitted by an sbatch of its own, four at a time, to a slurmctld whose partition is down. Its saved state is then what the slurmctld of every scheduler starts with: all have the same queue before them. The partition goes up, and nothing else happens until the machine is full or the warm-up is over.",
+		"Each job is a record of its own, submitted by an sbatch of its own, four at a time, to a slurmctld whose partition is down. Its saved state is then what the slurmctld of every scheduler starts with: all have the same queue before them. When it has heard from all nodes the partition goes up, and nothing else happens until the machine is full or the warm-up is over.",
 		fmt.Sprintf("Warm-up: until %.0f%% of the cores are busy, %v to %v. Window: %v. In it squeue (of the whole queue, formatted as ever) and sbatch (of a further job, of the lowest priority) run %d times each at a fixed pace, whether or not those before have their answers. Their times are from when they were due, processes and all.", 95.0, f.Options.Warm/3, f.Options.Warm, f.Options.Window, f.Options.Asks),
 		"One window for each row: schedules differ from run to run, and what happens once or twice in a window (a backfill cycle) more so. n is how many times a figure was taken.",
 	)

@@ -75,3 +75,15 @@ func (f *loadFigures) writeReading(p *page) {
 	}
 	p.table(&t)
 }
+
+// writeCauses says what the figures come from.
+func writeCauses(p *page) {
+	p.heading(2, "Where it comes from")
+	p.list(
+		"Slurm's backfill holds the locks that sbatch and squeue wait for until it yields them, after `bf_yield_interval` (2 s; \"tuned\": 1 s). That is the p99 of the clients with stock Slurm, and with the auction too, beside which backfill goes on planning as ever. With `bf_interval=300` the first backfill cycle comes after the window: its row shows clients between two backfill cycles, which then is most of the time, not a backfill that is any shorter.",
+		"The snapshot has Slurm build and sort the queue of all pending jobs, as each of its main cycles does (compare the two): this part grows with the queue. What the library is given does not: `auc_window` and `auc_depth` bound it.",
+		"\"rest\" grows with the queue, too: with `auc_save=yes` each cycle with starts has Slurm write the state of all jobs down before anything is launched, where stock Slurm does so every five seconds at most. It shows as CPU, and in the p99 of sbatch when nothing else does. `auc_save=no` saves it, and with it goes what it is for ([slurm.md](slurm.md)).",
+		"Stock Slurm fills a machine by its main loop until a job does not fit; those behind it have to wait for backfill, which begins every 30 s. The auction fills the gaps in each cycle. \"stock, tuned\" fills slowly (`batch_sched_delay`, `defer`): part of its starts in the window are still of the first filling, so that its starts a minute are no measure of its speed.",
+		"The starts of a machine that stays full are as many as its ends: there they do not tell schedulers apart, save for the sizes of the jobs that they choose.",
+	)
+}

@@ -61,6 +61,9 @@ func (f *Figures) diagnose(ctx context.Context, c *slurmtest.Cluster) error {
 	if f.Started, err = started(&d); err != nil {
 		return err
 	}
+	if f.Registrations, err = registrations(&d); err != nil {
+		return err
+	}
 	// sdiag counts these once a minute.
 	states, err := c.Squeue(ctx, "%T")
 	f.Pending, f.Running = strings.Count(states, "PENDING\n"), strings.Count(states, "RUNNING\n")
@@ -76,4 +79,45 @@ func started(d *slurmtest.Sdiag) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("sdiag says nothing of %q", name)
+}
+
+// registrations is how often nodes have told slurmctld of themselves.
+func registrations(d *slurmtest.Sdiag) (int, error) {
+	for field, value := range d.Fields {
+		if strings.Contains(field, ": MESSAGE_NODE_REGISTRATION_STATUS ") {
+			var n int
+			_, err := fmt.Sscanf(value, "%d ", &n) // "count:17   ave_time:3", cut at the first colon
+			return n, err
+		}
+	}
+	return 0, nil
+}
+
+// registered waits until slurmctld has heard from all nodes, and for the time being hears no more from
+// them: its state has them as idle from the beginning on.
+func registered(ctx context.Context, c *slurmtest.Cluster, nodes int) error {
+	const still, limit = 2 * time.Second, 3 * time.Minute
+	begin, last := time.Now(), -1
+	for since := begin; last < nodes || time.Since(since) < still; {
+		d, err := c.Sdiag(ctx)
+		if err != nil {
+			return err
+		}
+		n, err := registrations(&d)
+		if err != nil {
+			return err
+		}
+		if n != last {
+			last, since = n, time.Now()
+		}
+		if time.Since(begin) > limit {
+			return fmt.Errorf("%d registrations of %d nodes in %v", n, nodes, limit)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	return nil
 }

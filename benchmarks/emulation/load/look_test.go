@@ -17,3 +17,14 @@ func TestStarted(t *testing.T) {
 	_, err = started(&slurmtest.Sdiag{})
 	require.Error(t, err)
 }
+
+func TestRegistrations(t *testing.T) {
+	d, err := slurmtest.ParseSdiag("Remote Procedure Call statistics by message type\n\tMESSAGE_NODE_REGISTRATION_STATUS        ( 1002) count:1677   ave_time:60989  total_time:102280175\n")
+	require.NoError(t, err)
+	n, err := registrations(&d)
+	require.NoError(t, err)
+	require.Equal(t, 1677, n)
+	n, err = registrations(&slurmtest.Sdiag{})
+	require.NoError(t, err)
+	require.Zero(t, n, "none yet")
+}

@@ -35,6 +35,8 @@ type Figures struct {
 	// Busy is the share of the machine's cores that jobs held, in the mean of some looks.
 	Busy  float64
 	Looks int
+	// Registrations are those of nodes in the window: a slurmctld that has just begun hears from all.
+	Registrations int
 	// Others is how many processors everything but slurmctld kept busy, clients too.
 	Others float64
 }
@@ -59,6 +61,9 @@ func Measure(ctx context.Context, o *Options, size Size, rival Rival, state stri
 	}
 	defer func() { err = errors.Join(err, c.Stop(), os.RemoveAll(dir)) }()
 	if err := checkQueue(ctx, c, size.Jobs); err != nil {
+		return nil, err
+	}
+	if err := registered(ctx, c, size.Nodes); err != nil {
 		return nil, err
 	}
 	if _, err := c.Scontrol(ctx, "update", "PartitionName="+partition, "State=UP"); err != nil {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,8 +48,12 @@ func prepareAll(ctx context.Context, o *Options, sizes []Size) ([]string, error)
 		var lengths, at []int
 		for i, other := range sizes {
 			if other.Nodes == s.Nodes {
-				lengths, at = append(lengths, other.Jobs), append(at, i)
+				at = append(at, i)
 			}
+		}
+		slices.SortFunc(at, func(a, b int) int { return cmp.Compare(sizes[a].Jobs, sizes[b].Jobs) })
+		for _, i := range at {
+			lengths = append(lengths, sizes[i].Jobs)
 		}
 		if states[at[0]] != "" {
 			continue

@@ -33,8 +33,8 @@ func TestRemember(t *testing.T) {
 // What is kept is not measured again, nor are queues made that are there.
 func TestRunGoesOn(t *testing.T) {
 	o := &Options{Dir: t.TempDir(), Tools: "none", Plugins: "none", Seed: 4, Window: time.Second, Asks: 1, Log: io.Discard}
-	sizes, rivals := []Size{{10, 20}, {10, 30}}, Rivals()[:1]
-	for i, name := range []string{"10-20-4", "10-30-4"} {
+	sizes, rivals := []Size{{10, 30}, {10, 20}}, Rivals()[:1]
+	for i, name := range []string{"10-30-4", "10-20-4"} {
 		require.NoError(t, os.Mkdir(filepath.Join(o.Dir, "queue-"+name), 0o755))
 		require.NoError(t, remember(filepath.Join(o.Dir, "figures-"+name+"-0.json"), &Figures{Size: sizes[i], Rival: rivals[0], Started: i}))
 	}
