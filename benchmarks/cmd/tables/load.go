@@ -37,7 +37,7 @@ func loads(ctx context.Context, lo loadOptions, errs io.Writer) (text string, er
 	o := load.Options{Dir: lo.dir, Seed: lo.seed, Warm: 24 * time.Second, Window: 40 * time.Second, Asks: 100, Log: errs}
 	sizes, rivals := load.Sizes(), load.Rivals()
 	if lo.quick {
-		o.Warm, o.Window, o.Asks = 5*time.Second, 5*time.Second, 10
+		o.Warm, o.Window, o.Asks = 6*time.Second, 10*time.Second, 20
 		sizes, rivals = []load.Size{{Nodes: 100, Jobs: 200}}, rivals[:3]
 	}
 	if o.Tools, err = built("emulation", v, "vslurmd", "sh scripts/emulation.sh"); err != nil {

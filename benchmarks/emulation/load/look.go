@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -118,6 +119,27 @@ func registered(ctx context.Context, c *slurmtest.Cluster, nodes int) error {
 			return ctx.Err()
 		case <-time.After(500 * time.Millisecond):
 		}
+	}
+	return nil
+}
+
+// checkEnds makes sure that jobs have ended by themselves, and that some have.
+func checkEnds(c *slurmtest.Cluster) error {
+	ended, err := c.Ended()
+	if err != nil {
+		return err
+	}
+	return allCompleted(ended)
+}
+
+func allCompleted(ended []slurmtest.Ended) error {
+	for i := range ended {
+		if e := &ended[i]; e.State != "COMPLETED" {
+			return fmt.Errorf("job %d has ended %s", e.ID, e.State)
+		}
+	}
+	if len(ended) == 0 {
+		return errors.New("no job has ended")
 	}
 	return nil
 }

@@ -28,3 +28,10 @@ func TestRegistrations(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, n, "none yet")
 }
+
+func TestAllCompleted(t *testing.T) {
+	good, bad := slurmtest.Ended{ID: 1, State: "COMPLETED"}, slurmtest.Ended{ID: 2, State: "NODE_FAIL"}
+	require.NoError(t, allCompleted([]slurmtest.Ended{good, good}))
+	require.ErrorContains(t, allCompleted([]slurmtest.Ended{good, bad}), "job 2 has ended NODE_FAIL")
+	require.Error(t, allCompleted(nil), "nothing was going on")
+}

@@ -143,7 +143,7 @@ func (f *Figures) window(ctx context.Context, o *Options, c *slurmtest.Cluster, 
 	f.CPU = float64(after.CPU-before.CPU) / float64(f.Window)
 	f.Others = max(float64(runtime.NumCPU())-float64(idleAfter-idle)/float64(f.Window)-f.CPU, 0)
 	f.RSS, f.PeakRSS = after.RSS, after.PeakRSS
-	return f.diagnose(ctx, c)
+	return errors.Join(f.diagnose(ctx, c), checkEnds(c))
 }
 
 // observe runs the clients, and looks at what can be seen from outside, until the window is over
