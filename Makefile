@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation emulate-quick emulate slurm-test slurm-test-24.11 deb clean help
+.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 deb clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -99,6 +99,10 @@ emulate-quick: emulation
 ## emulate: the papers' experiments on a real Slurm and in the simulator, into docs/emulation.md; takes hours, and goes on where it was interrupted
 emulate: emulation
 	bin/aucsched emulate experiments --seeds $(or $(SEEDS),1-3) --markdown docs/emulation.md
+
+## load: measure long queues on a real slurmctld, into docs/load.md (as root; an hour; LOAD=-quick: a try, in a minute, to the terminal)
+load: emulation
+	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load $(LOAD),$(call page,load,docs/load.md))
 
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
 slurm-test: bin/aucsched

@@ -40,7 +40,7 @@ func (c *Cluster) run(ctx context.Context, limit time.Duration, stdin string, ar
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = c.path("work"), c.environ()
 	cmd.Stdin = strings.NewReader(stdin)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 10 * time.Second // on a crowded machine its last words may come that late
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	// It ends with this process too. Not by start: it is to be as urgent as the thread that

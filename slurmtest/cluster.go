@@ -287,17 +287,33 @@ func (c *Cluster) waitIdle(ctx context.Context) error {
 	return err
 }
 
-// nodeStates counts the nodes by state.
+// nodeStates counts the nodes by state. (A line a node, sinfo -N, takes time that grows with the
+// square of their number.)
 func (c *Cluster) nodeStates(ctx context.Context) (map[string]int, error) {
-	out, err := c.Sinfo(ctx, "%N %T")
+	out, err := c.run(ctx, 0, "", "sinfo", "-h", "-a", "-o", "%T %N")
 	if err != nil {
 		return nil, err
 	}
+	return countStates(out)
+}
+
+// countStates reads lines of a state and a hostlist; a node of several partitions is in several.
+func countStates(text string) (map[string]int, error) {
 	seen, states := map[string]bool{}, map[string]int{}
-	for _, l := range strings.Split(out, "\n") {
-		if f := strings.Fields(l); len(f) == 2 && !seen[f[0]] {
-			seen[f[0]] = true
-			states[f[1]]++
+	for l := range strings.SplitSeq(text, "\n") {
+		state, nodes, ok := strings.Cut(strings.TrimSpace(l), " ")
+		if !ok {
+			continue
+		}
+		names, err := expandNodes(strings.TrimSpace(nodes))
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			if !seen[n] {
+				seen[n] = true
+				states[state]++
+			}
 		}
 	}
 	return states, nil

@@ -195,3 +195,11 @@ func FuzzParseLogs(f *testing.F) {
 		ParseRoutes(text)
 	})
 }
+
+func TestCountStates(t *testing.T) {
+	states, err := countStates("idle n[0001-0003],n0007\nmixed* n0004\nidle n[0002-0003]\n\nn/a\n")
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"idle": 4, "mixed*": 1}, states)
+	_, err = countStates("idle n[0001-99999999]\n")
+	require.Error(t, err)
+}

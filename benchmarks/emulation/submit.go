@@ -68,3 +68,9 @@ func script(j *workload.Job) string {
 	}
 	return fmt.Sprintf("#!/bin/sh\n# aucsched-emulation: %d%s\n", min(j.Duration, j.TimeLimit), with)
 }
+
+// Submission is what sbatch is given for the job at position i of a workload: arguments and the
+// script, which asks for no output. Without ranges a job with a range of GPUs asks for the fewest.
+func Submission(i int, j *workload.Job, ranges bool) (args []string, text string) {
+	return sbatchArgs(i, j, ranges), script(j)
+}

@@ -1,12 +1,13 @@
 // Command tables measures and writes docs/performance.md, docs/simulation.md,
-// docs/gpu-traces.md, docs/backfill.md, docs/alternatives.md and docs/solver.md, in Markdown, to its
-// standard output. From the top of the module:
+// docs/gpu-traces.md, docs/backfill.md, docs/alternatives.md, docs/load.md and docs/solver.md, in
+// Markdown, to its standard output. From the top of the module:
 //
 //	go run ./benchmarks/cmd/tables performance > docs/performance.md
 //	go run ./benchmarks/cmd/tables simulation -traces DIR > docs/simulation.md
 //	go run ./benchmarks/cmd/tables gpu -traces DIR > docs/gpu-traces.md
 //	go run ./benchmarks/cmd/tables backfill > docs/backfill.md
 //	go run ./benchmarks/cmd/tables alternatives > docs/alternatives.md
+//	go run ./benchmarks/cmd/tables load > docs/load.md
 //	go run -tags highs ./benchmarks/cmd/tables solver -plot docs/solver.svg > docs/solver.md
 //
 // Nothing is written unless all measurements have succeeded and all answers have been
@@ -25,7 +26,7 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
-const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables backfill [-seeds FIRST-LAST] | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K] | tables layouts [-seeds FIRST-LAST] | tables alternatives [-seeds FIRST-LAST]"
+const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables backfill [-seeds FIRST-LAST] | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K] | tables layouts [-seeds FIRST-LAST] | tables alternatives [-seeds FIRST-LAST] | tables load [-quick] [-dir DIR] [-seed S]"
 
 var errUsage = errors.New(usage)
 
@@ -95,6 +96,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		seeds := seedRange{1, 5}
 		flags.Var(&seeds, "seeds", "seeds of the workloads, FIRST-LAST")
 		page = func() (string, error) { return alternatives(ctx, seeds, errs) }
+	case "load":
+		quick := flags.Bool("quick", false, "a small machine for a short time, to try it")
+		dir := flags.String("dir", "", "keep queues and figures in this directory, whose path must be short, and go on with what is there")
+		seed := flags.Uint64("seed", 1, "seed of the jobs")
+		page = func() (string, error) { return loads(ctx, loadOptions{*quick, *dir, *seed}, errs) }
 	default:
 		return fmt.Errorf("%q: %w", args[0], errUsage)
 	}

@@ -40,7 +40,7 @@ extern int controller_send(uint16_t msg_type, void *data, int *code)
 {
 	slurm_msg_t request, reply;
 	slurm_addr_t addr;
-	int fd;
+	int fd, rc;
 
 	slurm_msg_t_init(&request);
 	slurm_msg_t_init(&reply);
@@ -53,7 +53,9 @@ extern int controller_send(uint16_t msg_type, void *data, int *code)
 	request.msg_type = msg_type;
 	request.data = data;
 	slurm_msg_set_r_uid(&request, SLURM_AUTH_UID_ANY);
-	if (slurm_send_recv_msg(fd, &request, &reply, 0))
+	rc = slurm_send_recv_msg(fd, &request, &reply, 0);
+	close(fd);		/* which that does not */
+	if (rc)
 		return SLURM_ERROR;
 	*code = slurm_get_return_code(reply.msg_type, reply.data);
 	slurm_free_msg_members(&reply);

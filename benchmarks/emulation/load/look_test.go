@@ -1,0 +1,37 @@
+package load
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/slurmtest"
+)
+
+func TestStarted(t *testing.T) {
+	d, err := slurmtest.ParseSdiag("Server thread count:  3\n\nJobs submitted: 4\nJobs started:   17\n")
+	require.NoError(t, err)
+	n, err := started(&d)
+	require.NoError(t, err)
+	require.Equal(t, 17, n)
+	_, err = started(&slurmtest.Sdiag{})
+	require.Error(t, err)
+}
+
+func TestRegistrations(t *testing.T) {
+	d, err := slurmtest.ParseSdiag("Remote Procedure Call statistics by message type\n\tMESSAGE_NODE_REGISTRATION_STATUS        ( 1002) count:1677   ave_time:60989  total_time:102280175\n")
+	require.NoError(t, err)
+	n, err := registrations(&d)
+	require.NoError(t, err)
+	require.Equal(t, 1677, n)
+	n, err = registrations(&slurmtest.Sdiag{})
+	require.NoError(t, err)
+	require.Zero(t, n, "none yet")
+}
+
+func TestAllCompleted(t *testing.T) {
+	good, bad := slurmtest.Ended{ID: 1, State: "COMPLETED"}, slurmtest.Ended{ID: 2, State: "NODE_FAIL"}
+	require.NoError(t, allCompleted([]slurmtest.Ended{good, good}))
+	require.ErrorContains(t, allCompleted([]slurmtest.Ended{good, bad}), "job 2 has ended NODE_FAIL")
+	require.Error(t, allCompleted(nil), "nothing was going on")
+}

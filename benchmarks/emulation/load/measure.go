@@ -1,0 +1,183 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/workload"
+)
+
+// Figures are what was measured of a rival.
+type Figures struct {
+	Size   Size
+	Rival  Rival
+	Window time.Duration
+	// Main and Backfill are Slurm's own schedulers in the window, as sdiag has them.
+	Main, Backfill slurmtest.Cycles
+	Auction        *Auction // nil if it is off
+	Squeue, Sbatch Latencies
+	Started        int     // jobs, in the window, by whatever scheduler
+	Pending        int     // jobs, at the end of the window
+	Running        int     // jobs, at the end of the window
+	CPU            float64 // processors that slurmctld kept busy, in the mean
+	RSS, PeakRSS   int64   // slurmctld's, in bytes, at the end of the window and at most
+	// Filled is how long the rival took to have jobs on nearly all cores of the empty machine; 0
+	// if it had not when the window began.
+	Filled time.Duration
+	// Busy is the share of the machine's cores that jobs held, in the mean of some looks.
+	Busy  float64
+	Looks int
+	// Registrations are those of nodes in the window: a slurmctld that has just begun hears from all.
+	Registrations int
+	// Others is how many processors everything but slurmctld kept busy, clients too.
+	Others float64
+}
+
+// Measure has a rival work on a prepared queue, and clients ask meanwhile.
+func Measure(ctx context.Context, o *Options, size Size, rival Rival, state string) (f *Figures, err error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(o.Log, "%d nodes, %d jobs: %s\n", size.Nodes, size.Jobs, rival.Name)
+	jobs, err := Jobs(size.Nodes, size.Jobs+o.Asks, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(o.Dir, "run")
+	if err := copyState(state, filepath.Join(dir, "state")); err != nil {
+		return nil, err
+	}
+	c, err := slurmtest.Start(ctx, dir, o.config(size.Nodes, &rival))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Stop(), os.RemoveAll(dir)) }()
+	if err := checkQueue(ctx, c, size.Jobs); err != nil {
+		return nil, err
+	}
+	if err := registered(ctx, c, size.Nodes); err != nil {
+		return nil, err
+	}
+	if _, err := c.Scontrol(ctx, "update", "PartitionName="+partition, "State=UP"); err != nil {
+		return nil, err
+	}
+	f = &Figures{Size: size, Rival: rival}
+	if err := f.fill(ctx, o, c); err != nil {
+		return nil, err
+	}
+	return f, f.window(ctx, o, c, jobs[size.Jobs:])
+}
+
+// full is the share of the cores from which on the machine is.
+const full = 0.95
+
+// fill waits until the machine is full, for a third of the warm-up at least and all of it at most.
+func (f *Figures) fill(ctx context.Context, o *Options, c *slurmtest.Cluster) error {
+	for begin := time.Now(); ; {
+		busy, err := busyCores(ctx, c)
+		if err != nil {
+			return err
+		}
+		took := time.Since(begin)
+		if busy >= full && f.Filled == 0 {
+			f.Filled = took
+		}
+		if took >= o.Warm || (f.Filled > 0 && took >= o.Warm/3) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// checkQueue makes sure that slurmctld has taken over the queue.
+func checkQueue(ctx context.Context, c *slurmtest.Cluster, want int) error {
+	out, err := c.Squeue(ctx, "%T")
+	if err != nil {
+		return err
+	}
+	if n := strings.Count(out, "PENDING\n"); n != want {
+		return fmt.Errorf("slurmctld has %d pending jobs of the %d that were prepared", n, want)
+	}
+	return nil
+}
+
+// window measures. more are the jobs that sbatch submits meanwhile.
+func (f *Figures) window(ctx context.Context, o *Options, c *slurmtest.Cluster, more []workload.Job) error {
+	if _, err := c.Run(ctx, "sdiag", "--reset"); err != nil {
+		return err
+	}
+	pid := c.ControllerPid()
+	before, err := usageOf(pid)
+	if err != nil {
+		return err
+	}
+	idle, err := idleTime()
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	if err := f.observe(ctx, o, c, more); err != nil {
+		return err
+	}
+	f.Window = time.Since(begin)
+	after, err := usageOf(pid)
+	if err != nil {
+		return err
+	}
+	idleAfter, err := idleTime()
+	if err != nil {
+		return err
+	}
+	f.CPU = float64(after.CPU-before.CPU) / float64(f.Window)
+	f.Others = max(float64(runtime.NumCPU())-float64(idleAfter-idle)/float64(f.Window)-f.CPU, 0)
+	f.RSS, f.PeakRSS = after.RSS, after.PeakRSS
+	return errors.Join(f.diagnose(ctx, c), checkEnds(c))
+}
+
+// observe runs the clients, and looks at what can be seen from outside, until the window is over
+// and all clients have their answers.
+func (f *Figures) observe(ctx context.Context, o *Options, c *slurmtest.Cluster, more []workload.Job) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	var watchers, clients sync.WaitGroup
+	var errs [2]error
+	watchers.Go(func() { errs[0] = f.lookAtCores(watching, c) })
+	if f.Rival.Auction {
+		f.Auction = &Auction{}
+		watchers.Go(func() { *f.Auction, errs[1] = watch(watching, c) })
+	}
+	every := o.Window / time.Duration(o.Asks)
+	clients.Go(func() {
+		f.Squeue = pace(ctx, o.Asks, every, func(ctx context.Context, _ int) error {
+			_, err := c.Run(ctx, "squeue")
+			return err
+		})
+	})
+	clients.Go(func() {
+		// Between two squeues.
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(every / 2):
+		}
+		f.Sbatch = pace(ctx, o.Asks, every, func(ctx context.Context, i int) error {
+			return sbatch(ctx, c, f.Size.Jobs+i, &more[i])
+		})
+	})
+	clients.Wait()
+	stop()
+	watchers.Wait()
+	return errors.Join(ctx.Err(), errs[0], errs[1])
+}
