@@ -100,7 +100,7 @@ emulate-quick: emulation
 emulate: emulation
 	bin/aucsched emulate experiments --seeds $(or $(SEEDS),1-3) --markdown docs/emulation.md
 
-## load: measure long queues on a real slurmctld, into docs/load.md (as root; an hour; LOAD=-quick: a try, in a minute, to the terminal)
+## load: measure long queues on a real slurmctld, into docs/load.md (as root; an hour, most of it sbatch; LOAD=-quick: a try, in a minute, to the terminal)
 load: emulation
 	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load $(LOAD),$(call page,load,docs/load.md))
 

@@ -96,8 +96,8 @@ func (f *loadFigures) writeClients(p *page) {
 
 func (f *loadFigures) writeController(p *page) {
 	p.heading(2, "slurmctld, and what gets done")
-	p.say("CPU is how many processors slurmctld kept busy, \"others\" what everything else did, the clients first of all. RSS is at the end of the window. \"full after\" is how long it took from the empty machine to 95%% of the cores busy; \"cores busy\" their share in the window, the mean of looks 5 s apart.")
-	t := sized("window s", "CPU", "others", "RSS MiB", "at most", "full after s", "cores busy %", "looks", "starts", "a minute", "running", "waiting")
+	p.say("CPU is how many processors slurmctld kept busy, \"others\" what everything else did: the clients first of all, and now and then other work on the machine. RSS is at the end of the window. \"full after\" is how long it took from the empty machine to 95%% of the cores busy; \"cores busy\" their share in the window, the mean of looks 5 s apart. \"registrations\" are those of nodes, \"?\" in rows of a time when the command neither counted them nor waited for them before it began: a slurmctld that has just begun has each node register, more than once, and in a row with many of them CPU and sbatch are theirs in part (validate_jobs_on_node() goes through all jobs for each node), whoever schedules.")
+	t := sized("window s", "CPU", "others", "RSS MiB", "at most", "full after s", "cores busy %", "looks", "starts", "a minute", "running", "waiting", "registrations")
 	for _, x := range f.All {
 		filled := "not in time"
 		if x.Filled > 0 {
@@ -105,9 +105,17 @@ func (f *loadFigures) writeController(p *page) {
 		}
 		t.add(append(who(x), fmt.Sprintf("%.0f", x.Window.Seconds()), fmt.Sprintf("%.2f", x.CPU), fmt.Sprintf("%.2f", x.Others),
 			fmt.Sprintf("%.0f", float64(x.RSS)/(1<<20)), fmt.Sprintf("%.0f", float64(x.PeakRSS)/(1<<20)), filled, fmt.Sprintf("%.1f", 100*x.Busy), count(x.Looks),
-			count(x.Started), fmt.Sprintf("%.0f", perMinute(x)), count(x.Running), count(x.Pending))...)
+			count(x.Started), fmt.Sprintf("%.0f", perMinute(x)), count(x.Running), count(x.Pending), registrations(x))...)
 	}
 	p.table(&t)
+}
+
+// registrations are those of the window, if they were counted.
+func registrations(x *load.Figures) string {
+	if x.Registrations == nil {
+		return "?"
+	}
+	return count(*x.Registrations)
 }
 
 func perMinute(x *load.Figures) float64 { return float64(x.Started) / x.Window.Minutes() }
@@ -128,7 +136,7 @@ func (f *loadFigures) writeSlurmCycles(p *page) {
 
 func (f *loadFigures) writeAuctionCycles(p *page) {
 	p.heading(2, "The auction's cycles")
-	p.say("Milliseconds, mean and greatest of the cycles seen (slurmctld writes them down once a second at most). Only snapshot, start and lock hold slurmctld's locks: snapshot is the first part of a cycle, \"start\" all batches of starts, \"lock\" what is held outside of starts, the snapshot in it. n of \"start\" is the cycles that started something. \"rest\" is what is left of the mean cycle: starts are saved before they are launched (slurmctld writes down all jobs, with its job read lock), and others get the locks between two batches.")
+	p.say("Milliseconds, mean and greatest of the cycles seen (slurmctld writes them down once a second at most). Only snapshot, start and lock hold slurmctld's locks: snapshot is the first part of a cycle, \"start\" all batches of starts, \"lock\" what is held outside of starts, the snapshot in it. n of \"start\" is the cycles that started something. \"rest\" is what is left of the mean cycle: waiting for the locks while backfill has them, and saving: starts are saved before they are launched, slurmctld writing down all jobs with its job read lock.")
 	t := sized("cycles", "n", "cycle", "snapshot", "decide", "lock", "start n", "start", "rest")
 	for _, x := range f.All {
 		a := x.Auction

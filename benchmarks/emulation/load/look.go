@@ -62,9 +62,11 @@ func (f *Figures) diagnose(ctx context.Context, c *slurmtest.Cluster) error {
 	if f.Started, err = started(&d); err != nil {
 		return err
 	}
-	if f.Registrations, err = registrations(&d); err != nil {
+	n, err := registrations(&d)
+	if err != nil {
 		return err
 	}
+	f.Registrations = &n
 	// sdiag counts these once a minute.
 	states, err := c.Squeue(ctx, "%T")
 	f.Pending, f.Running = strings.Count(states, "PENDING\n"), strings.Count(states, "RUNNING\n")
