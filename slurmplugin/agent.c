@@ -55,7 +55,7 @@ static auc_status_t status = { .state = "starting" };
 static auc_select_hooks_t *hooks;
 static uint32_t cycle_number;
 static bool failing;		/* the last cycle came to no decision */
-static time_t looked;		/* of the last snapshot, if it led to no start; or 0 */
+static time_t looked;		/* of the last snapshot, if it led to no start though there was time; or 0 */
 static bool state_unrepaired = true;	/* no keeper has looked at it yet */
 static char *state_dir;
 static char *sched_params;	/* that the settings were read from */
@@ -423,7 +423,7 @@ static void _cycle(bool wanted)
 	if (out.starts)
 		auc_figure_add(&status.start_us, _start(&out));
 	locked += _finish(&out);
-	if (!out.starts)
+	if (!out.starts && !out.late)
 		looked = snapshot.in.now;
 	status.cycles++;
 	auc_figure_add(&status.lock_us, locked);

@@ -1,12 +1,9 @@
 package emulation
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -215,36 +212,6 @@ func (r *run) progress(submitted int) (int, error) {
 	return n, nil
 }
 
-// lineCounter counts the lines of a file that grows.
-type lineCounter struct {
-	path string
-	at   int64
-	n    int
-}
-
-func (l *lineCounter) count() (int, error) {
-	f, err := os.Open(l.path)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return l.n, err
-	}
-	defer f.Close()
-	buf := make([]byte, 1<<16)
-	for {
-		n, err := f.ReadAt(buf, l.at)
-		l.n += bytes.Count(buf[:n], []byte{'\n'})
-		l.at += int64(n)
-		if errors.Is(err, io.EOF) {
-			return l.n, nil
-		}
-		if err != nil {
-			return l.n, err
-		}
-	}
-}
-
 // script is the job's script: with stock slurmds it is run.
 func (r *run) script(j *workload.Job) string {
 	if r.o.Full {
@@ -252,86 +219,3 @@ func (r *run) script(j *workload.Job) string {
 	}
 	return script(j)
 }
-
-// look asks Slurm what the run has cost, before the cluster ends.
-func (r *run) look(ctx context.Context) error {
-	pid := r.cluster.ControllerPid()
-	cpu, err := cpuTime(pid)
-	if err != nil {
-		return err
-	}
-	r.slurm.ControllerCPU = time.Duration(cpu).Seconds()
-	diag, err := r.cluster.Sdiag(ctx)
-	if err != nil {
-		return err
-	}
-	r.slurm.Main, r.slurm.Backfill = diag.Main, diag.Backfill
-	if r.o.Auction {
-		status, err := r.cluster.Status()
-		if err != nil {
-			return err
-		}
-		r.slurm.Auction = &status
-	}
-	jobs, err := r.cluster.Jobs(ctx)
-	if err != nil {
-		return err
-	}
-	r.had = make(map[uint32]*slurmtest.Job, len(jobs))
-	for i := range jobs {
-		r.had[jobs[i].ID] = &jobs[i]
-	}
-	r.ended, err = r.cluster.Ended()
-	return err
-}
-
-// measure reads Slurm's records of the run.
-func (r *run) measure() (*Result, error) {
-	out := &Result{Slurm: r.slurm, Rate: r.o.Rate, Busy: r.o.Busy, Jobs: len(r.todo)}
-	out.FastSeconds, out.SlowSeconds = seconds(r.governor.Spent())
-	out.Late = spread(r.late)
-	out.NotCompleted = make(map[string]int)
-	seen := make(map[*workload.Job]bool)
-	var over, lasted []float64
-	var stays []stay
-	for i := range r.ended {
-		e := &r.ended[i]
-		if e.State != "COMPLETED" {
-			out.NotCompleted[e.State]++
-			continue
-		}
-		had := r.had[e.ID]
-		if had == nil {
-			return out, fmt.Errorf("job %d: scontrol does not know it", e.ID)
-		}
-		rec, k, err := record(e, had, r.o.Jobs, r.origin)
-		if err != nil {
-			return out, err
-		}
-		if seen[rec.Job] {
-			return out, fmt.Errorf("job %s ended twice", rec.Job.ID)
-		}
-		seen[rec.Job] = true
-		should := sim.RunTime(rec.Job, rec.Segs)
-		over, lasted = append(over, float64(rec.End-rec.Start-should)), append(lasted, float64(should))
-		out.records, out.Lives = append(out.records, rec), append(out.Lives, lifeOf(k, &rec))
-		some, err := staysOf(had, &rec)
-		if err != nil {
-			return out, err
-		}
-		stays = append(stays, some...)
-	}
-	out.Overrun, out.DurationMean = spread(over), spread(lasted).Mean
-	err := checkStays(r.o.Machine, stays)
-	if err != nil {
-		return out, err
-	}
-	if out.Metrics, err = sim.Measure(r.o.Machine, out.records); err != nil {
-		return out, err
-	}
-	out.Metrics.Unrun = r.unrun
-	out.Faults = out.faults()
-	return out, nil
-}
-
-func seconds(a, b time.Duration) (float64, float64) { return a.Seconds(), b.Seconds() }

@@ -144,11 +144,7 @@ func (f *experimentsFlags) cells(c *cobra.Command, program *reproduce.Program, s
 		for i := range experiments {
 			e := &experiments[i]
 			for k := range e.Methods {
-				args := e.EmulateArgs(&e.Methods[k])
-				if command == "simulate" {
-					args = e.SimulateArgs(&e.Methods[k])
-				}
-				cell, err := program.Prepare(matrixCell(command, args, seed))
+				cell, err := program.Prepare(matrixCell(command, e.ArgsOf(command, &e.Methods[k]), seed))
 				if err != nil {
 					return badInput(err)
 				}

@@ -35,23 +35,22 @@ type Method struct {
 // emulated are the flags of emulate that simulate does not have.
 var emulated = []string{"--rate=500", "--busy-rate=10"}
 
-// bestParameters are what a site would set beside the auction: Slurm's own backfill has
+// besideAuction are what a site would set beside an auction: Slurm's own backfill has
 // nothing to start, but goes on planning, which takes the locks half of the time.
-const bestParameters = "--parameters=bf_interval=300"
+const besideAuction = "--parameters=bf_interval=300"
 
-// EmulateArgs are those of aucsched emulate, without seeds and places.
-func (e *Experiment) EmulateArgs(m *Method) []string {
+// ArgsOf are the method's for a command of aucsched, emulate or simulate, without seeds
+// and places.
+func (e *Experiment) ArgsOf(command string, m *Method) []string {
+	if command == "simulate" {
+		return append([]string{"--slurmctld", "--policy=" + m.Scheduler}, e.shared(m)...)
+	}
 	args := append([]string{"--scheduler=" + m.Scheduler}, e.shared(m)...)
 	args = append(args, emulated...)
 	if m.Scheduler != "backfill" {
-		args = append(args, bestParameters)
+		args = append(args, besideAuction)
 	}
 	return args
-}
-
-// SimulateArgs are those of aucsched simulate, without the seed.
-func (e *Experiment) SimulateArgs(m *Method) []string {
-	return append([]string{"--slurmctld", "--policy=" + m.Scheduler}, e.shared(m)...)
 }
 
 func (e *Experiment) shared(m *Method) []string {

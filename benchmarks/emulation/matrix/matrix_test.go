@@ -78,13 +78,13 @@ func TestExperiments(t *testing.T) {
 				best++
 			}
 			workloads := 0
-			for _, a := range e.EmulateArgs(m) {
+			for _, a := range e.ArgsOf("emulate", m) {
 				if strings.HasPrefix(a, "--workload=") {
 					workloads++
 				}
 			}
 			require.Equal(t, 1, workloads, "%s, %s", e.Name, m.Name)
-			require.NotContains(t, strings.Join(e.SimulateArgs(m), " "), "--rate")
+			require.NotContains(t, strings.Join(e.ArgsOf("simulate", m), " "), "--rate")
 		}
 		require.NotZero(t, best, e.Name)
 	}

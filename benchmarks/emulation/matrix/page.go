@@ -140,7 +140,7 @@ func (e *ExperimentReport) markdown(b *strings.Builder, seeds []uint64) {
 	b.WriteString("\nThe commands:\n\n```\n")
 	for i := range e.Methods {
 		m := &e.Methods[i]
-		fmt.Fprintf(b, "# %s\naucsched emulate %s --seeds %s\naucsched simulate %s --seed S\n", m.Name, strings.Join(e.EmulateArgs(m.Method), " "), seedList(seeds), strings.Join(e.SimulateArgs(m.Method), " "))
+		fmt.Fprintf(b, "# %s\naucsched emulate %s --seeds %s\naucsched simulate %s --seed S\n", m.Name, strings.Join(e.ArgsOf("emulate", m.Method), " "), seedList(seeds), strings.Join(e.ArgsOf("simulate", m.Method), " "))
 	}
 	b.WriteString("```\n")
 }

@@ -68,13 +68,9 @@ func NewReport(experiments []Experiment, seeds []uint64, find Lookup) *Report {
 }
 
 func (e *Experiment) results(m *Method, seeds []uint64, find Lookup, command string) map[uint64]*sim.Result {
-	args := e.EmulateArgs(m)
-	if command == "simulate" {
-		args = e.SimulateArgs(m)
-	}
 	out := make(map[uint64]*sim.Result)
 	for _, seed := range seeds {
-		if r := find(command, args, seed); r != nil {
+		if r := find(command, e.ArgsOf(command, m), seed); r != nil {
 			out[seed] = r
 		}
 	}
