@@ -5,7 +5,7 @@ import "github.com/aucsched/aucsched/nodeset"
 // MaxReach bounds how far apart the two blocks of a job lie that is to stay together (Ask.Blocks)
 // and could have one: from its first node to its last there are at most so many times as many
 // nodes as it has.
-const MaxReach = 4
+const MaxReach = 2
 
 // near reports whether the job may have two blocks, where one would do on the idle machine.
 func (s *shape) near() bool { return s.blocks == 2 }

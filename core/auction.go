@@ -41,6 +41,7 @@ type Auction struct {
 	equals   equals
 	failed   map[equalKey]bool // requests that found nothing left over
 	machine  totals
+	waiting  backlog   // of the jobs of the window
 	order    []int32   // of the walk over the window
 	claims   []float64 // by job of the window
 	plan     planner

@@ -49,7 +49,7 @@ func (m totals) rate(job *Job) uint64 {
 
 // byClaim brings the jobs of the window into the order in which they get places: queue order, or by
 // what AuctionOptions.Patience says, equals as in the queue. It returns their numbers; the slice is a.order.
-func (a *Auction) byClaim(now int64) []int32 {
+func (a *Auction) byClaim(s *Snapshot) []int32 {
 	a.order, a.claims = a.order[:0], a.claims[:0]
 	for j := range a.jobs {
 		a.order = append(a.order, int32(j))
@@ -57,16 +57,20 @@ func (a *Auction) byClaim(now int64) []int32 {
 	if a.opts.Patience == 0 {
 		return a.order
 	}
+	last := a.lastFrom(s)
 	for _, job := range a.jobs {
-		a.claims = append(a.claims, a.claim(job, now))
+		a.claims = append(a.claims, a.claim(job, s.Now, last))
 	}
 	slices.SortStableFunc(a.order, func(i, k int32) int { return cmp.Compare(a.claims[k], a.claims[i]) })
 	return a.order
 }
 
-// claim is that of a job on a reserved place.
-func (a *Auction) claim(job *Job, now int64) float64 {
-	size := float64(a.machine.share(job)) / (1 << shareBits)
-	waited := float64(max(now-job.Since, 0)) / float64(a.opts.Patience)
-	return float64(max(job.Priority, 1)) * (size + waited)
+// claim is that of a job on a reserved place; last is what lastFrom says.
+func (a *Auction) claim(job *Job, now int64, last float64) float64 {
+	sum := float64(a.machine.share(job)) / (1 << shareBits)
+	sum += float64(max(now-job.Since, 0)) / float64(a.opts.Patience)
+	if float64(job.TimeLimit) > last {
+		sum += lastClaim
+	}
+	return float64(max(job.Priority, 1)) * sum
 }

@@ -50,23 +50,32 @@ func TestShareAndRateAreWhatTheySay(t *testing.T) {
 	})
 }
 
-// Jobs get places by priority x (share + waiting / patience).
+// Jobs get places by priority x (share + waiting / patience), and 2 more for those that last longer
+// than half of what all that there is to do would take.
 func TestPlacesGoByClaim(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	lasts, others := 0, 0
+	checkUntil(t, func() bool { return lasts > 100 && others > 100 }, func(t *rapid.T) {
 		s := drawSnapshot(t)
 		o := ThroughputAuctionOptions()
 		o.Patience = rapid.Int64Range(1, 20_000).Draw(t, "patience")
 		a, err := NewAuction(o, nil)
 		require.NoError(t, err)
 		decideOn(t, a, s)
+		last := lastTwin(s)
 		claim := func(j int32) float64 {
 			job := a.jobs[j]
 			waited := big.NewRat(s.Now-job.Since, o.Patience)
 			sum := waited.Add(waited, shareTwin(totalsOf(s.Nodes), job))
+			if big.NewRat(job.TimeLimit, 1).Cmp(last) > 0 {
+				sum.Add(sum, big.NewRat(2, 1))
+				lasts++
+			} else {
+				others++
+			}
 			f, _ := sum.Mul(sum, big.NewRat(job.Priority, 1)).Float64()
 			return f
 		}
-		a.byClaim(s.Now)
+		a.byClaim(s)
 		require.Len(t, a.order, len(a.jobs))
 		for i := 1; i < len(a.order); i++ {
 			require.GreaterOrEqual(t, claim(a.order[i-1]), claim(a.order[i])*(1-1e-7))
@@ -77,25 +86,79 @@ func TestPlacesGoByClaim(t *testing.T) {
 	})
 }
 
-// Of equal priorities nobody is passed over by a job that comes later by more than twice the patience.
+// lastTwin is half of the time, in exact numbers, that all cores or all GPUs need for what runs and
+// what waits and can run.
+func lastTwin(s *Snapshot) *big.Rat {
+	var never neverCache
+	never.reset(s.Nodes)
+	m := totalsOf(s.Nodes)
+	cores, gpus := new(big.Rat), new(big.Rat)
+	add := func(seconds int64, c, g int64) {
+		cores.Add(cores, big.NewRat(seconds*c, max(int64(m.cores), 1)))
+		gpus.Add(gpus, big.NewRat(seconds*g, max(int64(m.gpus), 1)))
+	}
+	for _, r := range s.Running {
+		for _, seg := range r.Segs {
+			for range seg.Len() {
+				add(max(r.End-s.Now, 1), int64(seg.Cores), int64(seg.GPUs))
+			}
+		}
+	}
+	for _, job := range s.Pending {
+		if never.checkWays(job) == "" {
+			add(job.TimeLimit, coresOf(&job.Request), leastGPUs(&job.Request))
+		}
+	}
+	if cores.Cmp(gpus) < 0 {
+		cores = gpus
+	}
+	return cores.Mul(cores, big.NewRat(1, 2))
+}
+
+// While there is more to wait for than the window shows, nobody knows which jobs are the last.
+func TestLastJobsAreKnownAtTheEndOnly(t *testing.T) {
+	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 4})
+	require.NoError(t, err)
+	s := &Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 16}, bids.Request{Cores: 15}, bids.Request{Cores: 1})}
+	for j, limit := range []int64{60, 60, 600} { // all of it: (16 x 60 + 15 x 60 + 600) / 16 = 154 s
+		s.Pending[j].TimeLimit = limit
+	}
+	o := ThroughputAuctionOptions()
+	for window, order := range map[int][]int32{3: {2, 0, 1}, 2: {0, 1}} {
+		o.Window = window
+		a, err := NewAuction(o, nil)
+		require.NoError(t, err)
+		decideOn(t, a, s)
+		require.Equal(t, order, a.byClaim(s), "window of %d", window)
+	}
+}
+
+// Of equal priorities nobody is passed over by a job that comes later by more than four times the patience.
 func TestNobodyIsPassedOverForLong(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	a, err := NewAuction(ThroughputAuctionOptions(), nil)
 	require.NoError(t, err)
 	a.machine = totals{cores: 1000, gpus: 100}
-	passed := 0
+	passed, late := 0, 0
 	for range 2000 {
 		small := &Job{Priority: 7, Request: bids.Request{Cores: 1}, TimeLimit: 1, Since: rng.Int64N(100_000)}
 		large := &Job{Priority: 7, Request: bids.Request{Cores: 1000, MinNodes: 100, MaxNodes: 100, MinGPUs: 1}, TimeLimit: 1, Since: rng.Int64N(100_000)}
+		large.TimeLimit += rng.Int64N(2) // and the last, if 2
 		a.jobs = []*Job{small, large}
-		order := a.byClaim(100_000 + rng.Int64N(100_000))
-		if large.Since >= small.Since+2*a.opts.Patience {
+		a.waiting = backlog{cores: 2.5 * 1000}
+		order := a.byClaim(&Snapshot{Now: 100_000 + rng.Int64N(100_000)})
+		if large.Since >= small.Since+4*a.opts.Patience {
 			require.EqualValues(t, []int32{0, 1}, order)
 		} else if order[0] == 1 && large.Since > small.Since {
 			passed++
+			if large.Since > small.Since+2*a.opts.Patience {
+				require.EqualValues(t, 2, large.TimeLimit)
+				late++
+			}
 		}
 	}
 	require.Positive(t, passed, "until then it is")
+	require.Positive(t, late, "for more than twice the patience by the last job only")
 }
 
 // On a machine of equal nodes that are up, to start in one block or two is always possible in the end.

@@ -25,7 +25,7 @@ func (a *Auction) guard(s *Snapshot, stop func() bool) error {
 	a.kept = a.kept[:0]
 	a.markDraft()
 	first := -1
-	for _, j := range a.byClaim(s.Now) {
+	for _, j := range a.byClaim(s) {
 		if stop != nil && stop() {
 			break
 		}

@@ -37,8 +37,10 @@ type AuctionOptions struct {
 	// Patience is how many seconds of waiting weigh as much as the size of a job that asks for all
 	// cores of the machine, or all GPUs, when it is settled for which blocked jobs Reservations
 	// keeps places: those with most P_j (cores asked for / all cores + GPUs asked for / all GPUs +
-	// time since Job.Since / Patience). Of equal priorities no job is passed over by one that comes
-	// more than twice Patience later. 0 is queue order.
+	// time since Job.Since / Patience). When the whole queue is in the window, a job whose limit exceeds
+	// half of the time in which all that runs and waits could be done has P_j 2 more, lest it
+	// runs alone in the end. Of equal priorities no job is passed over by one that comes more than four
+	// times Patience later. 0 is queue order.
 	Patience int64
 	// Compact keeps jobs together: bids have at most one block of consecutive nodes more than the
 	// fewest on which the idle machine could meet the job, and left-overs and reserved places none. Two blocks where one would do lie near each

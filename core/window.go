@@ -18,6 +18,7 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 	}
 	a.equals.reset(s.Nodes, a.opts.Reservations)
 	a.plan.reserved = a.plan.reserved[:0] // a cycle may end before it makes any
+	a.waiting = backlog{}
 	looked := 0
 	a.next = len(s.Pending)
 	for i, job := range s.Pending {
@@ -30,6 +31,7 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 			continue
 		}
 		looked++
+		a.waiting.wait(job)
 		if why, ok := a.equals.enough(job); ok {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why.reason, Why: why.why})
 			continue

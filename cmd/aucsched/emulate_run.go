@@ -230,6 +230,7 @@ func emulatedSettings(args []string, slurm string) ([]string, error) {
 		if f.Value.String() != f.DefValue {
 			settings = append(settings, f.Name+"="+f.Value.String())
 		}
+		settings = append(settings, meanings(f)...)
 	})
 	return settings, nil
 }

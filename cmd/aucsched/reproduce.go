@@ -278,11 +278,24 @@ func simulateSettings(args []string) ([]string, error) {
 		if f.Name == "paper" && f.Value.String() == "true" {
 			settings = append(settings, fmt.Sprintf("papers' settings=%+v", core.PaperAuctionOptions()))
 		}
-		if (f.Name == "throughput" || f.Name == "compact") && f.Value.String() == "true" {
-			settings = append(settings, fmt.Sprintf("two blocks within=%d", bids.MaxReach))
-		}
+		settings = append(settings, meanings(f)...)
 	})
 	return settings, nil
+}
+
+// meanings are what else a flag stands for that has not its default: what was decided since there were
+// first results on file.
+func meanings(f *pflag.Flag) (settings []string) {
+	if f.Value.String() == f.DefValue {
+		return nil
+	}
+	if f.Name == "throughput" || f.Name == "compact" {
+		settings = append(settings, fmt.Sprintf("two blocks within=%d", bids.MaxReach))
+	}
+	if f.Name == "throughput" || f.Name == "patience" {
+		settings = append(settings, f.Name+": the last jobs first")
+	}
+	return settings
 }
 
 func simulateArgs(ctx context.Context, args []string) (*sim.Result, json.RawMessage, error) {
