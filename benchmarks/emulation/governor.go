@@ -14,7 +14,7 @@ import (
 )
 
 // Governor runs a clock fast while the processes that it watches are idle, and slower
-// while one of them computes. At rate 1 then, what they do takes as long as it does without
+// while one of them computes, or would if the machine had a processor for it. At rate 1 then, what they do takes as long as it does without
 // emulation, and nothing is waited for that only time brings; at a higher rate they are that
 // much slower than in the world.
 type Governor struct {
@@ -60,7 +60,14 @@ func (g *Governor) hold(by int) int {
 // Run governs until ctx ends, with the clock at rate 1 from then on. pids are the processes
 // to watch; they are asked for anew now and then, since daemons may be restarted.
 func (g *Governor) Run(ctx context.Context, pids func() []int) error {
-	defer urgently(2)() // it must see a daemon compute whatever else the machine does
+	var p probe
+	p.seen.Store(monotonic())
+	var done sync.WaitGroup
+	defer done.Wait()
+	probing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done.Go(func() { p.run(probing) })
+	defer urgently(daemonUrgency + 1)() // it must see a daemon compute whatever else the machine does
 	pause := unix.NsecToTimespec(int64(look))
 	w := watch{pids: pids}
 	begin, busyUntil := time.Now(), time.Now()
@@ -68,7 +75,7 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 	for ctx.Err() == nil {
 		_ = unix.Nanosleep(&pause, nil) // shorter after a signal
 		now := time.Now()
-		if w.busy(now) || g.hold(0) > 0 {
+		if w.busy(now) || p.late() || g.hold(0) > 0 {
 			busyUntil = now.Add(hold)
 		}
 		rate := g.fast
@@ -84,10 +91,19 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 	return g.set(1)
 }
 
+// daemonUrgency is the urgency of Slurm's daemons and of their clients.
+const daemonUrgency = 1
+
+// ownProcessors gives Go's threads so many of its processors (GOMAXPROCS) that none waits for another's.
+// A thread that sleeps in the kernel keeps its own until Go's monitor takes it away, and that is not urgent:
+// it may not run at all.
+var ownProcessors = sync.OnceFunc(func() { runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 16)) })
+
 // urgently has the calling goroutine, and the processes that it starts, run before whatever
 // else the machine does that is not as urgent, until the returned function is called. Where
 // that is not allowed they run as ever.
 func urgently(priority uint32) (restore func()) {
+	ownProcessors()
 	runtime.LockOSThread()
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: priority}
 	if unix.SchedSetAttr(0, &attr, 0) != nil {

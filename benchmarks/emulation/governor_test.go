@@ -5,11 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
 )
@@ -69,6 +71,43 @@ func TestGovernor(t *testing.T) {
 	fast, slow := g.Spent()
 	require.Positive(t, fast)
 	require.Positive(t, slow)
+}
+
+// A daemon that waits for a processor is no idle one.
+func TestGovernorSeesThatProcessorsAreTaken(t *testing.T) {
+	clock, _, stop := governed(t, func() []int { return nil }, 3, 500)
+	require.Eventually(t, func() bool { return clock.Rate() == 500 }, 20*time.Second, time.Millisecond)
+	restore := urgently(daemonUrgency + 1) // or the test would never be there to see it
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err != nil || attr.Priority != daemonUrgency+1 {
+		restore()
+		t.Skip("needs the right to run before other processes")
+	}
+	attr.Priority = daemonUrgency
+	var taken []*os.Process
+	for range 2 * runtime.NumCPU() {
+		burner := child(t, "sh", "-c", "while :; do :; done")
+		require.NoError(t, unix.SchedSetAttr(burner.Pid, attr, 0))
+		taken = append(taken, burner)
+	}
+	seen := rates(clock, 200*time.Millisecond)
+	for _, burner := range taken {
+		require.NoError(t, burner.Kill())
+	}
+	restore()
+	require.Contains(t, seen, 3.0, "all processors are taken")
+	require.Eventually(t, func() bool { return clock.Rate() == 500 }, 20*time.Second, time.Millisecond, "they are free again")
+	stop()
+}
+
+// rates are those that the clock has for so long.
+func rates(clock *vclock.Clock, long time.Duration) map[float64]bool {
+	seen := make(map[float64]bool)
+	pause := unix.NsecToTimespec(int64(look))
+	for end := time.Now().Add(long); time.Now().Before(end); _ = unix.Nanosleep(&pause, nil) {
+		seen[clock.Rate()] = true
+	}
+	return seen
 }
 
 // How long the clock was fast says how far it has come.

@@ -135,7 +135,7 @@ func (r *run) run(ctx context.Context) error {
 
 // feed submits every job when it is due.
 func (r *run) feed(ctx context.Context) error {
-	defer urgently(1)() // as the daemons, which would keep sbatch from running
+	defer urgently(daemonUrgency)() // as the daemons, which would keep sbatch from running
 	for n, i := range r.todo {
 		j := &r.o.Jobs[i]
 		due := r.origin.Add(time.Duration(j.Submit) * time.Second)
