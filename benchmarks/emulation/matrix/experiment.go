@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,10 +31,18 @@ type Method struct {
 	Paper map[string]float64
 	// Best is our best settings.
 	Best bool
+	// Busy is emulate's --busy-rate; 0: that of most.
+	Busy int
 }
 
-// emulated are the flags of emulate that simulate does not have.
-var emulated = []string{"--rate=500", "--busy-rate=10"}
+// rate and busyRate are those of emulate's flags.
+const (
+	rate     = 500
+	busyRate = 10
+	// With Slurm's bids slurmctld's own selection is asked for each job of a window in every cycle, with all
+	// locks: a tenth as fast, it would do nothing else.
+	busyRateSlurmBids = 2
+)
 
 // besideAuction are what a site would set beside an auction: Slurm's own backfill has
 // nothing to start, but goes on planning, which takes the locks half of the time.
@@ -46,7 +55,7 @@ func (e *Experiment) ArgsOf(command string, m *Method) []string {
 		return append([]string{"--slurmctld", "--policy=" + m.Scheduler}, e.shared(m)...)
 	}
 	args := append([]string{"--scheduler=" + m.Scheduler}, e.shared(m)...)
-	args = append(args, emulated...)
+	args = append(args, fmt.Sprintf("--rate=%d", rate), fmt.Sprintf("--busy-rate=%d", cmp.Or(m.Busy, busyRate)))
 	if m.Scheduler != "backfill" {
 		args = append(args, besideAuction)
 	}
@@ -164,7 +173,10 @@ func mixExperiments(machine string, nodes int) []Experiment {
 			Args:  []string{fmt.Sprintf("--cluster=%dx8x2", nodes), "--workload=gen:" + w, "--priority=basic"},
 			Methods: []Method{
 				backfill(paperRow(table, w, true)),
-				{Name: "auction, papers' settings", Scheduler: "auction1", Args: []string{"--paper", "--slurm-bids", "--interval=5"}, Paper: paperRow(table, w, false)},
+				{
+					Name: "auction, papers' settings", Scheduler: "auction1", Args: []string{"--paper", "--slurm-bids", "--interval=5"},
+					Paper: paperRow(table, w, false), Busy: busyRateSlurmBids,
+				},
 				best(5, "auction, our best settings"),
 			},
 		})
