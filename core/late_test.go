@@ -18,16 +18,35 @@ func ticking(tick time.Duration) (clock func() time.Time, start time.Time) {
 	return func() time.Time { now = now.Add(tick); return now }, start
 }
 
+// jumping is a clock that stands still save that it moves on by jump when it is looked at for the at-th time.
+func jumping(at int, jump time.Duration) (clock func() time.Time, start time.Time) {
+	start = time.Unix(1000, 0)
+	now, looks := start, 0
+	return func() time.Time {
+		if looks++; looks == at {
+			now = now.Add(jump)
+		}
+		return now
+	}, start
+}
+
 func lateCycle(t *testing.T, o AuctionOptions, s *Snapshot, ticks int) *Plan {
+	t.Helper()
+	clock, start := ticking(time.Millisecond)
+	var deadline time.Time
+	if ticks > 0 {
+		deadline = start.Add(time.Duration(ticks) * time.Millisecond)
+	}
+	return cycleBy(t, o, s, clock, deadline)
+}
+
+// cycleBy is a cycle with a clock of the test's.
+func cycleBy(t *testing.T, o AuctionOptions, s *Snapshot, clock func() time.Time, deadline time.Time) *Plan {
 	t.Helper()
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
-	clock, start := ticking(time.Millisecond)
 	var p Plan
-	l := Limits{Now: clock, Seed: 1}
-	if ticks > 0 {
-		l.Deadline = start.Add(time.Duration(ticks) * time.Millisecond)
-	}
+	l := Limits{Now: clock, Deadline: deadline, Seed: 1}
 	require.NoError(t, a.Decide(context.Background(), s, l, &p))
 	require.NoError(t, Verify(s, &p))
 	return &p
@@ -77,4 +96,34 @@ func TestReservationsGiveUpInTime(t *testing.T) {
 	require.Zero(t, p.Decisions[1].Expected, "some 200 moments would have to be tried")
 	require.Less(t, p.Stats.Elapsed, 130*time.Millisecond)
 	require.Positive(t, lateCycle(t, o, s, 0).Decisions[1].Expected)
+}
+
+// However late it is, the machine is not given away to others than the job that it is kept for.
+func TestDrainedMachineIsKeptHoweverLate(t *testing.T) {
+	nodes, err := nodeset.NewUniform(40, nodeset.Capacity{Cores: 8})
+	require.NoError(t, err)
+	busy := []nodeset.Segment{{First: 0, Last: 0, Cores: 8}}
+	require.NoError(t, nodes.Allocate(busy))
+	reqs := []bids.Request{{Cores: 320}}
+	for range 20 {
+		reqs = append(reqs, bids.Request{Cores: 8})
+	}
+	s := &Snapshot{Nodes: nodes, Pending: queue(50, reqs...), Running: []Running{{ID: "R", End: 70, Segs: busy}}}
+	for _, job := range s.Pending[1:] {
+		job.TimeLimit = 1000 // beyond the wide job's start
+	}
+	for look := 1; look <= 200; look++ {
+		clock, start := jumping(look, 600*time.Millisecond)
+		for kind, p := range map[string]*Plan{
+			"ticking": lateCycle(t, DefaultAuctionOptions(), s, look),
+			"jumping": cycleBy(t, DefaultAuctionOptions(), s, clock, start.Add(time.Second)),
+		} {
+			for _, d := range p.Decisions {
+				require.False(t, d.Start, "job %d starts, %s clock, %d looks at it", d.Job, kind, look)
+			}
+		}
+	}
+	o := DefaultAuctionOptions()
+	o.Reservations = 0
+	require.True(t, lateCycle(t, o, s, 200).Decisions[1].Start, "without a reservation there is time for it")
 }

@@ -48,6 +48,10 @@ const (
 // nothing to start, but goes on planning, which takes the locks half of the time.
 const besideAuction = "--parameters=bf_interval=300"
 
+// deadline is that of a cycle, the plug-in's default of 0.5 s by a computer that is a tenth as fast. (The
+// governor sees a cycle a millisecond or two after its beginning, and that may be a second of the clock's.)
+const deadline = "--deadline=5s"
+
 // ArgsOf are the method's for a command of aucsched, emulate or simulate, without seeds
 // and places.
 func (e *Experiment) ArgsOf(command string, m *Method) []string {
@@ -57,7 +61,7 @@ func (e *Experiment) ArgsOf(command string, m *Method) []string {
 	args := append([]string{"--scheduler=" + m.Scheduler}, e.shared(m)...)
 	args = append(args, fmt.Sprintf("--rate=%d", rate), fmt.Sprintf("--busy-rate=%d", cmp.Or(m.Busy, busyRate)))
 	if m.Scheduler != "backfill" {
-		args = append(args, besideAuction)
+		args = append(args, besideAuction, deadline)
 	}
 	return args
 }
