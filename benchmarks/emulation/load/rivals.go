@@ -2,7 +2,7 @@ package load
 
 // Sizes are the machines and queues that are measured.
 func Sizes() []Size {
-	return []Size{{1408, 5_000}, {1408, 20_000}, {10_000, 20_000}}
+	return []Size{{1408, 5_000}, {1408, 20_000}, {10_000, 5_000}, {10_000, 20_000}}
 }
 
 // tuned is what Slurm's High Throughput Computing Administration Guide says (doc/html/high_throughput.shtml

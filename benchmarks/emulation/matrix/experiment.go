@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +16,8 @@ type Experiment struct {
 	// Args are those of emulate and simulate: machine, workload, priorities.
 	Args    []string
 	Methods []Method // the first is what the others are compared with
+	// Busy is emulate's --busy-rate, for all methods.
+	Busy int
 }
 
 // Method is a scheduler with its settings.
@@ -31,25 +32,24 @@ type Method struct {
 	Paper map[string]float64
 	// Best is our best settings.
 	Best bool
-	// Busy is emulate's --busy-rate; 0: that of most.
-	Busy int
 }
 
-// rate and busyRate are those of emulate's flags.
+// rate is emulate's.
+const rate = 500
+
+// What Slurm's daemons compute takes as long as in the world on the small machines. On the large ones backfill would
+// compute for hours.
 const (
-	rate     = 500
-	busyRate = 10
-	// With Slurm's bids slurmctld's own selection is asked for each job of a window in every cycle, with all
-	// locks: a tenth as fast, it would do nothing else.
-	busyRateSlurmBids = 2
+	busySmall = 1
+	busyLarge = 10
 )
 
 // besideAuction are what a site would set beside an auction: Slurm's own backfill has
 // nothing to start, but goes on planning, which takes the locks half of the time.
 const besideAuction = "--parameters=bf_interval=300"
 
-// deadline is that of a cycle, the plug-in's default of 0.5 s by a computer that is a tenth as fast. (The
-// governor sees a cycle a millisecond or two after its beginning, and that may be a second of the clock's.)
+// deadline is that of a cycle, the plug-in's default of 0.5 s by a computer that is a tenth as fast. And the
+// governor sees a cycle a millisecond or two after its beginning, which may be a second of the clock's.
 const deadline = "--deadline=5s"
 
 // ArgsOf are the method's for a command of aucsched, emulate or simulate, without seeds
@@ -59,7 +59,7 @@ func (e *Experiment) ArgsOf(command string, m *Method) []string {
 		return append([]string{"--slurmctld", "--policy=" + m.Scheduler}, e.shared(m)...)
 	}
 	args := append([]string{"--scheduler=" + m.Scheduler}, e.shared(m)...)
-	args = append(args, fmt.Sprintf("--rate=%d", rate), fmt.Sprintf("--busy-rate=%d", cmp.Or(m.Busy, busyRate)))
+	args = append(args, fmt.Sprintf("--rate=%d", rate), fmt.Sprintf("--busy-rate=%d", e.Busy))
 	if m.Scheduler != "backfill" {
 		args = append(args, besideAuction, deadline)
 	}
@@ -149,17 +149,17 @@ func espExperiments() []Experiment {
 	}
 	const size, first = "max sum p r (s - c)", "max sum p (s - c)"
 	return []Experiment{
-		{Name: "esp-basic", Title: "ESP, basic priorities (ipsched, table V, experiments 1 to 3): 1,024 nodes of 8 cores and 2 GPUs", Args: base("gen:esp", "basic"), Methods: append([]Method{
+		{Name: "esp-basic", Title: "ESP, basic priorities (ipsched, table V, experiments 1 to 3): 1,024 nodes of 8 cores and 2 GPUs", Args: base("gen:esp", "basic"), Busy: busyLarge, Methods: append([]Method{
 			backfill(printed("ipsched-5", "priority basic", "1-SLURM: Backfill")),
 			ipsched("ipsched-5", "priority basic", "2: IPSCHED, "+size, "size"),
 			ipsched("ipsched-5", "priority basic", "3: IPSCHED, "+first, "priority"),
 		}, auctions()...)},
-		{Name: "esp-multifactor", Title: "ESP, multifactor priorities (ipsched, table V, experiments 4 to 6)", Args: base("gen:esp", "multifactor"), Methods: append([]Method{
+		{Name: "esp-multifactor", Title: "ESP, multifactor priorities (ipsched, table V, experiments 4 to 6)", Args: base("gen:esp", "multifactor"), Busy: busyLarge, Methods: append([]Method{
 			backfill(printed("ipsched-5", "priority multifactor", "4-SLURM: Backfill")),
 			ipsched("ipsched-5", "priority multifactor", "5: IPSCHED, "+first, "priority"),
 			ipsched("ipsched-5", "priority multifactor", "6: IPSCHED, "+size, "size"),
 		}, auctions("--objective=priority")...)},
-		{Name: "esp-random", Title: "ESP with random sizes, multifactor priorities (ipsched, table VI, experiments 7 and 8)", Args: base("gen:esp-rand", "multifactor"), Methods: append([]Method{
+		{Name: "esp-random", Title: "ESP with random sizes, multifactor priorities (ipsched, table VI, experiments 7 and 8)", Args: base("gen:esp-rand", "multifactor"), Busy: busyLarge, Methods: append([]Method{
 			backfill(printed("ipsched-6", "priority multifactor", "7-SLURM: Backfill")),
 			ipsched("ipsched-6", "priority multifactor", "8: IPSCHED, "+size, "size", "--node-limits=false"),
 		}, auctions("--objective=priority")...)},
@@ -175,12 +175,10 @@ func mixExperiments(machine string, nodes int) []Experiment {
 			Name:  fmt.Sprintf("%s-%s", machine, w),
 			Title: fmt.Sprintf("Workload %s on machine %s (aucsched1, table %s): %d nodes of 8 cores and 2 GPUs", w, machine, strings.TrimPrefix(table, "aucsched1-"), nodes),
 			Args:  []string{fmt.Sprintf("--cluster=%dx8x2", nodes), "--workload=gen:" + w, "--priority=basic"},
+			Busy:  busySmall,
 			Methods: []Method{
 				backfill(paperRow(table, w, true)),
-				{
-					Name: "auction, papers' settings", Scheduler: "auction1", Args: []string{"--paper", "--slurm-bids", "--interval=5"},
-					Paper: paperRow(table, w, false), Busy: busyRateSlurmBids,
-				},
+				{Name: "auction, papers' settings", Scheduler: "auction1", Args: []string{"--paper", "--slurm-bids", "--interval=5"}, Paper: paperRow(table, w, false)},
 				best(5, "auction, our best settings"),
 			},
 		})
@@ -214,6 +212,7 @@ func tsubameExperiments() []Experiment {
 			Name:  "tsubame-" + w,
 			Title: fmt.Sprintf("Tsubame %s (aucsched2, table 3): 1,408 nodes of 12 cores and 3 GPUs", w),
 			Args:  []string{"--cluster=1408x12x3", "--workload=" + spec, "--priority=basic"},
+			Busy:  busyLarge,
 			Methods: []Method{
 				backfill(paper(papers.SlurmBackfill)),
 				{Name: "auction, papers' settings", Scheduler: "auction2", Args: []string{"--paper"}, Paper: paper(papers.Aucsched2)},
