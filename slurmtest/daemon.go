@@ -33,9 +33,16 @@ func (d *daemon) exited() bool {
 // ended says how it did.
 func (d *daemon) ended() error { return fmt.Errorf("%s ended: %v", d.name, d.cmd.ProcessState) }
 
-// urgent has a process run before whatever is not, where that is allowed.
-func urgent(pid int) {
-	_ = unix.SchedSetAttr(pid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}, 0)
+// Urgencies of the daemons with Config.Urgent: the one that plays all nodes computes next to nothing, and is
+// to see that a job ends when it does, whatever controllers compute.
+const (
+	urgencyController = 1
+	urgencyNodes      = 2
+)
+
+// urgent has a process run before whatever is less so, where that is allowed.
+func urgent(pid int, urgency uint32) {
+	_ = unix.SchedSetAttr(pid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: urgency}, 0)
 }
 
 // start starts a process that is killed when this one ends, however. The kernel goes by the
@@ -104,8 +111,12 @@ func (c *Cluster) launch(name string, env []string, argv ...string) (*daemon, er
 	if err := start(cmd); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if c.cfg.Urgent {
-		urgent(cmd.Process.Pid) // before it has other threads, which inherit this
+	if c.cfg.Urgent { // before it has other threads, which inherit this
+		urgency := uint32(urgencyController)
+		if name == "nodes" {
+			urgency = urgencyNodes
+		}
+		urgent(cmd.Process.Pid, urgency)
 	}
 	d := &daemon{name: name, cmd: cmd, done: make(chan struct{})}
 	go func() {

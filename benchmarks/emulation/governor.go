@@ -67,7 +67,7 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 	probing, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done.Go(func() { p.run(probing) })
-	defer urgently(daemonUrgency + 1)() // it must see a daemon compute whatever else the machine does
+	defer urgently(daemonUrgency + 2)() // it must see a daemon compute whatever else the machine does
 	pause := unix.NsecToTimespec(int64(look))
 	w := watch{pids: pids}
 	begin, busyUntil := time.Now(), time.Now()
@@ -91,7 +91,8 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 	return g.set(1)
 }
 
-// daemonUrgency is the urgency of Slurm's daemons and of their clients.
+// daemonUrgency is the urgency of slurmctld. What only waits for a moment, to submit a job or to
+// end one, has the next, so that no controller that computes makes it late; see slurmtest.
 const daemonUrgency = 1
 
 // ownProcessors gives Go's threads so many of its processors (GOMAXPROCS) that none waits for another's.
