@@ -60,13 +60,10 @@ func (g *Governor) hold(by int) int {
 // Run governs until ctx ends, with the clock at rate 1 from then on. pids are the processes
 // to watch; they are asked for anew now and then, since daemons may be restarted.
 func (g *Governor) Run(ctx context.Context, pids func() []int) error {
-	var p probe
-	p.seen.Store(monotonic())
-	var done sync.WaitGroup
-	defer done.Wait()
 	probing, cancel := context.WithCancel(ctx)
+	probes, wait := startProbes(probing)
+	defer wait()
 	defer cancel()
-	done.Go(func() { p.run(probing) })
 	defer urgently(daemonUrgency + 2)() // it must see a daemon compute whatever else the machine does
 	pause := unix.NsecToTimespec(int64(look))
 	w := watch{pids: pids}
@@ -75,7 +72,7 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 	for ctx.Err() == nil {
 		_ = unix.Nanosleep(&pause, nil) // shorter after a signal
 		now := time.Now()
-		if w.busy(now) || p.late() || g.hold(0) > 0 {
+		if w.busy(now) || probes.late() || g.hold(0) > 0 {
 			busyUntil = now.Add(hold)
 		}
 		rate := g.fast
@@ -98,7 +95,7 @@ const daemonUrgency = 1
 // ownProcessors gives Go's threads so many of its processors (GOMAXPROCS) that none waits for another's.
 // A thread that sleeps in the kernel keeps its own until Go's monitor takes it away, and that is not urgent:
 // it may not run at all.
-var ownProcessors = sync.OnceFunc(func() { runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 16)) })
+var ownProcessors = sync.OnceFunc(func() { runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 64)) })
 
 // urgently has the calling goroutine, and the processes that it starts, run before whatever
 // else the machine does that is not as urgent, until the returned function is called. Where

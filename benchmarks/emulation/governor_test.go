@@ -100,6 +100,32 @@ func TestGovernorSeesThatProcessorsAreTaken(t *testing.T) {
 	stop()
 }
 
+// Nor is one whose processor the host has given to somebody else: here a process that is more urgent than all.
+func TestGovernorSeesThatOneProcessorIsAway(t *testing.T) {
+	cpus := processors()
+	if len(cpus) < 2 {
+		t.Skip("needs two processors")
+	}
+	clock, _, stop := governed(t, func() []int { return nil }, 3, 500)
+	require.Eventually(t, func() bool { return clock.Rate() == 500 }, 20*time.Second, time.Millisecond)
+	restore := urgently(daemonUrgency + 1)
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err != nil || attr.Priority != daemonUrgency+1 {
+		restore()
+		t.Skip("needs the right to run before other processes")
+	}
+	attr.Priority = daemonUrgency + 2
+	burner := child(t, "sh", "-c", "while :; do :; done")
+	require.NoError(t, unix.SchedSetaffinity(burner.Pid, &cpus[len(cpus)-1]))
+	require.NoError(t, unix.SchedSetAttr(burner.Pid, attr, 0))
+	seen := rates(clock, 200*time.Millisecond)
+	require.NoError(t, burner.Kill())
+	restore()
+	require.Contains(t, seen, 3.0, "one processor is away")
+	require.Eventually(t, func() bool { return clock.Rate() == 500 }, 20*time.Second, time.Millisecond, "it is back")
+	stop()
+}
+
 // rates are those that the clock has for so long.
 func rates(clock *vclock.Clock, long time.Duration) map[float64]bool {
 	seen := make(map[float64]bool)
