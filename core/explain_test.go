@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -126,6 +127,9 @@ func TestSuggestionsHold(t *testing.T) {
 // A dumb twin tries every step of every kind. What the search says is seldom missing and
 // seldom larger than need be.
 func TestSearchAgainstTryingEverything(t *testing.T) {
+	if race.Enabled {
+		t.Skip("takes a minute under the race detector, and races with nothing")
+	}
 	exist, found, least := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
@@ -314,6 +318,9 @@ func TestExpectedStart(t *testing.T) {
 // The same explanation comes of another explainer that was asked other things before,
 // and the snapshot is as it was.
 func TestExplanationsAreRepeated(t *testing.T) {
+	if race.Enabled {
+		t.Skip("takes a minute under the race detector, and races with nothing")
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		before := new(nodeset.Table)
