@@ -62,6 +62,7 @@ type Event struct {
 type How uint8
 
 const (
+	// Shrink leaves the job as many cores as it needs, Suspend and Kill take all.
 	Shrink How = 1 + iota
 	Suspend
 	Kill

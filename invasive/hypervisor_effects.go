@@ -30,7 +30,7 @@ var (
 
 	ifKnown = hyperGuard{"known", func(h *Hypervisor, ev *Event) bool { return h.find(ev.Msg.Job.ID) != nil }}
 	ifFull  = hyperGuard{"too many", func(h *Hypervisor, ev *Event) bool {
-		return len(h.urgent) >= MaxUrgent || len(h.jobs)+len(h.urgent) >= h.room
+		return h.asked(ev.Msg.Job.ID) < 0 && (len(h.urgent) >= MaxUrgent || len(h.jobs)+len(h.urgent) >= h.room)
 	}}
 	ifUnasked  = hyperGuard{"not asked yet", func(h *Hypervisor, ev *Event) bool { return h.asked(ev.Msg.Job.ID) < 0 }}
 	ifAskedYes = hyperGuard{"accepted", func(h *Hypervisor, ev *Event) bool { return ev.Accept && h.asked(ev.ID) >= 0 }}
@@ -51,7 +51,10 @@ var (
 			return false
 		}
 		left := len(j.cores) - len(ev.Cores)
-		return left == 0 || ev.How == Shrink && j.uses(left)
+		if ev.How == Shrink {
+			return j.uses(left)
+		}
+		return left == 0
 	}}
 	ifOwns = hyperGuard{"owned", func(h *Hypervisor, ev *Event) bool {
 		return h.find(ev.ID) != nil && ev.ID != 0 && h.areOwnedBy(ev.Cores, ev.ID)

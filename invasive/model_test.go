@@ -117,8 +117,8 @@ func (m *model) clone() *model {
 	return &c
 }
 
-// stepA and stepH take an event in a copy of the model, once as it should be, and, if crashes are possible,
-// once for each action after which it may crash.
+// stepA and stepH take an event in a copy of the model, once for each action after which the machine may crash, if crashes
+// are possible, and once as it should be.
 func (m *model) stepA(label string, ev Event, visit func(string, world), before func(*model)) {
 	m.step(true, label, ev, visit, before)
 }
@@ -128,33 +128,28 @@ func (m *model) stepH(label string, ev Event, visit func(string, world), before 
 }
 
 func (m *model) step(isA bool, label string, ev Event, visit func(string, world), before func(*model)) {
-	for crash := -1; ; crash++ {
-		c := m.clone()
-		if before != nil {
-			before(c)
-		}
-		var todo []Action
-		if isA {
-			todo = c.a.Step(&ev, nil)
-		} else {
-			todo = c.h.Step(&ev, nil)
-		}
-		if crash >= 0 && (!m.b.crash || crash >= len(todo)-1) {
-			return
-		}
-		if crash >= 0 && !lasting[todo[crash].Kind] {
-			continue
-		}
-		c.act(isA, todo, crash)
-		if crash >= 0 {
-			c.crash(isA)
-			c.settle()
-			visit(fmt.Sprintf("%s; crash after %s", label, todo[crash].Kind), c)
-			continue
-		}
-		c.settle()
-		visit(label, c)
+	c := m.clone()
+	if before != nil {
+		before(c)
 	}
+	var todo []Action
+	if isA {
+		todo = c.a.Step(&ev, nil)
+	} else {
+		todo = c.h.Step(&ev, nil)
+	}
+	for last := range todo {
+		if m.b.crash && last < len(todo)-1 && lasting[todo[last].Kind] {
+			crashed := *c // what the machine would know is gone anyway
+			crashed.act(isA, todo, last)
+			crashed.crash(isA)
+			crashed.settle()
+			visit(label+"; crash after "+todo[last].Kind.String(), &crashed)
+		}
+	}
+	c.act(isA, todo, -1)
+	c.settle()
+	visit(label, c)
 }
 
 // lasting are the actions that leave something behind.
