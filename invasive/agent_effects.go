@@ -23,7 +23,6 @@ var (
 	}}
 	ifTold    = agentGuard{"jobs waited at the start", func(a *Agent, _ *Event) bool { return a.told }}
 	ifWaiting = agentGuard{"jobs wait", func(a *Agent, _ *Event) bool { return a.waiting() > 0 }}
-	ifEmpty   = agentGuard{"queue empty", func(a *Agent, _ *Event) bool { return a.waiting() == 0 }}
 
 	ifOffer = agentGuard{"in turn, jobs wait", func(a *Agent, ev *Event) bool {
 		return a.inTurn(ev.Msg) && (a.waiting() > 0 || a.count(mapped) > 0)
@@ -109,7 +108,7 @@ var (
 		a.transaction, a.attempt, a.offer, a.accepted = ev.Msg.Transaction, ev.Msg.Attempt, nil, false
 	}}
 	sendResponse = agentEffect{"send RESPONSE_RESOURCE_OFFER", func(a *Agent, ev *Event) {
-		m := &Message{Kind: ResponseResourceOffer, Transaction: a.transaction, Attempt: a.attempt}
+		m := &Message{Kind: ResponseResourceOffer, Transaction: a.transaction, Attempt: a.attempt, Text: ev.Text}
 		if m.Accept = ev.Accept || a.attempt >= a.agreed.Attempts; ev.Accept {
 			m.Map = a.mapping(ev.Map)
 		}

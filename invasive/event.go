@@ -55,7 +55,7 @@ type Event struct {
 	Cores  []uint32 // ascending
 	How    How
 	Exit   int32
-	Text   string
+	Text   string // says why, to people at the other side; at most MaxText bytes
 }
 
 // How says in which way cores are taken from a job (section 3.2, urgent jobs).

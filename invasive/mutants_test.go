@@ -42,8 +42,6 @@ func does[M any](do ...effect[M]) func(*rule[M]) {
 	return func(r *rule[M]) { r.do = do }
 }
 
-func goesTo[M any](p Phase) func(*rule[M]) { return func(r *rule[M]) { r.to = p } }
-
 func TestMutants(t *testing.T) {
 	crashes := base("", malleable)
 	crashes.crash = true

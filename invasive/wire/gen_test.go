@@ -86,7 +86,7 @@ func genMessage(t *rapid.T, kind invasive.Kind) *invasive.Message {
 	case invasive.ResponseResourceOffer:
 		turn()
 		acks()
-		m.Pending = 0
+		m.Pending, m.Text = 0, text.Draw(t, "text")
 		if m.Accept = rapid.Bool().Draw(t, "accept"); m.Accept {
 			for range rapid.IntRange(0, 3).Draw(t, "jobs") {
 				m.Map = append(m.Map, invasive.Mapping{Job: genJob(t), Parts: genParts(t, false)})
