@@ -30,6 +30,9 @@ func models() (short, long []bounds) {
 	add(&short, base("crashes, one job", malleable), func(b *bounds) { b.crash = true })
 	add(&short, base("losses and reports, one job", malleable), func(b *bounds) { b.loss, b.report = true, true })
 	add(&short, base("half-open, one job", malleable), func(b *bounds) { b.loss, b.halfOpen, b.report = true, true, true })
+	add(&short, base("half-open, crashes, finalisation, one job", malleable), func(b *bounds) {
+		b.loss, b.halfOpen, b.report, b.crash, b.finish = true, true, true, true, true
+	})
 	add(&short, base("finalisation, one job", malleable), func(b *bounds) { b.finish = true })
 	add(&short, base("urgent, lanes", malleable, pressing), func(b *bounds) { b.lanes, b.report = true, true })
 	add(&short, base("crashes, losses, one job that may be cancelled", malleable), func(b *bounds) { b.crash, b.loss, b.cancel = true, true, true })
@@ -66,7 +69,7 @@ func TestModel(t *testing.T) {
 		short, limit = append(short, long...), 100_000_000
 	}
 	if race.Enabled {
-		short = short[:4] // there is nothing concurrent here, and the others take long
+		short = short[:3] // there is nothing concurrent here, and the others take long
 	}
 	for _, b := range short {
 		t.Run(b.name, func(t *testing.T) {

@@ -38,7 +38,7 @@ type bounds struct {
 const laneCount = 3
 
 // laneBound is how many messages a lane may have under way. It is checked, not enforced.
-const laneBound = 5
+const laneBound = 6
 
 type channel [laneCount][]*Message
 
