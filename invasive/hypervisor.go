@@ -11,7 +11,7 @@ type Hypervisor struct {
 	wish  Terms
 	table *table[Hypervisor]
 	wrap  uint32
-	room  int // jobs that it keeps
+	most  int // jobs that it keeps
 
 	line
 	agreed               Terms
@@ -22,6 +22,7 @@ type Hypervisor struct {
 	jobs                 []held  // ascending by ID
 	owner                []JobID // of each core; 0: free
 	urgent               []*Job  // asked for
+	words                int     // bytes of the words of all jobs
 }
 
 type held struct {
@@ -49,14 +50,19 @@ func NewHypervisor(wish Terms, saved []Saved, seen []Seen, out []Action) (*Hyper
 
 func newHypervisor(t *table[Hypervisor], wish Terms, saved []Saved, seen []Seen, out []Action) (*Hypervisor, []Action) {
 	wish.MinVersion, wish.MaxVersion = Version, Version
-	h := &Hypervisor{wish: wish, table: t, wrap: 1 << 30, room: MaxJobs, owner: make([]JobID, wish.Partition.Cores())}
+	h := &Hypervisor{wish: wish, table: t, wrap: 1 << 30, most: MaxJobs, owner: make([]JobID, wish.Partition.Cores())}
 	h.out = out
 	for _, s := range saved {
 		h.jobs = append(h.jobs, held{job: s.Job, parts: s.Parts, state: s.State, cores: s.Cores, exit: s.Exit})
 		h.own(s.Cores, s.Job.ID)
+		h.words += s.Job.size()
+	}
+	found := make(map[JobID]Seen, len(seen))
+	for _, s := range seen {
+		found[s.ID] = s
 	}
 	for i := range h.jobs {
-		h.recover(&h.jobs[i], seen)
+		h.recover(&h.jobs[i], found)
 	}
 	h.askPlace()
 	out, h.out = h.out, nil
@@ -64,19 +70,31 @@ func newHypervisor(t *table[Hypervisor], wish Terms, saved []Saved, seen []Seen,
 }
 
 // recover brings a job of the journal in line with what was found.
-func (h *Hypervisor) recover(j *held, seen []Seen) {
+func (h *Hypervisor) recover(j *held, found map[JobID]Seen) {
 	if j.state != Running {
 		return
 	}
-	i := slices.IndexFunc(seen, func(s Seen) bool { return s.ID == j.job.ID })
+	seen, launched := found[j.job.ID]
 	switch {
-	case i < 0: // it was saved, and then came the crash
+	case !launched: // it was saved, and then came the crash
 		h.emit(Action{Kind: Launch, Job: j.job, ID: j.job.ID, Cores: j.cores})
-	case seen[i].Exited:
-		h.end(j, seen[i].Exit)
+	case seen.Exited:
+		h.end(j, seen.Exit)
 	case len(j.cores) == 0:
 		j.state = Suspended
 	}
+}
+
+// maxWords is how many bytes of words the Hypervisor keeps before it takes no more jobs; what it has agreed to
+// take by then comes on top.
+const maxWords = 64 << 20
+
+// room is how many more jobs it can keep.
+func (h *Hypervisor) room() int {
+	if h.words >= maxWords {
+		return 0
+	}
+	return max(0, h.most-len(h.jobs)-len(h.urgent))
 }
 
 // Phase returns where the Hypervisor is.

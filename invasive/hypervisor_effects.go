@@ -30,7 +30,7 @@ var (
 
 	ifKnown = hyperGuard{"known", func(h *Hypervisor, ev *Event) bool { return h.find(ev.Msg.Job.ID) != nil }}
 	ifFull  = hyperGuard{"too many", func(h *Hypervisor, ev *Event) bool {
-		return h.asked(ev.Msg.Job.ID) < 0 && (len(h.urgent) >= MaxUrgent || len(h.jobs)+len(h.urgent) >= h.room)
+		return h.asked(ev.Msg.Job.ID) < 0 && (len(h.urgent) >= MaxUrgent || h.room() == 0)
 	}}
 	ifUnasked  = hyperGuard{"not asked yet", func(h *Hypervisor, ev *Event) bool { return h.asked(ev.Msg.Job.ID) < 0 }}
 	ifAskedYes = hyperGuard{"accepted", func(h *Hypervisor, ev *Event) bool { return ev.Accept && h.asked(ev.ID) >= 0 }}
@@ -116,7 +116,7 @@ var (
 	}}
 	sendOffer = hyperEffect{"send RESOURCE_OFFER", func(h *Hypervisor, ev *Event) {
 		h.attempt++
-		h.offer = &Offer{Parts: ev.Offer.Parts, Jobs: min(ev.Offer.Jobs, uint32(max(0, h.room-len(h.jobs)-len(h.urgent))))}
+		h.offer = &Offer{Parts: ev.Offer.Parts, Jobs: min(ev.Offer.Jobs, uint32(h.room()))}
 		h.send(&Message{Kind: ResourceOffer, Transaction: h.transaction, Attempt: h.attempt, Offer: h.offer, Text: ev.Text})
 	}}
 	askVerdict = hyperEffect{"ask verdict", func(h *Hypervisor, ev *Event) {

@@ -50,11 +50,10 @@ type Job struct {
 
 // Check returns an error of type *FieldError if a field is out of its range.
 func (j *Job) Check() error {
-	size := len(j.Dir)
+	size := j.size()
 	words := strings.IndexByte(j.Dir, 0) < 0
 	for _, list := range [2][]string{j.Args, j.Env} {
 		for _, s := range list {
-			size += len(s)
 			words = words && strings.IndexByte(s, 0) < 0
 		}
 	}
@@ -83,6 +82,17 @@ func (j *Job) Check() error {
 		return bad("job.args", uint64(size))
 	}
 	return nil
+}
+
+// size is that of the job's words, in bytes.
+func (j *Job) size() int {
+	n := len(j.Dir)
+	for _, list := range [2][]string{j.Args, j.Env} {
+		for _, s := range list {
+			n += len(s)
+		}
+	}
+	return n
 }
 
 // A FieldError says which field of a message is out of its range.

@@ -28,6 +28,7 @@ func (h *Hypervisor) accept(job *Job, parts []Part) {
 	if known {
 		return
 	}
+	h.words += job.size()
 	h.emit(Action{Kind: Save, Record: Record{Op: Add, Job: job, Parts: parts}})
 	h.jobs = slices.Insert(h.jobs, i, held{job: job, parts: parts, state: Accepted})
 }
@@ -87,6 +88,7 @@ func (h *Hypervisor) forget(acks []JobID) {
 		if !ok || h.jobs[i].state != Done {
 			continue
 		}
+		h.words -= h.jobs[i].job.size()
 		h.jobs = slices.Delete(h.jobs, i, i+1)
 		h.emit(Action{Kind: Save, Record: Record{Op: Remove, ID: id}})
 		h.emit(Action{Kind: Forget, ID: id})

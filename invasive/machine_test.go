@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -209,7 +210,7 @@ func TestRoom(t *testing.T) {
 	h := ready(t, nil, nil)
 	running(h, 1, 0)
 	h.Step(&Event{Kind: Exited, ID: 1}, nil)
-	h.room = 1
+	h.most = 1
 	require.Equal(t, "too many jobs", only(h.Step(urgentEvent(2), nil), Send)[0].Msg.Text)
 	reject := &Message{Kind: ResponseResourceOffer, Transaction: 1, Attempt: 1}
 	h.Step(&Event{Kind: sends(reject.Kind), Msg: reject}, nil)
@@ -219,6 +220,24 @@ func TestRoom(t *testing.T) {
 	out = h.Step(&Event{Kind: sends(answer.Kind), Msg: answer}, nil)
 	require.Equal(t, JobID(1), only(out, Forget)[0].ID)
 	require.Empty(t, h.Jobs(nil))
+
+	// Words are bounded too, whatever the number of jobs.
+	h = ready(t, nil, nil)
+	taken := JobID(0)
+	for ; taken < 2*maxWords/MaxArgBytes; taken++ {
+		ev := urgentEvent(taken + 1)
+		ev.Msg.Job.Dir = strings.Repeat("x", MaxArgBytes)
+		if len(only(h.Step(ev, nil), AskUrgent)) == 0 {
+			break
+		}
+		h.Step(&Event{Kind: UrgentVerdict, ID: taken + 1, Accept: true}, nil)
+	}
+	require.EqualValues(t, maxWords/MaxArgBytes, taken)
+	running(h, 1, 0)
+	h.Step(&Event{Kind: Place, ID: 1, Cores: []uint32{0}}, nil)
+	h.Step(&Event{Kind: Exited, ID: 1}, nil)
+	h.forget([]JobID{1})
+	require.Len(t, only(h.Step(urgentEvent(taken+1), nil), AskUrgent), 1, "there is room again")
 }
 
 func TestRecover(t *testing.T) {
@@ -245,7 +264,7 @@ func TestRecover(t *testing.T) {
 // The model's keys leave out nothing that the machines have: a change of any field changes the key, apart
 // from those that are the same in all states of a model, or follow from others.
 func TestKeysAndClones(t *testing.T) {
-	fixed := []string{"wish", "table", "wrap", "room", "agreed", "out", "line", "told", "finishing"}
+	fixed := []string{"wish", "table", "wrap", "most", "words", "agreed", "out", "line", "told", "finishing"}
 	for _, machine := range []any{Agent{}, Hypervisor{}} {
 		typ := reflect.TypeOf(machine)
 		var names []string
