@@ -71,7 +71,8 @@ var (
 
 	sendInitialise = agentEffect{"send INITIALISE", func(a *Agent, _ *Event) {
 		a.agreed = a.wish
-		a.send(&Message{Kind: Initialise, Terms: &a.wish})
+		terms := a.wish // messages share nothing that changes
+		a.send(&Message{Kind: Initialise, Terms: &terms})
 	}}
 	takeTerms = agentEffect{"take terms", func(a *Agent, ev *Event) {
 		a.agreed, a.transaction, a.attempt, a.accepted = *ev.Msg.Terms, 0, 0, false

@@ -114,7 +114,7 @@ const (
 	actions
 )
 
-// An Action is what a machine wants done. See the package's comment for the order.
+// An Action is what a machine wants done. See the package's comment for the order. What its fields point to is never changed.
 type Action struct {
 	Kind   ActionKind
 	Msg    *Message

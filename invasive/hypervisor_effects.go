@@ -95,11 +95,13 @@ var (
 	}}
 
 	acceptTerms = hyperEffect{"send RESPONSE_INITIALISE", func(h *Hypervisor, ev *Event) {
-		h.agreed = h.agree(ev.Msg.Terms)
-		h.send(&Message{Kind: ResponseInitialise, Accept: true, Terms: &h.agreed, Known: h.status()})
+		terms := h.agree(ev.Msg.Terms)
+		h.agreed = terms
+		h.send(&Message{Kind: ResponseInitialise, Accept: true, Terms: &terms, Known: h.status()})
 	}}
 	refuseTerms = hyperEffect{"send RESPONSE_INITIALISE refused", func(h *Hypervisor, _ *Event) {
-		h.send(&Message{Kind: ResponseInitialise, Terms: &h.wish, Text: "no common version of the protocol"})
+		terms := h.wish
+		h.send(&Message{Kind: ResponseInitialise, Terms: &terms, Text: "no common version of the protocol"})
 	}}
 	respondStart = hyperEffect{"send RESPONSE_NEGOTIATION_START", func(h *Hypervisor, _ *Event) {
 		h.send(&Message{Kind: ResponseNegotiationStart})

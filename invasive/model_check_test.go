@@ -53,6 +53,7 @@ func models() (short, long []bounds) {
 	add(&long, base("finalisation, urgent, lanes", malleable, pressing), func(b *bounds) { b.finish, b.lanes = true, true })
 	add(&long, base("crashes and losses, urgent, lanes", malleable, pressing), func(b *bounds) { b.crash, b.loss, b.lanes = true, true, true })
 	add(&long, base("losses, three jobs", malleable, rigid, pressing), func(b *bounds) { b.loss = true })
+	add(&long, base("crashes and losses, three jobs", malleable, rigid, pressing), func(b *bounds) { b.crash, b.loss = true, true })
 	add(&long, base("crashes, three jobs", malleable, rigid, pressing), func(b *bounds) { b.crash = true })
 	return short, long
 }
