@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 deb clean help
+.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 deb proto clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -117,6 +117,10 @@ slurm-test-24.11:
 ## deb: make the Debian package aucsched-slurm for the installed Slurm, in build/deb
 deb: slurm-plugins
 	sh scripts/slurm-deb.sh
+
+## proto: make the Go code of the invasive protocol's messages again (protoc, of Debian's protobuf-compiler)
+proto:
+	GO="$(GO)" sh scripts/protobuf.sh
 
 ## clean: remove what was built
 clean:

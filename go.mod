@@ -14,6 +14,7 @@ require (
 	golang.org/x/sys v0.39.0
 	golang.org/x/term v0.32.0
 	gonum.org/v1/plot v0.17.0
+	google.golang.org/protobuf v1.36.11
 	pgregory.net/rapid v1.2.0
 )
 
@@ -45,5 +46,6 @@ require (
 
 tool (
 	golang.org/x/vuln/cmd/govulncheck
+	google.golang.org/protobuf/cmd/protoc-gen-go
 	honnef.co/go/tools/cmd/staticcheck
 )
