@@ -9,9 +9,9 @@ import (
 // that can start there have to start, and the first that cannot get reservations,
 // Reservations of them. It stops at the last of these; jobs behind it are free to
 // win or lose, as long as they keep off what is reserved. It ends early when stop,
-// which may be nil, says so, but never before it has looked at the first: a machine that has been drained
-// for a wide job for an hour is not given away because one cycle had no time. Afterwards a.asks, a.guarded and a.space say what the
-// auction has to respect. A job that can be met in several ways starts in the first that can
+// which may be nil, says so, but never before it has looked at the first: a machine that
+// has been drained for a wide job for an hour is not given away because one cycle had no
+// time. Afterwards a.asks, a.guarded and a.space say what the auction has to respect. A job that can be met in several ways starts in the first that can
 // start, or else has the earliest place of all reserved.
 //
 // The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the

@@ -127,3 +127,18 @@ func TestDrainedMachineIsKeptHoweverLate(t *testing.T) {
 	o.Reservations = 0
 	require.True(t, lateCycle(t, o, s, 200).Decisions[1].Start, "without a reservation there is time for it")
 }
+
+// Nor are jobs that can never run gone through for ever when there is no time.
+func TestLateCycleDoesNotGoThroughWhatCanNeverRun(t *testing.T) {
+	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 8})
+	require.NoError(t, err)
+	var reqs []bids.Request
+	for i := range 1000 {
+		reqs = append(reqs, bids.Request{Cores: 33 + i})
+	}
+	o := DefaultAuctionOptions()
+	o.Window = 40
+	s := &Snapshot{Nodes: nodes, Pending: queue(2000, reqs...)}
+	require.Len(t, lateCycle(t, o, s, 0).Decisions, len(reqs), "with time")
+	require.LessOrEqual(t, len(lateCycle(t, o, s, 1).Decisions), o.Window+1)
+}

@@ -9,7 +9,7 @@ import (
 
 // openWindow takes the first jobs of the queue that could run at all. To find that
 // out takes its time on a large machine the first time; jobs for which there is none are
-// behind the window. It has the first job at least.
+// behind the window. It has the first job at least, if not as many as Window before it can never run.
 func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 	a.window, a.jobs, a.guarded = a.window[:0], a.jobs[:0], a.guarded[:0]
 	a.asks, a.requests, a.ways, a.askStart = a.asks[:0], a.requests[:0], a.ways[:0], append(a.askStart[:0], 0)
@@ -22,7 +22,7 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 	looked := 0
 	a.next = len(s.Pending)
 	for i, job := range s.Pending {
-		if looked == a.opts.Window || (looked > 0 && a.eighth != nil && a.eighth()) {
+		if looked == a.opts.Window || ((looked > 0 || i >= a.opts.Window) && a.eighth != nil && a.eighth()) {
 			a.next = i
 			break
 		}

@@ -14,9 +14,9 @@ import (
 )
 
 // Governor runs a clock fast while the processes that it watches are idle, and slower
-// while one of them computes, or would if the machine had a processor for it. At rate 1 then, what they do takes as long as it does without
-// emulation, and nothing is waited for that only time brings; at a higher rate they are that
-// much slower than in the world.
+// while one of them computes, or would if the machine had a processor for it. At rate 1 then,
+// what they do takes as long as it does without emulation, and nothing is waited for that only
+// time brings; at a higher rate they are that much slower than in the world.
 type Governor struct {
 	clock *vclock.Clock
 	fast  float64
