@@ -96,23 +96,7 @@ func (e *entry) waits() bool { return e.at == queued && (!e.job.Urgent || e.refu
 func (a *Agent) Step(ev *Event, out []Action) []Action {
 	a.out = out
 	before := a.debt()
-	if ev.Kind == Timeout {
-		a.armed = false
-	}
-	r := a.table.find(a, a.phase, ev)
-	if r == nil && ev.Msg != nil {
-		a.emit(Action{Kind: Violated, Msg: ev.Msg})
-		a.emit(Action{Kind: Close})
-		r = a.table.find(a, a.phase, &Event{Kind: Lost})
-	}
-	if r != nil {
-		for _, e := range r.do {
-			e.run(a, ev)
-		}
-		if r.to != stay {
-			a.phase = r.to
-		}
-	}
+	a.table.step(a, &a.line, ev)
 	a.watch(before, ev.Msg != nil)
 	out, a.out = a.out, nil
 	return out

@@ -126,23 +126,7 @@ func (h *Hypervisor) Jobs(to []Held) []Held {
 func (h *Hypervisor) Step(ev *Event, out []Action) []Action {
 	h.out = out
 	before := h.debt()
-	if ev.Kind == Timeout {
-		h.armed = false
-	}
-	r := h.table.find(h, h.phase, ev)
-	if r == nil && ev.Msg != nil {
-		h.emit(Action{Kind: Violated, Msg: ev.Msg})
-		h.emit(Action{Kind: Close})
-		r = h.table.find(h, h.phase, &Event{Kind: Lost})
-	}
-	if r != nil {
-		for _, e := range r.do {
-			e.run(h, ev)
-		}
-		if r.to != stay {
-			h.phase = r.to
-		}
-	}
+	h.table.step(h, &h.line, ev)
 	h.watch(before, ev.Msg != nil)
 	out, h.out = h.out, nil
 	return out

@@ -96,6 +96,29 @@ func (t *table[M]) find(m *M, p Phase, ev *Event) *rule[M] {
 	return nil
 }
 
+// step has the machine m, whose line is l, do what the rule for the event says. A message that none fits ends
+// the connection.
+func (t *table[M]) step(m *M, l *line, ev *Event) {
+	if ev.Kind == Timeout {
+		l.armed = false
+	}
+	r := t.find(m, l.phase, ev)
+	if r == nil && ev.Msg != nil {
+		l.emit(Action{Kind: Violated, Msg: ev.Msg})
+		l.emit(Action{Kind: Close})
+		r = t.find(m, l.phase, &Event{Kind: Lost})
+	}
+	if r == nil {
+		return
+	}
+	for _, e := range r.do {
+		e.run(m, ev)
+	}
+	if r.to != stay {
+		l.phase = r.to
+	}
+}
+
 func in(p ...Phase) []Phase { return p }
 
 func sends(k Kind) EventKind { return EventKind(k) }
