@@ -96,9 +96,9 @@ emulate-quick: emulation
 	out=$$(mktemp -d) && bin/aucsched emulate --scheduler backfill,auction2 --throughput --cluster 128x8x2 --workload gen:V.1 --first 60 \
 		--rate 60 -j 2 --out "$$out"; code=$$?; rm -rf "$$out"; exit $$code
 
-## emulate: the papers' experiments on a real Slurm and in the simulator, into docs/emulation.md; takes hours, and goes on where it was interrupted
+## emulate: the papers' experiments on a real Slurm and in the simulator, into docs/emulation.md; takes hours, and goes on where it was interrupted (what docs/emulation.csv has is not run: remove it to measure anew)
 emulate: emulation
-	bin/aucsched emulate experiments --seeds $(or $(SEEDS),1-3) --markdown docs/emulation.md
+	bin/aucsched emulate experiments --seeds $(or $(SEEDS),1-3) --figures docs/emulation.csv --markdown docs/emulation.md
 
 ## load: measure long queues on a real slurmctld, into docs/load.md (as root; an hour, most of it sbatch; LOAD=-quick: a try, in a minute, to the terminal)
 load: emulation

@@ -33,11 +33,12 @@ func (d *daemon) exited() bool {
 // ended says how it did.
 func (d *daemon) ended() error { return fmt.Errorf("%s ended: %v", d.name, d.cmd.ProcessState) }
 
-// Urgencies of the daemons with Config.Urgent: the one that plays all nodes computes next to nothing, and is
-// to see that a job ends when it does, whatever controllers compute.
+// Urgencies of the daemons with Config.Urgent. The one that plays all nodes computes next to nothing, and is
+// to see that a job ends when it does, whatever controllers compute. So is whatever else only waits
+// for a moment.
 const (
-	urgencyController = 1
-	urgencyNodes      = 2
+	UrgencyController = 1
+	UrgencyNodes      = 2
 )
 
 // urgent has a process run before whatever is less so, where that is allowed.
@@ -112,9 +113,9 @@ func (c *Cluster) launch(name string, env []string, argv ...string) (*daemon, er
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if c.cfg.Urgent { // before it has other threads, which inherit this
-		urgency := uint32(urgencyController)
+		urgency := uint32(UrgencyController)
 		if name == "nodes" {
-			urgency = urgencyNodes
+			urgency = UrgencyNodes
 		}
 		urgent(cmd.Process.Pid, urgency)
 	}

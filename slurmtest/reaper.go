@@ -41,7 +41,7 @@ func (c *Cluster) newReaper() (*reaper, error) {
 	}
 	err = r.cmd.Start()
 	if err == nil && c.cfg.Urgent { // or what it is to end might not let it
-		urgent(r.cmd.Process.Pid, urgencyNodes)
+		urgent(r.cmd.Process.Pid, UrgencyNodes)
 	}
 	return r, err
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
+	"github.com/aucsched/aucsched/slurmtest"
 )
 
 // Governor runs a clock fast while the processes that it watches are idle, and slower
@@ -64,7 +65,7 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 	probes, wait := startProbes(probing)
 	defer wait()
 	defer cancel()
-	defer urgently(daemonUrgency + 2)() // it must see a daemon compute whatever else the machine does
+	defer urgently(slurmtest.UrgencyNodes + 1)() // it must see a daemon compute whatever else the machine does
 	pause := unix.NsecToTimespec(int64(look))
 	w := watch{pids: pids}
 	begin, busyUntil := time.Now(), time.Now()
@@ -87,10 +88,6 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 	g.count(time.Now())
 	return g.set(1)
 }
-
-// daemonUrgency is the urgency of slurmctld. What only waits for a moment, to submit a job or to
-// end one, has the next, so that no controller that computes makes it late; see slurmtest.
-const daemonUrgency = 1
 
 // ownProcessors gives Go's threads so many of its processors (GOMAXPROCS) that none waits for another's.
 // A thread that sleeps in the kernel keeps its own until Go's monitor takes it away, and that is not urgent:

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
+	"github.com/aucsched/aucsched/slurmtest"
 )
 
 // child is a process that computes, or sleeps.
@@ -77,13 +78,13 @@ func TestGovernor(t *testing.T) {
 func TestGovernorSeesThatProcessorsAreTaken(t *testing.T) {
 	clock, _, stop := governed(t, func() []int { return nil }, 3, 500)
 	require.Eventually(t, func() bool { return clock.Rate() == 500 }, 20*time.Second, time.Millisecond)
-	restore := urgently(daemonUrgency + 1) // or the test would never be there to see it
+	restore := urgently(slurmtest.UrgencyNodes) // or the test would never be there to see it
 	attr, err := unix.SchedGetAttr(0, 0)
-	if err != nil || attr.Priority != daemonUrgency+1 {
+	if err != nil || attr.Priority != slurmtest.UrgencyNodes {
 		restore()
 		t.Skip("needs the right to run before other processes")
 	}
-	attr.Priority = daemonUrgency
+	attr.Priority = slurmtest.UrgencyController
 	var taken []*os.Process
 	for range 2 * runtime.NumCPU() {
 		burner := child(t, "sh", "-c", "while :; do :; done")
@@ -108,13 +109,13 @@ func TestGovernorSeesThatOneProcessorIsAway(t *testing.T) {
 	}
 	clock, _, stop := governed(t, func() []int { return nil }, 3, 500)
 	require.Eventually(t, func() bool { return clock.Rate() == 500 }, 20*time.Second, time.Millisecond)
-	restore := urgently(daemonUrgency + 1)
+	restore := urgently(slurmtest.UrgencyNodes)
 	attr, err := unix.SchedGetAttr(0, 0)
-	if err != nil || attr.Priority != daemonUrgency+1 {
+	if err != nil || attr.Priority != slurmtest.UrgencyNodes {
 		restore()
 		t.Skip("needs the right to run before other processes")
 	}
-	attr.Priority = daemonUrgency + 2
+	attr.Priority = slurmtest.UrgencyNodes + 1
 	burner := child(t, "sh", "-c", "while :; do :; done")
 	require.NoError(t, unix.SchedSetaffinity(burner.Pid, &cpus[len(cpus)-1]))
 	require.NoError(t, unix.SchedSetAttr(burner.Pid, attr, 0))

@@ -88,6 +88,6 @@ func (r *run) measure() (*Result, error) {
 		return out, err
 	}
 	out.Metrics.Unrun = r.unrun
-	out.Faults = out.faults()
+	out.Faults = out.faults(backfillInterval(r.o.Parameters))
 	return out, nil
 }

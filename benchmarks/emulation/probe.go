@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/aucsched/aucsched/slurmtest"
 )
 
 // probe finds out whether daemons wait for a processor: it wants one every look. A daemon that
@@ -37,9 +39,9 @@ func startProbes(ctx context.Context) (all probes, wait func()) {
 			if k > 0 {
 				runtime.LockOSThread() // for good: the thread, which keeps to its processor, ends with this
 				_ = unix.SchedSetaffinity(0, &cpus[k-1])
-				defer urgently(daemonUrgency + 1)()
+				defer urgently(slurmtest.UrgencyNodes)()
 			} else {
-				defer urgently(daemonUrgency)()
+				defer urgently(slurmtest.UrgencyController)()
 			}
 			p.run(ctx)
 		})

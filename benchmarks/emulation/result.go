@@ -2,6 +2,8 @@ package emulation
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
@@ -103,11 +105,21 @@ const (
 	mostCycle   = 0.8  // of the interval, a scheduling cycle in the mean
 )
 
-// interval is how many seconds after a pass stock backfill begins the next, by default.
-const interval = 30
+// backfillInterval is how many seconds after a pass stock backfill begins the next, by SchedulerParameters.
+func backfillInterval(parameters string) int {
+	interval := 30 // Slurm's default
+	for p := range strings.SplitSeq(parameters, ",") {
+		if v, ok := strings.CutPrefix(p, "bf_interval="); ok {
+			if n, err := strconv.Atoi(v); err == nil && n > 0 {
+				interval = n
+			}
+		}
+	}
+	return interval
+}
 
-// faults are the reasons to reject the run.
-func (r *Result) faults() (out []string) {
+// faults are the reasons to reject the run; interval is backfill's, in seconds.
+func (r *Result) faults(interval int) (out []string) {
 	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	if n := r.Jobs - len(r.records); n > 0 {
 		add("%d of %d jobs did not complete (%v)", n, r.Jobs, r.NotCompleted)
@@ -118,7 +130,7 @@ func (r *Result) faults() (out []string) {
 	if r.Late.Mean > mostLate {
 		add("jobs were submitted %.1f s late in the mean", r.Late.Mean)
 	}
-	if c := float64(r.Slurm.Backfill.Mean) / 1e6; r.Slurm.Auction == nil && c > mostCycle*interval {
+	if c := float64(r.Slurm.Backfill.Mean) / 1e6; r.Slurm.Auction == nil && c > mostCycle*float64(interval) {
 		add("a cycle of backfill took %.1f s in the mean, near its interval of %d s", c, interval)
 	}
 	if a := r.Slurm.Auction; a != nil {

@@ -41,12 +41,21 @@ func TestFaults(t *testing.T) {
 	} {
 		r := good()
 		c.change(&r)
-		got := r.faults()
+		got := r.faults(30)
 		require.Len(t, got, len(c.want), "%v", got)
 		for i := range got {
 			require.True(t, strings.HasPrefix(got[i], c.want[i]), "%q, not %q", got[i], c.want[i])
 		}
 	}
+}
+
+func TestBackfillInterval(t *testing.T) {
+	for parameters, want := range map[string]int{"": 30, "bf_continue": 30, "bf_continue,bf_interval=60,bf_window=100": 60, "bf_interval=x": 30} {
+		require.Equal(t, want, backfillInterval(parameters), parameters)
+	}
+	r := Result{Slurm: Slurm{Backfill: slurmtest.Cycles{Mean: 24_100_000}}}
+	require.Len(t, r.faults(30), 1)
+	require.Empty(t, r.faults(31))
 }
 
 func TestSpread(t *testing.T) {

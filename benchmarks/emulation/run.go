@@ -137,7 +137,7 @@ func (r *run) run(ctx context.Context) error {
 
 // feed submits every job when it is due.
 func (r *run) feed(ctx context.Context) error {
-	defer urgently(daemonUrgency + 1)() // or daemons would keep sbatch from running
+	defer urgently(slurmtest.UrgencyNodes)() // or daemons would keep sbatch from running
 	for n, i := range r.todo {
 		j := &r.o.Jobs[i]
 		due := r.origin.Add(time.Duration(j.Submit) * time.Second)

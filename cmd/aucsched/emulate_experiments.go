@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +23,7 @@ type experimentsFlags struct {
 	seeds    string
 	jobs     int
 	out      string
+	figures  string
 	markdown string
 	stored   bool
 	best     bool
@@ -35,6 +38,8 @@ func experimentsCommand() *cobra.Command {
 an accelerated clock and in the simulator. Each result is stored as it comes: the same command
 goes on where it was interrupted. All of it takes hours.
 
+With --figures, what is in that file is not run, and what has been run is added to it.
+
 A WORD chooses the experiments whose name contains it: ` + experimentNames() + `.`,
 		Example: "  aucsched emulate experiments esp S-V --seeds 1-3 --markdown emulation.md",
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c, args) },
@@ -43,6 +48,7 @@ A WORD chooses the experiments whose name contains it: ` + experimentNames() + `
 	flags.StringVar(&f.seeds, "seeds", "1-3", "seeds of the workloads: FIRST-LAST, or some with commas")
 	flags.IntVarP(&f.jobs, "jobs", "j", 2, "clusters at a time; each computes on one core most of the time")
 	flags.StringVar(&f.out, "out", "results/emulate", "directory of the results")
+	flags.StringVar(&f.figures, "figures", "", "keep the figures of the runs on the real Slurm in this CSV file")
 	flags.StringVar(&f.markdown, "markdown", "", "write the page to this file, instead of standard output")
 	flags.BoolVar(&f.stored, "stored", false, "run nothing: the page of what is stored")
 	flags.BoolVar(&f.best, "best", false, "only backfill and our best settings")
@@ -78,6 +84,10 @@ func (f *experimentsFlags) run(c *cobra.Command, words []string) error {
 			return badInput(fmt.Errorf("--markdown: %w", err))
 		}
 	}
+	kept, err := f.keptFigures()
+	if err != nil {
+		return badInput(fmt.Errorf("--figures: %w", err))
+	}
 	store, err := reproduce.OpenStore(f.out)
 	if err != nil {
 		return badInput(fmt.Errorf("--out: %w", err))
@@ -95,29 +105,54 @@ func (f *experimentsFlags) run(c *cobra.Command, words []string) error {
 	programs := map[string]*reproduce.Program{"emulate": emulate, "simulate": simulate}
 	if !f.stored {
 		for _, command := range []string{"simulate", "emulate"} { // what is quick first
-			if err := f.cells(c, programs[command], store, command, experiments, seeds, bar); err != nil {
+			if err := f.cells(c, programs[command], store, command, experiments, seeds, kept, bar); err != nil {
 				return err
 			}
 		}
 	}
 	bar.clear()
-	report := matrix.NewReport(experiments, seeds, func(command string, args []string, seed uint64) *sim.Result {
+	find := func(command string, args []string, seed uint64) (string, *sim.Result) {
 		cell, err := programs[command].Prepare(matrixCell(command, args, seed))
 		if err != nil {
-			return nil
+			return "", nil
 		}
-		s, err := store.Load(&cell)
-		if err != nil {
-			return nil
+		if s, err := store.Load(&cell); err == nil {
+			return cell.Key, s.Result
 		}
-		return s.Result
-	})
+		return cell.Key, kept[cell.Key].Result
+	}
+	if f.figures != "" {
+		kept.Add(experiments, seeds, find)
+		if err := reproduce.WriteFile(f.figures, kept.CSV()); err != nil {
+			return err
+		}
+	}
+	report := matrix.NewReport(experiments, seeds, find)
 	page := report.Page(f.commandLine(words))
 	if f.markdown == "" {
 		_, err := io.Copy(c.OutOrStdout(), bytes.NewReader(page))
 		return err
 	}
 	return reproduce.WriteFile(f.markdown, page)
+}
+
+// keptFigures are those of the file, none if there is none yet.
+func (f *experimentsFlags) keptFigures() (matrix.Figures, error) {
+	if f.figures == "" {
+		return nil, nil
+	}
+	if err := reproduce.TryFile(f.figures); err != nil {
+		return nil, err
+	}
+	file, err := os.Open(f.figures)
+	if errors.Is(err, fs.ErrNotExist) {
+		return make(matrix.Figures), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return matrix.ReadFigures(file, f.figures)
 }
 
 // matrixCell is the cell of a run; simulate's are those of `aucsched reproduce`.
@@ -138,8 +173,9 @@ func methodsOf(experiments []matrix.Experiment) (n int) {
 
 // cells runs what has no result yet, seed by seed: what is done when a run is interrupted
 // is whole seeds.
-func (f *experimentsFlags) cells(c *cobra.Command, program *reproduce.Program, store *reproduce.Store, command string, experiments []matrix.Experiment, seeds []uint64, bar *emulationProgress) error {
+func (f *experimentsFlags) cells(c *cobra.Command, program *reproduce.Program, store *reproduce.Store, command string, experiments []matrix.Experiment, seeds []uint64, kept matrix.Figures, bar *emulationProgress) error {
 	var cells []reproduce.Prepared
+	done := 0
 	for _, seed := range seeds {
 		for i := range experiments {
 			e := &experiments[i]
@@ -148,11 +184,15 @@ func (f *experimentsFlags) cells(c *cobra.Command, program *reproduce.Program, s
 				if err != nil {
 					return badInput(err)
 				}
-				cells = append(cells, cell)
+				if _, ok := kept[cell.Key]; ok {
+					done++
+				} else {
+					cells = append(cells, cell)
+				}
 			}
 		}
 	}
-	r := reproduce.Runner{Program: program, Store: store, Jobs: f.jobs, Say: func(s string) { slog.Warn(s) }, Done: bar.cells}
+	r := reproduce.Runner{Program: program, Store: store, Jobs: f.jobs, Say: func(s string) { slog.Warn(s) }, Done: func(n int) { bar.cells(done + n) }}
 	_, err := r.Run(c.Context(), cells)
 	return err
 }
@@ -162,6 +202,9 @@ func (f *experimentsFlags) commandLine(words []string) string {
 	line := strings.Join(append([]string{"aucsched emulate experiments"}, words...), " ") + " --seeds " + f.seeds
 	if f.best {
 		line += " --best"
+	}
+	if f.figures != "" {
+		line += " --figures " + f.figures
 	}
 	if f.markdown != "" {
 		line += " --markdown " + f.markdown

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,9 +13,10 @@ import (
 
 // fake has results in which schedulers and seeds differ by round figures.
 func fake(missing func(command string, args []string, seed uint64) bool) Lookup {
-	return func(command string, args []string, seed uint64) *sim.Result {
+	return func(command string, args []string, seed uint64) (string, *sim.Result) {
+		key := fmt.Sprint(command, args, seed)
 		if missing != nil && missing(command, args, seed) {
-			return nil
+			return key, nil
 		}
 		x := float64(seed)
 		r := &sim.Result{CPUUtilization: 0.8 + x/100, WaitMean: 3600 * x, SlowdownMean: 10 * x, FragmentationMean: 2, SpreadMean: 3}
@@ -27,7 +29,7 @@ func fake(missing func(command string, args []string, seed uint64) bool) Lookup 
 		if command == "simulate" {
 			r.WaitMean *= 1.1
 		}
-		return r
+		return key, r
 	}
 }
 

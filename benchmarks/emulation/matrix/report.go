@@ -25,8 +25,8 @@ var metrics = []metric{
 }
 
 // Lookup finds the result of a command of aucsched (emulate, simulate) with arguments, for
-// a seed; nil if there is none.
-type Lookup func(command string, args []string, seed uint64) *sim.Result
+// a seed, and the key of these settings; nil if there is none.
+type Lookup func(command string, args []string, seed uint64) (key string, r *sim.Result)
 
 // Report is what came out of experiments.
 type Report struct {
@@ -70,7 +70,7 @@ func NewReport(experiments []Experiment, seeds []uint64, find Lookup) *Report {
 func (e *Experiment) results(m *Method, seeds []uint64, find Lookup, command string) map[uint64]*sim.Result {
 	out := make(map[uint64]*sim.Result)
 	for _, seed := range seeds {
-		if r := find(command, e.ArgsOf(command, m), seed); r != nil {
+		if _, r := find(command, e.ArgsOf(command, m), seed); r != nil {
 			out[seed] = r
 		}
 	}
