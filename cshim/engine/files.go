@@ -32,7 +32,7 @@ func (f *files) open(age int64) {
 // forget drops everything, as after a panic.
 func (f *files) forget(age int64) { *f = files{state: residence.New(age)} }
 
-// load notes what running jobs read and has jobs prefer nodes that hold their file. Without stores there is
+// load notes what running jobs read and has jobs prefer nodes that hold their file, or that others will read it on. Without stores there is
 // nothing to do, and what is known stays.
 func (f *files) load(in *Input, s *snapshot) error {
 	f.of = f.of[:0]
@@ -99,7 +99,7 @@ func (f *files) read(in *Input, s *snapshot) {
 	}
 }
 
-// prefer tells jobs which nodes hold their file.
+// prefer tells jobs on which nodes they should read their file.
 func (f *files) prefer(in *Input, s *snapshot) {
 	if len(in.JobReads) == 0 {
 		return
@@ -111,6 +111,11 @@ func (f *files) prefer(in *Input, s *snapshot) {
 	for i := range in.JobReads {
 		r := &in.JobReads[i]
 		f.of[r.Job] = r.File
+		f.masks.Want(r.File, int64(in.Jobs[r.Job].Cores))
+	}
+	f.masks.Settle(s.Nodes)
+	for i := range in.JobReads {
+		r := &in.JobReads[i]
 		s.jobs[r.Job].Prefer = f.masks.Of(r.File)
 	}
 }
