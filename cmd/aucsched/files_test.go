@@ -6,10 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/sim"
 )
 
 func TestSimulateWithFiles(t *testing.T) {
+	if race.Enabled {
+		t.Skip("takes long under the race detector")
+	}
 	simulate := func(args ...string) (r sim.Result) {
 		code, out, errs := aucsched(t, "", append([]string{"simulate", "--json", "--cluster", "32x8x2", "--workload", "gen:esp", "--policy", "backfill", "--first", "60"}, args...)...)
 		require.Zero(t, code, errs)
