@@ -32,7 +32,7 @@ func (s *State) same(nodes []Node) bool {
 // new nodes, so that the outcome depends on nothing else.
 func (s *State) replace(nodes []Node) {
 	old := *s
-	place := make(map[uint64]int, len(old.nodes))
+	place, seen := make(map[uint64]int, len(old.nodes)), make(map[uint64]bool, len(nodes))
 	for n := len(old.nodes) - 1; n >= 0; n-- { // of equal IDs the first has it
 		if id := old.nodes[n].ID; id != 0 {
 			place[id] = n
@@ -42,11 +42,11 @@ func (s *State) replace(nodes []Node) {
 	var held []Copy
 	for n := range nodes {
 		s.nodes[n].Node = Node{nodes[n].ID, min(nodes[n].Capacity, MaxBytes)}
+		s.nodes[n].again, seen[nodes[n].ID] = seen[nodes[n].ID], true
 		was, ok := place[nodes[n].ID]
-		if !ok {
+		if !ok || s.nodes[n].again {
 			continue
 		}
-		delete(place, nodes[n].ID)
 		held = old.Of(held[:0], was)
 		for k := len(held) - 1; k >= 0; k-- {
 			s.add(n, held[k])

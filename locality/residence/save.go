@@ -41,7 +41,7 @@ func (s *State) Saved() int {
 }
 
 // saved says whether the node is among what is saved: only with an ID can it be found again.
-func (n *node) saved() bool { return n.ID != 0 && n.count > 0 }
+func (n *node) saved() bool { return n.ID != 0 && !n.again && n.count > 0 }
 
 // Append adds what [State.Load] reads to dst.
 func (s *State) Append(dst []byte) []byte {

@@ -32,12 +32,13 @@ func TestSaveAndLoad(t *testing.T) {
 	require.Equal(t, []Copy{{2, 6, 101}, {1, 4, 100}}, back.Of(nil, 1))
 }
 
-// Nodes without an ID can't be found again.
+// Nodes without an ID, or with that of another, can't be found again.
 func TestNodesWithoutIDsAreNotSaved(t *testing.T) {
 	s := New(0)
-	s.SetMachine([]Node{{Capacity: 10}, {ID: 5, Capacity: 10}})
+	s.SetMachine([]Node{{Capacity: 10}, {ID: 5, Capacity: 10}, {ID: 5, Capacity: 10}})
 	s.Read(0, 1, 1, 0)
 	s.Read(1, 2, 1, 0)
+	s.Read(2, 3, 1, 0)
 	saved := s.Append(nil)
 	require.Len(t, saved, s.Saved())
 	back := New(0)

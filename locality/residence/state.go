@@ -14,7 +14,8 @@ const (
 // Node is a node of the machine.
 type Node struct {
 	// ID tells the node from others when the machine changes, and over restarts; 0 is no ID, and
-	// what such a node holds is forgotten then. Of nodes with the same ID the first has it.
+	// what such a node holds is forgotten then. Of nodes with the same ID the first has it, and the others are as
+	// if they had none.
 	ID uint64
 	// Capacity is how many bytes of files the node keeps; 0 or less: none.
 	Capacity int64
@@ -46,6 +47,7 @@ type State struct {
 // node is a machine's node: its copies from the one read last to the one read first.
 type node struct {
 	Node
+	again         bool // a node before it has the same ID
 	bytes         int64
 	count         int
 	newest, least int32 // -1: none
