@@ -19,7 +19,8 @@ type Options struct {
 	Metrics Metrics
 	// Auction are core's settings; its Window and Depth are how many of the waiting jobs are looked at.
 	Auction core.AuctionOptions
-	// Soon is how late the cores of a virtual offer may be to be mapped like those that are there.
+	// Soon is how late the cores of a virtual offer may be to be mapped like those that are there. It is for cores that malleable jobs
+	// let go of; a job that is mapped onto cores which running jobs hold keeps others from what it waits for.
 	Soon time.Duration
 	// Fill is the share of an offer, in percent, that a mapping has to use for the offer to be good although the first
 	// job isn't in it; unless that has waited longer than Patience.
@@ -34,7 +35,7 @@ type Options struct {
 func DefaultOptions() Options {
 	a := core.DefaultAuctionOptions()
 	a.Window, a.Depth, a.MaxBidsPerJob, a.Drafts, a.Work = 50, 200, 8, 4, 1_000_000
-	return Options{Metrics: DefaultMetrics(), Auction: a, Soon: time.Minute, Fill: 90, Patience: 10 * time.Minute, Seed: 1}
+	return Options{Metrics: DefaultMetrics(), Auction: a, Soon: 5 * time.Second, Fill: 90, Patience: 10 * time.Minute, Seed: 1}
 }
 
 // A Mapper maps jobs onto offers. It is not safe for concurrent use.
