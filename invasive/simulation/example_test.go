@@ -34,5 +34,5 @@ func Example() {
 	}
 	// Output:
 	// 1 suspended, 0 shrunk; the urgent job starts after 1.0 s, all is done after 71 s
-	// 0 suspended, 1 shrunk; the urgent job starts after 1.0 s, all is done after 65 s
+	// 0 suspended, 1 shrunk; the urgent job starts after 1.0 s, all is done after 64 s
 }
