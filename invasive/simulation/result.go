@@ -25,6 +25,8 @@ type Result struct {
 	UrgentP50 float64 `json:"urgent_latency_p50_s"`
 	UrgentP99 float64 `json:"urgent_latency_p99_s"`
 	UrgentMax float64 `json:"urgent_latency_max_s"`
+	// Latencies are those of all urgent jobs, ascending.
+	Latencies []time.Duration `json:"-"`
 	// Transactions are negotiations, Offers those made in them, Rejected the offers and mappings that were rejected.
 	Transactions int `json:"transactions"`
 	Offers       int `json:"offers"`
@@ -72,6 +74,7 @@ func (s *system) result() *Result {
 	}
 	if r.Urgent = len(urgent); r.Urgent > 0 {
 		slices.Sort(urgent)
+		r.Latencies = urgent
 		r.UrgentP50, r.UrgentP99, r.UrgentMax = quantile(urgent, 0.5), quantile(urgent, 0.99), urgent[len(urgent)-1].Seconds()
 	}
 	return r

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"time"
 )
 
 // A Study is the same workloads with several shares of malleable jobs.
@@ -70,4 +72,19 @@ func Mean(cases []Case, share float64, figure func(*Result) float64) (mean, devi
 		}
 	}
 	return mean, math.Sqrt(squares / max(1, n-1))
+}
+
+// UrgentLatency is the latency, in seconds, that a share q of all urgent jobs of the cases doesn't exceed; 0 if there are none.
+func UrgentLatency(cases []Case, share, q float64) float64 {
+	var all []time.Duration
+	for i := range cases {
+		if cases[i].Share == share {
+			all = append(all, cases[i].Latencies...)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return quantile(all, q)
 }
