@@ -316,4 +316,3 @@ func TestOldAnswersAreDropped(t *testing.T) {
 	require.NoError(t, r.Run(context.Background()))
 	require.Equal(t, 1, forgotten)
 }
-
