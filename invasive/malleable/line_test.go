@@ -22,7 +22,7 @@ func TestRequests(t *testing.T) {
 		require.Equal(t, line, got.String())
 	}
 	for line, why := range map[string]string{
-		"": `"" is no number`, "hello 2": "version 2 of the lines", "hello": "is no number", "done -1": "is no number",
+		"": `nothing begins with ""`, "hello 2": "version 2 of the lines", "hello": "is no number", "done -1": "is no number",
 		"done 01": "is no number", "done 4294967296": "is no number", "done 1 x": "follows the number", "keep 1 ": "follows the number",
 		"want 0": "must be 1 to", "want 16777217": "must be 1 to", "gone 1": `nothing begins with "gone"`, "keep 1 a\x01": "is not text",
 		"keep 1 \xff": "is not text", "done  1": "is no number", "keep 1 " + strings.Repeat("x", MaxLine): "at most 256 are allowed",
