@@ -41,6 +41,12 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 	o = ThroughputAuctionOptions()
 	o.Work = 300_000
 	allocatesNothing(t, o, s)
+	o = DefaultAuctionOptions()
+	o.Work = 300_000
+	for i, job := range s.Pending {
+		job.Prefer = maskOf(300, 5+i%7*30, 6+i%7*30)
+	}
+	allocatesNothing(t, o, s)
 }
 
 func allocatesNothing(t *testing.T, o AuctionOptions, s *Snapshot) {

@@ -39,6 +39,7 @@ type Auction struct {
 	guarded  []guard // by job of the window
 	never    neverCache
 	equals   equals
+	prefer   preferences
 	failed   map[equalKey]bool // requests that found nothing left over
 	machine  totals
 	waiting  backlog   // of the jobs of the window

@@ -134,22 +134,33 @@ func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth float64, err error) {
 // fillJobBeyond is fillAny for a job behind the window.
 func (a *Auction) fillJobBeyond(s *Snapshot, job *Job, d *Decision, p *Plan) (worth float64, err error) {
 	for k := range min(job.Ways(), 1+MaxAlternatives) {
-		a.beyond, _ = job.Way(k)
-		key := equalKey{keyOf(&a.beyond), job.TimeLimit}
-		if a.failed[key] {
-			continue
+		d.Alternative = k
+		r, _ := job.Way(k)
+		if preferred, ok := a.prefer.first(job, &r); ok {
+			if worth, err = a.fillBeyondAs(s, job, &preferred, d, p); d.Start || err != nil {
+				return worth, err
+			}
 		}
-		ask := bids.Ask{Request: &a.beyond, Priority: max(job.Priority, 1), Crosses: a.crosses(s, job), Blocks: a.blocksOf(s, &a.beyond)}
-		if worth, err = a.fill(job, &ask, d, p); err != nil {
-			return 0, err
+		if worth, err = a.fillBeyondAs(s, job, &r, d, p); d.Start || err != nil {
+			return worth, err
 		}
-		if d.Start {
-			d.Alternative = k
-			return worth, nil
-		}
+	}
+	d.Alternative = 0
+	return 0, nil
+}
+
+// fillBeyondAs is fillJobBeyond for one of the job's requests.
+func (a *Auction) fillBeyondAs(s *Snapshot, job *Job, r *bids.Request, d *Decision, p *Plan) (worth float64, err error) {
+	a.beyond = *r
+	key := equalKey{keyOf(r), job.TimeLimit}
+	if a.failed[key] {
+		return 0, nil
+	}
+	ask := bids.Ask{Request: &a.beyond, Priority: max(job.Priority, 1), Crosses: a.crosses(s, job), Blocks: a.blocksOf(s, r)}
+	if worth, err = a.fill(job, &ask, d, p); err == nil && !d.Start {
 		a.failed[key] = true
 	}
-	return 0, nil
+	return worth, err
 }
 
 func (a *Auction) whyNot(j int) verdict {

@@ -23,6 +23,9 @@
 // which it was. Auction alone knows of them; other policies look at Job.Request. An alternative
 // that the machine can never meet, or that says the same as one before it, is as if it were not there.
 //
+// A job may prefer nodes, those that hold its input for instance: see Job.Prefer and
+// docs/locality-preference.md.
+//
 // No job starves: [Reserve] keeps the earliest possible start of the first blocked
 // jobs free of jobs that come after them. The papers' auction has no such rule; set
 // AuctionOptions.Reservations to 0 to match them.

@@ -21,10 +21,12 @@ type equalKey struct {
 	limit int64
 }
 
-// waysKey tells jobs apart: their requests, limits and lists of alternatives, by number.
+// waysKey tells jobs apart: their requests, limits, lists of alternatives, by number, and preferred nodes.
 type waysKey struct {
 	equalKey
-	list int
+	list   int
+	prefer *uint64
+	words  int
 }
 
 // listKey is a list of alternatives: one more than in the list of that number, 0 being empty.
@@ -46,7 +48,10 @@ func (e *equals) reset(t *nodeset.Table, reservations int) {
 // enough counts one more job and reports whether those before it suffice, and why
 // it need not bid.
 func (e *equals) enough(job *Job) (verdict, bool) {
-	k := waysKey{equalKey{keyOf(&job.Request), job.TimeLimit}, e.list(job.Alternatives)}
+	k := waysKey{equalKey: equalKey{keyOf(&job.Request), job.TimeLimit}, list: e.list(job.Alternatives), words: len(job.Prefer)}
+	if k.words > 0 {
+		k.prefer = &job.Prefer[0]
+	}
 	n, most := e.count[k], e.mostOf(job)
 	e.count[k] = n + 1
 	switch {

@@ -21,6 +21,11 @@ type Job struct {
 	// save that the nodes which the job may use are those of Request where its Eligible is
 	// nil. At most one of all ways wins. Only Auction looks at them.
 	Alternatives []bids.Request
+	// Prefer are the nodes on which the job would rather be, because they hold its input, say; nil: none
+	// in particular. Each of its requests is met on these alone where that can be now, or else as if there
+	// were no preference: no start is given up for one, and nobody waits for a preferred node. Only
+	// Auction looks at it; it is not modified, and must not be while the job is in use.
+	Prefer nodeset.Mask
 	// Priority is at least 1; a higher one comes first (P_j of the papers).
 	Priority int64
 	// TimeLimit is the walltime limit in seconds, at least 1.

@@ -17,6 +17,7 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 		a.machine = totalsOf(s.Nodes)
 	}
 	a.equals.reset(s.Nodes, a.opts.Reservations)
+	a.prefer.reset(s.Nodes)
 	a.plan.reserved = a.plan.reserved[:0] // a cycle may end before it makes any
 	a.waiting = backlog{}
 	looked := 0
@@ -43,18 +44,22 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 	for k := range a.asks { // a.requests has its place now
 		ask := &a.asks[k]
 		ask.Request = &a.requests[k]
-		if a.ways[k].alternative == 0 {
+		if a.ways[k].alternative == 0 && !a.ways[k].preferred {
 			ask.Offer = offer(s, ask.Request, a.jobs[a.ways[k].job].Offer)
 		}
 	}
 	a.weigh()
 }
 
-// way is which of the window's jobs an ask is of, and which of its requests.
-type way struct{ job, alternative int32 }
+// way is which of the window's jobs an ask is of, and which of its requests; preferred: on the nodes that the
+// job prefers alone.
+type way struct {
+	job, alternative int32
+	preferred        bool
+}
 
 // addAsks adds an ask for each way in which the machine can meet the job, those left out
-// that say the same as an earlier one.
+// that say the same as an earlier one, and before each one for the same on the nodes that it prefers.
 func (a *Auction) addAsks(s *Snapshot, job *Job) {
 	from := len(a.asks)
 	for k := range job.Ways() {
@@ -66,14 +71,23 @@ func (a *Auction) addAsks(s *Snapshot, job *Job) {
 		if k > 0 && slices.ContainsFunc(a.requests[from:], func(o bids.Request) bool { return keyOf(&o) == keyOf(&r) }) {
 			continue
 		}
-		a.requests = append(a.requests, r)
-		a.asks = append(a.asks, bids.Ask{Rank: len(a.asks) - from, Priority: max(job.Priority, 1), Blocks: a.blocksOf(s, &r)})
-		a.ways = append(a.ways, way{int32(len(a.askStart) - 1), int32(k)})
+		of := way{int32(len(a.askStart) - 1), int32(k), false}
+		if preferred, ok := a.prefer.first(job, &r); ok {
+			a.addAsk(s, job, &preferred, from, way{of.job, of.alternative, true})
+		}
+		a.addAsk(s, job, &r, from, of)
 	}
 	for k := from; k < len(a.asks); k++ {
 		a.asks[k].Of = len(a.asks) - from
 	}
 	a.askStart = append(a.askStart, int32(len(a.asks)))
+}
+
+// addAsk adds an ask to those of the job, which begin at from.
+func (a *Auction) addAsk(s *Snapshot, job *Job, r *bids.Request, from int, of way) {
+	a.requests = append(a.requests, *r)
+	a.asks = append(a.asks, bids.Ask{Rank: len(a.asks) - from, Priority: max(job.Priority, 1), Blocks: a.blocksOf(s, r)})
+	a.ways = append(a.ways, of)
 }
 
 // blocksOf is the Blocks of an ask for r: 0 unless jobs are to stay together.

@@ -8,6 +8,8 @@
 // keeps to its Work limits, the same schedule comes out, bit for bit; only the wall-clock
 // times of the cycles differ.
 //
+// Jobs may name an input file that each of their nodes has to load if it has it not: see [Files].
+//
 // [Backfill] is the policy that the papers compare with: Slurm's main scheduler
 // followed by its backfill scheduler.
 package sim

@@ -44,6 +44,8 @@ type Result struct {
 	PackingFactorStd  float64 `json:"packing_factor_std"`
 	// GPUQueue is what the GPUs do while jobs wait for some; nil without GPUs.
 	GPUQueue *GPUQueue `json:"gpu_queue,omitempty"`
+	// Files is what input files cost; nil where they were not looked at.
+	Files *FileUse `json:"files,omitempty"`
 	// Cycles is how often the policy was called. The times are the wall clock's
 	// and the only figures that differ from run to run.
 	Cycles     int64   `json:"cycles"`

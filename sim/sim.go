@@ -33,6 +33,8 @@ type Config struct {
 	// KillAtLimit ends jobs at their time limit. Without it a job that
 	// outlives its limit goes on, as under Slurm's OverTimeLimit=UNLIMITED.
 	KillAtLimit bool
+	// Files is what jobs' input files cost. Loading one is part of a job's time, and so of its time limit.
+	Files Files
 	// CycleLimit is the wall-clock time that the policy has for one cycle; 0
 	// means no limit, without which runs repeat bit for bit.
 	CycleLimit time.Duration
@@ -109,6 +111,7 @@ type simulator struct {
 	plan    core.Plan
 	meter   meter
 	latency latencies
+	files   *files // nil if they are not looked at
 	result  Result
 }
 
@@ -127,6 +130,7 @@ func Run(ctx context.Context, cfg Config, policy core.Policy, jobs []workload.Jo
 	}
 	s.result.Policy = policy.Name()
 	s.meter.fill(&s.result, &s.latency)
+	s.result.Files = s.files.result()
 	return &s.result, nil
 }
 
@@ -151,6 +155,9 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		jobs: make([]job, len(jobs)), slot: make([]int32, len(jobs)),
 	}
 	if s.meter, err = newMeter(nodes); err != nil {
+		return nil, err
+	}
+	if s.files, err = newFiles(cfg.Files, nodes.Len()); err != nil {
 		return nil, err
 	}
 	for i := range jobs {
@@ -201,6 +208,8 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 		return fmt.Errorf("time_limit_s: %d: must be between 1 and %d", j.TimeLimit, int64(maxTime))
 	case j.Priority < 1:
 		return fmt.Errorf("priority: %d: must be at least 1", j.Priority)
+	case j.Input.File != 0 && (j.Input.Bytes < 1 || j.Input.Bytes > maxTime):
+		return fmt.Errorf("input: %d bytes: must be between 1 and %d", j.Input.Bytes, int64(maxTime))
 	}
 	if err := j.Validate(); err != nil {
 		return err
@@ -223,9 +232,9 @@ func (s *simulator) capped(duration, limit int64) int64 {
 	return max(duration, 1)
 }
 
-// runs is how long a job runs on segs, which meet r.
+// runs is how long a job runs on segs, which meet r, after it has waited for its file.
 func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) int64 {
-	return s.capped(lasts(j.Duration, r, segs), j.TimeLimit)
+	return s.capped(max(lasts(j.Duration, r, segs), 1)+s.files.begin(j, segs, s.now), j.TimeLimit)
 }
 
 // lasts is how long a job works on segs that would with the fewest GPUs of r for d (aucsched2,
@@ -352,6 +361,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 			return 0, err
 		}
 	}
+	s.files.cycle(s)
 	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs(), Running: s.held}
 	begin := s.cfg.Clock()
 	limits := core.Limits{Seed: s.cfg.Seed ^ uint64(s.latency.n)*0x9e3779b97f4a7c15}
@@ -417,6 +427,7 @@ func (s *simulator) start(d *core.Decision) error {
 	}
 	s.meter.add(&Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, d.Alternative}, &r, j.nominal)
 	s.meter.stranded.start(&j.Request)
+	s.files.end(j, s.now+runs-j.Submit)
 	n := len(s.running)
 	s.slot[i] = int32(n)
 	s.running = append(s.running, running{i, s.now, d.Class, d.Alternative})

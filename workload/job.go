@@ -11,4 +11,6 @@ type Job struct {
 	// it is the duration with the fewest GPUs; with k GPUs a node it is
 	// Duration x MinGPUs / k (aucsched2, equation 5).
 	Duration int64
+	// Input is the file that the job reads before it can begin; readers and generators name none.
+	Input Input
 }

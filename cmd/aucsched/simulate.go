@@ -27,6 +27,7 @@ type simulateFlags struct {
 	policy        policyFlags
 	reports       reportFlags
 	replay        replayFlags
+	files         fileFlags
 	cluster, load string
 	priority      string
 	slurmBids     bool
@@ -92,6 +93,7 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	flags.Lookup("policy").Usage += "; several with commas"
 	f.reports.register(flags)
 	f.replay.register(flags)
+	f.files.register(flags)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, and run nothing")
 	flags.BoolVar(&f.boundOnly, "bound", false, "print only how soon the jobs could be done at all, by cores, GPUs and nodes, and simulate nothing")
 	flags.StringVar(&f.cluster, "cluster", "", "the machine (see above)")
@@ -128,6 +130,9 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	}
 	w, err := f.replay.readWorkload(f.load)
 	if err != nil {
+		return nil, nil, badInput(err)
+	}
+	if cfg.Files, err = f.files.apply(w.Jobs, cfg.Nodes); err != nil {
 		return nil, nil, badInput(err)
 	}
 	if f.policy.slurmctld {
@@ -319,6 +324,16 @@ func printResults(out io.Writer, results []*sim.Result, bounds runtimeBounds, as
 		line("GPUs, as jobs wait", func(r *sim.Result) string {
 			q := r.GPUQueue
 			return fmt.Sprintf("%.1f%% idle, %.1f%% stranded, over %.2f h", 100*q.Idle, 100*q.Stranded, hours(float64(q.Seconds)))
+		})
+	}
+	if results[0].Files != nil {
+		line("files", func(r *sim.Result) string {
+			f := r.Files
+			return fmt.Sprintf("%d loads, %.2f h of transfer; %d of %d jobs on holders, %.2f h waited for files", f.Loads, hours(float64(f.Seconds)),
+				f.Held, f.Jobs, hours(float64(f.Waiting)))
+		})
+		line("stretch", func(r *sim.Result) string {
+			return fmt.Sprintf("%.3f ± %.3f", r.Files.StretchMean, r.Files.StretchStd)
 		})
 	}
 	line("cycles", func(r *sim.Result) string {

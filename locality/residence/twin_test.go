@@ -1,0 +1,95 @@
+package residence
+
+import (
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// twin is a State that is written to be obviously right: slices, the file read last first.
+type twin struct {
+	age   int64
+	nodes []Node
+	held  [][]Copy
+}
+
+func (w *twin) setMachine(nodes []Node) {
+	held := make([][]Copy, len(nodes))
+	same := len(nodes) == len(w.nodes)
+	for n := range nodes {
+		same = same && nodes[n].ID == w.nodes[n].ID
+	}
+	taken := map[int]bool{}
+	for n := range nodes {
+		was := n
+		if !same {
+			was = slices.IndexFunc(w.nodes, func(o Node) bool { return o.ID == nodes[n].ID && o.ID != 0 })
+		}
+		if was >= 0 && !taken[was] {
+			held[n], taken[was] = w.held[was], true
+		}
+	}
+	w.nodes, w.held = slices.Clone(nodes), held
+	for n := range nodes {
+		w.fit(n)
+	}
+}
+
+func (w *twin) fit(n int) {
+	for {
+		sum := int64(0)
+		for _, c := range w.held[n] {
+			sum += c.Bytes
+		}
+		last := len(w.held[n]) - 1
+		if last < 0 || (sum <= w.nodes[n].Capacity && last < MaxPerNode) {
+			return
+		}
+		w.held[n] = w.held[n][:last]
+	}
+}
+
+func (w *twin) read(n int, file uint64, bytes, now int64) bool {
+	at := slices.IndexFunc(w.held[n], func(c Copy) bool { return c.File == file })
+	if at >= 0 {
+		w.held[n] = slices.Delete(slices.Clone(w.held[n]), at, at+1)
+	}
+	if bytes > w.nodes[n].Capacity {
+		w.held[n] = nil
+		return at >= 0
+	}
+	w.held[n] = slices.Insert(slices.Clone(w.held[n]), 0, Copy{file, bytes, now})
+	w.fit(n)
+	return at >= 0
+}
+
+func (w *twin) expire(now int64) {
+	for n := range w.held {
+		if w.age > 0 {
+			w.held[n] = slices.DeleteFunc(slices.Clone(w.held[n]), func(c Copy) bool { return now-c.Read > w.age })
+		}
+	}
+}
+
+func (w *twin) holders(file uint64) (mask nodeset.Mask, count int) {
+	mask = nodeset.NewMask(len(w.nodes))
+	for n := range w.held {
+		if slices.ContainsFunc(w.held[n], func(c Copy) bool { return c.File == file }) {
+			mask.Set(n)
+			count++
+		}
+	}
+	return mask, count
+}
+
+// counts are how many files there are, and on how many nodes.
+func (w *twin) counts() (files, copies int) {
+	seen := map[uint64]bool{}
+	for n := range w.held {
+		for _, c := range w.held[n] {
+			seen[c.File] = true
+			copies++
+		}
+	}
+	return len(seen), copies
+}
