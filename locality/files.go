@@ -36,7 +36,8 @@ type copyOf struct {
 type file struct {
 	pending int       // jobs that have not started
 	copies  []*copyOf // all that are known, by node
-	live    []*copyOf // of these, those that may be in memory at some time of this pass
+	live    []*copyOf // of these, those that may be in memory at some time of pass
+	pass    int64     // the planning pass in which live was last tidied
 }
 
 // files is the state of all nodes' memories: what is loaded, until when a load lasts, what was
@@ -229,20 +230,25 @@ func (f *files) present(c *copyOf, at int64) (ready int64, ok bool) {
 	return ready, end >= at || end >= 0 && f.startBefore(c.node, at) < end
 }
 
-// holders calls visit for each node that may have the file in memory in this pass.
-func (f *files) holders(id int32, visit func(c *copyOf)) {
+// holders are the copies of a file that may be in memory in this pass. The slice is good until the next
+// call of plan.
+func (f *files) holders(id int32) []*copyOf {
 	own := &f.files[id]
+	if own.pass == f.pass {
+		return own.live
+	}
+	own.pass = f.pass
 	kept := own.live[:0]
 	for _, c := range own.live {
 		if f.open(c) {
 			kept = append(kept, c)
-			visit(c)
 		} else {
 			c.ofFile = false
 			f.drop(c)
 		}
 	}
 	own.live = kept
+	return kept
 }
 
 // memory calls visit for each file that may be in the node's memory in this pass, by rank.

@@ -40,6 +40,9 @@ func (r *run) resumeText() {
 		} else {
 			r.cores.take(c.node, j.ids, c.start+j.wall)
 		}
+		if r.onPlan != nil {
+			r.onPlan(j)
+		}
 		if c.start == r.now {
 			r.starting = append(r.starting, i)
 		}

@@ -1,6 +1,8 @@
 package locality
 
 import (
+	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -103,4 +105,15 @@ func (w *workloadReader) checkFile(j *Job) {
 	if !ok {
 		w.files[j.File] = fileSeen{j.FileSize, w.line}
 	}
+}
+
+// WriteWorkload writes jobs in the format of [ReadWorkload]. A job without a user gets "-".
+func WriteWorkload(w io.Writer, jobs []Job) error {
+	b := bufio.NewWriter(w)
+	for i := range jobs {
+		j := &jobs[i]
+		fmt.Fprintf(b, "{ id: %d subtime: %d delay: %d walltime: %d cores: %d user: %s data: %d data_size: %v workload: %d start_time_from_history: %d start_node_from_history: %d }\n",
+			j.ID, j.Submit, j.Duration, j.WallTime, j.Cores, cmp.Or(j.User, "-"), j.File, j.FileSize, j.Class, j.Started, j.StartNode)
+	}
+	return b.Flush()
 }

@@ -56,9 +56,11 @@ type run struct {
 	// that was not known then to fit nowhere, and starting its jobs that start now.
 	upTo, witness int
 	starting      []int32
+	outdated      bool // a job has ended since the last pass from scratch, or there was none
 
 	sums    sums
 	onStart func(s Start)
+	onPlan  func(j *job) // is told of each place given, for tests
 }
 
 // weights are those for nodes that are free now, and for the others.

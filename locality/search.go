@@ -89,25 +89,46 @@ func (s *search) all() {
 }
 
 func (s *search) fast() {
-	f := s.r.files
-	f.mark++
-	f.holders(s.j.file, func(c *copyOf) {
-		f.marks[c.node] = f.mark
-		s.consider(c.node, c)
-	})
-	at := s.r.line.earliest(s.j)
+	r, j := s.r, s.j
+	at := r.line.earliest(j)
 	if at == never {
 		return
 	}
-	if i := s.r.line.next(s.j, 0, max(at, s.r.now)); i >= 0 && f.marks[i] != f.mark {
-		s.consider(int32(i), nil)
+	if i := r.line.next(j, 0, max(at, r.now)); i >= 0 {
+		s.consider(int32(i), r.files.held(j.file, int32(i)))
 	}
-	if s.r.mode == Reference {
+	s.holders()
+	if r.mode == Reference {
 		s.scan(0, s.sticky, s.later, s.later)
-		s.scan(s.sticky, len(s.r.nodes), s.now, s.now)
+		s.scan(s.sticky, len(r.nodes), s.now, s.now)
 		return
 	}
-	s.scan(0, len(s.r.nodes), s.now, s.later)
+	s.scan(0, len(r.nodes), s.now, s.later)
+}
+
+// holders considers the nodes that may have the file in memory, and marks them. A score is no less than
+// the start.
+func (s *search) holders() {
+	f := s.r.files
+	f.mark++
+	limit := s.limit()
+	for _, c := range f.holders(s.j.file) {
+		f.marks[c.node] = f.mark
+		if from := s.r.line.from(s.j, int(c.node)); from <= limit {
+			s.offer(c.node, c, max(from, s.r.now), false)
+			limit = s.limit()
+		}
+	}
+}
+
+// limit is a bound on the start of nodes that could still win, with some room for what single precision
+// rounds off.
+func (s *search) limit() int64 {
+	if s.best.node < 0 {
+		return never - 1
+	}
+	at := int64(s.best.score)
+	return at + at>>22 + 1
 }
 
 // scan considers the nodes lo..hi-1 that do not hold the file and could be the best.

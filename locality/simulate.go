@@ -77,20 +77,20 @@ func Simulate(nodes []Node, jobs []Job, o Options) (*Result, error) {
 }
 
 func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
-	r := &run{mode: o.Mode, policy: o.Policy, plain: o.plain, nodes: nodes, onStart: o.OnStart}
+	r := &run{mode: o.Mode, policy: o.Policy, plain: o.plain, nodes: nodes, onStart: o.OnStart, outdated: true}
 	if o.Mode == Reference {
 		r.programmeOrder()
 	}
 	if err := r.check(jobs); err != nil {
 		return nil, err
 	}
-	for i, n := range nodes {
+	for i, n := range r.nodes {
 		r.allCores += n.Cores
-		if n.Bandwidth > nodes[r.fastest].Bandwidth {
+		if n.Bandwidth > r.nodes[r.fastest].Bandwidth {
 			r.fastest = int32(i)
 		}
 	}
-	r.cores = newCores(nodes)
+	r.cores = newCores(r.nodes)
 	r.using, r.newlyAt = make([]int32, len(nodes)), make([]int64, len(nodes))
 	r.free = slices.Clone(r.cores.count)
 	r.search.r = r
@@ -249,7 +249,7 @@ func (r *run) run() error {
 				return ErrProgrammeEnds
 			}
 		} else {
-			r.text(ended || first)
+			r.text(ended)
 		}
 	}
 	return nil
@@ -310,11 +310,13 @@ func (r *run) reference(ended bool) {
 // text is what happens in a second by the text.
 func (r *run) text(ended bool) {
 	arrived := r.arrive()
+	r.outdated = r.outdated || ended
 	switch {
 	case r.queue.waiting() == 0:
 		return
-	case ended || arrived && r.policy.Rule != FCFS:
+	case r.outdated || arrived && r.policy.Rule != FCFS:
 		r.replanText()
+		r.outdated = false
 	case arrived:
 		r.resumeText()
 	default:
