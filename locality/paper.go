@@ -22,6 +22,7 @@ func (r *run) replanText() {
 // resumeText goes on with the last pass. Without a job that has ended since, FCFS and its twin come to the
 // same plan again, in which only the new jobs could start.
 func (r *run) resumeText() {
+	r.passes++
 	r.starting = r.starting[:0]
 	r.witness = 0
 	for ; r.upTo < len(r.queue.jobs); r.upTo++ {

@@ -1,6 +1,7 @@
 package locality
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -197,7 +198,7 @@ func TestBackfillingKeepsReservations(t *testing.T) {
 			require.GreaterOrEqual(t, j.start, r.now)
 			take(&reserved, j.node, j.ids, j.start, j.start+j.wall)
 		}
-		require.NoError(t, r.run())
+		require.NoError(t, r.run(context.Background()))
 	})
 }
 

@@ -15,6 +15,7 @@ func (r *run) replanAll() {
 // planFrom places the jobs of the queue from that place on, on top of the plan. The scored schedulers
 // do not remember which files earlier passes have planned (D2).
 func (r *run) planFrom(place int) {
+	r.passes++
 	r.pass()
 	for _, i := range r.queue.jobs[place:] {
 		j := &r.jobs[i]

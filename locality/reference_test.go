@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 // logDir holds the authors' log of 2022-09-10, their cluster file, and what their programme prints.
@@ -26,7 +28,7 @@ func authorsLog(t testing.TB) ([]Node, []Job) {
 // TestReferenceLog holds the reference mode against what the authors' programme prints for a day of their
 // log: counts exactly, sums and means, which the programme keeps in single precision, within 1e-4.
 func TestReferenceLog(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("not under the race detector: it takes too long, and nothing runs in parallel")
 	}
 	nodes, jobs := authorsLog(t)

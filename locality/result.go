@@ -1,5 +1,7 @@
 package locality
 
+import "math"
+
 // Result is the outcome of a simulation, over the evaluated jobs. Times are in seconds.
 type Result struct {
 	Policy string `json:"policy"`
@@ -30,6 +32,23 @@ type Result struct {
 	CoreTime int64 `json:"core_time_s"`
 	// Makespan is when the last job ended, on the log's clock.
 	Makespan int64 `json:"makespan_s"`
+
+	// What follows means what it does for other policies.
+
+	// Runtime is from the first submission to the last end.
+	Runtime int64 `json:"runtime_s"`
+	// TheoreticalRuntime is the sum of duration x cores, without loads, over all cores of the cluster.
+	TheoreticalRuntime float64 `json:"theoretical_runtime_s"`
+	// CPUUtilization is TheoreticalRuntime over Runtime: the evaluated jobs' share alone.
+	CPUUtilization float64 `json:"cpu_utilization"`
+	// WaitMean is QueueMean, WaitStd its deviation.
+	WaitMean float64 `json:"wait_mean_s"`
+	WaitStd  float64 `json:"wait_std_s"`
+	// Slowdown is flow over the time from start to end.
+	SlowdownMean float64 `json:"slowdown_mean"`
+	SlowdownStd  float64 `json:"slowdown_std"`
+	// Cycles is how often the queue was planned.
+	Cycles int64 `json:"cycles"`
 }
 
 const (
@@ -43,7 +62,22 @@ const (
 type sums struct {
 	res              Result
 	stretch, bounded float64
+	wait, slowdown   moments
+	work             float64 // core-seconds, without loads
+	first            int64   // first submission; -1: none yet
 }
+
+// moments adds up a mean and a standard deviation (Welford's recurrence), over the whole population.
+type moments struct{ n, mean, m2 float64 }
+
+func (m *moments) add(x float64) {
+	m.n++
+	d := x - m.mean
+	m.mean += d / m.n
+	m.m2 += d * (x - m.mean)
+}
+
+func (m *moments) std() float64 { return math.Sqrt(m.m2 / m.n) }
 
 // add takes a job that starts.
 func (s *sums) add(r *run, j *job) {
@@ -58,6 +92,12 @@ func (s *sums) add(r *run, j *job) {
 	res.LoadWait += j.wait
 	res.CoreTime += (j.end - j.start) * int64(j.Cores)
 	res.Makespan = max(res.Makespan, j.end)
+	s.wait.add(float64(queue))
+	s.slowdown.add(float64(flow) / float64(j.end-j.start))
+	s.work += float64(min(j.Duration, j.WallTime)) * float64(j.Cores)
+	if s.first < 0 || j.Submit < s.first {
+		s.first = j.Submit
+	}
 	if queue > longQueue {
 		res.LongQueue++
 	}
@@ -83,9 +123,16 @@ func (r *run) aloneLoad(j *job) float64 {
 	return float64(r.load(j, r.fastest))
 }
 
-func (s *sums) result(o Options) *Result {
+// result is what has been collected, of a run on so many cores.
+func (s *sums) result(o Options, cores int, passes int64) *Result {
 	res := s.res
 	res.Policy, res.Mode = o.Policy.String(), o.Mode.String()
+	res.Runtime = res.Makespan - s.first
+	res.TheoreticalRuntime = s.work / float64(cores)
+	res.CPUUtilization = res.TheoreticalRuntime / float64(res.Runtime)
+	res.WaitMean, res.WaitStd = s.wait.mean, s.wait.std()
+	res.SlowdownMean, res.SlowdownStd = s.slowdown.mean, s.slowdown.std()
+	res.Cycles = passes
 	n := float64(res.Jobs)
 	res.StretchMean, res.BoundedStretchMean = s.stretch/n, s.bounded/n
 	res.QueueMean, res.FlowMean = float64(res.QueueTotal)/n, float64(res.FlowTotal)/n

@@ -52,6 +52,7 @@ type run struct {
 	newlyAt []int64 // the pass in which a node was counted in newly
 	left    int     // evaluated jobs that have not started
 	broken  bool    // Reference: the programme would have ended with an error
+	passes  int64   // how often the queue was planned
 	// upTo is the place in the queue where the text's last pass stopped, witness the first of queue.open
 	// that was not known then to fit nowhere, and starting its jobs that start now.
 	upTo, witness int

@@ -2,6 +2,7 @@ package locality
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,6 +31,8 @@ type Options struct {
 	// OnStart, if not nil, is called for each job that starts, in the order of time. The end of a job is
 	// known at its start.
 	OnStart func(Start)
+	// Context, if not nil, ends the simulation with its error when it is done.
+	Context context.Context
 	// plain has each search look at all nodes, for tests.
 	plain bool
 }
@@ -58,6 +61,12 @@ func (e *JobError) Error() string {
 	return fmt.Sprintf("job %d: %s: %v: %s", e.ID, e.Field, e.Value, e.Why)
 }
 
+// IsInput tells whether an error of [Simulate] is the workload's fault.
+func IsInput(err error) bool {
+	var job *JobError
+	return errors.As(err, &job) || errors.Is(err, ErrNothingEvaluated)
+}
+
 // Simulate runs the jobs on the nodes until the last evaluated job has started. Jobs come in their
 // order; those of class Running run when it begins, which is when the first job of class WarmUp is
 // submitted. If there is none, it begins with the first submission, or in the reference mode at 0.
@@ -70,10 +79,10 @@ func Simulate(nodes []Node, jobs []Job, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.run(); err != nil {
+	if err := r.run(o.Context); err != nil {
 		return nil, err
 	}
-	return r.sums.result(o), nil
+	return r.sums.result(o, r.allCores, r.passes), nil
 }
 
 func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
@@ -235,13 +244,17 @@ func (r *run) runHistory() {
 }
 
 // run is the loop over all seconds in which something happens.
-func (r *run) run() error {
+func (r *run) run(ctx context.Context) error {
+	r.sums.first = -1
 	r.runHistory()
 	for first := true; r.left > 0; first = false {
 		if !first {
 			if r.now = r.nextEvent(); r.now == never || r.now > MaxTime {
 				return ErrStalled
 			}
+		}
+		if ctx != nil && ctx.Err() != nil {
+			return ctx.Err()
 		}
 		ended := r.endJobs()
 		if r.mode == Reference {

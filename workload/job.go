@@ -11,4 +11,6 @@ type Job struct {
 	// it is the duration with the fewest GPUs; with k GPUs a node it is
 	// Duration x MinGPUs / k (aucsched2, equation 5).
 	Duration int64
+	// User is who submitted the job, as the trace calls them; empty if it does not say.
+	User string
 }

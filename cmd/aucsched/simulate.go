@@ -27,6 +27,7 @@ type simulateFlags struct {
 	policy        policyFlags
 	reports       reportFlags
 	replay        replayFlags
+	locality      localityFlags
 	cluster, load string
 	priority      string
 	slurmBids     bool
@@ -66,6 +67,11 @@ or gzip) or generated:
 
 backfill and ipsched give jobs with a range of GPUs the fewest, as Slurm knows no ranges.
 
+The policies of data locality schedule jobs with input files, each job on one node
+(--mode paper or reference). C and W may then be files in their authors' format too,
+"{ id: 0 memory: 128 bandwidth: 0.1 core: 20 }" a line; jobs of other workloads get
+files as in the report: see docs/locality.md.
+
 Several policies, with commas, run on the same workload one after the other: the
 table then has a column for each, --json prints an object a line, --html shows them
 side by side, and --jobs-csv puts the policy's name into that of its file
@@ -73,6 +79,12 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 		Example: "  aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges",
 		Args:    exactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if is, err := f.isLocality(c.Flags()); is || err != nil {
+				if err != nil {
+					return err
+				}
+				return f.runLocality(c)
+			}
 			w, policies, err := f.prepare(c.Flags())
 			if err != nil || f.dryRun {
 				return err
@@ -89,7 +101,8 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 
 func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	f.policy.register(flags)
-	flags.Lookup("policy").Usage += "; several with commas"
+	flags.Lookup("policy").Usage += ", and those of data locality: " + strings.Join(localityNames(), ", ") + "; several with commas"
+	f.locality.register(flags)
 	f.reports.register(flags)
 	f.replay.register(flags)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, and run nothing")

@@ -1,5 +1,0 @@
-//go:build race
-
-package locality
-
-const raceDetector = true
