@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a structure, a code or a meaning below changes. */
-#define AUCSCHED_ABI 2
+#define AUCSCHED_ABI 3
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -51,6 +51,7 @@ extern "C" {
 #define AUCSCHED_MAX_JOBS 1048576
 #define AUCSCHED_MAX_ALTERNATIVES 8 /* of a job */
 #define AUCSCHED_MAX_PRIORITY ((uint64_t) 1 << 40)
+#define AUCSCHED_MAX_FILE ((uint64_t) 1 << 60) /* bytes */
 #define AUCSCHED_NO_LIMIT UINT32_MAX /* a job without a time limit */
 
 /* A node, by its index in the array: neighbours in the array are neighbours in the
@@ -116,6 +117,29 @@ struct aucsched_offer {
 	uint32_t reserved;      /* 0 */
 };
 
+/*
+ * Input files. Jobs may name a file that they read. A node that a job runs on is taken to hold the job's
+ * file from then on, until files read after it fill the node's store, or until it was not read for
+ * file_age_s seconds. The auctions have a job prefer nodes that hold its file; where
+ * these have no room, nodes on which other jobs of the queue will read it. The handle knows who
+ * holds what from cycle to cycle, by what runs: cycles without jobs tell it too. See
+ * aucsched_save_files().
+ */
+
+/* What a node keeps of files. */
+struct aucsched_store {
+	uint64_t id;    /* the same whenever the node is meant, over restarts too; 0: what it holds is not saved */
+	uint64_t bytes; /* 0: nothing */
+};
+
+/* A job reads a file. */
+struct aucsched_read {
+	uint32_t job;      /* index in input.jobs or input.running; ascending, one a job */
+	uint32_t reserved; /* 0 */
+	uint64_t file;     /* tells files apart, over restarts too; not 0 */
+	uint64_t bytes;    /* 1..AUCSCHED_MAX_FILE */
+};
+
 struct aucsched_input {
 	uint32_t abi;  /* AUCSCHED_ABI */
 	uint32_t size; /* sizeof(struct aucsched_input) */
@@ -127,6 +151,9 @@ struct aucsched_input {
 	uint32_t offers_len, offer_segments_len;
 	uint32_t mask_words; /* 64-bit words a mask, (nodes_len + 63) / 64; node n is bit n % 64 of word n / 64 */
 	uint32_t alternatives_len;
+	uint32_t stores_len; /* 0: files are not looked at; otherwise nodes_len */
+	uint32_t job_reads_len, running_reads_len; /* 0 without stores */
+	uint32_t reserved;   /* 0 */
 	const struct aucsched_node *nodes;
 	const struct aucsched_running *running;
 	const struct aucsched_segment *running_segments;
@@ -135,6 +162,9 @@ struct aucsched_input {
 	const struct aucsched_offer *offers;
 	const struct aucsched_segment *offer_segments;
 	const struct aucsched_alternative *alternatives;
+	const struct aucsched_store *stores;
+	const struct aucsched_read *job_reads;
+	const struct aucsched_read *running_reads;
 };
 
 /* Why a job does not start. */
@@ -153,7 +183,7 @@ struct aucsched_decision {
 	char bid_class;         /* 'A', 'B' or 'C', 'S' for its offer, 'I' with ipsched; 0 unless the job starts */
 	uint8_t gpus;           /* on each node */
 	uint8_t alternative;    /* 0: its own request; k: the k-th of its alternatives */
-	uint32_t reserved;
+	uint32_t holders;       /* nodes of a start that hold the job's file */
 };
 
 struct aucsched_output {
@@ -171,6 +201,8 @@ struct aucsched_output {
 	uint8_t optimal;          /* the choice among the bids is proven */
 	uint8_t late;             /* the deadline cut the search short */
 	uint8_t reserved[2];
+	uint32_t files, copies;   /* files that nodes hold; on how many nodes, in all */
+	uint64_t file_changes;    /* another number whenever a node has come to hold a file, or holds one no more */
 };
 
 /* The ABI number that the library was built with; compare with AUCSCHED_ABI. */
@@ -198,6 +230,7 @@ const char *aucsched_version(void);
  *   solver=native|auto|highs  auto: native, and a worker process for what native can't prove
  *   worker=PATH               the aucsched command, for the worker process
  *   work=10000000             bound on one solve, 0: until the deadline
+ *   file_age_s=86400          nodes are taken to have lost a file that was not read for so long; 0: never
  * All may be given whatever the policy is. ipsched goes by window, objective (priority or size), work, deadline_ms
  * and its own two, and looks at no alternatives and offers; consecutive nodes and reservations it does not know.
  * Later ones win. paper and throughput go without each other. An unknown key or a value out of range is an error.
@@ -206,11 +239,23 @@ const char *aucsched_version(void);
  */
 int64_t aucsched_open(const char *settings, char *err, size_t errlen);
 
-/* Replaces all settings: those not named go back to their defaults. On an error the old ones stay. */
+/* Replaces all settings: those not named go back to their defaults. On an error the old ones stay. What is
+ * known of files stays either way. */
 int aucsched_configure(int64_t handle, const char *settings);
 
 /* One cycle. It always answers by the deadline, give or take the caller's machine. */
 int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsched_output *out);
+
+/*
+ * Copies to buf what is known of the files that nodes hold, for aucsched_load_files() of a later process,
+ * and returns how many bytes that is. If they are more than len nothing is copied. It has a version and a
+ * checksum; where and when it is kept is the caller's business.
+ */
+int64_t aucsched_save_files(int64_t handle, void *buf, size_t len);
+
+/* Takes what aucsched_save_files() has copied in place of all that is known of files. What is damaged, or no such
+ * state, is AUCSCHED_EINVAL; then no node holds any file. */
+int aucsched_load_files(int64_t handle, const void *buf, size_t len);
 
 /* Copies the text of the last error on the handle, cut to len bytes with the NUL; "" if
  * there was none. Returns the length of the whole text, without NUL. */

@@ -20,6 +20,8 @@ var (
 	cOffer, offer             = C.struct_aucsched_offer{}, engine.Offer{}
 	cAlternative, alternative = C.struct_aucsched_alternative{}, engine.Alternative{}
 	cDecision, decision       = C.struct_aucsched_decision{}, engine.Decision{}
+	cStore, store             = C.struct_aucsched_store{}, engine.Store{}
+	cRead, read               = C.struct_aucsched_read{}, engine.Read{}
 
 	_ = [1]int{}[unsafe.Sizeof(cNode)-unsafe.Sizeof(node)]
 	_ = [1]int{}[unsafe.Offsetof(cNode.cores)-unsafe.Offsetof(node.Cores)]
@@ -81,12 +83,23 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cDecision.bid_class)-unsafe.Offsetof(decision.BidClass)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.gpus)-unsafe.Offsetof(decision.GPUs)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.alternative)-unsafe.Offsetof(decision.Alternative)]
-	_ = [1]int{}[unsafe.Offsetof(cDecision.reserved)-unsafe.Offsetof(decision.Reserved)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.holders)-unsafe.Offsetof(decision.Holders)]
+
+	_ = [1]int{}[unsafe.Sizeof(cStore)-unsafe.Sizeof(store)]
+	_ = [1]int{}[unsafe.Offsetof(cStore.id)-unsafe.Offsetof(store.ID)]
+	_ = [1]int{}[unsafe.Offsetof(cStore.bytes)-unsafe.Offsetof(store.Bytes)]
+
+	_ = [1]int{}[unsafe.Sizeof(cRead)-unsafe.Sizeof(read)]
+	_ = [1]int{}[unsafe.Offsetof(cRead.job)-unsafe.Offsetof(read.Job)]
+	_ = [1]int{}[unsafe.Offsetof(cRead.reserved)-unsafe.Offsetof(read.Reserved)]
+	_ = [1]int{}[unsafe.Offsetof(cRead.file)-unsafe.Offsetof(read.File)]
+	_ = [1]int{}[unsafe.Offsetof(cRead.bytes)-unsafe.Offsetof(read.Bytes)]
 
 	_ = [1]int{}[C.AUCSCHED_ABI-engine.ABI]
 	_ = [1]int{}[C.AUCSCHED_MAX_NODES-engine.MaxNodes]
 	_ = [1]int{}[C.AUCSCHED_MAX_JOBS-engine.MaxJobs]
 	_ = [1]int{}[C.AUCSCHED_MAX_ALTERNATIVES-engine.MaxAlternatives]
+	_ = [1]int{}[C.AUCSCHED_MAX_FILE-engine.MaxFile]
 	_ = [1]int{}[C.AUCSCHED_MAX_PRIORITY-engine.MaxPriority]
 	_ = [1]int{}[C.AUCSCHED_NO_LIMIT-engine.NoLimit]
 	_ = [1]int{}[C.AUCSCHED_CONTIGUOUS-engine.Contiguous]

@@ -21,6 +21,7 @@ import (
 // Go has no const: these let the exports have the header's signatures.
 typedef const char aucsched_text;
 typedef const struct aucsched_input aucsched_in;
+typedef const void aucsched_bytes;
 */
 import "C"
 
@@ -36,6 +37,7 @@ func code(err error) C.int {
 	var input *engine.InputError
 	var setting *engine.SettingError
 	var bug *engine.PanicError
+	var files *engine.FilesError
 	switch {
 	case err == nil:
 		return C.AUCSCHED_OK
@@ -43,7 +45,7 @@ func code(err error) C.int {
 		return C.AUCSCHED_EHANDLE
 	case errors.Is(err, engine.ErrBusy):
 		return C.AUCSCHED_EBUSY
-	case errors.As(err, &input), errors.As(err, &setting), errors.Is(err, errCall):
+	case errors.As(err, &input), errors.As(err, &setting), errors.As(err, &files), errors.Is(err, errCall):
 		return C.AUCSCHED_EINVAL
 	case errors.As(err, &bug):
 		return C.AUCSCHED_EPANIC
@@ -93,6 +95,43 @@ func aucsched_configure(handle C.int64_t, settings *C.aucsched_text) (c C.int) {
 func aucsched_cycle(handle C.int64_t, in *C.aucsched_in, out *C.struct_aucsched_output) (c C.int) {
 	defer recovered(&c)
 	return code(table.Do(int64(handle), func(h *engine.Handle) error { return cycle(h, in, out) }))
+}
+
+//export aucsched_save_files
+func aucsched_save_files(handle C.int64_t, buf unsafe.Pointer, length C.size_t) (n C.int64_t) {
+	defer func() {
+		if v := recover(); v != nil {
+			n = C.AUCSCHED_EPANIC
+		}
+	}()
+	err := table.Do(int64(handle), func(h *engine.Handle) error {
+		n = C.int64_t(h.SavedFiles())
+		switch {
+		case C.size_t(n) > length:
+			return nil
+		case buf == nil:
+			return badCall("buf is NULL, but has %d bytes", length)
+		}
+		h.AppendFiles(unsafe.Slice((*byte)(buf), int(n))[:0])
+		return nil
+	})
+	if err != nil {
+		return C.int64_t(code(err))
+	}
+	return n
+}
+
+//export aucsched_load_files
+func aucsched_load_files(handle C.int64_t, buf *C.aucsched_bytes, length C.size_t) (c C.int) {
+	defer recovered(&c)
+	return code(table.Do(int64(handle), func(h *engine.Handle) error {
+		var fault error
+		saved := slice[byte](unsafe.Pointer(buf), uint64(length), "buf", &fault)
+		if fault != nil {
+			return fault
+		}
+		return h.LoadFiles(saved)
+	}))
 }
 
 //export aucsched_last_error
@@ -217,6 +256,8 @@ func checkCall(in *C.aucsched_in, out *C.struct_aucsched_output) error {
 		return badCall("input has %d bytes instead of %d", in.size, unsafe.Sizeof(*in))
 	case uintptr(out.size) != unsafe.Sizeof(*out):
 		return badCall("output has %d bytes instead of %d", out.size, unsafe.Sizeof(*out))
+	case in.reserved != 0:
+		return badCall("reserved of the input is %d: must be 0", in.reserved)
 	}
 	return nil
 }
@@ -235,6 +276,10 @@ func view(in *C.aucsched_in) (engine.Input, error) {
 		Masks:    slice[uint64](unsafe.Pointer(in.masks), uint64(in.masks_len)*uint64(in.mask_words), "masks", &fault),
 
 		Alternatives: slice[engine.Alternative](unsafe.Pointer(in.alternatives), uint64(in.alternatives_len), "alternatives", &fault),
+
+		Stores:       slice[engine.Store](unsafe.Pointer(in.stores), uint64(in.stores_len), "stores", &fault),
+		JobReads:     slice[engine.Read](unsafe.Pointer(in.job_reads), uint64(in.job_reads_len), "job_reads", &fault),
+		RunningReads: slice[engine.Read](unsafe.Pointer(in.running_reads), uint64(in.running_reads_len), "running_reads", &fault),
 
 		MaskCount: int(in.masks_len), MaskWords: int(in.mask_words),
 
@@ -280,6 +325,7 @@ func (b *buffers) hand(out *C.struct_aucsched_output) error {
 	out.cycle_us = C.uint32_t(min(o.Elapsed.Microseconds(), math.MaxUint32))
 	out.worker_failures = C.uint32_t(o.WorkerFailures)
 	out.optimal, out.late = flag(o.Optimal), flag(o.Late)
+	out.files, out.copies, out.file_changes = C.uint32_t(o.Files), C.uint32_t(o.Copies), C.uint64_t(o.FileChanges)
 	return nil
 }
 

@@ -153,8 +153,12 @@ func (f *files) cycle(s *simulator) {
 	numbers := s.pending.numbers()
 	for k, j := range s.pending.jobs() {
 		if in := s.jobs[numbers[k]].Input; in.File != 0 {
-			j.Prefer = f.masks.Of(in.File)
+			f.masks.Want(in.File, int64(max(j.Cores, max(j.MinNodes, 1)*j.TasksPerNode)))
 		}
+	}
+	f.masks.Settle(s.nodes)
+	for k, j := range s.pending.jobs() {
+		j.Prefer = f.masks.Of(s.jobs[numbers[k]].Input.File)
 	}
 }
 

@@ -233,6 +233,8 @@ static bool _ready(void)
 		xfree(why);
 		return false;
 	}
+	if (settings.locality)
+		auc_files_load(&library, state_dir);
 	_say_on();
 	return true;
 }
@@ -259,18 +261,45 @@ static void _extend_claim(void)
 		settings.deadline_ms / 1000;
 }
 
+static void _prepare(struct aucsched_output *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->abi = AUCSCHED_ABI;
+	out->size = sizeof(*out);
+}
+
+static void _look_at_files(const struct aucsched_output *out)
+{
+	if (!snapshot.in.stores_len)
+		return;
+	status.files = out->files;
+	status.copies = out->copies;
+	auc_files_keep(&library, out, state_dir);
+}
+
+/* Without a job in the queue: who runs reads files all the same. */
+static void _only_look_at_files(void)
+{
+	struct aucsched_output out;
+
+	if (!snapshot.in.stores_len)
+		return;
+	_prepare(&out);
+	if (!library.cycle(library.scheduler, &snapshot.in, &out))
+		_look_at_files(&out);
+}
+
 static bool _decide(struct aucsched_output *out)
 {
 	char text[512] = "";
 	int64_t begin = auc_now_us();
 	int rc;
 
-	memset(out, 0, sizeof(*out));
-	out->abi = AUCSCHED_ABI;
-	out->size = sizeof(*out);
+	_prepare(out);
 	rc = library.cycle(library.scheduler, &snapshot.in, out);
 	auc_figure_add(&status.decide_us, auc_now_us() - begin);
 	if (!rc && (out->decisions_len == snapshot.in.jobs_len)) {
+		_look_at_files(out);
 		status.window = out->window;
 		status.bids = out->bids;
 		status.objective = out->objective;
@@ -318,6 +347,8 @@ static int64_t _start(const struct aucsched_output *out)
 	}
 	status.started += starts.started;
 	status.starts_failed += starts.failed;
+	status.readers += starts.readers;
+	status.holders += starts.holders;
 	auc_starts_free(&starts);
 	return held;
 }
@@ -405,6 +436,7 @@ static void _cycle(bool wanted)
 	if (!snapshot.in.jobs_len) {
 		status.skipped++;
 		auc_figure_add(&status.lock_us, locked);
+		_only_look_at_files();
 		return;
 	}
 	if (!_decide(&out)) {
@@ -563,6 +595,7 @@ extern void auc_agent_stop(void)
 	claimed_until = 0;
 	auc_memo_free();
 	unlock_slurmctld(locks);
+	auc_files_end(&library, state_dir);
 	auc_library_close(&library);
 	auc_snapshot_free(&snapshot);
 	auc_settings_free(&settings);

@@ -2,13 +2,15 @@
  * job_submit/aucsched: at submission, GPU ranges and alternative requests. A range
  * --gres=gpu:LOW-HIGH becomes gpu:LOW for Slurm, and a note on the job for the auction;
  * lines #AUCSCHED --alternative of a batch script become a note as well. Wrong ones are
- * refused in words. Whatever has neither passes untouched.
+ * refused in words. Whatever has neither passes untouched. With auc_locality=yes a part
+ * input=PATH:SIZE of the comment is looked at too, and left where it is.
  *
  * Locks: slurmctld's job, node and partition read locks are the caller's.
  */
 #include "alternative.h"
 #include "compat.h"
 #include "gpu_range.h"
+#include "input_file.h"
 #include "note.h"
 #include "select_hooks.h"
 
@@ -116,6 +118,22 @@ static int _take_alternatives(job_desc_msg_t *job_desc, char **err_msg)
 	return SLURM_SUCCESS;
 }
 
+/* A comment that names an input, but not so that it is understood, is refused. */
+static int _check_input(const char *comment, char **err_msg)
+{
+	auc_input_t input;
+	char *error = NULL;
+
+	if (!auc_locality_is_on(slurm_conf.sched_params) ||
+	    (auc_input_parse(comment, &input, &error) != AUC_INPUT_BAD))
+		return SLURM_SUCCESS;
+	if (err_msg)
+		*err_msg = error;
+	else
+		xfree(error);
+	return EINVAL;
+}
+
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		      char **err_msg)
 {
@@ -125,7 +143,8 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		hooks = auc_find_select_hooks();
 	if (hooks && hooks->immediate)
 		*hooks->immediate() = job_desc->immediate == 1;
-	if ((rc = _take_alternatives(job_desc, err_msg)))
+	if ((rc = _check_input(job_desc->comment, err_msg)) ||
+	    (rc = _take_alternatives(job_desc, err_msg)))
 		return rc;
 	_from_comment(job_desc);
 	return _take_range(job_desc, &job_desc->admin_comment, err_msg);
@@ -154,6 +173,10 @@ static bool _asks_otherwise(const job_desc_msg_t *job_desc)
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		      uint32_t submit_uid, char **err_msg)
 {
+	int rc = _check_input(job_desc->comment, err_msg);
+
+	if (rc)
+		return rc;
 	if (!_asks_otherwise(job_desc) || !IS_JOB_PENDING(job_ptr) ||
 	    ((submit_uid != job_ptr->user_id) && !validate_operator(submit_uid)))
 		return SLURM_SUCCESS;

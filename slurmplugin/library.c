@@ -39,6 +39,8 @@ static int _resolve(auc_library_t *library, char **why)
 	library->open = dlsym(library->handle, "aucsched_open");
 	library->configure = dlsym(library->handle, "aucsched_configure");
 	library->cycle = dlsym(library->handle, "aucsched_cycle");
+	library->save_files = dlsym(library->handle, "aucsched_save_files");
+	library->load_files = dlsym(library->handle, "aucsched_load_files");
 	library->last_error = dlsym(library->handle, "aucsched_last_error");
 	library->close = dlsym(library->handle, "aucsched_close");
 	if (!abi || !version || !library->open || !library->configure ||
@@ -49,6 +51,10 @@ static int _resolve(auc_library_t *library, char **why)
 	if (abi() != AUCSCHED_ABI) {
 		*why = xstrdup_printf("%s has ABI %d, the plug-in was built for %d",
 				      library->path, abi(), AUCSCHED_ABI);
+		return SLURM_ERROR;
+	}
+	if (!library->save_files || !library->load_files) {
+		*why = xstrdup_printf("%s is not libaucsched", library->path);
 		return SLURM_ERROR;
 	}
 	library->version = version();

@@ -184,6 +184,7 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		row.first_alternative = s->in.alternatives_len;
 		if (found->len)
 			_add_alternatives(s, found);
+		row.reads = auc_add_job_read(s, record->job_ptr);
 		s->jobs[s->in.jobs_len] = job;
 		s->rows[s->in.jobs_len++] = row;
 	}

@@ -126,12 +126,18 @@ static void _add_segment(auc_snapshot_t *s, struct aucsched_running *running,
 	running->segments = s->in.running_segments_len - running->first_segment;
 }
 
-/* A job that holds nothing is not told of. */
+/*
+ * A job that holds nothing is not told of.
+ * IN job_ptr - NULL: it is no job
+ */
 static void _end_running(auc_snapshot_t *s,
-			 const struct aucsched_running *running)
+			 const struct aucsched_running *running,
+			 const job_record_t *job_ptr)
 {
 	if (!running->segments)
 		return;
+	if (job_ptr)
+		auc_add_running_read(s, job_ptr);
 	AUC_GROW(s->running, s->running_cap, s->in.running_len + 1);
 	s->running[s->in.running_len++] = *running;
 }
@@ -185,7 +191,7 @@ static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 		first += cores;
 		at++;
 	}
-	_end_running(s, &running);
+	_end_running(s, &running, job_ptr);
 }
 
 /*
@@ -209,7 +215,7 @@ static void _add_busy(auc_snapshot_t *s)
 		_add_segment(s, &busy, n, node->free_cores, node->free_gpus);
 		node->free_cores = node->free_gpus = 0;
 	}
-	_end_running(s, &busy);
+	_end_running(s, &busy, NULL);
 }
 
 extern void auc_add_running(auc_snapshot_t *s)

@@ -15,6 +15,7 @@
  *     masks.c      the nodes that each may use
  *     claims.c     those that others have been promised
  *     left.c       which jobs are left to Slurm, and why
+ *     files.c      the input files that they read, and the nodes hold
  *   offer.c      what stock Slurm would allocate, as bids
  *   start.c      decisions into running jobs, and into reasons for waiting
  *   journal.c    starts and ends that Slurm may not have saved
@@ -54,6 +55,8 @@ typedef struct {
 	int deadline_ms;	/* auc_deadline_ms */
 	bool save;		/* auc_save */
 	int beyond_waits;	/* auc_beyond=wait; below 0 while none is known */
+	bool locality;		/* auc_locality */
+	int file_memory;	/* auc_file_memory, MB a node; 0: all that the node has */
 	int max_rpcs;		/* max_rpc_cnt; 0: none */
 	int offers;		/* auc_slurm_bids */
 	int limit;		/* window + depth: jobs handed to the library */
@@ -80,6 +83,8 @@ typedef struct {
 	int (*configure)(int64_t, const char *);
 	int (*cycle)(int64_t, const struct aucsched_input *,
 		     struct aucsched_output *);
+	int64_t (*save_files)(int64_t, void *, size_t);
+	int (*load_files)(int64_t, const void *, size_t);
 	size_t (*last_error)(int64_t, char *, size_t);
 	int (*close)(int64_t);
 } auc_library_t;
@@ -220,6 +225,7 @@ typedef struct {
 	uint32_t job_id;	/* of an array's record: the array's */
 	bool array;		/* one of the tasks that an array's record stands for */
 	bool approximate;
+	bool reads;		/* it names an input file */
 	uint8_t alternatives;	/* how many the library got */
 	uint8_t numbers[AUC_ALTERNATIVES]; /* of these, from 1 on */
 	uint32_t first_alternative; /* index in the snapshot's */
@@ -242,9 +248,12 @@ typedef struct {
 	struct aucsched_offer *offers;
 	struct aucsched_segment *offer_segments;
 	struct aucsched_alternative *alternatives;
+	struct aucsched_store *stores;
+	struct aucsched_read *job_reads, *running_reads;
 	auc_row_t *rows;
 	size_t nodes_cap, running_cap, segments_cap, jobs_cap, masks_cap,
-		rows_cap, offers_cap, offer_segments_cap, alternatives_cap;
+		rows_cap, offers_cap, offer_segments_cap, alternatives_cap,
+		stores_cap, job_reads_cap, running_reads_cap;
 	uint64_t *free_memory;	/* [node], MB */
 	uint32_t *gpu_type;	/* [node], 0: no GPUs, AUC_GPU_TYPES: several types */
 	uint8_t *spare_gpus;	/* [node], held by nobody */
@@ -276,6 +285,18 @@ extern bool auc_takes_jobs(int n);
  * node read locks. Free with auc_cores_free(). */
 extern bitstr_t **auc_idle_cores(const bitstr_t *want);
 extern void auc_cores_free(bitstr_t **cores);
+
+/* ---- files.c ---- */
+
+/* All without a lock. Takes over what an earlier slurmctld has left in dir, the first time. */
+extern void auc_files_load(const auc_library_t *library, const char *dir);
+
+/* Saves what the library knows of files, if that has changed and it is not too soon. */
+extern void auc_files_keep(const auc_library_t *library,
+			   const struct aucsched_output *out, const char *dir);
+
+/* The last time, before the library is closed. */
+extern void auc_files_end(const auc_library_t *library, const char *dir);
 
 /* ---- offer.c ---- */
 
@@ -341,6 +362,8 @@ extern void auc_journal_close(bool discard);
 typedef struct {
 	uint32_t started;
 	uint32_t failed;	/* Slurm refused, or gave other cores than the bid's */
+	uint32_t readers;	/* of those started: jobs that name an input file, */
+	uint32_t holders;	/* and of these, on nodes that all hold it */
 	uint32_t stale;		/* the job or its nodes have changed since the snapshot */
 	uint32_t next;		/* row to go on with; == jobs_len: done */
 	auc_run_t *launches;	/* runs that have their nodes and are to be launched */
@@ -399,7 +422,8 @@ typedef struct {
 	const char *state;	/* "starting", "on", "off", "no-library", "failing" */
 	char *state_text;
 	uint64_t cycles, skipped, cycles_failed, started, starts_failed,
-		fallbacks, worker_failures;
+		fallbacks, worker_failures, readers, holders;
+	uint32_t files, copies;
 	char *last_failure;
 	auc_figure_t cycle_us, snapshot_us, decide_us, start_us, lock_us;
 	uint32_t window, bids;

@@ -33,6 +33,8 @@ static const number_t numbers[] = {
 	{ "drafts", 0, 4096, 7, 0, "drafts", .paper = true },
 	{ "reservations", 0, 64, 1, 0, "reservations", .paper = true },
 	{ "patience", 0, 31536000, 0, 0, "patience_s", .implied = true },
+	{ "file_memory", 0, 2147483647, 0, FIELD(file_memory), NULL },
+	{ "file_age", 0, 31536000, 86400, 0, "file_age_s", .implied = true },
 	{ "slurm_bids", 0, 10000, 0, FIELD(offers), NULL },
 	{ "work", 0, 1000000000000L, 10000000, 0, "work" },
 };
@@ -47,6 +49,7 @@ static const text_t texts[] = {
 	{ "enabled", "yes|no", NULL },
 	{ "save", "yes|no", NULL },
 	{ "beyond", "slurm|wait", NULL },
+	{ "locality", "yes|no", NULL },
 	{ "objective", "priority|size|rate", "objective" },
 	{ "policy", "auction2|auction1|ipsched", "policy" },
 	{ "compact", "yes|no", "compact" },
@@ -159,6 +162,8 @@ static bool _take_text(auc_settings_t *settings, const char *key,
 			settings->save = !xstrcmp(value, "yes");
 		else if (!xstrcmp(key, "beyond"))
 			settings->beyond_waits = !xstrcmp(value, "wait");
+		else if (!xstrcmp(key, "locality"))
+			settings->locality = !xstrcmp(value, "yes");
 		else if (!xstrcmp(key, "library")) {
 			xfree(settings->library);
 			settings->library = xstrdup(value);

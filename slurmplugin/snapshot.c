@@ -49,6 +49,9 @@ static void _point_to_arrays(auc_snapshot_t *s)
 	s->in.offers = s->offers;
 	s->in.offer_segments = s->offer_segments;
 	s->in.alternatives = s->alternatives;
+	s->in.stores = s->stores;
+	s->in.job_reads = s->job_reads;
+	s->in.running_reads = s->running_reads;
 }
 
 extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
@@ -58,6 +61,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_model_refresh();
 	auc_requests_restore();
 	auc_add_nodes(s);
+	auc_add_stores(s, settings);
 	auc_add_running(s);
 	auc_add_queue(s, settings, hooks, cycle);
 	auc_memo_sweep(cycle);
@@ -75,6 +79,9 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 	xfree(s->offers);
 	xfree(s->offer_segments);
 	xfree(s->alternatives);
+	xfree(s->stores);
+	xfree(s->job_reads);
+	xfree(s->running_reads);
 	xfree(s->free_memory);
 	xfree(s->gpu_type);
 	xfree(s->spare_gpus);

@@ -29,6 +29,18 @@ extern void auc_add_nodes(auc_snapshot_t *snapshot);
 /* Takes what running jobs hold off the nodes, which must be there. */
 extern void auc_add_running(auc_snapshot_t *snapshot);
 
+/* ---- files.c ---- */
+
+/* What nodes keep of files, which must be there; nothing with auc_locality=no. */
+extern void auc_add_stores(auc_snapshot_t *snapshot,
+			   const auc_settings_t *settings);
+
+/* The file of the job that comes next, if it names one. RET whether it does */
+extern bool auc_add_job_read(auc_snapshot_t *snapshot,
+			     const job_record_t *job_ptr);
+extern void auc_add_running_read(auc_snapshot_t *snapshot,
+				 const job_record_t *job_ptr);
+
 /* ---- claims.c ---- */
 
 /* More claims than this are not looked at: those of the first jobs count. */

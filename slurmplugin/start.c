@@ -377,6 +377,26 @@ static void _missed(job_record_t *job_ptr, int rc)
 	memo->until = time(NULL) + LEFT_SECONDS;
 }
 
+/* A start of a job that names an input file. */
+static void _count_file(const auc_snapshot_t *s, uint32_t row,
+			const struct aucsched_output *out,
+			auc_starts_t *starts)
+{
+	const struct aucsched_decision *decision = &out->decisions[row];
+	uint32_t nodes = 0;
+
+	if (!s->rows[row].reads)
+		return;
+	for (uint32_t i = 0; i < decision->segments; i++) {
+		const struct aucsched_segment *segment =
+			&out->segments[decision->first_segment + i];
+
+		nodes += segment->last - segment->first + 1;
+	}
+	starts->readers++;
+	starts->holders += decision->holders == nodes;
+}
+
 static void _start_one(const auc_snapshot_t *s,
 		       const struct aucsched_output *out, uint32_t row,
 		       bitstr_t **idle, auc_select_hooks_t *hooks,
@@ -406,6 +426,7 @@ static void _start_one(const auc_snapshot_t *s,
 		return;
 	}
 	starts->started++;
+	_count_file(s, row, out, starts);
 	if (decision->alternative)
 		info("aucsched: started %pJ on %s (class %c), alternative %d",
 		     job_ptr, job_ptr->nodes, decision->bid_class,

@@ -49,6 +49,14 @@ static void _left(char **json, const auc_snapshot_t *snapshot)
 	xstrcat(*json, "},");
 }
 
+static void _files(char **json, const auc_status_t *status)
+{
+	xstrfmtcat(*json, "\"files\":{\"known\":%u,\"copies\":%u,\"starts\":%llu,\"on_holders\":%llu},",
+		   status->files, status->copies,
+		   (unsigned long long) status->readers,
+		   (unsigned long long) status->holders);
+}
+
 static char *_json(const auc_status_t *status, const auc_settings_t *settings,
 		   const auc_library_t *library, const auc_snapshot_t *snapshot)
 {
@@ -80,6 +88,8 @@ static char *_json(const auc_status_t *status, const auc_settings_t *settings,
 	_count(&json, "starts_failed", status->starts_failed);
 	_count(&json, "handed_jobs", snapshot->left_jobs);
 	_left(&json, snapshot);
+	if (settings->locality)
+		_files(&json, status);
 	xstrfmtcat(json, "\"solver\":{\"status\":\"%s\",\"objective\":%.0f,\"bound\":%.0f,\"bids\":%u,\"worker_failures\":%llu},",
 		   status->optimal ? "optimal" : "feasible", status->objective,
 		   status->bound, status->bids,

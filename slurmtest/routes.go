@@ -94,6 +94,12 @@ type Status struct {
 		Bound          float64 `json:"bound"`
 		WorkerFailures int64   `json:"worker_failures"`
 	} `json:"solver"`
+	Files struct {
+		Known     int    `json:"known"`
+		Copies    int    `json:"copies"`
+		Starts    uint64 `json:"starts"` // of jobs that name an input
+		OnHolders uint64 `json:"on_holders"`
+	} `json:"files"`
 }
 
 // Figure is a figure of the status file, in microseconds.

@@ -57,6 +57,7 @@ func (s *status) print(out io.Writer, now time.Time) error {
 		p.section(section.title, section.lines)
 	}
 	p.reasons()
+	p.files()
 	p.times()
 	p.others()
 	return p.Flush()
@@ -127,6 +128,16 @@ func (p *page) reasons() {
 		fmt.Fprintf(p, "    %s:\t%s\n", word(name), show(handed[name]))
 	}
 	delete(p.rest, "handed")
+}
+
+// files are the figures of input files, with auc_locality=yes.
+func (p *page) files() {
+	if _, ok := p.rest["files"].(map[string]any); ok {
+		p.section("Input files", [][2]string{
+			{"Held by nodes", "files.known"}, {"Copies in all", "files.copies"},
+			{"Starts of jobs that name one", "files.starts"}, {"On nodes that all held it", "files.on_holders"},
+		})
+	}
 }
 
 // times is the table of all fields that end in _us and have a last, a mean and a max.

@@ -41,6 +41,24 @@ func TestStatusPage(t *testing.T) {
 	require.NotContains(t, out, "\x1b", "nothing in the file gets at the terminal")
 }
 
+// With auc_locality=yes there are figures of input files.
+func TestStatusOfInputFiles(t *testing.T) {
+	s, err := parseStatus([]byte(`{"time":1700000000,"interval_s":10,"started":7,"handed":{"gres":1},"files":{"known":12,"copies":31,"starts":480,"on_holders":402,"new":5}}`))
+	require.NoError(t, err)
+	var page bytes.Buffer
+	require.NoError(t, s.print(&page, written))
+	require.Contains(t, page.String(), `
+Input files:
+  Held by nodes:                 12
+  Copies in all:                 31
+  Starts of jobs that name one:  480
+  On nodes that all held it:     402
+
+Other:
+  files.new:  5
+`)
+}
+
 // Every value of the file is on the page, whether its field is known or not.
 func TestStatusPageHasEverything(t *testing.T) {
 	text, err := os.ReadFile("testdata/status.json")

@@ -85,6 +85,8 @@ struct window {
 	struct aucsched_segment *segments;
 	struct aucsched_job *jobs;
 	struct aucsched_alternative *others;
+	struct aucsched_store *stores;
+	struct aucsched_read *job_reads, *running_reads;
 	uint64_t *masks;
 };
 
@@ -123,6 +125,9 @@ static void release(struct window *w)
 	free(w->segments);
 	free(w->jobs);
 	free(w->others);
+	free(w->stores);
+	free(w->job_reads);
+	free(w->running_reads);
 	free(w->masks);
 }
 
@@ -180,6 +185,30 @@ static void random_others(struct window *w, uint32_t nodes, uint32_t cores, uint
 	}
 }
 
+static struct aucsched_read *random_reads(uint32_t jobs)
+{
+	struct aucsched_read *reads = array(jobs, sizeof *reads);
+
+	for (uint32_t j = 0; j < jobs; j++)
+		reads[j] = (struct aucsched_read){.job = j, .file = below(9) + 1, .bytes = below(60) + 1};
+	return reads;
+}
+
+/* Of half of the windows the jobs read files. */
+static void random_files(struct window *w)
+{
+	if (below(2) == 0)
+		return;
+	w->in.stores_len = w->in.nodes_len;
+	w->in.stores = w->stores = array(w->in.nodes_len, sizeof *w->stores);
+	for (uint32_t n = 0; n < w->in.nodes_len; n++)
+		w->stores[n] = (struct aucsched_store){.id = n + 1, .bytes = below(100)};
+	w->in.job_reads_len = w->in.jobs_len;
+	w->in.job_reads = w->job_reads = random_reads(w->in.jobs_len);
+	w->in.running_reads_len = w->in.running_len;
+	w->in.running_reads = w->running_reads = random_reads(w->in.running_len);
+}
+
 static void random_window(struct window *w)
 {
 	uint32_t nodes = below(MAX_NODES) + 1, jobs = below(MAX_JOBS + 1), cores = below(40) + 1, gpus = below(5);
@@ -219,6 +248,7 @@ static void random_window(struct window *w)
 		random_job(&w->jobs[j], nodes, cores, gpus);
 	qsort(w->jobs, jobs, sizeof *w->jobs, by_priority);
 	random_others(w, nodes, cores, gpus);
+	random_files(w);
 }
 
 /* A window that no cycle can prove soon. */
@@ -255,7 +285,7 @@ static int check_job(const struct window *w, uint32_t i, const struct aucsched_o
 	struct aucsched_job request, *j = &request;
 	uint64_t sum = 0, count = 0, next_node = 0;
 
-	if (d->reserved != 0 || d->why > AUCSCHED_NOT_LOOKED_AT || !asked(w, i, d->alternative, j))
+	if ((d->holders != 0 && (w->in.job_reads_len == 0 || d->why != AUCSCHED_STARTS)) || d->why > AUCSCHED_NOT_LOOKED_AT || !asked(w, i, d->alternative, j))
 		return 0;
 	if (d->why != AUCSCHED_STARTS)
 		return d->segments == 0 && d->alternative == 0 && d->bid_class == 0 && (d->expected == 0 || d->why == AUCSCHED_WAITS_RESERVED);
@@ -420,6 +450,54 @@ static void test_fields(void)
 	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out));
 	EXPECT(out.late == 1 && out.cycle_us < 10000000);
 	release(&w);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
+/* Two nodes, the second of which holds file 7 after a cycle with a job that reads it there. */
+static void test_files(void)
+{
+	struct aucsched_node nodes[2] = {{.cores = 4, .free_cores = 4, .up = 1}, {.cores = 4, .free_cores = 0, .up = 1}};
+	struct aucsched_store stores[2] = {{.id = 11, .bytes = 100}, {.id = 12, .bytes = 100}};
+	struct aucsched_segment segment = {.first = 1, .last = 1, .cores = 4};
+	struct aucsched_running running = {.end = 90, .segments = 1};
+	struct aucsched_read read = {.file = 7, .bytes = 60};
+	struct aucsched_job job = {.priority = 1, .cores = 4, .time_limit = 10, .mask = -1};
+	struct aucsched_input in = {.abi = AUCSCHED_ABI, .size = sizeof in, .now = 50, .nodes_len = 2, .nodes = nodes, .running_len = 1,
+		.running = &running, .running_segments_len = 1, .running_segments = &segment, .stores_len = 2, .stores = stores,
+		.running_reads_len = 1, .running_reads = &read};
+	struct aucsched_output out;
+	unsigned char saved[200];
+	int64_t h = must_open(NULL), n;
+
+	prepare(&out);
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.files == 1 && out.copies == 1 && out.file_changes > 0);
+	memset(saved, 0xaa, sizeof saved);
+	n = aucsched_save_files(h, NULL, 0);
+	EXPECT(n > 16 && n < (int64_t)sizeof saved);
+	EXPECT(aucsched_save_files(h, saved, (size_t)n - 1) == n && saved[0] == 0xaa);
+	EXPECT(aucsched_save_files(h, NULL, sizeof saved) == AUCSCHED_EINVAL && strstr(last_error(h), "buf is NULL") != NULL);
+	EXPECT(aucsched_save_files(h, saved, sizeof saved) == n && saved[0] != 0xaa && saved[n] == 0xaa);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+	EXPECT(aucsched_save_files(h, saved, sizeof saved) == AUCSCHED_EHANDLE);
+	EXPECT(aucsched_load_files(h, saved, (size_t)n) == AUCSCHED_EHANDLE);
+
+	h = must_open(NULL);
+	EXPECT(aucsched_load_files(h, saved, (size_t)n) == AUCSCHED_OK);
+	nodes[1].free_cores = 4, in.running_len = in.running_segments_len = in.running_reads_len = 0;
+	in.jobs_len = in.job_reads_len = 1, in.jobs = &job, in.job_reads = &read;
+	prepare(&out);
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.starts == 1 && out.segments[0].first == 1 && out.decisions[0].holders == 1);
+	saved[n / 2] ^= 1;
+	EXPECT(aucsched_load_files(h, saved, (size_t)n) == AUCSCHED_EINVAL && strstr(last_error(h), "files: damaged") != NULL);
+	EXPECT(aucsched_load_files(h, NULL, 5) == AUCSCHED_EINVAL && strstr(last_error(h), "buf is NULL") != NULL);
+	EXPECT(aucsched_load_files(h, NULL, 0) == AUCSCHED_EINVAL);
+	prepare(&out);
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.files == 0 && out.decisions[0].holders == 0);
+	in.reserved = 1;
+	prepare(&out);
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_EINVAL && strstr(last_error(h), "reserved") != NULL);
+	in.reserved = 0, in.stores = NULL;
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_EINVAL && strstr(last_error(h), "stores is NULL") != NULL);
 	EXPECT(aucsched_close(h) == AUCSCHED_OK);
 }
 
@@ -722,6 +800,7 @@ int main(int argc, char **argv)
 	test_settings();
 	test_fields();
 	test_bad_calls();
+	test_files();
 	test_open_close();
 	test_threads();
 	test_closing_races();

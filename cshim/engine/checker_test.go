@@ -14,11 +14,11 @@ func check(in *Input, out *Output) error {
 	cores, gpus := make([]int, len(in.Nodes)), make([]int, len(in.Nodes))
 	starts := 0
 	for i, d := range out.Decisions {
-		if d.Why > NotLookedAt || d.Reserved != 0 {
+		if d.Why > NotLookedAt || (d.Holders != 0 && !slices.ContainsFunc(in.JobReads, func(r Read) bool { return int(r.Job) == i })) {
 			return fmt.Errorf("job %d: odd decision %+v", i, d)
 		}
 		if d.Why != Starts {
-			if d.Segments != 0 || d.BidClass != 0 || d.GPUs != 0 || d.Alternative != 0 || (d.Expected != 0) != (d.Why == WaitsReserved) {
+			if d.Segments != 0 || d.BidClass != 0 || d.GPUs != 0 || d.Alternative != 0 || d.Holders != 0 || (d.Expected != 0) != (d.Why == WaitsReserved) {
 				return fmt.Errorf("job %d waits: %+v", i, d)
 			}
 			continue

@@ -23,6 +23,7 @@ type Engine struct {
 	solver   *solver
 	policy   core.Policy
 	snapshot snapshot
+	files    files
 	plan     core.Plan
 }
 
@@ -35,7 +36,7 @@ func New(settings string, o Options) (*Engine, error) {
 	return e, e.Configure(settings)
 }
 
-// Configure replaces all settings. On an error the old ones stay.
+// Configure replaces all settings. On an error the old ones stay. What is known of files stays either way.
 func (e *Engine) Configure(settings string) error {
 	s, err := ParseSettings(settings)
 	if err != nil {
@@ -48,6 +49,7 @@ func (e *Engine) Configure(settings string) error {
 	}
 	e.Close()
 	e.settings, e.solver, e.policy = s, solver, policy
+	e.files.open(s.FileAge)
 	return nil
 }
 
@@ -90,6 +92,9 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	if err := e.snapshot.load(in); err != nil {
 		return err
 	}
+	if err := e.files.load(in, &e.snapshot); err != nil {
+		return err
+	}
 	if e.settings.freesNodes() {
 		e.snapshot.dropNodeLimits()
 	}
@@ -104,7 +109,7 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	if err := core.Verify(&e.snapshot.Snapshot, &e.plan); err != nil {
 		return fmt.Errorf("the plan is not valid: %w", err)
 	}
-	if err := out.fill(in, &e.plan, e.settings.Policy); err != nil {
+	if err := out.fill(in, &e.plan, e.settings.Policy, &e.files); err != nil {
 		return err
 	}
 	out.WorkerFailures = e.solver.failures
@@ -115,6 +120,7 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 // forget drops what a panic may have left half done.
 func (e *Engine) forget() {
 	e.snapshot, e.plan = snapshot{}, core.Plan{}
+	e.files.forget(e.settings.FileAge)
 	if policy, err := newPolicy(&e.settings, e.solver); err == nil {
 		e.policy = policy
 	}
@@ -125,7 +131,7 @@ func (o *Output) clear() {
 }
 
 // fill makes the flat decisions of a plan.
-func (o *Output) fill(in *Input, p *core.Plan, by PolicyName) error {
+func (o *Output) fill(in *Input, p *core.Plan, by PolicyName, f *files) error {
 	for range in.Jobs {
 		o.Decisions = append(o.Decisions, Decision{Why: NotLookedAt})
 	}
@@ -146,11 +152,13 @@ func (o *Output) fill(in *Input, p *core.Plan, by PolicyName) error {
 		*d = Decision{
 			Why: Starts, BidClass: by.class(from.Class), GPUs: from.Segs[0].GPUs, Alternative: uint8(from.Alternative),
 			FirstSegment: uint32(len(o.Segments)), Segments: uint32(len(from.Segs)),
+			Holders: f.holders(from.Job, from.Segs),
 		}
 		for _, s := range from.Segs {
 			o.Segments = append(o.Segments, Segment{First: uint32(s.First), Last: uint32(s.Last), Cores: s.Cores, GPUs: s.GPUs})
 		}
 	}
+	f.fill(o)
 	o.Objective, o.Bound = p.Objective, p.Bound
 	o.Window, o.Bids = p.Stats.Jobs, p.Stats.Bids
 	o.Late = p.Stats.Late

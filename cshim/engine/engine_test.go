@@ -191,7 +191,7 @@ func TestLoadAllocatesNothing(t *testing.T) {
 	require.Positive(t, len(out.Segments))
 	require.Zero(t, testing.AllocsPerRun(10, func() {
 		out.clear()
-		if out.fill(in, &e.plan, Auction2) != nil {
+		if out.fill(in, &e.plan, Auction2, &e.files) != nil {
 			t.Fatal("not filled")
 		}
 	}))
@@ -389,6 +389,18 @@ func flat(data []byte) *Input {
 			MaxNodes: uint32(next()), CoresPerNode: uint32(next() / 16), MinGPUs: uint8(next() / 24), MaxGPUs: uint8(next() / 8),
 			Flags: uint8(next() / 24), Reserved: uint8(next() / 31), Mask: int32(next()/8) - 1})
 	}
+	if next()%4 > 0 {
+		for range len(in.Nodes) + int(min(next()/31, 3)) {
+			in.Stores = append(in.Stores, Store{next(), next()})
+		}
+	}
+	reads := func() (out []Read) {
+		for range min(next(), 12) {
+			out = append(out, Read{uint32(next() / 2), uint32(next() / 31), next(), next()})
+		}
+		return out
+	}
+	in.JobReads, in.RunningReads = reads(), reads()
 	return in
 }
 
@@ -440,6 +452,28 @@ func repair(in *Input) {
 		}
 	}
 	repairAlternatives(in)
+	in.repairReads()
+}
+
+// repairReads makes stores and reads those of the machine and of its jobs.
+func (in *Input) repairReads() {
+	if len(in.Stores) == 0 {
+		in.JobReads, in.RunningReads = nil, nil
+		return
+	}
+	for len(in.Stores) < len(in.Nodes) {
+		in.Stores = append(in.Stores, in.Stores[0])
+	}
+	in.Stores = in.Stores[:len(in.Nodes)]
+	repair := func(reads []Read, jobs int) []Read {
+		reads = reads[:min(len(reads), jobs)]
+		for i := range reads {
+			r := &reads[i]
+			*r = Read{Job: uint32(i), File: max(r.File, 1), Bytes: max(min(r.Bytes, MaxFile), 1)}
+		}
+		return reads
+	}
+	in.JobReads, in.RunningReads = repair(in.JobReads, len(in.Jobs)), repair(in.RunningReads, len(in.Running))
 }
 
 // repairAlternatives makes some of them those of jobs, and drops the others.

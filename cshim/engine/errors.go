@@ -10,7 +10,7 @@ import (
 
 // InputError is a fault in the arrays of an [Input].
 type InputError struct {
-	Array string // nodes, running, running_segments, jobs, masks
+	Array string // as in aucsched.h
 	Index int    // -1: the array as a whole
 	Field string // "" where it is the array as a whole
 	Value any

@@ -4,10 +4,11 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/locality/residence"
 )
 
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
-const ABI = 2
+const ABI = 3
 
 // Version is the version of the library.
 const Version = "1.0.0"
@@ -18,6 +19,7 @@ const (
 	MaxJobs         = 1 << 20
 	MaxAlternatives = core.MaxAlternatives // of a job
 	MaxPriority     = 1 << 40
+	MaxFile         = residence.MaxBytes // bytes
 	MaxGPUsPerNode  = 15
 	NoLimit         = 1<<32 - 1 // Job.TimeLimit of a job without one
 )
@@ -84,6 +86,20 @@ type Offer struct {
 	Reserved               uint32
 }
 
+// Store is struct aucsched_store: what a node keeps of files.
+type Store struct {
+	ID    uint64 // of the node; 0: none, and what it holds is not saved
+	Bytes uint64
+}
+
+// Read is struct aucsched_read: a job reads a file.
+type Read struct {
+	Job      uint32
+	Reserved uint32
+	File     uint64
+	Bytes    uint64
+}
+
 // Input is one cycle's. The slices stay the caller's.
 type Input struct {
 	Now  int64 // seconds, any origin
@@ -102,6 +118,10 @@ type Input struct {
 	OfferSegments []Segment
 	// Alternatives are further requests of jobs, ascending by job.
 	Alternatives []Alternative
+	// Stores say what each node keeps of the files that jobs read; none: files are not looked at.
+	Stores []Store
+	// JobReads and RunningReads are the files that Jobs and Running read, ascending by job, one a job.
+	JobReads, RunningReads []Read
 }
 
 // Why a job does not start.
@@ -122,7 +142,7 @@ type Decision struct {
 	BidClass               uint8
 	GPUs                   uint8
 	Alternative            uint8
-	Reserved               uint32
+	Holders                uint32 // nodes of a start that hold the job's file
 }
 
 // Output is the outcome of a cycle. A cycle reuses its memory.
@@ -135,4 +155,8 @@ type Output struct {
 	Elapsed          time.Duration
 	WorkerFailures   int
 	Optimal, Late    bool
+	// Files are how many files are known, on Copies nodes in all. FileChanges is another number whenever
+	// these have changed.
+	Files, Copies int
+	FileChanges   uint64
 }

@@ -38,11 +38,16 @@ type Settings struct {
 	// Worker is the path of a program that runs highs.Worker when it is called with the
 	// argument solver-worker.
 	Worker string
+	// FileAge is after how many seconds a file that was not read is taken to be gone from a node; 0: never.
+	FileAge int64
 }
 
 // DefaultSettings are those of an empty text.
 func DefaultSettings() Settings {
-	return Settings{Auction: core.DefaultAuctionOptions(), IPSched: core.DefaultIPSchedOptions(), Deadline: 200 * time.Millisecond}
+	return Settings{
+		Auction: core.DefaultAuctionOptions(), IPSched: core.DefaultIPSchedOptions(), Deadline: 200 * time.Millisecond,
+		FileAge: 24 * 60 * 60,
+	}
 }
 
 // MaxDeadline is the longest that a cycle may take.
@@ -61,6 +66,7 @@ const MaxDeadline = time.Hour
 //	solver=native|auto|highs
 //	worker=PATH           the aucsched command; absolute, without commas and spaces
 //	work=10000000         bound on one solve, 0: until the deadline
+//	file_age_s=86400      nodes are taken to have lost a file that was not read for so long, 0: never
 //
 // A caller may give all of them whatever the policy is. Of these, ipsched goes by window, objective, work,
 // node_limits and on_timeout alone, and the auctions by none of the last two.
@@ -161,6 +167,8 @@ func (s *Settings) set(key, value string) (err error) {
 		o.Compact, err = yesOrNo(key, value)
 	case "contiguous_bids":
 		o.ContiguousOnly, err = yesOrNo(key, value)
+	case "file_age_s":
+		s.FileAge, err = number[int64](key, value, 0, core.NoTimeLimit)
 	case "paper", "throughput": // have been taken before all others
 	case "node_limits":
 		s.IPSched.NodeLimits, err = yesOrNo(key, value)

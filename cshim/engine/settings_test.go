@@ -16,12 +16,12 @@ func TestParseSettings(t *testing.T) {
 	require.Equal(t, DefaultSettings(), s)
 	require.Equal(t, 200*time.Millisecond, s.Deadline)
 
-	s, err = ParseSettings(" window=1,depth=0\tbids=20 drafts=9,,reservations=2\ndeadline_ms=150 objective=size solver=auto worker=/opt/aucsched work=0 window=77,")
+	s, err = ParseSettings(" window=1,depth=0\tbids=20 drafts=9,,reservations=2\ndeadline_ms=150 objective=size solver=auto worker=/opt/aucsched work=0 window=77,file_age_s=60")
 	require.NoError(t, err)
 	require.Equal(t, Settings{
 		Auction:  core.AuctionOptions{Window: 77, MaxBidsPerJob: 20, Drafts: 9, Reservations: 2, Objective: core.BySize},
 		IPSched:  core.IPSchedOptions{Window: 77, NodeLimits: true, Objective: core.BySize},
-		Deadline: 150 * time.Millisecond, Solver: Auto, Worker: "/opt/aucsched",
+		Deadline: 150 * time.Millisecond, Solver: Auto, Worker: "/opt/aucsched", FileAge: 60,
 	}, s)
 
 	s, err = ParseSettings("reservations=2 throughput=yes compact=no")
@@ -78,6 +78,7 @@ func TestSettingFaults(t *testing.T) {
 		"solver=highs":              "setting solver=highs: needs worker=PATH",
 		"worker=aucsched":           "setting worker=aucsched: must be an absolute path",
 		"work=-1":                   "setting work=-1: must be",
+		"file_age_s=-1":             "setting file_age_s=-1: must be",
 		"work=99999999999999999999": "must be a number",
 		"depth=3 wndow=5":           "setting wndow=5: there is no such setting",
 		"window=0,window=5":         "setting window=0",

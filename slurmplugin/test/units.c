@@ -1,6 +1,6 @@
 /*
  * Tests of the plug-ins' parts that need no slurmctld: GPU ranges,
- * alternatives, settings, memos, the journal. Linked with Slurm's own library, to be run under AddressSanitizer.
+ * alternatives, input files, settings, memos, the journal. Linked with Slurm's own library, to be run under AddressSanitizer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 
 #include "../alternative.h"
 #include "../gpu_range.h"
+#include "../input_file.h"
 #include "../note.h"
 #include "../scheduler.h"
 
@@ -449,6 +450,143 @@ static void _fuzz_alternatives(unsigned seed, int rounds)
 	}
 }
 
+/* ---- input files ---- */
+
+static const struct {
+	const char *comment;
+	auc_input_found_t want;
+	uint64_t bytes;
+	const char *words;	/* of the error */
+} inputs[] = {
+	{ NULL, AUC_INPUT_NONE, 0, NULL },
+	{ "", AUC_INPUT_NONE, 0, NULL },
+	{ "for the review; my input=/a:1", AUC_INPUT_NONE, 0, NULL },
+	{ "INPUT=/a:1", AUC_INPUT_NONE, 0, NULL },
+	{ "input", AUC_INPUT_NONE, 0, NULL },
+	{ "input=/a:1", AUC_INPUT_OK, 1, NULL },
+	{ "input=/data/genome.fa:4G", AUC_INPUT_OK, (uint64_t) 4 << 30, NULL },
+	{ "note;input=/a b,c:12k;auc:gpu=1-3", AUC_INPUT_OK, 12 << 10, NULL },
+	{ "input=s3://bucket/key:3:1T", AUC_INPUT_OK, (uint64_t) 1 << 40, NULL },
+	{ "input=/a:1048576T", AUC_INPUT_OK, (uint64_t) 1 << 60, NULL },
+	{ "input=/a:1152921504606846976", AUC_INPUT_OK, (uint64_t) 1 << 60, NULL },
+	{ "input=", AUC_INPUT_BAD, 0, "input=: must be PATH:SIZE" },
+	{ "input=;x", AUC_INPUT_BAD, 0, "input=: must be PATH:SIZE" },
+	{ "input=/a", AUC_INPUT_BAD, 0, "input=/a: must be PATH:SIZE" },
+	{ "input=:5G", AUC_INPUT_BAD, 0, "input=:5G: its path must" },
+	{ "input=a:5G", AUC_INPUT_BAD, 0, "input=a:5G: its path must begin with / or be a URL" },
+	{ "input=://x:5", AUC_INPUT_BAD, 0, "its path must" },
+	{ "input=/a:", AUC_INPUT_BAD, 0, "input=/a:: its size must" },
+	{ "input=/a:0", AUC_INPUT_BAD, 0, "input=/a:0: its size must" },
+	{ "input=/a:G", AUC_INPUT_BAD, 0, "its size must" },
+	{ "input=/a:-1", AUC_INPUT_BAD, 0, "its size must" },
+	{ "input=/a:1.5G", AUC_INPUT_BAD, 0, "its size must" },
+	{ "input=/a:5 G", AUC_INPUT_BAD, 0, "its size must" },
+	{ "input=/a:5GB", AUC_INPUT_BAD, 0, "its size must" },
+	{ "input=/a:1048577T", AUC_INPUT_BAD, 0, "its size must" },
+	{ "input=/a:1152921504606846977", AUC_INPUT_BAD, 0, "its size must" },
+	{ "input=/a:99999999999999999999999", AUC_INPUT_BAD, 0, "its size must" },
+	{ "input=/a:1;input=/b:2", AUC_INPUT_BAD, 0, "input=/b:2: is a second input" },
+};
+
+static uint64_t _file_of(const char *comment)
+{
+	auc_input_t input = { 0 };
+
+	(void) auc_input_parse(comment, &input, NULL);
+	return input.file;
+}
+
+static void _test_inputs(void)
+{
+	char long_name[2000];
+
+	for (int i = 0; i < ARRAY_SIZE(inputs); i++) {
+		auc_input_t input = { 0 };
+		char *error = NULL;
+		auc_input_found_t found =
+			auc_input_parse(inputs[i].comment, &input, &error);
+
+		CHECK((found == inputs[i].want) && (!error == !inputs[i].words),
+		      "%s: %d, %s", inputs[i].comment, found, error);
+		CHECK((found != AUC_INPUT_OK) ||
+		      (input.file && (input.bytes == inputs[i].bytes)), "%s: %llu",
+		      inputs[i].comment, (unsigned long long) input.bytes);
+		CHECK(!inputs[i].words || strstr(error, inputs[i].words), "%s",
+		      error);
+		xfree(error);
+	}
+	CHECK(_file_of("input=/a:1") == _file_of("x;input=/a:2G"), "the path alone");
+	CHECK(_file_of("input=/a:1") != _file_of("input=/b:1"), "another path");
+	/* As it is in saved files. */
+	CHECK(auc_id_of("", 0) == 0xcbf29ce484222325, "%llx", (unsigned long long) auc_id_of("", 0));
+	CHECK(auc_id_of("foobar", 6) == 0x85944171f73967e8, "%llx", (unsigned long long) auc_id_of("foobar", 6));
+	memset(long_name, 'a', sizeof(long_name));
+	memcpy(long_name, "input=", 6);
+	long_name[sizeof(long_name) - 1] = '\0';
+	{
+		auc_input_t input;
+		char *error = NULL;
+
+		CHECK((auc_input_parse(long_name, &input, &error) ==
+		       AUC_INPUT_BAD) && (strlen(error) < 300), "%zu", strlen(error));
+		xfree(error);
+	}
+}
+
+static void _fuzz_inputs(unsigned seed, int rounds)
+{
+	static const char *parts[] = {
+		"input=", "/", ":", ";", "9", "0", "G", "t", "://", "a", " ",
+		"99999999999999999999", "\xff", "=",
+	};
+
+	srand(seed);
+	for (int i = 0; i < rounds; i++) {
+		char text[256] = "";
+		auc_input_t input = { 0 };
+		char *error = NULL;
+		auc_input_found_t found;
+
+		for (int k = rand() % 10; k > 0; k--)
+			strcat(text, parts[rand() % ARRAY_SIZE(parts)]);
+		found = auc_input_parse(text, &input, &error);
+		CHECK((found == AUC_INPUT_BAD) == !!error, "%s", text);
+		CHECK((found != AUC_INPUT_OK) || (input.file && input.bytes &&
+		      (input.bytes <= AUCSCHED_MAX_FILE)), "%s", text);
+		xfree(error);
+	}
+}
+
+static const struct {
+	const char *params;
+	bool on;
+} localities[] = {
+	{ NULL, false }, { "", false }, { "bf_interval=5", false },
+	{ "auc_locality=yes", true }, { "auc_locality=yes,auc_interval=3", true },
+	{ "bf_interval=5, auc_locality=yes", true },
+	{ "auc_locality=no", false }, { "auc_locality=yes,auc_locality=no", false },
+	{ "auc_locality=no,auc_locality=yes", true },
+	{ "xauc_locality=yes", false }, { "auc_locality=yess", false },
+	{ "auc_worker=/auc_locality=yes", false }, { "auc_locality=yes,auc_locality=maybe", true },
+};
+
+/* Whoever looks says the same. */
+static void _test_locality(void)
+{
+	for (int i = 0; i < ARRAY_SIZE(localities); i++) {
+		auc_settings_t s = { 0 };
+		char *params = xstrdup(localities[i].params);
+
+		slurm_conf.sched_params = params;
+		auc_settings_read(&s);
+		CHECK(s.locality == localities[i].on, "%s", params);
+		CHECK(auc_locality_is_on(params) == localities[i].on, "%s", params);
+		slurm_conf.sched_params = NULL;
+		auc_settings_free(&s);
+		xfree(params);
+	}
+}
+
 /* ---- settings ---- */
 
 static auc_settings_t _settings(const char *params)
@@ -489,6 +627,10 @@ static void _test_settings(void)
 	      !xstrcmp(s.status, "/a"), "%s", s.engine);
 	CHECK(strstr(s.engine, "bids=4") && strstr(s.engine, "drafts=4") &&
 	      strstr(s.engine, "worker=/x/y"), "%s", s.engine);
+	auc_settings_free(&s);
+	s = _settings("auc_file_memory=5,auc_file_age=60");
+	CHECK((s.file_memory == 5) && strstr(s.engine, "file_age_s=60") &&
+	      !strstr(defaults.engine, "file_age_s"), "%s", s.engine);
 	auc_settings_free(&s);
 	s = _settings("auc_solver=auto");
 	CHECK(strstr(s.engine, "worker=/"), "%s", s.engine);
@@ -550,7 +692,7 @@ static void _test_settings(void)
 		auc_settings_free(&s);
 	}
 	/* What is wrong is left out, each by itself. */
-	s = _settings("auc_interval=0,auc_window=x,auc_bids=,auc_deadline_ms=1e3,auc_enabled=maybe,auc_objective=fun,auc_patience=-1,auc_compact=1,auc_throughput=,auc_policy=auction,auc_paper=on,auc_contiguous_bids=,auc_node_limits=0,auc_on_timeout=half,auc_library=lib.so,auc_nonsense=1,auc_,auc_depth");
+	s = _settings("auc_interval=0,auc_window=x,auc_bids=,auc_deadline_ms=1e3,auc_enabled=maybe,auc_objective=fun,auc_patience=-1,auc_compact=1,auc_throughput=,auc_policy=auction,auc_paper=on,auc_contiguous_bids=,auc_node_limits=0,auc_on_timeout=half,auc_library=lib.so,auc_nonsense=1,auc_,auc_depth,auc_file_age=-1,auc_file_memory=4G");
 	CHECK(s.enabled && (s.interval == defaults.interval) && !s.library &&
 	      !xstrcmp(s.engine, defaults.engine), "%s", s.engine);
 	auc_settings_free(&s);
@@ -710,6 +852,9 @@ int main(int argc, char **argv)
 	_test_scripts();
 	_test_first();
 	_fuzz_alternatives(argc > 1 ? atoi(argv[1]) : 1, 200000);
+	_test_inputs();
+	_fuzz_inputs(argc > 1 ? atoi(argv[1]) : 1, 100000);
+	_test_locality();
 	_test_settings();
 	_test_memos();
 	_test_lines();
