@@ -4,8 +4,9 @@ import "math"
 
 // timeline tells from when on a job can run on nodes.
 type timeline interface {
-	// from is when the job can start on the node, at or before now meaning now; never if it cannot.
-	from(j *job, node int) int64
+	// from is when the job can start on the node, at or before now meaning now; never if it cannot. If
+	// that is after bound, it may be told too early, but after bound.
+	from(j *job, node int, bound int64) int64
 	// earliest is the least from of all nodes.
 	earliest(j *job) int64
 	// next is the first node from i on with a from of at most bound; -1: none.
@@ -74,7 +75,7 @@ func (r *run) firstFree(j *job) int {
 		return r.line.next(j, 0, r.now)
 	}
 	for i := range r.nodes {
-		if r.line.from(j, i) <= r.now {
+		if r.line.from(j, i, r.now) <= r.now {
 			return i
 		}
 	}
@@ -114,7 +115,7 @@ func (s *search) holders() {
 	limit := s.limit()
 	for _, c := range f.holders(s.j.file) {
 		f.marks[c.node] = f.mark
-		if from := s.r.line.from(s.j, int(c.node)); from <= limit {
+		if from := s.r.line.from(s.j, int(c.node), limit); from <= limit {
 			s.offer(c.node, c, max(from, s.r.now), false)
 			limit = s.limit()
 		}
@@ -159,8 +160,9 @@ func (s *search) scan(lo, hi int, now, later weights) {
 
 // consider compares a node with the best so far. c is the file's copy there, nil if there is none.
 func (s *search) consider(node int32, c *copyOf) {
-	from := s.r.line.from(s.j, int(node))
-	if from == never {
+	limit := s.limit()
+	from := s.r.line.from(s.j, int(node), limit)
+	if from > limit {
 		return
 	}
 	s.offer(node, c, max(from, s.r.now), false)
@@ -176,10 +178,7 @@ func (s *search) offer(node int32, c *copyOf, start int64, hole bool) {
 	if hole {
 		order++
 	}
-	if float64(float32(start)) > s.best.score && float64(start) > s.best.score {
-		return
-	}
-	score, ready := r.score(s.j, node, c, start, start, w)
+	score, ready := r.score(s.j, node, c, start, start, w, s.best.score)
 	if score < s.best.score || score == s.best.score && order < s.best.order {
 		s.best = choice{node: node, start: start, ready: ready, score: score, order: order, hole: hole}
 	}
