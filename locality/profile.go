@@ -101,15 +101,15 @@ func (p *profiles) next(j *job, i int, bound int64) int {
 	}
 }
 
-func (p *profiles) earliest(j *job) int64 {
+func (p *profiles) earliest(j *job) (at int64, node int) {
 	s := p.slot(j)
 	for {
-		at := s.tree.min()
-		if at == never {
-			return at
+		if at = s.tree.min(); at == never {
+			return never, -1
 		}
-		if i := s.tree.next(0, at); p.from(j, i, max(at, p.r.now)) <= max(at, p.r.now) {
-			return s.tree.at(i)
+		node = s.tree.next(0, at)
+		if bound := max(at, p.r.now); p.from(j, node, bound) <= bound && s.tree.at(node) == at {
+			return at, node
 		}
 	}
 }

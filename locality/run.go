@@ -85,7 +85,7 @@ func (r *run) weights() (now, later weights) {
 type coresLine struct{ *cores }
 
 func (c coresLine) from(j *job, node int, _ int64) int64 { return c.cores.from(node, j.Cores) }
-func (c coresLine) earliest(j *job) int64                { return c.cores.earliest(j.Cores) }
+func (c coresLine) earliest(j *job) (int64, int)         { return c.cores.earliest(j.Cores) }
 func (c coresLine) next(j *job, i int, bound int64) int {
 	return c.cores.next(j.Cores, i, bound)
 }

@@ -7,8 +7,9 @@ type timeline interface {
 	// from is when the job can start on the node, at or before now meaning now; never if it cannot. If
 	// that is after bound, it may be told too early, but after bound.
 	from(j *job, node int, bound int64) int64
-	// earliest is the least from of all nodes.
-	earliest(j *job) int64
+	// earliest is the least from of all nodes, and the first node that has it; never and -1 if the job can
+	// start nowhere.
+	earliest(j *job) (int64, int)
 	// next is the first node from i on with a from of at most bound; -1: none.
 	next(j *job, i int, bound int64) int
 }
@@ -46,10 +47,8 @@ func (r *run) choose(j *job) choice {
 	case r.plain:
 		s.all()
 	case s.now == startOnly:
-		at := max(r.now, r.line.earliest(j))
-		if at != never {
-			s.best = choice{node: int32(r.line.next(j, 0, at)), start: at, ready: at, score: float64(at)}
-			s.best.order = 2 * int(s.best.node)
+		if at, node := s.first(); node >= 0 {
+			s.best = choice{node: int32(node), start: at, ready: at, score: float64(at), order: 2 * node}
 		}
 	default:
 		s.fast()
@@ -89,15 +88,22 @@ func (s *search) all() {
 	}
 }
 
+// first is the earliest start, and the first node with it.
+func (s *search) first() (at int64, node int) {
+	at, node = s.r.line.earliest(s.j)
+	if node >= 0 && at <= s.r.now {
+		at, node = s.r.now, s.r.line.next(s.j, 0, s.r.now)
+	}
+	return at, node
+}
+
 func (s *search) fast() {
 	r, j := s.r, s.j
-	at := r.line.earliest(j)
-	if at == never {
+	_, node := s.first()
+	if node < 0 {
 		return
 	}
-	if i := r.line.next(j, 0, max(at, r.now)); i >= 0 {
-		s.consider(int32(i), r.files.held(j.file, int32(i)))
-	}
+	s.consider(int32(node), r.files.held(j.file, int32(node)))
 	s.holders()
 	if r.mode == Reference {
 		s.scan(0, s.sticky, s.later, s.later)
@@ -115,6 +121,10 @@ func (s *search) holders() {
 	limit := s.limit()
 	for _, c := range f.holders(s.j.file) {
 		f.marks[c.node] = f.mark
+		// Without a plan, which backfilling may have changed, the cores tell a lower bound.
+		if s.r.cores.from(int(c.node), s.j.Cores) > limit {
+			continue
+		}
 		if from := s.r.line.from(s.j, int(c.node), limit); from <= limit {
 			s.offer(c.node, c, max(from, s.r.now), false)
 			limit = s.limit()
