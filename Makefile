@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 deb proto clean help
+.PHONY: bin/aucsched run test test-pure lint bench bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 deb proto clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -65,6 +65,10 @@ bench: bin/aucsched
 ## bench-stages: the same stages as Go benchmarks, one by one
 bench-stages:
 	$(GO) test -run '^$$' -bench . -benchmem ./nodeset ./bids ./ipmodel/... ./benchmarks/...
+
+## bench-locality: time and memory of the locality-aware schedulers, over the authors' log if it is there, and as clusters grow
+bench-locality:
+	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 0 ./locality
 
 ## docs: make all measured pages of docs/ again (TRACES=DIR for those of real traces)
 docs: bench

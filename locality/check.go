@@ -4,6 +4,12 @@ import "fmt"
 
 // check finds input that cannot be simulated.
 func (r *run) check(jobs []Job) error {
+	if r.policy.Rule < FCFS || r.policy.Rule > LEM {
+		return fmt.Errorf("policy: rule %d is unknown", r.policy.Rule)
+	}
+	if r.mode != Paper && r.mode != Reference {
+		return fmt.Errorf("mode: %d is unknown", r.mode)
+	}
 	if len(r.nodes) == 0 || len(r.nodes) > MaxNodes {
 		return fmt.Errorf("cluster: %d nodes: must be in 1..%d", len(r.nodes), MaxNodes)
 	}

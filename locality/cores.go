@@ -19,6 +19,13 @@ type cores struct {
 	// dirty are the nodes that are not as busy says.
 	dirty   []int32
 	isDirty []bool
+	// settled and settledIDs are avail and ids without a plan, of the nodes that are not in moved: there a job
+	// has started or ended since.
+	settled    []int64
+	settledIDs []uint16
+	moved      []bool
+	freeNode   int // a node that may have a core available now
+	scratch    []uint16
 }
 
 func newCores(nodes []Node) *cores {
@@ -30,10 +37,12 @@ func newCores(nodes []Node) *cores {
 	c.count = make([]int32, c.n)
 	c.avail, c.ids, c.busy = make([]int64, places), make([]uint16, places), make([]int64, places)
 	c.first = make([]*minTree, c.most+1)
-	c.isDirty = make([]bool, c.n)
+	c.isDirty, c.moved = make([]bool, c.n), make([]bool, c.n)
+	c.settled, c.settledIDs = make([]int64, places), make([]uint16, places)
 	for i, n := range nodes {
 		c.count[i] = int32(n.Cores)
 		c.touch(int32(i))
+		c.moved[i] = true
 	}
 	c.reset()
 	return c
@@ -85,26 +94,56 @@ func (c *cores) next(k, i int, bound int64) int {
 	}
 }
 
-// earliest is when k cores of some node are available.
-func (c *cores) earliest(k int) int64 {
+// earliest is when k cores of some node are available, and the first such node; never and -1 if none has so many.
+func (c *cores) earliest(k int) (at int64, node int) {
 	t := c.index(k)
 	for {
-		at := t.min()
-		if at == never || c.next(k, 0, at) >= 0 {
-			return at
+		if at = t.min(); at == never {
+			return never, -1
 		}
+		node = t.next(0, at)
+		real := c.from(node, k)
+		if real == at {
+			return at, node
+		}
+		t.set(node, real)
 	}
+}
+
+// someFree tells whether a core is available at now.
+func (c *cores) someFree(now int64) bool {
+	if c.from(c.freeNode, 1) <= now {
+		return true
+	}
+	node := c.next(1, 0, now)
+	c.freeNode = max(node, 0)
+	return node >= 0
 }
 
 // take has the first len(out) cores of the node be available from until on, and puts their ids
 // into out.
 func (c *cores) take(node int32, out []uint16, until int64) {
+	c.touch(node)
 	avail, ids := c.of(node)
 	copy(out, ids)
-	for i := range out {
-		avail[i] = until
+	moving := append(c.scratch[:0], out...)
+	c.scratch = moving
+	for i := 1; i < len(moving); i++ {
+		for j := i; j > 0 && moving[j-1] > moving[j]; j-- {
+			moving[j-1], moving[j] = moving[j], moving[j-1]
+		}
 	}
-	c.sort(node)
+	at, rest := 0, len(out)
+	for len(moving) > 0 {
+		if rest < len(ids) && (avail[rest] < until || avail[rest] == until && ids[rest] < moving[0]) {
+			avail[at], ids[at] = avail[rest], ids[rest]
+			rest++
+		} else {
+			avail[at], ids[at] = until, moving[0]
+			moving = moving[1:]
+		}
+		at++
+	}
 }
 
 // sort restores the order of a node's cores after times have changed.
@@ -124,6 +163,7 @@ func (c *cores) sort(node int32) {
 // hold notes that a job runs on these cores until its wall time ends; release that it has ended.
 func (c *cores) hold(node int32, ids []uint16, until int64) {
 	c.touch(node)
+	c.moved[node] = true
 	for _, id := range ids {
 		c.busy[int(node)*c.most+int(id)] = until
 	}
@@ -131,20 +171,27 @@ func (c *cores) hold(node int32, ids []uint16, until int64) {
 
 func (c *cores) release(node int32, ids []uint16) { c.hold(node, ids, 0) }
 
-// idle tells whether core id of the node runs no job.
-func (c *cores) idle(node int32, id uint16) bool { return c.busy[int(node)*c.most+int(id)] == 0 }
-
 // reset takes the plan away: idle cores are available, others when their jobs' wall times end.
 func (c *cores) reset() {
 	for _, node := range c.dirty {
 		avail, ids := c.of(node)
-		for i := range ids {
-			ids[i] = uint16(i)
+		lo := int(node) * c.most
+		settled, settledIDs := c.settled[lo:lo+len(ids)], c.settledIDs[lo:lo+len(ids)]
+		if c.moved[node] {
+			c.moved[node] = false
+			for i := range ids {
+				ids[i] = uint16(i)
+			}
+			copy(avail, c.busy[lo:])
+			c.sort(node)
+			copy(settled, avail)
+			copy(settledIDs, ids)
+		} else {
+			copy(avail, settled)
+			copy(ids, settledIDs)
 		}
-		copy(avail, c.busy[int(node)*c.most:])
-		c.sort(node)
-		for k := 1; k < len(c.first); k++ {
-			if t := c.first[k]; t != nil {
+		for k, t := range c.first {
+			if t != nil {
 				t.set(int(node), c.from(int(node), k))
 			}
 		}

@@ -57,7 +57,8 @@ type files struct {
 
 // nodeFiles is the memory of a node.
 type nodeFiles struct {
-	live []*copyOf // by rank
+	live   []*copyOf // by rank
+	tidied int64     // the planning pass in which live was last tidied
 	// lastStart is when a job last started here, priorStart the last time before that; -1: never.
 	lastStart, priorStart int64
 	// starts are those planned in the pass.
@@ -251,20 +252,25 @@ func (f *files) holders(id int32) []*copyOf {
 	return kept
 }
 
-// memory calls visit for each file that may be in the node's memory in this pass, by rank.
-func (f *files) memory(node int32, visit func(c *copyOf)) {
+// memory are the files that may be in the node's memory in this pass, by rank. The slice is good until the
+// next call of plan.
+func (f *files) memory(node int32) []*copyOf {
 	n := &f.nodes[node]
+	if n.tidied == f.pass {
+		return n.live
+	}
+	n.tidied = f.pass
 	kept := n.live[:0]
 	for _, c := range n.live {
 		if f.open(c) {
 			kept = append(kept, c)
-			visit(c)
 		} else {
 			c.onNode = false
 			f.drop(c)
 		}
 	}
 	n.live = kept
+	return kept
 }
 
 // held is the copy of the file that the node may have in memory in this pass, or nil.

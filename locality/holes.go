@@ -194,7 +194,7 @@ func (r *run) onlyHoles(j *job) choice {
 		if s.now != startOnly {
 			c = r.files.held(j.file, int32(i))
 		}
-		score, _ := r.score(j, int32(i), c, 0, r.now, s.now)
+		score, _ := r.score(j, int32(i), c, 0, r.now, s.now, s.best.score)
 		if score < s.best.score {
 			s.best = choice{node: int32(i), start: r.now, ready: r.now, score: score, hole: true}
 		}

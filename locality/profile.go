@@ -70,57 +70,61 @@ func (p *profiles) slot(j *job) *slot {
 	return s
 }
 
-func (p *profiles) from(j *job, node int) int64 {
+func (p *profiles) from(j *job, node int, bound int64) int64 {
 	if !p.changed(node) {
 		return p.r.cores.from(node, j.Cores)
 	}
 	if p.r.plain {
-		return p.find(node, j.Cores, j.wall)
+		at, _ := p.find(node, j.Cores, j.wall, never)
+		return at
 	}
 	s := p.slot(j)
-	at := s.tree.at(node)
-	if v := p.nodes[node].version; s.version[node] != v || at < p.r.now {
-		at = p.find(node, j.Cores, j.wall)
-		s.version[node] = v
-		s.tree.set(node, at)
+	at, version := s.tree.at(node), p.nodes[node].version
+	if at > bound || s.version[node] == version && at >= p.r.now {
+		return at
 	}
+	at, exact := p.find(node, j.Cores, j.wall, bound)
+	if exact {
+		s.version[node] = version
+	}
+	s.tree.set(node, at)
 	return at
 }
 
 func (p *profiles) next(j *job, i int, bound int64) int {
 	s := p.slot(j)
 	for {
-		if i = s.tree.next(i, bound); i < 0 {
+		if i = s.tree.next(i, bound); i < 0 || p.from(j, i, bound) <= bound {
 			return i
 		}
-		at := p.from(j, i)
-		if at <= bound {
-			return i
-		}
-		s.tree.set(i, at)
+		i++
 	}
 }
 
-func (p *profiles) earliest(j *job) int64 {
+func (p *profiles) earliest(j *job) (at int64, node int) {
 	s := p.slot(j)
 	for {
-		at := s.tree.min()
-		if at == never {
-			return at
+		if at = s.tree.min(); at == never {
+			return never, -1
 		}
-		if i := s.tree.next(0, at); p.from(j, i) == s.tree.at(i) && s.tree.at(i) == at {
-			return at
+		node = s.tree.next(0, at)
+		if bound := max(at, p.r.now); p.from(j, node, bound) <= bound && s.tree.at(node) == at {
+			return at, node
 		}
 	}
 }
 
 // find is line 3' of section 4.3 on a changed node: the smallest time from which k cores are free
-// for so long.
-func (p *profiles) find(node, k int, long int64) int64 {
+// for so long. If that is after bound, it may give up with some time after bound at which it is not yet
+// exact.
+func (p *profiles) find(node, k int, long, bound int64) (at int64, exact bool) {
 	ends := p.ends[:0]
 	for i := range p.nodes[node].gaps {
 		g := &p.nodes[node].gaps[i]
 		start := max(g.from, p.r.now)
+		if start > bound {
+			return start, false
+		}
 		if g.to-start < long {
 			continue
 		}
@@ -131,13 +135,11 @@ func (p *profiles) find(node, k int, long int64) int64 {
 			}
 		}
 		ends = append(kept, g.to)
-		if len(ends) == k {
-			p.ends = ends
-			return start
+		if p.ends = ends; len(ends) == k {
+			return start, true
 		}
 	}
-	p.ends = ends
-	return never
+	return never, true
 }
 
 // take has the lowest ids that are free from start to end be busy, and puts them into out.

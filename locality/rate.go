@@ -4,13 +4,14 @@ import "math"
 
 // score is what a node is worth to a job that starts there at start, less being better, and when
 // the job would have its file. c is the file's copy on the node, nil if it has none. base is
-// start, but 0 for the reference programme's last resort of backfilling (see holes.go).
-func (r *run) score(j *job, node int32, c *copyOf, base, start int64, w weights) (score float64, ready int64) {
+// start, but 0 for the reference programme's last resort of backfilling (see holes.go). Where the
+// score is above limit it may come out too low, but above limit.
+func (r *run) score(j *job, node int32, c *copyOf, base, start int64, w weights, limit float64) (score float64, ready int64) {
 	if w == startOnly {
 		return float64(base), start
 	}
 	if r.mode == Reference {
-		return r.referenceScore(j, node, c, base, start, w)
+		return r.referenceScore(j, node, c, base, start, w, limit)
 	}
 	ready = start
 	if j.hasFile {
@@ -22,7 +23,7 @@ func (r *run) score(j *job, node int32, c *copyOf, base, start int64, w weights)
 		}
 	}
 	score = float64(base) + w.load*float64(ready-start)
-	if w.evict != 0 && j.FileSize > 0 {
+	if w.evict != 0 && j.FileSize > 0 && score <= limit {
 		score += w.evict * r.evictionPenalty(j, node, start)
 	}
 	return score, ready
@@ -32,11 +33,11 @@ func (r *run) score(j *job, node int32, c *copyOf, base, start int64, w weights)
 // that has to make room can be loaded again.
 func (r *run) evictionPenalty(j *job, node int32, start int64) float64 {
 	total := 0.0
-	r.files.memory(node, func(c *copyOf) {
+	for _, c := range r.files.memory(node) {
 		if _, ok := r.files.present(c, start); ok {
 			total += c.size
 		}
-	})
+	}
 	n := &r.nodes[node]
 	return total * (j.FileSize / n.Memory) / n.Bandwidth
 }
@@ -44,7 +45,7 @@ func (r *run) evictionPenalty(j *job, node int32, start int64) float64 {
 // referenceScore is the programme's: single precision, each step rounded as there, then cut to a
 // whole number; a partial load counts from now instead of start (D4); the files that count as
 // evicted are the others whose last use ended by start (D5).
-func (r *run) referenceScore(j *job, node int32, c *copyOf, base, start int64, w weights) (score float64, ready int64) {
+func (r *run) referenceScore(j *job, node int32, c *copyOf, base, start int64, w weights, limit float64) (score float64, ready int64) {
 	load := float32(0)
 	if j.hasFile {
 		load = r.load32(j, node)
@@ -58,13 +59,13 @@ func (r *run) referenceScore(j *job, node int32, c *copyOf, base, start int64, w
 		}
 	}
 	s := float32(base) + float32(float32(w.load)*load)
-	if w.evict != 0 {
+	if w.evict != 0 && float64(int64(s)) <= limit {
 		total := float32(0)
-		r.files.memory(node, func(o *copyOf) {
+		for _, o := range r.files.memory(node) {
 			if o.file != j.file && start >= o.last {
 				total += float32(o.size)
 			}
-		})
+		}
 		share := float32(j.Cores) / float32(r.nodes[node].Cores)
 		s += float32(float32(w.evict) * float32(float32(total*share)/float32(r.nodes[node].Bandwidth)))
 	}

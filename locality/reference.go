@@ -23,7 +23,7 @@ func (r *run) planFrom(place int) {
 			continue
 		}
 		switch {
-		case r.cores.earliest(1) <= r.now:
+		case r.cores.someFree(r.now):
 			r.placeReference(j)
 		case r.holes == nil || r.holes.atNow >= r.allCores || r.holes.biggest == 0:
 			return

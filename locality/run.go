@@ -84,8 +84,8 @@ func (r *run) weights() (now, later weights) {
 // coresLine is the timeline without backfilling.
 type coresLine struct{ *cores }
 
-func (c coresLine) from(j *job, node int) int64 { return c.cores.from(node, j.Cores) }
-func (c coresLine) earliest(j *job) int64       { return c.cores.earliest(j.Cores) }
+func (c coresLine) from(j *job, node int, _ int64) int64 { return c.cores.from(node, j.Cores) }
+func (c coresLine) earliest(j *job) (int64, int)         { return c.cores.earliest(j.Cores) }
 func (c coresLine) next(j *job, i int, bound int64) int {
 	return c.cores.next(j.Cores, i, bound)
 }

@@ -4,10 +4,12 @@ import "math"
 
 // timeline tells from when on a job can run on nodes.
 type timeline interface {
-	// from is when the job can start on the node, at or before now meaning now; never if it cannot.
-	from(j *job, node int) int64
-	// earliest is the least from of all nodes.
-	earliest(j *job) int64
+	// from is when the job can start on the node, at or before now meaning now; never if it cannot. If
+	// that is after bound, it may be told too early, but after bound.
+	from(j *job, node int, bound int64) int64
+	// earliest is the least from of all nodes, and the first node that has it; never and -1 if the job can
+	// start nowhere.
+	earliest(j *job) (int64, int)
 	// next is the first node from i on with a from of at most bound; -1: none.
 	next(j *job, i int, bound int64) int
 }
@@ -45,10 +47,8 @@ func (r *run) choose(j *job) choice {
 	case r.plain:
 		s.all()
 	case s.now == startOnly:
-		at := max(r.now, r.line.earliest(j))
-		if at != never {
-			s.best = choice{node: int32(r.line.next(j, 0, at)), start: at, ready: at, score: float64(at)}
-			s.best.order = 2 * int(s.best.node)
+		if at, node := s.first(); node >= 0 {
+			s.best = choice{node: int32(node), start: at, ready: at, score: float64(at), order: 2 * node}
 		}
 	default:
 		s.fast()
@@ -74,7 +74,7 @@ func (r *run) firstFree(j *job) int {
 		return r.line.next(j, 0, r.now)
 	}
 	for i := range r.nodes {
-		if r.line.from(j, i) <= r.now {
+		if r.line.from(j, i, r.now) <= r.now {
 			return i
 		}
 	}
@@ -88,15 +88,22 @@ func (s *search) all() {
 	}
 }
 
+// first is the earliest start, and the first node with it.
+func (s *search) first() (at int64, node int) {
+	at, node = s.r.line.earliest(s.j)
+	if node >= 0 && at <= s.r.now {
+		at, node = s.r.now, s.r.line.next(s.j, 0, s.r.now)
+	}
+	return at, node
+}
+
 func (s *search) fast() {
 	r, j := s.r, s.j
-	at := r.line.earliest(j)
-	if at == never {
+	_, node := s.first()
+	if node < 0 {
 		return
 	}
-	if i := r.line.next(j, 0, max(at, r.now)); i >= 0 {
-		s.consider(int32(i), r.files.held(j.file, int32(i)))
-	}
+	s.consider(int32(node), r.files.held(j.file, int32(node)))
 	s.holders()
 	if r.mode == Reference {
 		s.scan(0, s.sticky, s.later, s.later)
@@ -114,7 +121,11 @@ func (s *search) holders() {
 	limit := s.limit()
 	for _, c := range f.holders(s.j.file) {
 		f.marks[c.node] = f.mark
-		if from := s.r.line.from(s.j, int(c.node)); from <= limit {
+		// Without a plan, which backfilling may have changed, the cores tell a lower bound.
+		if s.r.cores.from(int(c.node), s.j.Cores) > limit {
+			continue
+		}
+		if from := s.r.line.from(s.j, int(c.node), limit); from <= limit {
 			s.offer(c.node, c, max(from, s.r.now), false)
 			limit = s.limit()
 		}
@@ -159,8 +170,9 @@ func (s *search) scan(lo, hi int, now, later weights) {
 
 // consider compares a node with the best so far. c is the file's copy there, nil if there is none.
 func (s *search) consider(node int32, c *copyOf) {
-	from := s.r.line.from(s.j, int(node))
-	if from == never {
+	limit := s.limit()
+	from := s.r.line.from(s.j, int(node), limit)
+	if from > limit {
 		return
 	}
 	s.offer(node, c, max(from, s.r.now), false)
@@ -176,10 +188,7 @@ func (s *search) offer(node int32, c *copyOf, start int64, hole bool) {
 	if hole {
 		order++
 	}
-	if float64(float32(start)) > s.best.score && float64(start) > s.best.score {
-		return
-	}
-	score, ready := r.score(s.j, node, c, start, start, w)
+	score, ready := r.score(s.j, node, c, start, start, w, s.best.score)
 	if score < s.best.score || score == s.best.score && order < s.best.order {
 		s.best = choice{node: node, start: start, ready: ready, score: score, order: order, hole: hole}
 	}
