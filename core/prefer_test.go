@@ -191,6 +191,9 @@ func TestPlansOfPreferences(t *testing.T) {
 
 // Preferring all nodes, none, or such as have nothing free says nothing, and changes nothing at all.
 func TestEmptyPreferencesChangeNothing(t *testing.T) {
+	if race.Enabled {
+		t.Skip("takes long under the race detector; TestEqualAlternativesChangeNothing is run there")
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		want := decideOn(t, a, s)

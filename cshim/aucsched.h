@@ -120,10 +120,9 @@ struct aucsched_offer {
 /*
  * Input files. Jobs may name a file that they read. A node that a job runs on is taken to hold the job's
  * file from then on, until files read after it fill the node's store, or until it was not read for
- * file_age_s seconds. The auctions have a job prefer nodes that hold its file; where
- * these have no room, nodes on which other jobs of the queue will read it. The handle knows who
- * holds what from cycle to cycle, by what runs: cycles without jobs tell it too. See
- * aucsched_save_files().
+ * file_age_s seconds. The auctions have a job prefer nodes that hold its file; jobs of the queue with the same
+ * file, for which these have no room, prefer some further nodes together. The handle knows who holds what from
+ * cycle to cycle, by what runs: cycles without jobs tell it too. See aucsched_save_files().
  */
 
 /* What a node keeps of files. */

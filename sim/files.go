@@ -153,7 +153,7 @@ func (f *files) cycle(s *simulator) {
 	numbers := s.pending.numbers()
 	for k, j := range s.pending.jobs() {
 		if in := s.jobs[numbers[k]].Input; in.File != 0 {
-			f.masks.Want(in.File, int64(max(j.Cores, max(j.MinNodes, 1)*j.TasksPerNode)))
+			f.masks.Want(in.File, int64(max(j.Cores, max(j.MinNodes, 1)*j.TasksPerNode)), j.MinGPUs > 0)
 		}
 	}
 	f.masks.Settle(s.nodes)

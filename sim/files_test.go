@@ -120,6 +120,24 @@ func TestAuctionPrefersHolders(t *testing.T) {
 	require.Zero(t, a.Files.Loads)
 }
 
+// A wide job is not kept waiting by jobs that prefer nodes of its place, however many come.
+func TestPreferencesStarveNobody(t *testing.T) {
+	for _, patience := range []int64{0, 3600} {
+		o := core.DefaultAuctionOptions()
+		o.Patience = patience
+		a, err := core.NewAuction(o, nil)
+		require.NoError(t, err)
+		var jobs []workload.Job
+		for i := range 200 {
+			jobs = append(jobs, reads(fmt.Sprint(i), int64(10*i), 4, 1+uint64(i)%3))
+		}
+		wide := reads("wide", 55, 16, 9)
+		wide.MinNodes, wide.MaxNodes = 4, 4
+		_, ran := withFiles(t, Files{Bandwidth: 100, Memory: 2000, Prefer: true}, 4, a, append(jobs, wide))
+		require.LessOrEqual(t, ran["wide"][0], int64(55+2*110), "patience %d", patience)
+	}
+}
+
 func TestFilesReject(t *testing.T) {
 	backfill, err := NewBackfill(DefaultBackfill())
 	require.NoError(t, err)

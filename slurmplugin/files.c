@@ -19,6 +19,9 @@
 #define SAVE_US 1000000
 #define SAVE_SHARE 50
 
+/* After a write that failed. */
+#define AGAIN_US 60000000
+
 /* More than this is none of ours. */
 #define MOST_BYTES ((size_t) 64 << 20)
 
@@ -174,18 +177,20 @@ static bool _replace(const char *path, const char *at, size_t len)
 	return done;
 }
 
-static void _save(const auc_library_t *library, const char *dir)
+static bool _save(const auc_library_t *library, const char *dir)
 {
 	int64_t len = library->save_files(library->scheduler, NULL, 0);
 	char *path;
+	bool done;
 
 	if ((len <= 0) || !_grow_buffer(len) ||
 	    (library->save_files(library->scheduler, files.buffer, files.cap) !=
 	     len))
-		return;
+		return false;
 	path = _path(dir);
-	(void) _replace(path, files.buffer, len);
+	done = _replace(path, files.buffer, len);
 	xfree(path);
+	return done;
 }
 
 extern void auc_files_keep(const auc_library_t *library,
@@ -195,7 +200,10 @@ extern void auc_files_keep(const auc_library_t *library,
 
 	if ((out->file_changes == files.saved) || (begin < files.due_us))
 		return;
-	_save(library, dir);
+	if (!_save(library, dir)) {
+		files.due_us = begin + AGAIN_US;
+		return;
+	}
 	files.saved = out->file_changes;
 	files.due_us = auc_now_us();
 	files.due_us += MAX(SAVE_US, SAVE_SHARE * (files.due_us - begin));
@@ -204,7 +212,7 @@ extern void auc_files_keep(const auc_library_t *library,
 extern void auc_files_end(const auc_library_t *library, const char *dir)
 {
 	if (files.saved && library->scheduler)
-		_save(library, dir);
+		(void) _save(library, dir);
 	xfree(files.buffer);
 	memset(&files, 0, sizeof(files));
 }

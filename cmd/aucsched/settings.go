@@ -27,7 +27,7 @@ func (f *replayFlags) settings() []report.Setting {
 	if cfg.Priorities != nil {
 		priorities = "multifactor"
 	}
-	return []report.Setting{
+	settings := []report.Setting{
 		{Name: "Seed", Value: fmt.Sprint(f.seed), Meaning: "of the generated workload and of the policy's random choices"},
 		{Name: "Interval", Value: fmt.Sprintf("%d s", cfg.Interval), Meaning: "the policy decides at multiples of it, if jobs have come or ended (the plug-in's auc_interval)"},
 		{Name: "Priorities", Value: priorities, Meaning: "basic: in the order of submission, or the trace's; multifactor: by age and size (PriorityType)"},
@@ -38,6 +38,13 @@ func (f *replayFlags) settings() []report.Setting {
 		{Name: "Limits lifted", Value: yes(f.extend), Meaning: "traces: a job that outlived its limit gets a longer one, instead of ending there"},
 		{Name: "Nodes from the trace", Value: yes(f.nodespec), Meaning: "SWF: nodes and cores on each from a field N:ppn=K"},
 	}
+	if files := &cfg.Files; files.Bandwidth > 0 {
+		settings = append(settings,
+			report.Setting{Name: "Bandwidth", Value: fmt.Sprintf("%d bytes/s", files.Bandwidth), Meaning: "at which a node loads a job's input file, unless it has it"},
+			report.Setting{Name: "File memory", Value: fmt.Sprintf("%d bytes", files.Memory), Meaning: "of input files that a node keeps, those read last (auc_file_memory)"},
+			report.Setting{Name: "Locality", Value: yes(files.Prefer), Meaning: "auctions prefer nodes that hold a job's file (auc_locality)"})
+	}
+	return settings
 }
 
 // settings are those of one of the policies, with the values that the run used.

@@ -571,6 +571,14 @@ func FuzzRawArrays(f *testing.F) {
 		for range size(masks) * in.MaskWords {
 			in.Masks = append(in.Masks, rng.Uint64())
 		}
+		for range min(rng.IntN(3), 1) * (len(in.Nodes) + rng.IntN(9)/8) {
+			in.Stores = append(in.Stores, Store{rng.Uint64N(9), rng.Uint64() >> rng.IntN(64)})
+		}
+		for _, reads := range []*[]Read{&in.JobReads, &in.RunningReads} {
+			for range rng.IntN(4) {
+				*reads = append(*reads, Read{rng.Uint32() >> rng.IntN(33), rng.Uint32N(9) / 8, rng.Uint64N(9), rng.Uint64() >> rng.IntN(64)})
+			}
+		}
 		var out Output
 		switch err := e.Cycle(in, &out); err.(type) {
 		case nil:

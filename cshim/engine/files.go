@@ -111,7 +111,7 @@ func (f *files) prefer(in *Input, s *snapshot) {
 	for i := range in.JobReads {
 		r := &in.JobReads[i]
 		f.of[r.Job] = r.File
-		f.masks.Want(r.File, int64(in.Jobs[r.Job].Cores))
+		f.masks.Want(r.File, int64(in.Jobs[r.Job].Cores), in.Jobs[r.Job].MinGPUs > 0)
 	}
 	f.masks.Settle(s.Nodes)
 	for i := range in.JobReads {

@@ -2,9 +2,10 @@ package residence
 
 import "github.com/aucsched/aucsched/nodeset"
 
-// Masks are the nodes on which jobs of one cycle should read their files: the holders, and where these have
-// not as many cores free as the file's jobs ask for, further nodes that are chosen for all of them, as few as can
-// be. So jobs that begin together share nodes even if nobody holds their file yet.
+// Masks are the nodes on which jobs of one cycle should read their files: the holders, and where several jobs
+// want a file and the holders have not as many cores free as these ask for, further nodes that are chosen for all of
+// them, few with many cores free. So jobs that begin together share nodes even if nobody holds their file yet, and
+// there is room for more of them later. Jobs without GPUs choose no nodes with GPUs on a machine that has both.
 //
 // Jobs with the same file get the same mask, at the same address, which is what an auction knows masks by.
 // A cycle begins with Reset, goes on with a Want for each job, in the order of the queue, and a Settle, and then
@@ -14,16 +15,24 @@ type Masks struct {
 	words []uint64
 	of    map[uint64]int32 // by file: its want
 	wants []want
-	free  []int32 // by node: cores that are free and not yet given to a file
-	order []int32 // nodes with free cores, those with most first
-	count []int32 // scratch: by free cores, where their nodes go in order
-	next  int     // of order: nodes before it have been given
+	free  []int32  // by node: cores that are free and not yet given to a file
+	mixed bool     // the machine has nodes with GPUs and nodes without
+	kinds [2]order // nodes that may be chosen: of a mixed machine without and with GPUs
+}
+
+// order is the nodes of a kind that have cores free, those with most first; those before next have been given.
+type order struct {
+	nodes []int32
+	next  int
+	count []int32 // scratch: by free cores, where their nodes go
 }
 
 // want is a file that jobs of the cycle read.
 type want struct {
 	file  uint64
-	cores int64        // that the jobs still look for
+	jobs  int
+	cores int64        // that they still look for
+	gpus  bool         // the first of them asks for GPUs
 	mask  nodeset.Mask // nil: none yet
 }
 
@@ -36,14 +45,15 @@ func (m *Masks) Reset(s *State) {
 	m.state, m.words, m.wants = s, m.words[:0], m.wants[:0]
 }
 
-// Want says that a job reads the file, and how many cores it asks for.
-func (m *Masks) Want(file uint64, cores int64) {
+// Want says that a job reads the file, how many cores it asks for, and whether it asks for GPUs.
+func (m *Masks) Want(file uint64, cores int64, gpus bool) {
 	k, ok := m.of[file]
 	if !ok {
 		k = int32(len(m.wants))
 		m.of[file] = k
-		m.wants = append(m.wants, want{file: file})
+		m.wants = append(m.wants, want{file: file, gpus: gpus})
 	}
+	m.wants[k].jobs++
 	m.wants[k].cores += max(cores, 0)
 }
 
@@ -67,32 +77,63 @@ func (m *Masks) Settle(t *nodeset.Table) {
 	}
 }
 
-// sort fills free and order.
+// sort fills free and kinds.
 func (m *Masks) sort(t *nodeset.Table) {
-	m.free, m.order, m.count, m.next = m.free[:0], m.order[:0], m.count[:0], 0
-	usable, cores := t.Usable(0), t.FreeCores()
-	for n := range cores {
+	with, without := false, false
+	for n := range t.Len() {
+		gpus := t.Total(n).GPUs > 0
+		with, without = with || gpus, without || !gpus
+	}
+	m.mixed, m.free = with && without, m.free[:0]
+	for k := range m.kinds {
+		m.kinds[k] = order{m.kinds[k].nodes[:0], 0, m.kinds[k].count[:0]}
+	}
+	for n, cores := range t.FreeCores() {
 		free := int32(0)
-		if usable.Has(n) {
-			free = int32(cores[n])
-			for len(m.count) <= int(free) {
-				m.count = append(m.count, 0)
-			}
-			m.count[free]++
-			m.order = append(m.order, 0)
+		if t.Usable(0).Has(n) {
+			free = int32(cores)
+			m.kind(t.Total(n).GPUs > 0).expect(free)
 		}
 		m.free = append(m.free, free)
 	}
-	at := int32(0)
-	for free := len(m.count) - 1; free > 0; free-- {
-		at, m.count[free] = at+m.count[free], at
+	for k := range m.kinds {
+		m.kinds[k].begin()
 	}
 	for n, free := range m.free {
 		if free > 0 {
-			m.order[m.count[free]] = int32(n)
-			m.count[free]++
+			m.kind(t.Total(n).GPUs > 0).put(int32(n), free)
 		}
 	}
+}
+
+// kind are the nodes among which jobs choose, or are chosen, with GPUs or without.
+func (m *Masks) kind(gpus bool) *order {
+	if m.mixed && gpus {
+		return &m.kinds[1]
+	}
+	return &m.kinds[0]
+}
+
+// expect counts a node with so many free cores that is to come.
+func (o *order) expect(free int32) {
+	for len(o.count) <= int(free) {
+		o.count = append(o.count, 0)
+	}
+	o.count[free]++
+	o.nodes = append(o.nodes, 0)
+}
+
+// begin makes ready for the nodes that were counted.
+func (o *order) begin() {
+	at := int32(0)
+	for free := len(o.count) - 1; free > 0; free-- {
+		at, o.count[free] = at+o.count[free], at
+	}
+}
+
+func (o *order) put(n, free int32) {
+	o.nodes[o.count[free]] = n
+	o.count[free]++
 }
 
 // give has the jobs of w prefer node n, if anything is free there, and takes what they still look for off it.
@@ -113,15 +154,18 @@ func (m *Masks) give(w *want, n int, t *nodeset.Table) {
 	w.cores -= got
 }
 
-// choose gives w further nodes until its jobs have room.
+// choose gives w further nodes until its jobs have room. A job that is alone may as well be anywhere.
 func (m *Masks) choose(w *want, t *nodeset.Table) {
-	for w.cores > 0 && m.next < len(m.order) {
-		n := int(m.order[m.next])
+	if w.jobs < 2 {
+		return
+	}
+	for o := m.kind(w.gpus); w.cores > 0 && o.next < len(o.nodes); {
+		n := int(o.nodes[o.next])
 		if m.free[n] > 0 {
 			m.give(w, n, t)
 		}
 		if m.free[n] == 0 { // what is left of the node may be another file's
-			m.next++
+			o.next++
 		}
 	}
 }

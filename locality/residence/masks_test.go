@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -64,13 +65,60 @@ func TestMasks(t *testing.T) {
 			var m Masks
 			m.Reset(s)
 			for _, w := range c.wants {
-				m.Want(w.file, w.cores)
+				m.Want(w.file, w.cores, false)
+				m.Want(w.file, 0, false)
 			}
 			m.Settle(freeOf(t, c.free...))
 			for file, want := range c.masks {
 				require.Equal(t, want, nodesOf(m.Of(file)), "file %d", file)
 			}
 		})
+	}
+}
+
+// A job alone goes where its file is, and otherwise anywhere.
+func TestAJobAloneChoosesNoNode(t *testing.T) {
+	s := on(100, 100)
+	s.Read(1, 2, 1, 0)
+	var m Masks
+	m.Reset(s)
+	m.Want(1, 4, false)
+	m.Want(2, 40, false)
+	m.Settle(freeOf(t, 8, 8))
+	require.Nil(t, m.Of(1))
+	require.Equal(t, []int{1}, nodesOf(m.Of(2)))
+}
+
+// On a machine with GPUs on some of its nodes these are chosen by jobs with GPUs alone; whoever holds a file holds it.
+func TestJobsWithoutGPUsChooseNoneWith(t *testing.T) {
+	for _, c := range []struct {
+		gpus   []uint8 // of nodes
+		chosen [2][]int
+	}{
+		{[]uint8{2, 0, 2, 0}, [2][]int{{1, 3}, {0, 2}}},
+		{[]uint8{2, 2, 2, 2}, [2][]int{{0, 1}, {1, 2}}},
+		{[]uint8{0, 0, 0, 0}, [2][]int{{0, 1}, {1, 2}}},
+	} {
+		var nodes []nodeset.Capacity
+		for _, g := range c.gpus {
+			nodes = append(nodes, nodeset.Capacity{Cores: 8, GPUs: g})
+		}
+		table, err := nodeset.New(nodes)
+		require.NoError(t, err)
+		s := on(100, 100, 100, 100)
+		var m Masks
+		m.Reset(s)
+		for file := range uint64(2) {
+			m.Want(file+1, 6, file == 1)
+			m.Want(file+1, 6, file == 1)
+		}
+		m.Settle(table)
+		require.Equal(t, c.chosen, [2][]int{nodesOf(m.Of(1)), nodesOf(m.Of(2))})
+		s.Read(0, 1, 1, 0)
+		m.Reset(s)
+		m.Want(1, 6, false)
+		m.Settle(table)
+		require.Equal(t, []int{0}, nodesOf(m.Of(1)))
 	}
 }
 
@@ -94,7 +142,7 @@ func TestMasksHoldTogether(t *testing.T) {
 		wanted := map[uint64]int64{}
 		for range rapid.IntRange(0, 12).Draw(t, "jobs") {
 			file, cores := rapid.Uint64Range(1, 6).Draw(t, "wants"), rapid.Int64Range(0, 20).Draw(t, "cores")
-			m.Want(file, cores)
+			m.Want(file, cores, false)
 			wanted[file] += cores
 		}
 		m.Settle(table)
@@ -120,6 +168,9 @@ func TestMasksHoldTogether(t *testing.T) {
 }
 
 func TestMasksAllocateNothing(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector makes code allocate that does not otherwise")
+	}
 	s := New(0)
 	nodes := machine(make([]int64, 130)...)
 	for n := range nodes {
@@ -137,7 +188,8 @@ func TestMasksAllocateNothing(t *testing.T) {
 	cycle := func() {
 		m.Reset(s)
 		for f := range uint64(20) {
-			m.Want(f+1, 9)
+			m.Want(f+1, 9, f%2 == 0)
+			m.Want(f+1, 9, false)
 		}
 		m.Settle(table)
 	}
