@@ -64,7 +64,7 @@ func (s *system) decide(a invasive.Action) {
 	if s.count.offers++; a.Msg.Attempt == 1 {
 		s.count.transactions++
 	}
-	ev, err := s.mapper.Decide(s.ctx, s.queue, s.waits(), a.Msg.Offer, a.Final, s.now)
+	ev, err := s.mapper.Decide(s.ctx, s.waits(), a.Msg.Offer, a.Final, s.now)
 	if err != nil {
 		s.fail(err)
 		return

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/invasive"
@@ -56,6 +55,7 @@ type system struct {
 	judge   *referee
 	count   counts
 	waiting []*invasive.Job
+	entries []queue.Entry
 	failed  error
 }
 
@@ -237,7 +237,8 @@ func (s *system) setTimer(side int, d time.Duration, step func(invasive.Event)) 
 func (s *system) stopTimer(side int) { s.timers[side]++ }
 
 // waits is the jobs that a mapping may name.
-func (s *system) waits() []*invasive.Job {
+func (s *system) waits() []queue.Entry {
 	s.waiting = s.agent.Queue(s.waiting[:0])
-	return slices.Clip(s.waiting)
+	s.entries = s.queue.Entries(s.entries[:0], s.waiting, s.now)
+	return s.entries
 }
