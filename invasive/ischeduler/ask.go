@@ -131,7 +131,7 @@ func (s *Scheduler) List() (list []Info, err error) {
 			switch {
 			case told:
 				info.State, info.Cores, info.Exit = k.State.String(), k.Cores, k.Exit
-			case waits[e.Job.ID]:
+			case waits[e.Job.ID], !s.connected():
 				info.State = "waiting"
 			default:
 				info.State = "sent"

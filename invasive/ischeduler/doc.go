@@ -23,7 +23,8 @@
 // An answer with "error" says in words what is wrong. A submission is answered when the job is on the disk; with an error "ids" has those that
 // were taken before it.
 //
-// A job's states are "waiting" (a mapping may name it, or it is urgent and on its way), "sent" (in a mapping or an URGENT_JOB,
+// A job's states are "waiting" (a mapping may name it; or there is no connection, and never was one since the start, to tell more), "sent" (in
+// a mapping or an URGENT_JOB,
 // or accepted, and not reported yet), and those of the iHypervisor's reports: "accepted", "running", "suspended", "done". The last 1000 jobs that ended are
 // listed until the iScheduler ends. To cancel a job takes a connection, since only the iHypervisor can tell that it doesn't have the job.
 package ischeduler

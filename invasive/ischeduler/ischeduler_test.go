@@ -151,7 +151,7 @@ func TestSpecs(t *testing.T) {
 
 func FuzzSpecs(f *testing.F) {
 	f.Add(`[{"args":["a"],"kind":"malleable","min_cores":2,"max_cores":4}]`)
-	f.Add(`{"args":["a"],"env":["A=b"],"deadline_s":5}`)
+	f.Add(`{"args":["a"],"env":["A=b","AUCSCHED_SUBMITTED=1","AUCSCHED_DEADLINE=1"],"deadline_s":5}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		specs, err := ReadSpecs(strings.NewReader(text), "x")
 		if err != nil {

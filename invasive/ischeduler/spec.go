@@ -74,7 +74,12 @@ func (s *Spec) job(id invasive.JobID, now time.Time) (*invasive.Job, error) {
 	case s.Deadline > invasive.MaxSeconds:
 		return nil, fmt.Errorf("deadline_s: %d: must be at most %d", s.Deadline, invasive.MaxSeconds)
 	}
-	j.Env = append(append([]string(nil), s.Env...), submittedVar+strconv.FormatInt(now.UnixMilli(), 10))
+	for _, v := range s.Env { // a job may be submitted by another one
+		if !strings.HasPrefix(v, submittedVar) && !strings.HasPrefix(v, deadlineVar) {
+			j.Env = append(j.Env, v)
+		}
+	}
+	j.Env = append(j.Env, submittedVar+strconv.FormatInt(now.UnixMilli(), 10))
 	if s.Deadline > 0 {
 		at := now.Add(time.Duration(s.Deadline) * time.Second)
 		j.Env = append(j.Env, deadlineVar+strconv.FormatInt(at.UnixMilli(), 10))
@@ -88,8 +93,8 @@ func (s *Spec) job(id invasive.JobID, now time.Time) (*invasive.Job, error) {
 
 // timeOf is a time in a job's environment, since 1970; 0 if there is none.
 func timeOf(j *invasive.Job, name string) time.Duration {
-	for i := len(j.Env) - 1; i >= 0; i-- { // ours is the last
-		if text, ok := strings.CutPrefix(j.Env[i], name); ok {
+	for _, v := range j.Env {
+		if text, ok := strings.CutPrefix(v, name); ok {
 			ms, _ := strconv.ParseInt(text, 10, 64)
 			return time.Duration(ms) * time.Millisecond
 		}
