@@ -40,7 +40,7 @@ func Offer(v *View, p *Policy, style Style) *invasive.Offer {
 			o.Parts = append(o.Parts, invasive.Part{Node: uint32(node), Cores: uint32(k)})
 		}
 	}
-	if (style == Ahead || len(o.Parts) == 0) && p.Horizon > 0 && p.CapWatts <= 0 {
+	if (style == Ahead || len(o.Parts) == 0) && p.Horizon > 0 { // what comes free gives back its power too
 		o.Parts = append(o.Parts, l.ahead(invasive.MaxParts-len(o.Parts))...)
 	}
 	return o
@@ -134,7 +134,7 @@ func Judge(v *View, p *Policy, offer *invasive.Offer, mapping []invasive.Mapping
 	used := 0
 	for i, m := range mapping {
 		held := invasive.Held{Job: m.Job, State: invasive.Accepted, Parts: m.Parts}
-		n := needOf(held, nil)
+		n := needOf(held, nil, false)
 		used += n.most
 		cores := l.now.candidates(&n, n.most)
 		switch {
@@ -185,7 +185,7 @@ func (l *plan) torn(cores []uint32, rest []invasive.Mapping) bool {
 // them. Otherwise it says why not in words.
 func Urgent(v *View, p *Policy, job *invasive.Job) (bool, string) {
 	l := newPlan(v, p)
-	n := needOf(invasive.Held{Job: job, State: invasive.Accepted}, p.Means)
+	n := needOf(invasive.Held{Job: job, State: invasive.Accepted}, p.Means, false)
 	n.fromOthers = p.Means
 	if l.seat(&n) {
 		return true, ""

@@ -43,6 +43,7 @@ func TestSeat(t *testing.T) {
 	const M, R = invasive.Malleable, invasive.Rigid
 	all := []invasive.How{invasive.Shrink, invasive.Suspend, invasive.Kill}
 	suspended := invasive.Held{Job: &invasive.Job{MinCores: 2, MaxCores: 2}, State: invasive.Suspended, Parts: []invasive.Part{on(0, 2)}}
+	asleep := invasive.Held{Job: &invasive.Job{Flex: M, MinCores: 1, MaxCores: 2}, State: invasive.Suspended, Parts: []invasive.Part{on(0, 2)}}
 	for _, c := range []struct {
 		name   string
 		part   invasive.Partition
@@ -58,6 +59,9 @@ func TestSeat(t *testing.T) {
 		{"a malleable one starts with less", part(1, 1, 4), []invasive.Held{runs(R, 2, 2, 0, 1), waits(M, 1, 4, on(0, 4))}, Policy{}, nil, "place 2 [2 3]"},
 		{"by priority", part(1, 1, 2), []invasive.Held{waits(R, 2, 2, on(0, 2)), waits(R, 2, 2, on(0, 2))}, Policy{}, func(v *View) { v.Jobs[1].Job.Priority = 5 }, "place 2 [0 1]"},
 		{"a suspended one first", part(1, 1, 2), []invasive.Held{waits(R, 2, 2, on(0, 2)), suspended}, Policy{}, nil, "give 2 [0 1]"},
+
+		{"a suspended malleable one on less", part(1, 1, 2), []invasive.Held{runs(R, 1, 1, 0), asleep}, Policy{}, nil, "give 2 [1]"},
+		{"but not if it refused to shrink", part(1, 1, 2), []invasive.Held{runs(R, 1, 1, 0), asleep}, Policy{}, func(v *View) { v.Stubborn = map[invasive.JobID]invasive.How{2: invasive.Shrink} }, ""},
 
 		{"urgent: free cores", part(1, 2, 2), []invasive.Held{runs(R, 2, 2, 0, 1), urgent(waits(M, 1, 4))}, Policy{Means: all}, nil, "place 2 [2 3]"},
 		{"urgent: shrinks, the younger first, as little as needed", part(1, 2, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(M, 1, 4, 4, 5, 6, 7), urgent(waits(R, 2, 2))}, Policy{Means: all}, nil, "take 2 [6 7] shrink"},

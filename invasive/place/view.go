@@ -19,7 +19,7 @@ type Policy struct {
 	// Compact rejects mappings that tear a job over sockets though it would fit into one.
 	Compact bool
 	// Horizon is how far ahead virtual offers look, and ShrinkTime the delay of cores that malleable jobs have
-	// to let go of first, both in seconds. Horizon 0, or a CapWatts: no virtual offers.
+	// to let go of first, both in seconds. Horizon 0: no virtual offers.
 	Horizon, ShrinkTime uint32
 }
 
@@ -50,7 +50,7 @@ type need struct {
 	fromOthers []invasive.How
 }
 
-func needOf(h invasive.Held, means []invasive.How) need {
+func needOf(h invasive.Held, means []invasive.How, stubborn bool) need {
 	n := need{held: h, least: int(h.Job.MinCores), most: int(h.Job.MaxCores), suspended: h.State == invasive.Suspended}
 	for _, p := range h.Parts {
 		i, ok := slices.BinarySearchFunc(n.parts, p.Node, func(q invasive.Part, node uint32) int { return cmp.Compare(q.Node, node) })
@@ -64,7 +64,8 @@ func needOf(h invasive.Held, means []invasive.How) need {
 		for _, p := range n.parts {
 			n.most += int(p.Cores)
 		}
-		if h.Job.Flex != invasive.Malleable {
+		// A job that wouldn't shrink isn't made to by waking it up on less.
+		if h.Job.Flex != invasive.Malleable || n.suspended && stubborn {
 			n.least = n.most
 		}
 	}
@@ -82,7 +83,7 @@ func waiting(v *View, p *Policy) []need {
 	var list []need
 	for _, h := range v.Jobs {
 		if h.State == invasive.Accepted || h.State == invasive.Suspended {
-			list = append(list, needOf(h, p.Means))
+			list = append(list, needOf(h, p.Means, v.Stubborn[h.Job.ID] >= invasive.Shrink))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b need) int {
