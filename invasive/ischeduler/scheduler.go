@@ -86,7 +86,7 @@ func Open(c Config) (*Scheduler, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	if err := link.CheckDir(c.Dir); err != nil {
+	if err := link.CheckDir(c.Dir, 0o700); err != nil {
 		return nil, err
 	}
 	s := &Scheduler{Config: c, decide: make(chan decision, 1), over: make(chan struct{}), known: make(map[invasive.JobID]invasive.JobStatus)}

@@ -147,8 +147,8 @@ func (b *board) seats(n *need) []uint32 {
 
 // candidates returns up to most cores, or nil if there are fewer than the least.
 func (b *board) candidates(n *need, most int) []uint32 {
-	if len(n.parts) > 0 {
-		return b.onParts(n, most)
+	if cores := b.onParts(n, most); cores != nil {
+		return cores
 	}
 	order, k := b.nodesFor(n, most)
 	if k < n.least || len(order) < int(n.held.Job.MinNodes) || k == 0 {
@@ -189,6 +189,8 @@ func (b *board) nodesFor(n *need, most int) (order []int, k int) {
 	return order, min(k, most)
 }
 
+// onParts keeps to the nodes that were agreed on. If they haven't enough, others will do: they were agreed on when they were
+// free, or about to be, and to wait for just these leaves others idle.
 func (b *board) onParts(n *need, most int) []uint32 {
 	var cores []uint32
 	nodes := 0

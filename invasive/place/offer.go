@@ -60,12 +60,14 @@ func (l *plan) ahead(most int) []invasive.Part {
 		if h.State != invasive.Running || h.Taking != nil {
 			continue
 		}
-		left, ends := l.view.Left[h.Job.ID]
-		switch {
-		case ends && left <= l.policy.Horizon:
-			add(h.Cores, left)
-		case h.Job.Flex == invasive.Malleable && l.view.Stubborn[h.Job.ID] < invasive.Shrink:
-			add(l.now.surplus(h, len(h.Cores), nil), l.policy.ShrinkTime)
+		cores := h.Cores
+		if h.Job.Flex == invasive.Malleable && l.view.Stubborn[h.Job.ID] < invasive.Shrink {
+			soon := l.now.surplus(h, len(h.Cores), nil)
+			add(soon, l.policy.ShrinkTime)
+			cores = without(cores, soon)
+		}
+		if left, ends := l.view.Left[h.Job.ID]; ends && left <= l.policy.Horizon {
+			add(cores, left)
 		}
 	}
 	var parts []invasive.Part
@@ -81,6 +83,14 @@ func (l *plan) ahead(most int) []invasive.Part {
 		claims[parts[i].Node] = 0
 	}
 	return parts[:min(len(parts), most)]
+}
+
+// without is cores less some of them, both ascending.
+func without(cores, some []uint32) []uint32 {
+	return slices.DeleteFunc(slices.Clone(cores), func(c uint32) bool {
+		_, is := slices.BinarySearch(some, c)
+		return is
+	})
 }
 
 type claims map[uint32]uint32

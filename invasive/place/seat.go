@@ -91,6 +91,11 @@ func (l *plan) reclaim(n *need) []uint32 {
 			}
 		}
 	}
+	if len(n.parts) > 0 {
+		anywhere := *n
+		anywhere.parts = nil
+		return l.reclaim(&anywhere)
+	}
 	return nil
 }
 
@@ -177,6 +182,9 @@ func (l *plan) wishes() {
 	}
 }
 
+// growStep: every change costs a job some time, so that a growth has to be at least one part in so many, or the last.
+const growStep = 10
+
 // grow gives malleable jobs what is left, the smallest share of what it can use first.
 func (l *plan) grow() {
 	var list []*invasive.Held
@@ -195,7 +203,10 @@ func (l *plan) grow() {
 			free += f
 		}
 		share := (free + len(list) - i - 1) / (len(list) - i)
-		l.give(h, min(share, int(h.Job.MaxCores)-len(h.Cores)))
+		room := int(h.Job.MaxCores) - len(h.Cores)
+		if k := min(share, room); k == room || k*growStep >= len(h.Cores) {
+			l.give(h, k)
+		}
 	}
 }
 

@@ -69,9 +69,8 @@ func needOf(h invasive.Held, means []invasive.How, stubborn bool) need {
 			n.least = n.most
 		}
 	}
-	if len(n.parts) == 0 {
-		n.least = max(n.least, int(h.Job.MinNodes))
-	}
+	n.least = max(n.least, int(h.Job.MinNodes))
+	n.most = max(n.most, n.least)
 	if n.fromOthers = []invasive.How{invasive.Shrink}; h.Job.Urgent && len(h.Parts) == 0 {
 		n.fromOthers = means
 	}
