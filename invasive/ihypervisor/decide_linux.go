@@ -72,7 +72,7 @@ func (h *Hypervisor) view() *place.View {
 	v := &place.View{
 		Partition: h.Topology.Partition, Owners: h.machine.Owners(), Jobs: h.machine.Jobs(nil), Wishes: h.wishes,
 		Stubborn: map[invasive.JobID]invasive.How{}, Left: map[invasive.JobID]uint32{}, Pending: h.offers.pending,
-		Grow: h.Grow && (h.offers.pending == 0 || !h.negotiates()),
+		Grow: h.Grow && !h.offering(),
 	}
 	for id, s := range h.stubborn {
 		if s.until.After(now) {
@@ -88,12 +88,14 @@ func (h *Hypervisor) view() *place.View {
 	return v
 }
 
-func (h *Hypervisor) negotiates() bool {
+// offering tells whether the free cores are on offer, or about to be. If they were in vain jobs may grow onto them, though others
+// wait at the iScheduler: what they can spare stays on offer.
+func (h *Hypervisor) offering() bool {
 	switch h.machine.Phase() {
-	case invasive.Offering, invasive.Offered, invasive.Judging, invasive.Ending:
+	case invasive.Offered, invasive.Judging:
 		return true
 	}
-	return false
+	return h.offers.waits && (h.offers.fresh || h.Clock.Now().Sub(h.offers.at) >= h.OfferEvery)
 }
 
 // changed: jobs wait for cores, or cores for jobs. Several changes are seen to together.
