@@ -244,3 +244,15 @@ func TestOptions(t *testing.T) {
 	_, err = m.Decide(context.Background(), nil, parts(invasive.Part{Node: 2, Cores: 70000}), false, 0)
 	assert.EqualError(t, err, "node 2 has 70000 cores on offer: at most 65535 can be mapped")
 }
+
+// Ranking a long queue takes no memory once there is some.
+func TestRankAllocates(t *testing.T) {
+	m := DefaultMetrics()
+	waiting := make([]Entry, 10_000)
+	for i := range waiting {
+		waiting[i].Job = job(invasive.JobID(i+1), invasive.Rigid, 1, 1)
+		waiting[i].Job.Priority = uint32(i * 7919 % 1000)
+	}
+	buffer := m.rank(nil, waiting, 250, 0)
+	assert.Zero(t, testing.AllocsPerRun(5, func() { buffer = m.rank(buffer[:0], waiting, 250, 0) }))
+}
