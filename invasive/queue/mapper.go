@@ -35,7 +35,7 @@ type Options struct {
 func DefaultOptions() Options {
 	a := core.DefaultAuctionOptions()
 	a.Window, a.Depth, a.MaxBidsPerJob, a.Drafts, a.Work = 50, 200, 8, 4, 1_000_000
-	return Options{Metrics: DefaultMetrics(), Auction: a, Soon: 5 * time.Second, Fill: 90, Patience: 10 * time.Minute, Seed: 1}
+	return Options{Metrics: DefaultMetrics(), Auction: a, Soon: 15 * time.Second, Fill: 90, Patience: 10 * time.Minute, Seed: 1}
 }
 
 // A Mapper maps jobs onto offers. It is not safe for concurrent use.
