@@ -156,10 +156,10 @@ func (f *invasiveFigures) page(picture string) string {
 	p.list(
 		fmt.Sprintf("The partition: %d nodes of %d sockets of %d cores. %d jobs that come at random, sizes powers of two up to %.0f%% of the cores, durations from %v to %v with each order of magnitude as likely, which would keep %.0f%% of the cores busy. Users' limits are one to %g times the duration.",
 			cfg.Partition.Nodes, cfg.Partition.Sockets, cfg.Partition.CoresPerSocket, f.jobs, 100*mix.MaxShare, mix.Shortest, mix.Longest, 100*mix.Load, mix.LimitFactor),
-		fmt.Sprintf("A malleable job can use from %g to %g times the cores that it asks for, at any time, and its speed is the number of its cores (S(c) = 1 / (f + (1-f)/c) with f = %g). That is the best case: real speed-up is less, and the second table says what this costs.", c.Least, c.Most, c.Serial),
+		fmt.Sprintf("A malleable job can use from %g to %g times the cores that it asks for, at any time, and its speed is the number of its cores (S(c) = 1 / (f + (1-f)/c) with f = %g). With f above 0 few cores are used better than many, so that shrinking costs a job less than it gives others; the second table has that, too.", c.Least, c.Most, c.Serial),
 		fmt.Sprintf("To let go of cores takes %v, and a job does nothing for %v after each change. A message takes %v, a decision %v.", cfg.Release, cfg.ResizeCost, cfg.Latency, cfg.Think),
 		fmt.Sprintf("%.0f%% of the jobs are urgent; these are rigid. For them others shrink or are suspended, and none is killed. Suspended jobs go on where they were.", 100*c.Urgent),
-		"Rigid jobs are no straw man: mapped alone they wait no longer than under Slurm's backfill in `aucsched simulate` (a test holds that).",
+		"Rigid jobs are no straw man: mapped alone they wait no longer than under Slurm's backfill in `aucsched simulate` (TestWorth holds that for a workload of this kind).",
 	)
 	p.heading(2, "What depends on what")
 	p.say("All jobs malleable, with one assumption changed.")
