@@ -73,6 +73,7 @@ bench-locality:
 ## docs: make all measured pages of docs/ again (TRACES=DIR for those of real traces)
 docs: bench
 	$(call page,alternatives,docs/alternatives.md)
+	$(call page,invasive -plot docs/invasive.svg,docs/invasive-simulation.md)
 	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),docs/simulation.md)
 	$(if $(TRACES),$(call page,gpu -traces $(TRACES),docs/gpu-traces.md))
 

@@ -28,6 +28,7 @@ type invasiveFlags struct {
 	flex                    simulation.Flexibility
 	mix                     simulation.Mix
 	partition, shares, load string
+	means                   string
 	seeds                   string
 	first                   int
 	rate                    float64
@@ -58,7 +59,7 @@ latency of an urgent job is the time from its submission to its launch, over all
 }
 
 func (f *invasiveFlags) register(flags *pflag.FlagSet) {
-	set, p := &f.cfg, &f.cfg.Partition
+	set, p := &f.cfg, &f.cfg.Policy
 	flags.StringVar(&f.partition, "partition", "64x2x8", "the partition, as NODESxSOCKETSxCORES of a socket")
 	flags.StringVar(&f.shares, "shares", "0,0.25,0.5,0.75,1", "shares of the jobs that are malleable")
 	flags.StringVar(&f.seeds, "seeds", "1-5", "seeds of the jobs and of the shares: FIRST-LAST, or some with commas")
@@ -77,11 +78,12 @@ func (f *invasiveFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&set.Latency, "latency", set.Latency, "how long a message takes")
 	flags.DurationVar(&set.Think, "think", set.Think, "how long a decision of the iScheduler takes")
 	flags.Uint32Var(&set.Attempts, "attempts", set.Attempts, "offers after which both sides must accept")
-	flags.Uint32Var(&p.MaxSuspended, "max-suspended", p.MaxSuspended, "jobs that may be suspended at a time for urgent ones")
-	flags.BoolVar(&p.Kill, "kill", false, "allow to kill jobs for urgent ones")
-	flags.Uint32Var(&p.Power.Cap, "power-cap", 0, "watts that the partition may draw; 0: any")
-	flags.Uint32Var(&p.Power.Node, "node-watts", 100, "watts of a node of which a core is used")
-	flags.Uint32Var(&p.Power.Core, "core-watts", 5, "watts of a core that is used")
+	flags.StringVar(&f.means, "means", "shrink,suspend", "how an urgent job may take cores from others, tried in this order: shrink, suspend, kill; none: empty")
+	flags.Float64Var(&p.CapWatts, "power-cap", 0, "watts that the partition may draw; 0: any")
+	flags.Float64Var(&p.SocketWatts, "socket-watts", 50, "watts of a socket of which a core is used")
+	flags.Float64Var(&p.CoreWatts, "core-watts", 5, "watts of a core that is used")
+	flags.Float64Var(&p.MinUse, "min-use", 0, "share of the offered cores that a mapping must use while more jobs wait")
+	flags.BoolVar(&p.Compact, "compact", false, "reject mappings that lay a job on several sockets though it fits into one")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, an object a run")
 }
 
@@ -109,9 +111,15 @@ func (f *invasiveFlags) study() (*simulation.Study, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--partition: %w", err)
 	}
-	f.cfg.Partition.Partition = p
-	if err := f.cfg.Partition.Validate(); err != nil {
+	f.cfg.Partition = p
+	if err := f.cfg.Validate(); err != nil {
 		return nil, err
+	}
+	if f.cfg.Policy.Means, err = parseMeans(f.means); err != nil {
+		return nil, fmt.Errorf("--means: %w", err)
+	}
+	if f.cfg.Policy.CapWatts < 0 || f.cfg.Policy.SocketWatts < 0 || f.cfg.Policy.CoreWatts < 0 {
+		return nil, fmt.Errorf("--power-cap %g, --socket-watts %g, --core-watts %g: must not be negative", f.cfg.Policy.CapWatts, f.cfg.Policy.SocketWatts, f.cfg.Policy.CoreWatts)
 	}
 	study := &simulation.Study{Config: f.cfg, Flexibility: f.flex}
 	if study.Seeds, err = parseSeedList(f.seeds); err != nil {
@@ -134,7 +142,7 @@ func (f *invasiveFlags) study() (*simulation.Study, error) {
 
 // jobs are made, or read.
 func (f *invasiveFlags) jobs(seed uint64) ([]simulation.Job, error) {
-	p := f.cfg.Partition.Partition
+	p := f.cfg.Partition
 	if f.load == "" {
 		mix := f.mix
 		mix.Seed = seed
@@ -151,6 +159,19 @@ func (f *invasiveFlags) jobs(seed uint64) ([]simulation.Job, error) {
 		return nil, err
 	}
 	return simulation.FromWorkload(w), nil
+}
+
+// parseMeans reads ways to take cores from a job, with commas.
+func parseMeans(text string) (means []invasive.How, err error) {
+	known := map[string]invasive.How{"shrink": invasive.Shrink, "suspend": invasive.Suspend, "kill": invasive.Kill}
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
+		how, ok := known[word]
+		if !ok {
+			return nil, fmt.Errorf("%q: must be shrink, suspend or kill", word)
+		}
+		means = append(means, how)
+	}
+	return means, nil
 }
 
 // parsePartition reads NODESxSOCKETSxCORES.

@@ -48,12 +48,13 @@ func TestSimulateInvasiveErrors(t *testing.T) {
 	}{
 		{[]string{"--partition", "4x8"}, `--partition: "4x8": must be NODESxSOCKETSxCORES`},
 		{[]string{"--partition", "4x0x8"}, `--partition: "4x0x8": "0": must be a number from 1 to 16777216`},
-		{[]string{"--partition", "70000x70000x1"}, "must be at most 16777216 cores in all"},
+		{[]string{"--partition", "70000x70000x1"}, "must be 1 to 16777216 cores in all"},
 		{[]string{"--shares", "0,2"}, `--shares: "2": must be 0 to 1`},
 		{[]string{"--seeds", "x"}, "--seeds: "},
 		{[]string{"--jobs", "0"}, "jobs 0: must be 1 to"},
 		{[]string{"--serial", "2"}, "serial fraction 2: must be 0 to 1"},
-		{[]string{"--power-cap", "10"}, "power cap 10 W: a node with one core draws 105 W"},
+		{[]string{"--power-cap", "-10"}, "--power-cap -10, --socket-watts 50, --core-watts 5: must not be negative"},
+		{[]string{"--means", "shrink,beg"}, `--means: "beg": must be shrink, suspend or kill`},
 		{[]string{"--workload", "gen:none"}, "no such generator"},
 	}
 	for _, test := range tests {

@@ -122,6 +122,9 @@ func (r *Runner) take(in incoming) {
 		return
 	}
 	r.failures = 1
+	if r.Hear != nil {
+		r.Hear(in.msg)
+	}
 	r.step(&invasive.Event{Kind: invasive.EventKind(in.msg.Kind), Msg: in.msg})
 }
 

@@ -35,6 +35,8 @@ type Config struct {
 	// Cancelled. It is called in the goroutine of Run, in the machine's order, and must not block: the
 	// actions after it wait. If it answers a question later, it keeps q for Answer.
 	Do func(a *invasive.Action, q Question)
+	// Hear, if set, is shown each message before the machine gets it.
+	Hear func(*invasive.Message)
 	// Load is asked for a Hypervisor's status report, in the goroutine of Run.
 	Load func() *invasive.Load
 

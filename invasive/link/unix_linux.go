@@ -137,9 +137,9 @@ func openOwnDir(path string, mode os.FileMode) (*os.File, error) {
 	return dir, nil
 }
 
-// CheckDir makes a directory that only this user can enter, or looks that it is one.
-func CheckDir(path string) error {
-	dir, err := openOwnDir(path, 0o700)
+// CheckDir makes a directory that only this user, or root, can change, or looks that it is one. Its mode is this one, or less.
+func CheckDir(path string, mode os.FileMode) error {
+	dir, err := openOwnDir(path, mode)
 	if err != nil {
 		return err
 	}

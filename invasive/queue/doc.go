@@ -2,7 +2,7 @@
 // the auction of package core, and judges offers by the iScheduler's own metrics: throughput, waiting times, deadlines and
 // priorities (Nagendra 2015, section 2.3).
 //
-// A [Mapper] answers the AskDecision of an [invasive.Agent]. It has no clock and no goroutine; equal
+// A [Mapper] answers the AskDecision of an [invasive.Agent]. It has no goroutine, and no clock unless a deadline is given; equal
 // queues, offers and times give equal mappings.
 //
 // # Mapping

@@ -24,7 +24,7 @@ func Example() {
 		waiting = append(waiting, e.Job)
 	}
 	offer := &invasive.Offer{Jobs: 10, Parts: []invasive.Part{{Node: 0, Cores: 16}, {Node: 1, Cores: 16}}}
-	answer, err := mapper.Decide(context.Background(), q, waiting, offer, false, 0)
+	answer, err := mapper.Decide(context.Background(), q.Entries(nil, waiting, 0), offer, false, 0)
 	for _, m := range answer.Map {
 		fmt.Println(m.Job.ID, m.Parts)
 	}

@@ -35,7 +35,7 @@ type Options struct {
 func DefaultOptions() Options {
 	a := core.DefaultAuctionOptions()
 	a.Window, a.Depth, a.MaxBidsPerJob, a.Drafts, a.Work = 50, 200, 8, 4, 1_000_000
-	return Options{Metrics: DefaultMetrics(), Auction: a, Soon: 5 * time.Second, Fill: 90, Patience: 10 * time.Minute, Seed: 1}
+	return Options{Metrics: DefaultMetrics(), Auction: a, Soon: 15 * time.Second, Fill: 90, Patience: 10 * time.Minute, Seed: 1}
 }
 
 // A Mapper maps jobs onto offers. It is not safe for concurrent use.
@@ -63,16 +63,16 @@ func NewMapper(o Options) (*Mapper, error) {
 	return &Mapper{opts: o, auction: auction}, nil
 }
 
-// Decide answers AskDecision with a Decided: which of the waiting jobs (Agent.Queue) are mapped onto the offer, or that it is rejected;
-// final: it may not be. Jobs that the Queue doesn't know count as submitted now. The mapping belongs to the caller, and has been held against
+// Decide answers AskDecision with a Decided: which of the waiting jobs (those of Agent.Queue) are mapped onto the offer, or that it is
+// rejected; final: it may not be. It is due at the deadline of ctx; without one, equal calls give equal mappings. The mapping belongs to the caller, and has been held against
 // [Verify]. With an error the event is a rejection, or an empty mapping.
-func (m *Mapper) Decide(ctx context.Context, q *Queue, waiting []*invasive.Job, o *invasive.Offer, final bool, now time.Duration) (invasive.Event, error) {
+func (m *Mapper) Decide(ctx context.Context, waiting []Entry, o *invasive.Offer, final bool, now time.Duration) (invasive.Event, error) {
 	m.count++
 	refuse := invasive.Event{Kind: invasive.Decided, Accept: final}
 	if err := m.offer.read(o, m.opts.Soon); err != nil {
 		return refuse, err
 	}
-	m.ranked = m.opts.Metrics.rank(m.ranked[:0], q, waiting, m.opts.Auction.Window+m.opts.Auction.Depth, now)
+	m.ranked = m.opts.Metrics.rank(m.ranked[:0], waiting, m.opts.Auction.Window+m.opts.Auction.Depth, now)
 	mapping, err := m.mapJobs(ctx, o, now)
 	if err == nil {
 		err = Verify(o, mapping)
@@ -123,7 +123,8 @@ func (m *Mapper) mapJobs(ctx context.Context, o *invasive.Offer, now time.Durati
 	for i := range s.Running {
 		s.Running[i].End += s.Now
 	}
-	if err := m.auction.Decide(ctx, s, core.Limits{Seed: m.opts.Seed + m.count}, &m.plan); err != nil {
+	deadline, _ := ctx.Deadline()
+	if err := m.auction.Decide(ctx, s, core.Limits{Deadline: deadline, Seed: m.opts.Seed + m.count}, &m.plan); err != nil {
 		return nil, err
 	}
 	var mapping []invasive.Mapping

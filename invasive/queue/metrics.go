@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/invasive"
 )
 
 // Metrics say how many points a job's start is worth: Start for every job, and in addition its priority, PerHour for
@@ -50,13 +49,9 @@ func (r *ranked) priority() int64 {
 }
 
 // rank appends the first n waiting jobs by worth, equals by ID.
-func (m *Metrics) rank(to []ranked, q *Queue, waiting []*invasive.Job, n int, now time.Duration) []ranked {
-	for _, j := range waiting {
-		e, ok := q.Get(j.ID)
-		if !ok {
-			e = Entry{Job: j, Submitted: now}
-		}
-		to = append(to, ranked{e, m.points(&e, now)})
+func (m *Metrics) rank(to []ranked, waiting []Entry, n int, now time.Duration) []ranked {
+	for i := range waiting {
+		to = append(to, ranked{waiting[i], m.points(&waiting[i], now)})
 	}
 	first := func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(b.points, a.points), cmp.Compare(a.entry.Job.ID, b.entry.Job.ID))

@@ -63,8 +63,30 @@ func (q *Queue) Get(id invasive.JobID) (Entry, bool) {
 	return e, ok
 }
 
+// Entries appends the entries of jobs; one that the Queue doesn't know counts as submitted now.
+func (q *Queue) Entries(to []Entry, jobs []*invasive.Job, now time.Duration) []Entry {
+	for _, j := range jobs {
+		e, ok := q.entries[j.ID]
+		if !ok {
+			e = Entry{Job: j, Submitted: now}
+		}
+		to = append(to, e)
+	}
+	return to
+}
+
 // Len is how many jobs there are.
 func (q *Queue) Len() int { return len(q.entries) }
+
+// Each calls f with every entry, in any order.
+func (q *Queue) Each(f func(Entry)) {
+	for _, e := range q.entries {
+		f(e)
+	}
+}
+
+// SetLimit changes the limit. Jobs beyond it stay.
+func (q *Queue) SetLimit(limit int) { q.limit = limit }
 
 // Full tells whether the next Add fails.
 func (q *Queue) Full() bool { return len(q.entries) >= q.limit }

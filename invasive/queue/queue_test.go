@@ -78,7 +78,7 @@ func TestRank(t *testing.T) {
 		want := slices.Clone(waiting)
 		slices.SortStableFunc(want, func(a, b *invasive.Job) int { return cmp.Compare(b.Priority, a.Priority) })
 		var got []*invasive.Job
-		for _, r := range m.rank(nil, q, waiting, n, 0) {
+		for _, r := range m.rank(nil, q.Entries(nil, waiting, 0), n, 0) {
 			got = append(got, r.entry.Job)
 		}
 		assert.Equal(t, len(want[:min(n, len(want))]), len(got))
@@ -117,7 +117,7 @@ func TestDecide(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m, err := NewMapper(DefaultOptions())
 			require.NoError(t, err)
-			ev, err := m.Decide(context.Background(), New(10), test.jobs, test.offer, test.final, 0)
+			ev, err := m.Decide(context.Background(), New(10).Entries(nil, test.jobs, 0), test.offer, test.final, 0)
 			require.NoError(t, err)
 			assert.Equal(t, invasive.Decided, ev.Kind)
 			assert.Equal(t, test.want != nil, ev.Accept)
@@ -150,7 +150,7 @@ func TestFirstIsProtected(t *testing.T) {
 	require.NoError(t, q.Add(Entry{Job: small}))
 	jobs := []*invasive.Job{first, small}
 	decide := func(o *invasive.Offer, final bool, now time.Duration) invasive.Event {
-		ev, err := m.Decide(context.Background(), q, jobs, o, final, now)
+		ev, err := m.Decide(context.Background(), q.Entries(nil, jobs, now), o, final, now)
 		require.NoError(t, err)
 		return ev
 	}
@@ -173,7 +173,7 @@ func TestMappings(t *testing.T) {
 		for i := range rapid.IntRange(0, 12).Draw(t, "jobs") {
 			jobs = append(jobs, drawJob(t, invasive.JobID(i+1)))
 		}
-		ev, err := m.Decide(context.Background(), New(10), jobs, o, rapid.Bool().Draw(t, "final"), 0)
+		ev, err := m.Decide(context.Background(), New(10).Entries(nil, jobs, 0), o, rapid.Bool().Draw(t, "final"), 0)
 		require.NoError(t, err)
 		require.NoError(t, Verify(o, ev.Map))
 		require.True(t, o.Covers(ev.Map))
@@ -241,6 +241,18 @@ func TestOptions(t *testing.T) {
 	assert.Error(t, err)
 	m, err := NewMapper(DefaultOptions())
 	require.NoError(t, err)
-	_, err = m.Decide(context.Background(), New(1), nil, parts(invasive.Part{Node: 2, Cores: 70000}), false, 0)
+	_, err = m.Decide(context.Background(), nil, parts(invasive.Part{Node: 2, Cores: 70000}), false, 0)
 	assert.EqualError(t, err, "node 2 has 70000 cores on offer: at most 65535 can be mapped")
+}
+
+// Ranking a long queue takes no memory once there is some.
+func TestRankAllocates(t *testing.T) {
+	m := DefaultMetrics()
+	waiting := make([]Entry, 10_000)
+	for i := range waiting {
+		waiting[i].Job = job(invasive.JobID(i+1), invasive.Rigid, 1, 1)
+		waiting[i].Job.Priority = uint32(i * 7919 % 1000)
+	}
+	buffer := m.rank(nil, waiting, 250, 0)
+	assert.Zero(t, testing.AllocsPerRun(5, func() { buffer = m.rank(buffer[:0], waiting, 250, 0) }))
 }

@@ -33,6 +33,7 @@ func (s *system) actAgent(a invasive.Action) {
 		s.count.messages++
 		m := a.Msg
 		s.after(s.cfg.Latency, func() error {
+			s.manager.hear(m)
 			s.stepHyper(invasive.Event{Kind: invasive.EventKind(m.Kind), Msg: m})
 			return nil
 		})
@@ -64,7 +65,7 @@ func (s *system) decide(a invasive.Action) {
 	if s.count.offers++; a.Msg.Attempt == 1 {
 		s.count.transactions++
 	}
-	ev, err := s.mapper.Decide(s.ctx, s.queue, s.waits(), a.Msg.Offer, a.Final, s.now)
+	ev, err := s.mapper.Decide(s.ctx, s.waits(), a.Msg.Offer, a.Final, s.now)
 	if err != nil {
 		s.fail(err)
 		return
@@ -106,7 +107,7 @@ func (s *system) actHyper(actions []invasive.Action) {
 		case invasive.Close, invasive.Violated, invasive.Failed, invasive.Stopped:
 			s.fail(fmt.Errorf("iHypervisor: %v %v: the connection ends", a.Kind, a.Text))
 		}
-		if evs := s.manager.Answer(s.hyper, a, s.now, nil); len(evs) > 0 {
+		if evs := s.manager.answer(s.hyper, a, s.now, nil); len(evs) > 0 {
 			s.answer(evs)
 		}
 	}
@@ -117,12 +118,17 @@ func (s *system) answer(evs []invasive.Event) {
 		if ev.Kind == invasive.Verdict && !ev.Accept {
 			s.count.rejected++
 		}
-		s.stepHyper(ev)
+		acts := s.hyper.Step(&ev, nil)
+		if len(acts) == 0 {
+			s.fail(fmt.Errorf("%v of job %d, cores %v, way %d, has no effect", ev.Kind, ev.ID, ev.Cores, ev.How))
+		}
+		s.actHyper(acts)
 	}
 }
 
 func (s *system) launch(a *invasive.Action) {
 	r := s.find(a.ID)
+	s.active++
 	r.launched, r.start, r.from = true, s.now, s.now
 	r.cores = len(a.Cores)
 	s.fail(s.judge.give(a.Job, a.Cores, true))
@@ -191,6 +197,7 @@ func (s *system) reclaim(a *invasive.Action) {
 		}
 		s.resize(r, r.cores-len(cores))
 		err := s.judge.release(r.job, cores)
+		s.manager.freed()
 		s.stepHyper(invasive.Event{Kind: invasive.Released, ID: r.job.ID, Cores: cores})
 		return err
 	})
@@ -200,6 +207,8 @@ func (s *system) end(r *run, exit int32) {
 	r.number++
 	r.over, r.end, r.cores, r.asked = true, s.now, 0, nil
 	s.left--
+	s.active--
 	s.fail(s.judge.end(r))
+	s.manager.freed()
 	s.stepHyper(invasive.Event{Kind: invasive.Exited, ID: r.job.ID, Exit: exit})
 }

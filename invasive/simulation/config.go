@@ -7,14 +7,18 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/invasive"
-	"github.com/aucsched/aucsched/invasive/partition"
+	"github.com/aucsched/aucsched/invasive/place"
 	"github.com/aucsched/aucsched/invasive/queue"
 )
 
 // Config says how to simulate. Begin with [NewConfig].
 type Config struct {
-	Partition partition.Settings
-	Queue     queue.Options
+	Partition invasive.Partition
+	// Policy is the iHypervisor's, Repeat how often it makes an offer again that was in vain.
+	Policy place.Policy
+	Repeat time.Duration
+	// Queue is the iScheduler's.
+	Queue queue.Options
 	// Attempts is the number of offers after which both sides must accept.
 	Attempts uint32
 	// Report is the time between two status reports.
@@ -28,12 +32,14 @@ type Config struct {
 // NewConfig has the settings that docs/invasive.md was made with.
 func NewConfig(p invasive.Partition) Config {
 	return Config{
-		Partition: partition.DefaultSettings(p), Queue: queue.DefaultOptions(), Attempts: 3, Report: 30 * time.Second,
+		Partition: p, Repeat: 10 * time.Second, Queue: queue.DefaultOptions(), Attempts: 3, Report: 30 * time.Second,
+		Policy:  place.Policy{Means: []invasive.How{invasive.Shrink, invasive.Suspend}, Horizon: 24 * 60 * 60, ShrinkTime: 1},
 		Latency: time.Millisecond, Think: 100 * time.Millisecond, Release: time.Second, ResizeCost: time.Second,
 	}
 }
 
-func (c *Config) validate() error {
+// Validate reports the first setting that is out of its range.
+func (c *Config) Validate() error {
 	for _, d := range [...]struct {
 		name string
 		d    time.Duration
@@ -41,6 +47,14 @@ func (c *Config) validate() error {
 		if d.d < 0 || d.d > time.Hour {
 			return fmt.Errorf("%s %v: must be 0 to 1h", d.name, d.d)
 		}
+	}
+	p := &c.Partition
+	if p.Nodes == 0 || p.Sockets == 0 || p.CoresPerSocket == 0 || p.Nodes > invasive.MaxCores ||
+		uint64(p.Nodes)*uint64(p.Sockets) > invasive.MaxCores || p.Cores() > invasive.MaxCores {
+		return fmt.Errorf("partition of %d nodes of %d sockets of %d cores: must be 1 to %d cores in all", p.Nodes, p.Sockets, p.CoresPerSocket, invasive.MaxCores)
+	}
+	if c.Repeat <= 0 {
+		return fmt.Errorf("repeat %v: must be more than 0", c.Repeat)
 	}
 	if c.Attempts == 0 || c.Attempts > invasive.MaxAttempts {
 		return fmt.Errorf("attempts %d: must be 1 to %d", c.Attempts, invasive.MaxAttempts)

@@ -1,5 +1,5 @@
 // Package simulation runs both machines of package invasive in simulated time, with what decides for them: package queue for the iScheduler,
-// package partition for the iHypervisor. It measures what malleability is worth: the same jobs, of which a share is
+// package place for the iHypervisor. It measures what malleability is worth: the same jobs, of which a share is
 // malleable and the rest rigid, on the same partition.
 //
 // # Model

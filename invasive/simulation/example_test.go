@@ -19,7 +19,7 @@ func Example() {
 	for _, share := range []float64{0, 1} {
 		flex := simulation.DefaultFlexibility()
 		flex.Malleable, flex.Urgent = share, 0
-		flexible, err := flex.Apply(jobs, c.Partition.Partition.Cores())
+		flexible, err := flex.Apply(jobs, c.Partition.Cores())
 		if err != nil {
 			fmt.Println(err)
 			return

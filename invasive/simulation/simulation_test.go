@@ -9,7 +9,6 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/invasive"
-	"github.com/aucsched/aucsched/invasive/partition"
 	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/workload"
@@ -56,11 +55,11 @@ func TestByHand(t *testing.T) {
 		{"it makes room, and grows again", nil, []Job{malleable(0, 100, 4, 1, 8), rigid(10, 10, 4)}, [][2]float64{{0, 56.5}, {11, 21}}},
 		{"a rigid job doesn't", nil, []Job{rigid(0, 50, 8), rigid(10, 10, 4)}, [][2]float64{{0, 50}, {50, 60}}},
 		{"unless the other one is urgent", nil, []Job{rigid(0, 50, 8), urgent(rigid(10, 10, 4))}, [][2]float64{{0, 61}, {11, 21}}},
-		{"it may be killed", func(c *Config) { c.Partition.MaxSuspended, c.Partition.Kill = 0, true },
+		{"it may be killed", func(c *Config) { c.Policy.Means = []invasive.How{invasive.Shrink, invasive.Kill} },
 			[]Job{rigid(0, 50, 8), urgent(rigid(10, 10, 4))}, [][2]float64{{0, 11}, {11, 21}}},
-		{"or not, and the urgent one waits like others", func(c *Config) { c.Partition.MaxSuspended = 0 },
+		{"or not, and the urgent one waits like others", func(c *Config) { c.Policy.Means = []invasive.How{invasive.Shrink} },
 			[]Job{rigid(0, 50, 8), urgent(rigid(10, 10, 4))}, [][2]float64{{0, 50}, {50, 60}}},
-		{"power for one node", func(c *Config) { c.Partition.Power = partition.Power{Node: 100, Core: 10, Cap: 150} },
+		{"power for one node", func(c *Config) { c.Policy.CapWatts, c.Policy.SocketWatts, c.Policy.CoreWatts = 150, 100, 10 },
 			[]Job{rigid(0, 50, 4), rigid(0, 50, 4)}, [][2]float64{{0, 50}, {50, 100}}},
 	}
 	for _, test := range tests {
@@ -94,10 +93,10 @@ func TestRandom(t *testing.T) {
 		c.Attempts = uint32(n("attempts", 1, 4))
 		c.Latency, c.Think = time.Duration(n("latency", 0, 3000))*time.Millisecond, time.Duration(n("think", 0, 3000))*time.Millisecond
 		c.Release, c.ResizeCost = time.Duration(n("release", 0, 5))*time.Second, time.Duration(n("cost", 0, 5))*time.Second
-		c.Partition.MaxSuspended, c.Partition.Kill = uint32(n("suspended", 0, 3)), rapid.Bool().Draw(t, "kill")
-		c.Partition.Patience = time.Duration(n("patience", 0, 100)) * time.Second
-		c.Partition.MaxSpread, c.Partition.MaxIdle = uint32(n("spread", 100, 300)), uint32(n("idle", 0, 100))
-		cores := c.Partition.Partition.Cores()
+		c.Policy.Means = rapid.SampledFrom([][]invasive.How{nil, {invasive.Shrink}, {invasive.Suspend}, {invasive.Shrink, invasive.Suspend, invasive.Kill}}).Draw(t, "means")
+		c.Policy.MinUse, c.Policy.Compact = float64(n("use", 0, 4))/4, rapid.Bool().Draw(t, "compact")
+		c.Policy.Horizon = uint32(rapid.SampledFrom([]int{0, 60, 1 << 20}).Draw(t, "horizon"))
+		cores := c.Partition.Cores()
 		mix := Mix{Jobs: n("jobs", 1, 25), Load: float64(n("load", 1, 30)) / 10, MaxShare: 1, Shortest: time.Second,
 			Longest: time.Duration(n("longest", 1, 300)) * time.Second, LimitFactor: 3, Seed: uint64(n("seed", 0, 1000))}
 		jobs, err := mix.Generate(cores)
@@ -106,6 +105,15 @@ func TestRandom(t *testing.T) {
 		f.Malleable, f.Urgent, f.Serial = float64(n("malleable", 0, 4))/4, float64(n("urgent", 0, 4))/4, float64(n("serial", 0, 2))/2
 		if jobs, err = f.Apply(jobs, cores); err != nil {
 			t.Fatal(err)
+		}
+		if rapid.Bool().Draw(t, "capped") { // so that each job may run
+			most := uint32(0)
+			for _, j := range jobs {
+				most = max(most, j.Cores)
+			}
+			sockets := c.Partition.Nodes * c.Partition.Sockets
+			c.Policy.SocketWatts, c.Policy.CoreWatts = 20, 5
+			c.Policy.CapWatts = float64(20*min(sockets, most) + 5*most + uint32(n("cap", 0, 50)))
 		}
 		first, err := Run(context.Background(), c, jobs)
 		require.NoError(t, err)
@@ -203,6 +211,7 @@ func TestBadInput(t *testing.T) {
 		{nil, []Job{wide}, "job 1: needs 9 cores on 0 nodes: the partition has 8 on 2"},
 		{nil, []Job{spread}, "job 1: needs 5 cores on 1 nodes: a node has 4"},
 		{nil, []Job{late}, "job 1: submitted at 0s for 10s with a limit of 1s: must be positive, and ascend"},
+		{func(c *Config) { c.Partition.Nodes = 0 }, []Job{rigid(0, 1, 1)}, "partition of 0 nodes of 1 sockets of 4 cores: must be 1 to 16777216 cores in all"},
 		{func(c *Config) { c.Attempts = 0 }, []Job{rigid(0, 1, 1)}, "attempts 0: must be 1 to 1000"},
 		{func(c *Config) { c.Think = -1 }, []Job{rigid(0, 1, 1)}, "think -1ns: must be 0 to 1h"},
 		{func(c *Config) { c.Report = 0 }, []Job{rigid(0, 1, 1)}, "report 0s: must be 1s to 24h0m0s"},
@@ -215,6 +224,10 @@ func TestBadInput(t *testing.T) {
 		_, err := Run(context.Background(), c, test.jobs)
 		assert.EqualError(t, err, test.err)
 	}
+	dark := eight()
+	dark.Policy.CapWatts, dark.Policy.CoreWatts = 20, 5
+	_, err := Run(context.Background(), dark, []Job{rigid(0, 1, 8)})
+	assert.ErrorContains(t, err, "1 jobs wait, and nothing has run for 16m40s: they don't fit what is offered")
 	for _, f := range []Flexibility{{Malleable: 2, Most: 1}, {Serial: -1, Most: 1}, {Most: 0.5}} {
 		_, err := f.Apply(nil, 1)
 		assert.Error(t, err)

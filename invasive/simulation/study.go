@@ -38,7 +38,7 @@ func (s *Study) Run(ctx context.Context) ([]Case, error) {
 			}
 			flex := s.Flexibility
 			flex.Malleable, flex.Seed = share, seed
-			if jobs, err = flex.Apply(jobs, s.Config.Partition.Partition.Cores()); err != nil {
+			if jobs, err = flex.Apply(jobs, s.Config.Partition.Cores()); err != nil {
 				return nil, err
 			}
 			cfg := s.Config

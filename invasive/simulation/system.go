@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/invasive"
-	"github.com/aucsched/aucsched/invasive/partition"
 	"github.com/aucsched/aucsched/invasive/queue"
 )
 
@@ -45,7 +43,7 @@ type system struct {
 	agenda  agenda
 	agent   *invasive.Agent
 	hyper   *invasive.Hypervisor
-	manager *partition.Manager
+	manager *manager
 	queue   *queue.Queue
 	mapper  *queue.Mapper
 	timers  [2]uint64 // the number of each side's timer; a timer of another number is void
@@ -53,9 +51,12 @@ type system struct {
 	jobs    []run
 	left    int // jobs that haven't ended
 	told    int // jobs of which the iScheduler knows the end
+	active  int // jobs that run
+	idle    int // repeats since any did, or came
 	judge   *referee
 	count   counts
 	waiting []*invasive.Job
+	entries []queue.Entry
 	failed  error
 }
 
@@ -75,6 +76,9 @@ type run struct {
 	killed     bool
 	told       bool
 }
+
+// maxIdle is how many offers in vain, while nothing runs and no job is to come, are enough.
+const maxIdle = 100
 
 // counts are of events.
 type counts struct {
@@ -96,29 +100,25 @@ func Run(ctx context.Context, cfg Config, jobs []Job) (*Result, error) {
 }
 
 func newSystem(ctx context.Context, cfg Config, jobs []Job) (*system, error) {
-	if err := cfg.validate(); err != nil {
+	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if len(jobs) == 0 {
 		return nil, errors.New("the workload has no jobs")
-	}
-	manager, err := partition.New(cfg.Partition)
-	if err != nil {
-		return nil, err
 	}
 	mapper, err := queue.NewMapper(cfg.Queue)
 	if err != nil {
 		return nil, err
 	}
 	terms := invasive.Terms{Attempts: cfg.Attempts, Reply: 2*cfg.Latency + cfg.Think + time.Minute, Report: cfg.Report}
-	s := &system{ctx: ctx, cfg: cfg, manager: manager, mapper: mapper, queue: queue.New(len(jobs)), left: len(jobs),
-		agent: invasive.NewAgent(terms, nil), jobs: make([]run, len(jobs)), judge: newReferee(&cfg.Partition.Partition, cfg.ResizeCost)}
+	s := &system{ctx: ctx, cfg: cfg, manager: newManager(&cfg), mapper: mapper, queue: queue.New(len(jobs)), left: len(jobs),
+		agent: invasive.NewAgent(terms, nil), jobs: make([]run, len(jobs)), judge: newReferee(&cfg.Partition, cfg.ResizeCost)}
 	for i := range jobs {
 		if err := s.plan(i, &jobs[i]); err != nil {
 			return nil, fmt.Errorf("job %d: %w", i+1, err)
 		}
 	}
-	terms.Partition = cfg.Partition.Partition
+	terms.Partition = cfg.Partition
 	var first []invasive.Action
 	s.hyper, first = invasive.NewHypervisor(terms, nil, nil, nil)
 	s.actHyper(first)
@@ -131,7 +131,7 @@ func newSystem(ctx context.Context, cfg Config, jobs []Job) (*system, error) {
 
 // plan has a job come at its time.
 func (s *system) plan(i int, j *Job) error {
-	p := &s.cfg.Partition.Partition
+	p := &s.cfg.Partition
 	r := &s.jobs[i]
 	r.Job, r.job = *j, j.job(invasive.JobID(i+1))
 	switch {
@@ -149,6 +149,7 @@ func (s *system) plan(i int, j *Job) error {
 		if err := s.queue.Add(queue.Entry{Job: r.job, Submitted: j.Submit}); err != nil {
 			return err
 		}
+		s.idle = 0
 		s.stepAgent(invasive.Event{Kind: invasive.Submit, Job: r.job})
 		return nil
 	})
@@ -180,6 +181,9 @@ func (s *system) run() error {
 		s.judge.pass(h.at)
 		s.now = h.at
 		s.fail(h.what())
+		if s.active > 0 {
+			s.idle = 0
+		}
 		if len(s.agenda) == 0 || s.agenda[0].at > s.now {
 			s.settle()
 		}
@@ -193,7 +197,7 @@ func (s *system) run() error {
 // settle lets the iHypervisor do what it wants to when all of a moment is through.
 func (s *system) settle() {
 	for range 1000 {
-		evs := s.manager.Tick(s.hyper, s.now, nil)
+		evs := s.manager.tick(s.hyper, s.now, nil)
 		if len(evs) == 0 {
 			return
 		}
@@ -203,15 +207,19 @@ func (s *system) settle() {
 }
 
 func (s *system) tickLater() {
-	s.after(s.manager.Repeat(), func() error {
-		s.tickLater() // settle follows
+	s.after(s.cfg.Repeat, func() error {
+		if s.idle++; s.idle > maxIdle && s.queue.Len() == s.left {
+			return fmt.Errorf("%d jobs wait, and nothing has run for %v: they don't fit what is offered", s.left, maxIdle*s.cfg.Repeat)
+		}
+		s.manager.seating = true // settle follows
+		s.tickLater()
 		return nil
 	})
 }
 
 func (s *system) reportLater() {
 	s.after(s.cfg.Report, func() error {
-		s.stepHyper(invasive.Event{Kind: invasive.ReportDue, Load: s.manager.Load(s.hyper, s.now)})
+		s.stepHyper(invasive.Event{Kind: invasive.ReportDue, Load: s.manager.load(s.hyper)})
 		s.reportLater()
 		return nil
 	})
@@ -237,7 +245,8 @@ func (s *system) setTimer(side int, d time.Duration, step func(invasive.Event)) 
 func (s *system) stopTimer(side int) { s.timers[side]++ }
 
 // waits is the jobs that a mapping may name.
-func (s *system) waits() []*invasive.Job {
+func (s *system) waits() []queue.Entry {
 	s.waiting = s.agent.Queue(s.waiting[:0])
-	return slices.Clip(s.waiting)
+	s.entries = s.queue.Entries(s.entries[:0], s.waiting, s.now)
+	return s.entries
 }
