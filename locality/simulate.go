@@ -31,8 +31,6 @@ type Options struct {
 	// OnStart, if not nil, is called for each job that starts, in the order of time. The end of a job is
 	// known at its start.
 	OnStart func(Start)
-	// Context, if not nil, ends the simulation with its error when it is done.
-	Context context.Context
 	// plain has each search look at all nodes, for tests.
 	plain bool
 }
@@ -72,14 +70,14 @@ func IsInput(err error) bool {
 // submitted. If there is none, it begins with the first submission, or in the reference mode at 0.
 //
 // It fails for jobs that fit no node or are out of bounds, with a [*JobError], for
-// workloads without an evaluated job, and with [ErrStalled] or [ErrProgrammeEnds]. The same input gives the same result,
+// workloads without an evaluated job, with [ErrStalled] or [ErrProgrammeEnds], and when ctx ends. The same input gives the same result,
 // bit for bit. It changes neither list.
-func Simulate(nodes []Node, jobs []Job, o Options) (*Result, error) {
+func Simulate(ctx context.Context, nodes []Node, jobs []Job, o Options) (*Result, error) {
 	r, err := newRun(nodes, jobs, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.run(o.Context); err != nil {
+	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
 	return r.sums.result(o, r.allCores, r.passes), nil
@@ -253,8 +251,8 @@ func (r *run) run(ctx context.Context) error {
 				return ErrStalled
 			}
 		}
-		if ctx != nil && ctx.Err() != nil {
-			return ctx.Err()
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		ended := r.endJobs()
 		if r.mode == Reference {
