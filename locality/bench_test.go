@@ -1,6 +1,7 @@
 package locality
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"testing"
@@ -11,7 +12,7 @@ import (
 // simulateOnce runs a whole simulation for a benchmark and tells what memory the process has taken so far.
 func simulateOnce(b *testing.B, nodes []Node, jobs []Job, o Options) {
 	for b.Loop() {
-		_, err := Simulate(nodes, jobs, o)
+		_, err := Simulate(context.Background(), nodes, jobs, o)
 		require.NoError(b, err)
 	}
 	var m runtime.MemStats

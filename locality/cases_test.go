@@ -1,6 +1,7 @@
 package locality
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func outcome(t *testing.T, nodes []Node, tasks []task, policy string, mode Mode)
 		jobs = append(jobs, j)
 	}
 	var out []string
-	_, err = Simulate(nodes, jobs, Options{Policy: p, Mode: mode, OnStart: func(s Start) {
+	_, err = Simulate(context.Background(), nodes, jobs, Options{Policy: p, Mode: mode, OnStart: func(s Start) {
 		if jobs[s.Job].Class == WarmUp {
 			return
 		}

@@ -1,6 +1,7 @@
 package locality
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestSimulateFaults(t *testing.T) {
 			if nodes == nil {
 				nodes = machine(1)
 			}
-			_, err := Simulate(nodes, c.jobs, c.o)
+			_, err := Simulate(context.Background(), nodes, c.jobs, c.o)
 			require.EqualError(t, err, want)
 		})
 	}
@@ -51,9 +52,9 @@ func TestProgrammeStalls(t *testing.T) {
 		{ID: 1, Duration: 10, WallTime: 100, Cores: 1, Class: Evaluated},
 		{ID: 2, Submit: 20, Duration: 5, WallTime: 5, Cores: 1, Class: Evaluated},
 	}
-	_, err := Simulate(machine(1), jobs, Options{Mode: Reference})
+	_, err := Simulate(context.Background(), machine(1), jobs, Options{Mode: Reference})
 	require.ErrorIs(t, err, ErrStalled)
-	r, err := Simulate(machine(1), jobs, Options{Mode: Paper})
+	r, err := Simulate(context.Background(), machine(1), jobs, Options{Mode: Paper})
 	require.NoError(t, err)
 	require.Equal(t, int64(25), r.Makespan)
 }

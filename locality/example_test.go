@@ -1,6 +1,7 @@
 package locality_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -27,7 +28,7 @@ func ExampleSimulate() {
 		if err != nil {
 			panic(err)
 		}
-		r, err := locality.Simulate(nodes, work, locality.Options{Policy: policy, Mode: locality.Paper})
+		r, err := locality.Simulate(context.Background(), nodes, work, locality.Options{Policy: policy, Mode: locality.Paper})
 		if err != nil {
 			panic(err)
 		}

@@ -86,9 +86,9 @@ func TestSearchIsPlainScan(t *testing.T) {
 		o := drawOptions(t)
 		var fast, plain []Start
 		o.OnStart = started(&fast)
-		got, err := Simulate(nodes, jobs, o)
+		got, err := Simulate(context.Background(), nodes, jobs, o)
 		o.plain, o.OnStart = true, started(&plain)
-		want, plainErr := Simulate(nodes, jobs, o)
+		want, plainErr := Simulate(context.Background(), nodes, jobs, o)
 		require.Equal(t, plainErr, err)
 		require.Equal(t, plain, fast)
 		require.Equal(t, want, got)
@@ -103,7 +103,7 @@ func TestScheduleIsValid(t *testing.T) {
 		o := drawOptions(t)
 		var starts []Start
 		o.OnStart = started(&starts)
-		_, err := Simulate(nodes, jobs, o)
+		_, err := Simulate(context.Background(), nodes, jobs, o)
 		if o.Mode == Reference && err != nil {
 			return // the programme's stale reservations; it ends as well
 		}
@@ -215,14 +215,14 @@ func TestLaterJobsDelayNone(t *testing.T) {
 		some := jobs[:rapid.IntRange(1, len(jobs)).Draw(t, "some")]
 		at := map[int]int64{}
 		o.OnStart = func(s Start) { at[s.Job] = s.At }
-		_, err := Simulate(nodes, some, o)
+		_, err := Simulate(context.Background(), nodes, some, o)
 		require.NoError(t, err)
 		o.OnStart = func(s Start) {
 			if s.Job < len(some) {
 				require.Equal(t, at[s.Job], s.At, "job %d", jobs[s.Job].ID)
 			}
 		}
-		_, err = Simulate(nodes, jobs, o)
+		_, err = Simulate(context.Background(), nodes, jobs, o)
 		require.NoError(t, err)
 	})
 }

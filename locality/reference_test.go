@@ -1,6 +1,7 @@
 package locality
 
 import (
+	"context"
 	"encoding/csv"
 	"io"
 	"os"
@@ -42,7 +43,7 @@ func TestReferenceLog(t *testing.T) {
 			}
 			p, err := ParsePolicy(name)
 			require.NoError(t, err)
-			got, err := Simulate(nodes, jobs, Options{Policy: p, Mode: Reference})
+			got, err := Simulate(context.Background(), nodes, jobs, Options{Policy: p, Mode: Reference})
 			require.NoError(t, err)
 			compareRow(t, row, got)
 		})

@@ -1,11 +1,9 @@
 package locality
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // Start tells of one job that was started.
@@ -31,8 +29,6 @@ type Options struct {
 	// OnStart, if not nil, is called for each job that starts, in the order of time. The end of a job is
 	// known at its start.
 	OnStart func(Start)
-	// Context, if not nil, ends the simulation with its error when it is done.
-	Context context.Context
 	// plain has each search look at all nodes, for tests.
 	plain bool
 }
@@ -72,175 +68,17 @@ func IsInput(err error) bool {
 // submitted. If there is none, it begins with the first submission, or in the reference mode at 0.
 //
 // It fails for jobs that fit no node or are out of bounds, with a [*JobError], for
-// workloads without an evaluated job, and with [ErrStalled] or [ErrProgrammeEnds]. The same input gives the same result,
+// workloads without an evaluated job, with [ErrStalled] or [ErrProgrammeEnds], and when ctx ends. The same input gives the same result,
 // bit for bit. It changes neither list.
-func Simulate(nodes []Node, jobs []Job, o Options) (*Result, error) {
+func Simulate(ctx context.Context, nodes []Node, jobs []Job, o Options) (*Result, error) {
 	r, err := newRun(nodes, jobs, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.run(o.Context); err != nil {
+	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
 	return r.sums.result(o, r.allCores, r.passes), nil
-}
-
-func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
-	r := &run{mode: o.Mode, policy: o.Policy, plain: o.plain, nodes: nodes, onStart: o.OnStart, outdated: true}
-	if o.Mode == Reference {
-		r.programmeOrder()
-	}
-	if err := r.check(jobs); err != nil {
-		return nil, err
-	}
-	for i, n := range r.nodes {
-		r.allCores += n.Cores
-		if n.Bandwidth > r.nodes[r.fastest].Bandwidth {
-			r.fastest = int32(i)
-		}
-	}
-	r.cores = newCores(r.nodes)
-	r.using, r.newlyAt = make([]int32, len(nodes)), make([]int64, len(nodes))
-	r.free = slices.Clone(r.cores.count)
-	r.search.r = r
-	r.takeJobs(jobs)
-	r.line = coresLine{r.cores}
-	switch {
-	case o.Policy.Backfill && o.Mode == Paper:
-		r.gaps = newProfiles(r, len(r.queue.classes))
-		r.line = r.gaps
-	case o.Policy.Backfill:
-		r.holes = newHoles(r.cores)
-	}
-	return r, nil
-}
-
-// programmeOrder puts the nodes in the order in which the programme visits them: by memory, and in the
-// file's order where that is equal.
-func (r *run) programmeOrder() {
-	if slices.IsSortedFunc(r.nodes, func(a, b Node) int { return cmp.Compare(a.Memory, b.Memory) }) {
-		return
-	}
-	r.order = make([]int, len(r.nodes))
-	for i := range r.order {
-		r.order[i] = i
-	}
-	given := r.nodes
-	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(given[a].Memory, given[b].Memory) })
-	r.nodes = make([]Node, len(given))
-	for i, place := range r.order {
-		r.nodes[i] = given[place]
-	}
-}
-
-// takeJobs makes the jobs, their files and their classes.
-func (r *run) takeJobs(jobs []Job) {
-	r.jobs = make([]job, len(jobs))
-	type request struct {
-		cores int
-		wall  int64
-	}
-	classes, places := map[request]int32{}, map[int64]int32{0: 0}
-	total := 0
-	for i := range jobs {
-		total += jobs[i].Cores
-	}
-	ids := make([]uint16, total)
-	for i := range jobs {
-		j := &r.jobs[i]
-		*j = job{Job: &jobs[i], index: int32(i), duration: jobs[i].Duration, wall: jobs[i].WallTime, hasFile: jobs[i].File != 0}
-		j.ids, ids = ids[:j.Cores:j.Cores], ids[j.Cores:]
-		place, ok := places[j.File]
-		if !ok {
-			place = int32(len(places))
-			places[j.File] = place
-		}
-		j.file = place
-	}
-	r.settleHistory()
-	for i := range r.jobs {
-		j := &r.jobs[i]
-		key := request{cores: j.Cores}
-		if r.policy.Backfill {
-			key.wall = j.wall
-		}
-		place, ok := classes[key]
-		if !ok {
-			place = int32(len(classes))
-			classes[key] = place
-			r.queue.classes = append(r.queue.classes, class{some: j})
-		}
-		j.class = place
-		if j.Class == Evaluated {
-			r.left++
-		}
-		if j.Class != Running {
-			r.coming = append(r.coming, int32(i))
-		}
-	}
-	r.files = newFiles(r.mode, len(r.nodes), len(places))
-	for i := range r.jobs {
-		r.files.files[r.jobs[i].file].pending++
-	}
-}
-
-// settleHistory finds when the simulation begins, and what is left then of the jobs that run.
-func (r *run) settleHistory() {
-	r.now = -1
-	for i := range r.jobs {
-		if j := &r.jobs[i]; j.Class == WarmUp || j.Class != Running && r.now < 0 && r.mode == Paper {
-			if r.now = j.Submit; j.Class == WarmUp {
-				break
-			}
-		}
-	}
-	r.now = max(r.now, 0)
-	for i := range r.jobs {
-		if j := &r.jobs[i]; j.Class == Running {
-			j.duration = max(1, j.duration-(r.now-j.Started))
-			j.wall = max(1, j.wall-(r.now-j.Started))
-		}
-	}
-}
-
-// history is the jobs that run when the simulation begins, in the order in which the programme takes
-// them: by the start of the log, the first ones in reverse where that is equal.
-func (r *run) history() []int32 {
-	var out []int32
-	for i := range r.jobs {
-		j := &r.jobs[i]
-		if j.Class != Running {
-			continue
-		}
-		at := 0
-		if len(out) > 0 && r.jobs[out[0]].Started < j.Started {
-			at, _ = slices.BinarySearchFunc(out, j.Started, func(i int32, t int64) int {
-				if r.jobs[i].Started <= t {
-					return -1
-				}
-				return 1
-			})
-		}
-		out = slices.Insert(out, at, int32(i))
-	}
-	return out
-}
-
-// runHistory starts the jobs that run when the simulation begins, each on its node of the log. Those for
-// which there are no cores left head the queue.
-func (r *run) runHistory() {
-	r.files.begin(r.now)
-	for _, i := range r.history() {
-		j := &r.jobs[i]
-		r.queue.add(r, i)
-		j.node = int32(max(0, (j.StartNode-1)%len(r.nodes)))
-		if j.start = max(r.now, r.cores.from(int(j.node), j.Cores)); j.start == never {
-			continue // too small a node: the job waits for the first pass
-		}
-		r.cores.take(j.node, j.ids, j.start+j.wall)
-		r.planned.push(j.start, j.seq, i)
-	}
-	r.startPlanned()
 }
 
 // run is the loop over all seconds in which something happens.
@@ -253,8 +91,8 @@ func (r *run) run(ctx context.Context) error {
 				return ErrStalled
 			}
 		}
-		if ctx != nil && ctx.Err() != nil {
-			return ctx.Err()
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		ended := r.endJobs()
 		if r.mode == Reference {

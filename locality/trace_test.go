@@ -1,6 +1,7 @@
 package locality
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -107,7 +108,7 @@ func TestFromGenerator(t *testing.T) {
 	for _, name := range []string{"fcfs", "lea"} {
 		p, err := ParsePolicy(name)
 		require.NoError(t, err)
-		r, err := Simulate(cluster, jobs, Options{Policy: p})
+		r, err := Simulate(context.Background(), cluster, jobs, Options{Policy: p})
 		require.NoError(t, err)
 		require.Equal(t, len(jobs), r.Jobs)
 		transfers[name] = r.Transfer

@@ -92,7 +92,7 @@ func (f *simulateFlags) runLocality(c *cobra.Command) error {
 	}
 	var results []*locality.Result
 	for _, p := range policies {
-		r, err := locality.Simulate(nodes, jobs, locality.Options{Policy: p, Mode: mode, Context: c.Context()})
+		r, err := locality.Simulate(c.Context(), nodes, jobs, locality.Options{Policy: p, Mode: mode})
 		if err != nil {
 			return localityError(f.load, err)
 		}
