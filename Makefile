@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run test test-pure lint bench bench-stages docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 deb proto clean help
+.PHONY: bin/aucsched run test test-pure lint bench bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 deb proto clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -66,9 +66,14 @@ bench: bin/aucsched
 bench-stages:
 	$(GO) test -run '^$$' -bench . -benchmem ./nodeset ./bids ./ipmodel/... ./benchmarks/...
 
+## bench-locality: time and memory of the locality-aware schedulers, over the authors' log if it is there, and as clusters grow
+bench-locality:
+	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 0 ./locality
+
 ## docs: make all measured pages of docs/ again (TRACES=DIR for those of real traces)
 docs: bench
 	$(call page,alternatives,docs/alternatives.md)
+	$(call page,invasive -plot docs/invasive.svg,docs/invasive-simulation.md)
 	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),docs/simulation.md)
 	$(if $(TRACES),$(call page,gpu -traces $(TRACES),docs/gpu-traces.md))
 

@@ -14,68 +14,85 @@ type Input struct {
 	Bytes int64
 }
 
-// ShareOptions say which jobs of a workload share an input file, for workloads that do not tell.
-type ShareOptions struct {
-	// Within is how many seconds after the first job that reads a file the last one may come.
-	Within int64
-	// Most is how many jobs read a file at most.
-	Most int
-	// Memory is the size in bytes of the file of a job that asks for all cores of a node; of
-	// others it is in proportion.
-	Memory int64
-	// Cores is how many cores a node has.
-	Cores int
+// SharedWithin is the time in seconds within which jobs that share a file follow one another (locality,
+// section 5.1).
+const SharedWithin = 800
+
+// Sharing finds out which jobs of a workload read the same file, as a log does not say it (locality,
+// section 5.1): a job reads that of the last one of the same user with as many cores if that came at most
+// SharedWithin seconds earlier, and otherwise one of its own.
+type Sharing struct {
+	most    int
+	oneUser bool
+	files   uint64
+	groups  map[sharers]sharedFile
 }
 
-// DefaultShareOptions are those of locality, section 5.1, for nodes of 128 GB and so many cores; that
-// at most 100 jobs share a file is ours.
-func DefaultShareOptions(cores int) ShareOptions {
-	return ShareOptions{Within: 800, Most: 100, Memory: 128_000_000_000, Cores: cores}
+// sharers is whose jobs may share files.
+type sharers struct {
+	user  string
+	cores int
 }
 
-// ShareInputs gives each job a file, the same to jobs that ask for as many cores and nodes and come within
-// o.Within seconds (locality, section 5.1, save that the jobs of a workload have no users). It replaces inputs that the
-// jobs have. The jobs are in order of submission.
-func ShareInputs(jobs []Job, o ShareOptions) error {
+// sharedFile is the file of the last of them.
+type sharedFile struct {
+	file   uint64
+	submit int64
+	jobs   int
+}
+
+// NewSharing begins with the workload's jobs. If none of them says whose it is, all are one user's; a single one
+// that does not say it shares with nobody. At most so many jobs share a file; 0: any number.
+func NewSharing(jobs []Job, most int) *Sharing {
+	s := &Sharing{most: most, oneUser: true, groups: map[sharers]sharedFile{}}
+	for i := range jobs {
+		s.oneUser = s.oneUser && jobs[i].User == ""
+	}
+	return s
+}
+
+// File is the number of the file, counted from 1, that the next job reads. Jobs come in order of submission.
+func (s *Sharing) File(user string, cores int, submit int64) uint64 {
+	k := sharers{user, cores}
+	g, ok := s.groups[k]
+	if !ok || submit-g.submit > SharedWithin || g.jobs == s.most && s.most > 0 || user == "" && !s.oneUser {
+		s.files++
+		g = sharedFile{file: s.files}
+	}
+	g.submit, g.jobs = submit, g.jobs+1
+	s.groups[k] = g
+	return g.file
+}
+
+// ShareInputs gives each job a file, as [Sharing] says. On nodes of so many cores and bytes of memory its size is that share of the
+// memory which the job has of a node's cores (locality, section 5.1). It replaces inputs that the jobs have.
+func ShareInputs(jobs []Job, cores int, memory int64, most int) error {
 	switch {
-	case o.Within < 0:
-		return fmt.Errorf("within: %d: must not be negative", o.Within)
-	case o.Most < 1:
-		return fmt.Errorf("most: %d: must be at least 1", o.Most)
-	case o.Memory < 1 || o.Memory > 1<<50:
-		return fmt.Errorf("memory: %d: must be 1 to %d bytes", o.Memory, int64(1<<50))
-	case o.Cores < 1 || o.Cores > bids.MaxCoresPerNode:
-		return fmt.Errorf("cores: %d: must be 1 to %d", o.Cores, bids.MaxCoresPerNode)
+	case most < 0:
+		return fmt.Errorf("jobs that share a file: %d: must not be negative", most)
+	case memory < 1 || memory > 1<<50:
+		return fmt.Errorf("memory: %d: must be 1 to %d bytes", memory, int64(1<<50))
+	case cores < 1 || cores > bids.MaxCoresPerNode:
+		return fmt.Errorf("cores: %d: must be 1 to %d", cores, bids.MaxCoresPerNode)
 	}
-	type kind struct{ cores, minNodes, maxNodes, tasks, gpus int }
-	type group struct {
-		Input
-		since int64
-		jobs  int
-	}
-	last := uint64(0)
-	groups := make(map[kind]group)
+	sharing := NewSharing(jobs, most)
 	for i := range jobs {
 		j := &jobs[i]
-		k := kind{j.Cores, j.MinNodes, j.MaxNodes, j.TasksPerNode, j.MinGPUs}
-		g := groups[k]
-		if g.jobs == 0 || g.jobs == o.Most || j.Submit-g.since > o.Within {
-			last++
-			g = group{Input{last, o.bytes(&j.Request)}, j.Submit, 0}
-		}
-		g.jobs++
-		groups[k] = g
-		j.Input = g.Input
+		total, share := coresOf(&j.Request)
+		j.Input = Input{sharing.File(j.User, total, j.Submit), max(1, memory/int64(cores)*int64(min(share, cores)))}
 	}
 	return nil
 }
 
-// bytes is the size of the file of a job: of a node's memory the share that the job has of its cores.
-func (o *ShareOptions) bytes(r *bids.Request) int64 {
-	cores := r.TasksPerNode
-	if cores == 0 {
-		cores = r.Cores / max(r.MinNodes, 1)
+// coresOf is how many cores a request asks for, all together and of a node.
+func coresOf(r *bids.Request) (total, node int) {
+	nodes := max(r.MinNodes, 1)
+	total = r.Cores
+	if total == 0 {
+		total = nodes * max(r.TasksPerNode, 1)
 	}
-	cores = max(1, min(cores, o.Cores))
-	return max(1, o.Memory/int64(o.Cores)*int64(cores))
+	if node = r.TasksPerNode; node == 0 {
+		node = total / nodes
+	}
+	return total, max(node, 1)
 }

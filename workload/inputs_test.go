@@ -9,44 +9,56 @@ import (
 	"github.com/aucsched/aucsched/core"
 )
 
-func TestShareInputs(t *testing.T) {
-	job := func(submit int64, r bids.Request) Job { return Job{Job: core.Job{Request: r}, Submit: submit} }
-	jobs := []Job{
-		job(0, bids.Request{Cores: 5}),
-		job(0, bids.Request{Cores: 20}),
-		job(100, bids.Request{Cores: 5}),
-		job(800, bids.Request{Cores: 5}),
-		job(801, bids.Request{Cores: 20}),
-		job(802, bids.Request{Cores: 20}),
-		job(803, bids.Request{MinNodes: 3, TasksPerNode: 40}),
-		job(804, bids.Request{Cores: 30, MinNodes: 3}),
-	}
-	o := DefaultShareOptions(20)
-	o.Memory = 1000
-	require.NoError(t, ShareInputs(jobs, o))
-	var got []Input
+func inputsOf(t *testing.T, jobs []Job, most int) (got []Input) {
+	t.Helper()
+	require.NoError(t, ShareInputs(jobs, 20, 1000, most))
 	for _, j := range jobs {
 		got = append(got, j.Input)
 	}
-	require.Equal(t, []Input{{1, 250}, {2, 1000}, {1, 250}, {1, 250}, {3, 1000}, {3, 1000}, {4, 1000}, {5, 500}}, got)
+	return got
+}
 
-	o.Most = 2
-	require.NoError(t, ShareInputs(jobs, o))
-	require.NotEqual(t, jobs[2].Input, jobs[3].Input, "two jobs have the file already")
-	require.Equal(t, jobs[0].Input, jobs[2].Input)
+func TestShareInputs(t *testing.T) {
+	job := func(user string, submit int64, r bids.Request) Job {
+		return Job{Job: core.Job{Request: r}, Submit: submit, User: user}
+	}
+	jobs := []Job{
+		job("a", 0, bids.Request{Cores: 5}),
+		job("a", 0, bids.Request{Cores: 20}),
+		job("b", 0, bids.Request{Cores: 5}),
+		job("a", 800, bids.Request{Cores: 5}),
+		job("a", 801, bids.Request{Cores: 20}),
+		job("", 802, bids.Request{Cores: 20}),
+		job("", 803, bids.Request{Cores: 20}),
+		job("a", 1600, bids.Request{Cores: 5}),
+		job("a", 1601, bids.Request{MinNodes: 3, TasksPerNode: 40}),
+		job("a", 1602, bids.Request{Cores: 30, MinNodes: 3}),
+	}
+	require.Equal(t, []Input{{1, 250}, {2, 1000}, {3, 250}, {1, 250}, {4, 1000}, {5, 1000}, {6, 1000}, {1, 250}, {7, 1000}, {8, 500}},
+		inputsOf(t, jobs, 0))
+	limited := inputsOf(t, jobs, 2)
+	require.Equal(t, limited[0], limited[3])
+	require.NotEqual(t, limited[3], limited[7], "two jobs have the file already")
+
+	for i := range jobs { // all of them somebody's
+		jobs[i].User = ""
+	}
+	nobodys := inputsOf(t, jobs, 0)
+	require.Equal(t, nobodys[0], nobodys[2])
+	require.Equal(t, nobodys[5], nobodys[6])
 }
 
 func TestShareInputsRejects(t *testing.T) {
-	for want, spoil := range map[string]func(o *ShareOptions){
-		"within: -1":            func(o *ShareOptions) { o.Within = -1 },
-		"most: 0":               func(o *ShareOptions) { o.Most = 0 },
-		"memory: 0":             func(o *ShareOptions) { o.Memory = 0 },
-		"cores: 65536: must be": func(o *ShareOptions) { o.Cores = 65536 },
+	for _, c := range []struct {
+		cores  int
+		memory int64
+		most   int
+		want   string
+	}{
+		{20, 1000, -1, "jobs that share a file: -1"}, {20, 0, 0, "memory: 0"}, {65536, 1000, 0, "cores: 65536: must be"},
 	} {
-		o := DefaultShareOptions(20)
-		spoil(&o)
 		jobs := []Job{{}}
-		require.ErrorContains(t, ShareInputs(jobs, o), want)
+		require.ErrorContains(t, ShareInputs(jobs, c.cores, c.memory, c.most), c.want)
 		require.Zero(t, jobs[0].Input)
 	}
 }

@@ -13,4 +13,6 @@ type Job struct {
 	Duration int64
 	// Input is the file that the job reads before it can begin; readers and generators name none.
 	Input Input
+	// User is who submitted the job, as the trace calls them; empty if it does not say.
+	User string
 }

@@ -27,7 +27,7 @@ const defaultUnlimited = 365 * 24 * 3600
 // SacctFormat is a value of sacct's --format that has all that ReadSacct uses:
 //
 //	sacct --allusers --allocations --parsable2 --starttime=... --format=...
-const SacctFormat = "JobID,Submit,Start,End,ElapsedRaw,TimelimitRaw,ReqCPUS,AllocCPUS,ReqNodes,NNodes,ReqTRES,AllocTRES,State,Priority"
+const SacctFormat = "JobID,Submit,Start,End,ElapsedRaw,TimelimitRaw,ReqCPUS,AllocCPUS,ReqNodes,NNodes,ReqTRES,AllocTRES,State,Priority,User"
 
 // Reasons for which ReadSacct skips jobs, beside ReadSWF's, and adjusts them.
 const (
@@ -59,6 +59,7 @@ const (
 //   - as TimeLimit TimelimitRaw (minutes) or Timelimit ([days-]hours:minutes:seconds),
 //     see also [SacctOptions].Unlimited; as Duration ElapsedRaw (seconds), Elapsed, or
 //     End less Start, at least 1 s; see also [SacctOptions].ExtendLimit;
+//   - as User User, or else UID, empty where there is neither;
 //   - as Priority Priority, at least 1, or where there is no such field Slurm's
 //     basic one: see [AssignBasicPriorities].
 //
@@ -132,7 +133,7 @@ func (s *sacctReader) addRow() error {
 		s.skip(t.skip)
 		return nil
 	}
-	j := Job{Submit: t.submit, Duration: t.duration}
+	j := Job{Submit: t.submit, Duration: t.duration, User: cmp.Or(s.get("user"), s.get("uid"))}
 	j.ID, j.Request = id, s.request()
 	if s.fault == nil && j.Cores == 0 {
 		s.skip(skipNoProcs)

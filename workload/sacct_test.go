@@ -42,7 +42,7 @@ func TestReadSacct(t *testing.T) {
 // and those whose value is "-" taken out.
 func sacctRow(change map[string]string) string {
 	order := []string{"JobID", "Submit", "Start", "End", "ElapsedRaw", "Elapsed", "TimelimitRaw", "Timelimit", "ReqCPUS", "AllocCPUS",
-		"NCPUS", "ReqNodes", "AllocNodes", "NNodes", "ReqTRES", "AllocTRES", "ReqGRES", "State", "Priority"}
+		"NCPUS", "ReqNodes", "AllocNodes", "NNodes", "ReqTRES", "AllocTRES", "ReqGRES", "State", "Priority", "User", "UID"}
 	values := map[string]string{"JobID": "1", "Submit": "2024-01-01T00:00:00", "Start": "2024-01-01T00:00:10",
 		"End": "2024-01-01T00:01:10", "TimelimitRaw": "10", "ReqCPUS": "4"}
 	for k, v := range change {
@@ -150,6 +150,17 @@ func TestSacctPriority(t *testing.T) {
 	require.Equal(t, int64(77), w.Jobs[0].Priority)
 	require.Equal(t, int64(1), w.Jobs[1].Priority)
 	require.Equal(t, []Tally{{adjustHeld, 1}}, w.Adjusted)
+}
+
+func TestSacctUser(t *testing.T) {
+	for _, c := range []struct {
+		change map[string]string
+		want   string
+	}{{nil, ""}, {map[string]string{"User": "ann", "UID": "17"}, "ann"}, {map[string]string{"UID": "17"}, "17"}} {
+		w, err := ReadSacct(strings.NewReader(sacctRow(c.change)), "f", SacctOptions{})
+		require.NoError(t, err)
+		require.Equal(t, c.want, w.Jobs[0].User)
+	}
 }
 
 func TestReadSacctErrors(t *testing.T) {

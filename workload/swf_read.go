@@ -40,6 +40,7 @@ const (
 //   - as TimeLimit the requested time (9), or the run time (4), at least 1 s;
 //   - as Duration the run time, rounded up, at least 1 s; see also
 //     [SWFOptions].ExtendLimit;
+//   - as User the user's number, empty if unknown;
 //   - as Priority Slurm's basic one: see [AssignBasicPriorities].
 //
 // Left out and counted are jobs without a known submission or run time, without
@@ -85,6 +86,9 @@ func (b *builder) addSWF(s *SWFScanner, o SWFOptions) error {
 	}
 	j := Job{Submit: int64(math.Floor(r.Submit)), Duration: int64(math.Ceil(r.RunTime))}
 	j.ID = id
+	if r.User >= 0 {
+		j.User = strconv.FormatInt(r.User, 10)
+	}
 	j.Cores = int(swfProcs(r))
 	j.TimeLimit = j.Duration
 	if r.RequestedTime > 0 {

@@ -45,6 +45,12 @@ func TestReadSWF(t *testing.T) {
 	}
 }
 
+func TestSWFUser(t *testing.T) {
+	w, err := ReadSWF(strings.NewReader("1 0 0 5 2 -1 -1 2 9 -1 1 42 -1 -1 -1 -1 -1 -1\n2 0 0 5 2 -1 -1 2 9 -1 1 -1 -1 -1 -1 -1 -1 -1\n"), "f", SWFOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"42", ""}, []string{w.Jobs[0].User, w.Jobs[1].User})
+}
+
 func TestSWFHeader(t *testing.T) {
 	w, err := ReadSWF(strings.NewReader(readTestdata(t, "swf/small.swf")), "small.swf", SWFOptions{})
 	require.NoError(t, err)

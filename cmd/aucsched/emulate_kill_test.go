@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -35,7 +36,9 @@ var (
 		time.Sleep(200 * time.Millisecond)
 		return true
 	}}
-	phases = []phase{starting, controlled, submitting, middle, ending, stopping}
+	// stepping is when a job runs whose node has a slurmd.
+	stepping = phase{"job running", func(d *driven) bool { return strings.Contains(strings.Join(processesOf(d.tmp), "\n"), "slurmstepd") }}
+	phases   = []phase{starting, controlled, submitting, middle, ending, stopping}
 )
 
 // after is the phase a while after the start.
@@ -78,6 +81,7 @@ var (
 	bothReapers   = victim{"both reapers", hitting("sh"), 0, "", false}
 	driverReaper  = victim{"driver and reaper", func(d *driven) { killAll(append(d.children("sh")[:1:1], d.cmd.Process.Pid)...) }, -1, "", false}
 	driverReapers = victim{"driver and both reapers", func(d *driven) { killAll(append(d.children("sh"), d.cmd.Process.Pid)...) }, -1, "", true}
+	slurmd        = victim{"slurmd", hitting("slurmd"), 1, "slurmd ended: signal: killed", false}
 	slurmctld     = victim{"slurmctld", hitting("slurmctld"), 1, "slurmctld ended: signal: killed", false}
 	vslurmd       = victim{"vslurmd", hitting("vslurmd"), 1, "vslurmd ended: signal: killed", false}
 	interrupted   = victim{"SIGINT", signalled(syscall.SIGINT), 1, "interrupted: 0 of 1 cells are done", false}
@@ -87,8 +91,8 @@ var (
 
 // killed runs the command, kills the victim in the phase, and checks what becomes of it; if
 // it is not sure that the run was then in its middle, only that nothing is left.
-func (b *killBed) killed(t *testing.T, out string, v victim, p phase, sure bool) {
-	d := b.start(t, smallRun(out))
+func (b *killBed) killed(t *testing.T, out string, v victim, p phase, sure bool, args ...string) {
+	d := b.start(t, smallRun(out, args...))
 	d.until(func() bool { return p.reached(d) && len(d.children("sh")) == 2 })
 	if sure {
 		require.False(t, d.ended(), "it has ended before it was %s: %s", p.name, d.errs.String())
@@ -120,10 +124,15 @@ func (b *killBed) completes(t *testing.T, args []string) []emulated {
 	d := b.start(t, args)
 	d.until(func() bool { return middle.reached(d) })
 	require.Empty(t, socketsIn(t, d.tmp))
+	return d.runs(t)
+}
+
+// runs waits for the command's end, and returns its runs.
+func (d *driven) runs(t *testing.T) (runs []emulated) {
+	t.Helper()
 	d.wait(t, 2*time.Minute)
 	require.True(t, d.cmd.ProcessState.Success(), d.errs.String())
 	d.nothingLeft(t, true)
-	var runs []emulated
 	for lines := json.NewDecoder(&d.out); lines.More(); {
 		var r emulated
 		require.NoError(t, lines.Decode(&r))
@@ -232,6 +241,20 @@ func TestEmulateLeavesOut(t *testing.T) {
 	require.Equal(t, 2, r.Result.Metrics.Jobs)
 	require.Len(t, r.Result.Metrics.Unrun, 1)
 	require.Equal(t, "2", r.Result.Metrics.Unrun[0].ID)
+}
+
+// With a stock slurmd for every node jobs have processes of their own, beside the daemons': those of a
+// run that is killed end as well.
+func TestEmulateFull(t *testing.T) {
+	b := newKillBed(t)
+	full := []string{"--nodes=full", "--rate=20"}
+	for _, v := range []victim{slurmd, theDriver} {
+		t.Run(v.name, func(t *testing.T) { b.killed(t, t.TempDir(), v, stepping, true, full...) })
+	}
+	d := b.start(t, smallRun(t.TempDir(), full...))
+	d.until(func() bool { return stepping.reached(d) })
+	require.Len(t, d.children("slurmd"), 8)
+	require.Len(t, d.runs(t), 1)
 }
 
 // stored are the results on file.

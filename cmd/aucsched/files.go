@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -13,46 +12,59 @@ import (
 	"github.com/aucsched/aucsched/workload"
 )
 
-// fileFlags are the settings of input files.
+// fileFlags are the settings of input files: those that all policies share, and whether those that
+// look at nodes, cores and GPUs only have files at all.
 type fileFlags struct {
-	bandwidth, memory string
+	bandwidth, memory float64 // GB/s, GB
 	sharers           int
-	locality          bool
+	load, prefer      bool
 }
+
+// fileSettings are the flags that say nothing without files.
+var fileSettings = []string{"bandwidth", "memory", "sharers"}
 
 func (f *fileFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.bandwidth, "bandwidth", "", "have each node of a job load the job's input file first, unless it has it, at so many bytes a second (K, M, G, T: 1024, ...); jobs that ask for as much within 800 s share a file of their share of a node's --file-memory, and time limits grow by the time of a load")
-	flags.StringVar(&f.memory, "file-memory", "128G", "with --bandwidth: bytes of files that a node keeps, those read last")
-	flags.IntVar(&f.sharers, "sharers", 100, "with --bandwidth: most jobs that share a file")
-	flags.BoolVar(&f.locality, "locality", false, "with --bandwidth: auctions prefer nodes that hold a job's file")
+	flags.Float64Var(&f.memory, "memory", 128, "files: GB of memory of a node, where the cluster's file does not say; it keeps those read last")
+	flags.Float64Var(&f.bandwidth, "bandwidth", 0.1, "files: GB/s from the shared file system to a node, where the cluster's file does not say")
+	flags.IntVar(&f.sharers, "sharers", 0, "files: most jobs that share one, where the workload's file does not say; 0: any number")
+	flags.BoolVar(&f.load, "files", false, "auctions, ipsched, backfill: jobs have input files, which each of their nodes loads first unless it has it; time limits grow by the time of a load")
+	flags.BoolVar(&f.prefer, "locality", false, "auctions: --files, and prefer nodes that hold a job's file")
 }
 
-// apply gives the jobs their files and says what these cost.
-func (f *fileFlags) apply(jobs []workload.Job, nodes []nodeset.Capacity) (o sim.Files, err error) {
-	if f.bandwidth == "" {
-		if f.locality {
-			return o, fmt.Errorf("--locality: needs --bandwidth")
+// check reports which of the settings that locality-aware policies share is out of range.
+func (f *fileFlags) check() error {
+	const most = 1 << 20 // GB
+	switch {
+	case !(f.memory > 0 && f.memory <= most):
+		return fmt.Errorf("--memory: %g: must be above 0 and at most %d GB", f.memory, most)
+	case !(f.bandwidth > 0 && f.bandwidth <= most):
+		return fmt.Errorf("--bandwidth: %g: must be above 0 and at most %d GB/s", f.bandwidth, most)
+	case f.sharers < 0:
+		return fmt.Errorf("--sharers: %d: must not be negative", f.sharers)
+	}
+	return nil
+}
+
+// apply gives the jobs their files, if they are to have any, and says what these cost.
+func (f *fileFlags) apply(flags *pflag.FlagSet, jobs []workload.Job, nodes []nodeset.Capacity) (o sim.Files, err error) {
+	if !f.load && !f.prefer {
+		for _, name := range fileSettings {
+			if flags.Changed(name) {
+				return o, fmt.Errorf("--%s: goes with --files, --locality, or the policies %s", name, strings.Join(localityNames(), ", "))
+			}
 		}
 		return o, nil
 	}
-	if o.Bandwidth, err = parseBytes(f.bandwidth); err != nil {
-		return o, fmt.Errorf("--bandwidth: %w", err)
+	if err := f.check(); err != nil {
+		return o, err
 	}
-	if o.Memory, err = parseBytes(f.memory); err != nil {
-		return o, fmt.Errorf("--file-memory: %w", err)
-	}
-	o.Prefer = f.locality
+	o = sim.Files{Bandwidth: bytesOf(f.bandwidth), Memory: bytesOf(f.memory), Prefer: f.prefer}
 	cores := 0
 	for _, c := range nodes {
 		cores = max(cores, int(c.Cores))
 	}
-	share := workload.DefaultShareOptions(cores)
-	share.Memory, share.Most = o.Memory, f.sharers
-	if f.sharers < 1 {
-		return o, fmt.Errorf("--sharers: %d: must be at least 1", f.sharers)
-	}
-	if err := workload.ShareInputs(jobs, share); err != nil {
-		return o, fmt.Errorf("--file-memory: %w", err)
+	if err := workload.ShareInputs(jobs, cores, o.Memory, f.sharers); err != nil {
+		return o, fmt.Errorf("--files: %w", err)
 	}
 	for i := range jobs {
 		jobs[i].TimeLimit += (jobs[i].Input.Bytes-1)/o.Bandwidth + 1
@@ -60,17 +72,5 @@ func (f *fileFlags) apply(jobs []workload.Job, nodes []nodeset.Capacity) (o sim.
 	return o, nil
 }
 
-// parseBytes reads a number of bytes, at least 1, with or without a suffix for powers of 1024.
-func parseBytes(text string) (int64, error) {
-	digits, unit := text, int64(1)
-	if n := len(text); n > 0 {
-		if k := strings.IndexByte("KMGT", text[n-1]); k >= 0 {
-			digits, unit = text[:n-1], 1<<(10*(k+1))
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 1 || n > math.MaxInt64/unit {
-		return 0, fmt.Errorf("%q: must be a number of bytes, at least 1, such as 512, 100M or 128G", text)
-	}
-	return n * unit, nil
-}
+// bytesOf is a number of GB, at least a byte.
+func bytesOf(gb float64) int64 { return max(1, int64(math.Round(gb*1e9))) }

@@ -21,17 +21,17 @@ func TestSimulateWithFiles(t *testing.T) {
 		return r
 	}
 	require.Nil(t, simulate().Files)
-	slow, fast := simulate("--bandwidth", "100M"), simulate("--bandwidth", "1G")
+	slow, fast := simulate("--files", "--sharers", "100"), simulate("--files", "--sharers", "100", "--bandwidth", "1")
 	require.Equal(t, 60, slow.Files.Jobs)
 	require.Equal(t, slow.Jobs, slow.Files.Jobs, "no job is ended by its limit")
 	require.Greater(t, slow.Files.Seconds, fast.Files.Seconds)
 	require.Greater(t, slow.Files.StretchMean, 0.)
-	small := simulate("--bandwidth", "100M", "--file-memory", "1G")
+	small := simulate("--files", "--sharers", "100", "--memory", "1")
 	require.Less(t, small.Files.Seconds, slow.Files.Seconds, "files are in proportion to the memory")
-	alone := simulate("--bandwidth", "100M", "--sharers", "1")
+	alone := simulate("--files", "--sharers", "1")
 	require.Zero(t, alone.Files.Held, "each job has a file of its own")
 
-	code, out, _ := aucsched(t, "", "simulate", "--cluster", "32x8x2", "--workload", "gen:esp", "--first", "20", "--bandwidth", "100M", "--locality")
+	code, out, _ := aucsched(t, "", "simulate", "--cluster", "32x8x2", "--workload", "gen:esp", "--first", "20", "--locality")
 	require.Zero(t, code)
 	require.Regexp(t, `files +\d+ loads, [0-9.]+ h of transfer; \d+ of 20 jobs on holders`, out)
 	require.Regexp(t, `stretch +[0-9.]+ ± [0-9.]+`, out)
@@ -50,13 +50,13 @@ func TestSettingsOfFiles(t *testing.T) {
 
 func TestSimulateRefusesFiles(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--locality: needs --bandwidth":                  {"--locality"},
-		`--bandwidth: "1.5G": must be a number of bytes`: {"--bandwidth", "1.5G"},
-		`--bandwidth: "0": must be`:                      {"--bandwidth", "0"},
-		`--bandwidth: "9999999999T": must be`:            {"--bandwidth", "9999999999T"},
-		`--file-memory: "x": must be`:                    {"--bandwidth", "1M", "--file-memory", "x"},
-		"--file-memory: memory: 2251799813685248: must":  {"--bandwidth", "1M", "--file-memory", "2048T"},
-		"--sharers: 0: must be at least 1":               {"--bandwidth", "1M", "--sharers", "0"},
+		"--bandwidth: goes with --files, --locality, or": {"--bandwidth", "1"},
+		"--memory: goes with --files, --locality, or":    {"--memory", "64"},
+		"--bandwidth: 0: must be above 0":                {"--files", "--bandwidth", "0"},
+		"--memory: -1: must be above 0":                  {"--files", "--memory", "-1"},
+		"--memory: NaN: must be":                         {"--policy", "lea", "--memory", "NaN"},
+		"--sharers: -1: must not be negative":            {"--locality", "--sharers", "-1"},
+		"--locality: does not go with policy lea":        {"--policy", "lea", "--locality"},
 	} {
 		code, _, errs := aucsched(t, "", append([]string{"simulate", "--cluster", "32x8x2", "--workload", "gen:esp", "--first", "5"}, args...)...)
 		require.Equal(t, 2, code)

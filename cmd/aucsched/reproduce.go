@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -248,10 +249,13 @@ func simulateProgram() (*reproduce.Program, error) {
 	return &reproduce.Program{Version: version, Settings: simulateSettings, Run: simulateArgs, Bound: boundArgs}, err
 }
 
+// laterFlags are those that simulate did not always have.
+var laterFlags = slices.Concat([]string{"first", "slurmctld", "files", "locality"}, fileSettings, localityOnly)
+
 // sinceStored says that a flag has the value that all results on file were made with, from
 // before there was the flag: it is no part of their keys.
 func sinceStored(f *pflag.Flag) bool {
-	return (f.Name == "first" || f.Name == "slurmctld") && f.Value.String() == f.DefValue
+	return slices.Contains(laterFlags, f.Name) && f.Value.String() == f.DefValue
 }
 
 // simulateSettings checks the arguments of simulate, and lists its flags with the

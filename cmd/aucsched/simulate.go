@@ -28,6 +28,7 @@ type simulateFlags struct {
 	reports       reportFlags
 	replay        replayFlags
 	files         fileFlags
+	locality      localityFlags
 	cluster, load string
 	priority      string
 	slurmBids     bool
@@ -67,6 +68,11 @@ or gzip) or generated:
 
 backfill and ipsched give jobs with a range of GPUs the fewest, as Slurm knows no ranges.
 
+The policies of data locality schedule jobs with input files, each job on one node
+(--mode paper or reference). C and W may then be files in their authors' format too,
+"{ id: 0 memory: 128 bandwidth: 0.1 core: 20 }" a line; jobs of other workloads get
+files as in the report: see docs/locality.md.
+
 Several policies, with commas, run on the same workload one after the other: the
 table then has a column for each, --json prints an object a line, --html shows them
 side by side, and --jobs-csv puts the policy's name into that of its file
@@ -74,6 +80,12 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 		Example: "  aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges",
 		Args:    exactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if is, err := f.isLocality(c.Flags()); is || err != nil {
+				if err != nil {
+					return err
+				}
+				return f.runLocality(c)
+			}
 			w, policies, err := f.prepare(c.Flags())
 			if err != nil || f.dryRun {
 				return err
@@ -90,7 +102,8 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 
 func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	f.policy.register(flags)
-	flags.Lookup("policy").Usage += "; several with commas"
+	flags.Lookup("policy").Usage += ", and those of data locality: " + strings.Join(localityNames(), ", ") + "; several with commas"
+	f.locality.register(flags)
 	f.reports.register(flags)
 	f.replay.register(flags)
 	f.files.register(flags)
@@ -132,7 +145,7 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	if err != nil {
 		return nil, nil, badInput(err)
 	}
-	if cfg.Files, err = f.files.apply(w.Jobs, cfg.Nodes); err != nil {
+	if cfg.Files, err = f.files.apply(flags, w.Jobs, cfg.Nodes); err != nil {
 		return nil, nil, badInput(err)
 	}
 	if f.policy.slurmctld {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/wire/pb"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -46,6 +47,13 @@ func Append(to []byte, m *invasive.Message, from invasive.Side, limit int) ([]by
 	}
 	binary.BigEndian.PutUint32(out[start+4:], uint32(size))
 	return out, nil
+}
+
+// MappingSize is how many bytes of a Packet a mapping's entry takes. Those of a message have to stay below the
+// frame's limit, together with its acknowledgements of up to 10 bytes each, and some 300 for the rest.
+func MappingSize(m *invasive.Mapping) int {
+	n := proto.Size(&pb.Mapping{Job: encodeJob(m.Job), Parts: each(m.Parts, encodePart)})
+	return n + 1 + protowire.SizeVarint(uint64(n))
 }
 
 // A Reader reads frames from a stream. It is not safe for concurrent use.

@@ -1,5 +1,5 @@
 // Command tables measures and writes docs/performance.md, docs/simulation.md,
-// docs/gpu-traces.md, docs/backfill.md, docs/alternatives.md, docs/load.md and docs/solver.md, in
+// docs/gpu-traces.md, docs/backfill.md, docs/alternatives.md, docs/invasive-simulation.md, docs/load.md and docs/solver.md, in
 // Markdown, to its standard output. From the top of the module:
 //
 //	go run ./benchmarks/cmd/tables performance > docs/performance.md
@@ -7,6 +7,7 @@
 //	go run ./benchmarks/cmd/tables gpu -traces DIR > docs/gpu-traces.md
 //	go run ./benchmarks/cmd/tables backfill > docs/backfill.md
 //	go run ./benchmarks/cmd/tables alternatives > docs/alternatives.md
+//	go run ./benchmarks/cmd/tables invasive -plot docs/invasive.svg > docs/invasive-simulation.md
 //	go run ./benchmarks/cmd/tables load > docs/load.md
 //	go run -tags highs ./benchmarks/cmd/tables solver -plot docs/solver.svg > docs/solver.md
 //
@@ -26,7 +27,7 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
-const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables backfill [-seeds FIRST-LAST] | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K] | tables layouts [-seeds FIRST-LAST] | tables alternatives [-seeds FIRST-LAST] | tables load [-quick] [-dir DIR] [-seed S]"
+const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables backfill [-seeds FIRST-LAST] | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K] | tables layouts [-seeds FIRST-LAST] | tables alternatives [-seeds FIRST-LAST] | tables invasive [-seeds FIRST-LAST] [-plot FILE] | tables load [-quick] [-dir DIR] [-seed S]"
 
 var errUsage = errors.New(usage)
 
@@ -96,6 +97,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		seeds := seedRange{1, 5}
 		flags.Var(&seeds, "seeds", "seeds of the workloads, FIRST-LAST")
 		page = func() (string, error) { return alternatives(ctx, seeds, errs) }
+	case "invasive":
+		seeds := seedRange{1, 5}
+		flags.Var(&seeds, "seeds", "seeds of the jobs and of the shares, FIRST-LAST")
+		picture := flags.String("plot", "", "write the plot, SVG, to this file")
+		page = func() (string, error) { return invasiveWorth(ctx, seeds, *picture, errs) }
 	case "load":
 		quick := flags.Bool("quick", false, "a small machine for a short time, to try it")
 		dir := flags.String("dir", "", "keep queues and figures in this directory, whose path must be short, and go on with what is there")

@@ -1623,6 +1623,91 @@ func (x *ResponseUrgentJob) GetText() string {
 	return ""
 }
 
+// A line of a journal; it never goes over a connection.
+type Record struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Op            uint32                 `protobuf:"varint,1,opt,name=op,proto3" json:"op,omitempty"` // 1 add, 2 own, 3 end, 4 remove
+	Job           *Job                   `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`
+	Parts         []*Part                `protobuf:"bytes,3,rep,name=parts,proto3" json:"parts,omitempty"`
+	Id            uint64                 `protobuf:"varint,4,opt,name=id,proto3" json:"id,omitempty"`
+	Cores         []uint32               `protobuf:"varint,5,rep,packed,name=cores,proto3" json:"cores,omitempty"`
+	Exit          int32                  `protobuf:"zigzag32,6,opt,name=exit,proto3" json:"exit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Record) Reset() {
+	*x = Record{}
+	mi := &file_invasive_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Record) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Record) ProtoMessage() {}
+
+func (x *Record) ProtoReflect() protoreflect.Message {
+	mi := &file_invasive_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Record.ProtoReflect.Descriptor instead.
+func (*Record) Descriptor() ([]byte, []int) {
+	return file_invasive_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Record) GetOp() uint32 {
+	if x != nil {
+		return x.Op
+	}
+	return 0
+}
+
+func (x *Record) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *Record) GetParts() []*Part {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *Record) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Record) GetCores() []uint32 {
+	if x != nil {
+		return x.Cores
+	}
+	return nil
+}
+
+func (x *Record) GetExit() int32 {
+	if x != nil {
+		return x.Exit
+	}
+	return 0
+}
+
 var File_invasive_proto protoreflect.FileDescriptor
 
 const file_invasive_proto_rawDesc = "" +
@@ -1744,7 +1829,14 @@ const file_invasive_proto_rawDesc = "" +
 	"\x11ResponseUrgentJob\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06accept\x18\x02 \x01(\bR\x06accept\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04textB/Z-github.com/aucsched/aucsched/invasive/wire/pbb\x06proto3"
+	"\x04text\x18\x03 \x01(\tR\x04text\"\xb1\x01\n" +
+	"\x06Record\x12\x0e\n" +
+	"\x02op\x18\x01 \x01(\rR\x02op\x12+\n" +
+	"\x03job\x18\x02 \x01(\v2\x19.aucsched.invasive.v1.JobR\x03job\x120\n" +
+	"\x05parts\x18\x03 \x03(\v2\x1a.aucsched.invasive.v1.PartR\x05parts\x12\x0e\n" +
+	"\x02id\x18\x04 \x01(\x04R\x02id\x12\x14\n" +
+	"\x05cores\x18\x05 \x03(\rR\x05cores\x12\x12\n" +
+	"\x04exit\x18\x06 \x01(\x11R\x04exitB/Z-github.com/aucsched/aucsched/invasive/wire/pbb\x06proto3"
 
 var (
 	file_invasive_proto_rawDescOnce sync.Once
@@ -1758,7 +1850,7 @@ func file_invasive_proto_rawDescGZIP() []byte {
 	return file_invasive_proto_rawDescData
 }
 
-var file_invasive_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_invasive_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_invasive_proto_goTypes = []any{
 	(*Packet)(nil),                   // 0: aucsched.invasive.v1.Packet
 	(*Terms)(nil),                    // 1: aucsched.invasive.v1.Terms
@@ -1782,6 +1874,7 @@ var file_invasive_proto_goTypes = []any{
 	(*StatusReport)(nil),             // 19: aucsched.invasive.v1.StatusReport
 	(*UrgentJob)(nil),                // 20: aucsched.invasive.v1.UrgentJob
 	(*ResponseUrgentJob)(nil),        // 21: aucsched.invasive.v1.ResponseUrgentJob
+	(*Record)(nil),                   // 22: aucsched.invasive.v1.Record
 }
 var file_invasive_proto_depIdxs = []int32{
 	8,  // 0: aucsched.invasive.v1.Packet.initialise:type_name -> aucsched.invasive.v1.Initialise
@@ -1809,11 +1902,13 @@ var file_invasive_proto_depIdxs = []int32{
 	7,  // 22: aucsched.invasive.v1.ResponseResourceOffer.map:type_name -> aucsched.invasive.v1.Mapping
 	4,  // 23: aucsched.invasive.v1.StatusReport.known:type_name -> aucsched.invasive.v1.JobStatus
 	3,  // 24: aucsched.invasive.v1.UrgentJob.job:type_name -> aucsched.invasive.v1.Job
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	3,  // 25: aucsched.invasive.v1.Record.job:type_name -> aucsched.invasive.v1.Job
+	5,  // 26: aucsched.invasive.v1.Record.parts:type_name -> aucsched.invasive.v1.Part
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_invasive_proto_init() }
@@ -1843,7 +1938,7 @@ func file_invasive_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_invasive_proto_rawDesc), len(file_invasive_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

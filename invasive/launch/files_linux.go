@@ -1,0 +1,86 @@
+package launch
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// spec is what a supervisor has to do. Words are bytes, as they need not be text.
+type spec struct {
+	Args, Env []word
+	Dir       string
+	CPUs      []int
+	Out, Err  string
+	Launch    string // in the environment of all that belong to it
+	UID, GID  *uint32
+	Groups    []uint32
+}
+
+type word []byte
+
+// mark says that a job was launched, and by whom.
+type mark struct {
+	Supervisor process
+	At         time.Time
+	Launch     string
+}
+
+type exit struct{ Code int32 }
+
+// writeFile writes a file that is there as a whole or not at all, also after a crash.
+func writeFile(path string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	temp := path + ".new"
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(temp, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// readFile returns os.ErrNotExist if it isn't there.
+func readFile(path string, v any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err = json.Unmarshal(text, v); err != nil {
+		return &os.PathError{Op: "read", Path: path, Err: err}
+	}
+	return nil
+}
+
+// lock returns nil if another process has it.
+func lock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,319 @@
+//go:build linux
+
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/aucsched/aucsched/invasive"
+)
+
+// The test's programme is a supervisor, or an iHypervisor that launches a job and is killed at a point.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "supervise" {
+		if err := Supervise(os.Args[2], killAt(os.Getenv)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) > 2 && os.Args[1] == "launch" {
+		l := launcher(os.Args[2])
+		l.Point = killAt(os.Getenv)
+		l.Launch(counted(os.Args[2]), []int{0}, nil)
+		unix.Kill(os.Getpid(), unix.SIGKILL)
+	}
+	os.Exit(m.Run())
+}
+
+func killAt(getenv func(string) string) func(string) {
+	return func(step string) {
+		if getenv("KILL_AT") == step {
+			unix.Kill(os.Getpid(), unix.SIGKILL)
+		}
+	}
+}
+
+func launcher(root string) *Launcher {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return New(Config{Dir: filepath.Join(root, "jobs"), Output: filepath.Join(root, "out"), Supervisor: []string{self, "supervise"}})
+}
+
+func newLauncher(t *testing.T) (*Launcher, string) {
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "jobs"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(root, "out"), 0o700))
+	return launcher(root), root
+}
+
+func command(id invasive.JobID, args ...string) *invasive.Job {
+	return &invasive.Job{ID: id, MinCores: 1, MaxCores: 1, Args: args}
+}
+
+func shell(id invasive.JobID, script string) *invasive.Job { return command(id, "sh", "-c", script) }
+
+// counted writes a line each time that it is started.
+func counted(root string) *invasive.Job { return shell(1, "echo started >>"+root+"/count") }
+
+func output(t *testing.T, root string, id int, kind string) string {
+	text, err := os.ReadFile(filepath.Join(root, "out", strconv.Itoa(id)+"."+kind))
+	require.NoError(t, err)
+	return string(text)
+}
+
+func wait(t *testing.T, l *Launcher, id invasive.JobID) int32 {
+	t.Helper()
+	type result struct {
+		code int32
+		err  error
+	}
+	c := make(chan result, 1)
+	go func() { code, err := l.Wait(id); c <- result{code, err} }()
+	select {
+	case r := <-c:
+		require.NoError(t, r.err)
+		return r.code
+	case <-time.After(30 * time.Second):
+		require.Fail(t, "the job doesn't end")
+	}
+	return 0
+}
+
+// allowed are the CPUs of all threads of a job's processes, as the kernel lists them.
+func allowed(t *testing.T, l *Launcher, id invasive.JobID) map[string]int {
+	list := map[string]int{}
+	for _, pid := range l.Processes(id) {
+		for _, tid := range numbers(fmt.Sprintf("/proc/%d/task", pid)) {
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", pid, tid))
+			if err != nil {
+				continue
+			}
+			_, rest, _ := strings.Cut(string(text), "Cpus_allowed_list:\t")
+			cpus, _, _ := strings.Cut(rest, "\n")
+			list[cpus]++
+		}
+	}
+	return list
+}
+
+func twoCPUs(t *testing.T) {
+	var set unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &set))
+	if !set.IsSet(0) || !set.IsSet(1) {
+		t.Skip("needs the CPUs 0 and 1")
+	}
+}
+
+func TestExitAndOutput(t *testing.T) {
+	l, root := newLauncher(t)
+	for i, c := range []struct {
+		job       *invasive.Job
+		code      int32
+		out, errs string
+	}{
+		{shell(1, "echo out; echo err >&2; exit 3"), 3, "out\n", "err\n"},
+		{shell(2, "kill -TERM $$"), 128 + 15, "", ""},
+		{command(3, "no-such-programme"), NotFound, "", "aucsched: no-such-programme: not in PATH: file does not exist\n"},
+		{command(4, "/"), NotRunnable, "", "aucsched: /: permission denied\n"},
+		{command(5), NotFound, "", "aucsched: no command: file does not exist\n"},
+		{shell(6, "echo $0 $A $B; pwd; grep Cpus_allowed_list /proc/self/status; cat"), 0, "sh 1 \xff\n/tmp\nCpus_allowed_list:\t0\n", ""},
+	} {
+		if c.job.ID == 6 {
+			c.job.Dir, c.job.Env = "/tmp", []string{"A=1", "B=2"}
+		}
+		require.NoError(t, l.Launch(c.job, []int{0}, []string{"B=\xff"}))
+		require.Equal(t, c.code, wait(t, l, c.job.ID))
+		require.Equal(t, c.out, output(t, root, i+1, "out"))
+		require.Equal(t, c.errs, output(t, root, i+1, "err"))
+		require.NoError(t, l.Forget(c.job.ID))
+	}
+	left, err := os.ReadDir(l.Dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	var not *UnlaunchedError
+	require.ErrorAs(t, l.Launch(command(7), []int{5000}, nil), &not)
+	require.ErrorContains(t, not, "CPU 5000")
+}
+
+// A tree of processes, also one that has left session and parent, is pinned, stopped and ended as a whole.
+const tree = "sleep 100 & (setsid sh -c 'sleep 100 & sleep 100' &) ; sh -c 'while :; do sleep 0.01; done' & echo ready; wait"
+
+func startTree(t *testing.T, l *Launcher, root string, id int) {
+	require.NoError(t, l.Launch(shell(invasive.JobID(id), tree), []int{0}, nil))
+	require.Eventually(t, func() bool {
+		return output(t, root, id, "out") == "ready\n" && len(l.Processes(invasive.JobID(id))) >= 6
+	}, 30*time.Second, time.Millisecond)
+}
+
+func TestWholeTree(t *testing.T) {
+	twoCPUs(t)
+	l, root := newLauncher(t)
+	startTree(t, l, root, 1)
+	require.Len(t, allowed(t, l, 1), 1)
+	require.NotZero(t, allowed(t, l, 1)["0"])
+	for _, cpus := range [][]int{{0, 1}, {1}, {0}, {0, 1}} {
+		require.NoError(t, l.Confine(1, cpus, false))
+		want := strings.ReplaceAll(strings.Trim(fmt.Sprint(cpus), "[]"), " ", "-")
+		require.Len(t, allowed(t, l, 1), 1)
+		require.NotZero(t, allowed(t, l, 1)[want], "%v", allowed(t, l, 1))
+	}
+	states := func() map[byte]int {
+		list := map[byte]int{}
+		for _, pid := range l.Processes(1) {
+			if s, err := readStat(pid); err == nil {
+				list[s.state]++
+			}
+		}
+		return list
+	}
+	require.NoError(t, l.Halt(1))
+	require.Len(t, states(), 1)
+	require.GreaterOrEqual(t, states()['T'], 6)
+	require.NoError(t, l.Confine(1, []int{0}, true))
+	require.Eventually(t, func() bool { return states()['T'] == 0 }, 30*time.Second, time.Millisecond)
+
+	pids := l.Processes(1)
+	id, ok := l.JobOf(pids[len(pids)-1])
+	require.True(t, ok)
+	require.EqualValues(t, 1, id)
+	_, ok = l.JobOf(os.Getpid())
+	require.False(t, ok)
+
+	require.NoError(t, unix.Kill(pids[0], unix.SIGTERM)) // the first; the rest goes with it
+	require.EqualValues(t, 128+15, wait(t, l, 1))
+	for _, pid := range pids {
+		require.False(t, alive(pid))
+	}
+	require.NoError(t, l.Confine(1, []int{0}, false), "nobody is there any more")
+}
+
+// A thread that has bound itself keeps what it may of that.
+func TestConfined(t *testing.T) {
+	set := func(cpus ...int) *unix.CPUSet { s, err := cpuSet(cpus); require.NoError(t, err); return s }
+	for _, c := range []struct {
+		now, before, cpus, want *unix.CPUSet
+		force                   bool
+	}{
+		{set(0, 1), set(0, 1), set(0, 1, 2), set(0, 1, 2), false},
+		{set(0), set(0, 1), set(0, 1, 2), set(0), false},
+		{set(0, 1), set(0, 1, 2), set(1, 2), set(1), false},
+		{set(0), set(0, 1), set(1, 2), set(1, 2), false},
+		{set(1), set(0, 1), set(1, 2), set(1, 2), true},
+	} {
+		require.Equal(t, *c.want, confined(c.now, c.before, c.cpus, c.force))
+	}
+}
+
+func TestFoundAgain(t *testing.T) {
+	l, root := newLauncher(t)
+	startTree(t, l, root, 1)
+	require.NoError(t, l.Launch(shell(2, "exit 4"), []int{0}, nil))
+	require.EqualValues(t, 4, wait(t, l, 2))
+	startTree(t, l, root, 3)
+	require.NoError(t, os.Mkdir(l.dir(4), 0o700)) // it was about to be launched
+
+	again := launcher(root)
+	seen, err := again.Find()
+	require.NoError(t, err)
+	require.Equal(t, []invasive.Seen{{ID: 1}, {ID: 2, Exited: true, Exit: 4}, {ID: 3}}, seen)
+	require.EqualValues(t, 4, wait(t, again, 2))
+	require.ErrorContains(t, again.Forget(1), "runs")
+	pids := again.Processes(1)
+	require.GreaterOrEqual(t, len(pids), 6)
+	require.NoError(t, again.Signal(1, unix.SIGKILL))
+	require.EqualValues(t, 128+9, wait(t, again, 1))
+
+	// A supervisor that is killed takes its job with it, all of it.
+	pids = again.Processes(3)
+	r, ok := again.get(3)
+	require.True(t, ok)
+	require.NoError(t, unix.Kill(r.mark.Supervisor.PID, unix.SIGKILL))
+	require.EqualValues(t, LostExit, wait(t, again, 3))
+	for _, pid := range pids {
+		require.Eventually(t, func() bool { return !alive(pid) }, 30*time.Second, time.Millisecond)
+	}
+}
+
+// Whoever is killed at whatever step, the job is started once; and not at all only if its supervisor was killed.
+func TestKilledWhileLaunching(t *testing.T) {
+	for _, step := range []string{"", "launch: before supervisor", "launch: after supervisor"} {
+		t.Run(step, func(t *testing.T) {
+			l, root := newLauncher(t)
+			self, err := os.Executable()
+			require.NoError(t, err)
+			cmd := exec.Command(self, "launch", root)
+			cmd.Env = append(os.Environ(), "KILL_AT="+step)
+			require.Error(t, cmd.Run())
+			relaunch(t, l, root)
+			require.Equal(t, 1, starts(t, root))
+		})
+	}
+	for _, step := range []string{"supervisor: before mark", "supervisor: after mark", "supervisor: before exit"} {
+		t.Run(step, func(t *testing.T) {
+			l, root := newLauncher(t)
+			// The environment of a supervisor is empty, so that a shell sets it.
+			l.Supervisor = []string{"/bin/sh", "-c", `KILL_AT="$0" exec "$@"`, step, l.Supervisor[0], "supervise"}
+			err := l.Launch(counted(root), []int{0}, nil)
+			var not *UnlaunchedError
+			require.Equal(t, step == "supervisor: before mark", errors.As(err, &not), "%v", err)
+			relaunch(t, launcher(root), root)
+			want := 1
+			if step == "supervisor: after mark" {
+				want = 0
+			}
+			require.Equal(t, want, starts(t, root))
+		})
+	}
+}
+
+// relaunch is what an iHypervisor does that starts again, with job 1 in its journal.
+func relaunch(t *testing.T, l *Launcher, root string) {
+	seen, err := l.Find()
+	require.NoError(t, err)
+	if len(seen) == 0 {
+		require.NoError(t, l.Launch(counted(root), []int{0}, nil))
+	}
+	wait(t, l, 1)
+}
+
+func starts(t *testing.T, root string) int {
+	text, err := os.ReadFile(filepath.Join(root, "count"))
+	if !errors.Is(err, os.ErrNotExist) {
+		require.NoError(t, err)
+	}
+	return strings.Count(string(text), "started\n")
+}
+
+// Several supervisors of the same job at once, as after a restart while the first was on its way.
+func TestLaunchedOnce(t *testing.T) {
+	l, root := newLauncher(t)
+	l.Supervisor = []string{"/bin/false"}
+	var not *UnlaunchedError
+	require.ErrorAs(t, l.Launch(counted(root), []int{0}, nil), &not) // leaves a spec
+	done := make(chan error)
+	l = launcher(root)
+	for range 4 {
+		go func() { _, err := l.supervise(1); done <- err }()
+	}
+	for range 4 {
+		require.NoError(t, <-done)
+	}
+	_, err := l.Find()
+	require.NoError(t, err)
+	require.Zero(t, wait(t, l, 1))
+	require.Equal(t, 1, starts(t, root))
+}

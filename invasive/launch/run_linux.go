@@ -1,0 +1,150 @@
+package launch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aucsched/aucsched/invasive"
+)
+
+var errUnknown = errors.New("it was not launched")
+
+// Wait blocks until a job has ended, and returns its exit status. If its supervisor was killed, what
+// is left of the job is killed as well.
+func (l *Launcher) Wait(id invasive.JobID) (int32, error) {
+	r, ok := l.get(id)
+	if !ok {
+		return 0, fmt.Errorf("job %d: %w", id, errUnknown)
+	}
+	if fd, err := r.mark.Supervisor.watch(); err == nil {
+		err = waitFor(fd)
+		fd.Close()
+		if err != nil {
+			return 0, err
+		}
+	} else if !gone(err) {
+		return 0, err
+	}
+	var e exit
+	err := readFile(filepath.Join(l.dir(id), "exit"), &e)
+	if !errors.Is(err, os.ErrNotExist) {
+		return e.Code, err
+	}
+	return LostExit, killMarked(r.mark.Launch)
+}
+
+// killMarked ends all processes of a launch whose supervisor is gone.
+func killMarked(launch string) error {
+	entry := []byte("\x00" + launchVariable + "=" + launch + "\x00")
+	for range rounds {
+		found := false
+		for _, pid := range numbers("/proc") {
+			env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+			if err == nil && bytes.Contains(append([]byte{0}, env...), entry) {
+				found = true
+				unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+		if !found {
+			return nil
+		}
+		time.Sleep(roundTime)
+	}
+	return errRestless
+}
+
+// Confine lets a job run on these CPUs only, and goes on with it if it was halted. A thread that has
+// bound itself to some of them stays there, but with force.
+func (l *Launcher) Confine(id invasive.JobID, cpus []int, force bool) error {
+	set, err := cpuSet(cpus)
+	if err != nil {
+		return err
+	}
+	return l.with(id, func(r *run, root int) error {
+		if err := confine(root, &r.before, set, force); err != nil {
+			return err
+		}
+		r.before = *set
+		return signal(root, unix.SIGCONT)
+	})
+}
+
+// Halt stops all processes of a job where they are.
+func (l *Launcher) Halt(id invasive.JobID) error {
+	return l.with(id, func(_ *run, root int) error { return halt(root) })
+}
+
+// Signal sends a signal to all processes of a job.
+func (l *Launcher) Signal(id invasive.JobID, sig unix.Signal) error {
+	return l.with(id, func(_ *run, root int) error { return signal(root, sig) })
+}
+
+// with calls f unless the job's supervisor is gone: then it has no processes any more, or Wait sees to them.
+func (l *Launcher) with(id invasive.JobID, f func(*run, int) error) error {
+	r, ok := l.get(id)
+	if !ok {
+		return fmt.Errorf("job %d: %w", id, errUnknown)
+	}
+	if !r.mark.Supervisor.is() {
+		return nil
+	}
+	if err := f(&r, r.mark.Supervisor.PID); err != nil {
+		return fmt.Errorf("job %d: %w", id, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.runs[id]; ok {
+		l.runs[id] = r
+	}
+	return nil
+}
+
+// Started returns when a job was launched.
+func (l *Launcher) Started(id invasive.JobID) (time.Time, bool) {
+	r, ok := l.get(id)
+	return r.mark.At, ok
+}
+
+// JobOf returns the job that a process belongs to: the one whose supervisor is above it.
+func (l *Launcher) JobOf(pid int) (invasive.JobID, bool) {
+	above := map[int]bool{}
+	for p, n := pid, 0; p > 1 && n < 10000; n++ {
+		s, err := readStat(p)
+		if err != nil {
+			return 0, false
+		}
+		p = s.parent
+		above[p] = true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, r := range l.runs {
+		if s := r.mark.Supervisor; above[s.PID] && s.is() {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// Processes returns the process IDs of a job.
+func (l *Launcher) Processes(id invasive.JobID) (pids []int) {
+	l.with(id, func(_ *run, root int) error { pids = descendants(root); return nil })
+	return pids
+}
+
+// Forget removes what is kept of a job that has ended; its output stays.
+func (l *Launcher) Forget(id invasive.JobID) error {
+	if r, ok := l.get(id); ok && r.mark.Supervisor.is() && alive(r.mark.Supervisor.PID) {
+		return fmt.Errorf("job %d: its supervisor, process %d, runs", id, r.mark.Supervisor.PID)
+	}
+	l.mu.Lock()
+	delete(l.runs, id)
+	l.mu.Unlock()
+	return os.RemoveAll(l.dir(id))
+}

@@ -1,0 +1,10 @@
+//go:build !unix
+
+package link
+
+import (
+	"errors"
+	"os"
+)
+
+func lockFile(string) (*os.File, error) { return nil, errors.ErrUnsupported }

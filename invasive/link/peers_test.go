@@ -1,0 +1,370 @@
+//go:build linux
+
+package link
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	cryptorand "crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/wire"
+	"github.com/stretchr/testify/require"
+)
+
+// stranger is a connection without a machine.
+func (b *bed) stranger() net.Conn {
+	b.t.Helper()
+	c, err := DialUnix(context.Background(), b.endpoint.Address)
+	require.NoError(b.t, err)
+	b.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func frame(t testing.TB, m *invasive.Message) []byte {
+	b, err := wire.Append(nil, m, invasive.IScheduler, wire.DefaultLimit)
+	require.NoError(t, err)
+	return b
+}
+
+func hello(t testing.TB) []byte {
+	terms := testTerms
+	terms.MinVersion, terms.MaxVersion = 1, 1
+	return frame(t, &invasive.Message{Kind: invasive.Initialise, Terms: &terms})
+}
+
+// cutOff reads until the connection ends.
+func cutOff(t testing.TB, c net.Conn) {
+	t.Helper()
+	c.SetReadDeadline(time.Now().Add(patience))
+	_, err := io.Copy(io.Discard, c)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+func TestBadPeers(t *testing.T) {
+	start := func(pending uint32) []byte {
+		return frame(t, &invasive.Message{Kind: invasive.NegotiationStart, Pending: pending})
+	}
+	known := job(1)
+	known.Urgent = true
+	again := frame(t, &invasive.Message{Kind: invasive.UrgentJob, Job: known})
+	for _, c := range []struct {
+		name  string
+		count Count
+		says  func(c net.Conn)
+	}{
+		{"a stranger's words", BadFrame + Count(wire.Foreign), func(c net.Conn) { c.Write([]byte("GET / HTTP/1.1\r\n\r\n")) }},
+		{"half a frame", BadFrame + Count(wire.Truncated), func(c net.Conn) {
+			c.Write(hello(t)[:11])
+			c.(*net.UnixConn).CloseWrite()
+		}},
+		{"a frame that is too long", BadFrame + Count(wire.Oversized), func(c net.Conn) { c.Write([]byte("iR\x01\x01\xff\xff\xff\xff")) }},
+		{"no protobuf", BadFrame + Count(wire.Malformed), func(c net.Conn) { c.Write([]byte("iR\x01\x01\x00\x00\x00\x02\xff\xff")) }},
+		{"a message of the other side", BadFrame + Count(wire.Direction), func(c net.Conn) { c.Write([]byte("iR\x01\x06\x00\x00\x00\x00")) }},
+		{"out of turn", OutOfTurn, func(c net.Conn) { c.Write(start(0)) }},
+		{"flooding", Flooded, func(c net.Conn) {
+			c.Write(append(hello(t), start(0)...))
+			go io.Copy(io.Discard, c)
+			for {
+				if _, err := c.Write(again); err != nil {
+					return
+				}
+			}
+		}},
+		{"reading nothing", Stalled, func(c net.Conn) {
+			c.Write(append(hello(t), start(0)...))
+			for {
+				if _, err := c.Write(again); err != nil {
+					return
+				}
+				time.Sleep(10 * time.Microsecond)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			b := newBed(t, dir, func(cfg *Config) {
+				cfg.Limits = Limits{Frame: 4096, Rate: 1000, Burst: 2000, Write: 50 * time.Millisecond}
+				if c.count == Stalled {
+					cfg.Limits.Rate, cfg.Limits.Burst = 1e9, 1e9
+				}
+			})
+			conn := b.stranger()
+			c.says(conn)
+			if c.count != Stalled && c.count != Flooded { // those read nothing, or already do
+				cutOff(t, conn)
+			}
+			require.Eventually(t, func() bool { return b.stats.Get(c.count) > 0 }, patience, time.Millisecond)
+			for other := Forbidden; other < counts; other++ {
+				if other != c.count && !(c.count == Stalled || c.count == Flooded) {
+					require.Zero(t, b.stats.Get(other), "%v", other)
+				}
+			}
+			b.useful(dir, 2)
+		})
+	}
+}
+
+// A peer that says nothing, at any point, costs the time for an answer, and half frames don't prolong it.
+func TestSilentPeer(t *testing.T) {
+	for name, say := range map[string][]byte{"nothing": nil, "half a frame": hello(t)[:9], "only hello": hello(t)} {
+		t.Run(name, func(t *testing.T) {
+			dir, clock := t.TempDir(), &fakeClock{}
+			b := newBed(t, dir, func(c *Config) { c.Clock = clock })
+			conn := b.stranger()
+			conn.Write(say)
+			b.eventually(Sessions, 1)
+			want := 1
+			if name == "only hello" {
+				want = 2 // and the next report
+				require.Eventually(t, func() bool { return b.stats.Get(Sent) == 1 }, patience, time.Millisecond)
+			}
+			ours := func() (n int) {
+				for _, d := range clock.pending() {
+					if d <= testTerms.Reply {
+						n++
+					}
+				}
+				return n
+			}
+			require.Eventually(t, func() bool { return ours() == want }, patience, time.Millisecond)
+			clock.advance(testTerms.Reply)
+			require.Eventually(t, func() bool { clock.advance(time.Second); return b.closed(conn) }, patience, time.Millisecond)
+			conn.Close() // or Linger would be waited for
+			b.cancel()
+			require.NoError(t, await(t, b.done))
+		})
+	}
+}
+
+func (b *bed) closed(c net.Conn) bool {
+	c.SetReadDeadline(time.Now().Add(time.Millisecond))
+	_, err := io.Copy(io.Discard, c)
+	return !errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+func TestWrongUser(t *testing.T) {
+	dir := t.TempDir()
+	b := newBed(t, dir, nil)
+	path := filepath.Join(dir, "other", "socket")
+	e := Endpoint{Network: "unix", Address: path, Users: []uint32{uint32(os.Geteuid()) + 1}}
+	stats := &Stats{}
+	l, err := e.Listen(RealClock{}, stats)
+	require.NoError(t, err)
+	defer l.Close()
+	c, err := DialUnix(context.Background(), path)
+	require.NoError(t, err)
+	defer c.Close()
+	cutOff(t, c)
+	require.Eventually(t, func() bool { return stats.Get(Forbidden) == 1 }, patience, time.Millisecond)
+
+	// The iScheduler looks who answers as well.
+	other := b.endpoint
+	other.Users = e.Users
+	_, err = other.Dial(context.Background())
+	require.ErrorIs(t, err, ErrForbidden)
+	b.useful(dir, 1)
+}
+
+func TestSecondPeerIsTurnedAway(t *testing.T) {
+	dir := t.TempDir()
+	b := newBed(t, dir, nil)
+	a := newAgent(t, dir, b.endpoint, nil)
+	b.eventually(Sessions, 1)
+	cutOff(t, b.stranger())
+	b.eventually(Surplus, 1)
+	a.runner.Post(invasive.Event{Kind: invasive.Submit, Job: job(1)})
+	require.EqualValues(t, 1, await(t, a.ended))
+}
+
+func TestSocketPlace(t *testing.T) {
+	dir := t.TempDir()
+	me := []uint32{uint32(os.Geteuid())}
+	listen := func(name string, users []uint32) error {
+		l, cleanup, err := ListenUnix(filepath.Join(dir, name), users)
+		if err == nil {
+			l.Close()
+			if name != "own/stale" {
+				require.NoError(t, cleanup())
+			}
+		}
+		return err
+	}
+	mode := func(name string) os.FileMode {
+		st, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		return st.Mode().Perm()
+	}
+	require.NoError(t, listen("own/stale", me)) // its socket stays, its lock goes on
+	require.Equal(t, os.FileMode(0o700), mode("own"))
+	require.Equal(t, os.FileMode(0o600), mode("own/stale"))
+	require.ErrorIs(t, listen("own/stale", me), ErrInUse)
+
+	old, err := net.Listen("unix", filepath.Join(dir, "own", "dead"))
+	require.NoError(t, err)
+	old.(*net.UnixListener).SetUnlinkOnClose(false)
+	old.Close()
+	require.NoError(t, listen("own/dead", me)) // nobody holds its lock
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "own", "file"), []byte("precious"), 0o600))
+	require.ErrorContains(t, listen("own/file", me), "something else in its place")
+	require.Equal(t, os.FileMode(0o600), mode("own/file"))
+
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "open"), 0o777))
+	require.NoError(t, os.Chmod(filepath.Join(dir, "open"), 0o777))
+	require.ErrorContains(t, listen("open/socket", me), "has mode 0777, more than 0700")
+	require.NoError(t, os.Symlink("own", filepath.Join(dir, "link")))
+	require.Error(t, listen("link/socket", me))
+	require.NoError(t, listen("shared/socket", append(me, 12345)))
+	require.Equal(t, os.FileMode(0o711), mode("shared"))
+}
+
+func TestParseEndpoint(t *testing.T) {
+	for in, want := range map[string]string{
+		"unix:/run/a": "", "tcp:host:1": "", "tcp:[::1]:1": "",
+		"udp:x:1": "must be unix:PATH", "unix:": "must be unix:PATH", "x": "must be unix:PATH", "tcp:host": "missing port",
+	} {
+		e, err := ParseEndpoint(in)
+		if want != "" {
+			require.ErrorContains(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, in, e.String())
+	}
+	_, err := Endpoint{Network: "tcp", Address: "127.0.0.1:0"}.Listen(RealClock{}, &Stats{})
+	require.ErrorContains(t, err, "no TCP without TLS")
+}
+
+// authority makes certificates for a test.
+type authority struct {
+	t    testing.TB
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t testing.TB) *authority {
+	a := &authority{t: t, dir: t.TempDir()}
+	a.key, a.cert = a.issue("ca", nil, nil)
+	return a
+}
+
+func (a *authority) issue(name string, names []string, usage []x509.ExtKeyUsage) (*ecdsa.PrivateKey, *x509.Certificate) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
+	require.NoError(a.t, err)
+	cert := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: names, ExtKeyUsage: usage,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	parent, by := a.cert, a.key
+	if parent == nil {
+		parent, by, cert.IsCA, cert.BasicConstraintsValid, cert.KeyUsage = cert, key, true, true, x509.KeyUsageCertSign
+	}
+	der, err := x509.CreateCertificate(cryptorand.Reader, cert, parent, &key.PublicKey, by)
+	require.NoError(a.t, err)
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(a.t, err)
+	write := func(file, kind string, b []byte) {
+		text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b})
+		require.NoError(a.t, os.WriteFile(filepath.Join(a.dir, file), text, 0o600))
+	}
+	write(name+".pem", "CERTIFICATE", der)
+	write(name+".key", "PRIVATE KEY", keyDER)
+	made, err := x509.ParseCertificate(der)
+	require.NoError(a.t, err)
+	return key, made
+}
+
+func (a *authority) files(name string, ca *authority) *TLS {
+	return &TLS{CA: filepath.Join(ca.dir, "ca.pem"), Cert: filepath.Join(a.dir, name+".pem"), Key: filepath.Join(a.dir, name+".key")}
+}
+
+func TestTLS(t *testing.T) {
+	ours, theirs := newAuthority(t), newAuthority(t)
+	client := []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	server := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	for _, a := range []*authority{ours, theirs} {
+		a.issue("hypervisor", []string{"localhost"}, server)
+		a.issue("scheduler", []string{"batch"}, client)
+		a.issue("stranger", []string{"stranger"}, client)
+	}
+	e := Endpoint{Network: "tcp", Address: "localhost:0", TLS: ours.files("hypervisor", ours)}
+	e.TLS.Names = []string{"batch"}
+	stats := &Stats{}
+	l, err := e.Listen(RealClock{}, stats)
+	require.NoError(t, err)
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	good := Endpoint{Network: "tcp", Address: "localhost:" + port, TLS: ours.files("scheduler", ours)}
+
+	refused := uint64(0)
+	fails := func(name string, dial func() (net.Conn, error)) {
+		c, err := dial()
+		if err == nil { // with TLS 1.3 a client hears of it when it reads
+			c.SetReadDeadline(time.Now().Add(patience))
+			_, err = c.Read(make([]byte, 1))
+			c.Close()
+		}
+		require.Error(t, err, name)
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, name)
+		refused++
+		require.Eventually(t, func() bool { return stats.Get(Unverified) == refused }, patience, time.Millisecond, name)
+	}
+	with := func(files *TLS) func() (net.Conn, error) {
+		return func() (net.Conn, error) {
+			return Endpoint{Network: "tcp", Address: good.Address, TLS: files}.Dial(context.Background())
+		}
+	}
+	fails("no certificate", func() (net.Conn, error) {
+		return tls.Dial("tcp", good.Address, &tls.Config{InsecureSkipVerify: true})
+	})
+	fails("TLS 1.2", func() (net.Conn, error) {
+		cert, _, err := good.TLS.load()
+		require.NoError(t, err)
+		return tls.Dial("tcp", good.Address, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}})
+	})
+	fails("no TLS", func() (net.Conn, error) {
+		c, err := net.Dial("tcp", good.Address)
+		if err == nil {
+			_, err = c.Write(hello(t))
+		}
+		if err == nil {
+			_, err = io.Copy(io.Discard, c) // an alert, and the end
+		}
+		return nil, errors.Join(err, io.EOF)
+	})
+	fails("another CA's", with(theirs.files("scheduler", ours)))
+	fails("a server's certificate", with(ours.files("hypervisor", ours)))
+	fails("a name that isn't let in", with(ours.files("stranger", ours)))
+	fails("the client's CA is another", with(ours.files("scheduler", theirs)))
+	_, err = Endpoint{Network: "tcp", Address: "127.0.0.1:" + port, TLS: good.TLS}.Dial(context.Background())
+	require.ErrorContains(t, err, "127.0.0.1", "a host that the certificate doesn't name")
+
+	// Somebody who connects and says nothing holds up nobody.
+	idle, err := net.Dial("tcp", good.Address)
+	require.NoError(t, err)
+	defer idle.Close()
+	go good.Dial(context.Background())
+	c, err := l.Accept()
+	require.NoError(t, err)
+	c.Close()
+
+	require.NoError(t, os.Chmod(good.TLS.Key, 0o640))
+	_, err = good.Dial(context.Background())
+	require.ErrorContains(t, err, "lets others read it")
+}

@@ -1,0 +1,268 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/aucsched/aucsched/invasive"
+)
+
+// A Machine is an invasive.Agent or an invasive.Hypervisor.
+type Machine interface {
+	Step(ev *invasive.Event, out []invasive.Action) []invasive.Action
+}
+
+// A Config is what a Runner needs. All of it belongs to the Runner then.
+type Config struct {
+	// Side is whose Machine it is.
+	Side    invasive.Side
+	Machine Machine
+	// Journal takes the records; it returns when they are on the disk. See [Journal].
+	Journal interface {
+		Save(...invasive.Record) error
+	}
+	// Dial connects an Agent, see [Endpoint.Dial]; Listener is where a Hypervisor hears of connections: it
+	// has to let in nobody who hasn't shown who he is, see [Endpoint.Listen]. The caller closes it.
+	Dial     func(context.Context) (net.Conn, error)
+	Listener net.Listener
+	// Do does the actions that aren't the Runner's own: the questions, Launch, Grow, Reclaim, Forget, Ended and
+	// Cancelled. It is called in the goroutine of Run, in the machine's order, and must not block: the
+	// actions after it wait. If it answers a question later, it keeps q for Answer.
+	Do func(a *invasive.Action, q Question)
+	// Hear, if set, is shown each message before the machine gets it.
+	Hear func(*invasive.Message)
+	// Load is asked for a Hypervisor's status report, in the goroutine of Run.
+	Load func() *invasive.Load
+
+	// Clock is RealClock, unless it is set. Random is for the pauses between an Agent's connections.
+	Clock  Clock
+	Random *rand.Rand
+	Limits Limits
+	// FirstPause and LastPause bound the pause before a new connection, which doubles from one to the other
+	// and is shortened at random by up to a half. Defaults: 100 ms, 30 s.
+	FirstPause, LastPause time.Duration
+	// Stats and Log may be left out. What is logged says nothing of what a message says.
+	Stats *Stats
+	Log   *slog.Logger
+	// Point, if set, is called before each action with its name; tests end the process there.
+	Point func(action string)
+}
+
+// A Question is one that a machine has asked. The zero value is none.
+type Question struct {
+	kind invasive.ActionKind
+	id   invasive.JobID
+	n    uint64
+}
+
+// A RefusedError is the iHypervisor's refusal to talk: Run returns it.
+type RefusedError struct{ Text string }
+
+func (e *RefusedError) Error() string { return "the iHypervisor refuses: " + e.Text }
+
+// A Runner runs a machine over real connections. Its goroutine is that of Run; Post, Answer and Finish may
+// be called from any, also while Run isn't running: what they say waits for it.
+type Runner struct {
+	Config
+	mu   sync.Mutex
+	mail []func()
+	wake chan struct{}
+
+	// All below belongs to the goroutine of Run.
+	session   *session
+	leaving   *session // the last one that was closed
+	listening bool
+	failures  int // in a row
+	timers    timers
+	asked     map[Question]uint64 // the last of its kind
+	questions uint64
+	out       []invasive.Action
+	ended     bool
+	result    error
+}
+
+// NewRunner returns a Runner.
+func NewRunner(c Config) *Runner {
+	c.Limits = c.Limits.orDefaults()
+	if c.FirstPause <= 0 {
+		c.FirstPause = 100 * time.Millisecond
+	}
+	if c.LastPause <= 0 {
+		c.LastPause = 30 * time.Second
+	}
+	if c.Clock == nil {
+		c.Clock = RealClock{}
+	}
+	if c.Stats == nil {
+		c.Stats = &Stats{}
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return &Runner{Config: c, wake: make(chan struct{}, 1), asked: map[Question]uint64{}}
+}
+
+// Post gives the machine an event: a Submit, Cancel, Place, Give, Take, Released, Kept, Exited. Events are
+// taken in the order of the calls. It doesn't wait.
+func (r *Runner) Post(ev invasive.Event) { r.later(func() { r.step(&ev) }) }
+
+// Answer gives the machine the answer to a question, unless a newer one has replaced it, or the connection that it
+// was about is gone.
+func (r *Runner) Answer(q Question, ev invasive.Event) {
+	r.later(func() {
+		if key := (Question{q.kind, q.id, 0}); q.n != 0 && r.asked[key] == q.n {
+			delete(r.asked, key)
+			r.step(&ev)
+		}
+	})
+}
+
+// Finish asks the machine to end in order; Run returns when it has.
+func (r *Runner) Finish() { r.Post(invasive.Event{Kind: invasive.Finish}) }
+
+// Call has f called in the goroutine of Run.
+func (r *Runner) Call(f func()) { r.later(f) }
+
+// later puts f into the mail. Only this side's own doings fill it without a bound: a peer's messages are
+// handed over one by one.
+func (r *Runner) later(f func()) {
+	r.mu.Lock()
+	r.mail = append(r.mail, f)
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run starts the machine and returns when it has ended: nil in order, a *RefusedError, or the error of the
+// journal, after which nothing can be promised any more. When ctx is done the machine is asked to finish; it
+// then takes no longer than the agreed time for an answer. It may be called again.
+func (r *Runner) Run(ctx context.Context) error {
+	r.ended, r.result = false, nil
+	over, stop := context.WithCancel(context.Background())
+	defer stop()
+	if r.Listener != nil {
+		go r.accept(over)
+	}
+	stopFinish := context.AfterFunc(ctx, r.Finish)
+	defer stopFinish()
+	r.step(&invasive.Event{Kind: invasive.Start})
+	for !r.ended {
+		r.mu.Lock()
+		mail := r.mail
+		r.mail = nil
+		r.mu.Unlock()
+		for i, f := range mail {
+			if r.ended { // the rest is for the next Run
+				r.mu.Lock()
+				r.mail = append(mail[i:], r.mail...)
+				r.mu.Unlock()
+				break
+			}
+			f()
+		}
+		if len(mail) == 0 {
+			<-r.wake
+		}
+	}
+	r.drop()
+	r.timers.stopAll()
+	r.listening = false
+	if r.leaving != nil { // the process may end now, and with it what wasn't sent
+		<-r.leaving.gone
+		r.leaving = nil
+	}
+	return r.result
+}
+
+// Perform does actions that come from the machine's making rather than from a step: those of
+// invasive.NewHypervisor. It is called before Run.
+func (r *Runner) Perform(actions []invasive.Action) error {
+	r.result = nil
+	r.do(actions)
+	return r.result
+}
+
+func (r *Runner) step(ev *invasive.Event) {
+	if r.result != nil {
+		return
+	}
+	r.out = r.Machine.Step(ev, r.out[:0])
+	r.do(r.out)
+}
+
+// fail ends Run with an error.
+func (r *Runner) fail(err error) {
+	r.result, r.ended = errors.Join(r.result, err), true
+}
+
+// do does a step's actions in their order. Saves that follow each other go to the disk together.
+func (r *Runner) do(actions []invasive.Action) {
+	for i := 0; i < len(actions) && r.result == nil; i++ {
+		a := &actions[i]
+		if r.Point != nil {
+			r.Point(a.Kind.String())
+		}
+		if a.Kind != invasive.Save {
+			r.act(a)
+			continue
+		}
+		records := []invasive.Record{a.Record}
+		for i+1 < len(actions) && actions[i+1].Kind == invasive.Save {
+			i++
+			records = append(records, actions[i].Record)
+		}
+		if err := r.Journal.Save(records...); err != nil {
+			r.fail(err)
+		}
+	}
+}
+
+func (r *Runner) act(a *invasive.Action) {
+	switch a.Kind {
+	case invasive.Send:
+		r.send(a.Msg)
+	case invasive.Close:
+		r.closeSession()
+	case invasive.Connect:
+		r.connect()
+	case invasive.Listen:
+		r.listening = true
+	case invasive.SetTimer:
+		r.timers.set(r, &r.timers.reply, a.After, func() { r.step(&invasive.Event{Kind: invasive.Timeout}) })
+	case invasive.StopTimer:
+		r.timers.stop(&r.timers.reply)
+	case invasive.Stopped:
+		r.ended = true
+	case invasive.Failed:
+		r.fail(&RefusedError{a.Text})
+	case invasive.Violated:
+		r.Stats.add(OutOfTurn)
+		r.Log.Warn("cut off", "why", fmt.Sprintf("%v out of turn", a.Msg.Kind))
+	default:
+		r.Do(a, r.question(a))
+	}
+}
+
+// question numbers a question, and makes the one before of its kind void.
+func (r *Runner) question(a *invasive.Action) Question {
+	q := Question{kind: a.Kind}
+	switch a.Kind {
+	case invasive.AskUrgent:
+		q.id = a.ID
+	case invasive.AskDecision, invasive.AskOffer, invasive.AskVerdict:
+	default:
+		return Question{}
+	}
+	r.questions++
+	r.asked[q] = r.questions
+	q.n = r.questions
+	return q
+}

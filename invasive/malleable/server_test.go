@@ -1,0 +1,257 @@
+//go:build linux
+
+package malleable
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/link"
+)
+
+const patience = 30 * time.Second
+
+// A bed is a Server of one job, 7, that any process of this user may be.
+type bed struct {
+	t      *testing.T
+	path   string
+	server *Server
+	said   chan Request
+	close  func()
+}
+
+func newBed(t *testing.T, dir string, uid uint32) *bed {
+	b := &bed{t: t, path: filepath.Join(dir, "run", "jobs"), said: make(chan Request, 1000)}
+	from, cleanup, err := link.ListenUnix(b.path, []uint32{uint32(os.Geteuid())})
+	require.NoError(t, err)
+	b.server = NewServer(from, ServerConfig{
+		Identify: func(p link.Peer) (invasive.JobID, bool) { return 7, p.UID == uid },
+		Handle:   func(_ invasive.JobID, r Request) { b.said <- r },
+		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	b.close = func() {
+		b.server.Close()
+		require.NoError(t, cleanup())
+	}
+	return b
+}
+
+func me() uint32 { return uint32(os.Geteuid()) }
+
+func (b *bed) hears(want Request) {
+	b.t.Helper()
+	require.Equal(b.t, want, await(b.t, b.said))
+}
+
+func await[T any](t *testing.T, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(patience):
+		require.Fail(t, "nothing comes")
+	}
+	return v
+}
+
+func TestClient(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30)) // no socket's address has room for it
+	b := newBed(t, dir, me())
+	_, err := Connect(func(string) string { return "" })
+	require.ErrorIs(t, err, ErrNoHypervisor)
+	c, err := Connect(func(name string) string { return map[string]string{Variable: b.path}[name] })
+	require.NoError(t, err)
+	defer c.Close()
+	b.hears(Request{Verb: Hello})
+	require.True(t, b.server.Send(7, Change{Number: 1, Cores: []int{4, 5}, CPUs: []int{0}}))
+	change := await(t, c.Changes())
+	require.Equal(t, []int{4, 5}, change.Cores)
+	require.Equal(t, []int{0}, change.CPUs)
+	require.NoError(t, c.Done(change))
+	b.hears(Request{Verb: Done, Number: 1})
+	require.NoError(t, c.Keep(change, "two\nlines \xff"+strings.Repeat("ü", 200)))
+	kept := await(t, b.said)
+	require.True(t, strings.HasPrefix(kept.Text, "twolines "), kept.Text)
+	require.Less(t, len(kept.Text), 210)
+	require.NoError(t, c.Want(3))
+	b.hears(Request{Verb: Want, Number: 3})
+
+	// The iHypervisor starts anew: an answer to the old one doesn't reach the new one, a wish does.
+	b.close()
+	b.hears(Request{Verb: Gone})
+	b = newBed(t, dir, me())
+	defer b.close()
+	b.hears(Request{Verb: Hello})
+	b.hears(Request{Verb: Want, Number: 3})
+	require.NoError(t, c.Done(change))
+	require.True(t, b.server.Send(7, Change{Number: 9, Cores: []int{1}, CPUs: []int{1}}))
+	require.NoError(t, c.Done(await(t, c.Changes())))
+	b.hears(Request{Verb: Done, Number: 9})
+}
+
+func TestBadJobs(t *testing.T) {
+	b := newBed(t, t.TempDir(), me())
+	defer b.close()
+	for _, c := range []struct {
+		name, says, bye string
+		stats           ServerStats
+	}{
+		{"another language", "GET / HTTP/1.1\r\n", "nothing begins with", ServerStats{Bad: 1}},
+		{"no hello", "done 1\n", "out of turn", ServerStats{Bad: 1}},
+		{"two of them", "hello 1\nhello 1\n", "out of turn", ServerStats{Bad: 1}},
+		{"a long line", "hello 1\nkeep 1 " + strings.Repeat("x", 1000), "too long", ServerStats{Bad: 1}},
+		{"flooding", "hello 1\n" + strings.Repeat("want 1\n", 2*lineBurst), "", ServerStats{Flooded: 1}},
+		{"half a line", "hello 1\ndone 1", "", ServerStats{}},
+	} {
+		before := b.server.Stats()
+		conn, err := link.DialUnix(context.Background(), b.path)
+		require.NoError(t, err)
+		fmt.Fprint(conn, c.says)
+		conn.CloseWrite()
+		conn.SetReadDeadline(time.Now().Add(patience))
+		text, err := io.ReadAll(conn)
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+		if c.bye != "" {
+			require.Regexp(t, "^bye .*"+c.bye, string(text), c.name)
+		}
+		for r := range b.said {
+			require.NotEqual(t, Done, r.Verb, c.name)
+			if r.Verb == Gone {
+				break
+			}
+		}
+		after := b.server.Stats()
+		require.Equal(t, c.stats, ServerStats{Bad: after.Bad - before.Bad, Flooded: after.Flooded - before.Flooded}, c.name)
+		require.Equal(t, before.Jobs+1, after.Jobs)
+		conn.Close()
+		require.Eventually(t, func() bool { return !b.server.Send(7, Change{}) }, patience, time.Millisecond)
+	}
+}
+
+func TestStrangers(t *testing.T) {
+	b := newBed(t, t.TempDir(), me()+1)
+	defer b.close()
+	conn, err := link.DialUnix(context.Background(), b.path)
+	require.NoError(t, err)
+	defer conn.Close()
+	cutOff(t, conn)
+	require.Equal(t, ServerStats{Strangers: 1}, b.server.Stats())
+	require.Empty(t, b.said)
+
+	good := newBed(t, t.TempDir(), me())
+	defer good.close()
+	first, err := link.DialUnix(context.Background(), good.path)
+	require.NoError(t, err)
+	defer first.Close()
+	fmt.Fprint(first, "hello 1\n")
+	good.hears(Request{Verb: Hello})
+	second, err := link.DialUnix(context.Background(), good.path)
+	require.NoError(t, err)
+	defer second.Close()
+	cutOff(t, second)
+	require.Equal(t, ServerStats{Jobs: 1, Doubles: 1}, good.server.Stats())
+	require.True(t, good.server.Send(7, Change{Number: 1, Cores: []int{0}, CPUs: []int{0}}))
+	line := make([]byte, 100)
+	n, err := first.Read(line)
+	require.NoError(t, err)
+	require.Equal(t, "cores 1 0 0\n", string(line[:n]))
+}
+
+func cutOff(t *testing.T, c net.Conn) {
+	c.SetReadDeadline(time.Now().Add(patience))
+	_, err := io.Copy(io.Discard, c)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+const cProgramme = `
+#include "aucsched_malleable.h"
+#include <stdio.h>
+int main(void)
+{
+	struct aucsched_job job;
+	struct aucsched_change change;
+	if (aucsched_open(&job) != 0)
+		return 9;
+	for (;;) {
+		size_t i;
+		if (aucsched_poll(&job, -1, &change) != 1)
+			return 8;
+		printf("%u:", change.number);
+		for (i = 0; i < change.ncores; i++)
+			printf(" %d", change.cores[i]);
+		printf(" on %d CPUs\n", (int)change.ncpus);
+		fflush(stdout);
+		if (change.ncores == 1)
+			aucsched_keep(&job, &change, "in\nthe middle");
+		else
+			aucsched_done(&job, &change);
+		if (change.ncores == 4)
+			aucsched_want(&job, 2);
+		i = change.ncores;
+		aucsched_free(&change);
+		if (i == 3)
+			break;
+	}
+	aucsched_close(&job);
+	return 0;
+}
+`
+
+func TestInC(t *testing.T) {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("needs a C compiler, cc")
+	}
+	build := t.TempDir()
+	source, programme := filepath.Join(build, "job.c"), filepath.Join(build, "job")
+	require.NoError(t, os.WriteFile(source, []byte(cProgramme), 0o600))
+	out, err := exec.Command(cc, "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-g", "-fsanitize=address,undefined",
+		"-Ic", "-o", programme, source, "c/aucsched_malleable.c").CombinedOutput()
+	require.NoError(t, err, string(out))
+
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	b := newBed(t, dir, me())
+	job := exec.Command(programme)
+	job.Env = append(os.Environ(), Variable+"="+b.path)
+	var said strings.Builder
+	job.Stdout, job.Stderr = &said, os.Stderr
+	require.NoError(t, job.Start())
+	b.hears(Request{Verb: Hello})
+	b.server.Send(7, Change{Number: 1, Cores: []int{0, 1, 2, 9}, CPUs: []int{0, 1}})
+	b.hears(Request{Verb: Done, Number: 1})
+	b.hears(Request{Verb: Want, Number: 2})
+	b.server.Send(7, Change{Number: 2, Cores: []int{5}, CPUs: []int{1}})
+	b.hears(Request{Verb: Keep, Number: 2, Text: "in?the middle"})
+	b.close() // and it comes again
+	b.hears(Request{Verb: Gone})
+	b = newBed(t, dir, me())
+	defer b.close()
+	b.hears(Request{Verb: Hello})
+	b.hears(Request{Verb: Want, Number: 2})
+	var many []int
+	for i := range 50000 {
+		many = append(many, 2*i) // a line of 290 kB
+	}
+	b.server.Send(7, Change{Number: 5, Cores: many, CPUs: []int{0}})
+	b.hears(Request{Verb: Done, Number: 5})
+	b.server.Send(7, Change{Number: 6, Cores: []int{7, 8, 9}, CPUs: []int{0}})
+	b.hears(Request{Verb: Done, Number: 6})
+	require.NoError(t, job.Wait())
+	lines := strings.Split(said.String(), "\n")
+	require.Equal(t, "1: 0 1 2 9 on 2 CPUs", lines[0])
+	require.Equal(t, "2: 5 on 1 CPUs", lines[1])
+	require.Equal(t, "6: 7 8 9 on 1 CPUs", lines[3])
+
+	require.Equal(t, 9, exec.Command(programme).Run().(*exec.ExitError).ExitCode())
+}

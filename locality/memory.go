@@ -1,0 +1,128 @@
+package locality
+
+import "slices"
+
+// holders are the copies of a file that may be in memory in this pass. The slice is good until the next
+// call of plan.
+func (f *files) holders(id int32) []*copyOf {
+	own := &f.files[id]
+	if own.pass == f.pass {
+		return own.live
+	}
+	own.pass = f.pass
+	kept := own.live[:0]
+	for _, c := range own.live {
+		if f.open(c) {
+			kept = append(kept, c)
+		} else {
+			c.ofFile = false
+			f.drop(c)
+		}
+	}
+	own.live = kept
+	return kept
+}
+
+// memory are the files that may be in the node's memory in this pass, by rank. The slice is good until the
+// next call of plan.
+func (f *files) memory(node int32) []*copyOf {
+	n := &f.nodes[node]
+	if n.tidied == f.pass {
+		return n.live
+	}
+	n.tidied = f.pass
+	kept := n.live[:0]
+	for _, c := range n.live {
+		if f.open(c) {
+			kept = append(kept, c)
+		} else {
+			c.onNode = false
+			f.drop(c)
+		}
+	}
+	n.live = kept
+	return kept
+}
+
+// held is the copy of the file that the node may have in memory in this pass, or nil.
+func (f *files) held(id, node int32) *copyOf {
+	if c := f.find(id, node); c != nil && f.open(c) {
+		return c
+	}
+	return nil
+}
+
+// drop forgets a copy that is in no list any more and whose file no job will use.
+func (f *files) drop(c *copyOf) {
+	if !c.onNode && !c.ofFile && c.users == 0 && f.files[c.file].pending == 0 {
+		f.free = append(f.free, c)
+	}
+}
+
+// start notes that a job starts on the node, and tells what it finds there: load is the time in
+// which its file can be loaded. The file, if any, is then available transfer + wait later; kept
+// tells that it was in memory or on its way.
+func (f *files) start(j *job, node int32, load int64, now int64) (transfer, wait int64, kept bool) {
+	n := &f.nodes[node]
+	if j.hasFile {
+		c := f.know(j.file, node, j.FileSize)
+		j.copy = c
+		if f.mode == Reference {
+			kept = c.users > 0 || c.end == now
+		} else {
+			kept = c.users > 0 || f.kept(c, now)
+		}
+		if kept {
+			wait = max(0, c.ready-now)
+		} else {
+			transfer, c.ready = load, now+load
+		}
+		c.users++
+		if f.mode == Paper {
+			c.ends = append(c.ends, now+j.wall)
+		}
+		c.end = max(c.end, now+j.wall)
+		c.pass = -1
+		f.list(c)
+	}
+	own := &f.files[j.file]
+	if own.pending--; own.pending == 0 {
+		f.retire(own)
+	}
+	if now > n.lastStart {
+		n.priorStart, n.lastStart = n.lastStart, now
+	}
+	return transfer, wait, kept
+}
+
+// retire forgets the copies of a file that no job will use any more, save those still in memory.
+func (f *files) retire(own *file) {
+	for _, c := range own.live {
+		c.ofFile = false
+	}
+	for _, c := range own.copies {
+		f.drop(c)
+	}
+	own.live, own.copies = nil, nil
+}
+
+// end notes that a job has ended.
+func (f *files) end(j *job, now int64) {
+	c := j.copy
+	if c == nil {
+		return
+	}
+	j.copy = nil
+	c.pass = -1
+	c.users--
+	if f.mode == Paper {
+		i := slices.Index(c.ends, j.start+j.wall)
+		c.ends = slices.Delete(c.ends, i, i+1)
+	}
+	switch {
+	case c.users == 0:
+		c.end = now
+	case f.mode == Paper:
+		c.end = slices.Max(c.ends)
+	}
+}

@@ -1,0 +1,119 @@
+package locality
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// ReadWorkload reads the jobs of a workload from r, one a line as in
+//
+//	{ id: 1 subtime: 0 delay: 10 walltime: 60 cores: 20 user: u data: 1 data_size: 128.0 workload: 1 start_time_from_history: 0 start_node_from_history: 1 }
+//
+// Times are whole seconds, delay is the running time, data the file, 0 for none, data_size its size in
+// GB, and workload the [Class]. The two fields of history count for jobs of class Running only. Jobs but
+// those must be in the order of submission. name is what errors call the file: they are
+// [*workload.InputError].
+func ReadWorkload(r io.Reader, name string) ([]Job, error) {
+	w := workloadReader{records: newRecords(r, name, workloadLabels), lineOf: map[int64]int{}, files: map[int64]fileSeen{}}
+	for w.next() {
+		w.add()
+	}
+	if w.err == nil && len(w.jobs) == 0 {
+		w.line = 0
+		w.fail("", "", errors.New("no job"))
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w.jobs, nil
+}
+
+// Places of the fields that checks beyond one field name.
+const (
+	fieldID      = 0
+	fieldSubmit  = 1
+	fieldSize    = 7
+	fieldHistory = 9
+)
+
+// workloadReader collects the jobs of a file.
+type workloadReader struct {
+	*records
+	jobs   []Job
+	last   int64         // submission of the last job that is not of class Running
+	lineOf map[int64]int // of each job
+	files  map[int64]fileSeen
+}
+
+// fileSeen is the size of a file, and the line that said so.
+type fileSeen struct {
+	size float64
+	line int
+}
+
+func (w *workloadReader) add() {
+	j := Job{
+		ID:        w.whole(fieldID, 0, math.MaxInt32),
+		Submit:    w.whole(fieldSubmit, 0, MaxTime),
+		Duration:  w.whole(2, 1, MaxTime),
+		WallTime:  w.whole(3, 1, MaxTime),
+		Cores:     int(w.whole(4, 1, MaxCores)),
+		User:      w.values[5],
+		File:      w.whole(6, 0, math.MaxInt32),
+		FileSize:  w.real(fieldSize, false),
+		Class:     Class(w.whole(8, int64(Running), int64(Pressure))),
+		Started:   w.whole(fieldHistory, -MaxTime, MaxTime),
+		StartNode: int(w.whole(10, 0, math.MaxInt32)),
+	}
+	if w.err != nil {
+		return
+	}
+	w.checkID(&j)
+	w.checkFile(&j)
+	if j.Class != Running {
+		if j.Submit < w.last {
+			w.failField(fieldSubmit, fmt.Errorf("before the submission of an earlier job, at %d", w.last))
+		}
+		w.last = j.Submit
+	}
+	if len(w.jobs) == MaxJobs {
+		w.fail("", "", fmt.Errorf("more than %d jobs", MaxJobs))
+	}
+	w.jobs = append(w.jobs, j)
+}
+
+func (w *workloadReader) checkID(j *Job) {
+	if first, ok := w.lineOf[j.ID]; ok {
+		w.failField(fieldID, fmt.Errorf("the job is on line %d already", first))
+	}
+	w.lineOf[j.ID] = w.line
+}
+
+// checkFile finds a file with two sizes. Jobs without a file may say what they like.
+func (w *workloadReader) checkFile(j *Job) {
+	if j.File == 0 {
+		return
+	}
+	seen, ok := w.files[j.File]
+	if ok && seen.size != j.FileSize {
+		w.failField(fieldSize, fmt.Errorf("file %d has %g GB on line %d", j.File, seen.size, seen.line))
+	}
+	if !ok {
+		w.files[j.File] = fileSeen{j.FileSize, w.line}
+	}
+}
+
+// WriteWorkload writes jobs in the format of [ReadWorkload]. A job without a user gets "-".
+func WriteWorkload(w io.Writer, jobs []Job) error {
+	b := bufio.NewWriter(w)
+	for i := range jobs {
+		j := &jobs[i]
+		fmt.Fprintf(b, "{ id: %d subtime: %d delay: %d walltime: %d cores: %d user: %s data: %d data_size: %v workload: %d start_time_from_history: %d start_node_from_history: %d }\n",
+			j.ID, j.Submit, j.Duration, j.WallTime, j.Cores, cmp.Or(j.User, "-"), j.File, j.FileSize, j.Class, j.Started, j.StartNode)
+	}
+	return b.Flush()
+}

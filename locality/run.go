@@ -1,0 +1,223 @@
+package locality
+
+import "slices"
+
+// job is a job of a run.
+type job struct {
+	*Job
+	// duration and wall are what is left of the job's when the simulation begins.
+	duration, wall int64
+	file           int32 // place in files; 0: none
+	hasFile        bool
+	class          int32 // place in queue.classes
+	seq            int32 // place in the queue, which grows for ever
+	index          int32 // place in run.jobs
+	started        bool
+	node           int32
+	start, end     int64
+	ids            []uint16 // of the cores
+	copy           *copyOf  // of its file, while it runs
+	transfer, wait int64
+	kept           bool // it found its file in memory or on its way
+}
+
+// run is a simulation.
+type run struct {
+	mode   Mode
+	policy Policy
+	nodes  []Node
+	order  []int // places of nodes in the caller's list; nil: the same
+	jobs   []job // in the order of the file
+	// plain has every search look at every node, for tests.
+	plain    bool
+	fastest  int32 // the node with the best link
+	allCores int
+
+	now     int64
+	coming  []int32 // jobs that have not been submitted yet, in order
+	cores   *cores
+	files   *files
+	line    timeline
+	gaps    *profiles // of Paper with backfilling
+	holes   *holes    // of Reference with backfilling
+	search  search
+	queue   queue
+	planned timeHeap // starts of the plan
+	ending  timeHeap // ends of running jobs
+
+	using   []int32 // running jobs of each node
+	free    []int32 // idle cores of each node
+	busy    int     // nodes with running jobs
+	newly   int     // further nodes that the pass has jobs start on now
+	newlyAt []int64 // the pass in which a node was counted in newly
+	left    int     // evaluated jobs that have not started
+	broken  bool    // Reference: the programme would have ended with an error
+	passes  int64   // how often the queue was planned
+	// upTo is the place in the queue where the text's last pass stopped, witness the first of queue.open
+	// that was not known then to fit nowhere, and starting its jobs that start now.
+	upTo, witness int
+	starting      []int32
+	outdated      bool // a job has ended since the last pass from scratch, or there was none
+
+	sums    sums
+	onStart func(s Start)
+	onPlan  func(j *job) // is told of each place given, for tests
+}
+
+// weights are those for nodes that are free now, and for the others.
+func (r *run) weights() (now, later weights) {
+	switch r.policy.Rule {
+	case FCFS:
+		return startOnly, startOnly
+	case EFT:
+		return finishSoon, finishSoon
+	case LEO:
+		return finishSoon, keepFiles
+	case LEM:
+		if (r.busy+r.newly)*100 < busyPercent*len(r.nodes) {
+			return finishSoon, finishSoon
+		}
+	}
+	return keepFiles, keepFiles
+}
+
+// coresLine is the timeline without backfilling.
+type coresLine struct{ *cores }
+
+func (c coresLine) from(j *job, node int, _ int64) int64 { return c.cores.from(node, j.Cores) }
+func (c coresLine) earliest(j *job) (int64, int)         { return c.cores.earliest(j.Cores) }
+func (c coresLine) next(j *job, i int, bound int64) int {
+	return c.cores.next(j.Cores, i, bound)
+}
+
+// book notes a place in the plan: the files and, if the job starts now, the node that it makes busy.
+// It is called before the cores are taken.
+func (r *run) book(j *job, c choice) {
+	j.node, j.start = c.node, c.start
+	if r.policy.Rule == FCFS {
+		return
+	}
+	end := c.start + j.wall
+	if j.hasFile || r.mode == Reference {
+		r.files.plan(j.file, c.node, j.FileSize, span{c.start, c.ready, end})
+	}
+	if r.mode == Paper {
+		r.files.planStart(c.node, c.start)
+	}
+	if c.start == r.now && r.using[c.node] == 0 && r.newlyAt[c.node] != r.files.pass && r.unreserved(c.node) {
+		r.newlyAt[c.node] = r.files.pass
+		r.newly++
+	}
+}
+
+// unreserved tells whether the reference programme would count the node as newly busy: only if no core
+// of it has a reservation. The text has no such condition.
+func (r *run) unreserved(node int32) bool {
+	return r.mode == Paper || r.cores.from(int(node), r.nodes[node].Cores) <= r.now
+}
+
+// pass begins a planning pass.
+func (r *run) pass() {
+	r.files.begin(r.now)
+	r.newly = 0
+}
+
+// begin starts a planned job.
+func (r *run) begin(j *job) {
+	load := int64(0)
+	if j.hasFile {
+		load = r.load(j, j.node)
+	}
+	j.start, j.started = r.now, true
+	j.transfer, j.wait, j.kept = r.files.start(j, j.node, load, r.now)
+	j.end = r.now + min(j.duration+j.transfer+j.wait, j.wall)
+	r.cores.hold(j.node, j.ids, r.now+j.wall)
+	if r.free[j.node] -= int32(j.Cores); r.free[j.node] < 0 {
+		r.broken = true
+	}
+	if r.using[j.node]++; r.using[j.node] == 1 {
+		r.busy++
+	}
+	r.ending.push(j.end, j.seq, j.index)
+	r.queue.started++
+	if j.Class == Evaluated {
+		r.left--
+		r.sums.add(r, j)
+	}
+	if r.onStart != nil {
+		node := int(j.node)
+		if r.order != nil {
+			node = r.order[node]
+		}
+		r.onStart(Start{Job: int(j.index), Node: node, Cores: j.ids, At: j.start, End: j.end,
+			Transfer: j.transfer, LoadWait: j.wait, Reused: j.kept})
+	}
+}
+
+// finish ends a running job.
+func (r *run) finish(j *job) {
+	r.cores.release(j.node, j.ids)
+	r.free[j.node] += int32(j.Cores)
+	if r.using[j.node]--; r.using[j.node] == 0 {
+		r.busy--
+	}
+	r.files.end(j, r.now)
+}
+
+// queue is the jobs that wait, in the order of submission, history first.
+type queue struct {
+	jobs    []int32 // some have started
+	first   int32   // seq of jobs[0]
+	started int
+	classes []class
+	// open are the classes that may have jobs in the queue.
+	open []int32
+}
+
+// class is the jobs of one request: those that fit the same places.
+type class struct {
+	some   *job
+	queued []int32 // some have started
+	isOpen bool
+}
+
+func (q *queue) add(r *run, i int32) {
+	j := &r.jobs[i]
+	j.seq = q.first + int32(len(q.jobs))
+	q.jobs = append(q.jobs, i)
+	c := &q.classes[j.class]
+	c.queued = append(c.queued, i)
+	if !c.isOpen {
+		c.isOpen = true
+		q.open = append(q.open, j.class)
+	}
+}
+
+// waiting is how many jobs wait.
+func (q *queue) waiting() int { return len(q.jobs) - q.started }
+
+// tidy forgets started jobs when they are half of the list. Places in the queue change by it, the
+// order of seq does not.
+func (q *queue) tidy(r *run) {
+	if q.started*2 < len(q.jobs) {
+		return
+	}
+	last := q.first + int32(len(q.jobs))
+	q.jobs = slices.DeleteFunc(q.jobs, func(i int32) bool { return r.jobs[i].started })
+	q.started, q.first = 0, last-int32(len(q.jobs))
+	for k, i := range q.jobs {
+		r.jobs[i].seq = q.first + int32(k)
+	}
+}
+
+// lastOf is the place in the queue of the class's last waiting job; -1: none waits.
+func (q *queue) lastOf(r *run, class int32) int {
+	c := &q.classes[class]
+	for n := len(c.queued); n > 0; n-- {
+		if j := &r.jobs[c.queued[n-1]]; !j.started {
+			return int(j.seq - q.first)
+		}
+		c.queued = c.queued[:n-1]
+	}
+	return -1
+}

@@ -1,0 +1,164 @@
+package locality
+
+import (
+	"cmp"
+	"slices"
+)
+
+func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
+	r := &run{mode: o.Mode, policy: o.Policy, plain: o.plain, nodes: nodes, onStart: o.OnStart, outdated: true}
+	if o.Mode == Reference {
+		r.programmeOrder()
+	}
+	if err := r.check(jobs); err != nil {
+		return nil, err
+	}
+	for i, n := range r.nodes {
+		r.allCores += n.Cores
+		if n.Bandwidth > r.nodes[r.fastest].Bandwidth {
+			r.fastest = int32(i)
+		}
+	}
+	r.cores = newCores(r.nodes)
+	r.using, r.newlyAt = make([]int32, len(nodes)), make([]int64, len(nodes))
+	r.free = slices.Clone(r.cores.count)
+	r.search.r = r
+	r.takeJobs(jobs)
+	r.line = coresLine{r.cores}
+	switch {
+	case o.Policy.Backfill && o.Mode == Paper:
+		r.gaps = newProfiles(r, len(r.queue.classes))
+		r.line = r.gaps
+	case o.Policy.Backfill:
+		r.holes = newHoles(r.cores)
+	}
+	return r, nil
+}
+
+// programmeOrder puts the nodes in the order in which the programme visits them: by memory, and in the
+// file's order where that is equal.
+func (r *run) programmeOrder() {
+	if slices.IsSortedFunc(r.nodes, func(a, b Node) int { return cmp.Compare(a.Memory, b.Memory) }) {
+		return
+	}
+	r.order = make([]int, len(r.nodes))
+	for i := range r.order {
+		r.order[i] = i
+	}
+	given := r.nodes
+	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(given[a].Memory, given[b].Memory) })
+	r.nodes = make([]Node, len(given))
+	for i, place := range r.order {
+		r.nodes[i] = given[place]
+	}
+}
+
+// takeJobs makes the jobs, their files and their classes.
+func (r *run) takeJobs(jobs []Job) {
+	r.jobs = make([]job, len(jobs))
+	type request struct {
+		cores int
+		wall  int64
+	}
+	classes, places := map[request]int32{}, map[int64]int32{0: 0}
+	total := 0
+	for i := range jobs {
+		total += jobs[i].Cores
+	}
+	ids := make([]uint16, total)
+	for i := range jobs {
+		j := &r.jobs[i]
+		*j = job{Job: &jobs[i], index: int32(i), duration: jobs[i].Duration, wall: jobs[i].WallTime, hasFile: jobs[i].File != 0}
+		j.ids, ids = ids[:j.Cores:j.Cores], ids[j.Cores:]
+		place, ok := places[j.File]
+		if !ok {
+			place = int32(len(places))
+			places[j.File] = place
+		}
+		j.file = place
+	}
+	r.settleHistory()
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		key := request{cores: j.Cores}
+		if r.policy.Backfill {
+			key.wall = j.wall
+		}
+		place, ok := classes[key]
+		if !ok {
+			place = int32(len(classes))
+			classes[key] = place
+			r.queue.classes = append(r.queue.classes, class{some: j})
+		}
+		j.class = place
+		if j.Class == Evaluated {
+			r.left++
+		}
+		if j.Class != Running {
+			r.coming = append(r.coming, int32(i))
+		}
+	}
+	r.files = newFiles(r.mode, len(r.nodes), len(places))
+	for i := range r.jobs {
+		r.files.files[r.jobs[i].file].pending++
+	}
+}
+
+// settleHistory finds when the simulation begins, and what is left then of the jobs that run.
+func (r *run) settleHistory() {
+	r.now = -1
+	for i := range r.jobs {
+		if j := &r.jobs[i]; j.Class == WarmUp || j.Class != Running && r.now < 0 && r.mode == Paper {
+			if r.now = j.Submit; j.Class == WarmUp {
+				break
+			}
+		}
+	}
+	r.now = max(r.now, 0)
+	for i := range r.jobs {
+		if j := &r.jobs[i]; j.Class == Running {
+			j.duration = max(1, j.duration-(r.now-j.Started))
+			j.wall = max(1, j.wall-(r.now-j.Started))
+		}
+	}
+}
+
+// history is the jobs that run when the simulation begins, in the order in which the programme takes
+// them: by the start of the log, the first ones in reverse where that is equal.
+func (r *run) history() []int32 {
+	var out []int32
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		if j.Class != Running {
+			continue
+		}
+		at := 0
+		if len(out) > 0 && r.jobs[out[0]].Started < j.Started {
+			at, _ = slices.BinarySearchFunc(out, j.Started, func(i int32, t int64) int {
+				if r.jobs[i].Started <= t {
+					return -1
+				}
+				return 1
+			})
+		}
+		out = slices.Insert(out, at, int32(i))
+	}
+	return out
+}
+
+// runHistory starts the jobs that run when the simulation begins, each on its node of the log. Those for
+// which there are no cores left head the queue.
+func (r *run) runHistory() {
+	r.files.begin(r.now)
+	for _, i := range r.history() {
+		j := &r.jobs[i]
+		r.queue.add(r, i)
+		j.node = int32(max(0, (j.StartNode-1)%len(r.nodes)))
+		if j.start = max(r.now, r.cores.from(int(j.node), j.Cores)); j.start == never {
+			continue // too small a node: the job waits for the first pass
+		}
+		r.cores.take(j.node, j.ids, j.start+j.wall)
+		r.planned.push(j.start, j.seq, i)
+	}
+	r.startPlanned()
+}
