@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
@@ -26,9 +27,9 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 	for j, i := range a.window { // decisions so far are in queue order, an element a job
 		d := &p.Decisions[i]
 		if w := a.chosen[j]; w >= 0 {
-			bid := &a.book.Bids[a.result.Chosen[w]]
-			d.Start, d.Class, d.Alternative = true, bid.Class, int(a.ways[bid.Job].alternative)
-			d.Segs = p.keep(a.won(int(w)))
+			if err := a.decideWinner(int(w), d, p); err != nil {
+				return err
+			}
 			continue
 		}
 		if a.guarded[j].start == 0 && a.opts.Drafts > 0 {
@@ -53,6 +54,21 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 	p.Stats.Rows, p.Stats.Entries = a.model.Rows(), len(a.model.Row)
 	p.Stats.Status, p.Stats.Work = a.result.Status.String(), a.spent
 	return nil
+}
+
+// decideWinner starts the w-th winner's job. A layout that the program has chosen for an offer need not be the offer's: then
+// it is a bid like others.
+func (a *Auction) decideWinner(w int, d *Decision, p *Plan) error {
+	b := a.result.Chosen[w]
+	bid := &a.book.Bids[b]
+	d.Start, d.Class, d.Alternative = true, bid.Class, int(a.ways[bid.Job].alternative)
+	d.Segs = p.keep(a.won(w))
+	if a.layouts == nil || bid.Class != bids.ClassS || slices.Equal(d.Segs, a.book.Allocation(int(b))) {
+		return nil
+	}
+	described, err := a.gen.Describe(&a.asks[bid.Job], d.Segs)
+	d.Class = described.Class
+	return err
 }
 
 // fillAny starts job j of the window on what the winners left, in the first of its ways in which

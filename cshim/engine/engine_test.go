@@ -169,6 +169,24 @@ func TestOutcomesAreValid(t *testing.T) {
 	})
 }
 
+// AUCSCHED1's program may give an offer's nodes otherwise than the offer does; the job is not said to have got it then.
+func TestLayoutsOfOffers(t *testing.T) {
+	offers := 0
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(0x2ffbfa1+seed, 1))
+		e, err := New("work=100000 policy=auction1", Options{})
+		require.NoError(t, err)
+		var out Output
+		for range 3 {
+			in := randomInput(rng, rng.IntN(150)+1, rng.IntN(60))
+			require.NoError(t, e.Cycle(in, &out))
+			require.NoError(t, check(in, &out), seed)
+			offers += len(in.Offers)
+		}
+	}
+	require.NotZero(t, offers)
+}
+
 // The conversion of an input of a size that was seen before allocates nothing.
 func TestLoadAllocatesNothing(t *testing.T) {
 	if race.Enabled {
