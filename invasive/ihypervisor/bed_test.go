@@ -364,5 +364,3 @@ func (b *bed) hasBoth(id invasive.JobID) {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-func runKilled(root, at string) error { return nil }
