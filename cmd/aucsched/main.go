@@ -87,6 +87,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or input.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(planCommand(), explainCommand(), simulateCommand(), simulateInvasiveCommand(), ischedulerCommand(), reproduceCommand(), emulateCommand(), solveCommand(), statusCommand(), workerCommand(), demoCommand())
+	root.AddCommand(ihypervisorCommands()...)
 	return root
 }
 

@@ -103,12 +103,10 @@ type bed struct {
 	h        *Hypervisor
 	done     chan error
 	cancel   func()
-	ledger   *link.Journal // the iScheduler's
 
 	mu    sync.Mutex
 	agent *link.Runner
 	ended map[invasive.JobID]int32
-	said  map[invasive.JobID]bool // urgent answers
 }
 
 func newBed(t *testing.T, p invasive.Partition, change func(*Config)) *bed {
@@ -364,5 +362,3 @@ func (b *bed) hasBoth(id invasive.JobID) {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-func runKilled(root, at string) error { return nil }

@@ -28,7 +28,15 @@ type Topology struct {
 // ReadTopology reads the host's, as far as this process may use it; sys is /sys/devices/system/cpu. A host whose sockets have
 // different numbers of cores is an error: then the partition has to be said, see Simulate.
 func ReadTopology(sys string) (*Topology, error) {
-	cores, sockets, err := hostCores(sys)
+	var mine unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &mine); err != nil {
+		return nil, err
+	}
+	return readTopology(sys, &mine)
+}
+
+func readTopology(sys string, mine *unix.CPUSet) (*Topology, error) {
+	cores, sockets, err := hostCores(sys, mine)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +56,11 @@ func ReadTopology(sys string) (*Topology, error) {
 // Simulate makes a partition of a size that the user says, on the host's cores. It may have more cores than the host
 // only if oversubscribe says so: then several of them are the same one of the host.
 func Simulate(p invasive.Partition, sys string, oversubscribe bool) (*Topology, error) {
-	cores, _, err := hostCores(sys)
+	var mine unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &mine); err != nil {
+		return nil, err
+	}
+	cores, _, err := hostCores(sys, &mine)
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +95,7 @@ type hostCore struct {
 }
 
 // hostCores are the cores with a CPU that this process may use, socket by socket.
-func hostCores(sys string) (cores []hostCore, sockets int, err error) {
-	var allowed unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
-		return nil, 0, err
-	}
+func hostCores(sys string, mine *unix.CPUSet) (cores []hostCore, sockets int, err error) {
 	text, err := os.ReadFile(filepath.Join(sys, "online"))
 	if err != nil {
 		return nil, 0, err
@@ -98,7 +106,7 @@ func hostCores(sys string) (cores []hostCore, sockets int, err error) {
 	}
 	seen := map[int]bool{}
 	for _, cpu := range online {
-		if !allowed.IsSet(cpu) {
+		if !mine.IsSet(cpu) {
 			continue
 		}
 		c := hostCore{cpus: []int{cpu}}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -316,4 +317,16 @@ func TestLaunchedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, wait(t, l, 1))
 	require.Equal(t, 1, starts(t, root))
+}
+
+func TestAsAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	l, root := newLauncher(t)
+	l.Credential = &syscall.Credential{Uid: 65534, Gid: 65533, Groups: []uint32{65532}}
+	require.NoError(t, l.Launch(shell(1, "id -u; id -g; id -G; cat "+l.Dir+"/1/spec"), []int{0}, nil))
+	require.EqualValues(t, 1, wait(t, l, 1))
+	require.Equal(t, "65534\n65533\n65533 65532\n", output(t, root, 1, "out"))
+	require.Contains(t, output(t, root, 1, "err"), "Permission denied")
 }

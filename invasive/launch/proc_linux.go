@@ -119,17 +119,19 @@ func numbers(dir string) (list []int) {
 	return list
 }
 
+// restTime is how long one goes on trying to reach processes that start others, or that are on a busy
+// CPU: a signal counts only once its process has had a moment there.
 const (
-	rounds    = 200 // of what has to catch up with processes that start others
+	restTime  = 10 * time.Second
 	roundTime = 2 * time.Millisecond
 )
 
-var errRestless = errors.New("its processes start others faster than they can be reached")
+var errRestless = fmt.Errorf("its processes can't all be reached within %v", restTime)
 
 // eachUntilStill calls f for all processes below root, again and again, until it has nothing left to change: a
 // process may start others meanwhile.
 func eachUntilStill(root int, f func(pid int) (changed bool, err error)) error {
-	for range rounds {
+	for until := time.Now().Add(restTime); time.Now().Before(until); time.Sleep(roundTime) {
 		still := true
 		for _, pid := range descendants(root) {
 			changed, err := f(pid)
@@ -141,7 +143,6 @@ func eachUntilStill(root int, f func(pid int) (changed bool, err error)) error {
 		if still {
 			return nil
 		}
-		time.Sleep(roundTime)
 	}
 	return errRestless
 }

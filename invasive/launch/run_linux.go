@@ -42,7 +42,7 @@ func (l *Launcher) Wait(id invasive.JobID) (int32, error) {
 // killMarked ends all processes of a launch whose supervisor is gone.
 func killMarked(launch string) error {
 	entry := []byte("\x00" + launchVariable + "=" + launch + "\x00")
-	for range rounds {
+	for until := time.Now().Add(restTime); time.Now().Before(until); time.Sleep(roundTime) {
 		found := false
 		for _, pid := range numbers("/proc") {
 			env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
@@ -54,7 +54,6 @@ func killMarked(launch string) error {
 		if !found {
 			return nil
 		}
-		time.Sleep(roundTime)
 	}
 	return errRestless
 }

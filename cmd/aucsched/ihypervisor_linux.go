@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/invasive/ihypervisor"
+	"github.com/aucsched/aucsched/invasive/launch"
+	"github.com/aucsched/aucsched/invasive/link"
+)
+
+const supervisorName = "ihypervisor-supervisor"
+
+// ihypervisorCommands are the iHypervisor, and what it starts for each job.
+func ihypervisorCommands() []*cobra.Command {
+	return []*cobra.Command{ihypervisorCommand(), {
+		Use:    supervisorName + " DIRECTORY",
+		Short:  "Run the job of a directory, and write down how it ended, for aucsched ihypervisor",
+		Hidden: true,
+		Args:   exactArgs(1),
+		RunE:   func(_ *cobra.Command, args []string) error { return launch.Supervise(args[0], nil) },
+	}}
+}
+
+func ihypervisorCommand() *cobra.Command {
+	var f ihypervisorFlags
+	c := &cobra.Command{
+		Use:   "ihypervisor",
+		Short: "Own the cores of this host, negotiate with an iScheduler for jobs, and run them pinned to cores",
+		Long: `ihypervisor is the invasive resource manager of Nagendra's protocol (docs/invasive.md): it makes
+offers to an iScheduler, judges what is mapped onto them, and runs the jobs as processes, each on
+cores of its own. Malleable jobs grow and shrink, and urgent ones take cores from others at once.
+
+It may be killed at any time: jobs run on, and the next ihypervisor with the same --state finds
+them. SIGTERM or SIGINT ends it in order; jobs run on then too.
+
+The partition is this host, or what --nodes, --sockets and --cores say. More cores than the host
+has need --oversubscribe: then several cores of the partition are one of the host, and their jobs
+share it. That is for trying things out; jobs are slower by as much.
+
+Jobs run as this command's user, or as --user, which root has to say. A process can't be kept from
+widening its own set of CPUs.`,
+		Args: exactArgs(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			config, endpoint, err := f.config()
+			if err != nil {
+				return badInput(err)
+			}
+			config.Log = slog.Default()
+			return runIHypervisor(c.Context(), config, endpoint, c.OutOrStdout())
+		},
+	}
+	f.add(c.Flags())
+	return c
+}
+
+// runIHypervisor runs until ctx is done.
+func runIHypervisor(ctx context.Context, c *ihypervisor.Config, endpoint *link.Endpoint, out io.Writer) (err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	c.Supervisor = []string{exe, supervisorName}
+	c.Stats = &link.Stats{}
+	if err := os.MkdirAll(filepath.Dir(c.State), 0o755); err != nil {
+		return err
+	}
+	listener, err := endpoint.Listen(link.RealClock{}, c.Stats)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, listener.Close()) }()
+	c.Listener = listener
+	h, err := ihypervisor.New(*c)
+	if err != nil {
+		return err
+	}
+	p := c.Topology.Partition
+	fmt.Fprintf(out, "%v: partition %q of %d nodes of %d sockets of %d cores\n", endpoint, p.Name, p.Nodes, p.Sockets, p.CoresPerSocket)
+	if c.Topology.Shared > 1 {
+		fmt.Fprintf(out, "oversubscribed: up to %d cores of the partition are one core of this host, and their jobs share it\n", c.Topology.Shared)
+	}
+	err = h.Run(ctx)
+	if text := c.Stats.String(); text != "" {
+		fmt.Fprintln(out, text)
+	}
+	return err
+}

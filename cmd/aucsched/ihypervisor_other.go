@@ -1,0 +1,8 @@
+//go:build !linux
+
+package main
+
+import "github.com/spf13/cobra"
+
+// ihypervisorCommands: jobs are pinned to cores on Linux only.
+func ihypervisorCommands() []*cobra.Command { return nil }
