@@ -14,7 +14,7 @@ import (
 )
 
 func TestSimulateInvasive(t *testing.T) {
-	args := []string{"simulate-invasive", "--partition", "4x1x8", "--jobs", "60", "--shares", "0,1", "--seeds", "1-2"}
+	args := []string{"simulate-invasive", "--partition", "4x1x8", "--jobs", "40", "--shares", "0,1", "--seeds", "1-2"}
 	code, out, errs := aucsched(t, "", append(args, "--json")...)
 	require.Zero(t, code, errs)
 	var cases []simulation.Case
@@ -24,8 +24,8 @@ func TestSimulateInvasive(t *testing.T) {
 		cases = append(cases, c)
 	}
 	require.Len(t, cases, 4)
-	assert.Equal(t, []any{0.0, uint64(1), 60, 0}, []any{cases[0].Share, cases[0].Seed, cases[0].Jobs, cases[0].Malleable})
-	assert.Equal(t, 60, cases[2].Malleable+cases[2].Urgent)
+	assert.Equal(t, []any{0.0, uint64(1), 40, 0}, []any{cases[0].Share, cases[0].Seed, cases[0].Jobs, cases[0].Malleable})
+	assert.Equal(t, 40, cases[2].Malleable+cases[2].Urgent)
 	_, again, _ := aucsched(t, "", append(args, "--json")...)
 	assert.Equal(t, out, again, "same seeds, same figures")
 	_, other, _ := aucsched(t, "", append(args, "--json", "--resize-cost", "30s")...)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -183,7 +184,7 @@ func (f *invasiveFigures) plot() ([]byte, error) {
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("%d jobs on %d cores, means over %d seeds", f.jobs, f.study.Config.Partition.Cores(), len(f.study.Seeds))
 	p.X.Label.Text, p.Y.Label.Text = "% of the jobs are malleable", "% of what it is if all are rigid"
-	p.Y.Min = 0
+	p.Y.Min, p.X.Max = 0, 105
 	p.Add(plotter.NewGrid())
 	var lines []any
 	for _, c := range invasiveColumns[:4] {
@@ -196,12 +197,13 @@ func (f *invasiveFigures) plot() ([]byte, error) {
 			mean, _ := invasim.Mean(f.cases, share, c.of)
 			xy = append(xy, plotter.XY{X: 100 * share, Y: 100 * mean / rigid})
 		}
-		lines = append(lines, c.title, xy)
+		name, _, _ := strings.Cut(strings.TrimSuffix(c.title, " %"), ",")
+		lines = append(lines, name, xy)
 	}
 	if err := plotutil.AddLinePoints(p, lines...); err != nil {
 		return nil, err
 	}
-	p.Legend.Top = true
+	p.Legend.Top, p.Legend.Left = false, true
 	w, err := p.WriterTo(7*vg.Inch, 4*vg.Inch, "svg")
 	if err != nil {
 		return nil, err
