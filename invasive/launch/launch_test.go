@@ -59,6 +59,15 @@ func newLauncher(t *testing.T) (*Launcher, string) {
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "jobs"), 0o700))
 	require.NoError(t, os.Mkdir(filepath.Join(root, "out"), 0o700))
+	t.Cleanup(func() { // what a failed test has left
+		l := launcher(root)
+		seen, _ := l.Find()
+		for _, s := range seen {
+			if !s.Exited && l.Signal(s.ID, unix.SIGKILL) == nil {
+				l.Wait(s.ID)
+			}
+		}
+	})
 	return launcher(root), root
 }
 
