@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +33,8 @@ const (
 	sysCPU   = "/sys/devices/system/cpu"
 )
 
-// The test's programme is also a supervisor, an iHypervisor to be killed, and a job.
+// The test's programme is also a supervisor, an iHypervisor to be killed, and a job. Those end by syscall.Exit: the race
+// detector makes every os.Exit wait for a second.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		var err error
@@ -42,15 +44,15 @@ func TestMain(m *testing.M) {
 		case "hypervisor":
 			err = runKilled(os.Args[2], os.Args[3])
 		case "job":
-			os.Exit(runJob(os.Args[2], os.Args[3]))
+			syscall.Exit(runJob(os.Args[2], os.Args[3]))
 		default:
 			os.Exit(m.Run())
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			syscall.Exit(1)
 		}
-		os.Exit(0)
+		syscall.Exit(0)
 	}
 	os.Exit(m.Run())
 }

@@ -153,13 +153,27 @@ func gone(err error) bool {
 
 // halt stops all processes below root.
 func halt(root int) error {
+	sent := map[int]bool{}
 	return eachUntilStill(root, func(pid int) (bool, error) {
-		s, err := readStat(pid)
-		if err != nil || s.state == 'T' || s.state == 't' {
-			return false, err
+		if sent[pid] && halted(pid) {
+			return false, nil
 		}
+		sent[pid] = true
 		return true, unix.Kill(pid, unix.SIGSTOP)
 	})
+}
+
+// halted tells whether no thread of a process that SIGSTOP was sent to can run any more. One that waits in the kernel (D) comes to
+// the signal before it goes on; the parent of a vfork waits so for its child, which may be stopped itself.
+func halted(pid int) bool {
+	for _, tid := range numbers(fmt.Sprintf("/proc/%d/task", pid)) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid))
+		at := bytes.LastIndexByte(text, ')') + 2
+		if err == nil && (at >= len(text) || !bytes.ContainsRune([]byte("TtDZX"), rune(text[at]))) {
+			return false
+		}
+	}
+	return true
 }
 
 // signal sends a signal to all processes below root.
