@@ -70,12 +70,13 @@ bench-stages:
 bench-locality:
 	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 0 ./locality
 
-## docs: make all measured pages of docs/ again (TRACES=DIR for those of real traces)
+## docs: make all measured pages of docs/ again (TRACES=DIR for those of real traces, LOCALITY=DIR for that of input files)
 docs: bench
 	$(call page,alternatives,docs/alternatives.md)
 	$(call page,invasive -plot docs/invasive.svg,docs/invasive-simulation.md)
 	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),docs/simulation.md)
 	$(if $(TRACES),$(call page,gpu -traces $(TRACES),docs/gpu-traces.md))
+	$(if $(LOCALITY),$(call page,locality -data $(LOCALITY) -tried 1-8 $(if $(TRACES),-traces $(TRACES)) -plot docs/locality-adaptive.svg,docs/locality-adaptive.md))
 
 FUZZTIME ?= 60s
 ## fuzz: fuzz every parser for FUZZTIME (60s)

@@ -4,7 +4,7 @@ import "fmt"
 
 // check finds input that cannot be simulated.
 func (r *run) check(jobs []Job) error {
-	if r.policy.Rule < FCFS || r.policy.Rule > LEM {
+	if r.policy.Rule < FCFS || r.policy.Rule > LEAD {
 		return fmt.Errorf("policy: rule %d is unknown", r.policy.Rule)
 	}
 	if r.mode != Paper && r.mode != Reference {

@@ -32,7 +32,7 @@ func TestSimulateFaults(t *testing.T) {
 		"job 7: data_size: 1e+09: takes more than 1e+09 s to a node":                      {nodes: []Node{{Memory: 1, Bandwidth: 0.5, Cores: 1}}, jobs: with(func(j *Job) { j.FileSize = 1e9 })},
 		"job 7: start_time_from_history: -2000000001: must be in -2000000000..2000000000": {jobs: with(func(j *Job) { j.Class, j.Started = Running, -MaxTime-1 })},
 		"no job of class 1, which the results would be of":                                {jobs: with(func(j *Job) { j.Class = WarmUp })},
-		"policy: rule 5 is unknown":                                                       {jobs: []Job{good}, o: Options{Policy: Policy{Rule: 5}}},
+		"policy: rule 6 is unknown":                                                       {jobs: []Job{good}, o: Options{Policy: Policy{Rule: 6}}},
 		"mode: 2 is unknown":                                                              {jobs: []Job{good}, o: Options{Mode: 2}},
 	} {
 		t.Run(want, func(t *testing.T) {

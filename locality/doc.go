@@ -10,13 +10,14 @@
 //
 // # Policies
 //
-// There are five schedulers, each also with conservative backfilling ([Policy]). All go through the queue in
+// There are six schedulers, each also with conservative backfilling ([Policy]). All go through the queue in
 // the order of submission and give each job the node with the least
 //
 //	start + a x (time from the start until the file is there) + b x (time to load evicted files again)
 //
 // and differ in a and b alone: FCFS 0, 0; EFT 1, 0; LEA 500, 1; LEO as EFT on nodes that are free now and
-// as LEA on others; LEM as EFT while fewer than 80% of the nodes are busy, as LEA from there on. With
+// as LEA on others; LEM as EFT while fewer than 80% of the nodes are busy, as LEA from there on. LEAD, which
+// is not the report's, goes from LEO to LEA the more jobs wait; [Keep] is for rules of one's own. With
 // backfilling a start may be in a gap before reservations of jobs that are earlier in the queue.
 //
 // # Modes

@@ -34,6 +34,7 @@ func (r *run) resumeText() {
 		if !r.plain && !r.someFits() {
 			return
 		}
+		r.behind -= j.Cores
 		c := r.choose(j)
 		r.book(j, c)
 		if r.gaps != nil {

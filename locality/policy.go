@@ -8,18 +8,19 @@ import (
 // Rule is how a scheduler ranks nodes.
 type Rule int
 
-// The five schedulers of section 4.
+// The five schedulers of section 4, and one beyond them.
 const (
 	FCFS Rule = iota // algorithm 1: the earliest start
 	EFT              // algorithm 2: the file available earliest
 	LEA              // algorithm 3: locality and eviction aware
 	LEO              // algorithm 4: as EFT on nodes that are free now, as LEA on others
 	LEM              // algorithm 5: as EFT while fewer than 80% of the nodes are busy, as LEA from there on
+	LEAD             // from LEO to LEA, the more jobs wait: see docs/locality-adaptive.md
 )
 
-var ruleNames = [...]string{"fcfs", "eft", "lea", "leo", "lem"}
+var ruleNames = [...]string{"fcfs", "eft", "lea", "leo", "lem", "lead"}
 
-// Policy is one of the ten schedulers.
+// Policy is one of the twelve schedulers.
 type Policy struct {
 	Rule Rule
 	// Backfill has jobs take gaps before reservations of earlier ones (section 4.3).
@@ -37,7 +38,7 @@ func (p Policy) String() string {
 	return name
 }
 
-// Policies are all ten, each followed by its twin with backfilling.
+// Policies are all twelve, each followed by its twin with backfilling.
 func Policies() []Policy {
 	var all []Policy
 	for r := range ruleNames {
@@ -46,7 +47,7 @@ func Policies() []Policy {
 	return all
 }
 
-// ParsePolicy gives the policy called name: fcfs, eft, lea, leo or lem, with or without -bf.
+// ParsePolicy gives the policy called name: fcfs, eft, lea, leo, lem or lead, with or without -bf.
 func ParsePolicy(name string) (Policy, error) {
 	known := make([]string, 0, 2*len(ruleNames))
 	for _, p := range Policies() {

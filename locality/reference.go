@@ -17,11 +17,17 @@ func (r *run) replanAll() {
 func (r *run) planFrom(place int) {
 	r.passes++
 	r.pass()
+	for _, i := range r.queue.jobs[:place] {
+		if j := &r.jobs[i]; !j.started {
+			r.behind -= j.Cores
+		}
+	}
 	for _, i := range r.queue.jobs[place:] {
 		j := &r.jobs[i]
 		if j.started {
 			continue
 		}
+		r.behind -= j.Cores
 		switch {
 		case r.cores.someFree(r.now):
 			r.placeReference(j)

@@ -34,7 +34,7 @@ func TestReferenceLog(t *testing.T) {
 	}
 	nodes, jobs := authorsLog(t)
 	rows := readFile(t, filepath.Join(logDir, "reference_2022-09-10.csv"), readRows)
-	require.Len(t, rows, len(Policies()))
+	require.Len(t, rows, len(Policies())-2, "the programme knows no lead")
 	for _, row := range rows {
 		name := strings.ReplaceAll(strings.ToLower(row["Scheduler"]), "_", "-")
 		t.Run(name, func(t *testing.T) {

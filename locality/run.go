@@ -53,6 +53,12 @@ type run struct {
 	left    int     // evaluated jobs that have not started
 	broken  bool    // Reference: the programme would have ended with an error
 	passes  int64   // how often the queue was planned
+
+	// queued are the cores that waiting jobs ask for, behind those of jobs that the pass has not come to;
+	// idle are the cores that run nothing, passIdle those of them that the pass has not given away.
+	queued, behind, idle, passIdle int
+	keep                           Keep // nil: the five schedulers' rules
+
 	// upTo is the place in the queue where the text's last pass stopped, witness the first of queue.open
 	// that was not known then to fit nowhere, and starting its jobs that start now.
 	upTo, witness int
@@ -65,7 +71,11 @@ type run struct {
 }
 
 // weights are those for nodes that are free now, and for the others.
-func (r *run) weights() (now, later weights) {
+func (r *run) weights(j *job) (now, later weights) {
+	if r.keep != nil {
+		now, later := r.keep(r.demand(j))
+		return between(now), between(later)
+	}
 	switch r.policy.Rule {
 	case FCFS:
 		return startOnly, startOnly
@@ -97,6 +107,9 @@ func (r *run) book(j *job, c choice) {
 	if r.policy.Rule == FCFS {
 		return
 	}
+	if c.start == r.now {
+		r.passIdle -= j.Cores
+	}
 	end := c.start + j.wall
 	if j.hasFile || r.mode == Reference {
 		r.files.plan(j.file, c.node, j.FileSize, span{c.start, c.ready, end})
@@ -119,7 +132,7 @@ func (r *run) unreserved(node int32) bool {
 // pass begins a planning pass.
 func (r *run) pass() {
 	r.files.begin(r.now)
-	r.newly = 0
+	r.newly, r.behind, r.passIdle = 0, r.queued, r.idle
 }
 
 // begin starts a planned job.
@@ -138,6 +151,8 @@ func (r *run) begin(j *job) {
 	if r.using[j.node]++; r.using[j.node] == 1 {
 		r.busy++
 	}
+	r.queued -= j.Cores
+	r.idle -= j.Cores
 	r.ending.push(j.end, j.seq, j.index)
 	r.queue.started++
 	if j.Class == Evaluated {
@@ -158,6 +173,7 @@ func (r *run) begin(j *job) {
 func (r *run) finish(j *job) {
 	r.cores.release(j.node, j.ids)
 	r.free[j.node] += int32(j.Cores)
+	r.idle += j.Cores
 	if r.using[j.node]--; r.using[j.node] == 0 {
 		r.busy--
 	}
@@ -183,6 +199,7 @@ type class struct {
 
 func (q *queue) add(r *run, i int32) {
 	j := &r.jobs[i]
+	r.queued += j.Cores
 	j.seq = q.first + int32(len(q.jobs))
 	q.jobs = append(q.jobs, i)
 	c := &q.classes[j.class]

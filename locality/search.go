@@ -59,7 +59,7 @@ func (r *run) choose(j *job) choice {
 func (s *search) begin(j *job) {
 	r := s.r
 	s.j, s.best = j, choice{node: -1, score: math.Inf(1), order: math.MaxInt}
-	s.now, s.later = r.weights()
+	s.now, s.later = r.weights(j)
 	s.sticky = 0
 	if r.mode == Reference && s.now != s.later {
 		if s.sticky = r.firstFree(j); s.sticky < 0 {

@@ -6,7 +6,13 @@ import (
 )
 
 func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
-	r := &run{mode: o.Mode, policy: o.Policy, plain: o.plain, nodes: nodes, onStart: o.OnStart, outdated: true}
+	r := &run{mode: o.Mode, policy: o.Policy, plain: o.plain, nodes: nodes, onStart: o.OnStart, outdated: true, keep: o.Keep}
+	if o.Policy.Rule == LEAD && r.keep == nil {
+		r.keep = lead
+	}
+	if o.Policy.Rule == FCFS {
+		r.keep = nil
+	}
 	if o.Mode == Reference {
 		r.programmeOrder()
 	}
@@ -19,6 +25,7 @@ func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
 			r.fastest = int32(i)
 		}
 	}
+	r.idle = r.allCores
 	r.cores = newCores(r.nodes)
 	r.using, r.newlyAt = make([]int32, len(nodes)), make([]int64, len(nodes))
 	r.free = slices.Clone(r.cores.count)

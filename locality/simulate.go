@@ -29,6 +29,8 @@ type Options struct {
 	// OnStart, if not nil, is called for each job that starts, in the order of time. The end of a job is
 	// known at its start.
 	OnStart func(Start)
+	// Keep, if not nil, takes the place of the policy's rule, of EFT, LEO, LEA, LEM or LEAD. FCFS looks at no files.
+	Keep Keep
 	// plain has each search look at all nodes, for tests.
 	plain bool
 }

@@ -21,6 +21,13 @@ type data struct {
 	Sizes   []string // classes of requested cores
 	Blocks  []string // classes of fragmentation
 	Spreads []string
+	// Window is between when the jobs that count are submitted; absent if all do.
+	Window []int64 `json:",omitempty"`
+	// Share is, for each run, of each job the first run's flow over its own, in Jobs' order; 0: it
+	// did not run, or does not count. Absent with one run.
+	Share [][]float64 `json:",omitempty"`
+	// Days is absent if only one was simulated.
+	Days *daysData `json:",omitempty"`
 }
 
 // nodeGroup are neighbouring nodes that are alike.
@@ -44,8 +51,12 @@ type runData struct {
 	Parts, Segs []int
 	// The curves: cores and GPUs in use as a share of the machine's, jobs waiting.
 	CPU, GPU, Queue []float64
-	Waits           []box     // by Sizes, in seconds
-	Blocks, Spreads []float64 // share of the jobs
+	// Counted is of CPU what jobs of the window use, Asked the cores that jobs in the queue ask for, Loading
+	// the cores whose jobs wait for a file, as shares of the machine's; absent without a window, and without
+	// files.
+	Counted, Asked, Loading []float64 `json:",omitempty"`
+	Waits                   []box     // by Sizes, in seconds
+	Blocks, Spreads         []float64 // share of the jobs
 }
 
 func (p *Page) data() *data {
@@ -73,6 +84,10 @@ func (p *Page) data() *data {
 	for i := range p.Runs {
 		d.Runs = append(d.Runs, p.run(&p.Runs[i], origin, end, classes))
 	}
+	if p.To > 0 {
+		d.Window = []int64{p.From - origin, p.To - origin}
+	}
+	d.Share, d.Days = p.shares(), p.Days.data()
 	return d
 }
 
@@ -89,6 +104,7 @@ func (p *Page) run(r *Run, origin, end int64, classes int) runData {
 	order, position := r.Log.numbered(p.Workload.Jobs)
 	d := runData{Policy: r.Result.Policy, Blocks: make([]float64, len(blockBins.Labels)), Spreads: make([]float64, len(spreadBins.Labels))}
 	cpu, gpu, queue := newCurve(origin, end, maxSpans), newCurve(origin, end, maxSpans), newCurve(origin, end, maxSpans)
+	fileUse := p.newFileUse(origin, end)
 	waits := make([][]int64, classes)
 	class := make([]byte, 0, len(order))
 	for _, j := range order {
@@ -101,6 +117,7 @@ func (p *Page) run(r *Run, origin, end int64, classes int) runData {
 		cpu.add(j.start, j.end, int64(nodeset.Cores(segs)))
 		gpu.add(j.start, j.end, int64(nodeset.GPUs(segs)))
 		queue.add(j.submit, j.start, 1)
+		fileUse.add(p, j, int64(nodeset.Cores(segs)))
 		c := sizeClass(size(j.job))
 		waits[c] = append(waits[c], j.start-j.submit)
 		d.Blocks[blockBins.of(float64(nodeset.Blocks(segs)))] += 1 / float64(len(order))
@@ -112,6 +129,7 @@ func (p *Page) run(r *Run, origin, end int64, classes int) runData {
 	if gpus > 0 {
 		d.GPU = means(gpu, gpus)
 	}
+	fileUse.fill(&d, cores)
 	for _, w := range waits {
 		d.Waits = append(d.Waits, boxOf(w))
 	}

@@ -23,13 +23,14 @@ type ran struct {
 	submit, start, end int64
 	class              bids.Class
 	from, to           int // of Log.segs
+	loading            int64
 }
 
 // Add keeps a copy of r: set it as sim.Config.OnEnd.
 func (l *Log) Add(r sim.Record) {
 	from := len(l.segs)
 	l.segs = append(l.segs, r.Segs...)
-	l.ran = append(l.ran, ran{r.Job, r.Submit, r.Start, r.End, r.Class, from, len(l.segs)})
+	l.ran = append(l.ran, ran{r.Job, r.Submit, r.Start, r.End, r.Class, from, len(l.segs), r.Loading})
 }
 
 // Len is the number of jobs kept.

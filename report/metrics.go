@@ -15,6 +15,9 @@ type metric struct {
 func (p *Page) metrics() []metric {
 	hours := func(s float64) string { return fmt.Sprintf("%.2f h", s/3600) }
 	var out []metric
+	if len(p.Runs) > 0 && p.Runs[0].Figures != nil {
+		return p.figures()
+	}
 	add := func(name, meaning string, value func(r *sim.Result) string) {
 		m := metric{Name: name, Meaning: meaning}
 		for i := range p.Runs {
@@ -43,6 +46,19 @@ func (p *Page) metrics() []metric {
 	add("Time of a cycle", "wall clock: median, 99% within, longest", func(r *sim.Result) string {
 		return fmt.Sprintf("%.2f, %.2f, %.2f ms", r.CycleMsP50, r.CycleMsP99, r.CycleMsMax)
 	})
+	return out
+}
+
+// figures are the lines that the runs bring with them.
+func (p *Page) figures() []metric {
+	var out []metric
+	for k, f := range p.Runs[0].Figures {
+		m := metric{Name: f.Name, Meaning: f.Meaning}
+		for i := range p.Runs {
+			m.Values = append(m.Values, p.Runs[i].Figures[k].Value)
+		}
+		out = append(out, m)
+	}
 	return out
 }
 

@@ -29,7 +29,13 @@ type Run struct {
 	Log   *Log
 	// Settings are those of the policy.
 	Settings []Setting
+	// Figures are the lines of the table; nil: those of Result, of which otherwise only the
+	// policy's name and the jobs that did not run count. All runs have the same names.
+	Figures []Figure
 }
+
+// Figure is a line of the table by name, in words, and its value.
+type Figure struct{ Name, Meaning, Value string }
 
 // Setting is a setting by name, its value, and in words what it does.
 type Setting struct{ Name, Value, Meaning string }
@@ -43,6 +49,11 @@ type Page struct {
 	Settings []Setting
 	// Command is the command line that makes the page again.
 	Command string
+	// From and To are between when the jobs are submitted that count, on the workload's clock, To
+	// excluded: the page then shows their part. Both 0: all count.
+	From, To int64
+	// Days are what came out on other days; nil for none.
+	Days *Days
 }
 
 // Write writes the page: one file that holds its style, script and data, and asks
@@ -54,7 +65,7 @@ func (p *Page) Write(w io.Writer) error {
 		return err
 	}
 	var script []byte
-	for _, name := range []string{"data.js", "gantt.js", "charts.js", "page.js"} {
+	for _, name := range []string{"data.js", "gantt.js", "charts.js", "locality.js", "page.js"} {
 		part, err := assets.ReadFile("assets/" + name)
 		if err != nil {
 			return err

@@ -31,9 +31,16 @@ func withFiles(t *testing.T, f Files, nodes int, policy core.Policy, jobs []work
 	}
 	cfg.Interval, cfg.Files = 1, f
 	ran := map[string][3]int64{}
-	cfg.OnEnd = func(r Record) { ran[r.Job.ID] = [3]int64{r.Start, r.End, int64(r.Segs[0].First)} }
+	loading := int64(0)
+	cfg.OnEnd = func(r Record) {
+		ran[r.Job.ID] = [3]int64{r.Start, r.End, int64(r.Segs[0].First)}
+		loading += r.Loading
+	}
 	r, err := Run(context.Background(), cfg, policy, jobs)
 	require.NoError(t, err)
+	if r.Files != nil {
+		require.Equal(t, r.Files.Waiting, loading, "the records tell of each wait")
+	}
 	return r, ran
 }
 

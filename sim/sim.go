@@ -68,6 +68,8 @@ type Record struct {
 	Segs []nodeset.Segment
 	// Alternative is which of the job's requests was met: see core.Decision.
 	Alternative int
+	// Loading is for how many seconds after its start the job waited for its input file.
+	Loading int64
 }
 
 // maxIdle is how many cycles in a row may start nothing while the machine is idle
@@ -89,6 +91,7 @@ type running struct {
 	class  bids.Class
 
 	alternative int
+	loading     int64 // seconds until its nodes have its file
 }
 
 type simulator struct {
@@ -232,9 +235,11 @@ func (s *simulator) capped(duration, limit int64) int64 {
 	return max(duration, 1)
 }
 
-// runs is how long a job runs on segs, which meet r, after it has waited for its file.
-func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) int64 {
-	return s.capped(max(lasts(j.Duration, r, segs), 1)+s.files.begin(j, segs, s.now), j.TimeLimit)
+// runs is how long a job runs on segs, which meet r, and for how much of that it waits for its file.
+func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) (runs, loading int64) {
+	loading = s.files.begin(j, segs, s.now)
+	runs = s.capped(max(lasts(j.Duration, r, segs), 1)+loading, j.TimeLimit)
+	return runs, min(loading, runs)
 }
 
 // lasts is how long a job works on segs that would with the fewest GPUs of r for d (aucsched2,
@@ -421,16 +426,16 @@ func (s *simulator) start(d *core.Decision) error {
 	if err := s.nodes.Allocate(d.Segs); err != nil {
 		return err
 	}
-	runs := s.runs(j, &r, d.Segs)
+	runs, loading := s.runs(j, &r, d.Segs)
 	if s.now > math.MaxInt64/4 {
 		return errors.New("the simulated time leaves the range of 64 bits")
 	}
-	s.meter.add(&Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, d.Alternative}, &r, j.nominal)
+	s.meter.add(&Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, d.Alternative, loading}, &r, j.nominal)
 	s.meter.stranded.start(&j.Request)
 	s.files.end(j, s.now+runs-j.Submit)
 	n := len(s.running)
 	s.slot[i] = int32(n)
-	s.running = append(s.running, running{i, s.now, d.Class, d.Alternative})
+	s.running = append(s.running, running{i, s.now, d.Class, d.Alternative, loading})
 	if n < cap(s.held) { // an earlier job's segments may be used again
 		s.held = s.held[:n+1]
 	} else {
@@ -453,7 +458,7 @@ func (s *simulator) end(e ending) error {
 	}
 	if s.cfg.OnEnd != nil {
 		j := s.jobs[e.number].Job
-		s.cfg.OnEnd(Record{j, j.Submit, r.start, e.at, r.class, h.Segs, r.alternative})
+		s.cfg.OnEnd(Record{j, j.Submit, r.start, e.at, r.class, h.Segs, r.alternative, r.loading})
 	}
 	s.running[n] = s.running[last]
 	s.held[n], s.held[last] = s.held[last], h

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/locality"
+	"github.com/aucsched/aucsched/report"
 	"github.com/aucsched/aucsched/workload"
 )
 
@@ -43,7 +44,7 @@ func localityNames() []string {
 var (
 	localityOnly  = []string{"mode", "warm-up", "evaluate"}
 	localityTakes = slices.Concat([]string{"policy", "cluster", "workload", "json", "dry-run", "seed", "rate", "limit-factor", "first", "extend-limits",
-		"nodespec", "verbose"}, fileSettings, localityOnly)
+		"nodespec", "verbose", "html"}, fileSettings, localityOnly)
 )
 
 // isLocality tells whether the policies are locality-aware; they go with no others.
@@ -90,13 +91,25 @@ func (f *simulateFlags) runLocality(c *cobra.Command) error {
 	if err != nil || f.dryRun {
 		return badInput(err)
 	}
+	page := localityPage{LocalityPage: report.NewLocalityPage(f.load, nodes, jobs)}
+	if err := page.open(f.reports.html); err != nil {
+		return badInput(err)
+	}
+	defer page.discard()
 	var results []*locality.Result
 	for _, p := range policies {
-		r, err := locality.Simulate(c.Context(), nodes, jobs, locality.Options{Policy: p, Mode: mode})
+		o := locality.Options{Policy: p, Mode: mode}
+		log := page.listen(&o)
+		r, err := locality.Simulate(c.Context(), nodes, jobs, o)
 		if err != nil {
 			return localityError(f.load, err)
 		}
+		page.Add(r, log)
 		results = append(results, r)
+	}
+	page.Command = commandLine(c)
+	if err := page.write(); err != nil {
+		return err
 	}
 	return printLocality(c.OutOrStdout(), results, f.asJSON)
 }

@@ -93,3 +93,19 @@ func TestSimulateLocalityFaults(t *testing.T) {
 		})
 	}
 }
+
+// The page shows the runs side by side, and job by job.
+func TestSimulateLocalityPage(t *testing.T) {
+	dir := localityFiles(t)
+	html := filepath.Join(dir, "page.html")
+	code, _, errs := aucsched(t, "", "simulate", "--policy", "fcfs,lead", "--cluster", filepath.Join(dir, "cluster"), "--workload", filepath.Join(dir, "jobs"), "--html", html)
+	require.Zero(t, code, errs)
+	page, err := os.ReadFile(html)
+	require.NoError(t, err)
+	for _, want := range []string{"fcfs, lead on jobs", "--policy=fcfs,lead", "Job by job", `"Loading":[`, "2 nodes of 20 cores"} {
+		require.Contains(t, string(page), want)
+	}
+	code, _, errs = aucsched(t, "", "simulate", "--policy", "fcfs", "--cluster", filepath.Join(dir, "cluster"), "--workload", filepath.Join(dir, "jobs"), "--html", filepath.Join(dir, "absent", "page.html"))
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "--html: ")
+}

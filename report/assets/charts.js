@@ -65,6 +65,8 @@ class Curve {
       }
       add(svg, "path", { d: path, fill: "none", style: "stroke:" + policyColour(i), "stroke-width": 1.6, "stroke-dasharray": dash(i) });
     });
+    for (const t of D.Window || [])
+      if (t >= view.t0 && t <= view.t1) add(svg, "line", { x1: x(t), x2: x(t), y1: box.y, y2: box.y + box.h, class: "window" });
     this.cursor = add(svg, "line", { y1: box.y, y2: box.y + box.h, style: "stroke:var(--ink)", visibility: "hidden" });
   }
   point(e) {

@@ -18,6 +18,8 @@ const most = lists => lists.reduce((m, l) => l.reduce((a, b) => Math.max(a, b), 
 const curves = [new Curve(byId("curves"), "Cores in use", D.Runs.map(r => r.CPU), percent, 1)];
 if (machine.mostGPUs) curves.push(new Curve(byId("curves"), "GPUs in use", D.Runs.map(r => r.GPU), percent, 1));
 curves.push(new Curve(byId("curves"), "Jobs in the queue", D.Runs.map(r => r.Queue), (v, exact) => exact ? v.toFixed(1) : String(+v.toFixed(1)), Math.max(most(D.Runs.map(r => r.Queue)), 1)));
+for (const [caption, key] of [["Cores in use by jobs that count", "Counted"], ["Cores asked for in the queue", "Asked"], ["Cores that wait for a file", "Loading"]])
+  if (D.Runs[0][key]) curves.push(new Curve(byId("curves"), caption, D.Runs.map(r => r[key]), percent, Math.max(most(D.Runs.map(r => r[key])), 0.01)));
 
 const used = D.Sizes.map((s, c) => c).filter(c => D.Runs.some(r => r.Waits[c].N > 0));
 const longest = Math.max(most(D.Runs.map(r => r.Waits.map(b => Math.max(b.P95, b.Mean)))), 1), unit = longest > 2 * 86400 ? 86400 : longest > 7200 ? 3600 : 60;
@@ -34,6 +36,9 @@ for (const [caption, labels, key] of [["Fragmentation: blocks of consecutive nod
     (g, i, c, x, w, y) => add(g, "rect", { x, width: w, y: y(D.Runs[i][key][kept[c]]), height: y(0) - y(D.Runs[i][key][kept[c]]) }),
     Math.max(most(D.Runs.map(r => r[key])), 0.01), percent, (i, c) => percent(D.Runs[i][key][kept[c]], true) + " of the jobs"));
 }
+const shareRange = (D.Share || []).flat().filter(v => v > 0);
+if (shareRange.length > 0) runs.slice(1).forEach(r => bars.push(new Shares(byId("shares"), r.number)));
+if (D.Days) bars.push(new Boxes(byId("days")), new Distribution(byId("days")));
 const note = byId("boxes").firstChild.appendChild(document.createElement("p"));
 note.className = "note";
 note.textContent = "Box: the middle half of the jobs; bar in it: median; dot: mean; whisker: 95% wait no longer.";
@@ -88,6 +93,8 @@ function highlight(job) {
   state.job = job;
   gantts.forEach(g => g.mark());
 }
+// whole is all that there is to see; with a window, what is near it: jobs may run for weeks after it.
+const whole = D.Window ? [Math.max(0, 2 * D.Window[0] - D.Window[1]), Math.min(D.Horizon, 2 * D.Window[1] - D.Window[0])] : [0, D.Horizon];
 const actions = {
   in: (t, n) => look(view.t0 + t / 4, view.t1 - t / 4, view.n0 + n / 4, view.n1 - n / 4),
   out: (t, n) => look(view.t0 - t / 2, view.t1 + t / 2, view.n0 - n / 2, view.n1 + n / 2),
@@ -95,7 +102,7 @@ const actions = {
   right: t => look(view.t0 + t / 4, view.t1 + t / 4, view.n0, view.n1),
   up: (t, n) => look(view.t0, view.t1, view.n0 - Math.ceil(n / 4), view.n1 - Math.ceil(n / 4)),
   down: (t, n) => look(view.t0, view.t1, view.n0 + Math.ceil(n / 4), view.n1 + Math.ceil(n / 4)),
-  all: () => look(0, D.Horizon, 0, machine.n),
+  all: () => look(...whole, 0, machine.n),
 };
 const act = name => actions[name](view.t1 - view.t0, view.n1 - view.n0);
 const keys = { "+": "in", "=": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down", Escape: "all" };
@@ -166,5 +173,9 @@ new ResizeObserver(() => {
   lastWidth = document.body.clientWidth;
   redraw(drawAll);
 }).observe(document.body);
+if (D.Window) {
+  [view.t0, view.t1] = whole;
+  state.moment = Math.round((D.Window[0] + D.Window[1]) / 2);
+}
 byId("moment").value = state.moment;
 drawAll();

@@ -1,5 +1,6 @@
 // Command tables measures and writes docs/performance.md, docs/simulation.md,
-// docs/gpu-traces.md, docs/backfill.md, docs/alternatives.md, docs/invasive-simulation.md, docs/load.md and docs/solver.md, in
+// docs/gpu-traces.md, docs/backfill.md, docs/alternatives.md, docs/invasive-simulation.md, docs/load.md, docs/solver.md and
+// docs/locality-adaptive.md, in
 // Markdown, to its standard output. From the top of the module:
 //
 //	go run ./benchmarks/cmd/tables performance > docs/performance.md
@@ -9,6 +10,7 @@
 //	go run ./benchmarks/cmd/tables alternatives > docs/alternatives.md
 //	go run ./benchmarks/cmd/tables invasive -plot docs/invasive.svg > docs/invasive-simulation.md
 //	go run ./benchmarks/cmd/tables load > docs/load.md
+//	go run ./benchmarks/cmd/tables locality -data DIR -plot docs/locality-adaptive.svg > docs/locality-adaptive.md
 //	go run -tags highs ./benchmarks/cmd/tables solver -plot docs/solver.svg > docs/solver.md
 //
 // Nothing is written unless all measurements have succeeded and all answers have been
@@ -27,7 +29,7 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
-const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables backfill [-seeds FIRST-LAST] | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K] | tables layouts [-seeds FIRST-LAST] | tables alternatives [-seeds FIRST-LAST] | tables invasive [-seeds FIRST-LAST] [-plot FILE] | tables load [-quick] [-dir DIR] [-seed S]"
+const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables backfill [-seeds FIRST-LAST] | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K] | tables layouts [-seeds FIRST-LAST] | tables alternatives [-seeds FIRST-LAST] | tables invasive [-seeds FIRST-LAST] [-plot FILE] | tables load [-quick] [-dir DIR] [-seed S] | tables locality -data DIR [-seeds FIRST-LAST] [-shrink K] [-tried FIRST-LAST] [-traces DIR] [-trace-days N] [-j N] [-dir DIR] [-html FILE] [-plot FILE]"
 
 var errUsage = errors.New(usage)
 
@@ -107,6 +109,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		dir := flags.String("dir", "", "keep queues and figures in this directory, whose path must be short, and go on with what is there")
 		seed := flags.Uint64("seed", 1, "seed of the jobs")
 		page = func() (string, error) { return loads(ctx, loadOptions{*quick, *dir, *seed}, errs) }
+	case "locality":
+		o := localityOptions{seeds: seedRange{301, 312}}
+		o.register(flags)
+		page = func() (string, error) { return localityDays(ctx, o, errs) }
 	default:
 		return fmt.Errorf("%q: %w", args[0], errUsage)
 	}

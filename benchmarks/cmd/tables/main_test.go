@@ -24,6 +24,9 @@ func TestWrongUse(t *testing.T) {
 		{"-seeds", []string{"simulation", "-seeds", "5-1"}},
 		{"-traces:", []string{"simulation", "-traces", "testdata/absent"}},
 		{"-traces is needed", []string{"gpu"}},
+		{"-data is needed", []string{"locality"}},
+		{"-data: open testdata/absent/cluster_486x20.txt", []string{"locality", "-data", "testdata/absent"}},
+		{"-shrink 0", []string{"locality", "-data", "testdata", "-shrink", "0"}},
 		{"no such file", []string{"gpu", "-traces", "testdata/absent"}},
 	} {
 		var out, errs bytes.Buffer
