@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run test test-pure lint bench bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 deb proto clean help
+.PHONY: bin/aucsched run run-invasive test test-pure lint bench bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 deb proto clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -25,6 +25,11 @@ bin/aucsched: go.mod
 ## run: the main job: two windows decided collectively, and a workload simulated
 run: bin/aucsched
 	bin/aucsched demo
+
+## run-invasive: an urgent job takes cores of running ones, which adapt: the invasive protocol on processes of this host (Linux; some seconds)
+run-invasive: bin/aucsched
+	$(GO) build -o bin/malleable ./examples/malleable
+	bin/aucsched demo invasive
 
 # Tests of the plug-ins that take long and are variants of others: only slurm-test has them.
 SLURM_SLOW := ^Test(LeftToSlurm|Load|KilledWithAlternatives|AlternativesKilledAtRandom)$$|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node

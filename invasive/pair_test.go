@@ -125,7 +125,7 @@ func (p *pair) act(isA bool, a Action) {
 	who := map[bool]Side{true: IScheduler, false: IHypervisor}[isA]
 	switch a.Kind {
 	case Send:
-		p.note("%s", arrow(who, a.Msg))
+		p.note("%s", a.Msg.Words(who))
 		if isA && p.up {
 			p.toH = append(p.toH, a.Msg)
 		}
@@ -227,59 +227,6 @@ func greedy(queue []*Job, o *Offer) (m []Mapping) {
 		}
 	}
 	return m
-}
-
-func arrow(who Side, m *Message) string {
-	ends := "iScheduler -> iHypervisor"
-	if who == IHypervisor {
-		ends = "iScheduler <- iHypervisor"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %v", ends, m.Kind)
-	if m.Transaction > 0 {
-		fmt.Fprintf(&b, " %d.%d", m.Transaction, m.Attempt)
-	}
-	if t := m.Terms; t != nil {
-		fmt.Fprintf(&b, " version %d-%d, %d attempts", t.MinVersion, t.MaxVersion, t.Attempts)
-		if t.Partition.Nodes > 0 {
-			fmt.Fprintf(&b, ", partition %s of %d cores", t.Partition.Name, t.Partition.Cores())
-		}
-	}
-	switch m.Kind {
-	case ResponseInitialise, ResponseResourceOffer, ResponseUrgentJob:
-		b.WriteString(map[bool]string{true: ", accepted", false: ", rejected"}[m.Accept])
-	case NegotiationStart, RequestResourceOffer, ResponseNegotiationEnd:
-		if who == IScheduler {
-			fmt.Fprintf(&b, ", %d waiting", m.Pending)
-		}
-	case NegotiationEnd:
-		fmt.Fprintf(&b, ", %v", m.Outcome)
-	}
-	if m.Offer != nil {
-		for _, part := range m.Offer.Parts {
-			fmt.Fprintf(&b, ", %d cores", part.Cores)
-			if part.Delay > 0 {
-				fmt.Fprintf(&b, " in %d s", part.Delay)
-			}
-		}
-	}
-	for _, e := range m.Map {
-		fmt.Fprintf(&b, ", job %d on %d cores", e.Job.ID, e.Parts[0].Cores)
-	}
-	if m.Job != nil {
-		fmt.Fprintf(&b, ", job %d", m.Job.ID)
-	}
-	b.WriteString(number(", job ", uint64(m.ID)))
-	for _, k := range m.Known {
-		fmt.Fprintf(&b, ", job %d %v", k.ID, k.State)
-	}
-	if len(m.Acks) > 0 {
-		fmt.Fprintf(&b, ", acknowledges %v", m.Acks)
-	}
-	if m.Text != "" {
-		fmt.Fprintf(&b, " (%s)", m.Text)
-	}
-	return b.String()
 }
 
 func number(before string, n uint64) string {

@@ -61,6 +61,7 @@ func demoCommand() *cobra.Command {
 	c.Flags().StringSliceVar(&parts, "part", parts, "what to show")
 	c.Flags().StringSliceVar(&d.variants, "variants", d.variants, "workloads of part c")
 	c.Flags().IntVar(&d.seeds, "seeds", d.seeds, "part c: how many generated workloads to average over")
+	c.AddCommand(demoInvasiveCommands()...)
 	return c
 }
 

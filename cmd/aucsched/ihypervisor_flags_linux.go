@@ -28,6 +28,7 @@ type ihypervisorFlags struct {
 	user          string
 	means         []string
 	silent        string
+	trace         string
 	horizon       time.Duration
 }
 
@@ -36,6 +37,8 @@ func (f *ihypervisorFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.c.State, "state", "/var/lib/aucsched-invasive", "directory of what has to survive: the journal, and what is known of running jobs")
 	s.StringVar(&f.c.Output, "output", "", "directory of the jobs' output, ID.out and ID.err (default: output in --state)")
 	s.StringVar(&f.user, "user", "", "the user that jobs run as, by name; another than this one only if this one is root")
+
+	s.StringVar(&f.trace, "trace", "", traceUsage)
 
 	s.StringVar(&f.partition.Name, "name", "invasic", "the partition's name")
 	s.Uint32Var(&f.partition.Nodes, "nodes", 0, "nodes that the partition is to have, all on this host (default: 1)")

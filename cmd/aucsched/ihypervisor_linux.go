@@ -54,6 +54,12 @@ widening its own set of CPUs.`,
 				return badInput(err)
 			}
 			config.Log = slog.Default()
+			trace, err := openTrace(f.trace)
+			if err != nil {
+				return badInput(err)
+			}
+			defer trace.Close()
+			config.Trace = trace.line
 			return runIHypervisor(c.Context(), config, endpoint, c.OutOrStdout())
 		},
 	}

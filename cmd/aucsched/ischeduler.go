@@ -35,6 +35,7 @@ type ischedulerFlags struct {
 	report   time.Duration
 	seed     uint64
 	opts     queue.Options
+	trace    string
 }
 
 func ischedulerCommand() *cobra.Command {
@@ -69,6 +70,7 @@ sides show certificates (--tls-ca, --tls-cert, --tls-key).`,
 	flags.Uint32Var(&f.attempts, "attempts", f.attempts, "offers after which both sides must accept; the lower wish of the two sides counts")
 	flags.DurationVar(&f.reply, "reply", f.reply, "how long an answer may take; the longer wish counts")
 	flags.DurationVar(&f.report, "report", f.report, "time between two status reports; the longer wish counts")
+	flags.StringVar(&f.trace, "trace", "", traceUsage)
 	f.registerMapper(flags)
 	c.AddCommand(submitCommand(f), listCommand(f), cancelCommand(f), ischedulerStatusCommand(f))
 	return c
@@ -135,11 +137,16 @@ func (f *ischedulerFlags) run(ctx context.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
+	trace, err := openTrace(f.trace)
+	if err != nil {
+		return badInput(err)
+	}
+	defer trace.Close()
 	terms := ischeduler.DefaultTerms()
 	terms.Attempts, terms.Reply, terms.Report = f.attempts, f.reply, f.report
 	f.opts.Seed = f.seed
 	s, err := ischeduler.Open(ischeduler.Config{Dir: dir, Dial: e.Dial, Terms: terms, Limit: f.limit, Queue: f.opts,
-		Random: rand.New(rand.NewPCG(f.seed, uint64(os.Getpid()))), Log: slog.Default()})
+		Random: rand.New(rand.NewPCG(f.seed, uint64(os.Getpid()))), Log: slog.Default(), Trace: trace.line})
 	if err != nil {
 		return badInput(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,7 +27,15 @@ func aucsched(t *testing.T, in string, args ...string) (code int, out, errs stri
 }
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "solver-worker" || os.Getenv("AUCSCHED_TEST_COMMAND") != "" {
+	if len(os.Args) == 3 && os.Args[1] == "foreign" {
+		if err := speakForeign(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	supervisor := len(os.Args) == 3 && os.Args[1] == "ihypervisor-supervisor" // it has no environment
+	if len(os.Args) == 2 && os.Args[1] == "solver-worker" || supervisor || os.Getenv("AUCSCHED_TEST_COMMAND") != "" {
 		main()
 	}
 	os.Exit(m.Run())

@@ -3,6 +3,7 @@
 //
 //	malleable --seconds 30             adapts
 //	malleable --seconds 30 --least 2   refuses to have less than 2
+//	malleable --until FILE             ends when there is such a file, or after --seconds
 //
 // Outside an iHypervisor it works with as many workers as Go sees CPUs.
 package main
@@ -21,14 +22,15 @@ import (
 func main() {
 	seconds := flag.Float64("seconds", 10, "how long to work")
 	least := flag.Int("least", 1, "refuse to have fewer cores")
+	until := flag.String("until", "", "a file with which the work ends")
 	flag.Parse()
-	if err := work(time.Duration(*seconds*float64(time.Second)), *least); err != nil {
+	if err := work(time.Duration(*seconds*float64(time.Second)), *least, *until); err != nil {
 		fmt.Fprintln(os.Stderr, "malleable:", err)
 		os.Exit(1)
 	}
 }
 
-func work(d time.Duration, least int) error {
+func work(d time.Duration, least int, file string) error {
 	workers := runtime.NumCPU()
 	changes := make(<-chan malleable.Change)
 	client, err := malleable.Connect(os.Getenv)
@@ -40,7 +42,7 @@ func work(d time.Duration, least int) error {
 		return err
 	}
 	sum, next := 0.0, 1
-	for until := time.Now().Add(d); time.Now().Before(until); {
+	for until := time.Now().Add(d); time.Now().Before(until) && !exists(file); {
 		select { // a safe point: nobody works
 		case change := <-changes:
 			if len(change.Cores) < min(least, workers) {
@@ -57,6 +59,11 @@ func work(d time.Duration, least int) error {
 	}
 	fmt.Printf("sum %.6f\n", sum)
 	return nil
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return file != "" && err == nil
 }
 
 const chunk = 1 << 20

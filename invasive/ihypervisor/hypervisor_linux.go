@@ -51,6 +51,8 @@ type Config struct {
 	Limits   link.Limits
 	Stats    *link.Stats
 	Log      *slog.Logger
+	// Trace, if set, gets a line of each message, and of each change of the ledger; see link.Config.
+	Trace func(line string)
 	// Point, if set, is called between steps; tests end the process there.
 	Point func(step string)
 }
@@ -186,7 +188,7 @@ func (h *Hypervisor) recover() error {
 	h.machine, h.first = invasive.NewHypervisor(terms, saved, seen, nil)
 	h.runner = link.NewRunner(link.Config{
 		Side: invasive.IHypervisor, Machine: h.machine, Journal: h.journal, Listener: h.Listener, Do: h.do, Hear: h.hear, Load: h.load,
-		Clock: h.Clock, Limits: h.Limits, Stats: h.Stats, Log: h.Log, Point: h.Point,
+		Clock: h.Clock, Limits: h.Limits, Stats: h.Stats, Log: h.Log, Point: h.Point, Trace: h.Trace,
 	})
 	return nil
 }

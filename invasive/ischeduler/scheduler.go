@@ -34,6 +34,10 @@ type Config struct {
 	Clock  link.Clock // nil: the computer's
 	Log    *slog.Logger
 	Stats  *link.Stats
+	// Trace, if set, gets a line of each message and of each record; see link.Config.
+	Trace func(line string)
+	// Point, if set, is called between steps; tests end the process there.
+	Point func(step string)
 }
 
 // DefaultTerms are three attempts, ten seconds for an answer, and a report every five.
@@ -97,6 +101,7 @@ func Open(c Config) (*Scheduler, error) {
 	if s.journal, err = link.OpenJournal(filepath.Join(c.Dir, "journal")); err != nil {
 		return nil, err
 	}
+	s.journal.Point = c.Point
 	if err := s.recall(); err != nil {
 		return nil, errors.Join(err, s.journal.Close())
 	}
@@ -104,6 +109,7 @@ func Open(c Config) (*Scheduler, error) {
 	s.runner = link.NewRunner(link.Config{
 		Side: invasive.IScheduler, Machine: listener{s.agent, s}, Journal: s.journal, Dial: c.Dial, Do: s.do,
 		Clock: c.Clock, Random: c.Random, Limits: c.Limits, Stats: c.Stats, Log: c.Log,
+		Trace: c.Trace, Point: c.Point,
 	})
 	return s, nil
 }

@@ -15,13 +15,24 @@ import (
 	"github.com/aucsched/aucsched/invasive/ihypervisor"
 	"github.com/aucsched/aucsched/invasive/launch"
 	"github.com/aucsched/aucsched/invasive/link"
+	"github.com/aucsched/aucsched/invasive/malleable"
 	"github.com/aucsched/aucsched/invasive/place"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// The test's programme supervises jobs, too.
+// The test's programme supervises jobs, too, is one of the two programmes, and a job that adapts.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && (os.Args[1] == "scheduler" || os.Args[1] == "hypervisor") {
+		if err := runSide(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) == 3 && os.Args[1] == "adapt" {
+		os.Exit(adapt(os.Args[2]))
+	}
 	if len(os.Args) > 2 && os.Args[1] == "supervise" {
 		if err := launch.Supervise(os.Args[2], nil); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -100,5 +111,24 @@ func TestTogether(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(dir, "output", fmt.Sprintf("%d.out", id)))
 		require.NoError(t, err)
 		assert.Equal(t, want, string(text))
+	}
+}
+
+// adapt is a malleable job that does what it is asked, until there is a file.
+func adapt(stop string) int {
+	c, err := malleable.Connect(os.Getenv)
+	if err != nil {
+		return 9
+	}
+	defer c.Close()
+	for tick := time.Tick(5 * time.Millisecond); ; {
+		select {
+		case change := <-c.Changes():
+			c.Done(change)
+		case <-tick:
+			if _, err := os.Stat(stop); err == nil {
+				return 0
+			}
+		}
 	}
 }

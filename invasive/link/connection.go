@@ -83,12 +83,8 @@ func (r *Runner) begin(conn net.Conn) {
 	r.Stats.add(Sessions)
 	s := newSession(conn, r.Limits, r.Clock, r.Stats)
 	r.session = s
-	other := invasive.IScheduler
-	if r.Side == other {
-		other = invasive.IHypervisor
-	}
 	go s.write(func() { r.Log.Warn("cut off", "why", errStalled) })
-	go s.read(other, func(in incoming) bool {
+	go s.read(r.other(), func(in incoming) bool {
 		if s.isClosing() {
 			return false
 		}
@@ -101,6 +97,14 @@ func (r *Runner) begin(conn net.Conn) {
 		return in.err == nil && !s.isClosing()
 	})
 	r.step(&invasive.Event{Kind: invasive.Connected})
+}
+
+// other is the peer's side.
+func (r *Runner) other() invasive.Side {
+	if r.Side == invasive.IScheduler {
+		return invasive.IHypervisor
+	}
+	return invasive.IScheduler
 }
 
 func (s *session) isClosing() bool {
@@ -122,6 +126,9 @@ func (r *Runner) take(in incoming) {
 		return
 	}
 	r.failures = 1
+	if r.Trace != nil {
+		r.Trace(in.msg.Words(r.other()))
+	}
 	if r.Hear != nil {
 		r.Hear(in.msg)
 	}
@@ -130,6 +137,7 @@ func (r *Runner) take(in incoming) {
 
 // lost ends the session without the machine's wish.
 func (r *Runner) lost() {
+	r.trace("connection lost")
 	r.drop()
 	r.step(&invasive.Event{Kind: invasive.Lost})
 }
@@ -172,6 +180,9 @@ func (r *Runner) send(m *invasive.Message) {
 		// The machine hears of it after this step.
 		r.later(func() { r.take(incoming{from: s, err: io.EOF}) })
 		return
+	}
+	if r.Trace != nil {
+		r.Trace(m.Words(r.Side))
 	}
 	if m.Kind == invasive.ResponseInitialise && m.Accept {
 		r.reportEvery(m.Terms.Report)

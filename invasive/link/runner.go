@@ -37,6 +37,9 @@ type Config struct {
 	Do func(a *invasive.Action, q Question)
 	// Hear, if set, is shown each message before the machine gets it.
 	Hear func(*invasive.Message)
+	// Trace, if set, gets a line, without its end, of each message, when it is sent or has come, of each record once it is on the disk, and of
+	// cores that are taken. A line has no times, so that the same course gives the same lines.
+	Trace func(line string)
 	// Load is asked for a Hypervisor's status report, in the goroutine of Run.
 	Load func() *invasive.Load
 
@@ -211,6 +214,7 @@ func (r *Runner) do(actions []invasive.Action) {
 			r.Point(a.Kind.String())
 		}
 		if a.Kind != invasive.Save {
+			r.trace(a.Words())
 			r.act(a)
 			continue
 		}
@@ -221,7 +225,18 @@ func (r *Runner) do(actions []invasive.Action) {
 		}
 		if err := r.Journal.Save(records...); err != nil {
 			r.fail(err)
+			continue
 		}
+		for i := range records {
+			r.trace(records[i].Words())
+		}
+	}
+}
+
+// trace writes a line, unless there is nothing to say.
+func (r *Runner) trace(line string) {
+	if r.Trace != nil && line != "" {
+		r.Trace(line)
 	}
 }
 
