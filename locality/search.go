@@ -34,6 +34,9 @@ type search struct {
 	best choice
 	// now and later are the weights for nodes that are free now, and for others.
 	now, later weights
+	// own is what the job adds to scores with the weights later at least; 0 in the reference mode, whose single
+	// precision can put a score below its start.
+	own float64
 	// sticky is the first node for which the weights now count in the reference programme: the first
 	// that is free now (D6).
 	sticky int
@@ -60,6 +63,7 @@ func (s *search) begin(j *job) {
 	r := s.r
 	s.j, s.best = j, choice{node: -1, score: math.Inf(1), order: math.MaxInt}
 	s.now, s.later = r.weights()
+	s.own = r.ownPart(j, s.later)
 	s.sticky = 0
 	if r.mode == Reference && s.now != s.later {
 		if s.sticky = r.firstFree(j); s.sticky < 0 {
@@ -114,15 +118,21 @@ func (s *search) fast() {
 }
 
 // holders considers the nodes that may have the file in memory, and marks them. A score is no less than
-// the start.
+// the start, so the node with the earliest goes first: few of the others can beat it.
 func (s *search) holders() {
 	f := s.r.files
 	f.mark++
 	limit := s.limit()
-	for _, c := range f.holders(s.j.file) {
+	held := f.holders(s.j.file)
+	if c := s.soonest(held, limit); c != nil {
+		s.consider(c.node, c)
+		limit = s.limit()
+	}
+	for _, c := range held {
 		f.marks[c.node] = f.mark
 		// Without a plan, which backfilling may have changed, the cores tell a lower bound.
-		if s.r.cores.from(int(c.node), s.j.Cores) > limit {
+		at := s.r.cores.from(int(c.node), s.j.Cores)
+		if at > limit || s.own > 0 && at > s.r.now && float64(at)+s.own > s.best.score {
 			continue
 		}
 		if from := s.r.line.from(s.j, int(c.node), limit); from <= limit {
@@ -130,6 +140,17 @@ func (s *search) holders() {
 			limit = s.limit()
 		}
 	}
+}
+
+// soonest is the copy on the node whose cores are available first, nil if none are at limit or before.
+func (s *search) soonest(held []*copyOf, limit int64) *copyOf {
+	var first *copyOf
+	for _, c := range held {
+		if at := s.r.cores.from(int(c.node), s.j.Cores); at <= limit {
+			first, limit = c, at-1
+		}
+	}
+	return first
 }
 
 // limit is a bound on the start of nodes that could still win, with some room for what single precision
