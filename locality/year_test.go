@@ -45,6 +45,7 @@ func simulateWithin(b *testing.B, limit time.Duration, n, count, percent int, p 
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+	used := processorSeconds(b)
 	for b.Loop() {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		got, err := Simulate(ctx, nodes, jobs, Options{Policy: p})
@@ -56,6 +57,7 @@ func simulateWithin(b *testing.B, limit time.Duration, n, count, percent int, p 
 		b.ReportMetric(got.QueueMean/3600, "wait-h")
 	}
 	runtime.ReadMemStats(&after)
+	b.ReportMetric((processorSeconds(b)-used)/float64(b.N), "cpu-s")
 	b.ReportMetric(float64(after.Sys)/1e6, "MB")
 	b.ReportMetric(float64(before.HeapAlloc)/1e6, "MB-jobs")
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(count)*1e6, "µs/job")
