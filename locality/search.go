@@ -118,17 +118,12 @@ func (s *search) fast() {
 }
 
 // holders considers the nodes that may have the file in memory, and marks them. A score is no less than
-// the start, so the node with the earliest goes first: few of the others can beat it.
+// the start.
 func (s *search) holders() {
 	f := s.r.files
 	f.mark++
 	limit := s.limit()
-	held := f.holders(s.j.file)
-	if c := s.soonest(held, limit); c != nil {
-		s.consider(c.node, c)
-		limit = s.limit()
-	}
-	for _, c := range held {
+	for _, c := range f.holders(s.j.file) {
 		f.marks[c.node] = f.mark
 		// Without a plan, which backfilling may have changed, the cores tell a lower bound.
 		at := s.r.cores.from(int(c.node), s.j.Cores)
@@ -140,17 +135,6 @@ func (s *search) holders() {
 			limit = s.limit()
 		}
 	}
-}
-
-// soonest is the copy on the node whose cores are available first, nil if none are at limit or before.
-func (s *search) soonest(held []*copyOf, limit int64) *copyOf {
-	var first *copyOf
-	for _, c := range held {
-		if at := s.r.cores.from(int(c.node), s.j.Cores); at <= limit {
-			first, limit = c, at-1
-		}
-	}
-	return first
 }
 
 // limit is a bound on the start of nodes that could still win, with some room for what single precision
