@@ -71,7 +71,7 @@ bench: bin/aucsched
 bench-stages:
 	$(GO) test -run '^$$' -bench . -benchmem ./nodeset ./bids ./ipmodel/... ./benchmarks/...
 
-## bench-locality: time and memory of the locality-aware schedulers, over the authors' log if it is there, and as clusters grow
+## bench-locality: time and memory of the locality-aware schedulers, over the authors' log if it is there, as clusters grow, and over a year (hours)
 bench-locality:
 	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 0 ./locality
 

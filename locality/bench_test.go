@@ -7,18 +7,28 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // simulateOnce runs a whole simulation for a benchmark and tells what memory the process has taken so far.
 func simulateOnce(b *testing.B, nodes []Node, jobs []Job, o Options) {
+	before := processorSeconds(b)
 	for b.Loop() {
 		_, err := Simulate(context.Background(), nodes, jobs, o)
 		require.NoError(b, err)
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
+	b.ReportMetric((processorSeconds(b)-before)/float64(b.N), "cpu-s")
 	b.ReportMetric(float64(m.Sys)/1e6, "MB")
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(len(jobs))*1e6, "µs/job")
+}
+
+// processorSeconds is what the process has used so far. On a busy machine it tells more than the clock.
+func processorSeconds(b *testing.B) float64 {
+	var u unix.Rusage
+	require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
 // BenchmarkLog is each scheduler over the authors' log.

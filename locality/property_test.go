@@ -95,6 +95,35 @@ func TestSearchIsPlainScan(t *testing.T) {
 	})
 }
 
+// In single precision the score of a late second can be below it: 20000001 counts as 20000000. A bound that forgot
+// this chose other nodes than the plain scan.
+func TestSearchOfLateSeconds(t *testing.T) {
+	nodes := make([]Node, 9)
+	for i := range nodes {
+		nodes[i] = Node{ID: i, Memory: 128, Bandwidth: 0.1, Cores: 4}
+	}
+	jobs := make([]Job, 27)
+	for i := range jobs {
+		jobs[i] = Job{ID: int64(i + 1), Submit: 20_000_000, WallTime: 1, Duration: 1, Cores: 1, Class: Evaluated}
+		switch {
+		case i < 5:
+			jobs[i].Class, jobs[i].Started, jobs[i].StartNode = Running, 20_000_000, 1
+		case i < 9:
+			jobs[i].Class = WarmUp
+		case i == 21 || i == 22:
+			jobs[i].Cores = 2
+		}
+	}
+	var fast, plain []Start
+	o := Options{Policy: Policy{Rule: EFT}, Mode: Reference, OnStart: started(&fast)}
+	_, err := Simulate(context.Background(), nodes, jobs, o)
+	require.NoError(t, err)
+	o.plain, o.OnStart = true, started(&plain)
+	_, err = Simulate(context.Background(), nodes, jobs, o)
+	require.NoError(t, err)
+	require.Equal(t, plain, fast)
+}
+
 // No core runs two jobs at once, no job starts before its submission, and each runs as long as section 3 says.
 func TestScheduleIsValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,20 +13,34 @@ func (r *run) score(j *job, node int32, c *copyOf, base, start int64, w weights,
 	if r.mode == Reference {
 		return r.referenceScore(j, node, c, base, start, w, limit)
 	}
-	ready = start
-	if j.hasFile {
-		ready += r.load(j, node)
+	if w.evict != 0 && float64(base)+r.search.own > limit {
+		return float64(base) + r.search.own, start
 	}
+	ready, held := start, false
 	if c != nil {
-		if at, ok := r.files.present(c, start); ok {
+		var at int64
+		if at, held = r.files.present(c, start); held {
 			ready = max(start, at)
 		}
+	}
+	if j.hasFile && !held {
+		ready += r.load(j, node)
 	}
 	score = float64(base) + w.load*float64(ready-start)
 	if w.evict != 0 && j.FileSize > 0 && score <= limit {
 		score += w.evict * r.evictionPenalty(j, node, start)
 	}
 	return score, ready
+}
+
+// ownPart is what eviction-aware scores are above the start at least, wherever the job goes: it loads its
+// file or, where it finds it, has the file's own share of the penalty.
+func (r *run) ownPart(j *job, w weights) float64 {
+	if r.mode == Reference || w.evict == 0 || j.FileSize == 0 {
+		return 0
+	}
+	kept := w.evict * (j.FileSize * (j.FileSize / r.mostMemory) / r.nodes[r.fastest].Bandwidth)
+	return min(kept, w.load*float64(r.load(j, r.fastest)))
 }
 
 // evictionPenalty is line 7 of algorithm 3: the time in which that share of the files in memory

@@ -69,6 +69,7 @@ func TestReadFaults(t *testing.T) {
 		{job("id: 1 subtime: 5", "id: 2 subtime: 4"), `f:2: field subtime: "4": before the submission of an earlier job, at 5`, false},
 		{job("workload: 1", "workload: 3"), `f:2: field workload: "3": must be in -2..2`, false},
 		{job("history: 9", "history: -9"), `f:2: field start_node_from_history: "-9": must be in 0..2147483647`, false},
+		{strings.NewReplacer("workload: 1", "workload: -2", "node_from_history: 9", "node_from_history: 0").Replace(jobLine), `f:1: field start_node_from_history: "0": nodes of running jobs count from 1`, false},
 		{jobLine + strings.Repeat("x", maxLine+1), `f:2: reading: a line of more than 65536 bytes`, false},
 	} {
 		t.Run(c.want, func(t *testing.T) {

@@ -38,6 +38,7 @@ const (
 	fieldSubmit  = 1
 	fieldSize    = 7
 	fieldHistory = 9
+	fieldNode    = 10
 )
 
 // workloadReader collects the jobs of a file.
@@ -67,13 +68,16 @@ func (w *workloadReader) add() {
 		FileSize:  w.real(fieldSize, false),
 		Class:     Class(w.whole(8, int64(Running), int64(Pressure))),
 		Started:   w.whole(fieldHistory, -MaxTime, MaxTime),
-		StartNode: int(w.whole(10, 0, math.MaxInt32)),
+		StartNode: int(w.whole(fieldNode, 0, math.MaxInt32)),
 	}
 	if w.err != nil {
 		return
 	}
 	w.checkID(&j)
 	w.checkFile(&j)
+	if j.Class == Running && j.StartNode < 1 {
+		w.failField(fieldNode, errors.New("nodes of running jobs count from 1"))
+	}
 	if j.Class != Running {
 		if j.Submit < w.last {
 			w.failField(fieldSubmit, fmt.Errorf("before the submission of an earlier job, at %d", w.last))

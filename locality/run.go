@@ -29,9 +29,11 @@ type run struct {
 	order  []int // places of nodes in the caller's list; nil: the same
 	jobs   []job // in the order of the file
 	// plain has every search look at every node, for tests.
-	plain    bool
-	fastest  int32 // the node with the best link
-	allCores int
+	plain   bool
+	fastest int32 // the node with the best link
+	// mostMemory is that of the node with the most, in GB.
+	mostMemory float64
+	allCores   int
 
 	now     int64
 	coming  []int32 // jobs that have not been submitted yet, in order

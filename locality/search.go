@@ -34,6 +34,9 @@ type search struct {
 	best choice
 	// now and later are the weights for nodes that are free now, and for others.
 	now, later weights
+	// own is what the job adds to scores with the weights later at least; 0 in the reference mode, whose single
+	// precision can put a score below its start.
+	own float64
 	// sticky is the first node for which the weights now count in the reference programme: the first
 	// that is free now (D6).
 	sticky int
@@ -60,6 +63,7 @@ func (s *search) begin(j *job) {
 	r := s.r
 	s.j, s.best = j, choice{node: -1, score: math.Inf(1), order: math.MaxInt}
 	s.now, s.later = r.weights(j)
+	s.own = r.ownPart(j, s.later)
 	s.sticky = 0
 	if r.mode == Reference && s.now != s.later {
 		if s.sticky = r.firstFree(j); s.sticky < 0 {
@@ -122,7 +126,8 @@ func (s *search) holders() {
 	for _, c := range f.holders(s.j.file) {
 		f.marks[c.node] = f.mark
 		// Without a plan, which backfilling may have changed, the cores tell a lower bound.
-		if s.r.cores.from(int(c.node), s.j.Cores) > limit {
+		at := s.r.cores.from(int(c.node), s.j.Cores)
+		if at > limit || s.own > 0 && at > s.r.now && float64(at)+s.own > s.best.score {
 			continue
 		}
 		if from := s.r.line.from(s.j, int(c.node), limit); from <= limit {

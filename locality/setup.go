@@ -21,6 +21,7 @@ func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
 	}
 	for i, n := range r.nodes {
 		r.allCores += n.Cores
+		r.mostMemory = max(r.mostMemory, n.Memory)
 		if n.Bandwidth > r.nodes[r.fastest].Bandwidth {
 			r.fastest = int32(i)
 		}
