@@ -71,9 +71,9 @@ bench: bin/aucsched
 bench-stages:
 	$(GO) test -run '^$$' -bench . -benchmem ./nodeset ./bids ./ipmodel/... ./benchmarks/...
 
-## bench-locality: time and memory of the locality-aware schedulers, over the authors' log if it is there, as clusters grow, and over a year (hours)
+## bench-locality: time and memory of the locality-aware schedulers, over the authors' log if it is there, and as clusters grow (YEAR=1: over a year's jobs, in hours)
 bench-locality:
-	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 0 ./locality
+	$(GO) test -run '^$$' -bench $(if $(YEAR),.,'Log|Scale') -benchtime 1x -timeout 0 ./locality
 
 ## docs: make all measured pages of docs/ again (TRACES=DIR for those of real traces, LOCALITY=DIR for that of input files)
 docs: bench
