@@ -239,5 +239,17 @@ func (p *programmes) end() (err error) {
 		}
 		kill.Stop()
 	}
+	for until := time.Now().Add(5 * time.Second); p.supervised() && time.Now().Before(until); {
+		time.Sleep(10 * time.Millisecond)
+	}
 	return err
+}
+
+// supervised tells whether a supervisor is left, which writes down its job's end.
+func (p *programmes) supervised() bool {
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	return slices.ContainsFunc(commands, func(path string) bool {
+		text, _ := os.ReadFile(path)
+		return strings.Contains(string(text), supervisorName+"\x00"+p.dir)
+	})
 }

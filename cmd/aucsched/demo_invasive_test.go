@@ -15,11 +15,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 // malleableJob builds the job, and makes this process's children the command.
 func malleableJob(t *testing.T) string {
 	t.Helper()
+	if race.Enabled {
+		t.Skip("processes take long under the race detector")
+	}
 	if _, err := coresOf(demoCores); err != nil {
 		t.Skipf("this host doesn't tell its cores: %v", err)
 	}

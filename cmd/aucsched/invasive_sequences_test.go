@@ -8,16 +8,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/aucsched/aucsched/internal/race"
 )
 
 // The sequences of the paper's figures 4 to 6, and what can come between, as the traces of two processes tell them. The same sequences
 // of the machines alone are in ../../invasive/testdata.
 func TestInvasiveSequences(t *testing.T) {
-	if race.Enabled {
-		t.Skip("processes take long under the race detector")
-	}
 	job := malleableJob(t)
 	for _, s := range []struct {
 		file string

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -124,8 +125,18 @@ func newKillBed(t *testing.T) *killBed {
 			_ = s.cmd.Process.Kill()
 			<-s.exited
 		}
+		require.Eventually(t, func() bool { return !supervised(root) }, patience, 5*time.Millisecond)
 	})
 	return b
+}
+
+// supervised tells whether a supervisor of the directory is left, also one that comes late and has nothing to do.
+func supervised(root string) bool {
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	return slices.ContainsFunc(commands, func(path string) bool {
+		text, _ := os.ReadFile(path)
+		return strings.Contains(string(text), "supervise\x00"+root)
+	})
 }
 
 func (b *killBed) write(name string) {
@@ -188,7 +199,11 @@ func (b *killBed) checkTrace() {
 		}
 	}
 	b.traced = int64(len(text))
-	j, err := link.OpenJournal(filepath.Join(b.root, "state", "journal"))
+	var j *link.Journal
+	require.Eventually(b.t, func() bool { // a child of the dead process may hold the lock until it has become a supervisor
+		j, err = link.OpenJournal(filepath.Join(b.root, "state", "journal"))
+		return !errors.Is(err, link.ErrInUse)
+	}, patience, time.Millisecond)
 	require.NoError(b.t, err)
 	defer j.Close()
 	clear(b.owners) // a last record may have no line
@@ -308,7 +323,7 @@ func TestKilledTogether(t *testing.T) {
 	if race.Enabled {
 		t.Skip("processes take long under the race detector")
 	}
-	if _, err := ihypervisor.ReadTopology("/sys/devices/system/cpu"); err != nil {
+	if _, err := ihypervisor.Simulate(invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 3}, "/sys/devices/system/cpu", true); err != nil {
 		t.Skipf("this host doesn't tell its cores: %v", err)
 	}
 	b := newKillBed(t)

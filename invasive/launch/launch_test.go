@@ -348,3 +348,16 @@ func TestAsAnotherUser(t *testing.T) {
 	require.Equal(t, "65534\n65533\n65533 65532\n", output(t, root, 1, "out"))
 	require.Contains(t, output(t, root, 1, "err"), "Permission denied")
 }
+
+// A supervisor that comes when the job is being forgotten, its mark gone already, doesn't start it again.
+func TestLateSupervisor(t *testing.T) {
+	dir := t.TempDir()
+	held, err := lockUnmarked(dir)
+	require.NoError(t, err)
+	require.Nil(t, held)
+	require.NoError(t, writeFile(filepath.Join(dir, "spec"), spec{}))
+	held, err = lockUnmarked(dir)
+	require.NoError(t, err)
+	require.NotNil(t, held, "a job that wasn't launched")
+	require.NoError(t, held.Close())
+}

@@ -145,5 +145,9 @@ func (l *Launcher) Forget(id invasive.JobID) error {
 	l.mu.Lock()
 	delete(l.runs, id)
 	l.mu.Unlock()
+	// First what a supervisor can't do without: one that comes late mustn't take the missing mark for a job that wasn't launched.
+	if err := os.Remove(filepath.Join(l.dir(id), "spec")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
 	return os.RemoveAll(l.dir(id))
 }

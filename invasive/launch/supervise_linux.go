@@ -69,7 +69,7 @@ func Supervise(dir string, point func(string)) error {
 	return writeFile(filepath.Join(dir, "exit"), exit{code})
 }
 
-// lockUnmarked returns the lock, or nil if the job was launched by another supervisor.
+// lockUnmarked returns the lock, or nil if the job was launched by another supervisor, or is forgotten already.
 func lockUnmarked(dir string) (*os.File, error) {
 	for until := time.Now().Add(startTime); ; time.Sleep(5 * time.Millisecond) {
 		held, err := lock(filepath.Join(dir, "lock"))
@@ -77,8 +77,9 @@ func lockUnmarked(dir string) (*os.File, error) {
 			return nil, err
 		}
 		_, err = os.Stat(filepath.Join(dir, "mark"))
+		_, gone := os.Stat(filepath.Join(dir, "spec")) // after the mark: a job that is forgotten loses it first
 		switch {
-		case err == nil:
+		case err == nil || gone != nil:
 			if held != nil {
 				held.Close()
 			}

@@ -5,9 +5,13 @@ package link
 import (
 	"errors"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// lockTime is how long a lock may be held by a child that a killed process has forked, until it runs a programme of its own.
+const lockTime = 200 * time.Millisecond
 
 // lockFile opens a file and locks it, until it is closed or the process ends.
 func lockFile(path string) (*os.File, error) {
@@ -15,7 +19,13 @@ func lockFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	for until := time.Now().Add(lockTime); ; time.Sleep(5 * time.Millisecond) {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(until) {
+			break
+		}
+	}
+	if err != nil {
 		f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			err = ErrInUse
