@@ -255,7 +255,8 @@ func waitEmptyHelping(t *testing.T, c *Cluster, limit time.Duration, ends bool) 
 // slurmctld, of each job that ran again after a kill, and that a new slurmctld took those for running
 // whose ends were lost. What comes after is stock Slurm sorting out jobs that exist
 // twice: ends of the first run are taken for the second's, requeued, and so on.
-// It returns those of the jobs that the auction had started.
+// It returns those of the jobs that the auction had started, without those that Slurm itself had requeued before it
+// was killed: a launch that slurmd hears of while it reads its configuration fails.
 func requireLogSaysForgotten(t *testing.T, c *Cluster, runs Runs) (ours []uint32) {
 	t.Helper()
 	t.Logf("a killed slurmctld had not saved the starts of jobs %v, which ran again, and the ends of jobs %v", runs.ForgottenStarts, runs.ForgottenEnds)
@@ -265,6 +266,10 @@ func requireLogSaysForgotten(t *testing.T, c *Cluster, runs Runs) (ours []uint32
 		name := fmt.Sprintf(`JobId=(?:\d+_\d+\()?%d\b`, id)
 		require.Regexp(t, `(?s)(?:[Ss]tarted|Allocate) `+name+restart, log)
 		if regexp.MustCompile(`(?s)aucsched: started ` + name + restart + `(?:[Ss]tarted|Allocate) ` + name).MatchString(log) {
+			if requeuedBySlurm(log, name) {
+				t.Logf("job %d: its launch had failed, and Slurm had requeued it before it was killed", id)
+				continue
+			}
 			ours = append(ours, id)
 		}
 	}
@@ -273,6 +278,23 @@ func requireLogSaysForgotten(t *testing.T, c *Cluster, runs Runs) (ours []uint32
 		require.Regexp(t, fmt.Sprintf(`(?s)`+restart+`Recovered JobId=(?:\d+_\d+\()?%d\b`, id), log)
 	}
 	return ours
+}
+
+// requeuedBySlurm says whether one and the same slurmctld had the auction's start of a job, and then requeued the job.
+func requeuedBySlurm(log, name string) bool {
+	requeued := regexp.MustCompile(`(?s)aucsched: started ` + name + `.*_job_complete: requeue ` + name + ` per user/system request`)
+	lives := regexp.MustCompile(`slurmctld version \S+ started`).Split(log, -1)
+	return slices.ContainsFunc(lives, requeued.MatchString)
+}
+
+func TestRequeuedBySlurm(t *testing.T) {
+	const life, start, requeue = "slurmctld version 22.05.8 started on cluster c\n", "aucsched: started JobId=7 on n1\n", "_job_complete: requeue JobId=7 per user/system request\n"
+	for log, want := range map[string]bool{
+		life + start + requeue + life: true, life + start + life + requeue: false, life + start + life: false,
+		life + requeue + start + life: false, life + start + "_job_complete: requeue JobId=77 per user/system request\n": false,
+	} {
+		require.Equal(t, want, requeuedBySlurm(log, `JobId=(?:\d+_\d+\()?7\b`), log)
+	}
 }
 
 // requireEndsRepaired checks that every job whose end was forgotten is ended as it had ended, as the

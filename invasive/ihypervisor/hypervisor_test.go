@@ -200,7 +200,7 @@ func TestRestartInOrder(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	b := newBed(t, size(1, 2), nil)
+	b := newBed(t, size(1, 2), func(c *Config) { c.Report = time.Hour }) // or that would have what is new, and the test nothing
 	b.submit(&invasive.Job{ID: 1, MinCores: 2, MaxCores: 2, Args: []string{"sleep", "0.2"}})
 	var l *invasive.Load
 	for id := invasive.JobID(2); l == nil || l.Ended == 0; id++ {

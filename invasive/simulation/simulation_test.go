@@ -116,6 +116,7 @@ func TestRandom(t *testing.T) {
 				most = max(most, j.Cores)
 			}
 			sockets := c.Partition.Nodes * c.Partition.Sockets
+			c.Release = max(c.Release, time.Second) // see TestStandingTime
 			c.Policy.SocketWatts, c.Policy.CoreWatts = 20, 5
 			c.Policy.CapWatts = float64(20*min(sockets, most) + 5*most + uint32(n("cap", 0, 50)))
 		}
@@ -125,6 +126,33 @@ func TestRandom(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, first, again)
 	})
+}
+
+// Under a power cap a malleable job's cores can go to a waiting job that then may not have them, and back again. Where
+// letting go takes no time that would never end.
+func TestStandingTime(t *testing.T) {
+	c := NewConfig(invasive.Partition{Nodes: 6, Sockets: 2, CoresPerSocket: 1})
+	c.Attempts, c.Latency, c.Think, c.Release, c.ResizeCost = 2, 128*time.Millisecond, 248*time.Millisecond, 0, 3*time.Second
+	c.Policy.Means = []invasive.How{invasive.Shrink, invasive.Suspend, invasive.Kill}
+	c.Policy.MinUse, c.Policy.Compact, c.Policy.Horizon = 0.5, true, 1<<20
+	mix := Mix{Jobs: 17, Load: 1.4, MaxShare: 1, Shortest: time.Second, Longest: time.Second, LimitFactor: 3, Seed: 25}
+	jobs, err := mix.Generate(c.Partition.Cores())
+	require.NoError(t, err)
+	f := DefaultFlexibility()
+	f.Malleable, f.Urgent, f.Serial = 0.75, 0.25, 1
+	jobs, err = f.Apply(jobs, c.Partition.Cores())
+	require.NoError(t, err)
+	most := uint32(0)
+	for _, j := range jobs {
+		most = max(most, j.Cores)
+	}
+	c.Policy.SocketWatts, c.Policy.CoreWatts = 20, 5
+	c.Policy.CapWatts = float64(20*min(12, most) + 5*most + 7)
+	_, err = Run(context.Background(), c, jobs)
+	require.ErrorContains(t, err, "cores go to and fro while no time passes")
+	c.Release = time.Second
+	_, err = Run(context.Background(), c, jobs)
+	require.NoError(t, err)
 }
 
 // Malleability is worth something: jobs wait less, and cores idle less. And what it is compared with, all jobs rigid, is no straw

@@ -39,6 +39,7 @@ type system struct {
 	ctx     context.Context
 	cfg     Config
 	now     time.Duration
+	moment  int // happenings since time passed
 	seq     uint64
 	agenda  agenda
 	agent   *invasive.Agent
@@ -79,6 +80,9 @@ type run struct {
 
 // maxIdle is how many offers in vain, while nothing runs and no job is to come, are enough.
 const maxIdle = 100
+
+// maxMoment is how much may happen while no time passes.
+const maxMoment = 100_000
 
 // counts are of events.
 type counts struct {
@@ -178,7 +182,12 @@ func (s *system) run() error {
 		if h.at < s.now {
 			return fmt.Errorf("time goes back to %v", h.at)
 		}
-		s.judge.pass(h.at)
+		if s.judge.pass(h.at); h.at > s.now {
+			s.moment = 0
+		}
+		if s.moment++; s.moment > maxMoment {
+			return errors.New("cores go to and fro while no time passes: a release that takes time would end that")
+		}
 		s.now = h.at
 		s.fail(h.what())
 		if s.active > 0 {
