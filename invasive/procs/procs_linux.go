@@ -248,3 +248,22 @@ func CPUSet(cpus []int) (*unix.CPUSet, error) {
 	}
 	return &s, nil
 }
+
+// Above are the processes above one: its parent, whose parent, and so on.
+func Above(pid int) (list []int) {
+	for n := 0; pid > 1 && n < 10000; n++ {
+		s, err := ReadStat(pid)
+		if err != nil {
+			return nil
+		}
+		pid = s.Parent
+		list = append(list, pid)
+	}
+	return list
+}
+
+// Alive tells whether a process is still there, and no zombie.
+func Alive(p Process) bool {
+	s, err := ReadStat(p.PID)
+	return err == nil && s.State != 'Z' && p.Is()
+}
