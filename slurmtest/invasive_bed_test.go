@@ -72,7 +72,7 @@ func newInvasiveBed(t *testing.T, parameters string) *invasiveBed {
 	t.Cleanup(func() {
 		b.kill(&b.sched)
 		b.kill(&b.hyper)
-		if t.Failed() {
+		if t.Failed() || os.Getenv("AUCSCHED_SLURM_KEEP") == "1" {
 			log, _ := os.ReadFile(b.file("log"))
 			t.Logf("%s\n%s", log, b.trace())
 		}

@@ -35,7 +35,7 @@ func TestInvasive(t *testing.T) {
 	b.startBoth()
 	b.owns(first, "0-1")
 	at := time.Now()
-	urgent := b.sbatch("sleep 100", "-n1", "--comment=invasic=urgent")
+	urgent := b.sbatch("exec sleep 100", "-n1", "--comment=invasic=urgent")
 	b.owns(urgent, "1")
 	t.Logf("an urgent job ran after %v", time.Since(at))
 	b.owns(first, "0")
