@@ -39,6 +39,16 @@ static uint32_t _cores(const job_desc_msg_t *job_desc)
 		(cpus ? MAX(job_desc->cpus_per_task, 1) : 1);
 }
 
+/* Slurm doesn't look at this while a job is held. */
+static uint32_t _most_cores(word_t name)
+{
+	char *text = xstrndup(name.at, name.len);
+	part_record_t *part_ptr = find_part_record(text);
+
+	xfree(text);
+	return part_ptr ? part_ptr->total_cpus : 0;
+}
+
 /* RET NULL, or what a job of this partition can't have */
 static const char *_refused(const job_desc_msg_t *job_desc, bool alone)
 {
@@ -54,8 +64,6 @@ static const char *_refused(const job_desc_msg_t *job_desc, bool alone)
 		return "its jobs can't have --begin";
 	if ((job_desc->min_nodes != NO_VAL) && (job_desc->min_nodes > 1))
 		return "its jobs have one node";
-	if ((job_desc->requeue != NO_VAL16) && job_desc->requeue)
-		return "its jobs run once, and can't have --requeue";
 	return NULL;
 }
 
@@ -122,6 +130,8 @@ extern int auc_invasic_submit(job_desc_msg_t *job_desc, char **err_msg)
 	cores = _cores(job_desc);
 	if (!auc_invasic_parse(job_desc->comment, cores, false, &want, err_msg))
 		return EINVAL;
+	if (want.low > _most_cores(name))
+		return _refuse(name, "it has less cores", err_msg);
 	if ((rc = _judge_urgent(name, job_desc->qos, false, &want, err_msg)))
 		return rc;
 	want.points = _points(job_desc);
@@ -129,7 +139,6 @@ extern int auc_invasic_submit(job_desc_msg_t *job_desc, char **err_msg)
 	auc_invasic_note(&job_desc->comment, &want);
 	if (!cores)	/* what it is sure to get, for Slurm's accounts */
 		job_desc->min_cpus = want.low;
-	job_desc->requeue = 0;
 	job_desc->priority = 0;
 	_tell_job(job_desc);
 	return SLURM_SUCCESS;
@@ -138,8 +147,6 @@ extern int auc_invasic_submit(job_desc_msg_t *job_desc, char **err_msg)
 /* RET NULL, or what can't be changed of a job of this partition */
 static const char *_unchangeable(const job_desc_msg_t *job_desc)
 {
-	if ((job_desc->requeue != NO_VAL16) && job_desc->requeue)
-		return "its jobs run once";
 	if (job_desc->begin_time > time(NULL))
 		return "its jobs can't have a begin time";
 	if ((job_desc->min_nodes != NO_VAL) && (job_desc->min_nodes > 1))
@@ -162,6 +169,8 @@ static int _change_note(word_t name, job_desc_msg_t *job_desc,
 		job_desc->comment = xstrdup(job_ptr->comment);
 	if (!auc_invasic_parse(job_desc->comment, 0, true, &want, err_msg))
 		return EINVAL;
+	if (want.low > _most_cores(name))
+		return _refuse(name, "it has less cores", err_msg);
 	if ((rc = _judge_urgent(name, qos, made, &want, err_msg)))
 		return rc;
 	want.points = before->points;

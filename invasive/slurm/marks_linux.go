@@ -13,8 +13,9 @@ import (
 
 // A job's directory, named by its number, is the mark that it is Slurm's to start. It has these files:
 //
-//	started  since Slurm has started it; a job that is held again after that is none that may start
-//	exit     how it ended
+//	released  how often it had been requeued when it was released
+//	started   since Slurm has started it
+//	exit      how it ended
 
 func (l *Launcher) dir(id invasive.JobID) string {
 	return filepath.Join(l.Dir, strconv.FormatUint(uint64(id), 10))
@@ -39,34 +40,52 @@ func (l *Launcher) markStarted(j *job) {
 	}
 }
 
+func (l *Launcher) markReleased(id invasive.JobID, restarts uint32) error {
+	return l.writeNumber(id, "released", int64(restarts))
+}
+
+func (l *Launcher) released(id invasive.JobID) (restarts uint32, is bool, err error) {
+	n, is, err := l.readNumber(id, "released")
+	return uint32(n), is, err
+}
+
 func (l *Launcher) markEnded(id invasive.JobID, code int32) error {
-	path := filepath.Join(l.dir(id), "exit")
+	return l.writeNumber(id, "exit", int64(code))
+}
+
+// exit returns how a job has ended, if it has.
+func (l *Launcher) exit(id invasive.JobID) (code int32, ended bool, err error) {
+	n, ended, err := l.readNumber(id, "exit")
+	return int32(n), ended, err
+}
+
+// writeNumber writes a file that is there as a whole or not at all, also after a crash.
+func (l *Launcher) writeNumber(id invasive.JobID, name string, n int64) error {
+	path := filepath.Join(l.dir(id), name)
 	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(f, code)
+	_, err = fmt.Fprintln(f, n)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return errors.Join(os.Rename(path+".new", path), syncDir(l.dir(id)))
 }
 
-// exit returns how a job has ended, if it has.
-func (l *Launcher) exit(id invasive.JobID) (code int32, ended bool, err error) {
-	path := filepath.Join(l.dir(id), "exit")
+// readNumber tells whether there is such a file.
+func (l *Launcher) readNumber(id invasive.JobID, name string) (n int64, is bool, err error) {
+	path := filepath.Join(l.dir(id), name)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, false, nil
 	}
-	if err != nil {
-		return 0, false, err
+	if err == nil {
+		if n, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 33); err != nil {
+			err = fmt.Errorf("%s:1: %.20q is no number", path, text)
+		}
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 32)
-	if err != nil {
-		return 0, false, fmt.Errorf("%s:1: %.20q is no exit status", path, text)
-	}
-	return int32(n), true, nil
+	return n, true, err
 }
 
 // marks are the jobs that have one.

@@ -16,7 +16,7 @@ const (
 )
 
 // Wait has Slurm start a job, unless it has, and blocks until the job has ended. Slurm may have forgotten a release, or a start, if slurmctld was
-// killed just after it: a release is said again, a job that had started isn't started again but cancelled.
+// killed just after it: a release is said again, a job that had started isn't started again but cancelled. A job that Slurm requeues keeps its CPUs.
 func (l *Launcher) Wait(id invasive.JobID) (int32, error) {
 	j, err := l.get(id)
 	if err != nil {
@@ -90,12 +90,29 @@ func (l *Launcher) ask(j *job) (code int32, ended bool, err error) {
 		return launch.UnlaunchedExit, true, nil
 	case !st.Held:
 		return 0, false, nil
-	case j.wasStarted() && st.Restarts == 0:
-		l.Log.Error("Slurm has forgotten the start of a job; it is cancelled, as it must not run twice", "job", uint64(j.id))
+	}
+	return l.release(j, st.Restarts)
+}
+
+// release has a held job started. One that was released before is held again since slurmctld has forgotten it, or since somebody wants it.
+func (l *Launcher) release(j *job, restarts uint32) (code int32, ended bool, err error) {
+	before, released, err := l.released(j.id)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case released && restarts > before:
+		l.Log.Info("a job was requeued, and is held: it is negotiated again", "job", uint64(j.id))
+		return launch.LostExit, true, nil
+	case released && j.wasStarted():
+		l.Log.Error("slurmctld has forgotten the start of a job; it is cancelled, as it must not run twice", "job", uint64(j.id))
 		if err := l.Client.Cancel(l.ctx, uint64(j.id)); err != nil {
 			return 0, false, err
 		}
 		return launch.LostExit, true, nil
+	case !released:
+		if err := l.markReleased(j.id, restarts); err != nil {
+			return 0, false, err
+		}
 	}
 	l.Log.Info("released", "job", uint64(j.id))
 	return 0, false, l.Client.Release(l.ctx, uint64(j.id), l.Node)
