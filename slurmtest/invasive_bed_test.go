@@ -70,8 +70,12 @@ func newInvasiveBed(t *testing.T, parameters string) *invasiveBed {
 	})
 	require.NoError(t, os.Chmod(b.Dir, 0o755)) // the commands of jobs of other users read slurm.conf
 	t.Cleanup(func() {
-		b.kill(&b.sched)
-		b.kill(&b.hyper)
+		for _, cmd := range []*exec.Cmd{b.sched, b.hyper} {
+			if cmd != nil {
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait()
+			}
+		}
 		if t.Failed() || os.Getenv("AUCSCHED_SLURM_KEEP") == "1" {
 			log, _ := os.ReadFile(b.file("log"))
 			t.Logf("%s\n%s", log, b.trace())

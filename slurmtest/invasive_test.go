@@ -189,7 +189,7 @@ func TestInvasiveKilled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	ids := []uint32{}
 	for range 20 {
-		note := []string{"", "--comment=invasic=1-2", "--comment=invasic=urgent"}[rng.IntN(3)]
+		note := []string{"--comment=", "--comment=invasic=1-2", "--comment=invasic=urgent"}[rng.IntN(3)]
 		ids = append(ids, b.sbatch(fmt.Sprintf("sleep 0.%d", rng.IntN(9)), "-n1", note))
 	}
 	waitSaved(t, b.Cluster) // what was submitted later Slurm may forget

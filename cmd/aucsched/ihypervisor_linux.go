@@ -76,7 +76,10 @@ widening its own set of CPUs.`,
 
 // runForSlurm is runIHypervisor with jobs that Slurm starts.
 func runForSlurm(ctx context.Context, partition string, c *ihypervisor.Config, endpoint *link.Endpoint, out io.Writer) (err error) {
-	site, err := (&slurm.Client{}).Site(ctx, partition)
+	site, err := (&slurm.Client{}).WaitSite(ctx, partition, func(err error) { c.Log.Warn("waits for Slurm", "why", err) })
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return badInput(fmt.Errorf("--slurm: %w", err))
 	}

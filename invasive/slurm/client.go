@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +25,14 @@ const (
 	maxOutput   = 64 << 20 // bytes
 )
 
-// ErrNoJob is that slurmctld doesn't know a job, or no longer (MinJobAge).
-var ErrNoJob = errors.New("slurmctld knows no such job")
+// ErrNoJob is that slurmctld doesn't know a job, or no longer (MinJobAge); ErrDown that it doesn't answer now.
+var (
+	ErrNoJob = errors.New("slurmctld knows no such job")
+	ErrDown  = errors.New("slurmctld doesn't answer")
+)
+
+// down are words of commands that can't reach slurmctld, or whom it is too busy to answer.
+var down = []string{"Unable to contact slurm controller", "Socket timed out", "Connection refused", "connect failure", "Unable to contact primary"}
 
 // A CommandError is a command of Slurm that failed.
 type CommandError struct {
@@ -55,8 +62,8 @@ func (c *Client) run(ctx context.Context, argv ...string) (string, error) {
 		return out.String(), nil
 	case strings.Contains(said.String(), "Invalid job id"):
 		err = ErrNoJob
-	case ctx.Err() != nil:
-		err = fmt.Errorf("no answer within %v", commandTime)
+	case ctx.Err() != nil, slices.ContainsFunc(down, func(words string) bool { return strings.Contains(said.String(), words) }):
+		err = ErrDown
 	}
 	return "", &CommandError{Command: strings.Join(argv, " "), Said: said.String(), Err: err}
 }

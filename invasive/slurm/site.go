@@ -2,9 +2,11 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 )
 
 // A Site is what slurm.conf says that matters here.
@@ -14,6 +16,28 @@ type Site struct {
 	// Warnings are of settings that keep jobs from running where they should.
 	Warnings []string
 }
+
+// WaitSite is Site, asked again and again while slurmctld is down, which waiting is told of.
+func (c *Client) WaitSite(ctx context.Context, partition string, waiting func(error)) (*Site, error) {
+	for pause, told := time.Second, false; ; pause = min(2*pause, downPause) {
+		s, err := c.Site(ctx, partition)
+		if !errors.Is(err, ErrDown) || ctx.Err() != nil {
+			return s, err
+		}
+		if !told {
+			waiting(err)
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// downPause is the longest pause between two questions to a slurmctld that doesn't answer.
+const downPause = 30 * time.Second
 
 // Site looks whether a partition of Slurm is set up for an iHypervisor on this host. The error names the setting that is not.
 func (c *Client) Site(ctx context.Context, partition string) (*Site, error) {

@@ -12,7 +12,6 @@ import (
 const (
 	firstPause = 250 * time.Millisecond
 	lastPause  = 5 * time.Second
-	downPause  = 30 * time.Second // the last one while slurmctld doesn't answer
 )
 
 // Wait has Slurm start a job, unless it has, and blocks until the job has ended. Slurm may have forgotten a release, or a start, if slurmctld was
