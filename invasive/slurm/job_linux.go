@@ -107,15 +107,6 @@ func (j *job) below() procs.Family {
 	return func() []int { return procs.Below(j.stepds()...) }
 }
 
-func (j *job) halted() bool {
-	for _, pid := range j.below()() {
-		if !procs.Halted(pid) {
-			return false
-		}
-	}
-	return true
-}
-
 func (j *job) has(above []int) bool {
 	for _, stepd := range j.stepds() {
 		for _, pid := range above {

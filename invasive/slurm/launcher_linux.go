@@ -190,23 +190,25 @@ func (l *Launcher) goOn(j *job) error {
 	if j.running == yes {
 		return nil
 	}
-	if j.running == unknown {
-		st, err := l.Client.Job(l.ctx, uint64(j.id))
-		if err != nil || st.Name != "SUSPENDED" {
-			if err == nil {
-				j.running = yes
-			}
-			return err
+	if j.running == no {
+		if err := l.Client.Resume(l.ctx, uint64(j.id)); err == nil {
+			j.running = yes
+			return j.below().Signal(unix.SIGCONT)
 		}
 	}
-	if err := l.Client.Resume(l.ctx, uint64(j.id)); err != nil && !errors.Is(err, ErrNoJob) {
+	// Who was killed, this programme or slurmctld, may have forgotten that it was suspended, or that it was resumed.
+	st, err := l.Client.Job(l.ctx, uint64(j.id))
+	if err == nil && st.Name == "SUSPENDED" {
+		err = l.Client.Resume(l.ctx, uint64(j.id))
+	}
+	if err != nil && !errors.Is(err, ErrNoJob) {
 		return err
 	}
 	j.running = yes
-	return nil
+	return j.below().Signal(unix.SIGCONT)
 }
 
-// Halt has Slurm suspend a job, and returns when none of its threads can run.
+// Halt has Slurm suspend a job, for its books and its accounts, and returns when none of its threads can run.
 func (l *Launcher) Halt(id invasive.JobID) error {
 	j, err := l.get(id)
 	if err != nil {
@@ -219,16 +221,12 @@ func (l *Launcher) Halt(id invasive.JobID) error {
 		return err
 	}
 	j.running = no
-	for until := time.Now().Add(procs.RestTime); time.Now().Before(until); time.Sleep(haltTime) {
-		if j.halted() {
-			return nil
-		}
+	l.look()
+	if err := j.below().Halt(); err != nil {
+		return fmt.Errorf("job %d: %w", id, err)
 	}
-	return fmt.Errorf("job %d: %w", id, procs.ErrRestless)
+	return nil
 }
-
-// haltTime is the time between two looks at whether a job has stopped.
-const haltTime = 20 * time.Millisecond
 
 // suspend asks for it. A job that is suspended already, after a crash of ours, is an error to Slurm alone.
 func (l *Launcher) suspend(j *job) error {
