@@ -21,8 +21,12 @@ import (
 	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
+// builtProgrammes is where they are; TestMain removes it.
+var builtProgrammes string
+
 // programmes are the command and examples/malleable, built once.
 var programmes = sync.OnceValues(func() (dir string, err error) {
+	defer func() { builtProgrammes = dir }()
 	if dir, err = os.MkdirTemp("", "slurmtest-invasive"); err != nil {
 		return "", err
 	}
@@ -60,12 +64,15 @@ func newInvasiveBed(t *testing.T, parameters string) *invasiveBed {
 	topology, err := ihypervisor.Simulate(invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: invasiveCores}, "/sys/devices/system/cpu", true)
 	require.NoError(t, err)
 	b := &invasiveBed{t: t, dir: dir, bin: bin, topology: topology}
+	prolog := "#!/bin/sh\n[ \"$SLURM_JOB_PARTITION\" != invasic ] || exec " + bin + "/aucsched task-prolog\n"
+	require.NoError(t, os.WriteFile(b.file("prolog"), []byte(prolog), 0o755))
 	b.Cluster = cluster(t, auction, Config{
 		Groups: Uniform(2, 4, 0),
 		Partitions: []Partition{
 			{Name: "p", Nodes: "n0002", Default: true},
 			{Name: "invasic", Nodes: "n0001", Options: "OverSubscribe=FORCE:16"},
 		},
+		ExtraLines:          []string{"TaskProlog=" + b.file("prolog")},
 		SchedulerParameters: join(",", "auc_invasic=invasic,auc_invasic_socket="+b.file("state/run/jobs"), parameters),
 	})
 	require.NoError(t, os.Chmod(b.Dir, 0o755)) // the commands of jobs of other users read slurm.conf
@@ -140,10 +147,10 @@ func (b *invasiveBed) sbatch(body string, args ...string) uint32 {
 	return submit(b.t, b.Cluster, body, append([]string{"-p", "invasic", "-o", b.file("out.%j")}, args...)...)
 }
 
-// malleable is a job that adapts, until there is a file.
+// malleable is a job that adapts, until there is a file. One of its processes has lost its parent.
 func (b *invasiveBed) malleable(args ...string) uint32 {
 	b.t.Helper()
-	return b.sbatch("exec "+b.bin+"/malleable --seconds 120 --until "+b.file("stop"), args...)
+	return b.sbatch("sh -c 'sleep 100 & echo $! > "+b.file("orphan")+".$SLURM_JOB_ID'; exec "+b.bin+"/malleable --seconds 120 --until "+b.file("stop"), args...)
 }
 
 func (b *invasiveBed) stopMalleable() {
@@ -189,6 +196,9 @@ func (b *invasiveBed) allowed(id uint32) string {
 		return ""
 	}
 	lists := map[string]bool{}
+	if orphan, err := os.ReadFile(b.file(fmt.Sprint("orphan.", id))); err == nil {
+		out += fmt.Sprintf("%s %d", strings.TrimSpace(string(orphan)), id)
+	}
 	for line := range strings.SplitSeq(out, "\n") {
 		f := strings.Fields(line)
 		if len(f) < 2 || f[1] != fmt.Sprint(id) {

@@ -39,8 +39,9 @@ func TestInvasive(t *testing.T) {
 	b.startBoth()
 	b.owns(first, "0-1")
 	at := time.Now()
-	urgent := b.sbatch("exec sleep 100", "-n1", "--comment=invasic=urgent")
+	urgent := b.sbatch("echo $AUCSCHED_INVASIVE_CORES; grep Cpus_allowed_list: /proc/self/status; exec sleep 100", "-n1", "--comment=invasic=urgent")
 	b.owns(urgent, "1")
+	require.Eventually(t, func() bool { text, _ := os.ReadFile(b.file(fmt.Sprint("out.", urgent))); return len(text) > 0 }, 10*time.Second, 20*time.Millisecond)
 	t.Logf("an urgent job ran after %v", time.Since(at))
 	b.owns(first, "0")
 	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(urgent)))
@@ -48,6 +49,9 @@ func TestInvasive(t *testing.T) {
 	b.stopMalleable()
 	b.ended(first, "COMPLETED")
 	b.startedOnce(first, urgent)
+	text, err = os.ReadFile(b.file(fmt.Sprint("out.", urgent)))
+	require.NoError(t, err)
+	require.Regexp(t, "^1\nCpus_allowed_list:\t"+b.cpus("1")+"\n", string(text), "from its beginning")
 }
 
 // What can't be understood, or isn't for such a partition, is refused in words.

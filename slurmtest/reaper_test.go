@@ -24,8 +24,10 @@ func TestMain(m *testing.M) {
 		victim(dir)
 	}
 	code := m.Run()
-	if copiedPlugins != "" {
-		os.RemoveAll(copiedPlugins)
+	for _, dir := range []string{copiedPlugins, builtProgrammes} {
+		if dir != "" {
+			os.RemoveAll(dir)
+		}
 	}
 	os.Exit(code)
 }
