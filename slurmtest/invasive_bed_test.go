@@ -38,8 +38,35 @@ var programmes = sync.OnceValues(func() (dir string, err error) {
 			return dir, fmt.Errorf("%w: %s", err, text)
 		}
 	}
-	return dir, nil
+	exe, err := os.Executable() // jobs of other users can't get at it
+	if err != nil {
+		return dir, err
+	}
+	text, err := os.ReadFile(exe)
+	if err != nil {
+		return dir, err
+	}
+	return dir, os.WriteFile(dir+"/adapts", text, 0o755)
 })
+
+// adapt is a job that lets go of cores when it is asked to, and does nothing else until there is a file.
+func adapt(stop string) {
+	c, err := malleable.Connect(os.Getenv)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for {
+		select {
+		case change := <-c.Changes():
+			_ = c.Done(change)
+		case <-time.After(50 * time.Millisecond):
+			if _, err := os.Stat(stop); err == nil {
+				os.Exit(0)
+			}
+		}
+	}
+}
 
 // An invasiveBed is a cluster of two nodes: partition invasic has the first, with both programmes as processes, and partition p the second. The first
 // has the host's CPUs, as two cores.
@@ -147,13 +174,13 @@ func (b *invasiveBed) sbatch(body string, args ...string) uint32 {
 	return submit(b.t, b.Cluster, body, append([]string{"-p", "invasic", "-o", b.file("out.%j")}, args...)...)
 }
 
-// malleable is a job that adapts, until there is a file. One of its processes has lost its parent.
-func (b *invasiveBed) malleable(args ...string) uint32 {
+// adapting is a job that adapts, until there is a file. One of its processes has lost its parent.
+func (b *invasiveBed) adapting(args ...string) uint32 {
 	b.t.Helper()
-	return b.sbatch("sh -c 'sleep 100 & echo $! > "+b.file("orphan")+".$SLURM_JOB_ID'; exec "+b.bin+"/malleable --seconds 120 --until "+b.file("stop"), args...)
+	return b.sbatch("sh -c 'sleep 100 & echo $! > "+b.file("orphan")+".$SLURM_JOB_ID'; SLURMTEST_ADAPTS="+b.file("stop")+" exec "+b.bin+"/adapts", args...)
 }
 
-func (b *invasiveBed) stopMalleable() {
+func (b *invasiveBed) stopAdapting() {
 	b.t.Helper()
 	require.NoError(b.t, os.WriteFile(b.file("stop"), nil, 0o644))
 }

@@ -18,7 +18,7 @@ import (
 func TestInvasive(t *testing.T) {
 	beside(t)
 	b := newInvasiveBed(t, "")
-	first := b.malleable("--comment=invasic=1-2,malleable;mine")
+	first := b.adapting("--comment=invasic=1-2,malleable;mine")
 	j, err := b.ShowJob(t.Context(), first)
 	require.NoError(t, err)
 	require.Equal(t, "mine;invasic=1-2,malleable,points=100", j.Fields["Comment"])
@@ -46,7 +46,7 @@ func TestInvasive(t *testing.T) {
 	b.owns(first, "0")
 	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(urgent)))
 	b.owns(first, "0-1")
-	b.stopMalleable()
+	b.stopAdapting()
 	b.ended(first, "COMPLETED")
 	b.startedOnce(first, urgent)
 	text, err = os.ReadFile(b.file(fmt.Sprint("out.", urgent)))
@@ -118,7 +118,7 @@ func TestInvasiveUsers(t *testing.T) {
 	b := newInvasiveBed(t, "")
 	require.NoError(t, os.Chmod(b.dir, 0o777))
 	nobody := func(args ...string) uint32 {
-		return b.malleable(append([]string{"--uid=nobody"}, args...)...)
+		return b.sbatch("exec "+b.bin+"/malleable --seconds 120 --until "+b.file("stop"), append([]string{"--uid=nobody"}, args...)...)
 	}
 	require.NoError(t, os.WriteFile(b.startsFile(), nil, 0o666))
 	require.NoError(t, os.Chmod(b.startsFile(), 0o666))
@@ -145,7 +145,7 @@ func TestInvasiveUsers(t *testing.T) {
 	last := b.sbatch("true", "-n1", "--comment=invasic=urgent") // nothing waits for the cancelled one
 	b.ended(last, "COMPLETED")
 	require.Empty(t, b.ledger(waiting))
-	b.stopMalleable()
+	b.stopAdapting()
 	b.ended(first, "COMPLETED")
 	b.startedOnce(first, kept, last)
 }
@@ -186,7 +186,7 @@ func TestInvasiveKilled(t *testing.T) {
 	beside(t)
 	b := newInvasiveBed(t, "")
 	b.startBoth()
-	first := b.malleable("--comment=invasic=1-2,malleable")
+	first := b.adapting("--comment=invasic=1-2,malleable")
 	b.owns(first, "0-1")
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -214,7 +214,7 @@ func TestInvasiveKilled(t *testing.T) {
 		b.ended(id, "COMPLETED")
 	}
 	b.owns(first, "0-1")
-	b.stopMalleable()
+	b.stopAdapting()
 	b.ended(first, "COMPLETED")
 	b.startedOnce(append(ids, first)...)
 }
