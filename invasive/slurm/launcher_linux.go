@@ -35,6 +35,7 @@ type Launcher struct {
 	all     sync.WaitGroup
 	watch   *watcher
 	looking sync.Mutex
+	first   time.Duration // firstPause
 
 	mu   sync.Mutex
 	jobs map[invasive.JobID]*job
@@ -52,7 +53,7 @@ func New(c Config) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Launcher{Config: c, watch: w, jobs: map[invasive.JobID]*job{}}
+	l := &Launcher{Config: c, watch: w, first: firstPause, jobs: map[invasive.JobID]*job{}}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	l.all.Add(1)
 	go l.keep()
