@@ -78,7 +78,10 @@ type invasiveBed struct {
 	topology     *ihypervisor.Topology
 }
 
-const invasiveCores = 2
+const (
+	invasiveCores = 2
+	invasiveTime  = time.Minute // for what takes a second where there is time
+)
 
 func newInvasiveBed(t *testing.T, parameters string) *invasiveBed {
 	t.Helper()
@@ -129,13 +132,13 @@ func (b *invasiveBed) startBoth() {
 func (b *invasiveBed) startHyper() {
 	b.t.Helper()
 	b.hyper = b.start("ihypervisor", "--slurm", "invasic", "--socket", "unix:"+b.file("run/socket"), "--state", b.file("state"), "--cores",
-		strconv.Itoa(invasiveCores), "--oversubscribe", "--report", "200ms", "--retry", "1s", "--trace", b.file("trace"))
+		strconv.Itoa(invasiveCores), "--oversubscribe", "--report", "1s", "--retry", "1s", "--trace", b.file("trace"))
 }
 
 func (b *invasiveBed) startSched() {
 	b.t.Helper()
 	b.sched = b.start("ischeduler", "--slurm", "invasic", "--slurm-every", "300ms", "--dir", b.file("sched"), "--connect", "unix:"+b.file("run/socket"),
-		"--report", "200ms")
+		"--report", "1s")
 }
 
 func (b *invasiveBed) start(args ...string) *exec.Cmd {
@@ -250,7 +253,7 @@ func (b *invasiveBed) allowed(id uint32) string {
 // owns waits until a job owns cores, and runs on these alone.
 func (b *invasiveBed) owns(id uint32, cores string) {
 	b.t.Helper()
-	err := b.poll(b.t.Context(), 30*time.Second, fmt.Sprintf("job %d to own cores %s", id, cores), func() (bool, error) {
+	err := b.poll(b.t.Context(), invasiveTime, fmt.Sprintf("job %d to own cores %s", id, cores), func() (bool, error) {
 		return b.ledger(id) == cores && b.allowed(id) == b.cpus(cores), nil
 	})
 	require.NoError(b.t, err, "ledger %q, kernel %q", b.ledger(id), b.allowed(id))
@@ -259,7 +262,7 @@ func (b *invasiveBed) owns(id uint32, cores string) {
 // ended waits for a job's end.
 func (b *invasiveBed) ended(id uint32, state string) {
 	b.t.Helper()
-	_, err := b.WaitFor(b.t.Context(), id, 30*time.Second, state)
+	_, err := b.WaitFor(b.t.Context(), id, invasiveTime, state)
 	require.NoError(b.t, err)
 }
 
