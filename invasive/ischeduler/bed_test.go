@@ -106,7 +106,7 @@ func startScheduler(t *testing.T, dir string, limit int, e link.Endpoint, elsewh
 	}
 	t.Cleanup(stop)
 	require.Eventually(t, func() bool {
-		_, err := os.Stat(filepath.Join(dir, "control"))
+		_, err := Client{dir}.Status(context.Background()) // the socket is there a moment before it listens
 		return err == nil
 	}, patience, time.Millisecond)
 	return s, Client{dir}, stop
