@@ -99,8 +99,8 @@ func start(t *testing.T, dir string, limit int, e link.Endpoint) (Client, func()
 		require.NoError(t, errors.Join(<-done, <-done, s.Close()))
 	}
 	t.Cleanup(stop)
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(filepath.Join(dir, "control"))
+	require.Eventually(t, func() bool { // the socket's name is there before it listens
+		_, err := Client{dir}.Status(ctx)
 		return err == nil
 	}, patience, time.Millisecond)
 	return Client{dir}, stop
