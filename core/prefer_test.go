@@ -152,9 +152,7 @@ func drawPreferences(t *rapid.T, s *Snapshot) {
 
 // Plans of jobs with preferences hold together as others do.
 func TestPlansOfPreferences(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes long under the race detector; TestPlansHoldTogether is run there")
-	}
+	race.Slow(t)
 	preferred := 0
 	checkUntil(t, func() bool { return preferred > 20 }, func(t *rapid.T) {
 		s, a := drawWays(t), drawAuction(t)
@@ -191,9 +189,7 @@ func TestPlansOfPreferences(t *testing.T) {
 
 // Preferring all nodes, none, or such as have nothing free says nothing, and changes nothing at all.
 func TestEmptyPreferencesChangeNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes long under the race detector; TestEqualAlternativesChangeNothing is run there")
-	}
+	race.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		want := decideOn(t, a, s)

@@ -50,9 +50,7 @@ func isMixed(segs []nodeset.Segment) bool {
 // Plans of jobs with alternatives and mixed ranges never over-allocate, meet the request that they
 // name, and leave nobody behind whom any of his requests would do.
 func TestPlansOfManyWays(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes minutes under the race detector; TestPlansHoldTogether is run there")
-	}
+	race.Slow(t)
 	further, mixed := 0, 0
 	checkUntil(t, func() bool { return further > 20 && mixed > 5 }, func(t *rapid.T) {
 		s, a := drawWays(t), drawAuction(t)
@@ -101,6 +99,7 @@ func TestPlansOfManyWays(t *testing.T) {
 
 // An alternative that says what the request says changes nothing at all.
 func TestEqualAlternativesChangeNothing(t *testing.T) {
+	race.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		want := decideOn(t, a, s)
@@ -118,6 +117,7 @@ func TestEqualAlternativesChangeNothing(t *testing.T) {
 
 // An auction that has seen other jobs decides as a fresh one.
 func TestWaysLeaveNoTrace(t *testing.T) {
+	race.Slow(t)
 	used, err := NewAuction(DefaultAuctionOptions(), nil)
 	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
@@ -326,9 +326,7 @@ func TestExplainKeepsAlternatives(t *testing.T) {
 
 // A cycle with alternatives and mixed GPUs allocates nothing either.
 func TestWaysAllocateNothingInSteadyState(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	nodes, err := nodeset.NewUniform(200, nodeset.Capacity{Cores: 8, GPUs: 2})
 	require.NoError(t, err)
 	s := &Snapshot{Nodes: nodes}

@@ -88,9 +88,7 @@ func TestByHand(t *testing.T) {
 // Whatever the settings and the jobs, the referee finds no fault, and all jobs come to their end; once more it is the
 // same to the last bit.
 func TestRandom(t *testing.T) {
-	if race.Enabled {
-		t.Skip("nothing runs at the same time: left to the run without the race detector")
-	}
+	race.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(name string, from, to int) int { return rapid.IntRange(from, to).Draw(t, name) }
 		c := NewConfig(invasive.Partition{Nodes: uint32(n("nodes", 1, 6)), Sockets: uint32(n("sockets", 1, 2)), CoresPerSocket: uint32(n("cores", 1, 4))})
@@ -158,9 +156,7 @@ func TestStandingTime(t *testing.T) {
 // Malleability is worth something: jobs wait less, and cores idle less. And what it is compared with, all jobs rigid, is no straw
 // man: they don't wait longer than under backfill.
 func TestWorth(t *testing.T) {
-	if race.Enabled {
-		t.Skip("nothing runs at the same time: left to the run without the race detector")
-	}
+	race.Slow(t)
 	p := invasive.Partition{Name: "invasic", Nodes: 16, Sockets: 2, CoresPerSocket: 8}
 	mix := DefaultMix()
 	mix.Jobs = 150
