@@ -186,7 +186,7 @@ func (s *system) run() error {
 			s.moment = 0
 		}
 		if s.moment++; s.moment > maxMoment {
-			return errors.New("cores go to and fro while no time passes: a release that takes time would end that")
+			return errors.New("cores go to and fro while no time passes")
 		}
 		s.now = h.at
 		s.fail(h.what())
