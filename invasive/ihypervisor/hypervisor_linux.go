@@ -189,7 +189,8 @@ func (h *Hypervisor) recover() error {
 			}
 		}
 	}
-	terms := invasive.Terms{Attempts: h.Attempts, Reply: h.Reply, Report: h.Report, Partition: h.Topology.Partition}
+	terms := invasive.Terms{Attempts: h.Attempts, Reply: h.Reply, Report: h.Report, Partition: h.Topology.Partition,
+		Shrink: min(time.Duration(h.Policy.ShrinkTime)*time.Second, invasive.MaxTimer)}
 	h.machine, h.first = invasive.NewHypervisor(terms, saved, seen, nil)
 	h.runner = link.NewRunner(link.Config{
 		Side: invasive.IHypervisor, Machine: h.machine, Journal: h.journal, Listener: h.Listener, Do: h.do, Hear: h.negotiator.Hear, Load: h.load,
