@@ -59,6 +59,8 @@ func TestMutants(t *testing.T) {
 	cancels.cancel = true
 	urgent := base("", malleable, pressing)
 	urgent.report = true
+	grows := base("", malleable, pressing)
+	grows.crash, grows.grow = true, true
 
 	type agentRule = func(*rule[Agent])
 	type hyperRule = func(*rule[Hypervisor])
@@ -136,6 +138,8 @@ func TestMutants(t *testing.T) {
 	}{
 		{"accepts without saving", crashes, Judging, Verdict, "accepted", does(unsaved(acceptJobs), sendAgreed, askPlaces), "not known"},
 		{"launches before saving", crashes, Idle, Place, "accepted, cores free", does(launchFirst), "own it"},
+		{"launches without saving", crashes, Idle, Place, "accepted, cores free", does(unsaved(placeJob)), "own it"},
+		{"grows without saving", grows, Idle, Give, "runs, cores free", does(unsaved(giveCores)), "own it"},
 		{"forgets before the acknowledgement", losses, Idle, Exited, "runs", does(endJob, forgetAtOnce, askPlaces), ""},
 		{"judges the last mapping", calm, Offered, sends(ResponseResourceOffer), "accepts, last attempt", drop[Hypervisor], "within the limit"},
 		{"places on cores that aren't free", hasty, Idle, Place, "accepted, cores free", func(r *rule[Hypervisor]) {

@@ -21,7 +21,7 @@ import (
 
 var testTerms = invasive.Terms{Attempts: 3, Reply: 2 * time.Second, Report: 50 * time.Millisecond}
 
-// A bed is an iHypervisor on a Unix socket that says yes to everything and places each job on the first free core.
+// A bed is an iHypervisor that says yes to everything and places each job on the first free core.
 type bed struct {
 	t        testing.TB
 	endpoint Endpoint
@@ -35,12 +35,21 @@ type bed struct {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 func newBed(t testing.TB, dir string, change func(*Config)) *bed {
-	b := &bed{t: t, stats: &Stats{}, launched: make(chan invasive.JobID, 100), done: make(chan error, 1)}
-	b.endpoint = Endpoint{Network: "unix", Address: filepath.Join(dir, "run", "socket"), Users: []uint32{uint32(os.Geteuid())}}
+	return newBedAt(t, dir, Endpoint{Network: "unix", Address: filepath.Join(dir, "run", "socket"), Users: []uint32{uint32(os.Geteuid())}}, change)
+}
+
+// newBedAt is a bed elsewhere: with TCP at a port that is free.
+func newBedAt(t testing.TB, dir string, at Endpoint, change func(*Config)) *bed {
+	b := &bed{t: t, endpoint: at, stats: &Stats{}, launched: make(chan invasive.JobID, 100), done: make(chan error, 1)}
 	journal, err := OpenJournal(filepath.Join(dir, "hypervisor", "journal"))
 	require.NoError(t, err)
 	listener, err := b.endpoint.Listen(RealClock{}, b.stats)
 	require.NoError(t, err)
+	if at.Network == "tcp" {
+		_, port, err := net.SplitHostPort(listener.Addr().String())
+		require.NoError(t, err)
+		b.endpoint.Address = "localhost:" + port
+	}
 	terms := testTerms
 	terms.Partition = invasive.Partition{Name: "p", Nodes: 1, Sockets: 1, CoresPerSocket: 4}
 	h, actions := invasive.NewHypervisor(terms, journal.Saved(), nil, nil)

@@ -33,7 +33,7 @@ func (s *system) actAgent(a invasive.Action) {
 		s.count.messages++
 		m := a.Msg
 		s.after(s.cfg.Latency, func() error {
-			s.manager.hear(m)
+			s.manager.Hear(m)
 			s.stepHyper(invasive.Event{Kind: invasive.EventKind(m.Kind), Msg: m})
 			return nil
 		})
@@ -107,13 +107,13 @@ func (s *system) actHyper(actions []invasive.Action) {
 		case invasive.Close, invasive.Violated, invasive.Failed, invasive.Stopped:
 			s.fail(fmt.Errorf("iHypervisor: %v %v: the connection ends", a.Kind, a.Text))
 		}
-		if evs := s.manager.answer(s.hyper, a, s.now, nil); len(evs) > 0 {
-			s.answer(evs)
+		if ev, ok := s.manager.answer(a, s.now); ok {
+			s.answer(ev)
 		}
 	}
 }
 
-func (s *system) answer(evs []invasive.Event) {
+func (s *system) answer(evs ...invasive.Event) {
 	for _, ev := range evs {
 		if ev.Kind == invasive.Verdict && !ev.Accept {
 			s.count.rejected++
@@ -197,7 +197,7 @@ func (s *system) reclaim(a *invasive.Action) {
 		}
 		s.resize(r, r.cores-len(cores))
 		err := s.judge.release(r.job, cores)
-		s.manager.freed()
+		s.manager.Freed()
 		s.stepHyper(invasive.Event{Kind: invasive.Released, ID: r.job.ID, Cores: cores})
 		return err
 	})
@@ -209,6 +209,6 @@ func (s *system) end(r *run, exit int32) {
 	s.left--
 	s.active--
 	s.fail(s.judge.end(r))
-	s.manager.freed()
+	s.manager.Freed()
 	s.stepHyper(invasive.Event{Kind: invasive.Exited, ID: r.job.ID, Exit: exit})
 }

@@ -114,7 +114,6 @@ func TestRandom(t *testing.T) {
 				most = max(most, j.Cores)
 			}
 			sockets := c.Partition.Nodes * c.Partition.Sockets
-			c.Release = max(c.Release, time.Second) // see TestStandingTime
 			c.Policy.SocketWatts, c.Policy.CoreWatts = 20, 5
 			c.Policy.CapWatts = float64(20*min(sockets, most) + 5*most + uint32(n("cap", 0, 50)))
 		}
@@ -126,8 +125,8 @@ func TestRandom(t *testing.T) {
 	})
 }
 
-// Under a power cap a malleable job's cores can go to a waiting job that then may not have them, and back again. Where
-// letting go takes no time that would never end.
+// Under a power cap no malleable job is asked for cores that the one that waits may not have then: where letting go
+// takes no time they would go to and fro for ever.
 func TestStandingTime(t *testing.T) {
 	c := NewConfig(invasive.Partition{Nodes: 6, Sockets: 2, CoresPerSocket: 1})
 	c.Attempts, c.Latency, c.Think, c.Release, c.ResizeCost = 2, 128*time.Millisecond, 248*time.Millisecond, 0, 3*time.Second
@@ -146,9 +145,6 @@ func TestStandingTime(t *testing.T) {
 	}
 	c.Policy.SocketWatts, c.Policy.CoreWatts = 20, 5
 	c.Policy.CapWatts = float64(20*min(12, most) + 5*most + 7)
-	_, err = Run(context.Background(), c, jobs)
-	require.ErrorContains(t, err, "cores go to and fro while no time passes")
-	c.Release = time.Second
 	_, err = Run(context.Background(), c, jobs)
 	require.NoError(t, err)
 }

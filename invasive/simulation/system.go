@@ -115,7 +115,7 @@ func newSystem(ctx context.Context, cfg Config, jobs []Job) (*system, error) {
 		return nil, err
 	}
 	terms := invasive.Terms{Attempts: cfg.Attempts, Reply: 2*cfg.Latency + cfg.Think + time.Minute, Report: cfg.Report}
-	s := &system{ctx: ctx, cfg: cfg, manager: newManager(&cfg), mapper: mapper, queue: queue.New(len(jobs)), left: len(jobs),
+	s := &system{ctx: ctx, cfg: cfg, mapper: mapper, queue: queue.New(len(jobs)), left: len(jobs),
 		agent: invasive.NewAgent(terms, nil), jobs: make([]run, len(jobs)), judge: newReferee(&cfg.Partition, cfg.ResizeCost)}
 	for i := range jobs {
 		if err := s.plan(i, &jobs[i]); err != nil {
@@ -125,6 +125,7 @@ func newSystem(ctx context.Context, cfg Config, jobs []Job) (*system, error) {
 	terms.Partition = cfg.Partition
 	var first []invasive.Action
 	s.hyper, first = invasive.NewHypervisor(terms, nil, nil, nil)
+	s.manager = newManager(&cfg, s.hyper)
 	s.actHyper(first)
 	s.stepHyper(invasive.Event{Kind: invasive.Start})
 	s.stepAgent(invasive.Event{Kind: invasive.Start})
@@ -186,7 +187,7 @@ func (s *system) run() error {
 			s.moment = 0
 		}
 		if s.moment++; s.moment > maxMoment {
-			return errors.New("cores go to and fro while no time passes: a release that takes time would end that")
+			return errors.New("cores go to and fro while no time passes")
 		}
 		s.now = h.at
 		s.fail(h.what())
@@ -206,11 +207,11 @@ func (s *system) run() error {
 // settle lets the iHypervisor do what it wants to when all of a moment is through.
 func (s *system) settle() {
 	for range 1000 {
-		evs := s.manager.tick(s.hyper, s.now, nil)
+		evs := s.manager.tick(s.now)
 		if len(evs) == 0 {
 			return
 		}
-		s.answer(evs)
+		s.answer(evs...)
 	}
 	s.fail(errors.New("the iHypervisor's decisions don't come to an end"))
 }
@@ -220,7 +221,7 @@ func (s *system) tickLater() {
 		if s.idle++; s.idle > maxIdle && s.queue.Len() == s.left {
 			return fmt.Errorf("%d jobs wait, and nothing has run for %v: they don't fit what is offered", s.left, maxIdle*s.cfg.Repeat)
 		}
-		s.manager.seating = true // settle follows
+		s.manager.Changed() // settle follows
 		s.tickLater()
 		return nil
 	})
@@ -228,7 +229,7 @@ func (s *system) tickLater() {
 
 func (s *system) reportLater() {
 	s.after(s.cfg.Report, func() error {
-		s.stepHyper(invasive.Event{Kind: invasive.ReportDue, Load: s.manager.load(s.hyper)})
+		s.stepHyper(invasive.Event{Kind: invasive.ReportDue, Load: s.manager.load()})
 		s.reportLater()
 		return nil
 	})
