@@ -13,7 +13,7 @@ func (r *run) score(j *job, node int32, c *copyOf, base, start int64, w weights,
 	if r.mode == Reference {
 		return r.referenceScore(j, node, c, base, start, w, limit)
 	}
-	if w.evict != 0 && float64(base)+r.search.own > limit {
+	if w.evict != 0 && w == r.search.later && float64(base)+r.search.own > limit {
 		return float64(base) + r.search.own, start
 	}
 	ready, held := start, false
