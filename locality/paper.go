@@ -16,6 +16,10 @@ func (r *run) replanText() {
 	}
 	r.pass()
 	r.upTo = 0
+	if r.plan != nil {
+		r.plan.revise()
+		return
+	}
 	r.resumeText()
 }
 
@@ -37,17 +41,22 @@ func (r *run) resumeText() {
 		r.behind -= j.Cores
 		c := r.choose(j)
 		r.book(j, c)
-		if r.gaps != nil {
-			r.gaps.take(c.node, j.ids, c.start, c.start+j.wall)
-		} else {
-			r.cores.take(c.node, j.ids, c.start+j.wall)
-		}
+		r.reserve(j, c)
 		if r.onPlan != nil {
 			r.onPlan(j)
 		}
 		if c.start == r.now {
 			r.starting = append(r.starting, i)
 		}
+	}
+}
+
+// reserve takes cores for a job's place in the plan.
+func (r *run) reserve(j *job, c choice) {
+	if r.gaps != nil {
+		r.gaps.take(c.node, j.ids, c.start, c.start+j.wall)
+	} else {
+		r.cores.take(c.node, j.ids, c.start+j.wall)
 	}
 }
 

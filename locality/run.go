@@ -65,7 +65,8 @@ type run struct {
 	// that was not known then to fit nowhere, and starting its jobs that start now.
 	upTo, witness int
 	starting      []int32
-	outdated      bool // a job has ended since the last pass from scratch, or there was none
+	plan          *plan // what the last pass has left; nil: each is from scratch
+	outdated      bool  // a job has ended since the last pass from scratch, or there was none
 
 	sums    sums
 	onStart func(s Start)
@@ -185,6 +186,7 @@ func (r *run) finish(j *job) {
 // queue is the jobs that wait, in the order of submission, history first.
 type queue struct {
 	jobs    []int32 // some have started
+	places  []place // of jobs, in the standing plan
 	first   int32   // seq of jobs[0]
 	started int
 	classes []class
@@ -204,6 +206,9 @@ func (q *queue) add(r *run, i int32) {
 	r.queued += j.Cores
 	j.seq = q.first + int32(len(q.jobs))
 	q.jobs = append(q.jobs, i)
+	if r.plan != nil {
+		q.places = append(q.places, place{node: -1})
+	}
 	c := &q.classes[j.class]
 	c.queued = append(c.queued, i)
 	if !c.isOpen {
@@ -222,6 +227,9 @@ func (q *queue) tidy(r *run) {
 		return
 	}
 	last := q.first + int32(len(q.jobs))
+	if r.plan != nil {
+		q.tidyPlaces(r)
+	}
 	q.jobs = slices.DeleteFunc(q.jobs, func(i int32) bool { return r.jobs[i].started })
 	q.started, q.first = 0, last-int32(len(q.jobs))
 	for k, i := range q.jobs {

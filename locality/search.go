@@ -46,6 +46,12 @@ type search struct {
 func (r *run) choose(j *job) choice {
 	s := &r.search
 	s.begin(j)
+	return s.find()
+}
+
+// find is choose for the job with which the search began.
+func (s *search) find() choice {
+	r := s.r
 	switch {
 	case r.plain:
 		s.all()
@@ -61,7 +67,8 @@ func (r *run) choose(j *job) choice {
 
 func (s *search) begin(j *job) {
 	r := s.r
-	s.j, s.best = j, choice{node: -1, score: math.Inf(1), order: math.MaxInt}
+	s.j = j
+	s.reset()
 	s.now, s.later = r.weights(j)
 	s.own = r.ownPart(j, s.later)
 	s.sticky = 0
@@ -71,6 +78,9 @@ func (s *search) begin(j *job) {
 		}
 	}
 }
+
+// reset forgets the best so far.
+func (s *search) reset() { s.best = choice{node: -1, score: math.Inf(1), order: math.MaxInt} }
 
 // firstFree is the first node on which the job can start now; -1: none.
 func (r *run) firstFree(j *job) int {
@@ -131,6 +141,7 @@ func (s *search) holders() {
 			continue
 		}
 		if from := s.r.line.from(s.j, int(c.node), limit); from <= limit {
+			f.open(c)
 			s.offer(c.node, c, max(from, s.r.now), false)
 			limit = s.limit()
 		}
