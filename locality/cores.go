@@ -84,11 +84,11 @@ func (c *cores) index(k int) *minTree {
 	return c.first[k]
 }
 
-// next is the first node from i on that has k cores available at bound or before; -1: none.
-func (c *cores) next(k, i int, bound int64) int {
+// next is the first node from i on that has k cores available at bound or before, and that the filter leaves; -1: none.
+func (c *cores) next(k, i int, bound int64, f filter) int {
 	t := c.index(k)
 	for {
-		i = t.next(i, bound)
+		i = t.nextOf(i, bound, f)
 		if i < 0 || t.at(i) == c.from(i, k) {
 			return i
 		}
@@ -117,7 +117,7 @@ func (c *cores) someFree(now int64) bool {
 	if c.from(c.freeNode, 1) <= now {
 		return true
 	}
-	node := c.next(1, 0, now)
+	node := c.next(1, 0, now, filter{})
 	c.freeNode = max(node, 0)
 	return node >= 0
 }

@@ -64,7 +64,7 @@ func (r *run) reserve(j *job, c choice) {
 func (r *run) someFits() bool {
 	for ; r.witness < len(r.queue.open); r.witness++ {
 		class := r.queue.open[r.witness]
-		if r.queue.lastOf(r, class) >= r.upTo && r.line.next(r.queue.classes[class].some, 0, r.now) >= 0 {
+		if r.queue.lastOf(r, class) >= r.upTo && r.line.next(r.queue.classes[class].some, 0, r.now, filter{}) >= 0 {
 			return true
 		}
 	}

@@ -25,6 +25,10 @@ type plan struct {
 	at int32
 	// upTo is the place in the queue behind the last planned job.
 	upTo int
+	// memory is what free nodes have in memory now, as by ordered: never less than that in a pass. ends is when cores of nodes
+	// are given back by jobs that run or are planned there, or sooner. Both are kept if all nodes are alike.
+	memory, ends minTree
+	alike        bool
 	// changed are the nodes that are not as they were at this place of the pass before.
 	changed []int32
 	// reach is for each number of cores when a changed node may have them.
@@ -62,7 +66,15 @@ type place struct {
 const fewChanged = 64
 
 func newPlan(r *run) *plan {
-	return &plan{r: r, nodes: make([]nodePlan, len(r.nodes)), reach: make([]int64, r.cores.most+1)}
+	p := &plan{r: r, nodes: make([]nodePlan, len(r.nodes)), reach: make([]int64, r.cores.most+1), alike: true}
+	for _, n := range r.nodes {
+		p.alike = p.alike && n.Memory == r.nodes[0].Memory && n.Bandwidth == r.nodes[0].Bandwidth
+	}
+	p.memory, p.ends = newMinTree(len(r.nodes)), newMinTree(len(r.nodes))
+	for i := range r.nodes {
+		p.memory.set(i, 0)
+	}
+	return p
 }
 
 // revise is a pass.
@@ -106,6 +118,9 @@ func (p *plan) begin() {
 	for _, node := range r.cores.changed {
 		p.nodes[node].renewed = r.files.pass
 		p.change(node)
+		if p.alike {
+			p.renew(node)
+		}
 	}
 	f := r.files
 	loading := f.loading[:0]
@@ -202,6 +217,7 @@ func (p *plan) insert(j *job, c choice) {
 		p.r.files.contend(p.r.files.find(j.file, c.node))
 	}
 	n := &p.nodes[c.node]
+	p.ends.set(int(c.node), min(p.ends.at(int(c.node)), c.start+j.wall))
 	if c.start == p.r.now {
 		n.renewed = p.r.files.pass
 		return

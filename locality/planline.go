@@ -11,9 +11,9 @@ func (l planLine) from(j *job, node int, bound int64) int64 {
 	return l.timeline.from(j, node, bound)
 }
 
-func (l planLine) next(j *job, i int, bound int64) int {
+func (l planLine) next(j *job, i int, bound int64, f filter) int {
 	for {
-		i = l.timeline.next(j, i, bound)
+		i = l.timeline.next(j, i, bound, f)
 		if i < 0 || !l.plan.bring(int32(i)) {
 			return i
 		}

@@ -99,8 +99,8 @@ type coresLine struct{ *cores }
 
 func (c coresLine) from(j *job, node int, _ int64) int64 { return c.cores.from(node, j.Cores) }
 func (c coresLine) earliest(j *job) (int64, int)         { return c.cores.earliest(j.Cores) }
-func (c coresLine) next(j *job, i int, bound int64) int {
-	return c.cores.next(j.Cores, i, bound)
+func (c coresLine) next(j *job, i int, bound int64, f filter) int {
+	return c.cores.next(j.Cores, i, bound, f)
 }
 
 // book notes a place in the plan: the files and, if the job starts now, the node that it makes busy.

@@ -10,8 +10,8 @@ type timeline interface {
 	// earliest is the least from of all nodes, and the first node that has it; never and -1 if the job can
 	// start nowhere.
 	earliest(j *job) (int64, int)
-	// next is the first node from i on with a from of at most bound; -1: none.
-	next(j *job, i int, bound int64) int
+	// next is the first node from i on with a from of at most bound that the filter leaves; -1: none.
+	next(j *job, i int, bound int64, f filter) int
 }
 
 // choice is a place for a job.
@@ -85,7 +85,7 @@ func (s *search) reset() { s.best = choice{node: -1, score: math.Inf(1), order: 
 // firstFree is the first node on which the job can start now; -1: none.
 func (r *run) firstFree(j *job) int {
 	if !r.plain {
-		return r.line.next(j, 0, r.now)
+		return r.line.next(j, 0, r.now, filter{})
 	}
 	for i := range r.nodes {
 		if r.line.from(j, i, r.now) <= r.now {
@@ -106,13 +106,19 @@ func (s *search) all() {
 func (s *search) first() (at int64, node int) {
 	at, node = s.r.line.earliest(s.j)
 	if node >= 0 && at <= s.r.now {
-		at, node = s.r.now, s.r.line.next(s.j, 0, s.r.now)
+		at, node = s.r.now, s.r.line.next(s.j, 0, s.r.now, filter{})
 	}
 	return at, node
 }
 
 func (s *search) fast() {
 	r, j := s.r, s.j
+	if r.plan != nil && r.plan.sorts(s) {
+		s.holders()
+		s.idle()
+		s.soon()
+		return
+	}
 	_, node := s.first()
 	if node < 0 {
 		return
@@ -175,7 +181,7 @@ func (s *search) scan(lo, hi int, now, later weights) {
 		if bound < 0 {
 			return
 		}
-		if i = s.r.line.next(s.j, i, bound); i < 0 || i >= hi {
+		if i = s.r.line.next(s.j, i, bound, filter{}); i < 0 || i >= hi {
 			return
 		}
 		if s.r.files.marks[i] != s.r.files.mark {
