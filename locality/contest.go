@@ -11,22 +11,19 @@ type stood struct {
 	start, ready int64
 }
 
-// contested tells whether a job's place has to be looked at.
-func (p *plan) contested(own *place) bool {
-	return p.isChanged(own.node) || p.fileContested(own) || p.inReach(own)
+// isOpen tells whether a job's place has to be looked at.
+func (p *plan) isOpen(own *place) bool {
+	return p.isChanged[own.node] || p.isContested[own.file] && p.fileContested(own) || p.inReach(own)
 }
 
 // fileContested tells whether a changed node with the job's file, or one that loads it, could be better.
 func (p *plan) fileContested(own *place) bool {
 	f := p.r.files
 	file := &f.files[own.file]
-	if file.contested != f.pass {
-		return false
-	}
 	found := false
 	kept := file.contest[:0]
 	for _, c := range file.contest {
-		if !p.isChanged(c.node) && c.loads != f.pass {
+		if !p.isChanged[c.node] && c.loads != f.pass {
 			c.contends = 0
 			continue
 		}
@@ -41,7 +38,7 @@ func (p *plan) fileContested(own *place) bool {
 func (p *plan) couldBeat(own *place, c *copyOf) bool {
 	at, now := p.r.cores.from(int(c.node), int(own.cores)), p.r.now
 	switch {
-	case p.isChanged(c.node):
+	case p.isChanged[c.node]:
 		return at <= now || at < never && float64(at)+own.part <= own.score
 	case at > now:
 		return false
@@ -64,7 +61,7 @@ func (p *plan) early(own *place, first int64) bool {
 // jobs may have been given the same places.
 func (p *plan) compareWithLast(node int32) {
 	n := &p.nodes[node]
-	if !p.isChanged(node) || n.renewed == p.r.files.pass {
+	if !p.isChanged[node] || n.renewed == p.r.files.pass {
 		return
 	}
 	jobs, was := len(n.jobs), len(n.was)
@@ -82,7 +79,7 @@ func (p *plan) compareWithLast(node int32) {
 			return
 		}
 	}
-	n.changed = 0
+	p.isChanged[node] = false
 	i := slices.Index(p.changed, node)
 	p.changed = slices.Delete(p.changed, i, i+1)
 }
@@ -109,7 +106,7 @@ func (p *plan) compare(own *place) (choice, bool) {
 	if own.node < 0 || !own.weighs(s.now, s.later) {
 		return choice{}, false
 	}
-	if p.isChanged(own.node) {
+	if p.isChanged[own.node] {
 		s.weigh(own.node)
 		if s.best.score > own.score {
 			s.reset()
@@ -118,8 +115,8 @@ func (p *plan) compare(own *place) (choice, bool) {
 	} else {
 		s.best = choice{node: own.node, start: own.start, ready: own.ready, score: own.score, order: 2 * int(own.node)}
 	}
-	if f := &r.files.files[own.file]; f.contested == r.files.pass {
-		for _, c := range f.contest {
+	if p.isContested[own.file] {
+		for _, c := range r.files.files[own.file].contest {
 			if p.couldBeat(own, c) {
 				s.weigh(c.node)
 			}
@@ -149,20 +146,18 @@ func (s *search) weigh(node int32) {
 	}
 }
 
-func (p *plan) isChanged(node int32) bool { return p.nodes[node].changed == p.r.files.pass }
-
 // change notes that from the pass's place on the node is not as it was: jobs of its files and those for which it is
 // early enough have to be compared with it.
 func (p *plan) change(node int32) {
-	if p.isChanged(node) {
+	if p.isChanged[node] {
 		return
 	}
 	p.remember(node)
-	p.nodes[node].changed = p.r.files.pass
+	p.isChanged[node] = true
 	p.changed = append(p.changed, node)
 	p.bring(node)
 	for _, c := range p.r.files.memory(node) {
-		p.r.files.contend(c)
+		p.contend(c)
 	}
 	for k := range p.reach {
 		if k > 0 {
@@ -185,14 +180,16 @@ func (p *plan) remember(node int32) {
 }
 
 // contend has all jobs of the copy's file be compared with its node.
-func (f *files) contend(c *copyOf) {
-	if c.contends == f.pass {
+func (p *plan) contend(c *copyOf) {
+	if c.contends == p.r.files.pass {
 		return
 	}
-	c.contends = f.pass
-	own := &f.files[c.file]
-	if own.contested != f.pass {
-		own.contested, own.contest = f.pass, own.contest[:0]
+	c.contends = p.r.files.pass
+	own := &p.r.files.files[c.file]
+	if !p.isContested[c.file] {
+		p.isContested[c.file] = true
+		p.contested = append(p.contested, c.file)
+		own.contest = own.contest[:0]
 	}
 	own.contest = append(own.contest, c)
 }

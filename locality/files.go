@@ -39,9 +39,8 @@ type file struct {
 	copies  []*copyOf // all that are known, by node
 	live    []*copyOf // of these, those that may be in memory at some time of pass
 	pass    int64     // the planning pass in which live was last tidied
-	// contest are the copies whose nodes may have become better for the file's jobs, in the pass contested.
-	contest   []*copyOf
-	contested int64
+	// contest are the copies whose nodes may have become better for the file's jobs, if the plan says that it is contested.
+	contest []*copyOf
 }
 
 // files is the state of all nodes' memories: what is loaded, until when a load lasts, what was

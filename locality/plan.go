@@ -29,8 +29,10 @@ type plan struct {
 	// are given back by jobs that run or are planned there, or sooner. Both are kept if all nodes are alike.
 	memory, ends minTree
 	alike        bool
-	// changed are the nodes that are not as they were at this place of the pass before.
-	changed []int32
+	// changed are the nodes that are not as they were at this place of the pass before, isChanged tells it of each. contested
+	// are files with a contest, isContested tells it of each.
+	changed, contested     []int32
+	isChanged, isContested []bool
 	// reach is for each number of cores when a changed node may have them.
 	reach []int64
 }
@@ -39,9 +41,8 @@ type plan struct {
 type nodePlan struct {
 	jobs []int32 // in the order of the queue
 	// given is how many of the jobs have their cores and files in this pass; it is 0 if pass is another one.
-	given   int
-	pass    int64
-	changed int64 // the pass in which the node has changed
+	given int
+	pass  int64
 	// was are the jobs as they were before the pass wasPass. renewed is the pass before which jobs have started or ended on
 	// the node, or in which one is to start.
 	was              []stood
@@ -66,7 +67,8 @@ type place struct {
 const fewChanged = 64
 
 func newPlan(r *run) *plan {
-	p := &plan{r: r, nodes: make([]nodePlan, len(r.nodes)), reach: make([]int64, r.cores.most+1), alike: true}
+	p := &plan{r: r, nodes: make([]nodePlan, len(r.nodes)), reach: make([]int64, r.cores.most+1), alike: true,
+		isChanged: make([]bool, len(r.nodes)), isContested: make([]bool, len(r.files.files))}
 	for _, n := range r.nodes {
 		p.alike = p.alike && n.Memory == r.nodes[0].Memory && n.Bandwidth == r.nodes[0].Bandwidth
 	}
@@ -92,7 +94,7 @@ func (p *plan) revise() {
 		p.at = j.seq
 		own := &r.queue.places[r.upTo]
 		r.behind -= j.Cores
-		if own.node >= 0 && !p.contested(own) && own.weighs(r.weights(j)) {
+		if own.node >= 0 && !p.isOpen(own) && own.weighs(r.weights(j)) {
 			continue
 		}
 		if !r.someFits() {
@@ -111,7 +113,13 @@ func (p *plan) revise() {
 func (p *plan) begin() {
 	r := p.r
 	p.at = math.MinInt32
-	p.changed = p.changed[:0]
+	for _, node := range p.changed {
+		p.isChanged[node] = false
+	}
+	for _, file := range p.contested {
+		p.isContested[file] = false
+	}
+	p.changed, p.contested = p.changed[:0], p.contested[:0]
 	for k := range p.reach {
 		p.reach[k] = never
 	}
@@ -125,8 +133,10 @@ func (p *plan) begin() {
 	f := r.files
 	loading := f.loading[:0]
 	for _, c := range f.loading {
-		c.loads = f.pass
-		f.contend(c)
+		if r.cores.from(int(c.node), 1) <= r.now {
+			c.loads = f.pass
+			p.contend(c)
+		}
 		if c.ready > r.now {
 			loading = append(loading, c)
 		}
@@ -152,8 +162,8 @@ func (p *plan) settle(j *job, own *place) {
 			p.remove(j, own.node)
 		}
 		p.insert(j, c)
-	case p.isChanged(c.node) && j.hasFile:
-		r.files.contend(r.files.find(j.file, c.node))
+	case p.isChanged[c.node] && j.hasFile:
+		p.contend(r.files.find(j.file, c.node))
 	}
 	if c.start == r.now {
 		own.node = -1
@@ -214,7 +224,7 @@ func (p *plan) insert(j *job, c choice) {
 	p.bring(c.node)
 	p.r.give(j, c)
 	if j.hasFile {
-		p.r.files.contend(p.r.files.find(j.file, c.node))
+		p.contend(p.r.files.find(j.file, c.node))
 	}
 	n := &p.nodes[c.node]
 	p.ends.set(int(c.node), min(p.ends.at(int(c.node)), c.start+j.wall))
