@@ -32,7 +32,7 @@ run-invasive: bin/aucsched
 	bin/aucsched demo invasive
 
 # Tests of the plug-ins that take long and are variants of others: only slurm-test has them.
-SLURM_SLOW := ^Test(LeftToSlurm|Load|KilledWithAlternatives|AlternativesKilledAtRandom)$$|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
+SLURM_SLOW := ^Test(LeftToSlurm|Load|KilledWithAlternatives|AlternativesKilledAtRandom|Invasive(Refused|Users|Suspended|Killed))$$|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
 
 ## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none)
 test: lint test-pure

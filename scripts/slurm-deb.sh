@@ -49,7 +49,7 @@ sed -e 's|@PREFIX@|/usr|' -e "s|@VERSION@|$release|" -e "s|^libdir=.*|libdir=$pl
 	cshim/aucsched.pc.in >"$stage$library/pkgconfig/aucsched.pc"
 gzip -9nc "$packaging/aucsched.1" >"$stage/usr/share/man/man1/aucsched.1.gz"
 
-for file in README.md docs/slurm.md docs/slurm-install.md; do
+for file in README.md docs/slurm.md docs/slurm-install.md docs/invasive.md docs/invasive-slurm.md; do
 	[ ! -f "$file" ] || install -m 644 "$file" "$doc/"
 done
 

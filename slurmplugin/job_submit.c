@@ -3,7 +3,8 @@
  * --gres=gpu:LOW-HIGH becomes gpu:LOW for Slurm, and a note on the job for the auction;
  * lines #AUCSCHED --alternative of a batch script become a note as well. Wrong ones are
  * refused in words. Whatever has neither passes untouched. With auc_locality=yes a part
- * input=PATH:SIZE of the comment is looked at too, and left where it is.
+ * input=PATH:SIZE of the comment is looked at too, and left where it is. Jobs of the
+ * partition auc_invasic=PARTITION are held: see job_invasic.h.
  *
  * Locks: slurmctld's job, node and partition read locks are the caller's.
  */
@@ -11,6 +12,7 @@
 #include "compat.h"
 #include "gpu_range.h"
 #include "input_file.h"
+#include "job_invasic.h"
 #include "note.h"
 #include "select_hooks.h"
 
@@ -147,7 +149,9 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	    (rc = _take_alternatives(job_desc, err_msg)))
 		return rc;
 	_from_comment(job_desc);
-	return _take_range(job_desc, &job_desc->admin_comment, err_msg);
+	if ((rc = _take_range(job_desc, &job_desc->admin_comment, err_msg)))
+		return rc;
+	return auc_invasic_submit(job_desc, err_msg);
 }
 
 /* Whether the update is about what an alternative says otherwise. */
@@ -173,9 +177,11 @@ static bool _asks_otherwise(const job_desc_msg_t *job_desc)
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		      uint32_t submit_uid, char **err_msg)
 {
-	int rc = _check_input(job_desc->comment, err_msg);
+	int rc;
 
-	if (rc)
+	if ((rc = _check_input(job_desc->comment, err_msg)) ||
+	    (rc = auc_invasic_modify(job_desc, job_ptr, submit_uid,
+				     err_msg)))
 		return rc;
 	if (!_asks_otherwise(job_desc) || !IS_JOB_PENDING(job_ptr) ||
 	    ((submit_uid != job_ptr->user_id) && !validate_operator(submit_uid)))

@@ -85,12 +85,13 @@ extern void auc_keeper_want(void)
 
 /* ---- repair ---- */
 
-/* The job of a run, if it is running it. Job read lock. */
+/* The job of a run, if it is running it, or was suspended in it. Job read lock. */
 static job_record_t *_running(uint32_t job_id, time_t start)
 {
 	job_record_t *job_ptr = find_job_record(job_id);
 
-	if (!job_ptr || !IS_JOB_RUNNING(job_ptr) ||
+	if (!job_ptr ||
+	    !(IS_JOB_RUNNING(job_ptr) || IS_JOB_SUSPENDED(job_ptr)) ||
 	    IS_JOB_COMPLETING(job_ptr) || (job_ptr->start_time != start))
 		return NULL;
 	return job_ptr;

@@ -41,7 +41,7 @@ static const number_t numbers[] = {
 
 typedef struct {
 	const char *key;
-	const char *values;	/* "|" between them; NULL: any path */
+	const char *values;	/* "|" between them; NULL: any path; "": any word */
 	const char *engine;
 } text_t;
 
@@ -61,6 +61,9 @@ static const text_t texts[] = {
 	{ "solver", "native|auto|highs", "solver" },
 	{ "worker", NULL, "worker" },
 	{ "library", NULL, NULL },
+	{ "invasic", "", NULL },	/* these are job_submit's */
+	{ "invasic_socket", NULL, NULL },
+	{ "invasic_urgent", "", NULL },
 	{ "status", NULL, NULL },
 };
 
@@ -75,6 +78,13 @@ static bool _among(const char *value, const char *values)
 			return true;
 	}
 	return false;
+}
+
+static bool _is_fine(const char *value, const char *values)
+{
+	if (!values)
+		return value[0] == '/';
+	return values[0] ? _among(value, values) : (value[0] != '\0');
 }
 
 static bool _read_number(const char *value, const number_t *number, long *out)
@@ -149,11 +159,10 @@ static bool _take_text(auc_settings_t *settings, const char *key,
 
 		if (xstrcmp(text->key, key))
 			continue;
-		if (text->values ? !_among(value, text->values) :
-		    (value[0] != '/')) {
+		if (!_is_fine(value, text->values)) {
 			error("aucsched: SchedulerParameters: auc_%s=%s: must be %s; using the default",
-			      key, value, text->values ? text->values :
-			      "an absolute path");
+			      key, value, !text->values ? "an absolute path" :
+			      text->values[0] ? text->values : "a name");
 			return true;
 		}
 		if (!xstrcmp(key, "enabled"))

@@ -73,24 +73,29 @@ func TestKilledAfterAnEnd(t *testing.T) {
 	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
 	ctx := t.Context()
 	good, bad, cancelled := submit(t, c, "sleep 6", "-n1", "--time=1"), submit(t, c, "sleep 6; exit 3", "-n1", "--time=1"), submit(t, c, "sleep 60", "-n1", "--time=2")
-	running(t, c, 10*time.Second, good, bad, cancelled)
+	resumed := submit(t, c, "sleep 2", "-n1", "--time=1")
+	running(t, c, 10*time.Second, good, bad, cancelled, resumed)
+	_, err := c.Scontrol(ctx, "suspend", fmt.Sprint(resumed)) // and so it is saved
+	require.NoError(t, err)
 	waitSaved(t, c)
-	require.NoError(t, c.poll(ctx, 20*time.Second, "two jobs to end", func() (bool, error) {
+	_, err = c.Scontrol(ctx, "resume", fmt.Sprint(resumed))
+	require.NoError(t, err)
+	require.NoError(t, c.poll(ctx, 20*time.Second, "three jobs to end", func() (bool, error) {
 		ended, err := c.Ended()
-		return len(ended) == 2, err
+		return len(ended) == 3, err
 	}))
 	require.NoError(t, c.Scancel(ctx, fmt.Sprint(cancelled)))
 	kill(t, c)
 	for _, want := range []struct {
 		id          uint32
 		state, code string
-	}{{good, "COMPLETED", "0:0"}, {bad, "FAILED", "3:0"}, {cancelled, "CANCELLED", "0:15"}} {
+	}{{good, "COMPLETED", "0:0"}, {resumed, "COMPLETED", "0:0"}, {bad, "FAILED", "3:0"}, {cancelled, "CANCELLED", "0:15"}} {
 		j, err := c.WaitFor(ctx, want.id, 10*time.Second, want.state)
 		require.NoError(t, err, want)
 		require.Equal(t, want.code, j.Fields["ExitCode"], want)
 	}
 	require.NoError(t, c.WaitEmpty(ctx, 10*time.Second))
-	require.Regexp(t, fmt.Sprintf(`aucsched: JobId=(%d|%d|%d) had ended`, good, bad, cancelled), c.Logs("slurmctld.log", 1<<20),
+	require.Regexp(t, fmt.Sprintf(`aucsched: JobId=(%d|%d|%d|%d) had ended`, good, bad, cancelled, resumed), c.Logs("slurmctld.log", 1<<20),
 		"all was saved before the kill: nothing was tested")
 }
 

@@ -30,6 +30,7 @@ type ihypervisorFlags struct {
 	silent        string
 	trace         string
 	horizon       time.Duration
+	slurm         string
 }
 
 func (f *ihypervisorFlags) add(s *pflag.FlagSet) {
@@ -37,6 +38,8 @@ func (f *ihypervisorFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.c.State, "state", "/var/lib/aucsched-invasive", "directory of what has to survive: the journal, and what is known of running jobs")
 	s.StringVar(&f.c.Output, "output", "", "directory of the jobs' output, ID.out and ID.err (default: output in --state)")
 	s.StringVar(&f.user, "user", "", "the user that jobs run as, by name; another than this one only if this one is root")
+	s.StringVar(&f.slurm, "slurm", "", "have Slurm start the jobs of this partition of it, which is this host; its commands must be in PATH, and this user root")
+	s.StringVar(&f.c.JobSocket, "job-socket", "", "socket for jobs that adapt (default: run/jobs in --state)")
 
 	s.StringVar(&f.trace, "trace", "", traceUsage)
 
@@ -77,6 +80,11 @@ func (f *ihypervisorFlags) config() (*ihypervisor.Config, *link.Endpoint, error)
 	if c.State, err = filepath.Abs(c.State); err != nil {
 		return nil, nil, err
 	}
+	if c.JobSocket != "" {
+		if c.JobSocket, err = filepath.Abs(c.JobSocket); err != nil {
+			return nil, nil, err
+		}
+	}
 	if c.Output == "" {
 		c.Output = filepath.Join(c.State, "output")
 	}
@@ -98,11 +106,28 @@ func (f *ihypervisorFlags) config() (*ihypervisor.Config, *link.Endpoint, error)
 	}
 	c.Policy.Horizon = uint32(f.horizon / time.Second)
 	c.Grow = c.Grow && c.Policy.Horizon > 0
-	if c.Credential, err = credential(f.user); err != nil {
-		return nil, nil, fmt.Errorf("--user: %w", err)
+	if f.slurm != "" {
+		err = f.checkSlurm()
+	} else if c.Credential, err = credential(f.user); err != nil {
+		err = fmt.Errorf("--user: %w", err)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	c.Topology, err = f.topology()
 	return &c, endpoint, err
+}
+
+func (f *ihypervisorFlags) checkSlurm() error {
+	switch {
+	case f.user != "":
+		return errors.New("--user: with --slurm jobs run as the users whose they are")
+	case f.c.Output != "":
+		return errors.New("--output: with --slurm jobs write where sbatch was told")
+	case os.Geteuid() != 0:
+		return errors.New("--slurm: only root can release held jobs of all users, and say where their processes run")
+	}
+	return nil
 }
 
 func (f *ihypervisorFlags) checkNumbers() error {

@@ -14,6 +14,7 @@ import (
 	"github.com/aucsched/aucsched/invasive/ihypervisor"
 	"github.com/aucsched/aucsched/invasive/launch"
 	"github.com/aucsched/aucsched/invasive/link"
+	"github.com/aucsched/aucsched/invasive/slurm"
 )
 
 const supervisorName = "ihypervisor-supervisor"
@@ -45,6 +46,9 @@ The partition is this host, or what --nodes, --sockets and --cores say. More cor
 has need --oversubscribe: then several cores of the partition are one of the host, and their jobs
 share it. That is for trying things out; jobs are slower by as much.
 
+With --slurm it doesn't start the jobs itself but has Slurm do so: it releases those that Slurm holds in the
+partition, and keeps their processes to their cores (docs/invasive-slurm.md).
+
 Jobs run as this command's user, or as --user, which root has to say. A process can't be kept from
 widening its own set of CPUs.`,
 		Args: exactArgs(0),
@@ -60,11 +64,35 @@ widening its own set of CPUs.`,
 			}
 			defer trace.Close()
 			config.Trace = trace.line
+			if f.slurm != "" {
+				return runForSlurm(c.Context(), f.slurm, config, endpoint, c.OutOrStdout())
+			}
 			return runIHypervisor(c.Context(), config, endpoint, c.OutOrStdout())
 		},
 	}
 	f.add(c.Flags())
 	return c
+}
+
+// runForSlurm is runIHypervisor with jobs that Slurm starts.
+func runForSlurm(ctx context.Context, partition string, c *ihypervisor.Config, endpoint *link.Endpoint, out io.Writer) (err error) {
+	site, err := (&slurm.Client{}).WaitSite(ctx, partition, func(err error) { c.Log.Warn("waits for Slurm", "why", err) })
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return badInput(fmt.Errorf("--slurm: %w", err))
+	}
+	for _, w := range site.Warnings {
+		c.Log.Warn("slurm.conf isn't made for this", "setting", w)
+	}
+	launcher, err := slurm.New(slurm.Config{Dir: c.JobsDir(), Partition: partition, Node: site.Node, Spool: site.Spool, Log: c.Log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, launcher.Close()) }()
+	c.Launcher = launcher
+	return runIHypervisor(ctx, c, endpoint, out)
 }
 
 // runIHypervisor runs until ctx is done.

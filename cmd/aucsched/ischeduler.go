@@ -21,6 +21,7 @@ import (
 	"github.com/aucsched/aucsched/invasive/ischeduler"
 	"github.com/aucsched/aucsched/invasive/link"
 	"github.com/aucsched/aucsched/invasive/queue"
+	"github.com/aucsched/aucsched/invasive/slurm"
 )
 
 // ischedulerFlags are the settings of ischeduler.
@@ -36,6 +37,8 @@ type ischedulerFlags struct {
 	seed     uint64
 	opts     queue.Options
 	trace    string
+	slurm    string
+	every    time.Duration
 }
 
 func ischedulerCommand() *cobra.Command {
@@ -50,6 +53,9 @@ iHypervisor has accepted go on.
 
 Jobs are kept in --dir, where nobody else may enter, and survive a crash. There it also takes requests, by
 the commands submit, list, cancel and status.
+
+With --slurm the jobs are those that Slurm holds in a partition, under Slurm's own numbers; they are submitted by sbatch and cancelled by
+scancel (docs/invasive-slurm.md). The iHypervisor has to be one with --slurm too.
 
 On a Unix socket the kernel tells whose iHypervisor answers: it has to be this user's, or that of --peer. Over TCP both
 sides show certificates (--tls-ca, --tls-cert, --tls-key).`,
@@ -71,6 +77,8 @@ sides show certificates (--tls-ca, --tls-cert, --tls-key).`,
 	flags.DurationVar(&f.reply, "reply", f.reply, "how long an answer may take; the longer wish counts")
 	flags.DurationVar(&f.report, "report", f.report, "time between two status reports; the longer wish counts")
 	flags.StringVar(&f.trace, "trace", "", traceUsage)
+	flags.StringVar(&f.slurm, "slurm", "", "take the jobs of this partition of Slurm; its commands must be in PATH")
+	flags.DurationVar(&f.every, "slurm-every", 2*time.Second, "how often Slurm is asked for them (squeue)")
 	f.registerMapper(flags)
 	c.AddCommand(submitCommand(f), listCommand(f), cancelCommand(f), ischedulerStatusCommand(f))
 	return c
@@ -142,10 +150,17 @@ func (f *ischedulerFlags) run(ctx context.Context) error {
 		return badInput(err)
 	}
 	defer trace.Close()
+	elsewhere := ""
+	if f.slurm != "" {
+		if f.every < 100*time.Millisecond || f.every > time.Hour {
+			return badInput(fmt.Errorf("--slurm-every: %v: must be 100ms to 1h", f.every))
+		}
+		elsewhere = fmt.Sprintf("jobs are Slurm's: submit them by sbatch --partition=%s, cancel them by scancel", f.slurm)
+	}
 	terms := ischeduler.DefaultTerms()
 	terms.Attempts, terms.Reply, terms.Report = f.attempts, f.reply, f.report
 	f.opts.Seed = f.seed
-	s, err := ischeduler.Open(ischeduler.Config{Dir: dir, Dial: e.Dial, Terms: terms, Limit: f.limit, Queue: f.opts,
+	s, err := ischeduler.Open(ischeduler.Config{Dir: dir, Dial: e.Dial, Terms: terms, Limit: f.limit, Elsewhere: elsewhere, Queue: f.opts,
 		Random: rand.New(rand.NewPCG(f.seed, uint64(os.Getpid()))), Log: slog.Default(), Trace: trace.line})
 	if err != nil {
 		return badInput(err)
@@ -157,8 +172,16 @@ func (f *ischedulerFlags) run(ctx context.Context) error {
 		defer stop() // without the socket it is of no use
 		served <- s.Serve(ctx)
 	}()
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		if f.slurm != "" {
+			s.FollowSlurm(ctx, slurm.Client{}, f.slurm, f.every)
+		}
+	}()
 	err = s.Run(ctx)
 	stop()
+	<-followed
 	return errors.Join(err, <-served, s.Close())
 }
 

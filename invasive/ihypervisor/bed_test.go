@@ -312,7 +312,7 @@ func (b *bed) differs(want map[invasive.JobID]int) string {
 // misplaced compares a job's processes with the ledger.
 func (b *bed) misplaced(j invasive.Held) string {
 	want := malleable.FormatList(b.topology.cpusOf(j.Cores))
-	pids := b.h.launcher.Processes(j.Job.ID)
+	pids := b.h.launcher.(*launch.Launcher).Processes(j.Job.ID)
 	for _, pid := range pids {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		if err != nil {

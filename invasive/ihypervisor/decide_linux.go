@@ -105,7 +105,7 @@ func (h *Hypervisor) tick() {
 	}
 	for id, r := range h.runs {
 		at, ok := h.launcher.Started(id)
-		if limit := time.Duration(r.job.Limit) * time.Second; ok && limit > 0 && !r.ending && now.Sub(at) >= limit {
+		if limit := time.Duration(r.job.Limit) * time.Second; h.Launcher == nil && ok && limit > 0 && !r.ending && now.Sub(at) >= limit {
 			h.Log.Info("a job has reached its limit", "job", uint64(id))
 			h.end(r)
 		}

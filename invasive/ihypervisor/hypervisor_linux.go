@@ -45,6 +45,11 @@ type Config struct {
 	Credential *syscall.Credential
 	// Supervisor is the command that calls launch.Supervise.
 	Supervisor []string
+	// Launcher starts the jobs, and ends them at their limits. Nil: they are processes of this one's, by package launch, with Output,
+	// Credential and Supervisor, which are of no account otherwise.
+	Launcher Launcher
+	// JobSocket is where jobs that adapt connect; "": run/jobs in State.
+	JobSocket string
 
 	Listener net.Listener // see link.Endpoint.Listen; the caller closes it
 	Clock    link.Clock
@@ -83,7 +88,7 @@ func (c *Config) setDefaults() {
 type Hypervisor struct {
 	Config
 	journal  *link.Journal
-	launcher *launch.Launcher
+	launcher Launcher
 	machine  *invasive.Hypervisor
 	runner   *link.Runner
 	jobs     *malleable.Server
@@ -142,10 +147,13 @@ func New(c Config) (h *Hypervisor, err error) {
 
 func (h *Hypervisor) openDirs() error {
 	mode := os.FileMode(0o700)
-	if h.Credential != nil && int(h.Credential.Uid) != os.Geteuid() {
+	if h.Launcher != nil || h.Credential != nil && int(h.Credential.Uid) != os.Geteuid() {
 		mode = 0o711 // the job's user has to reach its socket and its output
 	}
-	return errors.Join(link.CheckDir(h.State, mode), link.CheckDir(h.Output, mode), link.CheckDir(filepath.Join(h.State, "jobs"), 0o700))
+	if h.Launcher != nil {
+		return errors.Join(link.CheckDir(h.State, mode), link.CheckDir(h.JobsDir(), 0o700))
+	}
+	return errors.Join(link.CheckDir(h.State, mode), link.CheckDir(h.Output, mode), link.CheckDir(h.JobsDir(), 0o700))
 }
 
 // checkPartition: cores of the journal are numbers, and have to mean the same as before.
@@ -170,9 +178,11 @@ func (h *Hypervisor) checkPartition() error {
 
 // recover makes the machine of the journal and of what is found of the jobs.
 func (h *Hypervisor) recover() error {
-	h.launcher = launch.New(launch.Config{
-		Dir: filepath.Join(h.State, "jobs"), Output: h.Output, Supervisor: h.Supervisor, Credential: h.Credential, Point: h.Point,
-	})
+	if h.launcher = h.Launcher; h.launcher == nil {
+		h.launcher = launch.New(launch.Config{
+			Dir: h.JobsDir(), Output: h.Output, Supervisor: h.Supervisor, Credential: h.Credential, Point: h.Point,
+		})
+	}
 	seen, err := h.launcher.Find()
 	if err != nil {
 		return err
@@ -199,10 +209,13 @@ func (h *Hypervisor) recover() error {
 	return nil
 }
 
-// listenJobs opens the socket for jobs that adapt.
+// listenJobs opens the socket for jobs that adapt. Whose job it is who connects the kernel and the launcher say.
 func (h *Hypervisor) listenJobs() error {
 	uid := uint32(os.Geteuid())
-	if h.Credential != nil {
+	switch {
+	case h.Launcher != nil:
+		uid = anyUser
+	case h.Credential != nil:
 		uid = h.Credential.Uid
 	}
 	from, cleanup, err := link.ListenUnix(h.jobSocket(), []uint32{uid})
@@ -212,7 +225,7 @@ func (h *Hypervisor) listenJobs() error {
 	h.cleanup = cleanup
 	h.jobs = malleable.NewServer(from, malleable.ServerConfig{
 		Identify: func(p link.Peer) (invasive.JobID, bool) {
-			if p.UID != uid {
+			if p.UID != uid && uid != anyUser {
 				return 0, false
 			}
 			return h.launcher.JobOf(p.PID)
@@ -223,7 +236,15 @@ func (h *Hypervisor) listenJobs() error {
 	return nil
 }
 
-func (h *Hypervisor) jobSocket() string { return filepath.Join(h.State, "run", "jobs") }
+// anyUser is nobody's number; a socket for it is open to all.
+const anyUser = ^uint32(0)
+
+func (h *Hypervisor) jobSocket() string {
+	if h.JobSocket != "" {
+		return h.JobSocket
+	}
+	return filepath.Join(h.State, "run", "jobs")
+}
 
 // Run negotiates and runs jobs until ctx is done, and finalises then; the jobs run on. It returns an error if
 // the journal can't be written, or the listener fails. It is called once; after it nothing is left open.

@@ -81,7 +81,7 @@ func TestRefusalAndSuspension(t *testing.T) {
 	b.submit(short)
 	b.eventually(cores{1: 0, 2: 1})
 	require.Equal(t, invasive.Suspended, b.state()[1].State)
-	for _, pid := range b.h.launcher.Processes(1) {
+	for _, pid := range b.h.launcher.(*launch.Launcher).Processes(1) {
 		text, err := os.ReadFile("/proc/" + itoa(pid) + "/status")
 		require.NoError(t, err)
 		require.Regexp(t, `State:\t(T|D)`, string(text))
@@ -180,11 +180,11 @@ func TestRestartInOrder(t *testing.T) {
 	b.submit(b.adapts(1, "adapt", 1, 2))
 	b.eventually(cores{1: 2})
 	b.hasBoth(1)
-	pids := b.h.launcher.Processes(1)
+	pids := b.h.launcher.(*launch.Launcher).Processes(1)
 	b.stopHypervisor()
 	b.startHypervisor(nil)
 	b.eventually(cores{1: 2})
-	require.Equal(t, pids, b.h.launcher.Processes(1))
+	require.Equal(t, pids, b.h.launcher.(*launch.Launcher).Processes(1))
 	b.submit(urgent(b.sleeps(2, 1)))
 	b.eventually(cores{1: 1, 2: 1})
 	b.stopHypervisor()

@@ -1,6 +1,7 @@
 package ihypervisor
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"sync"
@@ -116,6 +117,9 @@ func (h *Hypervisor) complain(id invasive.JobID, err error) {
 func (h *Hypervisor) watch(id invasive.JobID) {
 	go func() {
 		code, err := h.launcher.Wait(id)
+		if errors.Is(err, context.Canceled) { // its launcher was closed
+			return
+		}
 		if err != nil {
 			h.Log.Error("a job's end can't be seen", "job", uint64(id), "why", err)
 			return

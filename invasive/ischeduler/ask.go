@@ -68,6 +68,9 @@ func (s *Scheduler) inRunner(f func()) error {
 // Submit takes a job, and returns its ID when it is on the disk. The error may be a *queue.FullError, or name the field that is
 // wrong.
 func (s *Scheduler) Submit(spec *Spec) (id invasive.JobID, err error) {
+	if s.Elsewhere != "" {
+		return 0, errors.New(s.Elsewhere)
+	}
 	if _, err := spec.job(1, s.Clock.Now()); err != nil {
 		return 0, err
 	}
@@ -95,6 +98,9 @@ func (s *Scheduler) Submit(spec *Spec) (id invasive.JobID, err error) {
 
 // Cancel takes back a job that waits. It fails if the iHypervisor has the job, or might have it.
 func (s *Scheduler) Cancel(id invasive.JobID) (err error) {
+	if s.Elsewhere != "" {
+		return errors.New(s.Elsewhere)
+	}
 	asked := s.inRunner(func() {
 		if _, ok := s.queue.Get(id); !ok {
 			err = fmt.Errorf("job %d: there is none", id)

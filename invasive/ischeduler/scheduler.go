@@ -27,6 +27,8 @@ type Config struct {
 	Terms invasive.Terms
 	// Limit is the most jobs that it keeps, from 1 to invasive.MaxJobs.
 	Limit int
+	// Elsewhere, if not "", is where jobs are submitted and cancelled instead (Follow): users are told, in these words.
+	Elsewhere string
 	// Queue are the mapper's settings.
 	Queue  queue.Options
 	Limits link.Limits

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/aucsched/aucsched/invasive/procs"
 )
 
 // spec is what a supervisor has to do. Words are bytes, as they need not be text.
@@ -25,7 +27,7 @@ type word []byte
 
 // mark says that a job was launched, and by whom.
 type mark struct {
-	Supervisor process
+	Supervisor procs.Process
 	At         time.Time
 	Launch     string
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/procs"
 )
 
 // A Config says how jobs are run.
@@ -102,7 +103,7 @@ func (l *Launcher) readMark(id invasive.JobID) (m mark, err error) {
 		return m, err
 	}
 	for until := time.Now().Add(startTime); time.Now().Before(until); time.Sleep(time.Millisecond) {
-		over := !m.Supervisor.is() || !alive(m.Supervisor.PID)
+		over := !m.Supervisor.Is() || !alive(m.Supervisor.PID)
 		if _, err = os.Stat(filepath.Join(l.dir(id), "started")); err == nil || over {
 			return m, nil
 		}
@@ -149,7 +150,7 @@ func (l *Launcher) Launch(job *invasive.Job, cpus []int, env []string) error {
 	if s.Dir == "" {
 		s.Dir = "/"
 	}
-	set, err := cpuSet(cpus)
+	set, err := procs.CPUSet(cpus)
 	if err == nil {
 		if err = os.Mkdir(dir, 0o700); errors.Is(err, os.ErrExist) {
 			err = nil
@@ -219,15 +220,15 @@ func (l *Launcher) supervise(id invasive.JobID) (m mark, err error) {
 }
 
 func alive(pid int) bool {
-	s, err := readStat(pid)
-	return err == nil && s.state != 'Z'
+	s, err := procs.ReadStat(pid)
+	return err == nil && s.State != 'Z'
 }
 
 // collect takes a child's end, without a thread while it runs.
 func collect(pid int) {
 	if fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK); err == nil {
 		f := os.NewFile(uintptr(fd), "pidfd")
-		waitFor(f)
+		procs.WaitFor(f)
 		f.Close()
 	}
 	var status unix.WaitStatus

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/procs"
 )
 
 // The test's programme is a supervisor, or an iHypervisor that launches a job and is killed at a point. A supervisor ends by
@@ -108,7 +109,7 @@ func wait(t *testing.T, l *Launcher, id invasive.JobID) int32 {
 func allowed(t *testing.T, l *Launcher, id invasive.JobID) map[string]int {
 	list := map[string]int{}
 	for _, pid := range l.Processes(id) {
-		for _, tid := range numbers(fmt.Sprintf("/proc/%d/task", pid)) {
+		for _, tid := range procs.Numbers(fmt.Sprintf("/proc/%d/task", pid)) {
 			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", pid, tid))
 			if err != nil {
 				continue
@@ -185,8 +186,8 @@ func TestWholeTree(t *testing.T) {
 	states := func() map[byte]int {
 		list := map[byte]int{}
 		for _, pid := range l.Processes(1) {
-			if s, err := readStat(pid); err == nil {
-				list[s.state]++
+			if s, err := procs.ReadStat(pid); err == nil {
+				list[s.State]++
 			}
 		}
 		return list
@@ -218,23 +219,6 @@ func TestWholeTree(t *testing.T) {
 		require.False(t, alive(pid))
 	}
 	require.NoError(t, l.Confine(1, []int{0}, false), "nobody is there any more")
-}
-
-// A thread that has bound itself keeps what it may of that.
-func TestConfined(t *testing.T) {
-	set := func(cpus ...int) *unix.CPUSet { s, err := cpuSet(cpus); require.NoError(t, err); return s }
-	for _, c := range []struct {
-		now, before, cpus, want *unix.CPUSet
-		force                   bool
-	}{
-		{set(0, 1), set(0, 1), set(0, 1, 2), set(0, 1, 2), false},
-		{set(0), set(0, 1), set(0, 1, 2), set(0), false},
-		{set(0, 1), set(0, 1, 2), set(1, 2), set(1), false},
-		{set(0), set(0, 1), set(1, 2), set(1, 2), false},
-		{set(1), set(0, 1), set(1, 2), set(1, 2), true},
-	} {
-		require.Equal(t, *c.want, confined(c.now, c.before, c.cpus, c.force))
-	}
 }
 
 func TestFoundAgain(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/procs"
 )
 
 var errUnknown = errors.New("it was not launched")
@@ -22,13 +23,13 @@ func (l *Launcher) Wait(id invasive.JobID) (int32, error) {
 	if !ok {
 		return 0, fmt.Errorf("job %d: %w", id, errUnknown)
 	}
-	if fd, err := r.mark.Supervisor.watch(); err == nil {
-		err = waitFor(fd)
+	if fd, err := r.mark.Supervisor.Watch(); err == nil {
+		err = procs.WaitFor(fd)
 		fd.Close()
 		if err != nil {
 			return 0, err
 		}
-	} else if !gone(err) {
+	} else if !procs.Gone(err) {
 		return 0, err
 	}
 	var e exit
@@ -42,9 +43,9 @@ func (l *Launcher) Wait(id invasive.JobID) (int32, error) {
 // killMarked ends all processes of a launch whose supervisor is gone.
 func killMarked(launch string) error {
 	entry := []byte("\x00" + launchVariable + "=" + launch + "\x00")
-	for until := time.Now().Add(restTime); time.Now().Before(until); time.Sleep(roundTime) {
+	for until := time.Now().Add(procs.RestTime); time.Now().Before(until); time.Sleep(procs.RoundTime) {
 		found := false
-		for _, pid := range numbers("/proc") {
+		for _, pid := range procs.Numbers("/proc") {
 			env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 			if err == nil && bytes.Contains(append([]byte{0}, env...), entry) {
 				found = true
@@ -55,33 +56,33 @@ func killMarked(launch string) error {
 			return nil
 		}
 	}
-	return errRestless
+	return procs.ErrRestless
 }
 
 // Confine lets a job run on these CPUs only, and goes on with it if it was halted. A thread that has
 // bound itself to some of them stays there, but with force.
 func (l *Launcher) Confine(id invasive.JobID, cpus []int, force bool) error {
-	set, err := cpuSet(cpus)
+	set, err := procs.CPUSet(cpus)
 	if err != nil {
 		return err
 	}
 	return l.with(id, func(r *run, root int) error {
-		if err := confine(root, &r.before, set, force); err != nil {
+		if err := below(root).Confine(&r.before, set, force); err != nil {
 			return err
 		}
 		r.before = *set
-		return signal(root, unix.SIGCONT)
+		return below(root).Signal(unix.SIGCONT)
 	})
 }
 
 // Halt stops all processes of a job where they are.
 func (l *Launcher) Halt(id invasive.JobID) error {
-	return l.with(id, func(_ *run, root int) error { return halt(root) })
+	return l.with(id, func(_ *run, root int) error { return below(root).Halt() })
 }
 
 // Signal sends a signal to all processes of a job.
 func (l *Launcher) Signal(id invasive.JobID, sig unix.Signal) error {
-	return l.with(id, func(_ *run, root int) error { return signal(root, sig) })
+	return l.with(id, func(_ *run, root int) error { return below(root).Signal(sig) })
 }
 
 // with calls f unless the job's supervisor is gone: then it has no processes any more, or Wait sees to them.
@@ -90,7 +91,7 @@ func (l *Launcher) with(id invasive.JobID, f func(*run, int) error) error {
 	if !ok {
 		return fmt.Errorf("job %d: %w", id, errUnknown)
 	}
-	if !r.mark.Supervisor.is() {
+	if !r.mark.Supervisor.Is() {
 		return nil
 	}
 	if err := f(&r, r.mark.Supervisor.PID); err != nil {
@@ -114,17 +115,17 @@ func (l *Launcher) Started(id invasive.JobID) (time.Time, bool) {
 func (l *Launcher) JobOf(pid int) (invasive.JobID, bool) {
 	above := map[int]bool{}
 	for p, n := pid, 0; p > 1 && n < 10000; n++ {
-		s, err := readStat(p)
+		s, err := procs.ReadStat(p)
 		if err != nil {
 			return 0, false
 		}
-		p = s.parent
+		p = s.Parent
 		above[p] = true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, r := range l.runs {
-		if s := r.mark.Supervisor; above[s.PID] && s.is() {
+		if s := r.mark.Supervisor; above[s.PID] && s.Is() {
 			return id, true
 		}
 	}
@@ -133,13 +134,13 @@ func (l *Launcher) JobOf(pid int) (invasive.JobID, bool) {
 
 // Processes returns the process IDs of a job.
 func (l *Launcher) Processes(id invasive.JobID) (pids []int) {
-	l.with(id, func(_ *run, root int) error { pids = descendants(root); return nil })
+	l.with(id, func(_ *run, root int) error { pids = procs.Below(root); return nil })
 	return pids
 }
 
 // Forget removes what is kept of a job that has ended; its output stays.
 func (l *Launcher) Forget(id invasive.JobID) error {
-	if r, ok := l.get(id); ok && r.mark.Supervisor.is() && alive(r.mark.Supervisor.PID) {
+	if r, ok := l.get(id); ok && r.mark.Supervisor.Is() && alive(r.mark.Supervisor.PID) {
 		return fmt.Errorf("job %d: its supervisor, process %d, runs", id, r.mark.Supervisor.PID)
 	}
 	l.mu.Lock()
@@ -151,3 +152,6 @@ func (l *Launcher) Forget(id invasive.JobID) error {
 	}
 	return os.RemoveAll(l.dir(id))
 }
+
+// below is the family of all below a process.
+func below(root int) procs.Family { return func() []int { return procs.Below(root) } }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/aucsched/aucsched/invasive/procs"
 )
 
 // Exit statuses of jobs. One that was ended by signal n has 128 + n.
@@ -45,7 +47,7 @@ func Supervise(dir string, point func(string)) error {
 		return err
 	}
 	defer held.Close()
-	set, err := cpuSet(s.CPUs)
+	set, err := procs.CPUSet(s.CPUs)
 	if err != nil {
 		return err
 	}
@@ -55,7 +57,7 @@ func Supervise(dir string, point func(string)) error {
 	if err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	self, err := identify(os.Getpid())
+	self, err := procs.Identify(os.Getpid())
 	if err != nil {
 		return err
 	}
@@ -189,7 +191,7 @@ func reap(first int) (code int32) {
 	ended := false
 	for {
 		if ended {
-			signal(os.Getpid(), unix.SIGKILL)
+			below(os.Getpid()).Signal(unix.SIGKILL)
 		}
 		var status unix.WaitStatus
 		pid, err := unix.Wait4(-1, &status, 0, nil)

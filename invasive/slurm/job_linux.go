@@ -1,0 +1,140 @@
+package slurm
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/procs"
+)
+
+type certainty uint8
+
+const (
+	unknown certainty = iota // after a crash of ours
+	yes
+	no
+)
+
+// A job is one that is Slurm's to start, or runs.
+type job struct {
+	id   invasive.JobID
+	wake chan struct{} // its steps have changed
+
+	// hand is held by who changes where its processes run, or whether.
+	hand    sync.Mutex
+	cpus    *unix.CPUSet // nil: not known yet
+	running certainty    // no: suspended
+	said    string       // the last complaint
+
+	mu      sync.Mutex
+	steps   map[string]procs.Process // the slurmstepd of each
+	at      time.Time
+	started bool // some step was seen, once
+}
+
+func newJob(id invasive.JobID) *job {
+	return &job{id: id, wake: make(chan struct{}, 1), running: yes, steps: map[string]procs.Process{}, at: time.Now()}
+}
+
+func (j *job) stepd(name string) (procs.Process, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	p, ok := j.steps[name]
+	return p, ok
+}
+
+// add returns whether this is the first one ever.
+func (j *job) add(name string, p procs.Process) (first bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.steps[name] = p
+	first = !j.started
+	if first {
+		j.started, j.at = true, time.Now()
+	}
+	j.changed()
+	return first
+}
+
+// prune forgets the steps that have ended: a slurmstepd may have been killed, and left its socket.
+func (j *job) prune(there map[string]bool) (changed bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for name, p := range j.steps {
+		if !procs.Alive(p) {
+			delete(j.steps, name)
+			changed = true
+		}
+	}
+	if changed {
+		j.changed()
+	}
+	return changed
+}
+
+func (j *job) changed() {
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+}
+
+// stepds are the slurmstepds of its steps.
+func (j *job) stepds() (pids []int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, p := range j.steps {
+		if procs.Alive(p) {
+			pids = append(pids, p.PID)
+		}
+	}
+	return pids
+}
+
+// family is all that runs for the job, slurmstepds too: what they start inherits their CPUs.
+func (j *job) family() procs.Family {
+	return func() []int {
+		stepds := j.stepds()
+		return append(procs.Below(stepds...), stepds...)
+	}
+}
+
+// below are the job's own processes.
+func (j *job) below() procs.Family {
+	return func() []int { return procs.Below(j.stepds()...) }
+}
+
+func (j *job) has(above []int) bool {
+	for _, stepd := range j.stepds() {
+		for _, pid := range above {
+			if pid == stepd {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (j *job) began() time.Time {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.at
+}
+
+func (j *job) wasStarted() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.started
+}
+
+// says tells whether a complaint is a new one. The caller has the job in its hand.
+func (j *job) says(err error) bool {
+	if err.Error() == j.said {
+		return false
+	}
+	j.said = err.Error()
+	return true
+}

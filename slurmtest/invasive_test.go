@@ -1,0 +1,216 @@
+package slurmtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Jobs of the partition are held until they were negotiated, and run on the cores of the ledger; an urgent one takes some from a malleable one; other
+// partitions are Slurm's alone.
+func TestInvasive(t *testing.T) {
+	beside(t)
+	b := newInvasiveBed(t, "")
+	first := b.malleable("--comment=invasic=1-2,malleable;mine")
+	j, err := b.ShowJob(t.Context(), first)
+	require.NoError(t, err)
+	require.Equal(t, "mine;invasic=1-2,malleable,points=100", j.Fields["Comment"])
+	require.Equal(t, "JobHeldUser", j.Reason)
+
+	other := submit(t, b.Cluster, "sleep 1; env", "-n1", "--comment=invasic=nonsense", "-o", b.file("other"))
+	b.ended(other, "COMPLETED") // as ever, while the first waits
+	o, err := b.ShowJob(t.Context(), other)
+	require.NoError(t, err)
+	require.Equal(t, "invasic=nonsense", o.Fields["Comment"])
+	text, err := os.ReadFile(b.file("other"))
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "AUCSCHED_INVASIVE")
+	j, err = b.ShowJob(t.Context(), first)
+	require.NoError(t, err)
+	require.Equal(t, "PENDING", j.State)
+
+	b.startBoth()
+	b.owns(first, "0-1")
+	at := time.Now()
+	urgent := b.sbatch("exec sleep 100", "-n1", "--comment=invasic=urgent")
+	b.owns(urgent, "1")
+	t.Logf("an urgent job ran after %v", time.Since(at))
+	b.owns(first, "0")
+	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(urgent)))
+	b.owns(first, "0-1")
+	b.stopMalleable()
+	b.ended(first, "COMPLETED")
+	b.startedOnce(first, urgent)
+}
+
+// What can't be understood, or isn't for such a partition, is refused in words.
+func TestInvasiveRefused(t *testing.T) {
+	beside(t)
+	b := newInvasiveBed(t, "auc_invasic_urgent=rush")
+	for args, words := range map[string]string{
+		"--comment=invasic=8-2":          "invasic=8-2: its cores must be a number from 1, or MIN-MAX",
+		"--comment=a;invasic=2,fast":     "invasic=2,fast: must be CORES or MIN-MAX, rigid,",
+		"-n3 --comment=invasic=1-2":      "invasic=1-2: its cores must have --ntasks times --cpus-per-task among them",
+		"--comment=invasic=1-2,points=5": "must be CORES",
+		"--comment=invasic=urgent":       "partition invasic: urgent jobs are those of a QOS",
+		"--array=1-2":                    "partition invasic: its jobs can't be arrays",
+		"--begin=now+1hour":              "can't have --begin",
+		"-N2":                            "its jobs have one node",
+		"-p invasic,p":                   "its jobs can't have other partitions besides",
+		"-n99":                           "partition invasic: it has less cores",
+		"--comment=invasic=5-8":          "partition invasic: it has less cores",
+	} {
+		_, err := b.Sbatch(t.Context(), append([]string{"-p", "invasic"}, strings.Fields(args)...), b.Script("true"))
+		require.ErrorContains(t, err, words, args)
+	}
+	_, err := b.Srun(t.Context(), "-p", "invasic", "true")
+	require.ErrorContains(t, err, "its jobs are batch jobs: use sbatch")
+	id := b.sbatch("true", "-n2", "--nice=30")
+	other := submit(t, b.Cluster, "true", "-n1", "-H")
+	for _, c := range []struct {
+		id            uint32
+		change, words string
+	}{
+		{id, "Comment=invasic=9-1", "Invalid argument"}, {id, "Partition=p", "Invalid argument"}, {other, "Partition=invasic", "Invalid argument"},
+		{id, "StartTime=now+1hour", "Invalid argument"}, {id, "Comment=invasic=1-2,urgent", "Invalid argument"},
+	} {
+		_, err := b.Scontrol(t.Context(), "update", fmt.Sprint("JobId=", c.id), c.change)
+		require.ErrorContains(t, err, c.words, c.change)
+	}
+	comment := func(id uint32) string {
+		j, err := b.ShowJob(t.Context(), id)
+		require.NoError(t, err)
+		return j.Fields["Comment"]
+	}
+	require.Equal(t, "invasic=2-2,rigid,points=70", comment(id))
+	_, err = b.Scontrol(t.Context(), "update", fmt.Sprint("JobId=", id), "Comment=hello;invasic=1-4,malleable,points=7")
+	require.NoError(t, err)
+	require.Equal(t, "hello;invasic=1-4,malleable,points=70", comment(id))
+	_, err = b.Scontrol(t.Context(), "update", fmt.Sprint("JobId=", other), "Comment=invasic=9-1")
+	require.NoError(t, err, "a job of another partition")
+}
+
+// asNobody runs a command as a user who is nobody special.
+func (b *invasiveBed) asNobody(args ...string) error {
+	cmd := exec.CommandContext(b.t.Context(), args[0], args[1:]...)
+	cmd.Env, cmd.Dir = b.environ(), "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: false}}
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, text)
+	}
+	return nil
+}
+
+// Users can hold their jobs and let them go, but not past the negotiation; what waits, and what runs, can be cancelled. Jobs run as their users.
+func TestInvasiveUsers(t *testing.T) {
+	beside(t)
+	b := newInvasiveBed(t, "")
+	require.NoError(t, os.Chmod(b.dir, 0o777))
+	nobody := func(args ...string) uint32 {
+		return b.malleable(append([]string{"--uid=nobody"}, args...)...)
+	}
+	require.NoError(t, os.WriteFile(b.startsFile(), nil, 0o666))
+	require.NoError(t, os.Chmod(b.startsFile(), 0o666))
+	first := nobody("--comment=invasic=1-2,malleable")
+	require.ErrorContains(t, b.asNobody("scontrol", "release", fmt.Sprint(first)), "Invalid argument")
+	kept := nobody("-H", "--comment=invasic=1-2")
+	b.startBoth()
+	b.owns(first, "0-1")
+	_, err := b.ShowJob(t.Context(), kept)
+	require.NoError(t, err)
+	require.Empty(t, b.ledger(kept))
+
+	require.NoError(t, b.asNobody("scontrol", "release", fmt.Sprint(kept)))
+	b.owns(kept, "1") // the first one, which adapts, lets go of a core
+	b.owns(first, "0")
+	waiting := b.sbatch("exec sleep 100", "-n2")
+	require.Eventually(t, func() bool { return strings.Contains(b.schedList(), fmt.Sprintf("\n%d ", waiting)) }, 20*time.Second, 100*time.Millisecond)
+	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(waiting)))
+	require.NoError(t, b.asNobody("scancel", fmt.Sprint(kept)))
+	b.owns(first, "0-1")
+	j, err := b.ShowJob(t.Context(), waiting)
+	require.NoError(t, err)
+	require.Equal(t, "CANCELLED", j.State)
+	last := b.sbatch("true", "-n1", "--comment=invasic=urgent") // nothing waits for the cancelled one
+	b.ended(last, "COMPLETED")
+	require.Empty(t, b.ledger(waiting))
+	b.stopMalleable()
+	b.ended(first, "COMPLETED")
+	b.startedOnce(first, kept, last)
+}
+
+// schedList is `aucsched ischeduler list`.
+func (b *invasiveBed) schedList() string {
+	out, _ := exec.Command(b.bin+"/aucsched", "ischeduler", "--dir", b.file("sched"), "list").CombinedOutput()
+	return "\n" + string(out)
+}
+
+// Jobs are suspended if an urgent one can't have its cores otherwise, and go on later. Slurm says so.
+func TestInvasiveSuspended(t *testing.T) {
+	beside(t)
+	b := newInvasiveBed(t, "")
+	b.startBoth()
+	rigid := b.sbatch("for i in 1 2 3 4 5 6 7 8; do sleep 0.5; date +%s%N >> "+b.file("ticks")+"; done", "-n2", "--comment=invasic=2")
+	b.owns(rigid, "0-1")
+	require.Eventually(t, func() bool { _, err := os.Stat(b.file("ticks")); return err == nil }, 20*time.Second, 50*time.Millisecond)
+	urgent := b.sbatch("exec sleep 3", "-n2", "--comment=invasic=urgent")
+	b.owns(urgent, "0-1")
+	_, err := b.WaitFor(t.Context(), rigid, 5*time.Second, "SUSPENDED")
+	require.NoError(t, err)
+	before, err := os.ReadFile(b.file("ticks"))
+	require.NoError(t, err)
+	b.kill(&b.hyper) // the next one finds both
+	b.startHyper()
+	time.Sleep(time.Second)
+	after, err := os.ReadFile(b.file("ticks"))
+	require.NoError(t, err)
+	require.Equal(t, before, after, "it is suspended")
+	b.ended(urgent, "COMPLETED")
+	b.ended(rigid, "COMPLETED")
+	b.startedOnce(rigid, urgent)
+}
+
+// Whoever is killed, and whenever: no job is lost, and none is started twice.
+func TestInvasiveKilled(t *testing.T) {
+	beside(t)
+	b := newInvasiveBed(t, "")
+	b.startBoth()
+	first := b.malleable("--comment=invasic=1-2,malleable")
+	b.owns(first, "0-1")
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	ids := []uint32{}
+	for range 20 {
+		note := []string{"--comment=", "--comment=invasic=1-2", "--comment=invasic=urgent"}[rng.IntN(3)]
+		ids = append(ids, b.sbatch(fmt.Sprintf("sleep 0.%d", rng.IntN(9)), "-n1", note))
+	}
+	waitSaved(t, b.Cluster) // what was submitted later Slurm may forget
+	for range 12 {
+		time.Sleep(time.Duration(rng.IntN(1200)) * time.Millisecond)
+		switch rng.IntN(3) {
+		case 0:
+			b.kill(&b.hyper)
+			b.startHyper()
+		case 1:
+			b.kill(&b.sched)
+			b.startSched()
+		default:
+			kill(t, b.Cluster)
+		}
+	}
+	for _, id := range ids {
+		b.ended(id, "COMPLETED")
+	}
+	b.owns(first, "0-1")
+	b.stopMalleable()
+	b.ended(first, "COMPLETED")
+	b.startedOnce(append(ids, first)...)
+}
