@@ -173,17 +173,7 @@ func TestPlansOfPreferences(t *testing.T) {
 		if a.opts.Compact || a.opts.Drafts == 0 || len(p.Decisions) < len(s.Pending) || a.opts.Reservations > 0 {
 			return
 		}
-		var placer bids.Placer
-		for _, d := range p.Decisions { // nobody is left behind who has room, on preferred nodes or others
-			for k := range s.Pending[d.Job].Ways() {
-				if d.Start || d.Reason == reasonEquals {
-					continue
-				}
-				r, _ := s.Pending[d.Job].Way(k)
-				_, ok := placer.Place(nil, left, &r, r.MinGPUs)
-				require.False(t, ok, "job %d has room by request %d", d.Job, k)
-			}
-		}
+		requireNoRoom(t, s, p, left) // on preferred nodes or others
 	})
 }
 

@@ -83,18 +83,23 @@ func TestPlansOfManyWays(t *testing.T) {
 		for _, d := range p.Decisions {
 			require.NoError(t, left.Allocate(d.Segs))
 		}
-		var placer bids.Placer
-		for _, d := range p.Decisions {
-			if d.Start || d.Reason == reasonEquals {
-				continue
-			}
-			for k := range s.Pending[d.Job].Ways() {
-				r, _ := s.Pending[d.Job].Way(k)
-				_, ok := placer.Place(nil, left, &r, r.MinGPUs)
-				require.False(t, ok, "job %d has room by request %d", d.Job, k)
-			}
-		}
+		requireNoRoom(t, s, p, left)
 	})
+}
+
+// requireNoRoom requires that no job is left behind for which there is room in what is left, by any of its requests.
+func requireNoRoom(t require.TestingT, s *Snapshot, p *Plan, left *nodeset.Table) {
+	var placer bids.Placer
+	for _, d := range p.Decisions {
+		if d.Start || d.Reason == reasonEquals {
+			continue
+		}
+		for k := range s.Pending[d.Job].Ways() {
+			r, _ := s.Pending[d.Job].Way(k)
+			_, ok := placer.Place(nil, left, &r, r.MinGPUs)
+			require.False(t, ok, "job %d has room by request %d", d.Job, k)
+		}
+	}
 }
 
 // An alternative that says what the request says changes nothing at all.
