@@ -21,8 +21,12 @@ import (
 	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
+// builtProgrammes is where they are; TestMain removes it.
+var builtProgrammes string
+
 // programmes are the command and examples/malleable, built once.
 var programmes = sync.OnceValues(func() (dir string, err error) {
+	defer func() { builtProgrammes = dir }()
 	if dir, err = os.MkdirTemp("", "slurmtest-invasive"); err != nil {
 		return "", err
 	}
@@ -34,8 +38,35 @@ var programmes = sync.OnceValues(func() (dir string, err error) {
 			return dir, fmt.Errorf("%w: %s", err, text)
 		}
 	}
-	return dir, nil
+	exe, err := os.Executable() // jobs of other users can't get at it
+	if err != nil {
+		return dir, err
+	}
+	text, err := os.ReadFile(exe)
+	if err != nil {
+		return dir, err
+	}
+	return dir, os.WriteFile(dir+"/adapts", text, 0o755)
 })
+
+// adapt is a job that lets go of cores when it is asked to, and does nothing else until there is a file.
+func adapt(stop string) {
+	c, err := malleable.Connect(os.Getenv)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for {
+		select {
+		case change := <-c.Changes():
+			_ = c.Done(change)
+		case <-time.After(50 * time.Millisecond):
+			if _, err := os.Stat(stop); err == nil {
+				os.Exit(0)
+			}
+		}
+	}
+}
 
 // An invasiveBed is a cluster of two nodes: partition invasic has the first, with both programmes as processes, and partition p the second. The first
 // has the host's CPUs, as two cores.
@@ -47,7 +78,10 @@ type invasiveBed struct {
 	topology     *ihypervisor.Topology
 }
 
-const invasiveCores = 2
+const (
+	invasiveCores = 2
+	invasiveTime  = time.Minute // for what takes a second where there is time
+)
 
 func newInvasiveBed(t *testing.T, parameters string) *invasiveBed {
 	t.Helper()
@@ -60,12 +94,15 @@ func newInvasiveBed(t *testing.T, parameters string) *invasiveBed {
 	topology, err := ihypervisor.Simulate(invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: invasiveCores}, "/sys/devices/system/cpu", true)
 	require.NoError(t, err)
 	b := &invasiveBed{t: t, dir: dir, bin: bin, topology: topology}
+	prolog := "#!/bin/sh\n[ \"$SLURM_JOB_PARTITION\" != invasic ] || exec " + bin + "/aucsched task-prolog\n"
+	require.NoError(t, os.WriteFile(b.file("prolog"), []byte(prolog), 0o755))
 	b.Cluster = cluster(t, auction, Config{
 		Groups: Uniform(2, 4, 0),
 		Partitions: []Partition{
 			{Name: "p", Nodes: "n0002", Default: true},
 			{Name: "invasic", Nodes: "n0001", Options: "OverSubscribe=FORCE:16"},
 		},
+		ExtraLines:          []string{"TaskProlog=" + b.file("prolog")},
 		SchedulerParameters: join(",", "auc_invasic=invasic,auc_invasic_socket="+b.file("state/run/jobs"), parameters),
 	})
 	require.NoError(t, os.Chmod(b.Dir, 0o755)) // the commands of jobs of other users read slurm.conf
@@ -95,13 +132,13 @@ func (b *invasiveBed) startBoth() {
 func (b *invasiveBed) startHyper() {
 	b.t.Helper()
 	b.hyper = b.start("ihypervisor", "--slurm", "invasic", "--socket", "unix:"+b.file("run/socket"), "--state", b.file("state"), "--cores",
-		strconv.Itoa(invasiveCores), "--oversubscribe", "--report", "200ms", "--retry", "1s", "--trace", b.file("trace"))
+		strconv.Itoa(invasiveCores), "--oversubscribe", "--report", "1s", "--retry", "1s", "--trace", b.file("trace"))
 }
 
 func (b *invasiveBed) startSched() {
 	b.t.Helper()
 	b.sched = b.start("ischeduler", "--slurm", "invasic", "--slurm-every", "300ms", "--dir", b.file("sched"), "--connect", "unix:"+b.file("run/socket"),
-		"--report", "200ms")
+		"--report", "1s")
 }
 
 func (b *invasiveBed) start(args ...string) *exec.Cmd {
@@ -140,13 +177,13 @@ func (b *invasiveBed) sbatch(body string, args ...string) uint32 {
 	return submit(b.t, b.Cluster, body, append([]string{"-p", "invasic", "-o", b.file("out.%j")}, args...)...)
 }
 
-// malleable is a job that adapts, until there is a file.
-func (b *invasiveBed) malleable(args ...string) uint32 {
+// adapting is a job that adapts, until there is a file. One of its processes has lost its parent.
+func (b *invasiveBed) adapting(args ...string) uint32 {
 	b.t.Helper()
-	return b.sbatch("exec "+b.bin+"/malleable --seconds 120 --until "+b.file("stop"), args...)
+	return b.sbatch("sh -c 'sleep 100 & echo $! > "+b.file("orphan")+".$SLURM_JOB_ID'; SLURMTEST_ADAPTS="+b.file("stop")+" exec "+b.bin+"/adapts", args...)
 }
 
-func (b *invasiveBed) stopMalleable() {
+func (b *invasiveBed) stopAdapting() {
 	b.t.Helper()
 	require.NoError(b.t, os.WriteFile(b.file("stop"), nil, 0o644))
 }
@@ -189,6 +226,9 @@ func (b *invasiveBed) allowed(id uint32) string {
 		return ""
 	}
 	lists := map[string]bool{}
+	if orphan, err := os.ReadFile(b.file(fmt.Sprint("orphan.", id))); err == nil {
+		out += fmt.Sprintf("%s %d", strings.TrimSpace(string(orphan)), id)
+	}
 	for line := range strings.SplitSeq(out, "\n") {
 		f := strings.Fields(line)
 		if len(f) < 2 || f[1] != fmt.Sprint(id) {
@@ -213,7 +253,7 @@ func (b *invasiveBed) allowed(id uint32) string {
 // owns waits until a job owns cores, and runs on these alone.
 func (b *invasiveBed) owns(id uint32, cores string) {
 	b.t.Helper()
-	err := b.poll(b.t.Context(), 30*time.Second, fmt.Sprintf("job %d to own cores %s", id, cores), func() (bool, error) {
+	err := b.poll(b.t.Context(), invasiveTime, fmt.Sprintf("job %d to own cores %s", id, cores), func() (bool, error) {
 		return b.ledger(id) == cores && b.allowed(id) == b.cpus(cores), nil
 	})
 	require.NoError(b.t, err, "ledger %q, kernel %q", b.ledger(id), b.allowed(id))
@@ -222,7 +262,7 @@ func (b *invasiveBed) owns(id uint32, cores string) {
 // ended waits for a job's end.
 func (b *invasiveBed) ended(id uint32, state string) {
 	b.t.Helper()
-	_, err := b.WaitFor(b.t.Context(), id, 30*time.Second, state)
+	_, err := b.WaitFor(b.t.Context(), id, invasiveTime, state)
 	require.NoError(b.t, err)
 }
 

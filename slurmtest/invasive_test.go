@@ -18,7 +18,7 @@ import (
 func TestInvasive(t *testing.T) {
 	beside(t)
 	b := newInvasiveBed(t, "")
-	first := b.malleable("--comment=invasic=1-2,malleable;mine")
+	first := b.adapting("--comment=invasic=1-2,malleable;mine")
 	j, err := b.ShowJob(t.Context(), first)
 	require.NoError(t, err)
 	require.Equal(t, "mine;invasic=1-2,malleable,points=100", j.Fields["Comment"])
@@ -39,15 +39,19 @@ func TestInvasive(t *testing.T) {
 	b.startBoth()
 	b.owns(first, "0-1")
 	at := time.Now()
-	urgent := b.sbatch("exec sleep 100", "-n1", "--comment=invasic=urgent")
+	urgent := b.sbatch("echo $AUCSCHED_INVASIVE_CORES; grep Cpus_allowed_list: /proc/self/status; exec sleep 100", "-n1", "--comment=invasic=urgent")
 	b.owns(urgent, "1")
+	require.Eventually(t, func() bool { text, _ := os.ReadFile(b.file(fmt.Sprint("out.", urgent))); return len(text) > 0 }, invasiveTime, 20*time.Millisecond)
 	t.Logf("an urgent job ran after %v", time.Since(at))
 	b.owns(first, "0")
 	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(urgent)))
 	b.owns(first, "0-1")
-	b.stopMalleable()
+	b.stopAdapting()
 	b.ended(first, "COMPLETED")
 	b.startedOnce(first, urgent)
+	text, err = os.ReadFile(b.file(fmt.Sprint("out.", urgent)))
+	require.NoError(t, err)
+	require.Regexp(t, "^1\nCpus_allowed_list:\t"+b.cpus("1")+"\n", string(text), "from its beginning")
 }
 
 // What can't be understood, or isn't for such a partition, is refused in words.
@@ -114,7 +118,7 @@ func TestInvasiveUsers(t *testing.T) {
 	b := newInvasiveBed(t, "")
 	require.NoError(t, os.Chmod(b.dir, 0o777))
 	nobody := func(args ...string) uint32 {
-		return b.malleable(append([]string{"--uid=nobody"}, args...)...)
+		return b.sbatch("exec "+b.bin+"/malleable --seconds 120 --until "+b.file("stop"), append([]string{"--uid=nobody"}, args...)...)
 	}
 	require.NoError(t, os.WriteFile(b.startsFile(), nil, 0o666))
 	require.NoError(t, os.Chmod(b.startsFile(), 0o666))
@@ -131,7 +135,7 @@ func TestInvasiveUsers(t *testing.T) {
 	b.owns(kept, "1") // the first one, which adapts, lets go of a core
 	b.owns(first, "0")
 	waiting := b.sbatch("exec sleep 100", "-n2")
-	require.Eventually(t, func() bool { return strings.Contains(b.schedList(), fmt.Sprintf("\n%d ", waiting)) }, 20*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(b.schedList(), fmt.Sprintf("\n%d ", waiting)) }, invasiveTime, 100*time.Millisecond)
 	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(waiting)))
 	require.NoError(t, b.asNobody("scancel", fmt.Sprint(kept)))
 	b.owns(first, "0-1")
@@ -141,7 +145,7 @@ func TestInvasiveUsers(t *testing.T) {
 	last := b.sbatch("true", "-n1", "--comment=invasic=urgent") // nothing waits for the cancelled one
 	b.ended(last, "COMPLETED")
 	require.Empty(t, b.ledger(waiting))
-	b.stopMalleable()
+	b.stopAdapting()
 	b.ended(first, "COMPLETED")
 	b.startedOnce(first, kept, last)
 }
@@ -157,22 +161,28 @@ func TestInvasiveSuspended(t *testing.T) {
 	beside(t)
 	b := newInvasiveBed(t, "")
 	b.startBoth()
-	rigid := b.sbatch("for i in 1 2 3 4 5 6 7 8; do sleep 0.5; date +%s%N >> "+b.file("ticks")+"; done", "-n2", "--comment=invasic=2")
+	until := func(file, do string) string {
+		return "until [ -e " + b.file(file) + " ]; do sleep 0.1; " + do + "; done"
+	}
+	rigid := b.sbatch(until("stop", "date +%s%N >> "+b.file("ticks")), "-n2", "--comment=invasic=2")
 	b.owns(rigid, "0-1")
-	require.Eventually(t, func() bool { _, err := os.Stat(b.file("ticks")); return err == nil }, 20*time.Second, 50*time.Millisecond)
-	urgent := b.sbatch("exec sleep 3", "-n2", "--comment=invasic=urgent")
+	ticks := func() int { text, _ := os.ReadFile(b.file("ticks")); return len(text) }
+	goesOn := func() bool { n := ticks(); time.Sleep(500 * time.Millisecond); return ticks() > n }
+	require.Eventually(t, goesOn, invasiveTime, time.Millisecond)
+	urgent := b.sbatch(until("over", "true"), "-n2", "--comment=invasic=urgent")
 	b.owns(urgent, "0-1")
-	_, err := b.WaitFor(t.Context(), rigid, 5*time.Second, "SUSPENDED")
+	_, err := b.WaitFor(t.Context(), rigid, invasiveTime, "SUSPENDED")
 	require.NoError(t, err)
-	before, err := os.ReadFile(b.file("ticks"))
-	require.NoError(t, err)
+	before := ticks()
 	b.kill(&b.hyper) // the next one finds both
 	b.startHyper()
 	time.Sleep(time.Second)
-	after, err := os.ReadFile(b.file("ticks"))
-	require.NoError(t, err)
-	require.Equal(t, before, after, "it is suspended")
+	require.Equal(t, before, ticks(), "it is suspended")
+	require.NoError(t, os.WriteFile(b.file("over"), nil, 0o644))
 	b.ended(urgent, "COMPLETED")
+	require.Eventually(t, goesOn, invasiveTime, time.Millisecond)
+	b.owns(rigid, "0-1")
+	b.stopAdapting()
 	b.ended(rigid, "COMPLETED")
 	b.startedOnce(rigid, urgent)
 }
@@ -182,7 +192,7 @@ func TestInvasiveKilled(t *testing.T) {
 	beside(t)
 	b := newInvasiveBed(t, "")
 	b.startBoth()
-	first := b.malleable("--comment=invasic=1-2,malleable")
+	first := b.adapting("--comment=invasic=1-2,malleable")
 	b.owns(first, "0-1")
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -210,7 +220,7 @@ func TestInvasiveKilled(t *testing.T) {
 		b.ended(id, "COMPLETED")
 	}
 	b.owns(first, "0-1")
-	b.stopMalleable()
+	b.stopAdapting()
 	b.ended(first, "COMPLETED")
 	b.startedOnce(append(ids, first)...)
 }

@@ -23,9 +23,14 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("SLURMTEST_VICTIM"); dir != "" {
 		victim(dir)
 	}
+	if stop := os.Getenv("SLURMTEST_ADAPTS"); stop != "" {
+		adapt(stop)
+	}
 	code := m.Run()
-	if copiedPlugins != "" {
-		os.RemoveAll(copiedPlugins)
+	for _, dir := range []string{copiedPlugins, builtProgrammes} {
+		if dir != "" {
+			os.RemoveAll(dir)
+		}
 	}
 	os.Exit(code)
 }

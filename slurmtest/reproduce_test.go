@@ -1,7 +1,6 @@
 package slurmtest
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -16,9 +15,9 @@ func TestReproduceViaSlurm(t *testing.T) {
 	beside(t)
 	c := cluster(t, stock, Config{Groups: Uniform(16, 8, 0)})
 	dir := t.TempDir()
-	program := filepath.Join(dir, "aucsched")
-	text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/aucsched").CombinedOutput()
-	require.NoError(t, err, "%s", text)
+	bin, err := programmes()
+	require.NoError(t, err)
+	program := filepath.Join(bin, "aucsched")
 
 	reproduce := func(out string, more ...string) (string, error) {
 		args := []string{program, "reproduce", "ipsched-5", "--only", "4-SLURM", "--seeds", "1-4", "--json", "-j", "2", "--out", filepath.Join(dir, out)}

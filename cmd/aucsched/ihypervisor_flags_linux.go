@@ -39,7 +39,7 @@ func (f *ihypervisorFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.c.Output, "output", "", "directory of the jobs' output, ID.out and ID.err (default: output in --state)")
 	s.StringVar(&f.user, "user", "", "the user that jobs run as, by name; another than this one only if this one is root")
 	s.StringVar(&f.slurm, "slurm", "", "have Slurm start the jobs of this partition of it, which is this host; its commands must be in PATH, and this user root")
-	s.StringVar(&f.c.JobSocket, "job-socket", "", "socket for jobs that adapt (default: run/jobs in --state)")
+	s.StringVar(&f.c.JobSocket, "job-socket", "", "socket for jobs that adapt (default: run/jobs in --state; with --slurm what auc_invasic_socket says)")
 
 	s.StringVar(&f.trace, "trace", "", traceUsage)
 

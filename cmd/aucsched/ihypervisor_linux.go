@@ -83,10 +83,14 @@ func runForSlurm(ctx context.Context, partition string, c *ihypervisor.Config, e
 	if err != nil {
 		return badInput(fmt.Errorf("--slurm: %w", err))
 	}
+	if c.JobSocket != "" && c.JobSocket != site.Socket {
+		return badInput(fmt.Errorf("--job-socket: %s: jobs are told %s, by auc_invasic_socket in slurm.conf", c.JobSocket, site.Socket))
+	}
+	c.JobSocket = site.Socket
 	for _, w := range site.Warnings {
 		c.Log.Warn("slurm.conf isn't made for this", "setting", w)
 	}
-	launcher, err := slurm.New(slurm.Config{Dir: c.JobsDir(), Partition: partition, Node: site.Node, Spool: site.Spool, Log: c.Log})
+	launcher, err := slurm.New(slurm.Config{Dir: c.JobsDir(), Partition: partition, Node: site.Node, Spool: site.Spool, Socket: site.Socket, Log: c.Log})
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,8 @@ func (f *ischedulerFlags) run(ctx context.Context) error {
 	go func() {
 		defer close(followed)
 		if f.slurm != "" {
-			s.FollowSlurm(ctx, slurm.Client{}, f.slurm, f.every)
+			client := &slurm.Client{}
+			s.FollowSlurm(ctx, func(ctx context.Context) ([]slurm.Held, map[uint64]error, error) { return client.Held(ctx, f.slurm) }, f.every)
 		}
 	}()
 	err = s.Run(ctx)

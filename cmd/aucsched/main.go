@@ -86,7 +86,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or input.`,
 	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "log what is done to standard error")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(planCommand(), explainCommand(), simulateCommand(), simulateInvasiveCommand(), ischedulerCommand(), reproduceCommand(), emulateCommand(), solveCommand(), statusCommand(), workerCommand(), demoCommand())
+	root.AddCommand(planCommand(), explainCommand(), simulateCommand(), simulateInvasiveCommand(), ischedulerCommand(), taskPrologCommand(), reproduceCommand(), emulateCommand(), solveCommand(), statusCommand(), workerCommand(), demoCommand())
 	root.AddCommand(ihypervisorCommands()...)
 	return root
 }

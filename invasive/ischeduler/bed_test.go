@@ -86,7 +86,13 @@ func lateHypervisor(t *testing.T, dir string, shrink time.Duration) link.Endpoin
 // start runs an iScheduler on a directory until stop is called.
 func start(t *testing.T, dir string, limit int, e link.Endpoint) (Client, func()) {
 	t.Helper()
-	s, err := Open(Config{Dir: dir, Dial: e.Dial, Terms: testTerms(), Limit: limit, Queue: queue.DefaultOptions(),
+	_, c, stop := startScheduler(t, dir, limit, e, "")
+	return c, stop
+}
+
+func startScheduler(t *testing.T, dir string, limit int, e link.Endpoint, elsewhere string) (*Scheduler, Client, func()) {
+	t.Helper()
+	s, err := Open(Config{Dir: dir, Dial: e.Dial, Terms: testTerms(), Limit: limit, Elsewhere: elsewhere, Queue: queue.DefaultOptions(),
 		Random: rand.New(rand.NewPCG(1, 2)), Log: quiet()})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -107,5 +113,5 @@ func start(t *testing.T, dir string, limit int, e link.Endpoint) (Client, func()
 		_, err := Client{dir}.Status(ctx)
 		return err == nil
 	}, patience, time.Millisecond)
-	return Client{dir}, stop
+	return s, Client{dir}, stop
 }

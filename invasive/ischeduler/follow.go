@@ -68,12 +68,15 @@ func (s *Scheduler) adopt(o *Outside) error {
 // downPause is the longest time between two questions to a Slurm that doesn't answer.
 const downPause = 30 * time.Second
 
+// Held is slurm.Client.Held of a partition.
+type Held func(context.Context) ([]slurm.Held, map[uint64]error, error)
+
 // FollowSlurm follows the held jobs of a partition of Slurm until ctx is done, and asks for them so often. While Slurm
 // doesn't answer nothing is taken back.
-func (s *Scheduler) FollowSlurm(ctx context.Context, client slurm.Client, partition string, every time.Duration) {
+func (s *Scheduler) FollowSlurm(ctx context.Context, ask Held, every time.Duration) {
 	told := map[uint64]bool{} // faults
 	for pause, down := every, false; ; {
-		held, faults, err := client.Held(ctx, partition)
+		held, faults, err := ask(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return

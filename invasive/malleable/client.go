@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -46,6 +48,25 @@ func Connect(getenv func(string) string) (*Client, error) {
 	c := &Client{path: path, changes: make(chan Change, 1), cancel: cancel, ended: make(chan struct{})}
 	go c.run(ctx)
 	return c, nil
+}
+
+// Look asks once which cores the job of this process has now: a Change that isn't answered. It fails if another process of the job is
+// connected. Either way the iHypervisor has seen by then which job this process belongs to.
+func Look(ctx context.Context, path string) (Change, error) {
+	conn, err := dial(ctx, path)
+	if err != nil {
+		return Change{}, err
+	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	defer conn.Close()
+	if _, err := conn.Write([]byte(Request{Verb: Hello}.String() + "\n")); err != nil {
+		return Change{}, err
+	}
+	line, err := bufio.NewReader(io.LimitReader(conn, MaxCoresLine+1)).ReadString('\n')
+	if err != nil {
+		return Change{}, fmt.Errorf("the iHypervisor has no answer: %w", err)
+	}
+	return ParseChange(strings.TrimSuffix(line, "\n"))
 }
 
 // Close ends the connection, and closes Changes.

@@ -91,20 +91,34 @@ func WaitFor(pidfd *os.File) error {
 	})
 }
 
-// Below are all processes below some, by one look at /proc.
-func Below(roots ...int) []int {
-	children := map[int][]int{}
+// A Tree is who is whose child, by one look at /proc. Zombies aren't in it.
+type Tree struct{ children map[int][]int }
+
+// Look makes a Tree.
+func Look() Tree {
+	t := Tree{map[int][]int{}}
 	for _, pid := range Numbers("/proc") {
 		if s, err := ReadStat(pid); err == nil && s.State != 'Z' {
-			children[s.Parent] = append(children[s.Parent], pid)
+			t.children[s.Parent] = append(t.children[s.Parent], pid)
 		}
 	}
+	return t
+}
+
+// Children belong to the Tree.
+func (t Tree) Children(pid int) []int { return t.children[pid] }
+
+// Below are all processes below some.
+func (t Tree) Below(roots ...int) []int {
 	list := slices.Clone(roots)
 	for i := 0; i < len(list); i++ {
-		list = append(list, children[list[i]]...)
+		list = append(list, t.children[list[i]]...)
 	}
 	return list[len(roots):]
 }
+
+// Below is that of a new Tree.
+func Below(roots ...int) []int { return Look().Below(roots...) }
 
 // Numbers are the names in a directory that are numbers.
 func Numbers(dir string) (list []int) {

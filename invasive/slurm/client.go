@@ -16,12 +16,12 @@ import (
 )
 
 // A Client asks slurmctld by Slurm's own commands, which have to be in PATH, with this process's SLURM_CONF. Its zero value is ready for use, by
-// any number of goroutines. A call takes at most some 15 s.
+// any number of goroutines. A call takes at most some 40 s.
 type Client struct{}
 
 // Bounds of a command.
 const (
-	commandTime = 15 * time.Second
+	commandTime = 30 * time.Second
 	maxOutput   = 64 << 20 // bytes
 )
 
@@ -50,7 +50,7 @@ func (c *Client) run(ctx context.Context, argv ...string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, commandTime)
 	defer stop()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env, cmd.WaitDelay = environ(os.Environ()), time.Second
+	cmd.Env, cmd.WaitDelay = environ(os.Environ()), 10*time.Second
 	out, said := bounded{most: maxOutput}, bounded{most: 4096}
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()

@@ -1,12 +1,17 @@
 package slurm
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/malleable"
 	"github.com/aucsched/aucsched/invasive/procs"
 )
 
@@ -23,6 +28,8 @@ type job struct {
 	id   invasive.JobID
 	wake chan struct{} // its steps have changed
 
+	number, socket, group []byte // what its processes have in their environment, and in the name of their control group
+
 	// hand is held by who changes where its processes run, or whether.
 	hand    sync.Mutex
 	cpus    *unix.CPUSet // nil: not known yet
@@ -35,8 +42,13 @@ type job struct {
 	started bool // some step was seen, once
 }
 
-func newJob(id invasive.JobID) *job {
-	return &job{id: id, wake: make(chan struct{}, 1), running: yes, steps: map[string]procs.Process{}, at: time.Now()}
+// newJob: socket is what the plug-in has told it of.
+func newJob(id invasive.JobID, socket string) *job {
+	return &job{
+		id: id, wake: make(chan struct{}, 1), running: yes, steps: map[string]procs.Process{}, at: time.Now(),
+		number: fmt.Appendf(nil, "\x00SLURM_JOB_ID=%d\x00", id), socket: fmt.Appendf(nil, "\x00%s=%s\x00", malleable.Variable, socket),
+		group: fmt.Appendf(nil, "/job_%d/", id),
+	}
 }
 
 func (j *job) stepd(name string) (procs.Process, bool) {
@@ -98,13 +110,45 @@ func (j *job) stepds() (pids []int) {
 func (j *job) family() procs.Family {
 	return func() []int {
 		stepds := j.stepds()
-		return append(procs.Below(stepds...), stepds...)
+		return append(j.processes(stepds), stepds...)
 	}
 }
 
 // below are the job's own processes.
 func (j *job) below() procs.Family {
-	return func() []int { return procs.Below(j.stepds()...) }
+	return func() []int { return j.processes(j.stepds()) }
+}
+
+// processes are those below the job's slurmstepds, and those that have left their parents: who loses them falls to a process above the stepd.
+func (j *job) processes(stepds []int) []int {
+	tree := procs.Look()
+	over := map[int]bool{1: true}
+	for _, pid := range stepds {
+		for _, above := range procs.Above(pid) {
+			over[above] = true
+		}
+	}
+	var strays []int
+	for above := range over {
+		for _, pid := range tree.Children(above) {
+			if !slices.Contains(stepds, pid) && !over[pid] && j.marks(pid) {
+				strays = append(strays, pid)
+			}
+		}
+	}
+	return append(tree.Below(append(strays, stepds...)...), strays...)
+}
+
+// marks tells whether a process says by its environment, or Slurm by its control group, that it is the job's. Who lies about it is treated
+// as one of the job's processes, and nobody else is.
+func (j *job) marks(pid int) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	env = append(append([]byte{0}, env...), 0)
+	if err == nil && bytes.Contains(env, j.number) && bytes.Contains(env, j.socket) {
+		return true
+	}
+	group, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	return err == nil && bytes.Contains(group, []byte("slurm")) && bytes.Contains(append(group, '/'), j.group)
 }
 
 func (j *job) has(above []int) bool {

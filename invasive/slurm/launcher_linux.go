@@ -21,8 +21,10 @@ type Config struct {
 	Dir string
 	// Partition is Slurm's, Node its only node, which is this host, as Slurm calls it. Spool is the directory of that node's slurmd.
 	Partition, Node, Spool string
-	Client                 Client
-	Log                    *slog.Logger
+	// Socket is where jobs that adapt connect, as they are told by auc_invasic_socket.
+	Socket string
+	Client Client
+	Log    *slog.Logger
 }
 
 // A Launcher has Slurm start jobs that it holds, and keeps them to their CPUs. It is an ihypervisor.Launcher.
@@ -33,6 +35,7 @@ type Launcher struct {
 	all     sync.WaitGroup
 	watch   *watcher
 	looking sync.Mutex
+	first   time.Duration // firstPause
 
 	mu   sync.Mutex
 	jobs map[invasive.JobID]*job
@@ -50,7 +53,7 @@ func New(c Config) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Launcher{Config: c, watch: w, jobs: map[invasive.JobID]*job{}}
+	l := &Launcher{Config: c, watch: w, first: firstPause, jobs: map[invasive.JobID]*job{}}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	l.all.Add(1)
 	go l.keep()
@@ -96,18 +99,19 @@ func (l *Launcher) list() (list []*job) {
 	return list
 }
 
-// hold keeps a job where it is to be, unless somebody else is about to change that.
-func (l *Launcher) hold(j *job) {
+// hold keeps a job where it is to be. It returns false if somebody else is about to change that.
+func (l *Launcher) hold(j *job) bool {
 	if !j.hand.TryLock() {
-		return
+		return false
 	}
 	defer j.hand.Unlock()
 	if j.cpus == nil || len(j.stepds()) == 0 {
-		return
+		return true
 	}
 	if err := j.family().Confine(j.cpus, j.cpus, false); err != nil && j.says(err) {
 		l.Log.Error("a job can't be kept to its CPUs", "job", uint64(j.id), "why", err)
 	}
+	return true
 }
 
 func (l *Launcher) get(id invasive.JobID) (*job, error) {
@@ -155,7 +159,7 @@ func (l *Launcher) Launch(ij *invasive.Job, cpus []int, _ []string) error {
 	if err != nil {
 		return &launch.UnlaunchedError{Err: err}
 	}
-	j := newJob(ij.ID)
+	j := newJob(ij.ID, l.Socket)
 	j.cpus = set
 	l.put(j)
 	return nil
@@ -265,20 +269,31 @@ func (l *Launcher) Started(id invasive.JobID) (time.Time, bool) {
 	return j.began(), true
 }
 
-// JobOf returns the job that a process belongs to: the one with a step whose slurmstepd is above it.
+// JobOf returns the job that a process belongs to: the one with a step whose slurmstepd is above it. All of that job is on its CPUs then.
 func (l *Launcher) JobOf(pid int) (invasive.JobID, bool) {
 	above := procs.Above(pid)
 	for _, looked := range []bool{false, true} {
 		if looked {
-			for _, j := range l.look() {
-				l.hold(j)
-			}
+			l.look()
 		}
 		for _, j := range l.list() {
 			if j.has(above) {
+				l.holdNow(j)
 				return j.id, true
 			}
 		}
 	}
 	return 0, false
+}
+
+// holdTime is how long one waits for somebody else who has a job in his hand.
+const holdTime = time.Second
+
+// holdNow returns when a job is where it is to be.
+func (l *Launcher) holdNow(j *job) {
+	for until := time.Now().Add(holdTime); time.Now().Before(until); time.Sleep(time.Millisecond) {
+		if l.hold(j) {
+			return
+		}
+	}
 }

@@ -99,7 +99,7 @@ func (l *Launcher) marks() (list []*job, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("directory %s: %q is no job", l.Dir, e.Name())
 		}
-		j := newJob(invasive.JobID(n))
+		j := newJob(invasive.JobID(n), l.Socket)
 		j.running = unknown
 		path := l.dir(j.id)
 		if st, err := os.Stat(filepath.Join(path, "started")); err == nil {

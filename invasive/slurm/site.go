@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 type Site struct {
 	Node  string // the partition's only one, which is this host
 	Spool string // of its slurmd
+	// Socket is where the plug-in tells jobs to find the iHypervisor.
+	Socket string
 	// Warnings are of settings that keep jobs from running where they should.
 	Warnings []string
 }
@@ -71,7 +74,11 @@ func (c *Client) Site(ctx context.Context, partition string) (*Site, error) {
 		return nil, err
 	}
 	config := settings(text)
-	s := &Site{Node: nodes, Spool: strings.NewReplacer("%n", nodes, "%h", short(node)).Replace(config["SlurmdSpoolDir"])}
+	params := config["SchedulerParameters"]
+	if held := parameter(params, "auc_invasic"); held != partition {
+		return nil, fmt.Errorf("SchedulerParameters: auc_invasic=%s: must be %s, or nobody holds its jobs", held, partition)
+	}
+	s := &Site{Node: nodes, Socket: cmp.Or(parameter(params, "auc_invasic_socket"), DefaultSocket), Spool: strings.NewReplacer("%n", nodes, "%h", short(node)).Replace(config["SlurmdSpoolDir"])}
 	if strings.Contains(config["TaskPlugin"], "affinity") {
 		s.Warnings = append(s.Warnings, "TaskPlugin="+config["TaskPlugin"]+": task/affinity binds tasks anew; jobs may not get all of their cores")
 	}
@@ -79,6 +86,19 @@ func (c *Client) Site(ctx context.Context, partition string) (*Site, error) {
 		s.Warnings = append(s.Warnings, "PreemptMode="+config["PreemptMode"]+": Slurm suspends jobs that share cores in turns; the partition needs PreemptMode=OFF, or the cluster no GANG")
 	}
 	return s, nil
+}
+
+// DefaultSocket is that of auc_invasic_socket.
+const DefaultSocket = "/var/lib/aucsched-invasive/run/jobs"
+
+// parameter is the last value of a key in SchedulerParameters.
+func parameter(params, key string) (value string) {
+	for word := range strings.FieldsFuncSeq(params, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if v, ok := strings.CutPrefix(word, key+"="); ok {
+			value = v
+		}
+	}
+	return value
 }
 
 func short(host string) string {

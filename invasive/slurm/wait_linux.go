@@ -21,12 +21,12 @@ func (l *Launcher) Wait(id invasive.JobID) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	for pause := firstPause; ; {
+	for pause := l.first; ; {
 		if err := l.ctx.Err(); err != nil {
 			return 0, err
 		}
 		if l.steps(j) {
-			pause = firstPause
+			pause = l.first
 			l.pause(j, l.settle(j))
 			continue
 		}
@@ -36,7 +36,7 @@ func (l *Launcher) Wait(id invasive.JobID) (int32, error) {
 		}
 		most := lastPause
 		if err != nil {
-			if most = downPause; pause == firstPause {
+			if most = downPause; pause == l.first {
 				l.Log.Warn("Slurm doesn't say how a job is", "job", uint64(id), "why", err)
 			}
 		}
