@@ -103,8 +103,8 @@ func start(t *testing.T, dir string, limit int, e link.Endpoint) (Client, func()
 		require.NoError(t, errors.Join(<-done, <-done, s.Close()))
 	}
 	t.Cleanup(stop)
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(filepath.Join(dir, "control"))
+	require.Eventually(t, func() bool { // the file is there a moment before anybody listens
+		_, err := Client{dir}.Status(ctx)
 		return err == nil
 	}, patience, time.Millisecond)
 	return Client{dir}, stop
