@@ -162,15 +162,31 @@ func (s *system) planEnd(r *run) {
 		return
 	}
 	n := r.number
-	left := math.Ceil(max(0, r.work()-r.done) / speed(r.Serial, r.cores) * float64(time.Second))
+	until, next := r.work(), len(r.Wishes) > r.wished
+	if next {
+		until *= r.Wishes[r.wished].Done
+	}
+	left := math.Ceil(max(0, until-r.done) / speed(r.Serial, r.cores) * float64(time.Second))
 	s.at(r.from+time.Duration(left), func() error {
 		if r.number != n {
 			return nil
 		}
-		s.progress(r)
-		s.end(r, 0)
+		if s.progress(r); next {
+			s.wish(r)
+		} else {
+			s.end(r, 0)
+		}
 		return nil
 	})
+}
+
+// wish has an evolving job ask for another number of cores, and go on.
+func (s *system) wish(r *run) {
+	s.manager.wishes[r.job.ID] = r.Wishes[r.wished].Cores
+	s.manager.Changed() // settle follows
+	s.count.wishes++
+	r.wished++
+	s.planEnd(r)
 }
 
 // reclaim has the job obey after a while.
@@ -209,6 +225,7 @@ func (s *system) end(r *run, exit int32) {
 	s.left--
 	s.active--
 	s.fail(s.judge.end(r))
+	delete(s.manager.wishes, r.job.ID)
 	s.manager.Freed()
 	s.stepHyper(invasive.Event{Kind: invasive.Exited, ID: r.job.ID, Exit: exit})
 }

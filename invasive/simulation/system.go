@@ -68,7 +68,8 @@ type run struct {
 	done       float64 // work
 	from       time.Duration
 	cores      int
-	number     uint64 // of the planned end
+	number     uint64 // of the planned end, or wish
+	wished     int    // how many of its Wishes it has said
 	asked      []uint32
 	how        invasive.How
 	start, end time.Duration
@@ -87,7 +88,7 @@ const maxMoment = 100_000
 // counts are of events.
 type counts struct {
 	transactions, offers, rejected, messages, saves int
-	shrinks, grows, suspensions, kills              int
+	shrinks, grows, suspensions, kills, wishes      int
 }
 
 // Run simulates jobs until all have ended. They may be in any order. It fails for a job that the partition can't run, for
@@ -149,6 +150,11 @@ func (s *system) plan(i int, j *Job) error {
 	}
 	if err := r.job.Check(); err != nil {
 		return err
+	}
+	for k, w := range j.Wishes {
+		if j.Kind != invasive.Evolving || w.Cores < j.MinCores || w.Cores > j.MaxCores || !(w.Done >= 0 && w.Done <= 1) || k > 0 && w.Done < j.Wishes[k-1].Done {
+			return fmt.Errorf("wish %d, of %d cores when %g of the work is done: must be of an evolving job, %d to %d cores, and from 0 to 1 ascending", k+1, w.Cores, w.Done, j.MinCores, j.MaxCores)
+		}
 	}
 	s.at(j.Submit, func() error {
 		if err := s.queue.Add(queue.Entry{Job: r.job, Submitted: j.Submit}); err != nil {
