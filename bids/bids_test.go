@@ -468,9 +468,7 @@ func TestAUsedGeneratorBidsAsAFreshOne(t *testing.T) {
 }
 
 func TestGenerateAllocatesNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	for _, n := range []int{128, 1024} {
 		s := &Space{Now: halfBusy(t, n)}
 		left := new(nodeset.Table)

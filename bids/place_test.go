@@ -193,9 +193,7 @@ func TestSpreadIsExact(t *testing.T) {
 }
 
 func TestPlaceAllocatesNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	tab := halfBusy(t, 1024)
 	r := &Request{Cores: 700, MinNodes: 100, MaxNodes: 300, MinGPUs: 1}
 	var p Placer

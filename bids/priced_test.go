@@ -238,9 +238,7 @@ func TestGeneratePricedStops(t *testing.T) {
 }
 
 func TestGeneratePricedAllocatesNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	s := &Space{Now: halfBusy(t, 512)}
 	asks := tsubameAsks(50, 512)
 	var g Generator

@@ -529,9 +529,7 @@ func TestCanEverRunSaysWhy(t *testing.T) {
 }
 
 func TestSelectAllocatesNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	tab, r := fragmented(t, 1024)
 	var s Selector
 	var segs []nodeset.Segment

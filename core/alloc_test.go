@@ -14,9 +14,7 @@ import (
 // A cycle on a machine and queue of the size of the last one allocates nothing, with
 // reservations and jobs that lose.
 func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	nodes, err := nodeset.NewUniform(300, nodeset.Capacity{Cores: 8, GPUs: 2})
 	require.NoError(t, err)
 	s := &Snapshot{Nodes: nodes}

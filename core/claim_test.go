@@ -163,9 +163,7 @@ func TestNobodyIsPassedOverForLong(t *testing.T) {
 
 // On a machine of equal nodes that are up, to start in one block or two is always possible in the end.
 func TestCompactJobsStayTogether(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes minutes under the race detector, and races with nothing")
-	}
+	race.Slow(t)
 	two, loose := 0, 0
 	checkUntil(t, func() bool { return two > 3 && loose > 3 }, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 77))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -170,6 +171,7 @@ func TestRivalsNameEachOther(t *testing.T) {
 
 // Whenever deadlines strike, there is an explanation.
 func TestExplainedWindowsCutShort(t *testing.T) {
+	race.Slow(t)
 	late := 0
 	for k := range 24 {
 		begin, asked := time.Unix(1000, 0), 0

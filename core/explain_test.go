@@ -72,6 +72,7 @@ func fewer(e *Explainer, x *Explanation, s *Suggestion) []*Job {
 // Each suggestion, tried with another auction, has the job start, and one less of it
 // does not.
 func TestSuggestionsHold(t *testing.T) {
+	race.Slow(t)
 	made, several, byField := 0, 0, map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
@@ -127,9 +128,7 @@ func TestSuggestionsHold(t *testing.T) {
 // A dumb twin tries every step of every kind. What the search says is seldom missing and
 // seldom larger than need be.
 func TestSearchAgainstTryingEverything(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes a minute under the race detector, and races with nothing")
-	}
+	race.Slow(t)
 	exist, found, least := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
@@ -171,6 +170,7 @@ func TestSearchAgainstTryingEverything(t *testing.T) {
 
 // Rivals gone, the job has room; with any one of them back, it has none.
 func TestRivalsAreInTheWay(t *testing.T) {
+	race.Slow(t)
 	var placer bids.Placer
 	reasons := []Why{NoFit, Lost, Reserved, Never}
 	seen := map[Why]int{}
@@ -318,9 +318,7 @@ func TestExpectedStart(t *testing.T) {
 // The same explanation comes of another explainer that was asked other things before,
 // and the snapshot is as it was.
 func TestExplanationsAreRepeated(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes a minute under the race detector, and races with nothing")
-	}
+	race.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		before := new(nodeset.Table)

@@ -234,9 +234,7 @@ func TestIPSchedLeavesTimeForItsCaller(t *testing.T) {
 }
 
 func TestIPSchedAllocatesNothingInSteadyState(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	nodes, err := nodeset.NewUniform(300, nodeset.Capacity{Cores: 8, GPUs: 2})
 	require.NoError(t, err)
 	s := &Snapshot{Nodes: nodes}

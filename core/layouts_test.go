@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -40,6 +41,7 @@ func TestLayoutsMakeRoom(t *testing.T) {
 // With the same bids and the same work AUCSCHED1's answer is worth at least AUCSCHED2's, optimal or
 // not, and on some windows more.
 func TestLayoutsAreWorthAtLeastFixedOnes(t *testing.T) {
+	race.Slow(t)
 	more := 0
 	checkUntil(t, func() bool { return more > 0 }, func(t *rapid.T) {
 		s, o := drawSnapshot(t), PaperAuctionOptions()

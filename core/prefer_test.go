@@ -152,9 +152,7 @@ func drawPreferences(t *rapid.T, s *Snapshot) {
 
 // Plans of jobs with preferences hold together as others do.
 func TestPlansOfPreferences(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes long under the race detector; TestPlansHoldTogether is run there")
-	}
+	race.Slow(t)
 	preferred := 0
 	checkUntil(t, func() bool { return preferred > 20 }, func(t *rapid.T) {
 		s, a := drawWays(t), drawAuction(t)
@@ -175,25 +173,13 @@ func TestPlansOfPreferences(t *testing.T) {
 		if a.opts.Compact || a.opts.Drafts == 0 || len(p.Decisions) < len(s.Pending) || a.opts.Reservations > 0 {
 			return
 		}
-		var placer bids.Placer
-		for _, d := range p.Decisions { // nobody is left behind who has room, on preferred nodes or others
-			for k := range s.Pending[d.Job].Ways() {
-				if d.Start || d.Reason == reasonEquals {
-					continue
-				}
-				r, _ := s.Pending[d.Job].Way(k)
-				_, ok := placer.Place(nil, left, &r, r.MinGPUs)
-				require.False(t, ok, "job %d has room by request %d", d.Job, k)
-			}
-		}
+		requireNoRoom(t, s, p, left) // on preferred nodes or others
 	})
 }
 
 // Preferring all nodes, none, or such as have nothing free says nothing, and changes nothing at all.
 func TestEmptyPreferencesChangeNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes long under the race detector; TestEqualAlternativesChangeNothing is run there")
-	}
+	race.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		want := decideOn(t, a, s)

@@ -453,6 +453,7 @@ func manyEquals(seed uint64) *Snapshot {
 // equal jobs, which is worth no less, and these all take part where equal jobs are
 // left out.
 func TestLeavingOutEqualJobsLosesNothing(t *testing.T) {
+	race.Slow(t)
 	left, sumFew, sumAll := 0, int64(0), int64(0)
 	for seed := range uint64(40) {
 		s := manyEquals(seed)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/workload"
@@ -71,6 +72,7 @@ func wideStart(t *testing.T, reservations int) (at int64, before int) {
 }
 
 func TestWideJobIsNotStarved(t *testing.T) {
+	race.Slow(t)
 	require.Equal(t, int64(1), int64(core.DefaultAuctionOptions().Reservations), "the default keeps a place for the first")
 	at, _ := wideStart(t, core.DefaultAuctionOptions().Reservations)
 	const interval = 3 // of the simulator's cycles
@@ -81,6 +83,7 @@ func TestWideJobIsNotStarved(t *testing.T) {
 // Without reservations the papers' auction lets one small job after the other go
 // ahead, for as long as there are any.
 func TestWideJobStarvesWithoutReservations(t *testing.T) {
+	race.Slow(t)
 	at, before := wideStart(t, 0)
 	require.Greater(t, at, int64(streamEnd), "it has to wait for the stream's end")
 	require.Equal(t, len(stream(16))-1, before, "every small job goes ahead")

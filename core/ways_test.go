@@ -50,9 +50,7 @@ func isMixed(segs []nodeset.Segment) bool {
 // Plans of jobs with alternatives and mixed ranges never over-allocate, meet the request that they
 // name, and leave nobody behind whom any of his requests would do.
 func TestPlansOfManyWays(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes minutes under the race detector; TestPlansHoldTogether is run there")
-	}
+	race.Slow(t)
 	further, mixed := 0, 0
 	checkUntil(t, func() bool { return further > 20 && mixed > 5 }, func(t *rapid.T) {
 		s, a := drawWays(t), drawAuction(t)
@@ -85,22 +83,28 @@ func TestPlansOfManyWays(t *testing.T) {
 		for _, d := range p.Decisions {
 			require.NoError(t, left.Allocate(d.Segs))
 		}
-		var placer bids.Placer
-		for _, d := range p.Decisions {
-			if d.Start || d.Reason == reasonEquals {
-				continue
-			}
-			for k := range s.Pending[d.Job].Ways() {
-				r, _ := s.Pending[d.Job].Way(k)
-				_, ok := placer.Place(nil, left, &r, r.MinGPUs)
-				require.False(t, ok, "job %d has room by request %d", d.Job, k)
-			}
-		}
+		requireNoRoom(t, s, p, left)
 	})
+}
+
+// requireNoRoom requires that no job is left behind for which there is room in what is left, by any of its requests.
+func requireNoRoom(t require.TestingT, s *Snapshot, p *Plan, left *nodeset.Table) {
+	var placer bids.Placer
+	for _, d := range p.Decisions {
+		if d.Start || d.Reason == reasonEquals {
+			continue
+		}
+		for k := range s.Pending[d.Job].Ways() {
+			r, _ := s.Pending[d.Job].Way(k)
+			_, ok := placer.Place(nil, left, &r, r.MinGPUs)
+			require.False(t, ok, "job %d has room by request %d", d.Job, k)
+		}
+	}
 }
 
 // An alternative that says what the request says changes nothing at all.
 func TestEqualAlternativesChangeNothing(t *testing.T) {
+	race.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		want := decideOn(t, a, s)
@@ -118,6 +122,7 @@ func TestEqualAlternativesChangeNothing(t *testing.T) {
 
 // An auction that has seen other jobs decides as a fresh one.
 func TestWaysLeaveNoTrace(t *testing.T) {
+	race.Slow(t)
 	used, err := NewAuction(DefaultAuctionOptions(), nil)
 	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
@@ -326,9 +331,7 @@ func TestExplainKeepsAlternatives(t *testing.T) {
 
 // A cycle with alternatives and mixed GPUs allocates nothing either.
 func TestWaysAllocateNothingInSteadyState(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	nodes, err := nodeset.NewUniform(200, nodeset.Capacity{Cores: 8, GPUs: 2})
 	require.NoError(t, err)
 	s := &Snapshot{Nodes: nodes}

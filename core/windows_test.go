@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
 	"github.com/aucsched/aucsched/ipmodel/native"
@@ -143,6 +144,7 @@ func brute(m *ipmodel.Model) (best int64) {
 const randomWindows = 200
 
 func TestNativeIsBruteForce(t *testing.T) {
+	race.Slow(t)
 	s := native.New()
 	var r ipmodel.Result
 	losers := 0
@@ -171,8 +173,8 @@ func TestHiGHSIsBruteForce(t *testing.T) {
 	t.Setenv(workerVariable, "1")
 	s := highs.New(highs.Options{Command: []string{self}})
 	var r ipmodel.Result
-	optimal := 0
-	for seed := range uint64(randomWindows) {
+	optimal, windows := 0, race.Fewer(randomWindows)
+	for seed := range uint64(windows) {
 		m := randomAuction(seed).model(true)
 		require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Seed: seed}, &r))
 		want := brute(m)
@@ -184,7 +186,7 @@ func TestHiGHSIsBruteForce(t *testing.T) {
 			optimal++
 		}
 	}
-	t.Logf("HiGHS finds the optimum of all %d windows and claims %d of them", randomWindows, optimal)
+	t.Logf("HiGHS finds the optimum of all %d windows and claims %d of them", windows, optimal)
 	require.Positive(t, optimal)
 }
 
@@ -230,6 +232,7 @@ func (a *auction) relabel(to []int) *auction {
 }
 
 func TestNamesOfNodesDoNotMatter(t *testing.T) {
+	race.Slow(t)
 	for seed := range uint64(30) {
 		a := randomAuction(seed)
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -244,6 +247,7 @@ func TestNamesOfNodesDoNotMatter(t *testing.T) {
 }
 
 func TestOrderOfJobsInTheModelDoesNotMatter(t *testing.T) {
+	race.Slow(t)
 	for seed := range uint64(30) {
 		a := randomAuction(seed)
 		rng := rand.New(rand.NewPCG(seed, 6))
@@ -262,6 +266,7 @@ func TestOrderOfJobsInTheModelDoesNotMatter(t *testing.T) {
 
 // More room never makes a window worth less.
 func TestMoreRoomIsNoWorse(t *testing.T) {
+	race.Slow(t)
 	better := 0
 	for seed := range uint64(30) {
 		a := randomAuction(seed)
@@ -291,6 +296,7 @@ func TestMoreRoomIsNoWorse(t *testing.T) {
 
 // Twice the priorities, the same winners, as long as the scale can give way.
 func TestScaleOfPrioritiesDoesNotMatter(t *testing.T) {
+	race.Slow(t)
 	tried := 0
 	for seed := range uint64(randomWindows / 2) {
 		a := randomAuction(seed)
@@ -482,6 +488,7 @@ const hiddenWindows = 300
 // Windows that can be served completely: how many of them are. A schedule in queue
 // order, job by job, serves far fewer.
 func TestHiddenFits(t *testing.T) {
+	race.Slow(t)
 	auction, oneDraft, paper, queue := 0, 0, 0, 0
 	for seed := range uint64(hiddenWindows) {
 		h := hide(seed)

@@ -127,6 +127,8 @@ func checkTerms(m *Message) error {
 		return bad("terms.report_ms", uint64(t.Report.Milliseconds()))
 	case asks && *p != Partition{}:
 		return bad("terms.partition", 1)
+	case t.Shrink < 0 || t.Shrink > MaxTimer || asks && t.Shrink != 0:
+		return bad("terms.shrink_ms", uint64(t.Shrink.Milliseconds()))
 	case asks:
 		return nil
 	case len(p.Name) > MaxText || !utf8.ValidString(p.Name):

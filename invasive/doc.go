@@ -14,7 +14,8 @@
 // The caller's duties, for each machine:
 //
 //  1. Do the actions of a step in their order, each before the next: a Save has to be on the disk
-//     before what follows is done; Saves that follow each other may go there together. Then the next event.
+//     before what follows is done; Saves that follow each other may go there together. Then the next event. Or else put the
+//     actions of one event, or of several, into a [Group].
 //  2. Start again after a crash from the records saved ([Replay]), and for a Hypervisor from what is found of
 //     the jobs launched ([Seen]): a launch has to leave a mark that is there if, and only if, the job was started. Then the
 //     event Start.

@@ -185,7 +185,7 @@ func (h *Hypervisor) agree(t *Terms) Terms {
 		MinVersion: v, MaxVersion: v,
 		Attempts: min(t.Attempts, h.wish.Attempts),
 		Reply:    max(t.Reply, h.wish.Reply), Report: max(t.Report, h.wish.Report),
-		Partition: h.wish.Partition,
+		Partition: h.wish.Partition, Shrink: h.wish.Shrink,
 	}
 }
 

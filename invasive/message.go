@@ -122,6 +122,9 @@ type Terms struct {
 	Reply, Report time.Duration
 	// Partition is the iHypervisor's.
 	Partition Partition
+	// Shrink is the delay with which the iHypervisor offers cores that malleable jobs have to let go of first, 0 if it doesn't tell:
+	// ResponseInitialise.
+	Shrink time.Duration
 }
 
 // A Partition is nodes of one kind. Cores count through: those of node n begin at n * Sockets * CoresPerSocket.

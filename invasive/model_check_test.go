@@ -41,6 +41,9 @@ func models() (short, long []bounds) {
 	add(&short, base("a hasty placer", malleable, rigid), func(b *bounds) { b.hasty, b.report, b.grow = true, true, true })
 	add(&short, base("finalisation, crashes, losses, one job", malleable), func(b *bounds) { b.crash, b.loss, b.finish, b.grow = true, true, true, true })
 
+	add(&short, base("groups, crashes, urgent", malleable, pressing), func(b *bounds) { b.groups, b.crash, b.grow = true, true, true })
+	add(&short, base("groups, crashes, losses, cancelled", malleable), func(b *bounds) { b.groups, b.crash, b.loss, b.cancel = true, true, true, true })
+
 	add(&short, base("everything, one urgent job", pressing), func(b *bounds) {
 		b.crash, b.loss, b.finish, b.report, b.lanes = true, true, true, true, true
 	})

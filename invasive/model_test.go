@@ -25,6 +25,7 @@ type bounds struct {
 	report   bool
 	grow     bool
 	cancel   bool // a waiting job may be cancelled
+	groups   bool // two events may be done together
 	hasty    bool // H's decider gives cores to jobs without a look at who owns them
 	agent    *table[Agent]
 	hyper    *table[Hypervisor]
@@ -32,6 +33,8 @@ type bounds struct {
 	// For checks of the checker:
 	noTimers bool // timers never fire
 	noMarks  bool // what was launched before a crash isn't found after it
+	// actsFirst: what was to be done after the records is done before.
+	actsFirst bool
 }
 
 // lanes of a direction: negotiation, urgent jobs, reports.
@@ -65,6 +68,7 @@ type model struct {
 	running, exited  uint8
 	used             [4]uint8 // cores, as bits, by job
 	asked            [4]uint8 // cores that it shall let go of
+	pending          []Action // of an event that another is done together with; nil: none
 	wrong            string
 }
 
@@ -130,12 +134,20 @@ func (m *model) step(isA bool, label string, ev Event, visit func(string, world)
 	if before != nil {
 		before(c)
 	}
-	var todo []Action
-	if isA {
-		todo = c.a.Step(&ev, nil)
-	} else {
-		todo = c.h.Step(&ev, nil)
+	if m.pending != nil && !posted(ev.Kind) {
+		return
 	}
+	todo := slices.Clone(m.pending)
+	c.pending = nil
+	if isA {
+		todo = c.a.Step(&ev, todo)
+	} else {
+		todo = c.h.Step(&ev, todo)
+	}
+	if m.b.groups && m.pending == nil && posted(ev.Kind) {
+		c.stepMore(isA, label, todo, visit)
+	}
+	todo = together(todo, m.b.actsFirst)
 	for last := range todo {
 		if m.b.crash && last < len(todo)-1 && lasting[todo[last].Kind] {
 			crashed := *c // what the machine would know is gone anyway
@@ -148,6 +160,53 @@ func (m *model) step(isA bool, label string, ev Event, visit func(string, world)
 	c.act(isA, todo, -1)
 	c.settle()
 	visit(label, c)
+}
+
+// posted tells whether an event may wait to be done with others: it is no message, answer or timer.
+func posted(k EventKind) bool {
+	switch k {
+	case Submit, Cancel, Place, Give, Take, Released, Exited:
+		return true
+	}
+	return false
+}
+
+// stepMore has another event come before anything was done of the one before.
+func (m *model) stepMore(isA bool, label string, todo []Action, visit func(string, world)) {
+	g := m.clone()
+	if g.pending = todo; todo == nil {
+		g.pending = []Action{}
+	}
+	also := func(more string, w world) { visit(label+" and "+more, w) }
+	if isA {
+		g.agentSteps(also)
+	} else {
+		g.hyperSteps(also)
+	}
+}
+
+// together is the order in which a Group, or several, do actions.
+func together(actions []Action, actsFirst bool) (out []Action) {
+	var g Group
+	flush := func() {
+		if actsFirst {
+			out = append(out, g.Then...)
+			g.Then = nil
+		}
+		for _, r := range g.Records {
+			out = append(out, Action{Kind: Save, Record: r})
+		}
+		out = append(out, g.Then...)
+		g.Reset()
+	}
+	for i := range actions {
+		if !g.Add(&actions[i]) {
+			flush()
+			g.Add(&actions[i])
+		}
+	}
+	flush()
+	return out
 }
 
 func (m *model) check() string {

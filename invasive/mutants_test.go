@@ -59,6 +59,8 @@ func TestMutants(t *testing.T) {
 	cancels.cancel = true
 	urgent := base("", malleable, pressing)
 	urgent.report = true
+	grows := base("", malleable, pressing)
+	grows.crash, grows.grow = true, true
 
 	type agentRule = func(*rule[Agent])
 	type hyperRule = func(*rule[Hypervisor])
@@ -88,11 +90,6 @@ func TestMutants(t *testing.T) {
 			h.out = append(h.out[:from], slices.DeleteFunc(slices.Clone(h.out[from:]), func(a Action) bool { return a.Kind == Save })...)
 		}}
 	}
-	launchFirst := hyperEffect{"", func(h *Hypervisor, ev *Event) {
-		from := len(h.out)
-		placeJob.run(h, ev)
-		slices.Reverse(h.out[from:])
-	}}
 	forgetAtOnce := hyperEffect{"", func(h *Hypervisor, ev *Event) { h.forget([]JobID{ev.ID}) }}
 	always := hyperGuard{"", nil}
 
@@ -135,7 +132,8 @@ func TestMutants(t *testing.T) {
 		finding string
 	}{
 		{"accepts without saving", crashes, Judging, Verdict, "accepted", does(unsaved(acceptJobs), sendAgreed, askPlaces), "not known"},
-		{"launches before saving", crashes, Idle, Place, "accepted, cores free", does(launchFirst), "own it"},
+		{"launches without saving", crashes, Idle, Place, "accepted, cores free", does(unsaved(placeJob)), "own it"},
+		{"grows without saving", grows, Idle, Give, "runs, cores free", does(unsaved(giveCores)), "own it"},
 		{"forgets before the acknowledgement", losses, Idle, Exited, "runs", does(endJob, forgetAtOnce, askPlaces), ""},
 		{"judges the last mapping", calm, Offered, sends(ResponseResourceOffer), "accepts, last attempt", drop[Hypervisor], "within the limit"},
 		{"places on cores that aren't free", hasty, Idle, Place, "accepted, cores free", func(r *rule[Hypervisor]) {
@@ -161,6 +159,11 @@ func TestMutants(t *testing.T) {
 	t.Run("timers that never fire", func(t *testing.T) {
 		halfOpen.noTimers = true
 		finds(t, halfOpen, "no way")
+	})
+	t.Run("groups that act before they save", func(t *testing.T) {
+		b := grows
+		b.actsFirst = true
+		finds(t, b, "own it")
 	})
 	t.Run("launches that leave no mark", func(t *testing.T) {
 		crashes.noMarks = true

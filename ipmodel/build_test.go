@@ -356,9 +356,7 @@ func TestAUsedBuilderBuildsAsAFreshOne(t *testing.T) {
 }
 
 func TestBuildAllocatesNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	for _, merge := range []bool{false, true} {
 		w := newWindow(8, 12, 8)
 		b := ipmodel.Builder{Merge: merge}

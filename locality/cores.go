@@ -19,6 +19,8 @@ type cores struct {
 	// dirty are the nodes that are not as busy says.
 	dirty   []int32
 	isDirty []bool
+	// changed are the nodes on which a job had started or ended before the last reset, and after the one before it.
+	changed []int32
 	// settled and settledIDs are avail and ids without a plan, of the nodes that are not in moved: there a job
 	// has started or ended since.
 	settled    []int64
@@ -82,11 +84,11 @@ func (c *cores) index(k int) *minTree {
 	return c.first[k]
 }
 
-// next is the first node from i on that has k cores available at bound or before; -1: none.
-func (c *cores) next(k, i int, bound int64) int {
+// next is the first node from i on that has k cores available at bound or before, and that the filter leaves; -1: none.
+func (c *cores) next(k, i int, bound int64, f filter) int {
 	t := c.index(k)
 	for {
-		i = t.next(i, bound)
+		i = t.nextOf(i, bound, f)
 		if i < 0 || t.at(i) == c.from(i, k) {
 			return i
 		}
@@ -115,7 +117,7 @@ func (c *cores) someFree(now int64) bool {
 	if c.from(c.freeNode, 1) <= now {
 		return true
 	}
-	node := c.next(1, 0, now)
+	node := c.next(1, 0, now, filter{})
 	c.freeNode = max(node, 0)
 	return node >= 0
 }
@@ -173,12 +175,14 @@ func (c *cores) release(node int32, ids []uint16) { c.hold(node, ids, 0) }
 
 // reset takes the plan away: idle cores are available, others when their jobs' wall times end.
 func (c *cores) reset() {
+	c.changed = c.changed[:0]
 	for _, node := range c.dirty {
 		avail, ids := c.of(node)
 		lo := int(node) * c.most
 		settled, settledIDs := c.settled[lo:lo+len(ids)], c.settledIDs[lo:lo+len(ids)]
 		if c.moved[node] {
 			c.moved[node] = false
+			c.changed = append(c.changed, node)
 			for i := range ids {
 				ids[i] = uint16(i)
 			}

@@ -25,6 +25,10 @@ type copyOf struct {
 	spans []span
 	// last is the end of the span that was added last.
 	last int64
+	// planned is how many jobs of the standing plan use it, contends the pass in which it came into contest, loads that in
+	// which it had been on its way at the one before.
+	planned         int32
+	contends, loads int64
 	// onNode and ofFile tell whether the copy is in the lists of its node and of its file.
 	onNode, ofFile bool
 }
@@ -35,6 +39,8 @@ type file struct {
 	copies  []*copyOf // all that are known, by node
 	live    []*copyOf // of these, those that may be in memory at some time of pass
 	pass    int64     // the planning pass in which live was last tidied
+	// contest are the copies whose nodes may have become better for the file's jobs, if the plan says that it is contested.
+	contest []*copyOf
 }
 
 // files is the state of all nodes' memories: what is loaded, until when a load lasts, what was
@@ -50,6 +56,8 @@ type files struct {
 	// marks holds for each node the pass or job that it was last marked for.
 	marks []int64
 	mark  int64
+	// loading are the copies whose load had not ended at the last pass.
+	loading []*copyOf
 }
 
 // nodeFiles is the memory of a node.

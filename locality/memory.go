@@ -2,8 +2,8 @@ package locality
 
 import "slices"
 
-// holders are the copies of a file that may be in memory in this pass. The slice is good until the next
-// call of plan.
+// holders are the copies of a file that may be in memory in this pass, and those that jobs of the standing plan use.
+// The slice is good until the next call of plan.
 func (f *files) holders(id int32) []*copyOf {
 	own := &f.files[id]
 	if own.pass == f.pass {
@@ -12,7 +12,7 @@ func (f *files) holders(id int32) []*copyOf {
 	own.pass = f.pass
 	kept := own.live[:0]
 	for _, c := range own.live {
-		if f.open(c) {
+		if c.planned > 0 || f.open(c) {
 			kept = append(kept, c)
 		} else {
 			c.ofFile = false
@@ -76,6 +76,9 @@ func (f *files) start(j *job, node int32, load int64, now int64) (transfer, wait
 			wait = max(0, c.ready-now)
 		} else {
 			transfer, c.ready = load, now+load
+			if f.mode == Paper && load > 0 {
+				f.loading = append(f.loading, c)
+			}
 		}
 		c.users++
 		if f.mode == Paper {
@@ -103,7 +106,7 @@ func (f *files) retire(own *file) {
 	for _, c := range own.copies {
 		f.drop(c)
 	}
-	own.live, own.copies = nil, nil
+	own.live, own.copies, own.contest = nil, nil, nil
 }
 
 // end notes that a job has ended.

@@ -16,6 +16,10 @@ func (r *run) replanText() {
 	}
 	r.pass()
 	r.upTo = 0
+	if r.plan != nil {
+		r.plan.revise()
+		return
+	}
 	r.resumeText()
 }
 
@@ -37,11 +41,7 @@ func (r *run) resumeText() {
 		r.behind -= j.Cores
 		c := r.choose(j)
 		r.book(j, c)
-		if r.gaps != nil {
-			r.gaps.take(c.node, j.ids, c.start, c.start+j.wall)
-		} else {
-			r.cores.take(c.node, j.ids, c.start+j.wall)
-		}
+		r.reserve(j, c)
 		if r.onPlan != nil {
 			r.onPlan(j)
 		}
@@ -51,11 +51,20 @@ func (r *run) resumeText() {
 	}
 }
 
+// reserve takes cores for a job's place in the plan.
+func (r *run) reserve(j *job, c choice) {
+	if r.gaps != nil {
+		r.gaps.take(c.node, j.ids, c.start, c.start+j.wall)
+	} else {
+		r.cores.take(c.node, j.ids, c.start+j.wall)
+	}
+}
+
 // someFits tells whether a job from upTo on could start now.
 func (r *run) someFits() bool {
 	for ; r.witness < len(r.queue.open); r.witness++ {
 		class := r.queue.open[r.witness]
-		if r.queue.lastOf(r, class) >= r.upTo && r.line.next(r.queue.classes[class].some, 0, r.now) >= 0 {
+		if r.queue.lastOf(r, class) >= r.upTo && r.line.next(r.queue.classes[class].some, 0, r.now, filter{}) >= 0 {
 			return true
 		}
 	}

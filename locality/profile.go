@@ -91,10 +91,10 @@ func (p *profiles) from(j *job, node int, bound int64) int64 {
 	return at
 }
 
-func (p *profiles) next(j *job, i int, bound int64) int {
+func (p *profiles) next(j *job, i int, bound int64, f filter) int {
 	s := p.slot(j)
 	for {
-		if i = s.tree.next(i, bound); i < 0 || p.from(j, i, bound) <= bound {
+		if i = s.tree.nextOf(i, bound, f); i < 0 || p.from(j, i, bound) <= bound {
 			return i
 		}
 		i++

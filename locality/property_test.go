@@ -77,6 +77,17 @@ func drawOptions(t *rapid.T) Options {
 	return Options{Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"), Mode: rapid.SampledFrom([]Mode{Paper, Reference}).Draw(t, "mode")}
 }
 
+// drawKeep draws a rule whose weights are far apart for nodes that are free now and for others, and change with the queue.
+func drawKeep(t *rapid.T) Keep {
+	shares := rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0.002, 0.02, 0.2, 1}), 3, 3).Draw(t, "shares")
+	return func(d Demand) (now, later float64) {
+		if d.Behind > d.Cores/2 {
+			return shares[0], shares[1]
+		}
+		return shares[2], shares[1]
+	}
+}
+
 // The search that looks at few nodes decides as the plain scan of all nodes does, which in the paper mode also
 // plans the whole queue at each event.
 func TestSearchIsPlainScan(t *testing.T) {
@@ -84,6 +95,9 @@ func TestSearchIsPlainScan(t *testing.T) {
 		nodes := drawCluster(t)
 		jobs := drawJobs(t, len(nodes))
 		o := drawOptions(t)
+		if o.Policy.Rule == LEAD {
+			o.Keep = drawKeep(t)
+		}
 		var fast, plain []Start
 		o.OnStart = started(&fast)
 		got, err := Simulate(context.Background(), nodes, jobs, o)

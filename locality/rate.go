@@ -13,7 +13,7 @@ func (r *run) score(j *job, node int32, c *copyOf, base, start int64, w weights,
 	if r.mode == Reference {
 		return r.referenceScore(j, node, c, base, start, w, limit)
 	}
-	if w.evict != 0 && float64(base)+r.search.own > limit {
+	if w.evict != 0 && w == r.search.later && float64(base)+r.search.own > limit {
 		return float64(base) + r.search.own, start
 	}
 	ready, held := start, false
@@ -46,14 +46,19 @@ func (r *run) ownPart(j *job, w weights) float64 {
 // evictionPenalty is line 7 of algorithm 3: the time in which that share of the files in memory
 // that has to make room can be loaded again.
 func (r *run) evictionPenalty(j *job, node int32, start int64) float64 {
+	n := &r.nodes[node]
+	return r.inMemory(node, start) * (j.FileSize / n.Memory) / n.Bandwidth
+}
+
+// inMemory is the size of the files in the node's memory at that time, in GB.
+func (r *run) inMemory(node int32, at int64) float64 {
 	total := 0.0
 	for _, c := range r.files.memory(node) {
-		if _, ok := r.files.present(c, start); ok {
+		if _, ok := r.files.present(c, at); ok {
 			total += c.size
 		}
 	}
-	n := &r.nodes[node]
-	return total * (j.FileSize / n.Memory) / n.Bandwidth
+	return total
 }
 
 // referenceScore is the programme's: single precision, each step rounded as there, then cut to a

@@ -29,9 +29,7 @@ func authorsLog(t testing.TB) ([]Node, []Job) {
 // TestReferenceLog holds the reference mode against what the authors' programme prints for a day of their
 // log: counts exactly, sums and means, which the programme keeps in single precision, within 1e-4.
 func TestReferenceLog(t *testing.T) {
-	if race.Enabled {
-		t.Skip("not under the race detector: it takes too long, and nothing runs in parallel")
-	}
+	race.Slow(t)
 	nodes, jobs := authorsLog(t)
 	rows := readFile(t, filepath.Join(logDir, "reference_2022-09-10.csv"), readRows)
 	require.Len(t, rows, len(Policies())-2, "the programme knows no lead")

@@ -65,7 +65,8 @@ type run struct {
 	// that was not known then to fit nowhere, and starting its jobs that start now.
 	upTo, witness int
 	starting      []int32
-	outdated      bool // a job has ended since the last pass from scratch, or there was none
+	plan          *plan // what the last pass has left; nil: each is from scratch
+	outdated      bool  // a job has ended since the last pass from scratch, or there was none
 
 	sums    sums
 	onStart func(s Start)
@@ -98,8 +99,8 @@ type coresLine struct{ *cores }
 
 func (c coresLine) from(j *job, node int, _ int64) int64 { return c.cores.from(node, j.Cores) }
 func (c coresLine) earliest(j *job) (int64, int)         { return c.cores.earliest(j.Cores) }
-func (c coresLine) next(j *job, i int, bound int64) int {
-	return c.cores.next(j.Cores, i, bound)
+func (c coresLine) next(j *job, i int, bound int64, f filter) int {
+	return c.cores.next(j.Cores, i, bound, f)
 }
 
 // book notes a place in the plan: the files and, if the job starts now, the node that it makes busy.
@@ -185,6 +186,7 @@ func (r *run) finish(j *job) {
 // queue is the jobs that wait, in the order of submission, history first.
 type queue struct {
 	jobs    []int32 // some have started
+	places  []place // of jobs, in the standing plan
 	first   int32   // seq of jobs[0]
 	started int
 	classes []class
@@ -204,6 +206,9 @@ func (q *queue) add(r *run, i int32) {
 	r.queued += j.Cores
 	j.seq = q.first + int32(len(q.jobs))
 	q.jobs = append(q.jobs, i)
+	if r.plan != nil {
+		q.places = append(q.places, place{node: -1})
+	}
 	c := &q.classes[j.class]
 	c.queued = append(c.queued, i)
 	if !c.isOpen {
@@ -222,6 +227,9 @@ func (q *queue) tidy(r *run) {
 		return
 	}
 	last := q.first + int32(len(q.jobs))
+	if r.plan != nil {
+		q.tidyPlaces(r)
+	}
 	q.jobs = slices.DeleteFunc(q.jobs, func(i int32) bool { return r.jobs[i].started })
 	q.started, q.first = 0, last-int32(len(q.jobs))
 	for k, i := range q.jobs {

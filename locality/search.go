@@ -10,8 +10,8 @@ type timeline interface {
 	// earliest is the least from of all nodes, and the first node that has it; never and -1 if the job can
 	// start nowhere.
 	earliest(j *job) (int64, int)
-	// next is the first node from i on with a from of at most bound; -1: none.
-	next(j *job, i int, bound int64) int
+	// next is the first node from i on with a from of at most bound that the filter leaves; -1: none.
+	next(j *job, i int, bound int64, f filter) int
 }
 
 // choice is a place for a job.
@@ -46,6 +46,12 @@ type search struct {
 func (r *run) choose(j *job) choice {
 	s := &r.search
 	s.begin(j)
+	return s.find()
+}
+
+// find is choose for the job with which the search began.
+func (s *search) find() choice {
+	r := s.r
 	switch {
 	case r.plain:
 		s.all()
@@ -61,7 +67,8 @@ func (r *run) choose(j *job) choice {
 
 func (s *search) begin(j *job) {
 	r := s.r
-	s.j, s.best = j, choice{node: -1, score: math.Inf(1), order: math.MaxInt}
+	s.j = j
+	s.reset()
 	s.now, s.later = r.weights(j)
 	s.own = r.ownPart(j, s.later)
 	s.sticky = 0
@@ -72,10 +79,13 @@ func (s *search) begin(j *job) {
 	}
 }
 
+// reset forgets the best so far.
+func (s *search) reset() { s.best = choice{node: -1, score: math.Inf(1), order: math.MaxInt} }
+
 // firstFree is the first node on which the job can start now; -1: none.
 func (r *run) firstFree(j *job) int {
 	if !r.plain {
-		return r.line.next(j, 0, r.now)
+		return r.line.next(j, 0, r.now, filter{})
 	}
 	for i := range r.nodes {
 		if r.line.from(j, i, r.now) <= r.now {
@@ -96,13 +106,19 @@ func (s *search) all() {
 func (s *search) first() (at int64, node int) {
 	at, node = s.r.line.earliest(s.j)
 	if node >= 0 && at <= s.r.now {
-		at, node = s.r.now, s.r.line.next(s.j, 0, s.r.now)
+		at, node = s.r.now, s.r.line.next(s.j, 0, s.r.now, filter{})
 	}
 	return at, node
 }
 
 func (s *search) fast() {
 	r, j := s.r, s.j
+	if r.plan != nil && r.plan.sorts(s) {
+		s.holders()
+		s.idle()
+		s.soon()
+		return
+	}
 	_, node := s.first()
 	if node < 0 {
 		return
@@ -131,6 +147,7 @@ func (s *search) holders() {
 			continue
 		}
 		if from := s.r.line.from(s.j, int(c.node), limit); from <= limit {
+			f.open(c)
 			s.offer(c.node, c, max(from, s.r.now), false)
 			limit = s.limit()
 		}
@@ -164,7 +181,7 @@ func (s *search) scan(lo, hi int, now, later weights) {
 		if bound < 0 {
 			return
 		}
-		if i = s.r.line.next(s.j, i, bound); i < 0 || i >= hi {
+		if i = s.r.line.next(s.j, i, bound, filter{}); i < 0 || i >= hi {
 			return
 		}
 		if s.r.files.marks[i] != s.r.files.mark {

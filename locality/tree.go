@@ -45,6 +45,39 @@ func (m *minTree) set(i int, v int64) {
 	}
 }
 
+// filter leaves out nodes whose value in another tree of the same nodes is above atMost. Without a tree it leaves out none.
+type filter struct {
+	tree   *minTree
+	atMost int64
+}
+
+// nextOf is next among the nodes that the filter leaves.
+func (m *minTree) nextOf(i int, bound int64, f filter) int {
+	if f.tree == nil {
+		return m.next(i, bound)
+	}
+	if i >= m.size {
+		return -1
+	}
+	p := m.size + i
+	for {
+		switch {
+		case m.t[p] > bound || f.tree.t[p] > f.atMost:
+			for p&1 == 1 {
+				p >>= 1
+			}
+			if p == 0 {
+				return -1
+			}
+			p++
+		case p >= m.size:
+			return p - m.size
+		default:
+			p *= 2
+		}
+	}
+}
+
 // next gives the first node from i on whose time is at most bound, -1 if there is none. bound is
 // less than never.
 func (m *minTree) next(i int, bound int64) int {

@@ -67,7 +67,7 @@ func simulateWithin(b *testing.B, limit time.Duration, n, count, percent int, p 
 // repeated makes a log of count jobs for n nodes out of the authors' day, or without it out of a synthetic
 // one: the day's jobs over and over, each time with files of their own, at such a pace that the jobs'
 // running times and loads are that share of what the cores can do.
-func repeated(b *testing.B, n, count int, load float64) ([]Node, []Job) {
+func repeated(b testing.TB, n, count int, load float64) ([]Node, []Job) {
 	day := templateDay(b)
 	span := float64(day[len(day)-1].Submit + 1)
 	// At this pace all copies together take as long as their work does. Their days overlap on
@@ -100,7 +100,7 @@ func repeated(b *testing.B, n, count int, load float64) ([]Node, []Job) {
 }
 
 // templateDay is what repeated repeats: the jobs that were submitted in the authors' log, from second 0 on.
-func templateDay(b *testing.B) []Job {
+func templateDay(b testing.TB) []Job {
 	if _, err := os.Stat(filepath.Join(logDir, "workload_2022-09-10.txt")); os.IsNotExist(err) {
 		b.Logf("the authors' data are not there, this is a synthetic log: %v", err)
 		_, jobs := crowd(486, 20_000)

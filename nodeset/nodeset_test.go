@@ -299,9 +299,7 @@ func TestDownNodesGiveNothing(t *testing.T) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	tab, err := NewUniform(5000, Capacity{8, 2})
 	require.NoError(t, err)
 	for n := 0; n < 5000; n += 7 {

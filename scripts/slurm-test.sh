@@ -15,4 +15,5 @@ sh scripts/packages.sh build
 sh scripts/packages.sh slurm
 make -C slurmplugin all check
 [ -z "${N:-}" ] || export AUCSCHED_SLURM_NODES="$N"
-AUCSCHED_SLURM_TEST=1 exec "${GO:-go}" test -count=1 -timeout "${TIMEOUT:-15m}" "$@" ./slurmtest/...
+# Tests beside each other mostly wait, for Slurm's own intervals.
+AUCSCHED_SLURM_TEST=1 exec "${GO:-go}" test -count=1 -parallel 4 -timeout "${TIMEOUT:-15m}" "$@" ./slurmtest/...

@@ -15,9 +15,7 @@ import (
 // GPUs once. Its figures are another draw from what backfill makes of different seeds here, as far as 99 of 100
 // such draws go: mean ± t x deviation x sqrt(1 + 1/n), t being Student's for n-1 degrees of freedom.
 func TestESPAgreesWithRealSlurm(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes long under the race detector, and races with nothing")
-	}
+	race.Slow(t)
 	const n, student = 10, 3.250
 	nodes := nodesOf([3]int{1024, 8, 2})
 	var runs []*Result

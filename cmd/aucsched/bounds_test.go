@@ -10,11 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/bound"
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 // What simulate prints is the bound of the jobs that ran, which is what --bound prints
 // of those that can; it is in the table and on the page, too.
 func TestSimulatePrintsTheBound(t *testing.T) {
+	race.Slow(t)
 	trace, page := filepath.Join(t.TempDir(), "trace.swf"), filepath.Join(t.TempDir(), "page.html")
 	require.NoError(t, os.WriteFile(trace, []byte(`; MaxProcs: 99
 1 0 -1 3600 5 -1 -1 5 7200 -1 1 1 1 1 1 1 -1 -1

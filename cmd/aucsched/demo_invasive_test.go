@@ -22,9 +22,7 @@ import (
 // malleableJob builds the job, and makes this process's children the command.
 func malleableJob(t *testing.T) string {
 	t.Helper()
-	if race.Enabled {
-		t.Skip("processes take long under the race detector")
-	}
+	race.Slow(t)
 	if _, err := coresOf(demoCores); err != nil {
 		t.Skipf("this host doesn't tell its cores: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/window"
 )
 
@@ -16,6 +17,7 @@ const blocked = "../../examples/blocked.json"
 
 // A golden: what is said of every job of the example, and of one under backfill.
 func TestExplainPrints(t *testing.T) {
+	race.Slow(t)
 	var all strings.Builder
 	for _, args := range [][]string{{"wide"}, {"left"}, {"right"}, {"late"}, {"long"}, {"gpus"}, {"huge"}, {"small"}, {"long", "--policy", "backfill"}, {"left", "--trials", "5"}} {
 		code, out, errs := aucsched(t, "", append([]string{"explain", blocked, "--time", "0"}, args...)...)
@@ -29,6 +31,7 @@ func TestExplainPrints(t *testing.T) {
 
 // plan --explain adds to what plan prints, and says of each job what explain does.
 func TestPlanExplains(t *testing.T) {
+	race.Slow(t)
 	code, out, errs := aucsched(t, "", "plan", blocked, "--explain", "--explain-trials", "9", "--explain-time", "0", "--json")
 	require.Zero(t, code, errs)
 	var explained, plain window.Outcome
@@ -67,6 +70,7 @@ func TestModelOfAnExplainedPlan(t *testing.T) {
 }
 
 func TestExplainErrors(t *testing.T) {
+	race.Slow(t)
 	text, err := os.ReadFile(blocked)
 	require.NoError(t, err)
 	for want, args := range map[string][]string{

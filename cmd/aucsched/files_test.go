@@ -11,9 +11,7 @@ import (
 )
 
 func TestSimulateWithFiles(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes long under the race detector")
-	}
+	race.Slow(t)
 	simulate := func(args ...string) (r sim.Result) {
 		code, out, errs := aucsched(t, "", append([]string{"simulate", "--json", "--cluster", "32x8x2", "--workload", "gen:esp", "--policy", "backfill", "--first", "60"}, args...)...)
 		require.Zero(t, code, errs)
@@ -49,6 +47,7 @@ func TestSettingsOfFiles(t *testing.T) {
 }
 
 func TestSimulateRefusesFiles(t *testing.T) {
+	race.Slow(t)
 	for want, args := range map[string][]string{
 		"--bandwidth: goes with --files, --locality, or": {"--bandwidth", "1"},
 		"--memory: goes with --files, --locality, or":    {"--memory", "64"},

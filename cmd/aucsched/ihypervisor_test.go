@@ -13,10 +13,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/invasive/link"
 )
 
 func TestIHypervisorFlags(t *testing.T) {
+	race.Slow(t)
 	dir := t.TempDir()
 	for args, want := range map[string]string{
 		"--socket x": `--socket: "x": must be unix:PATH`, "--socket tcp:h:1": "tcp needs --tls-ca", "--tls-ca f": "are for tcp",

@@ -84,6 +84,22 @@ func (p *tracedPair) startH(args ...string) {
 	p.h = p.process(all...)
 }
 
+// begin starts both, the iHypervisor with args, and has a first job start on cores, which one word or more of the trace names.
+func (p *tracedPair) begin(text string, job []string, cores string, args ...string) {
+	p.t.Helper()
+	p.startH(args...)
+	p.startS()
+	p.submit(job...)
+	p.step(text, "RESPONSE_NEGOTIATION_END 1.1", "job 1 owns "+cores)
+}
+
+// waits submits a job for which there is no offer.
+func (p *tracedPair) waits(text string, job []string) {
+	p.t.Helper()
+	p.submit(job...)
+	p.step(text, "REQUEST_RESOURCE_OFFER, 1 waiting", "")
+}
+
 // startS: without reports nobody acknowledges ends, whose time is that of processes.
 func (p *tracedPair) startS(args ...string) {
 	p.t.Helper()

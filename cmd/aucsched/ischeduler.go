@@ -90,7 +90,7 @@ func (f *ischedulerFlags) registerMapper(flags *pflag.FlagSet) {
 	flags.IntVar(&o.Auction.Depth, "depth", o.Auction.Depth, "waiting jobs behind these that may take what is left")
 	flags.Uint32Var(&o.Fill, "fill", o.Fill, "percent of an offer that must be used if the first job isn't served")
 	flags.DurationVar(&o.Patience, "patience", o.Patience, "how long the first job waits before no offer without it is good")
-	flags.DurationVar(&o.Soon, "soon", o.Soon, "how late cores may come and be mapped like free ones: at least the iHypervisor's --shrink-time")
+	flags.DurationVar(&o.Soon, "soon", o.Soon, "how late cores may come and be mapped like free ones; raised to the iHypervisor's --shrink-time if that is longer")
 	flags.Float64Var(&o.Metrics.PerHour, "per-hour", o.Metrics.PerHour, "points of a job for each hour that it has waited; a start is worth 100, and a job's priority comes on top")
 	flags.Float64Var(&o.Metrics.Deadline, "deadline-points", o.Metrics.Deadline, "points of a job that must start now to keep its deadline")
 	flags.Uint64Var(&f.seed, "seed", f.seed, "seed of the auction")

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/invasive/ischeduler"
 )
 
@@ -106,6 +107,7 @@ func TestIScheduler(t *testing.T) {
 }
 
 func TestISchedulerErrors(t *testing.T) {
+	race.Slow(t)
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad.json")
 	require.NoError(t, os.WriteFile(bad, []byte("{\"args\":[\"a\"],\n\"min_cores\":0.5}"), 0o600))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,6 +33,7 @@ func localityFiles(t *testing.T) (dir string) {
 // Job 2 waits 590 s for the load of job 1; job 3 finds the file in memory, but in the programme only if job 2 ended in
 // the same second. Both schedulers have the same figures here, as nothing else runs.
 func TestSimulateLocality(t *testing.T) {
+	race.Slow(t)
 	dir := localityFiles(t)
 	for name, c := range map[string]struct {
 		args []string
@@ -68,6 +70,7 @@ func TestSimulateLocality(t *testing.T) {
 }
 
 func TestSimulateLocalityFaults(t *testing.T) {
+	race.Slow(t)
 	dir := localityFiles(t)
 	jobs, swf, bad := filepath.Join(dir, "jobs"), filepath.Join(dir, "jobs.swf"), filepath.Join(dir, "bad")
 	for args, want := range map[string]string{

@@ -60,6 +60,7 @@ func TestPlanPrintsTheContract(t *testing.T) {
 }
 
 func TestSimulatePrintsTheContract(t *testing.T) {
+	race.Slow(t)
 	args := []string{"simulate", "--cluster", "1408x12x3", "--workload", "gen:tsubame-1.NC", "--work", "100000", "--json"}
 	code, out, errs := aucsched(t, "", args...)
 	require.Zero(t, code, errs)
@@ -75,9 +76,7 @@ func TestSimulatePrintsTheContract(t *testing.T) {
 // The other workloads are for the machine given, and a size counts for more than an
 // age under --priority multifactor.
 func TestSimulateGenerated(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes long under the race detector")
-	}
+	race.Slow(t)
 	simulate := func(args ...string) (r sim.Result) {
 		code, out, errs := aucsched(t, "", append([]string{"simulate", "--policy", "backfill", "--json", "--cluster", "32x8x2", "--workload"}, args...)...)
 		require.Zero(t, code, errs)
@@ -127,6 +126,7 @@ func TestSolve(t *testing.T) {
 }
 
 func TestWrongUsageAndInput(t *testing.T) {
+	race.Slow(t)
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -182,6 +182,7 @@ func TestDemoPictures(t *testing.T) {
 // auction1 gives J1 one core of the one node and three of the other, and writes the program that
 // aucsched1 prints.
 func TestPolicyAuction1(t *testing.T) {
+	race.Slow(t)
 	w := `{"nodes":[{"name":"n1","cores":4},{"name":"n2","cores":4}],"jobs":[
 		{"id":"a","priority":11,"nodes":2,"cores":4,"time_limit_s":9},{"id":"b","priority":10,"nodes":1,"cores":3,"time_limit_s":9}]}`
 	mps := filepath.Join(t.TempDir(), "w.mps")
@@ -197,6 +198,7 @@ func TestPolicyAuction1(t *testing.T) {
 
 // Offers reach the auction: with one bid a job they are all that is bid, and other starts come of it.
 func TestSlurmBids(t *testing.T) {
+	race.Slow(t)
 	args := []string{"simulate", "--cluster", "64x12x3", "--workload", "gen:tsubame-1.NC", "--paper", "--bids", "1", "--work", "20000", "--json"}
 	for _, policy := range []string{"auction1", "auction2"} {
 		results := make(map[bool]sim.Result)
@@ -214,6 +216,7 @@ func TestSlurmBids(t *testing.T) {
 
 // Under --objective size, one large job is worth more than two small ones of higher priority.
 func TestObjectiveFlag(t *testing.T) {
+	race.Slow(t)
 	w := `{"nodes":[{"name":"n1","cores":8}],"jobs":[
 		{"id":"a","priority":11,"cores":1,"time_limit_s":9},{"id":"b","priority":10,"cores":1,"time_limit_s":8},{"id":"c","priority":9,"cores":8,"time_limit_s":9}]}`
 	for objective, want := range map[string]string{"priority": "a\\s+now|b\\s+now", "size": "c\\s+now"} {
@@ -232,6 +235,7 @@ func TestObjectiveFlag(t *testing.T) {
 
 // Table I of ipsched: all three jobs start, whatever is asked of them besides. The program is written as well.
 func TestIPSchedPlansTableI(t *testing.T) {
+	race.Slow(t)
 	for _, args := range [][]string{{}, {"--objective", "size"}, {"--on-timeout", "halve"}, {"--node-limits=false"}} {
 		code, out, errs := aucsched(t, "", append([]string{"plan", "../../examples/table1.json", "--policy", "ipsched", "--json"}, args...)...)
 		require.Zero(t, code, errs)
@@ -245,6 +249,7 @@ func TestIPSchedPlansTableI(t *testing.T) {
 
 // Without constraint 5 jobs get fewer nodes than they ask for, and every referee agrees.
 func TestNodeLimitsFlag(t *testing.T) {
+	race.Slow(t)
 	w := `{"nodes":[{"name":"n[1-4]","cores":8}],"jobs":[{"id":"a","priority":9,"cores":8,"nodes":"4","time_limit_s":9}]}`
 	model := filepath.Join(t.TempDir(), "model.mps")
 	for flag, rows := range map[string]int{"true": 2, "false": 0} {
@@ -268,6 +273,7 @@ func TestNodeLimitsFlag(t *testing.T) {
 // TestSimulateGPUTraces: small GPU traces and the list of nodes are replayed, jobs at the
 // rate asked for.
 func TestSimulateGPUTraces(t *testing.T) {
+	race.Slow(t)
 	const data = "../../workload/testdata/"
 	result := func(args ...string) (r sim.Result) {
 		code, out, errs := aucsched(t, "", append([]string{"simulate", "--policy", "backfill", "--interval", "1", "--json"}, args...)...)

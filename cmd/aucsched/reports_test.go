@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/sim"
 )
 
@@ -76,6 +77,7 @@ func TestOnePolicyKeepsItsCSVName(t *testing.T) {
 // What cannot be written is found before the simulation, which here would end at once
 // with another error; nothing is left behind, and what was there stays.
 func TestUnwritableReports(t *testing.T) {
+	race.Slow(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	dir := t.TempDir()

@@ -16,9 +16,7 @@ import (
 )
 
 func TestReproducePrintsOursBesideThePapers(t *testing.T) {
-	if race.Enabled {
-		t.Skip("takes long under the race detector")
-	}
+	race.Slow(t)
 	out, page := filepath.Join(t.TempDir(), "results"), filepath.Join(t.TempDir(), "page.md")
 	args := []string{"reproduce", "aucsched2-3", "--only", "1.FC AUCSCHED2 gpu ranges", "--seeds", "3", "--out", out, "--markdown", page}
 	code, text, errs := aucsched(t, "", args...)
@@ -68,6 +66,7 @@ func TestReproducePrintsOursBesideThePapers(t *testing.T) {
 }
 
 func TestReproduceChecksItsInputFirst(t *testing.T) {
+	race.Slow(t)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	out := filepath.Join(t.TempDir(), "results")
@@ -143,6 +142,7 @@ func TestReproduceInterrupted(t *testing.T) {
 
 // All that the tables name exists, and no setting of theirs is without effect.
 func TestEveryRowCanBeSimulated(t *testing.T) {
+	race.Slow(t)
 	tables := reproduce.Tables()
 	program, err := simulateProgram()
 	require.NoError(t, err)

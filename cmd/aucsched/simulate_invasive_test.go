@@ -10,10 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/invasive/simulation"
 )
 
 func TestSimulateInvasive(t *testing.T) {
+	race.Slow(t)
 	args := []string{"simulate-invasive", "--partition", "4x1x8", "--jobs", "40", "--shares", "0,1", "--seeds", "1-2"}
 	code, out, errs := aucsched(t, "", append(args, "--json")...)
 	require.Zero(t, code, errs)
@@ -42,6 +44,7 @@ func TestSimulateInvasive(t *testing.T) {
 }
 
 func TestSimulateInvasiveErrors(t *testing.T) {
+	race.Slow(t)
 	tests := []struct {
 		args []string
 		err  string

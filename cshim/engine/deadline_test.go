@@ -29,9 +29,7 @@ var deadlineCases = []struct {
 // The answer is there by the deadline, also the first time, when nothing is known of the
 // machine. A quarter more is allowed for whatever else this machine has to do.
 func TestDeadlines(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector is too slow for clocks")
-	}
+	race.Skip(t, "the race detector is too slow for clocks")
 	for _, c := range deadlineCases {
 		t.Run(fmt.Sprintf("%d nodes, %d jobs, %s", c.nodes, c.jobs, c.settings), func(t *testing.T) {
 			e, in := open(t, c.settings), largeInput(c.nodes, c.jobs)

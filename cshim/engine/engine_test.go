@@ -171,6 +171,7 @@ func TestOutcomesAreValid(t *testing.T) {
 
 // AUCSCHED1's program may give an offer's nodes otherwise than the offer does; the job is not said to have got it then.
 func TestLayoutsOfOffers(t *testing.T) {
+	race.Slow(t)
 	offers := 0
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(0x2ffbfa1+seed, 1))
@@ -189,9 +190,7 @@ func TestLayoutsOfOffers(t *testing.T) {
 
 // The conversion of an input of a size that was seen before allocates nothing.
 func TestLoadAllocatesNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	in := randomInput(rand.New(rand.NewPCG(1, 2)), 2000, 900)
 	require.NotEmpty(t, in.Running)
 	require.NotEmpty(t, in.Masks)

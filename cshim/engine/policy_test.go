@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 // whys are the reasons of an outcome's decisions.
@@ -154,6 +155,7 @@ func TestContiguousBids(t *testing.T) {
 
 // AUCSCHED1's program may give a winner other cores of its nodes than AUCSCHED2's bid says.
 func TestPoliciesDiffer(t *testing.T) {
+	race.Slow(t)
 	rng := rand.New(rand.NewPCG(12, 1))
 	differ := map[string]int{}
 	for range 30 {
@@ -199,6 +201,7 @@ func TestReasonsHaveCodes(t *testing.T) {
 
 // A look at the clock can cost as much as a step of a search.
 func TestClockIsAskedSeldom(t *testing.T) {
+	race.Slow(t)
 	for settings := range policyCases {
 		looks := 0
 		var mu sync.Mutex

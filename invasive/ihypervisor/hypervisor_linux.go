@@ -99,9 +99,12 @@ type Hypervisor struct {
 	runs     map[invasive.JobID]*run
 	stubborn map[invasive.JobID]stubborn
 	wishes   map[invasive.JobID]uint32
-	offers   offers
 	meter    meter
-	seating  bool
+
+	begin      time.Time
+	negotiator *place.Negotiator
+	open       link.Question // the AskOffer that waits for something new
+	looking    bool          // next is called
 }
 
 // stubborn is what a job has withstood, and until when it counts.
@@ -119,7 +122,9 @@ func New(c Config) (h *Hypervisor, err error) {
 	if c.Grow && c.Policy.Horizon == 0 {
 		return nil, errors.New("jobs that grow need a horizon: their cores are offered with a delay")
 	}
-	h.meter.start(c.Clock.Now())
+	h.begin = c.Clock.Now()
+	h.meter.start(h.begin)
+	h.negotiator = place.NewNegotiator(&h.Policy, c.OfferEvery)
 	if err = h.openDirs(); err != nil {
 		return nil, err
 	}
@@ -194,10 +199,11 @@ func (h *Hypervisor) recover() error {
 			}
 		}
 	}
-	terms := invasive.Terms{Attempts: h.Attempts, Reply: h.Reply, Report: h.Report, Partition: h.Topology.Partition}
+	terms := invasive.Terms{Attempts: h.Attempts, Reply: h.Reply, Report: h.Report, Partition: h.Topology.Partition,
+		Shrink: min(time.Duration(h.Policy.ShrinkTime)*time.Second, invasive.MaxTimer)}
 	h.machine, h.first = invasive.NewHypervisor(terms, saved, seen, nil)
 	h.runner = link.NewRunner(link.Config{
-		Side: invasive.IHypervisor, Machine: h.machine, Journal: h.journal, Listener: h.Listener, Do: h.do, Hear: h.hear, Load: h.load,
+		Side: invasive.IHypervisor, Machine: h.machine, Journal: h.journal, Listener: h.Listener, Do: h.do, Hear: h.negotiator.Hear, Load: h.load,
 		Clock: h.Clock, Limits: h.Limits, Stats: h.Stats, Log: h.Log, Point: h.Point, Trace: h.Trace,
 	})
 	return nil

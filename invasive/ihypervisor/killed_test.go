@@ -21,7 +21,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/launch"
 	"github.com/aucsched/aucsched/invasive/link"
+	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
 // runKilled is an iHypervisor that kills itself at its n-th step; with n = 0 it runs until SIGTERM, and leaves the number of
@@ -37,13 +39,12 @@ func runKilled(root, at string) error {
 	if err != nil {
 		return err
 	}
-	partition := size(1, 2)
-	partition.Name = "invasic"
-	topology, err := Simulate(partition, sysCPU, true)
+	topology, err := killedTopology()
 	if err != nil {
 		return err
 	}
 	c := config(root, self, topology)
+	c.Grow = true
 	var steps atomic.Int64
 	c.Point = func(string) {
 		if steps.Add(1) == n {
@@ -63,6 +64,12 @@ func runKilled(root, at string) error {
 	return errors.Join(h.Run(ctx), os.WriteFile(filepath.Join(root, "steps"), fmt.Append(nil, steps.Load()), 0o600))
 }
 
+func killedTopology() (*Topology, error) {
+	partition := size(1, 2)
+	partition.Name = "invasic"
+	return Simulate(partition, sysCPU, true)
+}
+
 // A killBed is an iHypervisor as a process, an iScheduler in this one, and jobs that count their starts.
 type killBed struct {
 	bed
@@ -74,7 +81,9 @@ func newKillBed(t *testing.T) *killBed {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	root := t.TempDir()
-	b := &killBed{bed: bed{t: t, root: root, self: self, stop: filepath.Join(root, "stop"), ended: map[invasive.JobID]int32{}}}
+	topology, err := killedTopology()
+	require.NoError(t, err)
+	b := &killBed{bed: bed{t: t, root: root, self: self, topology: topology, stop: filepath.Join(root, "stop"), ended: map[invasive.JobID]int32{}}}
 	b.endpoint = link.Endpoint{Network: "unix", Address: filepath.Join(root, "run", "socket"), Users: []uint32{uint32(os.Geteuid())}}
 	t.Cleanup(func() {
 		b.endAll()
@@ -112,20 +121,36 @@ func (b *killBed) counts(id invasive.JobID, then string) *invasive.Job {
 	return &invasive.Job{ID: id, MinCores: 1, MaxCores: 1, Args: []string{"sh", "-c", script}}
 }
 
-// scenario has a malleable job on both cores, an urgent one that takes one of them, and one that comes later. The
-// iHypervisor dies at a step, and another takes over.
+// grows is a malleable one of 1 or 2 cores.
+func (b *killBed) grows(id invasive.JobID) *invasive.Job {
+	j := b.counts(id, fmt.Sprintf("exec '%s' job adapt '%s'", b.self, b.stop))
+	j.Flex, j.MaxCores = invasive.Malleable, 2
+	return j
+}
+
+// said is what a job has written so far.
+func (b *killBed) said(id invasive.JobID) string {
+	text, _ := os.ReadFile(filepath.Join(b.root, "output", fmt.Sprintf("%d.out", id)))
+	return string(text)
+}
+
+const both = "cores 0-1\n"
+
+// scenario has a malleable job on both cores, an urgent one that takes one of them, one that comes later, and the first one grow
+// again. The iHypervisor dies at a step, and another takes over.
 func (b *killBed) scenario(at int) {
 	b.start(at)
 	b.startScheduler()
-	grows := b.counts(1, fmt.Sprintf("exec '%s' job adapt '%s'", b.self, b.stop))
-	grows.Flex, grows.MaxCores = invasive.Malleable, 2
-	b.submit(grows, b.counts(2, "sleep 0.02"), urgent(b.counts(3, "exit 4")))
+	b.submit(b.grows(1), b.counts(2, "sleep 0.02"), urgent(b.counts(3, "exit 4")))
 	for until := time.Now().Add(patience); len(b.jobsEnded()) < 3; time.Sleep(2 * time.Millisecond) {
 		if ended := b.jobsEnded(); ended[2] && ended[3] {
-			b.endAll()
+			if strings.HasSuffix(b.said(1), both) {
+				b.endAll()
+			}
 		}
 		if len(b.exited) > 0 {
 			b.wasKilled(<-b.exited)
+			b.areSaved()
 			b.start(0)
 		}
 		require.True(b.t, time.Now().Before(until), "only these have ended: %v", b.jobsEnded())
@@ -147,6 +172,39 @@ func (b *killBed) wasKilled(err error) {
 	var exit *exec.ExitError
 	require.ErrorAs(b.t, err, &exit)
 	require.Equal(b.t, unix.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
+}
+
+// areSaved checks, once the iHypervisor is dead, that jobs run nowhere but on cores that its journal says are theirs: the next one goes by
+// that, and would give the others away.
+func (b *killBed) areSaved() {
+	b.t.Helper()
+	var j *link.Journal
+	var err error
+	require.Eventually(b.t, func() bool { // a child of the dead process may hold the lock until it has become a supervisor
+		j, err = link.OpenJournal(filepath.Join(b.root, "state", "journal"))
+		return !errors.Is(err, link.ErrInUse)
+	}, patience, time.Millisecond)
+	require.NoError(b.t, err)
+	defer j.Close()
+	l := launch.New(launch.Config{Dir: filepath.Join(b.root, "state", "jobs")})
+	_, err = l.Find()
+	require.NoError(b.t, err)
+	for _, s := range j.Saved() {
+		cpus := b.topology.cpusOf(s.Cores)
+		for _, pid := range l.Processes(s.Job.ID) {
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			if err != nil || strings.Contains(string(text), "State:\tT") || strings.Contains(string(text), "State:\tZ") {
+				continue
+			}
+			_, rest, _ := strings.Cut(string(text), "Cpus_allowed_list:\t")
+			list, _, _ := strings.Cut(rest, "\n")
+			on, err := malleable.ParseList(list)
+			require.NoError(b.t, err)
+			for _, cpu := range on {
+				require.Contains(b.t, cpus, cpu, "process %d of job %d may run on %s, and cores %v are saved", pid, s.Job.ID, list, s.Cores)
+			}
+		}
+	}
 }
 
 // finish checks that every job has run once, and that the iHypervisor ends in order. It returns its number of steps.
@@ -190,4 +248,21 @@ func TestKilledAtSteps(t *testing.T) {
 			b.finish()
 		})
 	}
+}
+
+// The iHypervisor is killed when a job has seen that it has grown again: the cores are saved by then.
+func TestKilledOnceGrown(t *testing.T) {
+	b := newKillBed(t)
+	b.start(0)
+	b.startScheduler()
+	b.submit(b.grows(1))
+	require.Eventually(t, func() bool { return b.said(1) == both }, patience, time.Millisecond)
+	b.submit(urgent(b.counts(2, "exit 4")))
+	require.Eventually(t, func() bool { return strings.Count(b.said(1), both) == 2 }, patience, time.Millisecond)
+	require.NoError(t, b.hypervisor.Process.Kill())
+	b.wasKilled(<-b.exited)
+	b.areSaved()
+	b.start(0)
+	b.endAll()
+	require.Eventually(t, func() bool { return len(b.jobsEnded()) == 2 }, patience, time.Millisecond)
 }

@@ -28,7 +28,10 @@ func testTerms() invasive.Terms {
 }
 
 // hypervisor plays an iHypervisor of four cores on a socket in dir until the test ends. Jobs end at once, with exit status 7.
-func hypervisor(t *testing.T, dir string) link.Endpoint {
+func hypervisor(t *testing.T, dir string) link.Endpoint { return lateHypervisor(t, dir, 0) }
+
+// lateHypervisor says that malleable jobs take so long to let go of cores, and offers all of its cores with that delay.
+func lateHypervisor(t *testing.T, dir string, shrink time.Duration) link.Endpoint {
 	endpoint := link.Endpoint{Network: "unix", Address: filepath.Join(dir, "run", "socket"), Users: []uint32{uint32(os.Geteuid())}}
 	journal, err := link.OpenJournal(filepath.Join(dir, "hypervisor", "journal"))
 	require.NoError(t, err)
@@ -37,12 +40,13 @@ func hypervisor(t *testing.T, dir string) link.Endpoint {
 	require.NoError(t, err)
 	terms := testTerms()
 	terms.Partition = invasive.Partition{Name: "p", Nodes: 1, Sockets: 1, CoresPerSocket: 4}
+	terms.Shrink = shrink
 	h, actions := invasive.NewHypervisor(terms, journal.Saved(), nil, nil)
 	var r *link.Runner
 	do := func(a *invasive.Action, q link.Question) {
 		switch a.Kind {
 		case invasive.AskOffer:
-			o := &invasive.Offer{Parts: []invasive.Part{{Cores: 4}}, Jobs: 10}
+			o := &invasive.Offer{Parts: []invasive.Part{{Cores: 4, Delay: uint32(shrink / time.Second)}}, Jobs: 10}
 			pause := time.Millisecond
 			time.AfterFunc(pause, func() { r.Answer(q, invasive.Event{Kind: invasive.OfferMade, Offer: o}) })
 		case invasive.AskVerdict:
@@ -105,8 +109,8 @@ func startScheduler(t *testing.T, dir string, limit int, e link.Endpoint, elsewh
 		require.NoError(t, errors.Join(<-done, <-done, s.Close()))
 	}
 	t.Cleanup(stop)
-	require.Eventually(t, func() bool {
-		_, err := Client{dir}.Status(context.Background()) // the socket is there a moment before it listens
+	require.Eventually(t, func() bool { // the socket's name is there before it listens
+		_, err := Client{dir}.Status(ctx)
 		return err == nil
 	}, patience, time.Millisecond)
 	return s, Client{dir}, stop

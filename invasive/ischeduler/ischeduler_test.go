@@ -198,3 +198,13 @@ func TestFit(t *testing.T) {
 	assert.Len(t, fit(m, 1500), 1)
 	assert.Empty(t, fit(m, 500))
 }
+
+// Cores that malleable jobs let go of are mapped like free ones, also if the iHypervisor gives them longer than --soon.
+func TestShrinkTimeBeyondSoon(t *testing.T) {
+	dir := t.TempDir()
+	late := 4 * queue.DefaultOptions().Soon
+	c, _ := start(t, filepath.Join(dir, "s"), 10, lateHypervisor(t, dir, late))
+	id, err := c.Submit(context.Background(), &Spec{Args: []string{"job"}, MinCores: 4})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return states(t, c)[id] == "done" }, patience, 5*time.Millisecond)
+}

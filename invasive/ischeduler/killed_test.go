@@ -320,9 +320,7 @@ func (b *killBed) finish() (steps [2]int) {
 // Either side is killed at its steps: before, within and after each write of its journal, before each of its actions, and in the middle of
 // launches; with normal, malleable and urgent jobs. Whatever was under way, no job is lost or started twice, no core has two owners, and all ends are told.
 func TestKilledTogether(t *testing.T) {
-	if race.Enabled {
-		t.Skip("processes take long under the race detector")
-	}
+	race.Slow(t)
 	if _, err := ihypervisor.Simulate(invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 3}, "/sys/devices/system/cpu", true); err != nil {
 		t.Skipf("this host doesn't tell its cores: %v", err)
 	}

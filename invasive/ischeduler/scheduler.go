@@ -63,7 +63,8 @@ type Scheduler struct {
 	known     map[invasive.JobID]invasive.JobStatus // the last report
 	load      *invasive.Load
 	partition invasive.Partition
-	ended     []Info // the last ones
+	shrink    time.Duration // invasive.Terms
+	ended     []Info        // the last ones
 	waiting   []*invasive.Job
 }
 
@@ -73,6 +74,7 @@ type decision struct {
 	offer    *invasive.Offer
 	final    bool
 	waiting  []queue.Entry
+	shrink   time.Duration // the iHypervisor's
 }
 
 // keptEnds is how many jobs that ended are listed.
@@ -185,7 +187,10 @@ func (s *Scheduler) hear(m *invasive.Message) {
 	if m.Kind == invasive.StatusReport {
 		s.load = m.Load
 	} else if m.Accept {
-		s.partition = m.Terms.Partition
+		s.partition, s.shrink = m.Terms.Partition, m.Terms.Shrink
+		if s.shrink > s.Queue.Soon {
+			s.Log.Warn("malleable jobs may take longer to let go of cores than cores count as free: goes by the iHypervisor", "shrink-time", s.shrink, "soon", s.Queue.Soon)
+		}
 	}
 }
 
@@ -203,7 +208,7 @@ func (s *Scheduler) do(a *invasive.Action, q link.Question) {
 	switch a.Kind {
 	case invasive.AskDecision:
 		s.waiting = s.agent.Queue(s.waiting[:0])
-		d := decision{q, a.Msg.Offer, a.Final, s.queue.Entries(nil, s.waiting, s.now())}
+		d := decision{q, a.Msg.Offer, a.Final, s.queue.Entries(nil, s.waiting, s.now()), s.shrink}
 		select { // the last question counts
 		case <-s.decide:
 		default:
@@ -243,6 +248,7 @@ func (s *Scheduler) decider() {
 	}
 	for d := range s.decide {
 		ctx, stop := context.WithDeadline(context.Background(), s.Clock.Now().Add(s.Terms.Reply/2))
+		s.mapper.SoonAtLeast(d.shrink)
 		ev, err := s.mapper.Decide(ctx, d.waiting, d.offer, d.final, s.now())
 		stop()
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -100,13 +101,18 @@ type Listener struct {
 	check   func(net.Conn) (net.Conn, error)
 	cleanup func() error
 
-	good chan net.Conn
-	dead chan struct{}
-	err  error // once dead
+	good    chan net.Conn
+	closing sync.Once
+	closed  chan struct{} // nobody can connect any more, and a Unix socket is gone
+	dead    chan struct{}
+	err     error // once dead
 }
 
 func newListener(from net.Listener, clock Clock, stats *Stats, cleanup func() error) *Listener {
-	return &Listener{Listener: from, clock: clock, stats: stats, cleanup: cleanup, good: make(chan net.Conn), dead: make(chan struct{})}
+	return &Listener{
+		Listener: from, clock: clock, stats: stats, cleanup: cleanup,
+		good: make(chan net.Conn), closed: make(chan struct{}), dead: make(chan struct{}),
+	}
 }
 
 func (l *Listener) start() { go l.accept() }
@@ -123,6 +129,7 @@ func (l *Listener) accept() {
 				<-slots
 				continue
 			}
+			<-l.closed // the kernel may tell of it before it is so
 			l.err = err
 			close(l.dead)
 			return
@@ -175,12 +182,16 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close stops listening, and removes a Unix socket.
+// Close stops listening, and removes a Unix socket. Once Accept has failed for it, nobody can connect.
 func (l *Listener) Close() error {
-	err := l.Listener.Close()
-	if l.cleanup != nil {
-		err = errors.Join(err, l.cleanup())
-	}
+	err := net.ErrClosed
+	l.closing.Do(func() {
+		err = l.Listener.Close()
+		if l.cleanup != nil {
+			err = errors.Join(err, l.cleanup())
+		}
+		close(l.closed)
+	})
 	return err
 }
 

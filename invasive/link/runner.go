@@ -74,7 +74,7 @@ func (e *RefusedError) Error() string { return "the iHypervisor refuses: " + e.T
 type Runner struct {
 	Config
 	mu   sync.Mutex
-	mail []func()
+	mail []letter
 	wake chan struct{}
 
 	// All below belongs to the goroutine of Run.
@@ -86,6 +86,8 @@ type Runner struct {
 	asked     map[Question]uint64 // the last of its kind
 	questions uint64
 	out       []invasive.Action
+	group     invasive.Group
+	calls     []call // in the middle of the group
 	ended     bool
 	result    error
 }
@@ -113,7 +115,7 @@ func NewRunner(c Config) *Runner {
 
 // Post gives the machine an event: a Submit, Cancel, Place, Give, Take, Released, Kept, Exited. Events are
 // taken in the order of the calls. It doesn't wait.
-func (r *Runner) Post(ev invasive.Event) { r.later(func() { r.step(&ev) }) }
+func (r *Runner) Post(ev invasive.Event) { r.put(letter{event: &ev}) }
 
 // Answer gives the machine the answer to a question, unless a newer one has replaced it, or the connection that it
 // was about is gone.
@@ -129,20 +131,8 @@ func (r *Runner) Answer(q Question, ev invasive.Event) {
 // Finish asks the machine to end in order; Run returns when it has.
 func (r *Runner) Finish() { r.Post(invasive.Event{Kind: invasive.Finish}) }
 
-// Call has f called in the goroutine of Run.
-func (r *Runner) Call(f func()) { r.later(f) }
-
-// later puts f into the mail. Only this side's own doings fill it without a bound: a peer's messages are
-// handed over one by one.
-func (r *Runner) later(f func()) {
-	r.mu.Lock()
-	r.mail = append(r.mail, f)
-	r.mu.Unlock()
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
+// Call has f called in the goroutine of Run, after all that was posted before is on the disk, and done.
+func (r *Runner) Call(f func()) { r.put(letter{call: f}) }
 
 // Run starts the machine and returns when it has ended: nil in order, a *RefusedError, or the error of the
 // journal, after which nothing can be promised any more. When ctx is done the machine is asked to finish; it
@@ -162,14 +152,10 @@ func (r *Runner) Run(ctx context.Context) error {
 		mail := r.mail
 		r.mail = nil
 		r.mu.Unlock()
-		for i, f := range mail {
-			if r.ended { // the rest is for the next Run
-				r.mu.Lock()
-				r.mail = append(mail[i:], r.mail...)
-				r.mu.Unlock()
-				break
-			}
-			f()
+		if left := r.open(mail); len(left) > 0 { // for the next Run
+			r.mu.Lock()
+			r.mail = append(left, r.mail...)
+			r.mu.Unlock()
 		}
 		if len(mail) == 0 {
 			<-r.wake
@@ -189,48 +175,24 @@ func (r *Runner) Run(ctx context.Context) error {
 // invasive.NewHypervisor. It is called before Run.
 func (r *Runner) Perform(actions []invasive.Action) error {
 	r.result = nil
-	r.do(actions)
+	r.gather(actions)
+	r.flush()
 	return r.result
 }
 
+// step gives the machine an event, and does what it wants.
 func (r *Runner) step(ev *invasive.Event) {
 	if r.result != nil {
 		return
 	}
 	r.out = r.Machine.Step(ev, r.out[:0])
-	r.do(r.out)
+	r.gather(r.out)
+	r.flush()
 }
 
 // fail ends Run with an error.
 func (r *Runner) fail(err error) {
 	r.result, r.ended = errors.Join(r.result, err), true
-}
-
-// do does a step's actions in their order. Saves that follow each other go to the disk together.
-func (r *Runner) do(actions []invasive.Action) {
-	for i := 0; i < len(actions) && r.result == nil; i++ {
-		a := &actions[i]
-		if r.Point != nil {
-			r.Point(a.Kind.String())
-		}
-		if a.Kind != invasive.Save {
-			r.trace(a.Words())
-			r.act(a)
-			continue
-		}
-		records := []invasive.Record{a.Record}
-		for i+1 < len(actions) && actions[i+1].Kind == invasive.Save {
-			i++
-			records = append(records, actions[i].Record)
-		}
-		if err := r.Journal.Save(records...); err != nil {
-			r.fail(err)
-			continue
-		}
-		for i := range records {
-			r.trace(records[i].Words())
-		}
-	}
 }
 
 // trace writes a line, unless there is nothing to say.

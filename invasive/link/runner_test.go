@@ -19,9 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var testTerms = invasive.Terms{Attempts: 3, Reply: 2 * time.Second, Report: 50 * time.Millisecond}
+var testTerms = invasive.Terms{Attempts: 3, Reply: 20 * time.Second, Report: 50 * time.Millisecond}
 
-// A bed is an iHypervisor on a Unix socket that says yes to everything and places each job on the first free core.
+// A bed is an iHypervisor that says yes to everything and places each job on the first free core.
 type bed struct {
 	t        testing.TB
 	endpoint Endpoint
@@ -35,12 +35,21 @@ type bed struct {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 func newBed(t testing.TB, dir string, change func(*Config)) *bed {
-	b := &bed{t: t, stats: &Stats{}, launched: make(chan invasive.JobID, 100), done: make(chan error, 1)}
-	b.endpoint = Endpoint{Network: "unix", Address: filepath.Join(dir, "run", "socket"), Users: []uint32{uint32(os.Geteuid())}}
+	return newBedAt(t, dir, Endpoint{Network: "unix", Address: filepath.Join(dir, "run", "socket"), Users: []uint32{uint32(os.Geteuid())}}, change)
+}
+
+// newBedAt is a bed elsewhere: with TCP at a port that is free.
+func newBedAt(t testing.TB, dir string, at Endpoint, change func(*Config)) *bed {
+	b := &bed{t: t, endpoint: at, stats: &Stats{}, launched: make(chan invasive.JobID, 100), done: make(chan error, 1)}
 	journal, err := OpenJournal(filepath.Join(dir, "hypervisor", "journal"))
 	require.NoError(t, err)
 	listener, err := b.endpoint.Listen(RealClock{}, b.stats)
 	require.NoError(t, err)
+	if at.Network == "tcp" {
+		_, port, err := net.SplitHostPort(listener.Addr().String())
+		require.NoError(t, err)
+		b.endpoint.Address = "localhost:" + port
+	}
 	terms := testTerms
 	terms.Partition = invasive.Partition{Name: "p", Nodes: 1, Sockets: 1, CoresPerSocket: 4}
 	h, actions := invasive.NewHypervisor(terms, journal.Saved(), nil, nil)
@@ -269,22 +278,33 @@ func (s *script) Step(_ *invasive.Event, out []invasive.Action) []invasive.Actio
 	return out
 }
 
+// Records of events that wait already are one write; nothing that depends on it is done before, and what is called comes in its
+// place. An end is told before it is saved that it was.
 func TestSavedBeforeDone(t *testing.T) {
-	save, launch := invasive.Action{Kind: invasive.Save}, invasive.Action{Kind: invasive.Launch}
+	save, launch, ended := invasive.Action{Kind: invasive.Save}, invasive.Action{Kind: invasive.Launch}, invasive.Action{Kind: invasive.Ended}
 	for _, c := range []struct {
-		name string
-		fail error
-		want []string
+		name  string
+		fail  error
+		steps [][]invasive.Action
+		want  []string
 	}{
-		{"all is well", nil, []string{"launch", "save", "launch"}}, // two Saves in a row are one
-		{"the disk is full", errors.New("disk full"), []string{"launch", "save"}},
+		{"one event", nil, [][]invasive.Action{{launch, save, save, launch}}, []string{"save", "launch", "launch", "called"}},
+		{"the disk is full", errors.New("disk full"), [][]invasive.Action{{launch, save}, {save, launch}}, []string{"save"}},
+		{"three events", nil, [][]invasive.Action{{save, launch}, {save}, {launch}}, []string{"save", "launch", "called", "called", "launch", "called"}},
+		{"an end", nil, [][]invasive.Action{{save, launch}, {ended, save}}, []string{"save", "launch", "called", "ended", "save", "called"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rec := &recorder{fail: c.fail}
-			r := NewRunner(Config{
-				Machine: &script{[][]invasive.Action{{launch, save, save, launch}}}, Journal: rec, Log: quiet(),
-				Do: func(*invasive.Action, Question) { rec.note("launch") },
+			m := &script{append([][]invasive.Action{{}}, c.steps...)} // the first for the start
+			r := NewRunner(Config{Machine: m, Journal: rec, Log: quiet(),
+				Do: func(a *invasive.Action, _ Question) {
+					rec.note(map[bool]string{true: "launch", false: "ended"}[a.Kind == invasive.Launch])
+				},
 			})
+			for range c.steps {
+				r.Post(invasive.Event{Kind: invasive.Exited})
+				r.Call(func() { rec.note("called") })
+			}
 			r.Finish()
 			err := r.Run(context.Background())
 			require.Equal(t, c.want, rec.list)

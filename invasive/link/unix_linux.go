@@ -101,7 +101,10 @@ func bindIn(dir *os.File, name string, mode os.FileMode) (*net.UnixListener, err
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false)
-	return l, errors.Join(os.Chmod(inDir, mode))
+	if err := os.Chmod(inDir, mode); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
 // openOwnDir opens a directory that only this user, or root, can change; it makes it if it isn't there.

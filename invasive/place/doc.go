@@ -8,4 +8,7 @@
 // has cores kept for it, so that later ones don't overtake it for ever. If that isn't enough, cores are taken: for an urgent
 // job by the means of the [Policy] (section 3.2 of Nagendra, "A Protocol for the Integration of Invasive Resource Management
 // into Standard Batch Schedulers": shrink, suspend, kill), for others only what malleable jobs have beyond their minimum.
+//
+// Cores are asked for only if the one who waits can have them then, by number, nodes and power, with all that is decided besides; what
+// would be in the way of that, growth before all, isn't done.
 package place

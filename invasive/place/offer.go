@@ -32,11 +32,11 @@ func Offer(v *View, p *Policy, style Style) *invasive.Offer {
 		if style == Blocks {
 			k = slices.Max(b.freeIn[node*b.sockets : (node+1)*b.sockets])
 		}
-		for k > 0 && !b.hasPower(b.onNode(node, k, nil)) {
+		for k > 0 && !l.has(b.onNode(node, k, nil)) {
 			k--
 		}
 		if k > 0 && len(o.Parts) < invasive.MaxParts {
-			b.seat(b.onNode(node, k, nil)) // it counts for the power
+			l.seat(b.onNode(node, k, nil)) // it counts for the power
 			o.Parts = append(o.Parts, invasive.Part{Node: uint32(node), Cores: uint32(k)})
 		}
 	}
@@ -108,8 +108,8 @@ func (c claims) from(p *invasive.Part) bool {
 func (l *plan) claims() claims {
 	c := claims{}
 	placed := map[invasive.JobID]bool{}
-	for _, ev := range l.events {
-		placed[ev.ID] = ev.Kind != invasive.Take
+	for _, ev := range l.placed {
+		placed[ev.ID] = true
 	}
 	for _, n := range waiting(l.view, l.policy) {
 		if placed[n.held.Job.ID] {
@@ -150,12 +150,12 @@ func Judge(v *View, p *Policy, offer *invasive.Offer, mapping []invasive.Mapping
 		switch {
 		case cores == nil: // of what will come free
 			continue
-		case !l.now.hasPower(cores):
+		case !l.has(cores):
 			return Power, fmt.Sprintf("job %d goes beyond the cap of %g W", m.Job.ID, p.CapWatts)
 		case p.Compact && l.torn(cores, mapping[i+1:]):
 			return Torn, fmt.Sprintf("job %d would lie on several sockets, and fits into one", m.Job.ID)
 		}
-		l.now.seat(cores)
+		l.seat(cores)
 	}
 	offered := 0
 	for _, part := range offer.Parts {
@@ -194,12 +194,11 @@ func (l *plan) torn(cores []uint32, rest []invasive.Mapping) bool {
 // Urgent decides on an urgent job: it is taken if it can have its cores at once, or as soon as others have let go of
 // them. Otherwise it says why not in words.
 func Urgent(v *View, p *Policy, job *invasive.Job) (bool, string) {
-	l := newPlan(v, p)
-	n := needOf(invasive.Held{Job: job, State: invasive.Accepted}, p.Means, false)
-	n.fromOthers = p.Means
-	if l.seat(&n) {
+	w := *v
+	i, _ := slices.BinarySearchFunc(v.Jobs, job.ID, heldByID)
+	w.Jobs = slices.Insert(slices.Clone(v.Jobs), i, invasive.Held{Job: job, State: invasive.Accepted})
+	if newPlan(&w, p).ids[job.ID] {
 		return true, ""
 	}
-	_, have := l.later.nodesFor(&n, n.most)
-	return false, fmt.Sprintf("needs %d cores: %d can be had, with what may be taken from others", job.MinCores, have)
+	return false, fmt.Sprintf("needs %d cores: they can't be had, with what may be taken from others, and the power that there is", job.MinCores)
 }

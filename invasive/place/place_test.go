@@ -44,6 +44,7 @@ func TestSeat(t *testing.T) {
 	all := []invasive.How{invasive.Shrink, invasive.Suspend, invasive.Kill}
 	suspended := invasive.Held{Job: &invasive.Job{MinCores: 2, MaxCores: 2}, State: invasive.Suspended, Parts: []invasive.Part{on(0, 2)}}
 	asleep := invasive.Held{Job: &invasive.Job{Flex: M, MinCores: 1, MaxCores: 2}, State: invasive.Suspended, Parts: []invasive.Part{on(0, 2)}}
+	shrinks := func(v *View) { v.Jobs[0].Taking, v.Grow = []uint32{3}, true }
 	for _, c := range []struct {
 		name   string
 		part   invasive.Partition
@@ -89,6 +90,9 @@ func TestSeat(t *testing.T) {
 		{"power: no more than the cap", part(1, 1, 4), []invasive.Held{runs(R, 1, 1, 0), waits(R, 2, 2, on(0, 2))}, Policy{CapWatts: 29, CoreWatts: 10}, nil, ""},
 		{"power: but alone", part(1, 1, 4), []invasive.Held{waits(R, 4, 4, on(0, 4))}, Policy{CapWatts: 29, CoreWatts: 10}, nil, "place 1 [0 1 2 3]"},
 		{"power: a socket that sleeps costs more", part(1, 2, 2), []invasive.Held{runs(R, 1, 1, 0), waits(R, 1, 1, on(0, 1)), waits(R, 1, 1, on(0, 1))}, Policy{CapWatts: 100, CoreWatts: 10, SocketWatts: 40}, nil, "place 2 [1]"},
+		{"power: none for growth that is kept for who waits", part(1, 2, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(M, 1, 4, 4), waits(R, 2, 2, on(0, 2))}, Policy{CapWatts: 60, CoreWatts: 10}, shrinks, ""},
+		{"power: none for others that is kept for who waits", part(1, 2, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(R, 1, 1, 4), waits(R, 2, 2, on(0, 2)), waits(R, 1, 1, on(0, 1))}, Policy{CapWatts: 60, CoreWatts: 10}, shrinks, ""},
+		{"at once elsewhere, if its own are to come", part(1, 2, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), waits(R, 3, 3, on(0, 3))}, Policy{}, func(v *View) { v.Jobs[0].Taking = []uint32{1, 2, 3} }, "place 2 [4 5 6]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := view(c.part, c.jobs...)
@@ -129,6 +133,8 @@ func TestOffer(t *testing.T) {
 		{"without what others wait for", part(1, 1, 4), []invasive.Held{runs(R, 2, 2, 0, 1), waits(R, 3, 3, on(0, 3))}, Policy{}, Plain, nil, nil},
 		{"blocks", part(1, 2, 4), []invasive.Held{runs(R, 1, 1, 0)}, Policy{}, Blocks, nil, []invasive.Part{on(0, 4)}},
 		{"no more than the cap", part(2, 1, 4), nil, Policy{CapWatts: 50, CoreWatts: 10}, Plain, nil, []invasive.Part{on(0, 4), on(1, 1)}},
+		{"no more than the cap leaves to who waits", part(1, 2, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(R, 1, 1, 4), waits(R, 2, 2, on(0, 2))}, Policy{CapWatts: 60, CoreWatts: 10}, Plain,
+			func(v *View) { v.Jobs[0].Taking = []uint32{3} }, nil},
 		{"ahead: ends, and shrinks", part(1, 1, 6), []invasive.Held{runs(R, 2, 2, 0, 1), runs(M, 1, 3, 2, 3, 4)}, Policy{Horizon: 60, ShrinkTime: 5}, Ahead, limits,
 			[]invasive.Part{on(0, 1), {Cores: 2, Delay: 5}, {Cores: 2, Delay: 20}}},
 		{"ahead: shrinks before it ends", part(1, 1, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2)}, Policy{Horizon: 60, ShrinkTime: 5}, Ahead, limits,
@@ -198,6 +204,10 @@ func TestUrgent(t *testing.T) {
 		require.False(t, ok)
 		require.Contains(t, text, fmt.Sprintf("needs %d cores", cores+3))
 	}
+	// What is kept for one that isn't urgent is there for it.
+	v = view(part(1, 1, 4), runs(invasive.Rigid, 2, 2, 0, 1), waits(invasive.Rigid, 3, 3, on(0, 3)))
+	ok, text := Urgent(v, &Policy{}, &invasive.Job{ID: 9, MinCores: 2, MaxCores: 2, Urgent: true})
+	require.True(t, ok, text)
 }
 
 // Whatever jobs do, every event keeps to the machine's ledger, and all jobs come to their end.
@@ -215,7 +225,7 @@ func TestAllJobsEnd(t *testing.T) {
 			saved[i].Job, saved[i].Parts = drawJob(t, invasive.JobID(i+1), &terms.Partition)
 		}
 		h, _ := invasive.NewHypervisor(terms, saved, nil, nil)
-		w := &world{t: t, h: h, policy: policy, stubborn: map[invasive.JobID]invasive.How{}, wishes: map[invasive.JobID]uint32{}}
+		w := &world{t: t, h: h, policy: policy, shape: terms.Partition, stubborn: map[invasive.JobID]invasive.How{}, wishes: map[invasive.JobID]uint32{}}
 		for range 40 {
 			w.step()
 			w.happens()
@@ -257,27 +267,31 @@ type world struct {
 	policy   *Policy
 	stubborn map[invasive.JobID]invasive.How
 	wishes   map[invasive.JobID]uint32
+	shape    invasive.Partition
 	calm     bool
+	promised map[invasive.JobID]bool // see promise
+}
+
+func (w *world) view() *View {
+	return &View{Partition: w.shape, Owners: w.h.Owners(), Jobs: w.h.Jobs(nil), Stubborn: w.stubborn, Wishes: w.wishes, Grow: !w.calm}
 }
 
 func (w *world) step() {
-	v := &View{Partition: part(0, 0, 0), Owners: w.h.Owners(), Jobs: w.h.Jobs(nil), Stubborn: w.stubborn, Wishes: w.wishes, Grow: !w.calm}
-	v.Partition = w.partition()
-	for _, ev := range Seat(v, w.policy) {
+	for _, ev := range Seat(w.view(), w.policy) {
 		require.NotEmpty(w.t, w.h.Step(&ev, nil), "the ledger doesn't allow %s", words([]invasive.Event{ev}))
 	}
 }
 
-func (w *world) partition() invasive.Partition {
-	out := w.h.Clone().Step(&invasive.Event{Kind: invasive.Start}, nil)
-	require.Equal(w.t, invasive.Listen, out[0].Kind)
-	c := w.h.Clone()
-	for _, k := range []invasive.EventKind{invasive.Start, invasive.Connected} {
-		c.Step(&invasive.Event{Kind: k}, nil)
+// promise is a step, and notes for whom cores are asked. One before them in the order who can be served only now goes first.
+func (w *world) promise() {
+	served := newPlan(w.view(), w.policy).ids
+	late := false
+	for _, n := range waiting(w.view(), w.policy) {
+		id := n.held.Job.ID
+		late = late || served[id] && !w.promised[id]
+		w.promised[id] = served[id] || w.promised[id] && !late
 	}
-	terms := &invasive.Terms{MinVersion: 1, MaxVersion: 1, Attempts: 1}
-	out = c.Step(&invasive.Event{Kind: invasive.EventKind(invasive.Initialise), Msg: &invasive.Message{Kind: invasive.Initialise, Terms: terms}}, nil)
-	return out[0].Msg.Terms.Partition
+	w.step()
 }
 
 // happens lets a job answer, wish or end.

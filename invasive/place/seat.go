@@ -9,66 +9,105 @@ import (
 )
 
 // A plan is what is decided, as events for the Hypervisor, and the boards after it.
+//
+// It is made for the time when all that was asked for has come, on the board later: so it stays the same from one such
+// answer to the next, and whoever cores were asked for gets them. What of it can be had at once is had at once.
 type plan struct {
 	policy *Policy
 	view   *View
-	jobs   []invasive.Held // Taking as planned
-	now    *board
-	later  *board // once all that is asked back has come
-	events []invasive.Event
+	jobs   []invasive.Held           // as in the view once it is settled, Taking as in the view and as planned
+	asks   func(invasive.JobID) bool // who may take cores from others
+	later  *board                    // once all that is asked back has come
+	now    *board                    // free are those cores that are nobody's, and won't be
+	served []seat                    // of those who wait, in their order
+	ids    map[invasive.JobID]bool   // of served
+	takers []invasive.JobID          // for whom cores are taken
+
+	takes, placed, extras []invasive.Event
 }
 
-// Seat decides who gets cores, and who has to give some up: Place, Give and Take events for the Hypervisor,
-// in this order to be given to it.
-func Seat(v *View, p *Policy) []invasive.Event {
-	l := newPlan(v, p)
-	l.wishes()
-	if v.Grow {
-		l.grow()
-	}
-	return l.events
+// A seat is the cores that somebody is to have.
+type seat struct {
+	need   need
+	cores  []uint32
+	placed bool // now
 }
 
 // newPlan seats all who wait, as far as may be.
 func newPlan(v *View, p *Policy) *plan {
-	l := &plan{policy: p, view: v, jobs: slices.Clone(v.Jobs), now: newBoard(v, p)}
-	l.later = l.now.clone()
-	for _, h := range l.jobs {
-		l.later.vacate(h.Taking)
-	}
+	waits := map[invasive.JobID]bool{} // and may take cores from others
 	for _, n := range waiting(v, p) {
-		l.seat(&n)
+		waits[n.held.Job.ID] = true
+	}
+	for {
+		l := newLater(v, p, func(id invasive.JobID) bool { return waits[id] })
+		l.place()
+		if len(l.takes) == 0 || len(l.broken(l.needed())) == 0 {
+			return l
+		}
+		broken := l.broken(l.takes)
+		if len(broken) == 0 {
+			return l
+		}
+		if !slices.ContainsFunc(l.takers, func(id invasive.JobID) bool { return slices.Contains(broken, id) }) {
+			broken = l.takers[len(l.takers)-1:]
+		}
+		for _, id := range broken {
+			delete(waits, id)
+		}
+	}
+}
+
+// needed are the events by which those who wait are seated.
+func (l *plan) needed() []invasive.Event { return slices.Concat(l.placed, l.takes) }
+
+// newLater plans for the time when all that is asked for has come.
+func newLater(v *View, p *Policy, asks func(invasive.JobID) bool) *plan {
+	settled := v.settled(nil)
+	l := &plan{policy: p, view: v, asks: asks, jobs: slices.Clone(settled.Jobs), later: newBoard(settled, p), ids: map[invasive.JobID]bool{}}
+	for i := range l.jobs {
+		l.jobs[i].Taking = v.Jobs[i].Taking
+	}
+	settled.Jobs = l.jobs
+	for _, urgent := range [...]bool{true, false} { // whom urgent ones suspend waits as well then
+		for _, n := range waiting(settled, p) {
+			if n.held.Job.Urgent == urgent {
+				l.serve(&n)
+			}
+		}
 	}
 	return l
 }
 
-// seat seats one, or keeps for it what it will be seated on; it tells whether it is seated now or will be.
-func (l *plan) seat(n *need) bool {
-	if cores := l.now.seats(n); cores != nil {
-		kind := invasive.Place
-		if n.suspended {
-			kind = invasive.Give
-		}
-		l.events = append(l.events, invasive.Event{Kind: kind, ID: n.held.Job.ID, Cores: cores})
-		l.now.seat(cores)
-		l.later.seat(cores)
-		return true
+// broken are those who are served, and wouldn't be if these events were all that is decided.
+func (l *plan) broken(events []invasive.Event) (list []invasive.JobID) {
+	then := newLater(l.view.settled(events), l.policy, func(invasive.JobID) bool { return false })
+	for _, ev := range events {
+		then.ids[ev.ID] = then.ids[ev.ID] || ev.Kind != invasive.Take
 	}
+	for _, s := range l.served {
+		if id := s.need.held.Job.ID; !then.ids[id] {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// serve finds cores for one, or keeps for it some of those that it will have.
+func (l *plan) serve(n *need) {
 	cores := l.later.seats(n)
-	if cores == nil {
+	if cores == nil && l.asks(n.held.Job.ID) {
 		cores = l.reclaim(n)
 	}
 	if cores != nil {
 		l.later.seat(cores)
-		l.now.keep(cores)
-		return true
+		l.served = append(l.served, seat{need: *n, cores: cores})
+		l.ids[n.held.Job.ID] = true
+		return
 	}
-	for _, b := range []*board{l.now, l.later} {
-		some := *n
-		some.least = 1
-		b.keep(b.candidates(&some, n.most))
-	}
-	return false
+	some := *n
+	some.least = 1
+	l.later.seat(l.later.candidates(&some, n.most)) // their power is kept as well
 }
 
 // reclaim takes cores from others for a need, and returns those that it will have. It takes nothing if that would
@@ -135,13 +174,15 @@ func (l *plan) take(n *need, all map[invasive.JobID]invasive.Event) []uint32 {
 	}
 	for _, ev := range takes {
 		for i := range l.jobs {
-			if l.jobs[i].Job.ID == ev.ID {
-				l.jobs[i].Taking = ev.Cores
+			if h := &l.jobs[i]; h.Job.ID == ev.ID {
+				lose(h, ev.Cores, ev.How)
+				h.Taking = ev.Cores
 			}
 		}
 	}
 	l.later = with(takes)
-	l.events = append(l.events, takes...)
+	l.takes = append(l.takes, takes...)
+	l.takers = append(l.takers, n.held.Job.ID)
 	return l.later.seats(n)
 }
 
@@ -159,90 +200,4 @@ func (l *plan) victims(n *need, how invasive.How) []invasive.Held {
 		return cmp.Or(cmp.Compare(a.Job.Priority, b.Job.Priority), -cmp.Compare(a.Job.ID, b.Job.ID))
 	})
 	return list
-}
-
-// wishes fulfils those of evolving jobs as far as nobody waits for the cores.
-func (l *plan) wishes() {
-	for i := range l.jobs {
-		h := &l.jobs[i]
-		wish := int(l.view.Wishes[h.Job.ID])
-		if wish == 0 || h.State != invasive.Running || h.Taking != nil || len(h.Cores) == 0 {
-			continue
-		}
-		wish = min(max(wish, int(h.Job.MinCores)), int(h.Job.MaxCores))
-		switch more := wish - len(h.Cores); {
-		case more > 0:
-			l.give(h, more)
-		case more < 0 && l.view.Stubborn[h.Job.ID] < invasive.Shrink:
-			if cores := l.now.surplus(h, -more, nil); len(cores) > 0 {
-				h.Taking = cores
-				l.events = append(l.events, invasive.Event{Kind: invasive.Take, ID: h.Job.ID, Cores: cores, How: invasive.Shrink})
-			}
-		}
-	}
-}
-
-// growStep: every change costs a job some time, so that a growth has to be at least one part in so many, or the last.
-const growStep = 10
-
-// grow gives malleable jobs what is left, the smallest share of what it can use first.
-func (l *plan) grow() {
-	var list []*invasive.Held
-	for i := range l.jobs {
-		h := &l.jobs[i]
-		if h.Job.Flex == invasive.Malleable && h.State == invasive.Running && h.Taking == nil && len(h.Cores) > 0 && l.view.Wishes[h.Job.ID] == 0 {
-			list = append(list, h)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b *invasive.Held) int {
-		return cmp.Compare(len(a.Cores)*int(b.Job.MaxCores), len(b.Cores)*int(a.Job.MaxCores))
-	})
-	for i, h := range list {
-		free := 0
-		for _, f := range l.now.freeOn {
-			free += f
-		}
-		share := (free + len(list) - i - 1) / (len(list) - i)
-		room := int(h.Job.MaxCores) - len(h.Cores)
-		if k := min(share, room); k == room || k*growStep >= len(h.Cores) {
-			l.give(h, k)
-		}
-	}
-}
-
-// give gives a running job up to k cores more, near to those that it has.
-func (l *plan) give(h *invasive.Held, k int) {
-	b := l.now.clone()
-	in, on := map[int]bool{}, map[int]int{}
-	for _, c := range h.Cores {
-		in[b.socket(c)] = true
-		on[b.node(c)]++
-	}
-	var nodes []int
-	for node, free := range b.freeOn {
-		if free > 0 {
-			nodes = append(nodes, node)
-		}
-	}
-	slices.SortStableFunc(nodes, func(x, y int) int { return -cmp.Compare(on[x], on[y]) })
-	var cores []uint32
-	for _, node := range nodes {
-		if on[node] == 0 && h.Job.MaxNodes > 0 && len(on) >= int(h.Job.MaxNodes) {
-			continue
-		}
-		for _, c := range b.onNode(node, min(b.freeOn[node], k-len(cores)), in) {
-			if b.hasPower([]uint32{c}) {
-				b.seat([]uint32{c})
-				on[node]++
-				cores = append(cores, c)
-			}
-		}
-	}
-	if len(cores) == 0 {
-		return
-	}
-	slices.Sort(cores)
-	l.events = append(l.events, invasive.Event{Kind: invasive.Give, ID: h.Job.ID, Cores: cores})
-	l.now = b
-	l.later.seat(cores)
 }

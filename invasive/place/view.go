@@ -27,7 +27,7 @@ type Policy struct {
 type View struct {
 	Partition invasive.Partition
 	Owners    []invasive.JobID
-	Jobs      []invasive.Held
+	Jobs      []invasive.Held // ascending by ID
 	// Stubborn are jobs that have withstood a means of taking cores, and all weaker ones, lately.
 	Stubborn map[invasive.JobID]invasive.How
 	// Wishes are the numbers of cores that evolving jobs have asked for.
@@ -38,6 +38,55 @@ type View struct {
 	Grow bool
 	// Pending is the number of jobs that wait at the iScheduler.
 	Pending uint32
+}
+
+// settled is a view once all that is asked for has come, and what is decided is done.
+func (v *View) settled(events []invasive.Event) *View {
+	s := *v
+	s.Owners, s.Jobs = slices.Clone(v.Owners), slices.Clone(v.Jobs)
+	for i := range s.Jobs {
+		h := &s.Jobs[i]
+		own(s.Owners, h.Taking, 0)
+		lose(h, h.Taking, invasive.Suspend) // or a job that is killed, and about to end
+	}
+	for _, ev := range events {
+		i, ok := slices.BinarySearchFunc(s.Jobs, ev.ID, heldByID)
+		if !ok {
+			continue
+		}
+		h := &s.Jobs[i]
+		if ev.Kind == invasive.Take {
+			own(s.Owners, ev.Cores, 0)
+			lose(h, ev.Cores, ev.How)
+			continue
+		}
+		own(s.Owners, ev.Cores, ev.ID)
+		h.State, h.Cores = invasive.Running, slices.Concat(h.Cores, ev.Cores)
+		slices.Sort(h.Cores)
+	}
+	return &s
+}
+
+func heldByID(h invasive.Held, id invasive.JobID) int { return cmp.Compare(h.Job.ID, id) }
+
+func own(owners []invasive.JobID, cores []uint32, id invasive.JobID) {
+	for _, c := range cores {
+		owners[c] = id
+	}
+}
+
+// lose is what becomes of a job that has let go of cores.
+func lose(h *invasive.Held, cores []uint32, how invasive.How) {
+	if len(cores) == 0 {
+		return
+	}
+	h.Cores, h.Taking = without(h.Cores, cores), nil
+	switch {
+	case how == invasive.Kill:
+		h.State = invasive.Done
+	case len(h.Cores) == 0:
+		h.State = invasive.Suspended
+	}
 }
 
 // A need is what a job wants to be seated.

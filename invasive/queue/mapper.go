@@ -63,6 +63,9 @@ func NewMapper(o Options) (*Mapper, error) {
 	return &Mapper{opts: o, auction: auction}, nil
 }
 
+// SoonAtLeast raises Options.Soon to what the iHypervisor says that malleable jobs may take to let go of cores.
+func (m *Mapper) SoonAtLeast(d time.Duration) { m.opts.Soon = max(m.opts.Soon, d) }
+
 // Decide answers AskDecision with a Decided: which of the waiting jobs (those of Agent.Queue) are mapped onto the offer, or that it is
 // rejected; final: it may not be. It is due at the deadline of ctx; without one, equal calls give equal mappings. The mapping belongs to the caller, and has been held against
 // [Verify]. With an error the event is a rejection, or an empty mapping.

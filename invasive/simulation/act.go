@@ -33,7 +33,7 @@ func (s *system) actAgent(a invasive.Action) {
 		s.count.messages++
 		m := a.Msg
 		s.after(s.cfg.Latency, func() error {
-			s.manager.hear(m)
+			s.manager.Hear(m)
 			s.stepHyper(invasive.Event{Kind: invasive.EventKind(m.Kind), Msg: m})
 			return nil
 		})
@@ -107,13 +107,13 @@ func (s *system) actHyper(actions []invasive.Action) {
 		case invasive.Close, invasive.Violated, invasive.Failed, invasive.Stopped:
 			s.fail(fmt.Errorf("iHypervisor: %v %v: the connection ends", a.Kind, a.Text))
 		}
-		if evs := s.manager.answer(s.hyper, a, s.now, nil); len(evs) > 0 {
-			s.answer(evs)
+		if ev, ok := s.manager.answer(a, s.now); ok {
+			s.answer(ev)
 		}
 	}
 }
 
-func (s *system) answer(evs []invasive.Event) {
+func (s *system) answer(evs ...invasive.Event) {
 	for _, ev := range evs {
 		if ev.Kind == invasive.Verdict && !ev.Accept {
 			s.count.rejected++
@@ -162,15 +162,31 @@ func (s *system) planEnd(r *run) {
 		return
 	}
 	n := r.number
-	left := math.Ceil(max(0, r.work()-r.done) / speed(r.Serial, r.cores) * float64(time.Second))
+	until, next := r.work(), len(r.Wishes) > r.wished
+	if next {
+		until *= r.Wishes[r.wished].Done
+	}
+	left := math.Ceil(max(0, until-r.done) / speed(r.Serial, r.cores) * float64(time.Second))
 	s.at(r.from+time.Duration(left), func() error {
 		if r.number != n {
 			return nil
 		}
-		s.progress(r)
-		s.end(r, 0)
+		if s.progress(r); next {
+			s.wish(r)
+		} else {
+			s.end(r, 0)
+		}
 		return nil
 	})
+}
+
+// wish has an evolving job ask for another number of cores, and go on.
+func (s *system) wish(r *run) {
+	s.manager.wishes[r.job.ID] = r.Wishes[r.wished].Cores
+	s.manager.Changed() // settle follows
+	s.count.wishes++
+	r.wished++
+	s.planEnd(r)
 }
 
 // reclaim has the job obey after a while.
@@ -197,7 +213,7 @@ func (s *system) reclaim(a *invasive.Action) {
 		}
 		s.resize(r, r.cores-len(cores))
 		err := s.judge.release(r.job, cores)
-		s.manager.freed()
+		s.manager.Freed()
 		s.stepHyper(invasive.Event{Kind: invasive.Released, ID: r.job.ID, Cores: cores})
 		return err
 	})
@@ -209,6 +225,7 @@ func (s *system) end(r *run, exit int32) {
 	s.left--
 	s.active--
 	s.fail(s.judge.end(r))
-	s.manager.freed()
+	delete(s.manager.wishes, r.job.ID)
+	s.manager.Freed()
 	s.stepHyper(invasive.Event{Kind: invasive.Exited, ID: r.job.ID, Exit: exit})
 }

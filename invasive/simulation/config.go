@@ -76,18 +76,29 @@ type Job struct {
 	MinNodes, MaxNodes uint32
 	Priority           uint32
 	Urgent             bool
-	// Kind is malleable or rigid, MinCores to MaxCores what it can use.
+	// Kind is what may change of its cores, MinCores to MaxCores are what it can use.
 	Kind               invasive.Flex
 	MinCores, MaxCores uint32
+	// Wishes are what an evolving job asks for, in ascending order of Done.
+	Wishes []Wish
 	// Serial is f of the speed-up, from 0 to 1.
 	Serial float64
 }
 
-// Flexibility says how jobs are made malleable and urgent.
+// A Wish is another number of cores, MinCores to MaxCores, that a job asks for when a share of its work is done.
+type Wish struct {
+	Done  float64
+	Cores uint32
+}
+
+// Flexibility says how jobs are made malleable, evolving, moldable and urgent.
 type Flexibility struct {
 	// Malleable and Urgent are the shares of the jobs, from 0 to 1.
 	Malleable, Urgent float64
-	// Least and Most are the cores that a malleable job can use, as factors of those that it asks for.
+	// Evolving and Moldable are shares of those that are neither, 1 at most together. An evolving job asks for another number of cores when
+	// a third of its work is done, and again after two thirds, each number as likely.
+	Evolving, Moldable float64
+	// Least and Most are the cores that a job that isn't rigid can use, as factors of those that it asks for.
 	Least, Most float64
 	// Serial is every job's serial fraction.
 	Serial float64
@@ -103,7 +114,8 @@ func (f *Flexibility) validate() error {
 	for _, s := range [...]struct {
 		name string
 		v    float64
-	}{{"malleable share", f.Malleable}, {"urgent share", f.Urgent}, {"serial fraction", f.Serial}, {"least cores", f.Least}} {
+	}{{"malleable share", f.Malleable}, {"urgent share", f.Urgent}, {"evolving share", f.Evolving}, {"moldable share", f.Moldable},
+		{"evolving and moldable share", f.Evolving + f.Moldable}, {"serial fraction", f.Serial}, {"least cores", f.Least}} {
 		if !(s.v >= 0 && s.v <= 1) {
 			return fmt.Errorf("%s %v: must be 0 to 1", s.name, s.v)
 		}
@@ -114,21 +126,36 @@ func (f *Flexibility) validate() error {
 	return nil
 }
 
-// Apply returns a copy of jobs of which shares are malleable and urgent, on a partition of so many cores.
+// Apply returns a copy of jobs of which shares are malleable, urgent, and so on, on a partition of so many cores.
 func (f *Flexibility) Apply(jobs []Job, cores uint64) ([]Job, error) {
 	if err := f.validate(); err != nil {
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(f.Seed, 0x6d616c6c))
+	others := rand.New(rand.NewPCG(f.Seed, 0x65766f6c))
 	out := make([]Job, len(jobs))
 	for i, j := range jobs {
 		malleable, urgent := r.Float64() < f.Malleable, r.Float64() < f.Urgent // two numbers for each job, whatever the shares
 		j.Serial, j.Kind, j.MinCores, j.MaxCores = f.Serial, invasive.Rigid, j.Cores, j.Cores
-		if j.Urgent = j.Urgent || urgent; malleable && !j.Urgent {
+		kind, wishes := others.Float64(), [...]float64{others.Float64(), others.Float64()} // three more, which change none of those
+		switch j.Urgent = j.Urgent || urgent; {
+		case j.Urgent:
+		case malleable:
 			j.Kind = invasive.Malleable
+		case kind < f.Evolving:
+			j.Kind = invasive.Evolving
+		case kind < f.Evolving+f.Moldable:
+			j.Kind = invasive.Moldable
+		}
+		if j.Kind != invasive.Rigid {
 			j.MinCores = uint32(max(1, math.Ceil(f.Least*float64(j.Cores))))
 			j.MinCores = max(j.MinCores, j.MinNodes)
 			j.MaxCores = uint32(max(float64(j.Cores), math.Floor(min(f.Most*float64(j.Cores), float64(cores)))))
+		}
+		if j.Wishes = nil; j.Kind == invasive.Evolving {
+			for k, w := range wishes {
+				j.Wishes = append(j.Wishes, Wish{float64(k+1) / 3, j.MinCores + uint32(w*float64(j.MaxCores-j.MinCores+1))})
+			}
 		}
 		out[i] = j
 	}

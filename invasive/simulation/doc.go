@@ -9,6 +9,9 @@
 // asks for. Suspended jobs do nothing, and after every change of its cores a job does nothing for Config.ResizeCost.
 // A job lets go of cores Config.Release after it is asked, be it to shrink or to be suspended.
 //
+// An evolving job asks for another number of cores when parts of its work are done ([Wish]), and gets it as far as nobody waits for the cores;
+// it never waits for its wish, but goes on with what it has. A moldable one runs on what its mapping gave it.
+//
 // A malleable job can use from a quarter of the cores that it asks for to twice as many ([Flexibility]); whether a job is one is drawn for
 // each, so that those of a share are malleable at each greater share too. Urgent jobs are rigid. Time limits are
 // estimates, and end no job: a rigid job's is its duration times a factor, a malleable job's what that becomes on its fewest cores.

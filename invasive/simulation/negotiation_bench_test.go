@@ -89,10 +89,10 @@ type hearing struct{ *bench }
 
 func (m hearing) Step(ev *invasive.Event, out []invasive.Action) []invasive.Action {
 	if ev.Msg != nil {
-		m.manager.hear(ev.Msg)
+		m.manager.Hear(ev.Msg)
 	}
 	if ev.Kind == invasive.Exited || ev.Kind == invasive.Released {
-		m.manager.freed()
+		m.manager.Freed()
 	}
 	return m.hyper.Step(ev, out)
 }
@@ -109,7 +109,7 @@ func (b *bench) do(a *invasive.Action, q link.Question) {
 	case invasive.Reclaim:
 		b.runner.Post(invasive.Event{Kind: invasive.Released, ID: a.ID, Cores: a.Cores})
 	}
-	for _, ev := range b.manager.answer(b.hyper, a, time.Since(b.begin), nil) {
+	if ev, ok := b.manager.answer(a, time.Since(b.begin)); ok {
 		b.runner.Answer(q, ev)
 	}
 	b.later()
@@ -133,7 +133,7 @@ func (b *bench) later() {
 	b.ticking = true
 	b.runner.Call(func() {
 		b.ticking = false
-		for _, ev := range b.manager.tick(b.hyper, time.Since(b.begin), nil) {
+		for _, ev := range b.manager.tick(time.Since(b.begin)) {
 			if b.later(); ev.Kind == invasive.OfferMade {
 				b.runner.Answer(b.question, ev)
 			} else {
@@ -214,12 +214,12 @@ func newBench(t testing.TB, dir string, nodes uint32, jobs int, log *slog.Logger
 	terms := benchTerms()
 	terms.Partition = c.Partition
 	h, actions := invasive.NewHypervisor(terms, nil, nil, nil)
-	b := &bench{hyper: h, manager: newManager(&c), random: rand.New(rand.NewPCG(3, 3)), launched: make(chan invasive.JobID, 1000), over: make(chan struct{}, 2*jobs+100_000)}
+	b := &bench{hyper: h, manager: newManager(&c, h), random: rand.New(rand.NewPCG(3, 3)), launched: make(chan invasive.JobID, 1000), over: make(chan struct{}, 2*jobs+100_000)}
 	b.runner = link.NewRunner(link.Config{Side: invasive.IHypervisor, Machine: hearing{b}, Journal: journal, Log: log, Do: b.do,
 		Load: func() *invasive.Load {
-			b.manager.seating = true
+			b.manager.Changed()
 			b.later()
-			return b.manager.load(h)
+			return b.manager.load()
 		}})
 	b.begin = time.Now()
 	require.NoError(t, b.runner.Perform(actions))

@@ -12,6 +12,8 @@ import (
 type Result struct {
 	Jobs      int `json:"jobs"`
 	Malleable int `json:"malleable_jobs"`
+	Evolving  int `json:"evolving_jobs"`
+	Moldable  int `json:"moldable_jobs"`
 	Urgent    int `json:"urgent_jobs"`
 	// Utilisation is the share of cores that jobs owned, from the first submission to the last; Makespan is until the last end.
 	Utilisation float64 `json:"utilisation"`
@@ -36,6 +38,8 @@ type Result struct {
 	Grows        int `json:"grows"`
 	Suspensions  int `json:"suspensions"`
 	Kills        int `json:"kills"`
+	// Wishes are what evolving jobs asked for.
+	Wishes int `json:"wishes"`
 }
 
 // slowdownFloor keeps very short jobs from ruling the mean.
@@ -45,7 +49,7 @@ func (s *system) result() *Result {
 	c := &s.count
 	r := &Result{
 		Jobs: len(s.jobs), Transactions: c.transactions, Offers: c.offers, Rejected: c.rejected, Messages: c.messages,
-		Shrinks: c.shrinks, Grows: c.grows, Suspensions: c.suspensions, Kills: c.kills,
+		Shrinks: c.shrinks, Grows: c.grows, Suspensions: c.suspensions, Kills: c.kills, Wishes: c.wishes,
 	}
 	first, last, end := time.Duration(math.MaxInt64), time.Duration(0), time.Duration(0)
 	var urgent []time.Duration
@@ -53,8 +57,13 @@ func (s *system) result() *Result {
 	for i := range s.jobs {
 		j := &s.jobs[i]
 		first, last, end = min(first, j.Submit), max(last, j.Submit), max(end, j.end)
-		if j.MaxCores > j.MinCores {
+		switch j.Kind {
+		case invasive.Malleable:
 			r.Malleable++
+		case invasive.Evolving:
+			r.Evolving++
+		case invasive.Moldable:
+			r.Moldable++
 		}
 		if j.Urgent {
 			urgent = append(urgent, j.start-j.Submit)

@@ -68,7 +68,8 @@ type run struct {
 	done       float64 // work
 	from       time.Duration
 	cores      int
-	number     uint64 // of the planned end
+	number     uint64 // of the planned end, or wish
+	wished     int    // how many of its Wishes it has said
 	asked      []uint32
 	how        invasive.How
 	start, end time.Duration
@@ -87,7 +88,7 @@ const maxMoment = 100_000
 // counts are of events.
 type counts struct {
 	transactions, offers, rejected, messages, saves int
-	shrinks, grows, suspensions, kills              int
+	shrinks, grows, suspensions, kills, wishes      int
 }
 
 // Run simulates jobs until all have ended. They may be in any order. It fails for a job that the partition can't run, for
@@ -115,7 +116,7 @@ func newSystem(ctx context.Context, cfg Config, jobs []Job) (*system, error) {
 		return nil, err
 	}
 	terms := invasive.Terms{Attempts: cfg.Attempts, Reply: 2*cfg.Latency + cfg.Think + time.Minute, Report: cfg.Report}
-	s := &system{ctx: ctx, cfg: cfg, manager: newManager(&cfg), mapper: mapper, queue: queue.New(len(jobs)), left: len(jobs),
+	s := &system{ctx: ctx, cfg: cfg, mapper: mapper, queue: queue.New(len(jobs)), left: len(jobs),
 		agent: invasive.NewAgent(terms, nil), jobs: make([]run, len(jobs)), judge: newReferee(&cfg.Partition, cfg.ResizeCost)}
 	for i := range jobs {
 		if err := s.plan(i, &jobs[i]); err != nil {
@@ -125,6 +126,7 @@ func newSystem(ctx context.Context, cfg Config, jobs []Job) (*system, error) {
 	terms.Partition = cfg.Partition
 	var first []invasive.Action
 	s.hyper, first = invasive.NewHypervisor(terms, nil, nil, nil)
+	s.manager = newManager(&cfg, s.hyper)
 	s.actHyper(first)
 	s.stepHyper(invasive.Event{Kind: invasive.Start})
 	s.stepAgent(invasive.Event{Kind: invasive.Start})
@@ -148,6 +150,11 @@ func (s *system) plan(i int, j *Job) error {
 	}
 	if err := r.job.Check(); err != nil {
 		return err
+	}
+	for k, w := range j.Wishes {
+		if j.Kind != invasive.Evolving || w.Cores < j.MinCores || w.Cores > j.MaxCores || !(w.Done >= 0 && w.Done <= 1) || k > 0 && w.Done < j.Wishes[k-1].Done {
+			return fmt.Errorf("wish %d, of %d cores when %g of the work is done: must be of an evolving job, %d to %d cores, and from 0 to 1 ascending", k+1, w.Cores, w.Done, j.MinCores, j.MaxCores)
+		}
 	}
 	s.at(j.Submit, func() error {
 		if err := s.queue.Add(queue.Entry{Job: r.job, Submitted: j.Submit}); err != nil {
@@ -186,7 +193,7 @@ func (s *system) run() error {
 			s.moment = 0
 		}
 		if s.moment++; s.moment > maxMoment {
-			return errors.New("cores go to and fro while no time passes: a release that takes time would end that")
+			return errors.New("cores go to and fro while no time passes")
 		}
 		s.now = h.at
 		s.fail(h.what())
@@ -206,11 +213,11 @@ func (s *system) run() error {
 // settle lets the iHypervisor do what it wants to when all of a moment is through.
 func (s *system) settle() {
 	for range 1000 {
-		evs := s.manager.tick(s.hyper, s.now, nil)
+		evs := s.manager.tick(s.now)
 		if len(evs) == 0 {
 			return
 		}
-		s.answer(evs)
+		s.answer(evs...)
 	}
 	s.fail(errors.New("the iHypervisor's decisions don't come to an end"))
 }
@@ -220,7 +227,7 @@ func (s *system) tickLater() {
 		if s.idle++; s.idle > maxIdle && s.queue.Len() == s.left {
 			return fmt.Errorf("%d jobs wait, and nothing has run for %v: they don't fit what is offered", s.left, maxIdle*s.cfg.Repeat)
 		}
-		s.manager.seating = true // settle follows
+		s.manager.Changed() // settle follows
 		s.tickLater()
 		return nil
 	})
@@ -228,7 +235,7 @@ func (s *system) tickLater() {
 
 func (s *system) reportLater() {
 	s.after(s.cfg.Report, func() error {
-		s.stepHyper(invasive.Event{Kind: invasive.ReportDue, Load: s.manager.load(s.hyper)})
+		s.stepHyper(invasive.Event{Kind: invasive.ReportDue, Load: s.manager.load()})
 		s.reportLater()
 		return nil
 	})

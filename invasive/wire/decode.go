@@ -79,7 +79,7 @@ func decodeTerms(t *pb.Terms) *invasive.Terms {
 	}
 	out := &invasive.Terms{
 		MinVersion: t.MinVersion, MaxVersion: t.MaxVersion, Attempts: t.Attempts,
-		Reply: milliseconds(t.ReplyMs), Report: milliseconds(t.ReportMs),
+		Reply: milliseconds(t.ReplyMs), Report: milliseconds(t.ReportMs), Shrink: milliseconds(t.ShrinkMs),
 	}
 	if p := t.Partition; p != nil {
 		out.Partition = invasive.Partition{Name: p.Name, Nodes: p.Nodes, Sockets: p.Sockets, CoresPerSocket: p.CoresPerSocket}

@@ -64,7 +64,7 @@ func each[A, B any](list []A, f func(A) B) []B {
 func encodeTerms(t *invasive.Terms) *pb.Terms {
 	out := &pb.Terms{
 		MinVersion: t.MinVersion, MaxVersion: t.MaxVersion, Attempts: t.Attempts,
-		ReplyMs: uint64(t.Reply.Milliseconds()), ReportMs: uint64(t.Report.Milliseconds()),
+		ReplyMs: uint64(t.Reply.Milliseconds()), ReportMs: uint64(t.Report.Milliseconds()), ShrinkMs: uint64(t.Shrink.Milliseconds()),
 	}
 	if p := t.Partition; p != (invasive.Partition{}) {
 		out.Partition = &pb.Partition{Name: p.Name, Nodes: p.Nodes, Sockets: p.Sockets, CoresPerSocket: p.CoresPerSocket}

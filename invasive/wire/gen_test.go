@@ -74,6 +74,7 @@ func genMessage(t *rapid.T, kind invasive.Kind) *invasive.Message {
 	case invasive.ResponseInitialise:
 		terms()
 		m.Terms.Partition = invasive.Partition{Name: text.Draw(t, "name"), Nodes: 1024, Sockets: 2, CoresPerSocket: rapid.Uint32Range(1, 64).Draw(t, "cores")}
+		m.Terms.Shrink = time.Duration(rapid.IntRange(0, 1<<20).Draw(t, "shrink")) * time.Millisecond
 		m.Accept, m.Known, m.Text = rapid.Bool().Draw(t, "accept"), genKnown(t), text.Draw(t, "text")
 	case invasive.Finalise:
 		m.Text = text.Draw(t, "text")

@@ -11,6 +11,7 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/wire/pb"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 )
@@ -33,6 +34,25 @@ func TestRoundTrip(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Fields that a later version of a side adds are passed over; what an earlier one doesn't send is zero.
+func TestFieldsOfOthers(t *testing.T) {
+	m := rapid.Custom(func(t *rapid.T) *invasive.Message { return genMessage(t, invasive.ResponseInitialise) }).Example(1)
+	frame, err := Append(nil, m, invasive.IHypervisor, DefaultLimit)
+	require.NoError(t, err)
+	var p pb.Packet
+	require.NoError(t, proto.Unmarshal(frame[8:], &p))
+	terms := p.GetResponseInitialise().Terms
+	terms.ShrinkMs = 0 // an earlier version
+	terms.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 7))
+	body, err := proto.Marshal(&p)
+	require.NoError(t, err)
+	binary.BigEndian.PutUint32(frame[4:], uint32(len(body)))
+	got, err := NewReader(bytes.NewReader(append(frame[:8:8], body...)), invasive.IHypervisor, DefaultLimit).Next()
+	require.NoError(t, err)
+	m.Terms.Shrink = 0
+	require.Equal(t, m, got)
 }
 
 // Figure 3, written down once more.

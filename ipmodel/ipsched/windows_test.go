@@ -63,9 +63,7 @@ func TestDeadlineEndsTheSearch(t *testing.T) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	s, p := New(), queueOf(2, 200, 80)
 	var r Result
 	ctx := context.Background()

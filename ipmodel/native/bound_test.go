@@ -88,6 +88,7 @@ func choices(m *ipmodel.Model, f func(chosen []int32)) {
 }
 
 func TestWindowsEqualBruteForce(t *testing.T) {
+	race.Slow(t)
 	var s Solver
 	var r ipmodel.Result
 	for seed := range uint64(3000) {
@@ -255,9 +256,7 @@ func TestProofHoldsForAnyPrices(t *testing.T) {
 }
 
 func TestTreeAllocatesNothingInSteadyState(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	m := windowModel(rand.New(rand.NewPCG(3, 26)), 120, 80, 10, false)
 	s, ctx := New(), context.Background()
 	var r ipmodel.Result
@@ -274,6 +273,7 @@ func TestTreeAllocatesNothingInSteadyState(t *testing.T) {
 // TestWorkIsKept looks for solves that do much more work than they may, whatever they are at then.
 // A search for cuts is not broken off.
 func TestWorkIsKept(t *testing.T) {
+	race.Slow(t)
 	m := windowModel(rand.New(rand.NewPCG(5, 28)), 1500, 400, 15, false)
 	entries := int64(m.ColStart[m.Columns()])
 	for work := int64(200_000); work < 60_000_000; work = work * 3 / 2 {

@@ -175,9 +175,7 @@ func TestEmptyModels(t *testing.T) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	m := randomModel(rand.New(rand.NewPCG(13, 5)), 40, 6, 30, false)
 	s, ctx := New(), context.Background()
 	var r ipmodel.Result
@@ -192,6 +190,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 
 // With a gap, a solve ends sooner, within it.
 func TestGapEndsTheSearch(t *testing.T) {
+	race.Slow(t)
 	sooner := 0
 	for seed := range uint64(40) {
 		m := windowModel(rand.New(rand.NewPCG(seed, 41)), 60, 40, 8, seed%4 == 0)

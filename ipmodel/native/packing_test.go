@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -187,6 +188,7 @@ func TestUndoTakesAMoveBack(t *testing.T) {
 }
 
 func TestAnnealingAloneFindsTheOptimum(t *testing.T) {
+	race.Slow(t)
 	models, met := 0, 0
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 4))

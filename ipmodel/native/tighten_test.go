@@ -4,12 +4,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/stretchr/testify/require"
 )
 
 // TestTightenedRowsHoldTheSame holds random sets of columns against a row before and after,
 // for capacities and coefficients of all sizes that are looked at.
 func TestTightenedRowsHoldTheSame(t *testing.T) {
+	race.Slow(t)
 	rng := rand.New(rand.NewPCG(1, 28))
 	var all tightener // whose places are taken by one row after the other
 	changed := 0

@@ -168,9 +168,7 @@ func TestMasksHoldTogether(t *testing.T) {
 }
 
 func TestMasksAllocateNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	s := New(0)
 	nodes := machine(make([]int64, 130)...)
 	for n := range nodes {

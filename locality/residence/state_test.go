@@ -174,9 +174,7 @@ func alike(t require.TestingT, s *State, w *twin) {
 
 // A cycle reads what runs, asks for holders and forgets: nothing of that allocates once there was as much.
 func TestNothingIsAllocated(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector makes code allocate that does not otherwise")
-	}
+	race.Allocates(t)
 	s := New(100)
 	nodes := machine(make([]int64, 200)...)
 	for n := range nodes {

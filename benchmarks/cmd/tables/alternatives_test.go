@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/workload"
 )
@@ -42,6 +43,7 @@ func TestReshaped(t *testing.T) {
 
 // The page's figures are those of the simulations: a small machine, one seed.
 func TestAlternativesMeasures(t *testing.T) {
+	race.Slow(t)
 	nodes, err := workload.ParseCluster("24x12x3")
 	require.NoError(t, err)
 	c := alternativeCase{"small", nodes, true, func(seed uint64, ranges bool) (*workload.Workload, error) {

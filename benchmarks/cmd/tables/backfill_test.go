@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/sim"
 )
 
@@ -33,6 +34,7 @@ func TestBackfillPage(t *testing.T) {
 }
 
 func TestContestIsDecidedByAllRivals(t *testing.T) {
+	race.Slow(t)
 	c := contest{Machine: "16x8x2", Workload: "V.2"}
 	require.NoError(t, c.decide(context.Background(), seedRange{5, 6}))
 	require.Len(t, c.Bound, 2)

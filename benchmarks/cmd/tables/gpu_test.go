@@ -12,6 +12,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/workload"
@@ -69,6 +70,7 @@ func TestWindow(t *testing.T) {
 
 // TestRealGPUCases: what is replayed of the real traces is what the page says.
 func TestRealGPUCases(t *testing.T) {
+	race.Slow(t)
 	dir := filepath.Join("..", "..", "..", "..", "shared", "traces")
 	if _, err := os.Stat(filepath.Join(dir, alibabaPods)); err != nil {
 		t.Skip("the GPU traces are not beside the checkout, in shared/traces")

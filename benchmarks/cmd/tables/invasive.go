@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
 
 	"github.com/aucsched/aucsched/invasive"
 	invasim "github.com/aucsched/aucsched/invasive/simulation"
@@ -68,14 +65,8 @@ func invasiveWorth(ctx context.Context, seeds seedRange, picture string, errs io
 	if err != nil {
 		return "", err
 	}
-	svg, err := f.plot()
-	if err != nil {
-		return "", fmt.Errorf("plot: %w", err)
-	}
-	if picture != "" {
-		if err := os.WriteFile(picture, svg, 0o644); err != nil {
-			return "", err
-		}
+	if err := writePicture(picture, f.plot); err != nil {
+		return "", err
 	}
 	return f.page(filepath.Base(picture)), nil
 }
@@ -204,11 +195,5 @@ func (f *invasiveFigures) plot() ([]byte, error) {
 		return nil, err
 	}
 	p.Legend.Top, p.Legend.Left = false, true
-	w, err := p.WriterTo(7*vg.Inch, 4*vg.Inch, "svg")
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	_, err = w.WriteTo(&out)
-	return out.Bytes(), err
+	return picture(p)
 }

@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
 
 	"github.com/aucsched/aucsched/locality"
 	"github.com/aucsched/aucsched/report"
@@ -18,14 +17,8 @@ import (
 
 // pictures writes those that are asked for.
 func (f *localityFigures) pictures(ctx context.Context, days []localityDay) error {
-	if f.Options.svg != "" {
-		svg, err := f.distribution()
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(f.Options.svg, svg, 0o666); err != nil {
-			return fmt.Errorf("-plot: %w", err)
-		}
+	if err := writePicture(f.Options.svg, f.distribution); err != nil {
+		return err
 	}
 	if f.Options.html == "" {
 		return nil
@@ -103,11 +96,5 @@ func (f *localityFigures) distribution() ([]byte, error) {
 		p.Legend.Add(name, line)
 	}
 	p.Legend.Left, p.Legend.Top = true, true
-	w, err := p.WriterTo(7*vg.Inch, 4*vg.Inch, "svg")
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	_, err = w.WriteTo(&out)
-	return out.Bytes(), err
+	return picture(p)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/locality"
 )
 
@@ -71,6 +72,7 @@ func smallLog(t *testing.T) (dir string) {
 // The command goes on with what it has kept, even if its last line was cut off, and writes the same page with any
 // number of simulations at once.
 func TestLocalityGoesOn(t *testing.T) {
+	race.Slow(t)
 	data, kept := smallLog(t), t.TempDir()
 	measure := func(more ...string) (page, told string) {
 		var out, errs bytes.Buffer

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 func TestWrongUse(t *testing.T) {
@@ -50,6 +51,7 @@ func TestSeedRange(t *testing.T) {
 
 // A workload's figures are its seed's, whatever else is simulated.
 func TestTsubameRepeats(t *testing.T) {
+	race.Slow(t)
 	m := methods()[3]
 	require.Equal(t, methodPaper, m.name)
 	first, err := benchmarks.Tsubame(context.Background(), "1.FC", m.ranges, 3, 1, m.policy)

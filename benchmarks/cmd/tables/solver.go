@@ -83,14 +83,8 @@ func solvers(ctx context.Context, fresh, small int, seed uint64, dir, picture st
 	if err := f.measureSmall(ctx, small, seed, errs); err != nil {
 		return "", err
 	}
-	svg, err := f.plot()
-	if err != nil {
-		return "", fmt.Errorf("plot: %w", err)
-	}
-	if picture != "" {
-		if err := os.WriteFile(picture, svg, 0o644); err != nil {
-			return "", err
-		}
+	if err := writePicture(picture, f.plot); err != nil {
+		return "", err
 	}
 	return f.page(filepath.Base(picture)), nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 
@@ -41,13 +40,7 @@ func (f *solverFigures) plot() ([]byte, error) {
 		}
 	}
 	p.Legend.Top, p.Legend.Left = false, true
-	w, err := p.WriterTo(7*vg.Inch, 4*vg.Inch, "svg")
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	_, err = w.WriteTo(&out)
-	return out.Bytes(), err
+	return picture(p)
 }
 
 func (f *solverFigures) addPeer(p *plot.Plot, k int, name string, mean float64) error {

@@ -29,9 +29,7 @@ var figures = map[string]func(t *testing.T, runs int) float64{
 
 // TestThresholds holds this machine's figures against testdata/thresholds.txt.
 func TestThresholds(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector changes what things cost")
-	}
+	race.Skip(t, "the race detector changes what things cost")
 	file, err := os.Open("testdata/thresholds.txt")
 	require.NoError(t, err)
 	defer file.Close()

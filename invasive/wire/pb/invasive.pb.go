@@ -307,6 +307,7 @@ type Terms struct {
 	ReplyMs       uint64                 `protobuf:"varint,4,opt,name=reply_ms,json=replyMs,proto3" json:"reply_ms,omitempty"`
 	ReportMs      uint64                 `protobuf:"varint,5,opt,name=report_ms,json=reportMs,proto3" json:"report_ms,omitempty"`
 	Partition     *Partition             `protobuf:"bytes,6,opt,name=partition,proto3" json:"partition,omitempty"`
+	ShrinkMs      uint64                 `protobuf:"varint,7,opt,name=shrink_ms,json=shrinkMs,proto3" json:"shrink_ms,omitempty"` // of ResponseInitialise; 0: isn't told
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -381,6 +382,13 @@ func (x *Terms) GetPartition() *Partition {
 		return x.Partition
 	}
 	return nil
+}
+
+func (x *Terms) GetShrinkMs() uint64 {
+	if x != nil {
+		return x.ShrinkMs
+	}
+	return 0
 }
 
 type Partition struct {
@@ -1732,7 +1740,7 @@ const file_invasive_proto_rawDesc = "" +
 	"\n" +
 	"urgent_job\x18\r \x01(\v2\x1f.aucsched.invasive.v1.UrgentJobH\x00R\turgentJob\x12Y\n" +
 	"\x13response_urgent_job\x18\x0e \x01(\v2'.aucsched.invasive.v1.ResponseUrgentJobH\x00R\x11responseUrgentJobB\x06\n" +
-	"\x04body\"\xdc\x01\n" +
+	"\x04body\"\xf9\x01\n" +
 	"\x05Terms\x12\x1f\n" +
 	"\vmin_version\x18\x01 \x01(\rR\n" +
 	"minVersion\x12\x1f\n" +
@@ -1741,7 +1749,8 @@ const file_invasive_proto_rawDesc = "" +
 	"\battempts\x18\x03 \x01(\rR\battempts\x12\x19\n" +
 	"\breply_ms\x18\x04 \x01(\x04R\areplyMs\x12\x1b\n" +
 	"\treport_ms\x18\x05 \x01(\x04R\breportMs\x12=\n" +
-	"\tpartition\x18\x06 \x01(\v2\x1f.aucsched.invasive.v1.PartitionR\tpartition\"y\n" +
+	"\tpartition\x18\x06 \x01(\v2\x1f.aucsched.invasive.v1.PartitionR\tpartition\x12\x1b\n" +
+	"\tshrink_ms\x18\a \x01(\x04R\bshrinkMs\"y\n" +
 	"\tPartition\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\rR\x05nodes\x12\x18\n" +

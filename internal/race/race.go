@@ -1,0 +1,33 @@
+// Package race is for tests: what they do otherwise under the race detector, which makes code many times slower,
+// and some of it allocate that does not otherwise.
+package race
+
+import "testing"
+
+// Skip skips a test under the race detector, and says why.
+func Skip(t testing.TB, why string) {
+	if Enabled {
+		t.Helper()
+		t.Skip("under the race detector: " + why)
+	}
+}
+
+// Slow skips a test under the race detector that takes long, and has nothing run at once that others don't.
+func Slow(t testing.TB) {
+	t.Helper()
+	Skip(t, "takes long, and has nothing run at once that others do not")
+}
+
+// Allocates skips a test of allocations under the race detector, which has code allocate that does not otherwise.
+func Allocates(t testing.TB) {
+	t.Helper()
+	Skip(t, "code allocates that does not otherwise")
+}
+
+// Fewer is how many of n cases are tried: a quarter under the race detector.
+func Fewer(n int) int {
+	if Enabled {
+		return n / 4
+	}
+	return n
+}

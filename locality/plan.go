@@ -1,0 +1,290 @@
+package locality
+
+import (
+	"math"
+	"slices"
+)
+
+// plan is what a pass of the text's algorithms leaves to the next, of which most comes out the same: the places of
+// the jobs that wait. The next pass goes through the queue too, but looks only at jobs whose place may have changed.
+//
+// A job's score on a node depends on what runs there, on the jobs before it in the queue that are planned there, and on
+// the time. Where the first two are as they were in the pass before, the score is so as well if the job would start
+// later than now, and no less if it would start now: now is later than it was, and the files in memory are the same. One
+// thing gets better with time alone, a load under way. So a job keeps its place unless
+//
+//   - something has changed on its own node before it,
+//   - on another such node its score is now less, or
+//   - so it is on a node that loads its file.
+//
+// Jobs that wait never have a start that has come: a job has ended then on that node.
+type plan struct {
+	r     *run
+	nodes []nodePlan
+	// at is the place in the queue, as a seq, that the pass has come to: nodes have their jobs before it.
+	at int32
+	// upTo is the place in the queue behind the last planned job.
+	upTo int
+	// memory is what free nodes have in memory now, as by ordered: never less than that in a pass. ends is when cores of nodes
+	// are given back by jobs that run or are planned there, or sooner. Both are kept if all nodes are alike.
+	memory, ends minTree
+	alike        bool
+	// changed are the nodes that are not as they were at this place of the pass before, isChanged tells it of each. contested
+	// are files with a contest, isContested tells it of each.
+	changed, contested     []int32
+	isChanged, isContested []bool
+	// reach is for each number of cores when a changed node may have them.
+	reach []int64
+}
+
+// nodePlan is the standing plan of a node.
+type nodePlan struct {
+	jobs []int32 // in the order of the queue
+	// given is how many of the jobs have their cores and files in this pass; it is 0 if pass is another one.
+	given int
+	pass  int64
+	// was are the jobs as they were before the pass wasPass. renewed is the pass before which jobs have started or ended on
+	// the node, or in which one is to start.
+	was              []stood
+	wasPass, renewed int64
+}
+
+// place is what a waiting job has in the standing plan.
+type place struct {
+	node, file, cores int32 // node is -1 if the job is not in the plan
+	start, ready      int64
+	score             float64
+	// now and later are the weights that the score is of.
+	now, later weights
+	// beatNow and beatLater bound the start of a node without the job's file that could have no greater score, by whether it
+	// is free now.
+	beatNow, beatLater int64
+	// part is what the job adds to scores of starts after now at least.
+	part float64
+}
+
+// fewChanged is the number of changed nodes from which on a search among all is cheaper than to look at each of them.
+const fewChanged = 64
+
+func newPlan(r *run) *plan {
+	p := &plan{r: r, nodes: make([]nodePlan, len(r.nodes)), reach: make([]int64, r.cores.most+1), alike: true,
+		isChanged: make([]bool, len(r.nodes)), isContested: make([]bool, len(r.files.files))}
+	for _, n := range r.nodes {
+		p.alike = p.alike && n.Memory == r.nodes[0].Memory && n.Bandwidth == r.nodes[0].Bandwidth
+	}
+	p.memory, p.ends = newMinTree(len(r.nodes)), newMinTree(len(r.nodes))
+	for i := range r.nodes {
+		p.memory.set(i, 0)
+	}
+	return p
+}
+
+// revise is a pass.
+func (p *plan) revise() {
+	r := p.r
+	r.passes++
+	r.starting = r.starting[:0]
+	r.witness = 0
+	p.begin()
+	for ; r.upTo < len(r.queue.jobs); r.upTo++ {
+		j := &r.jobs[r.queue.jobs[r.upTo]]
+		if j.started {
+			continue
+		}
+		p.at = j.seq
+		own := &r.queue.places[r.upTo]
+		r.behind -= j.Cores
+		if own.node >= 0 && !p.isOpen(own) && own.weighs(r.weights(j)) {
+			continue
+		}
+		if !r.someFits() {
+			r.behind += j.Cores
+			break
+		}
+		p.settle(j, own)
+	}
+	p.cut()
+	if r.onPlan != nil {
+		p.tell()
+	}
+}
+
+// begin finds what has changed since the last pass.
+func (p *plan) begin() {
+	r := p.r
+	p.at = math.MinInt32
+	for _, node := range p.changed {
+		p.isChanged[node] = false
+	}
+	for _, file := range p.contested {
+		p.isContested[file] = false
+	}
+	p.changed, p.contested = p.changed[:0], p.contested[:0]
+	for k := range p.reach {
+		p.reach[k] = never
+	}
+	for _, node := range r.cores.changed {
+		p.nodes[node].renewed = r.files.pass
+		p.change(node)
+		if p.alike {
+			p.renew(node)
+		}
+	}
+	f := r.files
+	loading := f.loading[:0]
+	for _, c := range f.loading {
+		if r.cores.from(int(c.node), 1) <= r.now {
+			c.loads = f.pass
+			p.contend(c)
+		}
+		if c.ready > r.now {
+			loading = append(loading, c)
+		}
+	}
+	f.loading = loading
+}
+
+func (own *place) weighs(now, later weights) bool { return own.now == now && own.later == later }
+
+// settle gives a job its place.
+func (p *plan) settle(j *job, own *place) {
+	r := p.r
+	s := &r.search
+	s.begin(j)
+	c, ok := p.compare(own)
+	if !ok {
+		c = s.find()
+	}
+	was := own.node
+	switch {
+	case c.start == r.now || c.node != own.node || c.start != own.start || c.ready != own.ready:
+		if own.node >= 0 {
+			p.remove(j, own.node)
+		}
+		p.insert(j, c)
+	case p.isChanged[c.node] && j.hasFile:
+		p.contend(r.files.find(j.file, c.node))
+	}
+	if c.start == r.now {
+		own.node = -1
+		r.starting = append(r.starting, j.index)
+	} else {
+		p.note(j, own, c)
+		p.compareWithLast(c.node)
+	}
+	if was >= 0 && was != c.node {
+		p.compareWithLast(was)
+	}
+}
+
+// note keeps what later passes need to know of a place.
+func (p *plan) note(j *job, own *place, c choice) {
+	r, s := p.r, &p.r.search
+	*own = place{node: c.node, file: j.file, cores: int32(j.Cores), start: c.start, ready: c.ready, score: c.score, now: s.now, later: s.later}
+	own.beatNow, own.beatLater, own.part = r.beats(j, c.score, s.now), r.beats(j, c.score, s.later), s.own
+}
+
+// bring gives cores and files to those jobs of a node's plan that are before the pass's place, and tells whether there
+// were any that had none yet.
+func (p *plan) bring(node int32) bool {
+	n := &p.nodes[node]
+	if n.pass != p.r.files.pass {
+		n.pass, n.given = p.r.files.pass, 0
+	}
+	first := n.given
+	for ; n.given < len(n.jobs); n.given++ {
+		j := &p.r.jobs[n.jobs[n.given]]
+		if j.seq >= p.at {
+			break
+		}
+		own := &p.r.queue.places[j.seq-p.r.queue.first]
+		p.r.give(j, choice{node: node, start: own.start, ready: own.ready})
+	}
+	return n.given > first
+}
+
+// give books a place and takes its cores.
+func (r *run) give(j *job, c choice) {
+	r.book(j, c)
+	r.reserve(j, c)
+}
+
+// remove takes the job that the pass has come to out of a node's plan.
+func (p *plan) remove(j *job, node int32) {
+	p.change(node)
+	p.bring(node)
+	n := &p.nodes[node]
+	n.jobs = slices.Delete(n.jobs, n.given, n.given+1)
+	p.use(j, node, -1)
+}
+
+// insert gives the job that the pass has come to a place, which stands if it is for later.
+func (p *plan) insert(j *job, c choice) {
+	p.change(c.node)
+	p.bring(c.node)
+	p.r.give(j, c)
+	if j.hasFile {
+		p.contend(p.r.files.find(j.file, c.node))
+	}
+	n := &p.nodes[c.node]
+	p.ends.set(int(c.node), min(p.ends.at(int(c.node)), c.start+j.wall))
+	if c.start == p.r.now {
+		n.renewed = p.r.files.pass
+		return
+	}
+	n.jobs = slices.Insert(n.jobs, n.given, j.index)
+	n.given++
+	p.use(j, c.node, 1)
+}
+
+// use counts the jobs in the plan that use a copy.
+func (p *plan) use(j *job, node, by int32) {
+	if j.hasFile {
+		p.r.files.find(j.file, node).planned += by
+	}
+}
+
+// cut takes those jobs out of the plan that the pass has not come to.
+func (p *plan) cut() {
+	q := &p.r.queue
+	for i := p.upTo - 1; i >= p.r.upTo; i-- {
+		own := &q.places[i]
+		j := &p.r.jobs[q.jobs[i]]
+		if j.started || own.node < 0 {
+			continue
+		}
+		n := &p.nodes[own.node]
+		n.jobs = n.jobs[:len(n.jobs)-1]
+		p.use(j, own.node, -1)
+		own.node = -1
+	}
+	p.upTo = p.r.upTo
+}
+
+// tidyPlaces is tidy for what it says of the jobs.
+func (q *queue) tidyPlaces(r *run) {
+	kept, upTo := q.places[:0], 0
+	for k, i := range q.jobs {
+		if r.jobs[i].started {
+			continue
+		}
+		kept = append(kept, q.places[k])
+		if k < r.plan.upTo {
+			upTo++
+		}
+	}
+	q.places, r.plan.upTo = kept, upTo
+}
+
+// tell has a test hear of all places of the pass.
+func (p *plan) tell() {
+	p.at = math.MaxInt32
+	for node := range p.nodes {
+		p.bring(int32(node))
+	}
+	for _, i := range p.r.queue.jobs[:p.r.upTo] {
+		if j := &p.r.jobs[i]; !j.started {
+			p.r.onPlan(j)
+		}
+	}
+}
