@@ -27,8 +27,9 @@ func TestIHypervisorFlags(t *testing.T) {
 		"--attempts 0": "--attempts: 0: must be 1 to 1000", "--reply 0s": "--reply: 0s: must be", "--min-use 2": "--min-use: 2: must be 0 to 1",
 		"--power-cap NaN": "--power-cap: NaN", "--user no-such-user": "--user: user: unknown user", "--sockets 2": "need --cores",
 		"--cores 100000": "several would be one, which has to be asked for", "--cores 17000000 --oversubscribe": "must be 1 to 16777216 cores in all",
+		"--slurm inv --user root": "--user: with --slurm jobs run as the users", "--slurm inv --output /x": "--output: with --slurm jobs write where",
 	} {
-		if os.Geteuid() == 0 && !strings.Contains(args, "--user") {
+		if os.Geteuid() == 0 && !strings.Contains(args, "--user") && !strings.Contains(args, "--slurm") {
 			args += " --user root"
 		}
 		var out, errs bytes.Buffer
@@ -63,4 +64,14 @@ func TestIHypervisorRuns(t *testing.T) {
 	require.Equal(t, exitDone, <-done, errs.String())
 	require.Contains(t, out.String(), `partition "invasic" of 1 nodes of 2 sockets of 50 cores`)
 	require.Contains(t, out.String(), "cores of the partition are one core of this host, and their jobs share it")
+}
+
+// A task that has no iHypervisor, or one that is down, begins.
+func TestTaskProlog(t *testing.T) {
+	for _, socket := range []string{"", filepath.Join(t.TempDir(), "none")} {
+		t.Setenv("AUCSCHED_INVASIVE", socket)
+		var out, errs bytes.Buffer
+		require.Zero(t, run(context.Background(), []string{"task-prolog"}, nil, &out, &errs), errs.String())
+		require.Empty(t, out.String())
+	}
 }

@@ -255,3 +255,32 @@ func TestInC(t *testing.T) {
 
 	require.Equal(t, 9, exec.Command(programme).Run().(*exec.ExitError).ExitCode())
 }
+
+// Look asks once, and leaves the place to the job.
+func TestLook(t *testing.T) {
+	b := newBed(t, t.TempDir(), me())
+	defer b.close()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	go func() {
+		for r := range b.said {
+			if r.Verb == Hello {
+				b.server.Send(7, Change{Number: 1, Cores: []int{4, 5}, CPUs: []int{0}})
+			}
+		}
+	}()
+	change, err := Look(ctx, b.path)
+	require.NoError(t, err)
+	require.Equal(t, []int{4, 5}, change.Cores)
+
+	require.Eventually(t, func() bool { // the end of the first connection may not have been seen yet
+		c, err := net.Dial("unix", b.path)
+		require.NoError(t, err)
+		t.Cleanup(func() { c.Close() })
+		return b.server.Stats().Jobs == 2
+	}, patience, time.Millisecond)
+	_, err = Look(ctx, b.path)
+	require.Error(t, err, "another process is connected")
+	_, err = Look(ctx, b.path+"x")
+	require.Error(t, err)
+}
