@@ -83,7 +83,7 @@ func (r *Runner) begin(conn net.Conn) {
 	r.Stats.add(Sessions)
 	s := newSession(conn, r.Limits, r.Clock, r.Stats)
 	r.session = s
-	go s.write(func() { r.Log.Warn("cut off", "why", errStalled) })
+	go s.write(func() { r.later(func() { r.take(incoming{from: s, err: errStalled}) }) })
 	go s.read(r.other(), func(in incoming) bool {
 		if s.isClosing() {
 			return false

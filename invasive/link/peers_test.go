@@ -89,7 +89,8 @@ func TestBadPeers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			b := newBed(t, dir, func(cfg *Config) {
-				cfg.Limits = Limits{Frame: 4096, Rate: 1000, Burst: 2000, Write: 50 * time.Millisecond}
+				// A rate that a flood is above on the slowest host as well: one message is handed over after the other.
+				cfg.Limits = Limits{Frame: 4096, Rate: 1, Burst: 200, Write: 50 * time.Millisecond}
 				if c.count == Stalled {
 					cfg.Limits.Rate, cfg.Limits.Burst = 1e9, 1e9
 				}
@@ -239,4 +240,33 @@ func TestParseEndpoint(t *testing.T) {
 	}
 	_, err := Endpoint{Network: "tcp", Address: "127.0.0.1:0"}.Listen(RealClock{}, &Stats{})
 	require.ErrorContains(t, err, "no TCP without TLS")
+}
+
+// pipes is a Listener of connections without buffers.
+type pipes struct{ conns chan net.Conn }
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p.conns; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+func (p pipes) Close() error   { return nil }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+// One that reads nothing, and says nothing more, is out at once, and the next is served: long before anybody's answer is overdue.
+func TestStalledPeerIsOut(t *testing.T) {
+	l := pipes{make(chan net.Conn)}
+	b := newBed(t, t.TempDir(), func(c *Config) { c.Listener, c.Limits = l, Limits{Write: 50 * time.Millisecond} })
+	defer close(l.conns)
+	says := func() net.Conn {
+		ours, its := net.Pipe()
+		t.Cleanup(func() { ours.Close() })
+		l.conns <- its
+		_, _ = ours.Write(hello(t)) // one that is turned away doesn't hear it
+		return ours
+	}
+	says()
+	require.Eventually(t, func() bool { return b.stats.Get(Stalled) == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { says(); return b.stats.Get(Sessions) > 1 }, testTerms.Reply/2, 10*time.Millisecond)
 }

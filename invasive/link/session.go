@@ -120,7 +120,8 @@ func (s *session) send(m *invasive.Message, from invasive.Side) error {
 	return nil
 }
 
-// write is the goroutine that writes. Each write has one timer, so that a peer that doesn't read is noticed.
+// write is the goroutine that writes. Each write has one timer, so that a peer that doesn't read is noticed. It tells of that itself: the
+// reader takes a connection that is cut for one that we wished to end.
 func (s *session) write(stalled func()) {
 	var out []byte
 	for {
@@ -133,11 +134,11 @@ func (s *session) write(stalled func()) {
 		if len(out) == 0 {
 			break
 		}
-		stop := s.clock.AfterFunc(s.limits.Write, func() { s.stats.add(Stalled); stalled(); s.cut() })
+		stop := s.clock.AfterFunc(s.limits.Write, func() { s.stats.add(Stalled); s.cut(); stalled() })
 		_, err := s.conn.Write(out)
 		stop()
 		if err != nil {
-			return // the reader sees it too
+			return // the reader sees it too, after what the peer has said before
 		}
 	}
 	if half, ok := s.conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
