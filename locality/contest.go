@@ -103,9 +103,6 @@ func (r *run) beats(j *job, score float64, w weights) int64 {
 func (p *plan) compare(own *place) (choice, bool) {
 	r := p.r
 	s := &r.search
-	if own.node < 0 || !own.weighs(s.now, s.later) {
-		return choice{}, false
-	}
 	if p.isChanged[own.node] {
 		s.weigh(own.node)
 		if s.best.score > own.score {

@@ -29,13 +29,14 @@ type copyOf struct {
 	// which it had been on its way at the one before.
 	planned         int32
 	contends, loads int64
-	// onNode and ofFile tell whether the copy is in the lists of its node and of its file.
-	onNode, ofFile bool
+	// onNode and ofFile tell whether the copy is in the lists of its node and of its file, listed whether it is in loading.
+	onNode, ofFile, listed bool
 }
 
 // file is one input file.
 type file struct {
 	pending int       // jobs that have not started
+	waiting int       // those of them that have been submitted
 	copies  []*copyOf // all that are known, by node
 	live    []*copyOf // of these, those that may be in memory at some time of pass
 	pass    int64     // the planning pass in which live was last tidied
@@ -56,7 +57,7 @@ type files struct {
 	// marks holds for each node the pass or job that it was last marked for.
 	marks []int64
 	mark  int64
-	// loading are the copies whose load had not ended at the last pass.
+	// loading are the copies whose load had not ended at the last pass, of files for which jobs wait.
 	loading []*copyOf
 }
 

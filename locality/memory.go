@@ -76,9 +76,7 @@ func (f *files) start(j *job, node int32, load int64, now int64) (transfer, wait
 			wait = max(0, c.ready-now)
 		} else {
 			transfer, c.ready = load, now+load
-			if f.mode == Paper && load > 0 {
-				f.loading = append(f.loading, c)
-			}
+			f.watch(c, now)
 		}
 		c.users++
 		if f.mode == Paper {
@@ -89,6 +87,7 @@ func (f *files) start(j *job, node int32, load int64, now int64) (transfer, wait
 		f.list(c)
 	}
 	own := &f.files[j.file]
+	own.waiting--
 	if own.pending--; own.pending == 0 {
 		f.retire(own)
 	}
@@ -96,6 +95,25 @@ func (f *files) start(j *job, node int32, load int64, now int64) (transfer, wait
 		n.priorStart, n.lastStart = n.lastStart, now
 	}
 	return transfer, wait, kept
+}
+
+// await notes that a job of the file waits from now on.
+func (f *files) await(id int32, now int64) {
+	own := &f.files[id]
+	if own.waiting++; own.waiting > 1 {
+		return
+	}
+	for _, c := range own.copies {
+		f.watch(c, now)
+	}
+}
+
+// watch puts a copy into loading if it is on its way and jobs wait for its file.
+func (f *files) watch(c *copyOf, now int64) {
+	if c.ready > now && !c.listed && f.files[c.file].waiting > 0 && f.mode == Paper {
+		c.listed = true
+		f.loading = append(f.loading, c)
+	}
 }
 
 // retire forgets the copies of a file that no job will use any more, save those still in memory.

@@ -33,6 +33,9 @@ type plan struct {
 	// are files with a contest, isContested tells it of each.
 	changed, contested     []int32
 	isChanged, isContested []bool
+	// weights are those of all places of the plan, if they are the same; uniform tells that they are.
+	now, later weights
+	uniform    bool
 	// reach is for each number of cores when a changed node may have them.
 	reach []int64
 }
@@ -49,9 +52,16 @@ type nodePlan struct {
 	wasPass, renewed int64
 }
 
+// seat is of a waiting job's place in the standing plan what tells most jobs that they keep it.
+type seat struct {
+	node, file int32 // node is -1 if the job is not in the plan
+	// beat is the greater one of the place's beatNow and beatLater.
+	beat int64
+}
+
 // place is what a waiting job has in the standing plan.
 type place struct {
-	node, file, cores int32 // node is -1 if the job is not in the plan
+	node, file, cores int32
 	start, ready      int64
 	score             float64
 	// now and later are the weights that the score is of.
@@ -86,27 +96,57 @@ func (p *plan) revise() {
 	r.starting = r.starting[:0]
 	r.witness = 0
 	p.begin()
-	for ; r.upTo < len(r.queue.jobs); r.upTo++ {
-		j := &r.jobs[r.queue.jobs[r.upTo]]
+	q := &r.queue
+	now, later := p.current()
+	for ; r.upTo < len(q.jobs); r.upTo++ {
+		if p.skip(); r.upTo == len(q.jobs) {
+			break
+		}
+		j := &r.jobs[q.jobs[r.upTo]]
 		if j.started {
 			continue
 		}
 		p.at = j.seq
-		own := &r.queue.places[r.upTo]
 		r.behind -= j.Cores
-		if own.node >= 0 && !p.isOpen(own) && own.weighs(r.weights(j)) {
+		if own := &q.places[r.upTo]; q.seats[r.upTo].node >= 0 && own.weighs(r.weights(j)) && !p.isOpen(own) {
 			continue
 		}
 		if !r.someFits() {
 			r.behind += j.Cores
 			break
 		}
-		p.settle(j, own)
+		p.settle(j, r.upTo)
 	}
 	p.cut()
+	// They change but once in a pass.
+	p.now, p.later = p.current()
+	p.uniform = p.now == now && p.later == later
 	if r.onPlan != nil {
 		p.tell()
 	}
+}
+
+// skip goes on to the next job of the plan whose place may have changed. It looks at no job for it, so that it is for rules
+// that do not either.
+func (p *plan) skip() {
+	r := p.r
+	if now, later := p.current(); r.keep != nil || !p.uniform || now != p.now || later != p.later {
+		return
+	}
+	for ; r.upTo < p.upTo; r.upTo++ {
+		t := &r.queue.seats[r.upTo]
+		if t.node >= 0 && (p.isChanged[t.node] || p.isContested[t.file] || t.beat >= r.now) {
+			return
+		}
+	}
+}
+
+// current are the weights of all jobs that the pass may come to next, if the rule looks at no job.
+func (p *plan) current() (now, later weights) {
+	if p.r.keep != nil {
+		return weights{}, weights{}
+	}
+	return p.r.weights(nil)
 }
 
 // begin finds what has changed since the last pass.
@@ -133,12 +173,18 @@ func (p *plan) begin() {
 	f := r.files
 	loading := f.loading[:0]
 	for _, c := range f.loading {
+		if f.files[c.file].waiting == 0 {
+			c.listed = false
+			continue
+		}
 		if r.cores.from(int(c.node), 1) <= r.now {
 			c.loads = f.pass
 			p.contend(c)
 		}
 		if c.ready > r.now {
 			loading = append(loading, c)
+		} else {
+			c.listed = false
 		}
 	}
 	f.loading = loading
@@ -146,30 +192,34 @@ func (p *plan) begin() {
 
 func (own *place) weighs(now, later weights) bool { return own.now == now && own.later == later }
 
-// settle gives a job its place.
-func (p *plan) settle(j *job, own *place) {
+// settle gives the job at that place of the queue its place in the plan.
+func (p *plan) settle(j *job, i int) {
 	r := p.r
 	s := &r.search
 	s.begin(j)
-	c, ok := p.compare(own)
+	own, t := &r.queue.places[i], &r.queue.seats[i]
+	c, ok := choice{}, false
+	if t.node >= 0 && own.weighs(s.now, s.later) {
+		c, ok = p.compare(own)
+	}
 	if !ok {
 		c = s.find()
 	}
-	was := own.node
+	was := t.node
 	switch {
-	case c.start == r.now || c.node != own.node || c.start != own.start || c.ready != own.ready:
-		if own.node >= 0 {
-			p.remove(j, own.node)
+	case c.start == r.now || c.node != was || c.start != own.start || c.ready != own.ready:
+		if was >= 0 {
+			p.remove(j, was)
 		}
 		p.insert(j, c)
 	case p.isChanged[c.node] && j.hasFile:
 		p.contend(r.files.find(j.file, c.node))
 	}
 	if c.start == r.now {
-		own.node = -1
+		t.node = -1
 		r.starting = append(r.starting, j.index)
 	} else {
-		p.note(j, own, c)
+		p.note(j, i, c)
 		p.compareWithLast(c.node)
 	}
 	if was >= 0 && was != c.node {
@@ -178,10 +228,12 @@ func (p *plan) settle(j *job, own *place) {
 }
 
 // note keeps what later passes need to know of a place.
-func (p *plan) note(j *job, own *place, c choice) {
+func (p *plan) note(j *job, i int, c choice) {
 	r, s := p.r, &p.r.search
-	*own = place{node: c.node, file: j.file, cores: int32(j.Cores), start: c.start, ready: c.ready, score: c.score, now: s.now, later: s.later}
-	own.beatNow, own.beatLater, own.part = r.beats(j, c.score, s.now), r.beats(j, c.score, s.later), s.own
+	r.queue.places[i] = place{node: c.node, file: j.file, cores: int32(j.Cores), start: c.start, ready: c.ready, score: c.score,
+		now: s.now, later: s.later, beatNow: r.beats(j, c.score, s.now), beatLater: r.beats(j, c.score, s.later), part: s.own}
+	own := &r.queue.places[i]
+	r.queue.seats[i] = seat{node: c.node, file: j.file, beat: max(own.beatNow, own.beatLater)}
 }
 
 // bring gives cores and files to those jobs of a node's plan that are before the pass's place, and tells whether there
@@ -248,32 +300,31 @@ func (p *plan) use(j *job, node, by int32) {
 func (p *plan) cut() {
 	q := &p.r.queue
 	for i := p.upTo - 1; i >= p.r.upTo; i-- {
-		own := &q.places[i]
-		j := &p.r.jobs[q.jobs[i]]
-		if j.started || own.node < 0 {
+		t := &q.seats[i]
+		if t.node < 0 {
 			continue
 		}
-		n := &p.nodes[own.node]
+		n := &p.nodes[t.node]
 		n.jobs = n.jobs[:len(n.jobs)-1]
-		p.use(j, own.node, -1)
-		own.node = -1
+		p.use(&p.r.jobs[q.jobs[i]], t.node, -1)
+		t.node = -1
 	}
 	p.upTo = p.r.upTo
 }
 
 // tidyPlaces is tidy for what it says of the jobs.
 func (q *queue) tidyPlaces(r *run) {
-	kept, upTo := q.places[:0], 0
+	kept, seats, upTo := q.places[:0], q.seats[:0], 0
 	for k, i := range q.jobs {
 		if r.jobs[i].started {
 			continue
 		}
-		kept = append(kept, q.places[k])
+		kept, seats = append(kept, q.places[k]), append(seats, q.seats[k])
 		if k < r.plan.upTo {
 			upTo++
 		}
 	}
-	q.places, r.plan.upTo = kept, upTo
+	q.places, q.seats, r.plan.upTo = kept, seats, upTo
 }
 
 // tell has a test hear of all places of the pass.

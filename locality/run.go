@@ -187,6 +187,7 @@ func (r *run) finish(j *job) {
 type queue struct {
 	jobs    []int32 // some have started
 	places  []place // of jobs, in the standing plan
+	seats   []seat  // of places, what each pass looks at
 	first   int32   // seq of jobs[0]
 	started int
 	classes []class
@@ -207,7 +208,8 @@ func (q *queue) add(r *run, i int32) {
 	j.seq = q.first + int32(len(q.jobs))
 	q.jobs = append(q.jobs, i)
 	if r.plan != nil {
-		q.places = append(q.places, place{node: -1})
+		q.places, q.seats = append(q.places, place{}), append(q.seats, seat{node: -1})
+		r.files.await(j.file, r.now)
 	}
 	c := &q.classes[j.class]
 	c.queued = append(c.queued, i)
