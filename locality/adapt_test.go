@@ -72,7 +72,7 @@ func TestDemand(t *testing.T) {
 			want := Demand{Job: d.Job, Nodes: len(nodes), BusyNodes: d.BusyNodes, Load: d.Load}
 			here := false
 			for _, i := range r.queue.jobs {
-				if j := &r.jobs[i]; !j.started {
+				if j := r.jobs[i]; j != nil && !j.started {
 					want.Queued += j.Cores
 					if here {
 						want.Behind += j.Cores
@@ -85,7 +85,7 @@ func TestDemand(t *testing.T) {
 				want.IdleCores += nodes[n].Cores
 			}
 			for i := range r.jobs {
-				if j := &r.jobs[i]; j.started && j.end > r.now {
+				if j := r.jobs[i]; j != nil && j.started && j.end > r.now {
 					want.IdleCores -= j.Cores
 				}
 			}
