@@ -59,16 +59,7 @@ func TestDemand(t *testing.T) {
 		o.Policy.Rule, o.Mode = LEAD, Paper
 		r, err := newRun(nodes, jobs, o)
 		require.NoError(t, err)
-		given, pass := 0, int64(-1) // cores that start now in this pass
-		r.onPlan = func(j *job) {
-			if j.start == r.now {
-				given += j.Cores
-			}
-		}
 		r.keep = func(d Demand) (float64, float64) {
-			if pass != r.files.pass {
-				pass, given = r.files.pass, 0
-			}
 			want := Demand{Job: d.Job, Nodes: len(nodes), BusyNodes: d.BusyNodes, Load: d.Load}
 			here := false
 			for _, i := range r.queue.jobs {
@@ -89,7 +80,9 @@ func TestDemand(t *testing.T) {
 					want.IdleCores -= j.Cores
 				}
 			}
-			want.IdleCores -= given
+			for _, i := range r.starting {
+				want.IdleCores -= r.jobs[i].Cores // they start now
+			}
 			require.Equal(t, want, d)
 			return lead(d)
 		}
