@@ -15,7 +15,8 @@ type Demand struct {
 }
 
 // Keep is a rule between EFT's weights, 0, and LEA's, 1: it says how much files count to a job on nodes that are free
-// now, and on those that are free later. EFT is 0, 0, LEO 0, 1 and LEA 1, 1. What is not above 0 counts as 0.
+// now, and on those that are free later. EFT is 0, 0, LEO 0, 1 and LEA 1, 1. What is not above 0 counts as 0. It depends on
+// d alone, and may be asked twice of a job in a pass.
 type Keep func(d Demand) (now, later float64)
 
 // enoughBehind is the share of the cluster's cores that jobs behind ask for from which on LEAD is LEA. It was chosen

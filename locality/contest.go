@@ -19,7 +19,7 @@ func (p *plan) isOpen(own *place) bool {
 // fileContested tells whether a changed node with the job's file, or one that loads it, could be better.
 func (p *plan) fileContested(own *place) bool {
 	f := p.r.files
-	file := &f.files[own.file]
+	file := f.files[own.file]
 	found := false
 	kept := file.contest[:0]
 	for _, c := range file.contest {
@@ -86,7 +86,7 @@ func (p *plan) compareWithLast(node int32) {
 
 // sameAs tells whether a job leaves its node to others as another one did.
 func (p *plan) sameAs(job int32, o *stood) bool {
-	a, b := &p.r.jobs[job], &p.r.jobs[o.job]
+	a, b := p.r.jobs[job], p.r.jobs[o.job]
 	own := &p.r.queue.places[a.seq-p.r.queue.first]
 	return own.start == o.start && own.ready == o.ready &&
 		(a == b || a.Cores == b.Cores && a.wall == b.wall && a.file == b.file && a.FileSize == b.FileSize)
@@ -103,9 +103,6 @@ func (r *run) beats(j *job, score float64, w weights) int64 {
 func (p *plan) compare(own *place) (choice, bool) {
 	r := p.r
 	s := &r.search
-	if own.node < 0 || !own.weighs(s.now, s.later) {
-		return choice{}, false
-	}
 	if p.isChanged[own.node] {
 		s.weigh(own.node)
 		if s.best.score > own.score {
@@ -181,11 +178,11 @@ func (p *plan) remember(node int32) {
 
 // contend has all jobs of the copy's file be compared with its node.
 func (p *plan) contend(c *copyOf) {
-	if c.contends == p.r.files.pass {
+	own := p.r.files.files[c.file]
+	if c.contends == p.r.files.pass || own == nil || own.waiting == 0 {
 		return
 	}
 	c.contends = p.r.files.pass
-	own := &p.r.files.files[c.file]
 	if !p.isContested[c.file] {
 		p.isContested[c.file] = true
 		p.contested = append(p.contested, c.file)

@@ -29,13 +29,13 @@ type copyOf struct {
 	// which it had been on its way at the one before.
 	planned         int32
 	contends, loads int64
-	// onNode and ofFile tell whether the copy is in the lists of its node and of its file.
-	onNode, ofFile bool
+	// onNode and ofFile tell whether the copy is in the lists of its node and of its file, listed whether it is in loading.
+	onNode, ofFile, listed bool
 }
 
 // file is one input file.
 type file struct {
-	pending int       // jobs that have not started
+	waiting int       // jobs that have been submitted and not started
 	copies  []*copyOf // all that are known, by node
 	live    []*copyOf // of these, those that may be in memory at some time of pass
 	pass    int64     // the planning pass in which live was last tidied
@@ -46,17 +46,20 @@ type file struct {
 // files is the state of all nodes' memories: what is loaded, until when a load lasts, what was
 // evicted, and what the plan will have loaded.
 type files struct {
-	mode  Mode
-	files []file
-	nodes []nodeFiles
-	pass  int64 // counts planning passes
-	now   int64
-	ranks int64
-	free  []*copyOf // of files that no job will use any more
+	mode Mode
+	// files are those of which something is known; pending is for each how many jobs have not started.
+	files   []*file
+	pending []int32
+	retired []*file // none's, to be used again
+	nodes   []nodeFiles
+	pass    int64 // counts planning passes
+	now     int64
+	ranks   int64
+	free    []*copyOf // of files that no job will use any more
 	// marks holds for each node the pass or job that it was last marked for.
 	marks []int64
 	mark  int64
-	// loading are the copies whose load had not ended at the last pass.
+	// loading are the copies whose load had not ended at the last pass, of files for which jobs wait.
 	loading []*copyOf
 }
 
@@ -72,7 +75,7 @@ type nodeFiles struct {
 }
 
 func newFiles(mode Mode, nodes, count int) *files {
-	f := &files{mode: mode, files: make([]file, count), nodes: make([]nodeFiles, nodes), marks: make([]int64, nodes)}
+	f := &files{mode: mode, files: make([]*file, count), pending: make([]int32, count), nodes: make([]nodeFiles, nodes), marks: make([]int64, nodes)}
 	for i := range f.nodes {
 		f.nodes[i].lastStart, f.nodes[i].priorStart = -1, -1
 	}
@@ -87,16 +90,32 @@ func (f *files) begin(now int64) {
 
 // find gives the copy of a file on a node, nil if none is known.
 func (f *files) find(id, node int32) *copyOf {
-	c := f.files[id].copies
+	own := f.files[id]
+	if own == nil {
+		return nil
+	}
+	c := own.copies
 	if i := sort.Search(len(c), func(i int) bool { return c[i].node >= node }); i < len(c) && c[i].node == node {
 		return c[i]
 	}
 	return nil
 }
 
+// file is what is known of a file, from now on at the latest.
+func (f *files) file(id int32) *file {
+	if f.files[id] == nil {
+		own := new(file)
+		if n := len(f.retired); n > 0 {
+			own, f.retired = f.retired[n-1], f.retired[:n-1]
+		}
+		f.files[id] = own
+	}
+	return f.files[id]
+}
+
 // know is find that makes the copy known.
 func (f *files) know(id, node int32, size float64) *copyOf {
-	own := &f.files[id]
+	own := f.file(id)
 	i := sort.Search(len(own.copies), func(i int) bool { return own.copies[i].node >= node })
 	if i < len(own.copies) && own.copies[i].node == node {
 		return own.copies[i]
@@ -125,7 +144,7 @@ func (f *files) list(c *copyOf) {
 	}
 	if !c.ofFile {
 		c.ofFile = true
-		own := &f.files[c.file]
+		own := f.files[c.file]
 		own.live = append(own.live, c)
 	}
 }

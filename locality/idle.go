@@ -17,7 +17,7 @@ func (p *plan) renew(node int32) {
 		}
 	}
 	for _, i := range p.nodes[node].jobs {
-		j := &r.jobs[i]
+		j := r.jobs[i]
 		first = min(first, r.queue.places[j.seq-r.queue.first].start+j.wall)
 	}
 	p.ends.set(int(node), first)

@@ -5,42 +5,44 @@ import "slices"
 // holders are the copies of a file that may be in memory in this pass, and those that jobs of the standing plan use.
 // The slice is good until the next call of plan.
 func (f *files) holders(id int32) []*copyOf {
-	own := &f.files[id]
-	if own.pass == f.pass {
-		return own.live
+	own := f.files[id]
+	if own == nil {
+		return nil
 	}
-	own.pass = f.pass
-	kept := own.live[:0]
-	for _, c := range own.live {
-		if c.planned > 0 || f.open(c) {
-			kept = append(kept, c)
-		} else {
-			c.ofFile = false
-			f.drop(c)
-		}
+	if own.pass != f.pass {
+		own.pass = f.pass
+		own.live = f.tidy(own.live, func(c *copyOf) bool {
+			c.ofFile = c.planned > 0 || f.open(c)
+			return c.ofFile
+		})
 	}
-	own.live = kept
-	return kept
+	return own.live
 }
 
 // memory are the files that may be in the node's memory in this pass, by rank. The slice is good until the
 // next call of plan.
 func (f *files) memory(node int32) []*copyOf {
 	n := &f.nodes[node]
-	if n.tidied == f.pass {
-		return n.live
+	if n.tidied != f.pass {
+		n.tidied = f.pass
+		n.live = f.tidy(n.live, func(c *copyOf) bool {
+			c.onNode = f.open(c)
+			return c.onNode
+		})
 	}
-	n.tidied = f.pass
-	kept := n.live[:0]
-	for _, c := range n.live {
-		if f.open(c) {
+	return n.live
+}
+
+// tidy leaves those copies in a list that stay.
+func (f *files) tidy(list []*copyOf, stays func(c *copyOf) bool) []*copyOf {
+	kept := list[:0]
+	for _, c := range list {
+		if stays(c) {
 			kept = append(kept, c)
 		} else {
-			c.onNode = false
 			f.drop(c)
 		}
 	}
-	n.live = kept
 	return kept
 }
 
@@ -54,7 +56,7 @@ func (f *files) held(id, node int32) *copyOf {
 
 // drop forgets a copy that is in no list any more and whose file no job will use.
 func (f *files) drop(c *copyOf) {
-	if !c.onNode && !c.ofFile && c.users == 0 && f.files[c.file].pending == 0 {
+	if !c.onNode && !c.ofFile && c.users == 0 && f.pending[c.file] == 0 {
 		f.free = append(f.free, c)
 	}
 }
@@ -76,9 +78,7 @@ func (f *files) start(j *job, node int32, load int64, now int64) (transfer, wait
 			wait = max(0, c.ready-now)
 		} else {
 			transfer, c.ready = load, now+load
-			if f.mode == Paper && load > 0 {
-				f.loading = append(f.loading, c)
-			}
+			f.watch(c, now)
 		}
 		c.users++
 		if f.mode == Paper {
@@ -88,9 +88,11 @@ func (f *files) start(j *job, node int32, load int64, now int64) (transfer, wait
 		c.pass = -1
 		f.list(c)
 	}
-	own := &f.files[j.file]
-	if own.pending--; own.pending == 0 {
-		f.retire(own)
+	if own := f.files[j.file]; own != nil {
+		own.waiting--
+	}
+	if f.pending[j.file]--; f.pending[j.file] == 0 {
+		f.retire(j.file)
 	}
 	if now > n.lastStart {
 		n.priorStart, n.lastStart = n.lastStart, now
@@ -98,15 +100,40 @@ func (f *files) start(j *job, node int32, load int64, now int64) (transfer, wait
 	return transfer, wait, kept
 }
 
+// await notes that a job of the file waits from now on.
+func (f *files) await(id int32, now int64) {
+	own := f.file(id)
+	if own.waiting++; own.waiting > 1 {
+		return
+	}
+	for _, c := range own.copies {
+		f.watch(c, now)
+	}
+}
+
+// watch puts a copy into loading if it is on its way and jobs wait for its file.
+func (f *files) watch(c *copyOf, now int64) {
+	if c.ready > now && !c.listed && f.files[c.file].waiting > 0 && f.mode == Paper {
+		c.listed = true
+		f.loading = append(f.loading, c)
+	}
+}
+
 // retire forgets the copies of a file that no job will use any more, save those still in memory.
-func (f *files) retire(own *file) {
+func (f *files) retire(id int32) {
+	own := f.files[id]
+	if own == nil {
+		return
+	}
 	for _, c := range own.live {
 		c.ofFile = false
 	}
 	for _, c := range own.copies {
 		f.drop(c)
 	}
-	own.live, own.copies, own.contest = nil, nil, nil
+	f.files[id] = nil
+	*own = file{live: own.live[:0], copies: own.copies[:0], contest: own.contest[:0]}
+	f.retired = append(f.retired, own)
 }
 
 // end notes that a job has ended.

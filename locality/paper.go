@@ -31,10 +31,10 @@ func (r *run) resumeText() {
 	r.witness = 0
 	for ; r.upTo < len(r.queue.jobs); r.upTo++ {
 		i := r.queue.jobs[r.upTo]
-		j := &r.jobs[i]
-		if j.started {
+		if !r.waits(i) {
 			continue
 		}
+		j := r.jobs[i]
 		if !r.plain && !r.someFits() {
 			return
 		}

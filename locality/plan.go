@@ -1,9 +1,6 @@
 package locality
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // plan is what a pass of the text's algorithms leaves to the next, of which most comes out the same: the places of
 // the jobs that wait. The next pass goes through the queue too, but looks only at jobs whose place may have changed.
@@ -33,6 +30,9 @@ type plan struct {
 	// are files with a contest, isContested tells it of each.
 	changed, contested     []int32
 	isChanged, isContested []bool
+	// weights are those of all places of the plan, if they are the same; uniform tells that they are.
+	now, later weights
+	uniform    bool
 	// reach is for each number of cores when a changed node may have them.
 	reach []int64
 }
@@ -47,20 +47,6 @@ type nodePlan struct {
 	// the node, or in which one is to start.
 	was              []stood
 	wasPass, renewed int64
-}
-
-// place is what a waiting job has in the standing plan.
-type place struct {
-	node, file, cores int32 // node is -1 if the job is not in the plan
-	start, ready      int64
-	score             float64
-	// now and later are the weights that the score is of.
-	now, later weights
-	// beatNow and beatLater bound the start of a node without the job's file that could have no greater score, by whether it
-	// is free now.
-	beatNow, beatLater int64
-	// part is what the job adds to scores of starts after now at least.
-	part float64
 }
 
 // fewChanged is the number of changed nodes from which on a search among all is cheaper than to look at each of them.
@@ -86,27 +72,57 @@ func (p *plan) revise() {
 	r.starting = r.starting[:0]
 	r.witness = 0
 	p.begin()
-	for ; r.upTo < len(r.queue.jobs); r.upTo++ {
-		j := &r.jobs[r.queue.jobs[r.upTo]]
-		if j.started {
+	q := &r.queue
+	now, later := p.current()
+	for ; r.upTo < len(q.jobs); r.upTo++ {
+		if p.skip(); r.upTo == len(q.jobs) {
+			break
+		}
+		if !r.waits(q.jobs[r.upTo]) {
 			continue
 		}
+		j := r.jobs[q.jobs[r.upTo]]
 		p.at = j.seq
-		own := &r.queue.places[r.upTo]
 		r.behind -= j.Cores
-		if own.node >= 0 && !p.isOpen(own) && own.weighs(r.weights(j)) {
+		if own := &q.places[r.upTo]; q.seats[r.upTo].node >= 0 && own.weighs(r.weights(j)) && !p.isOpen(own) {
 			continue
 		}
 		if !r.someFits() {
 			r.behind += j.Cores
 			break
 		}
-		p.settle(j, own)
+		p.settle(j, r.upTo)
 	}
 	p.cut()
+	// They change but once in a pass.
+	p.now, p.later = p.current()
+	p.uniform = p.now == now && p.later == later
 	if r.onPlan != nil {
 		p.tell()
 	}
+}
+
+// skip goes on to the next job of the plan whose place may have changed. It looks at no job for it, so that it is for rules
+// that do not either.
+func (p *plan) skip() {
+	r := p.r
+	if now, later := p.current(); r.keep != nil || !p.uniform || now != p.now || later != p.later {
+		return
+	}
+	for ; r.upTo < p.upTo; r.upTo++ {
+		t := &r.queue.seats[r.upTo]
+		if t.node >= 0 && (p.isChanged[t.node] || p.isContested[t.file] || t.beat >= r.now) {
+			return
+		}
+	}
+}
+
+// current are the weights of all jobs that the pass may come to next, if the rule looks at no job.
+func (p *plan) current() (now, later weights) {
+	if p.r.keep != nil {
+		return weights{}, weights{}
+	}
+	return p.r.weights(nil)
 }
 
 // begin finds what has changed since the last pass.
@@ -133,55 +149,56 @@ func (p *plan) begin() {
 	f := r.files
 	loading := f.loading[:0]
 	for _, c := range f.loading {
+		if own := f.files[c.file]; own == nil || own.waiting == 0 {
+			c.listed = false
+			continue
+		}
 		if r.cores.from(int(c.node), 1) <= r.now {
 			c.loads = f.pass
 			p.contend(c)
 		}
 		if c.ready > r.now {
 			loading = append(loading, c)
+		} else {
+			c.listed = false
 		}
 	}
 	f.loading = loading
 }
 
-func (own *place) weighs(now, later weights) bool { return own.now == now && own.later == later }
-
-// settle gives a job its place.
-func (p *plan) settle(j *job, own *place) {
+// settle gives the job at that place of the queue its place in the plan.
+func (p *plan) settle(j *job, i int) {
 	r := p.r
 	s := &r.search
 	s.begin(j)
-	c, ok := p.compare(own)
+	own, t := &r.queue.places[i], &r.queue.seats[i]
+	c, ok := choice{}, false
+	if t.node >= 0 && own.weighs(s.now, s.later) {
+		c, ok = p.compare(own)
+	}
 	if !ok {
 		c = s.find()
 	}
-	was := own.node
+	was := t.node
 	switch {
-	case c.start == r.now || c.node != own.node || c.start != own.start || c.ready != own.ready:
-		if own.node >= 0 {
-			p.remove(j, own.node)
+	case c.start == r.now || c.node != was || c.start != own.start || c.ready != own.ready:
+		if was >= 0 {
+			p.remove(j, was)
 		}
 		p.insert(j, c)
 	case p.isChanged[c.node] && j.hasFile:
 		p.contend(r.files.find(j.file, c.node))
 	}
 	if c.start == r.now {
-		own.node = -1
+		t.node = -1
 		r.starting = append(r.starting, j.index)
 	} else {
-		p.note(j, own, c)
+		p.note(j, i, c)
 		p.compareWithLast(c.node)
 	}
 	if was >= 0 && was != c.node {
 		p.compareWithLast(was)
 	}
-}
-
-// note keeps what later passes need to know of a place.
-func (p *plan) note(j *job, own *place, c choice) {
-	r, s := p.r, &p.r.search
-	*own = place{node: c.node, file: j.file, cores: int32(j.Cores), start: c.start, ready: c.ready, score: c.score, now: s.now, later: s.later}
-	own.beatNow, own.beatLater, own.part = r.beats(j, c.score, s.now), r.beats(j, c.score, s.later), s.own
 }
 
 // bring gives cores and files to those jobs of a node's plan that are before the pass's place, and tells whether there
@@ -193,7 +210,7 @@ func (p *plan) bring(node int32) bool {
 	}
 	first := n.given
 	for ; n.given < len(n.jobs); n.given++ {
-		j := &p.r.jobs[n.jobs[n.given]]
+		j := p.r.jobs[n.jobs[n.given]]
 		if j.seq >= p.at {
 			break
 		}
@@ -207,84 +224,4 @@ func (p *plan) bring(node int32) bool {
 func (r *run) give(j *job, c choice) {
 	r.book(j, c)
 	r.reserve(j, c)
-}
-
-// remove takes the job that the pass has come to out of a node's plan.
-func (p *plan) remove(j *job, node int32) {
-	p.change(node)
-	p.bring(node)
-	n := &p.nodes[node]
-	n.jobs = slices.Delete(n.jobs, n.given, n.given+1)
-	p.use(j, node, -1)
-}
-
-// insert gives the job that the pass has come to a place, which stands if it is for later.
-func (p *plan) insert(j *job, c choice) {
-	p.change(c.node)
-	p.bring(c.node)
-	p.r.give(j, c)
-	if j.hasFile {
-		p.contend(p.r.files.find(j.file, c.node))
-	}
-	n := &p.nodes[c.node]
-	p.ends.set(int(c.node), min(p.ends.at(int(c.node)), c.start+j.wall))
-	if c.start == p.r.now {
-		n.renewed = p.r.files.pass
-		return
-	}
-	n.jobs = slices.Insert(n.jobs, n.given, j.index)
-	n.given++
-	p.use(j, c.node, 1)
-}
-
-// use counts the jobs in the plan that use a copy.
-func (p *plan) use(j *job, node, by int32) {
-	if j.hasFile {
-		p.r.files.find(j.file, node).planned += by
-	}
-}
-
-// cut takes those jobs out of the plan that the pass has not come to.
-func (p *plan) cut() {
-	q := &p.r.queue
-	for i := p.upTo - 1; i >= p.r.upTo; i-- {
-		own := &q.places[i]
-		j := &p.r.jobs[q.jobs[i]]
-		if j.started || own.node < 0 {
-			continue
-		}
-		n := &p.nodes[own.node]
-		n.jobs = n.jobs[:len(n.jobs)-1]
-		p.use(j, own.node, -1)
-		own.node = -1
-	}
-	p.upTo = p.r.upTo
-}
-
-// tidyPlaces is tidy for what it says of the jobs.
-func (q *queue) tidyPlaces(r *run) {
-	kept, upTo := q.places[:0], 0
-	for k, i := range q.jobs {
-		if r.jobs[i].started {
-			continue
-		}
-		kept = append(kept, q.places[k])
-		if k < r.plan.upTo {
-			upTo++
-		}
-	}
-	q.places, r.plan.upTo = kept, upTo
-}
-
-// tell has a test hear of all places of the pass.
-func (p *plan) tell() {
-	p.at = math.MaxInt32
-	for node := range p.nodes {
-		p.bring(int32(node))
-	}
-	for _, i := range p.r.queue.jobs[:p.r.upTo] {
-		if j := &p.r.jobs[i]; !j.started {
-			p.r.onPlan(j)
-		}
-	}
 }

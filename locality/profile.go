@@ -17,6 +17,7 @@ type profiles struct {
 	slots  []*slot
 	used   int
 	slotOf []slotRef
+	opened int     // how many nodes the pass has changed
 	ends   []int64 // scratch
 	byID   []int   // scratch
 	spare  []gap   // scratch
@@ -48,10 +49,17 @@ func newProfiles(r *run, classes int) *profiles {
 // reset takes the plan away.
 func (p *profiles) reset() {
 	p.pass++
-	p.used = 0
+	p.used, p.opened = 0, 0
 }
 
 func (p *profiles) changed(node int) bool { return p.nodes[node].pass == p.pass }
+
+// manyOpened is the number of changed nodes from which on a request has a slot. Until then it is cheaper to look at their gaps
+// again than to copy a tree of all nodes.
+const manyOpened = 64
+
+// has tells whether something is kept of a job's request.
+func (p *profiles) has(j *job) bool { return p.opened > manyOpened || p.slotOf[j.class].pass == p.pass }
 
 // slot gives what is known of a job's request.
 func (p *profiles) slot(j *job) *slot {
@@ -78,6 +86,10 @@ func (p *profiles) from(j *job, node int, bound int64) int64 {
 		at, _ := p.find(node, j.Cores, j.wall, never)
 		return at
 	}
+	if !p.has(j) {
+		at, _ := p.find(node, j.Cores, j.wall, bound)
+		return at
+	}
 	s := p.slot(j)
 	at, version := s.tree.at(node), p.nodes[node].version
 	if at > bound || s.version[node] == version && at >= p.r.now {
@@ -92,9 +104,12 @@ func (p *profiles) from(j *job, node int, bound int64) int64 {
 }
 
 func (p *profiles) next(j *job, i int, bound int64, f filter) int {
-	s := p.slot(j)
+	tree := p.r.cores.index(j.Cores)
+	if p.has(j) {
+		tree = &p.slot(j).tree
+	}
 	for {
-		if i = s.tree.nextOf(i, bound, f); i < 0 || p.from(j, i, bound) <= bound {
+		if i = tree.nextOf(i, bound, f); i < 0 || p.from(j, i, bound) <= bound {
 			return i
 		}
 		i++
@@ -171,6 +186,7 @@ func (p *profiles) take(node int32, out []uint16, start, end int64) {
 // open makes the node's profile from what runs there.
 func (p *profiles) open(node int32) {
 	n := &p.nodes[node]
+	p.opened++
 	n.pass, n.version, n.gaps = p.pass, 0, n.gaps[:0]
 	avail, ids := p.r.cores.of(node)
 	for i, id := range ids {

@@ -233,7 +233,7 @@ func TestBackfillingKeepsReservations(t *testing.T) {
 				pass, reserved = r.gaps.pass, nil
 				running = nil
 				for i := range r.jobs {
-					if o := &r.jobs[i]; o.started && o.end > r.now {
+					if o := r.jobs[i]; o != nil && o.started && o.end > r.now {
 						take(&running, o.node, o.ids, o.start, o.start+o.wall)
 					}
 				}

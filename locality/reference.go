@@ -18,15 +18,15 @@ func (r *run) planFrom(place int) {
 	r.passes++
 	r.pass()
 	for _, i := range r.queue.jobs[:place] {
-		if j := &r.jobs[i]; !j.started {
-			r.behind -= j.Cores
+		if r.waits(i) {
+			r.behind -= r.jobs[i].Cores
 		}
 	}
 	for _, i := range r.queue.jobs[place:] {
-		j := &r.jobs[i]
-		if j.started {
+		if !r.waits(i) {
 			continue
 		}
+		j := r.jobs[i]
 		r.behind -= j.Cores
 		switch {
 		case r.cores.someFree(r.now):

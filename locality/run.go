@@ -11,7 +11,7 @@ type job struct {
 	hasFile        bool
 	class          int32 // place in queue.classes
 	seq            int32 // place in the queue, which grows for ever
-	index          int32 // place in run.jobs
+	index          int32 // place in run.jobs and run.given
 	started        bool
 	node           int32
 	start, end     int64
@@ -21,13 +21,21 @@ type job struct {
 	kept           bool // it found its file in memory or on its way
 }
 
+// kind is what a job shares with others: places in files and in queue.classes.
+type kind struct{ file, class int32 }
+
 // run is a simulation.
 type run struct {
 	mode   Mode
 	policy Policy
 	nodes  []Node
 	order  []int // places of nodes in the caller's list; nil: the same
-	jobs   []job // in the order of the file
+	// given are the jobs in the order of the file, kinds what else is known of them; jobs are those of them that wait or
+	// run, and nil for others. spare are none's, to be used again.
+	given []Job
+	kinds []kind
+	jobs  []*job
+	spare []*job
 	// plain has every search look at every node, for tests.
 	plain   bool
 	fastest int32 // the node with the best link
@@ -158,6 +166,9 @@ func (r *run) begin(j *job) {
 	r.idle -= j.Cores
 	r.ending.push(j.end, j.seq, j.index)
 	r.queue.started++
+	if r.policy.Rule == FCFS {
+		r.files.memory(j.node) // nothing else tidies it
+	}
 	if j.Class == Evaluated {
 		r.left--
 		r.sums.add(r, j)
@@ -181,12 +192,37 @@ func (r *run) finish(j *job) {
 		r.busy--
 	}
 	r.files.end(j, r.now)
+	r.jobs[j.index] = nil
+	r.spare = append(r.spare, j)
 }
+
+// job is a job that waits from now on, or did before.
+func (r *run) job(i int32) *job {
+	if r.jobs[i] != nil {
+		return r.jobs[i]
+	}
+	j := new(job)
+	if n := len(r.spare); n > 0 {
+		j, r.spare = r.spare[n-1], r.spare[:n-1]
+	}
+	given, ids := &r.given[i], j.ids
+	if cap(ids) < given.Cores {
+		ids = make([]uint16, given.Cores)
+	}
+	*j = job{Job: given, index: i, duration: given.Duration, wall: given.WallTime, hasFile: given.File != 0,
+		file: r.kinds[i].file, class: r.kinds[i].class, ids: ids[:given.Cores]}
+	r.jobs[i] = j
+	return j
+}
+
+// waits tells whether a job that has been submitted has not started.
+func (r *run) waits(i int32) bool { return r.jobs[i] != nil && !r.jobs[i].started }
 
 // queue is the jobs that wait, in the order of submission, history first.
 type queue struct {
 	jobs    []int32 // some have started
 	places  []place // of jobs, in the standing plan
+	seats   []seat  // of places, what each pass looks at
 	first   int32   // seq of jobs[0]
 	started int
 	classes []class
@@ -202,12 +238,13 @@ type class struct {
 }
 
 func (q *queue) add(r *run, i int32) {
-	j := &r.jobs[i]
+	j := r.job(i)
 	r.queued += j.Cores
 	j.seq = q.first + int32(len(q.jobs))
 	q.jobs = append(q.jobs, i)
 	if r.plan != nil {
-		q.places = append(q.places, place{node: -1})
+		q.places, q.seats = append(q.places, place{}), append(q.seats, seat{node: -1})
+		r.files.await(j.file, r.now)
 	}
 	c := &q.classes[j.class]
 	c.queued = append(c.queued, i)
@@ -230,7 +267,7 @@ func (q *queue) tidy(r *run) {
 	if r.plan != nil {
 		q.tidyPlaces(r)
 	}
-	q.jobs = slices.DeleteFunc(q.jobs, func(i int32) bool { return r.jobs[i].started })
+	q.jobs = slices.DeleteFunc(q.jobs, func(i int32) bool { return !r.waits(i) })
 	q.started, q.first = 0, last-int32(len(q.jobs))
 	for k, i := range q.jobs {
 		r.jobs[i].seq = q.first + int32(k)
@@ -241,8 +278,8 @@ func (q *queue) tidy(r *run) {
 func (q *queue) lastOf(r *run, class int32) int {
 	c := &q.classes[class]
 	for n := len(c.queued); n > 0; n-- {
-		if j := &r.jobs[c.queued[n-1]]; !j.started {
-			return int(j.seq - q.first)
+		if i := c.queued[n-1]; r.waits(i) {
+			return int(r.jobs[i].seq - q.first)
 		}
 		c.queued = c.queued[:n-1]
 	}

@@ -65,70 +65,75 @@ func (r *run) programmeOrder() {
 	}
 }
 
-// takeJobs makes the jobs, their files and their classes.
+// takeJobs numbers the files and classes of the jobs, and makes those jobs that run.
 func (r *run) takeJobs(jobs []Job) {
-	r.jobs = make([]job, len(jobs))
+	r.given, r.jobs, r.kinds = jobs, make([]*job, len(jobs)), make([]kind, len(jobs))
+	places := map[int64]int32{0: 0}
+	for i := range jobs {
+		place, ok := places[jobs[i].File]
+		if !ok {
+			place = int32(len(places))
+			places[jobs[i].File] = place
+		}
+		r.kinds[i].file = place
+	}
+	r.files = newFiles(r.mode, len(r.nodes), len(places))
+	r.settleHistory()
+	r.classify()
+	for i := range jobs {
+		r.files.pending[r.kinds[i].file]++
+		if jobs[i].Class == Evaluated {
+			r.left++
+		}
+		if jobs[i].Class != Running {
+			r.coming = append(r.coming, int32(i))
+		}
+	}
+}
+
+// classify finds the jobs' classes.
+func (r *run) classify() {
 	type request struct {
 		cores int
 		wall  int64
 	}
-	classes, places := map[request]int32{}, map[int64]int32{0: 0}
-	total := 0
-	for i := range jobs {
-		total += jobs[i].Cores
-	}
-	ids := make([]uint16, total)
-	for i := range jobs {
-		j := &r.jobs[i]
-		*j = job{Job: &jobs[i], index: int32(i), duration: jobs[i].Duration, wall: jobs[i].WallTime, hasFile: jobs[i].File != 0}
-		j.ids, ids = ids[:j.Cores:j.Cores], ids[j.Cores:]
-		place, ok := places[j.File]
-		if !ok {
-			place = int32(len(places))
-			places[j.File] = place
+	classes := map[request]int32{}
+	for i := range r.given {
+		wall := r.given[i].WallTime
+		if r.jobs[i] != nil {
+			wall = r.jobs[i].wall
 		}
-		j.file = place
-	}
-	r.settleHistory()
-	for i := range r.jobs {
-		j := &r.jobs[i]
-		key := request{cores: j.Cores}
+		key := request{cores: r.given[i].Cores}
 		if r.policy.Backfill {
-			key.wall = j.wall
+			key.wall = wall
 		}
 		place, ok := classes[key]
 		if !ok {
 			place = int32(len(classes))
 			classes[key] = place
-			r.queue.classes = append(r.queue.classes, class{some: j})
+			r.queue.classes = append(r.queue.classes, class{some: &job{Job: &r.given[i], wall: wall, class: place}})
 		}
-		j.class = place
-		if j.Class == Evaluated {
-			r.left++
+		r.kinds[i].class = place
+		if r.jobs[i] != nil {
+			r.jobs[i].class = place
 		}
-		if j.Class != Running {
-			r.coming = append(r.coming, int32(i))
-		}
-	}
-	r.files = newFiles(r.mode, len(r.nodes), len(places))
-	for i := range r.jobs {
-		r.files.files[r.jobs[i].file].pending++
 	}
 }
 
 // settleHistory finds when the simulation begins, and what is left then of the jobs that run.
 func (r *run) settleHistory() {
 	r.now = -1
-	for i := range r.jobs {
-		if j := &r.jobs[i]; j.Class == WarmUp || j.Class != Running && r.now < 0 && r.mode == Paper {
+	for i := range r.given {
+		if j := &r.given[i]; j.Class == WarmUp || j.Class != Running && r.now < 0 && r.mode == Paper {
 			if r.now = j.Submit; j.Class == WarmUp {
 				break
 			}
 		}
 	}
 	r.now = max(r.now, 0)
-	for i := range r.jobs {
-		if j := &r.jobs[i]; j.Class == Running {
+	for i := range r.given {
+		if r.given[i].Class == Running {
+			j := r.job(int32(i))
 			j.duration = max(1, j.duration-(r.now-j.Started))
 			j.wall = max(1, j.wall-(r.now-j.Started))
 		}
@@ -139,15 +144,15 @@ func (r *run) settleHistory() {
 // them: by the start of the log, the first ones in reverse where that is equal.
 func (r *run) history() []int32 {
 	var out []int32
-	for i := range r.jobs {
-		j := &r.jobs[i]
+	for i := range r.given {
+		j := &r.given[i]
 		if j.Class != Running {
 			continue
 		}
 		at := 0
-		if len(out) > 0 && r.jobs[out[0]].Started < j.Started {
+		if len(out) > 0 && r.given[out[0]].Started < j.Started {
 			at, _ = slices.BinarySearchFunc(out, j.Started, func(i int32, t int64) int {
-				if r.jobs[i].Started <= t {
+				if r.given[i].Started <= t {
 					return -1
 				}
 				return 1
@@ -163,7 +168,7 @@ func (r *run) history() []int32 {
 func (r *run) runHistory() {
 	r.files.begin(r.now)
 	for _, i := range r.history() {
-		j := &r.jobs[i]
+		j := r.jobs[i]
 		r.queue.add(r, i)
 		j.node = int32(max(0, (j.StartNode-1)%len(r.nodes)))
 		if j.start = max(r.now, r.cores.from(int(j.node), j.Cores)); j.start == never {

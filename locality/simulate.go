@@ -114,7 +114,7 @@ func (r *run) nextEvent() int64 {
 		next = min(next, r.planned.first())
 	}
 	if len(r.coming) > 0 {
-		next = min(next, r.jobs[r.coming[0]].Submit)
+		next = min(next, r.given[r.coming[0]].Submit)
 	}
 	return next
 }
@@ -122,7 +122,7 @@ func (r *run) nextEvent() int64 {
 func (r *run) endJobs() bool {
 	ended := false
 	for r.ending.first() == r.now {
-		r.finish(&r.jobs[r.ending.pop()])
+		r.finish(r.jobs[r.ending.pop()])
 		ended = true
 	}
 	return ended
@@ -131,14 +131,14 @@ func (r *run) endJobs() bool {
 // startPlanned starts the jobs that the plan has start now.
 func (r *run) startPlanned() {
 	for r.planned.first() == r.now {
-		r.begin(&r.jobs[r.planned.pop()])
+		r.begin(r.jobs[r.planned.pop()])
 	}
 }
 
 // arrive puts the jobs that have been submitted into the queue, and tells whether there were any.
 func (r *run) arrive() bool {
 	n := 0
-	for n < len(r.coming) && r.jobs[r.coming[n]].Submit <= r.now {
+	for n < len(r.coming) && r.given[r.coming[n]].Submit <= r.now {
 		r.queue.add(r, r.coming[n])
 		n++
 	}
@@ -176,6 +176,6 @@ func (r *run) text(ended bool) {
 		return
 	}
 	for _, i := range r.starting {
-		r.begin(&r.jobs[i])
+		r.begin(r.jobs[i])
 	}
 }
