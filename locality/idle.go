@@ -60,11 +60,12 @@ func (s *search) mostMemory() int64 {
 		return never - 1
 	}
 	n := &s.r.nodes[0]
-	rest := s.best.score - float64(s.r.now) - s.now.load*float64(s.r.load(s.j, 0))
+	const rounding = 1e-9
+	// Scores of weights that are no whole numbers are rounded as well.
+	rest := s.best.score*(1+1e-14) - float64(s.r.now) - s.now.load*float64(s.r.load(s.j, 0))
 	if rest < 0 {
 		return -1
 	}
-	const rounding = 1e-9
 	return ordered(rest/(s.now.evict*(s.j.FileSize/n.Memory)/n.Bandwidth)*(1+rounding) + rounding)
 }
 
