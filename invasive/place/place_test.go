@@ -285,6 +285,11 @@ func (w *world) step() {
 // promise is a step, and notes for whom cores are asked. One before them in the order who can be served only now goes first.
 func (w *world) promise() {
 	served := newPlan(w.view(), w.policy).ids
+	for _, j := range w.h.Jobs(nil) {
+		if j.State == invasive.Running { // it has them; for an urgent one it may have to give them up again
+			delete(w.promised, j.Job.ID)
+		}
+	}
 	late := false
 	for _, n := range waiting(w.view(), w.policy) {
 		id := n.held.Job.ID
