@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/stretchr/testify/require"
 )
 
@@ -57,6 +58,7 @@ func firstFit(m *Model) []int32 {
 // TestInstancesAgainstTheChecker compares objectives with the instances' own
 // checker, a Python program that reads the file anew in fractions.
 func TestInstancesAgainstTheChecker(t *testing.T) {
+	race.Slow(t)
 	files := sharedInstances(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/workload"
 )
@@ -111,12 +112,14 @@ func replay(t testing.TB, nodes []nodeset.Capacity, jobs []workload.Job) *Result
 func metacentrum() []nodeset.Capacity { return nodesOf([3]int{20, 80, 0}, [3]int{48, 12, 0}) }
 
 func TestMetacentrum(t *testing.T) {
+	race.Slow(t)
 	res := replay(t, metacentrum(), trace(t, "metacentrum-wagap-2013.swf", 1<<30))
 	require.GreaterOrEqual(t, res.PackingFactorMean, 1.0)
 	require.Less(t, res.CPUUtilization, 1.0)
 }
 
 func TestLCG(t *testing.T) {
+	race.Slow(t)
 	// About 1580 cores would be busy on average; with 480 the queue grows deep.
 	res := replay(t, nodesOf([3]int{30, 16, 0}), trace(t, "LCG.swf.gz", 60_000))
 	require.Greater(t, res.PendingMax, 30_000)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 // csvRows is a file of one line of names and some of values.
@@ -146,6 +147,7 @@ func TestAlibabaNodesErrors(t *testing.T) {
 
 // TestRealGPUTraces: the published files are read whole, and come to what is known of them.
 func TestRealGPUTraces(t *testing.T) {
+	race.Slow(t)
 	w, err := ReadFile(shared(t, "traces/alibaba-openb_pod_list_default.csv"), Options{})
 	require.NoError(t, err)
 	require.Equal(t, []int{7255, 897}, []int{len(w.Jobs), countOf(w.Skipped, skipPending)})

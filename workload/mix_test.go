@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -85,6 +86,7 @@ func TestMixGolden(t *testing.T) {
 // TestPropertyMixOneDraw: the versions of a workload differ in contiguity only, and
 // the arrivals change nothing but the submissions.
 func TestPropertyMixOneDraw(t *testing.T) {
+	race.Slow(t)
 	nodes := nodesOf(t, "128x8x2")
 	rapid.Check(t, func(t *rapid.T) {
 		seed, name := rapid.Uint64().Draw(t, "seed"), rapid.SampledFrom([]string{"I", "II", "III", "IV", "V"}).Draw(t, "workload")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 func readTestdata(t *testing.T, path string) string {
@@ -323,6 +324,7 @@ func TestRealMetacentrum(t *testing.T) {
 }
 
 func TestRealLCG(t *testing.T) {
+	race.Slow(t)
 	path := shared(t, "traces/LCG.swf.gz")
 	start := time.Now()
 	w, err := ReadFile(path, Options{})

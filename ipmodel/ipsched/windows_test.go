@@ -133,6 +133,7 @@ func TestBoundKnowsWhy(t *testing.T) {
 
 // Windows of 200 jobs on machines in use: docs/architecture.md has the figures.
 func TestLargeWindows(t *testing.T) {
+	race.Slow(t)
 	s, r := New(), Result{}
 	for _, nodes := range []int{64, 256, 1024} {
 		var worth, bound float64
