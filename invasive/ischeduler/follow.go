@@ -126,7 +126,7 @@ func outside(held []slurm.Held) []Outside {
 			Urgent: h.Urgent, Priority: h.Points, Limit: seconds(h.Limit),
 		}
 		if !h.Deadline.IsZero() {
-			spec.Deadline = max(1, seconds(h.Deadline.Sub(h.Submitted)))
+			spec.Deadline = seconds(max(h.Deadline.Sub(h.Submitted), time.Second))
 		}
 		list[i] = Outside{ID: invasive.JobID(h.ID), Submitted: h.Submitted, Spec: spec}
 	}

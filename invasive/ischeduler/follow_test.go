@@ -86,3 +86,15 @@ func TestFollowSlurm(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return states(t, c)[5] == "cancelled" }, patience, time.Millisecond)
 }
+
+// A deadline that has passed is pressing, one in centuries is none.
+func TestDeadlinesOfSlurm(t *testing.T) {
+	submitted := time.Unix(1000, 0)
+	for after, want := range map[time.Duration]uint32{
+		time.Minute: 60, 1500 * time.Millisecond: 2, -time.Hour: 1, invasive.MaxSeconds * time.Second: invasive.MaxSeconds, (invasive.MaxSeconds + 1) * time.Second: 0,
+	} {
+		list := outside([]slurm.Held{{ID: 1, MinCores: 1, MaxCores: 1, Kind: "rigid", Submitted: submitted, Deadline: submitted.Add(after)}})
+		assert.Equal(t, want, list[0].Spec.Deadline, "%v", after)
+	}
+	assert.Zero(t, outside([]slurm.Held{{ID: 1, Submitted: submitted}})[0].Spec.Deadline)
+}

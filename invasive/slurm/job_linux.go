@@ -72,7 +72,7 @@ func (j *job) add(name string, p procs.Process) (first bool) {
 }
 
 // prune forgets the steps that have ended: a slurmstepd may have been killed, and left its socket.
-func (j *job) prune(there map[string]bool) (changed bool) {
+func (j *job) prune() (changed bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for name, p := range j.steps {

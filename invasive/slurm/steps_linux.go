@@ -101,18 +101,14 @@ func (l *Launcher) look() (changed []*job) {
 		jobs[uint64(id)] = j
 	}
 	l.mu.Unlock()
-	there := map[string]bool{}
 	for _, name := range names {
 		id, ok := stepSocket(name, l.Node)
-		if j := jobs[id]; ok && j != nil {
-			there[name] = true
-			if l.enter(j, name) {
-				changed = append(changed, j)
-			}
+		if j := jobs[id]; ok && j != nil && l.enter(j, name) {
+			changed = append(changed, j)
 		}
 	}
 	for _, j := range jobs {
-		if j.prune(there) {
+		if j.prune() {
 			changed = append(changed, j)
 		}
 	}
