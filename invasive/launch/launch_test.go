@@ -68,6 +68,8 @@ func newLauncher(t *testing.T) (*Launcher, string) {
 				l.Wait(s.ID)
 			}
 		}
+		// A supervisor that came too late may still be about to see that.
+		require.Eventually(t, func() bool { return os.RemoveAll(l.Dir) == nil }, 10*time.Second, 10*time.Millisecond)
 	})
 	return launcher(root), root
 }
