@@ -65,9 +65,6 @@ func (s *Scheduler) adopt(o *Outside) error {
 	return nil
 }
 
-// downPause is the longest time between two questions to a Slurm that doesn't answer.
-const downPause = 30 * time.Second
-
 // Held is slurm.Client.Held of a partition.
 type Held func(context.Context) ([]slurm.Held, map[uint64]error, error)
 
@@ -84,7 +81,7 @@ func (s *Scheduler) FollowSlurm(ctx context.Context, ask Held, every time.Durati
 			if !down {
 				s.Log.Warn("Slurm doesn't answer", "why", err)
 			}
-			pause, down = min(max(2*pause, every), max(downPause, every)), true
+			pause, down = min(max(2*pause, every), max(slurm.DownPause, every)), true
 		default:
 			if down {
 				s.Log.Info("Slurm answers again")

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/aucsched/aucsched/internal/durable"
 	"github.com/aucsched/aucsched/invasive"
 )
 
@@ -40,30 +40,11 @@ func openIDs(path string, last invasive.JobID) (*ids, error) {
 // take returns an ID that was never given.
 func (s *ids) take() (invasive.JobID, error) {
 	if s.next == s.bound {
-		if err := s.reserve(s.bound + idBlock); err != nil {
+		if err := durable.Write(s.path, fmt.Appendln(nil, s.bound+idBlock)); err != nil {
 			return 0, err
 		}
 		s.bound += idBlock
 	}
 	s.next++
 	return s.next - 1, nil
-}
-
-func (s *ids) reserve(bound invasive.JobID) error {
-	f, err := os.OpenFile(s.path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(f, bound)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(s.path+".new", s.path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(s.path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

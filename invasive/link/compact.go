@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/aucsched/aucsched/internal/durable"
 	"github.com/aucsched/aucsched/invasive"
 )
 
@@ -26,7 +27,7 @@ func (j *Journal) compact() error {
 		err = os.Rename(temp, j.path)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(j.path))
+		err = durable.SyncDir(filepath.Dir(j.path))
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())
@@ -71,13 +72,4 @@ func recordsOf(s invasive.Saved) []invasive.Record {
 		r = append(r, invasive.Record{Op: invasive.End, ID: s.Job.ID, Exit: s.Exit})
 	}
 	return r
-}
-
-// syncDir makes the names in a directory survive a crash.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/aucsched/aucsched/internal/durable"
 	"github.com/aucsched/aucsched/invasive"
 )
 
@@ -26,14 +27,14 @@ func (l *Launcher) mark(id invasive.JobID) error {
 	if err := os.Mkdir(l.dir(id), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return syncDir(l.Dir)
+	return durable.SyncDir(l.Dir)
 }
 
 func (l *Launcher) markStarted(j *job) {
 	path := filepath.Join(l.dir(j.id), "started")
 	f, err := os.Create(path)
 	if err == nil {
-		err = errors.Join(f.Close(), syncDir(l.dir(j.id)))
+		err = errors.Join(f.Close(), durable.SyncDir(l.dir(j.id)))
 	}
 	if err != nil {
 		l.Log.Error("that a job has started can't be written down", "job", uint64(j.id), "why", err)
@@ -59,18 +60,8 @@ func (l *Launcher) exit(id invasive.JobID) (code int32, ended bool, err error) {
 	return int32(n), ended, err
 }
 
-// writeNumber writes a file that is there as a whole or not at all, also after a crash.
 func (l *Launcher) writeNumber(id invasive.JobID, name string, n int64) error {
-	path := filepath.Join(l.dir(id), name)
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(f, n)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return errors.Join(os.Rename(path+".new", path), syncDir(l.dir(id)))
+	return durable.Write(filepath.Join(l.dir(id), name), fmt.Appendln(nil, n))
 }
 
 // readNumber tells whether there is such a file.
@@ -117,14 +108,5 @@ func (l *Launcher) Forget(id invasive.JobID) error {
 	l.mu.Lock()
 	delete(l.jobs, id)
 	l.mu.Unlock()
-	return errors.Join(os.RemoveAll(l.dir(id)), syncDir(l.Dir))
-}
-
-// syncDir has the names in a directory on the disk.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(os.RemoveAll(l.dir(id)), durable.SyncDir(l.Dir))
 }

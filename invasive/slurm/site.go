@@ -22,7 +22,7 @@ type Site struct {
 
 // WaitSite is Site, asked again and again while slurmctld is down, which waiting is told of.
 func (c *Client) WaitSite(ctx context.Context, partition string, waiting func(error)) (*Site, error) {
-	for pause, told := time.Second, false; ; pause = min(2*pause, downPause) {
+	for pause, told := time.Second, false; ; pause = min(2*pause, DownPause) {
 		s, err := c.Site(ctx, partition)
 		if !errors.Is(err, ErrDown) || ctx.Err() != nil {
 			return s, err
@@ -39,8 +39,8 @@ func (c *Client) WaitSite(ctx context.Context, partition string, waiting func(er
 	}
 }
 
-// downPause is the longest pause between two questions to a slurmctld that doesn't answer.
-const downPause = 30 * time.Second
+// DownPause is the longest pause between two questions to a slurmctld that doesn't answer.
+const DownPause = 30 * time.Second
 
 // Site looks whether a partition of Slurm is set up for an iHypervisor on this host. The error names the setting that is not.
 func (c *Client) Site(ctx context.Context, partition string) (*Site, error) {

@@ -36,7 +36,7 @@ func (l *Launcher) Wait(id invasive.JobID) (int32, error) {
 		}
 		most := lastPause
 		if err != nil {
-			if most = downPause; pause == l.first {
+			if most = DownPause; pause == l.first {
 				l.Log.Warn("Slurm doesn't say how a job is", "job", uint64(id), "why", err)
 			}
 		}
