@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/launch"
 	"github.com/aucsched/aucsched/invasive/link"
+	"github.com/aucsched/aucsched/invasive/link/linktest"
 	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
@@ -149,7 +149,7 @@ func (b *killBed) scenario(at int) {
 			}
 		}
 		if len(b.exited) > 0 {
-			b.wasKilled(<-b.exited)
+			linktest.Killed(b.t, <-b.exited)
 			b.areSaved()
 			b.start(0)
 		}
@@ -167,27 +167,14 @@ func (b *killBed) jobsEnded() map[invasive.JobID]bool {
 	return list
 }
 
-func (b *killBed) wasKilled(err error) {
-	b.t.Helper()
-	var exit *exec.ExitError
-	require.ErrorAs(b.t, err, &exit)
-	require.Equal(b.t, unix.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
-}
-
 // areSaved checks, once the iHypervisor is dead, that jobs run nowhere but on cores that its journal says are theirs: the next one goes by
 // that, and would give the others away.
 func (b *killBed) areSaved() {
 	b.t.Helper()
-	var j *link.Journal
-	var err error
-	require.Eventually(b.t, func() bool { // a child of the dead process may hold the lock until it has become a supervisor
-		j, err = link.OpenJournal(filepath.Join(b.root, "state", "journal"))
-		return !errors.Is(err, link.ErrInUse)
-	}, patience, time.Millisecond)
-	require.NoError(b.t, err)
+	j := linktest.Journal(b.t, filepath.Join(b.root, "state", "journal"), patience)
 	defer j.Close()
 	l := launch.New(launch.Config{Dir: filepath.Join(b.root, "state", "jobs")})
-	_, err = l.Find()
+	_, err := l.Find()
 	require.NoError(b.t, err)
 	for _, s := range j.Saved() {
 		cpus := b.topology.cpusOf(s.Cores)
@@ -217,7 +204,7 @@ func (b *killBed) finish() int {
 	require.Equal(b.t, map[invasive.JobID]int32{1: 0, 2: 0, 3: 4}, b.ended)
 	b.hypervisor.Process.Signal(unix.SIGTERM)
 	if err := <-b.exited; err != nil { // its step came at the very end
-		b.wasKilled(err)
+		linktest.Killed(b.t, err)
 		b.start(0)
 		require.NoError(b.t, b.hypervisor.Process.Signal(unix.SIGTERM))
 		require.NoError(b.t, <-b.exited)
@@ -260,7 +247,7 @@ func TestKilledOnceGrown(t *testing.T) {
 	b.submit(urgent(b.counts(2, "exit 4")))
 	require.Eventually(t, func() bool { return strings.Count(b.said(1), both) == 2 }, patience, time.Millisecond)
 	require.NoError(t, b.hypervisor.Process.Kill())
-	b.wasKilled(<-b.exited)
+	linktest.Killed(b.t, <-b.exited)
 	b.areSaved()
 	b.start(0)
 	b.endAll()

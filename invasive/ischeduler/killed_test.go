@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +25,7 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/ihypervisor"
 	"github.com/aucsched/aucsched/invasive/link"
+	"github.com/aucsched/aucsched/invasive/link/linktest"
 	"github.com/aucsched/aucsched/invasive/place"
 	"github.com/aucsched/aucsched/invasive/queue"
 )
@@ -165,19 +165,12 @@ func (b *killBed) restart() {
 		if len(s.exited) == 0 {
 			continue
 		}
-		b.wasKilled(<-s.exited)
+		linktest.Killed(b.t, <-s.exited)
 		if name == "hypervisor" {
 			b.checkTrace()
 		}
 		b.start(name, 0)
 	}
-}
-
-func (b *killBed) wasKilled(err error) {
-	b.t.Helper()
-	var exit *exec.ExitError
-	require.ErrorAs(b.t, err, &exit)
-	require.Equal(b.t, unix.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
 }
 
 // checkTrace sees to it that no core was given twice, as far as the trace tells, and by the journal of the iHypervisor that has ended.
@@ -199,12 +192,7 @@ func (b *killBed) checkTrace() {
 		}
 	}
 	b.traced = int64(len(text))
-	var j *link.Journal
-	require.Eventually(b.t, func() bool { // a child of the dead process may hold the lock until it has become a supervisor
-		j, err = link.OpenJournal(filepath.Join(b.root, "state", "journal"))
-		return !errors.Is(err, link.ErrInUse)
-	}, patience, time.Millisecond)
-	require.NoError(b.t, err)
+	j := linktest.Journal(b.t, filepath.Join(b.root, "state", "journal"), patience)
 	defer j.Close()
 	clear(b.owners) // a last record may have no line
 	for _, s := range j.Saved() {
@@ -299,7 +287,7 @@ func (b *killBed) finish() (steps [2]int) {
 		s := b.sides[name]
 		_ = s.cmd.Process.Signal(unix.SIGTERM)
 		if err := <-s.exited; err != nil { // its step came at the very end
-			b.wasKilled(err)
+			linktest.Killed(b.t, err)
 			b.start(name, 0)
 			s = b.sides[name]
 			time.Sleep(200 * time.Millisecond) // until it hears signals
