@@ -10,7 +10,7 @@ package locality
 func (r *run) replanText() {
 	r.queue.tidy(r)
 	r.queue.tidyClasses(r)
-	r.cores.reset()
+	r.resetCores()
 	if r.gaps != nil {
 		r.gaps.reset()
 	}

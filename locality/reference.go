@@ -4,7 +4,7 @@ package locality
 // away, and the queue is gone through from its head.
 func (r *run) replanAll() {
 	r.queue.tidy(r)
-	r.cores.reset()
+	r.resetCores()
 	if r.holes != nil {
 		r.holes.reset()
 	}
@@ -66,6 +66,9 @@ func (r *run) placeReference(j *job) {
 		r.holes.placed(r.nodes, c.node)
 	}
 	r.planned.push(j.start, j.seq, j.index)
+	if r.onPlan != nil {
+		r.onPlan(j)
+	}
 }
 
 // chooseReference is choose, with holes.

@@ -13,6 +13,7 @@ type job struct {
 	seq            int32 // place in the queue, which grows for ever
 	index          int32 // place in run.jobs and run.given
 	started        bool
+	pass           int32 // of standing
 	node           int32
 	start, end     int64
 	ids            []uint16 // of the cores
@@ -76,9 +77,10 @@ type run struct {
 	plan          *plan // what the last pass has left; nil: each is from scratch
 	outdated      bool  // a job has ended since the last pass from scratch, or there was none
 
-	sums    sums
-	onStart func(s Start)
-	onPlan  func(j *job) // is told of each place given, for tests
+	standing *standing // of FCFS without backfilling
+	sums     sums
+	onStart  func(s Start)
+	onPlan   func(j *job) // is told of each place given, for tests
 }
 
 // weights are those for nodes that are free now, and for the others.
@@ -138,6 +140,14 @@ func (r *run) book(j *job, c choice) {
 // of it has a reservation. The text has no such condition.
 func (r *run) unreserved(node int32) bool {
 	return r.mode == Paper || r.cores.from(int(node), r.nodes[node].Cores) <= r.now
+}
+
+// resetCores takes the plan away for a pass from scratch.
+func (r *run) resetCores() {
+	r.cores.reset()
+	if r.standing != nil {
+		r.standing.begin(r.cores.changed)
+	}
 }
 
 // pass begins a planning pass.

@@ -56,7 +56,7 @@ func (s *search) find() choice {
 	case r.plain:
 		s.all()
 	case s.now == startOnly:
-		if at, node := s.first(); node >= 0 {
+		if at, node := s.earliest(); node >= 0 {
 			s.best = choice{node: int32(node), start: at, ready: at, score: float64(at), order: 2 * node}
 		}
 	default:
@@ -109,6 +109,14 @@ func (s *search) first() (at int64, node int) {
 		at, node = s.r.now, s.r.line.next(s.j, 0, s.r.now, filter{})
 	}
 	return at, node
+}
+
+// earliest is first, by what the pass before has left where it has.
+func (s *search) earliest() (at int64, node int) {
+	if s.r.standing != nil {
+		return s.r.standing.choose(s)
+	}
+	return s.first()
 }
 
 func (s *search) fast() {

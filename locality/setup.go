@@ -40,6 +40,9 @@ func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
 	case o.Policy.Backfill:
 		r.holes = newHoles(r.cores)
 	}
+	if o.Policy == (Policy{Rule: FCFS}) && !o.plain {
+		r.standing = &standing{pass: 1, differs: make([]bool, len(nodes))}
+	}
 	if o.Mode == Paper && o.Policy.Rule != FCFS && !o.plain {
 		r.plan = newPlan(r)
 		r.line = planLine{r.line, r.plan}
