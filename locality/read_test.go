@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -132,4 +133,24 @@ func requireInputError(t *testing.T, err error) {
 	if !errors.As(err, &in) {
 		t.Fatalf("%T: %v", err, err)
 	}
+}
+
+// A log of a year takes the memory of its jobs, and not that of its lines, which users' names are parts of.
+func TestReadingKeepsNoLines(t *testing.T) {
+	const lines, width = 2000, 4000
+	var text strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&text, "{ id: %d subtime: 0 delay: 1 walltime: 1 cores: 1 user: u%d data: 0 data_size: 0 workload: 1 start_time_from_history: 0 start_node_from_history: 0 }%*s\n", i, i%7, width, "")
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	jobs, err := ReadWorkload(strings.NewReader(text.String()), "log")
+	require.NoError(t, err)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Equal(t, "u5", jobs[5].User)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(lines*width/4))
+	runtime.KeepAlive(jobs)
+	runtime.KeepAlive(&text)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 )
 
 // ReadWorkload reads the jobs of a workload from r, one a line as in
@@ -18,7 +19,7 @@ import (
 // those must be in the order of submission. name is what errors call the file: they are
 // [*workload.InputError].
 func ReadWorkload(r io.Reader, name string) ([]Job, error) {
-	w := workloadReader{records: newRecords(r, name, workloadLabels), lineOf: map[int64]int{}, files: map[int64]fileSeen{}}
+	w := workloadReader{records: newRecords(r, name, workloadLabels), users: map[string]string{}, jobOf: map[int64]int32{}, firstOf: map[int64]int32{}}
 	for w.next() {
 		w.add()
 	}
@@ -44,16 +45,13 @@ const (
 // workloadReader collects the jobs of a file.
 type workloadReader struct {
 	*records
-	jobs   []Job
-	last   int64         // submission of the last job that is not of class Running
-	lineOf map[int64]int // of each job
-	files  map[int64]fileSeen
-}
-
-// fileSeen is the size of a file, and the line that said so.
-type fileSeen struct {
-	size float64
-	line int
+	jobs  []Job
+	lines []int32 // of jobs
+	last  int64   // submission of the last job that is not of class Running
+	// users has each name once: as part of its line it would keep all of that.
+	users map[string]string
+	// jobOf is each id's place in jobs, firstOf that of the first job of each file.
+	jobOf, firstOf map[int64]int32
 }
 
 func (w *workloadReader) add() {
@@ -63,7 +61,7 @@ func (w *workloadReader) add() {
 		Duration:  w.whole(2, 1, MaxTime),
 		WallTime:  w.whole(3, 1, MaxTime),
 		Cores:     int(w.whole(4, 1, MaxCores)),
-		User:      w.values[5],
+		User:      w.user(w.values[5]),
 		File:      w.whole(6, 0, math.MaxInt32),
 		FileSize:  w.real(fieldSize, false),
 		Class:     Class(w.whole(8, int64(Running), int64(Pressure))),
@@ -87,14 +85,23 @@ func (w *workloadReader) add() {
 	if len(w.jobs) == MaxJobs {
 		w.fail("", "", fmt.Errorf("more than %d jobs", MaxJobs))
 	}
-	w.jobs = append(w.jobs, j)
+	w.jobs, w.lines = append(w.jobs, j), append(w.lines, int32(w.line))
+}
+
+func (w *workloadReader) user(name string) string {
+	kept, ok := w.users[name]
+	if !ok {
+		kept = strings.Clone(name)
+		w.users[kept] = kept
+	}
+	return kept
 }
 
 func (w *workloadReader) checkID(j *Job) {
-	if first, ok := w.lineOf[j.ID]; ok {
-		w.failField(fieldID, fmt.Errorf("the job is on line %d already", first))
+	if place, ok := w.jobOf[j.ID]; ok {
+		w.failField(fieldID, fmt.Errorf("the job is on line %d already", w.lines[place]))
 	}
-	w.lineOf[j.ID] = w.line
+	w.jobOf[j.ID] = int32(len(w.jobs))
 }
 
 // checkFile finds a file with two sizes. Jobs without a file may say what they like.
@@ -102,12 +109,11 @@ func (w *workloadReader) checkFile(j *Job) {
 	if j.File == 0 {
 		return
 	}
-	seen, ok := w.files[j.File]
-	if ok && seen.size != j.FileSize {
-		w.failField(fieldSize, fmt.Errorf("file %d has %g GB on line %d", j.File, seen.size, seen.line))
-	}
+	place, ok := w.firstOf[j.File]
 	if !ok {
-		w.files[j.File] = fileSeen{j.FileSize, w.line}
+		w.firstOf[j.File] = int32(len(w.jobs))
+	} else if size := w.jobs[place].FileSize; size != j.FileSize {
+		w.failField(fieldSize, fmt.Errorf("file %d has %g GB on line %d", j.File, size, w.lines[place]))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/locality"
-	"github.com/aucsched/aucsched/report"
 	"github.com/aucsched/aucsched/workload"
 )
 
@@ -87,28 +87,28 @@ func (f *simulateFlags) runLocality(c *cobra.Command) error {
 		}
 		policies = append(policies, p)
 	}
+	if os.Getenv("GOGC") == "" {
+		// A log is a long list that stays, and simulations leave little to collect on top of it.
+		defer debug.SetGCPercent(debug.SetGCPercent(20))
+	}
 	nodes, jobs, err := f.localityInput()
 	if err != nil || f.dryRun {
 		return badInput(err)
 	}
-	page := localityPage{LocalityPage: report.NewLocalityPage(f.load, nodes, jobs)}
-	if err := page.open(f.reports.html); err != nil {
+	page, err := openLocalityPage(f.reports.html, f.load, nodes, jobs)
+	if err != nil {
 		return badInput(err)
 	}
 	defer page.discard()
 	var results []*locality.Result
 	for _, p := range policies {
-		o := locality.Options{Policy: p, Mode: mode}
-		log := page.listen(&o)
-		r, err := locality.Simulate(c.Context(), nodes, jobs, o)
+		r, err := page.simulate(c.Context(), nodes, jobs, locality.Options{Policy: p, Mode: mode})
 		if err != nil {
 			return localityError(f.load, err)
 		}
-		page.Add(r, log)
 		results = append(results, r)
 	}
-	page.Command = commandLine(c)
-	if err := page.write(); err != nil {
+	if err := page.write(commandLine(c)); err != nil {
 		return err
 	}
 	return printLocality(c.OutOrStdout(), results, f.asJSON)

@@ -1,42 +1,51 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/aucsched/aucsched/locality"
 	"github.com/aucsched/aucsched/report"
 )
 
-// localityPage is the page of --html, if it is asked for.
+// localityPage is the page of --html; nil, of which all methods do nothing, if none is asked for: it takes more memory
+// than the simulations.
 type localityPage struct {
 	*report.LocalityPage
-	out *outputFile // nil: it is not
+	out *outputFile
 }
 
-// open begins the file before anything runs.
-func (p *localityPage) open(path string) (err error) {
+// openLocalityPage begins the file before anything runs.
+func openLocalityPage(path, name string, nodes []locality.Node, jobs []locality.Job) (*localityPage, error) {
 	if path == "" {
-		return nil
+		return nil, nil
 	}
-	if p.out, err = createOutput(path); err != nil {
-		return fmt.Errorf("--html: %w", err)
+	out, err := createOutput(path)
+	if err != nil {
+		return nil, fmt.Errorf("--html: %w", err)
 	}
-	return nil
+	return &localityPage{report.NewLocalityPage(name, nodes, jobs), out}, nil
 }
 
-// listen gives the simulation a log to tell its jobs to; without a page the log stays empty.
-func (p *localityPage) listen(o *locality.Options) *report.Log {
+// simulate has a simulation tell the page of its jobs.
+func (p *localityPage) simulate(c context.Context, nodes []locality.Node, jobs []locality.Job, o locality.Options) (*locality.Result, error) {
+	if p == nil {
+		return locality.Simulate(c, nodes, jobs, o)
+	}
 	log := new(report.Log)
-	if p.out != nil {
-		o.OnStart = p.Listen(log)
+	o.OnStart = p.Listen(log)
+	r, err := locality.Simulate(c, nodes, jobs, o)
+	if err == nil {
+		p.Add(r, log)
 	}
-	return log
+	return r, err
 }
 
-func (p *localityPage) write() error {
-	if p.out == nil {
+func (p *localityPage) write(command string) error {
+	if p == nil {
 		return nil
 	}
+	p.Command = command
 	if err := fill(p.out, p.Write); err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}
@@ -44,7 +53,7 @@ func (p *localityPage) write() error {
 }
 
 func (p *localityPage) discard() {
-	if p.out != nil {
+	if p != nil {
 		p.out.discard()
 	}
 }
