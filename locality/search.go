@@ -45,6 +45,10 @@ type search struct {
 // choose finds a place for the job without the reference programme's holes.
 func (r *run) choose(j *job) choice {
 	s := &r.search
+	if r.standing != nil {
+		s.j = j
+		return s.soonest(r.standing.choose(s))
+	}
 	s.begin(j)
 	return s.find()
 }
@@ -56,9 +60,7 @@ func (s *search) find() choice {
 	case r.plain:
 		s.all()
 	case s.now == startOnly:
-		if at, node := s.earliest(); node >= 0 {
-			s.best = choice{node: int32(node), start: at, ready: at, score: float64(at), order: 2 * node}
-		}
+		s.best = s.soonest(s.first())
 	default:
 		s.fast()
 	}
@@ -111,12 +113,9 @@ func (s *search) first() (at int64, node int) {
 	return at, node
 }
 
-// earliest is first, by what the pass before has left where it has.
-func (s *search) earliest() (at int64, node int) {
-	if s.r.standing != nil {
-		return s.r.standing.choose(s)
-	}
-	return s.first()
+// soonest is the choice of whoever minds the start alone.
+func (s *search) soonest(at int64, node int) choice {
+	return choice{node: int32(node), start: at, ready: at, score: float64(at), order: 2 * node}
 }
 
 func (s *search) fast() {

@@ -12,7 +12,7 @@ type standing struct {
 }
 
 // mostDiffering is the number of nodes from which on a search among all is cheaper.
-const mostDiffering = 32
+const mostDiffering = 64
 
 // begin begins a pass from scratch, on top of cores that have been reset.
 func (s *standing) begin(changed []int32) {
@@ -41,10 +41,10 @@ func (s *standing) add(node int32) {
 // choose is the earliest start of the job, and the first node that has it, as search.first gives them.
 func (s *standing) choose(se *search) (at int64, node int) {
 	j, now := se.j, se.r.now
-	s.on = s.on && j.pass == s.pass-1
+	known := s.on && j.pass == s.pass-1
 	j.pass = s.pass
-	if !s.on {
-		return se.first()
+	if !known {
+		return s.search(se)
 	}
 	at, node = j.start, int(j.node)
 	found := !s.differs[node]
@@ -54,14 +54,20 @@ func (s *standing) choose(se *search) (at int64, node int) {
 			at, node, found = from, int(other), true
 		}
 	}
+	former := j.node
 	if !found {
 		// The former place is not as good as it was, and who came second is not known.
-		if at, node = se.first(); node < 0 {
-			return at, node
-		}
+		at, node = s.search(se)
 	}
-	if node != int(j.node) {
-		s.add(j.node)
+	if node != int(former) {
+		s.add(former)
+	}
+	return at, node
+}
+
+// search finds a place as without a former pass, which the node then differs from.
+func (s *standing) search(se *search) (at int64, node int) {
+	if at, node = se.first(); node >= 0 && s.on {
 		s.add(int32(node))
 	}
 	return at, node

@@ -46,9 +46,11 @@ func simulateWithin(b *testing.B, limit time.Duration, n, count, percent int, p 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	used := processorSeconds(b)
+	var quarters quarters
 	for b.Loop() {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		got, err := Simulate(ctx, nodes, jobs, Options{Policy: p})
+		quarters = newQuarters(b, count)
+		got, err := Simulate(ctx, nodes, jobs, Options{Policy: p, OnStart: quarters.started})
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) {
 			b.Skipf("more than %v", limit)
@@ -58,10 +60,34 @@ func simulateWithin(b *testing.B, limit time.Duration, n, count, percent int, p 
 	}
 	runtime.ReadMemStats(&after)
 	b.ReportMetric((processorSeconds(b)-used)/float64(b.N), "cpu-s")
+	quarters.report()
 	b.ReportMetric(float64(after.Sys)/1e6, "MB")
 	b.ReportMetric(float64(before.HeapAlloc)/1e6, "MB-jobs")
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(count)*1e6, "µs/job")
 	runtime.KeepAlive(jobs)
+}
+
+// quarters tells what a job costs in each quarter of a log: one run shows growth, whatever the machine.
+type quarters struct {
+	b       *testing.B
+	count   int
+	started func(Start)
+	at      *[5]float64
+}
+
+func newQuarters(b *testing.B, count int) quarters {
+	at, n := &[5]float64{processorSeconds(b)}, 0
+	return quarters{b, count, func(Start) {
+		if n++; n*4%count < 4 {
+			at[n*4/count] = processorSeconds(b)
+		}
+	}, at}
+}
+
+func (q quarters) report() {
+	for i := range 4 {
+		q.b.ReportMetric((q.at[i+1]-q.at[i])*4/float64(q.count)*1e6, fmt.Sprintf("µs/job-%d/4", i+1))
+	}
 }
 
 // repeated makes a log of count jobs for n nodes out of the authors' day, or without it out of a synthetic
