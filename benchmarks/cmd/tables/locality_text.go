@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
+
+	"github.com/aucsched/aucsched/benchmarks/reproduce"
 )
 
 func (f *localityFigures) page() string {
@@ -50,7 +53,7 @@ func (f *localityFigures) results(p *page, title string, r *ratios, names []stri
 	p.say("%s", r.verdict(lead, names[1:len(names)-1]))
 }
 
-// verdict says on which kinds of days lead is at least as good as the best of the others.
+// verdict says on which kinds of days lead is at least as good as the best of the others, and by how much, day by day.
 func (r *ratios) verdict(lead string, others []string) string {
 	var parts []string
 	for k, kind := range dayKinds {
@@ -58,19 +61,38 @@ func (r *ratios) verdict(lead string, others []string) string {
 		if len(own) == 0 {
 			continue
 		}
-		best, bestOf := "", 0.0
+		best, bestOf := "", []float64(nil)
 		for _, name := range others {
-			if g := geometric(r.of(r.stretch[name], k)); g > bestOf {
-				best, bestOf = name, g
+			if x := r.of(r.stretch[name], k); best == "" || geometric(x) > geometric(bestOf) {
+				best, bestOf = name, x
 			}
 		}
-		word := "at least as good as"
-		if g := geometric(own); g < bestOf-0.0005 {
-			word = "worse than"
+		d := reproduce.Paired(logs(own), logs(bestOf))
+		percent := func(x float64) float64 { return 100 * math.Expm1(x) }
+		word := "worse than"
+		switch {
+		case d.Mean >= -0.0005:
+			word = "at least as good as"
+		case d.Seeds < 2:
+			word = "on its one day worse than"
+		case -d.Mean <= d.Noise:
+			word = "worse by no more than chance would have it than"
 		}
-		parts = append(parts, fmt.Sprintf("on %s days %s the best of the others there, %s (%.3f, %.3f)", kind, word, best, geometric(own), bestOf))
+		part := fmt.Sprintf("on %s days %s the best of the others there, %s (%.3f, %.3f", kind, word, best, geometric(own), geometric(bestOf))
+		if d.Seeds > 1 {
+			part += fmt.Sprintf("; %+.1f%%, with an interval of 95%% from %+.1f to %+.1f", percent(d.Mean), percent(d.Mean-d.Noise), percent(d.Mean+d.Noise))
+		}
+		parts = append(parts, part+")")
 	}
 	return fmt.Sprintf("In the geometric mean %s is ", lead) + strings.Join(parts, "; ") + "."
+}
+
+func logs(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for i := range x {
+		y[i] = math.Log(x[i])
+	}
+	return y
 }
 
 // triedText tells of the rules that lead was chosen from.
