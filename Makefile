@@ -81,7 +81,7 @@ docs: bench
 	$(call page,invasive -plot docs/invasive.svg,docs/invasive-simulation.md)
 	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),docs/simulation.md)
 	$(if $(TRACES),$(call page,gpu -traces $(TRACES),docs/gpu-traces.md))
-	$(if $(LOCALITY),$(call page,locality -data $(LOCALITY) -tried 1-8 $(if $(TRACES),-traces $(TRACES)) -plot docs/locality-adaptive.svg,docs/locality-adaptive.md))
+	$(if $(LOCALITY),$(call page,locality -data $(LOCALITY) -tried 1-28 $(if $(TRACES),-traces $(TRACES)) -plot docs/locality-adaptive.svg,docs/locality-adaptive.md))
 
 FUZZTIME ?= 60s
 ## fuzz: fuzz every parser for FUZZTIME (60s)

@@ -19,16 +19,23 @@ type Demand struct {
 // d alone, and may be asked twice of a job in a pass.
 type Keep func(d Demand) (now, later float64)
 
-// enoughBehind is the share of the cluster's cores that jobs behind ask for from which on LEAD is LEA. It was chosen
-// with days that docs/locality-adaptive.md does not report.
-const enoughBehind = 0.03
+// LEAD is LEO while up to roomyTo of the cores are busy, and may be LEA from scarceFrom on, if the jobs behind ask for
+// enoughBehind of the cluster's cores. The three were chosen with days that docs/locality-adaptive.md does not report.
+const (
+	roomyTo      = 0.7
+	scarceFrom   = 0.9
+	enoughBehind = 0.03
+)
 
 // lead is LEAD's rule. A job that waits for a node with its file, although another node is free, leaves that one to the
-// jobs behind it, which costs the cluster nothing as long as there are such jobs. The more there are, the longer the
-// queue lasts too, and so the more others gain by each load that is saved. With nobody behind it is
-// LEO: to wait would leave cores idle.
+// jobs behind it, which costs the cluster nothing as long as there are such jobs, and as they have no other. The more there
+// are, the longer the queue lasts too, and so the more others gain by each load that is saved. With nobody behind, or with
+// cores for all, it is LEO: to wait would leave cores idle.
 func lead(d Demand) (now, later float64) {
-	return min(1, float64(d.Behind)/(enoughBehind*float64(d.Cores))), 1
+	behind := float64(d.Behind) / (enoughBehind * float64(d.Cores))
+	busy := 1 - float64(d.IdleCores)/float64(d.Cores)
+	scarce := (busy - roomyTo) / (scarceFrom - roomyTo)
+	return min(1, behind) * max(0, min(1, scarce)), 1
 }
 
 // demand is the Demand of a job.

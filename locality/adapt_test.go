@@ -11,19 +11,23 @@ import (
 
 func TestLeadWeights(t *testing.T) {
 	for _, c := range []struct {
-		behind, cores int
-		now           weights
+		behind, idle int // of 1000 cores
+		now          weights
 	}{
-		{0, 1000, finishSoon},
-		{6, 1000, weights{1 + 499*0.2, 0.2}},
-		{15, 1000, weights{250.5, 0.5}},
-		{30, 1000, keepFiles},
-		{5000, 1000, keepFiles},
+		{0, 0, finishSoon},
+		{6, 0, weights{1 + 499*0.2, 0.2}},
+		{15, 50, weights{250.5, 0.5}},
+		{30, 100, keepFiles},
+		{5000, 0, keepFiles},
+		{5000, 200, weights{250.5, 0.5}},
+		{15, 200, weights{1 + 499*0.25, 0.25}},
+		{5000, 300, finishSoon},
+		{5000, 1000, finishSoon},
 	} {
-		now, later := lead(Demand{Behind: c.behind, Cores: c.cores, Queued: c.behind + 1})
+		now, later := lead(Demand{Behind: c.behind, Cores: 1000, IdleCores: c.idle, Queued: c.behind + 1})
 		require.Equal(t, keepFiles, between(later), "nodes that are busy are ranked as by LEA")
-		require.InDelta(t, c.now.load, between(now).load, 1e-9, "%d behind", c.behind)
-		require.InDelta(t, c.now.evict, between(now).evict, 1e-9, "%d behind", c.behind)
+		require.InDelta(t, c.now.load, between(now).load, 1e-9, "%d behind, %d idle", c.behind, c.idle)
+		require.InDelta(t, c.now.evict, between(now).evict, 1e-9, "%d behind, %d idle", c.behind, c.idle)
 	}
 	require.Equal(t, finishSoon, between(-1))
 	require.Equal(t, finishSoon, between(math.NaN()))
@@ -90,20 +94,37 @@ func TestDemand(t *testing.T) {
 	})
 }
 
-// Job 2 shares job 1's file, for which it waits only if job 3 can have the other node meanwhile.
+// Job 2 shares job 1's file, for which it waits only if job 3 can have the last free node meanwhile.
 func TestLeadByHand(t *testing.T) {
-	nodes := []Node{{ID: 0, Memory: 128, Bandwidth: 0.1, Cores: 1}, {ID: 1, Memory: 128, Bandwidth: 0.1, Cores: 1}}
+	nodes := make([]Node, 10)
+	for i := range nodes {
+		nodes[i] = Node{ID: i, Memory: 128, Bandwidth: 0.1, Cores: 1}
+	}
 	job := func(id, submit, file int64) Job {
 		return Job{ID: id, Submit: submit, Duration: 100, WallTime: 200, Cores: 1, File: file, FileSize: 1, Class: Evaluated}
 	}
-	where := func(rule Rule, jobs ...Job) (out [][2]int64) {
-		_, err := Simulate(context.Background(), nodes, jobs, Options{Policy: Policy{Rule: rule}, OnStart: func(s Start) { out = append(out, [2]int64{jobs[s.Job].ID, int64(s.Node)}) }})
+	one, two, three := job(1, 0, 1), job(2, 50, 1), job(3, 50, 2)
+	// where is on which nodes jobs 1 to 3 start, in the order of their starts, others taking that many nodes for long.
+	where := func(rule Rule, others int, jobs ...Job) (out [][2]int64) {
+		var all []Job
+		for i := range others {
+			other := job(int64(10+i), 0, int64(10+i))
+			other.Duration, other.WallTime = 10000, 10000
+			all = append(all, other)
+		}
+		all = append(all, jobs...)
+		_, err := Simulate(context.Background(), nodes, all, Options{Policy: Policy{Rule: rule}, OnStart: func(s Start) {
+			if id := all[s.Job].ID; id < 10 {
+				out = append(out, [2]int64{id, int64(s.Node)})
+			}
+		}})
 		require.NoError(t, err)
 		return out
 	}
-	alone, followed := []Job{job(1, 0, 1), job(2, 50, 1)}, []Job{job(1, 0, 1), job(2, 50, 1), job(3, 50, 2)}
-	require.Equal(t, [][2]int64{{1, 0}, {2, 1}}, where(LEAD, alone...))
-	require.Equal(t, [][2]int64{{1, 0}, {3, 1}, {2, 0}}, where(LEAD, followed...))
-	require.Equal(t, [][2]int64{{1, 0}, {2, 0}}, where(LEA, alone...))
-	require.Equal(t, [][2]int64{{1, 0}, {2, 1}, {3, 0}}, where(LEO, followed...))
+	require.Equal(t, [][2]int64{{1, 8}, {2, 9}}, where(LEAD, 8, one, two), "nobody is behind")
+	require.Equal(t, [][2]int64{{1, 8}, {3, 9}, {2, 8}}, where(LEAD, 8, one, two, three))
+	require.Equal(t, [][2]int64{{1, 6}, {2, 7}, {3, 8}}, where(LEAD, 6, one, two, three), "there is a node for job 3 as well")
+	require.Equal(t, [][2]int64{{1, 8}, {2, 8}}, where(LEA, 8, one, two))
+	require.Equal(t, [][2]int64{{1, 6}, {3, 7}, {2, 6}}, where(LEA, 6, one, two, three))
+	require.Equal(t, [][2]int64{{1, 8}, {2, 9}, {3, 8}}, where(LEO, 8, one, two, three))
 }

@@ -17,7 +17,7 @@
 //
 // and differ in a and b alone: FCFS 0, 0; EFT 1, 0; LEA 500, 1; LEO as EFT on nodes that are free now and
 // as LEA on others; LEM as EFT while fewer than 80% of the nodes are busy, as LEA from there on. LEAD, which
-// is not the report's, goes from LEO to LEA the more jobs wait; [Keep] is for rules of one's own. With
+// is not the report's, goes from LEO to LEA the more jobs wait and the fewer cores are idle; [Keep] is for rules of one's own. With
 // backfilling a start may be in a gap before reservations of jobs that are earlier in the queue.
 //
 // # Modes

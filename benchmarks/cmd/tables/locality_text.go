@@ -17,8 +17,8 @@ func (f *localityFigures) page() string {
 	p.say("Gonthier et al. (RR-9497) leave open how LEM, which switches from EFT to LEA at 80%% of busy nodes, can follow the load gradually, and how LEO can reuse more files. " +
 		"`lead` (locality and eviction, by demand) is an answer to both. It ranks nodes by the same sum, start + a x load + b x eviction:")
 	p.list("nodes that are busy as LEA does, with a = 500 and b = 1;",
-		"nodes that are free now between EFT, a = 1 and b = 0, and LEA, by how many cores the jobs behind in the queue ask for: LEA's weights from 3% of the cluster's cores on, and in proportion below.")
-	p.say("A job that waits for a node with its file, while another is free, leaves that one to the jobs behind it. With nobody behind the cores would be idle, and lead is LEO then, which takes the free node. " +
+		"nodes that are free now between EFT, a = 1 and b = 0, and LEA, by how many cores the jobs behind in the queue ask for, LEA's weights from 3% of the cluster's cores on and in proportion below; that share of the way counts in full from 90% of busy cores on, not at all up to 70%, and in proportion between.")
+	p.say("A job that waits for a node with its file, while another is free, leaves that one to the jobs behind it. With nobody behind, or with other free nodes for them, cores would be idle, and lead is LEO then, which takes the free node. " +
 		"With a long queue they are not, and each load that is saved helps all who wait: lead is LEA then. It is in package locality and in `aucsched simulate --policy fcfs,lem,lead`; with `--html page.html` that shows the cores in use, in the queue and loading over time, and job by job who is better off.")
 	if o.svg != "" {
 		p.WriteString("\n![On what share of the days each scheduler comes to at most so much](" + filepath.Base(o.svg) + ")\n")
@@ -27,7 +27,7 @@ func (f *localityFigures) page() string {
 	p.heading(2, "Days")
 	p.say("The workloads are %d days made of the authors' log of 2022-09-10 by package locality/resample: whole sessions of users, with all jobs that share a file, are left out, or come a second time under another name up to two hours earlier or later, "+
 		"as a seed and a load say (%s of the sessions). The evaluated %d h begin 6 to 45 h after the log does. To simulate many days, the cluster has %d of the log's 486 nodes, and of each session one job in %d is kept, so that a node and a file have as many jobs as in the log. "+
-		"Seeds %s, each with each load; the rule and its one number, the 3%%, were chosen with others.", o.seeds.count()*len(dayLoads), strings.Trim(strings.Join(strings.Fields(fmt.Sprint(dayLoads)), ", "), "[]"), windowLength/3600, f.Nodes, o.shrink, o.seeds.String())
+		"Seeds %s, each with each load; the rule and its numbers, 3%%, 70%% and 90%%, were chosen with others.", o.seeds.count()*len(dayLoads), strings.Trim(strings.Join(strings.Fields(fmt.Sprint(dayLoads)), ", "), "[]"), windowLength/3600, f.Nodes, o.shrink, o.seeds.String())
 	if o.traces != "" {
 		p.say("Further days are of other users: those of the MetaCentrum's log (%s, Parallel Workloads Archive) every %d days, each after three days that warm up, those with at least %d jobs, with files made as the report does in section 5.1, on %d nodes of %d cores and on %d.",
 			otherTrace, otherEvery, leastJobsOfADay, otherNodes[0], otherCores, otherNodes[1])
@@ -101,6 +101,7 @@ func (f *localityFigures) triedText(p *page) {
 	p.say("On the days of seeds %s, none of which is above, without backfilling. Each says how far from EFT to LEA a job's weights are. "+
 		"The number had first been chosen, as 50%%, on an eighth of the cluster, where every rule with the queue came to about the same; days of a quarter, with seeds 101-112, showed that it was too big, and are not reported. "+
 		"The rules by busy nodes and cores and by all waiting jobs, LEM among them, gain most on full days, and lose on days with cores to spare, where a job waits and nobody else takes its place; the rules by the jobs behind do not. "+
+		"Without a look at idle cores they lose there a little as well; where that look begins hardly matters up to 90%% of busy cores, but some cores are always idle, and a rule that waits until hardly any are loses most of the gain on full days. "+
 		"A bound on a job's wait by its time limit gives most of the gain away.", f.Options.tried.String())
 	r := localityRatios(f.Tried, plainPolicies[0], plainPolicies[0])
 	var items, names []string

@@ -55,18 +55,28 @@ var triedRules = []scheduler{
 	keeping("idle cores, switch", "LEA if the jobs behind can fill the idle cores, else LEO", func(d locality.Demand) (float64, float64) {
 		return yes(d.Behind >= d.IdleCores), 1
 	}),
-	keeping("behind, EFT", "lead's, but from EFT", func(d locality.Demand) (float64, float64) {
+	keeping("behind", "from LEO to LEA as the jobs behind ask for up to 3% of the cores, however many are busy", behindUpTo(0.03)),
+	keeping("behind, EFT", "the same from EFT", func(d locality.Demand) (float64, float64) {
 		x := behind(d, 0.03)
 		return x, x
 	}),
-	keeping("behind, 2%", "lead's, LEA from 2% of the cores on", behindUpTo(0.02)),
+	keeping("behind, 2%", "LEA from 2% of the cores on", behindUpTo(0.02)),
 	keeping("behind, 5%", "from 5% on", behindUpTo(0.05)),
 	keeping("behind, 10%", "from 10% on", behindUpTo(0.1)),
 	keeping("behind, 50%", "from 50% on", behindUpTo(0.5)),
-	keeping("behind or cores", "lead's, or from 90% of busy cores to 100% if that is more", func(d locality.Demand) (float64, float64) {
+	keeping("behind, room below 90%", "lead's, but from LEO at 80% of busy cores", func(d locality.Demand) (float64, float64) {
+		return behind(d, 0.03) * ramp(busyCores(d), 0.8, 0.9), 1
+	}),
+	keeping("behind, room below 95%", "from LEO at 85% of busy cores to 95%", func(d locality.Demand) (float64, float64) {
+		return behind(d, 0.03) * ramp(busyCores(d), 0.85, 0.95), 1
+	}),
+	keeping("behind, room below 100%", "from LEO at 90% of busy cores to 100%", func(d locality.Demand) (float64, float64) {
+		return behind(d, 0.03) * ramp(busyCores(d), 0.9, 1), 1
+	}),
+	keeping("behind or cores", "behind, or from 90% of busy cores to 100% if that is more", func(d locality.Demand) (float64, float64) {
 		return max(behind(d, 0.03), ramp(busyCores(d), 0.9, 1)), 1
 	}),
-	keeping("behind, time limit", "lead's, but no job waits for its file for much longer than its time limit", func(d locality.Demand) (float64, float64) {
+	keeping("behind, time limit", "behind, but no job waits for its file for much longer than its time limit", func(d locality.Demand) (float64, float64) {
 		return behind(d, 0.03) * waitAtMost(d), 1
 	}),
 	keeping("weaker LEO", "LEO with a weight of 51 instead of 500", func(locality.Demand) (float64, float64) { return 0, 0.1 }),
