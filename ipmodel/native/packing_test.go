@@ -148,14 +148,23 @@ func TestExchangeMakesRoomWithinTheLimit(t *testing.T) {
 				require.False(rt, fits && s.pack.pick[g] < 0, "nothing is in the way")
 				continue
 			}
-			worth, missing := s.pack.worth, s.pack.missing
+			worth, missing, evicted := s.pack.worth, s.pack.missing, 0
+			for _, out := range s.pack.out {
+				if out != g && s.p.required[out] {
+					evicted++
+				}
+			}
 			s.exchange(i)
 			requireSound(rt, s)
 			require.Equal(rt, i, s.pack.pick[g])
-			require.LessOrEqual(rt, s.pack.missing, missing)
-			if !serves {
-				require.LessOrEqual(rt, worth+s.p.worth[i]-s.pack.worth, limit)
+			if serves {
+				// Several required groups may make room for one.
+				require.Equal(rt, missing-1+evicted, s.pack.missing)
+				continue
 			}
+			require.Zero(rt, evicted, "a required group makes room only for another")
+			require.Equal(rt, missing, s.pack.missing)
+			require.LessOrEqual(rt, worth+s.p.worth[i]-s.pack.worth, limit)
 		}
 	})
 }
