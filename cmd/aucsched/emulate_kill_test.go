@@ -295,3 +295,21 @@ func TestEmulateGoesOn(t *testing.T) {
 	require.True(t, os.SameFile(before, after), "the first was run again")
 	require.Equal(t, before.ModTime(), after.ModTime())
 }
+
+// A second command would slow the first one's clock down, and its own: it is refused, says by whom,
+// and leaves the first alone. What is stored can be looked at meanwhile.
+func TestEmulateOneAtATime(t *testing.T) {
+	b := newKillBed(t)
+	out := t.TempDir()
+	require.Len(t, b.completes(t, smallRun(out)), 1)
+	first := b.start(t, smallRun(t.TempDir()))
+	first.until(func() bool { return submitting.reached(first) })
+	require.Len(t, b.start(t, smallRun(out)).runs(t), 1)
+	second := b.start(t, smallRun(t.TempDir()))
+	second.wait(t, 10*time.Second)
+	second.nothingLeft(t, true)
+	require.False(t, first.ended(), "it was over before the second began: %s", first.errs.String())
+	require.Equal(t, 1, second.cmd.ProcessState.ExitCode())
+	require.Contains(t, second.errs.String(), fmt.Sprintf("process %d emulates on this machine", first.cmd.Process.Pid))
+	require.Len(t, first.runs(t), 1)
+}

@@ -165,6 +165,7 @@ func (r *emulatedRun) pluginParameters(flags *pflag.FlagSet) []string {
 type emulationDirs struct {
 	tools, plugins string
 	keep           bool
+	alone          *emulation.Alone // of all runs of this process
 }
 
 func (d *emulationDirs) register(flags *pflag.FlagSet) {
@@ -206,6 +207,7 @@ func (d *emulationDirs) program(listen func(emulation.Progress)) (*reproduce.Pro
 	if err != nil {
 		return nil, err
 	}
+	d.alone = emulation.NewAlone()
 	p := &reproduce.Program{Version: build}
 	p.Settings = func(args []string) ([]string, error) { return emulatedSettings(args, slurm) }
 	p.Run = func(ctx context.Context, args []string) (*sim.Result, json.RawMessage, error) {
@@ -267,9 +269,13 @@ func (d *emulationDirs) run(ctx context.Context, args []string, listen func(emul
 	}
 }
 
-// once is one run in a directory of its own. Who makes it also removes it: see
-// [emulation.Options].
+// once is one run in a directory of its own, while no other process emulates. Who makes the
+// directory also removes it: see [emulation.Options].
 func (d *emulationDirs) once(ctx context.Context, o *emulation.Options) (*emulation.Result, error) {
+	if err := d.alone.Enter(); err != nil {
+		return nil, err
+	}
+	defer d.alone.Leave()
 	one := *o
 	one.Dir, one.Ephemeral = filepath.Join(scratch(), fmt.Sprintf("aucemu%016x", rand.Uint64())), !d.keep
 	if d.keep {

@@ -1,0 +1,84 @@
+package emulation
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Alone keeps other processes from emulating on a machine. The governors of two would be as urgent as
+// each other, and Go's threads of one wait for locks that a thread of the other keeps from being
+// given back: both spin, and clocks run on while nobody looks. Runs of one process know of each
+// other.
+type Alone struct {
+	name string // of an abstract socket, with the at sign: it ends with its process, however that ends
+	mu   sync.Mutex
+	runs int
+	held net.Listener
+}
+
+// NewAlone is the claim that all emulations on a machine share.
+func NewAlone() *Alone { return &Alone{name: "@aucsched-emulate"} }
+
+// BusyError says that another process emulates.
+type BusyError struct{ Pid int } // 0 if that is not known
+
+func (e *BusyError) Error() string {
+	who := "another process"
+	if e.Pid > 0 {
+		who = fmt.Sprintf("process %d", e.Pid)
+	}
+	return who + " emulates on this machine, and two at once are in each other's way: have one do all of it, with -j, or wait for its end"
+}
+
+// Enter claims the machine for one more run of this process. It returns a [*BusyError] if
+// another has it. For each Enter without an error there has to be a Leave.
+func (a *Alone) Enter() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.held == nil {
+		l, err := net.Listen("unix", a.name)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return &BusyError{Pid: listener(a.name)}
+		}
+		if err != nil {
+			return fmt.Errorf("socket %s: %w", a.name, err)
+		}
+		a.held = l
+	}
+	a.runs++
+	return nil
+}
+
+// Leave ends what Enter began.
+func (a *Alone) Leave() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.runs--; a.runs == 0 {
+		_ = a.held.Close() // nothing was written to it
+		a.held = nil
+	}
+}
+
+// listener is the process that listens at a socket, 0 if there is none.
+func listener(name string) (pid int) {
+	c, err := net.Dial("unix", name)
+	if err != nil {
+		return 0
+	}
+	defer c.Close()
+	raw, err := c.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid = int(peer.Pid)
+		}
+	})
+	return pid
+}
