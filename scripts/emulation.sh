@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds what an emulation needs beside the installed Slurm, vclock.so and vslurmd, and
-# prints the directory that holds them:
+# Builds what an emulation needs beside the installed Slurm, vclock.so, vslurmd and
+# plugins/site_factor_age.so, and prints the directory that holds them:
 #
 #	dir=$(sh scripts/emulation.sh)
 #
@@ -13,6 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 clock=$root/benchmarks/emulation/vclock
 nodes=$root/benchmarks/emulation/nodes/vslurmd
+age=$root/benchmarks/emulation/age
 
 say() { echo "emulation.sh: $*" >&2; }
 die() { say "$*"; exit 1; }
@@ -21,7 +22,7 @@ sh "$here/packages.sh" build >&2 || exit 1
 version=$(sh "$here/slurm-installed.sh" version) || exit 1
 plugins=$(sh "$here/slurm-installed.sh" plugins) || exit 1
 out=$root/build/emulation/$version
-mkdir -p "$out"
+mkdir -p "$out/plugins"
 
 cc=${CC:-cc}
 flags="-std=gnu11 -g -O2 -Wall -Wextra -Werror -pthread -ffile-prefix-map=$root=."
@@ -47,13 +48,23 @@ if stale "$out/vclock.so" "$clock/vclock.h" "$clock"/preload/*.[ch] "$here/emula
 	compile "$out/vclock.so" $flags -fPIC -shared -fvisibility=hidden "$clock"/preload/*.c -ldl
 fi
 
-# Slurm's headers are not written for -Wextra. What replaces a function of libslurmfull
-# has to be seen by it: -rdynamic.
-if stale "$out/vslurmd" "$nodes"/*.[ch] "$here/emulation.sh" "$plugins/libslurmfull.so"; then
+# with_slurm FILE ARGUMENT...: compiles with Slurm's headers, which are not written for -Wextra.
+with_slurm() {
+	file=$1
+	shift
 	source=$(sh "$here/slurm-source.sh") || exit 1
 	# shellcheck disable=SC2086
-	compile "$out/vslurmd" $flags -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
-		-ffile-prefix-map="$source"=slurm -DHAVE_CONFIG_H -D_GNU_SOURCE= -I"$source" -I"$source/slurm" -rdynamic \
-		"$nodes"/*.c -L"$plugins" -lslurmfull -Wl,-rpath,"$plugins" -lm
+	compile "$file" $flags -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+		-ffile-prefix-map="$source"=slurm -DHAVE_CONFIG_H -D_GNU_SOURCE= -I"$source" -I"$source/slurm" "$@"
+}
+
+# What replaces a function of libslurmfull has to be seen by it: -rdynamic.
+if stale "$out/vslurmd" "$nodes"/*.[ch] "$here/emulation.sh" "$plugins/libslurmfull.so"; then
+	with_slurm "$out/vslurmd" -rdynamic "$nodes"/*.c -L"$plugins" -lslurmfull -Wl,-rpath,"$plugins" -lm
+fi
+
+# What it uses of Slurm is slurmctld's own.
+if stale "$out/plugins/site_factor_age.so" "$age"/*.c "$here/emulation.sh" "$plugins/libslurmfull.so"; then
+	with_slurm "$out/plugins/site_factor_age.so" -fPIC -shared "$age"/*.c
 fi
 echo "$out"

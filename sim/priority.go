@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"sort"
 
 	"github.com/aucsched/aucsched/bids"
@@ -20,44 +21,49 @@ type Priorities interface {
 // Multifactor is the priority of ipsched, section VI, experiments 4 to 8, with the
 // factors of Slurm's priority/multifactor:
 //
-//	1 + W x min(age / MaxAge, 1) + W x cores / all cores
+//	W x min(age / MaxAge, 1) + W x (nodes / all nodes + cores / all cores) / 2
 //
-// Both factors are in 0..1 and their weights W equal. A minute in the queue raises
-// the priority by one, so W is the number of minutes in MaxAge. Both terms are
+// and at least 1. Both factors are in 0..1 and their weights W equal. A minute in the queue
+// raises the priority by one, so W is the number of minutes in MaxAge. Both terms are
 // rounded down. There is neither fair share nor quality of service.
 //
-// A job's age counts from its submission. The cores are those asked for,
-// at least: MinNodes x TasksPerNode where no total is given.
+// A job's age counts from its submission. The nodes and cores are those asked for,
+// at least: one node where no number is given, and MinNodes x TasksPerNode where no total of cores is.
 // The paper does not say what the size contributes; that one minute is worth
 // one settles it but for MaxAge, which is Slurm's default in [NewMultifactor].
 type Multifactor struct {
-	maxAge int64 // s, a multiple of 60
-	cores  int64 // of the machine
+	maxAge       int64 // s, a multiple of 60
+	nodes, cores int64 // of the machine
 }
 
 // DefaultMaxAge is Slurm's PriorityMaxAge in seconds, 7 days.
 const DefaultMaxAge = 7 * 24 * 60 * 60
 
-// NewMultifactor is for a machine with that many cores. maxAge is in seconds, whole
+// NewMultifactor is for a machine with so many nodes and cores. maxAge is in seconds, whole
 // minutes up to a hundred years; 0 is DefaultMaxAge.
-func NewMultifactor(cores, maxAge int64) (*Multifactor, error) {
+func NewMultifactor(nodes, cores, maxAge int64) (*Multifactor, error) {
 	if maxAge == 0 {
 		maxAge = DefaultMaxAge
 	}
 	switch {
+	case nodes < 1 || nodes > bids.MaxNodes:
+		return nil, fmt.Errorf("nodes of the machine: %d: must be in 1..%d", nodes, bids.MaxNodes)
 	case cores < 1 || cores > bids.MaxNodes*bids.MaxCoresPerNode:
 		return nil, fmt.Errorf("cores of the machine: %d: must be in 1..%d", cores, int64(bids.MaxNodes*bids.MaxCoresPerNode))
 	case maxAge < 60 || maxAge > core.NoTimeLimit || maxAge%60 != 0:
 		return nil, fmt.Errorf("age at which it counts fully: %d: must be whole minutes in 60..%d seconds", maxAge, int64(core.NoTimeLimit))
 	}
-	return &Multifactor{maxAge: maxAge, cores: cores}, nil
+	return &Multifactor{maxAge: maxAge, nodes: nodes, cores: cores}, nil
 }
 
 // Priority implements [Priorities].
 func (m *Multifactor) Priority(j *workload.Job, now int64) int64 {
 	age := min(max(now-j.Submit, 0), m.maxAge) / 60
-	size := m.maxAge / 60 * min(int64(leastCores(&j.Request)), m.cores) / m.cores
-	return 1 + age + size
+	nodes := min(int64(max(j.MinNodes, 1)), m.nodes)
+	cores := min(int64(leastCores(&j.Request)), m.cores)
+	high, low := bits.Mul64(uint64(m.maxAge/60), uint64(nodes*m.cores+cores*m.nodes))
+	size, _ := bits.Div64(high, low, uint64(2*m.nodes*m.cores)) // at most W
+	return max(age+int64(size), 1)
 }
 
 // ranking keeps a queue in the order of priorities that change.

@@ -18,7 +18,7 @@ import (
 
 func TestMultifactor(t *testing.T) {
 	const day = 24 * 60 * 60
-	m, err := NewMultifactor(8192, 0)
+	m, err := NewMultifactor(1024, 8192, 0)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		name string
@@ -26,16 +26,17 @@ func TestMultifactor(t *testing.T) {
 		age  int64
 		want int64
 	}{
-		{"all cores, just submitted", bids.Request{Cores: 8192}, 0, 1 + 10080},
-		{"a minute is worth one", bids.Request{Cores: 8192}, 60, 2 + 10080},
-		{"less than a minute is not", bids.Request{Cores: 8192}, 59, 1 + 10080},
-		{"a 32nd of the cores", bids.Request{Cores: 256}, 600, 1 + 10 + 315},
-		{"rounded down", bids.Request{Cores: 1}, 0, 1 + 1},
-		{"cores by nodes", bids.Request{MinNodes: 64, TasksPerNode: 4}, 600, 1 + 10 + 315},
-		{"a week", bids.Request{Cores: 256}, 7 * day, 1 + 10080 + 315},
-		{"age counts for a week only", bids.Request{Cores: 256}, 9 * day, 1 + 10080 + 315},
-		{"never more than all cores", bids.Request{Cores: 9000}, 0, 1 + 10080},
-		{"before its submission", bids.Request{Cores: 8192}, -5, 1 + 10080},
+		{"the whole machine, just submitted", bids.Request{MinNodes: 1024, Cores: 8192}, 0, 10080},
+		{"a minute is worth one", bids.Request{MinNodes: 1024, Cores: 8192}, 60, 1 + 10080},
+		{"less than a minute is not", bids.Request{MinNodes: 1024, Cores: 8192}, 59, 10080},
+		{"all cores, on any number of nodes", bids.Request{Cores: 8192}, 0, 5040 + 4}, // a node is 4.92
+		{"a 32nd of the cores", bids.Request{Cores: 256}, 600, 10 + 162},              // 157.5 + 4.92
+		{"rounded down", bids.Request{Cores: 1}, 0, 5},                                // 0.62 + 4.92
+		{"cores by nodes", bids.Request{MinNodes: 64, TasksPerNode: 4}, 600, 10 + 472},
+		{"a week", bids.Request{Cores: 256}, 7 * day, 10080 + 162},
+		{"age counts for a week only", bids.Request{Cores: 256}, 9 * day, 10080 + 162},
+		{"never more than all cores", bids.Request{MinNodes: 2000, Cores: 9000}, 0, 10080},
+		{"before its submission", bids.Request{MinNodes: 1024, Cores: 8192}, -5, 10080},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := jobOf(1, c.req, 100, 1, 1)
@@ -46,15 +47,16 @@ func TestMultifactor(t *testing.T) {
 
 func TestMultifactorErrors(t *testing.T) {
 	for _, c := range []struct {
-		cores, age int64
-		want       string
+		nodes, cores, age int64
+		want              string
 	}{
-		{0, 0, "cores of the machine: 0: must be in 1..68718428160"},
-		{8, -60, "age at which it counts fully: -60: must be whole minutes in 60..3153600000 seconds"},
-		{8, 90, "age at which it counts fully: 90: must be whole minutes in 60..3153600000 seconds"},
-		{8, 60 * 52560001, "age at which it counts fully: 3153600060: must be whole minutes in 60..3153600000 seconds"},
+		{0, 8, 0, "nodes of the machine: 0: must be in 1..1048576"},
+		{1, 0, 0, "cores of the machine: 0: must be in 1..68718428160"},
+		{1, 8, -60, "age at which it counts fully: -60: must be whole minutes in 60..3153600000 seconds"},
+		{1, 8, 90, "age at which it counts fully: 90: must be whole minutes in 60..3153600000 seconds"},
+		{1, 8, 60 * 52560001, "age at which it counts fully: 3153600060: must be whole minutes in 60..3153600000 seconds"},
 	} {
-		_, err := NewMultifactor(c.cores, c.age)
+		_, err := NewMultifactor(c.nodes, c.cores, c.age)
 		require.EqualError(t, err, c.want)
 	}
 }
@@ -62,20 +64,24 @@ func TestMultifactorErrors(t *testing.T) {
 // The greatest numbers stay in range: a priority is that of exact arithmetic.
 func TestMultifactorIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.Int64Range(1, bids.MaxNodes).Draw(t, "nodes")
 		cores := rapid.Int64Range(1, bids.MaxNodes*bids.MaxCoresPerNode).Draw(t, "cores")
 		minutes := rapid.Int64Range(1, core.NoTimeLimit/60).Draw(t, "minutes")
-		j := jobOf(1, bids.Request{Cores: rapid.IntRange(1, bids.MaxCores).Draw(t, "wanted")}, rapid.Int64Range(0, maxTime).Draw(t, "submit"), 1, 1)
+		j := jobOf(1, bids.Request{
+			Cores: rapid.IntRange(1, bids.MaxCores).Draw(t, "wanted"), MinNodes: rapid.IntRange(0, bids.MaxNodes).Draw(t, "least nodes"),
+		}, rapid.Int64Range(0, maxTime).Draw(t, "submit"), 1, 1)
 		now := j.Submit + rapid.Int64Range(0, 1<<40).Draw(t, "age")
-		m, err := NewMultifactor(cores, 60*minutes)
+		m, err := NewMultifactor(nodes, cores, 60*minutes)
 		require.NoError(t, err)
 		w := big.NewInt(minutes)
 		age := big.NewInt((now - j.Submit) / 60)
 		if age.Cmp(w) > 0 {
 			age = w
 		}
-		size := new(big.Int).Mul(w, big.NewInt(min(int64(j.Cores), cores)))
-		want := size.Quo(size, big.NewInt(cores)).Add(size, age)
-		require.Equal(t, want.Int64()+1, m.Priority(&j, now))
+		share := big.NewRat(min(int64(max(j.MinNodes, 1)), nodes), nodes)
+		share.Add(share, big.NewRat(min(int64(j.Cores), cores), cores)).Mul(share, big.NewRat(minutes, 2))
+		size := new(big.Int).Quo(share.Num(), share.Denom())
+		require.Equal(t, max(size.Add(size, age).Int64(), 1), m.Priority(&j, now))
 		require.LessOrEqual(t, m.Priority(&j, now), int64(core.MaxPriority))
 	})
 }
@@ -83,7 +89,7 @@ func TestMultifactorIsExact(t *testing.T) {
 // A small job that has come first stays in front of a large one until it is so old
 // that it gains no more by waiting.
 func TestOrderChangesWithAge(t *testing.T) {
-	m, err := NewMultifactor(4, 3600) // W = 60: a core is worth a quarter of an hour
+	m, err := NewMultifactor(1, 4, 3600) // W = 60, 30 for the one node: a core is worth 7.5 minutes
 	require.NoError(t, err)
 	var order []string
 	p := scripted(func(s *core.Snapshot, p *core.Plan) error {
@@ -96,9 +102,9 @@ func TestOrderChangesWithAge(t *testing.T) {
 		return jobOf(n, bids.Request{Cores: 1}, at, 1, 1)
 	}
 	small, large := jobOf(1, bids.Request{Cores: 2}, 0, 1, 1), jobOf(2, bids.Request{Cores: 4}, 3000, 1, 1)
-	_, err = Run(context.Background(), cfg, p, []workload.Job{small, large, event(3, 600), event(4, 4800), event(5, 4860)})
+	_, err = Run(context.Background(), cfg, p, []workload.Job{small, large, event(3, 600), event(4, 5700), event(5, 5760)})
 	require.NoError(t, err)
-	require.Equal(t, []string{"0 J1 31", "600 J1 41", "3000 J1 81", "4800 J1 91", "4860 J2 92"}, first(order, 5))
+	require.Equal(t, []string{"0 J1 45", "600 J1 55", "3000 J1 95", "5700 J1 105", "5760 J2 106"}, first(order, 5))
 }
 
 func first(s []string, n int) []string { return s[:min(n, len(s))] }
@@ -111,7 +117,7 @@ func TestPrioritiesRankTheQueue(t *testing.T) {
 		for _, n := range nodes {
 			cores += int64(n.Cores)
 		}
-		m, err := NewMultifactor(cores, 60*rapid.Int64Range(1, 30).Draw(t, "minutes"))
+		m, err := NewMultifactor(int64(len(nodes)), cores, 60*rapid.Int64Range(1, 30).Draw(t, "minutes"))
 		require.NoError(t, err)
 		before := slices.Clone(jobs)
 		bySubmit := slices.Clone(jobs)
@@ -196,7 +202,7 @@ func TestMultifactorServesLargeJobsFirst(t *testing.T) {
 		for _, multifactor := range []bool{false, true} {
 			cfg := NewConfig(nodes)
 			if multifactor {
-				m, err := NewMultifactor(16, 0)
+				m, err := NewMultifactor(4, 16, 0)
 				require.NoError(t, err)
 				cfg.Priorities = m
 			}
@@ -228,7 +234,7 @@ func TestPrioritiesOutOfRange(t *testing.T) {
 
 // Ranking a queue takes no memory, however the order changes.
 func TestRankingAllocatesNothing(t *testing.T) {
-	m, err := NewMultifactor(640, 600)
+	m, err := NewMultifactor(80, 640, 600)
 	require.NoError(t, err)
 	var jobs []workload.Job
 	for i := range 500 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
 	"github.com/aucsched/aucsched/nodeset"
+	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/slurmtest"
 )
 
@@ -21,6 +22,7 @@ func (o *Options) cluster(page string) slurmtest.Config {
 	}
 	if o.Multifactor {
 		cfg.PriorityType = "priority/multifactor"
+		cfg.PluginDirs = []string{filepath.Join(o.Tools, "plugins")}
 	}
 	if o.Auction {
 		cfg = cfg.WithAuction(o.Plugins, "")
@@ -38,9 +40,10 @@ func (o *Options) lines() []string {
 		"OverTimeLimit=5", "JobRequeue=0", "MaxJobCount=100000", "BatchStartTimeout=600",
 	}
 	if o.Multifactor {
-		// Age and size with equal weights (ipsched, section V; aucsched1, section 6).
-		lines = append(lines, "PriorityMaxAge=10-0", "PriorityWeightAge=14400", "PriorityWeightJobSize=14400",
-			"PriorityFavorSmall=NO", "PriorityCalcPeriod=1")
+		// Age and size with equal weights, a minute a point (ipsched, section VI). That of age,
+		// PriorityWeightAge, needs a slurmdbd: see benchmarks/emulation/age.
+		lines = append(lines, fmt.Sprintf("PriorityMaxAge=%d", sim.DefaultMaxAge/60), fmt.Sprintf("PriorityWeightJobSize=%d", sim.DefaultMaxAge/60),
+			"PriorityFavorSmall=NO", "PriorityCalcPeriod=1", "PrioritySiteFactorPlugin=site_factor/age")
 	}
 	return lines
 }

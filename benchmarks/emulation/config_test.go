@@ -55,8 +55,7 @@ func TestLines(t *testing.T) {
 		require.NotContains(t, fmt.Sprint(o.lines()), "Priority")
 	}
 	o := Options{Rate: 1, Multifactor: true}
-	require.Contains(t, o.lines(), "PriorityWeightAge=14400")
-	require.Contains(t, o.lines(), "PriorityWeightJobSize=14400")
+	require.Subset(t, o.lines(), []string{"PriorityMaxAge=10080", "PriorityWeightJobSize=10080", "PrioritySiteFactorPlugin=site_factor/age"})
 }
 
 func TestCluster(t *testing.T) {
@@ -72,7 +71,7 @@ func TestCluster(t *testing.T) {
 	cfg = o.cluster("/dir/clock")
 	require.Nil(t, cfg.NodeDaemon)
 	require.False(t, cfg.Ephemeral)
-	require.Equal(t, []string{"/plugins"}, cfg.PluginDirs)
+	require.Equal(t, []string{"/plugins", "/tools/plugins"}, cfg.PluginDirs)
 	require.Equal(t, []any{"priority/multifactor", "aucsched", "bf_interval=1"}, []any{cfg.PriorityType, cfg.JobSubmitPlugins, cfg.SchedulerParameters})
 }
 

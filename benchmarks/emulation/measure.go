@@ -3,8 +3,11 @@ package emulation
 import (
 	"context"
 	"fmt"
+	"math"
+	"strconv"
 	"time"
 
+	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/slurmtest"
 	"github.com/aucsched/aucsched/workload"
@@ -50,7 +53,7 @@ func (r *run) measure() (*Result, error) {
 	out.Late = spread(r.late)
 	out.NotCompleted = make(map[string]int)
 	seen := make(map[*workload.Job]bool)
-	var over, lasted []float64
+	var over, lasted, points []float64
 	var stays []stay
 	for i := range r.ended {
 		e := &r.ended[i]
@@ -73,11 +76,22 @@ func (r *run) measure() (*Result, error) {
 		should := sim.RunTime(rec.Job, rec.Segs)
 		over, lasted = append(over, float64(rec.End-rec.Start-should)), append(lasted, float64(should))
 		out.records, out.Lives = append(out.records, rec), append(out.Lives, lifeOf(k, &rec))
+		if r.o.Multifactor {
+			off, err := pointsOff(had, &rec, r.o.Machine)
+			if err != nil {
+				return out, err
+			}
+			points = append(points, off)
+		}
 		some, err := staysOf(had, &rec)
 		if err != nil {
 			return out, err
 		}
 		stays = append(stays, some...)
+	}
+	if r.o.Multifactor {
+		all := spread(points)
+		out.Points = &all
 	}
 	out.Overrun, out.DurationMean = spread(over), spread(lasted).Mean
 	err := checkStays(r.o.Machine, stays)
@@ -90,4 +104,22 @@ func (r *run) measure() (*Result, error) {
 	out.Metrics.Unrun = r.unrun
 	out.Faults = out.faults(backfillInterval(r.o.Parameters))
 	return out, nil
+}
+
+// pointsOff is by how much the priority with which a job was started differs from what its age
+// and size give.
+func pointsOff(had *slurmtest.Job, r *sim.Record, machine []nodeset.Capacity) (float64, error) {
+	cores := int64(0)
+	for _, c := range machine {
+		cores += int64(c.Cores)
+	}
+	m, err := sim.NewMultifactor(int64(len(machine)), cores, 0)
+	if err != nil {
+		return 0, err
+	}
+	p, err := strconv.ParseInt(had.Fields["Priority"], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("job %s: Priority: %w", r.Job.ID, err)
+	}
+	return math.Abs(float64(p - m.Priority(r.Job, r.Start))), nil
 }

@@ -32,6 +32,9 @@ type Result struct {
 	SlowSeconds float64 `json:"slow_s"`
 	WallSeconds float64 `json:"wall_s"`
 	Slurm       Slurm   `json:"slurm"`
+	// Points is by how many points Slurm's priorities at the jobs' starts differ from age and size as
+	// [sim.Multifactor] has them; nil with basic priorities.
+	Points *Spread `json:"points,omitempty"`
 	// Faults say why the run must not be believed; none: it may.
 	Faults []string `json:"faults,omitempty"`
 
@@ -103,6 +106,7 @@ const (
 	mostOverrun = 0.01 // of the mean duration, in the mean
 	mostLate    = 5.0  // seconds, of a submission in the mean
 	mostCycle   = 0.8  // of the interval, a scheduling cycle in the mean
+	mostPoints  = 2.0  // of priority, in the mean: they are computed once a minute, which is a point
 )
 
 // backfillInterval is how many seconds after a pass stock backfill begins the next, by SchedulerParameters.
@@ -129,6 +133,9 @@ func (r *Result) faults(interval int) (out []string) {
 	}
 	if r.Late.Mean > mostLate {
 		add("jobs were submitted %.1f s late in the mean", r.Late.Mean)
+	}
+	if r.Points != nil && r.Points.Mean > mostPoints {
+		add("priorities were %.1f points off what age and size give in the mean, %.0f at most", r.Points.Mean, r.Points.Max)
 	}
 	if c := float64(r.Slurm.Backfill.Mean) / 1e6; r.Slurm.Auction == nil && c > mostCycle*float64(interval) {
 		add("a cycle of backfill took %.1f s in the mean, near its interval of %d s", c, interval)

@@ -25,6 +25,8 @@ func TestFaults(t *testing.T) {
 		{[]string{"1 of 3 jobs did not complete"}, func(r *Result) { r.Jobs = 3 }},
 		{[]string{"jobs lasted 3.1 s beyond their duration in the mean, more than 1% of it (300 s)"}, func(r *Result) { r.Overrun.Mean = 3.1 }},
 		{[]string{"jobs were submitted 5.1 s late in the mean"}, func(r *Result) { r.Late.Mean = 5.1 }},
+		{nil, func(r *Result) { r.Points = &Spread{Mean: 2, Max: 9} }},
+		{[]string{"priorities were 2.1 points off what age and size give in the mean, 9 at most"}, func(r *Result) { r.Points = &Spread{Mean: 2.1, Max: 9} }},
 		{[]string{"a cycle of backfill took 24.1 s in the mean, near its interval of 30 s"}, func(r *Result) { r.Slurm.Backfill.Mean = 24_100_000 }},
 		{nil, func(r *Result) { // beside the auction it does not matter
 			r.Slurm.Backfill.Mean, r.Slurm.Auction = 24_100_000, &slurmtest.Status{State: "on", Interval: 5, Cycle: slurmtest.Figure{Mean: 3_900_000}}

@@ -299,6 +299,9 @@ func meanings(f *pflag.Flag) (settings []string) {
 	if f.Name == "throughput" || f.Name == "patience" {
 		settings = append(settings, f.Name+": the last jobs first")
 	}
+	if f.Name == "priority" {
+		settings = append(settings, "priority: Slurm's size, and age everywhere")
+	}
 	return settings
 }
 

@@ -220,7 +220,7 @@ func priorities(name string, nodes []nodeset.Capacity) (sim.Priorities, error) {
 		for _, c := range nodes {
 			cores += int64(c.Cores)
 		}
-		return sim.NewMultifactor(cores, 0)
+		return sim.NewMultifactor(int64(len(nodes)), cores, 0)
 	}
 	return nil, fmt.Errorf("--priority: %q is unknown; known are basic, multifactor", name)
 }
