@@ -428,6 +428,13 @@ static void _cycle(bool wanted)
 		(void) _unlock(since);
 		return;
 	}
+	/* For CompleteWait seconds Slurm's schedulers wait for all of a job's nodes. */
+	if (job_is_completing(NULL)) {
+		_extend_claim();
+		(void) _unlock(since);
+		status.skipped++;
+		return;
+	}
 	auc_snapshot_take(&snapshot, &settings, hooks, ++cycle_number);
 	if (!snapshot.in.jobs_len)
 		_extend_claim();
