@@ -98,15 +98,20 @@ func TestSearchIsPlainScan(t *testing.T) {
 		if o.Policy.Rule == LEAD {
 			o.Keep = drawKeep(t)
 		}
-		var fast, plain []Start
-		o.OnStart = started(&fast)
-		got, err := Simulate(context.Background(), nodes, jobs, o)
-		o.plain, o.OnStart = true, started(&plain)
-		want, plainErr := Simulate(context.Background(), nodes, jobs, o)
-		require.Equal(t, plainErr, err)
-		require.Equal(t, plain, fast)
-		require.Equal(t, want, got)
+		requireAsPlain(t, nodes, jobs, o)
 	})
+}
+
+// requireAsPlain has a simulation take the decisions of one that looks at all nodes for each job.
+func requireAsPlain(t require.TestingT, nodes []Node, jobs []Job, o Options, args ...any) {
+	var fast, plain []Start
+	o.OnStart = started(&fast)
+	got, err := Simulate(context.Background(), nodes, jobs, o)
+	o.plain, o.OnStart = true, started(&plain)
+	want, plainErr := Simulate(context.Background(), nodes, jobs, o)
+	require.Equal(t, plainErr, err, args...)
+	require.Equal(t, plain, fast, args...)
+	require.Equal(t, want, got, args...)
 }
 
 // In single precision the score of a late second can be below it: 20000001 counts as 20000000. A bound that forgot

@@ -21,13 +21,7 @@ func TestStandingIsSearch(t *testing.T) {
 					jobs[i].Duration = max(jobs[i].Duration, 1)
 				}
 				o := Options{Policy: Policy{Rule: FCFS}, Mode: mode}
-				var fast, plain []Start
-				o.OnStart = started(&fast)
-				_, err := Simulate(context.Background(), nodes, jobs, o)
-				o.plain, o.OnStart = true, started(&plain)
-				_, plainErr := Simulate(context.Background(), nodes, jobs, o)
-				require.Equal(t, plainErr, err)
-				require.Equal(t, plain, fast, "%v, %d nodes, seed %d", mode, size, seed)
+				requireAsPlain(t, nodes, jobs, o, "%v, %d nodes, seed %d", mode, size, seed)
 			}
 		}
 	}
