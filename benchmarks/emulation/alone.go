@@ -12,12 +12,10 @@ import (
 
 // Alone keeps other processes from emulating on a machine. The governors of two would be as urgent as
 // each other, and Go's threads of one wait for locks that a thread of the other keeps from being
-// given back: both spin, and clocks run on while nobody looks. Runs of one process know of each
-// other.
+// given back: both spin, and clocks run on while nobody looks. Runs of one process may go on together.
 type Alone struct {
 	name string // of an abstract socket, with the at sign: it ends with its process, however that ends
 	mu   sync.Mutex
-	runs int
 	held net.Listener
 }
 
@@ -35,30 +33,30 @@ func (e *BusyError) Error() string {
 	return who + " emulates on this machine, and two at once are in each other's way: have one do all of it, with -j, or wait for its end"
 }
 
-// Enter claims the machine for one more run of this process. It returns a [*BusyError] if
-// another has it. For each Enter without an error there has to be a Leave.
+// Enter claims the machine for this process, if it has not done so yet. It returns a [*BusyError] if
+// another has it.
 func (a *Alone) Enter() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.held == nil {
-		l, err := net.Listen("unix", a.name)
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return &BusyError{Pid: listener(a.name)}
-		}
-		if err != nil {
-			return fmt.Errorf("socket %s: %w", a.name, err)
-		}
-		a.held = l
+	if a.held != nil {
+		return nil
 	}
-	a.runs++
+	l, err := net.Listen("unix", a.name)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return &BusyError{Pid: listener(a.name)}
+	}
+	if err != nil {
+		return fmt.Errorf("socket %s: %w", a.name, err)
+	}
+	a.held = l
 	return nil
 }
 
-// Leave ends what Enter began.
+// Leave takes the claim back, if there is one.
 func (a *Alone) Leave() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.runs--; a.runs == 0 {
+	if a.held != nil {
 		_ = a.held.Close() // nothing was written to it
 		a.held = nil
 	}

@@ -73,6 +73,7 @@ func (f *emulateFlags) emulate(c *cobra.Command) error {
 	if err != nil {
 		return badInput(err)
 	}
+	defer f.where.alone.Leave()
 	prepared := make([]reproduce.Prepared, len(cells))
 	for i := range cells {
 		if prepared[i], err = program.Prepare(cells[i]); err != nil {

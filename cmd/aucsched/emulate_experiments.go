@@ -98,6 +98,7 @@ func (f *experimentsFlags) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return badInput(err)
 	}
+	defer f.where.alone.Leave()
 	simulate, err := simulateProgram()
 	if err != nil {
 		return err

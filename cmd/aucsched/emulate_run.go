@@ -191,7 +191,7 @@ func (d *emulationDirs) fill(version string) error {
 
 func text(s string) *string { return &s }
 
-// program is the command emulate for single runs. listen hears how far each is.
+// program is the command emulate for single runs; alone is to be left after them. listen hears how far each is.
 func (d *emulationDirs) program(listen func(emulation.Progress)) (*reproduce.Program, error) {
 	if _, err := slurmtest.Programs(); err != nil {
 		return nil, err
@@ -275,7 +275,6 @@ func (d *emulationDirs) once(ctx context.Context, o *emulation.Options) (*emulat
 	if err := d.alone.Enter(); err != nil {
 		return nil, err
 	}
-	defer d.alone.Leave()
 	one := *o
 	one.Dir, one.Ephemeral = filepath.Join(scratch(), fmt.Sprintf("aucemu%016x", rand.Uint64())), !d.keep
 	if d.keep {
