@@ -8,6 +8,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/workload"
 )
 
@@ -54,6 +55,15 @@ func NewMultifactor(nodes, cores, maxAge int64) (*Multifactor, error) {
 		return nil, fmt.Errorf("age at which it counts fully: %d: must be whole minutes in 60..%d seconds", maxAge, int64(core.NoTimeLimit))
 	}
 	return &Multifactor{maxAge: maxAge, nodes: nodes, cores: cores}, nil
+}
+
+// MultifactorOf is the one of a machine, with DefaultMaxAge.
+func MultifactorOf(machine []nodeset.Capacity) (*Multifactor, error) {
+	cores := int64(0)
+	for _, c := range machine {
+		cores += int64(c.Cores)
+	}
+	return NewMultifactor(int64(len(machine)), cores, 0)
 }
 
 // Priority implements [Priorities].

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aucsched/aucsched/nodeset"
 	"github.com/aucsched/aucsched/sim"
 	"github.com/aucsched/aucsched/slurmtest"
 	"github.com/aucsched/aucsched/workload"
@@ -53,7 +52,8 @@ func (r *run) measure() (*Result, error) {
 	out.Late = spread(r.late)
 	out.NotCompleted = make(map[string]int)
 	seen := make(map[*workload.Job]bool)
-	var over, lasted, points []float64
+	var over, lasted []float64
+	var started []*slurmtest.Job // of out.records
 	var stays []stay
 	for i := range r.ended {
 		e := &r.ended[i]
@@ -75,23 +75,12 @@ func (r *run) measure() (*Result, error) {
 		seen[rec.Job] = true
 		should := sim.RunTime(rec.Job, rec.Segs)
 		over, lasted = append(over, float64(rec.End-rec.Start-should)), append(lasted, float64(should))
-		out.records, out.Lives = append(out.records, rec), append(out.Lives, lifeOf(k, &rec))
-		if r.o.Multifactor {
-			off, err := pointsOff(had, &rec, r.o.Machine)
-			if err != nil {
-				return out, err
-			}
-			points = append(points, off)
-		}
+		out.records, out.Lives, started = append(out.records, rec), append(out.Lives, lifeOf(k, &rec)), append(started, had)
 		some, err := staysOf(had, &rec)
 		if err != nil {
 			return out, err
 		}
 		stays = append(stays, some...)
-	}
-	if r.o.Multifactor {
-		all := spread(points)
-		out.Points = &all
 	}
 	out.Overrun, out.DurationMean = spread(over), spread(lasted).Mean
 	err := checkStays(r.o.Machine, stays)
@@ -102,24 +91,30 @@ func (r *run) measure() (*Result, error) {
 		return out, err
 	}
 	out.Metrics.Unrun = r.unrun
+	if out.Points, err = r.points(started, out.records); err != nil {
+		return out, err
+	}
 	out.Faults = out.faults(backfillInterval(r.o.Parameters))
 	return out, nil
 }
 
-// pointsOff is by how much the priority with which a job was started differs from what its age
-// and size give.
-func pointsOff(had *slurmtest.Job, r *sim.Record, machine []nodeset.Capacity) (float64, error) {
-	cores := int64(0)
-	for _, c := range machine {
-		cores += int64(c.Cores)
+// points is Result.Points; records are those of had.
+func (r *run) points(had []*slurmtest.Job, records []sim.Record) (*Spread, error) {
+	if !r.o.Multifactor {
+		return nil, nil
 	}
-	m, err := sim.NewMultifactor(int64(len(machine)), cores, 0)
+	should, err := sim.MultifactorOf(r.o.Machine)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	p, err := strconv.ParseInt(had.Fields["Priority"], 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("job %s: Priority: %w", r.Job.ID, err)
+	var off []float64
+	for i := range records {
+		p, err := strconv.ParseInt(had[i].Fields["Priority"], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: Priority: %w", records[i].Job.ID, err)
+		}
+		off = append(off, math.Abs(float64(p-should.Priority(records[i].Job, records[i].Start))))
 	}
-	return math.Abs(float64(p - m.Priority(r.Job, r.Start))), nil
+	s := spread(off)
+	return &s, nil
 }

@@ -216,11 +216,7 @@ func priorities(name string, nodes []nodeset.Capacity) (sim.Priorities, error) {
 	case "basic":
 		return nil, nil
 	case "multifactor":
-		cores := int64(0)
-		for _, c := range nodes {
-			cores += int64(c.Cores)
-		}
-		return sim.NewMultifactor(int64(len(nodes)), cores, 0)
+		return sim.MultifactorOf(nodes)
 	}
 	return nil, fmt.Errorf("--priority: %q is unknown; known are basic, multifactor", name)
 }
