@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
@@ -38,6 +39,11 @@ type BackfillOptions struct {
 	// begin, 30 in Slurm's default; until then only the main scheduler starts jobs. 0 has one in
 	// every cycle.
 	Interval int64
+	// Test is how long a pass takes to look at one job; 0: no time. Slurm's sdiag shows it: a pass's
+	// mean length over its mean depth. A pass that takes time gives the locks away every 2 s
+	// (bf_yield_interval) for half a second (bf_yield_sleep), is over if jobs have come or gone by then
+	// (there is no bf_continue), and takes no longer than Interval (bf_max_time). At most a minute.
+	Test time.Duration
 	// Estimates has places reserved even when no start can depend on them, so
 	// that decisions say when jobs are expected to start. Without it a cycle in
 	// which no pending job can start costs next to nothing.
@@ -63,6 +69,7 @@ func (o *BackfillOptions) Validate() error {
 		{"bf_max_job_start", int64(o.MaxJobStart), 0, 1 << 31},
 		{"bf_min_prio_reserve", o.MinPrioReserve, 0, 1 << 62},
 		{"bf_interval", o.Interval, 0, 10_800},
+		{"time to look at a job, in ns", int64(o.Test), 0, int64(time.Minute)},
 		{"bf_node_space_size", int64(o.NodeSpaceSize), 0, 2_000_000},
 	} {
 		if f.v < f.min || f.v > f.max {
@@ -86,8 +93,8 @@ const (
 // Nodes and cores are chosen by [bids.Selector].
 //
 // It differs from a slurmctld in that both schedulers run in every cycle unless
-// BackfillOptions.Interval says otherwise, that passes take no time, that time limits
-// count in seconds instead of minutes, and that no cycle is broken off.
+// BackfillOptions.Interval says otherwise, that passes take no time and are not broken off unless
+// BackfillOptions.Test does, and that time limits count in seconds instead of minutes.
 // A job that Slurm's selection cannot place on the idle machine is passed over, as
 // Slurm refuses it at submission. Slurm knows neither ranges of GPUs nor alternatives: jobs
 // get the fewest GPUs of a range, and only their first request counts.
@@ -109,8 +116,9 @@ type Backfill struct {
 	fit     fitTest
 	blocked map[blockedKey]struct{} // fruitless tests since the last change
 	machine machine
-	due     int64 // when backfill may begin, if Interval is set
-	waiting bool  // it was not due in the last cycle
+	pass    pass
+	due     int64 // when backfill may begin, or go on
+	waiting bool  // it is to, then
 }
 
 type held struct {
@@ -163,10 +171,7 @@ func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, 
 		return err
 	}
 	if b.waiting = s.Now < b.due; !b.waiting {
-		err = b.backfill(ctx, first)
-		if b.opt.Interval > 0 {
-			b.due = s.Now + b.opt.Interval
-		}
+		err = b.proceed(ctx, first)
 	}
 	p.Stats.Jobs = len(p.Decisions)
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -311,6 +312,8 @@ func smallOptions(t *rapid.T) BackfillOptions {
 	o.Window = rapid.SampledFrom([]int64{86400, 86400, 600}).Draw(t, "bf_window")
 	o.Resolution = rapid.SampledFrom([]int64{60, 60, 1, 300}).Draw(t, "bf_resolution")
 	o.MinPrioReserve = rapid.SampledFrom([]int64{0, 0, 995}).Draw(t, "bf_min_prio_reserve")
+	o.Interval = rapid.SampledFrom([]int64{0, 0, 30}).Draw(t, "bf_interval")
+	o.Test = rapid.SampledFrom([]time.Duration{0, 0, 700 * time.Millisecond}).Draw(t, "time to look at a job")
 	return o
 }
 

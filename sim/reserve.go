@@ -11,30 +11,19 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// backfill is _attempt_backfill: from the job at index first on.
-func (b *Backfill) backfill(ctx context.Context, first int) error {
-	end := min(len(b.s.Pending), first+b.opt.MaxJobTest)
-	b.fit.ready = false
-	if !b.opt.Estimates && !b.opt.Plain {
-		for end > first && !b.mayStart(b.s.Pending[end-1]) {
-			end-- // no start depends on what is reserved from here on
-		}
-	}
-	if end == first {
-		return nil
-	}
-	b.upNodes()
-	b.space.reset(b.s.Now, b.opt.Resolution, b.opt.Window, b.up)
-	clear(b.blocked)
-	starts, head := 0, len(b.p.Decisions)-1
-	for i := first; i < end; i++ {
+// tests is the loop of _attempt_backfill over the jobs from index from up to to. It reports whether
+// the pass has to end there: that many have been started, or the table of slots is full. first is
+// the job that the main scheduler left.
+func (b *Backfill) tests(ctx context.Context, first, from, to int) (over bool, err error) {
+	head := len(b.p.Decisions) - 1
+	for i := from; i < to; i++ {
 		if err := ctx.Err(); err != nil {
-			return err
+			return true, err
 		}
 		j := b.s.Pending[i]
 		out, err := b.test(j)
 		if err != nil {
-			return fmt.Errorf("job %s: %w", j.ID, err)
+			return true, fmt.Errorf("job %s: %w", j.ID, err)
 		}
 		switch out.what {
 		case starting:
@@ -42,16 +31,16 @@ func (b *Backfill) backfill(ctx context.Context, first int) error {
 				b.p.Decisions = b.p.Decisions[:head]
 			}
 			if err := b.start(i, b.scratch); err != nil {
-				return err
+				return true, err
 			}
 			clear(b.blocked)
-			if starts++; starts == b.opt.MaxJobStart {
-				return nil
+			if b.pass.starts++; b.pass.starts == b.opt.MaxJobStart {
+				return true, nil
 			}
 			continue
 		case reserving:
 			if b.space.records >= b.opt.NodeSpaceSize {
-				return nil
+				return true, nil
 			}
 			b.space.add(out.from, out.to, b.opt.Resolution, b.chosen)
 			clear(b.blocked)
@@ -64,7 +53,7 @@ func (b *Backfill) backfill(ctx context.Context, first int) error {
 		if out.what == hopeless {
 			why, err := b.never(j)
 			if err != nil {
-				return err
+				return true, err
 			}
 			if why != nil {
 				d.Reason = why.Error()
@@ -72,7 +61,7 @@ func (b *Backfill) backfill(ctx context.Context, first int) error {
 		}
 		b.decide(d)
 	}
-	return nil
+	return false, nil
 }
 
 type verdict int

@@ -33,6 +33,9 @@ type Config struct {
 	// KillAtLimit ends jobs at their time limit. Without it a job that
 	// outlives its limit goes on, as under Slurm's OverTimeLimit=UNLIMITED.
 	KillAtLimit bool
+	// Release is how many seconds after the end of a job its nodes are free again, 0 to 3600: Slurm
+	// has each of them clean up first. Until then the job is one that runs and should have ended.
+	Release int64
 	// Files is what jobs' input files cost. Loading one is part of a job's time, and so of its time limit.
 	Files Files
 	// CycleLimit is the wall-clock time that the policy has for one cycle; 0
@@ -75,6 +78,9 @@ type Record struct {
 // maxIdle is how many cycles in a row may start nothing while the machine is idle
 // and no job is to come. Then the jobs that are left count as not run.
 const maxIdle = 16
+
+// maxRelease bounds Config.Release.
+const maxRelease = 3600
 
 // maxTime bounds all times of a workload, so that sums stay in range.
 const maxTime = 1 << 50
@@ -145,6 +151,8 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		return nil, fmt.Errorf("%d jobs: at most %d are supported", len(jobs), math.MaxInt32)
 	case cfg.Interval < 1 || cfg.Interval > maxTime:
 		return nil, fmt.Errorf("interval: %d: must be between 1 and %d seconds", cfg.Interval, int64(maxTime))
+	case cfg.Release < 0 || cfg.Release > maxRelease:
+		return nil, fmt.Errorf("release: %d: must be between 0 and %d seconds", cfg.Release, int64(maxRelease))
 	}
 	nodes, err := nodeset.New(cfg.Nodes)
 	if err != nil {
@@ -367,6 +375,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 		}
 	}
 	s.files.cycle(s)
+	s.markOver()
 	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs(), Running: s.held}
 	begin := s.cfg.Clock()
 	limits := core.Limits{Seed: s.cfg.Seed ^ uint64(s.latency.n)*0x9e3779b97f4a7c15}
@@ -384,6 +393,18 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 		s.cfg.OnCycle(Progress{s.now, s.next, s.pending.len(), len(s.running), s.ended, len(s.jobs)})
 	}
 	return started, nil
+}
+
+// markOver has the jobs that are over, and keep their nodes for some seconds, show when they ended.
+func (s *simulator) markOver() {
+	if s.cfg.Release == 0 {
+		return
+	}
+	for _, e := range s.ends {
+		if over := e.at - s.cfg.Release; over <= s.now {
+			s.held[s.slot[e.number]].End = over
+		}
+	}
 }
 
 func (s *simulator) carryOut() (started int, err error) {
@@ -443,7 +464,7 @@ func (s *simulator) start(d *core.Decision) error {
 	}
 	h := &s.held[n]
 	h.ID, h.End, h.Segs = j.ID, s.now+j.TimeLimit, append(h.Segs[:0], d.Segs...)
-	s.ends.push(ending{s.now + runs, i})
+	s.ends.push(ending{s.now + runs + s.cfg.Release, i})
 	return nil
 }
 
@@ -458,7 +479,7 @@ func (s *simulator) end(e ending) error {
 	}
 	if s.cfg.OnEnd != nil {
 		j := s.jobs[e.number].Job
-		s.cfg.OnEnd(Record{j, j.Submit, r.start, e.at, r.class, h.Segs, r.alternative, r.loading})
+		s.cfg.OnEnd(Record{j, j.Submit, r.start, e.at - s.cfg.Release, r.class, h.Segs, r.alternative, r.loading})
 	}
 	s.running[n] = s.running[last]
 	s.held[n], s.held[last] = s.held[last], h
@@ -483,7 +504,7 @@ func (s *simulator) giveUp() {
 	}
 }
 
-// ending is when a running job ends.
+// ending is when a running job has ended and its nodes are free.
 type ending struct {
 	at     int64
 	number int32

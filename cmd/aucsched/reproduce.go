@@ -250,7 +250,7 @@ func simulateProgram() (*reproduce.Program, error) {
 }
 
 // laterFlags are those that simulate did not always have.
-var laterFlags = slices.Concat([]string{"first", "slurmctld", "files", "locality"}, fileSettings, localityOnly)
+var laterFlags = slices.Concat([]string{"first", "slurmctld", "backfill-test", "files", "locality"}, fileSettings, localityOnly)
 
 // sinceStored says that a flag has the value that all results on file were made with, from
 // before there was the flag: it is no part of their keys.
@@ -298,6 +298,9 @@ func meanings(f *pflag.Flag) (settings []string) {
 	}
 	if f.Name == "throughput" || f.Name == "patience" {
 		settings = append(settings, f.Name+": the last jobs first")
+	}
+	if f.Name == "slurmctld" {
+		settings = append(settings, "slurmctld: nodes are free after some seconds")
 	}
 	if f.Name == "priority" {
 		settings = append(settings, "priority: Slurm's size, and age everywhere")

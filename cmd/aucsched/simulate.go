@@ -112,7 +112,8 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cluster, "cluster", "", "the machine (see above)")
 	flags.StringVar(&f.load, "workload", "", "the workload (see above)")
 	flags.StringVar(&f.priority, "priority", "basic", "basic: the jobs' own, generated ones as Slurm's priority/basic gives them; multifactor: age and size with equal weights, recomputed for every cycle")
-	flags.BoolVar(&f.policy.slurmctld, "slurmctld", false, "as a real slurmctld does: time limits count in minutes, rounded up, and backfill begins 30 s after the last time (bf_interval)")
+	flags.BoolVar(&f.policy.slurmctld, "slurmctld", false, "as a real slurmctld does: time limits count in minutes, rounded up, nodes are free 2 s after the end of a job, and backfill begins 30 s after the last time (bf_interval)")
+	flags.DurationVar(&f.policy.backfillTest, "backfill-test", 0, "with --slurmctld: how long backfill takes to look at a job, as sdiag shows it: the mean cycle by the mean depth")
 	flags.BoolVar(&f.slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm's own selection would give them in turn (aucsched1, section 5)")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
 }
@@ -150,6 +151,7 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	}
 	if f.policy.slurmctld {
 		inMinutes(w.Jobs)
+		cfg.Release = slurmRelease
 	}
 	policies, err := f.policy.makeAll(flags)
 	if err != nil {

@@ -18,6 +18,8 @@ type Experiment struct {
 	Methods []Method // the first is what the others are compared with
 	// Busy is emulate's --busy-rate, for all methods.
 	Busy int
+	// BackfillTest is how long stock backfill took to look at a job, for the simulator.
+	BackfillTest string
 }
 
 // Method is a scheduler with its settings.
@@ -44,6 +46,14 @@ const (
 	busyLarge = 10
 )
 
+// Mean length of a pass by its mean depth, as sdiag had them in one run on each machine: 1.07 s and 366 jobs on M, 8.9
+// to 9.9 s and 85 to 90 jobs on ESP's and Tsubame's. On S passes of 200 jobs end within a second.
+const (
+	testS     = "2ms"
+	testM     = "3ms"
+	testLarge = "110ms"
+)
+
 // besideAuction are what a site would set beside an auction: Slurm's own backfill has
 // nothing to start, but goes on planning, which takes the locks half of the time.
 const besideAuction = "--parameters=bf_interval=300"
@@ -56,7 +66,11 @@ const deadline = "--deadline=5s"
 // and places.
 func (e *Experiment) ArgsOf(command string, m *Method) []string {
 	if command == "simulate" {
-		return append([]string{"--slurmctld", "--policy=" + m.Scheduler}, e.shared(m)...)
+		args := append([]string{"--slurmctld", "--policy=" + m.Scheduler}, e.shared(m)...)
+		if m.Scheduler == "backfill" { // its main scheduler looks whenever a job comes or goes
+			args = append(args, "--interval=1", "--backfill-test="+e.BackfillTest)
+		}
+		return args
 	}
 	args := append([]string{"--scheduler=" + m.Scheduler}, e.shared(m)...)
 	args = append(args, fmt.Sprintf("--rate=%d", rate), fmt.Sprintf("--busy-rate=%d", e.Busy))
@@ -77,7 +91,7 @@ func (e *Experiment) shared(m *Method) []string {
 
 // Experiments are all of them.
 func Experiments() []Experiment {
-	return slices.Concat(espExperiments(), mixExperiments("S", 128), mixExperiments("M", 256), tsubameExperiments())
+	return slices.Concat(espExperiments(), mixExperiments("S", 128, testS), mixExperiments("M", 256, testM), tsubameExperiments())
 }
 
 // Select are the experiments whose name contains one of the words; all without any.
@@ -149,17 +163,17 @@ func espExperiments() []Experiment {
 	}
 	const size, first = "max sum p r (s - c)", "max sum p (s - c)"
 	return []Experiment{
-		{Name: "esp-basic", Title: "ESP, basic priorities (ipsched, table V, experiments 1 to 3): 1,024 nodes of 8 cores and 2 GPUs", Args: base("gen:esp", "basic"), Busy: busyLarge, Methods: append([]Method{
+		{Name: "esp-basic", Title: "ESP, basic priorities (ipsched, table V, experiments 1 to 3): 1,024 nodes of 8 cores and 2 GPUs", Args: base("gen:esp", "basic"), Busy: busyLarge, BackfillTest: testLarge, Methods: append([]Method{
 			backfill(printed("ipsched-5", "priority basic", "1-SLURM: Backfill")),
 			ipsched("ipsched-5", "priority basic", "2: IPSCHED, "+size, "size"),
 			ipsched("ipsched-5", "priority basic", "3: IPSCHED, "+first, "priority"),
 		}, auctions()...)},
-		{Name: "esp-multifactor", Title: "ESP, multifactor priorities (ipsched, table V, experiments 4 to 6)", Args: base("gen:esp", "multifactor"), Busy: busyLarge, Methods: append([]Method{
+		{Name: "esp-multifactor", Title: "ESP, multifactor priorities (ipsched, table V, experiments 4 to 6)", Args: base("gen:esp", "multifactor"), Busy: busyLarge, BackfillTest: testLarge, Methods: append([]Method{
 			backfill(printed("ipsched-5", "priority multifactor", "4-SLURM: Backfill")),
 			ipsched("ipsched-5", "priority multifactor", "5: IPSCHED, "+first, "priority"),
 			ipsched("ipsched-5", "priority multifactor", "6: IPSCHED, "+size, "size"),
 		}, auctions("--objective=priority")...)},
-		{Name: "esp-random", Title: "ESP with random sizes, multifactor priorities (ipsched, table VI, experiments 7 and 8)", Args: base("gen:esp-rand", "multifactor"), Busy: busyLarge, Methods: append([]Method{
+		{Name: "esp-random", Title: "ESP with random sizes, multifactor priorities (ipsched, table VI, experiments 7 and 8)", Args: base("gen:esp-rand", "multifactor"), Busy: busyLarge, BackfillTest: testLarge, Methods: append([]Method{
 			backfill(printed("ipsched-6", "priority multifactor", "7-SLURM: Backfill")),
 			ipsched("ipsched-6", "priority multifactor", "8: IPSCHED, "+size, "size", "--node-limits=false"),
 		}, auctions("--objective=priority")...)},
@@ -167,7 +181,7 @@ func espExperiments() []Experiment {
 }
 
 // mixExperiments are workloads IV and V of aucsched1 on a machine, tables 5 and 6.
-func mixExperiments(machine string, nodes int) []Experiment {
+func mixExperiments(machine string, nodes int, test string) []Experiment {
 	table := map[string]string{"S": "aucsched1-5", "M": "aucsched1-6"}[machine]
 	var out []Experiment
 	for _, w := range []string{"IV.1", "IV.2", "IV.3", "V.1", "V.2", "V.3"} {
@@ -175,7 +189,7 @@ func mixExperiments(machine string, nodes int) []Experiment {
 			Name:  fmt.Sprintf("%s-%s", machine, w),
 			Title: fmt.Sprintf("Workload %s on machine %s (aucsched1, table %s): %d nodes of 8 cores and 2 GPUs", w, machine, strings.TrimPrefix(table, "aucsched1-"), nodes),
 			Args:  []string{fmt.Sprintf("--cluster=%dx8x2", nodes), "--workload=gen:" + w, "--priority=basic"},
-			Busy:  busySmall,
+			Busy:  busySmall, BackfillTest: test,
 			Methods: []Method{
 				backfill(paperRow(table, w, true)),
 				{Name: "auction, papers' settings", Scheduler: "auction1", Args: []string{"--paper", "--slurm-bids", "--interval=5"}, Paper: paperRow(table, w, false)},
@@ -212,7 +226,7 @@ func tsubameExperiments() []Experiment {
 			Name:  "tsubame-" + w,
 			Title: fmt.Sprintf("Tsubame %s (aucsched2, table 3): 1,408 nodes of 12 cores and 3 GPUs", w),
 			Args:  []string{"--cluster=1408x12x3", "--workload=" + spec, "--priority=basic"},
-			Busy:  busyLarge,
+			Busy:  busyLarge, BackfillTest: testLarge,
 			Methods: []Method{
 				backfill(paper(papers.SlurmBackfill)),
 				{Name: "auction, papers' settings", Scheduler: "auction2", Args: []string{"--paper"}, Paper: paper(papers.Aucsched2)},
