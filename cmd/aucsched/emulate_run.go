@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,6 +208,7 @@ func (d *emulationDirs) program(listen func(emulation.Progress)) (*reproduce.Pro
 	if err != nil {
 		return nil, err
 	}
+	collectSeldom()
 	d.alone = emulation.NewAlone()
 	p := &reproduce.Program{Version: build}
 	p.Settings = func(args []string) ([]string, error) { return emulatedSettings(args, slurm) }
@@ -214,6 +216,14 @@ func (d *emulationDirs) program(listen func(emulation.Progress)) (*reproduce.Pro
 		return d.run(ctx, args, listen)
 	}
 	return p, nil
+}
+
+// collectSeldom has Go's collector wait until there is a gigabyte. It stops all threads, and those of the
+// governor and its probes, which are more urgent than the thread that stops them, then ask for the
+// processor again and again that it needs: the clock runs on at the rate that it has.
+func collectSeldom() {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(1 << 30)
 }
 
 // emulatedSettings checks the arguments of a run, and lists all that its result depends on.

@@ -56,10 +56,11 @@ func (f *policyFlags) settings(policy string, flags *pflag.FlagSet) []report.Set
 	case "backfill":
 		o := sim.DefaultBackfill()
 		if f.slurmctld {
-			o.Interval = slurmInterval
+			o.Interval, o.Test = slurmInterval, f.backfillTest
 		}
 		return []report.Setting{
 			number("bf_interval", o.Interval, "seconds from one pass of backfill to the next at least; 0: one in every cycle"),
+			{Name: "Time to look at a job", Value: o.Test.String(), Meaning: "what a pass takes; 0s: no time"},
 			number("bf_max_job_test", int64(o.MaxJobTest), "jobs that backfill looks at in a cycle"),
 			number("bf_resolution", o.Resolution, "seconds of a time slot of its reservations"),
 			number("bf_window", o.Window/60, "minutes ahead that it reserves nodes"),
