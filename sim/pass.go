@@ -23,15 +23,19 @@ type pass struct {
 	pending, running int
 }
 
-// proceed begins a pass of backfill behind the job at index first, or goes on with one.
+// proceed begins a pass of backfill behind the job at index first, or goes on with one unless
+// jobs have come or gone.
 func (b *Backfill) proceed(ctx context.Context, first int) error {
-	switch p := &b.pass; {
-	case !p.under:
+	p := &b.pass
+	if p.under && (p.pending != len(b.s.Pending) || p.running != len(b.s.Running)) {
+		p.under = false
+		b.due += b.opt.Interval
+		if b.waiting = b.s.Now < b.due; b.waiting {
+			return nil
+		}
+	}
+	if !p.under {
 		b.begin(first)
-	case p.pending != len(b.s.Pending) || p.running != len(b.s.Running):
-		p.under, b.waiting = false, true
-		b.due = b.s.Now + b.opt.Interval
-		return nil
 	}
 	return b.backfill(ctx, first)
 }

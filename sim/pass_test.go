@@ -76,6 +76,21 @@ func TestBackfillGoesOnBehindItsStarts(t *testing.T) {
 	require.Equal(t, []int64{30, 33}, []int64{starts["J3"], starts["J4"]})
 }
 
+// A pass that was broken off long ago keeps nobody waiting.
+func TestBackfillAfterABreak(t *testing.T) {
+	jobs := []workload.Job{
+		jobOf(1, bids.Request{Cores: 3}, 0, 31, 31), // ends while the pass of second 30 gives the locks away, and with it the queue
+		jobOf(2, bids.Request{Cores: 2}, 6, 30, 30),
+		jobOf(3, bids.Request{Cores: 1}, 6, 10, 300),
+		jobOf(4, bids.Request{Cores: 1}, 6, 10, 300),
+		jobOf(5, bids.Request{Cores: 3}, 1000, 100, 100),
+		jobOf(6, bids.Request{Cores: 2}, 1000, 100, 100),
+		jobOf(7, bids.Request{Cores: 1}, 1000, 10, 10),
+	}
+	starts, _ := startsOf(t, backfill(t, func(o *BackfillOptions) { o.Interval, o.Test = 30, 2*time.Second }), nil, jobs...)
+	require.Equal(t, []int64{31, 1000, 1003}, []int64{starts["J2"], starts["J5"], starts["J7"]})
+}
+
 // endsSeen is backfill that notes when the first running job is to end.
 type endsSeen struct {
 	*Backfill

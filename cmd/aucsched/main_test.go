@@ -154,6 +154,8 @@ func TestWrongUsageAndInput(t *testing.T) {
 		"jobs of type A with GPUs need":  {"simulate", "--cluster", "9x8", "--workload", "gen:esp"},
 		`--priority: "odd" is unknown`:   {"simulate", "--cluster", "9x8x2", "--workload", "gen:esp", "--priority", "odd"},
 		"--interval: 0":                  {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--interval", "0"},
+		"--backfill-test: goes with":     {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--backfill-test", "3ms"},
+		"--backfill-test: -1s: must be":  {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--slurmctld", "--backfill-test", "-1s"},
 		"e.swf: no job":                  {"simulate", "--cluster", "9x8", "--workload", file("e.swf", "; nothing\n")},
 		"t.mps:":                         {"solve", file("t.mps", knapsack[:60])},
 		"--time-limit: -1s":              {"solve", "--time-limit", "-1s", file("k.mps", knapsack)},
@@ -287,6 +289,7 @@ func TestSimulateGPUTraces(t *testing.T) {
 	// pod-a has 12 cores of the only node where pod-c, which comes at 500, fits.
 	require.Equal(t, []any{5, int64(400 + 1180 + 1), int64(1180 + 400 - 500)}, []any{r.Jobs, r.Runtime, r.GPUQueue.Seconds})
 	require.Equal(t, int64(200+1180+1), result(append(pods, "--rate", "2")...).Runtime)
+	require.Equal(t, r.Runtime+2, result(append(pods, "--slurmctld")...).Runtime, "the node is free 2 s later")
 	philly := result("--cluster", "8x4x4", "--workload", data+"gpu/philly.csv")
 	require.Equal(t, 4, philly.Jobs)
 	require.Equal(t, (66+2952*8+10*12+1*20)/32.0, philly.TheoreticalRuntime, "17 GPUs are 5 nodes of 4, as the machine's are")

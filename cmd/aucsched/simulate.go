@@ -142,6 +142,12 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	if cfg.Interval < 1 {
 		return nil, nil, badInput(fmt.Errorf("--interval: %d: must be at least 1 second", cfg.Interval))
 	}
+	switch d := f.policy.backfillTest; {
+	case d != 0 && !f.policy.slurmctld:
+		return nil, nil, badInput(fmt.Errorf("--backfill-test: goes with --slurmctld"))
+	case d < 0 || d > time.Minute:
+		return nil, nil, badInput(fmt.Errorf("--backfill-test: %v: must be between 0 and a minute", d))
+	}
 	w, err := f.replay.readWorkload(f.load)
 	if err != nil {
 		return nil, nil, badInput(err)
