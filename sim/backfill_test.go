@@ -37,8 +37,11 @@ func jobOf(number int, r bids.Request, submit, duration, limit int64) workload.J
 
 // records runs the jobs and returns what became of each, by ID.
 func records(t require.TestingT, p core.Policy, nodes []nodeset.Capacity, jobs []workload.Job) (map[string]Record, *Result) {
+	return recordsWith(t, NewConfig(nodes), p, jobs)
+}
+
+func recordsWith(t require.TestingT, cfg Config, p core.Policy, jobs []workload.Job) (map[string]Record, *Result) {
 	out := map[string]Record{}
-	cfg := NewConfig(nodes)
 	cfg.OnEnd = func(r Record) {
 		r.Segs = append([]nodeset.Segment(nil), r.Segs...)
 		out[r.Job.ID] = r

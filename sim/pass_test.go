@@ -20,9 +20,10 @@ func startsOf(t *testing.T, p core.Policy, change func(*Config), jobs ...workloa
 		change(&cfg)
 	}
 	starts, ends = make(map[string]int64), make(map[string]int64)
-	cfg.OnEnd = func(r Record) { starts[r.Job.ID], ends[r.Job.ID] = r.Start, r.End }
-	_, err := Run(context.Background(), cfg, p, jobs)
-	require.NoError(t, err)
+	all, _ := recordsWith(t, cfg, p, jobs)
+	for id, r := range all {
+		starts[id], ends[id] = r.Start, r.End
+	}
 	return starts, ends
 }
 
