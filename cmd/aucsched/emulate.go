@@ -43,8 +43,12 @@ Each result is stored as it comes: a run that was interrupted goes on where it w
 were not faithful (jobs that did not complete, or lasted more than a hundredth too long, or
 were submitted late) are done again, and fail if that does not help. Needs root and Debian's
 packages of Slurm; make emulation builds the rest. Jobs that the machine can never run are left
-out, with a warning. Whatever part of it is killed, nothing of a cluster stays. One emulate runs
-on a machine at a time; -j has it do several runs at once.`,
+out, with a warning. Whatever part of it is killed, nothing of a cluster stays. One emulate
+runs on a machine at a time; -j has it do several runs at once.
+
+Besides the metrics it prints what a pass of Slurm's backfill took and how many jobs it looked
+at ("pass s" and "depth", sdiag's means), and how long after a job's end the next one started
+on one of its nodes ("handover s", the median of those within 10 s).`,
 		Example: "  aucsched emulate --scheduler backfill,auction2 --throughput --cluster 128x8x2 --workload gen:V.1 --seeds 1-3",
 		Args:    exactArgs(0),
 		RunE:    func(c *cobra.Command, _ []string) error { return f.emulate(c) },
@@ -81,6 +85,7 @@ func (f *emulateFlags) emulate(c *cobra.Command) error {
 		}
 	}
 	runner := reproduce.Runner{Program: program, Store: store, Jobs: f.jobs, Say: func(s string) { slog.Warn(s) }, Done: bar.cells}
+	collectSeldom()
 	results, err := runner.Run(c.Context(), prepared)
 	bar.clear()
 	if err != nil {

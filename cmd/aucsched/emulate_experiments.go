@@ -106,6 +106,9 @@ func (f *experimentsFlags) run(c *cobra.Command, words []string) error {
 	programs := map[string]*reproduce.Program{"emulate": emulate, "simulate": simulate}
 	if !f.stored {
 		for _, command := range []string{"simulate", "emulate"} { // what is quick first
+			if command == "emulate" {
+				collectSeldom()
+			}
 			if err := f.cells(c, programs[command], store, command, experiments, seeds, kept, bar); err != nil {
 				return err
 			}

@@ -208,7 +208,6 @@ func (d *emulationDirs) program(listen func(emulation.Progress)) (*reproduce.Pro
 	if err != nil {
 		return nil, err
 	}
-	collectSeldom()
 	d.alone = emulation.NewAlone()
 	p := &reproduce.Program{Version: build}
 	p.Settings = func(args []string) ([]string, error) { return emulatedSettings(args, slurm) }
@@ -220,8 +219,10 @@ func (d *emulationDirs) program(listen func(emulation.Progress)) (*reproduce.Pro
 
 // collectSeldom has Go's collector wait until there is a gigabyte. It stops all threads, and those of the
 // governor and its probes, which are more urgent than the thread that stops them, then ask for the
-// processor again and again that it needs: the clock runs on at the rate that it has.
+// processor again and again that it needs: the clock runs on at the rate that it has. To be called before the
+// first run: what there is to collect by then would count.
 func collectSeldom() {
+	debug.FreeOSMemory()
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(1 << 30)
 }
