@@ -96,7 +96,7 @@ func (f *loadFigures) writeClients(p *page) {
 
 func (f *loadFigures) writeController(p *page) {
 	p.heading(2, "slurmctld, and what gets done")
-	p.say("CPU is how many processors slurmctld kept busy, \"others\" what everything else did: the clients first of all, and now and then other work on the machine. RSS is at the end of the window. \"full after\" is how long it took from the empty machine to 95%% of the cores busy; \"cores busy\" their share in the window, the mean of looks 5 s apart. \"registrations\" are those of nodes, \"?\" in rows of a time when the command neither counted them nor waited for them before it began: a slurmctld that has just begun has each node register, more than once, and in a row with many of them CPU and sbatch are theirs in part (validate_jobs_on_node() goes through all jobs for each node), whoever schedules.")
+	p.say("CPU is how many processors slurmctld kept busy, \"others\" what everything else did: the clients first of all, and now and then other work on the machine. RSS is at the end of the window. \"full after\" is how long it took from the empty machine to 95%% of the cores busy; \"cores busy\" their share in the window, the mean of looks 5 s apart. \"registrations\" are those of nodes: a slurmctld that has just begun has each node register, more than once, and in a row with many of them CPU and sbatch are theirs in part (validate_jobs_on_node() goes through all jobs for each node), whoever schedules.")
 	t := sized("window s", "CPU", "others", "RSS MiB", "at most", "full after s", "cores busy %", "looks", "starts", "a minute", "running", "waiting", "registrations")
 	for _, x := range f.All {
 		filled := "not in time"
@@ -105,17 +105,9 @@ func (f *loadFigures) writeController(p *page) {
 		}
 		t.add(append(who(x), fmt.Sprintf("%.0f", x.Window.Seconds()), fmt.Sprintf("%.2f", x.CPU), fmt.Sprintf("%.2f", x.Others),
 			fmt.Sprintf("%.0f", float64(x.RSS)/(1<<20)), fmt.Sprintf("%.0f", float64(x.PeakRSS)/(1<<20)), filled, fmt.Sprintf("%.1f", 100*x.Busy), count(x.Looks),
-			count(x.Started), fmt.Sprintf("%.0f", perMinute(x)), count(x.Running), count(x.Pending), registrations(x))...)
+			count(x.Started), fmt.Sprintf("%.0f", perMinute(x)), count(x.Running), count(x.Pending), count(x.Registrations))...)
 	}
 	p.table(&t)
-}
-
-// registrations are those of the window, if they were counted.
-func registrations(x *load.Figures) string {
-	if x.Registrations == nil {
-		return "?"
-	}
-	return count(*x.Registrations)
 }
 
 func perMinute(x *load.Figures) float64 { return float64(x.Started) / x.Window.Minutes() }

@@ -23,7 +23,7 @@ func inventedLoad(size load.Size, rival load.Rival, x int) *load.Figures {
 	}
 	f.Sbatch = load.Latencies{Sorted: f.Squeue.Sorted[:50], Failed: 50}
 	if x > 1 {
-		f.Registrations = &x
+		f.Registrations = x
 		f.Filled = 4500 * time.Millisecond
 	}
 	if rival.Auction {

@@ -66,7 +66,7 @@ func (f *Figures) diagnose(ctx context.Context, c *slurmtest.Cluster) error {
 	if err != nil {
 		return err
 	}
-	f.Registrations = &n
+	f.Registrations = n
 	// sdiag counts these once a minute.
 	states, err := c.Squeue(ctx, "%T")
 	f.Pending, f.Running = strings.Count(states, "PENDING\n"), strings.Count(states, "RUNNING\n")

@@ -36,8 +36,8 @@ type Figures struct {
 	Busy  float64
 	Looks int
 	// Registrations are those of nodes in the window: a slurmctld that has just begun asks for all of
-	// them, more than once. Nil: they were not counted.
-	Registrations *int
+	// them, more than once.
+	Registrations int
 	// Others is how many processors everything but slurmctld kept busy, clients too.
 	Others float64
 }

@@ -46,8 +46,8 @@ const (
 	busyLarge = 10
 )
 
-// Mean length of a pass by its mean depth, as sdiag had them in one run on each machine: 1.07 s and 366 jobs on M, 8.9
-// to 9.9 s and 85 to 90 jobs on ESP's and Tsubame's. On S passes of 200 jobs end within a second.
+// Mean length of a pass by its mean depth, as emulate prints them: 0.41 to 0.43 s and 210 to 243 jobs on S, 0.59 to 1.07 s and
+// 217 to 366 jobs on M, 8.2 to 9.9 s and 79 to 90 jobs on ESP's and Tsubame's.
 const (
 	testS     = "2ms"
 	testM     = "3ms"
