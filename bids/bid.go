@@ -55,6 +55,8 @@ type Book struct {
 	Drafts [][]int32
 	// Kept are the bids that came from Ask.Keep.
 	Kept []int32
+	// Asked is how many asks, the first ones, have made bids by themselves: all, unless Options.Stop said that the time was over.
+	Asked int
 }
 
 // Jobs is the number of asks that the book has bids of.
@@ -71,7 +73,7 @@ func (b *Book) Allocation(i int) []nodeset.Segment {
 func (b *Book) reset() {
 	b.Bids, b.Segs, b.JobStart = b.Bids[:0], b.Segs[:0], append(b.JobStart[:0], 0)
 	b.Drafts, b.Kept = b.Drafts[:0], b.Kept[:0]
-	b.NodeSets = 0
+	b.NodeSets, b.Asked = 0, 0
 }
 
 // addDraft adds a draft of the given bids, those less than 0 left out.

@@ -17,7 +17,7 @@ type Options struct {
 	// ContiguousOnly leaves class C out, as in aucsched1's "contigonlybids" runs.
 	ContiguousOnly bool
 	// Stop, if not nil, is asked once a job; when it says true, the generator makes
-	// do with the bids that it has.
+	// do with the bids that it has. The first job makes its bids in any case.
 	Stop func() bool
 }
 
@@ -103,9 +103,12 @@ func (g *Generator) makeBids(alone bool) {
 			g.bidKept(j)
 			g.bidOffer(j)
 			g.bidDrafts(j)
-			if alone && !g.opts.stopped() {
+			if alone = alone && (j == 0 || !g.opts.stopped()); alone {
 				g.bidAlone(j)
 			}
+		}
+		if alone {
+			g.book.Asked = j + 1
 		}
 		g.book.JobStart = append(g.book.JobStart, int32(len(g.book.Bids)))
 	}

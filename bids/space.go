@@ -87,15 +87,15 @@ func (r *Rest) View(crosses int) *nodeset.Table {
 }
 
 // Take allocates for a job that runs into the first crosses reservations. If
-// anything of it is not left, it takes nothing and says why.
+// anything of it is not left, it takes nothing and says why, and which of Space.Left lacks it.
 func (r *Rest) Take(segs []nodeset.Segment, crosses int) error {
 	if err := r.now.Allocate(segs); err != nil {
 		return err
 	}
 	for i := range crosses {
 		if err := r.left[i].Allocate(segs); err != nil {
-			for i--; i >= 0; i-- {
-				must(r.left[i].Release(segs))
+			for k := range i {
+				must(r.left[k].Release(segs))
 			}
 			must(r.now.Release(segs))
 			return fmt.Errorf("reservation %d: %w", i, err)

@@ -48,6 +48,7 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 }
 
 func allocatesNothing(t *testing.T, o AuctionOptions, s *Snapshot) {
+	named(s.Pending)
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
 	var p Plan

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -15,6 +16,7 @@ import (
 // Auction is the policy "auction2": AUCSCHED2 with whole-window drafts and
 // reservations. With AuctionOptions.Layouts it is "auction1", AUCSCHED1 with these.
 type Auction struct {
+	entry   entry
 	opts    AuctionOptions
 	solver  ipmodel.Solver
 	layouts *layout.Solver // nil: bids say their layouts themselves
@@ -61,6 +63,10 @@ type Auction struct {
 	filling  filling // what the solver leaves of it to the decisions
 	shift    int     // asks' priorities are in units of 2^shift
 	cut      bool    // the deadline has cut something short
+	unproven bool    // the solver's choice: it ran out of time
+	wanting  int     // jobs that the window has fewer than it should, for lack of time
+	grace    int     // vain attempts to place a job that the cycle has, however late it is
+	over     bool    // the time to place jobs
 	prices   bids.Prices
 	flat     bids.Flat
 	spent    int64 // the solver's work in this cycle
@@ -99,39 +105,57 @@ func (a *Auction) Name() string {
 // Auction and are valid until the next cycle.
 func (a *Auction) Model() (*ipmodel.Model, *bids.Book) { return &a.model, &a.book }
 
-// Decide implements [Policy].
+// Decide implements [Policy]. However late it is, it decides on one job at least. It goes on until one starts, or has a
+// place reserved, for at most 64 attempts in vain; each way to meet a job is one.
+// Without drafts and depth too, as in the paper, only the window's first job is sure to be looked at.
 func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
+	if a.solver == nil {
+		return errNotNew
+	}
+	return a.entry.run(ctx, s, p, func() error { return a.decideIn(ctx, s, l, p) })
+}
+
+func (a *Auction) decideIn(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
 	if l.Now == nil {
 		l.Now = time.Now
 	}
 	begin := l.Now()
-	p.reset()
 	l.Deadline = a.slack.takeOff(begin, l.Deadline)
-	a.setTimes(l, begin)
+	a.setTimes(ctx, l, begin)
 	a.openWindow(s, p)
 	open, err := a.bid(s)
-	switch {
-	case err != nil:
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
-	case !open:
-		p.blockAll(a.noPlace())
-	default:
-		if !l.Deadline.IsZero() {
-			l.Deadline = a.filling.takeOff(begin, l.Deadline)
-		}
-		if err := a.solve(ctx, l); err != nil {
-			return err
-		}
-		solved := l.Now()
-		if err := a.decide(s, p); err != nil {
-			return err
-		}
-		a.filling.learn(l.Now().Sub(solved))
+	}
+	if !open {
+		a.blockAll(p)
+	} else if err := a.choose(ctx, s, l, begin, p); err != nil {
+		return err
 	}
 	p.Stats.Late = a.cut
+	p.countTimedOut()
 	end := l.Now()
 	p.Stats.Elapsed = end.Sub(begin)
 	a.slack.learn(end)
+	return nil
+}
+
+// choose has the solver choose among the bids, and turns that into decisions.
+func (a *Auction) choose(ctx context.Context, s *Snapshot, l Limits, begin time.Time, p *Plan) error {
+	if !l.Deadline.IsZero() {
+		l.Deadline = a.filling.takeOff(begin, l.Deadline)
+	}
+	if err := a.solve(ctx, l); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	solved := l.Now()
+	if err := a.decide(s, p); err != nil {
+		return err
+	}
+	a.filling.learn(l.Now().Sub(solved))
 	return nil
 }
 
@@ -139,6 +163,7 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 // to decide, because nothing is free or nothing that is free suits any job.
 func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 	if !a.opts.Estimates && !anyFree(s.Nodes) {
+		a.book.Asked = len(a.asks) // there is nothing to bid for
 		return false, nil
 	}
 	a.space.Now, a.space.Left = s.Nodes, a.space.Left[:0]
@@ -151,7 +176,7 @@ func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 	if !guarded || (needsBids && len(a.book.Bids) == 0) {
 		a.gen.Generate(&a.space, a.asks, o, &a.book)
 	}
-	if needsBids && len(a.book.Bids) == 0 {
+	if needsBids && len(a.book.Bids) == 0 && a.book.Asked == len(a.asks) {
 		return false, nil
 	}
 	var required []bool
@@ -162,6 +187,10 @@ func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 		}
 		required = a.requiredJobs()
 		a.gen.Generate(&a.space, a.asks, o, &a.book)
+	}
+	a.grace, a.over = maxGrace, false
+	if guarded && len(a.plan.reserved) > 0 { // the walk over the queue has decided on a job
+		a.grace = 0
 	}
 	if err := a.build.Build(&a.space, a.asks, &a.book, required, &a.model); err != nil {
 		return false, fmt.Errorf("model: %w", err)
@@ -192,6 +221,7 @@ var (
 	apart        = verdict{NoFit, reasonApart}
 	lost         = verdict{Lost, reasonLost}
 	lostToEquals = verdict{Lost, reasonEquals}
+	undecided    = verdict{TimedOut, reasonTimedOut}
 )
 
 // waits records why the job of d does not start.
@@ -204,6 +234,7 @@ const (
 	reasonApart    = "no nodes are free that suit it and lie close enough together"
 	reasonLost     = "other jobs are worth more together"
 	reasonEquals   = "jobs ahead of it that ask for the same could take all that is free"
+	reasonTimedOut = "the time was over before it was decided on"
 )
 
 // noPlace is the verdict on jobs that nothing suits which is free.
@@ -214,11 +245,34 @@ func (a *Auction) noPlace() verdict {
 	return noNodes
 }
 
-// blockAll decides a window of which no job can start.
+// blockAll decides a window of which no job bids: nothing suits them, or there was no time to see what does.
+func (a *Auction) blockAll(p *Plan) {
+	for j, i := range a.window {
+		if a.unasked(j) {
+			p.Decisions[i].waits(undecided)
+		}
+	}
+	p.blockAll(a.noPlace())
+}
+
+// unasked reports whether the time was over before job j of the window had made its bids.
+func (a *Auction) unasked(j int) bool { return int(a.askStart[j+1]) > a.book.Asked }
+
+// blockAll decides on all jobs that nothing is said of yet.
 func (p *Plan) blockAll(v verdict) {
 	for i := range p.Decisions {
 		if p.Decisions[i].Reason == "" {
 			p.Decisions[i].waits(v)
+		}
+	}
+}
+
+// countTimedOut fills in how many jobs were not decided on.
+func (p *Plan) countTimedOut() {
+	p.Stats.TimedOut = 0
+	for i := range p.Decisions {
+		if p.Decisions[i].Why == TimedOut {
+			p.Stats.TimedOut++
 		}
 	}
 }

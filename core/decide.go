@@ -42,7 +42,7 @@ func (a *Auction) decide(s *Snapshot, p *Plan) error {
 			}
 		}
 		d.Expected = a.guarded[j].start
-		d.waits(a.whyNot(j))
+		d.waits(a.whyNot(j, d.Why == TimedOut))
 	}
 	added, err := a.fillBeyond(s, p)
 	if err != nil {
@@ -62,6 +62,7 @@ func (a *Auction) decideWinner(w int, d *Decision, p *Plan) error {
 	b := a.result.Chosen[w]
 	bid := &a.book.Bids[b]
 	d.Start, d.Class, d.Alternative = true, bid.Class, int(a.ways[bid.Job].alternative)
+	a.grace = 0
 	d.Segs = p.keep(a.won(w))
 	if a.layouts == nil || bid.Class != bids.ClassS || slices.Equal(d.Segs, a.book.Allocation(int(b))) {
 		return nil
@@ -72,9 +73,13 @@ func (a *Auction) decideWinner(w int, d *Decision, p *Plan) error {
 }
 
 // fillAny starts job j of the window on what the winners left, in the first of its ways in which
-// that is possible.
+// that is possible, or says that there is no time to try.
 func (a *Auction) fillAny(j int, d *Decision, p *Plan) (worth float64, err error) {
 	for k := a.askStart[j]; k < a.askStart[j+1] && !d.Start && err == nil; k++ {
+		if a.noTimeToFill() {
+			d.waits(undecided)
+			break
+		}
 		d.Alternative = int(a.ways[k].alternative)
 		worth, err = a.fill(a.jobs[j], &a.asks[k], d, p)
 	}
@@ -84,12 +89,20 @@ func (a *Auction) fillAny(j int, d *Decision, p *Plan) (worth float64, err error
 	return worth, err
 }
 
+// maxGrace is how often a late cycle tries in vain to start a job, before it gives up. With fewer, a few jobs that
+// find no place would keep those behind them from starting for ever.
+const maxGrace = 64
+
+// noTimeToFill reports whether it is too late to try one more job on what the winners left. A cycle that has started
+// none has its grace first.
+func (a *Auction) noTimeToFill() bool {
+	a.over = a.over || a.grace <= 0 && a.late != nil && a.late()
+	return a.over
+}
+
 // fill starts a job on what the winners left, if that is possible. It returns what that
 // adds to the objective, which the bound has to be raised by as well.
 func (a *Auction) fill(job *Job, ask *bids.Ask, d *Decision, p *Plan) (worth float64, err error) {
-	if a.late != nil && a.late() {
-		return 0, nil
-	}
 	from := len(p.segs)
 	view := a.rest.View(ask.Crosses)
 	for g := min(max(ask.MinGPUs, ask.MaxGPUs), view.MaxGPUs()); g >= ask.MinGPUs; g-- {
@@ -109,28 +122,34 @@ func (a *Auction) fill(job *Job, ask *bids.Ask, d *Decision, p *Plan) (worth flo
 		if err != nil {
 			return 0, fmt.Errorf("left-overs: %w", err)
 		}
-		d.Start, d.Class = true, bid.Class
+		d.Start, d.Class, a.grace = true, bid.Class, 0
 		preference := a.build.Worth(&bids.Ask{}, &bid)
 		return a.weight(job) + a.model.Objective(preference), nil
 	}
+	a.grace--
 	return 0, nil
 }
 
 // fillBeyond gives what is left over to jobs behind the window, in queue order. A
-// request that found no place finds none later either, for there is ever less.
+// request that found no place finds none later either, for there is ever less. Where the time is over it says so, also
+// of jobs that the window would have had with more time.
 func (a *Auction) fillBeyond(s *Snapshot, p *Plan) (worth float64, err error) {
 	clear(a.failed)
-	looked := 0
-	for i := a.next; i < len(s.Pending) && looked < a.opts.Depth; i++ {
-		if cores, _ := a.rest.View(0).SumFree(); cores == 0 || (a.late != nil && a.late()) {
+	for i := a.next; i < len(s.Pending) && i-a.next < max(a.opts.Depth, a.wanting); i++ {
+		cores, _ := a.rest.View(0).SumFree()
+		if cores == 0 && i-a.next >= a.wanting {
 			break
 		}
-		looked++
+		d := Decision{Job: i}
+		if cores == 0 || i-a.next >= a.opts.Depth || a.noTimeToFill() {
+			d.waits(undecided)
+			p.Decisions = append(p.Decisions, d)
+			continue
+		}
 		job := s.Pending[i]
 		if a.opts.ContiguousOnly {
 			job = contiguous(job)
 		}
-		d := Decision{Job: i}
 		added, err := a.fillJobBeyond(s, job, &d, p)
 		if err != nil {
 			return 0, fmt.Errorf("job %s: %w", job.ID, err)
@@ -179,12 +198,16 @@ func (a *Auction) fillBeyondAs(s *Snapshot, job *Job, r *bids.Request, d *Decisi
 	return worth, err
 }
 
-func (a *Auction) whyNot(j int) verdict {
+// whyNot is why job j of the window waits. untried: there was no time to try what the winners left.
+func (a *Auction) whyNot(j int, untried bool) verdict {
+	noBids := a.book.JobStart[a.askStart[j]] == a.book.JobStart[a.askStart[j+1]]
 	switch {
 	case a.guarded[j].start > 0:
 		return blocked
-	case a.book.JobStart[a.askStart[j]] == a.book.JobStart[a.askStart[j+1]]:
+	case noBids && !a.unasked(j):
 		return a.noPlace()
+	case noBids, untried, a.unproven && a.opts.Drafts == 0: // without drafts left-overs are not given out
+		return undecided
 	}
 	return lost
 }

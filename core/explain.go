@@ -24,7 +24,7 @@ type Explainer struct {
 	plan     Plan
 	byJob    []int // by job of the queue: index in plan.Decisions, or -1
 	started  []int // jobs that start
-	reserved []Reservation
+	reserved []reservation
 	kept     []Rival         // reservations of which only the job and the time is known
 	waiting  map[int][]Rival // by job that starts: whose rival it is; nil: not known yet
 	trial    Plan

@@ -169,7 +169,7 @@ func (e *Explainer) needed(job *Job, suspects []Rival) ([]Rival, []nodeset.Segme
 			must(p.now.Release(r.Segs))
 			p.ends = p.ends[:len(p.ends)-1]
 		} else {
-			p.reserved = slices.DeleteFunc(p.reserved, func(o Reservation) bool { return o.Job == r.Job })
+			p.reserved = slices.DeleteFunc(p.reserved, func(o reservation) bool { return o.Job == r.Job })
 		}
 	}
 	place, _, _ := p.place(nil, ways, job.TimeLimit, e.s.Now)
@@ -180,7 +180,7 @@ func (e *Explainer) needed(job *Job, suspects []Rival) ([]Rival, []nodeset.Segme
 func (e *Explainer) reserveAgain(r Rival) {
 	for _, o := range e.reserved {
 		if o.Job == r.Job {
-			i, _ := slices.BinarySearchFunc(e.space.reserved, o.Start, func(a Reservation, t int64) int { return cmp.Compare(a.Start, t) })
+			i, _ := slices.BinarySearchFunc(e.space.reserved, o.Start, func(a reservation, t int64) int { return cmp.Compare(a.Start, t) })
 			e.space.reserved = slices.Insert(e.space.reserved, i, o)
 		}
 	}

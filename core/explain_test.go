@@ -197,7 +197,7 @@ func TestRivalsAreInTheWay(t *testing.T) {
 			if x.Place == nil {
 				for _, r := range x.Rivals {
 					require.Equal(t, Keeps, r.Role, "all that is known is whose reservations there are")
-					require.False(t, slices.ContainsFunc(e.reserved, func(o Reservation) bool { return o.Job == r.Job }))
+					require.False(t, slices.ContainsFunc(e.reserved, func(o reservation) bool { return o.Job == r.Job }))
 				}
 				continue
 			}

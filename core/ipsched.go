@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -22,6 +23,7 @@ import (
 //
 // Under [Halve] the length of the window is kept from cycle to cycle and depends on the clock.
 type IPSched struct {
+	entry   entry
 	opts    IPSchedOptions
 	solver  *ipsched.Solver
 	problem ipsched.Problem
@@ -51,13 +53,19 @@ func (a *IPSched) Name() string { return "ipsched" }
 // Problem is what the last cycle solved. It belongs to the IPSched and is valid until the next cycle.
 func (a *IPSched) Problem() *ipsched.Problem { return &a.problem }
 
-// Decide implements [Policy].
+// Decide implements [Policy]. With the time over before the best choice is known, jobs that could start and do not are TimedOut.
 func (a *IPSched) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
+	if a.solver == nil {
+		return errNotNew
+	}
+	return a.entry.run(ctx, s, p, func() error { return a.decideIn(ctx, s, l, p) })
+}
+
+func (a *IPSched) decideIn(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
 	if l.Now == nil {
 		l.Now = time.Now
 	}
 	begin := l.Now()
-	p.reset()
 	l.Deadline = a.slack.takeOff(begin, l.Deadline)
 	a.openWindow(s, p)
 	if len(a.window) == 0 || !anyFree(s.Nodes) {
@@ -65,6 +73,7 @@ func (a *IPSched) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	} else if err := a.solve(ctx, s, l, p); err != nil {
 		return err
 	}
+	p.countTimedOut()
 	end := l.Now()
 	p.Stats.Elapsed = end.Sub(begin)
 	a.slack.learn(end)
@@ -166,7 +175,7 @@ func (a *IPSched) solve(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	}
 	a.weigh(s, p)
 	o := ipmodel.Options{Deadline: l.Deadline, Now: l.Now, Work: a.opts.Work, Seed: l.Seed}
-	if err := a.solver.Solve(ctx, &a.problem, o, &a.result); err != nil {
+	if err := cmp.Or(a.solver.Solve(ctx, &a.problem, o, &a.result), ctx.Err()); err != nil {
 		return err
 	}
 	p.Stats.Jobs, p.Stats.Status = len(a.window), a.result.Status.String()
@@ -204,6 +213,9 @@ func (a *IPSched) decide(s *Snapshot, p *Plan, late bool) error {
 			continue
 		case !a.result.Able(k):
 			d.waits(noNodes)
+			continue
+		case len(segs) == 0 && a.result.Late:
+			d.waits(undecided)
 			continue
 		case len(segs) == 0:
 			d.waits(lost)

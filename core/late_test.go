@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -140,5 +141,131 @@ func TestLateCycleDoesNotGoThroughWhatCanNeverRun(t *testing.T) {
 	o.Window = 40
 	s := &Snapshot{Nodes: nodes, Pending: queue(2000, reqs...)}
 	require.Len(t, lateCycle(t, o, s, 0).Decisions, len(reqs), "with time")
-	require.LessOrEqual(t, len(lateCycle(t, o, s, 1).Decisions), o.Window+1)
+	late := lateCycle(t, o, s, 1)
+	require.LessOrEqual(t, len(late.Decisions)-late.Stats.TimedOut, o.Window+maxGrace)
+}
+
+// waiters is a machine partly in use and a queue of which some jobs have room, some none, and the last can never run.
+func waiters(t *testing.T) *Snapshot {
+	t.Helper()
+	nodes, err := nodeset.NewUniform(40, nodeset.Capacity{Cores: 8})
+	require.NoError(t, err)
+	busy := []nodeset.Segment{{First: 0, Last: 9, Cores: 8}}
+	require.NoError(t, nodes.Allocate(busy))
+	var reqs []bids.Request
+	for i := range 60 {
+		reqs = append(reqs, bids.Request{Cores: 9 + i%20}, bids.Request{Cores: 241 + i})
+	}
+	s := &Snapshot{Nodes: nodes, Pending: queue(50, append(reqs, bids.Request{Cores: 500})...), Running: []Running{{ID: "R", End: 70, Segs: busy}}}
+	return s
+}
+
+// A job that the cycle had no time for says so, and not that it lost or has no room; who calls again, as a cycle with such a job
+// tells, has decided on all of them in the end.
+func TestLateCyclesSayWhatTheyDidNotDecide(t *testing.T) {
+	var placer bids.Placer
+	for _, change := range []func(*AuctionOptions){
+		func(*AuctionOptions) {},
+		func(o *AuctionOptions) { o.Reservations = 0 },
+		func(o *AuctionOptions) { o.Reservations, o.Window, o.Depth = 0, 40, 30 },
+		func(o *AuctionOptions) { o.Reservations, o.Drafts, o.Depth = 0, 0, 0 },
+	} {
+		s := waiters(t)
+		o := DefaultAuctionOptions()
+		change(&o)
+		all := lateCycle(t, o, s, 0)
+		require.Zero(t, all.Stats.TimedOut)
+		seen := 0
+		for ticks := 1; ticks < 3000; ticks += 1 + ticks/4 {
+			p := lateCycle(t, o, s, ticks)
+			seen += p.Stats.TimedOut
+			require.GreaterOrEqual(t, len(p.Decisions), len(all.Decisions), "all of the window and its depth, %d looks at the clock", ticks)
+			count := 0
+			for i := range p.Decisions {
+				d := &p.Decisions[i]
+				job := s.Pending[d.Job]
+				_, fits := placer.Place(nil, s.Nodes, &job.Request, 0)
+				switch d.Why {
+				case NoFit:
+					require.False(t, fits, "job %d of %d cores has room", d.Job, job.Cores)
+				case TimedOut:
+					count++
+					require.Equal(t, reasonTimedOut, d.Reason)
+				case Lost:
+					require.Positive(t, started(p))
+				}
+			}
+			require.Equal(t, count, p.Stats.TimedOut)
+			require.True(t, count == 0 || p.Stats.Late)
+		}
+		require.Positive(t, seen)
+	}
+}
+
+// startAll calls a policy again and again, whose cycles begin late or run out of time at some look at the clock,
+// until a cycle starts no job. It returns the jobs that are left, and checks what is said of them.
+func startAll(t *testing.T, o AuctionOptions, s *Snapshot, at int) (left []*Job) {
+	t.Helper()
+	for some := true; some && len(s.Pending) > 0; s.Pending = left {
+		clock, start := jumping(at, 2*time.Hour)
+		p := cycleBy(t, o, s, clock, start.Add(time.Hour))
+		some, left = started(p) > 0, nil
+		late := 0
+		for i := range p.Decisions {
+			switch d := &p.Decisions[i]; {
+			case d.Start:
+				require.NoError(t, s.Nodes.Allocate(d.Segs))
+				continue
+			case d.Why == TimedOut:
+				late++
+			}
+			left = append(left, s.Pending[p.Decisions[i].Job])
+		}
+		require.Equal(t, late, p.Stats.TimedOut)
+	}
+	return left
+}
+
+// A cycle starts a job if it can, even if its time was over before it began, and whichever job has no place.
+func TestEachCycleStartsSomething(t *testing.T) {
+	spread := bids.Request{Cores: 16, Contiguous: true} // has no place where every second node is busy
+	small := bids.Request{Cores: 8}
+	for name, c := range map[string]struct {
+		busy, reservations int  // which nodes are busy: every so many
+		down               bool // node 20
+		queue              []bids.Request
+		ways               []bids.Request // of the first job
+		left               int
+	}{
+		"idle":                            {0, 0, false, slices.Repeat([]bids.Request{{Cores: 20}}, 12), nil, 0},
+		"idle, with a reservation":        {0, 1, false, slices.Repeat([]bids.Request{{Cores: 20}}, 12), nil, 0},
+		"the first has no place":          {2, 0, false, []bids.Request{spread, small, small}, nil, 1},
+		"none of its ways has any":        {2, 0, false, []bids.Request{spread, small, small}, []bids.Request{{Cores: 24, Contiguous: true}, {Cores: 32, Contiguous: true}}, 1},
+		"only a later way has one":        {2, 0, false, []bids.Request{spread}, []bids.Request{{Cores: 24, Contiguous: true}, small}, 0},
+		"many alike have no place":        {2, 0, false, append(slices.Repeat([]bids.Request{spread}, 2*maxGrace), small), nil, 2 * maxGrace},
+		"the first has no place in sight": {0, 1, true, []bids.Request{{Cores: 320}, small, small}, nil, 1},
+		"some that differ have none":      {2, 0, false, append(unalike(maxGrace-1), small), nil, maxGrace - 1},
+	} {
+		for at := 1; at < 60; at += 1 + at/8 {
+			nodes, err := nodeset.NewUniform(40, nodeset.Capacity{Cores: 8})
+			require.NoError(t, err)
+			for n := int32(0); c.busy > 0 && n < 40; n += int32(c.busy) {
+				require.NoError(t, nodes.Allocate([]nodeset.Segment{{First: n, Last: n, Cores: 8}}))
+			}
+			nodes.SetUp(20, !c.down)
+			o := DefaultAuctionOptions()
+			o.Reservations = c.reservations
+			s := &Snapshot{Nodes: nodes, Pending: queue(50, c.queue...)}
+			s.Pending[0].Alternatives = c.ways
+			require.Len(t, startAll(t, o, s, at), c.left, "%s, late at look %d", name, at)
+		}
+	}
+}
+
+// unalike are n requests for neighbouring nodes that differ, of which none has a place beside a busy node.
+func unalike(n int) (list []bids.Request) {
+	for i := range n {
+		list = append(list, bids.Request{Cores: 9 + i, Contiguous: true})
+	}
+	return list
 }

@@ -23,9 +23,8 @@ func (a *Auction) solveLayouts(ctx context.Context, l Limits) error {
 
 // lateWithout notes that the deadline struck before the optimum was known.
 func (a *Auction) lateWithout(l Limits) {
-	if a.result.Status != ipmodel.Optimal && !l.Deadline.IsZero() && !l.Now().Before(l.Deadline) {
-		a.cut = true
-	}
+	a.unproven = a.result.Status != ipmodel.Optimal && !l.Deadline.IsZero() && !l.Now().Before(l.Deadline)
+	a.cut = a.cut || a.unproven
 }
 
 // won is the allocation of the i-th winner.

@@ -133,7 +133,17 @@ func drawAuction(t *rapid.T) *Auction {
 	return a
 }
 
+// named gives ids to jobs that have none.
+func named(jobs []*Job) {
+	for i, job := range jobs {
+		if job.ID == "" {
+			job.ID = fmt.Sprint("job", i)
+		}
+	}
+}
+
 func decideOn(t require.TestingT, a *Auction, s *Snapshot) *Plan {
+	named(s.Pending)
 	var p Plan
 	require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 5}, &p))
 	return &p

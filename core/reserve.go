@@ -9,9 +9,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Reservation is a place kept for a job that cannot start now.
-type Reservation struct {
-	// Job is the job's index in Snapshot.Pending.
+// reservation is a place kept for a job that cannot start now.
+type reservation struct {
+	// Job is the job's number in the window; with an Explainer, its index in Snapshot.Pending.
 	Job int
 	// Start and End are the seconds between which the place is kept: the earliest
 	// start that running jobs' time limits allow, and the job's own limit later.
@@ -27,7 +27,7 @@ type planner struct {
 	later    nodeset.Table // scratch: the same at another
 	ends     []held        // what will come free
 	sorted   bool          // ends is by time
-	reserved []Reservation // by start
+	reserved []reservation // by start
 	segs     [][]nodeset.Segment
 	placer   bids.Placer
 	clock    int64
@@ -109,7 +109,7 @@ func (p *planner) freeAt(t *nodeset.Table, when int64) {
 
 // reserve finds the earliest place of a job after now, in any of its ways, and keeps it. It
 // reports false if there is none even when all has ended, as when nodes are down.
-func (p *planner) reserve(index int, ways []bids.Ask, limit int64) (Reservation, bool) {
+func (p *planner) reserve(index int, ways []bids.Ask, limit int64) (reservation, bool) {
 	if !p.sorted {
 		slices.SortFunc(p.ends, func(a, b held) int { return cmp.Compare(a.end, b.end) })
 		p.sorted = true
@@ -123,10 +123,10 @@ func (p *planner) reserve(index int, ways []bids.Ask, limit int64) (Reservation,
 	}
 	t, ok := p.earliest(try)
 	if !ok {
-		return Reservation{}, false
+		return reservation{}, false
 	}
-	r := Reservation{index, t, t + limit, *buf}
-	i, _ := slices.BinarySearchFunc(p.reserved, t, func(r Reservation, t int64) int { return cmp.Compare(r.Start, t) })
+	r := reservation{index, t, t + limit, *buf}
+	i, _ := slices.BinarySearchFunc(p.reserved, t, func(r reservation, t int64) int { return cmp.Compare(r.Start, t) })
 	p.reserved = slices.Insert(p.reserved, i, r)
 	return r, true
 }

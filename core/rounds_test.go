@@ -1,7 +1,6 @@
 package core
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,19 +90,4 @@ func TestPricedOptionsAreChecked(t *testing.T) {
 		o.PricedRounds, o.MaxPricedBids = c.rounds, c.bids
 		require.EqualError(t, o.Validate(), c.want)
 	}
-}
-
-// An ended context leaves the plan whole.
-func TestPricedRoundsEndWithTheContext(t *testing.T) {
-	s := manyEquals(3)
-	o := DefaultAuctionOptions()
-	o.PricedRounds, o.MaxPricedBids = 2, 6
-	a, err := NewAuction(o, nil)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	var p Plan
-	require.NoError(t, a.Decide(ctx, s, Limits{Seed: 1}, &p))
-	require.NoError(t, Verify(s, &p))
-	require.Positive(t, started(&p))
 }

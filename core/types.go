@@ -12,7 +12,7 @@ import (
 
 // Job is one job of the queue.
 type Job struct {
-	// ID names the job to the user; it is unique in a snapshot.
+	// ID names the job to the user; it is unique in the queue of a snapshot.
 	ID string
 	// Request is what the job asks for, in the way that it likes best.
 	bids.Request
@@ -26,9 +26,10 @@ type Job struct {
 	// were no preference: no start is given up for one, and nobody waits for a preferred node. Only
 	// Auction looks at it; it is not modified, and must not be while the job is in use.
 	Prefer nodeset.Mask
-	// Priority is at least 1; a higher one comes first (P_j of the papers).
+	// Priority is 1 to MaxPriority; a higher one comes first (P_j of the papers).
 	Priority int64
-	// TimeLimit is the walltime limit in seconds, at least 1.
+	// TimeLimit is the walltime limit in seconds, 1 to MaxTimeLimit, NoTimeLimit without one. There is no default, lest a job
+	// without a limit pass for one that ends at once and is let into what is reserved for others.
 	TimeLimit int64
 	// Since is the second from which on the job could have started, on the scale of Snapshot.Now:
 	// its submission, mostly. Only differences count. AuctionOptions.Patience looks at it.
@@ -57,7 +58,7 @@ type Snapshot struct {
 	// Nodes is the machine with what the running jobs hold taken off.
 	Nodes *nodeset.Table
 	// Pending is the queue, highest priority first; jobs of equal priority are
-	// in the order in which they are to be served.
+	// in the order in which they are to be served. See Snapshot.Validate.
 	Pending []*Job
 	// Running are the jobs that hold nodes, in any order; what they hold is not
 	// free in Nodes.
@@ -80,7 +81,7 @@ type Decision struct {
 	Job int
 	// Start says whether the job starts now, on Segs.
 	Start bool
-	// Segs is the exact allocation, ascending; it belongs to the Plan and is
+	// Segs is the allocation, ascending: how much of each node, not which of its cores and GPUs; it belongs to the Plan and is
 	// valid until the Plan is used again.
 	Segs []nodeset.Segment
 	// Alternative is which of the job's requests is met: 0 is Request itself, k is
@@ -107,7 +108,7 @@ const (
 	Reserved                  // it is blocked, and a place is kept for it from Expected on
 	Never                     // this machine can never run it
 	Unmodelled                // the policy's model does not know what it asks for
-	TimedOut                  // the time was over before the policy had decided on it
+	TimedOut                  // the time was over before the policy had decided on it: call again
 )
 
 // Plan is the outcome of one cycle. A Plan may be used again for the next
@@ -138,15 +139,19 @@ type Stats struct {
 	Elapsed  time.Duration
 	// Late says that the deadline cut the cycle short.
 	Late bool
+	// TimedOut is how many decisions say TimedOut. If there are any Decide has to be called again though nothing changes.
+	TimedOut int
 }
 
 // Policy decides on snapshots. A Policy may keep memory (never state that changes
-// a decision) between calls, and must not be used by two goroutines at once.
+// a decision) between calls, and must not be used by two goroutines at once: those of this
+// package return [ErrBusy] to the second, and refuse what [Snapshot.Validate] does.
 type Policy interface {
 	// Name is how the command line calls the policy.
 	Name() string
-	// Decide fills p for snapshot s. It never over-allocates; an error means
-	// that there is no decision, and nothing is started.
+	// Decide fills p for snapshot s by l.Deadline, with the best that it knows by then. It never over-allocates.
+	// An error means that there is no decision, and nothing is started. It is that of ctx if ctx ends
+	// meanwhile: nobody wants the plan any more. With ErrBusy p is left as it was, and says nothing of s.
 	Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error
 }
 
@@ -156,6 +161,8 @@ const (
 	MaxPriority = 1 << 40
 	// NoTimeLimit stands for a job without a limit: a hundred years.
 	NoTimeLimit = 100 * 365 * 24 * 3600
+	// MaxTimeLimit keeps sums of times in range.
+	MaxTimeLimit = 1 << 50
 	// MaxAlternatives is how many alternatives a job may have.
 	MaxAlternatives = 8
 )

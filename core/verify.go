@@ -58,8 +58,11 @@ func Verify(s *Snapshot, p *Plan) error {
 // CheckAllocation reports how an allocation on a machine of n nodes fails to meet a
 // request exactly: cores in all, number of nodes, cores on each node, GPUs on
 // each node (in the range, and the same on all unless they may be mixed), contiguity
-// and eligible nodes.
+// and eligible nodes. No allocation meets a request that is not valid.
 func CheckAllocation(job *bids.Request, segs []nodeset.Segment, n int) error {
+	if err := job.Validate(); err != nil {
+		return err
+	}
 	if err := nodeset.CheckSegments(segs, n); err != nil {
 		return err
 	}
@@ -77,26 +80,50 @@ func CheckAllocation(job *bids.Request, segs []nodeset.Segment, n int) error {
 			if job.Contiguous && last >= 0 && i != last+1 {
 				return fmt.Errorf("nodes %d and %d are not contiguous", last, i)
 			}
-			if seg.GPUs != segs[0].GPUs && !job.MixedGPUs {
-				return fmt.Errorf("node %d gives %d GPUs, others %d", i, seg.GPUs, segs[0].GPUs)
-			}
 			last = i
 		}
-		if g := int(seg.GPUs); g < job.MinGPUs || g > max(job.MinGPUs, job.MaxGPUs) {
-			return fmt.Errorf("%d GPUs a node instead of %d to %d", g, job.MinGPUs, max(job.MinGPUs, job.MaxGPUs))
-		}
-		if job.TasksPerNode > 0 && int(seg.Cores) > job.TasksPerNode {
-			return fmt.Errorf("node %d gives %d cores, more than %d tasks per node", seg.First, seg.Cores, job.TasksPerNode)
+		if err := checkEach(job, seg, segs[0]); err != nil {
+			return err
 		}
 	}
 	if job.Cores > 0 && cores != job.Cores {
 		return fmt.Errorf("%d cores instead of %d", cores, job.Cores)
 	}
-	if job.Cores == 0 && cores != nodes*job.TasksPerNode {
-		return fmt.Errorf("%d cores on %d nodes instead of %d on each", cores, nodes, job.TasksPerNode)
-	}
-	if nodes < job.MinNodes || (job.MaxNodes > 0 && nodes > job.MaxNodes) {
+	if !nodesAllowed(job, nodes) {
 		return fmt.Errorf("%d nodes instead of %d to %d", nodes, job.MinNodes, job.MaxNodes)
 	}
 	return nil
+}
+
+// checkEach reports what is wrong with what a segment's nodes give, each of them.
+func checkEach(job *bids.Request, seg, first nodeset.Segment) error {
+	if seg.GPUs != first.GPUs && !job.MixedGPUs {
+		return fmt.Errorf("node %d gives %d GPUs, others %d", seg.First, seg.GPUs, first.GPUs)
+	}
+	if g := int(seg.GPUs); g < job.MinGPUs || g > max(job.MinGPUs, job.MaxGPUs) {
+		return fmt.Errorf("%d GPUs a node instead of %d to %d", g, job.MinGPUs, max(job.MinGPUs, job.MaxGPUs))
+	}
+	tasks, cores := job.TasksPerNode, int(seg.Cores)
+	if tasks > 0 && cores > tasks {
+		return fmt.Errorf("node %d gives %d cores, more than %d tasks per node", seg.First, cores, tasks)
+	}
+	if exactTasks(job) && cores != tasks {
+		return fmt.Errorf("node %d gives %d cores instead of %d", seg.First, cores, tasks)
+	}
+	return nil
+}
+
+// exactTasks reports whether each node has to give as many cores as the request says, and not only at most: there is
+// no total, or it is that of a number of nodes that the request allows.
+func exactTasks(job *bids.Request) bool {
+	tasks := job.TasksPerNode
+	return tasks > 0 && (job.Cores == 0 || job.Cores%tasks == 0 && nodesAllowed(job, job.Cores/tasks))
+}
+
+// nodesAllowed reports whether the request allows so many nodes. Without a total of cores and without a most it is for the fewest.
+func nodesAllowed(job *bids.Request, nodes int) bool {
+	if job.Cores == 0 && job.MaxNodes == 0 {
+		return nodes == max(job.MinNodes, 1)
+	}
+	return nodes >= job.MinNodes && (job.MaxNodes == 0 || nodes <= job.MaxNodes)
 }

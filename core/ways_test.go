@@ -256,14 +256,20 @@ func TestVerifyKnowsTheAlternative(t *testing.T) {
 func TestJobValidate(t *testing.T) {
 	good := bids.Request{Cores: 1}
 	for want, j := range map[string]*Job{
-		"cores: -1: must not be negative":                              {Request: bids.Request{Cores: -1}},
-		"alternatives[1].gpus_per_node: 3-1: the range is empty":       {Request: good, Alternatives: []bids.Request{good, {Cores: 1, MinGPUs: 3, MaxGPUs: 1}}},
-		"alternatives[0].tasks_per_node: 70000: must be at most 65535": {Request: good, Alternatives: []bids.Request{{TasksPerNode: 70000}}},
-		"alternatives: 9: must be at most 8":                           {Request: good, Alternatives: slices.Repeat([]bids.Request{good}, 9)},
+		"cores: -1: must not be negative":                                                            {TimeLimit: 1, Request: bids.Request{Cores: -1}},
+		"alternatives[1].gpus_per_node: 3-1: the range is empty":                                     {TimeLimit: 1, Request: good, Alternatives: []bids.Request{good, {Cores: 1, MinGPUs: 3, MaxGPUs: 1}}},
+		"alternatives[0].tasks_per_node: 70000: must be at most 65535":                               {TimeLimit: 1, Request: good, Alternatives: []bids.Request{{TasksPerNode: 70000}}},
+		"alternatives: 9: must be at most 8":                                                         {TimeLimit: 1, Request: good, Alternatives: slices.Repeat([]bids.Request{good}, 9)},
+		"time_limit_s: 0: must be 1 to 1125899906842624; NoTimeLimit stands for none":                {Request: good},
+		"time_limit_s: -1: must be 1 to 1125899906842624; NoTimeLimit stands for none":               {TimeLimit: -1, Request: good},
+		"time_limit_s: 1125899906842625: must be 1 to 1125899906842624; NoTimeLimit stands for none": {TimeLimit: MaxTimeLimit + 1, Request: good},
 	} {
-		require.EqualError(t, j.Validate(), want)
+		err := j.Validate()
+		require.EqualError(t, err, want)
+		var field *bids.FieldError
+		require.ErrorAs(t, err, &field)
 	}
-	require.NoError(t, (&Job{Request: good, Alternatives: slices.Repeat([]bids.Request{good}, 8)}).Validate())
+	require.NoError(t, (&Job{TimeLimit: NoTimeLimit, Request: good, Alternatives: slices.Repeat([]bids.Request{good}, 8)}).Validate())
 	nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 4})
 	require.NoError(t, err)
 	a, err := NewAuction(DefaultAuctionOptions(), nil)

@@ -21,10 +21,10 @@ func (a *Auction) openWindow(s *Snapshot, p *Plan) {
 	a.plan.reserved = a.plan.reserved[:0] // a cycle may end before it makes any
 	a.waiting = backlog{}
 	looked := 0
-	a.next = len(s.Pending)
+	a.next, a.wanting = len(s.Pending), 0
 	for i, job := range s.Pending {
 		if looked == a.opts.Window || ((looked > 0 || i >= a.opts.Window) && a.eighth != nil && a.eighth()) {
-			a.next = i
+			a.next, a.wanting = i, a.opts.Window-looked
 			break
 		}
 		if why := a.never.checkWays(job); why != "" {

@@ -170,8 +170,7 @@ func TestHiGHSIsBruteForce(t *testing.T) {
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	t.Setenv(workerVariable, "1")
-	s := highs.New(highs.Options{Command: []string{self}})
+	s := highs.New(highs.Options{Command: []string{self}, Env: []string{workerVariable + "=1"}})
 	var r ipmodel.Result
 	optimal, windows := 0, race.Fewer(randomWindows)
 	for seed := range uint64(windows) {

@@ -61,8 +61,7 @@ func TestAlternativesAreBruteForce(t *testing.T) {
 	if highs.Built {
 		self, err := os.Executable()
 		require.NoError(t, err)
-		t.Setenv(workerVariable, "1")
-		solvers = append(solvers, highs.New(highs.Options{Command: []string{self}}))
+		solvers = append(solvers, highs.New(highs.Options{Command: []string{self}, Env: []string{workerVariable + "=1"}}))
 	}
 	var r ipmodel.Result
 	better, further, windows := 0, 0, race.Fewer(100)

@@ -276,7 +276,7 @@ func drawState(t *rapid.T) *core.Snapshot {
 		s.Pending = append(s.Pending, &j.Job)
 		for rapid.IntRange(0, 3).Draw(t, "again") == 0 { // equal requests
 			k := j
-			k.ID += "'"
+			k.ID = fmt.Sprintf("%s-%d", j.ID, len(s.Pending))
 			s.Pending = append(s.Pending, &k.Job)
 		}
 	}

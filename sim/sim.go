@@ -39,7 +39,9 @@ type Config struct {
 	// Files is what jobs' input files cost. Loading one is part of a job's time, and so of its time limit.
 	Files Files
 	// CycleLimit is the wall-clock time that the policy has for one cycle; 0
-	// means no limit, without which runs repeat bit for bit.
+	// means no limit, without which runs repeat bit for bit. If a cycle has no time for some jobs (core.TimedOut), there is
+	// another after an interval, and later and later ones while they start nothing; on an idle machine these have ever
+	// more time, so that no limit is too short for a job to run.
 	CycleLimit time.Duration
 	// OnCycle, if set, is called after every cycle.
 	OnCycle func(Progress)
@@ -118,6 +120,7 @@ type simulator struct {
 	held    []core.Running // what the policy sees
 	ended   int
 	plan    core.Plan
+	retry   retry
 	meter   meter
 	latency latencies
 	files   *files // nil if they are not looked at
@@ -217,8 +220,8 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 		return fmt.Errorf("duration: %d: must be between 0 and %d", j.Duration, int64(maxTime))
 	case j.TimeLimit < 1 || j.TimeLimit > maxTime:
 		return fmt.Errorf("time_limit_s: %d: must be between 1 and %d", j.TimeLimit, int64(maxTime))
-	case j.Priority < 1:
-		return fmt.Errorf("priority: %d: must be at least 1", j.Priority)
+	case j.Priority < 1 || j.Priority > core.MaxPriority:
+		return fmt.Errorf("priority: %d: must be between 1 and %d", j.Priority, int64(core.MaxPriority))
 	case j.Input.File != 0 && (j.Input.Bytes < 1 || j.Input.Bytes > maxTime):
 		return fmt.Errorf("input: %d bytes: must be between 1 and %d", j.Input.Bytes, int64(maxTime))
 	}
@@ -305,11 +308,14 @@ type Paced interface {
 	Again() int64
 }
 
-// nextEvent is when the next job comes or goes, or the policy wants to decide.
+// nextEvent is when the next job comes or goes, or the policy wants to decide, or has to once more.
 func (s *simulator) nextEvent() (at int64, ok bool) {
 	if p, paced := s.policy.(Paced); paced && s.pending.len() > 0 {
 		at = p.Again()
 		ok = at > 0
+	}
+	if again := s.retry.at; again > 0 && s.pending.len() > 0 && (!ok || again < at) {
+		at, ok = again, true
 	}
 	if e, some := s.comeOrGo(); some && (!ok || e < at) {
 		return e, true
@@ -378,9 +384,10 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	s.markOver()
 	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs(), Running: s.held}
 	begin := s.cfg.Clock()
+	idle := len(s.running) == 0
 	limits := core.Limits{Seed: s.cfg.Seed ^ uint64(s.latency.n)*0x9e3779b97f4a7c15}
 	if s.cfg.CycleLimit > 0 {
-		limits.Deadline = begin.Add(s.cfg.CycleLimit)
+		limits.Deadline = begin.Add(s.retry.limit(s.cfg.CycleLimit, idle))
 	}
 	if err := s.policy.Decide(ctx, &snap, limits, &s.plan); err != nil {
 		return 0, err
@@ -389,6 +396,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	if started, err = s.carryOut(); err != nil {
 		return 0, err
 	}
+	s.retry.learn(&s.cfg, s.now, s.plan.Stats.TimedOut > 0, started, idle)
 	if s.cfg.OnCycle != nil {
 		s.cfg.OnCycle(Progress{s.now, s.next, s.pending.len(), len(s.running), s.ended, len(s.jobs)})
 	}

@@ -31,7 +31,7 @@ func TestRead(t *testing.T) {
 	s := w.Snapshot
 	require.Equal(t, "high", s.Pending[0].ID, "the queue is in order of priority")
 	require.Equal(t, []int{1, 2, 2, 2}, []int{s.Pending[0].MinNodes, s.Pending[0].MaxNodes, s.Pending[0].MinGPUs, s.Pending[0].MaxGPUs})
-	require.EqualValues(t, core.NoTimeLimit, s.Pending[1].TimeLimit)
+	require.EqualValues(t, int64(core.NoTimeLimit), s.Pending[1].TimeLimit)
 	require.Equal(t, []int64{30, 0}, []int64{s.Now - s.Pending[0].Since, s.Now - s.Pending[1].Since})
 	require.Equal(t, nodeset.Capacity{Cores: 0, GPUs: 1}, s.Nodes.Free(1), "what runs is taken off")
 	require.Equal(t, nodeset.Capacity{Cores: 4}, s.Nodes.Free(4))

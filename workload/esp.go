@@ -159,7 +159,7 @@ func (o *ESPOptions) settle() (all [espGPUs + 1]int, err error) {
 	case !(o.GapDeviation >= 0 && o.GapDeviation <= most):
 		return all, fmt.Errorf("deviation of the gaps: %v s: must be in 0..%d", o.GapDeviation, most)
 	case min(o.FullAt[0], o.FullAt[1]) < 0 || max(o.FullAt[0], o.FullAt[1]) > 1<<31:
-		return all, fmt.Errorf("submissions of the jobs Z: %d s: must be in 0..%d", *o.FullAt, 1<<31)
+		return all, fmt.Errorf("submissions of the jobs Z: %d s: must be in 0..%d", *o.FullAt, int64(1<<31))
 	}
 	if err := checkLimitFactor(o.LimitFactor); err != nil {
 		return all, err

@@ -104,7 +104,7 @@ func checkLimitFactor(f float64) error {
 
 // checkTimes checks durations in seconds, a limit factor and arrivals.
 func checkTimes(shortest, longest int64, factor float64, a *Arrivals) error {
-	const most = 1 << 31 // s; keeps limits and submissions far from the bounds
+	const most int64 = 1 << 31 // s; keeps limits and submissions far from the bounds
 	if shortest < 1 || shortest > longest || longest > most {
 		return fmt.Errorf("durations: %d-%d s: must be in 1..%d and not empty", shortest, longest, most)
 	}

@@ -16,7 +16,7 @@ func (o *MixOptions) settle() (m *mixWorkload, contiguous float64, err error) {
 		return nil, 0, fmt.Errorf("most cores of a job: %d: must be in %d..%d, a node's and all", o.MaxCores, least, all)
 	}
 	if o.Runtime < 1 || o.Runtime > 1<<31 {
-		return nil, 0, fmt.Errorf("runtime: %d s: must be in 1..%d", o.Runtime, 1<<31)
+		return nil, 0, fmt.Errorf("runtime: %d s: must be in 1..%d", o.Runtime, int64(1<<31))
 	}
 	if o.jobs() > MaxJobs {
 		return nil, 0, fmt.Errorf("runtime: %d s: more than %d jobs", o.Runtime, MaxJobs)

@@ -21,16 +21,6 @@ import (
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
-// roleVariable makes the test's own program a worker, a good or a bad one.
-const roleVariable = "AUCSCHED_TEST_WORKER"
-
-func TestMain(m *testing.M) {
-	if role := os.Getenv(roleVariable); role != "" {
-		os.Exit(play(role))
-	}
-	os.Exit(m.Run())
-}
-
 func play(role string) int {
 	say := func(f frame) { _ = writeFrame(os.Stdout, f) }
 	if role != "silent" && role != "nonsense" && role != "solve" {
@@ -74,23 +64,6 @@ func play(role string) int {
 		say(frame{kind: kindEnd, end: endFrame{Verdict: verdictFailed}, message: "no more"})
 	}
 	return 0
-}
-
-// worker is a Solver whose process plays a role.
-func worker(t testing.TB, role string) *Solver {
-	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	t.Setenv(roleVariable, role)
-	return New(Options{Command: []string{self}})
-}
-
-// pair has two columns, worth 5 and 7, that exclude each other in a capacity row.
-func pair() *ipmodel.Model {
-	return &ipmodel.Model{
-		Worth: []int64{5, 7}, GroupStart: []int32{0, 1, 2},
-		ColStart: []int32{0, 1, 2}, Row: []int32{0, 0}, Coef: []int32{1, 1}, Cap: []int64{1},
-	}
 }
 
 func in(d time.Duration) ipmodel.Options { return ipmodel.Options{Deadline: time.Now().Add(d)} }
@@ -360,7 +333,7 @@ func TestStartReachesHiGHS(t *testing.T) {
 	require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Work: 50000}, &r))
 	// bestWithin is the best that the worker finds before the first look at its work.
 	bestWithin := func(start []int32) int64 {
-		p, err := startProcess(s.command, request{model: m, work: 1, start: start})
+		p, err := startProcess(s.options.Command, s.options.environ(), request{model: m, work: 1, start: start})
 		require.NoError(t, err)
 		defer p.stop(new(sync.WaitGroup))
 		a := newAnswer(m)

@@ -2,11 +2,14 @@ package highs
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,16 +21,33 @@ type process struct {
 	cmd    *exec.Cmd
 	in     *os.File // the worker exits when this is closed
 	out    io.ReadCloser
+	words  *os.File      // what it says on standard error
 	frames chan frame    // closed when no more come
 	sent   chan struct{} // closed when the model is not being read any more
 	quit   chan struct{}
-	stderr *tail
+	stderr *opening
 	err    error                 // why frames was closed; valid then
 	broken atomic.Pointer[error] // why the model was not sent, if that is our own fault
 }
 
+// memoryVariable tells a worker how many bytes it may take.
+const memoryVariable = "AUCSCHED_WORKER_MEMORY"
+
+// environ is all that a worker gets of this process's environment: where libraries are, if they are somewhere else. Of what
+// is there twice the last one counts.
+func (o *Options) environ() (env []string) {
+	if path, ok := os.LookupEnv("LD_LIBRARY_PATH"); ok {
+		env = append(env, "LD_LIBRARY_PATH="+path)
+	}
+	env = append(env, o.Env...)
+	if o.Memory > 0 {
+		env = append(env, memoryVariable+"="+strconv.FormatInt(o.Memory, 10))
+	}
+	return env
+}
+
 // startProcess starts a worker and hands it q while its messages are awaited.
-func startProcess(command []string, q request) (*process, error) {
+func startProcess(command, env []string, q request) (*process, error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -39,20 +59,31 @@ func startProcess(command []string, q request) (*process, error) {
 		return nil, err
 	}
 	defer theirOut.Close()
-	p := &process{
-		cmd: exec.Command(command[0], command[1:]...), in: in, out: out,
-		frames: make(chan frame, 1), sent: make(chan struct{}), quit: make(chan struct{}), stderr: &tail{},
+	words, theirWords, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		out.Close()
+		return nil, err
 	}
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, p.stderr
+	defer theirWords.Close()
+	p := &process{
+		cmd: exec.Command(command[0], command[1:]...), in: in, out: out, words: words,
+		frames: make(chan frame, 1), sent: make(chan struct{}), quit: make(chan struct{}), stderr: newOpening(),
+	}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, theirWords
+	p.cmd.Env, p.cmd.Dir = env, string(filepath.Separator)
 	ownGroup(p.cmd)
+	endWithParent(p.cmd)
 	p.cmd.WaitDelay = 100 * time.Millisecond
 	if err := p.cmd.Start(); err != nil {
 		in.Close()
 		out.Close()
+		words.Close()
 		return nil, fmt.Errorf("can't start the solver's process: %w", err)
 	}
 	go p.send(q)
 	go p.read(q.model.Columns())
+	go p.stderr.copy(words)
 	return p, nil
 }
 
@@ -102,7 +133,7 @@ func (p *process) read(columns int) {
 
 // failure is the error of a worker that ended its answer too early; when something is
 // known all the same, it is only noted.
-func (p *process) failure(a *answer) error {
+func (p *process) failure(ctx context.Context, expired <-chan time.Time, a *answer) error {
 	p.kill()
 	reason := "ended before its answer"
 	if broken := p.broken.Load(); broken != nil {
@@ -110,6 +141,7 @@ func (p *process) failure(a *answer) error {
 	}
 	switch {
 	case a.known:
+		p.stderr.wait(ctx, expired)
 		a.blame(fmt.Errorf("the solver's process %s: %w%s", reason, p.err, p.stderr.note()))
 		return nil
 	case p.broken.Load() != nil:
@@ -118,6 +150,7 @@ func (p *process) failure(a *answer) error {
 		return fmt.Errorf("%w%s", errNonsense, p.stderr.note())
 	}
 	_ = p.cmd.Wait()
+	p.stderr.wait(ctx, expired)
 	if state := p.cmd.ProcessState; state != nil {
 		reason += " (" + state.String() + ")"
 	}
@@ -139,6 +172,7 @@ func (p *process) stop(killed *sync.WaitGroup) {
 	close(p.quit)
 	p.in.Close()
 	p.out.Close()
+	p.words.Close()
 	<-p.sent
 	if p.cmd.ProcessState == nil {
 		killed.Go(func() { // the deadline is not for the process table to keep
@@ -148,28 +182,54 @@ func (p *process) stop(killed *sync.WaitGroup) {
 	}
 }
 
-// tail keeps the end of what a worker says on standard error.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
+// opening keeps the beginning of what a worker says on standard error: why it ends comes before where.
+type opening struct {
+	mu    sync.Mutex
+	text  []byte
+	known chan struct{} // closed once there is some, or none can come any more
+	once  sync.Once
 }
 
-func (t *tail) Write(b []byte) (n int, err error) {
-	defer recovered(func(e error) { err = e }) // called on a goroutine of os/exec
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, b...)
-	if over := len(t.text) - maxMessage; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
+func newOpening() *opening { return &opening{known: make(chan struct{})} }
+
+// copy takes what the worker says until all who could say anything have ended.
+func (o *opening) copy(from io.Reader) {
+	defer o.tell()
+	defer recovered(func(error) {})
+	_, _ = io.Copy(o, from)
+}
+
+func (o *opening) tell() { o.once.Do(func() { close(o.known) }) }
+
+func (o *opening) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text = append(o.text, b[:min(len(b), maxMessage-len(o.text))]...)
+	o.tell()
 	return len(b), nil
 }
 
+// lastWords is how long those of a worker that has ended may take to arrive, on a busy machine.
+const lastWords = 200 * time.Millisecond
+
+// wait returns when a worker that has ended has said something, or can't any more, or when the time is over. Who has an answer
+// doesn't wait for the process's end.
+func (o *opening) wait(ctx context.Context, expired <-chan time.Time) {
+	timer := time.NewTimer(lastWords)
+	defer timer.Stop()
+	select {
+	case <-o.known:
+	case <-timer.C:
+	case <-expired:
+	case <-ctx.Done():
+	}
+}
+
 // note is ": " and the first line of it that is not empty, or nothing.
-func (t *tail) note() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := strings.TrimSpace(string(t.text))
+func (o *opening) note() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text := strings.TrimSpace(string(o.text))
 	if text == "" {
 		return ""
 	}

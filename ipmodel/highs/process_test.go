@@ -90,6 +90,47 @@ func TestFault(t *testing.T) {
 	}
 }
 
+// The last words of a worker are awaited for as long as there may be some and there is time, and no longer.
+func TestLastWords(t *testing.T) {
+	over := make(chan time.Time, 1)
+	over <- time.Time{}
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx     context.Context
+		expired chan time.Time
+		says    func(*opening, io.Writer)
+	}{
+		"some":                 {context.Background(), nil, func(_ *opening, w io.Writer) { io.WriteString(w, "why\nwhere") }},
+		"none":                 {context.Background(), nil, func(_ *opening, w io.Writer) { w.(io.Closer).Close() }},
+		"no time":              {context.Background(), over, func(*opening, io.Writer) {}},
+		"nobody wants to know": {done, nil, func(*opening, io.Writer) {}},
+	} {
+		from, to := io.Pipe()
+		o := newOpening()
+		go o.copy(from)
+		go c.says(o, to)
+		began := time.Now()
+		o.wait(c.ctx, c.expired)
+		require.Less(t, time.Since(began), lastWords, name)
+		require.Equal(t, map[bool]string{true: ": why"}[name == "some"], o.note())
+		to.Close()
+	}
+}
+
+// Variables of the worker's environment are the caller's to set, but for the bound on its memory.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("LD_LIBRARY_PATH", "/theirs")
+	for want, o := range map[string]Options{
+		"LD_LIBRARY_PATH=/theirs":                                                   {},
+		"LD_LIBRARY_PATH=/theirs A=1":                                               {Env: []string{"A=1"}},
+		"LD_LIBRARY_PATH=/theirs LD_LIBRARY_PATH=/ours":                             {Env: []string{"LD_LIBRARY_PATH=/ours"}},
+		"LD_LIBRARY_PATH=/theirs " + memoryVariable + "=0 " + memoryVariable + "=7": {Env: []string{memoryVariable + "=0"}, Memory: 7},
+	} {
+		require.Equal(t, want, strings.Join(o.environ(), " "), "the last one of a name counts")
+	}
+}
+
 // What a worker has started itself goes with it.
 func TestKillTakesTheGroup(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {

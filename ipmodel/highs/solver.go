@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -21,12 +23,17 @@ type Options struct {
 	// output. Empty means this program with the argument solver-worker, which needs
 	// HiGHS in this program.
 	Command []string
+	// Env is the worker's environment, of the form NAME=VALUE. It gets nothing of this process's but LD_LIBRARY_PATH, unless Env has
+	// one, and works in the root directory.
+	Env []string
+	// Memory is how many bytes a worker may take for a solve, on Linux; 0: any number. One that needs more ends, which is its Fault.
+	Memory int64
 }
 
 // Solver is an [ipmodel.Solver]. Between calls it holds nothing but what is left of
 // killed workers; see Wait.
 type Solver struct {
-	command []string
+	options Options
 	fault   error // of the worker in the last Solve
 	killed  sync.WaitGroup
 }
@@ -34,7 +41,7 @@ type Solver struct {
 var _ ipmodel.Solver = (*Solver)(nil)
 
 // New makes a Solver. Nothing is started yet.
-func New(o Options) *Solver { return &Solver{command: o.Command} }
+func New(o Options) *Solver { return &Solver{options: o} }
 
 // Name is "highs".
 func (s *Solver) Name() string { return "highs" }
@@ -53,7 +60,7 @@ func (s *Solver) Name() string { return "highs" }
 func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
 	*r = ipmodel.Result{Chosen: r.Chosen[:0], Prices: r.Prices[:0]}
 	s.fault = nil
-	if !Built && len(s.command) == 0 {
+	if !Built && len(s.options.Command) == 0 {
 		return ErrNotBuilt
 	}
 	if err := m.Validate(); err != nil {
@@ -108,13 +115,15 @@ var errHung = errors.New("the solver's process had to be killed at the deadline"
 
 // run has a worker solve q and adds what it finds to a.
 func (s *Solver) run(ctx context.Context, q request, a *answer) error {
-	command := s.command
+	command := s.options.Command
 	if len(command) == 0 {
 		self, err := os.Executable()
 		if err != nil {
 			return err
 		}
 		command = []string{self, "solver-worker"}
+	} else if path, err := filepath.Abs(command[0]); err == nil && filepath.Base(command[0]) != command[0] {
+		command = append([]string{path}, command[1:]...) // the worker is somewhere else
 	}
 	var expired <-chan time.Time
 	if a.patience > 0 {
@@ -122,7 +131,10 @@ func (s *Solver) run(ctx context.Context, q request, a *answer) error {
 		defer timer.Stop()
 		expired = timer.C
 	}
-	p, err := startProcess(command, q)
+	// The worker ends with the thread that has started it, on Linux: no other goroutine may end that meanwhile.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	p, err := startProcess(command, s.options.environ(), q)
 	if err != nil {
 		return err
 	}
@@ -131,7 +143,7 @@ func (s *Solver) run(ctx context.Context, q request, a *answer) error {
 		select {
 		case f, open := <-p.frames:
 			if !open {
-				return p.failure(a)
+				return p.failure(ctx, expired, a)
 			}
 			if a.take(f) {
 				return a.verdict(f, p)

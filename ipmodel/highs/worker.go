@@ -9,13 +9,20 @@ import (
 // and writes what it finds to stdout. stdin has to stay open meanwhile: when it is
 // a file and ends, the caller is gone, and the process exits. HiGHS keeps
 // to one thread. A process calls it once.
+//
+// Where stdin is a file, the process is a worker and nothing else, and is confined first, on Linux: no core, no root (it becomes nobody), no
+// more memory than [Options.Memory], and the first to go when the machine has none left.
 func Worker(stdin io.Reader, stdout io.Writer) error {
+	f, own := stdin.(*os.File)
+	if own {
+		confine()
+	}
 	if _, err := io.WriteString(stdout, answerMagic); err != nil {
 		return err
 	}
 	q, err := readRequest(stdin)
 	if err == nil {
-		if f, ok := stdin.(*os.File); ok {
+		if own {
 			go exitAtEnd(f)
 		}
 		err = solve(q, func(f frame) error { return writeFrame(stdout, f) })

@@ -3,7 +3,8 @@ package residence
 import "github.com/aucsched/aucsched/nodeset"
 
 const (
-	// MaxPerNode is how many files a node is taken to hold at most, however small they are.
+	// MaxPerNode is how many files a node is taken to hold at most, however small they are. Of more the smallest, which is the
+	// cheapest to read again, is not remembered: many small files push no large one out.
 	MaxPerNode = 64
 	// MaxCopies is how many files all nodes hold at most, a file counted on each node.
 	MaxCopies = 1 << 20
@@ -161,22 +162,37 @@ func (s *State) find(n int, file uint64) int32 {
 	return -1
 }
 
-// fit has node n forget what was read first until the rest fits.
+// fit has node n forget what was read first until the rest fits into its memory, and then the smallest of too many.
 func (s *State) fit(n int) {
 	node := &s.nodes[n]
-	for node.count > 0 && (node.bytes > node.Capacity || node.count > MaxPerNode) {
+	for node.count > 0 && node.bytes > node.Capacity {
 		s.drop(node.least)
+	}
+	for node.count > MaxPerNode {
+		s.drop(s.smallest(n))
 	}
 }
 
+// smallest is the smallest copy of node n, of several the one that was read first; -1: it has none.
+func (s *State) smallest(n int) int32 {
+	found := s.nodes[n].least
+	for at := found; at >= 0; at = s.copies[at].newer {
+		if s.copies[at].Bytes < s.copies[found].Bytes {
+			found = at
+		}
+	}
+	return found
+}
+
 // add has node n hold a file that it does not, as the one read last. Where there are MaxCopies
-// already it takes the place of another on that node, or is not remembered.
+// already it takes the place of the smallest on that node, unless it is smaller still; then it is not remembered.
 func (s *State) add(n int, c Copy) {
 	if s.used >= MaxCopies {
-		if s.nodes[n].count == 0 {
+		least := s.smallest(n)
+		if least < 0 || s.copies[least].Bytes > c.Bytes {
 			return
 		}
-		s.drop(s.nodes[n].least)
+		s.drop(least)
 	}
 	at := s.spare
 	if at >= 0 {

@@ -77,6 +77,28 @@ func TestMostFilesOfANode(t *testing.T) {
 	require.True(t, s.Holds(0, 6))
 }
 
+// Many small files push no larger one out: the smallest, which is the cheapest to read again, is not remembered.
+func TestSmallFilesPushNoLargeOneOut(t *testing.T) {
+	s := on(1 << 40)
+	for f := range uint64(MaxPerNode / 2) {
+		s.Read(0, 1+f, 1<<30, int64(f))
+	}
+	for f := range uint64(3 * MaxPerNode) {
+		s.Read(0, 1000+f, 1, int64(100+f))
+	}
+	for f := range uint64(MaxPerNode / 2) {
+		require.True(t, s.Holds(0, 1+f), "file %d", 1+f)
+	}
+	require.True(t, s.Holds(0, 1000+3*MaxPerNode-1), "of the same size the last one read stays")
+	for f := range uint64(MaxPerNode / 2) {
+		s.Read(0, 2000+f, 1<<20, int64(1000+f))
+	}
+	s.Read(0, 3000, 1, 2000)
+	require.False(t, s.Holds(0, 3000), "64 larger ones stay")
+	require.True(t, s.Holds(0, 2000))
+	require.Equal(t, MaxPerNode, s.Copies())
+}
+
 // With all copies in use one more takes the place of another of its node, and a node without any does without.
 func TestMostCopies(t *testing.T) {
 	s := on(1<<20, 1<<20)
@@ -85,6 +107,10 @@ func TestMostCopies(t *testing.T) {
 	s.used += MaxCopies - 2 // as if other nodes held them
 	s.Read(0, 3, 1, 2)
 	require.Equal(t, []Copy{{3, 1, 2}, {2, 1, 1}}, s.Of(nil, 0))
+	s.Read(0, 2, 5, 3)
+	s.Read(0, 4, 2, 4)
+	s.Read(0, 5, 1, 5)
+	require.Equal(t, []Copy{{4, 2, 4}, {2, 5, 3}}, s.Of(nil, 0))
 	require.False(t, s.Read(1, 3, 1, 2))
 	require.False(t, s.Holds(1, 3))
 	require.Equal(t, MaxCopies, s.Copies())
@@ -150,6 +176,21 @@ func TestProperties(t *testing.T) {
 				}
 			}
 			alike(t, s, w)
+		}
+	})
+}
+
+// With so many files that they are too many for a node as well.
+func TestPropertiesOfMany(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, w := New(0), &twin{}
+		nodes := []Node{{1, rapid.Int64Range(100, 400).Draw(t, "capacity")}}
+		s.SetMachine(nodes)
+		w.setMachine(nodes)
+		for now := range rapid.Int64Range(1, 150).Draw(t, "reads") {
+			file, bytes := rapid.Uint64Range(1, 200).Draw(t, "file"), rapid.Int64Range(1, 4).Draw(t, "bytes")
+			require.Equal(t, w.read(0, file, bytes, now), s.Read(0, file, bytes, now))
+			require.Equal(t, append([]Copy{}, w.held[0]...), s.Of([]Copy{}, 0))
 		}
 	})
 }

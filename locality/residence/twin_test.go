@@ -1,6 +1,7 @@
 package residence
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/aucsched/aucsched/nodeset"
@@ -36,16 +37,20 @@ func (w *twin) setMachine(nodes []Node) {
 }
 
 func (w *twin) fit(n int) {
-	for {
-		sum := int64(0)
+	sum := func() (bytes int64) {
 		for _, c := range w.held[n] {
-			sum += c.Bytes
+			bytes += c.Bytes
 		}
-		last := len(w.held[n]) - 1
-		if last < 0 || (sum <= w.nodes[n].Capacity && last < MaxPerNode) {
-			return
-		}
-		w.held[n] = w.held[n][:last]
+		return bytes
+	}
+	for sum() > w.nodes[n].Capacity && len(w.held[n]) > 0 {
+		w.held[n] = w.held[n][:len(w.held[n])-1]
+	}
+	for len(w.held[n]) > MaxPerNode {
+		bySize := slices.Clone(w.held[n])
+		slices.Reverse(bySize)
+		slices.SortStableFunc(bySize, func(a, b Copy) int { return cmp.Compare(a.Bytes, b.Bytes) })
+		w.held[n] = slices.DeleteFunc(slices.Clone(w.held[n]), func(c Copy) bool { return c.File == bySize[0].File })
 	}
 }
 

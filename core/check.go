@@ -1,0 +1,135 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/aucsched/aucsched/bids"
+)
+
+// ErrBusy is what Decide returns when another goroutine is in it. That one goes on undisturbed. The Plan of the call
+// stays as it was, since it may be that of the other: its decisions are an earlier cycle's, or not whole.
+var ErrBusy = errors.New("the policy is deciding in another goroutine")
+
+// JobError is a fault of one job of a snapshot's queue.
+type JobError struct {
+	// Job is the job's index in Snapshot.Pending, ID its name.
+	Job int
+	ID  string
+	// Fault is the field at fault, named as in a window file.
+	Fault *bids.FieldError
+}
+
+func (e *JobError) Error() string { return fmt.Sprintf("jobs[%d] (%s): %v", e.Job, e.ID, e.Fault) }
+
+// Unwrap gives the fault.
+func (e *JobError) Unwrap() error { return e.Fault }
+
+// Faults of a call.
+var (
+	errNotNew  = errors.New("the policy was not made by NewAuction or NewIPSched")
+	errNoPlan  = errors.New("there is no Snapshot, or no Plan to fill")
+	errNoNodes = errors.New("the snapshot has no machine: Nodes is nil")
+)
+
+// Validate reports the first fault for which Decide refuses the snapshot: no machine, or, as a [*JobError], a job that is not there,
+// a priority or time limit out of range, a priority above that of the job before it, or an id that another
+// job has. Requests are not looked at: one that no machine can meet waits, with Never as its Why.
+func (s *Snapshot) Validate() error { return new(checker).check(s) }
+
+// checker checks snapshots. It keeps its memory.
+type checker struct{ ids map[string]struct{} }
+
+func (c *checker) check(s *Snapshot) error {
+	if s.Nodes == nil {
+		return errNoNodes
+	}
+	last, ascending := int64(MaxPriority), true
+	for i, job := range s.Pending {
+		if job == nil {
+			return &JobError{Job: i, Fault: &bids.FieldError{Field: "job", Why: "must not be nil"}}
+		}
+		if f := job.fault(last); f != nil {
+			return &JobError{i, job.ID, f}
+		}
+		last = job.Priority
+		ascending = ascending && (i == 0 || compareIDs(s.Pending[i-1].ID, job.ID) < 0)
+	}
+	if ascending { // nothing can be there twice
+		return nil
+	}
+	return c.checkIDs(s.Pending)
+}
+
+// fault is what is wrong with the numbers of a job of the queue that comes after one of priority last, or nil.
+func (j *Job) fault(last int64) *bids.FieldError {
+	switch {
+	case j.Priority < 1 || j.Priority > MaxPriority:
+		return &bids.FieldError{Field: "priority", Value: j.Priority, Why: fmt.Sprintf("must be 1 to %d", int64(MaxPriority))}
+	case j.Priority > last:
+		return &bids.FieldError{Field: "priority", Value: j.Priority, Why: fmt.Sprintf("is above %d, that of the job before it", last)}
+	}
+	return j.limitFault()
+}
+
+// checkIDs reports the first id that is there twice.
+func (c *checker) checkIDs(jobs []*Job) error {
+	if c.ids == nil {
+		c.ids = make(map[string]struct{}, len(jobs))
+	}
+	defer clear(c.ids) // the ids are the caller's
+	for i, job := range jobs {
+		if c.ids[job.ID] = struct{}{}; len(c.ids) == i {
+			return &JobError{i, job.ID, &bids.FieldError{Field: "id", Value: job.ID, Why: "there are two jobs of this id"}}
+		}
+	}
+	return nil
+}
+
+// compareIDs orders ids so that numbers without leading zeros are in their order.
+func compareIDs(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
+
+// limitFault is what is wrong with the job's time limit, or nil.
+func (j *Job) limitFault() *bids.FieldError {
+	if j.TimeLimit < 1 || j.TimeLimit > MaxTimeLimit {
+		return &bids.FieldError{Field: "time_limit_s", Value: j.TimeLimit, Why: fmt.Sprintf("must be 1 to %d; NoTimeLimit stands for none", int64(MaxTimeLimit))}
+	}
+	return nil
+}
+
+// entry lets one goroutine at a time into a policy.
+type entry struct {
+	busy    atomic.Bool
+	checker checker
+}
+
+// run checks the snapshot and calls decide, whose error leaves p without decisions; so does the end of ctx.
+func (e *entry) run(ctx context.Context, s *Snapshot, p *Plan, decide func() error) (err error) {
+	if s == nil || p == nil {
+		return errNoPlan
+	}
+	if !e.busy.CompareAndSwap(false, true) {
+		return ErrBusy
+	}
+	defer e.busy.Store(false)
+	p.reset()
+	if err = ctx.Err(); err == nil {
+		err = e.checker.check(s)
+	}
+	if err == nil {
+		err = decide()
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		p.reset()
+	}
+	return err
+}
