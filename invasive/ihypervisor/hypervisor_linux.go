@@ -224,14 +224,10 @@ func (h *Hypervisor) listenJobs() error {
 	}
 	h.cleanup = cleanup
 	h.jobs = malleable.NewServer(from, malleable.ServerConfig{
-		Identify: func(p link.Peer) (invasive.JobID, bool) {
-			if p.UID != uid && uid != anyUser {
-				return 0, false
-			}
-			return h.launcher.JobOf(p.PID)
-		},
-		Handle: func(id invasive.JobID, r malleable.Request) { h.runner.Call(func() { h.said(id, r) }) },
-		Log:    h.Log,
+		Identify: func(p link.Peer) (invasive.JobID, bool) { return h.launcher.JobOf(p.PID, p.UID) },
+		Handle:   func(id invasive.JobID, r malleable.Request) { h.runner.Call(func() { h.said(id, r) }) },
+		Tasks:    h.Topology.threads(),
+		Log:      h.Log,
 	})
 	return nil
 }

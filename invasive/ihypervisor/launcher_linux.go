@@ -28,8 +28,8 @@ type Launcher interface {
 	Signal(id invasive.JobID, sig unix.Signal) error
 	// Started tells whether a job was launched, and when.
 	Started(id invasive.JobID) (time.Time, bool)
-	// JobOf returns the job that a process belongs to.
-	JobOf(pid int) (invasive.JobID, bool)
+	// JobOf returns the job that a process belongs to, if that runs as the process's user.
+	JobOf(pid int, uid uint32) (invasive.JobID, bool)
 	// Forget removes the mark of a job that has ended.
 	Forget(id invasive.JobID) error
 }

@@ -25,6 +25,14 @@ type Topology struct {
 	Shared int
 }
 
+// threads is how many CPUs the cores have in all. One of the host's counts for each core that has it.
+func (t *Topology) threads() (n int) {
+	for _, cpus := range t.CPUs {
+		n += len(cpus)
+	}
+	return n
+}
+
 // ReadTopology reads the host's, as far as this process may use it; sys is /sys/devices/system/cpu. A host whose sockets have
 // different numbers of cores is an error: then the partition has to be said, see Simulate.
 func ReadTopology(sys string) (*Topology, error) {

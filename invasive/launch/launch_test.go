@@ -202,9 +202,11 @@ func TestWholeTree(t *testing.T) {
 	require.Eventually(t, func() bool { return states()['T'] == 0 }, 30*time.Second, time.Millisecond, "all go on")
 
 	pids := l.Processes(1)
-	ours := 0
+	ours, me := 0, uint32(os.Geteuid())
 	for _, pid := range pids {
-		if id, ok := l.JobOf(pid); ok {
+		_, theirs := l.JobOf(pid, me+1)
+		require.False(t, theirs, "a process of another user")
+		if id, ok := l.JobOf(pid, me); ok {
 			require.EqualValues(t, 1, id)
 			ours++
 		} else {
@@ -212,7 +214,7 @@ func TestWholeTree(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, ours, 5)
-	_, ok := l.JobOf(os.Getpid())
+	_, ok := l.JobOf(os.Getpid(), me)
 	require.False(t, ok)
 
 	require.NoError(t, unix.Kill(pids[0], unix.SIGTERM)) // the first; the rest goes with it
@@ -333,6 +335,44 @@ func TestAsAnotherUser(t *testing.T) {
 	require.EqualValues(t, 1, wait(t, l, 1))
 	require.Equal(t, "65534\n65533\n65533 65532\n", output(t, root, 1, "out"))
 	require.Contains(t, output(t, root, 1, "err"), "Permission denied")
+}
+
+// A job of the same number as an earlier one of another user gets files of its own, and the other's stay as they are.
+func TestOutputOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	l, root := newLauncher(t)
+	runs := func(uid uint32, script string) {
+		t.Helper()
+		l.Credential = &syscall.Credential{Uid: uid, Gid: uid}
+		if uid == 0 {
+			l.Credential = nil
+		}
+		require.NoError(t, l.Launch(shell(1, script), []int{0}, nil))
+		require.Zero(t, wait(t, l, 1))
+		require.NoError(t, l.Forget(1))
+	}
+	runs(65534, "echo secret; echo hidden >&2")
+	runs(65533, "echo mine")
+	runs(65533, "echo again") // a user's own goes on
+	runs(0, "echo of root")
+	for name, want := range map[string]struct {
+		text string
+		uid  uint32
+	}{
+		"1.out.1": {"secret\n", 65534}, "1.err.1": {"hidden\n", 65534}, "1.out.2": {"mine\nagain\n", 65533}, "1.err.2": {"", 65533},
+		"1.out": {"of root\n", 0}, "1.err": {"", 0},
+	} {
+		path := filepath.Join(root, "out", name)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, want.text, string(text), name)
+		var st unix.Stat_t
+		require.NoError(t, unix.Stat(path, &st))
+		require.Equal(t, want.uid, st.Uid, name)
+		require.EqualValues(t, 0o600, st.Mode&0o777, name)
+	}
 }
 
 // A supervisor that comes when the job is being forgotten, its mark gone already, doesn't start it again.

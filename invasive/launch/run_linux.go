@@ -111,8 +111,15 @@ func (l *Launcher) Started(id invasive.JobID) (time.Time, bool) {
 	return r.mark.At, ok
 }
 
-// JobOf returns the job that a process belongs to: the one whose supervisor is above it.
-func (l *Launcher) JobOf(pid int) (invasive.JobID, bool) {
+// JobOf returns the job that a process belongs to: the one whose supervisor is above it. Processes of another user than the jobs' have none.
+func (l *Launcher) JobOf(pid int, uid uint32) (invasive.JobID, bool) {
+	ours := uint32(os.Geteuid())
+	if l.Credential != nil {
+		ours = l.Credential.Uid
+	}
+	if uid != ours {
+		return 0, false
+	}
 	above := map[int]bool{}
 	for p, n := pid, 0; p > 1 && n < 10000; n++ {
 		s, err := procs.ReadStat(p)

@@ -149,6 +149,9 @@ func (s *spec) start(out, errs *os.File) (int, error) {
 // outputs opens both files for appending; they belong to the job's user.
 func (s *spec) outputs() (out, errs *os.File, err error) {
 	open := func(path string) (*os.File, error) {
+		if err := s.clear(path); err != nil {
+			return nil, err
+		}
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|unix.O_NOFOLLOW, 0o600)
 		if err == nil && s.UID != nil {
 			err = f.Chown(int(*s.UID), int(*s.GID))
@@ -158,6 +161,29 @@ func (s *spec) outputs() (out, errs *os.File, err error) {
 	out, err1 := open(s.Out)
 	errs, err2 := open(s.Err)
 	return out, errs, errors.Join(err1, err2)
+}
+
+// maxAside is how many files may lie beside one that has their name now.
+const maxAside = 10000
+
+// clear moves aside the file of another user whose job had the same number, as PATH.1, PATH.2 and so on: neither may read or write what is
+// the other's. One of the job's own user is gone on with.
+func (s *spec) clear(path string) error {
+	ours := uint32(os.Geteuid())
+	if s.UID != nil {
+		ours = *s.UID
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil || st.Uid == ours {
+		return nil // or the file can't be opened either
+	}
+	for n := range maxAside {
+		aside := fmt.Sprintf("%s.%d", path, n+1)
+		if _, err := os.Lstat(aside); errors.Is(err, os.ErrNotExist) {
+			return os.Rename(path, aside)
+		}
+	}
+	return fmt.Errorf("%s: is another user's, and so are %d beside it", path, maxAside)
 }
 
 // lookPath finds a programme as a shell would, with the job's PATH.

@@ -71,7 +71,10 @@ func (e Endpoint) Listen(clock Clock, stats *Stats) (*Listener, error) {
 		return nil, err
 	}
 	l := newListener(from, clock, stats, nil)
-	l.check = func(c net.Conn) (net.Conn, error) { return e.TLS.handshakeServer(c, config) }
+	l.check = func(c net.Conn) (net.Conn, error) {
+		keepAlive(c)
+		return e.TLS.handshakeServer(within(firstTime, c, clock), config)
+	}
 	l.start()
 	return l, nil
 }
@@ -87,11 +90,30 @@ func (e Endpoint) Dial(ctx context.Context) (net.Conn, error) {
 	return e.TLS.dial(ctx, e.Address)
 }
 
-// Bounds of what strangers can cost.
+// Bounds of what strangers can cost, besides those of guests.
 const (
-	maxHandshakes = 8 // at a time
 	handshakeTime = 10 * time.Second
+	firstTime     = 2 * time.Second // until the first byte, of TLS
 )
+
+// within closes a connection from which nothing has come within d.
+func within(d time.Duration, c net.Conn, clock Clock) net.Conn {
+	stop := clock.AfterFunc(d, func() { c.Close() })
+	return &timed{Conn: c, heard: sync.OnceFunc(func() { stop() })}
+}
+
+type timed struct {
+	net.Conn
+	heard func()
+}
+
+func (t *timed) Read(b []byte) (int, error) {
+	n, err := t.Conn.Read(b)
+	if n > 0 {
+		t.heard()
+	}
+	return n, err
+}
 
 // A Listener accepts connections of peers that have shown who they are. It is a net.Listener.
 type Listener struct {
@@ -99,6 +121,7 @@ type Listener struct {
 	clock   Clock
 	stats   *Stats
 	check   func(net.Conn) (net.Conn, error)
+	guests  guests
 	cleanup func() error
 
 	good    chan net.Conn
@@ -117,16 +140,13 @@ func newListener(from net.Listener, clock Clock, stats *Stats, cleanup func() er
 
 func (l *Listener) start() { go l.accept() }
 
-// accept lets strangers show who they are, some at a time and within some time, so that one of them
-// holds up nobody.
+// accept lets strangers show who they are, some at a time and within some time, so that none of them
+// holds up anybody.
 func (l *Listener) accept() {
-	slots := make(chan struct{}, maxHandshakes)
 	for {
-		slots <- struct{}{}
 		c, err := l.Listener.Accept()
 		if err != nil {
 			if l.pause(err) {
-				<-slots
 				continue
 			}
 			<-l.closed // the kernel may tell of it before it is so
@@ -134,11 +154,14 @@ func (l *Listener) accept() {
 			close(l.dead)
 			return
 		}
+		l.guests.add(c)
 		go func() {
 			stop := l.clock.AfterFunc(handshakeTime, func() { c.Close() })
 			checked, err := l.check(c)
 			stop()
-			<-slots
+			if !l.guests.remove(c) && err == nil {
+				err = net.ErrClosed
+			}
 			if err != nil {
 				l.turnAway(c, err)
 				return

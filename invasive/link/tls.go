@@ -54,7 +54,6 @@ func (t *TLS) server() (*tls.Config, error) {
 }
 
 func (t *TLS) handshakeServer(c net.Conn, config *tls.Config) (net.Conn, error) {
-	keepAlive(c)
 	s := tls.Server(c, config)
 	if err := s.Handshake(); err != nil {
 		return nil, err

@@ -34,6 +34,51 @@ func PeerOf(c *net.UnixConn) (Peer, error) {
 	return Peer{int(cred.Pid), cred.Uid}, nil
 }
 
+// A PeerProcess is the process that has connected, and no other that gets its number later.
+type PeerProcess struct{ fd int }
+
+// OpenPeer holds on to the process that has connected (SO_PEERPIDFD). Before Linux 6.5 it is the one that has its number now: ask right after
+// the connection was accepted. The error is ESRCH if it has ended.
+func OpenPeer(c *net.UnixConn, p Peer) (*PeerProcess, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd := -1
+	err = errors.Join(raw.Control(func(conn uintptr) {
+		fd, err = unix.GetsockoptInt(int(conn), unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+	}), err)
+	if errors.Is(err, unix.ENOPROTOOPT) {
+		fd, err = unix.PidfdOpen(p.PID, 0)
+	}
+	if err != nil {
+		return nil, peerError(err)
+	}
+	return &PeerProcess{fd}, nil
+}
+
+// peerError is ESRCH for what the kernel says of a process that has ended and was waited for. SO_PEERPIDFD says so in
+// another way from release to release: EINVAL from Linux 6.5 to about 6.14.
+func peerError(err error) error {
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENODATA) {
+		return unix.ESRCH
+	}
+	return err
+}
+
+// Ended tells whether the process has ended, if it is still a zombie too; an error of the kernel's counts as an end.
+func (p *PeerProcess) Ended() bool {
+	poll := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}
+	for {
+		if n, err := unix.Poll(poll, 0); err != unix.EINTR {
+			return n != 0 || err != nil
+		}
+	}
+}
+
+// Close lets go of it.
+func (p *PeerProcess) Close() error { return unix.Close(p.fd) }
+
 func checkPeer(c net.Conn, users []uint32) error {
 	p, err := PeerOf(c.(*net.UnixConn))
 	if err != nil {

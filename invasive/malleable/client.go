@@ -51,7 +51,8 @@ func Connect(getenv func(string) string) (*Client, error) {
 }
 
 // Look asks once which cores the job of this process has now: a Change that isn't answered. It fails if another process of the job is
-// connected. Either way the iHypervisor has seen by then which job this process belongs to.
+// connected. Either way the iHypervisor has seen by then which job this process belongs to, if it has room for all who come at
+// the same time; see ServerConfig.Tasks.
 func Look(ctx context.Context, path string) (Change, error) {
 	conn, err := dial(ctx, path)
 	if err != nil {

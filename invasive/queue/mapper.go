@@ -126,7 +126,10 @@ func (m *Mapper) mapJobs(ctx context.Context, o *invasive.Offer, now time.Durati
 	for i := range s.Running {
 		s.Running[i].End += s.Now
 	}
-	deadline, _ := ctx.Deadline()
+	deadline, due := ctx.Deadline()
+	if due { // the best mapping that is known by then is wanted, not none
+		ctx = context.WithoutCancel(ctx)
+	}
 	if err := m.auction.Decide(ctx, s, core.Limits{Deadline: deadline, Seed: m.opts.Seed + m.count}, &m.plan); err != nil {
 		return nil, err
 	}

@@ -133,7 +133,8 @@ type State struct {
 	Reason    string // why it waits: "JobHeldAdmin"
 	Held      bool   // its priority is 0
 	Restarts  uint32
-	Exit      int32 // once it has ended; 128 + n for signal n
+	UID       uint32 // its user's
+	Exit      int32  // once it has ended; 128 + n for signal n
 }
 
 // Ended tells whether the state is final.
@@ -147,7 +148,7 @@ func (s *State) Ended() bool {
 
 // Job asks how a job is. The error may be [ErrNoJob].
 func (c *Client) Job(ctx context.Context, id uint64) (*State, error) {
-	list, err := c.squeue(ctx, []string{"JobID", "State", "Partition", "Reason", "PriorityLong", "RestartCnt", "exit_code"},
+	list, err := c.squeue(ctx, []string{"JobID", "State", "Partition", "Reason", "PriorityLong", "RestartCnt", "exit_code", "UserID"},
 		"--states=all", "--jobs="+strconv.FormatUint(id, 10))
 	if err != nil {
 		return nil, err
@@ -164,7 +165,11 @@ func (c *Client) Job(ctx context.Context, id uint64) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("job %d: %w", id, err)
 	}
-	return &State{Name: f[1], Partition: f[2], Reason: f[3], Held: f[4] == "0", Restarts: uint32(restarts), Exit: exit}, nil
+	uid, err := strconv.ParseUint(f[7], 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("job %d: user %q: must be a number", id, f[7])
+	}
+	return &State{UID: uint32(uid), Name: f[1], Partition: f[2], Reason: f[3], Held: f[4] == "0", Restarts: uint32(restarts), Exit: exit}, nil
 }
 
 // ended15 is the exit status of a job that Slurm has ended without one.

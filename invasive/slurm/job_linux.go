@@ -40,6 +40,7 @@ type job struct {
 	steps   map[string]procs.Process // the slurmstepd of each
 	at      time.Time
 	started bool // some step was seen, once
+	uid     *uint32
 }
 
 // newJob: socket is what the plug-in has told it of.
@@ -160,6 +161,22 @@ func (j *job) has(above []int) bool {
 		}
 	}
 	return false
+}
+
+// user is whose the job is, if that is known: it is before this programme has Slurm start the job.
+func (j *job) user() (uid uint32, known bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.uid == nil {
+		return 0, false
+	}
+	return *j.uid, true
+}
+
+func (j *job) setUser(uid uint32) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.uid = &uid
 }
 
 func (j *job) began() time.Time {

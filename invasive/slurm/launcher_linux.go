@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -97,6 +98,14 @@ func (l *Launcher) list() (list []*job) {
 		list = append(list, j)
 	}
 	return list
+}
+
+// listOf are the jobs of a user.
+func (l *Launcher) listOf(uid uint32) []*job {
+	return slices.DeleteFunc(l.list(), func(j *job) bool {
+		user, known := j.user()
+		return !known || user != uid
+	})
 }
 
 // hold keeps a job where it is to be. It returns false if somebody else is about to change that.
@@ -202,11 +211,11 @@ func (l *Launcher) goOn(j *job) error {
 	}
 	// Who was killed, this programme or slurmctld, may have forgotten that it was suspended, or that it was resumed.
 	st, err := l.Client.Job(l.ctx, uint64(j.id))
-	if err == nil && st.Name == "SUSPENDED" {
-		err = l.Client.Resume(l.ctx, uint64(j.id))
-	}
-	if err != nil && !errors.Is(err, ErrNoJob) {
-		return err
+	unsaid := err != nil && !errors.Is(err, ErrNoJob)
+	if unsaid || err == nil && st.Name == "SUSPENDED" { // where squeue has no answer scontrol may do it all the same
+		if err := l.Client.Resume(l.ctx, uint64(j.id)); err != nil {
+			return err
+		}
 	}
 	j.running = yes
 	return j.below().Signal(unix.SIGCONT)
@@ -269,14 +278,18 @@ func (l *Launcher) Started(id invasive.JobID) (time.Time, bool) {
 	return j.began(), true
 }
 
-// JobOf returns the job that a process belongs to: the one with a step whose slurmstepd is above it. All of that job is on its CPUs then.
-func (l *Launcher) JobOf(pid int) (invasive.JobID, bool) {
+// JobOf returns the job that a process belongs to: the one of its user with a step whose slurmstepd is above it. All of that job is on its CPUs
+// then. A user without jobs here costs no look at any process.
+func (l *Launcher) JobOf(pid int, uid uint32) (invasive.JobID, bool) {
+	if len(l.listOf(uid)) == 0 {
+		return 0, false
+	}
 	above := procs.Above(pid)
 	for _, looked := range []bool{false, true} {
 		if looked {
 			l.look()
 		}
-		for _, j := range l.list() {
+		for _, j := range l.listOf(uid) {
 			if j.has(above) {
 				l.holdNow(j)
 				return j.id, true

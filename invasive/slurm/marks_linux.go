@@ -14,6 +14,7 @@ import (
 
 // A job's directory, named by its number, is the mark that it is Slurm's to start. It has these files:
 //
+//	user      whose it is, by number
 //	released  how often it had been requeued when it was released
 //	started   since Slurm has started it
 //	exit      how it ended
@@ -39,6 +40,18 @@ func (l *Launcher) markStarted(j *job) {
 	if err != nil {
 		l.Log.Error("that a job has started can't be written down", "job", uint64(j.id), "why", err)
 	}
+}
+
+// noteUser writes down whose a job is, before Slurm starts it: only processes of that user are taken for the job's.
+func (l *Launcher) noteUser(j *job, uid uint32) error {
+	if known, is := j.user(); is && known == uid {
+		return nil
+	}
+	if err := l.writeNumber(j.id, "user", int64(uid)); err != nil {
+		return err
+	}
+	j.setUser(uid)
+	return nil
 }
 
 func (l *Launcher) markReleased(id invasive.JobID, restarts uint32) error {
@@ -97,6 +110,13 @@ func (l *Launcher) marks() (list []*job, err error) {
 			j.started, j.at = true, st.ModTime()
 		} else if st, err := os.Stat(path); err == nil {
 			j.at = st.ModTime()
+		}
+		uid, is, err := l.readNumber(j.id, "user")
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			j.setUser(uint32(uid))
 		}
 		list = append(list, j)
 	}

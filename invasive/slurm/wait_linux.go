@@ -51,14 +51,31 @@ func (l *Launcher) steps(j *job) bool {
 	return len(j.stepds()) > 0
 }
 
-// settle has a job go on that was suspended by an earlier Launcher, and isn't to be any more. It returns until when there is nothing to ask.
+// settle has a job go on that was suspended by an earlier Launcher, and isn't to be any more, and asks whose it is if somebody else has
+// released it. It returns until when there is nothing to ask. The job goes on first: whose it is matters to who connects only, and
+// the question may have no answer for long.
 func (l *Launcher) settle(j *job) time.Duration {
+	on, known := l.settleRunning(j), l.settleUser(j)
+	if on && known {
+		return time.Hour
+	}
+	return lastPause
+}
+
+// settleRunning tells whether the job runs, or is to be suspended, for sure.
+func (l *Launcher) settleRunning(j *job) bool {
 	j.hand.Lock()
 	defer j.hand.Unlock()
-	if j.running == unknown && (j.cpus == nil || l.goOn(j) != nil) {
-		return lastPause
+	return j.running != unknown || j.cpus != nil && l.goOn(j) == nil
+}
+
+// settleUser tells whether it is known whose the job is.
+func (l *Launcher) settleUser(j *job) bool {
+	if _, known := j.user(); known {
+		return true
 	}
-	return time.Hour
+	st, err := l.Client.Job(l.ctx, uint64(j.id))
+	return err == nil && l.noteUser(j, st.UID) == nil
 }
 
 // pause ends early if the job's steps change.
@@ -87,8 +104,9 @@ func (l *Launcher) ask(j *job) (code int32, ended bool, err error) {
 	case st.Partition != l.Partition:
 		l.Log.Error("a job was moved to another partition, and isn't started", "job", uint64(j.id), "partition", st.Partition)
 		return launch.UnlaunchedExit, true, nil
-	case !st.Held:
-		return 0, false, nil
+	}
+	if err := l.noteUser(j, st.UID); err != nil || !st.Held {
+		return 0, false, err
 	}
 	return l.release(j, st.Restarts)
 }

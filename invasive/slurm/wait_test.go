@@ -12,10 +12,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/launch"
 )
+
+const playedUser = 1234
 
 // A playedSlurm answers squeue by one line after the other, the last one again and again, and notes what scontrol and scancel are asked.
 type playedSlurm struct{ dir string }
@@ -25,7 +28,7 @@ func playSlurm(t *testing.T, states ...string) playedSlurm {
 	p := playedSlurm{t.TempDir()}
 	for i, s := range states {
 		if !strings.HasPrefix(s, "!") {
-			s = "5@" + strings.ReplaceAll(s, " ", "@") + "@"
+			s = "5@" + strings.ReplaceAll(s, " ", "@") + fmt.Sprintf("@%d@", playedUser)
 		}
 		states[i] = s
 	}
@@ -105,6 +108,38 @@ func TestWait(t *testing.T) {
 			seen, err = again.Find()
 			require.NoError(t, err)
 			require.Empty(t, seen)
+		})
+	}
+}
+
+// A job that an earlier Launcher had suspended goes on, though it can't be said, or written down, whose it is.
+func TestSuspendedJobGoesOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		state     string
+		unwritten bool
+		asked     string
+	}{
+		"it was suspended":           {"SUSPENDED inv None 7 0 0", false, "resume 5\n"},
+		"its user can't be written":  {"SUSPENDED inv None 7 0 0", true, "resume 5\n"},
+		"squeue has no answer":       {"!Unable to contact slurm controller", false, "resume 5\n"},
+		"it runs":                    {"RUNNING inv None 7 0 0", false, ""},
+		"it runs, user not written":  {"RUNNING inv None 7 0 0", true, ""},
+		"slurmctld has forgotten it": {"!Invalid job id specified", false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, jobs := playSlurm(t, c.state), t.TempDir()
+			l := testLauncher(t, jobs)
+			j := newJob(5, "")
+			j.running, j.cpus = unknown, new(unix.CPUSet)
+			if !c.unwritten {
+				require.NoError(t, os.Mkdir(filepath.Join(jobs, "5"), 0o700))
+			}
+			pause := l.settle(j)
+			require.Equal(t, yes, j.running)
+			require.Equal(t, c.asked, p.asked())
+			_, known := j.user()
+			require.Equal(t, known, pause == time.Hour, "it is asked again whose it is")
+			require.Equal(t, !c.unwritten && !strings.HasPrefix(c.state, "!"), known)
 		})
 	}
 }
