@@ -7,6 +7,5 @@
 //
 //	go test -bench . ./benchmarks
 //
-// The command benchmarks/cmd/tables writes docs/performance.md and
-// docs/simulation.md.
+// The command benchmarks/cmd/tables makes pages of docs/, each by a subcommand of its own.
 package benchmarks

@@ -16,6 +16,14 @@
  * crashes the caller on its own account: a bug inside it comes back as
  * AUCSCHED_EPANIC.
  *
+ * Faults. What is wrong with one element alone does not fail a cycle, lest one user's odd job stops it for all:
+ *   - a job, or one of its alternatives: the job is left out, why == AUCSCHED_FAULTY;
+ *   - a priority above that of the job before: it counts as that one's, and the job takes part;
+ *   - an offer, or a read: it is left out, and its job takes part without;
+ *   - a running job, or one of its segments: what it holds is not free, and is never expected to be.
+ * output.faults counts them; aucsched_last_error() then has the words for the first, with its array and index.
+ * What is wrong with the nodes, or with the arrays as such (a length, NULL), is AUCSCHED_EINVAL.
+ *
  * Threads. Every function may be called from any thread. Calls on one handle must
  * not overlap; a call that finds its handle busy returns AUCSCHED_EBUSY at once.
  * Calls on different handles may overlap. The library starts threads of its own and can't
@@ -36,11 +44,11 @@ extern "C" {
 #endif
 
 /* Raised whenever a structure, a code or a meaning below changes. */
-#define AUCSCHED_ABI 3
+#define AUCSCHED_ABI 4
 
 /* Return values. */
 #define AUCSCHED_OK 0
-#define AUCSCHED_EINVAL -1   /* a setting or an element of the input is wrong; the error names it */
+#define AUCSCHED_EINVAL -1   /* a setting, a node or an array of the input is wrong; the error names it */
 #define AUCSCHED_EHANDLE -2  /* no such handle: never opened, or closed */
 #define AUCSCHED_EBUSY -3    /* another call on this handle is under way */
 #define AUCSCHED_EFAILED -4  /* the cycle came to no decision */
@@ -50,9 +58,13 @@ extern "C" {
 #define AUCSCHED_MAX_NODES 1048576
 #define AUCSCHED_MAX_JOBS 1048576
 #define AUCSCHED_MAX_ALTERNATIVES 8 /* of a job */
+#define AUCSCHED_MAX_CORES INT32_MAX /* of a job */
+#define AUCSCHED_MAX_CORES_PER_NODE 65535
+#define AUCSCHED_MAX_GPUS 15 /* of a node */
 #define AUCSCHED_MAX_PRIORITY ((uint64_t) 1 << 40)
 #define AUCSCHED_MAX_FILE ((uint64_t) 1 << 60) /* bytes */
 #define AUCSCHED_NO_LIMIT UINT32_MAX /* a job without a time limit */
+#define AUCSCHED_NO_JOB UINT32_MAX /* no index of a job */
 
 /* A node, by its index in the array: neighbours in the array are neighbours in the
  * machine, which is what contiguous means. */
@@ -156,7 +168,7 @@ struct aucsched_input {
 	const struct aucsched_node *nodes;
 	const struct aucsched_running *running;
 	const struct aucsched_segment *running_segments;
-	const struct aucsched_job *jobs; /* the queue, by falling priority */
+	const struct aucsched_job *jobs; /* the queue, by falling priority; the order counts, not the number, where they differ */
 	const uint64_t *masks;           /* masks_len * mask_words words */
 	const struct aucsched_offer *offers;
 	const struct aucsched_segment *offer_segments;
@@ -169,10 +181,12 @@ struct aucsched_input {
 /* Why a job does not start. */
 #define AUCSCHED_STARTS 0
 #define AUCSCHED_WAITS_FIT 1      /* no set of nodes that it could use is free */
-#define AUCSCHED_WAITS_LOST 2     /* others were worth more; or on_timeout=halve, and the time was over */
+#define AUCSCHED_WAITS_LOST 2     /* others were worth more */
 #define AUCSCHED_WAITS_RESERVED 3 /* a place is kept for it from `expected` on */
 #define AUCSCHED_WAITS_NEVER 4    /* this machine can never run it */
 #define AUCSCHED_NOT_LOOKED_AT 5  /* behind the window and its depth, or not known to the policy's model */
+#define AUCSCHED_TIMED_OUT 6      /* the deadline came before it was decided on: a cycle is due though nothing changes */
+#define AUCSCHED_FAULTY 7         /* it was left out for a fault of its own: see Faults above */
 
 struct aucsched_decision {
 	int64_t expected;       /* second at which the job is expected to start, 0: unknown */
@@ -202,6 +216,10 @@ struct aucsched_output {
 	uint8_t reserved[2];
 	uint32_t files, copies;   /* files that nodes hold; on how many nodes, in all */
 	uint64_t file_changes;    /* another number whenever a node has come to hold a file, or holds one no more */
+	uint32_t timed_out;       /* decisions with why == AUCSCHED_TIMED_OUT */
+	uint32_t faults;          /* elements of the input with a fault: see Faults above */
+	uint32_t left_out;        /* decisions with why == AUCSCHED_FAULTY */
+	uint32_t first_fault;     /* index in input.jobs of the job that the first fault is about; AUCSCHED_NO_JOB: none */
 };
 
 /* The ABI number that the library was built with; compare with AUCSCHED_ABI. */
@@ -242,7 +260,8 @@ int64_t aucsched_open(const char *settings, char *err, size_t errlen);
  * known of files stays either way. */
 int aucsched_configure(int64_t handle, const char *settings);
 
-/* One cycle. It always answers by the deadline, give or take the caller's machine. */
+/* One cycle. It always answers by the deadline, give or take the caller's machine, and has tried one job at least. Jobs that it had no time
+ * for are AUCSCHED_TIMED_OUT. */
 int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsched_output *out);
 
 /*
@@ -256,9 +275,12 @@ int64_t aucsched_save_files(int64_t handle, void *buf, size_t len);
  * state, is AUCSCHED_EINVAL; then no node holds any file. */
 int aucsched_load_files(int64_t handle, const void *buf, size_t len);
 
-/* Copies the text of the last error on the handle, cut to len bytes with the NUL; "" if
- * there was none. Returns the length of the whole text, without NUL. */
+/* Copies the text of the last error on the handle, or of the first fault of the last cycle that found any, whichever is later,
+ * cut to len bytes with the NUL; "" if there was none. Returns the length of the whole text, without NUL. */
 size_t aucsched_last_error(int64_t handle, char *buf, size_t len);
+
+/* Likewise, why a worker process failed in the last cycle; "" if none did (output.worker_failures). */
+size_t aucsched_worker_fault(int64_t handle, char *buf, size_t len);
 
 /* Closes a handle and frees its memory. Its worker process, if any, is gone when this returns. */
 int aucsched_close(int64_t handle);

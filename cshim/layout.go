@@ -109,4 +109,6 @@ var (
 	_ = [1]int{}[C.AUCSCHED_WAITS_RESERVED-engine.WaitsReserved]
 	_ = [1]int{}[C.AUCSCHED_WAITS_NEVER-engine.WaitsNever]
 	_ = [1]int{}[C.AUCSCHED_NOT_LOOKED_AT-engine.NotLookedAt]
+	_ = [1]int{}[C.AUCSCHED_TIMED_OUT-engine.TimedOut]
+	_ = [1]int{}[C.AUCSCHED_FAULTY-engine.Faulty]
 )

@@ -135,15 +135,8 @@ func aucsched_load_files(handle C.int64_t, buf *C.aucsched_bytes, length C.size_
 }
 
 //export aucsched_last_error
-func aucsched_last_error(handle C.int64_t, buf *C.char, length C.size_t) (n C.size_t) {
-	defer func() {
-		if v := recover(); v != nil {
-			n = 0
-		}
-	}()
-	s := table.LastError(int64(handle))
-	copyText(buf, length, s)
-	return C.size_t(len(s))
+func aucsched_last_error(handle C.int64_t, buf *C.char, length C.size_t) C.size_t {
+	return words(handle, buf, length, table.LastError)
 }
 
 //export aucsched_close
@@ -172,6 +165,18 @@ func text(s *C.aucsched_text) string {
 		return ""
 	}
 	return C.GoString((*C.char)(unsafe.Pointer(s)))
+}
+
+// words copies what of says of a handle to a buffer of length bytes, and returns how long it is.
+func words(handle C.int64_t, buf *C.char, length C.size_t, of func(int64) string) (n C.size_t) {
+	defer func() {
+		if v := recover(); v != nil {
+			n = 0
+		}
+	}()
+	s := of(int64(handle))
+	copyText(buf, length, s)
+	return C.size_t(len(s))
 }
 
 // copyText copies s to a buffer of n bytes, cut to fit with its NUL.
@@ -241,6 +246,7 @@ func cycle(h *engine.Handle, in *C.aucsched_in, out *C.struct_aucsched_output) e
 	if err := h.Cycle(&input, &b.out); err != nil {
 		return err
 	}
+	h.Note(b.out.Fault)
 	return b.hand(out)
 }
 
@@ -326,6 +332,10 @@ func (b *buffers) hand(out *C.struct_aucsched_output) error {
 	out.worker_failures = C.uint32_t(o.WorkerFailures)
 	out.optimal, out.late = flag(o.Optimal), flag(o.Late)
 	out.files, out.copies, out.file_changes = C.uint32_t(o.Files), C.uint32_t(o.Copies), C.uint64_t(o.FileChanges)
+	out.timed_out, out.faults, out.left_out = C.uint32_t(o.TimedOut), C.uint32_t(min(uint64(o.Faults), math.MaxUint32)), C.uint32_t(o.LeftOut)
+	if out.first_fault = C.AUCSCHED_NO_JOB; o.FirstFault >= 0 {
+		out.first_fault = C.uint32_t(o.FirstFault)
+	}
 	return nil
 }
 

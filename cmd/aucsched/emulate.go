@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -23,6 +25,9 @@ type emulateFlags struct {
 	html   string
 	asJSON bool
 }
+
+// emulateCommands are none on other systems.
+func emulateCommands() []*cobra.Command { return []*cobra.Command{emulateCommand()} }
 
 func emulateCommand() *cobra.Command {
 	var f emulateFlags
@@ -138,16 +143,4 @@ func (f *emulateFlags) check(c *cobra.Command) ([]reproduce.Cell, *reproduce.Sto
 		return nil, nil, fmt.Errorf("--out: %w", err)
 	}
 	return cells, store, nil
-}
-
-// parseSeedList reads seeds with commas, each FIRST-LAST or one.
-func parseSeedList(text string) (seeds []uint64, err error) {
-	for part := range strings.SplitSeq(text, ",") {
-		some, err := reproduce.ParseSeeds(part)
-		if err != nil {
-			return nil, err
-		}
-		seeds = append(seeds, some...)
-	}
-	return seeds, nil
 }

@@ -8,3 +8,6 @@ import "github.com/spf13/cobra"
 func ihypervisorCommands() []*cobra.Command { return nil }
 
 func demoInvasiveCommands() []*cobra.Command { return nil }
+
+// emulateCommands: a Slurm of its own is run on Linux only.
+func emulateCommands() []*cobra.Command { return nil }

@@ -86,8 +86,9 @@ Exit status: 0 done, 1 failed, 2 wrong usage or input.`,
 	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "log what is done to standard error")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(planCommand(), explainCommand(), simulateCommand(), simulateInvasiveCommand(), ischedulerCommand(), taskPrologCommand(), reproduceCommand(), emulateCommand(), solveCommand(), statusCommand(), workerCommand(), demoCommand())
+	root.AddCommand(planCommand(), explainCommand(), simulateCommand(), simulateInvasiveCommand(), ischedulerCommand(), taskPrologCommand(), reproduceCommand(), solveCommand(), statusCommand(), workerCommand(), demoCommand())
 	root.AddCommand(ihypervisorCommands()...)
+	root.AddCommand(emulateCommands()...)
 	return root
 }
 

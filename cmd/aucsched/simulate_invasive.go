@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/simulation"
 	"github.com/aucsched/aucsched/nodeset"
@@ -223,4 +224,16 @@ func printInvasive(out io.Writer, shares []float64, cases []simulation.Case, asJ
 			figure("%.0f", 1, func(r *simulation.Result) float64 { return float64(r.Kills) }))
 	}
 	return t.Flush()
+}
+
+// parseSeedList reads seeds with commas, each FIRST-LAST or one.
+func parseSeedList(text string) (seeds []uint64, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		some, err := reproduce.ParseSeeds(part)
+		if err != nil {
+			return nil, err
+		}
+		seeds = append(seeds, some...)
+	}
+	return seeds, nil
 }

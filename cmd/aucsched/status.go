@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -41,7 +43,7 @@ A status that is older than three intervals is printed, and the exit status is 1
 			}
 			text, err := readLimited(file, statusLimit)
 			if err != nil {
-				return badInput(err)
+				return badInput(unread(err))
 			}
 			s, err := parseStatus(text)
 			if err != nil {
@@ -64,6 +66,17 @@ A status that is older than three intervals is printed, and the exit status is 1
 	c.Flags().StringVar(&file, "file", "", "the status file")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the file as it is, which is JSON")
 	return c
+}
+
+// unread adds to an error what may be behind it.
+func unread(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: slurmctld has not written it: either it does not run here with aucsched's plug-in, or it can't write there, and then its log says why", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: ask as a user who may read it, or have auc_status in SchedulerParameters name a place that all may read", err)
+	}
+	return err
 }
 
 // readLimited reads a file of at most limit bytes.

@@ -31,11 +31,9 @@ var statusSections = []struct {
 	{"Last cycle", [][2]string{
 		{"Nodes", "nodes"}, {"Jobs running", "running"}, {"Jobs queued", "queue"}, {"Jobs in the window", "window"}, {"Bids", "solver.bids"},
 		{"Choice", "solver.status"}, {"Objective", "solver.objective"}, {"Upper bound", "solver.bound"},
-		{"Worker failures", "solver.worker_failures"},
+		{"Worker failures", "solver.worker_failures"}, {"The last one", "solver.worker_fault"},
 	}},
-	{"Jobs", [][2]string{
-		{"Started", "started"}, {"Starts failed", "starts_failed"}, {"Left to Slurm", "handed_jobs"},
-	}},
+	{"State of jobs", [][2]string{{"Journal", "journal"}, {"Saves failed", "saves_failed"}}},
 }
 
 // page is a status under way to paper: fields are taken out as they are printed.
@@ -56,7 +54,10 @@ func (s *status) print(out io.Writer, now time.Time) error {
 	for _, section := range statusSections {
 		p.section(section.title, section.lines)
 	}
-	p.reasons()
+	p.section("Jobs", [][2]string{{"Started", "started"}, {"Starts failed", "starts_failed"}})
+	p.reasons("missed")
+	p.lines([][2]string{{"Overdue, and Slurm's", "overdue"}, {"Left to Slurm", "handed_jobs"}})
+	p.reasons("handed")
 	p.files()
 	p.times()
 	p.others()
@@ -100,6 +101,13 @@ func (p *page) section(title string, lines [][2]string) {
 		fmt.Fprintf(p, "%s:\n", title)
 		indent = "  "
 	}
+	p.indented(indent, lines)
+}
+
+// lines go on with the section.
+func (p *page) lines(lines [][2]string) { p.indented("  ", lines) }
+
+func (p *page) indented(indent string, lines [][2]string) {
 	for _, line := range lines {
 		if v := p.take(line[1]); v != nil && v != "" {
 			fmt.Fprintf(p, "%s%s:\t%s\n", indent, line[0], show(v))
@@ -107,27 +115,28 @@ func (p *page) section(title string, lines [][2]string) {
 	}
 }
 
-// reasons are the counts of jobs that are left to Slurm, the most frequent first.
-func (p *page) reasons() {
-	handed, ok := p.rest["handed"].(map[string]any)
+// reasons are the counts of starts that failed, or of jobs that are left to Slurm, the most
+// frequent first.
+func (p *page) reasons(field string) {
+	counts, ok := p.rest[field].(map[string]any)
 	if !ok {
 		return
 	}
 	count := func(reason string) float64 {
-		n, _ := handed[reason].(json.Number)
+		n, _ := counts[reason].(json.Number)
 		f, _ := n.Float64()
 		return f
 	}
-	names := slices.SortedFunc(maps.Keys(handed), func(a, b string) int {
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		if d := count(b) - count(a); d != 0 {
 			return int(max(min(d, 1), -1))
 		}
 		return strings.Compare(a, b)
 	})
 	for _, name := range names {
-		fmt.Fprintf(p, "    %s:\t%s\n", word(name), show(handed[name]))
+		fmt.Fprintf(p, "    %s:\t%s\n", word(name), show(counts[name]))
 	}
-	delete(p.rest, "handed")
+	delete(p.rest, field)
 }
 
 // files are the figures of input files, with auc_locality=yes.

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -176,8 +179,12 @@ func TestStatusFaults(t *testing.T) {
 
 	code, out, errs := aucsched(t, "", "status", "--file", filepath.Join(dir, "absent"))
 	require.Equal(t, exitUsage, code)
-	require.Equal(t, fmt.Sprintf("aucsched: open %s: no such file or directory\n", filepath.Join(dir, "absent")), errs)
+	require.Equal(t, fmt.Sprintf("aucsched: open %s: no such file or directory: slurmctld has not written it: either it does not run here with aucsched's plug-in, or it can't write there, and then its log says why\n", filepath.Join(dir, "absent")), errs)
 	require.Empty(t, out)
+	denied := unread(&fs.PathError{Op: "open", Path: "/var/x", Err: syscall.EACCES})
+	require.ErrorIs(t, denied, fs.ErrPermission)
+	require.ErrorContains(t, denied, "open /var/x: permission denied: ask as a user who may read it")
+	require.Equal(t, io.EOF, unread(io.EOF))
 }
 
 // Whatever a status file says, it is refused or printed, without control characters.

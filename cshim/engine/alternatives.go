@@ -1,46 +1,54 @@
 package engine
 
 import (
-	"fmt"
-
 	"github.com/aucsched/aucsched/bids"
 )
 
-// loadAlternatives gives jobs their alternatives.
-func (s *snapshot) loadAlternatives(in *Input) error {
+// loadAlternatives gives jobs their alternatives. A job that has one with a fault does not take part: it is not known what its user wants.
+func (s *snapshot) loadAlternatives(in *Input) {
 	s.others = s.others[:0]
-	if len(in.Alternatives) > len(in.Jobs)*MaxAlternatives {
-		return whole("alternatives", len(in.Alternatives), "there must be at most %d a job", MaxAlternatives)
+	if most := min(len(in.Alternatives), len(in.Jobs)*MaxAlternatives); most > cap(s.others) {
+		s.others = make([]bids.Request, 0, most) // in one piece: jobs keep parts of it
 	}
-	if len(in.Alternatives) > cap(s.others) {
-		s.others = make([]bids.Request, 0, len(in.Alternatives)) // in one piece: jobs keep parts of it
-	}
-	least, from := uint32(0), 0 // the job that may come, and its first
+	least, from := uint32(0), 0 // the job that may come, and its first in others
 	for i := range in.Alternatives {
 		a := &in.Alternatives[i]
-		fault := func(field string, value any, format string, args ...any) error {
-			return &InputError{"alternatives", i, field, value, fmt.Sprintf(format, args...)}
+		if uint64(a.Job) >= uint64(len(in.Jobs)) {
+			s.faults.add(flawed("alternatives", i, "job", a.Job, "there are %d jobs", uint64(len(in.Jobs))), -1)
+			continue
 		}
-		switch {
-		case a.Job < least:
-			return fault("job", a.Job, "must be at least %d, that of the one before it", least)
-		case uint64(a.Job) >= uint64(len(in.Jobs)):
-			return fault("job", a.Job, "there are %d jobs", len(in.Jobs))
-		case a.Job > least:
-			least, from = a.Job, i
+		if a.Job > least {
+			least, from = a.Job, len(s.others)
 		}
-		if i-from == MaxAlternatives {
-			return fault("job", a.Job, "has more than %d alternatives", MaxAlternatives)
+		if s.faulty[a.Job] {
+			continue
+		}
+		if fault := s.alternativeFault(in, i, least, len(s.others)-from); fault.array != "" {
+			s.leaveOut(fault, int(a.Job))
+			continue
 		}
 		job := a.job(&in.Jobs[a.Job])
-		if e := job.fault(MaxPriority, len(s.masks)); e.Array != "" {
-			e.Array = "alternatives"
-			return e.at(i)
-		}
 		s.others = append(s.others, s.request(&job))
-		s.jobs[a.Job].Alternatives = s.others[from : i+1 : i+1]
+		s.jobs[a.Job].Alternatives = s.others[from:len(s.others):len(s.others)]
 	}
-	return nil
+}
+
+// alternativeFault is what is wrong with alternative i, whose job, a sound one, must be least and has so many before it. Its array
+// is "" if nothing is.
+func (s *snapshot) alternativeFault(in *Input, i int, least uint32, before int) flaw {
+	a := &in.Alternatives[i]
+	switch {
+	case a.Job < least:
+		return flawed("alternatives", i, "job", a.Job, "must be at least %d, that of the one before it", uint64(least))
+	case before == MaxAlternatives:
+		return flawed("alternatives", i, "job", a.Job, "has more than %d alternatives", uint64(MaxAlternatives))
+	}
+	job := a.job(&in.Jobs[a.Job])
+	fault := job.fault(len(s.masks))
+	if fault.array != "" {
+		fault.array, fault.index = "alternatives", i
+	}
+	return fault
 }
 
 // job is the job with a in place of its request.

@@ -14,7 +14,7 @@ func check(in *Input, out *Output) error {
 	cores, gpus := make([]int, len(in.Nodes)), make([]int, len(in.Nodes))
 	starts := 0
 	for i, d := range out.Decisions {
-		if d.Why > NotLookedAt || (d.Holders != 0 && !slices.ContainsFunc(in.JobReads, func(r Read) bool { return int(r.Job) == i })) {
+		if d.Why > Faulty || (d.Holders != 0 && !slices.ContainsFunc(in.JobReads, func(r Read) bool { return int(r.Job) == i })) {
 			return fmt.Errorf("job %d: odd decision %+v", i, d)
 		}
 		if d.Why != Starts {

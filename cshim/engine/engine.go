@@ -66,9 +66,9 @@ func (e *Engine) Settings() Settings { return e.settings }
 // WorkerFault says what was wrong with the worker process in the last cycle, or nil.
 func (e *Engine) WorkerFault() error { return e.solver.fault }
 
-// Cycle decides on in. After an error, of type [*InputError] where the input is at
+// Cycle decides on in. After an error, of type [*InputError] where the input as a whole is at
 // fault and [*PanicError] where this module is, out has no decision, and the Engine can
-// be used again.
+// be used again. A fault of a single job, alternative, offer, read or running job is none: see Output.Faults.
 func (e *Engine) Cycle(in *Input, out *Output) error {
 	begin := e.now()
 	err := guard(func() error { return e.cycle(in, out, begin) })
@@ -109,7 +109,7 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	if err := core.Verify(&e.snapshot.Snapshot, &e.plan); err != nil {
 		return fmt.Errorf("the plan is not valid: %w", err)
 	}
-	if err := out.fill(in, &e.plan, e.settings.Policy, &e.files); err != nil {
+	if err := out.fill(in, &e.snapshot, &e.plan, e.settings.Policy, &e.files); err != nil {
 		return err
 	}
 	out.WorkerFailures = e.solver.failures
@@ -127,21 +127,27 @@ func (e *Engine) forget() {
 }
 
 func (o *Output) clear() {
-	*o = Output{Decisions: o.Decisions[:0], Segments: o.Segments[:0]}
+	*o = Output{Decisions: o.Decisions[:0], Segments: o.Segments[:0], FirstFault: -1}
 }
 
-// fill makes the flat decisions of a plan.
-func (o *Output) fill(in *Input, p *core.Plan, by PolicyName, f *files) error {
-	for range in.Jobs {
-		o.Decisions = append(o.Decisions, Decision{Why: NotLookedAt})
+// fill makes the flat decisions of a plan for the snapshot of in.
+func (o *Output) fill(in *Input, s *snapshot, p *core.Plan, by PolicyName, f *files) error {
+	for i := range in.Jobs {
+		d := Decision{Why: NotLookedAt}
+		if s.faulty[i] {
+			d.Why = Faulty
+			o.LeftOut++
+		}
+		o.Decisions = append(o.Decisions, d)
 	}
 	for i := range p.Decisions {
 		from := &p.Decisions[i]
-		d := &o.Decisions[from.Job]
+		job := int(s.index[from.Job])
+		d := &o.Decisions[job]
 		if !from.Start {
 			var ok bool
 			if d.Why, ok = codeOf(from.Why); !ok {
-				return fmt.Errorf("job %d waits for a reason without a code: %s", from.Job, from.Reason)
+				return fmt.Errorf("job %d waits for a reason without a code: %s", job, from.Reason)
 			}
 			if from.Expected != 0 {
 				d.Expected = before(in.Now, from.Expected)
@@ -152,7 +158,7 @@ func (o *Output) fill(in *Input, p *core.Plan, by PolicyName, f *files) error {
 		*d = Decision{
 			Why: Starts, BidClass: by.class(from.Class), GPUs: from.Segs[0].GPUs, Alternative: uint8(from.Alternative),
 			FirstSegment: uint32(len(o.Segments)), Segments: uint32(len(from.Segs)),
-			Holders: f.holders(from.Job, from.Segs),
+			Holders: f.holders(job, from.Segs),
 		}
 		for _, s := range from.Segs {
 			o.Segments = append(o.Segments, Segment{First: uint32(s.First), Last: uint32(s.Last), Cores: s.Cores, GPUs: s.GPUs})
@@ -161,7 +167,8 @@ func (o *Output) fill(in *Input, p *core.Plan, by PolicyName, f *files) error {
 	f.fill(o)
 	o.Objective, o.Bound = p.Objective, p.Bound
 	o.Window, o.Bids = p.Stats.Jobs, p.Stats.Bids
-	o.Late = p.Stats.Late
+	o.Late, o.TimedOut = p.Stats.Late, p.Stats.TimedOut
+	o.Faults, o.FirstFault, o.Fault = s.faults.count, s.faults.job, s.faults.first
 	// Where nothing could bid there was no choice to make.
 	o.Optimal = p.Stats.Status == ipmodel.Optimal.String() || p.Stats.Status == ""
 	return nil

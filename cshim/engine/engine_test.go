@@ -208,7 +208,7 @@ func TestLoadAllocatesNothing(t *testing.T) {
 	require.Positive(t, len(out.Segments))
 	require.Zero(t, testing.AllocsPerRun(10, func() {
 		out.clear()
-		if out.fill(in, &e.plan, Auction2, &e.files) != nil {
+		if out.fill(in, &e.snapshot, &e.plan, Auction2, &e.files) != nil {
 			t.Fatal("not filled")
 		}
 	}))
@@ -259,69 +259,6 @@ func TestMachineChanges(t *testing.T) {
 	require.Equal(t, WaitsNever, cycle(4, 1, 1))
 	require.Equal(t, Starts, cycle(3, 1, 70))
 	require.Equal(t, Starts, cycle(4, 1, 2))
-}
-
-func TestInputFaults(t *testing.T) {
-	valid := func() *Input {
-		return &Input{
-			Nodes:    []Node{{Cores: 8, FreeCores: 2, GPUs: 2, FreeGPUs: 1, Up: 1}, {Cores: 8, FreeCores: 8, Up: 1}},
-			Running:  []Running{{End: 5, Segments: 1}, {End: 6, FirstSegment: 1, Segments: 1}},
-			Segments: []Segment{{First: 0, Last: 0, Cores: 4, GPUs: 1}, {First: 0, Last: 0, Cores: 2}},
-			Jobs:     []Job{{Priority: 5, Cores: 4, TimeLimit: 9, Mask: 0}, {Priority: 5, Cores: 4, MinNodes: 1, MaxNodes: 2, TimeLimit: 9, Mask: -1}},
-			Masks:    []uint64{3}, MaskCount: 1, MaskWords: 1,
-		}
-	}
-	var out Output
-	require.NoError(t, open(t, "").Cycle(valid(), &out))
-	for want, spoil := range map[string]func(in *Input){
-		"nodes: 0: there must be 1 to 1048576":                                                    func(in *Input) { in.Nodes = nil },
-		"nodes[1].free_cores: 9: must be at most its 8 cores":                                     func(in *Input) { in.Nodes[1].FreeCores = 9 },
-		"nodes[0].gpus: 16: must be at most 15":                                                   func(in *Input) { in.Nodes[0].GPUs = 16 },
-		"nodes[1].free_gpus: 1: must be at most its 0 GPUs":                                       func(in *Input) { in.Nodes[1].FreeGPUs = 1 },
-		"nodes[0].reserved: 7: must be 0":                                                         func(in *Input) { in.Nodes[0].Reserved = 7 },
-		"running[1].segments: 2: with first_segment 1, these go beyond the 2":                     func(in *Input) { in.Running[1].Segments = 2 },
-		"running[0].segments: 4294967295: with first_segment 4294967295":                          func(in *Input) { in.Running[0] = Running{FirstSegment: 1<<32 - 1, Segments: 1<<32 - 1} },
-		"running: 3: segments in all, of 2":                                                       func(in *Input) { in.Running[0].Segments = 2 },
-		"running_segments[0].last: 2: there are 2 nodes":                                          func(in *Input) { in.Segments[0].Last = 2 },
-		"running_segments[1].last: 0: is before first, 1":                                         func(in *Input) { in.Segments[1].First = 1 },
-		"running_segments[1].cores: 0: must be at least 1":                                        func(in *Input) { in.Segments[1].Cores = 0 },
-		"running_segments[1].reserved: 1: must be 0":                                              func(in *Input) { in.Segments[1].Reserved = 1 },
-		"running_segments[1].first: 0: the job's last segment ends at 0":                          func(in *Input) { in.Running = []Running{{Segments: 2}} },
-		"running_segments[1].cores: 3: node 0 has 8 cores, of which 2 are free and others hold 4": func(in *Input) { in.Segments[1].Cores = 3 },
-		"running_segments[1].gpus: 1: node 0 has 2 GPUs, of which 1 are free and others hold 1":   func(in *Input) { in.Segments[1].GPUs = 1 },
-		"mask_words: 2: must be 1 for 2 nodes":                                                    func(in *Input) { in.MaskWords = 2 },
-		"masks: 0: words for 1 masks of 1":                                                        func(in *Input) { in.Masks = nil },
-		"masks: 1048577: there must be at most":                                                   func(in *Input) { in.MaskCount = MaxJobs + 1 },
-		"jobs[1].priority: 6: is above 5, that of the job before it":                              func(in *Input) { in.Jobs[1].Priority = 6 },
-		"jobs[1].priority: 0: must be 1 to 1099511627776":                                         func(in *Input) { in.Jobs[1].Priority = 0 },
-		"jobs[0].priority: 1099511627777: must be":                                                func(in *Input) { in.Jobs[0].Priority = MaxPriority + 1 },
-		"jobs[0].cores: 0: must be 1 to":                                                          func(in *Input) { in.Jobs[0].Cores = 0 },
-		"jobs[0].cores: 2147483648: must be 1 to":                                                 func(in *Input) { in.Jobs[0].Cores = 1 << 31 },
-		"jobs[0].min_nodes: 1048577: must be at most":                                             func(in *Input) { in.Jobs[0].MinNodes = MaxNodes + 1 },
-		"jobs[1].max_nodes: 1: is below min_nodes, 2":                                             func(in *Input) { in.Jobs[1].MinNodes, in.Jobs[1].MaxNodes = 2, 1 },
-		"jobs[0].cores: 4: is below min_nodes, 5":                                                 func(in *Input) { in.Jobs[0].MinNodes = 5 },
-		"jobs[0].cores_per_node: 3: does not divide its 4 cores":                                  func(in *Input) { in.Jobs[0].CoresPerNode = 3 },
-		"jobs[1].cores_per_node: 1: puts its 4 cores on 4 nodes instead of 1 to 2":                func(in *Input) { in.Jobs[1].CoresPerNode = 1 },
-		"jobs[0].cores_per_node: 65536: must be at most 65535":                                    func(in *Input) { in.Jobs[0].Cores, in.Jobs[0].CoresPerNode = 1<<17, 1<<16 },
-		"jobs[0].time_limit: 0: must be at least 1":                                               func(in *Input) { in.Jobs[0].TimeLimit = 0 },
-		"jobs[0].max_gpus: 1: is below min_gpus, 2":                                               func(in *Input) { in.Jobs[0].MinGPUs, in.Jobs[0].MaxGPUs = 2, 1 },
-		"jobs[0].flags: 2: has unknown bits":                                                      func(in *Input) { in.Jobs[0].Flags = 2 },
-		"jobs[0].reserved: 1: must be 0":                                                          func(in *Input) { in.Jobs[0].Reserved = 1 },
-		"jobs[1].mask: -2: must be -1, or the index of one of the 1 masks":                        func(in *Input) { in.Jobs[1].Mask = -2 },
-		"jobs[0].mask: 1: must be -1, or":                                                         func(in *Input) { in.Jobs[0].Mask = 1 },
-		"deadline: -1ns: must be 0 to 1h0m0s":                                                     func(in *Input) { in.Deadline = -1 },
-	} {
-		in := valid()
-		spoil(in)
-		e := open(t, "")
-		err := e.Cycle(in, &out)
-		require.ErrorContains(t, err, want)
-		var fault *InputError
-		require.ErrorAs(t, err, &fault)
-		require.Empty(t, out.Decisions)
-		require.NoError(t, e.Cycle(valid(), &out), "the engine can be used again")
-		require.NoError(t, check(valid(), &out))
-	}
 }
 
 // broken is a solver with a bug.

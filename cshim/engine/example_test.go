@@ -34,10 +34,10 @@ func ExampleEngine() {
 		fmt.Println(i, d.Why, d.Expected, out.Segments[d.FirstSegment:d.FirstSegment+d.Segments])
 	}
 	in.Jobs[2].Cores = 0
-	fmt.Println(e.Cycle(in, &out))
+	fmt.Println(e.Cycle(in, &out), out.Starts, out.Decisions[2].Why == engine.Faulty, out.Fault)
 	// Output:
 	// 0 0 0 [{0 0 8 0 0} {1 1 2 0 0}]
 	// 1 3 1060 []
 	// 2 4 0 []
-	// jobs[2].cores: 0: must be 1 to 2147483647
+	// <nil> 1 true jobs[2].cores: 0: must be 1 to 2147483647
 }

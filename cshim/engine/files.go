@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"fmt"
-
 	"github.com/aucsched/aucsched/locality/residence"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -13,6 +11,8 @@ type files struct {
 	masks residence.Masks
 	nodes []residence.Node
 	of    []uint64 // by job of the cycle: its file, or 0; empty where no job has any
+	reads []Read   // of the jobs that take part
+	ran   []Read   // of those that run
 }
 
 // FilesError says that what was to be loaded is no saved state, or a damaged one.
@@ -45,55 +45,69 @@ func (f *files) load(in *Input, s *snapshot) error {
 	if len(in.Stores) != len(in.Nodes) {
 		return whole("stores", len(in.Stores), "must be none, or one for each of the %d nodes", len(in.Nodes))
 	}
-	if err := checkReads("job_reads", in.JobReads, len(in.Jobs)); err != nil {
-		return err
+	if most := max(len(in.JobReads), len(in.RunningReads)); most > MaxJobs {
+		return whole("reads", most, "there must be at most %d", MaxJobs)
 	}
-	if err := checkReads("running_reads", in.RunningReads, len(in.Running)); err != nil {
-		return err
-	}
+	f.reads = s.soundReads(f.reads[:0], "job_reads", in.JobReads, len(in.Jobs), true)
+	f.ran = s.soundReads(f.ran[:0], "running_reads", in.RunningReads, len(in.Running), false)
 	f.nodes = f.nodes[:0]
 	for i := range in.Stores {
 		f.nodes = append(f.nodes, residence.Node{ID: in.Stores[i].ID, Capacity: int64(min(in.Stores[i].Bytes, MaxFile))})
 	}
 	f.state.SetMachine(f.nodes)
-	f.read(in, s)
+	f.read(in.Now, s)
 	f.state.Expire(in.Now)
 	f.prefer(in, s)
 	return nil
 }
 
-// checkReads reports the first fault of an array of reads by one of so many jobs.
-func checkReads(array string, reads []Read, jobs int) error {
+// soundReads appends the reads of so many jobs, of the queue or not, that have no fault and are of a job without one. The others are left out: their jobs
+// prefer no node, and what they read is not noted.
+func (s *snapshot) soundReads(dst []Read, array string, reads []Read, jobs int, queued bool) []Read {
 	next := uint64(0) // the least job that may come
 	for i := range reads {
 		r := &reads[i]
-		fault := func(field string, value any, format string, args ...any) error {
-			return &InputError{array, i, field, value, fmt.Sprintf(format, args...)}
-		}
-		switch {
-		case uint64(r.Job) < next:
-			return fault("job", r.Job, "must be above that of the one before it")
-		case uint64(r.Job) >= uint64(jobs):
-			return fault("job", r.Job, "there are %d jobs", jobs)
-		case r.File == 0:
-			return fault("file", r.File, "must not be 0")
-		case r.Bytes < 1 || r.Bytes > MaxFile:
-			return fault("bytes", r.Bytes, "must be 1 to %d", uint64(MaxFile))
-		case r.Reserved != 0:
-			return fault("reserved", r.Reserved, "must be 0")
+		if fault := r.fault(next, jobs); fault.array != "" {
+			job := -1
+			if queued {
+				job = jobOr(r.Job, jobs)
+			}
+			fault.array, fault.index = array, i
+			s.faults.add(fault, job)
+			continue
 		}
 		next = uint64(r.Job) + 1
+		if !queued || !s.faulty[r.Job] {
+			dst = append(dst, *r)
+		}
 	}
-	return nil
+	return dst
+}
+
+// fault is what is wrong with a read by one of so many jobs, that of number next or a later one; its array is "" if nothing is.
+func (r *Read) fault(next uint64, jobs int) (e flaw) {
+	switch {
+	case uint64(r.Job) < next:
+		e = flawed("reads", 0, "job", r.Job, "must be above that of the one before it")
+	case uint64(r.Job) >= uint64(jobs):
+		e = flawed("reads", 0, "job", r.Job, "there are %d jobs", uint64(jobs))
+	case r.File == 0:
+		e = flawed("reads", 0, "file", r.File, "must not be 0")
+	case r.Bytes < 1 || r.Bytes > MaxFile:
+		e = flawed("reads", 0, "bytes", r.Bytes, "must be 1 to %d", MaxFile)
+	case r.Reserved != 0:
+		e = flawed("reads", 0, "reserved", r.Reserved, "must be 0")
+	}
+	return e
 }
 
 // read has nodes read the files of the jobs that run on them.
-func (f *files) read(in *Input, s *snapshot) {
-	for i := range in.RunningReads {
-		r := &in.RunningReads[i]
+func (f *files) read(now int64, s *snapshot) {
+	for i := range f.ran {
+		r := &f.ran[i]
 		for _, seg := range s.Running[r.Job].Segs {
 			for n := int(seg.First); n <= int(seg.Last); n++ {
-				f.state.Read(n, r.File, int64(r.Bytes), in.Now)
+				f.state.Read(n, r.File, int64(r.Bytes), now)
 			}
 		}
 	}
@@ -101,21 +115,21 @@ func (f *files) read(in *Input, s *snapshot) {
 
 // prefer tells jobs on which nodes they should read their file.
 func (f *files) prefer(in *Input, s *snapshot) {
-	if len(in.JobReads) == 0 {
+	if len(f.reads) == 0 {
 		return
 	}
 	for range in.Jobs {
 		f.of = append(f.of, 0)
 	}
 	f.masks.Reset(f.state)
-	for i := range in.JobReads {
-		r := &in.JobReads[i]
+	for i := range f.reads {
+		r := &f.reads[i]
 		f.of[r.Job] = r.File
 		f.masks.Want(r.File, int64(in.Jobs[r.Job].Cores), in.Jobs[r.Job].MinGPUs > 0)
 	}
 	f.masks.Settle(s.Nodes)
-	for i := range in.JobReads {
-		r := &in.JobReads[i]
+	for i := range f.reads {
+		r := &f.reads[i]
 		s.jobs[r.Job].Prefer = f.masks.Of(r.File)
 	}
 }

@@ -103,13 +103,7 @@ func TestFileFaults(t *testing.T) {
 	for want, spoil := range map[string]func(in *Input){
 		"stores: 3: must be none, or one for each of the 4": func(in *Input) { in.Stores = in.Stores[:3] },
 		"stores: 0: must be one for each node":              func(in *Input) { in.Stores = nil },
-		"job_reads[0].job: 1: there are 1 jobs":             func(in *Input) { in.JobReads[0].Job = 1 },
-		"job_reads[1].job: 0: must be above":                func(in *Input) { in.JobReads = append(in.JobReads, in.JobReads[0]) },
-		"running_reads[0].job: 9: there are 1":              func(in *Input) { in.RunningReads[0].Job = 9 },
-		"running_reads[0].file: 0: must not be 0":           func(in *Input) { in.RunningReads[0].File = 0 },
-		"job_reads[0].bytes: 0: must be 1 to":               func(in *Input) { in.JobReads[0].Bytes = 0 },
-		"job_reads[0].bytes: 1152921504606846977: must":     func(in *Input) { in.JobReads[0].Bytes = MaxFile + 1 },
-		"job_reads[0].reserved: 1: must be 0":               func(in *Input) { in.JobReads[0].Reserved = 1 },
+		"reads: 1048577: there must be at most":             func(in *Input) { in.JobReads = make([]Read, 1+MaxJobs) },
 	} {
 		in := readers(true, Read{File: 7, Bytes: 60})
 		spoil(in)
@@ -120,6 +114,31 @@ func TestFileFaults(t *testing.T) {
 		require.Empty(t, out.Decisions)
 		require.Zero(t, out.Files)
 	}
+}
+
+// A read with a fault is not noted, and its job starts without a preference.
+func TestFaultsOfOneRead(t *testing.T) {
+	for want, c := range map[string]struct {
+		job   int // of the queue that is at fault, or -1
+		spoil func(in *Input)
+	}{
+		"job_reads[0].job: 1: there are 1 jobs":         {-1, func(in *Input) { in.JobReads[0].Job = 1 }},
+		"job_reads[1].job: 0: must be above":            {0, func(in *Input) { in.JobReads = append(in.JobReads, in.JobReads[0]) }},
+		"running_reads[0].job: 9: there are 1":          {-1, func(in *Input) { in.RunningReads[0].Job = 9 }},
+		"running_reads[0].file: 0: must not be 0":       {-1, func(in *Input) { in.RunningReads[0].File = 0 }},
+		"job_reads[0].bytes: 0: must be 1 to":           {0, func(in *Input) { in.JobReads[0].Bytes = 0 }},
+		"job_reads[0].bytes: 1152921504606846977: must": {0, func(in *Input) { in.JobReads[0].Bytes = MaxFile + 1 }},
+		"job_reads[0].reserved: 1: must be 0":           {0, func(in *Input) { in.JobReads[0].Reserved = 1 }},
+	} {
+		in := readers(true, Read{File: 7, Bytes: 60})
+		c.spoil(in)
+		out := decideInSpite(t, open(t, ""), in, c.job, want)
+		require.Equal(t, []int{1, 0}, []int{out.Starts, out.LeftOut})
+	}
+	in := readers(true, Read{File: 7, Bytes: 60}, Read{Job: 1, File: 8, Bytes: 60})
+	in.Jobs[0].Cores = 0 // nobody prefers a node for its sake
+	out := decideInSpite(t, open(t, ""), in, 0, "jobs[0].cores: 0")
+	require.Equal(t, []uint8{Faulty, Starts}, []uint8{out.Decisions[0].Why, out.Decisions[1].Why})
 }
 
 // Jobs that begin together and read the same file share nodes, before anybody holds it.

@@ -8,7 +8,7 @@ import (
 )
 
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
-const ABI = 3
+const ABI = 4
 
 // Version is the version of the library.
 const Version = "1.0.0"
@@ -109,7 +109,7 @@ type Input struct {
 	Nodes    []Node
 	Running  []Running
 	Segments []Segment // of Running
-	Jobs     []Job     // by falling priority
+	Jobs     []Job     // by falling priority; one above that of the job before it is taken as that
 	// Masks are MaskCount masks of MaskWords words.
 	Masks                []uint64
 	MaskCount, MaskWords int
@@ -132,6 +132,8 @@ const (
 	WaitsReserved
 	WaitsNever
 	NotLookedAt
+	TimedOut
+	Faulty
 )
 
 // Decision is struct aucsched_decision.
@@ -159,4 +161,11 @@ type Output struct {
 	// these have changed.
 	Files, Copies int
 	FileChanges   uint64
+	// Faults are how many elements of the input have a fault of their own: running jobs, alternatives, offers, reads, and jobs, of which
+	// LeftOut are Faulty. Fault is the first of them, an [*InputError], or nil, and FirstFault the job of the queue that it is
+	// about, or -1.
+	Faults, LeftOut, FirstFault int
+	Fault                       error
+	// TimedOut is how many decisions say that: with any, the next cycle is due though nothing has changed.
+	TimedOut int
 }

@@ -1,66 +1,80 @@
 package engine
 
 import (
-	"fmt"
-
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // loadOffers gives jobs their offers. Whether an offer is free, and what its job asks
-// for, is core's to judge; here it only has to be an allocation.
-func (s *snapshot) loadOffers(in *Input) error {
+// for, is core's to judge; here it only has to be an allocation. One that is none is left out; its job bids by itself.
+func (s *snapshot) loadOffers(in *Input) {
 	s.offers = s.offers[:0]
 	if len(in.OfferSegments) > cap(s.offers) {
 		s.offers = make([]nodeset.Segment, 0, len(in.OfferSegments)) // in one piece: jobs keep parts of it
 	}
 	next := uint64(0) // the least job that may come
 	for i := range in.Offers {
-		o := &in.Offers[i]
-		switch {
-		case uint64(o.Job) < next:
-			return &InputError{"offers", i, "job", o.Job, fmt.Sprintf("must be at least %d, after the offers before it", next)}
-		case uint64(o.Job) >= uint64(len(in.Jobs)):
-			return &InputError{"offers", i, "job", o.Job, fmt.Sprintf("there are %d jobs", len(in.Jobs))}
-		case uint64(o.FirstSegment)+uint64(o.Segments) > uint64(len(in.OfferSegments)):
-			return &InputError{"offers", i, "segments", o.Segments,
-				fmt.Sprintf("with first_segment %d, these go beyond the %d offer_segments", o.FirstSegment, len(in.OfferSegments))}
-		case len(s.offers)+int(o.Segments) > cap(s.offers):
-			return &InputError{"offers", i, "segments", o.Segments, "jobs share some"}
-		case o.Reserved != 0:
-			return &InputError{"offers", i, "reserved", o.Reserved, "must be 0"}
-		}
-		from := len(s.offers)
-		for k := range in.OfferSegments[o.FirstSegment:][:o.Segments] {
-			if err := s.loadOfferSegment(in, int(o.FirstSegment)+k, from); err != nil {
-				return err
-			}
+		o, from := &in.Offers[i], len(s.offers)
+		fault := s.loadOffer(in, i, next)
+		if fault.array != "" {
+			s.offers = s.offers[:from]
+			s.faults.add(fault, jobOr(o.Job, len(in.Jobs)))
+			continue
 		}
 		s.jobs[o.Job].Offer = s.offers[from:len(s.offers):len(s.offers)]
 		next = uint64(o.Job) + 1
 	}
-	return nil
+}
+
+// jobOr is the index of one of so many jobs, or -1 if there is no such job.
+func jobOr(j uint32, jobs int) int {
+	if uint64(j) >= uint64(jobs) {
+		return -1
+	}
+	return int(j)
+}
+
+// loadOffer appends the segments of offer i, or says what is wrong with it, in a flaw with an array.
+func (s *snapshot) loadOffer(in *Input, i int, next uint64) flaw {
+	o := &in.Offers[i]
+	switch {
+	case uint64(o.Job) < next:
+		return flawed("offers", i, "job", o.Job, "must be at least %d, after the offers before it", next)
+	case uint64(o.Job) >= uint64(len(in.Jobs)):
+		return flawed("offers", i, "job", o.Job, "there are %d jobs", uint64(len(in.Jobs)))
+	case uint64(o.FirstSegment)+uint64(o.Segments) > uint64(len(in.OfferSegments)):
+		return flawed("offers", i, "segments", o.Segments,
+			"with first_segment %d, these go beyond the %d offer_segments", uint64(o.FirstSegment), uint64(len(in.OfferSegments)))
+	case len(s.offers)+int(o.Segments) > len(in.OfferSegments):
+		return flawed("offers", i, "segments", o.Segments, "jobs share some")
+	case o.Reserved != 0:
+		return flawed("offers", i, "reserved", o.Reserved, "must be 0")
+	}
+	from := len(s.offers)
+	for k := range int(o.Segments) {
+		if fault := s.loadOfferSegment(in, int(o.FirstSegment)+k, from); fault.array != "" {
+			return fault
+		}
+	}
+	return flaw{}
 }
 
 // loadOfferSegment appends segment i to the offer that begins at from.
-func (s *snapshot) loadOfferSegment(in *Input, i, from int) error {
+func (s *snapshot) loadOfferSegment(in *Input, i, from int) flaw {
 	g := &in.OfferSegments[i]
-	fault := func(field string, value any, why string) error {
-		return &InputError{"offer_segments", i, field, value, why}
-	}
 	switch {
 	case len(s.offers) > from && int64(g.First) <= int64(s.offers[len(s.offers)-1].Last):
-		return fault("first", g.First, "the job's segments must be ascending")
+		return flawed("offer_segments", i, "first", g.First, "the job's segments must be ascending")
 	case g.Last < g.First:
-		return fault("last", g.Last, fmt.Sprintf("is before first, %d", g.First))
+		return flawed("offer_segments", i, "last", g.Last, "is before first, %d", uint64(g.First))
 	case uint64(g.Last) >= uint64(len(in.Nodes)):
-		return fault("last", g.Last, fmt.Sprintf("there are %d nodes", len(in.Nodes)))
+		return flawed("offer_segments", i, "last", g.Last, "there are %d nodes", uint64(len(in.Nodes)))
 	case g.Cores == 0:
-		return fault("cores", g.Cores, "must be at least 1")
+		return flawed("offer_segments", i, "cores", g.Cores, "must be at least 1")
 	case g.GPUs > MaxGPUsPerNode:
-		return fault("gpus", g.GPUs, fmt.Sprintf("must be at most %d", MaxGPUsPerNode))
+		return flawed("offer_segments", i, "gpus", g.GPUs, "must be at most %d", MaxGPUsPerNode)
 	case g.Reserved != 0:
-		return fault("reserved", g.Reserved, "must be 0")
+		return flawed("offer_segments", i, "reserved", g.Reserved, "must be 0")
 	}
 	s.offers = append(s.offers, nodeset.Segment{First: int32(g.First), Last: int32(g.Last), Cores: g.Cores, GPUs: g.GPUs})
-	return nil
+	return flaw{}
 }

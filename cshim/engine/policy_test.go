@@ -134,8 +134,16 @@ func TestOnTimeout(t *testing.T) {
 			none := late && settings == "on_timeout=halve"
 			require.Equal(t, none, out.Starts == 0)
 			if none {
-				require.Equal(t, slices.Repeat([]uint8{WaitsLost}, window), whys(&out)[:window])
+				require.Equal(t, slices.Repeat([]uint8{TimedOut}, window), whys(&out)[:window])
 			}
+			timedOut := 0
+			for _, why := range whys(&out) {
+				if why == TimedOut {
+					timedOut++
+				}
+			}
+			require.Equal(t, timedOut, out.TimedOut)
+			require.Equal(t, late, timedOut > 0, "whoever does not start, late, may not have been decided on")
 		}
 	}
 }

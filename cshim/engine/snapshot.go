@@ -12,16 +12,19 @@ import (
 // snapshot turns inputs into core's terms. It keeps its memory, so that inputs of one
 // size on one machine are turned without allocating.
 type snapshot struct {
-	core.Snapshot
-	totals []nodeset.Capacity // of the machine that Nodes is of
-	held   []nodeset.Capacity // by node: what running jobs hold
-	segs   []nodeset.Segment
-	words  []uint64
-	masks  []nodeset.Mask
-	jobs   []core.Job
-	ids    []string
-	offers []nodeset.Segment
-	others []bids.Request // the jobs' alternatives
+	core.Snapshot         // its queue has the jobs without a fault
+	index         []int32 // of each of them in the input
+	faulty        []bool  // by job of the input
+	faults        faults
+	totals        []nodeset.Capacity // of the machine that Nodes is of
+	held          []nodeset.Capacity // by node: what running jobs hold
+	segs          []nodeset.Segment
+	words         []uint64
+	masks         []nodeset.Mask
+	jobs          []core.Job
+	ids           []string
+	offers        []nodeset.Segment
+	others        []bids.Request // the jobs' alternatives
 }
 
 // epoch is the moment Input.Now for core, which takes 0 for unknown: times in core are
@@ -31,10 +34,11 @@ const epoch = 1
 // horizon bounds times after now, for sums to stay in range.
 const horizon = 1 << 40
 
-// load makes s the snapshot of in, or says what is wrong with it, as [*InputError].
+// load makes s the snapshot of in, or says what is wrong with it as a whole, as [*InputError]; what is wrong with a single element is in s.faults.
 // Afterwards s holds no reference to the input.
 func (s *snapshot) load(in *Input) error {
 	s.Now = epoch
+	s.faults.reset()
 	if err := s.loadNodes(in.Nodes); err != nil {
 		return err
 	}
@@ -47,10 +51,16 @@ func (s *snapshot) load(in *Input) error {
 	if err := s.loadJobs(in.Jobs); err != nil {
 		return err
 	}
-	if err := s.loadAlternatives(in); err != nil {
-		return err
+	switch {
+	case len(in.Alternatives) > MaxJobs*MaxAlternatives:
+		return whole("alternatives", len(in.Alternatives), "there must be at most %d", MaxJobs*MaxAlternatives)
+	case len(in.Offers) > MaxJobs:
+		return whole("offers", len(in.Offers), "there must be at most %d", MaxJobs)
 	}
-	return s.loadOffers(in)
+	s.loadAlternatives(in)
+	s.loadOffers(in)
+	s.queue(len(in.Jobs))
+	return nil
 }
 
 func (s *snapshot) loadNodes(nodes []Node) error {
@@ -122,26 +132,16 @@ func (s *snapshot) loadRunning(in *Input) error {
 	if len(in.Running) > MaxJobs {
 		return whole("running", len(in.Running), "there must be at most %d", MaxJobs)
 	}
-	total := 0
-	for i := range in.Running {
-		r := &in.Running[i]
-		if uint64(r.FirstSegment)+uint64(r.Segments) > uint64(len(in.Segments)) {
-			return &InputError{"running", i, "segments", r.Segments,
-				fmt.Sprintf("with first_segment %d, these go beyond the %d running_segments", r.FirstSegment, len(in.Segments))}
-		}
-		total += int(r.Segments)
-	}
-	if total > len(in.Segments) {
-		return whole("running", total, "segments in all, of %d running_segments: jobs share some", len(in.Segments))
-	}
-	if cap(s.segs) < total {
-		s.segs = make([]nodeset.Segment, 0, total) // in one piece: jobs keep parts of it
+	if cap(s.segs) < len(in.Segments) {
+		s.segs = make([]nodeset.Segment, 0, len(in.Segments)) // in one piece: jobs keep parts of it
 	}
 	s.growIDs(len(in.Running))
 	for i := range in.Running {
 		r, from := &in.Running[i], len(s.segs)
-		if err := s.loadSegments(in, int(r.FirstSegment), int(r.Segments)); err != nil {
-			return err
+		if fault := s.runningFault(in, i); fault.array != "" {
+			s.faults.add(fault, -1) // what it holds is not free, and nobody knows when it will be
+		} else {
+			s.hold(in.Segments[r.FirstSegment:][:r.Segments])
 		}
 		s.Running = append(s.Running, core.Running{ID: s.ids[i], End: after(in.Now, r.End), Segs: s.segs[from:len(s.segs):len(s.segs)]})
 	}
@@ -166,40 +166,66 @@ func before(now, t int64) int64 {
 	return now + later
 }
 
-// loadSegments appends the segments of one running job, and counts what they hold.
-func (s *snapshot) loadSegments(in *Input, first, count int) error {
+// runningFault is what is wrong with running job i; its array is "" if nothing is.
+func (s *snapshot) runningFault(in *Input, i int) flaw {
+	r := &in.Running[i]
+	switch {
+	case uint64(r.FirstSegment)+uint64(r.Segments) > uint64(len(in.Segments)):
+		return flawed("running", i, "segments", r.Segments,
+			"with first_segment %d, these go beyond the %d running_segments", uint64(r.FirstSegment), uint64(len(in.Segments)))
+	case len(s.segs)+int(r.Segments) > len(in.Segments):
+		return flawed("running", i, "segments", r.Segments,
+			"more in all than the %d running_segments: jobs share some", uint64(len(in.Segments)))
+	}
 	next := uint64(0) // the least node that may come
-	for i := first; i < first+count; i++ {
-		g := &in.Segments[i]
-		switch {
-		case uint64(g.First) < next:
-			return &InputError{"running_segments", i, "first", g.First, fmt.Sprintf("the job's last segment ends at %d", next-1)}
-		case g.Last < g.First:
-			return &InputError{"running_segments", i, "last", g.Last, fmt.Sprintf("is before first, %d", g.First)}
-		case uint64(g.Last) >= uint64(len(in.Nodes)):
-			return &InputError{"running_segments", i, "last", g.Last, fmt.Sprintf("there are %d nodes", len(in.Nodes))}
-		case g.Cores == 0:
-			return &InputError{"running_segments", i, "cores", g.Cores, "must be at least 1"}
-		case g.Reserved != 0:
-			return &InputError{"running_segments", i, "reserved", g.Reserved, "must be 0"}
+	for k := int(r.FirstSegment); k < int(r.FirstSegment)+int(r.Segments); k++ {
+		g := &in.Segments[k]
+		if fault := s.segmentFault(in, k, next); fault.array != "" {
+			return fault
 		}
-		for n := g.First; n <= g.Last; n++ {
-			node, held := &in.Nodes[n], &s.held[n]
-			if int(node.FreeCores)+int(held.Cores)+int(g.Cores) > int(node.Cores) {
-				return &InputError{"running_segments", i, "cores", g.Cores,
-					fmt.Sprintf("node %d has %d cores, of which %d are free and others hold %d", n, node.Cores, node.FreeCores, held.Cores)}
-			}
-			if int(node.FreeGPUs)+int(held.GPUs)+int(g.GPUs) > int(node.GPUs) {
-				return &InputError{"running_segments", i, "gpus", g.GPUs,
-					fmt.Sprintf("node %d has %d GPUs, of which %d are free and others hold %d", n, node.GPUs, node.FreeGPUs, held.GPUs)}
-			}
-			held.Cores += g.Cores
-			held.GPUs += g.GPUs
-		}
-		s.segs = append(s.segs, nodeset.Segment{First: int32(g.First), Last: int32(g.Last), Cores: g.Cores, GPUs: g.GPUs})
 		next = uint64(g.Last) + 1
 	}
-	return nil
+	return flaw{}
+}
+
+// segmentFault is what is wrong with segment i of those of running jobs, whose first node may be next or a later one.
+func (s *snapshot) segmentFault(in *Input, i int, next uint64) flaw {
+	g := &in.Segments[i]
+	switch {
+	case uint64(g.First) < next:
+		return flawed("running_segments", i, "first", g.First, "the job's last segment ends at %d", next-1)
+	case g.Last < g.First:
+		return flawed("running_segments", i, "last", g.Last, "is before first, %d", uint64(g.First))
+	case uint64(g.Last) >= uint64(len(in.Nodes)):
+		return flawed("running_segments", i, "last", g.Last, "there are %d nodes", uint64(len(in.Nodes)))
+	case g.Cores == 0:
+		return flawed("running_segments", i, "cores", g.Cores, "must be at least 1")
+	case g.Reserved != 0:
+		return flawed("running_segments", i, "reserved", g.Reserved, "must be 0")
+	}
+	for n := g.First; n <= g.Last; n++ {
+		node, held := &in.Nodes[n], &s.held[n]
+		if int(node.FreeCores)+int(held.Cores)+int(g.Cores) > int(node.Cores) {
+			return flawed("running_segments", i, "cores", g.Cores,
+				"node %d has %d cores, of which %d are free and others hold %d", uint64(n), uint64(node.Cores), uint64(node.FreeCores), uint64(held.Cores))
+		}
+		if int(node.FreeGPUs)+int(held.GPUs)+int(g.GPUs) > int(node.GPUs) {
+			return flawed("running_segments", i, "gpus", g.GPUs,
+				"node %d has %d GPUs, of which %d are free and others hold %d", uint64(n), uint64(node.GPUs), uint64(node.FreeGPUs), uint64(held.GPUs))
+		}
+	}
+	return flaw{}
+}
+
+// hold appends the segments of a running job, and counts what they hold.
+func (s *snapshot) hold(segments []Segment) {
+	for _, g := range segments {
+		for n := g.First; n <= g.Last; n++ {
+			s.held[n].Cores += g.Cores
+			s.held[n].GPUs += g.GPUs
+		}
+		s.segs = append(s.segs, nodeset.Segment{First: int32(g.First), Last: int32(g.Last), Cores: g.Cores, GPUs: g.GPUs})
+	}
 }
 
 func (s *snapshot) loadMasks(in *Input) error {
@@ -230,33 +256,33 @@ func (s *snapshot) loadJobs(jobs []Job) error {
 	s.growIDs(len(jobs))
 	if cap(s.jobs) < len(jobs) {
 		s.jobs = make([]core.Job, len(jobs)+len(jobs)/4)
-		s.Pending = s.Pending[:0]
 	}
 	s.jobs = s.jobs[:cap(s.jobs)]
-	for len(s.Pending) < len(jobs) {
-		s.Pending = append(s.Pending, &s.jobs[len(s.Pending)])
-	}
-	s.Pending = s.Pending[:len(jobs)]
-	last := uint64(MaxPriority)
+	s.faulty = s.faulty[:0]
+	last := uint64(MaxPriority) // that of the job before
 	for i := range jobs {
-		if err := s.loadJob(i, &jobs[i], last); err != nil {
-			return err
+		s.faulty = append(s.faulty, false)
+		if fault := jobs[i].fault(len(s.masks)); fault.array != "" {
+			fault.index = i
+			s.leaveOut(fault, i)
+			continue
 		}
-		last = jobs[i].Priority
+		last = s.loadJob(i, &jobs[i], last)
 	}
 	return nil
 }
 
-// loadJob sets job i; last is the priority of the one before it.
-func (s *snapshot) loadJob(i int, j *Job, last uint64) error {
-	if fault := j.fault(last, len(s.masks)); fault.Array != "" {
-		return fault.at(i)
+// loadJob sets job i, which is sound, and returns its priority, which is last, that of the job before, at most: the queue's order counts.
+func (s *snapshot) loadJob(i int, j *Job, last uint64) uint64 {
+	priority := min(j.Priority, last)
+	if priority < j.Priority {
+		s.faults.add(flawed("jobs", i, "priority", j.Priority, "is above %d, that of the job before it, and is taken as that", last), i)
 	}
 	s.jobs[i] = core.Job{
-		ID: s.ids[i], Priority: int64(j.Priority), TimeLimit: int64(min(j.TimeLimit, core.NoTimeLimit)),
+		ID: s.ids[i], Priority: int64(priority), TimeLimit: int64(min(j.TimeLimit, core.NoTimeLimit)),
 		Request: s.request(j), Since: s.Now - int64(j.Waited),
 	}
-	return nil
+	return priority
 }
 
 // request is what a sound job asks for.
@@ -274,55 +300,52 @@ func (s *snapshot) request(j *Job) bids.Request {
 	return r
 }
 
-// fault is what is wrong with a job; its Array is "" if nothing is.
-func (j *Job) fault(last uint64, masks int) (e InputError) {
-	f := func(field string, value any, format string, args ...any) InputError {
-		return InputError{"jobs", 0, field, value, fmt.Sprintf(format, args...)}
-	}
+// fault is what is wrong with a job by itself; its array is "" if nothing is.
+func (j *Job) fault(masks int) (e flaw) {
 	switch {
 	case j.Priority < 1 || j.Priority > MaxPriority:
-		e = f("priority", j.Priority, "must be 1 to %d", uint64(MaxPriority))
-	case j.Priority > last:
-		e = f("priority", j.Priority, "is above %d, that of the job before it", last)
+		e = flawed("jobs", 0, "priority", j.Priority, "must be 1 to %d", MaxPriority)
 	case j.Cores < 1 || j.Cores > bids.MaxCores:
-		e = f("cores", j.Cores, "must be 1 to %d", bids.MaxCores)
+		e = flawed("jobs", 0, "cores", j.Cores, "must be 1 to %d", bids.MaxCores)
 	case j.MinNodes > MaxNodes:
-		e = f("min_nodes", j.MinNodes, "must be at most %d", MaxNodes)
+		e = flawed("jobs", 0, "min_nodes", j.MinNodes, "must be at most %d", MaxNodes)
 	case j.MaxNodes != 0 && j.MaxNodes < j.MinNodes:
-		e = f("max_nodes", j.MaxNodes, "is below min_nodes, %d", j.MinNodes)
+		e = flawed("jobs", 0, "max_nodes", j.MaxNodes, "is below min_nodes, %d", uint64(j.MinNodes))
 	case j.Cores < j.MinNodes:
-		e = f("cores", j.Cores, "is below min_nodes, %d", j.MinNodes)
+		e = flawed("jobs", 0, "cores", j.Cores, "is below min_nodes, %d", uint64(j.MinNodes))
 	case j.CoresPerNode != 0:
-		e = j.perNodeFault(f)
+		e = j.perNodeFault()
 	}
-	if e.Array != "" {
+	if e.array != "" {
 		return e
 	}
 	switch {
 	case j.TimeLimit < 1:
-		e = f("time_limit", j.TimeLimit, "must be at least 1")
+		e = flawed("jobs", 0, "time_limit", j.TimeLimit, "must be at least 1")
 	case j.MaxGPUs < j.MinGPUs:
-		e = f("max_gpus", j.MaxGPUs, "is below min_gpus, %d", j.MinGPUs)
+		e = flawed("jobs", 0, "max_gpus", j.MaxGPUs, "is below min_gpus, %d", uint64(j.MinGPUs))
 	case j.Flags&^Contiguous != 0:
-		e = f("flags", j.Flags, "has unknown bits")
+		e = flawed("jobs", 0, "flags", j.Flags, "has unknown bits")
 	case j.Reserved != 0:
-		e = f("reserved", j.Reserved, "must be 0")
+		e = flawed("jobs", 0, "reserved", j.Reserved, "must be 0")
 	case j.Mask < -1 || int(j.Mask) >= masks:
-		e = f("mask", j.Mask, "must be -1, or the index of one of the %d masks", masks)
+		e = flawed("jobs", 0, "mask", uint64(int64(j.Mask)), "must be -1, or the index of one of the %d masks", uint64(masks))
+		e.signed = true
 	}
 	return e
 }
 
 // perNodeFault is what is wrong with so many cores on each node.
-func (j *Job) perNodeFault(f func(string, any, string, ...any) InputError) (e InputError) {
+func (j *Job) perNodeFault() (e flaw) {
 	nodes := j.Cores / j.CoresPerNode
 	switch {
 	case j.CoresPerNode > bids.MaxCoresPerNode:
-		e = f("cores_per_node", j.CoresPerNode, "must be at most %d", bids.MaxCoresPerNode)
+		e = flawed("jobs", 0, "cores_per_node", j.CoresPerNode, "must be at most %d", bids.MaxCoresPerNode)
 	case j.Cores%j.CoresPerNode != 0:
-		e = f("cores_per_node", j.CoresPerNode, "does not divide its %d cores", j.Cores)
+		e = flawed("jobs", 0, "cores_per_node", j.CoresPerNode, "does not divide its %d cores", uint64(j.Cores))
 	case nodes < j.MinNodes || (j.MaxNodes != 0 && nodes > j.MaxNodes):
-		e = f("cores_per_node", j.CoresPerNode, "puts its %d cores on %d nodes instead of %d to %d", j.Cores, nodes, j.MinNodes, j.MaxNodes)
+		e = flawed("jobs", 0, "cores_per_node", j.CoresPerNode, "puts its %d cores on %d nodes instead of %d to %d",
+			uint64(j.Cores), uint64(nodes), uint64(j.MinNodes), uint64(j.MaxNodes))
 	}
 	return e
 }

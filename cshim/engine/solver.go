@@ -24,6 +24,9 @@ const (
 	workerPause    = time.Minute
 )
 
+// workerMemory bounds what a worker may take for a solve. It is some hundred times what a window's model and its tree need.
+const workerMemory = 2 << 30
+
 // solver is native, a worker process, or both. A worker can do no harm: its choices are
 // checked, it is killed in time, and when it fails the native answer stands.
 type solver struct {
@@ -49,7 +52,7 @@ type workerSolver interface {
 func newSolver(s *Settings, now func() time.Time) *solver {
 	v := &solver{mode: s.Solver, native: native.New(), now: now}
 	if s.Solver != Native {
-		v.worker = highs.New(highs.Options{Command: []string{s.Worker, "solver-worker"}})
+		v.worker = highs.New(highs.Options{Command: []string{s.Worker, "solver-worker"}, Memory: workerMemory})
 	}
 	return v
 }

@@ -22,22 +22,25 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
 
-// These make the test's own program a worker, a good or a bad one, and tell it where to leave its
-// process id.
+// The test's own program is a worker, a good or a bad one, where it lies, by a link, beside a file that says which. It leaves its process id
+// in another.
 const (
-	roleVariable = "AUCSCHED_TEST_WORKER"
-	pidVariable  = "AUCSCHED_TEST_WORKER_PIDS"
+	roleFile = "role"
+	pidFile  = "pids"
 )
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "solver-worker" {
-		if path := os.Getenv(pidVariable); path != "" {
-			if f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
-				fmt.Fprintln(f, os.Getpid())
-				f.Close()
-			}
+		dir := filepath.Dir(os.Args[0])
+		if f, err := os.OpenFile(filepath.Join(dir, pidFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+			fmt.Fprintln(f, os.Getpid())
+			f.Close()
 		}
-		os.Exit(play(os.Getenv(roleVariable)))
+		role, err := os.ReadFile(filepath.Join(dir, roleFile))
+		if err != nil {
+			panic(err)
+		}
+		os.Exit(play(string(role)))
 	}
 	os.Exit(m.Run())
 }
@@ -169,14 +172,28 @@ func withWorker(t *testing.T, mode, role string, now func() time.Time) *Engine {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	t.Setenv(roleVariable, role)
-	if role == "absent" {
-		self = filepath.Join(t.TempDir(), "absent")
+	dir, err := os.MkdirTemp("", "worker") // a path without what ends a setting's value
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	worker := filepath.Join(dir, "worker")
+	if role != "absent" {
+		require.NoError(t, os.Symlink(self, worker))
 	}
-	e, err := New(fmt.Sprintf("reservations=0 work=1 solver=%s worker=%s", mode, self), Options{Now: now})
+	e, err := New(fmt.Sprintf("reservations=0 work=1 solver=%s worker=%s", mode, worker), Options{Now: now})
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
+	setRole(t, e, role)
 	return e
+}
+
+func setRole(t *testing.T, e *Engine, role string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(beside(e, roleFile), []byte(role), 0o600))
+}
+
+// beside is a file beside an engine's worker.
+func beside(e *Engine, name string) string {
+	return filepath.Join(filepath.Dir(e.Settings().Worker), name)
 }
 
 // due leaves a good worker the time to start and answer on a busy machine, under the race
@@ -258,27 +275,23 @@ func TestHiGHSAsWorker(t *testing.T) {
 
 // What native proves is not the worker's business.
 func TestAutoLeavesProvenModelsAlone(t *testing.T) {
-	pids := filepath.Join(t.TempDir(), "pids")
-	t.Setenv(pidVariable, pids)
 	e := withWorker(t, "auto", "dead", nil)
 	require.NoError(t, e.Configure("solver=auto worker="+e.Settings().Worker))
 	out := cycleBy(t, e, tableI())
 	require.True(t, out.Optimal)
 	require.Zero(t, out.WorkerFailures)
-	require.NoFileExists(t, pids)
+	require.NoFileExists(t, beside(e, pidFile))
 }
 
 // After three failures in a row the worker is left alone for a minute, then tried once.
 func TestRetriesAreBounded(t *testing.T) {
 	for _, mode := range []string{"auto", "highs"} {
 		var offset time.Duration
-		pids := filepath.Join(t.TempDir(), "pids")
-		t.Setenv(pidVariable, pids)
 		e := withWorker(t, mode, "dead", func() time.Time { return time.Now().Add(offset) })
 		in := hard()
 		failures := func() int { return cycleBy(t, e, in).WorkerFailures }
 		started := func() int {
-			text, _ := os.ReadFile(pids)
+			text, _ := os.ReadFile(beside(e, pidFile))
 			return bytes.Count(text, []byte("\n"))
 		}
 		require.Equal(t, []int{1, 1, 1, 0, 0}, []int{failures(), failures(), failures(), failures(), failures()})
@@ -290,24 +303,22 @@ func TestRetriesAreBounded(t *testing.T) {
 		require.Equal(t, []int{1, 0}, []int{failures(), failures()}, "one try a minute")
 		require.Equal(t, 4, started())
 		offset += 61 * time.Second
-		require.NoError(t, os.Setenv(roleVariable, "good"))
+		setRole(t, e, "good")
 		require.Equal(t, []int{0, 0}, []int{failures(), failures()})
-		require.NoError(t, os.Setenv(roleVariable, "dead"))
+		setRole(t, e, "dead")
 		require.Equal(t, []int{1, 1, 1, 0}, []int{failures(), failures(), failures(), failures()}, "counted anew after a good one")
 	}
 }
 
 // After Close there is no worker process, and no descriptor of one.
 func TestCloseLeavesNoProcess(t *testing.T) {
-	pids := filepath.Join(t.TempDir(), "pids")
-	t.Setenv(pidVariable, pids)
 	before := descriptors(t)
 	e := withWorker(t, "auto", "hangs", nil)
 	for range 3 {
 		require.Equal(t, 1, cycleBy(t, e, hard()).WorkerFailures)
 	}
 	e.Close()
-	text, err := os.ReadFile(pids)
+	text, err := os.ReadFile(beside(e, pidFile))
 	require.NoError(t, err)
 	lines := strings.Fields(string(text))
 	require.Len(t, lines, 3)

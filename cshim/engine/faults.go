@@ -1,0 +1,73 @@
+package engine
+
+import "fmt"
+
+// A flaw is what is wrong with an element of an input. It has no words yet: there may be as many as jobs, and one is told. Its
+// array is "" if nothing is wrong.
+type flaw struct {
+	array  string // as in aucsched.h
+	index  int
+	field  string
+	value  uint64
+	signed bool   // value is an int64
+	why    string // with a verb for each of the numbers
+	with   [maxWith]uint64
+	n      int // of these
+}
+
+// maxWith is how many numbers the words of a flaw may have.
+const maxWith = 4
+
+// flawed is a flaw of element i: with are the numbers of why.
+func flawed[T ~uint8 | ~uint16 | ~uint32 | ~uint64](array string, i int, field string, value T, why string, with ...uint64) flaw {
+	f := flaw{array: array, index: i, field: field, value: uint64(value), why: why}
+	f.n = copy(f.with[:], with)
+	return f
+}
+
+// error puts it into words.
+func (f *flaw) error() *InputError {
+	var value any = f.value
+	if f.signed {
+		value = int64(f.value)
+	}
+	var with []any
+	for _, n := range f.with[:f.n] {
+		with = append(with, n)
+	}
+	return &InputError{f.array, f.index, f.field, value, fmt.Sprintf(f.why, with...)}
+}
+
+// faults are what is wrong with single elements of an input. They cost their job its part in the cycle, or the element
+// itself; the cycle goes on, lest one user's odd job stops it for all.
+type faults struct {
+	count int
+	first error // an [*InputError], of the first job at fault, or of the first other element if there is no such job
+	job   int   // of the queue: the one that first is about, or -1
+}
+
+func (f *faults) reset() { *f = faults{job: -1} }
+
+// add counts a fault of job j of the queue, -1 if it is of none.
+func (f *faults) add(fault flaw, j int) {
+	f.count++
+	if f.first == nil || (f.job < 0 && j >= 0) {
+		f.first, f.job = fault.error(), j
+	}
+}
+
+// leaveOut has job j not take part.
+func (s *snapshot) leaveOut(fault flaw, j int) {
+	s.faults.add(fault, j)
+	s.faulty[j] = true
+}
+
+// queue makes Pending of the jobs that take part.
+func (s *snapshot) queue(jobs int) {
+	s.Pending, s.index = s.Pending[:0], s.index[:0]
+	for i := range jobs {
+		if !s.faulty[i] {
+			s.Pending, s.index = append(s.Pending, &s.jobs[i]), append(s.index, int32(i))
+		}
+	}
+}
