@@ -8,10 +8,10 @@
  * thread that hangs, in the library or elsewhere, costs nothing but the auction.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "scheduler.h"
 
@@ -21,11 +21,17 @@
 /* From one cycle to the next at least, however many want one. */
 #define LEAST_MS 100
 
+/* Nobody has wanted a job started for this part of the delay, one in so many: all are there. */
+#define QUIET_PART 4
+
 /* Between two batches of starts others get the locks. */
 #define YIELD_US 20000
 
 /* What time alone brings (--begin, limits, a place that is due) waits for a cycle so long at most. */
 #define STILL_SECONDS 30
+
+/* Cycles one right after the other for those who were put off. */
+#define MOST_ROUNDS 8
 
 /* How long fini() waits for the thread, beyond the deadline of a decision. */
 #define JOIN_SECONDS 10
@@ -36,16 +42,23 @@ static struct {
 	pthread_cond_t wake;
 	bool running, stop, reconfig;
 	int64_t wanted_ms;	/* somebody wants a job started, since; 0: nobody */
+	int64_t last_ms;	/* and somebody has wanted one last */
 } cycles = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.wake = PTHREAD_COND_INITIALIZER,
 };
 
-/*
- * When the auction's claim to its jobs lapses; 0: there is none. Changed under the job
- * write lock, read under it by _owned().
- */
-static time_t claimed_until;
+static pthread_once_t made = PTHREAD_ONCE_INIT;
+
+/* What the select shim's calls go by. Changed under the job write lock, read under it. */
+static struct {
+	int64_t until_us;	/* when the claim to our jobs lapses, by the monotonic clock; 0: there is none */
+	bool at_once;		/* auc_at_once */
+	int delay_ms;		/* auc_delay_ms */
+	bool save;		/* auc_save */
+	bool closed;		/* slurmctld ends: hooks are not set again */
+	uint32_t passing;	/* a job that Slurm may start at once; 0: none */
+} claim;
 
 /* The agent's thread alone. */
 static auc_settings_t settings;
@@ -55,7 +68,12 @@ static auc_status_t status = { .state = "starting" };
 static auc_select_hooks_t *hooks;
 static uint32_t cycle_number;
 static bool failing;		/* the last cycle came to no decision */
+static int rounds;		/* since nobody was put off */
+static bool waking;		/* this cycle is for jobs that nodes are woken for */
+static bool asks;		/* there is somebody left to ask about: see overdue.c */
 static time_t looked;		/* of the last snapshot, if it led to no start though there was time; or 0 */
+static int64_t looked_us;	/* when that was, by the monotonic clock */
+static auc_starts_t starts;	/* with jobs that were suspended before they were launched */
 static bool state_unrepaired = true;	/* no keeper has looked at it yet */
 static char *state_dir;
 static char *sched_params;	/* that the settings were read from */
@@ -67,23 +85,44 @@ static slurmctld_lock_t auc_locks = {
 
 /* ---- the claim ---- */
 
-static void _set_claim(time_t until)
+/* IN seconds - from now on; 0: no claim */
+static void _set_claim(int seconds)
 {
 	slurmctld_lock_t locks = { .job = WRITE_LOCK };
 
 	lock_slurmctld(locks);
-	claimed_until = until;
+	claim.until_us = seconds ? auc_now_us() + seconds * 1000000LL : 0;
 	unlock_slurmctld(locks);
 }
 
 static void _wake(void)
 {
+	int64_t now = auc_now_us() / 1000;
+
 	slurm_mutex_lock(&cycles.lock);
+	cycles.last_ms = now;
 	if (!cycles.wanted_ms) {
-		cycles.wanted_ms = auc_now_us() / 1000;
+		cycles.wanted_ms = now;
 		slurm_cond_signal(&cycles.wake);
 	}
 	slurm_mutex_unlock(&cycles.lock);
+}
+
+/* Has the next cycle come as soon as cycles may. */
+static void _soon(void)
+{
+	slurm_mutex_lock(&cycles.lock);
+	cycles.wanted_ms = 1;
+	slurm_mutex_unlock(&cycles.lock);
+}
+
+/* Some winners wait for the next cycle. */
+static void _again(void)
+{
+	if (++rounds < MOST_ROUNDS)
+		_soon();
+	else
+		rounds = 0;
 }
 
 /* Whether the auction keeps a job for itself: for the select shim. Job write lock. */
@@ -92,13 +131,19 @@ static bool _owned(job_record_t *job_ptr)
 	auc_request_t request;
 	auc_memo_t *memo;
 
-	if (time(NULL) >= claimed_until)
+	claim.passing = 0;
+	if (auc_now_us() >= claim.until_us)
 		return false;
 	memo = auc_memo_find(job_ptr->job_id);
-	if (memo && (memo->left || (memo->until > time(NULL))))
+	if (memo && (memo->left || (memo->until > auc_now_s())))
 		return false;
 	if (auc_model(job_ptr, job_ptr->part_ptr, &request))
 		return false;
+	if (claim.at_once && !memo && auc_alone_is(job_ptr, claim.delay_ms)) {
+		claim.passing = job_ptr->job_id;
+		return false;
+	}
+	auc_alone_waits(job_ptr);
 	_wake();
 	return true;
 }
@@ -108,40 +153,53 @@ static bool _owned(job_record_t *job_ptr)
 /* Slurm's own schedulers have found a job its nodes: they launch it at once. */
 static void _taken(job_record_t *job_ptr)
 {
+	if (claim.passing == job_ptr->job_id)
+		auc_alone_started(job_ptr);
+	claim.passing = 0;
+	if (!claim.save)
+		return;
 	auc_journal_start(job_ptr->job_id, time(NULL));
 	auc_keeper_want();
 }
 
 static void _freed(job_record_t *job_ptr)
 {
-	auc_journal_end(job_ptr);
+	if (claim.save)
+		auc_journal_end(job_ptr);
 }
 
 /* Job write lock, so that nobody is in one of them. */
-static void _set_hooks(bool on, bool save)
+static void _set_hooks(bool on)
 {
 	slurmctld_lock_t locks = { .job = WRITE_LOCK };
 
 	if (!hooks)
 		return;
 	lock_slurmctld(locks);
+	on = on && !claim.closed;
+	claim.at_once = settings.at_once;
+	claim.delay_ms = settings.delay_ms;
+	claim.save = settings.save;
 	hooks->owned = on ? _owned : NULL;
-	hooks->taken = (on && save) ? _taken : NULL;
-	hooks->freed = (on && save) ? _freed : NULL;
+	hooks->taken = on ? _taken : NULL;
+	hooks->freed = on ? _freed : NULL;
 	unlock_slurmctld(locks);
 }
 
 /*
- * A new slurmctld repairs what a killed one left behind, whatever the settings are now. From
- * then on there is a journal without gaps, or none.
+ * A new slurmctld repairs what a killed one left behind, whatever the settings are now. When
+ * that is done there is a journal without gaps, or none. A save may be late even then.
  */
-static void _set_keeper(bool on)
+static void _tend_keeper(void)
 {
+	bool on = settings.enabled && settings.save && hooks;
+
 	if (on || state_unrepaired)
 		auc_keeper_start(state_dir);
 	state_unrepaired = false;
-	if (!on)
+	if (!on && !auc_keeper_asks())
 		auc_keeper_stop(true);
+	auc_saver_mend();
 }
 
 /* ---- states ---- */
@@ -216,8 +274,7 @@ static bool _ready(void)
 			info("aucsched: off (auc_enabled=no); Slurm's own schedulers go on alone");
 		_state("off", "auc_enabled=no");
 		_set_claim(0);
-		_set_hooks(false, false);
-		_set_keeper(false);
+		_set_hooks(false);
 		return false;
 	}
 	if (!hooks && !(hooks = _find_hooks())) {
@@ -225,8 +282,8 @@ static bool _ready(void)
 		return false;
 	}
 	/* The journal is open before its hooks are set. */
-	_set_keeper(settings.save);
-	_set_hooks(true, settings.save);
+	_tend_keeper();
+	_set_hooks(true);
 	if (library.scheduler ? auc_library_configure(&library, &settings, &why) :
 	    auc_library_open(&library, &settings, &why)) {
 		_give_up("no-library", why);
@@ -257,8 +314,8 @@ static int64_t _unlock(int64_t since)
 
 static void _extend_claim(void)
 {
-	claimed_until = time(NULL) + MAX(CLAIM_SECONDS, 3 * settings.interval) +
-		settings.deadline_ms / 1000;
+	claim.until_us = auc_now_us() + settings.deadline_ms * 1000LL +
+		MAX(CLAIM_SECONDS, 3 * settings.interval) * 1000000LL;
 }
 
 static void _prepare(struct aucsched_output *out)
@@ -289,6 +346,22 @@ static void _only_look_at_files(void)
 		_look_at_files(&out);
 }
 
+/* What the library has left out it says of the first; the log says whose that is, once. */
+static void _note_faults(const struct aucsched_output *out)
+{
+	static uint32_t noted;
+	char text[512] = "";
+	uint32_t job_id = (out->first_fault < snapshot.in.jobs_len) ?
+		snapshot.rows[out->first_fault].job_id : 0;
+
+	if (!out->faults || (noted && (noted == job_id)))
+		return;
+	noted = job_id;
+	library.last_error(library.scheduler, text, sizeof(text));
+	error("aucsched: %u faults in what the library was shown, the first of JobId=%u: %s",
+	      out->faults, job_id, text);
+}
+
 static bool _decide(struct aucsched_output *out)
 {
 	char text[512] = "";
@@ -300,13 +373,16 @@ static bool _decide(struct aucsched_output *out)
 	auc_figure_add(&status.decide_us, auc_now_us() - begin);
 	if (!rc && (out->decisions_len == snapshot.in.jobs_len)) {
 		_look_at_files(out);
+		_note_faults(out);
 		status.window = out->window;
 		status.bids = out->bids;
 		status.objective = out->objective;
 		status.bound = out->bound;
 		status.optimal = out->optimal;
 		status.late = out->late;
-		status.worker_failures += out->worker_failures;
+		auc_status_worker(&status, out->worker_failures,
+				  out->worker_failures ?
+				  auc_library_worker_fault(&library) : NULL);
 		return true;
 	}
 	library.last_error(library.scheduler, text, sizeof(text));
@@ -316,17 +392,67 @@ static bool _decide(struct aucsched_output *out)
 	return false;
 }
 
+/* Launches are on their way so soon, if the nodes answer; and their agents have begun. */
+#define LAUNCH_MS 250
+#define BEGIN_MS 10
+
 /*
- * Starts in batches, with the locks free in between. A start is saved before the nodes hear
- * of it: a slurmctld that was killed in between would start the job again.
+ * Gives all locks back but that of the configuration, and this one when what was launched is on
+ * its way. Whoever begins to send while slurmctld reads slurm.conf again does so without
+ * AuthInfo, and the launch fails; or with TreeWidth 0, and never ends (Slurm's
+ * set_span()), and nobody hears of the job. Slurm's own schedulers launch from job to job
+ * under the lock.
+ */
+static int64_t _unlock_launched(int64_t since, int agents, int retries)
+{
+	slurmctld_lock_t conf = { .conf = READ_LOCK }, others = auc_locks;
+	int64_t end = auc_now_us() + LAUNCH_MS * 1000;
+	int64_t held = auc_now_us() - since;
+
+	if (AUC_RECONFIGURES_ANEW)
+		return _unlock(since);
+	others.conf = NO_LOCK;
+	unlock_slurmctld(others);
+	do
+		usleep(BEGIN_MS * 1000);
+	while (((retry_list_size() > retries) ||
+		(get_agent_count() > agents)) &&
+	       (auc_now_us() < end));
+	unlock_slurmctld(conf);
+	return held;
+}
+
+/*
+ * What has its nodes is saved before the nodes hear of it: a slurmctld that was killed in
+ * between would start the job again.
+ * RET how long the locks were held, us
+ */
+static int64_t _save_and_launch(bool save)
+{
+	int64_t since;
+	int agents, retries;
+
+	if (save)
+		(void) auc_keeper_save();
+	_lock(&since);
+	agents = get_agent_count();
+	retries = retry_list_size();
+	auc_launch(&starts);
+	return _unlock_launched(since, agents, retries);
+}
+
+/*
+ * Starts in batches, with the locks free in between.
  * RET how long the locks were held, us
  */
 static int64_t _start(const struct aucsched_output *out)
 {
-	auc_starts_t starts = { 0 };
 	int64_t since, held = 0;
 	bool more = true;
 
+	starts.started = starts.failed = starts.stale = starts.next = 0;
+	starts.readers = starts.holders = 0;
+	memset(&starts.misses, 0, sizeof(starts.misses));
 	while (more) {
 		_lock(&since);
 		if ((more = !slurmctld_config.shutdown_time)) {
@@ -335,31 +461,58 @@ static int64_t _start(const struct aucsched_output *out)
 			more = starts.next < snapshot.in.jobs_len;
 		}
 		held += _unlock(since);
-		if (starts.launches_len) {
-			if (settings.save)
-				(void) auc_keeper_save();
-			_lock(&since);
-			auc_launch(&starts);
-			held += _unlock(since);
-		}
+		if (starts.launches_len)
+			held += _save_and_launch(settings.save);
 		if (more)
 			usleep(YIELD_US);
 	}
 	status.started += starts.started;
 	status.starts_failed += starts.failed;
+	auc_misses_add(&status.misses, &starts.misses);
 	status.readers += starts.readers;
 	status.holders += starts.holders;
-	auc_starts_free(&starts);
 	return held;
 }
 
-/* RET how long the locks were held, us */
-static int64_t _finish(const struct aucsched_output *out)
+/* What the auction has been blind to. Under the locks. */
+static void _ask_overdue(const struct aucsched_output *out)
+{
+	auc_overdue_t found = { 0 };
+
+	if (!slurmctld_config.shutdown_time)
+		found = auc_overdue_ask(&snapshot, out, hooks);
+	status.overdue += found.started;
+	asks = found.waits;
+}
+
+/*
+ * Some jobs wait for nodes that sleep: the next cycle, which comes soon, lets them have those. The one after that
+ * is a usual one again.
+ * RET whether jobs wait for that one, so that it must not be skipped
+ */
+static bool _wake_nodes(const struct aucsched_output *out)
+{
+	bool wait = auc_may_wake(&snapshot, out, waking);
+
+	waking = wait && !waking;
+	if (waking)
+		_soon();
+	return wait && !waking;
+}
+
+/*
+ * OUT more - the next cycle has something to do, whatever happens until then
+ * RET how long the locks were held, us
+ */
+static int64_t _finish(const struct aucsched_output *out, bool *more)
 {
 	int64_t since;
 
 	_lock(&since);
 	auc_explain(&snapshot, out);
+	*more = _wake_nodes(out);
+	_ask_overdue(out);
+	auc_alone_end(&snapshot);
 	_extend_claim();
 	return _unlock(since);
 }
@@ -383,7 +536,11 @@ static bool _many_rpcs(void)
  */
 static bool _still(void)
 {
-	return looked && (time(NULL) < looked + STILL_SECONDS) &&
+	int64_t most_us = STILL_SECONDS * 1000000LL;
+
+	if (settings.net_s)
+		most_us = MIN(most_us, MAX(settings.net_s / 4, 1) * 1000000LL);
+	return looked && !asks && (auc_now_us() < looked_us + most_us) &&
 		(last_job_update < looked) && (last_node_update < looked) &&
 		(last_part_update < looked) && (last_resv_update < looked);
 }
@@ -393,7 +550,8 @@ static void _keep_claim(void)
 {
 	slurmctld_lock_t locks = { .job = WRITE_LOCK };
 
-	if (claimed_until > time(NULL) + 2 * settings.interval + 1)
+	if (claim.until_us > auc_now_us() +
+	    (2 * settings.interval + 1) * 1000000LL)
 		return;
 	lock_slurmctld(locks);
 	_extend_claim();
@@ -418,6 +576,7 @@ static void _cycle(bool wanted)
 {
 	struct aucsched_output out;
 	int64_t begin = auc_now_us(), since, locked;
+	bool more;		/* for the next cycle to do */
 
 	if (_skip(wanted))
 		return;
@@ -435,15 +594,22 @@ static void _cycle(bool wanted)
 		status.skipped++;
 		return;
 	}
+	auc_alone_begin();
 	auc_snapshot_take(&snapshot, &settings, hooks, ++cycle_number);
-	if (!snapshot.in.jobs_len)
+	if (!snapshot.in.jobs_len) {
+		_ask_overdue(NULL);
+		auc_alone_end(&snapshot);
 		_extend_claim();
+	}
 	locked = _unlock(since);
 	auc_figure_add(&status.snapshot_us, locked);
 	if (!snapshot.in.jobs_len) {
 		status.skipped++;
 		auc_figure_add(&status.lock_us, locked);
 		_only_look_at_files();
+		if (failing)	/* whatever it was about is gone */
+			_state("on", "");
+		failing = false;
 		return;
 	}
 	if (!_decide(&out)) {
@@ -459,11 +625,17 @@ static void _cycle(bool wanted)
 		info("aucsched: deciding again");
 	failing = false;
 	_state("on", "");
+	if (auc_put_off(&snapshot, &out))
+		_again();
+	else
+		rounds = 0;
 	if (out.starts)
 		auc_figure_add(&status.start_us, _start(&out));
-	locked += _finish(&out);
-	if (!out.starts && !out.late)
+	locked += _finish(&out, &more);
+	if (!out.starts && !out.late && !more) {
 		looked = snapshot.in.now;
+		looked_us = begin;
+	}
 	status.cycles++;
 	auc_figure_add(&status.lock_us, locked);
 	auc_figure_add(&status.cycle_us, auc_now_us() - begin);
@@ -482,10 +654,34 @@ static void _idle(void)
 
 /* ---- the thread ---- */
 
+/* IN closed - hooks are not set again */
+static void _close_hooks(bool closed)
+{
+	slurmctld_lock_t locks = { .job = WRITE_LOCK };
+
+	lock_slurmctld(locks);
+	claim.closed = closed;
+	unlock_slurmctld(locks);
+}
+
 /*
- * Waits for the next cycle: an interval after the last one began, or, if somebody wants a
- * job started, the delay after that, so that what is submitted together is
- * decided together. *wanted is whether somebody does.
+ * When the next cycle is due: an interval after the last one began, or, if somebody wants a
+ * job started, the delay after that, so that what is submitted together is decided
+ * together; sooner if for a part of the delay nobody has wanted one.
+ */
+static int64_t _due_ms(int64_t last_ms)
+{
+	int64_t due = last_ms + settings.interval * 1000LL;
+
+	if (cycles.wanted_ms)
+		due = MIN(due, MIN(cycles.wanted_ms + settings.delay_ms,
+				   cycles.last_ms +
+				   settings.delay_ms / QUIET_PART));
+	return MAX(due, last_ms + LEAST_MS);
+}
+
+/*
+ * Waits for the next cycle. *wanted is whether somebody wants a job started.
  * RET false to stop
  */
 static bool _wait(int64_t last_ms, bool *reconfig, bool *wanted)
@@ -494,20 +690,11 @@ static bool _wait(int64_t last_ms, bool *reconfig, bool *wanted)
 
 	slurm_mutex_lock(&cycles.lock);
 	while (!cycles.stop && !cycles.reconfig) {
-		int64_t now = auc_now_us() / 1000, due;
-		struct timespec ts;
+		int64_t due_us = _due_ms(last_ms) * 1000;
 
-		due = last_ms + settings.interval * 1000LL;
-		if (cycles.wanted_ms)
-			due = MIN(due, cycles.wanted_ms + settings.delay_ms);
-		due = MAX(due, last_ms + LEAST_MS);
-		if (now >= due)
+		if (auc_now_us() >= due_us)
 			break;
-		clock_gettime(CLOCK_REALTIME, &ts);
-		ts.tv_nsec += ((due - now) % 1000) * 1000000;
-		ts.tv_sec += (due - now) / 1000 + ts.tv_nsec / 1000000000;
-		ts.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&cycles.wake, &cycles.lock, &ts);
+		auc_cond_wait(&cycles.wake, &cycles.lock, due_us);
 	}
 	go_on = !cycles.stop;
 	*reconfig = cycles.reconfig;
@@ -529,6 +716,10 @@ static void _write_status(int64_t now_ms, bool at_once)
 		return;
 	written_ms = now_ms;
 	state = status.state;
+	status.journal = auc_journal_why_off();
+	if (!status.journal)
+		status.journal = "on";
+	status.saves_failed = auc_keeper_failed();
 	auc_status_write(&status, &settings, &library, &snapshot, state_dir);
 }
 
@@ -538,16 +729,20 @@ static void *_run(void *arg)
 	bool reconfig = true, ready = false, wanted = true;
 
 	prctl(PR_SET_NAME, "aucsched", NULL, NULL, NULL);
+	_close_hooks(false);
 	_read_settings();
 	/* Nothing is to be started before the first cycle. */
 	if (settings.enabled)
-		_set_claim(time(NULL) + CLAIM_SECONDS);
+		_set_claim(CLAIM_SECONDS);
 	do {
 		if (reconfig || !xstrcmp(status.state, "no-shim")) {
 			_read_settings();
 			ready = _ready();
 		}
 		last_ms = auc_now_us() / 1000;
+		if (starts.launches_len)	/* suspended when they were to be launched */
+			(void) _save_and_launch(false);
+		_tend_keeper();
 		if (ready)
 			_cycle(wanted || reconfig);
 		else
@@ -557,10 +752,18 @@ static void *_run(void *arg)
 	return NULL;
 }
 
+/* Before the first thread waits. */
+static void _make(void)
+{
+	auc_cond_init(&cycles.wake);
+}
+
+/* The caller may hold locks of slurmctld's. */
 extern int auc_agent_start(void)
 {
-	cycles.stop = false;
+	pthread_once(&made, _make);
 	slurm_mutex_lock(&cycles.lock);
+	cycles.stop = false;
 	if (!cycles.running) {
 		cycles.running = true;
 		slurm_thread_create(&cycles.thread, _run, NULL);
@@ -572,17 +775,47 @@ extern int auc_agent_start(void)
 /* Waits for the thread, but not for ever: it may hang in the library. */
 static bool _join(void)
 {
-	struct timespec ts;
+	int64_t end = auc_now_us() +
+		(settings.deadline_ms + JOIN_SECONDS * 1000LL) * 1000;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
-	ts.tv_sec += settings.deadline_ms / 1000 + JOIN_SECONDS;
-	return !pthread_timedjoin_np(cycles.thread, NULL, &ts);
+	while (pthread_tryjoin_np(cycles.thread, NULL) == EBUSY) {
+		if (auc_now_us() >= end)
+			return false;
+		usleep(1000);
+	}
+	return true;
 }
 
-extern void auc_agent_stop(void)
+static void _free(void)
 {
 	slurmctld_lock_t locks = { .job = WRITE_LOCK };
-	bool running;
+
+	lock_slurmctld(locks);
+	memset(&claim, 0, sizeof(claim));
+	auc_memo_free();
+	auc_alone_free();
+	auc_overdue_free();
+	unlock_slurmctld(locks);
+	auc_files_end(&library, state_dir);
+	auc_library_close(&library);
+	auc_snapshot_free(&snapshot);
+	auc_settings_free(&settings);
+	auc_starts_free(&starts);
+	xfree(status.state_text);
+	xfree(status.last_failure);
+	xfree(status.worker_fault);
+	xfree(state_dir);
+	xfree(sched_params);
+	xfree(said);
+}
+
+/*
+ * slurmctld may unload the plug-in and go on: whatever the thread does, nobody calls us
+ * any more then. What it hangs in it may still read.
+ */
+extern void auc_agent_stop(void)
+{
+	bool running, ended;
 
 	slurm_mutex_lock(&cycles.lock);
 	cycles.stop = true;
@@ -592,25 +825,13 @@ extern void auc_agent_stop(void)
 	slurm_mutex_unlock(&cycles.lock);
 	if (!running)
 		return;
-	if (!_join()) {
+	_close_hooks(true);
+	if (!(ended = _join()))
 		error("aucsched: the scheduling thread hangs; left behind");
-		return;
-	}
-	_set_hooks(false, false);
+	_set_hooks(false);
 	auc_keeper_stop(false);
-	lock_slurmctld(locks);
-	claimed_until = 0;
-	auc_memo_free();
-	unlock_slurmctld(locks);
-	auc_files_end(&library, state_dir);
-	auc_library_close(&library);
-	auc_snapshot_free(&snapshot);
-	auc_settings_free(&settings);
-	xfree(status.state_text);
-	xfree(status.last_failure);
-	xfree(state_dir);
-	xfree(sched_params);
-	xfree(said);
+	if (ended)
+		_free();
 }
 
 extern void auc_agent_reconfig(void)

@@ -220,8 +220,8 @@ static bool _settle(parser_t *p, word_t all, auc_alternative_t *a,
 		a->tasks = a->min_nodes;
 	if (a->tasks < a->min_nodes)
 		return _bad(p, all, "fewer tasks than nodes");
-	if ((uint64_t) a->tasks * cpus_per_task > MOST_CPUS)
-		return _bad(p, all, "too many CPUs");
+	if (!auc_alternative_counts(a, cpus_per_task))
+		return _bad(p, all, "too many CPUs, in all or on each node");
 	if ((cpus_per_task > 1) && (!fixed || (a->tasks % a->min_nodes)))
 		return _bad(p, all, "with --cpus-per-task it needs a number of nodes, and as many tasks on each");
 	if (!a->min_nodes)

@@ -12,11 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gpu_range.h"
+
 /* Alternatives a job; the library takes as many. */
 #define AUC_ALTERNATIVES 8
-
-/* Bytes of a GPU type's name, with its NUL. */
-#define AUC_TYPE_SIZE 64
 
 /* The keys of the notes. */
 #define AUC_ALTERNATIVES_NOTE "auc:alt="
@@ -45,6 +44,13 @@ typedef struct {
 extern int auc_alternatives_parse(const char *script, uint32_t cpus_per_task,
 				  bool (*is_type)(const char *name),
 				  auc_alternative_t *alternatives, char **error);
+
+/*
+ * Whether an alternative's CPUs, in all and on each node, are numbers that a job's record, and
+ * the library, can hold. IN cpus_per_task - the job's, whatever it is by now
+ */
+extern bool auc_alternative_counts(const auc_alternative_t *alternative,
+				   uint32_t cpus_per_task);
 
 /* Notes len alternatives in *comment, in place of those there; without any it takes the note out. */
 extern void auc_alternatives_set_note(char **comment,

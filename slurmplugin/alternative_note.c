@@ -10,6 +10,18 @@
 #include "note.h"
 #include "word.h"
 
+extern bool auc_alternative_counts(const auc_alternative_t *a,
+				   uint32_t cpus_per_task)
+{
+	uint64_t each = cpus_per_task ? cpus_per_task : 1, on_node = a->per_node;
+
+	/* So many on each if the tasks are even over the nodes. */
+	if (!on_node && (each > 1) && a->min_nodes)
+		on_node = (a->tasks + (uint64_t) a->min_nodes - 1) / a->min_nodes;
+	return (a->tasks * each <= MOST_CPUS) &&
+		(on_node * each <= MOST_CPUS_PER_NODE);
+}
+
 /* An alternative is noted as n64,N2-8,t8,gpu:a100:1-3,contiguous; '/' is between two. */
 static void _format(char **text, const auc_alternative_t *a)
 {

@@ -55,65 +55,66 @@ static char *_without_gpus(const char *list)
 	return rest;
 }
 
-static void _note(slurm_opt_t *opt, uint32_t low, uint32_t high)
+static void _note(slurm_opt_t *opt, const auc_gpus_t *range)
 {
 	char *comment = slurm_option_isset(opt, "comment") ?
 		slurm_option_get(opt, "comment") : NULL;
 
-	auc_range_add_note(&comment, low, high);
+	auc_range_add_note(&comment, range);
 	slurm_option_set(opt, "comment", comment, false);
 	xfree(comment);
 }
 
-/* IN as_list - the option's value as a list of gres */
-static int _move(slurm_opt_t *opt, const char *option, const char *as_list)
+static void _move(slurm_opt_t *opt, const char *option, const char *list,
+		  const auc_gpus_t *range)
 {
-	uint32_t low, high;
-	char *message = NULL, *rest;
+	char *rest = _without_gpus(list);
 
-	/* Types of GPUs are the controller's to know: what may be one passes. */
-	if (auc_range_parse(as_list, NULL, &low, &high, &message) !=
-	    AUC_RANGE_OK) {
-		xfree(message);	/* the controller has the words for what is wrong */
-		return SLURM_SUCCESS;
-	}
-	_note(opt, low, high);
-	rest = _without_gpus(as_list);
+	_note(opt, range);
 	slurm_option_reset(opt, option);
 	if (rest)
 		slurm_option_set(opt, option, rest, false);
 	xfree(rest);
-	return SLURM_SUCCESS;
 }
 
-/* A GPU type in the request would be lost in the comment: such a range stays as it is. */
-static bool _is_typed(const char *list)
+/* The option's value as a list of gres, NULL if it is not given. */
+static char *_list(slurm_opt_t *opt, const char *option, const char *prefix)
 {
-	const char *gpu = strstr(list, "gpu:");
+	char *value, *list;
 
-	return gpu && strchr(gpu + 4, ':') &&
-		(strchr(gpu + 4, ':') < gpu + strcspn(gpu, ","));
+	if (!slurm_option_isset(opt, option))
+		return NULL;
+	value = slurm_option_get(opt, option);
+	list = value ? xstrdup_printf("%s%s", prefix, value) : NULL;
+	xfree(value);
+	return list;
 }
 
+/*
+ * Slurm's own check would refuse what is wrong behind a type before the controller sees it,
+ * and without a word of ranges. Which types there are the controller knows: what may be one
+ * passes.
+ */
 extern int cli_filter_p_pre_submit(slurm_opt_t *opt, int offset)
 {
-	char *value, *as_list;
+	char *gres = _list(opt, "gres", ""), *message = NULL;
+	char *gpus = _list(opt, "gpus-per-node", "gpu:");
+	char *all = xstrdup_printf("%s%s%s", gres ? gres : "",
+				   (gres && gpus) ? "," : "", gpus ? gpus : "");
+	auc_gpus_t range;
+	auc_range_t found = auc_range_parse(all, NULL, &range, &message);
 
-	if (slurm_option_isset(opt, "gres")) {
-		value = slurm_option_get(opt, "gres");
-		if (value && !_is_typed(value))
-			(void) _move(opt, "gres", value);
-		xfree(value);
-	}
-	if (slurm_option_isset(opt, "gpus-per-node")) {
-		value = slurm_option_get(opt, "gpus-per-node");
-		as_list = xstrdup_printf("gpu:%s", value);
-		if (value && !_is_typed(as_list))
-			(void) _move(opt, "gpus-per-node", as_list);
-		xfree(as_list);
-		xfree(value);
-	}
-	return SLURM_SUCCESS;
+	if (found == AUC_RANGE_BAD)
+		error("%s", message);
+	else if ((found == AUC_RANGE_OK) && gpus)
+		_move(opt, "gpus-per-node", gpus, &range);
+	else if (found == AUC_RANGE_OK)
+		_move(opt, "gres", gres, &range);
+	xfree(message);
+	xfree(gres);
+	xfree(gpus);
+	xfree(all);
+	return (found == AUC_RANGE_BAD) ? SLURM_ERROR : SLURM_SUCCESS;
 }
 
 extern void cli_filter_p_post_submit(int offset, uint32_t jobid,

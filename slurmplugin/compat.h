@@ -47,6 +47,7 @@ typedef struct listIterator list_itr_t;
 #include "src/slurmctld/licenses.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/node_scheduler.h"
+#include "src/slurmctld/proc_req.h"
 #include "src/slurmctld/reservation.h"
 #include "src/slurmctld/slurmctld.h"
 #include "src/slurmctld/state_save.h"
@@ -54,9 +55,9 @@ typedef struct listIterator list_itr_t;
 #include "src/common/node_features.h"
 #endif
 #if AUC_VERSION_AT_LEAST(24, 5)
-#include "src/slurmctld/proc_req.h"
 #include "src/stepmgr/gres_stepmgr.h"
 #include "src/stepmgr/srun_comm.h"
+#include "src/stepmgr/stepmgr.h"
 #define auc_set_job_tres_cnt gres_stepmgr_set_job_tres_cnt
 #else
 #include "src/slurmctld/gres_ctld.h"
@@ -170,6 +171,26 @@ static inline bool auc_waits_for_limit(const job_record_t *job_ptr)
 #endif
 }
 
+/* Whether a licence of a job's list is one of several, any of which will do. */
+static inline bool auc_is_any_licence(const licenses_t *licence)
+{
+#if AUC_VERSION_AT_LEAST(25, 5)
+	return licence->op_or;
+#else
+	return false;
+#endif
+}
+
+/* TRES x seconds that running jobs still may use of what a QOS grants to a user or an account. */
+static inline uint64_t *auc_used_run_secs(slurmdb_used_limits_t *used)
+{
+#if AUC_VERSION_AT_LEAST(24, 5)
+	return used->tres_run_secs;
+#else
+	return NULL;	/* not kept */
+#endif
+}
+
 /* The nodes of a list of names; nodes that are gone are left out. RET 0 or an error */
 static inline int auc_names_to_nodes(char *names, bitstr_t **nodes)
 {
@@ -188,6 +209,26 @@ static inline int auc_names_to_nodes(char *names, bitstr_t **nodes)
 #define auc_array_split(job_ptr) job_array_split(job_ptr)
 #define auc_array_post_sched(job_ptr) job_array_post_sched(job_ptr)
 #endif
+
+/* A job that is pending and nothing else; newer versions keep a copy of states. */
+static inline void auc_set_pending(job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(24, 5)
+	job_state_set(job_ptr, JOB_PENDING);
+#else
+	job_ptr->job_state = JOB_PENDING;
+#endif
+}
+
+/* Whether Slurm tries a job with several QOS, one after the other. */
+static inline bool auc_has_several_qos(const job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(24, 11)
+	return job_ptr->qos_list && (list_count(job_ptr->qos_list) > 1);
+#else
+	return false;
+#endif
+}
 
 /* Which of its feature lists a job is scheduled by; preferred ones are not ours. */
 static inline void auc_use_features(job_record_t *job_ptr)

@@ -10,6 +10,7 @@
 #include "input_file.h"
 #include "note.h"
 #include "word.h"
+#include "yes_no.h"
 
 /* Longer names are cut in a message. */
 #define SHOWN 200
@@ -104,20 +105,5 @@ extern auc_input_found_t auc_input_parse(const char *comment,
 
 extern bool auc_locality_is_on(const char *sched_params)
 {
-	static const char key[] = "auc_locality=";
-	bool on = false;
-
-	for (const char *at = sched_params; at && *at;
-	     at += strcspn(at, ", "), at += strspn(at, ", ")) {
-		word_t value = { at, strcspn(at, ", ") };
-
-		if (!auc_begins(value, key))
-			continue;
-		value = auc_after(value, strlen(key));
-		if (auc_is(value, "yes"))
-			on = true;
-		else if (auc_is(value, "no"))
-			on = false;
-	}
-	return on;
+	return auc_yes(sched_params, "auc_locality=", false);
 }

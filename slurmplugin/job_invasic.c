@@ -77,21 +77,28 @@ static int _refuse(word_t name, const char *why, char **err_msg)
 }
 
 /*
- * With auc_invasic_urgent=QOS that QOS makes a job urgent, and nothing else does; Slurm says who
- * may have it.
+ * With auc_invasic_urgent=QOS that QOS makes a job urgent, and nothing else does; who may have
+ * it Slurm says only if it enforces QOS. With auc_invasic_urgent=* each job says so itself.
+ * Otherwise no job is urgent: it takes cores from those of other users.
  * IN qos - the job's, may be NULL
+ * IN made - the job doesn't ask anew
  */
 static int _judge_urgent(word_t name, const char *qos, bool made,
 			 auc_invasic_t *want, char **err_msg)
 {
-	word_t urgent;
+	bool enforced = slurm_conf.accounting_storage_enforce &
+		ACCOUNTING_ENFORCE_QOS;
+	word_t urgent = { "", 0 };
 
-	if (!auc_param(slurm_conf.sched_params, "auc_invasic_urgent=", &urgent))
+	(void) auc_param(slurm_conf.sched_params, "auc_invasic_urgent=",
+			 &urgent);
+	if (auc_is(urgent, "*"))
 		return SLURM_SUCCESS;
-	if (want->urgent && !made && (!qos || !auc_is(urgent, qos)))
+	enforced = enforced && urgent.len && qos && auc_is(urgent, qos);
+	if (want->urgent && !made && !enforced)
 		return _refuse(name, "urgent jobs are those of a QOS, see auc_invasic_urgent in slurm.conf",
 			       err_msg);
-	want->urgent = qos && auc_is(urgent, qos);
+	want->urgent = enforced;
 	return SLURM_SUCCESS;
 }
 

@@ -15,6 +15,11 @@
 #include "job_invasic.h"
 #include "note.h"
 #include "select_hooks.h"
+#include "update.h"
+#include "yes_no.h"
+
+/* So much of the notes goes into an admin_comment, as into other texts of a job. */
+#define MOST_NOTES 1024
 
 const char plugin_name[] = "GPU ranges and alternative requests for aucsched";
 const char plugin_type[] = "job_submit/aucsched";
@@ -31,71 +36,153 @@ extern void fini(void)
 {
 }
 
-static bool _node_has_type(node_record_t *node_ptr, const char *name)
+/* A node's GPUs, NULL if it has none. */
+static gres_node_state_t *_gpus_of(node_record_t *node_ptr)
 {
+	uint32_t gpu = gres_build_id("gpu");
 	gres_state_t *gres;
 	list_itr_t *iter;
-	bool found = false;
+	gres_node_state_t *found = NULL;
 
 	if (!node_ptr || !node_ptr->gres_list)
-		return false;
+		return NULL;
 	iter = list_iterator_create(node_ptr->gres_list);
-	while (!found && (gres = list_next(iter))) {
-		gres_node_state_t *have = gres->gres_data;
-
-		for (int i = 0; have && (i < have->type_cnt); i++)
-			found |= !xstrcmp(have->type_name[i], name);
-	}
+	while (!found && (gres = list_next(iter)))
+		if (gres->plugin_id == gpu)
+			found = gres->gres_data;
 	list_iterator_destroy(iter);
 	return found;
 }
 
+/* RET 0 if it has none; those of a node that never came up count as configured */
+static uint64_t _count(const gres_node_state_t *gpus, const char *type)
+{
+	uint64_t count = 0;
+
+	if (!type[0])
+		return (gpus->gres_cnt_config == NO_VAL64) ?
+			gpus->gres_cnt_avail :
+			MAX(gpus->gres_cnt_avail, gpus->gres_cnt_config);
+	for (int i = 0; i < gpus->type_cnt; i++)
+		if (!xstrcmp(gpus->type_name[i], type))
+			count += gpus->type_cnt_avail[i];
+	return count;
+}
+
 static bool _is_type(const char *name)
 {
-	for (int n = 0; n < node_record_count; n++)
-		if (_node_has_type(node_record_table_ptr[n], name))
-			return true;
+	for (int n = 0; n < node_record_count; n++) {
+		gres_node_state_t *gpus = _gpus_of(node_record_table_ptr[n]);
+
+		for (int i = 0; gpus && (i < gpus->type_cnt); i++)
+			if (!xstrcmp(gpus->type_name[i], name))
+				return true;
+	}
 	return false;
+}
+
+/* The most GPUs, of a type or ("") of any, that a node has. */
+static uint64_t _most_gpus(const char *type)
+{
+	uint64_t most = 0;
+
+	for (int n = 0; n < node_record_count; n++) {
+		gres_node_state_t *gpus = _gpus_of(node_record_table_ptr[n]);
+
+		if (gpus)
+			most = MAX(most, _count(gpus, type));
+	}
+	return most;
+}
+
+/* Words for the user. RET rc */
+static int _refuse(char **err_msg, char *words, int rc)
+{
+	if (err_msg)
+		*err_msg = words;
+	else
+		xfree(words);
+	return rc;
+}
+
+/* As Slurm refuses a number of GPUs that no node has. */
+static int _check_range(const auc_gpus_t *range, char **err_msg)
+{
+	uint64_t most;
+
+	if (!auc_yes(slurm_conf.sched_params, "auc_gpu_ranges=", true))
+		return _refuse(err_msg, xstrdup("aucsched: this cluster takes no ranges of GPUs (auc_gpu_ranges=no)"),
+			       ESLURM_INVALID_GRES);
+	if (range->type[0] && !_is_type(range->type))
+		return _refuse(err_msg, xstrdup_printf("aucsched: gpu:%s:%u-%u: %s is no GPU type of this cluster",
+						       range->type, range->low,
+						       range->high, range->type),
+			       ESLURM_INVALID_GRES);
+	if (range->high <= (most = _most_gpus(range->type)))
+		return SLURM_SUCCESS;
+	return _refuse(err_msg, xstrdup_printf("aucsched: gpu:%s%s%u-%u: no node has so many GPUs%s; the most is %llu",
+					       range->type,
+					       range->type[0] ? ":" : "",
+					       range->low, range->high,
+					       range->type[0] ? " of this type" : "",
+					       (unsigned long long) most),
+		       ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE);
 }
 
 /* IN/OUT note - the comment that keeps the range */
 static int _take_range(job_desc_msg_t *job_desc, char **note, char **err_msg)
 {
-	uint32_t low = 0, high = 0;
+	auc_gpus_t range;
 	char *error = NULL, *single;
+	int rc;
 
-	switch (auc_range_parse(job_desc->tres_per_node, _is_type, &low, &high,
+	switch (auc_range_parse(job_desc->tres_per_node, _is_type, &range,
 				&error)) {
 	case AUC_RANGE_NONE:
 		auc_range_drop_note(note);
 		return SLURM_SUCCESS;
 	case AUC_RANGE_BAD:
-		if (err_msg)
-			*err_msg = error;
-		else
-			xfree(error);
-		return ESLURM_INVALID_GRES;
+		return _refuse(err_msg, error, ESLURM_INVALID_GRES);
 	default:
 		break;
 	}
-	if (!(single = auc_range_with_count(job_desc->tres_per_node, low)))
+	if ((rc = _check_range(&range, err_msg)))
+		return rc;
+	if (!(single = auc_range_with_count(job_desc->tres_per_node,
+					    range.low)))
 		return ESLURM_INVALID_GRES;
 	xfree(job_desc->tres_per_node);
 	job_desc->tres_per_node = single;
-	auc_range_add_note(note, low, high);
+	auc_range_add_note(note, &range);
 	return SLURM_SUCCESS;
 }
 
 /* Adds the range that a client's filter put into the comment: see cli_filter.c. */
 static void _from_comment(job_desc_msg_t *job_desc)
 {
-	uint32_t low, high;
+	auc_gpus_t range;
 
-	if (!auc_range_find_note(job_desc->comment, &low, &high))
+	if (!auc_range_read_note(job_desc->comment, &range))
 		return;
 	auc_range_drop_note(&job_desc->comment);
-	xstrfmtcat(job_desc->tres_per_node, "%s" AUC_GRES_PREFIX "gpu:%u-%u",
-		   job_desc->tres_per_node ? "," : "", low, high);
+	xstrfmtcat(job_desc->tres_per_node, "%s" AUC_GRES_PREFIX "gpu:%s%s%u-%u",
+		   job_desc->tres_per_node ? "," : "", range.type,
+		   range.type[0] ? ":" : "", range.low, range.high);
+}
+
+static int _check_alternatives(const auc_alternative_t *alternatives, int len,
+			       char **err_msg)
+{
+	if (len && !auc_yes(slurm_conf.sched_params, "auc_alternatives=", true))
+		return _refuse(err_msg, xstrdup("aucsched: this cluster takes no alternative requests (auc_alternatives=no)"),
+			       ESLURM_NOT_SUPPORTED);
+	for (int i = 0; i < len; i++)
+		if ((alternatives[i].low < alternatives[i].high) &&
+		    !auc_yes(slurm_conf.sched_params, "auc_gpu_ranges=", true))
+			return _refuse(err_msg, xstrdup_printf("aucsched: alternative %d: this cluster takes no ranges of GPUs (auc_gpu_ranges=no)",
+							       i + 1),
+				       ESLURM_INVALID_GRES);
+	return SLURM_SUCCESS;
 }
 
 /* Takes the alternatives out of the script, into the note. */
@@ -106,18 +193,28 @@ static int _take_alternatives(job_desc_msg_t *job_desc, char **err_msg)
 		MAX(job_desc->cpus_per_task, 1);
 	char *error = NULL;
 	int len = auc_alternatives_parse(job_desc->script, cpus_per_task,
-					 _is_type, alternatives, &error);
+					 _is_type, alternatives, &error), rc;
 
-	if (len < 0) {
-		if (err_msg)
-			*err_msg = error;
-		else
-			xfree(error);
-		return EINVAL;
-	}
+	if (len < 0)
+		return _refuse(err_msg, error, EINVAL);
+	if ((rc = _check_alternatives(alternatives, len, err_msg)))
+		return rc;
 	auc_alternatives_set_note(&job_desc->admin_comment, alternatives, len);
 	auc_note_drop(&job_desc->admin_comment, AUC_FIRST_NOTE);
 	return SLURM_SUCCESS;
+}
+
+/* Slurm bounds a job's texts but this one, which others than administrators write here alone. */
+static int _check_notes(const char *before, const char *after, char **err_msg)
+{
+	size_t given = before ? strlen(before) : 0;
+	size_t len = after ? strlen(after) : 0;
+
+	if (len <= given + MOST_NOTES)
+		return SLURM_SUCCESS;
+	return _refuse(err_msg, xstrdup_printf("aucsched: the alternatives and the range of GPUs take %zu bytes of the job's AdminComment, and can take %d: leave some out",
+					       len - given, MOST_NOTES),
+		       EINVAL);
 }
 
 /* A comment that names an input, but not so that it is understood, is refused. */
@@ -129,29 +226,29 @@ static int _check_input(const char *comment, char **err_msg)
 	if (!auc_locality_is_on(slurm_conf.sched_params) ||
 	    (auc_input_parse(comment, &input, &error) != AUC_INPUT_BAD))
 		return SLURM_SUCCESS;
-	if (err_msg)
-		*err_msg = error;
-	else
-		xfree(error);
-	return EINVAL;
+	return _refuse(err_msg, error, EINVAL);
 }
 
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		      char **err_msg)
 {
+	char *before = NULL;
 	int rc;
 
 	if (!hooks)
 		hooks = auc_find_select_hooks();
 	if (hooks && hooks->immediate)
-		*hooks->immediate() = job_desc->immediate == 1;
-	if ((rc = _check_input(job_desc->comment, err_msg)) ||
-	    (rc = _take_alternatives(job_desc, err_msg)))
+		*hooks->immediate() = (job_desc->immediate == 1) ?
+			time(NULL) : 0;
+	if ((rc = _check_input(job_desc->comment, err_msg)))
 		return rc;
+	before = xstrdup(job_desc->admin_comment);
 	_from_comment(job_desc);
-	if ((rc = _take_range(job_desc, &job_desc->admin_comment, err_msg)))
-		return rc;
-	return auc_invasic_submit(job_desc, err_msg);
+	if (!(rc = _take_alternatives(job_desc, err_msg)) &&
+	    !(rc = _take_range(job_desc, &job_desc->admin_comment, err_msg)))
+		rc = _check_notes(before, job_desc->admin_comment, err_msg);
+	xfree(before);
+	return rc ? rc : auc_invasic_submit(job_desc, err_msg);
 }
 
 /* Whether the update is about what an alternative says otherwise. */
@@ -171,12 +268,16 @@ static bool _asks_otherwise(const job_desc_msg_t *job_desc)
 
 /*
  * A changed request takes its range along, or loses it; and it is the only one from then on.
- * The notes go to the job's record directly: slurmctld lets administrators alone change an
- * admin_comment by request. The caller holds the job write lock here.
+ * Whether it changes slurmctld says later: see update.h. The notes go to the job's record
+ * directly: slurmctld lets administrators alone change an admin_comment by request. The
+ * caller holds the job write lock here.
  */
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		      uint32_t submit_uid, char **err_msg)
 {
+	auc_update_t update = AUC_UPDATE_KEEPS;
+	auc_gpus_t range;
+	char *note = NULL;
 	int rc;
 
 	if ((rc = _check_input(job_desc->comment, err_msg)) ||
@@ -184,11 +285,16 @@ extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 				     err_msg)))
 		return rc;
 	if (!_asks_otherwise(job_desc) || !IS_JOB_PENDING(job_ptr) ||
-	    ((submit_uid != job_ptr->user_id) && !validate_operator(submit_uid)))
+	    !job_ptr->details)
 		return SLURM_SUCCESS;
-	auc_note_drop(&job_ptr->admin_comment, AUC_ALTERNATIVES_NOTE);
-	auc_note_drop(&job_ptr->admin_comment, AUC_FIRST_NOTE);
-	if (!job_desc->tres_per_node)
-		return SLURM_SUCCESS;
-	return _take_range(job_desc, &job_ptr->admin_comment, err_msg);
+	(void) auc_update_settle(job_ptr);
+	if (job_desc->tres_per_node) {
+		if ((rc = _take_range(job_desc, &note, err_msg)))
+			return rc;
+		update = auc_range_read_note(note, &range) ? AUC_UPDATE_SETS :
+			AUC_UPDATE_DROPS;
+		xfree(note);
+	}
+	auc_update_begin(job_ptr, &job_desc->tres_per_node, update, &range);
+	return SLURM_SUCCESS;
 }

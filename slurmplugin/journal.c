@@ -9,6 +9,9 @@
  * A line is written before anybody outside hears of the event, by one write(), which a
  * killed process has not to finish: it is the kernel's then. Only a machine that goes
  * down loses lines; slurmd's jobs are gone then too, or Slurm finds them when it asks the nodes.
+ *
+ * What is in the file is in memory too, also while the file can't be written: when Slurm has
+ * saved its state next, the file is written anew, and has no gap.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,9 +37,13 @@
 #define SPARE_LINES 1024
 
 static struct {
-	pthread_mutex_t lock;	/* taken last of all locks */
-	int fd;			/* -1: no journal is kept */
+	pthread_mutex_t lock;	/* taken last of all locks; nobody waits for a disk under it, save for a
+				 * line's write(), and where the file is opened or given up */
+	bool open;		/* events are remembered */
+	int fd;			/* -1: there is no file, or one with a gap */
 	char *path;
+	const char *why;	/* fd is -1: static text */
+	size_t gap;		/* a mark: of what came before it something is not known */
 	auc_run_t *runs;	/* in the order of the lines */
 	size_t len, cap;
 	size_t forgotten;	/* runs forgotten since the journal was opened */
@@ -75,13 +82,16 @@ extern bool auc_run_parse(const char *line, auc_run_t *run)
 	return !strcmp(line, again);
 }
 
-/* Gives up: a journal with a gap is worse than none. */
+/* Without a file for now: one with a gap is worse than none. */
 static void _break(const char *what)
 {
-	error("aucsched: %s %s: %m; starts and ends are no longer recorded",
+	error("aucsched: %s %s: %m; starts and ends are not recorded until Slurm's state is saved again",
 	      what, journal.path);
-	(void) unlink(journal.path);
-	close(journal.fd);
+	journal.why = what;
+	if (journal.fd >= 0) {
+		(void) unlink(journal.path);
+		close(journal.fd);
+	}
 	journal.fd = -1;
 }
 
@@ -94,17 +104,29 @@ static bool _remember(const auc_run_t *run)
 	return true;
 }
 
+/* So many that nobody can have saved for long: they are forgotten, all of them. */
+static void _overflow(void)
+{
+	errno = EFBIG;
+	if (journal.fd >= 0)
+		_break("can't add to");
+	journal.forgotten += journal.len;
+	journal.len = 0;
+	journal.gap = journal.forgotten + 1;
+}
+
 static void _append(const auc_run_t *run)
 {
 	char line[AUC_RUN_LINE];
 	int len = auc_run_format(line, sizeof(line), run);
 
 	slurm_mutex_lock(&journal.lock);
-	if (journal.fd < 0) {
+	if (!journal.open) {
 		;
 	} else if (!_remember(run)) {
-		errno = EFBIG;
-		_break("can't add to");
+		_overflow();
+	} else if (journal.fd < 0) {
+		;
 	} else if (write(journal.fd, line, len) != len) {
 		_break("can't write");
 	} else
@@ -146,14 +168,13 @@ extern void auc_journal_end(const job_record_t *job_ptr)
 	_append(&run);
 }
 
-static void _read(void)
+static void _read(const char *path)
 {
-	FILE *file = fopen(journal.path, "r");
+	FILE *file = fopen(path, "r");
 	char line[AUC_RUN_LINE];
 	uint32_t bad = 0;
 	auc_run_t run;
 
-	journal.len = journal.lines = 0;
 	if (!file)
 		return;
 	while (fgets(line, sizeof(line), file)) {
@@ -166,62 +187,131 @@ static void _read(void)
 	fclose(file);
 	if (bad)
 		error("aucsched: %s: %u lines are no starts or ends; left out",
-		      journal.path, bad);
+		      path, bad);
 }
 
-/* The file anew, with what is not forgotten. A reader sees the old one or the new one. */
-static void _rewrite(void)
+/* A new file with these runs. RET its descriptor, or -1 */
+static int _write_new(const char *path, const auc_run_t *runs, size_t len)
 {
-	char *path = xstrdup_printf("%s.new", journal.path);
-	int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_APPEND | O_CLOEXEC,
-		      0600);
+	int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_APPEND | O_CLOEXEC |
+		      O_NOFOLLOW, 0600);
 	char *text = NULL, *end = NULL, line[AUC_RUN_LINE];
-	size_t len;
+	size_t size;
 
-	for (size_t i = 0; i < journal.len; i++) {
-		(void) auc_run_format(line, sizeof(line), &journal.runs[i]);
+	for (size_t i = 0; i < len; i++) {
+		(void) auc_run_format(line, sizeof(line), &runs[i]);
 		xstrcatat(text, &end, line);
 	}
-	len = text ? strlen(text) : 0;
-	if ((fd >= 0) && (!len || (write(fd, text, len) == len)) &&
-	    !rename(path, journal.path)) {
-		close(journal.fd);
-		journal.fd = fd;
-		journal.lines = journal.len;
-	} else {	/* the old one is as good, only longer */
-		error("aucsched: can't write %s: %m", path);
-		if (fd >= 0)
-			close(fd);
-		(void) unlink(path);
-		journal.lines = 0;	/* tried again after as many lines */
+	size = text ? strlen(text) : 0;
+	if ((fd >= 0) && size && (write(fd, text, size) != size)) {
+		close(fd);
+		fd = -1;
 	}
 	xfree(text);
+	return fd;
+}
+
+/* Adds the runs from mark on, of which there are few. RET whether all are in the file */
+static bool _catch_up(int fd, size_t mark)
+{
+	char line[AUC_RUN_LINE];
+
+	for (size_t i = mark - journal.forgotten; i < journal.len; i++) {
+		int len = auc_run_format(line, sizeof(line), &journal.runs[i]);
+
+		if (write(fd, line, len) != len)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The file anew, with what is not forgotten. The work is done on a copy, without the
+ * lock; what happens meanwhile is added under it. Until the new file has the old one's
+ * name a reader takes both. One thread at a time.
+ */
+static void _rewrite(void)
+{
+	char *path, *new;
+	auc_run_t *runs;
+	size_t len, mark;
+	int fd, old = -1;
+	bool taken;
+
+	slurm_mutex_lock(&journal.lock);
+	len = journal.len;
+	mark = journal.forgotten + len;
+	runs = xcalloc(len + 1, sizeof(*runs));
+	if (len)
+		memcpy(runs, journal.runs, len * sizeof(*runs));
+	path = xstrdup(journal.path);
+	slurm_mutex_unlock(&journal.lock);
+
+	new = xstrdup_printf("%s.new", path);
+	fd = _write_new(new, runs, len);
+
+	slurm_mutex_lock(&journal.lock);
+	taken = (fd >= 0) && _catch_up(fd, mark);
+	if (taken) {
+		old = journal.fd;
+		journal.fd = fd;
+		journal.lines = journal.len;
+		journal.why = NULL;
+	} else {	/* the old one is as good, only longer */
+		error("aucsched: can't write %s: %m", new);
+		journal.lines = 0;	/* tried again after as many lines */
+	}
+	slurm_mutex_unlock(&journal.lock);
+
+	if (!taken) {
+		if (fd >= 0)
+			close(fd);
+		(void) unlink(new);
+	} else if (rename(new, path)) {
+		slurm_mutex_lock(&journal.lock);
+		_break("can't rename to");
+		slurm_mutex_unlock(&journal.lock);
+		(void) unlink(new);
+	}
+	if (old >= 0)
+		close(old);
+	xfree(runs);
 	xfree(path);
+	xfree(new);
 }
 
 extern auc_run_t *auc_journal_open(const char *dir, size_t *len)
 {
 	auc_run_t *runs = NULL;
+	char *new;
 
 	slurm_mutex_lock(&journal.lock);
-	if (journal.fd >= 0)
-		close(journal.fd);
 	xfree(journal.path);
 	journal.path = xstrdup_printf("%s/aucsched_journal", dir);
-	_read();
+	new = xstrdup_printf("%s.new", journal.path);
+	journal.len = journal.lines = journal.gap = 0;
+	_read(journal.path);
+	_read(new);	/* left by a process that was killed in _rewrite() */
 	if ((*len = journal.len)) {
 		runs = xcalloc(journal.len, sizeof(*runs));
 		memcpy(runs, journal.runs, journal.len * sizeof(*runs));
 	}
-	journal.fd = open(journal.path,
-			  O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
-	if (journal.fd < 0)
-		error("aucsched: can't open %s: %m; starts and ends are not recorded",
-		      journal.path);
-	else if (journal.lines)
-		_rewrite();	/* also ends half a line */
+	journal.open = true;
+	journal.why = "can't write";
 	slurm_mutex_unlock(&journal.lock);
+	_rewrite();
+	xfree(new);
 	return runs;
+}
+
+extern const char *auc_journal_why_off(void)
+{
+	const char *why;
+
+	slurm_mutex_lock(&journal.lock);
+	why = (journal.fd >= 0) ? NULL : journal.open ? journal.why : "off";
+	slurm_mutex_unlock(&journal.lock);
+	return why;
 }
 
 extern size_t auc_journal_mark(void)
@@ -237,6 +327,7 @@ extern size_t auc_journal_mark(void)
 extern void auc_journal_forget(size_t mark, time_t now)
 {
 	size_t kept = 0;
+	bool rewrite, again;
 
 	slurm_mutex_lock(&journal.lock);
 	for (size_t i = 0; i < journal.len; i++) {
@@ -248,9 +339,14 @@ extern void auc_journal_forget(size_t mark, time_t now)
 	}
 	journal.forgotten += journal.len - kept;
 	journal.len = kept;
-	if ((journal.fd >= 0) && (journal.lines > 2 * kept + SPARE_LINES))
-		_rewrite();
+	again = journal.open && (journal.fd < 0) && (mark >= journal.gap);
+	rewrite = (journal.fd >= 0) &&
+		(journal.lines > 2 * kept + SPARE_LINES);
 	slurm_mutex_unlock(&journal.lock);
+	if (rewrite || again)
+		_rewrite();
+	if (again && !auc_journal_why_off())
+		info("aucsched: starts and ends are recorded again");
 }
 
 extern void auc_journal_close(bool discard)
@@ -260,6 +356,7 @@ extern void auc_journal_close(bool discard)
 		close(journal.fd);
 	if (journal.path && discard)
 		(void) unlink(journal.path);
+	journal.open = false;
 	journal.fd = -1;
 	xfree(journal.path);
 	xfree(journal.runs);

@@ -5,23 +5,34 @@
  * Slurm saves the state of jobs every few seconds. A slurmctld that is killed in between has
  * forgotten starts, and runs those jobs again; and ends, and takes those jobs for running.
  * Here
- * - the auction's starts are saved before the nodes hear of them;
+ * - the auction's starts are saved before the nodes hear of them, where it is the auction that
+ *   tells the nodes (not with a PrologSlurmctld: see start.c);
  * - those of Slurm's own schedulers are saved as soon as may be after them;
  * - the journal has all starts and ends that may not be saved, or not be launched. A new
  *   slurmctld ends the jobs that had ended, and asks the nodes of those that had just
  *   started whether they are there: one that was never launched goes back to the queue.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "scheduler.h"
 
 /* Saving takes this part of the time at most, one in so many, and rests so long at least. */
 #define SAVE_SHARE 10
 #define REST_MS 50
+
+/* What is started waits so long for its saving, and the launch with it. */
+#define SAVE_MS 2000
+
+/* What is to be done when slurmctld ends has so long. */
+#define CLOSE_MS 5000
+
+/* After a save that failed none is tried for so long, twice as long each time, up to Slurm's own interval. */
+#define PAUSE_MS 50
+#define MOST_PAUSE_MS 5000
 
 /* A node is waited for so long, and asked again after that. */
 #define ASK_TIMEOUT_MS 1000
@@ -37,8 +48,12 @@
 typedef struct {
 	uint32_t job_id;
 	time_t start;
-	char *node;		/* with the batch script; NULL: settled */
-	uint16_t protocol;	/* the node's */
+	char *node;		/* to ask; NULL: settled */
+	uint16_t protocol;	/* the node's, or the client's */
+	/* Of srun and salloc, which run on node. */
+	uint16_t port;		/* where it waits for nodes; 0: a batch job */
+	uid_t user;
+	resource_allocation_response_msg_t *nodes;	/* what it waits for */
 } suspect_t;
 
 static struct {
@@ -46,12 +61,18 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool running, stop, wanted;
+	bool asking;		/* there may be suspects left */
+	char *dir;		/* StateSaveLocation; changed while no thread runs */
+	int64_t pause_ms;	/* the last save failed: so long none is tried; or 0 */
+	int64_t paused_us;	/* until then */
+	uint64_t failed;	/* saves in all that did */
 } keeper = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.wake = PTHREAD_COND_INITIALIZER,
 };
+static pthread_once_t made = PTHREAD_ONCE_INIT;
 
-/* One at a time, so that an older state never overwrites a newer one of ours. */
+/* One save at a time: the journal forgets what came before the last. */
 static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
 
 /* The thread's alone. */
@@ -62,17 +83,76 @@ static slurmctld_lock_t repair_locks = {
 	READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, READ_LOCK
 };
 
+/* For how long none is tried, since the last one failed. */
+static int64_t _pause_us(void)
+{
+	int64_t left;
+
+	slurm_mutex_lock(&keeper.lock);
+	left = keeper.pause_ms ? keeper.paused_us - auc_now_us() : 0;
+	slurm_mutex_unlock(&keeper.lock);
+	return MAX(left, 0);
+}
+
+/* Says so when it begins, and when it is over. */
+static void _count(int rc)
+{
+	bool was;
+
+	if (rc == ECANCELED)	/* slurmctld ends, and saves by itself */
+		return;
+	slurm_mutex_lock(&keeper.lock);
+	was = keeper.pause_ms;
+	if (!rc) {
+		keeper.pause_ms = 0;
+	} else {
+		keeper.failed++;
+		keeper.pause_ms = was ? MIN(2 * keeper.pause_ms, MOST_PAUSE_MS) :
+			PAUSE_MS;
+		keeper.paused_us = auc_now_us() + keeper.pause_ms * 1000;
+	}
+	slurm_mutex_unlock(&keeper.lock);
+	if (rc && !was)
+		error("aucsched: Slurm's state could not be saved in %d ms: %s; jobs start all the same",
+		      SAVE_MS, (rc == EBUSY) ? "it is still being written" :
+		      strerror(rc));
+	else if (!rc && was)
+		info("aucsched: Slurm's state is saved in time again");
+}
+
+static int _save(void)
+{
+	size_t mark = auc_journal_mark();
+	int rc = auc_saver_save(keeper.dir, SAVE_MS);
+
+	if (!rc)
+		auc_journal_forget(mark, time(NULL));
+	_count(rc);
+	return rc;
+}
+
 extern int auc_keeper_save(void)
 {
-	size_t mark;
 	int rc;
 
 	slurm_mutex_lock(&saving);
-	mark = auc_journal_mark();
-	if (!(rc = dump_all_job_state()))
-		auc_journal_forget(mark, time(NULL));
+	if (_pause_us()) {
+		auc_keeper_want();
+		rc = EAGAIN;
+	} else
+		rc = _save();
 	slurm_mutex_unlock(&saving);
 	return rc;
+}
+
+extern uint64_t auc_keeper_failed(void)
+{
+	uint64_t failed;
+
+	slurm_mutex_lock(&keeper.lock);
+	failed = keeper.failed;
+	slurm_mutex_unlock(&keeper.lock);
+	return failed;
 }
 
 extern void auc_keeper_want(void)
@@ -124,20 +204,45 @@ static void _end(job_record_t *job_ptr, const auc_run_t *run)
 	}
 }
 
-static void _suspect(const job_record_t *job_ptr, time_t start)
+static suspect_t *_new_suspect(const job_record_t *job_ptr, const char *node)
 {
-	const node_record_t *node_ptr;
+	suspect_t *suspect = &suspects[suspects_len++];
+
+	suspect->job_id = job_ptr->job_id;
+	suspect->start = job_ptr->start_time;
+	suspect->node = xstrdup(node);
+	return suspect;
+}
+
+/* Its srun or salloc may not have been told. With a step it surely was. Repair locks. */
+static void _suspect_client(job_record_t *job_ptr)
+{
 	suspect_t *suspect;
 
-	if (!job_ptr->batch_flag || IS_JOB_CONFIGURING(job_ptr) ||
-	    !job_ptr->batch_host ||
-	    !(node_ptr = find_node_record(job_ptr->batch_host)))
+	if (!job_ptr->alloc_resp_port || !job_ptr->resp_host ||
+	    !job_ptr->job_resrcs || job_ptr->het_job_id ||
+	    (job_ptr->step_list && list_count(job_ptr->step_list)))
 		return;
-	suspect = &suspects[suspects_len++];
-	suspect->job_id = job_ptr->job_id;
-	suspect->start = start;
-	suspect->node = xstrdup(job_ptr->batch_host);
-	suspect->protocol = node_ptr->protocol_version;
+	suspect = _new_suspect(job_ptr, job_ptr->resp_host);
+	suspect->port = job_ptr->alloc_resp_port;
+	suspect->user = job_ptr->user_id;
+	suspect->protocol = job_ptr->start_protocol_ver;
+	suspect->nodes = build_alloc_msg(job_ptr, SLURM_SUCCESS, NULL);
+}
+
+/* Repair locks. */
+static void _suspect(job_record_t *job_ptr)
+{
+	const node_record_t *node_ptr;
+
+	if (IS_JOB_CONFIGURING(job_ptr))
+		return;
+	if (!job_ptr->batch_flag)
+		_suspect_client(job_ptr);
+	else if (job_ptr->batch_host &&
+		 (node_ptr = find_node_record(job_ptr->batch_host)))
+		_new_suspect(job_ptr, job_ptr->batch_host)->protocol =
+			node_ptr->protocol_version;
 }
 
 /* A start is noted by Slurm in the second of the journal's, or just after it. */
@@ -167,7 +272,7 @@ static void _repair(const auc_run_t *runs, size_t len)
 	}
 	for (size_t i = 0; i < len; i++)
 		if (!runs[i].ended && (job_ptr = _started(&runs[i])))
-			_suspect(job_ptr, job_ptr->start_time);
+			_suspect(job_ptr);
 	unlock_slurmctld(repair_locks);
 	if (ended || suspects_len)
 		info("aucsched: after a kill of slurmctld: %u jobs had ended, %zu had just started",
@@ -208,6 +313,50 @@ static answer_t _ask(const suspect_t *suspect)
 }
 
 /*
+ * Whether the nodes of a job have been heard of: before that srun could make no step there, and would
+ * not try again for minutes. So it is of a job that is gone.
+ */
+static bool _nodes_are_up(const suspect_t *suspect)
+{
+	slurmctld_lock_t locks = { .job = READ_LOCK, .node = READ_LOCK };
+	job_record_t *job_ptr;
+	bool up;
+
+	lock_slurmctld(locks);
+	job_ptr = find_job_record(suspect->job_id);
+	up = !job_ptr || !job_ptr->node_bitmap ||
+		bit_super_set(job_ptr->node_bitmap, up_node_bitmap);
+	unlock_slurmctld(locks);
+	return up;
+}
+
+/*
+ * Tells srun or salloc again which nodes it has; it does not listen any more if it knows.
+ * Not by Slurm's agent, which would cancel the job then. No lock: it may take its time.
+ */
+static answer_t _tell(const suspect_t *suspect)
+{
+	slurm_msg_t msg;
+	int rc = SLURM_SUCCESS;
+
+	slurm_msg_t_init(&msg);
+	slurm_set_addr(&msg.address, suspect->port, suspect->node);
+	msg.msg_type = RESPONSE_RESOURCE_ALLOCATION;
+	msg.data = suspect->nodes;
+	msg.protocol_version = suspect->protocol;
+	slurm_msg_set_r_uid(&msg, suspect->user);
+	if (!_nodes_are_up(suspect))
+		return UNKNOWN;
+	errno = 0;
+	if (!slurm_send_recv_rc_msg_only_one(&msg, &rc, ASK_TIMEOUT_MS)) {
+		info("aucsched: JobId=%u had not been told of its nodes when slurmctld was killed, and is now",
+		     suspect->job_id);
+		return THERE;
+	}
+	return (errno == ECONNREFUSED) ? THERE : UNKNOWN;
+}
+
+/*
  * Slurm's own rule for a batch job that its node does not know, which it applies when
  * the node registers, perhaps an hour later.
  */
@@ -229,6 +378,35 @@ static void _requeue(const suspect_t *suspect)
 	unlock_slurmctld(repair_locks);
 }
 
+/*
+ * A node that can't confirm a launch, since slurmctld was killed as it waited for that, takes it for
+ * a failure of its own: the job is held. It is not the job's fault, nor the node's.
+ * RET whether that is what became of the job
+ */
+static bool _release(const suspect_t *suspect)
+{
+	job_record_t *job_ptr;
+	bool held;
+
+	lock_slurmctld(repair_locks);
+	job_ptr = find_job_record(suspect->job_id);
+	held = job_ptr && IS_JOB_PENDING(job_ptr) &&
+		!IS_JOB_COMPLETING(job_ptr) && !job_ptr->priority &&
+		!xstrcmp(job_ptr->state_desc, "launch failed requeued held");
+	if (held) {
+		info("aucsched: %pJ was being launched on %s when slurmctld was killed: released",
+		     job_ptr, suspect->node);
+		set_job_prio(job_ptr);
+		job_ptr->state_reason = WAIT_NO_REASON;
+		xfree(job_ptr->state_desc);
+		job_ptr->exit_code = 0;
+		last_job_update = time(NULL);
+		schedule_job_save();
+	}
+	unlock_slurmctld(repair_locks);
+	return held;
+}
+
 /* RET whether the suspect is settled */
 static bool _settle(const suspect_t *suspect)
 {
@@ -236,7 +414,9 @@ static bool _settle(const suspect_t *suspect)
 		MIN(DEFAULT_MSG_TIMEOUT, slurm_conf.msg_timeout);
 	time_t asked = time(NULL);
 
-	switch (_ask(suspect)) {
+	if (!suspect->port && _release(suspect))
+		return true;
+	switch (suspect->port ? _tell(suspect) : _ask(suspect)) {
 	case THERE:
 		return true;
 	case MISSING:	/* or about to be launched */
@@ -249,7 +429,36 @@ static bool _settle(const suspect_t *suspect)
 	}
 }
 
-/* Asks about some of the suspects. RET whether any are left */
+static bool _read(const bool *flag)
+{
+	bool value;
+
+	slurm_mutex_lock(&keeper.lock);
+	value = *flag;
+	slurm_mutex_unlock(&keeper.lock);
+	return value;
+}
+
+static bool _stopped(void)
+{
+	return _read(&keeper.stop);
+}
+
+extern bool auc_keeper_asks(void)
+{
+	return _read(&keeper.asking);
+}
+
+static void _clear(suspect_t *suspect)
+{
+	xfree(suspect->node);
+	if (suspect->nodes)	/* it is slurmctld's, here and there */
+		suspect->nodes->working_cluster_rec = NULL;
+	slurm_free_resource_allocation_response_msg(suspect->nodes);
+	suspect->nodes = NULL;
+}
+
+/* Asks about some of the suspects, until it is to stop. RET whether any are left */
 static bool _ask_some(void)
 {
 	size_t left = 0, asked = 0;
@@ -259,8 +468,8 @@ static bool _ask_some(void)
 
 		if (!suspect->node)
 			continue;
-		if ((asked++ < ASK_BATCH) && _settle(suspect))
-			xfree(suspect->node);
+		if ((asked++ < ASK_BATCH) && !_stopped() && _settle(suspect))
+			_clear(suspect);
 		else
 			left++;
 	}
@@ -272,9 +481,12 @@ static bool _ask_some(void)
 static void _free_suspects(void)
 {
 	for (size_t i = 0; i < suspects_len; i++)
-		xfree(suspects[i].node);
+		_clear(&suspects[i]);
 	xfree(suspects);
 	suspects_len = suspects_next = 0;
+	slurm_mutex_lock(&keeper.lock);
+	keeper.asking = false;
+	slurm_mutex_unlock(&keeper.lock);
 }
 
 /* ---- the thread ---- */
@@ -285,25 +497,21 @@ static void _free_suspects(void)
  */
 static bool _wait(int64_t rest_ms, int64_t wait_ms)
 {
-	int64_t now = auc_now_us() / 1000, due = now + wait_ms;
-	int64_t rested = now + rest_ms;
-	struct timespec ts;
+	int64_t now = auc_now_us(), due = now + wait_ms * 1000;
+	int64_t rested = now + rest_ms * 1000;
 	bool wanted;
 
 	slurm_mutex_lock(&keeper.lock);
-	while (!keeper.stop && ((now = auc_now_us() / 1000) < rested ||
-				(!keeper.wanted && (!wait_ms || now < due)))) {
-		int64_t ms = 1000;
-
+	while (!keeper.stop) {
+		now = auc_now_us();
 		if (now < rested)
-			ms = rested - now;
+			auc_cond_wait(&keeper.wake, &keeper.lock, rested);
+		else if (keeper.wanted || (wait_ms && (now >= due)))
+			break;
 		else if (wait_ms)
-			ms = due - now;
-		clock_gettime(CLOCK_REALTIME, &ts);
-		ts.tv_nsec += (ms % 1000) * 1000000;
-		ts.tv_sec += ms / 1000 + ts.tv_nsec / 1000000000;
-		ts.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&keeper.wake, &keeper.lock, &ts);
+			auc_cond_wait(&keeper.wake, &keeper.lock, due);
+		else
+			pthread_cond_wait(&keeper.wake, &keeper.lock);
 	}
 	wanted = keeper.wanted;
 	keeper.wanted = false;
@@ -311,35 +519,34 @@ static bool _wait(int64_t rest_ms, int64_t wait_ms)
 	return wanted;
 }
 
-static bool _stopped(void)
-{
-	bool stop;
-
-	slurm_mutex_lock(&keeper.lock);
-	stop = keeper.stop;
-	slurm_mutex_unlock(&keeper.lock);
-	return stop;
-}
-
 static void *_run(void *arg)
 {
-	bool asking = suspects_len;
 	int64_t rest_ms = 0;
 
 	prctl(PR_SET_NAME, "auckeeper", NULL, NULL, NULL);
 	while (!_stopped()) {
-		bool save = _wait(rest_ms, asking ? ASK_EVERY_MS : 0);
+		bool late = auc_saver_is_late(), asking = auc_keeper_asks();
+		bool save = _wait(rest_ms, (asking || late) ? ASK_EVERY_MS : 0);
 		int64_t begin = auc_now_us();
 
-		if (save && !_stopped())
-			(void) auc_keeper_save();
+		if (late)
+			auc_saver_mend();
+		if (save && !_stopped() && auc_keeper_save())
+			auc_keeper_want();	/* again, after the pause */
 		rest_ms = MAX(REST_MS, (SAVE_SHARE - 1) *
 			      (auc_now_us() - begin) / 1000);
-		if (asking && !_stopped() && !(asking = _ask_some()))
+		rest_ms = MAX(rest_ms, _pause_us() / 1000 + 1);
+		if (asking && !_stopped() && !_ask_some())
 			_free_suspects();
 	}
 	_free_suspects();
 	return NULL;
+}
+
+/* Before the first thread waits. */
+static void _make(void)
+{
+	auc_cond_init(&keeper.wake);
 }
 
 extern void auc_keeper_start(const char *dir)
@@ -347,13 +554,19 @@ extern void auc_keeper_start(const char *dir)
 	size_t len = 0;
 	auc_run_t *runs;
 
-	if (keeper.running)
+	if (keeper.running && !xstrcmp(keeper.dir, dir))
 		return;
+	auc_keeper_stop(true);	/* StateSaveLocation has changed */
+	pthread_once(&made, _make);
+	xfree(keeper.dir);
+	keeper.dir = xstrdup(dir);
+	auc_saver_open();
 	runs = auc_journal_open(dir, &len);
 	_repair(runs, len);
 	xfree(runs);
 	keeper.stop = false;
 	keeper.running = true;
+	keeper.asking = suspects_len;
 	slurm_thread_create(&keeper.thread, _run, NULL);
 }
 
@@ -367,5 +580,7 @@ extern void auc_keeper_stop(bool discard)
 	slurm_mutex_unlock(&keeper.lock);
 	pthread_join(keeper.thread, NULL);
 	keeper.running = false;
+	if (!discard)
+		auc_saver_close(CLOSE_MS);
 	auc_journal_close(discard);
 }

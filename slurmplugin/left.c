@@ -6,8 +6,7 @@
  */
 #include "snapshot.h"
 
-/* Whether there is a job that this one may preempt. */
-static bool _may_preempt(job_record_t *job_ptr)
+extern bool auc_may_preempt(job_record_t *job_ptr)
 {
 	list_t *candidates;
 	bool any;
@@ -28,11 +27,11 @@ extern const char *auc_why_left(const auc_snapshot_t *s,
 
 	if (why)
 		return why;
-	if (memo->until > s->in.now)
-		return "failed";
+	if (memo->until > auc_now_s())
+		return memo->until_why ? memo->until_why : "failed";
 	if (record->resv_ptr)
 		return "reservation";
-	if (_may_preempt(record->job_ptr))
+	if (auc_may_preempt(record->job_ptr))
 		return "preemption";
 	return NULL;
 }

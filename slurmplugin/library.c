@@ -42,6 +42,7 @@ static int _resolve(auc_library_t *library, char **why)
 	library->save_files = dlsym(library->handle, "aucsched_save_files");
 	library->load_files = dlsym(library->handle, "aucsched_load_files");
 	library->last_error = dlsym(library->handle, "aucsched_last_error");
+	library->worker_fault = dlsym(library->handle, "aucsched_worker_fault");
 	library->close = dlsym(library->handle, "aucsched_close");
 	if (!abi || !version || !library->open || !library->configure ||
 	    !library->cycle || !library->last_error || !library->close) {
@@ -61,6 +62,41 @@ static int _resolve(auc_library_t *library, char **why)
 	return SLURM_SUCCESS;
 }
 
+extern char *auc_library_differs(const auc_library_t *library,
+				 const auc_settings_t *settings)
+{
+	char *words = NULL;
+
+	if (!library->handle || !xstrcmp(library->asked, settings->library))
+		return NULL;
+	words = xstrdup_printf("auc_library=%s is not what was loaded: %s stays until slurmctld is restarted, which alone can load another",
+			       settings->library ? settings->library : "(none)",
+			       library->path);
+	if (settings->library && access(settings->library, R_OK))
+		xstrfmtcat(words, "; and it can't be read: %m");
+	return words;
+}
+
+/* Once, until it is as it was again. */
+static void _say_differs(auc_library_t *library, const auc_settings_t *settings)
+{
+	char *words = auc_library_differs(library, settings);
+
+	if (words && !library->other)
+		error("aucsched: SchedulerParameters: %s", words);
+	library->other = words != NULL;
+	xfree(words);
+}
+
+extern char *auc_library_worker_fault(const auc_library_t *library)
+{
+	char text[512] = "";
+
+	if (library->worker_fault)
+		library->worker_fault(library->scheduler, text, sizeof(text));
+	return xstrdup(text);
+}
+
 extern int auc_library_open(auc_library_t *library,
 			    const auc_settings_t *settings, char **why)
 {
@@ -71,7 +107,10 @@ extern int auc_library_open(auc_library_t *library,
 		library->handle = _open(settings, &library->path, why);
 		if (!library->handle)
 			return SLURM_ERROR;
+		xfree(library->asked);
+		library->asked = xstrdup(settings->library);
 	}
+	_say_differs(library, settings);
 	if (!library->version && _resolve(library, why)) {
 		/* What was opened is no Go library of ours: it can go. */
 		dlclose(library->handle);
@@ -92,6 +131,7 @@ extern int auc_library_configure(auc_library_t *library,
 {
 	char text[512] = "";
 
+	_say_differs(library, settings);
 	if (!library->configure(library->scheduler, settings->engine))
 		return SLURM_SUCCESS;
 	library->last_error(library->scheduler, text, sizeof(text));
@@ -104,5 +144,4 @@ extern void auc_library_close(auc_library_t *library)
 	if (library->scheduler)
 		library->close(library->scheduler);
 	library->scheduler = 0;
-	xfree(library->path);
 }

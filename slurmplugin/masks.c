@@ -55,20 +55,35 @@ static bool _memory_fits(const auc_snapshot_t *s,
 	return have / memory >= cpus * request->threads;
 }
 
+/*
+ * Nodes with the job's type of GPU. Those with several types the library can't count, and is
+ * shown them while they have enough of the type.
+ */
+static bool _gpus_fit(const auc_snapshot_t *s, auc_request_t *request, int n)
+{
+	gres_node_state_t *gpus;
+
+	if (!request->gpu_type || (s->gpu_type[n] == request->gpu_type))
+		return true;
+	if (s->gpu_type[n] != AUC_GPU_TYPES)
+		return false;
+	gpus = auc_node_gpus(node_record_table_ptr[n]);
+	request->approximate = true;
+	return gpus && (auc_free_gpus(gpus, request->gpu_type) >=
+			request->job.max_gpus);
+}
+
 static void _and_resources(const auc_snapshot_t *s, auc_request_t *request,
 			   const part_record_t *part_ptr, bitstr_t *nodes)
 {
-	bool consumed;
-	uint16_t type = part_ptr->cr_type ? part_ptr->cr_type :
-		slurm_conf.select_type_param;
+	bool consumed = auc_consumes_memory(part_ptr);
 
 	if (!request->memory && !request->gpu_type)
 		return;
-	consumed = type & CR_MEMORY;
 	for (int n = 0; n < node_record_count; n++) {
 		if (!bit_test(nodes, n))
 			continue;
-		if (request->gpu_type && (s->gpu_type[n] != request->gpu_type))
+		if (!_gpus_fit(s, request, n))
 			bit_clear(nodes, n);
 		else if (!_memory_fits(s, request, consumed, n)) {
 			/* Perhaps only for now: what is planned may differ. */
@@ -102,6 +117,24 @@ static bool _unreserved(const auc_snapshot_t *s, const job_queue_rec_t *record,
 	return true;
 }
 
+/*
+ * Takes off the nodes of claims.
+ * RET false if it is only for them that there are too few: the job waits for its turn, which
+ * the library would take for never
+ */
+static bool _unclaimed(const auc_snapshot_t *s, const auc_request_t *request,
+		       const auc_claims_t *claims, bitstr_t *nodes)
+{
+	int64_t end = (request->job.time_limit == AUCSCHED_NO_LIMIT) ?
+		INT64_MAX : s->in.now + request->job.time_limit;
+	int least = MAX(request->job.min_nodes, 1);
+	bool enough = bit_set_count(nodes) >= least;
+
+	auc_claims_exclude(claims, end, nodes);
+	return !enough || request->approximate ||
+		(bit_set_count(nodes) >= least);
+}
+
 extern bool auc_eligible_nodes(const auc_snapshot_t *s,
 			       const job_queue_rec_t *record,
 			       auc_request_t *request,
@@ -109,8 +142,6 @@ extern bool auc_eligible_nodes(const auc_snapshot_t *s,
 			       const char **why)
 {
 	job_record_t *job_ptr = record->job_ptr;
-	int64_t end = (request->job.time_limit == AUCSCHED_NO_LIMIT) ?
-		INT64_MAX : s->in.now + request->job.time_limit;
 
 	if (!_unreserved(s, record, nodes, why))
 		return false;
@@ -118,8 +149,10 @@ extern bool auc_eligible_nodes(const auc_snapshot_t *s,
 		bit_and_not(*nodes, job_ptr->details->exc_node_bitmap);
 	_and_features(job_ptr, *nodes);
 	_and_resources(s, request, record->part_ptr, *nodes);
-	auc_claims_exclude(claims, end, *nodes);
-	return true;
+	if (_unclaimed(s, request, claims, *nodes))
+		return true;
+	FREE_NULL_BITMAP(*nodes);
+	return false;
 }
 
 /* Words of a bitmap, one by one: no use is made of how Slurm keeps them. */

@@ -100,7 +100,8 @@ static bool _set16(uint16_t value)
 	return value && (value != NO_VAL16) && (value != INFINITE16);
 }
 
-static const char *_model_gres(job_record_t *job_ptr, auc_request_t *request)
+static const char *_model_gres(job_record_t *job_ptr, auc_request_t *request,
+			       auc_numbers_t *numbers)
 {
 	gres_state_t *gres;
 	gres_job_state_t *gpu = NULL;
@@ -126,12 +127,13 @@ static const char *_model_gres(job_record_t *job_ptr, auc_request_t *request)
 	if (!gpu->gres_per_node || gpu->gres_per_job || gpu->gres_per_socket ||
 	    gpu->gres_per_task || gpu->cpus_per_gres || gpu->mem_per_gres ||
 	    gpu->def_cpus_per_gres || gpu->def_mem_per_gres ||
-	    _set16(gpu->ntasks_per_gres) || (gpu->gres_per_node > 15))
+	    _set16(gpu->ntasks_per_gres) ||
+	    (gpu->gres_per_node > AUCSCHED_MAX_GPUS))
 		return "gres";
-	request->job.min_gpus = request->job.max_gpus = gpu->gres_per_node;
-	if (auc_gpu_range(job_ptr, &low, &high) && (low <= 15)) {
-		request->job.min_gpus = low;
-		request->job.max_gpus = MIN(high, 15);
+	numbers->min_gpus = numbers->max_gpus = gpu->gres_per_node;
+	if (auc_gpu_range(job_ptr, &low, &high) && (low <= AUCSCHED_MAX_GPUS)) {
+		numbers->min_gpus = low;
+		numbers->max_gpus = MIN(high, AUCSCHED_MAX_GPUS);
 	}
 	if (gpu->type_name && gpu->type_name[0])
 		request->gpu_type = gpu->type_id;
@@ -242,118 +244,8 @@ static uint32_t _cores_a_node(const part_record_t *part_ptr)
 	return cores;
 }
 
-/*
- * Whole nodes: all cores of each, which only an idle node has. What the job asks for beyond
- * the number of nodes is met by any node, or is Slurm's to judge.
- */
-static const char *_model_whole(job_record_t *job_ptr,
-				const part_record_t *part_ptr,
-				auc_request_t *request)
-{
-	__typeof__(job_ptr->details) details = job_ptr->details;
-	struct aucsched_job *job = &request->job;
-	uint32_t cores = _cores_a_node(part_ptr), nodes;
-	uint32_t threads = request->threads;
-
-	if (!cores || (details->whole_node > WHOLE_NODE_REQUIRED))
-		return "exclusive";
-	if (_set16(details->ntasks_per_node) && !details->num_tasks)
-		return "exclusive";
-	nodes = MAX(job->min_nodes, (details->min_cpus + cores * threads - 1) /
-		    (cores * threads));
-	if (_set16(details->ntasks_per_node) && details->num_tasks)
-		nodes = MAX(nodes, (details->num_tasks +
-				    details->ntasks_per_node - 1) /
-			    details->ntasks_per_node);
-	if (job->max_nodes && (nodes > job->max_nodes))
-		return "exclusive";
-	if (_is_node_range(job_ptr))
-		return "exclusive";
-	request->approximate = job->min_nodes != job->max_nodes;
-	job->min_nodes = job->max_nodes = nodes;
-	job->cores_per_node = cores;
-	job->cores = nodes * cores;
-	return NULL;
-}
-
-/* CPUs for every node to hold, and the number of nodes, in request->job. */
-static const char *_model_layout(job_record_t *job_ptr,
-				 auc_request_t *request)
-{
-	__typeof__(job_ptr->details) details = job_ptr->details;
-	struct aucsched_job *job = &request->job;
-	uint32_t per_task = _set16(details->cpus_per_task) ?
-		details->cpus_per_task : 1;
-	uint32_t tasks = (details->num_tasks && (details->num_tasks != NO_VAL)) ?
-		details->num_tasks : 0;
-	uint32_t per_node = _set16(details->ntasks_per_node) ?
-		details->ntasks_per_node : 0;
-	uint32_t nodes = (job->min_nodes == job->max_nodes) ? job->min_nodes : 0;
-
-	job->cores = MAX(details->min_cpus, MAX(job->min_nodes, 1));
-	if (details->pn_min_cpus > MAX(per_task, per_task * per_node))
-		return "layout";	/* --mincpus */
-	if ((details->max_cpus != NO_VAL) && details->max_cpus &&
-	    (details->max_cpus != details->min_cpus))
-		return "layout";
-	if (nodes == 1) {
-		job->cores = MAX(job->cores, tasks * per_task);
-		return NULL;
-	}
-	if (per_node) {
-		if (!nodes) {
-			if (!tasks || (tasks % per_node))
-				return "layout";
-			nodes = tasks / per_node;
-			request->approximate = true;
-		} else if (tasks && (tasks != nodes * per_node))
-			return "layout";
-		job->cores_per_node = per_node * per_task;
-	} else if (per_task > 1) {
-		if (!nodes || !tasks || (tasks % nodes))
-			return "layout";
-		job->cores_per_node = tasks / nodes * per_task;
-		request->approximate = true;
-	} else {
-		if (_is_node_range(job_ptr) &&
-		    (details->min_cpus <= details->min_nodes))
-			return "layout";	/* and no -n */
-		return NULL;
-	}
-	if (job->max_nodes && (nodes > job->max_nodes))
-		return "layout";
-	job->min_nodes = job->max_nodes = nodes;
-	job->cores = nodes * job->cores_per_node;
-	return NULL;
-}
-
-static uint32_t _cores_for(uint32_t cpus, uint32_t threads)
-{
-	return (cpus + threads - 1) / threads;
-}
-
-/* CPUs into cores, on nodes with several threads a core. */
-static void _to_cores(const job_record_t *job_ptr, auc_request_t *request)
-{
-	struct aucsched_job *job = &request->job;
-	uint32_t threads = request->threads;
-	uint32_t per_task = job_ptr->details->cpus_per_task;
-
-	if (threads <= 1)
-		return;
-	/* Whether tasks share a core is not said anywhere. */
-	if (per_task % threads && (per_task > 1))
-		request->approximate = true;
-	if (job->cores_per_node) {
-		job->cores_per_node = _cores_for(job->cores_per_node, threads);
-		job->cores = job->min_nodes * job->cores_per_node;
-	} else
-		job->cores = MAX(_cores_for(job->cores, threads),
-				 MAX(job->min_nodes, 1));
-}
-
-static const char *_model_nodes(job_record_t *job_ptr, part_record_t *part_ptr,
-				auc_request_t *request)
+static const char *_count_nodes(job_record_t *job_ptr, part_record_t *part_ptr,
+				auc_numbers_t *numbers)
 {
 	uint32_t low, want, high, qos_flags = 0;
 
@@ -361,8 +253,8 @@ static const char *_model_nodes(job_record_t *job_ptr, part_record_t *part_ptr,
 		qos_flags = job_ptr->qos_ptr->flags;
 	if (get_node_cnts(job_ptr, qos_flags, part_ptr, &low, &want, &high))
 		return "limits";
-	request->job.min_nodes = low;
-	request->job.max_nodes = (high >= node_record_count) ? 0 : high;
+	numbers->min_nodes = low;
+	numbers->max_nodes = (high >= node_record_count) ? 0 : high;
 	return NULL;
 }
 
@@ -396,19 +288,13 @@ static const char *_model_memory(job_record_t *job_ptr,
 	return NULL;
 }
 
-static void _model_time(job_record_t *job_ptr, part_record_t *part_ptr,
-			auc_request_t *request)
+static uint32_t _minutes(const job_record_t *job_ptr,
+			 const part_record_t *part_ptr)
 {
-	uint32_t minutes = job_ptr->time_limit;
-
-	if (minutes == NO_VAL)
-		minutes = (part_ptr->default_time != NO_VAL) ?
-			part_ptr->default_time : part_ptr->max_time;
-	if ((minutes == INFINITE) || (minutes == NO_VAL) ||
-	    (minutes >= (AUCSCHED_NO_LIMIT - 1) / 60))
-		request->job.time_limit = AUCSCHED_NO_LIMIT;
-	else
-		request->job.time_limit = MAX(minutes, 1) * 60;
+	if (job_ptr->time_limit != NO_VAL)
+		return job_ptr->time_limit;
+	return (part_ptr->default_time != NO_VAL) ? part_ptr->default_time :
+		part_ptr->max_time;
 }
 
 /* ---- the whole ---- */
@@ -426,6 +312,8 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 		return "burst-buffer";
 	if (job_ptr->part_ptr_list && (list_count(job_ptr->part_ptr_list) > 1))
 		return "partitions";
+	if (auc_has_several_qos(job_ptr))
+		return "qos";
 	if (job_ptr->resv_name || job_ptr->resv_list)
 		return "reservation";
 	if (details->req_node_bitmap || details->req_nodes)
@@ -453,20 +341,32 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 	return NULL;
 }
 
-/* The library refuses a queue with a job that contradicts itself. */
-static bool _is_sound(const struct aucsched_job *job)
+static uint32_t _or_0(uint32_t value)
 {
-	uint32_t nodes;
+	return ((value == NO_VAL) || (value == INFINITE)) ? 0 : value;
+}
 
-	if (!job->cores || (job->cores < job->min_nodes) ||
-	    (job->max_nodes && (job->max_nodes < job->min_nodes)) ||
-	    (job->min_gpus > job->max_gpus))
-		return false;
-	if (!job->cores_per_node)
-		return true;
-	nodes = job->cores / job->cores_per_node;
-	return !(job->cores % job->cores_per_node) && (nodes >= job->min_nodes) &&
-		(!job->max_nodes || (nodes <= job->max_nodes));
+static uint32_t _or_0_16(uint16_t value)
+{
+	return _set16(value) ? value : 0;
+}
+
+static void _read_numbers(const job_record_t *job_ptr,
+			  const part_record_t *part_ptr, auc_numbers_t *n)
+{
+	__typeof__(job_ptr->details) details = job_ptr->details;
+
+	n->asked_nodes = details->min_nodes;
+	n->node_range = _is_node_range(job_ptr);
+	n->tasks = _or_0(details->num_tasks);
+	n->cpus_per_task = _or_0_16(details->cpus_per_task);
+	n->tasks_per_node = _or_0_16(details->ntasks_per_node);
+	n->min_cpus = details->min_cpus;
+	n->max_cpus = _or_0(details->max_cpus);
+	n->node_min_cpus = details->pn_min_cpus;
+	n->minutes = _minutes(job_ptr, part_ptr);
+	if ((n->whole = _is_whole(job_ptr, part_ptr)))
+		n->node_cores = _cores_a_node(part_ptr);
 }
 
 extern struct aucsched_alternative auc_as_alternative(const struct aucsched_job *job)
@@ -482,6 +382,7 @@ extern struct aucsched_alternative auc_as_alternative(const struct aucsched_job 
 extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 			     auc_request_t *request)
 {
+	auc_numbers_t numbers = { 0 };
 	const char *why;
 
 	memset(request, 0, sizeof(*request));
@@ -492,8 +393,8 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 		return why;
 	if (_asks_for_topology(job_ptr))
 		return "layout";
-	request->threads = _threads(part_ptr);
-	if (!request->threads || _other_granularity(part_ptr, request->threads))
+	numbers.threads = _threads(part_ptr);
+	if (!numbers.threads || _other_granularity(part_ptr, numbers.threads))
 		return "threads";
 	if ((part_ptr->flags & PART_FLAG_LLN))
 		return "layout";
@@ -501,19 +402,14 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 		return "layout";
 	if (job_ptr->details->contiguous)
 		request->job.flags |= AUCSCHED_CONTIGUOUS;
-	if ((why = _model_gres(job_ptr, request)) ||
-	    (why = _model_nodes(job_ptr, part_ptr, request)))
+	if ((why = _model_gres(job_ptr, request, &numbers)) ||
+	    (why = _count_nodes(job_ptr, part_ptr, &numbers)))
 		return why;
-	if (_is_whole(job_ptr, part_ptr)) {
-		if ((why = _model_whole(job_ptr, part_ptr, request)))
-			return why;
-	} else {
-		if ((why = _model_layout(job_ptr, request)))
-			return why;
-		_to_cores(job_ptr, request);
-	}
-	if ((why = _model_memory(job_ptr, part_ptr, request)))
+	_read_numbers(job_ptr, part_ptr, &numbers);
+	if (numbers.whole &&
+	    (job_ptr->details->whole_node > WHOLE_NODE_REQUIRED))
+		return "exclusive";
+	if ((why = auc_shape(&numbers, request)))
 		return why;
-	_model_time(job_ptr, part_ptr, request);
-	return _is_sound(&request->job) ? NULL : "record";
+	return _model_memory(job_ptr, part_ptr, request);
 }

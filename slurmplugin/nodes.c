@@ -8,8 +8,7 @@
 
 #include "snapshot.h"
 
-/* The one type of a node's GPUs; AUC_GPU_TYPES if there are several. */
-static uint32_t _gpu_type(const gres_node_state_t *gpus)
+extern uint32_t auc_gpu_type(const gres_node_state_t *gpus)
 {
 	uint32_t type = 0;
 
@@ -19,6 +18,36 @@ static uint32_t _gpu_type(const gres_node_state_t *gpus)
 		type = gpus->type_id[i];
 	}
 	return type;
+}
+
+/* Free devices of the type, where the node tells its devices apart. */
+static uint64_t _free_devices(const gres_node_state_t *gpus, uint32_t type)
+{
+	uint64_t count = 0;
+
+	for (int t = 0; t < gpus->topo_cnt; t++)
+		if (gpus->topo_gres_bitmap[t] &&
+		    (gpus->topo_type_id[t] == type))
+			count += bit_set_count(gpus->topo_gres_bitmap[t]) -
+				bit_overlap(gpus->topo_gres_bitmap[t],
+					    gpus->gres_bit_alloc);
+	return count;
+}
+
+extern uint64_t auc_free_gpus(const gres_node_state_t *gpus, uint32_t type)
+{
+	uint64_t count = 0;
+
+	/* Jobs that ask for no type are not counted by type. */
+	if (gpus->topo_cnt && gpus->topo_gres_bitmap && gpus->topo_type_id &&
+	    gpus->gres_bit_alloc)
+		return _free_devices(gpus, type);
+	for (int i = 0; i < gpus->type_cnt; i++)
+		if ((gpus->type_id[i] == type) &&
+		    (gpus->type_cnt_alloc[i] < gpus->type_cnt_avail[i]))
+			count += gpus->type_cnt_avail[i] -
+				gpus->type_cnt_alloc[i];
+	return count;
 }
 
 /* Up, and neither completing nor resuming nor anybody's as a whole. */
@@ -54,7 +83,7 @@ static void _add_node(auc_snapshot_t *s, int n)
 		node->gpus = MIN(gpus->gres_cnt_avail, 15);
 		node->free_gpus = MIN(gpus->gres_cnt_avail - held, node->gpus);
 		s->spare_gpus[n] = node->gpus;
-		s->gpu_type[n] = _gpu_type(gpus);
+		s->gpu_type[n] = auc_gpu_type(gpus);
 	}
 }
 

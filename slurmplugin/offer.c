@@ -165,6 +165,60 @@ extern void auc_offer(auc_snapshot_t *s, auc_offers_t *offers,
 	auc_cores_free(pin.gpus);
 }
 
+/* A pin of nodes, with all of their cores and GPUs. */
+static void _pin_nodes(auc_pin_t *pin, job_record_t *job_ptr,
+		       const bitstr_t *nodes)
+{
+	pin->job_ptr = job_ptr;
+	pin->nodes = bit_copy((bitstr_t *) nodes);
+	pin->cores = xcalloc(node_record_count, sizeof(bitstr_t *));
+	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
+}
+
+extern int auc_select_among(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+			    const bitstr_t *nodes)
+{
+	auc_pin_t pin = { 0 };
+	int rc;
+
+	_pin_nodes(&pin, job_ptr, nodes);
+	auc_use_features(job_ptr);
+	hooks->pin = &pin;
+	rc = auc_select_nodes(job_ptr);
+	hooks->pin = NULL;
+	FREE_NULL_BITMAP(pin.nodes);
+	auc_cores_free(pin.cores);
+	auc_cores_free(pin.gpus);
+	return rc;
+}
+
+static void _yes(job_record_t *job_ptr, void *arg)
+{
+}
+
+extern bool auc_could_start(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+			    const bitstr_t *nodes)
+{
+	auc_pin_t pin = { .got = _yes };
+	kept_t kept;
+	int rc;
+
+	if (job_ptr->job_resrcs)
+		return false;
+	_pin_nodes(&pin, job_ptr, nodes);
+	_keep(&kept, job_ptr);
+	auc_use_features(job_ptr);
+	hooks->pin = &pin;
+	/* Limits are looked at last, and mean that it could not. */
+	rc = auc_select_nodes(job_ptr);
+	hooks->pin = NULL;
+	_restore(&kept, job_ptr);
+	FREE_NULL_BITMAP(pin.nodes);
+	auc_cores_free(pin.cores);
+	auc_cores_free(pin.gpus);
+	return pin.asked && (rc != ESLURM_ACCOUNTING_POLICY);
+}
+
 extern void auc_offers_free(auc_offers_t *offers)
 {
 	auc_cores_free(offers->taken);

@@ -8,6 +8,12 @@
 
 #include "snapshot.h"
 
+/*
+ * The queue is gone through for so long: Slurm's locks are held. It takes a queue of very many jobs that are all
+ * kept out of the window, by limits of many kinds.
+ */
+#define MOST_US 100000
+
 /* What is kept while the queue is gone through. */
 typedef struct {
 	uint16_t tiers[256];
@@ -16,10 +22,13 @@ typedef struct {
 	int heads_len;
 	auc_select_hooks_t *hooks;
 	int limit, most_offers;
+	bool may_wake;		/* the record's job: see asleep.c */
 	uint32_t cycle;
 	auc_claims_t claims;
 	auc_masks_t masks;
 	auc_offers_t offers;
+	auc_verdicts_t verdicts;
+	auc_ledger_t *ledger;
 } queue_state_t;
 
 /* How many tasks of an array may start now; 1 for any other job. */
@@ -40,16 +49,75 @@ static uint32_t _copies(const job_record_t *job_ptr, bool *array)
 	return copies;
 }
 
-/* The checks that Slurm's main loop makes before it looks for nodes. */
-static bool _may_run(job_record_t *job_ptr)
+/*
+ * The checks that Slurm's main loop makes before it looks for nodes, and those on limits that it
+ * makes after that. As auc_within_limits().
+ */
+static auc_verdict_t *_may_run(const auc_snapshot_t *s, queue_state_t *state,
+			       job_record_t *job_ptr,
+			       const auc_request_t *request, uint32_t *limit)
 {
+	auc_verdict_t *verdict;
+
 	if (((job_ptr->array_task_id != NO_VAL) || job_ptr->array_recs) &&
 	    !job_array_start_test(job_ptr))
-		return false;
-	if (auc_waits_for_limit(job_ptr) &&
-	    !acct_policy_job_runnable_pre_select(job_ptr, false))
-		return false;
-	return license_job_test(job_ptr, time(NULL), true) == SLURM_SUCCESS;
+		return NULL;
+	if (!(verdict = auc_within_limits(&state->verdicts, s, job_ptr, request,
+					  limit)))
+		return NULL;
+	if (!auc_tell_licences(job_ptr, license_job_test(
+		    job_ptr, time(NULL), true) == SLURM_SUCCESS))
+		return NULL;
+	return verdict;
+}
+
+/*
+ * A job that gets fewer rows than it wants, by its limits and the rows before. What it is told
+ * is said when those have started, or not.
+ * IN limit - of _may_run()
+ */
+static void _hold(auc_snapshot_t *s, job_record_t *job_ptr, uint32_t limit)
+{
+	if (limit != WAIT_NO_REASON)
+		job_ptr->state_reason = limit;
+	AUC_GROW(s->held, s->held_cap, s->held_len + 1);
+	s->held[s->held_len++] = job_ptr->job_id;
+}
+
+/* One that gets none: it waits, or is left to Slurm. */
+static void _hold_back(auc_snapshot_t *s, job_record_t *job_ptr,
+		       auc_memo_t *memo, queue_state_t *state, bool left,
+		       uint32_t limit)
+{
+	_hold(s, job_ptr, limit);
+	if (!left)
+		return;
+	auc_leave(s, job_ptr, memo, "limits");
+	auc_claims_add(&state->claims, job_ptr);
+}
+
+/*
+ * How many rows the job gets: the copies that there is room for, and that its limits allow besides
+ * the rows before.
+ */
+static uint32_t _admit(auc_snapshot_t *s, job_record_t *job_ptr,
+		       auc_request_t *request, auc_memo_t *memo,
+		       queue_state_t *state, bitstr_t *nodes, uint32_t copies,
+		       auc_verdict_t *verdict, uint32_t limit)
+{
+	uint32_t most = MIN(copies, state->limit - s->in.jobs_len), rows;
+	bool left;
+
+	rows = auc_ledger_admit(state->ledger, s, job_ptr, request, nodes, most,
+				&left);
+	if (rows && (rows < most))
+		_hold(s, job_ptr, limit);
+	if (rows)
+		return rows;
+	verdict->held = verdict != &state->verdicts.unlimited;
+	verdict->left = left;
+	_hold_back(s, job_ptr, memo, state, left, limit);
+	return 0;
 }
 
 /* Worth falls along the queue: a partition's tier comes before any priority. */
@@ -103,9 +171,13 @@ static const char *_look(auc_snapshot_t *s, const job_queue_rec_t *record,
 		return why;
 	if (job_limits_check(&job_ptr, false) != WAIT_NO_REASON)
 		return "limits";
+	if (!auc_limits_allow(s, job_ptr, &request))
+		return "limits";
 	if (!auc_eligible_nodes(s, record, &request, &state->claims, &nodes,
 				&why))
 		return why ? why : "nodes";
+	if (!state->may_wake)
+		(void) auc_let_sleep(s, &request.job, nodes);
 	*out = auc_as_alternative(&request.job);
 	out->mask = auc_add_mask(s, &state->masks, nodes);
 	return NULL;
@@ -134,9 +206,11 @@ static void _look_at_alternatives(auc_snapshot_t *s,
 	found->len = 0;
 	for (int i = 0; i < len; i++) {
 		auc_kept_t kept;
-		const char *why = "gres";
+		int rc = auc_switch(job_ptr, &noted[i], &kept);
+		const char *why = (rc == ESLURM_TOO_MANY_REQUESTED_CPUS) ?
+			"limits" : "gres";
 
-		if (!auc_switch(job_ptr, &noted[i], &kept)) {
+		if (!rc) {
 			why = _look(s, record, state, &found->given[found->len]);
 			auc_switch_back(job_ptr, &kept);
 		}
@@ -167,7 +241,11 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		.job_id = record->job_ptr->job_id,
 		.array = array,
 		.approximate = request->approximate,
+		.lets_sleep = request->lets_sleep,
 		.alternatives = found->len,
+		.memory = auc_consumes_memory(record->part_ptr) ?
+			request->memory : 0,
+		.threads = request->threads,
 	};
 	struct aucsched_job job = request->job;
 
@@ -218,8 +296,9 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	auc_request_t request;
 	bitstr_t *nodes = NULL;
 	alternatives_t alternatives;
+	auc_verdict_t *verdict;
 	const char *why;
-	uint32_t copies;
+	uint32_t copies, limit;
 	bool array, was_left = memo->left;
 
 	memo->left = false;
@@ -230,12 +309,24 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 		auc_claims_add(&state->claims, job_ptr);
 		return;
 	}
-	if (!_may_run(job_ptr))
+	if (!(verdict = _may_run(s, state, job_ptr, &request, &limit)))
 		return;
+	if (verdict->held) {
+		_hold_back(s, job_ptr, memo, state, verdict->left, limit);
+		return;
+	}
 	if (!auc_eligible_nodes(s, record, &request, &state->claims, &nodes,
 				&why)) {
 		if (why)
 			auc_leave(s, job_ptr, memo, why);
+		return;
+	}
+	state->may_wake = memo->may_wake;
+	request.lets_sleep = !memo->may_wake &&
+		auc_let_sleep(s, &request.job, nodes);
+	if (!(copies = _admit(s, job_ptr, &request, memo, state, nodes, copies,
+			      verdict, limit))) {
+		FREE_NULL_BITMAP(nodes);
 		return;
 	}
 	if (s->in.jobs_len < state->most_offers)
@@ -247,10 +338,8 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	request.job.waited = _waited(job_ptr, s->in.now);
 	_look_at_alternatives(s, record, memo, state, &alternatives);
 	/* Jobs that can never run must not have those behind the window wait for ever. */
-	if (was_left && s->beyond_waits) {
-		copies = MIN(copies, state->limit - s->in.jobs_len);
+	if (was_left && s->beyond_waits)
 		state->limit += copies;
-	}
 	_add_rows(s, record, &request, &alternatives, copies, array,
 		  state->limit);
 	/*
@@ -266,6 +355,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 static void _pass_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,
 			 auc_memo_t *memo)
 {
+	s->beyond++;
 	if (s->beyond_waits)
 		auc_keep_beyond(s, record, memo);
 	else
@@ -276,6 +366,7 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 {
 	list_t *queue = build_job_queue(false, false);
 	job_queue_rec_t *record;
+	int64_t end_us = auc_now_us() + MOST_US;
 
 	sort_job_queue(queue);
 	state->tiers_len = _tiers(queue, state->tiers,
@@ -285,7 +376,10 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 
 		memo->cycle = state->cycle;
 		s->queue++;
-		if (s->in.jobs_len >= state->limit)
+		auc_overdue_add(record->job_ptr,
+				_waited(record->job_ptr, s->in.now));
+		if ((s->in.jobs_len >= state->limit) ||
+		    (auc_now_us() > end_us))
 			_pass_beyond(s, record, memo);
 		else
 			_add_record(s, record, memo, state);
@@ -304,9 +398,12 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 	state->limit = settings->limit;
 	state->most_offers = settings->offers;
 	state->cycle = cycle;
+	state->ledger = auc_ledger_new();
+	auc_overdue_begin(settings->net_s);
 	_go_through(s, state);
 	auc_claims_free(&state->claims);
 	auc_masks_free(&state->masks);
 	auc_offers_free(&state->offers);
+	auc_ledger_free(state->ledger);
 	xfree(state);
 }

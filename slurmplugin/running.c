@@ -41,7 +41,7 @@ static bitstr_t *_usable_cores(const node_record_t *node_ptr)
 	return cores;
 }
 
-static void _clear_held(const job_resources_t *held, bitstr_t **idle)
+extern void auc_cores_take(const job_resources_t *held, bitstr_t **idle)
 {
 	int first = 0, last = bit_fls(held->node_bitmap);
 
@@ -72,7 +72,7 @@ extern bitstr_t **auc_idle_cores(const bitstr_t *want)
 		if (_holds_nodes(job_ptr) && !_gave_cores(job_ptr) &&
 		    bit_overlap_any(job_ptr->job_resrcs->node_bitmap,
 				    (bitstr_t *) want))
-			_clear_held(job_ptr->job_resrcs, idle);
+			auc_cores_take(job_ptr->job_resrcs, idle);
 	list_iterator_destroy(iter);
 	return idle;
 }

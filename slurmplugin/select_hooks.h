@@ -7,7 +7,7 @@
 
 #include "compat.h"
 
-#define AUC_HOOKS_VERSION 3
+#define AUC_HOOKS_VERSION 4
 #define AUC_HOOKS_SYMBOL "auc_select_hooks"
 
 /*
@@ -47,11 +47,21 @@ typedef struct {
 	void (*taken)(job_record_t *job_ptr);
 	void (*freed)(job_record_t *job_ptr);
 	/*
-	 * Set by job_submit/aucsched in the thread of a submission that must start at
-	 * once or fail (srun --immediate): such a job is Slurm's.
+	 * The thread's own: when it last took in, by job_submit/aucsched, a job that must start at
+	 * once or fail (srun --immediate); 0: the last one was another. See auc_is_immediate().
 	 */
-	bool *(*immediate)(void);
+	time_t *(*immediate)(void);
 } auc_select_hooks_t;
+
+/*
+ * Whether a job is the one that a thread took in at since, so that it is Slurm's. It is
+ * asked about at once, in the same thread; what the thread does later is about other jobs.
+ */
+static inline bool auc_is_immediate(time_t since, time_t submitted, time_t now)
+{
+	return since && (submitted >= since) && (submitted <= since + 1) &&
+		(now <= since + 1);
+}
 
 /* Finds the shim's instance in the process; NULL if it is not loaded. */
 extern auc_select_hooks_t *auc_find_select_hooks(void);

@@ -1,14 +1,15 @@
 /*
  * The select shim: poses as select/cons_tres and forwards every call to the stock
  * plug-in of that name, which it finds further along PluginDir. Of all calls it looks
- * at two. select_p_job_fini() it notes for the journal; and of select_p_job_test() those
- * that are to run a job now:
+ * at two. select_p_job_fini() it notes for the journal; and select_p_job_test() when a job
+ * is to run now:
  *
  * - for the job that the auction is starting it narrows the choice to the nodes,
  *   cores and GPU indices of the winning bid, and lets stock code do the rest. Stock code
  *   validates everything again, so a wrong bid is refused, not over-allocated;
  * - for a job that the auction will decide on, started by anybody else, it says that
- *   the nodes are busy, which is what the caller hears every day.
+ *   the nodes are busy, which is what the caller hears every day. The backfill scheduler
+ *   hears it before it tries: such a job will run soon.
  *
  * Without sched/aucsched in the process it changes nothing.
  *
@@ -16,10 +17,16 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
 
 #include "compat.h"
 #include "plugin_dir.h"
 #include "select_hooks.h"
+
+/* What backfill must not start it plans for so long from now, as for nodes that are not clean yet. */
+#define SOON_SECONDS 2
 
 const char plugin_name[] = "Consumable resources, with exact placement by aucsched";
 const char plugin_type[] = "select/cons_tres";
@@ -30,9 +37,9 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 extern int node_record_count __attribute__((weak));
 extern node_record_t **node_record_table_ptr __attribute__((weak));
 
-static __thread bool immediate;
+static __thread time_t immediate;
 
-static bool *_immediate(void)
+static time_t *_immediate(void)
 {
 	return &immediate;
 }
@@ -222,6 +229,36 @@ static void _pin_gpus(const auc_pin_t *pin, job_record_t *job_ptr)
 	}
 }
 
+/* Whether this is the thread of Slurm's backfill scheduler, by the name that it gives itself. */
+static bool _is_backfill(void)
+{
+	static __thread enum { UNKNOWN, YES, NO } backfill;
+	char name[16] = "";
+
+	if (backfill == UNKNOWN) {
+		(void) prctl(PR_GET_NAME, name, NULL, NULL, NULL);
+		backfill = strcmp(name, "bckfl") ? NO : YES;
+	}
+	return backfill == YES;
+}
+
+/* A job of ours that could run now backfill is told to plan, instead of trying to start it. */
+static void _put_off(job_record_t *job_ptr)
+{
+	time_t now = time(NULL);
+
+	if (_is_backfill() && (job_ptr->start_time <= now) &&
+	    auc_select_hooks.owned && auc_select_hooks.owned(job_ptr))
+		job_ptr->start_time = now + SOON_SECONDS;
+}
+
+static bool _is_immediate(const job_record_t *job_ptr)
+{
+	return immediate && job_ptr->details &&
+		auc_is_immediate(immediate, job_ptr->details->submit_time,
+				 time(NULL));
+}
+
 extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 			     uint32_t min_nodes, uint32_t max_nodes,
 			     uint32_t req_nodes, uint16_t mode,
@@ -231,12 +268,16 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 	auc_pin_t *pin = auc_select_hooks.pin;
 	int rc;
 
-	if ((mode & 0xff) != SELECT_MODE_RUN_NOW)
-		return stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
-				      req_nodes, mode, candidates, preemptees,
-				      exc AUC_JOB_TEST_PASS);
+	if ((mode & 0xff) != SELECT_MODE_RUN_NOW) {
+		rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
+				    req_nodes, mode, candidates, preemptees,
+				    exc AUC_JOB_TEST_PASS);
+		if (!rc && ((mode & 0xff) == SELECT_MODE_WILL_RUN))
+			_put_off(job_ptr);
+		return rc;
+	}
 	if (!pin || (pin->job_ptr != job_ptr)) {
-		if (!immediate && auc_select_hooks.owned &&
+		if (!_is_immediate(job_ptr) && auc_select_hooks.owned &&
 		    auc_select_hooks.owned(job_ptr))
 			return ESLURM_NODES_BUSY;
 		rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes,

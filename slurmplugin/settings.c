@@ -36,6 +36,7 @@ static const number_t numbers[] = {
 	{ "file_memory", 0, 2147483647, 0, FIELD(file_memory), NULL },
 	{ "file_age", 0, 31536000, 86400, 0, "file_age_s", .implied = true },
 	{ "slurm_bids", 0, 10000, 0, FIELD(offers), NULL },
+	{ "net_s", 0, 86400, 60, FIELD(net_s), NULL },
 	{ "work", 0, 1000000000000L, 10000000, 0, "work" },
 };
 
@@ -50,6 +51,7 @@ static const text_t texts[] = {
 	{ "save", "yes|no", NULL },
 	{ "beyond", "slurm|wait", NULL },
 	{ "locality", "yes|no", NULL },
+	{ "at_once", "yes|no", NULL },
 	{ "objective", "priority|size|rate", "objective" },
 	{ "policy", "auction2|auction1|ipsched", "policy" },
 	{ "compact", "yes|no", "compact" },
@@ -61,7 +63,9 @@ static const text_t texts[] = {
 	{ "solver", "native|auto|highs", "solver" },
 	{ "worker", NULL, "worker" },
 	{ "library", NULL, NULL },
-	{ "invasic", "", NULL },	/* these are job_submit's */
+	{ "alternatives", "yes|no", NULL }, /* these are job_submit's */
+	{ "gpu_ranges", "yes|no", NULL },
+	{ "invasic", "", NULL },
 	{ "invasic_socket", NULL, NULL },
 	{ "invasic_urgent", "", NULL },
 	{ "status", NULL, NULL },
@@ -173,6 +177,8 @@ static bool _take_text(auc_settings_t *settings, const char *key,
 			settings->beyond_waits = !xstrcmp(value, "wait");
 		else if (!xstrcmp(key, "locality"))
 			settings->locality = !xstrcmp(value, "yes");
+		else if (!xstrcmp(key, "at_once"))
+			settings->at_once = !xstrcmp(value, "yes");
 		else if (!xstrcmp(key, "library")) {
 			xfree(settings->library);
 			settings->library = xstrdup(value);
@@ -199,6 +205,16 @@ static void _defaults(auc_settings_t *settings)
 			*(int *) ((char *) settings + number->field) =
 				number->normal;
 	}
+	settings->net_s = settings->at_once = -1;
+}
+
+/* The value that a number has where nothing is given. */
+static int _normal(const char *key)
+{
+	for (int i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (!xstrcmp(numbers[i].key, key))
+			return numbers[i].normal;
+	return 0;
 }
 
 /* What the engine is given for a key, and whatever comes after it; NULL: nothing. */
@@ -232,11 +248,15 @@ static bool _is_given(const char *engine, const char *key, const char *value)
 static void _fill_in(auc_settings_t *settings)
 {
 	bool paper = _is_given(settings->engine, "paper", "yes");
-
 	/* In the systems of the papers nobody else starts jobs. */
+	bool alone = paper || _is_given(settings->engine, "policy", "ipsched");
+
 	if (settings->beyond_waits < 0)
-		settings->beyond_waits = paper ||
-			_is_given(settings->engine, "policy", "ipsched");
+		settings->beyond_waits = alone;
+	if (settings->net_s < 0)
+		settings->net_s = alone ? 0 : _normal("net_s");
+	if (settings->at_once < 0)
+		settings->at_once = !alone;
 	for (int i = 0; i < ARRAY_SIZE(numbers); i++) {
 		const number_t *number = &numbers[i];
 

@@ -34,8 +34,9 @@ static void _clear(auc_snapshot_t *s, uint32_t cycle)
 	s->in.now = time(NULL);
 	s->in.seed = cycle;
 	s->config = slurm_conf.last_update;
-	s->queue = s->left_jobs = 0;
+	s->queue = s->beyond = s->left_jobs = 0;
 	s->left_len = 0;
+	s->held_len = 0;
 }
 
 /* The arrays have moved as they grew. */
@@ -61,6 +62,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_model_refresh();
 	auc_requests_restore();
 	auc_add_nodes(s);
+	auc_add_asleep(s);
 	auc_add_stores(s, settings);
 	auc_add_running(s);
 	auc_add_queue(s, settings, hooks, cycle);
@@ -85,5 +87,7 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 	xfree(s->free_memory);
 	xfree(s->gpu_type);
 	xfree(s->spare_gpus);
+	FREE_NULL_BITMAP(s->asleep);
+	xfree(s->held);
 	memset(s, 0, sizeof(*s));
 }

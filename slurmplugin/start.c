@@ -1,5 +1,5 @@
 /*
- * Decisions into running jobs, and into reasons for waiting: see scheduler.h.
+ * Decisions into jobs that have their nodes: see scheduler.h.
  *
  * A decision was taken on a snapshot, without locks. Before a job is started all that
  * the decision rests on is looked at again; then stock select_nodes() does the work and
@@ -9,10 +9,6 @@
 #include <string.h>
 
 #include "scheduler.h"
-
-/* After so many starts in a row that failed, a job is Slurm's for a while. */
-#define MISSES 3
-#define LEFT_SECONDS 300
 
 /* ---- exact cores and GPUs ---- */
 
@@ -117,6 +113,8 @@ static bool _pin_node(auc_pin_t *pin, int n,
 	if (!gpus || (gpus->gres_cnt_alloc + segment->gpus >
 		      gpus->gres_cnt_avail))
 		return false;
+	if (auc_gpu_type(gpus) == AUC_GPU_TYPES)
+		return true;	/* which of them are of the job's type Slurm knows */
 	pin->gpus[n] = _pick_gpus(gpus, pin->cores[n], segment->gpus);
 	return true;
 }
@@ -148,7 +146,7 @@ static bool _same_request(const struct aucsched_job *a,
 		(a->max_nodes == b->max_nodes) &&
 		(a->cores_per_node == b->cores_per_node) &&
 		(a->time_limit <= b->time_limit) &&
-		(a->min_gpus == b->min_gpus) && (a->max_gpus == b->max_gpus) &&
+		(a->min_gpus == b->min_gpus) && (a->max_gpus >= b->max_gpus) &&
 		(a->flags == b->flags);
 }
 
@@ -163,6 +161,7 @@ static job_record_t *_find(const auc_snapshot_t *s, uint32_t row)
 	    !job_ptr->details || !job_ptr->priority || !job_ptr->part_ptr ||
 	    job_ptr->details->prolog_running)
 		return NULL;
+	auc_update_judge(job_ptr);
 	is_array = job_ptr->array_recs && job_ptr->array_recs->task_id_bitmap &&
 		(job_ptr->array_task_id == NO_VAL);
 	/* The record of an array becomes an ordinary one with its last task. */
@@ -185,7 +184,7 @@ static job_record_t *_find(const auc_snapshot_t *s, uint32_t row)
  * Makes one task of an array a job of its own, as build_job_queue() does, so that nothing
  * that is set for the start gets into the record of the others.
  */
-static job_record_t *_split(job_record_t *job_ptr)
+extern job_record_t *auc_split(job_record_t *job_ptr)
 {
 	job_record_t *rest;
 	int task;
@@ -202,7 +201,7 @@ static job_record_t *_split(job_record_t *job_ptr)
 		job_ptr->array_task_id = NO_VAL;
 		return NULL;
 	}
-	rest->job_state = JOB_PENDING;
+	auc_set_pending(rest);
 	rest->start_time = 0;
 	return job_ptr;
 }
@@ -262,43 +261,6 @@ static bool _as_decided(const job_record_t *job_ptr, const auc_pin_t *pin)
 		first += cores;
 	}
 	return true;
-}
-
-/* What the user is told, and the node, has to wait until the start is saved. */
-static void _will_launch(auc_starts_t *starts, job_record_t *job_ptr)
-{
-	last_job_update = time(NULL);
-	rebuild_job_part_list(job_ptr);
-	AUC_GROW(starts->launches, starts->launches_cap,
-		 starts->launches_len + 1);
-	starts->launches[starts->launches_len++] = (auc_run_t) {
-		.job_id = job_ptr->job_id, .start = job_ptr->start_time };
-	auc_journal_start(job_ptr->job_id, job_ptr->start_time);
-}
-
-extern void auc_launch(auc_starts_t *starts)
-{
-	for (size_t i = 0; i < starts->launches_len; i++) {
-		const auc_run_t *run = &starts->launches[i];
-		job_record_t *job_ptr = find_job_record(run->job_id);
-
-		/* It may have been cancelled since, or even started again. */
-		if (!job_ptr || !IS_JOB_RUNNING(job_ptr) ||
-		    IS_JOB_COMPLETING(job_ptr) ||
-		    (job_ptr->start_time != run->start))
-			continue;
-		if (!job_ptr->batch_flag)
-			srun_allocate(job_ptr);
-		else if (!IS_JOB_CONFIGURING(job_ptr))
-			launch_job(job_ptr);
-	}
-	starts->launches_len = 0;
-}
-
-extern void auc_starts_free(auc_starts_t *starts)
-{
-	xfree(starts->launches);
-	starts->launches_len = starts->launches_cap = 0;
 }
 
 /* A failed attempt leaves no trace in what the user is told, save for limits. */
@@ -365,18 +327,6 @@ static int _take_alternative(const auc_snapshot_t *s, uint32_t row,
 	return SLURM_ERROR;
 }
 
-static void _missed(job_record_t *job_ptr, int rc)
-{
-	auc_memo_t *memo = auc_memo_of(job_ptr->job_id);
-
-	verbose("aucsched: %pJ could not be started as decided: %s", job_ptr,
-		slurm_strerror(rc));
-	if (++memo->misses < MISSES)
-		return;
-	memo->misses = 0;
-	memo->until = time(NULL) + LEFT_SECONDS;
-}
-
 /* A start of a job that names an input file. */
 static void _count_file(const auc_snapshot_t *s, uint32_t row,
 			const struct aucsched_output *out,
@@ -410,7 +360,7 @@ static void _start_one(const auc_snapshot_t *s,
 
 	if (!job_ptr || !_make_pin(&pin, out, decision, idle) ||
 	    !bit_super_set(pin.nodes, job_ptr->part_ptr->node_bitmap) ||
-	    !(job_ptr = _split(job_ptr))) {
+	    !(job_ptr = auc_split(job_ptr))) {
 		starts->stale++;
 		_free_pin(&pin);
 		return;
@@ -419,9 +369,18 @@ static void _start_one(const auc_snapshot_t *s,
 	if (!rc && (rc = _try(job_ptr, &pin, hooks, decision->gpus)) &&
 	    decision->alternative)
 		auc_switch_back(job_ptr, &kept);
+	if (rc == ESLURM_ACCOUNTING_POLICY) {
+		/* By the reason that the job has now. With fewer nodes it may be Slurm's to start. */
+		starts->stale++;
+		auc_missed(job_ptr, rc);
+		last_job_update = time(NULL);
+		_free_pin(&pin);
+		return;
+	}
 	if (rc) {
 		starts->failed++;
-		_missed(job_ptr, rc);
+		auc_miss(&starts->misses, slurm_strerror(rc), 1);
+		auc_missed(job_ptr, rc);
 		_free_pin(&pin);
 		return;
 	}
@@ -437,9 +396,10 @@ static void _start_one(const auc_snapshot_t *s,
 	auc_kept_free(&kept);
 	if (!_as_decided(job_ptr, &pin)) {
 		starts->failed++;
+		auc_miss(&starts->misses, "other cores than the bid's", 1);
 		info("aucsched: %pJ got other cores than its bid's", job_ptr);
 	}
-	_will_launch(starts, job_ptr);
+	auc_will_launch(starts, job_ptr);
 	for (int n = 0; n < node_record_count; n++)
 		if (pin.cores[n])
 			bit_and_not(idle[n], pin.cores[n]);
@@ -481,7 +441,8 @@ extern void auc_start(const auc_snapshot_t *s,
 	nodes = _decided_nodes(s, out, starts->next);
 	idle = auc_idle_cores(nodes);
 	for (; starts->next < s->in.jobs_len; starts->next++) {
-		if (out->decisions[starts->next].why != AUCSCHED_STARTS)
+		if ((out->decisions[starts->next].why != AUCSCHED_STARTS) ||
+		    s->rows[starts->next].put_off)
 			continue;
 		_start_one(s, out, starts->next, idle, hooks, starts);
 		if (auc_now_us() > end) {
@@ -493,109 +454,4 @@ extern void auc_start(const auc_snapshot_t *s,
 	FREE_NULL_BITMAP(nodes);
 	if (starts->started > before)
 		schedule_job_save();
-}
-
-/* ---- reasons ---- */
-
-/* Slurm has no reason of its own for it. */
-#define BEHIND "Priority, behind auc_window"
-
-/* Unless somebody knows better. */
-static bool _may_tell(const job_record_t *job_ptr)
-{
-	return (job_ptr->state_reason == WAIT_NO_REASON) ||
-		(job_ptr->state_reason == WAIT_PRIORITY) ||
-		(job_ptr->state_reason == WAIT_RESOURCES);
-}
-
-/* IN text - instead of the reason's own; NULL: none */
-static void _set_reason(job_record_t *job_ptr, uint32_t reason,
-			const char *text)
-{
-	job_ptr->state_reason = reason;
-	xfree(job_ptr->state_desc);
-	job_ptr->state_desc = xstrdup(text);
-	last_job_update = time(NULL);
-}
-
-static void _tell(job_record_t *job_ptr, uint32_t reason, time_t expected)
-{
-	auc_untell_behind(job_ptr);
-	if (!_may_tell(job_ptr))
-		return;
-	if (job_ptr->state_reason != reason)
-		_set_reason(job_ptr, reason, NULL);
-	if (expected && (job_ptr->start_time < time(NULL)))
-		job_ptr->start_time = expected;
-}
-
-extern void auc_tell_behind(job_record_t *job_ptr)
-{
-	if (_may_tell(job_ptr) && ((job_ptr->state_reason != WAIT_PRIORITY) ||
-				   xstrcmp(job_ptr->state_desc, BEHIND)))
-		_set_reason(job_ptr, WAIT_PRIORITY, BEHIND);
-}
-
-extern void auc_untell_behind(job_record_t *job_ptr)
-{
-	if (!xstrcmp(job_ptr->state_desc, BEHIND))
-		_set_reason(job_ptr, job_ptr->state_reason, NULL);
-}
-
-extern void auc_untell_all(void)
-{
-	job_record_t *job_ptr;
-	list_itr_t *iter = list_iterator_create(job_list);
-
-	while ((job_ptr = list_next(iter)))
-		if (IS_JOB_PENDING(job_ptr))
-			auc_untell_behind(job_ptr);
-	list_iterator_destroy(iter);
-}
-
-/* A job that is not looked at is behind the window, or not known to the model of ipsched. */
-static bool _is_behind(const auc_snapshot_t *s, uint32_t row)
-{
-	return s->beyond_waits && !(s->jobs[row].flags & AUCSCHED_CONTIGUOUS);
-}
-
-extern void auc_explain(const auc_snapshot_t *s,
-			const struct aucsched_output *out)
-{
-	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
-		const struct aucsched_decision *decision =
-			&out->decisions[row];
-		job_record_t *job_ptr;
-		auc_memo_t *memo;
-
-		if (decision->why == AUCSCHED_STARTS)
-			continue;
-		/* An array's tasks share a record: the first that waits speaks. */
-		if (row && (s->rows[row].job_id == s->rows[row - 1].job_id) &&
-		    (out->decisions[row - 1].why != AUCSCHED_STARTS))
-			continue;
-		job_ptr = find_job_record(s->rows[row].job_id);
-		if (!job_ptr || !IS_JOB_PENDING(job_ptr) || !job_ptr->priority)
-			continue;
-		memo = auc_memo_of(job_ptr->job_id);
-		switch (decision->why) {
-		case AUCSCHED_WAITS_LOST:
-			_tell(job_ptr, WAIT_PRIORITY, decision->expected);
-			break;
-		case AUCSCHED_WAITS_FIT:
-			memo->left = s->rows[row].approximate;
-			/* fall through */
-		case AUCSCHED_WAITS_RESERVED:
-			_tell(job_ptr, WAIT_RESOURCES, decision->expected);
-			break;
-		case AUCSCHED_NOT_LOOKED_AT:
-			if (_is_behind(s, row)) {
-				auc_tell_behind(job_ptr);
-				break;
-			}
-			/* fall through */
-		default:	/* Slurm has the words for it */
-			memo->left = true;
-		}
-	}
 }

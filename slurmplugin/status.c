@@ -1,6 +1,11 @@
 /* The figures for `aucsched status`: see scheduler.h. */
+#define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "scheduler.h"
@@ -13,9 +18,36 @@ extern void auc_figure_add(auc_figure_t *figure, int64_t value)
 	figure->count++;
 }
 
-static void _text(char **json, const char *key, const char *value)
+extern void auc_miss(auc_misses_t *misses, const char *why, uint64_t count)
 {
-	xstrfmtcat(*json, "\"%s\":\"", key);
+	int i = 0;
+
+	if (!count)
+		return;
+	while ((i < misses->len) &&
+	       strncmp(misses->of[i].why, why, AUC_MISS_SIZE - 1))
+		i++;
+	/* The last one is for all that have no place of their own. */
+	if (i >= AUC_MISSES - 1) {
+		i = AUC_MISSES - 1;
+		why = "other";
+	}
+	if (i >= misses->len) {
+		snprintf(misses->of[i].why, AUC_MISS_SIZE, "%s", why);
+		misses->len = i + 1;
+	}
+	misses->of[i].count += count;
+}
+
+extern void auc_misses_add(auc_misses_t *misses, const auc_misses_t *more)
+{
+	for (int i = 0; i < more->len; i++)
+		auc_miss(misses, more->of[i].why, more->of[i].count);
+}
+
+static void _string(char **json, const char *value)
+{
+	xstrcat(*json, "\"");
 	for (; value && *value; value++) {
 		if ((*value == '"') || (*value == '\\'))
 			xstrfmtcat(*json, "\\%c", *value);
@@ -24,7 +56,29 @@ static void _text(char **json, const char *key, const char *value)
 		else
 			xstrcatchar(*json, *value);
 	}
-	xstrcat(*json, "\",");
+	xstrcat(*json, "\"");
+}
+
+extern void auc_status_worker(auc_status_t *status, uint32_t failures,
+			      char *fault)
+{
+	status->worker_failures += failures;
+	if (failures && (!status->worker_fault ||
+			 xstrcmp(fault, status->worker_fault)))
+		error("aucsched: the worker process of auc_solver failed: %s",
+		      fault && fault[0] ? fault : "nobody knows why");
+	if (failures) {
+		xfree(status->worker_fault);
+		status->worker_fault = fault;
+	} else
+		xfree(fault);
+}
+
+static void _text(char **json, const char *key, const char *value)
+{
+	xstrfmtcat(*json, "\"%s\":", key);
+	_string(json, value);
+	xstrcat(*json, ",");
 }
 
 static void _count(char **json, const char *key, uint64_t value)
@@ -46,6 +100,19 @@ static void _left(char **json, const auc_snapshot_t *snapshot)
 	for (int i = 0; i < snapshot->left_len; i++)
 		xstrfmtcat(*json, "%s\"%s\":%u", i ? "," : "",
 			   snapshot->left[i].why, snapshot->left[i].jobs);
+	xstrcat(*json, "},");
+}
+
+static void _missed(char **json, const auc_misses_t *misses)
+{
+	xstrcat(*json, "\"missed\":{");
+	for (int i = 0; i < misses->len; i++) {
+		if (i)
+			xstrcat(*json, ",");
+		_string(json, misses->of[i].why);
+		xstrfmtcat(*json, ":%llu",
+			   (unsigned long long) misses->of[i].count);
+	}
 	xstrcat(*json, "},");
 }
 
@@ -86,29 +153,111 @@ static char *_json(const auc_status_t *status, const auc_settings_t *settings,
 	_count(&json, "running", snapshot->in.running_len);
 	_count(&json, "started", status->started);
 	_count(&json, "starts_failed", status->starts_failed);
+	_missed(&json, &status->misses);
+	_count(&json, "overdue", status->overdue);
+	_text(&json, "journal", status->journal);
+	_count(&json, "saves_failed", status->saves_failed);
 	_count(&json, "handed_jobs", snapshot->left_jobs);
 	_left(&json, snapshot);
 	if (settings->locality)
 		_files(&json, status);
-	xstrfmtcat(json, "\"solver\":{\"status\":\"%s\",\"objective\":%.0f,\"bound\":%.0f,\"bids\":%u,\"worker_failures\":%llu},",
+	xstrfmtcat(json, "\"solver\":{\"status\":\"%s\",\"objective\":%.0f,\"bound\":%.0f,\"bids\":%u,\"worker_failures\":%llu,",
 		   status->optimal ? "optimal" : "feasible", status->objective,
 		   status->bound, status->bids,
 		   (unsigned long long) status->worker_failures);
+	xstrcat(json, "\"worker_fault\":");
+	_string(&json, status->worker_fault);
+	xstrcat(json, "},");
 	xstrfmtcat(json, "\"fallbacks\":%llu}\n",
 		   (unsigned long long) status->fallbacks);
 	return json;
 }
 
-static bool _write(const char *path, const char *text)
+/* ---- the file ---- */
+
+/* The name of a file that is being written: what follows nobody can guess. */
+#define NEW ".new."
+
+/* Files that a slurmctld which was killed was just writing. */
+static void _sweep(const char *path)
+{
+	char *dir = xstrdup(path), *slash = strrchr(dir, '/'), *prefix;
+	struct dirent *entry;
+	struct stat st;
+	DIR *open_dir;
+
+	prefix = xstrdup_printf("%s" NEW, slash + 1);
+	slash[slash == dir] = '\0';
+	if ((open_dir = opendir(dir))) {
+		while ((entry = readdir(open_dir)))
+			if (!strncmp(entry->d_name, prefix, strlen(prefix)) &&
+			    (strlen(entry->d_name) == strlen(prefix) + 6) &&
+			    !fstatat(dirfd(open_dir), entry->d_name, &st,
+				     AT_SYMLINK_NOFOLLOW) &&
+			    S_ISREG(st.st_mode) && (st.st_uid == geteuid()))
+				(void) unlinkat(dirfd(open_dir),
+						entry->d_name, 0);
+		closedir(open_dir);
+	}
+	xfree(prefix);
+	xfree(dir);
+}
+
+/* A device, or a directory, is none of ours to replace. */
+static bool _may_replace(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+		return true;
+	errno = S_ISDIR(st.st_mode) ? EISDIR : EEXIST;
+	return false;
+}
+
+static bool _fill(int fd, const char *text)
 {
 	size_t len = strlen(text);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	ssize_t wrote;
+	ssize_t wrote = write(fd, text, len);
+	bool ok = (wrote == len) && !fchmod(fd, 0644);
 
-	if (fd < 0)
-		return false;
-	wrote = write(fd, text, len);
-	return !close(fd) && (wrote == len);
+	if ((wrote >= 0) && (wrote != len))
+		errno = ENOSPC;
+	if (close(fd))
+		ok = false;
+	return ok;
+}
+
+extern bool auc_status_replace(const char *path, const char *text)
+{
+	char *new = xstrdup_printf("%s" NEW "XXXXXX", path);
+	int fd = -1, error;
+	bool ok = _may_replace(path) &&
+		((fd = mkostemp(new, O_CLOEXEC)) >= 0);
+
+	/* mkostemp() follows no link, and opens nothing that is there. */
+	if (ok)
+		ok = _fill(fd, text) && !rename(new, path);
+	error = errno;
+	if (!ok && (fd >= 0))
+		(void) unlink(new);
+	errno = error;
+	xfree(new);
+	return ok;
+}
+
+/* Once for each fault, and when it is over. */
+static void _say(const char *path, bool ok)
+{
+	static char *said;
+	char *fault = ok ? NULL : xstrdup_printf("%s: %m", path);
+
+	if (fault && xstrcmp(fault, said))
+		error("aucsched: no status for `aucsched status`: can't write %s",
+		      fault);
+	else if (!fault && said)
+		info("aucsched: the status is written again: %s", path);
+	xfree(said);
+	said = fault;
 }
 
 extern void auc_status_write(const auc_status_t *status,
@@ -117,14 +266,17 @@ extern void auc_status_write(const auc_status_t *status,
 			     const auc_snapshot_t *snapshot,
 			     const char *state_dir)
 {
+	static char *swept;
 	char *path = settings->status ? xstrdup(settings->status) :
 		xstrdup_printf("%s/aucsched.status", state_dir);
-	char *new = xstrdup_printf("%s.new", path);
 	char *json = _json(status, settings, library, snapshot);
 
-	if (!_write(new, json) || rename(new, path))
-		debug("aucsched: can't write %s: %m", path);
+	if (xstrcmp(path, swept)) {
+		_sweep(path);
+		xfree(swept);
+		swept = xstrdup(path);
+	}
+	_say(path, auc_status_replace(path, json));
 	xfree(json);
-	xfree(new);
 	xfree(path);
 }

@@ -15,6 +15,7 @@
 #include "gpu_range.h"
 #include "note.h"
 #include "scheduler.h"
+#include "update.h"
 
 /* What the environment of a batch script says of its request. */
 #define NTASKS "SLURM_NTASKS="
@@ -170,11 +171,12 @@ static int _set_gres(job_record_t *job_ptr, const auc_alternative_t *a)
 	auc_range_drop_note(&job_ptr->admin_comment);
 	if (!a->high)
 		return SLURM_SUCCESS;
-	if (a->low < a->high)
-		auc_range_add_note(&job_ptr->admin_comment, a->low, a->high);
 	job_ptr->tres_per_node = xstrdup_printf(AUC_GRES_PREFIX "gpu:%s%s%u",
 						a->type, a->type[0] ? ":" : "",
 						a->low);
+	if (a->low < a->high)
+		auc_range_add_note_of(&job_ptr->admin_comment,
+				      job_ptr->tres_per_node, a->low, a->high);
 	return auc_gres_validate(job_ptr);
 }
 
@@ -183,6 +185,9 @@ extern int auc_switch(job_record_t *job_ptr, const auc_alternative_t *a,
 {
 	int rc;
 
+	/* More CPUs a task than at submission, MaxMemPerCPU may have made it. */
+	if (!auc_alternative_counts(a, job_ptr->details->cpus_per_task))
+		return ESLURM_TOO_MANY_REQUESTED_CPUS;
 	_keep(kept, job_ptr);
 	_set_numbers(job_ptr, a);
 	if ((rc = _set_gres(job_ptr, a)))
@@ -342,8 +347,9 @@ static void _restore_first(job_record_t *job_ptr, const auc_first_t *first)
 	auc_note_drop(&job_ptr->admin_comment, AUC_FIRST_NOTE);
 	auc_range_drop_note(&job_ptr->admin_comment);
 	if (first->high)
-		auc_range_add_note(&job_ptr->admin_comment, first->low,
-				   first->high);
+		auc_range_add_note_of(&job_ptr->admin_comment,
+				      first->tres_per_node, first->low,
+				      first->high);
 	xfree(job_ptr->tres_per_node);
 	job_ptr->tres_per_node = xstrdup(first->tres_per_node);
 	FREE_NULL_LIST(job_ptr->gres_list_req);
@@ -367,6 +373,15 @@ static void _back_to_first(job_record_t *job_ptr)
 	xfree(first.tres_per_node);
 }
 
+extern void auc_update_judge(job_record_t *job_ptr)
+{
+	if (!auc_update_settle(job_ptr))
+		return;
+	info("aucsched: %pJ has been changed: what else it asked for is gone",
+	     job_ptr);
+	last_job_update = time(NULL);
+}
+
 extern void auc_requests_restore(void)
 {
 	job_record_t *job_ptr;
@@ -376,6 +391,7 @@ extern void auc_requests_restore(void)
 		if (!job_ptr->admin_comment || !IS_JOB_PENDING(job_ptr) ||
 		    IS_JOB_COMPLETING(job_ptr) || !job_ptr->details)
 			continue;
+		auc_update_judge(job_ptr);
 		_back_to_first(job_ptr);
 		auc_back_to_range(job_ptr);
 	}

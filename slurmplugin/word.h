@@ -15,6 +15,7 @@
 #define MOST_PER_NODE 65000
 #define MOST_GPUS 15
 #define MOST_CPUS 2147483647
+#define MOST_CPUS_PER_NODE 65535
 
 typedef struct {
 	const char *at;

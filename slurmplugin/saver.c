@@ -1,0 +1,171 @@
+/*
+ * Slurm's own thread that saves its state, made to save at once: see scheduler.h.
+ *
+ * Slurm has one thread that saves (state_save.c), which waits up to five seconds. Nobody else
+ * may call dump_all_job_state(): it compares the file's time with the one that it wrote
+ * itself, and a backup controller in control ends itself if they differ. So the
+ * thread is asked to end, for which it first saves all that is asked for, and is started
+ * anew. (It ends when it finds nothing to save, so not while things happen all the time; and the new one
+ * saves once more at the first request.) Between sched_g_init() and sched_g_fini() nobody else ends it or joins it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scheduler.h"
+
+/* So often it is looked at whether the thread has ended: no clock that can be set is asked. */
+#define LOOK_US 200
+
+/* And at the file, which may be another machine's. */
+#define LOOK_AT_FILE_US 5000
+
+static struct {
+	pthread_mutex_t lock;	/* held while the thread is waited for; no lock is taken under it */
+	bool ending;		/* it was asked to end, and is not known to have ended */
+	bool closed;		/* it is Slurm's alone from now on */
+} saver = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+/* If the thread has ended it is started anew. RET whether it had */
+static bool _turn(void)
+{
+	if (pthread_tryjoin_np(slurmctld_config.thread_id_save, NULL) == EBUSY)
+		return false;
+	/* Not EBUSY: nobody can wait for it any more. */
+	saver.ending = false;
+	slurm_thread_create(&slurmctld_config.thread_id_save,
+			    slurmctld_state_save, NULL);
+	return true;
+}
+
+/* Which file it is, and of when: one of these is another with each save. */
+typedef struct {
+	ino_t number;		/* 0: there is none */
+	struct timespec written;
+} file_t;
+
+static file_t _file(const char *dir)
+{
+	char *path = xstrdup_printf("%s/job_state", dir);
+	struct stat status;
+	file_t file = { 0 };
+
+	if (!stat(path, &status))
+		file = (file_t) { status.st_ino, status.st_mtim };
+	xfree(path);
+	return file;
+}
+
+static bool _is_same(const file_t *a, const file_t *b)
+{
+	return (a->number == b->number) &&
+		(a->written.tv_sec == b->written.tv_sec) &&
+		(a->written.tv_nsec == b->written.tv_nsec);
+}
+
+/* Notes the file if it is another one than that of before. RET whether it is */
+static bool _is_new(const char *dir, file_t *seen)
+{
+	file_t now = _file(dir);
+
+	if (!now.number || _is_same(seen, &now))	/* none: just being replaced */
+		return false;
+	*seen = now;
+	return true;
+}
+
+/* A save that began after this one was asked for. */
+static void _ask(const char *dir, file_t *seen)
+{
+	*seen = _file(dir);
+	schedule_job_save();
+	if (!saver.ending)
+		shutdown_state_save();
+	saver.ending = true;
+}
+
+/*
+ * The thread ends when nothing is left to save, which may take long where much happens. It saves all the while:
+ * what was written second has begun after it was asked for.
+ */
+static int _wait(const char *dir, int64_t end_us)
+{
+	bool ours = !saver.ending;	/* it was not asked to end before */
+	int64_t look_us = auc_now_us() + LOOK_AT_FILE_US;
+	int written = 0;
+	file_t seen;
+
+	_ask(dir, &seen);
+	while (written < 2) {
+		int64_t now = auc_now_us();
+
+		if (_turn() && ours)	/* if nothing was written Slurm's log has the words */
+			return (written || _is_new(dir, &seen)) ?
+				SLURM_SUCCESS : EIO;
+		if (!saver.ending) {
+			ours = true;
+			written = 0;
+			_ask(dir, &seen);
+		}
+		if (now >= end_us)
+			return EBUSY;
+		if (now >= look_us) {
+			look_us = now + LOOK_AT_FILE_US;
+			written += _is_new(dir, &seen);
+		}
+		usleep(LOOK_US);
+	}
+	return SLURM_SUCCESS;
+}
+
+extern int auc_saver_save(const char *dir, int64_t wait_ms)
+{
+	int rc = ECANCELED;
+
+	slurm_mutex_lock(&saver.lock);
+	if (!saver.closed && slurmctld_config.thread_id_save)
+		rc = _wait(dir, auc_now_us() + wait_ms * 1000);
+	slurm_mutex_unlock(&saver.lock);
+	return rc;
+}
+
+extern void auc_saver_mend(void)
+{
+	slurm_mutex_lock(&saver.lock);
+	if (saver.ending && !saver.closed)
+		(void) _turn();
+	slurm_mutex_unlock(&saver.lock);
+}
+
+extern bool auc_saver_is_late(void)
+{
+	bool late;
+
+	slurm_mutex_lock(&saver.lock);
+	late = saver.ending;
+	slurm_mutex_unlock(&saver.lock);
+	return late;
+}
+
+extern void auc_saver_open(void)
+{
+	slurm_mutex_lock(&saver.lock);
+	saver.closed = false;
+	slurm_mutex_unlock(&saver.lock);
+}
+
+extern void auc_saver_close(int64_t wait_ms)
+{
+	int64_t end = auc_now_us() + wait_ms * 1000;
+
+	slurm_mutex_lock(&saver.lock);
+	while (saver.ending && !saver.closed && !_turn() &&
+	       (auc_now_us() < end))
+		usleep(LOOK_US);
+	saver.closed = true;
+	slurm_mutex_unlock(&saver.lock);
+}

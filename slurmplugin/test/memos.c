@@ -1,0 +1,27 @@
+/* Memos of jobs. */
+#include "../scheduler.h"
+#include "units.h"
+
+static void _test_memos(void)
+{
+	for (uint32_t id = 1; id <= 5000; id++) {
+		auc_memo_of(id * 7919)->misses = id % 200;
+		auc_memo_of(id * 7919)->cycle = id % 2;
+	}
+	for (uint32_t id = 1; id <= 5000; id++) {
+		auc_memo_t *memo = auc_memo_find(id * 7919);
+
+		CHECK(memo && (memo->misses == id % 200), "%u", id);
+	}
+	CHECK(!auc_memo_find(1), "a job that nobody added");
+	auc_memo_sweep(1);
+	for (uint32_t id = 1; id <= 5000; id++)
+		CHECK(!auc_memo_find(id * 7919) == !(id % 2), "%u", id);
+	auc_memo_free();
+	CHECK(!auc_memo_find(7919), "after all were freed");
+}
+
+extern void test_memos(void)
+{
+	_test_memos();
+}

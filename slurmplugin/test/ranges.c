@@ -1,0 +1,301 @@
+/* GPU ranges: what is read of them, and what is noted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../gpu_range.h"
+#include "units.h"
+
+extern bool units_is_type(const char *name)
+{
+	return !strcmp(name, "v100-pcie") || !strcmp(name, "1-2");
+}
+
+static const struct {
+	const char *text;
+	auc_range_t want;
+	uint32_t low, high;
+	const char *type;	/* NULL: none */
+} ranges[] = {
+	{ NULL, AUC_RANGE_NONE, 0, 0 },
+	{ "", AUC_RANGE_NONE, 0, 0 },
+	{ ",,", AUC_RANGE_NONE, 0, 0 },
+	{ "gpu", AUC_RANGE_NONE, 0, 0 },
+	{ "gpu:2", AUC_RANGE_NONE, 0, 0 },
+	{ "gres:gpu:2", AUC_RANGE_NONE, 0, 0 },
+	{ "gres/gpu=2", AUC_RANGE_NONE, 0, 0 },
+	{ "gres:gpu:1-3", AUC_RANGE_OK, 1, 3 },
+	{ "gres/gpu:1-3", AUC_RANGE_OK, 1, 3 },
+	{ "gpu:a100:2-4", AUC_RANGE_OK, 2, 4, "a100" },
+	{ "gres:gpu:a100:1-3", AUC_RANGE_OK, 1, 3, "a100" },
+	{ "gres/gpu:v100-pcie:1-3,license:2", AUC_RANGE_OK, 1, 3, "v100-pcie" },
+	{ "gpu:a100:3-1", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:a100:1-x", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu::1-3", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:a:b:1-3", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:a b:1-3", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:" NAME_63 ":1-3", AUC_RANGE_OK, 1, 3, NAME_63 },
+	{ "gpu:" NAME_63 "x:1-3", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:1-3,gpu:a100:3", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:a100:3,gpu:1-3", AUC_RANGE_BAD, 0, 0 },
+	{ "gres:gpu:1-3,gres:gpu", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:a100:1-2,gpu:v100-pcie:1-2", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:a100:1,gpu:v100-pcie:2", AUC_RANGE_NONE, 0, 0 },
+	{ "gres:license:1,gres:gpu:1-1", AUC_RANGE_OK, 1, 1 },
+	{ "craynetwork:1-3", AUC_RANGE_NONE, 0, 0 },
+	{ "gpux:1-3", AUC_RANGE_NONE, 0, 0 },
+	{ "gpu:v100-pcie", AUC_RANGE_NONE, 0, 0 },
+	{ "gpu:1-2", AUC_RANGE_NONE, 0, 0 },
+	{ "gpu:v100-pcie:1-2", AUC_RANGE_OK, 1, 2, "v100-pcie" },
+	{ "gpu:v100-pcie:1-3", AUC_RANGE_OK, 1, 3, "v100-pcie" },
+	{ "gpu:3-1", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:0-0", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:0-2", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:a-b", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:1-", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:-3", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:-", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:1-2-3", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:1-3 ", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:1-99999", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:1-4294967297", AUC_RANGE_BAD, 0, 0 },
+	{ "gpu:1-3,gpu:2-4", AUC_RANGE_BAD, 0, 0 },
+};
+
+static void _test_ranges(void)
+{
+	for (int i = 0; i < ARRAY_SIZE(ranges); i++) {
+		auc_gpus_t range = { 0 };
+		char *error = NULL;
+		auc_range_t got = auc_range_parse(ranges[i].text, units_is_type,
+						  &range, &error);
+
+		CHECK(got == ranges[i].want, "%s: %d", ranges[i].text, got);
+		CHECK((got == AUC_RANGE_BAD) == (error && error[0]), "%s: %s",
+		      ranges[i].text, error);
+		if (got == AUC_RANGE_OK)
+			CHECK((range.low == ranges[i].low) &&
+			      (range.high == ranges[i].high) &&
+			      !strcmp(range.type, ranges[i].type ?
+				      ranges[i].type : ""), "%s: %s:%u-%u",
+			      ranges[i].text, range.type, range.low, range.high);
+		xfree(error);
+	}
+}
+
+/* Who knows no types refuses only what can't be one. */
+static void _test_untyped(void)
+{
+	static const struct {
+		const char *text;
+		auc_range_t want;
+	} cases[] = {
+		{ "gpu:1-3", AUC_RANGE_OK },
+		{ "gpu:a100:1-3", AUC_RANGE_OK },
+		{ "gpu:3090-24", AUC_RANGE_NONE },
+		{ "gpu:v100-pcie", AUC_RANGE_NONE },
+		{ "gpu:2080-ti", AUC_RANGE_NONE },
+		{ "gpu:a100:3-1", AUC_RANGE_BAD },
+		{ "gpu:1-2,gpu:a100:3", AUC_RANGE_BAD },
+	};
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		auc_gpus_t range;
+		char *error = NULL;
+		auc_range_t got = auc_range_parse(cases[i].text, NULL, &range,
+						  &error);
+
+		CHECK((got == cases[i].want) &&
+		      ((got == AUC_RANGE_BAD) == !!error), "%s: %d %s",
+		      cases[i].text, got, error);
+		xfree(error);
+	}
+}
+
+static void _test_spelling(void)
+{
+	static const struct {
+		const char *text, *other;
+	} cases[] = {
+		{ "gres:gpu:1", "gres:gpu:01" },
+		{ "gpu:a100:12,license:1", "gpu:a100:012,license:1" },
+		{ "license:1,gres/gpu:3", "license:1,gres/gpu:03" },
+		{ "gpu", NULL }, { "gpu:a100", NULL }, { "license:1", NULL },
+		{ "", NULL }, { NULL, NULL },
+	};
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *other = auc_range_respelled(cases[i].text);
+		char *back = auc_range_plain(other), *none;
+
+		CHECK(!xstrcmp(other, cases[i].other), "%s: %s", cases[i].text,
+		      other);
+		CHECK(!other || !xstrcmp(back, cases[i].text), "%s: %s",
+		      other, back);
+		CHECK(!(none = auc_range_respelled(other)), "%s", none);
+		CHECK(!(none = auc_range_plain(cases[i].text)), "%s", none);
+		xfree(other);
+		xfree(back);
+	}
+}
+
+static void _test_count(void)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{ "gres:gpu:1-3", "gres:gpu:2" },
+		{ "gres/gpu:7", "gres/gpu:2" },
+		{ "gpu:a100:1-3,license:1-3", "gpu:a100:2,license:1-3" },
+		{ "gpu", "gpu:2" },
+		{ "gpu:a100", "gpu:a100:2" },
+		{ "license:1", NULL },
+		{ NULL, NULL },
+	};
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *got = auc_range_with_count(cases[i].text, 2);
+
+		CHECK(!xstrcmp(got, cases[i].want), "%s: %s", cases[i].text,
+		      got);
+		xfree(got);
+	}
+}
+
+static void _test_notes(void)
+{
+	static const char *comments[] = { NULL, "x", "a;b", "a=1;;b", ";" };
+	static const auc_gpus_t first = { .low = 1, .high = 3 };
+	static const auc_gpus_t ranges[] = {
+		{ .low = 2, .high = 4 }, { .low = 2, .high = 4, .type = "v100-pcie" },
+		{ .low = 1, .high = 1024, .type = NAME_63 },
+	};
+
+	for (int i = 0; i < ARRAY_SIZE(comments) * ARRAY_SIZE(ranges); i++) {
+		const char *before = comments[i / ARRAY_SIZE(ranges)];
+		const auc_gpus_t *range = &ranges[i % ARRAY_SIZE(ranges)];
+		char *comment = xstrdup(before);
+		uint32_t low = 0, high = 0;
+		auc_gpus_t got;
+
+		CHECK(!auc_range_find_note(comment, &low, &high), "%s",
+		      comment);
+		auc_range_add_note(&comment, &first);
+		auc_range_add_note(&comment, range);	/* in place of the first */
+		CHECK(auc_range_find_note(comment, &low, &high) &&
+		      (low == range->low) && (high == range->high), "%s", comment);
+		CHECK(auc_range_read_note(comment, &got) &&
+		      !memcmp(&got, range, sizeof(got)), "%s", comment);
+		auc_range_drop_note(&comment);
+		CHECK(!auc_range_find_note(comment, &low, &high), "%s",
+		      comment);
+		if (before && strcmp(before, ";"))
+			CHECK(!xstrcmp(comment, before), "%s became %s",
+			      before, comment);
+		xfree(comment);
+	}
+}
+
+static void _test_note_of(void)
+{
+	static const struct {
+		const char *list, *want;
+	} cases[] = {
+		{ NULL, "auc:gpu=1-3" },
+		{ "gres:gpu:1", "auc:gpu=1-3" },
+		{ "gres:gpu:a100:1", "auc:gpu=a100:1-3" },
+		{ "license:2,gres/gpu:v100-pcie:01", "auc:gpu=v100-pcie:1-3" },
+		{ "gpu:a100", "auc:gpu=a100:1-3" },
+		{ "license:a:1", "auc:gpu=1-3" },
+		{ "gpu", "auc:gpu=1-3" },
+	};
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *comment = NULL;
+
+		auc_range_add_note_of(&comment, cases[i].list, 1, 3);
+		CHECK(!xstrcmp(comment, cases[i].want), "%s: %s",
+		      cases[i].list, comment);
+		xfree(comment);
+	}
+}
+
+extern bool units_sound_range(const auc_gpus_t *range)
+{
+	return range->low && (range->low <= range->high) &&
+		(range->high <= 1024) &&
+		(strnlen(range->type, AUC_TYPE_SIZE) < AUC_TYPE_SIZE) &&
+		!strpbrk(range->type, ":=;,/ ");
+}
+
+/* Of any text: nothing crashes, and what is read is sound, and read back from a note. */
+extern void units_fuzz_range(const char *text)
+{
+	auc_gpus_t range, again;
+	char *error = NULL, *single, *comment = NULL;
+
+	if (auc_range_parse(text, (rand() & 1) ? units_is_type : NULL, &range,
+			    &error) == AUC_RANGE_OK) {
+		char *none = NULL;
+
+		CHECK(units_sound_range(&range), "%s", text);
+		single = auc_range_with_count(text, range.low);
+		CHECK(single && (auc_range_parse(single, units_is_type, &again,
+						 &none) == AUC_RANGE_NONE),
+		      "%s became %s", text, single);
+		auc_range_add_note(&comment, &range);
+		CHECK(auc_range_read_note(comment, &again) &&
+		      !memcmp(&range, &again, sizeof(range)), "%s: %s", text,
+		      comment);
+		xfree(comment);
+		auc_range_add_note_of(&comment, single, range.low, range.high);
+		CHECK(auc_range_read_note(comment, &again) &&
+		      !strcmp(range.type, again.type), "%s: %s", single,
+		      comment);
+		xfree(comment);
+		xfree(none);
+		xfree(single);
+	}
+	xfree(error);
+	if (auc_range_read_note(text, &range))
+		CHECK(units_sound_range(&range), "%s", text);
+	comment = auc_range_respelled(text);
+	single = auc_range_plain(comment);
+	CHECK(!comment || !strcmp(single, text), "%s: %s: %s", text, comment,
+	      single);
+	xfree(comment);
+	xfree(single);
+	comment = xstrdup(text);
+	auc_range_drop_note(&comment);
+	auc_range_add_note(&comment, &(auc_gpus_t) { .low = 5, .high = 6 });
+	CHECK(auc_range_read_note(comment, &range) && (range.low == 5), "%s",
+	      text);
+	xfree(comment);
+}
+
+static void _fuzz_ranges(unsigned seed, int rounds)
+{
+	static const char *parts[] = {
+		"gpu", "gpu:", "gres:", "gres/", ":", "-", ",", "1", "3", "0", "a100",
+		"=", ";", "auc:gpu=", "99999999999", " ", "\"", "\xff", NAME_63,
+	};
+
+	srand(seed);
+	for (int i = 0; i < rounds; i++) {
+		char text[1024] = "";
+
+		for (int k = rand() % 12; k > 0; k--)
+			strcat(text, parts[rand() % ARRAY_SIZE(parts)]);
+		units_fuzz_range(text);
+	}
+}
+
+extern void test_ranges(unsigned seed)
+{
+	_test_ranges();
+	_test_untyped();
+	_test_spelling();
+	_test_note_of();
+	_test_count();
+	_test_notes();
+	_fuzz_ranges(seed, 200000);
+}

@@ -1,0 +1,150 @@
+/* SchedulerParameters. */
+#include <string.h>
+
+#include "../scheduler.h"
+#include "units.h"
+
+extern auc_settings_t units_settings(const char *params)
+{
+	auc_settings_t settings = { 0 };
+
+	slurm_conf.sched_params = xstrdup(params);
+	auc_settings_read(&settings);
+	xfree(slurm_conf.sched_params);
+	return settings;
+}
+
+static const struct {
+	const char *params;	/* SchedulerParameters */
+	int net_s, at_once;
+} nets[] = {
+	{ NULL, 60, 1 },
+	{ "auc_net_s=0,auc_at_once=no", 0, 0 },
+	{ "auc_net_s=86400", 86400, 1 },
+	{ "auc_net_s=86401,auc_at_once=1", 60, 1 },
+	{ "auc_net_s=-1", 60, 1 },
+	{ "auc_paper=yes", 0, 0 },
+	{ "auc_policy=ipsched", 0, 0 },
+	{ "auc_policy=ipsched,auc_policy=auction2", 60, 1 },
+	{ "auc_net_s=60,auc_paper=yes,auc_at_once=yes", 60, 1 },
+	{ "auc_paper=yes,auc_net_s=5", 5, 0 },
+	{ "auc_policy=ipsched,auc_net_s=x,auc_at_once=maybe", 0, 0 },
+};
+
+static void _test_nets(void)
+{
+	for (int i = 0; i < ARRAY_SIZE(nets); i++) {
+		auc_settings_t s = units_settings(nets[i].params);
+
+		CHECK((s.net_s == nets[i].net_s) &&
+		      (s.at_once == nets[i].at_once), "%s: %d %d",
+		      nets[i].params, s.net_s, s.at_once);
+		auc_settings_free(&s);
+	}
+}
+
+static const struct {
+	const char *params;	/* SchedulerParameters */
+	bool waits;		/* who stands behind the window */
+} beyond[] = {
+	{ NULL, false },
+	{ "auc_paper=no,auc_policy=auction1", false },
+	{ "auc_paper=yes", true },
+	{ "auc_policy=ipsched,auc_interval=7", true },
+	{ "auc_policy=ipsched,auc_policy=auction2", false },
+	{ "auc_worker=/x/policy=ipsched", false },
+	{ "auc_beyond=wait", true },
+	{ "auc_beyond=wait,auc_beyond=slurm", false },
+	{ "auc_beyond=slurm,auc_paper=yes,auc_policy=ipsched", false },
+	{ "auc_beyond=,auc_beyond=yes,auc_beyond=wai,auc_paper=yes", true },
+};
+
+static void _test_settings(void)
+{
+	auc_settings_t defaults = units_settings(NULL), s;
+
+	CHECK(defaults.enabled && (defaults.interval == 3) &&
+	      (defaults.limit == 700), "%d %d", defaults.interval,
+	      defaults.limit);
+	s = units_settings("bf_interval=5,auc_interval=7,auc_window=10,auc_depth=5,auc_bids=4,auc_enabled=no,auc_worker=/x/y,auc_status=/a");
+	CHECK(!s.enabled && (s.interval == 7) && (s.limit == 15) &&
+	      !xstrcmp(s.status, "/a"), "%s", s.engine);
+	CHECK(strstr(s.engine, "bids=4") && strstr(s.engine, "drafts=4") &&
+	      strstr(s.engine, "worker=/x/y"), "%s", s.engine);
+	auc_settings_free(&s);
+	s = units_settings("auc_file_memory=5,auc_file_age=60");
+	CHECK((s.file_memory == 5) && strstr(s.engine, "file_age_s=60") &&
+	      !strstr(defaults.engine, "file_age_s"), "%s", s.engine);
+	auc_settings_free(&s);
+	s = units_settings("auc_solver=auto");
+	CHECK(strstr(s.engine, "worker=/"), "%s", s.engine);
+	auc_settings_free(&s);
+	/* It implies others, which must not be named then. */
+	s = units_settings("auc_throughput=yes");
+	CHECK(strstr(s.engine, "throughput=yes") &&
+	      !strstr(s.engine, "patience_s=") &&
+	      !strstr(s.engine, "objective=") &&
+	      !strstr(s.engine, "compact="), "%s", s.engine);
+	auc_settings_free(&s);
+	s = units_settings("auc_patience=60,auc_compact=yes,auc_throughput=no,auc_objective=rate");
+	CHECK(strstr(s.engine, "patience_s=60") &&
+	      strstr(s.engine, "compact=yes") &&
+	      strstr(s.engine, "objective=rate"), "%s", s.engine);
+	auc_settings_free(&s);
+	/* So do the papers' settings, of which the depth counts here too. */
+	CHECK(strstr(defaults.engine, "window=200") &&
+	      strstr(defaults.engine, "depth=500") &&
+	      strstr(defaults.engine, "bids=15") &&
+	      strstr(defaults.engine, "drafts=7") &&
+	      strstr(defaults.engine, "reservations=1"), "%s",
+	      defaults.engine);
+	s = units_settings("auc_paper=yes");
+	CHECK((s.limit == 200) && strstr(s.engine, "paper=yes") &&
+	      strstr(s.engine, "window=200") && strstr(s.engine, "work=") &&
+	      strstr(s.engine, "deadline_ms=500") &&
+	      !strstr(s.engine, "depth=") && !strstr(s.engine, "bids=") &&
+	      !strstr(s.engine, "drafts=") &&
+	      !strstr(s.engine, "reservations="), "%d %s", s.limit, s.engine);
+	auc_settings_free(&s);
+	s = units_settings("auc_depth=7,auc_drafts=3,auc_paper=yes,auc_window=20");
+	CHECK((s.limit == 27) && strstr(s.engine, "depth=7") &&
+	      strstr(s.engine, "drafts=3") && !strstr(s.engine, "bids="),
+	      "%d %s", s.limit, s.engine);
+	auc_settings_free(&s);
+	s = units_settings("auc_paper=yes,auc_bids=2,auc_drafts=3");
+	CHECK(strstr(s.engine, "bids=2") && strstr(s.engine, "drafts=2"),
+	      "%s", s.engine);
+	auc_settings_free(&s);
+	s = units_settings("auc_paper=yes,auc_worker=/x/paper=no,auc_paper=no,auc_library=/l,auc_status=/paper=yes");
+	CHECK((s.limit == defaults.limit) && strstr(s.engine, "paper=no") &&
+	      strstr(s.engine, "bids=15"), "%s", s.engine);
+	auc_settings_free(&s);
+	s = units_settings("auc_worker=/x/paper=yes");
+	CHECK(s.limit == defaults.limit, "%s", s.engine);
+	auc_settings_free(&s);
+	s = units_settings("auc_policy=auction2,auc_policy=ipsched,auc_node_limits=no,auc_on_timeout=halve,auc_contiguous_bids=yes");
+	CHECK(strstr(s.engine, "policy=ipsched") &&
+	      !strstr(s.engine, "policy=auction2") &&
+	      strstr(s.engine, "node_limits=no") &&
+	      strstr(s.engine, "on_timeout=halve") &&
+	      strstr(s.engine, "contiguous_bids=yes"), "%s", s.engine);
+	auc_settings_free(&s);
+	for (int i = 0; i < ARRAY_SIZE(beyond); i++) {
+		s = units_settings(beyond[i].params);
+		CHECK(s.beyond_waits == beyond[i].waits, "%s: %d",
+		      beyond[i].params, s.beyond_waits);
+		auc_settings_free(&s);
+	}
+	/* What is wrong is left out, each by itself. */
+	s = units_settings("auc_interval=0,auc_window=x,auc_bids=,auc_deadline_ms=1e3,auc_enabled=maybe,auc_objective=fun,auc_patience=-1,auc_compact=1,auc_throughput=,auc_policy=auction,auc_paper=on,auc_contiguous_bids=,auc_node_limits=0,auc_on_timeout=half,auc_library=lib.so,auc_nonsense=1,auc_,auc_depth,auc_file_age=-1,auc_file_memory=4G");
+	CHECK(s.enabled && (s.interval == defaults.interval) && !s.library &&
+	      !xstrcmp(s.engine, defaults.engine), "%s", s.engine);
+	auc_settings_free(&s);
+	auc_settings_free(&defaults);
+}
+
+extern void test_settings(void)
+{
+	_test_settings();
+	_test_nets();
+}

@@ -1,0 +1,126 @@
+/* The status, its misses and its file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../scheduler.h"
+#include "units.h"
+
+static void _test_misses(void)
+{
+	auc_misses_t misses = { 0 }, sum = { 0 };
+
+	auc_miss(&misses, "busy", 2);
+	auc_miss(&misses, "none", 0);
+	auc_miss(&misses, "limit", 1);
+	auc_miss(&misses, "busy", 3);
+	CHECK((misses.len == 2) && (misses.of[0].count == 5) &&
+	      !strcmp(misses.of[1].why, "limit"), "%d", misses.len);
+	auc_misses_add(&sum, &misses);
+	auc_misses_add(&sum, &misses);
+	CHECK((sum.len == 2) && (sum.of[0].count == 10), "%d", sum.len);
+	for (int i = 0; i < 100; i++) {
+		char why[200];
+
+		snprintf(why, sizeof(why), "%0150d", i);
+		auc_miss(&misses, why, 1);	/* as long as it is kept: all alike */
+		snprintf(why, sizeof(why), "%d", i);
+		auc_miss(&misses, why, 1);
+	}
+	CHECK((misses.len == AUC_MISSES) &&
+	      !strcmp(misses.of[AUC_MISSES - 1].why, "other") &&
+	      (misses.of[2].count == 100), "%d", misses.len);
+	for (int i = sum.len = 0; i < misses.len; i++)
+		sum.len += misses.of[i].count;
+	CHECK(sum.len == 206, "all are counted: %d", sum.len);
+}
+
+static char *_read_file(const char *path)
+{
+	static char text[4096];
+	FILE *file = fopen(path, "r");
+	size_t len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+	text[len] = '\0';
+	if (file)
+		fclose(file);
+	return file ? text : NULL;
+}
+
+static int _files_in(const char *dir)
+{
+	char *command = xstrdup_printf("ls -A %s | wc -l", dir);
+	FILE *pipe = popen(command, "r");
+	int count = -1;
+
+	if (pipe) {
+		if (fscanf(pipe, "%d", &count) != 1)
+			count = -1;
+		pclose(pipe);
+	}
+	xfree(command);
+	return count;
+}
+
+/* In a directory where others put links, and what a killed slurmctld has left there. */
+static void _test_status_file(void)
+{
+	char dir[] = "/tmp/aucunitsXXXXXX", *path, *new, *victim, *left;
+	auc_settings_t settings = { .interval = 3, .engine = "x" };
+	auc_status_t status = { .state = "on", .journal = "off: no \"room\"", .saves_failed = 7 };
+	auc_library_t library = { .path = "/lib", .version = "1" };
+	static auc_snapshot_t snapshot;
+	struct stat st;
+	FILE *file;
+	char *got;
+
+	if (!mkdtemp(dir)) {
+		CHECK(false, "mkdtemp: %m");
+		return;
+	}
+	path = xstrdup_printf("%s/s", dir);
+	new = xstrdup_printf("%s/s.new", dir);
+	victim = xstrdup_printf("%s/victim", dir);
+	left = xstrdup_printf("%s/s.new.abcdef", dir);
+	for (int i = 0; i < 2; i++) {
+		file = fopen(i ? left : victim, "w");
+		fputs("precious", file);
+		fclose(file);
+	}
+	CHECK(!symlink(victim, path) && !symlink(victim, new), "%m");
+	settings.status = path;
+	auc_miss(&status.misses, "Requested nodes are busy \"", 5);
+	auc_status_write(&status, &settings, &library, &snapshot, "/nowhere");
+	CHECK(!xstrcmp(_read_file(victim), "precious"), "what a link names is not written");
+	got = _read_file(path);
+	CHECK(got && !lstat(path, &st) && S_ISREG(st.st_mode) &&
+	      ((st.st_mode & 0777) == 0644), "%s", got);
+	CHECK(got && strstr(got, "\"journal\":\"off: no \\\"room\\\"\",\"saves_failed\":7,") &&
+	      strstr(got, "\"missed\":{\"Requested nodes are busy \\\"\":5},"), "%s", got);
+	CHECK(access(left, F_OK), "what a killed one left is gone");
+	CHECK(_files_in(dir) == 3, "%d", _files_in(dir));
+	/* Where it can't be written nothing stays behind, and no device is replaced. */
+	unlink(path);
+	CHECK(!mkdir(path, 0755), "%m");
+	CHECK(!auc_status_replace(path, "{}") && (errno == EISDIR), "%m");
+	CHECK(_files_in(dir) == 3, "%d", _files_in(dir));
+	CHECK(!auc_status_replace("/dev/null", "{}") && (errno == EEXIST), "%m");
+	CHECK(!auc_status_replace("/nonexistent/s", "{}") && (errno == ENOENT), "%m");
+	CHECK(!stat("/dev/null", &st) && S_ISCHR(st.st_mode), "it is a device still");
+	rmdir(path);
+	unlink(new);
+	unlink(victim);
+	CHECK(!rmdir(dir), "%m");
+	xfree(path);
+	xfree(new);
+	xfree(victim);
+	xfree(left);
+}
+
+extern void test_status(void)
+{
+	_test_misses();
+	_test_status_file();
+}
