@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure lint bench bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 deb proto clean help
+.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-soak slurm-soak-24.11 deb proto clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -32,7 +32,7 @@ run-invasive: bin/aucsched
 	bin/aucsched demo invasive
 
 # Tests of the plug-ins that take long and are variants of others: only slurm-test has them.
-SLURM_SLOW := ^Test(LeftToSlurm|Load|KilledWithAlternatives|AlternativesKilledAtRandom|Invasive(Refused|Users|Suspended|Killed))$$|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
+SLURM_SLOW := ^Test(LeftToSlurm|SavesWhileMuchHappens|MemoryBinds|BehindAWideJob|JobsShareALimitedNode|BackupController|SleepersAreWokenLast|NetKeepsPlans|Load|KilledWithAlternatives|AlternativesKilledAtRandom|PrologsOfSlurmctld|LimitsHold|Soak|Invasive(Refused|Urgent|Users|Suspended|Killed))$$|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
 
 ## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none)
 test: lint test-pure
@@ -45,6 +45,13 @@ test: lint test-pure
 test-pure:
 	CGO_ENABLED=0 $(GO) build ./...
 	CGO_ENABLED=0 $(GO) test ./...
+
+## cross: compile the packages and the command for other systems (half a minute for each that Go's library was not built for yet)
+cross:
+	@for on in darwin/arm64 windows/amd64 linux/386; do \
+		export CGO_ENABLED=0 GOOS=$${on%/*} GOARCH=$${on#*/}; echo "$$on"; \
+		$(GO) build $$($(GO) list ./... | grep -v -e /benchmarks/ -e /slurmtest) || exit 1; \
+	done
 
 ## lint: gofmt, vet, staticcheck, govulncheck
 lint:
@@ -124,6 +131,14 @@ slurm-test: bin/aucsched
 ## slurm-test-24.11: the same with Debian trixie's Slurm 24.11, in a chroot
 slurm-test-24.11:
 	N="$(N)" sh scripts/slurm-test-chroot.sh trixie
+
+## slurm-soak: run Slurm under faults for HOURS=1, without and with the plug-ins, and count lost and doubled jobs (as root; SEED=n: that plan)
+slurm-soak:
+	GO="$(GO)" sh scripts/slurm-soak.sh "$(or $(HOURS),1)" $(SEED)
+
+## slurm-soak-24.11: the same with Debian trixie's Slurm 24.11, in a chroot
+slurm-soak-24.11:
+	sh scripts/slurm-chroot.sh trixie sh scripts/slurm-soak.sh "$(or $(HOURS),1)" $(SEED)
 
 ## deb: make the Debian package aucsched-slurm for the installed Slurm, in build/deb
 deb: slurm-plugins

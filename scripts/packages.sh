@@ -3,6 +3,7 @@
 #
 #	sh scripts/packages.sh build    to compile the plug-ins
 #	sh scripts/packages.sh slurm    to run a Slurm of one's own
+#	sh scripts/packages.sh site     to run one that keeps accounts: slurmdbd and MariaDB
 #	sh scripts/packages.sh deb      to make a package
 #	sh scripts/packages.sh peers    to set other solvers beside ours
 #
@@ -15,7 +16,8 @@ die() { say "$*"; exit 1; }
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
-# A line is PACKAGE and how to see that it is there: a program, or a file (with /).
+# A line is PACKAGE and how to see that it is there: a program, a file (with /), or one of
+# Slurm's plug-ins.
 build="gcc gcc
 libc6-dev /usr/include/stdio.h
 make make
@@ -30,6 +32,12 @@ slurmctld slurmctld
 slurmd slurmd
 slurm-client sbatch
 slurm-wlm-basic-plugins PLUGINS"
+# MariaDB's programs alone: the package mariadb-server would make them a service of the system.
+site="slurmdbd slurmdbd
+slurm-client sacctmgr
+slurm-wlm-mysql-plugin PLUGINS/accounting_storage_mysql.so
+mariadb-server-core mariadbd
+mariadb-client-core my_print_defaults"
 deb="dpkg dpkg-deb
 dpkg-dev dpkg-shlibdeps
 gzip gzip"
@@ -40,6 +48,7 @@ glpk-utils glpsol"
 is_there() {
 	case $1 in
 	PLUGINS) sh "$(dirname "$0")/slurm-installed.sh" plugins >/dev/null 2>&1 ;;
+	PLUGINS/*) plugins=$(sh "$(dirname "$0")/slurm-installed.sh" plugins 2>/dev/null) && [ -e "$plugins/${1#PLUGINS/}" ] ;;
 	/*) [ -e "$1" ] ;;
 	*) command -v "$1" >/dev/null 2>&1 ;;
 	esac
@@ -75,9 +84,10 @@ install() {
 case ${1:-} in
 build) wanted=$build ;;
 slurm) wanted=$slurm ;;
+site) wanted=$site ;;
 deb) wanted=$deb ;;
 peers) wanted=$peers ;;
-*) die "usage: packages.sh build | slurm | deb | peers" ;;
+*) die "usage: packages.sh build | slurm | site | deb | peers" ;;
 esac
 
 packages=$(missing "$wanted")
@@ -87,7 +97,7 @@ packages=$(missing "$wanted")
 # shellcheck disable=SC2086
 install $packages || die "can't install $packages"
 # Not at the next boot either.
-for unit in munge slurmctld slurmd; do
+for unit in munge slurmctld slurmd slurmdbd; do
 	case " $packages" in *" $unit "*) ;; *) continue ;; esac
 	if [ -d /run/systemd/system ]; then
 		systemctl disable "$unit" >/dev/null 2>&1 || true

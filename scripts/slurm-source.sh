@@ -7,13 +7,15 @@
 # The tree is build/slurm-source/VERSION, made once, of Debian's source package. It comes from
 # where the machine's own apt sources point; those are not changed, and nothing is
 # installed except, as root, the tools that are missing. SLURM_SOURCE=DIR in the
-# environment is taken instead, if it is configured and of the installed version.
+# environment is taken instead, if it is configured and of the installed version. With
+# SLURM_UNPATCHED=yes the upstream source will do, where the archive has lost Debian's part of it.
 # Messages go to stderr; the exit status is 1, and nothing is printed, when there is none.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 base=$root/build/slurm-source
+: "${SLURM_UNPATCHED:=}"
 
 say() { echo "slurm-source.sh: $*" >&2; }
 die() { say "$*"; exit 1; }
@@ -129,12 +131,17 @@ unpack() {
 	fi
 	# Without the .dsc, by hand.
 	rm -rf "$work/tree"
-	if ! upstream=$(only "$work"/*.orig.tar.*) || ! changes=$(only "$work/$revision.debian.tar".*); then
+	changes=$(only "$work/$revision.debian.tar".*) || changes=
+	if ! upstream=$(only "$work"/*.orig.tar.*) || [ -z "$changes$SLURM_UNPATCHED" ]; then
 		tail -n 20 "$log" >&2
-		die "the archive does not give the source package $package $debian: upgrade Slurm if that is an old one, or $otherwise"
+		die "the archive does not give the source package $package $debian: upgrade Slurm if that is an old one, or $otherwise, or set SLURM_UNPATCHED=yes if Debian's patches of it leave the headers as they are"
 	fi
 	mkdir "$work/tree"
 	quietly "unpacking $(basename "$upstream")" tar -xf "$upstream" -C "$work/tree" --strip-components=1
+	if [ -z "$changes" ]; then
+		say "going on without Debian's patches of $debian, which the archive does not have"
+		return
+	fi
 	quietly "unpacking $(basename "$changes")" tar -xf "$changes" -C "$work/tree"
 	grep -v '^[[:space:]]*\(#\|$\)' "$work/tree/debian/patches/series" >"$work/series"
 	while read -r patch _; do

@@ -13,7 +13,8 @@ cd "$root"
 [ "$(id -u)" = 0 ] || { echo "slurm-test.sh: a cluster needs root: slurmd starts jobs as their users" >&2; exit 1; }
 sh scripts/packages.sh build
 sh scripts/packages.sh slurm
+sh scripts/packages.sh site
 make -C slurmplugin all check
 [ -z "${N:-}" ] || export AUCSCHED_SLURM_NODES="$N"
 # Tests beside each other mostly wait, for Slurm's own intervals.
-AUCSCHED_SLURM_TEST=1 exec "${GO:-go}" test -count=1 -parallel 4 -timeout "${TIMEOUT:-15m}" "$@" ./slurmtest/...
+AUCSCHED_SLURM_TEST=1 exec "${GO:-go}" test -count=1 -parallel 6 -timeout "${TIMEOUT:-30m}" "$@" ./slurmtest/...

@@ -303,8 +303,7 @@ func testUpdatedAlternative(t *testing.T, c *Cluster) {
 		id := submitWith(t, c, "sleep 100", []string{"-N1 -n1"}, "-n64", "--time=2", "-H")
 		_, err := c.Scontrol(t.Context(), "update", fmt.Sprint("JobId=", id), u.update)
 		require.NoError(t, err)
-		j, err := c.ShowJob(t.Context(), id)
-		require.NoError(t, err)
+		j := settled(t, c, id)
 		require.Equal(t, u.keeps, strings.Contains(j.Fields["AdminComment"], "auc:alt="), "%s: %s", u.update, j.Fields["AdminComment"])
 		ids = append(ids, id)
 	}

@@ -87,10 +87,11 @@ func beside(t *testing.T) {
 }
 
 // quick makes a cluster react fast enough for tests; the first two are stock
-// Slurm's, and must hold for backfill too.
+// Slurm's, and must hold for backfill too. Most tests are about what the auction decides:
+// it decides about the first job of a queue too.
 const (
 	quickStock   = "batch_sched_delay=0,bf_interval=1"
-	quickAuction = "auc_interval=1,auc_deadline_ms=200"
+	quickAuction = "auc_interval=1,auc_deadline_ms=200,auc_at_once=no"
 )
 
 // A mode is a way to schedule a cluster.
@@ -124,12 +125,19 @@ func bothModes(t *testing.T, test func(t *testing.T, m mode)) {
 // mostlyAuction is bothModes for tests that take long: they run without aucsched only
 // where there is time, or no aucsched.
 func mostlyAuction(t *testing.T, test func(t *testing.T, m mode)) {
-	bothModes(t, func(t *testing.T, m mode) {
-		if m.name == "stock" && os.Getenv("AUCSCHED_PLUGIN_DIR") != "none" {
-			long(t)
-		}
-		test(t, m)
-	})
+	mostly(t, []mode{stock, auction}, test)
+}
+
+// mostly runs a test in some modes, in stock's only where there is time, or no aucsched.
+func mostly(t *testing.T, modes []mode, test func(t *testing.T, m mode)) {
+	for _, m := range modes {
+		t.Run(m.name, func(t *testing.T) {
+			if m.name == "stock" && os.Getenv("AUCSCHED_PLUGIN_DIR") != "none" {
+				long(t)
+			}
+			test(t, m)
+		})
+	}
 }
 
 // cluster starts a cluster for the test. It ends with the test, which fails if

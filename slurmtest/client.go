@@ -32,6 +32,11 @@ const commandTimeout = time.Minute
 // run runs a stock command with the cluster's configuration and returns its
 // standard output. A limit of 0 is commandTimeout; a failure is a [CommandError].
 func (c *Cluster) run(ctx context.Context, limit time.Duration, stdin string, argv ...string) (string, error) {
+	return c.runAs(ctx, limit, nil, stdin, argv...)
+}
+
+// runAs is run as another user; nil: as this one.
+func (c *Cluster) runAs(ctx context.Context, limit time.Duration, as *account, stdin string, argv ...string) (string, error) {
 	if limit == 0 {
 		limit = commandTimeout
 	}
@@ -45,7 +50,9 @@ func (c *Cluster) run(ctx context.Context, limit time.Duration, stdin string, ar
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	// It ends with this process too. Not by start: it is to be as urgent as the thread that
 	// calls, which lives on as long as nobody leaves a goroutine that is locked to it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = new(syscall.SysProcAttr)
+	endWithThread(cmd.SysProcAttr)
+	asUser(cmd.SysProcAttr, as)
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%w after %v", ctx.Err(), limit)
@@ -59,6 +66,15 @@ func (c *Cluster) run(ctx context.Context, limit time.Duration, stdin string, ar
 // output; it is ended with ctx.
 func (c *Cluster) Run(ctx context.Context, argv ...string) (string, error) {
 	return c.run(ctx, 10*time.Minute, "", argv...)
+}
+
+// RunAs is [Cluster.Run] as another user, with a standard input.
+func (c *Cluster) RunAs(ctx context.Context, user, stdin string, argv ...string) (string, error) {
+	as, err := accountOf(user)
+	if err != nil {
+		return "", err
+	}
+	return c.runAs(ctx, 10*time.Minute, as, stdin, argv...)
 }
 
 // Script is a batch script that notes its start for the [Watcher] and then runs body.

@@ -31,11 +31,13 @@ type Cluster struct {
 	mu         sync.Mutex
 	cfg        Config
 	controller *daemon
+	backup     *daemon
 	kills      []time.Time // when slurmctld was ended with SIGKILL
 
 	daemons  []*daemon          // munged and the slurmds
 	slurmds  map[string]*daemon // the last of each node
 	reapers  []*reaper
+	faults   *Faults
 	stopOnce sync.Once
 	stopErr  error
 }
@@ -44,7 +46,11 @@ type Cluster struct {
 // and returns when all nodes are idle. If that fails, nothing is left running and
 // the error holds the ends of the logs; an [ErrMissing] says that this machine can't.
 func Start(ctx context.Context, dir string, cfg Config) (*Cluster, error) {
-	programs, err := Programs()
+	wanted := needed
+	if cfg.Accounting != nil {
+		wanted = slices.Concat(needed, neededForAccounts)
+	}
+	programs, err := find(wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +83,7 @@ func Start(ctx context.Context, dir string, cfg Config) (*Cluster, error) {
 func (c *Cluster) start(ctx context.Context) error {
 	if c.Port == 0 {
 		var err error
-		if c.Port, err = freePorts(c.cfg.daemons() + 1); err != nil {
+		if c.Port, err = freePorts(c.cfg.ports()); err != nil {
 			return err
 		}
 	}
@@ -97,6 +103,11 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
+	if c.cfg.Accounting != nil {
+		if err := c.startAccounting(ctx); err != nil {
+			return err
+		}
+	}
 	if err := c.StartController(ctx); err != nil {
 		return err
 	}
@@ -108,7 +119,7 @@ func (c *Cluster) start(ctx context.Context) error {
 
 func (c *Cluster) startNodes() error {
 	if argv := c.cfg.NodeDaemon; argv != nil {
-		d, err := c.launch("nodes", c.cfg.DaemonEnv, append(slices.Clone(argv), "-f", c.conf())...)
+		d, err := c.launch("nodes", slices.Concat(c.faultEnv(), c.cfg.DaemonEnv), append(slices.Clone(argv), "-f", c.conf())...)
 		if err != nil {
 			return err
 		}
@@ -204,7 +215,7 @@ func (c *Cluster) makeFiles() error {
 	}
 	gpus := 0
 	for _, g := range c.cfg.Groups {
-		gpus = max(gpus, g.GPUs)
+		gpus = max(gpus, g.gpus())
 	}
 	for i := range gpus { // the null device poses as a GPU
 		if err := syscall.Mknod(c.path("dev", fmt.Sprintf("gpu%d", i)), syscall.S_IFCHR|0o666, 1<<8|3); err != nil && !errors.Is(err, os.ErrExist) {
@@ -214,15 +225,45 @@ func (c *Cluster) makeFiles() error {
 	if err := os.WriteFile(c.path("gres.conf"), []byte(c.cfg.gresConf(c.Dir)), 0o644); err != nil {
 		return err
 	}
+	if err := c.writeOptional(); err != nil {
+		return err
+	}
+	if c.cfg.Faults {
+		if err := c.makeFaults(); err != nil {
+			return err
+		}
+	}
 	return c.writeConf()
 }
 
-// giveAway lets SlurmUser write what slurmctld writes.
+// writeOptional writes the files that only some clusters have.
+func (c *Cluster) writeOptional() error {
+	if text := c.cfg.PrologSlurmctld; text != "" {
+		if err := os.WriteFile(c.path("prolog"), []byte(text), 0o755); err != nil {
+			return err
+		}
+	}
+	if lines := c.cfg.Topology; lines != nil {
+		return os.WriteFile(c.path("topology.conf"), []byte(strings.Join(lines, "\n")+"\n"), 0o644)
+	}
+	return nil
+}
+
+// giveAway lets SlurmUser write what slurmctld writes, and any user run jobs.
 func (c *Cluster) giveAway() error {
 	if c.cfg.SlurmUser == "root" {
 		return nil
 	}
-	credential, err := credentialOf(c.cfg.SlurmUser)
+	if err := os.Chmod(c.path("work"), 0o777|os.ModeSticky); err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.startsFile(), nil, 0o666); err != nil {
+		return err
+	}
+	if err := os.Chmod(c.startsFile(), 0o666); err != nil { // whatever the umask
+		return err
+	}
+	as, err := accountOf(c.cfg.SlurmUser)
 	if err != nil {
 		return err
 	}
@@ -230,7 +271,7 @@ func (c *Cluster) giveAway() error {
 		return err
 	}
 	for _, d := range []string{"state", "log"} {
-		if err := os.Chown(c.path(d), int(credential.Uid), int(credential.Gid)); err != nil {
+		if err := os.Chown(c.path(d), int(as.uid), int(as.gid)); err != nil {
 			return err
 		}
 	}
@@ -347,7 +388,16 @@ func (c *Cluster) Stop() error {
 
 func (c *Cluster) stop() error {
 	var errs []error
+	if c.faults != nil {
+		errs = append(errs, c.faults.Clear()) // or slurmctld might not end
+		defer c.faults.close()
+	}
 	wrapped := len(c.cfg.Wrapper) > 0
+	if c.BackupPid() > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		errs = append(errs, c.KillBackup(ctx, syscall.SIGKILL))
+		cancel()
+	}
 	// When another daemon has ended, slurmctld might long wait for that.
 	if c.controllerRuns() && (wrapped || c.Failure() == nil) {
 		limit := 5 * time.Second
@@ -388,7 +438,8 @@ func (c *Cluster) Logs(name string, n int) string {
 
 func (c *Cluster) logTails() string {
 	var b strings.Builder
-	for _, name := range []string{"slurmctld.log", "slurmctld.out", "slurmd.log", "nodes.out", "munged.log", "munged.out"} {
+	for _, name := range []string{"slurmctld.log", "slurmctld.out", "slurmd.log", "nodes.out", "munged.log", "munged.out",
+		"slurmdbd.out", "mariadbd.out"} {
 		if t := strings.TrimSpace(c.Logs(name, 2000)); t != "" {
 			fmt.Fprintf(&b, "\n--- end of %s:\n%s", name, t)
 		}

@@ -16,7 +16,7 @@ type Config struct {
 	// Partitions defaults to one, "p", of all nodes.
 	Partitions []Partition
 
-	SlurmUser            string // whose slurmctld is; root unless set
+	SlurmUser            string // whose slurmctld is; root unless set, slurm with Accounting
 	SchedulerType        string // sched/backfill unless set
 	SchedulerParameters  string
 	SelectTypeParameters string // CR_Core unless set
@@ -29,6 +29,11 @@ type Config struct {
 	MinJobAge            time.Duration // how long slurmctld remembers ended jobs; 300 s unless set
 	LogLevel             string        // of slurmctld; info unless set
 	ExtraLines           []string      // of slurm.conf, at its end
+	Topology             []string      // lines of topology.conf, for topology/tree; none: no topology
+	PrologSlurmctld      string        // the text of a script, which is written to the cluster's directory
+
+	// Accounting has the cluster keep accounts, in a slurmdbd and a MariaDB of its own.
+	Accounting *Accounting
 
 	// PluginDirs are searched before the installed Slurm's own.
 	PluginDirs []string
@@ -43,6 +48,11 @@ type Config struct {
 	Env []string
 	// DaemonEnv is added to that of all of Slurm's daemons, LD_PRELOAD for instance.
 	DaemonEnv []string
+	// Faults gives Slurm's daemons a library that makes their files and clock fail at will:
+	// see [Cluster.Faults].
+	Faults bool
+	// Backup has the cluster know of a backup controller: see [Cluster.StartBackup].
+	Backup bool
 	// NodeDaemon is a program with its arguments that plays the slurmd of all nodes, on
 	// one port; it is given "-f slurm.conf" as well. Without it each node has a stock slurmd.
 	NodeDaemon []string
@@ -72,8 +82,38 @@ type Group struct {
 	MemoryMB int    // defaultMemoryMB unless set
 	TmpMB    int    // local disk
 	GPUs     int    // of a node
-	GPUType  string // "" for plain gpu
+	GPUType  string // of all of them; "" for plain gpu
 	Features string // "fast,ib"
+	Options  string // the rest of the line NodeName=: "Weight=10 MemSpecLimit=2000"
+	// GPUTypes are a node's GPUs if they are of several types, in the order of their
+	// indices; GPUs is their sum then.
+	GPUTypes []GPUType
+}
+
+// GPUType is some GPUs of a node that are of one type; "" is plain gpu.
+type GPUType struct {
+	Name  string
+	Count int
+}
+
+// gpuTypes are a node's GPUs by type.
+func (g *Group) gpuTypes() []GPUType {
+	switch {
+	case g.GPUTypes != nil:
+		return g.GPUTypes
+	case g.GPUs > 0:
+		return []GPUType{{g.GPUType, g.GPUs}}
+	}
+	return nil
+}
+
+// gpus is how many GPUs a node has.
+func (g *Group) gpus() int {
+	n := 0
+	for _, t := range g.gpuTypes() {
+		n += t.Count
+	}
+	return n
 }
 
 // Partition is a line PartitionName=. Options has the rest of it: "PriorityTier=2
@@ -131,6 +171,12 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		g.Cores, g.Sockets, g.Threads = cmp.Or(g.Cores, 1), cmp.Or(g.Sockets, 1), cmp.Or(g.Threads, 1)
 		g.MemoryMB = cmp.Or(g.MemoryMB, defaultMemoryMB)
+		for _, t := range g.GPUTypes {
+			if t.Count < 1 {
+				return c, fmt.Errorf("slurmtest: group %d: %d GPUs of type %q", i+1, t.Count, t.Name)
+			}
+		}
+		g.GPUs = g.gpus()
 		groups[i] = g
 		total += g.Nodes
 	}
@@ -143,6 +189,14 @@ func (c Config) withDefaults() (Config, error) {
 	c.Groups = groups
 	if c.Partitions == nil {
 		c.Partitions = []Partition{{Name: "p", Default: true}}
+	}
+	if c.Accounting != nil {
+		if err := c.Accounting.check(); err != nil {
+			return c, err
+		}
+		if c.SlurmUser = cmp.Or(c.SlurmUser, "slurm"); c.SlurmUser == "root" || c.NoAuth {
+			return c, errors.New("slurmtest: accounting needs a SlurmUser that is not root, for the database, and munge")
+		}
 	}
 	c.SlurmUser = cmp.Or(c.SlurmUser, "root")
 	c.SchedulerType = cmp.Or(c.SchedulerType, "sched/backfill")
@@ -168,6 +222,18 @@ func (c *Config) daemons() int {
 		return 1
 	}
 	return c.nodes()
+}
+
+// accountingPort is slurmdbd's port, if slurmctld's is port: behind those of the nodes.
+func (c *Config) accountingPort(port int) int { return port + c.daemons() + 1 }
+
+// ports is how many ports in a row the cluster needs.
+func (c *Config) ports() int {
+	n := c.daemons() + 1
+	if c.Accounting != nil {
+		n++
+	}
+	return n
 }
 
 // maxDir keeps the names of Unix sockets in a cluster's directory within the 107
@@ -207,6 +273,9 @@ func (c *Config) slurmConf(dir, host, stockPlugins string, port int) string {
 	}
 	line("ClusterName", "slurmtest")
 	line("SlurmctldHost", host+"(127.0.0.1)")
+	for _, l := range c.backupLines() {
+		fmt.Fprintln(&b, l)
+	}
 	line("SlurmctldPort", fmt.Sprint(port))
 	line("SlurmUser", c.SlurmUser)
 	line("SlurmdUser", "root")
@@ -228,7 +297,16 @@ func (c *Config) slurmConf(dir, host, stockPlugins string, port int) string {
 	line("SlurmdDebug", "info")
 	line("JobCompType", "jobcomp/filetxt")
 	line("JobCompLoc", dir+"/state/jobcomp")
-	line("AccountingStorageType", "accounting_storage/none")
+	if c.Accounting != nil {
+		line("AccountingStorageType", "accounting_storage/slurmdbd")
+		line("AccountingStorageHost", "127.0.0.1")
+		line("AccountingStoragePort", fmt.Sprint(c.accountingPort(port)))
+		line("AccountingStoragePass", dir+"/munge/socket") // so says slurmdbd's plug-in to it
+		line("AccountingStorageEnforce", c.Accounting.enforce())
+		line("AccountingStorageTRES", c.Accounting.TRES)
+	} else {
+		line("AccountingStorageType", "accounting_storage/none")
+	}
 	line("MpiDefault", "none")
 	line("ProctrackType", "proctrack/pgid")
 	line("TaskPlugin", "task/none")
@@ -250,6 +328,12 @@ func (c *Config) slurmConf(dir, host, stockPlugins string, port int) string {
 	line("PriorityType", c.PriorityType)
 	line("PreemptType", c.PreemptType)
 	line("PreemptMode", c.PreemptMode)
+	if c.PrologSlurmctld != "" {
+		line("PrologSlurmctld", dir+"/prolog")
+	}
+	if c.Topology != nil {
+		line("TopologyPlugin", "topology/tree")
+	}
 	line("MinJobAge", fmt.Sprint(max(int(c.MinJobAge/time.Second), 1)))
 	line("SlurmdParameters", "config_overrides")
 	line("GresTypes", "gpu")
@@ -291,13 +375,17 @@ func (g *Group) options() string {
 	if g.TmpMB > 0 {
 		s += fmt.Sprintf(" TmpDisk=%d", g.TmpMB)
 	}
-	if g.GPUs > 0 {
-		s += fmt.Sprintf(" Gres=%s:%d", join(":", "gpu", g.GPUType), g.GPUs)
+	var gres []string
+	for _, t := range g.gpuTypes() {
+		gres = append(gres, fmt.Sprintf("%s:%d", join(":", "gpu", t.Name), t.Count))
+	}
+	if gres != nil {
+		s += " Gres=" + strings.Join(gres, ",")
 	}
 	if g.Features != "" {
 		s += " Features=" + g.Features
 	}
-	return s
+	return join(" ", s, g.Options)
 }
 
 // gresConf is the text of gres.conf.
@@ -306,16 +394,18 @@ func (c *Config) gresConf(dir string) string {
 	first := 1
 	for _, g := range c.Groups {
 		last := first + g.Nodes - 1
-		if g.GPUs > 0 {
-			files := "gpu0"
-			if g.GPUs > 1 {
-				files = fmt.Sprintf("gpu[0-%d]", g.GPUs-1)
+		device := 0
+		for _, t := range g.gpuTypes() {
+			files := fmt.Sprintf("gpu%d", device)
+			if t.Count > 1 {
+				files = fmt.Sprintf("gpu[%d-%d]", device, device+t.Count-1)
 			}
 			typ := ""
-			if g.GPUType != "" {
-				typ = "Type=" + g.GPUType
+			if t.Name != "" {
+				typ = "Type=" + t.Name
 			}
 			fmt.Fprintln(&b, join(" ", "NodeName="+nodeRange(first, last), "Name=gpu", typ, "File="+dir+"/dev/"+files))
+			device += t.Count
 		}
 		first = last + 1
 	}

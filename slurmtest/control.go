@@ -25,7 +25,7 @@ func (c *Cluster) StartController(ctx context.Context) error {
 		argv = append(argv, "-D")
 	}
 	os.Remove(c.path("state", "slurmctld.pid"))
-	d, err := c.launch("slurmctld", slices.Concat(cfg.DaemonEnv, cfg.Env), argv...)
+	d, err := c.launch("slurmctld", slices.Concat(c.faultEnv(), cfg.DaemonEnv, cfg.Env), argv...)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (c *Cluster) ResumeNode(ctx context.Context, node string) error {
 
 // startNode starts the slurmd of a node.
 func (c *Cluster) startNode(node string) error {
-	d, err := c.launch("slurmd", c.cfg.DaemonEnv, "slurmd", "-D", "-N", node, "-f", c.conf())
+	d, err := c.launch("slurmd", slices.Concat(c.faultEnv(), c.cfg.DaemonEnv), "slurmd", "-D", "-N", node, "-f", c.conf())
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,11 @@ import (
 	"os/exec"
 	"os/user"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // daemon is a process that the cluster has started and waits for.
@@ -41,11 +40,6 @@ const (
 	UrgencyNodes      = 2
 )
 
-// urgent has a process run before whatever is less so, where that is allowed.
-func urgent(pid int, urgency uint32) {
-	_ = unix.SchedSetAttr(pid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: urgency}, 0)
-}
-
 // start starts a process that is killed when this one ends, however. The kernel goes by the
 // end of the thread that forked (PR_SET_PDEATHSIG), so that there is one that does nothing
 // else and never ends. What a process has started itself, and the background that it has
@@ -54,7 +48,7 @@ func start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	endWithThread(cmd.SysProcAttr)
 	err := make(chan error)
 	starts() <- func() { err <- cmd.Start() }
 	return <-err
@@ -71,8 +65,13 @@ var starts = sync.OnceValue(func() chan<- func() {
 	return todo
 })
 
-// credentialOf is a user as whom a process can be started.
-func credentialOf(name string) (*syscall.Credential, error) {
+// slurmUsers are the daemons that run as SlurmUser.
+var slurmUsers = []string{"slurmctld", "slurmdbd", "mariadbd"}
+
+// An account is a user as whom a process can be started.
+type account struct{ uid, gid uint32 }
+
+func accountOf(name string) (*account, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
 		return nil, &ErrMissing{fmt.Sprintf("SlurmUser: %v", err)}
@@ -85,7 +84,7 @@ func credentialOf(name string) (*syscall.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	return &account{uint32(uid), uint32(gid)}, nil
 }
 
 // launch starts a program of the cluster in a session of its own, in the cluster's
@@ -104,10 +103,12 @@ func (c *Cluster) launch(name string, env []string, argv ...string) (*daemon, er
 	cmd.Dir, cmd.Env = c.path("work"), append(c.environ(), env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if name == "slurmctld" && c.cfg.SlurmUser != "root" {
-		if cmd.SysProcAttr.Credential, err = credentialOf(c.cfg.SlurmUser); err != nil {
+	if slices.Contains(slurmUsers, name) && c.cfg.SlurmUser != "root" {
+		as, err := accountOf(c.cfg.SlurmUser)
+		if err != nil {
 			return nil, err
 		}
+		asUser(cmd.SysProcAttr, as)
 	}
 	if err := start(cmd); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

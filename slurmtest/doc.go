@@ -13,6 +13,14 @@
 // install. Whatever becomes of the calling process, a watchdog ends all that was
 // started: see [Cluster.Stop].
 //
+// [Site] is the configuration of a small production site: with [Config.Accounting] a cluster
+// has a slurmdbd and a MariaDB of its own too, up in some seconds, so that limits
+// and priorities by fair share are real. They need Debian's slurmdbd,
+// slurm-wlm-mysql-plugin, mariadb-server-core and mariadb-client-core.
+//
+// With [Config.Faults] slurmctld's files are slow, fail or have no room, and the wall clock is
+// set, when a test says so ([Cluster.Faults]): a small C library is put before libc.
+//
 // Commands are the stock ones, with SLURM_CONF set ([Cluster.Sbatch],
 // [Cluster.Squeue], ...). A [Watcher] is a referee that knows nothing of any
 // scheduler: it reads "scontrol show job -d" once a second and says when a node, a

@@ -37,9 +37,11 @@ func TestWorkerFaults(t *testing.T) {
 				waitSetting(t, c, "worker="+path)
 				requireStartsInTime(t, c)
 				if solver == "highs" {
-					s, err := c.Status()
-					require.NoError(t, err)
-					require.Positive(t, s.Solver.WorkerFailures, "the worker was asked")
+					require.NoError(t, c.poll(t.Context(), 5*time.Second, "the status to count failures: the worker was asked", func() (bool, error) {
+						s, err := c.Status()
+						return err == nil && s.Solver.WorkerFailures > 0, nil
+					}))
+					require.Regexp(t, "aucsched: .*worker.*highs: ", c.Logs("slurmctld.log", 1<<20), "and the log says why")
 				}
 			})
 		}
@@ -214,7 +216,7 @@ func requireRestartKeepsJobs(t *testing.T, c *Cluster, ids ...uint32) {
 func TestBadSettings(t *testing.T) {
 	beside(t)
 	m := mode{"bad", func(t *testing.T, c Config) Config {
-		return stock.setup(t, c.WithAuction(pluginDir(t), "auc_interval=0,auc_window=x,auc_nonsense=1,auc_bids,auc_solver=odd,auc_deadline_ms=250"))
+		return stock.setup(t, c.WithAuction(pluginDir(t), "auc_interval=0,auc_window=x,auc_nonsense=1,auc_bids,auc_solver=odd,auc_deadline_ms=250,auc_at_once=no"))
 	}}
 	c := cluster(t, m, Config{Groups: Uniform(4, 8, 2)})
 	id := submit(t, c, "sleep 30", "-n4", "--time=1")

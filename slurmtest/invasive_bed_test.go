@@ -103,7 +103,7 @@ func newInvasiveBed(t *testing.T, parameters string) *invasiveBed {
 			{Name: "invasic", Nodes: "n0001", Options: "OverSubscribe=FORCE:16"},
 		},
 		ExtraLines:          []string{"TaskProlog=" + b.file("prolog")},
-		SchedulerParameters: join(",", "auc_invasic=invasic,auc_invasic_socket="+b.file("state/run/jobs"), parameters),
+		SchedulerParameters: join(",", "auc_invasic=invasic,auc_invasic_urgent=*,auc_invasic_socket="+b.file("state/run/jobs"), parameters),
 	})
 	require.NoError(t, os.Chmod(b.Dir, 0o755)) // the commands of jobs of other users read slurm.conf
 	t.Cleanup(func() {

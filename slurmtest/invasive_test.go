@@ -101,6 +101,39 @@ func TestInvasiveRefused(t *testing.T) {
 	require.NoError(t, err, "a job of another partition")
 }
 
+// Nobody makes his jobs urgent, at the cost of others', unless the site says who may; a QOS that Slurm gives to everybody who asks is no word of the site's.
+func TestInvasiveUrgent(t *testing.T) {
+	beside(t)
+	b := newInvasiveBed(t, "")
+	const ours = "auc_invasic=invasic"
+	for _, c := range []struct{ setting, refused string }{
+		{ours, "urgent jobs are those of a QOS"},
+		{ours + ",auc_invasic_urgent=", "urgent jobs are those of a QOS"},
+		{ours + ",auc_invasic_urgent=rush", "urgent jobs are those of a QOS"},
+		{ours + ",auc_invasic_urgent=*", ""},
+	} {
+		require.NoError(t, b.SetParameters(t.Context(), c.setting))
+		quiet := b.sbatch("true", "--qos=rush", "--comment=invasic=1")
+		j, err := b.ShowJob(t.Context(), quiet)
+		require.NoError(t, err)
+		require.Equal(t, "invasic=1-1,rigid,points=100", j.Fields["Comment"], c.setting)
+		id, err := b.Sbatch(t.Context(), []string{"-p", "invasic", "--qos=rush", "--comment=invasic=urgent"}, b.Script("true"))
+		_, changed := b.Scontrol(t.Context(), "update", fmt.Sprint("JobId=", quiet), "Comment=invasic=urgent")
+		if c.refused != "" {
+			require.ErrorContains(t, err, c.refused, c.setting)
+			require.ErrorContains(t, changed, "Invalid argument", c.setting)
+			continue
+		}
+		require.NoError(t, err, c.setting)
+		require.NoError(t, changed, c.setting)
+		for _, id := range []uint32{id, quiet} {
+			j, err := b.ShowJob(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, "invasic=1-1,rigid,urgent,points=100", j.Fields["Comment"], c.setting)
+		}
+	}
+}
+
 // asNobody runs a command as a user who is nobody special.
 func (b *invasiveBed) asNobody(args ...string) error {
 	cmd := exec.CommandContext(b.t.Context(), args[0], args[1:]...)

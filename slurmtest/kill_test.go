@@ -1,9 +1,12 @@
 package slurmtest
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,9 +65,24 @@ func requireOneStartEach(t *testing.T, c *Cluster, ids []uint32) {
 		last[e.ID] = e.State
 	}
 	for _, id := range ids {
-		require.Equal(t, 1, ran[id], "starts of job %d", id)
-		require.Equal(t, "COMPLETED", last[id], "job %d", id)
+		require.Equal(t, 1, ran[id], "starts of job %d\n%s", id, said(c, id))
+		require.Equal(t, "COMPLETED", last[id], "job %d\n%s", id, said(c, id))
 	}
+}
+
+// said is what the logs have of a job, and slurmctld's of its own starts.
+func said(c *Cluster, id uint32) string {
+	of := regexp.MustCompile(fmt.Sprintf(`\bJobId=%d\b|StepId=%d\b|\b[Jj]ob %d\b|slurmctld version`, id, id, id))
+	var b strings.Builder
+	for _, name := range []string{"slurmctld.log", "slurmd.log"} {
+		fmt.Fprintf(&b, "%s:\n", name)
+		for line := range strings.Lines(c.Logs(name, 64<<20)) {
+			if of.MatchString(line) {
+				b.WriteString(line)
+			}
+		}
+	}
+	return b.String()
 }
 
 // A job that had ended is ended in the books of the next slurmctld too.
@@ -97,6 +115,76 @@ func TestKilledAfterAnEnd(t *testing.T) {
 	require.NoError(t, c.WaitEmpty(ctx, 10*time.Second))
 	require.Regexp(t, fmt.Sprintf(`aucsched: JobId=(%d|%d|%d|%d) had ended`, good, bad, cancelled, resumed), c.Logs("slurmctld.log", 1<<20),
 		"all was saved before the kill: nothing was tested")
+}
+
+// A slurmctld that was killed as it had just started jobs knows their batch steps: where there is
+// a slurmdbd, it does not believe that the script of a job without one has ended.
+func TestKilledKnowsSteps(t *testing.T) {
+	beside(t)
+	c := cluster(t, auction, Config{Groups: Uniform(4, 8, 0)})
+	ctx := t.Context()
+	var ids []uint32
+	for range 8 {
+		ids = append(ids, submit(t, c, "sleep 12", "-n4", "--time=1", "-H"))
+	}
+	waitSaved(t, c)
+	release(t, c, ids...)
+	require.NoError(t, c.poll(ctx, 20*time.Second, "the scripts to begin", func() (bool, error) {
+		starts, err := c.Starts()
+		return len(starts) == len(ids), err
+	}))
+	kill(t, c)
+	steps, err := c.Scontrol(ctx, "show", "steps")
+	require.NoError(t, err)
+	for _, id := range ids {
+		require.Equal(t, 1, strings.Count(steps, fmt.Sprintf("StepId=%d.batch ", id)), "batch steps of job %d:\n%s", id, steps)
+	}
+	require.NoError(t, c.WaitEmpty(ctx, 40*time.Second))
+	requireOneStartEach(t, c, ids)
+}
+
+// Who waits for nodes with srun or salloc hears of them, if slurmctld was killed when it had saved the
+// start and had not yet told.
+func TestKilledBeforeTold(t *testing.T) {
+	beside(t)
+	library, late := lateLibrary(t)
+	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0), Env: []string{"LD_PRELOAD=" + library, "AUCSCHED_LATE=" + late}})
+	ctx := t.Context()
+	clients := make(chan error, 2)
+	together(t, c, func() {
+		for _, run := range []func(context.Context, ...string) (string, error){c.Srun, c.Salloc} {
+			go func() {
+				ctx, cancel := context.WithTimeout(ctx, 40*time.Second)
+				defer cancel()
+				_, err := run(ctx, "-n1", "--time=2", "true")
+				clients <- err
+			}()
+		}
+		require.NoError(t, c.poll(ctx, 10*time.Second, "two jobs to wait", func() (bool, error) {
+			jobs, err := c.Jobs(ctx)
+			return len(jobs) == 2, err
+		}))
+		require.NoError(t, os.WriteFile(late, nil, 0o600))
+	})
+	running(t, c, 10*time.Second, 1, 2)
+	waitSaved(t, c)
+	require.NoError(t, c.KillController(ctx, syscall.SIGKILL))
+	require.NoError(t, os.Remove(late))
+	require.NoError(t, c.StartController(ctx))
+	require.NoError(t, <-clients)
+	require.NoError(t, <-clients)
+	require.NoError(t, c.WaitEmpty(ctx, 20*time.Second))
+	require.Contains(t, c.Logs("slurmctld.log", 1<<20), "aucsched: JobId=1 had not been told")
+}
+
+// lateLibrary is what testdata/late.c is about, and the name of the file that switches it on.
+func lateLibrary(t *testing.T) (library, file string) {
+	t.Helper()
+	dir := t.TempDir()
+	library = filepath.Join(dir, "late.so")
+	out, err := exec.Command("cc", "-shared", "-fPIC", "-o", library, "testdata/late.c", "-ldl").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return library, filepath.Join(dir, "late")
 }
 
 // A job that runs in the books and was never launched goes back to the queue, and runs.
@@ -156,6 +244,42 @@ func TestReconfigureWaitsForLaunches(t *testing.T) {
 	requireOneStartEach(t, c, []uint32{id})
 }
 
+// What the auction launches as the configuration is about to be read again does reach its nodes: Slurm before
+// 23.11 sends into the void while it reads.
+func TestLaunchesBeforeReconfigure(t *testing.T) {
+	beside(t)
+	if version, err := Version(); err != nil || version >= "23.11" {
+		t.Skip("Slurm ", version, " reads its configuration with a new slurmctld")
+	}
+	library, late := lateLibrary(t)
+	c := cluster(t, auction, Config{Groups: Uniform(8, 8, 0), Env: []string{"LD_PRELOAD=" + library, "AUCSCHED_LATE_CONF=" + late}})
+	require.NoError(t, os.WriteFile(late, nil, 0o600))
+	ctx := t.Context()
+	const rounds, jobs = 4, 10
+	started := func() int { return strings.Count(c.Logs("slurmctld.log", 1<<24), "aucsched: started JobId=") }
+	for round := range rounds {
+		before := started()
+		together(t, c, func() {
+			for range jobs {
+				submit(t, c, "sleep 0.2", "-n2", "--time=2")
+			}
+		})
+		for begin := time.Now(); started() == before && time.Since(begin) < 20*time.Second; {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Duration(round+1) * 20 * time.Millisecond) // they are saved, and launched
+		require.NoError(t, c.HUP())
+		require.NoError(t, c.poll(ctx, 20*time.Second, "all jobs to be started", func() (bool, error) { return started() >= before+jobs, nil }))
+		time.Sleep(time.Second)
+	}
+	time.Sleep(2500 * time.Millisecond) // what has no AuthInfo is tried for two seconds
+	starts, err := c.Starts()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, started(), rounds*jobs)
+	t.Logf("%d of %d jobs began", len(starts), rounds*jobs)
+	require.GreaterOrEqual(t, len(starts), rounds*jobs*19/20, "jobs that began on their nodes")
+}
+
 // Garbage in the journal is said, once, and does no harm.
 func TestJournalIsGarbage(t *testing.T) {
 	beside(t)
@@ -183,10 +307,17 @@ func release(t *testing.T, c *Cluster, ids ...uint32) {
 	}
 }
 
-// waitSaved waits until slurmctld has saved the state of jobs as it is now.
+// waitSaved waits until slurmctld has saved the state of jobs as it is now, for which it needs
+// a change: a comment of a job, of which there must be one that has not ended.
 func waitSaved(t *testing.T, c *Cluster) {
 	t.Helper()
 	now := time.Now()
+	ids, err := c.Squeue(t.Context(), "%A")
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(strings.Fields(ids), func(id string) bool {
+		_, err = c.Scontrol(t.Context(), "update", "JobId="+id, "Comment=saved")
+		return err == nil // it may just have ended
+	}), "no job whose change could be saved: %v", err)
 	require.NoError(t, c.poll(t.Context(), 20*time.Second, "slurmctld to save its state", func() (bool, error) {
 		info, err := os.Stat(c.path("state", "job_state"))
 		return err == nil && info.ModTime().After(now), nil
@@ -210,7 +341,7 @@ func kill(t *testing.T, c *Cluster) {
 func waitEmptyHelping(t *testing.T, c *Cluster, limit time.Duration, ends bool) {
 	t.Helper()
 	var left string
-	helped := map[string]bool{}
+	helped, later := map[string]bool{}, map[string]time.Time{}
 	help := func(what string, argv ...string) { // again next time if it can't be done yet
 		if !helped[what] {
 			_, err := c.Scontrol(t.Context(), argv...)
@@ -247,8 +378,14 @@ func waitEmptyHelping(t *testing.T, c *Cluster, limit time.Duration, ends bool) 
 			if ends && strings.Contains(line, " RUNNING ") && slices.ContainsFunc(ended, func(e Ended) bool { return fmt.Sprint(e.ID) == number && e.State == "COMPLETED" }) {
 				endBooked(id)
 			}
+			// Slurm has it wait until its credential has expired. The node refuses one of the very second in
+			// which it was told to end the job, and then the job fails.
 			if strings.HasSuffix(line, "BeginTime") {
-				help(id+" later", "update", "JobId="+id, "StartTime=now")
+				if later[id].IsZero() {
+					later[id] = time.Now()
+				} else if time.Since(later[id]) > 2*time.Second {
+					help(id+" later", "update", "JobId="+id, "StartTime=now")
+				}
 			}
 		}
 		return strings.TrimSpace(left) == "", err

@@ -106,3 +106,20 @@ func TestNoOverlap(t *testing.T) {
 		require.NoError(t, c.RanOnce(ids))
 	})
 }
+
+// One task of several CPUs is on one node, though nobody has said so: the most usual job there is.
+func TestOneTaskIsOnOneNode(t *testing.T) {
+	beside(t)
+	c := cluster(t, auction, Config{Groups: Uniform(4, 8, 2)})
+	w := watch(t, c)
+	for _, args := range [][]string{{"-c6"}, {"-n1", "-c8"}, {"-c4", "--gres=gpu:2"}} {
+		id := submit(t, c, "sleep 20", append(args, "--time=1")...)
+		ask := Ask{MinNodes: 1, MaxNodes: 1}
+		if len(args) > 1 && args[1] == "--gres=gpu:2" {
+			ask = ask.GPURange(2, 2)
+		}
+		w.Expect(id, ask)
+		require.Len(t, running(t, c, 10*time.Second, id)[0].Nodes, 1, args)
+		requireByAuction(t, c, id)
+	}
+}

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A leftRow is a submission and who should start it. Not here, for they can't be had:
-// limits of QOS and associations (they need slurmdbd) and burst buffers (they need a
-// burst buffer plug-in and its hardware).
+// A leftRow is a submission and who should start it. Not here are limits of QOS and
+// associations, which have tests of their own on [Site], and burst buffers, which can't be
+// had (they need a burst buffer plug-in and its hardware).
 type leftRow struct {
 	args string
 	left string // the words, "|" between them, one of which is the reason; "": the auction starts it

@@ -13,15 +13,26 @@ type ErrMissing struct{ What string }
 
 func (e *ErrMissing) Error() string { return "slurmtest: " + e.What }
 
-// needed are the programs that a cluster consists of, and Debian's packages of them.
-var needed = []struct{ program, pkg string }{
+// A need is a program, and Debian's package of it.
+type need struct{ program, pkg string }
+
+// needed are the programs that a cluster consists of.
+var needed = []need{
 	{"slurmctld", "slurmctld"}, {"slurmd", "slurmd"}, {"munged", "munge"}, {"sbatch", "slurm-client"},
 	{"sh", "dash"}, {"find", "findutils"}, {"grep", "grep"},
 }
 
+// neededForAccounts is what a cluster with accounts consists of besides.
+var neededForAccounts = []need{
+	{"slurmdbd", "slurmdbd"}, {"sacctmgr", "slurm-client"}, {"mariadbd", "mariadb-server-core"},
+	{"mariadb-install-db", "mariadb-server-core"}, {"my_print_defaults", "mariadb-client-core"},
+}
+
 // Programs finds the programs that a cluster needs; sbin directories are searched
 // too. The error is an [ErrMissing].
-func Programs() (map[string]string, error) {
+func Programs() (map[string]string, error) { return find(needed) }
+
+func find(needed []need) (map[string]string, error) {
 	if os.Geteuid() != 0 {
 		return nil, &ErrMissing{"a cluster needs root: slurmd starts jobs as their users, and device nodes are made"}
 	}

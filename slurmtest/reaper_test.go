@@ -38,7 +38,11 @@ func TestMain(m *testing.M) {
 // victim starts a cluster and a job that nobody would miss, says so, and waits; a
 // line on its input makes it panic.
 func victim(dir string) {
-	c, err := Start(context.Background(), dir, Config{Groups: Uniform(2, 4, 0)})
+	cfg := Config{Groups: Uniform(2, 4, 0)}
+	if os.Getenv("SLURMTEST_ACCOUNTS") != "" {
+		cfg.Accounting = &Accounting{}
+	}
+	c, err := Start(context.Background(), dir, cfg)
 	if err == nil {
 		var id uint32
 		id, err = c.Sbatch(context.Background(), []string{"-N2"}, "#!/bin/sh\nsetsid env -i sleep 1000 & srun sleep 1000\n")
@@ -63,6 +67,7 @@ func TestNothingIsLeft(t *testing.T) {
 		end  func(p *os.Process, in *bufio.Writer)
 	}{
 		{"killed", func(p *os.Process, _ *bufio.Writer) { p.Signal(syscall.SIGKILL) }},
+		{"killed with accounts", func(p *os.Process, _ *bufio.Writer) { p.Signal(syscall.SIGKILL) }},
 		{"killed with a reaper", func(p *os.Process, _ *bufio.Writer) {
 			syscall.Kill(childrenOf(p.Pid, "sh")[0], syscall.SIGKILL)
 			p.Signal(syscall.SIGKILL)
@@ -76,6 +81,11 @@ func TestNothingIsLeft(t *testing.T) {
 			defer os.RemoveAll(dir)
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "SLURMTEST_VICTIM="+dir)
+			daemons := 8 // munged, slurmctld, slurmscriptd, 2 slurmd, slurmstepd, the job, its sleep
+			if strings.Contains(c.name, "accounts") {
+				cmd.Env = append(cmd.Env, "SLURMTEST_ACCOUNTS=1")
+				daemons += 2 // mariadbd, slurmdbd
+			}
 			stdin, err := cmd.StdinPipe()
 			require.NoError(t, err)
 			stdout, err := cmd.StdoutPipe()
@@ -83,8 +93,8 @@ func TestNothingIsLeft(t *testing.T) {
 			require.NoError(t, cmd.Start())
 			line, _ := bufio.NewReader(stdout).ReadString('\n')
 			require.Equal(t, "up\n", line)
-			require.Eventually(t, func() bool { return len(processesOf(dir)) >= 8 }, 10*time.Second, 50*time.Millisecond,
-				"munged, slurmctld, slurmscriptd, 2 slurmd, slurmstepd, the job, its sleep: %v", processesOf(dir))
+			require.Eventually(t, func() bool { return len(processesOf(dir)) >= daemons }, 10*time.Second, 50*time.Millisecond,
+				"%d are wanted: %v", daemons, processesOf(dir))
 			c.end(cmd.Process, bufio.NewWriter(stdin))
 			require.Error(t, cmd.Wait())
 			require.Eventually(t, func() bool { return len(processesOf(dir)) == 0 }, 10*time.Second, 50*time.Millisecond,

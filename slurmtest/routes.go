@@ -80,6 +80,7 @@ type Status struct {
 	Started       int64          `json:"started"`
 	StartsFailed  int64          `json:"starts_failed"`
 	Fallbacks     int64          `json:"fallbacks"`
+	Overdue       int64          `json:"overdue"`
 	HandedJobs    int64          `json:"handed_jobs"`
 	Handed        map[string]int `json:"handed"`
 	Cycle         Figure         `json:"cycle_us"`

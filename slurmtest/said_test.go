@@ -1,0 +1,56 @@
+package slurmtest
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a setting can't have is in slurmctld's log, once.
+func TestFaultsOfSettingsAreSaid(t *testing.T) {
+	beside(t)
+	c := cluster(t, auction, Config{Groups: Uniform(4, 8, 0)})
+	before := c.cfg.SchedulerParameters
+	said := func(t *testing.T, words string) {
+		t.Helper()
+		require.NoError(t, c.poll(t.Context(), 20*time.Second, words, func() (bool, error) {
+			return strings.Contains(c.Logs("slurmctld.log", 1<<20), words), nil
+		}))
+	}
+	t.Run("status", func(t *testing.T) {
+		dir := c.path("later")
+		require.NoError(t, c.SetParameters(t.Context(), before+",auc_status="+dir+"/status"))
+		fault := "can't write " + dir + "/status: No such file or directory"
+		said(t, fault)
+		time.Sleep(3 * time.Second) // some cycles
+		require.Equal(t, 1, strings.Count(c.Logs("slurmctld.log", 1<<20), fault))
+		require.NoError(t, os.Mkdir(dir, 0o755))
+		said(t, "the status is written again: "+dir+"/status")
+		require.FileExists(t, dir+"/status")
+	})
+	t.Run("worker", func(t *testing.T) {
+		require.NoError(t, c.SetParameters(t.Context(), before+",auc_solver=highs,auc_deadline_ms=1000,auc_worker=/nonexistent/worker"))
+		defer cancelAll(t, c)
+		filler := submit(t, c, "sleep 60", "-N3", "--ntasks-per-node=8", "--time=2")
+		running(t, c, 10*time.Second, filler)
+		together(t, c, func() {
+			for range 12 {
+				submit(t, c, "sleep 60", "-n3", "--time=2")
+			}
+		})
+		said(t, "the worker process of auc_solver failed: ")
+	})
+	t.Run("library", func(t *testing.T) {
+		version, err := Version()
+		require.NoError(t, err)
+		if version > "23.11" {
+			t.Skip("a reconfiguration is a new slurmctld, which loads the library anew")
+		}
+		require.NoError(t, c.SetParameters(t.Context(), before+",auc_library=/nonexistent.so"))
+		said(t, "auc_library=/nonexistent.so is not what was loaded: ")
+		said(t, "until slurmctld is restarted, which alone can load another; and it can't be read: No such file or directory")
+	})
+}

@@ -1,0 +1,77 @@
+/*
+ * A libaucsched.so for tests that is blind: whatever it is shown, every job waits. The
+ * net below it has to catch them all.
+ */
+#include <string.h>
+
+#include "aucsched.h"
+
+/* More than any test submits. */
+#define MOST 4096
+
+static struct aucsched_decision decisions[MOST];
+
+int aucsched_abi(void)
+{
+	return AUCSCHED_ABI;
+}
+
+const char *aucsched_version(void)
+{
+	return "blind";
+}
+
+int64_t aucsched_open(const char *settings, char *err, size_t errlen)
+{
+	return 1;
+}
+
+int aucsched_configure(int64_t handle, const char *settings)
+{
+	return AUCSCHED_OK;
+}
+
+int aucsched_cycle(int64_t handle, const struct aucsched_input *in,
+		   struct aucsched_output *out)
+{
+	struct aucsched_output none = { out->abi, out->size };
+
+	if (in->jobs_len > MOST)
+		return AUCSCHED_EFAILED;
+	*out = none;
+	for (uint32_t i = 0; i < in->jobs_len; i++) {
+		memset(&decisions[i], 0, sizeof(decisions[i]));
+		decisions[i].why = AUCSCHED_WAITS_LOST;
+	}
+	out->decisions = decisions;
+	out->decisions_len = in->jobs_len;
+	out->window = in->jobs_len;
+	return AUCSCHED_OK;
+}
+
+int64_t aucsched_save_files(int64_t handle, void *buf, size_t len)
+{
+	return 0;
+}
+
+int aucsched_load_files(int64_t handle, const void *buf, size_t len)
+{
+	return AUCSCHED_OK;
+}
+
+size_t aucsched_last_error(int64_t handle, char *buf, size_t len)
+{
+	if (len)
+		buf[0] = '\0';
+	return 0;
+}
+
+int aucsched_close(int64_t handle)
+{
+	return AUCSCHED_OK;
+}
+
+int aucsched_handles(void)
+{
+	return 0;
+}
