@@ -380,7 +380,8 @@ static void _requeue(const suspect_t *suspect)
 
 /*
  * A node that can't confirm a launch, since slurmctld was killed as it waited for that, takes it for
- * a failure of its own: the job is held. It is not the job's fault, nor the node's.
+ * a failure of its own: the job is held. It is not the job's fault, nor the node's. Slurm holds even
+ * a job that was cancelled meanwhile: whoever cancelled it (requid) does not want it released.
  * RET whether that is what became of the job
  */
 static bool _release(const suspect_t *suspect)
@@ -392,6 +393,7 @@ static bool _release(const suspect_t *suspect)
 	job_ptr = find_job_record(suspect->job_id);
 	held = job_ptr && IS_JOB_PENDING(job_ptr) &&
 		!IS_JOB_COMPLETING(job_ptr) && !job_ptr->priority &&
+		(job_ptr->requid == (uint32_t) -1) &&
 		!xstrcmp(job_ptr->state_desc, "launch failed requeued held");
 	if (held) {
 		info("aucsched: %pJ was being launched on %s when slurmctld was killed: released",

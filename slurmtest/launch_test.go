@@ -44,23 +44,11 @@ func TestTheEndWaitsForNoNode(t *testing.T) {
 	for range jobs {
 		ids = append(ids, submit(t, c, "sleep 120", "-n2", "--time=3", "--hold"))
 	}
+	waitSaved(t, c)
 	release(t, c, ids...)
 	running(t, c, 20*time.Second, ids...)
 	require.NoError(t, c.KillController(ctx, syscall.SIGKILL))
-	c.mu.Lock()
-	var asleep []int
-	for _, d := range c.slurmds {
-		asleep = append(asleep, d.cmd.Process.Pid)
-	}
-	c.mu.Unlock()
-	for _, pid := range asleep {
-		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-	}
-	t.Cleanup(func() {
-		for _, pid := range asleep {
-			_ = syscall.Kill(pid, syscall.SIGCONT)
-		}
-	})
+	wake := asleep(t, c)
 	require.NoError(t, c.StartController(ctx))
 	require.NoError(t, c.poll(ctx, 10*time.Second, "slurmctld to ask about the jobs", func() (bool, error) {
 		return len(logLines(t, c, fmt.Sprintf("aucsched: after a kill of slurmctld: .* %d had just started", jobs))) == 1, nil
@@ -69,9 +57,57 @@ func TestTheEndWaitsForNoNode(t *testing.T) {
 	begin := time.Now()
 	require.NoError(t, c.KillController(ctx, syscall.SIGTERM))
 	require.Less(t, time.Since(begin), 9*time.Second, "a question takes a second, and there were %d", jobs)
-	for _, pid := range asleep {
-		require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
-	}
+	wake()
 	require.NoError(t, c.StartController(ctx))
 	cancelAll(t, c)
+}
+
+// Whoever cancels a job while its launch fails, since slurmctld was killed, finds it ended or held
+// as on stock: it is not released.
+func TestCancelledIsNotReleased(t *testing.T) {
+	beside(t)
+	const jobs = 16
+	c := cluster(t, auction, Config{Groups: Uniform(2, jobs, 0)})
+	ctx := t.Context()
+	var ids []uint32
+	for range jobs {
+		ids = append(ids, submit(t, c, "sleep 120", "-n2", "--time=3", "--hold"))
+	}
+	waitSaved(t, c)
+	wake := asleep(t, c)
+	release(t, c, ids...)
+	running(t, c, 20*time.Second, ids...)
+	kill(t, c)
+	require.NoError(t, c.poll(ctx, 10*time.Second, "slurmctld to ask about the jobs", func() (bool, error) {
+		return len(logLines(t, c, "aucsched: after a kill of slurmctld: .* had just started")) == 1, nil
+	}))
+	require.NoError(t, c.Scancel(ctx, "--user=root"))
+	wake()
+	require.NoError(t, c.poll(ctx, 20*time.Second, "a launch to fail", func() (bool, error) {
+		return len(logLines(t, c, "Requeuing JobId")) > 0, nil
+	}))
+	time.Sleep(4 * time.Second) // the keeper asks each second
+	require.Empty(t, logLines(t, c, "when slurmctld was killed: released"))
+	cancelAll(t, c)
+}
+
+// asleep stops the nodes' daemons until the function it returns is called.
+func asleep(t *testing.T, c *Cluster) (wake func()) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var pids []int
+	for _, d := range c.slurmds {
+		pids = append(pids, d.cmd.Process.Pid)
+	}
+	wake = func() {
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		}
+	}
+	t.Cleanup(wake)
+	for _, pid := range pids {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	}
+	return wake
 }
