@@ -53,7 +53,7 @@ func TestNetByTime(t *testing.T) {
 			array := submit(t, c, "sleep 30", "-n1", "--time=1", "--array=0-9%6")
 			held := submit(t, c, "true", "-n1", "--time=1", "--hold")
 			for _, j := range running(t, c, 20*time.Second, ids...) {
-				require.LessOrEqual(t, waited(t, j), 9*time.Second, "job %d", j.ID)
+				require.LessOrEqual(t, waited(t, j), 12*time.Second, "job %d", j.ID)
 			}
 			limited := submit(t, c, "true", "-n1", "--time=1", "-L", "lic:4") // one is taken
 			require.NoError(t, c.poll(t.Context(), 10*time.Second, "as many tasks of the array as may run", func() (bool, error) {
