@@ -47,6 +47,7 @@ func TestTheEndWaitsForNoNode(t *testing.T) {
 	waitSaved(t, c)
 	release(t, c, ids...)
 	running(t, c, 20*time.Second, ids...)
+	waitSaved(t, c) // or they are waiting still, after the kill
 	require.NoError(t, c.KillController(ctx, syscall.SIGKILL))
 	wake := asleep(t, c)
 	require.NoError(t, c.StartController(ctx))
@@ -77,6 +78,7 @@ func TestCancelledIsNotReleased(t *testing.T) {
 	wake := asleep(t, c)
 	release(t, c, ids...)
 	running(t, c, 20*time.Second, ids...)
+	waitSaved(t, c) // or they are waiting still, after the kill
 	kill(t, c)
 	require.NoError(t, c.poll(ctx, 10*time.Second, "slurmctld to ask about the jobs", func() (bool, error) {
 		return len(logLines(t, c, "aucsched: after a kill of slurmctld: .* had just started")) == 1, nil
