@@ -50,7 +50,7 @@ test-pure:
 cross:
 	@for on in darwin/arm64 windows/amd64 linux/386; do \
 		export CGO_ENABLED=0 GOOS=$${on%/*} GOARCH=$${on#*/}; echo "$$on"; \
-		$(GO) build $$($(GO) list ./... | grep -v -e /benchmarks/ -e /slurmtest) || exit 1; \
+		$(GO) build $$($(GO) list ./... | grep -v -e /benchmarks/ -e /internal/slurmtest) || exit 1; \
 	done
 
 ## lint: gofmt, vet, staticcheck, govulncheck

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/layout"
 	"github.com/aucsched/aucsched/ipmodel"
-	"github.com/aucsched/aucsched/ipmodel/layout"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/sim"
 )
 
 func backfill(t *testing.T) core.Policy {

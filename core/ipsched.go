@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/ipsched"
 	"github.com/aucsched/aucsched/ipmodel"
-	"github.com/aucsched/aucsched/ipmodel/ipsched"
 	"github.com/aucsched/aucsched/nodeset"
 )
 

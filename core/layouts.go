@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/layout"
 	"github.com/aucsched/aucsched/ipmodel"
-	"github.com/aucsched/aucsched/ipmodel/layout"
 	"github.com/aucsched/aucsched/nodeset"
 )
 

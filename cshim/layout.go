@@ -5,7 +5,7 @@ package main
 import (
 	"unsafe"
 
-	"github.com/aucsched/aucsched/cshim/engine"
+	"github.com/aucsched/aucsched/cshim/internal/engine"
 )
 
 // #include "aucsched.h"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/cshim/engine"
+	"github.com/aucsched/aucsched/cshim/internal/engine"
 )
 
 // built is the library in a directory of its own, which lasts as long as the tests, or

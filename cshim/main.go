@@ -9,7 +9,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/aucsched/aucsched/cshim/engine"
+	"github.com/aucsched/aucsched/cshim/internal/engine"
 )
 
 /*

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // The lines of the authors' files are records of labelled fields in braces:

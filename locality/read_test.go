@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 const (

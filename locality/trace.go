@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // TraceOptions say how jobs of a trace, which knows no files, get some (section 5.1).

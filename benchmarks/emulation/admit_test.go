@@ -7,9 +7,9 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // Jobs that can never run are left out, and listed as a simulation lists them.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/slurmtest"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/slurmtest"
 )
 
 // cluster is the configuration of the cluster that lives by the clock in page.

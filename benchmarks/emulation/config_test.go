@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/slurmtest"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // Groups are runs of nodes that are alike: spelt out they are the machine.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
-	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
 // Governor runs a clock fast while the processes that it watches are idle, and slower

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
-	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
 // child is a process that computes, or sleeps.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/slurmtest"
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // look asks Slurm what the run has cost, before the cluster ends.

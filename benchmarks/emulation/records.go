@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aucsched/aucsched/hostlist"
+	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/slurmtest"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // timeFormat is that of jobcomp/filetxt, in slurmctld's time zone.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/slurmtest"
-	"github.com/aucsched/aucsched/workload"
 )
 
 var origin = time.Unix(epoch, 0).Add(2 * time.Second)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // jobName names the job at position i of the workload; so is it found in Slurm's records.

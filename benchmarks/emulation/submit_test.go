@@ -8,7 +8,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 func TestRequestArgs(t *testing.T) {

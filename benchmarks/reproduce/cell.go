@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // SettingsVersion is part of a cell's key. Raise it when the same settings give other

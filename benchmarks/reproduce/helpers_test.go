@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // fake is a program whose results depend on the arguments alone.

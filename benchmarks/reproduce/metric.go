@@ -1,6 +1,6 @@
 package reproduce
 
-import "github.com/aucsched/aucsched/sim"
+import "github.com/aucsched/aucsched/internal/sim"
 
 // Metric is a figure of the papers' tables.
 type Metric struct {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aucsched/aucsched/report"
+	"github.com/aucsched/aucsched/internal/report"
 )
 
 //go:embed assets

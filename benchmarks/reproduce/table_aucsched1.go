@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aucsched/aucsched/benchmarks/papers"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/papers"
 )
 
 // aucsched1Tables are tables 5 to 8 of aucsched1: the workloads I.1 to V.3 on three

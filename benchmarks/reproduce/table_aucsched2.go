@@ -3,7 +3,7 @@ package reproduce
 import (
 	"strings"
 
-	"github.com/aucsched/aucsched/papers"
+	"github.com/aucsched/aucsched/benchmarks/papers"
 )
 
 // aucsched2Tables is table 3 of aucsched2, each auction with the papers' settings and

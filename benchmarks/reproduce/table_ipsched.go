@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aucsched/aucsched/papers"
+	"github.com/aucsched/aucsched/benchmarks/papers"
 )
 
 // ipschedTables are tables V and VI of ipsched: the modified ESP benchmark, and the

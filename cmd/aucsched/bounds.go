@@ -7,10 +7,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/bound"
+	"github.com/aucsched/aucsched/internal/bound"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // runtimeBounds are the least runtimes that were possible, in seconds.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/bound"
+	"github.com/aucsched/aucsched/internal/bound"
 	"github.com/aucsched/aucsched/internal/race"
 )
 

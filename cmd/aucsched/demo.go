@@ -12,9 +12,9 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/examples"
-	"github.com/aucsched/aucsched/hostlist"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/window"
+	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/window"
 )
 
 // demo is one run of "aucsched demo".

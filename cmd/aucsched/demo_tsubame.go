@@ -5,10 +5,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/benchmarks/papers"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/papers"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // tsubameMethods are the rows of the demo's table.

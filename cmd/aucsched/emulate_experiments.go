@@ -16,7 +16,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/matrix"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // experimentsFlags are the settings of emulate experiments.

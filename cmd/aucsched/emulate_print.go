@@ -19,7 +19,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
-	"github.com/aucsched/aucsched/report"
+	"github.com/aucsched/aucsched/internal/report"
 )
 
 // emulated is a run as the store has it.

@@ -21,9 +21,9 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/slurmtest"
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // emulatedRun are the settings that the result of a run depends on.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // emulationOptions are what the arguments of a run make of it.

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/window"
+	"github.com/aucsched/aucsched/internal/window"
 )
 
 // explainFlags bound the search for changes.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/aucsched/aucsched/window"
+	"github.com/aucsched/aucsched/internal/window"
 )
 
 // maxListed is how many rivals are printed; JSON has all.

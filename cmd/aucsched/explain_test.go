@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/race"
-	"github.com/aucsched/aucsched/window"
+	"github.com/aucsched/aucsched/internal/window"
 )
 
 const blocked = "../../examples/blocked.json"

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // fileFlags are the settings of input files: those that all policies share, and whether those that

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
 // killBed is where the real command emulates, and where parts of it are killed.

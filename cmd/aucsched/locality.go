@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/locality"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // localityFlags are the settings of the locality-aware policies.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/locality"
-	"github.com/aucsched/aucsched/report"
 )
 
 // localityPage is the page of --html; nil, of which all methods do nothing, if none is asked for: it takes more memory

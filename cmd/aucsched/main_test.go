@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/race"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/window"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/window"
 )
 
 // aucsched runs the command as a user would; HiGHS's worker is this test binary.
@@ -276,7 +276,7 @@ func TestNodeLimitsFlag(t *testing.T) {
 // rate asked for.
 func TestSimulateGPUTraces(t *testing.T) {
 	race.Slow(t)
-	const data = "../../workload/testdata/"
+	const data = "../../internal/workload/testdata/"
 	result := func(args ...string) (r sim.Result) {
 		code, out, errs := aucsched(t, "", append([]string{"simulate", "--policy", "backfill", "--interval", "1", "--json"}, args...)...)
 		require.Zero(t, code, errs)

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/window"
 )
 
 // picture draws a machine after a plan: nodes from left to right, several in a

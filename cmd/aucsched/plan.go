@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/ipsched"
+	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/ipmodel"
-	"github.com/aucsched/aucsched/ipmodel/ipsched"
-	"github.com/aucsched/aucsched/window"
 )
 
 func planCommand() *cobra.Command {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/portfolio"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
 	"github.com/aucsched/aucsched/ipmodel/native"
-	"github.com/aucsched/aucsched/ipmodel/portfolio"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // policyFlags are the settings of policies, shared by plan and simulate.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/report"
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // reportFlags say which reports of a simulation to write.

@@ -23,9 +23,9 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/bound"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/bound"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // reproduceFlags are the settings of reproduce.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/papers"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/internal/race"
-	"github.com/aucsched/aucsched/papers"
 )
 
 func TestReproducePrintsOursBesideThePapers(t *testing.T) {

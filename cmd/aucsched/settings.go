@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/aucsched/aucsched/report"
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 func yes(b bool) string {

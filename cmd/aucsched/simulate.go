@@ -16,10 +16,10 @@ import (
 	"golang.org/x/term"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/report"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // simulateFlags are the settings of simulate.

@@ -17,10 +17,10 @@ import (
 	"golang.org/x/term"
 
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/simulation"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // invasiveFlags are the settings of simulate-invasive.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // A Mix describes jobs that come at random: sizes are powers of two, up to a share of the partition, each as likely; durations

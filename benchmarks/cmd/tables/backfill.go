@@ -8,11 +8,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aucsched/aucsched/bound"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/bound"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // contest is one workload on one machine, decided by rivals.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // criterion is a figure by which rivals are judged.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/internal/race"
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // The figures of this page are made up.

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // Files of the GPU traces, as they are called in shared/traces.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/load"
-	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
 // loadOptions are those of the command.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/load"
-	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
 // page is docs/load.md.

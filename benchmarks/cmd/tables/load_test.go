@@ -10,7 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/load"
 	"github.com/aucsched/aucsched/internal/golden"
-	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
 // inventedLoad are figures that nobody measured.

@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/aucsched/aucsched/benchmarks/resample"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/locality"
-	"github.com/aucsched/aucsched/locality/resample"
-	"github.com/aucsched/aucsched/workload"
 )
 
 // localityDay is a workload.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/aucsched/aucsched/report"
+	"github.com/aucsched/aucsched/internal/report"
 )
 
 // localityFigures are those of the page.

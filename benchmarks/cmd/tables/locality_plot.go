@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
 
+	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/locality"
-	"github.com/aucsched/aucsched/report"
 )
 
 // pictures writes those that are asked for.

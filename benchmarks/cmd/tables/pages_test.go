@@ -8,8 +8,8 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/sim"
 )
 
 // The figures of these pages are made up.

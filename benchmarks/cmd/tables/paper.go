@@ -1,6 +1,6 @@
 package main
 
-import "github.com/aucsched/aucsched/papers"
+import "github.com/aucsched/aucsched/benchmarks/papers"
 
 // The methods that are compared, as they are called here.
 const (

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // seedRange is first to last, both included.

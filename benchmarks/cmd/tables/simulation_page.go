@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aucsched/aucsched/benchmarks/papers"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/papers"
-	"github.com/aucsched/aucsched/sim"
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // of are a figure of each result, times scale.

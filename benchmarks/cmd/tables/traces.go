@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // realTrace is a trace that is replayed, and the machine it is replayed on.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
 // Times are durations of the same thing: how many were seen, and their mean and greatest.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
 func TestLook(t *testing.T) {

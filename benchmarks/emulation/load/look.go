@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
 // lookAtCores asks now and then how many cores jobs hold, until ctx ends.

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aucsched/aucsched/slurmtest"
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // Figures are what was measured of a rival.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/aucsched/aucsched/internal/slurmtest"
 	"github.com/aucsched/aucsched/nodeset"
-	"github.com/aucsched/aucsched/slurmtest"
 )
 
 // Node is what each node of the machine has.

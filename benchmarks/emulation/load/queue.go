@@ -13,8 +13,8 @@ import (
 	"syscall"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
-	"github.com/aucsched/aucsched/slurmtest"
-	"github.com/aucsched/aucsched/workload"
+	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // submitters run sbatch at a time.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aucsched/aucsched/benchmarks/papers"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
-	"github.com/aucsched/aucsched/papers"
 )
 
 // Experiment is a workload on a machine, under several methods.

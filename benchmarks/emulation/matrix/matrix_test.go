@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/golden"
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // fake has results in which schedulers and seeds differ by round figures.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
-	"github.com/aucsched/aucsched/sim"
+	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // metric is a figure of the page.

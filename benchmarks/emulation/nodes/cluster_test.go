@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
-	"github.com/aucsched/aucsched/slurmtest"
+	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
 // cluster is a stock slurmctld with a vslurmd for its nodes, both by a clock of their own.
@@ -218,7 +218,7 @@ func portFree(port int) bool {
 // startReaper starts slurmtest's watchdog: when this process ends, however, so do those
 // of the cluster.
 func (c *cluster) startReaper() error {
-	script, err := filepath.Abs("../../../slurmtest/reaper.sh")
+	script, err := filepath.Abs("../../../internal/slurmtest/reaper.sh")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/residence"
+)
+
+// ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
+const ABI = 4
+
+// Version is the version of the library.
+const Version = "1.0.0"
+
+// Limits of the input.
+const (
+	MaxNodes        = 1 << 20
+	MaxJobs         = 1 << 20
+	MaxAlternatives = core.MaxAlternatives // of a job
+	MaxPriority     = 1 << 40
+	MaxFile         = residence.MaxBytes // bytes
+	MaxGPUsPerNode  = 15
+	NoLimit         = 1<<32 - 1 // Job.TimeLimit of a job without one
+)
+
+// Contiguous is the flag of a job whose nodes must be neighbours.
+const Contiguous = 1
+
+// Node is struct aucsched_node.
+type Node struct {
+	Cores, FreeCores uint16
+	GPUs, FreeGPUs   uint8
+	Up               uint8 // 0: takes no new job
+	Reserved         uint8
+}
+
+// Segment is struct aucsched_segment: so much on each of the nodes First..Last.
+type Segment struct {
+	First, Last uint32
+	Cores       uint16
+	GPUs        uint8
+	Reserved    uint8
+}
+
+// Running is struct aucsched_running.
+type Running struct {
+	End                    int64
+	FirstSegment, Segments uint32
+}
+
+// Job is struct aucsched_job.
+type Job struct {
+	Priority     uint64
+	Cores        uint32
+	MinNodes     uint32
+	MaxNodes     uint32
+	CoresPerNode uint32
+	TimeLimit    uint32
+	MinGPUs      uint8
+	MaxGPUs      uint8
+	Flags        uint8
+	Reserved     uint8
+	Mask         int32
+	Waited       uint32
+}
+
+// Alternative is struct aucsched_alternative.
+type Alternative struct {
+	Job          uint32
+	Cores        uint32
+	MinNodes     uint32
+	MaxNodes     uint32
+	CoresPerNode uint32
+	MinGPUs      uint8
+	MaxGPUs      uint8
+	Flags        uint8
+	Reserved     uint8
+	Mask         int32
+}
+
+// Offer is struct aucsched_offer.
+type Offer struct {
+	Job                    uint32
+	FirstSegment, Segments uint32
+	Reserved               uint32
+}
+
+// Store is struct aucsched_store: what a node keeps of files.
+type Store struct {
+	ID    uint64 // of the node; 0: none, and what it holds is not saved
+	Bytes uint64
+}
+
+// Read is struct aucsched_read: a job reads a file.
+type Read struct {
+	Job      uint32
+	Reserved uint32
+	File     uint64
+	Bytes    uint64
+}
+
+// Input is one cycle's. The slices stay the caller's.
+type Input struct {
+	Now  int64 // seconds, any origin
+	Seed uint64
+	// Deadline is when the answer is due, from the call of Cycle; 0 means the setting's.
+	Deadline time.Duration
+	Nodes    []Node
+	Running  []Running
+	Segments []Segment // of Running
+	Jobs     []Job     // by falling priority; one above that of the job before it is taken as that
+	// Masks are MaskCount masks of MaskWords words.
+	Masks                []uint64
+	MaskCount, MaskWords int
+	// Offers are allocations that jobs bid for besides their own bids, ascending by job.
+	Offers        []Offer
+	OfferSegments []Segment
+	// Alternatives are further requests of jobs, ascending by job.
+	Alternatives []Alternative
+	// Stores say what each node keeps of the files that jobs read; none: files are not looked at.
+	Stores []Store
+	// JobReads and RunningReads are the files that Jobs and Running read, ascending by job, one a job.
+	JobReads, RunningReads []Read
+}
+
+// Why a job does not start.
+const (
+	Starts uint8 = iota
+	WaitsFit
+	WaitsLost
+	WaitsReserved
+	WaitsNever
+	NotLookedAt
+	TimedOut
+	Faulty
+)
+
+// Decision is struct aucsched_decision.
+type Decision struct {
+	Expected               int64
+	FirstSegment, Segments uint32
+	Why                    uint8
+	BidClass               uint8
+	GPUs                   uint8
+	Alternative            uint8
+	Holders                uint32 // nodes of a start that hold the job's file
+}
+
+// Output is the outcome of a cycle. A cycle reuses its memory.
+type Output struct {
+	Decisions        []Decision // an element a job
+	Segments         []Segment
+	Objective, Bound float64
+	Starts           int
+	Window, Bids     int
+	Elapsed          time.Duration
+	WorkerFailures   int
+	Optimal, Late    bool
+	// Files are how many files are known, on Copies nodes in all. FileChanges is another number whenever
+	// these have changed.
+	Files, Copies int
+	FileChanges   uint64
+	// Faults are how many elements of the input have a fault of their own: running jobs, alternatives, offers, reads, and jobs, of which
+	// LeftOut are Faulty. Fault is the first of them, an [*InputError], or nil, and FirstFault the job of the queue that it is
+	// about, or -1.
+	Faults, LeftOut, FirstFault int
+	Fault                       error
+	// TimedOut is how many decisions say that: with any, the next cycle is due though nothing has changed.
+	TimedOut int
+}

@@ -1,0 +1,23 @@
+package residence_test
+
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/internal/residence"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+func Example() {
+	s := residence.New(0)
+	s.SetMachine([]residence.Node{{ID: 1, Capacity: 100 << 30}, {ID: 2, Capacity: 100 << 30}})
+	const genome, mesh = 7, 8 // as the caller numbers them
+	s.Read(0, genome, 60<<30, 1000)
+	s.Read(1, genome, 60<<30, 1010)
+	fmt.Println("loaded again:", !s.Read(0, genome, 60<<30, 1020))
+	s.Read(1, mesh, 80<<30, 1030) // pushes the other one out there
+	holders := nodeset.NewMask(2)
+	fmt.Println("nodes that hold it:", s.Holders(genome, holders), holders.Has(0), holders.Has(1))
+	// Output:
+	// loaded again: false
+	// nodes that hold it: 1 true false
+}

@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Measure is what [Run] would have said of a schedule that somebody else made, a real
+// Slurm for instance: records has every job that ran, once, in any order; of their
+// segments the nodes count, and the GPUs in all. Policy, cycles and what is said of
+// GPUs while jobs wait are left to the caller.
+func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
+	table, err := nodeset.New(nodes)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMeter(table)
+	if err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return nil, errors.New("no job ran")
+	}
+	m.first = records[0].Submit
+	for i := range records {
+		ran := &records[i]
+		r, err := asked(&ran.Job.Job, ran.Alternative)
+		switch {
+		case err != nil:
+		case ran.Start < ran.Submit || ran.End <= ran.Start:
+			err = fmt.Errorf("submitted at second %d, started at %d, ended at %d: out of order", ran.Submit, ran.Start, ran.End)
+		case len(ran.Segs) == 0 || int(ran.Segs[len(ran.Segs)-1].Last) >= len(nodes):
+			err = fmt.Errorf("ran on nodes %v of %d", ran.Segs, len(nodes))
+		case m.fewestNodes(&r) == 0:
+			err = errors.New("can't run on this machine")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", ran.Job.ID, err)
+		}
+		m.first = min(m.first, ran.Submit)
+		m.add(ran, &r, max(min(ran.Job.Duration, ran.Job.TimeLimit), 1))
+	}
+	result := &Result{PendingMax: mostPending(records)}
+	m.fill(result, new(latencies))
+	result.GPUQueue = nil
+	return result, nil
+}
+
+// RunTime is how long, in seconds, a job runs on segs if its time limit ends it: a request
+// with a range of GPUs is the sooner done the more it has. segs must meet the request.
+func RunTime(j *workload.Job, segs []nodeset.Segment) int64 {
+	return max(min(lasts(j.Duration, &j.Request, segs), j.TimeLimit), 1)
+}
+
+// mostPending is the greatest number of jobs that waited at once; one that starts in the
+// second of its submission has waited.
+func mostPending(records []Record) int {
+	type change struct {
+		at int64
+		by int
+	}
+	var changes []change
+	for i := range records {
+		changes = append(changes, change{records[i].Submit, 1}, change{records[i].Start, -1})
+	}
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.by, a.by)) })
+	most, now := 0, 0
+	for _, c := range changes {
+		now += c.by
+		most = max(most, now)
+	}
+	return most
+}

@@ -1,0 +1,115 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// However short a cycle is, all jobs run that can: what a cycle had no time for is decided on later.
+func TestNoCycleLimitLeavesJobsUnrun(t *testing.T) {
+	ipsched := core.DefaultIPSchedOptions()
+	halve := ipsched
+	halve.OnTimeout = core.Halve
+	paper, none := core.PaperAuctionOptions(), core.DefaultAuctionOptions()
+	none.Reservations = 0
+	layouts := core.DefaultAuctionOptions()
+	layouts.Layouts = true
+	var policies []core.Policy
+	for _, o := range []core.AuctionOptions{core.DefaultAuctionOptions(), none, paper, layouts, core.ThroughputAuctionOptions()} {
+		a, err := core.NewAuction(o, nil)
+		require.NoError(t, err)
+		policies = append(policies, a)
+	}
+	for _, o := range []core.IPSchedOptions{ipsched, halve} {
+		p, err := core.NewIPSched(o)
+		require.NoError(t, err)
+		policies = append(policies, p)
+	}
+	for _, policy := range policies {
+		for _, limit := range []time.Duration{time.Nanosecond, 20 * time.Microsecond} {
+			var jobs []workload.Job
+			for i := range 40 {
+				jobs = append(jobs, workload.Job{Job: core.Job{ID: fmt.Sprint(i), Request: bids.Request{Cores: 1 + i}, TimeLimit: 100}, Submit: int64(i / 20 * 50), Duration: 50})
+			}
+			workload.AssignBasicPriorities(jobs)
+			c := NewConfig(make([]nodeset.Capacity, 16))
+			for n := range c.Nodes {
+				c.Nodes[n].Cores = 4
+			}
+			c.CycleLimit = limit
+			r, err := Run(context.Background(), c, policy, jobs)
+			require.NoError(t, err)
+			require.Empty(t, r.Unrun, "%s, %v", policy.Name(), limit)
+		}
+	}
+}
+
+// patient is a policy that needs so much time to start anything.
+type patient struct {
+	now    time.Time // the clock, which stands still
+	needs  time.Duration
+	given  []time.Duration
+	cycles []int64
+}
+
+func (p *patient) Name() string { return "patient" }
+
+func (p *patient) Decide(_ context.Context, s *core.Snapshot, l core.Limits, plan *core.Plan) error {
+	given := l.Deadline.Sub(p.now)
+	p.given, p.cycles = append(p.given, given), append(p.cycles, s.Now)
+	*plan = core.Plan{Decisions: []core.Decision{{Why: core.TimedOut}}, Stats: core.Stats{TimedOut: 1}}
+	if given >= p.needs {
+		*plan = core.Plan{Decisions: []core.Decision{{Start: true, Segs: []nodeset.Segment{{Cores: 1}}}}}
+	}
+	return nil
+}
+
+// An idle machine gives a cycle ever more time, later and later; a policy that is never done is asked often, not for ever.
+func TestRetriesHaveMoreTime(t *testing.T) {
+	job := workload.Job{Job: core.Job{ID: "J", Request: bids.Request{Cores: 1}, Priority: 1, TimeLimit: 9}, Duration: 9}
+	c := NewConfig([]nodeset.Capacity{{Cores: 1}})
+	c.CycleLimit = time.Second
+	for needs, unrun := range map[time.Duration]int{30 * time.Second: 0, 1 << 62: 1} {
+		p := &patient{now: time.Unix(1e9, 0), needs: needs}
+		c.Clock = func() time.Time { return p.now }
+		r, err := Run(context.Background(), c, p, []workload.Job{job})
+		require.NoError(t, err)
+		require.Len(t, r.Unrun, unrun)
+		for i := range min(len(p.given)-1, 6) {
+			require.Equal(t, time.Second<<i, p.given[i])
+			require.Equal(t, int64(3)<<(i+1), p.cycles[i+1]-p.cycles[i])
+		}
+		require.LessOrEqual(t, p.given[len(p.given)-1], longestCycle)
+		require.Less(t, len(p.given), maxVain+2*maxIdle)
+	}
+}
+
+// What cycles of a busy machine had no time for gives the first one of an idle machine neither an hour nor a pause.
+func TestBusyCyclesDoNotCountOnAnIdleMachine(t *testing.T) {
+	c := NewConfig(make([]nodeset.Capacity, 1))
+	c.CycleLimit = 50 * time.Millisecond
+	var r retry
+	for range 2 * maxVain {
+		r.learn(&c, 1000, true, 0, false)
+		require.Equal(t, c.CycleLimit, r.limit(c.CycleLimit, false))
+	}
+	require.Zero(t, r.at, "not before a job comes or goes")
+	require.Equal(t, c.CycleLimit, r.limit(c.CycleLimit, true))
+	for i := range 3 {
+		r.learn(&c, 1000, true, 0, true)
+		require.Equal(t, c.CycleLimit<<(i+1), r.limit(c.CycleLimit, true))
+		require.Equal(t, 1000+c.Interval<<(i+1), r.at)
+	}
+	r.learn(&c, 1000, true, 1, true)
+	require.Equal(t, c.CycleLimit, r.limit(c.CycleLimit, true), "it has started one")
+	require.Equal(t, 1000+c.Interval, r.at)
+}

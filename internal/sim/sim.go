@@ -1,0 +1,557 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Config says how to simulate. Begin with [NewConfig].
+type Config struct {
+	// Nodes is the machine, in node order.
+	Nodes []nodeset.Capacity
+	// Interval is the scheduling interval in seconds, at least 1: the policy
+	// decides at multiples of it, if jobs have come or gone since the last time.
+	Interval int64
+	// Priorities, if set, rank the pending jobs anew before each cycle, in place of
+	// the priorities that the jobs come with. A changed order alone does not
+	// bring about a cycle.
+	Priorities Priorities
+	// Seed starts the random choices of the policy's cycles.
+	Seed uint64
+	// Verify has every start checked by the referee.
+	Verify bool
+	// KillAtLimit ends jobs at their time limit. Without it a job that
+	// outlives its limit goes on, as under Slurm's OverTimeLimit=UNLIMITED.
+	KillAtLimit bool
+	// Release is how many seconds after the end of a job its nodes are free again, 0 to 3600: Slurm
+	// has each of them clean up first. Until then the job is one that runs and should have ended.
+	Release int64
+	// Files is what jobs' input files cost. Loading one is part of a job's time, and so of its time limit.
+	Files Files
+	// CycleLimit is the wall-clock time that the policy has for one cycle; 0
+	// means no limit, without which runs repeat bit for bit. If a cycle has no time for some jobs (core.TimedOut), there is
+	// another after an interval, and later and later ones while they start nothing; on an idle machine these have ever
+	// more time, so that no limit is too short for a job to run.
+	CycleLimit time.Duration
+	// OnCycle, if set, is called after every cycle.
+	OnCycle func(Progress)
+	// OnEnd, if set, is called for every job as it ends, in that order.
+	OnEnd func(Record)
+	// Clock measures the cycles; nil means time.Now.
+	Clock func() time.Time
+}
+
+// NewConfig is the configuration that the papers' tests used: an interval of 3
+// seconds (ipsched, section IV), jobs that end at their limit, all starts verified.
+func NewConfig(nodes []nodeset.Capacity) Config {
+	return Config{Nodes: nodes, Interval: 3, Verify: true, KillAtLimit: true}
+}
+
+// Progress is how far a simulation has come.
+type Progress struct {
+	Now                              int64 // simulated second
+	Submitted, Pending, Running, End int   // jobs; End counts those that have ended
+	Total                            int   // jobs of the workload
+}
+
+// Record is the life of one job, in seconds of the workload's time.
+type Record struct {
+	Job                *workload.Job
+	Submit, Start, End int64
+	Class              bids.Class
+	// Segs is the allocation. It is valid only during the call.
+	Segs []nodeset.Segment
+	// Alternative is which of the job's requests was met: see core.Decision.
+	Alternative int
+	// Loading is for how many seconds after its start the job waited for its input file.
+	Loading int64
+}
+
+// maxIdle is how many cycles in a row may start nothing while the machine is idle
+// and no job is to come. Then the jobs that are left count as not run.
+const maxIdle = 16
+
+// maxRelease bounds Config.Release.
+const maxRelease = 3600
+
+// maxTime bounds all times of a workload, so that sums stay in range.
+const maxTime = 1 << 50
+
+// job is a job in the simulator's hands.
+type job struct {
+	*workload.Job
+	nominal int64 // seconds it runs with the fewest GPUs, whichever of its requests is met
+}
+
+type running struct {
+	number int32 // of the job
+	start  int64
+	class  bids.Class
+
+	alternative int
+	loading     int64 // seconds until its nodes have its file
+}
+
+type simulator struct {
+	cfg     Config
+	policy  core.Policy
+	jobs    []job
+	order   []int32 // jobs by submission
+	next    int     // of order, to be submitted
+	now     int64
+	nodes   *nodeset.Table
+	referee *referee
+	pending queue
+	spare   []*core.Job    // of the queue's own copies of jobs, those that are not pending
+	ranking *ranking       // nil if jobs keep their priorities
+	running []running      // parallel to snapshot's
+	slot    []int32        // of each job in running
+	ends    endHeap        // of the running jobs
+	held    []core.Running // what the policy sees
+	ended   int
+	plan    core.Plan
+	retry   retry
+	meter   meter
+	latency latencies
+	files   *files // nil if they are not looked at
+	result  Result
+}
+
+// Run simulates the jobs under the policy until all have ended. Jobs are not
+// changed and must not be during the run; they may be in any order and those of
+// equal priority are served in order of submission, then of position in jobs. Jobs that
+// can never run are left out and listed in the result. It fails for an empty
+// workload, bad input, a policy that fails or decides wrongly, or when ctx ends.
+func Run(ctx context.Context, cfg Config, policy core.Policy, jobs []workload.Job) (*Result, error) {
+	s, err := newSimulator(cfg, policy, jobs)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.run(ctx); err != nil {
+		return nil, fmt.Errorf("policy %s at second %d: %w", policy.Name(), s.now, err)
+	}
+	s.result.Policy = policy.Name()
+	s.meter.fill(&s.result, &s.latency)
+	s.result.Files = s.files.result()
+	return &s.result, nil
+}
+
+func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulator, error) {
+	switch {
+	case len(jobs) == 0:
+		return nil, errors.New("the workload has no jobs")
+	case len(jobs) > math.MaxInt32:
+		return nil, fmt.Errorf("%d jobs: at most %d are supported", len(jobs), math.MaxInt32)
+	case cfg.Interval < 1 || cfg.Interval > maxTime:
+		return nil, fmt.Errorf("interval: %d: must be between 1 and %d seconds", cfg.Interval, int64(maxTime))
+	case cfg.Release < 0 || cfg.Release > maxRelease:
+		return nil, fmt.Errorf("release: %d: must be between 0 and %d seconds", cfg.Release, int64(maxRelease))
+	}
+	nodes, err := nodeset.New(cfg.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	s := &simulator{
+		cfg: cfg, policy: policy, nodes: nodes, referee: newReferee(cfg.Nodes),
+		jobs: make([]job, len(jobs)), slot: make([]int32, len(jobs)),
+	}
+	if s.meter, err = newMeter(nodes); err != nil {
+		return nil, err
+	}
+	if s.files, err = newFiles(cfg.Files, nodes.Len()); err != nil {
+		return nil, err
+	}
+	for i := range jobs {
+		if err := s.admit(int32(i), &jobs[i]); err != nil {
+			return nil, fmt.Errorf("job %s: %w", jobs[i].ID, err)
+		}
+	}
+	slices.SortStableFunc(s.order, func(a, b int32) int { return cmp.Compare(s.jobs[a].Submit, s.jobs[b].Submit) })
+	if cfg.Priorities != nil {
+		s.rank()
+	}
+	if len(s.order) > 0 {
+		s.meter.first = s.jobs[s.order[0]].Submit
+	}
+	return s, nil
+}
+
+// rank makes ready for priorities that change.
+func (s *simulator) rank() {
+	s.ranking = &ranking{s.cfg.Priorities, &s.pending, s.jobs, make([]int32, len(s.jobs))}
+	for place, i := range s.order {
+		s.ranking.place[i] = int32(place)
+	}
+}
+
+// submit has the policy see a job from now on: a copy that says since when it waits.
+func (s *simulator) submit(i int32) {
+	if len(s.spare) == 0 {
+		s.spare = append(s.spare, new(core.Job))
+	}
+	last := len(s.spare) - 1
+	j := s.spare[last]
+	s.spare = s.spare[:last]
+	*j = s.jobs[i].Job.Job
+	j.Since = s.jobs[i].Submit
+	s.pending.push(j, i)
+	s.meter.stranded.come(&j.Request)
+}
+
+// admit takes a job in, unless it can never run.
+func (s *simulator) admit(i int32, j *workload.Job) error {
+	switch {
+	case j.Submit < 0 || j.Submit > maxTime:
+		return fmt.Errorf("submit: %d: must be between 0 and %d", j.Submit, int64(maxTime))
+	case j.Duration < 0 || j.Duration > maxTime:
+		return fmt.Errorf("duration: %d: must be between 0 and %d", j.Duration, int64(maxTime))
+	case j.TimeLimit < 1 || j.TimeLimit > maxTime:
+		return fmt.Errorf("time_limit_s: %d: must be between 1 and %d", j.TimeLimit, int64(maxTime))
+	case j.Priority < 1 || j.Priority > core.MaxPriority:
+		return fmt.Errorf("priority: %d: must be between 1 and %d", j.Priority, int64(core.MaxPriority))
+	case j.Input.File != 0 && (j.Input.Bytes < 1 || j.Input.Bytes > maxTime):
+		return fmt.Errorf("input: %d bytes: must be between 1 and %d", j.Input.Bytes, int64(maxTime))
+	}
+	if err := j.Validate(); err != nil {
+		return err
+	}
+	s.jobs[i] = job{j, s.capped(j.Duration, j.TimeLimit)}
+	if s.meter.fewestNodes(&j.Request) == 0 && !s.meter.anyAlternative(&j.Job) {
+		err := bids.CanEverRun(s.nodes, &j.Request)
+		s.result.Unrun = append(s.result.Unrun, Unrun{j.ID, err.Error()})
+		return nil
+	}
+	s.order = append(s.order, i)
+	return nil
+}
+
+// capped is how long a job runs: at least a second, and no longer than its limit.
+func (s *simulator) capped(duration, limit int64) int64 {
+	if s.cfg.KillAtLimit {
+		duration = min(duration, limit)
+	}
+	return max(duration, 1)
+}
+
+// runs is how long a job runs on segs, which meet r, and for how much of that it waits for its file.
+func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) (runs, loading int64) {
+	loading = s.files.begin(j, segs, s.now)
+	runs = s.capped(max(lasts(j.Duration, r, segs), 1)+loading, j.TimeLimit)
+	return runs, min(loading, runs)
+}
+
+// lasts is how long a job works on segs that would with the fewest GPUs of r for d (aucsched2,
+// equation 5). One whose nodes give different numbers of GPUs is taken to balance its work: its
+// GPUs count in all.
+func lasts(d int64, r *bids.Request, segs []nodeset.Segment) int64 {
+	k, low := int64(segs[0].GPUs), int64(r.MinGPUs)
+	if r.MixedGPUs {
+		k, low = int64(nodeset.GPUs(segs)), low*int64(nodeset.Nodes(segs))
+	}
+	if low > 0 && k > low {
+		d = d/k*low + (d%k*low+k-1)/k // d x low / k, rounded up
+	}
+	return d
+}
+
+func (s *simulator) run(ctx context.Context) error {
+	idle := 0
+	for {
+		at, ok := s.nextEvent()
+		if !ok {
+			if s.pending.len() == 0 {
+				return nil
+			}
+			if idle == maxIdle {
+				s.giveUp()
+				return nil
+			}
+			at = s.wake()
+			idle++
+		}
+		s.meter.stranded.pass(s.cycleTime(at) - s.now)
+		s.now = s.cycleTime(at)
+		if err := s.advance(); err != nil {
+			return err
+		}
+		if s.pending.len() == 0 {
+			continue
+		}
+		started, err := s.cycle(ctx)
+		if err != nil {
+			return err
+		}
+		s.meter.stranded.look(s.nodes)
+		if started > 0 {
+			idle = 0
+		}
+	}
+}
+
+// Paced is a policy that may want to decide again though no job has come or gone. It is
+// for one simulation.
+type Paced interface {
+	// Again is the second in which it wants to; 0: not before a job comes or goes.
+	Again() int64
+}
+
+// nextEvent is when the next job comes or goes, or the policy wants to decide, or has to once more.
+func (s *simulator) nextEvent() (at int64, ok bool) {
+	if p, paced := s.policy.(Paced); paced && s.pending.len() > 0 {
+		at = p.Again()
+		ok = at > 0
+	}
+	if again := s.retry.at; again > 0 && s.pending.len() > 0 && (!ok || again < at) {
+		at, ok = again, true
+	}
+	if e, some := s.comeOrGo(); some && (!ok || e < at) {
+		return e, true
+	}
+	return at, ok
+}
+
+// comeOrGo is when the next job does.
+func (s *simulator) comeOrGo() (at int64, ok bool) {
+	if len(s.ends) > 0 {
+		at, ok = s.ends[0].at, true
+	}
+	if s.next < len(s.order) {
+		if t := s.jobs[s.order[s.next]].Submit; !ok || t < at {
+			at, ok = t, true
+		}
+	}
+	return at, ok
+}
+
+// cycleTime is the first multiple of the interval at or after a time.
+func (s *simulator) cycleTime(at int64) int64 {
+	i := s.cfg.Interval
+	return (at + i - 1) / i * i
+}
+
+// wake is when to ask again while nothing runs and no job is to come: when the
+// policy expects to start one, or after an interval.
+func (s *simulator) wake() int64 {
+	at := s.now + s.cfg.Interval
+	expected := int64(0)
+	for i := range s.plan.Decisions {
+		if e := s.plan.Decisions[i].Expected; e > s.now && (expected == 0 || e < expected) {
+			expected = e
+		}
+	}
+	return max(at, expected)
+}
+
+// advance lets everything happen that happens by now.
+func (s *simulator) advance() error {
+	for len(s.ends) > 0 && s.ends[0].at <= s.now {
+		if err := s.end(s.ends.pop()); err != nil {
+			return err
+		}
+	}
+	for s.next < len(s.order) && s.jobs[s.order[s.next]].Submit <= s.now {
+		s.submit(s.order[s.next])
+		s.next++
+	}
+	s.result.PendingMax = max(s.result.PendingMax, s.pending.len())
+	return nil
+}
+
+// cycle asks the policy once and carries out what it says.
+func (s *simulator) cycle(ctx context.Context) (started int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if s.ranking != nil {
+		if err := s.ranking.update(s.now); err != nil {
+			return 0, err
+		}
+	}
+	s.files.cycle(s)
+	s.markOver()
+	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs(), Running: s.held}
+	begin := s.cfg.Clock()
+	idle := len(s.running) == 0
+	limits := core.Limits{Seed: s.cfg.Seed ^ uint64(s.latency.n)*0x9e3779b97f4a7c15}
+	if s.cfg.CycleLimit > 0 {
+		limits.Deadline = begin.Add(s.retry.limit(s.cfg.CycleLimit, idle))
+	}
+	if err := s.policy.Decide(ctx, &snap, limits, &s.plan); err != nil {
+		return 0, err
+	}
+	s.latency.add(s.cfg.Clock().Sub(begin))
+	if started, err = s.carryOut(); err != nil {
+		return 0, err
+	}
+	s.retry.learn(&s.cfg, s.now, s.plan.Stats.TimedOut > 0, started, idle)
+	if s.cfg.OnCycle != nil {
+		s.cfg.OnCycle(Progress{s.now, s.next, s.pending.len(), len(s.running), s.ended, len(s.jobs)})
+	}
+	return started, nil
+}
+
+// markOver has the jobs that are over, and keep their nodes for some seconds, show when they ended.
+func (s *simulator) markOver() {
+	if s.cfg.Release == 0 {
+		return
+	}
+	for _, e := range s.ends {
+		if over := e.at - s.cfg.Release; over <= s.now {
+			s.held[s.slot[e.number]].End = over
+		}
+	}
+}
+
+func (s *simulator) carryOut() (started int, err error) {
+	last := -1
+	for i := range s.plan.Decisions {
+		d := &s.plan.Decisions[i]
+		if d.Job <= last || d.Job >= s.pending.len() {
+			return 0, fmt.Errorf("decision %d: job index %d after %d of %d", i, d.Job, last, s.pending.len())
+		}
+		last = d.Job
+		if d.Start {
+			if err := s.start(d); err != nil {
+				return 0, fmt.Errorf("job %s: %w", s.pending.jobs()[d.Job].ID, err)
+			}
+			started++
+		}
+	}
+	// From the back, so that the positions of those in front stay.
+	for i := len(s.plan.Decisions) - 1; i >= 0; i-- {
+		if d := &s.plan.Decisions[i]; d.Start {
+			s.spare = append(s.spare, s.pending.jobs()[d.Job])
+			s.pending.remove(d.Job)
+		}
+	}
+	return started, nil
+}
+
+func (s *simulator) start(d *core.Decision) error {
+	i := s.pending.numbers()[d.Job]
+	j := &s.jobs[i]
+	r, err := asked(&j.Job.Job, d.Alternative)
+	if err != nil {
+		return err
+	}
+	if s.cfg.Verify {
+		if err := s.referee.start(&r, d.Segs); err != nil {
+			return err
+		}
+	}
+	if err := s.nodes.Allocate(d.Segs); err != nil {
+		return err
+	}
+	runs, loading := s.runs(j, &r, d.Segs)
+	if s.now > math.MaxInt64/4 {
+		return errors.New("the simulated time leaves the range of 64 bits")
+	}
+	s.meter.add(&Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, d.Alternative, loading}, &r, j.nominal)
+	s.meter.stranded.start(&j.Request)
+	s.files.end(j, s.now+runs-j.Submit)
+	n := len(s.running)
+	s.slot[i] = int32(n)
+	s.running = append(s.running, running{i, s.now, d.Class, d.Alternative, loading})
+	if n < cap(s.held) { // an earlier job's segments may be used again
+		s.held = s.held[:n+1]
+	} else {
+		s.held = append(s.held, core.Running{})
+	}
+	h := &s.held[n]
+	h.ID, h.End, h.Segs = j.ID, s.now+j.TimeLimit, append(h.Segs[:0], d.Segs...)
+	s.ends.push(ending{s.now + runs + s.cfg.Release, i})
+	return nil
+}
+
+func (s *simulator) end(e ending) error {
+	n, last := s.slot[e.number], len(s.running)-1
+	r, h := s.running[n], s.held[n]
+	if err := s.nodes.Release(h.Segs); err != nil {
+		return err
+	}
+	if s.cfg.Verify {
+		s.referee.end(h.Segs)
+	}
+	if s.cfg.OnEnd != nil {
+		j := s.jobs[e.number].Job
+		s.cfg.OnEnd(Record{j, j.Submit, r.start, e.at - s.cfg.Release, r.class, h.Segs, r.alternative, r.loading})
+	}
+	s.running[n] = s.running[last]
+	s.held[n], s.held[last] = s.held[last], h
+	s.slot[s.running[n].number] = n
+	s.running, s.held = s.running[:last], s.held[:last]
+	s.ended++
+	return nil
+}
+
+// giveUp lists the jobs that the policy leaves pending on the idle machine.
+func (s *simulator) giveUp() {
+	reasons := make(map[int]string, len(s.plan.Decisions))
+	for i := range s.plan.Decisions {
+		reasons[s.plan.Decisions[i].Job] = s.plan.Decisions[i].Reason
+	}
+	for i, j := range s.pending.jobs() {
+		why := reasons[i]
+		if why == "" {
+			why = "not started by the policy"
+		}
+		s.result.Unrun = append(s.result.Unrun, Unrun{j.ID, why + " (the machine is idle)"})
+	}
+}
+
+// ending is when a running job has ended and its nodes are free.
+type ending struct {
+	at     int64
+	number int32
+}
+
+// endHeap is a heap of endings, earliest first, then by number of the job.
+type endHeap []ending
+
+func (h endHeap) less(a, b int) bool {
+	return h[a].at < h[b].at || (h[a].at == h[b].at && h[a].number < h[b].number)
+}
+
+func (h *endHeap) push(e ending) {
+	*h = append(*h, e)
+	for i := len(*h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h.less(i, up) {
+			break
+		}
+		(*h)[i], (*h)[up] = (*h)[up], (*h)[i]
+		i = up
+	}
+}
+
+func (h *endHeap) pop() ending {
+	top, n := (*h)[0], len(*h)-1
+	(*h)[0] = (*h)[n]
+	*h = (*h)[:n]
+	for i := 0; ; {
+		least := i
+		for _, down := range [2]int{2*i + 1, 2*i + 2} {
+			if down < n && h.less(down, least) {
+				least = down
+			}
+		}
+		if least == i {
+			return top
+		}
+		(*h)[i], (*h)[least] = (*h)[least], (*h)[i]
+		i = least
+	}
+}

@@ -1,0 +1,155 @@
+package window
+
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Explanation is why a job starts or waits, as "aucsched explain --json" and "aucsched
+// plan --explain --json" print it; core.Explanation says what the fields mean. All
+// times are in seconds from now. Fields that do not apply are absent.
+type Explanation struct {
+	// Why is never, no_fit, lost, reserved, or other if only Decision.Reason tells.
+	Why      string    `json:"why,omitempty"`
+	Worth    float64   `json:"worth"`
+	Never    string    `json:"never,omitempty"`
+	Shortage *Shortage `json:"shortage,omitempty"`
+	// Place are the nodes on which the job would be if all of BlockedBy were gone.
+	Place     string  `json:"place,omitempty"`
+	BlockedBy []Rival `json:"blocked_by,omitempty"`
+	// WantedBy are jobs that wait for what this one took.
+	WantedBy []Rival `json:"wanted_by,omitempty"`
+	// RoomIn is when the job has room if nothing else starts before; RoomKept says
+	// that the policy keeps that place for it.
+	RoomIn      *int64       `json:"room_in_s,omitempty"`
+	RoomKept    bool         `json:"room_kept,omitempty"`
+	Suggestions []Suggestion `json:"suggestions,omitempty"`
+	Trials      int          `json:"trials,omitempty"`
+	Cut         string       `json:"cut,omitempty"`
+	Late        bool         `json:"late,omitempty"`
+}
+
+// Shortage is core.Shortage.
+type Shortage struct {
+	Resource     string `json:"resource"`
+	Need         int64  `json:"need"`
+	Have         int64  `json:"have"`
+	CoresPerNode int    `json:"cores_per_node"`
+	GPUsPerNode  int    `json:"gpus_per_node"`
+	Eligible     int    `json:"nodes_eligible"`
+	WithGPUs     int    `json:"nodes_with_gpus"`
+	WithCores    int    `json:"nodes_with_cores"`
+	Run          int    `json:"longest_run"`
+	Cores        int64  `json:"cores"`
+}
+
+// Rival is another job; Role is running, starting, reserved or waiting. Nodes are
+// those of what it has that matter, Cores and GPUs what it has there in all. At is when
+// it ends or, if reserved, from when its place is kept.
+type Rival struct {
+	Job   string  `json:"job"`
+	Role  string  `json:"role"`
+	Nodes string  `json:"nodes,omitempty"`
+	Cores int     `json:"cores,omitempty"`
+	GPUs  int     `json:"gpus,omitempty"`
+	Worth float64 `json:"worth,omitempty"`
+	At    *int64  `json:"at_s,omitempty"`
+}
+
+// Suggestion is a change with which the job would have started now, and where.
+type Suggestion struct {
+	Changes  []Change `json:"changes"`
+	Size     float64  `json:"size"`
+	Smallest bool     `json:"smallest"`
+	Nodes    string   `json:"nodes"`
+	BidClass string   `json:"bid_class"`
+	// Alternative is as in Decision.
+	Alternative int `json:"alternative,omitempty"`
+}
+
+// Change is a field of a job in a window, as it is and as it should be.
+type Change struct {
+	Field string `json:"field"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+var whyNames = [...]string{0: "other", core.NoFit: "no_fit", core.Lost: "lost", core.Reserved: "reserved", core.Never: "never"}
+
+var roleNames = [...]string{core.Holds: "running", core.Wins: "starting", core.Keeps: "reserved", core.Waits: "waiting"}
+
+// NewExplanation puts an explanation into names.
+func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
+	e := &Explanation{Worth: x.Worth, Never: x.NeverWhy, RoomKept: x.Kept, Trials: x.Trials, Cut: x.Cut, Late: x.Late}
+	if s := x.Shortage; s != nil {
+		e.Shortage = &Shortage{s.Resource, s.Need, s.Have, s.CoresPerNode, s.GPUsPerNode, s.Eligible, s.WithGPUs, s.WithCores, s.Run, s.Cores}
+	}
+	if x.Expected > 0 {
+		e.RoomIn = w.fromNow(x.Expected)
+	}
+	rivals, err := w.rivals(x.Rivals)
+	if err != nil {
+		return nil, err
+	}
+	if x.Decision.Start {
+		e.WantedBy = rivals
+		return e, nil
+	}
+	e.Why, e.BlockedBy = whyNames[x.Why], rivals
+	if e.Place, err = w.nodes(x.Place); err != nil {
+		return nil, err
+	}
+	for _, c := range x.Suggestions {
+		s := Suggestion{Size: c.Size, Smallest: c.Smallest, BidClass: c.Class.String(), Alternative: c.Alternative}
+		for _, f := range c.Changes {
+			s.Changes = append(s.Changes, Change(f))
+		}
+		if s.Nodes, err = w.nodes(c.Segs); err != nil {
+			return nil, err
+		}
+		e.Suggestions = append(e.Suggestions, s)
+	}
+	return e, nil
+}
+
+func (w *Window) rivals(from []core.Rival) ([]Rival, error) {
+	var all []Rival
+	for _, r := range from {
+		nodes, err := w.nodes(r.Segs)
+		if err != nil {
+			return nil, err
+		}
+		to := Rival{Role: roleNames[r.Role], Nodes: nodes, Cores: nodeset.Cores(r.Segs), GPUs: nodeset.GPUs(r.Segs), Worth: r.Worth}
+		if r.Role == core.Holds {
+			to.Job = w.Snapshot.Running[r.Job].ID
+		} else {
+			to.Job = w.Snapshot.Pending[r.Job].ID
+		}
+		if r.Role != core.Waits {
+			to.At = w.fromNow(r.At)
+		}
+		all = append(all, to)
+	}
+	return all, nil
+}
+
+func (w *Window) fromNow(second int64) *int64 {
+	wait := second - w.Snapshot.Now
+	return &wait
+}
+
+// nodes is the hostlist of an allocation's nodes.
+func (w *Window) nodes(segs []nodeset.Segment) (string, error) {
+	var names []string
+	for _, s := range segs {
+		names = append(names, w.Names[s.First:s.Last+1]...)
+	}
+	list, err := hostlist.Compress(names)
+	if err != nil {
+		return "", fmt.Errorf("names of nodes: %w", err)
+	}
+	return list, nil
+}

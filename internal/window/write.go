@@ -1,0 +1,97 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/hostlist"
+)
+
+// Outcome is what a cycle decided, as "aucsched plan --json" prints it.
+type Outcome struct {
+	Policy    string     `json:"policy"`
+	Decisions []Decision `json:"decisions"`
+	Objective float64    `json:"objective"`
+	Bound     float64    `json:"bound"`
+	Status    string     `json:"status,omitempty"`
+	CycleMS   float64    `json:"cycle_ms"`
+	Started   int        `json:"started"`
+	Bids      int        `json:"bids,omitempty"`
+	Classes   int        `json:"bid_classes,omitempty"`
+	Rows      int        `json:"rows,omitempty"`
+}
+
+// Decision is what a cycle says of one job. CoresPerNode has an element a node, in
+// the order of Nodes. ExpectedStart is in seconds from now, absent if unknown.
+type Decision struct {
+	Job   string `json:"job"`
+	Start bool   `json:"start"`
+	// Alternative is k if the k-th of the job's alternatives is met, counted from 1; absent
+	// if it is what the job asks for itself.
+	Alternative  int    `json:"alternative,omitempty"`
+	Nodes        string `json:"nodes"`
+	CoresPerNode []int  `json:"cores_per_node"`
+	// GPUsPerNode is the least of the nodes, and GPUsOfNodes, there only if they differ,
+	// has an element a node.
+	GPUsPerNode   int    `json:"gpus_per_node"`
+	GPUsOfNodes   []int  `json:"gpus_of_nodes,omitempty"`
+	BidClass      string `json:"bid_class"`
+	Reason        string `json:"reason"`
+	ExpectedStart *int64 `json:"expected_start_s,omitempty"`
+	// Explanation is there if it was asked for.
+	Explanation *Explanation `json:"explanation,omitempty"`
+}
+
+// NewOutcome puts a plan into words. Jobs that the cycle did not look at are there
+// as well, with a reason that says so.
+func NewOutcome(policy string, w *Window, p *core.Plan) (*Outcome, error) {
+	o := &Outcome{Policy: policy, Decisions: []Decision{}, Objective: p.Objective, Bound: p.Bound, Status: p.Stats.Status,
+		CycleMS: float64(p.Stats.Elapsed) / float64(time.Millisecond), Bids: p.Stats.Bids,
+		Classes: p.Stats.BidClasses, Rows: p.Stats.Rows}
+	known := make(map[int]*core.Decision, len(p.Decisions))
+	for i := range p.Decisions {
+		known[p.Decisions[i].Job] = &p.Decisions[i]
+	}
+	for i, job := range w.Snapshot.Pending {
+		d := Decision{Job: job.ID, CoresPerNode: []int{}, Reason: "not looked at: too far down the queue"}
+		if k := known[i]; k != nil {
+			if err := d.fill(w, k); err != nil {
+				return nil, fmt.Errorf("job %s: %w", job.ID, err)
+			}
+		}
+		if d.Start {
+			o.Started++
+		}
+		o.Decisions = append(o.Decisions, d)
+	}
+	return o, nil
+}
+
+func (d *Decision) fill(w *Window, k *core.Decision) error {
+	d.Start, d.Reason, d.BidClass = k.Start, k.Reason, k.Class.String()
+	if !k.Start {
+		if k.Expected > 0 {
+			wait := k.Expected - w.Snapshot.Now
+			d.ExpectedStart = &wait
+		}
+		return nil
+	}
+	d.Alternative = k.Alternative
+	var names []string
+	var gpus []int
+	for _, s := range k.Segs {
+		for n := s.First; n <= s.Last; n++ {
+			names = append(names, w.Names[n])
+			d.CoresPerNode = append(d.CoresPerNode, int(s.Cores))
+			gpus = append(gpus, int(s.GPUs))
+		}
+	}
+	if d.GPUsPerNode = slices.Min(gpus); slices.Max(gpus) != d.GPUsPerNode {
+		d.GPUsOfNodes = gpus
+	}
+	var err error
+	d.Nodes, err = hostlist.Compress(names)
+	return err
+}
