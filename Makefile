@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-soak slurm-soak-24.11 deb proto clean help
+.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-soak slurm-soak-24.11 deb proto census clean help
 
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
@@ -89,6 +89,10 @@ docs: bench
 	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),docs/simulation.md)
 	$(if $(TRACES),$(call page,gpu -traces $(TRACES),docs/gpu-traces.md))
 	$(if $(LOCALITY),$(call page,locality -data $(LOCALITY) -tried 1-28 $(if $(TRACES),-traces $(TRACES)) -plot docs/locality-adaptive.svg,docs/locality-adaptive.md))
+
+## census: count lines, packages, exported names and the like (DIRS='DIR DIR': of these checkouts, side by side)
+census:
+	@$(GO) run ./benchmarks/cmd/census $(or $(DIRS),.)
 
 FUZZTIME ?= 60s
 ## fuzz: fuzz every parser for FUZZTIME (60s)

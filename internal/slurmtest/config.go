@@ -265,78 +265,107 @@ func NodeName(i int) string { return fmt.Sprintf("n%04d", i) }
 
 // slurmConf is the text of slurm.conf. The configuration must have its defaults.
 func (c *Config) slurmConf(dir, host, stockPlugins string, port int) string {
-	var b strings.Builder
-	line := func(key, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%s=%s\n", key, value)
-		}
-	}
-	line("ClusterName", "slurmtest")
-	line("SlurmctldHost", host+"(127.0.0.1)")
-	for _, l := range c.backupLines() {
+	var b confLines
+	c.writeDaemons(&b, dir, host, port)
+	c.writeAccounting(&b, dir, port)
+	c.writeRules(&b, dir, stockPlugins)
+	c.writeMachine(&b, host, port)
+	for _, l := range c.ExtraLines {
 		fmt.Fprintln(&b, l)
 	}
-	line("SlurmctldPort", fmt.Sprint(port))
-	line("SlurmUser", c.SlurmUser)
-	line("SlurmdUser", "root")
+	return b.String()
+}
+
+// confLines are lines of slurm.conf.
+type confLines struct{ strings.Builder }
+
+// line adds KEY=VALUE, unless the value is Slurm's own.
+func (b *confLines) line(key, value string) {
+	if value != "" {
+		fmt.Fprintf(b, "%s=%s\n", key, value)
+	}
+}
+
+// writeDaemons says who the daemons are, how they trust each other, and where their files are.
+func (c *Config) writeDaemons(b *confLines, dir, host string, port int) {
+	b.line("ClusterName", "slurmtest")
+	b.line("SlurmctldHost", host+"(127.0.0.1)")
+	for _, l := range c.backupLines() {
+		fmt.Fprintln(b, l)
+	}
+	b.line("SlurmctldPort", fmt.Sprint(port))
+	b.line("SlurmUser", c.SlurmUser)
+	b.line("SlurmdUser", "root")
 	if c.NoAuth {
-		line("AuthType", "auth/none")
-		line("CredType", "cred/none")
+		b.line("AuthType", "auth/none")
+		b.line("CredType", "cred/none")
 	} else {
-		line("AuthType", "auth/munge")
-		line("AuthInfo", "socket="+dir+"/munge/socket")
-		line("CredType", "cred/munge")
+		b.line("AuthType", "auth/munge")
+		b.line("AuthInfo", "socket="+dir+"/munge/socket")
+		b.line("CredType", "cred/munge")
 	}
-	line("StateSaveLocation", dir+"/state")
-	line("SlurmdSpoolDir", dir+"/spool/%n")
-	line("SlurmctldPidFile", dir+"/state/slurmctld.pid")
-	line("SlurmdPidFile", dir+"/spool/%n/pid")
-	line("SlurmctldLogFile", dir+"/log/slurmctld.log")
-	line("SlurmdLogFile", dir+"/log/slurmd.log")
-	line("SlurmctldDebug", c.LogLevel)
-	line("SlurmdDebug", "info")
-	line("JobCompType", "jobcomp/filetxt")
-	line("JobCompLoc", dir+"/state/jobcomp")
+	b.line("StateSaveLocation", dir+"/state")
+	b.line("SlurmdSpoolDir", dir+"/spool/%n")
+	b.line("SlurmctldPidFile", dir+"/state/slurmctld.pid")
+	b.line("SlurmdPidFile", dir+"/spool/%n/pid")
+	b.line("SlurmctldLogFile", dir+"/log/slurmctld.log")
+	b.line("SlurmdLogFile", dir+"/log/slurmd.log")
+	b.line("SlurmctldDebug", c.LogLevel)
+	b.line("SlurmdDebug", "info")
+}
+
+// writeAccounting says who records the jobs.
+func (c *Config) writeAccounting(b *confLines, dir string, port int) {
+	b.line("JobCompType", "jobcomp/filetxt")
+	b.line("JobCompLoc", dir+"/state/jobcomp")
 	if c.Accounting != nil {
-		line("AccountingStorageType", "accounting_storage/slurmdbd")
-		line("AccountingStorageHost", "127.0.0.1")
-		line("AccountingStoragePort", fmt.Sprint(c.accountingPort(port)))
-		line("AccountingStoragePass", dir+"/munge/socket") // so says slurmdbd's plug-in to it
-		line("AccountingStorageEnforce", c.Accounting.enforce())
-		line("AccountingStorageTRES", c.Accounting.TRES)
+		b.line("AccountingStorageType", "accounting_storage/slurmdbd")
+		b.line("AccountingStorageHost", "127.0.0.1")
+		b.line("AccountingStoragePort", fmt.Sprint(c.accountingPort(port)))
+		b.line("AccountingStoragePass", dir+"/munge/socket") // so says slurmdbd's plug-in to it
+		b.line("AccountingStorageEnforce", c.Accounting.enforce())
+		b.line("AccountingStorageTRES", c.Accounting.TRES)
 	} else {
-		line("AccountingStorageType", "accounting_storage/none")
+		b.line("AccountingStorageType", "accounting_storage/none")
 	}
-	line("MpiDefault", "none")
-	line("ProctrackType", "proctrack/pgid")
-	line("TaskPlugin", "task/none")
-	line("SwitchType", "switch/none")
-	line("JobAcctGatherType", "jobacct_gather/none")
-	line("ReturnToService", "2")
-	line("SlurmdTimeout", "0")
-	line("CommunicationParameters", "NoInAddrAny,NoCtldInAddrAny")
-	line("KillWait", "2")
-	line("TreeWidth", "128")
-	line("PluginDir", strings.Join(append(c.PluginDirs[:len(c.PluginDirs):len(c.PluginDirs)], stockPlugins), ":"))
-	line("SchedulerType", c.SchedulerType)
-	line("SchedulerParameters", c.SchedulerParameters)
-	line("SelectType", "select/cons_tres")
-	line("SelectTypeParameters", c.SelectTypeParameters)
-	line("JobSubmitPlugins", c.JobSubmitPlugins)
-	line("CliFilterPlugins", c.CliFilterPlugins)
-	line("Licenses", c.Licenses)
-	line("PriorityType", c.PriorityType)
-	line("PreemptType", c.PreemptType)
-	line("PreemptMode", c.PreemptMode)
+}
+
+// writeRules says which plug-ins decide, and what they are told.
+func (c *Config) writeRules(b *confLines, dir, stockPlugins string) {
+	b.line("MpiDefault", "none")
+	b.line("ProctrackType", "proctrack/pgid")
+	b.line("TaskPlugin", "task/none")
+	b.line("SwitchType", "switch/none")
+	b.line("JobAcctGatherType", "jobacct_gather/none")
+	b.line("ReturnToService", "2")
+	b.line("SlurmdTimeout", "0")
+	b.line("CommunicationParameters", "NoInAddrAny,NoCtldInAddrAny")
+	b.line("KillWait", "2")
+	b.line("TreeWidth", "128")
+	b.line("PluginDir", strings.Join(append(c.PluginDirs[:len(c.PluginDirs):len(c.PluginDirs)], stockPlugins), ":"))
+	b.line("SchedulerType", c.SchedulerType)
+	b.line("SchedulerParameters", c.SchedulerParameters)
+	b.line("SelectType", "select/cons_tres")
+	b.line("SelectTypeParameters", c.SelectTypeParameters)
+	b.line("JobSubmitPlugins", c.JobSubmitPlugins)
+	b.line("CliFilterPlugins", c.CliFilterPlugins)
+	b.line("Licenses", c.Licenses)
+	b.line("PriorityType", c.PriorityType)
+	b.line("PreemptType", c.PreemptType)
+	b.line("PreemptMode", c.PreemptMode)
 	if c.PrologSlurmctld != "" {
-		line("PrologSlurmctld", dir+"/prolog")
+		b.line("PrologSlurmctld", dir+"/prolog")
 	}
 	if c.Topology != nil {
-		line("TopologyPlugin", "topology/tree")
+		b.line("TopologyPlugin", "topology/tree")
 	}
-	line("MinJobAge", fmt.Sprint(max(int(c.MinJobAge/time.Second), 1)))
-	line("SlurmdParameters", "config_overrides")
-	line("GresTypes", "gpu")
+	b.line("MinJobAge", fmt.Sprint(max(int(c.MinJobAge/time.Second), 1)))
+	b.line("SlurmdParameters", "config_overrides")
+	b.line("GresTypes", "gpu")
+}
+
+// writeMachine has the nodes and the partitions.
+func (c *Config) writeMachine(b *confLines, host string, port int) {
 	first := 1
 	for _, g := range c.Groups {
 		last := first + g.Nodes - 1
@@ -344,7 +373,7 @@ func (c *Config) slurmConf(dir, host, stockPlugins string, port int) string {
 		if c.NodeDaemon != nil {
 			ports = portRange(port+1, port+1)
 		}
-		fmt.Fprintf(&b, "NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%s %s\n", nodeRange(first, last), host, ports, g.options())
+		fmt.Fprintf(b, "NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%s %s\n", nodeRange(first, last), host, ports, g.options())
 		first = last + 1
 	}
 	for _, p := range c.Partitions {
@@ -352,13 +381,9 @@ func (c *Config) slurmConf(dir, host, stockPlugins string, port int) string {
 		if p.Default {
 			isDefault = "YES"
 		}
-		fmt.Fprintln(&b, join(" ", "PartitionName="+p.Name, "Nodes="+cmp.Or(p.Nodes, "ALL"), "Default="+isDefault,
+		fmt.Fprintln(b, join(" ", "PartitionName="+p.Name, "Nodes="+cmp.Or(p.Nodes, "ALL"), "Default="+isDefault,
 			"MaxTime=INFINITE State=UP", p.Options))
 	}
-	for _, l := range c.ExtraLines {
-		fmt.Fprintln(&b, l)
-	}
-	return b.String()
 }
 
 func portRange(first, last int) string {
