@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -60,7 +61,7 @@ func TestDemand(t *testing.T) {
 		nodes := drawCluster(t)
 		jobs := drawJobs(t, len(nodes))
 		o := drawOptions(t)
-		o.Policy.Rule, o.Mode = LEAD, Paper
+		o.Policy.Rule, o.Mode = LEAD, localitymode.Paper
 		r, err := newRun(nodes, jobs, o)
 		require.NoError(t, err)
 		r.keep = func(d Demand) (float64, float64) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,7 +43,7 @@ func beginAtZero(nodes []Node) ([]Node, []Job) {
 
 // outcome simulates a case and gives, for each job in the order of start,
 // "id@start node" and how its file came.
-func outcome(t *testing.T, nodes []Node, tasks []task, policy string, mode Mode) string {
+func outcome(t *testing.T, nodes []Node, tasks []task, policy string, mode localitymode.Mode) string {
 	t.Helper()
 	p, err := ParsePolicy(policy)
 	require.NoError(t, err)
@@ -101,7 +102,7 @@ func TestFileAvailability(t *testing.T) {
 			"1@0 n0 loads 10, 2@4 n0 waits 6"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, outcome(t, machine(2), c.tasks, "fcfs", Paper))
+			require.Equal(t, c.want, outcome(t, machine(2), c.tasks, "fcfs", localitymode.Paper))
 		})
 	}
 }
@@ -146,7 +147,7 @@ func TestAlgorithms(t *testing.T) {
 		"backfilling delays no reservation":           {machine(2), []task{{id: 1, wall: 50, cores: 1, on: 1}, {id: 2, wall: 50, cores: 2}, {id: 3, wall: 51, cores: 1}}, "fcfs-bf", "1@0 n0, 2@50 n0, 3@100 n0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, outcome(t, c.nodes, c.tasks, c.policy, Paper))
+			require.Equal(t, c.want, outcome(t, c.nodes, c.tasks, c.policy, localitymode.Paper))
 		})
 	}
 }
@@ -192,8 +193,8 @@ func TestDepartures(t *testing.T) {
 			"2@0 n0 loads 30, 1@0 n0 waits 30, 4@0 n1 loads 30, 3@20 n0", "2@0 n0 loads 30, 1@0 n0 waits 30, 4@10 n0 waits 20, 3@20 n0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.reference, outcome(t, c.nodes, c.tasks, c.policy, Reference), "reference")
-			require.Equal(t, c.paper, outcome(t, c.nodes, c.tasks, c.policy, Paper), "paper")
+			require.Equal(t, c.reference, outcome(t, c.nodes, c.tasks, c.policy, localitymode.Reference), "reference")
+			require.Equal(t, c.paper, outcome(t, c.nodes, c.tasks, c.policy, localitymode.Paper), "paper")
 		})
 	}
 }

@@ -1,13 +1,17 @@
 package locality
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/internal/localitymode"
+)
 
 // check finds input that cannot be simulated.
 func (r *run) check(jobs []Job) error {
 	if r.policy.Rule < FCFS || r.policy.Rule > LEAD {
 		return fmt.Errorf("policy: rule %d is unknown", r.policy.Rule)
 	}
-	if r.mode != Paper && r.mode != Reference {
+	if r.mode != localitymode.Paper && r.mode != localitymode.Reference {
 		return fmt.Errorf("mode: %d is unknown", r.mode)
 	}
 	if len(r.nodes) == 0 || len(r.nodes) > MaxNodes {

@@ -20,11 +20,12 @@
 // is not the report's, goes from LEO to LEA the more jobs wait and the fewer cores are idle; [Keep] is for rules of one's own. With
 // backfilling a start may be in a gap before reservations of jobs that are earlier in the queue.
 //
-// # Modes
+// # The authors' programme
 //
-// [Paper] follows the text. [Reference] decides exactly as the programme with which the authors made
-// their figures, which departs from the text in eight ways (docs/locality.md, D1 to D8) and is much slower:
-// it looks at all nodes for each job of each plan, and this package only at those that could win.
+// The programme with which the authors made their figures departs from the text in eight ways
+// (docs/locality.md, D1 to D8), and is much slower: it looks at all nodes for each job of each plan,
+// and this package only at those that could win. Tests of this module also run it decision for
+// decision ("reference mode"), as an oracle.
 //
 // # Time
 //

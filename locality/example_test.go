@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aucsched/aucsched/internal/localitylog"
 	"github.com/aucsched/aucsched/locality"
 )
 
@@ -15,11 +16,11 @@ func ExampleSimulate() {
 { id: 1 memory: 128 bandwidth: 0.1 core: 10 }`
 	jobs := `{ id: 1 subtime: 0 delay: 500 walltime: 1000 cores: 10 user: u data: 1 data_size: 64 workload: 0 start_time_from_history: 0 start_node_from_history: 1 }
 { id: 2 subtime: 700 delay: 500 walltime: 2000 cores: 10 user: u data: 1 data_size: 64 workload: 1 start_time_from_history: 0 start_node_from_history: 1 }`
-	nodes, err := locality.ReadCluster(strings.NewReader(cluster), "cluster")
+	nodes, err := localitylog.ReadCluster(strings.NewReader(cluster), "cluster")
 	if err != nil {
 		panic(err)
 	}
-	work, err := locality.ReadWorkload(strings.NewReader(jobs), "jobs")
+	work, err := localitylog.ReadWorkload(strings.NewReader(jobs), "jobs")
 	if err != nil {
 		panic(err)
 	}
@@ -28,7 +29,7 @@ func ExampleSimulate() {
 		if err != nil {
 			panic(err)
 		}
-		r, err := locality.Simulate(context.Background(), nodes, work, locality.Options{Policy: policy, Mode: locality.Paper})
+		r, err := locality.Simulate(context.Background(), nodes, work, locality.Options{Policy: policy})
 		if err != nil {
 			panic(err)
 		}

@@ -1,7 +1,5 @@
 package locality
 
-import "fmt"
-
 // Node is one node of a cluster.
 type Node struct {
 	// ID is the file's name for the node. It need not be unique; nodes are told by their place.
@@ -62,30 +60,4 @@ type Job struct {
 	// of its start, and its node from 1 on, which counts modulo the number of nodes.
 	Started   int64
 	StartNode int
-}
-
-// Mode tells which algorithms run: see the package's documentation.
-type Mode int
-
-// The two modes.
-const (
-	Paper     Mode = iota // the text's algorithms
-	Reference             // the authors' programme, decision for decision
-)
-
-// ParseMode gives the mode of that name, "paper" or "reference".
-func ParseMode(name string) (Mode, error) {
-	for m := Paper; m <= Reference; m++ {
-		if m.String() == name {
-			return m, nil
-		}
-	}
-	return 0, fmt.Errorf("mode: %q is unknown; known are paper, reference", name)
-}
-
-func (m Mode) String() string {
-	if m == Reference {
-		return "reference"
-	}
-	return "paper"
 }

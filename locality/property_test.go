@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -74,7 +75,7 @@ func started(into *[]Start) func(Start) {
 
 // drawOptions draws one of the twenty schedulers.
 func drawOptions(t *rapid.T) Options {
-	return Options{Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"), Mode: rapid.SampledFrom([]Mode{Paper, Reference}).Draw(t, "mode")}
+	return Options{Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"), Mode: rapid.SampledFrom([]localitymode.Mode{localitymode.Paper, localitymode.Reference}).Draw(t, "mode")}
 }
 
 // drawKeep draws a rule whose weights are far apart for nodes that are free now and for others, and change with the queue.
@@ -134,7 +135,7 @@ func TestSearchOfLateSeconds(t *testing.T) {
 		}
 	}
 	var fast, plain []Start
-	o := Options{Policy: Policy{Rule: EFT}, Mode: Reference, OnStart: started(&fast)}
+	o := Options{Policy: Policy{Rule: EFT}, Mode: localitymode.Reference, OnStart: started(&fast)}
 	_, err := Simulate(context.Background(), nodes, jobs, o)
 	require.NoError(t, err)
 	o.plain, o.OnStart = true, started(&plain)
@@ -152,7 +153,7 @@ func TestScheduleIsValid(t *testing.T) {
 		var starts []Start
 		o.OnStart = started(&starts)
 		_, err := Simulate(context.Background(), nodes, jobs, o)
-		if o.Mode == Reference && err != nil {
+		if o.Mode == localitymode.Reference && err != nil {
 			return // the programme's stale reservations; it ends as well
 		}
 		require.NoError(t, err)
@@ -216,7 +217,7 @@ func TestBackfillingKeepsReservations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := drawCluster(t)
 		jobs := drawJobs(t, len(nodes))
-		r, err := newRun(nodes, jobs, Options{Policy: Policy{Rule(rapid.IntRange(0, 4).Draw(t, "rule")), true}, Mode: Paper})
+		r, err := newRun(nodes, jobs, Options{Policy: Policy{Rule(rapid.IntRange(0, 4).Draw(t, "rule")), true}, Mode: localitymode.Paper})
 		require.NoError(t, err)
 		type held struct {
 			node     int32
@@ -259,7 +260,7 @@ func TestLaterJobsDelayNone(t *testing.T) {
 			jobs[i].Duration = jobs[i].WallTime
 			jobs[i].Class = max(jobs[i].Class, Evaluated)
 		}
-		o := Options{Policy: Policy{FCFS, rapid.Bool().Draw(t, "backfill")}, Mode: Paper}
+		o := Options{Policy: Policy{FCFS, rapid.Bool().Draw(t, "backfill")}, Mode: localitymode.Paper}
 		some := jobs[:rapid.IntRange(1, len(jobs)).Draw(t, "some")]
 		at := map[int]int64{}
 		o.OnStart = func(s Start) { at[s.Job] = s.At }

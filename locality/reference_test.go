@@ -12,18 +12,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/aucsched/aucsched/internal/race"
 )
 
 // logDir holds the authors' log of 2022-09-10, their cluster file, and what their programme prints.
 const logDir = "../../shared/locality"
 
-// authorsLog reads the log, or skips the test.
+// AuthorsLog reads the log, or skips the test. Its reader imports this package.
+var AuthorsLog func(t testing.TB, dir string) ([]Node, []Job)
+
 func authorsLog(t testing.TB) ([]Node, []Job) {
 	t.Helper()
-	nodes := readFile(t, filepath.Join(logDir, "cluster_486x20.txt"), ReadCluster)
-	jobs := readFile(t, filepath.Join(logDir, "workload_2022-09-10.txt"), ReadWorkload)
-	return nodes, jobs
+	return AuthorsLog(t, logDir)
 }
 
 // TestReferenceLog holds the reference mode against what the authors' programme prints for a day of their
@@ -41,7 +42,7 @@ func TestReferenceLog(t *testing.T) {
 			}
 			p, err := ParsePolicy(name)
 			require.NoError(t, err)
-			got, err := Simulate(context.Background(), nodes, jobs, Options{Policy: p, Mode: Reference})
+			got, err := Simulate(context.Background(), nodes, jobs, Options{Policy: p, Mode: localitymode.Reference})
 			require.NoError(t, err)
 			compareRow(t, row, got)
 		})

@@ -1,6 +1,10 @@
 package locality
 
-import "math"
+import (
+	"math"
+
+	"github.com/aucsched/aucsched/internal/localitymode"
+)
 
 // Result is the outcome of a simulation, over the evaluated jobs. Times are in seconds.
 type Result struct {
@@ -101,7 +105,7 @@ func (s *sums) add(r *run, j *job) {
 	if queue > longQueue {
 		res.LongQueue++
 	}
-	if r.mode == Reference && (j.transfer == 0 || j.wait != 0) || r.mode == Paper && j.kept {
+	if r.mode == localitymode.Reference && (j.transfer == 0 || j.wait != 0) || r.mode == localitymode.Paper && j.kept {
 		res.Reused++
 	}
 	alone := float64(j.Duration) + float64(r.aloneLoad(j))
@@ -115,7 +119,7 @@ func (s *sums) add(r *run, j *job) {
 // aloneLoad is the time in which a job's file is loaded on an empty cluster.
 func (r *run) aloneLoad(j *job) float64 {
 	switch {
-	case r.mode == Reference:
+	case r.mode == localitymode.Reference:
 		return float64(float32(j.FileSize)) / programmeBandwidth
 	case !j.hasFile:
 		return 0

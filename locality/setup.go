@@ -3,6 +3,8 @@ package locality
 import (
 	"cmp"
 	"slices"
+
+	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
@@ -13,7 +15,7 @@ func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
 	if o.Policy.Rule == FCFS {
 		r.keep = nil
 	}
-	if o.Mode == Reference {
+	if o.Mode == localitymode.Reference {
 		r.programmeOrder()
 	}
 	if err := r.check(jobs); err != nil {
@@ -34,7 +36,7 @@ func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
 	r.takeJobs(jobs)
 	r.line = coresLine{r.cores}
 	switch {
-	case o.Policy.Backfill && o.Mode == Paper:
+	case o.Policy.Backfill && o.Mode == localitymode.Paper:
 		r.gaps = newProfiles(r, len(r.queue.classes))
 		r.line = r.gaps
 	case o.Policy.Backfill:
@@ -43,7 +45,7 @@ func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
 	if o.Policy == (Policy{Rule: FCFS}) && !o.plain {
 		r.standing = &standing{pass: 1, differs: make([]bool, len(nodes))}
 	}
-	if o.Mode == Paper && o.Policy.Rule != FCFS && !o.plain {
+	if o.Mode == localitymode.Paper && o.Policy.Rule != FCFS && !o.plain {
 		r.plan = newPlan(r)
 		r.line = planLine{r.line, r.plan}
 	}
@@ -127,7 +129,7 @@ func (r *run) classify() {
 func (r *run) settleHistory() {
 	r.now = -1
 	for i := range r.given {
-		if j := &r.given[i]; j.Class == WarmUp || j.Class != Running && r.now < 0 && r.mode == Paper {
+		if j := &r.given[i]; j.Class == WarmUp || j.Class != Running && r.now < 0 && r.mode == localitymode.Paper {
 			if r.now = j.Submit; j.Class == WarmUp {
 				break
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 // Start tells of one job that was started.
@@ -25,7 +27,8 @@ type Start struct {
 // Options are those of a simulation.
 type Options struct {
 	Policy Policy
-	Mode   Mode
+	// Mode is the report's text, unless a test of this module wants its oracle.
+	Mode localitymode.Mode
 	// OnStart, if not nil, is called for each job that starts, in the order of time. The end of a job is
 	// known at its start.
 	OnStart func(Start)
@@ -39,10 +42,6 @@ type Options struct {
 // reference programme comes to this when all that is left are reservations of jobs that have
 // ended long ago (D3), and counts seconds then until it gives up.
 var ErrStalled = errors.New("jobs wait, and nothing will happen that could start them")
-
-// ErrProgrammeEnds is the error of a run in the reference mode in which the programme finds its own state
-// to be wrong, and ends: stale reservations (D3) have put a core into two holes.
-var ErrProgrammeEnds = errors.New("the reference programme ends here with an error: a core is reserved twice")
 
 // ErrNothingEvaluated is the error of a workload without jobs of class Evaluated.
 var ErrNothingEvaluated = errors.New("no job of class 1, which the results would be of")
@@ -70,7 +69,7 @@ func IsInput(err error) bool {
 // submitted. If there is none, it begins with the first submission, or in the reference mode at 0.
 //
 // It fails for jobs that fit no node or are out of bounds, with a [*JobError], for
-// workloads without an evaluated job, with [ErrStalled] or [ErrProgrammeEnds], and when ctx ends. The same input gives the same result,
+// workloads without an evaluated job, with [ErrStalled], and when ctx ends. The same input gives the same result,
 // bit for bit. It changes neither list.
 func Simulate(ctx context.Context, nodes []Node, jobs []Job, o Options) (*Result, error) {
 	r, err := newRun(nodes, jobs, o)
@@ -97,9 +96,9 @@ func (r *run) run(ctx context.Context) error {
 			return err
 		}
 		ended := r.endJobs()
-		if r.mode == Reference {
+		if r.mode == localitymode.Reference {
 			if r.reference(ended); r.broken {
-				return ErrProgrammeEnds
+				return localitymode.ErrProgrammeEnds
 			}
 		} else {
 			r.text(ended)
@@ -110,7 +109,7 @@ func (r *run) run(ctx context.Context) error {
 
 func (r *run) nextEvent() int64 {
 	next := r.ending.first()
-	if r.mode == Reference {
+	if r.mode == localitymode.Reference {
 		next = min(next, r.planned.first())
 	}
 	if len(r.coming) > 0 {

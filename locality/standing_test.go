@@ -4,13 +4,14 @@ import (
 	"context"
 	"testing"
 
+	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
 )
 
 // What stands of the pass before is what a search for each job comes to, also where more nodes change than are kept
 // account of.
 func TestStandingIsSearch(t *testing.T) {
-	for _, mode := range []Mode{Paper, Reference} {
+	for _, mode := range []localitymode.Mode{localitymode.Paper, localitymode.Reference} {
 		for _, size := range []int{3, 12, 80} {
 			for seed := range uint64(4) {
 				nodes, jobs := sessions(seed, size, 12*size)
@@ -40,7 +41,7 @@ func (s searches) earliest(j *job) (int64, int) {
 
 // Most places stand from pass to pass.
 func TestMostPlacesStand(t *testing.T) {
-	for _, mode := range []Mode{Paper, Reference} {
+	for _, mode := range []localitymode.Mode{localitymode.Paper, localitymode.Reference} {
 		nodes, jobs := sessions(2, 80, 4000)
 		for i := range jobs {
 			jobs[i].Submit /= 20

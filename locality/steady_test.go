@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
 )
 
@@ -25,7 +26,7 @@ func crowd(nodes, jobs int) ([]Node, []Job) {
 
 // A plan from scratch allocates nothing once every slice has found its size.
 func TestPlanAllocatesNothing(t *testing.T) {
-	for _, mode := range []Mode{Paper, Reference} {
+	for _, mode := range []localitymode.Mode{localitymode.Paper, localitymode.Reference} {
 		for _, p := range Policies() {
 			t.Run(mode.String()+"/"+p.String(), func(t *testing.T) {
 				nodes, jobs := crowd(20, 300)
@@ -34,7 +35,7 @@ func TestPlanAllocatesNothing(t *testing.T) {
 				r.runHistory()
 				for r.queue.started < 40 && len(r.coming) > 0 {
 					r.now = r.nextEvent()
-					if ended := r.endJobs(); mode == Reference {
+					if ended := r.endJobs(); mode == localitymode.Reference {
 						r.reference(ended)
 					} else {
 						r.text(ended)
@@ -42,7 +43,7 @@ func TestPlanAllocatesNothing(t *testing.T) {
 				}
 				require.Greater(t, r.queue.waiting(), 25)
 				plan := r.replanText
-				if mode == Reference {
+				if mode == localitymode.Reference {
 					plan = r.replanAll
 				}
 				for range 3 {

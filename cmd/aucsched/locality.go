@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/internal/localitylog"
+	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/locality"
 )
@@ -26,7 +28,7 @@ type localityFlags struct {
 }
 
 func (f *localityFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.mode, "mode", locality.Paper.String(), "locality: paper: the report's text; reference: its authors' programme, decision for decision")
+	flags.StringVar(&f.mode, "mode", localitymode.Paper.String(), "locality: paper: the report's text; reference: its authors' programme, decision for decision")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "locality, traces: jobs submitted so long from the first on do not count")
 	flags.DurationVar(&f.evaluate, "evaluate", 0, "locality, traces: jobs submitted so long from then on count; 0: to the end")
 }
@@ -75,7 +77,7 @@ func (f *simulateFlags) isLocality(flags *pflag.FlagSet) (bool, error) {
 
 // runLocality simulates the workload under each of the policies.
 func (f *simulateFlags) runLocality(c *cobra.Command) error {
-	mode, err := locality.ParseMode(f.locality.mode)
+	mode, err := localitymode.Parse(f.locality.mode)
 	if err != nil {
 		return badInput(fmt.Errorf("--%w", err))
 	}
@@ -135,7 +137,7 @@ func (f *simulateFlags) localityInput() ([]locality.Node, []locality.Job, error)
 				return nil, nil, fmt.Errorf("--%s: the workload's file says itself which jobs count and when they come", name.name)
 			}
 		}
-		jobs, err := readRecords(f.load, locality.ReadWorkload)
+		jobs, err := readRecords(f.load, localitylog.ReadWorkload)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--workload: %w", err)
 		}
@@ -148,7 +150,7 @@ func (f *simulateFlags) localityInput() ([]locality.Node, []locality.Job, error)
 // localityNodes reads the authors' format, or takes what other clusters say of cores.
 func (f *simulateFlags) localityNodes() ([]locality.Node, error) {
 	if isRecords(f.cluster) {
-		return readRecords(f.cluster, locality.ReadCluster)
+		return readRecords(f.cluster, localitylog.ReadCluster)
 	}
 	var err error
 	if f.replay.cfg.Nodes, err = workload.ParseCluster(f.cluster); err != nil {
@@ -180,7 +182,7 @@ func (f *simulateFlags) localityTrace(nodes []locality.Node) ([]locality.Job, er
 	}
 	warnTallies("jobs of the trace left out", "reason", w.Skipped)
 	warnTallies("jobs of the trace changed", "how", w.Adjusted)
-	jobs, err := locality.FromTrace(w, locality.TraceOptions{
+	jobs, err := localitylog.FromTrace(w, localitylog.TraceOptions{
 		CoresPerNode: nodes[0].Cores, MemoryPerNode: nodes[0].Memory, Sharers: f.files.sharers,
 		WarmUp: int64(f.locality.warmUp / time.Second), Evaluate: int64(f.locality.evaluate / time.Second),
 	})

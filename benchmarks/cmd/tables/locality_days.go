@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/aucsched/aucsched/benchmarks/resample"
+	"github.com/aucsched/aucsched/internal/localitylog"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/locality"
 )
@@ -43,14 +44,14 @@ type authorsLog struct {
 func readLog(dir string, shrink int) (*authorsLog, error) {
 	log := &authorsLog{shrink: shrink}
 	err := withFile(filepath.Join(dir, "cluster_486x20.txt"), func(f *os.File) (err error) {
-		log.nodes, err = locality.ReadCluster(f, f.Name())
+		log.nodes, err = localitylog.ReadCluster(f, f.Name())
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)
 	}
 	err = withFile(filepath.Join(dir, "workload_2022-09-10.txt"), func(f *os.File) (err error) {
-		log.jobs, err = locality.ReadWorkload(f, f.Name())
+		log.jobs, err = localitylog.ReadWorkload(f, f.Name())
 		return err
 	})
 	if err != nil {
@@ -112,7 +113,7 @@ func traceDays(dir string, most int) ([]localityDay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-traces: %w", err)
 	}
-	jobs, err := locality.FromTrace(w, locality.TraceOptions{CoresPerNode: otherCores, MemoryPerNode: otherMemory})
+	jobs, err := localitylog.FromTrace(w, localitylog.TraceOptions{CoresPerNode: otherCores, MemoryPerNode: otherMemory})
 	if err != nil {
 		return nil, fmt.Errorf("-traces: %w", err)
 	}

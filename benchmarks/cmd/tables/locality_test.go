@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/localitylog"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/locality"
 )
@@ -80,7 +81,7 @@ func smallLog(t *testing.T) (dir string) {
 			User: fmt.Sprint("u", user), File: int64(1 + k/6), FileSize: 32 * float64(1+user%4), Class: locality.WarmUp})
 	}
 	var text bytes.Buffer
-	require.NoError(t, locality.WriteWorkload(&text, jobs))
+	require.NoError(t, localitylog.WriteWorkload(&text, jobs))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "cluster_486x20.txt"), []byte(cluster.String()), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "workload_2022-09-10.txt"), text.Bytes(), 0o600))
 	return dir

@@ -1,4 +1,4 @@
-package locality
+package localitylog
 
 import (
 	"bufio"
@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/aucsched/aucsched/locality"
 )
 
 // ReadWorkload reads the jobs of a workload from r, one a line as in
@@ -18,7 +20,7 @@ import (
 // GB, and workload the [Class]. The two fields of history count for jobs of class Running only. Jobs but
 // those must be in the order of submission. name is what errors call the file: they are
 // [*workload.InputError].
-func ReadWorkload(r io.Reader, name string) ([]Job, error) {
+func ReadWorkload(r io.Reader, name string) ([]locality.Job, error) {
 	w := workloadReader{records: newRecords(r, name, workloadLabels), users: map[string]string{}, jobOf: map[int64]int32{}, firstOf: map[int64]int32{}}
 	for w.next() {
 		w.add()
@@ -45,7 +47,7 @@ const (
 // workloadReader collects the jobs of a file.
 type workloadReader struct {
 	*records
-	jobs  []Job
+	jobs  []locality.Job
 	lines []int32 // of jobs
 	last  int64   // submission of the last job that is not of class Running
 	// users has each name once: as part of its line it would keep all of that.
@@ -55,17 +57,17 @@ type workloadReader struct {
 }
 
 func (w *workloadReader) add() {
-	j := Job{
+	j := locality.Job{
 		ID:        w.whole(fieldID, 0, math.MaxInt32),
-		Submit:    w.whole(fieldSubmit, 0, MaxTime),
-		Duration:  w.whole(2, 1, MaxTime),
-		WallTime:  w.whole(3, 1, MaxTime),
-		Cores:     int(w.whole(4, 1, MaxCores)),
+		Submit:    w.whole(fieldSubmit, 0, locality.MaxTime),
+		Duration:  w.whole(2, 1, locality.MaxTime),
+		WallTime:  w.whole(3, 1, locality.MaxTime),
+		Cores:     int(w.whole(4, 1, locality.MaxCores)),
 		User:      w.user(w.values[5]),
 		File:      w.whole(6, 0, math.MaxInt32),
 		FileSize:  w.real(fieldSize, false),
-		Class:     Class(w.whole(8, int64(Running), int64(Pressure))),
-		Started:   w.whole(fieldHistory, -MaxTime, MaxTime),
+		Class:     locality.Class(w.whole(8, int64(locality.Running), int64(locality.Pressure))),
+		Started:   w.whole(fieldHistory, -locality.MaxTime, locality.MaxTime),
 		StartNode: int(w.whole(fieldNode, 0, math.MaxInt32)),
 	}
 	if w.err != nil {
@@ -73,17 +75,17 @@ func (w *workloadReader) add() {
 	}
 	w.checkID(&j)
 	w.checkFile(&j)
-	if j.Class == Running && j.StartNode < 1 {
+	if j.Class == locality.Running && j.StartNode < 1 {
 		w.failField(fieldNode, errors.New("nodes of running jobs count from 1"))
 	}
-	if j.Class != Running {
+	if j.Class != locality.Running {
 		if j.Submit < w.last {
 			w.failField(fieldSubmit, fmt.Errorf("before the submission of an earlier job, at %d", w.last))
 		}
 		w.last = j.Submit
 	}
-	if len(w.jobs) == MaxJobs {
-		w.fail("", "", fmt.Errorf("more than %d jobs", MaxJobs))
+	if len(w.jobs) == locality.MaxJobs {
+		w.fail("", "", fmt.Errorf("more than %d jobs", locality.MaxJobs))
 	}
 	w.jobs, w.lines = append(w.jobs, j), append(w.lines, int32(w.line))
 }
@@ -97,7 +99,7 @@ func (w *workloadReader) user(name string) string {
 	return kept
 }
 
-func (w *workloadReader) checkID(j *Job) {
+func (w *workloadReader) checkID(j *locality.Job) {
 	if place, ok := w.jobOf[j.ID]; ok {
 		w.failField(fieldID, fmt.Errorf("the job is on line %d already", w.lines[place]))
 	}
@@ -105,7 +107,7 @@ func (w *workloadReader) checkID(j *Job) {
 }
 
 // checkFile finds a file with two sizes. Jobs without a file may say what they like.
-func (w *workloadReader) checkFile(j *Job) {
+func (w *workloadReader) checkFile(j *locality.Job) {
 	if j.File == 0 {
 		return
 	}
@@ -118,7 +120,7 @@ func (w *workloadReader) checkFile(j *Job) {
 }
 
 // WriteWorkload writes jobs in the format of [ReadWorkload]. A job without a user gets "-".
-func WriteWorkload(w io.Writer, jobs []Job) error {
+func WriteWorkload(w io.Writer, jobs []locality.Job) error {
 	b := bufio.NewWriter(w)
 	for i := range jobs {
 		j := &jobs[i]

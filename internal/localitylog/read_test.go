@@ -1,7 +1,8 @@
-package locality
+package localitylog
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/locality"
 )
 
 const (
@@ -21,13 +23,13 @@ const (
 func TestReadCluster(t *testing.T) {
 	nodes, err := ReadCluster(strings.NewReader(nodeLine+"\n"+strings.Replace(nodeLine, "core: 20", "core: 4", 1)), "c")
 	require.NoError(t, err)
-	require.Equal(t, []Node{{Memory: 128, Bandwidth: 0.1, Cores: 20}, {Memory: 128, Bandwidth: 0.1, Cores: 4}}, nodes, "ids may repeat")
+	require.Equal(t, []locality.Node{{Memory: 128, Bandwidth: 0.1, Cores: 20}, {Memory: 128, Bandwidth: 0.1, Cores: 4}}, nodes, "ids may repeat")
 }
 
 func TestReadWorkload(t *testing.T) {
 	jobs, err := ReadWorkload(strings.NewReader(jobLine), "w")
 	require.NoError(t, err)
-	require.Equal(t, []Job{{ID: 1, Submit: 5, Duration: 10, WallTime: 60, Cores: 2, User: "u", File: 7, FileSize: 12.8, Class: Evaluated, Started: 3, StartNode: 9}}, jobs)
+	require.Equal(t, []locality.Job{{ID: 1, Submit: 5, Duration: 10, WallTime: 60, Cores: 2, User: "u", File: 7, FileSize: 12.8, Class: locality.Evaluated, Started: 3, StartNode: 9}}, jobs)
 }
 
 // Each fault is told with its line, its field and its value.
@@ -99,9 +101,9 @@ func FuzzReadCluster(f *testing.F) {
 		}
 		var b bytes.Buffer
 		for _, n := range nodes {
-			require.NoError(t, n.check())
 			fmt.Fprintf(&b, "{ id: %d memory: %v bandwidth: %v core: %d }\n", n.ID, n.Memory, n.Bandwidth, n.Cores)
 		}
+		requireTaken(t, nodes, nil)
 		again, err := ReadCluster(&b, "f")
 		require.NoError(t, err)
 		require.Equal(t, nodes, again)
@@ -118,14 +120,22 @@ func FuzzReadWorkload(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		for _, j := range jobs {
-			require.NoError(t, j.check())
-		}
+		requireTaken(t, []locality.Node{{Memory: 1, Bandwidth: maxGB, Cores: locality.MaxCores}}, jobs)
 		require.NoError(t, WriteWorkload(&b, jobs))
 		again, err := ReadWorkload(&b, "f")
 		require.NoError(t, err)
 		require.Equal(t, jobs, again)
 	})
+}
+
+// requireTaken has the simulator look at its input, and at nothing else.
+func requireTaken(t *testing.T, nodes []locality.Node, jobs []locality.Job) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := locality.Simulate(ctx, nodes, jobs, locality.Options{})
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, locality.ErrNothingEvaluated) {
+		t.Fatalf("the simulator does not take it: %v", err)
+	}
 }
 
 func requireInputError(t *testing.T, err error) {

@@ -1,4 +1,4 @@
-package locality
+package localitylog
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/locality"
 )
 
 // swf makes a trace of jobs "submit user cores".
@@ -27,7 +28,7 @@ func swf(t *testing.T, jobs ...string) *workload.Workload {
 	return w
 }
 
-func filesOf(jobs []Job) []int64 {
+func filesOf(jobs []locality.Job) []int64 {
 	var out []int64
 	for _, j := range jobs {
 		out = append(out, j.File)
@@ -61,9 +62,9 @@ func TestFromTraceFiles(t *testing.T) {
 func TestFromTraceJobs(t *testing.T) {
 	jobs, err := FromTrace(swf(t, "10 7 5", "100 7 5", "190 7 5"), TraceOptions{CoresPerNode: 20, MemoryPerNode: 128, WarmUp: 90, Evaluate: 60})
 	require.NoError(t, err)
-	want := Job{ID: 1, Submit: 0, Duration: 50, WallTime: 100, Cores: 5, User: "7", File: 1, FileSize: 32, Class: WarmUp, StartNode: 1}
+	want := locality.Job{ID: 1, Submit: 0, Duration: 50, WallTime: 100, Cores: 5, User: "7", File: 1, FileSize: 32, Class: locality.WarmUp, StartNode: 1}
 	require.Equal(t, want, jobs[0])
-	require.Equal(t, []Class{WarmUp, Evaluated, Pressure}, []Class{jobs[0].Class, jobs[1].Class, jobs[2].Class})
+	require.Equal(t, []locality.Class{locality.WarmUp, locality.Evaluated, locality.Pressure}, []locality.Class{jobs[0].Class, jobs[1].Class, jobs[2].Class})
 
 	_, err = FromTrace(swf(t, "0 7 4"), TraceOptions{CoresPerNode: 0, MemoryPerNode: 128})
 	require.EqualError(t, err, "cores per node: 0: must be in 1..1024")
@@ -100,15 +101,15 @@ func TestFromGenerator(t *testing.T) {
 	require.NoError(t, err)
 	jobs, err := FromTrace(w, TraceOptions{CoresPerNode: 8, MemoryPerNode: 128})
 	require.NoError(t, err)
-	cluster := make([]Node, 16)
+	cluster := make([]locality.Node, 16)
 	for i := range cluster {
-		cluster[i] = Node{ID: i, Memory: 128, Bandwidth: 0.1, Cores: 8}
+		cluster[i] = locality.Node{ID: i, Memory: 128, Bandwidth: 0.1, Cores: 8}
 	}
 	transfers := map[string]int64{}
 	for _, name := range []string{"fcfs", "lea"} {
-		p, err := ParsePolicy(name)
+		p, err := locality.ParsePolicy(name)
 		require.NoError(t, err)
-		r, err := Simulate(context.Background(), cluster, jobs, Options{Policy: p})
+		r, err := locality.Simulate(context.Background(), cluster, jobs, locality.Options{Policy: p})
 		require.NoError(t, err)
 		require.Equal(t, len(jobs), r.Jobs)
 		transfers[name] = r.Transfer

@@ -1,4 +1,4 @@
-package locality
+package localitylog
 
 import (
 	"bufio"
@@ -20,6 +20,9 @@ var (
 	workloadLabels = []string{"id:", "subtime:", "delay:", "walltime:", "cores:", "user:", "data:", "data_size:",
 		"workload:", "start_time_from_history:", "start_node_from_history:"}
 )
+
+// maxGB bounds memories and files, as package locality does.
+const maxGB = 1e9
 
 // maxLine is the length of the longest line that the readers take, in bytes.
 const maxLine = 1 << 16

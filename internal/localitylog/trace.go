@@ -1,4 +1,4 @@
-package locality
+package localitylog
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/locality"
 )
 
 // TraceOptions say how jobs of a trace, which knows no files, get some (section 5.1).
@@ -29,9 +30,9 @@ type TraceOptions struct {
 //
 // GPUs do not count. It fails if options are out of range, and where there are more than MaxJobs jobs or times
 // are beyond MaxTime.
-func FromTrace(w *workload.Workload, o TraceOptions) ([]Job, error) {
-	if o.CoresPerNode < 1 || o.CoresPerNode > MaxCores {
-		return nil, fmt.Errorf("cores per node: %d: must be in 1..%d", o.CoresPerNode, MaxCores)
+func FromTrace(w *workload.Workload, o TraceOptions) ([]locality.Job, error) {
+	if o.CoresPerNode < 1 || o.CoresPerNode > locality.MaxCores {
+		return nil, fmt.Errorf("cores per node: %d: must be in 1..%d", o.CoresPerNode, locality.MaxCores)
 	}
 	if !(o.MemoryPerNode > 0 && o.MemoryPerNode <= maxGB) {
 		return nil, fmt.Errorf("memory: %v: must be above 0 and at most %g GB", o.MemoryPerNode, float64(maxGB))
@@ -48,16 +49,16 @@ func FromTrace(w *workload.Workload, o TraceOptions) ([]Job, error) {
 type traceReader struct {
 	o       TraceOptions
 	sharing *workload.Sharing
-	jobs    []Job
+	jobs    []locality.Job
 }
 
 func (t *traceReader) add(w *workload.Job) error {
-	if w.Submit > MaxTime || w.Duration > MaxTime || w.TimeLimit > MaxTime {
-		return fmt.Errorf("job %s: submission, duration or time limit: must be at most %d s", strconv.Quote(w.ID), int64(MaxTime))
+	if w.Submit > locality.MaxTime || w.Duration > locality.MaxTime || w.TimeLimit > locality.MaxTime {
+		return fmt.Errorf("job %s: submission, duration or time limit: must be at most %d s", strconv.Quote(w.ID), int64(locality.MaxTime))
 	}
 	count, cores, rest := split(&w.Request, t.o.CoresPerNode)
-	if count > MaxJobs-len(t.jobs) || rest > 0 && count == MaxJobs-len(t.jobs) {
-		return fmt.Errorf("job %s: more than %d jobs, counting each node of a job", strconv.Quote(w.ID), MaxJobs)
+	if count > locality.MaxJobs-len(t.jobs) || rest > 0 && count == locality.MaxJobs-len(t.jobs) {
+		return fmt.Errorf("job %s: more than %d jobs, counting each node of a job", strconv.Quote(w.ID), locality.MaxJobs)
 	}
 	for range count {
 		t.one(w, cores)
@@ -70,18 +71,18 @@ func (t *traceReader) add(w *workload.Job) error {
 
 // one adds a job of so many cores.
 func (t *traceReader) one(w *workload.Job, cores int) {
-	j := Job{
+	j := locality.Job{
 		ID: int64(len(t.jobs) + 1), Submit: w.Submit, Duration: max(1, w.Duration), WallTime: max(1, w.TimeLimit), Cores: cores, User: w.User,
 		FileSize: float64(cores) / float64(t.o.CoresPerNode) * t.o.MemoryPerNode, StartNode: 1,
 	}
 	j.File = int64(t.sharing.File(w.User, cores, w.Submit))
 	switch after := w.Submit - t.o.WarmUp; {
 	case after < 0:
-		j.Class = WarmUp
+		j.Class = locality.WarmUp
 	case t.o.Evaluate == 0 || after < t.o.Evaluate:
-		j.Class = Evaluated
+		j.Class = locality.Evaluated
 	default:
-		j.Class = Pressure
+		j.Class = locality.Pressure
 	}
 	t.jobs = append(t.jobs, j)
 }

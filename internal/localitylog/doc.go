@@ -1,0 +1,3 @@
+// Package localitylog reads what package locality simulates: the files of the report's authors, and
+// traces of jobs that know no files, which get some (section 5.1 of the report).
+package localitylog

@@ -1,0 +1,38 @@
+// Package localitymode tells apart the two ways in which package locality simulates: as the report's
+// text says, and, as an oracle for its tests, as the authors' programme does.
+package localitymode
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Mode tells which algorithms run. The zero value is the text's.
+type Mode int
+
+// The two modes.
+const (
+	Paper     Mode = iota // the text's algorithms
+	Reference             // the authors' programme, decision for decision
+)
+
+// ErrProgrammeEnds is the error of a run in the reference mode in which the programme finds its own state
+// to be wrong, and ends: stale reservations (D3) have put a core into two holes.
+var ErrProgrammeEnds = errors.New("the reference programme ends here with an error: a core is reserved twice")
+
+// Parse gives the mode of that name, "paper" or "reference".
+func Parse(name string) (Mode, error) {
+	for m := Paper; m <= Reference; m++ {
+		if m.String() == name {
+			return m, nil
+		}
+	}
+	return 0, fmt.Errorf("mode: %q is unknown; known are paper, reference", name)
+}
+
+func (m Mode) String() string {
+	if m == Reference {
+		return "reference"
+	}
+	return "paper"
+}
