@@ -9,6 +9,8 @@
  */
 #include <string.h>
 
+#include "cores.h"
+#include "segment.h"
 #include "snapshot.h"
 
 /* Keeps the cores of earlier offers from the job; the rest is Slurm's to judge. */

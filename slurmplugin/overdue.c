@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "cores.h"
 #include "snapshot.h"
 
 /* Questions of a cycle, and their time. */

@@ -12,6 +12,7 @@
  *   snapshot.c   the cluster as flat arrays (what follows is told in snapshot.h):
  *     nodes.c      its nodes
  *     running.c    what running jobs hold of them
+ *     segment.c    that, and places, as the library is told of them
  *     queue.c      the pending jobs
  *     masks.c      the nodes that each may use
  *     claims.c     those that others have been promised
@@ -22,6 +23,7 @@
  *     files.c      the input files that they read, and the nodes hold
  *   offer.c      what stock Slurm would allocate, as bids
  *   overdue.c    jobs that Slurm could start, and the auction does not: they are Slurm's
+ *   cores.c      cores of nodes: held by jobs, and idle
  *   start.c      decisions into jobs that have their nodes
  *   reason.c     and into reasons for waiting
  *   memory.c     winners that have no room for their memory beside each other
@@ -358,16 +360,6 @@ extern uint32_t auc_gpu_type(const gres_node_state_t *gpus);
 
 /* How many GPUs of the type nobody holds. Job and node read locks. */
 extern uint64_t auc_free_gpus(const gres_node_state_t *gpus, uint32_t type);
-
-/* ---- running.c ---- */
-
-/* The idle cores of the nodes in want, by node index (NULL elsewhere); job and
- * node read locks. Free with auc_cores_free(). */
-extern bitstr_t **auc_idle_cores(const bitstr_t *want);
-
-/* Takes the cores that a job holds off them. Job and node read locks. */
-extern void auc_cores_take(const job_resources_t *held, bitstr_t **idle);
-extern void auc_cores_free(bitstr_t **cores);
 
 /* ---- files.c ---- */
 

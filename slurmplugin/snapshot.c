@@ -7,25 +7,6 @@
 
 #include "snapshot.h"
 
-extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
-			    uint32_t *len, uint32_t first, int n,
-			    uint16_t cores, uint8_t gpus)
-{
-	struct aucsched_segment *last;
-
-	if (*len > first) {
-		last = &(*segments)[*len - 1];
-		if ((last->last + 1 == n) && (last->cores == cores) &&
-		    (last->gpus == gpus)) {
-			last->last = n;
-			return;
-		}
-	}
-	AUC_GROW(*segments, *cap, *len + 1);
-	(*segments)[(*len)++] = (struct aucsched_segment) {
-		.first = n, .last = n, .cores = cores, .gpus = gpus };
-}
-
 static void _clear(auc_snapshot_t *s, uint32_t cycle)
 {
 	memset(&s->in, 0, sizeof(s->in));

@@ -9,13 +9,6 @@
 
 #include "scheduler.h"
 
-/* ---- snapshot.c ---- */
-
-/* A job's segment of node n, joined to the one before where that is alike. */
-extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
-			    uint32_t *len, uint32_t first, int n,
-			    uint16_t cores, uint8_t gpus);
-
 /* ---- nodes.c ---- */
 
 /*

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "cores.h"
 #include "scheduler.h"
 
 /* ---- exact cores and GPUs ---- */
