@@ -1,7 +1,7 @@
 /*
- * The net by time. Whatever the auction is blind to, now or in a version to come: a job that it
- * doesn't start for auc_net_s seconds, although Slurm's own selection says that it could
- * start now, is Slurm's. See scheduler.h; docs/slurm.md tells what users see of it.
+ * The safety net by time. Whatever the auction is blind to, now or in a version to come: a job
+ * that it doesn't start for auc_net_s seconds, although Slurm's own selection says that it
+ * could start now, is Slurm's. See scheduler.h; docs/slurm.md tells what users see of it.
  *
  * When the cycle's starts are done some of those who have waited long are asked about, in turn:
  * what would Slurm allocate of what is left? On nodes that the backfill scheduler has planned for jobs
@@ -63,7 +63,7 @@ static struct {
 	size_t len, cap;
 	uint32_t last;		/* the job that was asked about last */
 	bool could;		/* some job could have started */
-} net;
+} watch;
 
 /* What one cycle's questions share. */
 typedef struct {
@@ -94,14 +94,14 @@ static void _free_plans(plans_t *plans)
 /* A job that has lost its plan only as backfill began anew still has it. */
 static void _keep_plan(const job_record_t *job_ptr)
 {
-	for (int i = 0; i < net.before.len; i++) {
-		plan_t *plan = &net.before.plans[i];
+	for (int i = 0; i < watch.before.len; i++) {
+		plan_t *plan = &watch.before.plans[i];
 
 		if ((plan->job_id != job_ptr->job_id) || !plan->names ||
-		    (plan->seen_us + PLAN_SECONDS * 1000000LL < net.now_us))
+		    (plan->seen_us + PLAN_SECONDS * 1000000LL < watch.now_us))
 			continue;
 		FREE_NULL_BITMAP(plan->nodes);	/* perhaps by other indices */
-		net.plans.plans[net.plans.len++] = *plan;
+		watch.plans.plans[watch.plans.len++] = *plan;
 		memset(plan, 0, sizeof(*plan));
 		return;
 	}
@@ -109,15 +109,15 @@ static void _keep_plan(const job_record_t *job_ptr)
 
 static void _add_plan(const job_record_t *job_ptr)
 {
-	if (net.plans.len == AUC_CLAIMS_MAX)
+	if (watch.plans.len == AUC_CLAIMS_MAX)
 		return;
 	if (!job_ptr->sched_nodes || !job_ptr->start_time) {
 		_keep_plan(job_ptr);
 		return;
 	}
-	net.plans.plans[net.plans.len++] = (plan_t) {
+	watch.plans.plans[watch.plans.len++] = (plan_t) {
 		.job_id = job_ptr->job_id, .start = job_ptr->start_time,
-		.names = xstrdup(job_ptr->sched_nodes), .seen_us = net.now_us };
+		.names = xstrdup(job_ptr->sched_nodes), .seen_us = watch.now_us };
 }
 
 /* The partition's nodes, less those that jobs before this one will have before it ends. */
@@ -126,7 +126,7 @@ static bitstr_t *_unplanned(const job_record_t *job_ptr, int plans, int64_t end)
 	bitstr_t *nodes = bit_copy(job_ptr->part_ptr->node_bitmap);
 
 	for (int i = 0; i < plans; i++) {
-		plan_t *plan = &net.plans.plans[i];
+		plan_t *plan = &watch.plans.plans[i];
 
 		if (plan->start >= end)
 			continue;
@@ -145,23 +145,23 @@ static bitstr_t *_unplanned(const job_record_t *job_ptr, int plans, int64_t end)
 
 extern void auc_overdue_begin(int net_s)
 {
-	_free_plans(&net.before);
-	net.before = net.plans;
-	net.plans.len = 0;
-	net.len = 0;
-	net.net_s = net_s;
-	net.now_us = auc_now_us();
+	_free_plans(&watch.before);
+	watch.before = watch.plans;
+	watch.plans.len = 0;
+	watch.len = 0;
+	watch.net_s = net_s;
+	watch.now_us = auc_now_us();
 }
 
 extern void auc_overdue_add(const job_record_t *job_ptr, uint32_t waited)
 {
-	if (!net.net_s)
+	if (!watch.net_s)
 		return;
 	/* A quarter to be seen, a quarter to be asked, and half of being able to start. */
-	if (waited >= net.net_s / 4) {
-		AUC_GROW(net.rows, net.cap, net.len + 1);
-		net.rows[net.len++] = (row_t) { job_ptr->job_id, waited,
-						net.plans.len };
+	if (waited >= watch.net_s / 4) {
+		AUC_GROW(watch.rows, watch.cap, watch.len + 1);
+		watch.rows[watch.len++] = (row_t) { job_ptr->job_id, waited,
+						watch.plans.len };
 	}
 	_add_plan(job_ptr);
 }
@@ -345,22 +345,22 @@ static bool _is_over(const round_t *round)
 /* Whether the job is due, as far as it could start all the time. */
 static bool _is_due(const row_t *row, const auc_memo_t *memo)
 {
-	return memo->could_us && (row->waited >= net.net_s) &&
-		(net.now_us - memo->could_us >= net.net_s * 500000LL);
+	return memo->could_us && (row->waited >= watch.net_s) &&
+		(watch.now_us - memo->could_us >= watch.net_s * 500000LL);
 }
 
 /* RET whether the job could start, and is to */
 static bool _note_answer(const row_t *row, auc_memo_t *memo, bool could)
 {
 	/* What came of it in the meantime nobody knows. */
-	if (!could || (net.now_us - memo->asked_us > net.net_s * 500000LL))
+	if (!could || (watch.now_us - memo->asked_us > watch.net_s * 500000LL))
 		memo->could_us = 0;
 	if (!could)
 		return false;
-	net.could = true;
-	memo->asked_us = net.now_us;
+	watch.could = true;
+	memo->asked_us = watch.now_us;
 	if (!memo->could_us)
-		memo->could_us = net.now_us;
+		memo->could_us = watch.now_us;
 	return _is_due(row, memo);
 }
 
@@ -393,15 +393,15 @@ static void _look_at(round_t *round, const row_t *row, auc_memo_t *memo)
 /* Those who could start are asked about now and then, and when they are due. */
 static void _look_at_known(round_t *round)
 {
-	for (size_t i = 0; (i < net.len) && !_is_over(round); i++) {
-		const row_t *row = &net.rows[i];
+	for (size_t i = 0; (i < watch.len) && !_is_over(round); i++) {
+		const row_t *row = &watch.rows[i];
 		auc_memo_t *memo = auc_memo_find(row->job_id);
 
 		if (!memo || !memo->could_us)
 			continue;
-		net.could = true;
+		watch.could = true;
 		if (_is_due(row, memo) ||
-		    (net.now_us - memo->asked_us >= net.net_s * 125000LL))
+		    (watch.now_us - memo->asked_us >= watch.net_s * 125000LL))
 			_look_at(round, row, memo);
 	}
 }
@@ -409,8 +409,8 @@ static void _look_at_known(round_t *round)
 /* The row that comes after the one that was looked at last. */
 static size_t _next_row(void)
 {
-	for (size_t i = 0; i < net.len; i++)
-		if (net.rows[i].job_id == net.last)
+	for (size_t i = 0; i < watch.len; i++)
+		if (watch.rows[i].job_id == watch.last)
 			return i + 1;
 	return 0;
 }
@@ -420,11 +420,11 @@ static void _look_at_others(round_t *round)
 {
 	size_t first = _next_row();
 
-	for (size_t i = 0; (i < net.len) && !_is_over(round); i++) {
-		const row_t *row = &net.rows[(first + i) % net.len];
+	for (size_t i = 0; (i < watch.len) && !_is_over(round); i++) {
+		const row_t *row = &watch.rows[(first + i) % watch.len];
 		auc_memo_t *memo = auc_memo_find(row->job_id);
 
-		net.last = row->job_id;
+		watch.last = row->job_id;
 		if (memo && !memo->could_us)
 			_look_at(round, row, memo);
 	}
@@ -446,8 +446,8 @@ extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 	round_t *round;
 	auc_overdue_t result = { 0 };
 
-	net.could = false;
-	if (!net.len || !hooks || (s->config != slurm_conf.last_update) ||
+	watch.could = false;
+	if (!watch.len || !hooks || (s->config != slurm_conf.last_update) ||
 	    (s->in.nodes_len != node_record_count))
 		return result;
 	round = xmalloc(sizeof(*round));
@@ -463,7 +463,7 @@ extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 	if (round->started)
 		schedule_job_save();
 	result.started = round->started;
-	result.waits = net.could || _is_over(round);
+	result.waits = watch.could || _is_over(round);
 	auc_cores_free(round->idle);
 	xfree(round);
 	return result;
@@ -471,8 +471,8 @@ extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 
 extern void auc_overdue_free(void)
 {
-	_free_plans(&net.plans);
-	_free_plans(&net.before);
-	xfree(net.rows);
-	memset(&net, 0, sizeof(net));
+	_free_plans(&watch.plans);
+	_free_plans(&watch.before);
+	xfree(watch.rows);
+	memset(&watch, 0, sizeof(watch));
 }

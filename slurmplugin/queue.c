@@ -206,13 +206,13 @@ static void _look_at_alternatives(auc_snapshot_t *s,
 	found->len = 0;
 	for (int i = 0; i < len; i++) {
 		auc_kept_t kept;
-		int rc = auc_switch(job_ptr, &noted[i], &kept);
+		int rc = auc_swap(job_ptr, &noted[i], &kept);
 		const char *why = (rc == ESLURM_TOO_MANY_REQUESTED_CPUS) ?
 			"limits" : "gres";
 
 		if (!rc) {
 			why = _look(s, record, state, &found->given[found->len]);
-			auc_switch_back(job_ptr, &kept);
+			auc_swap_back(job_ptr, &kept);
 		}
 		if (why)
 			_left_out(job_ptr, memo, i + 1, why);

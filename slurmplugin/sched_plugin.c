@@ -21,8 +21,8 @@ extern int init(void)
 {
 	if (slurmctld_config.scheduling_disabled)
 		return SLURM_SUCCESS;
-	/* First the net: without it nothing that we leave to Slurm would start. */
-	if (auc_net_start())
+	/* First the fallback: without it nothing that we leave to Slurm would start. */
+	if (auc_fallback_start())
 		return SLURM_ERROR;
 	return auc_agent_start();
 }
@@ -35,14 +35,14 @@ extern int init(void)
 extern void fini(void)
 {
 	auc_agent_stop();
-	auc_net_stop();
+	auc_fallback_stop();
 	if (AUC_RECONFIGURES_ANEW)
 		usleep(auc_journal_rest_us());
 }
 
 extern int sched_p_reconfig(void)
 {
-	auc_net_reconfig();
+	auc_fallback_reconfig();
 	auc_agent_reconfig();
 	return SLURM_SUCCESS;
 }

@@ -4,10 +4,10 @@
  *   settings.c   SchedulerParameters=auc_...
  *   grow.c       arrays that grow
  *   library.c    libaucsched.so
- *   net.c        Slurm's own backfill scheduler, wrapped
+ *   fallback.c   Slurm's own backfill scheduler, wrapped
  *   model.c      a job as the auction sees it, or why the job is left to Slurm
  *   shape.c      the arithmetic of that
- *   switch.c     a job's record with another request in it
+ *   request_swap.c  a job's record with another request in it
  *   memo.c       what is remembered of pending jobs from cycle to cycle
  *   snapshot.c   the cluster as flat arrays (what follows is told in snapshot.h):
  *     nodes.c      its nodes
@@ -18,7 +18,7 @@
  *     claims.c     those that others have been promised
  *     limits.c     limits of associations and QOS
  *     ledger.c     and what the rows before would use of them, and of licences
- *     left.c       which jobs are left to Slurm, and why
+ *     left_to_slurm.c  which jobs are left to Slurm, and why
  *     asleep.c     nodes that are powered down
  *     files.c      the input files that they read, and the nodes hold
  *   offer.c      what stock Slurm would allocate, as bids
@@ -128,12 +128,12 @@ extern char *auc_library_differs(const auc_library_t *library,
 /* Why a worker process failed in the last cycle; "" if nobody knows. Caller must xfree() */
 extern char *auc_library_worker_fault(const auc_library_t *library);
 
-/* ---- net.c ---- */
+/* ---- fallback.c ---- */
 
 /* Loads the stock sched_backfill.so and starts its thread. */
-extern int auc_net_start(void);
-extern void auc_net_reconfig(void);
-extern void auc_net_stop(void);
+extern int auc_fallback_start(void);
+extern void auc_fallback_reconfig(void);
+extern void auc_fallback_stop(void);
 
 /* ---- model.c ---- */
 
@@ -211,9 +211,9 @@ extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr);
 /* The node's GPUs, NULL if it has none. */
 extern gres_node_state_t *auc_node_gpus(const node_record_t *node_ptr);
 
-/* ---- switch.c ---- */
+/* ---- request_swap.c ---- */
 
-/* What a switch changes of a job, as it was. Nothing of it is anybody else's. */
+/* What a swap changes of a job, as it was. Nothing of it is anybody else's. */
 typedef struct {
 	uint32_t num_tasks, min_nodes, max_nodes;
 	uint32_t min_cpus, max_cpus, orig_min_cpus, orig_max_cpus;
@@ -230,23 +230,23 @@ typedef struct {
 
 /*
  * Makes a pending job ask for an alternative, to be looked at by auc_model() and the like.
- * OUT kept - for auc_switch_back(), which has to follow
+ * OUT kept - for auc_swap_back(), which has to follow
  * RET SLURM_SUCCESS; or an error, and then the job is as it was
  */
-extern int auc_switch(job_record_t *job_ptr, const auc_alternative_t *alternative,
-		      auc_kept_t *kept);
+extern int auc_swap(job_record_t *job_ptr, const auc_alternative_t *alternative,
+		    auc_kept_t *kept);
 
 /*
  * The same for a job that is to start: with a note of its first request, and the
  * environment that the script is to have.
  * IN number - the alternative's, from 1 on
  * IN gpus - how many it gets on each node
- * OUT kept - for auc_switch_back(), or auc_kept_free() once it has started
+ * OUT kept - for auc_swap_back(), or auc_kept_free() once it has started
  */
-extern int auc_switch_for_start(job_record_t *job_ptr,
-				const auc_alternative_t *alternative,
-				int number, int gpus, auc_kept_t *kept);
-extern void auc_switch_back(job_record_t *job_ptr, auc_kept_t *kept);
+extern int auc_swap_for_start(job_record_t *job_ptr,
+			      const auc_alternative_t *alternative,
+			      int number, int gpus, auc_kept_t *kept);
+extern void auc_swap_back(job_record_t *job_ptr, auc_kept_t *kept);
 extern void auc_kept_free(auc_kept_t *kept);
 
 /*

@@ -58,7 +58,7 @@ extern void auc_claims_exclude(const auc_claims_t *claims, int64_t end,
 			       bitstr_t *nodes);
 extern void auc_claims_free(auc_claims_t *claims);
 
-/* ---- left.c ---- */
+/* ---- left_to_slurm.c ---- */
 
 /* Describes a record's job to the auction. RET NULL, or why it is left to Slurm */
 extern const char *auc_why_left(const auc_snapshot_t *snapshot,

@@ -312,7 +312,7 @@ static int _take_alternative(const auc_snapshot_t *s, uint32_t row,
 	number = r->numbers[decision->alternative - 1];
 	if (number > auc_alternatives_find_note(job_ptr->admin_comment, noted))
 		return SLURM_ERROR;
-	if ((rc = auc_switch_for_start(job_ptr, &noted[number - 1], number,
+	if ((rc = auc_swap_for_start(job_ptr, &noted[number - 1], number,
 				       decision->gpus, kept)))
 		return rc;
 	won = s->alternatives[r->first_alternative + decision->alternative - 1];
@@ -324,7 +324,7 @@ static int _take_alternative(const auc_snapshot_t *s, uint32_t row,
 		    (job_limits_check(&job_ptr, false) == WAIT_NO_REASON))
 			return SLURM_SUCCESS;
 	}
-	auc_switch_back(job_ptr, kept);
+	auc_swap_back(job_ptr, kept);
 	return SLURM_ERROR;
 }
 
@@ -369,7 +369,7 @@ static void _start_one(const auc_snapshot_t *s,
 	rc = _take_alternative(s, row, decision, job_ptr, &kept);
 	if (!rc && (rc = _try(job_ptr, &pin, hooks, decision->gpus)) &&
 	    decision->alternative)
-		auc_switch_back(job_ptr, &kept);
+		auc_swap_back(job_ptr, &kept);
 	if (rc == ESLURM_ACCOUNTING_POLICY) {
 		/* By the reason that the job has now. With fewer nodes it may be Slurm's to start. */
 		starts->stale++;

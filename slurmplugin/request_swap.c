@@ -180,8 +180,8 @@ static int _set_gres(job_record_t *job_ptr, const auc_alternative_t *a)
 	return auc_gres_validate(job_ptr);
 }
 
-extern int auc_switch(job_record_t *job_ptr, const auc_alternative_t *a,
-		      auc_kept_t *kept)
+extern int auc_swap(job_record_t *job_ptr, const auc_alternative_t *a,
+		    auc_kept_t *kept)
 {
 	int rc;
 
@@ -191,7 +191,7 @@ extern int auc_switch(job_record_t *job_ptr, const auc_alternative_t *a,
 	_keep(kept, job_ptr);
 	_set_numbers(job_ptr, a);
 	if ((rc = _set_gres(job_ptr, a)))
-		auc_switch_back(job_ptr, kept);
+		auc_swap_back(job_ptr, kept);
 	return rc;
 }
 
@@ -227,16 +227,16 @@ static bool _note_first(job_record_t *job_ptr, const auc_kept_t *kept)
 	return auc_first_set_note(&job_ptr->admin_comment, &first);
 }
 
-extern int auc_switch_for_start(job_record_t *job_ptr,
-				const auc_alternative_t *a, int number,
-				int gpus, auc_kept_t *kept)
+extern int auc_swap_for_start(job_record_t *job_ptr,
+			      const auc_alternative_t *a, int number, int gpus,
+			      auc_kept_t *kept)
 {
-	int rc = auc_switch(job_ptr, a, kept);
+	int rc = auc_swap(job_ptr, a, kept);
 
 	if (rc)
 		return rc;
 	if (!_note_first(job_ptr, kept)) {
-		auc_switch_back(job_ptr, kept);
+		auc_swap_back(job_ptr, kept);
 		return ESLURM_INVALID_GRES;
 	}
 	_set_env(job_ptr, a, number, gpus);
@@ -253,7 +253,7 @@ extern int auc_switch_for_start(job_record_t *job_ptr,
 			xfree(mine);					\
 	} while (0)
 
-extern void auc_switch_back(job_record_t *job_ptr, auc_kept_t *kept)
+extern void auc_swap_back(job_record_t *job_ptr, auc_kept_t *kept)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;
 

@@ -34,20 +34,20 @@ static int _load(void)
 	return SLURM_ERROR;
 }
 
-extern int auc_net_start(void)
+extern int auc_fallback_start(void)
 {
 	if (!stock && _load())
 		return SLURM_ERROR;
 	return stock_init();
 }
 
-extern void auc_net_reconfig(void)
+extern void auc_fallback_reconfig(void)
 {
 	if (stock_reconfig)
 		stock_reconfig();
 }
 
-extern void auc_net_stop(void)
+extern void auc_fallback_stop(void)
 {
 	if (stock_fini)
 		stock_fini();
