@@ -1,5 +1,5 @@
 /*
- * The thread that runs the cycles: see scheduler.h.
+ * The thread that runs the cycles: see agent.h.
  *
  * A cycle takes its snapshot under the locks, decides without them, and takes them again
  * to start what was decided. While cycles come to decisions the auction claims the jobs that it
@@ -13,7 +13,32 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "scheduler.h"
+#include "agent.h"
+#include "alone.h"
+#include "asleep.h"
+#include "aucsched.h"
+#include "clock.h"
+#include "compat.h"
+#include "files.h"
+#include "job_memory.h"
+#include "journal.h"
+#include "keeper.h"
+#include "launch.h"
+#include "library.h"
+#include "memo.h"
+#include "misses.h"
+#include "model.h"
+#include "overdue.h"
+#include "plugin_dir.h"
+#include "reason.h"
+#include "request_swap.h"
+#include "saver.h"
+#include "select_hooks.h"
+#include "settings.h"
+#include "shape.h"
+#include "snapshot.h"
+#include "start.h"
+#include "status.h"
 
 /* How long the claim outlasts the last cycle, and a start of slurmctld, at least. */
 #define CLAIM_SECONDS 10
@@ -27,7 +52,10 @@
 /* Between two batches of starts others get the locks. */
 #define YIELD_US 20000
 
-/* What time alone brings (--begin, limits, a place that is due) waits for a cycle so long at most. */
+/*
+ * What time alone brings (--begin, limits, a place that is due) waits for a cycle so long at
+ * most.
+ */
 #define STILL_SECONDS 30
 
 /* Cycles one right after the other for those who were put off. */
@@ -486,8 +514,8 @@ static void _ask_overdue(const struct aucsched_output *out)
 }
 
 /*
- * Some jobs wait for nodes that sleep: the next cycle, which comes soon, lets them have those. The one after that
- * is a usual one again.
+ * Some jobs wait for nodes that sleep: the next cycle, which comes soon, lets them have those.
+ * The one after that is a usual one again.
  * RET whether jobs wait for that one, so that it must not be skipped
  */
 static bool _wake_nodes(const struct aucsched_output *out)

@@ -1,5 +1,5 @@
 /*
- * Which jobs have nobody in their way: see scheduler.h.
+ * Which jobs have nobody in their way: see alone.h.
  *
  * A job that comes when nobody waits has nobody to compete with. Slurm starts it at its
  * submission, as it would without the auction. The second of several jobs that come
@@ -10,7 +10,8 @@
  */
 #include <string.h>
 
-#include "scheduler.h"
+#include "alone.h"
+#include "clock.h"
 
 /* After so many seconds a job is not new. */
 #define NEW_SECONDS 2

@@ -1,4 +1,4 @@
-/* Notes of alternative requests, and of the first one: see alternative.h. */
+/* Notes of alternative requests, and of the first one: see alternative_note.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
-#include "alternative.h"
+#include "alternative_note.h"
 #include "note.h"
 #include "word.h"
 

@@ -1,11 +1,13 @@
 /*
- * Nodes that are powered down to save power, or not yet bought from a cloud: they are woken last, as by
- * stock Slurm. A job is first decided on without them, and if it finds no place so, the
- * next cycle, which comes at once, lets it have them. See snapshot.h.
+ * Nodes that are powered down to save power, or not yet bought from a cloud: they are woken last,
+ * as by stock Slurm. A job is first decided on without them, and if it finds no place so, the
+ * next cycle, which comes at once, lets it have them. See asleep.h.
  *
  * Under the locks. The bitmap is the snapshot's.
  */
-#include "snapshot.h"
+#include "asleep.h"
+#include "aucsched.h"
+#include "memo.h"
 
 extern void auc_add_asleep(auc_snapshot_t *s)
 {

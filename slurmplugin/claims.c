@@ -1,10 +1,10 @@
 /*
  * Claims: the nodes that the backfill scheduler has promised to jobs, and that therefore
- * those behind them don't get. See snapshot.h.
+ * those behind them don't get. See claims.h.
  *
  * Job and node read locks. A claim owns its bitmap.
  */
-#include "snapshot.h"
+#include "claims.h"
 
 extern void auc_claims_add(auc_claims_t *claims, job_record_t *job_ptr)
 {

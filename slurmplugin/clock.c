@@ -1,7 +1,8 @@
-/* The monotonic clock, and waiting by it: see scheduler.h. */
+/* The monotonic clock, and waiting by it: see clock.h. */
 #include <time.h>
 
-#include "scheduler.h"
+#include "clock.h"
+#include "compat.h"
 
 extern int64_t auc_now_us(void)
 {

@@ -7,8 +7,9 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 
+#include "compat.h"
+#include "fallback.h"
 #include "plugin_dir.h"
-#include "scheduler.h"
 
 static void *stock;
 static int (*stock_init)(void);

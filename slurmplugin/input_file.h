@@ -6,6 +6,7 @@
 #define AUC_INPUT_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The key of a part of the comment; ';' is between parts. */

@@ -9,11 +9,13 @@
  * Locks: slurmctld's job, node and partition read locks are the caller's.
  */
 #include "alternative.h"
+#include "alternative_note.h"
 #include "compat.h"
 #include "gpu_range.h"
 #include "input_file.h"
 #include "job_invasic.h"
 #include "note.h"
+#include "plugin_dir.h"
 #include "select_hooks.h"
 #include "update.h"
 #include "yes_no.h"

@@ -1,5 +1,5 @@
 /*
- * What slurmctld may not have saved when it is killed: see scheduler.h.
+ * What slurmctld may not have saved when it is killed: see journal.h.
  *
  * A file in StateSaveLocation, a line for each event:
  *
@@ -22,7 +22,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scheduler.h"
+#include "clock.h"
+#include "grow.h"
+#include "journal.h"
 
 /* A start is remembered so long even if it is saved: it may not be launched yet. */
 #define KEEP_SECONDS 120

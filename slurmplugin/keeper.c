@@ -1,12 +1,12 @@
 /*
  * The thread that keeps slurmctld's saved state up to date, and repairs it after a
- * kill: see scheduler.h.
+ * kill: see keeper.h.
  *
  * Slurm saves the state of jobs every few seconds. A slurmctld that is killed in between has
  * forgotten starts, and runs those jobs again; and ends, and takes those jobs for running.
  * Here
  * - the auction's starts are saved before the nodes hear of them, where it is the auction that
- *   tells the nodes (not with a PrologSlurmctld: see start.c);
+ *   tells the nodes (not with a PrologSlurmctld: see launch.c);
  * - those of Slurm's own schedulers are saved as soon as may be after them;
  * - the journal has all starts and ends that may not be saved, or not be launched. A new
  *   slurmctld ends the jobs that had ended, and asks the nodes of those that had just
@@ -18,7 +18,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "scheduler.h"
+#include "clock.h"
+#include "compat.h"
+#include "journal.h"
+#include "keeper.h"
+#include "saver.h"
 
 /* Saving takes this part of the time at most, one in so many, and rests so long at least. */
 #define SAVE_SHARE 10
@@ -31,8 +35,8 @@
 #define CLOSE_MS 5000
 
 /*
- * After a save that took too long none is tried for so long, twice as long each time; after one that
- * failed, for Slurm's own interval: each try fills its log.
+ * After a save that took too long none is tried for so long, twice as long each time; after one
+ * that failed, for Slurm's own interval: each try fills its log.
  */
 #define PAUSE_MS 50
 #define MOST_PAUSE_MS 5000
@@ -319,8 +323,8 @@ static answer_t _ask(const suspect_t *suspect)
 }
 
 /*
- * Whether the nodes of a job have been heard of: before that srun could make no step there, and would
- * not try again for minutes. So it is of a job that is gone.
+ * Whether the nodes of a job have been heard of: before that srun could make no step there, and
+ * would not try again for minutes. So it is of a job that is gone.
  */
 static bool _nodes_are_up(const suspect_t *suspect)
 {
@@ -385,9 +389,10 @@ static void _requeue(const suspect_t *suspect)
 }
 
 /*
- * A node that can't confirm a launch, since slurmctld was killed as it waited for that, takes it for
- * a failure of its own: the job is held. It is not the job's fault, nor the node's. Slurm holds even
- * a job that was cancelled meanwhile: whoever cancelled it (requid) does not want it released.
+ * A node that can't confirm a launch, since slurmctld was killed as it waited for that, takes it
+ * for a failure of its own: the job is held. It is not the job's fault, nor the node's. Slurm
+ * holds even a job that was cancelled meanwhile: whoever cancelled it (requid) does not want it
+ * released.
  * RET whether that is what became of the job
  */
 static bool _release(const suspect_t *suspect)

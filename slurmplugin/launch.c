@@ -1,9 +1,11 @@
 /*
- * Jobs that have their nodes, until the nodes hear of them: see scheduler.h.
+ * Jobs that have their nodes, until the nodes hear of them: see launch.h.
  *
  * All under the locks.
  */
-#include "scheduler.h"
+#include "grow.h"
+#include "journal.h"
+#include "launch.h"
 
 static slurm_step_id_t _batch_step_of(const job_record_t *job_ptr)
 {
@@ -15,9 +17,9 @@ static slurm_step_id_t _batch_step_of(const job_record_t *job_ptr)
 }
 
 /*
- * launch_job() notes the batch step. It is noted here before, so that no state is ever saved of
- * a job that runs without one: of such a job slurmctld does not believe slurmstepd, where there is a
- * slurmdbd, that the script has ended.
+ * launch_job() notes the batch step. It is noted here before, so that no state is ever saved of a
+ * job that runs without one: of such a job slurmctld does not believe slurmstepd, where there is
+ * a slurmdbd, that the script has ended.
  */
 static void _note_step(job_record_t *job_ptr)
 {

@@ -1,16 +1,20 @@
 /*
- * What the rows of a snapshot would use of limits and licences together: see snapshot.h.
+ * What the rows of a snapshot would use of limits and licences together: see ledger.h.
  *
  * Rows are admitted in the order of the queue. For each holder of a limit an entry says what the
  * rows before would use, and Slurm's own functions are asked as if it were used already; so no
  * more rows of one holder are decided together than can start together.
  *
- * Locks as limits.c. The ledger is the snapshot's thread's, and lives as long as one snapshot is
- * being taken.
+ * Locks as assoc_limits.c. The ledger is the snapshot's thread's, and lives as long as one
+ * snapshot is being taken.
  */
 #include <string.h>
 
-#include "snapshot.h"
+#include "assoc_limits.h"
+#include "aucsched.h"
+#include "ledger.h"
+#include "memo.h"
+#include "model.h"
 
 #define BUCKETS 256
 

@@ -1,10 +1,13 @@
 /*
- * Pending jobs that are left to Slurm: which, why, and how many. See snapshot.h;
+ * Pending jobs that are left to Slurm: which, why, and how many. See left_to_slurm.h;
  * docs/slurm.md has the table of the reasons.
  *
  * Under the locks. Reasons are static text; memos are memo.c's.
  */
-#include "snapshot.h"
+#include "clock.h"
+#include "left_to_slurm.h"
+#include "model.h"
+#include "reason.h"
 
 extern bool auc_may_preempt(job_record_t *job_ptr)
 {

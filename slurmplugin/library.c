@@ -1,9 +1,10 @@
-/* Loading libaucsched.so: see scheduler.h. */
+/* Loading libaucsched.so: see library.h. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 
+#include "compat.h"
+#include "library.h"
 #include "plugin_dir.h"
-#include "scheduler.h"
 
 /*
  * RTLD_LOCAL keeps Go's symbols to itself. Beside the plug-in comes first: that is the

@@ -1,12 +1,17 @@
 /*
  * Masks: which nodes a pending job may use, by its partition, features, memory, GPUs, the
- * reservations and the claims before it. See snapshot.h.
+ * reservations and the claims before it. See masks.h.
  *
  * Under the locks. Bitmaps are the caller's until auc_add_mask() takes them over.
  */
 #include <string.h>
 
-#include "snapshot.h"
+#include "aucsched.h"
+#include "grow.h"
+#include "job_memory.h"
+#include "masks.h"
+#include "model.h"
+#include "nodes.h"
 
 static void _and_features(job_record_t *job_ptr, bitstr_t *nodes)
 {

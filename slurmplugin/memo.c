@@ -1,8 +1,9 @@
 /*
- * What is remembered of pending jobs from cycle to cycle: see scheduler.h. A hash table by
+ * What is remembered of pending jobs from cycle to cycle: see memo.h. A hash table by
  * job id with linear probing, at most half full.
  */
-#include "scheduler.h"
+#include "compat.h"
+#include "memo.h"
 
 static auc_memo_t *table;
 static uint32_t size, used;	/* size is a power of two */

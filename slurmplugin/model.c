@@ -1,5 +1,5 @@
 /*
- * A job as the auction sees it, or why it is left to Slurm: see scheduler.h. docs/slurm.md
+ * A job as the auction sees it, or why it is left to Slurm: see model.h. docs/slurm.md
  * has the table of the words returned here.
  *
  * What is not understood is left to Slurm: a rule below has to say why a request can
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "gpu_range.h"
-#include "scheduler.h"
+#include "model.h"
 
 /* ---- GPUs ---- */
 

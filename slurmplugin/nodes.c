@@ -1,12 +1,15 @@
 /*
  * The nodes of the snapshot, before running jobs are looked at, and which of them take jobs.
- * See snapshot.h.
+ * See nodes.h.
  *
  * Node read lock. The arrays by node are the snapshot's.
  */
 #include <string.h>
 
-#include "snapshot.h"
+#include "aucsched.h"
+#include "grow.h"
+#include "model.h"
+#include "nodes.h"
 
 extern uint32_t auc_gpu_type(const gres_node_state_t *gpus)
 {

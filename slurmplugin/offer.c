@@ -1,6 +1,6 @@
 /*
  * SLURM bids: what stock Slurm would allocate to a job now, as a bid of that job
- * beside the auction's own (aucsched1, section 4). See scheduler.h.
+ * beside the auction's own (aucsched1, section 4). See offer.h.
  *
  * Stock select_nodes() is asked to start the job, with all that it weighs; when the select
  * plug-in has chosen, the shim notes what and says that the nodes are busy, so that nothing
@@ -9,9 +9,12 @@
  */
 #include <string.h>
 
+#include "aucsched.h"
 #include "cores.h"
+#include "grow.h"
+#include "model.h"
+#include "offer.h"
 #include "segment.h"
-#include "snapshot.h"
 
 /* Keeps the cores of earlier offers from the job; the rest is Slurm's to judge. */
 static void _pin_rest(auc_pin_t *pin, const auc_offers_t *offers,

@@ -1,21 +1,32 @@
 /*
  * The safety net by time. Whatever the auction is blind to, now or in a version to come: a job
  * that it doesn't start for auc_net_s seconds, although Slurm's own selection says that it
- * could start now, is Slurm's. See scheduler.h; docs/slurm.md tells what users see of it.
+ * could start now, is Slurm's. See overdue.h; docs/slurm.md tells what users see of it.
  *
  * When the cycle's starts are done some of those who have waited long are asked about, in turn:
- * what would Slurm allocate of what is left? On nodes that the backfill scheduler has planned for jobs
- * before it in the queue a job must be done by then, as is backfill's own rule. One that could
- * start for half of the time, whenever it was asked about, and has waited for all of it, is handed over:
- * it is taken off the auction, and started right here as Slurm's main loop would have
- * started it, which may be held up by jobs that the auction keeps.
+ * what would Slurm allocate of what is left? On nodes that the backfill scheduler has planned for
+ * jobs before it in the queue a job must be done by then, as is backfill's own rule. One that
+ * could start for half of the time, whenever it was asked about, and has waited for all of it, is
+ * handed over: it is taken off the auction, and started right here as Slurm's main loop would
+ * have started it, which may be held up by jobs that the auction keeps.
  *
  * The agent's thread alone; under the locks, but for auc_overdue_free().
  */
 #include <string.h>
 
+#include "assoc_limits.h"
+#include "aucsched.h"
+#include "claims.h"
+#include "clock.h"
 #include "cores.h"
-#include "snapshot.h"
+#include "grow.h"
+#include "left_to_slurm.h"
+#include "memo.h"
+#include "model.h"
+#include "offer.h"
+#include "overdue.h"
+#include "shape.h"
+#include "start.h"
 
 /* Questions of a cycle, and their time. */
 #define MOST_QUESTIONS 16

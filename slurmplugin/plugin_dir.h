@@ -1,8 +1,9 @@
-/* Finding shared objects along PluginDir. */
+/* Finding shared objects along PluginDir, and the select shim. */
 #ifndef AUC_PLUGIN_DIR_H
 #define AUC_PLUGIN_DIR_H
 
 #include "compat.h"
+#include "select_hooks.h"
 
 typedef enum {
 	AUC_OURS,	/* the object has our marker */
@@ -19,5 +20,8 @@ extern void *auc_plugin_open(const char *file, int flags, auc_origin_t origin);
 
 /* Directory of the object that holds address; caller must xfree(). NULL on failure. */
 extern char *auc_object_dir(const void *address);
+
+/* Finds the shim's instance in the process; NULL if it is not loaded. Conf read lock. */
+extern auc_select_hooks_t *auc_find_select_hooks(void);
 
 #endif

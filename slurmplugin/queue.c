@@ -1,16 +1,36 @@
 /*
  * The queue: pending jobs as rows of the snapshot, in Slurm's order and with worth by it.
- * See snapshot.h.
+ * See queue.h.
  *
  * Under the locks. The list of records and queue_state_t are freed at the end.
  */
 #include <string.h>
 
-#include "snapshot.h"
+#include "alternative_note.h"
+#include "asleep.h"
+#include "assoc_limits.h"
+#include "aucsched.h"
+#include "claims.h"
+#include "clock.h"
+#include "compat.h"
+#include "files.h"
+#include "grow.h"
+#include "job_memory.h"
+#include "ledger.h"
+#include "left_to_slurm.h"
+#include "masks.h"
+#include "memo.h"
+#include "model.h"
+#include "offer.h"
+#include "overdue.h"
+#include "queue.h"
+#include "reason.h"
+#include "request_swap.h"
+#include "shape.h"
 
 /*
- * The queue is gone through for so long: Slurm's locks are held. It takes a queue of very many jobs that are all
- * kept out of the window, by limits of many kinds.
+ * The queue is gone through for so long: Slurm's locks are held. It takes a queue of very many
+ * jobs that are all kept out of the window, by limits of many kinds.
  */
 #define MOST_US 100000
 

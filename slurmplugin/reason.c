@@ -1,10 +1,15 @@
 /*
- * What users are told of why their jobs wait, and until when: see scheduler.h.
+ * What users are told of why their jobs wait, and until when: see reason.h.
  *
  * Under the locks. A reason that Slurm has found stays: only "none", Priority and Resources are
  * replaced here.
  */
-#include "snapshot.h"
+#include "assoc_limits.h"
+#include "aucsched.h"
+#include "memo.h"
+#include "model.h"
+#include "reason.h"
+#include "shape.h"
 
 /* Slurm has no reason of its own for it. */
 #define BEHIND "Priority, behind auc_window"

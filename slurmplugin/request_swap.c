@@ -1,5 +1,5 @@
 /*
- * A pending job's record with another request in it: see scheduler.h.
+ * A pending job's record with another request in it: see request_swap.h.
  *
  * Slurm starts a job with what its record asks for. So a job whose alternative has won
  * gets that request into its record, as slurmctld would have written it had the job been
@@ -13,8 +13,9 @@
 #include <string.h>
 
 #include "gpu_range.h"
+#include "model.h"
 #include "note.h"
-#include "scheduler.h"
+#include "request_swap.h"
 #include "update.h"
 
 /* What the environment of a batch script says of its request. */

@@ -1,11 +1,16 @@
 /*
- * What running jobs hold of the nodes, and until when. See snapshot.h.
+ * What running jobs hold of the nodes, and until when. See running.h.
  *
  * Job and node read locks. The snapshot owns its arrays.
  */
+#include "aucsched.h"
+#include "compat.h"
 #include "cores.h"
+#include "files.h"
+#include "grow.h"
+#include "nodes.h"
+#include "running.h"
 #include "segment.h"
-#include "snapshot.h"
 
 static uint64_t _gpus_held(const gres_job_state_t *gpus, int at)
 {

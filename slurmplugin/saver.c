@@ -1,12 +1,12 @@
 /*
- * Slurm's own thread that saves its state, made to save at once: see scheduler.h.
+ * Slurm's own thread that saves its state, made to save at once: see saver.h.
  *
- * Slurm has one thread that saves (state_save.c), which waits up to five seconds. Nobody else
- * may call dump_all_job_state(): it compares the file's time with the one that it wrote
- * itself, and a backup controller in control ends itself if they differ. So the
- * thread is asked to end, for which it first saves all that is asked for, and is started
- * anew. (It ends when it finds nothing to save, so not while things happen all the time; and the new one
- * saves once more at the first request.) Between sched_g_init() and sched_g_fini() nobody else ends it or joins it.
+ * Slurm has one thread that saves (state_save.c), which waits up to five seconds. Nobody else may
+ * call dump_all_job_state(): it compares the file's time with the one that it wrote itself, and a
+ * backup controller in control ends itself if they differ. So the thread is asked to end, for
+ * which it first saves all that is asked for, and is started anew. (It ends when it finds nothing
+ * to save, so not while things happen all the time; and the new one saves once more at the first
+ * request.) Between sched_g_init() and sched_g_fini() nobody else ends it or joins it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scheduler.h"
+#include "clock.h"
+#include "compat.h"
+#include "saver.h"
 
 /* So often it is looked at whether the thread has ended: no clock that can be set is asked. */
 #define LOOK_US 200
@@ -89,8 +91,8 @@ static void _ask(const char *dir, file_t *seen)
 }
 
 /*
- * The thread ends when nothing is left to save, which may take long where much happens. It saves all the while:
- * what was written second has begun after it was asked for.
+ * The thread ends when nothing is left to save, which may take long where much happens. It saves
+ * all the while: what was written second has begun after it was asked for.
  */
 static int _wait(const char *dir, int64_t end_us)
 {

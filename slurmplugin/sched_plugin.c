@@ -6,7 +6,10 @@
  */
 #include <unistd.h>
 
-#include "scheduler.h"
+#include "agent.h"
+#include "compat.h"
+#include "fallback.h"
+#include "journal.h"
 
 #ifdef AUC_AS_BACKFILL
 const char plugin_name[] = "Collective scheduler aucsched over Slurm's backfill";

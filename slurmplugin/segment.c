@@ -1,5 +1,6 @@
 /* Segments: see segment.h. */
-#include "scheduler.h"
+#include "compat.h"
+#include "grow.h"
 #include "segment.h"
 
 extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,

@@ -63,7 +63,4 @@ static inline bool auc_is_immediate(time_t since, time_t submitted, time_t now)
 		(now <= since + 1);
 }
 
-/* Finds the shim's instance in the process; NULL if it is not loaded. */
-extern auc_select_hooks_t *auc_find_select_hooks(void);
-
 #endif

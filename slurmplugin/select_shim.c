@@ -25,7 +25,10 @@
 #include "plugin_dir.h"
 #include "select_hooks.h"
 
-/* What backfill must not start it plans for so long from now, as for nodes that are not clean yet. */
+/*
+ * What backfill must not start it plans for so long from now, as for nodes that are not clean
+ * yet.
+ */
 #define SOON_SECONDS 2
 
 const char plugin_name[] = "Consumable resources, with exact placement by aucsched";

@@ -1,9 +1,10 @@
-/* SchedulerParameters=auc_...: see scheduler.h and docs/slurm.md. */
+/* SchedulerParameters=auc_...: see settings.h and docs/slurm.md. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler.h"
+#include "compat.h"
+#include "settings.h"
 
 /* Where the package puts the command, which is the worker process too. */
 #ifndef AUC_WORKER

@@ -1,13 +1,14 @@
 /*
  * The numbers of a job's record into the shape of its request: how many cores, on how many
- * nodes, how many on each. See scheduler.h. Arithmetic alone: no record, no lock.
+ * nodes, how many on each. See shape.h. Arithmetic alone: no record, no lock.
  *
  * Users may set most of the numbers to whatever they like (scontrol update), so that all is
  * reckoned in 64 bits, and what the library would refuse is left to Slurm.
  */
 #include <string.h>
 
-#include "scheduler.h"
+#include "compat.h"
+#include "shape.h"
 
 /* The shape while it is worked out. max_nodes and per_node: 0: any. */
 typedef struct {

@@ -1,10 +1,18 @@
 /*
- * The cluster as flat arrays: takes the snapshot, and owns its memory. See scheduler.h.
+ * The cluster as flat arrays: takes the snapshot, and owns its memory. See snapshot.h.
  *
  * Under the locks, but for auc_snapshot_free().
  */
 #include <string.h>
 
+#include "asleep.h"
+#include "files.h"
+#include "memo.h"
+#include "model.h"
+#include "nodes.h"
+#include "queue.h"
+#include "request_swap.h"
+#include "running.h"
 #include "snapshot.h"
 
 static void _clear(auc_snapshot_t *s, uint32_t cycle)

@@ -1,5 +1,5 @@
 /*
- * Decisions into jobs that have their nodes: see scheduler.h.
+ * Decisions into jobs that have their nodes: see start.h.
  *
  * A decision was taken on a snapshot, without locks. Before a job is started all that
  * the decision rests on is looked at again; then stock select_nodes() does the work and
@@ -8,8 +8,16 @@
  */
 #include <string.h>
 
+#include "alternative_note.h"
+#include "aucsched.h"
+#include "clock.h"
 #include "cores.h"
-#include "scheduler.h"
+#include "misses.h"
+#include "model.h"
+#include "nodes.h"
+#include "request_swap.h"
+#include "shape.h"
+#include "start.h"
 
 /* ---- exact cores and GPUs ---- */
 
@@ -371,7 +379,9 @@ static void _start_one(const auc_snapshot_t *s,
 	    decision->alternative)
 		auc_swap_back(job_ptr, &kept);
 	if (rc == ESLURM_ACCOUNTING_POLICY) {
-		/* By the reason that the job has now. With fewer nodes it may be Slurm's to start. */
+		/*
+		 * By the reason that the job has now. With fewer nodes it may be Slurm's to start.
+		 */
 		starts->stale++;
 		auc_missed(job_ptr, rc);
 		last_job_update = time(NULL);

@@ -1,4 +1,4 @@
-/* The figures for `aucsched status`: see scheduler.h. */
+/* The figures for `aucsched status`: see status.h. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scheduler.h"
+#include "compat.h"
+#include "status.h"
 
 extern void auc_figure_add(auc_figure_t *figure, int64_t value)
 {
@@ -16,33 +17,6 @@ extern void auc_figure_add(auc_figure_t *figure, int64_t value)
 	figure->max = MAX(figure->max, value);
 	figure->sum += value;
 	figure->count++;
-}
-
-extern void auc_miss(auc_misses_t *misses, const char *why, uint64_t count)
-{
-	int i = 0;
-
-	if (!count)
-		return;
-	while ((i < misses->len) &&
-	       strncmp(misses->of[i].why, why, AUC_MISS_SIZE - 1))
-		i++;
-	/* The last one is for all that have no place of their own. */
-	if (i >= AUC_MISSES - 1) {
-		i = AUC_MISSES - 1;
-		why = "other";
-	}
-	if (i >= misses->len) {
-		snprintf(misses->of[i].why, AUC_MISS_SIZE, "%s", why);
-		misses->len = i + 1;
-	}
-	misses->of[i].count += count;
-}
-
-extern void auc_misses_add(auc_misses_t *misses, const auc_misses_t *more)
-{
-	for (int i = 0; i < more->len; i++)
-		auc_miss(misses, more->of[i].why, more->of[i].count);
 }
 
 static void _string(char **json, const char *value)

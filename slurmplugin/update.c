@@ -2,12 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alternative.h"
+#include "alternative_note.h"
 #include "input_file.h"
 #include "note.h"
 #include "update.h"
 
-/* What a job asks for, in a number. Only what the job itself says: no attempt to start it changes it. */
+/*
+ * What a job asks for, in a number. Only what the job itself says: no attempt to start it changes
+ * it.
+ */
 static uint64_t _request(const job_record_t *job_ptr)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;

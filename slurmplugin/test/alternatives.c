@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../alternative.h"
+#include "../alternative_note.h"
 #include "../note.h"
 #include "units.h"
 

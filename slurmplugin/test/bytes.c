@@ -5,9 +5,10 @@
 #include "../gpu_range.h"
 #include "../input_file.h"
 #include "../invasic.h"
+#include "../journal.h"
+#include "../settings.h"
 #include "../update.h"
 #include "../yes_no.h"
-#include "../scheduler.h"
 #include "units.h"
 
 static void _fuzz_update(const char *text)

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "../input_file.h"
-#include "../scheduler.h"
+#include "../settings.h"
+#include "aucsched.h"
 #include "units.h"
 
 static const struct {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../scheduler.h"
+#include "../journal.h"
 #include "units.h"
 
 static void _test_lines(void)

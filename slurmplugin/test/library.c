@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../scheduler.h"
+#include "../library.h"
+#include "../settings.h"
+#include "../status.h"
 #include "units.h"
 
 static int configured;

@@ -1,5 +1,5 @@
 /* Memos of jobs. */
-#include "../scheduler.h"
+#include "../memo.h"
 #include "units.h"
 
 static void _test_memos(void)

@@ -1,7 +1,7 @@
 /* SchedulerParameters. */
 #include <string.h>
 
-#include "../scheduler.h"
+#include "../settings.h"
 #include "units.h"
 
 extern auc_settings_t units_settings(const char *params)

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../scheduler.h"
+#include "../shape.h"
+#include "aucsched.h"
 #include "units.h"
 
 /* ---- the shape of requests ---- */

@@ -5,7 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../scheduler.h"
+#include "../library.h"
+#include "../misses.h"
+#include "../settings.h"
+#include "../snapshot.h"
+#include "../status.h"
 #include "units.h"
 
 static void _test_misses(void)

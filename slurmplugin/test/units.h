@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "../scheduler.h"
+#include "../compat.h"
+#include "../gpu_range.h"
+#include "../settings.h"
 
 extern int units_failed, units_checked;
 

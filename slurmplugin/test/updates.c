@@ -1,7 +1,7 @@
 /* Updates of jobs: what becomes of their notes. */
 #include "../gpu_range.h"
+#include "../select_hooks.h"
 #include "../update.h"
-#include "../scheduler.h"
 #include "units.h"
 
 typedef struct {

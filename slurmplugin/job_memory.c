@@ -1,6 +1,6 @@
 /*
  * Memory, which the library does not know of: the mask of a job has the nodes that have enough
- * for it, but not what others that start with it take there. See scheduler.h.
+ * for it, but not what others that start with it take there. See job_memory.h.
  *
  * Of the winners those that have no room beside the ones before them are put off to the next
  * cycle, which sees what is left. They haven't missed a start, and don't become Slurm's for it.
@@ -9,7 +9,8 @@
  */
 #include <string.h>
 
-#include "snapshot.h"
+#include "aucsched.h"
+#include "job_memory.h"
 
 extern bool auc_consumes_memory(const part_record_t *part_ptr)
 {

@@ -1,5 +1,5 @@
 /*
- * Limits of associations and QOS, looked at before a job becomes a row: see snapshot.h.
+ * Limits of associations and QOS, looked at before a job becomes a row: see assoc_limits.h.
  *
  * Slurm checks those on TRES (GrpTRES, MaxTRESPerUser, GrpTRESMins and the like) when it has
  * chosen a job's nodes. A job that one of them holds back would win nodes for nothing, so
@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "snapshot.h"
+#include "assoc_limits.h"
 
 /* More CPUs than any job counts: a number that nobody can overflow. */
 #define MAX_CPUS (1u << 30)

@@ -1,0 +1,20 @@
+/*
+ * Memory, which the library does not know of: winners that have no room for it beside each other.
+ */
+#ifndef AUC_JOB_MEMORY_H
+#define AUC_JOB_MEMORY_H
+
+#include "compat.h"
+#include "snapshot.h"
+
+/* Whether memory is given out in the partition. Conf and partition read locks. */
+extern bool auc_consumes_memory(const part_record_t *part_ptr);
+
+/*
+ * Puts off winners that have no room beside those before them. RET how many; there should be
+ * another cycle for them soon
+ */
+extern uint32_t auc_put_off(auc_snapshot_t *snapshot,
+			    const struct aucsched_output *out);
+
+#endif

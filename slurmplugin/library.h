@@ -1,0 +1,52 @@
+/*
+ * libaucsched.so: loading it, and what it is called by. The agent's thread alone, without a lock.
+ */
+#ifndef AUC_LIBRARY_H
+#define AUC_LIBRARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aucsched.h"
+#include "settings.h"
+
+typedef struct {
+	void *handle;		/* of dlopen(); never closed: Go can't be unloaded */
+	char *path;		/* as long as the handle */
+	const char *version;
+	int64_t scheduler;	/* of aucsched_open(); 0: none */
+	int64_t (*open)(const char *, char *, size_t);
+	int (*configure)(int64_t, const char *);
+	int (*cycle)(int64_t, const struct aucsched_input *,
+		     struct aucsched_output *);
+	int64_t (*save_files)(int64_t, void *, size_t);
+	int (*load_files)(int64_t, const void *, size_t);
+	size_t (*last_error)(int64_t, char *, size_t);
+	size_t (*worker_fault)(int64_t, char *, size_t); /* NULL: an older library */
+	int (*close)(int64_t);
+	char *asked;		/* auc_library when it was loaded, NULL: none; as long */
+	bool other;		/* that auc_library names another by now was said */
+} auc_library_t;
+
+/*
+ * Loads the library and opens a scheduler with the settings. To be called from the
+ * agent's thread, after slurmctld has daemonised.
+ * RET SLURM_SUCCESS, or SLURM_ERROR with the reason in *why; caller must xfree()
+ */
+extern int auc_library_open(auc_library_t *library,
+			    const auc_settings_t *settings, char **why);
+extern int auc_library_configure(auc_library_t *library,
+				 const auc_settings_t *settings, char **why);
+extern void auc_library_close(auc_library_t *library);
+
+/*
+ * What is wrong if auc_library has changed since a library was loaded, which stays.
+ * RET NULL if nothing is; caller must xfree()
+ */
+extern char *auc_library_differs(const auc_library_t *library,
+				 const auc_settings_t *settings);
+
+/* Why a worker process failed in the last cycle; "" if nobody knows. Caller must xfree() */
+extern char *auc_library_worker_fault(const auc_library_t *library);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * What is remembered of pending jobs from cycle to cycle. All under the job write lock; a memo
+ * moves as others are made, and is there until a sweep forgets it.
+ */
+#ifndef AUC_MEMO_H
+#define AUC_MEMO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+	uint32_t job_id;	/* 0: empty slot */
+	uint32_t cycle;		/* the last one that saw the job */
+	uint8_t misses;		/* starts that failed since the last one that did not */
+	bool may_wake;		/* it found no place on nodes that are up */
+	int missed_rc;		/* of the last of them that was logged */
+	bool left;		/* to Slurm, until the next cycle says otherwise */
+	bool stuck;		/* it found no place in the last decision */
+	const char *why;	/* the word that was logged; static text */
+	uint8_t unmodelled;	/* bit k: alternative k + 1 was logged as left out */
+	int64_t until;		/* left to Slurm until then, by auc_now_s(), for its misses */
+	const char *until_why;	/* or for another reason: the word; static text */
+	int64_t could_us;	/* Slurm could start it, since; 0: or could not. Monotonic */
+	int64_t asked_us;	/* when it last said so */
+} auc_memo_t;
+
+extern auc_memo_t *auc_memo_find(uint32_t job_id);
+extern auc_memo_t *auc_memo_of(uint32_t job_id);	/* made if need be */
+extern void auc_memo_sweep(uint32_t cycle);	/* forgets jobs not seen in it */
+extern void auc_memo_free(void);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * What stock Slurm would allocate to a job now: as an offer of the snapshot, as a yes or no, and
+ * as a start. All under the locks.
+ */
+#ifndef AUC_OFFER_H
+#define AUC_OFFER_H
+
+#include "compat.h"
+#include "select_hooks.h"
+#include "snapshot.h"
+
+/* What is tested goes by what was tested before it: as if the earlier jobs had started. */
+typedef struct {
+	bitstr_t **taken;	/* [node]: cores; NULL until the first */
+} auc_offers_t;
+
+/*
+ * Asks stock Slurm what it would give to the job of a row now, and adds that to the snapshot
+ * as the job's offer. The job is as it was afterwards. Under the locks.
+ * IN nodes - those that the job may use
+ */
+extern void auc_offer(auc_snapshot_t *snapshot, auc_offers_t *offers,
+		      auc_select_hooks_t *hooks, job_record_t *job_ptr,
+		      const bitstr_t *nodes, uint32_t row);
+extern void auc_offers_free(auc_offers_t *offers);
+
+/*
+ * Asks stock Slurm whether it would start the job now on some of the nodes. The job is as it was
+ * afterwards. Under the locks.
+ */
+extern bool auc_could_start(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+			    const bitstr_t *nodes);
+
+/*
+ * Has stock Slurm start it there, whoever else keeps the job; it is to be launched then. Under the
+ * locks. RET as select_nodes()
+ */
+extern int auc_select_among(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+			    const bitstr_t *nodes);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * What users are told of why their jobs wait, and until when. A reason that Slurm has found stays.
+ * All under the locks.
+ */
+#ifndef AUC_REASON_H
+#define AUC_REASON_H
+
+#include "compat.h"
+#include "snapshot.h"
+
+/* Tells waiting jobs why they wait, and when they are expected to start. */
+extern void auc_explain(const auc_snapshot_t *snapshot,
+			const struct aucsched_output *out);
+
+/* Tells a job that it waits behind the window, or that it does so no more. */
+extern void auc_tell_behind(job_record_t *job_ptr);
+extern void auc_untell_behind(job_record_t *job_ptr);
+extern void auc_untell_all(void);
+
+/* The same for licences. RET whether they are available. */
+extern bool auc_tell_licences(job_record_t *job_ptr, bool available);
+
+#endif

@@ -1,0 +1,34 @@
+/* What SchedulerParameters=auc_... say; docs/slurm.md has the list. The agent's thread alone. */
+#ifndef AUC_SETTINGS_H
+#define AUC_SETTINGS_H
+
+#include <stdbool.h>
+
+typedef struct {
+	bool enabled;		/* auc_enabled */
+	int interval;		/* auc_interval, s */
+	int delay_ms;		/* auc_delay_ms */
+	int start_ms;		/* auc_start_ms */
+	int deadline_ms;	/* auc_deadline_ms */
+	bool save;		/* auc_save */
+	int beyond_waits;	/* auc_beyond=wait; below 0 while none is known */
+	int net_s;		/* auc_net_s; 0: no such net */
+	int at_once;		/* auc_at_once: 0 or 1 */
+	bool locality;		/* auc_locality */
+	int file_memory;	/* auc_file_memory, MB a node; 0: all that the node has */
+	int max_rpcs;		/* max_rpc_cnt; 0: none */
+	int offers;		/* auc_slurm_bids */
+	int limit;		/* window + depth: jobs handed to the library */
+	char *library;		/* auc_library; NULL: beside the plug-in, then the loader's path */
+	char *status;		/* auc_status; NULL: in StateSaveLocation */
+	char *engine;		/* settings for aucsched_configure() */
+} auc_settings_t;
+
+/*
+ * Reads slurm.conf's SchedulerParameters into settings, which must be zero or of an
+ * earlier call. A wrong value is logged by name and its default used. Conf read lock.
+ */
+extern void auc_settings_read(auc_settings_t *settings);
+extern void auc_settings_free(auc_settings_t *settings);
+
+#endif

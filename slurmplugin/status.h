@@ -1,0 +1,53 @@
+/* The figures for `aucsched status`. The agent's thread alone, without a lock. */
+#ifndef AUC_STATUS_H
+#define AUC_STATUS_H
+
+#include "library.h"
+#include "misses.h"
+#include "settings.h"
+#include "snapshot.h"
+
+typedef struct {
+	int64_t last, max;
+	double sum;
+	uint64_t count;
+} auc_figure_t;
+
+typedef struct {
+	const char *state;	/* "starting", "on", "off", "no-library", "failing" */
+	char *state_text;
+	uint64_t cycles, skipped, cycles_failed, started, starts_failed,
+		fallbacks, worker_failures, readers, holders, overdue;
+	uint32_t files, copies;
+	char *last_failure;
+	auc_misses_t misses;	/* starts_failed by reason */
+	char *worker_fault;	/* why a worker process failed last */
+	const char *journal;	/* static text: "on", or why it is not; NULL: not known */
+	uint64_t saves_failed;	/* of the jobs' state before a launch */
+	auc_figure_t cycle_us, snapshot_us, decide_us, start_us, lock_us;
+	uint32_t window, bids;
+	double objective, bound;
+	bool optimal, late;
+} auc_status_t;
+
+extern void auc_figure_add(auc_figure_t *figure, int64_t value);
+
+/* Notes that worker processes failed, and logs the words, which it takes, if they are new. */
+extern void auc_status_worker(auc_status_t *status, uint32_t failures,
+			      char *fault);
+
+/*
+ * Writes the file anew, so that a reader never sees half of it. The directory may be one
+ * where others write: no link of theirs is followed. What goes wrong is logged once. No lock;
+ * the agent's thread.
+ */
+extern void auc_status_write(const auc_status_t *status,
+			     const auc_settings_t *settings,
+			     const auc_library_t *library,
+			     const auc_snapshot_t *snapshot,
+			     const char *state_dir);
+
+/* RET false with errno; and then there is no new file */
+extern bool auc_status_replace(const char *path, const char *text);
+
+#endif
