@@ -502,15 +502,19 @@ static int64_t _start(const struct aucsched_output *out)
 	return held;
 }
 
-/* What the auction has been blind to. Under the locks. */
-static void _ask_overdue(const struct aucsched_output *out)
+/*
+ * What the auction has been blind to. Under the locks.
+ * RET whether there is something to launch
+ */
+static bool _ask_overdue(const struct aucsched_output *out)
 {
 	auc_overdue_t found = { 0 };
 
 	if (!slurmctld_config.shutdown_time)
-		found = auc_overdue_ask(&snapshot, out, hooks);
+		found = auc_overdue_ask(&snapshot, out, hooks, &starts);
 	status.overdue += found.started;
 	asks = found.waits;
+	return found.started;
 }
 
 /*
@@ -534,15 +538,19 @@ static bool _wake_nodes(const struct aucsched_output *out)
  */
 static int64_t _finish(const struct aucsched_output *out, bool *more)
 {
-	int64_t since;
+	int64_t since, held;
+	bool started;
 
 	_lock(&since);
 	auc_explain(&snapshot, out);
 	*more = _wake_nodes(out);
-	_ask_overdue(out);
+	started = _ask_overdue(out);
 	auc_alone_end(&snapshot);
 	_extend_claim();
-	return _unlock(since);
+	held = _unlock(since);
+	if (started)
+		held += _save_and_launch(settings.save);
+	return held;
 }
 
 /* Clients come first, as they do with Slurm's schedulers. */
@@ -605,6 +613,7 @@ static void _cycle(bool wanted)
 	struct aucsched_output out;
 	int64_t begin = auc_now_us(), since, locked;
 	bool more;		/* for the next cycle to do */
+	bool overdue = false;	/* some have been started */
 
 	if (_skip(wanted))
 		return;
@@ -625,12 +634,14 @@ static void _cycle(bool wanted)
 	auc_alone_begin();
 	auc_snapshot_take(&snapshot, &settings, hooks, ++cycle_number);
 	if (!snapshot.in.jobs_len) {
-		_ask_overdue(NULL);
+		overdue = _ask_overdue(NULL);
 		auc_alone_end(&snapshot);
 		_extend_claim();
 	}
 	locked = _unlock(since);
 	auc_figure_add(&status.snapshot_us, locked);
+	if (overdue)
+		locked += _save_and_launch(settings.save);
 	if (!snapshot.in.jobs_len) {
 		status.skipped++;
 		auc_figure_add(&status.lock_us, locked);

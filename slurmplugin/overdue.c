@@ -7,8 +7,9 @@
  * what would Slurm allocate of what is left? On nodes that the backfill scheduler has planned for
  * jobs before it in the queue a job must be done by then, as is backfill's own rule. One that
  * could start for half of the time, whenever it was asked about, and has waited for all of it, is
- * handed over: it is taken off the auction, and started right here as Slurm's main loop would
- * have started it, which may be held up by jobs that the auction keeps.
+ * handed over: it is taken off the auction, and started right here by Slurm's selection, as its
+ * main loop may be held up by jobs that the auction keeps. It is launched as all the auction's
+ * starts are: saved first, and not while slurm.conf is read (launch.h).
  *
  * The agent's thread alone; under the locks, but for auc_overdue_free().
  */
@@ -79,6 +80,7 @@ static struct {
 /* What one cycle's questions share. */
 typedef struct {
 	auc_select_hooks_t *hooks;
+	auc_starts_t *starts;
 	bitstr_t **idle;	/* cores, by node */
 	const auc_snapshot_t *snapshot;
 	const struct aucsched_output *out; /* NULL: there was no decision */
@@ -303,19 +305,6 @@ static bool _could_start(round_t *round, const row_t *row,
 	return false;
 }
 
-/* What Slurm's schedulers do with a job that has its nodes. */
-static void _launch(round_t *round, job_record_t *job_ptr)
-{
-	last_job_update = time(NULL);
-	rebuild_job_part_list(job_ptr);
-	if (round->hooks->taken)
-		round->hooks->taken(job_ptr);
-	if (!job_ptr->batch_flag)
-		srun_allocate(job_ptr);
-	else if (!IS_JOB_CONFIGURING(job_ptr))
-		launch_job(job_ptr);
-}
-
 static bool _start(round_t *round, job_record_t *job_ptr, const bitstr_t *nodes)
 {
 	int rc;
@@ -332,7 +321,7 @@ static bool _start(round_t *round, job_record_t *job_ptr, const bitstr_t *nodes)
 	     job_ptr, job_ptr->nodes);
 	/* They are nobody's for the cycle's next questions. */
 	auc_cores_take(job_ptr->job_resrcs, round->idle);
-	_launch(round, job_ptr);
+	auc_will_launch(round->starts, job_ptr);
 	return true;
 }
 
@@ -452,7 +441,8 @@ static bool _is_any_idle(const round_t *round)
 
 extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 				     const struct aucsched_output *out,
-				     auc_select_hooks_t *hooks)
+				     auc_select_hooks_t *hooks,
+				     auc_starts_t *starts)
 {
 	round_t *round;
 	auc_overdue_t result = { 0 };
@@ -463,6 +453,7 @@ extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 		return result;
 	round = xmalloc(sizeof(*round));
 	round->hooks = hooks;
+	round->starts = starts;
 	round->snapshot = s;
 	round->out = out;
 	round->until_us = auc_now_us() + MOST_US;

@@ -6,6 +6,7 @@
 #define AUC_OVERDUE_H
 
 #include "compat.h"
+#include "launch.h"
 #include "select_hooks.h"
 #include "snapshot.h"
 
@@ -20,12 +21,13 @@ typedef struct {
 
 /*
  * Asks about some of the jobs that were waiting as the snapshot was taken, and starts those that
- * are overdue.
+ * are overdue. auc_launch() has to follow if it has started any.
  * IN out - what was decided on the snapshot; NULL: nothing
  */
 extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *snapshot,
 				     const struct aucsched_output *out,
-				     auc_select_hooks_t *hooks);
+				     auc_select_hooks_t *hooks,
+				     auc_starts_t *starts);
 extern void auc_overdue_free(void);
 
 #endif
