@@ -63,16 +63,16 @@ lint:
 	*"fetching vulnerabilities"*) echo "make: govulncheck can't reach its database and was left out" >&2 ;; \
 	*) echo "$$out"; exit $$code ;; esac
 
-# page COMMAND,FILE: writes a page of docs/ anew, all or nothing.
+# page COMMAND,FILE: writes a page of benchmarks/results anew, all or nothing.
 define page
 	$(call with_highs,$(GO) run $$tags ./benchmarks/cmd/tables $(1) > $(2).new && mv $(2).new $(2) || { rm -f $(2).new; exit 1; })
 endef
 
-## bench: measure the stages of a cycle, deadlines, and the solvers side by side, into docs/ (INSTANCES=DIR: MPS files too; FRESH=N: more or fewer windows)
+## bench: measure the stages of a cycle, deadlines, and the solvers side by side, into benchmarks/results (INSTANCES=DIR: MPS files too; FRESH=N: more or fewer windows)
 bench: bin/aucsched
 	@sh scripts/packages.sh peers || echo "make: going on with those solvers that are there" >&2
-	$(call page,performance,docs/performance.md)
-	$(call page,solver -plot docs/solver.svg $(if $(FRESH),-fresh $(FRESH)) $(if $(INSTANCES),-instances $(INSTANCES)),docs/solver.md)
+	$(call page,performance,benchmarks/results/performance.md)
+	$(call page,solver -plot benchmarks/results/solver.svg $(if $(FRESH),-fresh $(FRESH)) $(if $(INSTANCES),-instances $(INSTANCES)),benchmarks/results/solver.md)
 
 ## bench-stages: the same stages as Go benchmarks, one by one
 bench-stages:
@@ -82,13 +82,13 @@ bench-stages:
 bench-locality:
 	$(GO) test -run '^$$' -bench $(if $(YEAR),.,'Log|Scale') -benchtime 1x -timeout 0 ./locality
 
-## docs: make all measured pages of docs/ again (TRACES=DIR for those of real traces, LOCALITY=DIR for that of input files)
+## docs: make all measured pages of benchmarks/results again (TRACES=DIR for those of real traces, LOCALITY=DIR for that of input files)
 docs: bench
-	$(call page,alternatives,docs/alternatives.md)
-	$(call page,invasive -plot docs/invasive.svg,docs/invasive-simulation.md)
-	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),docs/simulation.md)
-	$(if $(TRACES),$(call page,gpu -traces $(TRACES),docs/gpu-traces.md))
-	$(if $(LOCALITY),$(call page,locality -data $(LOCALITY) -tried 1-28 $(if $(TRACES),-traces $(TRACES)) -plot docs/locality-adaptive.svg,docs/locality-adaptive.md))
+	$(call page,alternatives,benchmarks/results/alternatives.md)
+	$(call page,invasive -plot benchmarks/results/invasive.svg,benchmarks/results/invasive-simulation.md)
+	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),benchmarks/results/simulation.md)
+	$(if $(TRACES),$(call page,gpu -traces $(TRACES),benchmarks/results/gpu-traces.md))
+	$(if $(LOCALITY),$(call page,locality -data $(LOCALITY) -tried 1-28 $(if $(TRACES),-traces $(TRACES)) -plot benchmarks/results/locality-adaptive.svg,benchmarks/results/locality-adaptive.md))
 
 ## census: count lines, packages, exported names and the like (DIRS='DIR DIR': of these checkouts, side by side)
 census:
@@ -118,13 +118,13 @@ emulate-quick: emulation
 	out=$$(mktemp -d) && bin/aucsched emulate --scheduler backfill,auction2 --throughput --cluster 128x8x2 --workload gen:V.1 --first 60 \
 		--rate 60 -j 2 --out "$$out"; code=$$?; rm -rf "$$out"; exit $$code
 
-## emulate: the papers' experiments on a real Slurm and in the simulator, into docs/emulation.md; takes hours, and goes on where it was interrupted (what docs/emulation.csv has is not run: remove it to measure anew)
+## emulate: the papers' experiments on a real Slurm and in the simulator, into benchmarks/results/emulation.md; takes hours, and goes on where it was interrupted (what benchmarks/results/emulation.csv has is not run: remove it to measure anew)
 emulate: emulation
-	bin/aucsched emulate experiments --seeds $(or $(SEEDS),1-3) --figures docs/emulation.csv --markdown docs/emulation.md
+	bin/aucsched emulate experiments --seeds $(or $(SEEDS),1-3) --figures benchmarks/results/emulation.csv --markdown benchmarks/results/emulation.md
 
-## load: measure long queues on a real slurmctld, into docs/load.md (as root; an hour, most of it sbatch; LOAD=-quick: a try, in a minute, to the terminal)
+## load: measure long queues on a real slurmctld, into benchmarks/results/load.md (as root; an hour, most of it sbatch; LOAD=-quick: a try, in a minute, to the terminal)
 load: emulation
-	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load $(LOAD),$(call page,load,docs/load.md))
+	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load $(LOAD),$(call page,load,benchmarks/results/load.md))
 
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
 slurm-test: bin/aucsched

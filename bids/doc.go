@@ -16,7 +16,7 @@
 // that one wins at most, and those of earlier asks are preferred. A job whose nodes may give different
 // numbers of GPUs (Request.MixedGPUs) bids for what each of its nodes has free, up to the most that
 // it takes, and for the fewest alone; its preference grows with the mean over the nodes.
-// See docs/alternatives.md for what that is worth.
+// See benchmarks/results/alternatives.md for what that is worth.
 //
 // To these the Generator adds what the papers' rules never offer: allocations that
 // leave room for the rest of the window. It drafts whole schedules of the window,

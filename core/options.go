@@ -65,7 +65,7 @@ func DefaultAuctionOptions() AuctionOptions {
 
 // ThroughputAuctionOptions are for machines on which how much is done counts for more than the
 // order of the queue: places are kept for large jobs first, that they do not pile up until the end,
-// short ones go before long ones, and jobs stay together. With them, and without, docs/backfill.md
+// short ones go before long ones, and jobs stay together. With them, and without, benchmarks/results/backfill.md
 // compares the auction with backfill.
 func ThroughputAuctionOptions() AuctionOptions {
 	o := DefaultAuctionOptions()

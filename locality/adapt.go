@@ -20,7 +20,7 @@ type Demand struct {
 type Keep func(d Demand) (now, later float64)
 
 // LEAD is LEO while up to roomyTo of the cores are busy, and may be LEA from scarceFrom on, if the jobs behind ask for
-// enoughBehind of the cluster's cores. The three were chosen with days that docs/locality-adaptive.md does not report.
+// enoughBehind of the cluster's cores. The three were chosen with days that benchmarks/results/locality-adaptive.md does not report.
 const (
 	roomyTo      = 0.7
 	scarceFrom   = 0.9

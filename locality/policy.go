@@ -15,7 +15,7 @@ const (
 	LEA              // algorithm 3: locality and eviction aware
 	LEO              // algorithm 4: as EFT on nodes that are free now, as LEA on others
 	LEM              // algorithm 5: as EFT while fewer than 80% of the nodes are busy, as LEA from there on
-	LEAD             // from LEO to LEA, the more jobs wait: see docs/locality-adaptive.md
+	LEAD             // from LEO to LEA, the more jobs wait: see benchmarks/results/locality-adaptive.md
 )
 
 var ruleNames = [...]string{"fcfs", "eft", "lea", "leo", "lem", "lead"}

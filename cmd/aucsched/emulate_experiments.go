@@ -139,7 +139,7 @@ func (f *experimentsFlags) run(c *cobra.Command, words []string) error {
 		_, err := io.Copy(c.OutOrStdout(), bytes.NewReader(page))
 		return err
 	}
-	return reproduce.WriteFile(f.markdown, page)
+	return writePage(f.markdown, string(page))
 }
 
 // keptFigures are those of the file, none if there is none yet.

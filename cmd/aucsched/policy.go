@@ -62,7 +62,7 @@ func (f *policyFlags) register(flags *pflag.FlagSet) {
 
 // Of a slurmctld, in seconds: the default of bf_interval, and after how long the nodes of a job that has
 // ended take the next. The first job to use them was started 1.4 to 2.0 s after the end, in the median, on
-// the emulated machines of docs/emulation.md.
+// the emulated machines of benchmarks/results/emulation.md.
 const (
 	slurmInterval = 30
 	slurmRelease  = 2

@@ -118,7 +118,7 @@ func (f *reproduceFlags) run(c *cobra.Command) error {
 // write writes the files that are asked for.
 func (f *reproduceFlags) write(r *reproduce.Report) error {
 	if f.markdown != "" {
-		if err := reproduce.WriteFile(f.markdown, []byte(r.Markdown(f.commandLine()))); err != nil {
+		if err := writePage(f.markdown, r.Markdown(f.commandLine())); err != nil {
 			return fmt.Errorf("--markdown: %w", err)
 		}
 	}

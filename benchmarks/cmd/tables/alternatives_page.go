@@ -28,11 +28,11 @@ func (r *alternativeRow) of(figure func(*alternativeRun) float64) (x []float64) 
 	return x
 }
 
-// alternativesPage is docs/alternatives.md.
+// alternativesPage is benchmarks/results/alternatives.md.
 func alternativesPage(seeds seedRange, rows []alternativeRow) string {
 	var p page
 	p.heading(1, "Alternative requests and flexible GPUs")
-	p.say("Written by `go run ./benchmarks/cmd/tables alternatives -seeds %s > docs/alternatives.md`; change the command, not this page. The same command gives the same numbers again. A referee that shares nothing with the policies checked every start against the request that it meets.", seeds.String())
+	p.say("Written by `go run ./benchmarks/cmd/tables alternatives -seeds %s > benchmarks/results/alternatives.md`; change the command, not this page. The same command gives the same numbers again. A referee that shares nothing with the policies checked every start against the request that it meets.", seeds.String())
 	writeAlternativesHow(&p)
 	writeAlternativesAssumed(&p)
 	p.heading(2, "Figures")
@@ -127,13 +127,13 @@ func writeAlternativesHow(p *page) {
 
 func writeAlternativesAssumed(p *page) {
 	p.heading(2, "What was assumed")
-	p.say("The workloads of docs/simulation.md and docs/workloads.md, with default settings and a scheduling interval of 3 s; Tsubame has 1408 nodes of 12 cores and 3 GPUs, V.1 to V.3 are for 128 nodes of 8 cores and 2 GPUs. None of these says what else its jobs could do, so this is made up, alike for all:")
+	p.say("The workloads of benchmarks/results/simulation.md and docs/workloads.md, with default settings and a scheduling interval of 3 s; Tsubame has 1408 nodes of 12 cores and 3 GPUs, V.1 to V.3 are for 128 nodes of 8 cores and 2 GPUs. None of these says what else its jobs could do, so this is made up, alike for all:")
 	p.list(
 		"jobs that ask for a number of nodes can as well have twice as many with half the cores and GPUs of each, where both are even;",
 		"jobs with GPUs of which one is odd can have half the nodes with twice the cores and GPUs of each, where nodes are even in number and a node has as many;",
 		"either way they take as long, whatever more communication would cost; cores and GPUs are the same in all. Jobs that ask for cores alone have no alternative;",
 		"jobs that ask for ranges of GPUs can use different numbers on different nodes and balance their work: a job runs as long as the sum of its GPUs says (equation 5 of aucsched2 with sums in place of the number a node);",
-		"the utilisation of the CPUs counts a job with a range as long as it takes with the fewest GPUs, as in docs/simulation.md, so that running it faster raises the figure: compare mixed ranges with ranges only.",
+		"the utilisation of the CPUs counts a job with a range as long as it takes with the fewest GPUs, as in benchmarks/results/simulation.md, so that running it faster raises the figure: compare mixed ranges with ranges only.",
 	)
 }
 

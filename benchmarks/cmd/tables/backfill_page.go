@@ -50,11 +50,11 @@ func (c *contest) above(r int) float64 {
 	return over(x).Mean
 }
 
-// backfillPage is docs/backfill.md.
+// backfillPage is benchmarks/results/backfill.md.
 func backfillPage(seeds seedRange, all []*contest) string {
 	var p page
 	p.heading(1, "The auction against backfill")
-	p.say("Written by `go run ./benchmarks/cmd/tables backfill -seeds %s > docs/backfill.md`; change the command, not this page. The same command gives the same numbers again. A referee that shares nothing with the policies checks every start.", seeds.String())
+	p.say("Written by `go run ./benchmarks/cmd/tables backfill -seeds %s > benchmarks/results/backfill.md`; change the command, not this page. The same command gives the same numbers again. A referee that shares nothing with the policies checks every start.", seeds.String())
 	o := core.ThroughputAuctionOptions()
 	p.say("The jobs of a seed are the same for all, as is the interval of %d s. \"auction\" has the default settings, \"throughput\" those of `--throughput`:", contestInterval)
 	p.list(

@@ -28,11 +28,11 @@ func (r *gpuRow) of(figure func(*gpuRun) float64) []float64 {
 	return x
 }
 
-// gpuPage is docs/gpu-traces.md. Rows are in pairs, backfill's and the auction's.
+// gpuPage is benchmarks/results/gpu-traces.md. Rows are in pairs, backfill's and the auction's.
 func gpuPage(rows []gpuRow) string {
 	var p page
 	p.heading(1, "Traces of GPU clusters")
-	p.say("Written by `go run ./benchmarks/cmd/tables gpu -traces DIR > docs/gpu-traces.md`; change the command, not this page. The same command gives the same numbers again. A referee that shares nothing with the policies checked every start.")
+	p.say("Written by `go run ./benchmarks/cmd/tables gpu -traces DIR > benchmarks/results/gpu-traces.md`; change the command, not this page. The same command gives the same numbers again. A referee that shares nothing with the policies checked every start.")
 	writeGPUTraces(&p)
 	writeGPUMeasures(&p)
 	p.heading(2, "Figures")

@@ -126,14 +126,14 @@ func invasiveHeader(first string) table {
 	return t
 }
 
-// page is docs/invasive-simulation.md.
+// page is benchmarks/results/invasive-simulation.md.
 func (f *invasiveFigures) page(picture string) string {
 	var p page
 	c, cfg := f.study.Flexibility, f.study.Config
 	mix := invasim.DefaultMix()
 	p.heading(1, "What malleable jobs are worth")
-	p.say("Written by `go run ./benchmarks/cmd/tables invasive -seeds %s -plot docs/invasive.svg > docs/invasive-simulation.md`; change the command, not this page. The same command gives the same numbers again. `aucsched simulate-invasive` runs the same with other settings, and on traces.", f.seeds.String())
-	p.say("Both machines of the negotiation ([invasive.md](invasive.md)) run in simulated time: the iScheduler maps by the auction (package `invasive/queue`), the iHypervisor decides as on real processes (package `invasive/place`). The same jobs run with none, some and all of them malleable; the others are rigid. A referee with a ledger of its own checked every change of a job's cores, that every job ran once and to its end, and that no work was lost or done twice.")
+	p.say("Written by `go run ./benchmarks/cmd/tables invasive -seeds %s -plot benchmarks/results/invasive.svg > benchmarks/results/invasive-simulation.md`; change the command, not this page. The same command gives the same numbers again. `aucsched simulate-invasive` runs the same with other settings, and on traces.", f.seeds.String())
+	p.say("Both machines of the negotiation ([invasive.md](../../docs/invasive.md)) run in simulated time: the iScheduler maps by the auction (package `invasive/queue`), the iHypervisor decides as on real processes (package `invasive/place`). The same jobs run with none, some and all of them malleable; the others are rigid. A referee with a ledger of its own checked every change of a job's cores, that every job ran once and to its end, and that no work was lost or done twice.")
 	p.heading(2, "Figures")
 	t := invasiveHeader("malleable")
 	for _, share := range invasiveShares {

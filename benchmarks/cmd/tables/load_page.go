@@ -9,11 +9,11 @@ import (
 	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
-// page is docs/load.md.
+// page is benchmarks/results/load.md.
 func (f *loadFigures) page() string {
 	var p page
 	p.heading(1, "A long queue on a real slurmctld")
-	p.say("Written by `make load`, which is `go run ./benchmarks/cmd/tables load > docs/load.md`; change the command, not this page. `-quick` tries it in a minute on a small machine.")
+	p.say("Written by `make load`, which is `go run ./benchmarks/cmd/tables load > benchmarks/results/load.md`; change the command, not this page. `-quick` tries it in a minute on a small machine.")
 	p.say("Measured on: %s, Slurm %s. The two cores of such a machine are slurmctld's, its clients' and those of the process that plays the nodes; a controller of its own has more.", f.Machine, f.Slurm)
 	f.writeMethod(&p)
 	f.writeRivals(&p)

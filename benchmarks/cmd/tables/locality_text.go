@@ -124,7 +124,7 @@ func (f *localityFigures) command() string {
 		line += fmt.Sprintf(" -traces DIR -trace-days %d", o.traceDays)
 	}
 	if o.svg != "" {
-		line += " -plot docs/locality-adaptive.svg"
+		line += " -plot benchmarks/results/locality-adaptive.svg"
 	}
-	return line + " > docs/locality-adaptive.md"
+	return line + " > benchmarks/results/locality-adaptive.md"
 }

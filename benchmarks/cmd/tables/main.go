@@ -1,17 +1,16 @@
-// Command tables measures and writes docs/performance.md, docs/simulation.md,
-// docs/gpu-traces.md, docs/backfill.md, docs/alternatives.md, docs/invasive-simulation.md, docs/load.md, docs/solver.md and
-// docs/locality-adaptive.md, in
-// Markdown, to its standard output. From the top of the module:
+// Command tables measures and writes the pages of benchmarks/results that are not written by
+// bin/aucsched, in Markdown, to its standard output. On top of a page is its finding, from
+// benchmarks/results/findings. From the top of the module:
 //
-//	go run ./benchmarks/cmd/tables performance > docs/performance.md
-//	go run ./benchmarks/cmd/tables simulation -traces DIR > docs/simulation.md
-//	go run ./benchmarks/cmd/tables gpu -traces DIR > docs/gpu-traces.md
-//	go run ./benchmarks/cmd/tables backfill > docs/backfill.md
-//	go run ./benchmarks/cmd/tables alternatives > docs/alternatives.md
-//	go run ./benchmarks/cmd/tables invasive -plot docs/invasive.svg > docs/invasive-simulation.md
-//	go run ./benchmarks/cmd/tables load > docs/load.md
-//	go run ./benchmarks/cmd/tables locality -data DIR -plot docs/locality-adaptive.svg > docs/locality-adaptive.md
-//	go run -tags highs ./benchmarks/cmd/tables solver -plot docs/solver.svg > docs/solver.md
+//	go run ./benchmarks/cmd/tables performance > benchmarks/results/performance.md
+//	go run ./benchmarks/cmd/tables simulation -traces DIR > benchmarks/results/simulation.md
+//	go run ./benchmarks/cmd/tables gpu -traces DIR > benchmarks/results/gpu-traces.md
+//	go run ./benchmarks/cmd/tables backfill > benchmarks/results/backfill.md
+//	go run ./benchmarks/cmd/tables alternatives > benchmarks/results/alternatives.md
+//	go run ./benchmarks/cmd/tables invasive -plot benchmarks/results/invasive.svg > benchmarks/results/invasive-simulation.md
+//	go run ./benchmarks/cmd/tables load > benchmarks/results/load.md
+//	go run ./benchmarks/cmd/tables locality -data DIR -plot benchmarks/results/locality-adaptive.svg > benchmarks/results/locality-adaptive.md
+//	go run -tags highs ./benchmarks/cmd/tables solver -plot benchmarks/results/solver.svg > benchmarks/results/solver.md
 //
 // Nothing is written unless all measurements have succeeded and all answers have been
 // verified.
@@ -26,6 +25,7 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/aucsched/aucsched/benchmarks/results"
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
@@ -131,6 +131,22 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if text, err = results.OnTop(text, pageName(args[0]), results.Findings()); err != nil {
+		return err
+	}
 	_, err = io.WriteString(out, text)
 	return err
+}
+
+// pageName is the name of the page that a subcommand writes.
+func pageName(subcommand string) string {
+	switch subcommand {
+	case "gpu":
+		return "gpu-traces"
+	case "invasive":
+		return "invasive-simulation"
+	case "locality":
+		return "locality-adaptive"
+	}
+	return subcommand
 }

@@ -3,13 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/benchmarks/results"
 	"github.com/aucsched/aucsched/internal/race"
 )
 
@@ -79,4 +83,17 @@ func TestReplay(t *testing.T) {
 	}
 	_, err = replay(context.Background(), command, dir, realTrace{"small", "absent.swf", "8x8"}, "backfill")
 	require.ErrorContains(t, err, "absent.swf")
+}
+
+// Each page that Makefile has this command write has its finding under its name.
+func TestPagesHaveFindings(t *testing.T) {
+	makefile, err := os.ReadFile("../../../Makefile")
+	require.NoError(t, err)
+	pages := regexp.MustCompile(`call page,([a-z]+).*,benchmarks/results/([a-z-]+)\.md\)`).FindAllStringSubmatch(string(makefile), -1)
+	require.GreaterOrEqual(t, len(pages), 8)
+	for _, p := range pages {
+		require.Equal(t, p[2], pageName(p[1]))
+		_, err := fs.Stat(results.Findings(), p[2]+".md")
+		require.NoError(t, err)
+	}
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/aucsched/aucsched/benchmarks"
 )
 
-// page is docs/performance.md.
+// page is benchmarks/results/performance.md.
 func (f *performanceFigures) page() string {
 	var p page
 	p.heading(1, "Performance")
-	p.say("Written by `go run ./benchmarks/cmd/tables performance > docs/performance.md`; change the command, not this page. `go test -bench . ./benchmarks` measures the same stages one by one.")
+	p.say("Written by `go run ./benchmarks/cmd/tables performance > benchmarks/results/performance.md`; change the command, not this page. `go test -bench . ./benchmarks` measures the same stages one by one.")
 	p.say("Measured on: %s, one goroutine but for the solver's two hands. Times are medians of %d measurements of about %s or one run each, in turns, in the steady state, where memory is reused from run to run. Of a measurement of many runs the fastest of %d parts counts. The machine had other work, so trust ratios within a table more than the times themselves.", f.Machine, f.Runs, duration(float64(enough)), parts)
 	p.say("The input is a machine of nodes with %d cores and %d GPUs, half of whose cores are held by jobs of 1 to 256 nodes (an eighth of the machine at most), and a queue that asks for about %.0f times the free cores: jobs of all types of the papers, a quarter of them contiguous, some with ranges of nodes or GPUs (`benchmarks.NewWindow`, seed %d). All stages see the same one. The first and the last answer of each measurement are verified, outside the time.",
 		benchmarks.CoresPerNode, benchmarks.GPUsPerNode, benchmarks.Demand, windowSeed)

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// picture is a plot as SVG, of the size that all of docs/ have.
+// picture is a plot as SVG, of the size that all of benchmarks/results have.
 func picture(p *plot.Plot) ([]byte, error) {
 	w, err := p.WriterTo(7*vg.Inch, 4*vg.Inch, "svg")
 	if err != nil {

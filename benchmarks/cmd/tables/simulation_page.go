@@ -49,11 +49,11 @@ var columns = []column{
 	{"spread", 2, 1, func(r *sim.Result) float64 { return r.SpreadMean }, nil},
 }
 
-// page is docs/simulation.md.
+// page is benchmarks/results/simulation.md.
 func (f *simulationFigures) page() string {
 	var p page
 	p.heading(1, "Simulation")
-	p.say("Written by `go run ./benchmarks/cmd/tables simulation -seeds %s -traces DIR > docs/simulation.md`; change the command, not this page. A referee that shares nothing with the policies checks every start; had one been wrong, the command would have failed and this page would not have been written.", f.Seeds.String())
+	p.say("Written by `go run ./benchmarks/cmd/tables simulation -seeds %s -traces DIR > benchmarks/results/simulation.md`; change the command, not this page. A referee that shares nothing with the policies checks every start; had one been wrong, the command would have failed and this page would not have been written.", f.Seeds.String())
 	f.writeTsubame(&p)
 	f.writePaired(&p)
 	f.writeTraces(&p)

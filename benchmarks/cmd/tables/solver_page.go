@@ -10,7 +10,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/peers"
 )
 
-// page is docs/solver.md; plot is the name of the picture beside it.
+// page is benchmarks/results/solver.md; plot is the name of the picture beside it.
 func (f *solverFigures) page(plot string) string {
 	var p page
 	p.heading(1, "The solvers side by side")

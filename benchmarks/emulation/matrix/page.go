@@ -12,7 +12,7 @@ import (
 //go:embed intro.md
 var intro string
 
-// Page is docs/emulation.md, which command wrote.
+// Page is benchmarks/results/emulation.md, which command wrote.
 func (r *Report) Page(command string) []byte {
 	return []byte(strings.ReplaceAll(intro, "COMMAND", command) + r.Markdown())
 }
