@@ -53,9 +53,11 @@ cross:
 		$(GO) build $$($(GO) list ./... | grep -v -e /benchmarks/ -e /internal/slurmtest) || exit 1; \
 	done
 
-## lint: gofmt, vet, staticcheck, govulncheck
+## lint: gofmt, vet, staticcheck, govulncheck; licence headers, and what the pages claim
 lint:
 	@bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "gofmt would change: $$bad" >&2; exit 1; }
+	sh scripts/spdx.sh --check
+	$(GO) run ./internal/docscheck
 	$(GO) vet ./...
 	$(call with_highs,$(GO) vet $$tags ./... && $(GO) tool staticcheck $$tags ./...)
 	@out=$$($(GO) tool govulncheck ./... 2>&1); code=$$?; \

@@ -15,7 +15,7 @@ import (
 )
 
 // IPSched is the policy "ipsched" of Soner and Özturan's first paper: one integer program for the whole window,
-// in which a job can have any cores of any nodes. See package ipmodel/ipsched for the program.
+// in which a job can have any cores of any nodes. See package internal/ipsched for the program.
 //
 // The paper's model has no contiguity: jobs that ask for consecutive nodes wait, and are told so. Tasks per node
 // are bounds on what a node gives. Of a range of GPUs the least number counts, and of one of nodes with tasks on

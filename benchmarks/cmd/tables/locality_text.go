@@ -25,7 +25,7 @@ func (f *localityFigures) page() string {
 	}
 	p.say("With `-html page.html` the command above also writes that page for one of the days, with box plots and distributions over all of them.")
 	p.heading(2, "Days")
-	p.say("The workloads are %d days made of the authors' log of 2022-09-10 by package locality/resample: whole sessions of users, with all jobs that share a file, are left out, or come a second time under another name up to two hours earlier or later, "+
+	p.say("The workloads are %d days made of the authors' log of 2022-09-10 by package benchmarks/resample: whole sessions of users, with all jobs that share a file, are left out, or come a second time under another name up to two hours earlier or later, "+
 		"as a seed and a load say (%s of the sessions). The evaluated %d h begin 6 to 45 h after the log does. To simulate many days, the cluster has %d of the log's 486 nodes, and of each session one job in %d is kept, so that a node and a file have as many jobs as in the log. "+
 		"Seeds %s, each with each load; the rule and its numbers, 3%%, 70%% and 90%%, were chosen with others.", o.seeds.count()*len(dayLoads), strings.Trim(strings.Join(strings.Fields(fmt.Sprint(dayLoads)), ", "), "[]"), windowLength/3600, f.Nodes, o.shrink, o.seeds.String())
 	if o.traces != "" {

@@ -74,7 +74,7 @@ func (p *page) list(items ...string) {
 }
 
 // wrap breaks a text into lines of at most 100 characters, where it has blanks; all but
-// the first begin with indent.
+// the first begin with indent. None begins with ">", as that would be a quotation.
 func wrap(text, indent string) string {
 	var b strings.Builder
 	column := utf8.RuneCountInString(indent)
@@ -82,7 +82,7 @@ func wrap(text, indent string) string {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
-		case column+1+n > 100:
+		case column+1+n > 100 && word != ">":
 			b.WriteString("\n" + indent)
 			column = utf8.RuneCountInString(indent)
 		default:

@@ -44,3 +44,9 @@ func TestNumbers(t *testing.T) {
 		require.Equal(t, c.want, c.got)
 	}
 }
+
+// A command's ">" at the start of a line would make a quotation of the rest.
+func TestWrapKeepsRedirectionsOffTheStart(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	require.Equal(t, long+" >\nfile", wrap(long+" > file", ""))
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// repository is what pages may claim: files, make's targets, the command's words and flags.
+type repository struct {
+	root     string
+	files    map[string]bool // files and directories, with slashes
+	folders  map[string]bool // the last element of every directory
+	pages    []*page
+	byName   map[string]*page
+	targets  map[string]bool
+	commands map[string]bool
+	flags    map[string]bool
+	exported map[string]map[string]bool // by package, the names that it declares
+}
+
+// notWritten are directories whose pages nobody wrote as a page: what tests expect and what was
+// built.
+var notWritten = map[string]bool{"testdata": true, "bin": true, "build": true}
+
+func openRepository(root string) (*repository, error) {
+	r := &repository{root: root, files: map[string]bool{}, folders: map[string]bool{}, byName: map[string]*page{},
+		targets: map[string]bool{"": true}, commands: map[string]bool{"help": true, "completion": true},
+		flags: map[string]bool{"help": true, "version": true}, exported: map[string]map[string]bool{}}
+	if err := filepath.WalkDir(root, r.visit); err != nil {
+		return nil, err
+	}
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		return nil, fmt.Errorf("make's targets: %w", err)
+	}
+	for _, m := range target.FindAllSubmatch(makefile, -1) {
+		r.targets[string(m[1])] = true
+	}
+	return r, nil
+}
+
+func (r *repository) visit(file string, d fs.DirEntry, err error) error {
+	if err != nil {
+		return err
+	}
+	name, err := filepath.Rel(r.root, file)
+	if err != nil {
+		return err
+	}
+	name = filepath.ToSlash(name)
+	if d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".ci" || name == "bin" || name == "build") {
+		return fs.SkipDir
+	}
+	r.files[name] = true
+	if d.IsDir() {
+		r.folders[d.Name()] = true
+		return nil
+	}
+	switch path.Ext(name) {
+	case ".md":
+		return r.addPage(name)
+	case ".go":
+		return r.addSource(name)
+	}
+	return nil
+}
+
+func (r *repository) read(name string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(name)))
+	return string(text), err
+}
+
+func (r *repository) addPage(name string) error {
+	for _, part := range strings.Split(path.Dir(name), "/") {
+		if notWritten[part] {
+			return nil
+		}
+	}
+	text, err := r.read(name)
+	if err != nil {
+		return err
+	}
+	p := newPage(name, text)
+	r.pages = append(r.pages, p)
+	r.byName[name] = p
+	return nil
+}
+
+var (
+	target   = regexp.MustCompile(`(?m)^([A-Za-z0-9_./-]+):`)
+	flagCall = regexp.MustCompile(`(?:[fF]lags(?:\(\))?|\bs)\.\w+\((?:[^,"()]+, )?"([a-z][a-z0-9-]*)"`)
+	useWord  = regexp.MustCompile(`\bUse:\s+"([a-z][a-z-]*)`)
+	declared = regexp.MustCompile(`(?m)^(?:func |type |var |const |\t)([A-Z]\w*)\b`)
+	methodOf = regexp.MustCompile(`(?m)^func \([^)]*\) ([A-Z]\w*)\(`)
+	packaged = regexp.MustCompile(`(?m)^package (\w+)`)
+)
+
+// addSource notes what a Go file declares. It reads by line: the compiler has seen to the rest.
+func (r *repository) addSource(name string) error {
+	text, err := r.read(name)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(name, "cmd/aucsched/") && !strings.HasSuffix(name, "_test.go") {
+		for _, m := range flagCall.FindAllStringSubmatch(text, -1) {
+			r.flags[m[1]] = true
+		}
+		for _, m := range useWord.FindAllStringSubmatch(text, -1) {
+			r.commands[m[1]] = true
+		}
+	}
+	m := packaged.FindStringSubmatch(text)
+	if m == nil || m[1] == "main" || strings.HasSuffix(m[1], "_test") {
+		return nil
+	}
+	if r.exported[m[1]] == nil {
+		r.exported[m[1]] = map[string]bool{}
+	}
+	for _, re := range []*regexp.Regexp{declared, methodOf} {
+		for _, d := range re.FindAllStringSubmatch(text, -1) {
+			r.exported[m[1]][d[1]] = true
+		}
+	}
+	return nil
+}

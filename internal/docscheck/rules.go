@@ -1,0 +1,186 @@
+package main
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// links lead to files, and to headings that their pages have.
+func links(r *repository, p *page) []problem {
+	var out []problem
+	for _, t := range p.prose {
+		text := span.ReplaceAllStringFunc(t.text, func(s string) string { return strings.Repeat("_", len(s)) })
+		for _, m := range link.FindAllStringSubmatchIndex(text, -1) {
+			to := text[m[2]:m[3]]
+			line := t.line + strings.Count(text[:m[2]], "\n")
+			if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
+				continue
+			}
+			file, anchor, _ := strings.Cut(to, "#")
+			file = path.Join(path.Dir(p.linkedFrom()), file)
+			if strings.HasPrefix(to, "#") {
+				file = p.name
+			}
+			target := r.byName[file]
+			switch {
+			case !r.files[file]:
+				out = append(out, p.problem(line, "the link to %s leads nowhere", to))
+			case anchor != "" && target != nil && !target.anchors[anchor]:
+				out = append(out, p.problem(line, "%s has no heading #%s", file, anchor))
+			}
+		}
+	}
+	return out
+}
+
+// linkedFrom is the file that the page's links start from. The introduction of the emulation's page
+// becomes part of that page.
+func (p *page) linkedFrom() string {
+	if p.name == "benchmarks/emulation/matrix/intro.md" {
+		return "benchmarks/results/emulation.md"
+	}
+	return p.name
+}
+
+var (
+	slashed = regexp.MustCompile(`^(\./)?[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+/?$`)
+	source  = regexp.MustCompile(`\.(go|c|h|md|sh|svg|csv|golden)$`)
+	goRun   = regexp.MustCompile(`\bgo (?:run|test|build|vet)\b[^|;&]*`)
+	local   = regexp.MustCompile(`(?:^|\s)\./([A-Za-z0-9_./-]*)`)
+)
+
+// paths in code exist if they look like this repository's: they begin with one of its
+// directories, wherever that lies. So a package that has moved is found under its old path.
+func paths(r *repository, p *page) []problem {
+	var out []problem
+	for _, s := range p.spans {
+		name := strings.TrimSuffix(strings.TrimPrefix(s.text, "./"), "/")
+		first, _, _ := strings.Cut(name, "/")
+		if !slashed.MatchString(s.text) || r.files[name] || foreign[name] || strings.HasSuffix(name, "...") {
+			continue
+		}
+		if r.files[first] || r.folders[first] || source.MatchString(name) && !strings.HasPrefix(name, "build/") {
+			out = append(out, p.problem(s.line, "there is no %s", s.text))
+		}
+	}
+	for _, c := range p.code() {
+		for _, command := range goRun.FindAllString(c.text, -1) {
+			for _, m := range local.FindAllStringSubmatch(command, -1) {
+				name := strings.TrimSuffix(strings.TrimSuffix(m[1], "..."), "/")
+				if name != "" && !r.files[name] {
+					out = append(out, p.problem(c.line, "there is no package ./%s", m[1]))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// foreign are names of Slurm's plug-ins and of other programs' that look like paths of ours.
+var foreign = map[string]bool{"cli_filter/aucsched": true, "job_submit/aucsched": true, "aucsched/ischeduler": true}
+
+var makes = regexp.MustCompile(`(?:^|[;&|] *|\s)make ((?:[A-Z]+=\S+ )*)([a-z][A-Za-z0-9_.-]*)`)
+
+// targets that pages tell to make are in the Makefile.
+func targets(r *repository, p *page) []problem {
+	var out []problem
+	for _, c := range p.code() {
+		text, _, _ := strings.Cut(c.text, " #")
+		for _, m := range makes.FindAllStringSubmatch(text, -1) {
+			if !r.targets[m[2]] {
+				out = append(out, p.problem(c.line, "make has no target %s", m[2]))
+			}
+		}
+	}
+	return out
+}
+
+var (
+	command = regexp.MustCompile(`(?:^|[\s/])aucsched ([a-z][a-z-]*)([^|;&#]*)`)
+	flag    = regexp.MustCompile(`(?:^|\s)--([a-z][a-z0-9-]*)`)
+)
+
+// flags of the command are such that its source defines, and so are its words.
+func flags(r *repository, p *page) []problem {
+	var out []problem
+	for _, c := range p.code() {
+		for _, m := range command.FindAllStringSubmatch(c.text, -1) {
+			if !r.commands[m[1]] {
+				out = append(out, p.problem(c.line, "aucsched has no command %s", m[1]))
+				continue
+			}
+			ours, _, _ := strings.Cut(m[2], " -- ")
+			for _, f := range flag.FindAllStringSubmatch(ours, -1) {
+				if !r.flags[f[1]] {
+					out = append(out, p.problem(c.line, "aucsched %s has no flag --%s", m[1], f[1]))
+				}
+			}
+		}
+	}
+	return out
+}
+
+var qualified = regexp.MustCompile(`^([a-z][a-z0-9]*)\.([A-Z]\w*)`)
+
+// names package.Name in code are declared there.
+func names(r *repository, p *page) []problem {
+	var out []problem
+	for _, s := range p.spans {
+		m := qualified.FindStringSubmatch(s.text)
+		if m != nil && r.exported[m[1]] != nil && !r.exported[m[1]][m[2]] {
+			out = append(out, p.problem(s.line, "package %s declares no %s", m[1], m[2]))
+		}
+	}
+	return out
+}
+
+var figure = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?`)
+
+// findings quote figures that their pages have, beside the finding itself.
+func findings(r *repository, p *page) []problem {
+	if path.Dir(p.name) != "benchmarks/results/findings" {
+		return nil
+	}
+	measured := r.byName["benchmarks/results/"+path.Base(p.name)]
+	if measured == nil {
+		return []problem{p.problem(1, "the finding belongs to no page")}
+	}
+	rest := strings.Replace(measured.text, strings.TrimSpace(p.text), "", 1)
+	has := map[string]bool{}
+	for _, f := range figure.FindAllString(rest, -1) {
+		has[strings.TrimRight(f, ",")] = true
+	}
+	var out []problem
+	for i, l := range p.lines {
+		for _, f := range figure.FindAllString(l, -1) {
+			if f = strings.TrimRight(f, ","); !has[f] {
+				out = append(out, p.problem(i+1, "%s does not have the figure %s", measured.name, f))
+			}
+		}
+	}
+	return out
+}
+
+const columns = 100
+
+// lines of pages that people write are short. Code, tables and the targets of links may be longer.
+func lines(_ *repository, p *page) []problem {
+	if p.measured() {
+		return nil
+	}
+	var out []problem
+	for i, l := range p.lines {
+		trimmed := strings.TrimSpace(l)
+		if p.fenced[i] || strings.HasPrefix(l, "    ") || strings.HasPrefix(trimmed, "|") || strings.HasPrefix(trimmed, "<!--") {
+			continue
+		}
+		if n := utf8.RuneCountInString(link.ReplaceAllString(l, "]")); n > columns {
+			out = append(out, p.problem(i+1, "%d columns, more than %d", n, columns))
+		}
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A repository in which all that the page "good" claims is so.
+var small = map[string]string{
+	"Makefile":             "run: all\nall:\n",
+	"core/auction.go":      "package core\n\ntype Auction struct{}\n",
+	"internal/sim/sim.go":  "package sim\n",
+	"cmd/aucsched/plan.go": "package main\n\nvar c = &cobra.Command{Use: \"plan WINDOW.json\"}\n\nfunc f() { c.Flags().BoolVar(&j, \"json\", false, \"\") }\n",
+	"docs/picture.svg":     "<svg/>",
+	"docs/other.md":        "# Other\n\n## A heading, of `code`\n",
+	"docs/good.md": "# Good\n\n[other](other.md#a-heading-of-code) ![picture](picture.svg) [here](#good)\n" +
+		"`core/auction.go`, `core/`, `sched/backfill`, `make run`, `core.Auction`, `x.Y`\n\n" +
+		"```\nmake run && bin/aucsched plan \\\n    --json  # --nothing\ngo test ./core ./...\n```\n\n" +
+		"| " + strings.Repeat("a table ", 20) + "|\n",
+	"benchmarks/results/load.md":          "# Load\n\nIt takes 1,234 ms, not 99.\n\n| 1,234 | 5 |\n",
+	"benchmarks/results/findings/load.md": "It takes 1,234 ms.\n",
+}
+
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	}
+	return root
+}
+
+func TestNothingWrong(t *testing.T) {
+	problems, err := check(write(t, small))
+	require.NoError(t, err)
+	require.Empty(t, problems)
+}
+
+func TestEachRule(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"docs/bad.md", "# B\n\n[gone](gone.md)\n", "docs/bad.md:3: the link to gone.md leads nowhere"},
+		{"docs/bad.md", "# B\n\n![gone](gone.svg)\n", "docs/bad.md:3: the link to gone.svg leads nowhere"},
+		{"docs/bad.md", "a\n\nb\n[o](other.md#b)\n", "docs/bad.md:4: docs/other.md has no heading #b"},
+		{"docs/bad.md", "[here](#c)\n", "docs/bad.md:1: docs/bad.md has no heading #c"},
+		{"docs/bad.md", "See `core/gone.go`.\n", "docs/bad.md:1: there is no core/gone.go"},
+		{"docs/bad.md", "See `sim/sim.go`.\n", "docs/bad.md:1: there is no sim/sim.go"},
+		{"docs/bad.md", "See `sim/policy`.\n", "docs/bad.md:1: there is no sim/policy"},
+		{"docs/bad.md", "`go test ./sim -run X`\n", "docs/bad.md:1: there is no package ./sim"},
+		{"docs/bad.md", "Type `make gone`.\n", "docs/bad.md:1: make has no target gone"},
+		{"docs/bad.md", "```\nmake run && make gone\n```\n", "docs/bad.md:2: make has no target gone"},
+		{"docs/bad.md", "`aucsched plan\n--gone`\n", "docs/bad.md:1: aucsched plan has no flag --gone"},
+		{"docs/bad.md", "```\naucsched plan \\\n  --gone\n```\n", "docs/bad.md:2: aucsched plan has no flag --gone"},
+		{"docs/bad.md", "`aucsched gone`\n", "docs/bad.md:1: aucsched has no command gone"},
+		{"docs/bad.md", "`core.Gone`\n", "docs/bad.md:1: package core declares no Gone"},
+		{"benchmarks/results/findings/load.md", "It takes 99 or\n98 ms.\n", "benchmarks/results/findings/load.md:2: benchmarks/results/load.md does not have the figure 98"},
+		{"benchmarks/results/findings/gone.md", "Fast.\n", "benchmarks/results/findings/gone.md:1: the finding belongs to no page"},
+		{"docs/bad.md", "\n" + strings.Repeat("long ", 21) + "\n", "docs/bad.md:2: 105 columns, more than 100"},
+	} {
+		files := map[string]string{c.name: c.text}
+		for name, text := range small {
+			if name != c.name {
+				files[name] = text
+			}
+		}
+		problems, err := check(write(t, files))
+		require.NoError(t, err)
+		require.Len(t, problems, 1, "%q: %v", c.text, problems)
+		require.Equal(t, c.want, problems[0].String())
+	}
+}
+
+// A figure that stands in the finding alone, as it was copied on top of its page, is not the page's.
+func TestAFindingIsNoSourceOfItself(t *testing.T) {
+	files := map[string]string{}
+	for name, text := range small {
+		files[name] = text
+	}
+	files["benchmarks/results/findings/load.md"] = "It takes 7 ms.\n"
+	files["benchmarks/results/load.md"] = "# Load\n\nIt takes 7 ms.\n\nFigures: 8.\n"
+	problems, err := check(write(t, files))
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0].String(), "does not have the figure 7")
+}
