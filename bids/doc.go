@@ -23,7 +23,7 @@
 // job after job in several orders, each job on what the earlier ones left, and
 // every job bids what it got in each draft. A job that can be anywhere thus bids
 // for the cores that jobs with special wishes leave on their nodes, whatever
-// the numbers are. See docs/architecture.md for what this is worth.
+// the numbers are. See docs/decisions.md for what this is worth.
 //
 // [Placer] is the search for one good allocation of one job. [Selector] chooses
 // nodes as stock Slurm does.

@@ -131,7 +131,7 @@ func TestBoundKnowsWhy(t *testing.T) {
 	}
 }
 
-// Windows of 200 jobs on machines in use: docs/architecture.md has the figures.
+// Windows of 200 jobs on machines in use: docs/decisions.md has the figures.
 func TestLargeWindows(t *testing.T) {
 	race.Slow(t)
 	s, r := New(), Result{}

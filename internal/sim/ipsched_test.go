@@ -26,7 +26,7 @@ func (w watched) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, p 
 }
 
 // How near the policy's answers are to its bounds over whole simulated queues, and what the cycles in which some job
-// fits take: docs/architecture.md has the figures.
+// fits take: docs/decisions.md has the figures.
 func TestIPSchedIsNearItsBound(t *testing.T) {
 	race.Slow(t)
 	for _, q := range []struct {
