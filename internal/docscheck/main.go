@@ -1,6 +1,6 @@
 // Command docscheck looks for what the Markdown pages of a repository claim and is not so: links
 // and paths that lead nowhere, targets and flags that there are not, figures of a finding that
-// its page does not have, lines that are too long.
+// its page does not have, lines that are too long. Of the sources it reads which pages they name.
 //
 //	go run ./internal/docscheck [DIRECTORY]
 package main
@@ -49,6 +49,11 @@ func check(root string) ([]problem, error) {
 	for _, p := range r.pages {
 		for _, rule := range rules {
 			out = append(out, rule(r, p)...)
+		}
+	}
+	for _, m := range r.mentions {
+		if !r.files[m.page] {
+			out = append(out, problem{m.file, m.line, "there is no " + m.page})
 		}
 	}
 	return out, nil

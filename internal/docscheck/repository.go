@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,6 +22,14 @@ type repository struct {
 	commands map[string]bool
 	flags    map[string]bool
 	exported map[string]map[string]bool // by package, the names that it declares
+	mentions []mention
+}
+
+// mention is a page that a file of source speaks of.
+type mention struct {
+	file string
+	line int
+	page string
 }
 
 // notWritten are directories whose pages nobody wrote as a page: what tests expect and what was
@@ -65,7 +74,34 @@ func (r *repository) visit(file string, d fs.DirEntry, err error) error {
 	case ".md":
 		return r.addPage(name)
 	case ".go":
-		return r.addSource(name)
+		return errors.Join(r.addMentions(name), r.addSource(name))
+	case ".c", ".h", ".sh":
+		return r.addMentions(name)
+	}
+	if name == "Makefile" {
+		return r.addMentions(name)
+	}
+	return nil
+}
+
+var mentioned = regexp.MustCompile(`\b(?:docs|benchmarks/results)/[a-z-]+\.(?:md|csv|svg|png)`)
+
+// addMentions notes of which pages a file of source speaks. This program's own tests speak of
+// pages that there are not.
+func (r *repository) addMentions(name string) error {
+	if strings.HasPrefix(name, "internal/docscheck/") {
+		return nil
+	}
+	text, err := r.read(name)
+	if err != nil {
+		return err
+	}
+	line := 0
+	for l := range strings.Lines(text) {
+		line++
+		for _, p := range mentioned.FindAllString(l, -1) {
+			r.mentions = append(r.mentions, mention{name, line, p})
+		}
 	}
 	return nil
 }

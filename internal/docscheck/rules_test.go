@@ -57,6 +57,7 @@ func TestEachRule(t *testing.T) {
 		{"docs/bad.md", "`aucsched plan\n--gone`\n", "docs/bad.md:1: aucsched plan has no flag --gone"},
 		{"docs/bad.md", "```\naucsched plan \\\n  --gone\n```\n", "docs/bad.md:2: aucsched plan has no flag --gone"},
 		{"docs/bad.md", "`aucsched gone`\n", "docs/bad.md:1: aucsched has no command gone"},
+		{"core/a.go", "package core\n\n// See docs/gone.md.\n", "core/a.go:3: there is no docs/gone.md"},
 		{"docs/bad.md", "`core.Gone`\n", "docs/bad.md:1: package core declares no Gone"},
 		{"benchmarks/results/findings/load.md", "It takes 99 or\n98 ms.\n", "benchmarks/results/findings/load.md:2: benchmarks/results/load.md does not have the figure 98"},
 		{"benchmarks/results/findings/gone.md", "Fast.\n", "benchmarks/results/findings/gone.md:1: the finding belongs to no page"},
