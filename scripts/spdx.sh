@@ -36,7 +36,7 @@ add() {
 	rm -f "$new"
 }
 
-bad=0
+bad=0 missing=0
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 find . \( -name .git -o -name bin -o -name build \) -prune -o \
@@ -54,7 +54,8 @@ while IFS= read -r file; do
 		;;
 	esac
 	if [ $check = yes ]; then
-		echo "$file: no SPDX line: run sh scripts/spdx.sh" >&2
+		missing=$((missing + 1))
+		[ $missing -gt 10 ] || echo "$file: no SPDX line: run sh scripts/spdx.sh" >&2
 		bad=1
 		continue
 	fi
@@ -63,4 +64,5 @@ while IFS= read -r file; do
 	*) add "$file" "/* $want */" ;;
 	esac
 done <"$list"
+[ $missing -le 10 ] || echo "spdx.sh: and $((missing - 10)) files more" >&2
 exit $bad

@@ -38,7 +38,9 @@ type problem struct {
 func (p problem) String() string { return fmt.Sprintf("%s:%d: %s", p.file, p.line, p.text) }
 
 // rules are what is asked of every page.
-var rules = []func(*repository, *page) []problem{links, paths, targets, flags, names, findings, lines}
+var rules = []func(*repository, *page) []problem{
+	links, paths, targets, flags, names, findings, lines,
+}
 
 func check(root string) ([]problem, error) {
 	r, err := openRepository(root)

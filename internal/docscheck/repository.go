@@ -37,9 +37,13 @@ type mention struct {
 var notWritten = map[string]bool{"testdata": true, "bin": true, "build": true}
 
 func openRepository(root string) (*repository, error) {
-	r := &repository{root: root, files: map[string]bool{}, folders: map[string]bool{}, byName: map[string]*page{},
-		targets: map[string]bool{"": true}, commands: map[string]bool{"help": true, "completion": true},
-		flags: map[string]bool{"help": true, "version": true}, exported: map[string]map[string]bool{}}
+	r := &repository{
+		root: root, files: map[string]bool{}, folders: map[string]bool{}, byName: map[string]*page{},
+		targets:  map[string]bool{},
+		commands: map[string]bool{"help": true, "completion": true},
+		flags:    map[string]bool{"help": true, "version": true},
+		exported: map[string]map[string]bool{},
+	}
 	if err := filepath.WalkDir(root, r.visit); err != nil {
 		return nil, err
 	}
@@ -62,7 +66,8 @@ func (r *repository) visit(file string, d fs.DirEntry, err error) error {
 		return err
 	}
 	name = filepath.ToSlash(name)
-	if d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".ci" || name == "bin" || name == "build") {
+	hidden := strings.HasPrefix(d.Name(), ".") && name != "." && name != ".ci"
+	if d.IsDir() && (hidden || name == "bin" || name == "build") {
 		return fs.SkipDir
 	}
 	r.files[name] = true

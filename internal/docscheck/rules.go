@@ -7,13 +7,23 @@ import (
 	"unicode/utf8"
 )
 
+// blank is as long as s, and has its lines.
+func blank(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '\n' {
+			return c
+		}
+		return '_'
+	}, s)
+}
+
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 // links lead to files, and to headings that their pages have.
 func links(r *repository, p *page) []problem {
 	var out []problem
 	for _, t := range p.prose {
-		text := span.ReplaceAllStringFunc(t.text, func(s string) string { return strings.Repeat("_", len(s)) })
+		text := span.ReplaceAllStringFunc(t.text, blank)
 		for _, m := range link.FindAllStringSubmatchIndex(text, -1) {
 			to := text[m[2]:m[3]]
 			line := t.line + strings.Count(text[:m[2]], "\n")
@@ -60,10 +70,10 @@ func paths(r *repository, p *page) []problem {
 	for _, s := range p.spans {
 		name := strings.TrimSuffix(strings.TrimPrefix(s.text, "./"), "/")
 		first, _, _ := strings.Cut(name, "/")
-		if !slashed.MatchString(s.text) || r.files[name] || foreign[name] || strings.HasSuffix(name, "...") {
+		if !slashed.MatchString(s.text) || r.files[name] || foreign[name] || first == "build" {
 			continue
 		}
-		if r.files[first] || r.folders[first] || source.MatchString(name) && !strings.HasPrefix(name, "build/") {
+		if r.files[first] || r.folders[first] || source.MatchString(name) {
 			out = append(out, p.problem(s.line, "there is no %s", s.text))
 		}
 	}
@@ -81,7 +91,9 @@ func paths(r *repository, p *page) []problem {
 }
 
 // foreign are names of Slurm's plug-ins and of other programs' that look like paths of ours.
-var foreign = map[string]bool{"cli_filter/aucsched": true, "job_submit/aucsched": true, "aucsched/ischeduler": true}
+var foreign = map[string]bool{
+	"cli_filter/aucsched": true, "job_submit/aucsched": true, "aucsched/ischeduler": true,
+}
 
 var makes = regexp.MustCompile(`(?:^|[;&|] *|\s)make ((?:[A-Z]+=\S+ )*)([a-z][A-Za-z0-9_.-]*)`)
 
@@ -175,7 +187,7 @@ func lines(_ *repository, p *page) []problem {
 	var out []problem
 	for i, l := range p.lines {
 		trimmed := strings.TrimSpace(l)
-		if p.fenced[i] || strings.HasPrefix(l, "    ") || strings.HasPrefix(trimmed, "|") || strings.HasPrefix(trimmed, "<!--") {
+		if p.fenced[i] || strings.HasPrefix(l, "    ") || strings.HasPrefix(trimmed, "|") {
 			continue
 		}
 		if n := utf8.RuneCountInString(link.ReplaceAllString(l, "]")); n > columns {

@@ -29,7 +29,19 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
-const usage = "usage: tables performance [-runs N] [-cycles N] | tables simulation [-seeds FIRST-LAST] [-traces DIR] | tables gpu -traces DIR | tables backfill [-seeds FIRST-LAST] | tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | tables priced [-seeds FIRST-LAST] [-reservations K] | tables layouts [-seeds FIRST-LAST] | tables alternatives [-seeds FIRST-LAST] | tables invasive [-seeds FIRST-LAST] [-plot FILE] | tables load [-quick] [-dir DIR] [-seed S] | tables locality -data DIR [-seeds FIRST-LAST] [-shrink K] [-tried FIRST-LAST] [-traces DIR] [-trace-days N] [-j N] [-dir DIR] [-html FILE] [-plot FILE]"
+const usage = "usage: " +
+	"tables performance [-runs N] [-cycles N] | " +
+	"tables simulation [-seeds FIRST-LAST] [-traces DIR] | " +
+	"tables gpu -traces DIR | " +
+	"tables backfill [-seeds FIRST-LAST] | " +
+	"tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | " +
+	"tables priced [-seeds FIRST-LAST] [-reservations K] | " +
+	"tables layouts [-seeds FIRST-LAST] | " +
+	"tables alternatives [-seeds FIRST-LAST] | " +
+	"tables invasive [-seeds FIRST-LAST] [-plot FILE] | " +
+	"tables load [-quick] [-dir DIR] [-seed S] | " +
+	"tables locality -data DIR [-seeds FIRST-LAST] [-shrink K] [-tried FIRST-LAST] [-traces DIR] [-trace-days N] " +
+	"[-j N] [-dir DIR] [-html FILE] [-plot FILE]"
 
 var errUsage = errors.New(usage)
 
