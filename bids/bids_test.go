@@ -1,6 +1,7 @@
 package bids
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -494,4 +495,18 @@ func TestGenerateAllocatesNothing(t *testing.T) {
 		require.NotEmpty(t, b.Bids)
 		require.Zero(t, testing.AllocsPerRun(10, run), "%d nodes", n)
 	}
+}
+
+// checkNumbers checks that bids have the same number if and only if they have the same nodes.
+func checkNumbers(t require.TestingT, b *Book) {
+	number := map[string]int32{}
+	for i, bid := range b.Bids {
+		nodes, _, _ := perNode(b.Allocation(i))
+		key := fmt.Sprint(nodes)
+		if _, ok := number[key]; !ok {
+			number[key] = int32(len(number))
+		}
+		require.Equal(t, number[key], bid.NodeSet)
+	}
+	require.Equal(t, len(number), b.NodeSets)
 }

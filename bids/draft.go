@@ -35,7 +35,6 @@ type draftStyle struct {
 	spareGPUs  bool   // jobs without GPUs keep off nodes with free ones if they can
 	layout     layout // of jobs that name their number of nodes
 	keep       bool   // jobs that keep an allocation have it
-	priced     bool   // where it is worth most net of prices
 }
 
 // makeDrafts fills g.drafts with at most n drafts, the one worth most first. With bestOnly it

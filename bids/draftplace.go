@@ -9,11 +9,6 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyl
 	if cores, _ := t.SumFree(); int64(s.cores) > cores {
 		return dst, 0, false
 	}
-	if style.priced {
-		if dst, k, ok := g.placeAtPrices(dst, int(j), t); ok {
-			return dst, k, true
-		}
-	}
 	if s.maxGPUs == 0 && style.spareGPUs && t.MaxGPUs() > 0 {
 		if dst, ok := g.placeOffGPUs(dst, t, a, s, style.layout); ok {
 			return dst, 0, true

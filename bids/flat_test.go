@@ -18,7 +18,7 @@ func TestFlatBoundHolds(t *testing.T) {
 		asks := drawAsks(t, s)
 		keepSome(t, s, asks)
 		job := jobsOf(asks)
-		required := make([]bool, Jobs(asks))
+		required := make([]bool, len(asks)) // as many as jobs, or more
 		for j := range asks {
 			required[job[j]] = required[job[j]] || len(asks[j].Keep) > 0
 		}

@@ -49,7 +49,6 @@ type Generator struct {
 	draftBid [][]int32 // by draft: the bid of each job in it, or -1
 	flat     Flat
 	dear     bool // flat prices are not all 0
-	priced   priced
 }
 
 // Generate fills book with the bids of the asks, which are in queue order. Asks
@@ -334,18 +333,11 @@ func (g *Generator) add(j, from int) int32 {
 		b.Segs = b.Segs[:from]
 		return -1
 	}
-	bid := g.describe(j, segs)
-	bid.NodeSet, bid.First, bid.Last = g.nodes.of(b, segs), int32(from), int32(len(b.Segs))
+	bid := g.rate(&g.asks[j], &g.shapes[j], segs)
+	bid.Job, bid.NodeSet = int32(j), g.nodes.of(b, segs)
+	bid.First, bid.Last = int32(from), int32(len(b.Segs))
 	b.Bids = append(b.Bids, bid)
 	return int32(len(b.Bids) - 1)
-}
-
-// describe is the bid of job j for an allocation that suits it, without a place in the
-// book.
-func (g *Generator) describe(j int, segs []nodeset.Segment) Bid {
-	bid := g.rate(&g.asks[j], &g.shapes[j], segs)
-	bid.Job = int32(j)
-	return bid
 }
 
 // Describe is the bid of any job, of the window or not, for an allocation that suits

@@ -50,14 +50,6 @@ func NextJob(asks []Ask, j int) int {
 	return j
 }
 
-// Jobs is the number of jobs that have asks.
-func Jobs(asks []Ask) (n int) {
-	for j := 0; j < len(asks); j = NextJob(asks, j) {
-		n++
-	}
-	return n
-}
-
 // Rest is a Space from which jobs have taken what they got. Reset fills it; its
 // memory is reused.
 type Rest struct {

@@ -59,13 +59,7 @@ func (g *Generator) turns(j int32, style draftStyle) []int32 {
 	for k := int(j); k < NextJob(g.asks, int(j)); k++ {
 		g.turn = append(g.turn, int32(k))
 	}
-	if len(g.turn) == 1 {
-		return g.turn
-	}
-	switch {
-	case style.priced:
-		slices.SortStableFunc(g.turn, func(a, b int32) int { return cmp.Compare(g.priced.net[b], g.priced.net[a]) })
-	case style.thrifty:
+	if len(g.turn) > 1 && style.thrifty {
 		slices.SortStableFunc(g.turn, func(a, b int32) int { return cmp.Compare(g.flatCost(a), g.flatCost(b)) })
 	}
 	return g.turn

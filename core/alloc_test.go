@@ -30,11 +30,8 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 	s.Pending = queue(600, append([]bids.Request{{Cores: 2000}}, reqs...)...)
 	o := DefaultAuctionOptions()
 	o.Work = 300_000
-	for _, o.PricedRounds = range []int{0, 2} {
-		o.MaxPricedBids = 6
-		allocatesNothing(t, o, s)
-	}
-	o.PricedRounds, o.Layouts = 0, true
+	allocatesNothing(t, o, s)
+	o.Layouts = true
 	allocatesNothing(t, o, s)
 	o = ThroughputAuctionOptions()
 	o.Work = 300_000

@@ -67,7 +67,6 @@ type Auction struct {
 	wanting  int     // jobs that the window has fewer than it should, for lack of time
 	grace    int     // vain attempts to place a job that the cycle has, however late it is
 	over     bool    // the time to place jobs
-	prices   bids.Prices
 	flat     bids.Flat
 	spent    int64 // the solver's work in this cycle
 }

@@ -57,10 +57,3 @@ func TestLayoutsAreWorthAtLeastFixedOnes(t *testing.T) {
 		}
 	})
 }
-
-func TestLayoutsRefusePrices(t *testing.T) {
-	o := DefaultAuctionOptions()
-	o.Layouts, o.PricedRounds = true, 1
-	_, err := NewAuction(o, nil)
-	require.ErrorContains(t, err, "priced rounds 1")
-}

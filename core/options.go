@@ -18,12 +18,6 @@ type AuctionOptions struct {
 	MaxBidsPerJob int
 	// Drafts is how many of a job's bids may come from drafts of the whole window.
 	Drafts int
-	// PricedRounds is how often the window is solved again with bids that jobs choose
-	// among all alignments at the prices that nodes have in the last solution; 0 for never.
-	// All solves of a cycle share its time and Work.
-	PricedRounds int
-	// MaxPricedBids is how many bids a job may add in these rounds in all.
-	MaxPricedBids int
 	// Layouts has the program choose how many cores each of a winner's nodes gives, as
 	// AUCSCHED1 does (aucsched1, section 3; package layout). Without it bids say that
 	// themselves (aucsched2, section 2).
@@ -92,12 +86,6 @@ func (o *AuctionOptions) Validate() error {
 		return fmt.Errorf("bids per job %d: must be 1 to %d", o.MaxBidsPerJob, 1<<12)
 	case o.Drafts < 0 || o.Drafts > o.MaxBidsPerJob:
 		return fmt.Errorf("drafts %d: must be 0 to the %d bids per job", o.Drafts, o.MaxBidsPerJob)
-	case o.PricedRounds < 0 || o.PricedRounds > 64:
-		return fmt.Errorf("priced rounds %d: must be 0 to 64", o.PricedRounds)
-	case o.MaxPricedBids < 0 || o.MaxPricedBids > 1<<12:
-		return fmt.Errorf("priced bids per job %d: must be 0 to %d", o.MaxPricedBids, 1<<12)
-	case o.Layouts && o.PricedRounds > 0:
-		return fmt.Errorf("priced rounds %d: prices say nothing about layouts that the program chooses", o.PricedRounds)
 	case o.Reservations < 0 || o.Reservations > 64:
 		return fmt.Errorf("reservations %d: must be 0 to 64", o.Reservations)
 	case o.Patience < 0 || o.Patience > NoTimeLimit:

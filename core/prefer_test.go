@@ -47,7 +47,6 @@ var policiesThatPrefer = map[string]func(o *AuctionOptions){
 	"window":  func(*AuctionOptions) {},
 	"papers":  func(o *AuctionOptions) { *o = PaperAuctionOptions() },
 	"compact": func(o *AuctionOptions) { *o = ThroughputAuctionOptions() },
-	"prices":  func(o *AuctionOptions) { o.PricedRounds, o.MaxPricedBids = 2, 4 },
 	"layouts": func(o *AuctionOptions) { o.Layouts = true },
 }
 

@@ -118,15 +118,13 @@ func drawAuction(t *rapid.T) *Auction {
 	o.Drafts = rapid.SampledFrom([]int{0, 1, 7}).Draw(t, "drafts")
 	o.Window = rapid.SampledFrom([]int{1, 4, 200}).Draw(t, "window")
 	o.Depth = rapid.SampledFrom([]int{0, 3, 500}).Draw(t, "depth")
-	o.PricedRounds = rapid.SampledFrom([]int{0, 0, 2}).Draw(t, "rounds")
-	o.MaxPricedBids = 6
 	o.Patience = rapid.SampledFrom([]int64{0, 0, 3600}).Draw(t, "patience")
 	o.Compact = rapid.Bool().Draw(t, "compact")
 	layouts := 1 // of so many draws; they take long under the race detector
 	if race.Enabled {
 		layouts = 9
 	}
-	o.Layouts = o.PricedRounds == 0 && rapid.IntRange(0, layouts).Draw(t, "layouts") == 1
+	o.Layouts = rapid.IntRange(0, layouts).Draw(t, "layouts") == 1
 	o.Estimates = rapid.Bool().Draw(t, "estimates")
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ func TestDirectHasTheSizeOfTheTables(t *testing.T) {
 		for j := range p.Jobs {
 			p.Jobs[j] = Job{Worth: 5, Cores: 4, GPUs: 1}
 		}
-		variables, constraints := PaperSize(c.m, c.n)
+		variables, constraints := paperSize(c.m, c.n)
 		d, err := Direct(p)
 		require.NoError(t, err)
 		require.Equal(t, variables, d.Columns())
@@ -77,3 +77,11 @@ BOUNDS
 ENDATA
 `, out.String())
 }
+
+// paperSize is the number of variables and of constraints of a window of m jobs on n nodes by
+// tables II and III: 2m(1+n) and 2(m+2n+mn).
+//
+// [Direct] has as many variables; they are m(2+2n) with c_j and m(1+2n) are needed, since c_j is
+// but a sum. It has 2(2m+n+mn) rows: constraint 5 is two rows a job, where table III counts two a
+// node, and none with NoNodeLimits.
+func paperSize(m, n int) (variables, constraints int) { return 2 * m * (1 + n), 2 * (m + 2*n + m*n) }

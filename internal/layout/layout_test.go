@@ -77,7 +77,7 @@ func drawWindow(t *rapid.T, nodes, jobs, maxBids int) *made {
 	}
 	var required []bool
 	if rapid.IntRange(0, 3).Draw(t, "some required") == 0 {
-		for range bids.Jobs(asks) {
+		for j := 0; j < len(asks); j = bids.NextJob(asks, j) {
 			required = append(required, rapid.IntRange(0, 2).Draw(t, "required") == 0)
 		}
 	}

@@ -14,8 +14,13 @@ var layoutNodes = []int{128, 256, 1024}
 
 const layoutJobs = 200
 
+// bidding is one way to come by bids.
+type bidding struct{ bids, drafts int }
+
+func (b bidding) String() string { return fmt.Sprintf("%d bids, %d drafts", b.bids, b.drafts) }
+
 // layoutBids are the ways to bid that are compared, by the papers' rules alone or with drafts.
-var layoutBids = []bidding{{5, 0, 0, 0}, {15, 0, 0, 0}, {15, 7, 0, 0}}
+var layoutBids = []bidding{{5, 0}, {15, 0}, {15, 7}}
 
 // layoutRow is one size, with an element for each seed.
 type layoutRow struct {

@@ -21,6 +21,6 @@ func TestLayoutsMeasures(t *testing.T) {
 	require.Equal(t, x.Fixed.Columns+2*40*64, x.Printed.Columns)
 	require.Less(t, x.Direct.Columns, x.Printed.Columns)
 	require.GreaterOrEqual(t, x.Auction1.Objective, x.Auction2.Objective)
-	text := layoutsPage(seedRange{1, 1}, []layoutRow{{64, bidding{5, 0, 0, 0}, []*benchmarks.Layouts{x}}})
+	text := layoutsPage(seedRange{1, 1}, []layoutRow{{64, bidding{5, 0}, []*benchmarks.Layouts{x}}})
 	require.Contains(t, text, "| 64    | 5 bids, 0 drafts |")
 }

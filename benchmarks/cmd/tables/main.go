@@ -35,7 +35,6 @@ const usage = "usage: " +
 	"tables gpu -traces DIR | " +
 	"tables backfill [-seeds FIRST-LAST] | " +
 	"tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | " +
-	"tables priced [-seeds FIRST-LAST] [-reservations K] | " +
 	"tables layouts [-seeds FIRST-LAST] | " +
 	"tables alternatives [-seeds FIRST-LAST] | " +
 	"tables invasive [-seeds FIRST-LAST] [-plot FILE] | " +

@@ -1,0 +1,30 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// The bound on all allocations holds for many times the bids.
+func TestBoundAllHoldsForMoreBids(t *testing.T) {
+	lower := 0 // where it says more than that all jobs start
+	checkUntil(t, func() bool { return lower > 0 }, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		few := decide(t, AuctionOptions{Window: 200, MaxBidsPerJob: 1, Work: 100_000}, s)
+		many := decide(t, AuctionOptions{Window: 200, MaxBidsPerJob: 60, Drafts: 20, Work: 600_000}, s)
+		require.LessOrEqual(t, few.Objective, few.Stats.BoundAll)
+		if few.Stats.Bids == 0 {
+			return
+		}
+		require.LessOrEqual(t, many.Objective, few.Stats.BoundAll)
+		all := 0.0
+		for _, job := range s.Pending {
+			all += float64(job.Priority)
+		}
+		if few.Stats.BoundAll < all {
+			lower++
+		}
+	})
+}
