@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/layout"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -36,8 +37,14 @@ type Layouts struct {
 func CompareLayouts(w *Window, o core.AuctionOptions) (*Layouts, error) {
 	x := new(Layouts)
 	o.Window = len(w.Asks)
+	var free *layout.Determiner
 	for _, layouts := range []bool{false, true} {
-		o.Layouts = layouts
+		if layouts {
+			o.Determiner = func(packing ipmodel.Solver) core.Determiner {
+				free = layout.NewDeterminer(packing)
+				return free
+			}
+		}
 		auction, err := core.NewAuction(o, nil)
 		if err != nil {
 			return nil, err
@@ -50,7 +57,7 @@ func CompareLayouts(w *Window, o core.AuctionOptions) (*Layouts, error) {
 			return nil, fmt.Errorf("%s: %w", auction.Name(), err)
 		}
 		if layouts {
-			err = x.measure(w, auction)
+			err = x.measure(w, free)
 		}
 		if err != nil {
 			return nil, err
@@ -71,12 +78,13 @@ func (x *Outcome) decide(w *Window, a *core.Auction) error {
 }
 
 // measure sets the sizes of the models of auction1's last cycle.
-func (x *Layouts) measure(w *Window, a *core.Auction) error {
-	p, err := a.Program()
+func (x *Layouts) measure(w *Window, d *layout.Determiner) error {
+	p, err := d.Program()
 	if err != nil {
 		return err
 	}
-	m, book := a.Model()
+	last := d.Window()
+	m, book := last.Fixed, last.Book
 	jobs, nodes, type3 := int64(m.Groups()), int64(w.Snapshot.Nodes.Len()), int64(0)
 	for j := range w.Asks {
 		least, most, err := w.Asks[j].PerNode()

@@ -31,7 +31,7 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 	o := DefaultAuctionOptions()
 	o.Work = 300_000
 	allocatesNothing(t, o, s)
-	o.Layouts = true
+	o.Determiner = layouts
 	allocatesNothing(t, o, s)
 	o = ThroughputAuctionOptions()
 	o.Work = 300_000

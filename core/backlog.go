@@ -39,11 +39,11 @@ const (
 // lastFrom is the time limit from which on jobs get places first, lest they start when nothing is
 // left to run beside them and the machine is idle around them (longest processing time first,
 // Graham 1969, where it matters: at the end). It is known when the whole queue is in the window.
-func (a *Auction) lastFrom(s *Snapshot) float64 {
-	if a.next < len(s.Pending) {
+func (w *window) lastFrom(s *Snapshot) float64 {
+	if w.next < len(s.Pending) {
 		return NoTimeLimit + 1
 	}
-	b := a.waiting
+	b := w.waiting
 	b.run(s)
-	return b.end(a.machine) * lastShare
+	return b.end(w.machine) * lastShare
 }

@@ -48,27 +48,27 @@ func (m totals) rate(job *Job) uint64 {
 }
 
 // byClaim brings the jobs of the window into the order in which they get places: queue order, or by
-// what AuctionOptions.Patience says, equals as in the queue. It returns their numbers; the slice is a.order.
-func (a *Auction) byClaim(s *Snapshot) []int32 {
-	a.order, a.claims = a.order[:0], a.claims[:0]
-	for j := range a.jobs {
-		a.order = append(a.order, int32(j))
+// what AuctionOptions.Patience says, equals as in the queue. It returns their numbers; the slice is r.order.
+func (r *reservations) byClaim(s *Snapshot, w *window) []int32 {
+	r.order, r.claims = r.order[:0], r.claims[:0]
+	for j := range w.jobs {
+		r.order = append(r.order, int32(j))
 	}
-	if a.opts.Patience == 0 {
-		return a.order
+	if r.opts.Patience == 0 {
+		return r.order
 	}
-	last := a.lastFrom(s)
-	for _, job := range a.jobs {
-		a.claims = append(a.claims, a.claim(job, s.Now, last))
+	last := w.lastFrom(s)
+	for _, job := range w.jobs {
+		r.claims = append(r.claims, claim(job, w.machine, r.opts.Patience, s.Now, last))
 	}
-	slices.SortStableFunc(a.order, func(i, k int32) int { return cmp.Compare(a.claims[k], a.claims[i]) })
-	return a.order
+	slices.SortStableFunc(r.order, func(i, k int32) int { return cmp.Compare(r.claims[k], r.claims[i]) })
+	return r.order
 }
 
 // claim is that of a job on a reserved place; last is what lastFrom says.
-func (a *Auction) claim(job *Job, now int64, last float64) float64 {
-	sum := float64(a.machine.share(job)) / (1 << shareBits)
-	sum += float64(max(now-job.Since, 0)) / float64(a.opts.Patience)
+func claim(job *Job, m totals, patience, now int64, last float64) float64 {
+	sum := float64(m.share(job)) / (1 << shareBits)
+	sum += float64(max(now-job.Since, 0)) / float64(patience)
 	if float64(job.TimeLimit) > last {
 		sum += lastClaim
 	}

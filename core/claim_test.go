@@ -63,7 +63,7 @@ func TestPlacesGoByClaim(t *testing.T) {
 		decideOn(t, a, s)
 		last := lastTwin(s)
 		claim := func(j int32) float64 {
-			job := a.jobs[j]
+			job := a.window.jobs[j]
 			waited := big.NewRat(s.Now-job.Since, o.Patience)
 			sum := waited.Add(waited, shareTwin(totalsOf(s.Nodes), job))
 			if big.NewRat(job.TimeLimit, 1).Cmp(last) > 0 {
@@ -75,12 +75,12 @@ func TestPlacesGoByClaim(t *testing.T) {
 			f, _ := sum.Mul(sum, big.NewRat(job.Priority, 1)).Float64()
 			return f
 		}
-		a.byClaim(s)
-		require.Len(t, a.order, len(a.jobs))
-		for i := 1; i < len(a.order); i++ {
-			require.GreaterOrEqual(t, claim(a.order[i-1]), claim(a.order[i])*(1-1e-7))
-			if a.claims[a.order[i-1]] == a.claims[a.order[i]] {
-				require.Less(t, a.order[i-1], a.order[i], "equals are in queue order")
+		a.reservations.byClaim(s, &a.window)
+		require.Len(t, a.reservations.order, len(a.window.jobs))
+		for i := 1; i < len(a.reservations.order); i++ {
+			require.GreaterOrEqual(t, claim(a.reservations.order[i-1]), claim(a.reservations.order[i])*(1-1e-7))
+			if a.reservations.claims[a.reservations.order[i-1]] == a.reservations.claims[a.reservations.order[i]] {
+				require.Less(t, a.reservations.order[i-1], a.reservations.order[i], "equals are in queue order")
 			}
 		}
 	})
@@ -129,7 +129,7 @@ func TestLastJobsAreKnownAtTheEndOnly(t *testing.T) {
 		a, err := NewAuction(o, nil)
 		require.NoError(t, err)
 		decideOn(t, a, s)
-		require.Equal(t, order, a.byClaim(s), "window of %d", window)
+		require.Equal(t, order, a.reservations.byClaim(s, &a.window), "window of %d", window)
 	}
 }
 
@@ -138,15 +138,15 @@ func TestNobodyIsPassedOverForLong(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	a, err := NewAuction(ThroughputAuctionOptions(), nil)
 	require.NoError(t, err)
-	a.machine = totals{cores: 1000, gpus: 100}
+	a.window.machine = totals{cores: 1000, gpus: 100}
 	passed, late := 0, 0
 	for range 2000 {
 		small := &Job{Priority: 7, Request: bids.Request{Cores: 1}, TimeLimit: 1, Since: rng.Int64N(100_000)}
 		large := &Job{Priority: 7, Request: bids.Request{Cores: 1000, MinNodes: 100, MaxNodes: 100, MinGPUs: 1}, TimeLimit: 1, Since: rng.Int64N(100_000)}
 		large.TimeLimit += rng.Int64N(2) // and the last, if 2
-		a.jobs = []*Job{small, large}
-		a.waiting = backlog{cores: 2.5 * 1000}
-		order := a.byClaim(&Snapshot{Now: 100_000 + rng.Int64N(100_000)})
+		a.window.jobs = []*Job{small, large}
+		a.window.waiting = backlog{cores: 2.5 * 1000}
+		order := a.reservations.byClaim(&Snapshot{Now: 100_000 + rng.Int64N(100_000)}, &a.window)
 		if large.Since >= small.Since+4*a.opts.Patience {
 			require.EqualValues(t, []int32{0, 1}, order)
 		} else if order[0] == 1 && large.Since > small.Since {

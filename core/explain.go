@@ -192,7 +192,7 @@ func (e *Explainer) asked(job *Job) *Job {
 
 func (e *Explainer) worth(job *Job) float64 {
 	if e.auction != nil {
-		return e.auction.weight(job)
+		return e.auction.window.weight(job)
 	}
 	return float64(max(job.Priority, 1))
 }
@@ -211,8 +211,8 @@ func (e *Explainer) decisionOf(job int) *Decision {
 func (e *Explainer) findReservations() {
 	placed := make(map[int]bool)
 	if e.auction != nil {
-		for _, r := range e.auction.plan.reserved {
-			r.Job = e.auction.window[r.Job]
+		for _, r := range e.auction.reservations.planner.reserved {
+			r.Job = e.auction.window.index[r.Job]
 			if e.decisionOf(r.Job).Start {
 				e.kept = append(e.kept, Rival{Role: Keeps, Job: r.Job, Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
 				continue

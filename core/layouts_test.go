@@ -25,7 +25,7 @@ func TestLayoutsMakeRoom(t *testing.T) {
 	)}
 	o := PaperAuctionOptions()
 	require.Equal(t, 2, started(decide(t, o, s)), "J2 finds two cores on each node")
-	o.Layouts = true
+	o.Determiner = layouts
 	p := decide(t, o, s)
 	require.Equal(t, 3, started(p))
 	require.Equal(t, "optimal", p.Stats.Status)
@@ -33,9 +33,6 @@ func TestLayoutsMakeRoom(t *testing.T) {
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
 	require.Equal(t, "auction1", a.Name())
-	none, err := a.Program()
-	require.NoError(t, err)
-	require.Nil(t, none, "before the first cycle")
 }
 
 // With the same bids and the same work AUCSCHED1's answer is worth at least AUCSCHED2's, optimal or
@@ -47,7 +44,7 @@ func TestLayoutsAreWorthAtLeastFixedOnes(t *testing.T) {
 		s, o := drawSnapshot(t), PaperAuctionOptions()
 		o.Work = rapid.SampledFrom([]int64{1, 100, 1000, 10_000_000}).Draw(t, "work")
 		fixed := decide(t, o, s)
-		o.Layouts = true
+		o.Determiner = layouts
 		free := decide(t, o, s)
 		require.GreaterOrEqual(t, free.Objective, fixed.Objective)
 		require.GreaterOrEqual(t, free.Bound, free.Objective)

@@ -57,15 +57,15 @@ const weightBits = 59
 
 // weigh sets what the jobs of the window are worth. Products of priorities and cores
 // are integers and stay exact as long as their sum has at most weightBits bits; a
-// window beyond that has all of them rounded down to a common power of two, a.shift.
-func (a *Auction) weigh() {
-	a.shift = 0
-	if a.opts.Objective == ByPriority {
+// window beyond that has all of them rounded down to a common power of two, w.shift.
+func (w *window) weigh() {
+	w.shift = 0
+	if w.opts.Objective == ByPriority {
 		return
 	}
 	var high, low, carry uint64
-	for _, job := range a.jobs {
-		h, l := a.product(job)
+	for _, job := range w.jobs {
+		h, l := w.product(job)
 		low, carry = bits.Add64(low, l, 0)
 		high, _ = bits.Add64(high, h, carry)
 	}
@@ -73,11 +73,11 @@ func (a *Auction) weigh() {
 	if high > 0 {
 		length = 64 + bits.Len64(high)
 	}
-	a.shift = max(0, length-weightBits)
-	for k := range a.asks {
-		h, l := a.product(a.jobs[a.ways[k].job])
+	w.shift = max(0, length-weightBits)
+	for k := range w.asks {
+		h, l := w.product(w.jobs[w.ways[k].job])
 		// Go shifts by 64 and more to 0, which is what is meant.
-		a.asks[k].Priority = max(int64(h<<(64-a.shift)|l>>a.shift), 1)
+		w.asks[k].Priority = max(int64(h<<(64-w.shift)|l>>w.shift), 1)
 	}
 }
 
@@ -87,30 +87,21 @@ func product(job *Job) (high, low uint64) {
 }
 
 // product is P_j R_j, or P_j S_j / T_j in units of 2^-rateBits, as high and low words.
-func (a *Auction) product(job *Job) (high, low uint64) {
-	if a.opts.Objective == ByRate {
-		return bits.Mul64(uint64(max(job.Priority, 1)), a.machine.rate(job))
+func (w *window) product(job *Job) (high, low uint64) {
+	if w.opts.Objective == ByRate {
+		return bits.Mul64(uint64(max(job.Priority, 1)), w.machine.rate(job))
 	}
 	return product(job)
 }
 
 // weight is what a start of the job is worth to the objective, before its bid's preference.
-func (a *Auction) weight(job *Job) float64 {
-	w := float64(max(job.Priority, 1))
-	switch a.opts.Objective {
+func (w *window) weight(job *Job) float64 {
+	worth := float64(max(job.Priority, 1))
+	switch w.opts.Objective {
 	case BySize:
-		w *= float64(coresOf(&job.Request))
+		worth *= float64(coresOf(&job.Request))
 	case ByRate:
-		w *= math.Ldexp(float64(a.machine.rate(job)), -rateBits)
+		worth *= math.Ldexp(float64(w.machine.rate(job)), -rateBits)
 	}
-	return w
-}
-
-// rescale has the model speak in the objective's unit, whatever weigh has divided by.
-func (a *Auction) rescale() {
-	up := 0
-	if a.opts.Objective == ByRate {
-		up = rateBits
-	}
-	a.model.Scale = math.Ldexp(a.model.Scale, up-a.shift)
+	return worth
 }

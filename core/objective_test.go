@@ -67,22 +67,22 @@ func TestWeightsAreExact(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 1))
 		priorityBits, coreBits := rapid.IntRange(1, 40).Draw(r, "bits of priorities"), rapid.IntRange(1, 31).Draw(r, "bits of cores")
-		a := &Auction{opts: AuctionOptions{Objective: BySize}}
+		w := window{opts: &AuctionOptions{Objective: BySize}}
 		sum := new(big.Int)
 		var products []*big.Int
 		for range rapid.IntRange(1, 200).Draw(r, "jobs") {
 			job := &Job{Priority: rng.Int64N(1<<priorityBits) + 1, Request: bids.Request{Cores: int(rng.Int64N(1<<coreBits-1) + 1)}}
-			a.ways = append(a.ways, way{job: int32(len(a.jobs))})
-			a.jobs, a.asks = append(a.jobs, job), append(a.asks, bids.Ask{})
+			w.ways = append(w.ways, way{job: int32(len(w.jobs))})
+			w.jobs, w.asks = append(w.jobs, job), append(w.asks, bids.Ask{})
 			product := new(big.Int).Mul(big.NewInt(job.Priority), big.NewInt(int64(job.Cores)))
 			products = append(products, product)
 			sum.Add(sum, product)
 		}
-		a.weigh()
-		require.Equal(r, max(0, sum.BitLen()-59), a.shift)
+		w.weigh()
+		require.Equal(r, max(0, sum.BitLen()-59), w.shift)
 		for j := range products {
-			want := products[j].Rsh(products[j], uint(a.shift)).Int64()
-			require.Equal(r, max(want, 1), a.asks[j].Priority)
+			want := products[j].Rsh(products[j], uint(w.shift)).Int64()
+			require.Equal(r, max(want, 1), w.asks[j].Priority)
 		}
 	})
 }

@@ -1,6 +1,10 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/ipmodel"
+)
 
 // AuctionOptions are the settings of an Auction. DefaultAuctionOptions has the
 // recommended ones, PaperAuctionOptions those of the papers.
@@ -18,10 +22,9 @@ type AuctionOptions struct {
 	MaxBidsPerJob int
 	// Drafts is how many of a job's bids may come from drafts of the whole window.
 	Drafts int
-	// Layouts has the program choose how many cores each of a winner's nodes gives, as
-	// AUCSCHED1 does (aucsched1, section 3; package layout). Without it bids say that
-	// themselves (aucsched2, section 2).
-	Layouts bool
+	// Determiner makes what chooses the winners, with the auction's solver. Without it, that is
+	// AUCSCHED2's choice: bids say what each of their nodes gives (aucsched2, section 2).
+	Determiner func(ipmodel.Solver) Determiner
 	// ContiguousOnly leaves out bids of class C.
 	ContiguousOnly bool
 	// Reservations is for how many blocked jobs, the first of the queue or as Patience says, the
@@ -46,8 +49,7 @@ type AuctionOptions struct {
 	// a full machine costs next to nothing.
 	Estimates bool
 	// Work bounds one solve, in the units of ipmodel.Options; small models get less.
-	// 0 leaves the end to the deadline. With Layouts a cycle may take four times as much: as much
-	// for AUCSCHED2's choice, and the rest for a better one. With a bound the decisions do not depend on the machine's
+	// 0 leaves the end to the deadline. With a bound the decisions do not depend on the machine's
 	// speed.
 	Work int64
 }

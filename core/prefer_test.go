@@ -47,7 +47,7 @@ var policiesThatPrefer = map[string]func(o *AuctionOptions){
 	"window":  func(*AuctionOptions) {},
 	"papers":  func(o *AuctionOptions) { *o = PaperAuctionOptions() },
 	"compact": func(o *AuctionOptions) { *o = ThroughputAuctionOptions() },
-	"layouts": func(o *AuctionOptions) { o.Layouts = true },
+	"layouts": func(o *AuctionOptions) { o.Determiner = layouts },
 }
 
 // On an idle machine each job gets the nodes that it prefers, wherever they are.

@@ -120,11 +120,13 @@ func drawAuction(t *rapid.T) *Auction {
 	o.Depth = rapid.SampledFrom([]int{0, 3, 500}).Draw(t, "depth")
 	o.Patience = rapid.SampledFrom([]int64{0, 0, 3600}).Draw(t, "patience")
 	o.Compact = rapid.Bool().Draw(t, "compact")
-	layouts := 1 // of so many draws; they take long under the race detector
+	most := 1 // of so many draws; they take long under the race detector
 	if race.Enabled {
-		layouts = 9
+		most = 9
 	}
-	o.Layouts = rapid.IntRange(0, layouts).Draw(t, "layouts") == 1
+	if rapid.IntRange(0, most).Draw(t, "layouts") == 1 {
+		o.Determiner = layouts
+	}
 	o.Estimates = rapid.Bool().Draw(t, "estimates")
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
@@ -195,14 +197,15 @@ func TestPlansHoldTogether(t *testing.T) {
 }
 
 func TestAUsedAuctionDecidesAsAFreshOne(t *testing.T) {
-	used := map[AuctionOptions]*Auction{}
+	used := map[string]*Auction{} // by options
 	var p Plan
 	rapid.Check(t, func(t *rapid.T) {
 		s, fresh := drawSnapshot(t), drawAuction(t)
-		if used[fresh.opts] == nil {
-			used[fresh.opts], _ = NewAuction(fresh.opts, nil)
+		options := fmt.Sprintf("%+v", fresh.opts)
+		if used[options] == nil {
+			used[options], _ = NewAuction(fresh.opts, nil)
 		}
-		require.NoError(t, used[fresh.opts].Decide(context.Background(), s, Limits{Seed: 5}, &p))
+		require.NoError(t, used[options].Decide(context.Background(), s, Limits{Seed: 5}, &p))
 		want := decideOn(t, fresh, s)
 		require.Equal(t, len(want.Decisions), len(p.Decisions))
 		for i := range want.Decisions {
@@ -269,9 +272,9 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		a.opts.Estimates, a.opts.Compact = true, false
 		p := decideOn(t, a, s)
 		require.NoError(t, Verify(s, p))
-		at := slices.IndexFunc(a.order, func(j int32) bool { return a.guarded[j].start > 0 })
+		at := slices.IndexFunc(a.reservations.order, func(j int32) bool { return a.reservations.guarded[j].start > 0 })
 		if a.opts.Patience == 0 {
-			require.True(t, slices.IsSorted(a.order), "queue order")
+			require.True(t, slices.IsSorted(a.reservations.order), "queue order")
 		}
 		if at < 0 {
 			for _, d := range p.Decisions {
@@ -281,26 +284,26 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		}
 		blocked++
 		l := timeline{s: s}
-		first, before := a.order[at], a.order[:at]
+		first, before := a.reservations.order[at], a.reservations.order[:at]
 		for _, j := range before { // jobs that have to start, where the walk put them
-			if a.guarded[j].must {
+			if a.reservations.guarded[j].must {
 				ahead++
-				l.more = append(l.more, held{s.Now + s.Pending[a.window[j]].TimeLimit, a.asks[j].Keep})
+				l.more = append(l.more, held{s.Now + s.Pending[a.window.index[j]].TimeLimit, a.window.asks[j].Keep})
 			}
 		}
-		job := s.Pending[a.window[first]]
-		require.Equal(t, l.earliest(t, job), a.guarded[first].start, "job %s", job.ID)
+		job := s.Pending[a.window.index[first]]
+		require.Equal(t, l.earliest(t, job), a.reservations.guarded[first].start, "job %s", job.ID)
 		for _, j := range before {
-			if a.guarded[j].must {
-				require.True(t, p.Decisions[a.window[j]].Start, "job %d ahead of it has to start", j)
+			if a.reservations.guarded[j].must {
+				require.True(t, p.Decisions[a.window.index[j]].Start, "job %d ahead of it has to start", j)
 			}
 		}
-		d := p.Decisions[a.window[first]]
+		d := p.Decisions[a.window.index[first]]
 		if d.Start {
 			return // the auction found it a place after all
 		}
 		waited++
-		require.Equal(t, a.guarded[first].start, d.Expected)
+		require.Equal(t, a.reservations.guarded[first].start, d.Expected)
 		require.Equal(t, reasonReserved, d.Reason)
 		l.more = nil
 		for _, e := range p.Decisions {
@@ -321,7 +324,7 @@ func TestReservationsAreKept(t *testing.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		a.opts.Reservations, a.opts.Estimates = 3, true
 		p := decideOn(t, a, s)
-		if len(a.plan.reserved) > 1 {
+		if len(a.reservations.planner.reserved) > 1 {
 			several++
 		}
 		l := timeline{s: s}
@@ -332,8 +335,8 @@ func TestReservationsAreKept(t *testing.T) {
 				l.more = append(l.more, held{s.Now + s.Pending[d.Job].TimeLimit, d.Segs})
 			}
 		}
-		for _, r := range a.plan.reserved {
-			job := a.window[r.Job]
+		for _, r := range a.reservations.planner.reserved {
+			job := a.window.index[r.Job]
 			if startsNow[job] {
 				continue
 			}
@@ -341,8 +344,8 @@ func TestReservationsAreKept(t *testing.T) {
 			require.Greater(t, r.Start, s.Now)
 			require.NoError(t, CheckAllocation(&s.Pending[job].Request, r.Segs, s.Nodes.Len()))
 			tab := l.at(t, r.Start)
-			for _, o := range a.plan.reserved {
-				if o.Start <= r.Start && r.Start < o.End && !startsNow[a.window[o.Job]] {
+			for _, o := range a.reservations.planner.reserved {
+				if o.Start <= r.Start && r.Start < o.End && !startsNow[a.window.index[o.Job]] {
 					require.NoError(t, tab.Allocate(o.Segs), "at second %d", r.Start)
 				}
 			}
@@ -366,7 +369,7 @@ func TestNothingIsLeftLying(t *testing.T) {
 			waiting++
 			crosses := 0
 			if a.opts.Reservations > 0 {
-				for _, r := range a.plan.reserved {
+				for _, r := range a.reservations.planner.reserved {
 					if r.Start < s.Now+job.TimeLimit {
 						crosses++
 					}
@@ -378,7 +381,7 @@ func TestNothingIsLeftLying(t *testing.T) {
 				require.True(t, ok)
 				together = nodeset.Blocks(idle)
 			}
-			_, ok := placer.PlaceTogether(nil, a.rest.View(crosses), &job.Request, job.MinGPUs, together)
+			_, ok := placer.PlaceTogether(nil, a.awards.left.rest.View(crosses), &job.Request, job.MinGPUs, together)
 			require.False(t, ok, "job %s has room: %s", job.ID, d.Reason)
 		}
 	})
@@ -544,7 +547,9 @@ func TestDeadlineStrikesAtAnyMoment(t *testing.T) {
 		calls := k * k // in which the clock stands before the deadline
 		s := manyEquals(3)
 		o := DefaultAuctionOptions()
-		o.Layouts = k%2 == 1
+		if k%2 == 1 {
+			o.Determiner = layouts
+		}
 		a, err := NewAuction(o, nil)
 		require.NoError(t, err)
 		var p Plan

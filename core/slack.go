@@ -1,9 +1,6 @@
 package core
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // slack is the part of a cycle's time that is left to what comes after its deadline was
 // noticed: the decisions themselves, and a host that gave the processor to somebody else at that
@@ -80,31 +77,4 @@ func (f *filling) takeOff(begin, due time.Time) time.Time {
 // learn is told how long it has taken this time.
 func (f *filling) learn(took time.Duration) {
 	f.usual += (took - f.usual) / fillingSmooth
-}
-
-// setTimes sets how long the stages of a cycle may take. They end with ctx, too.
-func (a *Auction) setTimes(ctx context.Context, l Limits, begin time.Time) {
-	a.cut = false
-	a.eighth, a.quarter, a.half, a.late = nil, nil, nil, nil
-	switch {
-	case !l.Deadline.IsZero():
-		a.eighth = a.past(ctx, l.Now, begin, l.Deadline, 8)
-		a.quarter = a.past(ctx, l.Now, begin, l.Deadline, 4)
-		a.half = a.past(ctx, l.Now, begin, l.Deadline, 2)                    // the rest is the solver's
-		a.late = a.past(ctx, l.Now, begin, l.Deadline.Add(a.slack.off/2), 1) // left-overs are worth some of the slack
-	case ctx.Done() != nil:
-		over := func() bool { return ctx.Err() != nil }
-		a.eighth, a.quarter, a.half, a.late = over, over, over, over
-	}
-}
-
-// past returns a function that says whether the first n-th of the time from begin
-// to end is over, and remembers if it ever was, or whether ctx has ended.
-func (a *Auction) past(ctx context.Context, clock func() time.Time, begin, end time.Time, n int) func() bool {
-	until := begin.Add(end.Sub(begin) / time.Duration(n))
-	return func() bool {
-		over := !clock().Before(until)
-		a.cut = a.cut || over
-		return over || ctx.Err() != nil
-	}
 }

@@ -201,15 +201,18 @@ func TestWays(t *testing.T) {
 			jobs: []*Job{job(9, bids.Request{Cores: 2, MinNodes: 2, MaxNodes: 2, MinGPUs: 1, MaxGPUs: 2, MixedGPUs: true}), job(9, bids.Request{Cores: 1, MinGPUs: 1})},
 			want: []string{"alternative 0 on 0-1:1c1g", "alternative 0 on 0-0:1c1g"}},
 	} {
-		for _, layouts := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/layouts=%t", c.name, layouts), func(t *testing.T) {
+		for _, free := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/layouts=%t", c.name, free), func(t *testing.T) {
 				nodes, err := nodeset.New(c.free)
 				require.NoError(t, err)
 				for _, r := range c.running {
 					require.NoError(t, nodes.Allocate(r.Segs))
 				}
 				o := DefaultAuctionOptions()
-				if o.Layouts = layouts; c.change != nil {
+				if free {
+					o.Determiner = layouts
+				}
+				if c.change != nil {
 					c.change(&o)
 				}
 				a, err := NewAuction(o, nil)
@@ -292,9 +295,8 @@ func TestWindowsCountJobs(t *testing.T) {
 	require.NoError(t, err)
 	p := decideOn(t, a, s)
 	require.Equal(t, 3, p.Stats.Jobs)
-	m, book := a.Model()
-	require.Equal(t, 3, m.Groups())
-	require.Equal(t, 9, book.Jobs())
+	require.Equal(t, 3, a.model.Groups())
+	require.Equal(t, 9, a.bidding.book.Jobs())
 }
 
 // Under BySize a job is worth the same whichever of its requests is met.
@@ -354,6 +356,6 @@ func TestWaysAllocateNothingInSteadyState(t *testing.T) {
 	o := DefaultAuctionOptions()
 	o.Work, o.Window = 300_000, 30 // some are behind it
 	allocatesNothing(t, o, s)
-	o.Layouts = true
+	o.Determiner = layouts
 	allocatesNothing(t, o, s)
 }

@@ -7,48 +7,70 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// openWindow takes the first jobs of the queue that could run at all. To find that
+// window is the stage that says which jobs take part in a cycle, and what they ask for.
+type window struct {
+	opts     *AuctionOptions
+	jobs     []*Job
+	index    []int          // by job: its index in the queue, and in the decisions
+	asks     []bids.Ask     // of all jobs; reservations binds them
+	requests []bids.Request // by ask
+	ways     []way          // by ask
+	askStart []int32        // by job: its first ask, and one more
+	next     int            // index in the queue of the first job behind the window
+	wanting  int            // jobs that the window has fewer than it should, for lack of time
+	shift    int            // asks' priorities are in units of 2^shift
+	waiting  backlog        // of the jobs
+	machine  totals
+	never    neverCache
+	equals   equals
+	prefer   preferences
+}
+
+// open takes the first jobs of the queue that could run at all. To find that
 // out takes its time on a large machine the first time; jobs for which there is none are
 // behind the window. It has the first job at least, if not as many as Window before it can never run.
-func (a *Auction) openWindow(s *Snapshot, p *Plan) {
-	a.window, a.jobs, a.guarded = a.window[:0], a.jobs[:0], a.guarded[:0]
-	a.asks, a.requests, a.ways, a.askStart = a.asks[:0], a.requests[:0], a.ways[:0], append(a.askStart[:0], 0)
-	if a.never.reset(s.Nodes) {
-		a.machine = totalsOf(s.Nodes)
-	}
-	a.equals.reset(s.Nodes, a.opts.Reservations)
-	a.prefer.reset(s.Nodes)
-	a.plan.reserved = a.plan.reserved[:0] // a cycle may end before it makes any
-	a.waiting = backlog{}
+func (w *window) open(s *Snapshot, c *clock, p *Plan) {
+	w.reset(s)
 	looked := 0
-	a.next, a.wanting = len(s.Pending), 0
 	for i, job := range s.Pending {
-		if looked == a.opts.Window || ((looked > 0 || i >= a.opts.Window) && a.eighth != nil && a.eighth()) {
-			a.next, a.wanting = i, a.opts.Window-looked
+		if looked == w.opts.Window || ((looked > 0 || i >= w.opts.Window) && c.past(eighth)) {
+			w.next, w.wanting = i, w.opts.Window-looked
 			break
 		}
-		if why := a.never.checkWays(job); why != "" {
+		if why := w.never.checkWays(job); why != "" {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
 			continue
 		}
 		looked++
-		a.waiting.wait(job)
-		if why, ok := a.equals.enough(job); ok {
+		w.waiting.wait(job)
+		if why, ok := w.equals.enough(job); ok {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why.reason, Why: why.why})
 			continue
 		}
 		p.Decisions = append(p.Decisions, Decision{Job: i})
-		a.window, a.jobs, a.guarded = append(a.window, i), append(a.jobs, job), append(a.guarded, guard{})
-		a.addAsks(s, job)
+		w.index, w.jobs = append(w.index, i), append(w.jobs, job)
+		w.addAsks(s, job)
 	}
-	for k := range a.asks { // a.requests has its place now
-		ask := &a.asks[k]
-		ask.Request = &a.requests[k]
-		if a.ways[k].alternative == 0 && !a.ways[k].preferred {
-			ask.Offer = offer(s, ask.Request, a.jobs[a.ways[k].job].Offer)
+	for k := range w.asks { // w.requests has its place now
+		ask := &w.asks[k]
+		ask.Request = &w.requests[k]
+		if w.ways[k].alternative == 0 && !w.ways[k].preferred {
+			ask.Offer = offer(s, ask.Request, w.jobs[w.ways[k].job].Offer)
 		}
 	}
-	a.weigh()
+	w.weigh()
+}
+
+func (w *window) reset(s *Snapshot) {
+	w.index, w.jobs = w.index[:0], w.jobs[:0]
+	w.asks, w.requests, w.ways, w.askStart = w.asks[:0], w.requests[:0], w.ways[:0], append(w.askStart[:0], 0)
+	if w.never.reset(s.Nodes) {
+		w.machine = totalsOf(s.Nodes)
+	}
+	w.equals.reset(s.Nodes, w.opts.Reservations)
+	w.prefer.reset(s.Nodes)
+	w.waiting = backlog{}
+	w.next, w.wanting = len(s.Pending), 0
 }
 
 // way is which of the window's jobs an ask is of, and which of its requests; preferred: on the nodes that the
@@ -60,49 +82,49 @@ type way struct {
 
 // addAsks adds an ask for each way in which the machine can meet the job, those left out
 // that say the same as an earlier one, and before each one for the same on the nodes that it prefers.
-func (a *Auction) addAsks(s *Snapshot, job *Job) {
-	from := len(a.asks)
+func (w *window) addAsks(s *Snapshot, job *Job) {
+	from := len(w.asks)
 	for k := range job.Ways() {
 		r, _ := job.Way(k)
-		if len(job.Alternatives) > 0 && a.never.check(&r) != "" {
+		if len(job.Alternatives) > 0 && w.never.check(&r) != "" {
 			continue
 		}
-		r.Contiguous = r.Contiguous || a.opts.ContiguousOnly
-		if k > 0 && slices.ContainsFunc(a.requests[from:], func(o bids.Request) bool { return keyOf(&o) == keyOf(&r) }) {
+		r.Contiguous = r.Contiguous || w.opts.ContiguousOnly
+		if k > 0 && slices.ContainsFunc(w.requests[from:], func(o bids.Request) bool { return keyOf(&o) == keyOf(&r) }) {
 			continue
 		}
-		of := way{int32(len(a.askStart) - 1), int32(k), false}
-		if preferred, ok := a.prefer.first(job, &r); ok {
-			a.addAsk(s, job, &preferred, from, way{of.job, of.alternative, true})
+		of := way{int32(len(w.askStart) - 1), int32(k), false}
+		if preferred, ok := w.prefer.first(job, &r); ok {
+			w.addAsk(s, job, &preferred, from, way{of.job, of.alternative, true})
 		}
-		a.addAsk(s, job, &r, from, of)
+		w.addAsk(s, job, &r, from, of)
 	}
-	for k := from; k < len(a.asks); k++ {
-		a.asks[k].Of = len(a.asks) - from
+	for k := from; k < len(w.asks); k++ {
+		w.asks[k].Of = len(w.asks) - from
 	}
-	a.askStart = append(a.askStart, int32(len(a.asks)))
+	w.askStart = append(w.askStart, int32(len(w.asks)))
 }
 
 // addAsk adds an ask to those of the job, which begin at from.
-func (a *Auction) addAsk(s *Snapshot, job *Job, r *bids.Request, from int, of way) {
-	a.requests = append(a.requests, *r)
-	a.asks = append(a.asks, bids.Ask{Rank: len(a.asks) - from, Priority: max(job.Priority, 1), Blocks: a.blocksOf(s, r)})
-	a.ways = append(a.ways, of)
+func (w *window) addAsk(s *Snapshot, job *Job, r *bids.Request, from int, of way) {
+	w.requests = append(w.requests, *r)
+	w.asks = append(w.asks, bids.Ask{Rank: len(w.asks) - from, Priority: max(job.Priority, 1), Blocks: w.blocksOf(s, r)})
+	w.ways = append(w.ways, of)
 }
 
 // blocksOf is the Blocks of an ask for r: 0 unless jobs are to stay together.
-func (a *Auction) blocksOf(s *Snapshot, r *bids.Request) int {
-	if !a.opts.Compact {
+func (w *window) blocksOf(s *Snapshot, r *bids.Request) int {
+	if !w.opts.Compact {
 		return 0
 	}
-	return a.never.fewestBlocks(s.Nodes, r)
+	return w.never.fewestBlocks(s.Nodes, r)
 }
 
 // asksOf are the asks of job j of the window.
-func (a *Auction) asksOf(j int) []bids.Ask { return a.asks[a.askStart[j]:a.askStart[j+1]] }
+func (w *window) asksOf(j int) []bids.Ask { return w.asks[w.askStart[j]:w.askStart[j+1]] }
 
-// jobOf is the job of the window that bid b is of.
-func (a *Auction) jobOf(b int32) int { return int(a.ways[a.book.Bids[b].Job].job) }
+// jobOf is the job that a bid is of.
+func (w *window) jobOf(b *bids.Bid) int { return int(w.ways[b.Job].job) }
 
 // offer is what a job was offered, if it is what its request asks for.
 func offer(s *Snapshot, r *bids.Request, segs []nodeset.Segment) []nodeset.Segment {
@@ -124,4 +146,14 @@ func contiguous(job *Job) *Job {
 		c.Alternatives[k].Contiguous = true
 	}
 	return &c
+}
+
+// anyFree reports whether any node has a core to give.
+func anyFree(t *nodeset.Table) bool {
+	for _, w := range t.Usable(0) {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
 }

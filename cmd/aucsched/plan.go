@@ -114,7 +114,7 @@ func writeModel(policy core.Policy, out *os.File) error {
 	var err error
 	switch a := policy.(type) {
 	case *core.Auction:
-		err = writeAuction(out, a)
+		err = a.WriteMPS(out, "window")
 	case *core.IPSched:
 		err = writeDirect(out, a.Problem())
 	default:
@@ -178,17 +178,4 @@ func ofAlternative(k int) string {
 		return ""
 	}
 	return fmt.Sprintf(" (alternative %d)", k)
-}
-
-// writeAuction writes the auction's model; auction1's as aucsched1 prints it.
-func writeAuction(out io.Writer, a *core.Auction) error {
-	p, err := a.Program()
-	if err != nil {
-		return err
-	}
-	if p != nil {
-		return ipmodel.WriteProgramMPS(out, p, "window")
-	}
-	m, _ := a.Model()
-	return ipmodel.WriteMPS(out, m, "window")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/portfolio"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -96,7 +97,9 @@ func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
 		if err != nil {
 			return nil, badInput(fmt.Errorf("--%w", err))
 		}
-		o.Estimates, o.Layouts = f.estimates, f.policy == "auction1"
+		if o.Estimates = f.estimates; f.policy == "auction1" {
+			o.Determiner = policies.Layouts
+		}
 		a, err := core.NewAuction(o, solver)
 		return a, badInput(err)
 	}

@@ -3,20 +3,12 @@ package layout
 import (
 	"fmt"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Window is what a solve is about. It is not modified.
-type Window struct {
-	Space *bids.Space
-	Asks  []bids.Ask
-	Book  *bids.Book
-	// Fixed is AUCSCHED2's model of the same window, by [ipmodel.Builder.Build]: the bids'
-	// worths, the jobs that are required, and the layouts to begin with.
-	Fixed *ipmodel.Model
-}
+// Window is what a solve is about.
+type Window = ipmodel.Window
 
 // problem is a Window by cells: runs of nodes that have as much free and are in the same
 // bids, with as many GPUs. As many jobs get as many cores of one of its nodes as of another, or one more

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -22,7 +23,7 @@ func TestNoCycleLimitLeavesJobsUnrun(t *testing.T) {
 	paper, none := core.PaperAuctionOptions(), core.DefaultAuctionOptions()
 	none.Reservations = 0
 	layouts := core.DefaultAuctionOptions()
-	layouts.Layouts = true
+	layouts.Determiner = policies.Layouts
 	var policies []core.Policy
 	for _, o := range []core.AuctionOptions{core.DefaultAuctionOptions(), none, paper, layouts, core.ThroughputAuctionOptions()} {
 		a, err := core.NewAuction(o, nil)

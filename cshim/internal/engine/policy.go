@@ -5,6 +5,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -28,7 +29,9 @@ func newPolicy(s *Settings, v ipmodel.Solver) (core.Policy, error) {
 		return core.NewIPSched(s.IPSched)
 	}
 	o := s.Auction
-	o.Layouts = s.Policy == Auction1
+	if s.Policy == Auction1 {
+		o.Determiner = policies.Layouts
+	}
 	return core.NewAuction(o, v)
 }
 

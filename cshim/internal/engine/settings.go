@@ -29,7 +29,7 @@ func (m SolverMode) String() string { return solverNames[m] }
 // Settings are what an [Engine] is opened with.
 type Settings struct {
 	Policy PolicyName
-	// Auction are the options of the auctions, but for Layouts, which Policy says; IPSched those of ipsched.
+	// Auction are the options of the auctions, but for Determiner, which Policy says; IPSched those of ipsched.
 	Auction core.AuctionOptions
 	IPSched core.IPSchedOptions
 	// Deadline is for cycles whose input has none.

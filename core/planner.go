@@ -181,6 +181,22 @@ func (p *planner) nextEvent(t int64, e *int) int64 {
 	return next
 }
 
+// free reports whether segs are free now and stay so for limit seconds.
+func (p *planner) free(segs []nodeset.Segment, limit int64) bool {
+	if !p.now.Fits(segs) {
+		return false
+	}
+	for _, r := range p.reserved {
+		if r.Start < p.clock+limit {
+			p.freeAt(&p.later, r.Start)
+			if !p.later.Fits(segs) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // left is, for each reservation in order, what it leaves at its start to jobs that
 // start now, before any of those is counted. free is what is free now in all.
 func (p *planner) left(dst []nodeset.Table, free *nodeset.Table, running []Running) []nodeset.Table {

@@ -1,0 +1,114 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+)
+
+// awards is the last stage of a cycle: it turns the winners into decisions.
+type awards struct {
+	opts *AuctionOptions
+	won  []int32 // by job of the window: which of the winners it is, or -1
+	left leftovers
+}
+
+// sums are the worth of what starts, and the bound on it.
+type sums struct{ objective, bound float64 }
+
+func (x *sums) add(worth float64) { x.objective, x.bound = x.objective+worth, x.bound+worth }
+
+// decide turns the winners into decisions, gives what is left over to jobs that
+// lost, and checks the whole by allocating it.
+func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
+	a.left.reset(in, c)
+	if err := a.takeWinners(in); err != nil {
+		return err
+	}
+	m, result, book := &in.model, &in.winners.result, &in.bidding.book
+	x := sums{m.Objective(result.Worth), m.Objective(result.Bound)}
+	for j := range in.window.jobs {
+		if err := a.decideJob(j, in, &x, p); err != nil {
+			return err
+		}
+	}
+	added, err := a.left.fillBeyond(s, a.opts, p)
+	if err != nil {
+		return err
+	}
+	p.Stats.BoundAll = m.boundAll(&in.reservations.space, &in.window) + added
+	p.Objective, p.Bound = x.objective+added, min(x.bound+added, p.Stats.BoundAll)
+	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(in.window.jobs), len(book.Bids), book.NodeSets
+	p.Stats.Rows, p.Stats.Entries = m.Rows(), len(m.Row)
+	p.Stats.Status, p.Stats.Work = result.Status.String(), result.Work
+	return nil
+}
+
+// takeWinners notes the winners, and takes what they get from what is left.
+func (a *awards) takeWinners(in *stages) error {
+	a.won = a.won[:0]
+	for range in.window.jobs {
+		a.won = append(a.won, -1)
+	}
+	for i, b := range in.winners.result.Chosen {
+		bid := &in.bidding.book.Bids[b]
+		j := in.window.jobOf(bid)
+		a.won[j] = int32(i)
+		if err := a.left.rest.Take(in.winners.by.Allocation(i), in.window.asks[bid.Job].Crosses); err != nil {
+			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", in.window.jobs[j].ID, err)
+		}
+	}
+	return nil
+}
+
+// decideJob decides on job j of the window.
+func (a *awards) decideJob(j int, in *stages, x *sums, p *Plan) error {
+	d := &p.Decisions[in.window.index[j]] // so far these are in queue order, an element a job
+	if w := a.won[j]; w >= 0 {
+		return a.decideWinner(int(w), in, d, p)
+	}
+	start := in.reservations.guarded[j].start
+	if start == 0 && a.opts.Drafts > 0 {
+		added, err := a.left.fillAny(j, d, p)
+		if err != nil {
+			return err
+		}
+		if x.add(added); d.Start {
+			return nil
+		}
+	}
+	d.Expected = start
+	d.waits(a.whyNot(j, in, d.Why == TimedOut))
+	return nil
+}
+
+// decideWinner starts the w-th winner's job. A layout that the program has chosen for an offer need not
+// be the offer's: then it is a bid like others.
+func (a *awards) decideWinner(w int, in *stages, d *Decision, p *Plan) error {
+	b := in.winners.result.Chosen[w]
+	bid := &in.bidding.book.Bids[b]
+	d.Start, d.Class, d.Alternative = true, bid.Class, int(in.window.ways[bid.Job].alternative)
+	a.left.grace = 0
+	d.Segs = p.keep(in.winners.by.Allocation(w))
+	if bid.Class != bids.ClassS || slices.Equal(d.Segs, in.bidding.book.Allocation(int(b))) {
+		return nil
+	}
+	described, err := in.bidding.gen.Describe(&in.window.asks[bid.Job], d.Segs)
+	d.Class = described.Class
+	return err
+}
+
+// whyNot is why job j of the window waits. untried: there was no time to try what the winners left.
+func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
+	silent := in.bidding.silent(&in.window, j)
+	switch {
+	case in.reservations.guarded[j].start > 0:
+		return blocked
+	case silent && !in.bidding.unasked(&in.window, j):
+		return a.opts.noPlace()
+	case silent, untried, in.winners.unproven && a.opts.Drafts == 0: // without drafts left-overs are not given out
+		return undecided
+	}
+	return lost
+}

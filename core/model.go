@@ -1,0 +1,44 @@
+package core
+
+import (
+	"math"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/ipmodel"
+)
+
+// model is the stage that states the choice among the bids as an integer program.
+type model struct {
+	ipmodel.Model
+	build    ipmodel.Builder
+	flat     bids.Flat
+	required []bool // by job of the window: it has to start; nil: none has to
+}
+
+// make builds the program of a window's bids. It speaks in the objective's unit, whatever the window's
+// worths are divided by.
+func (m *model) make(space *bids.Space, w *window, book *bids.Book, required []bool) error {
+	if err := m.build.Build(space, w.asks, book, required, &m.Model); err != nil {
+		return err
+	}
+	if m.required = required; len(m.Required) == 0 {
+		m.required = nil
+	}
+	up := 0
+	if w.opts.Objective == ByRate {
+		up = rateBits
+	}
+	m.Scale = math.Ldexp(m.Scale, up-w.shift)
+	return nil
+}
+
+// boundAll is an upper bound on the worth of any allocations of the window's jobs, in the
+// objective's unit.
+func (m *model) boundAll(space *bids.Space, w *window) float64 {
+	unit := 1 / math.Ldexp(m.Scale, w.shift) // to which worths are rounded
+	bound := m.flat.Solve(space, w.asks, m.required, m.build.Alpha()+unit)
+	return math.Ldexp(bound*(1+rounding), w.shift)
+}
+
+// rounding is more than what the floating-point sums of boundAll can be off by.
+const rounding = 1e-9

@@ -1,0 +1,168 @@
+package core
+
+import (
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// reservations is the stage that says which jobs must start, and keeps places for some that cannot.
+type reservations struct {
+	opts    *AuctionOptions
+	space   bids.Space      // what is free, and what the reservations leave of it
+	left    []nodeset.Table // the latter's memory
+	guarded []guard         // by job of the window
+	planner planner
+	drafted []int32           // by job of the window: its bid in the best draft, or -1
+	kept    []nodeset.Segment // what the walk gave to jobs that must start
+	order   []int32           // of the walk over the window
+	claims  []float64         // by job of the window
+	musts   []bool            // by job of the window
+}
+
+// guard is what the walk over the queue has found for a job of the window.
+type guard struct {
+	must  bool  // has to start now
+	start int64 // reserved from that second on, or 0
+}
+
+// reset begins a cycle, with so many jobs in the window, in which nothing is reserved.
+func (r *reservations) reset(s *Snapshot, jobs int) {
+	r.space.Now, r.space.Left = s.Nodes, r.space.Left[:0]
+	r.planner.reserved = r.planner.reserved[:0]
+	r.guarded = append(r.guarded[:0], make([]guard, jobs)...)
+}
+
+// walk goes down the window in queue order, or by claim, on the draft that is worth most: jobs
+// that can start there have to start, and the first that cannot get reservations,
+// Reservations of them. It stops at the last of these; jobs behind it are free to
+// win or lose, as long as they keep off what is reserved. It ends early when stop,
+// which may be nil, says so, but never before it has looked at the first: a machine that
+// has been drained for a wide job for an hour is not given away because one cycle had no
+// time. Afterwards the window's asks, r.guarded and r.space say what the auction has to respect. A job that
+// can be met in several ways starts in the first that can start, or else has the earliest place of all reserved.
+//
+// The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the
+// auction deciding everything behind it: the job at the head starts as early as
+// running jobs' time limits allow, whatever comes after it, so that every job gets
+// to the head in the end.
+func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func() bool) error {
+	if err := r.planner.reset(s); err != nil {
+		return err
+	}
+	r.planner.stop = stop
+	r.kept = r.kept[:0]
+	r.markDraft(w, draft)
+	first := -1
+	for i, j := range r.byClaim(s, w) {
+		if i > 0 && stop != nil && stop() {
+			break
+		}
+		reserved, err := r.serve(s, w, draft, int(j))
+		if err != nil {
+			return err
+		}
+		if reserved && first < 0 {
+			first = int(j)
+		}
+		if len(r.planner.reserved) == r.opts.Reservations {
+			break
+		}
+	}
+	r.bind(s, w, first)
+	return nil
+}
+
+// markDraft notes what the jobs bid in the draft that is worth most.
+func (r *reservations) markDraft(w *window, draft *bids.Book) {
+	r.drafted = r.drafted[:0]
+	for range w.jobs {
+		r.drafted = append(r.drafted, -1)
+	}
+	if len(draft.Drafts) > 0 {
+		for _, b := range draft.Drafts[0] {
+			r.drafted[w.jobOf(&draft.Bids[b])] = b
+		}
+	}
+}
+
+// serve has job j start, or else keeps its earliest place. Jobs that stay together may lie anywhere if
+// there never is a place otherwise, as with nodes down; if there is none even then, it does nothing.
+func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (reserved bool, err error) {
+	limit := w.jobs[j].TimeLimit
+	for _, loose := range [...]bool{false, true} {
+		if loose && !r.opts.Compact {
+			break
+		}
+		r.planner.loose = loose
+		if segs, ask, ok := r.startable(w, draft, j); ok {
+			w.asks[ask].Keep, r.guarded[j].must = segs, true
+			return false, r.planner.start(segs, s.Now+limit)
+		}
+		if kept, ok := r.planner.reserve(j, w.asksOf(j), limit); ok {
+			r.guarded[j].start = kept.Start
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// startable finds a place where job j can start now: the draft's, if nothing that
+// was reserved meanwhile is in the way, or another. ask is the one that it meets.
+func (r *reservations) startable(w *window, draft *bids.Book, j int) (place []nodeset.Segment, ask int, ok bool) {
+	from, limit := len(r.kept), w.jobs[j].TimeLimit
+	if b := r.drafted[j]; b >= 0 {
+		r.kept = append(r.kept, draft.Allocation(int(b))...)
+		if segs := r.kept[from:len(r.kept):len(r.kept)]; r.planner.free(segs, limit) {
+			return segs, int(draft.Bids[b].Job), true
+		}
+		r.kept = r.kept[:from]
+	}
+	kept, k, ok := r.planner.place(r.kept, w.asksOf(j), limit, r.planner.clock)
+	if !ok {
+		return nil, 0, false
+	}
+	r.kept = kept
+	return r.kept[from:len(r.kept):len(r.kept)], int(w.askStart[j]) + k, true
+}
+
+// bind tells the asks which reservations they would run into. The first job with a
+// reservation is not bound by it; the others with one do not bid this time, so that
+// they can't take each other's places.
+func (r *reservations) bind(s *Snapshot, w *window, first int) {
+	r.left = r.planner.left(r.left, s.Nodes, s.Running)
+	r.space.Left = r.space.Left[:0]
+	for k := range r.left {
+		r.space.Left = append(r.space.Left, &r.left[k])
+	}
+	for k := range w.asks {
+		ask, j := &w.asks[k], int(w.ways[k].job)
+		ask.Crosses = r.crosses(s, w.jobs[j])
+		switch {
+		case j == first && len(r.planner.reserved) == 1:
+			ask.Crosses = 0
+		case r.guarded[j].start > 0:
+			ask.Request = &noRequest
+		}
+	}
+}
+
+// crosses is how many reservations a job would run into if it started now.
+func (r *reservations) crosses(s *Snapshot, job *Job) int {
+	n := 0
+	for n < len(r.space.Left) && r.planner.reserved[n].Start < s.Now+job.TimeLimit {
+		n++
+	}
+	return n
+}
+
+// required says of each job of the window whether it has to start.
+func (r *reservations) required() []bool {
+	r.musts = r.musts[:0]
+	for j := range r.guarded {
+		r.musts = append(r.musts, r.guarded[j].must)
+	}
+	return r.musts
+}
+
+// noRequest is not valid, so that its job makes no bid.
+var noRequest bids.Request

@@ -1,0 +1,70 @@
+package core
+
+import "github.com/aucsched/aucsched/nodeset"
+
+// verdict is why a job waits.
+type verdict struct {
+	why    Why
+	reason string
+}
+
+var (
+	blocked      = verdict{Reserved, reasonReserved}
+	noNodes      = verdict{NoFit, reasonNoNodes}
+	apart        = verdict{NoFit, reasonApart}
+	lost         = verdict{Lost, reasonLost}
+	lostToEquals = verdict{Lost, reasonEquals}
+	undecided    = verdict{TimedOut, reasonTimedOut}
+)
+
+// Why jobs wait, in words.
+const (
+	reasonReserved = "blocked: its place is reserved from the expected start on"
+	reasonNoNodes  = "no nodes are free that suit it"
+	reasonApart    = "no nodes are free that suit it and lie close enough together"
+	reasonLost     = "other jobs are worth more together"
+	reasonEquals   = "jobs ahead of it that ask for the same could take all that is free"
+	reasonTimedOut = "the time was over before it was decided on"
+)
+
+// noPlace is the verdict on jobs that nothing suits which is free.
+func (o *AuctionOptions) noPlace() verdict {
+	if o.Compact {
+		return apart
+	}
+	return noNodes
+}
+
+// waits records why the job of d does not start.
+func (d *Decision) waits(v verdict) { d.Why, d.Reason = v.why, v.reason }
+
+// blockAll decides on all jobs that nothing is said of yet.
+func (p *Plan) blockAll(v verdict) {
+	for i := range p.Decisions {
+		if p.Decisions[i].Reason == "" {
+			p.Decisions[i].waits(v)
+		}
+	}
+}
+
+// countTimedOut fills in how many jobs were not decided on.
+func (p *Plan) countTimedOut() {
+	p.Stats.TimedOut = 0
+	for i := range p.Decisions {
+		if p.Decisions[i].Why == TimedOut {
+			p.Stats.TimedOut++
+		}
+	}
+}
+
+// keep copies segments into the plan's own memory.
+func (p *Plan) keep(segs []nodeset.Segment) []nodeset.Segment {
+	from := len(p.segs)
+	p.segs = append(p.segs, segs...)
+	return p.segs[from:len(p.segs):len(p.segs)]
+}
+
+func (p *Plan) reset() {
+	p.Decisions, p.segs = p.Decisions[:0], p.segs[:0]
+	p.Objective, p.Bound, p.Stats = 0, 0, Stats{}
+}

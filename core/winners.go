@@ -1,0 +1,90 @@
+package core
+
+import (
+	"context"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/ipmodel"
+)
+
+// winners is the stage that chooses among the bids.
+type winners struct {
+	opts     *AuctionOptions
+	by       Determiner
+	in       ipmodel.Window // what it chooses from
+	result   ipmodel.Result
+	start    []int32 // bids that are known to be feasible together
+	rest     bids.Rest
+	unproven bool // the deadline struck before the optimum was known
+}
+
+// workPerEntry is how much work a small model is worth: more than that seldom
+// betters it.
+const workPerEntry = 8000
+
+// find finds the winners.
+func (x *winners) find(ctx context.Context, l Limits, w *window, r *reservations, book *bids.Book, m *model) error {
+	o := ipmodel.Options{
+		Deadline: l.Deadline, Now: l.Now, Seed: l.Seed, Start: x.bestStart(w, r, book),
+		Work: min(x.opts.Work, workPerEntry*int64(len(m.Row)+m.Columns())),
+	}
+	x.in = ipmodel.Window{Space: &r.space, Asks: w.asks, Book: book, Fixed: &m.Model}
+	if err := x.by.Determine(ctx, &x.in, o, &x.result); err != nil {
+		return err
+	}
+	x.unproven = x.result.Status != ipmodel.Optimal && !l.Deadline.IsZero() && !l.Now().Before(l.Deadline)
+	return nil
+}
+
+// bestStart is the most worthy choice that is known to be feasible: a draft, what the
+// walk over the queue has kept, or, if nothing is, the offers.
+func (x *winners) bestStart(w *window, r *reservations, book *bids.Book) []int32 {
+	x.start = append(x.start[:0], book.Kept...)
+	var most int64
+	for _, b := range x.start {
+		most += w.asks[book.Bids[b].Job].Priority
+	}
+	for _, d := range book.Drafts {
+		var worth int64
+		musts := 0
+		for _, b := range d {
+			ask := book.Bids[b].Job
+			worth += w.asks[ask].Priority
+			if r.guarded[w.ways[ask].job].must {
+				musts++
+			}
+		}
+		if worth > most && musts == len(book.Kept) {
+			x.start, most = append(x.start[:0], d...), worth
+		}
+	}
+	if len(book.Kept) == 0 {
+		n := len(x.start)
+		all, worth := x.startOfOffers(x.start, &r.space, w.asks, book)
+		if x.start = all[:n]; worth > most {
+			x.start = all[n:]
+		}
+	}
+	return x.start
+}
+
+// startOfOffers is the choice of all offers, each if those before it leave room for it.
+func (x *winners) startOfOffers(dst []int32, space *bids.Space, asks []bids.Ask, book *bids.Book) (chosen []int32, worth int64) {
+	fresh := false
+	for j := range asks {
+		for b := book.JobStart[j]; b < book.JobStart[j+1]; b++ {
+			if book.Bids[b].Class != bids.ClassS {
+				continue
+			}
+			if !fresh { // most windows have no offers
+				x.rest.Reset(space)
+				fresh = true
+			}
+			if x.rest.Take(book.Allocation(int(b)), asks[j].Crosses) == nil {
+				dst, worth = append(dst, b), worth+asks[j].Priority
+				break
+			}
+		}
+	}
+	return dst, worth
+}

@@ -1,0 +1,3 @@
+// Package policies has the papers' other schedulers: AUCSCHED1, which is an auction with [Layouts],
+// and IPSCHED, which is [IPSched].
+package policies
