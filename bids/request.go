@@ -90,6 +90,14 @@ func (r *Request) PerNode() (least, most int, err error) {
 	return s.lo, s.hi, err
 }
 
+// LeastCores is how many cores an allocation has in all at least.
+func (r *Request) LeastCores() int64 {
+	if r.Cores > 0 {
+		return int64(r.Cores)
+	}
+	return int64(max(r.MinNodes, 1)) * int64(r.TasksPerNode)
+}
+
 func (r *Request) shape() (shape, error) {
 	for _, f := range []struct {
 		name   string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aucsched/aucsched/internal/slack"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
@@ -13,10 +14,10 @@ import (
 // Auction is the policy "auction2": AUCSCHED2 with whole-window drafts and reservations. A cycle goes
 // through its stages in the order of their fields; each owns its scratch and looks at earlier ones only.
 type Auction struct {
-	entry   entry
+	entry   Entry
 	opts    AuctionOptions
-	slack   slack   // what is left of a cycle's time to what comes after its deadline
-	filling filling // what the solver leaves of it to the awards
+	slack   slack.Slack // what is left of a cycle's time to what comes after its deadline
+	filling filling     // what the solver leaves of it to the awards
 	clock   clock
 	stages
 	awards awards // and what is left over, as decisions
@@ -59,7 +60,7 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 	if a.winners.by == nil {
 		return errNotNew
 	}
-	return a.entry.run(ctx, s, p, func() error { return a.cycle(ctx, s, l, p) })
+	return a.entry.Run(ctx, s, p, func() error { return a.cycle(ctx, s, l, p) })
 }
 
 func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
@@ -67,8 +68,8 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 		l.Now = time.Now
 	}
 	begin := l.Now()
-	l.Deadline = a.slack.takeOff(begin, l.Deadline)
-	a.clock.start(ctx, l, begin, a.slack.off)
+	l.Deadline = a.slack.TakeOff(begin, l.Deadline)
+	a.clock.start(ctx, l, begin, a.slack.Left())
 	defer a.clock.end()
 	a.window.open(s, &a.clock, p)
 	a.reservations.reset(s, len(a.window.jobs))
@@ -85,7 +86,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	p.countTimedOut()
 	end := l.Now()
 	p.Stats.Elapsed = end.Sub(begin)
-	a.slack.learn(end)
+	a.slack.Learn(end)
 	return nil
 }
 
@@ -150,3 +151,8 @@ func (a *Auction) blockAll(p *Plan) {
 	}
 	p.blockAll(a.opts.noPlace())
 }
+
+// Ended tells a when its caller was done with what has to be done by the deadline as well, such
+// as checking the plan that Decide has made, so that later cycles leave time for that. Callers
+// who have nothing to do need not call it.
+func (a *Auction) Ended(at time.Time) { a.slack.Learn(at) }

@@ -90,7 +90,7 @@ func (a *awards) decideWinner(w int, in *stages, d *Decision, p *Plan) error {
 	bid := &in.bidding.book.Bids[b]
 	d.Start, d.Class, d.Alternative = true, bid.Class, int(in.window.ways[bid.Job].alternative)
 	a.left.grace = 0
-	d.Segs = p.keep(in.winners.by.Allocation(w))
+	d.Segs = p.Keep(in.winners.by.Allocation(w))
 	if bid.Class != bids.ClassS || slices.Equal(d.Segs, in.bidding.book.Allocation(int(b))) {
 		return nil
 	}

@@ -7,7 +7,7 @@ type backlog struct{ cores, gpus float64 }
 // wait adds a waiting job, as the first of its ways.
 func (b *backlog) wait(job *Job) {
 	limit := float64(job.TimeLimit)
-	b.cores += limit * float64(coresOf(&job.Request))
+	b.cores += limit * float64(job.Request.LeastCores())
 	b.gpus += limit * float64(leastGPUs(&job.Request))
 }
 

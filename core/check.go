@@ -31,7 +31,7 @@ func (e *JobError) Unwrap() error { return e.Fault }
 
 // Faults of a call.
 var (
-	errNotNew  = errors.New("the policy was not made by NewAuction or NewIPSched")
+	errNotNew  = errors.New("the auction was not made by NewAuction")
 	errNoPlan  = errors.New("there is no Snapshot, or no Plan to fill")
 	errNoNodes = errors.New("the snapshot has no machine: Nodes is nil")
 )
@@ -103,14 +103,15 @@ func (j *Job) limitFault() *bids.FieldError {
 	return nil
 }
 
-// entry lets one goroutine at a time into a policy.
-type entry struct {
+// Entry lets one goroutine at a time into a policy, with a snapshot that is valid. A policy of another
+// package may begin its Decide with one, as those here do.
+type Entry struct {
 	busy    atomic.Bool
 	checker checker
 }
 
-// run checks the snapshot and calls decide, whose error leaves p without decisions; so does the end of ctx.
-func (e *entry) run(ctx context.Context, s *Snapshot, p *Plan, decide func() error) (err error) {
+// Run empties p, checks the snapshot and calls decide, whose error leaves p without decisions; so does the end of ctx.
+func (e *Entry) Run(ctx context.Context, s *Snapshot, p *Plan, decide func() error) (err error) {
 	if s == nil || p == nil {
 		return errNoPlan
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	others "github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -21,7 +22,7 @@ func policies(t testing.TB) []core.Policy {
 	t.Helper()
 	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
 	require.NoError(t, err)
-	i, err := core.NewIPSched(core.DefaultIPSchedOptions())
+	i, err := others.NewIPSched(others.DefaultIPSchedOptions())
 	require.NoError(t, err)
 	return []core.Policy{a, i}
 }
@@ -81,8 +82,8 @@ func TestDecideRefusesCallsThatAreNone(t *testing.T) {
 		require.ErrorContains(t, policy.Decide(context.Background(), &core.Snapshot{Nodes: uniform(t, 1, 1)}, core.Limits{}, nil), "no Plan")
 		require.ErrorContains(t, policy.Decide(context.Background(), &core.Snapshot{}, core.Limits{}, &p), "Nodes is nil")
 	}
-	for _, policy := range []core.Policy{new(core.Auction), new(core.IPSched)} {
-		require.ErrorContains(t, policy.Decide(context.Background(), &core.Snapshot{Nodes: uniform(t, 1, 1)}, core.Limits{}, &p), "NewAuction")
+	for want, policy := range map[string]core.Policy{"NewAuction": new(core.Auction), "NewIPSched": new(others.IPSched)} {
+		require.ErrorContains(t, policy.Decide(context.Background(), &core.Snapshot{Nodes: uniform(t, 1, 1)}, core.Limits{}, &p), want)
 	}
 }
 

@@ -35,7 +35,7 @@ func (m totals) share(job *Job) uint64 {
 		q, _ := bits.Div64(of>>(64-shareBits), of<<shareBits, all)
 		return q
 	}
-	s := part(uint64(coresOf(&job.Request)), max(m.cores, 1))
+	s := part(uint64(job.Request.LeastCores()), max(m.cores, 1))
 	if g := leastGPUs(&job.Request); g > 0 {
 		s += part(uint64(g), max(m.gpus, 1))
 	}

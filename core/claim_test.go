@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -23,7 +24,7 @@ func shareTwin(m totals, job *Job) *big.Rat {
 		}
 		return r
 	}
-	return new(big.Rat).Add(part(coresOf(&job.Request), int64(m.cores)), part(leastGPUs(&job.Request), int64(m.gpus)))
+	return new(big.Rat).Add(part(job.Request.LeastCores(), int64(m.cores)), part(leastGPUs(&job.Request), int64(m.gpus)))
 }
 
 func drawClaimant(t *rapid.T) (totals, *Job) {
@@ -89,8 +90,8 @@ func TestPlacesGoByClaim(t *testing.T) {
 // lastTwin is half of the time, in exact numbers, that all cores or all GPUs need for what runs and
 // what waits and can run.
 func lastTwin(s *Snapshot) *big.Rat {
-	var never neverCache
-	never.reset(s.Nodes)
+	var known answers.Cache
+	known.Reset(s.Nodes)
 	m := totalsOf(s.Nodes)
 	cores, gpus := new(big.Rat), new(big.Rat)
 	add := func(seconds int64, c, g int64) {
@@ -105,8 +106,8 @@ func lastTwin(s *Snapshot) *big.Rat {
 		}
 	}
 	for _, job := range s.Pending {
-		if never.checkWays(job) == "" {
-			add(job.TimeLimit, coresOf(&job.Request), leastGPUs(&job.Request))
+		if neverRuns(&known, job) == "" {
+			add(job.TimeLimit, job.Request.LeastCores(), leastGPUs(&job.Request))
 		}
 	}
 	if cores.Cmp(gpus) < 0 {

@@ -7,7 +7,7 @@
 //
 //	snapshot -> nodesets -> bids -> model -> winners -> decisions
 //
-// [IPSched] is that of Soner and Özturan's first paper, which needs no bids.
+// A [Determiner] may choose the winners in another way than by the model.
 //
 // The caller's duties, in this order:
 //

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -17,7 +18,7 @@ type equals struct {
 }
 
 type equalKey struct {
-	requestKey
+	answers.Key
 	limit int64
 }
 
@@ -32,7 +33,7 @@ type waysKey struct {
 // listKey is a list of alternatives: one more than in the list of that number, 0 being empty.
 type listKey struct {
 	before int
-	requestKey
+	answers.Key
 }
 
 func (e *equals) reset(t *nodeset.Table, reservations int) {
@@ -48,7 +49,7 @@ func (e *equals) reset(t *nodeset.Table, reservations int) {
 // enough counts one more job and reports whether those before it suffice, and why
 // it need not bid.
 func (e *equals) enough(job *Job) (verdict, bool) {
-	k := waysKey{equalKey: equalKey{keyOf(&job.Request), job.TimeLimit}, list: e.list(job.Alternatives), words: len(job.Prefer)}
+	k := waysKey{equalKey: equalKey{answers.KeyOf(&job.Request), job.TimeLimit}, list: e.list(job.Alternatives), words: len(job.Prefer)}
 	if k.words > 0 {
 		k.prefer = &job.Prefer[0]
 	}
@@ -66,7 +67,7 @@ func (e *equals) enough(job *Job) (verdict, bool) {
 // list is the number of a list of alternatives.
 func (e *equals) list(alternatives []bids.Request) (number int) {
 	for i := range alternatives {
-		k := listKey{number, keyOf(&alternatives[i])}
+		k := listKey{number, answers.KeyOf(&alternatives[i])}
 		n, ok := e.lists[k]
 		if !ok {
 			n = len(e.lists) + 1
@@ -82,10 +83,10 @@ func (e *equals) mostOf(job *Job) int64 {
 	if len(job.Alternatives) == 0 {
 		return e.most(&job.Request)
 	}
-	cores, gpus := coresOf(&job.Request), leastGPUs(&job.Request)
+	cores, gpus := job.Request.LeastCores(), leastGPUs(&job.Request)
 	for k := range job.Alternatives {
 		r := &job.Alternatives[k]
-		if c := coresOf(r); c > 0 { // 0: it is no valid request
+		if c := r.LeastCores(); c > 0 { // 0: it is no valid request
 			cores, gpus = min(cores, c), min(gpus, leastGPUs(r))
 		}
 	}
@@ -101,7 +102,7 @@ func leastGPUs(r *bids.Request) int64 { return int64(max(r.MinNodes, 1)) * int64
 
 // most bounds how many jobs with this request could start on what is free.
 func (e *equals) most(r *bids.Request) int64 {
-	most := e.cores / coresOf(r)
+	most := e.cores / r.LeastCores()
 	if g := leastGPUs(r); g > 0 {
 		most = min(most, e.gpus/g)
 	}

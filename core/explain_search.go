@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -120,7 +121,7 @@ func (q *search) suggest(job *Job, smallest bool) {
 	if q.err != nil {
 		return
 	}
-	out := q.tried[equalKey{keyOf(&job.Request), job.TimeLimit}]
+	out := q.tried[equalKey{answers.KeyOf(&job.Request), job.TimeLimit}]
 	list, size := changes(q.job, job)
 	for _, s := range q.x.Suggestions {
 		if slices.Equal(s.Changes, list) {
@@ -137,7 +138,7 @@ func (q *search) over() bool { return q.x.Cut != "" || q.err != nil }
 // if the search is over. A request that is not valid, or that has no place even if
 // the job were alone, needs no trial.
 func (q *search) starts(job *Job) bool {
-	key := equalKey{keyOf(&job.Request), job.TimeLimit}
+	key := equalKey{answers.KeyOf(&job.Request), job.TimeLimit}
 	if out, ok := q.tried[key]; ok {
 		return out.start
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -120,7 +121,7 @@ func (f *leftovers) fillBeyond(s *Snapshot, o *AuctionOptions, p *Plan) (worth f
 		worth += added
 		if !d.Start {
 			d.waits(o.noPlace())
-			if why := w.never.checkWays(job); why != "" {
+			if why := neverRuns(&w.answers, job); why != "" {
 				d.waits(verdict{Never, why})
 			}
 		}
@@ -150,7 +151,7 @@ func (f *leftovers) fillJobBeyond(s *Snapshot, job *Job, d *Decision, p *Plan) (
 // fillBeyondAs is fillJobBeyond for one of the job's requests.
 func (f *leftovers) fillBeyondAs(s *Snapshot, job *Job, r *bids.Request, d *Decision, p *Plan) (worth float64, err error) {
 	f.beyond = *r
-	key := equalKey{keyOf(r), job.TimeLimit}
+	key := equalKey{answers.KeyOf(r), job.TimeLimit}
 	if f.failed[key] {
 		return 0, nil
 	}

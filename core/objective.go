@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-
-	"github.com/aucsched/aucsched/bids"
 )
 
 // Objective says what the start of a job is worth to an Auction. The queue is in
@@ -44,14 +42,6 @@ func ParseObjective(name string) (Objective, error) {
 	return 0, fmt.Errorf("objective %q: must be priority, size or rate", name)
 }
 
-// coresOf is how many cores a job asks for at least.
-func coresOf(r *bids.Request) int64 {
-	if r.Cores > 0 {
-		return int64(r.Cores)
-	}
-	return int64(max(r.MinNodes, 1)) * int64(r.TasksPerNode)
-}
-
 // weightBits keeps the weights of a window in the Builder's range.
 const weightBits = 59
 
@@ -83,7 +73,7 @@ func (w *window) weigh() {
 
 // product is P_j R_j as high and low words.
 func product(job *Job) (high, low uint64) {
-	return bits.Mul64(uint64(max(job.Priority, 1)), uint64(coresOf(&job.Request)))
+	return bits.Mul64(uint64(max(job.Priority, 1)), uint64(job.Request.LeastCores()))
 }
 
 // product is P_j R_j, or P_j S_j / T_j in units of 2^-rateBits, as high and low words.
@@ -99,7 +89,7 @@ func (w *window) weight(job *Job) float64 {
 	worth := float64(max(job.Priority, 1))
 	switch w.opts.Objective {
 	case BySize:
-		worth *= float64(coresOf(&job.Request))
+		worth *= float64(job.Request.LeastCores())
 	case ByRate:
 		worth *= math.Ldexp(float64(w.machine.rate(job)), -rateBits)
 	}

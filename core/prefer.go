@@ -14,7 +14,7 @@ type preferences struct {
 	made  map[bothKey]nodeset.Mask
 }
 
-// bothKey is two masks, told apart as in a requestKey.
+// bothKey is two masks, told apart as in an answers.Key.
 type bothKey struct {
 	prefer, eligible           *uint64
 	preferWords, eligibleWords int
@@ -78,7 +78,7 @@ func (p *preferences) room(r *bids.Request) bool {
 	if err != nil {
 		return false
 	}
-	nodes, cores := max(r.MinNodes, 1), coresOf(r)
+	nodes, cores := max(r.MinNodes, 1), r.LeastCores()
 	for w, usable := range p.nodes.Usable(r.MinGPUs) {
 		for left := usable & r.Eligible.Word(w); left != 0; left &= left - 1 {
 			free := int(p.nodes.FreeCores()[w*64+bits.TrailingZeros64(left)])

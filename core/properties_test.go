@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -377,7 +378,7 @@ func TestNothingIsLeftLying(t *testing.T) {
 			}
 			together := 0
 			if a.opts.Compact {
-				idle, ok := placer.Place(nil, idle(s.Nodes), &job.Request, job.MinGPUs)
+				idle, ok := placer.Place(nil, answers.Idle(s.Nodes), &job.Request, job.MinGPUs)
 				require.True(t, ok)
 				together = nodeset.Blocks(idle)
 			}
@@ -480,15 +481,15 @@ func TestLeavingOutEqualJobsLosesNothing(t *testing.T) {
 		o := DefaultAuctionOptions()
 		o.Reservations, o.Work = int(seed%2), 300_000
 		few, all := decide(t, o, s), decide(t, o, masked)
-		places := map[requestKey]int{}
+		places := map[answers.Key]int{}
 		for _, d := range all.Decisions {
 			if d.Start {
-				places[keyOf(&s.Pending[d.Job].Request)]++
+				places[answers.KeyOf(&s.Pending[d.Job].Request)]++
 				sumAll += s.Pending[d.Job].Priority
 			}
 		}
 		for i, d := range few.Decisions {
-			k := keyOf(&s.Pending[i].Request)
+			k := answers.KeyOf(&s.Pending[i].Request)
 			if d.Reason == reasonEquals {
 				left++
 				require.Zero(t, places[k], "window %d: job %d could have started in the place of an equal one", seed, i)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -21,7 +22,7 @@ type window struct {
 	shift    int            // asks' priorities are in units of 2^shift
 	waiting  backlog        // of the jobs
 	machine  totals
-	never    neverCache
+	answers  answers.Cache
 	equals   equals
 	prefer   preferences
 }
@@ -37,7 +38,7 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 			w.next, w.wanting = i, w.opts.Window-looked
 			break
 		}
-		if why := w.never.checkWays(job); why != "" {
+		if why := neverRuns(&w.answers, job); why != "" {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
 			continue
 		}
@@ -64,7 +65,7 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 func (w *window) reset(s *Snapshot) {
 	w.index, w.jobs = w.index[:0], w.jobs[:0]
 	w.asks, w.requests, w.ways, w.askStart = w.asks[:0], w.requests[:0], w.ways[:0], append(w.askStart[:0], 0)
-	if w.never.reset(s.Nodes) {
+	if w.answers.Reset(s.Nodes) {
 		w.machine = totalsOf(s.Nodes)
 	}
 	w.equals.reset(s.Nodes, w.opts.Reservations)
@@ -86,11 +87,11 @@ func (w *window) addAsks(s *Snapshot, job *Job) {
 	from := len(w.asks)
 	for k := range job.Ways() {
 		r, _ := job.Way(k)
-		if len(job.Alternatives) > 0 && w.never.check(&r) != "" {
+		if len(job.Alternatives) > 0 && w.answers.Never(&r) != "" {
 			continue
 		}
 		r.Contiguous = r.Contiguous || w.opts.ContiguousOnly
-		if k > 0 && slices.ContainsFunc(w.requests[from:], func(o bids.Request) bool { return keyOf(&o) == keyOf(&r) }) {
+		if k > 0 && slices.ContainsFunc(w.requests[from:], func(o bids.Request) bool { return answers.KeyOf(&o) == answers.KeyOf(&r) }) {
 			continue
 		}
 		of := way{int32(len(w.askStart) - 1), int32(k), false}
@@ -117,7 +118,7 @@ func (w *window) blocksOf(s *Snapshot, r *bids.Request) int {
 	if !w.opts.Compact {
 		return 0
 	}
-	return w.never.fewestBlocks(s.Nodes, r)
+	return w.answers.FewestBlocks(s.Nodes, r)
 }
 
 // asksOf are the asks of job j of the window.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/ipsched"
+	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/ipmodel"
 )
@@ -115,7 +116,7 @@ func writeModel(policy core.Policy, out *os.File) error {
 	switch a := policy.(type) {
 	case *core.Auction:
 		err = a.WriteMPS(out, "window")
-	case *core.IPSched:
+	case *policies.IPSched:
 		err = writeDirect(out, a.Problem())
 	default:
 		return badInput(fmt.Errorf("--mps: policy %s has no model", policy.Name()))

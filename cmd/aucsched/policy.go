@@ -86,7 +86,7 @@ func (f *policyFlags) make(flags *pflag.FlagSet) (core.Policy, error) {
 		if err != nil {
 			return nil, badInput(fmt.Errorf("--%w", err))
 		}
-		a, err := core.NewIPSched(o)
+		a, err := policies.NewIPSched(o)
 		return a, badInput(err)
 	case "auction1", "auction2":
 		solver, err := newSolver(f.solver)
@@ -127,13 +127,13 @@ func (f *policyFlags) makeAll(flags *pflag.FlagSet) ([]core.Policy, error) {
 }
 
 // ipsched are the options of the policy of that name.
-func (f *policyFlags) ipsched() (o core.IPSchedOptions, err error) {
-	o = core.DefaultIPSchedOptions()
+func (f *policyFlags) ipsched() (o policies.IPSchedOptions, err error) {
+	o = policies.DefaultIPSchedOptions()
 	o.Window, o.Work, o.NodeLimits = f.opts.Window, f.opts.Work, f.nodeLimits
 	if o.Objective, err = core.ParseObjective(f.objective); err != nil {
 		return o, err
 	}
-	o.OnTimeout, err = core.ParseTimeout(f.onTimeout)
+	o.OnTimeout, err = policies.ParseTimeout(f.onTimeout)
 	return o, err
 }
 
@@ -144,7 +144,7 @@ func (f *policyFlags) freesNodes(policy string) bool { return policy == "ipsched
 // settle makes of a job's request what counts of it under the policy, whoever judges the plan.
 func (f *policyFlags) settle(policy string, r *bids.Request) {
 	if f.freesNodes(policy) {
-		*r = core.WithoutNodeLimits(*r)
+		*r = policies.WithoutNodeLimits(*r)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -37,7 +38,7 @@ func TestIPSchedIsNearItsBound(t *testing.T) {
 	} {
 		w, err := workload.Generate(q.workload, q.nodes, 1)
 		require.NoError(t, err)
-		a, err := core.NewIPSched(core.DefaultIPSchedOptions())
+		a, err := policies.NewIPSched(policies.DefaultIPSchedOptions())
 		require.NoError(t, err)
 		var worth, bound float64
 		var spent latencies

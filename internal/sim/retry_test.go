@@ -17,25 +17,25 @@ import (
 
 // However short a cycle is, all jobs run that can: what a cycle had no time for is decided on later.
 func TestNoCycleLimitLeavesJobsUnrun(t *testing.T) {
-	ipsched := core.DefaultIPSchedOptions()
+	ipsched := policies.DefaultIPSchedOptions()
 	halve := ipsched
-	halve.OnTimeout = core.Halve
+	halve.OnTimeout = policies.Halve
 	paper, none := core.PaperAuctionOptions(), core.DefaultAuctionOptions()
 	none.Reservations = 0
 	layouts := core.DefaultAuctionOptions()
 	layouts.Determiner = policies.Layouts
-	var policies []core.Policy
+	var all []core.Policy
 	for _, o := range []core.AuctionOptions{core.DefaultAuctionOptions(), none, paper, layouts, core.ThroughputAuctionOptions()} {
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
-		policies = append(policies, a)
+		all = append(all, a)
 	}
-	for _, o := range []core.IPSchedOptions{ipsched, halve} {
-		p, err := core.NewIPSched(o)
+	for _, o := range []policies.IPSchedOptions{ipsched, halve} {
+		p, err := policies.NewIPSched(o)
 		require.NoError(t, err)
-		policies = append(policies, p)
+		all = append(all, p)
 	}
-	for _, policy := range policies {
+	for _, policy := range all {
 		for _, limit := range []time.Duration{time.Nanosecond, 20 * time.Microsecond} {
 			var jobs []workload.Job
 			for i := range 40 {

@@ -97,11 +97,6 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		instances := flags.String("instances", "", "directory with MPS files; without it only what is made is solved")
 		picture := flags.String("plot", "", "write the plot, SVG, to this file")
 		page = func() (string, error) { return solvers(ctx, *fresh, *small, *seed, *instances, *picture, errs) }
-	case "priced":
-		seeds := seedRange{1, 5}
-		flags.Var(&seeds, "seeds", "seeds of the windows, FIRST-LAST")
-		reservations := flags.Int("reservations", 0, "blocked jobs whose earliest start is kept free")
-		page = func() (string, error) { return priced(ctx, seeds, *reservations, errs) }
 	case "layouts":
 		seeds := seedRange{1, 5}
 		flags.Var(&seeds, "seeds", "seeds of the windows, FIRST-LAST")

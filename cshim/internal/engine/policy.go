@@ -26,7 +26,7 @@ func (p PolicyName) String() string { return policyNames[p] }
 // newPolicy is the policy of the settings; ipsched brings a solver of its own.
 func newPolicy(s *Settings, v ipmodel.Solver) (core.Policy, error) {
 	if s.Policy == IPSched {
-		return core.NewIPSched(s.IPSched)
+		return policies.NewIPSched(s.IPSched)
 	}
 	o := s.Auction
 	if s.Policy == Auction1 {
@@ -53,7 +53,7 @@ func (s *Settings) freesNodes() bool { return s.Policy == IPSched && !s.IPSched.
 // the policy and for who judges its plan.
 func (s *snapshot) dropNodeLimits() {
 	for _, job := range s.Pending {
-		job.Request = core.WithoutNodeLimits(job.Request)
+		job.Request = policies.WithoutNodeLimits(job.Request)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/policies"
 )
 
 // SolverMode says which solvers an [Engine] uses.
@@ -31,7 +32,7 @@ type Settings struct {
 	Policy PolicyName
 	// Auction are the options of the auctions, but for Determiner, which Policy says; IPSched those of ipsched.
 	Auction core.AuctionOptions
-	IPSched core.IPSchedOptions
+	IPSched policies.IPSchedOptions
 	// Deadline is for cycles whose input has none.
 	Deadline time.Duration
 	Solver   SolverMode
@@ -45,7 +46,7 @@ type Settings struct {
 // DefaultSettings are those of an empty text.
 func DefaultSettings() Settings {
 	return Settings{
-		Auction: core.DefaultAuctionOptions(), IPSched: core.DefaultIPSchedOptions(), Deadline: 200 * time.Millisecond,
+		Auction: core.DefaultAuctionOptions(), IPSched: policies.DefaultIPSchedOptions(), Deadline: 200 * time.Millisecond,
 		FileAge: 24 * 60 * 60,
 	}
 }
@@ -61,7 +62,7 @@ const MaxDeadline = time.Hour
 //	objective=priority|size|rate   patience_s=0 compact=yes|no contiguous_bids=yes|no
 //	paper=yes|no          yes: core.PaperAuctionOptions, and on top of these what else is given
 //	throughput=yes|no     yes: core.ThroughputAuctionOptions likewise; goes without paper
-//	node_limits=yes|no on_timeout=incumbent|halve          see core.IPSchedOptions
+//	node_limits=yes|no on_timeout=incumbent|halve          see policies.IPSchedOptions
 //	deadline_ms=200       time of a cycle, up to an hour
 //	solver=native|auto|highs
 //	worker=PATH           the aucsched command; absolute, without commas and spaces
@@ -173,7 +174,7 @@ func (s *Settings) set(key, value string) (err error) {
 	case "node_limits":
 		s.IPSched.NodeLimits, err = yesOrNo(key, value)
 	case "on_timeout":
-		if s.IPSched.OnTimeout, err = core.ParseTimeout(value); err != nil {
+		if s.IPSched.OnTimeout, err = policies.ParseTimeout(value); err != nil {
 			err = &SettingError{key, value, "must be incumbent or halve"}
 		}
 	case "solver":

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/policies"
 )
 
 func TestParseSettings(t *testing.T) {
@@ -20,7 +21,7 @@ func TestParseSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Settings{
 		Auction:  core.AuctionOptions{Window: 77, MaxBidsPerJob: 20, Drafts: 9, Reservations: 2, Objective: core.BySize},
-		IPSched:  core.IPSchedOptions{Window: 77, NodeLimits: true, Objective: core.BySize},
+		IPSched:  policies.IPSchedOptions{Window: 77, NodeLimits: true, Objective: core.BySize},
 		Deadline: 150 * time.Millisecond, Solver: Auto, Worker: "/opt/aucsched", FileAge: 60,
 	}, s)
 
@@ -48,7 +49,7 @@ func TestParseSettings(t *testing.T) {
 	s, err = ParseSettings("window=9 node_limits=no policy=ipsched on_timeout=halve bids=3 drafts=2 throughput=yes")
 	require.NoError(t, err, "what means nothing for ipsched is ignored")
 	require.Equal(t, IPSched, s.Policy)
-	require.Equal(t, core.IPSchedOptions{Window: 9, OnTimeout: core.Halve, Work: core.DefaultIPSchedOptions().Work}, s.IPSched)
+	require.Equal(t, policies.IPSchedOptions{Window: 9, OnTimeout: policies.Halve, Work: policies.DefaultIPSchedOptions().Work}, s.IPSched)
 
 	s, err = ParseSettings("bids=3")
 	require.NoError(t, err)

@@ -1,15 +1,16 @@
-package core
+package policies
 
 import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
 )
 
 // IPSchedOptions are the settings of an IPSched. DefaultIPSchedOptions has the recommended ones.
 type IPSchedOptions struct {
 	// Objective is what the start of a job is worth (ipsched, table IV).
-	Objective Objective
+	Objective core.Objective
 	// Window is MAX_JOB_COUNT of ipsched, section IV: how many jobs take part, the first of the queue by
 	// priority. Jobs that can never run on this machine do not count, nor do those that the model does not know.
 	Window int
@@ -31,7 +32,7 @@ func DefaultIPSchedOptions() IPSchedOptions {
 // Validate reports the first setting that is out of range.
 func (o *IPSchedOptions) Validate() error {
 	switch {
-	case o.Objective != ByPriority && o.Objective != BySize:
+	case o.Objective != core.ByPriority && o.Objective != core.BySize:
 		return fmt.Errorf("%v: ipsched knows priority and size", o.Objective)
 	case o.Window < 1 || o.Window > 1<<20:
 		return fmt.Errorf("window %d: must be 1 to %d jobs", o.Window, 1<<20)
@@ -76,7 +77,7 @@ func ParseTimeout(name string) (Timeout, error) {
 // WithoutNodeLimits is a request as if its job had asked for no number of nodes. One for nodes with tasks on
 // each becomes one for the cores of as few nodes as it allows.
 func WithoutNodeLimits(r bids.Request) bids.Request {
-	r.Cores = int(min(coresOf(&r), bids.MaxCores))
+	r.Cores = int(min(r.LeastCores(), bids.MaxCores))
 	r.MinNodes, r.MaxNodes = 0, 0
 	return r
 }

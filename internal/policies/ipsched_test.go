@@ -1,4 +1,4 @@
-package core
+package policies
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -34,20 +35,20 @@ func TestIPSchedTableI(t *testing.T) {
 		nodes, err := nodeset.NewUniform(c.nodes, nodeset.Capacity{Cores: uint16(c.cores), GPUs: uint8(c.gpus)})
 		require.NoError(t, err)
 		h := c.nodes / 2
-		s := &Snapshot{Nodes: nodes, Pending: queue(1000,
+		s := &core.Snapshot{Nodes: nodes, Pending: queue(1000,
 			bids.Request{Cores: c.flexible},
 			bids.Request{Cores: c.cores2, MinNodes: h, MaxNodes: h, MinGPUs: c.gpus},
 			bids.Request{Cores: c.cores3, MinNodes: h, MaxNodes: h, MinGPUs: c.gpus},
 		)}
-		var p Plan
-		require.NoError(t, newIPSched(t, nil).Decide(context.Background(), s, Limits{}, &p))
-		require.NoError(t, Verify(s, &p))
+		var p core.Plan
+		require.NoError(t, newIPSched(t, nil).Decide(context.Background(), s, core.Limits{}, &p))
+		require.NoError(t, core.Verify(s, &p))
 		require.Equal(t, 3, started(&p), c)
 	}
 }
 
 // ipschedWorth is the paper's first objective, added up from a plan.
-func ipschedWorth(s *Snapshot, p *Plan) (sum float64) {
+func ipschedWorth(s *core.Snapshot, p *core.Plan) (sum float64) {
 	for _, d := range p.Decisions {
 		if d.Start {
 			sum += float64(s.Pending[d.Job].Priority) * (1 - float64(nodeset.Nodes(d.Segs))/float64(2*s.Nodes.Len()))
@@ -59,12 +60,12 @@ func ipschedWorth(s *Snapshot, p *Plan) (sum float64) {
 // Plans are valid and worth what they say, every job that waits is told why, and what another policy starts is
 // worth no more than the bound.
 func TestIPSchedPlans(t *testing.T) {
-	starts, waits := 0, map[Why]int{}
+	starts, waits := 0, map[core.Why]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
-		var p, other Plan
-		require.NoError(t, newIPSched(t, nil).Decide(context.Background(), s, Limits{Seed: 1}, &p))
-		require.NoError(t, Verify(s, &p))
+		var p, other core.Plan
+		require.NoError(t, newIPSched(t, nil).Decide(context.Background(), s, core.Limits{Seed: 1}, &p))
+		require.NoError(t, core.Verify(s, &p))
 		require.InEpsilon(t, 1+ipschedWorth(s, &p), 1+p.Objective, 1e-9)
 		require.LessOrEqual(t, p.Objective, p.Bound)
 		require.Len(t, p.Decisions, len(s.Pending))
@@ -77,24 +78,24 @@ func TestIPSchedPlans(t *testing.T) {
 				starts--
 				waits[d.Why]++
 			}
-			if d.Why == Unmodelled {
+			if d.Why == core.Unmodelled {
 				require.True(t, job.Contiguous)
 			} else {
 				known.Pending = append(known.Pending, job)
 			}
 		}
-		o := DefaultAuctionOptions()
+		o := core.DefaultAuctionOptions()
 		o.Reservations, o.Work = 0, 100_000
-		a, err := NewAuction(o, nil)
+		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
-		require.NoError(t, a.Decide(context.Background(), &known, Limits{}, &other))
+		require.NoError(t, a.Decide(context.Background(), &known, core.Limits{}, &other))
 		if p.Bound > 0 { // something is free
 			// Auctions may give jobs of type 3 more nodes than the fewest, which is worth less.
 			require.LessOrEqual(t, ipschedWorth(&known, &other), p.Bound*(1+1e-12))
 		}
 	})
 	require.Positive(t, starts)
-	for _, why := range []Why{NoFit, Lost, Never, Unmodelled} {
+	for _, why := range []core.Why{core.NoFit, core.Lost, core.Never, core.Unmodelled} {
 		require.Positive(t, waits[why], "reason %d", why)
 	}
 	require.Len(t, waits, 4)
@@ -103,22 +104,22 @@ func TestIPSchedPlans(t *testing.T) {
 func TestIPSchedObjectiveBySize(t *testing.T) {
 	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 8})
 	require.NoError(t, err)
-	s := &Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 1}, bids.Request{Cores: 2}, bids.Request{Cores: 32})}
-	for objective, want := range map[Objective][]bool{ByPriority: {true, true, false}, BySize: {false, false, true}} {
-		for _, high := range []int64{0, MaxPriority - 1<<33} { // beyond what stays exact
+	s := &core.Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 1}, bids.Request{Cores: 2}, bids.Request{Cores: 32})}
+	for objective, want := range map[core.Objective][]bool{core.ByPriority: {true, true, false}, core.BySize: {false, false, true}} {
+		for _, high := range []int64{0, core.MaxPriority - 1<<33} { // beyond what stays exact
 			for _, job := range s.Pending {
 				job.Priority += high
 			}
 			a := newIPSched(t, func(o *IPSchedOptions) { o.Objective = objective })
-			var p Plan
-			require.NoError(t, a.Decide(context.Background(), s, Limits{}, &p))
+			var p core.Plan
+			require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
 			for i, d := range p.Decisions {
 				require.Equal(t, want[i], d.Start)
 			}
 			require.LessOrEqual(t, p.Objective, p.Bound)
 		}
 		for _, job := range s.Pending {
-			job.Priority -= MaxPriority - 1<<33
+			job.Priority -= core.MaxPriority - 1<<33
 		}
 	}
 }
@@ -127,15 +128,15 @@ func TestIPSchedObjectiveBySize(t *testing.T) {
 func TestIPSchedRoundsGreatWorths(t *testing.T) {
 	nodes, err := nodeset.NewUniform(3000, nodeset.Capacity{Cores: 64})
 	require.NoError(t, err)
-	s := &Snapshot{Nodes: nodes}
+	s := &core.Snapshot{Nodes: nodes}
 	s.Pending = queue(10, slices.Repeat([]bids.Request{{Cores: 60_000}}, 5)...)
 	for i, job := range s.Pending {
-		job.Priority = MaxPriority - int64(i)
+		job.Priority = core.MaxPriority - int64(i)
 	}
-	a := newIPSched(t, func(o *IPSchedOptions) { o.Objective = BySize })
-	var p Plan
-	require.NoError(t, a.Decide(context.Background(), s, Limits{}, &p))
-	require.NoError(t, Verify(s, &p))
+	a := newIPSched(t, func(o *IPSchedOptions) { o.Objective = core.BySize })
+	var p core.Plan
+	require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
+	require.NoError(t, core.Verify(s, &p))
 	require.Positive(t, a.shift)
 	require.Equal(t, 3, started(&p))
 	require.True(t, p.Decisions[0].Start && p.Decisions[1].Start && p.Decisions[2].Start)
@@ -148,11 +149,11 @@ func TestIPSchedRoundsGreatWorths(t *testing.T) {
 func TestIPSchedWithoutNodeLimits(t *testing.T) {
 	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 8})
 	require.NoError(t, err)
-	s := &Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 16, MinNodes: 4, MaxNodes: 4}, bids.Request{MinNodes: 2, TasksPerNode: 3})}
+	s := &core.Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 16, MinNodes: 4, MaxNodes: 4}, bids.Request{MinNodes: 2, TasksPerNode: 3})}
 	for limits, want := range map[bool][]int{true: {4, 2}, false: {2, 2}} {
 		a := newIPSched(t, func(o *IPSchedOptions) { o.NodeLimits = limits })
-		var p Plan
-		require.NoError(t, a.Decide(context.Background(), s, Limits{}, &p))
+		var p core.Plan
+		require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
 		judged := *s
 		judged.Pending = nil
 		for i, job := range s.Pending {
@@ -162,7 +163,7 @@ func TestIPSchedWithoutNodeLimits(t *testing.T) {
 			}
 			judged.Pending = append(judged.Pending, &j)
 		}
-		require.NoError(t, Verify(&judged, &p))
+		require.NoError(t, core.Verify(&judged, &p))
 	}
 }
 
@@ -170,7 +171,7 @@ func TestIPSchedWithoutNodeLimits(t *testing.T) {
 func TestIPSchedHalvesItsWindow(t *testing.T) {
 	nodes, err := nodeset.NewUniform(40, nodeset.Capacity{Cores: 8, GPUs: 2})
 	require.NoError(t, err)
-	s := &Snapshot{Nodes: nodes}
+	s := &core.Snapshot{Nodes: nodes}
 	var reqs []bids.Request
 	for i := range 16 {
 		reqs = append(reqs, bids.Request{Cores: 100 + 7*i, MinGPUs: i % 3})
@@ -180,13 +181,13 @@ func TestIPSchedHalvesItsWindow(t *testing.T) {
 	clock := func() time.Time { now = now.Add(time.Millisecond); return now }
 	for _, rule := range []Timeout{Halve, Incumbent} {
 		a := newIPSched(t, func(o *IPSchedOptions) { o.Window, o.OnTimeout, o.Work = 8, rule, 20_000 })
-		var p Plan
+		var p core.Plan
 		for _, step := range []struct {
 			limit time.Duration
 			jobs  int
 		}{{time.Hour, 8}, {time.Millisecond, 8}, {time.Millisecond, 4}, {time.Hour, 2}, {time.Hour, 4}, {time.Hour, 8}, {time.Hour, 8}} {
-			require.NoError(t, a.Decide(context.Background(), s, Limits{Now: clock, Deadline: now.Add(step.limit)}, &p))
-			require.NoError(t, Verify(s, &p))
+			require.NoError(t, a.Decide(context.Background(), s, core.Limits{Now: clock, Deadline: now.Add(step.limit)}, &p))
+			require.NoError(t, core.Verify(s, &p))
 			late := step.limit < time.Hour
 			require.Equal(t, late, p.Stats.Late)
 			if rule == Incumbent {
@@ -196,7 +197,7 @@ func TestIPSchedHalvesItsWindow(t *testing.T) {
 			}
 			require.Len(t, p.Decisions, step.jobs)
 			require.Equal(t, late, started(&p) == 0)
-			require.Equal(t, late, p.Decisions[0].Why == TimedOut)
+			require.Equal(t, late, p.Decisions[0].Why == core.TimedOut)
 		}
 	}
 }
@@ -212,16 +213,16 @@ func TestIPSchedLeavesTimeForItsCaller(t *testing.T) {
 		n := 1 + rng.IntN(13)
 		reqs = append(reqs, bids.Request{Cores: n * (1 + rng.IntN(8)), MinNodes: n, MaxNodes: n, MinGPUs: rng.IntN(3)})
 	}
-	s := &Snapshot{Nodes: nodes, Pending: queue(1000, reqs...)}
+	s := &core.Snapshot{Nodes: nodes, Pending: queue(1000, reqs...)}
 	for _, tells := range []bool{false, true} {
 		now := time.Unix(1000, 0)
 		clock := func() time.Time { now = now.Add(time.Millisecond); return now }
 		a := newIPSched(t, func(o *IPSchedOptions) { o.Work = 0 })
 		for i := range 6 {
-			var p Plan
+			var p core.Plan
 			begin := now
-			require.NoError(t, a.Decide(context.Background(), s, Limits{Now: clock, Deadline: begin.Add(span)}, &p))
-			require.NoError(t, Verify(s, &p))
+			require.NoError(t, a.Decide(context.Background(), s, core.Limits{Now: clock, Deadline: begin.Add(span)}, &p))
+			require.NoError(t, core.Verify(s, &p))
 			require.True(t, p.Stats.Late, "more time would be used")
 			if now = now.Add(after); tells {
 				a.Ended(now)
@@ -237,19 +238,19 @@ func TestIPSchedAllocatesNothingInSteadyState(t *testing.T) {
 	race.Allocates(t)
 	nodes, err := nodeset.NewUniform(300, nodeset.Capacity{Cores: 8, GPUs: 2})
 	require.NoError(t, err)
-	s := &Snapshot{Nodes: nodes}
+	s := &core.Snapshot{Nodes: nodes}
 	var reqs []bids.Request
 	for i := range 60 {
 		reqs = append(reqs, bids.Request{Cores: 8 + 7*i}, bids.Request{Cores: 16 + 8*i, MinNodes: 2 + i, MaxNodes: 2 + i, MinGPUs: 1})
 	}
 	s.Pending = queue(600, append(reqs, bids.Request{Cores: 20, Contiguous: true})...)
 	a := newIPSched(t, nil)
-	var p Plan
+	var p core.Plan
 	for range 10 {
-		require.NoError(t, a.Decide(context.Background(), s, Limits{}, &p))
+		require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
 	}
 	require.Positive(t, started(&p))
-	require.Zero(t, testing.AllocsPerRun(10, func() { _ = a.Decide(context.Background(), s, Limits{}, &p) }))
+	require.Zero(t, testing.AllocsPerRun(10, func() { _ = a.Decide(context.Background(), s, core.Limits{}, &p) }))
 }
 
 func TestIPSchedOptionsAreChecked(t *testing.T) {

@@ -1,15 +1,20 @@
-package core
+package policies
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/ipsched"
+	"github.com/aucsched/aucsched/internal/slack"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -23,7 +28,7 @@ import (
 //
 // Under [Halve] the length of the window is kept from cycle to cycle and depends on the clock.
 type IPSched struct {
-	entry   entry
+	entry   core.Entry
 	opts    IPSchedOptions
 	solver  *ipsched.Solver
 	problem ipsched.Problem
@@ -32,12 +37,14 @@ type IPSched struct {
 	width   int            // jobs of this window
 	window  []int          // index in the decisions of each job of the window
 	asked   []bids.Request // by job of the queue: the request as it counts
-	never   neverCache
+	answers answers.Cache
 	masks   ipsched.Masks
 	scratch nodeset.Table
-	slack   slack
+	slack   slack.Slack
 	shift   int // worths are in units of 2^shift
 }
+
+var errNotNew = errors.New("the policy was not made by NewIPSched")
 
 // NewIPSched returns the policy.
 func NewIPSched(o IPSchedOptions) (*IPSched, error) {
@@ -53,49 +60,53 @@ func (a *IPSched) Name() string { return "ipsched" }
 // Problem is what the last cycle solved. It belongs to the IPSched and is valid until the next cycle.
 func (a *IPSched) Problem() *ipsched.Problem { return &a.problem }
 
-// Decide implements [Policy]. With the time over before the best choice is known, jobs that could start and do not are TimedOut.
-func (a *IPSched) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
+// Decide implements [core.Policy]. With the time over before the best choice is known, jobs that could start and do not are TimedOut.
+func (a *IPSched) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, p *core.Plan) error {
 	if a.solver == nil {
 		return errNotNew
 	}
-	return a.entry.run(ctx, s, p, func() error { return a.decideIn(ctx, s, l, p) })
+	return a.entry.Run(ctx, s, p, func() error { return a.decideIn(ctx, s, l, p) })
 }
 
-func (a *IPSched) decideIn(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
+func (a *IPSched) decideIn(ctx context.Context, s *core.Snapshot, l core.Limits, p *core.Plan) error {
 	if l.Now == nil {
 		l.Now = time.Now
 	}
 	begin := l.Now()
-	l.Deadline = a.slack.takeOff(begin, l.Deadline)
+	l.Deadline = a.slack.TakeOff(begin, l.Deadline)
 	a.openWindow(s, p)
 	if len(a.window) == 0 || !anyFree(s.Nodes) {
-		p.blockAll(noNodes)
+		a.blockAll(p)
 	} else if err := a.solve(ctx, s, l, p); err != nil {
 		return err
 	}
-	p.countTimedOut()
+	for i := range p.Decisions {
+		if p.Decisions[i].Why == core.TimedOut {
+			p.Stats.TimedOut++
+		}
+	}
 	end := l.Now()
 	p.Stats.Elapsed = end.Sub(begin)
-	a.slack.learn(end)
+	a.slack.Learn(end)
 	return nil
 }
 
-// Ended is as that of [Auction].
-func (a *IPSched) Ended(at time.Time) { a.slack.learn(at) }
+// Ended is as that of [core.Auction].
+func (a *IPSched) Ended(at time.Time) { a.slack.Learn(at) }
 
 // openWindow takes the first jobs of the queue that the model knows and that could run at all.
-func (a *IPSched) openWindow(s *Snapshot, p *Plan) {
+func (a *IPSched) openWindow(s *core.Snapshot, p *core.Plan) {
 	a.window, a.problem.Jobs, a.asked = a.window[:0], a.problem.Jobs[:0], a.asked[:0]
-	a.never.reset(s.Nodes)
+	a.answers.Reset(s.Nodes)
 	a.masks.Reset()
 	for i, job := range s.Pending {
 		a.asked = append(a.asked, a.asks(job))
 		r := &a.asked[i]
-		d := Decision{Job: i}
-		if why := a.never.check(r); why != "" {
-			d.waits(verdict{Never, why})
+		d := core.Decision{Job: i}
+		if why := a.answers.Never(r); why != "" {
+			verdict{core.Never, why}.on(&d)
 		} else if r.Contiguous && !onOneNode(r) {
-			d.waits(consecutive)
+			consecutive.on(&d)
 		} else if _, ok := a.masks.Number(r.Eligible); len(a.window) == a.width || !ok {
 			break
 		} else {
@@ -106,13 +117,38 @@ func (a *IPSched) openWindow(s *Snapshot, p *Plan) {
 	}
 }
 
+// verdict is why a job waits.
+type verdict struct {
+	why    core.Why
+	reason string
+}
+
+// on records it in the job's decision.
+func (v verdict) on(d *core.Decision) { d.Why, d.Reason = v.why, v.reason }
+
 var (
-	consecutive = verdict{Unmodelled, "it asks for consecutive nodes, which the model of ipsched does not know"}
-	timedOut    = verdict{TimedOut, "the time was over before the window was solved: no job starts, and the next window has half as many"}
+	noNodes     = verdict{core.NoFit, "no nodes are free that suit it"}
+	lost        = verdict{core.Lost, "other jobs are worth more together"}
+	undecided   = verdict{core.TimedOut, "the time was over before it was decided on"}
+	consecutive = verdict{core.Unmodelled, "it asks for consecutive nodes, which the model of ipsched does not know"}
+	timedOut    = verdict{core.TimedOut,
+		"the time was over before the window was solved: no job starts, and the next window has half as many"}
 )
 
+// blockAll decides on the window's jobs where nothing is free.
+func (a *IPSched) blockAll(p *core.Plan) {
+	for _, d := range a.window {
+		noNodes.on(&p.Decisions[d])
+	}
+}
+
+// anyFree reports whether any node has a core to give.
+func anyFree(t *nodeset.Table) bool {
+	return slices.ContainsFunc(t.Usable(0), func(w uint64) bool { return w != 0 })
+}
+
 // asks is what counts of a job's request.
-func (a *IPSched) asks(job *Job) bids.Request {
+func (a *IPSched) asks(job *core.Job) bids.Request {
 	if a.opts.NodeLimits {
 		return job.Request
 	}
@@ -120,11 +156,11 @@ func (a *IPSched) asks(job *Job) bids.Request {
 }
 
 // onOneNode reports whether the job can have no more than one node.
-func onOneNode(r *bids.Request) bool { return r.MaxNodes == 1 || coresOf(r) == 1 }
+func onOneNode(r *bids.Request) bool { return r.MaxNodes == 1 || r.LeastCores() == 1 }
 
 // modelled is a request in the model's terms, without a worth.
 func modelled(r *bids.Request) ipsched.Job {
-	j := ipsched.Job{Cores: int(coresOf(r)), GPUs: r.MinGPUs, MinNodes: r.MinNodes, MaxNodes: r.MaxNodes, Eligible: r.Eligible}
+	j := ipsched.Job{Cores: int(r.LeastCores()), GPUs: r.MinGPUs, MinNodes: r.MinNodes, MaxNodes: r.MaxNodes, Eligible: r.Eligible}
 	if t := r.TasksPerNode; t > 0 {
 		j.MaxCores = t
 		if nodes := j.Cores / t; j.Cores%t == 0 && nodes >= r.MinNodes && (r.MaxNodes == 0 || nodes <= r.MaxNodes) {
@@ -136,7 +172,7 @@ func modelled(r *bids.Request) ipsched.Job {
 
 // weigh sets what the jobs are worth. Numbers stay exact as long as 2N times their sum is in the model's range;
 // a window beyond that has all of them rounded down to a common power of two, a.shift.
-func (a *IPSched) weigh(s *Snapshot, p *Plan) {
+func (a *IPSched) weigh(s *core.Snapshot, p *core.Plan) {
 	var high, low, carry uint64
 	for _, d := range a.window {
 		h, l := a.product(s.Pending[p.Decisions[d].Job])
@@ -156,14 +192,14 @@ func (a *IPSched) weigh(s *Snapshot, p *Plan) {
 }
 
 // product is p_j, or p_j r_j, as high and low words.
-func (a *IPSched) product(job *Job) (high, low uint64) {
-	if a.opts.Objective == BySize {
-		return product(job)
+func (a *IPSched) product(job *core.Job) (high, low uint64) {
+	if a.opts.Objective == core.BySize {
+		return bits.Mul64(uint64(max(job.Priority, 1)), uint64(job.Request.LeastCores()))
 	}
 	return 0, uint64(max(job.Priority, 1))
 }
 
-func (a *IPSched) solve(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
+func (a *IPSched) solve(ctx context.Context, s *core.Snapshot, l core.Limits, p *core.Plan) error {
 	a.problem.NoNodeLimits = !a.opts.NodeLimits
 	a.problem.Free = a.problem.Free[:0]
 	for n := range s.Nodes.Len() {
@@ -201,7 +237,7 @@ func (a *IPSched) solve(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 
 // decide turns the answer into decisions, and checks each of them by what the job asks for and all of them by
 // allocating them on a copy of the machine. After a time-out none starts.
-func (a *IPSched) decide(s *Snapshot, p *Plan, late bool) error {
+func (a *IPSched) decide(s *core.Snapshot, p *core.Plan, late bool) error {
 	a.scratch.CopyFrom(s.Nodes)
 	unit := float64(a.problem.Unit())
 	for k, at := range a.window {
@@ -209,34 +245,34 @@ func (a *IPSched) decide(s *Snapshot, p *Plan, late bool) error {
 		segs := a.result.Segments(k)
 		switch {
 		case late:
-			d.waits(timedOut)
+			timedOut.on(d)
 			continue
 		case !a.result.Able(k):
-			d.waits(noNodes)
+			noNodes.on(d)
 			continue
 		case len(segs) == 0 && a.result.Late:
-			d.waits(undecided)
+			undecided.on(d)
 			continue
 		case len(segs) == 0:
-			d.waits(lost)
+			lost.on(d)
 			continue
 		}
 		job := *s.Pending[d.Job]
 		job.Request = a.asked[d.Job]
-		if err := CheckAllocation(&job.Request, segs, s.Nodes.Len()); err != nil {
+		if err := core.CheckAllocation(&job.Request, segs, s.Nodes.Len()); err != nil {
 			return fmt.Errorf("the solver's choice is not what job %s asks for: %w", job.ID, err)
 		}
 		if err := a.scratch.Allocate(segs); err != nil {
 			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", job.ID, err)
 		}
-		d.Start, d.Segs = true, p.keep(segs)
+		d.Start, d.Segs = true, p.Keep(segs)
 		p.Objective += a.weight(&job) * (1 - float64(nodeset.Nodes(segs))/unit)
 	}
 	return nil
 }
 
 // weight is p_j or p_j r_j.
-func (a *IPSched) weight(job *Job) float64 {
+func (a *IPSched) weight(job *core.Job) float64 {
 	high, low := a.product(job)
 	return math.Ldexp(float64(high), 64) + float64(low)
 }
