@@ -132,6 +132,10 @@ func (r *repository) addPage(name string) error {
 	return nil
 }
 
+// commandSource are the directories of the command aucsched, of those that it hands words on to,
+// and of what they share.
+var commandSource = regexp.MustCompile(`(^|/)cmd/aucsched[^/]*/|^internal/cli/`)
+
 var (
 	target   = regexp.MustCompile(`(?m)^([A-Za-z0-9_./-]+):`)
 	flagCall = regexp.MustCompile(`(?:[fF]lags(?:\(\))?|\bs)\.\w+\((?:[^,"()]+, )?"([a-z][a-z0-9-]*)"`)
@@ -147,7 +151,7 @@ func (r *repository) addSource(name string) error {
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(name, "cmd/aucsched/") && !strings.HasSuffix(name, "_test.go") {
+	if commandSource.MatchString(name) && !strings.HasSuffix(name, "_test.go") {
 		for _, m := range flagCall.FindAllStringSubmatch(text, -1) {
 			r.flags[m[1]] = true
 		}
