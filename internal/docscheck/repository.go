@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -18,7 +17,7 @@ type repository struct {
 	folders  map[string]bool // the last element of every directory
 	pages    []*page
 	byName   map[string]*page
-	targets  map[string]bool
+	targets  map[string]map[string]bool // by the directory of the Makefile
 	commands map[string]bool
 	flags    map[string]bool
 	exported map[string]map[string]bool // by package, the names that it declares
@@ -39,20 +38,13 @@ var notWritten = map[string]bool{"testdata": true, "bin": true, "build": true}
 func openRepository(root string) (*repository, error) {
 	r := &repository{
 		root: root, files: map[string]bool{}, folders: map[string]bool{}, byName: map[string]*page{},
-		targets:  map[string]bool{},
+		targets:  map[string]map[string]bool{},
 		commands: map[string]bool{"help": true, "completion": true},
 		flags:    map[string]bool{"help": true, "version": true},
 		exported: map[string]map[string]bool{},
 	}
 	if err := filepath.WalkDir(root, r.visit); err != nil {
 		return nil, err
-	}
-	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		return nil, fmt.Errorf("make's targets: %w", err)
-	}
-	for _, m := range target.FindAllSubmatch(makefile, -1) {
-		r.targets[string(m[1])] = true
 	}
 	return r, nil
 }
@@ -83,8 +75,8 @@ func (r *repository) visit(file string, d fs.DirEntry, err error) error {
 	case ".c", ".h", ".sh":
 		return r.addMentions(name)
 	}
-	if name == "Makefile" {
-		return r.addMentions(name)
+	if path.Base(name) == "Makefile" {
+		return errors.Join(r.addMentions(name), r.addTargets(name))
 	}
 	return nil
 }
@@ -108,6 +100,19 @@ func (r *repository) addMentions(name string) error {
 			r.mentions = append(r.mentions, mention{name, line, p})
 		}
 	}
+	return nil
+}
+
+func (r *repository) addTargets(name string) error {
+	text, err := r.read(name)
+	if err != nil {
+		return err
+	}
+	of := map[string]bool{}
+	for _, m := range target.FindAllStringSubmatch(text, -1) {
+		of[m[1]] = true
+	}
+	r.targets[path.Dir(name)] = of
 	return nil
 }
 

@@ -97,13 +97,13 @@ var foreign = map[string]bool{
 
 var makes = regexp.MustCompile(`(?:^|[;&|] *|\s)make ((?:[A-Z]+=\S+ )*)([a-z][A-Za-z0-9_.-]*)`)
 
-// targets that pages tell to make are in the Makefile.
+// targets that pages tell to make are in the Makefile, or in that beside the page.
 func targets(r *repository, p *page) []problem {
 	var out []problem
 	for _, c := range p.code() {
 		text, _, _ := strings.Cut(c.text, " #")
 		for _, m := range makes.FindAllStringSubmatch(text, -1) {
-			if !r.targets[m[2]] {
+			if !r.targets["."][m[2]] && !r.targets[path.Dir(p.name)][m[2]] {
 				out = append(out, p.problem(c.line, "make has no target %s", m[2]))
 			}
 		}

@@ -12,6 +12,8 @@ import (
 // A repository in which all that the page "good" claims is so.
 var small = map[string]string{
 	"Makefile":             "run: all\nall:\n",
+	"plugin/Makefile":      "check:\n",
+	"plugin/README.md":     "`make check`, `make run`\n",
 	"core/auction.go":      "package core\n\ntype Auction struct{}\n",
 	"internal/sim/sim.go":  "package sim\n",
 	"cmd/aucsched/plan.go": "package main\n\nvar c = &cobra.Command{Use: \"plan WINDOW.json\"}\n\nfunc f() { c.Flags().BoolVar(&j, \"json\", false, \"\") }\n",
@@ -52,6 +54,7 @@ func TestEachRule(t *testing.T) {
 		{"docs/bad.md", "See `sim/sim.go`.\n", "docs/bad.md:1: there is no sim/sim.go"},
 		{"docs/bad.md", "See `sim/policy`.\n", "docs/bad.md:1: there is no sim/policy"},
 		{"docs/bad.md", "`go test ./sim -run X`\n", "docs/bad.md:1: there is no package ./sim"},
+		{"docs/bad.md", "Type `make check`.\n", "docs/bad.md:1: make has no target check"},
 		{"docs/bad.md", "Type `make gone`.\n", "docs/bad.md:1: make has no target gone"},
 		{"docs/bad.md", "```\nmake run && make gone\n```\n", "docs/bad.md:2: make has no target gone"},
 		{"docs/bad.md", "`aucsched plan\n--gone`\n", "docs/bad.md:1: aucsched plan has no flag --gone"},
