@@ -17,10 +17,13 @@ define with_highs
 	fi; set -x; $(1)
 endef
 
-## bin/aucsched: build the command (the default)
+# What users run: the command, and the programs that it hands commands on to.
+PROGRAMS := ./cmd/aucsched ./benchmarks/cmd/aucsched-lab ./invasive/cmd/aucsched-invasive
+
+## bin/aucsched: build the command and its companions (the default)
 bin/aucsched: go.mod
 	@$(GO) version >/dev/null || { echo "make: Go is missing: see https://go.dev/doc/install" >&2; exit 1; }
-	$(call with_highs,$(GO) build $$tags -o bin/aucsched ./cmd/aucsched)
+	$(call with_highs,$(GO) build $$tags -o bin/ $(PROGRAMS))
 
 ## run: the main job: two windows decided collectively, and a workload simulated
 run: bin/aucsched
@@ -28,7 +31,7 @@ run: bin/aucsched
 
 ## run-invasive: an urgent job takes cores of running ones, which adapt: the invasive protocol on processes of this host (Linux; some seconds)
 run-invasive: bin/aucsched
-	$(GO) build -o bin/malleable ./examples/malleable
+	$(GO) build -o bin/malleable ./invasive/examples/malleable
 	bin/aucsched demo invasive
 
 # Tests of the plug-ins that take long and are variants of others: only slurm-test has them.
@@ -132,7 +135,7 @@ load: emulation
 slurm-test: bin/aucsched
 	GO="$(GO)" N="$(N)" sh scripts/slurm-test.sh
 	sh scripts/emulation.sh
-	AUCSCHED_SLURM_TEST=1 $(GO) test -count=1 ./benchmarks/emulation/... ./cmd/aucsched
+	AUCSCHED_SLURM_TEST=1 $(GO) test -count=1 ./benchmarks/emulation/... ./benchmarks/cmd/aucsched-lab
 
 ## slurm-test-24.11: the same with Debian trixie's Slurm 24.11, in a chroot
 slurm-test-24.11:

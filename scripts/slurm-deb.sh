@@ -43,7 +43,8 @@ if highs=$(sh "$here/highs.sh"); then
 	export PKG_CONFIG_PATH="$highs"
 fi
 # shellcheck disable=SC2086
-go build -trimpath -buildmode=pie -ldflags "-s -w" $tags -o "$stage/usr/bin/aucsched" ./cmd/aucsched
+go build -trimpath -buildmode=pie -ldflags "-s -w" $tags -o "$stage/usr/bin/" \
+	./cmd/aucsched ./benchmarks/cmd/aucsched-lab ./invasive/cmd/aucsched-invasive
 install -m 644 cshim/aucsched.h "$stage/usr/include/aucsched.h"
 sed -e 's|@PREFIX@|/usr|' -e "s|@VERSION@|$release|" -e "s|^libdir=.*|libdir=$plugins|" \
 	cshim/aucsched.pc.in >"$stage$library/pkgconfig/aucsched.pc"
@@ -57,7 +58,7 @@ done
 mkdir "$doc/licenses"
 install -m 644 "$(go env GOROOT)/LICENSE" "$doc/licenses/go"
 [ -z "$tags" ] || install -m 644 "$packaging/HiGHS-LICENSE.txt" "$doc/licenses/HiGHS"
-go version -m "$stage/usr/bin/aucsched" "$stage$plugins/libaucsched.so" | awk '$1 == "dep" { print $2 }' | sort -u |
+go version -m "$stage"/usr/bin/* "$stage$plugins/libaucsched.so" | awk '$1 == "dep" { print $2 }' | sort -u |
 	while read -r module; do
 		source=$(go list -m -f '{{.Dir}}' "$module")
 		for file in "$source"/LICENSE* "$source"/LICENCE* "$source"/COPYING* "$source"/NOTICE* "$source"/THIRD_PARTY*; do
@@ -79,7 +80,7 @@ fill changelog.in | gzip -9n >"$doc/changelog.gz"
 # What is linked: the plug-ins find Slurm's symbols in the program that loads them.
 mkdir -p "$out/debian"
 printf 'Source: aucsched-slurm\n\nPackage: aucsched-slurm\nArchitecture: any\nDescription: x\n' >"$out/debian/control"
-libraries=$(cd "$out" && dpkg-shlibdeps -O "-l$stock" -e "$stage/usr/bin/aucsched" "$stage$plugins"/*.so 2>"$out/shlibdeps.log" |
+libraries=$(cd "$out" && dpkg-shlibdeps -O "-l$stock" $(printf -- '-e %s ' "$stage"/usr/bin/*) "$stage$plugins"/*.so 2>"$out/shlibdeps.log" |
 	sed -n 's/^shlibs:Depends=//p')
 [ -n "$libraries" ] || { cat "$out/shlibdeps.log" >&2; die "dpkg-shlibdeps finds no libraries"; }
 size=$(du -sk --exclude=DEBIAN "$stage" | cut -f1)

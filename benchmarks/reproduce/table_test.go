@@ -140,15 +140,3 @@ func TestSelect(t *testing.T) {
 		require.EqualError(t, err, want)
 	}
 }
-
-func TestParseSeeds(t *testing.T) {
-	for text, want := range map[string][]uint64{"1-3": {1, 2, 3}, "7": {7}, "4-4": {4}} {
-		got, err := ParseSeeds(text)
-		require.NoError(t, err)
-		require.Equal(t, want, got)
-	}
-	for _, text := range []string{"", "0", "0-3", "-1", "3-1", "1-", "-", "a", "1-b", "1-1001", "1.5", "1-2-3", "1,2", "99999999999", " 1"} {
-		_, err := ParseSeeds(text)
-		require.ErrorContains(t, err, "must be FIRST-LAST", text)
-	}
-}

@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/examples"
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/hostlist"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/window"
@@ -21,6 +21,7 @@ import (
 type demo struct {
 	ctx      context.Context
 	out      io.Writer
+	errs     io.Writer
 	picture  picture
 	variants []string
 	seeds    int
@@ -38,18 +39,18 @@ func demoCommand() *cobra.Command {
   b  figure 3 of aucsched1.txt: four jobs that fill a machine to the last core
   c  a workload of aucsched2.txt: Slurm's backfill against the auction, without and
      with GPU ranges, beside the paper's figures`,
-		Args: exactArgs(0),
+		Args: cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			d.ctx, d.out = c.Context(), c.OutOrStdout()
-			d.picture = picture{out: d.out, width: 72, colours: isTerminal(d.out)}
+			d.ctx, d.out, d.errs = c.Context(), c.OutOrStdout(), c.ErrOrStderr()
+			d.picture = picture{out: d.out, width: 72, colours: cli.IsTerminal(d.out)}
 			if d.seeds < 1 {
-				return badInput(fmt.Errorf("--seeds: %d: must be at least 1", d.seeds))
+				return cli.BadInput(fmt.Errorf("--seeds: %d: must be at least 1", d.seeds))
 			}
 			show := map[string]func() error{"a": d.tableI, "b": d.figure3, "c": d.tsubame}
 			for _, part := range parts {
 				f, ok := show[part]
 				if !ok {
-					return badInput(fmt.Errorf("--part: %q is not a, b or c", part))
+					return cli.BadInput(fmt.Errorf("--part: %q is not a, b or c", part))
 				}
 				if err := f(); err != nil {
 					return err
@@ -61,13 +62,7 @@ func demoCommand() *cobra.Command {
 	c.Flags().StringSliceVar(&parts, "part", parts, "what to show")
 	c.Flags().StringSliceVar(&d.variants, "variants", d.variants, "workloads of part c")
 	c.Flags().IntVar(&d.seeds, "seeds", d.seeds, "part c: how many generated workloads to average over")
-	c.AddCommand(demoInvasiveCommands()...)
 	return c
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
@@ -80,6 +75,12 @@ func (d *demo) tableI() error {
 func (d *demo) figure3() error {
 	d.say("(b) Four jobs on 144 nodes, of which n65-n80 are busy (aucsched1, figure 3)")
 	return d.compare("figure3.json")
+}
+
+// tsubame is a table of the laboratory's.
+func (d *demo) tsubame() error {
+	return runCompanion(d.ctx, d.out, d.errs, laboratory, "demo --part c",
+		"demo", "--variants", strings.Join(d.variants, ","), "--seeds", strconv.Itoa(d.seeds))
 }
 
 // compare decides an example one job at a time and all together.
@@ -145,16 +146,16 @@ func (d *demo) listJobs(w *window.Window) {
 	for _, j := range w.Snapshot.Pending {
 		var asks []string
 		if j.Cores > 0 {
-			asks = append(asks, count(j.Cores, "core"))
+			asks = append(asks, cli.Count(j.Cores, "core"))
 		}
 		if j.MinNodes > 0 {
-			asks = append(asks, count(j.MinNodes, "node"))
+			asks = append(asks, cli.Count(j.MinNodes, "node"))
 		}
 		if j.TasksPerNode > 0 {
-			asks = append(asks, count(j.TasksPerNode, "core")+" on each")
+			asks = append(asks, cli.Count(j.TasksPerNode, "core")+" on each")
 		}
 		if j.MinGPUs > 0 {
-			asks = append(asks, count(j.MinGPUs, "GPU")+" on each")
+			asks = append(asks, cli.Count(j.MinGPUs, "GPU")+" on each")
 		}
 		d.say("    %s asks for %s", j.ID, strings.Join(asks, ", "))
 	}
@@ -184,18 +185,11 @@ func describe(w *window.Window, k *core.Decision, o *window.Decision) string {
 		if err != nil {
 			return fmt.Sprintf("%s on %s", o.Job, o.Nodes)
 		}
-		parts = append(parts, fmt.Sprintf("%s on %s", count(c, "core"), list))
+		parts = append(parts, fmt.Sprintf("%s on %s", cli.Count(c, "core"), list))
 	}
 	gpus := ""
 	if o.GPUsPerNode > 0 {
-		gpus = ", " + count(o.GPUsPerNode, "GPU") + " on each"
+		gpus = ", " + cli.Count(o.GPUsPerNode, "GPU") + " on each"
 	}
 	return fmt.Sprintf("%s starts: %s%s", o.Job, strings.Join(parts, ", "), gpus)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -30,18 +31,18 @@ func (x *explainFlags) register(flags *pflag.FlagSet, prefix string) {
 func (x *explainFlags) check(limit time.Duration) error {
 	switch {
 	case limit < 0:
-		return badInput(fmt.Errorf("--deadline: %v is negative", limit))
+		return cli.BadInput(fmt.Errorf("--deadline: %v is negative", limit))
 	case x.trials < 0:
-		return badInput(fmt.Errorf("trials: %d is negative", x.trials))
+		return cli.BadInput(fmt.Errorf("trials: %d is negative", x.trials))
 	case x.time < 0:
-		return badInput(fmt.Errorf("time for trials: %v is negative", x.time))
+		return cli.BadInput(fmt.Errorf("time for trials: %v is negative", x.time))
 	}
 	return nil
 }
 
 // explain adds explanations to decisions, which begin with job first of the queue.
 func (x *explainFlags) explain(ctx context.Context, e *core.Explainer, w *window.Window, decisions []window.Decision, first int) error {
-	o := core.ExplainOptions{Trials: x.trials, Deadline: deadline(x.time)}
+	o := core.ExplainOptions{Trials: x.trials, Deadline: cli.Deadline(x.time)}
 	for i := range decisions {
 		ex, err := e.Explain(ctx, first+i, o)
 		if err != nil {
@@ -55,7 +56,7 @@ func (x *explainFlags) explain(ctx context.Context, e *core.Explainer, w *window
 }
 
 func explainCommand() *cobra.Command {
-	f := policyFlags{estimates: true}
+	f := cli.PolicyFlags{Estimates: true}
 	x := explainFlags{trials: core.DefaultExplainOptions().Trials, time: 30 * time.Second}
 	var asJSON bool
 	var seed uint64
@@ -72,10 +73,10 @@ from standard input.`,
 		Example: "  aucsched explain examples/blocked.json wide",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return exactArgs(2)(c, args)
+				return cli.ExactArgs(2)(c, args)
 			}
 			if _, err := os.Stat(args[0]); err == nil {
-				return badInput(fmt.Errorf("explain %s: which job?", args[0]))
+				return cli.BadInput(fmt.Errorf("explain %s: which job?", args[0]))
 			}
 			return nil
 		},
@@ -91,17 +92,17 @@ from standard input.`,
 				return err
 			}
 			for _, job := range w.Snapshot.Pending {
-				f.settle(f.policy, &job.Request)
+				f.Settle(f.Policy, &job.Request)
 			}
 			job, err := findJob(w, args[0], args[1])
 			if err != nil {
 				return err
 			}
-			policy, err := f.make(c.Flags())
+			policy, err := f.Make(c.Flags())
 			if err != nil {
 				return err
 			}
-			e, err := core.NewExplainer(c.Context(), policy, &w.Snapshot, core.Limits{Deadline: deadline(limit), Seed: seed})
+			e, err := core.NewExplainer(c.Context(), policy, &w.Snapshot, core.Limits{Deadline: cli.Deadline(limit), Seed: seed})
 			if err != nil {
 				return err
 			}
@@ -121,7 +122,7 @@ from standard input.`,
 			return printExplanation(c.OutOrStdout(), &o.Decisions[job])
 		},
 	}
-	f.register(c.Flags())
+	f.Register(c.Flags())
 	x.register(c.Flags(), "")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: the job's decision as plan has it, with an explanation")
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
@@ -139,7 +140,7 @@ func findJob(w *window.Window, path, id string) (int, error) {
 		return job, nil
 	}
 	if slices.ContainsFunc(w.Snapshot.Running, func(r core.Running) bool { return r.ID == id }) {
-		return 0, badInput(fmt.Errorf("%s: job %.60q runs already", path, id))
+		return 0, cli.BadInput(fmt.Errorf("%s: job %.60q runs already", path, id))
 	}
-	return 0, badInput(fmt.Errorf("%s: there is no job %.60q", path, id))
+	return 0, cli.BadInput(fmt.Errorf("%s: there is no job %.60q", path, id))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/window"
 )
@@ -87,7 +88,7 @@ func TestExplainErrors(t *testing.T) {
 		"open absent.json: no such file or directory": {"explain", "absent.json", "J1"},
 	} {
 		code, out, errs := aucsched(t, string(text), args...)
-		require.Equal(t, exitUsage, code, "%v: %s", args, errs)
+		require.Equal(t, cli.ExitUsage, code, "%v: %s", args, errs)
 		require.Contains(t, errs, want)
 		require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %s", errs)
 		require.Empty(t, out)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/window"
@@ -27,15 +27,7 @@ func aucsched(t *testing.T, in string, args ...string) (code int, out, errs stri
 }
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "foreign" {
-		if err := speakForeign(os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	supervisor := len(os.Args) == 3 && os.Args[1] == "ihypervisor-supervisor" // it has no environment
-	if len(os.Args) == 2 && os.Args[1] == "solver-worker" || supervisor || os.Getenv("AUCSCHED_TEST_COMMAND") != "" {
+	if len(os.Args) == 2 && os.Args[1] == "solver-worker" || os.Getenv("AUCSCHED_TEST_COMMAND") != "" {
 		main()
 	}
 	os.Exit(m.Run())
@@ -162,11 +154,10 @@ func TestWrongUsageAndInput(t *testing.T) {
 		"--gap: -0.5":                    {"solve", "--gap", "-0.5", file("k.mps", knapsack)},
 		"--gap: NaN":                     {"solve", "--gap", "NaN", file("k.mps", knapsack)},
 		"--part: \"x\" is not a, b or c": {"demo", "--part", "x"},
-		"--variants: ":                   {"demo", "--part", "c", "--variants", "9.XX"},
 		"--seeds: 0":                     {"demo", "--seeds", "0"},
 	} {
 		code, out, errs := aucsched(t, "", args...)
-		require.Equal(t, exitUsage, code, "%v: %s", args, errs)
+		require.Equal(t, cli.ExitUsage, code, "%v: %s", args, errs)
 		require.Contains(t, errs, want)
 		require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %s", errs)
 		require.Empty(t, out)

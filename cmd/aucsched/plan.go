@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/ipsched"
 	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/window"
@@ -19,7 +20,7 @@ import (
 )
 
 func planCommand() *cobra.Command {
-	f := policyFlags{estimates: true}
+	f := cli.PolicyFlags{Estimates: true}
 	var asJSON bool
 	var seed uint64
 	var limit time.Duration
@@ -37,7 +38,7 @@ auction1 and auction2 start a job by its own request or by one of its "alternati
 give nodes different numbers of GPUs where "gpus_uniform" is false. backfill and ipsched look at
 a job's own request only, and give each node the fewest GPUs of a range.`,
 		Example: "  aucsched plan examples/table1.json --json",
-		Args:    exactArgs(1),
+		Args:    cli.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := x.check(limit); err != nil {
 				return err
@@ -46,19 +47,19 @@ a job's own request only, and give each node the fewest GPUs of a range.`,
 			if err != nil {
 				return err
 			}
-			policy, err := f.make(c.Flags())
+			policy, err := f.Make(c.Flags())
 			if err != nil {
 				return err
 			}
 			for _, job := range w.Snapshot.Pending {
-				f.settle(f.policy, &job.Request)
+				f.Settle(f.Policy, &job.Request)
 			}
 			out, err := createIf(mps)
 			if err != nil {
-				return badInput(fmt.Errorf("--mps: %w", err))
+				return cli.BadInput(fmt.Errorf("--mps: %w", err))
 			}
 			defer out.Close()
-			e, err := core.NewExplainer(c.Context(), policy, &w.Snapshot, core.Limits{Deadline: deadline(limit), Seed: seed})
+			e, err := core.NewExplainer(c.Context(), policy, &w.Snapshot, core.Limits{Deadline: cli.Deadline(limit), Seed: seed})
 			if err != nil {
 				return err
 			}
@@ -83,7 +84,7 @@ a job's own request only, and give each node the fewest GPUs of a range.`,
 			return printOutcome(c.OutOrStdout(), o)
 		},
 	}
-	f.register(c.Flags())
+	f.Register(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
 	c.Flags().DurationVar(&limit, "deadline", 0, "wall-clock time for the decision; 0: none")
@@ -96,15 +97,15 @@ a job's own request only, and give each node the fewest GPUs of a range.`,
 func readWindow(in io.Reader, path string) (*window.Window, error) {
 	if path == "-" {
 		w, err := window.Read(in, "standard input")
-		return w, badInput(err)
+		return w, cli.BadInput(err)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, badInput(err)
+		return nil, cli.BadInput(err)
 	}
 	defer file.Close()
 	w, err := window.Read(file, path)
-	return w, badInput(err)
+	return w, cli.BadInput(err)
 }
 
 // writeModel writes the model of the policy's last cycle, if out is not nil.
@@ -119,7 +120,7 @@ func writeModel(policy core.Policy, out *os.File) error {
 	case *policies.IPSched:
 		err = writeDirect(out, a.Problem())
 	default:
-		return badInput(fmt.Errorf("--mps: policy %s has no model", policy.Name()))
+		return cli.BadInput(fmt.Errorf("--mps: policy %s has no model", policy.Name()))
 	}
 	if err != nil {
 		return fmt.Errorf("--mps: %w", err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/ipmodel"
-	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
 // solution is what "aucsched solve --json" prints. Objective is absent without a
@@ -35,15 +35,15 @@ func solveCommand() *cobra.Command {
 		Long: `solve takes any 0-1 packing model: binary columns, rows that bound sums of
 non-negative coefficients from above. Anything else is refused in words. The
 objective is minimised unless the file says OBJSENSE MAX.`,
-		Args: exactArgs(1),
+		Args: cli.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 0 {
-				return badInput(fmt.Errorf("--time-limit: %v is negative", limit))
+				return cli.BadInput(fmt.Errorf("--time-limit: %v is negative", limit))
 			}
 			if !(gap >= 0) { // NaN as well
-				return badInput(fmt.Errorf("--gap: %v: must be 0 or more, 0.01 for one per cent", gap))
+				return cli.BadInput(fmt.Errorf("--gap: %v: must be 0 or more, 0.01 for one per cent", gap))
 			}
-			solver, err := newFileSolver(name)
+			solver, err := cli.NewFileSolver(name)
 			if err != nil {
 				return err
 			}
@@ -53,12 +53,12 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 			}
 			out, err := createIf(file)
 			if err != nil {
-				return badInput(fmt.Errorf("--solution: %w", err))
+				return cli.BadInput(fmt.Errorf("--solution: %w", err))
 			}
 			defer out.Close()
 			var r ipmodel.Result
 			begin := time.Now()
-			o := ipmodel.Options{Deadline: deadline(limit), Gap: gap, Seed: seed}
+			o := ipmodel.Options{Deadline: cli.Deadline(limit), Gap: gap, Seed: seed}
 			if err := solver.Solve(c.Context(), p.Model, o, &r); err != nil {
 				return fmt.Errorf("solver %s: %w", solver.Name(), err)
 			}
@@ -89,11 +89,11 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 func readMPS(path string) (*ipmodel.MPS, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, badInput(err)
+		return nil, cli.BadInput(err)
 	}
 	defer file.Close()
 	p, err := ipmodel.ReadMPS(file, path)
-	return p, badInput(err)
+	return p, cli.BadInput(err)
 }
 
 // fill puts the result into the file's own terms, after the referee has seen it.
@@ -138,16 +138,4 @@ func writeNames(out *os.File, names []string) error {
 		return err
 	}
 	return out.Close()
-}
-
-func workerCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "solver-worker",
-		Short:  "Solve one model from standard input with HiGHS, for a parent process",
-		Hidden: true,
-		Args:   exactArgs(0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return highs.Worker(c.InOrStdin(), c.OutOrStdout())
-		},
-	}
 }

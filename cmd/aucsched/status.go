@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
 )
 
 // statusLimit bounds the size of a status file.
@@ -33,21 +35,21 @@ it is the one that slurm.conf ($SLURM_CONF, or /etc/slurm/slurm.conf) names as a
 SchedulerParameters, or else aucsched.status in StateSaveLocation.
 
 A status that is older than three intervals is printed, and the exit status is 1.`,
-		Args: exactArgs(0),
+		Args: cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if file == "" {
 				var err error
 				if file, err = statusFile(getenv("SLURM_CONF")); err != nil {
-					return badInput(fmt.Errorf("--file is not given, and %w", err))
+					return cli.BadInput(fmt.Errorf("--file is not given, and %w", err))
 				}
 			}
 			text, err := readLimited(file, statusLimit)
 			if err != nil {
-				return badInput(unread(err))
+				return cli.BadInput(unread(err))
 			}
 			s, err := parseStatus(text)
 			if err != nil {
-				return badInput(fmt.Errorf("%s: %w", file, err))
+				return cli.BadInput(fmt.Errorf("%s: %w", file, err))
 			}
 			if asJSON {
 				_, err = c.OutOrStdout().Write(text)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/cli"
 )
 
 // statusAt runs "aucsched status" at a moment, with $SLURM_CONF.
@@ -25,7 +27,7 @@ func statusAt(t *testing.T, at time.Time, conf string, args ...string) (out stri
 		return conf
 	})
 	c.SilenceUsage, c.SilenceErrors = true, true
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badInput(err) })
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.BadInput(err) })
 	var b bytes.Buffer
 	c.SetOut(&b)
 	c.SetArgs(args)
@@ -169,8 +171,7 @@ func TestStatusFaults(t *testing.T) {
 		require.ErrorContains(t, err, path+": ")
 		require.ErrorContains(t, err, want)
 		require.Empty(t, out)
-		var bad inputError
-		require.ErrorAs(t, err, &bad)
+		require.Equal(t, cli.ExitUsage, cli.Status(err, io.Discard))
 	}
 	_, err := statusAt(t, written, filepath.Join(dir, "no.conf"))
 	require.ErrorContains(t, err, "--file is not given, and open "+filepath.Join(dir, "no.conf"))
@@ -178,7 +179,7 @@ func TestStatusFaults(t *testing.T) {
 	require.ErrorContains(t, err, "is a directory")
 
 	code, out, errs := aucsched(t, "", "status", "--file", filepath.Join(dir, "absent"))
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, cli.ExitUsage, code)
 	require.Equal(t, fmt.Sprintf("aucsched: open %s: no such file or directory: slurmctld has not written it: either it does not run here with aucsched's plug-in, or it can't write there, and then its log says why\n", filepath.Join(dir, "absent")), errs)
 	require.Empty(t, out)
 	denied := unread(&fs.PathError{Op: "open", Path: "/var/x", Err: syscall.EACCES})

@@ -15,16 +15,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/aucsched/aucsched/invasive"
-	"github.com/aucsched/aucsched/invasive/ihypervisor"
-	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
 // builtProgrammes is where they are; TestMain removes it.
 var builtProgrammes string
 
-// programmes are the command and examples/malleable, built once.
+// programmes are the command with its companions, and a job that adapts, built once.
 var programmes = sync.OnceValues(func() (dir string, err error) {
 	defer func() { builtProgrammes = dir }()
 	if dir, err = os.MkdirTemp("", "slurmtest-invasive"); err != nil {
@@ -33,40 +29,18 @@ var programmes = sync.OnceValues(func() (dir string, err error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return dir, err
 	}
-	for _, pkg := range []string{"../../cmd/aucsched", "../../examples/malleable"} {
-		if text, err := exec.Command("go", "build", "-o", dir+"/", pkg).CombinedOutput(); err != nil {
+	for module, packages := range map[string][]string{
+		"../..": {"./cmd/aucsched"}, "../../benchmarks": {"./cmd/aucsched-lab"},
+		"../../invasive": {"./cmd/aucsched-invasive", "./internal/adapts"},
+	} {
+		cmd := exec.Command("go", append([]string{"build", "-o", dir + "/"}, packages...)...)
+		cmd.Dir = module
+		if text, err := cmd.CombinedOutput(); err != nil {
 			return dir, fmt.Errorf("%w: %s", err, text)
 		}
 	}
-	exe, err := os.Executable() // jobs of other users can't get at it
-	if err != nil {
-		return dir, err
-	}
-	text, err := os.ReadFile(exe)
-	if err != nil {
-		return dir, err
-	}
-	return dir, os.WriteFile(dir+"/adapts", text, 0o755)
+	return dir, nil
 })
-
-// adapt is a job that lets go of cores when it is asked to, and does nothing else until there is a file.
-func adapt(stop string) {
-	c, err := malleable.Connect(os.Getenv)
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	for {
-		select {
-		case change := <-c.Changes():
-			_ = c.Done(change)
-		case <-time.After(50 * time.Millisecond):
-			if _, err := os.Stat(stop); err == nil {
-				os.Exit(0)
-			}
-		}
-	}
-}
 
 // An invasiveBed is a cluster of two nodes: partition invasic has the first, with both programmes as processes, and partition p the second. The first
 // has the host's CPUs, as two cores.
@@ -75,7 +49,7 @@ type invasiveBed struct {
 	t            *testing.T
 	dir, bin     string
 	hyper, sched *exec.Cmd
-	topology     *ihypervisor.Topology
+	lists        map[string]string // of CPUs, by those of cores
 }
 
 const (
@@ -91,9 +65,7 @@ func newInvasiveBed(t *testing.T, parameters string) *invasiveBed {
 	dir, err := os.MkdirTemp("", "invasive") // short, and open to jobs of other users
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
-	topology, err := ihypervisor.Simulate(invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: invasiveCores}, "/sys/devices/system/cpu", true)
-	require.NoError(t, err)
-	b := &invasiveBed{t: t, dir: dir, bin: bin, topology: topology}
+	b := &invasiveBed{t: t, dir: dir, bin: bin, lists: make(map[string]string)}
 	prolog := "#!/bin/sh\n[ \"$SLURM_JOB_PARTITION\" != invasic ] || exec " + bin + "/aucsched task-prolog\n"
 	require.NoError(t, os.WriteFile(b.file("prolog"), []byte(prolog), 0o755))
 	b.Cluster = cluster(t, auction, Config{
@@ -180,7 +152,7 @@ func (b *invasiveBed) sbatch(body string, args ...string) uint32 {
 // adapting is a job that adapts, until there is a file. One of its processes has lost its parent.
 func (b *invasiveBed) adapting(args ...string) uint32 {
 	b.t.Helper()
-	return b.sbatch("sh -c 'sleep 100 & echo $! > "+b.file("orphan")+".$SLURM_JOB_ID'; SLURMTEST_ADAPTS="+b.file("stop")+" exec "+b.bin+"/adapts", args...)
+	return b.sbatch("sh -c 'sleep 100 & echo $! > "+b.file("orphan")+".$SLURM_JOB_ID'; exec "+b.bin+"/adapts job "+b.file("stop"), args...)
 }
 
 func (b *invasiveBed) stopAdapting() {
@@ -204,19 +176,14 @@ func (b *invasiveBed) ledger(id uint32) string {
 // cpus are those of cores, as the kernel writes them.
 func (b *invasiveBed) cpus(cores string) string {
 	b.t.Helper()
-	list, err := malleable.ParseList(cores)
-	require.NoError(b.t, err, "cores %q", cores)
-	set := map[int]bool{}
-	var cpus []int
-	for _, core := range list {
-		for _, cpu := range b.topology.CPUs[core] {
-			if !set[cpu] {
-				set[cpu] = true
-				cpus = append(cpus, cpu)
-			}
-		}
+	list, ok := b.lists[cores]
+	if !ok {
+		out, err := exec.Command(filepath.Join(b.bin, "adapts"), "cpus", strconv.Itoa(invasiveCores), cores).CombinedOutput()
+		require.NoError(b.t, err, "cores %q: %s", cores, out)
+		list = strings.TrimSpace(string(out))
+		b.lists[cores] = list
 	}
-	return malleable.FormatList(cpus)
+	return list
 }
 
 // allowed are the different Cpus_allowed_list of all threads of a job. Slurm says which processes those are.

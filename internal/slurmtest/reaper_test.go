@@ -23,9 +23,6 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("SLURMTEST_VICTIM"); dir != "" {
 		victim(dir)
 	}
-	if stop := os.Getenv("SLURMTEST_ADAPTS"); stop != "" {
-		adapt(stop)
-	}
 	code := m.Run()
 	for _, dir := range []string{copiedPlugins, builtProgrammes} {
 		if dir != "" {

@@ -1,0 +1,309 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/aucsched/aucsched/benchmarks/emulation"
+	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/simulate"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/workload"
+)
+
+// emulatedRun are the settings that the result of a run depends on.
+type emulatedRun struct {
+	policy                  cli.PolicyFlags
+	replay                  simulate.ReplayFlags
+	cluster, load, priority string
+	slurmBids               bool
+	parameters              string
+	rate, busy              float64
+	nodes                   string
+}
+
+// register has the flags of simulate that mean something to a real Slurm, and its own.
+func (r *emulatedRun) register(flags *pflag.FlagSet) {
+	r.replay = simulate.ReplayFlags{Config: sim.NewConfig(nil)}
+	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
+	r.policy.Register(shared)
+	r.replay.Register(shared)
+	shared.VisitAll(func(f *pflag.Flag) {
+		switch f.Name {
+		case "policy", "rate", "seed", "solver": // others, or none, here
+		case "interval":
+			f.Usage = "auctions, ipsched: scheduling interval in seconds"
+			flags.AddFlag(f)
+		case "deadline":
+			f.Usage = "auctions, ipsched: time of a cycle; 0: the plug-in's own"
+			flags.AddFlag(f)
+		default:
+			flags.AddFlag(f)
+		}
+	})
+	r.replay.Rate = 1
+	flags.StringVar(&r.policy.Policy, "scheduler", "", "backfill, auction2, auction1, ipsched; several with commas")
+	flags.StringVar(&r.cluster, "cluster", "", "the machine (see simulate)")
+	flags.StringVar(&r.load, "workload", "", "the workload (see simulate)")
+	flags.StringVar(&r.priority, "priority", "basic", "Slurm's priority plug-in: basic, or multifactor: age and size with equal weights")
+	flags.BoolVar(&r.slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm itself would allocate")
+	flags.StringVar(&r.parameters, "parameters", "", "further SchedulerParameters, for every scheduler")
+	flags.Float64Var(&r.rate, "rate", 200, "how much faster than the world's the clock runs while Slurm has nothing to do")
+	flags.Float64Var(&r.busy, "busy-rate", 1, "and how much faster while it computes: so much slower than in the world is its computer")
+	flags.StringVar(&r.nodes, "nodes", "emu", "emu: one process plays the nodes; full: a stock slurmd each")
+}
+
+// parseEmulated reads the arguments of a run, with its --seed.
+func parseEmulated(args []string) (*emulatedRun, *pflag.FlagSet, error) {
+	r := new(emulatedRun)
+	flags := pflag.NewFlagSet("emulate", pflag.ContinueOnError)
+	r.register(flags)
+	flags.Uint64Var(&r.replay.Seed, "seed", 1, "seed of the workload")
+	return r, flags, flags.Parse(args)
+}
+
+// options are those of the run, save where things are.
+func (r *emulatedRun) options(flags *pflag.FlagSet) (*emulation.Options, error) {
+	o := &emulation.Options{Rate: r.rate, Busy: r.busy}
+	err := r.check()
+	if err != nil {
+		return nil, err
+	}
+	if o.Machine, err = workload.ParseCluster(r.cluster); err != nil {
+		return nil, fmt.Errorf("--cluster: %w", err)
+	}
+	r.replay.Config.Nodes = o.Machine
+	w, err := r.replay.Read(r.load)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.policy.Make(flags); err != nil { // so that what is wrong is said of the flag
+		return nil, err
+	}
+	o.Jobs = r.policy.Settled(r.policy.Policy, w.Jobs)
+	o.Full, o.Multifactor = r.nodes == "full", r.priority == "multifactor"
+	o.Parameters = r.parameters
+	if r.policy.Policy != "backfill" {
+		o.Auction, o.Ranges = true, r.policy.Policy != "ipsched"
+		o.Parameters = strings.Trim(strings.Join(append(r.pluginParameters(flags), r.parameters), ","), ",")
+	}
+	return o, o.Validate()
+}
+
+// check reports which flag has a value that it can't have, without those that are read
+// further on: of the machine, the workload and the policy.
+func (r *emulatedRun) check() error {
+	for _, name := range []struct {
+		flag, value string
+		known       []string
+	}{
+		{"scheduler", r.policy.Policy, cli.PolicyNames()}, {"nodes", r.nodes, []string{"emu", "full"}},
+		{"priority", r.priority, []string{"basic", "multifactor"}},
+	} {
+		if !slices.Contains(name.known, name.value) {
+			return fmt.Errorf("--%s: %q is unknown; known are %s", name.flag, name.value, strings.Join(name.known, ", "))
+		}
+	}
+	switch limit := r.replay.Config.CycleLimit; {
+	case !(r.rate >= 1 && r.rate <= emulation.MostRate):
+		return fmt.Errorf("--rate: %g: must be from 1 to %d", r.rate, emulation.MostRate)
+	case !(r.busy >= 1 && r.busy <= r.rate):
+		return fmt.Errorf("--busy-rate: %g: must be from 1 to %g, the rate", r.busy, r.rate)
+	case r.replay.Config.Interval < 1:
+		return fmt.Errorf("--interval: %d: must be at least 1 second", r.replay.Config.Interval)
+	case limit < 0 || limit%time.Millisecond != 0:
+		return fmt.Errorf("--deadline: %v: must be whole milliseconds, or 0", limit)
+	}
+	return nil
+}
+
+// pluginParameters are the flags as the plug-in's settings (docs/slurm.md).
+func (r *emulatedRun) pluginParameters(flags *pflag.FlagSet) []string {
+	out := []string{"auc_policy=" + r.policy.Policy, fmt.Sprintf("auc_interval=%d", r.replay.Config.Interval)}
+	for _, p := range []struct{ flag, parameter string }{
+		{"paper", "auc_paper"}, {"throughput", "auc_throughput"}, {"window", "auc_window"}, {"depth", "auc_depth"}, {"bids", "auc_bids"},
+		{"drafts", "auc_drafts"}, {"reservations", "auc_reservations"}, {"patience", "auc_patience"}, {"compact", "auc_compact"},
+		{"contiguous-bids", "auc_contiguous_bids"}, {"work", "auc_work"}, {"objective", "auc_objective"},
+		{"node-limits", "auc_node_limits"}, {"on-timeout", "auc_on_timeout"},
+	} {
+		f := flags.Lookup(p.flag)
+		if !f.Changed {
+			continue
+		}
+		value := f.Value.String()
+		switch f.Value.Type() {
+		case "bool":
+			on, _ := strconv.ParseBool(value) // it was parsed before
+			value = cli.YesNo(on)
+		case "duration":
+			value = strconv.FormatInt(int64(r.policy.Patience/time.Second), 10)
+		}
+		out = append(out, p.parameter+"="+value)
+	}
+	if r.slurmBids {
+		out = append(out, fmt.Sprintf("auc_slurm_bids=%d", r.policy.Auction.Window))
+	}
+	if d := r.replay.Config.CycleLimit; d > 0 {
+		out = append(out, fmt.Sprintf("auc_deadline_ms=%d", d.Milliseconds()))
+	}
+	return out
+}
+
+// emulationDirs say where things are, on which no result depends.
+type emulationDirs struct {
+	tools, plugins string
+	keep           bool
+	alone          *emulation.Alone // of all runs of this process
+}
+
+func (d *emulationDirs) register(flags *pflag.FlagSet) {
+	flags.StringVar(&d.tools, "tools", "", "directory of vclock.so and vslurmd; build/emulation/VERSION of the working directory unless given")
+	flags.StringVar(&d.plugins, "plugins", "", "directory of aucsched's plug-ins; build/slurm/VERSION of the working directory unless given")
+	flags.BoolVar(&d.keep, "keep", false, "keep the directories of the clusters, with Slurm's logs, and say where they are")
+}
+
+// fill finds the directories that were not given.
+func (d *emulationDirs) fill(version string) error {
+	for _, dir := range []struct{ path, flag, under, has *string }{
+		{&d.tools, text("--tools"), text("emulation"), text("vslurmd")}, {&d.plugins, text("--plugins"), text("slurm"), text("libaucsched.so")},
+	} {
+		if *dir.path == "" {
+			*dir.path = filepath.Join("build", *dir.under, version)
+		}
+		if _, err := os.Stat(filepath.Join(*dir.path, *dir.has)); err != nil {
+			return fmt.Errorf("%s: %w: make emulation builds it for the installed Slurm", *dir.flag, err)
+		}
+	}
+	return nil
+}
+
+func text(s string) *string { return &s }
+
+// program is the command emulate for single runs; alone is to be left after them. listen hears how far each is.
+func (d *emulationDirs) program(listen func(emulation.Progress)) (*reproduce.Program, error) {
+	if _, err := slurmtest.Programs(); err != nil {
+		return nil, err
+	}
+	slurm, err := slurmtest.Version()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.fill(slurm); err != nil {
+		return nil, err
+	}
+	build, err := buildVersion()
+	if err != nil {
+		return nil, err
+	}
+	d.alone = emulation.NewAlone()
+	p := &reproduce.Program{Version: build}
+	p.Settings = func(args []string) ([]string, error) { return emulatedSettings(args, slurm) }
+	p.Run = func(ctx context.Context, args []string) (*sim.Result, json.RawMessage, error) {
+		return d.run(ctx, args, listen)
+	}
+	return p, nil
+}
+
+// collectSeldom has Go's collector wait until there is a gigabyte. It stops all threads, and those of the
+// governor and its probes, which are more urgent than the thread that stops them, then ask for the
+// processor again and again that it needs: the clock runs on at the rate that it has. To be called before the
+// first run: what there is to collect by then would count.
+func collectSeldom() {
+	debug.FreeOSMemory()
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(1 << 30)
+}
+
+// emulatedSettings checks the arguments of a run, and lists all that its result depends on.
+func emulatedSettings(args []string, slurm string) ([]string, error) {
+	r, flags, err := parseEmulated(args)
+	if err != nil {
+		return nil, err
+	}
+	o, err := r.options(flags)
+	if err != nil {
+		return nil, err
+	}
+	// What has its default is left out: runs take hours, and are to outlive flags that others need.
+	settings := []string{fmt.Sprintf("emulation=%d", emulation.Version), "slurm=" + slurm, "SchedulerParameters=" + o.Parameters}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Value.String() != f.DefValue {
+			settings = append(settings, f.Name+"="+f.Value.String())
+		}
+		settings = append(settings, meanings(f)...)
+	})
+	return settings, nil
+}
+
+// attempts is how often a run that is not faithful is done.
+const attempts = 3
+
+// run is one run, again if it was not faithful.
+func (d *emulationDirs) run(ctx context.Context, args []string, listen func(emulation.Progress)) (*sim.Result, json.RawMessage, error) {
+	r, flags, err := parseEmulated(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := r.options(flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Tools, o.Plugins, o.Progress = d.tools, d.plugins, listen
+	for n := 1; ; n++ {
+		result, err := d.once(ctx, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(result.Faults) == 0 {
+			result.Metrics.Policy = r.policy.Policy
+			notes, err := json.Marshal(result)
+			return result.Metrics, notes, err
+		}
+		why := strings.Join(result.Faults, "; ")
+		if n == attempts {
+			return nil, nil, fmt.Errorf("not faithful %d times, the last time because %s: give a lower --rate, or a machine with less to do", n, why)
+		}
+		slog.Warn("a run was not faithful, and is done again", "why", why, "run", strings.Join(args, " "))
+	}
+}
+
+// once is one run in a directory of its own, while no other process emulates. Who makes the
+// directory also removes it: see [emulation.Options].
+func (d *emulationDirs) once(ctx context.Context, o *emulation.Options) (*emulation.Result, error) {
+	if err := d.alone.Enter(); err != nil {
+		return nil, err
+	}
+	one := *o
+	one.Dir, one.Ephemeral = filepath.Join(scratch(), fmt.Sprintf("aucemu%016x", rand.Uint64())), !d.keep
+	if d.keep {
+		slog.Warn("the cluster is kept", "directory", one.Dir)
+	}
+	return emulation.Run(ctx, one)
+}
+
+// scratch is where clusters live: TMPDIR if that is set, or else memory, if there is such a
+// directory. slurmctld waits for a disk when it saves its state, and a fast clock runs on.
+func scratch() string {
+	const memory = "/dev/shm"
+	if os.Getenv("TMPDIR") != "" || unix.Access(memory, unix.W_OK) != nil {
+		return os.TempDir()
+	}
+	return memory
+}

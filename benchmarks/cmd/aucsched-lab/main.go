@@ -1,0 +1,23 @@
+// Command aucsched-lab has the commands of aucsched that measure it: see aucsched-lab --help.
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
+)
+
+func main() { cli.Main(run) }
+
+// run is the whole command; it returns the exit status.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	return cli.Execute(ctx, newRoot(), args, in, out, errs)
+}
+
+func newRoot() *cobra.Command {
+	return cli.NewRoot("Run the papers' experiments", `aucsched-lab runs the papers' experiments, in the simulator and on a real Slurm. aucsched
+hands these commands on to it.`, reproduceCommand(), emulateCommand(), demoCommand())
+}

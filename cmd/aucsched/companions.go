@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
+)
+
+// A companion is a program whose commands aucsched hands on to it.
+type companion struct {
+	program, what string
+	names, demos  []offered // its commands, and those below demo
+}
+
+// offered is a command of a companion.
+type offered struct {
+	name, short string
+	hidden      bool
+}
+
+const (
+	laboratory = "aucsched-lab"
+	invasive   = "aucsched-invasive"
+)
+
+var companions = []companion{
+	{laboratory, "the laboratory", []offered{
+		{"reproduce", "Run the papers' experiments in the simulator, and print our figures beside theirs", false},
+		{"emulate", "Run a workload on a real slurmctld under an accelerated clock, and print the papers' metrics", false},
+	}, nil},
+	{invasive, "the invasive resource manager", []offered{
+		{"ihypervisor", "Own the cores of this host, negotiate with an iScheduler for jobs, and run them pinned to cores", false},
+		{"ihypervisor-supervisor", "", true},
+		{"ischeduler", "Run an iScheduler: take invasive jobs, and negotiate with an iHypervisor where they run", false},
+		{"simulate-invasive", "Measure what malleable jobs are worth: iScheduler and iHypervisor in simulated time", false},
+		{"task-prolog", "As Slurm's TaskProlog: begin a task of an invasive job on the job's cores", false},
+	}, []offered{
+		{"invasive", "Run an iHypervisor, an iScheduler and jobs that give cores to an urgent one, and watch the cores", false},
+	}},
+}
+
+// commands stand for commands of the companion, in a group of help's.
+func (p *companion) commands(list []offered, group string) []*cobra.Command {
+	var commands []*cobra.Command
+	for _, o := range list {
+		commands = append(commands, &cobra.Command{
+			Use: o.name, Short: o.short, Hidden: o.hidden, GroupID: group,
+			Annotations: map[string]string{"program": p.program},
+			RunE: func(_ *cobra.Command, args []string) error {
+				path, err := find(p.program, o.name)
+				if err != nil {
+					return err
+				}
+				return become(path, append([]string{path}, args...))
+			},
+		})
+	}
+	return commands
+}
+
+// handedOn is the command that stands for the one that args call, or ask about: nil if it is
+// one of this program.
+func handedOn(root *cobra.Command, args []string) *cobra.Command {
+	words := args
+	if len(args) > 1 {
+		switch args[0] {
+		case "help":
+			words = args[1:]
+		case cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+			words = args[1 : len(args)-1] // the last is what is to be completed
+		}
+	}
+	c, _, err := root.Find(words)
+	if err != nil || c.Annotations["program"] == "" {
+		return nil
+	}
+	return c
+}
+
+// find is the path of a companion, whose command is asked for: it is beside this program, or
+// in PATH.
+func find(program, command string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return "", err
+	}
+	for _, path := range []string{filepath.Join(filepath.Dir(self), program), program} {
+		if path, err := exec.LookPath(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", cli.BadInput(fmt.Errorf("%s: %s does this, and is neither in %s nor in PATH: make builds it, as bin/%s",
+		command, program, filepath.Dir(self), program))
+}
+
+// runCompanion has a companion do a part of this program's work.
+func runCompanion(ctx context.Context, out, errs io.Writer, program, command string, args ...string) error {
+	path, err := find(program, command)
+	if err != nil {
+		return err
+	}
+	c := exec.CommandContext(ctx, path, args...)
+	c.Stdout, c.Stderr = out, errs
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = 10 * time.Second
+	err = c.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Exited() {
+		return cli.Ended(exit.ExitCode()) // it has said why
+	}
+	return err
+}

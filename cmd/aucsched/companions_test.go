@@ -1,0 +1,117 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/cli"
+)
+
+// installed is a directory that has aucsched alone: a copy of this test.
+func installed(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	text, err := os.ReadFile(self)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "aucsched"), text, 0o755))
+	return dir
+}
+
+// script makes a program that says who it is.
+func script(t *testing.T, dir, name, does string) {
+	t.Helper()
+	text := "#!/bin/sh\necho " + filepath.Base(dir) + " \"$@\"\n" + does + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
+}
+
+func execute(t *testing.T, program, path string, args ...string) (c *exec.Cmd, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	c = exec.Command(program, args...)
+	c.Env = append(os.Environ(), "AUCSCHED_TEST_COMMAND=1", "PATH="+path)
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader("input"), &o, &e
+	_ = c.Run()
+	return c, o.String(), e.String()
+}
+
+// A companion beside aucsched has the command before one in PATH; without either, words say
+// what is missing.
+func TestCompanionIsFound(t *testing.T) {
+	dir, path := installed(t), t.TempDir()
+	program := filepath.Join(dir, "aucsched")
+	c, out, errs := execute(t, program, path, "reproduce", "ipsched-5")
+	require.Equal(t, cli.ExitUsage, c.ProcessState.ExitCode())
+	require.Empty(t, out)
+	require.Regexp(t, `^aucsched: reproduce: aucsched-lab does this, and is neither in .* nor in PATH: make builds it`, errs)
+
+	script(t, path, "aucsched-lab", "")
+	_, out, _ = execute(t, program, path, "reproduce", "ipsched-5")
+	require.Equal(t, filepath.Base(path)+" reproduce ipsched-5\n", out)
+
+	link := filepath.Join(t.TempDir(), "a")
+	require.NoError(t, os.Symlink(program, link))
+	script(t, dir, "aucsched-lab", "")
+	_, out, _ = execute(t, link, path, "reproduce", "ipsched-5")
+	require.Equal(t, filepath.Base(dir)+" reproduce ipsched-5\n", out, "beside it, links resolved")
+}
+
+// All arguments are handed on as they are, and the companion has the streams and the exit.
+func TestCompanionBecomes(t *testing.T) {
+	dir := installed(t)
+	program, path := filepath.Join(dir, "aucsched"), "/usr/bin:/bin"
+	for _, name := range []string{"aucsched-lab", "aucsched-invasive"} {
+		script(t, dir, name, "echo "+name+" >&2; cat; exit 7")
+	}
+	for command, name := range map[string]string{
+		"reproduce --seeds 1-2 --help": "aucsched-lab", "-v emulate experiments": "aucsched-lab", "help reproduce": "aucsched-lab",
+		"__complete reproduce --se": "aucsched-lab",
+		"ischeduler submit -- sh":   "aucsched-invasive", "demo invasive --pause 0s": "aucsched-invasive",
+		"simulate-invasive": "aucsched-invasive", "task-prolog": "aucsched-invasive", "ihypervisor --frob": "aucsched-invasive",
+		"ihypervisor-supervisor DIR": "aucsched-invasive",
+	} {
+		c, out, errs := execute(t, program, path, strings.Fields(command)...)
+		require.Equal(t, 7, c.ProcessState.ExitCode(), command)
+		require.Equal(t, filepath.Base(dir)+" "+command+"\ninput", out)
+		require.Equal(t, name+"\n", errs)
+	}
+	script(t, dir, "aucsched-lab", "kill -TERM $$")
+	c, _, _ := execute(t, program, path, "reproduce")
+	require.Equal(t, syscall.SIGTERM, c.ProcessState.Sys().(syscall.WaitStatus).Signal(), "aucsched is that process")
+}
+
+// Part c of demo comes from the laboratory, after the others, and its exit status counts.
+func TestDemoHandsOnPartC(t *testing.T) {
+	dir := installed(t)
+	program, path := filepath.Join(dir, "aucsched"), "/usr/bin:/bin"
+	_, pictures, _ := execute(t, program, path, "demo", "--part", "a,b")
+	c, out, errs := execute(t, program, path, "demo")
+	require.Equal(t, cli.ExitUsage, c.ProcessState.ExitCode())
+	require.Equal(t, pictures, out)
+	require.Contains(t, errs, "aucsched: demo --part c: aucsched-lab does this")
+
+	script(t, dir, "aucsched-lab", "echo why >&2; exit 7")
+	c, out, errs = execute(t, program, path, "demo", "--variants", "1.NC,2.FC", "--seeds", "5")
+	require.Equal(t, 7, c.ProcessState.ExitCode())
+	require.Equal(t, pictures+filepath.Base(dir)+" demo --variants 1.NC,2.FC --seeds 5\n", out)
+	require.Equal(t, "why\n", errs)
+}
+
+// What help says of the companions' commands.
+func TestHelpNamesCompanions(t *testing.T) {
+	code, out, errs := aucsched(t, "", "--help")
+	require.Zero(t, code, errs)
+	require.Regexp(t, `Commands of aucsched-lab, the laboratory:\n +emulate .*\n +reproduce `, out)
+	require.Regexp(t, `Commands of aucsched-invasive, the invasive resource manager:\n +ihypervisor .*\n +ischeduler `, out)
+	require.NotContains(t, out, "supervisor ")
+}

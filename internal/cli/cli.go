@@ -1,0 +1,124 @@
+// Package cli is what the programs aucsched, aucsched-lab and aucsched-invasive share: how a
+// command ends, what it says of mistakes, and the settings of policies.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses of a command.
+const (
+	ExitDone   = 0
+	ExitFailed = 1 // something went wrong on the way
+	ExitUsage  = 2 // wrong usage or input
+)
+
+// inputError is the user's mistake: a flag, an argument or what a file says.
+type inputError struct{ err error }
+
+func (e inputError) Error() string { return e.err.Error() }
+func (e inputError) Unwrap() error { return e.err }
+
+// BadInput marks err as the user's mistake. Of nil it makes nil.
+func BadInput(err error) error {
+	if err == nil {
+		return nil
+	}
+	return inputError{err}
+}
+
+// Ended is the exit status of another program that did the work, and said why it failed.
+type Ended int
+
+func (e Ended) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// Main is the main function of a program. SIGINT and SIGTERM end the context of run.
+func Main(run func(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// Execute runs the command, and returns its exit status.
+func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	return Status(root.ExecuteContext(ctx), errs)
+}
+
+// Status is the exit status of a command that ended with err, which it prints in a line.
+func Status(err error, errs io.Writer) int {
+	if err == nil {
+		return ExitDone
+	}
+	var ended Ended
+	if errors.As(err, &ended) {
+		return int(ended)
+	}
+	fmt.Fprintf(errs, "aucsched: %s\n", strings.ReplaceAll(err.Error(), "\n", " "))
+	var bad inputError
+	if errors.As(err, &bad) {
+		return ExitUsage
+	}
+	return ExitFailed
+}
+
+// NewRoot makes the root of a program's commands. All programs go by the name aucsched, by
+// which their commands are called.
+func NewRoot(short, long string, commands ...*cobra.Command) *cobra.Command {
+	verbose := false
+	root := &cobra.Command{
+		Use:           "aucsched",
+		Short:         short,
+		Long:          long + "\n\nExit status: 0 done, 1 failed, 2 wrong usage or input.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          checkedArgs(cobra.NoArgs),
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRun: func(c *cobra.Command, _ []string) {
+			level := slog.LevelWarn
+			if verbose {
+				level = slog.LevelDebug
+			}
+			slog.SetDefault(slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: level})))
+		},
+	}
+	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "log what is done to standard error")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return BadInput(err) })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(commands...)
+	root.AddCommand(solverWorker())
+	return root
+}
+
+// ExactArgs is cobra.ExactArgs as a usage error.
+func ExactArgs(n int) cobra.PositionalArgs { return checkedArgs(cobra.ExactArgs(n)) }
+
+// checkedArgs makes a usage error of what check reports.
+func checkedArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error { return BadInput(check(c, args)) }
+}
+
+// LinuxOnly stands for a command on systems that can't have it.
+func LinuxOnly(name string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: "Needs Linux", DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return BadInput(fmt.Errorf("%s: needs Linux, and this is %s", name, runtime.GOOS))
+		},
+	}
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/policies"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
+)
+
+// PolicyFlags are the settings of policies that commands share.
+type PolicyFlags struct {
+	// Policy is the name of the policy; where a command takes several, with commas.
+	Policy string
+	// Auction has the flags' values, where they are flags of the auction. What a run has
+	// depends on which of them were given.
+	Auction core.AuctionOptions
+	// Patience is that of the auction, as it was given.
+	Patience time.Duration
+	// Slurmctld has backfill take its time as in a real one.
+	Slurmctld bool
+	// BackfillTest is how long backfill takes to look at a job.
+	BackfillTest time.Duration
+	// Estimates has blocked jobs told when they are expected to start.
+	Estimates bool
+
+	paper bool
+	// throughput is core.ThroughputAuctionOptions.
+	throughput bool
+	solver     string
+	// objective names what a start is worth.
+	objective string
+	// nodeLimits and onTimeout are ipsched's own.
+	nodeLimits bool
+	onTimeout  string
+}
+
+// Register has the flags in flags.
+func (f *PolicyFlags) Register(flags *pflag.FlagSet) {
+	f.Auction = core.DefaultAuctionOptions()
+	flags.StringVar(&f.Policy, "policy", "auction2", "scheduling policy: "+strings.Join(PolicyNames(), ", "))
+	flags.BoolVar(&f.paper, "paper", false, "auctions: the papers' settings (5 bids a job by their rules alone, no reservation); other flags come on top; most of aucsched1's runs had --slurm-bids (simulate) as well")
+	flags.BoolVar(&f.throughput, "throughput", false, "auctions: the settings that get most done: --objective rate --patience 4h --compact; other flags come on top")
+	flags.IntVar(&f.Auction.Window, "window", f.Auction.Window, "auctions, ipsched: jobs of the queue that take part")
+	flags.IntVar(&f.Auction.Depth, "depth", f.Auction.Depth, "auctions: jobs behind the window that may take what is left over; 0 as in the papers")
+	flags.IntVar(&f.Auction.MaxBidsPerJob, "bids", f.Auction.MaxBidsPerJob, "auctions: most bids a job")
+	flags.IntVar(&f.Auction.Drafts, "drafts", f.Auction.Drafts, "auctions: most of these that come from drafts of the whole window")
+	flags.IntVar(&f.Auction.Reservations, "reservations", f.Auction.Reservations, "auctions: blocked jobs whose earliest start is kept free; 0 as in the papers")
+	flags.DurationVar(&f.Patience, "patience", 0, "auctions: keep places for blocked jobs that are large and old first, not for those that the queue has first: what waiting so long weighs as much as asking for all cores")
+	flags.BoolVar(&f.Auction.Compact, "compact", false, "auctions: keep jobs together, in one block of nodes or in two")
+	flags.BoolVar(&f.Auction.ContiguousOnly, "contiguous-bids", f.Auction.ContiguousOnly, "auctions: contiguous bids only")
+	flags.Int64Var(&f.Auction.Work, "work", f.Auction.Work, "auctions, ipsched: work of one solve, about one matrix entry a unit; 0: until the deadline")
+	flags.StringVar(&f.objective, "objective", "priority", "auctions, ipsched: what a start is worth: priority; size: priority times cores; auctions also rate: priority times the share of the machine, by time limit")
+	flags.BoolVar(&f.nodeLimits, "node-limits", true, "ipsched: hold jobs to the numbers of nodes they ask for; =false leaves the paper's constraint 5 out")
+	flags.StringVar(&f.onTimeout, "on-timeout", "incumbent", "ipsched: at the deadline start the best that is known (incumbent), or nothing, and halve the next window (halve), as the paper does")
+	flags.StringVar(&f.solver, "solver", "native", "auctions: native, highs or auto")
+}
+
+// Of a slurmctld, in seconds: the default of bf_interval, and after how long the nodes of a job that has
+// ended take the next. The first job to use them was started 1.4 to 2.0 s after the end, in the median, on
+// the emulated machines of benchmarks/results/emulation.md.
+const (
+	slurmInterval = 30
+	SlurmRelease  = 2
+)
+
+// PolicyNames are the policies that the flags know.
+func PolicyNames() []string { return []string{"auction1", "auction2", "backfill", "ipsched"} }
+
+// Make builds the policy that the flags ask for.
+func (f *PolicyFlags) Make(flags *pflag.FlagSet) (core.Policy, error) {
+	switch f.Policy {
+	case "backfill":
+		o := sim.DefaultBackfill()
+		o.Estimates = f.Estimates
+		if f.Slurmctld {
+			o.Interval, o.Test = slurmInterval, f.BackfillTest
+		}
+		return sim.NewBackfill(o)
+	case "ipsched":
+		o, err := f.ipsched()
+		if err != nil {
+			return nil, BadInput(fmt.Errorf("--%w", err))
+		}
+		a, err := policies.NewIPSched(o)
+		return a, BadInput(err)
+	case "auction1", "auction2":
+		solver, err := newSolver(f.solver)
+		if err != nil {
+			return nil, err
+		}
+		o, err := f.auction(flags)
+		if err != nil {
+			return nil, BadInput(fmt.Errorf("--%w", err))
+		}
+		if o.Estimates = f.Estimates; f.Policy == "auction1" {
+			o.Determiner = policies.Layouts
+		}
+		a, err := core.NewAuction(o, solver)
+		return a, BadInput(err)
+	}
+	return nil, BadInput(fmt.Errorf("--policy: %q is unknown; known are %s", f.Policy, strings.Join(PolicyNames(), ", ")))
+}
+
+// MakeAll builds the policies that the flags ask for, names with commas.
+func (f *PolicyFlags) MakeAll(flags *pflag.FlagSet) ([]core.Policy, error) {
+	var out []core.Policy
+	seen := make(map[string]bool)
+	for name := range strings.SplitSeq(f.Policy, ",") {
+		if seen[name] {
+			return nil, BadInput(fmt.Errorf("--policy: %q is given twice", name))
+		}
+		seen[name] = true
+		one := *f
+		one.Policy = name
+		p, err := one.Make(flags)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// ipsched are the options of the policy of that name.
+func (f *PolicyFlags) ipsched() (o policies.IPSchedOptions, err error) {
+	o = policies.DefaultIPSchedOptions()
+	o.Window, o.Work, o.NodeLimits = f.Auction.Window, f.Auction.Work, f.nodeLimits
+	if o.Objective, err = core.ParseObjective(f.objective); err != nil {
+		return o, err
+	}
+	o.OnTimeout, err = policies.ParseTimeout(f.onTimeout)
+	return o, err
+}
+
+// freesNodes reports whether the policy takes jobs to have asked for no number of nodes: ipsched without
+// the paper's constraint 5.
+func (f *PolicyFlags) freesNodes(policy string) bool { return policy == "ipsched" && !f.nodeLimits }
+
+// Settle makes of a job's request what counts of it under the policy, whoever judges the plan.
+func (f *PolicyFlags) Settle(policy string, r *bids.Request) {
+	if f.freesNodes(policy) {
+		*r = policies.WithoutNodeLimits(*r)
+	}
+}
+
+// Settled are a workload's jobs as the policy takes them: the same, or copies.
+func (f *PolicyFlags) Settled(policy string, jobs []workload.Job) []workload.Job {
+	if !f.freesNodes(policy) {
+		return jobs
+	}
+	jobs = slices.Clone(jobs)
+	for i := range jobs {
+		f.Settle(policy, &jobs[i].Request)
+	}
+	return jobs
+}
+
+// AddOffers has the auctions get SLURM bids.
+func (f *PolicyFlags) AddOffers(policies []core.Policy, flags *pflag.FlagSet) error {
+	bidding := false
+	for i, p := range policies {
+		if _, ok := p.(*core.Auction); ok {
+			policies[i], bidding = sim.NewOffers(p, f.Auction.Window), true
+		}
+	}
+	if !bidding {
+		return BadInput(fmt.Errorf("--slurm-bids: policy %s makes no bids", f.Policy))
+	}
+	return nil
+}
+
+// auction are the auction's options: the recommended ones, or with --paper or --throughput those,
+// and on top the flags that were given.
+func (f *PolicyFlags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error) {
+	o := core.DefaultAuctionOptions()
+	switch {
+	case f.paper && f.throughput:
+		return o, fmt.Errorf("throughput: goes without --paper")
+	case f.paper:
+		o = core.PaperAuctionOptions()
+	case f.throughput:
+		o = core.ThroughputAuctionOptions()
+	}
+	objective, err := core.ParseObjective(f.objective)
+	if err != nil {
+		return o, err
+	}
+	if f.Patience%time.Second != 0 {
+		return o, fmt.Errorf("patience %v: must be whole seconds", f.Patience)
+	}
+	for name, set := range map[string]func(){
+		"window": func() { o.Window = f.Auction.Window }, "depth": func() { o.Depth = f.Auction.Depth }, "bids": func() { o.MaxBidsPerJob = f.Auction.MaxBidsPerJob },
+		"drafts": func() { o.Drafts = f.Auction.Drafts }, "reservations": func() { o.Reservations = f.Auction.Reservations },
+		"patience": func() { o.Patience = int64(f.Patience / time.Second) }, "compact": func() { o.Compact = f.Auction.Compact },
+		"contiguous-bids": func() { o.ContiguousOnly = f.Auction.ContiguousOnly }, "work": func() { o.Work = f.Auction.Work },
+		"objective": func() { o.Objective = objective },
+	} {
+		if flags.Changed(name) {
+			set()
+		}
+	}
+	if !flags.Changed("drafts") {
+		o.Drafts = min(o.Drafts, o.MaxBidsPerJob)
+	}
+	return o, nil
+}

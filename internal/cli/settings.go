@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/internal/sim"
+)
+
+// Settings are those of one of the policies, with the values that the run used.
+func (f *PolicyFlags) Settings(policy string, flags *pflag.FlagSet) []report.Setting {
+	number := func(name string, value int64, meaning string) report.Setting {
+		return report.Setting{Name: name, Value: fmt.Sprint(value), Meaning: meaning}
+	}
+	switch policy {
+	case "backfill":
+		o := sim.DefaultBackfill()
+		if f.Slurmctld {
+			o.Interval, o.Test = slurmInterval, f.BackfillTest
+		}
+		return []report.Setting{
+			number("bf_interval", o.Interval, "seconds from one pass of backfill to the next at least; 0: one in every cycle"),
+			{Name: "Time to look at a job", Value: o.Test.String(), Meaning: "what a pass takes; 0s: no time"},
+			number("bf_max_job_test", int64(o.MaxJobTest), "jobs that backfill looks at in a cycle"),
+			number("bf_resolution", o.Resolution, "seconds of a time slot of its reservations"),
+			number("bf_window", o.Window/60, "minutes ahead that it reserves nodes"),
+			number("bf_max_job_start", int64(o.MaxJobStart), "jobs that it may start in a cycle; 0: no limit"),
+			number("bf_min_prio_reserve", o.MinPrioReserve, "jobs of lower priority get no reservation"),
+		}
+	case "ipsched":
+		return []report.Setting{
+			number("Window", int64(f.Auction.Window), "jobs of the queue that are decided together"),
+			number("Work", f.Auction.Work, "bound of one solve; 0: the deadline is"),
+			{Name: "Objective", Value: f.objective, Meaning: "what the start of a job is worth"},
+			{Name: "Numbers of nodes count", Value: YesNo(f.nodeLimits), Meaning: "constraint 5 of the paper"},
+			{Name: "On time-out", Value: f.onTimeout, Meaning: "what is started when the search has not ended"},
+		}
+	case "auction1", "auction2":
+		o, err := f.auction(flags)
+		if err != nil {
+			return nil // the policy could not have been made
+		}
+		return []report.Setting{
+			number("Window", int64(o.Window), "jobs of the queue that are decided together"),
+			number("Depth", int64(o.Depth), "jobs behind the window that may take what is left over"),
+			number("Bids", int64(o.MaxBidsPerJob), "allocations that a job may bid for"),
+			number("Drafts", int64(o.Drafts), "of these, from drafts of the whole window"),
+			number("Reservations", int64(o.Reservations), "blocked jobs whose earliest start is kept free"),
+			{Name: "SLURM bids", Value: flags.Lookup("slurm-bids").Value.String(), Meaning: "jobs bid for what Slurm's selection would give them too"},
+			{Name: "Patience", Value: (time.Duration(o.Patience) * time.Second).String(), Meaning: "waiting that counts as much as asking for all cores, when a place is kept for a blocked job; 0s: in queue order"},
+			{Name: "Compact", Value: YesNo(o.Compact), Meaning: "jobs lie in one block of nodes or in two"},
+			{Name: "Contiguous bids only", Value: YesNo(o.ContiguousOnly)},
+			number("Work", o.Work, "bound of one solve, about one matrix entry a unit; 0: the deadline is"),
+			{Name: "Objective", Value: o.Objective.String(), Meaning: "what the start of a job is worth"},
+			{Name: "Solver", Value: f.solver},
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/bound"
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// runtimeBounds are the least runtimes that were possible, in seconds.
+type runtimeBounds map[*sim.Result]float64
+
+// boundedResult is what simulate prints as JSON.
+type boundedResult struct {
+	*sim.Result
+	// RuntimeBound is what no policy can undercut on the jobs that ran.
+	RuntimeBound float64 `json:"runtime_bound_s"`
+}
+
+// add bounds the runtime of the jobs that ran in r.
+func (b runtimeBounds) add(r *sim.Result, nodes []nodeset.Capacity, jobs []workload.Job) error {
+	unrun := make(map[string]bool)
+	for _, u := range r.Unrun {
+		unrun[u.ID] = true
+	}
+	least, err := bound.Runtime(nodes, without(jobs, func(j *workload.Job) bool { return unrun[j.ID] }))
+	b[r] = least.Nodes
+	return err
+}
+
+// without are the jobs that leave does not take out.
+func without(jobs []workload.Job, leave func(*workload.Job) bool) []workload.Job {
+	var rest []workload.Job
+	for i := range jobs {
+		if !leave(&jobs[i]) {
+			rest = append(rest, jobs[i])
+		}
+	}
+	return rest
+}
+
+// printBounds prints how soon the jobs that can run at all could be done.
+func printBounds(out io.Writer, nodes []nodeset.Capacity, jobs []workload.Job, asJSON bool) error {
+	table, err := nodeset.New(nodes)
+	if err != nil {
+		return cli.BadInput(fmt.Errorf("--cluster: %w", err))
+	}
+	machine := bids.NewMachine(table)
+	b, err := bound.Runtime(nodes, without(jobs, func(j *workload.Job) bool { return machine.CanEverRun(&j.Request) != nil }))
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(out).Encode(b)
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, line := range []struct {
+		name    string
+		seconds float64
+	}{{"cores", b.Cores}, {"GPUs", b.GPUs}, {"longest job", b.Longest}, {"nodes", b.Nodes}} {
+		fmt.Fprintf(t, "%s\tat least %.2f h\n", line.name, line.seconds/3600)
+	}
+	return t.Flush()
+}

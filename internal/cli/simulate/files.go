@@ -1,0 +1,76 @@
+package simulate
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// fileFlags are the settings of input files: those that all policies share, and whether those that
+// look at nodes, cores and GPUs only have files at all.
+type fileFlags struct {
+	bandwidth, memory float64 // GB/s, GB
+	sharers           int
+	load, prefer      bool
+}
+
+// fileSettings are the flags that say nothing without files.
+var fileSettings = []string{"bandwidth", "memory", "sharers"}
+
+func (f *fileFlags) register(flags *pflag.FlagSet) {
+	flags.Float64Var(&f.memory, "memory", 128, "files: GB of memory of a node, where the cluster's file does not say; it keeps those read last")
+	flags.Float64Var(&f.bandwidth, "bandwidth", 0.1, "files: GB/s from the shared file system to a node, where the cluster's file does not say")
+	flags.IntVar(&f.sharers, "sharers", 0, "files: most jobs that share one, where the workload's file does not say; 0: any number")
+	flags.BoolVar(&f.load, "files", false, "auctions, ipsched, backfill: jobs have input files, which each of their nodes loads first unless it has it; time limits grow by the time of a load")
+	flags.BoolVar(&f.prefer, "locality", false, "auctions: --files, and prefer nodes that hold a job's file")
+}
+
+// check reports which of the settings that locality-aware policies share is out of range.
+func (f *fileFlags) check() error {
+	const most = 1 << 20 // GB
+	switch {
+	case !(f.memory > 0 && f.memory <= most):
+		return fmt.Errorf("--memory: %g: must be above 0 and at most %d GB", f.memory, most)
+	case !(f.bandwidth > 0 && f.bandwidth <= most):
+		return fmt.Errorf("--bandwidth: %g: must be above 0 and at most %d GB/s", f.bandwidth, most)
+	case f.sharers < 0:
+		return fmt.Errorf("--sharers: %d: must not be negative", f.sharers)
+	}
+	return nil
+}
+
+// apply gives the jobs their files, if they are to have any, and says what these cost.
+func (f *fileFlags) apply(flags *pflag.FlagSet, jobs []workload.Job, nodes []nodeset.Capacity) (o sim.Files, err error) {
+	if !f.load && !f.prefer {
+		for _, name := range fileSettings {
+			if flags.Changed(name) {
+				return o, fmt.Errorf("--%s: goes with --files, --locality, or the policies %s", name, strings.Join(localityNames(), ", "))
+			}
+		}
+		return o, nil
+	}
+	if err := f.check(); err != nil {
+		return o, err
+	}
+	o = sim.Files{Bandwidth: bytesOf(f.bandwidth), Memory: bytesOf(f.memory), Prefer: f.prefer}
+	cores := 0
+	for _, c := range nodes {
+		cores = max(cores, int(c.Cores))
+	}
+	if err := workload.ShareInputs(jobs, cores, o.Memory, f.sharers); err != nil {
+		return o, fmt.Errorf("--files: %w", err)
+	}
+	for i := range jobs {
+		jobs[i].TimeLimit += (jobs[i].Input.Bytes-1)/o.Bandwidth + 1
+	}
+	return o, nil
+}
+
+// bytesOf is a number of GB, at least a byte.
+func bytesOf(gb float64) int64 { return max(1, int64(math.Round(gb*1e9))) }

@@ -1,0 +1,259 @@
+package simulate
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/localitylog"
+	"github.com/aucsched/aucsched/internal/localitymode"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/locality"
+)
+
+// localityFlags are the settings of the locality-aware policies.
+type localityFlags struct {
+	mode             string
+	warmUp, evaluate time.Duration
+}
+
+func (f *localityFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.mode, "mode", localitymode.Paper.String(), "locality: paper: the report's text; reference: its authors' programme, decision for decision")
+	flags.DurationVar(&f.warmUp, "warm-up", 0, "locality, traces: jobs submitted so long from the first on do not count")
+	flags.DurationVar(&f.evaluate, "evaluate", 0, "locality, traces: jobs submitted so long from then on count; 0: to the end")
+}
+
+// localityNames are the policies that simulate runs on files and memories.
+func localityNames() []string {
+	var names []string
+	for _, p := range locality.Policies() {
+		names = append(names, p.String())
+	}
+	return names
+}
+
+// localityOnly are the flags that other policies go without, localityTakes those that these take.
+var (
+	localityOnly  = []string{"mode", "warm-up", "evaluate"}
+	localityTakes = slices.Concat([]string{"policy", "cluster", "workload", "json", "dry-run", "seed", "rate", "limit-factor", "first", "extend-limits",
+		"nodespec", "verbose", "html"}, fileSettings, localityOnly)
+)
+
+// isLocality tells whether the policies are locality-aware; they go with no others.
+func (f *simulateFlags) isLocality(flags *pflag.FlagSet) (bool, error) {
+	names, known := strings.Split(f.policy.Policy, ","), localityNames()
+	some := slices.ContainsFunc(names, func(name string) bool { return slices.Contains(known, name) })
+	if !some {
+		for _, name := range localityOnly {
+			if flags.Changed(name) {
+				return false, cli.BadInput(fmt.Errorf("--%s: goes with the policies %s only", name, strings.Join(known, ", ")))
+			}
+		}
+		return false, nil
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return true, cli.BadInput(fmt.Errorf("--policy: %q does not go with %s in one run", name, strings.Join(known, ", ")))
+		}
+	}
+	var err error
+	flags.Visit(func(flag *pflag.Flag) {
+		if err == nil && !slices.Contains(localityTakes, flag.Name) {
+			err = cli.BadInput(fmt.Errorf("--%s: does not go with policy %s", flag.Name, f.policy.Policy))
+		}
+	})
+	return true, err
+}
+
+// runLocality simulates the workload under each of the policies.
+func (f *simulateFlags) runLocality(c *cobra.Command) error {
+	mode, err := localitymode.Parse(f.locality.mode)
+	if err != nil {
+		return cli.BadInput(fmt.Errorf("--%w", err))
+	}
+	var policies []locality.Policy
+	for name := range strings.SplitSeq(f.policy.Policy, ",") {
+		p, _ := locality.ParsePolicy(name) // isLocality has looked it up
+		if slices.Contains(policies, p) {
+			return cli.BadInput(fmt.Errorf("--policy: %q is given twice", name))
+		}
+		policies = append(policies, p)
+	}
+	if os.Getenv("GOGC") == "" {
+		// A log is a long list that stays, and simulations leave little to collect on top of it.
+		defer debug.SetGCPercent(debug.SetGCPercent(20))
+	}
+	nodes, jobs, err := f.localityInput()
+	if err != nil || f.dryRun {
+		return cli.BadInput(err)
+	}
+	page, err := openLocalityPage(f.reports.html, f.load, nodes, jobs)
+	if err != nil {
+		return cli.BadInput(err)
+	}
+	defer page.discard()
+	var results []*locality.Result
+	for _, p := range policies {
+		r, err := page.simulate(c.Context(), nodes, jobs, locality.Options{Policy: p, Mode: mode})
+		if err != nil {
+			return localityError(f.load, err)
+		}
+		results = append(results, r)
+	}
+	if err := page.write(cli.CommandLine(c)); err != nil {
+		return err
+	}
+	return printLocality(c.OutOrStdout(), results, f.asJSON)
+}
+
+// localityInput reads the machine and the jobs.
+func (f *simulateFlags) localityInput() ([]locality.Node, []locality.Job, error) {
+	if f.cluster == "" || f.load == "" {
+		return nil, nil, fmt.Errorf("--cluster and --workload are needed")
+	}
+	if err := f.files.check(); err != nil {
+		return nil, nil, err
+	}
+	nodes, err := f.localityNodes()
+	if err != nil {
+		return nil, nil, fmt.Errorf("--cluster: %w", err)
+	}
+	if isRecords(f.load) {
+		for _, name := range []struct {
+			name string
+			set  bool
+		}{{"warm-up", f.locality.warmUp != 0}, {"evaluate", f.locality.evaluate != 0}, {"sharers", f.files.sharers != 0}, {"first", f.replay.First != 0}, {"rate", f.replay.Rate != 1}} {
+			if name.set {
+				return nil, nil, fmt.Errorf("--%s: the workload's file says itself which jobs count and when they come", name.name)
+			}
+		}
+		jobs, err := readRecords(f.load, localitylog.ReadWorkload)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--workload: %w", err)
+		}
+		return nodes, jobs, nil
+	}
+	jobs, err := f.localityTrace(nodes)
+	return nodes, jobs, err
+}
+
+// localityNodes reads the authors' format, or takes what other clusters say of cores.
+func (f *simulateFlags) localityNodes() ([]locality.Node, error) {
+	if isRecords(f.cluster) {
+		return readRecords(f.cluster, localitylog.ReadCluster)
+	}
+	var err error
+	if f.replay.Config.Nodes, err = workload.ParseCluster(f.cluster); err != nil {
+		return nil, err
+	}
+	var nodes []locality.Node
+	for i, n := range f.replay.Config.Nodes {
+		nodes = append(nodes, locality.Node{ID: i, Memory: f.files.memory, Bandwidth: f.files.bandwidth, Cores: int(n.Cores)})
+	}
+	return nodes, nil
+}
+
+// localityTrace makes jobs with files of a trace or a generated workload.
+func (f *simulateFlags) localityTrace(nodes []locality.Node) ([]locality.Job, error) {
+	for _, n := range nodes {
+		if n.Cores != nodes[0].Cores || n.Memory != nodes[0].Memory {
+			return nil, fmt.Errorf("--cluster: traces need nodes of equal size, as files are shares of a node's memory")
+		}
+	}
+	if f.replay.Config.Nodes == nil && strings.HasPrefix(f.load, workload.GeneratorPrefix) {
+		return nil, fmt.Errorf("--workload: generated workloads need a cluster like 486x20")
+	}
+	w, err := f.replay.Read(f.load)
+	if err != nil {
+		return nil, err
+	}
+	if f.locality.warmUp < 0 || f.locality.evaluate < 0 {
+		return nil, fmt.Errorf("--warm-up, --evaluate: must not be negative")
+	}
+	warnTallies("jobs of the trace left out", "reason", w.Skipped)
+	warnTallies("jobs of the trace changed", "how", w.Adjusted)
+	jobs, err := localitylog.FromTrace(w, localitylog.TraceOptions{
+		CoresPerNode: nodes[0].Cores, MemoryPerNode: nodes[0].Memory, Sharers: f.files.sharers,
+		WarmUp: int64(f.locality.warmUp / time.Second), Evaluate: int64(f.locality.evaluate / time.Second),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--workload: %s: %w", w.Name, err)
+	}
+	return jobs, nil
+}
+
+// isRecords tells the authors' files by their first byte that is no space, an opening brace.
+func isRecords(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	start, _ := bufio.NewReader(f).Peek(1 << 10)
+	return strings.HasPrefix(strings.TrimSpace(string(start)), "{")
+}
+
+func readRecords[T any](path string, read func(io.Reader, string) (T, error)) (none T, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return none, err
+	}
+	defer f.Close()
+	return read(f, path)
+}
+
+// localityError tells what is the input's fault.
+func localityError(load string, err error) error {
+	if locality.IsInput(err) {
+		return cli.BadInput(fmt.Errorf("--workload: %s: %w", load, err))
+	}
+	return err
+}
+
+// printLocality prints a column for each result, or as JSON an object a line.
+func printLocality(out io.Writer, results []*locality.Result, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(out)
+		for _, r := range results {
+			if err := e.Encode(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line := func(name string, cell func(r *locality.Result) string) {
+		fmt.Fprint(t, name)
+		for _, r := range results {
+			fmt.Fprint(t, "\t", cell(r))
+		}
+		fmt.Fprintln(t)
+	}
+	line("policy", func(r *locality.Result) string { return r.Policy })
+	line("mode", func(r *locality.Result) string { return r.Mode })
+	line("jobs evaluated", func(r *locality.Result) string { return fmt.Sprint(r.Jobs) })
+	line("stretch", func(r *locality.Result) string {
+		return fmt.Sprintf("%.3f (at most %.2f)", r.StretchMean, r.StretchMax)
+	})
+	line("wait", func(r *locality.Result) string {
+		return fmt.Sprintf("%.2f ± %.2f h", r.WaitMean/3600, r.WaitStd/3600)
+	})
+	line("loading files", func(r *locality.Result) string { return fmt.Sprintf("%.2f h", float64(r.Transfer)/3600) })
+	line("waiting for others' loads", func(r *locality.Result) string { return fmt.Sprintf("%.2f h", float64(r.LoadWait)/3600) })
+	line("files reused", func(r *locality.Result) string { return fmt.Sprintf("%d", r.Reused) })
+	line("utilisation", func(r *locality.Result) string {
+		return fmt.Sprintf("%.1f%% over %.2f h", 100*r.CPUUtilization, float64(r.Runtime)/3600)
+	})
+	return t.Flush()
+}

@@ -1,0 +1,27 @@
+// Command aucsched-invasive has the commands of aucsched for invasive jobs: see
+// aucsched-invasive --help.
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
+)
+
+func main() { cli.Main(run) }
+
+// run is the whole command; it returns the exit status.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	return cli.Execute(ctx, newRoot(), args, in, out, errs)
+}
+
+func newRoot() *cobra.Command {
+	demo := &cobra.Command{Use: "demo", Short: "Show what the protocol does"}
+	demo.AddCommand(demoCommand())
+	return cli.NewRoot("Run jobs that gain and lose cores", `aucsched-invasive has both sides of the invasive protocol, which negotiate for jobs' cores.
+aucsched hands these commands on to it.`,
+		ihypervisorCommand(), supervisorCommand(), ischedulerCommand(), taskPrologCommand(), simulateInvasiveCommand(), demo)
+}

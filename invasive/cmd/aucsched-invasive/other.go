@@ -1,0 +1,17 @@
+//go:build !linux
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
+)
+
+// Jobs are pinned to cores on Linux only.
+
+func ihypervisorCommand() *cobra.Command { return cli.LinuxOnly("ihypervisor") }
+
+func supervisorCommand() *cobra.Command { return cli.LinuxOnly("ihypervisor-supervisor") }
+
+func demoCommand() *cobra.Command { return cli.LinuxOnly("invasive") }
