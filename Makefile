@@ -7,6 +7,14 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := bin/aucsched
 .PHONY: bin/aucsched run run-invasive test test-pure lint cross bench bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-soak slurm-soak-24.11 deb proto census clean help
 
+# The packages of all modules: go.work has these together, so that one command builds what they
+# share once, and runs the tests of all beside each other.
+ALL := ./... ./benchmarks/... ./invasive/...
+# What users run: the command, and the programs that it hands commands on to.
+PROGRAMS := ./cmd/aucsched ./benchmarks/cmd/aucsched-lab ./invasive/cmd/aucsched-invasive
+# tool NAME: the path of a tool of internal/tools, built if need be.
+tool = $$(GO="$(GO)" sh scripts/tool.sh $(1))
+
 # with_highs COMMAND: runs a go command with HiGHS built in, or, if HiGHS can't be
 # had, says so and runs it without.
 define with_highs
@@ -16,9 +24,6 @@ define with_highs
 		echo "make: going on without HiGHS; the native solver needs no C library" >&2; tags=; \
 	fi; set -x; $(1)
 endef
-
-# What users run: the command, and the programs that it hands commands on to.
-PROGRAMS := ./cmd/aucsched ./benchmarks/cmd/aucsched-lab ./invasive/cmd/aucsched-invasive
 
 ## bin/aucsched: build the command and its companions (the default)
 bin/aucsched: go.mod
@@ -39,31 +44,34 @@ SLURM_SLOW := ^Test(LeftToSlurm|SavesWhileMuchHappens|MemoryBinds|BehindAWideJob
 
 ## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none)
 test: lint test-pure
-	$(call with_highs,CGO_ENABLED=1 $(GO) test -race $$tags ./...)
+	$(call with_highs,CGO_ENABLED=1 $(GO) test -race $$tags $(ALL))
 	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
 		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; \
 	else $(MAKE) emulate-quick && GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '$(SLURM_SLOW)'; fi
 
 ## test-pure: all tests without any C library
 test-pure:
-	CGO_ENABLED=0 $(GO) build ./...
-	CGO_ENABLED=0 $(GO) test ./...
+	CGO_ENABLED=0 $(GO) build $(ALL)
+	CGO_ENABLED=0 $(GO) test $(ALL)
 
-## cross: compile the packages and the command for other systems (half a minute for each that Go's library was not built for yet)
+## cross: compile the packages and the commands for other systems (half a minute for each that Go's library was not built for yet)
 cross:
-	@for on in darwin/arm64 windows/amd64 linux/386; do \
+	@for on in darwin/arm64 windows/amd64 linux/386 linux/arm64; do \
 		export CGO_ENABLED=0 GOOS=$${on%/*} GOARCH=$${on#*/}; echo "$$on"; \
-		$(GO) build $$($(GO) list ./... | grep -v -e /benchmarks/ -e /internal/slurmtest) || exit 1; \
+		$(GO) build $$($(GO) list ./... | grep -v /internal/slurmtest) $(PROGRAMS) || exit 1; \
 	done
 
-## lint: gofmt, vet, staticcheck, govulncheck; licence headers, and what the pages claim
+## lint: gofmt, vet, staticcheck, govulncheck; each module has its requirements without the others; licence headers, and what the pages claim
 lint:
 	@bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "gofmt would change: $$bad" >&2; exit 1; }
+	@for module in . benchmarks invasive; do \
+		(cd $$module && GOWORK=off $(GO) list -deps -test ./... >/dev/null) || exit 1; \
+	done
 	sh scripts/spdx.sh --check
 	$(GO) run ./internal/docscheck
-	$(GO) vet ./...
-	$(call with_highs,$(GO) vet $$tags ./... && $(GO) tool staticcheck $$tags ./...)
-	@out=$$($(GO) tool govulncheck ./... 2>&1); code=$$?; \
+	$(GO) vet $(ALL)
+	$(call with_highs,$(GO) vet $$tags $(ALL) && $(call tool,staticcheck) $$tags $(ALL))
+	@out=$$($(call tool,govulncheck) $(ALL) 2>&1); code=$$?; \
 	case "$$out" in \
 	*"fetching vulnerabilities"*) echo "make: govulncheck can't reach its database and was left out" >&2 ;; \
 	*) echo "$$out"; exit $$code ;; esac
@@ -102,7 +110,7 @@ census:
 FUZZTIME ?= 60s
 ## fuzz: fuzz every parser for FUZZTIME (60s)
 fuzz:
-	@for pkg in $$($(GO) list ./...); do \
+	@for pkg in $$($(GO) list $(ALL)); do \
 		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 		done; \

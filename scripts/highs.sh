@@ -4,7 +4,7 @@
 #	PKG_CONFIG_PATH=$(sh scripts/highs.sh) go build -tags highs ./...
 #
 # In this order: the HiGHS that pkg-config knows; the distribution's libhighs-dev (as root,
-# where the package exists); the static library in the Go module that go.mod pins, by way of
+# where the package exists); the static library in the Go module that internal/tools pins, by way of
 # a highs.pc written to build/highs. What is printed may be empty. Messages go to stderr;
 # the exit status is 1, and nothing is printed, when HiGHS can't be had.
 set -eu
@@ -77,8 +77,8 @@ if known; then
 	exit 0
 fi
 
-version=$(sed -n "s|^[[:space:]]*\(require \)\{0,1\}$module \([^ ]*\).*|\2|p" "$root/go.mod")
-[ -n "$version" ] || die "go.mod does not require $module"
+version=$(sed -n "s|^[[:space:]]*\(require \)\{0,1\}$module \([^ ]*\).*|\2|p" "$root/internal/tools/go.mod")
+[ -n "$version" ] || die "internal/tools/go.mod does not require $module"
 stamp="# $module $version, $(uname -s) $(uname -m)"
 
 # Written before, for this version, and the module is still there?
@@ -100,7 +100,8 @@ need "the C++ library (libstdc++)" g++ linkable stdc++
 need "zlib" zlib1g-dev linkable z
 have go || die "go is missing: see https://go.dev/doc/install"
 
-cd "$root"
+cd "$root/internal/tools"
+export GOWORK=off
 go mod download "$module" >&2 || die "can't download $module $version"
 source=$(go list -m -f '{{.Dir}}' "$module")/internal/highs
 library=$source/lib/${os}_$arch/libhighs.a

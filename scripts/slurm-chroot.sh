@@ -93,7 +93,7 @@ bootstrap() {
 
 [ -d "$chroot/usr" ] || bootstrap
 cp -L /etc/resolv.conf /etc/hosts "$chroot/etc/"
-(cd "$root" && go mod download) || say "go mod download failed; going on with the modules that are there"
+(cd "$root" && go mod download && cd internal/tools && GOWORK=off go mod download github.com/bartolsthoorn/gohighs) || say "go mod download failed; going on with the modules that are there"
 
 AUCSCHED_CHROOT=$chroot AUCSCHED_ROOT=$root AUCSCHED_GOROOT=$(cd "$root" && go env GOROOT) AUCSCHED_MODULES=$(cd "$root" && go env GOMODCACHE)
 export AUCSCHED_CHROOT AUCSCHED_ROOT AUCSCHED_GOROOT AUCSCHED_MODULES

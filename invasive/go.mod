@@ -1,0 +1,31 @@
+module github.com/aucsched/aucsched/invasive
+
+go 1.25
+
+require (
+	github.com/aucsched/aucsched v0.0.0
+	github.com/spf13/cobra v1.9.1
+	github.com/spf13/pflag v1.0.6
+	github.com/stretchr/testify v1.10.0
+	golang.org/x/sys v0.39.0
+	google.golang.org/protobuf v1.36.11
+	pgregory.net/rapid v1.2.0
+)
+
+require (
+	github.com/davecgh/go-spew v1.1.1 // indirect
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/lanl/highs v1.0.0 // indirect
+	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
+	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/schollz/progressbar/v3 v3.18.0 // indirect
+	golang.org/x/exp v0.0.0-20221217163422-3c43f8badb15 // indirect
+	golang.org/x/sync v0.19.0 // indirect
+	golang.org/x/term v0.32.0 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
+)
+
+replace github.com/aucsched/aucsched => ../
+
+tool google.golang.org/protobuf/cmd/protoc-gen-go

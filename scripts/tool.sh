@@ -1,0 +1,11 @@
+#!/bin/sh
+# Prints the path of a Go tool of internal/tools, and builds it where it is not built yet:
+#
+#	$(sh scripts/tool.sh staticcheck) ./...
+set -eu
+
+cd "$(dirname "$0")/../internal/tools"
+export GOWORK=off
+path=$(${GO:-go} tool -n "$1")
+[ -x "$path" ] || { ${GO:-go} tool "$1" -version >/dev/null && path=$(${GO:-go} tool -n "$1"); }
+echo "$path"
