@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/cshim/internal/engine"
+	release "github.com/aucsched/aucsched/internal/version"
 )
 
 // built is the library in a directory of its own, which lasts as long as the tests, or
@@ -205,11 +205,11 @@ func TestPkgConfigFile(t *testing.T) {
 		t.Skip("there is no pkg-config")
 	}
 	dir := t.TempDir()
-	filled := strings.NewReplacer("@PREFIX@", "/opt/a", "@VERSION@", engine.Version).Replace(string(text))
+	filled := strings.NewReplacer("@PREFIX@", "/opt/a", "@VERSION@", release.Number).Replace(string(text))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "aucsched.pc"), []byte(filled), 0o600))
 	c := exec.Command("pkg-config", "--libs", "--cflags", "--modversion", "aucsched")
 	c.Env = append(os.Environ(), "PKG_CONFIG_PATH="+dir)
 	out, err := c.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	require.Contains(t, string(out), engine.Version)
+	require.Contains(t, string(out), release.Number)
 }

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/aucsched/aucsched/cshim/internal/engine"
+	release "github.com/aucsched/aucsched/internal/version"
 )
 
 /*
@@ -29,7 +30,7 @@ func main() {}
 
 var (
 	table   engine.Table
-	version = C.CString(engine.Version) // for ever
+	version = C.CString(release.Number) // for ever
 )
 
 // code is what a function returns for err.

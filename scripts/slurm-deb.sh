@@ -18,8 +18,8 @@ debian=$(dpkg-query -W -f '${Version}' slurm-wlm-basic-plugins 2>/dev/null) ||
 case $stock in /usr/lib/*/slurm-wlm) ;; *) die "$stock is not where Debian's Slurm has its plug-ins" ;; esac
 plugins=${stock%/*}/slurm-wlm-aucsched
 library=${stock%/*}
-release=$(sed -n 's/^const Version = "\(.*\)"$/\1/p' cshim/internal/engine/flat.go)
-[ -n "$release" ] || die "cshim/internal/engine/flat.go names no version"
+release=$(sed -n 's/^const Number = "\(.*\)"$/\1/p' internal/version/version.go)
+[ -n "$release" ] || die "internal/version/version.go names no version"
 version=$release+slurm$slurm
 architecture=$(dpkg --print-architecture)
 maintainer="${DEBFULLNAME:-the aucsched authors} <${DEBEMAIL:-root@localhost}>"

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/version"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -162,6 +164,12 @@ func TestWrongUsageAndInput(t *testing.T) {
 		require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %s", errs)
 		require.Empty(t, out)
 	}
+}
+
+func TestVersion(t *testing.T) {
+	code, out, errs := aucsched(t, "", "--version")
+	require.Zero(t, code, errs)
+	require.Regexp(t, "^aucsched version "+regexp.QuoteMeta(version.Number)+`( \(commit [0-9a-f]+.*\))?\n$`, out)
 }
 
 func TestDemoPictures(t *testing.T) {

@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/version"
 )
 
 // Exit statuses of a command.
@@ -83,6 +85,7 @@ func NewRoot(short, long string, commands ...*cobra.Command) *cobra.Command {
 	verbose := false
 	root := &cobra.Command{
 		Use:           "aucsched",
+		Version:       version.Text(),
 		Short:         short,
 		Long:          long + "\n\nExit status: 0 done, 1 failed, 2 wrong usage or input.",
 		SilenceUsage:  true,

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -26,6 +25,7 @@ import (
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/simulate"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/version"
 )
 
 // reproduceFlags are the settings of reproduce.
@@ -337,18 +337,8 @@ func executeQuietly(ctx context.Context, c *cobra.Command, args []string, out io
 // buildVersion is the commit that the program was built from, or a hash of the
 // program's file if that is not all there is to it.
 func buildVersion() (string, error) {
-	info, _ := debug.ReadBuildInfo()
-	revision, clean := "", false
-	for i := 0; info != nil && i < len(info.Settings); i++ {
-		switch s := info.Settings[i]; s.Key {
-		case "vcs.revision":
-			revision = s.Value
-		case "vcs.modified":
-			clean = s.Value == "false"
-		}
-	}
-	if revision != "" && clean {
-		return "commit " + revision, nil
+	if hash, clean := version.Commit(); clean {
+		return "commit " + hash, nil
 	}
 	path, err := os.Executable()
 	if err != nil {

@@ -10,9 +10,6 @@ import (
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
 const ABI = 4
 
-// Version is the version of the library.
-const Version = "1.0.0"
-
 // Limits of the input.
 const (
 	MaxNodes        = 1 << 20

@@ -1,0 +1,37 @@
+// Package version says which release this is, and which commit it was built from.
+package version
+
+import "runtime/debug"
+
+// Number is the version of the library and of the programs.
+const Number = "1.0.0"
+
+// Commit is the commit that the program was built from: "" if that is not known. It is clean
+// if nothing had been changed since.
+func Commit() (hash string, clean bool) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", false
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			hash = s.Value
+		case "vcs.modified":
+			clean = s.Value == "false"
+		}
+	}
+	return hash, clean
+}
+
+// Text is the version as a program prints it.
+func Text() string {
+	hash, clean := Commit()
+	switch {
+	case hash == "":
+		return Number
+	case clean:
+		return Number + " (commit " + hash + ")"
+	}
+	return Number + " (commit " + hash + ", with changes)"
+}
