@@ -7,6 +7,8 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/window/format"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // alternatives reads the further ways to meet a job; the text begins at p.at.
@@ -25,13 +27,16 @@ func (p *parser) alternatives(what string, text json.RawMessage) (list []bids.Re
 			return nil, p.fail("%s: alternatives: more than %d", what, core.MaxAlternatives)
 		}
 		field := fmt.Sprintf("alternatives[%d]", k)
-		var j requestJSON
+		var j format.Request
 		if err := p.element(what+": "+field, raw, &j); err != nil {
 			return nil, err
 		}
-		r, err := j.request()
+		r, err := request(&j)
 		if err != nil {
 			return nil, p.fail("%s: %s.%v", what, field, err)
+		}
+		if j.Eligible != nil {
+			p.deferEligible(what+": "+field, *j.Eligible, func(m nodeset.Mask) { list[k].Eligible = m })
 		}
 		list = append(list, r)
 	}
@@ -39,9 +44,9 @@ func (p *parser) alternatives(what string, text json.RawMessage) (list []bids.Re
 }
 
 // request turns the fields of a job, or of an alternative, into what it asks for.
-func (j *requestJSON) request() (bids.Request, error) {
+func request(j *format.Request) (bids.Request, error) {
 	r := bids.Request{Cores: j.Cores, TasksPerNode: j.TasksPerNode, Contiguous: j.Contiguous,
-		MinNodes: j.Nodes.low, MaxNodes: j.Nodes.high, MinGPUs: j.GPUs.low, MaxGPUs: j.GPUs.high,
+		MinNodes: j.Nodes.Low, MaxNodes: j.Nodes.High, MinGPUs: j.GPUs.Low, MaxGPUs: j.GPUs.High,
 		MixedGPUs: j.GPUsUniform != nil && !*j.GPUsUniform}
 	return r, r.Validate()
 }

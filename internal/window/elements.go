@@ -2,85 +2,20 @@ package window
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
+	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/internal/window/format"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-type nodeJSON struct {
-	Name      string `json:"name"`
-	Cores     int    `json:"cores"`
-	GPUs      int    `json:"gpus"`
-	FreeCores *int   `json:"free_cores"`
-	FreeGPUs  *int   `json:"free_gpus"`
-	State     string `json:"state"`
-}
-
-type jobJSON struct {
-	ID        string `json:"id"`
-	Priority  int64  `json:"priority"`
-	TimeLimit *int64 `json:"time_limit_s"`
-	Waited    int64  `json:"waited_s"`
-	requestJSON
-	Alternatives json.RawMessage `json:"alternatives"`
-}
-
-// requestJSON is one way to meet a job.
-type requestJSON struct {
-	Cores        int      `json:"cores"`
-	Nodes        intRange `json:"nodes"`
-	TasksPerNode int      `json:"tasks_per_node"`
-	GPUs         intRange `json:"gpus_per_node"`
-	GPUsUniform  *bool    `json:"gpus_uniform"`
-	Contiguous   bool     `json:"contiguous"`
-}
-
-type runningJSON struct {
-	ID    string `json:"id"`
-	Nodes string `json:"nodes"`
-	Cores int    `json:"cores_per_node"`
-	GPUs  int    `json:"gpus_per_node"`
-	End   int64  `json:"end_s"`
-}
-
-// intRange is N or MIN-MAX, as a JSON number or string; the zero value is absent.
-type intRange struct{ low, high int }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *intRange) UnmarshalJSON(text []byte) error {
-	s := string(text)
-	if s == "null" {
-		return nil
-	}
-	if strings.HasPrefix(s, `"`) {
-		if err := json.Unmarshal(text, &s); err != nil {
-			return err
-		}
-	}
-	low, high, ranged := strings.Cut(s, "-")
-	if !ranged {
-		high = low
-	}
-	a, errA := strconv.ParseUint(low, 10, 31)
-	b, errB := strconv.ParseUint(high, 10, 31)
-	if errA != nil || errB != nil {
-		return fmt.Errorf("%.40q is neither N nor MIN-MAX", s)
-	}
-	if a > b {
-		return fmt.Errorf("%q: the range is empty", s)
-	}
-	r.low, r.high = int(a), int(b)
-	return nil
-}
-
 func (p *parser) node(i int, raw json.RawMessage) error {
-	var n nodeJSON
+	var n format.Node
 	what := fmt.Sprintf("nodes[%d]", i)
 	if err := p.element(what, raw, &n); err != nil {
 		return err
@@ -98,8 +33,8 @@ func (p *parser) node(i int, raw json.RawMessage) error {
 	}
 	up := true
 	switch n.State {
-	case "", "up":
-	case "drained", "down":
+	case "", format.Up:
+	case format.Drained, format.Down:
 		up = false
 	default:
 		return p.fail("%s: state: %q is not up, drained or down", what, n.State)
@@ -149,7 +84,7 @@ func (p *parser) expand(expr string) ([]string, error) {
 }
 
 func (p *parser) job(i int, raw json.RawMessage) error {
-	var j jobJSON
+	var j format.Job
 	at := p.at
 	what := fmt.Sprintf("jobs[%d]", i)
 	if err := p.element(what, raw, &j); err != nil {
@@ -163,7 +98,7 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 		return p.fail("%s: id: there are two jobs of this id", what)
 	}
 	p.jobs[j.ID] = true
-	r, err := j.request()
+	r, err := request(&j.Request)
 	if err != nil {
 		return p.fail("%s: %v", what, err)
 	}
@@ -187,12 +122,13 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 			return err
 		}
 	}
+	p.namedNodes(what, &j, job)
 	p.queue = append(p.queue, job)
 	return nil
 }
 
 func (p *parser) runningJob(i int, raw json.RawMessage) error {
-	var j runningJSON
+	var j format.Running
 	what := fmt.Sprintf("running[%d]", i)
 	if err := p.element(what, raw, &j); err != nil {
 		return err
@@ -202,42 +138,54 @@ func (p *parser) runningJob(i int, raw json.RawMessage) error {
 		return p.fail("%s: id: is missing, or that of another job", what)
 	}
 	p.jobs[j.ID] = true
-	if j.Cores < 1 || j.Cores > bids.MaxCoresPerNode || j.GPUs < 0 || j.GPUs > bids.MaxGPUsPerNode {
-		return p.fail("%s: %d cores_per_node and %d gpus_per_node are out of range", what, j.Cores, j.GPUs)
-	}
 	if j.End < 0 || j.End > core.NoTimeLimit {
 		return p.fail("%s: end_s: %d is not in 0-%d", what, j.End, int64(core.NoTimeLimit))
 	}
-	names, err := p.expand(j.Nodes)
+	nodes, err := p.find(j.Nodes)
 	if err != nil {
 		return p.fail("%s: nodes: %v", what, err)
 	}
-	mask := nodeset.NewMask(len(p.names))
-	for _, name := range names {
-		n, ok := p.index[name]
-		if !ok {
-			return p.fail("%s: nodes: there is no node %s", what, name)
-		}
-		if mask.Has(n) {
-			return p.fail("%s: nodes: node %s is there twice", what, name)
-		}
-		mask.Set(n)
-		if !p.freeSet[n] {
-			if int(p.free[n].Cores) < j.Cores || int(p.free[n].GPUs) < j.GPUs {
-				return p.fail("%s: node %s has %d cores and %d GPUs left for it", what, name, p.free[n].Cores, p.free[n].GPUs)
-			}
-			p.free[n].Cores -= uint16(j.Cores)
-			p.free[n].GPUs -= uint8(j.GPUs)
-		}
+	if len(nodes) == 0 {
+		return p.fail("%s: nodes: are missing", what)
 	}
-	var segs []nodeset.Segment
-	for n := range p.names {
-		if mask.Has(n) {
-			segs = nodeset.Append(segs, nodeset.Segment{First: int32(n), Last: int32(n), Cores: uint16(j.Cores), GPUs: uint8(j.GPUs)})
-		}
+	if !j.Cores.Covers(len(nodes)) || !j.GPUs.Covers(len(nodes)) {
+		return p.fail("%s: cores_per_node and gpus_per_node are a number, or one for each of %d nodes", what, len(nodes))
 	}
-	p.running = append(p.running, core.Running{ID: j.ID, End: j.End, Segs: segs})
+	segs := make([]nodeset.Segment, 0, len(nodes))
+	for i, n := range nodes {
+		s, err := p.hold(what, n, j.Cores.At(i), j.GPUs.At(i))
+		if err != nil {
+			return err
+		}
+		segs = append(segs, s)
+	}
+	p.running = append(p.running, core.Running{ID: j.ID, End: j.End, Segs: inOrder(segs)})
 	return p.checkHeld(what, segs)
+}
+
+// hold takes what a running job has of node n off it, unless the file says what is free there.
+func (p *parser) hold(what string, n, cores, gpus int) (nodeset.Segment, error) {
+	if cores < 1 || cores > bids.MaxCoresPerNode || gpus < 0 || gpus > bids.MaxGPUsPerNode {
+		return nodeset.Segment{}, p.fail("%s: %d cores_per_node and %d gpus_per_node are out of range", what, cores, gpus)
+	}
+	if free := &p.free[n]; !p.freeSet[n] {
+		if int(free.Cores) < cores || int(free.GPUs) < gpus {
+			return nodeset.Segment{}, p.fail("%s: node %s has %d cores and %d GPUs left for it",
+				what, p.names[n], free.Cores, free.GPUs)
+		}
+		free.Cores -= uint16(cores)
+		free.GPUs -= uint8(gpus)
+	}
+	return nodeset.Segment{First: int32(n), Last: int32(n), Cores: uint16(cores), GPUs: uint8(gpus)}, nil
+}
+
+// inOrder is an allocation of single nodes in the machine's order, alike neighbours as one segment.
+func inOrder(single []nodeset.Segment) (segs []nodeset.Segment) {
+	slices.SortFunc(single, func(a, b nodeset.Segment) int { return cmp.Compare(a.First, b.First) })
+	for _, s := range single {
+		segs = nodeset.Append(segs, s)
+	}
+	return segs
 }
 
 // checkHeld makes sure that what running jobs hold is indeed not free, counting all

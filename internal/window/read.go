@@ -56,6 +56,7 @@ type parser struct {
 	running  []core.Running
 	held     []struct{ cores, gpus int } // by running jobs, by node
 	deferred []located                   // running jobs, read before the nodes they name
+	masks    []mask                      // lists of nodes of waiting jobs, likewise
 }
 
 type located struct {
@@ -107,7 +108,7 @@ func (p *parser) document() error {
 			return err
 		}
 	}
-	return nil
+	return p.setMasks()
 }
 
 func (p *parser) syntax(d *json.Decoder, err error) error {

@@ -1,0 +1,147 @@
+// Package format has the JSON of a window: what internal/window reads and core.Cluster writes.
+// The package comment of internal/window says what the fields mean.
+package format
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// States of a node.
+const (
+	Up      = "up"
+	Drained = "drained"
+	Down    = "down"
+)
+
+// Window is a whole file.
+type Window struct {
+	Nodes   []Node    `json:"nodes"`
+	Running []Running `json:"running,omitempty"`
+	Jobs    []Job     `json:"jobs"`
+}
+
+// Node is a list of equal nodes.
+type Node struct {
+	Name      string `json:"name"`
+	Cores     int    `json:"cores"`
+	GPUs      int    `json:"gpus,omitempty"`
+	FreeCores *int   `json:"free_cores,omitempty"`
+	FreeGPUs  *int   `json:"free_gpus,omitempty"`
+	State     string `json:"state,omitempty"`
+}
+
+// Job is a waiting job.
+type Job struct {
+	ID        string `json:"id"`
+	Priority  int64  `json:"priority"`
+	TimeLimit *int64 `json:"time_limit_s,omitempty"`
+	Waited    int64  `json:"waited_s,omitempty"`
+	Request
+	// Prefer are the nodes on which the job would rather be.
+	Prefer string `json:"prefer,omitempty"`
+	// Alternatives is a list of requests.
+	Alternatives json.RawMessage `json:"alternatives,omitempty"`
+}
+
+// Request is one way to meet a job.
+type Request struct {
+	Cores        int   `json:"cores,omitempty"`
+	Nodes        Range `json:"nodes,omitzero"`
+	TasksPerNode int   `json:"tasks_per_node,omitempty"`
+	GPUs         Range `json:"gpus_per_node,omitzero"`
+	GPUsUniform  *bool `json:"gpus_uniform,omitempty"`
+	Contiguous   bool  `json:"contiguous,omitempty"`
+	// Eligible are the nodes that may be used: absent for all, empty for none.
+	Eligible *string `json:"eligible,omitempty"`
+}
+
+// Running is a job that holds nodes.
+type Running struct {
+	ID    string  `json:"id"`
+	Nodes string  `json:"nodes"`
+	Cores PerNode `json:"cores_per_node"`
+	GPUs  PerNode `json:"gpus_per_node,omitempty"`
+	End   int64   `json:"end_s"`
+}
+
+// Range is N or MIN-MAX, as a JSON number or string; the zero value is absent.
+type Range struct{ Low, High int }
+
+// MarshalJSON implements json.Marshaler.
+func (r Range) MarshalJSON() ([]byte, error) {
+	if r.Low == r.High {
+		return strconv.AppendInt(nil, int64(r.Low), 10), nil
+	}
+	return fmt.Appendf(nil, `"%d-%d"`, r.Low, r.High), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *Range) UnmarshalJSON(text []byte) error {
+	s := string(text)
+	if s == "null" {
+		return nil
+	}
+	if strings.HasPrefix(s, `"`) {
+		if err := json.Unmarshal(text, &s); err != nil {
+			return err
+		}
+	}
+	low, high, ranged := strings.Cut(s, "-")
+	if !ranged {
+		high = low
+	}
+	a, errA := strconv.ParseUint(low, 10, 31)
+	b, errB := strconv.ParseUint(high, 10, 31)
+	if errA != nil || errB != nil {
+		return fmt.Errorf("%.40q is neither N nor MIN-MAX", s)
+	}
+	if a > b {
+		return fmt.Errorf("%q: the range is empty", s)
+	}
+	r.Low, r.High = int(a), int(b)
+	return nil
+}
+
+// PerNode is how much a job holds of each of its nodes: a number for all of them, or a list with
+// an element for each, in their order. None is 0 of all.
+type PerNode []int
+
+// MarshalJSON implements json.Marshaler.
+func (p PerNode) MarshalJSON() ([]byte, error) {
+	for _, v := range p {
+		if v != p[0] {
+			return json.Marshal([]int(p))
+		}
+	}
+	return json.Marshal(p.At(0))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *PerNode) UnmarshalJSON(text []byte) error {
+	var all int
+	if json.Unmarshal(text, (*[]int)(p)) == nil {
+		return nil
+	}
+	if json.Unmarshal(text, &all) != nil {
+		return fmt.Errorf("%.40q is neither a whole number nor a list of them", text)
+	}
+	*p = PerNode{all}
+	return nil
+}
+
+// At is the share of the i-th node, if Covers says that there is one.
+func (p PerNode) At(i int) int {
+	switch len(p) {
+	case 0:
+		return 0
+	case 1:
+		return p[0]
+	}
+	return p[i]
+}
+
+// Covers reports whether there is a share for each of n nodes.
+func (p PerNode) Covers(n int) bool { return len(p) < 2 || len(p) == n }
