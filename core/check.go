@@ -15,16 +15,25 @@ import (
 // stays as it was, since it may be that of the other: its decisions are an earlier cycle's, or not whole.
 var ErrBusy = errors.New("the policy is deciding in another goroutine")
 
-// JobError is a fault of one job of a snapshot's queue.
+// JobError is a fault of one job of a snapshot's queue, or of a [Cluster].
 type JobError struct {
-	// Job is the job's index in Snapshot.Pending, ID its name.
+	// Job is the job's index in Snapshot.Pending, -1 in a Cluster. ID is its name.
 	Job int
 	ID  string
 	// Fault is the field at fault, named as in a window file.
 	Fault *bids.FieldError
+	is    error
 }
 
-func (e *JobError) Error() string { return fmt.Sprintf("jobs[%d] (%s): %v", e.Job, e.ID, e.Fault) }
+func (e *JobError) Error() string {
+	if e.Job < 0 {
+		return fmt.Sprintf("job %s: %v", e.ID, e.Fault)
+	}
+	return fmt.Sprintf("jobs[%d] (%s): %v", e.Job, e.ID, e.Fault)
+}
+
+// Is reports whether it is ErrUnknownJob, ErrDuplicateJob or ErrUnknownNode.
+func (e *JobError) Is(target error) bool { return e.is != nil && e.is == target }
 
 // Unwrap gives the fault.
 func (e *JobError) Unwrap() error { return e.Fault }
@@ -54,7 +63,7 @@ func (c *checker) check(s *Snapshot) error {
 			return &JobError{Job: i, Fault: &bids.FieldError{Field: "job", Why: "must not be nil"}}
 		}
 		if f := job.fault(last); f != nil {
-			return &JobError{i, job.ID, f}
+			return &JobError{Job: i, ID: job.ID, Fault: f}
 		}
 		last = job.Priority
 		ascending = ascending && (i == 0 || compareIDs(s.Pending[i-1].ID, job.ID) < 0)
@@ -84,7 +93,7 @@ func (c *checker) checkIDs(jobs []*Job) error {
 	defer clear(c.ids) // the ids are the caller's
 	for i, job := range jobs {
 		if c.ids[job.ID] = struct{}{}; len(c.ids) == i {
-			return &JobError{i, job.ID, &bids.FieldError{Field: "id", Value: job.ID, Why: "there are two jobs of this id"}}
+			return &JobError{i, job.ID, &bids.FieldError{Field: "id", Value: job.ID, Why: "there are two jobs of this id"}, ErrDuplicateJob}
 		}
 	}
 	return nil

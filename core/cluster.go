@@ -1,0 +1,223 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Cluster keeps a cluster scheduled: it owns the table of nodes, the queue, the running jobs and all
+// names, and decides on them with a [Policy]. All methods may be called by any number of goroutines.
+// None of them waits for a cycle: [Cluster.Decide] works on a copy.
+//
+// A Cluster starts nothing and stops nothing. The caller launches what Decide says, and reports back.
+type Cluster struct {
+	policy   Policy
+	clock    func() time.Time
+	deadline time.Duration
+	seed     uint64
+	cycle    sync.Mutex // held for a whole cycle; never locked while mu is
+	scratch  scratch    // of the cycle
+
+	mu      sync.Mutex // guards all below
+	epoch   time.Time  // second 0 of the policy's time
+	now     int64      // the latest second that the clock told
+	serial  uint64     // of the job submitted last
+	jobs    map[string]*clusterJob
+	queue   []*clusterJob // in queue order
+	running []*clusterJob // in the order of their starts
+	machine machine
+}
+
+// ClusterOptions are the settings of a Cluster. The zero value is that of an Auction with
+// DefaultAuctionOptions, and cycles that end by themselves.
+type ClusterOptions struct {
+	// Policy decides; nil means an Auction with DefaultAuctionOptions. It must not be used elsewhere.
+	Policy Policy
+	// Clock tells the time; nil means time.Now.
+	Clock func() time.Time
+	// Deadline is how long a cycle may take; 0 leaves its end to the policy.
+	Deadline time.Duration
+	// Seed starts the random choices of each cycle.
+	Seed uint64
+}
+
+// JobSpec is a job as it is submitted to a Cluster.
+type JobSpec struct {
+	// ID names the job. No other job that waits or runs may have it.
+	ID string
+	// Request is what the job asks for, in the way that it likes best. Its Eligible must be nil.
+	bids.Request
+	// On names the nodes that the job may use; nil means all, those added later too.
+	On []string
+	// Alternatives are further ways to meet the job, the one liked best first. See Job.Alternatives.
+	Alternatives []Way
+	// Prefer names nodes on which the job would rather be. See Job.Prefer.
+	Prefer []string
+	// Priority is 1 to MaxPriority; a higher one comes first.
+	Priority int64
+	// TimeLimit is for how long the job may run, more than 0. NoTimeLimit * time.Second is without a limit.
+	// Parts of a second are rounded up.
+	TimeLimit time.Duration
+}
+
+// Way is one way to meet a job.
+type Way struct {
+	// Request is complete by itself. Its Eligible must be nil.
+	bids.Request
+	// On names the nodes that may be used; nil means those of the job.
+	On []string
+}
+
+// clusterJob is a job that waits or runs.
+type clusterJob struct {
+	id     string
+	serial uint64
+	job    *Job       // of a waiting job; replaced, never changed, since a cycle may read it
+	on     [][]string // nodes that its ways name, the job's own first
+	prefer []string
+	run    bool
+	end    int64             // of a running job
+	held   []nodeset.Segment // by a running job; replaced, never changed
+}
+
+// NewCluster returns a cluster without nodes and jobs.
+func NewCluster(o ClusterOptions) (*Cluster, error) {
+	if o.Deadline < 0 {
+		return nil, &OptionError{"Deadline", o.Deadline, "must not be negative"}
+	}
+	if o.Policy == nil {
+		auction, err := NewAuction(DefaultAuctionOptions(), nil)
+		if err != nil {
+			return nil, err
+		}
+		o.Policy = auction
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return &Cluster{policy: o.Policy, clock: o.Clock, deadline: o.Deadline, seed: o.Seed,
+		epoch: o.Clock(), jobs: make(map[string]*clusterJob), machine: newMachine()}, nil
+}
+
+// Submit puts a job into the queue, behind those of its priority. The error is a [*JobError]. A job that no
+// node of today could run is not refused: nodes may come. Decide says Never of it as long as none does.
+func (c *Cluster) Submit(spec JobSpec) error {
+	job, err := newClusterJob(&spec)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.unused(spec.ID); err != nil {
+		return err
+	}
+	if err := c.machine.knows(job); err != nil {
+		return err
+	}
+	c.serial++
+	job.serial, job.job.Since = c.serial, c.second()
+	c.machine.name(job)
+	c.jobs[job.id] = job
+	at, _ := slices.BinarySearchFunc(c.queue, job, byQueue)
+	c.queue = slices.Insert(c.queue, at, job)
+	return nil
+}
+
+// Cancel takes a waiting job out of the queue. The error is a [*JobError]: one that is ErrUnknownJob, or
+// one of a job that runs. Stop that, and call Ended.
+func (c *Cluster) Cancel(id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	job, ok := c.jobs[id]
+	switch {
+	case !ok:
+		return unknownJob(id)
+	case job.run:
+		return jobFault(id, "id", id, "the job runs: stop it, and say that it has ended", nil)
+	}
+	at, _ := slices.BinarySearchFunc(c.queue, job, byQueue)
+	c.queue = slices.Delete(c.queue, at, at+1)
+	delete(c.jobs, id)
+	return nil
+}
+
+// Ended gives back what a running job holds. Nothing is remembered of it: its id may be used again. The error is a
+// [*JobError]: one that is ErrUnknownJob, or one of a job that waits.
+func (c *Cluster) Ended(id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	job, ok := c.jobs[id]
+	switch {
+	case !ok:
+		return unknownJob(id)
+	case !job.run:
+		return jobFault(id, "id", id, "the job does not run", nil)
+	}
+	c.machine.release(job.held)
+	at := slices.Index(c.running, job)
+	c.running = slices.Delete(c.running, at, at+1)
+	delete(c.jobs, id)
+	return nil
+}
+
+// Adopt tells of a job that runs already, as after a restart of the caller: s is what Decide once returned.
+// Its nodes must be there, though they may be down. The error is a [*JobError] or [*NodeError].
+func (c *Cluster) Adopt(s Start) error {
+	if err := checkID(s.Job); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.unused(s.Job); err != nil {
+		return err
+	}
+	held, err := c.hold(s.Nodes)
+	if err != nil {
+		return err
+	}
+	job := &clusterJob{id: s.Job, run: true, held: held, end: c.secondOf(s.End)}
+	c.jobs[job.id] = job
+	c.running = append(c.running, job)
+	return nil
+}
+
+// byQueue orders jobs as the queue does: by falling priority, equals as they came.
+func byQueue(a, b *clusterJob) int {
+	return cmp.Or(cmp.Compare(b.job.Priority, a.job.Priority), cmp.Compare(a.serial, b.serial))
+}
+
+// unused reports a job that waits or runs by that id.
+func (c *Cluster) unused(id string) error {
+	if _, used := c.jobs[id]; used {
+		return jobFault(id, "id", id, "there are two jobs of this id", ErrDuplicateJob)
+	}
+	return nil
+}
+
+// second is the second that it is, which never goes back. The caller holds mu.
+func (c *Cluster) second() int64 {
+	c.now = max(c.now, int64(c.clock().Sub(c.epoch)/time.Second))
+	return c.now
+}
+
+// secondOf is the second by which it is t.
+func (c *Cluster) secondOf(t time.Time) int64 { return max(0, seconds(t.Sub(c.epoch))) }
+
+// timeOf is when a second begins.
+func (c *Cluster) timeOf(second int64) time.Time {
+	return c.epoch.Add(time.Duration(second) * time.Second)
+}
+
+// seconds are the whole seconds in which d is over.
+func seconds(d time.Duration) int64 {
+	s := int64(d / time.Second)
+	if d%time.Second > 0 {
+		s++
+	}
+	return s
+}

@@ -1,0 +1,221 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// ErrInvalidPlan is what Decide returns of a plan that Verify refuses: a defect of the policy. Nothing is started.
+var ErrInvalidPlan = errors.New("the policy's plan is not valid")
+
+// Cycle is what one cycle decided. It belongs to the caller.
+type Cycle struct {
+	// At is the time of the state on which the cycle decided.
+	At time.Time
+	// Starts are the jobs to launch now, in queue order. The Cluster counts them as running.
+	Starts []Start
+	// Waiting are the other jobs, in queue order, but for those that Dropped has, or that came meanwhile.
+	Waiting []Waiting
+	// Dropped are starts that no longer held when the cycle was over.
+	Dropped []Dropped
+	// Stats are the policy's figures. If its TimedOut is not 0, Decide has more to do though nothing changes.
+	Stats Stats
+}
+
+// Start is a job that starts.
+type Start struct {
+	// Job is its id.
+	Job string
+	// Alternative is which of its requests is met: 0 is the job's own, k is Alternatives[k-1].
+	Alternative int
+	// Nodes is what it gets, in the order of the nodes.
+	Nodes []Share
+	// End is the time by which its limit is over.
+	End time.Time
+}
+
+// Waiting is a job that stays in the queue.
+type Waiting struct {
+	// Job is its id.
+	Job string
+	// Why is the kind of the Reason: 0 if the cycle has not looked at the job, or the policy gives words only.
+	Why Why
+	// Reason says in words why the job does not start.
+	Reason string
+	// Expected is from when a place is kept for the job; Expected.IsZero() if none is.
+	Expected time.Time
+}
+
+// Dropped is a job that the cycle would have started, had the cluster not changed while it was decided. It is as
+// it was: in the queue, for the next cycle, unless it was cancelled.
+type Dropped struct {
+	// Job is its id.
+	Job string
+	// Why is a [*NodeError] or a [*JobError].
+	Why error
+}
+
+// Reasons of a Cluster's own.
+const (
+	reasonUnseen = "not looked at: too far down the queue"
+	reasonEmpty  = "the cluster has no nodes"
+)
+
+// scratch is what a cycle decides on, and its memory.
+type scratch struct {
+	snapshot  Snapshot
+	nodes     nodeset.Table
+	queue     []*clusterJob // that of the snapshot
+	names     []string      // of its nodes
+	numbering uint64        // of these
+	plan      Plan
+}
+
+// Decide runs a cycle: it copies the state, has the policy decide on the copy, checks the plan with
+// [Verify], and counts as started what still holds by then. Call it when something has changed; a job starts by no other
+// way. It is one call at a time: a second one at once gets [ErrBusy], and changes nothing. The error may also be that of
+// ctx, [ErrInvalidPlan], or the policy's; then nothing starts.
+func (c *Cluster) Decide(ctx context.Context) (*Cycle, error) {
+	if !c.cycle.TryLock() {
+		return nil, ErrBusy
+	}
+	defer c.cycle.Unlock()
+	w := &c.scratch
+	at, err := c.copyState(w)
+	if err != nil {
+		return nil, err
+	}
+	if len(w.names) == 0 {
+		return w.nothing(at), ctx.Err()
+	}
+	limits := Limits{Now: c.clock, Seed: c.seed}
+	if c.deadline > 0 {
+		limits.Deadline = c.clock().Add(c.deadline)
+	}
+	if err := c.policy.Decide(ctx, &w.snapshot, limits, &w.plan); err != nil {
+		return nil, err
+	}
+	if err := Verify(&w.snapshot, &w.plan); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalidPlan, err)
+	}
+	return c.apply(w, at)
+}
+
+// copyState makes w a copy of the state that no other goroutine writes to.
+func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := &c.machine
+	m.nameQueue(c.queue)
+	w.names, w.numbering = m.names, m.numbering
+	s := &w.snapshot
+	clear(w.queue) // they would keep ended jobs alive
+	clear(s.Pending)
+	clear(s.Running)
+	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Pending: s.Pending[:0], Running: s.Running[:0]}
+	w.queue = append(w.queue[:0], c.queue...)
+	for _, job := range c.queue {
+		s.Pending = append(s.Pending, job.job)
+	}
+	for _, job := range c.running {
+		if len(job.held) > 0 { // its nodes may all be gone
+			s.Running = append(s.Running, Running{ID: job.id, End: job.end, Segs: job.held})
+		}
+	}
+	if len(w.names) == 0 {
+		return c.timeOf(s.Now), nil
+	}
+	if err := m.refresh(c.running); err != nil {
+		return time.Time{}, err
+	}
+	w.nodes.CopyFrom(m.table)
+	return c.timeOf(s.Now), nil
+}
+
+// nothing is the cycle of a cluster without nodes.
+func (w *scratch) nothing(at time.Time) *Cycle {
+	cycle := &Cycle{At: at}
+	for _, job := range w.queue {
+		cycle.Waiting = append(cycle.Waiting, Waiting{Job: job.id, Why: NoFit, Reason: reasonEmpty})
+	}
+	return cycle
+}
+
+// apply starts what of a plan still holds.
+func (c *Cluster) apply(w *scratch, at time.Time) (*Cycle, error) {
+	cycle := &Cycle{At: at, Stats: w.plan.Stats}
+	decided := make([]*Decision, len(w.queue))
+	for i := range w.plan.Decisions {
+		decided[w.plan.Decisions[i].Job] = &w.plan.Decisions[i]
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.machine.nameQueue(c.queue)
+	if len(c.machine.names) > 0 {
+		if err := c.machine.refresh(c.running); err != nil {
+			return nil, err
+		}
+	}
+	for i, job := range w.queue {
+		d := decided[i]
+		if d != nil && d.Start {
+			c.start(w, job, d, cycle)
+		} else if c.jobs[job.id] == job {
+			cycle.Waiting = append(cycle.Waiting, c.waiting(job, d))
+		}
+	}
+	c.queue = slices.DeleteFunc(c.queue, func(job *clusterJob) bool { return job.run })
+	return cycle, nil
+}
+
+// start starts a job as decided, or says in the cycle why not. The queue has it still.
+func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) {
+	held, err := c.stillHolds(w, job, d)
+	if err != nil {
+		cycle.Dropped = append(cycle.Dropped, Dropped{job.id, err})
+		return
+	}
+	must(c.machine.table.Allocate(held))
+	job.run, job.held, job.end = true, held, c.second()+job.job.TimeLimit
+	job.job, job.on, job.prefer = nil, nil, nil
+	c.running = append(c.running, job)
+	cycle.Starts = append(cycle.Starts, Start{Job: job.id, Alternative: d.Alternative,
+		Nodes: shares(c.machine.names, held), End: c.timeOf(job.end)})
+}
+
+// stillHolds is the decision's allocation on the nodes of now, in memory of its own, if it can be made.
+func (c *Cluster) stillHolds(w *scratch, job *clusterJob, d *Decision) ([]nodeset.Segment, error) {
+	m := &c.machine
+	if c.jobs[job.id] != job {
+		return nil, unknownJob(job.id)
+	}
+	held := slices.Clone(d.Segs)
+	if w.numbering != m.numbering {
+		var err error
+		if held, err = m.renumbered(w.names, d.Segs); err != nil {
+			return nil, err
+		}
+	}
+	way, _ := job.job.Way(d.Alternative)
+	if err := CheckAllocation(&way, held, len(m.names)); err != nil { // nodes lie elsewhere than they did
+		return nil, jobFault(job.id, "nodes", shares(m.names, held), "they no longer suit it", nil)
+	}
+	return held, m.lack(held)
+}
+
+// waiting is what a cycle says of a job that does not start; d is nil if it has not looked at it.
+func (c *Cluster) waiting(job *clusterJob, d *Decision) Waiting {
+	if d == nil {
+		return Waiting{Job: job.id, Reason: reasonUnseen}
+	}
+	w := Waiting{Job: job.id, Why: d.Why, Reason: d.Reason}
+	if d.Expected > 0 {
+		w.Expected = c.timeOf(d.Expected)
+	}
+	return w
+}

@@ -1,0 +1,58 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aucsched/aucsched/bids"
+)
+
+// What errors of a Cluster are, for errors.Is.
+var (
+	ErrUnknownJob   = errors.New("there is no such job")
+	ErrDuplicateJob = errors.New("there are two jobs of one id")
+	ErrUnknownNode  = errors.New("there is no such node")
+)
+
+// NodeError is a fault of one node of a [Cluster].
+type NodeError struct {
+	// Node is the node's name.
+	Node string
+	// Fault is the field at fault, named as in a window file.
+	Fault *bids.FieldError
+	is    error
+}
+
+func (e *NodeError) Error() string { return fmt.Sprintf("node %s: %v", e.Node, e.Fault) }
+
+// Unwrap gives the fault.
+func (e *NodeError) Unwrap() error { return e.Fault }
+
+// Is reports ErrUnknownNode.
+func (e *NodeError) Is(target error) bool { return e.is != nil && e.is == target }
+
+// OptionError is a setting that is out of range.
+type OptionError struct {
+	// Option is the setting, Value what it was, and Why what is wrong with it.
+	Option string
+	Value  any
+	Why    string
+}
+
+func (e *OptionError) Error() string { return fmt.Sprintf("%s %v: %s", e.Option, e.Value, e.Why) }
+
+func jobFault(id, field string, value any, why string, is error) error {
+	return &JobError{-1, id, &bids.FieldError{Field: field, Value: value, Why: why}, is}
+}
+
+func nodeFault(name, field string, value any, why string, is error) error {
+	return &NodeError{name, &bids.FieldError{Field: field, Value: value, Why: why}, is}
+}
+
+func unknownJob(id string) error {
+	return jobFault(id, "id", id, "no job of this id waits or runs", ErrUnknownJob)
+}
+
+func unknownNode(name string) error {
+	return nodeFault(name, "name", name, "there is no such node", ErrUnknownNode)
+}

@@ -1,0 +1,84 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aucsched/aucsched/bids"
+)
+
+// newClusterJob is the job of a spec, without masks. It shares no memory with the spec.
+func newClusterJob(spec *JobSpec) (*clusterJob, error) {
+	if err := checkID(spec.ID); err != nil {
+		return nil, err
+	}
+	if f := spec.timeFault(); f != nil {
+		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
+	}
+	job := &Job{ID: spec.ID, Request: openEnds(spec.Request), Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit)}
+	c := &clusterJob{id: spec.ID, job: job, on: [][]string{slices.Clone(spec.On)}, prefer: slices.Clone(spec.Prefer)}
+	for _, w := range spec.Alternatives {
+		job.Alternatives = append(job.Alternatives, openEnds(w.Request))
+		c.on = append(c.on, slices.Clone(w.On))
+	}
+	if f := job.fault(MaxPriority); f != nil {
+		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
+	}
+	var fault *bids.FieldError
+	if err := job.Validate(); errors.As(err, &fault) {
+		return nil, &JobError{Job: -1, ID: spec.ID, Fault: fault}
+	}
+	return c, c.checkNames()
+}
+
+// timeFault is what is wrong with the time limit, or nil.
+func (s *JobSpec) timeFault() *bids.FieldError {
+	if s.TimeLimit > 0 && s.TimeLimit <= NoTimeLimit*time.Second {
+		return nil
+	}
+	return &bids.FieldError{Field: "time_limit_s", Value: s.TimeLimit,
+		Why: "must be more than 0; NoTimeLimit * time.Second stands for none"}
+}
+
+// checkNames reports a mask, or a list of nodes that has none.
+func (c *clusterJob) checkNames() error {
+	for k, on := range c.on {
+		r, field := &c.job.Request, "eligible"
+		if k > 0 {
+			r, field = &c.job.Alternatives[k-1], fmt.Sprintf("alternatives[%d].eligible", k-1)
+		}
+		if r.Eligible != nil {
+			return jobFault(c.id, field, "a mask", "nodes of a Cluster have no numbers: name them", nil)
+		}
+		if on != nil && len(on) == 0 {
+			return jobFault(c.id, field, "no node", "give nodes, or nil for all", nil)
+		}
+	}
+	return nil
+}
+
+// checkID admits what a window file can hold.
+func checkID(id string) error {
+	if id == "" || !utf8.ValidString(id) {
+		return jobFault(id, "id", id, "must be UTF-8, and not empty", nil)
+	}
+	return nil
+}
+
+// openEnds is a valid request whose ranges have both ends, as in a window file, and which asks for the same.
+func openEnds(r bids.Request) bids.Request {
+	switch {
+	case r.MinNodes == 0 || r.MaxNodes != 0:
+	case r.Cores == 0: // for the fewest
+		r.MaxNodes = r.MinNodes
+	default: // a node gives a core at least
+		r.MaxNodes = max(r.MinNodes, min(r.Cores, bids.MaxNodes))
+	}
+	if r.MaxGPUs == 0 {
+		r.MaxGPUs = r.MinGPUs
+	}
+	return r
+}

@@ -1,0 +1,423 @@
+package core_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/window"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// fakeClock is a clock that a test sets.
+type fakeClock struct{ now time.Time }
+
+func (c *fakeClock) Now() time.Time           { return c.now }
+func (c *fakeClock) Advance(by time.Duration) { c.now = c.now.Add(by) }
+
+var midnight = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// newCluster is a cluster of nodes n1, n2 and so on, of 8 cores and 2 GPUs each, at midnight.
+func newCluster(t require.TestingT, nodes int) (*core.Cluster, *fakeClock) {
+	clock := &fakeClock{midnight}
+	c, err := core.NewCluster(core.ClusterOptions{Clock: clock.Now})
+	require.NoError(t, err)
+	for n := range nodes {
+		require.NoError(t, c.SetNode(fmt.Sprint("n", n+1), nodeset.Capacity{Cores: 8, GPUs: 2}, true))
+	}
+	return c, clock
+}
+
+// wholeNodes is a job of that many nodes with all their cores, for an hour.
+func wholeNodes(id string, nodes int) core.JobSpec {
+	return core.JobSpec{ID: id, Request: bids.Request{Cores: 8 * nodes, MinNodes: nodes, MaxNodes: nodes},
+		Priority: 1, TimeLimit: time.Hour}
+}
+
+func decide(t require.TestingT, c *core.Cluster) *core.Cycle {
+	cycle, err := c.Decide(context.Background())
+	require.NoError(t, err)
+	return cycle
+}
+
+// nodesOf are the names of the nodes of a start.
+func nodesOf(s core.Start) (names []string) {
+	for _, share := range s.Nodes {
+		names = append(names, share.Node)
+	}
+	return names
+}
+
+func TestClusterStartsAndKeepsAPlace(t *testing.T) {
+	c, clock := newCluster(t, 3)
+	require.NoError(t, c.Submit(wholeNodes("first", 2)))
+	require.NoError(t, c.Submit(wholeNodes("wide", 3)))
+	cycle := decide(t, c)
+	require.Equal(t, []core.Start{{Job: "first", Nodes: []core.Share{{Node: "n1", Cores: 8}, {Node: "n2", Cores: 8}},
+		End: midnight.Add(time.Hour)}}, cycle.Starts)
+	require.Len(t, cycle.Waiting, 1)
+	require.Equal(t, core.Reserved, cycle.Waiting[0].Why)
+	require.Equal(t, midnight.Add(time.Hour), cycle.Waiting[0].Expected)
+
+	clock.Advance(10 * time.Minute)
+	require.NoError(t, c.Ended("first"))
+	cycle = decide(t, c)
+	require.Equal(t, "wide", cycle.Starts[0].Job)
+	require.Equal(t, midnight.Add(70*time.Minute), cycle.Starts[0].End)
+	require.Empty(t, cycle.Waiting)
+	require.Equal(t, []string{"n1", "n2", "n3"}, nodesOf(cycle.Starts[0]))
+}
+
+// What a cycle returned is the caller's: neither the next cycle nor the caller spoils the other's.
+func TestClusterResultsAreOwned(t *testing.T) {
+	c, _ := newCluster(t, 4)
+	require.NoError(t, c.Submit(wholeNodes("a", 2)))
+	first := decide(t, c)
+	was := append([]core.Share(nil), first.Starts[0].Nodes...)
+	require.NoError(t, c.Submit(wholeNodes("b", 2)))
+	decide(t, c)
+	require.Equal(t, was, first.Starts[0].Nodes)
+	first.Starts[0].Nodes[0].Node = "spoilt"
+	require.NoError(t, c.Ended("a"))
+	require.NoError(t, c.Submit(wholeNodes("c", 2)))
+	require.Equal(t, []string{"n1", "n2"}, nodesOf(decide(t, c).Starts[0]))
+}
+
+func TestClusterErrors(t *testing.T) {
+	c, _ := newCluster(t, 2)
+	require.NoError(t, c.Submit(wholeNodes("waits", 2)))
+	require.NoError(t, c.Submit(wholeNodes("runs", 1)))
+	require.NoError(t, c.Cancel("waits"))
+	decide(t, c)
+	require.NoError(t, c.Submit(wholeNodes("waits", 2)))
+	spec := func(change func(*core.JobSpec)) error {
+		s := wholeNodes("new", 1)
+		change(&s)
+		return c.Submit(s)
+	}
+	for _, x := range []struct {
+		err  error
+		want string
+		is   error
+	}{
+		{c.Submit(wholeNodes("waits", 1)), "job waits: id: waits: there are two jobs of this id", core.ErrDuplicateJob},
+		{c.Submit(wholeNodes("runs", 1)), "job runs: id: runs: there are two jobs of this id", core.ErrDuplicateJob},
+		{c.Adopt(core.Start{Job: "waits"}), "there are two jobs", core.ErrDuplicateJob},
+		{c.Cancel("none"), "job none: id: none: no job of this id waits or runs", core.ErrUnknownJob},
+		{c.Ended("none"), "job none: id: none: no job of this id waits or runs", core.ErrUnknownJob},
+		{c.Cancel("runs"), "the job runs", nil},
+		{c.Ended("waits"), "the job does not run", nil},
+		{spec(func(s *core.JobSpec) { s.ID = "" }), "must be UTF-8, and not empty", nil},
+		{spec(func(s *core.JobSpec) { s.Priority = 0 }), "job new: priority: 0: must be 1 to", nil},
+		{spec(func(s *core.JobSpec) { s.TimeLimit = 0 }), "job new: time_limit_s: 0s: must be more than 0", nil},
+		{spec(func(s *core.JobSpec) { s.MinNodes = 3 }), "job new: nodes: 3-1: the range is empty", nil},
+		{spec(func(s *core.JobSpec) { s.MinGPUs, s.MaxGPUs = 2, 1 }), "job new: gpus_per_node: 2-1: the range is empty", nil},
+		{spec(func(s *core.JobSpec) { s.Eligible = nodeset.NewMask(2) }), "job new: eligible: a mask", nil},
+		{spec(func(s *core.JobSpec) { s.On = []string{} }), "job new: eligible: no node", nil},
+		{spec(func(s *core.JobSpec) { s.On = []string{"n9"} }), "job new: eligible: n9: there is no such node", core.ErrUnknownNode},
+		{spec(func(s *core.JobSpec) { s.Prefer = []string{"n9"} }), "job new: prefer: n9: there is no such node", core.ErrUnknownNode},
+		{spec(func(s *core.JobSpec) { s.Alternatives = []core.Way{{}} }), "job new: alternatives[0].cores: 0: the job asks", nil},
+		{c.SetNode("a,b", nodeset.Capacity{}, true), "node a,b: name: ", nil},
+		{c.SetNode("n1", nodeset.Capacity{Cores: 7}, true), "node n1: cores: 7: jobs hold more there", nil},
+		{func() error { _, err := c.RemoveNode("n9"); return err }(), "node n9: name: n9: there is no such node", core.ErrUnknownNode},
+		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n9", Cores: 1}}}), "node n9", core.ErrUnknownNode},
+		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n1", Cores: 1}}}), "node n1: cores: 1: must be 1 to the 0", nil},
+		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n2", Cores: 1}, {Node: "n2", Cores: 1}}}), "twice", nil},
+	} {
+		require.ErrorContains(t, x.err, x.want)
+		var field *bids.FieldError
+		require.ErrorAs(t, x.err, &field)
+		for _, known := range []error{core.ErrDuplicateJob, core.ErrUnknownJob, core.ErrUnknownNode} {
+			require.Equal(t, known == x.is, errors.Is(x.err, known), x.want)
+		}
+	}
+	_, err := core.NewCluster(core.ClusterOptions{Deadline: -1})
+	var option *core.OptionError
+	require.ErrorAs(t, err, &option)
+}
+
+// Nodes come and go while jobs run; nobody sees a number.
+func TestClusterGrowsAndShrinks(t *testing.T) {
+	c, _ := newCluster(t, 0)
+	require.NoError(t, c.Submit(wholeNodes("wide", 3)))
+	require.Equal(t, "the cluster has no nodes", decide(t, c).Waiting[0].Reason)
+	for _, name := range []string{"a", "b", "c"} {
+		require.NoError(t, c.SetNode(name, nodeset.Capacity{Cores: 8}, name != "c"))
+	}
+	require.Empty(t, decide(t, c).Starts, "c is not up")
+	require.NoError(t, c.SetNode("c", nodeset.Capacity{Cores: 8}, true))
+	require.Len(t, decide(t, c).Starts, 1)
+
+	there, err := c.RemoveNode("a")
+	require.NoError(t, err)
+	require.Equal(t, []string{"wide"}, there)
+	require.NoError(t, c.SetNode("d", nodeset.Capacity{Cores: 16}, true))
+	require.NoError(t, c.Submit(wholeNodes("next", 1)))
+	require.Equal(t, []core.Share{{Node: "d", Cores: 8}}, decide(t, c).Starts[0].Nodes, "wide still holds b and c")
+	require.NoError(t, c.Ended("wide"))
+	require.NoError(t, c.Submit(wholeNodes("two", 2)))
+	require.Equal(t, []string{"b", "c"}, nodesOf(decide(t, c).Starts[0]))
+}
+
+// Names stay what they are when numbers change.
+func TestClusterJobsNameNodes(t *testing.T) {
+	c, _ := newCluster(t, 5)
+	spec := wholeNodes("on", 1)
+	spec.On = []string{"n4", "n5"}
+	likes := wholeNodes("likes", 1)
+	likes.Prefer = []string{"n3"}
+	require.NoError(t, c.Submit(spec))
+	require.NoError(t, c.Submit(likes))
+	_, err := c.RemoveNode("n1")
+	require.NoError(t, err)
+	_, err = c.RemoveNode("n4")
+	require.NoError(t, err)
+	cycle := decide(t, c)
+	require.Equal(t, []string{"n5"}, nodesOf(cycle.Starts[0]))
+	require.Equal(t, []string{"n3"}, nodesOf(cycle.Starts[1]))
+}
+
+// meddler is a policy that does something once it has decided: the world changes meanwhile.
+type meddler struct {
+	core.Policy
+	do func()
+}
+
+func (m *meddler) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, p *core.Plan) error {
+	err := m.Policy.Decide(ctx, s, l, p)
+	m.do()
+	return err
+}
+
+func TestClusterDropsWhatNoLongerHolds(t *testing.T) {
+	full := nodeset.Capacity{Cores: 8}
+	for name, x := range map[string]struct {
+		do   func(t *testing.T, c *core.Cluster)
+		want string // of the job's drop; "" if it starts
+		is   error
+	}{
+		"nothing happens": {func(*testing.T, *core.Cluster) {}, "", nil},
+		"cancelled": {func(t *testing.T, c *core.Cluster) { require.NoError(t, c.Cancel("job")) },
+			"job job: id: job: no job of this id", core.ErrUnknownJob},
+		"cancelled, and another of its id": {func(t *testing.T, c *core.Cluster) {
+			require.NoError(t, c.Cancel("job"))
+			require.NoError(t, c.Submit(wholeNodes("job", 1)))
+		}, "no job of this id", core.ErrUnknownJob},
+		"its node is drained": {func(t *testing.T, c *core.Cluster) { require.NoError(t, c.SetNode("n1", full, false)) },
+			"node n1: state: down", nil},
+		"its node has shrunk": {func(t *testing.T, c *core.Cluster) {
+			require.NoError(t, c.SetNode("n1", nodeset.Capacity{Cores: 4}, true))
+		}, "node n1: cores: 4: 8 would have to be free", nil},
+		"its node has gone": {func(t *testing.T, c *core.Cluster) {
+			_, err := c.RemoveNode("n1")
+			require.NoError(t, err)
+		}, "node n1: name", core.ErrUnknownNode},
+		"its neighbours are none any more": {func(t *testing.T, c *core.Cluster) {
+			_, err := c.RemoveNode("n1")
+			require.NoError(t, err)
+			require.NoError(t, c.SetNode("n1", full, true))
+		}, "they no longer suit it", nil},
+		"a node before its own has gone": {func(t *testing.T, c *core.Cluster) {
+			_, err := c.RemoveNode("n0")
+			require.NoError(t, err)
+		}, "", nil},
+		"another job was adopted on its node": {func(t *testing.T, c *core.Cluster) {
+			require.NoError(t, c.Adopt(core.Start{Job: "other", Nodes: []core.Share{{Node: "n2", Cores: 1}}}))
+		}, "node n2: cores: 7: 8 would", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			auction, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+			require.NoError(t, err)
+			policy := &meddler{auction, func() {}}
+			c, err := core.NewCluster(core.ClusterOptions{Policy: policy})
+			require.NoError(t, err)
+			for n, capacity := range []nodeset.Capacity{{}, full, full, {}} {
+				require.NoError(t, c.SetNode(fmt.Sprint("n", n), capacity, true))
+			}
+			spec := wholeNodes("job", 2)
+			spec.Contiguous = true
+			require.NoError(t, c.Submit(spec))
+			policy.do = func() { x.do(t, c) }
+			cycle := decide(t, c)
+			if x.want == "" {
+				require.Empty(t, cycle.Dropped)
+				require.Equal(t, []string{"n1", "n2"}, nodesOf(cycle.Starts[0]))
+				return
+			}
+			require.Empty(t, cycle.Starts)
+			require.Len(t, cycle.Dropped, 1)
+			require.Equal(t, "job", cycle.Dropped[0].Job)
+			require.ErrorContains(t, cycle.Dropped[0].Why, x.want)
+			require.True(t, x.is == nil || errors.Is(cycle.Dropped[0].Why, x.is))
+			policy.do = func() {}
+			decide(t, c)
+		})
+	}
+}
+
+// A cycle holds up nobody, and lets no second one in.
+func TestClusterIsOpenWhileItDecides(t *testing.T) {
+	policy := &meddler{Policy: policies(t)[0]}
+	c, err := core.NewCluster(core.ClusterOptions{Policy: policy})
+	require.NoError(t, err)
+	require.NoError(t, c.SetNode("n1", nodeset.Capacity{Cores: 8}, true))
+	policy.do = func() {
+		_, err := c.Decide(context.Background())
+		require.ErrorIs(t, err, core.ErrBusy)
+		require.NoError(t, c.Submit(wholeNodes("late", 1)))
+		require.NoError(t, c.WriteWindow(&bytes.Buffer{}))
+	}
+	cycle := decide(t, c)
+	require.Empty(t, cycle.Starts)
+	require.Empty(t, cycle.Waiting, "it came after the cycle's copy")
+}
+
+// A plan that over-allocates starts nothing, whoever made it.
+func TestClusterRefusesInvalidPlans(t *testing.T) {
+	c, err := core.NewCluster(core.ClusterOptions{Policy: greedy{}})
+	require.NoError(t, err)
+	require.NoError(t, c.SetNode("n1", nodeset.Capacity{Cores: 8}, true))
+	require.NoError(t, c.Submit(wholeNodes("a", 1)))
+	require.NotEmpty(t, decide(t, c).Starts)
+	require.NoError(t, c.Submit(wholeNodes("b", 1)))
+	_, err = c.Decide(context.Background())
+	require.ErrorIs(t, err, core.ErrInvalidPlan)
+	require.NoError(t, c.Cancel("b"), "it still waits")
+}
+
+// greedy starts every job on the first node.
+type greedy struct{}
+
+func (greedy) Name() string { return "greedy" }
+
+func (greedy) Decide(_ context.Context, s *core.Snapshot, _ core.Limits, p *core.Plan) error {
+	p.Decisions = nil
+	for i := range s.Pending {
+		p.Decisions = append(p.Decisions, core.Decision{Job: i, Start: true, Segs: []nodeset.Segment{{Cores: 8}}})
+	}
+	return nil
+}
+
+func TestClusterEndsWithItsContext(t *testing.T) {
+	c, _ := newCluster(t, 1)
+	require.NoError(t, c.Submit(wholeNodes("a", 1)))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := c.Decide(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, c.Cancel("a"))
+}
+
+// capture is a policy that shows what it was asked.
+type capture struct {
+	core.Policy
+	seen *core.Snapshot
+}
+
+func (p *capture) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, plan *core.Plan) error {
+	p.seen = s
+	return p.Policy.Decide(ctx, s, l, plan)
+}
+
+// What WriteWindow writes, Read reads as what the policy would see.
+func TestClusterWindowReadsAsItsSnapshot(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		policy, clock := &capture{Policy: nothing{}}, &fakeClock{midnight}
+		c, err := core.NewCluster(core.ClusterOptions{Policy: policy, Clock: clock.Now})
+		require.NoError(r, err)
+		drawCluster(r, c, clock)
+		var file bytes.Buffer
+		require.NoError(r, c.WriteWindow(&file))
+		w, err := window.Read(&file, "window")
+		require.NoError(r, err)
+		decide(r, c)
+		got, want := w.Snapshot, *policy.seen
+		require.Equal(r, tableOf(want.Nodes), tableOf(got.Nodes))
+		require.Len(r, got.Running, len(want.Running))
+		for i, run := range want.Running {
+			run.End = max(run.End-want.Now, 0)
+			require.Equal(r, run, got.Running[i])
+		}
+		require.Len(r, got.Pending, len(want.Pending))
+		for i, job := range want.Pending {
+			moved := *job
+			moved.Since -= want.Now
+			require.Equal(r, moved, *got.Pending[i])
+		}
+	})
+}
+
+// nothing is a policy that starts nothing.
+type nothing struct{}
+
+func (nothing) Name() string { return "nothing" }
+
+func (nothing) Decide(context.Context, *core.Snapshot, core.Limits, *core.Plan) error { return nil }
+
+// tableOf is what a table says of each node.
+func tableOf(t *nodeset.Table) (nodes []string) {
+	for n := range t.Len() {
+		nodes = append(nodes, fmt.Sprint(t.Total(n), t.Free(n), t.Up(n)))
+	}
+	return nodes
+}
+
+// drawCluster fills a cluster with nodes, jobs that run and jobs that wait.
+func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
+	names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-c](-x)?[0-9]{1,3}`), 1, 12, rapid.ID).Draw(r, "names")
+	for i, name := range names {
+		require.NoError(r, c.SetNode(name, nodeset.Capacity{Cores: 8, GPUs: uint8(i % 3)}, rapid.Bool().Draw(r, "up")))
+	}
+	for i := range rapid.IntRange(0, 3).Draw(r, "running") {
+		s := core.Start{Job: fmt.Sprint("R", i), End: midnight.Add(time.Duration(rapid.IntRange(-5, 5000).Draw(r, "end")) * time.Second)}
+		for _, name := range names {
+			if rapid.Bool().Draw(r, "there") {
+				s.Nodes = append(s.Nodes, core.Share{Node: name, Cores: rapid.IntRange(1, 2).Draw(r, "held")})
+			}
+		}
+		require.NoError(r, c.Adopt(s))
+	}
+	some := rapid.SliceOfN(rapid.SampledFrom(names), 1, 3)
+	for i := range rapid.IntRange(0, 4).Draw(r, "waiting") {
+		spec := core.JobSpec{ID: fmt.Sprintf("J%d \"\n<é>", i), Request: drawWay(r), Priority: rapid.Int64Range(1, 3).Draw(r, "priority"),
+			TimeLimit: time.Duration(rapid.IntRange(1, 5000).Draw(r, "limit")) * time.Second / 2}
+		if rapid.Bool().Draw(r, "named") {
+			spec.On, spec.Prefer = some.Draw(r, "on"), some.Draw(r, "prefer")
+		}
+		for range rapid.IntRange(0, 2).Draw(r, "alternatives") {
+			w := core.Way{Request: drawWay(r)}
+			if rapid.Bool().Draw(r, "elsewhere") {
+				w.On = some.Draw(r, "on")
+			}
+			spec.Alternatives = append(spec.Alternatives, w)
+		}
+		require.NoError(r, c.Submit(spec))
+		clock.Advance(time.Duration(rapid.IntRange(0, 3000).Draw(r, "later")) * time.Millisecond)
+	}
+	if len(names) > 1 && rapid.Bool().Draw(r, "remove") {
+		_, err := c.RemoveNode(rapid.SampledFrom(names).Draw(r, "gone"))
+		require.NoError(r, err)
+	}
+}
+
+func drawWay(r *rapid.T) bids.Request {
+	q := bids.Request{MinNodes: rapid.IntRange(0, 3).Draw(r, "nodes"), Contiguous: rapid.Bool().Draw(r, "contiguous"),
+		MinGPUs: rapid.IntRange(0, 2).Draw(r, "gpus"), MixedGPUs: rapid.Bool().Draw(r, "mixed")}
+	if rapid.Bool().Draw(r, "ranges") {
+		q.MaxNodes, q.MaxGPUs = max(1, q.MinNodes)+1, q.MinGPUs+1
+	}
+	if rapid.Bool().Draw(r, "tasks") {
+		q.TasksPerNode = 2
+	} else {
+		q.Cores = rapid.IntRange(3, 20).Draw(r, "cores")
+	}
+	return q
+}

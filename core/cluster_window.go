@@ -1,0 +1,130 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/internal/window/format"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// WriteWindow writes the state as a window: what "aucsched plan" and "aucsched explain" read. It fails without
+// a node.
+func (c *Cluster) WriteWindow(w io.Writer) error {
+	var s scratch
+	if _, err := c.copyState(&s); err != nil {
+		return err
+	}
+	if len(s.names) == 0 {
+		return errNoNodes
+	}
+	file, err := s.window()
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(w).Encode(file)
+}
+
+// window puts the state into names, with times from now on.
+func (w *scratch) window() (*format.Window, error) {
+	f := &format.Window{Jobs: make([]format.Job, 0, len(w.queue))}
+	var err error
+	if f.Nodes, err = w.nodeLists(); err != nil {
+		return nil, err
+	}
+	for _, r := range w.snapshot.Running {
+		held, err := w.heldBy(&r)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", r.ID, err)
+		}
+		f.Running = append(f.Running, held)
+	}
+	for _, job := range w.snapshot.Pending {
+		waits, err := w.waitingJob(job)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", job.ID, err)
+		}
+		f.Jobs = append(f.Jobs, waits)
+	}
+	return f, nil
+}
+
+// nodeLists are the nodes, neighbours that are alike as one list.
+func (w *scratch) nodeLists() (lists []format.Node, err error) {
+	t := &w.nodes
+	for n := 0; n < t.Len(); {
+		first := n
+		for n++; n < t.Len() && t.Total(n) == t.Total(first) && t.Up(n) == t.Up(first); n++ {
+		}
+		list := format.Node{Cores: int(t.Total(first).Cores), GPUs: int(t.Total(first).GPUs)}
+		if !t.Up(first) {
+			list.State = format.Drained
+		}
+		if list.Name, err = hostlist.Compress(w.names[first:n]); err != nil {
+			return nil, err
+		}
+		lists = append(lists, list)
+	}
+	return lists, nil
+}
+
+func (w *scratch) heldBy(r *Running) (out format.Running, err error) {
+	var names []string
+	out = format.Running{ID: r.ID, End: min(max(r.End-w.snapshot.Now, 0), NoTimeLimit)}
+	for _, s := range shares(w.names, r.Segs) {
+		names, out.Cores, out.GPUs = append(names, s.Node), append(out.Cores, s.Cores), append(out.GPUs, s.GPUs)
+	}
+	out.Nodes, err = hostlist.Compress(names)
+	return out, err
+}
+
+func (w *scratch) waitingJob(job *Job) (out format.Job, err error) {
+	limit := job.TimeLimit
+	out = format.Job{ID: job.ID, Priority: job.Priority, TimeLimit: &limit, Waited: w.snapshot.Now - job.Since}
+	if out.Request, err = w.request(&job.Request); err != nil {
+		return out, err
+	}
+	if out.Prefer, err = w.namesOf(job.Prefer); err != nil {
+		return out, err
+	}
+	ways := make([]format.Request, len(job.Alternatives))
+	for k := range job.Alternatives {
+		if ways[k], err = w.request(&job.Alternatives[k]); err != nil {
+			return out, err
+		}
+	}
+	if len(ways) > 0 {
+		out.Alternatives, err = json.Marshal(ways)
+	}
+	return out, err
+}
+
+func (w *scratch) request(r *bids.Request) (format.Request, error) {
+	out := format.Request{Cores: r.Cores, Nodes: format.Range{Low: r.MinNodes, High: r.MaxNodes},
+		TasksPerNode: r.TasksPerNode, GPUs: format.Range{Low: r.MinGPUs, High: r.MaxGPUs}, Contiguous: r.Contiguous}
+	if r.MixedGPUs {
+		uniform := false
+		out.GPUsUniform = &uniform
+	}
+	if r.Eligible == nil {
+		return out, nil
+	}
+	list, err := w.namesOf(r.Eligible)
+	out.Eligible = &list
+	return out, err
+}
+
+// namesOf is the list of the nodes in a mask, "" for nil.
+func (w *scratch) namesOf(mask nodeset.Mask) (string, error) {
+	names := make([]string, 0, mask.Count())
+	for n := range slices.All(w.names) {
+		if mask != nil && mask.Has(n) {
+			names = append(names, w.names[n])
+		}
+	}
+	return hostlist.Compress(names)
+}
