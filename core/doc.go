@@ -1,44 +1,98 @@
 // Package core is the scheduling cycle and its vocabulary: what embedders call.
 //
-// A cycle is a pure function of a [Snapshot] (machine, queue, running jobs) and
-// [Limits] (deadline, seed). A [Policy] turns them into a [Plan]: for each job of
-// the window whether it starts now, and on exactly which nodes, with how many cores and GPUs
-// of each, or in words why not. [Auction] is the policy of Soner, Özturan and Karac's AUCSCHED2:
+// There are two ways in. A [Cluster] keeps nodes, queue and running jobs for you, and is safe for
+// goroutines: begin with it. A [Policy] is what is beneath: a pure function from the state of the
+// machine to a plan, for those who keep the state themselves.
+//
+// # Cluster
+//
+//	cluster, err := core.NewCluster(core.ClusterOptions{Deadline: time.Second})
+//	...
+//	err = cluster.SetNode("n1", nodeset.Capacity{Cores: 64, GPUs: 4}, true)
+//	err = cluster.Submit(core.JobSpec{ID: "J1", Request: bids.Request{Cores: 128},
+//		Priority: 10, TimeLimit: time.Hour})
+//
+//	for range changed { // a channel of yours, or a ticker
+//		cycle, err := cluster.Decide(ctx)
+//		if err != nil {
+//			return err
+//		}
+//		for _, start := range cycle.Starts {
+//			launch(start.Job, start.Nodes) // then, some day, cluster.Ended(start.Job)
+//		}
+//	}
+//
+// The caller's duties, in this order:
+//
+//  1. After a restart, SetNode all nodes, and Adopt each job that runs already.
+//  2. Tell of every change: SetNode, RemoveNode, Submit, Cancel.
+//  3. Call Decide when something has changed, or some time after a cycle whose Stats.TimedOut is
+//     not 0. Launch each of its Starts: the Cluster counts them as running.
+//  4. Say Ended when a job has ended, or could not be launched.
+//
+// A job in Dropped needs nothing: the next cycle has it, unless it was cancelled.
+// [Cluster.WriteWindow] hands the state to "aucsched explain" and "aucsched plan".
+//
+// # Policy
+//
+// A cycle is a pure function of a [Snapshot] (machine, queue, running jobs) and [Limits] (deadline,
+// seed). A [Policy] turns them into a [Plan]. It says of each job of the window whether the job
+// starts now: on exactly which nodes, with how many cores and GPUs of each, or in words why not.
+//
+//	policy, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+//	...
+//	var plan core.Plan
+//	for {
+//		snapshot := &core.Snapshot{Now: now(), Nodes: table, Pending: queue, Running: running}
+//		if err := policy.Decide(ctx, snapshot, core.Limits{}, &plan); err != nil {
+//			return err
+//		}
+//		starts, err := plan.Apply(table)
+//		if err != nil {
+//			return err
+//		}
+//		for _, start := range starts {
+//			launch(queue[start.Job], start.Segs)
+//			running = append(running, core.Running{...})
+//		}
+//		queue = ... // without those that started
+//		wait()      // for a change; table.Release for each job that ended
+//	}
+//
+// The caller's duties, in this order:
+//
+//  1. Keep a nodeset.Table up to date: Allocate when a job starts, Release when it ends.
+//  2. When something has changed, or some time after a plan whose Stats.TimedOut is not 0, fill a
+//     Snapshot and call Decide.
+//  3. Start the jobs whose Decision says so, and Allocate their segments. A Plan is used again by
+//     the next call: [Plan.Apply] allocates, and returns what is to be kept.
+//
+// [Auction] is the policy of Soner, Özturan and Karac's AUCSCHED2:
 //
 //	snapshot -> nodesets -> bids -> model -> winners -> decisions
 //
 // A [Determiner] may choose the winners in another way than by the model.
 //
-// The caller's duties, in this order:
+// # Promises
 //
-//  1. Keep a nodeset.Table up to date: Allocate when a job starts, Release when it
-//     ends.
-//  2. When something has changed, or some interval after a plan whose Stats.TimedOut is not 0, fill a
-//     Snapshot and call Decide. A Plan is reused from call to call; what is to be kept of it must be copied.
-//  3. Start the jobs whose Decision says so and Allocate their segments.
+// Nothing here does I/O or keeps time; the deadline is held against the caller's clock. At the
+// deadline Decide answers with the best that it knows; jobs that it had no time for are TimedOut.
+// If its context ends it answers with the context's error, and starts nothing.
 //
-// Nothing here does I/O or keeps time; the deadline is held against Limits.Now. At the deadline
-// Decide answers with the best that it knows; jobs that it had no time for are TimedOut. If its context
-// ends it answers with the context's error, and no plan.
+// Decide refuses a queue that is none, by a [JobError]: see [Snapshot.Validate]. It is one call at
+// a time; a second one at once gets [ErrBusy]. A request that contradicts itself, or that the
+// machine can never meet, is no such fault: its job waits, with Never as its Why.
 //
-// Decide refuses a queue that is none, by a [JobError]: see [Snapshot.Validate]. It is one call at a time; a
-// second one at once gets [ErrBusy]. A request that contradicts itself, or that the machine can never meet, is
-// no such fault: its job waits, with Never as its Why.
+// A job may be met in several ways: see Job.Alternatives, and Decision.Alternative for which it
+// was. Auction alone knows of them; other policies look at Job.Request. An alternative that the
+// machine can never meet, or that says the same as one before it, is as if it were not there.
 //
-// A job may be met in several ways: see Job.Alternatives, and Decision.Alternative for
-// which it was. Auction alone knows of them; other policies look at Job.Request. An alternative
-// that the machine can never meet, or that says the same as one before it, is as if it were not there.
+// A job may prefer nodes, those that hold its input for instance: see Job.Prefer.
 //
-// A job may prefer nodes, those that hold its input for instance: see Job.Prefer and
-// docs/locality-preference.md.
+// No job starves as long as jobs end by their time limits. The auction keeps the earliest possible
+// start of the first blocked jobs free of jobs that come after them: see
+// AuctionOptions.Reservations. The papers' auction has no such rule; set Reservations to 0 to match.
 //
-// No job starves as long as jobs end by their time limits: the auction keeps the earliest possible start of the
-// first blocked jobs free of jobs that come after them (AuctionOptions.Reservations). The papers' auction
-// has no such rule; set Reservations to 0 to match them.
-//
-// [Explainer] says of single jobs why they wait, and with which change of their
-// request they would have started.
-//
-// [Verify] is the independent referee of a plan. Auction also checks each plan by
-// allocating it before it is handed out.
+// [Explainer] says of single jobs why they wait, and with which change of their request they would
+// have started. [Verify] is the independent referee of a plan. A Cluster asks it before each start.
 package core

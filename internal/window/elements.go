@@ -116,13 +116,13 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 		return p.fail("%s: waited_s: %d is not in 0-%d", what, j.Waited, int64(core.NoTimeLimit))
 	}
 	job := &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit, Since: -j.Waited} // the window's time is 0
+	p.namedNodes(what, &j, job)
 	if len(j.Alternatives) > 0 {
 		p.at = at + int64(bytes.Index(raw, j.Alternatives)) // the text is a copy of that part of raw
 		if job.Alternatives, err = p.alternatives(what, j.Alternatives); err != nil {
 			return err
 		}
 	}
-	p.namedNodes(what, &j, job)
 	p.queue = append(p.queue, job)
 	return nil
 }
