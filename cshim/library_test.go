@@ -137,7 +137,7 @@ func TestFromC(t *testing.T) {
 func TestExample(t *testing.T) {
 	dir := library(t)
 	program := filepath.Join(dir, "example")
-	compile(t, "cc", linked(dir, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "example/example.c", "-o", program)...)
+	compile(t, "cc", linked(dir, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "../examples/c/example.c", "-o", program)...)
 	out, err := exec.Command(program).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, `J1 starts: 4 cores and 0 GPUs on each of n1-n1024
