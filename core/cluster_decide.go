@@ -2,16 +2,11 @@ package core
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/nodeset"
 )
-
-// ErrInvalidPlan is what Decide returns of a plan that Verify refuses: a defect of the policy. Nothing is started.
-var ErrInvalidPlan = errors.New("the policy's plan is not valid")
 
 // Cycle is what one cycle decided. It belongs to the caller.
 type Cycle struct {
@@ -79,7 +74,7 @@ type scratch struct {
 // Decide runs a cycle: it copies the state, has the policy decide on the copy, checks the plan with
 // [Verify], and counts as started what still holds by then. Call it when something has changed; a job starts by no other
 // way. It is one call at a time: a second one at once gets [ErrBusy], and changes nothing. The error may also be that of
-// ctx, [ErrInvalidPlan], or the policy's; then nothing starts.
+// ctx, [ErrInvalidPlan] where the policy is defective, or the policy's; then nothing starts.
 func (c *Cluster) Decide(ctx context.Context) (*Cycle, error) {
 	if !c.cycle.TryLock() {
 		return nil, ErrBusy
@@ -101,7 +96,7 @@ func (c *Cluster) Decide(ctx context.Context) (*Cycle, error) {
 		return nil, err
 	}
 	if err := Verify(&w.snapshot, &w.plan); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalidPlan, err)
+		return nil, err
 	}
 	return c.apply(w, at)
 }

@@ -75,25 +75,29 @@ func PaperAuctionOptions() AuctionOptions {
 	return AuctionOptions{Window: 200, MaxBidsPerJob: 5, Work: 10_000_000}
 }
 
-// Validate reports the first setting that is out of range.
+// Validate reports the first setting that is out of range, as an [*OptionError].
 func (o *AuctionOptions) Validate() error {
-	switch {
-	case int(o.Objective) >= len(objectiveNames):
-		return fmt.Errorf("%v: is unknown", o.Objective)
-	case o.Window < 1 || o.Window > 1<<20:
-		return fmt.Errorf("window %d: must be 1 to %d jobs", o.Window, 1<<20)
-	case o.Depth < 0 || o.Depth > 1<<20:
-		return fmt.Errorf("depth %d: must be 0 to %d jobs", o.Depth, 1<<20)
-	case o.MaxBidsPerJob < 1 || o.MaxBidsPerJob > 1<<12:
-		return fmt.Errorf("bids per job %d: must be 1 to %d", o.MaxBidsPerJob, 1<<12)
-	case o.Drafts < 0 || o.Drafts > o.MaxBidsPerJob:
-		return fmt.Errorf("drafts %d: must be 0 to the %d bids per job", o.Drafts, o.MaxBidsPerJob)
-	case o.Reservations < 0 || o.Reservations > 64:
-		return fmt.Errorf("reservations %d: must be 0 to 64", o.Reservations)
-	case o.Patience < 0 || o.Patience > NoTimeLimit:
-		return fmt.Errorf("patience %d: must be 0 to %d seconds", o.Patience, int64(NoTimeLimit))
-	case o.Work < 0:
-		return fmt.Errorf("work %d: must not be negative", o.Work)
+	if int(o.Objective) >= len(objectiveNames) {
+		return &OptionError{"objective", o.Objective, "is unknown"}
+	}
+	for _, x := range []struct {
+		name             string
+		value, low, high int64
+		unit             string
+	}{
+		{"window", int64(o.Window), 1, 1 << 20, " jobs"},
+		{"depth", int64(o.Depth), 0, 1 << 20, " jobs"},
+		{"bids per job", int64(o.MaxBidsPerJob), 1, 1 << 12, ""},
+		{"drafts", int64(o.Drafts), 0, int64(o.MaxBidsPerJob), ", the bids per job"},
+		{"reservations", int64(o.Reservations), 0, 64, ""},
+		{"patience", o.Patience, 0, NoTimeLimit, " seconds"},
+	} {
+		if x.value < x.low || x.value > x.high {
+			return &OptionError{x.name, x.value, fmt.Sprintf("must be %d to %d%s", x.low, x.high, x.unit)}
+		}
+	}
+	if o.Work < 0 {
+		return &OptionError{"work", o.Work, "must not be negative"}
 	}
 	return nil
 }

@@ -1,19 +1,33 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
+// ErrInvalidPlan is what is wrong with a plan that Verify refuses, or that cannot be applied.
+var ErrInvalidPlan = errors.New("the plan is not valid")
+
 // Verify is the independent referee of a plan: it counts, node by node, what the
 // plan starts and what it is allowed to. It returns an error that names the first
 // job or node at fault: a node with more taken than free, down, or not
 // eligible, or a request that is not met exactly: that of the alternative which the
-// decision names. It shares nothing with the
+// decision names. It is ErrInvalidPlan too. Verify shares nothing with the
 // policies, is slow, and meant to be obviously right.
 func Verify(s *Snapshot, p *Plan) error {
+	if s == nil || p == nil || s.Nodes == nil {
+		return fmt.Errorf("%w: there is none, or no machine for it", ErrInvalidPlan)
+	}
+	if err := verify(s, p); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalidPlan, err)
+	}
+	return nil
+}
+
+func verify(s *Snapshot, p *Plan) error {
 	usedCores := make([]int, s.Nodes.Len())
 	usedGPUs := make([]int, s.Nodes.Len())
 	started := make(map[int]bool)

@@ -12,7 +12,7 @@ import (
 // plan --explain --json" print it; core.Explanation says what the fields mean. All
 // times are in seconds from now. Fields that do not apply are absent.
 type Explanation struct {
-	// Why is never, no_fit, lost, reserved, or other if only Decision.Reason tells.
+	// Why is never, no_fit, lost, reserved, unmodelled, timed_out, or other if only Decision.Reason tells.
 	Why      string    `json:"why,omitempty"`
 	Worth    float64   `json:"worth"`
 	Never    string    `json:"never,omitempty"`
@@ -77,10 +77,6 @@ type Change struct {
 	To    string `json:"to"`
 }
 
-var whyNames = [...]string{0: "other", core.NoFit: "no_fit", core.Lost: "lost", core.Reserved: "reserved", core.Never: "never"}
-
-var roleNames = [...]string{core.Holds: "running", core.Wins: "starting", core.Keeps: "reserved", core.Waits: "waiting"}
-
 // NewExplanation puts an explanation into names.
 func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 	e := &Explanation{Worth: x.Worth, Never: x.NeverWhy, RoomKept: x.Kept, Trials: x.Trials, Cut: x.Cut, Late: x.Late}
@@ -98,7 +94,7 @@ func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 		e.WantedBy = rivals
 		return e, nil
 	}
-	e.Why, e.BlockedBy = whyNames[x.Why], rivals
+	e.Why, e.BlockedBy = x.Why.String(), rivals
 	if e.Place, err = w.nodes(x.Place); err != nil {
 		return nil, err
 	}
@@ -122,7 +118,7 @@ func (w *Window) rivals(from []core.Rival) ([]Rival, error) {
 		if err != nil {
 			return nil, err
 		}
-		to := Rival{Role: roleNames[r.Role], Nodes: nodes, Cores: nodeset.Cores(r.Segs), GPUs: nodeset.GPUs(r.Segs), Worth: r.Worth}
+		to := Rival{Role: r.Role.String(), Nodes: nodes, Cores: nodeset.Cores(r.Segs), GPUs: nodeset.GPUs(r.Segs), Worth: r.Worth}
 		if r.Role == core.Holds {
 			to.Job = w.Snapshot.Running[r.Job].ID
 		} else {

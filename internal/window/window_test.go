@@ -225,3 +225,12 @@ func TestExplanation(t *testing.T) {
 		require.Equal(t, want, string(got))
 	}
 }
+
+// Every reason has a name, also those that a cycle gives when its time is over.
+func TestExplanationOfEveryWhy(t *testing.T) {
+	for why := range core.TimedOut + 1 {
+		e, err := NewExplanation(&Window{}, &core.Explanation{Why: why})
+		require.NoError(t, err)
+		require.Equal(t, why.String(), e.Why)
+	}
+}

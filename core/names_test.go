@@ -1,0 +1,42 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/core"
+)
+
+func TestNames(t *testing.T) {
+	for want, got := range map[string]fmt.Stringer{
+		"other": core.Why(0), "no_fit": core.NoFit, "lost": core.Lost, "reserved": core.Reserved, "never": core.Never,
+		"unmodelled": core.Unmodelled, "timed_out": core.TimedOut, "Why(9)": core.Why(9),
+		"running": core.Holds, "starting": core.Wins, "waiting": core.Waits, "none": core.Role(0), "Role(9)": core.Role(9),
+	} {
+		require.Equal(t, want, got.String())
+	}
+	require.Equal(t, "reserved", core.Keeps.String())
+}
+
+func TestOptionErrors(t *testing.T) {
+	for want, spoil := range map[string]func(o *core.AuctionOptions){
+		"window 0: must be 1 to 1048576 jobs":          func(o *core.AuctionOptions) { o.Window = 0 },
+		"drafts 16: must be 0 to 15, the bids per job": func(o *core.AuctionOptions) { o.Drafts = 16 },
+		"patience -1: must be 0 to 3153600000 seconds": func(o *core.AuctionOptions) { o.Patience = -1 },
+		"work -1: must not be negative":                func(o *core.AuctionOptions) { o.Work = -1 },
+		"priced rounds 1: prices say nothing":          func(o *core.AuctionOptions) { o.Layouts, o.PricedRounds = true, 1 },
+		"is unknown":                                   func(o *core.AuctionOptions) { o.Objective = 9 },
+	} {
+		o := core.DefaultAuctionOptions()
+		require.NoError(t, o.Validate())
+		spoil(&o)
+		err := o.Validate()
+		require.ErrorContains(t, err, want)
+		var option *core.OptionError
+		require.ErrorAs(t, err, &option)
+		_, err = core.NewAuction(o, nil)
+		require.ErrorAs(t, err, &option)
+	}
+}
