@@ -10,10 +10,10 @@ type Mask []uint64
 // NewMask returns an empty mask for n nodes.
 func NewMask(n int) Mask { return make(Mask, (n+63)/64) }
 
-// Set adds node n.
+// Set adds node n. It panics if the mask was made for fewer nodes.
 func (m Mask) Set(n int) { m[n>>6] |= 1 << (n & 63) }
 
-// Clear removes node n.
+// Clear removes node n. It panics if the mask was made for fewer nodes.
 func (m Mask) Clear(n int) { m[n>>6] &^= 1 << (n & 63) }
 
 // Has reports whether node n is in the mask.

@@ -84,10 +84,10 @@ func words(n int) int { return (n + 63) / 64 }
 // Len is the number of nodes.
 func (t *Table) Len() int { return len(t.total) }
 
-// Total is what node n has in all.
+// Total is what node n has in all. It panics if there is no node n.
 func (t *Table) Total(n int) Capacity { return t.total[n] }
 
-// Free is what node n has free, whether it is up or not.
+// Free is what node n has free, whether it is up or not. It panics if there is no node n.
 func (t *Table) Free(n int) Capacity { return Capacity{t.cores[n], t.gpus[n]} }
 
 // FreeCores are the free cores of all nodes, indexed by node. The slice belongs
@@ -114,7 +114,7 @@ func (t *Table) Alike(first, last int) int {
 	return last
 }
 
-// Up reports whether node n may be used at all.
+// Up reports whether node n, which has to be there, may be used at all.
 func (t *Table) Up(n int) bool { return t.down[n>>6]>>(n&63)&1 == 0 }
 
 // MaxGPUs is the most GPUs that any node has in all.
@@ -134,8 +134,11 @@ func (t *Table) Usable(g int) Mask {
 }
 
 // SetUp says whether node n may be used (true) or is drained or down (false).
-// What jobs hold on it stays held.
+// What jobs hold on it stays held. It panics if there is no node n.
 func (t *Table) SetUp(n int, up bool) {
+	if err := t.check(n); err != nil {
+		panic("nodeset: " + err.Error())
+	}
 	if up {
 		t.down[n>>6] &^= 1 << (n & 63)
 	} else {
@@ -144,10 +147,10 @@ func (t *Table) SetUp(n int, up bool) {
 	t.mark(n>>6, t.plane.nonzero(n>>6))
 }
 
-// SetFree sets what node n has free. It fails if that is more than its total.
+// SetFree sets what node n has free. It fails if that is more than its total, or if there is no node n.
 func (t *Table) SetFree(n int, c Capacity) error {
-	if n < 0 || n >= t.Len() {
-		return fmt.Errorf("node %d is outside 0-%d", n, t.Len()-1)
+	if err := t.check(n); err != nil {
+		return err
 	}
 	if c.Cores > t.total[n].Cores || c.GPUs > t.total[n].GPUs {
 		return fmt.Errorf("node %d: %d cores and %d GPUs free of %d and %d", n, c.Cores, c.GPUs, t.total[n].Cores, t.total[n].GPUs)
