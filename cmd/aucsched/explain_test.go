@@ -6,12 +6,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/window"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 const blocked = "../../examples/blocked.json"
@@ -93,4 +97,30 @@ func TestExplainErrors(t *testing.T) {
 		require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %s", errs)
 		require.Empty(t, out)
 	}
+}
+
+// What a live cluster writes of itself, explain reads: a partition and a job that holds unlike shares included.
+func TestExplainReadsACluster(t *testing.T) {
+	c, err := core.NewCluster(core.ClusterOptions{})
+	require.NoError(t, err)
+	for _, name := range []string{"a1", "a2", "b1"} {
+		require.NoError(t, c.SetNode(name, nodeset.Capacity{Cores: 8}, name != "b1"))
+	}
+	require.NoError(t, c.Adopt(core.Start{Job: "R", Nodes: []core.Share{{Node: "a1", Cores: 8}, {Node: "a2", Cores: 4}},
+		End: time.Now().Add(time.Hour)}))
+	require.NoError(t, c.Submit(core.JobSpec{ID: "J", Request: bids.Request{Cores: 8}, On: []string{"a1"}, Priority: 1, TimeLimit: time.Hour}))
+	path := filepath.Join(t.TempDir(), "window.json")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, c.WriteWindow(file))
+	require.NoError(t, file.Close())
+	code, out, errs := aucsched(t, "", "explain", path, "J")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "R")
+	code, out, errs = aucsched(t, "", "explain", path, "J", "--json")
+	require.Zero(t, code, errs)
+	var d window.Decision
+	require.NoError(t, json.Unmarshal([]byte(out), &d))
+	require.Equal(t, "a1", d.Explanation.Place)
+	require.Equal(t, "R", d.Explanation.BlockedBy[0].Job)
 }
