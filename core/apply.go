@@ -7,8 +7,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Apply allocates on t what the plan starts, and returns those decisions, in queue order and in memory of
-// their own: they stay when the plan is used again. On an error t is as it was.
+// Apply allocates on t what the plan starts, and returns those decisions, in queue order and in
+// memory of their own: they stay when the plan is used again. On an error t is as it was.
 func (p *Plan) Apply(t *nodeset.Table) ([]Decision, error) {
 	var starts []Decision
 	for _, d := range p.Decisions {

@@ -10,11 +10,12 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Cluster keeps a cluster scheduled: it owns the table of nodes, the queue, the running jobs and all
-// names, and decides on them with a [Policy]. All methods may be called by any number of goroutines.
-// None of them waits for a cycle: [Cluster.Decide] works on a copy.
+// Cluster keeps a cluster scheduled: it owns the table of nodes, the queue, the running jobs and
+// all names, and decides on them with a [Policy]. All methods may be called by any number of
+// goroutines. None of them waits for a cycle: [Cluster.Decide] works on a copy.
 //
-// A Cluster starts nothing and stops nothing. The caller launches what Decide says, and reports back.
+// A Cluster starts nothing and stops nothing. The caller launches what Decide says, and reports
+// back.
 type Cluster struct {
 	policy   Policy
 	clock    func() time.Time
@@ -60,8 +61,8 @@ type JobSpec struct {
 	Prefer []string
 	// Priority is 1 to MaxPriority; a higher one comes first.
 	Priority int64
-	// TimeLimit is for how long the job may run, more than 0. NoTimeLimit * time.Second is without a limit.
-	// Parts of a second are rounded up.
+	// TimeLimit is for how long the job may run, more than 0. NoTimeLimit * time.Second is without
+	// a limit. Parts of a second are rounded up.
 	TimeLimit time.Duration
 }
 
@@ -104,8 +105,9 @@ func NewCluster(o ClusterOptions) (*Cluster, error) {
 		epoch: o.Clock(), jobs: make(map[string]*clusterJob), machine: newMachine()}, nil
 }
 
-// Submit puts a job into the queue, behind those of its priority. The error is a [*JobError]. A job that no
-// node of today could run is not refused: nodes may come. Decide says Never of it as long as none does.
+// Submit puts a job into the queue, behind those of its priority. The error is a [*JobError]. A job
+// that no node of today could run is not refused: nodes may come. Decide says Never of it as long
+// as none does.
 func (c *Cluster) Submit(spec JobSpec) error {
 	job, err := newClusterJob(&spec)
 	if err != nil {
@@ -128,8 +130,8 @@ func (c *Cluster) Submit(spec JobSpec) error {
 	return nil
 }
 
-// Cancel takes a waiting job out of the queue. The error is a [*JobError]: one that is ErrUnknownJob, or
-// one of a job that runs. Stop that, and call Ended.
+// Cancel takes a waiting job out of the queue. The error is a [*JobError]: one that is
+// ErrUnknownJob, or one of a job that runs. Stop that, and call Ended.
 func (c *Cluster) Cancel(id string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,8 +148,8 @@ func (c *Cluster) Cancel(id string) error {
 	return nil
 }
 
-// Ended gives back what a running job holds. Nothing is remembered of it: its id may be used again. The error is a
-// [*JobError]: one that is ErrUnknownJob, or one of a job that waits.
+// Ended gives back what a running job holds. Nothing is remembered of it: its id may be used again.
+// The error is a [*JobError]: one that is ErrUnknownJob, or one of a job that waits.
 func (c *Cluster) Ended(id string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,8 +167,9 @@ func (c *Cluster) Ended(id string) error {
 	return nil
 }
 
-// Adopt tells of a job that runs already, as after a restart of the caller: s is what Decide once returned.
-// Its nodes must be there, though they may be down. The error is a [*JobError] or [*NodeError].
+// Adopt tells of a job that runs already, as after a restart of the caller: s is what Decide once
+// returned. Its nodes must be there, though they may be down. The error is a [*JobError] or
+// [*NodeError].
 func (c *Cluster) Adopt(s Start) error {
 	if err := checkID(s.Job); err != nil {
 		return err

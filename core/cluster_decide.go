@@ -14,11 +14,13 @@ type Cycle struct {
 	At time.Time
 	// Starts are the jobs to launch now, in queue order. The Cluster counts them as running.
 	Starts []Start
-	// Waiting are the other jobs, in queue order, but for those that Dropped has, or that came meanwhile.
+	// Waiting are the other jobs, in queue order, but for those that Dropped has, or that came
+	// meanwhile.
 	Waiting []Waiting
 	// Dropped are starts that no longer held when the cycle was over.
 	Dropped []Dropped
-	// Stats are the policy's figures. If its TimedOut is not 0, Decide has more to do though nothing changes.
+	// Stats are the policy's figures. If its TimedOut is not 0, Decide has more to do though
+	// nothing changes.
 	Stats Stats
 }
 
@@ -38,7 +40,8 @@ type Start struct {
 type Waiting struct {
 	// Job is its id.
 	Job string
-	// Why is the kind of the Reason: 0 if the cycle has not looked at the job, or the policy gives words only.
+	// Why is the kind of the Reason: 0 if the cycle has not looked at the job, or the policy gives
+	// words only.
 	Why Why
 	// Reason says in words why the job does not start.
 	Reason string
@@ -46,8 +49,8 @@ type Waiting struct {
 	Expected time.Time
 }
 
-// Dropped is a job that the cycle would have started, had the cluster not changed while it was decided. It is as
-// it was: in the queue, for the next cycle, unless it was cancelled.
+// Dropped is a job that the cycle would have started, had the cluster not changed while it was
+// decided. It is as it was: in the queue, for the next cycle, unless it was cancelled.
 type Dropped struct {
 	// Job is its id.
 	Job string
@@ -72,9 +75,10 @@ type scratch struct {
 }
 
 // Decide runs a cycle: it copies the state, has the policy decide on the copy, checks the plan with
-// [Verify], and counts as started what still holds by then. Call it when something has changed; a job starts by no other
-// way. It is one call at a time: a second one at once gets [ErrBusy], and changes nothing. The error may also be that of
-// ctx, [ErrInvalidPlan] where the policy is defective, or the policy's; then nothing starts.
+// [Verify], and counts as started what still holds by then. Call it when something has changed; a
+// job starts by no other way. It is one call at a time: a second one at once gets [ErrBusy], and
+// changes nothing. The error may also be that of ctx, [ErrInvalidPlan] where the policy is
+// defective, or the policy's; then nothing starts.
 func (c *Cluster) Decide(ctx context.Context) (*Cycle, error) {
 	if !c.cycle.TryLock() {
 		return nil, ErrBusy
@@ -183,7 +187,8 @@ func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) 
 		Nodes: shares(c.machine.names, held), End: c.timeOf(job.end)})
 }
 
-// stillHolds is the decision's allocation on the nodes of now, in memory of its own, if it can be made.
+// stillHolds is the decision's allocation on the nodes of now, in memory of its own, if it can be
+// made.
 func (c *Cluster) stillHolds(w *scratch, job *clusterJob, d *Decision) ([]nodeset.Segment, error) {
 	m := &c.machine
 	if c.jobs[job.id] != job {
@@ -197,7 +202,8 @@ func (c *Cluster) stillHolds(w *scratch, job *clusterJob, d *Decision) ([]nodese
 		}
 	}
 	way, _ := job.job.Way(d.Alternative)
-	if err := CheckAllocation(&way, held, len(m.names)); err != nil { // nodes lie elsewhere than they did
+	// Nodes may lie elsewhere than they did.
+	if err := CheckAllocation(&way, held, len(m.names)); err != nil {
 		return nil, jobFault(job.id, "nodes", shares(m.names, held), "they no longer suit it", nil)
 	}
 	return held, m.lack(held)

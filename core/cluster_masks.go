@@ -40,8 +40,8 @@ func (c *clusterJob) namesNodes() bool {
 	return c.prefer != nil || slices.ContainsFunc(c.on, func(on []string) bool { return on != nil })
 }
 
-// mask are the nodes of these names that are there. Equal lists have one mask, by which policies see that
-// jobs are alike. No name is a mask of none, nil is nil.
+// mask are the nodes of these names that are there. Equal lists have one mask, by which policies
+// see that jobs are alike. No name is a mask of none, nil is nil.
 func (m *machine) mask(names []string) nodeset.Mask {
 	if names == nil {
 		return nil

@@ -7,10 +7,11 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// SetNode adds a node behind all others, or changes one. capacity is what it has in all. A node that is not up, as
-// one that is drained, starts no job; what jobs hold there stays held. Nodes lie in the order in which they were
-// added, which contiguous jobs see. The error is a [*NodeError]: of a name that is no host's, of one node too many, or
-// of a capacity that is less than what jobs hold there.
+// SetNode adds a node behind all others, or changes one. capacity is what it has in all. A node
+// that is not up, as one that is drained, starts no job; what jobs hold there stays held. Nodes lie
+// in the order in which they were added, which contiguous jobs see. The error is a [*NodeError]: of
+// a name that is no host's, of one node too many, or of a capacity that is less than what jobs hold
+// there.
 func (c *Cluster) SetNode(name string, capacity nodeset.Capacity, up bool) error {
 	if _, err := hostlist.Compress([]string{name}); err != nil {
 		return nodeFault(name, "name", name, err.Error(), nil)
@@ -38,10 +39,10 @@ func (c *Cluster) SetNode(name string, capacity nodeset.Capacity, up bool) error
 	return nil
 }
 
-// RemoveNode takes a node away and returns the ids of the jobs that hold something there, in the order of their
-// starts. These go on to run: they keep what they hold elsewhere until Ended. The nodes at both sides of it are
-// neighbours from now on; drain a node with SetNode if it is to keep its place. The error is a
-// [*NodeError] that is ErrUnknownNode.
+// RemoveNode takes a node away and returns the ids of the jobs that hold something there, in the
+// order of their starts. These go on to run: they keep what they hold elsewhere until Ended. The
+// nodes at both sides of it are neighbours from now on; drain a node with SetNode if it is to keep
+// its place. The error is a [*NodeError] that is ErrUnknownNode.
 func (c *Cluster) RemoveNode(name string) ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// ledger counts what runs where, by what a cluster's caller is told alone. Nodes have ledgerCores each, and
-// no name is used twice.
+// ledger counts what runs where, by what a cluster's caller is told alone. Nodes have ledgerCores
+// each, and no name is used twice.
 type ledger struct {
 	mu        sync.Mutex
 	used      map[string]int
@@ -78,8 +78,8 @@ func coresOfID(id string) (cores int) {
 	return cores
 }
 
-// Many goroutines add, drain and remove nodes, submit, cancel and end jobs, and decide, all at once: no core is
-// given twice, no job starts twice or after it was cancelled.
+// Many goroutines add, drain and remove nodes, submit, cancel and end jobs, and decide, all at
+// once: no core is given twice, no job starts twice or after it was cancelled.
 func TestClusterUnderManyGoroutines(t *testing.T) {
 	c, err := core.NewCluster(core.ClusterOptions{Deadline: 50 * time.Millisecond})
 	require.NoError(t, err)
@@ -212,8 +212,8 @@ func TestClusterForgetsEndedJobs(t *testing.T) {
 	require.Zero(t, core.Kept(c))
 }
 
-// BenchmarkCluster is a cycle of a busy cluster: 1,000 nodes and 500 waiting jobs, of which some start, and
-// as many come anew and end.
+// BenchmarkCluster is a cycle of a busy cluster: 1,000 nodes and 500 waiting jobs, of which some
+// start, and as many come anew and end.
 func BenchmarkCluster(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	clock := &fakeClock{midnight}

@@ -25,7 +25,8 @@ func shares(names []string, segs []nodeset.Segment) []Share {
 	return out
 }
 
-// renumbered is an allocation of a cycle on the nodes of now, in new memory. It fails if a node has gone.
+// renumbered is an allocation of a cycle on the nodes of now, in new memory. It fails if a node has
+// gone.
 func (m *machine) renumbered(names []string, segs []nodeset.Segment) ([]nodeset.Segment, error) {
 	var single []nodeset.Segment
 	for _, s := range segs {
@@ -34,7 +35,7 @@ func (m *machine) renumbered(names []string, segs []nodeset.Segment) ([]nodeset.
 			if !ok {
 				return nil, unknownNode(name)
 			}
-			single = append(single, nodeset.Segment{First: int32(n), Last: int32(n), Cores: s.Cores, GPUs: s.GPUs})
+			single = append(single, onNode(n, s.Cores, s.GPUs))
 		}
 	}
 	return joined(single), nil
@@ -57,13 +58,22 @@ func (m *machine) lack(segs []nodeset.Segment) error {
 			case !m.up[n]:
 				return nodeFault(m.names[n], "state", "down", "no job starts there", nil)
 			case free.Cores < s.Cores:
-				return nodeFault(m.names[n], "cores", free.Cores, fmt.Sprintf("%d would have to be free", s.Cores), nil)
+				return m.tooLittle(n, "cores", int(free.Cores), int(s.Cores))
 			case free.GPUs < s.GPUs:
-				return nodeFault(m.names[n], "gpus", free.GPUs, fmt.Sprintf("%d would have to be free", s.GPUs), nil)
+				return m.tooLittle(n, "gpus", int(free.GPUs), int(s.GPUs))
 			}
 		}
 	}
 	return nil
+}
+
+func (m *machine) tooLittle(n int, field string, free, need int) error {
+	return nodeFault(m.names[n], field, free, fmt.Sprintf("%d would have to be free", need), nil)
+}
+
+// onNode is what node n gives.
+func onNode(n int, cores uint16, gpus uint8) nodeset.Segment {
+	return nodeset.Segment{First: int32(n), Last: int32(n), Cores: cores, GPUs: gpus}
 }
 
 // hold takes what a running job holds off the nodes, up or not, and returns it.
@@ -85,12 +95,14 @@ func (c *Cluster) hold(shares []Share) ([]nodeset.Segment, error) {
 		case seen.Has(n):
 			return nil, nodeFault(s.Node, "name", s.Node, "is there twice", nil)
 		case s.Cores < 1 || s.Cores > int(free.Cores):
-			return nil, nodeFault(s.Node, "cores", s.Cores, fmt.Sprintf("must be 1 to the %d that are free", free.Cores), nil)
+			why := fmt.Sprintf("must be 1 to the %d that are free", free.Cores)
+			return nil, nodeFault(s.Node, "cores", s.Cores, why, nil)
 		case s.GPUs < 0 || s.GPUs > int(free.GPUs):
-			return nil, nodeFault(s.Node, "gpus", s.GPUs, fmt.Sprintf("must be 0 to the %d that are free", free.GPUs), nil)
+			why := fmt.Sprintf("must be 0 to the %d that are free", free.GPUs)
+			return nil, nodeFault(s.Node, "gpus", s.GPUs, why, nil)
 		}
 		seen.Set(n)
-		single = append(single, nodeset.Segment{First: int32(n), Last: int32(n), Cores: uint16(s.Cores), GPUs: uint8(s.GPUs)})
+		single = append(single, onNode(n, uint16(s.Cores), uint8(s.GPUs)))
 	}
 	m.stale = true
 	return joined(single), nil

@@ -18,8 +18,10 @@ func newClusterJob(spec *JobSpec) (*clusterJob, error) {
 	if f := spec.timeFault(); f != nil {
 		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
 	}
-	job := &Job{ID: spec.ID, Request: openEnds(spec.Request), Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit)}
-	c := &clusterJob{id: spec.ID, job: job, on: [][]string{slices.Clone(spec.On)}, prefer: slices.Clone(spec.Prefer)}
+	job := &Job{ID: spec.ID, Request: openEnds(spec.Request),
+		Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit)}
+	c := &clusterJob{id: spec.ID, job: job,
+		on: [][]string{slices.Clone(spec.On)}, prefer: slices.Clone(spec.Prefer)}
 	for _, w := range spec.Alternatives {
 		job.Alternatives = append(job.Alternatives, openEnds(w.Request))
 		c.on = append(c.on, slices.Clone(w.On))
@@ -68,7 +70,8 @@ func checkID(id string) error {
 	return nil
 }
 
-// openEnds is a valid request whose ranges have both ends, as in a window file, and which asks for the same.
+// openEnds is a valid request whose ranges have both ends, as in a window file, and which asks for
+// the same.
 func openEnds(r bids.Request) bids.Request {
 	switch {
 	case r.MinNodes == 0 || r.MaxNodes != 0:

@@ -170,6 +170,7 @@ func TestClusterGrowsAndShrinks(t *testing.T) {
 // Names stay what they are when numbers change.
 func TestClusterJobsNameNodes(t *testing.T) {
 	c, _ := newCluster(t, 5)
+	decide(t, c) // which has seen all nodes
 	spec := wholeNodes("on", 1)
 	spec.On = []string{"n4", "n5"}
 	likes := wholeNodes("likes", 1)

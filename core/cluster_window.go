@@ -12,8 +12,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// WriteWindow writes the state as a window: what "aucsched plan" and "aucsched explain" read. It fails without
-// a node.
+// WriteWindow writes the state as a window: what "aucsched plan" and "aucsched explain" read. It
+// fails without a node.
 func (c *Cluster) WriteWindow(w io.Writer) error {
 	var s scratch
 	if _, err := c.copyState(&s); err != nil {
@@ -76,7 +76,8 @@ func (w *scratch) heldBy(r *Running) (out format.Running, err error) {
 	var names []string
 	out = format.Running{ID: r.ID, End: min(max(r.End-w.snapshot.Now, 0), NoTimeLimit)}
 	for _, s := range shares(w.names, r.Segs) {
-		names, out.Cores, out.GPUs = append(names, s.Node), append(out.Cores, s.Cores), append(out.GPUs, s.GPUs)
+		names = append(names, s.Node)
+		out.Cores, out.GPUs = append(out.Cores, s.Cores), append(out.GPUs, s.GPUs)
 	}
 	out.Nodes, err = hostlist.Compress(names)
 	return out, err
@@ -84,7 +85,8 @@ func (w *scratch) heldBy(r *Running) (out format.Running, err error) {
 
 func (w *scratch) waitingJob(job *Job) (out format.Job, err error) {
 	limit := job.TimeLimit
-	out = format.Job{ID: job.ID, Priority: job.Priority, TimeLimit: &limit, Waited: w.snapshot.Now - job.Since}
+	out = format.Job{ID: job.ID, Priority: job.Priority, TimeLimit: &limit,
+		Waited: w.snapshot.Now - job.Since}
 	if out.Request, err = w.request(&job.Request); err != nil {
 		return out, err
 	}
@@ -105,7 +107,8 @@ func (w *scratch) waitingJob(job *Job) (out format.Job, err error) {
 
 func (w *scratch) request(r *bids.Request) (format.Request, error) {
 	out := format.Request{Cores: r.Cores, Nodes: format.Range{Low: r.MinNodes, High: r.MaxNodes},
-		TasksPerNode: r.TasksPerNode, GPUs: format.Range{Low: r.MinGPUs, High: r.MaxGPUs}, Contiguous: r.Contiguous}
+		TasksPerNode: r.TasksPerNode, GPUs: format.Range{Low: r.MinGPUs, High: r.MaxGPUs},
+		Contiguous: r.Contiguous}
 	if r.MixedGPUs {
 		uniform := false
 		out.GPUsUniform = &uniform

@@ -15,7 +15,9 @@ func (w Why) String() string {
 	return fmt.Sprintf("Why(%d)", uint8(w))
 }
 
-var roleNames = [...]string{"none", Holds: "running", Wins: "starting", Keeps: "reserved", Waits: "waiting"}
+var roleNames = [...]string{
+	"none", Holds: "running", Wins: "starting", Keeps: "reserved", Waits: "waiting",
+}
 
 // String is the name in windows' explanations.
 func (r Role) String() string {

@@ -14,8 +14,9 @@ import (
 	"github.com/aucsched/aucsched/internal/window"
 )
 
-// TestWindows decides on the windows of testdata/*.txt, which are there to be read: each shows one rule of the
-// scheduler. Without a policy line it is the auction with its default settings. A line is an element of a window file, its fields by their names there:
+// TestWindows decides on the windows of testdata/*.txt, which are there to be read: each shows one
+// rule of the scheduler. Without a policy line it is the auction with its default settings. A line
+// is an element of a window file, its fields by their names there:
 //
 //	policy paper                             the papers' auction; also ipsched, throughput, estimates
 //	nodes n[1-4] cores=8 gpus=2 state=up
@@ -23,7 +24,8 @@ import (
 //	job A priority=5 cores=16 contiguous=true
 //	or cores=8 nodes=1                       an alternative of the job before
 //
-// The output is a line for each job, in queue order. n[1-2]:8/1 are 8 cores and 1 GPU on each of n1 and n2.
+// The output is a line for each job, in queue order. n[1-2]:8/1 are 8 cores and 1 GPU on each of n1
+// and n2.
 func TestWindows(t *testing.T) {
 	golden.Cases(t, "*.txt", func(t *testing.T, input string) string {
 		policy, w := readCase(t, input)

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Append adds nodes behind the last one, up and free, and returns the number of the first of them. What is
-// known of the others stays. It fails, and changes nothing, for more than MaxNodes in all. Time is in the number of
-// nodes of the table; copies of it are not touched. The zero Table is a valid receiver.
+// Append adds nodes behind the last one, up and free, and returns the number of the first of them.
+// What is known of the others stays. It fails, and changes nothing, for more than MaxNodes in all.
+// Time is in the number of nodes of the table; copies of it are not touched. The zero Table is a
+// valid receiver.
 func (t *Table) Append(nodes ...Capacity) (first int, err error) {
 	first = t.Len()
 	if len(nodes) == 0 {
@@ -24,16 +25,17 @@ func (t *Table) Append(nodes ...Capacity) (first int, err error) {
 	return first, nil
 }
 
-// SetTotal sets what node n has in all. What is held there stays held: the change is to what is free. It fails,
-// and changes nothing, if more is held than c, or if there is no node n. Time is in the number of nodes of the
-// table; copies of it are not touched.
+// SetTotal sets what node n has in all. What is held there stays held: the change is to what is
+// free. It fails, and changes nothing, if more is held than c, or if there is no node n. Time is in
+// the number of nodes of the table; copies of it are not touched.
 func (t *Table) SetTotal(n int, c Capacity) error {
 	if err := t.check(n); err != nil {
 		return err
 	}
 	cores, gpus := t.total[n].Cores-t.cores[n], t.total[n].GPUs-t.gpus[n]
 	if cores > c.Cores || gpus > c.GPUs {
-		return fmt.Errorf("node %d: %d cores and %d GPUs are held, more than %d and %d", n, cores, gpus, c.Cores, c.GPUs)
+		return fmt.Errorf("node %d: %d cores and %d GPUs are held, more than %d and %d",
+			n, cores, gpus, c.Cores, c.GPUs)
 	}
 	total := slices.Clone(t.total)
 	total[n] = c

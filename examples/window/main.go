@@ -2,8 +2,8 @@
 //
 //	go run ./examples/window examples/blocked.json
 //
-// The reader is this module's own. A program elsewhere fills a core.Snapshot, or a core.Cluster as in
-// examples/embed, and needs no window file.
+// The reader is this module's own. A program elsewhere fills a core.Snapshot, or a core.Cluster as
+// in examples/embed, and needs no window file.
 package main
 
 import (

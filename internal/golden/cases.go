@@ -12,9 +12,9 @@ import (
 // separator stands between a case's input and what is expected of it.
 const separator = "----"
 
-// Cases runs each case of the files testdata/pattern of the package under test, and compares what run makes
-// of its input with what the file says. A file is cases, each of comments and input, a line "----", and the
-// output up to an empty line or the end:
+// Cases runs each case of the files testdata/pattern of the package under test, and compares what
+// run makes of its input with what the file says. A file is cases, each of comments and input, a
+// line "----", and the output up to an empty line or the end:
 //
 //	# Two jobs, one node: the more important one starts.
 //	nodes n1 cores=8

@@ -9,13 +9,13 @@
 //	           "tasks_per_node": 0, "gpus_per_node": "1-3", "contiguous": false,
 //	           "time_limit_s": 600, "waited_s": 3600}]}
 //
-// Node names are Slurm hostlists, in machine order. free_cores and free_gpus default
-// to what running jobs leave; if they are given, what running jobs hold is already
-// off. nodes and gpus_per_node take N or MIN-MAX, as a string or a number. state is
-// up (the default), drained or down. cores_per_node and gpus_per_node of a running job are a number, or a
-// list with an element for each of its nodes. end_s is the time, in seconds from now, at which
-// the job's limit runs out. waited_s is for how long the job could have started already, 0 if
-// it is absent; auctions with a patience look at it. Whatever is absent is not restricted.
+// Node names are Slurm hostlists, in machine order. free_cores and free_gpus default to what
+// running jobs leave; if they are given, what running jobs hold is already off. nodes and
+// gpus_per_node take N or MIN-MAX, as a string or a number. state is up (the default), drained or
+// down. cores_per_node and gpus_per_node of a running job are a number, or a list with an element
+// for each of its nodes. end_s is the time, in seconds from now, at which the job's limit runs out.
+// waited_s is for how long the job could have started already, 0 if it is absent; auctions with a
+// patience look at it. Whatever is absent is not restricted.
 //
 // "gpus_uniform": false lets the nodes of a job give different numbers of GPUs, each in the
 // range of gpus_per_node:
@@ -23,8 +23,9 @@
 //	{"id": "J2", "priority": 7, "cores": 32, "nodes": 4, "gpus_per_node": "1-3",
 //	 "gpus_uniform": false}
 //
-// "eligible" names the nodes that a job, or one of its alternatives, may use: all if it is absent, none if
-// it is empty. "prefer" names nodes on which the job would rather be, because they hold its input, say:
+// "eligible" names the nodes that a job, or one of its alternatives, may use: all if it is absent,
+// none if it is empty. "prefer" names nodes on which the job would rather be, because they hold its
+// input, say:
 //
 //	{"id": "J4", "priority": 5, "cores": 8, "eligible": "n[1-512]", "prefer": "n[7-8]"}
 //

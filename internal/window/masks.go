@@ -22,7 +22,8 @@ func (p *parser) namedNodes(what string, j *format.Job, job *core.Job) {
 		p.deferEligible(what, *j.Eligible, func(m nodeset.Mask) { job.Eligible = m })
 	}
 	if j.Prefer != "" {
-		p.masks = append(p.masks, mask{p.at, what + ": prefer", j.Prefer, func(m nodeset.Mask) { job.Prefer = m }})
+		set := func(m nodeset.Mask) { job.Prefer = m }
+		p.masks = append(p.masks, mask{p.at, what + ": prefer", j.Prefer, set})
 	}
 }
 
@@ -30,8 +31,8 @@ func (p *parser) deferEligible(what, nodes string, set func(nodeset.Mask)) {
 	p.masks = append(p.masks, mask{p.at, what + ": eligible", nodes, set})
 }
 
-// setMasks turns the deferred lists into masks, now that all nodes are known. Jobs that name the same
-// nodes share a mask, by which policies see that they are alike.
+// setMasks turns the deferred lists into masks, now that all nodes are known. Jobs that name the
+// same nodes share a mask, by which policies see that they are alike.
 func (p *parser) setMasks() error {
 	known := make(map[string]nodeset.Mask)
 	for _, m := range p.masks {
@@ -53,7 +54,8 @@ func (p *parser) setMasks() error {
 	return nil
 }
 
-// find is the numbers of the nodes of a hostlist, each of which may be there once. The empty list has none.
+// find is the numbers of the nodes of a hostlist, each of which may be there once. The empty list
+// has none.
 func (p *parser) find(list string) ([]int, error) {
 	if list == "" {
 		return nil, nil
