@@ -78,7 +78,7 @@ func PaperAuctionOptions() AuctionOptions {
 // Validate reports the first setting that is out of range, as an [*OptionError].
 func (o *AuctionOptions) Validate() error {
 	if int(o.Objective) >= len(objectiveNames) {
-		return &OptionError{"objective", o.Objective, "is unknown"}
+		return &OptionError{"objective", int(o.Objective), "is unknown"}
 	}
 	for _, x := range []struct {
 		name             string
