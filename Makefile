@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-soak slurm-soak-24.11 deb proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-soak slurm-soak-24.11 deb proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -86,6 +86,10 @@ bench: bin/aucsched
 	@sh scripts/packages.sh peers || echo "make: going on with those solvers that are there" >&2
 	$(call page,performance,benchmarks/results/performance.md)
 	$(call page,solver -plot benchmarks/results/solver.svg $(if $(FRESH),-fresh $(FRESH)) $(if $(INSTANCES),-instances $(INSTANCES)),benchmarks/results/solver.md)
+
+## ablation: measure the native solver without each of its parts, into benchmarks/results/solver-ablation.md (INSTANCES=DIR: MPS files too)
+ablation:
+	$(call page,ablation $(if $(INSTANCES),-instances $(INSTANCES)),benchmarks/results/solver-ablation.md)
 
 ## bench-stages: the same stages as Go benchmarks, one by one
 bench-stages:

@@ -1,6 +1,10 @@
 package native
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/aucsched/aucsched/internal/ablation"
+)
 
 // Simulated annealing (Kirkpatrick et al. 1983) by ejection: draw a column, take out
 // whatever is in its way, put it in. A loss is accepted if it is less than a draw from
@@ -45,6 +49,10 @@ const firstRun = 1 << 21
 
 // anneal spends turn units of work on annealing. A run begins with the best choice known.
 func (s *hand) anneal(turn int64) {
+	if s.p.off.Has(ablation.Annealing) {
+		s.work += turn
+		return
+	}
 	for end := s.work + turn; s.work < end && !s.stopped() && !s.proven(); {
 		c := &s.cool
 		if c.done >= c.length {
@@ -95,7 +103,7 @@ func (s *hand) move(heat, typical float64) {
 	}
 	accept := int64(heat * s.chance[dice>>16%chances])
 	limit := p.worth[i] + accept
-	repairs := dice%256 < repairOf
+	repairs := dice%256 < repairOf && !p.off.Has(ablation.Repair)
 	if repairs {
 		limit += int64(typical)/2 + p.worth[i]/2 // the repair may win that much back
 	}
@@ -126,11 +134,14 @@ func (s *hand) move(heat, typical float64) {
 // columnOf is the column of a throw of dice, and its place in the ranking: any, or one of
 // the row that an exchange made room in, with place -1; the promising ones more often.
 func (s *hand) columnOf(dice uint64) (i int32, at int) {
-	if s.near >= 0 && dice>>8%256 < nearOf {
+	if s.near >= 0 && dice>>8%256 < nearOf && !s.p.off.Has(ablation.Near) {
 		cols := s.pack.columnsOf(s.near)
 		return cols[early(dice>>32, len(cols))], -1
 	}
 	at = early(dice>>32, len(s.rank.cols))
+	if s.p.off.Has(ablation.Promotion) {
+		return s.rank.cols[at], -1
+	}
 	return s.rank.cols[at], at
 }
 

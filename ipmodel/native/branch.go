@@ -1,6 +1,10 @@
 package native
 
-import "math"
+import (
+	"math"
+
+	"github.com/aucsched/aucsched/internal/ablation"
+)
 
 const (
 	maxTried   = 4 // candidates that are tried out
@@ -119,7 +123,7 @@ func (s *hand) examine(bound int64) (int64, int32) {
 			if s.fixAtNode() {
 				continue
 			}
-			if rounds < nodeRounds && !l.cuts.full() {
+			if rounds < nodeRounds && !l.cuts.full() && !s.p.off.Has(ablation.NodeCuts) {
 				rounds++
 				if l.separate(&t.cutter, true, cutsANode) > 0 {
 					continue
@@ -138,6 +142,9 @@ func (s *hand) examine(bound int64) (int64, int32) {
 func (s *hand) fixAtNode() bool {
 	t := &s.tree
 	l := &t.lp
+	if s.p.off.Has(ablation.CostFixing) {
+		return false
+	}
 	changed := false
 	bound := l.total(&t.proof)
 	for g := range l.g {

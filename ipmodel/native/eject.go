@@ -3,6 +3,8 @@ package native
 import (
 	"math"
 	"math/bits"
+
+	"github.com/aucsched/aucsched/internal/ablation"
 )
 
 // step is one column put into the packing or taken out of it.
@@ -119,7 +121,7 @@ func (s *hand) repair() {
 			s.fill(p.start[g], p.start[g+1])
 		}
 	}
-	if s.draw(256) >= fillOf {
+	if p.off.Has(ablation.Fill) || s.draw(256) >= fillOf {
 		return
 	}
 	for range repairRows {

@@ -1,6 +1,10 @@
 package native
 
-import "math"
+import (
+	"math"
+
+	"github.com/aucsched/aucsched/internal/ablation"
+)
 
 // gomory makes mixed-integer rounding cuts (Nemhauser and Wolsey 1990) from rows of the
 // simplex tableau (Gomory 1960). The multipliers of the rows are rounded to
@@ -35,8 +39,10 @@ func (l *lp) separate(o *gomory, round bool, limit int) int {
 			o.found.basic = append(o.found.basic, i)
 		}
 	}
-	l.separateCliques(&o.clique, o)
-	if !round {
+	if !l.p.off.Has(ablation.Cliques) {
+		l.separateCliques(&o.clique, o)
+	}
+	if !round || l.p.off.Has(ablation.Rounding) {
 		return l.takeCuts(o, limit)
 	}
 	l.listFractional(&o.rows)

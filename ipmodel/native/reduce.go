@@ -1,6 +1,9 @@
 package native
 
-import "github.com/aucsched/aucsched/ipmodel"
+import (
+	"github.com/aucsched/aucsched/internal/ablation"
+	"github.com/aucsched/aucsched/ipmodel"
+)
 
 // problem is a model without what can't matter, in the arrays that the stages
 // share. Groups and columns are numbered anew.
@@ -25,6 +28,8 @@ type problem struct {
 	place   []int32 // scratch: by row
 	tighter tightener
 	stuck   bool // a required group has no column that fits
+
+	off ablation.Parts
 }
 
 func (p *problem) groups() int  { return len(p.start) - 1 }
@@ -58,8 +63,12 @@ func (p *problem) reduce(m *ipmodel.Model) {
 			p.stuck = true
 		}
 	}
-	p.dropDominatedRows()
-	p.tighter.tighten(p)
+	if !p.off.Has(ablation.Dominated) {
+		p.dropDominatedRows()
+	}
+	if !p.off.Has(ablation.Tightening) {
+		p.tighter.tighten(p)
+	}
 	p.setRuns()
 }
 

@@ -1,6 +1,10 @@
 package native
 
-import "math"
+import (
+	"math"
+
+	"github.com/aucsched/aucsched/internal/ablation"
+)
 
 // relaxRoot takes some steps at the root.
 func (s *hand) relaxRoot(end int64) {
@@ -87,7 +91,7 @@ func (s *hand) lower(bound int64) {
 // fixAtRoot drops columns for good that no choice better than the best known has.
 func (s *hand) fixAtRoot() {
 	t := &s.tree
-	if t.known == s.incumbent() {
+	if t.known == s.incumbent() || s.p.off.Has(ablation.CostFixing) {
 		return
 	}
 	t.known = s.incumbent()

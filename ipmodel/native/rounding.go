@@ -3,6 +3,8 @@ package native
 import (
 	"cmp"
 	"slices"
+
+	"github.com/aucsched/aucsched/internal/ablation"
 )
 
 // round makes a choice of the relaxation's solution: its variables by falling value as
@@ -10,6 +12,9 @@ import (
 func (s *hand) round() {
 	t := &s.tree
 	l, p := &t.lp, &s.p
+	if p.off.Has(ablation.LPRounding) {
+		return
+	}
 	s.cur.clear(p)
 	t.order = append(append(t.order[:0], l.key...), l.bas...)
 	t.order = slices.DeleteFunc(t.order, func(v int32) bool { return int(v) >= l.n || l.at(v) <= feasTol })

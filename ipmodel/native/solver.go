@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aucsched/aucsched/internal/ablation"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -91,6 +92,7 @@ const (
 
 // Solve implements [ipmodel.Solver]. It never fails on a valid model.
 func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
+	s.p.off = ablation.Off(ctx)
 	s.p.reduce(m)
 	if s.clock.now = o.Now; s.clock.now == nil {
 		s.clock.now = time.Now
@@ -193,6 +195,10 @@ func (s *Solver) proofTurn() {
 	h := &s.proof
 	if !h.priced {
 		h.descend(s.turn)
+		return
+	}
+	if s.p.off.Has(ablation.Tree) {
+		h.work += s.turn
 		return
 	}
 	s.settled = h.search(s.turn)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/aucsched/aucsched/internal/ablation"
 )
 
 // candidate is a fractional variable to branch on.
@@ -31,6 +33,9 @@ func (s *hand) chooseBranch(solved bool) (v int32, again bool) {
 	slices.SortFunc(t.cand, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score(), a.score()), cmp.Compare(a.v, b.v))
 	})
+	if s.p.off.Has(ablation.StrongBranching) {
+		return t.cand[0].v, false
+	}
 	t.trial.copyFrom(&l.basis)
 	base := l.value()
 	best, most := t.cand[0].v, -1.0

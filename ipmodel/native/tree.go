@@ -1,6 +1,10 @@
 package native
 
-import "math"
+import (
+	"math"
+
+	"github.com/aucsched/aucsched/internal/ablation"
+)
 
 // tree is a branch and cut: the relaxation of lp.go, tightened by the cuts of gomory.go
 // at the root, and a best-first search that goes on with one child of each node as long as
@@ -81,6 +85,10 @@ func (s *hand) search(limit int64) bool {
 		case cutting:
 			s.cutRoot(end)
 		case branching:
+			if s.p.off.Has(ablation.Branching) {
+				s.work = max(s.work, end)
+				return false
+			}
 			s.dive(end)
 		}
 		s.settle()

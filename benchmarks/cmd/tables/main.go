@@ -11,6 +11,7 @@
 //	go run ./benchmarks/cmd/tables load > benchmarks/results/load.md
 //	go run ./benchmarks/cmd/tables locality -data DIR -plot benchmarks/results/locality-adaptive.svg > benchmarks/results/locality-adaptive.md
 //	go run -tags highs ./benchmarks/cmd/tables solver -plot benchmarks/results/solver.svg > benchmarks/results/solver.md
+//	go run ./benchmarks/cmd/tables ablation > benchmarks/results/solver-ablation.md
 //
 // Nothing is written unless all measurements have succeeded and all answers have been
 // verified.
@@ -35,6 +36,7 @@ const usage = "usage: " +
 	"tables gpu -traces DIR | " +
 	"tables backfill [-seeds FIRST-LAST] | " +
 	"tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | " +
+	"tables ablation [-instances DIR] [-source DIR] | " +
 	"tables layouts [-seeds FIRST-LAST] | " +
 	"tables alternatives [-seeds FIRST-LAST] | " +
 	"tables invasive [-seeds FIRST-LAST] [-plot FILE] | " +

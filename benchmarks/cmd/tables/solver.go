@@ -146,8 +146,7 @@ func (f *solverFigures) measureSmall(ctx context.Context, n int, seed uint64, er
 	}
 	defer os.RemoveAll(dir)
 	for i := range n {
-		// Multifactor worths are short enough for HiGHS to be exact.
-		x := benchmarks.Instance{Nodes: 128, Jobs: 50, Bids: 15, Busy: 0.9, Priority: benchmarks.Multifactor, Combined: i%2 == 1, GPURanges: i%3 == 1, Seed: seed*1000 + uint64(i)}
+		x := smallInstance(i, seed)
 		m, err := x.Model(false)
 		if err != nil {
 			return err

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/internal/ablation"
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/native"
+)
+
+// organ is a part of the native solver, and the files and functions that it consists of.
+type organ struct {
+	Name string
+	Off  ablation.Parts
+	Code []string
+}
+
+// organs are turned off one at a time.
+var organs = []organ{
+	{"annealing", ablation.Annealing, []string{"anneal.go", "eject.go", "packing.go"}},
+	{". order by prices", ablation.Rank, []string{"rank.go"}},
+	{". . order by success", ablation.Promotion, []string{"promote", "demote"}},
+	{". moves near the last exchange", ablation.Near, []string{"columnsOf", "freedRow"}},
+	{". repair", ablation.Repair, []string{"repair", "fill", "fillRow", "undo"}},
+	{". . rows filled", ablation.Fill, []string{"fillRow"}},
+	{"prices (volume algorithm)", ablation.Prices, []string{"prices.go"}},
+	{"dominated rows", ablation.Dominated, []string{"dominated.go"}},
+	{"coefficient tightening", ablation.Tightening, []string{"tighten.go"}},
+	{"linear relaxation and all below", ablation.Tree, []string{"tree.go", "root.go", "lp.go", "dual.go",
+		"primal.go", "norms.go", "product.go", "basis.go", "lazy.go", "values.go", "tableau.go", "exact.go",
+		"branch.go", "node.go", "propagate.go", "strong.go", "rounding.go", "clique.go", "gomory.go",
+		"cutlist.go", "cutpool.go"}},
+	{". choice from its solution", ablation.LPRounding, []string{"round"}},
+	{". columns fixed by reduced cost", ablation.CostFixing, []string{"fixAtRoot", "fixAtNode"}},
+	{". all cuts", ablation.Cliques | ablation.Rounding, []string{"clique.go", "gomory.go", "cutlist.go", "cutpool.go"}},
+	{". . cliques", ablation.Cliques, []string{"clique.go"}},
+	{". . mixed-integer rounding", ablation.Rounding, []string{"gomory.go"}},
+	{". . cuts below the root", ablation.NodeCuts, nil},
+	{". branching", ablation.Branching, []string{"branch.go", "node.go", "propagate.go", "strong.go"}},
+	{". . strong branching", ablation.StrongBranching, []string{"strong.go"}},
+}
+
+// ablationOptions say what is measured.
+type ablationOptions struct {
+	seeds        seedRange
+	work         int64 // units a window
+	fresh, small int   // windows that are made
+	dir          string
+	source       string
+}
+
+// proofWork is how many times the work a small window gets, to be solved to the optimum.
+const proofWork = 10
+
+// trial is the solver without a part, or the whole one.
+type trial struct {
+	Name  string
+	Lines int
+	Off   ablation.Parts
+	Large [][]answer // by seed and window
+	Small [][]answer
+}
+
+// answer is what the solver made of a window.
+type answer struct {
+	Worth, Bound, Work int64
+	Optimal            bool
+}
+
+type ablationFigures struct {
+	Options ablationOptions
+	Shared  int      // of the windows: those that came as files
+	Names   []string // of the windows
+	Best    []int64  // by window: the most that anything here is worth
+	Trials  []*trial // the whole solver first
+}
+
+// ablate measures the native solver without each of its parts, and writes the page.
+func ablate(ctx context.Context, o ablationOptions, errs io.Writer) (string, error) {
+	if o.work < 1 || o.fresh < 0 || o.small < 0 || o.fresh > 1000 || o.small > 1000 {
+		return "", fmt.Errorf("-work %d -fresh %d -small %d: must be at least 1, and 0 to 1000", o.work, o.fresh, o.small)
+	}
+	f := ablationFigures{Options: o}
+	lines, err := readLines(o.source)
+	if err != nil {
+		return "", err
+	}
+	f.Trials = append(f.Trials, &trial{Name: "nothing", Lines: lines.total})
+	for _, part := range organs {
+		n, err := lines.of(part.Code)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", part.Name, err)
+		}
+		f.Trials = append(f.Trials, &trial{Name: part.Name, Off: part.Off, Lines: n})
+	}
+	large, err := f.largeWindows()
+	if err != nil {
+		return "", err
+	}
+	small, err := smallWindows(o.small, o.seeds.First)
+	if err != nil {
+		return "", err
+	}
+	for i, t := range f.Trials {
+		fmt.Fprintf(errs, "measuring %d of %d: without %s\n", i+1, len(f.Trials), t.Name)
+		if err := t.measure(ctx, o, large, small); err != nil {
+			return "", fmt.Errorf("without %s: %w", t.Name, err)
+		}
+	}
+	return f.page()
+}
+
+// largeWindows are those of files and those that are made. The latter leave out machines that
+// are 90% busy, which every variant solves.
+func (f *ablationFigures) largeWindows() (models []*ipmodel.Model, err error) {
+	var rows []solverRow
+	if f.Options.dir != "" {
+		if rows, err = sharedWindows(f.Options.dir); err != nil {
+			return nil, err
+		}
+	}
+	f.Shared = len(rows)
+	fresh, err := freshWindows((3*f.Options.fresh+1)/2, f.Options.seeds.First)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range append(rows, fresh...) {
+		if i >= f.Shared && r.Busy == "90% busy" {
+			continue
+		}
+		models = append(models, r.Window.Model)
+		f.Names = append(f.Names, r.Window.Name)
+		f.Best = append(f.Best, r.Known)
+	}
+	if len(models) == 0 {
+		return nil, errors.New("-fresh 0 without -instances: no windows")
+	}
+	return models, nil
+}
+
+// smallWindows are those that measureSmall proves as well.
+func smallWindows(n int, seed uint64) (models []*ipmodel.Model, err error) {
+	for i := range n {
+		m, err := smallInstance(i, seed).Model(false)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, m)
+	}
+	return models, nil
+}
+
+// smallInstance is a window that the solver can solve to the optimum. Multifactor worths are
+// short enough for HiGHS to be exact.
+func smallInstance(i int, seed uint64) benchmarks.Instance {
+	return benchmarks.Instance{
+		Nodes: 128, Jobs: 50, Bids: 15, Busy: 0.9, Priority: benchmarks.Multifactor,
+		Combined: i%2 == 1, GPURanges: i%3 == 1, Seed: seed*1000 + uint64(i),
+	}
+}
+
+// measure solves all windows with all seeds.
+func (t *trial) measure(ctx context.Context, o ablationOptions, large, small []*ipmodel.Model) (err error) {
+	ctx = ablation.Without(ctx, t.Off)
+	t.Large, t.Small = make([][]answer, o.seeds.count()), make([][]answer, o.seeds.count())
+	for s := range o.seeds.count() {
+		set := ipmodel.Options{Seed: o.seeds.First + uint64(s), Work: o.work}
+		if t.Large[s], err = answers(ctx, large, set); err != nil {
+			return err
+		}
+		set.Work *= proofWork
+		if t.Small[s], err = answers(ctx, small, set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answers solves windows and checks what comes out.
+func answers(ctx context.Context, models []*ipmodel.Model, o ipmodel.Options) (out []answer, err error) {
+	var r ipmodel.Result
+	solver := native.New()
+	for i, m := range models {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := solver.Solve(ctx, m, o, &r); err != nil {
+			return nil, fmt.Errorf("window %d: %w", i, err)
+		}
+		worth, err := m.Check(r.Chosen)
+		if err != nil {
+			return nil, fmt.Errorf("window %d: %w", i, err)
+		}
+		out = append(out, answer{worth, r.Bound, r.Work, r.Status == ipmodel.Optimal})
+	}
+	return out, nil
+}
