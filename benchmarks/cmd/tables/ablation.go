@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/internal/ablation"
@@ -51,6 +52,7 @@ type ablationOptions struct {
 	fresh, small int   // windows that are made
 	dir          string
 	source       string
+	match        string // only parts whose name has this in it
 }
 
 // proofWork is how many times the work a small window gets, to be solved to the optimum.
@@ -91,6 +93,9 @@ func ablate(ctx context.Context, o ablationOptions, errs io.Writer) (string, err
 	}
 	f.Trials = append(f.Trials, &trial{Name: "nothing", Lines: lines.total})
 	for _, part := range organs {
+		if !strings.Contains(part.Name, o.match) {
+			continue
+		}
 		n, err := lines.of(part.Code)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", part.Name, err)

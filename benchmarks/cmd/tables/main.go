@@ -36,7 +36,8 @@ const usage = "usage: " +
 	"tables gpu -traces DIR | " +
 	"tables backfill [-seeds FIRST-LAST] | " +
 	"tables solver [-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE] | " +
-	"tables ablation [-instances DIR] [-source DIR] | " +
+	"tables ablation [-seeds FIRST-LAST] [-work UNITS] [-fresh N] [-small N] [-instances DIR] " +
+	"[-source DIR] [-match TEXT] | " +
 	"tables layouts [-seeds FIRST-LAST] | " +
 	"tables alternatives [-seeds FIRST-LAST] | " +
 	"tables invasive [-seeds FIRST-LAST] [-plot FILE] | " +
