@@ -16,7 +16,6 @@ const (
 	Branching                         // branch.go: all after the root
 	Cliques                           // clique.go
 	Rounding                          // gomory.go: mixed-integer rounding cuts
-	NodeCuts                          // branch.go: cuts below the root
 	StrongBranching                   // strong.go: trials of candidates
 	CostFixing                        // root.go, branch.go: columns dropped by reduced cost
 	LPRounding                        // rounding.go: a choice from the relaxation's solution

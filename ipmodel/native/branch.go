@@ -8,8 +8,6 @@ import (
 
 const (
 	maxTried   = 4 // candidates that are tried out
-	nodeRounds = 1 // rounds of cuts at a node
-	cutsANode  = 5 // cuts of such a round
 	triedSteps = 8 // pivots of a trial
 )
 
@@ -92,7 +90,6 @@ func (t *tree) decisions(v int32) (down, up decision) {
 func (s *hand) examine(bound int64) (int64, int32) {
 	t := &s.tree
 	l := &t.lp
-	rounds := 0
 	for {
 		open := s.propagate()
 		if open == 0 {
@@ -122,12 +119,6 @@ func (s *hand) examine(bound int64) (int64, int32) {
 			}
 			if s.fixAtNode() {
 				continue
-			}
-			if rounds < nodeRounds && !l.cuts.full() && !s.p.off.Has(ablation.NodeCuts) {
-				rounds++
-				if l.separate(&t.cutter, true, cutsANode) > 0 {
-					continue
-				}
 			}
 		}
 		v, again := s.chooseBranch(out == solved)

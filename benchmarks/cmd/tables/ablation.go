@@ -40,7 +40,6 @@ var organs = []organ{
 	{". all cuts", ablation.Cliques | ablation.Rounding, []string{"clique.go", "gomory.go", "cutlist.go", "cutpool.go"}},
 	{". . cliques", ablation.Cliques, []string{"clique.go"}},
 	{". . mixed-integer rounding", ablation.Rounding, []string{"gomory.go"}},
-	{". . cuts below the root", ablation.NodeCuts, nil},
 	{". branching", ablation.Branching, []string{"branch.go", "node.go", "propagate.go", "strong.go"}},
 	{". . strong branching", ablation.StrongBranching, []string{"strong.go"}},
 }
