@@ -10,22 +10,21 @@ type Parts uint32
 
 // The parts, each with the file of ipmodel/native that it lives in.
 const (
-	Annealing       Parts = 1 << iota // anneal.go: the search for choices
-	Prices                            // prices.go: the volume algorithm's steps
-	Tree                              // tree.go: the linear relaxation and all that builds on it
-	Branching                         // branch.go: all after the root
-	Cliques                           // clique.go
-	Rounding                          // gomory.go: mixed-integer rounding cuts
-	StrongBranching                   // strong.go: trials of candidates
-	CostFixing                        // root.go, branch.go: columns dropped by reduced cost
-	LPRounding                        // rounding.go: a choice from the relaxation's solution
-	Rank                              // rank.go: the order by prices
-	Promotion                         // rank.go: what becomes of that order
-	Near                              // anneal.go: moves near the last exchange
-	Repair                            // eject.go: another column for the groups that went out
-	Fill                              // eject.go: rows filled in a repair
-	Tightening                        // tighten.go
-	Dominated                         // dominated.go
+	Annealing  Parts = 1 << iota // anneal.go: the search for choices
+	Prices                       // prices.go: the volume algorithm's steps
+	Tree                         // tree.go: the linear relaxation and all that builds on it
+	Branching                    // branch.go: all after the root
+	Cliques                      // clique.go
+	Rounding                     // gomory.go: mixed-integer rounding cuts
+	CostFixing                   // root.go, branch.go: columns dropped by reduced cost
+	LPRounding                   // rounding.go: a choice from the relaxation's solution
+	Rank                         // rank.go: the order by prices
+	Promotion                    // rank.go: what becomes of that order
+	Near                         // anneal.go: moves near the last exchange
+	Repair                       // eject.go: another column for the groups that went out
+	Fill                         // eject.go: rows filled in a repair
+	Tightening                   // tighten.go
+	Dominated                    // dominated.go
 	end
 )
 

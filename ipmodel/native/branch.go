@@ -6,11 +6,6 @@ import (
 	"github.com/aucsched/aucsched/internal/ablation"
 )
 
-const (
-	maxTried   = 4 // candidates that are tried out
-	triedSteps = 8 // pivots of a trial
-)
-
 // dive takes the best open node and goes down from it until a node is closed or work
 // is at end.
 func (s *hand) dive(end int64) {
@@ -121,10 +116,7 @@ func (s *hand) examine(bound int64) (int64, int32) {
 				continue
 			}
 		}
-		v, again := s.chooseBranch(out == solved)
-		if !again {
-			return bound, v
-		}
+		return bound, s.chooseBranch(out == solved)
 	}
 }
 

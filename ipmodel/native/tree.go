@@ -33,11 +33,10 @@ type tree struct {
 	used  int32
 	seq   int32
 	debt  int64 // work done beyond the limits so far
-	trial basis // of a branching that is tried
+	trial basis // before a round of cuts
 	cand  []candidate
 	slack []int64 // by row, scratch
 	order []int32
-	saved []bool
 	known int64 // worth for which columns have been fixed
 }
 

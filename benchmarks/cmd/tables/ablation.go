@@ -33,15 +33,14 @@ var organs = []organ{
 	{"coefficient tightening", ablation.Tightening, []string{"tighten.go"}},
 	{"linear relaxation and all below", ablation.Tree, []string{"tree.go", "root.go", "lp.go", "dual.go",
 		"primal.go", "norms.go", "product.go", "basis.go", "lazy.go", "values.go", "tableau.go", "exact.go",
-		"branch.go", "node.go", "propagate.go", "strong.go", "rounding.go", "clique.go", "gomory.go",
+		"branch.go", "node.go", "propagate.go", "candidate.go", "rounding.go", "clique.go", "gomory.go",
 		"cutlist.go", "cutpool.go"}},
 	{". choice from its solution", ablation.LPRounding, []string{"round"}},
 	{". columns fixed by reduced cost", ablation.CostFixing, []string{"fixAtRoot", "fixAtNode"}},
 	{". all cuts", ablation.Cliques | ablation.Rounding, []string{"clique.go", "gomory.go", "cutlist.go", "cutpool.go"}},
 	{". . cliques", ablation.Cliques, []string{"clique.go"}},
 	{". . mixed-integer rounding", ablation.Rounding, []string{"gomory.go"}},
-	{". branching", ablation.Branching, []string{"branch.go", "node.go", "propagate.go", "strong.go"}},
-	{". . strong branching", ablation.StrongBranching, []string{"strong.go"}},
+	{". branching", ablation.Branching, []string{"branch.go", "node.go", "propagate.go", "candidate.go"}},
 }
 
 // ablationOptions say what is measured.

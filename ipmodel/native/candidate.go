@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/aucsched/aucsched/internal/ablation"
 )
 
 // candidate is a fractional variable to branch on.
@@ -18,70 +16,21 @@ func (c *candidate) score() float64 {
 	return math.Max(c.down, 1e-9) * math.Max(c.up, 1e-9)
 }
 
-// chooseBranch picks the variable to branch on. Where trying one out proves one of its
-// branches hopeless, it takes the other and says that the node has to be examined again.
-func (s *hand) chooseBranch(solved bool) (v int32, again bool) {
+// chooseBranch picks the variable to branch on: of the fractional ones, that whose branches
+// both lose most.
+func (s *hand) chooseBranch(solved bool) int32 {
 	t := &s.tree
-	l := &t.lp
 	t.cand = t.cand[:0]
 	if solved {
-		l.listCandidates(&t.cand)
+		t.lp.listCandidates(&t.cand)
 	}
 	if len(t.cand) == 0 {
-		return t.anyOpen(), false
+		return t.anyOpen()
 	}
-	slices.SortFunc(t.cand, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.score(), a.score()), cmp.Compare(a.v, b.v))
+	best := slices.MaxFunc(t.cand, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.score(), b.score()), cmp.Compare(b.v, a.v))
 	})
-	if s.p.off.Has(ablation.StrongBranching) {
-		return t.cand[0].v, false
-	}
-	t.trial.copyFrom(&l.basis)
-	base := l.value()
-	best, most := t.cand[0].v, -1.0
-	for i := range t.cand[:min(len(t.cand), maxTried)] {
-		c := &t.cand[i]
-		down, up := t.decisions(c.v)
-		for _, d := range []struct {
-			take, other decision
-			loss        *float64
-		}{{down, up, &c.down}, {up, down, &c.up}} {
-			loss, closed := s.try(d.take, base)
-			l.basis.copyFrom(&t.trial)
-			if closed {
-				t.apply(d.other)
-				return -1, true
-			}
-			*d.loss = math.Max(*d.loss, loss)
-		}
-		if v := c.score(); v > most {
-			best, most = c.v, v
-		}
-	}
-	return best, false
-}
-
-// try takes a few steps after a decision and returns what the objective loses, and
-// whether that is proven to be too much.
-func (s *hand) try(d decision, base float64) (loss float64, closed bool) {
-	t := &s.tree
-	l := &t.lp
-	g := l.p.group[d.lo]
-	first, last := l.p.start[g], l.p.start[g+1]
-	t.saved = append(append(t.saved[:0], l.ban[first:last]...), l.ban[int32(l.n)+g])
-	t.apply(d)
-	steps := triedSteps
-	out := l.dual(s.cutoff(), &steps)
-	if out == cutOff || out == noChoice {
-		closed = s.hopeless(l.prove(&t.proof))
-	}
-	loss = base - l.value()
-	if out == noChoice {
-		loss = base
-	}
-	copy(l.ban[first:last], t.saved)
-	l.ban[int32(l.n)+g] = t.saved[last-first]
-	return loss, closed
+	return best.v
 }
 
 // anyOpen is a variable of a group with more than one left.
