@@ -17,7 +17,6 @@ const (
 	Cliques                      // clique.go
 	Rounding                     // gomory.go: mixed-integer rounding cuts
 	CostFixing                   // root.go, branch.go: columns dropped by reduced cost
-	LPRounding                   // rounding.go: a choice from the relaxation's solution
 	Rank                         // rank.go: the order by prices
 	Promotion                    // rank.go: what becomes of that order
 	Near                         // anneal.go: moves near the last exchange

@@ -106,11 +106,8 @@ func (s *hand) examine(bound int64) (int64, int32) {
 			return 0, -1
 		}
 		if out == solved {
-			if s.nodes&7 == 1 || l.whole01() {
-				s.round()
-				if s.hopeless(bound) {
-					return 0, -1
-				}
+			if s.takeWhole(); s.hopeless(bound) {
+				return 0, -1
 			}
 			if s.fixAtNode() {
 				continue

@@ -18,7 +18,7 @@
 //	            groups as generalised upper bounds, lazy rows, and the prices as a start;
 //	            norms.go: its steepest edges; primal.go: primal steps for its last touch
 //	            gomory.go, clique.go: cuts, valid in integer arithmetic (cutpool.go)
-//	            branch.go, candidate.go, node.go, rounding.go: the search
+//	            branch.go, candidate.go, node.go, whole.go: the search
 //	            exact.go: bounds proven in integer arithmetic, whatever floating point did
 //
 // Annealing and tree are two hands that take turns: see Solver.

@@ -15,7 +15,7 @@ func (s *hand) relaxRoot(end int64) {
 		t.stage = done
 	case out == solved:
 		t.stage = cutting
-		s.round()
+		s.takeWhole()
 		t.last = t.lp.value()
 	case out != exhausted && !s.over:
 		s.openRoot() // floating point sees no better choice, but there is no proof
@@ -154,7 +154,7 @@ func (s *hand) takeBack() {
 // endRound keeps the cuts that are of use, and notes what they have gained.
 func (s *hand) endRound() {
 	t := &s.tree
-	s.round()
+	s.takeWhole()
 	t.lp.dropIdleCuts()
 	value := t.lp.value()
 	if t.last-value < leastGain*(t.last-s.cutoff()) {
