@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // ablationRow is what a trial comes to, over windows and seeds.
@@ -130,7 +131,7 @@ func (f *ablationFigures) finding(rows []ablationRow) string {
 			work = i
 		}
 	}
-	of := func(i int) string { return f.Trials[i].Name }
+	of := func(i int) string { return strings.TrimLeft(f.Trials[i].Name, ". ") }
 	return fmt.Sprintf("The whole solver's choices are worth %.2f%% of the best known and its bounds are %.2f%% above it; %.0f of %d windows are proven within 1%%. "+
 		"Its choices come from the %s (%+.2f points without), its bounds from the %s (%+.2f points of gap without). "+
 		"On small windows a proof takes %s million units of work, %s without the %s.",
