@@ -317,17 +317,17 @@ func TestMoreGPUsAreAlwaysPreferred(t *testing.T) {
 		f := rapid.Float64Range(1e-6, 1).Draw(t, "f")
 		g := rapid.Float64Range(1e-6, 1).Draw(t, "g")
 		k := rapid.IntRange(low, high).Draw(t, "gpus")
-		x := RaiseForGPUs(f, k, low, high)
+		x := raiseForGPUs(f, k, low, high)
 		require.True(t, 0 < x && x <= 1, "%v", x)
 		if low == high {
 			require.Equal(t, f, x, "without a range f stays")
 		}
-		if y := RaiseForGPUs(g, k, low, high); f > g {
+		if y := raiseForGPUs(g, k, low, high); f > g {
 			require.GreaterOrEqual(t, x, y, "as many GPUs: equation 12 decides")
 		}
 		if k < high {
-			require.Greater(t, RaiseForGPUs(g, k+1, low, high), x-1e-15)
-			require.Greater(t, RaiseForGPUs(min(f, 0.75), k+1, low, high), RaiseForGPUs(1, k, low, high))
+			require.Greater(t, raiseForGPUs(g, k+1, low, high), x-1e-15)
+			require.Greater(t, raiseForGPUs(min(f, 0.75), k+1, low, high), raiseForGPUs(1, k, low, high))
 		}
 	})
 }

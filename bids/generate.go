@@ -358,7 +358,7 @@ func (g *Generator) rate(a *Ask, s *shape, segs []nodeset.Segment) Bid {
 	if s.mixed {
 		f = raiseForMixed(f, segs, s.minGPUs, s.maxGPUs)
 	} else {
-		f = RaiseForGPUs(f, gpus, s.minGPUs, s.maxGPUs)
+		f = raiseForGPUs(f, gpus, s.minGPUs, s.maxGPUs)
 	}
 	return Bid{Class: class, GPUs: uint8(gpus), Preference: a.lowerByRank(f)}
 }

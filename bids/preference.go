@@ -39,22 +39,22 @@ func Preference(nodesGiven bool, c Class, bidNodes, nodes, bidSets, sets int) fl
 	return float64(float64(1-k.k1-byNodes) - bySets)
 }
 
-// RaiseForGPUs raises the preference f of a bid with gpus GPUs a node of a job that
+// raiseForGPUs raises the preference f of a bid with gpus GPUs a node of a job that
 // takes between low and high (aucsched2, section 3, which leaves the formula
 // open). The interval (0, 1] is shared out evenly among the counts of GPUs, so that
 // a bid with more GPUs is always preferred to one with fewer, and among bids with
 // as many equation 12 decides. Without a range f stays as it is.
-func RaiseForGPUs(f float64, gpus, low, high int) float64 {
+func raiseForGPUs(f float64, gpus, low, high int) float64 {
 	return (f + float64(gpus-low)) / float64(high-low+1)
 }
 
-// raiseForMixed is RaiseForGPUs for nodes that give different numbers: it goes by their mean.
+// raiseForMixed is raiseForGPUs for nodes that give different numbers: it goes by their mean.
 func raiseForMixed(f float64, segs []nodeset.Segment, low, high int) float64 {
 	mean := float64(nodeset.GPUs(segs)) / float64(nodeset.Nodes(segs))
 	return (f + (mean - float64(low))) / float64(high-low+1)
 }
 
-// lowerByRank shares (0, 1] out evenly among a job's asks, as RaiseForGPUs does among counts
+// lowerByRank shares (0, 1] out evenly among a job's asks, as raiseForGPUs does among counts
 // of GPUs: a bid of an earlier ask is preferred to any of a later one. f stays as it is
 // where the job has but one.
 func (a *Ask) lowerByRank(f float64) float64 {

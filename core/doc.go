@@ -73,6 +73,10 @@
 //
 // A [Determiner] may choose the winners in another way than by the model.
 //
+// To read how, go from Auction.Decide (auction.go) down its stages, each a struct with its own
+// file: clock, window, reservations (with planner), bidding, model, winners (with determiner),
+// awards (with leftovers). A stage looks at earlier ones only.
+//
 // # Promises
 //
 // Nothing here does I/O or keeps time; the deadline is held against the caller's clock. At the
