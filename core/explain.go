@@ -169,9 +169,10 @@ func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Ex
 		e.against(x)
 		return x, nil
 	}
-	e.blame(x, asked)
+	about := e.about(x, asked)
+	about.blame()
 	if x.Why != Never {
-		e.expect(x, asked)
+		about.expect()
 	}
 	if x.Looked && o.Trials > 0 {
 		q := search{e: e, ctx: ctx, o: o, x: x, tried: make(map[equalKey]outcome)}

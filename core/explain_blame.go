@@ -43,32 +43,42 @@ func (e *Explainer) canEverRun(job *Job) (err error) {
 	return err
 }
 
+// inquiry is about one job: what is in its way, and what it could do without.
+type inquiry struct {
+	*Explainer
+	x   *Explanation
+	job *Job // it, or what the policy takes it for
+}
+
+// about begins an inquiry, whose findings are x's.
+func (e *Explainer) about(x *Explanation, job *Job) *inquiry { return &inquiry{e, x, job} }
+
 // blame finds what is in the way of a job that waits.
-func (e *Explainer) blame(x *Explanation, job *Job) {
-	if err := e.canEverRun(job); err != nil {
-		x.Why, x.NeverWhy = Never, err.Error()
+func (e *inquiry) blame() {
+	if err := e.canEverRun(e.job); err != nil {
+		e.x.Why, e.x.NeverWhy = Never, err.Error()
 		return
 	}
-	if _, ok := e.fits(e.s.Nodes, job); !ok {
-		x.Why, x.Shortage = NoFit, shortageOf(e.s.Nodes, &job.Request)
-		e.blameRunning(x, job)
+	if _, ok := e.fits(e.s.Nodes, e.job); !ok {
+		e.x.Why, e.x.Shortage = NoFit, shortageOf(e.s.Nodes, &e.job.Request)
+		e.blameRunning()
 		return
 	}
-	e.blameWindow(x, job)
-	for _, r := range x.Rivals {
+	e.blameWindow()
+	for _, r := range e.x.Rivals {
 		if r.Role == Wins {
-			x.Why = Lost
+			e.x.Why = Lost
 			return
 		}
-		x.Why = Reserved
+		e.x.Why = Reserved
 	}
 }
 
 // blameRunning finds the running jobs that have to end for a job to have room: of
 // those that end by the first moment at which it has, each one that is needed. Those
 // that end last are let off first.
-func (e *Explainer) blameRunning(x *Explanation, job *Job) {
-	at, ok := e.roomFrom(job)
+func (e *inquiry) blameRunning() {
+	at, ok := e.roomFrom()
 	if !ok {
 		return
 	}
@@ -85,19 +95,19 @@ func (e *Explainer) blameRunning(x *Explanation, job *Job) {
 	slices.SortStableFunc(suspects, func(a, b Rival) int { return cmp.Compare(b.At, a.At) })
 	for _, r := range suspects {
 		must(t.Allocate(r.Segs))
-		if _, ok := e.fits(t, job); !ok {
+		if _, ok := e.fits(t, e.job); !ok {
 			must(t.Release(r.Segs))
-			x.Rivals = append(x.Rivals, r)
+			e.x.Rivals = append(e.x.Rivals, r)
 		}
 	}
-	x.Place, _ = e.fits(t, job)
-	x.cutToPlace()
+	e.x.Place, _ = e.fits(t, e.job)
+	e.x.cutToPlace()
 }
 
 // roomFrom is the first moment at which a job has room if nothing starts any more.
-func (e *Explainer) roomFrom(job *Job) (int64, bool) {
+func (e *inquiry) roomFrom() (int64, bool) {
 	must(e.space.reset(e.s)) // it has worked before
-	r, ok := e.space.reserve(0, waysOf(job), job.TimeLimit)
+	r, ok := e.space.reserve(0, waysOf(e.job), e.job.TimeLimit)
 	return r.Start, ok
 }
 
@@ -118,7 +128,7 @@ func (e *Explainer) onUpNodes(segs []nodeset.Segment) []nodeset.Segment {
 // job would have room: the cheaper of two sets, one that lets off reservations first
 // and one that lets off jobs that start. If there is room as it is, reservations of
 // which no place is known may be what the policy has heeded.
-func (e *Explainer) blameWindow(x *Explanation, job *Job) {
+func (e *inquiry) blameWindow() {
 	winners := make([]Rival, 0, len(e.started))
 	for _, i := range e.started {
 		other := e.s.Pending[i]
@@ -127,22 +137,22 @@ func (e *Explainer) blameWindow(x *Explanation, job *Job) {
 	slices.SortStableFunc(winners, func(a, b Rival) int { return cmp.Compare(b.Worth, a.Worth) })
 	var keepers []Rival
 	for _, r := range e.reserved {
-		if r.Job != x.Decision.Job && r.Start < e.s.Now+job.TimeLimit {
+		if r.Job != e.x.Decision.Job && r.Start < e.s.Now+e.job.TimeLimit {
 			keepers = append(keepers, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs, Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
 		}
 	}
-	x.Rivals, x.Place = e.needed(job, slices.Concat(keepers, winners))
-	if others, place := e.needed(job, slices.Concat(winners, keepers)); totalWorth(others) < totalWorth(x.Rivals) {
-		x.Rivals, x.Place = others, place
+	e.x.Rivals, e.x.Place = e.needed(slices.Concat(keepers, winners))
+	if others, place := e.needed(slices.Concat(winners, keepers)); totalWorth(others) < totalWorth(e.x.Rivals) {
+		e.x.Rivals, e.x.Place = others, place
 	}
-	x.cutToPlace()
-	if len(x.Rivals) > 0 {
+	e.x.cutToPlace()
+	if len(e.x.Rivals) > 0 {
 		return
 	}
-	x.Place = nil
+	e.x.Place = nil
 	for _, r := range e.kept {
-		if r.Job != x.Decision.Job && r.At < e.s.Now+job.TimeLimit {
-			x.Rivals = append(x.Rivals, r)
+		if r.Job != e.x.Decision.Job && r.At < e.s.Now+e.job.TimeLimit {
+			e.x.Rivals = append(e.x.Rivals, r)
 		}
 	}
 }
@@ -150,10 +160,10 @@ func (e *Explainer) blameWindow(x *Explanation, job *Job) {
 // needed are those of suspects without which the job would have room from now on,
 // none of which can be left out, and where that room is. Suspects are let off in
 // their order.
-func (e *Explainer) needed(job *Job, suspects []Rival) ([]Rival, []nodeset.Segment) {
+func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 	p := &e.space
 	must(p.reset(e.s))
-	ways := waysOf(job)
+	ways := waysOf(e.job)
 	var guilty []Rival
 	for _, r := range suspects {
 		if r.Role == Wins {
@@ -161,7 +171,7 @@ func (e *Explainer) needed(job *Job, suspects []Rival) ([]Rival, []nodeset.Segme
 		} else {
 			e.reserveAgain(r)
 		}
-		if _, _, ok := p.place(nil, ways, job.TimeLimit, e.s.Now); ok {
+		if _, _, ok := p.place(nil, ways, e.job.TimeLimit, e.s.Now); ok {
 			continue
 		}
 		guilty = append(guilty, r)
@@ -172,12 +182,12 @@ func (e *Explainer) needed(job *Job, suspects []Rival) ([]Rival, []nodeset.Segme
 			p.reserved = slices.DeleteFunc(p.reserved, func(o reservation) bool { return o.Job == r.Job })
 		}
 	}
-	place, _, _ := p.place(nil, ways, job.TimeLimit, e.s.Now)
+	place, _, _ := p.place(nil, ways, e.job.TimeLimit, e.s.Now)
 	return guilty, place
 }
 
 // reserveAgain keeps a rival's place, in order of the starts.
-func (e *Explainer) reserveAgain(r Rival) {
+func (e *inquiry) reserveAgain(r Rival) {
 	for _, o := range e.reserved {
 		if o.Job == r.Job {
 			i, _ := slices.BinarySearchFunc(e.space.reserved, o.Start, func(a reservation, t int64) int { return cmp.Compare(a.Start, t) })
@@ -219,9 +229,9 @@ func overlap(a, b []nodeset.Segment) []nodeset.Segment {
 }
 
 // expect says when a job that waits will have room.
-func (e *Explainer) expect(x *Explanation, job *Job) {
-	if x.Decision.Expected > 0 {
-		x.Expected, x.Kept = x.Decision.Expected, true
+func (e *inquiry) expect() {
+	if e.x.Decision.Expected > 0 {
+		e.x.Expected, e.x.Kept = e.x.Decision.Expected, true
 		return
 	}
 	p := &e.space
@@ -230,8 +240,8 @@ func (e *Explainer) expect(x *Explanation, job *Job) {
 		must(p.start(e.decisionOf(i).Segs, e.s.Now+e.s.Pending[i].TimeLimit))
 	}
 	p.reserved = append(p.reserved, e.reserved...)
-	if r, ok := p.reserve(x.Decision.Job, waysOf(job), job.TimeLimit); ok {
-		x.Expected = r.Start
+	if r, ok := p.reserve(e.x.Decision.Job, waysOf(e.job), e.job.TimeLimit); ok {
+		e.x.Expected = r.Start
 	}
 }
 
@@ -246,7 +256,7 @@ func (e *Explainer) against(x *Explanation) {
 			}
 			other := &Explanation{Decision: d}
 			job := e.asked(e.s.Pending[d.Job])
-			e.blame(other, job)
+			e.about(other, job).blame()
 			for _, r := range other.Rivals {
 				if r.Role == Wins {
 					e.waiting[r.Job] = append(e.waiting[r.Job], Rival{Role: Waits, Job: d.Job, Segs: r.Segs, Worth: e.worth(job)})

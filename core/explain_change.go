@@ -41,63 +41,63 @@ type dimension struct {
 	apply  func(j *Job, steps int64)
 }
 
-// dimensions are the ways to ask for less than job does, of which x says what is in its
+// dimensions are the ways to ask for less than the job does, of which e.x says what is in its
 // way. Shorter time limits are among them if reservations are.
-func (e *Explainer) dimensions(x *Explanation, job *Job) []dimension {
+func (e *inquiry) dimensions() []dimension {
 	var d []dimension
 	add := func(steps int, apply func(*Job, int64), fields ...string) {
 		if steps > 0 {
 			d = append(d, dimension{fields: fields, steps: int64(steps), apply: apply})
 		}
 	}
-	if e.asked(job).Contiguous && job.Contiguous {
+	if e.asked(e.job).Contiguous && e.job.Contiguous {
 		add(1, func(j *Job, steps int64) { j.Contiguous = steps == 0 }, "contiguous")
 	}
-	d = append(d, e.shorter(x, job)...)
-	add(job.MinGPUs, fewerGPUs, "gpus_per_node")
-	fixed := fixedNodes(&job.Request)
+	d = append(d, e.shorter()...)
+	add(e.job.MinGPUs, fewerGPUs, "gpus_per_node")
+	fixed := fixedNodes(&e.job.Request)
 	switch {
 	case fixed > 0: // cores are nodes times tasks per node
 		add(fixed-1, func(j *Job, steps int64) {
 			narrow(j, fixed-int(steps))
 			j.Cores = (fixed - int(steps)) * j.TasksPerNode
 		}, "nodes", "cores", "tasks_per_node")
-		add(job.TasksPerNode-1, func(j *Job, steps int64) {
+		add(e.job.TasksPerNode-1, func(j *Job, steps int64) {
 			j.TasksPerNode -= int(steps)
 			j.Cores = fixed * j.TasksPerNode
 		}, "nodes", "cores", "tasks_per_node")
 		return d
-	case job.Cores == 0:
-		add(job.MinNodes-1, func(j *Job, steps int64) { narrow(j, j.MinNodes-int(steps)) }, "nodes")
-		add(job.TasksPerNode-1, func(j *Job, steps int64) { j.TasksPerNode -= int(steps) }, "tasks_per_node")
+	case e.job.Cores == 0:
+		add(e.job.MinNodes-1, func(j *Job, steps int64) { narrow(j, j.MinNodes-int(steps)) }, "nodes")
+		add(e.job.TasksPerNode-1, func(j *Job, steps int64) { j.TasksPerNode -= int(steps) }, "tasks_per_node")
 		return d
 	}
-	add(job.Cores-max(job.MinNodes, 1), func(j *Job, steps int64) { j.Cores -= int(steps) }, "cores")
-	add(job.MinNodes-e.fewestNodes(job), func(j *Job, steps int64) { narrow(j, j.MinNodes-int(steps)) }, "nodes")
-	add(job.MinNodes-1, func(j *Job, steps int64) { // each node with the cores that it had
+	add(e.job.Cores-max(e.job.MinNodes, 1), func(j *Job, steps int64) { j.Cores -= int(steps) }, "cores")
+	add(e.job.MinNodes-e.fewestNodes(), func(j *Job, steps int64) { narrow(j, j.MinNodes-int(steps)) }, "nodes")
+	add(e.job.MinNodes-1, func(j *Job, steps int64) { // each node with the cores that it had
 		n := j.MinNodes - int(steps)
 		j.Cores = max(int(int64(j.Cores)*int64(n)/int64(j.MinNodes)), n)
 		narrow(j, n)
 	}, "nodes", "cores")
-	if job.MaxNodes > 0 {
-		add(min(e.s.Nodes.Len(), job.Cores)-job.MaxNodes, func(j *Job, steps int64) { j.MaxNodes += int(steps) }, "nodes")
+	if e.job.MaxNodes > 0 {
+		add(min(e.s.Nodes.Len(), e.job.Cores)-e.job.MaxNodes, func(j *Job, steps int64) { j.MaxNodes += int(steps) }, "nodes")
 	}
 	return d
 }
 
 // fewestNodes is how many nodes the job's cores need at least if each gives what is free
 // on the node with most.
-func (e *Explainer) fewestNodes(job *Job) int {
+func (e *inquiry) fewestNodes() int {
 	most := 1
 	for n, free := range e.s.Nodes.FreeCores() {
-		if e.s.Nodes.Up(n) && job.Eligible.Has(n) {
+		if e.s.Nodes.Up(n) && e.job.Eligible.Has(n) {
 			most = max(most, int(free))
 		}
 	}
-	if job.TasksPerNode > 0 {
-		most = min(most, job.TasksPerNode)
+	if e.job.TasksPerNode > 0 {
+		most = min(most, e.job.TasksPerNode)
 	}
-	return (job.Cores + most - 1) / most
+	return (e.job.Cores + most - 1) / most
 }
 
 // narrow asks for at least n nodes: exactly n if the job gave a number, otherwise for
@@ -122,23 +122,23 @@ func fewerGPUs(j *Job, steps int64) {
 
 // shorter is the time limit, if reservations are in the way. The longest limits that
 // end by the start of one are tried first.
-func (e *Explainer) shorter(x *Explanation, job *Job) []dimension {
+func (e *inquiry) shorter() []dimension {
 	var hints []int64
-	for _, r := range x.Rivals {
+	for _, r := range e.x.Rivals {
 		limit := r.At - e.s.Now
-		if r.Role != Keeps || limit < 1 || limit >= job.TimeLimit {
+		if r.Role != Keeps || limit < 1 || limit >= e.job.TimeLimit {
 			continue
 		}
-		if limit+1 < job.TimeLimit {
-			hints = append(hints, job.TimeLimit-limit-1) // to rule it out
+		if limit+1 < e.job.TimeLimit {
+			hints = append(hints, e.job.TimeLimit-limit-1) // to rule it out
 		}
-		hints = append(hints, job.TimeLimit-limit)
+		hints = append(hints, e.job.TimeLimit-limit)
 	}
 	if len(hints) == 0 {
 		return nil
 	}
 	slices.Sort(hints)
-	return []dimension{{fields: []string{"time_limit_s"}, steps: job.TimeLimit - 1, hints: slices.Compact(hints),
+	return []dimension{{fields: []string{"time_limit_s"}, steps: e.job.TimeLimit - 1, hints: slices.Compact(hints),
 		apply: func(j *Job, steps int64) { j.TimeLimit -= steps }}}
 }
 

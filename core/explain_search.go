@@ -33,7 +33,7 @@ type outcome struct {
 // run tries one kind of change at a time; pairs of two only if no single one does.
 func (q *search) run() error {
 	q.job = q.e.s.Pending[q.x.Decision.Job]
-	d := q.e.dimensions(q.x, q.job)
+	d := q.e.about(q.x, q.job).dimensions()
 	for i := range d {
 		if n, ok := q.least(&d[i], q.job); ok {
 			q.suggest(d[i].with(q.job, n), !q.over())
