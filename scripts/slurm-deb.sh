@@ -58,7 +58,7 @@ done
 mkdir "$doc/licenses"
 install -m 644 "$(go env GOROOT)/LICENSE" "$doc/licenses/go"
 [ -z "$tags" ] || install -m 644 "$packaging/HiGHS-LICENSE.txt" "$doc/licenses/HiGHS"
-go version -m "$stage"/usr/bin/* "$stage$plugins/libaucsched.so" | awk '$1 == "dep" { print $2 }' | sort -u |
+go version -m "$stage"/usr/bin/* "$stage$plugins/libaucsched.so" | awk '$1 == "dep" && $2 !~ "^github.com/aucsched/" { print $2 }' | sort -u |
 	while read -r module; do
 		source=$(go list -m -f '{{.Dir}}' "$module")
 		for file in "$source"/LICENSE* "$source"/LICENCE* "$source"/COPYING* "$source"/NOTICE* "$source"/THIRD_PARTY*; do
