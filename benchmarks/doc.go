@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package benchmarks measures the stages of a scheduling cycle one by one: the scan
 // for nodesets, the bids, the model, and the cycle as a whole.
 //

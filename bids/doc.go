@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package bids turns job requests into bids for sets of nodes.
 //
 // A bid names the exact nodes, cores and GPUs that a job would take now. A

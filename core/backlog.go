@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package core
 
 // backlog is what the running and the waiting jobs have still to do, by their time limits, in

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package core_test
 
 import (
@@ -18,7 +20,7 @@ import (
 )
 
 // policies are an auction and ipsched, with default settings.
-func policies(t testing.TB) []core.Policy {
+func allPolicies(t testing.TB) []core.Policy {
 	t.Helper()
 	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
 	require.NoError(t, err)
@@ -54,13 +56,13 @@ func TestDecideRefusesQueuesThatAreNone(t *testing.T) {
 				q = append(q, &core.Job{ID: fmt.Sprint("J", i), Request: bids.Request{Cores: 1}, Priority: 10, TimeLimit: 60})
 			}
 			s := &core.Snapshot{Nodes: uniform(t, 2, 4), Pending: q}
-			for _, policy := range policies(t) {
+			for _, policy := range allPolicies(t) {
 				var p core.Plan
 				require.NoError(t, policy.Decide(context.Background(), s, core.Limits{}, &p))
 				require.Len(t, p.Decisions, 3)
 			}
 			s.Pending = spoil(q)
-			for _, policy := range policies(t) {
+			for _, policy := range allPolicies(t) {
 				var p core.Plan
 				err := policy.Decide(context.Background(), s, core.Limits{}, &p)
 				require.ErrorContains(t, err, want)
@@ -77,7 +79,7 @@ func TestDecideRefusesQueuesThatAreNone(t *testing.T) {
 
 func TestDecideRefusesCallsThatAreNone(t *testing.T) {
 	var p core.Plan
-	for _, policy := range policies(t) {
+	for _, policy := range allPolicies(t) {
 		require.ErrorContains(t, policy.Decide(context.Background(), nil, core.Limits{}, &p), "no Snapshot")
 		require.ErrorContains(t, policy.Decide(context.Background(), &core.Snapshot{Nodes: uniform(t, 1, 1)}, core.Limits{}, nil), "no Plan")
 		require.ErrorContains(t, policy.Decide(context.Background(), &core.Snapshot{}, core.Limits{}, &p), "Nodes is nil")
@@ -183,7 +185,7 @@ func (b *blocking) now() time.Time {
 // The second goroutine in Decide is told so, and the first goes on.
 func TestDecideIsBusy(t *testing.T) {
 	s := &core.Snapshot{Nodes: uniform(t, 4, 8), Pending: []*core.Job{{ID: "J", Request: bids.Request{Cores: 8}, Priority: 1, TimeLimit: 1}}}
-	for _, policy := range policies(t) {
+	for _, policy := range allPolicies(t) {
 		clock := &blocking{make(chan struct{}), make(chan struct{})}
 		var first, second core.Plan
 		done := make(chan error)
@@ -227,7 +229,7 @@ func TestDecideEndsWithTheContext(t *testing.T) {
 	for i := range 100 {
 		s.Pending = append(s.Pending, &core.Job{ID: fmt.Sprint(i), Request: bids.Request{Cores: 30 + 4*i}, Priority: 1, TimeLimit: 100})
 	}
-	for _, policy := range policies(t) {
+	for _, policy := range allPolicies(t) {
 		ended := 0
 		for n := 1; n < 4000; n += 1 + n/8 {
 			ctx := &counting{Context: context.Background(), cancelled: n}
@@ -249,5 +251,5 @@ func TestDecideEndsWithTheContext(t *testing.T) {
 	defer cancel()
 	<-ctx.Done()
 	var p core.Plan
-	require.ErrorIs(t, policies(t)[0].Decide(ctx, s, core.Limits{}, &p), context.DeadlineExceeded)
+	require.ErrorIs(t, allPolicies(t)[0].Decide(ctx, s, core.Limits{}, &p), context.DeadlineExceeded)
 }

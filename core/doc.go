@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package core is the scheduling cycle and its vocabulary: what embedders call.
 //
 // There are two ways in. A [Cluster] keeps nodes, queue and running jobs for you, and is safe for

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package core
 
 // Kept is how many elements a cluster without jobs still has of jobs, but for a bounded number of masks.

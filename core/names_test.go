@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package core_test
 
 import (
@@ -26,7 +28,6 @@ func TestOptionErrors(t *testing.T) {
 		"drafts 16: must be 0 to 15, the bids per job": func(o *core.AuctionOptions) { o.Drafts = 16 },
 		"patience -1: must be 0 to 3153600000 seconds": func(o *core.AuctionOptions) { o.Patience = -1 },
 		"work -1: must not be negative":                func(o *core.AuctionOptions) { o.Work = -1 },
-		"priced rounds 1: prices say nothing":          func(o *core.AuctionOptions) { o.Layouts, o.PricedRounds = true, 1 },
 		"is unknown":                                   func(o *core.AuctionOptions) { o.Objective = 9 },
 	} {
 		o := core.DefaultAuctionOptions()

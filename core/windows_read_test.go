@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package core_test
 
 import (
@@ -11,6 +13,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -87,7 +90,7 @@ func policyOf(t *testing.T, name string) core.Policy {
 	o := core.DefaultAuctionOptions()
 	switch name {
 	case "ipsched":
-		p, err := core.NewIPSched(core.DefaultIPSchedOptions())
+		p, err := policies.NewIPSched(policies.DefaultIPSchedOptions())
 		require.NoError(t, err)
 		return p
 	case "paper":

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * libaucsched: the collective scheduler of aucsched behind a C interface.
  *

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Command cshim is libaucsched, the auction behind the C interface of aucsched.h:
 //
 //	go build -buildmode=c-shared -o libaucsched.so \

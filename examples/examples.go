@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package examples holds windows to try: "aucsched plan examples/table1.json".
 package examples
 

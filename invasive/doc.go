@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package invasive is the negotiation between an invasive job scheduler (iScheduler) and an invasive resource manager
 // (iHypervisor), after Nagendra, "A Protocol for the Integration of Invasive Resource Management into Standard Batch
 // Schedulers" (2015): the messages of figure 3, and the machines of both sides, [Agent] and [Hypervisor],

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package invasive
 
 // A Group is what is to be done of the actions of one step or of several, so that their records are saved together: first all Records, as

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package invasive
 
 // A Phase is a state of a machine. Some are those of one machine only.

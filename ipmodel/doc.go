@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package ipmodel holds the integer programs of the auction and what solves them.
 //
 // A [Model] is a sparse 0-1 packing problem in integers: choose at most one

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package locality
 
 // Demand is what the cluster and the queue are like when a planning pass comes to a job.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package locality
 
 // cores is when each core of the cluster becomes available for good: what the schedulers without

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package locality schedules jobs with large input files on a cluster whose nodes keep files in memory,
 // and simulates what comes of it: Gonthier, Marchal, Thibault, Larsson, Nettelblad, "Locality-aware batch
 // scheduling of I/O intensive workloads", Inria RR-9497, 2023. Sections and algorithms in comments are

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package locality
 
 // timeHeap holds jobs by a time, and where that is equal by their places in the queue.

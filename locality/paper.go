@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package locality
 
 // replanText is a pass of the text's algorithms: "called each time a task completes or upon the

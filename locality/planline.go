@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package locality
 
 // planLine is a timeline on which nodes have their jobs of the standing plan.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package locality
 
 // gap is a time in which a core is free, from from until to.

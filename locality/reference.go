@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package locality
 
 // replanAll is the reference programme's pass after a job has ended: all that is planned is thrown

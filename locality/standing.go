@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package locality
 
 // standing is what FCFS without backfilling keeps of the pass before. A pass from scratch takes the queue through the

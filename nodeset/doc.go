@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package nodeset keeps the availability of a machine's nodes and scans it for
 // contiguous nodesets.
 //

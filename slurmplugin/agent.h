@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The thread that runs the cycles: for the entry points of the plug-in. Its callers may hold locks
  * of slurmctld's.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Alternative requests: see alternative.h. */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Notes of alternative requests, and of the first one: see alternative_note.h. */
 #include <stdio.h>
 #include <string.h>

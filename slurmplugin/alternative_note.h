@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Alternative requests of a job, and its first one, as they are noted on the job. Plain string
  * work, shared by job_submit and the scheduler.

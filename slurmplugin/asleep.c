@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Nodes that are powered down to save power, or not yet bought from a cloud: they are woken last,
  * as by stock Slurm. A job is first decided on without them, and if it finds no place so, the

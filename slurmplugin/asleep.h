@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Nodes that are powered down: they are woken for jobs that find no place without them. Under the
  * locks.

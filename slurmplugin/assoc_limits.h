@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Limits of associations and QOS, looked at before a job becomes a row. Under the locks; those of
  * assoc_mgr are taken after them.

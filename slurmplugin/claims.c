@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Claims: the nodes that the backfill scheduler has promised to jobs, and that therefore
  * those behind them don't get. See claims.h.

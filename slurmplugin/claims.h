@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* The nodes that the backfill scheduler has promised to jobs. Job and node read locks. */
 #ifndef AUC_CLAIMS_H
 #define AUC_CLAIMS_H

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * cli_filter/aucsched: GPU ranges on the client's side. sbatch, salloc and srun keep the
  * request of a job for its steps as well, and a step can't ask for a range: it would be

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* The monotonic clock, and waiting by it: see clock.h. */
 #include <time.h>
 

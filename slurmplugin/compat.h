@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The differences between Slurm versions, and nothing else: the only file of the
  * plug-ins that looks at SLURM_VERSION_NUMBER. The sources are written for the newest

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The cores that jobs hold of nodes, and the idle ones, as bitmaps: see cores.h.
  *

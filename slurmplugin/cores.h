@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The cores of nodes: who holds them, and which are idle. An array of bitmaps has one for each
  * node, by its index, or NULL; it is the caller's, and freed with auc_cores_free().

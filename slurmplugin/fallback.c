@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The safety net: Slurm's own backfill scheduler, from the stock sched_backfill.so,
  * runs beside the auction with its own settings and its own thread. It starts whatever

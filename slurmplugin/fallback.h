@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Slurm's own backfill scheduler, wrapped: it starts what is left to Slurm, and all jobs when the
  * auction claims none. For the entry points of the plug-in.

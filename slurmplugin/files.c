@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Which input files nodes hold: what the library is told of it, and the file in StateSaveLocation
  * in which that outlasts a restart. See files.h.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Which input files nodes hold, as the library is told, and the file in StateSaveLocation in which
  * that outlasts a restart. The agent's thread alone.

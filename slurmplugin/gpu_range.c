@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* GPU ranges: see gpu_range.h. */
 #include <ctype.h>
 #include <stdio.h>

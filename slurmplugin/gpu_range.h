@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * GPU ranges, --gres=gpu[:TYPE]:LOW-HIGH: reading them from a request, noting them on a
  * job. Plain string work, shared by job_submit, cli_filter and the scheduler.

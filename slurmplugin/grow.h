@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Arrays that grow. */
 #ifndef AUC_GROW_H
 #define AUC_GROW_H

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Input files of jobs: see input_file.h. */
 #include <stdio.h>
 #include <string.h>

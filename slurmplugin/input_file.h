@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Input files of jobs, --comment=input=PATH:SIZE: reading them. Plain string work, shared by
  * job_submit and the scheduler.

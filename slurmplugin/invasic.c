@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Invasive jobs: see invasic.h. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Jobs of the partition that an invasive resource manager has (auc_invasic=PARTITION): what they
  * say in --comment=invasic=..., and the settings. Plain string work.

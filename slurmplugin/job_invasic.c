@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Invasive jobs in slurmctld: see job_invasic.h. */
 #include <time.h>
 

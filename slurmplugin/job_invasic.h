@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Jobs of the partition auc_invasic=PARTITION, at submission and when they are changed: they are
  * held until an invasive resource manager releases them (docs/invasive-slurm.md); users can't.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Memory, which the library does not know of: the mask of a job has the nodes that have enough
  * for it, but not what others that start with it take there. See job_memory.h.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Memory, which the library does not know of: winners that have no room for it beside each other.
  */

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * What slurmctld may not have saved when it is killed: see journal.h.
  *

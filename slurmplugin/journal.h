@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Starts and ends of jobs that Slurm may not have saved: a file in StateSaveLocation, and a copy of
  * it in memory. Its own lock is taken last of all.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The thread that keeps slurmctld's saved state up to date, and repairs it after a
  * kill: see keeper.h.

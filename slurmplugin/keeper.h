@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The thread that has starts and ends saved, and repairs what a kill -9 left behind. Its lock is
  * taken after Slurm's.

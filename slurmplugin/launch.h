@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Jobs that have their nodes, until the nodes hear of them. All under the locks; auc_starts_t is
  * the agent's.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * What the rows of a snapshot would use of limits and licences together: see ledger.h.
  *

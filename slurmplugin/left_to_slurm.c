@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Pending jobs that are left to Slurm: which, why, and how many. See left_to_slurm.h;
  * docs/slurm.md has the table of the reasons.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Pending jobs that are left to Slurm: which, why, and how many. Under the locks. */
 #ifndef AUC_LEFT_TO_SLURM_H
 #define AUC_LEFT_TO_SLURM_H

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Loading libaucsched.so: see library.h. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

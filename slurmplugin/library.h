@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * libaucsched.so: loading it, and what it is called by. The agent's thread alone, without a lock.
  */

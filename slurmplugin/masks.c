@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Masks: which nodes a pending job may use, by its partition, features, memory, GPUs, the
  * reservations and the claims before it. See masks.h.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Which nodes a pending job may use. Under the locks. */
 #ifndef AUC_MASKS_H
 #define AUC_MASKS_H

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * What is remembered of pending jobs from cycle to cycle: see memo.h. A hash table by
  * job id with linear probing, at most half full.

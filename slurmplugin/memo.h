@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * What is remembered of pending jobs from cycle to cycle. All under the job write lock; a memo
  * moves as others are made, and is there until a sweep forgets it.

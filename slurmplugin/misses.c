@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Starts that failed: as counts; in the log, once a job and reason; and with the job's memo, which
  * makes it Slurm's after a few. See misses.h.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Starts that failed: counted by reason, for the status, and noted of the job, which is Slurm's
  * after a few.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * A job as the auction sees it, or why it is left to Slurm: see model.h. docs/slurm.md
  * has the table of the words returned here.

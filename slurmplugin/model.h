@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * A job as the auction sees it, or why the job is left to Slurm. Nothing is remembered of a job;
  * locks are told with each.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The nodes of the snapshot, before running jobs are looked at, and which of them take jobs.
  * See nodes.h.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* The nodes of the snapshot, and which of them take jobs. Node read lock. */
 #ifndef AUC_NODES_H
 #define AUC_NODES_H

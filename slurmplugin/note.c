@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Notes on a job: see note.h. */
 #include <string.h>
 

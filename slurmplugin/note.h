@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Notes on a job: parts KEY=VALUE of a comment, with ';' between them and what others have
  * written there. They are in the job's record, and so outlast a restart of slurmctld.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * SLURM bids: what stock Slurm would allocate to a job now, as a bid of that job
  * beside the auction's own (aucsched1, section 4). See offer.h.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * What stock Slurm would allocate to a job now: as an offer of the snapshot, as a yes or no, and
  * as a start. All under the locks.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The safety net by time. Whatever the auction is blind to, now or in a version to come: a job
  * that it doesn't start for auc_net_s seconds, although Slurm's own selection says that it

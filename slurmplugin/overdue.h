@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Jobs that Slurm could start, and the auction does not: after a while they are Slurm's. The
  * agent's thread alone; under the locks, but for auc_overdue_free().

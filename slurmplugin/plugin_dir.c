@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Finding shared objects along PluginDir: see plugin_dir.h. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Finding shared objects along PluginDir, and the select shim. */
 #ifndef AUC_PLUGIN_DIR_H
 #define AUC_PLUGIN_DIR_H

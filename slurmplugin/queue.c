@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The queue: pending jobs as rows of the snapshot, in Slurm's order and with worth by it.
  * See queue.h.

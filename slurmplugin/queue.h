@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* The queue: pending jobs as rows of the snapshot. Under the locks. */
 #ifndef AUC_QUEUE_H
 #define AUC_QUEUE_H

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * What users are told of why their jobs wait, and until when: see reason.h.
  *

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * A pending job's record with another request in it: see request_swap.h.
  *

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * A pending job's record with another request in it: an alternative, or what it asked for first.
  * All under the job write lock and the node read lock.

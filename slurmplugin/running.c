@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * What running jobs hold of the nodes, and until when. See running.h.
  *

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Slurm's own thread that saves its state, made to save at once: see saver.h.
  *

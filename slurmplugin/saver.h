@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Slurm's own thread that saves its state, made to save at once. Its lock is held while that thread
  * is waited for, and no lock is taken under it.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * sched/aucsched: the scheduler plug-in's entry points. Built under two names:
  * sched_aucsched.so, and sched_backfill.so for the directory that comes first in PluginDir.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Segments: see segment.h. */
 #include "compat.h"
 #include "grow.h"

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Segments: neighbouring nodes on which a job has the same, as the library is told of them.
  * The arrays are the caller's.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The calls of a select plug-in that the shim forwards untouched: all but init, fini,
  * select_p_job_test and select_p_job_fini. They come and go with Slurm's versions.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * What the scheduler plug-in and the select shim share. The shim owns the one
  * instance, auc_select_hooks; the scheduler finds it by dlsym() and fills it in.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The select shim: poses as select/cons_tres and forwards every call to the stock
  * plug-in of that name, which it finds further along PluginDir. Of all calls it looks

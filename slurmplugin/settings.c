@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* SchedulerParameters=auc_...: see settings.h and docs/slurm.md. */
 #include <errno.h>
 #include <stdlib.h>

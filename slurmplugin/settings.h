@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* What SchedulerParameters=auc_... say; docs/slurm.md has the list. The agent's thread alone. */
 #ifndef AUC_SETTINGS_H
 #define AUC_SETTINGS_H

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The numbers of a job's record into the shape of its request: how many cores, on how many
  * nodes, how many on each. See shape.h. Arithmetic alone: no record, no lock.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * What a job asks for, as the auction counts it: cores, on how many nodes, how many on each.
  * Arithmetic alone: no record, no lock.

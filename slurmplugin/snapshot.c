@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The cluster as flat arrays: takes the snapshot, and owns its memory. See snapshot.h.
  *

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * The cluster as flat arrays, which the library is shown. The arrays are the snapshot's: they
  * grow, and are kept from cycle to cycle. Those who fill them (nodes.c, running.c, queue.c and so

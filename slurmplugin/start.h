@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Decisions into jobs that have their nodes. Under the locks. */
 #ifndef AUC_START_H
 #define AUC_START_H

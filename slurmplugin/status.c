@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* The figures for `aucsched status`: see status.h. */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* The figures for `aucsched status`. The agent's thread alone, without a lock. */
 #ifndef AUC_STATUS_H
 #define AUC_STATUS_H

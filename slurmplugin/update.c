@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Updates that are not judged yet: see update.h. */
 #include <stdio.h>
 #include <string.h>

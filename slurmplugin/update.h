@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Updates of a job that slurmctld has not judged yet. job_modify() is asked before slurmctld
  * says whether an update holds, and nobody is told afterwards. So it leaves a note on the job

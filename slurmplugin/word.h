@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Parts of a text that are looked at where they are, and the numbers in them: for reading
  * alternative requests.

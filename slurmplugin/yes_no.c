@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Settings that are yes or no: see yes_no.h. */
 #include "word.h"
 #include "yes_no.h"

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Settings of SchedulerParameters that are yes or no, read where they are: for job_submit,
  * which has no settings of its own. Plain string work.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * The question of nodeset.Table.Scan, put to Slurm's bit strings. Compiled and run by
  * the command benchmarks/cmd/tables against the Slurm that is installed.

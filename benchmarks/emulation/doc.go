@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package emulation runs workloads on a real slurmctld in less time than they take: all
 // of Slurm's daemons live by a clock that runs fast while they have nothing to do, and at
 // the world's rate while they compute, so that scheduling costs what it costs. The nodes

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package papers has the results that the papers print, as data, to be set beside
 // ours.
 package papers

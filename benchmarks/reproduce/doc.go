@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package reproduce runs the experiments of the papers' tables in the simulator and
 // sets the results beside the papers'.
 //

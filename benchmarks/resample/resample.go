@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package resample makes other days out of a log of jobs with input files, so that schedulers can be compared
 // over a distribution instead of one sample. It keeps, drops and duplicates whole sessions of users, as Zakay
 // and Feitelson do ("Workload resampling for performance evaluation of parallel job schedulers", Concurrency

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package results holds the measured pages, which programs write, and the finding on top of
 // each, which a person writes: findings/NAME.md belongs to NAME.md.
 //

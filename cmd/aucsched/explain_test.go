@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package main
 
 import (
@@ -10,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/nodeset"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Command aucsched plans, simulates and solves: see aucsched --help.
 package main
 

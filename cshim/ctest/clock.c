@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * One cycle that nothing but its deadline ends. Prints the deadline, the time that the cycle took
  * by the library, by libc's clock and by the kernel's, in microseconds, and whether it was cut short.

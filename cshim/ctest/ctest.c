@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * Tests of libaucsched through its header alone. Prints what fails and exits with 1.
  * With the argument "sanitized", bounds on memory allow for the sanitizer's own.

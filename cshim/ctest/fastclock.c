@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * For LD_PRELOAD: a monotonic clock that runs 100 times as fast as the kernel's. Programs that
  * get their time from libc live on it.

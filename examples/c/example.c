@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * Table I of ipsched: three jobs that fit on 1024 nodes of 8 cores and 2 GPUs together,
  * but not one after another.

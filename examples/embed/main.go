@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Embed keeps a cluster scheduled with core.Cluster: nodes join, jobs come and end, one node is
 // drained. The jobs are simulated, a minute of theirs a step; a real program launches what starts.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Window reads a window file, decides on it once, and prints what starts and why the others wait.
 //
 //	go run ./examples/window examples/blocked.json

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package ablation names the parts of the native solver that can be turned off one at a time,
 // to measure what each is worth. The choice travels in the context of a call, so that it is
 // neither a setting of users nor a state of the program.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package answers remembers, from cycle to cycle, what is known of requests on a machine.
 package answers
 

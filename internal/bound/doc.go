@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package bound says how soon a workload can be done at all: lower bounds on its
 // runtime (makespan) on a machine, which no policy can undercut.
 //

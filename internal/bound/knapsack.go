@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package bound
 
 // line are the pieces of a class with as many GPUs. One with c cores is worth

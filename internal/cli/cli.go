@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package cli is what the programs aucsched, aucsched-lab and aucsched-invasive share: how a
 // command ends, what it says of mistakes, and the settings of policies.
 package cli

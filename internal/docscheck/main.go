@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Command docscheck looks for what the Markdown pages of a repository claim and is not so: links
 // and paths that lead nowhere, targets and flags that there are not, figures of a finding that
 // its page does not have, lines that are too long. Of the sources it reads which pages they name.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package durable writes files that are there as a whole or not at all, also after a crash of the host.
 package durable
 

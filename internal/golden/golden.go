@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package golden compares what tests make with files, which -rewrite writes anew.
 package golden
 

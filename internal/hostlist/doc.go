@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package hostlist reads and writes Slurm's hostlist expressions, the short form
 // of lists of node names.
 //

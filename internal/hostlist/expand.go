@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package hostlist
 
 // Expand returns the names that expr stands for, in its order; a name may occur

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package ipsched holds the integer program of Soner and Özturan, "Integer Programming
 // Based Heterogeneous CPU-GPU Cluster Scheduler for SLURM Resource Manager" (ipsched),
 // section III, and what solves it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package layout
 
 // vertex is table k's at a cell. Behind these come those of the jobs.

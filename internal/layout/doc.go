@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package layout solves AUCSCHED1's program of a window: which bids win, and how many
 // cores each of the winners' nodes gives (aucsched1, section 3; [ipmodel.Direct] is the same
 // program written out). In AUCSCHED2 a bid says that itself.

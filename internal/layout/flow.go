@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package layout
 
 // flow holds the winners so far and a layout of them, by cells: a flow from each winner

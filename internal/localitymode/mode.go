@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package localitymode tells apart the two ways in which package locality simulates: as the report's
 // text says, and, as an oracle for its tests, as the authors' programme does.
 package localitymode

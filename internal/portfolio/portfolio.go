@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package portfolio runs several solvers on one model at the same time and takes the
 // best of their answers.
 package portfolio

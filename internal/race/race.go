@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package race is for tests: what they do otherwise under the race detector, which makes code many times slower,
 // and some of it allocate that does not otherwise.
 package race

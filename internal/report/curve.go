@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package report
 
 // curve is a quantity over time, as its integral over each of equal spans of whole

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package report shows what simulations did: as one HTML page that needs no network
 // ([Page.Write]), and job by job as Batsim's jobs.csv ([WriteJobsCSV]).
 //

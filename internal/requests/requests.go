@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package requests is for tests: what a bids.Request means, as one table of allocations that meet it or do not, and as
 // a function that reads the words of its fields one by one. All code that judges allocations is held against both,
 // so that it can count in its own way but not mean something else.

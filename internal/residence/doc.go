@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package residence remembers which nodes of a machine hold which input files.
 //
 // A node that a job runs on holds the file that the job reads from then on, until other

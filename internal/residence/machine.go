@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package residence
 
 // SetMachine says which nodes the machine has, in node order. Where their IDs are those of before only

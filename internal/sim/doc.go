@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package sim runs a [core.Policy] over a workload in simulated time and measures
 // what the papers measure.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package slack learns how long before a deadline work has to end.
 package slack
 

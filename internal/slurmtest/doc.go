@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package slurmtest brings up a private, real Slurm cluster on this one machine
 // and watches what it does: the stock slurmctld, one stock slurmd a virtual node,
 // a munged with a key of its own, all on loopback and in one directory. Nothing of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 //go:build tools
 
 // Package tools keeps in go.mod what is built with, and not linked as Go.

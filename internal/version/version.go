@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package version says which release this is, and which commit it was built from.
 package version
 

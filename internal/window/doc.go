@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package window reads the state of a machine and its queue from JSON, and writes
 // what a cycle decided: the formats of "aucsched plan".
 //

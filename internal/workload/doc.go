@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package workload reads, writes and generates workloads: jobs with their
 // submission times and durations, which a simulator replays.
 //

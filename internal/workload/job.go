@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package workload
 
 import "github.com/aucsched/aucsched/core"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package ihypervisor is the invasive resource manager of Nagendra, "A Protocol for the Integration of Invasive Resource
 // Management into Standard Batch Schedulers" (2015), on Linux: it owns the cores of a host, negotiates with an iScheduler for jobs,
 // and runs them as processes that are pinned to their cores. The command is aucsched ihypervisor.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package ischeduler is the iScheduler as a programme: it takes jobs from users of this computer, keeps them over crashes, negotiates
 // with an iHypervisor over package link, and maps by package queue. `aucsched ischeduler` is its command.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package launch runs the jobs of an iHypervisor as real processes on Linux, pinned to CPUs, so that they survive it.
 //
 // Each job has a supervisor, a process of its own ([Supervise]), which starts it, waits for it, and writes down how it ended. The

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package link runs a machine of package invasive over real connections: an invasive.Agent (iScheduler) or an
 // invasive.Hypervisor (iHypervisor), after Nagendra, "A Protocol for the Integration of Invasive Resource
 // Management into Standard Batch Schedulers" (2015).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package malleable is how an iHypervisor and a running job agree on the job's cores: a Unix socket, whose path the job finds in
 // the environment variable AUCSCHED_INVASIVE, and lines of text.
 //

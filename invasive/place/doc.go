@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package place is how an iHypervisor decides: what to offer, whether to take a mapping or an urgent job, and which cores a
 // job gets, or gives back. It is pure: all is decided from a [View], and the same view gives the same answer.
 //

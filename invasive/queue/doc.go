@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package queue decides for the iScheduler: it keeps a bounded queue of invasive jobs, maps jobs onto the offers of the iHypervisor by
 // the auction of package core, and judges offers by the iScheduler's own metrics: throughput, waiting times, deadlines and
 // priorities (Nagendra 2015, section 2.3).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package simulation runs both machines of package invasive in simulated time, with what decides for them: package queue for the iScheduler,
 // package place for the iHypervisor. It measures what malleability is worth: the same jobs, of which a share is
 // malleable and the rest rigid, on the same partition.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package slurm attaches the invasive resource manager to Slurm: jobs of one of its partitions are held by the plug-in job_submit/aucsched, negotiated by
 // an iScheduler ([Client.Held]), and started by Slurm when the iHypervisor releases them ([Launcher]). Docs/invasive-slurm.md is how it is set up.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package wire carries the messages of package invasive over a stream: figure 3 of Nagendra, "A Protocol for the
 // Integration of Invasive Resource Management into Standard Batch Schedulers", as protobuf (directory pb).
 //

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 //go:build highs
 
 // lanl/highs v1.0.0 takes HiGHS's constants for external ones. Before 1.11 or so they are; since, the header

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package highs solves models with HiGHS (Huangfu and Hall, "Parallelizing the dual
 // revised simplex method", 2018), through github.com/lanl/highs. It is built in
 // with the build tag highs, which needs cgo and what scripts/highs.sh finds.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 // What this package calls of HiGHS's C interface itself. HiGHS's own header is not
 // included: some versions define constants in it, which can be done only once.
 

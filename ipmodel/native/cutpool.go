@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package native
 
 // cutPool holds cutting planes: sum of coef*x <= right over the columns, in whole

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package native is the project's own solver for the auction's packing models, in
 // pure Go.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package native
 
 // dropDominatedRows drops rows that another one implies: a neighbour with the same

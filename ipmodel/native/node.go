@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package native
 
 // decision narrows a group: to the columns lo..hi-1, one of which has to be chosen, or

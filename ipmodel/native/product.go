@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package native
 
 // setPrefix makes prefix the running sum of a vector over the working rows.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package native
 
 // propagate bans columns that do not fit beside the groups that are decided. It returns the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package native
 
 // rowPrices appends the prices of the least bound at the root, an element for each row

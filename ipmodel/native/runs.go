@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package native
 
 // runs are the columns of a problem as runs of neighbouring rows with one coefficient. A bid

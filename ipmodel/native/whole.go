@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package native
 
 // takeWhole makes the relaxation's solution the best choice if it is whole and better.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Alternatives: lines of scripts, notes, and what is refused. */
 #include <stdlib.h>
 #include <string.h>

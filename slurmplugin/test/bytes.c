@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Any bytes, for whatever reads what users or administrators write. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Input files, and the settings of locality. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Invasive jobs: what a comment says. */
 #include <string.h>
 

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* The journal. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* The library that was loaded, and its worker. */
 #include <stdio.h>
 #include <string.h>

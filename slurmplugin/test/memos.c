@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Memos of jobs. */
 #include "../memo.h"
 #include "units.h"

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* GPU ranges: what is read of them, and what is noted. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* The shape of requests, and that the library takes whatever is modelled. */
 #include <dlfcn.h>
 #include <stdlib.h>

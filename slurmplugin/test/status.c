@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* The status, its misses and its file. */
 #include <stdio.h>
 #include <stdlib.h>

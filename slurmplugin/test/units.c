@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /*
  * Tests of the plug-ins' parts that need no slurmctld. Linked with Slurm's own library, to be run under
  * AddressSanitizer:

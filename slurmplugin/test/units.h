@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* What the tests of the plug-ins' parts share. */
 #ifndef AUC_UNITS_H
 #define AUC_UNITS_H

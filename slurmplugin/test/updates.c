@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
 /* Updates of jobs: what becomes of their notes. */
 #include "../gpu_range.h"
 #include "../select_hooks.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Command aucsched-lab has the commands of aucsched that measure it: see aucsched-lab --help.
 package main
 

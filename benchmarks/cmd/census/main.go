@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Census counts what is in view of a checkout, so that two can be compared:
 //
 //	census DIR...

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package main
 
 import (
@@ -80,7 +82,7 @@ func one(yes bool) float64 {
 	return 0
 }
 
-// page is docs/solver-ablation.md.
+// page is benchmarks/results/solver-ablation.md.
 func (f *ablationFigures) page() (string, error) {
 	if err := f.findBest(); err != nil {
 		return "", err

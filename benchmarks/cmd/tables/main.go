@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Command tables measures and writes the pages of benchmarks/results that are not written by
 // bin/aucsched, in Markdown, to its standard output. On top of a page is its finding, from
 // benchmarks/results/findings. From the top of the module:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package load measures what a long queue costs a real slurmctld: how long its schedulers take, and
 // how long its clients wait meanwhile. The nodes are played by one process (see package
 // emulation), the clock is the world's.

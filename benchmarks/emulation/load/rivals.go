@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 package load
 
 // Sizes are the machines and queues that are measured.

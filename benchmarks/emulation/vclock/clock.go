@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package vclock is a clock that runs at another rate than the world's, for processes
 // that know nothing of it: a library put before libc (LD_PRELOAD) gives them the time
 // from a page of memory that they share, and cuts their sleeps and waits accordingly.

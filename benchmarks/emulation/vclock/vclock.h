@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * The page that all processes of an emulation share: what time it is there.
  *

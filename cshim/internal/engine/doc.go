@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package engine is what libaucsched does, without C: flat arrays in, a policy of
 // package core, flat decisions out.
 //

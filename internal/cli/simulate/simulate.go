@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package simulate is the command simulate, which other commands run as well.
 package simulate
 

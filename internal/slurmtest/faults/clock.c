@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * A wall clock that was set: see faults.h. The monotonic clock goes on, and so do
  * CLOCK_TAI and the times of files, which are the kernel's.

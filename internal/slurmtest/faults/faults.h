@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * Faults of a daemon's files and clock, for a test that has this library loaded before libc
  * (LD_PRELOAD) into Slurm's daemons. The test and the daemons share a page of memory, the

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /* Calls on files that are slow, or fail: see faults.h. */
 #define _GNU_SOURCE
 #include "faults.h"

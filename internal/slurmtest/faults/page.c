@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /* The page that the test shares with this process: see faults.h. */
 #define _GNU_SOURCE
 #include "faults.h"

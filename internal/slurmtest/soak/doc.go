@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package soak runs Slurm for hours under faults, with and without aucsched, and counts what became
 // of the jobs.
 //

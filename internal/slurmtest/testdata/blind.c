@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * A libaucsched.so for tests that is blind: whatever it is shown, every job waits. The
  * net below it has to catch them all.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * A slurmctld that is slow while a file is there. $AUCSCHED_LATE: it waits until that is gone before it
  * connects to srun or salloc, whose ports are those that the system gives out.

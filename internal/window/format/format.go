@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package format has the JSON of a window: what internal/window reads and core.Cluster writes.
 // The package comment of internal/window says what the fields mean.
 package format

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Command aucsched-invasive has the commands of aucsched for invasive jobs: see
 // aucsched-invasive --help.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Command malleable is a malleable job to try an iHypervisor with: as many workers as it has cores add up
 // a series in chunks. Between two chunks, where nothing is half done, workers come and go as the iHypervisor wishes.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Command adapts is what the tests of Slurm's plug-ins need of this module:
 //
 //	adapts job FILE            a job that lets go of cores when asked to, and ends with FILE

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Package linktest is for tests that kill processes with a journal.
 package linktest
 

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /* See aucsched_malleable.h. BSD-3-Clause. */
 #define _GNU_SOURCE
 #include "aucsched_malleable.h"

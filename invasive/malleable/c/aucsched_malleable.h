@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * A job's side of the lines between a running job and an iHypervisor of aucsched, for jobs in C. The lines are described
  * in package invasive/malleable of aucsched. This file and aucsched_malleable.c need nothing but POSIX (and Linux's /proc

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /* What the files of vclock.so share: see vclock.c. */
 #ifndef AUCSCHED_VCLOCK_INSIDE_H
 #define AUCSCHED_VCLOCK_INSIDE_H

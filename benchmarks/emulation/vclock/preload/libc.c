@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /* Finds libc's own functions: see inside.h. */
 #include "inside.h"
 

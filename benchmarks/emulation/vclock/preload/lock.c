@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /* Waits for other threads: see vclock.c. */
 #include "inside.h"
 

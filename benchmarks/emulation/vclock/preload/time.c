@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /* What time it is: see vclock.c. */
 #include "inside.h"
 

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * A timer of POSIX: see vclock.c. The kernel can't follow a rate that changes, so a timer goes
  * off when its moment may have come, and perhaps before that. Whoever has it must look at the

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * vclock.so: put before libc (LD_PRELOAD), it gives a process the time of the page in the
  * file AUCSCHED_VCLOCK (vclock.h), and has its sleeps and waits take as long by that

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
 /*
  * How long a wait for a virtual moment is to take in real time, when the rate may change
  * meanwhile: see inside.h.

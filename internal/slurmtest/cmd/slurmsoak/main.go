@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // Slurmsoak runs Slurm for hours under faults, with aucsched and without, the same plan on both, and
 // counts the jobs that were lost or ran twice:
 //
