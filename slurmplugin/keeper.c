@@ -37,8 +37,8 @@
 #define CLOSE_MS 5000
 
 /*
- * After a save that took too long none is tried for so long, twice as long each time; after one
- * that failed, for Slurm's own interval: each try fills its log.
+ * After a save that failed none is tried for so long, twice as long each time, up to Slurm's own
+ * interval. No longer at once: the journal goes on after the first save that succeeds.
  */
 #define PAUSE_MS 50
 #define MOST_PAUSE_MS 5000
@@ -116,11 +116,8 @@ static void _count(int rc)
 		keeper.pause_ms = 0;
 	} else {
 		keeper.failed++;
-		if (rc != EBUSY)
-			keeper.pause_ms = MOST_PAUSE_MS;
-		else
-			keeper.pause_ms = was ? MIN(2 * keeper.pause_ms,
-						    MOST_PAUSE_MS) : PAUSE_MS;
+		keeper.pause_ms = was ? MIN(2 * keeper.pause_ms, MOST_PAUSE_MS) :
+			PAUSE_MS;
 		keeper.paused_us = auc_now_us() + keeper.pause_ms * 1000;
 	}
 	slurm_mutex_unlock(&keeper.lock);
