@@ -162,6 +162,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 // pageName is the name of the page that a subcommand writes.
 func pageName(subcommand string) string {
 	switch subcommand {
+	case "ablation":
+		return "solver-ablation"
 	case "gpu":
 		return "gpu-traces"
 	case "invasive":
