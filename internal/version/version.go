@@ -6,7 +6,7 @@ package version
 import "runtime/debug"
 
 // Number is the version of the library and of the programs.
-const Number = "1.0.0"
+const Number = "0.9.0"
 
 // Commit is the commit that the program was built from: "" if that is not known. It is clean
 // if nothing had been changed since.

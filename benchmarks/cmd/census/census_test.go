@@ -64,6 +64,7 @@ func TestCircles(t *testing.T) {
 		want  int
 	}{
 		"a line":         {map[string]string{"a": call("a", "b"), "b": call("b", "c"), "c": call("c", "printf")}, 0},
+		"only in words":  {map[string]string{"a": call("a", "b"), "b": "/* see a() */\n" + call("b", "puts(\"a\"); c")}, 0},
 		"two":            {map[string]string{"a": call("a", "b"), "b": call("b", "a")}, 1},
 		"through others": {map[string]string{"a": call("a", "b"), "b": call("b", "c"), "c": call("c", "a"), "d": call("d", "a")}, 1},
 		"two circles":    {map[string]string{"a": call("a", "b"), "b": call("b", "a"), "c": call("c", "d", "a"), "d": call("d", "c")}, 2},

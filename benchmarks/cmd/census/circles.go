@@ -11,6 +11,9 @@ import (
 // defined are the names of functions that a C file of Slurm's style defines for others: "extern TYPE NAME(".
 var defined = regexp.MustCompile(`(?m)^extern [^;{=]*?\b(\w+)\([^;]*?\)\n\{`)
 
+// comments call nobody, nor do texts.
+var comments = regexp.MustCompile(`(?s)/\*.*?\*/|"(?:[^"\\\n]|\\.)*"`)
+
 // words are what a file may call.
 var words = regexp.MustCompile(`\b\w+\b`)
 
@@ -25,7 +28,7 @@ func circles(files map[string]string) int {
 	calls := make(map[string]map[string]bool)
 	for name, text := range files {
 		calls[name] = make(map[string]bool)
-		for _, w := range words.FindAllString(text, -1) {
+		for _, w := range words.FindAllString(comments.ReplaceAllString(text, " "), -1) {
 			if to := home[w]; to != "" && to != name {
 				calls[name][to] = true
 			}

@@ -34,6 +34,8 @@ var laboratories = []string{
 	"benchmarks", "bound", "internal/bound", "internal/golden", "internal/slurmtest", "internal/testca",
 	"papers", "report", "sim", "slurmtest", "workload", "locality",
 	"internal/sim", "internal/workload", "internal/report", "internal/cli/simulate",
+	"internal/ablation", "internal/docscheck", "internal/localitylog", "internal/localitymode",
+	"internal/race",
 }
 
 // residence is the one part of locality that the product has.

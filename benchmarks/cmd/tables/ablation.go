@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"strings"
@@ -52,6 +53,18 @@ type ablationOptions struct {
 	dir          string
 	source       string
 	match        string // only parts whose name has this in it
+}
+
+// register has the flags that the ablation takes, with what it does without them.
+func (o *ablationOptions) register(flags *flag.FlagSet) {
+	o.seeds = seedRange{1, 1}
+	flags.Var(&o.seeds, "seeds", "seeds of the solver, FIRST-LAST; the windows are of the first")
+	flags.Int64Var(&o.work, "work", 100_000_000, "units of work a window; small ones get ten times as many")
+	flags.IntVar(&o.fresh, "fresh", 12, "how many windows are made")
+	flags.IntVar(&o.small, "small", 8, "how many small windows are solved to the optimum")
+	flags.StringVar(&o.dir, "instances", "", "directory with MPS files; without it only what is made is solved")
+	flags.StringVar(&o.source, "source", "ipmodel/native", "the solver's code, whose lines are counted")
+	flags.StringVar(&o.match, "match", "", "turn only parts off whose name has this in it")
 }
 
 // proofWork is how many times the work a small window gets, to be solved to the optimum.

@@ -103,14 +103,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		picture := flags.String("plot", "", "write the plot, SVG, to this file")
 		page = func() (string, error) { return solvers(ctx, *fresh, *small, *seed, *instances, *picture, errs) }
 	case "ablation":
-		o := ablationOptions{seeds: seedRange{1, 1}}
-		flags.Var(&o.seeds, "seeds", "seeds of the solver, FIRST-LAST; the windows are of the first")
-		flags.Int64Var(&o.work, "work", 100_000_000, "units of work a window; small ones get ten times as many")
-		flags.IntVar(&o.fresh, "fresh", 12, "how many windows are made")
-		flags.IntVar(&o.small, "small", 8, "how many small windows are solved to the optimum")
-		flags.StringVar(&o.dir, "instances", "", "directory with MPS files; without it only what is made is solved")
-		flags.StringVar(&o.source, "source", "ipmodel/native", "the solver's code, whose lines are counted")
-		flags.StringVar(&o.match, "match", "", "turn only parts off whose name has this in it")
+		var o ablationOptions
+		o.register(flags)
 		page = func() (string, error) { return ablate(ctx, o, errs) }
 	case "layouts":
 		seeds := seedRange{1, 5}
