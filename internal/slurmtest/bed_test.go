@@ -24,7 +24,7 @@ func bed(t *testing.T) {
 		t.Skip("starts a real Slurm cluster: AUCSCHED_SLURM_TEST=1 to run it")
 	}
 	if _, err := Programs(); err != nil {
-		t.Skip(err)
+		t.Skipf("no real Slurm can run here: %v", err)
 	}
 }
 
@@ -155,7 +155,7 @@ func cluster(t *testing.T, m mode, cfg Config) *Cluster {
 	starting.Unlock()
 	if missing := (*ErrMissing)(nil); errors.As(err, &missing) {
 		os.RemoveAll(dir)
-		t.Skip(err)
+		t.Skipf("no real Slurm can run here: %v", err)
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() {

@@ -17,7 +17,7 @@ import (
 // blind is the auction with a library that starts nothing.
 var blind = mode{"blind", func(t *testing.T, c Config) Config {
 	if _, err := exec.LookPath("cc"); err != nil {
-		t.Skip(err)
+		t.Skipf("the blind library can't be built: %v", err)
 	}
 	library := filepath.Join(t.TempDir(), "libblind.so")
 	out, err := exec.Command("cc", "-shared", "-fPIC", "-I../../cshim", "-o", library, "testdata/blind.c").CombinedOutput()

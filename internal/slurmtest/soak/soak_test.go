@@ -30,7 +30,7 @@ func TestSoak(t *testing.T) {
 		plugins = dir
 	}
 	if _, err := os.Stat(filepath.Join(plugins, "sched_backfill.so")); err != nil {
-		t.Skip(err)
+		t.Skipf("the plug-ins are not built: %v", err)
 	}
 	dir, err := os.MkdirTemp("", "soak")
 	require.NoError(t, err)
