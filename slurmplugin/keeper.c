@@ -26,9 +26,16 @@
 #include "keeper.h"
 #include "saver.h"
 
-/* Saving takes this part of the time at most, one in so many, and rests so long at least. */
+/*
+ * Saving takes this part of the time at most, one in so many, and rests so long at least; at most
+ * as long as Slurm itself rests between two saves.
+ */
 #define SAVE_SHARE 10
 #define REST_MS 50
+#define MOST_REST_MS 5000
+
+/* Slurm's thread may have ended since it was last looked at: it is looked at so often. */
+#define MEND_EVERY_MS 100
 
 /* What is started waits so long for its saving, and the launch with it. */
 #define SAVE_MS 2000
@@ -42,6 +49,9 @@
  */
 #define PAUSE_MS 50
 #define MOST_PAUSE_MS 5000
+
+/* So long at most if none was even tried, since the files can't be replaced. */
+#define MOST_PROBE_PAUSE_MS 200
 
 /* A node is waited for so long, and asked again after that. */
 #define ASK_TIMEOUT_MS 1000
@@ -71,6 +81,7 @@ static struct {
 	pthread_cond_t wake;
 	bool running, stop, wanted;
 	bool asking;		/* there may be suspects left */
+	bool late;		/* auc_saver_is_late(), after the last save */
 	char *dir;		/* StateSaveLocation; changed while no thread runs */
 	int64_t pause_ms;	/* the last save failed: so long none is tried; or 0 */
 	int64_t paused_us;	/* until then */
@@ -104,7 +115,7 @@ static int64_t _pause_us(void)
 }
 
 /* Says so when it begins, and when it is over. */
-static void _count(int rc)
+static void _count(int rc, int64_t most_pause_ms)
 {
 	bool was;
 
@@ -116,7 +127,7 @@ static void _count(int rc)
 		keeper.pause_ms = 0;
 	} else {
 		keeper.failed++;
-		keeper.pause_ms = was ? MIN(2 * keeper.pause_ms, MOST_PAUSE_MS) :
+		keeper.pause_ms = was ? MIN(2 * keeper.pause_ms, most_pause_ms) :
 			PAUSE_MS;
 		keeper.paused_us = auc_now_us() + keeper.pause_ms * 1000;
 	}
@@ -132,12 +143,29 @@ static void _count(int rc)
 static int _save(void)
 {
 	size_t mark = auc_journal_mark();
-	int rc = auc_saver_save(keeper.dir, SAVE_MS);
+	int rc = auc_saver_probe(keeper.dir);
 
+	if (rc) {
+		_count(rc, MOST_PROBE_PAUSE_MS);
+		return rc;
+	}
+	rc = auc_saver_save(keeper.dir, SAVE_MS);
 	if (!rc)
 		auc_journal_forget(mark, time(NULL));
-	_count(rc);
+	_count(rc, MOST_PAUSE_MS);
 	return rc;
+}
+
+/* The keeper's thread looks after Slurm's as long as that is late. Under saving. */
+static void _note_late(void)
+{
+	bool late = auc_saver_is_late();
+
+	slurm_mutex_lock(&keeper.lock);
+	keeper.late = late;
+	if (late)
+		slurm_cond_signal(&keeper.wake);
+	slurm_mutex_unlock(&keeper.lock);
 }
 
 extern int auc_keeper_save(void)
@@ -146,11 +174,14 @@ extern int auc_keeper_save(void)
 
 	slurm_mutex_lock(&saving);
 	if (_pause_us()) {
-		auc_keeper_want();
 		rc = EAGAIN;
-	} else
+	} else {
 		rc = _save();
+		_note_late();
+	}
 	slurm_mutex_unlock(&saving);
+	if (rc && (rc != ECANCELED))
+		auc_keeper_want();	/* again, after the pause */
 	return rc;
 }
 
@@ -504,52 +535,77 @@ static void _free_suspects(void)
 /* ---- the thread ---- */
 
 /*
- * Waits until there is something to save, or for wait_ms if that is not 0; rests first.
+ * Waits until there is something to save, and it has rested; or until due_us; or, while Slurm's
+ * thread is late, until that is to be looked at.
  * RET whether there is something to save
  */
-static bool _wait(int64_t rest_ms, int64_t wait_ms)
+static bool _wait(int64_t rested_us, int64_t due_us)
 {
-	int64_t now = auc_now_us(), due = now + wait_ms * 1000;
-	int64_t rested = now + rest_ms * 1000;
-	bool wanted;
+	int64_t mend_us = auc_now_us() + MEND_EVERY_MS * 1000;
+	bool wanted = false;
 
 	slurm_mutex_lock(&keeper.lock);
 	while (!keeper.stop) {
-		now = auc_now_us();
-		if (now < rested)
-			auc_cond_wait(&keeper.wake, &keeper.lock, rested);
-		else if (keeper.wanted || (wait_ms && (now >= due)))
+		int64_t now = auc_now_us();
+		int64_t until = keeper.late ? MIN(due_us, mend_us) : due_us;
+
+		wanted = keeper.wanted && (now >= rested_us);
+		if (wanted || (now >= until))
 			break;
-		else if (wait_ms)
-			auc_cond_wait(&keeper.wake, &keeper.lock, due);
-		else
+		if (keeper.wanted)
+			until = MIN(until, rested_us);
+		if (until == INT64_MAX)
 			pthread_cond_wait(&keeper.wake, &keeper.lock);
+		else
+			auc_cond_wait(&keeper.wake, &keeper.lock, until);
 	}
-	wanted = keeper.wanted;
-	keeper.wanted = false;
+	if (wanted)
+		keeper.wanted = false;
 	slurm_mutex_unlock(&keeper.lock);
 	return wanted;
 }
 
+/* Without Slurm's thread nothing at all is saved, whoever asks for it. */
+static void _mend(void)
+{
+	if (!_read(&keeper.late))
+		return;
+	slurm_mutex_lock(&saving);
+	auc_saver_mend();
+	_note_late();
+	slurm_mutex_unlock(&saving);
+}
+
+/* Until when it rests after a save that began then. */
+static int64_t _rested_us(int64_t begin_us)
+{
+	int64_t now = auc_now_us();
+	int64_t rest_us = (SAVE_SHARE - 1) * (now - begin_us);
+
+	rest_us = MAX(MIN(rest_us, MOST_REST_MS * 1000), REST_MS * 1000);
+	return now + MAX(rest_us, _pause_us() + 1000);
+}
+
 static void *_run(void *arg)
 {
-	int64_t rest_ms = 0;
+	int64_t rested_us = 0, ask_us = auc_now_us() + ASK_EVERY_MS * 1000;
 
 	prctl(PR_SET_NAME, "auckeeper", NULL, NULL, NULL);
 	while (!_stopped()) {
-		bool late = auc_saver_is_late(), asking = auc_keeper_asks();
-		bool save = _wait(rest_ms, (asking || late) ? ASK_EVERY_MS : 0);
-		int64_t begin = auc_now_us();
+		bool asking = auc_keeper_asks();
+		bool save = _wait(rested_us, asking ? ask_us : INT64_MAX);
+		int64_t begin_us = auc_now_us();
 
-		if (late)
-			auc_saver_mend();
-		if (save && !_stopped() && auc_keeper_save())
-			auc_keeper_want();	/* again, after the pause */
-		rest_ms = MAX(REST_MS, (SAVE_SHARE - 1) *
-			      (auc_now_us() - begin) / 1000);
-		rest_ms = MAX(rest_ms, _pause_us() / 1000 + 1);
-		if (asking && !_stopped() && !_ask_some())
-			_free_suspects();
+		_mend();
+		if (save && !_stopped()) {
+			(void) auc_keeper_save();
+			rested_us = _rested_us(begin_us);
+		}
+		if (asking && (begin_us >= ask_us) && !_stopped()) {
+			if (!_ask_some())
+				_free_suspects();
+			ask_us = auc_now_us() + ASK_EVERY_MS * 1000;
+		}
 	}
 	_free_suspects();
 	return NULL;

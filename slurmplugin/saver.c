@@ -12,6 +12,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -124,6 +125,31 @@ static int _wait(const char *dir, int64_t end_us)
 		usleep(LOOK_US);
 	}
 	return SLURM_SUCCESS;
+}
+
+/*
+ * Slurm replaces job_state by unlink() and link(), and does not look whether they succeed: one
+ * link() that fails leaves neither job_state nor job_state.old.
+ */
+extern int auc_saver_probe(const char *dir)
+{
+	char *file = xstrdup_printf("%s/aucsched_probe", dir);
+	char *link_to = xstrdup_printf("%s.link", file);
+	int fd, rc = 0;
+	struct stat status;
+
+	(void) unlink(link_to);		/* of one who was killed */
+	fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	if ((fd < 0) || fstat(fd, &status) || link(file, link_to) ||
+	    unlink(link_to))
+		rc = errno;
+	if (fd >= 0)
+		(void) close(fd);
+	if (unlink(file) && !rc)
+		rc = errno;
+	xfree(file);
+	xfree(link_to);
+	return rc;
 }
 
 extern int auc_saver_save(const char *dir, int64_t wait_ms)

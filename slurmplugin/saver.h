@@ -19,6 +19,13 @@
 extern int auc_saver_save(const char *dir, int64_t wait_ms);
 
 /*
+ * Whether a save could replace the state's files now: no save is better than one that can't.
+ * IN dir - StateSaveLocation
+ * RET SLURM_SUCCESS or an errno
+ */
+extern int auc_saver_probe(const char *dir);
+
+/*
  * Whether Slurm's thread has not ended yet, as it was asked to; and: starts it anew if it has. As
  * long as the first is so somebody has to do the second, or nothing is saved any more.
  */
