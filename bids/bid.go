@@ -24,7 +24,7 @@ func (c Class) String() string {
 
 // Bid is one allocation that would suit a job.
 type Bid struct {
-	// Job is the index of the ask in the window, which is that of the job where no job
+	// Job is the index of the variant in the window, which is that of the job where no job
 	// has more than one.
 	Job int32
 	// NodeSet numbers the bid class: bids for exactly the same nodes, of one
@@ -37,7 +37,7 @@ type Bid struct {
 	// GPUs is the number of GPUs on each node; the least of its nodes if these differ
 	// (Request.MixedGPUs).
 	GPUs uint8
-	// Preference is F of equation 12 in (0, 1], higher for more GPUs and for asks that
+	// Preference is F of equation 12 in (0, 1], higher for more GPUs and for variants that
 	// the job likes better.
 	Preference float64
 }
@@ -45,7 +45,7 @@ type Bid struct {
 // Book holds the bids of a window. It is filled by [Generator.Generate], which
 // reuses its memory.
 type Book struct {
-	// Bids are grouped by ask: those of ask j are Bids[JobStart[j]:JobStart[j+1]].
+	// Bids are grouped by variant: those of variant j are Bids[JobStart[j]:JobStart[j+1]].
 	Bids     []Bid
 	JobStart []int32
 	// Segs is the memory of all allocations.
@@ -55,16 +55,17 @@ type Book struct {
 	// Drafts are schedules of the whole window that the bids contain: indices of
 	// bids that fit together, the one worth most first.
 	Drafts [][]int32
-	// Kept are the bids that came from Ask.Keep.
+	// Kept are the bids that came from Variant.Fixed.
 	Kept []int32
-	// Asked is how many asks, the first ones, have made bids by themselves: all, unless Options.Stop said that the time was over.
+	// Asked is how many variants, the first ones, have made bids by themselves: all, unless
+	// Options.Stop said that the time was over.
 	Asked int
 }
 
-// Jobs is the number of asks that the book has bids of.
+// Jobs is the number of variants that the book has bids of.
 func (b *Book) Jobs() int { return max(0, len(b.JobStart)-1) }
 
-// Of are the bids of ask j.
+// Of are the bids of variant j.
 func (b *Book) Of(j int) []Bid { return b.Bids[b.JobStart[j]:b.JobStart[j+1]] }
 
 // Allocation is what bid i takes. It belongs to the book.

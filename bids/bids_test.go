@@ -11,13 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/internal/draw"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // drawSpace draws a machine and what up to three reservations leave on it.
 func drawSpace(t *rapid.T) *Space {
-	s := &Space{Now: drawTable(t)}
+	s := &Space{Now: draw.Table(t)}
 	for range rapid.IntRange(0, 3).Draw(t, "reservations") {
 		left := new(nodeset.Table)
 		left.CopyFrom(s.Now)
@@ -33,36 +35,44 @@ func drawSpace(t *rapid.T) *Space {
 	return s
 }
 
-func drawAsks(t *rapid.T, s *Space) []Ask {
-	asks := make([]Ask, rapid.IntRange(0, 8).Draw(t, "jobs"))
-	for j := range asks {
-		r := drawRequest(t, s.Now.Len())
-		r.MixedGPUs = rapid.IntRange(0, 2).Draw(t, "mixed") == 0
-		asks[j] = Ask{Request: &r, Priority: rapid.Int64Range(1, 1000).Draw(t, "priority"), Crosses: rapid.IntRange(0, len(s.Left)).Draw(t, "crosses")}
-	}
-	joinSome(t, asks)
-	return asks
+func drawVariants(t *rapid.T, s *Space) []Variant {
+	variants, _ := drawWindow(t, s)
+	return variants
 }
 
-// joinSome makes some asks further ways to meet the job of the ask before.
-func joinSome(t *rapid.T, asks []Ask) {
-	for j := 1; j < len(asks); j++ {
+// drawWindow draws variants, and says of which requests they are.
+func drawWindow(t *rapid.T, s *Space) (variants []Variant, requests []*Request) {
+	variants = make([]Variant, rapid.IntRange(0, 8).Draw(t, "jobs"))
+	for j := range variants {
+		r := drawRequest(t, s.Now.Len())
+		r.MixedGPUs = rapid.IntRange(0, 2).Draw(t, "mixed") == 0
+		variants[j] = Variant{Spec: specOf(&r), Priority: rapid.Int64Range(1, 1000).Draw(t, "priority"),
+			Crosses: rapid.IntRange(0, len(s.Left)).Draw(t, "crosses")}
+		requests = append(requests, &r)
+	}
+	joinSome(t, variants)
+	return variants, requests
+}
+
+// joinSome makes some variants further ways to meet the job of the one before.
+func joinSome(t *rapid.T, variants []Variant) {
+	for j := 1; j < len(variants); j++ {
 		if rapid.IntRange(0, 3).Draw(t, "further way") == 0 {
-			asks[j].Rank = asks[j-1].Rank + 1
-			asks[j].Priority, asks[j].Crosses = asks[j-1].Priority, asks[j-1].Crosses
+			variants[j].Rank = variants[j-1].Rank + 1
+			variants[j].Priority, variants[j].Crosses = variants[j-1].Priority, variants[j-1].Crosses
 		}
 	}
-	for j := 0; j < len(asks); j = NextJob(asks, j) {
-		for k := j; k < NextJob(asks, j); k++ {
-			asks[k].Of = NextJob(asks, j) - j
+	for j := 0; j < len(variants); j = NextJob(variants, j) {
+		for k := j; k < NextJob(variants, j); k++ {
+			variants[k].Of = NextJob(variants, j) - j
 		}
 	}
 }
 
 // jobsOf is the job of each ask, counted anew.
-func jobsOf(asks []Ask) (job []int) {
+func jobsOf(variants []Variant) (job []int) {
 	at := -1
-	for _, a := range asks {
+	for _, a := range variants {
 		if a.Rank == 0 {
 			at++
 		}
@@ -79,22 +89,22 @@ func drawOptions(t *rapid.T) Options {
 }
 
 // keepSome has some jobs keep places that fit together, the last job's first.
-func keepSome(t *rapid.T, s *Space, asks []Ask) {
-	var p Placer
-	var rest Rest
-	rest.Reset(s)
+func keepSome(t *rapid.T, s *Space, variants []Variant) {
+	var p fit.Placer
+	var rest fit.Residual
+	rest.Reset(s.Now, s.Left)
 	kept := map[int]bool{}
-	for j := len(asks) - 1; j >= 0; j-- {
-		a, job := &asks[j], jobsOf(asks)[j]
+	for j := len(variants) - 1; j >= 0; j-- {
+		a, job := &variants[j], jobsOf(variants)[j]
 		if kept[job] {
 			continue
 		}
 		if rapid.IntRange(0, 2).Draw(t, "keep") > 0 {
 			continue
 		}
-		if segs, ok := p.Place(nil, rest.View(a.Crosses), a.Request, a.MinGPUs); ok {
+		if segs, ok := p.Place(nil, rest.View(a.Crosses), &a.Spec, a.Spec.GPUs.PerNode.Min); ok {
 			require.NoError(t, rest.Take(segs, a.Crosses))
-			a.Keep, kept[job] = segs, true
+			a.Fixed, kept[job] = segs, true
 		}
 	}
 }
@@ -109,21 +119,9 @@ func viewTwin(s *Space, crosses, n int) (c nodeset.Capacity, up bool) {
 	return c, up
 }
 
-// perNode lists an allocation node by node.
-func perNode(segs []nodeset.Segment) (nodes []int, cores, gpus map[int]int) {
-	cores, gpus = map[int]int{}, map[int]int{}
-	for _, s := range segs {
-		for n := int(s.First); n <= int(s.Last); n++ {
-			nodes = append(nodes, n)
-			cores[n], gpus[n] = int(s.Cores), int(s.GPUs)
-		}
-	}
-	return nodes, cores, gpus
-}
-
 // meets checks an allocation against the words of Request's comments.
 func meets(t require.TestingT, r *Request, segs []nodeset.Segment) {
-	nodes, cores, gpus := perNode(segs)
+	nodes, cores, gpus := draw.PerNode(segs)
 	require.NotEmpty(t, nodes)
 	require.True(t, slices.IsSorted(nodes))
 	sum, most, least := 0, 0, 1<<30
@@ -160,18 +158,19 @@ func TestEveryBidIsFeasibleAndMeetsTheRequest(t *testing.T) {
 	var b Book
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
-		asks, o := drawAsks(t, s), drawOptions(t)
-		keepSome(t, s, asks)
-		g.Generate(s, asks, o, &b)
-		require.Equal(t, len(asks), b.Jobs())
+		variants, asked := drawWindow(t, s)
+		o := drawOptions(t)
+		keepSome(t, s, variants)
+		g.Generate(s, variants, o, &b)
+		require.Equal(t, len(variants), b.Jobs())
 		kept := 0
-		for j := range asks {
-			if asks[j].Validate() != nil {
+		for j := range variants {
+			if !variants[j].Spec.Valid() {
 				require.Empty(t, b.Of(j), "a request that is not valid bids nothing")
 			}
 			require.LessOrEqual(t, len(b.Of(j)), o.MaxBidsPerJob)
-			if len(asks[j].Keep) > 0 {
-				require.Equal(t, asks[j].Keep, b.Allocation(int(b.JobStart[j])), "what is kept is bid first")
+			if len(variants[j].Fixed) > 0 {
+				require.Equal(t, variants[j].Fixed, b.Allocation(int(b.JobStart[j])), "what is kept is bid first")
 				kept++
 				require.Contains(t, b.Kept, b.JobStart[j])
 			}
@@ -179,12 +178,12 @@ func TestEveryBidIsFeasibleAndMeetsTheRequest(t *testing.T) {
 				segs := b.Allocation(i)
 				require.NoError(t, nodeset.CheckSegments(segs, s.Now.Len()))
 				require.EqualValues(t, j, b.Bids[i].Job)
-				_, _, each := perNode(segs)
+				_, _, each := draw.PerNode(segs)
 				require.EqualValues(t, slices.Min(slices.Collect(maps.Values(each))), b.Bids[i].GPUs)
-				meets(t, asks[j].Request, segs)
-				nodes, cores, gpus := perNode(segs)
+				meets(t, asked[j], segs)
+				nodes, cores, gpus := draw.PerNode(segs)
 				for _, n := range nodes {
-					c, up := viewTwin(s, asks[j].Crosses, n)
+					c, up := viewTwin(s, variants[j].Crosses, n)
 					require.True(t, up, "node %d is down", n)
 					require.LessOrEqual(t, cores[n], int(c.Cores))
 					require.LessOrEqual(t, gpus[n], int(c.GPUs))
@@ -202,27 +201,28 @@ func TestEveryBidIsFeasibleAndMeetsTheRequest(t *testing.T) {
 // had, as far as MaxBidsPerJob goes.
 func TestNoOneWhoFitsIsWithoutABid(t *testing.T) {
 	var g Generator
-	var p Placer
+	var p fit.Placer
 	var b Book
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
-		asks, o := drawAsks(t, s), drawOptions(t)
+		variants, o := drawVariants(t, s), drawOptions(t)
 		o.Drafts, o.ContiguousOnly = 0, false
-		var rest Rest
-		rest.Reset(s)
-		g.Generate(s, asks, o, &b)
-		for j := range asks {
-			a := &asks[j]
-			if a.Validate() != nil {
+		var rest fit.Residual
+		rest.Reset(s.Now, s.Left)
+		g.Generate(s, variants, o, &b)
+		for j := range variants {
+			a := &variants[j]
+			if !a.Spec.Valid() {
 				continue
 			}
 			fits := 0
-			for k := a.MinGPUs; k <= max(a.MinGPUs, a.MaxGPUs); k++ {
-				if _, ok := p.Place(nil, rest.View(a.Crosses), a.Request, k); !ok {
+			gpus := a.Spec.GPUs.PerNode
+			for k := gpus.Min; k <= gpus.Max; k++ {
+				if _, ok := p.Place(nil, rest.View(a.Crosses), &a.Spec, k); !ok {
 					continue
 				}
 				fits++
-				if o.MaxBidsPerJob > a.MaxGPUs-a.MinGPUs && !a.MixedGPUs {
+				if o.MaxBidsPerJob > gpus.Max-gpus.Min && !a.Spec.MixedGPUs {
 					has := slices.ContainsFunc(b.Of(j), func(b Bid) bool { return int(b.GPUs) == k })
 					require.True(t, has, "job %d has no bid with %d GPUs", j, k)
 				}
@@ -234,15 +234,15 @@ func TestNoOneWhoFitsIsWithoutABid(t *testing.T) {
 
 // classTwin is the class by the words of aucsched1, section 4: usable nodes are those
 // that could serve the job.
-func classTwin(s *Space, a *Ask, lo int, segs []nodeset.Segment) Class {
-	nodes, _, gpus := perNode(segs)
+func classTwin(s *Space, a *Variant, lo int, segs []nodeset.Segment) Class {
+	nodes, _, gpus := draw.PerNode(segs)
 	least := slices.Min(slices.Collect(maps.Values(gpus)))
 	usable := func(n int) bool {
 		if n < 0 || n >= s.Now.Len() {
 			return false
 		}
 		c, up := viewTwin(s, a.Crosses, n)
-		return up && a.Eligible.Has(n) && int(c.Cores) >= lo && int(c.GPUs) >= least
+		return up && a.Spec.Mask().Has(n) && int(c.Cores) >= lo && int(c.GPUs) >= least
 	}
 	first, last := nodes[0], nodes[len(nodes)-1]
 	switch {
@@ -260,14 +260,12 @@ func TestClassesAreThoseOfThePaper(t *testing.T) {
 	seen := map[Class]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
-		asks, o := drawAsks(t, s), drawOptions(t)
-		g.Generate(s, asks, o, &b)
+		variants, o := drawVariants(t, s), drawOptions(t)
+		g.Generate(s, variants, o, &b)
 		for i, bid := range b.Bids {
-			a := &asks[bid.Job]
-			sh, err := a.shape()
-			require.NoError(t, err)
-			require.Equal(t, classTwin(s, a, sh.lo, b.Allocation(i)).String(), bid.Class.String())
-			require.False(t, bid.Class == ClassC && (a.Contiguous || o.ContiguousOnly), "class C for a job that has to be contiguous")
+			a := &variants[bid.Job]
+			require.Equal(t, classTwin(s, a, a.Spec.Cores.PerNode.Min, b.Allocation(i)).String(), bid.Class.String())
+			require.False(t, bid.Class == ClassC && (a.Spec.Contiguous || o.ContiguousOnly), "class C for a job that has to be contiguous")
 			seen[bid.Class]++
 		}
 	})
@@ -287,7 +285,7 @@ func TestPreferenceIsEquation12(t *testing.T) {
 	} {
 		for _, n := range []struct{ bidNodes, nodes, bidSets, sets int }{{1, 1, 1, 1}, {128, 144, 2, 2}, {7, 1408, 5, 90}} {
 			want := 1 - c.k1 - c.k2*float64(n.bidNodes)/float64(n.nodes+1) - c.k3*float64(n.bidSets)/float64(n.sets+1)
-			require.InDelta(t, want, Preference(c.nodesGiven, c.class, n.bidNodes, n.nodes, n.bidSets, n.sets), 1e-15, "%+v", c)
+			require.InDelta(t, want, preference(c.nodesGiven, c.class, n.bidNodes, n.nodes, n.bidSets, n.sets), 1e-15, "%+v", c)
 		}
 	}
 }
@@ -302,9 +300,9 @@ func TestPreferencesAreInTheRangesOfEquation11(t *testing.T) {
 		sets := rapid.IntRange(1, nodes).Draw(t, "sets")
 		bidSets := rapid.IntRange(2, sets+1).Draw(t, "sets of the bid")
 		for _, given := range []bool{false, true} {
-			a := Preference(given, ClassA, bidNodes, nodes, 1, sets)
-			b := Preference(given, ClassB, bidNodes, nodes, 1, sets)
-			c := Preference(given, ClassC, bidNodes, nodes, min(bidSets, sets), sets)
+			a := preference(given, ClassA, bidNodes, nodes, 1, sets)
+			b := preference(given, ClassB, bidNodes, nodes, 1, sets)
+			c := preference(given, ClassC, bidNodes, nodes, min(bidSets, sets), sets)
 			require.True(t, 0.75 < a && a <= 1, "A: %v", a)
 			require.True(t, 0.5 <= b && b < 0.75, "B: %v", b)
 			require.True(t, 0 < c && c < 0.5, "C: %v", c)
@@ -340,39 +338,40 @@ func TestBidsHaveTheirPreference(t *testing.T) {
 	var b Book
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
-		asks, o := drawAsks(t, s), drawOptions(t)
-		g.Generate(s, asks, o, &b)
-		var rest Rest
-		rest.Reset(s)
+		variants, asked := drawWindow(t, s)
+		o := drawOptions(t)
+		g.Generate(s, variants, o, &b)
+		var rest fit.Residual
+		rest.Reset(s.Now, s.Left)
 		for i, bid := range b.Bids {
-			a := &asks[bid.Job]
-			sh, _ := a.shape()
+			a := &variants[bid.Job]
+			r, sh := asked[bid.Job], &a.Spec
 			segs := b.Allocation(i)
-			sets := rest.View(a.Crosses).Scan(nil, nodeset.Query{GPUs: int(bid.GPUs), MinCores: sh.lo, Eligible: a.Eligible})
+			sets := rest.View(a.Crosses).Scan(nil, nodeset.Query{GPUs: int(bid.GPUs),
+				MinCores: sh.Cores.PerNode.Min, Eligible: a.Spec.Mask()})
 			from := 0 // of sets that give a node
-			nodes, _, each := perNode(segs)
+			nodes, _, each := draw.PerNode(segs)
 			for _, set := range sets {
 				if slices.ContainsFunc(nodes, func(n int) bool { return int(set.First) <= n && n <= int(set.Last) }) {
 					from++
 				}
 			}
-			typed := a.MinNodes > 0 || a.MaxNodes > 0 || a.TasksPerNode > 0 && sh.perNode
+			typed := r.MinNodes > 0 || r.MaxNodes > 0 || r.TasksPerNode > 0 && sh.Exact()
 			blocks := from
 			if bid.Class == ClassC {
 				blocks = nodeset.Blocks(segs) // parts of one set count by themselves
 				require.GreaterOrEqual(t, blocks, from)
 			}
-			f := Preference(typed, bid.Class, len(nodes), s.Now.Len(), blocks, len(sets))
+			f := preference(typed, bid.Class, len(nodes), s.Now.Len(), blocks, len(sets))
 			mean := 0.0
 			for _, n := range each {
 				mean += float64(n) / float64(len(nodes))
 			}
-			f = (f + mean - float64(a.MinGPUs)) / float64(max(a.MinGPUs, a.MaxGPUs)-a.MinGPUs+1)
+			f = (f + mean - float64(r.MinGPUs)) / float64(max(r.MinGPUs, r.MaxGPUs)-r.MinGPUs+1)
 			of := max(a.Of, 1)
 			require.InDelta(t, (f+float64(of-1-a.Rank))/float64(of), bid.Preference, 1e-12)
 			require.True(t, 0 < bid.Preference && bid.Preference <= 1)
-			got, err := g.Describe(&asks[bid.Job], segs)
-			require.NoError(t, err)
+			got := g.Describe(&variants[bid.Job], segs)
 			require.Equal(t, Bid{Class: bid.Class, GPUs: bid.GPUs, Preference: bid.Preference}, got)
 		}
 	})
@@ -386,8 +385,8 @@ func TestNodeSetsAreNumbered(t *testing.T) {
 	shared := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
-		asks, o := drawAsks(t, s), drawOptions(t)
-		g.Generate(s, asks, o, &b)
+		variants, o := drawVariants(t, s), drawOptions(t)
+		g.Generate(s, variants, o, &b)
 		checkNumbers(t, &b)
 		shared += len(b.Bids) - b.NodeSets
 	})
@@ -396,10 +395,10 @@ func TestNodeSetsAreNumbered(t *testing.T) {
 
 // Many bids make the index of node sets grow and collide.
 func TestNodeSetsOfManyBids(t *testing.T) {
-	s := &Space{Now: halfBusy(t, 4000)}
+	s := &Space{Now: draw.HalfBusy(t, 4000)}
 	var g Generator
 	var b Book
-	g.Generate(s, tsubameAsks(400, 4000), Options{MaxBidsPerJob: 40}, &b)
+	g.Generate(s, tsubameVariants(400, 4000), Options{MaxBidsPerJob: 40}, &b)
 	require.Greater(t, len(b.Bids), 2000)
 	checkNumbers(t, &b)
 }
@@ -411,7 +410,9 @@ func TestGPURangesBidForEveryCount(t *testing.T) {
 		for _, drafts := range []int{0, 2} {
 			var g Generator
 			var b Book
-			g.Generate(&Space{Now: tab}, []Ask{{Request: &Request{Cores: 48, MinNodes: 8, MaxNodes: 8, MinGPUs: 1, MaxGPUs: 3}, Priority: 5}},
+			g.Generate(&Space{Now: tab},
+				[]Variant{{Spec: specOf(&Request{Cores: 48, MinNodes: 8, MaxNodes: 8, MinGPUs: 1, MaxGPUs: 3}),
+					Priority: 5}},
 				Options{MaxBidsPerJob: most, Drafts: min(drafts, most-3)}, &b)
 			count := map[uint8]int{}
 			best := map[uint8]float64{}
@@ -427,10 +428,12 @@ func TestGPURangesBidForEveryCount(t *testing.T) {
 
 // A job with a range of nodes takes as many as a hole asks for.
 func TestNodeRangesFitDifferentHoles(t *testing.T) {
-	tab := coresFree(t, 8, 8, 0, 4, 4, 4, 4, 0, 6, 6, 6)
+	tab := draw.CoresFree(t, 8, 8, 0, 4, 4, 4, 4, 0, 6, 6, 6)
 	var g Generator
 	var b Book
-	g.Generate(&Space{Now: tab}, []Ask{{Request: &Request{Cores: 16, MinNodes: 2, MaxNodes: 4, Contiguous: true}, Priority: 1}}, Options{MaxBidsPerJob: 15}, &b)
+	g.Generate(&Space{Now: tab},
+		[]Variant{{Spec: specOf(&Request{Cores: 16, MinNodes: 2, MaxNodes: 4, Contiguous: true}), Priority: 1}},
+		Options{MaxBidsPerJob: 15}, &b)
 	counts := map[int]bool{}
 	for i := range b.Bids {
 		counts[nodeset.Nodes(b.Allocation(i))] = true
@@ -456,15 +459,15 @@ func TestAUsedGeneratorBidsAsAFreshOne(t *testing.T) {
 	var book Book
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
-		asks, o := drawAsks(t, s), drawOptions(t)
-		keepSome(t, s, asks)
+		variants, o := drawVariants(t, s), drawOptions(t)
+		keepSome(t, s, variants)
 		before := *s
 		now := new(nodeset.Table)
 		now.CopyFrom(s.Now)
-		used.Generate(s, asks, o, &book)
+		used.Generate(s, variants, o, &book)
 		var fresh Generator
 		var b Book
-		fresh.Generate(s, asks, o, &b)
+		fresh.Generate(s, variants, o, &b)
 		require.Equal(t, copyOf(&b), copyOf(&book))
 		require.Equal(t, now, before.Now, "the space is not changed")
 	})
@@ -473,23 +476,23 @@ func TestAUsedGeneratorBidsAsAFreshOne(t *testing.T) {
 func TestGenerateAllocatesNothing(t *testing.T) {
 	race.Allocates(t)
 	for _, n := range []int{128, 1024} {
-		s := &Space{Now: halfBusy(t, n)}
+		s := &Space{Now: draw.HalfBusy(t, n)}
 		left := new(nodeset.Table)
 		left.CopyFrom(s.Now)
 		for i := range n / 4 {
 			require.NoError(t, left.SetFree(i, nodeset.Capacity{}))
 		}
 		s.Left = []*nodeset.Table{left}
-		asks := tsubameAsks(50, n)
-		for j := range asks {
-			asks[j].Crosses = j % 2
+		variants := tsubameVariants(50, n)
+		for j := range variants {
+			variants[j].Crosses = j % 2
 		}
 		var g Generator
 		var b Book
 		o := Options{MaxBidsPerJob: 15, Drafts: 7}
 		run := func() {
-			g.GenerateDraft(s, asks, o, &b)
-			g.Generate(s, asks, o, &b)
+			g.GenerateDraft(s, variants, o, &b)
+			g.Generate(s, variants, o, &b)
 		}
 		for range 20 { // drafts exchange their memory: each has to see its largest window
 			run()
@@ -503,7 +506,7 @@ func TestGenerateAllocatesNothing(t *testing.T) {
 func checkNumbers(t require.TestingT, b *Book) {
 	number := map[string]int32{}
 	for i, bid := range b.Bids {
-		nodes, _, _ := perNode(b.Allocation(i))
+		nodes, _, _ := draw.PerNode(b.Allocation(i))
 		key := fmt.Sprint(nodes)
 		if _, ok := number[key]; !ok {
 			number[key] = int32(len(number))

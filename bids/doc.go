@@ -13,11 +13,13 @@
 //   - each bid has a preference in (0, 1] by equation 12, raised for more GPUs;
 //   - bids of several jobs for the same nodes are one bid class.
 //
-// What the papers leave to future work is here as well. A job that can be met in several ways has
-// an [Ask] for each, one after the other (Ask.Rank): their bids are one group of the model, so
-// that one wins at most, and those of earlier asks are preferred. A job whose nodes may give different
-// numbers of GPUs (Request.MixedGPUs) bids for what each of its nodes has free, up to the most that
-// it takes, and for the fewest alone; its preference grows with the mean over the nodes.
+// What is asked for is a [Request]; what bids are made from is its normal form, a [Spec].
+//
+// What the papers leave to future work is here as well. A job that can be met in several ways has a
+// [Variant] for each, one after the other (Variant.Rank): their bids are one group of the model, so
+// that one wins at most, and those of earlier variants are preferred. A job whose nodes may give
+// different numbers of GPUs (Request.MixedGPUs) bids for what each of its nodes has free, up to the
+// most that it takes, and for the fewest alone; its preference grows with the mean over the nodes.
 // See benchmarks/results/alternatives.md for what that is worth.
 //
 // To these the Generator adds what the papers' rules never offer: allocations that
@@ -27,6 +29,5 @@
 // for the cores that jobs with special wishes leave on their nodes, whatever
 // the numbers are. See docs/decisions.md for what this is worth.
 //
-// [Placer] is the search for one good allocation of one job. [Selector] chooses
-// nodes as stock Slurm does.
+// The search for one good allocation of one job is in internal/fit, with the Spec.
 package bids

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -15,8 +16,8 @@ import (
 // the front of the next one (squeaky wheel optimisation, Joslin and Clements
 // 1999), find allocations that leave room for each other.
 type draft struct {
-	order []int32 // jobs, by their first asks
-	// got[j] is what ask j got, at most one of a job: segs[got[j].first:got[j].last].
+	order []int32 // jobs, by their first variants
+	// got[j] is what variant j got, at most one of a job: segs[got[j].first:got[j].last].
 	got   []share
 	segs  []nodeset.Segment
 	worth int64
@@ -32,11 +33,11 @@ func (s share) empty() bool { return s.first == s.last }
 
 // draftStyle are the choices that one draft makes throughout.
 type draftStyle struct {
-	greedyGPUs bool   // take the most GPUs of a range at once, not at the end
-	thrifty    bool   // try a job's cheapest ask first, not the one that it likes best
-	spareGPUs  bool   // jobs without GPUs keep off nodes with free ones if they can
-	layout     layout // of jobs that name their number of nodes
-	keep       bool   // jobs that keep an allocation have it
+	greedyGPUs bool       // take the most GPUs of a range at once, not at the end
+	thrifty    bool       // try a job's cheapest variant first, not the one that it likes best
+	spareGPUs  bool       // jobs without GPUs keep off nodes with free ones if they can
+	layout     fit.Layout // of jobs that name their number of nodes
+	keep       bool       // jobs that keep an allocation have it
 }
 
 // makeDrafts fills g.drafts with at most n drafts, the one worth most first. With bestOnly it
@@ -46,7 +47,7 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 		g.drafts = append(g.drafts[:cap(g.drafts)], draft{})
 	}
 	g.drafts = g.drafts[:0]
-	g.favoured = append(g.favoured[:0], make([]bool, len(g.asks))...)
+	g.favoured = append(g.favoured[:0], make([]bool, len(g.variants))...)
 	best := 0
 	for i := range n {
 		g.drafts = g.drafts[:i+1]
@@ -56,9 +57,9 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 			break
 		}
 		d := &g.drafts[i]
-		style := draftStyle{greedyGPUs: i%2 == 0, thrifty: i%2 == 1, spareGPUs: i > 0, layout: level, keep: i > 0}
+		style := draftStyle{greedyGPUs: i%2 == 0, thrifty: i%2 == 1, spareGPUs: i > 0, layout: fit.Level, keep: i > 0}
 		if i > 3 && i%3 == 1 {
-			style.layout = packUp
+			style.layout = fit.PackUp
 		}
 		g.runDraft(d, style)
 		if d.worth > g.drafts[best].worth {
@@ -114,8 +115,8 @@ func (g *Generator) orderDraft(i, best int) bool {
 // loser is the first job in queue order that got nothing in d and has not been
 // moved to the front before.
 func (g *Generator) loser(d *draft) (int32, bool) {
-	for j := 0; j < len(g.asks); j = NextJob(g.asks, j) {
-		if !g.favoured[j] && g.shapes[g.easy[j]].minNodes > 0 && !g.served(d, int32(j)) {
+	for j := 0; j < len(g.variants); j = NextJob(g.variants, j) {
+		if !g.favoured[j] && g.specs[g.easy[j]].Nodes.Min > 0 && !g.served(d, int32(j)) {
 			return int32(j), true
 		}
 	}
@@ -129,11 +130,11 @@ func (g *Generator) flexibleLast(a, b int32) int {
 }
 
 func (g *Generator) flexibility(j int32) int {
-	s := &g.shapes[j]
+	s := &g.specs[j]
 	switch {
-	case s.nodesGiven || s.minGPUs > 0:
+	case s.NodesGiven || s.GPUs.PerNode.Min > 0:
 		return 0
-	case s.contiguous:
+	case s.Contiguous:
 		return 1
 	}
 	return 2
@@ -142,15 +143,15 @@ func (g *Generator) flexibility(j int32) int {
 // hardestFirst orders by GPUs a node, then contiguity, then size.
 func (g *Generator) hardestFirst(a, b int32) int { return g.harder(g.easy[a], g.easy[b]) }
 
-// harder is negative if ask a has more special wishes than ask b.
+// harder is negative if variant a has more special wishes than variant b.
 func (g *Generator) harder(a, b int32) int {
-	x, y := &g.shapes[a], &g.shapes[b]
+	x, y := &g.specs[a], &g.specs[b]
 	return cmp.Or(
 		cmp.Compare(g.flexibility(a), g.flexibility(b)),
-		cmp.Compare(y.minGPUs, x.minGPUs),
-		-compareBool(x.contiguous, y.contiguous),
-		cmp.Compare(y.minNodes, x.minNodes),
-		cmp.Compare(y.need(y.minNodes), x.need(x.minNodes)),
+		cmp.Compare(y.GPUs.PerNode.Min, x.GPUs.PerNode.Min),
+		-compareBool(x.Contiguous, y.Contiguous),
+		cmp.Compare(y.Nodes.Min, x.Nodes.Min),
+		cmp.Compare(y.Cores.On(y.Nodes.Min), x.Cores.On(x.Nodes.Min)),
 	)
 }
 
@@ -165,22 +166,22 @@ func compareBool(a, b bool) int {
 }
 
 func (g *Generator) runDraft(d *draft, style draftStyle) {
-	g.rest.Reset(g.space)
+	g.rest.Reset(g.space.Now, g.space.Left)
 	g.limits = g.limits[:0]
-	d.got = append(d.got[:0], make([]share, len(g.asks))...)
+	d.got = append(d.got[:0], make([]share, len(g.variants))...)
 	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)
 	if style.keep {
 		g.keepInDraft(d)
 	}
 	for _, j := range d.order {
-		if g.shapes[g.easy[j]].minNodes == 0 || g.served(d, j) { // no valid request, or kept
+		if g.specs[g.easy[j]].Nodes.Min == 0 || g.served(d, j) { // no valid request, or kept
 			continue
 		}
 		if g.opts.stopped() {
 			break // what has been placed so far is a draft as well
 		}
 		for _, k := range g.turns(j, style) {
-			if g.shapes[k].minNodes > 0 && g.tryInDraft(d, k, style) {
+			if g.specs[k].Nodes.Min > 0 && g.tryInDraft(d, k, style) {
 				break
 			}
 		}
@@ -188,9 +189,9 @@ func (g *Generator) runDraft(d *draft, style draftStyle) {
 	g.raiseGPUs(d)
 }
 
-// tryInDraft gives ask j a place on what is left, if there is one.
+// tryInDraft gives variant j a place on what is left, if there is one.
 func (g *Generator) tryInDraft(d *draft, j int32, style draftStyle) bool {
-	a, from := &g.asks[j], int32(len(d.segs))
+	a, from := &g.variants[j], int32(len(d.segs))
 	segs, gpus, ok := g.placeInDraft(d.segs, j, style)
 	if d.segs = segs; !ok {
 		return false
@@ -204,15 +205,15 @@ func (g *Generator) tryInDraft(d *draft, j int32, style draftStyle) bool {
 
 // keepInDraft gives the jobs that keep an allocation just that.
 func (g *Generator) keepInDraft(d *draft) {
-	for j := range g.asks {
-		a := &g.asks[j]
-		if len(a.Keep) == 0 || g.shapes[j].minNodes == 0 {
+	for j := range g.variants {
+		a := &g.variants[j]
+		if len(a.Fixed) == 0 || g.specs[j].Nodes.Min == 0 {
 			continue
 		}
 		from := int32(len(d.segs))
-		d.segs = append(d.segs, a.Keep...)
-		must(g.rest.Take(a.Keep, a.Crosses))
-		d.got[j] = share{from, int32(len(d.segs)), leastGPUs(a.Keep)}
+		d.segs = append(d.segs, a.Fixed...)
+		must(g.rest.Take(a.Fixed, a.Crosses))
+		d.got[j] = share{from, int32(len(d.segs)), fit.LeastGPUs(a.Fixed)}
 		d.worth += a.Priority
 		d.lost--
 	}
@@ -220,25 +221,25 @@ func (g *Generator) keepInDraft(d *draft) {
 
 // raiseGPUs gives jobs with a GPU range, in queue order, the GPUs that nobody took.
 func (g *Generator) raiseGPUs(d *draft) {
-	for j := range g.asks {
-		sh, s := &d.got[j], &g.shapes[j]
-		if sh.empty() || int(sh.gpus) >= s.maxGPUs {
+	for j := range g.variants {
+		sh, s := &d.got[j], &g.specs[j]
+		if sh.empty() || int(sh.gpus) >= s.GPUs.PerNode.Max {
 			continue
 		}
-		if s.mixed {
+		if s.MixedGPUs {
 			g.raiseMixed(d, j)
 			continue
 		}
 		segs := d.segs[sh.first:sh.last]
-		t := g.rest.View(g.asks[j].Crosses)
-		more := s.maxGPUs - int(sh.gpus)
+		t := g.rest.View(g.variants[j].Crosses)
+		more := s.GPUs.PerNode.Max - int(sh.gpus)
 		for _, seg := range segs {
 			for n := seg.First; n <= seg.Last && more > 0; n++ {
 				more = min(more, int(t.FreeGPUs()[n]))
 			}
 		}
 		if more > 0 {
-			g.rest.takeGPUs(segs, g.asks[j].Crosses, more)
+			g.rest.TakeGPUs(segs, g.variants[j].Crosses, more)
 			for i := range segs {
 				segs[i].GPUs += uint8(more)
 			}
@@ -249,10 +250,10 @@ func (g *Generator) raiseGPUs(d *draft) {
 
 // densestFirst orders by falling priority for what a job needs, at flat prices.
 func (g *Generator) densestFirst(a, b int32) int {
-	return cmp.Compare(float64(float64(g.asks[b].Priority)*g.leastCost(a)), float64(float64(g.asks[a].Priority)*g.leastCost(b)))
+	return cmp.Compare(float64(float64(g.variants[b].Priority)*g.leastCost(a)), float64(float64(g.variants[a].Priority)*g.leastCost(b)))
 }
 
-// flatCost is what ask j pays at flat prices; its cores where there is enough of everything.
+// flatCost is what variant j pays at flat prices; its cores where there is enough of everything.
 func (g *Generator) flatCost(j int32) float64 {
 	if g.dear {
 		return g.flat.cost(int(j))

@@ -8,28 +8,30 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/internal/draw"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // fitsTogether allocates all bids of a draft at once, on the machine and on what
 // each reservation leaves to those who run into it.
-func fitsTogether(t require.TestingT, s *Space, asks []Ask, b *Book, draft []int32) {
+func fitsTogether(t require.TestingT, s *Space, variants []Variant, b *Book, draft []int32) {
 	for k := range len(s.Left) + 1 {
 		var tab nodeset.Table
 		if tab.CopyFrom(s.Now); k > 0 {
 			tab.CopyFrom(s.Left[k-1])
 		}
 		for _, i := range draft {
-			if asks[b.Bids[i].Job].Crosses >= k {
+			if variants[b.Bids[i].Job].Crosses >= k {
 				require.NoError(t, tab.Allocate(b.Allocation(int(i))), "table %d, job %d", k, b.Bids[i].Job)
 			}
 		}
 	}
 }
 
-func worthOf(asks []Ask, b *Book, draft []int32) (sum int64) {
+func worthOf(variants []Variant, b *Book, draft []int32) (sum int64) {
 	for _, i := range draft {
-		sum += asks[b.Bids[i].Job].Priority
+		sum += variants[b.Bids[i].Job].Priority
 	}
 	return sum
 }
@@ -39,9 +41,9 @@ func TestDraftsFitTogether(t *testing.T) {
 	var b Book
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
-		asks, o := drawAsks(t, s), drawOptions(t)
-		keepSome(t, s, asks)
-		g.Generate(s, asks, o, &b)
+		variants, o := drawVariants(t, s), drawOptions(t)
+		keepSome(t, s, variants)
+		g.Generate(s, variants, o, &b)
 		require.LessOrEqual(t, len(b.Drafts), o.Drafts)
 		if o.Drafts > 0 && o.MaxBidsPerJob > 1 {
 			require.NotEmpty(t, b.Drafts)
@@ -52,20 +54,20 @@ func TestDraftsFitTogether(t *testing.T) {
 				require.False(t, jobs[b.Bids[i].Job], "job %d is in a draft twice", b.Bids[i].Job)
 				jobs[b.Bids[i].Job] = true
 			}
-			fitsTogether(t, s, asks, &b, d)
-			require.LessOrEqual(t, worthOf(asks, &b, d), worthOf(asks, &b, b.Drafts[0]), "the first is worth most")
+			fitsTogether(t, s, variants, &b, d)
+			require.LessOrEqual(t, worthOf(variants, &b, d), worthOf(variants, &b, b.Drafts[0]), "the first is worth most")
 		}
-		fitsTogether(t, s, asks, &b, b.Kept)
+		fitsTogether(t, s, variants, &b, b.Kept)
 	})
 }
 
 // offerSome has some jobs be offered a place.
-func offerSome(t *rapid.T, s *Space, asks []Ask) {
-	var p Placer
-	for j := range asks {
+func offerSome(t *rapid.T, s *Space, variants []Variant) {
+	var p fit.Placer
+	for j := range variants {
 		if rapid.IntRange(0, 2).Draw(t, "offer") == 0 {
-			if segs, ok := p.Place(nil, s.Now, asks[j].Request, asks[j].MinGPUs); ok {
-				asks[j].Offer = segs
+			if segs, ok := p.Place(nil, s.Now, &variants[j].Spec, variants[j].Spec.GPUs.PerNode.Min); ok {
+				variants[j].Offer = segs
 			}
 		}
 	}
@@ -77,11 +79,11 @@ func TestTheBestDraftAlone(t *testing.T) {
 	var all, best Book
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
-		asks, o := drawAsks(t, s), drawOptions(t)
-		keepSome(t, s, asks)
-		offerSome(t, s, asks)
-		g.Generate(s, asks, o, &all)
-		g.GenerateDraft(s, asks, o, &best)
+		variants, o := drawVariants(t, s), drawOptions(t)
+		keepSome(t, s, variants)
+		offerSome(t, s, variants)
+		g.Generate(s, variants, o, &all)
+		g.GenerateDraft(s, variants, o, &best)
 		require.Len(t, best.Drafts, min(1, len(all.Drafts)))
 		for _, d := range best.Drafts {
 			require.Len(t, d, len(all.Drafts[0]))
@@ -91,10 +93,10 @@ func TestTheBestDraftAlone(t *testing.T) {
 				require.Equal(t, all.Allocation(int(want)), best.Allocation(int(i)))
 			}
 		}
-		require.Equal(t, len(asks), best.Jobs())
-		for j := range asks {
+		require.Equal(t, len(variants), best.Jobs())
+		for j := range variants {
 			most := len(best.Drafts)
-			for _, has := range []bool{asks[j].Keep != nil, asks[j].Offer != nil} {
+			for _, has := range []bool{variants[j].Fixed != nil, variants[j].Offer != nil} {
 				if has {
 					most++
 				}
@@ -108,26 +110,27 @@ func TestTheBestDraftAlone(t *testing.T) {
 func TestDraftsLeaveNoOneOut(t *testing.T) {
 	var g Generator
 	var b Book
-	var p Placer
+	var p fit.Placer
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
-		asks := drawAsks(t, s)
-		for j := range asks {
-			asks[j].MaxGPUs = 0 // GPUs that a range takes at the end are not missed by a loser
+		variants := drawVariants(t, s)
+		for j := range variants {
+			gpus := &variants[j].Spec.GPUs.PerNode
+			gpus.Max = gpus.Min // GPUs that a range takes at the end are not missed by a loser
 		}
-		g.Generate(s, asks, Options{MaxBidsPerJob: 8, Drafts: 5}, &b)
+		g.Generate(s, variants, Options{MaxBidsPerJob: 8, Drafts: 5}, &b)
 		for _, d := range b.Drafts {
-			var rest Rest
-			rest.Reset(s)
-			in, job := map[int]bool{}, jobsOf(asks)
+			var rest fit.Residual
+			rest.Reset(s.Now, s.Left)
+			in, job := map[int]bool{}, jobsOf(variants)
 			for _, i := range d {
 				j := int(b.Bids[i].Job)
 				require.False(t, in[job[j]], "a job is in the draft twice")
 				in[job[j]] = true
-				require.NoError(t, rest.Take(b.Allocation(int(i)), asks[j].Crosses))
+				require.NoError(t, rest.Take(b.Allocation(int(i)), variants[j].Crosses))
 			}
-			for j := range asks {
-				if _, ok := p.Place(nil, rest.View(asks[j].Crosses), asks[j].Request, asks[j].MinGPUs); ok {
+			for j := range variants {
+				if _, ok := p.Place(nil, rest.View(variants[j].Crosses), &variants[j].Spec, variants[j].Spec.GPUs.PerNode.Min); ok {
 					require.True(t, in[job[j]], "job %d has room and is not in the draft", j)
 				}
 			}
@@ -136,19 +139,20 @@ func TestDraftsLeaveNoOneOut(t *testing.T) {
 }
 
 func TestKeptBidsCountAgainstTheLimit(t *testing.T) {
-	tab := coresFree(t, 4, 4, 0, 4, 4, 4, 4)
+	tab := draw.CoresFree(t, 4, 4, 0, 4, 4, 4, 4)
 	keep := []nodeset.Segment{{First: 4, Last: 5, Cores: 4}}
 	for most := 1; most <= 4; most++ {
 		for drafts := range most + 1 {
-			asks := []Ask{{Request: &Request{Cores: 8}, Priority: 2, Keep: keep}, {Request: &Request{Cores: 8}, Priority: 1}}
+			variants := []Variant{{Spec: specOf(&Request{Cores: 8}), Priority: 2, Fixed: keep},
+				{Spec: specOf(&Request{Cores: 8}), Priority: 1}}
 			var g Generator
 			var b Book
-			g.Generate(&Space{Now: tab}, asks, Options{MaxBidsPerJob: most, Drafts: drafts}, &b)
+			g.Generate(&Space{Now: tab}, variants, Options{MaxBidsPerJob: most, Drafts: drafts}, &b)
 			require.Len(t, b.Of(0), most, "%d drafts", drafts)
 			require.Equal(t, []int32{0}, b.Kept)
 			require.Equal(t, keep, b.Allocation(0))
 			for _, d := range b.Drafts {
-				fitsTogether(t, &Space{Now: tab}, asks, &b, d)
+				fitsTogether(t, &Space{Now: tab}, variants, &b, d)
 			}
 		}
 	}
@@ -170,16 +174,16 @@ func TestDraftOrdersServeSpecialWishesFirst(t *testing.T) {
 			[]Request{{Cores: 12, MinNodes: 6}, {MinNodes: 3, TasksPerNode: 4}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var asks []Ask
+			var variants []Variant
 			for i := range c.reqs {
-				asks = append(asks, Ask{Request: &c.reqs[i], Priority: 9 - int64(i)})
+				variants = append(variants, Variant{Spec: specOf(&c.reqs[i]), Priority: 9 - int64(i)})
 			}
-			s := &Space{Now: table(t, c.nodes, nil)}
+			s := &Space{Now: draw.Machine(t, c.nodes, nil)}
 			var g Generator
 			var b Book
-			g.Generate(s, asks, Options{MaxBidsPerJob: 15, Drafts: 1}, &b)
-			require.Less(t, len(b.Drafts[0]), len(asks), "queue order alone leaves someone out")
-			g.Generate(s, asks, Options{MaxBidsPerJob: 15, Drafts: 7}, &b)
+			g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 1}, &b)
+			require.Less(t, len(b.Drafts[0]), len(variants), "queue order alone leaves someone out")
+			g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 7}, &b)
 			if c.name == "the loser first" { // can't be served together: one of them each way
 				first, other := b.Bids[b.Drafts[0][0]].Job, false
 				for _, d := range b.Drafts[1:] {
@@ -188,23 +192,24 @@ func TestDraftOrdersServeSpecialWishesFirst(t *testing.T) {
 				require.True(t, other, "some draft serves the loser")
 				return
 			}
-			require.Len(t, b.Drafts[0], len(asks))
-			g.Generate(s, asks, Options{MaxBidsPerJob: 15, Drafts: 2}, &b)
-			require.Len(t, b.Drafts[0], len(asks), "the second order is enough")
+			require.Len(t, b.Drafts[0], len(variants))
+			g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 2}, &b)
+			require.Len(t, b.Drafts[0], len(variants), "the second order is enough")
 		})
 	}
 }
 
 // GPUs that nobody took go to jobs with a range, in queue order.
 func TestDraftsRaiseGPUs(t *testing.T) {
-	tab := table(t, []nodeset.Capacity{{Cores: 8, GPUs: 4}, {Cores: 8, GPUs: 4}}, nil)
+	tab := draw.Machine(t, []nodeset.Capacity{{Cores: 8, GPUs: 4}, {Cores: 8, GPUs: 4}}, nil)
 	req := func(low, high int) *Request {
 		return &Request{MinNodes: 2, TasksPerNode: 2, MinGPUs: low, MaxGPUs: high}
 	}
-	asks := []Ask{{Request: req(1, 4), Priority: 3}, {Request: req(1, 4), Priority: 2}, {Request: req(1, 1), Priority: 1}}
+	variants := []Variant{{Spec: specOf(req(1, 4)), Priority: 3}, {Spec: specOf(req(1, 4)), Priority: 2},
+		{Spec: specOf(req(1, 1)), Priority: 1}}
 	var g Generator
 	var b Book
-	g.Generate(&Space{Now: tab}, asks, Options{MaxBidsPerJob: 15, Drafts: 7}, &b)
+	g.Generate(&Space{Now: tab}, variants, Options{MaxBidsPerJob: 15, Drafts: 7}, &b)
 	require.Len(t, b.Drafts[0], 3, "taking the most GPUs at once would leave the others none")
 	var gpus []uint8
 	for _, i := range b.Drafts[0] {
@@ -213,10 +218,10 @@ func TestDraftsRaiseGPUs(t *testing.T) {
 	require.Equal(t, []uint8{2, 1, 1}, gpus)
 }
 
-// Rest is its definition: what is free less what was taken, and of a view the least
+// fit.Residual is its definition: what is free less what was taken, and of a view the least
 // of the machine and the reservations.
 func TestRestKeepsAccount(t *testing.T) {
-	var rest Rest
+	var rest fit.Residual
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
 		var twin Space
@@ -229,7 +234,7 @@ func TestRestKeepsAccount(t *testing.T) {
 		for _, left := range s.Left {
 			twin.Left = append(twin.Left, copyTable(left))
 		}
-		rest.Reset(s)
+		rest.Reset(s.Now, s.Left)
 		for range rapid.IntRange(0, 12).Draw(t, "takes") {
 			crosses := rapid.IntRange(0, len(s.Left)).Draw(t, "crosses")
 			first := rapid.IntRange(0, s.Now.Len()-1).Draw(t, "first")

@@ -2,57 +2,61 @@
 
 package bids
 
-import "github.com/aucsched/aucsched/nodeset"
+import (
+	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/nodeset"
+)
 
 // placeInDraft appends the allocation of a job on what the jobs before it have left.
 func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyle) ([]nodeset.Segment, int, bool) {
-	a, s := &g.asks[j], &g.shapes[j]
+	a, s := &g.variants[j], &g.specs[j]
 	t := g.rest.View(a.Crosses)
-	if cores, _ := t.SumFree(); int64(s.cores) > cores {
+	if cores, _ := t.SumFree(); int64(s.Cores.Total) > cores {
 		return dst, 0, false
 	}
-	if s.maxGPUs == 0 && style.spareGPUs && t.MaxGPUs() > 0 {
+	if s.GPUs.PerNode.Max == 0 && style.spareGPUs && t.MaxGPUs() > 0 {
 		if dst, ok := g.placeOffGPUs(dst, t, a, s, style.layout); ok {
 			return dst, 0, true
 		}
 	}
 	from := len(dst)
 	if style.greedyGPUs {
-		for k := min(s.maxGPUs, t.MaxGPUs()); k > s.minGPUs; k-- {
+		for k := min(s.GPUs.PerNode.Max, t.MaxGPUs()); k > s.GPUs.PerNode.Min; k-- {
 			if dst, ok := g.placeWith(dst, t, a, s, k, style.layout); ok {
 				return g.raiseAtOnce(dst, from, t, s), k, true
 			}
 		}
 	}
-	dst, ok := g.placeWith(dst, t, a, s, s.minGPUs, style.layout)
+	dst, ok := g.placeWith(dst, t, a, s, s.GPUs.PerNode.Min, style.layout)
 	if ok && style.greedyGPUs {
 		dst = g.raiseAtOnce(dst, from, t, s)
 	}
-	return dst, s.minGPUs, ok
+	return dst, s.GPUs.PerNode.Min, ok
 }
 
 // placeWith places a job with k GPUs a node on t, of which only ever more is taken.
-func (g *Generator) placeWith(dst []nodeset.Segment, t *nodeset.Table, a *Ask, s *shape, k int, l layout) ([]nodeset.Segment, bool) {
+func (g *Generator) placeWith(dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *Spec, k int, l fit.Layout) ([]nodeset.Segment, bool) {
 	key := keyOf(a, s, k)
 	if g.limits.bar(s, key) {
 		return dst, false
 	}
-	dst, ok := g.placer.place(dst, t, s, a.Eligible, k, l)
+	dst, ok := g.placer.PlaceAs(dst, t, s, k, l)
 	if !ok {
-		g.limits.learn(key, g.placer.sets)
+		g.limits.learn(key, g.placer.Sets())
 	}
 	return dst, ok
 }
 
 // placeOffGPUs places a job on neighbouring nodes without free GPUs.
-func (g *Generator) placeOffGPUs(dst []nodeset.Segment, t *nodeset.Table, a *Ask, s *shape, l layout) ([]nodeset.Segment, bool) {
+func (g *Generator) placeOffGPUs(dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *Spec, l fit.Layout) ([]nodeset.Segment, bool) {
 	whole := *s
-	whole.contiguous = true // better on nodes with GPUs than strewn over holes
+	whole.Contiguous = true // better on nodes with GPUs than strewn over holes
 	if g.limits.bar(&whole, keyOf(a, s, 0)) {
 		return dst, false
 	}
-	g.noGPU = withoutGPUs(g.noGPU[:0], t, a.Eligible)
-	return g.placer.place(dst, t, &whole, g.noGPU, 0, l)
+	g.noGPU = withoutGPUs(g.noGPU[:0], t, s.Mask())
+	whole.Eligible = &g.noGPU
+	return g.placer.PlaceAs(dst, t, &whole, 0, l)
 }
 
 // withoutGPUs appends the mask of the eligible nodes that have a free core and no

@@ -13,13 +13,13 @@ import (
 func ExampleGenerator() {
 	machine, _ := nodeset.NewUniform(8, nodeset.Capacity{Cores: 4, GPUs: 1})
 	_ = machine.Allocate([]nodeset.Segment{{First: 3, Last: 3, Cores: 4, GPUs: 1}})
-	asks := []bids.Ask{
-		{Request: &bids.Request{Cores: 10}, Priority: 2},
-		{Request: &bids.Request{MinNodes: 2, TasksPerNode: 2, MinGPUs: 1, Contiguous: true}, Priority: 1},
+	variants := []bids.Variant{
+		{Spec: spec(bids.Request{Cores: 10}), Priority: 2},
+		{Spec: spec(bids.Request{MinNodes: 2, TasksPerNode: 2, MinGPUs: 1, Contiguous: true}), Priority: 1},
 	}
 	var g bids.Generator
 	var book bids.Book
-	g.Generate(&bids.Space{Now: machine}, asks, bids.Options{MaxBidsPerJob: 4}, &book)
+	g.Generate(&bids.Space{Now: machine}, variants, bids.Options{MaxBidsPerJob: 4}, &book)
 	for i, b := range book.Bids {
 		fmt.Printf("job %d class %v node set %d preference %.3f %v\n", b.Job, b.Class, b.NodeSet, b.Preference, book.Allocation(i))
 	}
@@ -34,12 +34,11 @@ func ExampleGenerator() {
 	// job 1 class A node set 6 preference 1.000 [{6 7 2 1}]
 }
 
-// A placer finds one place for one job.
-func ExamplePlacer_Place() {
-	machine, _ := nodeset.NewUniform(6, nodeset.Capacity{Cores: 4, GPUs: 2})
-	_ = machine.Allocate([]nodeset.Segment{{First: 0, Last: 0, Cores: 3}, {First: 3, Last: 3, Cores: 4}})
-	var p bids.Placer
-	segs, ok := p.Place(nil, machine, &bids.Request{Cores: 7, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}, 2)
-	fmt.Println(segs, ok)
-	// Output: [{4 4 4 2} {5 5 3 2}] true
+// spec is the normal form of a request that is known to be valid.
+func spec(r bids.Request) bids.Spec {
+	s, err := r.Spec()
+	if err != nil {
+		panic(err)
+	}
+	return s
 }

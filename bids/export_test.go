@@ -4,24 +4,26 @@ package bids
 
 import "github.com/aucsched/aucsched/nodeset"
 
-// Admits says whether an allocation is what a request asks for, by the shape from which bids are made.
+// Admits says whether an allocation is what a request asks for, by the Spec from
+// which bids are made.
 func (r *Request) Admits(segs []nodeset.Segment) bool {
-	s, err := r.shape()
+	s, err := r.Spec()
 	if err != nil {
 		return false
 	}
 	nodes, cores := nodeset.Nodes(segs), 0
 	for i, seg := range segs {
 		cores += seg.Len() * int(seg.Cores)
-		each := int(seg.Cores) >= s.lo && int(seg.Cores) <= s.hi && int(seg.GPUs) >= s.minGPUs && int(seg.GPUs) <= s.maxGPUs
-		if !each || (!s.mixed && seg.GPUs != segs[0].GPUs) || (s.contiguous && i > 0 && seg.First != segs[i-1].Last+1) {
+		each := int(seg.Cores) >= s.Cores.PerNode.Min && int(seg.Cores) <= s.Cores.PerNode.Max &&
+			int(seg.GPUs) >= s.GPUs.PerNode.Min && int(seg.GPUs) <= s.GPUs.PerNode.Max
+		if !each || (!s.MixedGPUs && seg.GPUs != segs[0].GPUs) || (s.Contiguous && i > 0 && seg.First != segs[i-1].Last+1) {
 			return false
 		}
 		for n := seg.First; n <= seg.Last; n++ {
-			if !r.Eligible.Has(int(n)) {
+			if !s.Mask().Has(int(n)) {
 				return false
 			}
 		}
 	}
-	return nodes >= s.minNodes && nodes <= s.maxNodes && (s.cores == 0 || cores == s.cores)
+	return nodes >= s.Nodes.Min && nodes <= s.Nodes.Max && (s.Cores.Total == 0 || cores == s.Cores.Total)
 }

@@ -8,31 +8,31 @@ import (
 	"slices"
 )
 
-// Flat are prices in a market where a core is a core wherever it is, and a GPU a GPU: a
-// window is then a knapsack with a few capacities, those of the whole machine now and at the beginning
-// of each of the first reservations. They ask nothing about nodes, take next to no time, and
-// bound what any allocations of the window's jobs could be worth, bid or not. The zero
-// Flat is ready; it keeps scratch memory.
-type Flat struct {
+// flat are prices in a market where a core is a core wherever it is, and a GPU a GPU: a window is
+// then a knapsack with a few capacities, those of the whole machine now and at the beginning of
+// each of the first reservations. They ask nothing about nodes, take next to no time, and bound
+// what any allocations of the window's jobs could be worth, bid or not. The zero flat is ready; it
+// keeps scratch memory.
+type flat struct {
 	price  []float64 // by resource: cores and GPUs now, cores and GPUs at reservation 0, ...
 	room   []float64
-	jobs   []flatJob // by ask
+	jobs   []flatJob // by variant
 	payers []payer
 	offers []flatOffer
 }
 
-// flatJob is an ask of the market: what it needs at least is the same at all times.
+// flatJob is a variant of the market: what it needs at least is the same at all times.
 type flatJob struct {
 	worth       float64
 	cores, gpus float64
 	levels      int // 1 + the reservations that it runs into
-	end         int // behind the last ask of the same job
+	end         int // behind the last variant of the same job
 	required    bool
 	valid       bool
 }
 
-// flatOffer is what an ask is worth net of prices if resource r costs nothing, and what it needs of
-// r; the zero flatOffer is not to start.
+// flatOffer is what a variant is worth net of prices if resource r costs nothing, and what it needs
+// of r; the zero flatOffer is not to start.
 type flatOffer struct{ net, units float64 }
 
 // payer is a job that can pay a price for a unit of a resource.
@@ -43,13 +43,13 @@ const (
 	flatSweeps       = 4
 )
 
-// Solve finds prices at which the bound is low, by setting one after the other to what is best
-// given the others (coordinate descent). A job is worth its priority and alpha;
-// required is nil or says of each job whether it has to start. It returns the bound, in
-// units of priority: the sum of prices times capacities, and of what the jobs are worth net of prices
-// on the least that they ask for, each by the request with which it is worth most.
-func (f *Flat) Solve(space *Space, asks []Ask, required []bool, alpha float64) float64 {
-	f.reset(space, asks, required, alpha)
+// solve finds prices at which the bound is low, by setting one after the other to what is best
+// given the others (coordinate descent). A job is worth its priority and alpha; required is nil or
+// says of each job whether it has to start. It returns the bound, in units of priority: the sum of
+// prices times capacities, and of what the jobs are worth net of prices on the least that they ask
+// for, each by the request with which it is worth most.
+func (f *flat) solve(space *Space, variants []Variant, required []bool, alpha float64) float64 {
+	f.reset(space, variants, required, alpha)
 	for range flatSweeps {
 		for r := range f.price {
 			f.settle(r)
@@ -58,7 +58,7 @@ func (f *Flat) Solve(space *Space, asks []Ask, required []bool, alpha float64) f
 	return f.bound()
 }
 
-func (f *Flat) reset(space *Space, asks []Ask, required []bool, alpha float64) {
+func (f *flat) reset(space *Space, variants []Variant, required []bool, alpha float64) {
 	f.price, f.room, f.jobs = f.price[:0], f.room[:0], f.jobs[:0]
 	levels := 1 + min(len(space.Left), flatReservations)
 	for k := range levels {
@@ -69,19 +69,19 @@ func (f *Flat) reset(space *Space, asks []Ask, required []bool, alpha float64) {
 		cores, gpus := t.SumFree()
 		f.price, f.room = append(f.price, 0, 0), append(f.room, float64(cores), float64(gpus))
 	}
-	for j, job := 0, 0; j < len(asks); job++ {
-		end := NextJob(asks, j)
+	for j, job := 0, 0; j < len(variants); job++ {
+		end := NextJob(variants, j)
 		for ; j < end; j++ {
-			f.addAsk(&asks[j], alpha, levels, end, len(required) > 0 && required[job])
+			f.addAsk(&variants[j], alpha, levels, end, len(required) > 0 && required[job])
 		}
 	}
 }
 
-func (f *Flat) addAsk(a *Ask, alpha float64, levels, end int, required bool) {
+func (f *flat) addAsk(a *Variant, alpha float64, levels, end int, required bool) {
 	x := flatJob{end: end}
-	if s, err := a.shape(); err == nil {
+	if s := &a.Spec; s.Valid() {
 		x.worth = float64(a.Priority) + alpha
-		x.cores, x.gpus = float64(s.need(s.minNodes)), float64(s.minNodes*s.minGPUs)
+		x.cores, x.gpus = float64(s.LeastCores()), float64(s.LeastGPUs())
 		x.levels, x.required, x.valid = min(levels, 1+a.Crosses), required, true
 	}
 	f.jobs = append(f.jobs, x)
@@ -98,8 +98,8 @@ func (x *flatJob) units(r int) float64 {
 	return x.cores
 }
 
-// cost is what ask j pays at least.
-func (f *Flat) cost(j int) float64 {
+// cost is what variant j pays at least.
+func (f *flat) cost(j int) float64 {
 	x, sum := &f.jobs[j], 0.0
 	for r, p := range f.price {
 		sum += float64(p * x.units(r))
@@ -109,7 +109,7 @@ func (f *Flat) cost(j int) float64 {
 
 // settle sets the price of resource r to where those who would pay more just fill
 // what there is of it.
-func (f *Flat) settle(r int) {
+func (f *flat) settle(r int) {
 	f.price[r] = 0
 	f.payers = f.payers[:0]
 	left := f.room[r]
@@ -125,10 +125,10 @@ func (f *Flat) settle(r int) {
 	}
 }
 
-// demand adds what the job whose first ask is j would pay for resource r: as its price rises the
-// job goes over to asks that need less of it, and to none at last. It returns what the job takes at
-// any price.
-func (f *Flat) demand(j, r int) (taken float64) {
+// demand adds what the job whose first variant is j would pay for resource r: as its price rises
+// the job goes over to variants that need less of it, and to none at last. It returns what the
+// job takes at any price.
+func (f *flat) demand(j, r int) (taken float64) {
 	f.offers = f.offers[:0]
 	required := false
 	for k := j; k < f.jobs[j].end; k++ {
@@ -162,7 +162,7 @@ func (f *Flat) demand(j, r int) (taken float64) {
 	return now.units
 }
 
-func (f *Flat) bound() float64 {
+func (f *flat) bound() float64 {
 	sum := 0.0
 	for r, p := range f.price {
 		sum += float64(p * f.room[r])
@@ -173,8 +173,8 @@ func (f *Flat) bound() float64 {
 	return sum
 }
 
-// net is what the job whose first ask is j is worth net of prices at most.
-func (f *Flat) net(j int) float64 {
+// net is what the job whose first variant is j is worth net of prices at most.
+func (f *flat) net(j int) float64 {
 	most, required := math.Inf(-1), false
 	for k := j; k < f.jobs[j].end; k++ {
 		if x := &f.jobs[k]; x.valid {

@@ -7,32 +7,34 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/internal/draw"
 )
 
 // What fits together is worth no more than the bound.
 func TestFlatBoundHolds(t *testing.T) {
 	var g Generator
 	var b Book
-	var f Flat
+	var f flat
 	tight := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
-		asks := drawAsks(t, s)
-		keepSome(t, s, asks)
-		job := jobsOf(asks)
-		required := make([]bool, len(asks)) // as many as jobs, or more
-		for j := range asks {
-			required[job[j]] = required[job[j]] || len(asks[j].Keep) > 0
+		variants := drawVariants(t, s)
+		keepSome(t, s, variants)
+		job := jobsOf(variants)
+		required := make([]bool, len(variants)) // as many as jobs, or more
+		for j := range variants {
+			required[job[j]] = required[job[j]] || len(variants[j].Fixed) > 0
 		}
-		g.Generate(s, asks, Options{MaxBidsPerJob: 16, Drafts: 12}, &b)
+		g.Generate(s, variants, Options{MaxBidsPerJob: 16, Drafts: 12}, &b)
 		alpha := rapid.Float64Range(0, 5).Draw(t, "alpha")
-		bound := f.Solve(s, asks, required, alpha)
+		bound := f.solve(s, variants, required, alpha)
 		var all float64
 		for _, d := range append(b.Drafts, b.Kept) {
 			worth, kept := 0.0, 0
 			for _, i := range d {
 				j := b.Bids[i].Job
-				worth += float64(asks[j].Priority) + alpha*b.Bids[i].Preference
+				worth += float64(variants[j].Priority) + alpha*b.Bids[i].Preference
 				if required[job[j]] {
 					kept++
 				}
@@ -42,10 +44,10 @@ func TestFlatBoundHolds(t *testing.T) {
 			}
 		}
 		valid := map[int]bool{}
-		for j := range asks {
-			if asks[j].Validate() == nil && !valid[job[j]] {
+		for j := range variants {
+			if variants[j].Spec.Valid() && !valid[job[j]] {
 				valid[job[j]] = true
-				all += float64(asks[j].Priority) + alpha
+				all += float64(variants[j].Priority) + alpha
 			}
 		}
 		require.LessOrEqual(t, bound, all*(1+1e-9)+1e-9, "never worse than no prices at all")
@@ -70,10 +72,10 @@ func TestFlatPrices(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := &Request{Cores: 4}
-			asks := []Ask{{Request: r, Priority: 12}, {Request: r, Priority: 8}, {Request: r, Priority: 4}}
-			s := &Space{Now: coresFree(t, 4, 4)}
-			var f Flat
-			require.InDelta(t, c.bound, f.Solve(s, asks, c.required, 0), 1e-9)
+			variants := []Variant{{Spec: specOf(r), Priority: 12}, {Spec: specOf(r), Priority: 8}, {Spec: specOf(r), Priority: 4}}
+			s := &Space{Now: draw.CoresFree(t, 4, 4)}
+			var f flat
+			require.InDelta(t, c.bound, f.solve(s, variants, c.required, 0), 1e-9)
 			require.Equal(t, []float64{c.price, 0}, f.price)
 		})
 	}
@@ -82,27 +84,28 @@ func TestFlatPrices(t *testing.T) {
 // What a reservation leaves is a capacity of its own for the jobs that run into it.
 func TestFlatPricesOfReservations(t *testing.T) {
 	r := &Request{Cores: 4}
-	s := &Space{Now: coresFree(t, 8, 8)}
-	s.Left = append(s.Left, coresFree(t, 4, 0))
-	asks := []Ask{{Request: r, Priority: 12, Crosses: 1}, {Request: r, Priority: 8, Crosses: 1}, {Request: r, Priority: 4}}
-	var f Flat
-	require.InDelta(t, 16, f.Solve(s, asks, nil, 0), 1e-9, "one of those that run into it, and the other")
+	s := &Space{Now: draw.CoresFree(t, 8, 8)}
+	s.Left = append(s.Left, draw.CoresFree(t, 4, 0))
+	variants := []Variant{{Spec: specOf(r), Priority: 12, Crosses: 1},
+		{Spec: specOf(r), Priority: 8, Crosses: 1}, {Spec: specOf(r), Priority: 4}}
+	var f flat
+	require.InDelta(t, 16, f.solve(s, variants, nil, 0), 1e-9, "one of those that run into it, and the other")
 	require.Equal(t, []float64{0, 0, 2, 0}, f.price)
 }
 
 // Many small jobs are worth more than the large one before them.
 func TestADraftGoesByTheWorthOfACore(t *testing.T) {
-	s := &Space{Now: coresFree(t, 8, 8)}
-	asks := []Ask{{Request: &Request{Cores: 16}, Priority: 9}}
+	s := &Space{Now: draw.CoresFree(t, 8, 8)}
+	variants := []Variant{{Spec: specOf(&Request{Cores: 16}), Priority: 9}}
 	for range 4 {
-		asks = append(asks, Ask{Request: &Request{Cores: 4}, Priority: 8})
+		variants = append(variants, Variant{Spec: specOf(&Request{Cores: 4}), Priority: 8})
 	}
 	var g Generator
 	var b Book
-	g.Generate(s, asks, Options{MaxBidsPerJob: 15, Drafts: 3}, &b)
-	require.EqualValues(t, 9, worthOf(asks, &b, b.Drafts[0]))
-	g.Generate(s, asks, Options{MaxBidsPerJob: 15, Drafts: 4}, &b)
-	require.EqualValues(t, 32, worthOf(asks, &b, b.Drafts[0]))
+	g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 3}, &b)
+	require.EqualValues(t, 9, worthOf(variants, &b, b.Drafts[0]))
+	g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 4}, &b)
+	require.EqualValues(t, 32, worthOf(variants, &b, b.Drafts[0]))
 }
 
 // Drafts after the first hold all that is kept.
@@ -111,14 +114,14 @@ func TestDraftsHoldWhatIsKept(t *testing.T) {
 	var b Book
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
-		asks := drawAsks(t, s)
-		keepSome(t, s, asks)
-		g.Generate(s, asks, Options{MaxBidsPerJob: 16, Drafts: 7}, &b)
+		variants := drawVariants(t, s)
+		keepSome(t, s, variants)
+		g.Generate(s, variants, Options{MaxBidsPerJob: 16, Drafts: 7}, &b)
 		whole := 0
 		for _, d := range b.Drafts {
 			kept := 0
 			for _, i := range d {
-				if len(asks[b.Bids[i].Job].Keep) > 0 {
+				if len(variants[b.Bids[i].Job].Fixed) > 0 {
 					kept++
 				}
 			}

@@ -5,6 +5,7 @@ package bids
 import (
 	"slices"
 
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -28,36 +29,36 @@ func (o *Options) stopped() bool { return o.Stop != nil && o.Stop() }
 // Generator makes bids. The zero Generator is ready; it keeps scratch memory only,
 // so that generating for windows of one size allocates nothing in steady state.
 type Generator struct {
-	asks   []Ask
-	shapes []shape // minNodes 0 marks an invalid request
-	space  *Space
-	opts   Options
-	book   *Book
+	variants []Variant
+	specs    []Spec // minNodes 0 marks an invalid request
+	space    *Space
+	opts     Options
+	book     *Book
 
-	rest     Rest
-	placer   Placer
+	rest     fit.Residual
+	placer   fit.Placer
 	drafts   []draft
 	limits   limits
-	favoured []bool // by first ask: jobs that a draft has moved to the front
+	favoured []bool // by first variant: jobs that a draft has moved to the front
 	easy     []int32
-	turn     []int32           // a job's asks in the order in which a draft tries them
+	turn     []int32           // a job's variants in the order in which a draft tries them
 	raising  bool              // bids get all free GPUs of their nodes
 	raised   []nodeset.Segment // scratch
 	noGPU    nodeset.Mask
-	views    Rest // never taken from: the full views of the space
+	views    fit.Residual // never taken from: the full views of the space
 	scans    scanCache
 	nodes    nodeSetIndex
-	spans    []span
+	spans    []fit.Span
 	draftBid [][]int32 // by draft: the bid of each job in it, or -1
-	flat     Flat
+	flat     flat
 	dear     bool // flat prices are not all 0
 }
 
-// Generate fills book with the bids of the asks, which are in queue order. Asks
-// whose request is not valid, or that nothing suits, have no bids. Describe speaks of
+// Generate fills book with the bids of the variants, which are in queue order.
+// Those without a valid Spec, or that nothing suits, have no bids. Describe speaks of
 // the same window until the next call.
-func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
-	g.begin(space, asks, o, book)
+func (g *Generator) Generate(space *Space, variants []Variant, o Options, book *Book) {
+	g.begin(space, variants, o, book)
 	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob), false)
 	g.makeBids(true)
 }
@@ -65,33 +66,30 @@ func (g *Generator) Generate(space *Space, asks []Ask, o Options, book *Book) {
 // GenerateDraft is as Generate, save that book has the best draft only: of each job the bid that
 // this consists of, and its offer. It is for those who only want to know where the jobs could be,
 // and takes a part of the time.
-func (g *Generator) GenerateDraft(space *Space, asks []Ask, o Options, book *Book) {
-	g.begin(space, asks, o, book)
+func (g *Generator) GenerateDraft(space *Space, variants []Variant, o Options, book *Book) {
+	g.begin(space, variants, o, book)
 	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob), true)
 	g.drafts = g.drafts[:min(1, len(g.drafts))]
 	g.makeBids(false)
 }
 
-func (g *Generator) begin(space *Space, asks []Ask, o Options, book *Book) {
-	g.space, g.asks, g.opts, g.book = space, asks, o, book
+func (g *Generator) begin(space *Space, variants []Variant, o Options, book *Book) {
+	g.space, g.variants, g.opts, g.book = space, variants, o, book
 	book.reset()
-	g.shapes = g.shapes[:0]
-	for i := range asks {
-		s, err := asks[i].shape()
-		if err != nil {
-			s = shape{}
+	g.specs = g.specs[:0]
+	for i := range variants {
+		s := variants[i].Spec
+		s.Contiguous = s.Contiguous || o.ContiguousOnly // in drafts as well
+		if s.Blocks > 0 {
+			s.Blocks++
 		}
-		s.contiguous = s.contiguous || o.ContiguousOnly // in drafts as well
-		if b := asks[i].Blocks; b > 0 {
-			s.blocks = b + 1
-		}
-		g.shapes = append(g.shapes, s)
+		g.specs = append(g.specs, s)
 	}
 	g.findEasy()
-	g.views.Reset(space)
+	g.views.Reset(space.Now, space.Left)
 	g.scans.reset()
 	g.nodes.reset()
-	g.flat.Solve(space, asks, nil, 0)
+	g.flat.solve(space, variants, nil, 0)
 	g.dear = slices.Max(g.flat.price) > 0
 }
 
@@ -99,8 +97,8 @@ func (g *Generator) begin(space *Space, asks []Ask, o Options, book *Book) {
 // themselves.
 func (g *Generator) makeBids(alone bool) {
 	g.resetDraftBids()
-	for j := range g.asks {
-		if g.shapes[j].minNodes > 0 {
+	for j := range g.variants {
+		if g.specs[j].Nodes.Min > 0 {
 			g.bidKept(j)
 			g.bidOffer(j)
 			g.bidDrafts(j)
@@ -123,16 +121,16 @@ func (g *Generator) resetDraftBids() {
 	}
 	for i := range g.drafts {
 		b := g.draftBid[i][:0]
-		for range g.asks {
+		for range g.variants {
 			b = append(b, -1)
 		}
 		g.draftBid[i] = b
 	}
 }
 
-// bidKept bids what the job's Ask says. Book.Kept lists these bids.
+// bidKept bids what the job's Variant says. Book.Kept lists these bids.
 func (g *Generator) bidKept(j int) {
-	if keep := g.asks[j].Keep; len(keep) > 0 {
+	if keep := g.variants[j].Fixed; len(keep) > 0 {
 		from := len(g.book.Segs)
 		g.book.Segs = append(g.book.Segs, keep...)
 		g.book.Kept = append(g.book.Kept, g.add(j, from))
@@ -141,8 +139,8 @@ func (g *Generator) bidKept(j int) {
 
 // bidOffer bids what was offered to job j, unless a reservation is in the way.
 func (g *Generator) bidOffer(j int) {
-	offer := g.asks[j].Offer
-	if len(offer) == 0 || !g.views.View(g.asks[j].Crosses).Fits(offer) {
+	offer := g.variants[j].Offer
+	if len(offer) == 0 || !g.views.View(g.variants[j].Crosses).Fits(offer) {
 		return
 	}
 	from := len(g.book.Segs)
@@ -172,23 +170,23 @@ func (g *Generator) listDrafts() {
 	}
 }
 
-// bidAlone fills ask j's bids up by the papers' classes, the highest GPU count of
+// bidAlone fills variant j's bids up by the papers' classes, the highest GPU count of
 // its range first. If its nodes may give different numbers, each gives what it has free.
 func (g *Generator) bidAlone(j int) {
-	s := &g.shapes[j]
+	s := &g.specs[j]
 	start := int(g.book.JobStart[j])
 	room := func() int { return g.opts.MaxBidsPerJob - (len(g.book.Bids) - start) }
-	high := min(s.maxGPUs, g.space.Now.MaxGPUs())
-	if high < s.minGPUs {
+	high := min(s.GPUs.PerNode.Max, g.space.Now.MaxGPUs())
+	if high < s.GPUs.PerNode.Min {
 		return
 	}
-	rounds := high - s.minGPUs + 1
-	if s.mixed { // once more with the fewest, so that others can have the rest
+	rounds := high - s.GPUs.PerNode.Min + 1
+	if s.MixedGPUs { // once more with the fewest, so that others can have the rest
 		rounds++
 	}
 	for ; rounds > 0; rounds-- {
-		k := s.minGPUs + rounds - 1
-		if g.raising = s.mixed && rounds > 1; g.raising {
+		k := s.GPUs.PerNode.Min + rounds - 1
+		if g.raising = s.MixedGPUs && rounds > 1; g.raising {
 			k--
 		}
 		// The counts still to come share what is left of the job's bids.
@@ -206,7 +204,7 @@ func (g *Generator) bidCount(j, k, quota int) {
 	left := func() int { return end - len(g.book.Bids) }
 	sets := g.setsOf(j, k)
 	g.bidAligned(j, k, sets, (quota+1)/2)
-	if !g.shapes[j].contiguous {
+	if !g.specs[j].Contiguous {
 		g.bidCombined(j, k, sets, min(left(), max(1, quota/4)))
 	}
 	g.bidInside(j, k, sets, min(left(), max(1, quota/4)))
@@ -215,32 +213,32 @@ func (g *Generator) bidCount(j, k, quota int) {
 
 // bidAligned adds class A bids: both ends of the nodesets, the tightest first.
 func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
-	s, t := &g.shapes[j], g.views.View(g.asks[j].Crosses)
+	s, t := &g.specs[j], g.views.View(g.variants[j].Crosses)
 	end := len(g.book.Bids) + quota
-	for i := sets.firstWith(int64(s.cores)); i < len(sets.bySize) && len(g.book.Bids) < end; i++ {
+	for i := sets.firstWith(int64(s.Cores.Total)); i < len(sets.bySize) && len(g.book.Bids) < end; i++ {
 		set := sets.sets[sets.bySize[i]]
-		if set.Len() < s.minNodes {
+		if set.Len() < s.Nodes.Min {
 			continue
 		}
-		if sp, ok := s.fitUp(t, int(set.First), int(set.Last)); ok {
-			g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packUp))
+		if sp, ok := s.FitUp(t, int(set.First), int(set.Last)); ok {
+			g.addSpan(j, k, sp, ownLayout(s, fit.PackUp))
 		} else {
 			continue
 		}
 		if len(g.book.Bids) >= end {
 			return
 		}
-		if sp, ok := s.fitDown(t.FreeCores(), int(set.First), int(set.Last)); ok {
-			g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packDown))
+		if sp, ok := s.FitDown(t.FreeCores(), int(set.First), int(set.Last)); ok {
+			g.addSpan(j, k, sp, ownLayout(s, fit.PackDown))
 		}
 	}
 }
 
-// ownLayout is how a job of this shape spreads over its nodes when it bids alone:
-// evenly if it named their number, otherwise over as few as possible.
-func (s *shape) ownLayout(packed layout) layout {
-	if s.nodesGiven {
-		return level
+// ownLayout is how a job spreads over its nodes when it bids alone: evenly if it named their
+// number, otherwise over as few as possible.
+func ownLayout(s *Spec, packed fit.Layout) fit.Layout {
+	if s.NodesGiven {
+		return fit.Level
 	}
 	return packed
 }
@@ -248,23 +246,23 @@ func (s *shape) ownLayout(packed layout) layout {
 // bidInside adds class B bids at multiples of the job's own width, so that bids of
 // jobs of one width lie edge to edge. Which multiples differs from job to job.
 func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
-	s, t := &g.shapes[j], g.views.View(g.asks[j].Crosses)
+	s, t := &g.specs[j], g.views.View(g.variants[j].Crosses)
 	end := len(g.book.Bids) + quota
 	for i := len(sets.bySize) - 1; i >= 0 && len(g.book.Bids) < end; i-- {
 		set := sets.sets[sets.bySize[i]]
-		if set.Cores < int64(s.cores) {
+		if set.Cores < int64(s.Cores.Total) {
 			return
 		}
-		sp, ok := s.fitUp(t, int(set.First), int(set.Last))
+		sp, ok := s.FitUp(t, int(set.First), int(set.Last))
 		if !ok {
 			continue
 		}
-		width := sp.last - sp.first + 1
+		width := sp.Last - sp.First + 1
 		slots := set.Len() / width
 		for m := 1; m < slots-1 && m <= quota && len(g.book.Bids) < end; m++ {
 			at := int(set.First) + width*(1+(j+(m-1)*max(1, slots/quota))%max(1, slots-2))
-			if sp, ok := s.fitUp(t, at, int(set.Last)); ok {
-				g.addSpans(j, k, append(g.spans[:0], sp), s.ownLayout(packUp))
+			if sp, ok := s.FitUp(t, at, int(set.Last)); ok {
+				g.addSpan(j, k, sp, ownLayout(s, fit.PackUp))
 			}
 		}
 	}
@@ -273,48 +271,36 @@ func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
 // bidCombined adds class C bids: runs of neighbouring nodesets from different
 // beginnings, and the fewest nodesets that hold the job.
 func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
-	s, t := &g.shapes[j], g.views.View(g.asks[j].Crosses)
+	s, t := &g.specs[j], g.views.View(g.variants[j].Crosses)
 	n := len(sets.sets)
 	end := len(g.book.Bids) + quota
 	if n == 0 {
 		return
 	}
-	g.placer.sets = append(g.placer.sets[:0], sets.sets...)
-	if len(g.book.Bids) < end && g.placer.several(s, t) {
-		g.addSpans(j, k, g.placer.spans, s.ownLayout(packUp))
+	if len(g.book.Bids) < end {
+		if spans, ok := g.placer.Several(s, t, sets.sets); ok {
+			g.addSpans(j, k, spans, ownLayout(s, fit.PackUp))
+		}
 	}
 	for m := 0; m < quota && len(g.book.Bids) < end; m++ {
-		if g.neighbours(s, t, sets.sets, (j+m*max(1, n/max(1, quota)))%n) {
-			g.addSpans(j, k, g.spans, s.ownLayout(packUp))
+		from := (j + m*max(1, n/max(1, quota))) % n
+		if spans, ok := g.placer.Neighbours(s, t, sets.sets[from:]); ok {
+			g.addSpans(j, k, spans, ownLayout(s, fit.PackUp))
 		}
 	}
 }
 
-// neighbours fills g.spans with nodesets from sets[from] on until they hold the
-// job, and reports whether they do.
-func (g *Generator) neighbours(s *shape, t *nodeset.Table, sets []nodeset.Set, from int) bool {
-	g.spans = g.spans[:0]
-	var y tally
-	for _, set := range sets[from:] {
-		if n := y.take(s, t, int(set.First), int(set.Last)); n > int(set.First) {
-			g.spans = append(g.spans, span{int(set.First), n - 1})
-		}
-		if y.enough(s) {
-			return s.together(g.spans)
-		}
-		if y.nodes >= s.maxNodes {
-			return false
-		}
-	}
-	return false
+func (g *Generator) addSpan(j, k int, sp fit.Span, l fit.Layout) {
+	g.spans = append(g.spans[:0], sp)
+	g.addSpans(j, k, g.spans, l)
 }
 
-func (g *Generator) addSpans(j, k int, spans []span, l layout) {
+func (g *Generator) addSpans(j, k int, spans []fit.Span, l fit.Layout) {
 	from := len(g.book.Segs)
-	t, s := g.views.View(g.asks[j].Crosses), &g.shapes[j]
-	g.book.Segs = g.placer.spread(g.book.Segs, t, s, spans, l, k)
+	t, s := g.views.View(g.variants[j].Crosses), &g.specs[j]
+	g.book.Segs = g.placer.Spread(g.book.Segs, t, s, spans, l, k)
 	if g.raising {
-		g.raised = appendRaised(g.raised[:0], g.book.Segs[from:], t.FreeGPUs(), s.maxGPUs)
+		g.raised = fit.RaiseGPUs(g.raised[:0], g.book.Segs[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
 		g.book.Segs = append(g.book.Segs[:from], g.raised...)
 	}
 	g.add(j, from)
@@ -335,39 +321,41 @@ func (g *Generator) add(j, from int) int32 {
 		b.Segs = b.Segs[:from]
 		return -1
 	}
-	bid := g.rate(&g.asks[j], &g.shapes[j], segs)
+	bid := g.rate(&g.variants[j], &g.specs[j], segs)
 	bid.Job, bid.NodeSet = int32(j), g.nodes.of(b, segs)
 	bid.First, bid.Last = int32(from), int32(len(b.Segs))
 	b.Bids = append(b.Bids, bid)
 	return int32(len(b.Bids) - 1)
 }
 
-// Describe is the bid of any job, of the window or not, for an allocation that suits
-// it: Class, GPUs and Preference only. It fails for a request that is not valid.
-func (g *Generator) Describe(a *Ask, segs []nodeset.Segment) (Bid, error) {
-	s, err := a.shape()
-	if err != nil {
-		return Bid{}, err
-	}
-	return g.rate(a, &s, segs), nil
+// Bound is an upper bound on what any allocations of the last window's jobs could be worth, bid or
+// not, in units of priority. A job is worth its priority and alpha; required is nil or says of each
+// job whether it has to start. It is that of a market where a core is a core wherever it is, and a
+// GPU a GPU: it asks nothing about nodes, and takes next to no time.
+func (g *Generator) Bound(required []bool, alpha float64) float64 {
+	return g.flat.solve(g.space, g.variants, required, alpha)
 }
 
-func (g *Generator) rate(a *Ask, s *shape, segs []nodeset.Segment) Bid {
-	gpus := int(leastGPUs(segs))
+// Describe is the bid of any variant with a valid Spec, of the window or not, for an allocation
+// that suits it: Class, GPUs and Preference only.
+func (g *Generator) Describe(a *Variant, segs []nodeset.Segment) Bid { return g.rate(a, &a.Spec, segs) }
+
+func (g *Generator) rate(a *Variant, s *Spec, segs []nodeset.Segment) Bid {
+	gpus := int(fit.LeastGPUs(segs))
 	sets := g.sets(a, s, gpus)
 	class, blocks := sets.classify(segs)
-	f := Preference(s.nodesGiven, class, nodeset.Nodes(segs), g.space.Now.Len(), blocks, len(sets.sets))
-	if s.mixed {
-		f = raiseForMixed(f, segs, s.minGPUs, s.maxGPUs)
+	f := preference(s.NodesGiven, class, nodeset.Nodes(segs), g.space.Now.Len(), blocks, len(sets.sets))
+	if s.MixedGPUs {
+		f = raiseForMixed(f, segs, s.GPUs.PerNode.Min, s.GPUs.PerNode.Max)
 	} else {
-		f = raiseForGPUs(f, gpus, s.minGPUs, s.maxGPUs)
+		f = raiseForGPUs(f, gpus, s.GPUs.PerNode.Min, s.GPUs.PerNode.Max)
 	}
 	return Bid{Class: class, GPUs: uint8(gpus), Preference: a.lowerByRank(f)}
 }
 
 // setsOf are the nodesets that job j may use with k GPUs a node.
-func (g *Generator) setsOf(j, k int) *scan { return g.sets(&g.asks[j], &g.shapes[j], k) }
+func (g *Generator) setsOf(j, k int) *scan { return g.sets(&g.variants[j], &g.specs[j], k) }
 
-func (g *Generator) sets(a *Ask, s *shape, k int) *scan {
-	return g.scans.get(keyOf(a, s, k), g.views.View(a.Crosses), a.Eligible)
+func (g *Generator) sets(a *Variant, s *Spec, k int) *scan {
+	return g.scans.get(keyOf(a, s, k), g.views.View(a.Crosses))
 }

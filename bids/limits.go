@@ -20,7 +20,7 @@ type limit struct {
 
 // bar reports whether a job of shape s has no place in the nodesets of a scan. If it
 // says no, there need not be one.
-func (l limits) bar(s *shape, k scanKey) bool {
+func (l limits) bar(s *Spec, k scanKey) bool {
 	for i := range l {
 		if l[i].covers(k) && l[i].tooLittle(s) {
 			return true
@@ -32,13 +32,13 @@ func (l limits) bar(s *shape, k scanKey) bool {
 // covers reports whether nodes that k finds are all among those of x.
 func (x *limit) covers(k scanKey) bool {
 	return x.crosses <= k.crosses && x.gpus <= k.gpus && x.lo <= k.lo &&
-		(x.words == 0 || x.words == k.words && x.mask == k.mask)
+		(x.eligible == nil || x.eligible == k.eligible)
 }
 
-func (x *limit) tooLittle(s *shape) bool {
-	cores := int64(s.cores)
-	return x.nodes < s.minNodes || x.cores < cores ||
-		s.contiguous && (x.longest < s.minNodes || x.largest < cores)
+func (x *limit) tooLittle(s *Spec) bool {
+	cores := int64(s.Cores.Total)
+	return x.nodes < s.Nodes.Min || x.cores < cores ||
+		s.Contiguous && (x.longest < s.Nodes.Min || x.largest < cores)
 }
 
 // learn remembers the nodesets that a scan found.

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/internal/draw"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -15,23 +17,29 @@ import (
 func TestLimitsBarOnlyWhoHasNoPlace(t *testing.T) {
 	barred, open := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		var r Rest
-		r.Reset(drawSpace(t))
-		masks := []nodeset.Mask{nil, drawMask(t, r.now.Len(), "one"), drawMask(t, r.now.Len(), "other")}
-		var p Placer
+		var r fit.Residual
+		space := drawSpace(t)
+		nodes := space.Now.Len()
+		r.Reset(space.Now, space.Left)
+		masks := []nodeset.Mask{nil, draw.Mask(t, nodes, "one"), draw.Mask(t, nodes, "other")}
+		var p fit.Placer
 		var l limits
 		for range 12 {
-			q := drawRequest(t, r.now.Len())
-			q.Eligible = rapid.SampledFrom(masks).Draw(t, "mask")
-			s, err := q.shape()
+			q := drawRequest(t, nodes)
+			mask := rapid.IntRange(0, len(masks)-1).Draw(t, "mask")
+			q.Eligible = masks[mask]
+			s, err := q.Spec()
 			if err != nil {
 				continue
 			}
-			a := Ask{Request: &q, Crosses: rapid.IntRange(0, len(r.left)).Draw(t, "crosses")}
+			if q.Eligible != nil {
+				s.Eligible = &masks[mask]
+			}
+			a := Variant{Spec: s, Crosses: rapid.IntRange(0, len(space.Left)).Draw(t, "crosses")}
 			gpus := rapid.IntRange(0, 2).Draw(t, "gpus a node")
 			key := keyOf(&a, &s, gpus)
 			bar := l.bar(&s, key)
-			segs, ok := p.place(nil, r.View(a.Crosses), &s, q.Eligible, gpus, level)
+			segs, ok := p.PlaceAs(nil, r.View(a.Crosses), &s, gpus, fit.Level)
 			switch {
 			case ok:
 				require.False(t, bar, "%+v has a place", q)
@@ -40,7 +48,7 @@ func TestLimitsBarOnlyWhoHasNoPlace(t *testing.T) {
 				barred++
 			default:
 				open++
-				l.learn(key, p.sets)
+				l.learn(key, p.Sets())
 			}
 		}
 	})

@@ -8,21 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// What bids are made from means what requests mean. On a machine that has an allocation free and nothing else, a job
-// finds a place if the allocation meets it, and no place that does not.
+// What bids are made from means what requests mean. On a machine that has an allocation free and
+// nothing else, a job finds a place if the allocation meets it, and no place that does not.
 func TestBidsMeanWhatRequestsMean(t *testing.T) {
 	judge := func(t require.TestingT, c requests.Case) {
 		require.Equal(t, c.OK, c.Request.Admits(c.Segs), "%s: %+v on %+v", c.Name, c.Request, c.Segs)
 		table := onlyFree(t, c.Nodes, c.Segs)
-		var placer bids.Placer
 		found := false
 		for g := c.Request.MinGPUs; g <= max(c.Request.MinGPUs, c.Request.MaxGPUs); g++ {
-			segs, ok := placer.Place(nil, table, &c.Request, g)
+			segs, ok := requests.Place(table, &c.Request, g)
 			if ok {
 				require.True(t, requests.Met(&c.Request, segs), "%s: %+v on %+v", c.Name, c.Request, segs)
 			}

@@ -27,13 +27,13 @@ func preferenceWeights(nodesGiven bool, c Class) weights {
 	return weights{k1: 0.5, k3: 0.5}
 }
 
-// Preference is F_jc of aucsched1, equation 12, in (0, 1]:
+// preference is F_jc of aucsched1, equation 12, in (0, 1]:
 //
 //	F = 1 - k1 - k2 |N_c|/(|N|+1) - k3 |S_c|/(|S|+1)
 //
 // for a bid on bidNodes of the machine's nodes, from bidSets of the machine's
 // sets nodesets. nodesGiven tells job types 2 and 3 from type 1.
-func Preference(nodesGiven bool, c Class, bidNodes, nodes, bidSets, sets int) float64 {
+func preference(nodesGiven bool, c Class, bidNodes, nodes, bidSets, sets int) float64 {
 	k := preferenceWeights(nodesGiven, c)
 	// The products are rounded one by one so that every machine has the same bits.
 	byNodes := float64(k.k2 * float64(bidNodes) / float64(nodes+1))
@@ -56,10 +56,10 @@ func raiseForMixed(f float64, segs []nodeset.Segment, low, high int) float64 {
 	return (f + (mean - float64(low))) / float64(high-low+1)
 }
 
-// lowerByRank shares (0, 1] out evenly among a job's asks, as raiseForGPUs does among counts
-// of GPUs: a bid of an earlier ask is preferred to any of a later one. f stays as it is
+// lowerByRank shares (0, 1] out evenly among a job's variants, as raiseForGPUs does among counts
+// of GPUs: a bid of an earlier variant is preferred to any of a later one. f stays as it is
 // where the job has but one.
-func (a *Ask) lowerByRank(f float64) float64 {
+func (a *Variant) lowerByRank(f float64) float64 {
 	if a.Of < 2 {
 		return f
 	}

@@ -5,6 +5,7 @@ package bids
 import (
 	"fmt"
 
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -51,20 +52,8 @@ type Request struct {
 	Eligible nodeset.Mask
 }
 
-// shape is a Request with every default filled in: between minNodes and maxNodes
-// nodes, lo..hi cores on each, cores in total (0: lo on each node), and between
-// minGPUs and maxGPUs GPUs on each.
-type shape struct {
-	cores              int
-	minNodes, maxNodes int
-	lo, hi             int
-	minGPUs, maxGPUs   int
-	mixed              bool // nodes may give different numbers of GPUs
-	contiguous         bool
-	blocks             int  // of consecutive nodes, at most; 0: any number
-	nodesGiven         bool // types 2 and 3
-	perNode            bool // type 3: exactly lo == hi cores on each node
-}
+// Spec is the normal form of a Request, from which bids are made: see [Request.Spec].
+type Spec = fit.Spec
 
 // FieldError is a request that no machine could meet or that contradicts itself.
 // Field is named as in a window file.
@@ -81,15 +70,8 @@ func (e *FieldError) Error() string {
 // Validate reports the first fault of the request as a [*FieldError]: a negative
 // or too large number, an inverted range, or fields that contradict each other.
 func (r *Request) Validate() error {
-	_, err := r.shape()
+	_, err := r.Spec()
 	return err
-}
-
-// PerNode is how many cores each node of an allocation gives at least and at most: as
-// many for jobs of type 3. The error is that of Validate.
-func (r *Request) PerNode() (least, most int, err error) {
-	s, err := r.shape()
-	return s.lo, s.hi, err
 }
 
 // LeastCores is how many cores an allocation has in all at least.
@@ -100,8 +82,39 @@ func (r *Request) LeastCores() int64 {
 	return int64(max(r.MinNodes, 1)) * int64(r.TasksPerNode)
 }
 
-func (r *Request) shape() (shape, error) {
-	for _, f := range []struct {
+// Spec is the normal form of the request: what it asks for, with every default filled in. It points
+// to r.Eligible. The error is that of Validate, and the Spec then the zero one.
+func (r *Request) Spec() (Spec, error) {
+	if f := r.outOfRange(); f != nil {
+		return Spec{}, f
+	}
+	s := Spec{
+		Nodes: fit.Range{Min: max(r.MinNodes, 1), Max: r.MaxNodes},
+		Cores: fit.Amount{PerNode: fit.Range{Min: 1, Max: MaxCoresPerNode}, Total: r.Cores},
+		GPUs:  fit.Amount{PerNode: fit.Range{Min: r.MinGPUs, Max: max(r.MinGPUs, r.MaxGPUs)}},
+
+		Contiguous: r.Contiguous,
+		NodesGiven: r.MinNodes > 0 || r.MaxNodes > 0,
+	}
+	s.MixedGPUs = r.MixedGPUs && s.GPUs.PerNode.Max > s.GPUs.PerNode.Min
+	if r.Eligible != nil {
+		s.Eligible = &r.Eligible
+	}
+	if s.Nodes.Max == 0 {
+		s.Nodes.Max = unbounded
+	}
+	if f := r.settleCores(&s); f != nil {
+		return Spec{}, f
+	}
+	if s.Exact() && s.Nodes.Min == s.Nodes.Max {
+		s.Cores.Total = s.Nodes.Min * s.Cores.PerNode.Min
+	}
+	return s, nil
+}
+
+// outOfRange is the first number that is out of range, or range that is empty; nil: none is.
+func (r *Request) outOfRange() *FieldError {
+	for _, f := range [...]struct {
 		name   string
 		v, max int
 	}{
@@ -110,60 +123,50 @@ func (r *Request) shape() (shape, error) {
 		{"gpus_per_node", r.MinGPUs, MaxGPUsPerNode}, {"gpus_per_node", r.MaxGPUs, MaxGPUsPerNode},
 	} {
 		if f.v < 0 {
-			return shape{}, &FieldError{f.name, f.v, "must not be negative"}
+			return &FieldError{f.name, f.v, "must not be negative"}
 		}
 		if f.v > f.max {
-			return shape{}, &FieldError{f.name, f.v, fmt.Sprintf("must be at most %d", f.max)}
+			return &FieldError{f.name, f.v, fmt.Sprintf("must be at most %d", f.max)}
 		}
 	}
 	if r.MaxNodes != 0 && r.MinNodes > r.MaxNodes {
-		return shape{}, &FieldError{"nodes", fmt.Sprintf("%d-%d", r.MinNodes, r.MaxNodes), "the range is empty"}
+		return &FieldError{"nodes", fmt.Sprintf("%d-%d", r.MinNodes, r.MaxNodes), "the range is empty"}
 	}
 	if r.MaxGPUs != 0 && r.MinGPUs > r.MaxGPUs {
-		return shape{}, &FieldError{"gpus_per_node", fmt.Sprintf("%d-%d", r.MinGPUs, r.MaxGPUs), "the range is empty"}
+		return &FieldError{"gpus_per_node", fmt.Sprintf("%d-%d", r.MinGPUs, r.MaxGPUs), "the range is empty"}
 	}
-	s := shape{
-		cores: r.Cores, minNodes: max(r.MinNodes, 1), maxNodes: r.MaxNodes, lo: 1, hi: MaxCoresPerNode,
-		minGPUs: r.MinGPUs, maxGPUs: max(r.MinGPUs, r.MaxGPUs), contiguous: r.Contiguous,
-		nodesGiven: r.MinNodes > 0 || r.MaxNodes > 0,
-	}
-	s.mixed = r.MixedGPUs && s.maxGPUs > s.minGPUs
-	if s.maxNodes == 0 {
-		s.maxNodes = unbounded
-	}
-	return s, s.setCores(r)
+	return nil
 }
 
-// setCores settles how Cores, TasksPerNode and the range of nodes go together.
-func (s *shape) setCores(r *Request) error {
+// settleCores settles how Cores, TasksPerNode and the range of nodes go together.
+func (r *Request) settleCores(s *Spec) *FieldError {
 	t := r.TasksPerNode
 	switch {
 	case t == 0 && r.Cores == 0:
 		return &FieldError{"cores", 0, "the job asks for no core: give cores, or nodes and tasks_per_node"}
 	case t == 0:
-		if r.Cores < s.minNodes {
-			return &FieldError{"cores", r.Cores, fmt.Sprintf("fewer than its %d nodes", s.minNodes)}
+		if r.Cores < s.Nodes.Min {
+			return &FieldError{"cores", r.Cores, fmt.Sprintf("fewer than its %d nodes", s.Nodes.Min)}
 		}
-		s.maxNodes = min(s.maxNodes, r.Cores)
+		s.Nodes.Max = min(s.Nodes.Max, r.Cores)
 	case r.Cores == 0:
-		s.nodesGiven, s.perNode, s.lo, s.hi = true, true, t, t
+		s.NodesGiven, s.Cores.PerNode = true, fit.Range{Min: t, Max: t}
 		if r.MaxNodes == 0 {
-			s.maxNodes = s.minNodes
+			s.Nodes.Max = s.Nodes.Min
 		}
-	case r.Cores%t == 0 && r.Cores/t >= s.minNodes && r.Cores/t <= s.maxNodes:
-		s.nodesGiven, s.perNode, s.lo, s.hi = true, true, t, t
-		s.minNodes, s.maxNodes = r.Cores/t, r.Cores/t
+	case r.Cores%t == 0 && r.Cores/t >= s.Nodes.Min && r.Cores/t <= s.Nodes.Max:
+		s.NodesGiven, s.Cores.PerNode = true, fit.Range{Min: t, Max: t}
+		s.Nodes = fit.Range{Min: r.Cores / t, Max: r.Cores / t}
 	default:
 		need := (r.Cores + t - 1) / t
-		if need > s.maxNodes {
-			return &FieldError{"tasks_per_node", t, fmt.Sprintf("%d cores do not fit on %d nodes", r.Cores, s.maxNodes)}
+		if need > s.Nodes.Max {
+			return &FieldError{"tasks_per_node", t, fmt.Sprintf("%d cores do not fit on %d nodes", r.Cores, s.Nodes.Max)}
 		}
-		if r.Cores < s.minNodes {
-			return &FieldError{"cores", r.Cores, fmt.Sprintf("fewer than its %d nodes", s.minNodes)}
+		if r.Cores < s.Nodes.Min {
+			return &FieldError{"cores", r.Cores, fmt.Sprintf("fewer than its %d nodes", s.Nodes.Min)}
 		}
-		s.hi = t
-		s.minNodes = max(s.minNodes, need)
-		s.maxNodes = min(s.maxNodes, r.Cores)
+		s.Cores.PerNode.Max = t
+		s.Nodes = fit.Range{Min: max(s.Nodes.Min, need), Max: min(s.Nodes.Max, r.Cores)}
 	}
 	return nil
 }

@@ -44,22 +44,15 @@ func (s *scan) classify(segs []nodeset.Segment) (Class, int) {
 	return ClassB, 1
 }
 
-// scanKey tells scans of one window apart: masks by their memory, words being one more
-// than a mask's length and 0 without a mask.
+// scanKey tells scans of one window apart.
 type scanKey struct {
-	crosses, gpus, lo, words int
-	mask                     *uint64
+	crosses, gpus, lo int
+	eligible          *nodeset.Mask
 }
 
-// keyOf is the key of the nodesets that a job may use with k GPUs a node.
-func keyOf(a *Ask, s *shape, k int) scanKey {
-	key := scanKey{crosses: a.Crosses, gpus: k, lo: s.lo}
-	if a.Eligible != nil {
-		if key.words = 1 + len(a.Eligible); len(a.Eligible) > 0 {
-			key.mask = &a.Eligible[0]
-		}
-	}
-	return key
+// keyOf is the key of the nodesets that a variant may use with k GPUs a node, s being its Spec.
+func keyOf(a *Variant, s *Spec, k int) scanKey {
+	return scanKey{crosses: a.Crosses, gpus: k, lo: s.Cores.PerNode.Min, eligible: s.Eligible}
 }
 
 // scanCache remembers the scans of one window: many jobs ask the same question.
@@ -77,7 +70,7 @@ func (c *scanCache) reset() {
 	c.used = 0
 }
 
-func (c *scanCache) get(k scanKey, t *nodeset.Table, eligible nodeset.Mask) *scan {
+func (c *scanCache) get(k scanKey, t *nodeset.Table) *scan {
 	i, ok := c.index[k]
 	if !ok {
 		i = c.used
@@ -87,7 +80,11 @@ func (c *scanCache) get(k scanKey, t *nodeset.Table, eligible nodeset.Mask) *sca
 			c.scans = append(c.scans, scan{})
 		}
 		s := &c.scans[i]
-		s.sets = t.Scan(s.sets[:0], nodeset.Query{GPUs: k.gpus, MinCores: k.lo, Eligible: eligible})
+		q := nodeset.Query{GPUs: k.gpus, MinCores: k.lo}
+		if k.eligible != nil {
+			q.Eligible = *k.eligible
+		}
+		s.sets = t.Scan(s.sets[:0], q)
 		s.bySize = s.bySize[:0]
 		for n := range s.sets {
 			s.bySize = append(s.bySize, int32(n))

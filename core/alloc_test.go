@@ -27,7 +27,8 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 	}
 	var reqs []bids.Request
 	for i := range 60 {
-		reqs = append(reqs, bids.Request{Cores: 8 + 7*i}, bids.Request{Cores: 16 + 8*i, MinNodes: 2 + i, MaxNodes: 2 + i, MinGPUs: 1, MaxGPUs: 2})
+		reqs = append(reqs, bids.Request{Cores: 8 + 7*i},
+			bids.Request{Cores: 16 + 8*i, MinNodes: 2 + i, MaxNodes: 2 + i, MinGPUs: 1, MaxGPUs: 2})
 	}
 	s.Pending = queue(600, append([]bids.Request{{Cores: 2000}}, reqs...)...)
 	o := DefaultAuctionOptions()
@@ -44,6 +45,13 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 		job.Prefer = maskOf(300, 5+i%7*30, 6+i%7*30)
 	}
 	allocatesNothing(t, o, s)
+	for _, job := range s.Pending {
+		job.Prefer = nil
+	}
+	for n := range 300 {
+		s.Tiers = append(s.Tiers, uint8(n%11))
+	}
+	allocatesNothing(t, o, s)
 }
 
 func allocatesNothing(t *testing.T, o AuctionOptions, s *Snapshot) {
@@ -55,7 +63,7 @@ func allocatesNothing(t *testing.T, o AuctionOptions, s *Snapshot) {
 	for range 20 { // the solver's buffers grow for a few rounds
 		require.NoError(t, a.Decide(ctx, s, Limits{Seed: 1}, &p))
 	}
-	require.Positive(t, p.Decisions[0].Expected, "the wide job is blocked and gets a reservation")
+	require.True(t, p.Decisions[0].Kept, "the wide job is blocked and gets a reservation")
 	require.Positive(t, started(&p))
 	require.Zero(t, testing.AllocsPerRun(10, func() {
 		if a.Decide(ctx, s, Limits{Seed: 1}, &p) != nil {

@@ -8,15 +8,18 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aucsched/aucsched/internal/entry"
 	"github.com/aucsched/aucsched/internal/slack"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
 
-// Auction is the policy "auction2": AUCSCHED2 with whole-window drafts and reservations. A cycle goes
-// through its stages in the order of their fields; each owns its scratch and looks at earlier ones only.
+// Auction is the policy "auction2": AUCSCHED2 with whole-window drafts and reservations. A
+// cycle goes through its stages in the order of their fields; each owns its scratch and looks
+// at earlier ones only.
 type Auction struct {
-	entry   Entry
+	entry   entry.Entry
+	checker checker
 	opts    AuctionOptions
 	slack   slack.Slack // what is left of a cycle's time to what comes after its deadline
 	filling filling     // what the solver leaves of it to the awards
@@ -34,13 +37,17 @@ type stages struct {
 	winners      winners      // these
 }
 
-// NewAuction returns the policy with the given solver; nil means the native one.
+// NewAuction returns the policy with the given solver; nil means the native one. The error is an
+// [*OptionError]: the first setting that is out of range.
 func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
-	if err := o.Validate(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	if solver == nil {
 		solver = native.New()
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
 	}
 	a := &Auction{opts: o}
 	a.window.opts, a.reservations.opts, a.bidding.opts, a.winners.opts, a.awards.opts = &a.opts, &a.opts, &a.opts, &a.opts, &a.opts
@@ -55,23 +62,25 @@ func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
 // Name is "auction2", or what AuctionOptions.Determiner says.
 func (a *Auction) Name() string { return a.winners.by.Name() }
 
-// Decide implements [Policy]. However late it is, it decides on one job at least. It goes on until one
-// starts, or has a place reserved, for at most 64 attempts in vain; each way to meet a job is one.
-// Without drafts and depth too, as in the paper, only the window's first job is sure to be looked at.
+// Decide implements [Policy]. However late it is, it decides on one job at least. It goes on
+// until one starts, or has a place reserved, for at most 64 attempts in vain; each way to meet
+// a job is one. Without drafts and depth too, as in the paper, only the window's first job is
+// sure to be looked at.
 func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
 	if a.winners.by == nil {
 		return errNotNew
 	}
-	return a.entry.Run(ctx, s, p, func() error { return a.cycle(ctx, s, l, p) })
+	if s == nil || p == nil {
+		return errNoPlan
+	}
+	check := func() error { return a.checker.check(s) }
+	return a.entry.Run(ctx, p.reset, check, func() error { return a.cycle(ctx, s, l, p) })
 }
 
 func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
-	if l.Now == nil {
-		l.Now = time.Now
-	}
-	begin := l.Now()
+	begin := a.opts.Clock()
 	l.Deadline = a.slack.TakeOff(begin, l.Deadline)
-	a.clock.start(ctx, l, begin, a.slack.Left())
+	a.clock.start(ctx, a.opts.Clock, l.Deadline, begin, a.slack.Left())
 	defer a.clock.end()
 	a.window.open(s, &a.clock, p)
 	a.reservations.reset(s, len(a.window.jobs))
@@ -86,7 +95,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	}
 	p.Stats.Late = a.clock.cut || (open && a.winners.unproven)
 	p.countTimedOut()
-	end := l.Now()
+	end := a.opts.Clock()
 	p.Stats.Elapsed = end.Sub(begin)
 	a.slack.Learn(end)
 	return nil
@@ -97,18 +106,18 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 	w, r, b := &a.window, &a.reservations, &a.bidding
 	if !a.opts.Estimates && !anyFree(s.Nodes) {
-		b.none(w.asks)
+		b.none(w.variants)
 		return false, nil
 	}
-	guarded := a.opts.Reservations > 0 && len(w.asks) > 0
+	guarded := a.opts.Reservations > 0 && len(w.variants) > 0
 	needsBids := w.next == len(s.Pending) && !a.opts.Estimates
 	if guarded { // the walk over the queue asks for no more
-		b.draft(&r.space, w.asks, a.clock.stop(quarter))
+		b.draft(&r.space, w.variants, a.clock.stop(quarter))
 	}
 	if !guarded || (needsBids && len(b.book.Bids) == 0) {
-		b.all(&r.space, w.asks, a.clock.stop(quarter))
+		b.all(&r.space, w.variants, a.clock.stop(quarter))
 	}
-	if needsBids && len(b.book.Bids) == 0 && b.book.Asked == len(w.asks) {
+	if needsBids && len(b.book.Bids) == 0 && b.book.Asked == len(w.variants) {
 		return false, nil
 	}
 	var required []bool
@@ -117,7 +126,7 @@ func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 			return false, err
 		}
 		required = r.required()
-		b.all(&r.space, w.asks, a.clock.stop(half))
+		b.all(&r.space, w.variants, a.clock.stop(half))
 	}
 	if err := a.model.make(&r.space, w, &b.book, required); err != nil {
 		return false, fmt.Errorf("model: %w", err)
@@ -136,15 +145,16 @@ func (a *Auction) choose(ctx context.Context, s *Snapshot, l Limits, begin time.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	solved := l.Now()
+	solved := a.opts.Clock()
 	if err := a.awards.decide(s, &a.stages, &a.clock, p); err != nil {
 		return err
 	}
-	a.filling.learn(l.Now().Sub(solved))
+	a.filling.learn(a.opts.Clock().Sub(solved))
 	return nil
 }
 
-// blockAll decides a window of which no job bids: nothing suits them, or there was no time to see what does.
+// blockAll decides a window of which no job bids: nothing suits them, or there was no
+// time to see what does.
 func (a *Auction) blockAll(p *Plan) {
 	for j, i := range a.window.index {
 		if a.bidding.unasked(&a.window, j) {

@@ -29,7 +29,7 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 		return err
 	}
 	m, result, book := &in.model, &in.winners.result, &in.bidding.book
-	x := sums{m.Objective(result.Worth), m.Objective(result.Bound)}
+	x := sums{m.Objective(result.Value), m.Objective(result.Bound)}
 	for j := range in.window.jobs {
 		if err := a.decideJob(j, in, &x, p); err != nil {
 			return err
@@ -39,8 +39,8 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	if err != nil {
 		return err
 	}
-	p.Stats.BoundAll = m.boundAll(&in.reservations.space, &in.window) + added
-	p.Objective, p.Bound = x.objective+added, min(x.bound+added, p.Stats.BoundAll)
+	p.Stats.GlobalBound = m.boundAll(&in.window, &in.bidding.gen) + added
+	p.Objective, p.Bound = x.objective+added, min(x.bound+added, p.Stats.GlobalBound)
 	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(in.window.jobs), len(book.Bids), book.NodeSets
 	p.Stats.Rows, p.Stats.Entries = m.Rows(), len(m.Row)
 	p.Stats.Status, p.Stats.Work = result.Status.String(), result.Work
@@ -57,7 +57,7 @@ func (a *awards) takeWinners(in *stages) error {
 		bid := &in.bidding.book.Bids[b]
 		j := in.window.jobOf(bid)
 		a.won[j] = int32(i)
-		if err := a.left.rest.Take(in.winners.by.Allocation(i), in.window.asks[bid.Job].Crosses); err != nil {
+		if err := a.left.rest.Take(in.winners.by.Allocation(i), in.window.variants[bid.Job].Crosses); err != nil {
 			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", in.window.jobs[j].ID, err)
 		}
 	}
@@ -68,10 +68,11 @@ func (a *awards) takeWinners(in *stages) error {
 func (a *awards) decideJob(j int, in *stages, x *sums, p *Plan) error {
 	d := &p.Decisions[in.window.index[j]] // so far these are in queue order, an element a job
 	if w := a.won[j]; w >= 0 {
-		return a.decideWinner(int(w), in, d, p)
+		a.decideWinner(int(w), in, d, p)
+		return nil
 	}
-	start := in.reservations.guarded[j].start
-	if start == 0 && a.opts.Drafts > 0 {
+	kept := in.reservations.guarded[j]
+	if !kept.reserved && a.opts.Drafts > 0 {
 		added, err := a.left.fillAny(j, d, p)
 		if err != nil {
 			return err
@@ -80,36 +81,34 @@ func (a *awards) decideJob(j int, in *stages, x *sums, p *Plan) error {
 			return nil
 		}
 	}
-	d.Expected = start
+	d.Kept, d.Expected = kept.reserved, kept.start
 	d.waits(a.whyNot(j, in, d.Why == TimedOut))
 	return nil
 }
 
-// decideWinner starts the w-th winner's job. A layout that the program has chosen for an offer need not
-// be the offer's: then it is a bid like others.
-func (a *awards) decideWinner(w int, in *stages, d *Decision, p *Plan) error {
+// decideWinner starts the w-th winner's job. A layout that the program has chosen for an offer need
+// not be the offer's: then it is a bid like others.
+func (a *awards) decideWinner(w int, in *stages, d *Decision, p *Plan) {
 	b := in.winners.result.Chosen[w]
 	bid := &in.bidding.book.Bids[b]
 	d.Start, d.Class, d.Alternative = true, bid.Class, int(in.window.ways[bid.Job].alternative)
 	a.left.grace = 0
-	d.Segs = p.Keep(in.winners.by.Allocation(w))
-	if bid.Class != bids.ClassS || slices.Equal(d.Segs, in.bidding.book.Allocation(int(b))) {
-		return nil
+	d.Segs = p.keep(in.winners.by.Allocation(w))
+	if bid.Class == bids.ClassS && !slices.Equal(d.Segs, in.bidding.book.Allocation(int(b))) {
+		d.Class = in.bidding.gen.Describe(&in.window.variants[bid.Job], d.Segs).Class
 	}
-	described, err := in.bidding.gen.Describe(&in.window.asks[bid.Job], d.Segs)
-	d.Class = described.Class
-	return err
 }
 
 // whyNot is why job j of the window waits. untried: there was no time to try what the winners left.
 func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
 	silent := in.bidding.silent(&in.window, j)
 	switch {
-	case in.reservations.guarded[j].start > 0:
+	case in.reservations.guarded[j].reserved:
 		return blocked
 	case silent && !in.bidding.unasked(&in.window, j):
 		return a.opts.noPlace()
-	case silent, untried, in.winners.unproven && a.opts.Drafts == 0: // without drafts left-overs are not given out
+	case silent, untried, in.winners.unproven && a.opts.Drafts == 0:
+		// without drafts left-overs are not given out
 		return undecided
 	}
 	return lost

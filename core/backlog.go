@@ -17,7 +17,8 @@ func (b *backlog) wait(job *Job) {
 func (b *backlog) run(s *Snapshot) {
 	for i := range s.Running {
 		r := &s.Running[i]
-		left := float64(max(r.End-s.Now, 1)) // a job that has outstayed its limit may end at any moment
+		// a job that has outstayed its limit may end at any moment
+		left := float64(max(r.End-s.Now, 1))
 		for _, seg := range r.Segs {
 			b.cores += left * float64(seg.Len()) * float64(seg.Cores)
 			b.gpus += left * float64(seg.Len()) * float64(seg.GPUs)
@@ -31,8 +32,9 @@ func (b *backlog) end(m totals) float64 {
 }
 
 const (
-	// lastShare is which part of the time until all is done a job's limit has to exceed for it to be
-	// one of those that may be running last. One would do if a machine were ever filled without gaps.
+	// lastShare is which part of the time until all is done a job's limit has to exceed for
+	// it to be one of those that may be running last. One would do if a machine were ever
+	// filled without gaps.
 	lastShare = 1.0 / 2
 	// lastClaim is what that adds to a claim: as much as asking for all cores and all GPUs.
 	lastClaim = 2

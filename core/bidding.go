@@ -12,16 +12,16 @@ type bidding struct {
 }
 
 // none is for a machine of which nothing is free: there is nothing to bid for.
-func (b *bidding) none(asks []bids.Ask) { b.book.Asked = len(asks) }
+func (b *bidding) none(variants []bids.Variant) { b.book.Asked = len(variants) }
 
 // draft has the book hold what the jobs get in the best draft, and no more.
-func (b *bidding) draft(space *bids.Space, asks []bids.Ask, stop func() bool) {
-	b.gen.GenerateDraft(space, asks, b.options(stop), &b.book)
+func (b *bidding) draft(space *bids.Space, variants []bids.Variant, stop func() bool) {
+	b.gen.GenerateDraft(space, variants, b.options(stop), &b.book)
 }
 
 // all has the book hold all bids.
-func (b *bidding) all(space *bids.Space, asks []bids.Ask, stop func() bool) {
-	b.gen.Generate(space, asks, b.options(stop), &b.book)
+func (b *bidding) all(space *bids.Space, variants []bids.Variant, stop func() bool) {
+	b.gen.Generate(space, variants, b.options(stop), &b.book)
 }
 
 func (b *bidding) options(stop func() bool) bids.Options {
@@ -31,9 +31,9 @@ func (b *bidding) options(stop func() bool) bids.Options {
 }
 
 // unasked reports whether the time was over before job j of the window had made its bids.
-func (b *bidding) unasked(w *window, j int) bool { return int(w.askStart[j+1]) > b.book.Asked }
+func (b *bidding) unasked(w *window, j int) bool { return int(w.variantStart[j+1]) > b.book.Asked }
 
 // silent reports whether job j of the window bids nothing.
 func (b *bidding) silent(w *window, j int) bool {
-	return b.book.JobStart[w.askStart[j]] == b.book.JobStart[w.askStart[j+1]]
+	return b.book.JobStart[w.variantStart[j]] == b.book.JobStart[w.variantStart[j+1]]
 }

@@ -10,22 +10,22 @@ import (
 )
 
 // The bound on all allocations holds for many times the bids.
-func TestBoundAllHoldsForMoreBids(t *testing.T) {
+func TestGlobalBoundHoldsForMoreBids(t *testing.T) {
 	lower := 0 // where it says more than that all jobs start
 	checkUntil(t, func() bool { return lower > 0 }, func(t *rapid.T) {
 		s := drawSnapshot(t)
 		few := decide(t, AuctionOptions{Window: 200, MaxBidsPerJob: 1, Work: 100_000}, s)
 		many := decide(t, AuctionOptions{Window: 200, MaxBidsPerJob: 60, Drafts: 20, Work: 600_000}, s)
-		require.LessOrEqual(t, few.Objective, few.Stats.BoundAll)
+		require.LessOrEqual(t, few.Objective, few.Stats.GlobalBound)
 		if few.Stats.Bids == 0 {
 			return
 		}
-		require.LessOrEqual(t, many.Objective, few.Stats.BoundAll)
+		require.LessOrEqual(t, many.Objective, few.Stats.GlobalBound)
 		all := 0.0
 		for _, job := range s.Pending {
 			all += float64(job.Priority)
 		}
-		if few.Stats.BoundAll < all {
+		if few.Stats.GlobalBound < all {
 			lower++
 		}
 	})

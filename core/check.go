@@ -4,18 +4,18 @@ package core
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/entry"
 )
 
-// ErrBusy is what Decide returns when another goroutine is in it. That one goes on undisturbed. The Plan of the call
-// stays as it was, since it may be that of the other: its decisions are an earlier cycle's, or not whole.
-var ErrBusy = errors.New("the policy is deciding in another goroutine")
+// ErrBusy is what Decide returns when another goroutine is in it. That one goes on undisturbed. The
+// Plan of the call stays as it was, since it may be that of the other: its decisions are an earlier
+// cycle's, or not whole.
+var ErrBusy = entry.ErrBusy
 
 // JobError is a fault of one job of a snapshot's queue, or of a [Cluster].
 type JobError struct {
@@ -34,11 +34,8 @@ func (e *JobError) Error() string {
 	return fmt.Sprintf("jobs[%d] (%s): %v", e.Job, e.ID, e.Fault)
 }
 
-// Is reports whether it is ErrUnknownJob, ErrDuplicateJob or ErrUnknownNode.
-func (e *JobError) Is(target error) bool { return e.is != nil && e.is == target }
-
-// Unwrap gives the fault.
-func (e *JobError) Unwrap() error { return e.Fault }
+// Unwrap gives the fault, and ErrUnknownJob, ErrDuplicateJob or ErrUnknownNode if it is that.
+func (e *JobError) Unwrap() []error { return causes(e.Fault, e.is) }
 
 // Faults of a call.
 var (
@@ -47,9 +44,10 @@ var (
 	errNoNodes = errors.New("the snapshot has no machine: Nodes is nil")
 )
 
-// Validate reports the first fault for which Decide refuses the snapshot: no machine, or, as a [*JobError], a job that is not there,
-// a priority or time limit out of range, a priority above that of the job before it, or an id that another
-// job has. Requests are not looked at: one that no machine can meet waits, with Never as its Why.
+// Validate reports the first fault for which Decide refuses the snapshot: no machine, or, as a
+// [*JobError], a job that is not there, a priority or time limit out of range, a priority above
+// that of the job before it, or an id that another job has. Requests are not looked at: one that no
+// machine can meet waits, with Never as its Why.
 func (s *Snapshot) Validate() error { return new(checker).check(s) }
 
 // checker checks snapshots. It keeps its memory.
@@ -58,6 +56,9 @@ type checker struct{ ids map[string]struct{} }
 func (c *checker) check(s *Snapshot) error {
 	if s.Nodes == nil {
 		return errNoNodes
+	}
+	if s.Tiers != nil && len(s.Tiers) != s.Nodes.Len() {
+		return fmt.Errorf("tiers: there are %d, for %d nodes", len(s.Tiers), s.Nodes.Len())
 	}
 	last, ascending := int64(MaxPriority), true
 	for i, job := range s.Pending {
@@ -76,7 +77,8 @@ func (c *checker) check(s *Snapshot) error {
 	return c.checkIDs(s.Pending)
 }
 
-// fault is what is wrong with the numbers of a job of the queue that comes after one of priority last, or nil.
+// fault is what is wrong with the numbers of a job of the queue that comes after one of
+// priority last, or nil.
 func (j *Job) fault(last int64) *bids.FieldError {
 	switch {
 	case j.Priority < 1 || j.Priority > MaxPriority:
@@ -106,42 +108,14 @@ func compareIDs(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
+// maxTimeLimit keeps sums of times in range.
+const maxTimeLimit = 1 << 50
+
 // limitFault is what is wrong with the job's time limit, or nil.
 func (j *Job) limitFault() *bids.FieldError {
-	if j.TimeLimit < 1 || j.TimeLimit > MaxTimeLimit {
-		return &bids.FieldError{Field: "time_limit_s", Value: j.TimeLimit, Why: fmt.Sprintf("must be 1 to %d; NoTimeLimit stands for none", int64(MaxTimeLimit))}
+	if j.TimeLimit < 1 || j.TimeLimit > maxTimeLimit {
+		return &bids.FieldError{Field: "time_limit_s", Value: j.TimeLimit,
+			Why: fmt.Sprintf("must be 1 to %d; NoTimeLimit stands for none", int64(maxTimeLimit))}
 	}
 	return nil
-}
-
-// Entry lets one goroutine at a time into a policy, with a snapshot that is valid. A policy of another
-// package may begin its Decide with one, as those here do.
-type Entry struct {
-	busy    atomic.Bool
-	checker checker
-}
-
-// Run empties p, checks the snapshot and calls decide, whose error leaves p without decisions; so does the end of ctx.
-func (e *Entry) Run(ctx context.Context, s *Snapshot, p *Plan, decide func() error) (err error) {
-	if s == nil || p == nil {
-		return errNoPlan
-	}
-	if !e.busy.CompareAndSwap(false, true) {
-		return ErrBusy
-	}
-	defer e.busy.Store(false)
-	p.reset()
-	if err = ctx.Err(); err == nil {
-		err = e.checker.check(s)
-	}
-	if err == nil {
-		err = decide()
-	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		p.reset()
-	}
-	return err
 }

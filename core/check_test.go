@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,11 +21,16 @@ import (
 )
 
 // policies are an auction and ipsched, with default settings.
-func allPolicies(t testing.TB) []core.Policy {
+func allPolicies(t testing.TB) []core.Policy { return policiesBy(t, nil) }
+
+// policiesBy are all policies, by a clock.
+func policiesBy(t testing.TB, clock func() time.Time) []core.Policy {
 	t.Helper()
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	o, p := core.DefaultAuctionOptions(), others.DefaultIPSchedOptions()
+	o.Clock, p.Clock = clock, clock
+	a, err := core.NewAuction(o, nil)
 	require.NoError(t, err)
-	i, err := others.NewIPSched(others.DefaultIPSchedOptions())
+	i, err := others.NewIPSched(p)
 	require.NoError(t, err)
 	return []core.Policy{a, i}
 }
@@ -39,16 +45,45 @@ func uniform(t testing.TB, nodes, cores int) *nodeset.Table {
 // A queue that is none is refused, by the name of the job and the field, and nothing starts.
 func TestDecideRefusesQueuesThatAreNone(t *testing.T) {
 	for want, spoil := range map[string]func(q []*core.Job) []*core.Job{
-		"jobs[1] (J1): priority: 11: is above 9, that of the job before it": func(q []*core.Job) []*core.Job { q[0].Priority = 9; q[1].Priority = 11; return q },
-		"jobs[2] (J2): priority: 0: must be 1 to 1099511627776":             func(q []*core.Job) []*core.Job { q[2].Priority = 0; return q },
-		"jobs[2] (J2): priority: -5: must be 1 to 1099511627776":            func(q []*core.Job) []*core.Job { q[2].Priority = -5; return q },
-		"jobs[0] (J0): priority: 2199023255552: must be 1 to 1099511627776": func(q []*core.Job) []*core.Job { q[0].Priority = 1 << 41; return q },
-		"jobs[1] (J1): time_limit_s: 0: must be 1 to":                       func(q []*core.Job) []*core.Job { q[1].TimeLimit = 0; return q },
-		"jobs[1] (J1): time_limit_s: -60: must be 1 to":                     func(q []*core.Job) []*core.Job { q[1].TimeLimit = -60; return q },
-		"jobs[1] (J1): time_limit_s: 1125899906842625: must be 1 to":        func(q []*core.Job) []*core.Job { q[1].TimeLimit = core.MaxTimeLimit + 1; return q },
-		"jobs[2] (J0): id: J0: there are two jobs of this id":               func(q []*core.Job) []*core.Job { q[2].ID = "J0"; return q },
-		"jobs[3] (J1): id: J1: there are two jobs of this id":               func(q []*core.Job) []*core.Job { return append(q, q[1]) },
-		"jobs[3] (): job: <nil>: must not be nil":                           func(q []*core.Job) []*core.Job { return append(q, nil) },
+		"jobs[1] (J1): priority: 11: is above 9, that of the job before it": func(q []*core.Job) []*core.Job {
+			q[0].Priority = 9
+			q[1].Priority = 11
+			return q
+
+		},
+		"jobs[2] (J2): priority: 0: must be 1 to 1099511627776": func(q []*core.Job) []*core.Job {
+			q[2].Priority = 0
+			return q
+
+		},
+		"jobs[2] (J2): priority: -5: must be 1 to 1099511627776": func(q []*core.Job) []*core.Job {
+			q[2].Priority = -5
+			return q
+
+		},
+		"jobs[0] (J0): priority: 2199023255552: must be 1 to 1099511627776": func(q []*core.Job) []*core.Job {
+			q[0].Priority = 1 << 41
+			return q
+
+		},
+		"jobs[1] (J1): time_limit_s: 0: must be 1 to": func(q []*core.Job) []*core.Job {
+			q[1].TimeLimit = 0
+			return q
+
+		},
+		"jobs[1] (J1): time_limit_s: -60: must be 1 to": func(q []*core.Job) []*core.Job {
+			q[1].TimeLimit = -60
+			return q
+
+		},
+		"jobs[1] (J1): time_limit_s: 1125899906842625: must be 1 to": func(q []*core.Job) []*core.Job {
+			q[1].TimeLimit = 1<<50 + 1
+			return q
+
+		},
+		"jobs[2] (J0): id: J0: there are two jobs of this id": func(q []*core.Job) []*core.Job { q[2].ID = "J0"; return q },
+		"jobs[3] (J1): id: J1: there are two jobs of this id": func(q []*core.Job) []*core.Job { return append(q, q[1]) },
+		"jobs[3] (): job: <nil>: must not be nil":             func(q []*core.Job) []*core.Job { return append(q, nil) },
 	} {
 		t.Run(want, func(t *testing.T) {
 			var q []*core.Job
@@ -81,7 +116,8 @@ func TestDecideRefusesCallsThatAreNone(t *testing.T) {
 	var p core.Plan
 	for _, policy := range allPolicies(t) {
 		require.ErrorContains(t, policy.Decide(context.Background(), nil, core.Limits{}, &p), "no Snapshot")
-		require.ErrorContains(t, policy.Decide(context.Background(), &core.Snapshot{Nodes: uniform(t, 1, 1)}, core.Limits{}, nil), "no Plan")
+		require.ErrorContains(t, policy.Decide(context.Background(),
+			&core.Snapshot{Nodes: uniform(t, 1, 1)}, core.Limits{}, nil), "no Plan")
 		require.ErrorContains(t, policy.Decide(context.Background(), &core.Snapshot{}, core.Limits{}, &p), "Nodes is nil")
 	}
 	for want, policy := range map[string]core.Policy{"NewAuction": new(core.Auction), "NewIPSched": new(others.IPSched)} {
@@ -106,8 +142,9 @@ func TestTheCheckAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(5, decide))
 }
 
-// A stream of short jobs that would fill the machine for ever, and a job at the head that needs all of it. A time limit of 0, as of
-// a caller who has forgotten it, had the stream pass for jobs that end at once, and the head never start.
+// A stream of short jobs that would fill the machine for ever, and a job at the head that needs all
+// of it. A time limit of 0, as of a caller who has forgotten it, had the stream pass for jobs that
+// end at once, and the head never start.
 func TestAStreamWithoutTimeLimitsDoesNotStarveTheHead(t *testing.T) {
 	for _, limit := range []int64{10, core.NoTimeLimit} {
 		at, err := headStarts(t, limit)
@@ -120,8 +157,8 @@ func TestAStreamWithoutTimeLimitsDoesNotStarveTheHead(t *testing.T) {
 	require.Equal(t, "time_limit_s", fault.Fault.Field)
 }
 
-// headStarts is when a job of the whole machine, which comes at second 5, starts beside jobs of a node that come
-// each second and run for 10 seconds.
+// headStarts is when a job of the whole machine, which comes at second 5, starts beside jobs of a
+// node that come each second and run for 10 seconds.
 func headStarts(t *testing.T, limit int64) (int64, error) {
 	t.Helper()
 	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
@@ -173,33 +210,35 @@ func headStarts(t *testing.T, limit int64) (int64, error) {
 	return 300, nil
 }
 
-// blocking is a clock that holds up who reads it.
-type blocking struct{ in, out chan struct{} }
+// blocking is a clock that holds up who reads it, once.
+type blocking struct {
+	once    sync.Once
+	in, out chan struct{}
+}
 
 func (b *blocking) now() time.Time {
-	b.in <- struct{}{}
-	<-b.out
+	b.once.Do(func() {
+		b.in <- struct{}{}
+		<-b.out
+	})
 	return time.Unix(0, 0)
 }
 
 // The second goroutine in Decide is told so, and the first goes on.
 func TestDecideIsBusy(t *testing.T) {
-	s := &core.Snapshot{Nodes: uniform(t, 4, 8), Pending: []*core.Job{{ID: "J", Request: bids.Request{Cores: 8}, Priority: 1, TimeLimit: 1}}}
-	for _, policy := range allPolicies(t) {
-		clock := &blocking{make(chan struct{}), make(chan struct{})}
+	s := &core.Snapshot{Nodes: uniform(t, 4, 8),
+		Pending: []*core.Job{{ID: "J", Request: bids.Request{Cores: 8}, Priority: 1, TimeLimit: 1}}}
+	for i := range allPolicies(t) {
+		clock := &blocking{in: make(chan struct{}), out: make(chan struct{})}
+		policy := policiesBy(t, clock.now)[i]
 		var first, second core.Plan
 		done := make(chan error)
-		go func() { done <- policy.Decide(context.Background(), s, core.Limits{Now: clock.now}, &first) }()
+		go func() { done <- policy.Decide(context.Background(), s, core.Limits{}, &first) }()
 		<-clock.in
 		require.ErrorIs(t, policy.Decide(context.Background(), s, core.Limits{}, &second), core.ErrBusy)
 		require.ErrorIs(t, policy.Decide(context.Background(), s, core.Limits{}, &first), core.ErrBusy, "which leaves the plan alone")
 		close(clock.out)
-		go func() {
-			for range clock.in {
-			}
-		}()
 		require.NoError(t, <-done)
-		close(clock.in)
 		require.True(t, first.Decisions[0].Start)
 		require.NoError(t, policy.Decide(context.Background(), s, core.Limits{}, &second), "it is free again")
 	}

@@ -28,18 +28,18 @@ type clock struct {
 	stops [moments]func() bool
 }
 
-// start begins a cycle.
-func (c *clock) start(ctx context.Context, l Limits, begin time.Time, slack time.Duration) {
+// start begins a cycle, which is due at the deadline if that is not zero.
+func (c *clock) start(ctx context.Context, now func() time.Time, due, begin time.Time, slack time.Duration) {
 	c.ctx, c.now, c.cut = ctx, nil, false
-	if l.Deadline.IsZero() {
+	if due.IsZero() {
 		return
 	}
-	c.now = l.Now
-	span := l.Deadline.Sub(begin)
+	c.now = now
+	span := due.Sub(begin)
 	c.until[eighth] = begin.Add(span / 8)
 	c.until[quarter] = begin.Add(span / 4)
 	c.until[half] = begin.Add(span / 2)
-	c.until[late] = l.Deadline.Add(slack / 2) // left-overs are worth some of the slack
+	c.until[late] = due.Add(slack / 2) // left-overs are worth some of the slack
 }
 
 // end lets go of the cycle's context.

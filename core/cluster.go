@@ -39,7 +39,8 @@ type Cluster struct {
 // ClusterOptions are the settings of a Cluster. The zero value is that of an Auction with
 // DefaultAuctionOptions, and cycles that end by themselves.
 type ClusterOptions struct {
-	// Policy decides; nil means an Auction with DefaultAuctionOptions. It must not be used elsewhere.
+	// Policy decides; nil means an Auction with DefaultAuctionOptions and Clock. It must not be
+	// used elsewhere, and has to go by the same clock.
 	Policy Policy
 	// Clock tells the time; nil means time.Now.
 	Clock func() time.Time
@@ -57,7 +58,8 @@ type JobSpec struct {
 	bids.Request
 	// On names the nodes that the job may use; nil means all, those added later too.
 	On []string
-	// Alternatives are further ways to meet the job, the one liked best first. See Job.Alternatives.
+	// Alternatives are further ways to meet the job, the one liked best first.
+	// See Job.Alternatives.
 	Alternatives []Way
 	// Prefer names nodes on which the job would rather be. See Job.Prefer.
 	Prefer []string
@@ -93,15 +95,17 @@ func NewCluster(o ClusterOptions) (*Cluster, error) {
 	if o.Deadline < 0 {
 		return nil, &OptionError{"Deadline", o.Deadline, "must not be negative"}
 	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
 	if o.Policy == nil {
-		auction, err := NewAuction(DefaultAuctionOptions(), nil)
+		auctionOptions := DefaultAuctionOptions()
+		auctionOptions.Clock = o.Clock
+		auction, err := NewAuction(auctionOptions, nil)
 		if err != nil {
 			return nil, err
 		}
 		o.Policy = auction
-	}
-	if o.Clock == nil {
-		o.Clock = time.Now
 	}
 	return &Cluster{policy: o.Policy, clock: o.Clock, deadline: o.Deadline, seed: o.Seed,
 		epoch: o.Clock(), jobs: make(map[string]*clusterJob), machine: newMachine()}, nil

@@ -94,7 +94,7 @@ func (c *Cluster) Decide(ctx context.Context) (*Cycle, error) {
 	if len(w.names) == 0 {
 		return w.nothing(at), ctx.Err()
 	}
-	limits := Limits{Now: c.clock, Seed: c.seed}
+	limits := Limits{Seed: c.seed}
 	if c.deadline > 0 {
 		limits.Deadline = c.clock().Add(c.deadline)
 	}
@@ -217,7 +217,7 @@ func (c *Cluster) waiting(job *clusterJob, d *Decision) Waiting {
 		return Waiting{Job: job.id, Reason: reasonUnseen}
 	}
 	w := Waiting{Job: job.id, Why: d.Why, Reason: d.Reason}
-	if d.Expected > 0 {
+	if d.Kept {
 		w.Expected = c.timeOf(d.Expected)
 	}
 	return w

@@ -27,11 +27,16 @@ type NodeError struct {
 
 func (e *NodeError) Error() string { return fmt.Sprintf("node %s: %v", e.Node, e.Fault) }
 
-// Unwrap gives the fault.
-func (e *NodeError) Unwrap() error { return e.Fault }
+// Unwrap gives the fault, and ErrUnknownNode if it is that.
+func (e *NodeError) Unwrap() []error { return causes(e.Fault, e.is) }
 
-// Is reports ErrUnknownNode.
-func (e *NodeError) Is(target error) bool { return e.is != nil && e.is == target }
+// causes are what an error wraps: a fault, and what kind it is, if that has a name.
+func causes(fault *bids.FieldError, is error) []error {
+	if is == nil {
+		return []error{fault}
+	}
+	return []error{fault, is}
+}
 
 // OptionError is a setting that is out of range.
 type OptionError struct {

@@ -183,7 +183,8 @@ func TestClusterNamesDoNotMatter(t *testing.T) {
 			}
 			for i := range 40 {
 				require.NoError(t, c.Submit(core.JobSpec{ID: fmt.Sprint(i), Priority: 1 + r.Int64N(5), TimeLimit: time.Minute,
-					Request: bids.Request{Cores: 1 + r.IntN(40), MinGPUs: r.IntN(2)}, On: []string{name(r.IntN(30)), name(1), name(2), name(3), name(4)}}))
+					Request: bids.Request{Cores: 1 + r.IntN(40), MinGPUs: r.IntN(2)},
+					On:      []string{name(r.IntN(30)), name(1), name(2), name(3), name(4)}}))
 			}
 			return len(decide(t, c).Starts)
 		}

@@ -5,7 +5,6 @@ package core
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
@@ -21,8 +20,6 @@ type Determiner interface {
 	Determine(ctx context.Context, w *ipmodel.Window, o ipmodel.Options, r *ipmodel.Result) error
 	// Allocation is what the i-th winner of the last answer gets. It stays the Determiner's.
 	Allocation(i int) []nodeset.Segment
-	// WriteMPS writes the program of the last Determine.
-	WriteMPS(out io.Writer, name string) error
 }
 
 // packing is the Determiner of AUCSCHED2.
@@ -46,15 +43,8 @@ func (p *packing) Allocation(i int) []nodeset.Segment {
 	return p.window.Book.Allocation(int(p.chosen[i]))
 }
 
-func (p *packing) WriteMPS(out io.Writer, name string) error {
-	return ipmodel.WriteMPS(out, p.window.Fixed, name)
-}
+// Model is the model of the last cycle, valid until the next; without bids it is empty.
+func (a *Auction) Model() *ipmodel.Model { return &a.model.Model }
 
-// WriteMPS writes the program of the last cycle in free MPS: that of the papers for the auction's
-// Determiner.
-func (a *Auction) WriteMPS(out io.Writer, name string) error {
-	if len(a.bidding.book.Bids) == 0 { // nobody has asked the Determiner
-		return ipmodel.WriteMPS(out, &a.model.Model, name)
-	}
-	return a.winners.by.WriteMPS(out, name)
-}
+// Determiner is what chooses the winners.
+func (a *Auction) Determiner() Determiner { return a.winners.by }

@@ -81,7 +81,7 @@
 //
 // # Promises
 //
-// Nothing here does I/O or keeps time; the deadline is held against the caller's clock. At the
+// Nothing here does I/O or keeps time; deadlines are held against the policy's clock. At the
 // deadline Decide answers with the best that it knows; jobs that it had no time for are TimedOut.
 // If its context ends it answers with the context's error, and starts nothing.
 //
@@ -95,9 +95,10 @@
 //
 // A job may prefer nodes, those that hold its input for instance: see Job.Prefer.
 //
-// No job starves as long as jobs end by their time limits. The auction keeps the earliest possible
-// start of the first blocked jobs free of jobs that come after them: see
-// AuctionOptions.Reservations. The papers' auction has no such rule; set Reservations to 0 to match.
+// No job starves as long as jobs end by their time limits. The auction keeps the
+// earliest possible start of the first blocked jobs free of jobs that come after them:
+// see AuctionOptions.Reservations. The papers' auction has no such rule; set
+// Reservations to 0 to match.
 //
 // [Explainer] says of single jobs why they wait, and with which change of their request they would
 // have started. [Verify] is the independent referee of a plan. A Cluster asks it before each start.

@@ -69,7 +69,7 @@ func ExampleExplainer() {
 		fmt.Println(err)
 		return
 	}
-	x, err := e.Explain(ctx, 0, core.DefaultExplainOptions())
+	x, err := e.Explain(ctx, 0, core.ExplainOptions{Trials: 200})
 	if err != nil {
 		fmt.Println(err)
 		return

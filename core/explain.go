@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -21,6 +21,7 @@ type Explainer struct {
 	auction *Auction // the policy, if it is one
 	s       *Snapshot
 	limits  Limits
+	clock   func() time.Time
 	each    time.Duration // what a decision may take; 0: as long as it needs
 
 	plan     Plan
@@ -32,19 +33,17 @@ type Explainer struct {
 	trial    Plan
 	pending  []*Job // scratch: the queue with one job changed
 	space    planner
-	placer   bids.Placer
+	normal   normal
+	placer   fit.Placer
 }
 
 // ExplainOptions bound the search for changes. The zero value searches for none.
 type ExplainOptions struct {
-	// Trials is the most decisions on a changed window.
+	// Trials is the most decisions on a changed window. 200 are enough for nearly every job.
 	Trials int
-	// Deadline is when the last trial may begin, by Limits.Now; zero: none.
+	// Deadline is when the last trial may begin, by the policy's clock; zero: none.
 	Deadline time.Time
 }
-
-// DefaultExplainOptions allow 200 trials, which is enough for nearly every job.
-func DefaultExplainOptions() ExplainOptions { return ExplainOptions{Trials: 200} }
 
 // Explanation is why one job starts or waits. It owns its memory.
 type Explanation struct {
@@ -71,9 +70,10 @@ type Explanation struct {
 	// can be left out. If the job starts, Rivals are the jobs that wait and have it in
 	// their way, alone or among others.
 	Rivals []Rival
-	// Expected is the second at which the job will have room if nothing else starts
-	// before, from the time limits of what runs and starts now and the places
-	// reserved; 0 if unknown. Kept says that the policy keeps that place for it.
+	// Foreseen says that the job will have room if nothing else starts before, and Expected at
+	// which second, from the time limits of what runs and starts now and the places reserved.
+	// Kept says that the policy keeps that place for it.
+	Foreseen bool
 	Expected int64
 	Kept     bool
 	// Suggestions are changes of the request, the smallest first, with each of which
@@ -118,13 +118,19 @@ type Rival struct {
 // gets the seed of l and as much time as is left until l.Deadline now; without a
 // deadline explanations are the same bit for bit.
 func NewExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits) (*Explainer, error) {
-	if l.Now == nil {
-		l.Now = time.Now
+	clock := time.Now
+	if a, ok := p.(*Auction); ok && a.opts.Clock != nil {
+		clock = a.opts.Clock
 	}
-	e := &Explainer{policy: p, s: s, limits: l}
+	return newExplainer(ctx, p, s, l, clock)
+}
+
+// newExplainer is NewExplainer with the policy's clock.
+func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock func() time.Time) (*Explainer, error) {
+	e := &Explainer{policy: p, s: s, limits: l, clock: clock}
 	e.auction, _ = p.(*Auction)
 	if !l.Deadline.IsZero() {
-		e.each = max(l.Deadline.Sub(l.Now()), time.Nanosecond)
+		e.each = max(l.Deadline.Sub(clock()), time.Nanosecond)
 	}
 	if err := e.decide(ctx, s, &e.plan); err != nil {
 		return nil, err
@@ -149,7 +155,7 @@ func (e *Explainer) Plan() *Plan { return &e.plan }
 func (e *Explainer) decide(ctx context.Context, s *Snapshot, p *Plan) error {
 	l := e.limits
 	if e.each > 0 {
-		l.Deadline = l.Now().Add(e.each)
+		l.Deadline = e.clock().Add(e.each)
 	}
 	return e.policy.Decide(ctx, s, l, p)
 }
@@ -226,7 +232,7 @@ func (e *Explainer) findReservations() {
 		}
 	}
 	for _, d := range e.plan.Decisions {
-		if d.Expected > 0 && !d.Start && !placed[d.Job] {
+		if d.Kept && !d.Start && !placed[d.Job] {
 			e.kept = append(e.kept, Rival{Role: Keeps, Job: d.Job, Worth: e.worth(e.asked(e.s.Pending[d.Job])), At: d.Expected})
 		}
 	}

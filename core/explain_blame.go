@@ -7,34 +7,36 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // fits reports whether the job could be on t in any of its ways, with the fewest GPUs that
 // will do.
 func (e *Explainer) fits(t *nodeset.Table, job *Job) ([]nodeset.Segment, bool) {
-	for _, w := range waysOf(job) {
-		if segs, ok := e.placer.Place(nil, t, w.Request, w.MinGPUs); ok {
+	for _, v := range e.variantsOf(job) {
+		if segs, ok := e.placer.Place(nil, t, &v.Spec, v.Spec.GPUs.PerNode.Min); ok {
 			return segs, true
 		}
 	}
 	return nil, false
 }
 
-// waysOf are a job's requests, for a planner.
-func waysOf(job *Job) []bids.Ask {
-	asks := make([]bids.Ask, job.Ways())
-	for k := range asks {
-		r, _ := job.Way(k)
-		asks[k] = bids.Ask{Request: &r, Rank: k, Of: len(asks)}
+// variantsOf are the ways to meet a job, for a planner.
+func (e *Explainer) variantsOf(job *Job) []bids.Variant {
+	e.normal.read(job)
+	variants := make([]bids.Variant, len(e.normal.specs))
+	for k, spec := range e.normal.specs {
+		variants[k] = bids.Variant{Spec: spec, Rank: k, Of: len(variants)}
 	}
-	return asks
+	return variants
 }
 
 // canEverRun is why the machine can never meet a job in any of its ways: what its first lacks.
 func (e *Explainer) canEverRun(job *Job) (err error) {
-	for k, w := range waysOf(job) {
-		why := bids.CanEverRun(e.s.Nodes, w.Request)
+	for k := range 1 + len(job.Alternatives) {
+		r, _ := job.Way(k)
+		why := answers.CanEverRun(e.s.Nodes, &r)
 		if why == nil {
 			return nil
 		}
@@ -109,7 +111,7 @@ func (e *inquiry) blameRunning() {
 // roomFrom is the first moment at which a job has room if nothing starts any more.
 func (e *inquiry) roomFrom() (int64, bool) {
 	must(e.space.reset(e.s)) // it has worked before
-	r, ok := e.space.reserve(0, waysOf(e.job), e.job.TimeLimit)
+	r, ok := e.space.reserve(0, e.variantsOf(e.job), e.job.TimeLimit)
 	return r.Start, ok
 }
 
@@ -134,13 +136,15 @@ func (e *inquiry) blameWindow() {
 	winners := make([]Rival, 0, len(e.started))
 	for _, i := range e.started {
 		other := e.s.Pending[i]
-		winners = append(winners, Rival{Role: Wins, Job: i, Segs: e.decisionOf(i).Segs, Worth: e.worth(e.asked(other)), At: e.s.Now + other.TimeLimit})
+		winners = append(winners, Rival{Role: Wins, Job: i, Segs: e.decisionOf(i).Segs,
+			Worth: e.worth(e.asked(other)), At: e.s.Now + other.TimeLimit})
 	}
 	slices.SortStableFunc(winners, func(a, b Rival) int { return cmp.Compare(b.Worth, a.Worth) })
 	var keepers []Rival
 	for _, r := range e.reserved {
 		if r.Job != e.x.Decision.Job && r.Start < e.s.Now+e.job.TimeLimit {
-			keepers = append(keepers, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs, Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
+			keepers = append(keepers, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs,
+				Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
 		}
 	}
 	e.x.Rivals, e.x.Place = e.needed(slices.Concat(keepers, winners))
@@ -165,7 +169,7 @@ func (e *inquiry) blameWindow() {
 func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 	p := &e.space
 	must(p.reset(e.s))
-	ways := waysOf(e.job)
+	ways := e.variantsOf(e.job)
 	var guilty []Rival
 	for _, r := range suspects {
 		if r.Role == Wins {
@@ -232,8 +236,8 @@ func overlap(a, b []nodeset.Segment) []nodeset.Segment {
 
 // expect says when a job that waits will have room.
 func (e *inquiry) expect() {
-	if e.x.Decision.Expected > 0 {
-		e.x.Expected, e.x.Kept = e.x.Decision.Expected, true
+	if e.x.Decision.Kept {
+		e.x.Foreseen, e.x.Expected, e.x.Kept = true, e.x.Decision.Expected, true
 		return
 	}
 	p := &e.space
@@ -242,8 +246,8 @@ func (e *inquiry) expect() {
 		must(p.start(e.decisionOf(i).Segs, e.s.Now+e.s.Pending[i].TimeLimit))
 	}
 	p.reserved = append(p.reserved, e.reserved...)
-	if r, ok := p.reserve(e.x.Decision.Job, waysOf(e.job), e.job.TimeLimit); ok {
-		e.x.Expected = r.Start
+	if r, ok := p.reserve(e.x.Decision.Job, e.variantsOf(e.job), e.job.TimeLimit); ok {
+		e.x.Foreseen, e.x.Expected = true, r.Start
 	}
 }
 

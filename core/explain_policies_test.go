@@ -78,7 +78,7 @@ func TestExplainBackfillsReservation(t *testing.T) {
 		Pending: []*core.Job{job("wide", 9, 2, 600), job("long", 8, 1, 3600)}}
 	e, err := core.NewExplainer(context.Background(), backfill(t), s, core.Limits{})
 	require.NoError(t, err)
-	x, err := e.Explain(context.Background(), 1, core.DefaultExplainOptions())
+	x, err := e.Explain(context.Background(), 1, core.ExplainOptions{Trials: 200})
 	require.NoError(t, err)
 	require.Equal(t, core.Reserved, x.Why)
 	require.Equal(t, []core.Rival{{Role: core.Keeps, Job: 0, Worth: 9, At: 600}}, x.Rivals)

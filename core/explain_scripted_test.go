@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -19,7 +20,6 @@ import (
 type scripted struct {
 	starts func(*Job) bool
 	limits []Limits
-	placer bids.Placer
 }
 
 func (p *scripted) Name() string { return "scripted" }
@@ -30,7 +30,7 @@ func (p *scripted) Decide(_ context.Context, s *Snapshot, l Limits, plan *Plan) 
 	d := Decision{Reason: "the script says so"}
 	if job := s.Pending[0]; p.starts(job) {
 		d = Decision{Start: true, Class: bids.ClassS}
-		d.Segs, _ = p.placer.Place(nil, s.Nodes, &job.Request, job.MinGPUs)
+		d.Segs, _ = requests.Place(s.Nodes, &job.Request, job.MinGPUs)
 	}
 	plan.Decisions = append(plan.Decisions, d)
 	return nil
@@ -61,7 +61,7 @@ func TestSearchOnAnyPolicy(t *testing.T) {
 		}
 		p := &scripted{starts: func(j *Job) bool { return j.TasksPerNode == 1 && table[j.MinNodes][j.MinGPUs] }}
 		s := &Snapshot{Nodes: nodes, Pending: queue(60, bids.Request{MinNodes: 12, MaxNodes: 12, TasksPerNode: 1, MinGPUs: 5})}
-		x := explain(t, explainer(t, p, s), 0, DefaultExplainOptions())
+		x := explain(t, explainer(t, p, s), 0, ExplainOptions{Trials: 200})
 		require.Empty(t, x.Cut)
 		require.Zero(t, x.Why, "it has room")
 		require.Equal(t, "the script says so", x.Decision.Reason)
@@ -95,7 +95,8 @@ func TestTrialsHaveTheSameLimits(t *testing.T) {
 		return false
 	}
 	s := &Snapshot{Nodes: nodes, Pending: queue(60, bids.Request{MinNodes: 12, MaxNodes: 12, TasksPerNode: 2})}
-	e, err := NewExplainer(context.Background(), p, s, Limits{Seed: 7, Deadline: now.Add(3 * time.Second), Now: func() time.Time { return now }})
+	clock := func() time.Time { return now }
+	e, err := newExplainer(context.Background(), p, s, Limits{Seed: 7, Deadline: now.Add(3 * time.Second)}, clock)
 	require.NoError(t, err)
 	x := explain(t, e, 0, ExplainOptions{Trials: 100, Deadline: now.Add(4500 * time.Millisecond)})
 	require.Equal(t, 5, x.Trials, "the last begins before the deadline of all")

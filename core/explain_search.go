@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -123,14 +122,22 @@ func (q *search) suggest(job *Job, smallest bool) {
 	if q.err != nil {
 		return
 	}
-	out := q.tried[equalKey{answers.KeyOf(&job.Request), job.TimeLimit}]
+	out := q.tried[changedKey(job)]
 	list, size := changes(q.job, job)
 	for _, s := range q.x.Suggestions {
 		if slices.Equal(s.Changes, list) {
 			return
 		}
 	}
-	q.x.Suggestions = append(q.x.Suggestions, Suggestion{Job: *job, Changes: list, Size: size, Smallest: smallest, Segs: out.segs, Class: out.class, Alternative: out.alternative})
+	q.x.Suggestions = append(q.x.Suggestions, Suggestion{Job: *job, Changes: list,
+		Size: size, Smallest: smallest, Segs: out.segs, Class: out.class, Alternative: out.alternative})
+}
+
+// changedKey tells a changed job from others: all have the nodes of the job that was changed.
+func changedKey(job *Job) equalKey {
+	spec, _ := job.Request.Spec() // one that is not valid does not start
+	spec.Eligible = nil
+	return equalKey{spec, job.TimeLimit}
 }
 
 // over reports whether the search has to end.
@@ -140,7 +147,7 @@ func (q *search) over() bool { return q.x.Cut != "" || q.err != nil }
 // if the search is over. A request that is not valid, or that has no place even if
 // the job were alone, needs no trial.
 func (q *search) starts(job *Job) bool {
-	key := equalKey{answers.KeyOf(&job.Request), job.TimeLimit}
+	key := changedKey(job)
 	if out, ok := q.tried[key]; ok {
 		return out.start
 	}
@@ -152,7 +159,7 @@ func (q *search) starts(job *Job) bool {
 		switch {
 		case q.x.Trials >= q.o.Trials:
 			q.x.Cut = fmt.Sprintf("the search for changes ended after %d trials", q.x.Trials)
-		case !q.o.Deadline.IsZero() && !q.e.limits.Now().Before(q.o.Deadline):
+		case !q.o.Deadline.IsZero() && !q.e.clock().Before(q.o.Deadline):
 			q.x.Cut = "the search for changes ran out of time"
 		default:
 			out, q.err = q.try(job)

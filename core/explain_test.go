@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -81,8 +82,8 @@ func TestSuggestionsHold(t *testing.T) {
 		e := explainer(t, a, s)
 		jobs := 0
 		for i := range s.Pending {
-			x := explain(t, e, i, DefaultExplainOptions())
-			require.LessOrEqual(t, x.Trials, DefaultExplainOptions().Trials)
+			x := explain(t, e, i, ExplainOptions{Trials: 200})
+			require.LessOrEqual(t, x.Trials, 200)
 			if x.Decision.Start {
 				require.Empty(t, x.Suggestions)
 				continue
@@ -173,7 +174,6 @@ func TestSearchAgainstTryingEverything(t *testing.T) {
 // Rivals gone, the job has room; with any one of them back, it has none.
 func TestRivalsAreInTheWay(t *testing.T) {
 	race.Slow(t)
-	var placer bids.Placer
 	reasons := []Why{NoFit, Lost, Reserved, Never}
 	seen := map[Why]int{}
 	all := func() bool { return !slices.ContainsFunc(reasons, func(w Why) bool { return seen[w] == 0 }) }
@@ -183,13 +183,13 @@ func TestRivalsAreInTheWay(t *testing.T) {
 		for i := range s.Pending {
 			x := explain(t, e, i, ExplainOptions{})
 			job := s.Pending[i]
-			_, alone := placer.Place(nil, s.Nodes, &job.Request, job.MinGPUs)
+			_, alone := requests.Place(s.Nodes, &job.Request, job.MinGPUs)
 			if x.Decision.Start {
 				require.Zero(t, x.Why)
 				continue
 			}
 			seen[x.Why]++
-			require.Equal(t, x.Why == Never, bids.CanEverRun(s.Nodes, &job.Request) != nil)
+			require.Equal(t, x.Why == Never, answers.CanEverRun(s.Nodes, &job.Request) != nil)
 			require.Equal(t, x.Why == Never, x.NeverWhy != "")
 			require.Equal(t, x.Why == NoFit, x.Shortage != nil)
 			if x.Why == Never {
@@ -244,8 +244,7 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 	}
 	l := timeline{s: &s}
 	if x.Why == NoFit { // the window's jobs and reservations are not to blame
-		var placer bids.Placer
-		_, ok := placer.Place(nil, s.Nodes, &job.Request, job.MinGPUs)
+		_, ok := requests.Place(s.Nodes, &job.Request, job.MinGPUs)
 		return ok
 	}
 	for _, i := range e.started {
@@ -266,19 +265,17 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 		}
 		least.Intersect(then)
 	}
-	var placer bids.Placer
-	_, ok := placer.Place(nil, least, &job.Request, job.MinGPUs)
+	_, ok := requests.Place(least, &job.Request, job.MinGPUs)
 	return ok
 }
 
 // Something is short if and only if a job has no place.
 func TestShortage(t *testing.T) {
-	var placer bids.Placer
 	short := map[string]int{}
 	checkUntil(t, func() bool { return len(short) == 5 }, func(t *rapid.T) {
 		s := drawSnapshot(t)
 		for _, job := range s.Pending {
-			_, ok := placer.Place(nil, s.Nodes, &job.Request, job.MinGPUs)
+			_, ok := requests.Place(s.Nodes, &job.Request, job.MinGPUs)
 			h := shortageOf(s.Nodes, &job.Request)
 			require.Equal(t, ok, h == nil, "%+v: %+v", job.Request, h)
 			if h != nil {
@@ -306,11 +303,11 @@ func TestExpectedStart(t *testing.T) {
 			x := explain(t, e, i, ExplainOptions{})
 			require.False(t, x.Kept)
 			if x.Decision.Start || x.Why == Never {
-				require.Zero(t, x.Expected)
+				require.False(t, x.Foreseen)
 				continue
 			}
 			require.Equal(t, l.earliest(t, job), x.Expected)
-			if x.Expected > 0 {
+			if x.Foreseen {
 				known++
 			}
 		}

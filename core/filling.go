@@ -17,8 +17,8 @@ const (
 	fillingSmooth = 4  // cycles
 )
 
-// takeOff is when the solver has to end. Twice the usual time is left, so that one that was too short
-// grows.
+// takeOff is when the solver has to end. Twice the usual time is left, so that one that
+// was too short grows.
 func (f *filling) takeOff(begin, due time.Time) time.Time {
 	span := due.Sub(begin)
 	return due.Add(-min(max(2*f.usual, span/fillingLeast), span/fillingMost))

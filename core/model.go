@@ -13,14 +13,13 @@ import (
 type model struct {
 	ipmodel.Model
 	build    ipmodel.Builder
-	flat     bids.Flat
 	required []bool // by job of the window: it has to start; nil: none has to
 }
 
-// make builds the program of a window's bids. It speaks in the objective's unit, whatever the window's
-// worths are divided by.
+// make builds the program of a window's bids. It speaks in the objective's unit, whatever the
+// window's worths are divided by.
 func (m *model) make(space *bids.Space, w *window, book *bids.Book, required []bool) error {
-	if err := m.build.Build(space, w.asks, book, required, &m.Model); err != nil {
+	if err := m.build.Build(space, w.variants, book, required, &m.Model); err != nil {
 		return err
 	}
 	if m.required = required; len(m.Required) == 0 {
@@ -36,9 +35,9 @@ func (m *model) make(space *bids.Space, w *window, book *bids.Book, required []b
 
 // boundAll is an upper bound on the worth of any allocations of the window's jobs, in the
 // objective's unit.
-func (m *model) boundAll(space *bids.Space, w *window) float64 {
+func (m *model) boundAll(w *window, gen *bids.Generator) float64 {
 	unit := 1 / math.Ldexp(m.Scale, w.shift) // to which worths are rounded
-	bound := m.flat.Solve(space, w.asks, m.required, m.build.Alpha()+unit)
+	bound := gen.Bound(m.required, m.build.Alpha()+unit)
 	return math.Ldexp(bound*(1+rounding), w.shift)
 }
 

@@ -31,13 +31,12 @@ func TestOptionErrors(t *testing.T) {
 		"is unknown":                                   func(o *core.AuctionOptions) { o.Objective = 9 },
 	} {
 		o := core.DefaultAuctionOptions()
-		require.NoError(t, o.Validate())
+		_, err := core.NewAuction(o, nil)
+		require.NoError(t, err)
 		spoil(&o)
-		err := o.Validate()
+		_, err = core.NewAuction(o, nil)
 		require.ErrorContains(t, err, want)
 		var option *core.OptionError
-		require.ErrorAs(t, err, &option)
-		_, err = core.NewAuction(o, nil)
 		require.ErrorAs(t, err, &option)
 	}
 }

@@ -20,8 +20,9 @@ const (
 	// (ipsched's second objective), so that large jobs are not given away for small ones. Of
 	// a job with alternatives R_j is what its first request asks for, whichever is met.
 	BySize
-	// ByRate maximises the sum of P_j S_j / T_j, S_j being the job's share of all cores plus that of
-	// all GPUs and T_j its time limit in seconds: large jobs first, and of two as large the shorter one.
+	// ByRate maximises the sum of P_j S_j / T_j, S_j being the job's share of all cores plus
+	// that of all GPUs and T_j its time limit in seconds: large jobs first, and of two as
+	// large the shorter one.
 	ByRate
 )
 
@@ -66,10 +67,10 @@ func (w *window) weigh() {
 		length = 64 + bits.Len64(high)
 	}
 	w.shift = max(0, length-weightBits)
-	for k := range w.asks {
+	for k := range w.variants {
 		h, l := w.product(w.jobs[w.ways[k].job])
 		// Go shifts by 64 and more to 0, which is what is meant.
-		w.asks[k].Priority = max(int64(h<<(64-w.shift)|l>>w.shift), 1)
+		w.variants[k].Priority = max(int64(h<<(64-w.shift)|l>>w.shift), 1)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestParseObjective(t *testing.T) {
 	require.EqualError(t, err, `objective "odd": must be priority, size or rate`)
 	o := DefaultAuctionOptions()
 	o.Objective = 7
-	require.EqualError(t, o.Validate(), "objective 7: is unknown")
+	require.EqualError(t, o.validate(), "objective 7: is unknown")
 }
 
 // A large job against small ones of higher priority each, in and behind the window.
@@ -47,7 +47,8 @@ func TestObjectiveDecidesBetweenSizes(t *testing.T) {
 	require.GreaterOrEqual(t, p.Objective, 3*float64(s.Pending[1].Priority))
 	require.LessOrEqual(t, p.Objective, p.Bound)
 	o.Window = 1 // what is behind the window counts for the objective by its size as well
-	one, both := decide(t, o, &Snapshot{Nodes: nodes, Pending: s.Pending[:1]}), decide(t, o, &Snapshot{Nodes: nodes, Pending: s.Pending[:2]})
+	one, both := decide(t, o, &Snapshot{Nodes: nodes, Pending: s.Pending[:1]}),
+		decide(t, o, &Snapshot{Nodes: nodes, Pending: s.Pending[:2]})
 	require.InDelta(t, 2*float64(s.Pending[1].Priority), both.Objective-one.Objective, float64(s.Pending[1].Priority))
 }
 
@@ -75,7 +76,7 @@ func TestWeightsAreExact(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(r, "jobs") {
 			job := &Job{Priority: rng.Int64N(1<<priorityBits) + 1, Request: bids.Request{Cores: int(rng.Int64N(1<<coreBits-1) + 1)}}
 			w.ways = append(w.ways, way{job: int32(len(w.jobs))})
-			w.jobs, w.asks = append(w.jobs, job), append(w.asks, bids.Ask{})
+			w.jobs, w.variants = append(w.jobs, job), append(w.variants, bids.Variant{})
 			product := new(big.Int).Mul(big.NewInt(job.Priority), big.NewInt(int64(job.Cores)))
 			products = append(products, product)
 			sum.Add(sum, product)
@@ -84,18 +85,20 @@ func TestWeightsAreExact(t *testing.T) {
 		require.Equal(r, max(0, sum.BitLen()-59), w.shift)
 		for j := range products {
 			want := products[j].Rsh(products[j], uint(w.shift)).Int64()
-			require.Equal(r, max(want, 1), w.asks[j].Priority)
+			require.Equal(r, max(want, 1), w.variants[j].Priority)
 		}
 	})
 }
 
-// The greatest priorities and sizes stay in the solver's range, and the objective is in its own unit.
+// The greatest priorities and sizes stay in the solver's range, and the
+// objective is in its own unit.
 func TestGreatestWeights(t *testing.T) {
 	nodes, err := nodeset.NewUniform(1<<15, nodeset.Capacity{Cores: 1<<16 - 1})
 	require.NoError(t, err)
 	s := &Snapshot{Nodes: nodes}
 	for i := range 4 {
-		s.Pending = append(s.Pending, &Job{ID: string(rune('a' + i)), Priority: MaxPriority, TimeLimit: 9, Request: bids.Request{Cores: 1<<29 - 1}})
+		s.Pending = append(s.Pending, &Job{ID: string(rune('a' + i)), Priority: MaxPriority,
+			TimeLimit: 9, Request: bids.Request{Cores: 1<<29 - 1}})
 	}
 	o := DefaultAuctionOptions()
 	o.Objective = BySize
@@ -143,7 +146,7 @@ func TestWhyGoesWithReason(t *testing.T) {
 				want = Never
 			}
 			require.Equal(t, want, d.Why, d.Reason)
-			require.Equal(t, d.Why == Reserved, d.Expected > 0)
+			require.Equal(t, d.Why == Reserved, d.Kept)
 		}
 	}
 	require.Len(t, seen, 5, "all occur: %v", seen)

@@ -4,6 +4,7 @@ package core
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/aucsched/aucsched/ipmodel"
 )
@@ -36,15 +37,15 @@ type AuctionOptions struct {
 	// Patience is how many seconds of waiting weigh as much as the size of a job that asks for all
 	// cores of the machine, or all GPUs, when it is settled for which blocked jobs Reservations
 	// keeps places: those with most P_j (cores asked for / all cores + GPUs asked for / all GPUs +
-	// time since Job.Since / Patience). When the whole queue is in the window, a job whose limit exceeds
-	// half of the time in which all that runs and waits could be done has P_j 2 more, lest it
-	// runs alone in the end. Of equal priorities no job is passed over by one that comes more than four
-	// times Patience later. 0 is queue order.
+	// time since Job.Since / Patience). When the whole queue is in the window, a job whose limit
+	// exceeds half of the time in which all that runs and waits could be done has P_j 2 more, lest
+	// it runs alone in the end. Of equal priorities no job is passed over by one that comes more
+	// than four times Patience later. 0 is queue order.
 	Patience int64
 	// Compact keeps jobs together: bids have at most one block of consecutive nodes more than the
-	// fewest on which the idle machine could meet the job, and left-overs and reserved places none. Two blocks where one would do lie near each
-	// other: from a job's first node to its last there are at most bids.MaxReach times as many nodes as
-	// it has.
+	// fewest on which the idle machine could meet the job, and left-overs and reserved places none.
+	// Two blocks where one would do lie near each other: from a job's first node to its last there
+	// are at most twice as many nodes as it has.
 	Compact bool
 	// Estimates has reservations made even when nothing is free, so that blocked
 	// jobs are always told when they are expected to start. Without it a cycle on
@@ -54,6 +55,8 @@ type AuctionOptions struct {
 	// 0 leaves the end to the deadline. With a bound the decisions do not depend on the machine's
 	// speed.
 	Work int64
+	// Clock tells the time, for Limits.Deadline and Stats.Elapsed; nil means time.Now.
+	Clock func() time.Time
 }
 
 // DefaultAuctionOptions are the recommended settings.
@@ -63,8 +66,8 @@ func DefaultAuctionOptions() AuctionOptions {
 
 // ThroughputAuctionOptions are for machines on which how much is done counts for more than the
 // order of the queue: places are kept for large jobs first, that they do not pile up until the end,
-// short ones go before long ones, and jobs stay together. With them, and without, benchmarks/results/backfill.md
-// compares the auction with backfill.
+// short ones go before long ones, and jobs stay together. With them, and without,
+// benchmarks/results/backfill.md compares the auction with backfill.
 func ThroughputAuctionOptions() AuctionOptions {
 	o := DefaultAuctionOptions()
 	o.Objective, o.Patience, o.Compact = ByRate, 4*60*60, true
@@ -77,8 +80,8 @@ func PaperAuctionOptions() AuctionOptions {
 	return AuctionOptions{Window: 200, MaxBidsPerJob: 5, Work: 10_000_000}
 }
 
-// Validate reports the first setting that is out of range, as an [*OptionError].
-func (o *AuctionOptions) Validate() error {
+// validate reports the first setting that is out of range, as an [*OptionError].
+func (o *AuctionOptions) validate() error {
 	if int(o.Objective) >= len(objectiveNames) {
 		return &OptionError{"objective", int(o.Objective), "is unknown"}
 	}

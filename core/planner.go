@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -31,7 +32,7 @@ type planner struct {
 	sorted   bool          // ends is by time
 	reserved []reservation // by start
 	segs     [][]nodeset.Segment
-	placer   bids.Placer
+	placer   fit.Placer
 	clock    int64
 	loose    bool        // jobs may have any number of blocks
 	stop     func() bool // if not nil, says when to give a search up
@@ -73,7 +74,7 @@ func (p *planner) start(segs []nodeset.Segment, end int64) error {
 
 // place finds an allocation of a job from second t on, for limit seconds, in the first of its
 // ways in which it can. It appends it to dst and returns which way that is.
-func (p *planner) place(dst []nodeset.Segment, ways []bids.Ask, limit, t int64) ([]nodeset.Segment, int, bool) {
+func (p *planner) place(dst []nodeset.Segment, ways []bids.Variant, limit, t int64) ([]nodeset.Segment, int, bool) {
 	p.freeAt(&p.at, t)
 	for _, r := range p.reserved {
 		if r.Start > t && r.Start < t+limit {
@@ -82,11 +83,11 @@ func (p *planner) place(dst []nodeset.Segment, ways []bids.Ask, limit, t int64) 
 		}
 	}
 	for k := range ways { // of a range the low end is the easiest to place
-		blocks := ways[k].Blocks
+		spec := ways[k].Spec
 		if p.loose {
-			blocks = 0
+			spec.Blocks = 0
 		}
-		if segs, ok := p.placer.PlaceTogether(dst, &p.at, ways[k].Request, ways[k].MinGPUs, blocks); ok {
+		if segs, ok := p.placer.Place(dst, &p.at, &spec, spec.GPUs.PerNode.Min); ok {
 			return segs, k, true
 		}
 	}
@@ -111,7 +112,7 @@ func (p *planner) freeAt(t *nodeset.Table, when int64) {
 
 // reserve finds the earliest place of a job after now, in any of its ways, and keeps it. It
 // reports false if there is none even when all has ended, as when nodes are down.
-func (p *planner) reserve(index int, ways []bids.Ask, limit int64) (reservation, bool) {
+func (p *planner) reserve(index int, ways []bids.Variant, limit int64) (reservation, bool) {
 	if !p.sorted {
 		slices.SortFunc(p.ends, func(a, b held) int { return cmp.Compare(a.end, b.end) })
 		p.sorted = true
@@ -154,33 +155,32 @@ func (p *planner) earliest(try func(int64) bool) (int64, bool) {
 		return p.ends[lo].end, try(p.ends[lo].end)
 	}
 	e := 0
-	for t := p.clock; ; {
-		t = p.nextEvent(t, &e)
-		if t == 0 || (p.stop != nil && p.stop()) {
-			return 0, false
+	for t, ok := p.nextEvent(p.clock, &e); ok; t, ok = p.nextEvent(t, &e) {
+		if p.stop != nil && p.stop() {
+			break
 		}
 		if try(t) {
 			return t, true
 		}
 	}
+	return 0, false
 }
 
-// nextEvent is the first end of an allocation or reservation after t, or 0. *e is
+// nextEvent is the first end of an allocation or reservation after t, if there is one. *e is
 // where to look in p.ends.
-func (p *planner) nextEvent(t int64, e *int) int64 {
+func (p *planner) nextEvent(t int64, e *int) (next int64, ok bool) {
 	for *e < len(p.ends) && p.ends[*e].end <= t {
 		*e++
 	}
-	next := int64(0)
 	if *e < len(p.ends) {
-		next = p.ends[*e].end
+		next, ok = p.ends[*e].end, true
 	}
 	for _, r := range p.reserved {
-		if r.End > t && (next == 0 || r.End < next) {
-			next = r.End
+		if r.End > t && (!ok || r.End < next) {
+			next, ok = r.End, true
 		}
 	}
-	return next
+	return next, ok
 }
 
 // free reports whether segs are free now and stay so for limit seconds.

@@ -4,90 +4,132 @@ package core
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // preferences are the nodes on which jobs of a cycle would rather be, as masks of requests.
 type preferences struct {
 	nodes *nodeset.Table
-	words []uint64 // of the masks made in this cycle
-	made  map[bothKey]nodeset.Mask
+	masks *fit.Masks                         // of the cycle
+	words []uint64                           // of the masks made in this cycle
+	made  map[[2]*nodeset.Mask]*nodeset.Mask // by preferred and eligible nodes
+	both  []nodeset.Mask                     // these
+	// tiers[k]: the nodes of the k+1 lowest, never all nodes
+	tiers []nodeset.Mask
 }
 
-// bothKey is two masks, told apart as in an answers.Key.
-type bothKey struct {
-	prefer, eligible           *uint64
-	preferWords, eligibleWords int
-}
-
-// reset begins a cycle on the machine of t.
-func (p *preferences) reset(t *nodeset.Table) {
+// reset begins a cycle on a machine whose nodes are of these tiers.
+func (p *preferences) reset(t *nodeset.Table, tiers []uint8, masks *fit.Masks) {
 	if p.made == nil {
-		p.made = make(map[bothKey]nodeset.Mask)
+		p.made = make(map[[2]*nodeset.Mask]*nodeset.Mask)
 	}
 	clear(p.made)
-	p.nodes, p.words = t, p.words[:0]
+	p.nodes, p.masks, p.words, p.both = t, masks, p.words[:0], p.both[:0]
+	p.setTiers(tiers)
 }
 
-// first is the job's request r on those of its nodes alone that the job prefers: a further way to meet it,
-// liked better. It reports false where that can't be met now, and where the job can have no other nodes now.
-func (p *preferences) first(job *Job, r *bids.Request) (preferred bids.Request, ok bool) {
-	if job.Prefer == nil {
-		return bids.Request{}, false
+// setTiers makes the masks of the lowest tiers, ever more of them together.
+func (p *preferences) setTiers(tiers []uint8) {
+	var there [1 << 8]bool
+	for _, tier := range tiers {
+		there[tier] = true
 	}
-	preferred = *r
-	preferred.Eligible = p.both(job.Prefer, r.Eligible)
-	return preferred, p.tells(&preferred, r) && p.room(&preferred)
+	masks, words := p.tiers[:cap(p.tiers)], (len(tiers)+63)/64
+	p.tiers = p.tiers[:0]
+	for tier, is := range there {
+		if !is || len(p.tiers) == MaxTiers {
+			continue
+		}
+		var mask nodeset.Mask
+		if len(p.tiers) < len(masks) {
+			mask = masks[len(p.tiers)][:0]
+		}
+		p.tiers = append(p.tiers, append(mask, make(nodeset.Mask, words)...))
+		addTier(p.tiers[len(p.tiers)-1], tiers, uint8(tier))
+		there[tier] = false
+	}
+	if len(p.tiers) > 0 && !slices.Contains(there[:], true) {
+		p.tiers = p.tiers[:len(p.tiers)-1] // it has all nodes
+	}
 }
 
-// both are the nodes of both masks. Jobs with the same masks have the same, at the same address.
-func (p *preferences) both(prefer, eligible nodeset.Mask) nodeset.Mask {
-	if eligible == nil || len(prefer) == 0 {
+// addTier sets in mask the nodes up to a tier.
+func addTier(mask nodeset.Mask, tiers []uint8, upTo uint8) {
+	for n, tier := range tiers {
+		if tier <= upTo {
+			mask.Set(n)
+		}
+	}
+}
+
+// first is the job's request s on those of its nodes alone that the job prefers, or else on the
+// lowest tiers that have room: a further way to meet it, liked better. It reports false where that
+// can't be met now, and where the job can have no other nodes now.
+func (p *preferences) first(job *Job, s *bids.Spec) (preferred bids.Spec, ok bool) {
+	if !s.Valid() {
+		return bids.Spec{}, false
+	}
+	preferred = *s
+	if job.Prefer != nil {
+		preferred.Eligible = p.within(p.masks.Of(&job.Prefer), s.Eligible)
+		return preferred, p.tells(&preferred, s) && p.room(&preferred)
+	}
+	for k := range p.tiers {
+		preferred.Eligible = p.within(&p.tiers[k], s.Eligible)
+		if !p.tells(&preferred, s) {
+			return bids.Spec{}, false
+		}
+		if p.room(&preferred) {
+			return preferred, true
+		}
+	}
+	return bids.Spec{}, false
+}
+
+// within are the nodes of both masks. Jobs with the same masks have the same.
+func (p *preferences) within(prefer, eligible *nodeset.Mask) *nodeset.Mask {
+	if eligible == nil || len(*prefer) == 0 {
 		return prefer
 	}
-	k := bothKey{&prefer[0], nil, len(prefer), len(eligible)}
-	if len(eligible) > 0 {
-		k.eligible = &eligible[0]
-	}
+	k := [2]*nodeset.Mask{prefer, eligible}
 	mask, ok := p.made[k]
 	if !ok {
 		from := len(p.words)
-		for w := range prefer {
-			p.words = append(p.words, prefer[w]&eligible.Word(w))
+		for w := range *prefer {
+			p.words = append(p.words, (*prefer)[w]&eligible.Word(w))
 		}
-		mask = nodeset.Mask(p.words[from:len(p.words):len(p.words)])
+		p.both = append(p.both, p.words[from:len(p.words):len(p.words)])
+		mask = &p.both[len(p.both)-1]
 		p.made[k] = mask
 	}
 	return mask
 }
 
-// tells reports whether r could have nodes now that are not preferred.
-func (p *preferences) tells(preferred, r *bids.Request) bool {
-	for w, usable := range p.nodes.Usable(r.MinGPUs) {
-		if usable&r.Eligible.Word(w)&^preferred.Eligible.Word(w) != 0 {
+// tells reports whether s could have nodes now that are not preferred.
+func (p *preferences) tells(preferred, s *bids.Spec) bool {
+	for w, usable := range p.nodes.Usable(s.GPUs.PerNode.Min) {
+		if usable&s.Mask().Word(w)&^preferred.Mask().Word(w) != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// room reports whether the nodes that r may use have as much free as it needs, wherever that is. If it says
-// yes, there need not be a place.
-func (p *preferences) room(r *bids.Request) bool {
-	least, most, err := r.PerNode()
-	if err != nil {
-		return false
-	}
-	nodes, cores := max(r.MinNodes, 1), r.LeastCores()
-	for w, usable := range p.nodes.Usable(r.MinGPUs) {
-		for left := usable & r.Eligible.Word(w); left != 0; left &= left - 1 {
+// room reports whether the nodes that s may use have as much free as it needs, wherever that is. If
+// it says yes, there need not be a place.
+func (p *preferences) room(s *bids.Spec) bool {
+	nodes, cores, mask := s.Nodes.Min, s.LeastCores(), s.Mask()
+	for w, usable := range p.nodes.Usable(s.GPUs.PerNode.Min) {
+		for left := usable & mask.Word(w); left != 0; left &= left - 1 {
 			free := int(p.nodes.FreeCores()[w*64+bits.TrailingZeros64(left)])
-			if free < least {
+			if free < s.Cores.PerNode.Min {
 				continue
 			}
-			nodes, cores = nodes-1, cores-int64(min(free, most))
+			nodes, cores = nodes-1, cores-int64(min(free, s.Cores.PerNode.Max))
 			if nodes <= 0 && cores <= 0 {
 				return true
 			}

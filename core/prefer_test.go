@@ -43,8 +43,8 @@ func auctionOf(t require.TestingT, change func(o *AuctionOptions)) *Auction {
 	return a
 }
 
-// policiesThatPrefer are auctions by different ways to a start: the window, the left-overs behind it, reservations
-// or none, and programs that lay jobs out.
+// policiesThatPrefer are auctions by different ways to a start: the window, the left-overs behind
+// it, reservations or none, and programs that lay jobs out.
 var policiesThatPrefer = map[string]func(o *AuctionOptions){
 	"window":  func(*AuctionOptions) {},
 	"papers":  func(o *AuctionOptions) { *o = PaperAuctionOptions() },
@@ -120,7 +120,8 @@ func TestPreferencesCostNoStart(t *testing.T) {
 			require.NoError(t, s.Nodes.Allocate(held))
 			s.Running = []Running{{ID: "r", End: 1, Segs: held}}
 			request := func(eligible nodeset.Mask) bids.Request { return bids.Request{Cores: 4, Eligible: eligible} }
-			s.Pending = []*Job{ // the second can be on node 0 alone, where the first would rather be
+			s.Pending = []*Job{
+				// the second can be on node 0 alone, where the first would rather be
 				{ID: "a", Request: request(nil), Priority: 2, TimeLimit: 9, Prefer: maskOf(3, 0, 2)},
 				{ID: "b", Request: request(maskOf(3, 0)), Priority: 1, TimeLimit: 9},
 			}
@@ -161,7 +162,7 @@ func TestPlansOfPreferences(t *testing.T) {
 		p := decideOn(t, a, s)
 		require.NoError(t, Verify(s, p))
 		require.LessOrEqual(t, p.Objective, p.Bound)
-		require.LessOrEqual(t, p.Objective, p.Stats.BoundAll)
+		require.LessOrEqual(t, p.Objective, p.Stats.GlobalBound)
 		left := new(nodeset.Table)
 		left.CopyFrom(s.Nodes)
 		for _, d := range p.Decisions {
@@ -178,7 +179,8 @@ func TestPlansOfPreferences(t *testing.T) {
 	})
 }
 
-// Preferring all nodes, none, or such as have nothing free says nothing, and changes nothing at all.
+// Preferring all nodes, none, or such as have nothing free says nothing, and
+// changes nothing at all.
 func TestEmptyPreferencesChangeNothing(t *testing.T) {
 	race.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,7 +16,9 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -51,10 +53,9 @@ func drawSnapshot(t *rapid.T) *Snapshot {
 	nodes, err := nodeset.New(total)
 	require.NoError(t, err)
 	s := &Snapshot{Now: rng.Int64N(1000), Nodes: nodes}
-	var placer bids.Placer
 	for i := range upTo(12) {
 		r := randomRequest(rng, len(total), cores, gpus)
-		segs, ok := placer.Place(nil, nodes, r, r.MinGPUs)
+		segs, ok := requests.Place(nodes, r, r.MinGPUs)
 		if !ok {
 			continue
 		}
@@ -163,7 +164,7 @@ func TestPlansHoldTogether(t *testing.T) {
 		require.NoError(t, Verify(s, p), "never over-allocates")
 		require.Equal(t, before, s.Nodes, "the snapshot is not changed")
 		require.LessOrEqual(t, p.Objective, p.Bound)
-		require.LessOrEqual(t, p.Objective, p.Stats.BoundAll)
+		require.LessOrEqual(t, p.Objective, p.Stats.GlobalBound)
 
 		looked, priorities, lowest := 0, int64(0), int64(1<<62)
 		for i, d := range p.Decisions {
@@ -173,9 +174,9 @@ func TestPlansHoldTogether(t *testing.T) {
 			require.Equal(t, d.Start, d.Class != 0)
 			if d.Start {
 				priorities += s.Pending[d.Job].Priority
-				require.Zero(t, d.Expected)
+				require.False(t, d.Kept)
 			}
-			if err := bids.CanEverRun(s.Nodes, &s.Pending[d.Job].Request); err != nil {
+			if err := answers.CanEverRun(s.Nodes, &s.Pending[d.Job].Request); err != nil {
 				require.Equal(t, err.Error(), d.Reason)
 				require.True(t, strings.HasPrefix(d.Reason, never))
 				continue
@@ -254,9 +255,8 @@ func (l *timeline) earliest(t require.TestingT, job *Job) int64 {
 		times = append(times, h.end)
 	}
 	slices.Sort(times)
-	var placer bids.Placer
 	for _, when := range times {
-		if _, ok := placer.Place(nil, l.at(t, when), &job.Request, job.MinGPUs); ok {
+		if _, ok := requests.Place(l.at(t, when), &job.Request, job.MinGPUs); ok {
 			return when
 		}
 	}
@@ -275,13 +275,13 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		a.opts.Estimates, a.opts.Compact = true, false
 		p := decideOn(t, a, s)
 		require.NoError(t, Verify(s, p))
-		at := slices.IndexFunc(a.reservations.order, func(j int32) bool { return a.reservations.guarded[j].start > 0 })
+		at := slices.IndexFunc(a.reservations.order, func(j int32) bool { return a.reservations.guarded[j].reserved })
 		if a.opts.Patience == 0 {
 			require.True(t, slices.IsSorted(a.reservations.order), "queue order")
 		}
 		if at < 0 {
 			for _, d := range p.Decisions {
-				require.Zero(t, d.Expected)
+				require.False(t, d.Kept)
 			}
 			return
 		}
@@ -291,7 +291,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		for _, j := range before { // jobs that have to start, where the walk put them
 			if a.reservations.guarded[j].must {
 				ahead++
-				l.more = append(l.more, held{s.Now + s.Pending[a.window.index[j]].TimeLimit, a.window.asks[j].Keep})
+				l.more = append(l.more, held{s.Now + s.Pending[a.window.index[j]].TimeLimit, a.window.variants[j].Fixed})
 			}
 		}
 		job := s.Pending[a.window.index[first]]
@@ -314,8 +314,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 				l.more = append(l.more, held{s.Now + s.Pending[e.Job].TimeLimit, e.Segs})
 			}
 		}
-		var placer bids.Placer
-		_, ok := placer.Place(nil, l.at(t, d.Expected), &job.Request, job.MinGPUs)
+		_, ok := requests.Place(l.at(t, d.Expected), &job.Request, job.MinGPUs)
 		require.True(t, ok, "job %s can't start at %d", job.ID, d.Expected)
 	})
 }
@@ -359,14 +358,13 @@ func TestReservationsAreKept(t *testing.T) {
 // Nobody waits who has room on what the others left and keeps off what is reserved.
 func TestNothingIsLeftLying(t *testing.T) {
 	waiting := 0
-	var placer bids.Placer
 	checkUntil(t, func() bool { return waiting > 15 }, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		a.opts.Drafts = 7
 		p := decideOn(t, a, s)
 		for _, d := range p.Decisions {
 			job := s.Pending[d.Job]
-			if d.Start || d.Expected > 0 || strings.HasPrefix(d.Reason, never) || !anyFree(s.Nodes) {
+			if d.Start || d.Kept || strings.HasPrefix(d.Reason, never) || !anyFree(s.Nodes) {
 				continue
 			}
 			waiting++
@@ -380,11 +378,13 @@ func TestNothingIsLeftLying(t *testing.T) {
 			}
 			together := 0
 			if a.opts.Compact {
-				idle, ok := placer.Place(nil, answers.Idle(s.Nodes), &job.Request, job.MinGPUs)
+				idle, ok := requests.Place(answers.Idle(s.Nodes), &job.Request, job.MinGPUs)
 				require.True(t, ok)
 				together = nodeset.Blocks(idle)
 			}
-			_, ok := placer.PlaceTogether(nil, a.awards.left.rest.View(crosses), &job.Request, job.MinGPUs, together)
+			spec := requests.Spec(&job.Request)
+			spec.Blocks = together
+			_, ok := new(fit.Placer).Place(nil, a.awards.left.rest.View(crosses), &spec, job.MinGPUs)
 			require.False(t, ok, "job %s has room: %s", job.ID, d.Reason)
 		}
 	})
@@ -393,7 +393,8 @@ func TestNothingIsLeftLying(t *testing.T) {
 func TestJobsThatCanNeverRunBlockNobody(t *testing.T) {
 	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 4})
 	require.NoError(t, err)
-	jobs := queue(100, bids.Request{Cores: 17}, bids.Request{MinNodes: 5, TasksPerNode: 1}, bids.Request{Cores: 16, MinGPUs: 1}, bids.Request{Cores: 16})
+	jobs := queue(100, bids.Request{Cores: 17}, bids.Request{MinNodes: 5, TasksPerNode: 1},
+		bids.Request{Cores: 16, MinGPUs: 1}, bids.Request{Cores: 16})
 	for _, k := range []int{0, 1, 3} {
 		o := DefaultAuctionOptions()
 		o.Window, o.Reservations = 1, k
@@ -401,7 +402,7 @@ func TestJobsThatCanNeverRunBlockNobody(t *testing.T) {
 		require.Len(t, p.Decisions, 4, "they take no place in the window")
 		for _, d := range p.Decisions[:3] {
 			require.True(t, strings.HasPrefix(d.Reason, never), d.Reason)
-			require.Zero(t, d.Expected)
+			require.False(t, d.Kept)
 		}
 		require.True(t, p.Decisions[3].Start)
 	}
@@ -421,7 +422,8 @@ func TestNothingToDecide(t *testing.T) {
 		full.CopyFrom(nodes)
 		segs := []nodeset.Segment{{First: 0, Last: 2, Cores: 2}}
 		require.NoError(t, full.Allocate(segs))
-		s := &Snapshot{Now: 10, Nodes: full, Running: []Running{{ID: "R", End: 70, Segs: segs}}, Pending: queue(5, bids.Request{Cores: 1}, bids.Request{Cores: 6})}
+		s := &Snapshot{Now: 10, Nodes: full, Running: []Running{{ID: "R", End: 70, Segs: segs}},
+			Pending: queue(5, bids.Request{Cores: 1}, bids.Request{Cores: 6})}
 		for _, o.Estimates = range []bool{false, true} {
 			p = decide(t, o, s)
 			require.Zero(t, started(p))
@@ -431,7 +433,7 @@ func TestNothingToDecide(t *testing.T) {
 				if o.Estimates && i < k {
 					require.EqualValues(t, []int64{70, 75}[i], d.Expected)
 				} else {
-					require.Zero(t, d.Expected)
+					require.False(t, d.Kept)
 				}
 			}
 		}
@@ -457,7 +459,8 @@ func manyEquals(seed uint64) *Snapshot {
 		kinds = append(kinds, r)
 	}
 	for i := range 40 {
-		s.Pending = append(s.Pending, &Job{ID: fmt.Sprint("J", i), Request: *kinds[rng.IntN(len(kinds))], Priority: 1_000_000 - int64(i), TimeLimit: 60})
+		s.Pending = append(s.Pending, &Job{ID: fmt.Sprint("J", i), Request: *kinds[rng.IntN(len(kinds))],
+			Priority: 1_000_000 - int64(i), TimeLimit: 60})
 	}
 	return s
 }
@@ -483,15 +486,20 @@ func TestLeavingOutEqualJobsLosesNothing(t *testing.T) {
 		o := DefaultAuctionOptions()
 		o.Reservations, o.Work = int(seed%2), 300_000
 		few, all := decide(t, o, s), decide(t, o, masked)
-		places := map[answers.Key]int{}
+		var n normal
+		key := func(job *Job) bids.Spec {
+			n.read(job)
+			return n.specs[0]
+		}
+		places := map[bids.Spec]int{}
 		for _, d := range all.Decisions {
 			if d.Start {
-				places[answers.KeyOf(&s.Pending[d.Job].Request)]++
+				places[key(s.Pending[d.Job])]++
 				sumAll += s.Pending[d.Job].Priority
 			}
 		}
 		for i, d := range few.Decisions {
-			k := answers.KeyOf(&s.Pending[i].Request)
+			k := key(s.Pending[i])
 			if d.Reason == reasonEquals {
 				left++
 				require.Zero(t, places[k], "window %d: job %d could have started in the place of an equal one", seed, i)
@@ -507,39 +515,40 @@ func TestLeavingOutEqualJobsLosesNothing(t *testing.T) {
 	require.Greater(t, float64(sumFew), 0.98*float64(sumAll), "fewer bids are not worse for the search")
 }
 
-// No machine serves more equal jobs than equals lets through.
+// No machine serves more equal jobs than duplicates lets through.
 func TestEqualsLetsEnoughJobsThrough(t *testing.T) {
-	var placer bids.Placer
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
 		if len(s.Pending) == 0 {
 			return
 		}
 		job := *s.Pending[0]
-		if bids.CanEverRun(s.Nodes, &job.Request) != nil {
+		if answers.CanEverRun(s.Nodes, &job.Request) != nil {
 			return
 		}
 		tab := new(nodeset.Table)
 		tab.CopyFrom(s.Nodes)
-		fit := 0
+		served := 0
 		for {
-			segs, ok := placer.Place(nil, tab, &job.Request, job.MinGPUs)
+			segs, ok := requests.Place(tab, &job.Request, job.MinGPUs)
 			if !ok {
 				break
 			}
 			require.NoError(t, tab.Allocate(segs))
-			fit++
+			served++
 		}
 		reservations := rapid.IntRange(0, 3).Draw(t, "reservations")
-		var e equals
+		var e duplicates
+		var n normal
+		n.read(&job)
 		e.reset(s.Nodes, reservations)
 		through := 0
 		for ; through < 1000; through++ {
-			if _, enough := e.enough(&job); enough {
+			if _, enough := e.enough(&n, &job); enough {
 				break
 			}
 		}
-		require.GreaterOrEqual(t, through, fit+reservations)
+		require.GreaterOrEqual(t, through, served+reservations)
 	})
 }
 
@@ -553,15 +562,15 @@ func TestDeadlineStrikesAtAnyMoment(t *testing.T) {
 		if k%2 == 1 {
 			o.Determiner = layouts
 		}
-		a, err := NewAuction(o, nil)
-		require.NoError(t, err)
-		var p Plan
 		begin, asked := time.Unix(1000, 0), 0
-		clock := func() time.Time {
+		o.Clock = func() time.Time {
 			asked++
 			return begin.Add(time.Duration(asked) * time.Millisecond)
 		}
-		require.NoError(t, a.Decide(context.Background(), s, Limits{Deadline: begin.Add(time.Duration(calls) * time.Millisecond), Now: clock}, &p))
+		a, err := NewAuction(o, nil)
+		require.NoError(t, err)
+		var p Plan
+		require.NoError(t, a.Decide(context.Background(), s, Limits{Deadline: begin.Add(time.Duration(calls) * time.Millisecond)}, &p))
 		require.NoError(t, Verify(s, &p))
 		require.LessOrEqual(t, p.Objective, p.Bound)
 		for _, d := range p.Decisions {

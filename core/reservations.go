@@ -17,14 +17,15 @@ type reservations struct {
 	drafted []int32           // by job of the window: its bid in the best draft, or -1
 	kept    []nodeset.Segment // what the walk gave to jobs that must start
 	order   []int32           // of the walk over the window
-	claims  []float64         // by job of the window
+	ranks   []float64         // by job of the window
 	musts   []bool            // by job of the window
 }
 
 // guard is what the walk over the queue has found for a job of the window.
 type guard struct {
-	must  bool  // has to start now
-	start int64 // reserved from that second on, or 0
+	must     bool  // has to start now
+	reserved bool  // a place is kept for it, from second start on
+	start    int64 // of that
 }
 
 // reset begins a cycle, with so many jobs in the window, in which nothing is reserved.
@@ -34,14 +35,14 @@ func (r *reservations) reset(s *Snapshot, jobs int) {
 	r.guarded = append(r.guarded[:0], make([]guard, jobs)...)
 }
 
-// walk goes down the window in queue order, or by claim, on the draft that is worth most: jobs
-// that can start there have to start, and the first that cannot get reservations,
-// Reservations of them. It stops at the last of these; jobs behind it are free to
-// win or lose, as long as they keep off what is reserved. It ends early when stop,
-// which may be nil, says so, but never before it has looked at the first: a machine that
-// has been drained for a wide job for an hour is not given away because one cycle had no
-// time. Afterwards the window's asks, r.guarded and r.space say what the auction has to respect. A job that
-// can be met in several ways starts in the first that can start, or else has the earliest place of all reserved.
+// walk goes down the window in queue order, or by claim, on the draft that is worth most: jobs that
+// can start there have to start, and the first that cannot get reservations, Reservations of them.
+// It stops at the last of these; jobs behind it are free to win or lose, as long as they keep off
+// what is reserved. It ends early when stop, which may be nil, says so, but never before it has
+// looked at the first: a machine that has been drained for a wide job for an hour is not given away
+// because one cycle had no time. Afterwards the window's variants, r.guarded and r.space say what
+// the auction has to respect. A job that can be met in several ways starts in the first that can
+// start, or else has the earliest place of all reserved.
 //
 // The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the
 // auction deciding everything behind it: the job at the head starts as early as
@@ -55,7 +56,7 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func(
 	r.kept = r.kept[:0]
 	r.markDraft(w, draft)
 	first := -1
-	for i, j := range r.byClaim(s, w) {
+	for i, j := range r.inRankOrder(s, w) {
 		if i > 0 && stop != nil && stop() {
 			break
 		}
@@ -87,8 +88,9 @@ func (r *reservations) markDraft(w *window, draft *bids.Book) {
 	}
 }
 
-// serve has job j start, or else keeps its earliest place. Jobs that stay together may lie anywhere if
-// there never is a place otherwise, as with nodes down; if there is none even then, it does nothing.
+// serve has job j start, or else keeps its earliest place. Jobs that stay together may lie
+// anywhere if there never is a place otherwise, as with nodes down; if there is none even
+// then, it does nothing.
 func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (reserved bool, err error) {
 	limit := w.jobs[j].TimeLimit
 	for _, loose := range [...]bool{false, true} {
@@ -96,12 +98,12 @@ func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (r
 			break
 		}
 		r.planner.loose = loose
-		if segs, ask, ok := r.startable(w, draft, j); ok {
-			w.asks[ask].Keep, r.guarded[j].must = segs, true
+		if segs, k, ok := r.startable(w, draft, j); ok {
+			w.variants[k].Fixed, r.guarded[j].must = segs, true
 			return false, r.planner.start(segs, s.Now+limit)
 		}
-		if kept, ok := r.planner.reserve(j, w.asksOf(j), limit); ok {
-			r.guarded[j].start = kept.Start
+		if kept, ok := r.planner.reserve(j, w.variantsOf(j), limit); ok {
+			r.guarded[j].reserved, r.guarded[j].start = true, kept.Start
 			return true, nil
 		}
 	}
@@ -109,8 +111,8 @@ func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (r
 }
 
 // startable finds a place where job j can start now: the draft's, if nothing that
-// was reserved meanwhile is in the way, or another. ask is the one that it meets.
-func (r *reservations) startable(w *window, draft *bids.Book, j int) (place []nodeset.Segment, ask int, ok bool) {
+// was reserved meanwhile is in the way, or another. variant is the one that it meets.
+func (r *reservations) startable(w *window, draft *bids.Book, j int) (place []nodeset.Segment, variant int, ok bool) {
 	from, limit := len(r.kept), w.jobs[j].TimeLimit
 	if b := r.drafted[j]; b >= 0 {
 		r.kept = append(r.kept, draft.Allocation(int(b))...)
@@ -119,15 +121,15 @@ func (r *reservations) startable(w *window, draft *bids.Book, j int) (place []no
 		}
 		r.kept = r.kept[:from]
 	}
-	kept, k, ok := r.planner.place(r.kept, w.asksOf(j), limit, r.planner.clock)
+	kept, k, ok := r.planner.place(r.kept, w.variantsOf(j), limit, r.planner.clock)
 	if !ok {
 		return nil, 0, false
 	}
 	r.kept = kept
-	return r.kept[from:len(r.kept):len(r.kept)], int(w.askStart[j]) + k, true
+	return r.kept[from:len(r.kept):len(r.kept)], int(w.variantStart[j]) + k, true
 }
 
-// bind tells the asks which reservations they would run into. The first job with a
+// bind tells the variants which reservations they would run into. The first job with a
 // reservation is not bound by it; the others with one do not bid this time, so that
 // they can't take each other's places.
 func (r *reservations) bind(s *Snapshot, w *window, first int) {
@@ -136,14 +138,14 @@ func (r *reservations) bind(s *Snapshot, w *window, first int) {
 	for k := range r.left {
 		r.space.Left = append(r.space.Left, &r.left[k])
 	}
-	for k := range w.asks {
-		ask, j := &w.asks[k], int(w.ways[k].job)
-		ask.Crosses = r.crosses(s, w.jobs[j])
+	for k := range w.variants {
+		v, j := &w.variants[k], int(w.ways[k].job)
+		v.Crosses = r.crosses(s, w.jobs[j])
 		switch {
 		case j == first && len(r.planner.reserved) == 1:
-			ask.Crosses = 0
-		case r.guarded[j].start > 0:
-			ask.Request = &noRequest
+			v.Crosses = 0
+		case r.guarded[j].reserved:
+			v.Spec = bids.Spec{} // makes no bid
 		}
 	}
 }
@@ -165,6 +167,3 @@ func (r *reservations) required() []bool {
 	}
 	return r.musts
 }
-
-// noRequest is not valid, so that its job makes no bid.
-var noRequest bids.Request

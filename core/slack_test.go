@@ -47,7 +47,7 @@ func (h *busyHost) Solve(_ context.Context, _ *ipmodel.Model, o ipmodel.Options,
 	if h.always == 0 {
 		h.now = o.Deadline.Add(h.late())
 	}
-	*r = ipmodel.Result{Chosen: r.Chosen[:0], Bound: ipmodel.MaxTotalWorth, Status: ipmodel.Feasible}
+	*r = ipmodel.Result{Chosen: r.Chosen[:0], Bound: ipmodel.MaxTotalValue, Status: ipmodel.Feasible}
 	return nil
 }
 
@@ -60,13 +60,15 @@ func TestCyclesEndInTimeOnABusyHost(t *testing.T) {
 	s := &Snapshot{Nodes: nodes, Pending: queue(50, bids.Request{Cores: 3})}
 	for _, after := range []time.Duration{0, 5 * time.Millisecond} {
 		h := &busyHost{now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(1, 2))}
-		a, err := NewAuction(DefaultAuctionOptions(), h)
+		o := DefaultAuctionOptions()
+		o.Clock = func() time.Time { return h.now }
+		a, err := NewAuction(o, h)
 		require.NoError(t, err)
 		var p Plan
 		late, worked := 0, time.Duration(0)
 		for range cycles {
 			begin := h.now
-			l := Limits{Deadline: begin.Add(span), Now: func() time.Time { return h.now }}
+			l := Limits{Deadline: begin.Add(span)}
 			require.NoError(t, a.Decide(context.Background(), s, l, &p))
 			worked += l.Deadline.Add(-a.slack.Left()).Sub(begin)
 			if h.now = h.now.Add(after); after > 0 {
@@ -96,12 +98,13 @@ func TestTheSolverLeavesTimeForLeftOvers(t *testing.T) {
 	o.Window, o.Depth = 1, behind
 	for _, late := range []time.Duration{time.Nanosecond, time.Millisecond} {
 		h := &busyHost{now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(1, 2)), always: late}
+		o.Clock = h.clock
 		a, err := NewAuction(o, h)
 		require.NoError(t, err)
 		cycle := func() int {
 			var p Plan
 			begin := h.now
-			l := Limits{Deadline: begin.Add(span), Now: h.clock}
+			l := Limits{Deadline: begin.Add(span)}
 			require.NoError(t, a.Decide(context.Background(), s, l, &p))
 			require.NoError(t, Verify(s, &p))
 			require.LessOrEqual(t, h.now.Sub(begin), span)

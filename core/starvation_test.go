@@ -91,8 +91,8 @@ func TestWideJobStarvesWithoutReservations(t *testing.T) {
 	require.Equal(t, len(stream(16))-1, before, "every small job goes ahead")
 }
 
-// With places for the largest first, a small job among wide ones that take the whole machine, and more
-// of them than it can serve, has its turn as well.
+// With places for the largest first, a small job among wide ones that take the whole machine, and
+// more of them than it can serve, has its turn as well.
 func TestSmallJobAmongWideOnesIsNotStarved(t *testing.T) {
 	const nodes = 16
 	machine := make([]nodeset.Capacity, nodes)
@@ -124,6 +124,7 @@ func TestSmallJobAmongWideOnesIsNotStarved(t *testing.T) {
 	_, err = sim.Run(context.Background(), c, a, jobs)
 	require.NoError(t, err)
 	require.Greater(t, at, int64(1000), "it is passed over for a while")
-	// Wide jobs that come up to 2 x 1800 s later go first, 36 of them, and those that are there, 120 s each.
+	// Wide jobs that come up to 2 x 1800 s later go first, 36 of them, and those that
+	// are there, 120 s each.
 	require.Less(t, at, int64(1000+120*(10+36)+120+3))
 }

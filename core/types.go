@@ -23,15 +23,17 @@ type Job struct {
 	// save that the nodes which the job may use are those of Request where its Eligible is
 	// nil. At most one of all ways wins. Only Auction looks at them.
 	Alternatives []bids.Request
-	// Prefer are the nodes on which the job would rather be, because they hold its input, say; nil: none
-	// in particular. Each of its requests is met on these alone where that can be now, or else as if there
-	// were no preference: no start is given up for one, and nobody waits for a preferred node. Only
-	// Auction looks at it; it is not modified, and must not be while the job is in use.
+	// Prefer are the nodes on which the job would rather be, because they hold its input, say;
+	// nil: none in particular. Each of its requests is met on these alone where that can be
+	// now, or else as if there were no preference: no start is given up for one, and nobody
+	// waits for a preferred node. Only Auction looks at it; it is not modified, and must not be
+	// while the job is in use.
 	Prefer nodeset.Mask
 	// Priority is 1 to MaxPriority; a higher one comes first (P_j of the papers).
 	Priority int64
-	// TimeLimit is the walltime limit in seconds, 1 to MaxTimeLimit, NoTimeLimit without one. There is no default, lest a job
-	// without a limit pass for one that ends at once and is let into what is reserved for others.
+	// TimeLimit is the walltime limit in seconds, 1 to 2^50, NoTimeLimit without one. There is no
+	// default, lest a job without a limit pass for one that ends at once and is let into what is
+	// reserved for others.
 	TimeLimit int64
 	// Since is the second from which on the job could have started, on the scale of Snapshot.Now:
 	// its submission, mostly. Only differences count. AuctionOptions.Patience looks at it.
@@ -59,6 +61,11 @@ type Snapshot struct {
 	Now int64
 	// Nodes is the machine with what the running jobs hold taken off.
 	Nodes *nodeset.Table
+	// Tiers, if not nil, says of each node how early it is to be used: jobs get nodes of lower
+	// tiers where they can, as by Slurm's node weights. No start is given up for that, and a job's
+	// own Prefer comes before it, as does an Offer on other nodes. Beyond the MaxTiers lowest that
+	// there are all count as one. Only Auction looks at it.
+	Tiers []uint8
 	// Pending is the queue, highest priority first; jobs of equal priority are
 	// in the order in which they are to be served. See Snapshot.Validate.
 	Pending []*Job
@@ -67,12 +74,11 @@ type Snapshot struct {
 	Running []Running
 }
 
-// Limits bound one cycle.
+// Limits bound one cycle. At the deadline the policy answers with the best that it has; when its
+// context ends, nobody wants the answer any more.
 type Limits struct {
-	// Deadline is when the answer is due; zero means that there is none.
+	// Deadline is when the answer is due, by the policy's clock; zero means that there is none.
 	Deadline time.Time
-	// Now is the clock for Deadline and Stats.Elapsed; nil means time.Now.
-	Now func() time.Time
 	// Seed starts the random choices of this cycle.
 	Seed uint64
 }
@@ -83,16 +89,17 @@ type Decision struct {
 	Job int
 	// Start says whether the job starts now, on Segs.
 	Start bool
-	// Segs is the allocation, ascending: how much of each node, not which of its cores and GPUs; it belongs to the Plan and is
-	// valid until the Plan is used again.
+	// Segs is the allocation, ascending: how much of each node, not which of its cores and GPUs; it
+	// belongs to the Plan and is valid until the Plan is used again.
 	Segs []nodeset.Segment
 	// Alternative is which of the job's requests is met: 0 is Request itself, k is
 	// Alternatives[k-1].
 	Alternative int
 	// Class is the class of the winning bid.
 	Class bids.Class
-	// Expected is the second at which the job is expected to start, where the
-	// policy has reserved it a place, otherwise 0.
+	// Kept says that the policy keeps a place for the job, and Expected from which second on: then
+	// it is expected to start. Expected says nothing where Kept is false.
+	Kept     bool
 	Expected int64
 	// Reason says in words why a job does not start; empty if it does.
 	Reason string
@@ -135,13 +142,15 @@ type Stats struct {
 	Rows, Entries          int // of the model
 	Status                 string
 	Work                   int64
-	// BoundAll is an upper bound on what any allocations could be worth, those included
-	// that were never bid, and jobs of the window only: see [bids.Flat]. 0 for policies without an objective.
-	BoundAll float64
-	Elapsed  time.Duration
+	// GlobalBound is an upper bound on what any allocations could be worth, those included that
+	// were never bid, and jobs of the window only: see [bids.Generator.Bound]. 0 for policies
+	// without an objective.
+	GlobalBound float64
+	Elapsed     time.Duration
 	// Late says that the deadline cut the cycle short.
 	Late bool
-	// TimedOut is how many decisions say TimedOut. If there are any Decide has to be called again though nothing changes.
+	// TimedOut is how many decisions say TimedOut. If there are any Decide has to be called again
+	// though nothing changes.
 	TimedOut int
 }
 
@@ -151,9 +160,10 @@ type Stats struct {
 type Policy interface {
 	// Name is how the command line calls the policy.
 	Name() string
-	// Decide fills p for snapshot s by l.Deadline, with the best that it knows by then. It never over-allocates.
-	// An error means that there is no decision, and nothing is started. It is that of ctx if ctx ends
-	// meanwhile: nobody wants the plan any more. With ErrBusy p is left as it was, and says nothing of s.
+	// Decide fills p for snapshot s by l.Deadline, with the best that it knows by then. It never
+	// over-allocates. An error means that there is no decision, and nothing is started. It is that
+	// of ctx if ctx ends meanwhile: nobody wants the plan any more. With ErrBusy p is left as it
+	// was, and says nothing of s.
 	Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error
 }
 
@@ -163,8 +173,8 @@ const (
 	MaxPriority = 1 << 40
 	// NoTimeLimit stands for a job without a limit: a hundred years.
 	NoTimeLimit = 100 * 365 * 24 * 3600
-	// MaxTimeLimit keeps sums of times in range.
-	MaxTimeLimit = 1 << 50
+	// MaxTiers is how many tiers of nodes are told apart in a cycle.
+	MaxTiers = 8
 	// MaxAlternatives is how many alternatives a job may have.
 	MaxAlternatives = 8
 )

@@ -59,8 +59,8 @@ func (p *Plan) countTimedOut() {
 	}
 }
 
-// Keep copies segments into the plan's own memory.
-func (p *Plan) Keep(segs []nodeset.Segment) []nodeset.Segment {
+// keep copies segments into the plan's own memory.
+func (p *Plan) keep(segs []nodeset.Segment) []nodeset.Segment {
 	from := len(p.segs)
 	p.segs = append(p.segs, segs...)
 	return p.segs[from:len(p.segs):len(p.segs)]

@@ -129,14 +129,15 @@ func checkEach(job *bids.Request, seg, first nodeset.Segment) error {
 	return nil
 }
 
-// exactTasks reports whether each node has to give as many cores as the request says, and not only at most: there is
-// no total, or it is that of a number of nodes that the request allows.
+// exactTasks reports whether each node has to give as many cores as the request says, and not only
+// at most: there is no total, or it is that of a number of nodes that the request allows.
 func exactTasks(job *bids.Request) bool {
 	tasks := job.TasksPerNode
 	return tasks > 0 && (job.Cores == 0 || job.Cores%tasks == 0 && nodesAllowed(job, job.Cores/tasks))
 }
 
-// nodesAllowed reports whether the request allows so many nodes. Without a total of cores and without a most it is for the fewest.
+// nodesAllowed reports whether the request allows so many nodes. Without a total of cores and
+// without a most it is for the fewest.
 func nodesAllowed(job *bids.Request, nodes int) bool {
 	if job.Cores == 0 && job.MaxNodes == 0 {
 		return nodes == max(job.MinNodes, 1)

@@ -43,8 +43,8 @@ func TestCheckAllocationOfInvalidRequests(t *testing.T) {
 	}
 }
 
-// Eight nodes have a core each, and are offered to a job of eight cores that wants four on each of its nodes: it does
-// not start there, and if a policy said so the referee would object.
+// Eight nodes have a core each, and are offered to a job of eight cores that wants four on each of
+// its nodes: it does not start there, and if a policy said so the referee would object.
 func TestAnOfferThatBreaksTheRequestIsNotBid(t *testing.T) {
 	total := make([]nodeset.Capacity, 8)
 	for n := range total {
@@ -68,5 +68,6 @@ func TestAnOfferThatBreaksTheRequestIsNotBid(t *testing.T) {
 		require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
 		require.False(t, p.Decisions[0].Start)
 	}
-	require.ErrorContains(t, core.Verify(s, &core.Plan{Decisions: []core.Decision{{Start: true, Segs: offer}}}), "job J: node 0 gives 1 cores instead of 4")
+	require.ErrorContains(t, core.Verify(s, &core.Plan{Decisions: []core.Decision{{Start: true, Segs: offer}}}),
+		"job J: node 0 gives 1 cores instead of 4")
 }

@@ -25,11 +25,9 @@ func (j *Job) Way(k int) (r bids.Request, ok bool) {
 	return r, true
 }
 
-// Ways is how many requests the job has, at least 1.
-func (j *Job) Ways() int { return 1 + len(j.Alternatives) }
-
-// Validate reports the first fault of the job's time limit and requests as a [*bids.FieldError]; those
-// of an alternative are named alternatives[1].cores, counted from 0. Its priority is for [Snapshot.Validate].
+// Validate reports the first fault of the job's time limit and requests as a [*bids.FieldError];
+// those of an alternative are named alternatives[1].cores, counted from 0. Its priority is for
+// [Snapshot.Validate].
 func (j *Job) Validate() error {
 	if f := j.limitFault(); f != nil {
 		return f

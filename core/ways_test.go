@@ -14,7 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -33,13 +35,14 @@ func drawWays(t *rapid.T) *Snapshot {
 	return s
 }
 
-// canRun says of each request of a job, with the nodes of the first where it has none, whether the machine can ever meet it.
+// canRun says of each request of a job, with the nodes of the first where it has none, whether the
+// machine can ever meet it.
 func canRun(s *Snapshot, job *Job) (can []bool) {
 	for _, r := range append([]bids.Request{job.Request}, job.Alternatives...) {
 		if r.Eligible == nil {
 			r.Eligible = job.Eligible
 		}
-		can = append(can, bids.CanEverRun(s.Nodes, &r) == nil)
+		can = append(can, answers.CanEverRun(s.Nodes, &r) == nil)
 	}
 	return can
 }
@@ -59,7 +62,7 @@ func TestPlansOfManyWays(t *testing.T) {
 		p := decideOn(t, a, s)
 		require.NoError(t, Verify(s, p))
 		require.LessOrEqual(t, p.Objective, p.Bound)
-		require.LessOrEqual(t, p.Objective, p.Stats.BoundAll)
+		require.LessOrEqual(t, p.Objective, p.Stats.GlobalBound)
 		for _, d := range p.Decisions {
 			job := s.Pending[d.Job]
 			can := canRun(s, job)
@@ -89,16 +92,16 @@ func TestPlansOfManyWays(t *testing.T) {
 	})
 }
 
-// requireNoRoom requires that no job is left behind for which there is room in what is left, by any of its requests.
+// requireNoRoom requires that no job is left behind for which there is room in what is left, by
+// any of its requests.
 func requireNoRoom(t require.TestingT, s *Snapshot, p *Plan, left *nodeset.Table) {
-	var placer bids.Placer
 	for _, d := range p.Decisions {
 		if d.Start || d.Reason == reasonEquals {
 			continue
 		}
-		for k := range s.Pending[d.Job].Ways() {
+		for k := range 1 + len(s.Pending[d.Job].Alternatives) {
 			r, _ := s.Pending[d.Job].Way(k)
-			_, ok := placer.Place(nil, left, &r, r.MinGPUs)
+			_, ok := requests.Place(left, &r, r.MinGPUs)
 			require.False(t, ok, "job %d has room by request %d", d.Job, k)
 		}
 	}
@@ -174,7 +177,8 @@ func TestWays(t *testing.T) {
 	for _, c := range []wayCase{
 		{name: "the request itself is liked best", free: gpus(1, 0, 0), jobs: []*Job{job(9, wide, withGPU)},
 			want: []string{"alternative 0 on 0-2:4c0g"}},
-		{name: "the first alternative comes before the second", free: gpus(1, 0), jobs: []*Job{job(9, wide, withGPU, bids.Request{Cores: 1})},
+		{name: "the first alternative comes before the second", free: gpus(1, 0),
+			jobs: []*Job{job(9, wide, withGPU, bids.Request{Cores: 1})},
 			want: []string{"alternative 1 on 0-0:2c1g"}},
 		{name: "alternatives of a job that starts", free: gpus(1, 0, 0),
 			running: []Running{{ID: "R", End: 50, Segs: []nodeset.Segment{{First: 2, Last: 2, Cores: 4}}}},
@@ -190,17 +194,22 @@ func TestWays(t *testing.T) {
 			jobs: []*Job{job(9, wide, withGPU)}, change: func(o *AuctionOptions) { o.Estimates = true },
 			want: []string{"waits to 50: " + reasonReserved}},
 		{name: "two jobs share by different requests", free: gpus(2, 0),
-			jobs: []*Job{job(9, bids.Request{Cores: 4, MinNodes: 1, MaxNodes: 1, MinGPUs: 2}), job(9, bids.Request{Cores: 4, MinNodes: 1, MaxNodes: 1, MinGPUs: 2}, bids.Request{Cores: 4})},
+			jobs: []*Job{job(9, bids.Request{Cores: 4, MinNodes: 1, MaxNodes: 1, MinGPUs: 2}),
+				job(9, bids.Request{Cores: 4, MinNodes: 1, MaxNodes: 1, MinGPUs: 2}, bids.Request{Cores: 4})},
 			want: []string{"alternative 0 on 0-0:4c2g", "alternative 1 on 1-1:4c0g"}},
 		{name: "what is left over goes to any of them", free: gpus(0, 0), change: func(o *AuctionOptions) { o.Window = 1 },
 			jobs: []*Job{job(9, bids.Request{Cores: 6}), job(9, bids.Request{Cores: 8}, bids.Request{Cores: 7}, bids.Request{Cores: 2})},
 			want: []string{"alternative 0 on 0-0:4c0g 1-1:2c0g", "alternative 2 on 1-1:2c0g"}},
-		{name: "mixed GPUs", free: gpus(1, 3, 2), jobs: []*Job{job(9, bids.Request{Cores: 6, MinNodes: 3, MaxNodes: 3, MinGPUs: 1, MaxGPUs: 3, MixedGPUs: true})},
+		{name: "mixed GPUs", free: gpus(1, 3, 2),
+			jobs: []*Job{job(9, bids.Request{Cores: 6, MinNodes: 3, MaxNodes: 3,
+				MinGPUs: 1, MaxGPUs: 3, MixedGPUs: true})},
 			want: []string{"alternative 0 on 0-0:2c1g 1-1:2c3g 2-2:2c2g"}},
-		{name: "uniform GPUs", free: gpus(1, 3, 2), jobs: []*Job{job(9, bids.Request{Cores: 6, MinNodes: 3, MaxNodes: 3, MinGPUs: 1, MaxGPUs: 3})},
+		{name: "uniform GPUs", free: gpus(1, 3, 2),
+			jobs: []*Job{job(9, bids.Request{Cores: 6, MinNodes: 3, MaxNodes: 3, MinGPUs: 1, MaxGPUs: 3})},
 			want: []string{"alternative 0 on 0-2:2c1g"}},
 		{name: "mixed GPUs leave others theirs", free: gpus(2, 1),
-			jobs: []*Job{job(9, bids.Request{Cores: 2, MinNodes: 2, MaxNodes: 2, MinGPUs: 1, MaxGPUs: 2, MixedGPUs: true}), job(9, bids.Request{Cores: 1, MinGPUs: 1})},
+			jobs: []*Job{job(9, bids.Request{Cores: 2, MinNodes: 2, MaxNodes: 2, MinGPUs: 1, MaxGPUs: 2, MixedGPUs: true}),
+				job(9, bids.Request{Cores: 1, MinGPUs: 1})},
 			want: []string{"alternative 0 on 0-1:1c1g", "alternative 0 on 0-0:1c1g"}},
 	} {
 		for _, free := range []bool{false, true} {
@@ -236,7 +245,8 @@ func TestWays(t *testing.T) {
 func TestVerifyKnowsTheAlternative(t *testing.T) {
 	nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 4, GPUs: 2})
 	require.NoError(t, err)
-	s := &Snapshot{Nodes: nodes, Pending: []*Job{job(9, bids.Request{Cores: 8, MinGPUs: 1}, bids.Request{Cores: 2, MinNodes: 2, MinGPUs: 1, MaxGPUs: 2})}}
+	s := &Snapshot{Nodes: nodes, Pending: []*Job{job(9, bids.Request{Cores: 8, MinGPUs: 1},
+		bids.Request{Cores: 2, MinNodes: 2, MinGPUs: 1, MaxGPUs: 2})}}
 	s.Pending[0].Eligible = nodeset.NewMask(2)
 	s.Pending[0].Eligible.Set(0)
 	s.Pending[0].Eligible.Set(1)
@@ -261,13 +271,18 @@ func TestVerifyKnowsTheAlternative(t *testing.T) {
 func TestJobValidate(t *testing.T) {
 	good := bids.Request{Cores: 1}
 	for want, j := range map[string]*Job{
-		"cores: -1: must not be negative":                                                            {TimeLimit: 1, Request: bids.Request{Cores: -1}},
-		"alternatives[1].gpus_per_node: 3-1: the range is empty":                                     {TimeLimit: 1, Request: good, Alternatives: []bids.Request{good, {Cores: 1, MinGPUs: 3, MaxGPUs: 1}}},
-		"alternatives[0].tasks_per_node: 70000: must be at most 65535":                               {TimeLimit: 1, Request: good, Alternatives: []bids.Request{{TasksPerNode: 70000}}},
-		"alternatives: 9: must be at most 8":                                                         {TimeLimit: 1, Request: good, Alternatives: slices.Repeat([]bids.Request{good}, 9)},
-		"time_limit_s: 0: must be 1 to 1125899906842624; NoTimeLimit stands for none":                {Request: good},
-		"time_limit_s: -1: must be 1 to 1125899906842624; NoTimeLimit stands for none":               {TimeLimit: -1, Request: good},
-		"time_limit_s: 1125899906842625: must be 1 to 1125899906842624; NoTimeLimit stands for none": {TimeLimit: MaxTimeLimit + 1, Request: good},
+		"cores: -1: must not be negative": {TimeLimit: 1,
+			Request: bids.Request{Cores: -1}},
+		"alternatives[1].gpus_per_node: 3-1: the range is empty": {TimeLimit: 1,
+			Request: good, Alternatives: []bids.Request{good, {Cores: 1, MinGPUs: 3, MaxGPUs: 1}}},
+		"alternatives[0].tasks_per_node: 70000: must be at most 65535": {TimeLimit: 1,
+			Request: good, Alternatives: []bids.Request{{TasksPerNode: 70000}}},
+		"alternatives: 9: must be at most 8": {TimeLimit: 1,
+			Request: good, Alternatives: slices.Repeat([]bids.Request{good}, 9)},
+		"time_limit_s: 0: must be 1 to 1125899906842624; NoTimeLimit stands for none":  {Request: good},
+		"time_limit_s: -1: must be 1 to 1125899906842624; NoTimeLimit stands for none": {TimeLimit: -1, Request: good},
+		"time_limit_s: 1125899906842625: must be 1 to 1125899906842624; NoTimeLimit stands for none": {
+			TimeLimit: maxTimeLimit + 1, Request: good},
 	} {
 		err := j.Validate()
 		require.EqualError(t, err, want)
@@ -279,7 +294,9 @@ func TestJobValidate(t *testing.T) {
 	require.NoError(t, err)
 	a, err := NewAuction(DefaultAuctionOptions(), nil)
 	require.NoError(t, err)
-	p := decideOn(t, a, &Snapshot{Nodes: nodes, Pending: []*Job{{Priority: 1, TimeLimit: 1, Request: good, Alternatives: slices.Repeat([]bids.Request{good}, 9)}}})
+	p := decideOn(t, a, &Snapshot{Nodes: nodes,
+		Pending: []*Job{{Priority: 1, TimeLimit: 1, Request: good,
+			Alternatives: slices.Repeat([]bids.Request{good}, 9)}}})
 	require.Equal(t, "can never run: alternatives: 9: must be at most 8", p.Decisions[0].Reason)
 }
 
@@ -330,7 +347,7 @@ func TestExplainKeepsAlternatives(t *testing.T) {
 	require.NoError(t, err)
 	e, err := NewExplainer(context.Background(), a, s, Limits{})
 	require.NoError(t, err)
-	x, err := e.Explain(context.Background(), 0, DefaultExplainOptions())
+	x, err := e.Explain(context.Background(), 0, ExplainOptions{Trials: 200})
 	require.NoError(t, err)
 	require.Equal(t, NoFit, x.Why)
 	require.Len(t, x.Suggestions, 1)
@@ -352,8 +369,10 @@ func TestWaysAllocateNothingInSteadyState(t *testing.T) {
 	}
 	s.Pending = queue(600, bids.Request{Cores: 1200})
 	for i := range 40 {
-		s.Pending = append(s.Pending, job(600, bids.Request{Cores: 16 + 8*i, MinNodes: 2 + i, MaxNodes: 2 + i, MinGPUs: 1, MaxGPUs: 2, MixedGPUs: i%2 == 0},
-			bids.Request{Cores: 16 + 8*i}, bids.Request{Cores: 16 + 8*i, MinNodes: 1 + i, MinGPUs: 2}))
+		s.Pending = append(s.Pending,
+			job(600, bids.Request{Cores: 16 + 8*i, MinNodes: 2 + i, MaxNodes: 2 + i,
+				MinGPUs: 1, MaxGPUs: 2, MixedGPUs: i%2 == 0},
+				bids.Request{Cores: 16 + 8*i}, bids.Request{Cores: 16 + 8*i, MinNodes: 1 + i, MinGPUs: 2}))
 	}
 	o := DefaultAuctionOptions()
 	o.Work, o.Window = 300_000, 30 // some are behind it

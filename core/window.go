@@ -12,26 +12,26 @@ import (
 
 // window is the stage that says which jobs take part in a cycle, and what they ask for.
 type window struct {
-	opts     *AuctionOptions
-	jobs     []*Job
-	index    []int          // by job: its index in the queue, and in the decisions
-	asks     []bids.Ask     // of all jobs; reservations binds them
-	requests []bids.Request // by ask
-	ways     []way          // by ask
-	askStart []int32        // by job: its first ask, and one more
-	next     int            // index in the queue of the first job behind the window
-	wanting  int            // jobs that the window has fewer than it should, for lack of time
-	shift    int            // asks' priorities are in units of 2^shift
-	waiting  backlog        // of the jobs
-	machine  totals
-	answers  answers.Cache
-	equals   equals
-	prefer   preferences
+	opts         *AuctionOptions
+	jobs         []*Job
+	index        []int          // by job: its index in the queue, and in the decisions
+	variants     []bids.Variant // of all jobs; reservations binds them
+	ways         []way          // by variant
+	variantStart []int32        // by job: its first variant, and one more
+	next         int            // index in the queue of the first job behind the window
+	wanting      int            // jobs that the window has fewer than it should, for lack of time
+	shift        int            // variants' priorities are in units of 2^shift
+	waiting      backlog        // of the jobs
+	machine      totals
+	normal       normal
+	answers      answers.Cache
+	duplicates   duplicates
+	prefer       preferences
 }
 
-// open takes the first jobs of the queue that could run at all. To find that
-// out takes its time on a large machine the first time; jobs for which there is none are
-// behind the window. It has the first job at least, if not as many as Window before it can never run.
+// open takes the first jobs of the queue that could run at all. To find that out takes its time on
+// a large machine the first time; jobs for which there is none are behind the window. It has the
+// first job at least, if not as many as Window before it can never run.
 func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 	w.reset(s)
 	looked := 0
@@ -40,101 +40,129 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 			w.next, w.wanting = i, w.opts.Window-looked
 			break
 		}
-		if why := neverRuns(&w.answers, job); why != "" {
+		w.normal.read(job)
+		if why := w.normal.never(&w.answers, job); why != "" {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
 			continue
 		}
 		looked++
 		w.waiting.wait(job)
-		if why, ok := w.equals.enough(job); ok {
+		if why, ok := w.duplicates.enough(&w.normal, job); ok {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why.reason, Why: why.why})
 			continue
 		}
 		p.Decisions = append(p.Decisions, Decision{Job: i})
 		w.index, w.jobs = append(w.index, i), append(w.jobs, job)
-		w.addAsks(s, job)
-	}
-	for k := range w.asks { // w.requests has its place now
-		ask := &w.asks[k]
-		ask.Request = &w.requests[k]
-		if w.ways[k].alternative == 0 && !w.ways[k].preferred {
-			ask.Offer = offer(s, ask.Request, w.jobs[w.ways[k].job].Offer)
-		}
+		w.addVariants(s, job)
 	}
 	w.weigh()
 }
 
 func (w *window) reset(s *Snapshot) {
 	w.index, w.jobs = w.index[:0], w.jobs[:0]
-	w.asks, w.requests, w.ways, w.askStart = w.asks[:0], w.requests[:0], w.ways[:0], append(w.askStart[:0], 0)
+	w.variants, w.ways, w.variantStart = w.variants[:0], w.ways[:0], append(w.variantStart[:0], 0)
+	w.normal.masks.Reset()
 	if w.answers.Reset(s.Nodes) {
 		w.machine = totalsOf(s.Nodes)
 	}
-	w.equals.reset(s.Nodes, w.opts.Reservations)
-	w.prefer.reset(s.Nodes)
+	w.duplicates.reset(s.Nodes, w.opts.Reservations)
+	w.prefer.reset(s.Nodes, s.Tiers, &w.normal.masks)
 	w.waiting = backlog{}
 	w.next, w.wanting = len(s.Pending), 0
 }
 
-// way is which of the window's jobs an ask is of, and which of its requests; preferred: on the nodes that the
-// job prefers alone.
+// way is which of the window's jobs a variant is of, and which of its requests; preferred: on the
+// nodes that the job prefers alone.
 type way struct {
 	job, alternative int32
 	preferred        bool
 }
 
-// addAsks adds an ask for each way in which the machine can meet the job, those left out
-// that say the same as an earlier one, and before each one for the same on the nodes that it prefers.
-func (w *window) addAsks(s *Snapshot, job *Job) {
-	from := len(w.asks)
-	for k := range job.Ways() {
-		r, _ := job.Way(k)
-		if len(job.Alternatives) > 0 && w.answers.Never(&r) != "" {
+// addVariants adds a variant for each way in which the machine can meet the job that was read last,
+// those left out that say the same as an earlier one, and before each one for the same on the nodes
+// that it prefers.
+func (w *window) addVariants(s *Snapshot, job *Job) {
+	from := len(w.variants)
+	for k := range w.normal.specs {
+		spec := w.normal.specs[k]
+		if len(job.Alternatives) > 0 && (!spec.Valid() || w.answers.Never(&spec) != "") {
 			continue
 		}
-		r.Contiguous = r.Contiguous || w.opts.ContiguousOnly
-		if k > 0 && slices.ContainsFunc(w.requests[from:], func(o bids.Request) bool { return answers.KeyOf(&o) == answers.KeyOf(&r) }) {
+		spec.Contiguous = spec.Contiguous || w.opts.ContiguousOnly
+		spec.Blocks = w.blocksOf(s, &spec)
+		if slices.ContainsFunc(w.variants[from:], func(v bids.Variant) bool { return v.Spec == spec }) {
 			continue
 		}
-		of := way{int32(len(w.askStart) - 1), int32(k), false}
-		if preferred, ok := w.prefer.first(job, &r); ok {
-			w.addAsk(s, job, &preferred, from, way{of.job, of.alternative, true})
+		of := way{int32(len(w.variantStart) - 1), int32(k), false}
+		var offer []nodeset.Segment
+		if k == 0 {
+			offer = w.offer(s, job)
 		}
-		w.addAsk(s, job, &r, from, of)
+		preferred, ok := w.prefer.first(job, &spec)
+		if ok && (offer == nil || job.Prefer != nil || allIn(preferred.Mask(), offer)) {
+			preferred.Blocks = w.blocksOf(s, &preferred)
+			w.addVariant(preferred, job, from, way{of.job, of.alternative, true})
+			if job.Prefer == nil {
+				w.variants[len(w.variants)-1].Offer, offer = offer, nil
+			}
+		}
+		w.addVariant(spec, job, from, of)
+		w.variants[len(w.variants)-1].Offer = offer
 	}
-	for k := from; k < len(w.asks); k++ {
-		w.asks[k].Of = len(w.asks) - from
+	for k := from; k < len(w.variants); k++ {
+		w.variants[k].Of = len(w.variants) - from
 	}
-	w.askStart = append(w.askStart, int32(len(w.asks)))
+	w.variantStart = append(w.variantStart, int32(len(w.variants)))
 }
 
-// addAsk adds an ask to those of the job, which begin at from.
-func (w *window) addAsk(s *Snapshot, job *Job, r *bids.Request, from int, of way) {
-	w.requests = append(w.requests, *r)
-	w.asks = append(w.asks, bids.Ask{Rank: len(w.asks) - from, Priority: max(job.Priority, 1), Blocks: w.blocksOf(s, r)})
+// allIn reports whether all nodes of segs are in mask.
+func allIn(mask nodeset.Mask, segs []nodeset.Segment) bool {
+	for _, s := range segs {
+		for n := s.First; n <= s.Last; n++ {
+			if !mask.Has(int(n)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// addVariant adds a variant to those of the job, which begin at from.
+func (w *window) addVariant(spec bids.Spec, job *Job, from int, of way) {
+	w.variants = append(w.variants, bids.Variant{Spec: spec, Rank: len(w.variants) - from, Priority: max(job.Priority, 1)})
 	w.ways = append(w.ways, of)
 }
 
-// blocksOf is the Blocks of an ask for r: 0 unless jobs are to stay together.
-func (w *window) blocksOf(s *Snapshot, r *bids.Request) int {
+// blocksOf is on how many blocks of consecutive nodes a variant may be: 0, any number, unless jobs
+// are to stay together.
+func (w *window) blocksOf(s *Snapshot, spec *bids.Spec) int {
 	if !w.opts.Compact {
 		return 0
 	}
-	return w.answers.FewestBlocks(s.Nodes, r)
+	one := *spec
+	one.Blocks = 0
+	return w.answers.FewestBlocks(s.Nodes, &one)
 }
 
-// asksOf are the asks of job j of the window.
-func (w *window) asksOf(j int) []bids.Ask { return w.asks[w.askStart[j]:w.askStart[j+1]] }
+// variantsOf are the variants of job j of the window.
+func (w *window) variantsOf(j int) []bids.Variant {
+	return w.variants[w.variantStart[j]:w.variantStart[j+1]]
+}
 
 // jobOf is the job that a bid is of.
 func (w *window) jobOf(b *bids.Bid) int { return int(w.ways[b.Job].job) }
 
-// offer is what a job was offered, if it is what its request asks for.
-func offer(s *Snapshot, r *bids.Request, segs []nodeset.Segment) []nodeset.Segment {
-	if len(segs) == 0 || CheckAllocation(r, segs, s.Nodes.Len()) != nil {
+// offer is what a job was offered, if it is what its first request asks for.
+func (w *window) offer(s *Snapshot, job *Job) []nodeset.Segment {
+	if len(job.Offer) == 0 {
 		return nil
 	}
-	return segs
+	r := job.Request
+	r.Contiguous = r.Contiguous || w.opts.ContiguousOnly
+	if CheckAllocation(&r, job.Offer, s.Nodes.Len()) != nil {
+		return nil
+	}
+	return job.Offer
 }
 
 // contiguous is the job as if it had asked for consecutive nodes in all its ways.

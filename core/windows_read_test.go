@@ -21,7 +21,7 @@ import (
 // rule of the scheduler. Without a policy line it is the auction with its default settings. A line
 // is an element of a window file, its fields by their names there:
 //
-//	policy paper                             the papers' auction; also ipsched, throughput, estimates
+//	policy paper                            the papers' auction; also ipsched, throughput, estimates
 //	nodes n[1-4] cores=8 gpus=2 state=up
 //	running R nodes=n[1-2] cores_per_node=8 end_s=60
 //	job A priority=5 cores=16 contiguous=true

@@ -15,6 +15,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
@@ -36,9 +37,9 @@ func TestMain(m *testing.M) {
 
 // auction is a window with its bids.
 type auction struct {
-	space bids.Space
-	asks  []bids.Ask
-	book  bids.Book
+	space    bids.Space
+	variants []bids.Variant
+	book     bids.Book
 }
 
 // randomAuction is a window of up to 12 jobs of all types with up to 8 bids each, on
@@ -66,10 +67,10 @@ func randomAuction(seed uint64) *auction {
 		case 2:
 			priority = 1 + rng.Int64N(3)
 		}
-		a.asks = append(a.asks, bids.Ask{Request: r, Priority: priority})
+		a.variants = append(a.variants, bids.Variant{Spec: requests.Spec(r), Priority: priority})
 	}
 	var g bids.Generator
-	g.Generate(&a.space, a.asks, bids.Options{MaxBidsPerJob: 8, Drafts: 3}, &a.book)
+	g.Generate(&a.space, a.variants, bids.Options{MaxBidsPerJob: 8, Drafts: 3}, &a.book)
 	return a
 }
 
@@ -102,7 +103,7 @@ func must(err error) {
 func (a *auction) model(merge bool) *ipmodel.Model {
 	var m ipmodel.Model
 	b := ipmodel.Builder{Merge: merge}
-	must(b.Build(&a.space, a.asks, &a.book, nil, &m))
+	must(b.Build(&a.space, a.variants, &a.book, nil, &m))
 	must(m.Validate())
 	return &m
 }
@@ -114,7 +115,7 @@ func brute(m *ipmodel.Model) (best int64) {
 	rest := make([]int64, m.Groups()+1)
 	for g := m.Groups() - 1; g >= 0; g-- {
 		rest[g] = rest[g+1]
-		if w := m.Worth[m.GroupStart[g]:m.GroupStart[g+1]]; len(w) > 0 {
+		if w := m.Value[m.GroupStart[g]:m.GroupStart[g+1]]; len(w) > 0 {
 			rest[g] += slices.Max(w)
 		}
 	}
@@ -131,7 +132,7 @@ func brute(m *ipmodel.Model) (best int64) {
 				fits = fits && slack[m.Row[k]] >= 0
 			}
 			if fits {
-				branch(g+1, worth+m.Worth[i])
+				branch(g+1, worth+m.Value[i])
 			}
 			for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
 				slack[m.Row[k]] += int64(m.Coef[k])
@@ -158,8 +159,8 @@ func TestNativeIsBruteForce(t *testing.T) {
 		worth, err := m.Check(r.Chosen)
 		require.NoError(t, err, "window %d", seed)
 		require.Equal(t, ipmodel.Optimal, r.Status, "window %d", seed)
-		require.Equal(t, []int64{want, want, want}, []int64{worth, r.Worth, r.Bound}, "window %d", seed)
-		if len(r.Chosen) < len(a.asks) {
+		require.Equal(t, []int64{want, want, want}, []int64{worth, r.Value, r.Bound}, "window %d", seed)
+		if len(r.Chosen) < len(a.variants) {
 			losers++
 		}
 	}
@@ -181,7 +182,7 @@ func TestHiGHSIsBruteForce(t *testing.T) {
 		want := brute(m)
 		worth, err := m.Check(r.Chosen)
 		require.NoError(t, err, "window %d", seed)
-		require.Equal(t, []int64{want, want}, []int64{worth, r.Worth}, "window %d: %v", seed, r.Status)
+		require.Equal(t, []int64{want, want}, []int64{worth, r.Value}, "window %d: %v", seed, r.Status)
 		require.GreaterOrEqual(t, r.Bound, want)
 		if r.Status == ipmodel.Optimal {
 			optimal++
@@ -195,7 +196,7 @@ func optimum(t require.TestingT, m *ipmodel.Model) int64 {
 	var r ipmodel.Result
 	require.NoError(t, native.New().Solve(context.Background(), m, ipmodel.Options{}, &r))
 	require.Equal(t, ipmodel.Optimal, r.Status)
-	return r.Worth
+	return r.Value
 }
 
 // relabel gives node n of the machine, and of every bid, the number to[n].
@@ -209,7 +210,7 @@ func (a *auction) relabel(to []int) *auction {
 	for n, k := range to {
 		must(nodes.SetFree(k, a.space.Now.Free(n)))
 	}
-	b := &auction{space: bids.Space{Now: nodes}, asks: a.asks}
+	b := &auction{space: bids.Space{Now: nodes}, variants: a.variants}
 	b.book.JobStart = slices.Clone(a.book.JobStart)
 	for i, bid := range a.book.Bids {
 		var single []nodeset.Segment
@@ -253,8 +254,8 @@ func TestOrderOfJobsInTheModelDoesNotMatter(t *testing.T) {
 		a := randomAuction(seed)
 		rng := rand.New(rand.NewPCG(seed, 6))
 		b := &auction{space: a.space, book: bids.Book{JobStart: []int32{0}, Segs: a.book.Segs}}
-		for to, from := range rng.Perm(len(a.asks)) {
-			b.asks = append(b.asks, a.asks[from])
+		for to, from := range rng.Perm(len(a.variants)) {
+			b.variants = append(b.variants, a.variants[from])
 			for _, bid := range a.book.Of(from) {
 				bid.Job = int32(to)
 				b.book.Bids = append(b.book.Bids, bid)
@@ -281,7 +282,7 @@ func TestMoreRoomIsNoWorse(t *testing.T) {
 		for n := range total {
 			require.NoError(t, more.SetFree(n, a.space.Now.Free(n)))
 		}
-		idle := &auction{space: bids.Space{Now: more}, asks: a.asks, book: a.book}
+		idle := &auction{space: bids.Space{Now: more}, variants: a.variants, book: a.book}
 		require.Equal(t, before, optimum(t, idle.model(true)), "window %d: nobody bids for the new node", seed)
 		for n := range total {
 			require.NoError(t, more.SetFree(n, total[n]))
@@ -302,25 +303,25 @@ func TestScaleOfPrioritiesDoesNotMatter(t *testing.T) {
 	for seed := range uint64(randomWindows / 2) {
 		a := randomAuction(seed)
 		var sum int64
-		for j := range a.asks {
-			sum += a.asks[j].Priority
+		for j := range a.variants {
+			sum += a.variants[j].Priority
 		}
 		if sum < 1<<30 {
 			continue // the scale is at its upper limit
 		}
 		tried++
 		m := a.model(true)
-		for j := range a.asks {
-			a.asks[j].Priority *= 2
+		for j := range a.variants {
+			a.variants[j].Priority *= 2
 		}
 		double := a.model(true)
 		require.Equal(t, m.Scale, 2*double.Scale)
-		require.Equal(t, m.Worth, double.Worth)
+		require.Equal(t, m.Value, double.Value)
 		var r, d ipmodel.Result
 		require.NoError(t, native.New().Solve(context.Background(), m, ipmodel.Options{Seed: seed}, &r))
 		require.NoError(t, native.New().Solve(context.Background(), double, ipmodel.Options{Seed: seed}, &d))
 		require.Equal(t, r.Chosen, d.Chosen)
-		require.Equal(t, 2*m.Objective(r.Worth), double.Objective(d.Worth))
+		require.Equal(t, 2*m.Objective(r.Value), double.Objective(d.Value))
 	}
 	require.Greater(t, tried, 15)
 }

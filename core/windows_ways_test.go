@@ -17,24 +17,25 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
 
-// randomWays is a random auction in which some asks are further ways to meet the job of the ask
-// before, and some ranges of GPUs may be mixed.
+// randomWays is a random auction in which some variants are further ways to meet the job of the
+// one before, and some ranges of GPUs may be mixed.
 func randomWays(seed uint64) *auction {
 	a := randomAuction(seed)
 	rng := rand.New(rand.NewPCG(seed, 43))
-	for j := range a.asks {
-		a.asks[j].MixedGPUs = rng.IntN(2) == 0
+	for j := range a.variants {
+		spec := &a.variants[j].Spec
+		spec.MixedGPUs = rng.IntN(2) == 0 && spec.GPUs.PerNode.Min < spec.GPUs.PerNode.Max
 		if j > 0 && rng.IntN(2) == 0 {
-			a.asks[j].Rank, a.asks[j].Priority = a.asks[j-1].Rank+1, a.asks[j-1].Priority
+			a.variants[j].Rank, a.variants[j].Priority = a.variants[j-1].Rank+1, a.variants[j-1].Priority
 		}
 	}
-	for j := 0; j < len(a.asks); j = bids.NextJob(a.asks, j) {
-		for k := j; k < bids.NextJob(a.asks, j); k++ {
-			a.asks[k].Of = bids.NextJob(a.asks, j) - j
+	for j := 0; j < len(a.variants); j = bids.NextJob(a.variants, j) {
+		for k := j; k < bids.NextJob(a.variants, j); k++ {
+			a.variants[k].Of = bids.NextJob(a.variants, j) - j
 		}
 	}
 	var g bids.Generator
-	g.Generate(&a.space, a.asks, bids.Options{MaxBidsPerJob: 6, Drafts: 3}, &a.book)
+	g.Generate(&a.space, a.variants, bids.Options{MaxBidsPerJob: 6, Drafts: 3}, &a.book)
 	return a
 }
 
@@ -43,21 +44,21 @@ func (a *auction) firstWays(m *ipmodel.Model) *ipmodel.Model {
 	f := &ipmodel.Model{Scale: m.Scale, GroupStart: []int32{0}, ColStart: []int32{0}, Cap: m.Cap}
 	for g := range m.Groups() {
 		for i := m.GroupStart[g]; i < m.GroupStart[g+1]; i++ {
-			if a.asks[a.book.Bids[i].Job].Rank > 0 {
+			if a.variants[a.book.Bids[i].Job].Rank > 0 {
 				continue
 			}
-			f.Worth = append(f.Worth, m.Worth[i])
+			f.Value = append(f.Value, m.Value[i])
 			f.Row = append(f.Row, m.Row[m.ColStart[i]:m.ColStart[i+1]]...)
 			f.Coef = append(f.Coef, m.Coef[m.ColStart[i]:m.ColStart[i+1]]...)
 			f.ColStart = append(f.ColStart, int32(len(f.Row)))
 		}
-		f.GroupStart = append(f.GroupStart, int32(len(f.Worth)))
+		f.GroupStart = append(f.GroupStart, int32(len(f.Value)))
 	}
 	return f
 }
 
-// A model with alternatives has the optimum of trying all choices of at most one bid a job, and is never
-// worth less than without them.
+// A model with alternatives has the optimum of trying all choices of at most one bid a job, and is
+// never worth less than without them.
 func TestAlternativesAreBruteForce(t *testing.T) {
 	solvers := []ipmodel.Solver{native.New()}
 	if highs.Built {
@@ -70,19 +71,19 @@ func TestAlternativesAreBruteForce(t *testing.T) {
 	for seed := range uint64(windows) {
 		a := randomWays(seed)
 		m := a.model(true)
-		require.Equal(t, jobsOf(a.asks), m.Groups())
+		require.Equal(t, jobsOf(a.variants), m.Groups())
 		want := brute(m)
 		for _, s := range solvers {
 			require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Seed: seed}, &r))
 			worth, err := m.Check(r.Chosen)
 			require.NoError(t, err, "window %d: %s", seed, s.Name())
-			require.Equal(t, []int64{want, want}, []int64{worth, r.Worth}, "window %d: %s", seed, s.Name())
-			taken := map[int32]bool{} // by the job's first ask
+			require.Equal(t, []int64{want, want}, []int64{worth, r.Value}, "window %d: %s", seed, s.Name())
+			taken := map[int32]bool{} // by the job's first variant
 			for _, b := range r.Chosen {
-				ask := a.book.Bids[b].Job
-				job := ask - int32(a.asks[ask].Rank)
+				variant := a.book.Bids[b].Job
+				job := variant - int32(a.variants[variant].Rank)
 				require.False(t, taken[job], "window %d: %s: two bids of a job", seed, s.Name())
-				if taken[job] = true; ask > job {
+				if taken[job] = true; variant > job {
 					further++
 				}
 			}
@@ -99,9 +100,9 @@ func TestAlternativesAreBruteForce(t *testing.T) {
 	require.Greater(t, further, windows/5)
 }
 
-// jobsOf is the number of jobs that have asks.
-func jobsOf(asks []bids.Ask) (n int) {
-	for j := 0; j < len(asks); j = bids.NextJob(asks, j) {
+// jobsOf is the number of jobs that have variants.
+func jobsOf(variants []bids.Variant) (n int) {
+	for j := 0; j < len(variants); j = bids.NextJob(variants, j) {
 		n++
 	}
 	return n

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -16,7 +17,7 @@ type winners struct {
 	in       ipmodel.Window // what it chooses from
 	result   ipmodel.Result
 	start    []int32 // bids that are known to be feasible together
-	rest     bids.Rest
+	rest     fit.Residual
 	unproven bool // the deadline struck before the optimum was known
 }
 
@@ -27,14 +28,14 @@ const workPerEntry = 8000
 // find finds the winners.
 func (x *winners) find(ctx context.Context, l Limits, w *window, r *reservations, book *bids.Book, m *model) error {
 	o := ipmodel.Options{
-		Deadline: l.Deadline, Now: l.Now, Seed: l.Seed, Start: x.bestStart(w, r, book),
+		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: x.bestStart(w, r, book),
 		Work: min(x.opts.Work, workPerEntry*int64(len(m.Row)+m.Columns())),
 	}
-	x.in = ipmodel.Window{Space: &r.space, Asks: w.asks, Book: book, Fixed: &m.Model}
+	x.in = ipmodel.Window{Space: &r.space, Variants: w.variants, Book: book, Fixed: &m.Model}
 	if err := x.by.Determine(ctx, &x.in, o, &x.result); err != nil {
 		return err
 	}
-	x.unproven = x.result.Status != ipmodel.Optimal && !l.Deadline.IsZero() && !l.Now().Before(l.Deadline)
+	x.unproven = x.result.Status != ipmodel.Optimal && !l.Deadline.IsZero() && !x.opts.Clock().Before(l.Deadline)
 	return nil
 }
 
@@ -44,15 +45,15 @@ func (x *winners) bestStart(w *window, r *reservations, book *bids.Book) []int32
 	x.start = append(x.start[:0], book.Kept...)
 	var most int64
 	for _, b := range x.start {
-		most += w.asks[book.Bids[b].Job].Priority
+		most += w.variants[book.Bids[b].Job].Priority
 	}
 	for _, d := range book.Drafts {
 		var worth int64
 		musts := 0
 		for _, b := range d {
-			ask := book.Bids[b].Job
-			worth += w.asks[ask].Priority
-			if r.guarded[w.ways[ask].job].must {
+			k := book.Bids[b].Job
+			worth += w.variants[k].Priority
+			if r.guarded[w.ways[k].job].must {
 				musts++
 			}
 		}
@@ -62,7 +63,7 @@ func (x *winners) bestStart(w *window, r *reservations, book *bids.Book) []int32
 	}
 	if len(book.Kept) == 0 {
 		n := len(x.start)
-		all, worth := x.startOfOffers(x.start, &r.space, w.asks, book)
+		all, worth := x.startOfOffers(x.start, &r.space, w.variants, book)
 		if x.start = all[:n]; worth > most {
 			x.start = all[n:]
 		}
@@ -71,19 +72,19 @@ func (x *winners) bestStart(w *window, r *reservations, book *bids.Book) []int32
 }
 
 // startOfOffers is the choice of all offers, each if those before it leave room for it.
-func (x *winners) startOfOffers(dst []int32, space *bids.Space, asks []bids.Ask, book *bids.Book) (chosen []int32, worth int64) {
+func (x *winners) startOfOffers(dst []int32, space *bids.Space, variants []bids.Variant, book *bids.Book) (chosen []int32, worth int64) {
 	fresh := false
-	for j := range asks {
+	for j := range variants {
 		for b := book.JobStart[j]; b < book.JobStart[j+1]; b++ {
 			if book.Bids[b].Class != bids.ClassS {
 				continue
 			}
 			if !fresh { // most windows have no offers
-				x.rest.Reset(space)
+				x.rest.Reset(space.Now, space.Left)
 				fresh = true
 			}
-			if x.rest.Take(book.Allocation(int(b)), asks[j].Crosses) == nil {
-				dst, worth = append(dst, b), worth+asks[j].Priority
+			if x.rest.Take(book.Allocation(int(b)), variants[j].Crosses) == nil {
+				dst, worth = append(dst, b), worth+variants[j].Priority
 				break
 			}
 		}

@@ -32,28 +32,22 @@ type cell struct {
 	first, last int32
 }
 
-// Alpha is the factor of the preferences in the objective: aucsched1, equation 10,
-// from the least priority and the number of bids.
-func Alpha(minPriority int64, bids int) float64 {
-	return float64(minPriority) / float64(bids+1)
-}
-
 // Build makes m the model of the window: maximise the sum of P_j + alpha F_i over
 // the chosen bids (equation 1), at most one a job (2), within the free cores (3)
 // and GPUs (4) of every node, and within what reservations leave. Column i is bid
-// i of the book, group j is job j, with the bids of all its asks. required is nil or has an
+// i of the book, group j is job j, with the bids of all its variants. required is nil or has an
 // element a job.
 //
 // Worths are integers: P_j + alpha F_i in units of 1/m.Scale, a power of two that
 // is as large as 50 bits for the sum over all jobs allow, and at least 1. It fails
-// if the priorities add up to more than MaxTotalWorth.
-func (b *Builder) Build(space *bids.Space, asks []bids.Ask, book *bids.Book, required []bool, m *Model) error {
-	if err := b.setWorth(asks, book, m); err != nil {
+// if the priorities add up to more than MaxTotalValue.
+func (b *Builder) Build(space *bids.Space, variants []bids.Variant, book *bids.Book, required []bool, m *Model) error {
+	if err := b.setValues(variants, book, m); err != nil {
 		return err
 	}
 	m.Offset = 0
 	m.GroupStart = m.GroupStart[:0]
-	for j := 0; j < len(asks); j = bids.NextJob(asks, j) {
+	for j := 0; j < len(variants); j = bids.NextJob(variants, j) {
 		m.GroupStart = append(m.GroupStart, book.JobStart[j])
 	}
 	m.GroupStart = append(m.GroupStart, int32(len(book.Bids)))
@@ -61,49 +55,51 @@ func (b *Builder) Build(space *bids.Space, asks []bids.Ask, book *bids.Book, req
 	m.ColName, m.RowName = m.ColName[:0], m.RowName[:0]
 	b.setCells(space.Now.Len(), book)
 	b.setRows(space, m)
-	b.setColumns(space, asks, book, m)
+	b.setColumns(space, variants, book, m)
 	return nil
 }
 
-func (b *Builder) setWorth(asks []bids.Ask, book *bids.Book, m *Model) error {
+func (b *Builder) setValues(variants []bids.Variant, book *bids.Book, m *Model) error {
 	minP, sum := int64(math.MaxInt64), int64(0)
-	for j := range asks {
-		p := asks[j].Priority
+	for j := range variants {
+		p := variants[j].Priority
 		if p < 1 {
 			return fmt.Errorf("job %d: priority %d is less than 1", j, p)
 		}
 		minP = min(minP, p)
-		if asks[j].Rank > 0 {
+		if variants[j].Rank > 0 {
 			continue
 		}
-		if sum += p; p > MaxTotalWorth || sum > MaxTotalWorth/2 {
-			return fmt.Errorf("the priorities add up to more than %d", int64(MaxTotalWorth/2))
+		if sum += p; p > MaxTotalValue || sum > MaxTotalValue/2 {
+			return fmt.Errorf("the priorities add up to more than %d", int64(MaxTotalValue/2))
 		}
 	}
-	if len(asks) == 0 {
+	if len(variants) == 0 {
 		minP = 1
 	}
-	b.alpha, b.scale = Alpha(minP, len(book.Bids)), 1
+	b.alpha = float64(minP) / float64(len(book.Bids)+1) // aucsched1, equation 10
+	b.scale = 1
 	for total := 2 * sum; total < 1<<49 && b.scale < 1<<20; total *= 2 {
 		b.scale *= 2
 	}
 	m.Scale = float64(b.scale)
-	m.Worth = m.Worth[:0]
+	m.Value = m.Value[:0]
 	for i := range book.Bids {
 		bid := &book.Bids[i]
-		m.Worth = append(m.Worth, b.Worth(&asks[bid.Job], bid))
+		m.Value = append(m.Value, b.Value(&variants[bid.Job], bid))
 	}
 	return nil
 }
 
-// Worth is P_j + alpha F of a bid of the last window, in units of the model's worth.
+// Value is P_j + alpha F of a bid of the last window, in units of the model's worth.
 // The bid need not be part of the model.
-func (b *Builder) Worth(ask *bids.Ask, bid *bids.Bid) int64 {
+func (b *Builder) Value(ask *bids.Variant, bid *bids.Bid) int64 {
 	extra := math.Round(float64(b.alpha*bid.Preference) * float64(b.scale))
 	return ask.Priority*b.scale + int64(extra)
 }
 
-// Alpha is the factor of the preferences in the last model's worths.
+// Alpha is the factor of the preferences in the last model's worths: aucsched1, equation 10, the
+// least priority over one more than the number of bids.
 func (b *Builder) Alpha() float64 { return b.alpha }
 
 // setCells cuts the line of nodes wherever a bid's segment begins or ends.
@@ -177,11 +173,11 @@ func leastOf[T uint8 | uint16](free []T) int64 {
 	return int64(least)
 }
 
-func (b *Builder) setColumns(space *bids.Space, asks []bids.Ask, book *bids.Book, m *Model) {
+func (b *Builder) setColumns(space *bids.Space, variants []bids.Variant, book *bids.Book, m *Model) {
 	m.ColStart, m.Row, m.Coef = append(m.ColStart[:0], 0), m.Row[:0], m.Coef[:0]
 	for i := range book.Bids {
 		segs := book.Allocation(i)
-		for k := range asks[book.Bids[i].Job].Crosses + 1 {
+		for k := range variants[book.Bids[i].Job].Crosses + 1 {
 			for gpu := range 2 {
 				b.addEntries(m, segs, k, gpu)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
@@ -22,9 +23,9 @@ import (
 
 // window is what a Builder gets.
 type window struct {
-	space bids.Space
-	asks  []bids.Ask
-	book  bids.Book
+	space    bids.Space
+	variants []bids.Variant
+	book     bids.Book
 }
 
 // priority draws priorities as sites have them: Slurm's basic, multifactor, or small.
@@ -92,17 +93,18 @@ func newWindow(seed uint64, jobs, most int) *window {
 	kind := rng.IntN(3)
 	for j := range 1 + rng.IntN(jobs) {
 		r := randomRequest(rng, len(total), cores, gpus)
-		w.asks = append(w.asks, bids.Ask{Request: r, Priority: priority(rng, kind, j), Crosses: rng.IntN(len(w.space.Left) + 1)})
+		w.variants = append(w.variants, bids.Variant{Spec: requests.Spec(r),
+			Priority: priority(rng, kind, j), Crosses: rng.IntN(len(w.space.Left) + 1)})
 	}
 	var g bids.Generator
-	g.Generate(&w.space, w.asks, bids.Options{MaxBidsPerJob: most, Drafts: most / 2}, &w.book)
+	g.Generate(&w.space, w.variants, bids.Options{MaxBidsPerJob: most, Drafts: most / 2}, &w.book)
 	return w
 }
 
 func (w *window) build(t require.TestingT, merge bool) *ipmodel.Model {
 	var m ipmodel.Model
 	b := ipmodel.Builder{Merge: merge}
-	require.NoError(t, b.Build(&w.space, w.asks, &w.book, nil, &m))
+	require.NoError(t, b.Build(&w.space, w.variants, &w.book, nil, &m))
 	require.NoError(t, m.Validate())
 	return &m
 }
@@ -114,12 +116,12 @@ func TestModelHasThePapersRows(t *testing.T) {
 		w := newWindow(seed, 8, 6)
 		m := w.build(t, false)
 		n := w.space.Now.Len()
-		require.Equal(t, len(w.asks), m.Groups())
+		require.Equal(t, len(w.variants), m.Groups())
 		require.Equal(t, w.book.JobStart, m.GroupStart)
 		if len(w.space.Left) == 0 {
-			require.Equal(t, len(w.asks)+2*n, m.Rows(), "|J| + 2|N|")
+			require.Equal(t, len(w.variants)+2*n, m.Rows(), "|J| + 2|N|")
 		}
-		require.LessOrEqual(t, m.Rows(), len(w.asks)+2*n*(1+len(w.space.Left)))
+		require.LessOrEqual(t, m.Rows(), len(w.variants)+2*n*(1+len(w.space.Left)))
 		for i := range n {
 			require.EqualValues(t, w.space.Now.Free(i).Cores, m.Cap[i])
 			require.EqualValues(t, w.space.Now.Free(i).GPUs, m.Cap[n+i])
@@ -163,7 +165,7 @@ func (w *window) fits(chosen []int32) bool {
 			cores, gpus := 0, 0
 			for _, i := range chosen {
 				for _, s := range w.book.Allocation(int(i)) {
-					if int(s.First) <= n && n <= int(s.Last) && w.asks[w.book.Bids[i].Job].Crosses >= k {
+					if int(s.First) <= n && n <= int(s.Last) && w.variants[w.book.Bids[i].Job].Crosses >= k {
 						cores += int(s.Cores)
 						gpus += int(s.GPUs)
 					}
@@ -179,7 +181,7 @@ func (w *window) fits(chosen []int32) bool {
 
 func (w *window) randomChoice(rng *rand.Rand) (chosen []int32) {
 	share := 1 + rng.IntN(4)
-	for j := range w.asks {
+	for j := range w.variants {
 		from, to := w.book.JobStart[j], w.book.JobStart[j+1]
 		for to > from && rng.IntN(4) < share {
 			chosen = append(chosen, from+rng.Int32N(to-from))
@@ -233,7 +235,7 @@ func TestMergingKeepsTheOptimum(t *testing.T) {
 		plain, merged := w.build(t, false), w.build(t, true)
 		a, b := solve(t, plain), solve(t, merged)
 		require.Equal(t, []ipmodel.Status{ipmodel.Optimal, ipmodel.Optimal}, []ipmodel.Status{a.Status, b.Status})
-		require.Equal(t, a.Worth, b.Worth, "seed %d", seed)
+		require.Equal(t, a.Value, b.Value, "seed %d", seed)
 		require.True(t, w.fits(b.Chosen))
 		if len(merged.Cap) < len(plain.Cap) {
 			fewer++
@@ -246,30 +248,31 @@ func TestMergingKeepsTheOptimum(t *testing.T) {
 func TestWorthIsPriorityAndAlphaTimesPreference(t *testing.T) {
 	for seed := range uint64(200) {
 		w := newWindow(seed, 12, 8)
-		m := w.build(t, true)
+		b, m := ipmodel.Builder{Merge: true}, new(ipmodel.Model)
+		require.NoError(t, b.Build(&w.space, w.variants, &w.book, nil, m))
 		lowest, sum := int64(math.MaxInt64), int64(0)
-		for _, a := range w.asks {
+		for _, a := range w.variants {
 			lowest, sum = min(lowest, a.Priority), sum+a.Priority
 		}
 		alpha := float64(lowest) / float64(len(w.book.Bids)+1)
-		require.Equal(t, alpha, ipmodel.Alpha(lowest, len(w.book.Bids)))
+		require.Equal(t, alpha, b.Alpha())
 		frac, _ := math.Frexp(m.Scale)
 		require.Equal(t, 0.5, frac, "the scale is a power of two")
 		require.GreaterOrEqual(t, m.Scale, 1.)
 		require.Less(t, float64(sum)*m.Scale, math.Exp2(50))
 		all := 0.0
 		for i, bid := range w.book.Bids {
-			want := float64(w.asks[bid.Job].Priority) + alpha*bid.Preference
-			require.InDelta(t, want, float64(m.Worth[i])/m.Scale, 0.5000001/m.Scale)
+			want := float64(w.variants[bid.Job].Priority) + alpha*bid.Preference
+			require.InDelta(t, want, float64(m.Value[i])/m.Scale, 0.5000001/m.Scale)
 			all += alpha * bid.Preference
 		}
 		require.Less(t, all, float64(lowest), "equation 9")
 		r := solve(t, m)
 		exact := 0.0
 		for _, i := range r.Chosen {
-			exact += float64(w.asks[w.book.Bids[i].Job].Priority) + alpha*w.book.Bids[i].Preference
+			exact += float64(w.variants[w.book.Bids[i].Job].Priority) + alpha*w.book.Bids[i].Preference
 		}
-		require.InDelta(t, exact, m.Objective(r.Worth), 0.5000001*float64(len(r.Chosen))/m.Scale)
+		require.InDelta(t, exact, m.Objective(r.Value), 0.5000001*float64(len(r.Chosen))/m.Scale)
 	}
 }
 
@@ -282,14 +285,14 @@ func TestPreferencesOnlyBreakTies(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		value := func(chosen []int32) (p, worth int64) {
 			for _, i := range chosen {
-				p, worth = p+w.asks[w.book.Bids[i].Job].Priority, worth+m.Worth[i]
+				p, worth = p+w.variants[w.book.Bids[i].Job].Priority, worth+m.Value[i]
 			}
 			return p, worth
 		}
 		for range 40 {
 			p, a := value(w.randomChoice(rng))
 			q, b := value(w.randomChoice(rng))
-			lowest := slices.MinFunc(w.asks, func(x, y bids.Ask) int { return int(x.Priority - y.Priority) }).Priority
+			lowest := slices.MinFunc(w.variants, func(x, y bids.Variant) int { return int(x.Priority - y.Priority) }).Priority
 			if p >= q+lowest {
 				require.Greater(t, a, b, "seed %d", seed)
 			}
@@ -301,11 +304,11 @@ func TestRequiredJobsAreRequired(t *testing.T) {
 	w := newWindow(3, 6, 4)
 	var m ipmodel.Model
 	var b ipmodel.Builder
-	required := make([]bool, len(w.asks))
+	required := make([]bool, len(w.variants))
 	required[len(required)-1] = true
-	require.NoError(t, b.Build(&w.space, w.asks, &w.book, required, &m))
+	require.NoError(t, b.Build(&w.space, w.variants, &w.book, required, &m))
 	require.Equal(t, required, m.Required)
-	require.NoError(t, b.Build(&w.space, w.asks, &w.book, nil, &m))
+	require.NoError(t, b.Build(&w.space, w.variants, &w.book, nil, &m))
 	require.Empty(t, m.Required, "nothing of the last window stays")
 }
 
@@ -325,16 +328,16 @@ func TestPrioritiesThatDoNotFit(t *testing.T) {
 		{[]int64{1 << 59, 1 << 59}, ""},
 		{nil, ""},
 	} {
-		var asks []bids.Ask
+		var variants []bids.Variant
 		for _, p := range c.priorities {
-			asks = append(asks, bids.Ask{Request: &bids.Request{Cores: 1}, Priority: p})
+			variants = append(variants, bids.Variant{Spec: requests.Spec(&bids.Request{Cores: 1}), Priority: p})
 		}
 		var g bids.Generator
 		var book bids.Book
 		var b ipmodel.Builder
 		var m ipmodel.Model
-		g.Generate(&bids.Space{Now: tab}, asks, bids.Options{MaxBidsPerJob: 3}, &book)
-		err := b.Build(&bids.Space{Now: tab}, asks, &book, nil, &m)
+		g.Generate(&bids.Space{Now: tab}, variants, bids.Options{MaxBidsPerJob: 3}, &book)
+		err := b.Build(&bids.Space{Now: tab}, variants, &book, nil, &m)
 		if c.want != "" {
 			require.ErrorContains(t, err, c.want)
 			continue
@@ -351,8 +354,8 @@ func TestAUsedBuilderBuildsAsAFreshOne(t *testing.T) {
 		w := newWindow(rapid.Uint64().Draw(t, "seed"), 10, 8)
 		f := ipmodel.Builder{Merge: rapid.Bool().Draw(t, "merge")}
 		b.Merge, fresh = f.Merge, ipmodel.Model{}
-		require.NoError(t, b.Build(&w.space, w.asks, &w.book, nil, &used))
-		require.NoError(t, f.Build(&w.space, w.asks, &w.book, nil, &fresh))
+		require.NoError(t, b.Build(&w.space, w.variants, &w.book, nil, &used))
+		require.NoError(t, f.Build(&w.space, w.variants, &w.book, nil, &fresh))
 		require.Equal(t, fmt.Sprint(fresh), fmt.Sprint(used)) // empty and nil are alike
 	})
 }
@@ -364,7 +367,7 @@ func TestBuildAllocatesNothing(t *testing.T) {
 		b := ipmodel.Builder{Merge: merge}
 		var m ipmodel.Model
 		run := func() {
-			if b.Build(&w.space, w.asks, &w.book, nil, &m) != nil {
+			if b.Build(&w.space, w.variants, &w.book, nil, &m) != nil {
 				t.Fatal("build failed")
 			}
 		}
@@ -377,26 +380,26 @@ func TestBuildAllocatesNothing(t *testing.T) {
 // Two jobs want the same two nodes; a third takes what is left.
 func ExampleBuilder() {
 	machine, _ := nodeset.NewUniform(3, nodeset.Capacity{Cores: 4})
-	asks := []bids.Ask{
-		{Request: &bids.Request{MinNodes: 2, TasksPerNode: 4, Contiguous: true}, Priority: 30},
-		{Request: &bids.Request{MinNodes: 2, TasksPerNode: 3, Contiguous: true}, Priority: 20},
-		{Request: &bids.Request{Cores: 4}, Priority: 15},
+	variants := []bids.Variant{
+		{Spec: requests.Spec(&bids.Request{MinNodes: 2, TasksPerNode: 4, Contiguous: true}), Priority: 30},
+		{Spec: requests.Spec(&bids.Request{MinNodes: 2, TasksPerNode: 3, Contiguous: true}), Priority: 20},
+		{Spec: requests.Spec(&bids.Request{Cores: 4}), Priority: 15},
 	}
 	space := bids.Space{Now: machine}
 	var g bids.Generator
 	var book bids.Book
-	g.Generate(&space, asks, bids.Options{MaxBidsPerJob: 5}, &book)
+	g.Generate(&space, variants, bids.Options{MaxBidsPerJob: 5}, &book)
 
 	var b ipmodel.Builder
 	var m ipmodel.Model
-	if err := b.Build(&space, asks, &book, nil, &m); err != nil {
+	if err := b.Build(&space, variants, &book, nil, &m); err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(m.Columns(), "bids,", m.Rows(), "rows")
 	var r ipmodel.Result
 	_ = native.New().Solve(context.Background(), &m, ipmodel.Options{}, &r)
-	fmt.Printf("%v, objective %.2f\n", r.Status, m.Objective(r.Worth))
+	fmt.Printf("%v, objective %.2f\n", r.Status, m.Objective(r.Value))
 	for _, i := range r.Chosen {
 		fmt.Println("job", book.Bids[i].Job, "on", book.Allocation(int(i)))
 	}

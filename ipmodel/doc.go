@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package ipmodel holds the integer programs of the auction and what solves them.
+// Package ipmodel holds the auction's choice of bids as an integer program, and what solvers of it
+// have in common. Solvers are [github.com/aucsched/aucsched/ipmodel/native], in pure Go, and
+// [github.com/aucsched/aucsched/ipmodel/highs].
 //
 // A [Model] is a sparse 0-1 packing problem in integers: choose at most one
 // column (bid) of each group (job) so that no row (cores or GPUs of a node) is
 // exceeded and the total worth is greatest. The AUCSCHED2 model of Soner, Özturan
-// and Karac, "Extending SLURM with Support for GPU Ranges", equations 1-4, is one;
-// so is any 0-1 packing model read from an MPS file.
+// and Karac, "Extending SLURM with Support for GPU Ranges", equations 1-4, is one,
+// and a [Builder] makes it from a window's bids.
 //
 // A [Solver] answers by its deadline with the best choice that it has and an
 // upper bound on every choice's worth. All worths are integers, so that answers

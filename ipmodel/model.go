@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Model is the problem: maximise the sum of Worth over the chosen columns, with
+// Model is the problem: maximise the sum of Value over the chosen columns, with
 // at most one chosen column in a group, exactly one in a required group, and
 // for every row the sum of the chosen columns' coefficients at most its capacity.
 //
@@ -15,8 +15,8 @@ import (
 // numbers are integers and none is negative. The zero Model has no columns and is
 // valid. A Model is not modified by solvers.
 type Model struct {
-	// Worth is the worth of each column, in units of 1/Scale.
-	Worth []int64
+	// Value is what each column is worth, in units of 1/Scale.
+	Value []int64
 	// Scale says how many units of worth make one of the objective's.
 	// 0 counts as 1.
 	Scale float64
@@ -42,7 +42,7 @@ type Model struct {
 }
 
 // Columns is the number of columns.
-func (m *Model) Columns() int { return len(m.Worth) }
+func (m *Model) Columns() int { return len(m.Value) }
 
 // Groups is the number of groups.
 func (m *Model) Groups() int { return max(0, len(m.GroupStart)-1) }
@@ -61,13 +61,13 @@ func (m *Model) Objective(worth int64) float64 {
 	return float64(worth)/m.Scale + m.Offset
 }
 
-// MaxTotalWorth bounds the sum over groups of the greatest worth, so that sums
+// MaxTotalValue bounds the sum over groups of the greatest worth, so that sums
 // and differences of worths never overflow.
-const MaxTotalWorth = 1 << 61
+const MaxTotalValue = 1 << 61
 
 // Validate reports the first fault in the model's form: lengths that do not fit,
-// indices out of range, negative numbers or sums that would overflow. Solvers
-// rely on it; builders and readers of this module only return valid models.
+// indices out of range, negative numbers or sums that would overflow. Solvers rely
+// on a model without any: call it on one that was made by hand. A [Builder]'s is valid.
 func (m *Model) Validate() error {
 	n := m.Columns()
 	switch {
@@ -103,13 +103,13 @@ func (m *Model) validateColumns() error {
 		}
 		var most int64
 		for i := m.GroupStart[g]; i < m.GroupStart[g+1]; i++ {
-			if m.Worth[i] < 0 || m.Worth[i] > MaxTotalWorth {
-				return fmt.Errorf("column %d: worth %d is outside 0-%d", i, m.Worth[i], int64(MaxTotalWorth))
+			if m.Value[i] < 0 || m.Value[i] > MaxTotalValue {
+				return fmt.Errorf("column %d: worth %d is outside 0-%d", i, m.Value[i], int64(MaxTotalValue))
 			}
-			most = max(most, m.Worth[i])
+			most = max(most, m.Value[i])
 		}
-		if total += most; total > MaxTotalWorth {
-			return fmt.Errorf("the worths add up to more than %d", int64(MaxTotalWorth))
+		if total += most; total > MaxTotalValue {
+			return fmt.Errorf("the worths add up to more than %d", int64(MaxTotalValue))
 		}
 	}
 	for i := range m.Columns() {
@@ -145,7 +145,7 @@ func (m *Model) Check(chosen []int32) (worth int64, err error) {
 				taken[g]++
 			}
 		}
-		worth += m.Worth[i]
+		worth += m.Value[i]
 		for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
 			used[m.Row[k]] += int64(m.Coef[k])
 		}

@@ -49,9 +49,9 @@ type Result struct {
 	// Chosen are the chosen columns, ascending. Valid until the next Solve
 	// with the same Result.
 	Chosen []int32
-	// Worth is the total worth of Chosen and Bound an upper bound on that of
+	// Value is the total worth of Chosen and Bound an upper bound on that of
 	// any feasible choice, both in the model's units.
-	Worth, Bound int64
+	Value, Bound int64
 	// Prices is empty, or has for each row of Model.Cap what one more unit of its
 	// capacity would be worth, in units of worth and not negative: the Lagrange
 	// multipliers or LP duals of a bound, not necessarily the least. Valid as Chosen is.
@@ -66,7 +66,7 @@ func (r *Result) Within(gap float64) bool {
 	if r.Status != Optimal && r.Status != Feasible {
 		return false
 	}
-	return WithinGap(r.Worth, r.Bound, gap)
+	return WithinGap(r.Value, r.Bound, gap)
 }
 
 // WithinGap reports whether a worth is at least bound/(1+gap).

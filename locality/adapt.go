@@ -12,28 +12,32 @@ type Demand struct {
 	BusyNodes, Nodes int
 	// IdleCores is how many of Cores this pass has left idle so far.
 	IdleCores, Cores int
-	// Queued is how many cores all waiting jobs ask for, Behind how many those behind the job in the queue do.
+	// Queued is how many cores all waiting jobs ask for, Behind how many those behind the
+	// job in the queue do.
 	Queued, Behind int
 }
 
-// Keep is a rule between EFT's weights, 0, and LEA's, 1: it says how much files count to a job on nodes that are free
-// now, and on those that are free later. EFT is 0, 0, LEO 0, 1 and LEA 1, 1. What is not above 0 counts as 0. It depends on
-// d alone, and may be asked twice of a job in a pass.
+// Keep is a rule between EFT's weights, 0, and LEA's, 1: it says how much files count to a
+// job on nodes that are free now, and on those that are free later. EFT is 0, 0, LEO 0, 1
+// and LEA 1, 1. What is not above 0 counts as 0. It depends on d alone, and may be asked
+// twice of a job in a pass.
 type Keep func(d Demand) (now, later float64)
 
-// LEAD is LEO while up to roomyTo of the cores are busy, and may be LEA from scarceFrom on, if the jobs behind ask for
-// enoughBehind of the cluster's cores. The three were chosen with days that benchmarks/results/locality-adaptive.md does not report.
+// LEAD is LEO while up to roomyTo of the cores are busy, and may be LEA from scarceFrom on, if the
+// jobs behind ask for enoughBehind of the cluster's cores. The three were chosen with days that
+// benchmarks/results/locality-adaptive.md does not report.
 const (
 	roomyTo      = 0.7
 	scarceFrom   = 0.9
 	enoughBehind = 0.03
 )
 
-// lead is LEAD's rule. A job that waits for a node with its file, although another node is free, leaves that one to the
-// jobs behind it, which costs the cluster nothing as long as there are such jobs, and as they have no other. The more there
-// are, the longer the queue lasts too, and so the more others gain by each load that is saved. With nobody behind, or with
-// cores for all, it is LEO: to wait would leave cores idle.
-func lead(d Demand) (now, later float64) {
+// keepByLoad is LEAD's rule. A job that waits for a node with its file, although another node is
+// free, leaves that one to the jobs behind it, which costs the cluster nothing as long as there are
+// such jobs, and as they have no other. The more there are, the longer the queue lasts too, and so
+// the more others gain by each load that is saved. With nobody behind, or with cores for all, it is
+// LEO: to wait would leave cores idle.
+func keepByLoad(d Demand) (now, later float64) {
 	behind := float64(d.Behind) / (enoughBehind * float64(d.Cores))
 	busy := 1 - float64(d.IdleCores)/float64(d.Cores)
 	scarce := (busy - roomyTo) / (scarceFrom - roomyTo)

@@ -27,7 +27,7 @@ func TestLeadWeights(t *testing.T) {
 		{5000, 300, finishSoon},
 		{5000, 1000, finishSoon},
 	} {
-		now, later := lead(Demand{Behind: c.behind, Cores: 1000, IdleCores: c.idle, Queued: c.behind + 1})
+		now, later := keepByLoad(Demand{Behind: c.behind, Cores: 1000, IdleCores: c.idle, Queued: c.behind + 1})
 		require.Equal(t, keepFiles, between(later), "nodes that are busy are ranked as by LEA")
 		require.InDelta(t, c.now.load, between(now).load, 1e-9, "%d behind, %d idle", c.behind, c.idle)
 		require.InDelta(t, c.now.evict, between(now).evict, 1e-9, "%d behind, %d idle", c.behind, c.idle)
@@ -43,13 +43,14 @@ func TestKeepAtItsEnds(t *testing.T) {
 		jobs := drawJobs(t, len(nodes))
 		o := drawOptions(t)
 		end := rapid.SampledFrom([]struct {
-			of, from   Rule
+			of, from   string
 			now, later float64
-		}{{EFT, LEA, 0, 0}, {LEA, EFT, 1, 1}, {LEO, LEO, 0, 1}}).Draw(t, "end")
+		}{{"eft", "lea", 0, 0}, {"lea", "eft", 1, 1}, {"leo", "leo", 0, 1}}).Draw(t, "end")
+		twin := rapid.SampledFrom([]string{"", backfillSuffix}).Draw(t, "twin")
 		var want, got []Start
-		o.Policy.Rule, o.OnStart = end.of, started(&want)
+		o.Policy, o.OnStart = end.of+twin, started(&want)
 		_, wantErr := Simulate(context.Background(), nodes, jobs, o)
-		o.Policy.Rule, o.OnStart = end.from, started(&got)
+		o.Policy, o.OnStart = end.from+twin, started(&got)
 		o.Keep = func(Demand) (float64, float64) { return end.now, end.later }
 		_, err := Simulate(context.Background(), nodes, jobs, o)
 		require.Equal(t, wantErr, err)
@@ -63,7 +64,7 @@ func TestDemand(t *testing.T) {
 		nodes := drawCluster(t)
 		jobs := drawJobs(t, len(nodes))
 		o := drawOptions(t)
-		o.Policy.Rule, o.Mode = LEAD, localitymode.Paper
+		o.Policy, o.Mode = rapid.SampledFrom([]string{"lead", "lead-bf"}).Draw(t, "lead"), localitymode.Paper
 		r, err := newRun(nodes, jobs, o)
 		require.NoError(t, err)
 		r.keep = func(d Demand) (float64, float64) {
@@ -91,13 +92,14 @@ func TestDemand(t *testing.T) {
 				want.IdleCores -= r.jobs[i].Cores // they start now
 			}
 			require.Equal(t, want, d)
-			return lead(d)
+			return keepByLoad(d)
 		}
 		require.NoError(t, r.run(context.Background()))
 	})
 }
 
-// Job 2 shares job 1's file, for which it waits only if job 3 can have the last free node meanwhile.
+// Job 2 shares job 1's file, for which it waits only if job 3 can have the last
+// free node meanwhile.
 func TestLeadByHand(t *testing.T) {
 	nodes := make([]Node, 10)
 	for i := range nodes {
@@ -107,8 +109,9 @@ func TestLeadByHand(t *testing.T) {
 		return Job{ID: id, Submit: submit, Duration: 100, WallTime: 200, Cores: 1, File: file, FileSize: 1, Class: Evaluated}
 	}
 	one, two, three := job(1, 0, 1), job(2, 50, 1), job(3, 50, 2)
-	// where is on which nodes jobs 1 to 3 start, in the order of their starts, others taking that many nodes for long.
-	where := func(rule Rule, others int, jobs ...Job) (out [][2]int64) {
+	// where is on which nodes jobs 1 to 3 start, in the order of their starts, others taking that
+	// many nodes for long.
+	where := func(policy string, others int, jobs ...Job) (out [][2]int64) {
 		var all []Job
 		for i := range others {
 			other := job(int64(10+i), 0, int64(10+i))
@@ -116,7 +119,7 @@ func TestLeadByHand(t *testing.T) {
 			all = append(all, other)
 		}
 		all = append(all, jobs...)
-		_, err := Simulate(context.Background(), nodes, all, Options{Policy: Policy{Rule: rule}, OnStart: func(s Start) {
+		_, err := Simulate(context.Background(), nodes, all, Options{Policy: policy, OnStart: func(s Start) {
 			if id := all[s.Job].ID; id < 10 {
 				out = append(out, [2]int64{id, int64(s.Node)})
 			}
@@ -124,10 +127,10 @@ func TestLeadByHand(t *testing.T) {
 		require.NoError(t, err)
 		return out
 	}
-	require.Equal(t, [][2]int64{{1, 8}, {2, 9}}, where(LEAD, 8, one, two), "nobody is behind")
-	require.Equal(t, [][2]int64{{1, 8}, {3, 9}, {2, 8}}, where(LEAD, 8, one, two, three))
-	require.Equal(t, [][2]int64{{1, 6}, {2, 7}, {3, 8}}, where(LEAD, 6, one, two, three), "there is a node for job 3 as well")
-	require.Equal(t, [][2]int64{{1, 8}, {2, 8}}, where(LEA, 8, one, two))
-	require.Equal(t, [][2]int64{{1, 6}, {3, 7}, {2, 6}}, where(LEA, 6, one, two, three))
-	require.Equal(t, [][2]int64{{1, 8}, {2, 9}, {3, 8}}, where(LEO, 8, one, two, three))
+	require.Equal(t, [][2]int64{{1, 8}, {2, 9}}, where("lead", 8, one, two), "nobody is behind")
+	require.Equal(t, [][2]int64{{1, 8}, {3, 9}, {2, 8}}, where("lead", 8, one, two, three))
+	require.Equal(t, [][2]int64{{1, 6}, {2, 7}, {3, 8}}, where("lead", 6, one, two, three), "there is a node for job 3 as well")
+	require.Equal(t, [][2]int64{{1, 8}, {2, 8}}, where("lea", 8, one, two))
+	require.Equal(t, [][2]int64{{1, 6}, {3, 7}, {2, 6}}, where("lea", 6, one, two, three))
+	require.Equal(t, [][2]int64{{1, 8}, {2, 9}, {3, 8}}, where("leo", 8, one, two, three))
 }

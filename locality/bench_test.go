@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// simulateOnce runs a whole simulation for a benchmark and tells what memory the process has taken so far.
+// simulateOnce runs a whole simulation for a benchmark and tells what memory the
+// process has taken so far.
 func simulateOnce(b *testing.B, nodes []Node, jobs []Job, o Options) {
 	before := processorSeconds(b)
 	for b.Loop() {
@@ -27,7 +28,8 @@ func simulateOnce(b *testing.B, nodes []Node, jobs []Job, o Options) {
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(len(jobs))*1e6, "µs/job")
 }
 
-// processorSeconds is what the process has used so far. On a busy machine it tells more than the clock.
+// processorSeconds is what the process has used so far. On a busy machine it tells
+// more than the clock.
 func processorSeconds(b *testing.B) float64 {
 	var u unix.Rusage
 	require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
@@ -46,15 +48,14 @@ func BenchmarkLog(b *testing.B) {
 	}
 }
 
-// BenchmarkScale is clusters that grow, each with 40 jobs a node and four fifths of its cores in use.
+// BenchmarkScale is clusters that grow, each with 40 jobs a node and four fifths
+// of its cores in use.
 func BenchmarkScale(b *testing.B) {
 	for _, n := range []int{500, 2000, 10000} {
 		for _, name := range []string{"fcfs", "fcfs-bf", "lem", "lem-bf"} {
 			b.Run(fmt.Sprintf("%d/%s", n, name), func(b *testing.B) {
-				p, err := ParsePolicy(name)
-				require.NoError(b, err)
 				nodes, jobs := stream(n, 40*n)
-				simulateOnce(b, nodes, jobs, Options{Policy: p})
+				simulateOnce(b, nodes, jobs, Options{Policy: name})
 			})
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// task is a job of a case that can be followed on paper. It runs as long as its wall time allows, unless for
-// says less. Links carry 1 GB a second, so that a file of 50 GB loads in 50 s.
+// task is a job of a case that can be followed on paper. It runs as long as its wall time allows,
+// unless for says less. Links carry 1 GB a second, so that a file of 50 GB loads in 50 s.
 type task struct {
 	id, submit, wall int64
 	cores            int
@@ -33,7 +33,8 @@ func machine(cores ...int) []Node {
 	return nodes
 }
 
-// beginAtZero adds a node, and a job that has it to itself from 0 on, so that the simulation begins then.
+// beginAtZero adds a node, and a job that has it to itself from 0 on, so that the
+// simulation begins then.
 func beginAtZero(nodes []Node) ([]Node, []Job) {
 	most := 0
 	for _, n := range nodes {
@@ -47,11 +48,10 @@ func beginAtZero(nodes []Node) ([]Node, []Job) {
 // "id@start node" and how its file came.
 func outcome(t *testing.T, nodes []Node, tasks []task, policy string, mode localitymode.Mode) string {
 	t.Helper()
-	p, err := ParsePolicy(policy)
-	require.NoError(t, err)
 	nodes, jobs := beginAtZero(nodes)
 	for _, x := range tasks {
-		j := Job{ID: x.id, Submit: x.submit, WallTime: x.wall, Duration: x.runs, Cores: x.cores, File: x.file, FileSize: x.gb, Class: Evaluated}
+		j := Job{ID: x.id, Submit: x.submit, WallTime: x.wall, Duration: x.runs,
+			Cores: x.cores, File: x.file, FileSize: x.gb, Class: Evaluated}
 		if x.runs == 0 {
 			j.Duration = x.wall
 		}
@@ -61,7 +61,7 @@ func outcome(t *testing.T, nodes []Node, tasks []task, policy string, mode local
 		jobs = append(jobs, j)
 	}
 	var out []string
-	_, err = Simulate(context.Background(), nodes, jobs, Options{Policy: p, Mode: mode, OnStart: func(s Start) {
+	_, err := Simulate(context.Background(), nodes, jobs, Options{Policy: policy, Mode: mode, OnStart: func(s Start) {
 		if jobs[s.Job].Class == WarmUp {
 			return
 		}
@@ -86,15 +86,20 @@ func TestFileAvailability(t *testing.T) {
 		tasks []task
 		want  string
 	}{
-		"1: in memory, a user runs": {[]task{{id: 1, wall: 100, cores: 1, file: 1, gb: 10}, {id: 2, submit: 20, wall: 50, cores: 1, file: 1, gb: 10}},
+		"1: in memory, a user runs": {[]task{{id: 1, wall: 100, cores: 1, file: 1, gb: 10},
+			{id: 2, submit: 20, wall: 50, cores: 1, file: 1, gb: 10}},
 			"1@0 n0 loads 10, 2@20 n0 reuses"},
-		"1: in memory, its last user has ended": {[]task{{id: 1, wall: 20, cores: 1, file: 1, gb: 10}, {id: 2, submit: 90, wall: 50, cores: 1, file: 1, gb: 10}},
+		"1: in memory, its last user has ended": {[]task{{id: 1, wall: 20, cores: 1, file: 1, gb: 10},
+			{id: 2, submit: 90, wall: 50, cores: 1, file: 1, gb: 10}},
 			"1@0 n0 loads 10, 2@90 n0 reuses"},
 		"2: never there": {[]task{{id: 1, wall: 50, cores: 1, file: 1, gb: 10}, {id: 2, submit: 1, wall: 50, cores: 1, file: 2, gb: 30}},
 			"1@0 n0 loads 10, 2@1 n0 loads 30"},
-		"2: evicted by a start in between": {[]task{{id: 1, wall: 20, cores: 1, file: 1, gb: 10}, {id: 2, submit: 30, wall: 10, cores: 1}, {id: 3, submit: 90, wall: 50, cores: 1, file: 1, gb: 10}},
+		"2: evicted by a start in between": {[]task{{id: 1, wall: 20, cores: 1, file: 1, gb: 10},
+			{id: 2, submit: 30, wall: 10, cores: 1}, {id: 3, submit: 90, wall: 50, cores: 1, file: 1, gb: 10}},
 			"1@0 n0 loads 10, 2@30 n0, 3@90 n0 loads 10"},
-		"kept: the start in between was before the last user's end": {[]task{{id: 1, wall: 60, cores: 1, file: 1, gb: 10}, {id: 2, submit: 30, wall: 10, cores: 1}, {id: 3, submit: 90, wall: 50, cores: 1, file: 1, gb: 10}},
+		"kept: the start in between was before the last user's end": {[]task{{id: 1,
+			wall: 60, cores: 1, file: 1, gb: 10}, {id: 2, submit: 30, wall: 10, cores: 1},
+			{id: 3, submit: 90, wall: 50, cores: 1, file: 1, gb: 10}},
 			"1@0 n0 loads 10, 2@30 n0, 3@90 n0 reuses"},
 		"kept: two starts in the same second do not evict each other's files": {[]task{
 			{id: 1, wall: 20, cores: 1, file: 1, gb: 10}, {id: 2, wall: 20, cores: 1, file: 2, gb: 10},
@@ -128,25 +133,41 @@ func TestAlgorithms(t *testing.T) {
 		policy string
 		want   string
 	}{
-		"FCFS takes the first of the earliest nodes": {machine(1, 1, 1), []task{{id: 1, wall: 50, cores: 1, on: 1}, {id: 2, wall: 9, cores: 1}}, "fcfs", "1@0 n0, 2@0 n1"},
-		"FCFS minds no files":                        {machine(1, 1), withFile(90), "fcfs", "1@0 n0 loads 90, 2@60 n1 loads 90"},
-		"FCFS lets no job pass that would delay one": {machine(2), []task{{id: 1, wall: 50, cores: 1, on: 1}, {id: 2, wall: 50, cores: 2}, {id: 3, wall: 50, cores: 1}}, "fcfs", "1@0 n0, 2@50 n0, 3@100 n0"},
-		"EFT waits 40 s to save 90":                  {machine(1, 1), withFile(90), "eft", "1@0 n0 loads 90, 2@100 n0 reuses"},
-		"EFT does not wait 40 s to save 30":          {machine(1, 1), withFile(30), "eft", "1@0 n0 loads 30, 2@60 n1 loads 30"},
-		"LEA waits 40 s to save 30":                  {machine(1, 1), withFile(30), "lea", "1@0 n0 loads 30, 2@100 n0 reuses"},
-		"LEA waits up to 500 times the load": {machine(1, 1), []task{{id: 1, wall: 559, cores: 1, file: 1, gb: 1, on: 1}, {id: 2, submit: 60, wall: 10, cores: 1, file: 1, gb: 1}}, "lea",
+		"FCFS takes the first of the earliest nodes": {machine(1, 1, 1),
+			[]task{{id: 1, wall: 50, cores: 1, on: 1}, {id: 2, wall: 9, cores: 1}}, "fcfs", "1@0 n0, 2@0 n1"},
+		"FCFS minds no files": {machine(1, 1), withFile(90), "fcfs", "1@0 n0 loads 90, 2@60 n1 loads 90"},
+		"FCFS lets no job pass that would delay one": {machine(2),
+			[]task{{id: 1, wall: 50, cores: 1, on: 1}, {id: 2, wall: 50, cores: 2}, {id: 3, wall: 50, cores: 1}},
+			"fcfs", "1@0 n0, 2@50 n0, 3@100 n0"},
+		"EFT waits 40 s to save 90":         {machine(1, 1), withFile(90), "eft", "1@0 n0 loads 90, 2@100 n0 reuses"},
+		"EFT does not wait 40 s to save 30": {machine(1, 1), withFile(30), "eft", "1@0 n0 loads 30, 2@60 n1 loads 30"},
+		"LEA waits 40 s to save 30":         {machine(1, 1), withFile(30), "lea", "1@0 n0 loads 30, 2@100 n0 reuses"},
+		"LEA waits up to 500 times the load": {machine(1, 1),
+			[]task{{id: 1, wall: 559, cores: 1, file: 1, gb: 1, on: 1},
+				{id: 2, submit: 60, wall: 10, cores: 1, file: 1, gb: 1}}, "lea",
 			"1@0 n0 loads 1, 2@559 n0 reuses"},
-		"LEA does not wait longer": {machine(1, 1), []task{{id: 1, wall: 561, cores: 1, file: 1, gb: 1, on: 1}, {id: 2, submit: 60, wall: 10, cores: 1, file: 1, gb: 1}}, "lea",
+		"LEA does not wait longer": {machine(1, 1),
+			[]task{{id: 1, wall: 561, cores: 1, file: 1, gb: 1, on: 1},
+				{id: 2, submit: 60, wall: 10, cores: 1, file: 1, gb: 1}}, "lea",
 			"1@0 n0 loads 1, 2@60 n1 loads 1"},
-		"LEA spares the node with more in memory": {machine(2, 2), []task{{id: 1, wall: 50, cores: 1, file: 1, gb: 10, on: 1}, {id: 2, submit: 60, wall: 10, cores: 1, file: 2, gb: 10}}, "lea",
+		"LEA spares the node with more in memory": {machine(2, 2),
+			[]task{{id: 1, wall: 50, cores: 1, file: 1, gb: 10, on: 1},
+				{id: 2, submit: 60, wall: 10, cores: 1, file: 2, gb: 10}}, "lea",
 			"1@0 n0 loads 10, 2@60 n1 loads 10"},
 		"LEO does not wait 40 s to save 30 while a node is free": {machine(1, 1), withFile(30), "leo", "1@0 n0 loads 30, 2@60 n1 loads 30"},
-		"LEO waits for the file when none is free": {machine(1, 1), append([]task{{id: 3, wall: 80, cores: 1, on: 2}}, withFile(30)...), "leo",
+		"LEO waits for the file when none is free": {machine(1, 1),
+			append([]task{{id: 3, wall: 80, cores: 1, on: 2}}, withFile(30)...), "leo",
 			"1@0 n0 loads 30, 3@0 n1, 2@100 n0 reuses"},
-		"LEM with 3 of 5 nodes busy is EFT":           {machine(1, 1, 1, 1), busy(2), "lem", "2@0 n1 loads 20, 1@0 n0 loads 20, 9@60 n2 loads 20"},
-		"LEM with 4 of 5 nodes busy is LEA":           {machine(1, 1, 1, 1), busy(3), "lem", "3@0 n2 loads 20, 2@0 n1 loads 20, 1@0 n0 loads 20, 9@200 n0 reuses"},
-		"backfilling fills a gap that is long enough": {machine(2), []task{{id: 1, wall: 50, cores: 1, on: 1}, {id: 2, wall: 50, cores: 2}, {id: 3, wall: 50, cores: 1}}, "fcfs-bf", "1@0 n0, 3@0 n0, 2@50 n0"},
-		"backfilling delays no reservation":           {machine(2), []task{{id: 1, wall: 50, cores: 1, on: 1}, {id: 2, wall: 50, cores: 2}, {id: 3, wall: 51, cores: 1}}, "fcfs-bf", "1@0 n0, 2@50 n0, 3@100 n0"},
+		"LEM with 3 of 5 nodes busy is EFT": {machine(1, 1, 1, 1), busy(2),
+			"lem", "2@0 n1 loads 20, 1@0 n0 loads 20, 9@60 n2 loads 20"},
+		"LEM with 4 of 5 nodes busy is LEA": {machine(1, 1, 1, 1), busy(3),
+			"lem", "3@0 n2 loads 20, 2@0 n1 loads 20, 1@0 n0 loads 20, 9@200 n0 reuses"},
+		"backfilling fills a gap that is long enough": {machine(2),
+			[]task{{id: 1, wall: 50, cores: 1, on: 1}, {id: 2, wall: 50, cores: 2}, {id: 3, wall: 50, cores: 1}},
+			"fcfs-bf", "1@0 n0, 3@0 n0, 2@50 n0"},
+		"backfilling delays no reservation": {machine(2),
+			[]task{{id: 1, wall: 50, cores: 1, on: 1}, {id: 2, wall: 50, cores: 2}, {id: 3, wall: 51, cores: 1}},
+			"fcfs-bf", "1@0 n0, 2@50 n0, 3@100 n0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, outcome(t, c.nodes, c.tasks, c.policy, localitymode.Paper))
@@ -172,26 +193,35 @@ func TestDepartures(t *testing.T) {
 			[]task{{id: 1, wall: 20, cores: 1, file: 1, gb: 10}, {id: 2, submit: 20, wall: 50, cores: 1, file: 1, gb: 10}}, "eft",
 			"1@0 n0 loads 10, 2@20 n0 reuses", "1@0 n0 loads 10, 2@20 n0 reuses"},
 		"D2: a submission forgets which files are planned": {machine(1, 1),
-			[]task{{id: 1, wall: 100, cores: 1, file: 1, gb: 50, on: 1}, {id: 2, submit: 1, wall: 60, cores: 1, file: 1, gb: 50}, {id: 3, submit: 2, wall: 60, cores: 1, file: 1, gb: 50}}, "lea",
+			[]task{{id: 1, wall: 100, cores: 1, file: 1, gb: 50, on: 1},
+				{id: 2, submit: 1, wall: 60, cores: 1, file: 1, gb: 50},
+				{id: 3, submit: 2, wall: 60, cores: 1, file: 1, gb: 50}}, "lea",
 			"1@0 n0 loads 50, 3@2 n1 loads 50, 2@62 n1 reuses", "1@0 n0 loads 50, 2@100 n0 reuses, 3@160 n0 reuses"},
 		"D3: the end of a job leaves its reservation if nobody waits": {machine(1),
-			[]task{{id: 1, wall: 100, cores: 1, runs: 10}, {id: 2, submit: 20, wall: 5, cores: 1}, {id: 3, submit: 150, wall: 5, cores: 1}}, "fcfs",
+			[]task{{id: 1, wall: 100, cores: 1, runs: 10}, {id: 2, submit: 20, wall: 5, cores: 1},
+				{id: 3, submit: 150, wall: 5, cores: 1}}, "fcfs",
 			"1@0 n0, 3@150 n0, 2@155 n0", "1@0 n0, 2@20 n0, 3@150 n0"},
-		"D4: a partial load counts from now": {machine(3, 2, 1), // an idle core, or the programme would plan nothing
-			[]task{{id: 1, wall: 200, cores: 1, file: 1, gb: 100, on: 1}, {id: 2, wall: 60, cores: 2, on: 1}, {id: 3, wall: 50, cores: 2, on: 2}, {id: 4, submit: 1, wall: 300, cores: 2, file: 1, gb: 100}}, "eft",
+		// an idle core, or the programme would plan nothing
+		"D4: a partial load counts from now": {machine(3, 2, 1),
+			[]task{{id: 1, wall: 200, cores: 1, file: 1, gb: 100, on: 1},
+				{id: 2, wall: 60, cores: 2, on: 1}, {id: 3, wall: 50, cores: 2, on: 2},
+				{id: 4, submit: 1, wall: 300, cores: 2, file: 1, gb: 100}}, "eft",
 			"3@0 n1, 2@0 n0, 1@0 n0 loads 100, 4@50 n1 loads 100", "3@0 n1, 2@0 n0, 1@0 n0 loads 100, 4@60 n0 waits 40"},
 		"D5: files in use do not count as evicted": {machine(2, 2),
 			[]task{{id: 1, wall: 100, cores: 1, file: 1, gb: 10, on: 1}, {id: 2, submit: 1, wall: 100, cores: 1, file: 2, gb: 10}}, "lea",
 			"1@0 n0 loads 10, 2@1 n0 loads 10", "1@0 n0 loads 10, 2@1 n1 loads 10"},
 		"D6: after a free node, LEO weighs the others like it": {machine(1, 2),
-			[]task{{id: 1, wall: 200, cores: 1, file: 1, gb: 50, on: 2}, {id: 2, wall: 48, cores: 1, on: 2}, {id: 3, submit: 45, wall: 100, cores: 1, file: 1, gb: 50}}, "leo",
+			[]task{{id: 1, wall: 200, cores: 1, file: 1, gb: 50, on: 2},
+				{id: 2, wall: 48, cores: 1, on: 2}, {id: 3, submit: 45, wall: 100, cores: 1, file: 1, gb: 50}}, "leo",
 			"2@0 n1, 1@0 n1 loads 50, 3@48 n1 waits 2", "2@0 n1, 1@0 n1 loads 50, 3@45 n0 loads 50"},
 		"D7: the biggest hole stays 0 unless a job is placed on the node of that id": {renamed, hole, "fcfs-bf",
 			"1@0 n0, 2@50 n0, 3@100 n0", "1@0 n0, 3@0 n0, 2@50 n0"},
 		"D7: which is 0 at first": {machine(2), hole, "fcfs-bf",
 			"1@0 n0, 3@0 n0, 2@50 n0", "1@0 n0, 3@0 n0, 2@50 n0"},
 		"D8: gaps that begin later are not seen": {machine(2, 1),
-			[]task{{id: 1, wall: 10, cores: 1, file: 1, gb: 30, on: 1}, {id: 2, wall: 20, cores: 1, file: 1, gb: 30, on: 1}, {id: 3, wall: 100, cores: 2}, {id: 4, wall: 10, cores: 1, file: 1, gb: 30}}, "eft-bf",
+			[]task{{id: 1, wall: 10, cores: 1, file: 1, gb: 30, on: 1},
+				{id: 2, wall: 20, cores: 1, file: 1, gb: 30, on: 1}, {id: 3, wall: 100, cores: 2},
+				{id: 4, wall: 10, cores: 1, file: 1, gb: 30}}, "eft-bf",
 			"2@0 n0 loads 30, 1@0 n0 waits 30, 4@0 n1 loads 30, 3@20 n0", "2@0 n0 loads 30, 1@0 n0 waits 30, 4@10 n0 waits 20, 3@20 n0"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,9 +10,6 @@ import (
 
 // check finds input that cannot be simulated.
 func (r *run) check(jobs []Job) error {
-	if r.policy.Rule < FCFS || r.policy.Rule > LEAD {
-		return fmt.Errorf("policy: rule %d is unknown", r.policy.Rule)
-	}
 	if r.mode != localitymode.Paper && r.mode != localitymode.Reference {
 		return fmt.Errorf("mode: %d is unknown", r.mode)
 	}

@@ -18,7 +18,8 @@ func (p *plan) isOpen(own *place) bool {
 	return p.isChanged[own.node] || p.isContested[own.file] && p.fileContested(own) || p.inReach(own)
 }
 
-// fileContested tells whether a changed node with the job's file, or one that loads it, could be better.
+// fileContested tells whether a changed node with the job's file, or one that loads
+// it, could be better.
 func (p *plan) fileContested(own *place) bool {
 	f := p.r.files
 	file := f.files[own.file]
@@ -53,14 +54,15 @@ func (p *plan) inReach(own *place) bool {
 	return p.early(own, p.reach[own.cores])
 }
 
-// early tells whether a node without the job's file that has the cores at first could have no greater score.
+// early tells whether a node without the job's file that has the cores at first could
+// have no greater score.
 func (p *plan) early(own *place, first int64) bool {
 	first = max(first, p.r.now)
 	return first <= own.beatLater || first <= p.r.now && p.r.now <= own.beatNow
 }
 
-// compareWithLast has a node count as unchanged again if it now is as it was behind the job of the pass's place: other
-// jobs may have been given the same places.
+// compareWithLast has a node count as unchanged again if it now is as it was behind the job of the
+// pass's place: other jobs may have been given the same places.
 func (p *plan) compareWithLast(node int32) {
 	n := &p.nodes[node]
 	if !p.isChanged[node] || n.renewed == p.r.files.pass {
@@ -100,8 +102,8 @@ func (r *run) beats(j *job, score float64, w weights) int64 {
 	return int64(math.Floor(score-lower.slack)) + 1
 }
 
-// compare holds the job's place against the changed nodes. It is false where this is not enough: the job's own node has
-// become worse.
+// compare holds the job's place against the changed nodes. It is false where this is not enough:
+// the job's own node has become worse.
 func (p *plan) compare(own *place) (choice, bool) {
 	r := p.r
 	s := &r.search
@@ -145,8 +147,8 @@ func (s *search) weigh(node int32) {
 	}
 }
 
-// change notes that from the pass's place on the node is not as it was: jobs of its files and those for which it is
-// early enough have to be compared with it.
+// change notes that from the pass's place on the node is not as it was: jobs of its files and those
+// for which it is early enough have to be compared with it.
 func (p *plan) change(node int32) {
 	if p.isChanged[node] {
 		return

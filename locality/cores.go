@@ -8,8 +8,9 @@ package locality
 type cores struct {
 	n, most int
 	count   []int32 // cores of each node
-	// avail and ids are the cores of each node by (time, id), most places a node. Cores that were idle
-	// at the last reset have the time 0, so that it need not be written into them at each reset.
+	// avail and ids are the cores of each node by (time, id), most places a node. Cores
+	// that were idle at the last reset have the time 0, so that it need not be written
+	// into them at each reset.
 	avail []int64
 	ids   []uint16
 	// busy is for each core, by id, when its running job will have ended by its wall time; 0: idle.
@@ -21,10 +22,11 @@ type cores struct {
 	// dirty are the nodes that are not as busy says.
 	dirty   []int32
 	isDirty []bool
-	// changed are the nodes on which a job had started or ended before the last reset, and after the one before it.
+	// changed are the nodes on which a job had started or ended before the last reset, and
+	// after the one before it.
 	changed []int32
-	// settled and settledIDs are avail and ids without a plan, of the nodes that are not in moved: there a job
-	// has started or ended since.
+	// settled and settledIDs are avail and ids without a plan, of the nodes that are not in moved:
+	// there a job has started or ended since.
 	settled    []int64
 	settledIDs []uint16
 	moved      []bool
@@ -86,7 +88,8 @@ func (c *cores) index(k int) *minTree {
 	return c.first[k]
 }
 
-// next is the first node from i on that has k cores available at bound or before, and that the filter leaves; -1: none.
+// next is the first node from i on that has k cores available at bound or before, and that the
+// filter leaves; -1: none.
 func (c *cores) next(k, i int, bound int64, f filter) int {
 	t := c.index(k)
 	for {
@@ -98,7 +101,8 @@ func (c *cores) next(k, i int, bound int64, f filter) int {
 	}
 }
 
-// earliest is when k cores of some node are available, and the first such node; never and -1 if none has so many.
+// earliest is when k cores of some node are available, and the first such node; never and -1
+// if none has so many.
 func (c *cores) earliest(k int) (at int64, node int) {
 	t := c.index(k)
 	for {

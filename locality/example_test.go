@@ -11,13 +11,16 @@ import (
 	"github.com/aucsched/aucsched/locality"
 )
 
-// Node 0 runs the first job until 1000 s; its file of 64 GB takes 640 s to a node. The second job could start on node
-// 1 right away: FCFS has it do so and load the file again, EFT has it wait where the file is.
+// Node 0 runs the first job until 1000 s; its file of 64 GB takes 640 s to a node. The second
+// job could start on node 1 right away: FCFS has it do so and load the file again, EFT has it
+// wait where the file is.
 func ExampleSimulate() {
 	cluster := `{ id: 0 memory: 128 bandwidth: 0.1 core: 10 }
 { id: 1 memory: 128 bandwidth: 0.1 core: 10 }`
-	jobs := `{ id: 1 subtime: 0 delay: 500 walltime: 1000 cores: 10 user: u data: 1 data_size: 64 workload: 0 start_time_from_history: 0 start_node_from_history: 1 }
-{ id: 2 subtime: 700 delay: 500 walltime: 2000 cores: 10 user: u data: 1 data_size: 64 workload: 1 start_time_from_history: 0 start_node_from_history: 1 }`
+	const asks, known = "walltime: %d cores: 10 user: u data: 1 data_size: 64",
+		"start_time_from_history: 0 start_node_from_history: 1"
+	jobs := fmt.Sprintf("{ id: 1 subtime: 0 delay: 500 "+asks+" workload: 0 "+known+" }\n"+
+		"{ id: 2 subtime: 700 delay: 500 "+asks+" workload: 1 "+known+" }", 1000, 2000)
 	nodes, err := localitylog.ReadCluster(strings.NewReader(cluster), "cluster")
 	if err != nil {
 		panic(err)
@@ -27,11 +30,7 @@ func ExampleSimulate() {
 		panic(err)
 	}
 	for _, name := range []string{"fcfs", "eft"} {
-		policy, err := locality.ParsePolicy(name)
-		if err != nil {
-			panic(err)
-		}
-		r, err := locality.Simulate(context.Background(), nodes, work, locality.Options{Policy: policy})
+		r, err := locality.Simulate(context.Background(), nodes, work, locality.Options{Policy: name})
 		if err != nil {
 			panic(err)
 		}

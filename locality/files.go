@@ -15,7 +15,8 @@ type span struct{ from, ready, to int64 }
 // copyOf is what is known of one file on one node.
 type copyOf struct {
 	file, node int32
-	// rank grows with each copy that comes to be known. Sums go by it, as the reference programme's do.
+	// rank grows with each copy that comes to be known. Sums go by it, as the
+	// reference programme's do.
 	rank int64
 	size float64 // GB
 	// users is how many running jobs use it.
@@ -31,11 +32,12 @@ type copyOf struct {
 	spans []span
 	// last is the end of the span that was added last.
 	last int64
-	// planned is how many jobs of the standing plan use it, contends the pass in which it came into contest, loads that in
-	// which it had been on its way at the one before.
+	// planned is how many jobs of the standing plan use it, contends the pass in which it came into
+	// contest, loads that in which it had been on its way at the one before.
 	planned         int32
 	contends, loads int64
-	// onNode and ofFile tell whether the copy is in the lists of its node and of its file, listed whether it is in loading.
+	// onNode and ofFile tell whether the copy is in the lists of its node and of its file, listed
+	// whether it is in loading.
 	onNode, ofFile, listed bool
 }
 
@@ -45,7 +47,8 @@ type file struct {
 	copies  []*copyOf // all that are known, by node
 	live    []*copyOf // of these, those that may be in memory at some time of pass
 	pass    int64     // the planning pass in which live was last tidied
-	// contest are the copies whose nodes may have become better for the file's jobs, if the plan says that it is contested.
+	// contest are the copies whose nodes may have become better for the file's jobs, if the plan
+	// says that it is contested.
 	contest []*copyOf
 }
 
@@ -53,7 +56,8 @@ type file struct {
 // evicted, and what the plan will have loaded.
 type files struct {
 	mode localitymode.Mode
-	// files are those of which something is known; pending is for each how many jobs have not started.
+	// files are those of which something is known; pending is for each how many
+	// jobs have not started.
 	files   []*file
 	pending []int32
 	retired []*file // none's, to be used again
@@ -65,7 +69,8 @@ type files struct {
 	// marks holds for each node the pass or job that it was last marked for.
 	marks []int64
 	mark  int64
-	// loading are the copies whose load had not ended at the last pass, of files for which jobs wait.
+	// loading are the copies whose load had not ended at the last pass, of files
+	// for which jobs wait.
 	loading []*copyOf
 }
 
@@ -81,7 +86,8 @@ type nodeFiles struct {
 }
 
 func newFiles(mode localitymode.Mode, nodes, count int) *files {
-	f := &files{mode: mode, files: make([]*file, count), pending: make([]int32, count), nodes: make([]nodeFiles, nodes), marks: make([]int64, nodes)}
+	f := &files{mode: mode, files: make([]*file, count), pending: make([]int32, count),
+		nodes: make([]nodeFiles, nodes), marks: make([]int64, nodes)}
 	for i := range f.nodes {
 		f.nodes[i].lastStart, f.nodes[i].priorStart = -1, -1
 	}

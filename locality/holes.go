@@ -8,15 +8,15 @@ type hole struct {
 	until int64
 }
 
-// holes is the reference programme's backfilling: instead of a profile of each core it keeps, for each
-// node, the cores that are idle now until their first reservation (D8).
+// holes is the reference programme's backfilling: instead of a profile of each core it keeps, for
+// each node, the cores that are idle now until their first reservation (D8).
 type holes struct {
 	of [][]hole // of each node, longest first
 	// longest holds for each node the negated end of its longest hole.
 	longest minTree
 	dirty   []int32 // nodes that have or had holes since the last reset
-	// biggest is how many cores the node biggestID had in holes when that was last looked up, which is
-	// seldom: it is set to 0 by each reset, and looked up when a job is placed on a node with
+	// biggest is how many cores the node biggestID had in holes when that was last looked up, which
+	// is seldom: it is set to 0 by each reset, and looked up when a job is placed on a node with
 	// that very id (D7). It begins as 0 and 0.
 	biggest   int
 	biggestID int
@@ -57,8 +57,8 @@ func (h *holes) dig(node int32, new hole) {
 	h.longest.set(int(node), -list[0].until)
 }
 
-// fits tells whether a job of k cores can start now on the node within holes until end, together with
-// cores that are available for good, and how many of its cores would be in holes.
+// fits tells whether a job of k cores can start now on the node within holes until end, together
+// with cores that are available for good, and how many of its cores would be in holes.
 func (h *holes) fits(c *cores, node int32, k int, now, end int64) (inHoles int, ok bool) {
 	list := h.of[node]
 	if len(list) == 0 || k > len(list) && c.from(int(node), k-len(list)) > now {
@@ -76,8 +76,8 @@ func (h *holes) fits(c *cores, node int32, k int, now, end int64) (inHoles int, 
 	return inHoles, outside == 0 || c.from(int(node), outside) <= now
 }
 
-// fill gives out inHoles cores of holes and for the rest of out the first that are available. It is false
-// where the programme ends, as it takes a node whose cores are all in holes for an error.
+// fill gives out inHoles cores of holes and for the rest of out the first that are available. It is
+// false where the programme ends, as it takes a node whose cores are all in holes for an error.
 func (h *holes) fill(c *cores, node int32, out []uint16, inHoles int, end int64) bool {
 	list, kept := h.of[node], h.of[node][:0]
 	taken := 0
@@ -176,12 +176,12 @@ func (s *search) heldAt(node int32) *copyOf {
 	return f.held(s.j.file, node)
 }
 
-// onlyHoles finds a place in holes alone: the programme's last resort when no core is available for good
-// any more. Its scores leave the time out.
+// onlyHoles finds a place in holes alone: the programme's last resort when no core is available for
+// good any more. Its scores leave the time out.
 func (r *run) onlyHoles(j *job) choice {
 	s := &r.search
 	s.begin(j)
-	if r.policy.Rule == LEO {
+	if r.policy.rule == leo {
 		s.later, s.sticky = s.now, 0
 	}
 	end := r.now + j.wall

@@ -4,7 +4,8 @@ package locality
 
 import "math"
 
-// sorts tells whether the search can go through the free nodes by what they have in memory: these differ in nothing else.
+// sorts tells whether the search can go through the free nodes by what they have in memory: these
+// differ in nothing else.
 func (p *plan) sorts(s *search) bool { return p.alike && s.now.evict > 0 && s.j.FileSize > 0 }
 
 // renew notes what there is on a node on which jobs have started or ended.
@@ -25,8 +26,9 @@ func (p *plan) renew(node int32) {
 	p.ends.set(int(node), first)
 }
 
-// idle considers the nodes without the file that are free now and could be the best. Where there are many, as when jobs
-// wait for nodes with their files, a scan of all of them would be most of the work.
+// idle considers the nodes without the file that are free now and could be the best. Where
+// there are many, as when jobs wait for nodes with their files, a scan of all of them would
+// be most of the work.
 func (s *search) idle() {
 	r := s.r
 	f := filter{tree: &r.plan.memory}
@@ -55,8 +57,8 @@ func (s *search) idle() {
 	}
 }
 
-// mostMemory bounds what a free node without the file can have in memory if it has no greater score than the best so far,
-// as in the plan's tree; -1: no such node has.
+// mostMemory bounds what a free node without the file can have in memory if it has no greater score
+// than the best so far, as in the plan's tree; -1: no such node has.
 func (s *search) mostMemory() int64 {
 	if s.best.node < 0 {
 		return never - 1

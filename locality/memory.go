@@ -8,8 +8,8 @@ import (
 	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
-// holders are the copies of a file that may be in memory in this pass, and those that jobs of the standing plan use.
-// The slice is good until the next call of plan.
+// holders are the copies of a file that may be in memory in this pass, and those that jobs of the
+// standing plan use. The slice is good until the next call of plan.
 func (f *files) holders(id int32) []*copyOf {
 	own := f.files[id]
 	if own == nil {
@@ -25,8 +25,8 @@ func (f *files) holders(id int32) []*copyOf {
 	return own.live
 }
 
-// memory are the files that may be in the node's memory in this pass, by rank. The slice is good until the
-// next call of plan.
+// memory are the files that may be in the node's memory in this pass, by rank. The slice is good
+// until the next call of plan.
 func (f *files) memory(node int32) []*copyOf {
 	n := &f.nodes[node]
 	if n.tidied != f.pass {

@@ -7,8 +7,8 @@ package locality
 // that start now are left in starting.
 //
 // A pass stops as soon as no job that is still to come in the queue can start now. That changes
-// nothing: reservations for later only matter to what starts now, since the next pass comes before the
-// first of them begins, at the latest when the wall time of the job ends that it waits for.
+// nothing: reservations for later only matter to what starts now, since the next pass comes before
+// the first of them begins, at the latest when the wall time of the job ends that it waits for.
 func (r *run) replanText() {
 	r.queue.tidy(r)
 	r.queue.tidyClasses(r)
@@ -25,8 +25,8 @@ func (r *run) replanText() {
 	r.resumeText()
 }
 
-// resumeText goes on with the last pass. Without a job that has ended since, FCFS and its twin come to the
-// same plan again, in which only the new jobs could start.
+// resumeText goes on with the last pass. Without a job that has ended since, FCFS and its twin come
+// to the same plan again, in which only the new jobs could start.
 func (r *run) resumeText() {
 	r.passes++
 	r.starting = r.starting[:0]

@@ -21,8 +21,8 @@ type place struct {
 	score             float64
 	// now and later are the weights that the score is of.
 	now, later weights
-	// beatNow and beatLater bound the start of a node without the job's file that could have no greater score, by whether it
-	// is free now.
+	// beatNow and beatLater bound the start of a node without the job's file that could have no
+	// greater score, by whether it is free now.
 	beatNow, beatLater int64
 	// part is what the job adds to scores of starts after now at least.
 	part float64

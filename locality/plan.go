@@ -4,13 +4,15 @@ package locality
 
 import "math"
 
-// plan is what a pass of the text's algorithms leaves to the next, of which most comes out the same: the places of
-// the jobs that wait. The next pass goes through the queue too, but looks only at jobs whose place may have changed.
+// plan is what a pass of the text's algorithms leaves to the next, of which most comes out the
+// same: the places of the jobs that wait. The next pass goes through the queue too, but looks only
+// at jobs whose place may have changed.
 //
-// A job's score on a node depends on what runs there, on the jobs before it in the queue that are planned there, and on
-// the time. Where the first two are as they were in the pass before, the score is so as well if the job would start
-// later than now, and no less if it would start now: now is later than it was, and the files in memory are the same. One
-// thing gets better with time alone, a load under way. So a job keeps its place unless
+// A job's score on a node depends on what runs there, on the jobs before it in the queue that are
+// planned there, and on the time. Where the first two are as they were in the pass before, the
+// score is so as well if the job would start later than now, and no less if it would start now: now
+// is later than it was, and the files in memory are the same. One thing gets better with time
+// alone, a load under way. So a job keeps its place unless
 //
 //   - something has changed on its own node before it,
 //   - on another such node its score is now less, or
@@ -20,19 +22,22 @@ import "math"
 type plan struct {
 	r     *run
 	nodes []nodePlan
-	// at is the place in the queue, as a seq, that the pass has come to: nodes have their jobs before it.
+	// at is the place in the queue, as a seq, that the pass has come to: nodes have
+	// their jobs before it.
 	at int32
 	// upTo is the place in the queue behind the last planned job.
 	upTo int
-	// memory is what free nodes have in memory now, as by ordered: never less than that in a pass. ends is when cores of nodes
-	// are given back by jobs that run or are planned there, or sooner. Both are kept if all nodes are alike.
+	// memory is what free nodes have in memory now, as by ordered: never less than that in a pass.
+	// ends is when cores of nodes are given back by jobs that run or are planned there, or sooner.
+	// Both are kept if all nodes are alike.
 	memory, ends minTree
 	alike        bool
-	// changed are the nodes that are not as they were at this place of the pass before, isChanged tells it of each. contested
-	// are files with a contest, isContested tells it of each.
+	// changed are the nodes that are not as they were at this place of the pass before, isChanged
+	// tells it of each. contested are files with a contest, isContested tells it of each.
 	changed, contested     []int32
 	isChanged, isContested []bool
-	// weights are those of all places of the plan, if they are the same; uniform tells that they are.
+	// weights are those of all places of the plan, if they are the same; uniform
+	// tells that they are.
 	now, later weights
 	uniform    bool
 	// reach is for each number of cores when a changed node may have them.
@@ -42,16 +47,18 @@ type plan struct {
 // nodePlan is the standing plan of a node.
 type nodePlan struct {
 	jobs []int32 // in the order of the queue
-	// given is how many of the jobs have their cores and files in this pass; it is 0 if pass is another one.
+	// given is how many of the jobs have their cores and files in this pass; it is 0 if
+	// pass is another one.
 	given int
 	pass  int64
-	// was are the jobs as they were before the pass wasPass. renewed is the pass before which jobs have started or ended on
-	// the node, or in which one is to start.
+	// was are the jobs as they were before the pass wasPass. renewed is the pass before which jobs
+	// have started or ended on the node, or in which one is to start.
 	was              []stood
 	wasPass, renewed int64
 }
 
-// fewChanged is the number of changed nodes from which on a search among all is cheaper than to look at each of them.
+// fewChanged is the number of changed nodes from which on a search among all is cheaper than to
+// look at each of them.
 const fewChanged = 64
 
 func newPlan(r *run) *plan {
@@ -104,8 +111,8 @@ func (p *plan) revise() {
 	}
 }
 
-// skip goes on to the next job of the plan whose place may have changed. It looks at no job for it, so that it is for rules
-// that do not either.
+// skip goes on to the next job of the plan whose place may have changed. It looks at no job for it,
+// so that it is for rules that do not either.
 func (p *plan) skip() {
 	r := p.r
 	if now, later := p.current(); r.keep != nil || !p.uniform || now != p.now || later != p.later {
@@ -203,8 +210,8 @@ func (p *plan) settle(j *job, i int) {
 	}
 }
 
-// bring gives cores and files to those jobs of a node's plan that are before the pass's place, and tells whether there
-// were any that had none yet.
+// bring gives cores and files to those jobs of a node's plan that are before the pass's place, and
+// tells whether there were any that had none yet.
 func (p *plan) bring(node int32) bool {
 	n := &p.nodes[node]
 	if n.pass != p.r.files.pass {

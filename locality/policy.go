@@ -4,61 +4,63 @@ package locality
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Rule is how a scheduler ranks nodes.
-type Rule int
+// rule is how a scheduler ranks nodes.
+type rule int
 
 // The five schedulers of section 4, and one beyond them.
 const (
-	FCFS Rule = iota // algorithm 1: the earliest start
-	EFT              // algorithm 2: the file available earliest
-	LEA              // algorithm 3: locality and eviction aware
-	LEO              // algorithm 4: as EFT on nodes that are free now, as LEA on others
-	LEM              // algorithm 5: as EFT while fewer than 80% of the nodes are busy, as LEA from there on
-	LEAD             // from LEO to LEA, the more jobs wait: see benchmarks/results/locality-adaptive.md
+	fcfs rule = iota // algorithm 1: the earliest start
+	eft              // algorithm 2: the file available earliest
+	lea              // algorithm 3: locality and eviction aware
+	leo              // algorithm 4: as EFT on nodes that are free now, as LEA on others
+	// algorithm 5: as EFT while under 80% of the nodes are busy, as LEA from there on
+	lem
+	lead // from LEO to LEA, the more jobs wait: see benchmarks/results/locality-adaptive.md
 )
 
 var ruleNames = [...]string{"fcfs", "eft", "lea", "leo", "lem", "lead"}
 
-// Policy is one of the twelve schedulers.
-type Policy struct {
-	Rule Rule
-	// Backfill has jobs take gaps before reservations of earlier ones (section 4.3).
-	Backfill bool
-}
-
 const backfillSuffix = "-bf"
 
-// String is the policy's name, as [ParsePolicy] takes it.
-func (p Policy) String() string {
-	name := ruleNames[p.Rule]
-	if p.Backfill {
-		name += backfillSuffix
-	}
-	return name
-}
-
-// Policies are all twelve, each followed by its twin with backfilling.
-func Policies() []Policy {
-	var all []Policy
-	for r := range ruleNames {
-		all = append(all, Policy{Rule: Rule(r)}, Policy{Rule: Rule(r), Backfill: true})
+// Policies are the names of all twelve schedulers: fcfs, eft, lea, leo, lem and lead, each followed
+// by its twin with backfilling (section 4.3), whose name ends in -bf.
+func Policies() []string {
+	var all []string
+	for _, name := range ruleNames {
+		all = append(all, name, name+backfillSuffix)
 	}
 	return all
 }
 
-// ParsePolicy gives the policy called name: fcfs, eft, lea, leo, lem or lead, with or without -bf.
-func ParsePolicy(name string) (Policy, error) {
-	known := make([]string, 0, 2*len(ruleNames))
-	for _, p := range Policies() {
-		if p.String() == name {
-			return p, nil
-		}
-		known = append(known, p.String())
+// policy is one of the twelve.
+type policy struct {
+	rule rule
+	// backfill has jobs take gaps before reservations of earlier ones.
+	backfill bool
+}
+
+// policyOf is the one of that name. The empty name is fcfs.
+func policyOf(name string) (policy, error) {
+	if name == "" {
+		return policy{}, nil
 	}
-	return Policy{}, fmt.Errorf("policy: %q is unknown; known are %s", name, strings.Join(known, ", "))
+	short, backfill := strings.CutSuffix(name, backfillSuffix)
+	if r := slices.Index(ruleNames[:], short); r >= 0 {
+		return policy{rule(r), backfill}, nil
+	}
+	known := strings.Join(Policies(), ", ")
+	return policy{}, fmt.Errorf("policy: %q is unknown; known are %s", name, known)
+}
+
+func (p policy) String() string {
+	if p.backfill {
+		return ruleNames[p.rule] + backfillSuffix
+	}
+	return ruleNames[p.rule]
 }
 
 // weights are those of a node's score, t_k + load x LoadOverhead + evict x EvictionPenalty

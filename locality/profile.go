@@ -8,9 +8,9 @@ type gap struct {
 	id       uint16
 }
 
-// profiles is the whole occupation of each core, for conservative backfilling as in section 4.3: a job
-// can go wherever enough cores are free for all of its wall time. It lies on top of what
-// runs, which is in cores; a plan makes gaps end.
+// profiles is the whole occupation of each core, for conservative backfilling as in section 4.3: a
+// job can go wherever enough cores are free for all of its wall time. It lies on top of what runs,
+// which is in cores; a plan makes gaps end.
 type profiles struct {
 	r     *run
 	pass  int64
@@ -37,8 +37,8 @@ type slotRef struct {
 	slot int
 }
 
-// slot is for one request, of so many cores for so long, when each node could start it. Plans only make
-// this later, so that what was true earlier in a pass is a lower bound.
+// slot is for one request, of so many cores for so long, when each node could start it. Plans only
+// make this later, so that what was true earlier in a pass is a lower bound.
 type slot struct {
 	tree    minTree
 	version []uint32 // of the node, when its time was found
@@ -56,8 +56,8 @@ func (p *profiles) reset() {
 
 func (p *profiles) changed(node int) bool { return p.nodes[node].pass == p.pass }
 
-// manyOpened is the number of changed nodes from which on a request has a slot. Until then it is cheaper to look at their gaps
-// again than to copy a tree of all nodes.
+// manyOpened is the number of changed nodes from which on a request has a slot. Until then it is
+// cheaper to look at their gaps again than to copy a tree of all nodes.
 const manyOpened = 64
 
 // has tells whether something is kept of a job's request.
@@ -131,9 +131,9 @@ func (p *profiles) earliest(j *job) (at int64, node int) {
 	}
 }
 
-// find is line 3' of section 4.3 on a changed node: the smallest time from which k cores are free
-// for so long. If that is after bound, it may give up with some time after bound at which it is not yet
-// exact.
+// find is line 3' of section 4.3 on a changed node: the smallest time from which k cores are
+// free for so long. If that is after bound, it may give up with some time after bound at which
+// it is not yet exact.
 func (p *profiles) find(node, k int, long, bound int64) (at int64, exact bool) {
 	ends := p.ends[:0]
 	for i := range p.nodes[node].gaps {
@@ -196,8 +196,8 @@ func (p *profiles) open(node int32) {
 	}
 }
 
-// cut takes start..end out of the gaps that byID has found for ids. What is left after end goes in by
-// its time.
+// cut takes start..end out of the gaps that byID has found for ids. What is left after end
+// goes in by its time.
 func (p *profiles) cut(n *profile, ids []uint16, start, end int64) {
 	rest := p.spare[:0]
 	for _, id := range ids {

@@ -39,8 +39,8 @@ func (r *run) score(j *job, node int32, c *copyOf, base, start int64, w weights,
 	return score, ready
 }
 
-// ownPart is what eviction-aware scores are above the start at least, wherever the job goes: it loads its
-// file or, where it finds it, has the file's own share of the penalty.
+// ownPart is what eviction-aware scores are above the start at least, wherever the job goes: it
+// loads its file or, where it finds it, has the file's own share of the penalty.
 func (r *run) ownPart(j *job, w weights) float64 {
 	if r.mode == localitymode.Reference || w.evict == 0 || j.FileSize == 0 {
 		return 0
@@ -117,8 +117,8 @@ func transfer(size, bandwidth float64) int64 {
 }
 
 // latestStart is the latest start at which a node without the job's file and with nothing to evict
-// has a score of at most limit, or if strict, below limit. It is -1 if there is none from now on. w are
-// the weights of nodes that are not free now, now those of nodes that are.
+// has a score of at most limit, or if strict, below limit. It is -1 if there is none from now on. w
+// are the weights of nodes that are not free now, now those of nodes that are.
 func (r *run) latestStart(j *job, limit float64, strict bool, now, w weights) int64 {
 	if math.IsInf(limit, 1) {
 		return never - 1

@@ -14,8 +14,8 @@ func (r *run) replanAll() {
 	r.planFrom(0)
 }
 
-// planFrom places the jobs of the queue from that place on, on top of the plan. The scored schedulers
-// do not remember which files earlier passes have planned (D2).
+// planFrom places the jobs of the queue from that place on, on top of the plan. The scored
+// schedulers do not remember which files earlier passes have planned (D2).
 func (r *run) planFrom(place int) {
 	r.passes++
 	r.pass()

@@ -29,8 +29,9 @@ func authorsLog(t testing.TB) ([]Node, []Job) {
 	return AuthorsLog(t, logDir)
 }
 
-// TestReferenceLog holds the reference mode against what the authors' programme prints for a day of their
-// log: counts exactly, sums and means, which the programme keeps in single precision, within 1e-4.
+// TestReferenceLog holds the reference mode against what the authors' programme prints for a
+// day of their log: counts exactly, sums and means, which the programme keeps in single
+// precision, within 1e-4.
 func TestReferenceLog(t *testing.T) {
 	race.Slow(t)
 	nodes, jobs := authorsLog(t)
@@ -42,9 +43,7 @@ func TestReferenceLog(t *testing.T) {
 			if !quickPolicies[name] && os.Getenv(longTests) == "" {
 				t.Skipf("set %s=1 to run all ten schedulers over the authors' log", longTests)
 			}
-			p, err := ParsePolicy(name)
-			require.NoError(t, err)
-			got, err := Simulate(context.Background(), nodes, jobs, Options{Policy: p, Mode: localitymode.Reference})
+			got, err := Simulate(context.Background(), nodes, jobs, Options{Policy: name, Mode: localitymode.Reference})
 			require.NoError(t, err)
 			compareRow(t, row, got)
 		})
@@ -67,8 +66,9 @@ func compareRow(t *testing.T, row map[string]string, got *Result) {
 		"Maximum queue time": float64(got.QueueMax), "Mean queue time": got.QueueMean, "Total queue time": float64(got.QueueTotal),
 		"Maximum flow": float64(got.FlowMax), "Mean flow": got.FlowMean, "Total flow": float64(got.FlowTotal),
 		"Transfer time": float64(got.Transfer), "Makespan": float64(got.Makespan), "Core time used": float64(got.CoreTime),
-		"Waiting for a load time": float64(got.LoadWait), "Total waiting for a load time and transfer time": float64(got.LoadWait + got.Transfer),
-		"Mean Stretch": got.StretchMean, "Mean Stretch With a Minimum": got.BoundedStretchMean,
+		"Waiting for a load time":                         float64(got.LoadWait),
+		"Total waiting for a load time and transfer time": float64(got.LoadWait + got.Transfer),
+		"Mean Stretch":                                    got.StretchMean, "Mean Stretch With a Minimum": got.BoundedStretchMean,
 		"Max Stretch": got.StretchMax, "Max Stretch With a Minimum": got.BoundedStretchMax,
 	} {
 		want, err := strconv.ParseFloat(row[name], 64)

@@ -43,7 +43,8 @@ type Result struct {
 
 	// Runtime is from the first submission to the last end.
 	Runtime int64 `json:"runtime_s"`
-	// TheoreticalRuntime is the sum of duration x cores, without loads, over all cores of the cluster.
+	// TheoreticalRuntime is the sum of duration x cores, without loads, over all
+	// cores of the cluster.
 	TheoreticalRuntime float64 `json:"theoretical_runtime_s"`
 	// CPUUtilization is TheoreticalRuntime over Runtime: the evaluated jobs' share alone.
 	CPUUtilization float64 `json:"cpu_utilization"`
@@ -60,7 +61,8 @@ type Result struct {
 const (
 	boundedStretchLeast = 300
 	longQueue           = 25000
-	// programmeBandwidth is what the programme's stretch takes for the bandwidth of all nodes, GB/s.
+	// programmeBandwidth is what the programme's stretch takes for the
+	// bandwidth of all nodes, GB/s.
 	programmeBandwidth = 0.1
 )
 
@@ -73,7 +75,8 @@ type sums struct {
 	first            int64   // first submission; -1: none yet
 }
 
-// moments adds up a mean and a standard deviation (Welford's recurrence), over the whole population.
+// moments adds up a mean and a standard deviation (Welford's recurrence), over
+// the whole population.
 type moments struct{ n, mean, m2 float64 }
 
 func (m *moments) add(x float64) {
@@ -130,9 +133,9 @@ func (r *run) aloneLoad(j *job) float64 {
 }
 
 // result is what has been collected, of a run on so many cores.
-func (s *sums) result(o Options, cores int, passes int64) *Result {
+func (s *sums) result(p policy, mode localitymode.Mode, cores int, passes int64) *Result {
 	res := s.res
-	res.Policy, res.Mode = o.Policy.String(), o.Mode.String()
+	res.Policy, res.Mode = p.String(), mode.String()
 	res.Runtime = res.Makespan - s.first
 	res.TheoreticalRuntime = s.work / float64(cores)
 	res.CPUUtilization = res.TheoreticalRuntime / float64(res.Runtime)

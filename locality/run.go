@@ -34,11 +34,11 @@ type kind struct{ file, class int32 }
 // run is a simulation.
 type run struct {
 	mode   localitymode.Mode
-	policy Policy
+	policy policy
 	nodes  []Node
 	order  []int // places of nodes in the caller's list; nil: the same
-	// given are the jobs in the order of the file, kinds what else is known of them; jobs are those of them that wait or
-	// run, and nil for others. spare are none's, to be used again.
+	// given are the jobs in the order of the file, kinds what else is known of them; jobs are those
+	// of them that wait or run, and nil for others. spare are none's, to be used again.
 	given []Job
 	kinds []kind
 	jobs  []*job
@@ -71,13 +71,14 @@ type run struct {
 	broken  bool    // Reference: the programme would have ended with an error
 	passes  int64   // how often the queue was planned
 
-	// queued are the cores that waiting jobs ask for, behind those of jobs that the pass has not come to;
-	// idle are the cores that run nothing, passIdle those of them that the pass has not given away.
+	// queued are the cores that waiting jobs ask for, behind those of jobs that the pass
+	// has not come to; idle are the cores that run nothing, passIdle those of them that the
+	// pass has not given away.
 	queued, behind, idle, passIdle int
 	keep                           Keep // nil: the five schedulers' rules
 
-	// upTo is the place in the queue where the text's last pass stopped, witness the first of queue.open
-	// that was not known then to fit nowhere, and starting its jobs that start now.
+	// upTo is the place in the queue where the text's last pass stopped, witness the first of
+	// queue.open that was not known then to fit nowhere, and starting its jobs that start now.
 	upTo, witness int
 	starting      []int32
 	plan          *plan // what the last pass has left; nil: each is from scratch
@@ -95,14 +96,14 @@ func (r *run) weights(j *job) (now, later weights) {
 		now, later := r.keep(r.demand(j))
 		return between(now), between(later)
 	}
-	switch r.policy.Rule {
-	case FCFS:
+	switch r.policy.rule {
+	case fcfs:
 		return startOnly, startOnly
-	case EFT:
+	case eft:
 		return finishSoon, finishSoon
-	case LEO:
+	case leo:
 		return finishSoon, keepFiles
-	case LEM:
+	case lem:
 		if (r.busy+r.newly)*100 < busyPercent*len(r.nodes) {
 			return finishSoon, finishSoon
 		}
@@ -119,11 +120,11 @@ func (c coresLine) next(j *job, i int, bound int64, f filter) int {
 	return c.cores.next(j.Cores, i, bound, f)
 }
 
-// book notes a place in the plan: the files and, if the job starts now, the node that it makes busy.
-// It is called before the cores are taken.
+// book notes a place in the plan: the files and, if the job starts now, the node that it makes
+// busy. It is called before the cores are taken.
 func (r *run) book(j *job, c choice) {
 	j.node, j.start = c.node, c.start
-	if r.policy.Rule == FCFS {
+	if r.policy.rule == fcfs {
 		return
 	}
 	if c.start == r.now {
@@ -142,8 +143,8 @@ func (r *run) book(j *job, c choice) {
 	}
 }
 
-// unreserved tells whether the reference programme would count the node as newly busy: only if no core
-// of it has a reservation. The text has no such condition.
+// unreserved tells whether the reference programme would count the node as newly busy: only if no
+// core of it has a reservation. The text has no such condition.
 func (r *run) unreserved(node int32) bool {
 	return r.mode == localitymode.Paper || r.cores.from(int(node), r.nodes[node].Cores) <= r.now
 }
@@ -182,7 +183,7 @@ func (r *run) begin(j *job) {
 	r.idle -= j.Cores
 	r.ending.push(j.end, j.seq, j.index)
 	r.queue.started++
-	if r.policy.Rule == FCFS {
+	if r.policy.rule == fcfs {
 		r.files.memory(j.node) // nothing else tidies it
 	}
 	if j.Class == Evaluated {

@@ -10,13 +10,14 @@ import (
 
 // timeline tells from when on a job can run on nodes.
 type timeline interface {
-	// from is when the job can start on the node, at or before now meaning now; never if it cannot. If
-	// that is after bound, it may be told too early, but after bound.
+	// from is when the job can start on the node, at or before now meaning now; never if it cannot.
+	// If that is after bound, it may be told too early, but after bound.
 	from(j *job, node int, bound int64) int64
-	// earliest is the least from of all nodes, and the first node that has it; never and -1 if the job can
-	// start nowhere.
+	// earliest is the least from of all nodes, and the first node that has it; never and -1 if the
+	// job can start nowhere.
 	earliest(j *job) (int64, int)
-	// next is the first node from i on with a from of at most bound that the filter leaves; -1: none.
+	// next is the first node from i on with a from of at most bound that the
+	// filter leaves; -1: none.
 	next(j *job, i int, bound int64, f filter) int
 }
 
@@ -40,11 +41,11 @@ type search struct {
 	best choice
 	// now and later are the weights for nodes that are free now, and for others.
 	now, later weights
-	// own is what the job adds to scores with the weights later at least; 0 in the reference mode, whose single
-	// precision can put a score below its start.
+	// own is what the job adds to scores with the weights later at least; 0 in the reference mode,
+	// whose single precision can put a score below its start.
 	own float64
-	// sticky is the first node for which the weights now count in the reference programme: the first
-	// that is free now (D6).
+	// sticky is the first node for which the weights now count in the reference programme: the
+	// first that is free now (D6).
 	sticky int
 }
 
@@ -146,8 +147,8 @@ func (s *search) fast() {
 	s.scan(0, len(r.nodes), s.now, s.later)
 }
 
-// holders considers the nodes that may have the file in memory, and marks them. A score is no less than
-// the start.
+// holders considers the nodes that may have the file in memory, and marks them. A score is no
+// less than the start.
 func (s *search) holders() {
 	f := s.r.files
 	f.mark++
@@ -167,8 +168,8 @@ func (s *search) holders() {
 	}
 }
 
-// limit is a bound on the start of nodes that could still win, with some room for what single precision
-// rounds off.
+// limit is a bound on the start of nodes that could still win, with some room for what single
+// precision rounds off.
 func (s *search) limit() int64 {
 	if s.best.node < 0 {
 		return never - 1

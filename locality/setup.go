@@ -10,11 +10,15 @@ import (
 )
 
 func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
-	r := &run{mode: o.Mode, policy: o.Policy, plain: o.plain, nodes: nodes, onStart: o.OnStart, outdated: true, keep: o.Keep}
-	if o.Policy.Rule == LEAD && r.keep == nil {
-		r.keep = lead
+	p, err := policyOf(o.Policy)
+	if err != nil {
+		return nil, err
 	}
-	if o.Policy.Rule == FCFS {
+	r := &run{mode: o.Mode, policy: p, plain: o.plain, nodes: nodes, onStart: o.OnStart, outdated: true, keep: o.Keep}
+	if p.rule == lead && r.keep == nil {
+		r.keep = keepByLoad
+	}
+	if p.rule == fcfs {
 		r.keep = nil
 	}
 	if o.Mode == localitymode.Reference {
@@ -38,24 +42,24 @@ func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
 	r.takeJobs(jobs)
 	r.line = coresLine{r.cores}
 	switch {
-	case o.Policy.Backfill && o.Mode == localitymode.Paper:
+	case p.backfill && o.Mode == localitymode.Paper:
 		r.gaps = newProfiles(r, len(r.queue.classes))
 		r.line = r.gaps
-	case o.Policy.Backfill:
+	case p.backfill:
 		r.holes = newHoles(r.cores)
 	}
-	if o.Policy == (Policy{Rule: FCFS}) && !o.plain {
+	if p == (policy{rule: fcfs}) && !o.plain {
 		r.standing = &standing{pass: 1, differs: make([]bool, len(nodes))}
 	}
-	if o.Mode == localitymode.Paper && o.Policy.Rule != FCFS && !o.plain {
+	if o.Mode == localitymode.Paper && p.rule != fcfs && !o.plain {
 		r.plan = newPlan(r)
 		r.line = planLine{r.line, r.plan}
 	}
 	return r, nil
 }
 
-// programmeOrder puts the nodes in the order in which the programme visits them: by memory, and in the
-// file's order where that is equal.
+// programmeOrder puts the nodes in the order in which the programme visits them: by memory, and in
+// the file's order where that is equal.
 func (r *run) programmeOrder() {
 	if slices.IsSortedFunc(r.nodes, func(a, b Node) int { return cmp.Compare(a.Memory, b.Memory) }) {
 		return
@@ -111,7 +115,7 @@ func (r *run) classify() {
 			wall = r.jobs[i].wall
 		}
 		key := request{cores: r.given[i].Cores}
-		if r.policy.Backfill {
+		if r.policy.backfill {
 			key.wall = wall
 		}
 		place, ok := classes[key]
@@ -147,8 +151,8 @@ func (r *run) settleHistory() {
 	}
 }
 
-// history is the jobs that run when the simulation begins, in the order in which the programme takes
-// them: by the start of the log, the first ones in reverse where that is equal.
+// history is the jobs that run when the simulation begins, in the order in which the programme
+// takes them: by the start of the log, the first ones in reverse where that is equal.
 func (r *run) history() []int32 {
 	var out []int32
 	for i := range r.given {
@@ -170,8 +174,8 @@ func (r *run) history() []int32 {
 	return out
 }
 
-// runHistory starts the jobs that run when the simulation begins, each on its node of the log. Those for
-// which there are no cores left head the queue.
+// runHistory starts the jobs that run when the simulation begins, each on its node of the log.
+// Those for which there are no cores left head the queue.
 func (r *run) runHistory() {
 	r.files.begin(r.now)
 	for _, i := range r.history() {

@@ -14,8 +14,8 @@ import (
 type Start struct {
 	// Job and Node are places in the lists that Simulate was given.
 	Job, Node int
-	// Cores are the ids, from 0 on, of the job's cores on the node. They are the simulation's own: copy
-	// them to keep them.
+	// Cores are the ids, from 0 on, of the job's cores on the node. They are the simulation's own:
+	// copy them to keep them.
 	Cores []uint16
 	// At and End are when the job started and ended, in seconds on the log's clock.
 	At, End int64
@@ -28,22 +28,19 @@ type Start struct {
 
 // Options are those of a simulation.
 type Options struct {
-	Policy Policy
+	// Policy is one of [Policies]; the empty name is fcfs.
+	Policy string
 	// Mode is the report's text, unless a test of this module wants its oracle.
 	Mode localitymode.Mode
-	// OnStart, if not nil, is called for each job that starts, in the order of time. The end of a job is
-	// known at its start.
+	// OnStart, if not nil, is called for each job that starts, in the order of time. The end of a
+	// job is known at its start.
 	OnStart func(Start)
-	// Keep, if not nil, takes the place of the policy's rule, of EFT, LEO, LEA, LEM or LEAD. FCFS looks at no files.
+	// Keep, if not nil, takes the place of the policy's rule, of EFT, LEO, LEA, LEM or LEAD.
+	// FCFS looks at no files.
 	Keep Keep
 	// plain has each search look at all nodes, for tests.
 	plain bool
 }
-
-// ErrStalled is the error of a run in which jobs wait although nothing will happen any more. The
-// reference programme comes to this when all that is left are reservations of jobs that have
-// ended long ago (D3), and counts seconds then until it gives up.
-var ErrStalled = errors.New("jobs wait, and nothing will happen that could start them")
 
 // ErrNothingEvaluated is the error of a workload without jobs of class Evaluated.
 var ErrNothingEvaluated = errors.New("no job of class 1, which the results would be of")
@@ -60,18 +57,13 @@ func (e *JobError) Error() string {
 	return fmt.Sprintf("job %d: %s: %v: %s", e.ID, e.Field, e.Value, e.Why)
 }
 
-// IsInput tells whether an error of [Simulate] is the workload's fault.
-func IsInput(err error) bool {
-	var job *JobError
-	return errors.As(err, &job) || errors.Is(err, ErrNothingEvaluated)
-}
-
 // Simulate runs the jobs on the nodes until the last evaluated job has started. Jobs come in their
 // order; those of class Running run when it begins, which is when the first job of class WarmUp is
 // submitted. If there is none, it begins with the first submission, or in the reference mode at 0.
 //
-// It fails for jobs that fit no node or are out of bounds, with a [*JobError], for
-// workloads without an evaluated job, with [ErrStalled], and when ctx ends. The same input gives the same result,
+// It fails for a policy that is none; for jobs that fit no node or are out of bounds, with a
+// [*JobError]; for workloads without an evaluated job, with [ErrNothingEvaluated]; when jobs wait
+// although nothing will happen by MaxTime; and when ctx ends. The same input gives the same result,
 // bit for bit. It changes neither list.
 func Simulate(ctx context.Context, nodes []Node, jobs []Job, o Options) (*Result, error) {
 	r, err := newRun(nodes, jobs, o)
@@ -81,7 +73,7 @@ func Simulate(ctx context.Context, nodes []Node, jobs []Job, o Options) (*Result
 	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
-	return r.sums.result(o, r.allCores, r.passes), nil
+	return r.sums.result(r.policy, r.mode, r.allCores, r.passes), nil
 }
 
 // run is the loop over all seconds in which something happens.
@@ -91,7 +83,7 @@ func (r *run) run(ctx context.Context) error {
 	for first := true; r.left > 0; first = false {
 		if !first {
 			if r.now = r.nextEvent(); r.now == never || r.now > MaxTime {
-				return ErrStalled
+				return localitymode.ErrStalled
 			}
 		}
 		if err := ctx.Err(); err != nil {
@@ -168,7 +160,7 @@ func (r *run) text(ended bool) {
 	switch {
 	case r.queue.waiting() == 0:
 		return
-	case r.outdated || arrived && r.policy.Rule != FCFS:
+	case r.outdated || arrived && r.policy.rule != fcfs:
 		r.replanText()
 		r.outdated = false
 	case arrived:

@@ -2,10 +2,10 @@
 
 package locality
 
-// standing is what FCFS without backfilling keeps of the pass before. A pass from scratch takes the queue through the
-// same places again, but where cores have become free in the meantime, and where jobs have gone for
-// these. So for each job it is enough to compare its former place with those few nodes: all others are, at that
-// point of the queue, as they were then, and were no better.
+// standing is what FCFS without backfilling keeps of the pass before. A pass from scratch takes the
+// queue through the same places again, but where cores have become free in the meantime, and where
+// jobs have gone for these. So for each job it is enough to compare its former place with those few
+// nodes: all others are, at that point of the queue, as they were then, and were no better.
 type standing struct {
 	pass    int32
 	on      bool
@@ -40,7 +40,8 @@ func (s *standing) add(node int32) {
 	}
 }
 
-// choose is the earliest start of the job, and the first node that has it, as search.first gives them.
+// choose is the earliest start of the job, and the first node that has it, as
+// search.first gives them.
 func (s *standing) choose(se *search) (at int64, node int) {
 	j, now := se.j, se.r.now
 	known := s.on && j.pass == s.pass-1

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What stands of the pass before is what a search for each job comes to, also where more nodes change than are kept
-// account of.
+// What stands of the pass before is what a search for each job comes to, also where more nodes
+// change than are kept account of.
 func TestStandingIsSearch(t *testing.T) {
 	for _, mode := range []localitymode.Mode{localitymode.Paper, localitymode.Reference} {
 		for _, size := range []int{3, 12, 80} {
@@ -23,7 +23,7 @@ func TestStandingIsSearch(t *testing.T) {
 					jobs[i].Duration += -jobs[i].Duration % 300
 					jobs[i].Duration = max(jobs[i].Duration, 1)
 				}
-				o := Options{Policy: Policy{Rule: FCFS}, Mode: mode}
+				o := Options{Policy: "fcfs", Mode: mode}
 				requireAsPlain(t, nodes, jobs, o, "%v, %d nodes, seed %d", mode, size, seed)
 			}
 		}
@@ -48,7 +48,7 @@ func TestMostPlacesStand(t *testing.T) {
 		for i := range jobs {
 			jobs[i].Submit /= 20
 		}
-		r, err := newRun(nodes, jobs, Options{Policy: Policy{Rule: FCFS}, Mode: mode})
+		r, err := newRun(nodes, jobs, Options{Policy: "fcfs", Mode: mode})
 		require.NoError(t, err)
 		searched, placed := 0, 0
 		r.line = searches{r.line, &searched}

@@ -30,7 +30,7 @@ func crowd(nodes, jobs int) ([]Node, []Job) {
 func TestPlanAllocatesNothing(t *testing.T) {
 	for _, mode := range []localitymode.Mode{localitymode.Paper, localitymode.Reference} {
 		for _, p := range Policies() {
-			t.Run(mode.String()+"/"+p.String(), func(t *testing.T) {
+			t.Run(mode.String()+"/"+p, func(t *testing.T) {
 				nodes, jobs := crowd(20, 300)
 				r, err := newRun(nodes, jobs, Options{Policy: p, Mode: mode})
 				require.NoError(t, err)

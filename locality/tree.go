@@ -47,7 +47,8 @@ func (m *minTree) set(i int, v int64) {
 	}
 }
 
-// filter leaves out nodes whose value in another tree of the same nodes is above atMost. Without a tree it leaves out none.
+// filter leaves out nodes whose value in another tree of the same nodes is above atMost. Without a
+// tree it leaves out none.
 type filter struct {
 	tree   *minTree
 	atMost int64

@@ -21,9 +21,9 @@ import (
 // yearLimit ends a run of BenchmarkYear that takes longer.
 const yearLimit = 5 * time.Minute
 
-// BenchmarkYear is a year's log, 500 thousand jobs, on the authors' 486 nodes, and as many on 10000 nodes in a
-// twentieth of the time, at loads below and above what the cluster can do. AUCSCHED_LOCALITY_JOBS asks for
-// another number of jobs.
+// BenchmarkYear is a year's log, 500 thousand jobs, on the authors' 486 nodes, and as many on 10000
+// nodes in a twentieth of the time, at loads below and above what the cluster can do.
+// AUCSCHED_LOCALITY_JOBS asks for another number of jobs.
 func BenchmarkYear(b *testing.B) {
 	count := 500_000
 	if s := os.Getenv("AUCSCHED_LOCALITY_JOBS"); s != "" {
@@ -41,8 +41,9 @@ func BenchmarkYear(b *testing.B) {
 	}
 }
 
-// simulateWithin runs a simulation, and reports its time and the heap it needs beside the list of jobs.
-func simulateWithin(b *testing.B, limit time.Duration, n, count, percent int, p Policy) {
+// simulateWithin runs a simulation, and reports its time and the heap it needs
+// beside the list of jobs.
+func simulateWithin(b *testing.B, limit time.Duration, n, count, percent int, p string) {
 	nodes, jobs := repeated(b, n, count, float64(percent)/100)
 	runtime.GC()
 	var before, after runtime.MemStats
@@ -69,7 +70,8 @@ func simulateWithin(b *testing.B, limit time.Duration, n, count, percent int, p 
 	runtime.KeepAlive(jobs)
 }
 
-// quarters tells what a job costs in each quarter of a log: one run shows growth, whatever the machine.
+// quarters tells what a job costs in each quarter of a log: one run shows growth,
+// whatever the machine.
 type quarters struct {
 	b       *testing.B
 	count   int
@@ -92,9 +94,9 @@ func (q quarters) report() {
 	}
 }
 
-// repeated makes a log of count jobs for n nodes out of the authors' day, or without it out of a synthetic
-// one: the day's jobs over and over, each time with files of their own, at such a pace that the jobs'
-// running times and loads are that share of what the cores can do.
+// repeated makes a log of count jobs for n nodes out of the authors' day, or without it out of a
+// synthetic one: the day's jobs over and over, each time with files of their own, at such a pace
+// that the jobs' running times and loads are that share of what the cores can do.
 func repeated(b testing.TB, n, count int, load float64) ([]Node, []Job) {
 	day := templateDay(b)
 	span := float64(day[len(day)-1].Submit + 1)
@@ -127,7 +129,8 @@ func repeated(b testing.TB, n, count int, load float64) ([]Node, []Job) {
 	return nodes, jobs
 }
 
-// templateDay is what repeated repeats: the jobs that were submitted in the authors' log, from second 0 on.
+// templateDay is what repeated repeats: the jobs that were submitted in the authors'
+// log, from second 0 on.
 func templateDay(b testing.TB) []Job {
 	if _, err := os.Stat(filepath.Join(logDir, "workload_2022-09-10.txt")); os.IsNotExist(err) {
 		b.Logf("the authors' data are not there, this is a synthetic log: %v", err)

@@ -230,7 +230,9 @@ func TestSetLeastIsTheLeastOfEachNode(t *testing.T) {
 			for range rapid.IntRange(0, 20).Draw(r, "changes") {
 				n := rapid.IntRange(0, tabs[0].Len()-1).Draw(r, "node")
 				c := tabs[i].Total(n)
-				require.NoError(r, tabs[i].SetFree(n, Capacity{rapid.Uint16Range(0, c.Cores).Draw(r, "cores"), rapid.Uint8Range(0, c.GPUs).Draw(r, "gpus")}))
+				require.NoError(r,
+					tabs[i].SetFree(n, Capacity{rapid.Uint16Range(0, c.Cores).Draw(r, "cores"),
+						rapid.Uint8Range(0, c.GPUs).Draw(r, "gpus")}))
 				tabs[i].SetUp(n, rapid.Bool().Draw(r, "up"))
 			}
 		}

@@ -68,7 +68,8 @@ func (t *Table) Scan(dst []Set, q Query) []Set {
 			}
 			for word != 0 {
 				first := bits.TrailingZeros64(word)
-				rest := word & (word + word&-word) // without the first run, unless it ends with the word
+				// without the first run, unless it ends with the word
+				rest := word & (word + word&-word)
 				run := word &^ rest
 				cur = Set{First: int32(w<<6 + first), Cores: t.plane.sum(w, run)}
 				if run>>63 != 0 {

@@ -149,7 +149,8 @@ func (t *Table) SetUp(n int, up bool) {
 	t.mark(n>>6, t.plane.nonzero(n>>6))
 }
 
-// SetFree sets what node n has free. It fails if that is more than its total, or if there is no node n.
+// SetFree sets what node n has free. It fails if that is more than its total, or
+// if there is no node n.
 func (t *Table) SetFree(n int, c Capacity) error {
 	if err := t.check(n); err != nil {
 		return err

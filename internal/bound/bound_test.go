@@ -56,8 +56,9 @@ func TestBoundsByHand(t *testing.T) {
 		{"type 2: all cores of so many nodes", uniform(2, node), []workload.Job{
 			jobOf(bids.Request{Cores: 16, MinNodes: 2, MaxNodes: 2}, 0, h), jobOf(perNode(1, 5, 0), 0, h)},
 			Bounds{Cores: 131.25, Longest: h, Nodes: 150}},
-		{"only the nodes with GPUs count for those", slices.Concat(uniform(3, nodeset.Capacity{Cores: 8}), uniform(1, node)), []workload.Job{
-			jobOf(perNode(1, 6, 1), 0, h), jobOf(perNode(1, 6, 1), 0, h), jobOf(perNode(1, 6, 1), 0, h)},
+		{"only the nodes with GPUs count for those",
+			slices.Concat(uniform(3, nodeset.Capacity{Cores: 8}), uniform(1, node)), []workload.Job{
+				jobOf(perNode(1, 6, 1), 0, h), jobOf(perNode(1, 6, 1), 0, h), jobOf(perNode(1, 6, 1), 0, h)},
 			Bounds{Cores: 56.25, GPUs: 150, Longest: h, Nodes: 300}},
 		{"a range: as fast as all GPUs allow", uniform(1, nodeset.Capacity{Cores: 8, GPUs: 4}), []workload.Job{
 			jobOf(bids.Request{MinNodes: 1, TasksPerNode: 2, MinGPUs: 1, MaxGPUs: 4}, 0, h), jobOf(perNode(1, 8, 0), 0, h)},
@@ -68,7 +69,8 @@ func TestBoundsByHand(t *testing.T) {
 		{"what comes last, though cores are busier before", uniform(2, node), []workload.Job{
 			jobOf(bids.Request{Cores: 16}, 0, 190), jobOf(perNode(2, 5, 0), 150, h), jobOf(perNode(2, 5, 0), 150, h)},
 			Bounds{Cores: 315, Longest: 250, Nodes: 350}},
-		{"less than a second", uniform(1, node), []workload.Job{jobOf(perNode(1, 1, 0), 5, 0)}, Bounds{Cores: 1. / 8, Longest: 1, Nodes: 1}},
+		{"less than a second", uniform(1, node), []workload.Job{jobOf(perNode(1, 1, 0), 5, 0)},
+			Bounds{Cores: 1. / 8, Longest: 1, Nodes: 1}},
 		{"no jobs", uniform(1, node), nil, Bounds{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,14 +93,20 @@ func TestNeeds(t *testing.T) {
 		want need
 	}{
 		{"cores", bids.Request{Cores: 20}, need{seconds: 12, cores: 20, gpuSeconds: 12, gpus: 0, class: single, pieces: 20, progress: 12}},
-		{"a range from no GPUs", bids.Request{Cores: 20, MaxGPUs: 4}, need{seconds: 12, cores: 20, gpuSeconds: 12, class: single, pieces: 20, progress: 12}},
-		{"cores with GPUs", bids.Request{Cores: 20, MinGPUs: 2}, need{seconds: 12, cores: 20, gpus: 6, gpuSeconds: 12, class: class{1, 8, 2, 2}, pieces: 3, progress: 12}},
-		{"nodes", perNode(3, 5, 1), need{seconds: 12, cores: 15, gpus: 3, gpuSeconds: 12, class: class{5, 5, 1, 1}, pieces: 3, progress: 12}},
+		{"a range from no GPUs", bids.Request{Cores: 20, MaxGPUs: 4},
+			need{seconds: 12, cores: 20, gpuSeconds: 12, class: single, pieces: 20, progress: 12}},
+		{"cores with GPUs", bids.Request{Cores: 20, MinGPUs: 2},
+			need{seconds: 12, cores: 20, gpus: 6, gpuSeconds: 12, class: class{1, 8, 2, 2}, pieces: 3, progress: 12}},
+		{"nodes", perNode(3, 5, 1), need{seconds: 12, cores: 15, gpus: 3, gpuSeconds: 12,
+			class: class{5, 5, 1, 1}, pieces: 3, progress: 12}},
 		{"a range", bids.Request{MinNodes: 3, TasksPerNode: 5, MinGPUs: 2, MaxGPUs: 3},
 			need{seconds: 8, cores: 15, gpus: 3, gpuSeconds: 24, class: class{5, 5, 2, 3}, pieces: 3, progress: 24}},
-		{"all on one node", bids.Request{Cores: 5, MaxNodes: 1}, need{seconds: 12, cores: 5, gpuSeconds: 12, class: class{5, 5, 0, 0}, pieces: 1, progress: 12}},
-		{"at least some on each", bids.Request{Cores: 12, MinNodes: 2, MaxNodes: 2}, need{seconds: 12, cores: 12, gpuSeconds: 12, class: class{4, 8, 0, 0}, pieces: 2, progress: 12}},
-		{"at most some on each", bids.Request{Cores: 7, TasksPerNode: 3, MinGPUs: 1}, need{seconds: 12, cores: 7, gpus: 3, gpuSeconds: 12, class: class{1, 3, 1, 1}, pieces: 3, progress: 12}},
+		{"all on one node", bids.Request{Cores: 5, MaxNodes: 1},
+			need{seconds: 12, cores: 5, gpuSeconds: 12, class: class{5, 5, 0, 0}, pieces: 1, progress: 12}},
+		{"at least some on each", bids.Request{Cores: 12, MinNodes: 2, MaxNodes: 2},
+			need{seconds: 12, cores: 12, gpuSeconds: 12, class: class{4, 8, 0, 0}, pieces: 2, progress: 12}},
+		{"at most some on each", bids.Request{Cores: 7, TasksPerNode: 3, MinGPUs: 1},
+			need{seconds: 12, cores: 7, gpus: 3, gpuSeconds: 12, class: class{1, 3, 1, 1}, pieces: 3, progress: 12}},
 	} {
 		j := jobOf(c.r, 0, 12)
 		var n need
@@ -126,11 +134,12 @@ func TestBadInput(t *testing.T) {
 		"nodes: 0: must be in 1..":                                     {nil, jobOf(perNode(1, 1, 0), 0, 1)},
 		"job j: needs 9 cores and 0 GPUs on a node, which no node has": {uniform(2, node), jobOf(perNode(1, 9, 0), 0, 1)},
 		"job j: needs 1 cores and 3 GPUs on a node, which no node has": {uniform(2, node), jobOf(bids.Request{Cores: 4, MinGPUs: 3}, 0, 1)},
-		"job j: needs more nodes than it may have":                     {uniform(2, node), jobOf(bids.Request{Cores: 9, MaxNodes: 1}, 0, 1)},
-		"job j: cores: 0: the job asks for no core":                    {uniform(2, node), jobOf(bids.Request{}, 0, 1)},
-		"job j: submit: -1: must be in 0..":                            {uniform(2, node), jobOf(perNode(1, 1, 0), -1, 1)},
-		"job j: duration: -1: must be in 0..":                          {uniform(2, node), jobOf(perNode(1, 1, 0), 0, -1)},
-		"job j: time_limit_s: 1099511627777: must be in 1..":           {uniform(2, node), late},
+		"job j: needs more nodes than it may have": {uniform(2, node),
+			jobOf(bids.Request{Cores: 9, MaxNodes: 1}, 0, 1)},
+		"job j: cores: 0: the job asks for no core":          {uniform(2, node), jobOf(bids.Request{}, 0, 1)},
+		"job j: submit: -1: must be in 0..":                  {uniform(2, node), jobOf(perNode(1, 1, 0), -1, 1)},
+		"job j: duration: -1: must be in 0..":                {uniform(2, node), jobOf(perNode(1, 1, 0), 0, -1)},
+		"job j: time_limit_s: 1099511627777: must be in 1..": {uniform(2, node), late},
 	} {
 		_, err := Runtime(c.nodes, []workload.Job{c.job})
 		require.ErrorContains(t, err, want)
@@ -297,7 +306,8 @@ func TestManyClasses(t *testing.T) {
 
 // Nodes beyond what the knapsack may hold have the bounds of resources.
 func TestVeryLargeNodes(t *testing.T) {
-	b, err := Runtime([]nodeset.Capacity{{Cores: 60000, GPUs: 255}}, []workload.Job{jobOf(perNode(1, 40000, 0), 0, 100), jobOf(perNode(1, 40000, 0), 0, 100)})
+	b, err := Runtime([]nodeset.Capacity{{Cores: 60000, GPUs: 255}},
+		[]workload.Job{jobOf(perNode(1, 40000, 0), 0, 100), jobOf(perNode(1, 40000, 0), 0, 100)})
 	require.NoError(t, err)
 	require.InDelta(t, 133.33333, b.Nodes, 1e-4)
 }

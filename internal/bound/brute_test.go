@@ -139,7 +139,8 @@ func optimum(nodes []nodeset.Capacity, jobs []workload.Job) int64 {
 func drawMachine(t *rapid.T) []nodeset.Capacity {
 	var nodes []nodeset.Capacity
 	for range rapid.IntRange(1, 2).Draw(t, "nodes") {
-		nodes = append(nodes, nodeset.Capacity{Cores: rapid.Uint16Range(1, 4).Draw(t, "cores"), GPUs: rapid.Uint8Range(0, 2).Draw(t, "GPUs")})
+		nodes = append(nodes, nodeset.Capacity{Cores: rapid.Uint16Range(1, 4).Draw(t, "cores"),
+			GPUs: rapid.Uint8Range(0, 2).Draw(t, "GPUs")})
 	}
 	return nodes
 }

@@ -71,10 +71,11 @@ func (n *need) set(m *machine, j *workload.Job) error {
 			return fmt.Errorf("%s: %d: must be in %d..%d", f.name, f.v, f.least, int64(workload.MaxSeconds))
 		}
 	}
-	least, most, err := j.PerNode()
+	spec, err := j.Spec()
 	if err != nil {
 		return err
 	}
+	least, most := spec.Cores.PerNode.Min, spec.Cores.PerNode.Max
 	low, high := j.MinGPUs, max(j.MinGPUs, j.MaxGPUs)
 	if low == 0 {
 		high = 0 // more GPUs than none do not shorten the job

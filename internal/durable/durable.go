@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package durable writes files that are there as a whole or not at all, also after a crash of the host.
+// Package durable writes files that are there as a whole or not at all, also after
+// a crash of the host.
 package durable
 
 import (
@@ -9,8 +10,9 @@ import (
 	"path/filepath"
 )
 
-// Write writes a file that only this user can read, by way of another one beside it, PATH.new. When it returns without an
-// error, the file is on the disk; after an error the one before may still be there.
+// Write writes a file that only this user can read, by way of another one beside it,
+// PATH.new. When it returns without an error, the file is on the disk; after an error the one
+// before may still be there.
 func Write(path string, data []byte) error {
 	aside := path + ".new"
 	f, err := os.OpenFile(aside, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

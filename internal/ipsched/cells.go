@@ -77,8 +77,8 @@ type Masks struct{ known []nodeset.Mask }
 // Reset forgets all masks.
 func (m *Masks) Reset() { m.known = m.known[:0] }
 
-// Number is 0 for nil, and 1, 2, ... for the first, the second ... mask that differs from those before it.
-// It reports false, and forgets the mask, if these are more than MaxMasks.
+// Number is 0 for nil, and 1, 2, ... for the first, the second ... mask that differs from those
+// before it. It reports false, and forgets the mask, if these are more than MaxMasks.
 func (m *Masks) Number(mask nodeset.Mask) (number int, ok bool) {
 	if mask == nil {
 		return 0, true

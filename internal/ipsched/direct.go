@@ -5,24 +5,24 @@ package ipsched
 import (
 	"fmt"
 
-	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/internal/intprog"
 )
 
 // MaxEntries bounds the size of a program.
 const MaxEntries = 1 << 28
 
 // Direct is the program of section III, in whole numbers. Its variables are, in this order, s_j;
-// C_j = 2N c_j; and, node by node, x_ij and t_ij of each job. The cost is 2N times the paper's objective.
-// Constraint 5 is N_min s_j <= C_j <= N_max s_j, which the paper prints without s_j, so that all jobs
-// would have to be selected; constraint 6 is t_ij <= x_ij <= R_i t_ij.
-func Direct(p *Problem) (*ipmodel.Program, error) {
+// C_j = 2N c_j; and, node by node, x_ij and t_ij of each job. The cost is 2N times the paper's
+// objective. Constraint 5 is N_min s_j <= C_j <= N_max s_j, which the paper prints without s_j, so
+// that all jobs would have to be selected; constraint 6 is t_ij <= x_ij <= R_i t_ij.
+func Direct(p *Problem) (*intprog.Program, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	if 10*int64(len(p.Jobs))*int64(len(p.Free)) > MaxEntries {
 		return nil, fmt.Errorf("%d jobs on %d nodes are too many for the program as the paper has it", len(p.Jobs), len(p.Free))
 	}
-	d := &direct{Program: new(ipmodel.Program), p: p}
+	d := &direct{Program: new(intprog.Program), p: p}
 	d.addColumns()
 	for i, f := range p.Free {
 		d.ofNode(fmt.Sprintf("cores_%d", i), int64(f.Cores), func(j int) (int32, int64) { return d.x(i, j), 1 })
@@ -53,7 +53,7 @@ func Direct(p *Problem) (*ipmodel.Program, error) {
 
 // direct builds a program.
 type direct struct {
-	*ipmodel.Program
+	*intprog.Program
 	p *Problem
 }
 
@@ -79,7 +79,8 @@ func (d *direct) addColumns() {
 	}
 }
 
-// coresOn are the least and the most cores that node i can give job j; the most is 0 if it can give none.
+// coresOn are the least and the most cores that node i can give job j; the most is 0
+// if it can give none.
 func (d *direct) coresOn(i, j int) (low, high int64) {
 	job := &d.p.Jobs[j]
 	l, h := job.cores(int(d.p.Free[i].Cores))
@@ -91,13 +92,14 @@ func (d *direct) coresOn(i, j int) (low, high int64) {
 
 // ofNode is a row of what the jobs take of a node, constraint 1 or 3.
 func (d *direct) ofNode(name string, capacity int64, taken func(j int) (col int32, coef int64)) {
-	d.OpenRow(name, ipmodel.NoLow, capacity)
+	d.OpenRow(name, intprog.NoLow, capacity)
 	for j := range d.p.Jobs {
 		d.AddEntry(taken(j))
 	}
 }
 
-// ofJob is a row that makes what a job has of all nodes equal to what it is to have, constraint 2 or 4.
+// ofJob is a row that makes what a job has of all nodes equal to what it is to
+// have, constraint 2 or 4.
 func (d *direct) ofJob(j int, name string, whole int32, of int64, part func(i, j int) int32, each int64) {
 	d.OpenRow(name, 0, 0)
 	d.AddEntry(whole, of)
@@ -108,10 +110,10 @@ func (d *direct) ofJob(j int, name string, whole int32, of int64, part func(i, j
 
 // between is a pair of rows low y <= x <= high y, constraint 5 or 6.
 func (d *direct) between(least, most string, x, y int32, low, high int64) {
-	d.OpenRow(least, 0, ipmodel.NoHigh)
+	d.OpenRow(least, 0, intprog.NoHigh)
 	d.AddEntry(x, 1)
 	d.AddEntry(y, -low)
-	d.OpenRow(most, ipmodel.NoLow, 0)
+	d.OpenRow(most, intprog.NoLow, 0)
 	d.AddEntry(x, 1)
 	d.AddEntry(y, -high)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/internal/mps"
 )
 
 func TestDirectHasTheSizeOfTheTables(t *testing.T) {
@@ -33,7 +33,7 @@ func TestMPSOfTheDirectProgram(t *testing.T) {
 	d, err := Direct(&Problem{Free: uniform(1, 3, 1), Jobs: []Job{{Worth: 7, Cores: 2, GPUs: 1, MinNodes: 1, MaxNodes: 1}}})
 	require.NoError(t, err)
 	var out strings.Builder
-	require.NoError(t, ipmodel.WriteProgramMPS(&out, d, "one"))
+	require.NoError(t, mps.WriteProgram(&out, d, "one"))
 	require.Equal(t, `NAME one
 OBJSENSE
  MAX

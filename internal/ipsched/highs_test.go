@@ -15,16 +15,18 @@ import (
 	lanl "github.com/lanl/highs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/intprog"
+	"github.com/aucsched/aucsched/internal/mps"
 	"github.com/aucsched/aucsched/ipmodel"
 	_ "github.com/aucsched/aucsched/ipmodel/highs" // HiGHS's constants
 )
 
 // bySolver is the optimum of a program by HiGHS, which reads it as it is written.
-func bySolver(t *testing.T, m *ipmodel.Program) int64 {
+func bySolver(t *testing.T, m *intprog.Program) int64 {
 	file := filepath.Join(t.TempDir(), "window.mps")
 	out, err := os.Create(file)
 	require.NoError(t, err)
-	require.NoError(t, ipmodel.WriteProgramMPS(out, m, "window"))
+	require.NoError(t, mps.WriteProgram(out, m, "window"))
 	require.NoError(t, out.Close())
 	raw := lanl.NewRawModel()
 	for _, err := range []error{raw.SetBoolOption("output_flag", false), raw.SetIntOption("threads", 1),
@@ -49,7 +51,8 @@ func TestDirectByHiGHS(t *testing.T) {
 	}
 }
 
-// On windows that are too large to try everything, HiGHS's optimum lies between the answer and its bound.
+// On windows that are too large to try everything, HiGHS's optimum lies between the
+// answer and its bound.
 func TestAnswerAgainstHiGHS(t *testing.T) {
 	s, r := New(), Result{}
 	missed, gap := 0, 0.0

@@ -75,8 +75,8 @@ func small(rng *rand.Rand) *Problem {
 	return p
 }
 
-// dumb tries, node after node, everything that the jobs could get there, and remembers what that makes of
-// their cores and nodes in all. It knows nothing of cells, bounds or orders.
+// dumb tries, node after node, everything that the jobs could get there, and remembers what that
+// makes of their cores and nodes in all. It knows nothing of cells, bounds or orders.
 type dumb struct {
 	p      *Problem
 	states map[[4][2]int]bool
@@ -152,8 +152,8 @@ func TestBoundHolds(t *testing.T) {
 	})
 }
 
-// How often the placing of jobs one after another finds the optimum of the program, and how far it and the
-// bound are from it where it does not.
+// How often the placing of jobs one after another finds the optimum of the program, and how far it
+// and the bound are from it where it does not.
 func TestSmallWindowsAreSolved(t *testing.T) {
 	const windows = 2000
 	s, r := New(), Result{}
@@ -178,13 +178,15 @@ func TestSmallWindowsAreSolved(t *testing.T) {
 			loose += float64(r.Bound)/float64(best) - 1
 		}
 	}
-	t.Logf("%d windows: %d missed, by %.1f%% at most; %d proven; bounds %.1f%% above the optimum in the mean", windows, missed, 100*lost, proven, 100*loose/windows)
+	t.Logf("%d windows: %d missed, by %.1f%% at most; %d proven; bounds %.1f%% above the optimum in the mean",
+		windows, missed, 100*lost, proven, 100*loose/windows)
 	require.LessOrEqual(t, missed, windows/100)
 	require.GreaterOrEqual(t, proven, windows/2)
 }
 
 func TestTableI(t *testing.T) {
-	// Jobs 2 and 3 can have all cores of no more than 4, 26 and 438 nodes. Job 1 has at most 7 of any other.
+	// Jobs 2 and 3 can have all cores of no more than 4, 26 and 438 nodes. Job 1 has at
+	// most 7 of any other.
 	for nodes, job1 := range map[int]int{10: 6, 64: 38, 1024: 586} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
 			p := tableI(nodes)

@@ -8,8 +8,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// nodes makes nodes of what jobs take of cells. Nodes of a cell are alike, so that any of them do, whatever
-// comes later; runs of neighbours are preferred.
+// nodes makes nodes of what jobs take of cells. Nodes of a cell are alike, so that any of them do,
+// whatever comes later; runs of neighbours are preferred.
 type nodes struct {
 	left  []nodeset.Capacity
 	masks []uint64
@@ -24,7 +24,8 @@ func (n *nodes) reset(free []nodeset.Capacity, masks []uint64) {
 	}
 }
 
-// maxLooks is at how many nodes runs are chosen for a take; after that it gets the first that there are.
+// maxLooks is at how many nodes runs are chosen for a take; after that it gets the
+// first that there are.
 const maxLooks = 1 << 15
 
 // give gives a job its nodes and appends them to segs, ascending.
@@ -59,8 +60,8 @@ func (n *nodes) give(takes []take, gpus uint8, segs []nodeset.Segment) []nodeset
 	return segs
 }
 
-// run is the shortest run of nodes that has all that is wanted, cut to that, or the longest; or, if there is no
-// choice, the first from a node on.
+// run is the shortest run of nodes that has all that is wanted, cut to that, or the longest; or, if
+// there is no choice, the first from a node on.
 func (n *nodes) run(t *take, from int, choose bool) (first, last int) {
 	want, best := int(t.from.nodes), 0
 	for i := from; i < len(n.left); i++ {

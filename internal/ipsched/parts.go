@@ -4,8 +4,9 @@ package ipsched
 
 import "slices"
 
-// part is some of the machine's nodes: those with at least that many free GPUs and free cores. A job that is limited
-// to few nodes must have some of its cores from the largest, and one with GPUs from nodes with GPUs.
+// part is some of the machine's nodes: those with at least that many free GPUs and free cores. A
+// job that is limited to few nodes must have some of its cores from the largest, and one with GPUs
+// from nodes with GPUs.
 type part struct{ gpus, cores int }
 
 func (q part) has(c *cell) bool { return int(c.gpus) >= q.gpus && int(c.cores) >= q.cores }
@@ -30,7 +31,8 @@ func most(picks []pick, nodes int64) (cores int64) {
 	return cores
 }
 
-// split sorts what a job could use, all in from, the largest first, into nodes of the part and others.
+// split sorts what a job could use, all in from, the largest first, into nodes of
+// the part and others.
 func (x *parts) split(q part, list []cell, from []pick) {
 	x.in, x.out = x.in[:0], x.out[:0]
 	for _, f := range from {
@@ -42,9 +44,10 @@ func (x *parts) split(q part, list []cell, from []pick) {
 	}
 }
 
-// need is the fewest cores that a job of that many cores on at most that many nodes must have from the part. With a
-// nodes of the rest it gets at most both(a) cores, which is concave in a, so that the largest a with which it has
-// enough is found by halving; it then has no more than most(out, a) from there.
+// need is the fewest cores that a job of that many cores on at most that many nodes must have
+// from the part. With a nodes of the rest it gets at most both(a) cores, which is concave in a,
+// so that the largest a with which it has enough is found by halving; it then has no more than
+// most(out, a) from there.
 func (x *parts) need(cores, nodes int64) int64 {
 	var others int64
 	for _, f := range x.out {

@@ -8,10 +8,11 @@ import "slices"
 type rule uint8
 
 const (
-	// tight takes neighbours in the order of size, the smallest that are enough; otherwise the largest are taken.
+	// tight takes neighbours in the order of size, the smallest that are enough; otherwise
+	// the largest are taken.
 	tight rule = 1 << iota
-	// even takes as much from each node, as far as it has that; otherwise one node after another gives all it has,
-	// and the rest no more than they must.
+	// even takes as much from each node, as far as it has that; otherwise one node after another
+	// gives all it has, and the rest no more than they must.
 	even
 	rules // how many there are
 )
@@ -130,7 +131,8 @@ func (s *placer) pickFrom(first, nodes int64) (cores int64) {
 	return cores
 }
 
-// sortPicks sorts by insertion, which is fast for lists that are short and nearly in order, and stable.
+// sortPicks sorts by insertion, which is fast for lists that are short and nearly
+// in order, and stable.
 func sortPicks(picks []pick, before func(a, b *pick) bool) {
 	for i := 1; i < len(picks); i++ {
 		p := picks[i]
@@ -161,7 +163,8 @@ func (s *placer) divide(i int32, j *Job, nodes int64, evenly bool) {
 			nodes -= f.nodes
 		}
 	} else {
-		slices.SortFunc(s.picks, func(a, b pick) int { return a.at - b.at }) // GPUs that stay free keep their cores
+		// GPUs that stay free keep their cores
+		slices.SortFunc(s.picks, func(a, b pick) int { return a.at - b.at })
 		for _, f := range s.picks {
 			left -= f.nodes * f.low
 		}

@@ -62,18 +62,19 @@ func (j *Job) cores(free int) (low, high int) {
 }
 
 // Validate reports the first number that is out of range, or that the worths do not fit:
-// 2N times their sum must be at most ipmodel.MaxTotalWorth.
+// 2N times their sum must be at most ipmodel.MaxTotalValue.
 func (p *Problem) Validate() error {
 	if len(p.Free) == 0 || len(p.Free) > nodeset.MaxNodes {
 		return fmt.Errorf("%d nodes: must be 1 to %d", len(p.Free), nodeset.MaxNodes)
 	}
-	left := ipmodel.MaxTotalWorth / p.Unit()
+	left := ipmodel.MaxTotalValue / p.Unit()
 	var masks Masks
 	for i := range p.Jobs {
 		j := &p.Jobs[i]
 		switch {
 		case j.Worth < 1 || j.Worth > left:
-			return fmt.Errorf("job %d: worth %d: must be at least 1, and 2N times the sum of all at most %d", i, j.Worth, int64(ipmodel.MaxTotalWorth))
+			return fmt.Errorf("job %d: worth %d: must be at least 1, and 2N times the sum of all at most %d",
+				i, j.Worth, int64(ipmodel.MaxTotalValue))
 		case j.Cores < 1 || j.Cores > 1<<31-1:
 			return fmt.Errorf("job %d: %d cores: must be 1 to %d", i, j.Cores, 1<<31-1)
 		case j.GPUs < 0 || j.MinNodes < 0 || j.MaxNodes < 0 || j.MinCores < 0 || j.MaxCores < 0:
@@ -87,8 +88,8 @@ func (p *Problem) Validate() error {
 	return nil
 }
 
-// Check is the independent referee of an answer: it adds up what the jobs get, node by node,
-// and returns the worth in units of 1/2N, or the first constraint that is violated. segs are the jobs'
+// Check is the independent referee of an answer: it adds up what the jobs get, node by node, and
+// returns the worth in units of 1/2N, or the first constraint that is violated. segs are the jobs'
 // allocations, empty for those that are not selected.
 func (p *Problem) Check(segs func(job int) []nodeset.Segment) (worth int64, err error) {
 	cores, gpus := make([]int, len(p.Free)), make([]int, len(p.Free))
@@ -106,7 +107,8 @@ func (p *Problem) Check(segs func(job int) []nodeset.Segment) (worth int64, err 
 				nodes, sum = nodes+1, sum+int(s.Cores)
 				cores[n] += int(s.Cores)
 				gpus[n] += int(s.GPUs)
-				if least, most := j.cores(int(p.Free[n].Cores)); int(s.Cores) < least || int(s.Cores) > most || int(s.GPUs) != j.GPUs || !j.Eligible.Has(n) {
+				if least, most := j.cores(int(p.Free[n].Cores)); int(s.Cores) < least ||
+					int(s.Cores) > most || int(s.GPUs) != j.GPUs || !j.Eligible.Has(n) {
 					return 0, fmt.Errorf("job %d: node %d gives %d cores and %d GPUs", i, n, s.Cores, s.GPUs)
 				}
 			}
@@ -121,7 +123,8 @@ func (p *Problem) Check(segs func(job int) []nodeset.Segment) (worth int64, err 
 	}
 	for n, free := range p.Free {
 		if cores[n] > int(free.Cores) || gpus[n] > int(free.GPUs) {
-			return 0, fmt.Errorf("node %d: %d of %d cores, %d of %d GPUs (constraints 1 and 3)", n, cores[n], free.Cores, gpus[n], free.GPUs)
+			return 0, fmt.Errorf("node %d: %d of %d cores, %d of %d GPUs (constraints 1 and 3)",
+				n, cores[n], free.Cores, gpus[n], free.GPUs)
 		}
 	}
 	return worth, nil

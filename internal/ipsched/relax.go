@@ -31,11 +31,12 @@ type row struct {
 type rowKind uint8
 
 const (
-	coresOfPart  rowKind = iota // cores of a part of the machine, that jobs can't have elsewhere
-	coresOfMask                 // cores of nodes in mask level, for jobs with that mask
-	gpusByLevel                 // GPUs, in lots of level
-	jobsByLevel                 // jobs with at least level GPUs: as many as a node has lots of GPUs, and cores
-	coresByLevel                // cores, in lots of level, for jobs with at least so many on each node
+	coresOfPart rowKind = iota // cores of a part of the machine, that jobs can't have elsewhere
+	coresOfMask                // cores of nodes in mask level, for jobs with that mask
+	gpusByLevel                // GPUs, in lots of level
+	// jobs with at least level GPUs: as many as a node has lots of GPUs, and cores
+	jobsByLevel
+	coresByLevel // cores, in lots of level, for jobs with at least so many on each node
 )
 
 // has is what a node of a cell has of the row.
@@ -53,8 +54,8 @@ func (r *row) has(c *cell) int64 {
 	return 0
 }
 
-// need is what a job needs of the row on the fewest nodes, or on at most that many; from is what it could use, the
-// largest first.
+// need is what a job needs of the row on the fewest nodes, or on at most that many; from is what it
+// could use, the largest first.
 func (x *relaxation) need(r *row, j *Job, bit int, fewest, most int64, list []cell, from []pick) int64 {
 	switch {
 	case r.kind == gpusByLevel:
@@ -75,8 +76,8 @@ func (x *relaxation) need(r *row, j *Job, bit int, fewest, most int64, list []ce
 // maxLots bounds the rows of kind coresByLevel.
 const maxLots = 16
 
-// build makes the model; fewest has for each job the fewest nodes, or 0 for jobs that can't start. The placer has the
-// whole machine.
+// build makes the model; fewest has for each job the fewest nodes, or 0 for jobs that can't start.
+// The placer has the whole machine.
 func (x *relaxation) build(p *Problem, m *machine, l *placer, fewest []int64) error {
 	x.chooseRows(p, m)
 	x.jobs, x.needs = x.jobs[:0], x.needs[:0]
@@ -90,7 +91,8 @@ func (x *relaxation) build(p *Problem, m *machine, l *placer, fewest []int64) er
 		_, most := p.nodes(j)
 		x.jobs = append(x.jobs, int32(i))
 		for k := range x.rows {
-			x.needs = append(x.needs, x.need(&x.rows[k], j, m.bit[i], fewest[i], int64(min(most, j.Cores/max(j.MinCores, 1))), m.list, l.from))
+			x.needs = append(x.needs, x.need(&x.rows[k], j, m.bit[i], fewest[i],
+				int64(min(most, j.Cores/max(j.MinCores, 1))), m.list, l.from))
 		}
 	}
 	x.fill(p, m, fewest)
@@ -100,7 +102,7 @@ func (x *relaxation) build(p *Problem, m *machine, l *placer, fewest []int64) er
 // fill makes a model of the needs, without the rows that can't bind.
 func (x *relaxation) fill(p *Problem, m *machine, fewest []int64) {
 	d := &x.model
-	*d = ipmodel.Model{Worth: d.Worth[:0], Scale: 1, GroupStart: append(d.GroupStart[:0], 0), ColStart: append(d.ColStart[:0], 0),
+	*d = ipmodel.Model{Value: d.Value[:0], Scale: 1, GroupStart: append(d.GroupStart[:0], 0), ColStart: append(d.ColStart[:0], 0),
 		Row: d.Row[:0], Coef: d.Coef[:0], Cap: d.Cap[:0]}
 	x.levels = x.levels[:0] // by row: its number in the model, or -1
 	for k := range x.rows {
@@ -124,8 +126,8 @@ func (x *relaxation) fill(p *Problem, m *machine, fewest []int64) {
 				d.Row, d.Coef = append(d.Row, int32(r)), append(d.Coef, int32(need))
 			}
 		}
-		d.Worth = append(d.Worth, p.Jobs[i].Worth*(p.Unit()-fewest[i]))
-		d.ColStart, d.GroupStart = append(d.ColStart, int32(len(d.Row))), append(d.GroupStart, int32(len(d.Worth)))
+		d.Value = append(d.Value, p.Jobs[i].Worth*(p.Unit()-fewest[i]))
+		d.ColStart, d.GroupStart = append(d.ColStart, int32(len(d.Row))), append(d.GroupStart, int32(len(d.Value)))
 	}
 }
 

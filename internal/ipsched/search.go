@@ -33,7 +33,8 @@ func (s *Solver) search() {
 	}
 }
 
-// patience is how many orders a job the search tries in vain before it gives up; a few more in small windows.
+// patience is how many orders a job the search tries in vain before it gives up; a few
+// more in small windows.
 const patience = 60
 
 // begin tries the orders that are likely to be good, by every rule.
@@ -64,11 +65,12 @@ func (s *Solver) byChoice(a, b gene) int {
 	return s.byDensity(a, b)
 }
 
-// byHardness has jobs first that can be in few places: by GPUs, then by cores on a node, then those that
-// need many nodes.
+// byHardness has jobs first that can be in few places: by GPUs, then by cores on a node, then those
+// that need many nodes.
 func (s *Solver) byHardness(a, b gene) int {
 	x, y := &s.p.Jobs[a.job], &s.p.Jobs[b.job]
-	return cmp.Or(cmp.Compare(y.GPUs, x.GPUs), cmp.Compare(y.MinCores, x.MinCores), cmp.Compare(y.MinNodes, x.MinNodes), cmp.Compare(y.Cores, x.Cores))
+	return cmp.Or(cmp.Compare(y.GPUs, x.GPUs), cmp.Compare(y.MinCores, x.MinCores),
+		cmp.Compare(y.MinNodes, x.MinNodes), cmp.Compare(y.Cores, x.Cores))
 }
 
 // byDensity has jobs first that are worth most a core.
@@ -107,8 +109,8 @@ func (s *Solver) keep(order []gene, worth int64) {
 	}
 }
 
-// Annealing in rounds, each from the best order. What may be lost in a step is in the mean a part of the greatest
-// worth of a job, and nothing in the end.
+// Annealing in rounds, each from the best order. What may be lost in a step is in the mean a part
+// of the greatest worth of a job, and nothing in the end.
 const (
 	roundSteps  = 600
 	roundWarmth = 1.0 / 64
@@ -135,8 +137,8 @@ func (s *Solver) anneal() {
 	}
 }
 
-// change makes another order: a job that waits comes before one that starts, two change places, one that
-// starts goes to the end, or a job gets another rule.
+// change makes another order: a job that waits comes before one that starts, two change places, one
+// that starts goes to the end, or a job gets another rule.
 func (s *Solver) change(order []gene) {
 	n := len(order)
 	a, b := s.rng.IntN(n), s.rng.IntN(n)

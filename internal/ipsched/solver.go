@@ -43,8 +43,9 @@ func (r *Result) Able(job int) bool { return r.able[job] }
 // Solver answers on whole machines. It keeps scratch memory between calls, no state that changes an
 // answer, and must not be used by two goroutines at once. The zero Solver is not ready; see New.
 //
-// The bound is that of a [relaxation] that the native solver works on, with a quarter of the work
-// and the time. For the choice, jobs are placed one after another, in orders and by rules that annealing changes.
+// The bound is that of a [relaxation] that the native solver works on, with a quarter of the
+// work and the time. For the choice, jobs are placed one after another, in orders and by rules
+// that annealing changes.
 type Solver struct {
 	p       *Problem
 	machine machine
@@ -76,9 +77,9 @@ func New() *Solver {
 	return &Solver{bounds: native.New(), src: src, rng: rand.New(src)}
 }
 
-// Solve fills r with the best selection that it finds by the deadline, within the work or until ctx ends.
-// Of the options, Start counts for nothing. It ends by itself when the bound is reached, or after many orders in
-// vain. Without a deadline the same Work and Seed give the same answer.
+// Solve fills r with the best selection that it finds by the deadline, within the work or until ctx
+// ends. Of the options, Start counts for nothing. It ends by itself when the bound is reached, or
+// after many orders in vain. Without a deadline the same Work and Seed give the same answer.
 func (s *Solver) Solve(ctx context.Context, p *Problem, o ipmodel.Options, r *Result) error {
 	if err := p.Validate(); err != nil {
 		return fmt.Errorf("ipsched: %w", err)

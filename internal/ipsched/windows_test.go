@@ -76,7 +76,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(10, func() { _ = s.Solve(ctx, p, o, &r) }))
 }
 
-// Of nodes that are alike, a job gets the shortest run that is enough; and nodes that are all apart are given as well.
+// Of nodes that are alike, a job gets the shortest run that is enough; and nodes that are all
+// apart are given as well.
 func TestRunsOfNodes(t *testing.T) {
 	for _, c := range []struct {
 		free  string // cores of each node
@@ -101,8 +102,8 @@ func TestRunsOfNodes(t *testing.T) {
 	require.Len(t, r.Segments(0), 200)
 }
 
-// What the bound knows of: in each of these windows, one job less starts than total cores and GPUs would allow, and
-// that is proven.
+// What the bound knows of: in each of these windows, one job less starts than total cores and GPUs
+// would allow, and that is proven.
 func TestBoundKnowsWhy(t *testing.T) {
 	first := nodeset.NewMask(3)
 	first.Set(0)
@@ -110,14 +111,21 @@ func TestBoundKnowsWhy(t *testing.T) {
 		return nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)}
 	}
 	for name, p := range map[string]*Problem{
-		"cores":           {Free: []nodeset.Capacity{node(9, 0), node(9, 0)}, Jobs: []Job{{Cores: 10}, {Cores: 9}}},
-		"whole GPUs":      {Free: []nodeset.Capacity{node(8, 3), node(8, 3)}, Jobs: []Job{{Cores: 1, GPUs: 2}, {Cores: 1, GPUs: 2}, {Cores: 1, GPUs: 2}}},
+		"cores": {Free: []nodeset.Capacity{node(9, 0), node(9, 0)}, Jobs: []Job{{Cores: 10}, {Cores: 9}}},
+		"whole GPUs": {Free: []nodeset.Capacity{node(8, 3), node(8, 3)},
+			Jobs: []Job{{Cores: 1, GPUs: 2}, {Cores: 1, GPUs: 2}, {Cores: 1, GPUs: 2}}},
 		"cores with GPUs": {Free: []nodeset.Capacity{node(8, 2), node(8, 0)}, Jobs: []Job{{Cores: 5, GPUs: 1}, {Cores: 5, GPUs: 1}}},
 		"GPUs":            {Free: []nodeset.Capacity{node(8, 3)}, Jobs: []Job{{Cores: 1, GPUs: 3}, {Cores: 1, GPUs: 1}}},
-		"a core each":     {Free: []nodeset.Capacity{node(1, 2), node(1, 2), node(9, 2)}, Jobs: []Job{{Cores: 3, GPUs: 1, MinNodes: 3}, {Cores: 3, GPUs: 1, MinNodes: 3}}},
-		"cores in lots":   {Free: []nodeset.Capacity{node(12, 0), node(12, 0)}, Jobs: []Job{{Cores: 7, MinCores: 7, MaxCores: 7}, {Cores: 7, MinCores: 7, MaxCores: 7}, {Cores: 7, MinCores: 7, MaxCores: 7}}},
-		"masks":           {Free: []nodeset.Capacity{node(8, 0), node(8, 0), node(8, 0)}, Jobs: []Job{{Cores: 5, Eligible: first}, {Cores: 5, Eligible: first}}},
-		"large nodes":     {Free: []nodeset.Capacity{node(12, 0), node(12, 0), node(4, 0), node(4, 0), node(4, 0), node(4, 0), node(4, 0)}, Jobs: []Job{{Cores: 20, MaxNodes: 2}, {Cores: 20, MaxNodes: 2}}},
+		"a core each": {Free: []nodeset.Capacity{node(1, 2), node(1, 2), node(9, 2)},
+			Jobs: []Job{{Cores: 3, GPUs: 1, MinNodes: 3}, {Cores: 3, GPUs: 1, MinNodes: 3}}},
+		"cores in lots": {Free: []nodeset.Capacity{node(12, 0), node(12, 0)},
+			Jobs: []Job{{Cores: 7, MinCores: 7, MaxCores: 7}, {Cores: 7, MinCores: 7, MaxCores: 7},
+				{Cores: 7, MinCores: 7, MaxCores: 7}}},
+		"masks": {Free: []nodeset.Capacity{node(8, 0), node(8, 0), node(8, 0)},
+			Jobs: []Job{{Cores: 5, Eligible: first}, {Cores: 5, Eligible: first}}},
+		"large nodes": {Free: []nodeset.Capacity{node(12, 0), node(12, 0), node(4, 0),
+			node(4, 0), node(4, 0), node(4, 0), node(4, 0)},
+			Jobs: []Job{{Cores: 20, MaxNodes: 2}, {Cores: 20, MaxNodes: 2}}},
 	} {
 		for j := range p.Jobs {
 			p.Jobs[j].Worth = 10
@@ -150,7 +158,8 @@ func TestLargeWindows(t *testing.T) {
 		}
 		m, n := len(r.start), nodes
 		variables, constraints := paperSize(m, n)
-		t.Logf("%d jobs on %d nodes: tables II and III have %d variables and %d constraints; %d jobs start in the mean, bounds %.2f%% above the answers, %v each",
+		t.Logf("%d jobs on %d nodes: tables II and III have %d variables and %d constraints; %d "+
+			"jobs start in the mean, bounds %.2f%% above the answers, %v each",
 			m, n, variables, constraints, starts/3, 100*(bound/worth-1), (time.Since(begin) / 3).Round(time.Millisecond))
 		require.Less(t, bound/worth, 1.01)
 	}

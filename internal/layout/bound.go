@@ -31,7 +31,7 @@ func (x *prices) bound(p *problem, w *weights) (sum int64, ok bool) {
 			most = math.MinInt64
 		}
 		for b := from; b < to; b++ {
-			most = max(most, p.w.Fixed.Worth[b]-x.wholeCost(p, b, w))
+			most = max(most, p.w.Fixed.Value[b]-x.wholeCost(p, b, w))
 		}
 		sum += most
 	}

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// cost is that of a bid's cheapest layout, or more than enough if that is seen at once. Otherwise it
-// leaves in x.pays what the bid's nodes cost, the cheapest first.
+// cost is that of a bid's cheapest layout, or more than enough if that is seen at once. Otherwise
+// it leaves in x.pays what the bid's nodes cost, the cheapest first.
 func (x *prices) cost(p *problem, b int32, core, gpu [][]float64, enough float64) float64 {
 	it := &p.items[b]
 	left, sum, least := it.need, 0.0, math.Inf(1)

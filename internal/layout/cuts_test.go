@@ -11,14 +11,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // A bid that finds no layout leaves a cut that the winners with it violate and that the winners
-// without it keep to; with all cuts so far, these winners are a choice of the packing model. Whatever
-// comes and goes, what is undone leaves no trace.
+// without it keep to; with all cuts so far, these winners are a choice of the packing model.
+// Whatever comes and goes, what is undone leaves no trace.
 func TestCutsTellWhy(t *testing.T) {
 	refused := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -126,11 +127,11 @@ func TestPricesBoundTheProgram(t *testing.T) {
 func TestDealInTurns(t *testing.T) {
 	nodes, err := nodeset.NewUniform(3, nodeset.Capacity{Cores: 5})
 	require.NoError(t, err)
-	var asks []bids.Ask
+	var variants []bids.Variant
 	for _, cores := range []int{4, 7, 4} {
-		asks = append(asks, bids.Ask{Request: &bids.Request{Cores: cores, MinNodes: 3, MaxNodes: 3}, Priority: 1})
+		variants = append(variants, bids.Variant{Spec: requests.Spec(&bids.Request{Cores: cores, MinNodes: 3, MaxNodes: 3}), Priority: 1})
 	}
-	m := makeWindow(t, bids.Space{Now: nodes}, asks, bids.Options{MaxBidsPerJob: 1}, nil)
+	m := makeWindow(t, bids.Space{Now: nodes}, variants, bids.Options{MaxBidsPerJob: 1}, nil)
 	var p problem
 	require.NoError(t, p.load(&m.Window))
 	require.Len(t, p.cells, 1)
@@ -159,8 +160,8 @@ func TestDealInTurns(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Two jobs that a reservation binds have three cores of each node there; the one between them, which it
-// does not bind, may not come between them when nodes are dealt.
+// Two jobs that a reservation binds have three cores of each node there; the one between them,
+// which it does not bind, may not come between them when nodes are dealt.
 func TestDealKeepsReservations(t *testing.T) {
 	table := func(cores uint16) *nodeset.Table {
 		nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 5})
@@ -171,8 +172,9 @@ func TestDealKeepsReservations(t *testing.T) {
 		return nodes
 	}
 	r := &bids.Request{Cores: 3, MinNodes: 2, MaxNodes: 2}
-	asks := []bids.Ask{{Request: r, Priority: 1, Crosses: 1}, {Request: r, Priority: 1}, {Request: r, Priority: 1, Crosses: 1}}
-	m := makeWindow(t, bids.Space{Now: table(5), Left: []*nodeset.Table{table(3)}}, asks, bids.Options{MaxBidsPerJob: 1}, nil)
+	variants := []bids.Variant{{Spec: requests.Spec(r), Priority: 1, Crosses: 1},
+		{Spec: requests.Spec(r), Priority: 1}, {Spec: requests.Spec(r), Priority: 1, Crosses: 1}}
+	m := makeWindow(t, bids.Space{Now: table(5), Left: []*nodeset.Table{table(3)}}, variants, bids.Options{MaxBidsPerJob: 1}, nil)
 	var result Result
 	require.NoError(t, New(native.New()).Solve(context.Background(), &m.Window, ipmodel.Options{}, &result))
 	require.Len(t, result.Chosen, 3)

@@ -5,15 +5,15 @@ package layout
 import (
 	"context"
 	"errors"
-	"io"
 
+	"github.com/aucsched/aucsched/internal/intprog"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Determiner makes an auction AUCSCHED1's: the program chooses how many cores each of a winner's nodes
-// gives (aucsched1, section 3). A cycle may take four times Options.Work: as much for AUCSCHED2's
-// choice, and the rest for a better one.
+// Determiner makes an auction AUCSCHED1's: the program chooses how many cores each of a winner's
+// nodes gives (aucsched1, section 3). A cycle may take four times Options.Work: as much for
+// AUCSCHED2's choice, and the rest for a better one.
 type Determiner struct {
 	solver *Solver
 	window *Window // of the last call
@@ -38,24 +38,15 @@ func (d *Determiner) Determine(ctx context.Context, w *Window, o ipmodel.Options
 func (d *Determiner) Allocation(i int) []nodeset.Segment { return d.result.Layout(i) }
 
 // Program is the program of the last window as aucsched1 prints it.
-func (d *Determiner) Program() (*ipmodel.Program, error) {
+func (d *Determiner) Program() (*intprog.Program, error) {
 	if d.window == nil {
 		return nil, errors.New("no window has been solved")
 	}
-	p, err := ipmodel.NewDirect(d.window.Space, d.window.Asks, d.window.Book, d.window.Fixed)
+	p, err := NewDirect(d.window.Space, d.window.Variants, d.window.Book, d.window.Fixed)
 	if err != nil {
 		return nil, err
 	}
 	return &p.Program, nil
-}
-
-// WriteMPS writes Program in free MPS.
-func (d *Determiner) WriteMPS(out io.Writer, name string) error {
-	p, err := d.Program()
-	if err != nil {
-		return err
-	}
-	return ipmodel.WriteProgramMPS(out, p, name)
 }
 
 // Window is the last one, nil before the first.

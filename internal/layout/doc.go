@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Package layout solves AUCSCHED1's program of a window: which bids win, and how many
-// cores each of the winners' nodes gives (aucsched1, section 3; [ipmodel.Direct] is the same
+// cores each of the winners' nodes gives (aucsched1, section 3; [Direct] is the same
 // program written out). In AUCSCHED2 a bid says that itself.
 //
 // The program has a binary and an integer for every job and node, far too many for a
@@ -27,6 +27,6 @@
 //	deal.go     the layouts, node by node; own.go the bids' own where they fit
 //
 // Every answer is feasible, and the bound, the least of those of the packing model and of the
-// prices, holds at all times. Small windows end with the optimum. Random choices come from the seed, and
-// with a limit on work equal input gives equal answers.
+// prices, holds at all times. Small windows end with the optimum. Random choices come from the
+// seed, and with a limit on work equal input gives equal answers.
 package layout

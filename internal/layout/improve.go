@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// improver looks for better winners near those it has: a bid comes in, winners on its nodes
-// go out until it has a layout, and losers fill up what is left (ruin and recreate). What is worth a
+// improver looks for better winners near those it has: a bid comes in, winners on its nodes go out
+// until it has a layout, and losers fill up what is left (ruin and recreate). What is worth a
 // little less is kept as well, ever less of it (threshold accepting).
 type improver struct {
 	rng   *rand.Rand
@@ -48,14 +48,14 @@ func (s *Solver) setOrder() {
 		if len(s.prices.core) >= s.p.tables() && s.prices.value > 0 {
 			cost = s.prices.cost(&s.p, int32(b), s.prices.core, s.prices.gpu, math.Inf(1))
 		}
-		m.order, m.rank = append(m.order, int32(b)), append(m.rank, cost/float64(max(s.p.w.Fixed.Worth[b], 1)))
+		m.order, m.rank = append(m.order, int32(b)), append(m.rank, cost/float64(max(s.p.w.Fixed.Value[b], 1)))
 	}
 	slices.SortFunc(m.order, func(a, b int32) int { return cmp.Or(cmp.Compare(m.rank[a], m.rank[b]), cmp.Compare(a, b)) })
 	s.flow.work += int64(len(s.p.part))
 }
 
-// share is how much of what improve may use is used: of half of the work that is left, of half of the
-// time, or of so many steps for each part of a bid where there is no limit.
+// share is how much of what improve may use is used: of half of the work that is left, of half of
+// the time, or of so many steps for each part of a bid where there is no limit.
 type share struct {
 	from, work int64
 	begun      time.Time
@@ -77,8 +77,8 @@ func (s *Solver) newShare() share {
 	return x
 }
 
-// used is the share that is used, 1 and more when all is. A move can take less than a look at the clock, so
-// that it is asked only now and then.
+// used is the share that is used, 1 and more when all is. A move can take less than a look at the
+// clock, so that it is asked only now and then.
 func (s *Solver) used(x *share) float64 {
 	if x.moves--; x.span > 0 && (x.moves < 0 || s.flow.work >= x.nextLook) {
 		x.moves, x.nextLook = movesALook, s.flow.work+workALook
@@ -141,7 +141,7 @@ func (s *Solver) move(worth int64) (int64, bool) {
 		return 0, false
 	}
 	if old := f.bid[x.job]; old >= 0 {
-		worth -= w.Fixed.Worth[old]
+		worth -= w.Fixed.Value[old]
 		f.remove(x.job)
 	}
 	for out := 0; !f.roomFor(b) || !f.insert(b); out++ {
@@ -149,10 +149,10 @@ func (s *Solver) move(worth int64) (int64, bool) {
 		if out == mostOut || j < 0 {
 			return 0, false
 		}
-		worth -= w.Fixed.Worth[f.bid[j]]
+		worth -= w.Fixed.Value[f.bid[j]]
 		f.remove(j)
 	}
-	return worth + w.Fixed.Worth[b] + s.refill(), true
+	return worth + w.Fixed.Value[b] + s.refill(), true
 }
 
 // rival is a winner on a node of a bid that may go out, drawn by lot; -1 if none is found.
@@ -183,7 +183,7 @@ func (s *Solver) refill() (worth int64) {
 			continue
 		}
 		if f.insert(b) {
-			worth += s.p.w.Fixed.Worth[b]
+			worth += s.p.w.Fixed.Value[b]
 		} else if failed++; failed == mostFailed {
 			break
 		}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
@@ -25,18 +26,18 @@ type made struct {
 }
 
 // makeWindow makes the window of these asks.
-func makeWindow(t require.TestingT, space bids.Space, asks []bids.Ask, o bids.Options, required []bool) *made {
+func makeWindow(t require.TestingT, space bids.Space, variants []bids.Variant, o bids.Options, required []bool) *made {
 	m := &made{space: space}
 	var g bids.Generator
-	g.Generate(&m.space, asks, o, &m.book)
+	g.Generate(&m.space, variants, o, &m.book)
 	b := ipmodel.Builder{Merge: true}
-	require.NoError(t, b.Build(&m.space, asks, &m.book, required, &m.model))
-	m.Window = Window{Space: &m.space, Asks: asks, Book: &m.book, Fixed: &m.model}
+	require.NoError(t, b.Build(&m.space, variants, &m.book, required, &m.model))
+	m.Window = Window{Space: &m.space, Variants: variants, Book: &m.book, Fixed: &m.model}
 	return m
 }
 
-func (m *made) direct(t require.TestingT) *ipmodel.Direct {
-	d, err := ipmodel.NewDirect(&m.space, m.Asks, &m.book, &m.model)
+func (m *made) direct(t require.TestingT) *Direct {
+	d, err := NewDirect(&m.space, m.Variants, &m.book, &m.model)
 	require.NoError(t, err)
 	return d
 }
@@ -66,25 +67,25 @@ func drawWindow(t *rapid.T, nodes, jobs, maxBids int) *made {
 	for range rapid.IntRange(0, 2).Draw(t, "reservations") {
 		space.Left = append(space.Left, table("left"))
 	}
-	var asks []bids.Ask
+	var variants []bids.Variant
 	for range rapid.IntRange(1, jobs).Draw(t, "jobs") {
-		asks = append(asks, bids.Ask{
-			Request: drawRequest(t, n, cores, gpus), Priority: rapid.Int64Range(1, 20).Draw(t, "priority"),
+		variants = append(variants, bids.Variant{
+			Spec: requests.Spec(drawRequest(t, n, cores, gpus)), Priority: rapid.Int64Range(1, 20).Draw(t, "priority"),
 			Crosses: rapid.IntRange(0, len(space.Left)).Draw(t, "crosses"),
 		})
-		if k := len(asks) - 1; k > 0 && rapid.IntRange(0, 3).Draw(t, "further way") == 0 {
-			asks[k].Rank, asks[k].Of = asks[k-1].Rank+1, 4 // at least as many
-			asks[k].Priority, asks[k].Crosses = asks[k-1].Priority, asks[k-1].Crosses
+		if k := len(variants) - 1; k > 0 && rapid.IntRange(0, 3).Draw(t, "further way") == 0 {
+			variants[k].Rank, variants[k].Of = variants[k-1].Rank+1, 4 // at least as many
+			variants[k].Priority, variants[k].Crosses = variants[k-1].Priority, variants[k-1].Crosses
 		}
 	}
 	var required []bool
 	if rapid.IntRange(0, 3).Draw(t, "some required") == 0 {
-		for j := 0; j < len(asks); j = bids.NextJob(asks, j) {
+		for j := 0; j < len(variants); j = bids.NextJob(variants, j) {
 			required = append(required, rapid.IntRange(0, 2).Draw(t, "required") == 0)
 		}
 	}
 	o := bids.Options{MaxBidsPerJob: maxBids, Drafts: rapid.IntRange(0, 1).Draw(t, "drafts")}
-	return makeWindow(t, space, asks, o, required)
+	return makeWindow(t, space, variants, o, required)
 }
 
 func drawRequest(t *rapid.T, nodes, cores, gpus int) *bids.Request {
@@ -108,7 +109,7 @@ func drawRequest(t *rapid.T, nodes, cores, gpus int) *bids.Request {
 }
 
 // judge checks an answer with the program written out, which shares nothing with the solver.
-func (m *made) judge(t require.TestingT, d *ipmodel.Direct, r *Result) {
+func (m *made) judge(t require.TestingT, d *Direct, r *Result) {
 	var layouts [][]nodeset.Segment
 	for i := range r.Chosen {
 		layouts = append(layouts, r.Layout(i))
@@ -117,8 +118,8 @@ func (m *made) judge(t require.TestingT, d *ipmodel.Direct, r *Result) {
 	require.NoError(t, err)
 	worth, err := d.Check(x)
 	require.NoError(t, err)
-	require.Equal(t, r.Worth, worth)
-	require.LessOrEqual(t, r.Worth, r.Bound)
+	require.Equal(t, r.Value, worth)
+	require.LessOrEqual(t, r.Value, r.Bound)
 }
 
 // The solver answers small windows as well as trying all values of all variables does, and
@@ -138,15 +139,15 @@ func TestAnswersAsEnumerationDoes(t *testing.T) {
 			return
 		}
 		require.Equal(t, ipmodel.Optimal, r.Status)
-		require.Equal(t, want, r.Worth)
+		require.Equal(t, want, r.Value)
 		m.judge(t, d, &r)
-		require.GreaterOrEqual(t, r.Worth, r.FixedWorth)
-		if r.Worth > r.FixedWorth {
+		require.GreaterOrEqual(t, r.Value, r.FixedWorth)
+		if r.Value > r.FixedWorth {
 			stronger++
 		}
 		cuts += max(0, r.Cuts-1-len(m.space.Left)) // without those of the whole machine
 		for i, b := range r.Chosen {
-			if m.Asks[m.book.Bids[b].Job].Rank > 0 {
+			if m.Variants[m.book.Bids[b].Job].Rank > 0 {
 				further++
 			}
 			if segs := r.Layout(i); slices.ContainsFunc(segs, func(s nodeset.Segment) bool { return s.GPUs != segs[0].GPUs }) {
@@ -158,7 +159,7 @@ func TestAnswersAsEnumerationDoes(t *testing.T) {
 		require.NoError(t, s.Solve(context.Background(), &m.Window, ipmodel.Options{Seed: 1, Work: work}, &r))
 		require.GreaterOrEqual(t, r.Bound, want)
 		if r.Status == ipmodel.Optimal || r.Status == ipmodel.Feasible {
-			require.LessOrEqual(t, r.Worth, want)
+			require.LessOrEqual(t, r.Value, want)
 			m.judge(t, d, &r)
 		}
 	}
@@ -181,11 +182,12 @@ func TestWinnersPreferTheirOwnLayouts(t *testing.T) {
 	require.NoError(t, err)
 	two := &bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, Contiguous: true}
 	one := &bids.Request{MinNodes: 1, TasksPerNode: 3}
-	asks := []bids.Ask{{Request: two, Priority: 4}, {Request: two, Priority: 4}, {Request: one, Priority: 3}}
+	variants := []bids.Variant{{Spec: requests.Spec(two), Priority: 4},
+		{Spec: requests.Spec(two), Priority: 4}, {Spec: requests.Spec(one), Priority: 3}}
 	for jobs, own := range map[int]int{2: 2, 3: 2} {
-		m := makeWindow(t, bids.Space{Now: nodes}, asks[:jobs], bids.Options{MaxBidsPerJob: 4}, nil)
-		for i := range m.model.Worth { // no preferences
-			m.model.Worth[i] = asks[m.book.Bids[i].Job].Priority
+		m := makeWindow(t, bids.Space{Now: nodes}, variants[:jobs], bids.Options{MaxBidsPerJob: 4}, nil)
+		for i := range m.model.Value { // no preferences
+			m.model.Value[i] = variants[m.book.Bids[i].Job].Priority
 		}
 		var r Result
 		require.NoError(t, New(native.New()).Solve(context.Background(), &m.Window, ipmodel.Options{}, &r))

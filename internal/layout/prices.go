@@ -159,7 +159,7 @@ func (x *prices) evaluate(p *problem) float64 {
 			most = math.Inf(-1)
 		}
 		for b := start[j]; b < start[j+1]; b++ {
-			worth := float64(p.w.Fixed.Worth[b])
+			worth := float64(p.w.Fixed.Value[b])
 			if net := worth - x.cost(p, b, x.atCore, x.atGPU, worth-most); net > most {
 				best, most = b, net
 			}

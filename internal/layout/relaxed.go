@@ -17,7 +17,7 @@ type relaxed struct {
 // build makes the model anew.
 func (r *relaxed) build(p *problem) {
 	m, w := &r.model, p.w
-	m.Worth, m.Scale = w.Fixed.Worth, w.Fixed.Scale
+	m.Value, m.Scale = w.Fixed.Value, w.Fixed.Scale
 	m.GroupStart, m.Required = w.Fixed.GroupStart, w.Fixed.Required
 	r.setRows(p)
 	m.ColStart, m.Row, m.Coef = append(m.ColStart[:0], 0), m.Row[:0], m.Coef[:0]

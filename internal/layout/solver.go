@@ -71,11 +71,11 @@ const (
 	priceSteps = 100
 )
 
-// Solve fills r with the best winners and layouts that it finds by the deadline or with the
-// work. It begins with what the packing solver makes of AUCSCHED2's model from o.Start with o.Work, and
-// goes on with three times as much, so that its answer is never worth less than AUCSCHED2's with the
-// same o.Work; of the time until a deadline it uses a quarter for that. Work counts the packing solver's units
-// and steps of the flow. It fails if the packing solver does.
+// Solve fills r with the best winners and layouts that it finds by the deadline or with the work.
+// It begins with what the packing solver makes of AUCSCHED2's model from o.Start with o.Work, and
+// goes on with three times as much, so that its answer is never worth less than AUCSCHED2's with
+// the same o.Work; of the time until a deadline it uses a quarter for that. Work counts the packing
+// solver's units and steps of the flow. It fails if the packing solver does.
 func (s *Solver) Solve(ctx context.Context, w *Window, o ipmodel.Options, r *Result) error {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -117,7 +117,7 @@ func (s *Solver) addWhole() {
 // trivialBound is the sum over the jobs of their bids' greatest worth.
 func trivialBound(m *ipmodel.Model) (sum int64) {
 	for g := range m.Groups() {
-		if of := m.Worth[m.GroupStart[g]:m.GroupStart[g+1]]; len(of) > 0 {
+		if of := m.Value[m.GroupStart[g]:m.GroupStart[g+1]]; len(of) > 0 {
 			sum += slices.Max(of)
 		}
 	}
@@ -129,7 +129,7 @@ func (s *Solver) beginFixed(r *Result) error {
 	if err := s.packed(s.p.w.Fixed, s.o.Start, totalShares); err != nil {
 		return err
 	}
-	r.FixedWorth = s.answer.Worth
+	r.FixedWorth = s.answer.Value
 	begun := s.o.Now()
 	s.try(s.answer.Chosen)
 	s.leaveTime(s.o.Now().Sub(begun))
@@ -228,7 +228,7 @@ func (s *Solver) finish(r *Result) {
 		return
 	}
 	s.load(s.best)
-	r.Chosen, r.Worth = s.chosen(r.Chosen[:0]), s.worth
+	r.Chosen, r.Value = s.chosen(r.Chosen[:0]), s.worth
 	s.begin = s.flow.deal(s.begin)
 	for _, b := range r.Chosen {
 		j := s.p.items[b].job
@@ -236,7 +236,7 @@ func (s *Solver) finish(r *Result) {
 		r.start = append(r.start, int32(len(r.segs)))
 	}
 	s.own.prefer(&s.p, r)
-	if r.Status = ipmodel.Feasible; r.Worth >= r.Bound {
-		r.Status, r.Bound = ipmodel.Optimal, r.Worth
+	if r.Status = ipmodel.Feasible; r.Value >= r.Bound {
+		r.Status, r.Bound = ipmodel.Optimal, r.Value
 	}
 }

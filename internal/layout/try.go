@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// try makes winners of bids as far as their layouts go, those of required jobs first, adds the cuts
-// that tell why others can't be, lets in bids of jobs that have none, and keeps the outcome if it is
-// the best so far.
+// try makes winners of bids as far as their layouts go, those of required jobs first, adds the
+// cuts that tell why others can't be, lets in bids of jobs that have none, and keeps the outcome
+// if it is the best so far.
 func (s *Solver) try(bids []int32) {
 	w := s.p.w
 	s.flow.reset(&s.p)
@@ -26,7 +26,7 @@ func (s *Solver) try(bids []int32) {
 	worth, missing := int64(0), 0
 	for j, b := range s.flow.bid {
 		if b >= 0 {
-			worth += w.Fixed.Worth[b]
+			worth += w.Fixed.Value[b]
 		} else if w.Fixed.IsRequired(j) {
 			missing++
 		}
@@ -48,7 +48,7 @@ func (s *Solver) sortOrder() {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(w.Fixed.Worth[b], w.Fixed.Worth[a]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(w.Fixed.Value[b], w.Fixed.Value[a]), cmp.Compare(a, b))
 	})
 }
 

@@ -12,8 +12,8 @@ import (
 // Window is what a solve is about.
 type Window = ipmodel.Window
 
-// problem is a Window by cells: runs of nodes that have as much free and are in the same
-// bids, with as many GPUs. As many jobs get as many cores of one of its nodes as of another, or one more
+// problem is a Window by cells: runs of nodes that have as much free and are in the same bids, with
+// as many GPUs. As many jobs get as many cores of one of its nodes as of another, or one more
 // (deal.go), so a cell is one node of the flow.
 type problem struct {
 	w     *Window
@@ -51,20 +51,21 @@ func (p *problem) load(w *Window) error {
 	p.cut()
 	p.items, p.part = p.items[:0], p.part[:0]
 	job := int32(-1)
-	for j := range w.Asks {
-		if w.Asks[j].Rank == 0 {
+	for j := range w.Variants {
+		if w.Variants[j].Rank == 0 {
 			job++
 		}
 		from, to := w.Book.JobStart[j], w.Book.JobStart[j+1]
 		if from == to {
 			continue
 		}
-		least, most, err := w.Asks[j].PerNode()
-		if err != nil {
-			return fmt.Errorf("job %d: %w", j, err)
+		spec := &w.Variants[j].Spec
+		if !spec.Valid() {
+			return fmt.Errorf("job %d: it bids without a valid request", j)
 		}
+		cores := spec.Cores.PerNode
 		for b := from; b < to; b++ {
-			p.addItem(b, job, int64(least), int64(most))
+			p.addItem(b, job, int64(cores.Min), int64(cores.Max))
 		}
 	}
 	return nil
@@ -134,7 +135,7 @@ func (p *problem) setFree() {
 func (p *problem) addItem(b, job int32, least, most int64) {
 	w := p.w
 	x := item{first: int32(len(p.part)), job: job, lo: least}
-	x.level = int32(w.Asks[w.Book.Bids[b].Job].Crosses)
+	x.level = int32(w.Variants[w.Book.Bids[b].Job].Crosses)
 	for _, s := range w.Book.Allocation(int(b)) {
 		x.need += int64(s.Len()) * int64(s.Cores)
 		for c := p.of[s.First]; c <= p.of[s.Last]; c++ {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/aucsched/aucsched/internal/bom"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -40,9 +41,15 @@ type records struct {
 }
 
 func newRecords(r io.Reader, name string, labels []string) *records {
-	s := bufio.NewScanner(r)
+	b := bufio.NewReader(r)
+	s := bufio.NewScanner(b)
 	s.Buffer(make([]byte, 0, 1<<12), maxLine)
-	return &records{name: name, labels: labels, s: s}
+	records := &records{name: name, labels: labels, s: s}
+	if err := bom.Skip(b); err != nil {
+		records.line = 1
+		records.fail("", "", err)
+	}
+	return records
 }
 
 // next reads a record; false at the end or after an error.

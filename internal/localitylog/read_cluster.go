@@ -15,8 +15,9 @@ import (
 //
 //	{ id: 0 memory: 128 bandwidth: 0.1 core: 20 }
 //
-// with the memory in GB and the bandwidth in GB/s. Nodes are in the file's order; ids may repeat, as they
-// do in the authors' own file. name is what errors call the file: they are [*workload.InputError].
+// with the memory in GB and the bandwidth in GB/s. Nodes are in the file's order; ids may repeat,
+// as they do in the authors' own file. name is what errors call the file: they are
+// [*workload.InputError].
 func ReadCluster(r io.Reader, name string) ([]locality.Node, error) {
 	var nodes []locality.Node
 	in := newRecords(r, name, clusterLabels)

@@ -19,19 +19,22 @@ import (
 
 const (
 	nodeLine = "{ id: 0 memory: 128 bandwidth: 0.1 core: 20 }\n"
-	jobLine  = "{ id: 1 subtime: 5 delay: 10 walltime: 60 cores: 2 user: u data: 7 data_size: 12.8 workload: 1 start_time_from_history: 3 start_node_from_history: 9 }\n"
+	jobLine  = "{ id: 1 subtime: 5 delay: 10 walltime: 60 cores: 2 user: u data: 7 data_size: " +
+		"12.8 workload: 1 start_time_from_history: 3 start_node_from_history: 9 }\n"
 )
 
 func TestReadCluster(t *testing.T) {
-	nodes, err := ReadCluster(strings.NewReader(nodeLine+"\n"+strings.Replace(nodeLine, "core: 20", "core: 4", 1)), "c")
+	nodes, err := ReadCluster(strings.NewReader("\xef\xbb\xbf"+nodeLine+"\n"+strings.Replace(nodeLine, "core: 20", "core: 4", 1)), "c")
 	require.NoError(t, err)
-	require.Equal(t, []locality.Node{{Memory: 128, Bandwidth: 0.1, Cores: 20}, {Memory: 128, Bandwidth: 0.1, Cores: 4}}, nodes, "ids may repeat")
+	require.Equal(t, []locality.Node{{Memory: 128, Bandwidth: 0.1, Cores: 20},
+		{Memory: 128, Bandwidth: 0.1, Cores: 4}}, nodes, "ids may repeat; a byte order mark is no text")
 }
 
 func TestReadWorkload(t *testing.T) {
 	jobs, err := ReadWorkload(strings.NewReader(jobLine), "w")
 	require.NoError(t, err)
-	require.Equal(t, []locality.Job{{ID: 1, Submit: 5, Duration: 10, WallTime: 60, Cores: 2, User: "u", File: 7, FileSize: 12.8, Class: locality.Evaluated, Started: 3, StartNode: 9}}, jobs)
+	require.Equal(t, []locality.Job{{ID: 1, Submit: 5, Duration: 10, WallTime: 60,
+		Cores: 2, User: "u", File: 7, FileSize: 12.8, Class: locality.Evaluated, Started: 3, StartNode: 9}}, jobs)
 }
 
 // Each fault is told with its line, its field and its value.
@@ -48,6 +51,7 @@ func TestReadFaults(t *testing.T) {
 		cluster    bool
 	}{
 		{"", `f: no job`, false},
+		{"{\x00 \x00", `f:1: the text is in UTF-16: save it as UTF-8`, true},
 		{"\n \n", `f: no node`, true},
 		{node("{", ""), `f:2: field line: "id:": must begin with "{"`, true},
 		{node("}", ""), `f:2: field line: "20": must end with "}"`, true},
@@ -61,10 +65,13 @@ func TestReadFaults(t *testing.T) {
 		{node("20 }", "0 }"), `f:2: field core: "0": must be in 1..1024`, true},
 		{node("20 }", "1e3 }"), `f:2: field core: "1e3": must be a whole number`, true},
 		{job("}", ""), `f:2: field line: "9": must end with "}"`, false},
-		{job("cores: 2 ", ""), `f:2: 22 tokens: must be 24: { id: ... subtime: ... delay: ... walltime: ... cores: ... user: ... data: ... data_size: ... workload: ... start_time_from_history: ... start_node_from_history: ... }`, false},
+		{job("cores: 2 ", ""),
+			`f:2: 22 tokens: must be 24: { id: ... subtime: ... delay: ... walltime: ... cores: ... user: ... ` +
+				`data: ... data_size: ... workload: ... start_time_from_history: ... start_node_from_history: ... }`, false},
 		{job("delay: 10", "delay: ten"), `f:2: field delay: "ten": must be a whole number`, false},
 		{job("delay: 10", "delay: 0"), `f:2: field delay: "0": must be in 1..2000000000`, false},
-		{job("walltime: 60", "walltime: 99999999999999999999"), `f:2: field walltime: "99999999999999999999": must be in 1..2000000000`, false},
+		{job("walltime: 60", "walltime: 99999999999999999999"),
+			`f:2: field walltime: "99999999999999999999": must be in 1..2000000000`, false},
 		{job("subtime: 5", "subtime: 3000000000"), `f:2: field subtime: "3000000000": must be in 0..2000000000`, false},
 		{job("cores: 2", "cores: 1025"), `f:2: field cores: "1025": must be in 1..1024`, false},
 		{job("12.8", "-1"), `f:2: field data_size: "-1": must be at least 0 and at most 1e+09`, false},
@@ -74,7 +81,9 @@ func TestReadFaults(t *testing.T) {
 		{job("id: 1 subtime: 5", "id: 2 subtime: 4"), `f:2: field subtime: "4": before the submission of an earlier job, at 5`, false},
 		{job("workload: 1", "workload: 3"), `f:2: field workload: "3": must be in -2..2`, false},
 		{job("history: 9", "history: -9"), `f:2: field start_node_from_history: "-9": must be in 0..2147483647`, false},
-		{strings.NewReplacer("workload: 1", "workload: -2", "node_from_history: 9", "node_from_history: 0").Replace(jobLine), `f:1: field start_node_from_history: "0": nodes of running jobs count from 1`, false},
+		{strings.NewReplacer("workload: 1", "workload: -2", "node_from_history: 9",
+			"node_from_history: 0").Replace(jobLine),
+			`f:1: field start_node_from_history: "0": nodes of running jobs count from 1`, false},
 		{jobLine + strings.Repeat("x", maxLine+1), `f:2: reading: a line of more than 65536 bytes`, false},
 	} {
 		t.Run(c.want, func(t *testing.T) {
@@ -147,12 +156,15 @@ func requireInputError(t *testing.T, err error) {
 	}
 }
 
-// A log of a year takes the memory of its jobs, and not that of its lines, which users' names are parts of.
+// A log of a year takes the memory of its jobs, and not that of its lines, which
+// users' names are parts of.
 func TestReadingKeepsNoLines(t *testing.T) {
 	const lines, width = 2000, 4000
 	var text strings.Builder
 	for i := range lines {
-		fmt.Fprintf(&text, "{ id: %d subtime: 0 delay: 1 walltime: 1 cores: 1 user: u%d data: 0 data_size: 0 workload: 1 start_time_from_history: 0 start_node_from_history: 0 }%*s\n", i, i%7, width, "")
+		fmt.Fprintf(&text,
+			"{ id: %d subtime: 0 delay: 1 walltime: 1 cores: 1 user: u%d data: 0 data_size: 0 "+
+				"workload: 1 start_time_from_history: 0 start_node_from_history: 0 }%*s\n", i, i%7, width, "")
 	}
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -14,16 +14,18 @@ import (
 	"github.com/aucsched/aucsched/locality"
 )
 
-// ReadWorkload reads the jobs of a workload from r, one a line as in
+// ReadWorkload reads the jobs of a workload from r, one a line. A line is
 //
-//	{ id: 1 subtime: 0 delay: 10 walltime: 60 cores: 20 user: u data: 1 data_size: 128.0 workload: 1 start_time_from_history: 0 start_node_from_history: 1 }
+//	{ id: 1 subtime: 0 delay: 10 walltime: 60 cores: 20 user: u data: 1 data_size: 128.0
+//	  workload: 1 start_time_from_history: 0 start_node_from_history: 1 }
 //
-// Times are whole seconds, delay is the running time, data the file, 0 for none, data_size its size in
-// GB, and workload the [Class]. The two fields of history count for jobs of class Running only. Jobs but
-// those must be in the order of submission. name is what errors call the file: they are
-// [*workload.InputError].
+// without the break. Times are whole seconds, delay is the running time, data the file, 0 for none,
+// data_size its size in GB, and workload the [Class]. The two fields of history count for jobs of
+// class Running only. Jobs but those must be in the order of submission. name is what errors call
+// the file: they are [*workload.InputError].
 func ReadWorkload(r io.Reader, name string) ([]locality.Job, error) {
-	w := workloadReader{records: newRecords(r, name, workloadLabels), users: map[string]string{}, jobOf: map[int64]int32{}, firstOf: map[int64]int32{}}
+	w := workloadReader{records: newRecords(r, name, workloadLabels), users: map[string]string{},
+		jobOf: map[int64]int32{}, firstOf: map[int64]int32{}}
 	for w.next() {
 		w.add()
 	}
@@ -126,7 +128,9 @@ func WriteWorkload(w io.Writer, jobs []locality.Job) error {
 	b := bufio.NewWriter(w)
 	for i := range jobs {
 		j := &jobs[i]
-		fmt.Fprintf(b, "{ id: %d subtime: %d delay: %d walltime: %d cores: %d user: %s data: %d data_size: %v workload: %d start_time_from_history: %d start_node_from_history: %d }\n",
+		fmt.Fprintf(b,
+			"{ id: %d subtime: %d delay: %d walltime: %d cores: %d user: %s data: %d data_size: "+
+				"%v workload: %d start_time_from_history: %d start_node_from_history: %d }\n",
 			j.ID, j.Submit, j.Duration, j.WallTime, j.Cores, cmp.Or(j.User, "-"), j.File, j.FileSize, j.Class, j.Started, j.StartNode)
 	}
 	return b.Flush()

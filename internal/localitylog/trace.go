@@ -18,20 +18,20 @@ type TraceOptions struct {
 	MemoryPerNode float64
 	// Sharers is how many jobs share a file at most; 0: any number, as in the report.
 	Sharers int
-	// WarmUp is the seconds from the first submission before jobs count, and Evaluate how long they do;
-	// 0: to the end.
+	// WarmUp is the seconds from the first submission before jobs count, and Evaluate how long
+	// they do; 0: to the end.
 	WarmUp, Evaluate int64
 }
 
-// FromTrace makes jobs with files of a workload's: which share one says [workload.Sharing], and its size is that
-// share of a node's memory which the job's cores are of a node's.
+// FromTrace makes jobs with files of a workload's: which share one says [workload.Sharing], and its
+// size is that share of a node's memory which the job's cores are of a node's.
 //
-// A job that asks for several nodes, or for more cores than a node has, becomes several jobs, of the same user,
-// time and duration: as many cores on each of the nodes that it asks for, or full nodes and the rest. Jobs
-// count from 1 in the order of submission.
+// A job that asks for several nodes, or for more cores than a node has, becomes several jobs, of
+// the same user, time and duration: as many cores on each of the nodes that it asks for, or full
+// nodes and the rest. Jobs count from 1 in the order of submission.
 //
-// GPUs do not count. It fails if options are out of range, and where there are more than MaxJobs jobs or times
-// are beyond MaxTime.
+// GPUs do not count. It fails if options are out of range, and where there are more than MaxJobs
+// jobs or times are beyond MaxTime.
 func FromTrace(w *workload.Workload, o TraceOptions) ([]locality.Job, error) {
 	if o.CoresPerNode < 1 || o.CoresPerNode > locality.MaxCores {
 		return nil, fmt.Errorf("cores per node: %d: must be in 1..%d", o.CoresPerNode, locality.MaxCores)
@@ -74,7 +74,8 @@ func (t *traceReader) add(w *workload.Job) error {
 // one adds a job of so many cores.
 func (t *traceReader) one(w *workload.Job, cores int) {
 	j := locality.Job{
-		ID: int64(len(t.jobs) + 1), Submit: w.Submit, Duration: max(1, w.Duration), WallTime: max(1, w.TimeLimit), Cores: cores, User: w.User,
+		ID: int64(len(t.jobs) + 1), Submit: w.Submit, Duration: max(1, w.Duration),
+		WallTime: max(1, w.TimeLimit), Cores: cores, User: w.User,
 		FileSize: float64(cores) / float64(t.o.CoresPerNode) * t.o.MemoryPerNode, StartNode: 1,
 	}
 	j.File = int64(t.sharing.File(w.User, cores, w.Submit))
@@ -89,8 +90,8 @@ func (t *traceReader) one(w *workload.Job, cores int) {
 	t.jobs = append(t.jobs, j)
 }
 
-// split gives the single-node jobs that stand for a request: count of so many cores each, and one of rest
-// cores if that is not 0.
+// split gives the single-node jobs that stand for a request: count of so many cores each, and one
+// of rest cores if that is not 0.
 func split(q *bids.Request, most int) (count, cores, rest int) {
 	nodes := max(1, q.MinNodes)
 	total := q.Cores

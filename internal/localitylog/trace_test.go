@@ -20,7 +20,8 @@ func swf(t *testing.T, jobs ...string) *workload.Workload {
 	var b strings.Builder
 	for i, j := range jobs {
 		f := strings.Fields(j)
-		for _, field := range []string{string(rune('1' + i)), f[0], "0", "50", f[2], "-1", "-1", f[2], "100", "-1", "1", f[1], "-1", "-1", "-1", "-1", "-1", "-1"} {
+		for _, field := range []string{string(rune('1' + i)), f[0], "0", "50", f[2],
+			"-1", "-1", f[2], "100", "-1", "1", f[1], "-1", "-1", "-1", "-1", "-1", "-1"} {
 			b.WriteString(field + " ")
 		}
 		b.WriteString("\n")
@@ -62,11 +63,14 @@ func TestFromTraceFiles(t *testing.T) {
 }
 
 func TestFromTraceJobs(t *testing.T) {
-	jobs, err := FromTrace(swf(t, "10 7 5", "100 7 5", "190 7 5"), TraceOptions{CoresPerNode: 20, MemoryPerNode: 128, WarmUp: 90, Evaluate: 60})
+	jobs, err := FromTrace(swf(t, "10 7 5", "100 7 5", "190 7 5"),
+		TraceOptions{CoresPerNode: 20, MemoryPerNode: 128, WarmUp: 90, Evaluate: 60})
 	require.NoError(t, err)
-	want := locality.Job{ID: 1, Submit: 0, Duration: 50, WallTime: 100, Cores: 5, User: "7", File: 1, FileSize: 32, Class: locality.WarmUp, StartNode: 1}
+	want := locality.Job{ID: 1, Submit: 0, Duration: 50, WallTime: 100, Cores: 5,
+		User: "7", File: 1, FileSize: 32, Class: locality.WarmUp, StartNode: 1}
 	require.Equal(t, want, jobs[0])
-	require.Equal(t, []locality.Class{locality.WarmUp, locality.Evaluated, locality.Pressure}, []locality.Class{jobs[0].Class, jobs[1].Class, jobs[2].Class})
+	require.Equal(t, []locality.Class{locality.WarmUp, locality.Evaluated, locality.Pressure},
+		[]locality.Class{jobs[0].Class, jobs[1].Class, jobs[2].Class})
 
 	_, err = FromTrace(swf(t, "0 7 4"), TraceOptions{CoresPerNode: 0, MemoryPerNode: 128})
 	require.EqualError(t, err, "cores per node: 0: must be in 1..1024")
@@ -109,9 +113,7 @@ func TestFromGenerator(t *testing.T) {
 	}
 	transfers := map[string]int64{}
 	for _, name := range []string{"fcfs", "lea"} {
-		p, err := locality.ParsePolicy(name)
-		require.NoError(t, err)
-		r, err := locality.Simulate(context.Background(), cluster, jobs, locality.Options{Policy: p})
+		r, err := locality.Simulate(context.Background(), cluster, jobs, locality.Options{Policy: name})
 		require.NoError(t, err)
 		require.Equal(t, len(jobs), r.Jobs)
 		transfers[name] = r.Transfer

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package localitymode tells apart the two ways in which package locality simulates: as the report's
-// text says, and, as an oracle for its tests, as the authors' programme does.
+// Package localitymode tells apart the two ways in which package locality simulates: as the
+// report's text says, and, as an oracle for its tests, as the authors' programme does.
 package localitymode
 
 import (
@@ -18,9 +18,14 @@ const (
 	Reference             // the authors' programme, decision for decision
 )
 
-// ErrProgrammeEnds is the error of a run in the reference mode in which the programme finds its own state
-// to be wrong, and ends: stale reservations (D3) have put a core into two holes.
+// ErrProgrammeEnds is the error of a run in the reference mode in which the programme finds its own
+// state to be wrong, and ends: stale reservations (D3) have put a core into two holes.
 var ErrProgrammeEnds = errors.New("the reference programme ends here with an error: a core is reserved twice")
+
+// ErrStalled is the error of a run in which jobs wait although nothing will happen any more. The
+// reference programme comes to this when all that is left are reservations of jobs that have
+// ended long ago (D3), and counts seconds then until it gives up.
+var ErrStalled = errors.New("jobs wait, and nothing will happen that could start them")
 
 // Parse gives the mode of that name, "paper" or "reference".
 func Parse(name string) (Mode, error) {

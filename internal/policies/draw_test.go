@@ -11,6 +11,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -50,10 +51,9 @@ func drawSnapshot(t *rapid.T) *core.Snapshot {
 	nodes, err := nodeset.New(total)
 	require.NoError(t, err)
 	s := &core.Snapshot{Now: rng.Int64N(1000), Nodes: nodes}
-	var placer bids.Placer
 	for i := range upTo(12) {
 		r := randomRequest(rng, len(total), cores, gpus)
-		segs, ok := placer.Place(nil, nodes, r, r.MinGPUs)
+		segs, ok := requests.Place(nodes, r, r.MinGPUs)
 		if !ok {
 			continue
 		}

@@ -15,22 +15,26 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/entry"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/internal/ipsched"
 	"github.com/aucsched/aucsched/internal/slack"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// IPSched is the policy "ipsched" of Soner and Özturan's first paper: one integer program for the whole window,
-// in which a job can have any cores of any nodes. See package internal/ipsched for the program.
+// IPSched is the policy "ipsched" of Soner and Özturan's first paper: one integer program for
+// the whole window, in which a job can have any cores of any nodes. See package
+// internal/ipsched for the program.
 //
-// The paper's model has no contiguity: jobs that ask for consecutive nodes wait, and are told so. Tasks per node
-// are bounds on what a node gives. Of a range of GPUs the least number counts, and of one of nodes with tasks on
-// each the fewest nodes. A job's alternatives are not looked at. There are no reservations, so that a job can wait for ever.
+// The paper's model has no contiguity: jobs that ask for consecutive nodes wait, and are told so.
+// Tasks per node are bounds on what a node gives. Of a range of GPUs the least number counts, and
+// of one of nodes with tasks on each the fewest nodes. A job's alternatives are not looked at.
+// There are no reservations, so that a job can wait for ever.
 //
 // Under [Halve] the length of the window is kept from cycle to cycle and depends on the clock.
 type IPSched struct {
-	entry   core.Entry
+	entry   entry.Entry
 	opts    IPSchedOptions
 	solver  *ipsched.Solver
 	problem ipsched.Problem
@@ -40,18 +44,26 @@ type IPSched struct {
 	window  []int          // index in the decisions of each job of the window
 	asked   []bids.Request // by job of the queue: the request as it counts
 	answers answers.Cache
+	same    fit.Masks // that equal requests have equal Specs
 	masks   ipsched.Masks
 	scratch nodeset.Table
 	slack   slack.Slack
 	shift   int // worths are in units of 2^shift
 }
 
-var errNotNew = errors.New("the policy was not made by NewIPSched")
+// Faults of a call.
+var (
+	errNotNew = errors.New("the policy was not made by NewIPSched")
+	errNoPlan = errors.New("there is no Snapshot, or no Plan to fill")
+)
 
 // NewIPSched returns the policy.
 func NewIPSched(o IPSchedOptions) (*IPSched, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
 	}
 	return &IPSched{opts: o, solver: ipsched.New(), width: o.Window}, nil
 }
@@ -59,22 +71,38 @@ func NewIPSched(o IPSchedOptions) (*IPSched, error) {
 // Name is "ipsched".
 func (a *IPSched) Name() string { return "ipsched" }
 
-// Problem is what the last cycle solved. It belongs to the IPSched and is valid until the next cycle.
+// Problem is what the last cycle solved. It belongs to the IPSched and is valid
+// until the next cycle.
 func (a *IPSched) Problem() *ipsched.Problem { return &a.problem }
 
-// Decide implements [core.Policy]. With the time over before the best choice is known, jobs that could start and do not are TimedOut.
+// Decide implements [core.Policy]. With the time over before the best choice is known, jobs that
+// could start and do not are TimedOut.
 func (a *IPSched) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, p *core.Plan) error {
 	if a.solver == nil {
 		return errNotNew
 	}
-	return a.entry.Run(ctx, s, p, func() error { return a.decideIn(ctx, s, l, p) })
+	if s == nil || p == nil {
+		return errNoPlan
+	}
+	return a.entry.Run(ctx, func() { empty(p) }, s.Validate, func() error { return a.decideIn(ctx, s, l, p) })
+}
+
+// empty takes all decisions out of a plan, and keeps their memory.
+func empty(p *core.Plan) {
+	p.Decisions, p.Objective, p.Bound, p.Stats = p.Decisions[:0], 0, 0, core.Stats{}
+}
+
+// add adds a decision without segments, which has the memory of those that the plan once had there.
+func add(p *core.Plan, d core.Decision) {
+	n := len(p.Decisions)
+	if n < cap(p.Decisions) {
+		d.Segs = p.Decisions[:n+1][n].Segs[:0]
+	}
+	p.Decisions = append(p.Decisions, d)
 }
 
 func (a *IPSched) decideIn(ctx context.Context, s *core.Snapshot, l core.Limits, p *core.Plan) error {
-	if l.Now == nil {
-		l.Now = time.Now
-	}
-	begin := l.Now()
+	begin := a.opts.Clock()
 	l.Deadline = a.slack.TakeOff(begin, l.Deadline)
 	a.openWindow(s, p)
 	if len(a.window) == 0 || !anyFree(s.Nodes) {
@@ -87,7 +115,7 @@ func (a *IPSched) decideIn(ctx context.Context, s *core.Snapshot, l core.Limits,
 			p.Stats.TimedOut++
 		}
 	}
-	end := l.Now()
+	end := a.opts.Clock()
 	p.Stats.Elapsed = end.Sub(begin)
 	a.slack.Learn(end)
 	return nil
@@ -101,11 +129,13 @@ func (a *IPSched) openWindow(s *core.Snapshot, p *core.Plan) {
 	a.window, a.problem.Jobs, a.asked = a.window[:0], a.problem.Jobs[:0], a.asked[:0]
 	a.answers.Reset(s.Nodes)
 	a.masks.Reset()
+	a.same.Reset()
 	for i, job := range s.Pending {
 		a.asked = append(a.asked, a.asks(job))
 		r := &a.asked[i]
 		d := core.Decision{Job: i}
-		if why := a.answers.Never(r); why != "" {
+		spec, why := a.normal(r)
+		if why != "" {
 			verdict{core.Never, why}.on(&d)
 		} else if r.Contiguous && !onOneNode(r) {
 			consecutive.on(&d)
@@ -113,10 +143,22 @@ func (a *IPSched) openWindow(s *core.Snapshot, p *core.Plan) {
 			break
 		} else {
 			a.window = append(a.window, len(p.Decisions))
-			a.problem.Jobs = append(a.problem.Jobs, modelled(r))
+			a.problem.Jobs = append(a.problem.Jobs, modelled(r, &spec))
 		}
-		p.Decisions = append(p.Decisions, d)
+		add(p, d)
 	}
+}
+
+// normal is the normal form of a request, and why the machine can never meet it, or "".
+func (a *IPSched) normal(r *bids.Request) (bids.Spec, string) {
+	spec, err := r.Spec()
+	if err != nil {
+		return spec, err.Error()
+	}
+	if spec.Eligible != nil {
+		spec.Eligible = a.same.Of(spec.Eligible)
+	}
+	return spec, a.answers.Never(&spec)
 }
 
 // verdict is why a job waits.
@@ -161,19 +203,20 @@ func (a *IPSched) asks(job *core.Job) bids.Request {
 func onOneNode(r *bids.Request) bool { return r.MaxNodes == 1 || r.LeastCores() == 1 }
 
 // modelled is a request in the model's terms, without a worth.
-func modelled(r *bids.Request) ipsched.Job {
-	j := ipsched.Job{Cores: int(r.LeastCores()), GPUs: r.MinGPUs, MinNodes: r.MinNodes, MaxNodes: r.MaxNodes, Eligible: r.Eligible}
+func modelled(r *bids.Request, spec *bids.Spec) ipsched.Job {
+	j := ipsched.Job{Cores: int(spec.LeastCores()), GPUs: r.MinGPUs, MinNodes: r.MinNodes, MaxNodes: r.MaxNodes, Eligible: r.Eligible}
 	if t := r.TasksPerNode; t > 0 {
 		j.MaxCores = t
-		if nodes := j.Cores / t; j.Cores%t == 0 && nodes >= r.MinNodes && (r.MaxNodes == 0 || nodes <= r.MaxNodes) {
+		if spec.Exact() {
 			j.MinCores = t
 		}
 	}
 	return j
 }
 
-// weigh sets what the jobs are worth. Numbers stay exact as long as 2N times their sum is in the model's range;
-// a window beyond that has all of them rounded down to a common power of two, a.shift.
+// weigh sets what the jobs are worth. Numbers stay exact as long as 2N times their sum is
+// in the model's range; a window beyond that has all of them rounded down to a common
+// power of two, a.shift.
 func (a *IPSched) weigh(s *core.Snapshot, p *core.Plan) {
 	var high, low, carry uint64
 	for _, d := range a.window {
@@ -186,7 +229,7 @@ func (a *IPSched) weigh(s *core.Snapshot, p *core.Plan) {
 		length = 64 + bits.Len64(high)
 	}
 	// One bit is to spare for worths that are rounded up to 1.
-	a.shift = max(0, length+bits.Len64(uint64(a.problem.Unit()))-bits.Len64(ipmodel.MaxTotalWorth)+2)
+	a.shift = max(0, length+bits.Len64(uint64(a.problem.Unit()))-bits.Len64(ipmodel.MaxTotalValue)+2)
 	for k, d := range a.window {
 		h, l := a.product(s.Pending[p.Decisions[d].Job])
 		a.problem.Jobs[k].Worth = max(int64(h<<(64-a.shift)|l>>a.shift), 1)
@@ -212,7 +255,7 @@ func (a *IPSched) solve(ctx context.Context, s *core.Snapshot, l core.Limits, p 
 		a.problem.Free = append(a.problem.Free, free)
 	}
 	a.weigh(s, p)
-	o := ipmodel.Options{Deadline: l.Deadline, Now: l.Now, Work: a.opts.Work, Seed: l.Seed}
+	o := ipmodel.Options{Deadline: l.Deadline, Now: a.opts.Clock, Work: a.opts.Work, Seed: l.Seed}
 	if err := cmp.Or(a.solver.Solve(ctx, &a.problem, o, &a.result), ctx.Err()); err != nil {
 		return err
 	}
@@ -233,12 +276,12 @@ func (a *IPSched) solve(ctx context.Context, s *core.Snapshot, l core.Limits, p 
 		bound = math.Ldexp(float64(a.result.Bound)/unit+float64(len(a.window)), a.shift)
 	}
 	p.Bound = max(bound, p.Objective)
-	p.Stats.BoundAll = p.Bound
+	p.Stats.GlobalBound = p.Bound
 	return nil
 }
 
-// decide turns the answer into decisions, and checks each of them by what the job asks for and all of them by
-// allocating them on a copy of the machine. After a time-out none starts.
+// decide turns the answer into decisions, and checks each of them by what the job asks for and all
+// of them by allocating them on a copy of the machine. After a time-out none starts.
 func (a *IPSched) decide(s *core.Snapshot, p *core.Plan, late bool) error {
 	a.scratch.CopyFrom(s.Nodes)
 	unit := float64(a.problem.Unit())
@@ -267,7 +310,7 @@ func (a *IPSched) decide(s *core.Snapshot, p *core.Plan, late bool) error {
 		if err := a.scratch.Allocate(segs); err != nil {
 			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", job.ID, err)
 		}
-		d.Start, d.Segs = true, p.Keep(segs)
+		d.Start, d.Segs = true, append(d.Segs, segs...)
 		p.Objective += a.weight(&job) * (1 - float64(nodeset.Nodes(segs))/unit)
 	}
 	return nil

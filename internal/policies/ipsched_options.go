@@ -4,6 +4,7 @@ package policies
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
@@ -13,17 +14,22 @@ import (
 type IPSchedOptions struct {
 	// Objective is what the start of a job is worth (ipsched, table IV).
 	Objective core.Objective
-	// Window is MAX_JOB_COUNT of ipsched, section IV: how many jobs take part, the first of the queue by
-	// priority. Jobs that can never run on this machine do not count, nor do those that the model does not know.
+	// Window is MAX_JOB_COUNT of ipsched, section IV: how many jobs take part, the first of the
+	// queue by priority. Jobs that can never run on this machine do not count, nor do those that
+	// the model does not know.
 	Window int
-	// NodeLimits has the numbers of nodes hold that jobs ask for (constraint 5). Without, jobs are taken as
-	// [WithoutNodeLimits] says, and a plan is to be verified against such requests (section VI, experiments 7 and 8).
+	// NodeLimits has the numbers of nodes hold that jobs ask for (constraint 5). Without, jobs are
+	// taken as [WithoutNodeLimits] says, and a plan is to be verified against such requests
+	// (section VI, experiments 7 and 8).
 	NodeLimits bool
 	// OnTimeout is what happens when the deadline strikes before the search is done.
 	OnTimeout Timeout
-	// Work bounds the search, in the units of ipmodel.Options. 0 leaves the end to the deadline. With a
-	// bound the decisions do not depend on the machine's speed, as long as the deadline does not strike.
+	// Work bounds the search, in the units of ipmodel.Options. 0 leaves the end to the
+	// deadline. With a bound the decisions do not depend on the machine's speed, as long as the
+	// deadline does not strike.
 	Work int64
+	// Clock tells the time, for core.Limits.Deadline; nil means time.Now.
+	Clock func() time.Time
 }
 
 // DefaultIPSchedOptions are the recommended settings.
@@ -31,17 +37,17 @@ func DefaultIPSchedOptions() IPSchedOptions {
 	return IPSchedOptions{Window: 200, NodeLimits: true, Work: 10_000_000}
 }
 
-// Validate reports the first setting that is out of range.
+// Validate reports the first setting that is out of range, as a [*core.OptionError].
 func (o *IPSchedOptions) Validate() error {
 	switch {
 	case o.Objective != core.ByPriority && o.Objective != core.BySize:
-		return fmt.Errorf("%v: ipsched knows priority and size", o.Objective)
+		return &core.OptionError{Option: "objective", Value: o.Objective, Why: "ipsched knows priority and size"}
 	case o.Window < 1 || o.Window > 1<<20:
-		return fmt.Errorf("window %d: must be 1 to %d jobs", o.Window, 1<<20)
+		return &core.OptionError{Option: "window", Value: o.Window, Why: fmt.Sprintf("must be 1 to %d jobs", 1<<20)}
 	case int(o.OnTimeout) >= len(timeoutNames):
-		return fmt.Errorf("%v: is unknown", o.OnTimeout)
+		return &core.OptionError{Option: "on timeout", Value: o.OnTimeout, Why: "is unknown"}
 	case o.Work < 0:
-		return fmt.Errorf("work %d: must not be negative", o.Work)
+		return &core.OptionError{Option: "work", Value: o.Work, Why: "must not be negative"}
 	}
 	return nil
 }
@@ -52,8 +58,9 @@ type Timeout uint8
 const (
 	// Incumbent starts the best selection that is known.
 	Incumbent Timeout = iota
-	// Halve starts no job and halves the next window, as in ipsched, section IV. How a window grows again the
-	// paper does not say: here it doubles, up to Window, with every search that is done in time.
+	// Halve starts no job and halves the next window, as in ipsched, section IV. How a window
+	// grows again the paper does not say: here it doubles, up to Window, with every search
+	// that is done in time.
 	Halve
 )
 
@@ -76,8 +83,8 @@ func ParseTimeout(name string) (Timeout, error) {
 	return 0, fmt.Errorf("on-timeout %q: must be incumbent or halve", name)
 }
 
-// WithoutNodeLimits is a request as if its job had asked for no number of nodes. One for nodes with tasks on
-// each becomes one for the cores of as few nodes as it allows.
+// WithoutNodeLimits is a request as if its job had asked for no number of nodes. One for nodes with
+// tasks on each becomes one for the cores of as few nodes as it allows.
 func WithoutNodeLimits(r bids.Request) bids.Request {
 	r.Cores = int(min(r.LeastCores(), bids.MaxCores))
 	r.MinNodes, r.MaxNodes = 0, 0

@@ -29,10 +29,12 @@ func newIPSched(t require.TestingT, change func(*IPSchedOptions)) *IPSched {
 	return a
 }
 
-// Table I of ipsched, and others of its kind: the first job gets what the others leave of their nodes.
+// Table I of ipsched, and others of its kind: the first job gets what the others
+// leave of their nodes.
 func TestIPSchedTableI(t *testing.T) {
 	for _, c := range []struct{ nodes, cores, gpus, flexible, cores2, cores3 int }{
-		{1024, 8, 2, 4096, 2048, 2048}, {1024, 8, 2, 2192, 3000, 3000}, {1000, 12, 3, 5000, 4000, 3000}, {96, 64, 4, 2000, 2000, 2100}, {10, 8, 1, 30, 21, 29},
+		{1024, 8, 2, 4096, 2048, 2048}, {1024, 8, 2, 2192, 3000, 3000}, {1000, 12, 3, 5000, 4000, 3000},
+		{96, 64, 4, 2000, 2000, 2100}, {10, 8, 1, 30, 21, 29},
 	} {
 		nodes, err := nodeset.NewUniform(c.nodes, nodeset.Capacity{Cores: uint16(c.cores), GPUs: uint8(c.gpus)})
 		require.NoError(t, err)
@@ -59,8 +61,8 @@ func ipschedWorth(s *core.Snapshot, p *core.Plan) (sum float64) {
 	return sum
 }
 
-// Plans are valid and worth what they say, every job that waits is told why, and what another policy starts is
-// worth no more than the bound.
+// Plans are valid and worth what they say, every job that waits is told why, and what another
+// policy starts is worth no more than the bound.
 func TestIPSchedPlans(t *testing.T) {
 	starts, waits := 0, map[core.Why]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -147,11 +149,13 @@ func TestIPSchedRoundsGreatWorths(t *testing.T) {
 	require.LessOrEqual(t, p.Objective, p.Bound)
 }
 
-// Without constraint 5 a job need not have the nodes that it asks for, and its plan meets the request that is left.
+// Without constraint 5 a job need not have the nodes that it asks for, and its plan meets the
+// request that is left.
 func TestIPSchedWithoutNodeLimits(t *testing.T) {
 	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 8})
 	require.NoError(t, err)
-	s := &core.Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 16, MinNodes: 4, MaxNodes: 4}, bids.Request{MinNodes: 2, TasksPerNode: 3})}
+	s := &core.Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 16, MinNodes: 4, MaxNodes: 4},
+		bids.Request{MinNodes: 2, TasksPerNode: 3})}
 	for limits, want := range map[bool][]int{true: {4, 2}, false: {2, 2}} {
 		a := newIPSched(t, func(o *IPSchedOptions) { o.NodeLimits = limits })
 		var p core.Plan
@@ -182,13 +186,13 @@ func TestIPSchedHalvesItsWindow(t *testing.T) {
 	now := time.Unix(0, 0)
 	clock := func() time.Time { now = now.Add(time.Millisecond); return now }
 	for _, rule := range []Timeout{Halve, Incumbent} {
-		a := newIPSched(t, func(o *IPSchedOptions) { o.Window, o.OnTimeout, o.Work = 8, rule, 20_000 })
+		a := newIPSched(t, func(o *IPSchedOptions) { o.Window, o.OnTimeout, o.Work, o.Clock = 8, rule, 20_000, clock })
 		var p core.Plan
 		for _, step := range []struct {
 			limit time.Duration
 			jobs  int
 		}{{time.Hour, 8}, {time.Millisecond, 8}, {time.Millisecond, 4}, {time.Hour, 2}, {time.Hour, 4}, {time.Hour, 8}, {time.Hour, 8}} {
-			require.NoError(t, a.Decide(context.Background(), s, core.Limits{Now: clock, Deadline: now.Add(step.limit)}, &p))
+			require.NoError(t, a.Decide(context.Background(), s, core.Limits{Deadline: now.Add(step.limit)}, &p))
 			require.NoError(t, core.Verify(s, &p))
 			late := step.limit < time.Hour
 			require.Equal(t, late, p.Stats.Late)
@@ -219,11 +223,11 @@ func TestIPSchedLeavesTimeForItsCaller(t *testing.T) {
 	for _, tells := range []bool{false, true} {
 		now := time.Unix(1000, 0)
 		clock := func() time.Time { now = now.Add(time.Millisecond); return now }
-		a := newIPSched(t, func(o *IPSchedOptions) { o.Work = 0 })
+		a := newIPSched(t, func(o *IPSchedOptions) { o.Work, o.Clock = 0, clock })
 		for i := range 6 {
 			var p core.Plan
 			begin := now
-			require.NoError(t, a.Decide(context.Background(), s, core.Limits{Now: clock, Deadline: begin.Add(span)}, &p))
+			require.NoError(t, a.Decide(context.Background(), s, core.Limits{Deadline: begin.Add(span)}, &p))
 			require.NoError(t, core.Verify(s, &p))
 			require.True(t, p.Stats.Late, "more time would be used")
 			if now = now.Add(after); tells {
@@ -266,6 +270,7 @@ func TestIPSchedOptionsAreChecked(t *testing.T) {
 		change(&o)
 		_, err := NewIPSched(o)
 		require.ErrorContains(t, err, want)
+		require.ErrorAs(t, err, new(*core.OptionError))
 	}
 	_, err := ParseTimeout("odd")
 	require.ErrorContains(t, err, `on-timeout "odd"`)

@@ -15,9 +15,9 @@ import (
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
-// Solver is an [ipmodel.Solver] made of others. The first of them that settles the
-// model, or comes within [ipmodel.Options].Gap, ends the rest. The outcome depends on their speed, so that equal seeds need
-// not give equal answers.
+// Solver is an [ipmodel.Solver] made of others. The first of them that settles the model, or comes
+// within [ipmodel.Options].Gap, ends the rest. The outcome depends on their speed, so that equal
+// seeds need not give equal answers.
 type Solver struct{ members []ipmodel.Solver }
 
 // New returns a portfolio of at least one solver. They must not be used otherwise
@@ -94,11 +94,11 @@ func merge(r, other *ipmodel.Result, first bool) {
 		return
 	case other.Status == ipmodel.Infeasible:
 		r.Chosen = r.Chosen[:0]
-		r.Status, r.Worth, r.Bound = other.Status, 0, 0
+		r.Status, r.Value, r.Bound = other.Status, 0, 0
 	case r.Status == ipmodel.Infeasible || other.Status == ipmodel.Unknown:
-	case r.Status == ipmodel.Unknown || other.Worth > r.Worth:
+	case r.Status == ipmodel.Unknown || other.Value > r.Value:
 		r.Chosen = append(r.Chosen[:0], other.Chosen...)
-		r.Status, r.Worth = other.Status, other.Worth
+		r.Status, r.Value = other.Status, other.Value
 	}
 	if len(r.Prices) == 0 {
 		r.Prices = append(r.Prices, other.Prices...)
@@ -109,7 +109,7 @@ func merge(r, other *ipmodel.Result, first bool) {
 		return
 	}
 	r.Bound = min(r.Bound, other.Bound)
-	if r.Status == ipmodel.Feasible && r.Worth >= r.Bound {
+	if r.Status == ipmodel.Feasible && r.Value >= r.Bound {
 		r.Status = ipmodel.Optimal
 	}
 }

@@ -32,7 +32,7 @@ func (f *fake) Solve(ctx context.Context, _ *ipmodel.Model, _ ipmodel.Options, r
 }
 
 func feasible(worth, bound int64) *fake {
-	return &fake{answer: ipmodel.Result{Status: ipmodel.Feasible, Worth: worth, Bound: bound, Chosen: []int32{int32(worth)}}}
+	return &fake{answer: ipmodel.Result{Status: ipmodel.Feasible, Value: worth, Bound: bound, Chosen: []int32{int32(worth)}}}
 }
 
 func TestBestOfAll(t *testing.T) {
@@ -47,13 +47,14 @@ func TestBestOfAll(t *testing.T) {
 		"together they prove it":                          {[]ipmodel.Solver{feasible(5, 9), feasible(4, 5)}, ipmodel.Optimal, 5, 5},
 		"one fails":                                       {[]ipmodel.Solver{failing, feasible(4, 7)}, ipmodel.Feasible, 4, 7},
 		"one knows nothing but a bound":                   {[]ipmodel.Solver{unknown, feasible(4, 7)}, ipmodel.Feasible, 4, 6},
-		"infeasible wins":                                 {[]ipmodel.Solver{unknown, &fake{answer: ipmodel.Result{Status: ipmodel.Infeasible}}}, ipmodel.Infeasible, 0, 0},
+		"infeasible wins": {[]ipmodel.Solver{unknown,
+			&fake{answer: ipmodel.Result{Status: ipmodel.Infeasible}}}, ipmodel.Infeasible, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r ipmodel.Result
 			require.NoError(t, New(c.members...).Solve(context.Background(), &ipmodel.Model{}, ipmodel.Options{}, &r))
 			require.Equal(t, c.status, r.Status)
-			require.Equal(t, []int64{c.worth, c.bound}, []int64{r.Worth, r.Bound})
+			require.Equal(t, []int64{c.worth, c.bound}, []int64{r.Value, r.Bound})
 			if c.worth > 0 {
 				require.Equal(t, []int32{int32(c.worth)}, r.Chosen)
 			}
@@ -76,7 +77,7 @@ func (broken) Solve(context.Context, *ipmodel.Model, ipmodel.Options, *ipmodel.R
 func TestPanicOfAMember(t *testing.T) {
 	var r ipmodel.Result
 	require.NoError(t, New(broken{}, feasible(4, 7)).Solve(context.Background(), &ipmodel.Model{}, ipmodel.Options{}, &r))
-	require.EqualValues(t, 4, r.Worth)
+	require.EqualValues(t, 4, r.Value)
 	require.ErrorContains(t, New(broken{}).Solve(context.Background(), &ipmodel.Model{}, ipmodel.Options{}, &r), "broken: panic: boom")
 }
 
@@ -87,11 +88,12 @@ func TestTheFirstWithinTheGapEndsTheRest(t *testing.T) {
 	begin := time.Now()
 	require.NoError(t, New(slow, feasible(100, 110)).Solve(context.Background(), &ipmodel.Model{}, ipmodel.Options{Gap: 0.1}, &r))
 	require.Less(t, time.Since(begin), 5*time.Second)
-	require.Equal(t, []int64{100, 100}, []int64{r.Worth, r.Bound})
+	require.Equal(t, []int64{100, 100}, []int64{r.Value, r.Bound})
 }
 
 func TestTheFirstToSettleEndsTheRest(t *testing.T) {
-	m := &ipmodel.Model{GroupStart: []int32{0, 1}, ColStart: []int32{0, 1}, Worth: []int64{7}, Row: []int32{0}, Coef: []int32{1}, Cap: []int64{1}}
+	m := &ipmodel.Model{GroupStart: []int32{0, 1}, ColStart: []int32{0, 1}, Value: []int64{7},
+		Row: []int32{0}, Coef: []int32{1}, Cap: []int64{1}}
 	slow := feasible(0, 100)
 	slow.hang = true
 	var r ipmodel.Result
@@ -99,5 +101,5 @@ func TestTheFirstToSettleEndsTheRest(t *testing.T) {
 	require.NoError(t, New(slow, native.New()).Solve(context.Background(), m, ipmodel.Options{}, &r))
 	require.Less(t, time.Since(begin), 5*time.Second)
 	require.Equal(t, ipmodel.Optimal, r.Status)
-	require.EqualValues(t, 7, r.Worth)
+	require.EqualValues(t, 7, r.Value)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package race is for tests: what they do otherwise under the race detector, which makes code many times slower,
-// and some of it allocate that does not otherwise.
+// Package race is for tests: what they do otherwise under the race detector, which makes code many
+// times slower, and some of it allocate that does not otherwise.
 package race
 
 import "testing"
@@ -14,13 +14,15 @@ func Skip(t testing.TB, why string) {
 	}
 }
 
-// Slow skips a test under the race detector that takes long, and has nothing run at once that others don't.
+// Slow skips a test under the race detector that takes long, and has nothing run at
+// once that others don't.
 func Slow(t testing.TB) {
 	t.Helper()
 	Skip(t, "takes long, and has nothing run at once that others do not")
 }
 
-// Allocates skips a test of allocations under the race detector, which has code allocate that does not otherwise.
+// Allocates skips a test of allocations under the race detector, which has code allocate
+// that does not otherwise.
 func Allocates(t testing.TB) {
 	t.Helper()
 	Skip(t, "code allocates that does not otherwise")

@@ -26,7 +26,9 @@ func TestJobsCSV(t *testing.T) {
 	})
 	var out strings.Builder
 	require.NoError(t, WriteJobsCSV(&out, p.Workload, &p.Runs[0]))
-	require.Equal(t, `job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,success,final_state,starting_time,execution_time,finish_time,waiting_time,turnaround_time,stretch,allocated_resources,consumed_energy,metadata
+	require.Equal(t, `job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,`+
+		`success,final_state,starting_time,execution_time,finish_time,waiting_time,turnaround_time,`+
+		`stretch,allocated_resources,consumed_energy,metadata
 a,test,delay30,10,2,60,1,COMPLETED_SUCCESSFULLY,12,30,42,2,32,1.066667,0 2,-1,cores=2 gpus=2 class=S
 "b,""x",test,delay90,11,3,60,0,COMPLETED_WALLTIME_REACHED,42,60,102,31,91,1.516667,0-2,-1,cores=12 gpus=0 class=S
 c,test,delay90,11,1,60,0,REJECTED,,,,,,,,,"can never run: needs 13 cores, its nodes have at most 12"
@@ -72,7 +74,8 @@ func TestJobsCSVRoundTrip(t *testing.T) {
 			if !ok {
 				continue
 			}
-			require.Equal(t, []string{fmt.Sprint(r.Submit), fmt.Sprint(r.Start), fmt.Sprint(r.End), fmt.Sprint(r.Start - r.Submit), fmt.Sprint(r.End - r.Submit)},
+			require.Equal(t, []string{fmt.Sprint(r.Submit), fmt.Sprint(r.Start),
+				fmt.Sprint(r.End), fmt.Sprint(r.Start - r.Submit), fmt.Sprint(r.End - r.Submit)},
 				[]string{row[3], row[8], row[10], row[11], row[12]})
 			var want []int
 			for _, s := range r.Segs {
@@ -88,5 +91,6 @@ func TestJobsCSVRoundTrip(t *testing.T) {
 
 // Neighbouring segments share an interval however many cores they give.
 func TestIntervals(t *testing.T) {
-	require.Equal(t, "0-3 7", intervals([]nodeset.Segment{{First: 0, Last: 1, Cores: 2}, {First: 2, Last: 3, Cores: 1}, {First: 7, Last: 7, Cores: 1}}))
+	require.Equal(t, "0-3 7", intervals([]nodeset.Segment{{First: 0, Last: 1, Cores: 2},
+		{First: 2, Last: 3, Cores: 1}, {First: 7, Last: 7, Cores: 1}}))
 }

@@ -46,7 +46,8 @@ func TestPageInBrowser(t *testing.T) {
 	var jobs []workload.Job
 	for i := range 60 {
 		limit := 60 + rng.Int64N(600)
-		jobs = append(jobs, jobOf("j"+strconv.Itoa(i), bids.Request{Cores: 1 + rng.IntN(20), MinGPUs: rng.IntN(3)}, rng.Int64N(2000), limit, limit))
+		jobs = append(jobs, jobOf("j"+strconv.Itoa(i), bids.Request{Cores: 1 + rng.IntN(20), MinGPUs: rng.IntN(3)},
+			rng.Int64N(2000), limit, limit))
 	}
 	jobs = append(jobs, jobOf("</script>", bids.Request{Cores: 99}, 0, 60, 60))
 	p, _ := simulate(t, []nodeset.Capacity{{Cores: 8, GPUs: 2}, {Cores: 8, GPUs: 2}, {Cores: 8}, {Cores: 12, GPUs: 2}}, jobs)
@@ -58,7 +59,8 @@ func TestPageInBrowser(t *testing.T) {
 	require.Regexp(t, `^0:\d\d:\d\d after the first submission$|^1:\d\d:\d\d after`, html.UnescapeString(when[1]))
 }
 
-// browse is the page's document after its script and more have run in a browser. Errors are counted in errors.
+// browse is the page's document after its script and more have run in a browser. Errors
+// are counted in errors.
 func browse(t *testing.T, p *Page, more string) string {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
@@ -76,8 +78,8 @@ func browse(t *testing.T, p *Page, more string) string {
 	return string(dom)
 }
 
-// filesProbe reads off the pictures of files what they show: where job 2's circle is, which is 1.18 times better off, against
-// the line of 1, and where the boxes' medians are.
+// filesProbe reads off the pictures of files what they show: where job 2's circle is, which is 1.18
+// times better off, against the line of 1, and where the boxes' medians are.
 const filesProbe = `<script>
 const one = +document.querySelector("#shares .one").getAttribute("y1");
 const circles = [...document.querySelectorAll("#shares circle")].map(c => one - c.getAttribute("cy") > 1 ? "up" : "level");
@@ -87,8 +89,8 @@ document.title = circles + "; " + medians.map(y => y < level - 1 ? "up" : "level
   document.querySelectorAll("#curves .window").length + "; " + errors;
 </script>`
 
-// In a browser the pictures of files show each job against the first policy, a box and a line for each policy over the
-// workloads, and where the window begins and ends.
+// In a browser the pictures of files show each job against the first policy, a box and a line for
+// each policy over the workloads, and where the window begins and ends.
 func TestFilesInBrowser(t *testing.T) {
 	dom := browse(t, filePage(), filesProbe)
 	require.Contains(t, dom, "<title>level,up; up,level; 2; 10; 0</title>")

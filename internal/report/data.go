@@ -53,9 +53,9 @@ type runData struct {
 	Parts, Segs []int
 	// The curves: cores and GPUs in use as a share of the machine's, jobs waiting.
 	CPU, GPU, Queue []float64
-	// Counted is of CPU what jobs of the window use, Asked the cores that jobs in the queue ask for, Loading
-	// the cores whose jobs wait for a file, as shares of the machine's; absent without a window, and without
-	// files.
+	// Counted is of CPU what jobs of the window use, Asked the cores that jobs in the queue ask
+	// for, Loading the cores whose jobs wait for a file, as shares of the machine's; absent without
+	// a window, and without files.
 	Counted, Asked, Loading []float64 `json:",omitempty"`
 	Waits                   []box     // by Sizes, in seconds
 	Blocks, Spreads         []float64 // share of the jobs

@@ -24,8 +24,8 @@ type daysData struct {
 	Boxes    []octiles
 }
 
-// octiles are a box plot as in locality, section 5.6: the box from quartile to quartile, the whiskers from octile to
-// octile, the median and the mean.
+// octiles are a box plot as in locality, section 5.6: the box from quartile to quartile, the
+// whiskers from octile to octile, the median and the mean.
 type octiles struct {
 	Low, Q1, Median, Q3, High, Mean float64
 }
@@ -38,7 +38,8 @@ func (d *Days) data() *daysData {
 	for _, values := range d.Values {
 		sorted := slices.Sorted(slices.Values(values))
 		out.Sorted = append(out.Sorted, sorted)
-		b := octiles{Quantile(sorted, 0.125), Quantile(sorted, 0.25), Quantile(sorted, 0.5), Quantile(sorted, 0.75), Quantile(sorted, 0.875), 0}
+		b := octiles{Quantile(sorted, 0.125), Quantile(sorted, 0.25), Quantile(sorted, 0.5),
+			Quantile(sorted, 0.75), Quantile(sorted, 0.875), 0}
 		for _, v := range sorted {
 			b.Mean += v / float64(len(sorted))
 		}
@@ -47,8 +48,8 @@ func (d *Days) data() *daysData {
 	return out
 }
 
-// Quantile is the q-quantile, q in 0..1, of values in ascending order, of which there is at least one, between two
-// of them by their distance.
+// Quantile is the q-quantile, q in 0..1, of values in ascending order, of which there is at least
+// one, between two of them by their distance.
 func Quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	k := int(at)
@@ -61,8 +62,9 @@ func Quantile(sorted []float64, q float64) float64 {
 // counts tells whether a job is in the window, if there is one.
 func (p *Page) counts(submit int64) bool { return p.To == 0 || p.From <= submit && submit < p.To }
 
-// shares compares each job's flow, the time from submission to end, with that in the first run. As its stretch is its
-// flow over a constant, this is how many times smaller its stretch is (locality, figures 5 and 11).
+// shares compares each job's flow, the time from submission to end, with that in the first run. As
+// its stretch is its flow over a constant, this is how many times smaller its stretch is
+// (locality, figures 5 and 11).
 func (p *Page) shares() [][]float64 {
 	if len(p.Runs) < 2 {
 		return nil

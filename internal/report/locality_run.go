@@ -15,9 +15,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// LocalityPage is a page of locality-aware schedulers on one workload. The jobs that count are those submitted while
-// evaluated ones are, and the time begins with the first job of class WarmUp: jobs that wait or run by then
-// count as submitted then.
+// LocalityPage is a page of locality-aware schedulers on one workload. The jobs that count are
+// those submitted while evaluated ones are, and the time begins with the first job of class WarmUp:
+// jobs that wait or run by then count as submitted then.
 type LocalityPage struct {
 	Page
 	begin int64
@@ -31,7 +31,8 @@ func NewLocalityPage(name string, nodes []locality.Node, jobs []locality.Job) *L
 	for i := range jobs {
 		j := &jobs[i]
 		id := strconv.FormatInt(j.ID, 10)
-		p.Workload.Jobs[i] = workload.Job{Job: core.Job{ID: id, Request: bids.Request{Cores: j.Cores}, TimeLimit: j.WallTime}, Submit: p.submit(j), Duration: j.Duration, User: j.User}
+		p.Workload.Jobs[i] = workload.Job{Job: core.Job{ID: id, Request: bids.Request{Cores: j.Cores},
+			TimeLimit: j.WallTime}, Submit: p.submit(j), Duration: j.Duration, User: j.User}
 		if j.Class != locality.Evaluated {
 			all = false
 			continue
@@ -79,11 +80,14 @@ func (p *LocalityPage) Add(r *locality.Result, log *Log) {
 	hours := func(s float64) string { return fmt.Sprintf("%.2f h", s/3600) }
 	p.Runs = append(p.Runs, Run{Result: &sim.Result{Policy: r.Policy, Jobs: log.Len()}, Log: log, Figures: []Figure{
 		{"Jobs", "that count", strconv.Itoa(r.Jobs)},
-		{"Stretch", "from submission to end, over what that would be on an empty cluster: mean, most", fmt.Sprintf("%.3f, %.1f", r.StretchMean, r.StretchMax)},
+		{"Stretch", "from submission to end, over what that would be on an empty cluster: mean, most",
+			fmt.Sprintf("%.3f, %.1f", r.StretchMean, r.StretchMax)},
 		{"Wait", "submission to start: mean, most", fmt.Sprintf("%s, %s", hours(r.QueueMean), hours(float64(r.QueueMax)))},
 		{"Loads of files", "time that jobs spent loading", hours(float64(r.Transfer))},
 		{"Waits for loads", "time that jobs waited for another's load", hours(float64(r.LoadWait))},
 		{"Files reused", "jobs that found their file in memory, or on its way", strconv.Itoa(r.Reused)},
-		{"Utilisation of cores", "work of the jobs that count, of all core time from their first submission to their last end", fmt.Sprintf("%.1f%%", 100*r.CPUUtilization)},
+		{"Utilisation of cores",
+			"work of the jobs that count, of all core time from their first submission to their last end",
+			fmt.Sprintf("%.1f%%", 100*r.CPUUtilization)},
 	}})
 }

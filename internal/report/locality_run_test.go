@@ -12,27 +12,28 @@ import (
 	"github.com/aucsched/aucsched/locality"
 )
 
-// localityPage has four jobs of one file of 10 s on two nodes: one that runs at first, one that warms up, two that count.
+// localityPage has four jobs of one file of 10 s on two nodes: one that runs at first, one that
+// warms up, two that count.
 func localityPage(t *testing.T, policies ...string) *Page {
 	nodes := []locality.Node{{ID: 0, Memory: 128, Bandwidth: 0.1, Cores: 2}, {ID: 1, Memory: 128, Bandwidth: 0.1, Cores: 2}}
 	job := func(id, submit int64, class locality.Class) locality.Job {
-		return locality.Job{ID: id, Submit: submit, Duration: 100, WallTime: 200, Cores: 2, User: "u", File: 1, FileSize: 1, Class: class, Started: 990, StartNode: 1}
+		return locality.Job{ID: id, Submit: submit, Duration: 100, WallTime: 200,
+			Cores: 2, User: "u", File: 1, FileSize: 1, Class: class, Started: 990, StartNode: 1}
 	}
-	jobs := []locality.Job{job(1, 50, locality.Running), job(2, 1000, locality.WarmUp), job(3, 1010, locality.Evaluated), job(4, 1020, locality.Evaluated), job(5, 5000, locality.Pressure)}
+	jobs := []locality.Job{job(1, 50, locality.Running), job(2, 1000, locality.WarmUp),
+		job(3, 1010, locality.Evaluated), job(4, 1020, locality.Evaluated), job(5, 5000, locality.Pressure)}
 	p := NewLocalityPage("w", nodes, jobs)
 	for _, name := range policies {
-		policy, err := locality.ParsePolicy(name)
-		require.NoError(t, err)
 		log := new(Log)
-		r, err := locality.Simulate(t.Context(), nodes, jobs, locality.Options{Policy: policy, OnStart: p.Listen(log)})
+		r, err := locality.Simulate(t.Context(), nodes, jobs, locality.Options{Policy: name, OnStart: p.Listen(log)})
 		require.NoError(t, err)
 		p.Add(r, log)
 	}
 	return &p.Page
 }
 
-// The data are those of the simulation: job 1 has its node until 1100, for its 10 s of load that the log did not show, job 2 the
-// other one, and jobs 3 and 4 follow.
+// The data are those of the simulation: job 1 has its node until 1100, for its 10 s of load that
+// the log did not show, job 2 the other one, and jobs 3 and 4 follow.
 func TestLocalityPage(t *testing.T) {
 	p := localityPage(t, "fcfs", "lea")
 	d := p.data()
@@ -54,6 +55,7 @@ func TestLocalityPage(t *testing.T) {
 }
 
 func TestLocalityPageInBrowser(t *testing.T) {
-	dom := browse(t, localityPage(t, "fcfs", "lea", "lead"), `<script>document.title = errors + " errors, " + document.querySelectorAll("#shares circle").length + " circles";</script>`)
+	dom := browse(t, localityPage(t, "fcfs", "lea", "lead"),
+		`<script>document.title = errors + " errors, " + document.querySelectorAll("#shares circle").length + " circles";</script>`)
 	require.Contains(t, dom, "<title>0 errors, 4 circles</title>")
 }

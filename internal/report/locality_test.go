@@ -13,8 +13,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// filePage is a page of two runs on 4 cores: under b, job 1 loads its file for 20 s and job 2 waits for job 1 with
-// nothing to load, under a both load. Job 3 comes after the window.
+// filePage is a page of two runs on 4 cores: under b, job 1 loads its file for 20 s and job 2 waits
+// for job 1 with nothing to load, under a both load. Job 3 comes after the window.
 func filePage() *Page {
 	jobs := []workload.Job{
 		jobOf("1", bids.Request{Cores: 4}, 100, 50, 100),
@@ -31,7 +31,8 @@ func filePage() *Page {
 	}
 	return &Page{Workload: &workload.Workload{Name: "w", Jobs: jobs}, Nodes: []nodeset.Capacity{{Cores: 4}}, From: 100, To: 200,
 		Runs: []Run{run("a", 240, 20), run("b", 220, 0)},
-		Days: &Days{Of: "Mean stretch under a, over the policy's.", Policies: []string{"b", "c"}, Values: [][]float64{{1.5, 1, 2}, {0.5, 4, 1}}}}
+		Days: &Days{Of: "Mean stretch under a, over the policy's.", Policies: []string{"b", "c"},
+			Values: [][]float64{{1.5, 1, 2}, {0.5, 4, 1}}}}
 }
 
 // What the page shows of files, by hand.
@@ -71,5 +72,6 @@ func TestNoFileData(t *testing.T) {
 
 func TestQuantile(t *testing.T) {
 	require.Equal(t, 3.0, Quantile([]float64{3}, 0.9))
-	require.Equal(t, []float64{1, 2.5, 4}, []float64{Quantile([]float64{1, 2, 3, 4}, 0), Quantile([]float64{1, 2, 3, 4}, 0.5), Quantile([]float64{1, 2, 3, 4}, 1)})
+	require.Equal(t, []float64{1, 2.5, 4}, []float64{Quantile([]float64{1, 2, 3, 4}, 0),
+		Quantile([]float64{1, 2, 3, 4}, 0.5), Quantile([]float64{1, 2, 3, 4}, 1)})
 }

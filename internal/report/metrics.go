@@ -32,18 +32,24 @@ func (p *Page) metrics() []metric {
 	if m := p.bounds(); m != nil {
 		out = append(out, *m)
 	}
-	add("Utilisation of cores", "core time asked for, of all core time", func(r *sim.Result) string { return fmt.Sprintf("%.1f%%", 100*r.CPUUtilization) })
+	add("Utilisation of cores", "core time asked for, of all core time",
+		func(r *sim.Result) string { return fmt.Sprintf("%.1f%%", 100*r.CPUUtilization) })
 	if _, gpus := total(p.Nodes); gpus > 0 {
-		add("Utilisation of GPUs", "GPU time allocated, of all GPU time", func(r *sim.Result) string { return fmt.Sprintf("%.1f%%", 100*r.GPUUtilization) })
+		add("Utilisation of GPUs", "GPU time allocated, of all GPU time",
+			func(r *sim.Result) string { return fmt.Sprintf("%.1f%%", 100*r.GPUUtilization) })
 	}
-	add("Wait", "submission to start: mean ± standard deviation over the jobs", func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %s", r.WaitMean/3600, hours(r.WaitStd)) })
-	add("Slowdown", "wait and run time, over run time", func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SlowdownMean, r.SlowdownStd) })
+	add("Wait", "submission to start: mean ± standard deviation over the jobs",
+		func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %s", r.WaitMean/3600, hours(r.WaitStd)) })
+	add("Slowdown", "wait and run time, over run time",
+		func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SlowdownMean, r.SlowdownStd) })
 	add("Longest queue", "jobs waiting at once", func(r *sim.Result) string { return fmt.Sprint(r.PendingMax) })
 	add("Fragmentation", "blocks of consecutive nodes a job has", func(r *sim.Result) string {
 		return fmt.Sprintf("%.2f ± %.2f", r.FragmentationMean, r.FragmentationStd)
 	})
-	add("Spread", "from a job's first node to its last, over its nodes", func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SpreadMean, r.SpreadStd) })
-	add("Packing factor", "a job's nodes, over the fewest that could have done", func(r *sim.Result) string { return fmt.Sprintf("%.3f", r.PackingFactorMean) })
+	add("Spread", "from a job's first node to its last, over its nodes",
+		func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SpreadMean, r.SpreadStd) })
+	add("Packing factor", "a job's nodes, over the fewest that could have done",
+		func(r *sim.Result) string { return fmt.Sprintf("%.3f", r.PackingFactorMean) })
 	add("Scheduling cycles", "how often the policy decided", func(r *sim.Result) string { return fmt.Sprint(r.Cycles) })
 	add("Time of a cycle", "wall clock: median, 99% within, longest", func(r *sim.Result) string {
 		return fmt.Sprintf("%.2f, %.2f, %.2f ms", r.CycleMsP50, r.CycleMsP99, r.CycleMsMax)

@@ -48,13 +48,15 @@ func simulateUnder(t require.TestingT, policy core.Policy, nodes []nodeset.Capac
 func drawWorkload(t *rapid.T) ([]nodeset.Capacity, []workload.Job) {
 	var nodes []nodeset.Capacity
 	for range rapid.IntRange(1, 6).Draw(t, "nodes") {
-		nodes = append(nodes, nodeset.Capacity{Cores: uint16(rapid.SampledFrom([]int{2, 4}).Draw(t, "cores")), GPUs: uint8(rapid.SampledFrom([]int{0, 2}).Draw(t, "gpus"))})
+		nodes = append(nodes, nodeset.Capacity{Cores: uint16(rapid.SampledFrom([]int{2, 4}).Draw(t, "cores")),
+			GPUs: uint8(rapid.SampledFrom([]int{0, 2}).Draw(t, "gpus"))})
 	}
 	var jobs []workload.Job
 	for i := range rapid.IntRange(1, 30).Draw(t, "jobs") {
 		r := bids.Request{Cores: rapid.IntRange(1, 9).Draw(t, "need"), MinGPUs: rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "gpu")}
 		limit := rapid.Int64Range(1, 5000).Draw(t, "limit")
-		jobs = append(jobs, jobOf(string(rune('a'+i)), r, rapid.Int64Range(0, 4000).Draw(t, "submit"), rapid.Int64Range(0, limit+20).Draw(t, "duration"), limit))
+		jobs = append(jobs, jobOf(string(rune('a'+i)), r, rapid.Int64Range(0, 4000).Draw(t, "submit"),
+			rapid.Int64Range(0, limit+20).Draw(t, "duration"), limit))
 	}
 	return nodes, jobs
 }
@@ -155,7 +157,8 @@ func TestCurveOfGPURanges(t *testing.T) {
 func TestDataByHand(t *testing.T) {
 	gpu := bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}
 	nodes := []nodeset.Capacity{{Cores: 8, GPUs: 2}, {Cores: 8, GPUs: 2}, {Cores: 8, GPUs: 2}, {Cores: 8}}
-	jobs := []workload.Job{jobOf("J1", bids.Request{Cores: 16}, 0, 60, 60), jobOf("J2", gpu, 0, 60, 60), jobOf("J3", bids.Request{Cores: 99}, 1, 60, 60)}
+	jobs := []workload.Job{jobOf("J1", bids.Request{Cores: 16}, 0, 60, 60),
+		jobOf("J2", gpu, 0, 60, 60), jobOf("J3", bids.Request{Cores: 99}, 1, 60, 60)}
 	p, _ := simulate(t, nodes, jobs)
 	d := p.data()
 	require.Equal(t, []nodeGroup{{3, 8, 2}, {1, 8, 0}}, d.Machine)
@@ -200,7 +203,8 @@ func TestPageIsClosed(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, p.Write(&out))
 	page := out.String()
-	for _, word := range []string{"http:", "https:", "src=\"", "href", "url(", "@import", "import(", "fetch(", "XMLHttpRequest", "WebSocket", "<link", "<img", "<b>x", "<i>&", "<!--"} {
+	for _, word := range []string{"http:", "https:", "src=\"", "href", "url(", "@import",
+		"import(", "fetch(", "XMLHttpRequest", "WebSocket", "<link", "<img", "<b>x", "<i>&", "<!--"} {
 		require.NotContains(t, page, word)
 	}
 	require.Equal(t, 2, strings.Count(page, "<script"))

@@ -49,7 +49,8 @@ func totals() []Case {
 // perNode are of requests for exactly so many cores on each node.
 func perNode() []Case {
 	four := bids.Request{Cores: 8, TasksPerNode: 4}
-	nodes4, range24, one := bids.Request{MinNodes: 4, TasksPerNode: 8}, bids.Request{MinNodes: 2, MaxNodes: 4, TasksPerNode: 3}, bids.Request{TasksPerNode: 3}
+	nodes4, range24, one := bids.Request{MinNodes: 4, TasksPerNode: 8},
+		bids.Request{MinNodes: 2, MaxNodes: 4, TasksPerNode: 3}, bids.Request{TasksPerNode: 3}
 	return []Case{
 		{Name: "8 cores, 4 a node", Request: four, Segs: on(each(2, 2, 4, 0), each(7, 7, 4, 0)), OK: true},
 		{Name: "8 cores, 4 a node: 1 on each of 8", Request: four, Segs: on(each(0, 7, 1, 0))},
@@ -68,8 +69,10 @@ func perNode() []Case {
 		{Name: "3 a node, no number of nodes: 2", Request: one, Segs: on(each(4, 5, 3, 0))},
 		{Name: "3 a node, 4 nodes at most: 4", Request: bids.Request{MaxNodes: 4, TasksPerNode: 3}, Segs: on(each(0, 3, 3, 0)), OK: true},
 		{Name: "3 a node, 4 nodes at most: 1", Request: bids.Request{MaxNodes: 4, TasksPerNode: 3}, Segs: on(each(0, 0, 3, 0)), OK: true},
-		{Name: "8 cores, 4 a node, 2 nodes", Request: bids.Request{Cores: 8, TasksPerNode: 4, MinNodes: 2, MaxNodes: 2}, Segs: on(each(0, 1, 4, 0)), OK: true},
-		{Name: "8 cores, 4 a node, 1-3 nodes: 3", Request: bids.Request{Cores: 8, TasksPerNode: 4, MinNodes: 1, MaxNodes: 3}, Segs: on(each(0, 1, 3, 0), each(2, 2, 2, 0))},
+		{Name: "8 cores, 4 a node, 2 nodes", Request: bids.Request{Cores: 8, TasksPerNode: 4,
+			MinNodes: 2, MaxNodes: 2}, Segs: on(each(0, 1, 4, 0)), OK: true},
+		{Name: "8 cores, 4 a node, 1-3 nodes: 3", Request: bids.Request{Cores: 8,
+			TasksPerNode: 4, MinNodes: 1, MaxNodes: 3}, Segs: on(each(0, 1, 3, 0), each(2, 2, 2, 0))},
 	}
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package requests is for tests: what a bids.Request means, as one table of allocations that meet it or do not, and as
-// a function that reads the words of its fields one by one. All code that judges allocations is held against both,
-// so that it can count in its own way but not mean something else.
+// Package requests is for tests: what a bids.Request means, as one table of allocations that
+// meet it or do not, and as a function that reads the words of its fields one by one. All code
+// that judges allocations is held against both, so that it can count in its own way but not
+// mean something else.
 package requests
 
 import (
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -19,8 +21,8 @@ type Case struct {
 	OK      bool
 }
 
-// Met says whether an allocation meets a valid request. It looks at nodes one by one, and at each field as its comment
-// in package bids has it.
+// Met says whether an allocation meets a valid request. It looks at nodes one by one, and at each
+// field as its comment in package bids has it.
 func Met(r *bids.Request, segs []nodeset.Segment) bool {
 	var at, cores, gpus []int // by node of the allocation
 	total := 0
@@ -51,8 +53,8 @@ func nodesMet(r *bids.Request, at []int) bool {
 	return inRange(r, len(at))
 }
 
-// inRange says whether the request allows so many nodes: of cores on each of them without a total it has the fewest,
-// unless it gives a range.
+// inRange says whether the request allows so many nodes: of cores on each of them without a total
+// it has the fewest, unless it gives a range.
 func inRange(r *bids.Request, nodes int) bool {
 	if r.MaxNodes == 0 && r.Cores == 0 {
 		return nodes == max(r.MinNodes, 1)
@@ -60,8 +62,9 @@ func inRange(r *bids.Request, nodes int) bool {
 	return nodes >= r.MinNodes && (r.MaxNodes == 0 || nodes <= r.MaxNodes)
 }
 
-// coresMet says whether one node may give so many cores. TasksPerNode is how many each one gives, save for a total that is no
-// multiple of it, or is one that no allowed number of nodes makes: then it is the most.
+// coresMet says whether one node may give so many cores. TasksPerNode is how many each one gives,
+// save for a total that is no multiple of it, or is one that no allowed number of nodes makes:
+// then it is the most.
 func coresMet(r *bids.Request, cores int) bool {
 	t := r.TasksPerNode
 	switch {
@@ -71,4 +74,20 @@ func coresMet(r *bids.Request, cores int) bool {
 		return cores == t
 	}
 	return cores <= t
+}
+
+// Spec is the normal form of a request, which stays in use; the zero Spec if it is not valid.
+func Spec(r *bids.Request) bids.Spec {
+	spec, err := r.Spec()
+	if err != nil {
+		return bids.Spec{}
+	}
+	return spec
+}
+
+// Place finds a place for a request alone: see [fit.Placer].
+func Place(t *nodeset.Table, r *bids.Request, gpus int) ([]nodeset.Segment, bool) {
+	var p fit.Placer
+	spec := Spec(r)
+	return p.Place(nil, t, &spec, gpus)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// BenchmarkCycle is what a cycle does with files: half of the nodes read one, 700 jobs of the queue want 200, and
-// half of the free cores are looked at for them.
+// BenchmarkCycle is what a cycle does with files: half of the nodes read one, 700 jobs of the queue
+// want 200, and half of the free cores are looked at for them.
 func BenchmarkCycle(b *testing.B) {
 	for _, count := range []int{1000, 20_000, 200_000} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {

@@ -2,9 +2,9 @@
 
 package residence
 
-// SetMachine says which nodes the machine has, in node order. Where their IDs are those of before only
-// capacities change; otherwise each node keeps what the one with its ID held, and what other nodes held is
-// forgotten. The slice stays the caller's.
+// SetMachine says which nodes the machine has, in node order. Where their IDs are those of before
+// only capacities change; otherwise each node keeps what the one with its ID held, and what other
+// nodes held is forgotten. The slice stays the caller's.
 func (s *State) SetMachine(nodes []Node) {
 	if !s.same(nodes) {
 		s.replace(nodes)
@@ -30,8 +30,8 @@ func (s *State) same(nodes []Node) bool {
 	return true
 }
 
-// replace is SetMachine for nodes that are not those of before. Copies come back in the order of the
-// new nodes, so that the outcome depends on nothing else.
+// replace is SetMachine for nodes that are not those of before. Copies come back in the order of
+// the new nodes, so that the outcome depends on nothing else.
 func (s *State) replace(nodes []Node) {
 	old := *s
 	place, seen := make(map[uint64]int, len(old.nodes)), make(map[uint64]bool, len(nodes))

@@ -4,14 +4,16 @@ package residence
 
 import "github.com/aucsched/aucsched/nodeset"
 
-// Masks are the nodes on which jobs of one cycle should read their files: the holders, and where several jobs
-// want a file and the holders have not as many cores free as these ask for, further nodes that are chosen for all of
-// them, few with many cores free. So jobs that begin together share nodes even if nobody holds their file yet, and
-// there is room for more of them later. Jobs without GPUs choose no nodes with GPUs on a machine that has both.
+// Masks are the nodes on which jobs of one cycle should read their files: the holders, and where
+// several jobs want a file and the holders have not as many cores free as these ask for, further
+// nodes that are chosen for all of them, few with many cores free. So jobs that begin together
+// share nodes even if nobody holds their file yet, and there is room for more of them later. Jobs
+// without GPUs choose no nodes with GPUs on a machine that has both.
 //
-// Jobs with the same file get the same mask, at the same address, which is what an auction knows masks by.
-// A cycle begins with Reset, goes on with a Want for each job, in the order of the queue, and a Settle, and then
-// asks Of. The zero Masks is ready; its memory is used again from cycle to cycle.
+// Jobs with the same file get the same mask, at the same address, which is what an auction
+// knows masks by. A cycle begins with Reset, goes on with a Want for each job, in the order of
+// the queue, and a Settle, and then asks Of. The zero Masks is ready; its memory is used again
+// from cycle to cycle.
 type Masks struct {
 	state *State
 	words []uint64
@@ -22,7 +24,8 @@ type Masks struct {
 	kinds [2]order // nodes that may be chosen: of a mixed machine without and with GPUs
 }
 
-// order is the nodes of a kind that have cores free, those with most first; those before next have been given.
+// order is the nodes of a kind that have cores free, those with most first; those before
+// next have been given.
 type order struct {
 	nodes []int32
 	next  int
@@ -59,9 +62,9 @@ func (m *Masks) Want(file uint64, cores int64, gpus bool) {
 	m.wants[k].cores += max(cores, 0)
 }
 
-// Settle makes the masks, of nodes of t that have cores free. t must have the state's nodes. First each file has its
-// holders, and then those whose jobs find no room there choose, in the order in which they were wanted. It takes time
-// linear in the nodes, holders and files.
+// Settle makes the masks, of nodes of t that have cores free. t must have the state's nodes. First
+// each file has its holders, and then those whose jobs find no room there choose, in the order in
+// which they were wanted. It takes time linear in the nodes, holders and files.
 func (m *Masks) Settle(t *nodeset.Table) {
 	if len(m.wants) == 0 {
 		return
@@ -138,7 +141,8 @@ func (o *order) put(n, free int32) {
 	o.count[free]++
 }
 
-// give has the jobs of w prefer node n, if anything is free there, and takes what they still look for off it.
+// give has the jobs of w prefer node n, if anything is free there, and takes what they
+// still look for off it.
 func (m *Masks) give(w *want, n int, t *nodeset.Table) {
 	if !t.Usable(0).Has(n) {
 		return
@@ -156,7 +160,8 @@ func (m *Masks) give(w *want, n int, t *nodeset.Table) {
 	w.cores -= got
 }
 
-// choose gives w further nodes until its jobs have room. A job that is alone may as well be anywhere.
+// choose gives w further nodes until its jobs have room. A job that is alone may
+// as well be anywhere.
 func (m *Masks) choose(w *want, t *nodeset.Table) {
 	if w.jobs < 2 {
 		return

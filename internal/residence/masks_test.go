@@ -46,16 +46,21 @@ func TestMasks(t *testing.T) {
 		wants []wish
 		masks map[uint64][]int
 	}{
-		"holders have room":         {[]int{8, 8, 8, 8}, map[uint64][]int{1: {2}}, []wish{{1, 4}, {1, 4}}, map[uint64][]int{1: {2}}},
-		"all holders with room":     {[]int{8, 0, 8, -1, 1}, map[uint64][]int{1: {1, 2, 3, 4}}, []wish{{1, 4}}, map[uint64][]int{1: {2, 4}}},
-		"holders have none":         {[]int{0, 5, 7, 8}, map[uint64][]int{1: {0}}, []wish{{1, 10}}, map[uint64][]int{1: {2, 3}}},
-		"and not enough":            {[]int{3, 5, 8, 8}, map[uint64][]int{1: {0}}, []wish{{1, 10}}, map[uint64][]int{1: {0, 2}}},
-		"nobody holds it":           {[]int{8, 8, 8, 8}, nil, []wish{{1, 4}, {2, 4}, {3, 12}, {1, 4}}, map[uint64][]int{1: {0}, 2: {1}, 3: {1, 2}}},
-		"holders before choices":    {[]int{8, 6, 0, 0}, map[uint64][]int{2: {0}}, []wish{{1, 4}, {2, 8}}, map[uint64][]int{1: {1}, 2: {0}}},
-		"more than there is":        {[]int{2, 0, 1, 0}, nil, []wish{{1, 100}, {2, 1}}, map[uint64][]int{1: {0, 2}, 2: nil}},
-		"nothing is free":           {[]int{0, -1, 0, 0}, map[uint64][]int{1: {0, 1}}, []wish{{1, 1}, {2, 1}}, map[uint64][]int{1: nil, 2: nil}},
-		"nobody wants it":           {[]int{8, 8, 8, 8}, map[uint64][]int{1: {0}}, nil, map[uint64][]int{1: nil}},
-		"a holder that is promised": {[]int{8, 0, 0, 0}, map[uint64][]int{1: {0}, 2: {0}}, []wish{{1, 8}, {2, 8}}, map[uint64][]int{1: {0}, 2: {0}}},
+		"holders have room": {[]int{8, 8, 8, 8}, map[uint64][]int{1: {2}}, []wish{{1, 4}, {1, 4}}, map[uint64][]int{1: {2}}},
+		"all holders with room": {[]int{8, 0, 8, -1, 1}, map[uint64][]int{1: {1, 2, 3, 4}},
+			[]wish{{1, 4}}, map[uint64][]int{1: {2, 4}}},
+		"holders have none": {[]int{0, 5, 7, 8}, map[uint64][]int{1: {0}}, []wish{{1, 10}}, map[uint64][]int{1: {2, 3}}},
+		"and not enough":    {[]int{3, 5, 8, 8}, map[uint64][]int{1: {0}}, []wish{{1, 10}}, map[uint64][]int{1: {0, 2}}},
+		"nobody holds it": {[]int{8, 8, 8, 8}, nil, []wish{{1, 4}, {2, 4}, {3, 12}, {1, 4}},
+			map[uint64][]int{1: {0}, 2: {1}, 3: {1, 2}}},
+		"holders before choices": {[]int{8, 6, 0, 0}, map[uint64][]int{2: {0}},
+			[]wish{{1, 4}, {2, 8}}, map[uint64][]int{1: {1}, 2: {0}}},
+		"more than there is": {[]int{2, 0, 1, 0}, nil, []wish{{1, 100}, {2, 1}}, map[uint64][]int{1: {0, 2}, 2: nil}},
+		"nothing is free": {[]int{0, -1, 0, 0}, map[uint64][]int{1: {0, 1}},
+			[]wish{{1, 1}, {2, 1}}, map[uint64][]int{1: nil, 2: nil}},
+		"nobody wants it": {[]int{8, 8, 8, 8}, map[uint64][]int{1: {0}}, nil, map[uint64][]int{1: nil}},
+		"a holder that is promised": {[]int{8, 0, 0, 0}, map[uint64][]int{1: {0}, 2: {0}},
+			[]wish{{1, 8}, {2, 8}}, map[uint64][]int{1: {0}, 2: {0}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := on(100, 100, 100, 100, 100)
@@ -91,7 +96,8 @@ func TestAJobAloneChoosesNoNode(t *testing.T) {
 	require.Equal(t, []int{1}, nodesOf(m.Of(2)))
 }
 
-// On a machine with GPUs on some of its nodes these are chosen by jobs with GPUs alone; whoever holds a file holds it.
+// On a machine with GPUs on some of its nodes these are chosen by jobs with GPUs alone; whoever
+// holds a file holds it.
 func TestJobsWithoutGPUsChooseNoneWith(t *testing.T) {
 	for _, c := range []struct {
 		gpus   []uint8 // of nodes
@@ -124,8 +130,8 @@ func TestJobsWithoutGPUsChooseNoneWith(t *testing.T) {
 	}
 }
 
-// Whatever is wanted: holders that have anything free are preferred, and others only as far as they are needed and
-// have something free.
+// Whatever is wanted: holders that have anything free are preferred, and others only as far as they
+// are needed and have something free.
 func TestMasksHoldTogether(t *testing.T) {
 	var m Masks
 	rapid.Check(t, func(t *rapid.T) {

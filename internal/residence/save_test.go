@@ -64,7 +64,8 @@ func TestWhatIsSavedComesBack(t *testing.T) {
 		w.setMachine(nodes)
 		for range rapid.IntRange(0, 40).Draw(t, "reads") {
 			n := rapid.IntRange(0, len(nodes)-1).Draw(t, "node")
-			file, bytes, now := rapid.Uint64Range(1, 7).Draw(t, "file"), rapid.Int64Range(1, 20).Draw(t, "bytes"), rapid.Int64().Draw(t, "now")
+			file, bytes, now := rapid.Uint64Range(1, 7).Draw(t, "file"),
+				rapid.Int64Range(1, 20).Draw(t, "bytes"), rapid.Int64().Draw(t, "now")
 			s.Read(n, file, bytes, now)
 			w.read(n, file, bytes, now)
 		}

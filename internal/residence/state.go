@@ -5,8 +5,9 @@ package residence
 import "github.com/aucsched/aucsched/nodeset"
 
 const (
-	// MaxPerNode is how many files a node is taken to hold at most, however small they are. Of more the smallest, which is the
-	// cheapest to read again, is not remembered: many small files push no large one out.
+	// MaxPerNode is how many files a node is taken to hold at most, however small they are. Of
+	// more the smallest, which is the cheapest to read again, is not remembered: many small files
+	// push no large one out.
 	MaxPerNode = 64
 	// MaxCopies is how many files all nodes hold at most, a file counted on each node.
 	MaxCopies = 1 << 20
@@ -17,8 +18,8 @@ const (
 // Node is a node of the machine.
 type Node struct {
 	// ID tells the node from others when the machine changes, and over restarts; 0 is no ID, and
-	// what such a node holds is forgotten then. Of nodes with the same ID the first has it, and the others are as
-	// if they had none.
+	// what such a node holds is forgotten then. Of nodes with the same ID the first has it, and the
+	// others are as if they had none.
 	ID uint64
 	// Capacity is how many bytes of files the node keeps; 0 or less: none.
 	Capacity int64
@@ -83,13 +84,14 @@ func (s *State) SetAge(age int64) { s.age = max(age, 0) }
 func (s *State) Files() int  { return len(s.files) }
 func (s *State) Copies() int { return s.used }
 
-// Changes is a number that is another one whenever a node has come to hold a file or holds it no more.
+// Changes is a number that is another one whenever a node has come to hold a file
+// or holds it no more.
 func (s *State) Changes() uint64 { return s.change }
 
-// Read says that a job on the node reads a file of so many bytes from second now on, and
-// reports whether the node held the file before. The node holds it from now on, unless it is larger than
-// all that the node keeps: then the read has pushed everything out. It does nothing for a node
-// that the machine has not, for file 0 and for fewer bytes than 1.
+// Read says that a job on the node reads a file of so many bytes from second now on, and reports
+// whether the node held the file before. The node holds it from now on, unless it is larger than
+// all that the node keeps: then the read has pushed everything out. It does nothing for a node that
+// the machine has not, for file 0 and for fewer bytes than 1.
 func (s *State) Read(n int, file uint64, bytes, now int64) (held bool) {
 	if n < 0 || n >= len(s.nodes) || file == 0 || bytes < 1 {
 		return false
@@ -164,7 +166,8 @@ func (s *State) find(n int, file uint64) int32 {
 	return -1
 }
 
-// fit has node n forget what was read first until the rest fits into its memory, and then the smallest of too many.
+// fit has node n forget what was read first until the rest fits into its memory, and then the
+// smallest of too many.
 func (s *State) fit(n int) {
 	node := &s.nodes[n]
 	for node.count > 0 && node.bytes > node.Capacity {
@@ -186,8 +189,9 @@ func (s *State) smallest(n int) int32 {
 	return found
 }
 
-// add has node n hold a file that it does not, as the one read last. Where there are MaxCopies
-// already it takes the place of the smallest on that node, unless it is smaller still; then it is not remembered.
+// add has node n hold a file that it does not, as the one read last. Where there are
+// MaxCopies already it takes the place of the smallest on that node, unless it is smaller
+// still; then it is not remembered.
 func (s *State) add(n int, c Copy) {
 	if s.used >= MaxCopies {
 		least := s.smallest(n)

@@ -79,7 +79,8 @@ func TestMostFilesOfANode(t *testing.T) {
 	require.True(t, s.Holds(0, 6))
 }
 
-// Many small files push no larger one out: the smallest, which is the cheapest to read again, is not remembered.
+// Many small files push no larger one out: the smallest, which is the cheapest to read
+// again, is not remembered.
 func TestSmallFilesPushNoLargeOneOut(t *testing.T) {
 	s := on(1 << 40)
 	for f := range uint64(MaxPerNode / 2) {
@@ -101,7 +102,8 @@ func TestSmallFilesPushNoLargeOneOut(t *testing.T) {
 	require.Equal(t, MaxPerNode, s.Copies())
 }
 
-// With all copies in use one more takes the place of another of its node, and a node without any does without.
+// With all copies in use one more takes the place of another of its node, and a node
+// without any does without.
 func TestMostCopies(t *testing.T) {
 	s := on(1<<20, 1<<20)
 	s.Read(0, 1, 1, 0)
@@ -215,7 +217,8 @@ func alike(t require.TestingT, s *State, w *twin) {
 	require.Equal(t, [2]int{files, copies}, [2]int{s.Files(), s.Copies()})
 }
 
-// A cycle reads what runs, asks for holders and forgets: nothing of that allocates once there was as much.
+// A cycle reads what runs, asks for holders and forgets: nothing of that allocates
+// once there was as much.
 func TestNothingIsAllocated(t *testing.T) {
 	race.Allocates(t)
 	s := New(100)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/slurmselect"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -41,10 +43,11 @@ type BackfillOptions struct {
 	// begin, 30 in Slurm's default; until then only the main scheduler starts jobs. 0 has one in
 	// every cycle.
 	Interval int64
-	// Test is how long a pass takes to look at one job; 0: no time. Slurm's sdiag shows it: a pass's
-	// mean length over its mean depth. A pass that takes time gives the locks away every 2 s
-	// (bf_yield_interval) for half a second (bf_yield_sleep), is over if jobs have come or gone by then
-	// (there is no bf_continue), and takes no longer than Interval (bf_max_time). At most a minute.
+	// Test is how long a pass takes to look at one job; 0: no time. Slurm's sdiag shows it: a
+	// pass's mean length over its mean depth. A pass that takes time gives the locks away
+	// every 2 s (bf_yield_interval) for half a second (bf_yield_sleep), is over if jobs have
+	// come or gone by then (there is no bf_continue), and takes no longer than Interval
+	// (bf_max_time). At most a minute.
 	Test time.Duration
 	// Estimates has places reserved even when no start can depend on them, so
 	// that decisions say when jobs are expected to start. Without it a cycle in
@@ -92,7 +95,7 @@ const (
 // first that cannot start, then sched/backfill (backfill.c of Slurm 22.05), which
 // goes through the rest in order of priority, starts what can start without
 // delaying the reservations made so far and reserves whole nodes for the others.
-// Nodes and cores are chosen by [bids.Selector].
+// Nodes and cores are chosen by [slurmselect.Selector].
 //
 // It differs from a slurmctld in that both schedulers run in every cycle unless
 // BackfillOptions.Interval says otherwise, that passes take no time and are not broken off unless
@@ -102,7 +105,7 @@ const (
 // get the fewest GPUs of a range, and only their first request counts.
 type Backfill struct {
 	opt     BackfillOptions
-	sel     bids.Selector
+	sel     slurmselect.Selector
 	s       *core.Snapshot
 	p       *core.Plan
 	held    []held // running jobs by expected end, once there is need
@@ -268,7 +271,7 @@ func (b *Backfill) never(j *core.Job) (why, err error) {
 	if why, ok := b.machine.why[key]; ok && j.Eligible == nil {
 		return why, nil
 	}
-	if why = bids.CanEverRun(b.s.Nodes, &j.Request); why == nil {
+	if why = answers.CanEverRun(b.s.Nodes, &j.Request); why == nil {
 		b.machine.empty(b.s.Nodes, &b.future)
 		_, ok, err := b.trySelect(&b.future, j, nil)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/slurmselect"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -101,7 +102,8 @@ func TestDecisionsSayWhy(t *testing.T) {
 	}
 	s := core.Snapshot{
 		Now: 30, Nodes: tab, Running: []core.Running{{ID: "R", End: 150, Segs: held}},
-		Pending: pending(bids.Request{Cores: 9}, bids.Request{Cores: 8}, bids.Request{Cores: 2}, bids.Request{Cores: 3, MaxNodes: 1}, bids.Request{Cores: 1}),
+		Pending: pending(bids.Request{Cores: 9}, bids.Request{Cores: 8}, bids.Request{Cores: 2},
+			bids.Request{Cores: 3, MaxNodes: 1}, bids.Request{Cores: 1}),
 	}
 	var p core.Plan
 	require.NoError(t, backfill(t, estimates).Decide(context.Background(), &s, core.Limits{}, &p))
@@ -109,10 +111,10 @@ func TestDecisionsSayWhy(t *testing.T) {
 	// run into that and come after it.
 	require.Equal(t, []core.Decision{
 		{Job: 0, Reason: "can never run: needs 9 cores, its nodes have at most 8"},
-		{Job: 1, Expected: 150, Reason: ReasonResources},
-		{Job: 2, Expected: 720, Reason: ReasonPriority},
+		{Job: 1, Kept: true, Expected: 150, Reason: ReasonResources},
+		{Job: 2, Kept: true, Expected: 720, Reason: ReasonPriority},
 		{Job: 3, Reason: "can never run: needs 3 cores on a node, largest has 2"},
-		{Job: 4, Expected: 720, Reason: ReasonPriority},
+		{Job: 4, Kept: true, Expected: 720, Reason: ReasonPriority},
 	}, withoutEmpty(p.Decisions))
 }
 
@@ -144,7 +146,8 @@ func expected(t *testing.T, ends []int64, limit int64, change func(*BackfillOpti
 func TestBackfillInterval(t *testing.T) {
 	nodes := nodesOf([3]int{4, 1, 0})
 	jobs := []workload.Job{
-		jobOf(1, bids.Request{Cores: 3}, 0, 100, 100), // backfill's first pass, which has nothing to do
+		// backfill's first pass, which has nothing to do
+		jobOf(1, bids.Request{Cores: 3}, 0, 100, 100),
 		jobOf(2, bids.Request{Cores: 4}, 6, 100, 100), // blocked
 		jobOf(3, bids.Request{Cores: 1}, 12, 20, 20),  // fits beside the first
 		jobOf(4, bids.Request{Cores: 1}, 120, 10, 10),
@@ -255,19 +258,22 @@ func TestBackfillStopsAtLimits(t *testing.T) {
 func drawState(t *rapid.T) *core.Snapshot {
 	var nodes []nodeset.Capacity
 	for range rapid.IntRange(1, 10).Draw(t, "nodes") {
-		nodes = append(nodes, nodeset.Capacity{Cores: uint16(rapid.SampledFrom([]int{2, 4, 4, 4, 8}).Draw(t, "cores")), GPUs: uint8(rapid.SampledFrom([]int{0, 2, 2}).Draw(t, "gpus"))})
+		nodes = append(nodes,
+			nodeset.Capacity{Cores: uint16(rapid.SampledFrom([]int{2, 4, 4, 4, 8}).Draw(t, "cores")),
+				GPUs: uint8(rapid.SampledFrom([]int{0, 2, 2}).Draw(t, "gpus"))})
 	}
 	tab, err := nodeset.New(nodes)
 	require.NoError(t, err)
 	s := &core.Snapshot{Now: rapid.Int64Range(0, 500).Draw(t, "now"), Nodes: tab}
-	var sel bids.Selector
+	var sel slurmselect.Selector
 	for i := range rapid.IntRange(0, 6).Draw(t, "running") {
 		r := drawRequest(t, len(nodes))
 		segs, ok, err := sel.Select(tab, &r, nil, nil)
 		require.NoError(t, err)
 		if ok {
 			require.NoError(t, tab.Allocate(segs))
-			s.Running = append(s.Running, core.Running{ID: fmt.Sprint("R", i), End: s.Now + rapid.Int64Range(-50, 900).Draw(t, "end"), Segs: segs})
+			s.Running = append(s.Running, core.Running{ID: fmt.Sprint("R", i),
+				End: s.Now + rapid.Int64Range(-50, 900).Draw(t, "end"), Segs: segs})
 		}
 	}
 	if rapid.IntRange(0, 4).Draw(t, "a node is down") == 0 {
@@ -286,7 +292,8 @@ func drawState(t *rapid.T) *core.Snapshot {
 }
 
 func drawRequest(t *rapid.T, nodes int) bids.Request {
-	r := bids.Request{MinGPUs: rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "gpus per node"), Contiguous: rapid.IntRange(0, 4).Draw(t, "contiguous") == 0}
+	r := bids.Request{MinGPUs: rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "gpus per node"),
+		Contiguous: rapid.IntRange(0, 4).Draw(t, "contiguous") == 0}
 	r.MaxGPUs = r.MinGPUs + rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "more gpus")
 	if rapid.IntRange(0, 5).Draw(t, "eligible given") == 0 {
 		r.Eligible = nodeset.NewMask(nodes)
@@ -375,7 +382,7 @@ func TestFirstReservationHolds(t *testing.T) {
 				first = i
 			}
 		}
-		if first < 0 || p.Decisions[first].Expected == 0 {
+		if first < 0 || !p.Decisions[first].Kept {
 			return
 		}
 		d := p.Decisions[first]
@@ -389,7 +396,7 @@ func TestFirstReservationHolds(t *testing.T) {
 				require.NoError(t, s.Nodes.Release(run.Segs))
 			}
 		}
-		var sel bids.Selector
+		var sel slurmselect.Selector
 		_, ok, err := sel.Select(s.Nodes, &r, nil, nil)
 		require.NoError(t, err)
 		require.True(t, ok)

@@ -13,9 +13,10 @@ import (
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
-// A real Slurm 22.05.8 with its backfill scheduler ran the ESP benchmark on 1024 nodes of 8 cores and 2
-// GPUs once. Its figures are another draw from what backfill makes of different seeds here, as far as 99 of 100
-// such draws go: mean ± t x deviation x sqrt(1 + 1/n), t being Student's for n-1 degrees of freedom.
+// A real Slurm 22.05.8 with its backfill scheduler ran the ESP benchmark on 1024 nodes of 8 cores
+// and 2 GPUs once. Its figures are another draw from what backfill makes of different seeds here,
+// as far as 99 of 100 such draws go: mean ± t x deviation x sqrt(1 + 1/n), t being Student's for
+// n-1 degrees of freedom.
 func TestESPAgreesWithRealSlurm(t *testing.T) {
 	race.Slow(t)
 	const n, student = 10, 3.250

@@ -10,8 +10,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Files says what input files cost that jobs name ([workload.Input]), as locality, section 3, counts: before
-// a job begins each of its nodes loads the file, unless it has it already. The zero Files has them cost nothing.
+// Files says what input files cost that jobs name ([workload.Input]), as locality, section 3,
+// counts: before a job begins each of its nodes loads the file, unless it has it already. The zero
+// Files has them cost nothing.
 type Files struct {
 	// Bandwidth is how many bytes a second a node loads; 0: files are not looked at.
 	Bandwidth int64
@@ -23,17 +24,19 @@ type Files struct {
 
 // FileUse is what a simulation with files measured.
 type FileUse struct {
-	// Jobs is how many jobs named a file, and Held how many of these began at once, on nodes that all
-	// had it.
+	// Jobs is how many jobs named a file, and Held how many of these began at once, on
+	// nodes that all had it.
 	Jobs int `json:"jobs"`
 	Held int `json:"jobs_on_holders"`
-	// Loads is how often a node loaded a file, and Seconds the sum of the time which that took the nodes.
+	// Loads is how often a node loaded a file, and Seconds the sum of the time which
+	// that took the nodes.
 	Loads   int64 `json:"loads"`
 	Seconds int64 `json:"transfer_s"`
-	// Waiting is the sum of the time which jobs spent with their nodes until the last one had the file.
+	// Waiting is the sum of the time which jobs spent with their nodes until the
+	// last one had the file.
 	Waiting int64 `json:"waiting_for_load_s"`
-	// Stretch is, of all jobs, the time from submission to end over that of the job with the fewest GPUs and
-	// nodes that all have to load (locality, section 3).
+	// Stretch is, of all jobs, the time from submission to end over that of the job with the fewest
+	// GPUs and nodes that all have to load (locality, section 3).
 	StretchMean float64 `json:"stretch_mean"`
 	StretchStd  float64 `json:"stretch_std"`
 }
@@ -82,8 +85,8 @@ func (f *files) seconds(j *job) int64 {
 	return (j.Input.Bytes-1)/f.Bandwidth + 1
 }
 
-// begin has a job that starts on segs at second now load its file, and returns after how many seconds the
-// last node has it.
+// begin has a job that starts on segs at second now load its file, and returns after how many
+// seconds the last node has it.
 func (f *files) begin(j *job, segs []nodeset.Segment, now int64) (wait int64) {
 	if f == nil || j.Input.File == 0 {
 		return 0

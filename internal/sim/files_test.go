@@ -61,7 +61,8 @@ func TestLoads(t *testing.T) {
 	}
 	r, ran := withFiles(t, Files{Bandwidth: 100, Memory: 2000}, 1, backfill, jobs)
 	for id, want := range map[string][3]int64{
-		"loads": {0, 110}, "beside": {4, 110}, "has it": {110, 210}, "other": {112, 222}, "third": {400, 510}, "again": {600, 710}, "no file": {800, 900},
+		"loads": {0, 110}, "beside": {4, 110}, "has it": {110, 210}, "other": {112, 222},
+		"third": {400, 510}, "again": {600, 710}, "no file": {800, 900},
 	} {
 		require.Equal(t, want, ran[id], id)
 	}
@@ -99,7 +100,8 @@ func TestRunningJobsKeepTheirFile(t *testing.T) {
 	require.Equal(t, 1, r.Files.Held)
 }
 
-// With the preference jobs go where their file is, and without they do not; without a file nothing changes.
+// With the preference jobs go where their file is, and without they do not; without a
+// file nothing changes.
 func TestAuctionPrefersHolders(t *testing.T) {
 	run := func(prefer bool, jobs []workload.Job) (*Result, map[string][3]int64) {
 		o := core.DefaultAuctionOptions()

@@ -28,8 +28,8 @@ func (w watched) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, p 
 	return err
 }
 
-// How near the policy's answers are to its bounds over whole simulated queues, and what the cycles in which some job
-// fits take: docs/decisions.md has the figures.
+// How near the policy's answers are to its bounds over whole simulated queues, and what the cycles
+// in which some job fits take: docs/decisions.md has the figures.
 func TestIPSchedIsNearItsBound(t *testing.T) {
 	race.Slow(t)
 	for _, q := range []struct {
@@ -65,8 +65,11 @@ func TestIPSchedIsNearItsBound(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, r.Unrun)
 		require.Equal(t, len(w.Jobs), started)
-		t.Logf("%s: %d cycles, in %d of them no job fits, of the others %d are proven; bounds %.2f%% above the answers; %v (median), %v (p99), %v (max); up to %d jobs waiting",
-			q.workload, r.Cycles, full, proven, 100*(bound/worth-1), spent.quantile(0.5).Round(time.Millisecond/10), spent.quantile(0.99).Round(time.Millisecond), spent.max.Round(time.Millisecond), r.PendingMax)
+		t.Logf("%s: %d cycles, in %d of them no job fits, of the others %d are proven; bounds "+
+			"%.2f%% above the answers; %v (median), %v (p99), %v (max); up to %d jobs waiting",
+			q.workload, r.Cycles, full, proven, 100*(bound/worth-1),
+			spent.quantile(0.5).Round(time.Millisecond/10), spent.quantile(0.99).Round(time.Millisecond),
+			spent.max.Round(time.Millisecond), r.PendingMax)
 		require.Less(t, bound/worth, 1.08, q.workload)
 	}
 }

@@ -19,6 +19,8 @@ import (
 
 // What a simulation says of itself, its records say too, in whatever order they come.
 func TestMeasureIsWhatRunSays(t *testing.T) {
+	compared := 0
+	defer func() { require.Greater(t, compared, 10) }()
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, jobs := drawWorkload(t)
 		var p core.Policy
@@ -35,11 +37,16 @@ func TestMeasureIsWhatRunSays(t *testing.T) {
 			require.ErrorContains(t, err, "no job ran")
 			return
 		}
-		ran := rapid.Permutation(slices.SortedFunc(maps.Values(byName), func(a, b Record) int { return int(a.Start - b.Start) })).Draw(t, "order")
+		ran := rapid.Permutation(slices.SortedFunc(maps.Values(byName),
+			func(a, b Record) int { return int(a.Start - b.Start) })).Draw(t, "order")
 		got, err := Measure(nodes, ran)
 		require.NoError(t, err)
+		if len(want.Unrun) > 0 {
+			return // a schedule does not say that others were submitted, and waited
+		}
+		compared++
 		// Not of the schedule: who made it, when, and what it did while jobs waited.
-		got.Policy, got.Unrun, got.GPUQueue = want.Policy, want.Unrun, want.GPUQueue
+		got.Policy, got.GPUQueue = want.Policy, want.GPUQueue
 		got.Cycles, got.CycleMsP50, got.CycleMsP99, got.CycleMsMax = want.Cycles, want.CycleMsP50, want.CycleMsP99, want.CycleMsMax
 		requireAlmostEqual(t, want, got)
 	})

@@ -6,18 +6,19 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/slurmselect"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // Offers is a policy to which the first jobs of the queue come with an offer
-// ([core.Job.Offer]): what Slurm's selection, the same as [Backfill]'s, would give each in turn if
-// those before it had started on theirs, by its first request. Auctions bid them: the "SLURM bids" of aucsched1, section 5.
+// ([core.Job.Offer]): what Slurm's selection, the same as [Backfill]'s, would give each in turn
+// if those before it had started on theirs, by its first request. Auctions bid them: the "SLURM
+// bids" of aucsched1, section 5.
 type Offers struct {
 	policy core.Policy
 	window int
-	sel    bids.Selector
+	sel    slurmselect.Selector
 	jobs   []core.Job  // copies with their offers
 	queue  []*core.Job // these, and the rest of the queue
 	segs   [][]nodeset.Segment

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/policies"
+	"github.com/aucsched/aucsched/internal/slurmselect"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -52,7 +52,7 @@ func TestOffersFitInTurn(t *testing.T) {
 		}
 		left := new(nodeset.Table)
 		left.CopyFrom(before)
-		var sel bids.Selector
+		var sel slurmselect.Selector
 		refused := false
 		for i, j := range s.Pending {
 			require.Equal(t, jobs[i], *j, "the caller's jobs stay as they are")

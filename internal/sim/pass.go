@@ -15,11 +15,12 @@ const (
 
 // pass is how far a pass of backfill has come that has given the locks away.
 type pass struct {
-	under     bool
-	began     int64
-	took      time.Duration // since then
-	next, end int           // jobs in the queue: the next to look at, and the last that may be started by it, plus 1
-	reach     int           // and the last that it looks at, plus 1
+	under bool
+	began int64
+	took  time.Duration // since then
+	// jobs in the queue: the next to look at, and the last that may be started by it, plus 1
+	next, end int
+	reach     int // and the last that it looks at, plus 1
 	starts    int
 	// pending and running are how many jobs there will be if none comes or goes.
 	pending, running int

@@ -29,12 +29,13 @@ func startsOf(t *testing.T, p core.Policy, change func(*Config), jobs ...workloa
 	return starts, ends
 }
 
-// A pass that takes a second for a job gives the locks away after each two jobs: the fifth of its queue
-// is looked at 5 s after its beginning. If a job has come or gone by then it is over, and what it has not
-// looked at waits for the next.
+// A pass that takes a second for a job gives the locks away after each two jobs: the fifth of its
+// queue is looked at 5 s after its beginning. If a job has come or gone by then it is over, and
+// what it has not looked at waits for the next.
 func TestBackfillTakesTime(t *testing.T) {
 	queue := []workload.Job{
-		jobOf(1, bids.Request{Cores: 3}, 0, 300, 300), // the first pass, in second 0, has nothing to do
+		// the first pass, in second 0, has nothing to do
+		jobOf(1, bids.Request{Cores: 3}, 0, 300, 300),
 		jobOf(2, bids.Request{Cores: 4}, 6, 100, 100), // has to wait for all nodes
 		jobOf(3, bids.Request{Cores: 2}, 6, 100, 100),
 		jobOf(4, bids.Request{Cores: 2}, 6, 100, 100),
@@ -82,7 +83,8 @@ func TestBackfillGoesOnBehindItsStarts(t *testing.T) {
 // A pass that was broken off long ago keeps nobody waiting.
 func TestBackfillAfterABreak(t *testing.T) {
 	jobs := []workload.Job{
-		jobOf(1, bids.Request{Cores: 3}, 0, 31, 31), // ends while the pass of second 30 gives the locks away, and with it the queue
+		// ends while the pass of second 30 gives the locks away, and with it the queue
+		jobOf(1, bids.Request{Cores: 3}, 0, 31, 31),
 		jobOf(2, bids.Request{Cores: 2}, 6, 30, 30),
 		jobOf(3, bids.Request{Cores: 1}, 6, 10, 300),
 		jobOf(4, bids.Request{Cores: 1}, 6, 10, 300),

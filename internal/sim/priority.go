@@ -30,10 +30,10 @@ type Priorities interface {
 // raises the priority by one, so W is the number of minutes in MaxAge. Both terms are
 // rounded down. There is neither fair share nor quality of service.
 //
-// A job's age counts from its submission. The nodes and cores are those asked for,
-// at least: one node where no number is given, and MinNodes x TasksPerNode where no total of cores is.
-// The paper does not say what the size contributes; that one minute is worth
-// one settles it but for MaxAge, which is Slurm's default in [NewMultifactor].
+// A job's age counts from its submission. The nodes and cores are those asked for, at least: one
+// node where no number is given, and MinNodes x TasksPerNode where no total of cores is. The paper
+// does not say what the size contributes; that one minute is worth one settles it but for MaxAge,
+// which is Slurm's default in [NewMultifactor].
 type Multifactor struct {
 	maxAge       int64 // s, a multiple of 60
 	nodes, cores int64 // of the machine

@@ -31,9 +31,10 @@ func TestMultifactor(t *testing.T) {
 		{"the whole machine, just submitted", bids.Request{MinNodes: 1024, Cores: 8192}, 0, 10080},
 		{"a minute is worth one", bids.Request{MinNodes: 1024, Cores: 8192}, 60, 1 + 10080},
 		{"less than a minute is not", bids.Request{MinNodes: 1024, Cores: 8192}, 59, 10080},
-		{"all cores, on any number of nodes", bids.Request{Cores: 8192}, 0, 5040 + 4}, // a node is 4.92
-		{"a 32nd of the cores", bids.Request{Cores: 256}, 600, 10 + 162},              // 157.5 + 4.92
-		{"rounded down", bids.Request{Cores: 1}, 0, 5},                                // 0.62 + 4.92
+		// a node is 4.92
+		{"all cores, on any number of nodes", bids.Request{Cores: 8192}, 0, 5040 + 4},
+		{"a 32nd of the cores", bids.Request{Cores: 256}, 600, 10 + 162}, // 157.5 + 4.92
+		{"rounded down", bids.Request{Cores: 1}, 0, 5},                   // 0.62 + 4.92
 		{"cores by nodes", bids.Request{MinNodes: 64, TasksPerNode: 4}, 600, 10 + 472},
 		{"a week", bids.Request{Cores: 256}, 7 * day, 10080 + 162},
 		{"age counts for a week only", bids.Request{Cores: 256}, 9 * day, 10080 + 162},

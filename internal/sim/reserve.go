@@ -48,10 +48,11 @@ func (b *Backfill) tests(ctx context.Context, first, from, to int) (over bool, e
 			clear(b.blocked)
 		}
 		if i == first {
-			b.p.Decisions[head].Expected = out.start
+			d := &b.p.Decisions[head]
+			d.Kept, d.Expected = out.start > 0, out.start
 			continue
 		}
-		d := core.Decision{Job: i, Expected: out.start, Reason: ReasonPriority}
+		d := core.Decision{Job: i, Kept: out.start > 0, Expected: out.start, Reason: ReasonPriority}
 		if out.what == hopeless {
 			why, err := b.never(j)
 			if err != nil {

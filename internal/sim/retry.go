@@ -14,14 +14,15 @@ type retry struct {
 const (
 	// longestCycle is what a cycle gets at most, unless the configuration gives more.
 	longestCycle = time.Hour
-	// maxVain is after how many cycles in vain a policy is not asked again: the last ones had longestCycle.
+	// maxVain is after how many cycles in vain a policy is not asked again: the last
+	// ones had longestCycle.
 	maxVain = 50
 	// maxWait is by how many doublings of the interval the next of them is put off.
 	maxWait = 10
 )
 
-// learn takes note of a cycle at second now, on a machine that was idle or not. Those of a busy machine say nothing
-// about how long one on an idle one needs.
+// learn takes note of a cycle at second now, on a machine that was idle or not. Those of a busy
+// machine say nothing about how long one on an idle one needs.
 func (r *retry) learn(cfg *Config, now int64, timedOut bool, started int, idle bool) {
 	if !timedOut || cfg.CycleLimit == 0 {
 		*r = retry{}
@@ -41,7 +42,8 @@ func (r *retry) learn(cfg *Config, now int64, timedOut bool, started int, idle b
 	}
 }
 
-// limit is how long the next cycle may take: on an idle machine, where waiting doesn't help, ever longer.
+// limit is how long the next cycle may take: on an idle machine, where waiting
+// doesn't help, ever longer.
 func (r *retry) limit(usual time.Duration, idle bool) time.Duration {
 	if idle {
 		for range r.idle {

@@ -17,7 +17,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// However short a cycle is, all jobs run that can: what a cycle had no time for is decided on later.
+// However short a cycle is, all jobs run that can: what a cycle had no time for
+// is decided on later.
 func TestNoCycleLimitLeavesJobsUnrun(t *testing.T) {
 	ipsched := policies.DefaultIPSchedOptions()
 	halve := ipsched
@@ -41,7 +42,9 @@ func TestNoCycleLimitLeavesJobsUnrun(t *testing.T) {
 		for _, limit := range []time.Duration{time.Nanosecond, 20 * time.Microsecond} {
 			var jobs []workload.Job
 			for i := range 40 {
-				jobs = append(jobs, workload.Job{Job: core.Job{ID: fmt.Sprint(i), Request: bids.Request{Cores: 1 + i}, TimeLimit: 100}, Submit: int64(i / 20 * 50), Duration: 50})
+				jobs = append(jobs,
+					workload.Job{Job: core.Job{ID: fmt.Sprint(i), Request: bids.Request{Cores: 1 + i},
+						TimeLimit: 100}, Submit: int64(i / 20 * 50), Duration: 50})
 			}
 			workload.AssignBasicPriorities(jobs)
 			c := NewConfig(make([]nodeset.Capacity, 16))
@@ -76,7 +79,8 @@ func (p *patient) Decide(_ context.Context, s *core.Snapshot, l core.Limits, pla
 	return nil
 }
 
-// An idle machine gives a cycle ever more time, later and later; a policy that is never done is asked often, not for ever.
+// An idle machine gives a cycle ever more time, later and later; a policy that is never done is
+// asked often, not for ever.
 func TestRetriesHaveMoreTime(t *testing.T) {
 	job := workload.Job{Job: core.Job{ID: "J", Request: bids.Request{Cores: 1}, Priority: 1, TimeLimit: 9}, Duration: 9}
 	c := NewConfig([]nodeset.Capacity{{Cores: 1}})
@@ -96,7 +100,8 @@ func TestRetriesHaveMoreTime(t *testing.T) {
 	}
 }
 
-// What cycles of a busy machine had no time for gives the first one of an idle machine neither an hour nor a pause.
+// What cycles of a busy machine had no time for gives the first one of an idle machine neither
+// an hour nor a pause.
 func TestBusyCyclesDoNotCountOnAnIdleMachine(t *testing.T) {
 	c := NewConfig(make([]nodeset.Capacity, 1))
 	c.CycleLimit = 50 * time.Millisecond

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -38,12 +39,13 @@ type Config struct {
 	// Release is how many seconds after the end of a job its nodes are free again, 0 to 3600: Slurm
 	// has each of them clean up first. Until then the job is one that runs and should have ended.
 	Release int64
-	// Files is what jobs' input files cost. Loading one is part of a job's time, and so of its time limit.
+	// Files is what jobs' input files cost. Loading one is part of a job's time, and
+	// so of its time limit.
 	Files Files
-	// CycleLimit is the wall-clock time that the policy has for one cycle; 0
-	// means no limit, without which runs repeat bit for bit. If a cycle has no time for some jobs (core.TimedOut), there is
-	// another after an interval, and later and later ones while they start nothing; on an idle machine these have ever
-	// more time, so that no limit is too short for a job to run.
+	// CycleLimit is the wall-clock time that the policy has for one cycle; 0 means no limit,
+	// without which runs repeat bit for bit. If a cycle has no time for some jobs (core.TimedOut),
+	// there is another after an interval, and later and later ones while they start nothing; on an
+	// idle machine these have ever more time, so that no limit is too short for a job to run.
 	CycleLimit time.Duration
 	// OnCycle, if set, is called after every cycle.
 	OnCycle func(Progress)
@@ -232,7 +234,7 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 	}
 	s.jobs[i] = job{j, s.capped(j.Duration, j.TimeLimit)}
 	if s.meter.fewestNodes(&j.Request) == 0 && !s.meter.anyAlternative(&j.Job) {
-		err := bids.CanEverRun(s.nodes, &j.Request)
+		err := answers.CanEverRun(s.nodes, &j.Request)
 		s.result.Unrun = append(s.result.Unrun, Unrun{j.ID, err.Error()})
 		return nil
 	}
@@ -248,7 +250,8 @@ func (s *simulator) capped(duration, limit int64) int64 {
 	return max(duration, 1)
 }
 
-// runs is how long a job runs on segs, which meet r, and for how much of that it waits for its file.
+// runs is how long a job runs on segs, which meet r, and for how much of that
+// it waits for its file.
 func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) (runs, loading int64) {
 	loading = s.files.begin(j, segs, s.now)
 	runs = s.capped(max(lasts(j.Duration, r, segs), 1)+loading, j.TimeLimit)
@@ -350,7 +353,8 @@ func (s *simulator) wake() int64 {
 	at := s.now + s.cfg.Interval
 	expected := int64(0)
 	for i := range s.plan.Decisions {
-		if e := s.plan.Decisions[i].Expected; e > s.now && (expected == 0 || e < expected) {
+		d := &s.plan.Decisions[i]
+		if e := d.Expected; d.Kept && e > s.now && (expected == 0 || e < expected) {
 			expected = e
 		}
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/slurmselect"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -129,12 +131,15 @@ func TestRefereeStopsTheRun(t *testing.T) {
 		{"more GPUs than a node has", bids.Request{Cores: 1, MinGPUs: 1, MaxGPUs: 3}, []nodeset.Segment{seg(0, 0, 1, 3)}, "3 of 2 GPUs"},
 		{"too few cores", bids.Request{Cores: 5}, []nodeset.Segment{seg(0, 0, 4, 0)}, "4 cores, asked for 5"},
 		{"GPUs not asked for", bids.Request{Cores: 1}, []nodeset.Segment{seg(0, 0, 1, 1)}, "1 GPUs a node, asked for 0-0"},
-		{"different GPUs", bids.Request{Cores: 2, MinGPUs: 1, MaxGPUs: 2}, []nodeset.Segment{seg(0, 0, 1, 1), seg(1, 1, 1, 2)}, "1 and 2 GPUs on different nodes"},
+		{"different GPUs", bids.Request{Cores: 2, MinGPUs: 1, MaxGPUs: 2},
+			[]nodeset.Segment{seg(0, 0, 1, 1), seg(1, 1, 1, 2)}, "1 and 2 GPUs on different nodes"},
 		{"too few nodes", bids.Request{Cores: 4, MinNodes: 2}, []nodeset.Segment{seg(0, 0, 4, 0)}, "1 nodes, asked for 2-0"},
 		{"too many nodes", bids.Request{Cores: 2, MaxNodes: 1}, []nodeset.Segment{seg(0, 1, 1, 0)}, "2 nodes, asked for 0-1"},
-		{"wrong cores a node", bids.Request{MinNodes: 2, TasksPerNode: 2}, []nodeset.Segment{seg(0, 0, 3, 0), seg(1, 1, 1, 0)}, "1-3 cores a node, asked for 2"},
+		{"wrong cores a node", bids.Request{MinNodes: 2, TasksPerNode: 2},
+			[]nodeset.Segment{seg(0, 0, 3, 0), seg(1, 1, 1, 0)}, "1-3 cores a node, asked for 2"},
 		{"one node too many", bids.Request{MinNodes: 1, TasksPerNode: 2}, []nodeset.Segment{seg(0, 1, 2, 0)}, "2 nodes, asked for 1-0"},
-		{"a gap", bids.Request{Cores: 2, Contiguous: true}, []nodeset.Segment{seg(0, 0, 1, 0), seg(2, 2, 1, 0)}, "nodes 0 and 2 are not consecutive"},
+		{"a gap", bids.Request{Cores: 2, Contiguous: true}, []nodeset.Segment{seg(0, 0, 1, 0), seg(2, 2, 1, 0)},
+			"nodes 0 and 2 are not consecutive"},
 		{"not eligible", bids.Request{Cores: 1, Eligible: only}, []nodeset.Segment{seg(1, 1, 1, 0)}, "node 1 is not eligible"},
 		{"outside the machine", bids.Request{Cores: 1}, []nodeset.Segment{seg(4, 4, 1, 0)}, "bad segment: nodes 4-4"},
 		{"nothing", bids.Request{Cores: 1}, nil, "no nodes"},
@@ -143,7 +148,7 @@ func TestRefereeStopsTheRun(t *testing.T) {
 			// A job before it makes sure that CanEverRun does not get in the way.
 			r := newReferee(nodes)
 			require.ErrorContains(t, r.start(&c.req, c.segs), c.want)
-			if bids.CanEverRun(mustTable(t, nodes), &c.req) != nil {
+			if answers.CanEverRun(mustTable(t, nodes), &c.req) != nil {
 				return
 			}
 			_, err := Run(context.Background(), NewConfig(nodes), place(c.segs...), []workload.Job{jobOf(7, c.req, 0, 1, 1)})
@@ -242,7 +247,7 @@ func TestIdleMachineWaitsForExpected(t *testing.T) {
 	var asked []int64
 	p := scripted(func(s *core.Snapshot, p *core.Plan) error {
 		asked = append(asked, s.Now)
-		d := core.Decision{Job: 0, Expected: 1000}
+		d := core.Decision{Job: 0, Kept: true, Expected: 1000}
 		if s.Now >= 1000 {
 			d = core.Decision{Job: 0, Start: true, Segs: []nodeset.Segment{{Cores: 1}}}
 		}
@@ -293,12 +298,14 @@ func TestResultJSON(t *testing.T) {
 func drawWorkload(t *rapid.T) ([]nodeset.Capacity, []workload.Job) {
 	var nodes []nodeset.Capacity
 	for range rapid.IntRange(1, 8).Draw(t, "nodes") {
-		nodes = append(nodes, nodeset.Capacity{Cores: uint16(rapid.SampledFrom([]int{2, 4, 4}).Draw(t, "cores")), GPUs: uint8(rapid.SampledFrom([]int{0, 2, 2}).Draw(t, "gpus"))})
+		nodes = append(nodes, nodeset.Capacity{Cores: uint16(rapid.SampledFrom([]int{2, 4, 4}).Draw(t, "cores")),
+			GPUs: uint8(rapid.SampledFrom([]int{0, 2, 2}).Draw(t, "gpus"))})
 	}
 	var jobs []workload.Job
 	for i := range rapid.IntRange(1, 40).Draw(t, "jobs") {
 		limit := rapid.Int64Range(1, 900).Draw(t, "limit")
-		j := jobOf(i, drawRequest(t, len(nodes)), rapid.Int64Range(0, 600).Draw(t, "submit"), rapid.Int64Range(0, limit+20).Draw(t, "duration"), limit)
+		j := jobOf(i, drawRequest(t, len(nodes)), rapid.Int64Range(0, 600).Draw(t, "submit"),
+			rapid.Int64Range(0, limit+20).Draw(t, "duration"), limit)
 		j.Priority = rapid.SampledFrom([]int64{j.Priority, 7, 8}).Draw(t, "priority")
 		jobs = append(jobs, j)
 	}
@@ -323,7 +330,7 @@ func TestBackfillRunsAll(t *testing.T) {
 		require.Equal(t, res, again)
 		require.Equal(t, got, gotAgain)
 		require.Len(t, jobs, len(got)+len(res.Unrun))
-		var sel bids.Selector
+		var sel slurmselect.Selector
 		for _, u := range res.Unrun {
 			i := slices.IndexFunc(jobs, func(j workload.Job) bool { return j.ID == u.ID })
 			_, ok, err := sel.Select(mustTable(t, nodes), &jobs[i].Request, nil, nil)

@@ -71,7 +71,8 @@ func TestStrandedOnPaper(t *testing.T) {
 }
 
 func TestNoGPUQueueWithoutGPUs(t *testing.T) {
-	_, res := records(t, place(nodeset.Segment{Cores: 1}), nodesOf([3]int{1, 4, 0}), []workload.Job{jobOf(1, bids.Request{Cores: 1}, 0, 10, 10)})
+	_, res := records(t, place(nodeset.Segment{Cores: 1}), nodesOf([3]int{1, 4, 0}),
+		[]workload.Job{jobOf(1, bids.Request{Cores: 1}, 0, 10, 10)})
 	require.Nil(t, res.GPUQueue)
 	text, err := json.Marshal(res)
 	require.NoError(t, err)
@@ -149,7 +150,8 @@ func TestPropertyStranded(t *testing.T) {
 			}
 			for n := range nodes.Len() {
 				c := nodes.Total(n)
-				c.Cores, c.GPUs = uint16(rapid.IntRange(0, int(c.Cores)).Draw(t, "free cores")), uint8(rapid.IntRange(0, int(c.GPUs)).Draw(t, "free GPUs"))
+				c.Cores, c.GPUs = uint16(rapid.IntRange(0, int(c.Cores)).Draw(t, "free cores")),
+					uint8(rapid.IntRange(0, int(c.GPUs)).Draw(t, "free GPUs"))
 				require.NoError(t, nodes.SetFree(n, c))
 			}
 			seconds := rapid.IntRange(0, 100).Draw(t, "seconds")
@@ -227,7 +229,8 @@ func TestPoliciesStrandDifferently(t *testing.T) {
 			}
 			return nil
 		})
-		jobs := []workload.Job{jobOf(1, bids.Request{Cores: 1, MinGPUs: 2}, 0, 30, 30), jobOf(2, bids.Request{Cores: 1, MinGPUs: 2}, 0, 30, 30),
+		jobs := []workload.Job{jobOf(1, bids.Request{Cores: 1, MinGPUs: 2}, 0, 30, 30),
+			jobOf(2, bids.Request{Cores: 1, MinGPUs: 2}, 0, 30, 30),
 			jobOf(3, bids.Request{Cores: 1, MinGPUs: 4}, 0, 30, 30)}
 		res, err := Run(context.Background(), NewConfig(nodesOf([3]int{2, 8, 4})), p, jobs)
 		require.NoError(t, err)

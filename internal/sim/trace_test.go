@@ -8,7 +8,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/beside"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -25,19 +25,10 @@ import (
 // trace reads the jobs of an SWF trace from shared/traces beside the checkout.
 // It skips the test where that is absent.
 func trace(t testing.TB, name string, limit int) []workload.Job {
-	dir, err := os.Getwd()
+	f, err := os.Open(beside.Shared(t, "traces/"+name))
 	require.NoError(t, err)
-	for {
-		path := filepath.Join(dir, "..", "shared", "traces", name)
-		if f, err := os.Open(path); err == nil {
-			defer f.Close()
-			return parseTrace(t, f, limit)
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skipf("the trace %s is not beside the checkout, in shared/traces", name)
-		}
-		dir = filepath.Dir(dir)
-	}
+	defer f.Close()
+	return parseTrace(t, f, limit)
 }
 
 func parseTrace(t testing.TB, f io.Reader, limit int) (jobs []workload.Job) {

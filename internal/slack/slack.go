@@ -11,10 +11,11 @@ import "time"
 // ending earlier, not by ending late. It matters only where a deadline cuts a cycle
 // short, and then the clock decides anyway.
 //
-// With a rival on each core, an end is on time 99 times of 100 within one of the host's time slices,
-// and takes two or three of them now and then. So the longest has to be remembered for thousands of
-// cycles if not one of a thousand shall be late; and an end that took far longer than was left to it,
-// as when the host slept, says little about the next and counts as twice what was left.
+// With a rival on each core, an end is on time 99 times of 100 within one of the host's time
+// slices, and takes two or three of them now and then. So the longest has to be remembered
+// for thousands of cycles if not one of a thousand shall be late; and an end that took far
+// longer than was left to it, as when the host slept, says little about the next and counts
+// as twice what was left.
 type Slack struct {
 	most time.Duration // the longest of late, slowly forgotten
 	off  time.Duration // what was left to this cycle's end

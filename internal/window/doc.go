@@ -4,7 +4,8 @@
 // what a cycle decided: the formats of "aucsched plan".
 //
 //	{"nodes": [{"name": "n[1-1024]", "cores": 8, "gpus": 2,
-//	            "free_cores": 8, "free_gpus": 2, "state": "up"}],
+//	            "free_cores": 8, "free_gpus": 2, "state": "up",
+//	            "weight": 1}],
 //	 "running": [{"id": "R1", "nodes": "n[65-80]", "cores_per_node": 8,
 //	              "gpus_per_node": 2, "end_s": 500}],
 //	 "jobs": [{"id": "J1", "priority": 4294901759, "cores": 4096, "nodes": "512",
@@ -14,7 +15,8 @@
 // Node names are Slurm hostlists, in machine order. free_cores and free_gpus default to what
 // running jobs leave; if they are given, what running jobs hold is already off. nodes and
 // gpus_per_node take N or MIN-MAX, as a string or a number. state is up (the default), drained or
-// down. cores_per_node and gpus_per_node of a running job are a number, or a list with an element
+// down. Jobs get nodes of the least weight where they can, as in Slurm; 0 if it is absent.
+// cores_per_node and gpus_per_node of a running job are a number, or a list with an element
 // for each of its nodes. end_s is the time, in seconds from now, at which the job's limit runs out.
 // waited_s is for how long the job could have started already, 0 if it is absent; auctions with a
 // patience look at it. Whatever is absent is not restricted.

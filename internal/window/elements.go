@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
@@ -59,6 +60,9 @@ func (p *parser) node(i int, raw json.RawMessage) error {
 			return p.fail("%s: %s: %d is not in 0-%d", what, f.field, f.v, f.max)
 		}
 	}
+	if n.Weight < 0 || n.Weight > math.MaxUint32 {
+		return p.fail("%s: weight: %d is not in 0-%d", what, n.Weight, uint32(math.MaxUint32))
+	}
 	for _, name := range names {
 		if _, twice := p.index[name]; twice {
 			return p.fail("%s: name: node %s is there twice", what, name)
@@ -69,6 +73,7 @@ func (p *parser) node(i int, raw json.RawMessage) error {
 		p.free = append(p.free, nodeset.Capacity{Cores: uint16(freeCores), GPUs: uint8(freeGPUs)})
 		p.freeSet = append(p.freeSet, n.FreeCores != nil || n.FreeGPUs != nil)
 		p.up = append(p.up, up)
+		p.weight = append(p.weight, n.Weight)
 	}
 	return nil
 }
@@ -117,10 +122,12 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 	if j.Waited < 0 || j.Waited > core.NoTimeLimit {
 		return p.fail("%s: waited_s: %d is not in 0-%d", what, j.Waited, int64(core.NoTimeLimit))
 	}
-	job := &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit, Since: -j.Waited} // the window's time is 0
+	// the window's time is 0
+	job := &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit, Since: -j.Waited}
 	p.namedNodes(what, &j, job)
 	if len(j.Alternatives) > 0 {
-		p.at = at + int64(bytes.Index(raw, j.Alternatives)) // the text is a copy of that part of raw
+		// the text is a copy of that part of raw
+		p.at = at + int64(bytes.Index(raw, j.Alternatives))
 		if job.Alternatives, err = p.alternatives(what, j.Alternatives); err != nil {
 			return err
 		}

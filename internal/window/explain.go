@@ -14,7 +14,8 @@ import (
 // plan --explain --json" print it; core.Explanation says what the fields mean. All
 // times are in seconds from now. Fields that do not apply are absent.
 type Explanation struct {
-	// Why is never, no_fit, lost, reserved, unmodelled, timed_out, or other if only Decision.Reason tells.
+	// Why is never, no_fit, lost, reserved, unmodelled, timed_out, or other if only
+	// Decision.Reason tells.
 	Why      string    `json:"why,omitempty"`
 	Worth    float64   `json:"worth"`
 	Never    string    `json:"never,omitempty"`
@@ -83,9 +84,10 @@ type Change struct {
 func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 	e := &Explanation{Worth: x.Worth, Never: x.NeverWhy, RoomKept: x.Kept, Trials: x.Trials, Cut: x.Cut, Late: x.Late}
 	if s := x.Shortage; s != nil {
-		e.Shortage = &Shortage{s.Resource, s.Need, s.Have, s.CoresPerNode, s.GPUsPerNode, s.Eligible, s.WithGPUs, s.WithCores, s.Run, s.Cores}
+		e.Shortage = &Shortage{s.Resource, s.Need, s.Have, s.CoresPerNode, s.GPUsPerNode,
+			s.Eligible, s.WithGPUs, s.WithCores, s.Run, s.Cores}
 	}
-	if x.Expected > 0 {
+	if x.Foreseen {
 		e.RoomIn = w.fromNow(x.Expected)
 	}
 	rivals, err := w.rivals(x.Rivals)

@@ -8,10 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/bom"
+	"github.com/aucsched/aucsched/internal/nearest"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -35,7 +40,11 @@ func Read(r io.Reader, name string) (*Window, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("%s: larger than %d bytes", name, MaxBytes)
 	}
-	p := &parser{name: name, text: text, index: make(map[string]int), jobs: make(map[string]bool)}
+	if text, err = bom.Trim(text); err != nil {
+		return nil, fmt.Errorf("%s:1: %w", name, err)
+	}
+	p := &parser{name: name, text: text, index: make(map[string]int), jobs: make(map[string]bool),
+		fields: make(map[reflect.Type][]string)}
 	if err := p.document(); err != nil {
 		return nil, err
 	}
@@ -53,12 +62,15 @@ type parser struct {
 	free     []nodeset.Capacity
 	freeSet  []bool // free_* was given
 	up       []bool
+	weight   []int64
 	queue    []*core.Job
 	jobs     map[string]bool // ids
 	running  []core.Running
 	held     []struct{ cores, gpus int } // by running jobs, by node
 	deferred []located                   // running jobs, read before the nodes they name
 	masks    []mask                      // lists of nodes of waiting jobs, likewise
+	fields   map[reflect.Type][]string   // names that an element's type knows
+	seen     []string                    // scratch: names of an element's fields
 }
 
 type located struct {
@@ -91,7 +103,8 @@ func (p *parser) document() error {
 		seen[k] = true
 		read, ok := map[string]func(int, json.RawMessage) error{"nodes": p.node, "jobs": p.job, "running": p.deferRunning}[k]
 		if !ok {
-			return p.fail("unknown field %q: nodes, jobs and running are known", k)
+			known := []string{"nodes", "jobs", "running"}
+			return p.fail("unknown field %q: nodes, jobs and running are known%s", k, nearest.Hint(k, known))
 		}
 		if err := p.array(d, k, read); err != nil {
 			return err
@@ -130,10 +143,21 @@ func (p *parser) expect(d *json.Decoder, want json.Delim, why string) error {
 	if err != nil {
 		return p.syntax(d, err)
 	}
-	if p.at = d.InputOffset() - 1; t != want {
-		return p.fail("%s: expected %q, found %v", why, want, t)
+	if p.at = d.InputOffset() - 1; t == want {
+		return nil
 	}
-	return nil
+	kind := "null"
+	switch t := t.(type) {
+	case json.Delim:
+		kind = strconv.Quote(t.String())
+	case string:
+		kind = "a text"
+	case float64:
+		kind = "a number"
+	case bool:
+		kind = strconv.FormatBool(t)
+	}
+	return p.fail("%s: expected %q, found %s", why, want, kind)
 }
 
 func (p *parser) array(d *json.Decoder, key string, read func(int, json.RawMessage) error) error {
@@ -161,30 +185,6 @@ func (p *parser) deferRunning(_ int, raw json.RawMessage) error {
 	return nil
 }
 
-// element decodes one object strictly.
-func (p *parser) element(what string, raw json.RawMessage, into any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	if err == nil {
-		return nil
-	}
-	var typ *json.UnmarshalTypeError
-	if errors.As(err, &typ) {
-		p.at += typ.Offset
-		if typ.Field == "" {
-			return p.fail("%s: expected an object, found a %s", what, typ.Value)
-		}
-		field := typ.Field[strings.LastIndexByte(typ.Field, '.')+1:] // without what is embedded, which is no level of the file
-		want := "a whole number in range"
-		if typ.Type.Kind() == reflect.Bool {
-			want = "true or false"
-		}
-		return p.fail("%s: %s: %s is not %s", what, field, typ.Value, want)
-	}
-	return p.fail("%s: %s", what, strings.TrimPrefix(err.Error(), "json: "))
-}
-
 // window puts everything together.
 func (p *parser) window() (*Window, error) {
 	p.at = 0
@@ -204,7 +204,21 @@ func (p *parser) window() (*Window, error) {
 		}
 	}
 	w := &Window{Names: p.names}
-	w.Snapshot = core.Snapshot{Nodes: t, Pending: p.queue, Running: p.running}
+	w.Snapshot = core.Snapshot{Nodes: t, Tiers: tiersOf(p.weight), Pending: p.queue, Running: p.running}
 	core.SortQueue(w.Snapshot.Pending)
 	return w, nil
+}
+
+// tiersOf are the places of weights among all that there are, nil if they are all the same.
+func tiersOf(weights []int64) []uint8 {
+	there := slices.Compact(slices.Sorted(slices.Values(weights)))
+	if len(there) < 2 {
+		return nil
+	}
+	tiers := make([]uint8, len(weights))
+	for n, weight := range weights {
+		at, _ := slices.BinarySearch(there, weight)
+		tiers[n] = uint8(min(at, math.MaxUint8))
+	}
+	return tiers
 }

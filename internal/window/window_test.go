@@ -54,7 +54,8 @@ func TestReadAlternatives(t *testing.T) {
 	require.NoError(t, err)
 	j := w.Snapshot.Pending[0]
 	require.Equal(t, bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 1, MaxGPUs: 3, MixedGPUs: true}, j.Request)
-	require.Equal(t, []bids.Request{{Cores: 16}, {MinNodes: 2, MaxNodes: 3, TasksPerNode: 4, MinGPUs: 2, MaxGPUs: 2, Contiguous: true}}, j.Alternatives)
+	require.Equal(t, []bids.Request{{Cores: 16},
+		{MinNodes: 2, MaxNodes: 3, TasksPerNode: 4, MinGPUs: 2, MaxGPUs: 2, Contiguous: true}}, j.Alternatives)
 	require.Empty(t, w.Snapshot.Pending[1].Alternatives)
 }
 
@@ -74,8 +75,10 @@ func TestOutcomeOfAlternatives(t *testing.T) {
 	require.NoError(t, err)
 	text, err := json.Marshal(o.Decisions)
 	require.NoError(t, err)
-	require.Equal(t, `[{"job":"A","start":true,"alternative":2,"nodes":"n1","cores_per_node":[6],"gpus_per_node":0,"bid_class":"A","reason":""},`+
-		`{"job":"M","start":true,"nodes":"n[1-2]","cores_per_node":[2,2],"gpus_per_node":1,"gpus_of_nodes":[1,2],"bid_class":"A","reason":""}]`, string(text))
+	require.Equal(t, `[{"job":"A","start":true,"alternative":2,"nodes":"n1","cores_per_node":[6],`+
+		`"gpus_per_node":0,"bid_class":"A","reason":""},`+
+		`{"job":"M","start":true,"nodes":"n[1-2]","cores_per_node":[2,2],"gpus_per_node":1,`+
+		`"gpus_of_nodes":[1,2],"bid_class":"A","reason":""}]`, string(text))
 }
 
 func TestReadErrors(t *testing.T) {
@@ -101,28 +104,59 @@ func TestReadErrors(t *testing.T) {
 		doc(`{"cores":8}`, job):                            "name: is missing",
 		doc(`{"name":"n1","cores":8,"state":"odd"}`, job):  `state: "odd"`,
 		doc(node, `7`): "jobs[0]: expected an object",
-		doc(node, `{"id":"J","priority":5,"cores":4,"gpus_per_node":"3-1"}`):                                                                     `"3-1": the range is empty`,
-		doc(node, `{"id":"J","priority":5,"cores":4,"nodes":"many"}`):                                                                            `"many" is neither N nor MIN-MAX`,
-		doc(node, `{"id":"J","priority":5,"cores":4,"nodes":99999999999999999999}`):                                                              "is neither N",
-		doc(node, `{"id":"J","priority":5,"cores":-4}`):                                                                                          "jobs[0] (J): cores: -4: must not be negative",
-		doc(node, `{"id":"J","priority":0,"cores":4}`):                                                                                           "priority: 0 is not in 1-",
-		doc(node, `{"id":"J","priority":5}`):                                                                                                     "asks for no core",
-		doc(node, `{"id":"J","priority":5,"cores":4,"waited_s":-1}`):                                                                             "jobs[0] (J): waited_s: -1 is not in 0-3153600000",
-		doc(node, `{"id":"J","priority":5,"cores":4,"time_limit_s":0}`):                                                                          "time_limit_s: 0",
-		doc(node, alternatives(`7`)):                                                                                                             "w.json:2: jobs[0] (J): alternatives: is a list of requests",
-		doc(node, alternatives("[{\"cores\":1},\n{\"cores\":1,\n\"gpus_per_node\":\"x\"}]")):                                                     `w.json:3: jobs[0] (J): alternatives[1]: "x" is neither N nor MIN-MAX`,
-		doc(node, alternatives(`[{"cores":1},{"cores":1,"gpus_per_node":300}]`)):                                                                 "w.json:2: jobs[0] (J): alternatives[1].gpus_per_node: 300: must be at most 255",
-		doc(node, alternatives(`[{"nodes":2}]`)):                                                                                                 "alternatives[0].cores: 0: the job asks for no core",
-		doc(node, alternatives(`[{"cores":"4"}]`)):                                                                                               "jobs[0] (J): alternatives[0]: cores: string is not a whole number",
-		doc(node, alternatives(`[{"cores":4,"time_limit_s":9}]`)):                                                                                `jobs[0] (J): alternatives[0]: unknown field "time_limit_s"`,
-		doc(node, alternatives(`[{"cores":1},7]`)):                                                                                               "alternatives[1]: expected an object",
-		doc(node, alternatives(`[`+strings.Repeat(`{"cores":1},`, 8)+`{"cores":1}]`)):                                                            "jobs[0] (J): alternatives: more than 8",
-		doc(node, `{"id":"J","priority":5,"cores":4,"gpus_uniform":"no"}`):                                                                       "gpus_uniform: string is not true or false",
-		doc(node, `{"id":"J","priority":5,"cores":"4"}`):                                                                                         "jobs[0]: cores: string is not a whole number",
-		doc(node, `{"priority":5,"cores":4}`):                                                                                                    "id: is missing",
-		doc(node, job)[:len(doc(node, job))-1] + `,"running":[{"id":"R","nodes":"x1","cores_per_node":1}]}`:                                      "there is no node x1",
-		doc(node, job)[:len(doc(node, job))-1] + `,"running":[{"id":"R","nodes":"n1","cores_per_node":9}]}`:                                      "node n1 has 8 cores and 2 GPUs left",
-		strings.TrimSuffix(doc(`{"name":"n1","cores":8,"free_cores":8}`, job), "}") + `,"running":[{"id":"R","nodes":"n1","cores_per_node":1}]}`: "add up to 9 cores",
+		doc(node,
+			`{"id":"J","priority":5,"cores":4,"gpus_per_node":"3-1"}`): `"3-1": the range is empty`,
+		doc(node,
+			`{"id":"J","priority":5,"cores":4,"nodes":"many"}`): `"many" is neither N nor MIN-MAX`,
+		doc(node,
+			`{"id":"J","priority":5,"cores":4,"nodes":99999999999999999999}`): "is neither N",
+		doc(node,
+			`{"id":"J","priority":5,"cores":-4}`): "jobs[0] (J): cores: -4: must not be negative",
+		doc(node,
+			`{"id":"J","priority":0,"cores":4}`): "priority: 0 is not in 1-",
+		doc(node,
+			`{"id":"J","priority":5}`): "asks for no core",
+		doc(node,
+			`{"id":"J","priority":5,"cores":4,"waited_s":-1}`): "jobs[0] (J): waited_s: -1 is not in 0-3153600000",
+		doc(node,
+			`{"id":"J","priority":5,"cores":4,"time_limit_s":0}`): "time_limit_s: 0",
+		doc(node,
+			alternatives(
+				`7`)): "w.json:2: jobs[0] (J): alternatives: is a list of requests",
+		doc(node,
+			alternatives(
+				"[{\"cores\":1},\n{\"cores\":1,\n\"gpus_per_node\":\"x\"}]")): "w.json:4: jobs[0] (J): " +
+			`alternatives[1]: gpus_per_node: "x" is neither N nor MIN-MAX`,
+		doc(node,
+			alternatives(
+				`[{"cores":1},{"cores":1,"gpus_per_node":300}]`)): "w.json:2: jobs[0] (J): " +
+			"alternatives[1].gpus_per_node: 300: must be at most 255",
+		doc(node,
+			alternatives(
+				`[{"nodes":2}]`)): "alternatives[0].cores: 0: the job asks for no core",
+		doc(node,
+			alternatives(
+				`[{"cores":"4"}]`)): "jobs[0] (J): alternatives[0]: cores: string is not a whole number",
+		doc(node,
+			alternatives(
+				`[{"cores":4,"time_limit_s":9}]`)): `jobs[0] (J): alternatives[0]: unknown field "time_limit_s"`,
+		doc(node,
+			alternatives(
+				`[{"cores":1},7]`)): "alternatives[1]: expected an object",
+		doc(node, alternatives(`[`+strings.Repeat(`{"cores":1},`,
+			8)+`{"cores":1}]`)): "jobs[0] (J): alternatives: more than 8",
+		doc(node,
+			`{"id":"J","priority":5,"cores":4,"gpus_uniform":"no"}`): "gpus_uniform: string is not true or false",
+		doc(node,
+			`{"id":"J","priority":5,"cores":"4"}`): "jobs[0]: cores: string is not a whole number",
+		doc(node,
+			`{"priority":5,"cores":4}`): "id: is missing",
+		doc(node, job)[:len(doc(node, job))-1] +
+			`,"running":[{"id":"R","nodes":"x1","cores_per_node":1}]}`: "there is no node x1",
+		doc(node, job)[:len(doc(node, job))-1] +
+			`,"running":[{"id":"R","nodes":"n1","cores_per_node":9}]}`: "node n1 has 8 cores and 2 GPUs left",
+		strings.TrimSuffix(doc(`{"name":"n1","cores":8,"free_cores":8}`, job), "}") +
+			`,"running":[{"id":"R","nodes":"n1","cores_per_node":1}]}`: "add up to 9 cores",
 	} {
 		_, err := Read(strings.NewReader(in), "w.json")
 		require.ErrorContains(t, err, want, "%s", in)
@@ -163,8 +197,10 @@ func TestExamples(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(good)
-	f.Add(`{"nodes":[{"name":"n[1-3]","cores":8,"gpus":3,"free_gpus":2}],"jobs":[{"id":"a","priority":3,"cores":9,"nodes":"2-3","gpus_per_node":"1-3","gpus_uniform":false,` +
-		`"alternatives":[{"cores":30},{"nodes":2,"tasks_per_node":2,"gpus_per_node":"0-2","gpus_uniform":false},{"cores":2,"contiguous":true}]},{"id":"b","priority":3,"cores":20}]}`)
+	f.Add(`{"nodes":[{"name":"n[1-3]","cores":8,"gpus":3,"free_gpus":2}],"jobs":[{"id":"a",` +
+		`"priority":3,"cores":9,"nodes":"2-3","gpus_per_node":"1-3","gpus_uniform":false,` +
+		`"alternatives":[{"cores":30},{"nodes":2,"tasks_per_node":2,"gpus_per_node":"0-2",` +
+		`"gpus_uniform":false},{"cores":2,"contiguous":true}]},{"id":"b","priority":3,"cores":20}]}`)
 	f.Add(`{"nodes":[{"name":"n[1-3]","cores":"8"}],"jobs":[{"id":"a","priority":1e3,"nodes":"1-2"}]}`)
 	long := regexp.MustCompile(`\d{5}`)
 	f.Fuzz(func(t *testing.T, in string) {
@@ -210,12 +246,19 @@ func TestExplanation(t *testing.T) {
 	x, err := core.NewExplainer(context.Background(), a, &w.Snapshot, core.Limits{})
 	require.NoError(t, err)
 	for job, want := range []string{
-		`{"why":"no_fit","worth":9,"shortage":{"resource":"cores_per_node","need":3,"have":2,"cores_per_node":2,"gpus_per_node":1,"nodes_eligible":4,"nodes_with_gpus":4,"nodes_with_cores":2,"longest_run":1,"cores":0},` +
-			`"place":"n[1-3]","blocked_by":[{"job":"R","role":"running","nodes":"n[2-3]","cores":16,"gpus":2,"at_s":50}],"room_in_s":50,"room_kept":true,` +
-			`"suggestions":[{"changes":[{"field":"nodes","from":"3","to":"2"}],"size":0.3333333333333333,"smallest":true,"nodes":"n[1,4]","bid_class":"C"}],"trials":1}`,
-		`{"why":"lost","worth":4,"place":"n[1,4]","blocked_by":[{"job":"wide","role":"reserved","nodes":"n1","cores":2,"gpus":1,"worth":9,"at_s":50},` +
+		`{"why":"no_fit","worth":9,"shortage":{"resource":"cores_per_node","need":3,"have":2,` +
+			`"cores_per_node":2,"gpus_per_node":1,"nodes_eligible":4,"nodes_with_gpus":4,` +
+			`"nodes_with_cores":2,"longest_run":1,"cores":0},` +
+			`"place":"n[1-3]","blocked_by":[{"job":"R","role":"running","nodes":"n[2-3]",` +
+			`"cores":16,"gpus":2,"at_s":50}],"room_in_s":50,"room_kept":true,` +
+			`"suggestions":[{"changes":[{"field":"nodes","from":"3","to":"2"}],` +
+			`"size":0.3333333333333333,"smallest":true,"nodes":"n[1,4]","bid_class":"C"}],"trials":1}`,
+		`{"why":"lost","worth":4,"place":"n[1,4]","blocked_by":[{"job":"wide","role":"reserved",` +
+			`"nodes":"n1","cores":2,"gpus":1,"worth":9,"at_s":50},` +
 			`{"job":"small","role":"starting","nodes":"n1","cores":1,"worth":3,"at_s":70}],"room_in_s":110,` +
-			`"suggestions":[{"changes":[{"field":"time_limit_s","from":"60","to":"50"}],"size":0.16666666666666666,"smallest":true,"nodes":"n[1,4]","bid_class":"C"}],"trials":2,"cut":"the search for changes ended after 2 trials"}`,
+			`"suggestions":[{"changes":[{"field":"time_limit_s","from":"60","to":"50"}],` +
+			`"size":0.16666666666666666,"smallest":true,"nodes":"n[1,4]","bid_class":"C"}],` +
+			`"trials":2,"cut":"the search for changes ended after 2 trials"}`,
 		`{"worth":3,"wanted_by":[{"job":"late","role":"waiting","nodes":"n1","cores":1,"worth":4}]}`,
 	} {
 		e, err := x.Explain(context.Background(), job, core.ExplainOptions{Trials: 2})

@@ -74,7 +74,7 @@ func NewOutcome(policy string, w *Window, p *core.Plan) (*Outcome, error) {
 func (d *Decision) fill(w *Window, k *core.Decision) error {
 	d.Start, d.Reason, d.BidClass = k.Start, k.Reason, k.Class.String()
 	if !k.Start {
-		if k.Expected > 0 {
+		if k.Kept {
 			wait := k.Expected - w.Snapshot.Now
 			d.ExpectedStart = &wait
 		}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/beside"
 	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/internal/race"
 )
@@ -60,7 +61,8 @@ func TestReadPhilly(t *testing.T) {
 func TestPropertyPhillyNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		gpus, size := rapid.IntRange(1, 5000).Draw(t, "GPUs"), rapid.IntRange(1, 255).Draw(t, "of a node")
-		w, err := ReadPhilly(strings.NewReader(csvRows(phillyFields, "2017-10-09 07:01:55,66.0,"+strconv.Itoa(gpus))), "f", GPUTraceOptions{GPUsPerNode: size})
+		w, err := ReadPhilly(strings.NewReader(csvRows(phillyFields, "2017-10-09 07:01:55,66.0,"+strconv.Itoa(gpus))),
+			"f", GPUTraceOptions{GPUsPerNode: size})
 		require.NoError(t, err)
 		r := w.Jobs[0].Request
 		require.Equal(t, r.MinNodes, r.MaxNodes)
@@ -78,7 +80,8 @@ func TestReadAlibabaErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "f: no job"},
 		{csvRows(alibabaPods[1:], ""), "f:1: no field name in the first line"},
-		{csvRows(append([]string{"name"}, alibabaPods...), ""), `f:1: field name: "name,name,cpu_milli,num_gpu,gpu_milli,creation_time,deletion...": named twice in the first line`},
+		{csvRows(append([]string{"name"}, alibabaPods...), ""),
+			`f:1: field name: "name,name,cpu_milli,num_gpu,gpu_milli,creation_time,deletion...": named twice in the first line`},
 		{csvRows(alibabaPods, good, "b,1000"), "f:3: 2 fields, the first line names 7"},
 		{csvRows(alibabaPods, good, "", good), `f:4: field name: "a": the job is on line 2 already`},
 		{csvRows(alibabaPods, ",1000,1,1000,5,20,10"), "f:2: a pod without a name"},
@@ -103,8 +106,10 @@ func TestReadPhillyErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{csvRows(phillyFields[:2], ""), "f:1: no field num_gpus in the first line"},
 		{csvRows(phillyFields, ",66.0,1"), `f:2: field timestamp: "": not a time like 2017-10-09 07:01:55, from 1970 on`},
-		{csvRows(phillyFields, "2017-02-30 07:01:55,66.0,1"), `f:2: field timestamp: "2017-02-30 07:01:55": not a time like 2017-10-09 07:01:55, from 1970 on`},
-		{csvRows(phillyFields, "1969-12-31 00:00:00,66.0,1"), `f:2: field timestamp: "1969-12-31 00:00:00": not a time like 2017-10-09 07:01:55, from 1970 on`},
+		{csvRows(phillyFields, "2017-02-30 07:01:55,66.0,1"),
+			`f:2: field timestamp: "2017-02-30 07:01:55": not a time like 2017-10-09 07:01:55, from 1970 on`},
+		{csvRows(phillyFields, "1969-12-31 00:00:00,66.0,1"),
+			`f:2: field timestamp: "1969-12-31 00:00:00": not a time like 2017-10-09 07:01:55, from 1970 on`},
 		{csvRows(phillyFields, "2017-10-09 07:01:55,NaN,1"), `f:2: field duration: "NaN": not a number`},
 		{csvRows(phillyFields, "2017-10-09 07:01:55,66.0,1.0"), `f:2: field num_gpus: "1.0": not a whole number`},
 		{csvRows(phillyFields, "2017-10-09 07:01:55,66.0,8388609"), `f:2: field nodes: "1048577": must be at most 1048576`},
@@ -150,10 +155,10 @@ func TestAlibabaNodesErrors(t *testing.T) {
 // TestRealGPUTraces: the published files are read whole, and come to what is known of them.
 func TestRealGPUTraces(t *testing.T) {
 	race.Slow(t)
-	w, err := ReadFile(shared(t, "traces/alibaba-openb_pod_list_default.csv"), Options{})
+	w, err := ReadFile(beside.Shared(t, "traces/alibaba-openb_pod_list_default.csv"), Options{})
 	require.NoError(t, err)
 	require.Equal(t, []int{7255, 897}, []int{len(w.Jobs), countOf(w.Skipped, skipPending)})
-	nodes, err := ParseCluster(shared(t, "traces/alibaba-openb_node_list_all_node.csv"))
+	nodes, err := ParseCluster(beside.Shared(t, "traces/alibaba-openb_node_list_all_node.csv"))
 	require.NoError(t, err)
 	gpus := 0
 	for _, c := range nodes {
@@ -161,7 +166,7 @@ func TestRealGPUTraces(t *testing.T) {
 	}
 	require.Equal(t, []int{1523, 6212}, []int{len(nodes), gpus})
 
-	w, err = ReadFile(shared(t, "traces/philly-82k-from-ElasticFlow.csv"), Options{})
+	w, err = ReadFile(beside.Shared(t, "traces/philly-82k-from-ElasticFlow.csv"), Options{})
 	require.NoError(t, err)
 	require.Len(t, w.Jobs, 82247)
 	wide := 0

@@ -180,7 +180,8 @@ func (o *ESPOptions) machine() (all [espGPUs + 1]int, err error) {
 	}
 	for _, t := range espTypes {
 		if need := t.cores(all[0]); need > all[espGPUs] {
-			return all, fmt.Errorf("the nodes with %d GPUs have %d cores in all, jobs of type %s with GPUs need %d", espGPUs, all[espGPUs], t.name, need)
+			return all, fmt.Errorf("the nodes with %d GPUs have %d cores in all, jobs of type %s with GPUs need %d",
+				espGPUs, all[espGPUs], t.name, need)
 		}
 	}
 	return all, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -40,7 +40,7 @@ func coreTime(w *Workload, nodes []nodeset.Capacity) float64 {
 func runsOn(t require.TestingT, w *Workload, nodes []nodeset.Capacity) {
 	tab, err := nodeset.New(nodes)
 	require.NoError(t, err)
-	m := bids.NewMachine(tab)
+	m := answers.NewMachine(tab)
 	for _, j := range w.Jobs {
 		require.NoError(t, m.CanEverRun(&j.Request), "job %s", j.ID)
 	}
@@ -168,7 +168,8 @@ func TestESPErrors(t *testing.T) {
 		{ESPOptions{}, "nodes: 0: must be in 1..1048576"},
 		{ESPOptions{Nodes: make([]nodeset.Capacity, 1)}, "cores of a node: 0: must be at least 1"},
 		{ESPOptions{Nodes: nodesOf(t, "64x8x1")}, "the nodes with 2 GPUs have 0 cores in all, jobs of type A with GPUs need 16"},
-		{ESPOptions{Nodes: nodesOf(t, "64x8,31x8x2,31x16x1")}, "the nodes with 2 GPUs have 248 cores in all, jobs of type C with GPUs need 628"},
+		{ESPOptions{Nodes: nodesOf(t, "64x8,31x8x2,31x16x1")},
+			"the nodes with 2 GPUs have 248 cores in all, jobs of type C with GPUs need 628"},
 		{ESPOptions{Nodes: nodes, Jitter: -1}, "jitter: -1: must be in 0..1048576 cores"},
 		{ESPOptions{Nodes: nodes, MeanGap: -1}, "mean gap: -1 s: must be in 0..1048576"},
 		{ESPOptions{Nodes: nodes, GapDeviation: math.NaN()}, "deviation of the gaps: NaN s: must be in 0..1048576"},

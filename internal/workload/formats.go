@@ -61,9 +61,9 @@ func ReadFile(path string, o Options) (*Workload, error) {
 		return nil, fmt.Errorf("workload: %w", err)
 	}
 	defer file.Close()
-	r, err := plain(file)
+	r, err := plain(file, path)
 	if err != nil {
-		return nil, &InputError{File: path, Err: err}
+		return nil, err
 	}
 	first, err := r.Peek(1 << 12)
 	if len(first) == 0 && err != io.EOF {

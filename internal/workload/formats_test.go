@@ -62,6 +62,8 @@ func TestReadFileErrors(t *testing.T) {
 		{"later", []byte("job nodes\nJobID|Submit\n"), ": " + unknown},
 		{"empty", nil, ": " + unknown},
 		{"empty.swf", nil, ": no job"},
+		{"utf16.swf", []byte("1\x00 \x000\x00"), ":1: the text is in UTF-16: save it as UTF-8"},
+		{"utf16.csv.gz", pack(t, "\xff\xfen\x00a\x00"), ":1: the text is in UTF-16: save it as UTF-8"},
 		{"short.swf.gz", []byte{0x1f, 0x8b, 8}, ": the file is truncated: unexpected EOF"},
 		{"cut.gz", pack(t, readTestdata(t, "sacct/small.txt"))[:12], ": the file is truncated: unexpected EOF"},
 	} {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/nearest"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -41,7 +42,8 @@ func Generate(spec string, nodes []nodeset.Capacity, seed uint64) (*Workload, er
 			return g.make(nodes, seed)
 		}
 	}
-	return nil, fmt.Errorf("workload %s: %w; known are %s", quote(spec), ErrUnknownGenerator, strings.Join(Generators(), ", "))
+	return nil, fmt.Errorf("workload %s: %w; known are %s", quote(spec), ErrUnknownGenerator,
+		strings.Join(Generators(), ", ")+nearest.Hint(spec, Generators()))
 }
 
 // ErrUnknownGenerator says that Generate does not know a name.

@@ -179,11 +179,12 @@ func TestPropertyTsubameOneDraw(t *testing.T) {
 func TestPropertyTsubameFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := TsubameOptions{
-			Variant:     rapid.SampledFrom([]string{"1.NC", "2.HC", "1.FC"}).Draw(t, "variant"),
-			Ranges:      rapid.Bool().Draw(t, "ranges"),
-			Seed:        rapid.Uint64().Draw(t, "seed"),
-			Nodes:       rapid.IntRange(1, 300).Draw(t, "nodes"),
-			Node:        nodeset.Capacity{Cores: uint16(rapid.IntRange(9, 64).Draw(t, "cores")), GPUs: uint8(rapid.IntRange(3, 8).Draw(t, "gpus"))},
+			Variant: rapid.SampledFrom([]string{"1.NC", "2.HC", "1.FC"}).Draw(t, "variant"),
+			Ranges:  rapid.Bool().Draw(t, "ranges"),
+			Seed:    rapid.Uint64().Draw(t, "seed"),
+			Nodes:   rapid.IntRange(1, 300).Draw(t, "nodes"),
+			Node: nodeset.Capacity{Cores: uint16(rapid.IntRange(9, 64).Draw(t, "cores")),
+				GPUs: uint8(rapid.IntRange(3, 8).Draw(t, "gpus"))},
 			LimitFactor: rapid.Float64Range(1, 5).Draw(t, "factor"),
 			MinDuration: rapid.Int64Range(1, 100).Draw(t, "shortest"),
 			MaxDuration: rapid.Int64Range(100, 200).Draw(t, "longest"),

@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,11 +17,13 @@ func dump(w *Workload) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s from %d\n", w.Name, w.Start)
 	for _, j := range w.Jobs {
-		fmt.Fprintf(&b, "job %s submit=%d run=%d limit=%d priority=%d cores=%d", j.ID, j.Submit, j.Duration, j.TimeLimit, j.Priority, j.Cores)
+		fmt.Fprintf(&b, "job %s submit=%d run=%d limit=%d priority=%d cores=%d",
+			j.ID, j.Submit, j.Duration, j.TimeLimit, j.Priority, j.Cores)
 		for _, f := range []struct {
 			name string
 			v    int
-		}{{"min_nodes", j.MinNodes}, {"max_nodes", j.MaxNodes}, {"tasks_per_node", j.TasksPerNode}, {"min_gpus", j.MinGPUs}, {"max_gpus", j.MaxGPUs}} {
+		}{{"min_nodes", j.MinNodes}, {"max_nodes", j.MaxNodes}, {"tasks_per_node", j.TasksPerNode},
+			{"min_gpus", j.MinGPUs}, {"max_gpus", j.MaxGPUs}} {
 			if f.v != 0 {
 				fmt.Fprintf(&b, " %s=%d", f.name, f.v)
 			}
@@ -49,27 +49,6 @@ func pack(t *testing.T, text string) []byte {
 	require.NoError(t, err)
 	require.NoError(t, z.Close())
 	return b.Bytes()
-}
-
-// shared finds a file of the data kept beside the checkout, or skips the test.
-func shared(t testing.TB, path string) string {
-	dir, err := os.Getwd()
-	require.NoError(t, err)
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			t.Skip("not inside a checkout, so there is no data beside it")
-		}
-		dir = up
-	}
-	file := filepath.Join(dir, "..", "shared", filepath.FromSlash(path))
-	if _, err := os.Stat(file); err != nil {
-		t.Skipf("%s is not beside the checkout: this test needs the real trace", path)
-	}
-	return file
 }
 
 func countOf(t []Tally, reason string) int {

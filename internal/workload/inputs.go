@@ -16,13 +16,13 @@ type Input struct {
 	Bytes int64
 }
 
-// SharedWithin is the time in seconds within which jobs that share a file follow one another (locality,
-// section 5.1).
+// SharedWithin is the time in seconds within which jobs that share a file follow one another
+// (locality, section 5.1).
 const SharedWithin = 800
 
-// Sharing finds out which jobs of a workload read the same file, as a log does not say it (locality,
-// section 5.1): a job reads that of the last one of the same user with as many cores if that came at most
-// SharedWithin seconds earlier, and otherwise one of its own.
+// Sharing finds out which jobs of a workload read the same file, as a log does not say it
+// (locality, section 5.1): a job reads that of the last one of the same user with as many cores if
+// that came at most SharedWithin seconds earlier, and otherwise one of its own.
 type Sharing struct {
 	most    int
 	oneUser bool
@@ -43,8 +43,9 @@ type sharedFile struct {
 	jobs   int
 }
 
-// NewSharing begins with the workload's jobs. If none of them says whose it is, all are one user's; a single one
-// that does not say it shares with nobody. At most so many jobs share a file; 0: any number.
+// NewSharing begins with the workload's jobs. If none of them says whose it is, all are one
+// user's; a single one that does not say it shares with nobody. At most so many jobs share a
+// file; 0: any number.
 func NewSharing(jobs []Job, most int) *Sharing {
 	s := &Sharing{most: most, oneUser: true, groups: map[sharers]sharedFile{}}
 	for i := range jobs {
@@ -53,7 +54,8 @@ func NewSharing(jobs []Job, most int) *Sharing {
 	return s
 }
 
-// File is the number of the file, counted from 1, that the next job reads. Jobs come in order of submission.
+// File is the number of the file, counted from 1, that the next job reads. Jobs come in
+// order of submission.
 func (s *Sharing) File(user string, cores int, submit int64) uint64 {
 	k := sharers{user, cores}
 	g, ok := s.groups[k]
@@ -66,8 +68,9 @@ func (s *Sharing) File(user string, cores int, submit int64) uint64 {
 	return g.file
 }
 
-// ShareInputs gives each job a file, as [Sharing] says. On nodes of so many cores and bytes of memory its size is that share of the
-// memory which the job has of a node's cores (locality, section 5.1). It replaces inputs that the jobs have.
+// ShareInputs gives each job a file, as [Sharing] says. On nodes of so many cores and bytes of
+// memory its size is that share of the memory which the job has of a node's cores (locality,
+// section 5.1). It replaces inputs that the jobs have.
 func ShareInputs(jobs []Job, cores int, memory int64, most int) error {
 	switch {
 	case most < 0:

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/aucsched/aucsched/internal/bom"
 )
 
 // maxLine is the length of the longest line that readers take, in bytes.
@@ -16,17 +18,21 @@ const maxLine = 1 << 20
 
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// plain returns r, unpacked if its first bytes say that it is a gzip file.
-func plain(r io.Reader) (*bufio.Reader, error) {
+// plain returns r, unpacked if its first bytes say that it is a gzip file, and without a byte order
+// mark. Errors name the file.
+func plain(r io.Reader, name string) (*bufio.Reader, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
-	if magic, _ := b.Peek(len(gzipMagic)); !bytes.Equal(magic, gzipMagic) {
-		return b, nil
+	if magic, _ := b.Peek(len(gzipMagic)); bytes.Equal(magic, gzipMagic) {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, &InputError{File: name, Err: readError(err)}
+		}
+		b = bufio.NewReaderSize(z, 1<<16)
 	}
-	z, err := gzip.NewReader(b)
-	if err != nil {
-		return nil, readError(err)
+	if err := bom.Skip(b); err != nil {
+		return nil, &InputError{File: name, Line: 1, Err: err}
 	}
-	return bufio.NewReaderSize(z, 1<<16), nil
+	return b, nil
 }
 
 // readError puts the usual reason of a failed read into words.
@@ -55,8 +61,7 @@ func (l *lines) next() bool {
 		return false
 	}
 	if l.r == nil {
-		if l.r, l.err = plain(l.src); l.err != nil {
-			l.err = &InputError{File: l.name, Err: l.err}
+		if l.r, l.err = plain(l.src, l.name); l.err != nil {
 			return false
 		}
 	}

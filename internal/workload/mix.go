@@ -72,8 +72,9 @@ type MixOptions struct {
 
 // mixKind is a column of aucsched1, table 4.
 type mixKind struct {
-	nodes bool // asks for a number of nodes and cores on each (type 3), otherwise cores only (type 1)
-	gpus  int  // on each node
+	// asks for a number of nodes and cores on each (type 3), otherwise cores only (type 1)
+	nodes bool
+	gpus  int // on each node
 }
 
 var mixKinds = [...]mixKind{{}, {nodes: true}, {true, 1}, {true, 2}}

@@ -28,7 +28,8 @@ func TestMixShares(t *testing.T) {
 		{"II", map[kind]float64{{4, 0}: 0.5, {8, 0}: 0.5}},
 		{"III", map[kind]float64{{0, 0}: 0.5, {4, 0}: 0.25, {8, 0}: 0.25}},
 		{"IV", map[kind]float64{{0, 0}: 0.4, {4, 0}: 0.2, {8, 0}: 0.2, {1, 1}: 0.1, {2, 1}: 0.1}},
-		{"V", map[kind]float64{{0, 0}: 1. / 3, {4, 0}: 1. / 6, {8, 0}: 1. / 6, {1, 1}: 1. / 12, {2, 1}: 1. / 12, {2, 2}: 1. / 12, {4, 2}: 1. / 12}},
+		{"V", map[kind]float64{{0, 0}: 1. / 3, {4, 0}: 1. / 6, {8, 0}: 1. / 6, {1, 1}: 1. / 12,
+			{2, 1}: 1. / 12, {2, 2}: 1. / 12, {4, 2}: 1. / 12}},
 	} {
 		got, total, contiguous := map[kind]float64{}, 0.0, 0.0
 		for seed := range uint64(30) {
@@ -118,7 +119,8 @@ func TestPropertyMixOneDraw(t *testing.T) {
 func TestPropertyMixFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := nodesOf(t, fmt.Sprintf("%dx%d,%dx%dx%d", rapid.IntRange(1, 99).Draw(t, "nodes"), rapid.IntRange(4, 40).Draw(t, "cores"),
-			rapid.IntRange(1, 99).Draw(t, "nodes with GPUs"), rapid.IntRange(4, 40).Draw(t, "their cores"), rapid.IntRange(2, 4).Draw(t, "GPUs")))
+			rapid.IntRange(1, 99).Draw(t, "nodes with GPUs"), rapid.IntRange(4, 40).Draw(t, "their cores"),
+			rapid.IntRange(2, 4).Draw(t, "GPUs")))
 		o := MixOptions{
 			Variant: rapid.SampledFrom(mixVariants()).Draw(t, "variant"), Nodes: nodes, Seed: rapid.Uint64().Draw(t, "seed"),
 			LimitFactor: rapid.Float64Range(1, 5).Draw(t, "factor"), Runtime: rapid.Int64Range(1, 20000).Draw(t, "runtime"),
@@ -151,7 +153,8 @@ func TestMixErrors(t *testing.T) {
 	}{
 		{MixOptions{Variant: "I.1"}, "nodes: 0: must be in 1..1048576"},
 		{MixOptions{Variant: "I.1", Nodes: make([]nodeset.Capacity, 1)}, "cores of a node: 0: must be at least 1"},
-		{MixOptions{Variant: "I.4", Nodes: nodes}, `variant "I.4": must be one of [I.1 I.2 I.3 II.1 II.2 II.3 III.1 III.2 III.3 IV.1 IV.2 IV.3 V.1 V.2 V.3]`},
+		{MixOptions{Variant: "I.4", Nodes: nodes},
+			`variant "I.4": must be one of [I.1 I.2 I.3 II.1 II.2 II.3 III.1 III.2 III.3 IV.1 IV.2 IV.3 V.1 V.2 V.3]`},
 		{MixOptions{Variant: "V.1", Nodes: nodesOf(t, "128x8x1")}, "no node has the 2 cores and 2 GPUs that jobs of workload V need"},
 		{MixOptions{Variant: "IV.1", Nodes: nodesOf(t, "128x8")}, "no node has the 1 cores and 1 GPUs that jobs of workload IV need"},
 		{MixOptions{Variant: "V.1", Nodes: nodesOf(t, "128x3x2")}, "no node has the 4 cores and 2 GPUs that jobs of workload V need"},
@@ -160,8 +163,10 @@ func TestMixErrors(t *testing.T) {
 		{MixOptions{Variant: "I.1", Nodes: nodes, MaxCores: 7}, "most cores of a job: 7: must be in 8..1024, a node's and all"},
 		{MixOptions{Variant: "I.1", Nodes: nodes, MaxCores: 1025}, "most cores of a job: 1025: must be in 8..1024, a node's and all"},
 		{MixOptions{Variant: "I.1", Nodes: nodes, Runtime: -1}, "runtime: -1 s: must be in 1..2147483648"},
-		{MixOptions{Variant: "I.1", Nodes: nodes, MaxCores: 8, MinDuration: 1, MaxDuration: 1, Runtime: 1 << 20}, "runtime: 1048576 s: more than 4194304 jobs"},
-		{MixOptions{Variant: "I.1", Nodes: nodesOf(t, "1x1,100000x65535"), MaxCores: 1, MinDuration: 1, MaxDuration: 1, Runtime: 1 << 31}, "runtime: 2147483648 s: more than 4194304 jobs"},
+		{MixOptions{Variant: "I.1", Nodes: nodes, MaxCores: 8, MinDuration: 1, MaxDuration: 1, Runtime: 1 << 20},
+			"runtime: 1048576 s: more than 4194304 jobs"},
+		{MixOptions{Variant: "I.1", Nodes: nodesOf(t, "1x1,100000x65535"), MaxCores: 1,
+			MinDuration: 1, MaxDuration: 1, Runtime: 1 << 31}, "runtime: 2147483648 s: more than 4194304 jobs"},
 		{MixOptions{Variant: "I.1", Nodes: nodes, MinDuration: 700}, "durations: 700-600 s: must be in 1..2147483648 and not empty"},
 		{MixOptions{Variant: "I.1", Nodes: nodes, LimitFactor: math.Inf(1)}, "limit factor: +Inf: must be in 1..100"},
 		{MixOptions{Variant: "I.1", Nodes: nodes, Arrivals: &Arrivals{Initial: -1}}, "initial arrivals: -1: must not be negative"},

@@ -76,14 +76,21 @@ func TestSacctRequest(t *testing.T) {
 		{"nodes given only", map[string]string{"AllocNodes": "3"}, bids.Request{Cores: 4, MinNodes: 3, MaxNodes: 3}},
 		{"nodes of ReqTRES", map[string]string{"ReqTRES": "node=2"}, bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2}},
 		{"a core a node", map[string]string{"ReqNodes": "8"}, bids.Request{Cores: 8, MinNodes: 8, MaxNodes: 8}},
-		{"large numbers", map[string]string{"ReqNodes": "1.50K", "ReqCPUS": "3K"}, bids.Request{Cores: 3072, MinNodes: 1536, MaxNodes: 1536}},
+		{"large numbers", map[string]string{"ReqNodes": "1.50K", "ReqCPUS": "3K"},
+			bids.Request{Cores: 3072, MinNodes: 1536, MaxNodes: 1536}},
 		{"GPUs", map[string]string{"ReqTRES": "cpu=4,gres/gpu=4,node=2"}, bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
-		{"typed GPUs count once", map[string]string{"ReqTRES": "gres/gpu:a100=4,gres/gpu=4,node=2"}, bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
-		{"typed GPUs alone", map[string]string{"ReqTRES": "gres/gpu:a100=4,gres/gpu:v100=2,node=2"}, bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 3}},
-		{"GPUs rounded up", map[string]string{"ReqTRES": "gres/gpu=3,node=2"}, bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
-		{"GPUs fix the nodes", map[string]string{"ReqTRES": "gres/gpu=4,node=1", "NNodes": "4"}, bids.Request{Cores: 4, MinNodes: 4, MaxNodes: 4, MinGPUs: 1}},
-		{"ReqGRES is of a node", map[string]string{"ReqGRES": "gpu:2", "NNodes": "2"}, bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
-		{"AllocTRES has the GPUs", map[string]string{"AllocTRES": "gres/gpu=4,node=2"}, bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
+		{"typed GPUs count once", map[string]string{"ReqTRES": "gres/gpu:a100=4,gres/gpu=4,node=2"},
+			bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
+		{"typed GPUs alone", map[string]string{"ReqTRES": "gres/gpu:a100=4,gres/gpu:v100=2,node=2"},
+			bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 3}},
+		{"GPUs rounded up", map[string]string{"ReqTRES": "gres/gpu=3,node=2"},
+			bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
+		{"GPUs fix the nodes", map[string]string{"ReqTRES": "gres/gpu=4,node=1", "NNodes": "4"},
+			bids.Request{Cores: 4, MinNodes: 4, MaxNodes: 4, MinGPUs: 1}},
+		{"ReqGRES is of a node", map[string]string{"ReqGRES": "gpu:2", "NNodes": "2"},
+			bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
+		{"AllocTRES has the GPUs", map[string]string{"AllocTRES": "gres/gpu=4,node=2"},
+			bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
 		{"other gres", map[string]string{"ReqTRES": "gres/gpumem=4G,gres/shard=3,mem=1.5T"}, bids.Request{Cores: 4}},
 	} {
 		w, err := ReadSacct(strings.NewReader(sacctRow(c.change)), "f", SacctOptions{})
@@ -140,7 +147,10 @@ func TestSacctSkips(t *testing.T) {
 		require.Equal(t, []Tally{{c.reason, 1}}, w.Skipped)
 		require.Empty(t, w.Adjusted)
 	}
-	w, err := ReadSacct(strings.NewReader(sacctRow(map[string]string{"End": "-", "Elapsed": "00:00:09"})+"2|2024-01-01T00:00:00|2024-01-01T00:00:10|INVALID|10|4\n"), "f", SacctOptions{})
+	w, err := ReadSacct(
+		strings.NewReader(
+			sacctRow(map[string]string{"End": "-",
+				"Elapsed": "00:00:09"})+"2|2024-01-01T00:00:00|2024-01-01T00:00:10|INVALID|10|4\n"), "f", SacctOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []Tally{{skipNoRun, 1}}, w.Skipped)
 }
@@ -175,16 +185,20 @@ func TestReadSacctErrors(t *testing.T) {
 		{sacctRow(map[string]string{"Start": "-"}), "f:1: no field Start for the start" + format},
 		{sacctRow(map[string]string{"End": "-"}), "f:1: no field ElapsedRaw or Elapsed or End for the run time" + format},
 		{sacctRow(map[string]string{"TimelimitRaw": "-"}), "f:1: no field TimelimitRaw or Timelimit for the time limit" + format},
-		{sacctRow(map[string]string{"ReqCPUS": "-"}), "f:1: no field ReqCPUS or AllocCPUS or NCPUS or ReqTRES or AllocTRES for the number of cores" + format},
+		{sacctRow(map[string]string{"ReqCPUS": "-"}),
+			"f:1: no field ReqCPUS or AllocCPUS or NCPUS or ReqTRES or AllocTRES for the number of cores" + format},
 		{"JobID|Submit|submit\n", `f:1: field submit: "JobID|Submit|submit": named twice in the first line`},
 		{good, ""},
 		{good + "1|2", "f:3: 2 fields, the first line names 6 (leave out fields of free text such as JobName)"},
 		{good + good[strings.Index(good, "\n")+1:], `f:3: field JobID: "1": the job is on line 2 already; leave out sacct's --duplicates`},
 		{sacctRow(map[string]string{"JobID": ""}), "f:2: a job without an ID"},
-		{sacctRow(map[string]string{"Submit": "yesterday"}), `f:2: field Submit: "yesterday": not a time like 2024-01-02T03:04:05 (unset SLURM_TIME_FORMAT)`},
-		{sacctRow(map[string]string{"Submit": "2024-02-30T00:00:00"}), `f:2: field Submit: "2024-02-30T00:00:00": not a time like 2024-01-02T03:04:05 (unset SLURM_TIME_FORMAT)`},
+		{sacctRow(map[string]string{"Submit": "yesterday"}),
+			`f:2: field Submit: "yesterday": not a time like 2024-01-02T03:04:05 (unset SLURM_TIME_FORMAT)`},
+		{sacctRow(map[string]string{"Submit": "2024-02-30T00:00:00"}),
+			`f:2: field Submit: "2024-02-30T00:00:00": not a time like 2024-01-02T03:04:05 (unset SLURM_TIME_FORMAT)`},
 		{sacctRow(map[string]string{"Start": "1969-12-31T00:00:00"}), `f:2: field Start: "1969-12-31T00:00:00": before 1970`},
-		{sacctRow(map[string]string{"End": "2024-01-01T00:00:09"}), `f:2: field End: "2024-01-01T00:00:09": before Start (local times? let sacct print ElapsedRaw)`},
+		{sacctRow(map[string]string{"End": "2024-01-01T00:00:09"}),
+			`f:2: field End: "2024-01-01T00:00:09": before Start (local times? let sacct print ElapsedRaw)`},
 		{sacctRow(map[string]string{"ElapsedRaw": "-5"}), `f:2: field ElapsedRaw: "-5": must not be negative`},
 		{sacctRow(map[string]string{"Elapsed": "1:2:3:4"}), `f:2: field Elapsed: "1:2:3:4": not a span of time like 1-02:03:04`},
 		{sacctRow(map[string]string{"TimelimitRaw": "ten"}), `f:2: field TimelimitRaw: "ten": not a number`},
@@ -195,7 +209,8 @@ func TestReadSacctErrors(t *testing.T) {
 		{sacctRow(map[string]string{"ReqTRES": "cpu"}), `f:2: field ReqTRES: "cpu": "cpu" is not NAME=COUNT`},
 		{sacctRow(map[string]string{"ReqTRES": "node=2,cpu=x"}), `f:2: field ReqTRES: "node=2,cpu=x": "cpu=x": not a number`},
 		{sacctRow(map[string]string{"ReqTRES": "gres/gpu=600,node=2"}), `f:2: field gpus_per_node: "300": must be at most 255`},
-		{sacctRow(map[string]string{"AllocTRES": "gres/gpu=4"}), "f:2: a job with GPUs but no number of nodes: add ReqNodes and NNodes to sacct's --format"},
+		{sacctRow(map[string]string{"AllocTRES": "gres/gpu=4"}),
+			"f:2: a job with GPUs but no number of nodes: add ReqNodes and NNodes to sacct's --format"},
 		{sacctRow(map[string]string{"ReqGRES": "gpu:a:b", "NNodes": "1"}), `f:2: field ReqGRES: "gpu:a:b": "gpu:a:b": not a number`},
 		{sacctRow(map[string]string{"Priority": "high"}), `f:2: field Priority: "high": not a number`},
 		{good + strings.Repeat("x", 1<<20+1), "f:3: a line of more than 1048576 bytes"},
@@ -283,7 +298,8 @@ func FuzzReadSacct(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(text)
 	f.Add([]byte(sacctRow(map[string]string{"ReqTRES": "cpu=8,gres/gpu=3,node=2", "Priority": "5"})))
-	f.Add([]byte(sacctRow(map[string]string{"TimelimitRaw": "UNLIMITED", "Elapsed": "1-02:03:04", "ReqGRES": "gpu:a:2(S:0)", "NNodes": "2K"})))
+	f.Add([]byte(sacctRow(map[string]string{"TimelimitRaw": "UNLIMITED", "Elapsed": "1-02:03:04",
+		"ReqGRES": "gpu:a:2(S:0)", "NNodes": "2K"})))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		w, err := ReadSacct(bytes.NewReader(text), "f", SacctOptions{})
 		if err != nil {

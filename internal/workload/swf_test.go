@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/beside"
 	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/internal/race"
 )
@@ -45,11 +46,17 @@ func TestReadSWF(t *testing.T) {
 		packed, err := ReadSWF(bytes.NewReader(pack(t, text)), c.file, c.o)
 		require.NoError(t, err)
 		require.Equal(t, w, packed, "gzip makes no difference")
+		for _, marked := range [][]byte{[]byte("\xef\xbb\xbf" + text), pack(t, "\xef\xbb\xbf"+text)} {
+			again, err := ReadSWF(bytes.NewReader(marked), c.file, c.o)
+			require.NoError(t, err)
+			require.Equal(t, w, again, "nor does a byte order mark")
+		}
 	}
 }
 
 func TestSWFUser(t *testing.T) {
-	w, err := ReadSWF(strings.NewReader("1 0 0 5 2 -1 -1 2 9 -1 1 42 -1 -1 -1 -1 -1 -1\n2 0 0 5 2 -1 -1 2 9 -1 1 -1 -1 -1 -1 -1 -1 -1\n"), "f", SWFOptions{})
+	w, err := ReadSWF(strings.NewReader("1 0 0 5 2 -1 -1 2 9 -1 1 42 -1 -1 -1 -1 -1 -1\n2 0 0 5 "+
+		"2 -1 -1 2 9 -1 1 -1 -1 -1 -1 -1 -1 -1\n"), "f", SWFOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"42", ""}, []string{w.Jobs[0].User, w.Jobs[1].User})
 }
@@ -95,12 +102,14 @@ func TestReadSWFErrors(t *testing.T) {
 		{swfLine(map[int]string{2: "9007199254740993"}), `f:1: field 2 (submit time): "9007199254740993": too large a number`},
 		{swfLine(map[int]string{2: "1099511627777"}), `f:1: field 2 (submit time): "1099511627777": too large a number`},
 		{swfLine(map[int]string{9: "1099511627777"}), `f:1: field 9 (requested time): "1099511627777": too large a number`},
-		{swfLine(map[int]string{8: "99999999999999999999"}), `f:1: field 8 (requested processors): "99999999999999999999": too large a number`},
+		{swfLine(map[int]string{8: "99999999999999999999"}),
+			`f:1: field 8 (requested processors): "99999999999999999999": too large a number`},
 		{swfLine(map[int]string{8: "2147483648"}), `f:1: field 8 (requested processors): "2147483648": too large a number`},
 		{swfLine(map[int]string{8: "-1", 5: "2147483648"}), `f:1: field 5 (allocated processors): "2147483648": too large a number`},
 		{swfLine(map[int]string{8: "1.5"}), `f:1: field 8 (requested processors): "1.5": not a whole number`},
 		{swfLine(map[int]string{18: "x"}), `f:1: field 18 (think time): "x": not a number`},
-		{swfLine(map[int]string{18: strings.Repeat("x", 99)}), `f:1: field 18 (think time): "` + strings.Repeat("x", 60) + `...": not a number`},
+		{swfLine(map[int]string{18: strings.Repeat("x", 99)}), `f:1: field 18 (think time): "` +
+			strings.Repeat("x", 60) + `...": not a number`},
 	} {
 		_, err := ReadSWF(strings.NewReader(c.text), "f", SWFOptions{})
 		require.EqualError(t, err, c.want)
@@ -154,7 +163,8 @@ type errReader struct{ err error }
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
 func TestSWFScanner(t *testing.T) {
-	s := NewSWFScanner(strings.NewReader("; Label: v\n\n1 2.5 3 4 5 6 7 8 9 10 1 12 13 14 15 16 17 18 a {b}\n; Later: v\n"+swfLine(nil)), "f")
+	s := NewSWFScanner(strings.NewReader("; Label: v\n\n1 2.5 3 4 5 6 7 8 9 10 1 12 13 14 15 16 "+
+		"17 18 a {b}\n; Later: v\n"+swfLine(nil)), "f")
 	require.True(t, s.Next())
 	require.Equal(t, SWFRecord{1, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 1, 12, 13, 14, 15, 16, 17, 18, []string{"a", "{b}"}}, s.Record())
 	require.Equal(t, 3, s.Line())
@@ -307,7 +317,7 @@ func TestBasicPriorities(t *testing.T) {
 }
 
 func TestRealMetacentrum(t *testing.T) {
-	path := shared(t, "traces/metacentrum-wagap-2013.swf")
+	path := beside.Shared(t, "traces/metacentrum-wagap-2013.swf")
 	w, err := ReadFile(path, Options{})
 	require.NoError(t, err)
 	require.Len(t, w.Jobs, 17898)
@@ -327,7 +337,7 @@ func TestRealMetacentrum(t *testing.T) {
 
 func TestRealLCG(t *testing.T) {
 	race.Slow(t)
-	path := shared(t, "traces/LCG.swf.gz")
+	path := beside.Shared(t, "traces/LCG.swf.gz")
 	start := time.Now()
 	w, err := ReadFile(path, Options{})
 	t.Logf("read in %v", time.Since(start))
@@ -340,7 +350,7 @@ func TestRealLCG(t *testing.T) {
 }
 
 func BenchmarkReadLCG(b *testing.B) {
-	path := shared(b, "traces/LCG.swf.gz")
+	path := beside.Shared(b, "traces/LCG.swf.gz")
 	b.ReportAllocs()
 	for b.Loop() {
 		_, err := ReadFile(path, Options{})

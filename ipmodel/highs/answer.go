@@ -77,7 +77,7 @@ func (a *answer) easy() bool {
 		}
 		most := from
 		for i := from + 1; i < to; i++ {
-			if a.m.Worth[i] > a.m.Worth[most] {
+			if a.m.Value[i] > a.m.Value[most] {
 				most = i
 			}
 		}
@@ -89,7 +89,7 @@ func (a *answer) easy() bool {
 func (a *answer) fill(r *ipmodel.Result) {
 	r.Work, r.Nodes = a.end.Work, a.end.Nodes
 	r.Chosen = append(r.Chosen[:0], a.chosen...)
-	r.Worth = a.worth
+	r.Value = a.worth
 	if a.known && a.bound < a.worth {
 		a.bound = trivialBound(a.m)
 	}

@@ -46,10 +46,10 @@ func (s *lastUnits) prepare() {
 	s.rest = make([]int64, s.m.Groups()+1)
 	for g := s.m.Groups() - 1; g >= 0; g-- {
 		group := s.order[s.m.GroupStart[g]:s.m.GroupStart[g+1]]
-		slices.SortStableFunc(group, func(i, j int32) int { return cmp.Compare(s.m.Worth[j], s.m.Worth[i]) })
+		slices.SortStableFunc(group, func(i, j int32) int { return cmp.Compare(s.m.Value[j], s.m.Value[i]) })
 		s.rest[g] = s.rest[g+1]
 		if len(group) > 0 {
-			s.rest[g] += s.m.Worth[group[0]]
+			s.rest[g] += s.m.Value[group[0]]
 		}
 	}
 }
@@ -66,7 +66,7 @@ func (s *lastUnits) from(g int, worth int64) {
 	for _, i := range s.order[s.m.GroupStart[g]:s.m.GroupStart[g+1]] {
 		if s.take(i) {
 			s.chosen = append(s.chosen, i)
-			s.from(g+1, worth+s.m.Worth[i])
+			s.from(g+1, worth+s.m.Value[i])
 			s.chosen = s.chosen[:len(s.chosen)-1]
 			s.giveBack(i, s.m.ColStart[i+1])
 		}

@@ -41,7 +41,8 @@ func TestWorkerGetsLittle(t *testing.T) {
 	t.Setenv("AUCSCHED_TEST_SECRET", "x")
 	t.Setenv("LD_LIBRARY_PATH", "/nowhere")
 	file := filepath.Join(t.TempDir(), "seen")
-	s := New(Options{Command: []string{"/bin/sh", "-c", `PATH=/usr/bin:/bin; pwd >"$0"; tr '\0' '\n' </proc/$$/environ >>"$0"`, file}, Env: []string{"A=1"}, Memory: 77})
+	s := New(Options{Command: []string{"/bin/sh", "-c", `PATH=/usr/bin:/bin; pwd >"$0"; tr '\0' ` +
+		`'\n' </proc/$$/environ >>"$0"`, file}, Env: []string{"A=1"}, Memory: 77})
 	solvePair(t, s, 10*time.Second)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -58,7 +59,8 @@ func confined() int {
 	adj, _ := os.ReadFile("/proc/thread-self/oom_score_adj")
 	signal := int32(-1)
 	_ = unix.Prctl(unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0, 0, 0)
-	fmt.Fprintf(os.Stderr, "uid %d gid %d groups %d core %d oom %s signal %d limited %t threads %t\n", os.Geteuid(), os.Getegid(), len(groups), core.Max,
+	fmt.Fprintf(os.Stderr, "uid %d gid %d groups %d core %d oom %s signal %d limited %t threads %t\n",
+		os.Geteuid(), os.Getegid(), len(groups), core.Max,
 		strings.TrimSpace(string(adj)), signal, data.Max < 1<<40, runtime.GOMAXPROCS(0) <= 2)
 	return 9
 }
@@ -98,7 +100,8 @@ func TestMemory(t *testing.T) {
 	require.ErrorContains(t, s.Fault(), "satisfied")
 	s.options.Memory = 100 << 20
 	solvePair(t, s, 20*time.Second)
-	require.ErrorContains(t, s.Fault(), "ended before its answer: EOF: ") // and why, as far as Go can still say so
+	// and why, as far as Go can still say so
+	require.ErrorContains(t, s.Fault(), "ended before its answer: EOF: ")
 	require.NotContains(t, s.Fault().Error(), "satisfied")
 }
 

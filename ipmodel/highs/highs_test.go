@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/internal/mpsread"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -75,7 +76,7 @@ func TestSolvePair(t *testing.T) {
 	require.NoError(t, worker(t, "solve").Solve(context.Background(), pair(), ipmodel.Options{}, &r))
 	require.Equal(t, ipmodel.Optimal, r.Status)
 	require.Equal(t, []int32{1}, r.Chosen)
-	require.Equal(t, []int64{7, 7}, []int64{r.Worth, r.Bound})
+	require.Equal(t, []int64{7, 7}, []int64{r.Value, r.Bound})
 }
 
 func TestBadWorkers(t *testing.T) {
@@ -149,9 +150,13 @@ func TestModelsThatNeedNoWorker(t *testing.T) {
 		chosen []int32
 	}{
 		{"no column", &ipmodel.Model{}, ipmodel.Optimal, []int32{}},
-		{"no row", &ipmodel.Model{Worth: []int64{1, 3, 2}, GroupStart: []int32{0, 2, 3}, ColStart: []int32{0, 0, 0, 0}}, ipmodel.Optimal, []int32{1, 2}},
-		{"a row that can't bind", &ipmodel.Model{Worth: []int64{1}, GroupStart: []int32{0, 1}, ColStart: []int32{0, 1}, Row: []int32{0}, Coef: []int32{1}, Cap: []int64{1}}, ipmodel.Optimal, []int32{0}},
-		{"empty required group", &ipmodel.Model{GroupStart: []int32{0, 0}, ColStart: []int32{0}, Required: []bool{true}}, ipmodel.Infeasible, []int32{}},
+		{"no row", &ipmodel.Model{Value: []int64{1, 3, 2}, GroupStart: []int32{0, 2, 3},
+			ColStart: []int32{0, 0, 0, 0}}, ipmodel.Optimal, []int32{1, 2}},
+		{"a row that can't bind", &ipmodel.Model{Value: []int64{1}, GroupStart: []int32{0, 1},
+			ColStart: []int32{0, 1}, Row: []int32{0}, Coef: []int32{1}, Cap: []int64{1}},
+			ipmodel.Optimal, []int32{0}},
+		{"empty required group", &ipmodel.Model{GroupStart: []int32{0, 0}, ColStart: []int32{0},
+			Required: []bool{true}}, ipmodel.Infeasible, []int32{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var r ipmodel.Result
@@ -160,7 +165,8 @@ func TestModelsThatNeedNoWorker(t *testing.T) {
 			require.Equal(t, test.chosen, append([]int32{}, r.Chosen...))
 		})
 	}
-	require.ErrorContains(t, s.Solve(context.Background(), &ipmodel.Model{Worth: []int64{1}}, ipmodel.Options{}, &ipmodel.Result{}), "GroupStart")
+	require.ErrorContains(t, s.Solve(context.Background(), &ipmodel.Model{Value: []int64{1}},
+		ipmodel.Options{}, &ipmodel.Result{}), "GroupStart")
 }
 
 // bruteForce tries every choice; worth is -1 when none is feasible.
@@ -193,7 +199,7 @@ func randomModel(rng *rand.Rand, groups, rows, worthBits int, required bool) *ip
 	for range groups {
 		for range rng.IntN(4) + 1 {
 			// Close to one another, so that the last unit decides.
-			m.Worth = append(m.Worth, base-rng.Int64N(min(base, 3)+1))
+			m.Value = append(m.Value, base-rng.Int64N(min(base, 3)+1))
 			for r := range rows {
 				if rng.IntN(2) == 0 {
 					m.Row, m.Coef = append(m.Row, int32(r)), append(m.Coef, rng.Int32N(5)+1)
@@ -201,7 +207,7 @@ func randomModel(rng *rand.Rand, groups, rows, worthBits int, required bool) *ip
 			}
 			m.ColStart = append(m.ColStart, int32(len(m.Row)))
 		}
-		m.GroupStart = append(m.GroupStart, int32(len(m.Worth)))
+		m.GroupStart = append(m.GroupStart, int32(len(m.Value)))
 		m.Required = append(m.Required, required && rng.IntN(3) == 0)
 	}
 	return m
@@ -225,7 +231,7 @@ func TestSolveAgainstBruteForce(t *testing.T) {
 		}
 		worth, err := m.Check(r.Chosen)
 		require.NoError(t, err)
-		require.Equal(t, worth, r.Worth)
+		require.Equal(t, worth, r.Value)
 		require.GreaterOrEqual(t, r.Bound, want, "the bound holds")
 		require.Equal(t, ipmodel.Optimal, r.Status, "%d bits", worthBits)
 		require.Equal(t, want, worth)
@@ -243,10 +249,11 @@ func TestInfeasible(t *testing.T) {
 	require.Empty(t, r.Chosen)
 }
 
-// TestNeverOptimalByRounding has two choices that differ by 1 in 2^53 and more, which no float64 tells apart.
+// TestNeverOptimalByRounding has two choices that differ by 1 in 2^53 and more, which no
+// float64 tells apart.
 func TestNeverOptimalByRounding(t *testing.T) {
 	m := pair()
-	m.Worth = []int64{1<<53 + 1, 1 << 53}
+	m.Value = []int64{1<<53 + 1, 1 << 53}
 	var r ipmodel.Result
 	require.NoError(t, worker(t, "solve").Solve(context.Background(), m, ipmodel.Options{}, &r))
 	require.GreaterOrEqual(t, r.Bound, int64(1<<53+1))
@@ -258,7 +265,7 @@ func TestNeverOptimalByRounding(t *testing.T) {
 func blocks(models []*ipmodel.Model) *ipmodel.Model {
 	all := &ipmodel.Model{GroupStart: []int32{0}, ColStart: []int32{0}}
 	for _, m := range models {
-		column, row, entry := int32(len(all.Worth)), int32(len(all.Cap)), int32(len(all.Row))
+		column, row, entry := int32(len(all.Value)), int32(len(all.Cap)), int32(len(all.Row))
 		for _, end := range m.GroupStart[1:] {
 			all.GroupStart = append(all.GroupStart, column+end)
 		}
@@ -268,7 +275,7 @@ func blocks(models []*ipmodel.Model) *ipmodel.Model {
 		for _, r := range m.Row {
 			all.Row = append(all.Row, row+r)
 		}
-		all.Worth, all.Coef, all.Cap = append(all.Worth, m.Worth...), append(all.Coef, m.Coef...), append(all.Cap, m.Cap...)
+		all.Value, all.Coef, all.Cap = append(all.Value, m.Value...), append(all.Coef, m.Coef...), append(all.Cap, m.Cap...)
 	}
 	return all
 }
@@ -293,11 +300,11 @@ func TestLargerWindowsAreHonest(t *testing.T) {
 		var r ipmodel.Result
 		require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{}, &r))
 		require.GreaterOrEqual(t, r.Bound, want)
-		require.LessOrEqual(t, r.Worth, want)
-		require.LessOrEqual(t, r.Bound-r.Worth, trivialBound(m)>>34)
+		require.LessOrEqual(t, r.Value, want)
+		require.LessOrEqual(t, r.Bound-r.Value, trivialBound(m)>>34)
 		if worthBits <= 30 || r.Status == ipmodel.Optimal {
 			require.Equal(t, ipmodel.Optimal, r.Status, "%d bits", worthBits)
-			require.Equal(t, want, r.Worth)
+			require.Equal(t, want, r.Value)
 		}
 	}
 }
@@ -306,8 +313,8 @@ func TestLargerWindowsAreHonest(t *testing.T) {
 func hardModel() *ipmodel.Model {
 	rng := rand.New(rand.NewPCG(1, 2))
 	m := randomModel(rng, 80, 30, 20, false)
-	for i := range m.Worth {
-		m.Worth[i] = rng.Int64N(1 << 20)
+	for i := range m.Value {
+		m.Value[i] = rng.Int64N(1 << 20)
 	}
 	for r := range m.Cap {
 		m.Cap[r] += 20
@@ -346,8 +353,8 @@ func TestStartReachesHiGHS(t *testing.T) {
 		}
 		return a.worth
 	}
-	require.Less(t, bestWithin(nil), r.Worth)
-	require.GreaterOrEqual(t, bestWithin(r.Chosen), r.Worth)
+	require.Less(t, bestWithin(nil), r.Value)
+	require.GreaterOrEqual(t, bestWithin(r.Chosen), r.Value)
 }
 
 func TestSameSeedSameAnswer(t *testing.T) {
@@ -363,7 +370,7 @@ func TestSameSeedSameAnswer(t *testing.T) {
 }
 
 // sharedInstance is an auction window beside the checkout, if it is there.
-func sharedInstance(t testing.TB, name string) *ipmodel.MPS {
+func sharedInstance(t testing.TB, name string) *mpsread.File {
 	t.Helper()
 	dir, err := os.Getwd()
 	require.NoError(t, err)
@@ -373,7 +380,7 @@ func sharedInstance(t testing.TB, name string) *ipmodel.MPS {
 			continue
 		}
 		defer file.Close()
-		p, err := ipmodel.ReadMPS(file, name)
+		p, err := mpsread.Read(file, name)
 		require.NoError(t, err)
 		return p
 	}
@@ -401,7 +408,7 @@ func TestDeadlineIsHeldWithAnIncumbent(t *testing.T) {
 	require.Less(t, r.Bound, trivialBound(p.Model), "HiGHS's own bound came in time")
 	worth, err := p.Model.Check(r.Chosen)
 	require.NoError(t, err)
-	require.Equal(t, worth, r.Worth)
+	require.Equal(t, worth, r.Value)
 }
 
 func TestSteadyWindowIsSolved(t *testing.T) {

@@ -19,8 +19,7 @@ import (
 // #include "native.h"
 import "C"
 
-// Built says whether HiGHS is built in.
-const Built = true
+const built = true
 
 // run is a solve under way: what HiGHS's callbacks turn into messages.
 type run struct {

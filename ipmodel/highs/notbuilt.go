@@ -4,7 +4,6 @@
 
 package highs
 
-// Built says whether HiGHS is built in.
-const Built = false
+const built = false
 
 func solve(request, func(frame) error) error { return ErrNotBuilt }

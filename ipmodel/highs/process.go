@@ -35,8 +35,8 @@ type process struct {
 // memoryVariable tells a worker how many bytes it may take.
 const memoryVariable = "AUCSCHED_WORKER_MEMORY"
 
-// environ is all that a worker gets of this process's environment: where libraries are, if they are somewhere else. Of what
-// is there twice the last one counts.
+// environ is all that a worker gets of this process's environment: where libraries are, if they are
+// somewhere else. Of what is there twice the last one counts.
 func (o *Options) environ() (env []string) {
 	if path, ok := os.LookupEnv("LD_LIBRARY_PATH"); ok {
 		env = append(env, "LD_LIBRARY_PATH="+path)
@@ -184,7 +184,8 @@ func (p *process) stop(killed *sync.WaitGroup) {
 	}
 }
 
-// opening keeps the beginning of what a worker says on standard error: why it ends comes before where.
+// opening keeps the beginning of what a worker says on standard error: why it
+// ends comes before where.
 type opening struct {
 	mu    sync.Mutex
 	text  []byte
@@ -214,8 +215,8 @@ func (o *opening) Write(b []byte) (int, error) {
 // lastWords is how long those of a worker that has ended may take to arrive, on a busy machine.
 const lastWords = 200 * time.Millisecond
 
-// wait returns when a worker that has ended has said something, or can't any more, or when the time is over. Who has an answer
-// doesn't wait for the process's end.
+// wait returns when a worker that has ended has said something, or can't any more, or when the time
+// is over. Who has an answer doesn't wait for the process's end.
 func (o *opening) wait(ctx context.Context, expired <-chan time.Time) {
 	timer := time.NewTimer(lastWords)
 	defer timer.Stop()

@@ -53,12 +53,12 @@ func TestClientNeedsNoHiGHS(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, answer.Bytes(), 0o600))
 	s := New(Options{Command: []string{"/bin/sh", "-c", `cat "$0"`, path}})
 	m := &ipmodel.Model{
-		Worth: []int64{5, 7}, GroupStart: []int32{0, 1, 2},
+		Value: []int64{5, 7}, GroupStart: []int32{0, 1, 2},
 		ColStart: []int32{0, 1, 2}, Row: []int32{0, 0}, Coef: []int32{1, 1}, Cap: []int64{1},
 	}
 	var r ipmodel.Result
 	require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Deadline: time.Now().Add(10 * time.Second)}, &r))
-	require.Equal(t, ipmodel.Result{Status: ipmodel.Feasible, Chosen: []int32{1}, Worth: 7, Bound: 8, Work: 3}, r)
+	require.Equal(t, ipmodel.Result{Status: ipmodel.Feasible, Chosen: []int32{1}, Value: 7, Bound: 8, Work: 3}, r)
 	require.NoError(t, s.Fault())
 	s.Wait()
 }
@@ -66,7 +66,7 @@ func TestClientNeedsNoHiGHS(t *testing.T) {
 // Faults of the worker are told, also where there is an answer all the same.
 func TestFault(t *testing.T) {
 	m := &ipmodel.Model{
-		Worth: []int64{5, 7}, GroupStart: []int32{0, 1, 2},
+		Value: []int64{5, 7}, GroupStart: []int32{0, 1, 2},
 		ColStart: []int32{0, 1, 2}, Row: []int32{0, 0}, Coef: []int32{1, 1}, Cap: []int64{1},
 	}
 	for script, want := range map[string]string{
@@ -92,7 +92,8 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// The last words of a worker are awaited for as long as there may be some and there is time, and no longer.
+// The last words of a worker are awaited for as long as there may be some and there is
+// time, and no longer.
 func TestLastWords(t *testing.T) {
 	over := make(chan time.Time, 1)
 	over <- time.Time{}
@@ -139,13 +140,14 @@ func TestKillTakesTheGroup(t *testing.T) {
 		t.Skip("no /proc to look for processes in")
 	}
 	m := &ipmodel.Model{
-		Worth: []int64{5, 7}, GroupStart: []int32{0, 1, 2},
+		Value: []int64{5, 7}, GroupStart: []int32{0, 1, 2},
 		ColStart: []int32{0, 1, 2}, Row: []int32{0, 0}, Coef: []int32{1, 1}, Cap: []int64{1},
 	}
 	file := filepath.Join(t.TempDir(), "pid")
 	s := New(Options{Command: []string{"/bin/sh", "-c", `sleep 30 & echo $! >"$0"; wait`, file}})
 	var r ipmodel.Result
-	require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Deadline: time.Now().Add(300 * time.Millisecond), Start: []int32{0}}, &r))
+	require.NoError(t, s.Solve(context.Background(), m,
+		ipmodel.Options{Deadline: time.Now().Add(300 * time.Millisecond), Start: []int32{0}}, &r))
 	s.Wait()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)

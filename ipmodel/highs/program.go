@@ -19,7 +19,7 @@ type program struct {
 
 func newProgram(m *ipmodel.Model, s scaling) *program {
 	p := &program{cost: make([]float64, m.Columns())}
-	for i, w := range m.Worth {
+	for i, w := range m.Value {
 		p.cost[i] = -s.cost(w)
 	}
 	for g := range m.Groups() {

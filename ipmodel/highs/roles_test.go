@@ -36,7 +36,7 @@ func worker(t testing.TB, role string) *Solver {
 // pair has two columns, worth 5 and 7, that exclude each other in a capacity row.
 func pair() *ipmodel.Model {
 	return &ipmodel.Model{
-		Worth: []int64{5, 7}, GroupStart: []int32{0, 1, 2},
+		Value: []int64{5, 7}, GroupStart: []int32{0, 1, 2},
 		ColStart: []int32{0, 1, 2}, Row: []int32{0, 0}, Coef: []int32{1, 1}, Cap: []int64{1},
 	}
 }

@@ -24,7 +24,7 @@ type scaling struct {
 func newScaling(m *ipmodel.Model) scaling {
 	s := scaling{divisor: 1}
 	var divisor, most int64
-	for _, w := range m.Worth {
+	for _, w := range m.Value {
 		divisor, most = gcd(divisor, w), max(most, w)
 	}
 	if divisor > 0 {
@@ -61,7 +61,7 @@ func (s scaling) cost(worth int64) float64 {
 // costs more than cost; ok is false when that says nothing.
 func (s scaling) bound(cost float64) (worth int64, ok bool) {
 	units := math.Floor(math.Ldexp(cost+s.margin, s.shift))
-	if !(units >= 0 && units < float64(ipmodel.MaxTotalWorth/s.divisor)) {
+	if !(units >= 0 && units < float64(ipmodel.MaxTotalValue/s.divisor)) {
 		return 0, false
 	}
 	return int64(units) * s.divisor, true
@@ -72,7 +72,7 @@ func trivialBound(m *ipmodel.Model) int64 {
 	var total int64
 	for g := range m.Groups() {
 		var most int64
-		for _, w := range m.Worth[m.GroupStart[g]:m.GroupStart[g+1]] {
+		for _, w := range m.Value[m.GroupStart[g]:m.GroupStart[g+1]] {
 			most = max(most, w)
 		}
 		total += most

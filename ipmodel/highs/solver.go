@@ -15,6 +15,9 @@ import (
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
+// Built says whether HiGHS is built in (build tag highs).
+const Built = built
+
 // ErrNotBuilt says that the program was built without HiGHS, that is, without the tag
 // highs. A program without it can still use a worker that has it: see Options.Command.
 var ErrNotBuilt = errors.New("this program was built without HiGHS (build tag highs)")
@@ -25,10 +28,11 @@ type Options struct {
 	// output. Empty means this program with the argument solver-worker, which needs
 	// HiGHS in this program.
 	Command []string
-	// Env is the worker's environment, of the form NAME=VALUE. It gets nothing of this process's but LD_LIBRARY_PATH, unless Env has
-	// one, and works in the root directory.
+	// Env is the worker's environment, of the form NAME=VALUE. It gets nothing of this process's
+	// but LD_LIBRARY_PATH, unless Env has one, and works in the root directory.
 	Env []string
-	// Memory is how many bytes a worker may take for a solve, on Linux; 0: any number. One that needs more ends, which is its Fault.
+	// Memory is how many bytes a worker may take for a solve, on Linux; 0: any number. One that
+	// needs more ends, which is its Fault.
 	Memory int64
 }
 
@@ -133,7 +137,8 @@ func (s *Solver) run(ctx context.Context, q request, a *answer) error {
 		defer timer.Stop()
 		expired = timer.C
 	}
-	// The worker ends with the thread that has started it, on Linux: no other goroutine may end that meanwhile.
+	// The worker ends with the thread that has started it, on Linux: no other goroutine
+	// may end that meanwhile.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	p, err := startProcess(command, s.options.environ(), q)

@@ -17,7 +17,8 @@ import (
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
-// A worker on a machine of many CPUs doesn't die of its threads' stacks, though each may be half of the memory that it has.
+// A worker on a machine of many CPUs doesn't die of its threads' stacks, though each may be half of
+// the memory that it has.
 func TestManyThreadsFitIntoMemory(t *testing.T) {
 	race.Skip(t, "its programmes have terabytes of addresses")
 	var was unix.Rlimit

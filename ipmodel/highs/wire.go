@@ -56,7 +56,7 @@ func writeRequest(w io.Writer, q request) error {
 	}
 	copy(h.Magic[:], requestMagic)
 	out := bufio.NewWriterSize(w, 1<<16)
-	for _, data := range []any{h, m.Worth, m.GroupStart, m.Required, m.ColStart, m.Row, m.Coef, m.Cap, q.start} {
+	for _, data := range []any{h, m.Value, m.GroupStart, m.Required, m.ColStart, m.Row, m.Coef, m.Cap, q.start} {
 		if err := binary.Write(out, binary.LittleEndian, data); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func readRequest(r io.Reader) (request, error) {
 	m := &ipmodel.Model{}
 	q := request{seed: h.Seed, work: h.Work, limit: time.Duration(h.Limit), model: m}
 	in := &arrayReader{r: r}
-	m.Worth = readArray[int64](in, h.Columns)
+	m.Value = readArray[int64](in, h.Columns)
 	m.GroupStart = readArray[int32](in, h.Groups+1)
 	m.Required = readArray[bool](in, h.Require)
 	m.ColStart = readArray[int32](in, h.Columns+1)

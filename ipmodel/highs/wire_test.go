@@ -17,7 +17,7 @@ func wirePair() request {
 	return request{
 		seed: 1, work: 2, limit: 3 * time.Second, start: []int32{1},
 		model: &ipmodel.Model{
-			Worth: []int64{5, 7}, GroupStart: []int32{0, 1, 2}, Required: []bool{true, false},
+			Value: []int64{5, 7}, GroupStart: []int32{0, 1, 2}, Required: []bool{true, false},
 			ColStart: []int32{0, 1, 2}, Row: []int32{0, 0}, Coef: []int32{1, 1}, Cap: []int64{1},
 		},
 	}
@@ -53,7 +53,8 @@ func TestFramesComeBack(t *testing.T) {
 			}),
 			rapid.Custom(func(t *rapid.T) frame { return frame{kind: kindBound, bound: rapid.Int64().Draw(t, "bound")} }),
 			rapid.Custom(func(t *rapid.T) frame {
-				return frame{kind: kindEnd, end: endFrame{rapid.Byte().Draw(t, "verdict"), 2, 3}, message: rapid.StringN(0, 20, 80).Draw(t, "message")}
+				return frame{kind: kindEnd, end: endFrame{rapid.Byte().Draw(t, "verdict"), 2, 3},
+					message: rapid.StringN(0, 20, 80).Draw(t, "message")}
 			}),
 		).Draw(t, "frame")
 		var wire bytes.Buffer
@@ -68,19 +69,20 @@ func TestScalingBoundHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bits := rapid.IntRange(1, 58).Draw(t, "bits")
 		worth := rapid.Int64Range(0, 1<<bits-1)
-		m := &ipmodel.Model{Worth: []int64{worth.Draw(t, "a"), worth.Draw(t, "b")}, GroupStart: []int32{0, 1, 2}, ColStart: []int32{0, 0, 0}}
+		m := &ipmodel.Model{Value: []int64{worth.Draw(t, "a"), worth.Draw(t, "b")},
+			GroupStart: []int32{0, 1, 2}, ColStart: []int32{0, 0, 0}}
 		s := newScaling(m)
-		sum := m.Worth[0] + m.Worth[1]
-		bound, ok := s.bound(s.cost(m.Worth[0]) + s.cost(m.Worth[1]))
+		sum := m.Value[0] + m.Value[1]
+		bound, ok := s.bound(s.cost(m.Value[0]) + s.cost(m.Value[1]))
 		require.True(t, ok)
 		require.GreaterOrEqual(t, bound, sum)
 		require.LessOrEqual(t, bound-sum, sum>>34)
-		require.LessOrEqual(t, s.cost(max(m.Worth[0], m.Worth[1])), float64(int64(1)<<costBits))
+		require.LessOrEqual(t, s.cost(max(m.Value[0], m.Value[1])), float64(int64(1)<<costBits))
 	})
 }
 
 func TestScalingOfNothing(t *testing.T) {
-	s := newScaling(&ipmodel.Model{Worth: []int64{0}, GroupStart: []int32{0, 1}, ColStart: []int32{0, 0}})
+	s := newScaling(&ipmodel.Model{Value: []int64{0}, GroupStart: []int32{0, 1}, ColStart: []int32{0, 0}})
 	require.Zero(t, s.cost(0))
 	for _, cost := range []float64{-1, 1e300} {
 		_, ok := s.bound(cost)

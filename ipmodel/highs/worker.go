@@ -12,8 +12,9 @@ import (
 // a file and ends, the caller is gone, and the process exits. HiGHS keeps
 // to one thread. A process calls it once.
 //
-// Where stdin is a file, the process is a worker and nothing else, and is confined first, on Linux: no core, no root (it becomes nobody), no
-// more memory than [Options.Memory], and the first to go when the machine has none left.
+// Where stdin is a file, the process is a worker and nothing else, and is confined first, on Linux:
+// no core, no root (it becomes nobody), no more memory than [Options.Memory], and the first to go
+// when the machine has none left.
 func Worker(stdin io.Reader, stdout io.Writer) error {
 	f, own := stdin.(*os.File)
 	if own {

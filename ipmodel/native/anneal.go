@@ -50,7 +50,7 @@ type cooling struct {
 const firstRun = 1 << 21
 
 // anneal spends turn units of work on annealing. A run begins with the best choice known.
-func (s *hand) anneal(turn int64) {
+func (s *worker) anneal(turn int64) {
 	if s.p.off.Has(ablation.Annealing) {
 		s.work += turn
 		return
@@ -84,7 +84,7 @@ func (c *cooling) next(worth float64) {
 }
 
 // coolDown takes the steps that are due.
-func (s *hand) coolDown(c *cooling) {
+func (s *worker) coolDown(c *cooling) {
 	for c.done > c.length/(coolSteps+fineSteps)*(c.step+1) {
 		if c.step++; c.step < coolSteps {
 			c.heat *= coolBy
@@ -95,7 +95,7 @@ func (s *hand) coolDown(c *cooling) {
 }
 
 // move tries one exchange.
-func (s *hand) move(heat, typical float64) {
+func (s *worker) move(heat, typical float64) {
 	p, k := &s.p, &s.pack
 	s.work += workPerMove
 	dice := s.src.Uint64()
@@ -135,7 +135,7 @@ func (s *hand) move(heat, typical float64) {
 
 // columnOf is the column of a throw of dice, and its place in the ranking: any, or one of
 // the row that an exchange made room in, with place -1; the promising ones more often.
-func (s *hand) columnOf(dice uint64) (i int32, at int) {
+func (s *worker) columnOf(dice uint64) (i int32, at int) {
 	if s.near >= 0 && dice>>8%256 < nearOf && !s.p.off.Has(ablation.Near) {
 		cols := s.pack.columnsOf(s.near)
 		return cols[early(dice>>32, len(cols))], -1
@@ -157,7 +157,7 @@ func early(u uint64, n int) int {
 const chances = 1 << 10
 
 // draw is a random integer of 0..n-1, n > 0.
-func (s *hand) draw(n int) int {
+func (s *worker) draw(n int) int {
 	hi, _ := bits.Mul64(s.src.Uint64(), uint64(n))
 	return int(hi)
 }
@@ -165,7 +165,7 @@ func (s *hand) draw(n int) int {
 // setChances makes a table of equally likely draws from the exponential distribution
 // of mean 1: the mean order statistics of as many draws (Renyi 1953), which take
 // divisions and sums only and are thus the same on every machine.
-func (s *hand) setChances() {
+func (s *worker) setChances() {
 	if len(s.chance) == chances {
 		return
 	}

@@ -48,10 +48,10 @@ func windowModel(rng *rand.Rand, nodes, jobs, bids int, required bool) *ipmodel.
 				}
 			}
 			m.ColStart = append(m.ColStart, int32(len(m.Row)))
-			m.Worth = append(m.Worth, worth+rng.Int64N(worth/4+3)-int64(j))
-			m.Worth[len(m.Worth)-1] = max(0, m.Worth[len(m.Worth)-1])
+			m.Value = append(m.Value, worth+rng.Int64N(worth/4+3)-int64(j))
+			m.Value[len(m.Value)-1] = max(0, m.Value[len(m.Value)-1])
 		}
-		m.GroupStart = append(m.GroupStart, int32(len(m.Worth)))
+		m.GroupStart = append(m.GroupStart, int32(len(m.Value)))
 		if required {
 			m.Required = append(m.Required, rng.IntN(5) == 0)
 		}
@@ -104,14 +104,14 @@ func TestWindowsEqualBruteForce(t *testing.T) {
 			continue
 		}
 		require.Equal(t, ipmodel.Optimal, r.Status, "seed %d", seed)
-		require.Equal(t, []int64{want, want}, []int64{r.Worth, r.Bound}, "seed %d", seed)
+		require.Equal(t, []int64{want, want}, []int64{r.Value, r.Bound}, "seed %d", seed)
 	}
 }
 
 // TestTreeAloneEqualsBruteForce leaves out the local search, so that the tree has to find
 // the optimum, and looks at the bound whenever the tree pauses.
 func TestTreeAloneEqualsBruteForce(t *testing.T) {
-	var s hand
+	var s worker
 	branched, paused := 0, 0
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 22))
@@ -135,7 +135,7 @@ func TestTreeAloneEqualsBruteForce(t *testing.T) {
 			continue
 		}
 		require.Zero(t, s.best.missing, "seed %d", seed)
-		require.Equal(t, want, s.best.worth, "seed %d", seed)
+		require.Equal(t, want, s.best.value, "seed %d", seed)
 		if s.nodes > 0 {
 			branched++
 		}
@@ -180,7 +180,7 @@ func TestReductionsKeepTheFeasibleChoices(t *testing.T) {
 
 // reduced is a problem as a model.
 func reduced(p *problem) *ipmodel.Model {
-	m := &ipmodel.Model{Worth: p.worth, GroupStart: p.start, ColStart: p.col, Row: p.row, Cap: p.cap}
+	m := &ipmodel.Model{Value: p.worth, GroupStart: p.start, ColStart: p.col, Row: p.row, Cap: p.cap}
 	for _, a := range p.coef {
 		m.Coef = append(m.Coef, int32(a))
 	}
@@ -190,7 +190,7 @@ func reduced(p *problem) *ipmodel.Model {
 // TestCutsHoldForEveryBetterChoice takes the tree to the end of its cuts and holds every
 // choice that would be an improvement against each of them.
 func TestCutsHoldForEveryBetterChoice(t *testing.T) {
-	var s hand
+	var s worker
 	cuts := 0
 	for seed := range uint64(1500) {
 		rng := rand.New(rand.NewPCG(seed, 24))
@@ -225,7 +225,7 @@ func TestProofHoldsForAnyPrices(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 25))
 		m := windowModel(rng, 6, 5, 3, false)
-		var s hand
+		var s worker
 		var p problem
 		p.reduce(m)
 		s.begin(context.Background(), &p, ipmodel.Options{}, &clock{now: time.Now})
@@ -294,7 +294,7 @@ func TestBoundOfALargeWindow(t *testing.T) {
 	require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Work: 20_000_000}, &again))
 	require.Equal(t, short, again)
 	require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Seed: 1, Work: 150_000_000}, &long))
-	require.GreaterOrEqual(t, short.Bound, long.Worth)
-	require.GreaterOrEqual(t, long.Bound, short.Worth)
-	require.LessOrEqual(t, float64(long.Bound), 1.1*float64(long.Worth), "a bound that is worth something")
+	require.GreaterOrEqual(t, short.Bound, long.Value)
+	require.GreaterOrEqual(t, long.Bound, short.Value)
+	require.LessOrEqual(t, float64(long.Bound), 1.1*float64(long.Value), "a bound that is worth something")
 }

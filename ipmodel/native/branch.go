@@ -10,7 +10,7 @@ import (
 
 // dive takes the best open node and goes down from it until a node is closed or work
 // is at end.
-func (s *hand) dive(end int64) {
+func (s *worker) dive(end int64) {
 	t := &s.tree
 	s.fixAtRoot()
 	t.heap.setOrder(len(t.heap.open) > maxOpen)
@@ -56,7 +56,7 @@ func (s *hand) dive(end int64) {
 }
 
 // branch makes the children of a node that has been examined: one is put off, the other returned.
-func (s *hand) branch(n *node, bound int64, v int32) node {
+func (s *worker) branch(n *node, bound int64, v int32) node {
 	t := &s.tree
 	down, up := t.decisions(v)
 	at := t.save()
@@ -84,7 +84,7 @@ func (t *tree) decisions(v int32) (down, up decision) {
 
 // examine solves the node at hand, whose parent's bound is given. It returns the node's
 // bound and the variable to branch on, -1 if the node is closed.
-func (s *hand) examine(bound int64) (int64, int32) {
+func (s *worker) examine(bound int64) (int64, int32) {
 	t := &s.tree
 	l := &t.lp
 	for {
@@ -121,7 +121,7 @@ func (s *hand) examine(bound int64) (int64, int32) {
 
 // fixAtNode bans variables by the node's proof, and reports whether that changes its
 // solution.
-func (s *hand) fixAtNode() bool {
+func (s *worker) fixAtNode() bool {
 	t := &s.tree
 	l := &t.lp
 	if s.p.off.Has(ablation.CostFixing) {

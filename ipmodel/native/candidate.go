@@ -20,7 +20,7 @@ func (c *candidate) score() float64 {
 
 // chooseBranch picks the variable to branch on: of the fractional ones, that whose branches
 // both lose most.
-func (s *hand) chooseBranch(solved bool) int32 {
+func (s *worker) chooseBranch(solved bool) int32 {
 	t := &s.tree
 	t.cand = t.cand[:0]
 	if solved {

@@ -2,15 +2,15 @@
 
 package native
 
-// choice is a feasible choice of columns and what it leaves.
-type choice struct {
+// solution is a feasible solution of columns and what it leaves.
+type solution struct {
 	pick    []int32 // by group: column, or -1
 	slack   []int64 // by row
-	worth   int64
+	value   int64
 	missing int // required groups without a column
 }
 
-func (c *choice) clear(p *problem) {
+func (c *solution) clear(p *problem) {
 	c.pick = c.pick[:0]
 	c.missing = 0
 	for g := range p.groups() {
@@ -20,25 +20,25 @@ func (c *choice) clear(p *problem) {
 		}
 	}
 	c.slack = append(c.slack[:0], p.cap...)
-	c.worth = 0
+	c.value = 0
 }
 
-func (c *choice) copyFrom(o *choice) {
+func (c *solution) copyFrom(o *solution) {
 	c.pick = append(c.pick[:0], o.pick...)
 	c.slack = append(c.slack[:0], o.slack...)
-	c.worth, c.missing = o.worth, o.missing
+	c.value, c.missing = o.value, o.missing
 }
 
 // better reports whether c beats o: fewer required groups missing, then more worth.
-func (c *choice) better(o *choice) bool {
+func (c *solution) better(o *solution) bool {
 	if c.missing != o.missing {
 		return c.missing < o.missing
 	}
-	return c.worth > o.worth
+	return c.value > o.value
 }
 
 // fits reports whether column i fits into what is left.
-func (c *choice) fits(p *problem, i int32) bool {
+func (c *solution) fits(p *problem, i int32) bool {
 	for k := p.col[i]; k < p.col[i+1]; k++ {
 		if p.coef[k] > c.slack[p.row[k]] {
 			return false
@@ -47,10 +47,10 @@ func (c *choice) fits(p *problem, i int32) bool {
 	return true
 }
 
-func (c *choice) add(p *problem, i int32) {
+func (c *solution) add(p *problem, i int32) {
 	g := p.group[i]
 	c.pick[g] = i
-	c.worth += p.worth[i]
+	c.value += p.worth[i]
 	if p.required[g] {
 		c.missing--
 	}
@@ -61,7 +61,7 @@ func (c *choice) add(p *problem, i int32) {
 
 // typicalWorth is what a chosen column is worth on average, each weighted by its worth:
 // where few are worth most of the whole, what one of these is worth.
-func (c *choice) typicalWorth(p *problem) float64 {
+func (c *solution) typicalWorth(p *problem) float64 {
 	squares := 0.0
 	for _, i := range c.pick {
 		if i >= 0 {
@@ -69,5 +69,5 @@ func (c *choice) typicalWorth(p *problem) float64 {
 			squares += float64(w * w)
 		}
 	}
-	return squares / float64(max(c.worth, 1))
+	return squares / float64(max(c.value, 1))
 }

@@ -9,7 +9,7 @@ import (
 
 // loadStart makes c the given columns of the model, and reports whether they are a
 // feasible choice of the reduced problem.
-func (s *hand) loadStart(c *choice, start []int32) bool {
+func (s *worker) loadStart(c *solution, start []int32) bool {
 	p := &s.p
 	c.clear(p)
 	for _, i := range start {
@@ -30,7 +30,7 @@ func (s *hand) loadStart(c *choice, start []int32) bool {
 
 // construct completes c greedily: required groups first, then by worth net of
 // prices, each with its best column that fits.
-func (s *hand) construct(c *choice) {
+func (s *worker) construct(c *solution) {
 	p := &s.p
 	s.order = s.order[:0]
 	for g := range p.groups() {
@@ -53,7 +53,7 @@ func (s *hand) construct(c *choice) {
 const requiredKey = 1e300
 
 // recreate gives every group in s.order, by falling s.key, its best column that fits.
-func (s *hand) recreate(c *choice) {
+func (s *worker) recreate(c *solution) {
 	slices.SortFunc(s.order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(s.key[b], s.key[a]), cmp.Compare(a, b))
 	})
@@ -66,7 +66,7 @@ func (s *hand) recreate(c *choice) {
 
 // bestFit is the column of group g that is worth most net of prices among those that
 // fit, ties to the more worthy; -1 if none fits.
-func (s *hand) bestFit(c *choice, g int32) int32 {
+func (s *worker) bestFit(c *solution, g int32) int32 {
 	p := &s.p
 	best := int32(-1)
 	for i := p.start[g]; i < p.start[g+1]; i++ {
@@ -81,7 +81,7 @@ func (s *hand) bestFit(c *choice, g int32) int32 {
 	return best
 }
 
-func (s *hand) prefers(i, j int32) bool {
+func (s *worker) prefers(i, j int32) bool {
 	if s.prices.rc[i] != s.prices.rc[j] {
 		return s.prices.rc[i] > s.prices.rc[j]
 	}

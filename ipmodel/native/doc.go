@@ -23,7 +23,7 @@
 //	            branch.go, candidate.go, node.go, whole.go: the search
 //	            exact.go: bounds proven in integer arithmetic, whatever floating point did
 //
-// Annealing and tree are two hands that take turns: see Solver.
+// Annealing and tree are two workers that take turns: see Solver.
 //
 // The solver is anytime: it has a feasible choice at once, improves it until the
 // deadline, and ends with a valid bound. Without a deadline it ends with the

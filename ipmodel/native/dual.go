@@ -147,7 +147,8 @@ func (l *lp) step(pos int) (loss float64, took stepKind) {
 	if math.Abs(pivot-same) > pivotDrift*(1+math.Abs(pivot)) || math.Abs(pivot) < pivotTol {
 		return 0, stepUnsafe
 	}
-	if int(enter) < l.n && l.d[enter] > 0 { // within tolerance: its worth is lowered to that of the others
+	if int(enter) < l.n && l.d[enter] > 0 {
+		// within tolerance: its worth is lowered to that of the others
 		l.lower(int(enter))
 	}
 	theta := l.reduced(enter, at) / pivot // same sign as -sign, or 0

@@ -19,7 +19,7 @@ type step struct {
 // first if that has a column, and reports whether they are worth at most limit. In a
 // row that several groups hold it is random who goes first. A required group never
 // goes, unless for another that is required and missing.
-func (s *hand) inTheWay(i int32, limit int64) bool {
+func (s *worker) inTheWay(i int32, limit int64) bool {
 	p, k := &s.p, &s.pack
 	g := p.group[i]
 	k.epoch++
@@ -57,7 +57,7 @@ func (s *hand) inTheWay(i int32, limit int64) bool {
 // clearRow adds holders of row r to k.out until coef would fit there or the loss
 // exceeds limit. It returns the new loss, or -1 if a required group is in the way that
 // is bound to stay.
-func (s *hand) clearRow(r int32, coef, loss, limit int64, bound bool) int64 {
+func (s *worker) clearRow(r int32, coef, loss, limit int64, bound bool) int64 {
 	p, k := &s.p, &s.pack
 	s.work += 4
 	need := coef - k.rows[r].slack
@@ -96,7 +96,7 @@ func (s *hand) clearRow(r int32, coef, loss, limit int64, bound bool) int64 {
 }
 
 // exchange takes the groups of k.out out and puts column i in.
-func (s *hand) exchange(i int32) {
+func (s *worker) exchange(i int32) {
 	s.log = s.log[:0]
 	for _, g := range s.pack.out {
 		s.log = append(s.log, step{s.pack.take(&s.p, g), false})
@@ -105,7 +105,7 @@ func (s *hand) exchange(i int32) {
 	s.put(i)
 }
 
-func (s *hand) put(i int32) {
+func (s *worker) put(i int32) {
 	s.pack.put(&s.p, i)
 	s.log = append(s.log, step{i, true})
 	s.work += s.workOf(i)
@@ -113,7 +113,7 @@ func (s *hand) put(i int32) {
 
 // repair gives the groups that an exchange took out another column each, if one fits,
 // and may fill some of the rows that they left.
-func (s *hand) repair() {
+func (s *worker) repair() {
 	p, k := &s.p, &s.pack
 	gone := 0
 	for ; gone < len(s.log) && !s.log[gone].put; gone++ {
@@ -134,7 +134,7 @@ func (s *hand) repair() {
 }
 
 // freedRow is a random row of the first gone columns of the log, -1 if it has no room.
-func (s *hand) freedRow(gone int) int32 {
+func (s *worker) freedRow(gone int) int32 {
 	if gone == 0 {
 		return -1
 	}
@@ -152,7 +152,7 @@ func (s *hand) freedRow(gone int) int32 {
 }
 
 // fill puts in the most worthy of columns first..end-1, of one group, that fits.
-func (s *hand) fill(first, end int32) {
+func (s *worker) fill(first, end int32) {
 	best := int32(-1)
 	for i := first; i < end; i++ {
 		s.work += workPerTry
@@ -167,7 +167,7 @@ func (s *hand) fill(first, end int32) {
 
 // fillRow puts in the most worthy column of row r that fits, of a group without one:
 // of equals any.
-func (s *hand) fillRow(r int32) {
+func (s *worker) fillRow(r int32) {
 	p, k := &s.p, &s.pack
 	cols := k.columnsOf(r)
 	best, from := int32(-1), s.draw(len(cols))
@@ -191,7 +191,7 @@ func (s *hand) fillRow(r int32) {
 }
 
 // undo takes the steps of the log back.
-func (s *hand) undo() {
+func (s *worker) undo() {
 	for n := len(s.log) - 1; n >= 0; n-- {
 		x := s.log[n]
 		s.work += s.workOf(x.col)
@@ -214,6 +214,6 @@ const (
 )
 
 // workOf is the work of putting column i in or taking it out.
-func (s *hand) workOf(i int32) int64 {
+func (s *worker) workOf(i int32) int64 {
 	return workPerEntry * int64(s.p.col[i+1]-s.p.col[i])
 }

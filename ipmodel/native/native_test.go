@@ -24,7 +24,7 @@ func randomModel(rng *rand.Rand, groups, perGroup, rows int, required bool) *ipm
 	base := int64(1) << rng.IntN(40)
 	for range groups {
 		for range rng.IntN(perGroup + 1) {
-			m.Worth = append(m.Worth, base+rng.Int64N(base/2+3))
+			m.Value = append(m.Value, base+rng.Int64N(base/2+3))
 			for r := range rows {
 				if rng.IntN(max(3, rows/4)) == 0 {
 					m.Row = append(m.Row, int32(r))
@@ -33,7 +33,7 @@ func randomModel(rng *rand.Rand, groups, perGroup, rows int, required bool) *ipm
 			}
 			m.ColStart = append(m.ColStart, int32(len(m.Row)))
 		}
-		m.GroupStart = append(m.GroupStart, int32(len(m.Worth)))
+		m.GroupStart = append(m.GroupStart, int32(len(m.Value)))
 		if required {
 			m.Required = append(m.Required, rng.IntN(6) == 0)
 		}
@@ -61,7 +61,7 @@ func brute(m *ipmodel.Model) int64 {
 			}
 			if ok {
 				if v := try(g + 1); v >= 0 {
-					best = max(best, v+m.Worth[i])
+					best = max(best, v+m.Value[i])
 				}
 			}
 			for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
@@ -89,7 +89,7 @@ func TestNativeEqualsBruteForce(t *testing.T) {
 		require.Equal(t, ipmodel.Optimal, r.Status, "seed %d", seed)
 		worth, err := m.Check(r.Chosen)
 		require.NoError(t, err, "seed %d", seed)
-		require.Equal(t, []int64{want, want, want}, []int64{worth, r.Worth, r.Bound}, "seed %d", seed)
+		require.Equal(t, []int64{want, want, want}, []int64{worth, r.Value, r.Bound}, "seed %d", seed)
 	}
 }
 
@@ -99,7 +99,8 @@ func TestBoundedSolveIsFeasibleAndBounded(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		m := randomModel(rng, 6, 4, 6, rapid.Bool().Draw(rt, "required"))
 		var r ipmodel.Result
-		require.NoError(rt, New().Solve(context.Background(), m, ipmodel.Options{Seed: seed, Work: rapid.Int64Range(1, 3000).Draw(rt, "work")}, &r))
+		require.NoError(rt, New().Solve(context.Background(), m,
+			ipmodel.Options{Seed: seed, Work: rapid.Int64Range(1, 3000).Draw(rt, "work")}, &r))
 		want := brute(m)
 		if r.Status == ipmodel.Infeasible {
 			require.Negative(rt, want)
@@ -111,7 +112,7 @@ func TestBoundedSolveIsFeasibleAndBounded(t *testing.T) {
 		}
 		worth, err := m.Check(r.Chosen)
 		require.NoError(rt, err)
-		require.Equal(rt, worth, r.Worth)
+		require.Equal(rt, worth, r.Value)
 		require.LessOrEqual(rt, worth, want)
 		if r.Status == ipmodel.Optimal {
 			require.Equal(rt, want, worth)
@@ -135,7 +136,7 @@ func TestStartIsKept(t *testing.T) {
 	var full, r ipmodel.Result
 	require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Seed: 1, Work: 20_000_000}, &full))
 	require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Seed: 2, Work: 1, Start: full.Chosen}, &r))
-	require.GreaterOrEqual(t, r.Worth, full.Worth)
+	require.GreaterOrEqual(t, r.Value, full.Value)
 	for _, bad := range [][]int32{{-1}, {1 << 30}, {0, 0}} {
 		require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Work: 1, Start: bad}, &r))
 		_, err := m.Check(r.Chosen)
@@ -151,20 +152,20 @@ func TestDeadlineAndContext(t *testing.T) {
 	require.Less(t, time.Since(begin), 400*time.Millisecond)
 	_, err := m.Check(r.Chosen)
 	require.NoError(t, err)
-	require.Positive(t, r.Worth)
+	require.Positive(t, r.Value)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	begin = time.Now()
 	require.NoError(t, New().Solve(ctx, m, ipmodel.Options{}, &r))
 	require.Less(t, time.Since(begin), 300*time.Millisecond)
-	require.Positive(t, r.Worth, "even a cancelled solve has its first choice")
+	require.Positive(t, r.Value, "even a cancelled solve has its first choice")
 }
 
 func TestEmptyModels(t *testing.T) {
 	for name, m := range map[string]*ipmodel.Model{
 		"nothing":            {},
 		"a group, no column": {GroupStart: []int32{0, 0}, ColStart: []int32{0}},
-		"no row":             {GroupStart: []int32{0, 2}, ColStart: []int32{0, 0, 0}, Worth: []int64{3, 5}},
+		"no row":             {GroupStart: []int32{0, 2}, ColStart: []int32{0, 0, 0}, Value: []int64{3, 5}},
 	} {
 		var r ipmodel.Result
 		require.NoError(t, m.Validate(), name)
@@ -205,11 +206,11 @@ func TestGapEndsTheSearch(t *testing.T) {
 		}
 		worth, err := m.Check(near.Chosen)
 		require.NoError(t, err)
-		require.Equal(t, worth, near.Worth)
-		require.GreaterOrEqual(t, near.Bound, exact.Worth)
+		require.Equal(t, worth, near.Value)
+		require.GreaterOrEqual(t, near.Bound, exact.Value)
 		if near.Work < exact.Work {
 			sooner++
-			require.True(t, near.Within(0.05), "%d of %d", near.Worth, near.Bound)
+			require.True(t, near.Within(0.05), "%d of %d", near.Value, near.Bound)
 		}
 	}
 	require.Greater(t, sooner, 10)

@@ -45,8 +45,9 @@ func (l *lp) updateNorms(pos int, enter int32) {
 	l.work += int64(l.m + l.g)
 }
 
-// updateForKey changes the norms for a key that has taken another's place: col is the old key's
-// column less the new one's in terms of the basis, tau the old one's. The pivot row is the group's own.
+// updateForKey changes the norms for a key that has taken another's place: col is the
+// old key's column less the new one's in terms of the basis, tau the old one's. The
+// pivot row is the group's own.
 func (l *lp) updateForKey() {
 	l.kcol, l.ktau = resize(l.kcol, l.g), resize(l.ktau, l.g)
 	for q, v := range l.bas {

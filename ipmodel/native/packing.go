@@ -224,22 +224,22 @@ func (k *packing) take(p *problem, g int32) int32 {
 }
 
 // better reports whether k beats c: fewer required groups missing, then more worth.
-func (k *packing) better(c *choice) bool {
-	return k.missing < c.missing || (k.missing == c.missing && k.worth > c.worth)
+func (k *packing) better(c *solution) bool {
+	return k.missing < c.missing || (k.missing == c.missing && k.worth > c.value)
 }
 
 // save makes c the choice k.
-func (k *packing) save(c *choice) {
+func (k *packing) save(c *solution) {
 	c.pick = append(c.pick[:0], k.pick...)
 	c.slack = c.slack[:0]
 	for r := range k.rows {
 		c.slack = append(c.slack, k.rows[r].slack)
 	}
-	c.worth, c.missing = k.worth, k.missing
+	c.value, c.missing = k.worth, k.missing
 }
 
 // become makes k the choice c.
-func (k *packing) become(p *problem, c *choice) {
+func (k *packing) become(p *problem, c *solution) {
 	for g, i := range c.pick {
 		if k.pick[g] >= 0 && k.pick[g] != i {
 			k.take(p, int32(g))

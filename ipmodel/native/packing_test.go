@@ -18,7 +18,7 @@ import (
 
 // loaded is a Solver with a random packing model and a random choice of it. Many of its
 // columns are segments; with coarse, there are more coefficients than levels.
-func loaded(t require.TestingT, seed uint64, coarse bool) *hand {
+func loaded(t require.TestingT, seed uint64, coarse bool) *worker {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	rows := 1 + rng.IntN(150)
 	m := &ipmodel.Model{GroupStart: []int32{0}, ColStart: []int32{0}}
@@ -31,7 +31,7 @@ func loaded(t require.TestingT, seed uint64, coarse bool) *hand {
 	}
 	for range 2 + rng.IntN(12) {
 		for range 1 + rng.IntN(5) {
-			m.Worth = append(m.Worth, 1+rng.Int64N(1000))
+			m.Value = append(m.Value, 1+rng.Int64N(1000))
 			coef, stop := 1+rng.IntN(4*factor), rng.IntN(rows)
 			for r := rng.IntN(rows); r <= stop; r++ {
 				if rng.IntN(20) == 0 {
@@ -42,11 +42,11 @@ func loaded(t require.TestingT, seed uint64, coarse bool) *hand {
 			}
 			m.ColStart = append(m.ColStart, int32(len(m.Row)))
 		}
-		m.GroupStart = append(m.GroupStart, int32(len(m.Worth)))
+		m.GroupStart = append(m.GroupStart, int32(len(m.Value)))
 		m.Required = append(m.Required, rng.IntN(5) == 0)
 	}
 	require.NoError(t, m.Validate())
-	s := handFor(m, seed)
+	s := workerFor(m, seed)
 	s.pack.load(&s.p)
 	s.setChances()
 	for _, i := range rng.Perm(s.p.columns()) {
@@ -57,19 +57,19 @@ func loaded(t require.TestingT, seed uint64, coarse bool) *hand {
 	return s
 }
 
-// handFor is a hand at the beginning of a solve.
-func handFor(m *ipmodel.Model, seed uint64) *hand {
+// workerFor is a worker at the beginning of a solve.
+func workerFor(m *ipmodel.Model, seed uint64) *worker {
 	var p problem
 	p.reduce(m)
-	s := new(hand)
+	s := new(worker)
 	s.begin(context.Background(), &p, ipmodel.Options{Seed: seed}, &clock{now: time.Now})
 	return s
 }
 
 // requireSound holds all that a packing keeps against what follows from its picks.
-func requireSound(t require.TestingT, s *hand) {
+func requireSound(t require.TestingT, s *worker) {
 	p, k := &s.p, &s.pack
-	var twin choice
+	var twin solution
 	twin.clear(p)
 	held := make([]map[int32]int64, p.rows())
 	for g, i := range k.pick {
@@ -86,7 +86,7 @@ func requireSound(t require.TestingT, s *hand) {
 			held[p.row[e]][int32(g)] = p.coef[e]
 		}
 	}
-	require.Equal(t, twin.worth, k.worth)
+	require.Equal(t, twin.value, k.worth)
 	require.Equal(t, twin.missing, k.missing)
 	for r := range p.rows() {
 		require.Equal(t, twin.slack[r], k.rows[r].slack)
@@ -119,7 +119,7 @@ func TestPackingEqualsRecount(t *testing.T) {
 			}
 		}
 		requireSound(rt, s)
-		var c choice
+		var c solution
 		s.pack.save(&c)
 		for g := range s.pack.pick {
 			if s.pack.pick[g] >= 0 {
@@ -128,7 +128,7 @@ func TestPackingEqualsRecount(t *testing.T) {
 		}
 		s.pack.become(&s.p, &c)
 		requireSound(rt, s)
-		require.Equal(rt, c.worth, s.pack.worth)
+		require.Equal(rt, c.value, s.pack.worth)
 	})
 }
 
@@ -175,7 +175,7 @@ func TestUndoTakesAMoveBack(t *testing.T) {
 	repaired := 0
 	for seed := range uint64(400) {
 		s := loaded(t, seed, seed%2 == 0)
-		var before, after choice
+		var before, after solution
 		s.pack.save(&before)
 		for range 25 {
 			i := int32(s.draw(s.p.columns()))
@@ -208,13 +208,13 @@ func TestAnnealingAloneFindsTheOptimum(t *testing.T) {
 		if want <= 0 {
 			continue
 		}
-		s := handFor(m, seed)
+		s := workerFor(m, seed)
 		s.pack.load(&s.p)
 		s.setChances()
 		s.construct(&s.best)
 		s.anneal(firstRun)
 		models++
-		if s.best.missing == 0 && s.best.worth == want {
+		if s.best.missing == 0 && s.best.value == want {
 			met++
 		}
 	}
@@ -223,7 +223,7 @@ func TestAnnealingAloneFindsTheOptimum(t *testing.T) {
 }
 
 func TestChancesAreExponential(t *testing.T) {
-	var s hand
+	var s worker
 	s.setChances()
 	sum, above := 0.0, 0
 	for n, c := range s.chance {

@@ -43,6 +43,6 @@ func TestPanicsComeUpInTheCaller(t *testing.T) {
 		require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Work: 2_000_000}, &r))
 		worth, err := m.Check(r.Chosen)
 		require.NoError(t, err)
-		require.Equal(t, r.Worth, worth)
+		require.Equal(t, r.Value, worth)
 	}
 }

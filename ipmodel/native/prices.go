@@ -90,9 +90,9 @@ func (s *prices) relax(p *problem) float64 {
 	return total
 }
 
-// descend takes at most steps steps of the volume algorithm (Barahona and Anbil 2000) towards
-// lower bounds, aiming at the worth of the best choice known: from the best prices along the mean of
-// what the relaxed choices take, where late ones count most. It ends early when stop says so, and
+// descend takes at most steps steps of the volume algorithm (Barahona and Anbil 2000) towards lower
+// bounds, aiming at the worth of the best choice known: from the best prices along the mean of what
+// the relaxed choices take, where late ones count most. It ends early when stop says so, and
 // reports whether more steps are of use.
 func (s *prices) descend(p *problem, steps int, target int64, stop func(work int) bool) (more bool) {
 	if p.off.Has(ablation.Prices) {
@@ -205,7 +205,8 @@ func (s *prices) exact(p *problem) int64 {
 		}
 		for i := p.start[g]; i < p.start[g+1]; i++ {
 			v := p.worth[i]
-			for k := p.run[i]; k < p.run[i+1]; k++ { // as columns fit, no more than all rows' capacities cost
+			for k := p.run[i]; k < p.run[i+1]; k++ {
+				// as columns fit, no more than all rows' capacities cost
 				v -= int64(p.runCoef[k]) * (s.exactSum[p.runEnd[k]] - s.exactSum[p.runFirst[k]])
 			}
 			top = max(top, v)

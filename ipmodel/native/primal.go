@@ -6,9 +6,9 @@ import "math"
 
 // A column that is worth a little more than its group's prices say would have to enter at once,
 // whatever its pivot. Instead its worth is lowered to what it costs (shifting), so that the dual
-// simplex method can choose among pivots. When no row is violated any more the worths are set right,
-// and the few columns that are then worth more than they cost enter by primal steps.
-// Bounds do not depend on any of this: they are proven from the prices and the true worths.
+// simplex method can choose among pivots. When no row is violated any more the worths are set
+// right, and the few columns that are then worth more than they cost enter by primal steps. Bounds
+// do not depend on any of this: they are proven from the prices and the true worths.
 
 const (
 	primalSteps = 200   // for setting the worths right

@@ -5,7 +5,7 @@ package native
 // propagate bans columns that do not fit beside the groups that are decided. It returns the
 // number of groups that are still open, 0 if the node is closed: because nothing
 // is left that is feasible, or because everything is decided, which is then looked at.
-func (s *hand) propagate() int {
+func (s *worker) propagate() int {
 	t := &s.tree
 	l, p := &t.lp, &s.p
 	for {

@@ -25,7 +25,7 @@ type ranking struct {
 // each row of the packing. Of a column it counts by how much less than its group's best it
 // is worth net of prices: by that much the bound falls if the column has to be chosen.
 // Without prices the order is random, as that of worth alone favours the bulky.
-func (s *hand) rankColumns() {
+func (s *worker) rankColumns() {
 	p, k := &s.p, &s.rank
 	if !k.stale {
 		return
@@ -69,7 +69,7 @@ func (k *ranking) demote(at int) {
 }
 
 // shuffle brings cols into a random order.
-func (s *hand) shuffle(cols []int32) {
+func (s *worker) shuffle(cols []int32) {
 	s.work += 4 * int64(len(cols))
 	for n := len(cols) - 1; n > 0; n-- {
 		m := s.draw(n + 1)

@@ -99,8 +99,8 @@ func TestSearchTakesThePricesOfTheProof(t *testing.T) {
 	var s Solver
 	m := randomModel(rand.New(rand.NewPCG(5, 5)), 60, 8, 40, false)
 	s.p.reduce(m)
-	s.search = *handFor(m, 1)
-	s.proof = *handFor(m, 1)
+	s.search = *workerFor(m, 1)
+	s.proof = *workerFor(m, 1)
 	s.search.rank.stale = false
 	s.exchange()
 	require.False(t, s.search.rank.stale, "nothing is new yet")
@@ -144,7 +144,7 @@ func TestColumnsThatGetInComeToTheFront(t *testing.T) {
 }
 
 func TestWithoutPricesColumnsAreShuffled(t *testing.T) {
-	s := handFor(randomModel(rand.New(rand.NewPCG(5, 5)), 60, 8, 40, false), 1)
+	s := workerFor(randomModel(rand.New(rand.NewPCG(5, 5)), 60, 8, 40, false), 1)
 	s.pack.load(&s.p)
 	rows := slices.Clone(s.pack.rowCol)
 	s.rankColumns()

@@ -51,7 +51,7 @@ func (p *problem) reduce(m *ipmodel.Model) {
 		before := p.columns()
 		for i := m.GroupStart[g]; i < m.GroupStart[g+1]; i++ {
 			p.newCol[i] = -1
-			if !fits(m, i) || (m.Worth[i] == 0 && !m.IsRequired(g)) {
+			if !fits(m, i) || (m.Value[i] == 0 && !m.IsRequired(g)) {
 				continue
 			}
 			p.newCol[i] = int32(p.columns())
@@ -117,7 +117,7 @@ func (p *problem) findBindingRows(m *ipmodel.Model) {
 }
 
 func (p *problem) addColumn(m *ipmodel.Model, i, g int32) {
-	p.worth = append(p.worth, m.Worth[i])
+	p.worth = append(p.worth, m.Value[i])
 	p.group = append(p.group, g)
 	p.orig = append(p.orig, i)
 	for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {

@@ -13,16 +13,16 @@ import (
 )
 
 // drawRelaxation draws a relaxation that has not been solved yet, with columns banned.
-func drawRelaxation(t *rapid.T) (*hand, *lp) {
+func drawRelaxation(t *rapid.T) (*worker, *lp) {
 	seed := rapid.Uint64().Draw(t, "seed")
 	rng := rand.New(rand.NewPCG(seed, 29))
 	m := windowModel(rng, 2+rng.IntN(30), 1+rng.IntN(25), 1+rng.IntN(9), seed%3 == 0)
 	if seed%5 == 0 { // many ties
-		for i := range m.Worth {
-			m.Worth[i] = min(m.Worth[i], 3)
+		for i := range m.Value {
+			m.Value[i] = min(m.Value[i], 3)
 		}
 	}
-	s := handFor(m, seed)
+	s := workerFor(m, seed)
 	s.prices.descend(&s.p, rng.IntN(30), 0, func(int) bool { return false })
 	l := &s.tree.lp
 	l.over = func() bool { return false }
@@ -247,7 +247,7 @@ func TestPricesComeCloseToTheRelaxation(t *testing.T) {
 	const windows = 40
 	for seed := range uint64(windows) {
 		rng := rand.New(rand.NewPCG(seed, 33))
-		s := handFor(windowModel(rng, 60+rng.IntN(60), 40+rng.IntN(40), 2+rng.IntN(10), seed%4 == 0), seed)
+		s := workerFor(windowModel(rng, 60+rng.IntN(60), 40+rng.IntN(40), 2+rng.IntN(10), seed%4 == 0), seed)
 		for s.prices.descend(&s.p, 100, 0, func(int) bool { return false }) {
 		}
 		l := &s.tree.lp

@@ -9,7 +9,7 @@ import (
 )
 
 // relaxRoot takes some steps at the root.
-func (s *hand) relaxRoot(end int64) {
+func (s *worker) relaxRoot(end int64) {
 	t := &s.tree
 	out, hope := s.solveRoot(pivotsATurn, end)
 	switch {
@@ -26,7 +26,7 @@ func (s *hand) relaxRoot(end int64) {
 
 // solveRoot takes steps at the root until so much work is done, and reports whether there is hope
 // for a better choice.
-func (s *hand) solveRoot(steps int, end int64) (out outcome, hope bool) {
+func (s *worker) solveRoot(steps int, end int64) (out outcome, hope bool) {
 	s.pauseAt = end
 	defer func() { s.pauseAt = math.MaxInt64 }()
 	out = s.tree.lp.solve(s.cutoff(), steps)
@@ -40,7 +40,7 @@ func (s *hand) solveRoot(steps int, end int64) (out outcome, hope bool) {
 
 // proveRoot proves a bound for the root, drops columns that no choice better than the best
 // known has, and reports whether there is hope for any.
-func (s *hand) proveRoot() bool {
+func (s *worker) proveRoot() bool {
 	t := &s.tree
 	bound := s.prove()
 	if bound != noColumn {
@@ -64,7 +64,7 @@ const near = 1e-8
 
 // prove proves a bound for the relaxation at hand, more exactly where it comes close to
 // what is needed. Without hope for a better choice it is noColumn.
-func (s *hand) prove() int64 {
+func (s *worker) prove() int64 {
 	t := &s.tree
 	l := &t.lp
 	bound := l.prove(&t.proof)
@@ -86,12 +86,12 @@ func (s *hand) prove() int64 {
 }
 
 // lower makes a proven bound on all better choices the solver's.
-func (s *hand) lower(bound int64) {
+func (s *worker) lower(bound int64) {
 	s.prices.bound = min(s.prices.bound, max(s.tree.proof.worth(bound), s.incumbent()))
 }
 
 // fixAtRoot drops columns for good that no choice better than the best known has.
-func (s *hand) fixAtRoot() {
+func (s *worker) fixAtRoot() {
 	t := &s.tree
 	if t.known == s.incumbent() || s.p.off.Has(ablation.CostFixing) {
 		return
@@ -108,7 +108,7 @@ func (s *hand) fixAtRoot() {
 }
 
 // cutRoot begins a round of cuts at the root, or goes on with one.
-func (s *hand) cutRoot(end int64) {
+func (s *worker) cutRoot(end int64) {
 	t := &s.tree
 	if !t.inRound && !s.beginRound() {
 		s.openRoot()
@@ -129,7 +129,7 @@ func (s *hand) cutRoot(end int64) {
 }
 
 // beginRound adds cuts, and reports whether there are any that are worth a round.
-func (s *hand) beginRound() bool {
+func (s *worker) beginRound() bool {
 	t := &s.tree
 	l := &t.lp
 	s.fixAtRoot()
@@ -144,7 +144,7 @@ func (s *hand) beginRound() bool {
 }
 
 // takeBack takes the cuts of a round back that could not be solved with.
-func (s *hand) takeBack() {
+func (s *worker) takeBack() {
 	t := &s.tree
 	t.lp.basis.copyFrom(&t.trial)
 	t.lp.cuts.keep(func(cut int) bool { return cut < t.before }, func(int, int) {})
@@ -154,7 +154,7 @@ func (s *hand) takeBack() {
 }
 
 // endRound keeps the cuts that are of use, and notes what they have gained.
-func (s *hand) endRound() {
+func (s *worker) endRound() {
 	t := &s.tree
 	s.takeWhole()
 	t.lp.dropIdleCuts()
@@ -167,7 +167,7 @@ func (s *hand) endRound() {
 }
 
 // openRoot begins the search proper.
-func (s *hand) openRoot() {
+func (s *worker) openRoot() {
 	t := &s.tree
 	t.stage = branching
 	at := t.save()

@@ -4,7 +4,7 @@ package native
 
 // rowPrices appends the prices of the least bound at the root, an element for each row
 // of the model. Rows that can't bind have none.
-func (s *hand) rowPrices(dst []float64) []float64 {
+func (s *worker) rowPrices(dst []float64) []float64 {
 	for _, r := range s.p.newRow {
 		price := 0.0
 		if r >= 0 {

@@ -21,7 +21,7 @@ func lagrangian(m *ipmodel.Model, prices []float64) float64 {
 	for g := range m.Groups() {
 		best := 0.0
 		for i := m.GroupStart[g]; i < m.GroupStart[g+1]; i++ {
-			net := float64(m.Worth[i])
+			net := float64(m.Value[i])
 			for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
 				net -= prices[m.Row[k]] * float64(m.Coef[k])
 			}
@@ -43,7 +43,7 @@ func TestPricesBoundTheWorth(t *testing.T) {
 			require.GreaterOrEqual(t, p, 0.0)
 		}
 		at := lagrangian(m, r.Prices)
-		require.GreaterOrEqual(t, at*(1+1e-9), float64(r.Worth))
+		require.GreaterOrEqual(t, at*(1+1e-9), float64(r.Value))
 		if at < 0.99*lagrangian(m, make([]float64, len(m.Cap))) {
 			lower++
 		}

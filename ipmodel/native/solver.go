@@ -19,15 +19,15 @@ import (
 // between calls, so that solving models of one size allocates nothing in steady
 // state, and no state that changes an answer.
 //
-// Two hands work on a model, in turns: one looks for better choices, the other for lower
+// Two workers work on a model, in turns: one looks for better choices, the other for lower
 // bounds. They tell each other what they have found after every turn. Long turns are
 // taken side by side, on two processors if there are two. With a limit on work,
 // or without any limit, what comes out is the same all the same.
 type Solver struct {
 	p       problem
-	search  hand   // for choices
-	proof   hand   // for bounds
-	turn    int64  // units of work of this turn, for each hand
+	search  worker // for choices
+	proof   worker // for bounds
+	turn    int64  // units of work of this turn, for each worker
 	prove   func() // proveAside, kept so that starting it allocates nothing
 	fault   any    // what the proof panicked with
 	proving atomic.Bool
@@ -37,13 +37,13 @@ type Solver struct {
 	settled bool    // the proof has excluded all choices better than its best
 }
 
-// hand is one of the two searches, with a state of its own.
-type hand struct {
-	p      problem // shared with the other hand: nobody changes it
+// worker is one of the two searches, with a state of its own.
+type worker struct {
+	p      problem // shared with the other worker: nobody changes it
 	prices prices
 	tree   tree
-	best   choice // the best choice that this hand knows
-	cur    choice
+	best   solution // the best choice that this worker knows
+	cur    solution
 	pack   packing // the annealing's choice
 	log    []step  // what the last move did to it
 	near   int32   // a row that has got room, or -1
@@ -65,7 +65,7 @@ type hand struct {
 	nextLook int64
 }
 
-// clock is that of the options, for both hands.
+// clock is that of the options, for both workers.
 type clock struct {
 	mu  sync.Mutex
 	now func() time.Time
@@ -88,7 +88,7 @@ const (
 	leastTurn = 1 << 18 // units of work of the first turn, at least
 	turnsOver = 8       // and for each entry of the model
 	longTurn  = 1 << 19 // of those that are worth waking another processor for
-	smallTurn = 1 << 16 // of one that fills the time until the other hand is done
+	smallTurn = 1 << 16 // of one that fills the time until the other worker is done
 	lastTurn  = 1 << 23 // of the longest
 )
 
@@ -114,7 +114,7 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 	return nil
 }
 
-// run lets the hands take turns side by side, ever longer ones.
+// run lets the workers take turns side by side, ever longer ones.
 func (s *Solver) run(work int64) {
 	s.begin(work)
 	if s.prove == nil {
@@ -135,8 +135,8 @@ func (s *Solver) run(work int64) {
 	}
 }
 
-// sideBySide has both hands take a turn at once. With fill, the search goes on until the proof
-// is done: before a deadline nobody can ask for the same answer again. A panic of either hand is the
+// sideBySide has both workers take a turn at once. With fill, the search goes on until the proof is
+// done: before a deadline nobody can ask for the same answer again. A panic of either worker is the
 // caller's, when neither is at work any more.
 func (s *Solver) sideBySide(fill bool) {
 	s.fault = nil
@@ -206,7 +206,7 @@ func (s *Solver) proofTurn() {
 	s.settled = h.search(s.turn)
 }
 
-// exchange tells each hand of what the other has found.
+// exchange tells each worker of what the other has found.
 func (s *Solver) exchange() {
 	a, b := &s.search, &s.proof
 	if b.best.better(&a.best) {
@@ -231,13 +231,13 @@ func (s *Solver) ended(work int64) bool {
 // nearEnough reports whether the best choice is within the gap that is asked for.
 func (s *Solver) nearEnough() bool {
 	best := &s.search.best
-	return best.missing == 0 && ipmodel.WithinGap(best.worth, s.search.prices.bound, s.gap)
+	return best.missing == 0 && ipmodel.WithinGap(best.value, s.search.prices.bound, s.gap)
 }
 
 // proven reports whether no choice is worth more than the best.
 func (s *Solver) proven() bool { return s.settled || s.search.proven() }
 
-func (s *hand) begin(ctx context.Context, p *problem, o ipmodel.Options, c *clock) {
+func (s *worker) begin(ctx context.Context, p *problem, o ipmodel.Options, c *clock) {
 	s.p, s.clock = *p, c
 	s.ctx, s.deadline = ctx, o.Deadline
 	if s.src == nil {
@@ -254,10 +254,10 @@ func (s *hand) begin(ctx context.Context, p *problem, o ipmodel.Options, c *cloc
 }
 
 // descend lowers the bound by the prices alone, and notes when that gains no more.
-func (s *hand) descend(turn int64) {
+func (s *worker) descend(turn int64) {
 	end := s.work + turn
 	s.work += int64(len(s.p.runFirst)) // for the bound in whole numbers
-	s.priced = !s.prices.descend(&s.p, math.MaxInt, s.best.worth, func(work int) bool {
+	s.priced = !s.prices.descend(&s.p, math.MaxInt, s.best.value, func(work int) bool {
 		s.work += int64(work)
 		return s.work >= end || s.stopped()
 	})
@@ -265,7 +265,7 @@ func (s *hand) descend(turn int64) {
 
 // stopped reports whether the time is over or nobody waits for the answer any more. It looks
 // at the clock only now and then.
-func (s *hand) stopped() bool {
+func (s *worker) stopped() bool {
 	if !s.over && s.work >= s.nextLook {
 		s.nextLook = s.work + lookEvery
 		s.over = s.ctx.Err() != nil || (!s.deadline.IsZero() && !s.clock.reads().Before(s.deadline))
@@ -274,12 +274,12 @@ func (s *hand) stopped() bool {
 }
 
 // proven reports whether the best choice meets the bound.
-func (s *hand) proven() bool {
-	return s.best.missing == 0 && s.best.worth >= s.prices.bound
+func (s *worker) proven() bool {
+	return s.best.missing == 0 && s.best.value >= s.prices.bound
 }
 
 func (s *Solver) finish(r *ipmodel.Result) {
-	r.Chosen, r.Worth, r.Work, r.Nodes = r.Chosen[:0], 0, s.work(), s.proof.nodes
+	r.Chosen, r.Value, r.Work, r.Nodes = r.Chosen[:0], 0, s.work(), s.proof.nodes
 	r.Bound, r.Status = 0, ipmodel.Infeasible
 	r.Prices = s.proof.rowPrices(r.Prices[:0])
 	best := &s.search.best
@@ -296,8 +296,8 @@ func (s *Solver) finish(r *ipmodel.Result) {
 		}
 	}
 	slices.Sort(r.Chosen)
-	r.Worth, r.Status = best.worth, ipmodel.Feasible
+	r.Value, r.Status = best.value, ipmodel.Feasible
 	if s.proven() {
-		r.Bound, r.Status = r.Worth, ipmodel.Optimal
+		r.Bound, r.Status = r.Value, ipmodel.Optimal
 	}
 }

@@ -65,7 +65,7 @@ const (
 
 // search goes on with the tree for at most limit units of work, and reports whether it
 // has excluded all better choices than s.best.
-func (s *hand) search(limit int64) bool {
+func (s *worker) search(limit int64) bool {
 	t := &s.tree
 	end := int64(math.MaxInt64)
 	if limit < math.MaxInt64-s.work {
@@ -98,7 +98,7 @@ func (s *hand) search(limit int64) bool {
 }
 
 // settle books the work done.
-func (s *hand) settle() {
+func (s *worker) settle() {
 	s.work += s.tree.lp.work
 	s.tree.lp.work = 0
 }
@@ -113,20 +113,20 @@ func (t *tree) begin(p *problem) {
 }
 
 // incumbent is the worth that a better choice exceeds.
-func (s *hand) incumbent() int64 {
+func (s *worker) incumbent() int64 {
 	if s.best.missing > 0 {
 		return -1
 	}
-	return s.best.worth
+	return s.best.value
 }
 
 // hopeless says that a proven bound leaves nothing better than the best choice.
-func (s *hand) hopeless(bound int64) bool {
+func (s *worker) hopeless(bound int64) bool {
 	return bound == noColumn || s.tree.proof.worth(bound) <= s.incumbent()
 }
 
 // cutoff is the relaxation's value below which a node is probably hopeless.
-func (s *hand) cutoff() float64 {
+func (s *worker) cutoff() float64 {
 	v := (float64(s.incumbent()) + 1) / s.tree.lp.scale
 	return v - float64(1e-12*math.Abs(v))
 }

@@ -3,7 +3,7 @@
 package native
 
 // takeWhole makes the relaxation's solution the best choice if it is whole and better.
-func (s *hand) takeWhole() {
+func (s *worker) takeWhole() {
 	l, p := &s.tree.lp, &s.p
 	if !l.whole01() {
 		return
@@ -25,7 +25,7 @@ func (s *hand) takeWhole() {
 }
 
 // keepCurrent makes the current choice the best if it is better.
-func (s *hand) keepCurrent() {
+func (s *worker) keepCurrent() {
 	if s.cur.better(&s.best) {
 		s.best.copyFrom(&s.cur)
 	}

@@ -33,6 +33,7 @@ type Node struct {
 	FreeCores *int   `json:"free_cores,omitempty"`
 	FreeGPUs  *int   `json:"free_gpus,omitempty"`
 	State     string `json:"state,omitempty"`
+	Weight    int64  `json:"weight,omitempty"`
 }
 
 // Job is a waiting job.

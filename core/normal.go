@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/fit"
+)
+
+// normal brings the requests of a cycle's jobs into normal form, one job after the other. Specs of
+// a cycle can be compared: a mask has one pointer, however many jobs have it.
+type normal struct {
+	masks fit.Masks
+	specs []bids.Spec // of the job that was read last, by way; the zero Spec if it is not valid
+	fault string      // of its first request
+}
+
+// read brings the requests of a job into normal form; no more than a job may have.
+func (n *normal) read(job *Job) {
+	n.specs, n.fault = n.specs[:0], ""
+	first, err := job.Request.Spec()
+	if err != nil {
+		n.fault = err.Error()
+	}
+	n.add(first, &job.Request)
+	for k := range min(len(job.Alternatives), MaxAlternatives) {
+		r := &job.Alternatives[k]
+		spec, _ := r.Spec() // without error, or not valid
+		if r.Eligible == nil {
+			r = &job.Request
+		}
+		n.add(spec, r)
+	}
+}
+
+// add adds a Spec with the mask of r.
+func (n *normal) add(spec bids.Spec, r *bids.Request) {
+	if spec.Valid() && r.Eligible != nil {
+		spec.Eligible = n.masks.Of(&r.Eligible)
+	}
+	n.specs = append(n.specs, spec)
+}
+
+// contiguous has the job ask for consecutive nodes in all its ways.
+func (n *normal) contiguous() {
+	for k := range n.specs {
+		n.specs[k].Contiguous = n.specs[k].Valid()
+	}
+}
+
+// never returns why the machine can never meet any of the requests of the job that was read, or "".
+func (n *normal) never(c *answers.Cache, job *Job) string {
+	why := n.fault
+	if n.specs[0].Valid() {
+		why = c.Never(&n.specs[0])
+	}
+	if len(job.Alternatives) == 0 {
+		return why
+	}
+	if n := len(job.Alternatives); n > MaxAlternatives {
+		return fmt.Sprintf("can never run: alternatives: %d: must be at most %d", n, MaxAlternatives)
+	}
+	if why == "" {
+		return ""
+	}
+	for k := range n.specs[1:] {
+		if s := &n.specs[1+k]; s.Valid() && c.Never(s) == "" {
+			return ""
+		}
+	}
+	return why + "; nor can any of its alternatives"
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package answers
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Machine is what the nodes of a machine have in all, with nothing running and all
+// of them up. It is for many questions about one machine: most are answered from the few kinds of
+// nodes that there are. It does not change, and any number of goroutines may use it.
+type Machine struct {
+	nodes []nodeset.Capacity
+	kinds []kind
+}
+
+// kind is a number of nodes that are alike.
+type kind struct {
+	nodeset.Capacity
+	count int
+}
+
+// NewMachine looks at the nodes of t. Time is linear in them.
+func NewMachine(t *nodeset.Table) *Machine {
+	m := &Machine{nodes: make([]nodeset.Capacity, t.Len())}
+	count := map[nodeset.Capacity]int{}
+	for n := range m.nodes {
+		m.nodes[n] = t.Total(n)
+		count[m.nodes[n]]++
+	}
+	for c, n := range count {
+		m.kinds = append(m.kinds, kind{c, n})
+	}
+	slices.SortFunc(m.kinds, func(a, b kind) int { return cmp.Or(cmp.Compare(a.Cores, b.Cores), cmp.Compare(a.GPUs, b.GPUs)) })
+	return m
+}
+
+// Is reports whether the machine's nodes are those of t.
+func (m *Machine) Is(t *nodeset.Table) bool {
+	if len(m.nodes) != t.Len() {
+		return false
+	}
+	for n := range m.nodes {
+		if m.nodes[n] != t.Total(n) {
+			return false
+		}
+	}
+	return true
+}
+
+// CanEverRun reports in words why a request could not be met even if nothing ran
+// on t and all of its nodes were up; nil if it could. A malformed request gives
+// the error of Validate.
+func CanEverRun(t *nodeset.Table, r *bids.Request) error { return NewMachine(t).CanEverRun(r) }
+
+// FewestNodes is [Machine.FewestNodes] of the machine of t.
+func FewestNodes(t *nodeset.Table, r *bids.Request) (int, error) { return NewMachine(t).FewestNodes(r) }
+
+// CanEverRun is as the function of that name.
+func (m *Machine) CanEverRun(r *bids.Request) error {
+	_, err := m.FewestNodes(r)
+	return err
+}
+
+// FewestNodes is the least number of nodes that r can be given if nothing
+// runs and all nodes are up: what the packing factor (ipsched, section VI)
+// compares with. It fails as CanEverRun does. Time is linear in the nodes for
+// requests that are contiguous or may not use all nodes, and in the kinds of nodes for others.
+func (m *Machine) FewestNodes(r *bids.Request) (int, error) {
+	s, err := r.Spec()
+	if err != nil {
+		return 0, err
+	}
+	return m.fewestNodes(&s)
+}
+
+// fewestNodes is FewestNodes for a valid Spec.
+func (m *Machine) fewestNodes(s *fit.Spec) (int, error) {
+	w := wanted{s}
+	kinds := m.kinds
+	mask := s.Mask()
+	if mask != nil {
+		kinds = m.eligible(mask)
+	}
+	if err := w.noKind(kinds); err != nil {
+		return 0, fmt.Errorf("can never run: %w", err)
+	}
+	var n int
+	if w.Contiguous {
+		n = w.fewestInRun(m.nodes, mask)
+	} else {
+		n = w.fewestOf(w.rooms(kinds))
+	}
+	if n == 0 {
+		return 0, fmt.Errorf("can never run: %w", w.shortage(m.nodes, mask, kinds))
+	}
+	return n, nil
+}
+
+// eligible are the kinds of the nodes that a job may use.
+func (m *Machine) eligible(mask nodeset.Mask) []kind {
+	kinds := slices.Clone(m.kinds)
+	for i := range kinds {
+		kinds[i].count = 0
+	}
+	at := 0
+	for n, c := range m.nodes {
+		if !mask.Has(n) {
+			continue
+		}
+		if kinds[at].Capacity != c { // mostly it is the last one's
+			at = slices.IndexFunc(kinds, func(k kind) bool { return k.Capacity == c })
+		}
+		kinds[at].count++
+	}
+	return slices.DeleteFunc(kinds, func(k kind) bool { return k.count == 0 })
+}
+
+// wanted is what a request asks of a whole machine.
+type wanted struct{ *fit.Spec }
+
+// noKind says why not a single node can serve the job.
+func (w wanted) noKind(kinds []kind) error {
+	if len(kinds) == 0 {
+		return errors.New("it may use no node at all")
+	}
+	cores, gpus := 0, 0
+	for _, k := range kinds {
+		if w.Room(k.Capacity) > 0 {
+			return nil
+		}
+		if gpus = max(gpus, int(k.GPUs)); int(k.GPUs) >= w.GPUs.PerNode.Min {
+			cores = max(cores, int(k.Cores))
+		}
+	}
+	if gpus < w.GPUs.PerNode.Min {
+		return fmt.Errorf("needs %d GPUs on a node, most has %d", w.GPUs.PerNode.Min, gpus)
+	}
+	return fmt.Errorf("needs %d cores on a node, largest has %d", w.Cores.PerNode.Min, cores)
+}
+
+// rooms is how many nodes could give how many cores, the most first.
+func (w wanted) rooms(kinds []kind) []kind {
+	var out []kind
+	for _, k := range kinds {
+		if c := w.Room(k.Capacity); c > 0 {
+			out = append(out, kind{nodeset.Capacity{Cores: uint16(c)}, k.count})
+		}
+	}
+	slices.SortFunc(out, func(a, b kind) int { return cmp.Compare(b.Cores, a.Cores) })
+	return out
+}
+
+// fewestOf is the least number of nodes that hold the job, 0 if none does.
+func (w wanted) fewestOf(rooms []kind) int {
+	nodes, sum := 0, 0
+	for _, k := range rooms {
+		c := int(k.Cores)
+		need := max((w.Cores.Total-sum+c-1)/c, w.Nodes.Min-nodes)
+		if take := max(need, 0); take <= k.count {
+			if nodes += take; nodes > w.Nodes.Max {
+				return 0
+			}
+			return nodes
+		}
+		if nodes, sum = nodes+k.count, sum+k.count*c; nodes > w.Nodes.Max {
+			return 0
+		}
+	}
+	return 0
+}
+
+func (w wanted) fewestInRun(nodes []nodeset.Capacity, mask nodeset.Mask) int {
+	best, first, sum := 0, 0, 0
+	for n := range nodes {
+		c := w.roomAt(nodes, mask, n)
+		if c == 0 {
+			first, sum = n+1, 0
+			continue
+		}
+		sum += c
+		for n-first+1 > w.Nodes.Max || (n-first+1 > w.Nodes.Min && sum-w.Room(nodes[first]) >= w.Cores.Total) {
+			sum -= w.Room(nodes[first])
+			first++
+		}
+		if k := n - first + 1; k >= w.Nodes.Min && sum >= w.Cores.Total && (best == 0 || k < best) {
+			best = k
+		}
+	}
+	return best
+}
+
+func (w wanted) roomAt(nodes []nodeset.Capacity, mask nodeset.Mask, n int) int {
+	if !mask.Has(n) {
+		return 0
+	}
+	return w.Room(nodes[n])
+}
+
+// shortage says why the job fits nowhere: too few nodes, or too few cores.
+func (w wanted) shortage(all []nodeset.Capacity, mask nodeset.Mask, kinds []kind) error {
+	where, nodes, most := "", 0, 0
+	if w.Contiguous {
+		where = " consecutive"
+		nodes, most = w.mostInRun(all, mask)
+	} else {
+		left := w.Nodes.Max
+		for _, k := range w.rooms(kinds) {
+			nodes += k.count
+			take := min(k.count, left)
+			most, left = most+take*int(k.Cores), left-take
+		}
+	}
+	if nodes < w.Nodes.Min {
+		return fmt.Errorf("needs %d%s nodes that can serve it, there are %d", w.Nodes.Min, where, nodes)
+	}
+	if w.Nodes.Max == 1 {
+		return fmt.Errorf("needs %d cores on a node, largest has %d", w.Cores.Total, most)
+	}
+	if nodes > w.Nodes.Max {
+		where = fmt.Sprintf(" %d%s", w.Nodes.Max, where)
+	}
+	return fmt.Errorf("needs %d cores, its%s nodes have at most %d", w.Cores.Total, where, most)
+}
+
+// mostInRun is the longest run of nodes that can serve the job, and the most cores that
+// as many of them as it may have give.
+func (w wanted) mostInRun(nodes []nodeset.Capacity, mask nodeset.Mask) (longest, most int) {
+	first, sum, run := 0, 0, 0
+	for n := range nodes {
+		c := w.roomAt(nodes, mask, n)
+		if c == 0 {
+			first, sum, run = n+1, 0, 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+		if sum += c; n-first+1 > w.Nodes.Max {
+			sum -= w.Room(nodes[first])
+			first++
+		}
+		most = max(most, sum)
+	}
+	return longest, most
+}

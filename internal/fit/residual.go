@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package fit
+
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Residual is what jobs have left of what is free now, and of what reservations leave to jobs that
+// start now. Reset fills it; its memory is reused.
+type Residual struct {
+	now   nodeset.Table
+	left  []nodeset.Table
+	views []nodeset.Table // views[k]: least of now and left[:k], k >= 1
+}
+
+// Reset begins with all that is free now, and that each reservation leaves, in the order in which
+// they begin.
+func (r *Residual) Reset(now *nodeset.Table, left []*nodeset.Table) {
+	r.now.CopyFrom(now)
+	r.left, r.views = resize(r.left, len(left)), resize(r.views, len(left)+1)
+	for k, t := range left {
+		r.left[k].CopyFrom(t)
+		r.views[k+1].CopyFrom(r.View(k))
+		r.views[k+1].Intersect(t)
+	}
+}
+
+// View is what a job that runs into the first crosses reservations may take. It
+// belongs to r, is only to be read, and is valid until the next change.
+func (r *Residual) View(crosses int) *nodeset.Table {
+	if crosses == 0 {
+		return &r.now
+	}
+	return &r.views[crosses]
+}
+
+// Take allocates for a job that runs into the first crosses reservations. If
+// anything of it is not left, it takes nothing and says why, and which reservation lacks it.
+func (r *Residual) Take(segs []nodeset.Segment, crosses int) error {
+	if err := r.now.Allocate(segs); err != nil {
+		return err
+	}
+	for i := range crosses {
+		if err := r.left[i].Allocate(segs); err != nil {
+			for k := range i {
+				must(r.left[k].Release(segs))
+			}
+			must(r.now.Release(segs))
+			return fmt.Errorf("reservation %d: %w", i, err)
+		}
+	}
+	r.narrow(segs)
+	return nil
+}
+
+// narrow brings the views of the nodes of segs up to date.
+func (r *Residual) narrow(segs []nodeset.Segment) {
+	for k := range r.left {
+		for _, s := range segs {
+			r.views[k+1].SetLeast(int(s.First), int(s.Last), r.View(k), &r.left[k])
+		}
+	}
+}
+
+// TakeGPUs takes more GPUs on each of nodes that already give cores, which have them.
+func (r *Residual) TakeGPUs(segs []nodeset.Segment, crosses, more int) {
+	take := func(t *nodeset.Table) {
+		for _, s := range segs {
+			for n := int(s.First); n <= int(s.Last); n++ {
+				c := t.Free(n)
+				c.GPUs -= uint8(more)
+				must(t.SetFree(n, c))
+			}
+		}
+	}
+	take(&r.now)
+	for i := range crosses {
+		take(&r.left[i])
+	}
+	r.narrow(segs)
+}
+
+// resize gives s the length n and keeps the memory of elements beyond a former length.
+func resize(s []nodeset.Table, n int) []nodeset.Table {
+	for cap(s) < n {
+		s = append(s[:cap(s)], nodeset.Table{})
+	}
+	return s[:n]
+}
+
+func must(err error) {
+	if err != nil {
+		panic("fit: " + err.Error())
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Package fit knows what a request asks for, and where that fits: [Spec] is the normal form of a
+// request, [Placer] finds one place for it, [Residual] is what jobs have left to others.
+//
+// A further kind of resource is a further [Amount] of a Spec, and a case of [Spec.Room].
+package fit
+
+import "github.com/aucsched/aucsched/nodeset"
+
+// Spec is the normal form of a request: every default is filled in, and what follows from other
+// fields is said. Within a window, equal Specs are those that ask for the same (see [Masks]). The
+// zero Spec is of no valid request.
+type Spec struct {
+	// Nodes is how many nodes an allocation has.
+	Nodes Range
+	// Cores and GPUs are how many of them it has.
+	Cores, GPUs Amount
+	// MixedGPUs lets nodes give different numbers of GPUs. It is false where the range has one.
+	MixedGPUs bool
+	// Contiguous asks for consecutive nodes.
+	Contiguous bool
+	// NodesGiven tells job types 2 and 3 of aucsched1, section 4, from type 1.
+	NodesGiven bool
+	// Blocks is how many blocks of consecutive nodes there may be; 0: any number. Two blocks lie
+	// near each other: see MaxReach.
+	Blocks int
+	// Eligible are the nodes that may be used; nil means all.
+	Eligible *nodeset.Mask
+}
+
+// Range is from Min to Max, both included.
+type Range struct{ Min, Max int }
+
+// Amount is how much of one resource an allocation has.
+type Amount struct {
+	// PerNode is how much each node gives.
+	PerNode Range
+	// Total is how much all nodes give together; 0: whatever they give.
+	Total int
+}
+
+// On is the least amount on so many nodes.
+func (a Amount) On(nodes int) int {
+	if a.Total == 0 {
+		return nodes * a.PerNode.Min
+	}
+	return a.Total
+}
+
+// Valid reports whether s is of a valid request.
+func (s *Spec) Valid() bool { return s.Nodes.Max > 0 }
+
+// Exact reports whether every node gives the same number of cores (job type 3).
+func (s *Spec) Exact() bool { return s.Cores.PerNode.Min == s.Cores.PerNode.Max }
+
+// LeastCores is how many cores an allocation has in all at least.
+func (s *Spec) LeastCores() int64 { return int64(s.Cores.On(s.Nodes.Min)) }
+
+// LeastGPUs is how many GPUs an allocation has in all at least.
+func (s *Spec) LeastGPUs() int64 { return int64(s.GPUs.On(s.Nodes.Min)) }
+
+// Room is how many cores a node that has c can give: 0 if it cannot serve the job.
+func (s *Spec) Room(c nodeset.Capacity) int {
+	if int(c.GPUs) < s.GPUs.PerNode.Min || int(c.Cores) < s.Cores.PerNode.Min {
+		return 0
+	}
+	return s.most(c.Cores)
+}
+
+// Mask is the mask of the nodes that may be used, nil for all.
+func (s *Spec) Mask() nodeset.Mask {
+	if s.Eligible == nil {
+		return nil
+	}
+	return *s.Eligible
+}
+
+// Query is what a scan asks for the nodes that can serve the job with gpus GPUs each.
+func (s *Spec) Query(gpus int) nodeset.Query {
+	return nodeset.Query{GPUs: gpus, MinCores: s.Cores.PerNode.Min, Eligible: s.Mask()}
+}
+
+// most is how many cores a node with that many free may give.
+func (s *Spec) most(free uint16) int { return min(int(free), s.Cores.PerNode.Max) }
+
+// Masks gives masks of the same memory the same pointer, so that Specs can be compared. The zero
+// Masks is ready. Masks stay the caller's, and must not change meanwhile.
+type Masks struct{ known map[maskKey]*nodeset.Mask }
+
+// maskKey tells masks apart by their memory.
+type maskKey struct {
+	first *uint64
+	words int
+}
+
+// Reset forgets all masks.
+func (m *Masks) Reset() { clear(m.known) }
+
+// Of is the pointer of a mask that is not nil: the first that it was asked for.
+func (m *Masks) Of(mask *nodeset.Mask) *nodeset.Mask {
+	k := maskKey{words: len(*mask)}
+	if k.words > 0 {
+		k.first = &(*mask)[0]
+	}
+	if known, ok := m.known[k]; ok {
+		return known
+	}
+	if m.known == nil {
+		m.known = make(map[maskKey]*nodeset.Mask)
+	}
+	m.known[k] = mask
+	return mask
+}
