@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Package pods is the experiment of Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing
+// Workloads with Fragmentation Gradient Descent", USENIX ATC'23, section 6: how many of a
+// cluster's GPUs can be given out before pods find no more place.
+//
+// [ReadNodes] and [ReadPods] read the lists of Alibaba's cluster-trace-gpu-v2023. [Arrivals] draws
+// the order in which pods come. [Run] places them, in batches that are decided together, by one of
+// the [Policies]: the paper's six, and the project's own, "foresight". A pod never ends, and never
+// moves once its batch is decided. One that finds no place is dropped; one that fits is never
+// refused. [Verify] replays the outcome, and shares no code with what placed the pods.
+//
+// The lists name CPUs and GPUs in thousandths, memory in MiB. The same seed gives the same
+// placement, bit for bit.
+package pods

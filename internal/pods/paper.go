@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package pods
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/aucsched/aucsched/internal/frag"
+)
+
+// The largest node of the paper's cluster, against which its scores are normalised.
+const (
+	mostCPU  = 128_000
+	mostGPUs = 8 * frag.Whole
+)
+
+// stateless are scores that need no more than a state and a request.
+type stateless func(s *frag.State, r *frag.Request) int
+
+func (stateless) changed(int, *frag.State) {}
+
+// noHoles is part of policies that do not look at them.
+type noHoles struct{}
+
+func (noHoles) breaks(*frag.State, *frag.Request, int) frag.Broken { return 0 }
+
+func (stateless) breaks(*frag.State, *frag.Request, int) frag.Broken { return 0 }
+
+// score is in whole numbers, as Kubernetes has them: that decides many ties, which go to the
+// lowest rank. A share goes on the fullest GPU.
+func (f stateless) score(_ int, s *frag.State, r *frag.Request) (float64, int) {
+	return float64(f(s, r)), s.Fullest(r.Share)
+}
+
+// bestFit leaves the least of CPUs and GPUs (paper, section 6.1).
+func bestFit(s *frag.State, r *frag.Request) int {
+	left := 0.5*float64(s.CPU-r.CPU)/mostCPU + 0.5*float64(s.Idle()-r.Thousandths())/mostGPUs
+	return int(100 * (1 - left))
+}
+
+// dotProduct takes the node whose free resources point least the way of the request.
+func dotProduct(s *frag.State, r *frag.Request) int {
+	cpu := float64(s.CPU) / mostCPU * float64(r.CPU) / mostCPU
+	gpu := float64(s.Idle()) / mostGPUs * float64(r.Thousandths()) / mostGPUs
+	return int(100 * (1 - (cpu+gpu)/2))
+}
+
+// gpuPacking takes shared GPUs first, then idle ones on nodes in use, then free nodes.
+func gpuPacking(s *frag.State, r *frag.Request) int {
+	if r.GPUs == 0 {
+		return 0
+	}
+	whole := 0
+	for _, g := range s.GPUs {
+		if g == frag.Whole {
+			whole++
+		}
+	}
+	if whole == int(s.Count) {
+		return max(100/3-whole, whole)
+	}
+	if !r.Shared() {
+		return max(50-int(r.GPUs), 100/3)
+	}
+	if g := s.GPUs[s.Fullest(r.Share)]; g < frag.Whole {
+		return max(100-int(g)*100/frag.Whole/10, 50)
+	}
+	return 50 - 1
+}
+
+// clustering puts pods that ask for as many GPUs together (paper, section 6.1).
+type clustering struct {
+	noHoles
+	here [][frag.MaxGPUs + 1]int // pods by node and number of GPUs; 0: shares
+}
+
+func (c *clustering) changed(int, *frag.State) {}
+
+// put is told of a start.
+func (c *clustering) put(node int, r *frag.Request) {
+	if r.GPUs > 0 {
+		c.here[node][affinity(r)]++
+	}
+}
+
+func affinity(r *frag.Request) int {
+	if r.Shared() {
+		return 0
+	}
+	return int(r.GPUs)
+}
+
+func (c *clustering) score(node int, s *frag.State, r *frag.Request) (float64, int) {
+	if r.GPUs == 0 {
+		return 0, -1
+	}
+	classes := 0
+	for _, n := range c.here[node] {
+		if n > 0 {
+			classes++
+		}
+	}
+	score := 25 * (mostGPUs - s.Idle()) / mostGPUs
+	switch alike := c.here[node][affinity(r)] > 0; {
+	case alike && classes == 1:
+		score += 75
+	case alike:
+		score += 50
+	case classes == 0:
+		score += 25
+	}
+	return float64(score), s.Fullest(r.Share)
+}
+
+// gradient is FGD: it starts a pod where the GPUs that typical pods can't use grow least (paper,
+// section 5).
+type gradient struct {
+	noHoles
+	mix    frag.Mix
+	before []float64
+}
+
+func (g *gradient) changed(node int, s *frag.State) { g.before[node] = g.mix.Unusable(s) }
+
+func (g *gradient) score(node int, s *frag.State, r *frag.Request) (float64, int) {
+	best, gpu := noPlace, -1
+	for way := range s.Ways(r) {
+		after := *s
+		after.Take(r, way)
+		cost := g.mix.Unusable(&after) - g.before[node]
+		if x := math.Trunc(100 / (1 + math.Exp(cost/frag.Whole))); x > best {
+			best, gpu = x, way
+		}
+	}
+	return best, gpu
+}
+
+// anywhere takes a random node, and for a share a random GPU.
+func (x *cluster) anywhere(kind int, rng *rand.Rand) (node, gpu int) {
+	r := &x.kinds[kind]
+	node, gpu = -1, -1
+	seen := 0
+	for i := range x.nodes {
+		if x.nodes[i].Fits(r) {
+			if seen++; rng.IntN(seen) == 0 {
+				node = i
+			}
+		}
+	}
+	if node < 0 || !r.Shared() {
+		return node, gpu
+	}
+	s := &x.nodes[node]
+	seen = 0
+	for i, g := range s.GPUs[:s.Count] {
+		if g >= r.Share {
+			if seen++; rng.IntN(seen) == 0 {
+				gpu = i
+			}
+		}
+	}
+	return node, gpu
+}

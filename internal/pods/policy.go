@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package pods
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aucsched/aucsched/internal/frag"
+)
+
+// Names of the policies that are told apart below.
+const (
+	random     = "random"
+	clustered  = "gpuclustering"
+	fgd        = "fgd"
+	foresight  = "foresight"
+	usualShare = 0.95 // of the pods are typical (paper, section 6.1)
+)
+
+// PublishedName is what the paper's artifact calls a policy, "" for one that is not the paper's.
+func PublishedName(policy string) string {
+	switch policy {
+	case random:
+		return "01-Random"
+	case "dotprod":
+		return "02-DotProd"
+	case clustered:
+		return "03-GpuClustering"
+	case "gpupacking":
+		return "04-GpuPacking"
+	case "bestfit":
+		return "05-BestFit"
+	case fgd:
+		return "06-FGD"
+	}
+	return ""
+}
+
+// Policies are the names that Run knows: the paper's six, then the project's own.
+func Policies() []string {
+	return []string{random, "dotprod", clustered, "gpupacking", "bestfit", fgd, foresight}
+}
+
+// scorerOf makes a policy's scorer; random has none.
+func scorerOf(policy string, c *Cluster, requests []frag.Request) (scorer, error) {
+	switch policy {
+	case random:
+		return stateless(nil), nil
+	case "dotprod":
+		return stateless(dotProduct), nil
+	case clustered:
+		return &clustering{here: make([][frag.MaxGPUs + 1]int, len(c.Nodes))}, nil
+	case "gpupacking":
+		return stateless(gpuPacking), nil
+	case "bestfit":
+		return stateless(bestFit), nil
+	case fgd:
+		mix := frag.NewMix(requests, usualShare)
+		return &gradient{mix: mix, before: make([]float64, len(c.Nodes))}, nil
+	case foresight:
+		return newOutlook(c, requests), nil
+	}
+	return nil, fmt.Errorf("policy %q: must be one of %s", policy, strings.Join(Policies(), ", "))
+}
+
+// distinct numbers the requests that differ, and says which one each pod has.
+func distinct(pods []Pod) (kinds []frag.Request, of []int) {
+	known := map[frag.Request]int{}
+	for i := range pods {
+		k, ok := known[pods[i].Request]
+		if !ok {
+			k = len(kinds)
+			known[pods[i].Request] = k
+			kinds = append(kinds, pods[i].Request)
+		}
+		of = append(of, k)
+	}
+	return slices.Clip(kinds), of
+}
