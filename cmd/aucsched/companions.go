@@ -56,7 +56,7 @@ func (p *companion) commands(list []offered, group string) []*cobra.Command {
 	for _, o := range list {
 		commands = append(commands, &cobra.Command{
 			Use: o.name, Short: o.short, Hidden: o.hidden, GroupID: group,
-			Annotations: map[string]string{"program": p.program},
+			Annotations: map[string]string{"program": p.program, cli.NoPage: ""},
 			RunE: func(_ *cobra.Command, args []string) error {
 				path, err := find(p.program, o.name)
 				if err != nil {

@@ -64,6 +64,8 @@ func demoCommand() *cobra.Command {
 	c.Flags().StringSliceVar(&parts, "part", parts, "what to show")
 	c.Flags().StringSliceVar(&d.variants, "variants", d.variants, "workloads of part c")
 	c.Flags().IntVar(&d.seeds, "seeds", d.seeds, "part c: how many generated workloads to average over")
+	cli.CompleteFlagList(c, "part", parts...)
+	cli.CompleteFlagList(c, "variants", "1.NC", "1.HC", "1.FC", "2.NC", "2.HC", "2.FC")
 	return c
 }
 

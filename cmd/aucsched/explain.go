@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -26,7 +28,17 @@ type explainFlags struct {
 
 func (x *explainFlags) register(flags *pflag.FlagSet, prefix string) {
 	flags.IntVar(&x.trials, prefix+"trials", x.trials, "most decisions on changed windows, a job; 0: suggest nothing")
-	flags.DurationVar(&x.time, prefix+"time", x.time, "wall-clock time for all of these; 0: no limit, so that runs repeat each other bit for bit")
+	flags.DurationVar(&x.time, prefix+"time", x.time,
+		"wall-clock time for all of these; 0: no limit, so that runs repeat each other bit for bit")
+}
+
+// unused warns of limits that were given where nothing is explained.
+func (x *explainFlags) unused(flags *pflag.FlagSet, prefix string) {
+	for _, name := range []string{"trials", "time"} {
+		if flags.Changed(prefix + name) {
+			slog.Warn("a flag does nothing here", "flag", "--"+prefix+name, "for", "--explain")
+		}
+	}
 }
 
 // check refuses limits that are negative, of this and of a single decision.
@@ -58,11 +70,7 @@ func (x *explainFlags) explain(ctx context.Context, e *core.Explainer, w *window
 }
 
 func explainCommand() *cobra.Command {
-	f := cli.PolicyFlags{Estimates: true}
-	x := explainFlags{trials: core.DefaultExplainOptions().Trials, time: 30 * time.Second}
-	var asJSON bool
-	var seed uint64
-	var limit time.Duration
+	f := newDecision(200, 30*time.Second)
 	c := &cobra.Command{
 		Use:   "explain [WINDOW.json] JOB",
 		Short: "Say why a job starts or waits, who is in its way, and what change would start it now",
@@ -73,6 +81,8 @@ would have started now. Every change it names has been tried: the window was
 decided with it and the job did start. Without WINDOW.json, or with -, the window is read
 from standard input.`,
 		Example: "  aucsched explain examples/blocked.json wide",
+
+		ValidArgsFunction: completeJob,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.ExactArgs(2)(c, args)
@@ -83,53 +93,72 @@ from standard input.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := x.check(limit); err != nil {
-				return err
-			}
 			if len(args) == 1 {
 				args = []string{"-", args[0]}
 			}
-			w, err := readWindow(c.InOrStdin(), args[0])
-			if err != nil {
-				return err
-			}
-			for _, job := range w.Snapshot.Pending {
-				f.Settle(f.Policy, &job.Request)
-			}
-			job, err := findJob(w, args[0], args[1])
-			if err != nil {
-				return err
-			}
-			policy, err := f.Make(c.Flags())
-			if err != nil {
-				return err
-			}
-			e, err := core.NewExplainer(c.Context(), policy, &w.Snapshot, core.Limits{Deadline: cli.Deadline(limit), Seed: seed})
-			if err != nil {
-				return err
-			}
-			if err := core.Verify(&w.Snapshot, e.Plan()); err != nil {
-				return fmt.Errorf("the plan is not valid, please report this: %w", err)
-			}
-			o, err := window.NewOutcome(policy.Name(), w, e.Plan())
-			if err != nil {
-				return err
-			}
-			if err := x.explain(c.Context(), e, w, o.Decisions[job:job+1], job); err != nil {
-				return err
-			}
-			if asJSON {
-				return json.NewEncoder(c.OutOrStdout()).Encode(o.Decisions[job])
-			}
-			return printExplanation(c.OutOrStdout(), &o.Decisions[job])
+			return f.explainJob(c, args[0], args[1])
 		},
 	}
-	f.Register(c.Flags())
-	x.register(c.Flags(), "")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: the job's decision as plan has it, with an explanation")
-	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
-	c.Flags().DurationVar(&limit, "deadline", 0, "wall-clock time for each decision; 0: none")
+	f.register(c.Flags(), "print JSON: the job's decision as plan has it, with an explanation",
+		"wall-clock time for each decision; 0: none", "")
+	cli.Group(c, append(cli.PolicySubjects(),
+		cli.Subject{Title: "Explanations", Flags: []string{"trials", "time"}})...)
+	f.policy.Complete(c, "policy", false, policy.Names())
 	return c
+}
+
+func (f *decision) explainJob(c *cobra.Command, path, id string) error {
+	if err := f.check(c.Flags()); err != nil {
+		return err
+	}
+	if err := f.read(c, path); err != nil {
+		return err
+	}
+	job, err := findJob(f.window, path, id)
+	if err != nil {
+		return err
+	}
+	e, err := f.decide(c.Context())
+	if err != nil {
+		return err
+	}
+	o, err := window.NewOutcome(f.by.Name(), f.window, e.Plan())
+	if err != nil {
+		return err
+	}
+	if err := f.explain.explain(c.Context(), e, f.window, o.Decisions[job:job+1], job); err != nil {
+		return err
+	}
+	if f.asJSON {
+		return json.NewEncoder(c.OutOrStdout()).Encode(o.Decisions[job])
+	}
+	return printExplanation(c.OutOrStdout(), &o.Decisions[job])
+}
+
+// completeJob has the shell offer windows, and then the waiting jobs of the window that was given.
+func completeJob(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return cli.CompleteFile("json")(c, args, begun)
+	}
+	if args[0] == "-" {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	w, err := readWindow(nil, args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	// a word of the shell
+	plain := slices.DeleteFunc(ids(w), func(id string) bool { return id != cli.Plain(id) })
+	return cli.CompleteArgs(plain...)(c, nil, begun)
+}
+
+// ids are those of the waiting jobs.
+func ids(w *window.Window) []string {
+	var list []string
+	for _, j := range w.Snapshot.Pending {
+		list = append(list, j.ID)
+	}
+	return list
 }
 
 // findJob is the index in the queue of the job of that id.
@@ -144,5 +173,5 @@ func findJob(w *window.Window, path, id string) (int, error) {
 	if slices.ContainsFunc(w.Snapshot.Running, func(r core.Running) bool { return r.ID == id }) {
 		return 0, cli.BadInput(fmt.Errorf("%s: job %.60q runs already", path, id))
 	}
-	return 0, cli.BadInput(fmt.Errorf("%s: there is no job %.60q", path, id))
+	return 0, cli.BadInput(cli.Did(fmt.Errorf("%s: there is no job %.60q", path, id), id, ids(w)))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -23,7 +24,7 @@ func printExplanation(out io.Writer, d *window.Decision) error {
 		printStart(t, d)
 		return t.Flush()
 	}
-	fmt.Fprintf(t, "%s waits: %s\n", d.Job, waitsFor(d))
+	fmt.Fprintf(t, "%s waits: %s\n", cli.Plain(d.Job), waitsFor(d))
 	if d.Reason != "" && x.Why != "never" {
 		fmt.Fprintf(t, "  the policy says: %s\n", d.Reason)
 	}
@@ -59,7 +60,7 @@ func printStart(t io.Writer, d *window.Decision) {
 	case d.GPUsPerNode > 0:
 		gpus = fmt.Sprintf(", %s on each", plural(int64(d.GPUsPerNode), "GPU"))
 	}
-	fmt.Fprintf(t, "%s starts on %s: %s%s%s\n", d.Job, d.Nodes, plural(int64(cores), "core"), gpus, ofAlternative(d.Alternative))
+	fmt.Fprintf(t, "%s starts on %s: %s%s%s\n", cli.Plain(d.Job), d.Nodes, plural(int64(cores), "core"), gpus, ofAlternative(d.Alternative))
 	fmt.Fprintf(t, "  by a bid of class %s, worth %.10g\n", d.BidClass, d.Explanation.Worth)
 	if len(d.Explanation.WantedBy) > 0 {
 		fmt.Fprintln(t, "  in the way, alone or with others, of")
@@ -102,7 +103,8 @@ func shortage(s *window.Shortage) string {
 	case "contiguous":
 		return fmt.Sprintf("needs %s in a row with %s, the longest run has %d", need, node, s.Have)
 	}
-	return fmt.Sprintf("needs %s, at most %d are free where it could be (%s with %s)", plural(s.Need, "core"), s.Have, plural(int64(s.WithCores), "node"), node)
+	return fmt.Sprintf("needs %s, at most %d are free where it could be (%s with %s)",
+		plural(s.Need, "core"), s.Have, plural(int64(s.WithCores), "node"), node)
 }
 
 // inTheWay says what all of the rivals are to the job.
@@ -129,7 +131,7 @@ func printRivals(t io.Writer, rivals []window.Rival) {
 		if r.Nodes != "" {
 			has = fmt.Sprintf("\t%s%s on %s", has, plural(int64(r.Cores), "core"), r.Nodes)
 		}
-		fmt.Fprintf(t, "    %s\t%s%s\n", r.Job, roleOf(&r), has)
+		fmt.Fprintf(t, "    %s\t%s%s\n", cli.Plain(r.Job), roleOf(&r), has)
 	}
 	if more := len(rivals) - maxListed; more > 0 {
 		fmt.Fprintf(t, "    and %d more\n", more)

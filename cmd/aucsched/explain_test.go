@@ -26,7 +26,8 @@ const blocked = "../../examples/blocked.json"
 func TestExplainPrints(t *testing.T) {
 	race.Slow(t)
 	var all strings.Builder
-	for _, args := range [][]string{{"wide"}, {"left"}, {"right"}, {"late"}, {"long"}, {"gpus"}, {"huge"}, {"small"}, {"long", "--policy", "backfill"}, {"left", "--trials", "5"}} {
+	for _, args := range [][]string{{"wide"}, {"left"}, {"right"}, {"late"}, {"long"},
+		{"gpus"}, {"huge"}, {"small"}, {"long", "--policy", "backfill"}, {"left", "--trials", "5"}} {
 		code, out, errs := aucsched(t, "", append([]string{"explain", blocked, "--time", "0"}, args...)...)
 		require.Zero(t, code, errs)
 		all.WriteString("$ " + strings.Join(args, " ") + "\n" + out + "\n")
@@ -101,7 +102,8 @@ func TestExplainErrors(t *testing.T) {
 	}
 }
 
-// What a live cluster writes of itself, explain reads: a partition and a job that holds unlike shares included.
+// What a live cluster writes of itself, explain reads: a partition and a job that holds
+// unlike shares included.
 func TestExplainReadsACluster(t *testing.T) {
 	c, err := core.NewCluster(core.ClusterOptions{})
 	require.NoError(t, err)
@@ -110,7 +112,8 @@ func TestExplainReadsACluster(t *testing.T) {
 	}
 	require.NoError(t, c.Adopt(core.Start{Job: "R", Nodes: []core.Share{{Node: "a1", Cores: 8}, {Node: "a2", Cores: 4}},
 		End: time.Now().Add(time.Hour)}))
-	require.NoError(t, c.Submit(core.JobSpec{ID: "J", Request: bids.Request{Cores: 8}, On: []string{"a1"}, Priority: 1, TimeLimit: time.Hour}))
+	require.NoError(t, c.Submit(core.JobSpec{ID: "J", Request: bids.Request{Cores: 8},
+		On: []string{"a1"}, Priority: 1, TimeLimit: time.Hour}))
 	path := filepath.Join(t.TempDir(), "window.json")
 	file, err := os.Create(path)
 	require.NoError(t, err)
@@ -125,4 +128,21 @@ func TestExplainReadsACluster(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &d))
 	require.Equal(t, "a1", d.Explanation.Place)
 	require.Equal(t, "R", d.Explanation.BlockedBy[0].Job)
+}
+
+// An id may be any text; on a terminal it is one line that does nothing, in JSON it is as it was.
+func TestIDsArePlain(t *testing.T) {
+	const id = `J\u001b[31m\n1`
+	w := `{"nodes":[{"name":"n1","cores":4}],
+		"running":[{"id":"R\u0007","nodes":"n1","cores_per_node":1,"end_s":9}],
+		"jobs":[{"id":"` + id + `","priority":2,"cores":3,"time_limit_s":60},{"id":"K\u009b2","priority":1,"cores":4}]}`
+	for _, args := range [][]string{{"plan", "-"}, {"plan", "-", "--explain"},
+		{"explain", "-", "J\x1b[31m\n1"}, {"explain", "-", "K\u009b2"}} {
+		code, out, errs := aucsched(t, w, args...)
+		require.Zero(t, code, errs)
+		require.Regexp(t, `J\\x1b\[31m\\n1|R\\a`, out)
+		require.NotRegexp(t, `[\x00-\x09\x0b-\x1f\x7f\x{80}-\x{9f}]`, out)
+	}
+	_, out, _ := aucsched(t, w, "plan", "-", "--json")
+	require.Contains(t, out, `"job":"`+id+`"`)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/simulate"
+	"github.com/aucsched/aucsched/internal/cli/solvers"
 )
 
 func main() { cli.Main(run) }
@@ -27,7 +28,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 func newRoot() *cobra.Command {
 	const own = "own"
 	demo := demoCommand()
-	commands := []*cobra.Command{planCommand(), explainCommand(), simulate.Command(), solveCommand(), statusCommand(), demo}
+	commands := []*cobra.Command{planCommand(), explainCommand(), simulate.Command(),
+		solveCommand(), statusCommand(), schemaCommand(), demo}
 	for _, c := range commands {
 		c.GroupID = own
 	}
@@ -36,8 +38,12 @@ func newRoot() *cobra.Command {
 of nodes, and an optimiser picks the bids that together are worth most.
 
 Commands of other programs are handed on to these, which are looked for beside
-aucsched and then in PATH.`, commands...)
+aucsched and then in PATH.`, append(commands, solvers.WorkerCommand())...)
+	root.AddCommand(slurmTopic())
 	root.AddGroup(&cobra.Group{ID: own, Title: "Commands:"})
+	root.SetHelpCommandGroupID(own)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetCompletionCommandGroupID(own)
 	for _, p := range companions {
 		root.AddGroup(&cobra.Group{ID: p.program, Title: "Commands of " + p.program + ", " + p.what + ":"})
 		root.AddCommand(p.commands(p.names, p.program)...)

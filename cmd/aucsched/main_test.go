@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/cli"
@@ -74,7 +75,9 @@ func TestSimulatePrintsTheContract(t *testing.T) {
 func TestSimulateGenerated(t *testing.T) {
 	race.Slow(t)
 	simulate := func(args ...string) (r sim.Result) {
-		code, out, errs := aucsched(t, "", append([]string{"simulate", "--policy", "backfill", "--json", "--cluster", "32x8x2", "--workload"}, args...)...)
+		code, out, errs := aucsched(t, "",
+			append([]string{"simulate", "--policy", "backfill", "--json", "--cluster",
+				"32x8x2", "--workload"}, args...)...)
 		require.Zero(t, code, errs)
 		require.NoError(t, json.Unmarshal([]byte(out), &r))
 		return r
@@ -83,7 +86,8 @@ func TestSimulateGenerated(t *testing.T) {
 	require.Equal(t, 458, basic.Jobs)
 	require.InEpsilon(t, 21822, basic.TheoreticalRuntime, 0.005)
 	require.Equal(t, basic.WaitMean, simulate("gen:esp", "--priority", "basic").WaitMean)
-	require.Greater(t, simulate("gen:esp", "--priority", "multifactor").WaitMean, 1.2*basic.WaitMean, "many small jobs wait for few large ones")
+	require.Greater(t, simulate("gen:esp", "--priority", "multifactor").WaitMean,
+		1.2*basic.WaitMean, "many small jobs wait for few large ones")
 	require.InEpsilon(t, 4.02*3600, simulate("gen:V.1").TheoreticalRuntime, 0.1)
 }
 
@@ -130,28 +134,31 @@ func TestWrongUsageAndInput(t *testing.T) {
 		return path
 	}
 	for want, args := range map[string][]string{
-		`unknown command "frob"`:         {"frob"},
-		"unknown flag: --frob":           {"plan", "--frob"},
-		"accepts 1 arg(s)":               {"plan"},
-		"no such file":                   {"plan", filepath.Join(dir, "absent")},
-		"standard input:1":               {"plan", "-"},
-		`--policy: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--policy", "odd"},
-		"--slurm-bids: policy backfill":  {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--policy", "backfill", "--slurm-bids"},
-		"bids per job 0":                 {"plan", "../../examples/table1.json", "--bids", "0"},
-		`--solver: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--solver", "odd"},
-		`--objective "odd": must be`:     {"plan", "../../examples/table1.json", "--objective", "odd"},
-		`--on-timeout "odd": must be`:    {"plan", "../../examples/table1.json", "--policy", "ipsched", "--on-timeout", "odd"},
-		"window 0: must":                 {"plan", "../../examples/table1.json", "--policy", "ipsched", "--window", "0"},
-		"--deadline: -1s":                {"plan", "../../examples/table1.json", "--deadline", "-1s"},
-		"--mps: ":                        {"plan", "../../examples/table1.json", "--mps", filepath.Join(dir, "no/such")},
-		"--cluster and --workload":       {"simulate"},
-		"--cluster: ":                    {"simulate", "--cluster", "0x8", "--workload", "gen:tsubame-1.NC"},
-		"no such generator":              {"simulate", "--cluster", "9x8", "--workload", "gen:odd"},
-		"jobs of type A with GPUs need":  {"simulate", "--cluster", "9x8", "--workload", "gen:esp"},
-		`--priority: "odd" is unknown`:   {"simulate", "--cluster", "9x8x2", "--workload", "gen:esp", "--priority", "odd"},
-		"--interval: 0":                  {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--interval", "0"},
-		"--backfill-test: goes with":     {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--backfill-test", "3ms"},
-		"--backfill-test: -1s: must be":  {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--slurmctld", "--backfill-test", "-1s"},
+		`unknown command "frob"`:     {"frob"},
+		"unknown flag: --frob":       {"plan", "--frob"},
+		"accepts 1 arg(s)":           {"plan"},
+		"no such file":               {"plan", filepath.Join(dir, "absent")},
+		"standard input:1":           {"plan", "-"},
+		`--policy: "odd" is unknown`: {"plan", "../../examples/table1.json", "--policy", "odd"},
+		"--slurm-bids: policy backfill": {"simulate", "--cluster", "9x8", "--workload",
+			"gen:tsubame-1.NC", "--policy", "backfill", "--slurm-bids"},
+		"bids per job 0":                {"plan", "../../examples/table1.json", "--bids", "0"},
+		`--solver: "odd" is unknown`:    {"plan", "../../examples/table1.json", "--solver", "odd"},
+		`--objective "odd": must be`:    {"plan", "../../examples/table1.json", "--objective", "odd"},
+		`--on-timeout "odd": must be`:   {"plan", "../../examples/table1.json", "--policy", "ipsched", "--on-timeout", "odd"},
+		"window 0: must":                {"plan", "../../examples/table1.json", "--policy", "ipsched", "--window", "0"},
+		"--deadline: -1s":               {"plan", "../../examples/table1.json", "--deadline", "-1s"},
+		"--mps: ":                       {"plan", "../../examples/table1.json", "--mps", filepath.Join(dir, "no/such")},
+		"--cluster and --workload":      {"simulate"},
+		"--cluster: ":                   {"simulate", "--cluster", "0x8", "--workload", "gen:tsubame-1.NC"},
+		"no such generator":             {"simulate", "--cluster", "9x8", "--workload", "gen:odd"},
+		"jobs of type A with GPUs need": {"simulate", "--cluster", "9x8", "--workload", "gen:esp"},
+		`--priority: "odd" is unknown`:  {"simulate", "--cluster", "9x8x2", "--workload", "gen:esp", "--priority", "odd"},
+		"--interval: 0":                 {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--interval", "0"},
+		"--backfill-test: goes with": {"simulate", "--cluster", "9x8", "--workload",
+			"gen:tsubame-1.NC", "--backfill-test", "3ms", "--policy", "backfill"},
+		"--backfill-test: -1s: must be": {"simulate", "--cluster", "9x8", "--workload",
+			"gen:tsubame-1.NC", "--slurmctld", "--backfill-test", "-1s", "--policy", "backfill"},
 		"e.swf: no job":                  {"simulate", "--cluster", "9x8", "--workload", file("e.swf", "; nothing\n")},
 		"t.mps:":                         {"solve", file("t.mps", knapsack[:60])},
 		"--time-limit: -1s":              {"solve", "--time-limit", "-1s", file("k.mps", knapsack)},
@@ -199,10 +206,12 @@ func TestPolicyAuction1(t *testing.T) {
 	}
 }
 
-// Offers reach the auction: with one bid a job they are all that is bid, and other starts come of it.
+// Offers reach the auction: with one bid a job they are all that is bid, and
+// other starts come of it.
 func TestSlurmBids(t *testing.T) {
 	race.Slow(t)
-	args := []string{"simulate", "--cluster", "64x12x3", "--workload", "gen:tsubame-1.NC", "--paper", "--bids", "1", "--work", "20000", "--json"}
+	args := []string{"simulate", "--cluster", "64x12x3", "--workload", "gen:tsubame-1.NC",
+		"--paper", "--bids", "1", "--work", "20000", "--json"}
 	for _, policy := range []string{"auction1", "auction2"} {
 		results := make(map[bool]sim.Result)
 		for _, with := range []bool{false, true} {
@@ -236,11 +245,13 @@ func TestObjectiveFlag(t *testing.T) {
 	}
 }
 
-// Table I of ipsched: all three jobs start, whatever is asked of them besides. The program is written as well.
+// Table I of ipsched: all three jobs start, whatever is asked of them besides. The
+// program is written as well.
 func TestIPSchedPlansTableI(t *testing.T) {
 	race.Slow(t)
 	for _, args := range [][]string{{}, {"--objective", "size"}, {"--on-timeout", "halve"}, {"--node-limits=false"}} {
-		code, out, errs := aucsched(t, "", append([]string{"plan", "../../examples/table1.json", "--policy", "ipsched", "--json"}, args...)...)
+		code, out, errs := aucsched(t, "",
+			append([]string{"plan", "../../examples/table1.json", "--policy", "ipsched", "--json"}, args...)...)
 		require.Zero(t, code, errs)
 		var o window.Outcome
 		require.NoError(t, json.Unmarshal([]byte(out), &o))
@@ -266,7 +277,8 @@ func TestNodeLimitsFlag(t *testing.T) {
 		require.Zero(t, code, errs)
 		require.Contains(t, out, "a")
 	}
-	code, out, errs := aucsched(t, "", "simulate", "--policy", "ipsched", "--node-limits=false", "--cluster", "1408x12x3", "--workload", "gen:tsubame-1.NC", "--work", "30000", "--json")
+	code, out, errs := aucsched(t, "", "simulate", "--policy", "ipsched", "--node-limits=false",
+		"--cluster", "1408x12x3", "--workload", "gen:tsubame-1.NC", "--work", "30000", "--json")
 	require.Zero(t, code, errs)
 	var r sim.Result
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
@@ -298,4 +310,105 @@ func TestSimulateGPUTraces(t *testing.T) {
 	code, _, errs := aucsched(t, "", append(append([]string{"simulate"}, pods...), "--rate", "0")...)
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "--rate: 0: must be in 1e-06..1e+06")
+}
+
+// Mistyped words are answered with what they may have been.
+func TestDidYouMean(t *testing.T) {
+	race.Slow(t)
+	simulate := []string{"simulate", "--cluster", "9x8x2", "--workload", "gen:esp"}
+	for want, args := range map[string][]string{
+		`unknown command "reprodcue" for "aucsched"; did you mean "reproduce"?`: {"reprodcue"},
+		`--policy: "auctoin2" is unknown; known are auction1, auction2, backfill, ipsched; did you mean "auction2"?`: {
+			"plan", "../../examples/table1.json", "--policy", "auctoin2"},
+		`--policy: "lea-fb" is unknown; known are auction1, auction2, backfill, ipsched, fcfs, ` +
+			`fcfs-bf, eft, eft-bf, lea, lea-bf, leo, leo-bf, lem, lem-bf, lead, lead-bf, random, ` +
+			`dotprod, gpuclustering, gpupacking, bestfit, fgd, foresight; did you mean "lea-bf"?`: append(
+			simulate, "--policy", "lea-fb"),
+		`--policy: "" is unknown; known are auction1, auction2, backfill, ipsched, fcfs`:      append(simulate, "--policy", ""),
+		`--objective "priorty": must be priority, size or rate; did you mean "priority"?`:     append(simulate, "--objective", "priorty"),
+		`--solver: "nativ" is unknown; known are native, highs, auto; did you mean "native"?`: append(simulate, "--solver", "nativ"),
+		`--on-timeout "halv": must be incumbent or halve; did you mean "halve"?`: append(
+			simulate, "--policy", "ipsched", "--on-timeout", "halv"),
+		`--priority: "mulitfactor" is unknown; known are basic, multifactor; did you mean ` +
+			`"multifactor"?`: append(simulate, "--priority", "mulitfactor"),
+		`--mode: "papr" is unknown; known are paper, reference; did you mean "paper"?`: append(simulate,
+			"--policy", "lea", "--mode", "papr"),
+		`did you mean "gen:esp-rand"?`:                 {"simulate", "--cluster", "9x8x2", "--workload", "gen:esp-ran"},
+		`there is no job "wdie"; did you mean "wide"?`: {"explain", "../../examples/blocked.json", "wdie"},
+	} {
+		code, out, errs := aucsched(t, "", args...)
+		require.Equal(t, cli.ExitUsage, code, "%v: %s", args, errs)
+		require.Contains(t, errs, want)
+		require.Empty(t, out)
+	}
+}
+
+// A flag at which the policy does not look is taken, and said to do nothing.
+func TestFlagThatDoesNothing(t *testing.T) {
+	plan := func(args ...string) (out, errs string) {
+		code, out, errs := aucsched(t, "", append([]string{"plan", "../../examples/table1.json"}, args...)...)
+		require.Zero(t, code, errs)
+		return out, errs
+	}
+	_, errs := plan("--policy", "backfill", "--objective", "size")
+	require.Contains(t, errs,
+		`level=WARN msg="a flag does nothing here" flag=--objective policy=backfill `+
+			`for="auction1, auction2, ipsched"`)
+	_, errs = plan("--policy", "ipsched", "--objective", "size", "--drafts", "2")
+	require.Equal(t, 1, strings.Count(errs, "\n"), errs)
+	require.Contains(t, errs, "flag=--drafts policy=ipsched")
+	_, errs = plan("--explain-trials", "3")
+	require.Contains(t, errs, `level=WARN msg="a flag does nothing here" flag=--explain-trials for=--explain`)
+	_, errs = plan("--policy", "auction2", "--objective", "size", "--drafts", "2", "--seed", "4", "--explain", "--explain-trials", "0")
+	require.Empty(t, errs)
+}
+
+func TestDryRunSaysWhatItChecked(t *testing.T) {
+	args := []string{"simulate", "--cluster", "20x8x2,4x4", "--workload", "gen:V.1",
+		"--policy", "backfill,auction2", "--first", "7", "--dry-run"}
+	code, out, errs := aucsched(t, "", args...)
+	require.Zero(t, code, errs)
+	require.Equal(t, "the input is good: 7 jobs of gen:V.1, its first 7 jobs, 24 nodes with 176 "+
+		"cores and 40 GPUs, under backfill, auction2; nothing was run\n", out)
+	code, out, errs = aucsched(t, "", append(args, "--json")...)
+	require.Zero(t, code, errs)
+	require.JSONEq(t, `{"policies":["backfill","auction2"],"nodes":24,"cores":176,"gpus":40,`+
+		`"workload":"gen:V.1, its first 7 jobs","jobs":7}`, out)
+	code, out, errs = aucsched(t, "", "simulate", "--cluster", "20x8", "--workload",
+		"../../internal/workload/testdata/swf/small.swf", "--policy", "lea", "--dry-run")
+	require.Zero(t, code, errs)
+	require.Regexp(t, `^the input is good: \d+ jobs of .*small.swf, 20 nodes with 160 cores and 0 GPUs, under lea; nothing was run\n$`, out)
+}
+
+// Figures of no job at all are printed, and are a failure.
+func TestNoJobRan(t *testing.T) {
+	code, out, errs := aucsched(t, "", "simulate", "--cluster", "1x1", "--workload",
+		"../../internal/workload/testdata/gpu/pods.csv", "--policy", "backfill")
+	require.Equal(t, cli.ExitFailed, code)
+	require.Contains(t, out, "jobs            0 run, ")
+	require.Regexp(t, `\naucsched: policy backfill: not one of \d+ jobs ran: the first, .+: .+\n$`, errs)
+}
+
+// Help lists each flag once; where there are many, under the subject that it belongs to.
+func TestHelpBySubject(t *testing.T) {
+	for _, c := range newRoot().Commands() {
+		if c.Annotations["program"] != "" || c.Name() == "solver-worker" {
+			continue
+		}
+		code, out, errs := aucsched(t, "", c.Name(), "--help")
+		require.Zero(t, code, errs)
+		titles := regexp.MustCompile(`(?m)^(\S.*):\n +(?:-\w, )?--`).FindAllStringSubmatch(out, -1)
+		flags := 0
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			flags++
+			require.Len(t, regexp.MustCompile(`(?m)^ +(-\w, )?--`+f.Name+`( |$)`).FindAllString(out, -1), 1, "%s --%s", c.Name(), f.Name)
+		})
+		require.Equal(t, flags > 12, len(titles) > 2, "%s has %d flags: %v", c.Name(), flags, titles)
+	}
+	_, out, _ := aucsched(t, "", "simulate", "--help")
+	require.Regexp(t,
+		`(?s)\nMachine and workload:\n.*--cluster.*\nSimulation:\n.*--seed.*`+
+			`\nPolicy:\n.*--policy.*\nAuctions \(auction1, auction2\):\n.*--bids`+
+			`.*\nInput files and data locality:\n.*--mode.*\nOutput:\n.*--json.*\nOther flags:\n  `+
+			`-h, --help +help for simulate\n\nGlobal Flags:`, out)
 }

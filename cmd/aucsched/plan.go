@@ -15,20 +15,23 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/ipsched"
+	"github.com/aucsched/aucsched/internal/layout"
+	"github.com/aucsched/aucsched/internal/mps"
 	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/window"
-	"github.com/aucsched/aucsched/ipmodel"
 )
 
+// planFlags are the flags of plan.
+type planFlags struct {
+	decision
+	mps      string
+	explains bool
+}
+
 func planCommand() *cobra.Command {
-	f := cli.PolicyFlags{Estimates: true}
-	var asJSON bool
-	var seed uint64
-	var limit time.Duration
-	var mps string
-	var explain bool
-	x := explainFlags{trials: 50, time: time.Minute}
+	f := planFlags{decision: newDecision(50, time.Minute)}
 	c := &cobra.Command{
 		Use:   "plan WINDOW.json",
 		Short: "Decide one window: which jobs start now, and on which nodes, cores and GPUs",
@@ -41,59 +44,58 @@ give nodes different numbers of GPUs where "gpus_uniform" is false. backfill and
 a job's own request only, and give each node the fewest GPUs of a range.`,
 		Example: "  aucsched plan examples/table1.json --json",
 		Args:    cli.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := x.check(limit); err != nil {
-				return err
-			}
-			w, err := readWindow(c.InOrStdin(), args[0])
-			if err != nil {
-				return err
-			}
-			policy, err := f.Make(c.Flags())
-			if err != nil {
-				return err
-			}
-			for _, job := range w.Snapshot.Pending {
-				f.Settle(f.Policy, &job.Request)
-			}
-			out, err := createIf(mps)
-			if err != nil {
-				return cli.BadInput(fmt.Errorf("--mps: %w", err))
-			}
-			defer out.Close()
-			e, err := core.NewExplainer(c.Context(), policy, &w.Snapshot, core.Limits{Deadline: cli.Deadline(limit), Seed: seed})
-			if err != nil {
-				return err
-			}
-			if err := core.Verify(&w.Snapshot, e.Plan()); err != nil {
-				return fmt.Errorf("the plan is not valid, please report this: %w", err)
-			}
-			if err := writeModel(policy, out); err != nil { // before a trial makes another
-				return err
-			}
-			o, err := window.NewOutcome(policy.Name(), w, e.Plan())
-			if err != nil {
-				return err
-			}
-			if explain {
-				if err := x.explain(c.Context(), e, w, o.Decisions, 0); err != nil {
-					return err
-				}
-			}
-			if asJSON {
-				return json.NewEncoder(c.OutOrStdout()).Encode(o)
-			}
-			return printOutcome(c.OutOrStdout(), o)
-		},
+
+		ValidArgsFunction: cli.CompleteFile("json"),
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
-	f.Register(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
-	c.Flags().DurationVar(&limit, "deadline", 0, "wall-clock time for the decision; 0: none")
-	c.Flags().StringVar(&mps, "mps", "", "auctions, ipsched: also write the model to this file, in MPS; auction1: as aucsched1 prints it")
-	c.Flags().BoolVar(&explain, "explain", false, "explain every decision, as the command explain does; this takes time")
-	x.register(c.Flags(), "explain-")
+	f.register(c.Flags(), "print JSON", "wall-clock time for the decision; 0: none", "explain-")
+	c.Flags().StringVar(&f.mps, "mps", "",
+		"auctions, ipsched: also write the model to this file, in MPS; auction1: as aucsched1 prints it")
+	c.Flags().BoolVar(&f.explains, "explain", false,
+		"explain every decision, as the command explain does; this takes time")
+	cli.Group(c, append(cli.PolicySubjects(),
+		cli.Subject{Title: "Explanations", Flags: []string{"explain", "explain-trials", "explain-time"}},
+		cli.Subject{Title: "Output", Flags: []string{"json", "mps"}})...)
+	f.policy.Complete(c, "policy", false, policy.Names())
+	cli.CompleteFlagFile(c, "mps", nil, "mps")
 	return c
+}
+
+func (f *planFlags) run(c *cobra.Command, path string) error {
+	if err := f.check(c.Flags()); err != nil {
+		return err
+	}
+	if !f.explains {
+		f.explain.unused(c.Flags(), "explain-")
+	}
+	if err := f.read(c, path); err != nil {
+		return err
+	}
+	out, err := createIf(f.mps)
+	if err != nil {
+		return cli.BadInput(fmt.Errorf("--mps: %w", err))
+	}
+	defer out.Close()
+	e, err := f.decide(c.Context())
+	if err != nil {
+		return err
+	}
+	if err := writeModel(f.by, out); err != nil { // before a trial makes another
+		return err
+	}
+	o, err := window.NewOutcome(f.by.Name(), f.window, e.Plan())
+	if err != nil {
+		return err
+	}
+	if f.explains {
+		if err := f.explain.explain(c.Context(), e, f.window, o.Decisions, 0); err != nil {
+			return err
+		}
+	}
+	if f.asJSON {
+		return json.NewEncoder(c.OutOrStdout()).Encode(o)
+	}
+	return printOutcome(c.OutOrStdout(), o)
 }
 
 func readWindow(in io.Reader, path string) (*window.Window, error) {
@@ -118,7 +120,7 @@ func writeModel(policy core.Policy, out *os.File) error {
 	var err error
 	switch a := policy.(type) {
 	case *core.Auction:
-		err = a.WriteMPS(out, "window")
+		err = writeAuction(out, a)
 	case *policies.IPSched:
 		err = writeDirect(out, a.Problem())
 	default:
@@ -130,19 +132,33 @@ func writeModel(policy core.Policy, out *os.File) error {
 	return out.Close()
 }
 
+// writeAuction writes the program of the papers: aucsched2's model, or what aucsched1 prints.
+func writeAuction(out io.Writer, a *core.Auction) error {
+	d, ok := a.Determiner().(*layout.Determiner)
+	if !ok || d.Window() == nil { // it is not asked where nobody bids
+		return mps.Write(out, a.Model(), "window")
+	}
+	p, err := d.Program()
+	if err != nil {
+		return err
+	}
+	return mps.WriteProgram(out, p, "window")
+}
+
 // writeDirect writes a window as the program that the paper has.
 func writeDirect(out io.Writer, p *ipsched.Problem) error {
 	m, err := ipsched.Direct(p)
 	if err != nil {
 		return err
 	}
-	return ipmodel.WriteProgramMPS(out, m, "window")
+	return mps.WriteProgram(out, m, "window")
 }
 
 func printOutcome(out io.Writer, o *window.Outcome) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "JOB\tSTART\tCLASS\tGPUS\tNODES OR REASON")
 	for _, d := range o.Decisions {
+		d.Job = cli.Plain(d.Job)
 		switch {
 		case d.Start:
 			fmt.Fprintf(t, "%s\tnow\t%s\t%s\t%s\n", d.Job, d.BidClass, gpusOf(&d), d.Nodes+ofAlternative(d.Alternative))

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/solvers"
+	"github.com/aucsched/aucsched/internal/mpsread"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -38,6 +40,8 @@ func solveCommand() *cobra.Command {
 non-negative coefficients from above. Anything else is refused in words. The
 objective is minimised unless the file says OBJSENSE MAX.`,
 		Args: cli.ExactArgs(1),
+
+		ValidArgsFunction: cli.CompleteFile("mps", "mps.gz"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 0 {
 				return cli.BadInput(fmt.Errorf("--time-limit: %v is negative", limit))
@@ -45,7 +49,7 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 			if !(gap >= 0) { // NaN as well
 				return cli.BadInput(fmt.Errorf("--gap: %v: must be 0 or more, 0.01 for one per cent", gap))
 			}
-			solver, err := cli.NewFileSolver(name)
+			solver, err := solvers.ForFile(name)
 			if err != nil {
 				return err
 			}
@@ -85,21 +89,22 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 	c.Flags().StringVar(&name, "solver", "auto", "native, highs, or auto: both side by side if highs is built in")
 	c.Flags().StringVar(&file, "solution", "", "write the names of the columns at 1 to this file, one a line")
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
+	cli.CompleteFlag(c, "solver", solvers.Names()...)
 	return c
 }
 
-func readMPS(path string) (*ipmodel.MPS, error) {
+func readMPS(path string) (*mpsread.File, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, cli.BadInput(err)
 	}
 	defer file.Close()
-	p, err := ipmodel.ReadMPS(file, path)
+	p, err := mpsread.Read(file, path)
 	return p, cli.BadInput(err)
 }
 
 // fill puts the result into the file's own terms, after the referee has seen it.
-func (s *solution) fill(p *ipmodel.MPS, r *ipmodel.Result) error {
+func (s *solution) fill(p *mpsread.File, r *ipmodel.Result) error {
 	if r.Status != ipmodel.Optimal && r.Status != ipmodel.Feasible {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aucsched/aucsched/internal/bom"
 	"github.com/aucsched/aucsched/internal/cli"
 )
 
@@ -62,7 +63,8 @@ A status that is older than three intervals is printed, and the exit status is 1
 				return err
 			}
 			if age := s.age(now()); age > staleAfter*s.interval {
-				return fmt.Errorf("%s: stale: written %v ago, and every %v when all is well: is slurmctld running, and its plug-in loaded?", file, age, s.interval)
+				return fmt.Errorf("%s: stale: written %v ago, and every %v when all is well: is "+
+					"slurmctld running, and its plug-in loaded?", file, age, s.interval)
 			}
 			return nil
 		},
@@ -76,9 +78,11 @@ A status that is older than three intervals is printed, and the exit status is 1
 func unread(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: slurmctld has not written it: either it does not run here with aucsched's plug-in, or it can't write there, and then its log says why", err)
+		return fmt.Errorf("%w: slurmctld has not written it: either it does not run here with "+
+			"aucsched's plug-in, or it can't write there, and then its log says why", err)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: ask as a user who may read it, or have auc_status in SchedulerParameters name a place that all may read", err)
+		return fmt.Errorf("%w: ask as a user who may read it, or have auc_status in "+
+			"SchedulerParameters name a place that all may read", err)
 	}
 	return err
 }
@@ -111,13 +115,22 @@ type status struct {
 // and takes everything else as it comes.
 func parseStatus(text []byte) (*status, error) {
 	s := &status{}
+	text, err := bom.Trim(text)
+	if err != nil {
+		return nil, err
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&s.fields); err != nil {
-		return nil, fmt.Errorf("not the JSON of a status: %w", err)
+		return nil, notStatus(text, err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("there is more after the end of the JSON")
+	}
+	for _, field := range []string{"time", "interval_s"} {
+		if _, ok := s.fields[field]; !ok {
+			return nil, fmt.Errorf("not the JSON of a status, as aucsched's plug-in of Slurm writes it: there is no field %q", field)
+		}
 	}
 	written, err := s.seconds("time", 0, 1<<40)
 	if err != nil {
@@ -130,6 +143,22 @@ func parseStatus(text []byte) (*status, error) {
 	s.written = time.UnixMilli(int64(written * 1000))
 	s.interval = time.Duration(interval * float64(time.Second))
 	return s, nil
+}
+
+// notStatus says why a text can't be decoded, and in which line.
+func notStatus(text []byte, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		line := 1 + bytes.Count(text[:max(syntax.Offset-1, 0)], []byte{'\n'})
+		return fmt.Errorf("not the JSON of a status: line %d: %w", line, err)
+	case errors.As(err, &kind):
+		return fmt.Errorf("not the JSON of a status: expected an object, found a %s", kind.Value)
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("not the JSON of a status: the file ends too early")
+	}
+	return fmt.Errorf("not the JSON of a status: %w", err)
 }
 
 // seconds is a number of the file, which must be there.

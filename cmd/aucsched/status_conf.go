@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/aucsched/aucsched/internal/bom"
 )
 
 // Limits of what is read of a slurm.conf.
@@ -34,6 +36,9 @@ func (r *confReader) read(path string) error {
 	text, err := readLimited(path, confLimit)
 	if err != nil {
 		return err
+	}
+	if text, err = bom.Trim(text); err != nil {
+		return fmt.Errorf("%s:1: %w", path, err)
 	}
 	return r.parse(string(text), filepath.Dir(path))
 }

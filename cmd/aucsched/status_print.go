@@ -13,6 +13,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/aucsched/aucsched/internal/cli"
 )
 
 // statusSections are the fields that the page has a name for, by their place in the
@@ -31,7 +33,8 @@ var statusSections = []struct {
 		{"Without the auction", "fallbacks"},
 	}},
 	{"Last cycle", [][2]string{
-		{"Nodes", "nodes"}, {"Jobs running", "running"}, {"Jobs queued", "queue"}, {"Jobs in the window", "window"}, {"Bids", "solver.bids"},
+		{"Nodes", "nodes"}, {"Jobs running", "running"}, {"Jobs queued", "queue"},
+		{"Jobs in the window", "window"}, {"Bids", "solver.bids"},
 		{"Choice", "solver.status"}, {"Objective", "solver.objective"}, {"Upper bound", "solver.bound"},
 		{"Worker failures", "solver.worker_failures"}, {"The last one", "solver.worker_fault"},
 	}},
@@ -51,7 +54,8 @@ func (s *status) print(out io.Writer, now time.Time) error {
 	p.take("time")
 	p.take("interval_s")
 	rule := strings.Repeat("*", 55)
-	fmt.Fprintf(p, "%s\naucsched status at %s (%d)\n", rule, s.written.In(now.Location()).Format("Mon Jan 02 15:04:05 2006"), s.written.Unix())
+	fmt.Fprintf(p, "%s\naucsched status at %s (%d)\n", rule,
+		s.written.In(now.Location()).Format("Mon Jan 02 15:04:05 2006"), s.written.Unix())
 	fmt.Fprintf(p, "written %v ago, every %v, by slurmctld (pid %s)\n%s\n", s.age(now), s.interval, show(pid), rule)
 	for _, section := range statusSections {
 		p.section(section.title, section.lines)
@@ -77,7 +81,8 @@ func clone(o map[string]any) map[string]any {
 	return c
 }
 
-// take removes a field, whose name may have the form outer.inner, and returns it; nil if there is none.
+// take removes a field, whose name may have the form outer.inner, and returns it;
+// nil if there is none.
 func (p *page) take(name string) any {
 	outer, inner, nested := strings.Cut(name, ".")
 	if !nested {
@@ -136,7 +141,7 @@ func (p *page) reasons(field string) {
 		return strings.Compare(a, b)
 	})
 	for _, name := range names {
-		fmt.Fprintf(p, "    %s:\t%s\n", word(name), show(counts[name]))
+		fmt.Fprintf(p, "    %s:\t%s\n", cli.Plain(name), show(counts[name]))
 	}
 	delete(p.rest, field)
 }
@@ -163,7 +168,7 @@ func (p *page) times() {
 			fmt.Fprintf(p, "\nTime (microseconds):\tlast\tmean\tmax\n")
 			first = false
 		}
-		fmt.Fprintf(p, "  %s:\t%s\t%s\t%s\n", word(strings.TrimSuffix(name, "_us")), show(v["last"]), show(v["mean"]), show(v["max"]))
+		fmt.Fprintf(p, "  %s:\t%s\t%s\t%s\n", cli.Plain(strings.TrimSuffix(name, "_us")), show(v["last"]), show(v["mean"]), show(v["max"]))
 		for _, field := range []string{"last", "mean", "max"} {
 			p.take(name + "." + field)
 		}
@@ -190,7 +195,7 @@ func (p *page) others() {
 			if inner, ok := o[name].(map[string]any); ok && len(inner) > 0 {
 				walk(prefix+name+".", inner)
 			} else if o[name] != "" {
-				lines = append(lines, fmt.Sprintf("  %s:\t%s\n", word(prefix+name), show(o[name])))
+				lines = append(lines, fmt.Sprintf("  %s:\t%s\n", cli.Plain(prefix+name), show(o[name])))
 			}
 		}
 	}
@@ -205,7 +210,7 @@ func show(v any) string {
 	case nil:
 		return "-"
 	case string:
-		return word(v)
+		return cli.Plain(v)
 	case json.Number:
 		return number(v)
 	}
@@ -213,7 +218,7 @@ func show(v any) string {
 	if err != nil {
 		return err.Error()
 	}
-	return word(string(text))
+	return cli.Plain(string(text))
 }
 
 // number drops digits that say nothing.
@@ -225,13 +230,4 @@ func number(n json.Number) string {
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	return n.String()
-}
-
-// word is text that can't do anything to a terminal or to the page.
-func word(s string) string {
-	quoted := strconv.Quote(s)
-	if quoted == `"`+s+`"` {
-		return s
-	}
-	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }

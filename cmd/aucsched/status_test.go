@@ -50,7 +50,8 @@ func TestStatusPage(t *testing.T) {
 
 // With auc_locality=yes there are figures of input files.
 func TestStatusOfInputFiles(t *testing.T) {
-	s, err := parseStatus([]byte(`{"time":1700000000,"interval_s":10,"started":7,"handed":{"gres":1},"files":{"known":12,"copies":31,"starts":480,"on_holders":402,"new":5}}`))
+	s, err := parseStatus([]byte(`{"time":1700000000,"interval_s":10,"started":7,` +
+		`"handed":{"gres":1},"files":{"known":12,"copies":31,"starts":480,"on_holders":402,"new":5}}`))
 	require.NoError(t, err)
 	var page bytes.Buffer
 	require.NoError(t, s.print(&page, written))
@@ -126,6 +127,7 @@ func TestStatusFileOfSlurmConf(t *testing.T) {
 		"SchedulerParameters=bf_interval=2,auc_status=/run/a,defer\nStateSaveLocation=/x":        "/run/a",
 		"SchedulerParameters=bf_interval=2,\\\nauc_status=/run/a\n":                              "/run/a",
 		"ClusterName=c SchedulerParameters=\"auc_status=/run/a b\"\n":                            "/run/a b",
+		"\xef\xbb\xbfStateSaveLocation=/x\n":                                                     "/x/aucsched.status",
 		"StateSaveLocation=/x\nInclude more.conf\n":                                              "/run/b",
 		"SchedulerParameters=auc_status=/run/a\nSchedulerParameters=defer\nStateSaveLocation=/x": "/x/aucsched.status",
 		"StateSaveLocation=/x\r\nInclude " + filepath.Join(dir, "more.conf") + "\r\n":            "/run/b",
@@ -157,11 +159,16 @@ func TestStatusFaults(t *testing.T) {
 		return path
 	}
 	for text, want := range map[string]string{
-		"":                                 "not the JSON of a status: EOF",
-		"{":                                "not the JSON of a status",
-		"[]":                               "not the JSON of a status",
-		"null":                             "time: -: must be a number of seconds",
-		`{"time":1}`:                       "interval_s: -: must be a number",
+		"":                  "not the JSON of a status: the file ends too early",
+		"{":                 "not the JSON of a status",
+		"[]":                "not the JSON of a status",
+		"{\n\"time\":1,\n]": "not the JSON of a status: line 3: invalid character",
+		"7":                 "not the JSON of a status: expected an object, found a number",
+		"\xff\xfe{\x00":     "the text is in UTF-16: save it as UTF-8",
+		"null":              `as aucsched's plug-in of Slurm writes it: there is no field "time"`,
+		"\xef\xbb\xbf{\"time\":1}": `not the JSON of a status, as aucsched's plug-in of ` +
+			`Slurm writes it: there is no field "interval_s"`,
+		`{"time":null,"interval_s":1}`:     "time: -: must be a number of seconds",
 		`{"time":"x","interval_s":1}`:      "time: x: must be a number",
 		`{"time":-1,"interval_s":1}`:       "time: -1: must be 0 to",
 		`{"time":1,"interval_s":1e999}`:    "interval_s: 1e999: must be 0 to",
@@ -182,7 +189,9 @@ func TestStatusFaults(t *testing.T) {
 
 	code, out, errs := aucsched(t, "", "status", "--file", filepath.Join(dir, "absent"))
 	require.Equal(t, cli.ExitUsage, code)
-	require.Equal(t, fmt.Sprintf("aucsched: open %s: no such file or directory: slurmctld has not written it: either it does not run here with aucsched's plug-in, or it can't write there, and then its log says why\n", filepath.Join(dir, "absent")), errs)
+	require.Equal(t, fmt.Sprintf("aucsched: open %s: no such file or directory: slurmctld has "+
+		"not written it: either it does not run here with aucsched's plug-in, or it can't write "+
+		"there, and then its log says why\n", filepath.Join(dir, "absent")), errs)
 	require.Empty(t, out)
 	denied := unread(&fs.PathError{Op: "open", Path: "/var/x", Err: syscall.EACCES})
 	require.ErrorIs(t, denied, fs.ErrPermission)
@@ -214,7 +223,8 @@ func FuzzStatus(f *testing.F) {
 }
 
 func FuzzSlurmConf(f *testing.F) {
-	for _, s := range []string{"", "StateSaveLocation=/x\n", "SchedulerParameters=a,auc_status=/x\\\n,b", "\"", "a=\"#\"#", "Include", "\\#="} {
+	for _, s := range []string{"", "StateSaveLocation=/x\n", "SchedulerParameters=a,auc_status=/x\\\n,b",
+		"\"", "a=\"#\"#", "Include", "\\#="} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

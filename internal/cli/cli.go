@@ -73,7 +73,7 @@ func Status(err error, errs io.Writer) int {
 	if errors.As(err, &ended) {
 		return int(ended)
 	}
-	fmt.Fprintf(errs, "aucsched: %s\n", strings.ReplaceAll(err.Error(), "\n", " "))
+	fmt.Fprintf(errs, "aucsched: %s\n", Plain(strings.NewReplacer("\n", " ", "\t", " ").Replace(err.Error())))
 	var bad inputError
 	if errors.As(err, &bad) {
 		return ExitUsage
@@ -103,19 +103,31 @@ func NewRoot(short, long string, commands ...*cobra.Command) *cobra.Command {
 		},
 	}
 	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "log what is done to standard error")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return BadInput(err) })
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(commands...)
-	root.AddCommand(solverWorker())
+	root.AddCommand(manPages(root))
+	root.SetUsageFunc(usage)
+	noFiles(root)
 	return root
 }
 
 // ExactArgs is cobra.ExactArgs as a usage error.
 func ExactArgs(n int) cobra.PositionalArgs { return checkedArgs(cobra.ExactArgs(n)) }
 
-// checkedArgs makes a usage error of what check reports.
+// MinimumArgs is cobra.MinimumNArgs as a usage error.
+func MinimumArgs(n int) cobra.PositionalArgs { return checkedArgs(cobra.MinimumNArgs(n)) }
+
+// checkedArgs makes a usage error of what check reports. A word too many of a command that has
+// others below it was to be one of these.
 func checkedArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error { return BadInput(check(c, args)) }
+	return func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		if err != nil && c.HasAvailableSubCommands() && len(args) > 0 {
+			return noCommand(c, args[0])
+		}
+		return seeHelp(c, err)
+	}
 }
 
 // LinuxOnly stands for a command on systems that can't have it.

@@ -37,9 +37,13 @@ func CreateOutput(path string) (*OutputFile, error) {
 		return nil, err
 	}
 	f, err := os.OpenFile(fmt.Sprintf("%s.%d.new", path, os.Getpid()), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if errors.Is(err, fs.ErrExist) {
+	var fault *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrExist):
 		return nil, fmt.Errorf("%s: is named for two outputs", path)
-	} else if err != nil {
+	case errors.As(err, &fault): // of the name that nobody gave
+		return nil, &fs.PathError{Op: fault.Op, Path: path, Err: fault.Err}
+	case err != nil:
 		return nil, err
 	}
 	if info != nil { // it keeps the permissions of the file that it replaces

@@ -14,7 +14,8 @@ func TestParseSeeds(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	for _, text := range []string{"", "0", "0-3", "-1", "3-1", "1-", "-", "a", "1-b", "1-1001", "1.5", "1-2-3", "1,2", "99999999999", " 1"} {
+	for _, text := range []string{"", "0", "0-3", "-1", "3-1", "1-", "-", "a", "1-b",
+		"1-1001", "1.5", "1-2-3", "1,2", "99999999999", " 1"} {
 		_, err := ParseSeeds(text)
 		require.ErrorContains(t, err, "must be FIRST-LAST", text)
 	}

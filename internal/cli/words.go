@@ -2,7 +2,12 @@
 
 package cli
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
 // YesNo is how a setting that is on or off is shown.
 func YesNo(b bool) string {
@@ -18,4 +23,21 @@ func Count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Plain is text of a file on one line of a terminal: what is no printable character stands there by
+// its code, as in Go's strings, so that it can't move the cursor, colour or reorder what follows.
+func Plain(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		if strconv.IsPrint(r) && (r != utf8.RuneError || size > 1) {
+			b.WriteString(s[:size])
+		} else {
+			quoted := strconv.Quote(s[:size])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		s = s[size:]
+	}
+	return b.String()
 }

@@ -13,14 +13,15 @@ import (
 
 // A repository in which all that the page "good" claims is so.
 var small = map[string]string{
-	"Makefile":             "run: all\nall:\n",
-	"plugin/Makefile":      "check:\n",
-	"plugin/README.md":     "`make check`, `make run`\n",
-	"core/auction.go":      "package core\n\ntype Auction struct{}\n",
-	"internal/sim/sim.go":  "package sim\n",
-	"cmd/aucsched/plan.go": "package main\n\nvar c = &cobra.Command{Use: \"plan WINDOW.json\"}\n\nfunc f() { c.Flags().BoolVar(&j, \"json\", false, \"\") }\n",
-	"docs/picture.svg":     "<svg/>",
-	"docs/other.md":        "# Other\n\n## A heading, of `code`\n",
+	"Makefile":            "run: all\nall:\n",
+	"plugin/Makefile":     "check:\n",
+	"plugin/README.md":    "`make check`, `make run`\n",
+	"core/auction.go":     "package core\n\ntype Auction struct{}\n",
+	"internal/sim/sim.go": "package sim\n",
+	"cmd/aucsched/plan.go": "package main\n\nvar c = &cobra.Command{Use: \"plan " +
+		"WINDOW.json\"}\n\nfunc f() { c.Flags().BoolVar(&j, \"json\", false, \"\") }\n",
+	"docs/picture.svg": "<svg/>",
+	"docs/other.md":    "# Other\n\n## A heading, of `code`\n",
 	"docs/good.md": "# Good\n\n[other](other.md#a-heading-of-code) ![picture](picture.svg) [here](#good)\n" +
 		"`core/auction.go`, `core/`, `sched/backfill`, `make run`, `core.Auction`, `x.Y`\n\n" +
 		"```\nmake run && bin/aucsched plan \\\n    --json  # --nothing\ngo test ./core ./...\n```\n\n" +
@@ -64,7 +65,8 @@ func TestEachRule(t *testing.T) {
 		{"docs/bad.md", "`aucsched gone`\n", "docs/bad.md:1: aucsched has no command gone"},
 		{"core/a.go", "package core\n\n// See docs/gone.md.\n", "core/a.go:3: there is no docs/gone.md"},
 		{"docs/bad.md", "`core.Gone`\n", "docs/bad.md:1: package core declares no Gone"},
-		{"benchmarks/results/findings/load.md", "It takes 99 or\n98 ms.\n", "benchmarks/results/findings/load.md:2: benchmarks/results/load.md does not have the figure 98"},
+		{"benchmarks/results/findings/load.md", "It takes 99 or\n98 ms.\n",
+			"benchmarks/results/findings/load.md:2: benchmarks/results/load.md does not have the figure 98"},
 		{"benchmarks/results/findings/gone.md", "Fast.\n", "benchmarks/results/findings/gone.md:1: the finding belongs to no page"},
 		{"docs/bad.md", "\n" + strings.Repeat("long ", 21) + "\n", "docs/bad.md:2: 105 columns, more than 100"},
 	} {
@@ -81,7 +83,8 @@ func TestEachRule(t *testing.T) {
 	}
 }
 
-// A figure that stands in the finding alone, as it was copied on top of its page, is not the page's.
+// A figure that stands in the finding alone, as it was copied on top of its
+// page, is not the page's.
 func TestAFindingIsNoSourceOfItself(t *testing.T) {
 	files := map[string]string{}
 	for name, text := range small {

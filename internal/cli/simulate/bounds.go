@@ -8,7 +8,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/bound"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
@@ -54,7 +54,7 @@ func printBounds(out io.Writer, nodes []nodeset.Capacity, jobs []workload.Job, a
 	if err != nil {
 		return cli.BadInput(fmt.Errorf("--cluster: %w", err))
 	}
-	machine := bids.NewMachine(table)
+	machine := answers.NewMachine(table)
 	b, err := bound.Runtime(nodes, without(jobs, func(j *workload.Job) bool { return machine.CanEverRun(&j.Request) != nil }))
 	if err != nil {
 		return err

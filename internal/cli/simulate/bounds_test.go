@@ -45,7 +45,8 @@ func TestSimulatePrintsTheBound(t *testing.T) {
 	require.Equal(t, bound.Bounds{Cores: 10800, Longest: 10800, Nodes: 10800}, b)
 
 	_, out, _ = aucsched(t, "", append(args, "--bound")...)
-	require.Equal(t, "cores        at least 3.00 h\nGPUs         at least 0.00 h\nlongest job  at least 3.00 h\nnodes        at least 3.00 h\n", out)
+	require.Equal(t, "cores        at least 3.00 h\nGPUs         at least 0.00 h\nlongest job  "+
+		"at least 3.00 h\nnodes        at least 3.00 h\n", out)
 	_, out, _ = aucsched(t, "", args...)
 	require.Contains(t, out, "3.00 h (theoretical 1.62 h, at least 3.00 h)")
 	text, err := os.ReadFile(page)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/locality"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -26,10 +27,14 @@ type fileFlags struct {
 var fileSettings = []string{"bandwidth", "memory", "sharers"}
 
 func (f *fileFlags) register(flags *pflag.FlagSet) {
-	flags.Float64Var(&f.memory, "memory", 128, "files: GB of memory of a node, where the cluster's file does not say; it keeps those read last")
-	flags.Float64Var(&f.bandwidth, "bandwidth", 0.1, "files: GB/s from the shared file system to a node, where the cluster's file does not say")
+	flags.Float64Var(&f.memory, "memory", 128,
+		"files: GB of memory of a node, where the cluster's file does not say; it keeps those read last")
+	flags.Float64Var(&f.bandwidth, "bandwidth", 0.1,
+		"files: GB/s from the shared file system to a node, where the cluster's file does not say")
 	flags.IntVar(&f.sharers, "sharers", 0, "files: most jobs that share one, where the workload's file does not say; 0: any number")
-	flags.BoolVar(&f.load, "files", false, "auctions, ipsched, backfill: jobs have input files, which each of their nodes loads first unless it has it; time limits grow by the time of a load")
+	flags.BoolVar(&f.load, "files", false,
+		"auctions, ipsched, backfill: jobs have input files, which each of their nodes loads "+
+			"first unless it has it; time limits grow by the time of a load")
 	flags.BoolVar(&f.prefer, "locality", false, "auctions: --files, and prefer nodes that hold a job's file")
 }
 
@@ -52,7 +57,8 @@ func (f *fileFlags) apply(flags *pflag.FlagSet, jobs []workload.Job, nodes []nod
 	if !f.load && !f.prefer {
 		for _, name := range fileSettings {
 			if flags.Changed(name) {
-				return o, fmt.Errorf("--%s: goes with --files, --locality, or the policies %s", name, strings.Join(localityNames(), ", "))
+				return o, fmt.Errorf("--%s: goes with --files, --locality, or the policies %s",
+					name, strings.Join(locality.Policies(), ", "))
 			}
 		}
 		return o, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/cli/replay"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
 )
@@ -15,7 +16,9 @@ import (
 func TestSimulateWithFiles(t *testing.T) {
 	race.Slow(t)
 	simulate := func(args ...string) (r sim.Result) {
-		code, out, errs := aucsched(t, "", append([]string{"simulate", "--json", "--cluster", "32x8x2", "--workload", "gen:esp", "--policy", "backfill", "--first", "60"}, args...)...)
+		code, out, errs := aucsched(t, "",
+			append([]string{"simulate", "--json", "--cluster", "32x8x2", "--workload",
+				"gen:esp", "--policy", "backfill", "--first", "60"}, args...)...)
 		require.Zero(t, code, errs)
 		require.NoError(t, json.Unmarshal([]byte(out), &r))
 		return r
@@ -38,7 +41,7 @@ func TestSimulateWithFiles(t *testing.T) {
 }
 
 func TestSettingsOfFiles(t *testing.T) {
-	f := ReplayFlags{Config: sim.NewConfig(nil)}
+	f := replay.Flags{Config: sim.NewConfig(nil)}
 	without := len(f.Settings())
 	f.Config.Files = sim.Files{Bandwidth: 100, Memory: 7, Prefer: true}
 	var got []string
@@ -59,7 +62,8 @@ func TestSimulateRefusesFiles(t *testing.T) {
 		"--sharers: -1: must not be negative":            {"--locality", "--sharers", "-1"},
 		"--locality: does not go with policy lea":        {"--policy", "lea", "--locality"},
 	} {
-		code, _, errs := aucsched(t, "", append([]string{"simulate", "--cluster", "32x8x2", "--workload", "gen:esp", "--first", "5"}, args...)...)
+		code, _, errs := aucsched(t, "",
+			append([]string{"simulate", "--cluster", "32x8x2", "--workload", "gen:esp", "--first", "5"}, args...)...)
 		require.Equal(t, 2, code)
 		require.Contains(t, errs, want)
 	}

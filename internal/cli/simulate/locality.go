@@ -4,19 +4,19 @@ package simulate
 
 import (
 	"bufio"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/internal/bom"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/localitylog"
 	"github.com/aucsched/aucsched/internal/localitymode"
@@ -31,30 +31,26 @@ type localityFlags struct {
 }
 
 func (f *localityFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.mode, "mode", localitymode.Paper.String(), "locality: paper: the report's text; reference: its authors' programme, decision for decision")
+	flags.StringVar(&f.mode, "mode", localitymode.Paper.String(),
+		"locality: paper: the report's text; reference: its authors' programme, decision for decision")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "locality, traces: jobs submitted so long from the first on do not count")
 	flags.DurationVar(&f.evaluate, "evaluate", 0, "locality, traces: jobs submitted so long from then on count; 0: to the end")
 }
 
-// localityNames are the policies that simulate runs on files and memories.
-func localityNames() []string {
-	var names []string
-	for _, p := range locality.Policies() {
-		names = append(names, p.String())
-	}
-	return names
-}
+// modeNames are the values of --mode.
+var modeNames = []string{localitymode.Paper.String(), localitymode.Reference.String()}
 
 // localityOnly are the flags that other policies go without, localityTakes those that these take.
 var (
 	localityOnly  = []string{"mode", "warm-up", "evaluate"}
-	localityTakes = slices.Concat([]string{"policy", "cluster", "workload", "json", "dry-run", "seed", "rate", "limit-factor", "first", "extend-limits",
+	localityTakes = slices.Concat([]string{"policy", "cluster", "workload", "json",
+		"dry-run", "seed", "rate", "limit-factor", "first", "extend-limits",
 		"nodespec", "verbose", "html"}, fileSettings, localityOnly)
 )
 
 // isLocality tells whether the policies are locality-aware; they go with no others.
 func (f *simulateFlags) isLocality(flags *pflag.FlagSet) (bool, error) {
-	names, known := strings.Split(f.policy.Policy, ","), localityNames()
+	names, known := strings.Split(f.policy.Policy, ","), locality.Policies()
 	some := slices.ContainsFunc(names, func(name string) bool { return slices.Contains(known, name) })
 	if !some {
 		for _, name := range localityOnly {
@@ -82,23 +78,26 @@ func (f *simulateFlags) isLocality(flags *pflag.FlagSet) (bool, error) {
 func (f *simulateFlags) runLocality(c *cobra.Command) error {
 	mode, err := localitymode.Parse(f.locality.mode)
 	if err != nil {
-		return cli.BadInput(fmt.Errorf("--%w", err))
+		return cli.BadInput(cli.Did(fmt.Errorf("--%w", err), f.locality.mode, modeNames))
 	}
-	var policies []locality.Policy
-	for name := range strings.SplitSeq(f.policy.Policy, ",") {
-		p, _ := locality.ParsePolicy(name) // isLocality has looked it up
-		if slices.Contains(policies, p) {
+	policies := strings.Split(f.policy.Policy, ",")
+	for i, name := range policies {
+		if slices.Contains(policies[:i], name) {
 			return cli.BadInput(fmt.Errorf("--policy: %q is given twice", name))
 		}
-		policies = append(policies, p)
 	}
 	if os.Getenv("GOGC") == "" {
 		// A log is a long list that stays, and simulations leave little to collect on top of it.
 		defer debug.SetGCPercent(debug.SetGCPercent(20))
 	}
 	nodes, jobs, err := f.localityInput()
-	if err != nil || f.dryRun {
+	if err != nil {
 		return cli.BadInput(err)
+	}
+	if f.dryRun {
+		d := f.checked(len(jobs), f.load)
+		d.count(nodes)
+		return d.print(c.OutOrStdout(), f.asJSON)
 	}
 	page, err := openLocalityPage(f.reports.html, f.load, nodes, jobs)
 	if err != nil {
@@ -122,7 +121,7 @@ func (f *simulateFlags) runLocality(c *cobra.Command) error {
 // localityInput reads the machine and the jobs.
 func (f *simulateFlags) localityInput() ([]locality.Node, []locality.Job, error) {
 	if f.cluster == "" || f.load == "" {
-		return nil, nil, fmt.Errorf("--cluster and --workload are needed")
+		return nil, nil, fmt.Errorf("--cluster and --workload are needed (see aucsched simulate --help)")
 	}
 	if err := f.files.check(); err != nil {
 		return nil, nil, err
@@ -135,7 +134,8 @@ func (f *simulateFlags) localityInput() ([]locality.Node, []locality.Job, error)
 		for _, name := range []struct {
 			name string
 			set  bool
-		}{{"warm-up", f.locality.warmUp != 0}, {"evaluate", f.locality.evaluate != 0}, {"sharers", f.files.sharers != 0}, {"first", f.replay.First != 0}, {"rate", f.replay.Rate != 1}} {
+		}{{"warm-up", f.locality.warmUp != 0}, {"evaluate", f.locality.evaluate != 0},
+			{"sharers", f.files.sharers != 0}, {"first", f.replay.First != 0}, {"rate", f.replay.Rate != 1}} {
 			if name.set {
 				return nil, nil, fmt.Errorf("--%s: the workload's file says itself which jobs count and when they come", name.name)
 			}
@@ -202,7 +202,11 @@ func isRecords(path string) bool {
 		return false
 	}
 	defer f.Close()
-	start, _ := bufio.NewReader(f).Peek(1 << 10)
+	r := bufio.NewReader(f)
+	if bom.Skip(r) != nil {
+		return false // the reader of traces says why
+	}
+	start, _ := r.Peek(1 << 10)
 	return strings.HasPrefix(strings.TrimSpace(string(start)), "{")
 }
 
@@ -217,7 +221,8 @@ func readRecords[T any](path string, read func(io.Reader, string) (T, error)) (n
 
 // localityError tells what is the input's fault.
 func localityError(load string, err error) error {
-	if locality.IsInput(err) {
+	var job *locality.JobError
+	if errors.As(err, &job) || errors.Is(err, locality.ErrNothingEvaluated) {
 		return cli.BadInput(fmt.Errorf("--workload: %s: %w", load, err))
 	}
 	return err
@@ -226,27 +231,15 @@ func localityError(load string, err error) error {
 // printLocality prints a column for each result, or as JSON an object a line.
 func printLocality(out io.Writer, results []*locality.Result, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(out)
-		for _, r := range results {
-			if err := e.Encode(r); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printJSON(out, results, func(r *locality.Result) any { return r })
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line := func(name string, cell func(r *locality.Result) string) {
-		fmt.Fprint(t, name)
-		for _, r := range results {
-			fmt.Fprint(t, "\t", cell(r))
-		}
-		fmt.Fprintln(t)
-	}
+	t := newResultTable(out, results)
+	line := t.line
 	line("policy", func(r *locality.Result) string { return r.Policy })
 	line("mode", func(r *locality.Result) string { return r.Mode })
 	line("jobs evaluated", func(r *locality.Result) string { return fmt.Sprint(r.Jobs) })
 	line("stretch", func(r *locality.Result) string {
-		return fmt.Sprintf("%.3f (at most %.2f)", r.StretchMean, r.StretchMax)
+		return fmt.Sprintf("%.3f (at most %.3f)", r.StretchMean, r.StretchMax)
 	})
 	line("wait", func(r *locality.Result) string {
 		return fmt.Sprintf("%.2f ± %.2f h", r.WaitMean/3600, r.WaitStd/3600)

@@ -11,8 +11,8 @@ import (
 	"github.com/aucsched/aucsched/locality"
 )
 
-// localityPage is the page of --html; nil, of which all methods do nothing, if none is asked for: it takes more memory
-// than the simulations.
+// localityPage is the page of --html; nil, of which all methods do nothing, if none is asked for:
+// it takes more memory than the simulations.
 type localityPage struct {
 	*report.LocalityPage
 	out *cli.OutputFile
@@ -31,7 +31,8 @@ func openLocalityPage(path, name string, nodes []locality.Node, jobs []locality.
 }
 
 // simulate has a simulation tell the page of its jobs.
-func (p *localityPage) simulate(c context.Context, nodes []locality.Node, jobs []locality.Job, o locality.Options) (*locality.Result, error) {
+func (p *localityPage) simulate(c context.Context, nodes []locality.Node, jobs []locality.Job,
+	o locality.Options) (*locality.Result, error) {
 	if p == nil {
 		return locality.Simulate(c, nodes, jobs, o)
 	}

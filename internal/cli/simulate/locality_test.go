@@ -16,11 +16,15 @@ import (
 
 const (
 	localityCluster = "{ id: 0 memory: 128 bandwidth: 0.1 core: 20 }\n{ id: 1 memory: 128 bandwidth: 0.1 core: 20 }\n"
-	localityJobs    = "{ id: 1 subtime: 0 delay: 100 walltime: 1000 cores: 10 user: u data: 1 data_size: 64 workload: 0 start_time_from_history: 0 start_node_from_history: 1 }\n" +
-		"{ id: 2 subtime: 50 delay: 100 walltime: 1000 cores: 10 user: u data: 1 data_size: 64 workload: 1 start_time_from_history: 0 start_node_from_history: 1 }\n" +
-		"{ id: 3 subtime: 800 delay: 100 walltime: 1000 cores: 10 user: u data: 1 data_size: 64 workload: 1 start_time_from_history: 0 start_node_from_history: 1 }\n"
+	localityJobs    = "{ id: 1 subtime: 0 delay: 100 walltime: 1000 cores: 10 user: u data: 1 " +
+		"data_size: 64 workload: 0 start_time_from_history: 0 start_node_from_history: 1 }\n" +
+		"{ id: 2 subtime: 50 delay: 100 walltime: 1000 cores: 10 user: u data: 1 data_size: 64 " +
+		"workload: 1 start_time_from_history: 0 start_node_from_history: 1 }\n" +
+		"{ id: 3 subtime: 800 delay: 100 walltime: 1000 cores: 10 user: u data: 1 data_size: 64 " +
+		"workload: 1 start_time_from_history: 0 start_node_from_history: 1 }\n"
 	// The same jobs without files.
-	localitySWF = "1 0 0 100 10 -1 -1 10 1000 -1 1 7 -1 -1 -1 -1 -1 -1\n2 50 0 100 10 -1 -1 10 1000 -1 1 7 -1 -1 -1 -1 -1 -1\n3 800 0 100 10 -1 -1 10 1000 -1 1 7 -1 -1 -1 -1 -1 -1\n"
+	localitySWF = "1 0 0 100 10 -1 -1 10 1000 -1 1 7 -1 -1 -1 -1 -1 -1\n2 50 0 100 10 -1 -1 10 " +
+		"1000 -1 1 7 -1 -1 -1 -1 -1 -1\n3 800 0 100 10 -1 -1 10 1000 -1 1 7 -1 -1 -1 -1 -1 -1\n"
 )
 
 // localityFiles writes the files that the tests read.
@@ -33,8 +37,9 @@ func localityFiles(t *testing.T) (dir string) {
 	return dir
 }
 
-// Job 2 waits 590 s for the load of job 1; job 3 finds the file in memory, but in the programme only if job 2 ended in
-// the same second. Both schedulers have the same figures here, as nothing else runs.
+// Job 2 waits 590 s for the load of job 1; job 3 finds the file in memory, but in the
+// programme only if job 2 ended in the same second. Both schedulers have the same figures
+// here, as nothing else runs.
 func TestSimulateLocality(t *testing.T) {
 	race.Slow(t)
 	dir := localityFiles(t)
@@ -46,10 +51,12 @@ func TestSimulateLocality(t *testing.T) {
 			map[string]any{"mode": "paper", "jobs": 2.0, "queue_mean_s": 0.0, "transfer_s": 0.0, "load_wait_s": 590.0, "reused": 2.0,
 				"stretch_mean": ((590+100)/740. + 100/740.) / 2}},
 		"reference": {[]string{"--mode", "reference", "--cluster", filepath.Join(dir, "cluster"), "--workload", filepath.Join(dir, "jobs")},
-			map[string]any{"mode": "reference", "jobs": 2.0, "queue_mean_s": 0.0, "transfer_s": 640.0, "load_wait_s": 590.0, "reused": 1.0}},
+			map[string]any{"mode": "reference", "jobs": 2.0, "queue_mean_s": 0.0,
+				"transfer_s": 640.0, "load_wait_s": 590.0, "reused": 1.0}},
 		"a trace": {[]string{"--cluster", "2x20", "--workload", filepath.Join(dir, "jobs.swf"), "--warm-up", "50s"},
 			map[string]any{"mode": "paper", "jobs": 2.0, "transfer_s": 0.0, "load_wait_s": 590.0, "reused": 2.0}},
-		"its jobs of a while": {[]string{"--cluster", "2x20", "--workload", filepath.Join(dir, "jobs.swf"), "--warm-up", "10s", "--evaluate", "1m"},
+		"its jobs of a while": {[]string{"--cluster", "2x20", "--workload",
+			filepath.Join(dir, "jobs.swf"), "--warm-up", "10s", "--evaluate", "1m"},
 			map[string]any{"jobs": 1.0, "load_wait_s": 590.0, "reused": 1.0}},
 		"faster links": {[]string{"--cluster", "2x20", "--workload", filepath.Join(dir, "jobs.swf"), "--bandwidth", "1", "--memory", "256"},
 			map[string]any{"jobs": 3.0, "transfer_s": 128.0, "load_wait_s": 78.0, "reused": 2.0}},
@@ -68,7 +75,8 @@ func TestSimulateLocality(t *testing.T) {
 			}
 		})
 	}
-	_, table, _ := aucsched(t, "", "simulate", "--policy", "lem", "--cluster", filepath.Join(dir, "cluster"), "--workload", filepath.Join(dir, "jobs"))
+	_, table, _ := aucsched(t, "", "simulate", "--policy", "lem", "--cluster",
+		filepath.Join(dir, "cluster"), "--workload", filepath.Join(dir, "jobs"))
 	require.Contains(t, table, "files reused               2\n")
 }
 
@@ -77,19 +85,20 @@ func TestSimulateLocalityFaults(t *testing.T) {
 	dir := localityFiles(t)
 	jobs, swf, bad := filepath.Join(dir, "jobs"), filepath.Join(dir, "jobs.swf"), filepath.Join(dir, "bad")
 	for args, want := range map[string]string{
-		"--policy fcfs,backfill --cluster 2x20 --workload " + jobs:                 `--policy: "backfill" does not go with fcfs, fcfs-bf`,
-		"--policy fcfs,fcfs --cluster 2x20 --workload " + jobs:                     `--policy: "fcfs" is given twice`,
-		"--policy fcfs --slurm-bids --cluster 2x20 --workload " + jobs:             `--slurm-bids: does not go with policy fcfs`,
-		"--policy backfill --mode paper --cluster 2x20 --workload " + swf:          `--mode: goes with the policies fcfs`,
-		"--policy fcfs --mode mad --cluster 2x20 --workload " + jobs:               `--mode: "mad" is unknown; known are paper, reference`,
-		"--policy fcfs --cluster 2x20":                                             `--cluster and --workload are needed`,
-		"--policy fcfs --cluster 2x20 --workload " + bad:                           `bad:1: field delay: "soon": must be a whole number`,
-		"--policy fcfs --cluster 2x5 --workload " + jobs:                           `job 1: cores: 10: no node has more than 5`,
-		"--policy fcfs --cluster 2x20 --rate 2 --workload " + jobs:                 `--rate: the workload's file says itself`,
-		"--policy fcfs --cluster 2x20,2x10 --workload " + swf:                      `--cluster: traces need nodes of equal size`,
-		"--policy fcfs --cluster 2x20 --warm-up 2h --workload " + swf:              `no job of class 1`,
-		"--policy fcfs --cluster 2x20 --memory 0 --workload " + swf:                `memory: 0: must be above 0`,
-		"--policy fcfs --cluster " + dir + "/cluster --workload gen:esp --dry-run": `--workload: generated workloads need a cluster like 486x20`,
+		"--policy fcfs,backfill --cluster 2x20 --workload " + jobs:        `--policy: "backfill" does not go with fcfs, fcfs-bf`,
+		"--policy fcfs,fcfs --cluster 2x20 --workload " + jobs:            `--policy: "fcfs" is given twice`,
+		"--policy fcfs --slurm-bids --cluster 2x20 --workload " + jobs:    `--slurm-bids: does not go with policy fcfs`,
+		"--policy backfill --mode paper --cluster 2x20 --workload " + swf: `--mode: goes with the policies fcfs`,
+		"--policy fcfs --mode mad --cluster 2x20 --workload " + jobs:      `--mode: "mad" is unknown; known are paper, reference`,
+		"--policy fcfs --cluster 2x20":                                    `--cluster and --workload are needed`,
+		"--policy fcfs --cluster 2x20 --workload " + bad:                  `bad:1: field delay: "soon": must be a whole number`,
+		"--policy fcfs --cluster 2x5 --workload " + jobs:                  `job 1: cores: 10: no node has more than 5`,
+		"--policy fcfs --cluster 2x20 --rate 2 --workload " + jobs:        `--rate: the workload's file says itself`,
+		"--policy fcfs --cluster 2x20,2x10 --workload " + swf:             `--cluster: traces need nodes of equal size`,
+		"--policy fcfs --cluster 2x20 --warm-up 2h --workload " + swf:     `no job of class 1`,
+		"--policy fcfs --cluster 2x20 --memory 0 --workload " + swf:       `memory: 0: must be above 0`,
+		"--policy fcfs --cluster " + dir +
+			"/cluster --workload gen:esp --dry-run": `--workload: generated workloads need a cluster like 486x20`,
 	} {
 		t.Run(want, func(t *testing.T) {
 			code, _, errs := aucsched(t, "", append([]string{"simulate"}, strings.Fields(args)...)...)
@@ -104,14 +113,17 @@ func TestSimulateLocalityFaults(t *testing.T) {
 func TestSimulateLocalityPage(t *testing.T) {
 	dir := localityFiles(t)
 	html := filepath.Join(dir, "page.html")
-	code, _, errs := aucsched(t, "", "simulate", "--policy", "fcfs,lead", "--cluster", filepath.Join(dir, "cluster"), "--workload", filepath.Join(dir, "jobs"), "--html", html)
+	code, _, errs := aucsched(t, "", "simulate", "--policy", "fcfs,lead", "--cluster",
+		filepath.Join(dir, "cluster"), "--workload", filepath.Join(dir, "jobs"), "--html", html)
 	require.Zero(t, code, errs)
 	page, err := os.ReadFile(html)
 	require.NoError(t, err)
 	for _, want := range []string{"fcfs, lead on jobs", "--policy=fcfs,lead", "Job by job", `"Loading":[`, "2 nodes of 20 cores"} {
 		require.Contains(t, string(page), want)
 	}
-	code, _, errs = aucsched(t, "", "simulate", "--policy", "fcfs", "--cluster", filepath.Join(dir, "cluster"), "--workload", filepath.Join(dir, "jobs"), "--html", filepath.Join(dir, "absent", "page.html"))
+	code, _, errs = aucsched(t, "", "simulate", "--policy", "fcfs", "--cluster",
+		filepath.Join(dir, "cluster"), "--workload", filepath.Join(dir, "jobs"),
+		"--html", filepath.Join(dir, "absent", "page.html"))
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "--html: ")
 }

@@ -20,7 +20,8 @@ import (
 
 // small are the arguments of a simulation of next to no time.
 func small(more ...string) []string {
-	return append([]string{"simulate", "--cluster", "64x12x3", "--workload", "../../workload/testdata/swf/small.swf", "--work", "20000"}, more...)
+	return append([]string{"simulate", "--cluster", "64x12x3", "--workload",
+		"../../workload/testdata/swf/small.swf", "--work", "20000"}, more...)
 }
 
 func listDir(t *testing.T, dir string) (names []string) {
@@ -35,7 +36,8 @@ func listDir(t *testing.T, dir string) (names []string) {
 
 func TestSeveralPolicies(t *testing.T) {
 	dir := t.TempDir()
-	code, out, errs := aucsched(t, "", small("--policy", "backfill,auction2", "--json", "--html", filepath.Join(dir, "p.html"), "--jobs-csv", filepath.Join(dir, "jobs.csv"))...)
+	code, out, errs := aucsched(t, "", small("--policy", "backfill,auction2", "--json",
+		"--html", filepath.Join(dir, "p.html"), "--jobs-csv", filepath.Join(dir, "jobs.csv"))...)
 	require.Zero(t, code, errs)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.Len(t, lines, 2)

@@ -4,12 +4,11 @@
 package simulate
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -18,19 +17,24 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/policy"
+	"github.com/aucsched/aucsched/internal/cli/replay"
+	"github.com/aucsched/aucsched/internal/pods"
 	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/locality"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // simulateFlags are the settings of simulate.
 type simulateFlags struct {
-	policy        cli.PolicyFlags
+	policy        policy.Flags
 	reports       reportFlags
-	replay        ReplayFlags
+	replay        replay.Flags
 	files         fileFlags
 	locality      localityFlags
+	pods          podFlags
 	cluster, load string
 	priority      string
 	slurmBids     bool
@@ -39,25 +43,9 @@ type simulateFlags struct {
 	boundOnly     bool
 }
 
-// ReplayFlags are those that do not depend on the policy.
-type ReplayFlags struct {
-	// Config is that of the simulator. Its nodes must be there before a workload is read.
-	Config sim.Config
-	// Seed is that of the workload, and of the policy.
-	Seed uint64
-	// Rate is how many times as fast as the workload says jobs come.
-	Rate float64
-	// LimitFactor makes time limits of durations, for traces that have none.
-	LimitFactor float64
-	// First is how many jobs of the workload count; 0: all.
-	First int
-
-	extend, nodespec bool
-}
-
 // Command is the command simulate.
 func Command() *cobra.Command {
-	f := simulateFlags{replay: ReplayFlags{Config: sim.NewConfig(nil)}}
+	f := simulateFlags{replay: replay.Flags{Config: sim.NewConfig(nil)}}
 	c := &cobra.Command{
 		Use:   "simulate --cluster C --workload W",
 		Short: "Replay a trace or a generated workload under a policy, and print the papers' metrics",
@@ -83,6 +71,11 @@ The policies of data locality schedule jobs with input files, each job on one no
 "{ id: 0 memory: 128 bandwidth: 0.1 core: 20 }" a line; jobs of other workloads get
 files as in the report: see docs/locality.md.
 
+The policies of pods place pods that ask for whole GPUs or a share of one (Weng et al.,
+"Beware of Fragmentation", USENIX ATC'23). C and W are Alibaba's lists of nodes and of
+pods: aucsched simulate --policy fgd,foresight --cluster openb_node_list_gpu_node.csv
+--workload openb_pod_list_default.csv.gz. Pods come in random order and never end.
+
 Several policies, with commas, run on the same workload one after the other: the
 table then has a column for each, --json prints an object a line, --html shows them
 side by side, and --jobs-csv puts the policy's name into that of its file
@@ -90,15 +83,26 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 		Example: "  aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges",
 		Args:    cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.policy.Check(c.Flags(), policyNames()); err != nil {
+				return err
+			}
 			if is, err := f.isLocality(c.Flags()); is || err != nil {
 				if err != nil {
 					return err
 				}
 				return f.runLocality(c)
 			}
-			w, policies, err := f.prepare(c.Flags())
-			if err != nil || f.dryRun {
+			if is, err := f.isPods(c.Flags()); err != nil {
 				return err
+			} else if is {
+				return f.runPods(c)
+			}
+			w, policies, err := f.prepare(c.Flags())
+			if err != nil {
+				return err
+			}
+			if f.dryRun {
+				return f.checked(len(w.Jobs), w.Name).print(c.OutOrStdout(), f.asJSON)
 			}
 			if f.boundOnly {
 				return printBounds(c.OutOrStdout(), f.replay.Config.Nodes, f.policy.Settled(policies[0].Name(), w.Jobs), f.asJSON)
@@ -107,43 +111,44 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 		},
 	}
 	f.register(c.Flags())
+	f.describe(c)
 	return c
 }
 
 func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	f.policy.Register(flags)
-	flags.Lookup("policy").Usage += ", and those of data locality: " + strings.Join(localityNames(), ", ") + "; several with commas"
+	flags.Lookup("policy").Usage += ", and those of data locality: " +
+		strings.Join(locality.Policies(), ", ") + ", and of pods: " +
+		strings.Join(pods.Policies(), ", ") + "; several with commas"
 	f.locality.register(flags)
+	f.pods.register(flags)
 	f.reports.register(flags)
 	f.replay.Register(flags)
 	f.files.register(flags)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, and run nothing")
-	flags.BoolVar(&f.boundOnly, "bound", false, "print only how soon the jobs could be done at all, by cores, GPUs and nodes, and simulate nothing")
+	flags.BoolVar(&f.boundOnly, "bound", false,
+		"print only how soon the jobs could be done at all, by cores, GPUs and nodes, and simulate nothing")
 	flags.StringVar(&f.cluster, "cluster", "", "the machine (see above)")
 	flags.StringVar(&f.load, "workload", "", "the workload (see above)")
-	flags.StringVar(&f.priority, "priority", "basic", "basic: the jobs' own, generated ones as Slurm's priority/basic gives them; multifactor: age and size with equal weights, recomputed for every cycle")
-	flags.BoolVar(&f.policy.Slurmctld, "slurmctld", false, "as a real slurmctld does: time limits count in minutes, rounded up, nodes are free 2 s after the end of a job, and backfill begins 30 s after the last time (bf_interval)")
-	flags.DurationVar(&f.policy.BackfillTest, "backfill-test", 0, "with --slurmctld: how long backfill takes to look at a job, as sdiag shows it: the mean cycle by the mean depth")
-	flags.BoolVar(&f.slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm's own selection would give them in turn (aucsched1, section 5)")
+	flags.StringVar(&f.priority, "priority", "basic",
+		"basic: the jobs' own, generated ones as Slurm's priority/basic gives them; multifactor: "+
+			"age and size with equal weights, recomputed for every cycle")
+	flags.BoolVar(&f.policy.Slurmctld, "slurmctld", false,
+		"as a real slurmctld does: time limits count in minutes, rounded up, nodes are free 2 s "+
+			"after the end of a job, and backfill begins 30 s after the last time (bf_interval)")
+	flags.DurationVar(&f.policy.BackfillTest, "backfill-test", 0,
+		"with --slurmctld: how long backfill takes to look at a job, as sdiag shows it: the mean "+
+			"cycle by the mean depth")
+	flags.BoolVar(&f.slurmBids, "slurm-bids", false,
+		"auctions: jobs of the window also bid for what Slurm's own selection would give them in "+
+			"turn (aucsched1, section 5)")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
-}
-
-// Register has the flags in flags.
-func (f *ReplayFlags) Register(flags *pflag.FlagSet) {
-	flags.Uint64Var(&f.Seed, "seed", 1, "seed of the generator and of the policy")
-	flags.Int64Var(&f.Config.Interval, "interval", f.Config.Interval, "scheduling interval in seconds")
-	flags.DurationVar(&f.Config.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
-	flags.Float64Var(&f.Rate, "rate", 1, "have jobs come so many times as fast as the workload says; they run as long as ever")
-	flags.Float64Var(&f.LimitFactor, "limit-factor", 1, "Alibaba's and Philly's traces, which have no time limits: limits are the durations times this")
-	flags.IntVar(&f.First, "first", 0, "only the first N jobs of the workload; 0: all")
-	flags.BoolVar(&f.extend, "extend-limits", false, "traces: lift time limits that a job has outlived, instead of ending it there")
-	flags.BoolVar(&f.nodespec, "nodespec", false, "SWF: take nodes and cores per node from a 21st field N:ppn=K")
 }
 
 // prepare checks all input: it makes the machine, the workload and the policies.
 func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []core.Policy, error) {
 	if f.cluster == "" || f.load == "" {
-		return nil, nil, cli.BadInput(fmt.Errorf("--cluster and --workload are needed"))
+		return nil, nil, cli.BadInput(fmt.Errorf("--cluster and --workload are needed (see aucsched simulate --help)"))
 	}
 	cfg := &f.replay.Config
 	var err error
@@ -168,7 +173,7 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	}
 	if f.policy.Slurmctld {
 		inMinutes(w.Jobs)
-		cfg.Release = cli.SlurmRelease
+		cfg.Release = policy.SlurmRelease
 	}
 	policies, err := f.policy.MakeAll(flags)
 	if err != nil {
@@ -220,13 +225,36 @@ func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []c
 	warnTallies("jobs of the trace left out", "reason", w.Skipped)
 	warnTallies("jobs of the trace changed", "how", w.Adjusted)
 	for _, r := range results {
-		WarnUnrun(r)
+		replay.WarnUnrun(r)
 	}
 	if err := printResults(c.OutOrStdout(), results, bounds, f.asJSON); err != nil {
 		return err
 	}
 	page := report.Page{Workload: w, Nodes: cfg.Nodes, Settings: f.replay.Settings(), Command: cli.CommandLine(c)}
-	return out.write(&page, results, bounds, func(policy string) []report.Setting { return f.policy.Settings(policy, c.Flags()) })
+	if err := out.write(&page, results, bounds,
+		func(policy string) []report.Setting { return f.policy.Settings(policy, c.Flags()) }); err != nil {
+		return err
+	}
+	return noneRan(results)
+}
+
+// noneRan is an error if a policy could run no job at all, so that its figures say nothing.
+func noneRan(results []*sim.Result) error {
+	for _, r := range results {
+		if r.Jobs == 0 && len(r.Unrun) > 0 {
+			return fmt.Errorf("policy %s: not one of %d jobs ran: the first, %s: %s",
+				r.Policy, len(r.Unrun), r.Unrun[0].ID, r.Unrun[0].Reason)
+		}
+	}
+	return nil
+}
+
+// priorityNames are the values of --priority.
+var priorityNames = []string{"basic", "multifactor"}
+
+// policyNames are all policies that simulate knows.
+func policyNames() []string {
+	return slices.Concat(policy.Names(), locality.Policies(), pods.Policies())
 }
 
 // priorities are those of that name for a machine; nil for the jobs' own.
@@ -237,59 +265,7 @@ func priorities(name string, nodes []nodeset.Capacity) (sim.Priorities, error) {
 	case "multifactor":
 		return sim.MultifactorOf(nodes)
 	}
-	return nil, fmt.Errorf("--priority: %q is unknown; known are basic, multifactor", name)
-}
-
-// mostGPUs is the most GPUs of any node.
-func mostGPUs(nodes []nodeset.Capacity) int {
-	most := uint8(0)
-	for _, c := range nodes {
-		most = max(most, c.GPUs)
-	}
-	return int(most)
-}
-
-// WarnUnrun logs the jobs that did not run, a line for each reason.
-func WarnUnrun(run *sim.Result) {
-	var reasons []string
-	count, first := make(map[string]int), make(map[string]string)
-	for _, u := range run.Unrun {
-		if count[u.Reason]++; count[u.Reason] == 1 {
-			reasons = append(reasons, u.Reason)
-			first[u.Reason] = u.ID
-		}
-	}
-	for _, r := range reasons {
-		slog.Warn("jobs not run", "policy", run.Policy, "jobs", count[r], "first", first[r], "reason", r)
-	}
-}
-
-// Read reads or generates the workload for the machine of Config.
-func (f *ReplayFlags) Read(spec string) (*workload.Workload, error) {
-	o := workload.Options{
-		SWF:   workload.SWFOptions{ExtendLimit: f.extend, NodeSpec: f.nodespec},
-		Sacct: workload.SacctOptions{ExtendLimit: f.extend},
-		GPU:   workload.GPUTraceOptions{LimitFactor: f.LimitFactor, GPUsPerNode: mostGPUs(f.Config.Nodes)},
-	}
-	read := func() (*workload.Workload, error) { return workload.ReadFile(spec, o) }
-	if strings.HasPrefix(spec, workload.GeneratorPrefix) {
-		read = func() (*workload.Workload, error) { return workload.Generate(spec, f.Config.Nodes, f.Seed) }
-	}
-	w, err := read()
-	if err != nil {
-		return nil, fmt.Errorf("--workload: %w", err)
-	}
-	if f.First < 0 {
-		return nil, fmt.Errorf("--first: %d: must not be negative", f.First)
-	}
-	if f.First > 0 && f.First < len(w.Jobs) {
-		w.Jobs = w.Jobs[:f.First]
-		w.Name += fmt.Sprintf(", its first %d jobs", f.First)
-	}
-	if err := w.Accelerate(f.Rate); err != nil {
-		return nil, fmt.Errorf("--%w", err)
-	}
-	return w, nil
+	return nil, cli.Unknown("--priority", name, priorityNames)
 }
 
 // warnTallies logs what was done to jobs of a trace.
@@ -313,27 +289,16 @@ func showProgress(errs io.Writer, cfg *sim.Config, jobs int) func() {
 // printResults prints a column for each result, or as JSON an object a line.
 func printResults(out io.Writer, results []*sim.Result, bounds runtimeBounds, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(out)
-		for _, r := range results {
-			if err := e.Encode(boundedResult{r, bounds[r]}); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printJSON(out, results, func(r *sim.Result) any { return boundedResult{r, bounds[r]} })
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line := func(name string, cell func(r *sim.Result) string) {
-		fmt.Fprint(t, name)
-		for _, r := range results {
-			fmt.Fprint(t, "\t", cell(r))
-		}
-		fmt.Fprintln(t)
-	}
+	t := newResultTable(out, results)
+	line := t.line
 	hours := func(s float64) float64 { return s / 3600 }
 	line("policy", func(r *sim.Result) string { return r.Policy })
 	line("jobs", func(r *sim.Result) string { return fmt.Sprintf("%d run, %d not", r.Jobs, len(r.Unrun)) })
 	line("runtime", func(r *sim.Result) string {
-		return fmt.Sprintf("%.2f h (theoretical %.2f h, at least %.2f h)", hours(float64(r.Runtime)), hours(r.TheoreticalRuntime), hours(bounds[r]))
+		return fmt.Sprintf("%.2f h (theoretical %.2f h, at least %.2f h)", hours(float64(r.Runtime)),
+			hours(r.TheoreticalRuntime), hours(bounds[r]))
 	})
 	line("utilisation", func(r *sim.Result) string {
 		return fmt.Sprintf("CPU %.1f%%, GPU %.1f%%", 100*r.CPUUtilization, 100*r.GPUUtilization)
@@ -354,7 +319,8 @@ func printResults(out io.Writer, results []*sim.Result, bounds runtimeBounds, as
 	if results[0].Files != nil {
 		line("files", func(r *sim.Result) string {
 			f := r.Files
-			return fmt.Sprintf("%d loads, %.2f h of transfer; %d of %d jobs on holders, %.2f h waited for files", f.Loads, hours(float64(f.Seconds)),
+			return fmt.Sprintf("%d loads, %.2f h of transfer; %d of %d jobs on holders, %.2f h waited for files",
+				f.Loads, hours(float64(f.Seconds)),
 				f.Held, f.Jobs, hours(float64(f.Waiting)))
 		})
 		line("stretch", func(r *sim.Result) string {

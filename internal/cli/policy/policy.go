@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package cli
+// Package policy is the flags of policies that commands share, and what they make of them.
+package policy
 
 import (
 	"fmt"
@@ -12,13 +13,15 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/solvers"
 	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
-// PolicyFlags are the settings of policies that commands share.
-type PolicyFlags struct {
+// Flags are the settings of policies that commands share.
+type Flags struct {
 	// Policy is the name of the policy; where a command takes several, with commas.
 	Policy string
 	// Auction has the flags' values, where they are flags of the auction. What a run has
@@ -45,39 +48,53 @@ type PolicyFlags struct {
 }
 
 // Register has the flags in flags.
-func (f *PolicyFlags) Register(flags *pflag.FlagSet) {
+func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.Auction = core.DefaultAuctionOptions()
-	flags.StringVar(&f.Policy, "policy", "auction2", "scheduling policy: "+strings.Join(PolicyNames(), ", "))
-	flags.BoolVar(&f.paper, "paper", false, "auctions: the papers' settings (5 bids a job by their rules alone, no reservation); other flags come on top; most of aucsched1's runs had --slurm-bids (simulate) as well")
-	flags.BoolVar(&f.throughput, "throughput", false, "auctions: the settings that get most done: --objective rate --patience 4h --compact; other flags come on top")
+	flags.StringVar(&f.Policy, "policy", "auction2", "scheduling policy: "+strings.Join(Names(), ", "))
+	flags.BoolVar(&f.paper, "paper", false,
+		"auctions: the papers' settings (5 bids a job by their rules alone, no reservation); "+
+			"other flags come on top; most of aucsched1's runs had --slurm-bids (simulate) as well")
+	flags.BoolVar(&f.throughput, "throughput", false,
+		"auctions: the settings that get most done: --objective rate --patience 4h --compact; "+
+			"other flags come on top")
 	flags.IntVar(&f.Auction.Window, "window", f.Auction.Window, "auctions, ipsched: jobs of the queue that take part")
-	flags.IntVar(&f.Auction.Depth, "depth", f.Auction.Depth, "auctions: jobs behind the window that may take what is left over; 0 as in the papers")
+	flags.IntVar(&f.Auction.Depth, "depth", f.Auction.Depth,
+		"auctions: jobs behind the window that may take what is left over; 0 as in the papers")
 	flags.IntVar(&f.Auction.MaxBidsPerJob, "bids", f.Auction.MaxBidsPerJob, "auctions: most bids a job")
 	flags.IntVar(&f.Auction.Drafts, "drafts", f.Auction.Drafts, "auctions: most of these that come from drafts of the whole window")
-	flags.IntVar(&f.Auction.Reservations, "reservations", f.Auction.Reservations, "auctions: blocked jobs whose earliest start is kept free; 0 as in the papers")
-	flags.DurationVar(&f.Patience, "patience", 0, "auctions: keep places for blocked jobs that are large and old first, not for those that the queue has first: what waiting so long weighs as much as asking for all cores")
+	flags.IntVar(&f.Auction.Reservations, "reservations", f.Auction.Reservations,
+		"auctions: blocked jobs whose earliest start is kept free; 0 as in the papers")
+	flags.DurationVar(&f.Patience, "patience", 0,
+		"auctions: keep places for blocked jobs that are large and old first, not for those that "+
+			"the queue has first: what waiting so long weighs as much as asking for all cores")
 	flags.BoolVar(&f.Auction.Compact, "compact", false, "auctions: keep jobs together, in one block of nodes or in two")
 	flags.BoolVar(&f.Auction.ContiguousOnly, "contiguous-bids", f.Auction.ContiguousOnly, "auctions: contiguous bids only")
-	flags.Int64Var(&f.Auction.Work, "work", f.Auction.Work, "auctions, ipsched: work of one solve, about one matrix entry a unit; 0: until the deadline")
-	flags.StringVar(&f.objective, "objective", "priority", "auctions, ipsched: what a start is worth: priority; size: priority times cores; auctions also rate: priority times the share of the machine, by time limit")
-	flags.BoolVar(&f.nodeLimits, "node-limits", true, "ipsched: hold jobs to the numbers of nodes they ask for; =false leaves the paper's constraint 5 out")
-	flags.StringVar(&f.onTimeout, "on-timeout", "incumbent", "ipsched: at the deadline start the best that is known (incumbent), or nothing, and halve the next window (halve), as the paper does")
+	flags.Int64Var(&f.Auction.Work, "work", f.Auction.Work,
+		"auctions, ipsched: work of one solve, about one matrix entry a unit; 0: until the deadline")
+	flags.StringVar(&f.objective, "objective", "priority",
+		"auctions, ipsched: what a start is worth: priority; size: priority times cores; "+
+			"auctions also rate: priority times the share of the machine, by time limit")
+	flags.BoolVar(&f.nodeLimits, "node-limits", true,
+		"ipsched: hold jobs to the numbers of nodes they ask for; =false leaves the paper's constraint 5 out")
+	flags.StringVar(&f.onTimeout, "on-timeout", "incumbent",
+		"ipsched: at the deadline start the best that is known (incumbent), or nothing, and "+
+			"halve the next window (halve), as the paper does")
 	flags.StringVar(&f.solver, "solver", "native", "auctions: native, highs or auto")
 }
 
-// Of a slurmctld, in seconds: the default of bf_interval, and after how long the nodes of a job that has
-// ended take the next. The first job to use them was started 1.4 to 2.0 s after the end, in the median, on
-// the emulated machines of benchmarks/results/emulation.md.
+// Of a slurmctld, in seconds: the default of bf_interval, and after how long the nodes of a job
+// that has ended take the next. The first job to use them was started 1.4 to 2.0 s after the end,
+// in the median, on the emulated machines of benchmarks/results/emulation.md.
 const (
 	slurmInterval = 30
 	SlurmRelease  = 2
 )
 
-// PolicyNames are the policies that the flags know.
-func PolicyNames() []string { return []string{"auction1", "auction2", "backfill", "ipsched"} }
+// Names are the policies that the flags know.
+func Names() []string { return []string{"auction1", "auction2", "backfill", "ipsched"} }
 
 // Make builds the policy that the flags ask for.
-func (f *PolicyFlags) Make(flags *pflag.FlagSet) (core.Policy, error) {
+func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 	switch f.Policy {
 	case "backfill":
 		o := sim.DefaultBackfill()
@@ -89,35 +106,35 @@ func (f *PolicyFlags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 	case "ipsched":
 		o, err := f.ipsched()
 		if err != nil {
-			return nil, BadInput(fmt.Errorf("--%w", err))
+			return nil, cli.BadInput(fmt.Errorf("--%w", err))
 		}
 		a, err := policies.NewIPSched(o)
-		return a, BadInput(err)
+		return a, cli.BadInput(err)
 	case "auction1", "auction2":
-		solver, err := newSolver(f.solver)
+		solver, err := solvers.New(f.solver)
 		if err != nil {
 			return nil, err
 		}
 		o, err := f.auction(flags)
 		if err != nil {
-			return nil, BadInput(fmt.Errorf("--%w", err))
+			return nil, cli.BadInput(fmt.Errorf("--%w", err))
 		}
 		if o.Estimates = f.Estimates; f.Policy == "auction1" {
 			o.Determiner = policies.Layouts
 		}
 		a, err := core.NewAuction(o, solver)
-		return a, BadInput(err)
+		return a, cli.BadInput(err)
 	}
-	return nil, BadInput(fmt.Errorf("--policy: %q is unknown; known are %s", f.Policy, strings.Join(PolicyNames(), ", ")))
+	return nil, cli.Unknown("--policy", f.Policy, Names())
 }
 
 // MakeAll builds the policies that the flags ask for, names with commas.
-func (f *PolicyFlags) MakeAll(flags *pflag.FlagSet) ([]core.Policy, error) {
+func (f *Flags) MakeAll(flags *pflag.FlagSet) ([]core.Policy, error) {
 	var out []core.Policy
 	seen := make(map[string]bool)
 	for name := range strings.SplitSeq(f.Policy, ",") {
 		if seen[name] {
-			return nil, BadInput(fmt.Errorf("--policy: %q is given twice", name))
+			return nil, cli.BadInput(fmt.Errorf("--policy: %q is given twice", name))
 		}
 		seen[name] = true
 		one := *f
@@ -132,29 +149,29 @@ func (f *PolicyFlags) MakeAll(flags *pflag.FlagSet) ([]core.Policy, error) {
 }
 
 // ipsched are the options of the policy of that name.
-func (f *PolicyFlags) ipsched() (o policies.IPSchedOptions, err error) {
+func (f *Flags) ipsched() (o policies.IPSchedOptions, err error) {
 	o = policies.DefaultIPSchedOptions()
 	o.Window, o.Work, o.NodeLimits = f.Auction.Window, f.Auction.Work, f.nodeLimits
-	if o.Objective, err = core.ParseObjective(f.objective); err != nil {
+	if o.Objective, err = parseObjective(f.objective); err != nil {
 		return o, err
 	}
-	o.OnTimeout, err = policies.ParseTimeout(f.onTimeout)
+	o.OnTimeout, err = parseTimeout(f.onTimeout)
 	return o, err
 }
 
-// freesNodes reports whether the policy takes jobs to have asked for no number of nodes: ipsched without
-// the paper's constraint 5.
-func (f *PolicyFlags) freesNodes(policy string) bool { return policy == "ipsched" && !f.nodeLimits }
+// freesNodes reports whether the policy takes jobs to have asked for no number of nodes: ipsched
+// without the paper's constraint 5.
+func (f *Flags) freesNodes(policy string) bool { return policy == "ipsched" && !f.nodeLimits }
 
 // Settle makes of a job's request what counts of it under the policy, whoever judges the plan.
-func (f *PolicyFlags) Settle(policy string, r *bids.Request) {
+func (f *Flags) Settle(policy string, r *bids.Request) {
 	if f.freesNodes(policy) {
 		*r = policies.WithoutNodeLimits(*r)
 	}
 }
 
 // Settled are a workload's jobs as the policy takes them: the same, or copies.
-func (f *PolicyFlags) Settled(policy string, jobs []workload.Job) []workload.Job {
+func (f *Flags) Settled(policy string, jobs []workload.Job) []workload.Job {
 	if !f.freesNodes(policy) {
 		return jobs
 	}
@@ -166,7 +183,7 @@ func (f *PolicyFlags) Settled(policy string, jobs []workload.Job) []workload.Job
 }
 
 // AddOffers has the auctions get SLURM bids.
-func (f *PolicyFlags) AddOffers(policies []core.Policy, flags *pflag.FlagSet) error {
+func (f *Flags) AddOffers(policies []core.Policy, flags *pflag.FlagSet) error {
 	bidding := false
 	for i, p := range policies {
 		if _, ok := p.(*core.Auction); ok {
@@ -174,14 +191,14 @@ func (f *PolicyFlags) AddOffers(policies []core.Policy, flags *pflag.FlagSet) er
 		}
 	}
 	if !bidding {
-		return BadInput(fmt.Errorf("--slurm-bids: policy %s makes no bids", f.Policy))
+		return cli.BadInput(fmt.Errorf("--slurm-bids: policy %s makes no bids", f.Policy))
 	}
 	return nil
 }
 
 // auction are the auction's options: the recommended ones, or with --paper or --throughput those,
 // and on top the flags that were given.
-func (f *PolicyFlags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error) {
+func (f *Flags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error) {
 	o := core.DefaultAuctionOptions()
 	switch {
 	case f.paper && f.throughput:
@@ -191,7 +208,7 @@ func (f *PolicyFlags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error)
 	case f.throughput:
 		o = core.ThroughputAuctionOptions()
 	}
-	objective, err := core.ParseObjective(f.objective)
+	objective, err := parseObjective(f.objective)
 	if err != nil {
 		return o, err
 	}
@@ -199,7 +216,8 @@ func (f *PolicyFlags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error)
 		return o, fmt.Errorf("patience %v: must be whole seconds", f.Patience)
 	}
 	for name, set := range map[string]func(){
-		"window": func() { o.Window = f.Auction.Window }, "depth": func() { o.Depth = f.Auction.Depth }, "bids": func() { o.MaxBidsPerJob = f.Auction.MaxBidsPerJob },
+		"window": func() { o.Window = f.Auction.Window }, "depth": func() { o.Depth = f.Auction.Depth },
+		"bids":   func() { o.MaxBidsPerJob = f.Auction.MaxBidsPerJob },
 		"drafts": func() { o.Drafts = f.Auction.Drafts }, "reservations": func() { o.Reservations = f.Auction.Reservations },
 		"patience": func() { o.Patience = int64(f.Patience / time.Second) }, "compact": func() { o.Compact = f.Auction.Compact },
 		"contiguous-bids": func() { o.ContiguousOnly = f.Auction.ContiguousOnly }, "work": func() { o.Work = f.Auction.Work },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package cli
+package policy
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // Settings are those of one of the policies, with the values that the run used.
-func (f *PolicyFlags) Settings(policy string, flags *pflag.FlagSet) []report.Setting {
+func (f *Flags) Settings(policy string, flags *pflag.FlagSet) []report.Setting {
 	number := func(name string, value int64, meaning string) report.Setting {
 		return report.Setting{Name: name, Value: fmt.Sprint(value), Meaning: meaning}
 	}
@@ -37,7 +38,7 @@ func (f *PolicyFlags) Settings(policy string, flags *pflag.FlagSet) []report.Set
 			number("Window", int64(f.Auction.Window), "jobs of the queue that are decided together"),
 			number("Work", f.Auction.Work, "bound of one solve; 0: the deadline is"),
 			{Name: "Objective", Value: f.objective, Meaning: "what the start of a job is worth"},
-			{Name: "Numbers of nodes count", Value: YesNo(f.nodeLimits), Meaning: "constraint 5 of the paper"},
+			{Name: "Numbers of nodes count", Value: cli.YesNo(f.nodeLimits), Meaning: "constraint 5 of the paper"},
 			{Name: "On time-out", Value: f.onTimeout, Meaning: "what is started when the search has not ended"},
 		}
 	case "auction1", "auction2":
@@ -51,10 +52,13 @@ func (f *PolicyFlags) Settings(policy string, flags *pflag.FlagSet) []report.Set
 			number("Bids", int64(o.MaxBidsPerJob), "allocations that a job may bid for"),
 			number("Drafts", int64(o.Drafts), "of these, from drafts of the whole window"),
 			number("Reservations", int64(o.Reservations), "blocked jobs whose earliest start is kept free"),
-			{Name: "SLURM bids", Value: flags.Lookup("slurm-bids").Value.String(), Meaning: "jobs bid for what Slurm's selection would give them too"},
-			{Name: "Patience", Value: (time.Duration(o.Patience) * time.Second).String(), Meaning: "waiting that counts as much as asking for all cores, when a place is kept for a blocked job; 0s: in queue order"},
-			{Name: "Compact", Value: YesNo(o.Compact), Meaning: "jobs lie in one block of nodes or in two"},
-			{Name: "Contiguous bids only", Value: YesNo(o.ContiguousOnly)},
+			{Name: "SLURM bids", Value: flags.Lookup("slurm-bids").Value.String(),
+				Meaning: "jobs bid for what Slurm's selection would give them too"},
+			{Name: "Patience", Value: (time.Duration(o.Patience) * time.Second).String(),
+				Meaning: "waiting that counts as much as asking for all cores, when a place is " +
+					"kept for a blocked job; 0s: in queue order"},
+			{Name: "Compact", Value: cli.YesNo(o.Compact), Meaning: "jobs lie in one block of nodes or in two"},
+			{Name: "Contiguous bids only", Value: cli.YesNo(o.ContiguousOnly)},
 			number("Work", o.Work, "bound of one solve, about one matrix entry a unit; 0: the deadline is"),
 			{Name: "Objective", Value: o.Objective.String(), Meaning: "what the start of a job is worth"},
 			{Name: "Solver", Value: f.solver},

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package simulate
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/replay"
+)
+
+// describe has help list the flags by subject, and the shell complete their values.
+func (f *simulateFlags) describe(c *cobra.Command) {
+	subjects := append(replay.Subjects(), cli.PolicySubjects()...)
+	files := append([]string{"files", "locality", "mode", "warm-up", "evaluate"}, fileSettings...)
+	cli.Group(c, append(subjects,
+		cli.Subject{Title: "Input files and data locality", Flags: files},
+		cli.Subject{Title: "Pods on shared GPUs", Flags: podOnly},
+		cli.Subject{Title: "Output", Flags: []string{"json", "html", "jobs-csv", "bound", "dry-run"}})...)
+	f.policy.Complete(c, "policy", true, policyNames())
+	replay.Complete(c)
+	cli.CompleteFlag(c, "priority", priorityNames...)
+	cli.CompleteFlag(c, "mode", modeNames...)
+	cli.CompleteFlagFile(c, "html", nil, "html")
+	cli.CompleteFlagFile(c, "jobs-csv", nil, "csv")
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Package solvers makes the solvers that commands name, HiGHS among them where it is built in.
+package solvers
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/portfolio"
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/highs"
+	"github.com/aucsched/aucsched/ipmodel/native"
+)
+
+// names are the values of --solver.
+var names = []string{"native", "highs", "auto"}
+
+// Names are the solvers that there are.
+func Names() []string { return slices.Clone(names) }
+
+// New makes the solver of that name for a policy, where auto is the native
+// one: it has a good answer in milliseconds and repeats it bit for bit.
+func New(name string) (ipmodel.Solver, error) {
+	switch name {
+	case "native", "auto":
+		return native.New(), nil
+	case "highs":
+		if !highs.Built {
+			return nil, cli.BadInput(fmt.Errorf("--solver: highs is not built into this program: build it with make"))
+		}
+		return highs.New(highs.Options{}), nil
+	}
+	return nil, cli.Unknown("--solver", name, names)
+}
+
+// ForFile makes the solver of that name for single models, where auto runs native and
+// HiGHS side by side if HiGHS is built in.
+func ForFile(name string) (ipmodel.Solver, error) {
+	if name == "auto" && highs.Built {
+		return portfolio.New(native.New(), highs.New(highs.Options{})), nil
+	}
+	return New(name)
+}
+
+// WorkerCommand is what a program that solves with HiGHS starts itself as.
+func WorkerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "solver-worker",
+		Short:  "Solve one model from standard input with HiGHS, for a parent process",
+		Hidden: true,
+		Args:   cli.ExactArgs(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return highs.Worker(c.InOrStdin(), c.OutOrStdout())
+		},
+	}
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestPlain(t *testing.T) {
+	for in, want := range map[string]string{
+		"J1 é 漢 \\ \"q\"": "J1 é 漢 \\ \"q\"",
+		"a\x1b[31m\nb\tc": `a\x1b[31m\nb\tc`,
+		"\u202eevil":      `\u202eevil`,
+		"\xff\ufffd\x7f":  `\xff` + "\ufffd" + `\x7f`,
+	} {
+		require.Equal(t, want, Plain(in))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		for _, r := range Plain(rapid.String().Draw(t, "text")) {
+			require.False(t, r < ' ' || r == 0x7f)
+		}
+	})
+}
+
+// What a file says can't reach the terminal in an error; words on several lines are put on one.
+func TestStatusIsPlain(t *testing.T) {
+	var errs bytes.Buffer
+	require.Equal(t, ExitUsage, Status(BadInput(errors.New("w.json: id \x1b[31m\nis\tbad")), &errs))
+	require.Equal(t, "aucsched: w.json: id \\x1b[31m is bad\n", errs.String())
+}
+
+// An error names the file that was asked for, and not the one that it is written as.
+func TestCreateOutputNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "no", "x.html")
+	_, err := CreateOutput(path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.Equal(t, "open "+path+": no such file or directory", err.Error())
+}
