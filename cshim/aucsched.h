@@ -76,7 +76,7 @@ struct aucsched_node {
 	uint8_t gpus;        /* in all, at most 15 */
 	uint8_t free_gpus;   /* 0..gpus */
 	uint8_t up;          /* 0: takes no new job, whatever is free */
-	uint8_t reserved;    /* 0 */
+	uint8_t tier;        /* the auctions give nodes of lower tiers first, where they can; of no account for who starts */
 };
 
 /* A part of an allocation: the same amount on each of the nodes first..last. */

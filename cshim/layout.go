@@ -31,7 +31,7 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cNode.gpus)-unsafe.Offsetof(node.GPUs)]
 	_ = [1]int{}[unsafe.Offsetof(cNode.free_gpus)-unsafe.Offsetof(node.FreeGPUs)]
 	_ = [1]int{}[unsafe.Offsetof(cNode.up)-unsafe.Offsetof(node.Up)]
-	_ = [1]int{}[unsafe.Offsetof(cNode.reserved)-unsafe.Offsetof(node.Reserved)]
+	_ = [1]int{}[unsafe.Offsetof(cNode.tier)-unsafe.Offsetof(node.Tier)]
 
 	_ = [1]int{}[unsafe.Sizeof(cSegment)-unsafe.Sizeof(segment)]
 	_ = [1]int{}[unsafe.Offsetof(cSegment.first)-unsafe.Offsetof(segment.First)]

@@ -122,7 +122,8 @@ func sanitizers(t *testing.T) []string {
 func TestFromC(t *testing.T) {
 	dir := library(t)
 	program := filepath.Join(dir, "ctest")
-	args := append([]string{"-std=c11", "-D_GNU_SOURCE", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "ctest/ctest.c", "-o", program}, sanitizers(t)...)
+	args := append([]string{"-std=c11", "-D_GNU_SOURCE", "-g", "-O1", "-Wall", "-Wextra",
+		"-Werror", "ctest/ctest.c", "-o", program}, sanitizers(t)...)
 	compile(t, "cc", linked(dir, args...)...)
 	kind := "plain"
 	if len(sanitizers(t)) > 0 {

@@ -335,7 +335,8 @@ func (b *buffers) hand(out *C.struct_aucsched_output) error {
 	out.worker_failures = C.uint32_t(o.WorkerFailures)
 	out.optimal, out.late = flag(o.Optimal), flag(o.Late)
 	out.files, out.copies, out.file_changes = C.uint32_t(o.Files), C.uint32_t(o.Copies), C.uint64_t(o.FileChanges)
-	out.timed_out, out.faults, out.left_out = C.uint32_t(o.TimedOut), C.uint32_t(min(uint64(o.Faults), math.MaxUint32)), C.uint32_t(o.LeftOut)
+	out.timed_out, out.faults, out.left_out = C.uint32_t(o.TimedOut),
+		C.uint32_t(min(uint64(o.Faults), math.MaxUint32)), C.uint32_t(o.LeftOut)
 	if out.first_fault = C.AUCSCHED_NO_JOB; o.FirstFault >= 0 {
 		out.first_fault = C.uint32_t(o.FirstFault)
 	}

@@ -688,7 +688,7 @@ static void _idle(void)
 	lock_slurmctld(auc_locks);
 	if (!slurmctld_config.shutdown_time) {
 		auc_requests_restore();
-		auc_untell_all();
+		auc_clear_reasons();
 	}
 	unlock_slurmctld(auc_locks);
 }

@@ -24,9 +24,9 @@ extern bool auc_may_preempt(job_record_t *job_ptr)
 	return any;
 }
 
-extern const char *auc_why_left(const auc_snapshot_t *s,
-				const job_queue_rec_t *record,
-				const auc_memo_t *memo, auc_request_t *request)
+extern const char *auc_why_delegated(const auc_snapshot_t *s,
+				     const job_queue_rec_t *record,
+				     const auc_memo_t *memo, auc_request_t *request)
 {
 	const char *why = auc_model(record->job_ptr, record->part_ptr, request);
 
@@ -51,25 +51,25 @@ static void _count_left(auc_snapshot_t *s, const char *why)
 		}
 	}
 	if (s->left_len < AUC_LEFT_MAX)
-		s->left[s->left_len++] = (auc_left_t) { why, 1 };
+		s->left[s->left_len++] = (auc_delegation_t) { why, 1 };
 }
 
-extern void auc_leave(auc_snapshot_t *s, job_record_t *job_ptr,
-		      auc_memo_t *memo, const char *why)
+extern void auc_delegate(auc_snapshot_t *s, job_record_t *job_ptr,
+			 auc_memo_t *memo, const char *why)
 {
 	memo->left = true;
-	auc_untell_behind(job_ptr);
+	auc_clear_behind_reason(job_ptr);
 	if (xstrcmp(memo->why, why))
 		info("aucsched: %pJ left to Slurm: %s", job_ptr, why);
 	memo->why = why;
 	_count_left(s, why);
 }
 
-extern void auc_leave_beyond(auc_snapshot_t *s, job_record_t *job_ptr,
-			     auc_memo_t *memo)
+extern void auc_delegate_beyond(auc_snapshot_t *s, job_record_t *job_ptr,
+				auc_memo_t *memo)
 {
 	memo->left = true;
-	auc_untell_behind(job_ptr);
+	auc_clear_behind_reason(job_ptr);
 	_count_left(s, "beyond");
 }
 
@@ -77,11 +77,11 @@ extern void auc_keep_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,
 			    auc_memo_t *memo)
 {
 	auc_request_t request;
-	const char *why = auc_why_left(s, record, memo, &request);
+	const char *why = auc_why_delegated(s, record, memo, &request);
 
 	memo->left = false;
 	if (why)
-		auc_leave(s, record->job_ptr, memo, why);
+		auc_delegate(s, record->job_ptr, memo, why);
 	else
-		auc_tell_behind(record->job_ptr);
+		auc_set_behind_reason(record->job_ptr);
 }

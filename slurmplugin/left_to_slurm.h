@@ -10,20 +10,20 @@
 #include "snapshot.h"
 
 /* Describes a record's job to the auction. RET NULL, or why it is left to Slurm */
-extern const char *auc_why_left(const auc_snapshot_t *snapshot,
-				const job_queue_rec_t *record,
-				const auc_memo_t *memo, auc_request_t *request);
+extern const char *auc_why_delegated(const auc_snapshot_t *snapshot,
+				     const job_queue_rec_t *record,
+				     const auc_memo_t *memo, auc_request_t *request);
 
 /* Whether there is a job that this one may preempt. */
 extern bool auc_may_preempt(job_record_t *job_ptr);
 
 /* Notes that a job is left to Slurm, and logs why if that is news. */
-extern void auc_leave(auc_snapshot_t *snapshot, job_record_t *job_ptr,
-		      auc_memo_t *memo, const char *why);
+extern void auc_delegate(auc_snapshot_t *snapshot, job_record_t *job_ptr,
+			 auc_memo_t *memo, const char *why);
 
 /* A job behind all that the library is given: Slurm may find a gap for it. */
-extern void auc_leave_beyond(auc_snapshot_t *snapshot, job_record_t *job_ptr,
-			     auc_memo_t *memo);
+extern void auc_delegate_beyond(auc_snapshot_t *snapshot, job_record_t *job_ptr,
+				auc_memo_t *memo);
 
 /* The same where nobody may, unless the job is left to Slurm for what it asks for. */
 extern void auc_keep_beyond(auc_snapshot_t *snapshot,

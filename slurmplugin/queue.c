@@ -87,7 +87,7 @@ static auc_verdict_t *_may_run(const auc_snapshot_t *s, queue_state_t *state,
 	if (!(verdict = auc_within_limits(&state->verdicts, s, job_ptr, request,
 					  limit)))
 		return NULL;
-	if (!auc_tell_licences(job_ptr, license_job_test(
+	if (!auc_set_licence_reason(job_ptr, license_job_test(
 		    job_ptr, time(NULL), true) == SLURM_SUCCESS))
 		return NULL;
 	return verdict;
@@ -114,7 +114,7 @@ static void _hold_back(auc_snapshot_t *s, job_record_t *job_ptr,
 	_hold(s, job_ptr, limit);
 	if (!left)
 		return;
-	auc_leave(s, job_ptr, memo, "limits");
+	auc_delegate(s, job_ptr, memo, "limits");
 	auc_claims_add(&state->claims, job_ptr);
 }
 
@@ -326,8 +326,8 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	memo->left = false;
 	if (!(copies = _copies(job_ptr, &array)))
 		return;
-	if ((why = auc_why_left(s, record, memo, &request))) {
-		auc_leave(s, job_ptr, memo, why);
+	if ((why = auc_why_delegated(s, record, memo, &request))) {
+		auc_delegate(s, job_ptr, memo, why);
 		auc_claims_add(&state->claims, job_ptr);
 		return;
 	}
@@ -340,7 +340,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	if (!auc_eligible_nodes(s, record, &request, &state->claims, &nodes,
 				&why)) {
 		if (why)
-			auc_leave(s, job_ptr, memo, why);
+			auc_delegate(s, job_ptr, memo, why);
 		return;
 	}
 	state->may_wake = memo->may_wake;
@@ -381,7 +381,7 @@ static void _pass_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,
 	if (s->beyond_waits)
 		auc_keep_beyond(s, record, memo);
 	else
-		auc_leave_beyond(s, record->job_ptr, memo);
+		auc_delegate_beyond(s, record->job_ptr, memo);
 }
 
 static void _go_through(auc_snapshot_t *s, queue_state_t *state)

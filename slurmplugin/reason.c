@@ -36,7 +36,7 @@ static void _set_reason(job_record_t *job_ptr, uint32_t reason,
 
 static void _tell(job_record_t *job_ptr, uint32_t reason, time_t expected)
 {
-	auc_untell_behind(job_ptr);
+	auc_clear_behind_reason(job_ptr);
 	if (!_may_tell(job_ptr))
 		return;
 	if (job_ptr->state_reason != reason)
@@ -45,31 +45,31 @@ static void _tell(job_record_t *job_ptr, uint32_t reason, time_t expected)
 		job_ptr->start_time = expected;
 }
 
-extern void auc_tell_behind(job_record_t *job_ptr)
+extern void auc_set_behind_reason(job_record_t *job_ptr)
 {
 	if (_may_tell(job_ptr) && ((job_ptr->state_reason != WAIT_PRIORITY) ||
 				   xstrcmp(job_ptr->state_desc, BEHIND)))
 		_set_reason(job_ptr, WAIT_PRIORITY, BEHIND);
 }
 
-extern void auc_untell_behind(job_record_t *job_ptr)
+extern void auc_clear_behind_reason(job_record_t *job_ptr)
 {
 	if (!xstrcmp(job_ptr->state_desc, BEHIND))
 		_set_reason(job_ptr, job_ptr->state_reason, NULL);
 }
 
-extern void auc_untell_all(void)
+extern void auc_clear_reasons(void)
 {
 	job_record_t *job_ptr;
 	list_itr_t *iter = list_iterator_create(job_list);
 
 	while ((job_ptr = list_next(iter)))
 		if (IS_JOB_PENDING(job_ptr))
-			auc_untell_behind(job_ptr);
+			auc_clear_behind_reason(job_ptr);
 	list_iterator_destroy(iter);
 }
 
-extern bool auc_tell_licences(job_record_t *job_ptr, bool available)
+extern bool auc_set_licence_reason(job_record_t *job_ptr, bool available)
 {
 	if (!available && (job_ptr->state_reason != WAIT_LICENSES))
 		_set_reason(job_ptr, WAIT_LICENSES, NULL);
@@ -97,7 +97,7 @@ static void _explain_held(const auc_snapshot_t *s)
 		    auc_model(job_ptr, job_ptr->part_ptr, &request) ||
 		    !auc_within_limits(&verdicts, s, job_ptr, &request,
 				       &limit) ||
-		    !auc_tell_licences(job_ptr, license_job_test(
+		    !auc_set_licence_reason(job_ptr, license_job_test(
 			    job_ptr, time(NULL), true) == SLURM_SUCCESS))
 			continue;
 		if (job_ptr->state_reason == WAIT_NO_REASON)
@@ -158,7 +158,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 			break;
 		case AUCSCHED_NOT_LOOKED_AT:
 			if (_is_behind(s, row)) {
-				auc_tell_behind(job_ptr);
+				auc_set_behind_reason(job_ptr);
 				break;
 			}
 			/* fall through */

@@ -15,11 +15,11 @@ extern void auc_explain(const auc_snapshot_t *snapshot,
 			const struct aucsched_output *out);
 
 /* Tells a job that it waits behind the window, or that it does so no more. */
-extern void auc_tell_behind(job_record_t *job_ptr);
-extern void auc_untell_behind(job_record_t *job_ptr);
-extern void auc_untell_all(void);
+extern void auc_set_behind_reason(job_record_t *job_ptr);
+extern void auc_clear_behind_reason(job_record_t *job_ptr);
+extern void auc_clear_reasons(void);
 
 /* The same for licences. RET whether they are available. */
-extern bool auc_tell_licences(job_record_t *job_ptr, bool available);
+extern bool auc_set_licence_reason(job_record_t *job_ptr, bool available);
 
 #endif

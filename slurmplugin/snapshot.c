@@ -16,6 +16,7 @@
 #include "request_swap.h"
 #include "running.h"
 #include "snapshot.h"
+#include "tiers.h"
 
 static void _clear(auc_snapshot_t *s, uint32_t cycle)
 {
@@ -53,6 +54,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_model_refresh();
 	auc_requests_restore();
 	auc_add_nodes(s);
+	auc_add_tiers(s);
 	auc_add_asleep(s);
 	auc_add_stores(s, settings);
 	auc_add_running(s);

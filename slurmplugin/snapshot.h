@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
 	const char *why;	/* static text */
 	uint32_t jobs;
-} auc_left_t;
+} auc_delegation_t;
 
 #define AUC_LEFT_MAX 24
 
@@ -64,7 +64,7 @@ typedef struct {
 	uint32_t queue;		/* records of the queue, left ones too */
 	uint32_t beyond;	/* of these, behind all that the library was given */
 	uint32_t left_jobs;	/* records left to Slurm */
-	auc_left_t left[AUC_LEFT_MAX];
+	auc_delegation_t left[AUC_LEFT_MAX];
 	int left_len;
 	bool beyond_waits;	/* jobs behind the window are not for Slurm to start */
 	time_t config;		/* slurm.conf's, when the nodes had these indices */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -84,7 +86,9 @@ func (a *Accounting) file() string {
 	}
 	fmt.Fprintf(&b, "Cluster - 'slurmtest':QOS='%s'\nParent - 'root'\n", strings.Join(qos, ","))
 	for _, account := range a.Accounts {
-		fmt.Fprintln(&b, join(":", fmt.Sprintf("Account - '%s':Description='%[1]s':Organization='slurmtest'", account.Name), quoteLimits(account.Limits)))
+		fmt.Fprintln(&b,
+			join(":", fmt.Sprintf("Account - '%s':Description='%[1]s':Organization='slurmtest'", account.Name),
+				quoteLimits(account.Limits)))
 	}
 	first := map[string]string{}
 	for _, account := range a.Accounts {
@@ -167,9 +171,9 @@ func (c *Cluster) startAndWait(ctx context.Context, name string, env []string, r
 	return nil
 }
 
-// mariadbConf is a MariaDB for one cluster. It listens on a socket only, and leaves it to
-// the kernel when its files reach the disk: they do not outlive the cluster. A server that starts removes the
-// temporary tables of others, if they share a directory.
+// mariadbConf is a MariaDB for one cluster. It listens on a socket only, and leaves it to the
+// kernel when its files reach the disk: they do not outlive the cluster. A server that starts
+// removes the temporary tables of others, if they share a directory.
 const mariadbConf = `[mariadbd]
 datadir=%[1]s
 tmpdir=%[1]s.tmp

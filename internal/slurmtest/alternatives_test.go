@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -111,7 +113,8 @@ func testAlternativeIsTheRequest(t *testing.T, c *Cluster) {
 func testScriptOfAnAlternative(t *testing.T, c *Cluster) {
 	defer cancelAll(t, c)
 	fill(t, c)
-	body := `srun sh -c 'echo "task $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES"'; env | grep -E '^(AUCSCHED|SLURM_(NTASKS|NPROCS|NNODES|TASKS_PER_NODE))' | sort; echo end; sleep 30`
+	body := `srun sh -c 'echo "task $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES"'; ` +
+		`env | grep -E '^(AUCSCHED|SLURM_(NTASKS|NPROCS|NNODES|TASKS_PER_NODE))' | sort; echo end; sleep 30`
 	for name, first := range map[string][]string{
 		"tasks":          {"-n64"},
 		"tasks per node": {"-N8", "--ntasks-per-node=8", "--gpus-per-node=4"},
@@ -202,7 +205,8 @@ func requireFirst(t *testing.T, c *Cluster, id uint32, first Job) {
 func testRequeuedAlternative(t *testing.T, c *Cluster) {
 	defer cancelAll(t, c)
 	id := submitWith(t, c, `echo "which ${AUCSCHED_ALTERNATIVE:-none} $SLURM_NTASKS"; sleep 100`,
-		[]string{"-N20 -n20", "-N2 --ntasks-per-node=4 --gres=gpu:1"}, "-n64", "--time=2", "-H", "--requeue", "-o", c.path("work", "which.%j"), "-e", "/dev/null", "--open-mode=append")
+		[]string{"-N20 -n20", "-N2 --ntasks-per-node=4 --gres=gpu:1"}, "-n64", "--time=2",
+		"-H", "--requeue", "-o", c.path("work", "which.%j"), "-e", "/dev/null", "--open-mode=append")
 	first, err := c.ShowJob(t.Context(), id)
 	require.NoError(t, err)
 	require.Contains(t, first.Fields["AdminComment"], "auc:alt=")
@@ -236,7 +240,8 @@ func testRequeuedAlternative(t *testing.T, c *Cluster) {
 		again, err = c.ShowJob(t.Context(), id)
 		return again.State == "RUNNING" && again.Restarts == 2, err
 	}))
-	last := map[int]string{64: "none 64", 20: "1 20", 8: "2 8"}[again.NumCPUs] // any of them will do
+	// any of them will do
+	last := map[int]string{64: "none 64", 20: "1 20", 8: "2 8"}[again.NumCPUs]
 	require.NotEmpty(t, last)
 	requireLines(3)
 	require.Equal(t, "which 2 8\nwhich 2 8\nwhich "+last+"\n", string(out))
@@ -298,7 +303,8 @@ func testUpdatedAlternative(t *testing.T, c *Cluster) {
 		update string
 		keeps  bool
 	}{
-		{"TimeLimit=1", true}, {"JobName=x", true}, {"NumTasks=50", false}, {"NumNodes=6", false}, {"Contiguous=yes", false}, {"Gres=gpu:1", false},
+		{"TimeLimit=1", true}, {"JobName=x", true}, {"NumTasks=50", false}, {"NumNodes=6", false},
+		{"Contiguous=yes", false}, {"Gres=gpu:1", false},
 	}
 	var ids []uint32
 	for _, u := range updates {
@@ -340,7 +346,8 @@ func TestAlternativesOfOtherKinds(t *testing.T) {
 		{"-N8 -n32 -c2", "-N2 --ntasks-per-node=2", Ask{CPUs: 8, MinNodes: 2, MaxNodes: 2, CPUsPerNode: 4}.GPURange(0, 0), ""},
 		{"-N8 --exclusive", "-N2", Ask{CPUs: 16, MinNodes: 2, MaxNodes: 2, CPUsPerNode: 8}, ""},
 		{"-N8 --mem=100 --licenses=lic:1", "-N4 -n9 --contiguous", Ask{CPUs: 9, MinNodes: 4, MaxNodes: 4, Contiguous: true}, ""},
-		{"-p small -N3 -n24 --gres=gpu:a100:1", "-N4 -n4|-N1 -n3 --gres=gpu:v100:1-2", Ask{CPUs: 3, MinNodes: 1, MaxNodes: 1}.GPURange(2, 2), "alternative 1 is left out: limits"},
+		{"-p small -N3 -n24 --gres=gpu:a100:1", "-N4 -n4|-N1 -n3 --gres=gpu:v100:1-2",
+			Ask{CPUs: 3, MinNodes: 1, MaxNodes: 1}.GPURange(2, 2), "alternative 1 is left out: limits"},
 	} {
 		t.Run(r.first+" or "+r.alternatives, func(t *testing.T) {
 			w := watch(t, c)
@@ -398,7 +405,8 @@ func TestKilledWithAlternatives(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, j.Restarts)
 	requireFirst(t, c, id, first)
-	time.Sleep(2 * time.Second) // a node refuses a credential of the second in which it was told to end the job
+	// a node refuses a credential of the second in which it was told to end the job
+	time.Sleep(2 * time.Second)
 	_, err = c.Scontrol(ctx, "update", fmt.Sprint("JobId=", id), "StartTime=now")
 	require.NoError(t, err)
 	_, err = c.WaitFor(ctx, id, 20*time.Second, "COMPLETED")
@@ -415,10 +423,12 @@ func TestAlternativesKilledAtRandom(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	holds := submit(t, c, "sleep 50", "-N1", "--ntasks-per-node=8", "--time=2")
-	running(t, c, 10*time.Second, holds) // so that no job can start with its first request for a while
+	// so that no job can start with its first request for a while
+	running(t, c, 10*time.Second, holds)
 	var ids []uint32
 	for range 60 {
-		alternatives := []string{fmt.Sprintf("-N%d --ntasks-per-node=%d --gres=gpu:1-2", 1+rng.IntN(3), 1+rng.IntN(4)), fmt.Sprint("-n", 1+rng.IntN(20))}
+		alternatives := []string{fmt.Sprintf("-N%d --ntasks-per-node=%d --gres=gpu:1-2",
+			1+rng.IntN(3), 1+rng.IntN(4)), fmt.Sprint("-n", 1+rng.IntN(20))}
 		ids = append(ids, submitWith(t, c, fmt.Sprint("sleep ", rng.IntN(4)), alternatives, "-n128", "--time=2", "-H"))
 	}
 	waitSaved(t, c)
@@ -455,7 +465,8 @@ func testRefusedAlternatives(t *testing.T, c *Cluster) {
 	out, err := c.Squeue(t.Context(), "%i")
 	require.NoError(t, err)
 	require.Empty(t, strings.TrimSpace(out), "nothing was queued")
-	id := submit(t, c, "#AUCSCHED --alternative --nonsense\ntrue", "-n1") // behind the first command
+	// behind the first command
+	id := submit(t, c, "#AUCSCHED --alternative --nonsense\ntrue", "-n1")
 	_, err = c.WaitFor(t.Context(), id, 20*time.Second, "COMPLETED")
 	require.NoError(t, err)
 }

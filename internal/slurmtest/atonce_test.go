@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -21,7 +23,8 @@ var (
 	}}
 )
 
-// aQueueOfOne times n jobs, each submitted when the one before is over, and says how long run measured.
+// aQueueOfOne times n jobs, each submitted when the one before is over, and says
+// how long run measured.
 func aQueueOfOne(t *testing.T, n int, run func(i int) (time.Duration, error)) []time.Duration {
 	t.Helper()
 	took := make([]time.Duration, n)
@@ -111,7 +114,8 @@ func TestABurstIsDecidedTogether(t *testing.T) {
 	const jobs = 40
 	before, err := c.Status()
 	require.NoError(t, err)
-	_, err = c.Run(t.Context(), "sh", "-c", fmt.Sprintf(`for i in $(seq %d); do sbatch -n1 -o /dev/null --wrap "sleep 15" & done; wait`, jobs))
+	_, err = c.Run(t.Context(), "sh", "-c",
+		fmt.Sprintf(`for i in $(seq %d); do sbatch -n1 -o /dev/null --wrap "sleep 15" & done; wait`, jobs))
 	require.NoError(t, err)
 	require.NoError(t, c.poll(t.Context(), 10*time.Second, "all jobs to run", func() (bool, error) {
 		out, err := c.Squeue(t.Context(), "%A", "--states=RUNNING")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -13,7 +15,8 @@ import (
 	"time"
 )
 
-// backupHost is the name of the backup controller's machine: this one, under another name and address.
+// backupHost is the name of the backup controller's machine: this one, under
+// another name and address.
 const backupHost = "slurmtest-backup"
 
 // backupTimeout is after how many seconds without a primary controller the backup takes over.
@@ -27,8 +30,8 @@ func (c *Config) backupLines() []string {
 	return []string{"SlurmctldHost=" + backupHost + "(127.0.0.2)", fmt.Sprint("SlurmctldTimeout=", backupTimeout)}
 }
 
-// StartBackup starts the backup controller, which Config.Backup has the cluster know of, and waits until it
-// answers. It logs to "backup.log".
+// StartBackup starts the backup controller, which Config.Backup has the cluster know of, and waits
+// until it answers. It logs to "backup.log".
 func (c *Cluster) StartBackup(ctx context.Context) error {
 	if c.BackupPid() > 0 {
 		return errors.New("the backup slurmctld runs already")
@@ -43,7 +46,8 @@ func (c *Cluster) StartBackup(ctx context.Context) error {
 	text := strings.NewReplacer("/state/slurmctld.pid", "/state/backup.pid", "/log/slurmctld.log", "/log/backup.log").
 		Replace(cfg.slurmConf(c.Dir, c.host, c.stock, c.Port))
 	hosts := fmt.Sprintf("127.0.0.1 localhost %s\n127.0.0.2 %s\n", c.host, backupHost)
-	if err := errors.Join(os.WriteFile(c.path("backup.conf"), []byte(text), 0o644), os.WriteFile(c.path("hosts"), []byte(hosts), 0o644)); err != nil {
+	if err := errors.Join(os.WriteFile(c.path("backup.conf"), []byte(text), 0o644),
+		os.WriteFile(c.path("hosts"), []byte(hosts), 0o644)); err != nil {
 		return err
 	}
 	os.Remove(c.path("state", "backup.pid"))

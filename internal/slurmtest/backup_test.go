@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -10,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A backup controller goes on with the auction where a primary one was killed, and gives control back.
+// A backup controller goes on with the auction where a primary one was killed,
+// and gives control back.
 func TestBackupController(t *testing.T) {
 	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(4, 8, 0), Backup: true})

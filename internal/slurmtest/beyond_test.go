@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -10,13 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A beyondBed is a machine of four nodes, a little of which is held, with more jobs than the window of two has room for.
+// A beyondBed is a machine of four nodes, a little of which is held, with more jobs than the window
+// of two has room for.
 type beyondBed struct {
 	*Cluster
 	t *testing.T
 }
 
-// set sets the policy, with a window of two jobs. A reason that Slurm has overwritten is put right soon.
+// set sets the policy, with a window of two jobs. A reason that Slurm has
+// overwritten is put right soon.
 func (b beyondBed) set(parameters string) {
 	b.t.Helper()
 	require.NoError(b.t, b.SetParameters(b.t.Context(), join(",", quickAuction, quickStock, "auc_window=2,auc_delay_ms=200", parameters)))
@@ -31,8 +35,8 @@ func (b beyondBed) small() uint32 {
 	return submit(b.t, b.Cluster, "sleep 60", "-n1", "--mem=100", "--time=2")
 }
 
-// requireBehind has Slurm go through the queue, to the very end of which there is a job that is always left to it,
-// and checks that the jobs still wait, and for what.
+// requireBehind has Slurm go through the queue, to the very end of which there is a job that is
+// always left to it, and checks that the jobs still wait, and for what.
 func (b beyondBed) requireBehind(ids ...uint32) {
 	b.t.Helper()
 	last := submit(b.t, b.Cluster, "sleep 60", "-n1", "--mem=100", "--time=2", "--nodelist=n0004")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -220,7 +222,8 @@ func (c *Cluster) makeFiles() error {
 		gpus = max(gpus, g.gpus())
 	}
 	for i := range gpus { // the null device poses as a GPU
-		if err := syscall.Mknod(c.path("dev", fmt.Sprintf("gpu%d", i)), syscall.S_IFCHR|0o666, 1<<8|3); err != nil && !errors.Is(err, os.ErrExist) {
+		if err := syscall.Mknod(c.path("dev", fmt.Sprintf("gpu%d", i)), syscall.S_IFCHR|0o666,
+			1<<8|3); err != nil && !errors.Is(err, os.ErrExist) {
 			return &ErrMissing{fmt.Sprintf("device nodes can't be made in %s: %v", c.Dir, err)}
 		}
 	}

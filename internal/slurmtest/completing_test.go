@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -12,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// With CompleteWait nothing starts until all nodes of a job that has ended are free, so that a wide job's
-// nodes do not go to small jobs one by one; without, a job takes the first of them.
+// With CompleteWait nothing starts until all nodes of a job that has ended are free, so that a wide
+// job's nodes do not go to small jobs one by one; without, a job takes the first of them.
 func TestCompleteWait(t *testing.T) {
 	beside(t)
 	const cleaning = 12 * time.Second // of the second node

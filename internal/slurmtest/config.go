@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -31,8 +33,9 @@ type Config struct {
 	MinJobAge            time.Duration // how long slurmctld remembers ended jobs; 300 s unless set
 	LogLevel             string        // of slurmctld; info unless set
 	ExtraLines           []string      // of slurm.conf, at its end
-	Topology             []string      // lines of topology.conf, for topology/tree; none: no topology
-	PrologSlurmctld      string        // the text of a script, which is written to the cluster's directory
+	// lines of topology.conf, for topology/tree; none: no topology
+	Topology        []string
+	PrologSlurmctld string // the text of a script, which is written to the cluster's directory
 
 	// Accounting has the cluster keep accounts, in a slurmdbd and a MariaDB of its own.
 	Accounting *Accounting

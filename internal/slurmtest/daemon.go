@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -34,9 +36,9 @@ func (d *daemon) exited() bool {
 // ended says how it did.
 func (d *daemon) ended() error { return fmt.Errorf("%s ended: %v", d.name, d.cmd.ProcessState) }
 
-// Urgencies of the daemons with Config.Urgent. The one that plays all nodes computes next to nothing, and is
-// to see that a job ends when it does, whatever controllers compute. So is whatever else only waits
-// for a moment.
+// Urgencies of the daemons with Config.Urgent. The one that plays all nodes computes next to
+// nothing, and is to see that a job ends when it does, whatever controllers compute. So is whatever
+// else only waits for a moment.
 const (
 	UrgencyController = 1
 	UrgencyNodes      = 2

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -54,7 +56,8 @@ func (op FileOp) String() string {
 
 // Fault is what becomes of the calls of one kind.
 type Fault struct {
-	Name  string        // of files whose path below StateSaveLocation has this in it, at most 63 bytes; "": all
+	// of files whose path below StateSaveLocation has this in it, at most 63 bytes; "": all
+	Name  string
 	Delay time.Duration // it takes so much longer, in whole microseconds
 	Error syscall.Errno // it fails so; 0: it does not fail
 	Skip  int           // so many calls are let pass first

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -83,7 +85,8 @@ func TestFullDisk(t *testing.T) {
 	}
 	require.Positive(t, faults.Hits(OpWrite))
 	require.NoError(t, faults.Clear())
-	require.LessOrEqual(t, len(logLines(t, c, "error: (Can't save state|Error writing file).*job_state")), 40, "what fails is tried less and less often")
+	require.LessOrEqual(t, len(logLines(t, c, "error: (Can't save state|Error writing file).*job_state")),
+		40, "what fails is tried less and less often")
 
 	again := submit(t, c, "sleep 1", "-n1", "--time=1")
 	running(t, c, 15*time.Second, again)
@@ -103,6 +106,35 @@ func TestFullDisk(t *testing.T) {
 		_, err := c.WaitFor(ctx, id, 30*time.Second, "COMPLETED")
 		require.NoError(t, err)
 	}
+	starts, err := c.Starts()
+	require.NoError(t, err)
+	require.Len(t, starts, len(ids), "each started once: %v", starts)
+}
+
+// Links that fail make Slurm lose the file of its state with each save. The auction has it saved no
+// oftener than Slurm itself does then, and at once when links are made again.
+func TestLinksFail(t *testing.T) {
+	beside(t)
+	c := faultBed(t, auction)
+	faults := c.Faults()
+	var ids []uint32
+	for range 20 {
+		ids = append(ids, submit(t, c, "sleep 20", "-n1", "--time=1", "-H"))
+	}
+	waitSaved(t, c)
+	before := len(logLines(t, c, "Jobs may be lost"))
+	require.NoError(t, faults.Set(OpLink, Fault{Error: syscall.EIO}))
+	for _, id := range ids {
+		release(t, c, id) // and starts, which is to be saved
+		time.Sleep(200 * time.Millisecond)
+	}
+	running(t, c, 15*time.Second, ids...)
+	require.NotEmpty(t, logLines(t, c, "could not be saved"))
+	require.LessOrEqual(t, len(logLines(t, c, "Jobs may be lost"))-before, 3, "saves without a file before them")
+	require.NoError(t, faults.Clear())
+	time.Sleep(time.Second)
+	kill(t, c)
+	running(t, c, 15*time.Second, ids...)
 	starts, err := c.Starts()
 	require.NoError(t, err)
 	require.Len(t, starts, len(ids), "each started once: %v", starts)
@@ -133,7 +165,8 @@ func TestClaimEndsBySteadyClock(t *testing.T) {
 	c := faultBed(t, auction)
 	require.NoError(t, c.Faults().Set(OpFsync, Fault{Name: "job_state", Delay: 40 * time.Second}))
 	submit(t, c, "sleep 300", "-n1", "--time=10") // its start is saved, and that hangs
-	require.NoError(t, c.poll(t.Context(), 15*time.Second, "the thread to hang", func() (bool, error) { return c.Faults().Hits(OpFsync) > 0, nil }))
+	require.NoError(t, c.poll(t.Context(), 15*time.Second, "the thread to hang",
+		func() (bool, error) { return c.Faults().Hits(OpFsync) > 0, nil }))
 	require.NoError(t, c.Faults().ShiftClock(-time.Hour))
 	time.Sleep(13 * time.Second) // it was to last for 10 s
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -142,8 +175,8 @@ func TestClaimEndsBySteadyClock(t *testing.T) {
 	require.NoError(t, err, "Slurm starts it at once")
 }
 
-// Where Slurm always has something to save it saves without a rest, and what is started is saved in time all the same.
-// Whoever switches that off in the middle of it has Slurm's own saving go on.
+// Where Slurm always has something to save it saves without a rest, and what is started is saved in
+// time all the same. Whoever switches that off in the middle of it has Slurm's own saving go on.
 func TestSavesWhileMuchHappens(t *testing.T) {
 	beside(t)
 	c := faultBed(t, auction)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -30,7 +32,8 @@ func TestFaultsStrike(t *testing.T) {
 	})
 	t.Run("fails a number of times", func(t *testing.T) {
 		require.NoError(t, f.Set(OpWrite, Fault{Name: "/script", Error: syscall.ENOSPC, Skip: 1, Times: 2}))
-		for _, fails := range []bool{false, true, true, false} { // slurmctld writes a job's script as it is submitted
+		for _, fails := range []bool{false, true, true, false} {
+			// slurmctld writes a job's script as it is submitted
 			_, err := c.Sbatch(ctx, []string{"-n1", "--time=1", "-H"}, c.Script("true"))
 			require.Equal(t, fails, err != nil, err)
 		}

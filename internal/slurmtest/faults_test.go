@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -35,14 +37,16 @@ func TestWorkerFaults(t *testing.T) {
 		}
 		for _, solver := range []string{"auto", "highs"} {
 			t.Run(w.name+" "+solver, func(t *testing.T) {
-				require.NoError(t, c.SetParameters(t.Context(), fmt.Sprintf("%s,%s,auc_solver=%s,auc_worker=%s", quickAuction, quickStock, solver, path)))
+				require.NoError(t, c.SetParameters(t.Context(),
+					fmt.Sprintf("%s,%s,auc_solver=%s,auc_worker=%s", quickAuction, quickStock, solver, path)))
 				waitSetting(t, c, "worker="+path)
 				requireStartsInTime(t, c)
 				if solver == "highs" {
-					require.NoError(t, c.poll(t.Context(), 5*time.Second, "the status to count failures: the worker was asked", func() (bool, error) {
-						s, err := c.Status()
-						return err == nil && s.Solver.WorkerFailures > 0, nil
-					}))
+					require.NoError(t, c.poll(t.Context(), 5*time.Second,
+						"the status to count failures: the worker was asked", func() (bool, error) {
+							s, err := c.Status()
+							return err == nil && s.Solver.WorkerFailures > 0, nil
+						}))
 					require.Regexp(t, "aucsched: .*worker.*highs: ", c.Logs("slurmctld.log", 1<<20), "and the log says why")
 				}
 			})
@@ -113,7 +117,8 @@ func TestLibraryAbsent(t *testing.T) {
 	require.Zero(t, s.Started)
 }
 
-// A library that was built for other plug-ins is refused by its number, before it is asked anything.
+// A library that was built for other plug-ins is refused by its number, before
+// it is asked anything.
 func TestLibraryOfAnotherABI(t *testing.T) {
 	beside(t)
 	from := pluginDir(t)
@@ -218,7 +223,8 @@ func requireRestartKeepsJobs(t *testing.T, c *Cluster, ids ...uint32) {
 func TestBadSettings(t *testing.T) {
 	beside(t)
 	m := mode{"bad", func(t *testing.T, c Config) Config {
-		return stock.setup(t, c.WithAuction(pluginDir(t), "auc_interval=0,auc_window=x,auc_nonsense=1,auc_bids,auc_solver=odd,auc_deadline_ms=250,auc_at_once=no"))
+		return stock.setup(t, c.WithAuction(pluginDir(t),
+			"auc_interval=0,auc_window=x,auc_nonsense=1,auc_bids,auc_solver=odd,auc_deadline_ms=250,auc_at_once=no"))
 	}}
 	c := cluster(t, m, Config{Groups: Uniform(4, 8, 2)})
 	id := submit(t, c, "sleep 30", "-n4", "--time=1")

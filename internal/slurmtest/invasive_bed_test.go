@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -44,8 +46,8 @@ var programmes = sync.OnceValues(func() (dir string, err error) {
 	return dir, nil
 })
 
-// An invasiveBed is a cluster of two nodes: partition invasic has the first, with both programmes as processes, and partition p the second. The first
-// has the host's CPUs, as two cores.
+// An invasiveBed is a cluster of two nodes: partition invasic has the first, with both programmes
+// as processes, and partition p the second. The first has the host's CPUs, as two cores.
 type invasiveBed struct {
 	*Cluster
 	t            *testing.T
@@ -79,7 +81,8 @@ func newInvasiveBed(t *testing.T, parameters string) *invasiveBed {
 		ExtraLines:          []string{"TaskProlog=" + b.file("prolog")},
 		SchedulerParameters: join(",", "auc_invasic=invasic,auc_invasic_urgent=*,auc_invasic_socket="+b.file("state/run/jobs"), parameters),
 	})
-	require.NoError(t, os.Chmod(b.Dir, 0o755)) // the commands of jobs of other users read slurm.conf
+	// the commands of jobs of other users read slurm.conf
+	require.NoError(t, os.Chmod(b.Dir, 0o755))
 	t.Cleanup(func() {
 		for _, cmd := range []*exec.Cmd{b.sched, b.hyper} {
 			if cmd != nil {
@@ -111,7 +114,8 @@ func (b *invasiveBed) startHyper() {
 
 func (b *invasiveBed) startSched() {
 	b.t.Helper()
-	b.sched = b.start("ischeduler", "--slurm", "invasic", "--slurm-every", "300ms", "--dir", b.file("sched"), "--connect", "unix:"+b.file("run/socket"),
+	b.sched = b.start("ischeduler", "--slurm", "invasic", "--slurm-every", "300ms",
+		"--dir", b.file("sched"), "--connect", "unix:"+b.file("run/socket"),
 		"--report", "1s")
 }
 
@@ -188,7 +192,8 @@ func (b *invasiveBed) cpus(cores string) string {
 	return list
 }
 
-// allowed are the different Cpus_allowed_list of all threads of a job. Slurm says which processes those are.
+// allowed are the different Cpus_allowed_list of all threads of a job. Slurm says which
+// processes those are.
 func (b *invasiveBed) allowed(id uint32) string {
 	out, err := b.Scontrol(b.t.Context(), "listpids", fmt.Sprint(id), "n0001")
 	if err != nil {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -15,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Jobs of the partition are held until they were negotiated, and run on the cores of the ledger; an urgent one takes some from a malleable one; other
-// partitions are Slurm's alone.
+// Jobs of the partition are held until they were negotiated, and run on the cores of the ledger; an
+// urgent one takes some from a malleable one; other partitions are Slurm's alone.
 func TestInvasive(t *testing.T) {
 	beside(t)
 	b := newInvasiveBed(t, "")
@@ -41,9 +43,11 @@ func TestInvasive(t *testing.T) {
 	b.startBoth()
 	b.owns(first, "0-1")
 	at := time.Now()
-	urgent := b.sbatch("echo $AUCSCHED_INVASIVE_CORES; grep Cpus_allowed_list: /proc/self/status; exec sleep 100", "-n1", "--comment=invasic=urgent")
+	urgent := b.sbatch("echo $AUCSCHED_INVASIVE_CORES; grep Cpus_allowed_list: /proc/self/status; exec sleep 100",
+		"-n1", "--comment=invasic=urgent")
 	b.owns(urgent, "1")
-	require.Eventually(t, func() bool { text, _ := os.ReadFile(b.file(fmt.Sprint("out.", urgent))); return len(text) > 0 }, invasiveTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { text, _ := os.ReadFile(b.file(fmt.Sprint("out.", urgent))); return len(text) > 0 },
+		invasiveTime, 20*time.Millisecond)
 	t.Logf("an urgent job ran after %v", time.Since(at))
 	b.owns(first, "0")
 	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(urgent)))
@@ -84,7 +88,8 @@ func TestInvasiveRefused(t *testing.T) {
 		id            uint32
 		change, words string
 	}{
-		{id, "Comment=invasic=9-1", "Invalid argument"}, {id, "Partition=p", "Invalid argument"}, {other, "Partition=invasic", "Invalid argument"},
+		{id, "Comment=invasic=9-1", "Invalid argument"}, {id, "Partition=p", "Invalid argument"},
+		{other, "Partition=invasic", "Invalid argument"},
 		{id, "StartTime=now+1hour", "Invalid argument"}, {id, "Comment=invasic=1-2,urgent", "Invalid argument"},
 	} {
 		_, err := b.Scontrol(t.Context(), "update", fmt.Sprint("JobId=", c.id), c.change)
@@ -103,7 +108,8 @@ func TestInvasiveRefused(t *testing.T) {
 	require.NoError(t, err, "a job of another partition")
 }
 
-// Nobody makes his jobs urgent, at the cost of others', unless the site says who may; a QOS that Slurm gives to everybody who asks is no word of the site's.
+// Nobody makes his jobs urgent, at the cost of others', unless the site says who may; a QOS that
+// Slurm gives to everybody who asks is no word of the site's.
 func TestInvasiveUrgent(t *testing.T) {
 	beside(t)
 	b := newInvasiveBed(t, "")
@@ -147,7 +153,8 @@ func (b *invasiveBed) asNobody(args ...string) error {
 	return nil
 }
 
-// Users can hold their jobs and let them go, but not past the negotiation; what waits, and what runs, can be cancelled. Jobs run as their users.
+// Users can hold their jobs and let them go, but not past the negotiation; what waits, and what
+// runs, can be cancelled. Jobs run as their users.
 func TestInvasiveUsers(t *testing.T) {
 	beside(t)
 	b := newInvasiveBed(t, "")
@@ -170,14 +177,16 @@ func TestInvasiveUsers(t *testing.T) {
 	b.owns(kept, "1") // the first one, which adapts, lets go of a core
 	b.owns(first, "0")
 	waiting := b.sbatch("exec sleep 100", "-n2")
-	require.Eventually(t, func() bool { return strings.Contains(b.schedList(), fmt.Sprintf("\n%d ", waiting)) }, invasiveTime, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(b.schedList(), fmt.Sprintf("\n%d ", waiting)) },
+		invasiveTime, 100*time.Millisecond)
 	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(waiting)))
 	require.NoError(t, b.asNobody("scancel", fmt.Sprint(kept)))
 	b.owns(first, "0-1")
 	j, err := b.ShowJob(t.Context(), waiting)
 	require.NoError(t, err)
 	require.Equal(t, "CANCELLED", j.State)
-	last := b.sbatch("true", "-n1", "--comment=invasic=urgent") // nothing waits for the cancelled one
+	// nothing waits for the cancelled one
+	last := b.sbatch("true", "-n1", "--comment=invasic=urgent")
 	b.ended(last, "COMPLETED")
 	require.Empty(t, b.ledger(waiting))
 	b.stopAdapting()
@@ -191,7 +200,8 @@ func (b *invasiveBed) schedList() string {
 	return "\n" + string(out)
 }
 
-// Jobs are suspended if an urgent one can't have its cores otherwise, and go on later. Slurm says so.
+// Jobs are suspended if an urgent one can't have its cores otherwise, and go on
+// later. Slurm says so.
 func TestInvasiveSuspended(t *testing.T) {
 	beside(t)
 	b := newInvasiveBed(t, "")

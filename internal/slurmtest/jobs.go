@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -51,7 +53,8 @@ func (j *Job) In(states ...string) bool { return slices.Contains(states, j.State
 
 // Ended says whether the job's state is final.
 func (j *Job) Ended() bool {
-	return j.In("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED")
+	return j.In("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL",
+		"DEADLINE", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED")
 }
 
 // restOfLine are keys whose value goes on to the end of the line, spaces and all.
@@ -181,7 +184,8 @@ func expandNodes(expr string) ([]string, error) {
 	return hostlist.Expand(expr)
 }
 
-// multiBracket finds elements with several brackets, which multiply; no node of ours has such a name.
+// multiBracket finds elements with several brackets, which multiply; no node of
+// ours has such a name.
 var multiBracket = regexp.MustCompile(`\[[^\]]*\][^,]*\[`)
 
 // parseShares reads a line "Nodes=n[1-2] CPU_IDs=0-3 Mem=0 GRES=gpu:2(IDX:0-1)".

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -33,7 +35,8 @@ func TestKilledAtRandom(t *testing.T) {
 	var ids []uint32
 	for range 100 {
 		nodes := 1 + rng.IntN(4)
-		args := []string{"-N", fmt.Sprint(nodes), "-n", fmt.Sprint(nodes * (1 + rng.IntN(4))), fmt.Sprint("--gres=gpu:", 1+rng.IntN(2)), "--time=2", "-H"}
+		args := []string{"-N", fmt.Sprint(nodes), "-n", fmt.Sprint(nodes * (1 + rng.IntN(4))),
+			fmt.Sprint("--gres=gpu:", 1+rng.IntN(2)), "--time=2", "-H"}
 		ids = append(ids, submit(t, c, fmt.Sprint("sleep ", rng.IntN(4)), args...))
 	}
 	waitSaved(t, c)
@@ -92,7 +95,8 @@ func TestKilledAfterAnEnd(t *testing.T) {
 	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
 	ctx := t.Context()
-	good, bad, cancelled := submit(t, c, "sleep 6", "-n1", "--time=1"), submit(t, c, "sleep 6; exit 3", "-n1", "--time=1"), submit(t, c, "sleep 60", "-n1", "--time=2")
+	good, bad, cancelled := submit(t, c, "sleep 6", "-n1", "--time=1"),
+		submit(t, c, "sleep 6; exit 3", "-n1", "--time=1"), submit(t, c, "sleep 60", "-n1", "--time=2")
 	resumed := submit(t, c, "sleep 2", "-n1", "--time=1")
 	running(t, c, 10*time.Second, good, bad, cancelled, resumed)
 	_, err := c.Scontrol(ctx, "suspend", fmt.Sprint(resumed)) // and so it is saved
@@ -145,8 +149,8 @@ func TestKilledKnowsSteps(t *testing.T) {
 	requireOneStartEach(t, c, ids)
 }
 
-// Who waits for nodes with srun or salloc hears of them, if slurmctld was killed when it had saved the
-// start and had not yet told.
+// Who waits for nodes with srun or salloc hears of them, if slurmctld was killed when it had saved
+// the start and had not yet told.
 func TestKilledBeforeTold(t *testing.T) {
 	beside(t)
 	library, late := lateLibrary(t)
@@ -246,8 +250,8 @@ func TestReconfigureWaitsForLaunches(t *testing.T) {
 	requireOneStartEach(t, c, []uint32{id})
 }
 
-// What the auction launches as the configuration is about to be read again does reach its nodes: Slurm before
-// 23.11 sends into the void while it reads.
+// What the auction launches as the configuration is about to be read again does reach its nodes:
+// Slurm before 23.11 sends into the void while it reads.
 func TestLaunchesBeforeReconfigure(t *testing.T) {
 	beside(t)
 	if version, err := Version(); err != nil || version >= "23.11" {
@@ -271,7 +275,8 @@ func TestLaunchesBeforeReconfigure(t *testing.T) {
 		}
 		time.Sleep(time.Duration(round+1) * 20 * time.Millisecond) // they are saved, and launched
 		require.NoError(t, c.HUP())
-		require.NoError(t, c.poll(ctx, 20*time.Second, "all jobs to be started", func() (bool, error) { return started() >= before+jobs, nil }))
+		require.NoError(t, c.poll(ctx, 20*time.Second, "all jobs to be started",
+			func() (bool, error) { return started() >= before+jobs, nil }))
 		time.Sleep(time.Second)
 	}
 	time.Sleep(2500 * time.Millisecond) // what has no AuthInfo is tried for two seconds
@@ -372,16 +377,18 @@ func waitEmptyHelping(t *testing.T, c *Cluster, limit time.Duration, ends bool) 
 			}
 		}
 		for line := range strings.SplitSeq(left, "\n") {
-			id, rest, _ := strings.Cut(line, " ") // 7_3 for a task: its number alone may be the array's
+			// 7_3 for a task: its number alone may be the array's
+			id, rest, _ := strings.Cut(line, " ")
 			number, _, _ := strings.Cut(rest, " ")
 			if strings.HasSuffix(line, "launch failed requeued held") {
 				help(id+" held", "release", id)
 			}
-			if ends && strings.Contains(line, " RUNNING ") && slices.ContainsFunc(ended, func(e Ended) bool { return fmt.Sprint(e.ID) == number && e.State == "COMPLETED" }) {
+			if ends && strings.Contains(line, " RUNNING ") && slices.ContainsFunc(ended,
+				func(e Ended) bool { return fmt.Sprint(e.ID) == number && e.State == "COMPLETED" }) {
 				endBooked(id)
 			}
-			// Slurm has it wait until its credential has expired. The node refuses one of the very second in
-			// which it was told to end the job, and then the job fails.
+			// Slurm has it wait until its credential has expired. The node refuses one of the very
+			// second in which it was told to end the job, and then the job fails.
 			if strings.HasSuffix(line, "BeginTime") {
 				if later[id].IsZero() {
 					later[id] = time.Now()
@@ -395,15 +402,16 @@ func waitEmptyHelping(t *testing.T, c *Cluster, limit time.Duration, ends bool) 
 	t.Logf("jobs that needed help: %v", helped)
 }
 
-// requireLogSaysForgotten checks that slurmctld's log has a start, and then a start of
-// slurmctld, of each job that ran again after a kill, and that a new slurmctld took those for running
-// whose ends were lost. What comes after is stock Slurm sorting out jobs that exist
-// twice: ends of the first run are taken for the second's, requeued, and so on.
-// It returns those of the jobs that the auction had started, without those that Slurm itself had requeued before it
-// was killed: a launch that slurmd hears of while it reads its configuration fails.
+// requireLogSaysForgotten checks that slurmctld's log has a start, and then a start of slurmctld,
+// of each job that ran again after a kill, and that a new slurmctld took those for running whose
+// ends were lost. What comes after is stock Slurm sorting out jobs that exist twice: ends of the
+// first run are taken for the second's, requeued, and so on. It returns those of the jobs that the
+// auction had started, without those that Slurm itself had requeued before it was killed: a launch
+// that slurmd hears of while it reads its configuration fails.
 func requireLogSaysForgotten(t *testing.T, c *Cluster, runs Runs) (ours []uint32) {
 	t.Helper()
-	t.Logf("a killed slurmctld had not saved the starts of jobs %v, which ran again, and the ends of jobs %v", runs.ForgottenStarts, runs.ForgottenEnds)
+	t.Logf("a killed slurmctld had not saved the starts of jobs %v, which ran again, and the ends of jobs %v",
+		runs.ForgottenStarts, runs.ForgottenEnds)
 	log := c.Logs("slurmctld.log", 256<<20)
 	const restart = `.*slurmctld version \S+ started.*`
 	for _, id := range runs.ForgottenStarts {
@@ -424,7 +432,8 @@ func requireLogSaysForgotten(t *testing.T, c *Cluster, runs Runs) (ours []uint32
 	return ours
 }
 
-// requeuedBySlurm says whether one and the same slurmctld had the auction's start of a job, and then requeued the job.
+// requeuedBySlurm says whether one and the same slurmctld had the auction's start of a job, and
+// then requeued the job.
 func requeuedBySlurm(log, name string) bool {
 	requeued := regexp.MustCompile(`(?s)aucsched: started ` + name + `.*_job_complete: requeue ` + name + ` per user/system request`)
 	lives := regexp.MustCompile(`slurmctld version \S+ started`).Split(log, -1)
@@ -432,7 +441,8 @@ func requeuedBySlurm(log, name string) bool {
 }
 
 func TestRequeuedBySlurm(t *testing.T) {
-	const life, start, requeue = "slurmctld version 22.05.8 started on cluster c\n", "aucsched: started JobId=7 on n1\n", "_job_complete: requeue JobId=7 per user/system request\n"
+	const life, start, requeue = "slurmctld version 22.05.8 started on cluster c\n",
+		"aucsched: started JobId=7 on n1\n", "_job_complete: requeue JobId=7 per user/system request\n"
 	for log, want := range map[string]bool{
 		life + start + requeue + life: true, life + start + life + requeue: false, life + start + life: false,
 		life + requeue + start + life: false, life + start + "_job_complete: requeue JobId=77 per user/system request\n": false,
@@ -441,8 +451,9 @@ func TestRequeuedBySlurm(t *testing.T) {
 	}
 }
 
-// requireEndsRepaired checks that every job whose end was forgotten is ended as it had ended, as the
-// last thing that is said of it. Of a job that stock Slurm ran again the second run may be cut short.
+// requireEndsRepaired checks that every job whose end was forgotten is ended as it had
+// ended, as the last thing that is said of it. Of a job that stock Slurm ran again the
+// second run may be cut short.
 func requireEndsRepaired(t *testing.T, c *Cluster, runs Runs) {
 	t.Helper()
 	ended, err := c.Ended()

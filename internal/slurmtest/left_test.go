@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -17,7 +19,8 @@ import (
 // had (they need a burst buffer plug-in and its hardware).
 type leftRow struct {
 	args string
-	left string // the words, "|" between them, one of which is the reason; "": the auction starts it
+	// the words, "|" between them, one of which is the reason; "": the auction starts it
+	left string
 	ask  Ask
 }
 
@@ -73,7 +76,8 @@ var leftRows = []leftRow{
 	{"-n1 --ntasks-per-core=1", "layout", Ask{MinCPUs: 1}},
 	{"-n1 -B1:2", "layout", Ask{MinCPUs: 1}},
 	{"-n4 -N2-4 --use-min-nodes", "layout", Ask{CPUs: 4, MinNodes: 2, MaxNodes: 4}},
-	{"-n2 --gpus=2 --gpus-per-socket=1 --sockets-per-node=1", "layout|gres", Ask{MinCPUs: 2}}, // stock gives one GPU at times
+	// stock gives one GPU at times
+	{"-n2 --gpus=2 --gpus-per-socket=1 --sockets-per-node=1", "layout|gres", Ask{MinCPUs: 2}},
 	{"-n4 -N2 --spread-job", "layout", Ask{CPUs: 4, MinNodes: 2}},
 	{"-n1 --core-spec=1", "layout|exclusive", Ask{MinCPUs: 1}},
 	{"-n16 -N1 -O", "oversubscribe", Ask{MinNodes: 1, MaxNodes: 1}},
@@ -294,7 +298,8 @@ func TestMemory(t *testing.T) {
 		require.NoError(t, err)
 		started := 0
 		for i, id := range ids {
-			if left := rows[i%len(rows)].left; left != either && routes[id].Left != "" { // Slurm may be quicker than a cycle
+			if left := rows[i%len(rows)].left; left != either && routes[id].Left != "" {
+				// Slurm may be quicker than a cycle
 				require.Equal(t, left, routes[id].Left, "%s", rows[i%len(rows)].args)
 			}
 			started += routes[id].Started
@@ -340,7 +345,8 @@ func TestPartitions(t *testing.T) {
 		for i := 0; i < len(ids); i += 2 {
 			j, err := c.ShowJob(t.Context(), ids[i])
 			require.NoError(t, err)
-			require.False(t, when(t, j, "StartTime").Before(when(t, u, "StartTime")), "job %d of %s before the urgent one", j.ID, j.Partition)
+			require.False(t, when(t, j, "StartTime").Before(when(t, u, "StartTime")),
+				"job %d of %s before the urgent one", j.ID, j.Partition)
 		}
 	})
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -11,16 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hog has Alice submit an array of 900 whole nodes to an account that may have two of them, before 40 small
-// jobs of Bob's. It returns how long Bob's have waited in the mean, or fails if they have not all ended
-// within a minute. Six of the eight nodes are idle but for them.
+// hog has Alice submit an array of 900 whole nodes to an account that may have two of them, before
+// 40 small jobs of Bob's. It returns how long Bob's have waited in the mean, or fails if they have
+// not all ended within a minute. Six of the eight nodes are idle but for them.
 func hog(t *testing.T, m mode, parameters string) time.Duration {
 	t.Helper()
 	cfg := Site()
 	cfg.PrologSlurmctld = "" // which has tests of its own
 	cfg.SchedulerParameters = parameters
 	c := cluster(t, m, cfg)
-	_, err := c.Sbatch(t.Context(), as(Alice, "-A", "limited", "--nice=-200000", "-N1", "-n32", "--array=1-900", "--time=5", "-o", "/dev/null"),
+	_, err := c.Sbatch(t.Context(), as(Alice, "-A", "limited", "--nice=-200000",
+		"-N1", "-n32", "--array=1-900", "--time=5", "-o", "/dev/null"),
 		"#!/bin/sh\nsleep 300\n")
 	require.NoError(t, err)
 	require.NoError(t, c.poll(t.Context(), 20*time.Second, "two of Alice's to run", func() (bool, error) {

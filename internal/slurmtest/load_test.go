@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -44,7 +46,8 @@ func TestLoad(t *testing.T) {
 			requireLoadFigures(t, c, n, row)
 		}
 		all, most := startRate(t, c, ids)
-		fmt.Fprintf(&table, "%-8s jobs started in 12 s: %d of %d, %.0f a second, at most %d in a second\n", m.name, all, len(ids), float64(all)/12, most)
+		fmt.Fprintf(&table, "%-8s jobs started in 12 s: %d of %d, %.0f a second, at most %d in a second\n",
+			m.name, all, len(ids), float64(all)/12, most)
 		require.Positive(t, all)
 	})
 	fmt.Print(table.String())
@@ -55,7 +58,8 @@ func TestLoad(t *testing.T) {
 func startRate(t *testing.T, c *Cluster, ids []uint32) (all, most int) {
 	t.Helper()
 	jobs, err := c.Jobs(t.Context())
-	for try := 0; try < 5 && transient(err); try++ { // a machine that runs all those nodes too is slow to answer
+	for try := 0; try < 5 && transient(err); try++ {
+		// a machine that runs all those nodes too is slow to answer
 		jobs, err = c.Jobs(t.Context())
 	}
 	require.NoError(t, err)
@@ -97,7 +101,8 @@ func requireLoadFigures(t *testing.T, c *Cluster, n int, row func(mode, name str
 	for _, f := range []struct {
 		name string
 		Figure
-	}{{"auction cycle", s.Cycle}, {"auction snapshot", s.Snapshot}, {"auction decide", s.Decide}, {"auction start", s.StartFigure}, {"auction locks, no starts", s.Lock}} {
+	}{{"auction cycle", s.Cycle}, {"auction snapshot", s.Snapshot}, {"auction decide", s.Decide},
+		{"auction start", s.StartFigure}, {"auction locks, no starts", s.Lock}} {
 		row("auction", f.name, s.Cycles, f.Last, f.Mean, f.Max)
 	}
 	if n >= 1000 {
@@ -233,8 +238,9 @@ func TestValgrind(t *testing.T) {
 	dir, err := os.MkdirTemp("", "slurmtest-valgrind")
 	require.NoError(t, err)
 	defer os.RemoveAll(dir)
-	c := busyMachine(t, auction, Config{SchedulerParameters: "auc_slurm_bids=3", Wrapper: []string{"valgrind", "--leak-check=full", "--num-callers=30", "--errors-for-leak-kinds=definite",
-		"--show-leak-kinds=definite", "--log-file=" + dir + "/%p"}})
+	c := busyMachine(t, auction, Config{SchedulerParameters: "auc_slurm_bids=3",
+		Wrapper: []string{"valgrind", "--leak-check=full", "--num-callers=30", "--errors-for-leak-kinds=definite",
+			"--show-leak-kinds=definite", "--log-file=" + dir + "/%p"}})
 	require.Contains(t, c.Logs("slurmctld.log", 1<<20), "slurm_bids=3", "they are looked at too")
 	busyCycles(t, c, 1000)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

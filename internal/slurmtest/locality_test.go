@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -16,7 +18,8 @@ func localityMachine(parameters string) Config {
 	return Config{Groups: Uniform(8, 4, 0), SchedulerParameters: "auc_delay_ms=100," + parameters}
 }
 
-// ranOn runs a job on a whole node, long enough for several cycles to see it, and returns where it was.
+// ranOn runs a job on a whole node, long enough for several cycles to see it, and
+// returns where it was.
 func ranOn(t *testing.T, c *Cluster, args ...string) string {
 	t.Helper()
 	id := submit(t, c, "sleep 4", append([]string{"-N1", "--ntasks-per-node=4", "--time=1"}, args...)...)
@@ -27,8 +30,8 @@ func ranOn(t *testing.T, c *Cluster, args ...string) string {
 	return node
 }
 
-// A job goes where its file is, though other nodes are free and come first; also if slurmctld was killed in
-// between, and whoever has started the job that read the file before.
+// A job goes where its file is, though other nodes are free and come first; also if slurmctld was
+// killed in between, and whoever has started the job that read the file before.
 func TestJobsGoWhereTheirFileIs(t *testing.T) {
 	beside(t)
 	c := cluster(t, auction, localityMachine("auc_locality=yes,auc_file_memory=1000"))

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -33,8 +35,9 @@ func TestAsksMeanWhatRequestsMean(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) { judge(r, requests.Draw(r)) })
 }
 
-// askOf is the ask for a request of --ntasks, --nodes, --ntasks-per-node, --gres, --contiguous and --nodelist. Ranges of different GPUs
-// on the nodes have no words, and where --ntasks-per-node is the most only, Ask has none.
+// askOf is the ask for a request of --ntasks, --nodes, --ntasks-per-node, --gres, --contiguous and
+// --nodelist. Ranges of different GPUs on the nodes have no words, and where --ntasks-per-node is
+// the most only, Ask has none.
 func askOf(r *bids.Request, nodes int) (Ask, bool) {
 	ask := Ask{CPUs: r.Cores, MinNodes: r.MinNodes, MaxNodes: r.MaxNodes, CPUsPerNode: r.TasksPerNode, Contiguous: r.Contiguous}
 	if r.MixedGPUs || (r.TasksPerNode > 0 && r.Cores > 0 && (r.MinNodes+r.MaxNodes > 0 || r.Cores%r.TasksPerNode > 0)) {

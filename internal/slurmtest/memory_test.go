@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -10,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// memoryBound has 48 jobs of two cores ask for much memory, so that it is what they wait for: two to four
-// of them find room on a node. It returns their mean wait and how long all of it took.
+// memoryBound has 48 jobs of two cores ask for much memory, so that it is what they wait for: two
+// to four of them find room on a node. It returns their mean wait and how long all of it took.
 func memoryBound(t *testing.T, m mode) [2]time.Duration {
 	t.Helper()
 	cfg := Site()

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -82,7 +84,8 @@ func Version() (string, error) {
 
 // StockPluginDir is the directory of the installed Slurm's plug-ins.
 func StockPluginDir() (string, error) {
-	for _, pattern := range []string{"/usr/lib/*/slurm-wlm", "/usr/lib64/slurm", "/usr/lib/slurm", "/usr/local/lib/slurm", "/usr/lib/*/slurm"} {
+	for _, pattern := range []string{"/usr/lib/*/slurm-wlm", "/usr/lib64/slurm",
+		"/usr/lib/slurm", "/usr/local/lib/slurm", "/usr/lib/*/slurm"} {
 		found, _ := filepath.Glob(filepath.Join(pattern, "select_cons_tres.so"))
 		if len(found) > 0 {
 			return filepath.Dir(found[0]), nil

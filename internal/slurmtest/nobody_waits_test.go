@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -13,18 +15,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// siteKinds are kinds of jobs that the site takes; the model of the auction knows some of them in part or not at all.
+// siteKinds are kinds of jobs that the site takes; the model of the auction knows some of them
+// in part or not at all.
 var siteKinds = []string{
 	"-n1", "-n4", "-n6 -N2-4", "-N2 --ntasks-per-node=2 -c2", "-n1 -N1 -c3", "-n4 -N2 -c2", "-n4 -c2", "-n4 --ntasks-per-node=2", "-c4",
 	"-N1 -n16", "-n1 -C ib", "-n1 -C skylake|gpu", "-n1 --mem=100", "-N1 -n2 --mem=20G", "-n4 --mem-per-cpu=900", "-n2 -N2 --exclusive",
-	"-n1 --exclusive", "-n1 -L matlab:1", "-n1 --nodelist=n0002", "-n2 -N2 --switches=1", "-n1 --hint=nomultithread", "-n2 --ntasks-per-socket=1",
-	"-n1 --mincpus=4", "-n1 -p cpu,long", "-n1 -p debug", "-n1 -p long", "-n1 --exclude=n0001", "-n1 --deadline=now+10hours", "-n1 -A limited",
+	"-n1 --exclusive", "-n1 -L matlab:1", "-n1 --nodelist=n0002", "-n2 -N2 --switches=1",
+	"-n1 --hint=nomultithread", "-n2 --ntasks-per-socket=1",
+	"-n1 --mincpus=4", "-n1 -p cpu,long", "-n1 -p debug", "-n1 -p long", "-n1 --exclude=n0001",
+	"-n1 --deadline=now+10hours", "-n1 -A limited",
 	"-n1 --qos=lim", "-n1 --qos=share",
-	"-p gpu -n1 --gres=gpu:1", "-p gpu -n1 --gres=gpu:a100:1", "-p gpu -n1 --gres=gpu:v100:1", "-p gpu -n1 --gpus=2", "-p gpu -n2 --gpus-per-task=1",
+	"-p gpu -n1 --gres=gpu:1", "-p gpu -n1 --gres=gpu:a100:1", "-p gpu -n1 --gres=gpu:v100:1",
+	"-p gpu -n1 --gpus=2", "-p gpu -n2 --gpus-per-task=1",
 	"-p gpu -n1 --gres=gpu:a100:2", "-p gpu -n2 -N2 --gres=gpu:1", "-p gpu -n1 --cpus-per-gpu=2 --gpus=2",
 }
 
-// siteMix submits n random jobs of all kinds in random order, the same for a seed, and returns how long each waited.
+// siteMix submits n random jobs of all kinds in random order, the same for a seed, and returns
+// how long each waited.
 func siteMix(t *testing.T, m mode, n int, seed uint64) (kinds []string, took []time.Duration) {
 	t.Helper()
 	c := cluster(t, m, Site())
@@ -53,8 +60,8 @@ func siteMix(t *testing.T, m mode, n int, seed uint64) (kinds []string, took []t
 	return kinds, took
 }
 
-// A queue of jobs of all kinds is never done later than by stock Slurm by more than the net by time allows, and no
-// kind of job is kept from starting.
+// A queue of jobs of all kinds is never done later than by stock Slurm by more than the net by time
+// allows, and no kind of job is kept from starting.
 func TestNobodyWaitsLong(t *testing.T) {
 	long(t)
 	n, seed := 500, uint64(time.Now().UnixNano())

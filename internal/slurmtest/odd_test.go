@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -26,14 +28,16 @@ func (c *Cluster) asUser(t *testing.T, args ...string) (string, error) {
 }
 
 // oddNumbers are the ends of the ranges of record fields, and of what the library takes.
-var oddNumbers = []string{"0", "1", "2", "3", "8", "255", "65533", "65534", "65535", "65536", "500000", "1048577", "536870911", "2147483647",
+var oddNumbers = []string{"0", "1", "2", "3", "8", "255", "65533", "65534", "65535",
+	"65536", "500000", "1048577", "536870911", "2147483647",
 	"2147483648", "3000000000", "4294967292", "4294967293", "4294967294", "4294967295", "4294967296", "-1", "18446744073709551615"}
 
 // oddUpdate is something that users may try to do to their jobs.
 func oddUpdate(r *rand.Rand) string {
 	number := func() string { return oddNumbers[r.IntN(len(oddNumbers))] }
 	fields := []string{"NumTasks", "NumTasks", "NumCPUs", "MinCPUsNode", "NumNodes", "CPUsPerTask", "NTasksPerNode", "MinMemoryNode",
-		"MinMemoryCPU", "MinTmpDiskNode", "TimeLimit", "TresPerNode", "Features", "Contiguous", "NumNodes", "Priority", "ExcNodeList", "OverSubscribe"}
+		"MinMemoryCPU", "MinTmpDiskNode", "TimeLimit", "TresPerNode", "Features",
+		"Contiguous", "NumNodes", "Priority", "ExcNodeList", "OverSubscribe"}
 	field := fields[r.IntN(len(fields))]
 	switch field {
 	case "NumNodes", "NumCPUs":
@@ -84,8 +88,10 @@ func TestOddJobs(t *testing.T) {
 		require.Empty(t, logLines(t, c, "faults in what the library was shown"), "seed %d: what it would not take is left to Slurm", seed)
 	}
 	for i := range n {
-		args := []string{"--uid=nobody", "-N1", "-n1", "--time=5", "--begin=now+2", "--partition=" + []string{"p", "p", "p", "q"}[r.IntN(4)]}
-		script := "#!/bin/sh\n" + fmt.Sprintf("#AUCSCHED --alternative --nodes=%d --ntasks-per-node=%s\n", 1+r.IntN(9), oddNumbers[1+r.IntN(8)]) + "true\n"
+		args := []string{"--uid=nobody", "-N1", "-n1", "--time=5", "--begin=now+2",
+			"--partition=" + []string{"p", "p", "p", "q"}[r.IntN(4)]}
+		script := "#!/bin/sh\n" + fmt.Sprintf("#AUCSCHED --alternative --nodes=%d --ntasks-per-node=%s\n",
+			1+r.IntN(9), oddNumbers[1+r.IntN(8)]) + "true\n"
 		id, err := c.Sbatch(t.Context(), args, script)
 		if err != nil { // the alternative is against a limit
 			id = submit(t, c, "true", args...)

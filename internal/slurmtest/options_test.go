@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -29,7 +31,8 @@ func TestOptions(t *testing.T) {
 		{"-n6 --ntasks-per-node=3", either, Ask{CPUs: 6, MinNodes: 2, MaxNodes: 2, CPUsPerNode: 3}},
 		{"-n4 -c2", "layout", Ask{CPUs: 8}},
 		{"-n4 -N2 -c4", either, Ask{CPUs: 16, MinNodes: 2, MaxNodes: 2}},
-		{"-n4 -N2 -c3", either, Ask{MinCPUs: 11, MinNodes: 2, MaxNodes: 2}}, // 8 and 3, says stock 22.05
+		// 8 and 3, says stock 22.05
+		{"-n4 -N2 -c3", either, Ask{MinCPUs: 11, MinNodes: 2, MaxNodes: 2}},
 		{"-N2 --ntasks-per-node=2 -c2", "", Ask{CPUs: 8, MinNodes: 2, MaxNodes: 2, CPUsPerNode: 4}},
 		{"-n4 -N2 --gres=gpu:2", "", Ask{CPUs: 4, MinNodes: 2, MaxNodes: 2}.GPURange(2, 2)},
 		{"-n2 -N2 --gpus-per-node=1", "", Ask{CPUs: 2, MinNodes: 2, MaxNodes: 2}.GPURange(1, 1)},
@@ -116,7 +119,8 @@ func testSbatchRanges(t *testing.T, c *Cluster) {
 }
 
 // inStep prints what a step sees and, after it, what its job holds.
-const inStep = `echo "step $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES"; [ "$SLURM_PROCID" != 0 ] || { sleep 0.5; echo; scontrol show job -d $SLURM_JOB_ID; }`
+const inStep = `echo "step $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES"; ` +
+	`[ "$SLURM_PROCID" != 0 ] || { sleep 0.5; echo; scontrol show job -d $SLURM_JOB_ID; }`
 
 var stepLine = regexp.MustCompile(`(?m)^step (\S+) ([0-9,]*)$`)
 
@@ -230,7 +234,8 @@ func testRequeuedRange(t *testing.T, c *Cluster) {
 	running(t, c, 10*time.Second, filler)
 	_, err = c.Scontrol(ctx, "release", fmt.Sprint(id))
 	require.NoError(t, err)
-	_, err = c.Scontrol(ctx, "update", fmt.Sprint("JobId=", id), "StartTime=now") // else it waits for two minutes
+	// else it waits for two minutes
+	_, err = c.Scontrol(ctx, "update", fmt.Sprint("JobId=", id), "StartTime=now")
 	require.NoError(t, err)
 	var after Job
 	require.NoError(t, c.poll(ctx, 20*time.Second, "the job to run again", func() (bool, error) {

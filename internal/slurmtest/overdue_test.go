@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -32,14 +34,16 @@ func waited(t *testing.T, j Job) time.Duration {
 	return when(t, j, "StartTime").Sub(when(t, j, "SubmitTime"))
 }
 
-// Nobody waits longer than auc_net_s where Slurm would have started him, though the auction sees nobody.
+// Nobody waits longer than auc_net_s where Slurm would have started him, though the
+// auction sees nobody.
 func TestNetByTime(t *testing.T) {
 	for _, beyond := range []string{"slurm", "wait"} {
 		t.Run(beyond, func(t *testing.T) {
 			beside(t)
 			cfg := leftMachine()
 			// Slurm's own schedulers hardly look: they are not what catches them.
-			cfg.SchedulerParameters = "bf_interval=600,sched_interval=600,auc_window=5,auc_depth=5,auc_net_s=5,auc_at_once=no,auc_beyond=" + beyond
+			cfg.SchedulerParameters = "bf_interval=600,sched_interval=600," +
+				"auc_window=5,auc_depth=5,auc_net_s=5,auc_at_once=no,auc_beyond=" + beyond
 			c := cluster(t, blind, cfg)
 			w := watch(t, c)
 			rows := slices.DeleteFunc(slices.Clone(leftRows), func(r leftRow) bool { return r.left != "" && r.left != either })
@@ -85,14 +89,16 @@ func TestNetByTime(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "on", s.State)
 			require.Greater(t, s.Overdue, int64(len(ids)))
-			require.LessOrEqual(t, s.Overdue, int64(len(ids)+6)) // an array that is Slurm's its main loop may start too
+			// an array that is Slurm's its main loop may start too
+			require.LessOrEqual(t, s.Overdue, int64(len(ids)+6))
 			require.Zero(t, s.Started)
 			require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(held), fmt.Sprint(limited), fmt.Sprint(array)))
 		})
 	}
 }
 
-// What is started as overdue keeps off the nodes that a job before it is to have, unless it ends in time.
+// What is started as overdue keeps off the nodes that a job before it is to have,
+// unless it ends in time.
 func TestNetKeepsPlans(t *testing.T) {
 	beside(t)
 	c := cluster(t, blind, Config{Groups: Uniform(4, 2, 0), SchedulerParameters: "auc_net_s=4,auc_at_once=no"})

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -57,7 +59,8 @@ func TestParseJobs(t *testing.T) {
 	require.Empty(t, jobs)
 	for _, bad := range []string{"JobId=x\n", "JobId=1 NumNodes=x\n", "hello", "JobId=1 ArrayJobId=-3",
 		"JobId=1\nNodes=n[1 CPU_IDs=0", "JobId=1\nNodes=n[1-99999] CPU_IDs=0", "JobId=1\nNodes=a[1-9]b[1-9] CPU_IDs=0",
-		"JobId=1\nNodes=n[1-20000] CPU_IDs=0-99", "JobId=1\nNodes=n[1-99999999999999999999] CPU_IDs=0", "JobId=1\nNodes=n1 CPU_IDs=3-1", "JobId=1\nNodes=n1 CPU_IDs=0-99999999",
+		"JobId=1\nNodes=n[1-20000] CPU_IDs=0-99", "JobId=1\nNodes=n[1-99999999999999999999] CPU_IDs=0",
+		"JobId=1\nNodes=n1 CPU_IDs=3-1", "JobId=1\nNodes=n1 CPU_IDs=0-99999999",
 		"JobId=1\nNodes=n1 CPU_IDs=0 GRES=gpu:1(IDX:0", "JobId=1\nNodes=n1 CPU_IDs=0 GRES=gpu:x(IDX:0)"} {
 		_, err := ParseJobs(bad)
 		require.Error(t, err, bad)
@@ -148,7 +151,10 @@ func TestConfigRefused(t *testing.T) {
 		require.ErrorContains(t, err, name)
 	}
 	require.ErrorContains(t, checkDir("/tmp/a b"), `"/tmp/a b"`)
-	require.ErrorContains(t, checkDir("/tmp/"+string(make([]byte, 0))+"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), "too long")
+	require.ErrorContains(t,
+		checkDir(
+			"/tmp/"+string(make([]byte, 0))+"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+		"too long")
 	require.NoError(t, checkDir("/tmp/bed"))
 }
 
@@ -164,7 +170,8 @@ func TestRangesRoundTrip(t *testing.T) {
 
 func FuzzParseJobs(f *testing.F) {
 	// Short seeds: Go takes its time to make long ones shorter.
-	f.Add("JobId=7 ArrayJobId=2 ArrayTaskId=1 JobName=sbatch\n   JobState=PENDING Reason=None\n   NumNodes=2-4\n   JOB_GRES=gpu:3\n   Comment=a = b\n\nJobId=8\n")
+	f.Add("JobId=7 ArrayJobId=2 ArrayTaskId=1 JobName=sbatch\n   JobState=PENDING Reason=None\n  " +
+		" NumNodes=2-4\n   JOB_GRES=gpu:3\n   Comment=a = b\n\nJobId=8\n")
 	f.Add("JobId=1 JobState=RUNNING NumNodes=1\n Nodes=n[1-2] CPU_IDs=0-3,5 Mem=1 GRES=gpu:a:2(IDX:0-1)\n")
 	machine := (&Config{Groups: Uniform(4, 8, 2)}).Machine()
 	f.Fuzz(func(t *testing.T, text string) {

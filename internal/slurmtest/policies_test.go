@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -31,8 +33,8 @@ func policyJob(rng *rand.Rand) (args []string, ask Ask) {
 	}
 }
 
-// Policies other than the default run a queue of all kinds to its end. What the model of ipsched does not know,
-// consecutive nodes, Slurm starts.
+// Policies other than the default run a queue of all kinds to its end. What the model of ipsched
+// does not know, consecutive nodes, Slurm starts.
 func TestPolicies(t *testing.T) {
 	beside(t)
 	for _, c := range []struct{ policy, classes string }{{"ipsched", "I"}, {"auction1", "ABC"}} {
@@ -69,12 +71,14 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// Without node limits a job that asks for four nodes gets the two that hold it, which is worth more.
+// Without node limits a job that asks for four nodes gets the two that hold it,
+// which is worth more.
 func TestPoliciesNodeLimits(t *testing.T) {
 	beside(t)
 	for limits, nodes := range map[string]int{"yes": 4, "no": 2} {
 		t.Run(limits, func(t *testing.T) {
-			s := cluster(t, auction, Config{Groups: Uniform(4, 8, 0), SchedulerParameters: "auc_delay_ms=200,auc_policy=ipsched,auc_node_limits=" + limits})
+			s := cluster(t, auction, Config{Groups: Uniform(4, 8, 0),
+				SchedulerParameters: "auc_delay_ms=200,auc_policy=ipsched,auc_node_limits=" + limits})
 			w := watch(t, s)
 			id := submit(t, s, `[ "$SLURM_NNODES" = `+fmt.Sprint(nodes)+" ] && srun true && sleep 2", "-n16", "-N4", "--time=1")
 			w.Expect(id, Ask{CPUs: 16, MinNodes: nodes, MaxNodes: nodes})

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -105,7 +107,8 @@ func (r *prologRound) waitEmpty() {
 		}
 		for line := range strings.SplitSeq(left, "\n") {
 			if id, reason, _ := strings.Cut(line, " "); r.fails && strings.HasSuffix(reason, "BeginTime") {
-				r.Scontrol(r.t.Context(), "update", "JobId="+id, "StartTime=now") // it may just have begun
+				// it may just have begun
+				r.Scontrol(r.t.Context(), "update", "JobId="+id, "StartTime=now")
 			}
 		}
 		return strings.TrimSpace(left) == "", nil
@@ -210,6 +213,7 @@ func TestCancelledWhileSaved(t *testing.T) {
 		require.Error(t, err, argv)
 		require.NotErrorIs(t, err, context.DeadlineExceeded, argv)
 		require.NoError(t, c.Faults().Clear())
-		time.Sleep(3 * time.Second) // a save that takes too long is not waited for: none is left of this round
+		// a save that takes too long is not waited for: none is left of this round
+		time.Sleep(3 * time.Second)
 	}
 }

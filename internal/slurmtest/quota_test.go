@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -30,7 +32,8 @@ func quotaMachine(a Accounting) Config {
 	}
 }
 
-// A quotaRow is some jobs that are alike, of which a limit lets the first run, and what the others are told.
+// A quotaRow is some jobs that are alike, of which a limit lets the first run, and what
+// the others are told.
 type quotaRow struct {
 	qos, account, user string // limits
 	args               string // of the jobs, or of an array of them
@@ -41,7 +44,8 @@ type quotaRow struct {
 var quotaRows = []quotaRow{
 	{account: "GrpTRES=cpu=4", args: "-n2", run: 2, reason: "AssocGrpCpuLimit"},
 	{account: "GrpTRES=cpu=4", args: "-n2 --array=1-4", run: 2, reason: "AssocGrpCpuLimit"},
-	{account: "GrpTRES=cpu=5", args: "-n1", run: 2, reason: "AssocGrpCpuLimit"}, // whole cores count
+	// whole cores count
+	{account: "GrpTRES=cpu=5", args: "-n1", run: 2, reason: "AssocGrpCpuLimit"},
 	{account: "GrpTRES=mem=2G", args: "-N1 -n1 --mem=1G", run: 2, reason: "AssocGrpMemLimit"},
 	{account: "GrpTRES=node=1", args: "-N1 --exclusive", run: 1, reason: "AssocGrpNodeLimit"},
 	{account: "GrpTRES=gres/gpu=2", args: "-N1 -n1 --gres=gpu:1", run: 2, reason: "AssocGrpGRES"},
@@ -71,8 +75,8 @@ func quotaAccounting(rows []quotaRow) (a Accounting) {
 	return a
 }
 
-// quotaCluster starts a cluster with the accounts. slurmdbd hears of GPUs from a first slurmctld: limits on them
-// are set when that is there.
+// quotaCluster starts a cluster with the accounts. slurmdbd hears of GPUs from a first slurmctld:
+// limits on them are set when that is there.
 func quotaCluster(t *testing.T, m mode, a Accounting) *Cluster {
 	t.Helper()
 	var late [][]string
@@ -157,7 +161,8 @@ func TestLimitsAreTold(t *testing.T) {
 	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := quotaCluster(t, m, quotaAccounting(quotaRows))
-		if m.name != "stock" { // so that the backfill scheduler does not put right what the auction says
+		if m.name != "stock" {
+			// so that the backfill scheduler does not put right what the auction says
 			require.NoError(t, c.SetParameters(t.Context(), quickAuction+",batch_sched_delay=0,bf_interval=60"))
 		}
 		for i, r := range quotaRows {
@@ -271,7 +276,8 @@ func (r *quotaReferee) look(jobs []Job, now time.Time) {
 		if !ok {
 			r.could[j.ID], since = now, now
 		}
-		require.LessOrEqual(r.t, now.Sub(since), r.within, "job %d (%s, %s) could run: %v beside %v", j.ID, j.Reason, j.Fields["QOS"], countsOf(r.t, j), used)
+		require.LessOrEqual(r.t, now.Sub(since), r.within, "job %d (%s, %s) could run: %v beside %v",
+			j.ID, j.Reason, j.Fields["QOS"], countsOf(r.t, j), used)
 	}
 }
 
@@ -295,7 +301,8 @@ func (r *quotaReferee) fits(j Job, used []map[string]counts) bool {
 func randomQuotas(rng *rand.Rand) (Accounting, []quota) {
 	var a Accounting
 	var quotas []quota
-	one := func(options ...string) (string, counts) { // an option as sacctmgr takes it, and what it says
+	one := func(options ...string) (string, counts) {
+		// an option as sacctmgr takes it, and what it says
 		most, texts := counts{}, []string(nil)
 		for _, o := range options {
 			if rng.IntN(3) == 0 {
@@ -375,8 +382,9 @@ func randomQuotaJob(rng *rand.Rand, gpus ...string) []string {
 	return append(args, "--array=1-"+pick("1", "2", "8"))
 }
 
-// Random jobs of several users under random limits, where nothing else is scarce: nobody ever has more than
-// he may, every job starts soon after the limits let it, and the auction decides nothing that can't start.
+// Random jobs of several users under random limits, where nothing else is scarce: nobody ever has
+// more than he may, every job starts soon after the limits let it, and the auction decides
+// nothing that can't start.
 func TestLimitsHold(t *testing.T) {
 	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
@@ -406,8 +414,9 @@ func TestLimitsHold(t *testing.T) {
 	})
 }
 
-// A job that has no place yet does not keep others of its account from starting that could run elsewhere or
-// beside it, even if it would use up all that the account may have; those that ask for as much wait.
+// A job that has no place yet does not keep others of its account from starting that could run
+// elsewhere or beside it, even if it would use up all that the account may have; those that
+// ask for as much wait.
 func TestBehindAWideJob(t *testing.T) {
 	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
@@ -468,7 +477,8 @@ func TestJobsShareALimitedNode(t *testing.T) {
 	requireNoMisses(t, c)
 }
 
-// No more jobs take part than can start together, and of a range of GPUs no more is bid for than there may be.
+// No more jobs take part than can start together, and of a range of GPUs no more is bid
+// for than there may be.
 func TestLimitsOfTheWindow(t *testing.T) {
 	beside(t)
 	c := quotaCluster(t, auction, Accounting{Accounts: []Account{
@@ -509,7 +519,8 @@ func TestLimitsOfTheWindow(t *testing.T) {
 	require.NotContains(t, log, "met a limit at its start")
 }
 
-// A job that meets a limit only on the nodes that it has won, for it may have fewer, does not win them for ever.
+// A job that meets a limit only on the nodes that it has won, for it may have fewer, does
+// not win them for ever.
 func TestLimitOfWhatWasWon(t *testing.T) {
 	beside(t)
 	c := quotaCluster(t, auction, Accounting{Accounts: []Account{

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -80,7 +82,8 @@ func TestNothingIsLeft(t *testing.T) {
 			defer os.RemoveAll(dir)
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "SLURMTEST_VICTIM="+dir)
-			daemons := 8 // munged, slurmctld, slurmscriptd, 2 slurmd, slurmstepd, the job, its sleep
+			// munged, slurmctld, slurmscriptd, 2 slurmd, slurmstepd, the job, its sleep
+			daemons := 8
 			if strings.Contains(c.name, "accounts") {
 				cmd.Env = append(cmd.Env, "SLURMTEST_ACCOUNTS=1")
 				daemons += 2 // mariadbd, slurmdbd
@@ -109,7 +112,8 @@ func childrenOf(pid int, name string) (found []int) {
 		text, _ := os.ReadFile(path)
 		var child, parent int
 		var comm, state string
-		if _, err := fmt.Sscanf(string(text), "%d %s %s %d", &child, &comm, &state, &parent); err == nil && parent == pid && comm == "("+name+")" && state != "Z" {
+		if _, err := fmt.Sscanf(string(text), "%d %s %s %d", &child, &comm, &state, &parent); err == nil &&
+			parent == pid && comm == "("+name+")" && state != "Z" {
 			found = append(found, child)
 		}
 	}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -28,7 +30,8 @@ func (c *Config) Machine() Machine {
 	for _, g := range c.Groups {
 		for range g.Nodes {
 			i := len(m)
-			m[NodeName(i+1)] = NodeSpec{Index: i, Cores: max(g.Cores, 1) * max(g.Sockets, 1), Threads: max(g.Threads, 1), GPUs: g.gpus(), Memory: cmp.Or(g.MemoryMB, defaultMemoryMB)}
+			m[NodeName(i+1)] = NodeSpec{Index: i, Cores: max(g.Cores, 1) * max(g.Sockets, 1),
+				Threads: max(g.Threads, 1), GPUs: g.gpus(), Memory: cmp.Or(g.MemoryMB, defaultMemoryMB)}
 		}
 	}
 	return m

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -61,26 +63,28 @@ func TestRefereeFinds(t *testing.T) {
 		job Job
 		ask Ask
 	}{
-		"core 0 is also job 1's":          {job: runningJob(2, share(1, []int{1}, nil))}, // its other thread
-		"GPU 1 is also job 1's":           {job: runningJob(2, share(2, []int{0}, []int{1}))},
-		"core 4, but it has 4":            {job: runningJob(2, share(3, []int{8}, nil))},
-		"GPU 2, but it has 2":             {job: runningJob(2, share(3, []int{0}, []int{2}))},
-		"no such node":                    {job: runningJob(2, share(9, []int{0}, nil))},
-		"listed twice":                    {job: runningJob(2, share(3, []int{0}, nil), share(3, []int{2}, nil))},
-		"holds no node":                   {job: runningJob(2)},
-		"no CPU of it":                    {job: runningJob(2, share(3, nil, nil))},
-		"2 GPUs, but indices [0]":         {job: wrongCount},
-		"110 MB are held by now":          {job: fat},
-		"0 MB, asked for 7":               {runningJob(2, share(3, []int{0}, nil)), Ask{MemoryMB: 7}},
-		"NumNodes=2":                      {job: tooFew},
-		"2 CPUs in all, asked for 1":      {runningJob(2, share(3, []int{0, 1}, nil)), Ask{CPUs: 1}},
-		"1 CPUs in all, asked for 2":      {runningJob(2, share(3, []int{0}, nil)), Ask{MinCPUs: 2}},
-		"asked for 2 a node":              {runningJob(2, share(3, []int{0}, nil)), Ask{CPUsPerNode: 2}},
-		"asked for 2-3":                   {runningJob(2, share(3, []int{0}, nil)), Ask{MinNodes: 2, MaxNodes: 3}},
-		"asked for 0-1":                   {runningJob(2, share(3, []int{0}, nil), share(2, []int{0}, nil)), Ask{MaxNodes: 1}},
-		"1 GPUs, asked for 2-3":           {runningJob(2, share(3, []int{0}, []int{0})), Ask{}.GPURange(2, 3)},
-		"2 GPUs, asked for 0-1":           {runningJob(2, share(3, []int{0}, []int{0, 1})), Ask{}.GPURange(0, 1)},
-		"2 GPUs, but 1 on n0002":          {runningJob(2, share(2, []int{0}, []int{0}), share(3, []int{0}, []int{0, 1})), Ask{}.GPURange(1, 2)},
+		// its other thread
+		"core 0 is also job 1's":     {job: runningJob(2, share(1, []int{1}, nil))},
+		"GPU 1 is also job 1's":      {job: runningJob(2, share(2, []int{0}, []int{1}))},
+		"core 4, but it has 4":       {job: runningJob(2, share(3, []int{8}, nil))},
+		"GPU 2, but it has 2":        {job: runningJob(2, share(3, []int{0}, []int{2}))},
+		"no such node":               {job: runningJob(2, share(9, []int{0}, nil))},
+		"listed twice":               {job: runningJob(2, share(3, []int{0}, nil), share(3, []int{2}, nil))},
+		"holds no node":              {job: runningJob(2)},
+		"no CPU of it":               {job: runningJob(2, share(3, nil, nil))},
+		"2 GPUs, but indices [0]":    {job: wrongCount},
+		"110 MB are held by now":     {job: fat},
+		"0 MB, asked for 7":          {runningJob(2, share(3, []int{0}, nil)), Ask{MemoryMB: 7}},
+		"NumNodes=2":                 {job: tooFew},
+		"2 CPUs in all, asked for 1": {runningJob(2, share(3, []int{0, 1}, nil)), Ask{CPUs: 1}},
+		"1 CPUs in all, asked for 2": {runningJob(2, share(3, []int{0}, nil)), Ask{MinCPUs: 2}},
+		"asked for 2 a node":         {runningJob(2, share(3, []int{0}, nil)), Ask{CPUsPerNode: 2}},
+		"asked for 2-3":              {runningJob(2, share(3, []int{0}, nil)), Ask{MinNodes: 2, MaxNodes: 3}},
+		"asked for 0-1":              {runningJob(2, share(3, []int{0}, nil), share(2, []int{0}, nil)), Ask{MaxNodes: 1}},
+		"1 GPUs, asked for 2-3":      {runningJob(2, share(3, []int{0}, []int{0})), Ask{}.GPURange(2, 3)},
+		"2 GPUs, asked for 0-1":      {runningJob(2, share(3, []int{0}, []int{0, 1})), Ask{}.GPURange(0, 1)},
+		"2 GPUs, but 1 on n0002": {runningJob(2, share(2, []int{0}, []int{0}),
+			share(3, []int{0}, []int{0, 1})), Ask{}.GPURange(1, 2)},
 		"1 GPUs in all, asked for 2":      {runningJob(2, share(3, []int{0}, []int{0})), Ask{GPUs: 2}},
 		"are no neighbours":               {runningJob(2, share(1, []int{4}, nil), share(3, []int{0}, nil)), Ask{Contiguous: true}},
 		"n0003: not a node that was":      {runningJob(2, share(3, []int{0}, nil)), Ask{Without: []string{"n0003"}}},
@@ -135,19 +139,26 @@ func TestCheckRuns(t *testing.T) {
 		kills  []time.Time
 		fault  string
 	}{
-		"once":                    {starts: []ScriptStart{start(0, 100)}, ended: []Ended{end}},
-		"never":                   {ended: []Ended{end}, fault: "never started"},
-		"twice":                   {starts: []ScriptStart{start(0, 100), start(0, 104)}, ended: []Ended{end}, fault: "started again"},
-		"requeued":                {starts: []ScriptStart{start(0, 100), start(1, 104)}, ended: []Ended{{ID: 1, State: "REQUEUED"}, end}},
-		"forgotten":               {starts: []ScriptStart{start(0, 100), start(0, 104)}, ended: []Ended{end, end}, kills: []time.Time{at(102)}},
-		"killed before the start": {starts: []ScriptStart{start(0, 100), start(0, 104)}, ended: []Ended{end}, kills: []time.Time{at(98)}, fault: "started again"},
-		"killed long after":       {starts: []ScriptStart{start(0, 100), start(0, 104)}, ended: []Ended{end}, kills: []time.Time{at(111)}, fault: "started again"},
-		"forgotten end":           {starts: []ScriptStart{start(0, 100)}, ended: []Ended{endAt("COMPLETED", 102), endAt("TIMEOUT", 160)}, kills: []time.Time{at(103)}},
-		"number used again":       {starts: []ScriptStart{start(0, 100)}, ended: []Ended{endAt("FAILED", 104)}, kills: []time.Time{at(103)}},
-		"ended badly":             {starts: []ScriptStart{start(0, 100)}, ended: []Ended{endAt("COMPLETED", 102), endAt("TIMEOUT", 160)}, kills: []time.Time{at(150)}, fault: "ended TIMEOUT"},
-		"lost":                    {starts: []ScriptStart{start(0, 100)}, fault: "no line"},
-		"failed":                  {starts: []ScriptStart{start(0, 100)}, ended: []Ended{{ID: 1, State: "FAILED"}}, fault: "ended FAILED"},
-		"completed twice":         {starts: []ScriptStart{start(0, 100)}, ended: []Ended{end, end}, fault: "completed 2 times"},
+		"once":     {starts: []ScriptStart{start(0, 100)}, ended: []Ended{end}},
+		"never":    {ended: []Ended{end}, fault: "never started"},
+		"twice":    {starts: []ScriptStart{start(0, 100), start(0, 104)}, ended: []Ended{end}, fault: "started again"},
+		"requeued": {starts: []ScriptStart{start(0, 100), start(1, 104)}, ended: []Ended{{ID: 1, State: "REQUEUED"}, end}},
+		"forgotten": {starts: []ScriptStart{start(0, 100), start(0, 104)},
+			ended: []Ended{end, end}, kills: []time.Time{at(102)}},
+		"killed before the start": {starts: []ScriptStart{start(0, 100), start(0, 104)},
+			ended: []Ended{end}, kills: []time.Time{at(98)}, fault: "started again"},
+		"killed long after": {starts: []ScriptStart{start(0, 100), start(0, 104)},
+			ended: []Ended{end}, kills: []time.Time{at(111)}, fault: "started again"},
+		"forgotten end": {starts: []ScriptStart{start(0, 100)},
+			ended: []Ended{endAt("COMPLETED", 102), endAt("TIMEOUT", 160)}, kills: []time.Time{at(103)}},
+		"number used again": {starts: []ScriptStart{start(0, 100)},
+			ended: []Ended{endAt("FAILED", 104)}, kills: []time.Time{at(103)}},
+		"ended badly": {starts: []ScriptStart{start(0, 100)},
+			ended: []Ended{endAt("COMPLETED", 102), endAt("TIMEOUT", 160)}, kills: []time.Time{at(150)},
+			fault: "ended TIMEOUT"},
+		"lost":            {starts: []ScriptStart{start(0, 100)}, fault: "no line"},
+		"failed":          {starts: []ScriptStart{start(0, 100)}, ended: []Ended{{ID: 1, State: "FAILED"}}, fault: "ended FAILED"},
+		"completed twice": {starts: []ScriptStart{start(0, 100)}, ended: []Ended{end, end}, fault: "completed 2 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := CheckRuns([]uint32{1}, c.starts, c.ended, c.kills)

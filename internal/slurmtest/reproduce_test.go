@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -22,7 +24,8 @@ func TestReproduceViaSlurm(t *testing.T) {
 	program := filepath.Join(bin, "aucsched")
 
 	reproduce := func(out string, more ...string) (string, error) {
-		args := []string{program, "reproduce", "ipsched-5", "--only", "4-SLURM", "--seeds", "1-4", "--json", "-j", "2", "--out", filepath.Join(dir, out)}
+		args := []string{program, "reproduce", "ipsched-5", "--only", "4-SLURM",
+			"--seeds", "1-4", "--json", "-j", "2", "--out", filepath.Join(dir, out)}
 		return c.Run(t.Context(), append(args, more...)...)
 	}
 	via, err := reproduce("slurm", "--via", "slurm")

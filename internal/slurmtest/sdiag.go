@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -46,7 +48,8 @@ func ParseSdiag(text string) (Sdiag, error) {
 		to      *Cycles
 	}{{"Main schedule statistics", &s.Main}, {"Backfilling stats", &s.Backfill}} {
 		for name, to := range map[string]*int64{"Total cycles": &c.to.Count, "Last cycle": &c.to.Last, "Max cycle": &c.to.Max,
-			"Mean cycle": &c.to.Mean, "Mean depth cycle": &c.to.DepthMean, "Depth Mean": &c.to.DepthMean, "Last queue length": &c.to.LastQueue} {
+			"Mean cycle": &c.to.Mean, "Mean depth cycle": &c.to.DepthMean, "Depth Mean": &c.to.DepthMean,
+			"Last queue length": &c.to.LastQueue} {
 			text, ok := s.Fields[c.section+": "+name]
 			if !ok {
 				continue

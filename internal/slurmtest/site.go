@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import "time"
@@ -17,7 +19,8 @@ const (
 // is consumed, hyperthreads, GPUs of several types, partitions that share nodes, a
 // topology, weights, and priorities with fair share.
 //
-//	n0001-0008   2 x 8 cores x 2 threads, 64 GB: partitions cpu (the default), debug (two of them, first), long
+//	n0001-0008   2 x 8 cores x 2 threads, 64 GB: partitions cpu (the default), debug (two of
+//	             them, first), long
 //	n0009-0010   the same with 128 GB and four a100: partition gpu
 //	n0011-0012   the same with two a100 and two v100: partition gpu
 //
@@ -29,7 +32,8 @@ func Site() Config {
 	cpus, plain, mixed := node, node, node
 	cpus.Nodes, cpus.MemoryMB, cpus.Features, cpus.Options = 8, 64000, "ib,cpu,skylake", cpu
 	plain.Nodes, plain.MemoryMB, plain.GPUs, plain.GPUType, plain.Features, plain.Options = 2, 128000, 4, "a100", "ib,gpu", "Weight=10"
-	mixed.Nodes, mixed.MemoryMB, mixed.GPUTypes, mixed.Features, mixed.Options = 2, 128000, []GPUType{{"a100", 2}, {"v100", 2}}, "ib,gpu", "Weight=10"
+	mixed.Nodes, mixed.MemoryMB, mixed.GPUTypes, mixed.Features, mixed.Options = 2,
+		128000, []GPUType{{"a100", 2}, {"v100", 2}}, "ib,gpu", "Weight=10"
 	return Config{
 		Groups: []Group{cpus, plain, mixed},
 		Partitions: []Partition{

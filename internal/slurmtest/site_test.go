@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -83,7 +85,8 @@ func TestSite(t *testing.T) {
 			{as(Bob, "-n8"), Ask{MinCPUs: 8}},
 			{as(Bob, "-p", "gpu", "-N1", "-n1", "--gres=gpu:v100:1"), Ask{MinCPUs: 1, Within: []string{"n0011", "n0012"}}.GPURange(1, 1)},
 			{as(Carol, "-p", "gpu", "-N1", "-n1", "--gres=gpu:a100:3"), Ask{MinCPUs: 1, Within: []string{"n0009", "n0010"}}.GPURange(3, 3)},
-			{as(Carol, "-p", "debug", "-N2", "--ntasks-per-node=4", "--mem=1000"), Ask{MinCPUs: 8, MemoryMB: 1000, Within: []string{"n0001", "n0002"}}},
+			{as(Carol, "-p", "debug", "-N2", "--ntasks-per-node=4", "--mem=1000"),
+				Ask{MinCPUs: 8, MemoryMB: 1000, Within: []string{"n0001", "n0002"}}},
 		}
 		w := watch(t, c)
 		var ids []uint32
@@ -164,5 +167,7 @@ func TestAccountingIsChecked(t *testing.T) {
 		"User - 'lp':DefaultAccount='open':MaxJobs='3'",
 		"Parent - 'limited'", "User - 'games':DefaultAccount='open'",
 	}), fmt.Sprint(strings.Split(strings.TrimSpace(cfg.Accounting.file()), "\n")))
-	require.Contains(t, cfg.gresConf("/d"), "NodeName=n[0011-0012] Name=gpu Type=a100 File=/d/dev/gpu[0-1]\nNodeName=n[0011-0012] Name=gpu Type=v100 File=/d/dev/gpu[2-3]\n")
+	require.Contains(t, cfg.gresConf("/d"),
+		"NodeName=n[0011-0012] Name=gpu Type=a100 File=/d/dev/gpu[0-1]\nNodeName=n[0011-0012] "+
+			"Name=gpu Type=v100 File=/d/dev/gpu[2-3]\n")
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -10,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// While a job waits and nothing changes there are no cycles; when nodes come free it starts at once.
+// While a job waits and nothing changes there are no cycles; when nodes come
+// free it starts at once.
 func TestNothingChanges(t *testing.T) {
 	beside(t)
 	s := cluster(t, auction, Config{Groups: []Group{{Nodes: 4, Cores: 2}}})

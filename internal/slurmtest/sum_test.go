@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -9,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Winners of one cycle get no more memory than their nodes have, and those who have to wait for it start
-// right after the others, on other nodes or when there is some: no start fails.
+// Winners of one cycle get no more memory than their nodes have, and those who have to wait for it
+// start right after the others, on other nodes or when there is some: no start fails.
 func TestMemoryOfWinners(t *testing.T) {
 	beside(t)
 	for _, s := range []struct {

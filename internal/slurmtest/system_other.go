@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-//go:build !linux
+//go:build !linux && !windows
 
 package slurmtest
 
@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// No cluster starts on other systems; what uses this package is compiled on those of Unix all the same.
+// No cluster starts on other systems; what uses this package is compiled on those
+// of Unix all the same.
 
 func urgent(int, uint32) {}
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -92,7 +94,8 @@ func testTypedAlternative(t *testing.T, c *Cluster) {
 	defer cancelAll(t, c)
 	filler := submit(t, c, "sleep 60", "-N4", "--ntasks-per-node=1", "--gres=gpu:a100:4", "--time=2")
 	running(t, c, 10*time.Second, filler)
-	id := submitWith(t, c, "sleep 60", []string{"-n2 --gres=gpu:v100:1-2"}, "-n2", "-N2", "--gpus-per-node=a100:2-3", "--time=2", "--requeue")
+	id := submitWith(t, c, "sleep 60", []string{"-n2 --gres=gpu:v100:1-2"}, "-n2",
+		"-N2", "--gpus-per-node=a100:2-3", "--time=2", "--requeue")
 	j := running(t, c, 10*time.Second, id)[0]
 	requireByAuction(t, c, id)
 	require.Equal(t, "gpu:v100:2", ofType(j))

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package slurmtest
 
 import (
@@ -10,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nodes with several types of GPU serve jobs for one of them, and the type that a job asks for is what it gets.
+// Nodes with several types of GPU serve jobs for one of them, and the type that a job asks
+// for is what it gets.
 func TestSeveralTypes(t *testing.T) {
 	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {

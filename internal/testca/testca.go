@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package testca makes certificates for tests: an authority, and what it signs, as PEM files in a directory.
+// Package testca makes certificates for tests: an authority, and what it signs, as PEM
+// files in a directory.
 package testca
 
 import (

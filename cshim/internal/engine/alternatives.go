@@ -6,7 +6,8 @@ import (
 	"github.com/aucsched/aucsched/bids"
 )
 
-// loadAlternatives gives jobs their alternatives. A job that has one with a fault does not take part: it is not known what its user wants.
+// loadAlternatives gives jobs their alternatives. A job that has one with a fault does not take
+// part: it is not known what its user wants.
 func (s *snapshot) loadAlternatives(in *Input) {
 	s.others = s.others[:0]
 	if most := min(len(in.Alternatives), len(in.Jobs)*MaxAlternatives); most > cap(s.others) {
@@ -35,8 +36,8 @@ func (s *snapshot) loadAlternatives(in *Input) {
 	}
 }
 
-// alternativeFault is what is wrong with alternative i, whose job, a sound one, must be least and has so many before it. Its array
-// is "" if nothing is.
+// alternativeFault is what is wrong with alternative i, whose job, a sound one, must be least and
+// has so many before it. Its array is "" if nothing is.
 func (s *snapshot) alternativeFault(in *Input, i int, least uint32, before int) flaw {
 	a := &in.Alternatives[i]
 	switch {

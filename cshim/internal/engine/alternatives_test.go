@@ -65,12 +65,15 @@ func TestAlternativeFaults(t *testing.T) {
 		odd   int // the job that is left out, or -1
 		spoil func(in *Input)
 	}{
-		"alternatives[1].job: 2: there are 2 jobs":                          {-1, func(in *Input) { in.Alternatives[1].Job = 2 }},
-		"alternatives[0].job: 4294967295: there are 2 jobs":                 {-1, func(in *Input) { in.Alternatives[0].Job = 1<<32 - 1 }},
-		"alternatives[1].job: 0: must be at least 1":                        {0, func(in *Input) { in.Alternatives[0].Job, in.Alternatives[1].Job = 1, 0 }},
-		"alternatives[0].cores: 0: must be 1 to":                            {0, func(in *Input) { in.Alternatives[0].Cores = 0 }},
-		"alternatives[1].min_nodes: 1048577: must be at most":               {1, func(in *Input) { in.Alternatives[1].MinNodes = MaxNodes + 1 }},
-		"alternatives[1].max_nodes: 1: is below min_nodes, 2":               {1, func(in *Input) { in.Alternatives[1].MinNodes, in.Alternatives[1].MaxNodes = 2, 1 }},
+		"alternatives[1].job: 2: there are 2 jobs":          {-1, func(in *Input) { in.Alternatives[1].Job = 2 }},
+		"alternatives[0].job: 4294967295: there are 2 jobs": {-1, func(in *Input) { in.Alternatives[0].Job = 1<<32 - 1 }},
+		"alternatives[1].job: 0: must be at least 1": {0,
+			func(in *Input) { in.Alternatives[0].Job, in.Alternatives[1].Job = 1, 0 }},
+		"alternatives[0].cores: 0: must be 1 to": {0, func(in *Input) { in.Alternatives[0].Cores = 0 }},
+		"alternatives[1].min_nodes: 1048577: must be at most": {1,
+			func(in *Input) { in.Alternatives[1].MinNodes = MaxNodes + 1 }},
+		"alternatives[1].max_nodes: 1: is below min_nodes, 2": {1,
+			func(in *Input) { in.Alternatives[1].MinNodes, in.Alternatives[1].MaxNodes = 2, 1 }},
 		"alternatives[0].cores_per_node: 3: does not divide its 4 cores":    {0, func(in *Input) { in.Alternatives[0].CoresPerNode = 3 }},
 		"alternatives[0].max_gpus: 0: is below min_gpus, 1":                 {0, func(in *Input) { in.Alternatives[0].MinGPUs = 1 }},
 		"alternatives[0].flags: 2: has unknown bits":                        {0, func(in *Input) { in.Alternatives[0].Flags = 2 }},

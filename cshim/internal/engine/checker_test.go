@@ -20,7 +20,8 @@ func check(in *Input, out *Output) error {
 			return fmt.Errorf("job %d: odd decision %+v", i, d)
 		}
 		if d.Why != Starts {
-			if d.Segments != 0 || d.BidClass != 0 || d.GPUs != 0 || d.Alternative != 0 || d.Holders != 0 || (d.Expected != 0) != (d.Why == WaitsReserved) {
+			if d.Segments != 0 || d.BidClass != 0 || d.GPUs != 0 || d.Alternative != 0 ||
+				d.Holders != 0 || (d.Expected != 0) != (d.Why == WaitsReserved) {
 				return fmt.Errorf("job %d waits: %+v", i, d)
 			}
 			continue
@@ -94,7 +95,8 @@ func checkJob(in *Input, i int, j *Job, d *Decision, segs []Segment, cores, gpus
 	return nil
 }
 
-// validClass tells the auction's own bids, and what ipsched gives without any, from offers, which are taken as they are.
+// validClass tells the auction's own bids, and what ipsched gives without any, from offers, which
+// are taken as they are.
 func validClass(in *Input, i int, d *Decision, segs []Segment) bool {
 	if d.BidClass != 'S' {
 		return d.BidClass == 'I' || (d.BidClass >= 'A' && d.BidClass <= 'C')

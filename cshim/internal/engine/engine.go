@@ -38,14 +38,15 @@ func New(settings string, o Options) (*Engine, error) {
 	return e, e.Configure(settings)
 }
 
-// Configure replaces all settings. On an error the old ones stay. What is known of files stays either way.
+// Configure replaces all settings. On an error the old ones stay. What is known of
+// files stays either way.
 func (e *Engine) Configure(settings string) error {
 	s, err := ParseSettings(settings)
 	if err != nil {
 		return err
 	}
 	solver := newSolver(&s, e.now)
-	policy, err := newPolicy(&s, solver)
+	policy, err := newPolicy(&s, solver, e.now)
 	if err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
@@ -68,9 +69,9 @@ func (e *Engine) Settings() Settings { return e.settings }
 // WorkerFault says what was wrong with the worker process in the last cycle, or nil.
 func (e *Engine) WorkerFault() error { return e.solver.fault }
 
-// Cycle decides on in. After an error, of type [*InputError] where the input as a whole is at
-// fault and [*PanicError] where this module is, out has no decision, and the Engine can
-// be used again. A fault of a single job, alternative, offer, read or running job is none: see Output.Faults.
+// Cycle decides on in. After an error, of type [*InputError] where the input as a whole is at fault
+// and [*PanicError] where this module is, out has no decision, and the Engine can be used again. A
+// fault of a single job, alternative, offer, read or running job is none: see Output.Faults.
 func (e *Engine) Cycle(in *Input, out *Output) error {
 	begin := e.now()
 	err := guard(func() error { return e.cycle(in, out, begin) })
@@ -104,7 +105,7 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	if in.Deadline > 0 {
 		deadline = begin.Add(in.Deadline)
 	}
-	limits := core.Limits{Deadline: deadline, Now: e.now, Seed: in.Seed}
+	limits := core.Limits{Deadline: deadline, Seed: in.Seed}
 	if err := e.policy.Decide(context.Background(), &e.snapshot.Snapshot, limits, &e.plan); err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 func (e *Engine) forget() {
 	e.snapshot, e.plan = snapshot{}, core.Plan{}
 	e.files.forget(e.settings.FileAge)
-	if policy, err := newPolicy(&e.settings, e.solver); err == nil {
+	if policy, err := newPolicy(&e.settings, e.solver, e.now); err == nil {
 		e.policy = policy
 	}
 }
@@ -151,7 +152,7 @@ func (o *Output) fill(in *Input, s *snapshot, p *core.Plan, by PolicyName, f *fi
 			if d.Why, ok = codeOf(from.Why); !ok {
 				return fmt.Errorf("job %d waits for a reason without a code: %s", job, from.Reason)
 			}
-			if from.Expected != 0 {
+			if from.Kept {
 				d.Expected = before(in.Now, from.Expected)
 			}
 			continue

@@ -25,7 +25,8 @@ func TestTableI(t *testing.T) {
 	var out Output
 	require.NoError(t, e.Cycle(in, &out))
 	require.NoError(t, check(in, &out))
-	require.Equal(t, []Segment{{First: 0, Last: 1023, Cores: 4}, {First: 0, Last: 511, Cores: 4, GPUs: 2}, {First: 512, Last: 1023, Cores: 4, GPUs: 2}}, out.Segments)
+	require.Equal(t, []Segment{{First: 0, Last: 1023, Cores: 4}, {First: 0, Last: 511, Cores: 4, GPUs: 2},
+		{First: 512, Last: 1023, Cores: 4, GPUs: 2}}, out.Segments)
 	require.Equal(t, []any{3, 3, true, false, 0}, []any{out.Starts, out.Window, out.Optimal, out.Late, out.WorkerFailures})
 	require.GreaterOrEqual(t, out.Objective, 60.0)
 }
@@ -135,7 +136,8 @@ func TestObjectives(t *testing.T) {
 	require.NoError(t, open(t, "reservations=0").Cycle(in, &out))
 	require.Equal(t, []uint8{Starts, Starts}, []uint8{out.Decisions[0].Why, out.Decisions[1].Why}, "11 + 10 are worth more than 9")
 	require.NoError(t, open(t, "reservations=0 objective=size").Cycle(in, &out))
-	require.Equal(t, []uint8{WaitsLost, WaitsLost, Starts}, []uint8{out.Decisions[0].Why, out.Decisions[1].Why, out.Decisions[2].Why}, "9 x 8 are worth more than 21")
+	require.Equal(t, []uint8{WaitsLost, WaitsLost, Starts},
+		[]uint8{out.Decisions[0].Why, out.Decisions[1].Why, out.Decisions[2].Why}, "9 x 8 are worth more than 21")
 	require.InDelta(t, 72, out.Objective, 9)
 }
 
@@ -159,7 +161,11 @@ func TestPatience(t *testing.T) {
 func TestOutcomesAreValid(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 1))
-		settings := rapid.SampledFrom([]string{"work=100000", "work=100000 window=10", "work=100000 window=5 depth=3 reservations=0", "work=100000 objective=size", "work=100000 throughput=yes", "work=100000 reservations=3 bids=4", "work=100000 drafts=0", "deadline_ms=1", "work=100000 policy=auction1", "work=100000 policy=ipsched", "deadline_ms=1 policy=ipsched on_timeout=halve"}).Draw(r, "settings")
+		settings := rapid.SampledFrom([]string{"work=100000", "work=100000 window=10",
+			"work=100000 window=5 depth=3 reservations=0", "work=100000 objective=size",
+			"work=100000 throughput=yes", "work=100000 reservations=3 bids=4", "work=100000 drafts=0",
+			"deadline_ms=1", "work=100000 policy=auction1", "work=100000 policy=ipsched",
+			"deadline_ms=1 policy=ipsched on_timeout=halve"}).Draw(r, "settings")
 		e, err := New(settings, Options{})
 		require.NoError(r, err)
 		var out Output
@@ -171,7 +177,8 @@ func TestOutcomesAreValid(t *testing.T) {
 	})
 }
 
-// AUCSCHED1's program may give an offer's nodes otherwise than the offer does; the job is not said to have got it then.
+// AUCSCHED1's program may give an offer's nodes otherwise than the offer does; the job is not said
+// to have got it then.
 func TestLayoutsOfOffers(t *testing.T) {
 	race.Slow(t)
 	offers := 0
@@ -218,8 +225,11 @@ func TestLoadAllocatesNothing(t *testing.T) {
 
 // Jobs that run for ever are expected to end late, not early.
 func TestFarEnds(t *testing.T) {
-	for _, c := range [][3]int64{{0, math.MaxInt64, 1 << 40}, {math.MinInt64, math.MaxInt64, math.MinInt64 + 1<<40}, {math.MaxInt64 - 5, math.MaxInt64, math.MaxInt64}, {7, math.MinInt64, 8}} {
-		in := &Input{Now: c[0], Nodes: []Node{{Cores: 4, FreeCores: 1, Up: 1}}, Running: []Running{{End: c[1], Segments: 1}}, Segments: []Segment{{Cores: 3}},
+	for _, c := range [][3]int64{{0, math.MaxInt64, 1 << 40},
+		{math.MinInt64, math.MaxInt64, math.MinInt64 + 1<<40}, {math.MaxInt64 - 5, math.MaxInt64, math.MaxInt64},
+		{7, math.MinInt64, 8}} {
+		in := &Input{Now: c[0], Nodes: []Node{{Cores: 4, FreeCores: 1, Up: 1}},
+			Running: []Running{{End: c[1], Segments: 1}}, Segments: []Segment{{Cores: 3}},
 			Jobs: []Job{{Priority: 2, Cores: 2, TimeLimit: NoLimit, Mask: -1}, {Priority: 1, Cores: 1, TimeLimit: NoLimit, Mask: -1}}}
 		var out Output
 		require.NoError(t, open(t, "").Cycle(in, &out))
@@ -323,7 +333,8 @@ func flat(data []byte) *Input {
 	}
 	for range min(segments, 50) {
 		first := uint32(next())
-		in.Segments = append(in.Segments, Segment{First: first, Last: first + uint32(next()/8), Cores: uint16(next() / 8), GPUs: uint8(next() / 16)})
+		in.Segments = append(in.Segments, Segment{First: first, Last: first + uint32(next()/8),
+			Cores: uint16(next() / 8), GPUs: uint8(next() / 16)})
 	}
 	priority := uint64(1 << 30)
 	for range min(jobs, 100) {
@@ -475,7 +486,8 @@ func FuzzCycle(f *testing.F) {
 		}
 		f.Add(seed, uint8(rng.Uint32()))
 	}
-	kinds := []string{"", "reservations=3", "objective=size window=5", "throughput=yes", "drafts=0 reservations=0 depth=2", "policy=auction1", "policy=ipsched"}
+	kinds := []string{"", "reservations=3", "objective=size window=5", "throughput=yes",
+		"drafts=0 reservations=0 depth=2", "policy=auction1", "policy=ipsched"}
 	var engines []*Engine
 	for _, k := range kinds {
 		engines = append(engines, open(f, k))
@@ -515,13 +527,16 @@ func FuzzRawArrays(f *testing.F) {
 			in.Running = append(in.Running, Running{int64(rng.Uint64()), rng.Uint32(), rng.Uint32() >> rng.IntN(32)})
 		}
 		for range size(segments) {
-			in.Segments = append(in.Segments, Segment{rng.Uint32() >> rng.IntN(32), rng.Uint32() >> rng.IntN(32), uint16(rng.Uint32()), uint8(rng.Uint32()), 0})
+			in.Segments = append(in.Segments, Segment{rng.Uint32() >> rng.IntN(32),
+				rng.Uint32() >> rng.IntN(32), uint16(rng.Uint32()), uint8(rng.Uint32()), 0})
 		}
 		for range size(jobs) {
-			in.Jobs = append(in.Jobs, Job{Priority: rng.Uint64() >> rng.IntN(64), Cores: rng.Uint32(), TimeLimit: rng.Uint32(), Mask: int32(rng.Uint32N(3)) - 1})
+			in.Jobs = append(in.Jobs, Job{Priority: rng.Uint64() >> rng.IntN(64),
+				Cores: rng.Uint32(), TimeLimit: rng.Uint32(), Mask: int32(rng.Uint32N(3)) - 1})
 		}
 		for range rng.IntN(12) {
-			in.Alternatives = append(in.Alternatives, Alternative{Job: rng.Uint32() >> rng.IntN(33), Cores: rng.Uint32() >> rng.IntN(32), MaxNodes: rng.Uint32N(9),
+			in.Alternatives = append(in.Alternatives, Alternative{Job: rng.Uint32() >> rng.IntN(33),
+				Cores: rng.Uint32() >> rng.IntN(32), MaxNodes: rng.Uint32N(9),
 				MaxGPUs: uint8(rng.Uint32()), Mask: int32(rng.Uint32N(3)) - 1})
 		}
 		for range size(masks) * in.MaskWords {
@@ -532,7 +547,8 @@ func FuzzRawArrays(f *testing.F) {
 		}
 		for _, reads := range []*[]Read{&in.JobReads, &in.RunningReads} {
 			for range rng.IntN(4) {
-				*reads = append(*reads, Read{rng.Uint32() >> rng.IntN(33), rng.Uint32N(9) / 8, rng.Uint64N(9), rng.Uint64() >> rng.IntN(64)})
+				*reads = append(*reads, Read{rng.Uint32() >> rng.IntN(33), rng.Uint32N(9) / 8,
+					rng.Uint64N(9), rng.Uint64() >> rng.IntN(64)})
 			}
 		}
 		var out Output

@@ -4,8 +4,8 @@ package engine
 
 import "fmt"
 
-// A flaw is what is wrong with an element of an input. It has no words yet: there may be as many as jobs, and one is told. Its
-// array is "" if nothing is wrong.
+// A flaw is what is wrong with an element of an input. It has no words yet: there may be as many as
+// jobs, and one is told. Its array is "" if nothing is wrong.
 type flaw struct {
 	array  string // as in aucsched.h
 	index  int
@@ -40,12 +40,14 @@ func (f *flaw) error() *InputError {
 	return &InputError{f.array, f.index, f.field, value, fmt.Sprintf(f.why, with...)}
 }
 
-// faults are what is wrong with single elements of an input. They cost their job its part in the cycle, or the element
-// itself; the cycle goes on, lest one user's odd job stops it for all.
+// faults are what is wrong with single elements of an input. They cost their job its part in the
+// cycle, or the element itself; the cycle goes on, lest one user's odd job stops it for all.
 type faults struct {
 	count int
-	first error // an [*InputError], of the first job at fault, or of the first other element if there is no such job
-	job   int   // of the queue: the one that first is about, or -1
+	// an [*InputError], of the first job at fault, or of the first other element if
+	// there is no such job
+	first error
+	job   int // of the queue: the one that first is about, or -1
 }
 
 func (f *faults) reset() { *f = faults{job: -1} }

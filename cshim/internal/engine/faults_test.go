@@ -20,12 +20,14 @@ func twoJobs() *Input {
 		Nodes:    []Node{{Cores: 8, FreeCores: 2, GPUs: 2, FreeGPUs: 1, Up: 1}, {Cores: 8, FreeCores: 8, Up: 1}},
 		Running:  []Running{{End: 5, Segments: 1}, {End: 6, FirstSegment: 1, Segments: 1}},
 		Segments: []Segment{{First: 0, Last: 0, Cores: 4, GPUs: 1}, {First: 0, Last: 0, Cores: 2}},
-		Jobs:     []Job{{Priority: 5, Cores: 4, TimeLimit: 9, Mask: 0}, {Priority: 5, Cores: 4, MinNodes: 1, MaxNodes: 2, TimeLimit: 9, Mask: -1}},
-		Masks:    []uint64{3}, MaskCount: 1, MaskWords: 1,
+		Jobs: []Job{{Priority: 5, Cores: 4, TimeLimit: 9, Mask: 0},
+			{Priority: 5, Cores: 4, MinNodes: 1, MaxNodes: 2, TimeLimit: 9, Mask: -1}},
+		Masks: []uint64{3}, MaskCount: 1, MaskWords: 1,
 	}
 }
 
-// What is wrong with the nodes or with an array as such fails the cycle; the engine can be used again.
+// What is wrong with the nodes or with an array as such fails the cycle; the
+// engine can be used again.
 func TestInputFaults(t *testing.T) {
 	var out Output
 	for want, spoil := range map[string]func(in *Input){
@@ -33,13 +35,15 @@ func TestInputFaults(t *testing.T) {
 		"nodes[1].free_cores: 9: must be at most its 8 cores": func(in *Input) { in.Nodes[1].FreeCores = 9 },
 		"nodes[0].gpus: 16: must be at most 15":               func(in *Input) { in.Nodes[0].GPUs = 16 },
 		"nodes[1].free_gpus: 1: must be at most its 0 GPUs":   func(in *Input) { in.Nodes[1].FreeGPUs = 1 },
-		"nodes[0].reserved: 7: must be 0":                     func(in *Input) { in.Nodes[0].Reserved = 7 },
 		"mask_words: 2: must be 1 for 2 nodes":                func(in *Input) { in.MaskWords = 2 },
 		"masks: 0: words for 1 masks of 1":                    func(in *Input) { in.Masks = nil },
 		"masks: 1048577: there must be at most":               func(in *Input) { in.MaskCount = MaxJobs + 1 },
 		"deadline: -1ns: must be 0 to 1h0m0s":                 func(in *Input) { in.Deadline = -1 },
-		"alternatives: 8388609: there must be at most":        func(in *Input) { in.Alternatives = make([]Alternative, 1+MaxJobs*MaxAlternatives) },
-		"offers: 1048577: there must be at most":              func(in *Input) { in.Offers = make([]Offer, 1+MaxJobs) },
+		"alternatives: 8388609: there must be at most": func(in *Input) {
+			in.Alternatives = make([]Alternative, 1+MaxJobs*MaxAlternatives)
+
+		},
+		"offers: 1048577: there must be at most": func(in *Input) { in.Offers = make([]Offer, 1+MaxJobs) },
 	} {
 		in := twoJobs()
 		spoil(in)
@@ -54,8 +58,8 @@ func TestInputFaults(t *testing.T) {
 	}
 }
 
-// decideInSpite is a cycle on in, which has one fault, of job number first or of none of the queue, in these words. Its decisions are sound, and
-// the engine goes on.
+// decideInSpite is a cycle on in, which has one fault, of job number first or of none of the queue,
+// in these words. Its decisions are sound, and the engine goes on.
 func decideInSpite(t *testing.T, e *Engine, in *Input, first int, words string) *Output {
 	t.Helper()
 	var out Output
@@ -71,22 +75,34 @@ func decideInSpite(t *testing.T, e *Engine, in *Input, first int, words string) 
 // A job with a fault is left out, and the other one starts.
 func TestFaultsOfOneJob(t *testing.T) {
 	for want, spoil := range map[string]func(in *Input){
-		"jobs[1].priority: 0: must be 1 to 1099511627776":                          func(in *Input) { in.Jobs[1].Priority = 0 },
-		"jobs[0].priority: 1099511627777: must be":                                 func(in *Input) { in.Jobs[0].Priority = MaxPriority + 1 },
-		"jobs[0].cores: 0: must be 1 to":                                           func(in *Input) { in.Jobs[0].Cores = 0 },
-		"jobs[0].cores: 2147483648: must be 1 to":                                  func(in *Input) { in.Jobs[0].Cores = 1 << 31 },
-		"jobs[0].min_nodes: 1048577: must be at most":                              func(in *Input) { in.Jobs[0].MinNodes = MaxNodes + 1 },
-		"jobs[1].max_nodes: 1: is below min_nodes, 2":                              func(in *Input) { in.Jobs[1].MinNodes, in.Jobs[1].MaxNodes = 2, 1 },
+		"jobs[1].priority: 0: must be 1 to 1099511627776": func(in *Input) { in.Jobs[1].Priority = 0 },
+		"jobs[0].priority: 1099511627777: must be": func(in *Input) {
+			in.Jobs[0].Priority = MaxPriority + 1
+
+		},
+		"jobs[0].cores: 0: must be 1 to":              func(in *Input) { in.Jobs[0].Cores = 0 },
+		"jobs[0].cores: 2147483648: must be 1 to":     func(in *Input) { in.Jobs[0].Cores = 1 << 31 },
+		"jobs[0].min_nodes: 1048577: must be at most": func(in *Input) { in.Jobs[0].MinNodes = MaxNodes + 1 },
+		"jobs[1].max_nodes: 1: is below min_nodes, 2": func(in *Input) {
+			in.Jobs[1].MinNodes, in.Jobs[1].MaxNodes = 2, 1
+
+		},
 		"jobs[0].cores: 4: is below min_nodes, 5":                                  func(in *Input) { in.Jobs[0].MinNodes = 5 },
 		"jobs[0].cores_per_node: 3: does not divide its 4 cores":                   func(in *Input) { in.Jobs[0].CoresPerNode = 3 },
 		"jobs[1].cores_per_node: 1: puts its 4 cores on 4 nodes instead of 1 to 2": func(in *Input) { in.Jobs[1].CoresPerNode = 1 },
-		"jobs[0].cores_per_node: 65536: must be at most 65535":                     func(in *Input) { in.Jobs[0].Cores, in.Jobs[0].CoresPerNode = 1<<17, 1<<16 },
-		"jobs[0].time_limit: 0: must be at least 1":                                func(in *Input) { in.Jobs[0].TimeLimit = 0 },
-		"jobs[0].max_gpus: 1: is below min_gpus, 2":                                func(in *Input) { in.Jobs[0].MinGPUs, in.Jobs[0].MaxGPUs = 2, 1 },
-		"jobs[0].flags: 2: has unknown bits":                                       func(in *Input) { in.Jobs[0].Flags = 2 },
-		"jobs[0].reserved: 1: must be 0":                                           func(in *Input) { in.Jobs[0].Reserved = 1 },
-		"jobs[1].mask: -2: must be -1, or the index of one of the 1 masks":         func(in *Input) { in.Jobs[1].Mask = -2 },
-		"jobs[0].mask: 1: must be -1, or":                                          func(in *Input) { in.Jobs[0].Mask = 1 },
+		"jobs[0].cores_per_node: 65536: must be at most 65535": func(in *Input) {
+			in.Jobs[0].Cores, in.Jobs[0].CoresPerNode = 1<<17, 1<<16
+
+		},
+		"jobs[0].time_limit: 0: must be at least 1": func(in *Input) { in.Jobs[0].TimeLimit = 0 },
+		"jobs[0].max_gpus: 1: is below min_gpus, 2": func(in *Input) {
+			in.Jobs[0].MinGPUs, in.Jobs[0].MaxGPUs = 2, 1
+
+		},
+		"jobs[0].flags: 2: has unknown bits":                               func(in *Input) { in.Jobs[0].Flags = 2 },
+		"jobs[0].reserved: 1: must be 0":                                   func(in *Input) { in.Jobs[0].Reserved = 1 },
+		"jobs[1].mask: -2: must be -1, or the index of one of the 1 masks": func(in *Input) { in.Jobs[1].Mask = -2 },
+		"jobs[0].mask: 1: must be -1, or":                                  func(in *Input) { in.Jobs[0].Mask = 1 },
 	} {
 		in, odd := twoJobs(), 0
 		if spoil(in); want[:len("jobs[0]")] == "jobs[1]" {
@@ -103,7 +119,8 @@ func TestFaultsOfOneJob(t *testing.T) {
 	}
 }
 
-// Where priorities and the order differ the order counts: one odd number doesn't cost the others their part.
+// Where priorities and the order differ the order counts: one odd number doesn't cost
+// the others their part.
 func TestPrioritiesOutOfOrder(t *testing.T) {
 	in := &Input{Nodes: []Node{{Cores: 8, FreeCores: 8, Up: 1}}}
 	for _, priority := range []uint64{1, 100, 99} {
@@ -120,15 +137,42 @@ func TestPrioritiesOutOfOrder(t *testing.T) {
 // What a running job with a fault holds stays where it is; nobody waits for it to end.
 func TestFaultsOfRunningJobs(t *testing.T) {
 	for want, spoil := range map[string]func(in *Input){
-		"running[1].segments: 2: with first_segment 1, these go beyond the 2":                     func(in *Input) { in.Running[1].Segments = 2 },
-		"running[0].segments: 4294967295: with first_segment 4294967295":                          func(in *Input) { in.Running[0] = Running{FirstSegment: 1<<32 - 1, Segments: 1<<32 - 1} },
-		"running_segments[0].last: 2: there are 2 nodes":                                          func(in *Input) { in.Segments[0].Last = 2 },
-		"running_segments[1].last: 0: is before first, 1":                                         func(in *Input) { in.Segments[1].First = 1 },
-		"running_segments[1].cores: 0: must be at least 1":                                        func(in *Input) { in.Segments[1].Cores = 0 },
-		"running_segments[1].reserved: 1: must be 0":                                              func(in *Input) { in.Segments[1].Reserved = 1 },
-		"running_segments[1].first: 0: the job's last segment ends at 0":                          func(in *Input) { in.Running = []Running{{Segments: 2}} },
-		"running_segments[1].cores: 3: node 0 has 8 cores, of which 2 are free and others hold 4": func(in *Input) { in.Segments[1].Cores = 3 },
-		"running_segments[1].gpus: 1: node 0 has 2 GPUs, of which 1 are free and others hold 1":   func(in *Input) { in.Segments[1].GPUs = 1 },
+		"running[1].segments: 2: with first_segment 1, these go beyond the 2": func(in *Input) {
+			in.Running[1].Segments = 2
+
+		},
+		"running[0].segments: 4294967295: with first_segment 4294967295": func(in *Input) {
+			in.Running[0] = Running{FirstSegment: 1<<32 - 1, Segments: 1<<32 - 1}
+
+		},
+		"running_segments[0].last: 2: there are 2 nodes": func(in *Input) {
+			in.Segments[0].Last = 2
+
+		},
+		"running_segments[1].last: 0: is before first, 1": func(in *Input) {
+			in.Segments[1].First = 1
+
+		},
+		"running_segments[1].cores: 0: must be at least 1": func(in *Input) {
+			in.Segments[1].Cores = 0
+
+		},
+		"running_segments[1].reserved: 1: must be 0": func(in *Input) {
+			in.Segments[1].Reserved = 1
+
+		},
+		"running_segments[1].first: 0: the job's last segment ends at 0": func(in *Input) {
+			in.Running = []Running{{Segments: 2}}
+
+		},
+		"running_segments[1].cores: 3: node 0 has 8 cores, of which 2 are free and others hold 4": func(in *Input) {
+			in.Segments[1].Cores = 3
+
+		},
+		"running_segments[1].gpus: 1: node 0 has 2 GPUs, of which 1 are free and others hold 1": func(in *Input) {
+			in.Segments[1].GPUs = 1
+
+		},
 		"running[2].segments: 1: more in all than the 2 running_segments: jobs share some": func(in *Input) {
 			in.Nodes[0].FreeCores = 0
 			in.Segments[0].Cores, in.Segments[0].GPUs = 1, 0
@@ -199,7 +243,8 @@ func sound(in *Input, i int) bool {
 		if int(a.Job) == i {
 			count++
 			if a.Job < highest || count > 8 ||
-				!soundRequest(a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode, a.MinGPUs, a.MaxGPUs, a.Flags, a.Reserved, a.Mask, in.MaskCount) {
+				!soundRequest(a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode, a.MinGPUs,
+					a.MaxGPUs, a.Flags, a.Reserved, a.Mask, in.MaskCount) {
 				return false
 			}
 		}
@@ -210,7 +255,8 @@ func sound(in *Input, i int) bool {
 	return true
 }
 
-// withAny is a machine with jobs and alternatives of any bytes, between sound ones: n of them are as random says, or nearly sound.
+// withAny is a machine with jobs and alternatives of any bytes, between sound ones: n of them are
+// as random says, or nearly sound.
 func withAny(rng *rand.Rand, data []byte) *Input {
 	in := randomInput(rng, 40, 12)
 	in.Deadline = 20 * time.Millisecond
@@ -226,19 +272,22 @@ func withAny(rng *rand.Rand, data []byte) *Input {
 			k := rng.IntN(size)
 			unsafe.Slice((*byte)(unsafe.Pointer(&in.Jobs[at])), size)[k] = data[1]
 		case 2:
-			in.Alternatives = slices.Insert(in.Alternatives, rng.IntN(len(in.Alternatives)+1), Alternative{uint32(at), j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode, j.MinGPUs, j.MaxGPUs, j.Flags, j.Reserved, j.Mask})
+			in.Alternatives = slices.Insert(in.Alternatives, rng.IntN(len(in.Alternatives)+1),
+				Alternative{uint32(at), j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode,
+					j.MinGPUs, j.MaxGPUs, j.Flags, j.Reserved, j.Mask})
 		default:
 			if len(in.Alternatives) > 0 {
 				k := rng.IntN(len(in.Alternatives))
-				unsafe.Slice((*byte)(unsafe.Pointer(&in.Alternatives[k])), unsafe.Sizeof(Alternative{}))[rng.IntN(int(unsafe.Sizeof(Alternative{})))] = data[1]
+				unsafe.Slice((*byte)(unsafe.Pointer(&in.Alternatives[k])),
+					unsafe.Sizeof(Alternative{}))[rng.IntN(int(unsafe.Sizeof(Alternative{})))] = data[1]
 			}
 		}
 	}
 	return in
 }
 
-// inSpite has an engine decide on jobs of any kind: the cycle never fails, those with a fault are told and never start, and the others take
-// part.
+// inSpite has an engine decide on jobs of any kind: the cycle never fails, those with a fault are
+// told and never start, and the others take part.
 func inSpite(t require.TestingT, e *Engine, in *Input) (faulty int) {
 	var out Output
 	require.NoError(t, e.Cycle(in, &out))

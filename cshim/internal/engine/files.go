@@ -34,8 +34,8 @@ func (f *files) open(age int64) {
 // forget drops everything, as after a panic.
 func (f *files) forget(age int64) { *f = files{state: residence.New(age)} }
 
-// load notes what running jobs read and has jobs prefer nodes that hold their file, or that others will read it on. Without stores there is
-// nothing to do, and what is known stays.
+// load notes what running jobs read and has jobs prefer nodes that hold their file, or that others
+// will read it on. Without stores there is nothing to do, and what is known stays.
 func (f *files) load(in *Input, s *snapshot) error {
 	f.of = f.of[:0]
 	if len(in.Stores) == 0 {
@@ -63,8 +63,9 @@ func (f *files) load(in *Input, s *snapshot) error {
 	return nil
 }
 
-// soundReads appends the reads of so many jobs, of the queue or not, that have no fault and are of a job without one. The others are left out: their jobs
-// prefer no node, and what they read is not noted.
+// soundReads appends the reads of so many jobs, of the queue or not, that have no fault and
+// are of a job without one. The others are left out: their jobs prefer no node, and what
+// they read is not noted.
 func (s *snapshot) soundReads(dst []Read, array string, reads []Read, jobs int, queued bool) []Read {
 	next := uint64(0) // the least job that may come
 	for i := range reads {
@@ -86,7 +87,8 @@ func (s *snapshot) soundReads(dst []Read, array string, reads []Read, jobs int, 
 	return dst
 }
 
-// fault is what is wrong with a read by one of so many jobs, that of number next or a later one; its array is "" if nothing is.
+// fault is what is wrong with a read by one of so many jobs, that of number next or a later one;
+// its array is "" if nothing is.
 func (r *Read) fault(next uint64, jobs int) (e flaw) {
 	switch {
 	case uint64(r.Job) < next:
@@ -162,8 +164,8 @@ func (e *Engine) SavedFiles() int { return e.files.state.Saved() }
 // AppendFiles adds to dst what is known of the files that nodes hold, for [Engine.LoadFiles].
 func (e *Engine) AppendFiles(dst []byte) []byte { return e.files.state.Append(dst) }
 
-// LoadFiles replaces what is known of the files that nodes hold by what an engine of this or an earlier process
-// has saved. On an error, which is a [*FilesError], no node holds any.
+// LoadFiles replaces what is known of the files that nodes hold by what an engine of this or an
+// earlier process has saved. On an error, which is a [*FilesError], no node holds any.
 func (e *Engine) LoadFiles(saved []byte) error {
 	if err := e.files.state.Load(saved); err != nil {
 		return &FilesError{err}

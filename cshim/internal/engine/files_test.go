@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readers are four nodes with stores of 100 bytes, of which node 2 alone may be in use, by a job that reads file 7.
+// readers are four nodes with stores of 100 bytes, of which node 2 alone may be in use, by a
+// job that reads file 7.
 func readers(running bool, jobs ...Read) *Input {
 	in := &Input{Now: 1000, JobReads: jobs}
 	for n := range 4 {
@@ -76,7 +77,8 @@ func TestFilesAge(t *testing.T) {
 	require.NotEqual(t, changes, out.FileChanges)
 }
 
-// Settings may change; a later process takes over what was known, whatever has become of the nodes' order.
+// Settings may change; a later process takes over what was known, whatever has become
+// of the nodes' order.
 func TestFilesOutlastTheEngine(t *testing.T) {
 	e := open(t, "")
 	var out Output

@@ -31,7 +31,7 @@ type Node struct {
 	Cores, FreeCores uint16
 	GPUs, FreeGPUs   uint8
 	Up               uint8 // 0: takes no new job
-	Reserved         uint8
+	Tier             uint8 // nodes of lower tiers are used first
 }
 
 // Segment is struct aucsched_segment: so much on each of the nodes First..Last.
@@ -119,7 +119,8 @@ type Input struct {
 	Alternatives []Alternative
 	// Stores say what each node keeps of the files that jobs read; none: files are not looked at.
 	Stores []Store
-	// JobReads and RunningReads are the files that Jobs and Running read, ascending by job, one a job.
+	// JobReads and RunningReads are the files that Jobs and Running read,
+	// ascending by job, one a job.
 	JobReads, RunningReads []Read
 }
 
@@ -156,15 +157,16 @@ type Output struct {
 	Elapsed          time.Duration
 	WorkerFailures   int
 	Optimal, Late    bool
-	// Files are how many files are known, on Copies nodes in all. FileChanges is another number whenever
-	// these have changed.
+	// Files are how many files are known, on Copies nodes in all. FileChanges is another number
+	// whenever these have changed.
 	Files, Copies int
 	FileChanges   uint64
-	// Faults are how many elements of the input have a fault of their own: running jobs, alternatives, offers, reads, and jobs, of which
-	// LeftOut are Faulty. Fault is the first of them, an [*InputError], or nil, and FirstFault the job of the queue that it is
-	// about, or -1.
+	// Faults are how many elements of the input have a fault of their own: running jobs,
+	// alternatives, offers, reads, and jobs, of which LeftOut are Faulty. Fault is the first of
+	// them, an [*InputError], or nil, and FirstFault the job of the queue that it is about, or -1.
 	Faults, LeftOut, FirstFault int
 	Fault                       error
-	// TimedOut is how many decisions say that: with any, the next cycle is due though nothing has changed.
+	// TimedOut is how many decisions say that: with any, the next cycle is due though
+	// nothing has changed.
 	TimedOut int
 }

@@ -51,7 +51,8 @@ func randomInput(rng *rand.Rand, nodes, jobs int) *Input {
 				in.Nodes[n].FreeCores -= s.Cores
 				in.Nodes[n].FreeGPUs -= s.GPUs
 			}
-			in.Running = append(in.Running, Running{End: in.Now + rng.Int64N(5000) - 100, FirstSegment: uint32(len(in.Segments)), Segments: 1})
+			in.Running = append(in.Running, Running{End: in.Now + rng.Int64N(5000) - 100,
+				FirstSegment: uint32(len(in.Segments)), Segments: 1})
 			in.Segments = append(in.Segments, s)
 		}
 		first = last + 1
@@ -80,7 +81,8 @@ func randomInput(rng *rand.Rand, nodes, jobs int) *Input {
 func (in *Input) addOffer(rng *rand.Rand, j, cores, gpus int) {
 	nodes, job := max(int(in.Jobs[j].MinNodes), 1), &in.Jobs[j]
 	first := rng.IntN(len(in.Nodes))
-	s := Segment{First: uint32(first), Last: uint32(min(first+nodes-1, len(in.Nodes)-1)), Cores: uint16(rng.IntN(cores) + 1), GPUs: uint8(rng.IntN(gpus + 1))}
+	s := Segment{First: uint32(first), Last: uint32(min(first+nodes-1, len(in.Nodes)-1)),
+		Cores: uint16(rng.IntN(cores) + 1), GPUs: uint8(rng.IntN(gpus + 1))}
 	if each := int(job.Cores) / nodes; rng.IntN(2) == 0 && each > 0 && each <= cores {
 		s.Cores, s.GPUs = uint16(each), job.MinGPUs
 	}

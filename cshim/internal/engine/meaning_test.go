@@ -13,8 +13,8 @@ import (
 	"github.com/aucsched/aucsched/internal/requests"
 )
 
-// A job in the words of aucsched.h means what the request means that it is made of, to the header's reader (checkJob) and to the
-// policies, which see what the snapshot makes of it.
+// A job in the words of aucsched.h means what the request means that it is made of, to the header's
+// reader (checkJob) and to the policies, which see what the snapshot makes of it.
 func TestJobsMeanWhatRequestsMean(t *testing.T) {
 	judged := 0
 	judge := func(t require.TestingT, c requests.Case) {
@@ -24,7 +24,8 @@ func TestJobsMeanWhatRequestsMean(t *testing.T) {
 		}
 		var s snapshot
 		require.NoError(t, s.load(in))
-		if s.faults.count > 0 { // the header has no word for it: no number of nodes has so many cores on each
+		if s.faults.count > 0 {
+			// the header has no word for it: no number of nodes has so many cores on each
 			require.ErrorContains(t, s.faults.first, "jobs[0].cores_per_node: ")
 			return
 		}
@@ -42,11 +43,12 @@ func TestJobsMeanWhatRequestsMean(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) { judge(r, requests.Draw(r)) })
 }
 
-// inWords is an input with a job that asks for a case's request, if the header has words for it: the number of cores is always
-// given, and all nodes have the same number of GPUs.
+// inWords is an input with a job that asks for a case's request, if the header has words for it:
+// the number of cores is always given, and all nodes have the same number of GPUs.
 func inWords(c *requests.Case) (*Input, bool) {
 	r := &c.Request
-	j := Job{Priority: 1, Cores: uint32(r.Cores), MinNodes: uint32(r.MinNodes), MaxNodes: uint32(r.MaxNodes), CoresPerNode: uint32(r.TasksPerNode), TimeLimit: 1,
+	j := Job{Priority: 1, Cores: uint32(r.Cores), MinNodes: uint32(r.MinNodes),
+		MaxNodes: uint32(r.MaxNodes), CoresPerNode: uint32(r.TasksPerNode), TimeLimit: 1,
 		MinGPUs: uint8(r.MinGPUs), MaxGPUs: uint8(max(r.MinGPUs, r.MaxGPUs)), Mask: -1}
 	if r.Contiguous {
 		j.Flags = Contiguous
@@ -76,7 +78,8 @@ func segments(c requests.Case) (out []Segment) {
 	return out
 }
 
-// A case of the table that is offered to its job starts there if it meets the request, and does not if it does not.
+// A case of the table that is offered to its job starts there if it meets the request, and
+// does not if it does not.
 func TestOffersAreWhatRequestsMean(t *testing.T) {
 	e := open(t, "bids=1 drafts=0 reservations=0 depth=0")
 	for _, c := range requests.Cases() {

@@ -6,12 +6,14 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// loadOffers gives jobs their offers. Whether an offer is free, and what its job asks
-// for, is core's to judge; here it only has to be an allocation. One that is none is left out; its job bids by itself.
+// loadOffers gives jobs their offers. Whether an offer is free, and what its job asks for,
+// is core's to judge; here it only has to be an allocation. One that is none is left out;
+// its job bids by itself.
 func (s *snapshot) loadOffers(in *Input) {
 	s.offers = s.offers[:0]
 	if len(in.OfferSegments) > cap(s.offers) {
-		s.offers = make([]nodeset.Segment, 0, len(in.OfferSegments)) // in one piece: jobs keep parts of it
+		// in one piece: jobs keep parts of it
+		s.offers = make([]nodeset.Segment, 0, len(in.OfferSegments))
 	}
 	next := uint64(0) // the least job that may come
 	for i := range in.Offers {
@@ -35,7 +37,8 @@ func jobOr(j uint32, jobs int) int {
 	return int(j)
 }
 
-// loadOffer appends the segments of offer i, or says what is wrong with it, in a flaw with an array.
+// loadOffer appends the segments of offer i, or says what is wrong with it, in
+// a flaw with an array.
 func (s *snapshot) loadOffer(in *Input, i int, next uint64) flaw {
 	o := &in.Offers[i]
 	switch {

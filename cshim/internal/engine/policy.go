@@ -26,11 +26,14 @@ var policyNames = [...]string{Auction2: "auction2", Auction1: "auction1", IPSche
 func (p PolicyName) String() string { return policyNames[p] }
 
 // newPolicy is the policy of the settings; ipsched brings a solver of its own.
-func newPolicy(s *Settings, v ipmodel.Solver) (core.Policy, error) {
+func newPolicy(s *Settings, v ipmodel.Solver, clock func() time.Time) (core.Policy, error) {
 	if s.Policy == IPSched {
-		return policies.NewIPSched(s.IPSched)
+		o := s.IPSched
+		o.Clock = clock
+		return policies.NewIPSched(o)
 	}
 	o := s.Auction
+	o.Clock = clock
 	if s.Policy == Auction1 {
 		o.Determiner = policies.Layouts
 	}

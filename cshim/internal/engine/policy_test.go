@@ -23,9 +23,10 @@ func whys(out *Output) (why []uint8) {
 	return why
 }
 
-// policyCases are settings, and how many jobs of table I of ipsched start with them. Of the papers' five bids
-// a job no three go together.
-var policyCases = map[string]int{"policy=auction2": 3, "policy=auction1": 3, "policy=ipsched": 3, "policy=ipsched objective=size": 3, "policy=auction2 paper=yes": 2, "policy=auction1 paper=yes": 2}
+// policyCases are settings, and how many jobs of table I of ipsched start with them. Of the papers'
+// five bids a job no three go together.
+var policyCases = map[string]int{"policy=auction2": 3, "policy=auction1": 3, "policy=ipsched": 3,
+	"policy=ipsched objective=size": 3, "policy=auction2 paper=yes": 2, "policy=auction1 paper=yes": 2}
 
 func TestPoliciesDecideTableI(t *testing.T) {
 	for settings, starts := range policyCases {
@@ -65,7 +66,8 @@ func TestObjectivesOfIPSched(t *testing.T) {
 		{Priority: 9, Cores: 8, TimeLimit: 9, Mask: -1},
 	}}
 	for settings, want := range map[string][]uint8{
-		"policy=ipsched":                {Starts, Starts, WaitsLost}, // 11 + 10 are worth more than 9
+		// 11 + 10 are worth more than 9
+		"policy=ipsched":                {Starts, Starts, WaitsLost},
 		"policy=ipsched throughput=yes": {Starts, Starts, WaitsLost}, // which is for auctions
 		"policy=ipsched objective=size": {WaitsLost, WaitsLost, Starts},
 	} {
@@ -76,7 +78,8 @@ func TestObjectivesOfIPSched(t *testing.T) {
 	}
 }
 
-// Without node limits jobs need not have the nodes that they ask for; the plan is checked by what is left.
+// Without node limits jobs need not have the nodes that they ask for; the plan is
+// checked by what is left.
 func TestNodeLimits(t *testing.T) {
 	in := &Input{Jobs: []Job{
 		{Priority: 9, Cores: 16, MinNodes: 4, MaxNodes: 4, TimeLimit: 9, Mask: -1},
@@ -85,7 +88,8 @@ func TestNodeLimits(t *testing.T) {
 	for range 4 {
 		in.Nodes = append(in.Nodes, Node{Cores: 8, FreeCores: 8, Up: 1})
 	}
-	for settings, nodes := range map[string]uint32{"policy=ipsched": 4, "policy=ipsched node_limits=no": 2, "policy=auction2 node_limits=no": 4} {
+	for settings, nodes := range map[string]uint32{"policy=ipsched": 4,
+		"policy=ipsched node_limits=no": 2, "policy=auction2 node_limits=no": 4} {
 		var out Output
 		judged := *in
 		if nodes == 2 {
@@ -156,7 +160,8 @@ func TestContiguousBids(t *testing.T) {
 	for _, free := range []uint16{4, 0, 4} {
 		in.Nodes = append(in.Nodes, Node{Cores: 4, FreeCores: free, Up: 1})
 	}
-	for settings, why := range map[string]uint8{"": Starts, "contiguous_bids=yes reservations=0": WaitsFit, "policy=auction1 contiguous_bids=yes reservations=0": WaitsFit} {
+	for settings, why := range map[string]uint8{"": Starts, "contiguous_bids=yes reservations=0": WaitsFit,
+		"policy=auction1 contiguous_bids=yes reservations=0": WaitsFit} {
 		var out Output
 		require.NoError(t, open(t, settings).Cycle(in, &out))
 		require.Equal(t, why, out.Decisions[0].Why, settings)

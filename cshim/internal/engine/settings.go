@@ -32,7 +32,8 @@ func (m SolverMode) String() string { return solverNames[m] }
 // Settings are what an [Engine] is opened with.
 type Settings struct {
 	Policy PolicyName
-	// Auction are the options of the auctions, but for Determiner, which Policy says; IPSched those of ipsched.
+	// Auction are the options of the auctions, but for Determiner, which Policy says;
+	// IPSched those of ipsched.
 	Auction core.AuctionOptions
 	IPSched policies.IPSchedOptions
 	// Deadline is for cycles whose input has none.
@@ -41,7 +42,8 @@ type Settings struct {
 	// Worker is the path of a program that runs highs.Worker when it is called with the
 	// argument solver-worker.
 	Worker string
-	// FileAge is after how many seconds a file that was not read is taken to be gone from a node; 0: never.
+	// FileAge is after how many seconds a file that was not read is taken to be gone
+	// from a node; 0: never.
 	FileAge int64
 }
 
@@ -69,10 +71,10 @@ const MaxDeadline = time.Hour
 //	solver=native|auto|highs
 //	worker=PATH           the aucsched command; absolute, without commas and spaces
 //	work=10000000         bound on one solve, 0: until the deadline
-//	file_age_s=86400      nodes are taken to have lost a file that was not read for so long, 0: never
+//	file_age_s=86400      a node has lost a file that was not read for so long, 0: never
 //
-// A caller may give all of them whatever the policy is. Of these, ipsched goes by window, objective, work,
-// node_limits and on_timeout alone, and the auctions by none of the last two.
+// A caller may give all of them whatever the policy is. Of these, ipsched goes by window,
+// objective, work, node_limits and on_timeout alone, and the auctions by none of the last two.
 func ParseSettings(text string) (Settings, error) {
 	s := DefaultSettings()
 	draftsGiven := false

@@ -19,7 +19,8 @@ func TestParseSettings(t *testing.T) {
 	require.Equal(t, DefaultSettings(), s)
 	require.Equal(t, 200*time.Millisecond, s.Deadline)
 
-	s, err = ParseSettings(" window=1,depth=0\tbids=20 drafts=9,,reservations=2\ndeadline_ms=150 objective=size solver=auto worker=/opt/aucsched work=0 window=77,file_age_s=60")
+	s, err = ParseSettings(" window=1,depth=0\tbids=20 drafts=9,,reservations=2\ndeadline_ms=150 " +
+		"objective=size solver=auto worker=/opt/aucsched work=0 window=77,file_age_s=60")
 	require.NoError(t, err)
 	require.Equal(t, Settings{
 		Auction:  core.AuctionOptions{Window: 77, MaxBidsPerJob: 20, Drafts: 9, Reservations: 2, Objective: core.BySize},
@@ -99,7 +100,8 @@ func TestSettingFaults(t *testing.T) {
 
 // A parse has settings that the auction accepts, or an error.
 func FuzzParseSettings(f *testing.F) {
-	for _, s := range []string{"", "window=5", "bids=1,drafts=1", "solver=auto worker=/x", "deadline_ms=1 work=0", "objective=size,,\t=", "policy=ipsched paper=yes node_limits=no", "\xff=\xff"} {
+	for _, s := range []string{"", "window=5", "bids=1,drafts=1", "solver=auto worker=/x",
+		"deadline_ms=1 work=0", "objective=size,,\t=", "policy=ipsched paper=yes node_limits=no", "\xff=\xff"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -108,7 +110,8 @@ func FuzzParseSettings(f *testing.F) {
 			require.Less(t, len(err.Error()), 2000)
 			return
 		}
-		require.NoError(t, s.Auction.Validate())
+		_, err = core.NewAuction(s.Auction, nil)
+		require.NoError(t, err)
 		if s.Policy == IPSched {
 			require.NoError(t, s.IPSched.Validate())
 		}

@@ -29,17 +29,13 @@ type snapshot struct {
 	others        []bids.Request // the jobs' alternatives
 }
 
-// epoch is the moment Input.Now for core, which takes 0 for unknown: times in core are
-// this far from those of the input's clock.
-const epoch = 1
-
 // horizon bounds times after now, for sums to stay in range.
 const horizon = 1 << 40
 
-// load makes s the snapshot of in, or says what is wrong with it as a whole, as [*InputError]; what is wrong with a single element is in s.faults.
-// Afterwards s holds no reference to the input.
+// load makes s the snapshot of in, or says what is wrong with it as a whole, as [*InputError]; what
+// is wrong with a single element is in s.faults. Afterwards s holds no reference to the input.
 func (s *snapshot) load(in *Input) error {
-	s.Now = epoch
+	s.Now = 0 // times in core are counted from Input.Now on
 	s.faults.reset()
 	if err := s.loadNodes(in.Nodes); err != nil {
 		return err
@@ -82,7 +78,9 @@ func (s *snapshot) loadNodes(nodes []Node) error {
 			return err
 		}
 	}
+	s.Tiers = s.Tiers[:0]
 	for i := range nodes {
+		s.Tiers = append(s.Tiers, nodes[i].Tier)
 		n, free := &nodes[i], nodeset.Capacity{Cores: nodes[i].FreeCores, GPUs: nodes[i].FreeGPUs}
 		if s.Nodes.Free(i) != free {
 			if err := s.Nodes.SetFree(i, free); err != nil {
@@ -105,8 +103,6 @@ func (n *Node) fault() (e InputError) {
 		e = InputError{"nodes", 0, "gpus", n.GPUs, fmt.Sprintf("must be at most %d", MaxGPUsPerNode)}
 	case n.FreeGPUs > n.GPUs:
 		e = InputError{"nodes", 0, "free_gpus", n.FreeGPUs, fmt.Sprintf("must be at most its %d GPUs", n.GPUs)}
-	case n.Reserved != 0:
-		e = InputError{"nodes", 0, "reserved", n.Reserved, "must be 0"}
 	}
 	return e
 }
@@ -153,19 +149,18 @@ func (s *snapshot) loadRunning(in *Input) error {
 // after is time t on core's clock.
 func after(now, t int64) int64 {
 	if t <= now {
-		return epoch
+		return 0
 	}
-	return epoch + int64(min(uint64(t)-uint64(now), horizon))
+	return int64(min(uint64(t)-uint64(now), horizon))
 }
 
 // before is a time on core's clock on the input's. Times beyond what an int64 holds are
 // its greatest.
 func before(now, t int64) int64 {
-	later := t - epoch
-	if now > 0 && later > 1<<63-1-now {
+	if now > 0 && t > 1<<63-1-now {
 		return 1<<63 - 1
 	}
-	return now + later
+	return now + t
 }
 
 // runningFault is what is wrong with running job i; its array is "" if nothing is.
@@ -190,7 +185,8 @@ func (s *snapshot) runningFault(in *Input, i int) flaw {
 	return flaw{}
 }
 
-// segmentFault is what is wrong with segment i of those of running jobs, whose first node may be next or a later one.
+// segmentFault is what is wrong with segment i of those of running jobs, whose first node may be
+// next or a later one.
 func (s *snapshot) segmentFault(in *Input, i int, next uint64) flaw {
 	g := &in.Segments[i]
 	switch {
@@ -209,11 +205,13 @@ func (s *snapshot) segmentFault(in *Input, i int, next uint64) flaw {
 		node, held := &in.Nodes[n], &s.held[n]
 		if int(node.FreeCores)+int(held.Cores)+int(g.Cores) > int(node.Cores) {
 			return flawed("running_segments", i, "cores", g.Cores,
-				"node %d has %d cores, of which %d are free and others hold %d", uint64(n), uint64(node.Cores), uint64(node.FreeCores), uint64(held.Cores))
+				"node %d has %d cores, of which %d are free and others hold %d",
+				uint64(n), uint64(node.Cores), uint64(node.FreeCores), uint64(held.Cores))
 		}
 		if int(node.FreeGPUs)+int(held.GPUs)+int(g.GPUs) > int(node.GPUs) {
 			return flawed("running_segments", i, "gpus", g.GPUs,
-				"node %d has %d GPUs, of which %d are free and others hold %d", uint64(n), uint64(node.GPUs), uint64(node.FreeGPUs), uint64(held.GPUs))
+				"node %d has %d GPUs, of which %d are free and others hold %d", uint64(n),
+				uint64(node.GPUs), uint64(node.FreeGPUs), uint64(held.GPUs))
 		}
 	}
 	return flaw{}
@@ -274,7 +272,8 @@ func (s *snapshot) loadJobs(jobs []Job) error {
 	return nil
 }
 
-// loadJob sets job i, which is sound, and returns its priority, which is last, that of the job before, at most: the queue's order counts.
+// loadJob sets job i, which is sound, and returns its priority, which is last, that of the job
+// before, at most: the queue's order counts.
 func (s *snapshot) loadJob(i int, j *Job, last uint64) uint64 {
 	priority := min(j.Priority, last)
 	if priority < j.Priority {

@@ -26,7 +26,8 @@ const (
 	workerPause    = time.Minute
 )
 
-// workerMemory bounds what a worker may take for a solve. It is some hundred times what a window's model and its tree need.
+// workerMemory bounds what a worker may take for a solve. It is some hundred times what a window's
+// model and its tree need.
 const workerMemory = 2 << 30
 
 // solver is native, a worker process, or both. A worker can do no harm: its choices are
@@ -149,7 +150,7 @@ func (s *solver) askWorker(ctx context.Context, m *ipmodel.Model, o ipmodel.Opti
 	if s.inARow++; s.inARow >= failuresInARow {
 		s.resume = s.now().Add(workerPause)
 	}
-	r.Bound = ipmodel.MaxTotalWorth
+	r.Bound = ipmodel.MaxTotalValue
 	if r.Status == ipmodel.Optimal {
 		r.Status = ipmodel.Feasible
 	}
@@ -165,8 +166,8 @@ func checkWorth(m *ipmodel.Model, r *ipmodel.Result) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("the worker's choice is not feasible: %w", err)
-	case worth != r.Worth || r.Bound < r.Worth:
-		return fmt.Errorf("the worker's choice is worth %d, not %d with a bound of %d", worth, r.Worth, r.Bound)
+	case worth != r.Value || r.Bound < r.Value:
+		return fmt.Errorf("the worker's choice is worth %d, not %d with a bound of %d", worth, r.Value, r.Bound)
 	}
 	return nil
 }
@@ -177,12 +178,12 @@ func join(r, other *ipmodel.Result) {
 	if other.Status != ipmodel.Optimal && other.Status != ipmodel.Feasible {
 		return
 	}
-	if other.Worth > r.Worth {
-		r.Chosen, r.Worth = append(r.Chosen[:0], other.Chosen...), other.Worth
+	if other.Value > r.Value {
+		r.Chosen, r.Value = append(r.Chosen[:0], other.Chosen...), other.Value
 	}
 	r.Work += other.Work
 	r.Nodes += other.Nodes
-	if r.Bound = min(r.Bound, other.Bound); r.Bound <= r.Worth {
-		r.Bound, r.Status = r.Worth, ipmodel.Optimal
+	if r.Bound = min(r.Bound, other.Bound); r.Bound <= r.Value {
+		r.Bound, r.Status = r.Value, ipmodel.Optimal
 	}
 }

@@ -71,7 +71,8 @@ func (t *Table) Do(id int64, f func(*Handle) error) error {
 	return err
 }
 
-// Cycle is [Engine.Cycle]. Why the worker process failed in it is kept for [Table.WorkerFault], until the next one.
+// Cycle is [Engine.Cycle]. Why the worker process failed in it is kept for
+// [Table.WorkerFault], until the next one.
 func (h *Handle) Cycle(in *Input, out *Output) error {
 	defer h.noteWorker()
 	return h.Engine.Cycle(in, out)

@@ -90,7 +90,9 @@ func TestManyGoroutines(t *testing.T) {
 				if err != nil {
 					panic(err)
 				}
-				if err := table.Do(shared, func(h *Handle) error { return h.Cycle(&Input{Nodes: in.Nodes}, new(Output)) }); err != nil && !errors.Is(err, ErrBusy) {
+				if err := table.Do(shared,
+					func(h *Handle) error { return h.Cycle(&Input{Nodes: in.Nodes}, new(Output)) }); err != nil &&
+					!errors.Is(err, ErrBusy) {
 					panic(err)
 				}
 				if table.Close(id, func(*Handle) {}) != nil {

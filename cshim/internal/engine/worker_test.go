@@ -24,8 +24,8 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
 
-// The test's own program is a worker, a good or a bad one, where it lies, by a link, beside a file that says which. It leaves its process id
-// in another.
+// The test's own program is a worker, a good or a bad one, where it lies, by a link, beside a file
+// that says which. It leaves its process id in another.
 const (
 	roleFile = "role"
 	pidFile  = "pids"
@@ -97,7 +97,7 @@ func play(role string) int {
 			say('B', r.Bound)
 			end(0)
 		} else {
-			say('B', r.Worth) // as if it were proven
+			say('B', r.Value) // as if it were proven
 			time.Sleep(time.Hour)
 		}
 	case "hangs":
@@ -155,10 +155,10 @@ func readModel(r io.Reader) (*ipmodel.Model, error) {
 		return nil, err
 	}
 	m := &ipmodel.Model{
-		Worth: make([]int64, h.Columns), GroupStart: make([]int32, h.Groups+1), Required: make([]bool, h.Require),
+		Value: make([]int64, h.Columns), GroupStart: make([]int32, h.Groups+1), Required: make([]bool, h.Require),
 		ColStart: make([]int32, h.Columns+1), Row: make([]int32, h.Entries), Coef: make([]int32, h.Entries), Cap: make([]int64, h.Rows),
 	}
-	for _, data := range []any{m.Worth, m.GroupStart, m.Required, m.ColStart, m.Row, m.Coef, m.Cap} {
+	for _, data := range []any{m.Value, m.GroupStart, m.Required, m.ColStart, m.Row, m.Coef, m.Cap} {
 		if err := binary.Read(r, binary.LittleEndian, data); err != nil {
 			return nil, err
 		}

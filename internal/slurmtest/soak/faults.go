@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -76,8 +78,8 @@ func (r *runner) break_(ctx context.Context, f Fault) error {
 	return fmt.Errorf("no such fault: %q", f.Kind)
 }
 
-// failOver has a backup controller take over, and the primary one come back. Whatever ctx says, that one is
-// left running, and alone.
+// failOver has a backup controller take over, and the primary one come back. Whatever ctx says,
+// that one is left running, and alone.
 func (r *runner) failOver(ctx context.Context, f Fault) error {
 	c, always := r.cluster, context.WithoutCancel(ctx)
 	if err := c.StartBackup(ctx); err != nil {
@@ -124,7 +126,8 @@ func (r *runner) disturb(ctx context.Context, f Fault) error {
 	return errors.Join(append(errs, r.restart(ctx))...)
 }
 
-// restart starts a slurmctld that has ended by itself, as systemd would: one that can't read a job's script does.
+// restart starts a slurmctld that has ended by itself, as systemd would: one that can't read
+// a job's script does.
 func (r *runner) restart(ctx context.Context) error {
 	if r.cluster.ControllerPid() > 0 {
 		return nil

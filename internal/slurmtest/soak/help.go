@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -11,8 +13,8 @@ import (
 // patience is how long a job may be held or suspended before somebody looks after it.
 const patience = 20 * time.Second
 
-// help does what stock Slurm wants of an administrator after faults: it drains nodes and holds jobs that
-// it has launched a second time, has jobs wait two minutes that it requeues, forgets that
+// help does what stock Slurm wants of an administrator after faults: it drains nodes and holds jobs
+// that it has launched a second time, has jobs wait two minutes that it requeues, forgets that
 // somebody released or resumed a job, and keeps the nodes of an srun that ended while it was away.
 func (r *runner) help(ctx context.Context) {
 	since := map[string]time.Time{} // when a job was first seen to need help
@@ -67,8 +69,8 @@ func helpFor(j queued) (argv []string, after time.Duration) {
 	return nil, 0
 }
 
-// stray says whether a job's srun or salloc is over for good. One that ends while slurmctld is away can't say
-// so, and gives up; Slurm keeps the nodes for it until the job's time is over.
+// stray says whether a job's srun or salloc is over for good. One that ends while slurmctld is away
+// can't say so, and gives up; Slurm keeps the nodes for it until the job's time is over.
 func (r *runner) stray(j queued) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,8 +91,8 @@ func (r *runner) spoiled(k Key) bool {
 	return false
 }
 
-// helpNodes resumes nodes that are drained or down, but for the one that the plan has drained. A kill
-// may make slurmctld forget that the plan resumed it.
+// helpNodes resumes nodes that are drained or down, but for the one that the plan has drained. A
+// kill may make slurmctld forget that the plan resumed it.
 func (r *runner) helpNodes(ctx context.Context) {
 	out, err := r.cluster.Sinfo(ctx, "%N|%T|%E")
 	if err != nil {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -27,7 +29,8 @@ const (
 	Doubled Word = "doubled"
 	// Interrupted: a run of it was cut short.
 	Interrupted Word = "interrupted"
-	// Phantom: the last word of Slurm's completion log or of sacct is that it completed, and it never did.
+	// Phantom: the last word of Slurm's completion log or of sacct is that it
+	// completed, and it never did.
 	Phantom Word = "phantom"
 	// Unsaid: it ran to its end, and the last word of one of them is another.
 	Unsaid Word = "unsaid"
@@ -123,7 +126,8 @@ func cases(o *Outcome) []*case_ {
 				c.excused = true
 			case Requeue:
 				c.requeues++
-			case Suspend: // a slurmctld that forgets it takes a job for running whose processes are stopped
+			case Suspend:
+				// a slurmctld that forgets it takes a job for running whose processes are stopped
 				c.excused = c.excused || lately(d.At, o.Kills)
 			}
 		}
@@ -151,7 +155,8 @@ func cases(o *Outcome) []*case_ {
 		c.stuck, c.account = o.Watch.Stuck[c.key.String()], o.Accounts[c.key]
 	}
 	return slices.SortedFunc(maps.Values(byKey), func(a, b *case_) int {
-		return cmp.Or(cmp.Compare(a.key.Submission, b.key.Submission), cmp.Compare(a.key.Try, b.key.Try), cmp.Compare(a.key.Task, b.key.Task))
+		return cmp.Or(cmp.Compare(a.key.Submission, b.key.Submission), cmp.Compare(a.key.Try, b.key.Try),
+			cmp.Compare(a.key.Task, b.key.Task))
 	})
 }
 
@@ -229,7 +234,8 @@ func (c *case_) count() (starts, ends int, overlap bool) {
 	return starts, ends, overlap
 }
 
-// forgets is how far back a killed slurmctld may have forgotten: it saves every 5 s, and saving takes time.
+// forgets is how far back a killed slurmctld may have forgotten: it saves every 5 s,
+// and saving takes time.
 const forgets = 10 * time.Second
 
 // lately says whether slurmctld was killed soon after t.
@@ -237,8 +243,8 @@ func lately(t time.Time, kills []time.Time) bool {
 	return slices.ContainsFunc(kills, func(k time.Time) bool { return k.After(t.Add(-time.Second)) && k.Before(t.Add(forgets)) })
 }
 
-// givenTwice are what the referee saw, but for jobs that were suspended: others may have what they held, and
-// Slurm resumes them all the same.
+// givenTwice are what the referee saw, but for jobs that were suspended: others may have what they
+// held, and Slurm resumes them all the same.
 func givenTwice(o *Outcome) []slurmtest.Violation {
 	suspended := map[uint32]bool{}
 	for _, d := range o.Done {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -18,8 +20,8 @@ var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.Local)
 
 func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * 1e9)) }
 
-// said makes records of job 7 from words such as "start@3", "end@5", "start2@9" of another number, or
-// "start+1@9" of a higher restart count.
+// said makes records of job 7 from words such as "start@3", "end@5", "start2@9" of another number,
+// or "start+1@9" of a higher restart count.
 func said(k Key, words string) []Record {
 	var out []Record
 	for word := range strings.FieldsSeq(words) {
@@ -63,11 +65,13 @@ func TestJudge(t *testing.T) {
 		{name: "cut short", records: "start@2", slurm: "NODE_FAIL", want: "interrupted lost"},
 		{name: "cut short and run again", records: "start@2 start+1@9 end+1@12", slurm: "NODE_FAIL COMPLETED", want: "interrupted"},
 		{name: "cut short by its user's requeue", records: "start@2 start+1@9 end+1@12", slurm: "COMPLETED", done: "requeue"},
-		{name: "cut short twice, requeued once", records: "start@2 start+1@9 start+2@12 end+2@15", slurm: "COMPLETED", done: "requeue", want: "interrupted"},
+		{name: "cut short twice, requeued once", records: "start@2 start+1@9 start+2@12 end+2@15",
+			slurm: "COMPLETED", done: "requeue", want: "interrupted"},
 		{name: "ran twice", records: "start@2 end@5 start+1@9 end+1@12", slurm: "COMPLETED", want: "doubled"},
 		{name: "ran twice under two numbers", records: "start@2 end@5 start9@9 end9@12", slurm: "COMPLETED", want: "doubled"},
 		{name: "ran twice, requeued", records: "start@2 end@5 start+1@9 end+1@12", slurm: "COMPLETED", done: "requeue"},
-		{name: "ran three times, requeued once", records: "start@2 end@5 start+1@9 end+1@12 start+2@13 end+2@15", slurm: "COMPLETED", done: "requeue", want: "doubled"},
+		{name: "ran three times, requeued once", records: "start@2 end@5 start+1@9 end+1@12 start+2@13 end+2@15",
+			slurm: "COMPLETED", done: "requeue", want: "doubled"},
 		{name: "ran twice at once", records: "start@2 start+1@3 end@5 end+1@6", slurm: "COMPLETED", done: "requeue", want: "doubled"},
 		{name: "launched twice at once", records: "start@2 start@3 end@5 end@6", slurm: "COMPLETED", done: "requeue", want: "doubled"},
 		{name: "the second of two was cut short", records: "start@2 start+1@3 end@5", slurm: "COMPLETED", done: "requeue", want: "doubled"},
@@ -105,7 +109,8 @@ func TestJudge(t *testing.T) {
 			o := Outcome{Plan: &Plan{Submissions: []Submission{s}}, Records: said(k, test.records),
 				Attempts: []Attempt{{Key: Key{Try: 1}, ID: 7, Accepted: !test.refused, At: at(1)}}}
 			for state := range strings.FieldsSeq(test.slurm) {
-				o.Ended = append(o.Ended, slurmtest.Ended{ID: 7, Name: k.Name(), State: state, Fields: map[string]string{"ArrayTaskId": fmt.Sprint(k.Task)}})
+				o.Ended = append(o.Ended, slurmtest.Ended{ID: 7, Name: k.Name(),
+					State: state, Fields: map[string]string{"ArrayTaskId": fmt.Sprint(k.Task)}})
 			}
 			if test.sacct != "" {
 				o.Accounts = map[Key]string{k: test.sacct}
@@ -156,15 +161,21 @@ func TestCompare(t *testing.T) {
 		{"ours bad, alone", nil, lost, []string{"lost: 1, stock 0"}},
 		{"a line in the log", good(), with(func(o *Outcome) { o.Log["fatal"] = 1 }), []string{"fatal: 1, stock 0"}},
 		{"any error line", good(), with(func(o *Outcome) { o.Log["errors in all"] = 1 }), nil},
-		{"given twice", good(), with(func(o *Outcome) { o.Referee.Violations = make([]slurmtest.Violation, 2) }), []string{"given twice: 2, stock 0"}},
+		{"given twice", good(), with(func(o *Outcome) { o.Referee.Violations = make([]slurmtest.Violation, 2) }),
+			[]string{"given twice: 2, stock 0"}},
 		{"given twice, to one that was suspended", good(), with(func(o *Outcome) {
 			o.Done = []Done{{Action: Action{Verb: Suspend}, Key: Key{Try: 1}}}
-			o.Referee.Violations = []slurmtest.Violation{{Job: 7, What: "n0001: core 0 is also job 9's"}, {Job: 9, What: "n0001: core 0 is also job 7's"}, {Job: 8, What: "n0001: core 0 is also job 77's"}}
+			o.Referee.Violations = []slurmtest.Violation{{Job: 7, What: "n0001: core 0 is also job 9's"},
+				{Job: 9, What: "n0001: core 0 is also job 7's"}, {Job: 8, What: "n0001: core 0 is also job 77's"}}
 		}), []string{"given twice: 1, stock 0"}},
-		{"a drained node", good(), with(func(o *Outcome) { o.Helps = []Help{{What: "resume node"}} }), []string{"nodes resumed: 1, stock 0"}},
-		{"turned off", good(), with(func(o *Outcome) { o.Watch.NotOn = map[string]int{"failing: x": 3} }), []string{"seconds failing: x: 3, stock 0"}},
-		{"left over", good(), with(func(o *Outcome) { o.Left = []string{"7|soak0.1|PENDING|"} }), []string{"left in the queue: 1, stock 0"}},
-		{"a fault that failed", good(), with(func(o *Outcome) { o.Faults = []string{"kill: no"} }), []string{"faults that failed: 1, stock 0"}},
+		{"a drained node", good(), with(func(o *Outcome) { o.Helps = []Help{{What: "resume node"}} }),
+			[]string{"nodes resumed: 1, stock 0"}},
+		{"turned off", good(), with(func(o *Outcome) { o.Watch.NotOn = map[string]int{"failing: x": 3} }),
+			[]string{"seconds failing: x: 3, stock 0"}},
+		{"left over", good(), with(func(o *Outcome) { o.Left = []string{"7|soak0.1|PENDING|"} }),
+			[]string{"left in the queue: 1, stock 0"}},
+		{"a fault that failed", good(), with(func(o *Outcome) { o.Faults = []string{"kill: no"} }),
+			[]string{"faults that failed: 1, stock 0"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := Compare(1, time.Minute, "22.05.8", test.stock, test.ours)
@@ -200,7 +211,8 @@ func TestRecords(t *testing.T) {
 	require.Equal(t, Key{3, 1, 0}, records[0].Key)
 	require.False(t, records[0].End)
 	require.Equal(t, int64(1795448240144), records[0].At.UnixMilli())
-	require.Equal(t, Record{Key: Key{3, 2, 7}, End: true, ID: 13, Restart: 1, Node: "-", At: records[1].At, Line: "end 3 2 7 13 1 - 1795448241.5"}, records[1])
+	require.Equal(t, Record{Key: Key{3, 2, 7}, End: true, ID: 13, Restart: 1, Node: "-",
+		At: records[1].At, Line: "end 3 2 7 13 1 - 1795448241.5"}, records[1])
 	for _, bad := range []string{"start 3 1 0 12", "begin 3 1 0 12 0 n 1.5", "start x 1 0 12 0 n 1.5"} {
 		_, err := ParseRecords(bad + "\n")
 		require.Error(t, err, bad)
@@ -234,13 +246,16 @@ func TestFitMemory(t *testing.T) {
 }
 
 func TestParseAccounts(t *testing.T) {
-	states, running := parseAccounts("7|soak3.1|NODE_FAIL\n7|soak3.1|COMPLETED\n8_2|soak4.1|CANCELLED by 0\n9|soak5.1|RUNNING\n10|sh|RUNNING\n\n")
+	states, running := parseAccounts(
+		"7|soak3.1|NODE_FAIL\n7|soak3.1|COMPLETED\n8_2|soak4.1|CANCELLED by 0\n9|soak5.1|RUNNING\n10|sh|RUNNING\n\n")
 	require.Equal(t, map[Key]string{{3, 1, 0}: "COMPLETED", {4, 1, 2}: "CANCELLED", {5, 1, 0}: "RUNNING"}, states)
 	require.Equal(t, 1, running)
 }
 
 func TestHelp(t *testing.T) {
-	jobs := parseQueue("17_3|soak4.1|PENDING|launch failed requeued held\n18|soak5.1|RUNNING|None\n19|other|PENDING|Priority\n20|soak6.2|PENDING|BeginTime\n21|soak7.1|SUSPENDED|None\n22|soak8.1|PENDING|JobHeldUser\n")
+	jobs := parseQueue("17_3|soak4.1|PENDING|launch failed requeued held\n" +
+		"18|soak5.1|RUNNING|None\n19|other|PENDING|Priority\n" +
+		"20|soak6.2|PENDING|BeginTime\n21|soak7.1|SUSPENDED|None\n22|soak8.1|PENDING|JobHeldUser\n")
 	require.Len(t, jobs, 5)
 	require.Equal(t, Key{4, 1, 3}, jobs[0].key)
 	var got []string

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -23,11 +25,12 @@ var patterns = map[string]*regexp.Regexp{
 // fullDisk is what aucsched says of a disk that was full, slow or failing.
 const fullDisk = "of a full or failing disk"
 
-// judged are those of them that must not come oftener than with stock Slurm. (Other errors are: of a node that
-// is asked for a job that it does not have, for instance.)
+// judged are those of them that must not come oftener than with stock Slurm. (Other errors are: of
+// a node that is asked for a job that it does not have, for instance.)
 var judged = []string{"Bad job state", "Jobs may be lost", "moved backwards", "Duplicate jobid", "fatal", "aucsched errors"}
 
-// backwards is by how much the state's time moved backwards. While a clock is off by that, each save says so again.
+// backwards is by how much the state's time moved backwards. While a clock is off by that,
+// each save says so again.
 var backwards = regexp.MustCompile(`moved backwards by (\d+) seconds`)
 
 // again reports whether a line says of the state's time what the line before on that said.

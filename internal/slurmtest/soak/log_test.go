@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -20,7 +22,8 @@ func TestCountLines(t *testing.T) {
 		"[..] error: aucsched: no decision",
 		"[..] fatal: Unable to load job batch script",
 	}, "\n"))
-	for name, want := range map[string]int{"moved backwards": 3, fullDisk: 1, "aucsched errors": 1, "fatal": 1, "Bad job state": 0, "errors in all": 4} {
+	for name, want := range map[string]int{"moved backwards": 3, fullDisk: 1, "aucsched errors": 1,
+		"fatal": 1, "Bad job state": 0, "errors in all": 4} {
 		require.Equal(t, want, n[name], name)
 	}
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -79,9 +81,10 @@ const (
 	SlowDisk    Kind = "slow disk" // calls on StateSaveLocation take Gap longer, for Down
 	FullDisk    Kind = "full disk" // for Down
 	BadDisk     Kind = "bad disk"  // calls of one kind on StateSaveLocation fail, for Down
-	Failover    Kind = "failover"  // slurmctld is killed, a backup takes over, and it is back Down later
-	Takeover    Kind = "takeover"  // a backup takes over in peace, and slurmctld is back Down later
-	Clock       Kind = "clock"     // is ahead by Gap, or behind if that is negative, for Down
+	// slurmctld is killed, a backup takes over, and it is back Down later
+	Failover Kind = "failover"
+	Takeover Kind = "takeover" // a backup takes over in peace, and slurmctld is back Down later
+	Clock    Kind = "clock"    // is ahead by Gap, or behind if that is negative, for Down
 )
 
 // Fault is something that an administrator or the machine does to Slurm.
@@ -251,7 +254,8 @@ func randomSpoiler(rng *rand.Rand) []string {
 	return [][]string{
 		{"NumTasks=800000000"}, {"NumCPUs=2000000000"}, {"MinCPUsNode=65000"}, {"NumNodes=2-60000"}, {"NumNodes=60000"},
 		{"TresPerNode=gres:gpu:65000"}, {"TresPerNode=gres:gpu:2"}, {"Features=none"}, {"TimeLimit=1000000000"}, {"TimeLimit=UNLIMITED"},
-		{"MinMemoryNode=2000000000"}, {"NumTasks=7", "NumNodes=2-3"}, {"ExcNodeList=n0001"}, {"StartTime=now+1hour"}, {"Features=[all*1&all*2]"},
+		{"MinMemoryNode=2000000000"}, {"NumTasks=7", "NumNodes=2-3"}, {"ExcNodeList=n0001"},
+		{"StartTime=now+1hour"}, {"Features=[all*1&all*2]"},
 	}[rng.IntN(15)]
 }
 
@@ -261,8 +265,8 @@ var (
 	allKinds   = slices.Concat([]Kind{Kill, Kill, Kill, Kill, Kill, DoubleKill, DoubleKill, Failover, Takeover}, quietKinds)
 )
 
-// break_ plans faults. No fault begins in the last seconds; and no slurmctld is killed in the last third, so
-// that one gets old, whose memory can be seen to be flat.
+// break_ plans faults. No fault begins in the last seconds; and no slurmctld is killed in the last
+// third, so that one gets old, whose memory can be seen to be flat.
 func (p *Plan) break_(rng *rand.Rand, pace Pace) {
 	at := between(rng, pace.Faults/2, pace.Faults)
 	for at < p.Length-3*time.Second {
@@ -303,7 +307,8 @@ func randomFault(rng *rand.Rand, kind Kind) Fault {
 	return f
 }
 
-// maxShift is less than the shortest time limit beyond the longest job: a clock that is set ends no job.
+// maxShift is less than the shortest time limit beyond the longest job: a clock
+// that is set ends no job.
 const maxShift = 80 * time.Second
 
 // randomDown is how long a killed slurmctld is away: 0.2 to 15 s, mostly short.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -43,11 +45,13 @@ type Record struct {
 	Line    string
 }
 
-// Script is the text of a submission's job, a batch script or a command for sh -c. Each line that it
-// adds to file is one write().
+// Script is the text of a submission's job, a batch script or a command for sh -c. Each line that
+// it adds to file is one write().
 func Script(s *Submission, k Key, file string) string {
 	note := func(what string) string {
-		return fmt.Sprintf(`echo "%s %d %d ${SLURM_ARRAY_TASK_ID:-0} $SLURM_JOB_ID ${SLURM_RESTART_COUNT:-0} ${SLURMD_NODENAME:--} $(date +%%s.%%N)" >> %s`,
+		return fmt.Sprintf(
+			`echo "%s %d %d ${SLURM_ARRAY_TASK_ID:-0} $SLURM_JOB_ID ${SLURM_RESTART_COUNT:-0} `+
+				`${SLURMD_NODENAME:--} $(date +%%s.%%N)" >> %s`,
 			what, k.Submission, k.Try, file)
 	}
 	lines := append([]string{"#!/bin/sh"}, s.Lines...)
@@ -62,7 +66,8 @@ func ParseRecords(text string) ([]Record, error) {
 		var r Record
 		var what string
 		var at float64
-		_, err := fmt.Sscanf(s.Text(), "%s %d %d %d %d %d %s %f", &what, &r.Key.Submission, &r.Key.Try, &r.Key.Task, &r.ID, &r.Restart, &r.Node, &at)
+		_, err := fmt.Sscanf(s.Text(), "%s %d %d %d %d %d %s %f", &what, &r.Key.Submission,
+			&r.Key.Try, &r.Key.Task, &r.ID, &r.Restart, &r.Node, &at)
 		if err != nil || what != "start" && what != "end" {
 			return nil, fmt.Errorf("record %.100q: %w", s.Text(), err)
 		}

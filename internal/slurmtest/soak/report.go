@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -88,7 +90,8 @@ type Figures struct {
 // FiguresOf sums a run up.
 func FiguresOf(o *Outcome) Figures {
 	v, twice := Judge(o), givenTwice(o)
-	f := Figures{Mode: o.Mode, Attempts: len(o.Attempts), Jobs: v.Jobs, Right: v.Right, Excused: v.Excused, Kills: len(o.Kills), Starts: o.Starts,
+	f := Figures{Mode: o.Mode, Attempts: len(o.Attempts), Jobs: v.Jobs, Right: v.Right,
+		Excused: v.Excused, Kills: len(o.Kills), Starts: o.Starts,
 		Words: map[Word]int{}, Referee: len(twice), Looks: o.Referee.Looks, Log: o.Log, Helps: map[string]int{},
 		Memory: FitMemory(o.Watch.Memory), NotOn: o.Watch.NotOn, Left: o.Left, Failed: o.Faults, Findings: v.Findings}
 	for _, a := range o.Attempts {

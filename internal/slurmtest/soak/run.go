@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -82,7 +84,8 @@ type Options struct {
 	Say func(format string, v ...any)
 }
 
-// Parameters of both, and of aucsched alone: quick enough that what waits for a cycle is not all there is.
+// Parameters of both, and of aucsched alone: quick enough that what waits for a cycle
+// is not all there is.
 const (
 	parameters = "batch_sched_delay=1,bf_interval=5,bf_window=120"
 	ours       = "auc_interval=2,auc_deadline_ms=300"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -16,8 +18,8 @@ import (
 	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
-// Half a minute of faults: aucsched loses no job, and none runs twice. Other differences from stock Slurm are told only: on a busy
-// machine so short a run has some of either.
+// Half a minute of faults: aucsched loses no job, and none runs twice. Other differences from stock
+// Slurm are told only: on a busy machine so short a run has some of either.
 func TestSoak(t *testing.T) {
 	if os.Getenv("AUCSCHED_SLURM_TEST") != "1" {
 		t.Skip("starts real Slurm clusters: AUCSCHED_SLURM_TEST=1 to run it")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -131,7 +133,8 @@ func (r *runner) do(ctx context.Context, a Action, k Key, argv []string) bool {
 	}
 	at := time.Now()
 	_, err := r.cluster.RunAs(ctx, user, "", argv...)
-	// What was refused may be done in part: to some tasks of an array, or the first of several changes.
+	// What was refused may be done in part: to some tasks of an array, or the
+	// first of several changes.
 	unsure := err != nil && (unanswered(err) || a.Verb == Spoil || r.plan.Submissions[a.Of].Tasks > 0)
 	if err != nil && !unsure {
 		return false
@@ -143,6 +146,7 @@ func (r *runner) do(ctx context.Context, a Action, k Key, argv []string) bool {
 // unanswered says whether a command failed in a way that leaves open what slurmctld has done.
 func unanswered(err error) bool {
 	said := strings.ToLower(slurmtest.Stderr(err))
-	return err != nil && slices.ContainsFunc([]string{"contact", "connection", "timed out", "zero bytes", "socket", "unspecified", "authentication"},
+	return err != nil && slices.ContainsFunc([]string{"contact", "connection", "timed out",
+		"zero bytes", "socket", "unspecified", "authentication"},
 		func(word string) bool { return strings.Contains(said, word) })
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 package soak
 
 import (
@@ -17,8 +19,9 @@ const StuckAfter = time.Minute
 
 // Watch is what was seen while the plan ran.
 type Watch struct {
-	Memory []Sample                 // of slurmctld
-	Stuck  map[string]time.Duration // jobs that ran for slurmctld longer than StuckAfter after their end, and how long
+	Memory []Sample // of slurmctld
+	// jobs that ran for slurmctld longer than StuckAfter after their end, and how long
+	Stuck map[string]time.Duration
 	// NotOn are the seconds in which aucsched was not on, by state and words; the first
 	// seconds of a slurmctld do not count.
 	NotOn map[string]int

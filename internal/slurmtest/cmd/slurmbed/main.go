@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+//go:build !windows
+
 // Slurmbed starts a private Slurm cluster, runs a command in it, and ends it:
 //
 //	slurmbed --nodes 64 --plugins build/slurm/22.05.8 -- sh -c 'sbatch -n4 --wrap "sleep 1"; squeue'

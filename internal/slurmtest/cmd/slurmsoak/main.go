@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Slurmsoak runs Slurm for hours under faults, with aucsched and without, the same plan on both, and
-// counts the jobs that were lost or ran twice:
+//go:build !windows
+
+// Slurmsoak runs Slurm for hours under faults, with aucsched and without, the same plan on both,
+// and counts the jobs that were lost or ran twice:
 //
 //	slurmsoak --hours 0.1 --seed 7 --plugins build/slurm/22.05.8 --json soak.json
 //
@@ -89,7 +91,8 @@ func run(ctx context.Context, f flags) error {
 		pace = soak.Quick
 	}
 	plan := soak.NewPlan(f.seed, time.Duration(f.hours*float64(time.Hour)), pace)
-	fmt.Fprintf(os.Stderr, "seed %d: %d submissions, %d actions, %d faults\n", f.seed, len(plan.Submissions), len(plan.Actions), len(plan.Faults))
+	fmt.Fprintf(os.Stderr, "seed %d: %d submissions, %d actions, %d faults\n", f.seed,
+		len(plan.Submissions), len(plan.Actions), len(plan.Faults))
 	dir := f.keep
 	var err error
 	if dir == "" {
@@ -127,7 +130,8 @@ func runModes(ctx context.Context, plan *soak.Plan, f flags, dir string) (map[so
 			continue
 		}
 		both.Go(func() {
-			out, err := soak.Run(ctx, plan, soak.Options{Mode: mode, Dir: filepath.Join(dir, string(mode)), Plugins: plugins, Settle: 5 * time.Minute,
+			out, err := soak.Run(ctx, plan, soak.Options{Mode: mode, Dir: filepath.Join(dir, string(mode)),
+				Plugins: plugins, Settle: 5 * time.Minute,
 				Say: func(format string, v ...any) {
 					fmt.Fprintf(os.Stderr, "%s %s: %s\n", time.Now().Format(time.TimeOnly), mode, fmt.Sprintf(format, v...))
 				}})

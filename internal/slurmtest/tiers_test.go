@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+//go:build !windows
+
+package slurmtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// By Weight, jobs without GPUs are on nodes without GPUs as long as these suit them, as with stock
+// Slurm; when these are full they start on the others all the same.
+func TestNodeWeights(t *testing.T) {
+	beside(t)
+	mostlyAuction(t, func(t *testing.T, m mode) { gpuNodesLast(t, m, "Weight=1", "Weight=10") })
+}
+
+// The auction spares nodes with GPUs without any Weight, too.
+func TestGPUNodesLast(t *testing.T) {
+	beside(t)
+	gpuNodesLast(t, auction, "", "")
+}
+
+func gpuNodesLast(t *testing.T, m mode, plain, gpus string) {
+	c := cluster(t, m, Config{Groups: []Group{
+		{Nodes: 4, Cores: 8, GPUs: 4, Options: gpus}, {Nodes: 4, Cores: 8, Options: plain}}})
+	wide := submit(t, c, "sleep 30", "-N2", "--ntasks-per-node=8", "--time=1")
+	ids := []uint32{wide, submit(t, c, "sleep 30", "-N1", "-n1", "--gres=gpu:1", "--time=1")}
+	for range 4 {
+		ids = append(ids, submit(t, c, "sleep 30", "-n4", "-N1", "--time=1"))
+	}
+	for i, j := range running(t, c, 20*time.Second, ids...) {
+		for _, on := range j.Nodes {
+			require.Equal(t, i == 1, on.Node <= "n0004", "job %d is on %s", j.ID, on.Node)
+		}
+	}
+	spill := submit(t, c, "sleep 30", "-n8", "-N1", "--time=1")
+	for _, on := range running(t, c, 20*time.Second, spill)[0].Nodes {
+		require.LessOrEqual(t, on.Node, "n0004", "the others are full")
+	}
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * Which nodes are to be used first: see tiers.h. The library knows places in this order, not
+ * weights.
+ *
+ * Node read lock.
+ */
+#include <stdlib.h>
+
+#include "aucsched.h"
+#include "compat.h"
+#include "tiers.h"
+
+static int _compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+static int _add_weight(void *x, void *arg)
+{
+	uint32_t **next = arg;
+
+	*(*next)++ = ((const config_record_t *) x)->weight;
+	return 0;
+}
+
+/* The weights of slurm.conf's lines of nodes, ascending, each once. xfree() */
+static uint32_t *_weights(int *len)
+{
+	int all = list_count(config_list), kept = 0;
+	uint32_t *weights = xcalloc(all + 1, sizeof(*weights)), *next = weights;
+
+	list_for_each(config_list, _add_weight, &next);
+	all = next - weights;
+	qsort(weights, all, sizeof(*weights), _compare);
+	for (int i = 0; i < all; i++)
+		if (!kept || (weights[i] != weights[kept - 1]))
+			weights[kept++] = weights[i];
+	*len = kept;
+	return weights;
+}
+
+static bool _sleeps(const node_record_t *node_ptr)
+{
+	return IS_NODE_POWERED_DOWN(node_ptr) ||
+		IS_NODE_POWERING_DOWN(node_ptr);
+}
+
+extern void auc_add_tiers(auc_snapshot_t *s)
+{
+	int len;
+	uint32_t *weights = _weights(&len);
+
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node_ptr = node_record_table_ptr[n];
+		const uint32_t *at;
+
+		if (!node_ptr || !node_ptr->config_ptr)
+			continue;
+		at = bsearch(&node_ptr->config_ptr->weight, weights, len,
+			     sizeof(*weights), _compare);
+		if (at)
+			s->nodes[n].tier = MIN(4 * (at - weights) +
+					       2 * _sleeps(node_ptr) +
+					       (s->nodes[n].gpus > 0),
+					       UINT8_MAX);
+	}
+	xfree(weights);
+}
