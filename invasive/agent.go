@@ -113,8 +113,9 @@ func (a *Agent) debt() (d int) {
 	return d + a.count(asked)
 }
 
-// watch keeps the timer: for an answer if one is owed, otherwise for the next status report. What the
-// Agent sends never sets it anew while an answer is owed, so that a silent peer costs one timer.
+// watch keeps the timer: for an answer if one is owed, otherwise for the next status
+// report. What the Agent sends never sets it anew while an answer is owed, so that a silent
+// peer costs one timer.
 func (a *Agent) watch(before int, heard bool) {
 	now := a.debt()
 	switch a.phase {

@@ -177,8 +177,8 @@ func (a *Agent) move(from, to place) {
 	}
 }
 
-// mapping returns the part of a decision that still holds, with its jobs on their way. A decision that
-// doesn't keep to the offer counts as an empty one.
+// mapping returns the part of a decision that still holds, with its jobs on their way. A decision
+// that doesn't keep to the offer counts as an empty one.
 func (a *Agent) mapping(want []Mapping) []Mapping {
 	m := slices.DeleteFunc(slices.Clone(want), func(w Mapping) bool {
 		e := a.find(w.Job.ID)
@@ -193,9 +193,9 @@ func (a *Agent) mapping(want []Mapping) []Mapping {
 	return m
 }
 
-// resynchronise takes over what the iHypervisor knows at the beginning of a session. It forgets a job only after
-// an acknowledgement, and those come after the job was removed here: so a job that it doesn't
-// know it has never accepted.
+// resynchronise takes over what the iHypervisor knows at the beginning of a session. It forgets a
+// job only after an acknowledgement, and those come after the job was removed here: so a job that
+// it doesn't know it has never accepted.
 func (a *Agent) resynchronise(known []JobStatus) {
 	a.acks = nil
 	for i := range a.jobs {

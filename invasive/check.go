@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Check returns an error of type *FieldError if a field is out of its range or doesn't belong to the
-// message's kind. It doesn't look at who sent it, nor whether it is its turn.
+// Check returns an error of type *FieldError if a field is out of its range or doesn't belong to
+// the message's kind. It doesn't look at who sent it, nor whether it is its turn.
 func (m *Message) Check() error {
 	if m.Kind == 0 || m.Kind >= kinds {
 		return bad("kind", uint64(m.Kind))

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The drawings of docs/invasive.md are made from the tables: go test ./invasive -run Drawings -rewrite
+// The drawings of docs/invasive.md are made from the tables: go test ./invasive
+// -run Drawings -rewrite
 
 const page = "../../docs/invasive.md" // from testdata
 
@@ -22,7 +23,8 @@ var partNames = [parts]string{"Initialisation", "Negotiation", "Feedback", "Urge
 // wide rules begin in more phases than are good for a drawing; they are listed under it.
 const wide = 3
 
-// draw draws a part of a machine as Mermaid, and lists its wide rules. It is empty if there is no such part.
+// draw draws a part of a machine as Mermaid, and lists its wide rules. It is empty if
+// there is no such part.
 func draw[M any](rules []rule[M], p part) string {
 	var arrows, rows []string
 	for _, r := range rules {
@@ -109,7 +111,8 @@ func TestDrawings(t *testing.T) {
 	golden.Equal(t, page, text)
 }
 
-// Every message that a side may get has a rule, every phase can be reached, and every rule can be found.
+// Every message that a side may get has a rule, every phase can be reached, and
+// every rule can be found.
 func TestTables(t *testing.T) {
 	checkTable(t, agentRules(), IHypervisor)
 	checkTable(t, hypervisorRules(), IScheduler)
@@ -119,7 +122,8 @@ func checkTable[M any](t *testing.T, rules []rule[M], peer Side) {
 	reached := []Phase{Off}
 	for range rules {
 		for _, r := range rules {
-			if r.to != stay && !slices.Contains(reached, r.to) && slices.ContainsFunc(r.from, func(p Phase) bool { return slices.Contains(reached, p) }) {
+			if r.to != stay && !slices.Contains(reached, r.to) && slices.ContainsFunc(r.from,
+				func(p Phase) bool { return slices.Contains(reached, p) }) {
 				reached = append(reached, r.to)
 			}
 		}

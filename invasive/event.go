@@ -18,8 +18,8 @@ const (
 	// Timeout is the timer of the last SetTimer.
 	Timeout
 
-	// Submit hands Event.Job to the Agent. Cancel takes the job ID back, if it waits and a session tells that
-	// the iHypervisor doesn't have it; otherwise nothing happens.
+	// Submit hands Event.Job to the Agent. Cancel takes the job ID back, if it waits and a session
+	// tells that the iHypervisor doesn't have it; otherwise nothing happens.
 	Submit
 	Cancel
 	// Decided answers AskDecision: Accept with a Map, or not.
@@ -32,12 +32,13 @@ const (
 	UrgentVerdict
 	// ReportDue asks the Hypervisor for a status report, with a Load.
 	ReportDue
-	// Place starts the accepted job ID on Cores, Give gives more Cores to a running job, Take asks it, in the
-	// way of How, to let go of Cores.
+	// Place starts the accepted job ID on Cores, Give gives more Cores to a running job, Take asks
+	// it, in the way of How, to let go of Cores.
 	Place
 	Give
 	Take
-	// Released says that ID has let go of Cores, Kept that it won't; Exited that it has ended with Exit.
+	// Released says that ID has let go of Cores, Kept that it won't; Exited that it
+	// has ended with Exit.
 	Released
 	Kept
 	Exited
@@ -93,22 +94,25 @@ const (
 	Ended
 	Cancelled
 
-	// AskOffer asks for an offer. If Prompt, the other side is waiting for it, and it must come now, as a
-	// virtual one if need be; otherwise when there is something new to offer.
+	// AskOffer asks for an offer. If Prompt, the other side is waiting for it, and it must come
+	// now, as a virtual one if need be; otherwise when there is something new to offer.
 	AskOffer
 	// AskVerdict asks whether to accept Msg.Map, AskUrgent whether to accept Job.
 	AskVerdict
 	AskUrgent
-	// AskPlace asks for any number of Place, Give and Take: the accepted jobs, or the free cores, have changed.
+	// AskPlace asks for any number of Place, Give and Take: the accepted jobs, or the free
+	// cores, have changed.
 	AskPlace
-	// Launch starts Job on Cores; Grow gives it more Cores, Reclaim asks it for Cores back, in the way of How.
+	// Launch starts Job on Cores; Grow gives it more Cores, Reclaim asks it for Cores
+	// back, in the way of How.
 	Launch
 	Grow
 	Reclaim
 	// Forget tells that nothing more needs to be known of the job ID.
 	Forget
 
-	// Stopped tells that the machine has ended in order; Failed that it can't go on, for the reason of Text.
+	// Stopped tells that the machine has ended in order; Failed that it can't go on,
+	// for the reason of Text.
 	Stopped
 	Failed
 	// Violated tells, before the Close, that the other side sent Msg out of turn.
@@ -116,7 +120,8 @@ const (
 	actions
 )
 
-// An Action is what a machine wants done. See the package's comment for the order. What its fields point to is never changed.
+// An Action is what a machine wants done. See the package's comment for the order. What its fields
+// point to is never changed.
 type Action struct {
 	Kind   ActionKind
 	Msg    *Message

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A small explicit-state model checker: breadth first over everything that a world can do, so that the run which
-// shows an error is a shortest one.
+// A small explicit-state model checker: breadth first over everything that a world can do, so that
+// the run which shows an error is a shortest one.
 
 // world is a state of what is checked.
 type world interface {
@@ -43,7 +43,8 @@ type edge struct {
 	label uint16
 }
 
-// explore visits all worlds that can be reached, or at most limit (an error), and stops at the first that is wrong.
+// explore visits all worlds that can be reached, or at most limit (an error), and stops at the
+// first that is wrong.
 func explore(start world, limit int) *graph {
 	g := &graph{keys: map[string]int32{}, label: map[string]uint16{}}
 	frontier := []world{start}
@@ -106,8 +107,8 @@ func (g *graph) run(i int32) string {
 	return strings.Join(steps, "\n")
 }
 
-// stuck returns a run to a state from which there is no way to a state that is done, or "": there is
-// neither deadlock nor livelock.
+// stuck returns a run to a state from which there is no way to a state that is done, or "": there
+// is neither deadlock nor livelock.
 func (g *graph) stuck() string {
 	back := make([][]int32, len(g.edges))
 	for i, list := range g.edges {
@@ -138,8 +139,8 @@ func (g *graph) stuck() string {
 	return ""
 }
 
-// circles returns a run to a state that can be come back to by a step that isn't idle, or "": every run that doesn't
-// idle for ever ends.
+// circles returns a run to a state that can be come back to by a step that isn't idle, or "": every
+// run that doesn't idle for ever ends.
 func (g *graph) circles(idle func(label string) bool) string {
 	component := g.components()
 	for i, list := range g.edges {
@@ -227,7 +228,8 @@ func TestExplore(t *testing.T) {
 	}{
 		{"line", map[int][]int{0: {1}, 1: {9}}, 0, "", "", ""},
 		{"deadlock", map[int][]int{1: {2, 9}}, 0, "", "no way to the end from here\n1-2", ""},
-		{"livelock", map[int][]int{1: {2, 9}, 2: {3}, 3: {2}}, 0, "", "no way to the end from here\n1-2", "runs in circles by \"2-3\"\n1-2"},
+		{"livelock", map[int][]int{1: {2, 9}, 2: {3}, 3: {2}}, 0, "", "no way to the end from here\n1-2",
+			"runs in circles by \"2-3\"\n1-2"},
 		{"a circle with an exit", map[int][]int{1: {2}, 2: {1, 9}}, 0, "", "", "runs in circles by \"1-2\"\n"},
 		{"a shortcut", map[int][]int{1: {2, 3}, 2: {3}, 3: {4, 9}, 4: {9}}, 0, "", "", ""},
 		{"wrong", map[int][]int{1: {2, 3}, 2: {4}, 3: {9}, 4: {5}}, 5, "bad\n1-2\n2-4\n4-5", "", ""},

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A Hypervisor is the iHypervisor's side of the protocol, and the ledger of its partition's cores: no core has
-// two owners, and a job is launched once.
+// A Hypervisor is the iHypervisor's side of the protocol, and the ledger of its partition's cores:
+// no core has two owners, and a job is launched once.
 type Hypervisor struct {
 	wish  Terms
 	table *table[Hypervisor]
@@ -36,16 +36,16 @@ type held struct {
 	exit   int32
 }
 
-// A Seen is what is found of a job when the iHypervisor starts again. A job that isn't among them was never
-// launched: the launcher has to leave a mark that survives, at the moment of the launch.
+// A Seen is what is found of a job when the iHypervisor starts again. A job that isn't among them
+// was never launched: the launcher has to leave a mark that survives, at the moment of the launch.
 type Seen struct {
 	ID     JobID
 	Exited bool
 	Exit   int32
 }
 
-// NewHypervisor returns a Hypervisor that is Off, and appends to out what is to be done about the jobs of
-// its journal. Wish has the partition; its versions are set here.
+// NewHypervisor returns a Hypervisor that is Off, and appends to out what is to be done about the
+// jobs of its journal. Wish has the partition; its versions are set here.
 func NewHypervisor(wish Terms, saved []Saved, seen []Seen, out []Action) (*Hypervisor, []Action) {
 	return newHypervisor(hypervisorTable, wish, saved, seen, out)
 }
@@ -87,8 +87,8 @@ func (h *Hypervisor) recover(j *held, found map[JobID]Seen) {
 	}
 }
 
-// maxWords is how many bytes of words the Hypervisor keeps before it takes no more jobs; what it has agreed to
-// take by then comes on top.
+// maxWords is how many bytes of words the Hypervisor keeps before it takes no more jobs; what it
+// has agreed to take by then comes on top.
 const maxWords = 64 << 20
 
 // room is how many more jobs it can keep.
@@ -102,7 +102,8 @@ func (h *Hypervisor) room() int {
 // Phase returns where the Hypervisor is.
 func (h *Hypervisor) Phase() Phase { return h.phase }
 
-// Owners returns the owner of each core, 0 for a free one. It belongs to the Hypervisor, and changes with it.
+// Owners returns the owner of each core, 0 for a free one. It belongs to the Hypervisor,
+// and changes with it.
 func (h *Hypervisor) Owners() []JobID { return h.owner }
 
 // A Held is a job that the Hypervisor keeps.
@@ -111,7 +112,8 @@ type Held struct {
 	State JobState
 	// Parts are the nodes that the mapping gave it, none for an urgent job.
 	Parts []Part
-	// Cores are those that it owns, Taking those of them that it was asked for; they belong to the Hypervisor.
+	// Cores are those that it owns, Taking those of them that it was asked for; they
+	// belong to the Hypervisor.
 	Cores, Taking []uint32
 }
 

@@ -10,7 +10,8 @@ var (
 
 var hypervisorTable = newTable(hypervisorRules())
 
-// hypervisorRules is the iHypervisor's side: the paper draws it only from the iScheduler's (figures 4 to 10).
+// hypervisorRules is the iHypervisor's side: the paper draws it only from the
+// iScheduler's (figures 4 to 10).
 func hypervisorRules() []rule[Hypervisor] {
 	var rules []rule[Hypervisor]
 	p := initialisation
@@ -43,7 +44,8 @@ func hypervisorRules() []rule[Hypervisor] {
 	add(in(Ending), sends(ResponseNegotiationEnd), ifOursFinishing, Finalising, takeAcks, hyperFinalise)
 	add(in(Ending), sends(ResponseNegotiationEnd), ifOursPending, Offering, takeAcks, newTransaction)
 	add(in(Ending), sends(ResponseNegotiationEnd), ifOurs, Idle, takeAcks)
-	add(in(Ending), sends(ResponseResourceOffer), ifOurs, stay, takeAcks) // crossed our NEGOTIATION_END
+	// crossed our NEGOTIATION_END
+	add(in(Ending), sends(ResponseResourceOffer), ifOurs, stay, takeAcks)
 
 	p = feedback
 	add(hyperSession, ReportDue, always, stay, sendReport)
@@ -66,7 +68,8 @@ func hypervisorRules() []rule[Hypervisor] {
 	add(hyperSession, sends(Finalise), always, Listening, hyperRespondFinalise, hyperClose, endSession)
 	add(in(Finalising), sends(Finalise), always, stay, hyperRespondFinalise)
 	add(in(Finalising), sends(ResponseFinalise), always, Off, hyperClose, endSession, hyperStopped)
-	for _, k := range []Kind{NegotiationStart, RequestResourceOffer, ResponseResourceOffer, NegotiationEnd, ResponseNegotiationEnd, UrgentJob} {
+	for _, k := range []Kind{NegotiationStart, RequestResourceOffer, ResponseResourceOffer,
+		NegotiationEnd, ResponseNegotiationEnd, UrgentJob} {
 		add(in(Finalising), sends(k), always, stay) // crossed our FINALISE
 	}
 

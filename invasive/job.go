@@ -13,8 +13,8 @@ type JobID uint64
 // Flex is how a job's resources may change (the paper, section 2.1).
 type Flex uint8
 
-// The four classes of Feitelson and Rudolph. Those of a rigid or moldable job stay as they were at its start;
-// an evolving job asks for changes itself, a malleable one is told of them.
+// The four classes of Feitelson and Rudolph. Those of a rigid or moldable job stay as they were at
+// its start; an evolving job asks for changes itself, a malleable one is told of them.
 const (
 	Rigid Flex = iota
 	Moldable
@@ -31,12 +31,13 @@ const (
 	MaxSeconds  = 1 << 30  // of a limit or a delay
 )
 
-// A Job is what the iScheduler knows of a job and the iHypervisor needs to run it. Jobs are shared, and
-// never changed once they are submitted.
+// A Job is what the iScheduler knows of a job and the iHypervisor needs to run it. Jobs are shared,
+// and never changed once they are submitted.
 type Job struct {
 	ID   JobID
 	Flex Flex
-	// MinCores to MaxCores, from 1, are the cores that the job can use; for a rigid job both are the same.
+	// MinCores to MaxCores, from 1, are the cores that the job can use; for a rigid
+	// job both are the same.
 	MinCores, MaxCores uint32
 	// MinNodes to MaxNodes are those that they may lie on; 0 and 0 if it doesn't matter.
 	MinNodes, MaxNodes uint32

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A Record is what a machine saves, one after the other: its journal. A machine starts again from the
-// state that Replay makes of it.
+// A Record is what a machine saves, one after the other: its journal. A machine starts again from
+// the state that Replay makes of it.
 type Record struct {
 	Op    Op
 	Job   *Job   // of Add
@@ -28,7 +28,8 @@ const (
 	Own
 	// End: the job has ended with Exit, and owns nothing.
 	End
-	// Remove: the Agent has seen the job's end, or the job was cancelled; the Hypervisor knows that the Agent has.
+	// Remove: the Agent has seen the job's end, or the job was cancelled; the Hypervisor
+	// knows that the Agent has.
 	Remove
 )
 

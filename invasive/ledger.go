@@ -4,9 +4,10 @@ package invasive
 
 import "slices"
 
-// The ledger: which job owns which cores. Cores become a job's before it is told of them (Place, Give), and
-// are free only after it has let go (Released, Exited), so that an error or a crash at any point leaves a core
-// idle rather than given twice. The slices of cores are never changed, only replaced.
+// The ledger: which job owns which cores. Cores become a job's before it is told of them (Place,
+// Give), and are free only after it has let go (Released, Exited), so that an error or a crash
+// at any point leaves a core idle rather than given twice. The slices of cores are never
+// changed, only replaced.
 
 func (h *Hypervisor) own(cores []uint32, id JobID) {
 	for _, c := range cores {

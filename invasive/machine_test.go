@@ -200,7 +200,8 @@ func TestMappingBeyondTheOffer(t *testing.T) {
 		"one node":        {[]Mapping{{narrow, []Part{{Node: 0, Cores: 1}, {Node: 0, Cores: 1}}}}, true},
 	} {
 		h := ready(t, nil, nil)
-		out := h.Step(&Event{Kind: sends(ResponseResourceOffer), Msg: &Message{Kind: ResponseResourceOffer, Transaction: 1, Attempt: 1, Accept: true, Map: c.m}}, nil)
+		out := h.Step(&Event{Kind: sends(ResponseResourceOffer),
+			Msg: &Message{Kind: ResponseResourceOffer, Transaction: 1, Attempt: 1, Accept: true, Map: c.m}}, nil)
 		require.Equal(t, c.ok, len(only(out, Violated)) == 0, name)
 		require.Equal(t, c.ok, len(only(out, AskVerdict)) == 1, name)
 		require.Equal(t, !c.ok, h.Phase() == Listening, name)
@@ -246,13 +247,15 @@ func TestRecover(t *testing.T) {
 	job := func(id JobID) *Job { return &Job{ID: id, MinCores: 1, MaxCores: 4} }
 	var saved []Saved
 	for _, r := range []Record{
-		{Op: Add, Job: job(3)}, {Op: Add, Job: job(1)}, {Op: Add, Job: job(2)}, {Op: Add, Job: job(1)}, {Op: Add, Job: job(4)}, {Op: Add, Job: job(5)},
+		{Op: Add, Job: job(3)}, {Op: Add, Job: job(1)}, {Op: Add, Job: job(2)},
+		{Op: Add, Job: job(1)}, {Op: Add, Job: job(4)}, {Op: Add, Job: job(5)},
 		{Op: Own, ID: 1, Cores: []uint32{0, 1}}, {Op: Own, ID: 2, Cores: []uint32{2}}, {Op: Own, ID: 3, Cores: []uint32{3}},
 		{Op: Own, ID: 1, Cores: []uint32{1}}, {Op: End, ID: 4, Exit: 9}, {Op: Remove, ID: 77}, {Op: Own, ID: 77},
 	} {
 		saved = Replay(saved, r)
 	}
-	h, out := NewHypervisor(Terms{Partition: Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 4}}, saved, []Seen{{ID: 1}, {ID: 3, Exited: true, Exit: 2}}, nil)
+	h, out := NewHypervisor(Terms{Partition: Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 4}},
+		saved, []Seen{{ID: 1}, {ID: 3, Exited: true, Exit: 2}}, nil)
 	require.Equal(t, []ActionKind{Launch, Save, AskPlace}, kindsOf(out))
 	require.Equal(t, JobID(2), out[0].ID, "it owned cores and was not launched")
 	require.Equal(t, []JobID{0, 1, 2, 0}, h.Owners())
@@ -263,8 +266,8 @@ func TestRecover(t *testing.T) {
 	require.Len(t, Replay(saved, Record{Op: Remove, ID: 4}), 4)
 }
 
-// The model's keys leave out nothing that the machines have: a change of any field changes the key, apart
-// from those that are the same in all states of a model, or follow from others.
+// The model's keys leave out nothing that the machines have: a change of any field changes the key,
+// apart from those that are the same in all states of a model, or follow from others.
 func TestKeysAndClones(t *testing.T) {
 	fixed := []string{"wish", "table", "wrap", "most", "words", "agreed", "out", "line", "told", "finishing"}
 	for _, machine := range []any{Agent{}, Hypervisor{}} {

@@ -79,18 +79,20 @@ const (
 	MaxText     = 256     // bytes of words for people
 )
 
-// A Message is what goes between the two sides. Which fields count is said at each; Check holds the others to zero.
+// A Message is what goes between the two sides. Which fields count is said at each; Check
+// holds the others to zero.
 type Message struct {
 	Kind Kind
-	// Transaction counts those of a session from 1, Attempt the offers of one from 1: ResourceOffer,
-	// ResponseResourceOffer, NegotiationEnd and its response.
+	// Transaction counts those of a session from 1, Attempt the offers of one from 1:
+	// ResourceOffer, ResponseResourceOffer, NegotiationEnd and its response.
 	Transaction, Attempt uint32
 	// Accept is the answer of ResponseInitialise, ResponseResourceOffer and ResponseUrgentJob. The
 	// iHypervisor accepts a mapping by a NegotiationEnd, and rejects it by its next ResourceOffer.
 	Accept bool
 	// Outcome is that of NegotiationEnd.
 	Outcome Outcome
-	// Pending is the iScheduler's number of waiting jobs: NegotiationStart, RequestResourceOffer, ResponseNegotiationEnd.
+	// Pending is the iScheduler's number of waiting jobs: NegotiationStart, RequestResourceOffer,
+	// ResponseNegotiationEnd.
 	Pending uint32
 	// Acks are jobs whose end the iScheduler has saved, and the iHypervisor may forget: all the
 	// iScheduler's messages of a negotiation.
@@ -120,16 +122,18 @@ type Terms struct {
 	MinVersion, MaxVersion uint32
 	// Attempts is the number of offers after which both must accept. The lower wish counts.
 	Attempts uint32
-	// Reply is how long an answer may take, Report the time between two status reports. The longer wish counts.
+	// Reply is how long an answer may take, Report the time between two status reports.
+	// The longer wish counts.
 	Reply, Report time.Duration
 	// Partition is the iHypervisor's.
 	Partition Partition
-	// Shrink is the delay with which the iHypervisor offers cores that malleable jobs have to let go of first, 0 if it doesn't tell:
-	// ResponseInitialise.
+	// Shrink is the delay with which the iHypervisor offers cores that malleable jobs have to let
+	// go of first, 0 if it doesn't tell: ResponseInitialise.
 	Shrink time.Duration
 }
 
-// A Partition is nodes of one kind. Cores count through: those of node n begin at n * Sockets * CoresPerSocket.
+// A Partition is nodes of one kind. Cores count through: those of node n begin at n *
+// Sockets * CoresPerSocket.
 type Partition struct {
 	Name                           string
 	Nodes, Sockets, CoresPerSocket uint32
@@ -144,7 +148,8 @@ func (p *Partition) Cores() uint64 {
 type JobState uint8
 
 const (
-	// Accepted jobs wait for their cores: those of a virtual offer, or cores that an urgent job has taken.
+	// Accepted jobs wait for their cores: those of a virtual offer, or cores that an
+	// urgent job has taken.
 	Accepted JobState = 1 + iota
 	Running
 	// Suspended jobs run but have no core at the moment.
@@ -172,8 +177,8 @@ type Load struct {
 	Ended, Wait uint32
 }
 
-// An Offer is resources that a mapping may use, as nodes and numbers of cores: the iScheduler decides by
-// nodes, the iHypervisor by cores and sockets (section 3.3).
+// An Offer is resources that a mapping may use, as nodes and numbers of cores: the iScheduler
+// decides by nodes, the iHypervisor by cores and sockets (section 3.3).
 type Offer struct {
 	Parts []Part
 	// Jobs is the most that the mapping may name.
@@ -204,7 +209,8 @@ type Mapping struct {
 	Parts []Part
 }
 
-// Covers tells whether a mapping stays within the offer, names each job once, and gives each what it can use.
+// Covers tells whether a mapping stays within the offer, names each job once, and gives
+// each what it can use.
 func (o *Offer) Covers(m []Mapping) bool {
 	if uint64(len(m)) > uint64(o.Jobs) {
 		return false

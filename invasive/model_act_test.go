@@ -58,7 +58,8 @@ func (m *model) do(isA bool, a *Action) {
 	case AskVerdict:
 		m.verdict = a.Msg
 	case AskUrgent:
-		if !slices.Contains(m.urgent, a.Job) { // it may still think about the job since the session before
+		if !slices.Contains(m.urgent, a.Job) {
+			// it may still think about the job since the session before
 			m.urgent = append(slices.Clone(m.urgent), a.Job)
 		}
 	case AskPlace:

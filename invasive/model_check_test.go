@@ -37,14 +37,17 @@ func models() (short, long []bounds) {
 	})
 	add(&short, base("finalisation, one job", malleable), func(b *bounds) { b.finish = true })
 	add(&short, base("urgent, lanes", malleable, pressing), func(b *bounds) { b.lanes, b.report = true, true })
-	add(&short, base("crashes, losses, one job that may be cancelled", malleable), func(b *bounds) { b.crash, b.loss, b.cancel = true, true, true })
+	add(&short, base("crashes, losses, one job that may be cancelled", malleable),
+		func(b *bounds) { b.crash, b.loss, b.cancel = true, true, true })
 	add(&short, base("no faults, three jobs", malleable, rigid, pressing), func(b *bounds) { b.report, b.limit = true, 3 })
 	add(&short, base("crashes, urgent", malleable, pressing), func(b *bounds) { b.crash = true })
 	add(&short, base("a hasty placer", malleable, rigid), func(b *bounds) { b.hasty, b.report, b.grow = true, true, true })
-	add(&short, base("finalisation, crashes, losses, one job", malleable), func(b *bounds) { b.crash, b.loss, b.finish, b.grow = true, true, true, true })
+	add(&short, base("finalisation, crashes, losses, one job", malleable),
+		func(b *bounds) { b.crash, b.loss, b.finish, b.grow = true, true, true, true })
 
 	add(&short, base("groups, crashes, urgent", malleable, pressing), func(b *bounds) { b.groups, b.crash, b.grow = true, true, true })
-	add(&short, base("groups, crashes, losses, cancelled", malleable), func(b *bounds) { b.groups, b.crash, b.loss, b.cancel = true, true, true, true })
+	add(&short, base("groups, crashes, losses, cancelled", malleable),
+		func(b *bounds) { b.groups, b.crash, b.loss, b.cancel = true, true, true, true })
 
 	add(&short, base("everything, one urgent job", pressing), func(b *bounds) {
 		b.crash, b.loss, b.finish, b.report, b.lanes = true, true, true, true, true
@@ -54,16 +57,19 @@ func models() (short, long []bounds) {
 	add(&long, base("everything, one job", malleable), func(b *bounds) {
 		b.crash, b.loss, b.finish, b.report, b.lanes, b.limit = true, true, true, true, true, 3
 	})
-	add(&long, base("losses and reports, urgent, lanes", malleable, pressing), func(b *bounds) { b.loss, b.lanes, b.report = true, true, true })
+	add(&long, base("losses and reports, urgent, lanes", malleable, pressing),
+		func(b *bounds) { b.loss, b.lanes, b.report = true, true, true })
 	add(&long, base("finalisation, urgent, lanes", malleable, pressing), func(b *bounds) { b.finish, b.lanes = true, true })
-	add(&long, base("crashes and losses, urgent, lanes", malleable, pressing), func(b *bounds) { b.crash, b.loss, b.lanes = true, true, true })
+	add(&long, base("crashes and losses, urgent, lanes", malleable, pressing),
+		func(b *bounds) { b.crash, b.loss, b.lanes = true, true, true })
 	add(&long, base("losses, three jobs", malleable, rigid, pressing), func(b *bounds) { b.loss = true })
 	add(&long, base("crashes and losses, three jobs", malleable, rigid, pressing), func(b *bounds) { b.crash, b.loss = true, true })
 	add(&long, base("crashes, three jobs", malleable, rigid, pressing), func(b *bounds) { b.crash = true })
 	return short, long
 }
 
-// idles tells of steps that a world may take for ever: reports come as time goes by, and a hasty decider tries again.
+// idles tells of steps that a world may take for ever: reports come as time goes by, and a hasty
+// decider tries again.
 func idles(label string) bool {
 	return strings.Contains(label, "report") || strings.Contains(label, "STATUS_REPORT") || strings.Contains(label, "hastily")
 }

@@ -4,8 +4,8 @@ package invasive
 
 import "encoding/binary"
 
-// key: the states of jobs in messages count only as far as the Agent looks at them, and fields of machines only in
-// those phases in which a rule looks at them.
+// key: the states of jobs in messages count only as far as the Agent looks at them, and fields of
+// machines only in those phases in which a rule looks at them.
 func (m *model) key() string {
 	k := make([]byte, 0, 160)
 	flags := []bool{m.linkA, m.linkH, m.broken, m.wants, m.timerA, m.timerH, m.final, m.offer, m.places}
@@ -50,7 +50,8 @@ func appendMessage(k []byte, m *Message) []byte {
 	if m == nil {
 		return append(k, 0)
 	}
-	k = appendFlags(append(k, byte(m.Kind), byte(m.Transaction), byte(m.Attempt), byte(m.Outcome), byte(m.Pending), byte(m.ID)), []bool{m.Accept})
+	k = appendFlags(append(k, byte(m.Kind), byte(m.Transaction), byte(m.Attempt),
+		byte(m.Outcome), byte(m.Pending), byte(m.ID)), []bool{m.Accept})
 	if m.Kind == Initialise {
 		k = append(k, byte(m.Terms.MinVersion))
 	}
@@ -95,7 +96,8 @@ func appendAgent(k []byte, a *Agent) []byte {
 	if a == nil {
 		return append(k, 0xff)
 	}
-	k = appendFlags(append(k, byte(a.phase), byte(a.transaction), byte(a.attempt)), []bool{a.armed, a.accepted, a.told && a.phase == Starting, a.finishing && a.phase != Off})
+	k = appendFlags(append(k, byte(a.phase), byte(a.transaction), byte(a.attempt)),
+		[]bool{a.armed, a.accepted, a.told && a.phase == Starting, a.finishing && a.phase != Off})
 	k = appendOffer(k, a.offer)
 	for _, e := range a.jobs {
 		k = append(k, byte(e.job.ID), byte(e.at), b2i(e.refused))

@@ -70,11 +70,13 @@ func (m *model) network(visit func(string, world)) {
 	for lane := range laneCount {
 		if m.linkA && len(m.toA[lane]) > 0 {
 			msg := m.toA[lane][0]
-			m.stepA("A gets "+msg.Kind.String(), Event{Kind: sends(msg.Kind), Msg: msg}, visit, func(c *model) { c.toA[lane] = c.toA[lane][1:] })
+			m.stepA("A gets "+msg.Kind.String(), Event{Kind: sends(msg.Kind), Msg: msg},
+				visit, func(c *model) { c.toA[lane] = c.toA[lane][1:] })
 		}
 		if m.linkH && len(m.toH[lane]) > 0 {
 			msg := m.toH[lane][0]
-			m.stepH("H gets "+msg.Kind.String(), Event{Kind: sends(msg.Kind), Msg: msg}, visit, func(c *model) { c.toH[lane] = c.toH[lane][1:] })
+			m.stepH("H gets "+msg.Kind.String(), Event{Kind: sends(msg.Kind), Msg: msg},
+				visit, func(c *model) { c.toH[lane] = c.toH[lane][1:] })
 		}
 	}
 	if m.tells(m.linkA, m.linkH, m.toA) {
@@ -177,7 +179,9 @@ func (m *model) hyperSteps(visit func(string, world)) {
 	}
 	if len(m.urgent) > 0 {
 		for _, yes := range []bool{true, false} {
-			m.stepH(fmt.Sprintf("H's verdict on urgent %v", yes), Event{Kind: UrgentVerdict, ID: m.urgent[0].ID, Accept: yes}, visit, func(c *model) { c.urgent = c.urgent[1:] })
+			m.stepH(fmt.Sprintf("H's verdict on urgent %v", yes),
+				Event{Kind: UrgentVerdict, ID: m.urgent[0].ID, Accept: yes}, visit,
+				func(c *model) { c.urgent = c.urgent[1:] })
 		}
 	}
 	if m.places {
@@ -197,8 +201,8 @@ func (m *model) placing(visit func(string, world)) {
 	}
 }
 
-// plan gives free cores to the first waiting job, urgent ones before others, or takes cores for it. It returns "" if
-// there is nothing to do.
+// plan gives free cores to the first waiting job, urgent ones before others, or takes cores for it.
+// It returns "" if there is nothing to do.
 func (m *model) plan() (string, Event) {
 	var free []uint32
 	for c, o := range m.h.owner {

@@ -8,8 +8,8 @@ import (
 )
 
 // The model: both machines, what they have saved, the connection between them, the deciders, the
-// real jobs and their cores. Everything that takes time may take any time, and everything that may go
-// wrong may go wrong any number of times, at any step.
+// real jobs and their cores. Everything that takes time may take any time, and everything that may
+// go wrong may go wrong any number of times, at any step.
 
 // bounds of a model.
 type bounds struct {
@@ -121,8 +121,8 @@ func (m *model) clone() *model {
 	return &c
 }
 
-// stepA and stepH take an event in a copy of the model, once for each action after which the machine may crash, if crashes
-// are possible, and once as it should be.
+// stepA and stepH take an event in a copy of the model, once for each action after which the
+// machine may crash, if crashes are possible, and once as it should be.
 func (m *model) stepA(label string, ev Event, visit func(string, world), before func(*model)) {
 	m.step(true, label, ev, visit, before)
 }

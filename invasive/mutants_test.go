@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A checker that finds nothing may be blind: here it has to find errors that are put into the tables.
+// A checker that finds nothing may be blind: here it has to find errors that are
+// put into the tables.
 
-// change returns a copy of the rules in which do was applied to those on an event, with a guard of a name, if
-// they begin in a phase. It fails if there is none.
+// change returns a copy of the rules in which do was applied to those on an event, with a guard of
+// a name, if they begin in a phase. It fails if there is none.
 func change[M any](t *testing.T, rules []rule[M], from Phase, on EventKind, when string, do func(*rule[M])) []rule[M] {
 	t.Helper()
 	rules = slices.Clone(rules)
@@ -109,7 +110,8 @@ func TestMutants(t *testing.T) {
 		{"no request after an end", cancels, Ending, sends(ResponseNegotiationEnd), "jobs wait", drop[Agent], "no way"},
 		{"says that no job waits", calm, Answered, sends(NegotiationEnd), "agreed, jobs wait", does(placeJobs, pendingNone), "no way"},
 		{"rejects the last offer", calm, Deciding, Decided, "", does(lastOne), "out of turn"},
-		{"takes a rejection for an agreement", calm, Answered, sends(ResourceOffer), "in turn, jobs wait", does(placeJobs, askDecision), "no way"},
+		{"takes a rejection for an agreement", calm, Answered, sends(ResourceOffer),
+			"in turn, jobs wait", does(placeJobs, askDecision), "no way"},
 		{"saves the end before it is told", losses, Idle, sends(StatusReport), "", does(saveFirst), "lost"},
 		{"acknowledges without saving", calm, Idle, sends(StatusReport), "", does(onlyAck), "no way"},
 		{"no rule for an offer that crosses an end", finish, Ending, sends(ResourceOffer), "", drop[Agent], "out of turn"},
@@ -137,7 +139,8 @@ func TestMutants(t *testing.T) {
 		{"launches without saving", crashes, Idle, Place, "accepted, cores free", does(unsaved(placeJob)), "own it"},
 		{"grows without saving", grows, Idle, Give, "runs, cores free", does(unsaved(giveCores)), "own it"},
 		{"forgets before the acknowledgement", losses, Idle, Exited, "runs", does(endJob, forgetAtOnce, askPlaces), ""},
-		{"judges the last mapping", calm, Offered, sends(ResponseResourceOffer), "accepts, last attempt", drop[Hypervisor], "within the limit"},
+		{"judges the last mapping", calm, Offered, sends(ResponseResourceOffer),
+			"accepts, last attempt", drop[Hypervisor], "within the limit"},
 		{"places on cores that aren't free", hasty, Idle, Place, "accepted, cores free", func(r *rule[Hypervisor]) {
 			r.when = hyperGuard{"", func(h *Hypervisor, ev *Event) bool { j := h.find(ev.ID); return j != nil && j.state == Accepted }}
 		}, "twice"},
@@ -145,8 +148,10 @@ func TestMutants(t *testing.T) {
 		{"no places after an exit", calm, Idle, Exited, "runs", does(endJob), "no way"},
 		{"waits although jobs wait", calm, Ending, sends(ResponseNegotiationEnd), "jobs wait", drop[Hypervisor], "no way"},
 		{"keeps the session's numbers", losses, Idle, Lost, "", without[Hypervisor]("forget the session"), "out of turn"},
-		{"no rule for an answer that crosses an end", finish, Ending, sends(ResponseResourceOffer), "this transaction", drop[Hypervisor], "out of turn"},
-		{"no rule for an answer to the end that crosses", finish, Finalising, sends(RequestResourceOffer), "", drop[Hypervisor], "out of turn"},
+		{"no rule for an answer that crosses an end", finish, Ending, sends(ResponseResourceOffer),
+			"this transaction", drop[Hypervisor], "out of turn"},
+		{"no rule for an answer to the end that crosses", finish, Finalising,
+			sends(RequestResourceOffer), "", drop[Hypervisor], "out of turn"},
 		{"accepts terms of any version", base("", malleable), Accepting, sends(Initialise), "common version", func(r *rule[Hypervisor]) {
 			r.when = always
 			r.do = append(slices.Clone(r.do), hyperEffect{"", func(h *Hypervisor, _ *Event) { h.out[len(h.out)-1].Msg.Terms.MaxVersion++ }})

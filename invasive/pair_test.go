@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A pair connects the two machines in memory, with deciders of the test, and writes down who says what.
+// A pair connects the two machines in memory, with deciders of the test, and
+// writes down who says what.
 type pair struct {
 	a    *Agent
 	h    *Hypervisor
@@ -185,7 +186,8 @@ func (p *pair) act(isA bool, a Action) {
 
 const indent = 26
 
-// place gives the lowest free cores to accepted jobs, urgent ones first, and asks malleable jobs for theirs.
+// place gives the lowest free cores to accepted jobs, urgent ones first, and asks
+// malleable jobs for theirs.
 func (p *pair) place() {
 	for {
 		var wait *Held
@@ -210,7 +212,8 @@ func (p *pair) place() {
 		}
 		need := int(wait.Job.MinCores) - len(free)
 		for _, j := range jobs {
-			if n := len(j.Cores) - int(j.Job.MinCores); wait.Job.Urgent && j.Job.Flex == Malleable && j.State == Running && n >= need && len(j.Taking) == 0 {
+			if n := len(j.Cores) - int(j.Job.MinCores); wait.Job.Urgent && j.Job.Flex == Malleable &&
+				j.State == Running && n >= need && len(j.Taking) == 0 {
 				p.doH(Event{Kind: Take, ID: j.Job.ID, Cores: j.Cores[len(j.Cores)-need:], How: Shrink})
 				return
 			}

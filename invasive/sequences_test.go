@@ -8,7 +8,8 @@ import (
 	"github.com/aucsched/aucsched/internal/golden"
 )
 
-// The golden files are the paper's sequence diagrams (section 3.3) in words, and what they leave out.
+// The golden files are the paper's sequence diagrams (section 3.3) in words, and
+// what they leave out.
 func TestSequences(t *testing.T) {
 	solid := func(id JobID, cores uint32) *Job { return &Job{ID: id, MinCores: cores, MaxCores: cores} }
 	elastic := func(id JobID, from, to uint32) *Job {
@@ -25,7 +26,8 @@ func TestSequences(t *testing.T) {
 	}{
 		{"figures4-5.txt", func(p *pair) {
 			p.note("# Figures 4 and 5: several rounds until both agree, and then the next transaction.")
-			offers := []*Offer{{Parts: []Part{{Cores: 2}}, Jobs: 9}, {Parts: []Part{{Cores: 6}}, Jobs: 9}, {Parts: []Part{{Cores: 8}}, Jobs: 9}}
+			offers := []*Offer{{Parts: []Part{{Cores: 2}}, Jobs: 9}, {Parts: []Part{{Cores: 6}}, Jobs: 9},
+				{Parts: []Part{{Cores: 8}}, Jobs: 9}}
 			p.offer = func() *Offer {
 				if len(offers) == 0 {
 					return p.free()

@@ -50,9 +50,9 @@ const (
 	parts
 )
 
-// A rule is one line of a machine's transition table: in one of the phases from, on the event on, and
-// if when holds, do what do says, in that order, and go to the phase to, or stay.
-// The first rule that fits counts. A message that none fits is out of turn, any other event is ignored.
+// A rule is one line of a machine's transition table: in one of the phases from, on the event on,
+// and if when holds, do what do says, in that order, and go to the phase to, or stay. The first
+// rule that fits counts. A message that none fits is out of turn, any other event is ignored.
 type rule[M any] struct {
 	part part
 	from []Phase
@@ -98,8 +98,8 @@ func (t *table[M]) find(m *M, p Phase, ev *Event) *rule[M] {
 	return nil
 }
 
-// step has the machine m, whose line is l, do what the rule for the event says. A message that none fits ends
-// the connection.
+// step has the machine m, whose line is l, do what the rule for the event says. A message that none
+// fits ends the connection.
 func (t *table[M]) step(m *M, l *line, ev *Event) {
 	if ev.Kind == Timeout {
 		l.armed = false

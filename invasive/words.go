@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Words is a line for people about a message that goes from one side: an arrow, its kind as in figure 3, and what it says. It has
-// neither times nor commands.
+// Words is a line for people about a message that goes from one side: an arrow, its kind as in
+// figure 3, and what it says. It has neither times nor commands.
 func (m *Message) Words(from Side) string {
 	var b strings.Builder
 	b.WriteString("iScheduler -> iHypervisor")

@@ -35,8 +35,8 @@ const (
 	sysCPU   = "/sys/devices/system/cpu"
 )
 
-// The test's programme is also a supervisor, an iHypervisor to be killed, and a job. Those end by syscall.Exit: the race
-// detector makes every os.Exit wait for a second.
+// The test's programme is also a supervisor, an iHypervisor to be killed, and a job. Those end by
+// syscall.Exit: the race detector makes every os.Exit wait for a second.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		var err error
@@ -278,7 +278,8 @@ func (b *bed) state() (jobs map[invasive.JobID]invasive.Held) {
 	return jobs
 }
 
-// eventually waits until jobs own so many cores, -1 for one that has ended, and their processes are where the ledger says.
+// eventually waits until jobs own so many cores, -1 for one that has ended, and their processes are
+// where the ledger says.
 func (b *bed) eventually(want map[invasive.JobID]int) {
 	b.t.Helper()
 	var why string

@@ -39,7 +39,8 @@ func (h *Hypervisor) do(a *invasive.Action, q link.Question) {
 	}
 }
 
-// freed gives the machine an event by which cores come free, and what may be offered is new after it.
+// freed gives the machine an event by which cores come free, and what may be
+// offered is new after it.
 func (h *Hypervisor) freed(ev invasive.Event) {
 	h.runner.Post(ev)
 	h.runner.Call(h.negotiator.Freed)
@@ -82,8 +83,8 @@ func (h *Hypervisor) look() {
 	}
 }
 
-// next gives and takes cores, or makes an offer. What the machine doesn't take because something has come between has
-// called changed.
+// next gives and takes cores, or makes an offer. What the machine doesn't take because something
+// has come between has called changed.
 func (h *Hypervisor) next() {
 	h.looking = false
 	h.meter.waits(h.Clock.Now(), h.machine.Jobs(nil))

@@ -24,31 +24,33 @@ import (
 
 // A Config is what a Hypervisor needs. Durations that are 0 stand for their defaults.
 type Config struct {
-	// State is the directory of all that has to survive; Output has what jobs write, ID.out and ID.err.
-	// Both are made if they aren't there, for this user only.
+	// State is the directory of all that has to survive; Output has what jobs write, ID.out and
+	// ID.err. Both are made if they aren't there, for this user only.
 	State, Output string
 	Topology      *Topology
 	Policy        place.Policy
 	// Attempts, Reply and Report are the wishes for the terms.
 	Attempts      uint32
 	Reply, Report time.Duration
-	// ShrinkTime is how long a job may take to let go of cores (10 s). What happens to one that says nothing is
-	// Silent: 0 leaves them, Suspend or Kill. A job that has refused, or was silent, is left in peace for Retry (60 s).
+	// ShrinkTime is how long a job may take to let go of cores (10 s). What happens to one that
+	// says nothing is Silent: 0 leaves them, Suspend or Kill. A job that has refused, or was
+	// silent, is left in peace for Retry (60 s).
 	ShrinkTime, Retry time.Duration
 	Silent            invasive.How
 	// Grace is the time from SIGTERM to SIGKILL (5 s).
 	Grace time.Duration
 	// OfferEvery is how often what was offered in vain is offered again (1 s).
 	OfferEvery time.Duration
-	// Grow gives malleable jobs the cores that nobody else wants. It needs a Policy.Horizon: they are offered
-	// with a delay then.
+	// Grow gives malleable jobs the cores that nobody else wants. It needs a Policy.Horizon: they
+	// are offered with a delay then.
 	Grow bool
 	// Credential is the user that jobs run as; nil: this process's.
 	Credential *syscall.Credential
 	// Supervisor is the command that calls launch.Supervise.
 	Supervisor []string
-	// Launcher starts the jobs, and ends them at their limits. Nil: they are processes of this one's, by package launch, with Output,
-	// Credential and Supervisor, which are of no account otherwise.
+	// Launcher starts the jobs, and ends them at their limits. Nil: they are processes of
+	// this one's, by package launch, with Output, Credential and Supervisor, which are of
+	// no account otherwise.
 	Launcher Launcher
 	// JobSocket is where jobs that adapt connect; "": run/jobs in State.
 	JobSocket string
@@ -58,7 +60,8 @@ type Config struct {
 	Limits   link.Limits
 	Stats    *link.Stats
 	Log      *slog.Logger
-	// Trace, if set, gets a line of each message, and of each change of the ledger; see link.Config.
+	// Trace, if set, gets a line of each message, and of each change of the
+	// ledger; see link.Config.
 	Trace func(line string)
 	// Point, if set, is called between steps; tests end the process there.
 	Point func(step string)
@@ -115,7 +118,8 @@ type stubborn struct {
 	until time.Time
 }
 
-// New opens the directories, and finds the jobs of an earlier Hypervisor. After an error nothing is left open.
+// New opens the directories, and finds the jobs of an earlier Hypervisor. After an error
+// nothing is left open.
 func New(c Config) (h *Hypervisor, err error) {
 	c.setDefaults()
 	h = &Hypervisor{
@@ -205,13 +209,15 @@ func (h *Hypervisor) recover() error {
 		Shrink: min(time.Duration(h.Policy.ShrinkTime)*time.Second, invasive.MaxTimer)}
 	h.machine, h.first = invasive.NewHypervisor(terms, saved, seen, nil)
 	h.runner = link.NewRunner(link.Config{
-		Side: invasive.IHypervisor, Machine: h.machine, Journal: h.journal, Listener: h.Listener, Do: h.do, Hear: h.negotiator.Hear, Load: h.load,
+		Side: invasive.IHypervisor, Machine: h.machine, Journal: h.journal, Listener: h.Listener,
+		Do: h.do, Hear: h.negotiator.Hear, Load: h.load,
 		Clock: h.Clock, Limits: h.Limits, Stats: h.Stats, Log: h.Log, Point: h.Point, Trace: h.Trace,
 	})
 	return nil
 }
 
-// listenJobs opens the socket for jobs that adapt. Whose job it is who connects the kernel and the launcher say.
+// listenJobs opens the socket for jobs that adapt. Whose job it is who connects the kernel
+// and the launcher say.
 func (h *Hypervisor) listenJobs() error {
 	uid := uint32(os.Geteuid())
 	switch {
@@ -244,8 +250,9 @@ func (h *Hypervisor) jobSocket() string {
 	return filepath.Join(h.State, "run", "jobs")
 }
 
-// Run negotiates and runs jobs until ctx is done, and finalises then; the jobs run on. It returns an error if
-// the journal can't be written, or the listener fails. It is called once; after it nothing is left open.
+// Run negotiates and runs jobs until ctx is done, and finalises then; the jobs run on. It returns
+// an error if the journal can't be written, or the listener fails. It is called once; after it
+// nothing is left open.
 func (h *Hypervisor) Run(ctx context.Context) error {
 	stop := h.every(time.Second, h.tick)
 	err := h.runner.Perform(h.first)

@@ -38,7 +38,8 @@ func TestJobs(t *testing.T) {
 	require.Eventually(t, func() bool { // acknowledged and forgotten
 		left, err := os.ReadDir(filepath.Join(b.root, "state", "jobs"))
 		require.NoError(t, err)
-		b.submit(&invasive.Job{ID: 4, MinCores: 1, MaxCores: 1, Args: []string{"true"}}) // an acknowledgement rides on it
+		// an acknowledgement rides on it
+		b.submit(&invasive.Job{ID: 4, MinCores: 1, MaxCores: 1, Args: []string{"true"}})
 		return len(left) <= 1
 	}, patience, 10*time.Millisecond)
 	b.stopHypervisor()
@@ -202,7 +203,8 @@ func TestRestartInOrder(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	b := newBed(t, size(1, 2), func(c *Config) { c.Report = time.Hour }) // or that would have what is new, and the test nothing
+	// or that would have what is new, and the test nothing
+	b := newBed(t, size(1, 2), func(c *Config) { c.Report = time.Hour })
 	b.submit(&invasive.Job{ID: 1, MinCores: 2, MaxCores: 2, Args: []string{"sleep", "0.2"}})
 	var l *invasive.Load
 	for id := invasive.JobID(2); l == nil || l.Ended == 0; id++ {

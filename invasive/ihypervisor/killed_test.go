@@ -28,8 +28,8 @@ import (
 	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
-// runKilled is an iHypervisor that kills itself at its n-th step; with n = 0 it runs until SIGTERM, and leaves the number of
-// its steps in the file steps.
+// runKilled is an iHypervisor that kills itself at its n-th step; with n = 0 it runs until SIGTERM,
+// and leaves the number of its steps in the file steps.
 func runKilled(root, at string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
 	defer stop()
@@ -72,7 +72,8 @@ func killedTopology() (*Topology, error) {
 	return Simulate(partition, sysCPU, true)
 }
 
-// A killBed is an iHypervisor as a process, an iScheduler in this one, and jobs that count their starts.
+// A killBed is an iHypervisor as a process, an iScheduler in this one, and jobs
+// that count their starts.
 type killBed struct {
 	bed
 	hypervisor *exec.Cmd
@@ -85,7 +86,8 @@ func newKillBed(t *testing.T) *killBed {
 	root := t.TempDir()
 	topology, err := killedTopology()
 	require.NoError(t, err)
-	b := &killBed{bed: bed{t: t, root: root, self: self, topology: topology, stop: filepath.Join(root, "stop"), ended: map[invasive.JobID]int32{}}}
+	b := &killBed{bed: bed{t: t, root: root, self: self, topology: topology,
+		stop: filepath.Join(root, "stop"), ended: map[invasive.JobID]int32{}}}
 	b.endpoint = link.Endpoint{Network: "unix", Address: filepath.Join(root, "run", "socket"), Users: []uint32{uint32(os.Geteuid())}}
 	t.Cleanup(func() {
 		b.endAll()
@@ -138,8 +140,8 @@ func (b *killBed) said(id invasive.JobID) string {
 
 const both = "cores 0-1\n"
 
-// scenario has a malleable job on both cores, an urgent one that takes one of them, one that comes later, and the first one grow
-// again. The iHypervisor dies at a step, and another takes over.
+// scenario has a malleable job on both cores, an urgent one that takes one of them, one that comes
+// later, and the first one grow again. The iHypervisor dies at a step, and another takes over.
 func (b *killBed) scenario(at int) {
 	b.start(at)
 	b.startScheduler()
@@ -169,8 +171,8 @@ func (b *killBed) jobsEnded() map[invasive.JobID]bool {
 	return list
 }
 
-// areSaved checks, once the iHypervisor is dead, that jobs run nowhere but on cores that its journal says are theirs: the next one goes by
-// that, and would give the others away.
+// areSaved checks, once the iHypervisor is dead, that jobs run nowhere but on cores that its
+// journal says are theirs: the next one goes by that, and would give the others away.
 func (b *killBed) areSaved() {
 	b.t.Helper()
 	j := linktest.Journal(b.t, filepath.Join(b.root, "state", "journal"), patience)
@@ -196,7 +198,8 @@ func (b *killBed) areSaved() {
 	}
 }
 
-// finish checks that every job has run once, and that the iHypervisor ends in order. It returns its number of steps.
+// finish checks that every job has run once, and that the iHypervisor ends in order. It returns
+// its number of steps.
 func (b *killBed) finish() int {
 	for id := range invasive.JobID(3) {
 		text, err := os.ReadFile(filepath.Join(b.root, fmt.Sprintf("count%d", id+1)))
@@ -218,8 +221,9 @@ func (b *killBed) finish() int {
 	return steps
 }
 
-// The iHypervisor is killed at its steps: before, within and after each write of its journal, and before each of its actions.
-// Whatever was under way, no job is started twice, none is lost, and each end is told.
+// The iHypervisor is killed at its steps: before, within and after each write of its journal,
+// and before each of its actions. Whatever was under way, no job is started twice, none is lost,
+// and each end is told.
 func TestKilledAtSteps(t *testing.T) {
 	b := newKillBed(t)
 	b.scenario(0)
@@ -239,7 +243,8 @@ func TestKilledAtSteps(t *testing.T) {
 	}
 }
 
-// The iHypervisor is killed when a job has seen that it has grown again: the cores are saved by then.
+// The iHypervisor is killed when a job has seen that it has grown again: the
+// cores are saved by then.
 func TestKilledOnceGrown(t *testing.T) {
 	b := newKillBed(t)
 	b.start(0)

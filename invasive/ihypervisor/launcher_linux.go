@@ -11,18 +11,21 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
-// A Launcher starts jobs, and has a hand on their processes: a launch.Launcher, or a slurm.Launcher. It is called from several goroutines, but
-// for each job in one order. Times and processes have to be real ones.
+// A Launcher starts jobs, and has a hand on their processes: a launch.Launcher, or a
+// slurm.Launcher. It is called from several goroutines, but for each job in one order. Times and
+// processes have to be real ones.
 type Launcher interface {
-	// Find returns the jobs that were launched before and not forgotten, as invasive.NewHypervisor wants to know them.
+	// Find returns the jobs that were launched before and not forgotten, as
+	// invasive.NewHypervisor wants to know them.
 	Find() ([]invasive.Seen, error)
-	// Launch starts a job on CPUs, with env added to its environment if it can be; it may block for a while. After an error that isn't
-	// *launch.UnlaunchedError the job may have been started. It is done once for a job until that is forgotten, also over crashes: it leaves
-	// a mark.
+	// Launch starts a job on CPUs, with env added to its environment if it can be; it may block for
+	// a while. After an error that isn't *launch.UnlaunchedError the job may have been started. It
+	// is done once for a job until that is forgotten, also over crashes: it leaves a mark.
 	Launch(job *invasive.Job, cpus []int, env []string) error
 	// Wait blocks until a launched job has ended, all of it, and returns its exit status.
 	Wait(id invasive.JobID) (int32, error)
-	// Confine keeps a job to CPUs, and goes on with it if it was halted. With force threads that have bound themselves to some get all.
+	// Confine keeps a job to CPUs, and goes on with it if it was halted. With force threads that
+	// have bound themselves to some get all.
 	Confine(id invasive.JobID, cpus []int, force bool) error
 	// Halt returns when no thread of a job can run any more.
 	Halt(id invasive.JobID) error

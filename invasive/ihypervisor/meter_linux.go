@@ -8,8 +8,8 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
-// A meter measures what a status report tells. Times of acceptance are lost in a crash: a job that waited through
-// one counts from the restart.
+// A meter measures what a status report tells. Times of acceptance are lost in a crash: a job that
+// waited through one counts from the restart.
 type meter struct {
 	since, at time.Time
 	busy      int           // cores, now

@@ -28,7 +28,8 @@ type run struct {
 	ending    bool
 }
 
-// line does what takes time, one after the other and in order, in a goroutine that is there only as long as there is something to do.
+// line does what takes time, one after the other and in order, in a goroutine that is there only as
+// long as there is something to do.
 type line struct {
 	mu   sync.Mutex
 	busy bool
@@ -93,7 +94,8 @@ func (h *Hypervisor) launch(job *invasive.Job, cores []uint32) {
 	})
 }
 
-// resume takes over a job that an earlier iHypervisor has launched, and sees to it that it is where the ledger says.
+// resume takes over a job that an earlier iHypervisor has launched, and sees to it that it is
+// where the ledger says.
 func (h *Hypervisor) resume(job *invasive.Job) {
 	r := &run{job: job}
 	h.runs[job.ID] = r
@@ -209,7 +211,8 @@ func (h *Hypervisor) end(r *run) {
 	}
 	r.ending = true
 	id := r.job.ID
-	halted := len(h.held(id).Cores) == 0 // one that is halted mustn't run again, not even to end itself
+	// one that is halted mustn't run again, not even to end itself
+	halted := len(h.held(id).Cores) == 0
 	kill := func() {
 		r.work.do(&h.workers, func() { h.complain(id, h.launcher.Signal(id, unix.SIGKILL)) })
 	}

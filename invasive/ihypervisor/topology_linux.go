@@ -23,11 +23,13 @@ type Topology struct {
 	// CPUs are those of each core, as Linux counts them: its hardware threads. Where cores are
 	// oversubscribed several have the same.
 	CPUs [][]int
-	// Shared is how many cores of the partition are one of the host at most; 1 if none is oversubscribed.
+	// Shared is how many cores of the partition are one of the host at most; 1 if
+	// none is oversubscribed.
 	Shared int
 }
 
-// threads is how many CPUs the cores have in all. One of the host's counts for each core that has it.
+// threads is how many CPUs the cores have in all. One of the host's counts for
+// each core that has it.
 func (t *Topology) threads() (n int) {
 	for _, cpus := range t.CPUs {
 		n += len(cpus)
@@ -35,8 +37,9 @@ func (t *Topology) threads() (n int) {
 	return n
 }
 
-// ReadTopology reads the host's, as far as this process may use it; sys is /sys/devices/system/cpu. A host whose sockets have
-// different numbers of cores is an error: then the partition has to be said, see Simulate.
+// ReadTopology reads the host's, as far as this process may use it; sys is
+// /sys/devices/system/cpu. A host whose sockets have different numbers of cores is an error: then
+// the partition has to be said, see Simulate.
 func ReadTopology(sys string) (*Topology, error) {
 	var mine unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &mine); err != nil {
@@ -63,8 +66,9 @@ func readTopology(sys string, mine *unix.CPUSet) (*Topology, error) {
 	return t, nil
 }
 
-// Simulate makes a partition of a size that the user says, on the host's cores. It may have more cores than the host
-// only if oversubscribe says so: then several of them are the same one of the host.
+// Simulate makes a partition of a size that the user says, on the host's cores. It may
+// have more cores than the host only if oversubscribe says so: then several of them are
+// the same one of the host.
 func Simulate(p invasive.Partition, sys string, oversubscribe bool) (*Topology, error) {
 	var mine unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &mine); err != nil {
@@ -76,7 +80,8 @@ func Simulate(p invasive.Partition, sys string, oversubscribe bool) (*Topology, 
 	}
 	if p.Nodes == 0 || p.Sockets == 0 || p.CoresPerSocket == 0 || max(p.Nodes, p.Sockets, p.CoresPerSocket) > invasive.MaxCores ||
 		uint64(p.Nodes)*uint64(p.Sockets) > invasive.MaxCores || p.Cores() > invasive.MaxCores {
-		return nil, fmt.Errorf("%d nodes of %d sockets of %d cores: must be 1 to %d cores in all", p.Nodes, p.Sockets, p.CoresPerSocket, invasive.MaxCores)
+		return nil, fmt.Errorf("%d nodes of %d sockets of %d cores: must be 1 to %d cores in all",
+			p.Nodes, p.Sockets, p.CoresPerSocket, invasive.MaxCores)
 	}
 	n := int(p.Cores())
 	if n > len(cores) && !oversubscribe {

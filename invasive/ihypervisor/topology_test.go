@@ -34,11 +34,13 @@ func TestTopology(t *testing.T) {
 	two := fakeSys(t, [2]int{1, 0}, [2]int{0, 0})
 	topology, err := ReadTopology(two)
 	require.NoError(t, err)
-	require.Equal(t, &Topology{Partition: invasive.Partition{Nodes: 1, Sockets: 2, CoresPerSocket: 1}, CPUs: [][]int{{1}, {0}}, Shared: 1}, topology)
+	require.Equal(t, &Topology{Partition: invasive.Partition{Nodes: 1, Sockets: 2, CoresPerSocket: 1},
+		CPUs: [][]int{{1}, {0}}, Shared: 1}, topology)
 	threads := fakeSys(t, [2]int{0, 0}, [2]int{0, 0})
 	topology, err = ReadTopology(threads)
 	require.NoError(t, err)
-	require.Equal(t, &Topology{Partition: invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 1}, CPUs: [][]int{{0, 1}}, Shared: 1}, topology)
+	require.Equal(t, &Topology{Partition: invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 1},
+		CPUs: [][]int{{0, 1}}, Shared: 1}, topology)
 	_, err = ReadTopology(filepath.Join(two, "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 

@@ -67,8 +67,8 @@ func (s *Scheduler) inRunner(f func()) error {
 	}
 }
 
-// Submit takes a job, and returns its ID when it is on the disk. The error may be a *queue.FullError, or name the field that is
-// wrong.
+// Submit takes a job, and returns its ID when it is on the disk. The error may be a
+// *queue.FullError, or name the field that is wrong.
 func (s *Scheduler) Submit(spec *Spec) (id invasive.JobID, err error) {
 	if s.Elsewhere != "" {
 		return 0, errors.New(s.Elsewhere)
@@ -165,7 +165,8 @@ func (s *Scheduler) Status() (st Status, err error) {
 
 func infoOf(e queue.Entry) Info {
 	j := e.Job
-	info := Info{ID: uint64(j.ID), Kind: j.Flex.String(), MinCores: j.MinCores, MaxCores: j.MaxCores, Urgent: j.Urgent, Priority: j.Priority,
+	info := Info{ID: uint64(j.ID), Kind: j.Flex.String(), MinCores: j.MinCores,
+		MaxCores: j.MaxCores, Urgent: j.Urgent, Priority: j.Priority,
 		Since: time.Unix(0, int64(e.Submitted)).UTC(), Args: j.Args}
 	if e.Deadline > 0 {
 		info.Deadline = time.Unix(0, int64(e.Deadline)).UTC()

@@ -29,10 +29,12 @@ func testTerms() invasive.Terms {
 	return invasive.Terms{Attempts: 3, Reply: 5 * time.Second, Report: 20 * time.Millisecond}
 }
 
-// hypervisor plays an iHypervisor of four cores on a socket in dir until the test ends. Jobs end at once, with exit status 7.
+// hypervisor plays an iHypervisor of four cores on a socket in dir until the test ends. Jobs end at
+// once, with exit status 7.
 func hypervisor(t *testing.T, dir string) link.Endpoint { return lateHypervisor(t, dir, 0) }
 
-// lateHypervisor says that malleable jobs take so long to let go of cores, and offers all of its cores with that delay.
+// lateHypervisor says that malleable jobs take so long to let go of cores, and offers all of its
+// cores with that delay.
 func lateHypervisor(t *testing.T, dir string, shrink time.Duration) link.Endpoint {
 	endpoint := link.Endpoint{Network: "unix", Address: filepath.Join(dir, "run", "socket"), Users: []uint32{uint32(os.Geteuid())}}
 	journal, err := link.OpenJournal(filepath.Join(dir, "hypervisor", "journal"))

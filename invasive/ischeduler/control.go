@@ -149,7 +149,8 @@ func (c Client) ask(ctx context.Context, r *request) (*answer, error) {
 	return &a, nil
 }
 
-// Submit submits a job. An error may come after the iScheduler has taken it, if the connection breaks.
+// Submit submits a job. An error may come after the iScheduler has taken it, if
+// the connection breaks.
 func (c Client) Submit(ctx context.Context, spec *Spec) (uint64, error) {
 	a, err := c.ask(ctx, &request{Op: "submit", Jobs: []Spec{*spec}})
 	if err != nil {

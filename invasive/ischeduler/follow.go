@@ -20,9 +20,11 @@ type Outside struct {
 	Spec      Spec // its Deadline counts from Submitted
 }
 
-// Follow makes the queue what another programme says: of the list, which is all that waits there, it takes the jobs that it doesn't know, and jobs
-// that wait here and not there are taken back, as [Scheduler.Cancel] does. So it does no harm to say the same twice, or after a crash. Jobs that can't be
-// taken, since the queue is full or they make no sense, are named in the error; the others are.
+// Follow makes the queue what another programme says: of the list, which is all that waits
+// there, it takes the jobs that it doesn't know, and jobs that wait here and not there are taken
+// back, as [Scheduler.Cancel] does. So it does no harm to say the same twice, or after a crash.
+// Jobs that can't be taken, since the queue is full or they make no sense, are named in the
+// error; the others are.
 func (s *Scheduler) Follow(list []Outside) error {
 	there := make(map[invasive.JobID]bool, len(list))
 	for i := range list {
@@ -70,8 +72,8 @@ func (s *Scheduler) adopt(o *Outside) error {
 // Held is slurm.Client.Held of a partition.
 type Held func(context.Context) ([]slurm.Held, map[uint64]error, error)
 
-// FollowSlurm follows the held jobs of a partition of Slurm until ctx is done, and asks for them so often. While Slurm
-// doesn't answer nothing is taken back.
+// FollowSlurm follows the held jobs of a partition of Slurm until ctx is done, and asks for them so
+// often. While Slurm doesn't answer nothing is taken back.
 func (s *Scheduler) FollowSlurm(ctx context.Context, ask Held, every time.Duration) {
 	told := map[uint64]bool{} // faults
 	for pause, down := every, false; ; {

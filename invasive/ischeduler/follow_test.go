@@ -23,7 +23,8 @@ func outsideJob(id invasive.JobID, cores uint32) Outside {
 	return Outside{ID: id, Submitted: time.Now(), Spec: Spec{Args: []string{slurm.Command, "x"}, MinCores: cores}}
 }
 
-// Jobs keep the numbers that another programme gave them; to say the same again does nothing; who waits, and isn't there any more, is taken back.
+// Jobs keep the numbers that another programme gave them; to say the same again does nothing; who
+// waits, and isn't there any more, is taken back.
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	home, e := filepath.Join(dir, "s"), hypervisor(t, dir)
@@ -48,11 +49,13 @@ func TestFollow(t *testing.T) {
 	bad := outsideJob(9, 2)
 	bad.Spec.Kind = "soft"
 	require.ErrorContains(t, s.Follow([]Outside{outsideJob(7, 5), bad, outsideJob(10, 5)}), `job 9: kind: "soft"`)
-	require.ErrorContains(t, s.Follow([]Outside{outsideJob(7, 5), outsideJob(10, 5), outsideJob(11, 5), outsideJob(12, 5)}), "job 12: the queue is full")
+	require.ErrorContains(t, s.Follow([]Outside{outsideJob(7, 5), outsideJob(10, 5), outsideJob(11, 5), outsideJob(12, 5)}),
+		"job 12: the queue is full")
 	stop()
 
 	s, c, _ = startScheduler(t, home, 3, e, "by sbatch")
-	require.Eventually(t, func() bool { st, err := c.Status(context.Background()); return err == nil && st.Connected }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { st, err := c.Status(context.Background()); return err == nil && st.Connected },
+		patience, time.Millisecond)
 	require.NoError(t, s.Follow([]Outside{outsideJob(11, 5)}))
 	want = map[uint64]string{7: "cancelled", 10: "cancelled", 11: "waiting"}
 	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(want, states(t, c)) }, patience, 5*time.Millisecond)
@@ -62,10 +65,12 @@ func TestFollow(t *testing.T) {
 func TestFollowSlurm(t *testing.T) {
 	dir := t.TempDir()
 	s, c, _ := startScheduler(t, filepath.Join(dir, "s"), 10, hypervisor(t, dir), "by sbatch")
-	require.Eventually(t, func() bool { st, err := c.Status(context.Background()); return err == nil && st.Connected }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { st, err := c.Status(context.Background()); return err == nil && st.Connected },
+		patience, time.Millisecond)
 	var asked atomic.Int32
 	held := func(context.Context) ([]slurm.Held, map[uint64]error, error) {
-		waits := slurm.Held{ID: 5, Name: "n", MinCores: 5, MaxCores: 8, Kind: "malleable", Points: 3, Submitted: time.Unix(1000, 0), Limit: 90 * time.Second,
+		waits := slurm.Held{ID: 5, Name: "n", MinCores: 5, MaxCores: 8, Kind: "malleable",
+			Points: 3, Submitted: time.Unix(1000, 0), Limit: 90 * time.Second,
 			Deadline: time.Unix(1060, 0)}
 		switch n := asked.Add(1); {
 		case n == 1:
@@ -83,7 +88,8 @@ func TestFollowSlurm(t *testing.T) {
 	if list, err := c.List(context.Background()); asked.Load() < 5 {
 		require.NoError(t, err)
 		require.Len(t, list, 1)
-		require.Equal(t, Info{ID: 5, State: "waiting", Kind: "malleable", MinCores: 5, MaxCores: 8, Priority: 3, Since: time.Unix(1000, 0).UTC(),
+		require.Equal(t, Info{ID: 5, State: "waiting", Kind: "malleable", MinCores: 5,
+			MaxCores: 8, Priority: 3, Since: time.Unix(1000, 0).UTC(),
 			Deadline: time.Unix(1060, 0).UTC(), Args: []string{slurm.Command, "n"}}, list[0])
 	}
 	require.Eventually(t, func() bool { return states(t, c)[5] == "cancelled" }, patience, time.Millisecond)
@@ -93,9 +99,11 @@ func TestFollowSlurm(t *testing.T) {
 func TestDeadlinesOfSlurm(t *testing.T) {
 	submitted := time.Unix(1000, 0)
 	for after, want := range map[time.Duration]uint32{
-		time.Minute: 60, 1500 * time.Millisecond: 2, -time.Hour: 1, invasive.MaxSeconds * time.Second: invasive.MaxSeconds, (invasive.MaxSeconds + 1) * time.Second: 0,
+		time.Minute: 60, 1500 * time.Millisecond: 2, -time.Hour: 1, invasive.MaxSeconds *
+			time.Second: invasive.MaxSeconds, (invasive.MaxSeconds + 1) * time.Second: 0,
 	} {
-		list := outside([]slurm.Held{{ID: 1, MinCores: 1, MaxCores: 1, Kind: "rigid", Submitted: submitted, Deadline: submitted.Add(after)}})
+		list := outside([]slurm.Held{{ID: 1, MinCores: 1, MaxCores: 1, Kind: "rigid",
+			Submitted: submitted, Deadline: submitted.Add(after)}})
 		assert.Equal(t, want, list[0].Spec.Deadline, "%v", after)
 	}
 	assert.Zero(t, outside([]slurm.Held{{ID: 1, Submitted: submitted}})[0].Spec.Deadline)

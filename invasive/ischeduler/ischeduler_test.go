@@ -130,8 +130,10 @@ func TestSpecs(t *testing.T) {
 		{"[{\"args\":[\"a\"]},\n{\"args\":[\"b\"],\"kind\":\"malleable\",\"min_cores\":2,\"max_cores\":4}]", ""},
 		{`[]`, ""},
 		{"{\"args\":[\"a\"],\n\"cores\":2}", `jobs.json:2: unknown field "cores"`},
-		{"[{\"args\":[\"a\"]},\n{\"args\":[\"a\"],\"min_cores\":-1}]", "jobs.json:2: cannot unmarshal number -1 into Go struct field Spec.min_cores of type uint32"},
-		{"\n{\"args\":[\"a\"],\"kind\":\"soft\"}", `jobs.json:2: the job that ends here: kind: "soft": must be rigid, moldable, evolving or malleable`},
+		{"[{\"args\":[\"a\"]},\n{\"args\":[\"a\"],\"min_cores\":-1}]",
+			"jobs.json:2: cannot unmarshal number -1 into Go struct field Spec.min_cores of type uint32"},
+		{"\n{\"args\":[\"a\"],\"kind\":\"soft\"}",
+			`jobs.json:2: the job that ends here: kind: "soft": must be rigid, moldable, evolving or malleable`},
 		{`{"args":["a"],"kind":"rigid","min_cores":2,"max_cores":3}`, "max_cores: 3: must be min_cores, 2, for a rigid job"},
 		{`{"args":["a"],"min_cores":4,"max_cores":3}`, "max_cores: 3: must be at least min_cores, 4"},
 		{`{"args":["a"],"limit_s":4294967295}`, "limit_s: 4294967295: is out of its range"},
@@ -201,7 +203,8 @@ func TestFit(t *testing.T) {
 	assert.Empty(t, fit(m, 500))
 }
 
-// Cores that malleable jobs let go of are mapped like free ones, also if the iHypervisor gives them longer than --soon.
+// Cores that malleable jobs let go of are mapped like free ones, also if the iHypervisor gives
+// them longer than --soon.
 func TestShrinkTimeBeyondSoon(t *testing.T) {
 	dir := t.TempDir()
 	late := 4 * queue.DefaultOptions().Soon

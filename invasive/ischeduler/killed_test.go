@@ -32,8 +32,8 @@ import (
 	"github.com/aucsched/aucsched/invasive/queue"
 )
 
-// runSide is one of the two programmes, which kills itself at its n-th step; with n = 0 it runs until SIGTERM. In the end it leaves the
-// number of its steps in a file.
+// runSide is one of the two programmes, which kills itself at its n-th step; with n = 0 it runs
+// until SIGTERM. In the end it leaves the number of its steps in a file.
 func runSide(side, root, at string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
 	defer stop()
@@ -90,9 +90,11 @@ func hypervisorProcess(ctx context.Context, root string, e link.Endpoint, point 
 		return err
 	}
 	h, err := ihypervisor.New(ihypervisor.Config{
-		State: filepath.Join(root, "state"), Output: filepath.Join(root, "output"), Topology: topology, Attempts: 3, Reply: 20 * time.Second,
+		State: filepath.Join(root, "state"), Output: filepath.Join(root, "output"),
+		Topology: topology, Attempts: 3, Reply: 20 * time.Second,
 		Report: 30 * time.Millisecond, Policy: place.Policy{Means: []invasive.How{invasive.Shrink, invasive.Suspend}, Horizon: 60},
-		OfferEvery: 20 * time.Millisecond, Grow: true, Supervisor: []string{self, "supervise"}, Listener: listener, Stats: stats, Log: quiet(),
+		OfferEvery: 20 * time.Millisecond, Grow: true, Supervisor: []string{self, "supervise"},
+		Listener: listener, Stats: stats, Log: quiet(),
 		Point: point, Trace: func(line string) { _, _ = trace.WriteString(line + "\n") },
 	})
 	if err != nil {
@@ -101,7 +103,8 @@ func hypervisorProcess(ctx context.Context, root string, e link.Endpoint, point 
 	return errors.Join(h.Run(ctx), listener.Close())
 }
 
-// A killBed is both programmes as processes, either of which dies at a step and is started again, and jobs that count their starts.
+// A killBed is both programmes as processes, either of which dies at a step and is started again,
+// and jobs that count their starts.
 type killBed struct {
 	t      *testing.T
 	root   string
@@ -132,7 +135,8 @@ func newKillBed(t *testing.T) *killBed {
 	return b
 }
 
-// supervised tells whether a supervisor of the directory is left, also one that comes late and has nothing to do.
+// supervised tells whether a supervisor of the directory is left, also one that comes late
+// and has nothing to do.
 func supervised(root string) bool {
 	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	return slices.ContainsFunc(commands, func(path string) bool {
@@ -175,7 +179,8 @@ func (b *killBed) restart() {
 	}
 }
 
-// checkTrace sees to it that no core was given twice, as far as the trace tells, and by the journal of the iHypervisor that has ended.
+// checkTrace sees to it that no core was given twice, as far as the trace tells, and by the journal
+// of the iHypervisor that has ended.
 func (b *killBed) checkTrace() {
 	b.t.Helper()
 	text, err := os.ReadFile(filepath.Join(b.root, "trace"))
@@ -230,7 +235,8 @@ func cores(list string) (all []uint32) {
 	return all
 }
 
-// submit submits a job until the iScheduler has it. One that died before it answered may have it too: then it lists it.
+// submit submits a job until the iScheduler has it. One that died before it answered may have it
+// too: then it lists it.
 func (b *killBed) submit(name string, spec Spec, then string) {
 	b.t.Helper()
 	script := fmt.Sprintf("echo started >>'%s/%s.count'; %s", b.root, name, then)
@@ -263,15 +269,16 @@ func (b *killBed) counted(name string) int {
 	return strings.Count(string(text), "\n")
 }
 
-// scenario has a malleable job on all cores, a normal one for which it shrinks, and an urgent one. Each side dies at its step,
-// 0 for none.
+// scenario has a malleable job on all cores, a normal one for which it shrinks, and an urgent one.
+// Each side dies at its step, 0 for none.
 func (b *killBed) scenario(hypervisor, scheduler int) {
 	b.t.Helper()
 	b.start("hypervisor", hypervisor)
 	b.start("scheduler", scheduler)
 	self, err := os.Executable()
 	require.NoError(b.t, err)
-	b.submit("malleable", Spec{Kind: "malleable", MinCores: 1, MaxCores: 3}, fmt.Sprintf("exec '%s' adapt '%s'", self, filepath.Join(b.root, "stop")))
+	b.submit("malleable", Spec{Kind: "malleable", MinCores: 1, MaxCores: 3},
+		fmt.Sprintf("exec '%s' adapt '%s'", self, filepath.Join(b.root, "stop")))
 	b.submit("normal", Spec{}, "sleep 0.02; echo >>normal.end; exit 3")
 	b.submit("urgent", Spec{Urgent: true}, "echo >>urgent.end; exit 4")
 	b.until("the short jobs to end", func() bool { return b.counted("normal.end") > 0 && b.counted("urgent.end") > 0 })
@@ -307,11 +314,14 @@ func (b *killBed) finish() (steps [2]int) {
 	return steps
 }
 
-// Either side is killed at its steps: before, within and after each write of its journal, before each of its actions, and in the middle of
-// launches; with normal, malleable and urgent jobs. Whatever was under way, no job is lost or started twice, no core has two owners, and all ends are told.
+// Either side is killed at its steps: before, within and after each write of its journal,
+// before each of its actions, and in the middle of launches; with normal, malleable and
+// urgent jobs. Whatever was under way, no job is lost or started twice, no core has two
+// owners, and all ends are told.
 func TestKilledTogether(t *testing.T) {
 	race.Slow(t)
-	if _, err := ihypervisor.Simulate(invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 3}, "/sys/devices/system/cpu", true); err != nil {
+	if _, err := ihypervisor.Simulate(invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 3},
+		"/sys/devices/system/cpu", true); err != nil {
 		t.Skipf("this host doesn't tell its cores: %v", err)
 	}
 	b := newKillBed(t)

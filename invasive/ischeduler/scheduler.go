@@ -29,7 +29,8 @@ type Config struct {
 	Terms invasive.Terms
 	// Limit is the most jobs that it keeps, from 1 to invasive.MaxJobs.
 	Limit int
-	// Elsewhere, if not "", is where jobs are submitted and cancelled instead (Follow): users are told, in these words.
+	// Elsewhere, if not "", is where jobs are submitted and cancelled instead (Follow): users are
+	// told, in these words.
 	Elsewhere string
 	// Queue are the mapper's settings.
 	Queue  queue.Options
@@ -49,7 +50,8 @@ func DefaultTerms() invasive.Terms {
 	return invasive.Terms{Attempts: 3, Reply: 10 * time.Second, Report: 5 * time.Second}
 }
 
-// A Scheduler is an iScheduler. Its functions may be called from any goroutine while Run is running.
+// A Scheduler is an iScheduler. Its functions may be called from any goroutine
+// while Run is running.
 type Scheduler struct {
 	Config
 	agent   *invasive.Agent
@@ -99,7 +101,8 @@ func Open(c Config) (*Scheduler, error) {
 	if err := link.CheckDir(c.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Scheduler{Config: c, decide: make(chan decision, 1), over: make(chan struct{}), known: make(map[invasive.JobID]invasive.JobStatus)}
+	s := &Scheduler{Config: c, decide: make(chan decision, 1), over: make(chan struct{}),
+		known: make(map[invasive.JobID]invasive.JobStatus)}
 	var err error
 	if s.mapper, err = queue.NewMapper(c.Queue); err != nil {
 		return nil, err
@@ -141,8 +144,9 @@ func entry(j *invasive.Job) queue.Entry {
 	return queue.Entry{Job: j, Submitted: timeOf(j, submittedVar), Deadline: timeOf(j, deadlineVar)}
 }
 
-// Run negotiates until ctx is done, and again if the iHypervisor has finalised; after ctx is done it ends in order. The error is that of
-// the journal, after which nothing can be promised any more, or the iHypervisor's refusal, a *link.RefusedError.
+// Run negotiates until ctx is done, and again if the iHypervisor has finalised; after ctx is done
+// it ends in order. The error is that of the journal, after which nothing can be promised any more,
+// or the iHypervisor's refusal, a *link.RefusedError.
 func (s *Scheduler) Run(ctx context.Context) error {
 	defer close(s.over)
 	defer close(s.decide)
@@ -191,7 +195,8 @@ func (s *Scheduler) hear(m *invasive.Message) {
 	} else if m.Accept {
 		s.partition, s.shrink = m.Terms.Partition, m.Terms.Shrink
 		if s.shrink > s.Queue.Soon {
-			s.Log.Warn("malleable jobs may take longer to let go of cores than cores count as free: goes by the iHypervisor", "shrink-time", s.shrink, "soon", s.Queue.Soon)
+			s.Log.Warn("malleable jobs may take longer to let go of cores than cores count as free: goes by the iHypervisor",
+				"shrink-time", s.shrink, "soon", s.Queue.Soon)
 		}
 	}
 }

@@ -21,17 +21,20 @@ type Spec struct {
 	Args []string `json:"args"`
 	Env  []string `json:"env,omitempty"`
 	Dir  string   `json:"dir,omitempty"`
-	// Kind is rigid, moldable, evolving or malleable. Without one it is rigid if the job can use one number of cores only, otherwise moldable.
+	// Kind is rigid, moldable, evolving or malleable. Without one it is rigid if the job can use
+	// one number of cores only, otherwise moldable.
 	Kind string `json:"kind,omitempty"`
 	// MinCores to MaxCores are the cores that it can use. MinCores 0 is 1, MaxCores 0 is MinCores.
 	MinCores uint32 `json:"min_cores,omitempty"`
 	MaxCores uint32 `json:"max_cores,omitempty"`
-	// MinNodes to MaxNodes are the nodes that they may lie on; 0 and 0: any. MaxNodes 0 with a MinNodes: any number from there on.
+	// MinNodes to MaxNodes are the nodes that they may lie on; 0 and 0: any. MaxNodes 0 with a
+	// MinNodes: any number from there on.
 	MinNodes uint32 `json:"min_nodes,omitempty"`
 	MaxNodes uint32 `json:"max_nodes,omitempty"`
 	Urgent   bool   `json:"urgent,omitempty"`
 	Priority uint32 `json:"priority,omitempty"`
-	// Limit is the longest that it may run, Deadline by when, from now on, it should have ended, in seconds; 0: none.
+	// Limit is the longest that it may run, Deadline by when, from now on, it should have ended,
+	// in seconds; 0: none.
 	Limit    uint32 `json:"limit_s,omitempty"`
 	Deadline uint32 `json:"deadline_s,omitempty"`
 }
@@ -107,7 +110,8 @@ func timeOf(j *invasive.Job, name string) time.Duration {
 // maxFile bounds a file of jobs, in bytes.
 const maxFile = 64 << 20
 
-// ReadSpecs reads a job, or a list of jobs, in JSON; name is the file's name in errors, which tell the line.
+// ReadSpecs reads a job, or a list of jobs, in JSON; name is the file's name in errors,
+// which tell the line.
 func ReadSpecs(r io.Reader, name string) ([]Spec, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {

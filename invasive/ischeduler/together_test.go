@@ -45,11 +45,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// realHypervisor runs an iHypervisor that launches processes, on a partition of 2 nodes of 4 cores, until the test ends.
+// realHypervisor runs an iHypervisor that launches processes, on a partition of 2 nodes of 4 cores,
+// until the test ends.
 func realHypervisor(t *testing.T, dir string) link.Endpoint {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	topology, err := ihypervisor.Simulate(invasive.Partition{Name: "invasic", Nodes: 2, Sockets: 1, CoresPerSocket: 4}, "/sys/devices/system/cpu", true)
+	topology, err := ihypervisor.Simulate(invasive.Partition{Name: "invasic", Nodes: 2,
+		Sockets: 1, CoresPerSocket: 4}, "/sys/devices/system/cpu", true)
 	if err != nil {
 		t.Skipf("this host doesn't tell its cores: %v", err)
 	}
@@ -60,7 +62,8 @@ func realHypervisor(t *testing.T, dir string) link.Endpoint {
 	h, err := ihypervisor.New(ihypervisor.Config{
 		State: filepath.Join(dir, "state"), Output: filepath.Join(dir, "output"), Topology: topology, Attempts: 3, Reply: 20 * time.Second,
 		Report: 30 * time.Millisecond, Policy: place.Policy{Means: []invasive.How{invasive.Shrink, invasive.Suspend}, Horizon: 60},
-		OfferEvery: 20 * time.Millisecond, Grow: true, Supervisor: []string{self, "supervise"}, Listener: listener, Stats: stats, Log: quiet(),
+		OfferEvery: 20 * time.Millisecond, Grow: true, Supervisor: []string{self, "supervise"},
+		Listener: listener, Stats: stats, Log: quiet(),
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -73,8 +76,8 @@ func realHypervisor(t *testing.T, dir string) link.Endpoint {
 	return endpoint
 }
 
-// Real jobs, from their submission to their output: some at once, one that has to wait for cores, and an urgent one while all cores
-// are in use, for which another one is suspended.
+// Real jobs, from their submission to their output: some at once, one that has to wait for cores,
+// and an urgent one while all cores are in use, for which another one is suspended.
 func TestTogether(t *testing.T) {
 	dir := t.TempDir()
 	ctx := context.Background()

@@ -22,16 +22,18 @@ import (
 type Config struct {
 	// Dir has a directory for each job, Output the files ID.out and ID.err; both have to be there.
 	Dir, Output string
-	// Supervisor is the command of a supervisor; the job's directory is added to it. It has to call Supervise.
+	// Supervisor is the command of a supervisor; the job's directory is added to it. It
+	// has to call Supervise.
 	Supervisor []string
 	// Credential is the user that jobs run as; nil: this process's.
 	Credential *syscall.Credential
-	// Point, if set, is called between the steps of a launch, with its name; tests end the process there.
+	// Point, if set, is called between the steps of a launch, with its name; tests
+	// end the process there.
 	Point func(step string)
 }
 
-// A Launcher starts jobs, and knows those that run. It is safe for concurrent use, but what concerns one job has
-// to be done in one order.
+// A Launcher starts jobs, and knows those that run. It is safe for concurrent use, but what
+// concerns one job has to be done in one order.
 type Launcher struct {
 	Config
 	mu   sync.Mutex
@@ -56,8 +58,9 @@ func (l *Launcher) dir(id invasive.JobID) string {
 	return filepath.Join(l.Dir, strconv.FormatUint(uint64(id), 10))
 }
 
-// Find returns the jobs that were launched before and not forgotten: what invasive.NewHypervisor wants to
-// know. Each of those that haven't exited is to be given to Watch, and to Confine with force or Halt.
+// Find returns the jobs that were launched before and not forgotten: what
+// invasive.NewHypervisor wants to know. Each of those that haven't exited is to be given to
+// Watch, and to Confine with force or Halt.
 func (l *Launcher) Find() ([]invasive.Seen, error) {
 	entries, err := os.ReadDir(l.Dir)
 	if err != nil {
@@ -98,8 +101,8 @@ func (l *Launcher) marked(id invasive.JobID) (m mark, err error) {
 	}
 }
 
-// readMark returns the mark once the job is started as well: before, nobody could take its CPUs from it. Without a
-// mark the error is os.ErrNotExist.
+// readMark returns the mark once the job is started as well: before, nobody could take its CPUs
+// from it. Without a mark the error is os.ErrNotExist.
 func (l *Launcher) readMark(id invasive.JobID) (m mark, err error) {
 	if err = readFile(filepath.Join(l.dir(id), "mark"), &m); err != nil {
 		return m, err
@@ -135,8 +138,9 @@ func (l *Launcher) get(id invasive.JobID) (run, bool) {
 	return r, ok
 }
 
-// Launch starts a job on CPUs, with env added to its environment, and returns when its mark is there. It
-// may block for a while. After an error that isn't *UnlaunchedError the job may have been started.
+// Launch starts a job on CPUs, with env added to its environment, and returns when its mark
+// is there. It may block for a while. After an error that isn't *UnlaunchedError the job
+// may have been started.
 func (l *Launcher) Launch(job *invasive.Job, cpus []int, env []string) error {
 	dir := l.dir(job.ID)
 	name := strconv.FormatUint(uint64(job.ID), 10)

@@ -23,8 +23,9 @@ import (
 	"github.com/aucsched/aucsched/invasive/procs"
 )
 
-// The test's programme is a supervisor, or an iHypervisor that launches a job and is killed at a point. A supervisor ends by
-// syscall.Exit: the race detector makes every os.Exit wait for a second.
+// The test's programme is a supervisor, or an iHypervisor that launches a job and is
+// killed at a point. A supervisor ends by syscall.Exit: the race detector makes every
+// os.Exit wait for a second.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "supervise" {
 		if err := Supervise(os.Args[2], killAt(os.Getenv)); err != nil {
@@ -165,7 +166,8 @@ func TestExitAndOutput(t *testing.T) {
 	require.ErrorContains(t, not, "CPU 5000")
 }
 
-// A tree of processes, also one that has left session and parent, is pinned, stopped and ended as a whole.
+// A tree of processes, also one that has left session and parent, is pinned, stopped
+// and ended as a whole.
 const tree = "sleep 100 & (setsid sh -c 'sleep 100 & sleep 100' &) ; sh -c 'while :; do sleep 0.01; done' & echo ready; wait"
 
 func startTree(t *testing.T, l *Launcher, root string, id int) {
@@ -257,7 +259,8 @@ func TestFoundAgain(t *testing.T) {
 	}
 }
 
-// Whoever is killed at whatever step, the job is started once; and not at all only if its supervisor was killed.
+// Whoever is killed at whatever step, the job is started once; and not at all only if its
+// supervisor was killed.
 func TestKilledWhileLaunching(t *testing.T) {
 	for _, step := range []string{"", "launch: before supervisor", "launch: after supervisor"} {
 		t.Run(step, func(t *testing.T) {
@@ -339,7 +342,8 @@ func TestAsAnotherUser(t *testing.T) {
 	require.Contains(t, output(t, root, 1, "err"), "Permission denied")
 }
 
-// A job of the same number as an earlier one of another user gets files of its own, and the other's stay as they are.
+// A job of the same number as an earlier one of another user gets files of its own, and the
+// other's stay as they are.
 func TestOutputOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -377,7 +381,8 @@ func TestOutputOfAnotherUser(t *testing.T) {
 	}
 }
 
-// A supervisor that comes when the job is being forgotten, its mark gone already, doesn't start it again.
+// A supervisor that comes when the job is being forgotten, its mark gone already,
+// doesn't start it again.
 func TestLateSupervisor(t *testing.T) {
 	dir := t.TempDir()
 	held, err := lockUnmarked(dir)

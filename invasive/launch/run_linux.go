@@ -18,8 +18,8 @@ import (
 
 var errUnknown = errors.New("it was not launched")
 
-// Wait blocks until a job has ended, and returns its exit status. If its supervisor was killed, what
-// is left of the job is killed as well.
+// Wait blocks until a job has ended, and returns its exit status. If its supervisor was killed,
+// what is left of the job is killed as well.
 func (l *Launcher) Wait(id invasive.JobID) (int32, error) {
 	r, ok := l.get(id)
 	if !ok {
@@ -61,8 +61,8 @@ func killMarked(launch string) error {
 	return procs.ErrRestless
 }
 
-// Confine lets a job run on these CPUs only, and goes on with it if it was halted. A thread that has
-// bound itself to some of them stays there, but with force.
+// Confine lets a job run on these CPUs only, and goes on with it if it was halted. A thread that
+// has bound itself to some of them stays there, but with force.
 func (l *Launcher) Confine(id invasive.JobID, cpus []int, force bool) error {
 	set, err := procs.CPUSet(cpus)
 	if err != nil {
@@ -87,7 +87,8 @@ func (l *Launcher) Signal(id invasive.JobID, sig unix.Signal) error {
 	return l.with(id, func(_ *run, root int) error { return below(root).Signal(sig) })
 }
 
-// with calls f unless the job's supervisor is gone: then it has no processes any more, or Wait sees to them.
+// with calls f unless the job's supervisor is gone: then it has no processes any more,
+// or Wait sees to them.
 func (l *Launcher) with(id invasive.JobID, f func(*run, int) error) error {
 	r, ok := l.get(id)
 	if !ok {
@@ -113,7 +114,8 @@ func (l *Launcher) Started(id invasive.JobID) (time.Time, bool) {
 	return r.mark.At, ok
 }
 
-// JobOf returns the job that a process belongs to: the one whose supervisor is above it. Processes of another user than the jobs' have none.
+// JobOf returns the job that a process belongs to: the one whose supervisor is above it. Processes
+// of another user than the jobs' have none.
 func (l *Launcher) JobOf(pid int, uid uint32) (invasive.JobID, bool) {
 	ours := uint32(os.Geteuid())
 	if l.Credential != nil {
@@ -155,7 +157,8 @@ func (l *Launcher) Forget(id invasive.JobID) error {
 	l.mu.Lock()
 	delete(l.runs, id)
 	l.mu.Unlock()
-	// First what a supervisor can't do without: one that comes late mustn't take the missing mark for a job that wasn't launched.
+	// First what a supervisor can't do without: one that comes late mustn't take the missing mark
+	// for a job that wasn't launched.
 	if err := os.Remove(filepath.Join(l.dir(id), "spec")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

@@ -28,15 +28,17 @@ const (
 	UnlaunchedExit = -2
 )
 
-// startTime is how long a supervisor waits for another one that has the lock, and a Launcher for a mark.
+// startTime is how long a supervisor waits for another one that has the lock, and a
+// Launcher for a mark.
 const startTime = 30 * time.Second
 
-// Supervise is all that a supervisor does: it runs the job of a directory, and returns when that has ended. It is
-// to be called by a process of its own. Point is for tests, as in [Config].
+// Supervise is all that a supervisor does: it runs the job of a directory, and returns when that
+// has ended. It is to be called by a process of its own. Point is for tests, as in [Config].
 func Supervise(dir string, point func(string)) error {
 	runtime.LockOSThread() // the thread whose CPUs the job inherits, and with whose end it dies
 	signals := make(chan os.Signal, 1)
-	ossignal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP) // those are for the iHypervisor
+	// those are for the iHypervisor
+	ossignal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	if point == nil {
 		point = func(string) {}
 	}
@@ -73,7 +75,8 @@ func Supervise(dir string, point func(string)) error {
 	return writeFile(filepath.Join(dir, "exit"), exit{code})
 }
 
-// lockUnmarked returns the lock, or nil if the job was launched by another supervisor, or is forgotten already.
+// lockUnmarked returns the lock, or nil if the job was launched by another supervisor, or
+// is forgotten already.
 func lockUnmarked(dir string) (*os.File, error) {
 	for until := time.Now().Add(startTime); ; time.Sleep(5 * time.Millisecond) {
 		held, err := lock(filepath.Join(dir, "lock"))
@@ -81,7 +84,8 @@ func lockUnmarked(dir string) (*os.File, error) {
 			return nil, err
 		}
 		_, err = os.Stat(filepath.Join(dir, "mark"))
-		_, gone := os.Stat(filepath.Join(dir, "spec")) // after the mark: a job that is forgotten loses it first
+		// after the mark: a job that is forgotten loses it first
+		_, gone := os.Stat(filepath.Join(dir, "spec"))
 		switch {
 		case err == nil || gone != nil:
 			if held != nil {
@@ -168,8 +172,8 @@ func (s *spec) outputs() (out, errs *os.File, err error) {
 // maxAside is how many files may lie beside one that has their name now.
 const maxAside = 10000
 
-// clear moves aside the file of another user whose job had the same number, as PATH.1, PATH.2 and so on: neither may read or write what is
-// the other's. One of the job's own user is gone on with.
+// clear moves aside the file of another user whose job had the same number, as PATH.1, PATH.2 and
+// so on: neither may read or write what is the other's. One of the job's own user is gone on with.
 func (s *spec) clear(path string) error {
 	ours := uint32(os.Geteuid())
 	if s.UID != nil {
@@ -214,7 +218,8 @@ func lookPath(name, dir string, env []string) (string, error) {
 // DefaultPath is where a job's command is looked for if its environment has no PATH.
 const DefaultPath = "/usr/local/bin:/usr/bin:/bin"
 
-// reap waits for the job's first process, then ends the rest: as their reaper this process gets them all.
+// reap waits for the job's first process, then ends the rest: as their reaper this
+// process gets them all.
 func reap(first int) (code int32) {
 	ended := false
 	for {

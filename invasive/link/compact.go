@@ -11,7 +11,8 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
-// compact writes the file anew with what still counts. Until the new one has its name the old one is whole.
+// compact writes the file anew with what still counts. Until the new one has its name
+// the old one is whole.
 func (j *Journal) compact() error {
 	temp := j.path + ".new"
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)

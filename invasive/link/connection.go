@@ -25,7 +25,8 @@ func (r *Runner) connect() {
 	r.timers.set(r, &r.timers.pause, pause, r.dial)
 }
 
-// dial connects in a goroutine of its own. If the machine closes meanwhile, the result is thrown away.
+// dial connects in a goroutine of its own. If the machine closes meanwhile, the
+// result is thrown away.
 func (r *Runner) dial() {
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := r.Clock.AfterFunc(handshakeTime, cancel)
@@ -200,7 +201,8 @@ func (r *Runner) reportEvery(d time.Duration) {
 	})
 }
 
-// timers are those of a Runner. A number tells a timer that has fired from the one that was set since.
+// timers are those of a Runner. A number tells a timer that has fired from the
+// one that was set since.
 type timers struct {
 	reply, report, pause timer
 	cancelDial           func()

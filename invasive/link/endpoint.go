@@ -25,7 +25,8 @@ type Endpoint struct {
 	Network string
 	// Address is a path, or host:port.
 	Address string
-	// Users are the user IDs that a peer on a Unix socket may have, on both sides; nobody else, not even root.
+	// Users are the user IDs that a peer on a Unix socket may have, on both sides; nobody
+	// else, not even root.
 	Users []uint32
 	// TLS is for tcp, and must be there.
 	TLS *TLS
@@ -54,9 +55,10 @@ func (e Endpoint) String() string { return e.Network + ":" + e.Address }
 
 // Listen listens. What the Listener accepts has shown who it is; others are cut off and counted.
 //
-// The directory of a Unix socket is made for nobody else to enter, unless Users has others than this user and root;
-// then they may pass through it. One that is there has to belong to this user or root, and nobody else may write to it. A
-// socket that a dead process has left is replaced; a lock beside it, PATH.lock, tells which.
+// The directory of a Unix socket is made for nobody else to enter, unless Users has others than
+// this user and root; then they may pass through it. One that is there has to belong to this user
+// or root, and nobody else may write to it. A socket that a dead process has left is replaced; a
+// lock beside it, PATH.lock, tells which.
 func (e Endpoint) Listen(clock Clock, stats *Stats) (*Listener, error) {
 	switch {
 	case e.Network == "unix":
@@ -142,8 +144,8 @@ func newListener(from net.Listener, clock Clock, stats *Stats, cleanup func() er
 
 func (l *Listener) start() { go l.accept() }
 
-// accept lets strangers show who they are, some at a time and within some time, so that none of them
-// holds up anybody.
+// accept lets strangers show who they are, some at a time and within some time, so that none of
+// them holds up anybody.
 func (l *Listener) accept() {
 	for {
 		c, err := l.Listener.Accept()
@@ -207,7 +209,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close stops listening, and removes a Unix socket. Once Accept has failed for it, nobody can connect.
+// Close stops listening, and removes a Unix socket. Once Accept has failed for
+// it, nobody can connect.
 func (l *Listener) Close() error {
 	err := net.ErrClosed
 	l.closing.Do(func() {

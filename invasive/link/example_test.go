@@ -16,7 +16,8 @@ import (
 	"github.com/aucsched/aucsched/invasive/link"
 )
 
-// Both sides over a Unix socket: the iScheduler submits a job, and ends when it is told that the job has ended.
+// Both sides over a Unix socket: the iScheduler submits a job, and ends when it is told
+// that the job has ended.
 func Example() {
 	dir, _ := os.MkdirTemp("", "aucsched")
 	defer os.RemoveAll(dir)
@@ -61,7 +62,8 @@ func Example() {
 	// iHypervisor: <nil>
 }
 
-// runHypervisor has one node of four cores, and its jobs end at once. Package ihypervisor has real ones.
+// runHypervisor has one node of four cores, and its jobs end at once. Package
+// ihypervisor has real ones.
 func runHypervisor(ctx context.Context, endpoint link.Endpoint, terms invasive.Terms, path string) error {
 	journal, err := link.OpenJournal(path)
 	if err != nil {

@@ -14,8 +14,9 @@ const (
 	maxHostGuests = 16 // of one address; of IPv6 of one network of 64 bits
 )
 
-// guests are such connections, from the first to the last. There is always room for one more: the oldest one of an address that has too many
-// goes for it, so that those who connect and say nothing keep nobody out, be they of the same address or of many.
+// guests are such connections, from the first to the last. There is always room for one more: the
+// oldest one of an address that has too many goes for it, so that those who connect and say nothing
+// keep nobody out, be they of the same address or of many.
 type guests struct {
 	mu   sync.Mutex
 	list []guest

@@ -17,7 +17,8 @@ import (
 	"github.com/aucsched/aucsched/internal/testca"
 )
 
-// Whoever connects and says nothing keeps the real iScheduler out no moment, be he one of its own host or of others, and is out in two seconds.
+// Whoever connects and says nothing keeps the real iScheduler out no moment, be he one of its own
+// host or of others, and is out in two seconds.
 func TestSilentPeersOverTCP(t *testing.T) {
 	ours := testca.New(t)
 	ours.Issue("hypervisor", "localhost", testca.Server)
@@ -33,7 +34,8 @@ func TestSilentPeersOverTCP(t *testing.T) {
 
 	silent := func(from string, n int) (conns []net.Conn) {
 		d := net.Dialer{}
-		if host, _, _ := net.SplitHostPort(l.Addr().String()); host == "127.0.0.1" { // IPv6 has one address of its own only
+		if host, _, _ := net.SplitHostPort(l.Addr().String()); host == "127.0.0.1" {
+			// IPv6 has one address of its own only
 			d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
 		}
 		for range n {
@@ -126,7 +128,8 @@ func TestGuests(t *testing.T) {
 				in = append(in[:i:i], in[i+1:]...)
 				continue
 			}
-			from := rapid.SampledFrom([]string{"10.0.0.1", "::ffff:10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1", "10.0.0.3", "10.0.0.4"}).Draw(t, "from")
+			from := rapid.SampledFrom([]string{"10.0.0.1", "::ffff:10.0.0.1", "10.0.0.2",
+				"2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1", "10.0.0.3", "10.0.0.4"}).Draw(t, "from")
 			for range rapid.SampledFrom([]int{1, 3, maxHostGuests}).Draw(t, "so many") {
 				c := &guestConn{from: from}
 				g.add(c)

@@ -16,9 +16,10 @@ import (
 	"github.com/aucsched/aucsched/invasive/wire"
 )
 
-// The file is journalHead and frames. A frame is what one Save wrote: its length, a checksum of what follows its head, a
-// checksum of the two, each 4 bytes, big endian; then records, each after its length as an uvarint. As a frame is
-// synced before anything is done about it, only the last one can be torn, and nothing has come of it.
+// The file is journalHead and frames. A frame is what one Save wrote: its length, a checksum of
+// what follows its head, a checksum of the two, each 4 bytes, big endian; then records, each after
+// its length as an uvarint. As a frame is synced before anything is done about it, only the last
+// one can be torn, and nothing has come of it.
 const (
 	journalHead  = "aucsched invasive journal 1\n"
 	frameHead    = 12
@@ -30,7 +31,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // A Journal keeps a machine's records on the disk. It is not safe for concurrent use.
 type Journal struct {
-	// Point, if set, is called between the steps of a write, with its name; tests end the process there.
+	// Point, if set, is called between the steps of a write, with its name; tests
+	// end the process there.
 	Point func(step string)
 
 	path       string
@@ -41,9 +43,9 @@ type Journal struct {
 	broken     error
 }
 
-// OpenJournal reads a journal, or begins one; its directory is made, for nobody else to see, if it isn't there. A
-// frame that was torn by a crash is cut off; anything else that isn't as it was written is an error that
-// names file and offset. While it is open no other process can open it.
+// OpenJournal reads a journal, or begins one; its directory is made, for nobody else to see, if it
+// isn't there. A frame that was torn by a crash is cut off; anything else that isn't as it was
+// written is an error that names file and offset. While it is open no other process can open it.
 func OpenJournal(path string) (*Journal, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -60,8 +62,8 @@ func OpenJournal(path string) (*Journal, error) {
 	return j, nil
 }
 
-// Saved returns what the journal says of the jobs, ascending by ID. It belongs to the Journal, and is
-// to be used before the next Save.
+// Saved returns what the journal says of the jobs, ascending by ID. It belongs to the Journal, and
+// is to be used before the next Save.
 func (j *Journal) Saved() []invasive.Saved { return j.jobs }
 
 // Torn is the number of bytes that were cut off its end when it was opened.
@@ -77,8 +79,8 @@ func (j *Journal) Close() error {
 	return errors.Join(err, j.lock.Close())
 }
 
-// Save writes records, all or none, and returns when they are on the disk. After an error the Journal
-// takes no more: nobody knows what is in the file before it is opened again.
+// Save writes records, all or none, and returns when they are on the disk. After an error the
+// Journal takes no more: nobody knows what is in the file before it is opened again.
 func (j *Journal) Save(records ...invasive.Record) error {
 	if j.broken != nil {
 		return j.broken
@@ -204,7 +206,8 @@ func (j *Journal) replay(text []byte) (int, error) {
 
 // frameAt returns the body of the first frame, nil if it is the last one and torn.
 func frameAt(text []byte) ([]byte, error) {
-	if len(text) < frameHead || len(bytes.Trim(text, "\x00")) == 0 { // a file may have grown, and its bytes not come
+	if len(text) < frameHead || len(bytes.Trim(text, "\x00")) == 0 {
+		// a file may have grown, and its bytes not come
 		return nil, nil
 	}
 	head, rest := text[:frameHead], text[frameHead:]

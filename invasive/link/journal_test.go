@@ -46,8 +46,8 @@ func memory(t *testing.T) string {
 	return dir
 }
 
-// A crash may leave any beginning of what was being written: what is read is what all whole Saves said, and
-// the journal goes on from there. Compacting at any time changes nothing.
+// A crash may leave any beginning of what was being written: what is read is what all whole Saves
+// said, and the journal goes on from there. Compacting at any time changes nothing.
 func TestJournalTorn(t *testing.T) {
 	root, n := memory(t), 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -147,7 +147,8 @@ func TestJournalCompacts(t *testing.T) {
 	for i := range 80 { // 5 MB in all, of which one job counts
 		big := *big
 		big.ID = invasive.JobID(i + 1)
-		require.NoError(t, j.Save(invasive.Record{Op: invasive.Add, Job: &big}, invasive.Record{Op: invasive.Own, ID: big.ID, Cores: []uint32{3}}))
+		require.NoError(t, j.Save(invasive.Record{Op: invasive.Add, Job: &big},
+			invasive.Record{Op: invasive.Own, ID: big.ID, Cores: []uint32{3}}))
 		if i < 79 {
 			require.NoError(t, j.Save(invasive.Record{Op: invasive.End, ID: big.ID}, invasive.Record{Op: invasive.Remove, ID: big.ID}))
 		}

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockTime is how long a lock may be held by a child that a killed process has forked, until it runs a programme of its own.
+// lockTime is how long a lock may be held by a child that a killed process has forked, until it
+// runs a programme of its own.
 const lockTime = 200 * time.Millisecond
 
 // lockFile opens a file and locks it, until it is closed or the process ends.

@@ -4,8 +4,9 @@ package link
 
 import "github.com/aucsched/aucsched/invasive"
 
-// A letter is one of three: an event for the machine, which may wait to be done with others; what is to be called when all before
-// is done; or alone, what has to find all before done, since it depends on more than the machine.
+// A letter is one of three: an event for the machine, which may wait to be done with others; what
+// is to be called when all before is done; or alone, what has to find all before done, since it
+// depends on more than the machine.
 type letter struct {
 	event       *invasive.Event
 	call, alone func()
@@ -20,8 +21,8 @@ type call struct {
 // maxGroup is how many records go to the disk together.
 const maxGroup = 1000
 
-// later puts f into the mail. Only this side's own doings fill it without a bound: a peer's messages are
-// handed over one by one.
+// later puts f into the mail. Only this side's own doings fill it without a bound: a peer's
+// messages are handed over one by one.
 func (r *Runner) later(f func()) { r.put(letter{alone: f}) }
 
 func (r *Runner) put(l letter) {
@@ -34,8 +35,8 @@ func (r *Runner) put(l letter) {
 	}
 }
 
-// open does what the mail says, and returns what is left when the machine has ended. Events that wait already share one
-// write of the journal.
+// open does what the mail says, and returns what is left when the machine has ended. Events that
+// wait already share one write of the journal.
 func (r *Runner) open(mail []letter) []letter {
 	for i, l := range mail {
 		switch {

@@ -67,7 +67,8 @@ func TestBadPeers(t *testing.T) {
 		}},
 		{"a frame that is too long", BadFrame + Count(wire.Oversized), func(c net.Conn) { c.Write([]byte("iR\x01\x01\xff\xff\xff\xff")) }},
 		{"no protobuf", BadFrame + Count(wire.Malformed), func(c net.Conn) { c.Write([]byte("iR\x01\x01\x00\x00\x00\x02\xff\xff")) }},
-		{"a message of the other side", BadFrame + Count(wire.Direction), func(c net.Conn) { c.Write([]byte("iR\x01\x06\x00\x00\x00\x00")) }},
+		{"a message of the other side", BadFrame + Count(wire.Direction),
+			func(c net.Conn) { c.Write([]byte("iR\x01\x06\x00\x00\x00\x00")) }},
 		{"out of turn", OutOfTurn, func(c net.Conn) { c.Write(start(0)) }},
 		{"flooding", Flooded, func(c net.Conn) {
 			c.Write(append(hello(t), start(0)...))
@@ -91,7 +92,8 @@ func TestBadPeers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			b := newBed(t, dir, func(cfg *Config) {
-				// A rate that a flood is above on the slowest host as well: one message is handed over after the other.
+				// A rate that a flood is above on the slowest host as well: one message is handed
+				// over after the other.
 				cfg.Limits = Limits{Frame: 4096, Rate: 1, Burst: 200, Write: 50 * time.Millisecond}
 				if c.count == Stalled {
 					cfg.Limits.Rate, cfg.Limits.Burst = 1e9, 1e9
@@ -113,7 +115,8 @@ func TestBadPeers(t *testing.T) {
 	}
 }
 
-// A peer that says nothing, at any point, costs the time for an answer, and half frames don't prolong it.
+// A peer that says nothing, at any point, costs the time for an answer, and half
+// frames don't prolong it.
 func TestSilentPeer(t *testing.T) {
 	for name, say := range map[string][]byte{"nothing": nil, "half a frame": hello(t)[:9], "only hello": hello(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +259,8 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { return nil }
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
-// One that reads nothing, and says nothing more, is out at once, and the next is served: long before anybody's answer is overdue.
+// One that reads nothing, and says nothing more, is out at once, and the next is served: long
+// before anybody's answer is overdue.
 func TestStalledPeerIsOut(t *testing.T) {
 	l := pipes{make(chan net.Conn)}
 	b := newBed(t, t.TempDir(), func(c *Config) { c.Listener, c.Limits = l, Limits{Write: 50 * time.Millisecond} })

@@ -29,28 +29,32 @@ type Config struct {
 	Journal interface {
 		Save(...invasive.Record) error
 	}
-	// Dial connects an Agent, see [Endpoint.Dial]; Listener is where a Hypervisor hears of connections: it
-	// has to let in nobody who hasn't shown who he is, see [Endpoint.Listen]. The caller closes it.
+	// Dial connects an Agent, see [Endpoint.Dial]; Listener is where a Hypervisor hears of
+	// connections: it has to let in nobody who hasn't shown who he is, see [Endpoint.Listen].
+	// The caller closes it.
 	Dial     func(context.Context) (net.Conn, error)
 	Listener net.Listener
-	// Do does the actions that aren't the Runner's own: the questions, Launch, Grow, Reclaim, Forget, Ended and
-	// Cancelled. It is called in the goroutine of Run, in the machine's order, and must not block: the
-	// actions after it wait. If it answers a question later, it keeps q for Answer.
+	// Do does the actions that aren't the Runner's own: the questions, Launch, Grow, Reclaim,
+	// Forget, Ended and Cancelled. It is called in the goroutine of Run, in the machine's
+	// order, and must not block: the actions after it wait. If it answers a question later,
+	// it keeps q for Answer.
 	Do func(a *invasive.Action, q Question)
 	// Hear, if set, is shown each message before the machine gets it.
 	Hear func(*invasive.Message)
-	// Trace, if set, gets a line, without its end, of each message, when it is sent or has come, of each record once it is on the disk, and of
-	// cores that are taken. A line has no times, so that the same course gives the same lines.
+	// Trace, if set, gets a line, without its end, of each message, when it is sent or has come, of
+	// each record once it is on the disk, and of cores that are taken. A line has no times, so that
+	// the same course gives the same lines.
 	Trace func(line string)
 	// Load is asked for a Hypervisor's status report, in the goroutine of Run.
 	Load func() *invasive.Load
 
-	// Clock is RealClock, unless it is set. Random is for the pauses between an Agent's connections.
+	// Clock is RealClock, unless it is set. Random is for the pauses between an
+	// Agent's connections.
 	Clock  Clock
 	Random *rand.Rand
 	Limits Limits
-	// FirstPause and LastPause bound the pause before a new connection, which doubles from one to the other
-	// and is shortened at random by up to a half. Defaults: 100 ms, 30 s.
+	// FirstPause and LastPause bound the pause before a new connection, which doubles from one to
+	// the other and is shortened at random by up to a half. Defaults: 100 ms, 30 s.
 	FirstPause, LastPause time.Duration
 	// Stats and Log may be left out. What is logged says nothing of what a message says.
 	Stats *Stats
@@ -71,8 +75,8 @@ type RefusedError struct{ Text string }
 
 func (e *RefusedError) Error() string { return "the iHypervisor refuses: " + e.Text }
 
-// A Runner runs a machine over real connections. Its goroutine is that of Run; Post, Answer and Finish may
-// be called from any, also while Run isn't running: what they say waits for it.
+// A Runner runs a machine over real connections. Its goroutine is that of Run; Post, Answer and
+// Finish may be called from any, also while Run isn't running: what they say waits for it.
 type Runner struct {
 	Config
 	mu   sync.Mutex
@@ -115,12 +119,12 @@ func NewRunner(c Config) *Runner {
 	return &Runner{Config: c, wake: make(chan struct{}, 1), asked: map[Question]uint64{}}
 }
 
-// Post gives the machine an event: a Submit, Cancel, Place, Give, Take, Released, Kept, Exited. Events are
-// taken in the order of the calls. It doesn't wait.
+// Post gives the machine an event: a Submit, Cancel, Place, Give, Take, Released, Kept, Exited.
+// Events are taken in the order of the calls. It doesn't wait.
 func (r *Runner) Post(ev invasive.Event) { r.put(letter{event: &ev}) }
 
-// Answer gives the machine the answer to a question, unless a newer one has replaced it, or the connection that it
-// was about is gone.
+// Answer gives the machine the answer to a question, unless a newer one has replaced it, or the
+// connection that it was about is gone.
 func (r *Runner) Answer(q Question, ev invasive.Event) {
 	r.later(func() {
 		if key := (Question{q.kind, q.id, 0}); q.n != 0 && r.asked[key] == q.n {
@@ -133,12 +137,14 @@ func (r *Runner) Answer(q Question, ev invasive.Event) {
 // Finish asks the machine to end in order; Run returns when it has.
 func (r *Runner) Finish() { r.Post(invasive.Event{Kind: invasive.Finish}) }
 
-// Call has f called in the goroutine of Run, after all that was posted before is on the disk, and done.
+// Call has f called in the goroutine of Run, after all that was posted before is
+// on the disk, and done.
 func (r *Runner) Call(f func()) { r.put(letter{call: f}) }
 
-// Run starts the machine and returns when it has ended: nil in order, a *RefusedError, or the error of the
-// journal, after which nothing can be promised any more. When ctx is done the machine is asked to finish; it
-// then takes no longer than the agreed time for an answer. It may be called again.
+// Run starts the machine and returns when it has ended: nil in order, a *RefusedError, or the
+// error of the journal, after which nothing can be promised any more. When ctx is done the
+// machine is asked to finish; it then takes no longer than the agreed time for an answer. It
+// may be called again.
 func (r *Runner) Run(ctx context.Context) error {
 	r.ended, r.result = false, nil
 	over, stop := context.WithCancel(context.Background())

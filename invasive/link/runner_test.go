@@ -37,7 +37,8 @@ type bed struct {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 func newBed(t testing.TB, dir string, change func(*Config)) *bed {
-	return newBedAt(t, dir, Endpoint{Network: "unix", Address: filepath.Join(dir, "run", "socket"), Users: []uint32{uint32(os.Geteuid())}}, change)
+	return newBedAt(t, dir, Endpoint{Network: "unix", Address: filepath.Join(dir, "run", "socket"),
+		Users: []uint32{uint32(os.Geteuid())}}, change)
 }
 
 // newBedAt is a bed elsewhere: with TCP at a port that is free.
@@ -280,10 +281,11 @@ func (s *script) Step(_ *invasive.Event, out []invasive.Action) []invasive.Actio
 	return out
 }
 
-// Records of events that wait already are one write; nothing that depends on it is done before, and what is called comes in its
-// place. An end is told before it is saved that it was.
+// Records of events that wait already are one write; nothing that depends on it is done before, and
+// what is called comes in its place. An end is told before it is saved that it was.
 func TestSavedBeforeDone(t *testing.T) {
-	save, launch, ended := invasive.Action{Kind: invasive.Save}, invasive.Action{Kind: invasive.Launch}, invasive.Action{Kind: invasive.Ended}
+	save, launch, ended := invasive.Action{Kind: invasive.Save}, invasive.Action{Kind: invasive.Launch},
+		invasive.Action{Kind: invasive.Ended}
 	for _, c := range []struct {
 		name  string
 		fail  error
@@ -292,8 +294,10 @@ func TestSavedBeforeDone(t *testing.T) {
 	}{
 		{"one event", nil, [][]invasive.Action{{launch, save, save, launch}}, []string{"save", "launch", "launch", "called"}},
 		{"the disk is full", errors.New("disk full"), [][]invasive.Action{{launch, save}, {save, launch}}, []string{"save"}},
-		{"three events", nil, [][]invasive.Action{{save, launch}, {save}, {launch}}, []string{"save", "launch", "called", "called", "launch", "called"}},
-		{"an end", nil, [][]invasive.Action{{save, launch}, {ended, save}}, []string{"save", "launch", "called", "ended", "save", "called"}},
+		{"three events", nil, [][]invasive.Action{{save, launch}, {save}, {launch}},
+			[]string{"save", "launch", "called", "called", "launch", "called"}},
+		{"an end", nil, [][]invasive.Action{{save, launch}, {ended, save}},
+			[]string{"save", "launch", "called", "ended", "save", "called"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rec := &recorder{fail: c.fail}

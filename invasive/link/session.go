@@ -15,7 +15,8 @@ import (
 
 // Limits bound what a peer can cost. The zero value of a field stands for the default.
 type Limits struct {
-	// Frame is the longest message, in bytes: wire.DefaultLimit, at most wire.MaxLimit. Both sides need the same.
+	// Frame is the longest message, in bytes: wire.DefaultLimit, at most wire.MaxLimit. Both
+	// sides need the same.
 	Frame int
 	// Rate and Burst are how many messages may come: so many a second, and so many at once. Each
 	// 4 KiB of a message count as one more. Defaults: 1000, 5000.
@@ -61,7 +62,8 @@ func (b *bucket) take(now time.Time, n float64) bool {
 	return b.tokens >= 0
 }
 
-// A session is one connection: a goroutine that reads, and one that writes. The Runner's goroutine owns the rest.
+// A session is one connection: a goroutine that reads, and one that writes. The Runner's
+// goroutine owns the rest.
 type session struct {
 	conn   net.Conn
 	limits Limits
@@ -122,8 +124,9 @@ func (s *session) send(m *invasive.Message, from invasive.Side) error {
 	return nil
 }
 
-// write is the goroutine that writes. Each write has one timer, so that a peer that doesn't read is noticed. It tells of that itself: the
-// reader takes a connection that is cut for one that we wished to end.
+// write is the goroutine that writes. Each write has one timer, so that a peer that doesn't
+// read is noticed. It tells of that itself: the reader takes a connection that is cut for one
+// that we wished to end.
 func (s *session) write(stalled func()) {
 	var out []byte
 	for {
@@ -156,7 +159,8 @@ type incoming struct {
 	err  error
 }
 
-// read is the goroutine that reads: it hands over one message at a time, and waits until it is taken.
+// read is the goroutine that reads: it hands over one message at a time, and
+// waits until it is taken.
 func (s *session) read(peer invasive.Side, hand func(incoming) bool) {
 	counting := &countingReader{from: s.conn}
 	r := wire.NewReader(counting, peer, s.limits.Frame)

@@ -19,13 +19,13 @@ const (
 	Sent
 	// Sessions are connections that were handed to the machine.
 	Sessions
-	// Forbidden peers were of a user that isn't allowed; Unverified ones showed no certificate that holds, or
-	// none in time; Surplus ones came while another was connected.
+	// Forbidden peers were of a user that isn't allowed; Unverified ones showed no certificate that
+	// holds, or none in time; Surplus ones came while another was connected.
 	Forbidden
 	Unverified
 	Surplus
-	// Flooded, OutOfTurn and Stalled are peers that were cut off: for more messages than the limit allows, for a
-	// message that isn't its turn, for not taking what was sent to it.
+	// Flooded, OutOfTurn and Stalled are peers that were cut off: for more messages than the limit
+	// allows, for a message that isn't its turn, for not taking what was sent to it.
 	Flooded
 	OutOfTurn
 	Stalled
@@ -45,7 +45,8 @@ func (c Count) String() string {
 	return countNames[c]
 }
 
-// Stats counts what was carried and who was turned away. The zero value is ready; it is safe for concurrent use.
+// Stats counts what was carried and who was turned away. The zero value is ready; it is
+// safe for concurrent use.
 type Stats struct{ n [counts]atomic.Uint64 }
 
 // Get returns a count.

@@ -14,15 +14,16 @@ import (
 	"time"
 )
 
-// TLS names the files of one side, all in PEM. Both sides show a certificate; TLS 1.3 is spoken, nothing older.
+// TLS names the files of one side, all in PEM. Both sides show a certificate; TLS 1.3 is
+// spoken, nothing older.
 type TLS struct {
-	// CA has the certificates of those who may sign the other side's. It should sign for nobody else: unless Names
-	// is set, every certificate of it is let in.
+	// CA has the certificates of those who may sign the other side's. It should sign for nobody
+	// else: unless Names is set, every certificate of it is let in.
 	CA string
 	// Cert and Key are this side's own. Nobody but the user may be able to read the key.
 	Cert, Key string
-	// Names are those that an iScheduler's certificate may have (subject alternative names, DNS); none: any. An
-	// iHypervisor's always has to have the name of the host that was dialled.
+	// Names are those that an iScheduler's certificate may have (subject alternative names, DNS);
+	// none: any. An iHypervisor's always has to have the name of the host that was dialled.
 	Names []string
 }
 

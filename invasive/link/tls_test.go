@@ -66,7 +66,8 @@ func TestTLS(t *testing.T) {
 	fails("TLS 1.2", func() (net.Conn, error) {
 		cert, _, err := good.TLS.load()
 		require.NoError(t, err)
-		return tls.Dial("tcp", good.Address, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}})
+		return tls.Dial("tcp", good.Address, &tls.Config{InsecureSkipVerify: true,
+			MaxVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}})
 	})
 	fails("no TLS", func() (net.Conn, error) {
 		c, err := net.Dial("tcp", good.Address)
@@ -99,8 +100,9 @@ func TestTLS(t *testing.T) {
 	require.ErrorContains(t, err, "lets others read it")
 }
 
-// Whole sessions over TCP, from INITIALISE to the launch of jobs and their ends, and in order to the end. Whoever can't show who he is
-// says nothing to either machine, however often he comes, and harms nobody.
+// Whole sessions over TCP, from INITIALISE to the launch of jobs and their ends, and in order
+// to the end. Whoever can't show who he is says nothing to either machine, however often he
+// comes, and harms nobody.
 func TestTLSSession(t *testing.T) {
 	ours, theirs := testca.New(t), testca.New(t)
 	ours.Issue("hypervisor", "localhost", testca.Server)
@@ -113,7 +115,8 @@ func TestTLSSession(t *testing.T) {
 	b := newBedAt(t, dir, Endpoint{Network: "tcp", Address: "localhost:0", TLS: files(ours, "hypervisor", ours)}, nil)
 	at := b.endpoint.Address
 	good := Endpoint{Network: "tcp", Address: at, TLS: files(ours, "scheduler", ours)}
-	var dialled atomic.Int64 // by the one who can; more than once if the machine has other things to do for long
+	// by the one who can; more than once if the machine has other things to do for long
+	var dialled atomic.Int64
 	a := newAgent(t, dir, good, func(c *Config) {
 		c.Dial = func(ctx context.Context) (net.Conn, error) {
 			dialled.Add(1)
@@ -145,7 +148,8 @@ func TestTLSSession(t *testing.T) {
 			require.LessOrEqual(t, b.stats.Get(Sessions), uint64(dialled.Load()))
 		})
 	}
-	for name, tls := range map[string]*TLS{"expired": files(ours, "late-hypervisor", ours), "another CA": files(theirs, "hypervisor", ours)} {
+	for name, tls := range map[string]*TLS{"expired": files(ours, "late-hypervisor", ours),
+		"another CA": files(theirs, "hypervisor", ours)} {
 		t.Run("iHypervisor/"+name, func(t *testing.T) {
 			bad := newBedAt(t, t.TempDir(), Endpoint{Network: "tcp", Address: "localhost:0", TLS: tls}, nil)
 			comesAgain(t, Endpoint{Network: "tcp", Address: bad.endpoint.Address, TLS: good.TLS}.Dial,
@@ -164,7 +168,8 @@ func TestTLSSession(t *testing.T) {
 	}
 }
 
-// comesAgain has an iScheduler with a job connect, until there is enough, and sees to it that its job goes nowhere.
+// comesAgain has an iScheduler with a job connect, until there is enough, and sees to it that
+// its job goes nowhere.
 func comesAgain(t *testing.T, dial func(context.Context) (net.Conn, error), enough func() bool) {
 	t.Helper()
 	a := newAgent(t, t.TempDir(), Endpoint{}, func(c *Config) { c.Dial, c.Stats = dial, &Stats{} })

@@ -39,8 +39,9 @@ func PeerOf(c *net.UnixConn) (Peer, error) {
 // A PeerProcess is the process that has connected, and no other that gets its number later.
 type PeerProcess struct{ fd int }
 
-// OpenPeer holds on to the process that has connected (SO_PEERPIDFD). Before Linux 6.5 it is the one that has its number now: ask right after
-// the connection was accepted. The error is ESRCH if it has ended.
+// OpenPeer holds on to the process that has connected (SO_PEERPIDFD). Before Linux 6.5 it is
+// the one that has its number now: ask right after the connection was accepted. The error is
+// ESRCH if it has ended.
 func OpenPeer(c *net.UnixConn, p Peer) (*PeerProcess, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -59,8 +60,8 @@ func OpenPeer(c *net.UnixConn, p Peer) (*PeerProcess, error) {
 	return &PeerProcess{fd}, nil
 }
 
-// peerError is ESRCH for what the kernel says of a process that has ended and was waited for. SO_PEERPIDFD says so in
-// another way from release to release: EINVAL from Linux 6.5 to about 6.14.
+// peerError is ESRCH for what the kernel says of a process that has ended and was waited for.
+// SO_PEERPIDFD says so in another way from release to release: EINVAL from Linux 6.5 to about 6.14.
 func peerError(err error) error {
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENODATA) {
 		return unix.ESRCH
@@ -68,7 +69,8 @@ func peerError(err error) error {
 	return err
 }
 
-// Ended tells whether the process has ended, if it is still a zombie too; an error of the kernel's counts as an end.
+// Ended tells whether the process has ended, if it is still a zombie too; an error of the
+// kernel's counts as an end.
 func (p *PeerProcess) Ended() bool {
 	poll := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}
 	for {
@@ -100,8 +102,8 @@ func (e Endpoint) listenUnix(clock Clock, stats *Stats) (*Listener, error) {
 	return l, nil
 }
 
-// ListenUnix makes a Unix socket for some users, see [Endpoint.Listen]. It doesn't look at who connects: see
-// [PeerOf]. Cleanup, after the close, removes it.
+// ListenUnix makes a Unix socket for some users, see [Endpoint.Listen]. It doesn't look at who
+// connects: see [PeerOf]. Cleanup, after the close, removes it.
 func ListenUnix(path string, users []uint32) (from *net.UnixListener, cleanup func() error, err error) {
 	dirMode, mode := os.FileMode(0o700), os.FileMode(0o600)
 	for _, u := range users {
@@ -125,9 +127,10 @@ func ListenUnix(path string, users []uint32) (from *net.UnixListener, cleanup fu
 	return from, func() error { return errors.Join(os.Remove(path), lock.Close()) }, nil
 }
 
-// bindIn binds a name in a directory that is open, so that nobody can change what the path leads to. It is
-// called under the name's lock: a socket that is there belongs to nobody. The directory keeps others out,
-// or those who get in are looked at one by one, so that the mode needs no care in the moment before it is set.
+// bindIn binds a name in a directory that is open, so that nobody can change what the path leads
+// to. It is called under the name's lock: a socket that is there belongs to nobody. The directory
+// keeps others out, or those who get in are looked at one by one, so that the mode needs no care in
+// the moment before it is set.
 func bindIn(dir *os.File, name string, mode os.FileMode) (*net.UnixListener, error) {
 	var st unix.Stat_t
 	err := unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -142,7 +145,8 @@ func bindIn(dir *os.File, name string, mode os.FileMode) (*net.UnixListener, err
 	if err != nil {
 		return nil, err
 	}
-	inDir := "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + name // also short enough for an address
+	// also short enough for an address
+	inDir := "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + name
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: inDir, Net: "unix"})
 	if err != nil {
 		return nil, err
@@ -154,7 +158,8 @@ func bindIn(dir *os.File, name string, mode os.FileMode) (*net.UnixListener, err
 	return l, nil
 }
 
-// openOwnDir opens a directory that only this user, or root, can change; it makes it if it isn't there.
+// openOwnDir opens a directory that only this user, or root, can change; it makes
+// it if it isn't there.
 func openOwnDir(path string, mode os.FileMode) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
@@ -187,7 +192,8 @@ func openOwnDir(path string, mode os.FileMode) (*os.File, error) {
 	return dir, nil
 }
 
-// CheckDir makes a directory that only this user, or root, can change, or looks that it is one. Its mode is this one, or less.
+// CheckDir makes a directory that only this user, or root, can change, or looks that it is one. Its
+// mode is this one, or less.
 func CheckDir(path string, mode os.FileMode) error {
 	dir, err := openOwnDir(path, mode)
 	if err != nil {

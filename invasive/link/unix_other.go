@@ -13,7 +13,8 @@ import (
 	"runtime"
 )
 
-// CheckDir makes a directory of this mode, or looks that one has it, or less. Whose it is it doesn't look at: its owner can change it.
+// CheckDir makes a directory of this mode, or looks that one has it, or less. Whose it is it
+// doesn't look at: its owner can change it.
 func CheckDir(path string, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -25,8 +25,9 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// A Client is a job's side, safe for concurrent use. A job uses as many threads as it has cores: the number and the CPUs of the last
-// Change. It adapts where it safely can, and answers each Change.
+// A Client is a job's side, safe for concurrent use. A job uses as many threads as it has
+// cores: the number and the CPUs of the last Change. It adapts where it safely can, and
+// answers each Change.
 type Client struct {
 	path    string
 	changes chan Change
@@ -39,8 +40,8 @@ type Client struct {
 	want    uint32 // said again in a new session
 }
 
-// Connect finds the iHypervisor by the environment: give it os.Getenv. It doesn't wait for it: whenever the
-// connection breaks it is made again, in pauses of up to two seconds. Close ends it.
+// Connect finds the iHypervisor by the environment: give it os.Getenv. It doesn't wait for it:
+// whenever the connection breaks it is made again, in pauses of up to two seconds. Close ends it.
 func Connect(getenv func(string) string) (*Client, error) {
 	path := getenv(Variable)
 	if path == "" {
@@ -52,9 +53,10 @@ func Connect(getenv func(string) string) (*Client, error) {
 	return c, nil
 }
 
-// Look asks once which cores the job of this process has now: a Change that isn't answered. It fails if another process of the job is
-// connected. Either way the iHypervisor has seen by then which job this process belongs to, if it has room for all who come at
-// the same time; see ServerConfig.Tasks.
+// Look asks once which cores the job of this process has now: a Change that isn't answered. It
+// fails if another process of the job is connected. Either way the iHypervisor has seen by
+// then which job this process belongs to, if it has room for all who come at the same time;
+// see ServerConfig.Tasks.
 func Look(ctx context.Context, path string) (Change, error) {
 	conn, err := dial(ctx, path)
 	if err != nil {
@@ -86,8 +88,8 @@ func (c *Client) Done(change Change) error {
 	return c.answer(change, Request{Verb: Done, Number: change.Number})
 }
 
-// Keep says that the job can't let go of what the change would take. Why is one line of text, at most 200 bytes of it
-// are sent.
+// Keep says that the job can't let go of what the change would take. Why is one line of text, at
+// most 200 bytes of it are sent.
 func (c *Client) Keep(change Change, why string) error {
 	return c.answer(change, Request{Verb: Keep, Number: change.Number, Text: clean(why)})
 }
@@ -103,8 +105,8 @@ func clean(text string) string {
 	return string(out)
 }
 
-// Want says how many cores an evolving job wishes to have in all. The iHypervisor answers by a Change, once it
-// can.
+// Want says how many cores an evolving job wishes to have in all. The iHypervisor answers by a
+// Change, once it can.
 func (c *Client) Want(cores int) error {
 	if cores < 1 || cores > MaxCores {
 		return fmt.Errorf("%d cores: must be 1 to %d", cores, MaxCores)

@@ -11,12 +11,14 @@ import (
 // Bounds of those who have connected and whose job isn't known yet.
 const (
 	leastUserVisitors = 128 // that any user may have
-	taskVisitors      = 2   // of one user for each of the tasks that may begin at a time: its prologue, and itself
-	crowdedUsers      = 4   // users that can have as many as they may, at a time
-	userTurns         = 2   // of one user that are looked at, at a time
+	// of one user for each of the tasks that may begin at a time: its prologue, and itself
+	taskVisitors = 2
+	crowdedUsers = 4 // users that can have as many as they may, at a time
+	userTurns    = 2 // of one user that are looked at, at a time
 )
 
-// A gate keeps one user's connections from delaying another's: each user has turns of his own, and room for so many who wait for one.
+// A gate keeps one user's connections from delaying another's: each user has turns of his own, and
+// room for so many who wait for one.
 type gate struct {
 	most, userMost int // in all, and of one user
 	mu             sync.Mutex
@@ -36,7 +38,8 @@ type visitors struct {
 	turn chan struct{} // full: all turns are taken
 }
 
-// enter takes a place, which leave gives back; it returns where to put a word for a turn, or nil if there is no place left.
+// enter takes a place, which leave gives back; it returns where to put a word for a turn, or nil if
+// there is no place left.
 func (g *gate) enter(uid uint32) (turn chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -63,10 +66,12 @@ func (g *gate) leave(uid uint32) {
 	}
 }
 
-// logEvery is how often a line of one kind is logged at most: anybody can cause it, as often as he likes.
+// logEvery is how often a line of one kind is logged at most: anybody can cause it,
+// as often as he likes.
 const logEvery = 10 * time.Second
 
-// A rareLine is a line of a log that comes at most once in logEvery, and says how many were left out since.
+// A rareLine is a line of a log that comes at most once in logEvery, and says how many
+// were left out since.
 type rareLine struct {
 	mu   sync.Mutex
 	next time.Time

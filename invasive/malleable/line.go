@@ -145,7 +145,8 @@ func wholeLines(data []byte, _ bool) (advance int, token []byte, err error) {
 	return 0, nil, nil
 }
 
-// FormatList writes ascending numbers as ranges: 0-3,6. None at all is the empty string, which ParseList refuses.
+// FormatList writes ascending numbers as ranges: 0-3,6. None at all is the empty string,
+// which ParseList refuses.
 func FormatList(list []int) string {
 	var b strings.Builder
 	for i := 0; i < len(list); {
@@ -166,7 +167,8 @@ func FormatList(list []int) string {
 	return b.String()
 }
 
-// ParseList reads numbers and ranges, ascending and below MaxCores, as Linux writes its lists of CPUs.
+// ParseList reads numbers and ranges, ascending and below MaxCores, as Linux
+// writes its lists of CPUs.
 func ParseList(s string) ([]int, error) {
 	var list []int
 	for part := range strings.SplitSeq(s, ",") {

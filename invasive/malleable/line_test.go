@@ -58,7 +58,8 @@ func TestLists(t *testing.T) {
 	})
 	require.Equal(t, "0-1,3,5-7", FormatList([]int{0, 1, 3, 5, 6, 7}))
 	for list, why := range map[string]string{
-		"": "is no number", "1,1": "not ascending", "3-1": "not ascending", "1,": "is no number", "16777216": "is no number", "0-": "is no number",
+		"": "is no number", "1,1": "not ascending", "3-1": "not ascending", "1,": "is no number",
+		"16777216": "is no number", "0-": "is no number",
 		"5,2": "not ascending", "1-3,3": "not ascending",
 	} {
 		_, err := ParseList(list)

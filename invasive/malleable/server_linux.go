@@ -26,13 +26,16 @@ const (
 
 // A ServerConfig is what a Server needs.
 type ServerConfig struct {
-	// Identify says which job a process belongs to, if any; it is asked when a process connects. It may block: it is called from several
-	// goroutines, at most userTurns for each user. What it says of a process that has ended meanwhile doesn't count.
+	// Identify says which job a process belongs to, if any; it is asked when a process connects. It
+	// may block: it is called from several goroutines, at most userTurns for each user. What it
+	// says of a process that has ended meanwhile doesn't count.
 	Identify func(link.Peer) (invasive.JobID, bool)
-	// Handle gets what jobs say, each job's lines in their order, the last one Gone. It must not block for long.
+	// Handle gets what jobs say, each job's lines in their order, the last one Gone. It
+	// must not block for long.
 	Handle func(invasive.JobID, Request)
-	// Tasks is how many processes of a user may begin at a time: one for each CPU, mostly. So many can wait to be looked at, and
-	// twice that, and at least 128, whatever it is. Each costs two file descriptors; users have four times as many together.
+	// Tasks is how many processes of a user may begin at a time: one for each CPU, mostly. So many
+	// can wait to be looked at, and twice that, and at least 128, whatever it is. Each costs two
+	// file descriptors; users have four times as many together.
 	Tasks int
 	Log   *slog.Logger
 }
@@ -55,9 +58,10 @@ type Server struct {
 
 // ServerStats counts connections.
 type ServerStats struct {
-	// Jobs were let in; Strangers belonged to no job, Doubles to one that is connected; Crowded came while too many of their user, or
-	// in all, waited to be looked at; Bad were cut off for what they said, Flooded for how often. Faults are connections that the
-	// kernel couldn't hand over, as when there are too many open files.
+	// Jobs were let in; Strangers belonged to no job, Doubles to one that is connected; Crowded
+	// came while too many of their user, or in all, waited to be looked at; Bad were cut off for
+	// what they said, Flooded for how often. Faults are connections that the kernel couldn't hand
+	// over, as when there are too many open files.
 	Jobs, Strangers, Doubles, Crowded, Bad, Flooded, Faults uint64
 }
 
@@ -101,8 +105,8 @@ func (s *Server) Stats() ServerStats {
 	return s.stats
 }
 
-// Send sends a change to a job; one that isn't sent yet is replaced. It doesn't wait. It returns false if
-// the job isn't connected.
+// Send sends a change to a job; one that isn't sent yet is replaced. It doesn't wait. It returns
+// false if the job isn't connected.
 func (s *Server) Send(id invasive.JobID, c Change) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -68,7 +68,8 @@ func await[T any](t *testing.T, c <-chan T) (v T) {
 }
 
 func TestClient(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30)) // no socket's address has room for it
+	// no socket's address has room for it
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
 	b := newBed(t, dir, me())
 	_, err := Connect(func(string) string { return "" })
 	require.ErrorIs(t, err, ErrNoHypervisor)
@@ -275,7 +276,8 @@ func TestLook(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{4, 5}, change.Cores)
 
-	require.Eventually(t, func() bool { // the end of the first connection may not have been seen yet
+	require.Eventually(t, func() bool {
+		// the end of the first connection may not have been seen yet
 		c, err := net.Dial("unix", b.path)
 		require.NoError(t, err)
 		t.Cleanup(func() { c.Close() })

@@ -78,7 +78,8 @@ func openFor(t *testing.T, tasks int, identify func(link.Peer) (invasive.JobID, 
 
 const strangersPath = "AUCSCHED_TEST_STRANGERS"
 
-// TestStrangersProcess is a process of TestFloodOfStrangers: it connects 1000 times a second, until it is killed.
+// TestStrangersProcess is a process of TestFloodOfStrangers: it connects 1000 times a
+// second, until it is killed.
 func TestStrangersProcess(t *testing.T) {
 	path := os.Getenv(strangersPath)
 	if path == "" {
@@ -91,7 +92,8 @@ func TestStrangersProcess(t *testing.T) {
 	}
 }
 
-// A stranger who connects without end, each time at the cost of a second, keeps no job of other users waiting, and fills no log.
+// A stranger who connects without end, each time at the cost of a second, keeps no job of other
+// users waiting, and fills no log.
 func TestFloodOfStrangers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for a process of another user")
@@ -128,7 +130,8 @@ func TestFloodOfStrangers(t *testing.T) {
 		require.Eventually(t, func() bool { return !b.server.Send(7, Change{}) }, patience, time.Millisecond)
 	}
 	before := b.server.Stats()
-	require.Eventually(t, func() bool { return b.server.Stats().Strangers > before.Strangers }, patience, time.Millisecond, "they are looked at")
+	require.Eventually(t, func() bool { return b.server.Stats().Strangers > before.Strangers },
+		patience, time.Millisecond, "they are looked at")
 	require.LessOrEqual(t, log.with("level=WARN"), 6)
 	require.NotZero(t, log.with("uid=65534"))
 }
@@ -194,7 +197,8 @@ func TestLeavingProcess(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Who connects and ends, with the connection passed on, isn't taken for a process that gets its number.
+// Who connects and ends, with the connection passed on, isn't taken for a process
+// that gets its number.
 func TestEndedProcess(t *testing.T) {
 	goOn := make(chan struct{})
 	b, _ := open(t, func(p link.Peer) (invasive.JobID, bool) {

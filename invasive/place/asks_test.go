@@ -13,8 +13,9 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
-// Whoever cores are asked for has them once others have let go of them, in whatever order they do, unless somebody before him in the
-// order can have them now; and they don't go to and fro: with nothing else happening all comes to rest.
+// Whoever cores are asked for has them once others have let go of them, in whatever order they do,
+// unless somebody before him in the order can have them now; and they don't go to and fro: with
+// nothing else happening all comes to rest.
 func TestAsksAreUsed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
@@ -35,7 +36,8 @@ func comesToRest(t *rapid.T, w *world) {
 		w.h.Step(&invasive.Event{Kind: invasive.Released, ID: j.Job.ID, Cores: j.Taking}, nil)
 	}
 	for _, j := range w.h.Jobs(nil) {
-		require.True(t, !w.promised[j.Job.ID] || j.State == invasive.Running, "cores were asked for job %d, and it has none: %+v", j.Job.ID, *j.Job)
+		require.True(t, !w.promised[j.Job.ID] || j.State == invasive.Running,
+			"cores were asked for job %d, and it has none: %+v", j.Job.ID, *j.Job)
 	}
 }
 

@@ -104,8 +104,8 @@ func (b *board) hasPower(cores []uint32) bool {
 	return p.CoreWatts*float64(b.busy+len(cores))+p.SocketWatts*float64(b.awake+len(woken)) <= p.CapWatts
 }
 
-// onNode chooses k free cores of a node: within the socket that they fill best, or else over as few as
-// possible. Sockets that a job is in already come first. The node must have them.
+// onNode chooses k free cores of a node: within the socket that they fill best, or else over as few
+// as possible. Sockets that a job is in already come first. The node must have them.
 func (b *board) onNode(node, k int, in map[int]bool) []uint32 {
 	order := make([]int, 0, b.sockets)
 	for s := node * b.sockets; s < (node+1)*b.sockets; s++ {
@@ -165,7 +165,8 @@ func (b *board) candidates(n *need, most int) []uint32 {
 	return cores
 }
 
-// nodesFor returns nodes for a need that doesn't say which, and how many cores, up to most, they have.
+// nodesFor returns nodes for a need that doesn't say which, and how many cores,
+// up to most, they have.
 func (b *board) nodesFor(n *need, most int) (order []int, k int) {
 	for node, free := range b.freeOn {
 		if free > 0 {
@@ -191,8 +192,8 @@ func (b *board) nodesFor(n *need, most int) (order []int, k int) {
 	return order, min(k, most)
 }
 
-// onParts keeps to the nodes that were agreed on. If they haven't enough, others will do: they were agreed on when they were
-// free, or about to be, and to wait for just these leaves others idle.
+// onParts keeps to the nodes that were agreed on. If they haven't enough, others will do: they were
+// agreed on when they were free, or about to be, and to wait for just these leaves others idle.
 func (b *board) onParts(n *need, most int) []uint32 {
 	var cores []uint32
 	nodes := 0
@@ -211,8 +212,8 @@ func (b *board) onParts(n *need, most int) []uint32 {
 	return cores
 }
 
-// surplus returns up to k cores that a job can give up and still have its least; only those on the nodes
-// of parts, if there are any. Where it has least it gives up first.
+// surplus returns up to k cores that a job can give up and still have its least; only those on the
+// nodes of parts, if there are any. Where it has least it gives up first.
 func (b *board) surplus(h *invasive.Held, k int, parts []invasive.Part) []uint32 {
 	k = min(k, len(h.Cores)-int(h.Job.MinCores))
 	inSocket, onNode := map[int]int{}, map[int]int{}

@@ -9,8 +9,8 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
-// Seat decides who gets cores, and who has to give some up: Place, Give and Take events for the Hypervisor,
-// in this order to be given to it.
+// Seat decides who gets cores, and who has to give some up: Place, Give and Take events for the
+// Hypervisor, in this order to be given to it.
 func Seat(v *View, p *Policy) []invasive.Event {
 	l := newPlan(v, p)
 	l.otherwise()
@@ -113,7 +113,8 @@ func (l *plan) wishes() {
 	}
 }
 
-// growStep: every change costs a job some time, so that a growth has to be at least one part in so many, or the last.
+// growStep: every change costs a job some time, so that a growth has to be at least one part in
+// so many, or the last.
 const growStep = 10
 
 // grow gives malleable jobs what is left, the smallest share of what it can use first.
@@ -121,7 +122,8 @@ func (l *plan) grow() {
 	var list []*invasive.Held
 	for i := range l.jobs {
 		h := &l.jobs[i]
-		if h.Job.Flex == invasive.Malleable && h.State == invasive.Running && h.Taking == nil && len(h.Cores) > 0 && l.view.Wishes[h.Job.ID] == 0 {
+		if h.Job.Flex == invasive.Malleable && h.State == invasive.Running && h.Taking == nil &&
+			len(h.Cores) > 0 && l.view.Wishes[h.Job.ID] == 0 {
 			list = append(list, h)
 		}
 	}

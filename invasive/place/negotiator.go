@@ -8,9 +8,10 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
-// A Negotiator answers a Hypervisor's questions, and says when: an offer that isn't prompt is made when there is something new, and
-// jobs grow when no offer is about to be made of the free cores. If those were offered in vain jobs may grow onto them, though
-// others wait at the iScheduler: what they can spare stays on offer. Times are since any moment. It is not safe for concurrent use.
+// A Negotiator answers a Hypervisor's questions, and says when: an offer that isn't prompt is made
+// when there is something new, and jobs grow when no offer is about to be made of the free cores.
+// If those were offered in vain jobs may grow onto them, though others wait at the iScheduler: what
+// they can spare stays on offer. Times are since any moment. It is not safe for concurrent use.
 type Negotiator struct {
 	policy *Policy
 	every  time.Duration
@@ -30,7 +31,8 @@ func NewNegotiator(p *Policy, every time.Duration) *Negotiator {
 	return &Negotiator{policy: p, every: every, at: -every}
 }
 
-// Hear notes what the iScheduler says: how many jobs wait there, and whether it has any that it hasn't tried to place.
+// Hear notes what the iScheduler says: how many jobs wait there, and whether it has any that it
+// hasn't tried to place.
 func (n *Negotiator) Hear(m *invasive.Message) {
 	switch m.Kind {
 	case invasive.Initialise:
@@ -50,8 +52,8 @@ func (n *Negotiator) Freed() { n.fresh = true }
 // Changed notes that jobs may wait for cores, or cores for jobs: Next looks.
 func (n *Negotiator) Changed() { n.seating = true }
 
-// Answer returns the answer to a question, if it has one that comes at once; view is asked for what is decided from. The Text of a
-// verdict says why a mapping is rejected.
+// Answer returns the answer to a question, if it has one that comes at once; view is asked for what
+// is decided from. The Text of a verdict says why a mapping is rejected.
 func (n *Negotiator) Answer(a *invasive.Action, view func() *View, now time.Duration) (ev invasive.Event, ok bool) {
 	switch a.Kind {
 	case invasive.AskOffer:
@@ -77,8 +79,9 @@ func (n *Negotiator) Answer(a *invasive.Action, view func() *View, now time.Dura
 	return ev, false
 }
 
-// Next returns what is to be done when all that has come is through: who gets cores and who gives some up, or else the offer that the
-// open AskOffer is answered by. After events it is to be called again. A View's Grow is what the iHypervisor's owner allows.
+// Next returns what is to be done when all that has come is through: who gets cores and who gives
+// some up, or else the offer that the open AskOffer is answered by. After events it is to be called
+// again. A View's Grow is what the iHypervisor's owner allows.
 func (n *Negotiator) Next(phase invasive.Phase, view func() *View, now time.Duration) []invasive.Event {
 	n.waits = n.waits && phase == invasive.Offering
 	offers := n.waits && (n.fresh || now-n.at >= n.every)

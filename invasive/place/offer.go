@@ -16,15 +16,15 @@ type Style uint8
 const (
 	// Plain offers what is free, and if that is nothing, what will be.
 	Plain Style = iota
-	// Blocks offers of each node only its greatest free socket, so that no job is torn: a view that is not the real
-	// one, in the hope of a better mapping (section 2.3).
+	// Blocks offers of each node only its greatest free socket, so that no job is torn: a view that
+	// is not the real one, in the hope of a better mapping (section 2.3).
 	Blocks
 	// Ahead offers also what will be free.
 	Ahead
 )
 
-// Offer makes an offer: what nobody owns or waits for, within the cap on power. It has no parts if there
-// is nothing.
+// Offer makes an offer: what nobody owns or waits for, within the cap on power. It has no parts
+// if there is nothing.
 func Offer(v *View, p *Policy, style Style) *invasive.Offer {
 	l := newPlan(v, p)
 	o := &invasive.Offer{Jobs: invasive.MaxJobs}
@@ -42,7 +42,8 @@ func Offer(v *View, p *Policy, style Style) *invasive.Offer {
 			o.Parts = append(o.Parts, invasive.Part{Node: uint32(node), Cores: uint32(k)})
 		}
 	}
-	if (style == Ahead || len(o.Parts) == 0) && p.Horizon > 0 { // what comes free gives back its power too
+	if (style == Ahead || len(o.Parts) == 0) && p.Horizon > 0 {
+		// what comes free gives back its power too
 		o.Parts = append(o.Parts, l.ahead(invasive.MaxParts-len(o.Parts))...)
 	}
 	return o
@@ -139,8 +140,8 @@ const (
 	Unused
 )
 
-// Judge decides on a mapping, and says why not in words. An empty one is taken: there is nothing better to hope
-// for.
+// Judge decides on a mapping, and says why not in words. An empty one is taken: there is
+// nothing better to hope for.
 func Judge(v *View, p *Policy, offer *invasive.Offer, mapping []invasive.Mapping) (Reason, string) {
 	l := newPlan(v, p)
 	used := 0
@@ -171,8 +172,8 @@ func Judge(v *View, p *Policy, offer *invasive.Offer, mapping []invasive.Mapping
 	return Taken, ""
 }
 
-// torn tells whether cores lie on several sockets of a node though a socket that the mapping leaves alone
-// has room for them.
+// torn tells whether cores lie on several sockets of a node though a socket that the mapping leaves
+// alone has room for them.
 func (l *plan) torn(cores []uint32, rest []invasive.Mapping) bool {
 	b := l.now
 	first, last := b.socket(cores[0]), b.socket(cores[len(cores)-1])
@@ -193,8 +194,8 @@ func (l *plan) torn(cores []uint32, rest []invasive.Mapping) bool {
 	return false
 }
 
-// Urgent decides on an urgent job: it is taken if it can have its cores at once, or as soon as others have let go of
-// them. Otherwise it says why not in words.
+// Urgent decides on an urgent job: it is taken if it can have its cores at once, or as soon as
+// others have let go of them. Otherwise it says why not in words.
 func Urgent(v *View, p *Policy, job *invasive.Job) (bool, string) {
 	w := *v
 	i, _ := slices.BinarySearchFunc(v.Jobs, job.ID, heldByID)
@@ -202,5 +203,7 @@ func Urgent(v *View, p *Policy, job *invasive.Job) (bool, string) {
 	if newPlan(&w, p).ids[job.ID] {
 		return true, ""
 	}
-	return false, fmt.Sprintf("needs %d cores: they can't be had, with what may be taken from others, and the power that there is", job.MinCores)
+	return false, fmt.Sprintf(
+		"needs %d cores: they can't be had, with what may be taken from others, and the power that there is",
+		job.MinCores)
 }

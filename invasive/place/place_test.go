@@ -45,7 +45,8 @@ func TestSeat(t *testing.T) {
 	const M, R = invasive.Malleable, invasive.Rigid
 	all := []invasive.How{invasive.Shrink, invasive.Suspend, invasive.Kill}
 	suspended := invasive.Held{Job: &invasive.Job{MinCores: 2, MaxCores: 2}, State: invasive.Suspended, Parts: []invasive.Part{on(0, 2)}}
-	asleep := invasive.Held{Job: &invasive.Job{Flex: M, MinCores: 1, MaxCores: 2}, State: invasive.Suspended, Parts: []invasive.Part{on(0, 2)}}
+	asleep := invasive.Held{Job: &invasive.Job{Flex: M, MinCores: 1, MaxCores: 2},
+		State: invasive.Suspended, Parts: []invasive.Part{on(0, 2)}}
 	shrinks := func(v *View) { v.Jobs[0].Taking, v.Grow = []uint32{3}, true }
 	for _, c := range []struct {
 		name   string
@@ -55,46 +56,96 @@ func TestSeat(t *testing.T) {
 		change func(*View)
 		want   string
 	}{
-		{"the socket that it fills best", part(1, 3, 4), []invasive.Held{runs(R, 1, 1, 0), runs(R, 2, 2, 4, 5), waits(R, 2, 2, on(0, 2))}, Policy{}, nil, "place 3 [6 7]"},
-		{"as few sockets as may be", part(1, 3, 4), []invasive.Held{runs(R, 1, 1, 0), waits(R, 6, 6, on(0, 6))}, Policy{}, nil, "place 2 [4 5 6 7 8 9]"},
+		{"the socket that it fills best", part(1, 3, 4), []invasive.Held{runs(R, 1, 1, 0),
+			runs(R, 2, 2, 4, 5), waits(R, 2, 2, on(0, 2))}, Policy{}, nil, "place 3 [6 7]"},
+		{"as few sockets as may be", part(1, 3, 4), []invasive.Held{runs(R, 1, 1, 0), waits(R, 6, 6, on(0, 6))},
+			Policy{}, nil, "place 2 [4 5 6 7 8 9]"},
 		{"its nodes", part(2, 1, 4), []invasive.Held{waits(R, 3, 3, on(1, 2), on(0, 1))}, Policy{}, nil, "place 1 [0 4 5]"},
-		{"other nodes, if its own are taken", part(2, 1, 4), []invasive.Held{runs(R, 2, 2, 0, 1), waits(R, 3, 3, on(0, 3))}, Policy{}, nil, "place 2 [4 5 6]"},
-		{"others shrink elsewhere, if its own nodes have nobody who can", part(2, 1, 2), []invasive.Held{runs(R, 2, 2, 0, 1), runs(M, 1, 2, 2, 3), waits(R, 1, 1, on(0, 1))}, Policy{}, nil, "take 2 [3] shrink"},
-		{"not enough yet, and kept", part(1, 1, 4), []invasive.Held{runs(R, 2, 2, 0, 1), waits(R, 3, 3, on(0, 3)), waits(R, 1, 1, on(0, 1))}, Policy{}, nil, ""},
-		{"a malleable one starts with less", part(1, 1, 4), []invasive.Held{runs(R, 2, 2, 0, 1), waits(M, 1, 4, on(0, 4))}, Policy{}, nil, "place 2 [2 3]"},
-		{"by priority", part(1, 1, 2), []invasive.Held{waits(R, 2, 2, on(0, 2)), waits(R, 2, 2, on(0, 2))}, Policy{}, func(v *View) { v.Jobs[1].Job.Priority = 5 }, "place 2 [0 1]"},
+		{"other nodes, if its own are taken", part(2, 1, 4),
+			[]invasive.Held{runs(R, 2, 2, 0, 1), waits(R, 3, 3, on(0, 3))}, Policy{}, nil, "place 2 [4 5 6]"},
+		{"others shrink elsewhere, if its own nodes have nobody who can", part(2, 1, 2),
+			[]invasive.Held{runs(R, 2, 2, 0, 1), runs(M, 1, 2, 2, 3), waits(R, 1, 1, on(0, 1))},
+			Policy{}, nil, "take 2 [3] shrink"},
+		{"not enough yet, and kept", part(1, 1, 4), []invasive.Held{runs(R, 2, 2, 0, 1),
+			waits(R, 3, 3, on(0, 3)), waits(R, 1, 1, on(0, 1))}, Policy{}, nil, ""},
+		{"a malleable one starts with less", part(1, 1, 4),
+			[]invasive.Held{runs(R, 2, 2, 0, 1), waits(M, 1, 4, on(0, 4))}, Policy{}, nil, "place 2 [2 3]"},
+		{"by priority", part(1, 1, 2), []invasive.Held{waits(R, 2, 2, on(0, 2)), waits(R, 2, 2, on(0, 2))},
+			Policy{}, func(v *View) { v.Jobs[1].Job.Priority = 5 }, "place 2 [0 1]"},
 		{"a suspended one first", part(1, 1, 2), []invasive.Held{waits(R, 2, 2, on(0, 2)), suspended}, Policy{}, nil, "give 2 [0 1]"},
 
 		{"a suspended malleable one on less", part(1, 1, 2), []invasive.Held{runs(R, 1, 1, 0), asleep}, Policy{}, nil, "give 2 [1]"},
-		{"but not if it refused to shrink", part(1, 1, 2), []invasive.Held{runs(R, 1, 1, 0), asleep}, Policy{}, func(v *View) { v.Stubborn = map[invasive.JobID]invasive.How{2: invasive.Shrink} }, ""},
+		{"but not if it refused to shrink", part(1, 1, 2), []invasive.Held{runs(R, 1, 1, 0), asleep},
+			Policy{}, func(v *View) { v.Stubborn = map[invasive.JobID]invasive.How{2: invasive.Shrink} }, ""},
 
-		{"urgent: free cores", part(1, 2, 2), []invasive.Held{runs(R, 2, 2, 0, 1), urgent(waits(M, 1, 4))}, Policy{Means: all}, nil, "place 2 [2 3]"},
-		{"urgent: shrinks, the younger first, as little as needed", part(1, 2, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(M, 1, 4, 4, 5, 6, 7), urgent(waits(R, 2, 2))}, Policy{Means: all}, nil, "take 2 [6 7] shrink"},
-		{"urgent: shrinks rather than suspends", part(1, 1, 4), []invasive.Held{runs(M, 1, 4, 0, 1), runs(R, 2, 2, 2, 3), urgent(waits(R, 1, 1))}, Policy{Means: all}, nil, "take 1 [1] shrink"},
-		{"urgent: suspends what is needed, and shrinks no one for nothing", part(1, 1, 4), []invasive.Held{runs(M, 1, 4, 0, 1), runs(R, 2, 2, 2, 3), urgent(waits(R, 2, 2))}, Policy{Means: all}, nil, "take 2 [2 3] suspend"},
-		{"urgent: the least important", part(1, 1, 2), []invasive.Held{runs(R, 1, 1, 0), runs(R, 1, 1, 1), urgent(waits(R, 1, 1))}, Policy{Means: all}, func(v *View) { v.Jobs[1].Job.Priority = 9 }, "take 1 [0] suspend"},
-		{"urgent: kills what can't be suspended", part(1, 1, 1), []invasive.Held{runs(R, 1, 1, 0), urgent(waits(R, 1, 1))}, Policy{Means: all}, func(v *View) { v.Stubborn = map[invasive.JobID]invasive.How{1: invasive.Suspend} }, "take 1 [0] kill"},
-		{"urgent: not by means that aren't wanted", part(1, 1, 1), []invasive.Held{runs(R, 1, 1, 0), urgent(waits(R, 1, 1))}, Policy{Means: all[:1]}, nil, ""},
-		{"urgent: never another urgent one", part(1, 1, 1), []invasive.Held{urgent(runs(R, 1, 1, 0)), urgent(waits(R, 1, 1))}, Policy{Means: all}, nil, ""},
-		{"urgent: waits for what was asked for", part(1, 1, 2), []invasive.Held{runs(M, 1, 2, 0, 1), urgent(waits(R, 1, 1))}, Policy{Means: all}, func(v *View) { v.Jobs[0].Taking = []uint32{1} }, ""},
-		{"not urgent: only shrinks", part(1, 1, 4), []invasive.Held{runs(M, 1, 4, 0, 1), runs(R, 2, 2, 2, 3), waits(R, 1, 1, on(0, 1)), waits(R, 2, 2, on(0, 2))}, Policy{Means: all}, nil, "take 1 [1] shrink"},
-		{"not who refused", part(1, 1, 2), []invasive.Held{runs(M, 1, 2, 0, 1), waits(R, 1, 1, on(0, 1))}, Policy{}, func(v *View) { v.Stubborn = map[invasive.JobID]invasive.How{1: invasive.Shrink} }, ""},
-		{"only on the nodes that are needed", part(2, 1, 2), []invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), waits(R, 1, 1, on(0, 1))}, Policy{}, nil, "take 1 [1] shrink"},
-		{"a socket with little is left first", part(1, 2, 4), []invasive.Held{runs(M, 1, 8, 0, 1, 2, 4), runs(R, 4, 4, 3, 5, 6, 7), waits(R, 1, 1, on(0, 1))}, Policy{}, nil, "take 1 [4] shrink"},
+		{"urgent: free cores", part(1, 2, 2), []invasive.Held{runs(R, 2, 2, 0, 1), urgent(waits(M, 1, 4))},
+			Policy{Means: all}, nil, "place 2 [2 3]"},
+		{"urgent: shrinks, the younger first, as little as needed", part(1, 2, 4),
+			[]invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(M, 1, 4, 4, 5, 6, 7), urgent(waits(R, 2, 2))},
+			Policy{Means: all}, nil, "take 2 [6 7] shrink"},
+		{"urgent: shrinks rather than suspends", part(1, 1, 4),
+			[]invasive.Held{runs(M, 1, 4, 0, 1), runs(R, 2, 2, 2, 3), urgent(waits(R, 1, 1))},
+			Policy{Means: all}, nil, "take 1 [1] shrink"},
+		{"urgent: suspends what is needed, and shrinks no one for nothing", part(1, 1, 4),
+			[]invasive.Held{runs(M, 1, 4, 0, 1), runs(R, 2, 2, 2, 3), urgent(waits(R, 2, 2))},
+			Policy{Means: all}, nil, "take 2 [2 3] suspend"},
+		{"urgent: the least important", part(1, 1, 2), []invasive.Held{runs(R, 1, 1, 0),
+			runs(R, 1, 1, 1), urgent(waits(R, 1, 1))}, Policy{Means: all},
+			func(v *View) { v.Jobs[1].Job.Priority = 9 }, "take 1 [0] suspend"},
+		{"urgent: kills what can't be suspended", part(1, 1, 1),
+			[]invasive.Held{runs(R, 1, 1, 0), urgent(waits(R, 1, 1))}, Policy{Means: all},
+			func(v *View) { v.Stubborn = map[invasive.JobID]invasive.How{1: invasive.Suspend} }, "take 1 [0] kill"},
+		{"urgent: not by means that aren't wanted", part(1, 1, 1),
+			[]invasive.Held{runs(R, 1, 1, 0), urgent(waits(R, 1, 1))}, Policy{Means: all[:1]}, nil, ""},
+		{"urgent: never another urgent one", part(1, 1, 1),
+			[]invasive.Held{urgent(runs(R, 1, 1, 0)), urgent(waits(R, 1, 1))}, Policy{Means: all}, nil, ""},
+		{"urgent: waits for what was asked for", part(1, 1, 2),
+			[]invasive.Held{runs(M, 1, 2, 0, 1), urgent(waits(R, 1, 1))}, Policy{Means: all},
+			func(v *View) { v.Jobs[0].Taking = []uint32{1} }, ""},
+		{"not urgent: only shrinks", part(1, 1, 4), []invasive.Held{runs(M, 1, 4, 0, 1),
+			runs(R, 2, 2, 2, 3), waits(R, 1, 1, on(0, 1)), waits(R, 2, 2, on(0, 2))},
+			Policy{Means: all}, nil, "take 1 [1] shrink"},
+		{"not who refused", part(1, 1, 2), []invasive.Held{runs(M, 1, 2, 0, 1), waits(R, 1, 1, on(0, 1))},
+			Policy{}, func(v *View) { v.Stubborn = map[invasive.JobID]invasive.How{1: invasive.Shrink} }, ""},
+		{"only on the nodes that are needed", part(2, 1, 2),
+			[]invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), waits(R, 1, 1, on(0, 1))}, Policy{}, nil, "take 1 [1] shrink"},
+		{"a socket with little is left first", part(1, 2, 4),
+			[]invasive.Held{runs(M, 1, 8, 0, 1, 2, 4), runs(R, 4, 4, 3, 5, 6, 7), waits(R, 1, 1, on(0, 1))},
+			Policy{}, nil, "take 1 [4] shrink"},
 
-		{"wishes: more, near its own", part(1, 2, 4), []invasive.Held{runs(invasive.Evolving, 1, 4, 4, 5)}, Policy{}, func(v *View) { v.Wishes = map[invasive.JobID]uint32{1: 9} }, "give 1 [6 7]"},
-		{"wishes: less", part(1, 1, 4), []invasive.Held{runs(invasive.Evolving, 1, 4, 0, 1, 2)}, Policy{}, func(v *View) { v.Wishes = map[invasive.JobID]uint32{1: 1} }, "take 1 [1 2] shrink"},
-		{"wishes: who waits goes first", part(1, 1, 3), []invasive.Held{runs(invasive.Evolving, 1, 3, 0), waits(R, 2, 2, on(0, 2))}, Policy{}, func(v *View) { v.Wishes = map[invasive.JobID]uint32{1: 3} }, "place 2 [1 2]"},
-		{"grows: all get a share", part(1, 1, 8), []invasive.Held{runs(M, 1, 8, 0), runs(M, 1, 8, 1, 2), runs(R, 1, 1, 3)}, Policy{}, func(v *View) { v.Grow = true }, "give 1 [4 5]; give 2 [6 7]"},
-		{"grows: not by little", part(1, 1, 16), []invasive.Held{runs(M, 1, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), runs(R, 3, 3, 12, 13, 14)}, Policy{}, func(v *View) { v.Grow = true }, ""},
-		{"grows: unless it is the last core", part(1, 1, 16), []invasive.Held{runs(M, 1, 13, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), runs(R, 3, 3, 12, 13, 14)}, Policy{}, func(v *View) { v.Grow = true }, "give 1 [15]"},
+		{"wishes: more, near its own", part(1, 2, 4), []invasive.Held{runs(invasive.Evolving, 1, 4, 4, 5)},
+			Policy{}, func(v *View) { v.Wishes = map[invasive.JobID]uint32{1: 9} }, "give 1 [6 7]"},
+		{"wishes: less", part(1, 1, 4), []invasive.Held{runs(invasive.Evolving, 1, 4, 0, 1, 2)},
+			Policy{}, func(v *View) { v.Wishes = map[invasive.JobID]uint32{1: 1} }, "take 1 [1 2] shrink"},
+		{"wishes: who waits goes first", part(1, 1, 3),
+			[]invasive.Held{runs(invasive.Evolving, 1, 3, 0), waits(R, 2, 2, on(0, 2))},
+			Policy{}, func(v *View) { v.Wishes = map[invasive.JobID]uint32{1: 3} }, "place 2 [1 2]"},
+		{"grows: all get a share", part(1, 1, 8), []invasive.Held{runs(M, 1, 8, 0),
+			runs(M, 1, 8, 1, 2), runs(R, 1, 1, 3)}, Policy{}, func(v *View) { v.Grow = true },
+			"give 1 [4 5]; give 2 [6 7]"},
+		{"grows: not by little", part(1, 1, 16),
+			[]invasive.Held{runs(M, 1, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), runs(R, 3, 3, 12, 13, 14)},
+			Policy{}, func(v *View) { v.Grow = true }, ""},
+		{"grows: unless it is the last core", part(1, 1, 16),
+			[]invasive.Held{runs(M, 1, 13, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), runs(R, 3, 3, 12, 13, 14)},
+			Policy{}, func(v *View) { v.Grow = true }, "give 1 [15]"},
 
-		{"power: no more than the cap", part(1, 1, 4), []invasive.Held{runs(R, 1, 1, 0), waits(R, 2, 2, on(0, 2))}, Policy{CapWatts: 29, CoreWatts: 10}, nil, ""},
-		{"power: but alone", part(1, 1, 4), []invasive.Held{waits(R, 4, 4, on(0, 4))}, Policy{CapWatts: 29, CoreWatts: 10}, nil, "place 1 [0 1 2 3]"},
-		{"power: a socket that sleeps costs more", part(1, 2, 2), []invasive.Held{runs(R, 1, 1, 0), waits(R, 1, 1, on(0, 1)), waits(R, 1, 1, on(0, 1))}, Policy{CapWatts: 100, CoreWatts: 10, SocketWatts: 40}, nil, "place 2 [1]"},
-		{"power: none for growth that is kept for who waits", part(1, 2, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(M, 1, 4, 4), waits(R, 2, 2, on(0, 2))}, Policy{CapWatts: 60, CoreWatts: 10}, shrinks, ""},
-		{"power: none for others that is kept for who waits", part(1, 2, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(R, 1, 1, 4), waits(R, 2, 2, on(0, 2)), waits(R, 1, 1, on(0, 1))}, Policy{CapWatts: 60, CoreWatts: 10}, shrinks, ""},
-		{"at once elsewhere, if its own are to come", part(1, 2, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), waits(R, 3, 3, on(0, 3))}, Policy{}, func(v *View) { v.Jobs[0].Taking = []uint32{1, 2, 3} }, "place 2 [4 5 6]"},
+		{"power: no more than the cap", part(1, 1, 4), []invasive.Held{runs(R, 1, 1, 0), waits(R, 2, 2, on(0, 2))},
+			Policy{CapWatts: 29, CoreWatts: 10}, nil, ""},
+		{"power: but alone", part(1, 1, 4), []invasive.Held{waits(R, 4, 4, on(0, 4))},
+			Policy{CapWatts: 29, CoreWatts: 10}, nil, "place 1 [0 1 2 3]"},
+		{"power: a socket that sleeps costs more", part(1, 2, 2),
+			[]invasive.Held{runs(R, 1, 1, 0), waits(R, 1, 1, on(0, 1)), waits(R, 1, 1, on(0, 1))},
+			Policy{CapWatts: 100, CoreWatts: 10, SocketWatts: 40}, nil, "place 2 [1]"},
+		{"power: none for growth that is kept for who waits", part(1, 2, 4),
+			[]invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(M, 1, 4, 4), waits(R, 2, 2, on(0, 2))},
+			Policy{CapWatts: 60, CoreWatts: 10}, shrinks, ""},
+		{"power: none for others that is kept for who waits", part(1, 2, 4),
+			[]invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(R, 1, 1, 4), waits(R, 2, 2, on(0, 2)),
+				waits(R, 1, 1, on(0, 1))}, Policy{CapWatts: 60, CoreWatts: 10}, shrinks, ""},
+		{"at once elsewhere, if its own are to come", part(1, 2, 4),
+			[]invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), waits(R, 3, 3, on(0, 3))},
+			Policy{}, func(v *View) { v.Jobs[0].Taking = []uint32{1, 2, 3} }, "place 2 [4 5 6]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := view(c.part, c.jobs...)
@@ -132,16 +183,22 @@ func TestOffer(t *testing.T) {
 		want   []invasive.Part
 	}{
 		{"what is free", part(2, 1, 4), []invasive.Held{runs(R, 1, 1, 0)}, Policy{}, Plain, nil, []invasive.Part{on(0, 3), on(1, 4)}},
-		{"without what others wait for", part(1, 1, 4), []invasive.Held{runs(R, 2, 2, 0, 1), waits(R, 3, 3, on(0, 3))}, Policy{}, Plain, nil, nil},
+		{"without what others wait for", part(1, 1, 4), []invasive.Held{runs(R, 2, 2, 0, 1),
+			waits(R, 3, 3, on(0, 3))}, Policy{}, Plain, nil, nil},
 		{"blocks", part(1, 2, 4), []invasive.Held{runs(R, 1, 1, 0)}, Policy{}, Blocks, nil, []invasive.Part{on(0, 4)}},
 		{"no more than the cap", part(2, 1, 4), nil, Policy{CapWatts: 50, CoreWatts: 10}, Plain, nil, []invasive.Part{on(0, 4), on(1, 1)}},
-		{"no more than the cap leaves to who waits", part(1, 2, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(R, 1, 1, 4), waits(R, 2, 2, on(0, 2))}, Policy{CapWatts: 60, CoreWatts: 10}, Plain,
+		{"no more than the cap leaves to who waits", part(1, 2, 4),
+			[]invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), runs(R, 1, 1, 4), waits(R, 2, 2, on(0, 2))},
+			Policy{CapWatts: 60, CoreWatts: 10}, Plain,
 			func(v *View) { v.Jobs[0].Taking = []uint32{3} }, nil},
-		{"ahead: ends, and shrinks", part(1, 1, 6), []invasive.Held{runs(R, 2, 2, 0, 1), runs(M, 1, 3, 2, 3, 4)}, Policy{Horizon: 60, ShrinkTime: 5}, Ahead, limits,
+		{"ahead: ends, and shrinks", part(1, 1, 6), []invasive.Held{runs(R, 2, 2, 0, 1), runs(M, 1, 3, 2, 3, 4)},
+			Policy{Horizon: 60, ShrinkTime: 5}, Ahead, limits,
 			[]invasive.Part{on(0, 1), {Cores: 2, Delay: 5}, {Cores: 2, Delay: 20}}},
-		{"ahead: shrinks before it ends", part(1, 1, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2)}, Policy{Horizon: 60, ShrinkTime: 5}, Ahead, limits,
+		{"ahead: shrinks before it ends", part(1, 1, 4), []invasive.Held{runs(M, 1, 4, 0, 1, 2)},
+			Policy{Horizon: 60, ShrinkTime: 5}, Ahead, limits,
 			[]invasive.Part{on(0, 1), {Cores: 2, Delay: 5}, {Cores: 1, Delay: 20}}},
-		{"ahead if nothing is free, without claims", part(1, 1, 4), []invasive.Held{runs(R, 4, 4, 0, 1, 2, 3), waits(R, 3, 3, on(0, 3))}, Policy{Horizon: 60}, Plain, limits,
+		{"ahead if nothing is free, without claims", part(1, 1, 4),
+			[]invasive.Held{runs(R, 4, 4, 0, 1, 2, 3), waits(R, 3, 3, on(0, 3))}, Policy{Horizon: 60}, Plain, limits,
 			[]invasive.Part{{Cores: 1, Delay: 20}}},
 		{"too far ahead", part(1, 1, 1), []invasive.Held{runs(R, 1, 1, 0)}, Policy{Horizon: 10}, Ahead, limits, nil},
 	} {
@@ -178,13 +235,20 @@ func TestJudge(t *testing.T) {
 		text    string
 	}{
 		{"nothing at all", nil, Policy{MinUse: 1}, 5, nil, Taken, ""},
-		{"all is well", nil, Policy{MinUse: 0.5, Compact: true}, 9, []invasive.Mapping{mapped(8, on(0, 8)), mapped(9, on(1, 2))}, Taken, ""},
-		{"uses little", nil, Policy{MinUse: 0.5}, 9, []invasive.Mapping{mapped(8, on(0, 2))}, Unused, "uses 2 of 16 cores, and 8 more jobs wait"},
+		{"all is well", nil, Policy{MinUse: 0.5, Compact: true}, 9,
+			[]invasive.Mapping{mapped(8, on(0, 8)), mapped(9, on(1, 2))}, Taken, ""},
+		{"uses little", nil, Policy{MinUse: 0.5}, 9, []invasive.Mapping{mapped(8, on(0, 2))},
+			Unused, "uses 2 of 16 cores, and 8 more jobs wait"},
 		{"uses little, but all that there is", nil, Policy{MinUse: 0.5}, 1, []invasive.Mapping{mapped(8, on(0, 2))}, Taken, ""},
-		{"torn", []invasive.Held{runs(invasive.Rigid, 2, 2, 0, 4)}, Policy{Compact: true}, 1, []invasive.Mapping{mapped(8, on(0, 4))}, Torn, "job 8 would lie on several sockets"},
-		{"torn, allowed", []invasive.Held{runs(invasive.Rigid, 2, 2, 0, 4)}, Policy{}, 1, []invasive.Mapping{mapped(8, on(0, 4))}, Taken, ""},
-		{"torn, but there is no other place", []invasive.Held{runs(invasive.Rigid, 2, 2, 0, 4)}, Policy{Compact: true}, 2, []invasive.Mapping{mapped(8, on(0, 4)), mapped(9, on(1, 8))}, Taken, ""},
-		{"power", []invasive.Held{runs(invasive.Rigid, 1, 1, 0)}, Policy{CapWatts: 40, CoreWatts: 10}, 1, []invasive.Mapping{mapped(8, on(0, 2)), mapped(9, on(1, 2))}, Power, "job 9 goes beyond the cap of 40 W"},
+		{"torn", []invasive.Held{runs(invasive.Rigid, 2, 2, 0, 4)}, Policy{Compact: true},
+			1, []invasive.Mapping{mapped(8, on(0, 4))}, Torn, "job 8 would lie on several sockets"},
+		{"torn, allowed", []invasive.Held{runs(invasive.Rigid, 2, 2, 0, 4)}, Policy{},
+			1, []invasive.Mapping{mapped(8, on(0, 4))}, Taken, ""},
+		{"torn, but there is no other place", []invasive.Held{runs(invasive.Rigid, 2, 2, 0, 4)},
+			Policy{Compact: true}, 2, []invasive.Mapping{mapped(8, on(0, 4)), mapped(9, on(1, 8))}, Taken, ""},
+		{"power", []invasive.Held{runs(invasive.Rigid, 1, 1, 0)}, Policy{CapWatts: 40, CoreWatts: 10},
+			1, []invasive.Mapping{mapped(8, on(0, 2)), mapped(9, on(1, 2))}, Power,
+			"job 9 goes beyond the cap of 40 W"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := view(twoHalves, c.jobs...)
@@ -227,7 +291,8 @@ func TestAllJobsEnd(t *testing.T) {
 			saved[i].Job, saved[i].Parts = drawJob(t, invasive.JobID(i+1), &terms.Partition)
 		}
 		h, _ := invasive.NewHypervisor(terms, saved, nil, nil)
-		w := &world{t: t, h: h, policy: policy, shape: terms.Partition, stubborn: map[invasive.JobID]invasive.How{}, wishes: map[invasive.JobID]uint32{}}
+		w := &world{t: t, h: h, policy: policy, shape: terms.Partition,
+			stubborn: map[invasive.JobID]invasive.How{}, wishes: map[invasive.JobID]uint32{}}
 		for range 40 {
 			w.step()
 			w.happens()
@@ -245,7 +310,8 @@ func TestAllJobsEnd(t *testing.T) {
 
 func drawJob(t *rapid.T, id invasive.JobID, p *invasive.Partition) (*invasive.Job, []invasive.Part) {
 	perNode := p.Sockets * p.CoresPerSocket
-	j := &invasive.Job{ID: id, Flex: invasive.Flex(rapid.IntRange(0, 3).Draw(t, "flex")), Priority: rapid.Uint32Range(0, 2).Draw(t, "priority")}
+	j := &invasive.Job{ID: id, Flex: invasive.Flex(rapid.IntRange(0, 3).Draw(t, "flex")),
+		Priority: rapid.Uint32Range(0, 2).Draw(t, "priority")}
 	var parts []invasive.Part
 	for node := range rapid.Uint32Range(1, p.Nodes).Draw(t, "on") {
 		parts = append(parts, on(node, rapid.Uint32Range(1, perNode).Draw(t, "cores")))
@@ -284,11 +350,13 @@ func (w *world) step() {
 	}
 }
 
-// promise is a step, and notes for whom cores are asked. One before them in the order who can be served only now goes first.
+// promise is a step, and notes for whom cores are asked. One before them in the order who can be
+// served only now goes first.
 func (w *world) promise() {
 	served := newPlan(w.view(), w.policy).ids
 	for _, j := range w.h.Jobs(nil) {
-		if j.State == invasive.Running { // it has them; for an urgent one it may have to give them up again
+		if j.State == invasive.Running {
+			// it has them; for an urgent one it may have to give them up again
 			delete(w.promised, j.Job.ID)
 		}
 	}

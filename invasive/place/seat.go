@@ -12,12 +12,14 @@ import (
 
 // A plan is what is decided, as events for the Hypervisor, and the boards after it.
 //
-// It is made for the time when all that was asked for has come, on the board later: so it stays the same from one such
-// answer to the next, and whoever cores were asked for gets them. What of it can be had at once is had at once.
+// It is made for the time when all that was asked for has come, on the board later: so it stays the
+// same from one such answer to the next, and whoever cores were asked for gets them. What of it can
+// be had at once is had at once.
 type plan struct {
 	policy *Policy
 	view   *View
-	jobs   []invasive.Held           // as in the view once it is settled, Taking as in the view and as planned
+	// as in the view once it is settled, Taking as in the view and as planned
+	jobs   []invasive.Held
 	asks   func(invasive.JobID) bool // who may take cores from others
 	later  *board                    // once all that is asked back has come
 	now    *board                    // free are those cores that are nobody's, and won't be
@@ -66,7 +68,8 @@ func (l *plan) needed() []invasive.Event { return slices.Concat(l.placed, l.take
 // newLater plans for the time when all that is asked for has come.
 func newLater(v *View, p *Policy, asks func(invasive.JobID) bool) *plan {
 	settled := v.settled(nil)
-	l := &plan{policy: p, view: v, asks: asks, jobs: slices.Clone(settled.Jobs), later: newBoard(settled, p), ids: map[invasive.JobID]bool{}}
+	l := &plan{policy: p, view: v, asks: asks, jobs: slices.Clone(settled.Jobs),
+		later: newBoard(settled, p), ids: map[invasive.JobID]bool{}}
 	for i := range l.jobs {
 		l.jobs[i].Taking = v.Jobs[i].Taking
 	}
@@ -112,8 +115,8 @@ func (l *plan) serve(n *need) {
 	l.later.seat(l.later.candidates(&some, n.most)) // their power is kept as well
 }
 
-// reclaim takes cores from others for a need, and returns those that it will have. It takes nothing if that would
-// not be enough.
+// reclaim takes cores from others for a need, and returns those that it will have. It takes nothing
+// if that would not be enough.
 func (l *plan) reclaim(n *need) []uint32 {
 	trial := l.later.clone()
 	takes := map[invasive.JobID]invasive.Event{}
@@ -158,7 +161,8 @@ func (b *board) deficit(n *need) int {
 // take plans those of the takes without which it doesn't do.
 func (l *plan) take(n *need, all map[invasive.JobID]invasive.Event) []uint32 {
 	takes := slices.SortedFunc(maps.Values(all), func(a, b invasive.Event) int {
-		return cmp.Or(-cmp.Compare(a.How, b.How), cmp.Compare(a.ID, b.ID)) // the worst is spared first
+		// the worst is spared first
+		return cmp.Or(-cmp.Compare(a.How, b.How), cmp.Compare(a.ID, b.ID))
 	})
 	with := func(list []invasive.Event) *board {
 		b := l.later.clone()
@@ -188,13 +192,14 @@ func (l *plan) take(n *need, all map[invasive.JobID]invasive.Event) []uint32 {
 	return l.later.seats(n)
 }
 
-// victims are jobs that cores may be taken from in this way, the least important and youngest first. Urgent jobs
-// are none.
+// victims are jobs that cores may be taken from in this way, the least important and youngest
+// first. Urgent jobs are none.
 func (l *plan) victims(n *need, how invasive.How) []invasive.Held {
 	var list []invasive.Held
 	for _, h := range l.jobs {
 		runs := h.State == invasive.Running && len(h.Cores) > 0 && h.Taking == nil
-		if runs && h.Job.ID != n.held.Job.ID && !h.Job.Urgent && l.view.Stubborn[h.Job.ID] < how && (how != invasive.Shrink || h.Job.Flex == invasive.Malleable) {
+		if runs && h.Job.ID != n.held.Job.ID && !h.Job.Urgent && l.view.Stubborn[h.Job.ID] < how &&
+			(how != invasive.Shrink || h.Job.Flex == invasive.Malleable) {
 			list = append(list, h)
 		}
 	}

@@ -13,15 +13,17 @@ import (
 type Policy struct {
 	// Means are those by which an urgent job may take cores from others, tried in this order.
 	Means []invasive.How
-	// CapWatts, if above 0, is the most that the partition may draw, by the model of CoreWatts for a busy core and
-	// SocketWatts for a socket with at least one. A job that is more by itself runs when nothing else does.
+	// CapWatts, if above 0, is the most that the partition may draw, by the model of CoreWatts for
+	// a busy core and SocketWatts for a socket with at least one. A job that is more by itself runs
+	// when nothing else does.
 	CapWatts, CoreWatts, SocketWatts float64
-	// MinUse is the share of the offered free cores, 0 to 1, that a mapping must use while more jobs wait.
+	// MinUse is the share of the offered free cores, 0 to 1, that a mapping must use
+	// while more jobs wait.
 	MinUse float64
 	// Compact rejects mappings that tear a job over sockets though it would fit into one.
 	Compact bool
-	// Horizon is how far ahead virtual offers look, and ShrinkTime the delay of cores that malleable jobs have
-	// to let go of first, both in seconds. Horizon 0: no virtual offers.
+	// Horizon is how far ahead virtual offers look, and ShrinkTime the delay of cores that
+	// malleable jobs have to let go of first, both in seconds. Horizon 0: no virtual offers.
 	Horizon, ShrinkTime uint32
 }
 
@@ -34,7 +36,8 @@ type View struct {
 	Stubborn map[invasive.JobID]invasive.How
 	// Wishes are the numbers of cores that evolving jobs have asked for.
 	Wishes map[invasive.JobID]uint32
-	// Left are the seconds after which running jobs have reached their limits; those without aren't there.
+	// Left are the seconds after which running jobs have reached their limits; those
+	// without aren't there.
 	Left map[invasive.JobID]uint32
 	// Grow lets malleable jobs have what nobody else wants.
 	Grow bool

@@ -15,14 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Process names one for good: IDs are used again, but not with the same start time in the same boot.
+// A Process names one for good: IDs are used again, but not with the same start
+// time in the same boot.
 type Process struct {
 	PID   int
 	Start uint64 // in clock ticks since the boot
 	Boot  string
 }
 
-// A Stat is what /proc/PID/stat says of a process: its parent, its state as a letter, and its start in clock ticks since the boot.
+// A Stat is what /proc/PID/stat says of a process: its parent, its state as a letter, and its start
+// in clock ticks since the boot.
 type Stat struct {
 	Parent int
 	State  byte
@@ -138,8 +140,8 @@ func Numbers(dir string) (list []int) {
 	return list
 }
 
-// restTime is how long one goes on trying to reach processes that start others, or that are on a busy
-// CPU: a signal counts only once its process has had a moment there.
+// restTime is how long one goes on trying to reach processes that start others, or that are on a
+// busy CPU: a signal counts only once its process has had a moment there.
 const (
 	RestTime  = 10 * time.Second
 	RoundTime = 2 * time.Millisecond
@@ -151,8 +153,8 @@ var ErrRestless = fmt.Errorf("its processes can't all be reached within %v", Res
 // A Family lists the processes of a job, as they are now.
 type Family func() []int
 
-// eachUntilStill calls f for all of a family, again and again, until it has nothing left to change: a
-// process may start others meanwhile.
+// eachUntilStill calls f for all of a family, again and again, until it has nothing left to change:
+// a process may start others meanwhile.
 func (family Family) eachUntilStill(f func(pid int) (changed bool, err error)) error {
 	for until := time.Now().Add(RestTime); time.Now().Before(until); time.Sleep(RoundTime) {
 		still := true
@@ -187,8 +189,9 @@ func (family Family) Halt() error {
 	})
 }
 
-// Halted tells whether no thread of a process that SIGSTOP was sent to can run any more. One that waits in the kernel (D) comes to
-// the signal before it goes on; the parent of a vfork waits so for its child, which may be stopped itself.
+// Halted tells whether no thread of a process that SIGSTOP was sent to can run any more. One that
+// waits in the kernel (D) comes to the signal before it goes on; the parent of a vfork waits so for
+// its child, which may be stopped itself.
 func Halted(pid int) bool {
 	for _, tid := range Numbers(fmt.Sprintf("/proc/%d/task", pid)) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid))
@@ -210,8 +213,8 @@ func (family Family) Signal(sig unix.Signal) (err error) {
 	return err
 }
 
-// Confine lets all threads of a family run on cpus only. Those that ran on all of before get all of them, those
-// that have bound themselves to some keep those that are left; with force all get all.
+// Confine lets all threads of a family run on cpus only. Those that ran on all of before get all of
+// them, those that have bound themselves to some keep those that are left; with force all get all.
 func (family Family) Confine(before, cpus *unix.CPUSet, force bool) error {
 	return family.eachUntilStill(func(pid int) (changed bool, err error) {
 		for _, tid := range Numbers(fmt.Sprintf("/proc/%d/task", pid)) {

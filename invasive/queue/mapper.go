@@ -19,21 +19,23 @@ import (
 // Options are the settings of a Mapper. DefaultOptions has the recommended ones.
 type Options struct {
 	Metrics Metrics
-	// Auction are core's settings; its Window and Depth are how many of the waiting jobs are looked at.
+	// Auction are core's settings; its Window and Depth are how many of the
+	// waiting jobs are looked at.
 	Auction core.AuctionOptions
-	// Soon is how late the cores of a virtual offer may be to be mapped like those that are there. It is for cores that malleable jobs
-	// let go of; a job that is mapped onto cores which running jobs hold keeps others from what it waits for.
+	// Soon is how late the cores of a virtual offer may be to be mapped like those that are there.
+	// It is for cores that malleable jobs let go of; a job that is mapped onto cores which running
+	// jobs hold keeps others from what it waits for.
 	Soon time.Duration
-	// Fill is the share of an offer, in percent, that a mapping has to use for the offer to be good although the first
-	// job isn't in it; unless that has waited longer than Patience.
+	// Fill is the share of an offer, in percent, that a mapping has to use for the offer to be good
+	// although the first job isn't in it; unless that has waited longer than Patience.
 	Fill     uint32
 	Patience time.Duration
 	// Seed starts the random choices.
 	Seed uint64
 }
 
-// DefaultOptions are the recommended settings. The window is smaller than core's, since each negotiation has several decisions, and
-// another one follows as soon as cores are free.
+// DefaultOptions are the recommended settings. The window is smaller than core's, since each
+// negotiation has several decisions, and another one follows as soon as cores are free.
 func DefaultOptions() Options {
 	a := core.DefaultAuctionOptions()
 	a.Window, a.Depth, a.MaxBidsPerJob, a.Drafts, a.Work = 50, 200, 8, 4, 1_000_000
@@ -65,12 +67,14 @@ func NewMapper(o Options) (*Mapper, error) {
 	return &Mapper{opts: o, auction: auction}, nil
 }
 
-// SoonAtLeast raises Options.Soon to what the iHypervisor says that malleable jobs may take to let go of cores.
+// SoonAtLeast raises Options.Soon to what the iHypervisor says that malleable jobs may
+// take to let go of cores.
 func (m *Mapper) SoonAtLeast(d time.Duration) { m.opts.Soon = max(m.opts.Soon, d) }
 
-// Decide answers AskDecision with a Decided: which of the waiting jobs (those of Agent.Queue) are mapped onto the offer, or that it is
-// rejected; final: it may not be. It is due at the deadline of ctx; without one, equal calls give equal mappings. The mapping belongs to the caller, and has been held against
-// [Verify]. With an error the event is a rejection, or an empty mapping.
+// Decide answers AskDecision with a Decided: which of the waiting jobs (those of Agent.Queue) are
+// mapped onto the offer, or that it is rejected; final: it may not be. It is due at the deadline of
+// ctx; without one, equal calls give equal mappings. The mapping belongs to the caller, and has
+// been held against [Verify]. With an error the event is a rejection, or an empty mapping.
 func (m *Mapper) Decide(ctx context.Context, waiting []Entry, o *invasive.Offer, final bool, now time.Duration) (invasive.Event, error) {
 	m.count++
 	refuse := invasive.Event{Kind: invasive.Decided, Accept: final}
@@ -241,7 +245,8 @@ func (f *offer) hold() error {
 		from, delay := len(f.segs), f.late[i].Delay
 		for ; i < len(f.late) && f.late[i].Delay == delay; i++ {
 			p := f.late[i]
-			if n := len(f.segs); n > from && uint32(f.segs[n-1].First) == p.Node { // two jobs of a node
+			if n := len(f.segs); n > from && uint32(f.segs[n-1].First) == p.Node {
+				// two jobs of a node
 				f.segs[n-1].Cores += uint16(p.Cores)
 				continue
 			}
@@ -268,7 +273,8 @@ func (f *offer) take(segs []nodeset.Segment) []invasive.Part {
 	return parts
 }
 
-// topUp gives what is left of a node to the jobs there that can use more: first those that can't grow later.
+// topUp gives what is left of a node to the jobs there that can use more: first those
+// that can't grow later.
 func (f *offer) topUp(mapping []invasive.Mapping) {
 	for _, flex := range [...]invasive.Flex{invasive.Moldable, invasive.Malleable} {
 		for i := range mapping {

@@ -11,10 +11,10 @@ import (
 	"github.com/aucsched/aucsched/core"
 )
 
-// Metrics say how many points a job's start is worth: Start for every job, and in addition its priority, PerHour for
-// each hour that it has waited, and up to Deadline the closer it is to the last moment at which it could start
-// and keep its deadline: all of them from that moment on, none Horizon before it. A deadline that can't be kept any more
-// counts as none.
+// Metrics say how many points a job's start is worth: Start for every job, and in addition its
+// priority, PerHour for each hour that it has waited, and up to Deadline the closer it is to the
+// last moment at which it could start and keep its deadline: all of them from that moment on, none
+// Horizon before it. A deadline that can't be kept any more counts as none.
 type Metrics struct {
 	Start, PerHour, Deadline float64
 	Horizon                  time.Duration
@@ -66,7 +66,8 @@ func (m *Metrics) rank(to []ranked, waiting []Entry, n int, now time.Duration) [
 	return to[:min(n, len(to))]
 }
 
-// selectFirst moves the first n elements of an order to the front, in any order (Hoare's selection).
+// selectFirst moves the first n elements of an order to the front, in any order
+// (Hoare's selection).
 func selectFirst(s []ranked, n int, order func(a, b ranked) int) {
 	for low, high := 0, len(s)-1; low < high; {
 		pivot := s[low+(high-low)/2]

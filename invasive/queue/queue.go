@@ -9,7 +9,8 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
-// An Entry is a job with what the iHypervisor needn't know of it. Times count from some moment that never changes.
+// An Entry is a job with what the iHypervisor needn't know of it. Times count from some
+// moment that never changes.
 type Entry struct {
 	Job *invasive.Job
 	// Submitted is when the job came.
@@ -18,7 +19,8 @@ type Entry struct {
 	Deadline time.Duration
 }
 
-// A Queue is the jobs that have been submitted and haven't ended. It is not safe for concurrent use.
+// A Queue is the jobs that have been submitted and haven't ended. It is not
+// safe for concurrent use.
 type Queue struct {
 	limit   int
 	entries map[invasive.JobID]Entry
@@ -41,7 +43,8 @@ type KnownError struct{ ID invasive.JobID }
 
 func (e *KnownError) Error() string { return fmt.Sprintf("job %d is in the queue already", e.ID) }
 
-// Add takes a job in. The error is a *FullError, a *KnownError, or an *invasive.FieldError of a job that makes no sense.
+// Add takes a job in. The error is a *FullError, a *KnownError, or an *invasive.FieldError of a job
+// that makes no sense.
 func (q *Queue) Add(e Entry) error {
 	if err := e.Job.Check(); err != nil {
 		return err

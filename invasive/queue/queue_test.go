@@ -34,7 +34,8 @@ func TestQueue(t *testing.T) {
 	assert.Equal(t, 2, q.Len())
 }
 
-// Points: older, more important and more pressing jobs come first, and a deadline that is lost doesn't count.
+// Points: older, more important and more pressing jobs come first, and a deadline that
+// is lost doesn't count.
 func TestPoints(t *testing.T) {
 	m := DefaultMetrics()
 	now := 10 * time.Hour
@@ -107,7 +108,8 @@ func TestDecide(t *testing.T) {
 			map[invasive.JobID]uint32{1: 2, 2: 2}, ""},
 		{"a moldable job takes all", []*invasive.Job{job(1, invasive.Moldable, 2, 100)}, parts(node(3, 4, 0), node(7, 3, 0)), false,
 			map[invasive.JobID]uint32{1: 7}, ""},
-		{"or makes room", []*invasive.Job{job(1, invasive.Moldable, 2, 8), job(2, invasive.Rigid, 8, 8)}, parts(node(0, 4, 0), node(1, 6, 0)), false,
+		{"or makes room", []*invasive.Job{job(1, invasive.Moldable, 2, 8), job(2, invasive.Rigid, 8, 8)},
+			parts(node(0, 4, 0), node(1, 6, 0)), false,
 			map[invasive.JobID]uint32{1: 2, 2: 8}, ""},
 		{"nothing fits", []*invasive.Job{wide}, parts(node(0, 4, 0)), false, nil, "no job fits"},
 		{"nothing fits, but it has to", []*invasive.Job{wide}, parts(node(0, 4, 0)), true, map[invasive.JobID]uint32{}, ""},
@@ -137,8 +139,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// The first job's place is kept free once offers tell when cores come, and an offer that is filled by others is no longer good when it has waited for
-// too long.
+// The first job's place is kept free once offers tell when cores come, and an offer that is filled
+// by others is no longer good when it has waited for too long.
 func TestFirstIsProtected(t *testing.T) {
 	opts := DefaultOptions()
 	m, err := NewMapper(opts)
@@ -192,7 +194,8 @@ func TestVerify(t *testing.T) {
 			j := drawJob(t, invasive.JobID(max(1, i+rapid.IntRange(0, 1).Draw(t, "next"))))
 			e := invasive.Mapping{Job: j}
 			for range rapid.IntRange(1, 3).Draw(t, "parts") {
-				e.Parts = append(e.Parts, invasive.Part{Node: uint32(rapid.IntRange(0, 5).Draw(t, "node")), Cores: uint32(rapid.IntRange(1, 4).Draw(t, "cores"))})
+				e.Parts = append(e.Parts, invasive.Part{Node: uint32(rapid.IntRange(0, 5).Draw(t, "node")),
+					Cores: uint32(rapid.IntRange(1, 4).Draw(t, "cores"))})
 			}
 			mapping = append(mapping, e)
 		}
@@ -213,7 +216,8 @@ func drawOffer(t *rapid.T) *invasive.Offer {
 	o := &invasive.Offer{Jobs: uint32(rapid.IntRange(0, 10).Draw(t, "most jobs"))}
 	for range rapid.IntRange(0, 8).Draw(t, "offered") {
 		o.Parts = append(o.Parts, invasive.Part{Node: uint32(rapid.IntRange(0, 5).Draw(t, "offers")),
-			Cores: uint32(rapid.IntRange(1, 8).Draw(t, "of")), Delay: uint32(rapid.SampledFrom([]int{0, 0, 1, 60, 61, 100}).Draw(t, "delay"))})
+			Cores: uint32(rapid.IntRange(1, 8).Draw(t, "of")),
+			Delay: uint32(rapid.SampledFrom([]int{0, 0, 1, 60, 61, 100}).Draw(t, "delay"))})
 	}
 	return o
 }

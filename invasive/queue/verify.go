@@ -8,9 +8,10 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
-// Verify is the independent referee of a mapping: it returns an error that names the first job or node at fault. A mapping
-// may name each job once, and as many as the offer allows; it may take of each node what the offer has of it, and must give each job
-// cores and nodes within its limits. It shares nothing with the mapper; it takes time in the size of the offer and the mapping.
+// Verify is the independent referee of a mapping: it returns an error that names the first job or
+// node at fault. A mapping may name each job once, and as many as the offer allows; it may take of
+// each node what the offer has of it, and must give each job cores and nodes within its limits. It
+// shares nothing with the mapper; it takes time in the size of the offer and the mapping.
 func Verify(o *invasive.Offer, mapping []invasive.Mapping) error {
 	if uint64(len(mapping)) > uint64(o.Jobs) {
 		return fmt.Errorf("%d jobs are mapped, the offer allows %d", len(mapping), o.Jobs)

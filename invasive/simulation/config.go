@@ -27,7 +27,8 @@ type Config struct {
 	Report time.Duration
 	// Latency is how long a message takes, Think how long a decision of the iScheduler.
 	Latency, Think time.Duration
-	// Release is how long a job takes to let go of cores, ResizeCost how long it does no work after each change of its cores.
+	// Release is how long a job takes to let go of cores, ResizeCost how long it does no work after
+	// each change of its cores.
 	Release, ResizeCost time.Duration
 }
 
@@ -53,7 +54,8 @@ func (c *Config) Validate() error {
 	p := &c.Partition
 	if p.Nodes == 0 || p.Sockets == 0 || p.CoresPerSocket == 0 || p.Nodes > invasive.MaxCores ||
 		uint64(p.Nodes)*uint64(p.Sockets) > invasive.MaxCores || p.Cores() > invasive.MaxCores {
-		return fmt.Errorf("partition of %d nodes of %d sockets of %d cores: must be 1 to %d cores in all", p.Nodes, p.Sockets, p.CoresPerSocket, invasive.MaxCores)
+		return fmt.Errorf("partition of %d nodes of %d sockets of %d cores: must be 1 to %d cores in all",
+			p.Nodes, p.Sockets, p.CoresPerSocket, invasive.MaxCores)
 	}
 	if c.Repeat <= 0 {
 		return fmt.Errorf("repeat %v: must be more than 0", c.Repeat)
@@ -87,7 +89,8 @@ type Job struct {
 	Serial float64
 }
 
-// A Wish is another number of cores, MinCores to MaxCores, that a job asks for when a share of its work is done.
+// A Wish is another number of cores, MinCores to MaxCores, that a job asks for when a share
+// of its work is done.
 type Wish struct {
 	Done  float64
 	Cores uint32
@@ -97,17 +100,20 @@ type Wish struct {
 type Flexibility struct {
 	// Malleable and Urgent are the shares of the jobs, from 0 to 1.
 	Malleable, Urgent float64
-	// Evolving and Moldable are shares of those that are neither, 1 at most together. An evolving job asks for another number of cores when
-	// a third of its work is done, and again after two thirds, each number as likely.
+	// Evolving and Moldable are shares of those that are neither, 1 at most together. An evolving
+	// job asks for another number of cores when a third of its work is done, and again after two
+	// thirds, each number as likely.
 	Evolving, Moldable float64
-	// Least and Most are the cores that a job that isn't rigid can use, as factors of those that it asks for.
+	// Least and Most are the cores that a job that isn't rigid can use, as factors of
+	// those that it asks for.
 	Least, Most float64
 	// Serial is every job's serial fraction.
 	Serial float64
 	Seed   uint64
 }
 
-// DefaultFlexibility is malleability from a quarter to twice the cores asked for, linear speed-up, and one urgent job in twenty.
+// DefaultFlexibility is malleability from a quarter to twice the cores asked for, linear speed-up,
+// and one urgent job in twenty.
 func DefaultFlexibility() Flexibility {
 	return Flexibility{Urgent: 0.05, Least: 0.25, Most: 2, Seed: 1}
 }
@@ -128,7 +134,8 @@ func (f *Flexibility) validate() error {
 	return nil
 }
 
-// Apply returns a copy of jobs of which shares are malleable, urgent, and so on, on a partition of so many cores.
+// Apply returns a copy of jobs of which shares are malleable, urgent, and so on, on a
+// partition of so many cores.
 func (f *Flexibility) Apply(jobs []Job, cores uint64) ([]Job, error) {
 	if err := f.validate(); err != nil {
 		return nil, err
@@ -137,9 +144,11 @@ func (f *Flexibility) Apply(jobs []Job, cores uint64) ([]Job, error) {
 	others := rand.New(rand.NewPCG(f.Seed, 0x65766f6c))
 	out := make([]Job, len(jobs))
 	for i, j := range jobs {
-		malleable, urgent := r.Float64() < f.Malleable, r.Float64() < f.Urgent // two numbers for each job, whatever the shares
+		// two numbers for each job, whatever the shares
+		malleable, urgent := r.Float64() < f.Malleable, r.Float64() < f.Urgent
 		j.Serial, j.Kind, j.MinCores, j.MaxCores = f.Serial, invasive.Rigid, j.Cores, j.Cores
-		kind, wishes := others.Float64(), [...]float64{others.Float64(), others.Float64()} // three more, which change none of those
+		// three more, which change none of those
+		kind, wishes := others.Float64(), [...]float64{others.Float64(), others.Float64()}
 		switch j.Urgent = j.Urgent || urgent; {
 		case j.Urgent:
 		case malleable:

@@ -20,13 +20,15 @@ type manager struct {
 }
 
 func newManager(c *Config, h *invasive.Hypervisor) *manager {
-	return &manager{Negotiator: place.NewNegotiator(&c.Policy, c.Repeat), shape: &c.Partition, hyper: h, started: make(map[invasive.JobID]time.Duration),
+	return &manager{Negotiator: place.NewNegotiator(&c.Policy, c.Repeat), shape: &c.Partition,
+		hyper: h, started: make(map[invasive.JobID]time.Duration),
 		wishes: make(map[invasive.JobID]uint32)}
 }
 
 func (m *manager) view(now time.Duration) *place.View {
 	m.jobs = m.hyper.Jobs(m.jobs[:0])
-	v := &place.View{Partition: *m.shape, Owners: m.hyper.Owners(), Jobs: m.jobs, Left: make(map[invasive.JobID]uint32), Wishes: m.wishes, Grow: true}
+	v := &place.View{Partition: *m.shape, Owners: m.hyper.Owners(), Jobs: m.jobs,
+		Left: make(map[invasive.JobID]uint32), Wishes: m.wishes, Grow: true}
 	for i := range m.jobs {
 		j := &m.jobs[i]
 		if at, ok := m.started[j.Job.ID]; ok && j.State == invasive.Running && j.Job.Limit > 0 {

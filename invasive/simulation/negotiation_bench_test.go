@@ -27,10 +27,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkNegotiation puts 10,000 jobs through the negotiation of an iScheduler and an iHypervisor of 1,024 nodes, over a
-// Unix socket, with both journals on the disk. Nodes are simulated: a job ends after up to half a second. Meanwhile urgent
-// jobs come, 20 ms apart. It tells transactions a second, jobs a second, the latency of an urgent job from its submission
-// to its launch, and the most memory that was in use. AUCSCHED_BENCH_JOBS, AUCSCHED_BENCH_NODES: other numbers.
+// BenchmarkNegotiation puts 10,000 jobs through the negotiation of an iScheduler and an iHypervisor
+// of 1,024 nodes, over a Unix socket, with both journals on the disk. Nodes are simulated: a job
+// ends after up to half a second. Meanwhile urgent jobs come, 20 ms apart. It tells transactions a
+// second, jobs a second, the latency of an urgent job from its submission to its launch, and the
+// most memory that was in use. AUCSCHED_BENCH_JOBS, AUCSCHED_BENCH_NODES: other numbers.
 //
 //	go test -run '^$' -bench Negotiation -benchtime 1x ./invasive/simulation
 func BenchmarkNegotiation(b *testing.B) {
@@ -72,7 +73,8 @@ func (f *figures) report(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// A bench is an iHypervisor of simulated nodes. All but its channels belongs to the Runner's goroutine.
+// A bench is an iHypervisor of simulated nodes. All but its channels belongs to
+// the Runner's goroutine.
 type bench struct {
 	runner   *link.Runner
 	hyper    *invasive.Hypervisor
@@ -145,7 +147,8 @@ func (b *bench) later() {
 	})
 }
 
-// negotiate runs it all. The clock starts when the iScheduler, which has the jobs already, may connect.
+// negotiate runs it all. The clock starts when the iScheduler, which has the jobs
+// already, may connect.
 func negotiate(t testing.TB, jobs int, nodes uint32) *figures {
 	dir := t.TempDir()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -156,7 +159,8 @@ func negotiate(t testing.TB, jobs int, nodes uint32) *figures {
 	b.runner.Listener = listener
 	gate := make(chan struct{})
 	s, err := ischeduler.Open(ischeduler.Config{
-		Dir: filepath.Join(dir, "s"), Terms: benchTerms(), Limit: invasive.MaxJobs, Queue: queue.DefaultOptions(), Random: rand.New(rand.NewPCG(1, 1)), Log: log,
+		Dir: filepath.Join(dir, "s"), Terms: benchTerms(), Limit: invasive.MaxJobs,
+		Queue: queue.DefaultOptions(), Random: rand.New(rand.NewPCG(1, 1)), Log: log,
 		Dial: func(ctx context.Context) (net.Conn, error) {
 			select {
 			case <-gate:
@@ -216,7 +220,8 @@ func newBench(t testing.TB, dir string, nodes uint32, jobs int, log *slog.Logger
 	terms := benchTerms()
 	terms.Partition = c.Partition
 	h, actions := invasive.NewHypervisor(terms, nil, nil, nil)
-	b := &bench{hyper: h, manager: newManager(&c, h), random: rand.New(rand.NewPCG(3, 3)), launched: make(chan invasive.JobID, 1000), over: make(chan struct{}, 2*jobs+100_000)}
+	b := &bench{hyper: h, manager: newManager(&c, h), random: rand.New(rand.NewPCG(3, 3)),
+		launched: make(chan invasive.JobID, 1000), over: make(chan struct{}, 2*jobs+100_000)}
 	b.runner = link.NewRunner(link.Config{Side: invasive.IHypervisor, Machine: hearing{b}, Journal: journal, Log: log, Do: b.do,
 		Load: func() *invasive.Load {
 			b.manager.Changed()

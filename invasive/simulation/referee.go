@@ -10,8 +10,8 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
-// A referee keeps a ledger of its own. It shares nothing with the iHypervisor, and knows of the jobs' progress only
-// when their cores changed.
+// A referee keeps a ledger of its own. It shares nothing with the iHypervisor, and knows of the
+// jobs' progress only when their cores changed.
 type referee struct {
 	cost     time.Duration
 	perNode  uint32

@@ -27,8 +27,10 @@ func TestReferee(t *testing.T) {
 			return f.end(a)
 		}, ""},
 		{"two owners", func(f *referee) error { return f.give(b.job, []uint32{3, 4}, true) }, "core 3 of job 1 is given to job 2"},
-		{"launched twice", func(f *referee) error { return f.give(a.job, []uint32{4}, true) }, "job 1 is launched twice, or grows without a launch"},
-		{"grows before", func(f *referee) error { return f.give(b.job, []uint32{4, 5}, false) }, "job 2 is launched twice, or grows without a launch"},
+		{"launched twice", func(f *referee) error { return f.give(a.job, []uint32{4}, true) },
+			"job 1 is launched twice, or grows without a launch"},
+		{"grows before", func(f *referee) error { return f.give(b.job, []uint32{4, 5}, false) },
+			"job 2 is launched twice, or grows without a launch"},
 		{"too few", func(f *referee) error { return f.release(a.job, []uint32{0, 1, 2}) }, "job 1 has 1 cores, and can use 2 to 8"},
 		{"not its own", func(f *referee) error { return f.release(a.job, []uint32{4}) }, "job 1 lets go of core 4 of job 0"},
 		{"nodes", func(f *referee) error {

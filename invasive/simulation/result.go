@@ -17,21 +17,25 @@ type Result struct {
 	Evolving  int `json:"evolving_jobs"`
 	Moldable  int `json:"moldable_jobs"`
 	Urgent    int `json:"urgent_jobs"`
-	// Utilisation is the share of cores that jobs owned, from the first submission to the last; Makespan is until the last end.
+	// Utilisation is the share of cores that jobs owned, from the first submission to the last;
+	// Makespan is until the last end.
 	Utilisation float64 `json:"utilisation"`
 	Makespan    float64 `json:"makespan_s"`
-	// Wait is from submission to launch, Turnaround to the end; Slowdown is Turnaround by the duration on the
-	// cores asked for, each but with at least ten seconds. Urgent jobs aren't in these three.
+	// Wait is from submission to launch, Turnaround to the end; Slowdown is Turnaround by
+	// the duration on the cores asked for, each but with at least ten seconds. Urgent jobs
+	// aren't in these three.
 	Wait       float64 `json:"wait_mean_s"`
 	Turnaround float64 `json:"turnaround_mean_s"`
 	Slowdown   float64 `json:"slowdown_mean"`
-	// UrgentP50 and UrgentP99 are the latency of urgent jobs from submission to launch, UrgentMax the greatest.
+	// UrgentP50 and UrgentP99 are the latency of urgent jobs from submission to launch,
+	// UrgentMax the greatest.
 	UrgentP50 float64 `json:"urgent_latency_p50_s"`
 	UrgentP99 float64 `json:"urgent_latency_p99_s"`
 	UrgentMax float64 `json:"urgent_latency_max_s"`
 	// Latencies are those of all urgent jobs, ascending.
 	Latencies []time.Duration `json:"-"`
-	// Transactions are negotiations, Offers those made in them, Rejected the offers and mappings that were rejected.
+	// Transactions are negotiations, Offers those made in them, Rejected the offers and
+	// mappings that were rejected.
 	Transactions int `json:"transactions"`
 	Offers       int `json:"offers"`
 	Rejected     int `json:"rejected"`
@@ -98,7 +102,8 @@ func quantile(v []time.Duration, q float64) float64 {
 
 // busyUntil is the core seconds that jobs owned cores between two times.
 func (f *referee) busyUntil(first, last time.Duration) (sum float64) {
-	for id := invasive.JobID(1); int(id) <= len(f.ledger); id++ { // sums of floats depend on their order
+	for id := invasive.JobID(1); int(id) <= len(f.ledger); id++ {
+		// sums of floats depend on their order
 		a := f.ledger[id]
 		for i, c := range a.changes {
 			until := a.end

@@ -27,7 +27,8 @@ func eight() Config {
 }
 
 func rigid(submit, duration time.Duration, cores uint32) Job {
-	return Job{Submit: submit * time.Second, Duration: duration * time.Second, Limit: duration * time.Second, Cores: cores, MinCores: cores, MaxCores: cores}
+	return Job{Submit: submit * time.Second, Duration: duration * time.Second,
+		Limit: duration * time.Second, Cores: cores, MinCores: cores, MaxCores: cores}
 }
 
 func malleable(submit, duration time.Duration, cores, least, most uint32) Job {
@@ -47,8 +48,8 @@ func urgent(j Job) Job {
 	return j
 }
 
-// What happens to a few jobs on eight cores, by hand. To let go of cores takes a second, and a change of cores costs
-// another one.
+// What happens to a few jobs on eight cores, by hand. To let go of cores takes a second, and a
+// change of cores costs another one.
 func TestByHand(t *testing.T) {
 	serial := malleable(0, 100, 4, 1, 8)
 	serial.Serial = 1
@@ -60,7 +61,8 @@ func TestByHand(t *testing.T) {
 	}{
 		{"a malleable job takes all cores", nil, []Job{malleable(0, 100, 4, 1, 8)}, [][2]float64{{0, 50}}},
 		{"more cores don't help one that is serial", nil, []Job{serial}, [][2]float64{{0, 100}}},
-		// It has done 8*11 at second 11, 4*9 more from 12 to 21, and the rest on 8 cores from 22 on.
+		// It has done 8*11 at second 11, 4*9 more from 12 to 21, and the rest
+		// on 8 cores from 22 on.
 		{"it makes room, and grows again", nil, []Job{malleable(0, 100, 4, 1, 8), rigid(10, 10, 4)}, [][2]float64{{0, 56.5}, {11, 21}}},
 		{"a rigid job doesn't", nil, []Job{rigid(0, 50, 8), rigid(10, 10, 4)}, [][2]float64{{0, 50}, {50, 60}}},
 		{"unless the other one is urgent", nil, []Job{rigid(0, 50, 8), urgent(rigid(10, 10, 4))}, [][2]float64{{0, 61}, {11, 21}}},
@@ -68,8 +70,10 @@ func TestByHand(t *testing.T) {
 			[]Job{rigid(0, 50, 8), urgent(rigid(10, 10, 4))}, [][2]float64{{0, 11}, {11, 21}}},
 		{"or not, and the urgent one waits like others", func(c *Config) { c.Policy.Means = []invasive.How{invasive.Shrink} },
 			[]Job{rigid(0, 50, 8), urgent(rigid(10, 10, 4))}, [][2]float64{{0, 50}, {50, 60}}},
-		// It has done 100 of 300 on 8 cores at second 12.5, 8 more until it has let go, 92 on 2 cores from 14.5 to 60.5, and the rest on 6 from 61.5 on.
-		{"an evolving job has its wishes", nil, []Job{evolving(0, 75, 4, Wish{1. / 3, 2}, Wish{2. / 3, 6})}, [][2]float64{{0, 61.5 + 100./6}}},
+		// It has done 100 of 300 on 8 cores at second 12.5, 8 more until it has let go, 92 on 2
+		// cores from 14.5 to 60.5, and the rest on 6 from 61.5 on.
+		{"an evolving job has its wishes", nil, []Job{evolving(0, 75, 4, Wish{1. / 3, 2}, Wish{2. / 3, 6})},
+			[][2]float64{{0, 61.5 + 100./6}}},
 		// The wish at second 25 is fulfilled at 60: 240 are done.
 		{"when cores are free", nil, []Job{evolving(0, 75, 4, Wish{1. / 3, 8}), rigid(0, 60, 4)}, [][2]float64{{0, 61 + 60./8}, {0, 60}}},
 		{"power for one node", func(c *Config) { c.Policy.CapWatts, c.Policy.SocketWatts, c.Policy.CoreWatts = 150, 100, 10 },
@@ -97,17 +101,19 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// Whatever the settings and the jobs, the referee finds no fault, and all jobs come to their end; once more it is the
-// same to the last bit.
+// Whatever the settings and the jobs, the referee finds no fault, and all jobs come to their end;
+// once more it is the same to the last bit.
 func TestRandom(t *testing.T) {
 	race.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(name string, from, to int) int { return rapid.IntRange(from, to).Draw(t, name) }
-		c := NewConfig(invasive.Partition{Nodes: uint32(n("nodes", 1, 6)), Sockets: uint32(n("sockets", 1, 2)), CoresPerSocket: uint32(n("cores", 1, 4))})
+		c := NewConfig(invasive.Partition{Nodes: uint32(n("nodes", 1, 6)),
+			Sockets: uint32(n("sockets", 1, 2)), CoresPerSocket: uint32(n("cores", 1, 4))})
 		c.Attempts = uint32(n("attempts", 1, 4))
 		c.Latency, c.Think = time.Duration(n("latency", 0, 3000))*time.Millisecond, time.Duration(n("think", 0, 3000))*time.Millisecond
 		c.Release, c.ResizeCost = time.Duration(n("release", 0, 5))*time.Second, time.Duration(n("cost", 0, 5))*time.Second
-		c.Policy.Means = rapid.SampledFrom([][]invasive.How{nil, {invasive.Shrink}, {invasive.Suspend}, {invasive.Shrink, invasive.Suspend, invasive.Kill}}).Draw(t, "means")
+		c.Policy.Means = rapid.SampledFrom([][]invasive.How{nil, {invasive.Shrink},
+			{invasive.Suspend}, {invasive.Shrink, invasive.Suspend, invasive.Kill}}).Draw(t, "means")
 		c.Policy.MinUse, c.Policy.Compact = float64(n("use", 0, 4))/4, rapid.Bool().Draw(t, "compact")
 		c.Policy.Horizon = uint32(rapid.SampledFrom([]int{0, 60, 1 << 20}).Draw(t, "horizon"))
 		cores := c.Partition.Cores()
@@ -138,8 +144,8 @@ func TestRandom(t *testing.T) {
 	})
 }
 
-// Under a power cap no malleable job is asked for cores that the one that waits may not have then: where letting go
-// takes no time they would go to and fro for ever.
+// Under a power cap no malleable job is asked for cores that the one that waits may not have then:
+// where letting go takes no time they would go to and fro for ever.
 func TestStandingTime(t *testing.T) {
 	c := NewConfig(invasive.Partition{Nodes: 6, Sockets: 2, CoresPerSocket: 1})
 	c.Attempts, c.Latency, c.Think, c.Release, c.ResizeCost = 2, 128*time.Millisecond, 248*time.Millisecond, 0, 3*time.Second
@@ -162,8 +168,8 @@ func TestStandingTime(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Malleability is worth something: jobs wait less, and cores idle less. And what it is compared with, all jobs rigid, is no straw
-// man: they don't wait longer than under backfill.
+// Malleability is worth something: jobs wait less, and cores idle less. And what it is compared
+// with, all jobs rigid, is no straw man: they don't wait longer than under backfill.
 func TestWorth(t *testing.T) {
 	race.Slow(t)
 	p := invasive.Partition{Name: "invasic", Nodes: 16, Sockets: 2, CoresPerSocket: 8}
@@ -203,7 +209,8 @@ func machine(p *invasive.Partition) []nodeset.Capacity {
 func asWorkload(jobs []Job) []workload.Job {
 	var w []workload.Job
 	for i, j := range jobs {
-		w = append(w, workload.Job{Job: core.Job{ID: strconv.Itoa(i + 1), Request: bids.Request{Cores: int(j.Cores)}, TimeLimit: int64(j.Limit / time.Second)},
+		w = append(w, workload.Job{Job: core.Job{ID: strconv.Itoa(i + 1),
+			Request: bids.Request{Cores: int(j.Cores)}, TimeLimit: int64(j.Limit / time.Second)},
 			Submit: int64(j.Submit / time.Second), Duration: int64(j.Duration / time.Second)})
 	}
 	workload.AssignBasicPriorities(w)
@@ -231,7 +238,8 @@ func TestApply(t *testing.T) {
 				assert.True(t, before[i].Kind == now[i].Kind || now[i].Kind == invasive.Malleable)
 			}
 		}
-		for kind, of := range map[invasive.Flex]float64{invasive.Malleable: share, invasive.Evolving: (1 - share) / 2, invasive.Moldable: (1 - share) / 4} {
+		for kind, of := range map[invasive.Flex]float64{invasive.Malleable: share,
+			invasive.Evolving: (1 - share) / 2, invasive.Moldable: (1 - share) / 4} {
 			assert.InDelta(t, of*0.95*500, n[kind], 50, kind)
 		}
 		before = now
@@ -253,7 +261,8 @@ func TestBadInput(t *testing.T) {
 		{nil, []Job{wide}, "job 1: needs 9 cores on 0 nodes: the partition has 8 on 2"},
 		{nil, []Job{spread}, "job 1: needs 5 cores on 1 nodes: a node has 4"},
 		{nil, []Job{late}, "job 1: submitted at 0s for 10s with a limit of 1s: must be positive, and ascend"},
-		{func(c *Config) { c.Partition.Nodes = 0 }, []Job{rigid(0, 1, 1)}, "partition of 0 nodes of 1 sockets of 4 cores: must be 1 to 16777216 cores in all"},
+		{func(c *Config) { c.Partition.Nodes = 0 }, []Job{rigid(0, 1, 1)},
+			"partition of 0 nodes of 1 sockets of 4 cores: must be 1 to 16777216 cores in all"},
 		{func(c *Config) { c.Attempts = 0 }, []Job{rigid(0, 1, 1)}, "attempts 0: must be 1 to 1000"},
 		{func(c *Config) { c.Think = -1 }, []Job{rigid(0, 1, 1)}, "think -1ns: must be 0 to 1h"},
 		{func(c *Config) { c.Report = 0 }, []Job{rigid(0, 1, 1)}, "report 0s: must be 1s to 24h0m0s"},

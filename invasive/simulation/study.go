@@ -57,7 +57,8 @@ func (s *Study) Run(ctx context.Context) ([]Case, error) {
 	return cases, nil
 }
 
-// Mean is the mean of a figure over the cases of a share, and its standard deviation; 0 for one case.
+// Mean is the mean of a figure over the cases of a share, and its standard
+// deviation; 0 for one case.
 func Mean(cases []Case, share float64, figure func(*Result) float64) (mean, deviation float64) {
 	n, sum, squares := 0.0, 0.0, 0.0
 	for i := range cases {
@@ -76,7 +77,8 @@ func Mean(cases []Case, share float64, figure func(*Result) float64) (mean, devi
 	return mean, math.Sqrt(squares / max(1, n-1))
 }
 
-// UrgentLatency is the latency, in seconds, that a share q of all urgent jobs of the cases doesn't exceed; 0 if there are none.
+// UrgentLatency is the latency, in seconds, that a share q of all urgent jobs of the cases doesn't
+// exceed; 0 if there are none.
 func UrgentLatency(cases []Case, share, q float64) float64 {
 	var all []time.Duration
 	for i := range cases {

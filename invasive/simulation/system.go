@@ -14,7 +14,8 @@ import (
 	"github.com/aucsched/aucsched/invasive/queue"
 )
 
-// A happening is what comes at a time; those of one time come in the order in which they were planned.
+// A happening is what comes at a time; those of one time come in the order in
+// which they were planned.
 type happening struct {
 	at   time.Duration
 	seq  uint64
@@ -93,8 +94,9 @@ type counts struct {
 	shrinks, grows, suspensions, kills, wishes      int
 }
 
-// Run simulates jobs until all have ended. They may be in any order. It fails for a job that the partition can't run, for
-// settings that are out of range, if the referee finds a fault, and when ctx ends.
+// Run simulates jobs until all have ended. They may be in any order. It fails for a job
+// that the partition can't run, for settings that are out of range, if the referee finds a
+// fault, and when ctx ends.
 func Run(ctx context.Context, cfg Config, jobs []Job) (*Result, error) {
 	s, err := newSystem(ctx, cfg, jobs)
 	if err != nil {
@@ -154,8 +156,11 @@ func (s *system) plan(i int, j *Job) error {
 		return err
 	}
 	for k, w := range j.Wishes {
-		if j.Kind != invasive.Evolving || w.Cores < j.MinCores || w.Cores > j.MaxCores || !(w.Done >= 0 && w.Done <= 1) || k > 0 && w.Done < j.Wishes[k-1].Done {
-			return fmt.Errorf("wish %d, of %d cores when %g of the work is done: must be of an evolving job, %d to %d cores, and from 0 to 1 ascending", k+1, w.Cores, w.Done, j.MinCores, j.MaxCores)
+		if j.Kind != invasive.Evolving || w.Cores < j.MinCores || w.Cores > j.MaxCores ||
+			!(w.Done >= 0 && w.Done <= 1) || k > 0 && w.Done < j.Wishes[k-1].Done {
+			return fmt.Errorf(
+				"wish %d, of %d cores when %g of the work is done: must be of an evolving job, "+
+					"%d to %d cores, and from 0 to 1 ascending", k+1, w.Cores, w.Done, j.MinCores, j.MaxCores)
 		}
 	}
 	s.at(j.Submit, func() error {

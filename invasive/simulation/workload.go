@@ -11,9 +11,10 @@ import (
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
-// A Mix describes jobs that come at random: sizes are powers of two, up to a share of the partition, each as likely; durations
-// lie between two bounds, each order of magnitude as likely; and the gaps between them are exponential, with the mean at which
-// the jobs' work is Load times what the partition can do.
+// A Mix describes jobs that come at random: sizes are powers of two, up to a share of the
+// partition, each as likely; durations lie between two bounds, each order of magnitude as likely;
+// and the gaps between them are exponential, with the mean at which the jobs' work is Load times
+// what the partition can do.
 type Mix struct {
 	Jobs     int
 	Load     float64
@@ -25,7 +26,8 @@ type Mix struct {
 	Seed        uint64
 }
 
-// DefaultMix is 500 jobs of a minute to two hours, on up to half of the partition, which would keep 95% of it busy.
+// DefaultMix is 500 jobs of a minute to two hours, on up to half of the partition, which would
+// keep 95% of it busy.
 func DefaultMix() Mix {
 	return Mix{Jobs: 500, Load: 0.95, MaxShare: 0.5, Shortest: time.Minute, Longest: 2 * time.Hour, LimitFactor: 2, Seed: 1}
 }
@@ -46,7 +48,8 @@ func (m *Mix) validate() error {
 	return nil
 }
 
-// Generate makes the jobs for a partition of so many cores. The same mix and cores give the same jobs.
+// Generate makes the jobs for a partition of so many cores. The same mix and
+// cores give the same jobs.
 func (m *Mix) Generate(cores uint64) ([]Job, error) {
 	if err := m.validate(); err != nil {
 		return nil, err
@@ -59,7 +62,9 @@ func (m *Mix) Generate(cores uint64) ([]Job, error) {
 	for i := range jobs {
 		j := &jobs[i]
 		j.Cores = 1 << r.IntN(sizes)
-		j.Duration = time.Duration(math.Exp(math.Log(m.Shortest.Seconds())+r.Float64()*math.Log(float64(m.Longest)/float64(m.Shortest)))) * time.Second
+		j.Duration = time.Duration(
+			math.Exp(math.Log(m.Shortest.Seconds())+r.Float64()*math.Log(float64(m.Longest)/float64(m.Shortest)))) *
+			time.Second
 		j.Limit = (time.Duration(float64(j.Duration)*(1+r.Float64()*(m.LimitFactor-1))) + time.Second).Truncate(time.Second)
 		work += j.Duration.Seconds() * float64(j.Cores)
 		gaps[i] = r.ExpFloat64()
@@ -73,7 +78,8 @@ func (m *Mix) Generate(cores uint64) ([]Job, error) {
 	return jobs, nil
 }
 
-// FromWorkload takes over the jobs of a trace or a generator: the fewest cores and nodes that they ask for, without GPUs.
+// FromWorkload takes over the jobs of a trace or a generator: the fewest cores and nodes that they
+// ask for, without GPUs.
 func FromWorkload(w *workload.Workload) []Job {
 	jobs := make([]Job, 0, len(w.Jobs))
 	for i := range w.Jobs {

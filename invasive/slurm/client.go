@@ -17,8 +17,9 @@ import (
 	"time"
 )
 
-// A Client asks slurmctld by Slurm's own commands, which have to be in PATH, with this process's SLURM_CONF. Its zero value is ready for use, by
-// any number of goroutines. A call takes at most some 40 s.
+// A Client asks slurmctld by Slurm's own commands, which have to be in PATH, with this
+// process's SLURM_CONF. Its zero value is ready for use, by any number of goroutines. A call
+// takes at most some 40 s.
 type Client struct{}
 
 // Bounds of a command.
@@ -27,14 +28,16 @@ const (
 	maxOutput   = 64 << 20 // bytes
 )
 
-// ErrNoJob is that slurmctld doesn't know a job, or no longer (MinJobAge); ErrDown that it doesn't answer now.
+// ErrNoJob is that slurmctld doesn't know a job, or no longer (MinJobAge); ErrDown that
+// it doesn't answer now.
 var (
 	ErrNoJob = errors.New("slurmctld knows no such job")
 	ErrDown  = errors.New("slurmctld doesn't answer")
 )
 
 // down are words of commands that can't reach slurmctld, or whom it is too busy to answer.
-var down = []string{"Unable to contact slurm controller", "Socket timed out", "Connection refused", "connect failure", "Unable to contact primary"}
+var down = []string{"Unable to contact slurm controller", "Socket timed out", "Connection refused",
+	"connect failure", "Unable to contact primary"}
 
 // A CommandError is a command of Slurm that failed.
 type CommandError struct {
@@ -70,11 +73,13 @@ func (c *Client) run(ctx context.Context, argv ...string) (string, error) {
 	return "", &CommandError{Command: strings.Join(argv, " "), Said: said.String(), Err: err}
 }
 
-// environ is an environment without what would change a command's output, and with times in seconds since 1970.
+// environ is an environment without what would change a command's output, and with times
+// in seconds since 1970.
 func environ(from []string) (env []string) {
 	for _, v := range from {
 		switch name, _, _ := strings.Cut(v, "="); {
-		case name == "SLURM_CONF", !strings.HasPrefix(name, "SLURM_") && !strings.HasPrefix(name, "SQUEUE_") && !strings.HasPrefix(name, "SCONTROL_") && name != "LC_ALL":
+		case name == "SLURM_CONF", !strings.HasPrefix(name, "SLURM_") &&
+			!strings.HasPrefix(name, "SQUEUE_") && !strings.HasPrefix(name, "SCONTROL_") && name != "LC_ALL":
 			env = append(env, v)
 		}
 	}
@@ -95,8 +100,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// squeue returns the fields of jobs, in the order of names. What users write into names and comments of jobs may be anything: the word behind
-// each field is one that they can't know.
+// squeue returns the fields of jobs, in the order of names. What users write into names and
+// comments of jobs may be anything: the word behind each field is one that they can't know.
 func (c *Client) squeue(ctx context.Context, names []string, args ...string) ([][]string, error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:])
@@ -171,7 +176,8 @@ func (c *Client) Job(ctx context.Context, id uint64) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("job %d: user %q: must be a number", id, f[7])
 	}
-	return &State{UID: uint32(uid), Name: f[1], Partition: f[2], Reason: f[3], Held: f[4] == "0", Restarts: uint32(restarts), Exit: exit}, nil
+	return &State{UID: uint32(uid), Name: f[1], Partition: f[2], Reason: f[3], Held: f[4] == "0",
+		Restarts: uint32(restarts), Exit: exit}, nil
 }
 
 // ended15 is the exit status of a job that Slurm has ended without one.
@@ -198,7 +204,8 @@ func exitStatus(state, text string) (int32, error) {
 	return int32(n), nil
 }
 
-// Release lets a job that is held start, on this node alone. It does nothing to one that was released before.
+// Release lets a job that is held start, on this node alone. It does nothing to one that
+// was released before.
 func (c *Client) Release(ctx context.Context, id uint64, node string) error {
 	job := strconv.FormatUint(id, 10)
 	if _, err := c.run(ctx, "scontrol", "update", "JobId="+job, "ReqNodeList="+node); err != nil {

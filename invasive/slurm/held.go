@@ -14,7 +14,8 @@ import (
 type Held struct {
 	ID   uint64
 	Name string
-	// MinCores to MaxCores are the cores that it can use; Kind is rigid, moldable, evolving or malleable.
+	// MinCores to MaxCores are the cores that it can use; Kind is rigid, moldable,
+	// evolving or malleable.
 	MinCores, MaxCores uint32
 	Kind               string
 	Urgent             bool
@@ -24,10 +25,12 @@ type Held struct {
 	Deadline           time.Time     // by when it should have ended; zero: none
 }
 
-// Held returns the jobs of a partition that wait for nothing but a negotiation. Those that it can't make sense of are told in faults, by their IDs; a
-// partition that has never been set up for the plug-ins is full of them.
+// Held returns the jobs of a partition that wait for nothing but a negotiation. Those that it can't
+// make sense of are told in faults, by their IDs; a partition that has never been set up for the
+// plug-ins is full of them.
 func (c *Client) Held(ctx context.Context, partition string) (list []Held, faults map[uint64]error, err error) {
-	jobs, err := c.squeue(ctx, []string{"JobID", "PriorityLong", "Reason", "Dependency", "SubmitTime", "TimeLimit", "Deadline", "Name", "Comment"},
+	jobs, err := c.squeue(ctx, []string{"JobID", "PriorityLong", "Reason", "Dependency",
+		"SubmitTime", "TimeLimit", "Deadline", "Name", "Comment"},
 		"--states=pending", "--partition="+partition)
 	if err != nil {
 		return nil, nil, err
@@ -71,7 +74,8 @@ func (h *Held) read(submitted, limit, deadline, comment string) (kept bool, err 
 	return h.readNote(note)
 }
 
-// noteKey begins the part of a comment that job_submit/aucsched has made of what the user asked for.
+// noteKey begins the part of a comment that job_submit/aucsched has made of
+// what the user asked for.
 const noteKey = "invasic="
 
 // findNote returns the first note of a comment, whose parts have ';' between them.
@@ -84,7 +88,8 @@ func findNote(comment string) (string, bool) {
 	return "", false
 }
 
-// readNote reads MIN-MAX,KIND[,urgent][,held],points=N, the one form in which the plug-in writes it.
+// readNote reads MIN-MAX,KIND[,urgent][,held],points=N, the one form in which
+// the plug-in writes it.
 func (h *Held) readNote(note string) (held bool, err error) {
 	bad := fmt.Errorf("%s%.60s: must be MIN-MAX,KIND[,urgent][,held],points=N", noteKey, note)
 	words := strings.Split(note, ",")

@@ -23,8 +23,10 @@ func TestNotes(t *testing.T) {
 		require.Equal(t, want, h, note)
 		require.Equal(t, strings.Contains(note, "held"), held, note)
 	}
-	for _, note := range []string{"", "1-1", "1-1,rigid", "1-1,rigid,0", "2-1,rigid,points=1", "0-1,rigid,points=1", "1,rigid,points=1", "x-1,rigid,points=1",
-		"1-1,rigid,points=", "1-1,rigid,points=-1", "1-1,rigid,held,urgent,points=1", "1-1,rigid,urgent,urgent,points=1", "1-1,rigid,points=1,urgent",
+	for _, note := range []string{"", "1-1", "1-1,rigid", "1-1,rigid,0", "2-1,rigid,points=1",
+		"0-1,rigid,points=1", "1,rigid,points=1", "x-1,rigid,points=1",
+		"1-1,rigid,points=", "1-1,rigid,points=-1", "1-1,rigid,held,urgent,points=1",
+		"1-1,rigid,urgent,urgent,points=1", "1-1,rigid,points=1,urgent",
 		"1-1,rigid,urgent,held,held,points=1", "1-99999999999,rigid,points=1"} {
 		_, err := new(Held).readNote(note)
 		require.ErrorContains(t, err, "invasic=", note)
@@ -56,7 +58,8 @@ func TestExitStatus(t *testing.T) {
 		state, text string
 		want        int32
 	}{
-		{"COMPLETED", "0", 0}, {"COMPLETED", "0:0", 0}, {"FAILED", "768", 3}, {"FAILED", "3:0", 3}, {"CANCELLED", "15", 143}, {"CANCELLED", "0:15", 143},
+		{"COMPLETED", "0", 0}, {"COMPLETED", "0:0", 0}, {"FAILED", "768", 3}, {"FAILED", "3:0", 3},
+		{"CANCELLED", "15", 143}, {"CANCELLED", "0:15", 143},
 		{"CANCELLED", "0", 143}, {"TIMEOUT", "0:0", 143}, {"FAILED", "0:9", 137}, {"PENDING", "0", 143},
 	} {
 		got, err := exitStatus(c.state, c.text)
@@ -98,5 +101,6 @@ func FuzzHeld(f *testing.F) {
 // What would change the output of Slurm's commands is left out.
 func TestEnviron(t *testing.T) {
 	require.Equal(t, []string{"PATH=/bin", "SLURM_CONF=/x", "SLURM_TIME_FORMAT=%s", "LC_ALL=C"},
-		environ([]string{"PATH=/bin", "SLURM_CONF=/x", "SLURM_TIME_FORMAT=relative", "SQUEUE_STATES=all", "SLURM_CLUSTERS=other", "LC_ALL=de"}))
+		environ([]string{"PATH=/bin", "SLURM_CONF=/x", "SLURM_TIME_FORMAT=relative",
+			"SQUEUE_STATES=all", "SLURM_CLUSTERS=other", "LC_ALL=de"}))
 }

@@ -30,7 +30,8 @@ type job struct {
 	id   invasive.JobID
 	wake chan struct{} // its steps have changed
 
-	number, socket, group []byte // what its processes have in their environment, and in the name of their control group
+	// what its processes have in their environment, and in the name of their control group
+	number, socket, group []byte
 
 	// hand is held by who changes where its processes run, or whether.
 	hand    sync.Mutex
@@ -122,7 +123,8 @@ func (j *job) below() procs.Family {
 	return func() []int { return j.processes(j.stepds()) }
 }
 
-// processes are those below the job's slurmstepds, and those that have left their parents: who loses them falls to a process above the stepd.
+// processes are those below the job's slurmstepds, and those that have left their parents: who
+// loses them falls to a process above the stepd.
 func (j *job) processes(stepds []int) []int {
 	tree := procs.Look()
 	over := map[int]bool{1: true}
@@ -142,8 +144,8 @@ func (j *job) processes(stepds []int) []int {
 	return append(tree.Below(append(strays, stepds...)...), strays...)
 }
 
-// marks tells whether a process says by its environment, or Slurm by its control group, that it is the job's. Who lies about it is treated
-// as one of the job's processes, and nobody else is.
+// marks tells whether a process says by its environment, or Slurm by its control group, that it is
+// the job's. Who lies about it is treated as one of the job's processes, and nobody else is.
 func (j *job) marks(pid int) bool {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	env = append(append([]byte{0}, env...), 0)

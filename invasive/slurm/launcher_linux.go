@@ -22,7 +22,8 @@ import (
 type Config struct {
 	// Dir has what survives a crash; it has to be there.
 	Dir string
-	// Partition is Slurm's, Node its only node, which is this host, as Slurm calls it. Spool is the directory of that node's slurmd.
+	// Partition is Slurm's, Node its only node, which is this host, as Slurm calls it. Spool is the
+	// directory of that node's slurmd.
 	Partition, Node, Spool string
 	// Socket is where jobs that adapt connect, as they are told by auc_invasic_socket.
 	Socket string
@@ -30,7 +31,8 @@ type Config struct {
 	Log    *slog.Logger
 }
 
-// A Launcher has Slurm start jobs that it holds, and keeps them to their CPUs. It is an ihypervisor.Launcher.
+// A Launcher has Slurm start jobs that it holds, and keeps them to their CPUs. It is an
+// ihypervisor.Launcher.
 type Launcher struct {
 	Config
 	ctx     context.Context
@@ -44,7 +46,8 @@ type Launcher struct {
 	jobs map[invasive.JobID]*job
 }
 
-// sweepTime is how often all threads of all jobs are looked at: a process may have widened its own set of CPUs, or Slurm may have.
+// sweepTime is how often all threads of all jobs are looked at: a process may have widened its own
+// set of CPUs, or Slurm may have.
 const sweepTime = time.Second
 
 // New begins to watch slurmd's spool directory. Close ends it; jobs go on.
@@ -157,8 +160,8 @@ func (l *Launcher) put(j *job) {
 	l.jobs[j.id] = j
 }
 
-// Launch writes down that a job is to be started; Wait sees to it that Slurm does. Env Slurm doesn't take any more: the plug-in has given
-// the job what it needs.
+// Launch writes down that a job is to be started; Wait sees to it that Slurm does. Env Slurm
+// doesn't take any more: the plug-in has given the job what it needs.
 func (l *Launcher) Launch(ij *invasive.Job, cpus []int, _ []string) error {
 	if len(ij.Args) == 0 || ij.Args[0] != Command {
 		return &launch.UnlaunchedError{Err: errors.New("it is none of Slurm's jobs")}
@@ -211,10 +214,12 @@ func (l *Launcher) goOn(j *job) error {
 			return j.below().Signal(unix.SIGCONT)
 		}
 	}
-	// Who was killed, this programme or slurmctld, may have forgotten that it was suspended, or that it was resumed.
+	// Who was killed, this programme or slurmctld, may have forgotten that it was suspended, or
+	// that it was resumed.
 	st, err := l.Client.Job(l.ctx, uint64(j.id))
 	unsaid := err != nil && !errors.Is(err, ErrNoJob)
-	if unsaid || err == nil && st.Name == "SUSPENDED" { // where squeue has no answer scontrol may do it all the same
+	if unsaid || err == nil && st.Name == "SUSPENDED" {
+		// where squeue has no answer scontrol may do it all the same
 		if err := l.Client.Resume(l.ctx, uint64(j.id)); err != nil {
 			return err
 		}
@@ -223,7 +228,8 @@ func (l *Launcher) goOn(j *job) error {
 	return j.below().Signal(unix.SIGCONT)
 }
 
-// Halt has Slurm suspend a job, for its books and its accounts, and returns when none of its threads can run.
+// Halt has Slurm suspend a job, for its books and its accounts, and returns when none of
+// its threads can run.
 func (l *Launcher) Halt(id invasive.JobID) error {
 	j, err := l.get(id)
 	if err != nil {
@@ -243,7 +249,8 @@ func (l *Launcher) Halt(id invasive.JobID) error {
 	return nil
 }
 
-// suspend asks for it. A job that is suspended already, after a crash of ours, is an error to Slurm alone.
+// suspend asks for it. A job that is suspended already, after a crash of ours, is an
+// error to Slurm alone.
 func (l *Launcher) suspend(j *job) error {
 	err := l.Client.Suspend(l.ctx, uint64(j.id))
 	if err == nil {
@@ -255,7 +262,8 @@ func (l *Launcher) suspend(j *job) error {
 	return err
 }
 
-// Signal ends a job: with SIGTERM Slurm asks it to, and ends it after KillWait; with SIGKILL it never runs again.
+// Signal ends a job: with SIGTERM Slurm asks it to, and ends it after KillWait; with SIGKILL
+// it never runs again.
 func (l *Launcher) Signal(id invasive.JobID, sig unix.Signal) error {
 	j, err := l.get(id)
 	if err != nil {
@@ -280,8 +288,9 @@ func (l *Launcher) Started(id invasive.JobID) (time.Time, bool) {
 	return j.began(), true
 }
 
-// JobOf returns the job that a process belongs to: the one of its user with a step whose slurmstepd is above it. All of that job is on its CPUs
-// then. A user without jobs here costs no look at any process.
+// JobOf returns the job that a process belongs to: the one of its user with a step whose
+// slurmstepd is above it. All of that job is on its CPUs then. A user without jobs here costs no
+// look at any process.
 func (l *Launcher) JobOf(pid int, uid uint32) (invasive.JobID, bool) {
 	if len(l.listOf(uid)) == 0 {
 		return 0, false

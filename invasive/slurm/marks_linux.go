@@ -14,7 +14,8 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
-// A job's directory, named by its number, is the mark that it is Slurm's to start. It has these files:
+// A job's directory, named by its number, is the mark that it is Slurm's to
+// start. It has these files:
 //
 //	user      whose it is, by number
 //	released  how often it had been requeued when it was released
@@ -44,7 +45,8 @@ func (l *Launcher) markStarted(j *job) {
 	}
 }
 
-// noteUser writes down whose a job is, before Slurm starts it: only processes of that user are taken for the job's.
+// noteUser writes down whose a job is, before Slurm starts it: only processes of that user are
+// taken for the job's.
 func (l *Launcher) noteUser(j *job, uid uint32) error {
 	if known, is := j.user(); is && known == uid {
 		return nil

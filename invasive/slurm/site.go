@@ -44,7 +44,8 @@ func (c *Client) WaitSite(ctx context.Context, partition string, waiting func(er
 // DownPause is the longest pause between two questions to a slurmctld that doesn't answer.
 const DownPause = 30 * time.Second
 
-// Site looks whether a partition of Slurm is set up for an iHypervisor on this host. The error names the setting that is not.
+// Site looks whether a partition of Slurm is set up for an iHypervisor on this host. The error
+// names the setting that is not.
 func (c *Client) Site(ctx context.Context, partition string) (*Site, error) {
 	text, err := c.run(ctx, "scontrol", "--oneliner", "show", "partition", partition)
 	if err != nil {
@@ -56,7 +57,9 @@ func (c *Client) Site(ctx context.Context, partition string) (*Site, error) {
 	case part["TotalNodes"] != "1":
 		return nil, fmt.Errorf("partition %s: Nodes=%s: must be one node, that of this host", partition, nodes)
 	case share != "FORCE":
-		return nil, fmt.Errorf("partition %s: OverSubscribe=%s: must be FORCE:n, n not less than the cores: who shares them is the iHypervisor's to say",
+		return nil, fmt.Errorf(
+			"partition %s: OverSubscribe=%s: must be FORCE:n, n not less than the cores: who "+
+				"shares them is the iHypervisor's to say",
 			partition, part["OverSubscribe"])
 	}
 	text, err = c.run(ctx, "scontrol", "--oneliner", "show", "node", nodes)
@@ -80,12 +83,17 @@ func (c *Client) Site(ctx context.Context, partition string) (*Site, error) {
 	if held := parameter(params, "auc_invasic"); held != partition {
 		return nil, fmt.Errorf("SchedulerParameters: auc_invasic=%s: must be %s, or nobody holds its jobs", held, partition)
 	}
-	s := &Site{Node: nodes, Socket: cmp.Or(parameter(params, "auc_invasic_socket"), DefaultSocket), Spool: strings.NewReplacer("%n", nodes, "%h", short(node)).Replace(config["SlurmdSpoolDir"])}
+	s := &Site{Node: nodes, Socket: cmp.Or(parameter(params, "auc_invasic_socket"), DefaultSocket),
+		Spool: strings.NewReplacer("%n", nodes, "%h", short(node)).Replace(config["SlurmdSpoolDir"])}
 	if strings.Contains(config["TaskPlugin"], "affinity") {
-		s.Warnings = append(s.Warnings, "TaskPlugin="+config["TaskPlugin"]+": task/affinity binds tasks anew; jobs may not get all of their cores")
+		s.Warnings = append(s.Warnings,
+			"TaskPlugin="+config["TaskPlugin"]+": task/affinity binds tasks anew; jobs may not "+
+				"get all of their cores")
 	}
 	if strings.Contains(config["PreemptMode"], "GANG") {
-		s.Warnings = append(s.Warnings, "PreemptMode="+config["PreemptMode"]+": Slurm suspends jobs that share cores in turns; the partition needs PreemptMode=OFF, or the cluster no GANG")
+		s.Warnings = append(s.Warnings,
+			"PreemptMode="+config["PreemptMode"]+": Slurm suspends jobs that share cores in "+
+				"turns; the partition needs PreemptMode=OFF, or the cluster no GANG")
 	}
 	return s, nil
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeSlurm puts commands into PATH that print what is said here; "!" first: on standard error, and fail.
+// fakeSlurm puts commands into PATH that print what is said here; "!" first: on
+// standard error, and fail.
 func fakeSlurm(t *testing.T, answers map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -33,9 +34,11 @@ func TestSite(t *testing.T) {
 	require.NoError(t, err)
 	good := func() map[string]string {
 		return map[string]string{
-			"scontrol-show-partition-inv": "PartitionName=inv AllowGroups=ALL Nodes=n7 OverSubscribe=FORCE:64 State=UP TotalCPUs=8 TotalNodes=1\n",
-			"scontrol-show-node-n7":       "NodeName=n7 Arch=x86_64 NodeAddr=127.0.0.1 NodeHostName=" + host + " Version=22.05.8\n",
-			"scontrol-show-config": "Configuration data as of 2026-01-31T12:00:00\nPreemptMode             = OFF\nSchedulerParameters     = bf_interval=1,auc_invasic=x,auc_invasic=inv\n" +
+			"scontrol-show-partition-inv": "PartitionName=inv AllowGroups=ALL Nodes=n7 " +
+				"OverSubscribe=FORCE:64 State=UP TotalCPUs=8 TotalNodes=1\n",
+			"scontrol-show-node-n7": "NodeName=n7 Arch=x86_64 NodeAddr=127.0.0.1 NodeHostName=" + host + " Version=22.05.8\n",
+			"scontrol-show-config": "Configuration data as of 2026-01-31T12:00:00\nPreemptMode   " +
+				"          = OFF\nSchedulerParameters     = bf_interval=1,auc_invasic=x,auc_invasic=inv\n" +
 				"SlurmdSpoolDir          = /var/spool/%h/%n\nTaskPlugin              = task/none\n",
 		}
 	}
@@ -61,7 +64,8 @@ func TestSite(t *testing.T) {
 		require.NotErrorIs(t, err, ErrDown)
 	}
 	answers := good()
-	answers["scontrol-show-config"] = strings.NewReplacer("task/none", "task/cgroup,task/affinity", "= OFF", "= SUSPEND,GANG", "auc_invasic=inv",
+	answers["scontrol-show-config"] = strings.NewReplacer("task/none", "task/cgroup,task/affinity",
+		"= OFF", "= SUSPEND,GANG", "auc_invasic=inv",
 		"auc_invasic=inv,auc_invasic_socket=/run/x").Replace(answers["scontrol-show-config"])
 	fakeSlurm(t, answers)
 	s, err = c.Site(ctx, "inv")

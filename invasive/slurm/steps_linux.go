@@ -19,8 +19,8 @@ import (
 	"github.com/aucsched/aucsched/invasive/procs"
 )
 
-// Each step of a job on a node has a slurmstepd, which is above all its processes, and listens on a socket in slurmd's spool
-// directory, NODE_JOB.STEP, from before it starts any.
+// Each step of a job on a node has a slurmstepd, which is above all its processes, and listens on a
+// socket in slurmd's spool directory, NODE_JOB.STEP, from before it starts any.
 
 // stepSocket reads the name of such a socket; ok is false for other files.
 func stepSocket(name, node string) (job uint64, ok bool) {
@@ -58,7 +58,8 @@ type watcher struct {
 	wake chan struct{}
 }
 
-// watchDir tells by wake that there may be something new in a directory, until it is closed. Events aren't counted: who is woken looks.
+// watchDir tells by wake that there may be something new in a directory, until it is closed. Events
+// aren't counted: who is woken looks.
 func watchDir(dir string, log *slog.Logger) (*watcher, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -88,7 +89,8 @@ func watchDir(dir string, log *slog.Logger) (*watcher, error) {
 	return w, nil
 }
 
-// look finds the steps of our jobs that aren't known yet, and forgets those that have ended. It returns the jobs that something has changed about.
+// look finds the steps of our jobs that aren't known yet, and forgets those that have ended. It
+// returns the jobs that something has changed about.
 func (l *Launcher) look() (changed []*job) {
 	l.looking.Lock()
 	defer l.looking.Unlock()

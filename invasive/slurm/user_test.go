@@ -16,8 +16,9 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
-// A process is taken for one of a job if it is below the job's slurmstepd and has the job's user; this and the next Launcher know whose the
-// job is before Slurm starts it, and ask if somebody else has had it started.
+// A process is taken for one of a job if it is below the job's slurmstepd and has the job's user;
+// this and the next Launcher know whose the job is before Slurm starts it, and ask if somebody
+// else has had it started.
 func TestJobOfUser(t *testing.T) {
 	for name, states := range map[string][]string{
 		"released":              {"PENDING inv JobHeldUser 0 0 0", "PENDING inv Resources 7 0 0"},

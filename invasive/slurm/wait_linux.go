@@ -10,14 +10,17 @@ import (
 	"github.com/aucsched/aucsched/invasive/launch"
 )
 
-// Pauses between two questions about a job, which double from the first to the last. While a job's steps run nobody is asked.
+// Pauses between two questions about a job, which double from the first to the last. While a job's
+// steps run nobody is asked.
 const (
 	firstPause = 250 * time.Millisecond
 	lastPause  = 5 * time.Second
 )
 
-// Wait has Slurm start a job, unless it has, and blocks until the job has ended. Slurm may have forgotten a release, or a start, if slurmctld was
-// killed just after it: a release is said again, a job that had started isn't started again but cancelled. A job that Slurm requeues keeps its CPUs.
+// Wait has Slurm start a job, unless it has, and blocks until the job has ended. Slurm may
+// have forgotten a release, or a start, if slurmctld was killed just after it: a release is
+// said again, a job that had started isn't started again but cancelled. A job that Slurm
+// requeues keeps its CPUs.
 func (l *Launcher) Wait(id invasive.JobID) (int32, error) {
 	j, err := l.get(id)
 	if err != nil {
@@ -53,9 +56,10 @@ func (l *Launcher) steps(j *job) bool {
 	return len(j.stepds()) > 0
 }
 
-// settle has a job go on that was suspended by an earlier Launcher, and isn't to be any more, and asks whose it is if somebody else has
-// released it. It returns until when there is nothing to ask. The job goes on first: whose it is matters to who connects only, and
-// the question may have no answer for long.
+// settle has a job go on that was suspended by an earlier Launcher, and isn't to be any more,
+// and asks whose it is if somebody else has released it. It returns until when there is nothing
+// to ask. The job goes on first: whose it is matters to who connects only, and the question may
+// have no answer for long.
 func (l *Launcher) settle(j *job) time.Duration {
 	on, known := l.settleRunning(j), l.settleUser(j)
 	if on && known {
@@ -113,7 +117,8 @@ func (l *Launcher) ask(j *job) (code int32, ended bool, err error) {
 	return l.release(j, st.Restarts)
 }
 
-// release has a held job started. One that was released before is held again since slurmctld has forgotten it, or since somebody wants it.
+// release has a held job started. One that was released before is held again since slurmctld has
+// forgotten it, or since somebody wants it.
 func (l *Launcher) release(j *job, restarts uint32) (code int32, ended bool, err error) {
 	before, released, err := l.released(j.id)
 	switch {

@@ -22,7 +22,8 @@ import (
 
 const playedUser = 1234
 
-// A playedSlurm answers squeue by one line after the other, the last one again and again, and notes what scontrol and scancel are asked.
+// A playedSlurm answers squeue by one line after the other, the last one again and again, and notes
+// what scontrol and scancel are asked.
 type playedSlurm struct{ dir string }
 
 func playSlurm(t *testing.T, states ...string) playedSlurm {
@@ -43,7 +44,9 @@ line=$(head -n 1 states)
 case $line in '!'*) echo "$line" >&2; exit 1 ;; esac
 echo "$line" | sed "s/@/$end/g"
 `
-	for name, script := range map[string]string{"squeue": squeue, "scontrol": "#!/bin/sh\necho \"$@\" >> " + p.file("asked") + "\n", "scancel": "#!/bin/sh\necho scancel \"$@\" >> " + p.file("asked") + "\n"} {
+	for name, script := range map[string]string{"squeue": squeue,
+		"scontrol": "#!/bin/sh\necho \"$@\" >> " + p.file("asked") + "\n",
+		"scancel":  "#!/bin/sh\necho scancel \"$@\" >> " + p.file("asked") + "\n"} {
 		require.NoError(t, os.WriteFile(p.file(name), []byte(script), 0o755))
 	}
 	t.Setenv("PATH", p.dir+":"+os.Getenv("PATH"))
@@ -77,15 +80,17 @@ func TestWait(t *testing.T) {
 		code    int32
 		asked   string
 	}{
-		"as ever":                   {false, []string{held, pending, running, "COMPLETING inv None 7 0 0", "FAILED inv None 7 0 768"}, 3, releases},
-		"a release is forgotten":    {false, []string{held, pending, held, "COMPLETED inv None 7 0 0"}, 0, releases + releases},
-		"a start is forgotten":      {true, []string{held, held}, launch.LostExit, releases + "scancel 5\n"},
-		"requeued":                  {true, []string{held, "PENDING inv BeginTime 7 1 0", "COMPLETED inv None 7 1 0"}, 0, releases},
-		"requeued, and held":        {true, []string{held, "PENDING inv JobHeldUser 0 1 0"}, launch.LostExit, releases},
-		"cancelled before":          {false, []string{"CANCELLED inv None 0 0 0"}, 143, ""},
-		"of another partition":      {false, []string{"PENDING p JobHeldUser 0 0 0"}, launch.UnlaunchedExit, ""},
-		"forgotten altogether":      {false, []string{"!Invalid job id specified"}, launch.LostExit, ""},
-		"while slurmctld was down":  {false, []string{"!Unable to contact slurm controller", held, "COMPLETED inv None 7 0 0"}, 0, releases},
+		"as ever": {false, []string{held, pending, running,
+			"COMPLETING inv None 7 0 0", "FAILED inv None 7 0 768"}, 3, releases},
+		"a release is forgotten": {false, []string{held, pending, held, "COMPLETED inv None 7 0 0"}, 0, releases + releases},
+		"a start is forgotten":   {true, []string{held, held}, launch.LostExit, releases + "scancel 5\n"},
+		"requeued":               {true, []string{held, "PENDING inv BeginTime 7 1 0", "COMPLETED inv None 7 1 0"}, 0, releases},
+		"requeued, and held":     {true, []string{held, "PENDING inv JobHeldUser 0 1 0"}, launch.LostExit, releases},
+		"cancelled before":       {false, []string{"CANCELLED inv None 0 0 0"}, 143, ""},
+		"of another partition":   {false, []string{"PENDING p JobHeldUser 0 0 0"}, launch.UnlaunchedExit, ""},
+		"forgotten altogether":   {false, []string{"!Invalid job id specified"}, launch.LostExit, ""},
+		"while slurmctld was down": {false, []string{"!Unable to contact slurm controller",
+			held, "COMPLETED inv None 7 0 0"}, 0, releases},
 		"while squeue was nonsense": {false, []string{"RUNNING", held, "COMPLETED inv None 7 0 0"}, 0, releases},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +119,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// A job that an earlier Launcher had suspended goes on, though it can't be said, or written down, whose it is.
+// A job that an earlier Launcher had suspended goes on, though it can't be said, or
+// written down, whose it is.
 func TestSuspendedJobGoesOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		state     string
@@ -146,7 +152,8 @@ func TestSuspendedJobGoesOn(t *testing.T) {
 	}
 }
 
-// What isn't Slurm's is not launched; what was launched is found by the next one, and released if it hasn't been.
+// What isn't Slurm's is not launched; what was launched is found by the next one, and
+// released if it hasn't been.
 func TestLaunched(t *testing.T) {
 	p, jobs := playSlurm(t, "PENDING inv JobHeldUser 0 0 0", "COMPLETED inv None 7 0 0"), t.TempDir()
 	l := testLauncher(t, jobs)

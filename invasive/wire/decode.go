@@ -9,15 +9,16 @@ import (
 	"github.com/aucsched/aucsched/invasive/wire/pb"
 )
 
-// decode makes a message of a Packet, unchecked. One of unknown kind has Kind 0. Numbers that don't fit become
-// ones that Check rejects.
+// decode makes a message of a Packet, unchecked. One of unknown kind has Kind 0. Numbers that don't
+// fit become ones that Check rejects.
 func decode(p *pb.Packet) *invasive.Message {
 	switch b := p.Body.(type) {
 	case *pb.Packet_Initialise:
 		return &invasive.Message{Kind: invasive.Initialise, Terms: decodeTerms(b.Initialise.Terms)}
 	case *pb.Packet_ResponseInitialise:
 		r := b.ResponseInitialise
-		return &invasive.Message{Kind: invasive.ResponseInitialise, Accept: r.Accept, Terms: decodeTerms(r.Terms), Known: each(r.Known, decodeStatus), Text: r.Text}
+		return &invasive.Message{Kind: invasive.ResponseInitialise, Accept: r.Accept,
+			Terms: decodeTerms(r.Terms), Known: each(r.Known, decodeStatus), Text: r.Text}
 	case *pb.Packet_Finalise:
 		return &invasive.Message{Kind: invasive.Finalise, Text: b.Finalise.Text}
 	case *pb.Packet_ResponseFinalise:

@@ -21,7 +21,8 @@ func encode(m *invasive.Message) *pb.Packet {
 	case invasive.ResponseFinalise:
 		return &pb.Packet{Body: &pb.Packet_ResponseFinalise{ResponseFinalise: &pb.ResponseFinalise{}}}
 	case invasive.RequestResourceOffer:
-		return &pb.Packet{Body: &pb.Packet_RequestResourceOffer{RequestResourceOffer: &pb.RequestResourceOffer{Pending: m.Pending, Acks: acks}}}
+		request := &pb.RequestResourceOffer{Pending: m.Pending, Acks: acks}
+		return &pb.Packet{Body: &pb.Packet_RequestResourceOffer{RequestResourceOffer: request}}
 	case invasive.ResourceOffer:
 		return &pb.Packet{Body: &pb.Packet_ResourceOffer{ResourceOffer: &pb.ResourceOffer{
 			Transaction: m.Transaction, Attempt: m.Attempt, Text: m.Text,
@@ -44,11 +45,13 @@ func encode(m *invasive.Message) *pb.Packet {
 			Transaction: m.Transaction, Attempt: m.Attempt, Pending: m.Pending, Acks: acks}}}
 	case invasive.StatusReport:
 		return &pb.Packet{Body: &pb.Packet_StatusReport{StatusReport: &pb.StatusReport{
-			Known: each(m.Known, encodeStatus), FreeCores: m.Load.FreeCores, BusyPermille: m.Load.Busy, Ended: m.Load.Ended, WaitMs: m.Load.Wait}}}
+			Known: each(m.Known, encodeStatus), FreeCores: m.Load.FreeCores, BusyPermille: m.Load.Busy,
+			Ended: m.Load.Ended, WaitMs: m.Load.Wait}}}
 	case invasive.UrgentJob:
 		return &pb.Packet{Body: &pb.Packet_UrgentJob{UrgentJob: &pb.UrgentJob{Job: encodeJob(m.Job)}}}
 	default: // Check knows no other
-		return &pb.Packet{Body: &pb.Packet_ResponseUrgentJob{ResponseUrgentJob: &pb.ResponseUrgentJob{Id: uint64(m.ID), Accept: m.Accept, Text: m.Text}}}
+		return &pb.Packet{Body: &pb.Packet_ResponseUrgentJob{ResponseUrgentJob: &pb.ResponseUrgentJob{Id: uint64(m.ID),
+			Accept: m.Accept, Text: m.Text}}}
 	}
 }
 

@@ -28,7 +28,8 @@ const (
 	Faults
 )
 
-var faultNames = [Faults]string{"truncated", "foreign", "unknown framing", "oversized", "wrong direction", "too many elements", "malformed", "invalid"}
+var faultNames = [Faults]string{"truncated", "foreign", "unknown framing", "oversized",
+	"wrong direction", "too many elements", "malformed", "invalid"}
 
 func (f Fault) String() string {
 	if f < Faults {
@@ -37,8 +38,8 @@ func (f Fault) String() string {
 	return fmt.Sprint(uint8(f))
 }
 
-// An Error says what is wrong with a frame. After a Direction, Crowded, Malformed or Invalid one the reader
-// can go on with the next frame; after the others the stream is of no use.
+// An Error says what is wrong with a frame. After a Direction, Crowded, Malformed or Invalid one
+// the reader can go on with the next frame; after the others the stream is of no use.
 type Error struct {
 	Fault Fault
 	Err   error // may be nil

@@ -28,8 +28,8 @@ const (
 	maxItems = invasive.MaxParts + 2*invasive.MaxJobs
 )
 
-// Append appends a frame to a slice, and returns it. The error, of type *Error, says why a peer would not
-// take the message; then the slice is as it was.
+// Append appends a frame to a slice, and returns it. The error, of type *Error, says why a peer
+// would not take the message; then the slice is as it was.
 func Append(to []byte, m *invasive.Message, from invasive.Side, limit int) ([]byte, error) {
 	if !m.Kind.SentBy(from) {
 		return to, &Error{Direction, fmt.Errorf("%v from the %v", m.Kind, from)}
@@ -51,8 +51,9 @@ func Append(to []byte, m *invasive.Message, from invasive.Side, limit int) ([]by
 	return out, nil
 }
 
-// MappingSize is how many bytes of a Packet a mapping's entry takes. Those of a message have to stay below the
-// frame's limit, together with its acknowledgements of up to 10 bytes each, and some 300 for the rest.
+// MappingSize is how many bytes of a Packet a mapping's entry takes. Those of a message have to
+// stay below the frame's limit, together with its acknowledgements of up to 10 bytes each, and
+// some 300 for the rest.
 func MappingSize(m *invasive.Mapping) int {
 	n := proto.Size(&pb.Mapping{Job: encodeJob(m.Job), Parts: each(m.Parts, encodePart)})
 	return n + 1 + protowire.SizeVarint(uint64(n))
@@ -69,7 +70,8 @@ type Reader struct {
 	broken error
 }
 
-// NewReader returns a Reader of what peer sends. Limit is that of a Packet, in bytes, from 1 to MaxLimit.
+// NewReader returns a Reader of what peer sends. Limit is that of a Packet, in
+// bytes, from 1 to MaxLimit.
 func NewReader(from io.Reader, peer invasive.Side, limit int) *Reader {
 	return &Reader{from: from, peer: peer, limit: max(1, min(limit, MaxLimit))}
 }
@@ -77,8 +79,9 @@ func NewReader(from io.Reader, peer invasive.Side, limit int) *Reader {
 // Counts returns what was read so far.
 func (r *Reader) Counts() Counts { return r.counts }
 
-// Next returns the next message, which shares nothing with the Reader. At the end of the stream, between two
-// frames, the error is io.EOF; a bad frame gives an *Error; other errors are those of the stream.
+// Next returns the next message, which shares nothing with the Reader. At the end of the
+// stream, between two frames, the error is io.EOF; a bad frame gives an *Error; other errors
+// are those of the stream.
 func (r *Reader) Next() (*invasive.Message, error) {
 	if r.broken != nil {
 		return nil, r.broken

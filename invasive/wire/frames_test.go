@@ -18,8 +18,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFrames feeds bad frames (random, truncated, oversized, from the wrong side, with flipped bits), and good ones
-// out of order and replayed, to readers and the machines behind them. AUCSCHED_INVASIVE_FRAMES is their number.
+// TestFrames feeds bad frames (random, truncated, oversized, from the wrong side, with flipped
+// bits), and good ones out of order and replayed, to readers and the machines behind them.
+// AUCSCHED_INVASIVE_FRAMES is their number.
 func TestFrames(t *testing.T) {
 	frames := 20_000
 	if s := os.Getenv("AUCSCHED_INVASIVE_FRAMES"); s != "" {
@@ -127,7 +128,8 @@ func (b *barrage) likely(m *invasive.Message) {
 	}
 }
 
-// connection sends some frames to both sides, until one of them spoils the stream or is out of turn.
+// connection sends some frames to both sides, until one of them spoils the
+// stream or is out of turn.
 func (b *barrage) connection() {
 	for _, peer := range []invasive.Side{invasive.IScheduler, invasive.IHypervisor} {
 		if peer == invasive.IScheduler {
@@ -211,7 +213,8 @@ func (b *barrage) frame(peer invasive.Side, i int) ([]byte, Fault) {
 		}
 	}
 	if i < 2 && b.rng.IntN(4) > 0 { // often it begins as it should
-		begin := [2][2]invasive.Kind{{invasive.Initialise, invasive.NegotiationStart}, {invasive.ResponseInitialise, invasive.ResponseNegotiationStart}}
+		begin := [2][2]invasive.Kind{{invasive.Initialise, invasive.NegotiationStart},
+			{invasive.ResponseInitialise, invasive.ResponseNegotiationStart}}
 		for want := begin[peer-1][i]; invasive.Kind(f[3]) != want; {
 			f = pick(peer)
 		}

@@ -75,7 +75,8 @@ func genMessage(t *rapid.T, kind invasive.Kind) *invasive.Message {
 		terms()
 	case invasive.ResponseInitialise:
 		terms()
-		m.Terms.Partition = invasive.Partition{Name: text.Draw(t, "name"), Nodes: 1024, Sockets: 2, CoresPerSocket: rapid.Uint32Range(1, 64).Draw(t, "cores")}
+		m.Terms.Partition = invasive.Partition{Name: text.Draw(t, "name"), Nodes: 1024,
+			Sockets: 2, CoresPerSocket: rapid.Uint32Range(1, 64).Draw(t, "cores")}
 		m.Terms.Shrink = time.Duration(rapid.IntRange(0, 1<<20).Draw(t, "shrink")) * time.Millisecond
 		m.Accept, m.Known, m.Text = rapid.Bool().Draw(t, "accept"), genKnown(t), text.Draw(t, "text")
 	case invasive.Finalise:
@@ -103,7 +104,8 @@ func genMessage(t *rapid.T, kind invasive.Kind) *invasive.Message {
 		turn()
 		acks()
 	case invasive.StatusReport:
-		m.Known, m.Load = genKnown(t), &invasive.Load{FreeCores: 7, Busy: rapid.Uint32Range(0, 1000).Draw(t, "busy"), Ended: 3, Wait: rapid.Uint32().Draw(t, "wait")}
+		m.Known, m.Load = genKnown(t), &invasive.Load{FreeCores: 7,
+			Busy: rapid.Uint32Range(0, 1000).Draw(t, "busy"), Ended: 3, Wait: rapid.Uint32().Draw(t, "wait")}
 	case invasive.UrgentJob:
 		m.Job = genJob(t)
 	case invasive.ResponseUrgentJob:

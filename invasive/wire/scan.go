@@ -7,9 +7,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// scan counts messages, strings and elements of lists down from left, without any memory, and returns
-// whether they can be decoded: left is negative if they are too many. No message of ours contains itself,
-// so that the recursion has its end.
+// scan counts messages, strings and elements of lists down from left, without any memory, and
+// returns whether they can be decoded: left is negative if they are too many. No message of ours
+// contains itself, so that the recursion has its end.
 func scan(d protoreflect.MessageDescriptor, b []byte, left *int) bool {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)

@@ -38,7 +38,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Fields that a later version of a side adds are passed over; what an earlier one doesn't send is zero.
+// Fields that a later version of a side adds are passed over; what an earlier one
+// doesn't send is zero.
 func TestFieldsOfOthers(t *testing.T) {
 	m := rapid.Custom(func(t *rapid.T) *invasive.Message { return genMessage(t, invasive.ResponseInitialise) }).Example(1)
 	frame, err := Append(nil, m, invasive.IHypervisor, DefaultLimit)
@@ -112,7 +113,9 @@ func TestFaults(t *testing.T) {
 		return b
 	}
 	end := func(outcome uint32) []byte {
-		return packet(&pb.Packet{Body: &pb.Packet_NegotiationEnd{NegotiationEnd: &pb.NegotiationEnd{Transaction: 1, Attempt: 1, Outcome: outcome}}})
+		return packet(
+			&pb.Packet{Body: &pb.Packet_NegotiationEnd{NegotiationEnd: &pb.NegotiationEnd{Transaction: 1,
+				Attempt: 1, Outcome: outcome}}})
 	}
 	many := func(n int) []byte {
 		return packet(&pb.Packet{Body: &pb.Packet_NegotiationStart{NegotiationStart: &pb.NegotiationStart{Acks: make([]uint64, n)}}})
@@ -131,7 +134,8 @@ func TestFaults(t *testing.T) {
 		{"too long", with(4, 1), Oversized, "16777223 bytes, the limit is 200000", false},
 		{"kind 0", with(3, 0), Direction, "0 from the iScheduler", true},
 		{"kind 15", with(3, 15), Direction, "15 from the iScheduler", true},
-		{"another kind", with(3, byte(invasive.ResponseFinalise)), Malformed, "the header says RESPONSE_FINALISE, the packet FINALISE", true},
+		{"another kind", with(3, byte(invasive.ResponseFinalise)), Malformed,
+			"the header says RESPONSE_FINALISE, the packet FINALISE", true},
 		{"not protobuf", frameOf(invasive.Finalise, []byte{0xff, 0xff}), Malformed, "", true},
 		{"nothing", frameOf(invasive.Finalise, nil), Malformed, "the header says FINALISE, the packet 0", true},
 		{"not UTF-8", frameOf(invasive.Finalise, []byte{3<<3 | 2, 3, 1<<3 | 2, 1, 0xff}), Malformed, "UTF-8", true},

@@ -171,7 +171,8 @@ func (p *programmes) start(extra *os.File, args ...string) error {
 	c := exec.Command(p.exe, args...)
 	log := &bytes.Buffer{}
 	c.Stderr = log
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt is for this one, which ends them in order
+	// an interrupt is for this one, which ends them in order
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if extra != nil {
 		c.ExtraFiles = []*os.File{extra}
 	}
@@ -215,7 +216,8 @@ func (p *programmes) hypervisor(cores int, shrink time.Duration) (<-chan string,
 }
 
 func (p *programmes) scheduler() error {
-	return p.start(nil, "ischeduler", "--dir", p.schedulerDir(), "--connect", "unix:"+filepath.Join(p.dir, "run", "socket"), "--report", "200ms")
+	return p.start(nil, "ischeduler", "--dir", p.schedulerDir(), "--connect",
+		"unix:"+filepath.Join(p.dir, "run", "socket"), "--report", "200ms")
 }
 
 // end ends the jobs and both programmes, in order if they let themselves be.

@@ -41,7 +41,8 @@ The CPUs that the kernel lets the jobs' processes run on are compared with the l
 			return d.run(c.Context())
 		},
 	}
-	c.Flags().StringVar(&d.job, "job", "", "the malleable job's programme, of invasive/examples/malleable (default: malleable beside this command)")
+	c.Flags().StringVar(&d.job, "job", "",
+		"the malleable job's programme, of invasive/examples/malleable (default: malleable beside this command)")
 	c.Flags().DurationVar(&d.pause, "pause", d.pause, "how long each state is left to be looked at")
 	return c
 }
@@ -122,7 +123,8 @@ func (d *invasiveDemo) startBoth(ctx context.Context, p *programmes) (err error)
 // fill has three malleable jobs fill the partition.
 func (d *invasiveDemo) fill(ctx context.Context) error {
 	for range 3 {
-		spec := ischeduler.Spec{Kind: "malleable", MinCores: 1, MaxCores: demoShare, Dir: d.dir, Args: []string{d.job, "--seconds", "60", "--until", d.file("stop")}}
+		spec := ischeduler.Spec{Kind: "malleable", MinCores: 1, MaxCores: demoShare,
+			Dir: d.dir, Args: []string{d.job, "--seconds", "60", "--until", d.file("stop")}}
 		id, err := d.client.Submit(ctx, &spec)
 		if err != nil {
 			return err
@@ -135,7 +137,8 @@ func (d *invasiveDemo) fill(ctx context.Context) error {
 // urgent has an urgent job take cores of all.
 func (d *invasiveDemo) urgent(ctx context.Context) error {
 	script := fmt.Sprintf("until [ -e '%s' ]; do sleep 0.05; done", d.file("urgent"))
-	spec := ischeduler.Spec{Urgent: true, MinCores: demoUrgent, Dir: d.dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Args: []string{"sh", "-c", script}}
+	spec := ischeduler.Spec{Urgent: true, MinCores: demoUrgent, Dir: d.dir,
+		Env: []string{"PATH=" + os.Getenv("PATH")}, Args: []string{"sh", "-c", script}}
 	asked := time.Now()
 	id, err := d.client.Submit(ctx, &spec)
 	if err != nil {
@@ -156,7 +159,8 @@ func (d *invasiveDemo) urgent(ctx context.Context) error {
 			return fmt.Errorf("job %d was left without a core", job)
 		}
 	}
-	d.say("the urgent job ran %.0f ms after its submission, on cores of running jobs, which go on with %d", float64(took.Microseconds())/1000, others)
+	d.say("the urgent job ran %.0f ms after its submission, on cores of running jobs, which go on with %d",
+		float64(took.Microseconds())/1000, others)
 	if took > demoLatency {
 		return fmt.Errorf("the urgent job waited for %v, more than %v", took, demoLatency)
 	}
@@ -234,7 +238,8 @@ func (d *invasiveDemo) until(ctx context.Context, what string, holds func() bool
 	}
 }
 
-// confirmed waits until jobs have so many cores, and the kernel says the same as the ledger of all, and prints that.
+// confirmed waits until jobs have so many cores, and the kernel says the same as the ledger of
+// all, and prints that.
 func (d *invasiveDemo) confirmed(ctx context.Context, what string, want map[int]int) error {
 	err := d.until(ctx, what, func() bool {
 		for job, cores := range want {
@@ -248,12 +253,14 @@ func (d *invasiveDemo) confirmed(ctx context.Context, what string, want map[int]
 		return err
 	}
 	for _, job := range d.ledger.jobs() {
-		d.say("          kernel: job %d, process %d: Cpus_allowed_list %s, as the ledger says", job, jobProcesses(d.dir, job)[0], listOf(d.cpus, d.ledger.of(job)))
+		d.say("          kernel: job %d, process %d: Cpus_allowed_list %s, as the ledger says",
+			job, jobProcesses(d.dir, job)[0], listOf(d.cpus, d.ledger.of(job)))
 	}
 	return nil
 }
 
-// differs compares every thread of every job with the ledger. It is "" if all are where they should be.
+// differs compares every thread of every job with the ledger. It is "" if all are
+// where they should be.
 func (d *invasiveDemo) differs() string {
 	for _, job := range d.ledger.jobs() {
 		want := listOf(d.cpus, d.ledger.of(job))

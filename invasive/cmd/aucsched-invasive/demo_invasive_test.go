@@ -52,7 +52,8 @@ func nothingLeft(t *testing.T, dir string) {
 	}
 }
 
-// An urgent job gets cores of running ones at once, which shrink, get them back, and end; the kernel confirms each step.
+// An urgent job gets cores of running ones at once, which shrink, get them back, and end; the
+// kernel confirms each step.
 func TestDemoInvasive(t *testing.T) {
 	job, dir := malleableJob(t), t.TempDir()
 	t.Setenv("TMPDIR", dir)

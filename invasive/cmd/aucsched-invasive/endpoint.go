@@ -22,8 +22,10 @@ type endpointFlags struct {
 }
 
 func (f *endpointFlags) add(s *pflag.FlagSet) {
-	s.StringVar(&f.address, "socket", "unix:/run/aucsched-invasive/socket", "where iScheduler and iHypervisor meet: unix:PATH, or tcp:HOST:PORT with certificates")
-	s.StringSliceVar(&f.users, "allow-user", nil, "users that the other side may be, by name or number, on a Unix socket (default: this one)")
+	s.StringVar(&f.address, "socket", "unix:/run/aucsched-invasive/socket",
+		"where iScheduler and iHypervisor meet: unix:PATH, or tcp:HOST:PORT with certificates")
+	s.StringSliceVar(&f.users, "allow-user", nil,
+		"users that the other side may be, by name or number, on a Unix socket (default: this one)")
 	s.StringVar(&f.tls.CA, "tls-ca", "", "file with the certificates of those who sign the other side's, for tcp")
 	s.StringVar(&f.tls.Cert, "tls-cert", "", "file with one's own certificate")
 	s.StringVar(&f.tls.Key, "tls-key", "", "file with its key, which nobody else may read")

@@ -37,11 +37,15 @@ type ihypervisorFlags struct {
 
 func (f *ihypervisorFlags) add(s *pflag.FlagSet) {
 	f.endpoint.add(s)
-	s.StringVar(&f.c.State, "state", "/var/lib/aucsched-invasive", "directory of what has to survive: the journal, and what is known of running jobs")
+	s.StringVar(&f.c.State, "state", "/var/lib/aucsched-invasive",
+		"directory of what has to survive: the journal, and what is known of running jobs")
 	s.StringVar(&f.c.Output, "output", "", "directory of the jobs' output, ID.out and ID.err (default: output in --state)")
 	s.StringVar(&f.user, "user", "", "the user that jobs run as, by name; another than this one only if this one is root")
-	s.StringVar(&f.slurm, "slurm", "", "have Slurm start the jobs of this partition of it, which is this host; its commands must be in PATH, and this user root")
-	s.StringVar(&f.c.JobSocket, "job-socket", "", "socket for jobs that adapt (default: run/jobs in --state; with --slurm what auc_invasic_socket says)")
+	s.StringVar(&f.slurm, "slurm", "",
+		"have Slurm start the jobs of this partition of it, which is this host; its commands "+
+			"must be in PATH, and this user root")
+	s.StringVar(&f.c.JobSocket, "job-socket", "",
+		"socket for jobs that adapt (default: run/jobs in --state; with --slurm what auc_invasic_socket says)")
 
 	s.StringVar(&f.trace, "trace", "", traceUsage)
 
@@ -65,7 +69,8 @@ func (f *ihypervisorFlags) add(s *pflag.FlagSet) {
 	s.DurationVar(&f.horizon, "horizon", 5*time.Minute, "how far ahead virtual offers look, by the jobs' limits; 0: none are made")
 
 	s.BoolVar(&f.c.Grow, "grow", true, "give malleable jobs the cores that nobody else wants")
-	s.StringSliceVar(&f.means, "urgent", []string{"shrink", "suspend"}, "by what urgent jobs may take cores, in this order: shrink, suspend, kill")
+	s.StringSliceVar(&f.means, "urgent", []string{"shrink", "suspend"},
+		"by what urgent jobs may take cores, in this order: shrink, suspend, kill")
 	s.StringVar(&f.silent, "silent", "leave", "what becomes of a job that doesn't say whether it lets go of cores: leave, suspend, kill")
 	s.DurationVar(&f.c.ShrinkTime, "shrink-time", 10*time.Second, "how long a job may take to let go of cores")
 	s.DurationVar(&f.c.Retry, "retry", time.Minute, "how long a job that refused, or said nothing, is left in peace")
@@ -140,7 +145,8 @@ func (f *ihypervisorFlags) checkNumbers() error {
 		low, high time.Duration
 	}{
 		{"--reply", f.c.Reply, time.Millisecond, invasive.MaxTimer}, {"--report", f.c.Report, time.Millisecond, invasive.MaxTimer},
-		{"--offer-every", f.c.OfferEvery, time.Millisecond, invasive.MaxTimer}, {"--horizon", f.horizon, 0, invasive.MaxSeconds * time.Second},
+		{"--offer-every", f.c.OfferEvery, time.Millisecond, invasive.MaxTimer},
+		{"--horizon", f.horizon, 0, invasive.MaxSeconds * time.Second},
 		{"--shrink-time", f.c.ShrinkTime, time.Millisecond, invasive.MaxTimer}, {"--retry", f.c.Retry, time.Millisecond, invasive.MaxTimer},
 		{"--grace", f.c.Grace, time.Millisecond, invasive.MaxTimer},
 	} {
@@ -152,7 +158,8 @@ func (f *ihypervisorFlags) checkNumbers() error {
 		flag string
 		is   float64
 		high float64
-	}{{"--min-use", p.MinUse, 1}, {"--power-cap", p.CapWatts, 1e12}, {"--core-power", p.CoreWatts, 1e12}, {"--socket-power", p.SocketWatts, 1e12}} {
+	}{{"--min-use", p.MinUse, 1}, {"--power-cap", p.CapWatts, 1e12}, {"--core-power", p.CoreWatts, 1e12},
+		{"--socket-power", p.SocketWatts, 1e12}} {
 		if !(n.is >= 0 && n.is <= n.high) || math.IsInf(n.is, 0) { // NaN as well
 			return fmt.Errorf("%s: %v: must be 0 to %v", n.flag, n.is, n.high)
 		}
@@ -200,7 +207,8 @@ func means(names []string) (list []invasive.How, err error) {
 	return list, nil
 }
 
-// credential is the user that jobs run as, nil for this one. Root has to say so, as its jobs could do anything.
+// credential is the user that jobs run as, nil for this one. Root has to say so, as its
+// jobs could do anything.
 func credential(name string) (*syscall.Credential, error) {
 	if name == "" {
 		if os.Geteuid() == 0 {

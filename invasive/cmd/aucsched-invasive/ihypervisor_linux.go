@@ -93,7 +93,8 @@ func runForSlurm(ctx context.Context, partition string, c *ihypervisor.Config, e
 	for _, w := range site.Warnings {
 		c.Log.Warn("slurm.conf isn't made for this", "setting", w)
 	}
-	launcher, err := slurm.New(slurm.Config{Dir: c.JobsDir(), Partition: partition, Node: site.Node, Spool: site.Spool, Socket: site.Socket, Log: c.Log})
+	launcher, err := slurm.New(slurm.Config{Dir: c.JobsDir(), Partition: partition,
+		Node: site.Node, Spool: site.Spool, Socket: site.Socket, Log: c.Log})
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,9 @@ func runIHypervisor(ctx context.Context, c *ihypervisor.Config, endpoint *link.E
 	p := c.Topology.Partition
 	fmt.Fprintf(out, "%v: partition %q of %d nodes of %d sockets of %d cores\n", endpoint, p.Name, p.Nodes, p.Sockets, p.CoresPerSocket)
 	if c.Topology.Shared > 1 {
-		fmt.Fprintf(out, "oversubscribed: up to %d cores of the partition are one core of this host, and their jobs share it\n", c.Topology.Shared)
+		fmt.Fprintf(out,
+			"oversubscribed: up to %d cores of the partition are one core of this host, and their jobs share it\n",
+			c.Topology.Shared)
 	}
 	err = h.Run(ctx)
 	if text := c.Stats.String(); text != "" {

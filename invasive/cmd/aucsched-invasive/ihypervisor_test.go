@@ -25,12 +25,16 @@ func TestIHypervisorFlags(t *testing.T) {
 	dir := t.TempDir()
 	for args, want := range map[string]string{
 		"--socket x": `--socket: "x": must be unix:PATH`, "--socket tcp:h:1": "tcp needs --tls-ca", "--tls-ca f": "are for tcp",
-		"--socket tcp:h:1 --allow-user 0": "is for Unix sockets", "--allow-user no-such-user": "--allow-user: user: unknown user no-such-user",
-		"--urgent kill,shrink": `--urgent: "shrink": must be some of`, "--silent shrink": `--silent: "shrink": must be leave`,
-		"--attempts 0": "--attempts: 0: must be 1 to 1000", "--reply 0s": "--reply: 0s: must be", "--min-use 2": "--min-use: 2: must be 0 to 1",
+		"--socket tcp:h:1 --allow-user 0": "is for Unix sockets",
+		"--allow-user no-such-user":       "--allow-user: user: unknown user no-such-user",
+		"--urgent kill,shrink":            `--urgent: "shrink": must be some of`, "--silent shrink": `--silent: "shrink": must be leave`,
+		"--attempts 0": "--attempts: 0: must be 1 to 1000", "--reply 0s": "--reply: 0s: must be",
+		"--min-use 2":     "--min-use: 2: must be 0 to 1",
 		"--power-cap NaN": "--power-cap: NaN", "--user no-such-user": "--user: user: unknown user", "--sockets 2": "need --cores",
-		"--cores 100000": "several would be one, which has to be asked for", "--cores 17000000 --oversubscribe": "must be 1 to 16777216 cores in all",
-		"--slurm inv --user root": "--user: with --slurm jobs run as the users", "--slurm inv --output /x": "--output: with --slurm jobs write where",
+		"--cores 100000":                   "several would be one, which has to be asked for",
+		"--cores 17000000 --oversubscribe": "must be 1 to 16777216 cores in all",
+		"--slurm inv --user root":          "--user: with --slurm jobs run as the users",
+		"--slurm inv --output /x":          "--output: with --slurm jobs write where",
 	} {
 		if os.Geteuid() == 0 && !strings.Contains(args, "--user") && !strings.Contains(args, "--slurm") {
 			args += " --user root"
@@ -46,7 +50,8 @@ func TestIHypervisorFlags(t *testing.T) {
 func TestIHypervisorRuns(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "run", "socket")
-	args := []string{"ihypervisor", "--socket", "unix:" + socket, "--state", filepath.Join(dir, "state"), "--cores", "50", "--sockets", "2", "--oversubscribe"}
+	args := []string{"ihypervisor", "--socket", "unix:" + socket, "--state",
+		filepath.Join(dir, "state"), "--cores", "50", "--sockets", "2", "--oversubscribe"}
 	if os.Geteuid() == 0 {
 		args = append(args, "--user", "root")
 	}

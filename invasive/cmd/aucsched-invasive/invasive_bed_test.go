@@ -48,7 +48,8 @@ func newTracedPair(t *testing.T, job string) *tracedPair {
 	return p
 }
 
-// endSupervisors waits for the supervisors of a directory, whose jobs are about to end, and kills those that stay.
+// endSupervisors waits for the supervisors of a directory, whose jobs are about to end, and
+// kills those that stay.
 func endSupervisors(t *testing.T, dir string) {
 	t.Helper()
 	for until := time.Now().Add(demoTime); ; time.Sleep(5 * time.Millisecond) {
@@ -78,7 +79,8 @@ func (p *tracedPair) file(name string) string { return filepath.Join(p.dir, name
 
 func (p *tracedPair) startH(args ...string) {
 	p.t.Helper()
-	all := append([]string{"ihypervisor", "--socket", "unix:" + p.file("run/socket"), "--state", p.file("state"), "--oversubscribe", "--grow=false",
+	all := append([]string{"ihypervisor", "--socket", "unix:" + p.file("run/socket"),
+		"--state", p.file("state"), "--oversubscribe", "--grow=false",
 		"--report", "50ms", "--offer-every", "1h", "--shrink-time", "10s", "--trace", p.file("h.trace")}, args...)
 	if os.Geteuid() == 0 {
 		all = append(all, "--user", "root")
@@ -86,7 +88,8 @@ func (p *tracedPair) startH(args ...string) {
 	p.h = p.process(all...)
 }
 
-// begin starts both, the iHypervisor with args, and has a first job start on cores, which one word or more of the trace names.
+// begin starts both, the iHypervisor with args, and has a first job start on cores, which one word
+// or more of the trace names.
 func (p *tracedPair) begin(text string, job []string, cores string, args ...string) {
 	p.t.Helper()
 	p.startH(args...)
@@ -111,7 +114,8 @@ func (p *tracedPair) startS(args ...string) {
 		code, _, _ := aucsched(p.t, "", "ischeduler", "--dir", p.file("s"), "status")
 		return code == 0
 	}, demoTime, 10*time.Millisecond)
-	require.Eventually(p.t, func() bool { // a job that comes earlier takes part in the first message
+	require.Eventually(p.t, func() bool {
+		// a job that comes earlier takes part in the first message
 		messages, _, _ := p.fresh("s.trace")
 		return p.h == nil || strings.Contains(strings.Join(messages, ""), "RESPONSE_NEGOTIATION_START")
 	}, demoTime, 10*time.Millisecond)
@@ -148,16 +152,19 @@ func (p *tracedPair) submit(args ...string) {
 	require.Zero(p.t, code, errs)
 }
 
-// adapts is a malleable job of 1 to so many cores, runs is one that runs until the file stop is there.
+// adapts is a malleable job of 1 to so many cores, runs is one that runs until
+// the file stop is there.
 func (p *tracedPair) adapts(most int) []string {
 	return []string{"--kind", "malleable", "--max", strconv.Itoa(most), "--", p.job, "--seconds", "60", "--until", p.file("stop")}
 }
 
 func (p *tracedPair) runs(cores int, args ...string) []string {
-	return append(append([]string{"--min", strconv.Itoa(cores)}, args...), "--", "sh", "-c", "until [ -e '"+p.file("stop")+"' ]; do sleep 0.02; done")
+	return append(append([]string{"--min", strconv.Itoa(cores)}, args...), "--",
+		"sh", "-c", "until [ -e '"+p.file("stop")+"' ]; do sleep 0.02; done")
 }
 
-// fresh are the lines of a trace since the last step, without reports, whose number depends on the time.
+// fresh are the lines of a trace since the last step, without reports, whose number
+// depends on the time.
 func (p *tracedPair) fresh(name string) (messages, ledger []string, all int) {
 	text, err := os.ReadFile(p.file(name))
 	if err != nil {
@@ -176,8 +183,9 @@ func (p *tracedPair) fresh(name string) (messages, ledger []string, all int) {
 	return messages, ledger, len(lines)
 }
 
-// step waits until the last message, and the last line of the iHypervisor's ledger, are these, on both sides, and writes down what was said
-// since the step before. What one side has sent is what the other has got, in the same order.
+// step waits until the last message, and the last line of the iHypervisor's ledger, are these, on
+// both sides, and writes down what was said since the step before. What one side has sent is what
+// the other has got, in the same order.
 func (p *tracedPair) step(note, lastMessage, lastLedger string) {
 	p.t.Helper()
 	var ms, mh, ledger []string
@@ -194,7 +202,8 @@ func (p *tracedPair) step(note, lastMessage, lastLedger string) {
 		}
 		if time.Now().After(late) {
 			log, _ := os.ReadFile(p.file("log"))
-			require.Fail(p.t, "waited for "+lastMessage+" and "+lastLedger, "%s\n%s\n%s\n%s", strings.Join(ms, "\n"), strings.Join(mh, "\n"), strings.Join(ledger, "\n"), log)
+			require.Fail(p.t, "waited for "+lastMessage+" and "+lastLedger, "%s\n%s\n%s\n%s",
+				strings.Join(ms, "\n"), strings.Join(mh, "\n"), strings.Join(ledger, "\n"), log)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -216,7 +225,8 @@ func (p *tracedPair) step(note, lastMessage, lastLedger string) {
 
 var acks = regexp.MustCompile(`, acknowledges \[[0-9 ]+\]`)
 
-// onceAcknowledged leaves out acknowledgements that were made before: they are repeated until a report shows that they were heard.
+// onceAcknowledged leaves out acknowledgements that were made before: they are repeated until a
+// report shows that they were heard.
 func (p *tracedPair) onceAcknowledged(lines []string) (list []string) {
 	seen := slices.Clone(p.acked)
 	for _, line := range lines {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/internal/bom"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/invasive/ischeduler"
 	"github.com/aucsched/aucsched/invasive/link"
@@ -46,7 +48,8 @@ type ischedulerFlags struct {
 
 func ischedulerCommand() *cobra.Command {
 	terms := ischeduler.DefaultTerms()
-	f := &ischedulerFlags{limit: 10_000, attempts: terms.Attempts, reply: terms.Reply, report: terms.Report, seed: 1, opts: queue.DefaultOptions()}
+	f := &ischedulerFlags{limit: 10_000, attempts: terms.Attempts, reply: terms.Reply,
+		report: terms.Report, seed: 1, opts: queue.DefaultOptions()}
 	c := &cobra.Command{
 		Use:   "ischeduler --connect unix:PATH|tcp:HOST:PORT",
 		Short: "Run an iScheduler: take invasive jobs, and negotiate with an iHypervisor where they run",
@@ -68,7 +71,8 @@ sides show certificates (--tls-ca, --tls-cert, --tls-key).`,
 		Args: cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context()) },
 	}
-	c.PersistentFlags().StringVar(&f.dir, "dir", "", "the iScheduler's directory; none: aucsched/ischeduler in $XDG_STATE_HOME, or in ~/.local/state")
+	c.PersistentFlags().StringVar(&f.dir, "dir", "",
+		"the iScheduler's directory; none: aucsched/ischeduler in $XDG_STATE_HOME, or in ~/.local/state")
 	flags := c.Flags()
 	flags.StringVar(&f.connect, "connect", "", "where the iHypervisor is: unix:PATH or tcp:HOST:PORT")
 	flags.StringVar(&f.peer, "peer", "", "Unix sockets: the user ID whose iHypervisor may answer; none: this user's")
@@ -76,7 +80,8 @@ sides show certificates (--tls-ca, --tls-cert, --tls-key).`,
 	flags.StringVar(&f.tls.Cert, "tls-cert", "", "TCP: PEM file of our certificate")
 	flags.StringVar(&f.tls.Key, "tls-key", "", "TCP: PEM file of its key")
 	flags.IntVar(&f.limit, "limit", f.limit, "the most jobs that it keeps")
-	flags.Uint32Var(&f.attempts, "attempts", f.attempts, "offers after which both sides must accept; the lower wish of the two sides counts")
+	flags.Uint32Var(&f.attempts, "attempts", f.attempts,
+		"offers after which both sides must accept; the lower wish of the two sides counts")
 	flags.DurationVar(&f.reply, "reply", f.reply, "how long an answer may take; the longer wish counts")
 	flags.DurationVar(&f.report, "report", f.report, "time between two status reports; the longer wish counts")
 	flags.StringVar(&f.trace, "trace", "", traceUsage)
@@ -93,8 +98,11 @@ func (f *ischedulerFlags) registerMapper(flags *pflag.FlagSet) {
 	flags.IntVar(&o.Auction.Depth, "depth", o.Auction.Depth, "waiting jobs behind these that may take what is left")
 	flags.Uint32Var(&o.Fill, "fill", o.Fill, "percent of an offer that must be used if the first job isn't served")
 	flags.DurationVar(&o.Patience, "patience", o.Patience, "how long the first job waits before no offer without it is good")
-	flags.DurationVar(&o.Soon, "soon", o.Soon, "how late cores may come and be mapped like free ones; raised to the iHypervisor's --shrink-time if that is longer")
-	flags.Float64Var(&o.Metrics.PerHour, "per-hour", o.Metrics.PerHour, "points of a job for each hour that it has waited; a start is worth 100, and a job's priority comes on top")
+	flags.DurationVar(&o.Soon, "soon", o.Soon,
+		"how late cores may come and be mapped like free ones; raised to the iHypervisor's "+
+			"--shrink-time if that is longer")
+	flags.Float64Var(&o.Metrics.PerHour, "per-hour", o.Metrics.PerHour,
+		"points of a job for each hour that it has waited; a start is worth 100, and a job's priority comes on top")
 	flags.Float64Var(&o.Metrics.Deadline, "deadline-points", o.Metrics.Deadline, "points of a job that must start now to keep its deadline")
 	flags.Uint64Var(&f.seed, "seed", f.seed, "seed of the auction")
 }
@@ -180,7 +188,10 @@ func (f *ischedulerFlags) run(ctx context.Context) error {
 		defer close(followed)
 		if f.slurm != "" {
 			client := &slurm.Client{}
-			s.FollowSlurm(ctx, func(ctx context.Context) ([]slurm.Held, map[uint64]error, error) { return client.Held(ctx, f.slurm) }, f.every)
+			s.FollowSlurm(ctx, func(ctx context.Context) ([]slurm.Held, map[uint64]error,
+				error) {
+				return client.Held(ctx, f.slurm)
+			}, f.every)
 		}
 	}()
 	err = s.Run(ctx)
@@ -208,7 +219,12 @@ func submitCommand(f *ischedulerFlags) *cobra.Command {
    "env": ["OMP_PROC_BIND=true"], "dir": "/home/me"}
 
 All but args may be left out. Or it takes one command, which runs in this directory with this environment.`,
-		Args: func(c *cobra.Command, args []string) error { return cli.BadInput(cobra.MinimumNArgs(1)(c, args)) },
+		Args: cli.MinimumArgs(1),
+
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			// a file, or a command and whatever it takes
+			return nil, cobra.ShellCompDirectiveDefault
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			specs := []ischeduler.Spec{spec}
 			if c.ArgsLenAtDash() < 0 && len(args) == 1 {
@@ -239,19 +255,26 @@ All but args may be left out. Or it takes one command, which runs in this direct
 	flags.Uint32Var(&spec.Priority, "priority", 0, "points; a start is worth 100")
 	flags.DurationVar(&limit, "limit", 0, "the longest that it may run; 0: no limit")
 	flags.DurationVar(&deadline, "deadline", 0, "by when, from now on, it should have ended; 0: none")
+	cli.CompleteFlag(c, "kind", "rigid", "moldable", "evolving", "malleable")
 	return c
 }
 
 func readSpecs(in io.Reader, name string) ([]ischeduler.Spec, error) {
 	if name == "-" {
-		return ischeduler.ReadSpecs(in, "standard input")
+		name = "standard input"
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
+	text := bufio.NewReader(in)
+	if err := bom.Skip(text); err != nil {
+		return nil, fmt.Errorf("%s:1: %w", name, err)
 	}
-	defer f.Close()
-	return ischeduler.ReadSpecs(f, name)
+	return ischeduler.ReadSpecs(text, name)
 }
 
 // submit prints a line for each job that was taken.

@@ -28,7 +28,8 @@ func daemon(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
-	c := exec.Command(program, append([]string{"ischeduler", "--dir", dir, "--connect", "unix:" + filepath.Join(dir, "nobody", "socket")}, args...)...)
+	c := exec.Command(program, append([]string{"ischeduler", "--dir", dir, "--connect",
+		"unix:" + filepath.Join(dir, "nobody", "socket")}, args...)...)
 	c.Env = append(os.Environ(), "AUCSCHED_TEST_COMMAND=1")
 	var errs strings.Builder
 	c.Stderr = &errs
@@ -86,7 +87,10 @@ func TestIScheduler(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "s")
 	daemon(t, dir, "--limit", "3")
 	file := filepath.Join(t.TempDir(), "jobs.json")
-	require.NoError(t, os.WriteFile(file, []byte("[{\"args\":[\"a\"]},\n {\"args\":[\"b\"],\"kind\":\"malleable\",\"max_cores\":4,\"urgent\":true}]"), 0o600))
+	require.NoError(t,
+		os.WriteFile(file,
+			[]byte("[{\"args\":[\"a\"]},\n {\"args\":[\"b\"],\"kind\":\"malleable\",\"max_cores\":4,\"urgent\":true}]"),
+			0o600))
 	code, out, errs := aucsched(t, "", "ischeduler", "--dir", dir, "submit", file)
 	require.Zero(t, code, errs)
 	assert.Equal(t, "1\n2\n", out)
@@ -136,4 +140,13 @@ func TestISchedulerErrors(t *testing.T) {
 		assert.Equal(t, test.code, code, errs)
 		assert.Contains(t, errs, test.err)
 	}
+}
+
+// A file of jobs may begin with a byte order mark, and is not in UTF-16.
+func TestReadSpecsMarks(t *testing.T) {
+	specs, err := readSpecs(strings.NewReader("\xef\xbb\xbf"+`{"args":["true"]}`), "-")
+	require.NoError(t, err)
+	require.Equal(t, []string{"true"}, specs[0].Args)
+	_, err = readSpecs(strings.NewReader("{\x00}\x00"), "-")
+	require.EqualError(t, err, "standard input:1: the text is in UTF-16: save it as UTF-8")
 }

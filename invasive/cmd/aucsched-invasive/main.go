@@ -21,9 +21,13 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 }
 
 func newRoot() *cobra.Command {
-	demo := &cobra.Command{Use: "demo", Short: "Show what the protocol does"}
+	noPage := map[string]string{cli.NoPage: ""} // aucsched has it
+	demo := &cobra.Command{Use: "demo", Short: "Show what the protocol does", Annotations: noPage}
 	demo.AddCommand(demoCommand())
-	return cli.NewRoot("Run jobs that gain and lose cores", `aucsched-invasive has both sides of the invasive protocol, which negotiate for jobs' cores.
+	root := cli.NewRoot("Run jobs that gain and lose cores",
+		`aucsched-invasive has both sides of the invasive protocol, which negotiate for jobs' cores.
 aucsched hands these commands on to it.`,
 		ihypervisorCommand(), supervisorCommand(), ischedulerCommand(), taskPrologCommand(), simulateInvasiveCommand(), demo)
+	root.Annotations = noPage
+	return root
 }

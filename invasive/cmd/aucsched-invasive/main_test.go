@@ -11,6 +11,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/cli/clitest"
 )
 
 // aucsched runs the command as a user would.
@@ -35,4 +39,26 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(m.Run())
+}
+
+// What a shell offers for arguments of these commands.
+func TestComplete(t *testing.T) {
+	for want, args := range map[string][]string{
+		"malleable\n:4\n":                    {"ischeduler", "submit", "--kind", "mal"},
+		"shrink,suspend\nshrink,kill\n:38\n": {"simulate-invasive", "--means", "shrink,"},
+		":0\n":                               {"ischeduler", "submit", ""},
+		":4\n":                               {"ischeduler", "list", ""},
+	} {
+		code, out, errs := aucsched(t, "", append([]string{"__complete"}, args...)...)
+		require.Zero(t, code, errs)
+		require.Equal(t, want, out, "%v", args)
+	}
+}
+
+func TestManPages(t *testing.T) {
+	names := clitest.ManPages(t, newRoot())
+	require.Subset(t, names, []string{"aucsched-demo-invasive", "aucsched-ihypervisor",
+		"aucsched-ischeduler", "aucsched-ischeduler-submit"})
+	require.NotContains(t, names, "aucsched", "aucsched writes it")
+	require.NotContains(t, names, "aucsched-demo")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/simulate"
+	"github.com/aucsched/aucsched/internal/cli/replay"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/simulation"
@@ -55,6 +55,8 @@ latency of an urgent job is the time from its submission to its launch, over all
 		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	f.register(c.Flags())
+	replay.Complete(c)
+	cli.CompleteFlagList(c, "means", "shrink", "suspend", "kill")
 	return c
 }
 
@@ -70,9 +72,12 @@ func (f *invasiveFlags) register(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.mix.Load, "load", f.mix.Load, "the share of the partition that they would keep busy; more than 1: ever more wait")
 	flags.Float64Var(&f.mix.MaxShare, "max-share", f.mix.MaxShare, "the largest job's share of the partition")
 	flags.Float64Var(&f.flex.Urgent, "urgent", f.flex.Urgent, "share of the jobs that are urgent; they are rigid")
-	flags.Float64Var(&f.flex.Evolving, "evolving", f.flex.Evolving, "share of the others that are evolving: they ask for more or fewer cores twice as they run")
-	flags.Float64Var(&f.flex.Moldable, "moldable", f.flex.Moldable, "share of the others that are moldable: the mapping says on how many cores they run")
-	flags.Float64Var(&f.flex.Least, "least", f.flex.Least, "the fewest cores of a job that isn't rigid, as a factor of those that it asks for")
+	flags.Float64Var(&f.flex.Evolving, "evolving", f.flex.Evolving,
+		"share of the others that are evolving: they ask for more or fewer cores twice as they run")
+	flags.Float64Var(&f.flex.Moldable, "moldable", f.flex.Moldable,
+		"share of the others that are moldable: the mapping says on how many cores they run")
+	flags.Float64Var(&f.flex.Least, "least", f.flex.Least,
+		"the fewest cores of a job that isn't rigid, as a factor of those that it asks for")
 	flags.Float64Var(&f.flex.Most, "most", f.flex.Most, "the most cores, as a factor")
 	flags.Float64Var(&f.flex.Serial, "serial", f.flex.Serial, "the share of a job's work that can't be done in parallel (Amdahl's law)")
 	flags.DurationVar(&set.ResizeCost, "resize-cost", set.ResizeCost, "how long a job does no work after a change of its cores")
@@ -80,7 +85,8 @@ func (f *invasiveFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&set.Latency, "latency", set.Latency, "how long a message takes")
 	flags.DurationVar(&set.Think, "think", set.Think, "how long a decision of the iScheduler takes")
 	flags.Uint32Var(&set.Attempts, "attempts", set.Attempts, "offers after which both sides must accept")
-	flags.StringVar(&f.means, "means", "shrink,suspend", "how an urgent job may take cores from others, tried in this order: shrink, suspend, kill; none: empty")
+	flags.StringVar(&f.means, "means", "shrink,suspend",
+		"how an urgent job may take cores from others, tried in this order: shrink, suspend, kill; none: empty")
 	flags.Float64Var(&p.CapWatts, "power-cap", 0, "watts that the partition may draw; 0: any")
 	flags.Float64Var(&p.SocketWatts, "socket-watts", 50, "watts of a socket of which a core is used")
 	flags.Float64Var(&p.CoreWatts, "core-watts", 5, "watts of a core that is used")
@@ -119,7 +125,8 @@ func (f *invasiveFlags) study() (*simulation.Study, error) {
 		return nil, fmt.Errorf("--means: %w", err)
 	}
 	if f.cfg.Policy.CapWatts < 0 || f.cfg.Policy.SocketWatts < 0 || f.cfg.Policy.CoreWatts < 0 {
-		return nil, fmt.Errorf("--power-cap %g, --socket-watts %g, --core-watts %g: must not be negative", f.cfg.Policy.CapWatts, f.cfg.Policy.SocketWatts, f.cfg.Policy.CoreWatts)
+		return nil, fmt.Errorf("--power-cap %g, --socket-watts %g, --core-watts %g: must not be negative",
+			f.cfg.Policy.CapWatts, f.cfg.Policy.SocketWatts, f.cfg.Policy.CoreWatts)
 	}
 	study := &simulation.Study{Config: f.cfg, Flexibility: f.flex}
 	if study.Seeds, err = cli.ParseSeedList(f.seeds); err != nil {
@@ -152,7 +159,7 @@ func (f *invasiveFlags) jobs(seed uint64) ([]simulation.Job, error) {
 	for i := range nodes {
 		nodes[i].Cores = uint16(min(p.Sockets*p.CoresPerSocket, math.MaxUint16))
 	}
-	r := simulate.ReplayFlags{Seed: seed, Rate: f.rate, First: f.first, LimitFactor: workload.DefaultLimitFactor}
+	r := replay.Flags{Seed: seed, Rate: f.rate, First: f.first, LimitFactor: workload.DefaultLimitFactor}
 	r.Config.Nodes = nodes
 	w, err := r.Read(f.load)
 	if err != nil {
@@ -203,7 +210,9 @@ func printInvasive(out io.Writer, shares []float64, cases []simulation.Case, asJ
 		return nil
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "malleable\tutilisation\twait min\tturnaround min\tslowdown\tmakespan h\turgent p50 s\tp99 s\tresized\tsuspended\tkilled\t")
+	fmt.Fprintln(t,
+		"malleable\tutilisation\twait min\tturnaround min\tslowdown\tmakespan h\turgent p50 "+
+			"s\tp99 s\tresized\tsuspended\tkilled\t")
 	for _, share := range shares {
 		figure := func(format string, scale float64, f func(*simulation.Result) float64) string {
 			mean, deviation := simulation.Mean(cases, share, f)

@@ -37,8 +37,11 @@ func TestSimulateInvasive(t *testing.T) {
 	assert.NotEqual(t, out, other)
 
 	trace := filepath.Join(t.TempDir(), "trace.swf")
-	require.NoError(t, os.WriteFile(trace, []byte("1 0 0 100 4 -1 -1 4 200 -1 1 1 1 1 1 1 -1 -1\n2 10 0 50 8 -1 -1 8 60 -1 1 1 1 1 1 1 -1 -1\n"), 0o600))
-	code, out, errs = aucsched(t, "", "simulate-invasive", "--partition", "4x1x4", "--shares", "0", "--urgent", "0", "--seeds", "1", "--workload", trace, "--json")
+	require.NoError(t,
+		os.WriteFile(trace,
+			[]byte("1 0 0 100 4 -1 -1 4 200 -1 1 1 1 1 1 1 -1 -1\n2 10 0 50 8 -1 -1 8 60 -1 1 1 1 1 1 1 -1 -1\n"), 0o600))
+	code, out, errs = aucsched(t, "", "simulate-invasive", "--partition", "4x1x4",
+		"--shares", "0", "--urgent", "0", "--seeds", "1", "--workload", trace, "--json")
 	require.Zero(t, code, errs)
 	var c simulation.Case
 	require.NoError(t, json.Unmarshal([]byte(out), &c))

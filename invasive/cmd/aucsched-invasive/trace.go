@@ -24,7 +24,8 @@ func openTrace(path string) (*trace, error) {
 	return &trace{f}, nil
 }
 
-// line writes a line with one call, so that a killed process leaves whole ones. A trace that can't be written ends; the work goes on.
+// line writes a line with one call, so that a killed process leaves whole ones. A trace that can't
+// be written ends; the work goes on.
 func (t *trace) line(text string) {
 	if t.file == nil {
 		return

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Command malleable is a malleable job to try an iHypervisor with: as many workers as it has cores add up
-// a series in chunks. Between two chunks, where nothing is half done, workers come and go as the iHypervisor wishes.
+// Command malleable is a malleable job to try an iHypervisor with: as many workers as it has cores
+// add up a series in chunks. Between two chunks, where nothing is half done, workers come and go as
+// the iHypervisor wishes.
 //
 //	malleable --seconds 30             adapts
 //	malleable --seconds 30 --least 2   refuses to have less than 2

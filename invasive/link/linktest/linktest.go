@@ -23,7 +23,8 @@ func Killed(t testing.TB, err error) {
 	require.Equal(t, syscall.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
 }
 
-// Journal opens that of a process that has ended; the caller closes it. A child may hold its lock until it has become a supervisor: that is waited for.
+// Journal opens that of a process that has ended; the caller closes it. A child may hold its lock
+// until it has become a supervisor: that is waited for.
 func Journal(t testing.TB, path string, patience time.Duration) *link.Journal {
 	t.Helper()
 	var j *link.Journal
