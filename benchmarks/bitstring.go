@@ -41,7 +41,8 @@ func BuildBitstrings(ctx context.Context, root, dir string) (program string, err
 	source := filepath.Join(root, "build", "slurm-source", version)
 	for _, path := range []string{library, filepath.Join(source, "src", "common", "bitstring.h")} {
 		if _, err := os.Stat(path); err != nil {
-			return "", fmt.Errorf("%w: Slurm %s: no %s (`make slurm-plugins` fetches Slurm's source)", ErrNoSlurm, version, filepath.Base(path))
+			return "", fmt.Errorf("%w: Slurm %s: no %s (`make slurm-plugins` fetches Slurm's source)",
+				ErrNoSlurm, version, filepath.Base(path))
 		}
 	}
 	compiler := os.Getenv("CC")
@@ -49,7 +50,8 @@ func BuildBitstrings(ctx context.Context, root, dir string) (program string, err
 		compiler = "cc"
 	}
 	program = filepath.Join(dir, "bitstring-scan")
-	cc := exec.CommandContext(ctx, compiler, "-O2", "-I"+source, "-x", "c", "-", "-x", "none", library, "-Wl,-rpath,"+plugins, "-o", program)
+	cc := exec.CommandContext(ctx, compiler, "-O2", "-I"+source, "-x", "c", "-",
+		"-x", "none", library, "-Wl,-rpath,"+plugins, "-o", program)
 	cc.Stdin = bytes.NewReader(bitstringSource)
 	if out, err := cc.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w: %s", compiler, err, out)

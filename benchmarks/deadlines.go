@@ -23,8 +23,8 @@ type DeadlineFigures struct {
 	Started             float64 // jobs a cycle, in the mean
 }
 
-// Deadlines runs cycles on machines like that of a Window, each due limit after its
-// begin, with as much of the solver's work as there is time for. There are eight windows in turn, so that the
+// Deadlines runs cycles on machines like that of a Window, each due limit after its begin, with as
+// much of the solver's work as there is time for. There are eight windows in turn, so that the
 // solver never sees the same one twice in a row. Every plan is verified, outside the time.
 func Deadlines(ctx context.Context, nodes, jobs, cycles int, limit time.Duration) (*DeadlineFigures, error) {
 	var windows []*Window

@@ -9,5 +9,6 @@
 //
 //	go test -bench . ./benchmarks
 //
-// The command benchmarks/cmd/tables makes pages of benchmarks/results, each by a subcommand of its own.
+// The command benchmarks/cmd/tables makes pages of benchmarks/results, each by a
+// subcommand of its own.
 package benchmarks

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -16,9 +17,10 @@ type Priority int
 
 // Slurm's ways of ranking, and one that pays for size.
 const (
-	Basic           Priority = iota // 4294901759, one less for each later job: all jobs are worth nearly the same
-	Multifactor                     // a weighted sum of an age, a fair share and a size
-	MultifactorSize                 // that times the cores wanted: large jobs outweigh many small ones
+	// 4294901759, one less for each later job: all jobs are worth nearly the same
+	Basic           Priority = iota
+	Multifactor              // a weighted sum of an age, a fair share and a size
+	MultifactorSize          // that times the cores wanted: large jobs outweigh many small ones
 )
 
 func (p Priority) String() string {
@@ -60,7 +62,8 @@ func (i Instance) String() string {
 func (i Instance) validate() error {
 	switch {
 	case i.Nodes < 16 || i.Nodes > nodeset.MaxNodes || i.Jobs < 1 || i.Jobs > 1<<20 || i.Bids < 1:
-		return fmt.Errorf("instance of %d nodes, %d jobs, %d bids each: must be 16 to %d, 1 to %d, at least 1", i.Nodes, i.Jobs, i.Bids, nodeset.MaxNodes, 1<<20)
+		return fmt.Errorf("instance of %d nodes, %d jobs, %d bids each: must be 16 to %d, 1 to %d, at least 1",
+			i.Nodes, i.Jobs, i.Bids, nodeset.MaxNodes, 1<<20)
 	case !(i.Busy >= 0 && i.Busy <= 0.95): // NaN as well
 		return fmt.Errorf("instance %v busy: must be 0 to 0.95", i.Busy)
 	case i.Priority < Basic || i.Priority > MultifactorSize:
@@ -97,19 +100,22 @@ func (i Instance) Model(merge bool) (*ipmodel.Model, error) {
 		return nil, err
 	}
 	w.submit(queue, i.Jobs, i.demand())
-	for j := range w.Asks {
-		i.adapt(rank, j, &w.Asks[j])
+	for j, job := range w.Snapshot.Pending {
+		i.adapt(rank, j, job)
+	}
+	if err := w.setVariants(); err != nil {
+		return nil, err
 	}
 	space := bids.Space{Now: table}
 	var gen bids.Generator
 	var book bids.Book
-	gen.Generate(&space, w.Asks, bids.Options{MaxBidsPerJob: i.Bids, ContiguousOnly: !i.Combined}, &book)
+	gen.Generate(&space, w.Variants, bids.Options{MaxBidsPerJob: i.Bids, ContiguousOnly: !i.Combined}, &book)
 	build, m := ipmodel.Builder{Merge: merge}, new(ipmodel.Model)
-	return m, build.Build(&space, w.Asks, &book, nil, m)
+	return m, build.Build(&space, w.Variants, &book, nil, m)
 }
 
 // adapt gives job j its priority and its range of GPUs.
-func (i Instance) adapt(r *rand.Rand, j int, a *bids.Ask) {
+func (i Instance) adapt(r *rand.Rand, j int, a *core.Job) {
 	if i.GPURanges {
 		a.MinGPUs, a.MaxGPUs = 1, GPUsPerNode
 	}

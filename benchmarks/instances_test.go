@@ -50,7 +50,7 @@ func TestInstanceMergedHasFewerRows(t *testing.T) {
 	plain, merged := model(t, i, false), model(t, i, true)
 	require.Len(t, plain.Cap, 2*i.Nodes)
 	require.Less(t, len(merged.Cap), i.Nodes)
-	require.Equal(t, plain.Worth, merged.Worth)
+	require.Equal(t, plain.Value, merged.Value)
 }
 
 func TestInstanceIsAsBusyAsItSays(t *testing.T) {
@@ -73,7 +73,7 @@ func TestInstancePriorities(t *testing.T) {
 		least, most := int64(math.MaxInt64), int64(0)
 		for g := range m.Groups() {
 			if m.GroupStart[g] < m.GroupStart[g+1] {
-				w := m.Worth[m.GroupStart[g]]
+				w := m.Value[m.GroupStart[g]]
 				least, most = min(least, w), max(most, w)
 			}
 		}

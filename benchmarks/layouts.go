@@ -38,7 +38,7 @@ type Layouts struct {
 // verifies the plans.
 func CompareLayouts(w *Window, o core.AuctionOptions) (*Layouts, error) {
 	x := new(Layouts)
-	o.Window = len(w.Asks)
+	o.Window = len(w.Variants)
 	var free *layout.Determiner
 	for _, layouts := range []bool{false, true} {
 		if layouts {
@@ -88,17 +88,13 @@ func (x *Layouts) measure(w *Window, d *layout.Determiner) error {
 	last := d.Window()
 	m, book := last.Fixed, last.Book
 	jobs, nodes, type3 := int64(m.Groups()), int64(w.Snapshot.Nodes.Len()), int64(0)
-	for j := range w.Asks {
-		least, most, err := w.Asks[j].PerNode()
-		if err != nil {
-			return err
-		}
-		if least == most {
+	for j := range w.Variants {
+		if w.Variants[j].Spec.Exact() {
 			type3++
 		}
 	}
 	x.Fixed = ModelSize{int64(m.Columns()), jobs + 2*nodes}
-	x.Printed.Columns, x.Printed.Rows = ipmodel.PaperSize(jobs, nodes, int64(len(book.Bids)), type3)
+	x.Printed.Columns, x.Printed.Rows = layout.PaperSize(jobs, nodes, int64(len(book.Bids)), type3)
 	x.Direct = ModelSize{int64(p.Columns()), int64(p.Rows())}
 	return nil
 }

@@ -62,7 +62,7 @@ func Bids(w *Window) Stage {
 	var book bids.Book
 	space, o := bids.Space{Now: w.Snapshot.Nodes}, bidOptions()
 	return Stage{
-		Run:   func() error { gen.Generate(&space, w.Asks, o, &book); return nil },
+		Run:   func() error { gen.Generate(&space, w.Variants, o, &book); return nil },
 		Check: func() error { return checkBook(w, o, &book) },
 		Sizes: func() []Size { return []Size{{"bids", len(book.Bids)}, {"bid classes", book.NodeSets}} },
 	}
@@ -71,8 +71,8 @@ func Bids(w *Window) Stage {
 // checkBook checks that every bid is within its job's number, meets the job's
 // request and fits on the machine, and that the bids of a draft fit together.
 func checkBook(w *Window, o bids.Options, book *bids.Book) error {
-	if book.Jobs() != len(w.Asks) || len(book.Bids) == 0 {
-		return fmt.Errorf("%d bids of %d jobs, for %d", len(book.Bids), book.Jobs(), len(w.Asks))
+	if book.Jobs() != len(w.Variants) || len(book.Bids) == 0 {
+		return fmt.Errorf("%d bids of %d jobs, for %d", len(book.Bids), book.Jobs(), len(w.Variants))
 	}
 	var t nodeset.Table
 	t.CopyFrom(w.Snapshot.Nodes)
@@ -125,11 +125,11 @@ func Model(w *Window) Stage {
 	var gen bids.Generator
 	var book bids.Book
 	space := bids.Space{Now: w.Snapshot.Nodes}
-	gen.Generate(&space, w.Asks, bidOptions(), &book)
+	gen.Generate(&space, w.Variants, bidOptions(), &book)
 	build := ipmodel.Builder{Merge: true}
 	var m ipmodel.Model
 	return Stage{
-		Run:   func() error { return build.Build(&space, w.Asks, &book, nil, &m) },
+		Run:   func() error { return build.Build(&space, w.Variants, &book, nil, &m) },
 		Check: func() error { return checkModel(w, &book, &m) },
 		Sizes: func() []Size {
 			return []Size{{"columns", m.Columns()}, {"rows", m.Rows()}, {"entries", len(m.Row)}}
@@ -143,8 +143,8 @@ func checkModel(w *Window, book *bids.Book, m *ipmodel.Model) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}
-	if m.Columns() != len(book.Bids) || m.Groups() != len(w.Asks) {
-		return fmt.Errorf("%d columns in %d groups, for %d bids of %d jobs", m.Columns(), m.Groups(), len(book.Bids), len(w.Asks))
+	if m.Columns() != len(book.Bids) || m.Groups() != len(w.Variants) {
+		return fmt.Errorf("%d columns in %d groups, for %d bids of %d jobs", m.Columns(), m.Groups(), len(book.Bids), len(w.Variants))
 	}
 	var r ipmodel.Result
 	if err := native.New().Solve(context.Background(), m, ipmodel.Options{Work: 100_000}, &r); err != nil {
@@ -170,7 +170,7 @@ func checkModel(w *Window, book *bids.Book, m *ipmodel.Model) error {
 // every run decides alike.
 func Cycle(w *Window) (Stage, error) {
 	o := core.DefaultAuctionOptions()
-	o.Window = len(w.Asks)
+	o.Window = len(w.Variants)
 	auction, err := core.NewAuction(o, nil)
 	if err != nil {
 		return Stage{}, err
@@ -191,8 +191,8 @@ func checkPlan(w *Window, p *core.Plan) error {
 	if err := core.Verify(&w.Snapshot, p); err != nil {
 		return err
 	}
-	if len(p.Decisions) != len(w.Asks) || started(p) == 0 {
-		return fmt.Errorf("%d decisions on %d jobs, %d start", len(p.Decisions), len(w.Asks), started(p))
+	if len(p.Decisions) != len(w.Variants) || started(p) == 0 {
+		return fmt.Errorf("%d decisions on %d jobs, %d start", len(p.Decisions), len(w.Variants), started(p))
 	}
 	if p.Objective > p.Bound {
 		return fmt.Errorf("objective %v above its bound %v", p.Objective, p.Bound)

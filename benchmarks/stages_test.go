@@ -84,14 +84,14 @@ func TestChecksFindFaults(t *testing.T) {
 	var book bids.Book
 	space := bids.Space{Now: w.Snapshot.Nodes}
 	o := bidOptions()
-	gen.Generate(&space, w.Asks, o, &book)
+	gen.Generate(&space, w.Variants, o, &book)
 	require.NoError(t, checkBook(w, o, &book))
 	fewer := o
 	fewer.MaxBidsPerJob--
 	require.ErrorContains(t, checkBook(w, fewer, &book), "more than")
 
 	var m ipmodel.Model
-	require.NoError(t, (&ipmodel.Builder{Merge: true}).Build(&space, w.Asks, &book, nil, &m))
+	require.NoError(t, (&ipmodel.Builder{Merge: true}).Build(&space, w.Variants, &book, nil, &m))
 	require.NoError(t, checkModel(w, &book, &m))
 	for i := range m.Cap {
 		m.Cap[i] *= 2

@@ -27,7 +27,8 @@ const atOnce = 2
 // Tsubame simulates n generated workloads of a variant of aucsched2, table 3, with the
 // seeds first, first+1, ..., each under a policy of its own, and returns their results
 // in that order. It fails for an unknown variant, and if a job did not run.
-func Tsubame(ctx context.Context, variant string, ranges bool, first uint64, n int, policy func() (core.Policy, error)) ([]*sim.Result, error) {
+func Tsubame(ctx context.Context, variant string, ranges bool, first uint64, n int,
+	policy func() (core.Policy, error)) ([]*sim.Result, error) {
 	results := make([]*sim.Result, n)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -43,7 +44,8 @@ func Tsubame(ctx context.Context, variant string, ranges bool, first uint64, n i
 	return results, group.Wait()
 }
 
-func simulateTsubame(ctx context.Context, variant string, ranges bool, seed uint64, policy func() (core.Policy, error)) (*sim.Result, error) {
+func simulateTsubame(ctx context.Context, variant string, ranges bool, seed uint64,
+	policy func() (core.Policy, error)) (*sim.Result, error) {
 	w, err := workload.Tsubame(workload.TsubameOptions{Variant: variant, Ranges: ranges, Seed: seed})
 	if err != nil {
 		return nil, err

@@ -34,8 +34,8 @@ var (
 // Window is a half-busy machine and its queue.
 type Window struct {
 	Snapshot core.Snapshot
-	// Asks are the jobs of Snapshot.Pending, for the stages that know no jobs.
-	Asks []bids.Ask
+	// Variants are the jobs of Snapshot.Pending, for the stages that know no jobs.
+	Variants []bids.Variant
 }
 
 // NewWindow makes the window of that many nodes and jobs; the same numbers and seed
@@ -60,7 +60,7 @@ func NewWindow(nodes, jobs int, seed uint64) (*Window, error) {
 		return nil, err
 	}
 	w.submit(queue, jobs, Demand)
-	return w, nil
+	return w, w.setVariants()
 }
 
 // occupy fills the machine and ends jobs until that share of the cores is still busy,
@@ -135,9 +135,19 @@ func (w *Window) submit(r *rand.Rand, jobs int, demand float64) {
 			ID: fmt.Sprintf("J%d", j+1), Request: q, Priority: topPriority - int64(j), TimeLimit: 60 * (1 + r.Int64N(60)),
 		})
 	}
+}
+
+// setVariants has w.Variants ask for what the jobs do.
+func (w *Window) setVariants() error {
+	w.Variants = w.Variants[:0]
 	for _, job := range w.Snapshot.Pending {
-		w.Asks = append(w.Asks, bids.Ask{Request: &job.Request, Priority: job.Priority})
+		spec, err := job.Request.Spec()
+		if err != nil {
+			return fmt.Errorf("job %s: %w", job.ID, err)
+		}
+		w.Variants = append(w.Variants, bids.Variant{Spec: spec, Priority: job.Priority})
 	}
+	return nil
 }
 
 // shareOut is the number of cores for a weight of 1 with which all jobs together want

@@ -18,7 +18,8 @@ import (
 func TestAdmit(t *testing.T) {
 	machine := []nodeset.Capacity{{Cores: 4}, {Cores: 4, GPUs: 1}}
 	var jobs []workload.Job
-	for i, r := range []bids.Request{{Cores: 9}, {Cores: 8}, {Cores: 1, MinGPUs: 2}, {Cores: 1, MinGPUs: 1}, {Cores: 2, MinNodes: 2, MaxNodes: 2, MinGPUs: 1}} {
+	for i, r := range []bids.Request{{Cores: 9}, {Cores: 8}, {Cores: 1, MinGPUs: 2},
+		{Cores: 1, MinGPUs: 1}, {Cores: 2, MinNodes: 2, MaxNodes: 2, MinGPUs: 1}} {
 		j := workload.Job{Job: core.Job{ID: string(rune('a' + i)), Request: r, Priority: 1, TimeLimit: 60}, Duration: 60}
 		jobs = append(jobs, j)
 	}

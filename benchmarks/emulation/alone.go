@@ -12,11 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Alone keeps other processes from emulating on a machine. The governors of two would be as urgent as
-// each other, and Go's threads of one wait for locks that a thread of the other keeps from being
-// given back: both spin, and clocks run on while nobody looks. Runs of one process may go on together.
+// Alone keeps other processes from emulating on a machine. The governors of two would be as
+// urgent as each other, and Go's threads of one wait for locks that a thread of the other
+// keeps from being given back: both spin, and clocks run on while nobody looks. Runs of one
+// process may go on together.
 type Alone struct {
-	name string // of an abstract socket, with the at sign: it ends with its process, however that ends
+	// of an abstract socket, with the at sign: it ends with its process, however that ends
+	name string
 	mu   sync.Mutex
 	held net.Listener
 }
@@ -35,8 +37,8 @@ func (e *BusyError) Error() string {
 	return who + " emulates on this machine, and two at once are in each other's way: have one do all of it, with -j, or wait for its end"
 }
 
-// Enter claims the machine for this process, if it has not done so yet. It returns a [*BusyError] if
-// another has it.
+// Enter claims the machine for this process, if it has not done so yet. It returns a
+// [*BusyError] if another has it.
 func (a *Alone) Enter() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

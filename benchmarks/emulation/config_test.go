@@ -57,11 +57,13 @@ func TestLines(t *testing.T) {
 		require.NotContains(t, fmt.Sprint(o.lines()), "Priority")
 	}
 	o := Options{Rate: 1, Multifactor: true}
-	require.Subset(t, o.lines(), []string{"PriorityMaxAge=10080", "PriorityWeightJobSize=10080", "PrioritySiteFactorPlugin=site_factor/age"})
+	require.Subset(t, o.lines(), []string{"PriorityMaxAge=10080", "PriorityWeightJobSize=10080",
+		"PrioritySiteFactorPlugin=site_factor/age"})
 }
 
 func TestCluster(t *testing.T) {
-	o := Options{Tools: "/tools", Plugins: "/plugins", Machine: []nodeset.Capacity{{Cores: 8, GPUs: 2}}, Rate: 10, Parameters: "bf_interval=1", Ephemeral: true}
+	o := Options{Tools: "/tools", Plugins: "/plugins", Machine: []nodeset.Capacity{{Cores: 8, GPUs: 2}},
+		Rate: 10, Parameters: "bf_interval=1", Ephemeral: true}
 	cfg := o.cluster("/dir/clock")
 	require.Equal(t, []string{"LD_PRELOAD=/tools/vclock.so", "AUCSCHED_VCLOCK=/dir/clock", "TZ=UTC"}, cfg.DaemonEnv)
 	require.Equal(t, []string{"/tools/vslurmd"}, cfg.NodeDaemon)
@@ -74,7 +76,8 @@ func TestCluster(t *testing.T) {
 	require.Nil(t, cfg.NodeDaemon)
 	require.False(t, cfg.Ephemeral)
 	require.Equal(t, []string{"/plugins", "/tools/plugins"}, cfg.PluginDirs)
-	require.Equal(t, []any{"priority/multifactor", "aucsched", "bf_interval=1"}, []any{cfg.PriorityType, cfg.JobSubmitPlugins, cfg.SchedulerParameters})
+	require.Equal(t, []any{"priority/multifactor", "aucsched", "bf_interval=1"},
+		[]any{cfg.PriorityType, cfg.JobSubmitPlugins, cfg.SchedulerParameters})
 }
 
 func TestValidate(t *testing.T) {

@@ -5,7 +5,9 @@
 // the world's rate while they compute, so that scheduling costs what it costs. The nodes
 // are played by one process; jobs last as long as their duration and execute nothing.
 //
-//	r, err := emulation.Run(ctx, emulation.Options{Dir: dir, Tools: tools, Machine: nodes, Jobs: w.Jobs, Rate: 200})
+//	r, err := emulation.Run(ctx, emulation.Options{
+//		Dir: dir, Tools: tools, Machine: nodes, Jobs: w.Jobs, Rate: 200,
+//	})
 //
 // What is measured comes from Slurm's own records of completed jobs, by the same code that
 // measures simulations ([sim.Measure]). A run that was not faithful is an error: see

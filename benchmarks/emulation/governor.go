@@ -67,7 +67,8 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 	probes, wait := startProbes(probing)
 	defer wait()
 	defer cancel()
-	defer urgently(slurmtest.UrgencyNodes + 1)() // it must see a daemon compute whatever else the machine does
+	// it must see a daemon compute whatever else the machine does
+	defer urgently(slurmtest.UrgencyNodes + 1)()
 	pause := unix.NsecToTimespec(int64(look))
 	w := watch{pids: pids}
 	begin, busyUntil := time.Now(), time.Now()
@@ -91,9 +92,9 @@ func (g *Governor) Run(ctx context.Context, pids func() []int) error {
 	return g.set(1)
 }
 
-// ownProcessors gives Go's threads so many of its processors (GOMAXPROCS) that none waits for another's.
-// A thread that sleeps in the kernel keeps its own until Go's monitor takes it away, and that is not urgent:
-// it may not run at all.
+// ownProcessors gives Go's threads so many of its processors (GOMAXPROCS) that none waits for
+// another's. A thread that sleeps in the kernel keeps its own until Go's monitor takes it away, and
+// that is not urgent: it may not run at all.
 var ownProcessors = sync.OnceFunc(func() { runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 64)) })
 
 // urgently has the calling goroutine, and the processes that it starts, run before whatever

@@ -103,7 +103,8 @@ func TestGovernorSeesThatProcessorsAreTaken(t *testing.T) {
 	stop()
 }
 
-// Nor is one whose processor the host has given to somebody else: here a process that is more urgent than all.
+// Nor is one whose processor the host has given to somebody else: here a process that is
+// more urgent than all.
 func TestGovernorSeesThatOneProcessorIsAway(t *testing.T) {
 	cpus := processors()
 	if len(cpus) < 2 {

@@ -4,11 +4,13 @@ package emulation
 
 import "slices"
 
-// longestHandover separates nodes that a job was waiting for from those that nobody wanted, in seconds.
+// longestHandover separates nodes that a job was waiting for from those that
+// nobody wanted, in seconds.
 const longestHandover = 10
 
-// Handover is how many virtual seconds after a job's end the next one starts on one of its nodes: the
-// median over the jobs where that took no more than 10 s, which is what [sim.Config.Release] stands for. It is false if there are none.
+// Handover is how many virtual seconds after a job's end the next one starts on one of its nodes:
+// the median over the jobs where that took no more than 10 s, which is what [sim.Config.Release]
+// stands for. It is false if there are none.
 func (r *Result) Handover() (float64, bool) {
 	starts := make(map[int][]int64) // of each node, in order
 	for _, l := range r.Lives {

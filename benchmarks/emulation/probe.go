@@ -24,9 +24,9 @@ const delayed = 2 * time.Millisecond
 // mostProbes bounds how many processors have a probe of their own.
 const mostProbes = 16
 
-// probes are one that is as urgent as slurmctld, and goes where there is a processor for it: it is late if all
-// are taken. And one for each processor, which nothing keeps from it: it is late if the host of this
-// virtual machine has given the processor to somebody else, with the daemon on it.
+// probes are one that is as urgent as slurmctld, and goes where there is a processor for it: it is
+// late if all are taken. And one for each processor, which nothing keeps from it: it is late if the
+// host of this virtual machine has given the processor to somebody else, with the daemon on it.
 type probes []probe
 
 // startProbes starts them; they run until ctx ends, and wait waits for that.
@@ -39,7 +39,8 @@ func startProbes(ctx context.Context) (all probes, wait func()) {
 		p.seen.Store(monotonic())
 		running.Go(func() {
 			if k > 0 {
-				runtime.LockOSThread() // for good: the thread, which keeps to its processor, ends with this
+				// for good: the thread, which keeps to its processor, ends with this
+				runtime.LockOSThread()
 				_ = unix.SchedSetaffinity(0, &cpus[k-1])
 				defer urgently(slurmtest.UrgencyNodes)()
 			} else {

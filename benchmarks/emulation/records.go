@@ -74,7 +74,8 @@ func segments(had *slurmtest.Job) (segs []nodeset.Segment, err error) {
 		if err != nil {
 			return nil, err
 		}
-		each = append(each, nodeset.Segment{First: int32(n), Last: int32(n), Cores: uint16(len(s.CPUs)), GPUs: uint8(gpus / len(had.Nodes))})
+		each = append(each, nodeset.Segment{First: int32(n), Last: int32(n),
+			Cores: uint16(len(s.CPUs)), GPUs: uint8(gpus / len(had.Nodes))})
 	}
 	slices.SortFunc(each, func(a, b nodeset.Segment) int { return cmp.Compare(a.First, b.First) })
 	for _, s := range each {

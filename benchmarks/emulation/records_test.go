@@ -35,7 +35,8 @@ func TestRecord(t *testing.T) {
 	r, i, err := record(&good, had("gpu:2", 4, "n0003", "n0002"), jobs, origin)
 	require.NoError(t, err)
 	require.Equal(t, 1, i)
-	require.Equal(t, sim.Record{Job: &jobs[1], Submit: 5, Start: 8, End: 86400, Segs: []nodeset.Segment{{First: 1, Last: 2, Cores: 4, GPUs: 1}}}, r)
+	require.Equal(t, sim.Record{Job: &jobs[1], Submit: 5, Start: 8, End: 86400,
+		Segs: []nodeset.Segment{{First: 1, Last: 2, Cores: 4, GPUs: 1}}}, r)
 
 	for _, c := range []struct {
 		want   string
@@ -63,7 +64,8 @@ func TestSegments(t *testing.T) {
 	mixed.Nodes = append(mixed.Nodes, had("", 3, "n0003", "n0010").Nodes...)
 	segs, err := segments(mixed)
 	require.NoError(t, err)
-	require.Equal(t, []nodeset.Segment{{First: 0, Last: 1, Cores: 2, GPUs: 1}, {First: 2, Last: 2, Cores: 3, GPUs: 1}, {First: 9, Last: 9, Cores: 3, GPUs: 1}}, segs)
+	require.Equal(t, []nodeset.Segment{{First: 0, Last: 1, Cores: 2, GPUs: 1},
+		{First: 2, Last: 2, Cores: 3, GPUs: 1}, {First: 9, Last: 9, Cores: 3, GPUs: 1}}, segs)
 
 	for _, c := range []struct {
 		want string

@@ -34,8 +34,8 @@ type Result struct {
 	SlowSeconds float64 `json:"slow_s"`
 	WallSeconds float64 `json:"wall_s"`
 	Slurm       Slurm   `json:"slurm"`
-	// Points is by how many points Slurm's priorities at the jobs' starts differ from age and size as
-	// [sim.Multifactor] has them; nil with basic priorities.
+	// Points is by how many points Slurm's priorities at the jobs' starts differ from age and size
+	// as [sim.Multifactor] has them; nil with basic priorities.
 	Points *Spread `json:"points,omitempty"`
 	// Faults say why the run must not be believed; none: it may.
 	Faults []string `json:"faults,omitempty"`
@@ -108,10 +108,12 @@ const (
 	mostOverrun = 0.01 // of the mean duration, in the mean
 	mostLate    = 5.0  // seconds, of a submission in the mean
 	mostCycle   = 0.8  // of the interval, a scheduling cycle in the mean
-	mostPoints  = 2.0  // of priority, in the mean: they are computed once a minute, which is a point
+	// of priority, in the mean: they are computed once a minute, which is a point
+	mostPoints = 2.0
 )
 
-// backfillInterval is how many seconds after a pass stock backfill begins the next, by SchedulerParameters.
+// backfillInterval is how many seconds after a pass stock backfill begins the next, by
+// SchedulerParameters.
 func backfillInterval(parameters string) int {
 	interval := 30 // Slurm's default
 	for p := range strings.SplitSeq(parameters, ",") {
@@ -131,7 +133,8 @@ func (r *Result) faults(interval int) (out []string) {
 		add("%d of %d jobs did not complete (%v)", n, r.Jobs, r.NotCompleted)
 	}
 	if r.Overrun.Mean > mostOverrun*r.DurationMean {
-		add("jobs lasted %.1f s beyond their duration in the mean, more than %.0f%% of it (%.0f s)", r.Overrun.Mean, 100*mostOverrun, r.DurationMean)
+		add("jobs lasted %.1f s beyond their duration in the mean, more than %.0f%% of it (%.0f s)",
+			r.Overrun.Mean, 100*mostOverrun, r.DurationMean)
 	}
 	if r.Late.Mean > mostLate {
 		add("jobs were submitted %.1f s late in the mean", r.Late.Mean)
@@ -147,7 +150,8 @@ func (r *Result) faults(interval int) (out []string) {
 			add("a cycle of the auction took %.1f s in the mean, near its interval of %d s", c, a.Interval)
 		}
 		if a.State != "on" || a.CyclesFailed > 0 || a.Fallbacks > 0 {
-			add("the auction was not on all the time: it is %s, %d cycles failed, it gave up %d times (%s)", a.State, a.CyclesFailed, a.Fallbacks, a.LastFailure)
+			add("the auction was not on all the time: it is %s, %d cycles failed, it gave up %d times (%s)",
+				a.State, a.CyclesFailed, a.Fallbacks, a.LastFailure)
 		}
 	}
 	return out

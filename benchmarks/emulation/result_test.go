@@ -17,7 +17,8 @@ import (
 
 func TestFaults(t *testing.T) {
 	good := func() Result {
-		return Result{Jobs: 2, records: make([]sim.Record, 2), DurationMean: 300, Overrun: Spread{Mean: 3, Max: 50}, Late: Spread{Mean: 5, Max: 60}}
+		return Result{Jobs: 2, records: make([]sim.Record, 2), DurationMean: 300,
+			Overrun: Spread{Mean: 3, Max: 50}, Late: Spread{Mean: 5, Max: 60}}
 	}
 	for _, c := range []struct {
 		want   []string
@@ -25,13 +26,17 @@ func TestFaults(t *testing.T) {
 	}{
 		{nil, func(*Result) {}},
 		{[]string{"1 of 3 jobs did not complete"}, func(r *Result) { r.Jobs = 3 }},
-		{[]string{"jobs lasted 3.1 s beyond their duration in the mean, more than 1% of it (300 s)"}, func(r *Result) { r.Overrun.Mean = 3.1 }},
+		{[]string{"jobs lasted 3.1 s beyond their duration in the mean, more than 1% of it (300 s)"},
+			func(r *Result) { r.Overrun.Mean = 3.1 }},
 		{[]string{"jobs were submitted 5.1 s late in the mean"}, func(r *Result) { r.Late.Mean = 5.1 }},
 		{nil, func(r *Result) { r.Points = &Spread{Mean: 2, Max: 9} }},
-		{[]string{"priorities were 2.1 points off what age and size give in the mean, 9 at most"}, func(r *Result) { r.Points = &Spread{Mean: 2.1, Max: 9} }},
-		{[]string{"a cycle of backfill took 24.1 s in the mean, near its interval of 30 s"}, func(r *Result) { r.Slurm.Backfill.Mean = 24_100_000 }},
+		{[]string{"priorities were 2.1 points off what age and size give in the mean, 9 at most"},
+			func(r *Result) { r.Points = &Spread{Mean: 2.1, Max: 9} }},
+		{[]string{"a cycle of backfill took 24.1 s in the mean, near its interval of 30 s"},
+			func(r *Result) { r.Slurm.Backfill.Mean = 24_100_000 }},
 		{nil, func(r *Result) { // beside the auction it does not matter
-			r.Slurm.Backfill.Mean, r.Slurm.Auction = 24_100_000, &slurmtest.Status{State: "on", Interval: 5, Cycle: slurmtest.Figure{Mean: 3_900_000}}
+			r.Slurm.Backfill.Mean, r.Slurm.Auction = 24_100_000, &slurmtest.Status{State: "on",
+				Interval: 5, Cycle: slurmtest.Figure{Mean: 3_900_000}}
 		}},
 		{[]string{"a cycle of the auction took 4.1 s in the mean, near its interval of 5 s"}, func(r *Result) {
 			r.Slurm.Auction = &slurmtest.Status{State: "on", Interval: 5, Cycle: slurmtest.Figure{Mean: 4_100_000}}
@@ -54,7 +59,8 @@ func TestFaults(t *testing.T) {
 }
 
 func TestBackfillInterval(t *testing.T) {
-	for parameters, want := range map[string]int{"": 30, "bf_continue": 30, "bf_continue,bf_interval=60,bf_window=100": 60, "bf_interval=x": 30} {
+	for parameters, want := range map[string]int{"": 30, "bf_continue": 30,
+		"bf_continue,bf_interval=60,bf_window=100": 60, "bf_interval=x": 30} {
 		require.Equal(t, want, backfillInterval(parameters), parameters)
 	}
 	r := Result{Slurm: Slurm{Backfill: slurmtest.Cycles{Mean: 24_100_000}}}
@@ -72,10 +78,12 @@ func TestSpread(t *testing.T) {
 func TestResultReplay(t *testing.T) {
 	jobs := []workload.Job{{Submit: 1}, {Submit: 2}, {Submit: 3}}
 	records := []sim.Record{
-		{Job: &jobs[2], Submit: 3, Start: 4, End: 9, Segs: []nodeset.Segment{{First: 0, Last: 3, Cores: 8, GPUs: 2}, {First: 7, Last: 7, Cores: 300}}},
+		{Job: &jobs[2], Submit: 3, Start: 4, End: 9,
+			Segs: []nodeset.Segment{{First: 0, Last: 3, Cores: 8, GPUs: 2}, {First: 7, Last: 7, Cores: 300}}},
 		{Job: &jobs[0], Submit: 1, Start: 1, End: 5, Segs: []nodeset.Segment{{First: 5, Last: 5, Cores: 1}}},
 	}
-	before := &Result{Metrics: &sim.Result{Policy: "backfill", Jobs: 2, Unrun: []sim.Unrun{{ID: "1", Reason: "too large"}}}, Jobs: 2, NotCompleted: map[string]int{"TIMEOUT": 1},
+	before := &Result{Metrics: &sim.Result{Policy: "backfill", Jobs: 2,
+		Unrun: []sim.Unrun{{ID: "1", Reason: "too large"}}}, Jobs: 2, NotCompleted: map[string]int{"TIMEOUT": 1},
 		Overrun: Spread{1, 2}, DurationMean: 3, Late: Spread{4, 5}, Rate: 200, Busy: 1, FastSeconds: 6, SlowSeconds: 7, WallSeconds: 13,
 		Slurm:  Slurm{ControllerCPU: 8, Main: slurmtest.Cycles{Count: 9}, Backfill: slurmtest.Cycles{Count: 10}},
 		Faults: []string{"why"}, Lives: []Life{lifeOf(2, &records[0]), lifeOf(0, &records[1])}}

@@ -157,8 +157,8 @@ func (r *run) feed(ctx context.Context) error {
 	return nil
 }
 
-// until waits for a virtual time. It sleeps in the kernel: Go's timers are not urgent, and ten milliseconds
-// are seconds of the clock's.
+// until waits for a virtual time. It sleeps in the kernel: Go's timers are not urgent, and ten
+// milliseconds are seconds of the clock's.
 func (r *run) until(ctx context.Context, due time.Time, submitted int) error {
 	const glance = 50 * time.Millisecond
 	shown := time.Now()
@@ -217,7 +217,8 @@ func (r *run) progress(submitted int) (int, error) {
 // script is the job's script: with stock slurmds it is run.
 func (r *run) script(j *workload.Job) string {
 	if r.o.Full {
-		return fmt.Sprintf("#!/bin/sh\nLD_PRELOAD=%s %s=%s exec sleep %d\n", r.o.library(), vclock.FileVariable, filepath.Join(r.o.Dir, "clock"), j.Duration)
+		return fmt.Sprintf("#!/bin/sh\nLD_PRELOAD=%s %s=%s exec sleep %d\n", r.o.library(),
+			vclock.FileVariable, filepath.Join(r.o.Dir, "clock"), j.Duration)
 	}
 	return script(j)
 }

@@ -29,7 +29,9 @@ func TestLineCounter(t *testing.T) {
 		require.NoError(t, err)
 		defer f.Close()
 		var all bytes.Buffer
-		for _, part := range rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "\n", "JobId=1\n", "a\nb", strings.Repeat("x\n", 1<<15), strings.Repeat("y", 1<<16)}), 0, 8).Draw(t, "parts") {
+		for _, part := range rapid.SliceOfN(
+			rapid.SampledFrom([]string{"", "a", "\n", "JobId=1\n", "a\nb",
+				strings.Repeat("x\n", 1<<15), strings.Repeat("y", 1<<16)}), 0, 8).Draw(t, "parts") {
 			all.WriteString(part)
 			_, err := f.WriteString(part)
 			require.NoError(t, err)

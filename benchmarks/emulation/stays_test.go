@@ -48,13 +48,15 @@ func TestCheckStays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		machine := make([]nodeset.Capacity, rapid.IntRange(1, 3).Draw(t, "nodes"))
 		for i := range machine {
-			machine[i] = nodeset.Capacity{Cores: uint16(rapid.IntRange(1, 4).Draw(t, "cores")), GPUs: uint8(rapid.IntRange(0, 2).Draw(t, "gpus"))}
+			machine[i] = nodeset.Capacity{Cores: uint16(rapid.IntRange(1, 4).Draw(t, "cores")),
+				GPUs: uint8(rapid.IntRange(0, 2).Draw(t, "gpus"))}
 		}
 		tame := rapid.Bool().Draw(t, "tame") // random stays rarely go together
 		var stays []stay
 		for i := range rapid.IntRange(0, 16).Draw(t, "stays") {
 			start := rapid.Int64Range(0, 30).Draw(t, "start")
-			s := stay{job: string(rune('a' + i)), node: rapid.IntRange(0, len(machine)-1).Draw(t, "node"), gpus: rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "used"),
+			s := stay{job: string(rune('a' + i)), node: rapid.IntRange(0, len(machine)-1).Draw(t, "node"),
+				gpus:  rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "used"),
 				start: start, end: start + rapid.Int64Range(1, 9).Draw(t, "length")}
 			s.cpus = rapid.SliceOfNDistinct(rapid.IntRange(0, 4), 1, 2, rapid.ID).Draw(t, "cpus")
 			if tame && dumbConflict(machine, append(slices.Clone(stays), s)) {

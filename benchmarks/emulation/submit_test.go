@@ -36,7 +36,8 @@ func TestRequestArgs(t *testing.T) {
 		{"a range without ranges", bids.Request{Cores: 4, MinGPUs: 1, MaxGPUs: 3}, false, "--ntasks=4 --gres=gpu:1"},
 		{"a range from 0", bids.Request{Cores: 4, MaxGPUs: 3}, true, "--ntasks=4 --gres=gpu:0-3"},
 		{"a range from 0 without ranges", bids.Request{Cores: 4, MaxGPUs: 3}, false, "--ntasks=4"},
-		{"contiguous", bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 4, MinGPUs: 1, Contiguous: true}, false, "--ntasks=4 --nodes=2-4 --gres=gpu:1 --contiguous"},
+		{"contiguous", bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 4, MinGPUs: 1, Contiguous: true},
+			false, "--ntasks=4 --nodes=2-4 --gres=gpu:1 --contiguous"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.Equal(t, c.want, strings.Join(requestArgs(&c.r, c.ranges), " "))
@@ -45,7 +46,8 @@ func TestRequestArgs(t *testing.T) {
 }
 
 func TestSbatchArgs(t *testing.T) {
-	j := workload.Job{Job: core.Job{ID: "a", Request: bids.Request{Cores: 2, MinGPUs: 1, MaxGPUs: 2}, TimeLimit: 605}, Submit: 7, Duration: 600}
+	j := workload.Job{Job: core.Job{ID: "a", Request: bids.Request{Cores: 2, MinGPUs: 1, MaxGPUs: 2},
+		TimeLimit: 605}, Submit: 7, Duration: 600}
 	require.Equal(t, []string{"--job-name=j41", "--output=none", "--time=10:05", "--ntasks=2", "--gres=gpu:1-2"}, sbatchArgs(41, &j, true))
 	require.Equal(t, []string{"--job-name=j41", "--output=none", "--time=10:05", "--ntasks=2", "--gres=gpu:1"}, sbatchArgs(41, &j, false))
 	for seconds, want := range map[int64]string{1: "0:01", 60: "1:00", 86400: "1440:00", 599: "9:59"} {

@@ -58,5 +58,6 @@ func TestAucsched1TablesAreComplete(t *testing.T) {
 	}
 	require.Equal(t, map[int]int{5: 30, 6: 30, 7: 30, 8: 28}, perTable)
 	require.Len(t, remarked, 1)
-	require.Equal(t, []any{"V.2", NoSlurmBids, Aucsched1, 3.00}, []any{remarked[0].Workload, remarked[0].Variant, remarked[0].Method, remarked[0].Slowdown})
+	require.Equal(t, []any{"V.2", NoSlurmBids, Aucsched1, 3.00},
+		[]any{remarked[0].Workload, remarked[0].Variant, remarked[0].Method, remarked[0].Slowdown})
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/aucsched/aucsched/internal/mpsread"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -61,7 +62,7 @@ func (l Library) Solve(ctx context.Context, w *Window, limit time.Duration) (Ans
 		return Answer{}, err
 	}
 	defer f.Close()
-	p, err := ipmodel.ReadMPS(f, w.Path)
+	p, err := mpsread.Read(f, w.Path)
 	if err != nil {
 		return Answer{}, err
 	}

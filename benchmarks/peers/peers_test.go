@@ -25,7 +25,7 @@ func small(seed uint64) *Window {
 	}
 	for range 1 + r.IntN(6) {
 		for range 1 + r.IntN(3) {
-			m.Worth = append(m.Worth, r.Int64N(1<<40))
+			m.Value = append(m.Value, r.Int64N(1<<40))
 			for row := range m.Cap {
 				if r.IntN(2) == 0 {
 					m.Row, m.Coef = append(m.Row, int32(row)), append(m.Coef, int32(1+r.IntN(4)))
@@ -33,7 +33,7 @@ func small(seed uint64) *Window {
 			}
 			m.ColStart = append(m.ColStart, int32(len(m.Row)))
 		}
-		m.GroupStart = append(m.GroupStart, int32(len(m.Worth)))
+		m.GroupStart = append(m.GroupStart, int32(len(m.Value)))
 	}
 	return &Window{Name: fmt.Sprint("small", seed), Model: m}
 }
@@ -88,7 +88,8 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestCheckRefuses(t *testing.T) {
-	m := &ipmodel.Model{Worth: []int64{5, 6, 7}, GroupStart: []int32{0, 2, 3}, ColStart: []int32{0, 1, 2, 3}, Row: []int32{0, 0, 0}, Coef: []int32{1, 1, 2}, Cap: []int64{2}}
+	m := &ipmodel.Model{Value: []int64{5, 6, 7}, GroupStart: []int32{0, 2, 3},
+		ColStart: []int32{0, 1, 2, 3}, Row: []int32{0, 0, 0}, Coef: []int32{1, 1, 2}, Cap: []int64{2}}
 	w := &Window{Name: "w", Model: m}
 	require.NoError(t, w.Write(t.TempDir()))
 	worth, err := w.Check([]string{"c1"})
@@ -111,13 +112,17 @@ func TestSolutionFiles(t *testing.T) {
 		want []string
 		err  string
 	}{
-		{"cbc", readCbc, "Optimal - objective value -3\n      1 c1   1   -2\n**    2 c2   0.9999999 -1\n      3 c3  1e-9 0\n", []string{"c1", "c2"}, ""},
+		{"cbc", readCbc,
+			"Optimal - objective value -3\n      1 c1   1   -2\n**    2 c2   0.9999999 -1\n      3 c3  1e-9 0\n",
+			[]string{"c1", "c2"}, ""},
 		{"cbc", readCbc, "Stopped on time - objective value 0\n", []string{}, ""},
 		{"cbc", readCbc, "Stopped on time (no integer solution - continuous used) - objective value 1\n 1 c1 0.7 1\n", nil, ""},
 		{"cbc", readCbc, "Infeasible - objective value 1\n", nil, ""},
 		{"cbc", readCbc, "Optimal - objective value 1\n 1 c1\n", nil, "no line of a solution"},
 		{"cbc", readCbc, "Optimal - objective value 1\n 1 c1 x 2\n", nil, "invalid syntax"},
-		{"glpk", readGlpk, "Status:     INTEGER OPTIMAL\n No. Row name\n 1 r0   1\n\n   No. Column name Activity\n---\n 1 c0 * 1 0 1\n 2 c1 * 0 0 1\n", []string{"c0"}, ""},
+		{"glpk", readGlpk,
+			"Status:     INTEGER OPTIMAL\n No. Row name\n 1 r0   1\n\n   No. Column name " +
+				"Activity\n---\n 1 c0 * 1 0 1\n 2 c1 * 0 0 1\n", []string{"c0"}, ""},
 		{"glpk", readGlpk, "Status:     INTEGER UNDEFINED\n   No. Column name\n 1 c0 * 1 0 1\n", nil, ""},
 		{"glpk", readGlpk, "", nil, ""},
 		{"glpk", readGlpk, "   No. Column name Activity\n 1 c0 * one 0 1\n", nil, "invalid syntax"},

@@ -45,7 +45,8 @@ func Cbc() (Peer, error) {
 	return find(program{
 		name: "cbc", path: "cbc", optimal: optimal,
 		argv: func(model, solution, seconds string) []string {
-			return []string{model, "timeMode", "elapsed", "sec", seconds, "ratioGap", "0", "allowableGap", "0", "threads", "0", "solve", "solution", solution}
+			return []string{model, "timeMode", "elapsed", "sec", seconds, "ratioGap",
+				"0", "allowableGap", "0", "threads", "0", "solve", "solution", solution}
 		},
 		read: readCbc,
 		bound: func(out string) (float64, bool) {

@@ -54,7 +54,7 @@ func (w *Window) write(out io.Writer) error {
 		return err
 	}
 	most := int64(1)
-	for _, v := range m.Worth {
+	for _, v := range m.Value {
 		most = max(most, v)
 	}
 	w.shift = max(0, bits.Len64(uint64(most))-costBits)
@@ -76,7 +76,7 @@ func (w *Window) write(out io.Writer) error {
 		for i := m.GroupStart[g]; i < m.GroupStart[g+1]; i++ {
 			name := "c" + strconv.Itoa(int(i))
 			w.columns[name] = i
-			p(" %s obj -%s\n %s g%d 1\n", name, strconv.FormatFloat(math.Ldexp(float64(m.Worth[i]), -w.shift), 'f', -1, 64), name, g)
+			p(" %s obj -%s\n %s g%d 1\n", name, strconv.FormatFloat(math.Ldexp(float64(m.Value[i]), -w.shift), 'f', -1, 64), name, g)
 			for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
 				p(" %s r%d %d\n", name, m.Row[k], m.Coef[k])
 			}

@@ -30,7 +30,8 @@ type Array struct {
 	Say  func(string)
 	Done func(n int)
 
-	settle time.Duration // how long results may take to show up in a shared directory; 0: settleTime
+	// how long results may take to show up in a shared directory; 0: settleTime
+	settle time.Duration
 }
 
 // The waits between two looks at the queue.
@@ -58,7 +59,9 @@ func (a *Array) Run(ctx context.Context, cells []Prepared) (Results, error) {
 	if err := a.wait(ctx, id, missing, len(results)); err != nil {
 		a.cancel(id)
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("interrupted: job %s of Slurm is cancelled; what has ended is kept in %s, and the same command does the rest", id, a.Store.dir)
+			return nil, fmt.Errorf(
+				"interrupted: job %s of Slurm is cancelled; what has ended is kept in %s, and "+
+					"the same command does the rest", id, a.Store.dir)
 		}
 		return nil, err
 	}
@@ -84,7 +87,8 @@ func (a *Array) submit(ctx context.Context, cells []Prepared) (id string, err er
 	if err != nil {
 		return "", err
 	}
-	script := fmt.Sprintf("#!/bin/sh\nexec %s reproduce --cell \"$SLURM_ARRAY_TASK_ID\" --list %s --out %s\n", shellQuote(self), shellQuote(list), shellQuote(dir))
+	script := fmt.Sprintf("#!/bin/sh\nexec %s reproduce --cell \"$SLURM_ARRAY_TASK_ID\" --list %s --out %s\n",
+		shellQuote(self), shellQuote(list), shellQuote(dir))
 	args := []string{"--parsable", "--job-name=aucsched-reproduce", "--ntasks=1", "--chdir=" + dir, "--output=slurm-%A_%a.log",
 		fmt.Sprintf("--array=0-%d%%%d", len(cells)-1, a.Limit)}
 	if a.Partition != "" {
@@ -141,7 +145,8 @@ func inQueue(ctx context.Context, id string) (int, error) {
 
 // collect reads the results of the array's tasks.
 func (a *Array) collect(ctx context.Context, id string, cells []Prepared, results Results) error {
-	for deadline := time.Now().Add(cmp.Or(a.settle, settleTime)); a.Store.count(cells) < len(cells) && ctx.Err() == nil && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(cmp.Or(a.settle, settleTime)); a.Store.count(cells) < len(cells) &&
+		ctx.Err() == nil && time.Now().Before(deadline); {
 		time.Sleep(firstPoll / 4)
 	}
 	var failed []string

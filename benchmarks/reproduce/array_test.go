@@ -76,7 +76,9 @@ func TestArrayRunsWhatIsMissing(t *testing.T) {
 	require.Contains(t, string(args), "--partition=night\n")
 	script, err := os.ReadFile(filepath.Join(notes, "script"))
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^exec '/.*' reproduce --cell "\$SLURM_ARRAY_TASK_ID" --list 'cells-[0-9a-f]{16}\.json' --out '/.*'$`, string(script))
+	require.Regexp(t,
+		`(?m)^exec '/.*' reproduce --cell "\$SLURM_ARRAY_TASK_ID" --list 'cells-[0-9a-f]{16}\.json' --out '/.*'$`,
+		string(script))
 
 	_, err = a.Run(t.Context(), cells)
 	require.NoError(t, err, "nothing is missing: Slurm is not asked")
@@ -110,7 +112,8 @@ func TestArrayErrors(t *testing.T) {
 }
 
 func TestArrayTaskWithoutResultIsAnError(t *testing.T) {
-	slurmCommands(t, map[string]string{"sbatch": noteSubmission, "squeue": `echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1`, "scancel": ""})
+	slurmCommands(t, map[string]string{"sbatch": noteSubmission,
+		"squeue": `echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1`, "scancel": ""})
 	var f fake
 	store := testStore(t)
 	cells := testCells(t, f.program(), 3)

@@ -49,7 +49,7 @@ func (r *RowReport) mark(m *Metric) mark {
 	p, printed := r.Paper[m.Key]
 	k := mark{HasOurs: ok, hasPaper: printed, mean: f.Mean, dev: f.Dev, printed: p, Text: r.Workload + ", " + r.Method + ":"}
 	if ok {
-		k.Text += " " + f.print(m.decimals)
+		k.Text += " " + plusMinus(f, m.decimals)
 	}
 	if printed {
 		k.Text += ", printed " + m.printed(p)
@@ -61,7 +61,8 @@ func (r *RowReport) boundMark() mark {
 	if r.AboveBound == nil {
 		return mark{}
 	}
-	return mark{HasOurs: true, mean: r.AboveBound.Mean, dev: r.AboveBound.Dev, Text: r.Workload + ", " + r.Method + ": " + r.AboveBound.print(1)}
+	return mark{HasOurs: true, mean: r.AboveBound.Mean, dev: r.AboveBound.Dev,
+		Text: r.Workload + ", " + r.Method + ": " + plusMinus(*r.AboveBound, 1)}
 }
 
 // chart draws what of tells of every row.

@@ -61,8 +61,10 @@ func fakeResult(args []string) *sim.Result {
 	fmt.Fprint(h, args)
 	x := float64(h.Sum64()%1000) / 1000
 	return &sim.Result{
-		Policy: "fake", Jobs: 100, Runtime: int64(14400 + 3600*x), TheoreticalRuntime: 14400, CPUUtilization: 1 / (1 + x/4), GPUUtilization: x,
-		WaitMean: 3600 * (1 + x), WaitStd: 3000, SlowdownMean: 20 + x, FragmentationMean: 1 + x, SpreadMean: 2 - x, PackingFactorMean: 1 + x/10,
+		Policy: "fake", Jobs: 100, Runtime: int64(14400 + 3600*x), TheoreticalRuntime: 14400,
+		CPUUtilization: 1 / (1 + x/4), GPUUtilization: x,
+		WaitMean: 3600 * (1 + x), WaitStd: 3000, SlowdownMean: 20 + x, FragmentationMean: 1 + x,
+		SpreadMean: 2 - x, PackingFactorMean: 1 + x/10,
 	}
 }
 

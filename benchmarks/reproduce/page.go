@@ -112,7 +112,9 @@ func (r *RowReport) duel(compared []Metric) duel {
 			ours = 0
 		}
 		class := map[Order]string{Same: "yes", SameOnce: "yes", Noise: "noise", Opposite: "no", OpposedOnce: "no"}[c.Order]
-		d.Cells = append(d.Cells, verdict{fmt.Sprintf("%s %s (%s %s)", m.winner(ours), signed(c.Ours.Mean, m.decimals), m.winner(c.Paper), signedText(m.printed(c.Paper))), class})
+		d.Cells = append(d.Cells,
+			verdict{fmt.Sprintf("%s %s (%s %s)", m.winner(ours), signed(c.Ours.Mean, m.decimals),
+				m.winner(c.Paper), signedText(m.printed(c.Paper))), class})
 	}
 	return d
 }

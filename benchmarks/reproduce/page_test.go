@@ -54,8 +54,10 @@ func TestChartIsToScale(t *testing.T) {
 	cpu := p.Charts[0]
 	require.Len(t, cpu.Marks, 6)
 	require.Len(t, cpu.Groups, 3)
-	require.Equal(t, mark{Text: "easy, auction: 92.3 ± 2.5, printed 66", HasOurs: true, hasPaper: true, mean: cpu.Marks[1].mean, dev: cpu.Marks[1].dev, printed: 66,
-		Method: 1, Y: cpu.Marks[1].Y, Ours: cpu.Marks[1].Ours, From: cpu.Marks[1].From, To: cpu.Marks[1].To, Diamond: cpu.Marks[1].Diamond}, cpu.Marks[1])
+	require.Equal(t, mark{Text: "easy, auction: 92.3 ± 2.5, printed 66", HasOurs: true,
+		hasPaper: true, mean: cpu.Marks[1].mean, dev: cpu.Marks[1].dev, printed: 66,
+		Method: 1, Y: cpu.Marks[1].Y, Ours: cpu.Marks[1].Ours, From: cpu.Marks[1].From,
+		To: cpu.Marks[1].To, Diamond: cpu.Marks[1].Diamond}, cpu.Marks[1])
 	require.Len(t, p.Charts[6].Marks, 5, "not of the row whose jobs did not all run")
 }
 
@@ -84,7 +86,8 @@ func TestPageIsClosed(t *testing.T) {
 	}
 	require.Contains(t, page, "default-src 'none'; style-src 'unsafe-inline'\"")
 	require.Equal(t, 2, strings.Count(page, "</pre>"))
-	for _, word := range []string{"aucsched simulate easy backfill", "the paper prints this upside down", "Several builds", "82.0 ± 2.0 (60)"} {
+	for _, word := range []string{"aucsched simulate easy backfill", "the paper prints this upside down",
+		"Several builds", "82.0 ± 2.0 (60)"} {
 		require.Contains(t, page, word)
 	}
 }
@@ -139,7 +142,8 @@ document.title = seen + " seen, " + outside + " outside, " + (document.documentE
 	path := filepath.Join(t.TempDir(), "page.html")
 	require.NoError(t, os.WriteFile(path, []byte(page), 0o600))
 	var said strings.Builder
-	c := exec.CommandContext(t.Context(), browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--user-data-dir="+t.TempDir(),
+	c := exec.CommandContext(t.Context(), browser, "--headless", "--no-sandbox",
+		"--disable-gpu", "--enable-logging=stderr", "--user-data-dir="+t.TempDir(),
 		"--window-size=1000,900", "--virtual-time-budget=3000", "--dump-dom", "file://"+path)
 	c.Stderr = &said
 	dom, err := c.Output()

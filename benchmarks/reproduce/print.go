@@ -8,15 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// howToRead explains the tables.
-const howToRead = "Our mean ± standard deviation over the seeds, and in brackets what the paper prints. Each table is " +
-	"followed by the differences from the row that the paper compares with, paired seed by seed, in brackets the difference " +
-	"of the printed figures, and whether their order is reproduced. \"yes\": ours has the same sign. \"within noise\": ours is " +
-	"no larger than 95 of 100 runs without any difference would show, Student's quantile times the standard error of the " +
-	"paired differences; where the printed figures are equal, that is \"yes\". With one seed nothing can be said of noise. " +
-	"\"" + boundTitle + "\" is by how much our runtime exceeds one that no policy whatsoever could undercut on the same jobs and nodes."
+	"github.com/aucsched/aucsched/benchmarks/stats"
+)
 
 // Text prints the report for a terminal.
 func (r *Report) Text() string {
@@ -41,7 +35,7 @@ func (r *Report) Text() string {
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintln(&b, wrap(howToRead))
+	fmt.Fprintln(&b, wrap(howToRead()))
 	for _, line := range r.warnings() {
 		b.WriteString(wrap(line) + "\n")
 	}
@@ -53,8 +47,9 @@ func (r *Report) Markdown(command string) string {
 	var b strings.Builder
 	b.WriteString("# Reproduction\n")
 	say := func(format string, a ...any) { b.WriteString("\n" + wrap(fmt.Sprintf(format, a...)) + "\n") }
-	say("The experiments of the papers' tables in the simulator, %s. Written by `%s`; change the command, not this page.", r.seeds(), command)
-	say("%s", howToRead)
+	say("The experiments of the papers' tables in the simulator, %s. Written by `%s`; change the command, not this page.",
+		r.seeds(), command)
+	say("%s", howToRead())
 	for _, line := range r.warnings() {
 		say("%s", line)
 	}
@@ -91,7 +86,8 @@ func (r *Report) warnings() []string {
 	if len(r.Programs) < 2 {
 		return nil
 	}
-	return []string{fmt.Sprintf("Several builds of the program ran these cells (%s): run them anew in an empty directory to be sure that their figures belong together.", strings.Join(r.Programs, ", "))}
+	return []string{fmt.Sprintf("Several builds of the program ran these cells (%s): run them "+
+		"anew in an empty directory to be sure that their figures belong together.", strings.Join(r.Programs, ", "))}
 }
 
 // shown are the metrics of the table that keep tells.
@@ -121,7 +117,7 @@ func (t *TableReport) figures() *grid {
 		for _, m := range shown {
 			cell := ""
 			if f, ok := r.Ours[m.Key]; ok {
-				cell = f.print(m.decimals)
+				cell = plusMinus(f, m.decimals)
 			}
 			if p, ok := r.Paper[m.Key]; ok {
 				cell += " (" + m.printed(p) + ")"
@@ -130,7 +126,7 @@ func (t *TableReport) figures() *grid {
 		}
 		switch {
 		case r.AboveBound != nil:
-			row = append(row, r.AboveBound.print(1))
+			row = append(row, plusMinus(*r.AboveBound, 1))
 		case bounded:
 			row = append(row, "")
 		}
@@ -146,8 +142,9 @@ func (t *TableReport) bounded() bool {
 	return slices.ContainsFunc(t.Rows, func(r RowReport) bool { return r.AboveBound != nil })
 }
 
-// print leaves out the deviation of one seed, which has none.
-func (f Figure) print(decimals int) string {
+// plusMinus is a figure with its deviation. It leaves out the deviation of one
+// seed, which has none.
+func plusMinus(f stats.Figure, decimals int) string {
 	if f.Seeds < 2 {
 		return fmt.Sprintf("%.*f", decimals, f.Mean)
 	}
@@ -198,7 +195,9 @@ func (t *TableReport) remarks() []string {
 			lines = append(lines, fmt.Sprintf("Remark on %s, %s: %s.", r.Workload, r.Method, r.Remark))
 		}
 		if r.Unrun > 0 {
-			lines = append(lines, fmt.Sprintf("Remark on %s, %s: %d jobs of all seeds together did not run; the figures are of the others.", r.Workload, r.Method, r.Unrun))
+			lines = append(lines,
+				fmt.Sprintf("Remark on %s, %s: %d jobs of all seeds together did not run; the figures are of the others.",
+					r.Workload, r.Method, r.Unrun))
 		}
 	}
 	return lines
@@ -220,7 +219,8 @@ func (m *Metric) printed(v float64) string {
 	if m.Key == CPUUtilization || m.Key == GPUUtilization {
 		least = 0
 	}
-	exact := strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) // differences have rounding in them
+	// differences have rounding in them
+	exact := strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64)
 	_, fraction, _ := strings.Cut(exact, ".")
 	return fmt.Sprintf("%.*f", max(least, len(fraction)), v)
 }

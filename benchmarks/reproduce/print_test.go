@@ -44,7 +44,9 @@ func fakeReport(t *testing.T, seeds []uint64) *Report {
 			c, err := p.Prepare(Cell{Args: r.Args, Seed: seed})
 			require.NoError(t, err)
 			u := utilisation[r.Args[0]][k]
-			s := &Stored{Program: "build1", Result: &sim.Result{CPUUtilization: u, Runtime: 14400, WaitMean: 7200 * u, WaitStd: 1800, FragmentationMean: 1, SlowdownMean: 20, SpreadMean: 1.5}}
+			s := &Stored{Program: "build1", Result: &sim.Result{CPUUtilization: u,
+				Runtime: 14400, WaitMean: 7200 * u, WaitStd: 1800, FragmentationMean: 1,
+				SlowdownMean: 20, SpreadMean: 1.5}}
 			if i == 5 && k == 0 {
 				s.Program, s.Result.Unrun = "build2", []sim.Unrun{{ID: "7", Reason: "left"}}
 			}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/aucsched/aucsched/benchmarks/stats"
 )
 
 // Report sets our figures beside the papers'.
@@ -27,14 +29,14 @@ type TableReport struct {
 
 // RowReport is a row of a table.
 type RowReport struct {
-	Workload string             `json:"workload"`
-	Method   string             `json:"method"`
-	Args     []string           `json:"args"`
-	Ours     map[string]Figure  `json:"ours"`
-	Paper    map[string]float64 `json:"paper"`
+	Workload string                  `json:"workload"`
+	Method   string                  `json:"method"`
+	Args     []string                `json:"args"`
+	Ours     map[string]stats.Figure `json:"ours"`
+	Paper    map[string]float64      `json:"paper"`
 	// AboveBound is by how many per cent our runtime exceeds what no policy could
 	// undercut on the same jobs; nil where that is not known or jobs did not run.
-	AboveBound *Figure `json:"above_bound_pct,omitempty"`
+	AboveBound *stats.Figure `json:"above_bound_pct,omitempty"`
 	// Unrun is how many jobs did not run, over all seeds.
 	Unrun  int    `json:"unrun"`
 	Remark string `json:"remark,omitempty"`
@@ -45,9 +47,9 @@ type RowReport struct {
 
 // Comparison is a metric of two methods.
 type Comparison struct {
-	Ours  Difference `json:"ours"`
-	Paper float64    `json:"paper"`
-	Order Order      `json:"order_reproduced"`
+	Ours  stats.Difference `json:"ours"`
+	Paper float64          `json:"paper"`
+	Order Order            `json:"order_reproduced"`
 }
 
 // Tally counts the verdicts on a metric over a table.
@@ -93,10 +95,11 @@ func NewReport(ctx context.Context, p *Program, tables []Table, seeds []uint64, 
 }
 
 func newRow(row *Row, stored []*Stored) RowReport {
-	r := RowReport{Workload: row.Workload, Method: row.Method, Args: row.Args, Paper: row.Paper, Remark: row.Remark, Ours: make(map[string]Figure)}
+	r := RowReport{Workload: row.Workload, Method: row.Method, Args: row.Args, Paper: row.Paper,
+		Remark: row.Remark, Ours: make(map[string]stats.Figure)}
 	for _, m := range metrics {
 		if _, ok := row.Paper[m.Key]; ok || m.Always {
-			r.Ours[m.Key] = Over(m.values(stored))
+			r.Ours[m.Key] = stats.Over(m.values(stored))
 		}
 	}
 	for _, s := range stored {
@@ -122,7 +125,7 @@ func (r *RowReport) bound(ctx context.Context, p *Program, seeds []uint64, store
 		}
 		above = append(above, 100*(float64(s.Result.Runtime)/least-1))
 	}
-	f := Over(above)
+	f := stats.Over(above)
 	r.AboveBound = &f
 	return nil
 }
@@ -151,8 +154,8 @@ func compare(t *TableReport, rows []Row, stored [][]*Stored) {
 			if !m.Ordered || !ok1 || !ok2 {
 				continue
 			}
-			d := Paired(m.values(stored[i]), m.values(stored[b]))
-			r.Orders[m.Key] = Comparison{Ours: d, Paper: theirs - base, Order: d.order(theirs - base)}
+			d := stats.Paired(m.values(stored[i]), m.values(stored[b]))
+			r.Orders[m.Key] = Comparison{Ours: d, Paper: theirs - base, Order: orderOf(&d, theirs-base)}
 		}
 	}
 }

@@ -138,7 +138,8 @@ func TestDamagedResultIsRunAgain(t *testing.T) {
 			return bytes.Replace(text, []byte(`"jobs": 100`), []byte(`"jobs": 101`), 1)
 		}},
 		{"another cell's", "not this cell's", func(_, other []byte) []byte { return other }},
-		{"another program's", "unknown field", func(text, _ []byte) []byte { return bytes.Replace(text, []byte(`"seed"`), []byte(`"sead"`), 1) }},
+		{"another program's", "unknown field",
+			func(text, _ []byte) []byte { return bytes.Replace(text, []byte(`"seed"`), []byte(`"sead"`), 1) }},
 		{"no JSON", "invalid character", func(_, _ []byte) []byte { return []byte("mean\n") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

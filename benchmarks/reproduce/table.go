@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/aucsched/aucsched/internal/nearest"
 )
 
 // Table is a table of a paper and what to simulate for it.
@@ -64,7 +66,7 @@ func Select(s Selection) ([]Table, error) {
 	names := Names()
 	for _, n := range s.Tables {
 		if !slices.Contains(names, n) {
-			return nil, fmt.Errorf("table %q is unknown; known are %s", n, strings.Join(names, ", "))
+			return nil, fmt.Errorf("table %q is unknown; known are %s%s", n, strings.Join(names, ", "), nearest.Hint(n, names))
 		}
 	}
 	all := len(s.Tables) == 0 || slices.Contains(s.Tables, All)

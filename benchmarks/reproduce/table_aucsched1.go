@@ -13,14 +13,10 @@ import (
 // aucsched1Tables are tables 5 to 8 of aucsched1: the workloads I.1 to V.3 on three
 // machines, and variants of the auction on the largest.
 func aucsched1Tables() []Table {
-	notes := []string{
-		"Both methods decide every 5 s, AUCSCHED's interval (section 6), with the papers' settings: 5 bids a job, no reservation, so that a wide job may wait for ever.",
-		"The paper does not say which priorities its runs had. Backfill's printed waits and slowdowns come out here with basic priorities and AUCSCHED's with multifactor ones, not the other way round: on I.1 of machine S AUCSCHED waits 1.25 h with basic ones, 1.74 h with multifactor ones, and 1.74 h in the paper; backfill 1.7 h, 2.2 h and 1.71 h. So the rows have these, and those with basic priorities for both are beside them: with these the auction prefers many small jobs to a large one, and jobs wait less than under backfill. The paper says that AUCSCHED favours large jobs, as multifactor priorities do.",
-		"Utilisation of IV is lower here under either method than in the paper, see docs/workloads.md. With basic priorities AUCSCHED is behind in it on IV and V: without reservations it passes over large jobs, which are left at the end. Priorities that grow with size and age take them before that (benchmarks/results/backfill.md has settings with which it is ahead in either case).",
-		"What is not explained: in the paper AUCSCHED's jobs spread less than backfill's, here more where half of the jobs or none are contiguous. The paper leaves open which nodesets a bid combines, and in what order bids are made until there are 5.",
-	}
+	notes := notesOf("aucsched1")
 	tables := make([]Table, 4)
-	for i, title := range []string{"machine S, 128 nodes", "machine M, 256 nodes", "machine L, 1024 nodes", "machine L, variants without SLURM bids"} {
+	for i, title := range []string{"machine S, 128 nodes", "machine M, 256 nodes",
+		"machine L, 1024 nodes", "machine L, variants without SLURM bids"} {
 		tables[i] = Table{
 			Name:  fmt.Sprintf("aucsched1-%d", 5+i),
 			Title: fmt.Sprintf("Soner, Özturan: AUCSCHED, table %d: %s of 8 cores and 2 GPUs", 5+i, title),
@@ -28,9 +24,7 @@ func aucsched1Tables() []Table {
 		}
 	}
 	tables[3].Title = "Soner, Özturan: AUCSCHED, table 8: machine L, variants without SLURM bids"
-	tables[3].Notes = append(slices.Clone(notes),
-		"The limits of CPLEX's time, 5 s, 10 s (longsolve) and 3 s (shortsolve), become limits of the solver's work in the same ratio, so that results do not depend on the computer.",
-		"The paper ran backfill anew, on other jobs, for each variant; here all variants have the same jobs and the same run of backfill.")
+	tables[3].Notes = slices.Concat(notes, notesOf("aucsched1-8"))
 	for _, p := range papers.Aucsched1Tables() {
 		t := &tables[p.Table-5]
 		row := aucsched1Row(p)

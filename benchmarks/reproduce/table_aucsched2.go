@@ -14,10 +14,7 @@ func aucsched2Tables() []Table {
 	t := Table{
 		Name:  "aucsched2-3",
 		Title: "Soner, Özturan, Karac: GPU ranges, table 3: Tsubame, 1408 nodes of 12 cores and 3 GPUs",
-		Notes: []string{
-			"Size and arrivals of the jobs, which the paper leaves open, were chosen so that backfill has about the paper's theoretical runtime and wait: compare differences between methods, not levels.",
-			"The papers' settings have no reservation: a wide job may wait for ever. The rows \"our defaults\" and \"--throughput\" are settings of this program, beside the same printed figures.",
-		},
+		Notes: notesOf("aucsched2-3"),
 	}
 	for _, p := range papers.Tsubame() {
 		row := Row{

@@ -16,9 +16,8 @@ func ipschedTables() []Table {
 		{Name: "ipsched-5", Title: "Soner, Özturan: IPSCHED, table V: the ESP benchmark with GPU jobs, 1024 nodes of 8 cores and 2 GPUs"},
 		{Name: "ipsched-6", Title: "Soner, Özturan: IPSCHED, table VI: the ESP benchmark with GPU jobs and random sizes"},
 	}
-	const interval = "Both methods decide every 4 s, IPSCHED's interval (section VII)."
-	tables[0].Notes = []string{interval}
-	tables[1].Notes = []string{interval, "As in the paper, constraint 5, the bounds on the numbers of nodes, is left out of table VI."}
+	tables[0].Notes = notesOf("ipsched")
+	tables[1].Notes = notesOf("ipsched", "ipsched-6")
 	for _, p := range papers.Ipsched() {
 		t, spec := &tables[0], "gen:esp"
 		if p.Table == "VI" {

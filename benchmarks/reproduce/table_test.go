@@ -16,8 +16,10 @@ func TestTablesAreThePapers(t *testing.T) {
 		rows[table.Name] = len(table.Rows)
 	}
 	// Table 3 of aucsched2 has each auction three times, tables 5 to 7 of aucsched1 twice.
-	require.Equal(t, map[string]int{"ipsched-5": 6, "ipsched-6": 2, "aucsched1-5": 45, "aucsched1-6": 45, "aucsched1-7": 45, "aucsched1-8": 28, "aucsched2-3": 42}, rows)
-	require.Equal(t, "ipsched-5, ipsched-6, aucsched1-5, aucsched1-6, aucsched1-7, aucsched1-8, aucsched2-3, all", strings.Join(Names(), ", "))
+	require.Equal(t, map[string]int{"ipsched-5": 6, "ipsched-6": 2, "aucsched1-5": 45,
+		"aucsched1-6": 45, "aucsched1-7": 45, "aucsched1-8": 28, "aucsched2-3": 42}, rows)
+	require.Equal(t, "ipsched-5, ipsched-6, aucsched1-5, aucsched1-6, aucsched1-7, aucsched1-8, aucsched2-3, all",
+		strings.Join(Names(), ", "))
 }
 
 // Every workload has one baseline, and no two other rows of a table are the same
@@ -95,7 +97,8 @@ func TestKeyDependsOnAllSettings(t *testing.T) {
 	added := "default=1"
 	p := &Program{Settings: func(args []string) ([]string, error) { return append([]string{added}, args...), nil }}
 	keys := make(map[string]bool)
-	for _, c := range []Cell{{Args: []string{"--a=1"}, Seed: 1}, {Args: []string{"--a=2"}, Seed: 1}, {Args: []string{"--a=1"}, Seed: 2}, {Args: []string{"--a=1", "--b"}, Seed: 1}} {
+	for _, c := range []Cell{{Args: []string{"--a=1"}, Seed: 1}, {Args: []string{"--a=2"}, Seed: 1},
+		{Args: []string{"--a=1"}, Seed: 2}, {Args: []string{"--a=1", "--b"}, Seed: 1}} {
 		for _, added = range []string{"default=1", "default=2"} {
 			prepared, err := p.Prepare(c)
 			require.NoError(t, err)
@@ -133,7 +136,8 @@ func TestSelect(t *testing.T) {
 		require.Equal(t, c.rows, rows, "%+v", c.s)
 	}
 	for want, s := range map[string]Selection{
-		`table "aucsched1-9" is unknown; known are ipsched-5, ipsched-6, aucsched1-5, aucsched1-6, aucsched1-7, aucsched1-8, aucsched2-3, all`: {Tables: []string{"ipsched-5", "aucsched1-9"}},
+		`table "aucsched1-9" is unknown; known are ipsched-5, ipsched-6, aucsched1-5, aucsched1-6, ` +
+			`aucsched1-7, aucsched1-8, aucsched2-3, all`: {Tables: []string{"ipsched-5", "aucsched1-9"}},
 		`table aucsched1-7: no row of the quick run`: {Tables: []string{"aucsched1-7"}, Quick: true},
 		`table ipsched-5: no row matches "V.1"`:      {Tables: []string{"ipsched-5"}, Only: "V.1"},
 		`no row matches "VI"`:                        {Only: "VI"},

@@ -9,8 +9,8 @@ import (
 	"github.com/aucsched/aucsched/locality"
 )
 
-// A log of two sessions, of two jobs each that share a file, and a day with half as much again: of one session there is a
-// second copy, a little later.
+// A log of two sessions, of two jobs each that share a file, and a day with half as much again: of
+// one session there is a second copy, a little later.
 func ExampleDay() {
 	nodes := []locality.Node{{Memory: 128, Bandwidth: 0.1, Cores: 4}}
 	job := func(user string, submit, file int64) locality.Job {

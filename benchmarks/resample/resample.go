@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package resample makes other days out of a log of jobs with input files, so that schedulers can be compared
-// over a distribution instead of one sample. It keeps, drops and duplicates whole sessions of users, as Zakay
-// and Feitelson do ("Workload resampling for performance evaluation of parallel job schedulers", Concurrency
-// and Computation: Practice and Experience 26, 2014) with users: what makes a log real, and jobs share files, is
-// within sessions.
+// Package resample makes other days out of a log of jobs with input files, so that schedulers can
+// be compared over a distribution instead of one sample. It keeps, drops and duplicates whole
+// sessions of users, as Zakay and Feitelson do ("Workload resampling for performance evaluation of
+// parallel job schedulers", Concurrency and Computation: Practice and Experience 26, 2014) with
+// users: what makes a log real, and jobs share files, is within sessions.
 package resample
 
 import (
@@ -17,21 +17,21 @@ import (
 	"github.com/aucsched/aucsched/locality"
 )
 
-// Gap is the longest time, in seconds, between two submissions of a user in one session: that within which
-// jobs share a file by locality, section 5.1.
+// Gap is the longest time, in seconds, between two submissions of a user in one session: that
+// within which jobs share a file by locality, section 5.1.
 const Gap = 800
 
 // Options say which day to make.
 type Options struct {
-	// Load is how often a session is in the day, on average, in 0..MaxLoad, 0 excluded: 0.25 keeps a quarter
-	// of them, 1.5 all and a second copy of half of them. With the same seed more load means the
-	// same sessions and more.
+	// Load is how often a session is in the day, on average, in 0..MaxLoad, 0 excluded: 0.25 keeps
+	// a quarter of them, 1.5 all and a second copy of half of them. With the same seed more load
+	// means the same sessions and more.
 	Load float64
-	// Scale is the share of each session's jobs that is kept, in 0..1, 0 excluded: those of a log of 400 nodes
-	// have about the same number of jobs a file and node on 100 nodes with 0.25.
+	// Scale is the share of each session's jobs that is kept, in 0..1, 0 excluded: those of a log
+	// of 400 nodes have about the same number of jobs a file and node on 100 nodes with 0.25.
 	Scale float64
-	// From and Window are when the jobs are submitted that are evaluated, in seconds: from From after
-	// the first submission of class WarmUp on for Window.
+	// From and Window are when the jobs are submitted that are evaluated, in seconds: from From
+	// after the first submission of class WarmUp on for Window.
 	From, Window int64
 	// Spread is by how many seconds at most further copies come earlier or later than the first.
 	Spread int64
@@ -41,11 +41,11 @@ type Options struct {
 // MaxLoad bounds Options.Load.
 const MaxLoad = 100
 
-// Day makes a day for a cluster, whose size need not be the log's: jobs that run when it begins are put on its
-// nodes first fit, and those that fit nowhere head the queue as the simulation has it. Jobs keep
-// all that schedulers look at, and share files exactly if they did so in the log and are of one copy of their
-// session. They are numbered anew, from 1 on, and further copies have users and files of their own. The
-// same input gives the same day. Neither list is changed.
+// Day makes a day for a cluster, whose size need not be the log's: jobs that run when it begins are
+// put on its nodes first fit, and those that fit nowhere head the queue as the simulation has it.
+// Jobs keep all that schedulers look at, and share files exactly if they did so in the log and are
+// of one copy of their session. They are numbered anew, from 1 on, and further copies have users
+// and files of their own. The same input gives the same day. Neither list is changed.
 func Day(nodes []locality.Node, jobs []locality.Job, o Options) ([]locality.Job, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func newFile(jobs []locality.Job) int64 {
 	return most + 1
 }
 
-// sessions parts jobs by users, and where a user submits nothing for more than Gap, unless a file is on both
-// sides. Each session is in the order of the list, and so are they by their first jobs.
+// sessions parts jobs by users, and where a user submits nothing for more than Gap, unless a file
+// is on both sides. Each session is in the order of the list, and so are they by their first jobs.
 func sessions(jobs []locality.Job) [][]locality.Job {
 	root := make([]int, len(jobs)) // union-find, the first job being the root
 	for i := range root {

@@ -16,14 +16,15 @@ import (
 
 var cluster = []locality.Node{{ID: 0, Memory: 128, Bandwidth: 0.1, Cores: 4}, {ID: 1, Memory: 128, Bandwidth: 0.1, Cores: 4}}
 
-// drawLog draws the jobs of three users over two days, with files of their own as section 5.1 gives them. The duration
-// of a job tells it from all others.
+// drawLog draws the jobs of three users over two days, with files of their own as section 5.1 gives
+// them. The duration of a job tells it from all others.
 func drawLog(t *rapid.T) []locality.Job {
 	var jobs []locality.Job
 	add := func(class locality.Class, submit int64) {
 		user, cores := rapid.IntRange(0, 2).Draw(t, "user"), rapid.IntRange(1, 4).Draw(t, "cores")
 		n := int64(len(jobs) + 1)
-		jobs = append(jobs, locality.Job{ID: n, Submit: submit, Duration: n, WallTime: 1000, Cores: cores, User: fmt.Sprint("u", user), Class: class, FileSize: float64(cores)})
+		jobs = append(jobs, locality.Job{ID: n, Submit: submit, Duration: n, WallTime: 1000,
+			Cores: cores, User: fmt.Sprint("u", user), Class: class, FileSize: float64(cores)})
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "running") {
 		add(locality.Running, rapid.Int64Range(0, 999).Draw(t, "submit"))
@@ -55,13 +56,15 @@ func drawLog(t *rapid.T) []locality.Job {
 }
 
 func drawOptions(t *rapid.T) Options {
-	return Options{Load: rapid.SampledFrom([]float64{0.3, 0.7, 1, 1.6, 3}).Draw(t, "load"), Scale: rapid.SampledFrom([]float64{0.3, 1}).Draw(t, "scale"),
-		From: rapid.Int64Range(0, 5000).Draw(t, "from"), Window: rapid.Int64Range(1, 20000).Draw(t, "window"),
+	return Options{Load: rapid.SampledFrom([]float64{0.3, 0.7, 1, 1.6, 3}).Draw(t, "load"),
+		Scale: rapid.SampledFrom([]float64{0.3, 1}).Draw(t, "scale"),
+		From:  rapid.Int64Range(0, 5000).Draw(t, "from"), Window: rapid.Int64Range(1, 20000).Draw(t, "window"),
 		Spread: rapid.SampledFrom([]int64{0, 600}).Draw(t, "spread"), Seed: rapid.Uint64().Draw(t, "seed")}
 }
 
-// Jobs of a day share a file exactly if they did in the log and are of one copy of their session; but for their number,
-// their file's and user's names, class, first node and a common shift they are those of the log.
+// Jobs of a day share a file exactly if they did in the log and are of one copy of their session;
+// but for their number, their file's and user's names, class, first node and a common shift they
+// are those of the log.
 func TestDayKeepsSharing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		log, o := drawLog(t), drawOptions(t)
@@ -131,7 +134,8 @@ func TestDayRepeatsAndGrows(t *testing.T) {
 	})
 }
 
-// A load of 1 keeps each session once, a whole scale each job: the day is the log, but for running jobs' nodes.
+// A load of 1 keeps each session once, a whole scale each job: the day is the log, but for
+// running jobs' nodes.
 func TestDayOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		log := drawLog(t)
@@ -146,7 +150,7 @@ func TestDayOfAll(t *testing.T) {
 			}
 		}
 		require.LessOrEqual(t, max(at[0], at[1]), 4, "running jobs have cores of their own")
-		_, err = locality.Simulate(context.Background(), cluster, day, locality.Options{Policy: locality.Policy{Rule: locality.LEA}})
+		_, err = locality.Simulate(context.Background(), cluster, day, locality.Options{Policy: "lea"})
 		require.NoError(t, err)
 	})
 }
@@ -155,7 +159,8 @@ func TestDayOfAll(t *testing.T) {
 func TestScale(t *testing.T) {
 	var log []locality.Job
 	for i := range 400 {
-		log = append(log, locality.Job{ID: int64(i), Submit: 100, Duration: 1, WallTime: 2, Cores: 1, User: "u", File: int64(1 + i%7), FileSize: 1})
+		log = append(log, locality.Job{ID: int64(i), Submit: 100, Duration: 1, WallTime: 2,
+			Cores: 1, User: "u", File: int64(1 + i%7), FileSize: 1})
 	}
 	day, err := Day(cluster, log, Options{Load: 1, Scale: 0.25, Window: 10, Seed: 1})
 	require.NoError(t, err)
@@ -166,7 +171,8 @@ func TestSessions(t *testing.T) {
 	job := func(user string, submit, file int64) locality.Job {
 		return locality.Job{User: user, Submit: submit, File: file}
 	}
-	log := []locality.Job{job("a", 0, 1), job("b", 10, 2), job("a", 800, 3), job("a", 1601, 4), job("b", 5000, 2), job("a", 9000, 0), job("b", 9000, 0)}
+	log := []locality.Job{job("a", 0, 1), job("b", 10, 2), job("a", 800, 3), job("a", 1601, 4),
+		job("b", 5000, 2), job("a", 9000, 0), job("b", 9000, 0)}
 	require.Equal(t, [][]locality.Job{{log[0], log[2]}, {log[1], log[4]}, {log[3]}, {log[5]}, {log[6]}}, sessions(log),
 		"by gaps of more than 800 s, but not through a file; no file is no bond")
 }

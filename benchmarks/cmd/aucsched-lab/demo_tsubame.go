@@ -30,7 +30,9 @@ func demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Show Slurm's backfill against the auction as a table, which is part c of aucsched demo",
 		Args:  cli.ExactArgs(0),
-		RunE:  func(c *cobra.Command, _ []string) error { return d.run(c.Context(), c.OutOrStdout()) },
+
+		Annotations: map[string]string{cli.NoPage: ""},
+		RunE:        func(c *cobra.Command, _ []string) error { return d.run(c.Context(), c.OutOrStdout()) },
 	}
 	c.Flags().StringSliceVar(&d.variants, "variants", d.variants, "workloads")
 	c.Flags().IntVar(&d.seeds, "seeds", d.seeds, "how many generated workloads to average over")

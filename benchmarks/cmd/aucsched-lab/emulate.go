@@ -15,7 +15,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/simulate"
+	"github.com/aucsched/aucsched/internal/cli/replay"
 )
 
 // emulateFlags are the settings of emulate: those of a run, and what is done with several.
@@ -64,9 +64,11 @@ on one of its nodes ("handover s", the median of those within 10 s).`,
 	flags.StringVar(&f.seeds, "seeds", "1", "seeds of the workload: FIRST-LAST, or some with commas")
 	flags.IntVarP(&f.jobs, "jobs", "j", 1, "clusters at a time; each computes on one core most of the time")
 	flags.StringVar(&f.out, "out", "results/emulate", "directory of the results")
-	flags.StringVar(&f.html, "html", "", "write a page with pictures of the runs to this `file`, for several seeds one each; it needs no network")
+	flags.StringVar(&f.html, "html", "",
+		"write a page with pictures of the runs to this `file`, for several seeds one each; it needs no network")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, an object a line for each run")
 	f.where.register(flags)
+	f.run.describe(c)
 	c.AddCommand(experimentsCommand())
 	return c
 }
@@ -103,7 +105,7 @@ func (f *emulateFlags) emulate(c *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		simulate.WarnUnrun(r.Result.Metrics)
+		replay.WarnUnrun(r.Result.Metrics)
 		runs = append(runs, r)
 	}
 	if err := f.pages(c, runs); err != nil {
@@ -136,7 +138,8 @@ func (f *emulateFlags) check(c *cobra.Command) ([]reproduce.Cell, *reproduce.Sto
 	var cells []reproduce.Cell
 	for _, seed := range seeds {
 		for scheduler := range strings.SplitSeq(f.run.policy.Policy, ",") {
-			cells = append(cells, reproduce.Cell{Command: "emulate", Args: append([]string{"--scheduler=" + scheduler}, shared...), Seed: seed})
+			cells = append(cells, reproduce.Cell{Command: "emulate",
+				Args: append([]string{"--scheduler=" + scheduler}, shared...), Seed: seed})
 		}
 	}
 	store, err := reproduce.OpenStore(f.out)

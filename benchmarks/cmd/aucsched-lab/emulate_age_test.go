@@ -12,11 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Without a slurmdbd Slurm's own multifactor priorities have no age. In an emulation jobs age all the
-// same, and it is checked.
+// Without a slurmdbd Slurm's own multifactor priorities have no age. In an emulation jobs age all
+// the same, and it is checked.
 func TestEmulateAges(t *testing.T) {
 	b := newKillBed(t)
-	d := b.start(t, []string{"emulate", "--scheduler=backfill", "--priority=multifactor", "--cluster=8x8x2", "--workload=gen:V.1", "--first=40",
+	d := b.start(t, []string{"emulate", "--scheduler=backfill", "--priority=multifactor",
+		"--cluster=8x8x2", "--workload=gen:V.1", "--first=40",
 		"--rate=200", "--json", "--out=" + t.TempDir()})
 	d.wait(t, 2*time.Minute)
 	require.True(t, d.cmd.ProcessState.Success(), d.errs.String())

@@ -45,7 +45,7 @@ goes on where it was interrupted. All of it takes hours.
 
 With --figures, what is in that file is not run, and what has been run is added to it.
 
-A WORD chooses the experiments whose name contains it: ` + experimentNames() + `.`,
+A WORD chooses the experiments whose name contains it: ` + strings.Join(experimentNames(), ", ") + `.`,
 		Example: "  aucsched emulate experiments esp S-V --seeds 1-3 --markdown emulation.md",
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
@@ -58,15 +58,15 @@ A WORD chooses the experiments whose name contains it: ` + experimentNames() + `
 	flags.BoolVar(&f.stored, "stored", false, "run nothing: the page of what is stored")
 	flags.BoolVar(&f.best, "best", false, "only backfill and our best settings")
 	f.where.register(flags)
+	c.ValidArgsFunction = cli.CompleteArgs(experimentNames()...)
 	return c
 }
 
-func experimentNames() string {
-	var names []string
+func experimentNames() (names []string) {
 	for _, e := range matrix.Experiments() {
 		names = append(names, e.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 func (f *experimentsFlags) run(c *cobra.Command, words []string) error {
@@ -182,7 +182,9 @@ func methodsOf(experiments []matrix.Experiment) (n int) {
 
 // cells runs what has no result yet, seed by seed: what is done when a run is interrupted
 // is whole seeds.
-func (f *experimentsFlags) cells(c *cobra.Command, program *reproduce.Program, store *reproduce.Store, command string, experiments []matrix.Experiment, seeds []uint64, kept matrix.Figures, bar *emulationProgress) error {
+func (f *experimentsFlags) cells(c *cobra.Command, program *reproduce.Program,
+	store *reproduce.Store, command string, experiments []matrix.Experiment, seeds []uint64,
+	kept matrix.Figures, bar *emulationProgress) error {
 	var cells []reproduce.Prepared
 	done := 0
 	for _, seed := range seeds {
@@ -201,7 +203,8 @@ func (f *experimentsFlags) cells(c *cobra.Command, program *reproduce.Program, s
 			}
 		}
 	}
-	r := reproduce.Runner{Program: program, Store: store, Jobs: f.jobs, Say: func(s string) { slog.Warn(s) }, Done: func(n int) { bar.cells(done + n) }}
+	r := reproduce.Runner{Program: program, Store: store, Jobs: f.jobs,
+		Say: func(s string) { slog.Warn(s) }, Done: func(n int) { bar.cells(done + n) }}
 	_, err := r.Run(c.Context(), cells)
 	return err
 }

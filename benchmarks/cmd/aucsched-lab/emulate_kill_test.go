@@ -80,17 +80,19 @@ func signalled(sig syscall.Signal) func(d *driven) {
 }
 
 var (
-	theDriver     = victim{"driver", func(d *driven) { killAll(d.cmd.Process.Pid) }, -1, "", false}
-	reaper        = victim{"reaper", func(d *driven) { killAll(d.children("sh")[:1]...) }, 0, "", false}
-	bothReapers   = victim{"both reapers", hitting("sh"), 0, "", false}
-	driverReaper  = victim{"driver and reaper", func(d *driven) { killAll(append(d.children("sh")[:1:1], d.cmd.Process.Pid)...) }, -1, "", false}
-	driverReapers = victim{"driver and both reapers", func(d *driven) { killAll(append(d.children("sh"), d.cmd.Process.Pid)...) }, -1, "", true}
-	slurmd        = victim{"slurmd", hitting("slurmd"), 1, "slurmd ended: signal: killed", false}
-	slurmctld     = victim{"slurmctld", hitting("slurmctld"), 1, "slurmctld ended: signal: killed", false}
-	vslurmd       = victim{"vslurmd", hitting("vslurmd"), 1, "vslurmd ended: signal: killed", false}
-	interrupted   = victim{"SIGINT", signalled(syscall.SIGINT), 1, "interrupted: 0 of 1 cells are done", false}
-	terminated    = victim{"SIGTERM", signalled(syscall.SIGTERM), 1, "interrupted: 0 of 1 cells are done", false}
-	victims       = []victim{theDriver, reaper, bothReapers, driverReaper, driverReapers, slurmctld, vslurmd, interrupted, terminated}
+	theDriver    = victim{"driver", func(d *driven) { killAll(d.cmd.Process.Pid) }, -1, "", false}
+	reaper       = victim{"reaper", func(d *driven) { killAll(d.children("sh")[:1]...) }, 0, "", false}
+	bothReapers  = victim{"both reapers", hitting("sh"), 0, "", false}
+	driverReaper = victim{"driver and reaper",
+		func(d *driven) { killAll(append(d.children("sh")[:1:1], d.cmd.Process.Pid)...) }, -1, "", false}
+	driverReapers = victim{"driver and both reapers",
+		func(d *driven) { killAll(append(d.children("sh"), d.cmd.Process.Pid)...) }, -1, "", true}
+	slurmd      = victim{"slurmd", hitting("slurmd"), 1, "slurmd ended: signal: killed", false}
+	slurmctld   = victim{"slurmctld", hitting("slurmctld"), 1, "slurmctld ended: signal: killed", false}
+	vslurmd     = victim{"vslurmd", hitting("vslurmd"), 1, "vslurmd ended: signal: killed", false}
+	interrupted = victim{"SIGINT", signalled(syscall.SIGINT), 1, "interrupted: 0 of 1 cells are done", false}
+	terminated  = victim{"SIGTERM", signalled(syscall.SIGTERM), 1, "interrupted: 0 of 1 cells are done", false}
+	victims     = []victim{theDriver, reaper, bothReapers, driverReaper, driverReapers, slurmctld, vslurmd, interrupted, terminated}
 )
 
 // killed runs the command, kills the victim in the phase, and checks what becomes of it; if
@@ -233,7 +235,8 @@ func TestEmulateLeavesOut(t *testing.T) {
 		text += fmt.Sprintf("%d 0 -1 300 %d -1 -1 %d 300 -1 1 1 1 1 -1 -1 -1 -1\n", i+1, cores, cores)
 	}
 	require.NoError(t, os.WriteFile(trace, []byte(text), 0o644))
-	d := b.start(t, []string{"emulate", "--scheduler=backfill", "--cluster=8x8x2", "--workload=" + trace, "--rate=100", "--json", "--keep", "--out=" + t.TempDir()})
+	d := b.start(t, []string{"emulate", "--scheduler=backfill", "--cluster=8x8x2",
+		"--workload=" + trace, "--rate=100", "--json", "--keep", "--out=" + t.TempDir()})
 	d.wait(t, time.Minute)
 	require.True(t, d.cmd.ProcessState.Success(), d.errs.String())
 	require.Contains(t, d.errs.String(), "jobs not run")
@@ -247,8 +250,8 @@ func TestEmulateLeavesOut(t *testing.T) {
 	require.Equal(t, "2", r.Result.Metrics.Unrun[0].ID)
 }
 
-// With a stock slurmd for every node jobs have processes of their own, beside the daemons': those of a
-// run that is killed end as well.
+// With a stock slurmd for every node jobs have processes of their own, beside the daemons': those
+// of a run that is killed end as well.
 func TestEmulateFull(t *testing.T) {
 	b := newKillBed(t)
 	full := []string{"--nodes=full", "--rate=20"}

@@ -52,13 +52,19 @@ func printEmulated(out io.Writer, runs []emulated, asJSON bool) error {
 		return nil
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "scheduler\tseed\tjobs\truntime h\tCPU %\tGPU %\twait h\tslowdown\tfragm.\tspread\tpacking\tpass s\tdepth\thandover s\toverrun s\tlate s\tslurmctld s\twall s\t")
+	fmt.Fprintln(t,
+		"scheduler\tseed\tjobs\truntime h\tCPU %\tGPU %\twait "+
+			"h\tslowdown\tfragm.\tspread\tpacking\tpass s\tdepth\thandover s\toverrun s\tlate s\tslurmctld s\twall s\t")
 	for i := range runs {
 		r := runs[i].Result
 		m := r.Metrics
-		fmt.Fprintf(t, "%s\t%d\t%d\t%.2f\t%.1f\t%.1f\t%.2f\t%.2f\t%.2f\t%.2f\t%.3f\t%.2f\t%d\t%s\t%.2f\t%.2f\t%.0f\t%.0f\t\n", runs[i].Scheduler, runs[i].Seed, m.Jobs,
+		fmt.Fprintf(t,
+			"%s\t%d\t%d\t%.2f\t%.1f\t%.1f\t%.2f\t%.2f\t%.2f\t%.2f\t%.3f\t%.2f\t%d\t%s\t%.2f\t%.2f\t%.0f\t%.0f\t\n",
+			runs[i].Scheduler, runs[i].Seed, m.Jobs,
 			float64(m.Runtime)/3600, 100*m.CPUUtilization, 100*m.GPUUtilization, m.WaitMean/3600, m.SlowdownMean, m.FragmentationMean,
-			m.SpreadMean, m.PackingFactorMean, float64(r.Slurm.Backfill.Mean)/1e6, r.Slurm.Backfill.DepthMean, handover(r), r.Overrun.Mean, r.Late.Mean, r.Slurm.ControllerCPU, r.WallSeconds)
+			m.SpreadMean, m.PackingFactorMean, float64(r.Slurm.Backfill.Mean)/1e6,
+			r.Slurm.Backfill.DepthMean, handover(r), r.Overrun.Mean, r.Late.Mean,
+			r.Slurm.ControllerCPU, r.WallSeconds)
 	}
 	return t.Flush()
 }
@@ -115,13 +121,16 @@ func writeEmulatedPage(path, command string, runs []emulated) error {
 			if page.Workload, err = r.replay.Read(r.load); err != nil {
 				return err
 			}
-			page.Settings = append(r.replay.Settings(), report.Setting{Name: "Slurm", Value: fmt.Sprintf("x%g", o.Rate), Meaning: "a real slurmctld under a clock that runs so fast while it has nothing to do"})
+			page.Settings = append(r.replay.Settings(), report.Setting{Name: "Slurm",
+				Value:   fmt.Sprintf("x%g", o.Rate),
+				Meaning: "a real slurmctld under a clock that runs so fast while it has nothing to do"})
 		}
 		log := new(report.Log)
 		if err := runs[i].Result.Replay(page.Workload.Jobs, log.Add); err != nil {
 			return fmt.Errorf("%s: %w", runs[i].Command, err)
 		}
-		page.Runs = append(page.Runs, report.Run{Result: runs[i].Result.Metrics, Log: log, Settings: r.policy.Settings(r.policy.Policy, flags)})
+		page.Runs = append(page.Runs, report.Run{Result: runs[i].Result.Metrics,
+			Log: log, Settings: r.policy.Settings(r.policy.Policy, flags)})
 	}
 	out, err := cli.CreateOutput(path)
 	if err != nil {

@@ -18,13 +18,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/simulate"
+	"github.com/aucsched/aucsched/internal/cli/policy"
+	"github.com/aucsched/aucsched/internal/cli/replay"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/slurmtest"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -32,8 +34,8 @@ import (
 
 // emulatedRun are the settings that the result of a run depends on.
 type emulatedRun struct {
-	policy                  cli.PolicyFlags
-	replay                  simulate.ReplayFlags
+	policy                  policy.Flags
+	replay                  replay.Flags
 	cluster, load, priority string
 	slurmBids               bool
 	parameters              string
@@ -43,7 +45,7 @@ type emulatedRun struct {
 
 // register has the flags of simulate that mean something to a real Slurm, and its own.
 func (r *emulatedRun) register(flags *pflag.FlagSet) {
-	r.replay = simulate.ReplayFlags{Config: sim.NewConfig(nil)}
+	r.replay = replay.Flags{Config: sim.NewConfig(nil)}
 	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
 	r.policy.Register(shared)
 	r.replay.Register(shared)
@@ -70,6 +72,18 @@ func (r *emulatedRun) register(flags *pflag.FlagSet) {
 	flags.Float64Var(&r.rate, "rate", 200, "how much faster than the world's the clock runs while Slurm has nothing to do")
 	flags.Float64Var(&r.busy, "busy-rate", 1, "and how much faster while it computes: so much slower than in the world is its computer")
 	flags.StringVar(&r.nodes, "nodes", "emu", "emu: one process plays the nodes; full: a stock slurmd each")
+}
+
+// describe has help list the flags by subject, and the shell complete their values.
+func (r *emulatedRun) describe(c *cobra.Command) {
+	subjects := append(replay.Subjects(), cli.PolicySubjects()...)
+	cli.Group(c, append(subjects,
+		cli.Subject{Title: "The real Slurm", Flags: []string{"busy-rate", "nodes", "parameters", "tools", "plugins", "keep"}},
+		cli.Subject{Title: "Output", Flags: []string{"json", "html", "out"}})...)
+	r.policy.Complete(c, "scheduler", true, policy.Names())
+	replay.Complete(c)
+	cli.CompleteFlag(c, "priority", "basic", "multifactor")
+	cli.CompleteFlag(c, "nodes", "emu", "full")
 }
 
 // parseEmulated reads the arguments of a run, with its --seed.
@@ -116,11 +130,11 @@ func (r *emulatedRun) check() error {
 		flag, value string
 		known       []string
 	}{
-		{"scheduler", r.policy.Policy, cli.PolicyNames()}, {"nodes", r.nodes, []string{"emu", "full"}},
+		{"scheduler", r.policy.Policy, policy.Names()}, {"nodes", r.nodes, []string{"emu", "full"}},
 		{"priority", r.priority, []string{"basic", "multifactor"}},
 	} {
 		if !slices.Contains(name.known, name.value) {
-			return fmt.Errorf("--%s: %q is unknown; known are %s", name.flag, name.value, strings.Join(name.known, ", "))
+			return cli.Unknown("--"+name.flag, name.value, name.known)
 		}
 	}
 	switch limit := r.replay.Config.CycleLimit; {
@@ -176,15 +190,18 @@ type emulationDirs struct {
 }
 
 func (d *emulationDirs) register(flags *pflag.FlagSet) {
-	flags.StringVar(&d.tools, "tools", "", "directory of vclock.so and vslurmd; build/emulation/VERSION of the working directory unless given")
-	flags.StringVar(&d.plugins, "plugins", "", "directory of aucsched's plug-ins; build/slurm/VERSION of the working directory unless given")
+	flags.StringVar(&d.tools, "tools", "",
+		"directory of vclock.so and vslurmd; build/emulation/VERSION of the working directory unless given")
+	flags.StringVar(&d.plugins, "plugins", "",
+		"directory of aucsched's plug-ins; build/slurm/VERSION of the working directory unless given")
 	flags.BoolVar(&d.keep, "keep", false, "keep the directories of the clusters, with Slurm's logs, and say where they are")
 }
 
 // fill finds the directories that were not given.
 func (d *emulationDirs) fill(version string) error {
 	for _, dir := range []struct{ path, flag, under, has *string }{
-		{&d.tools, text("--tools"), text("emulation"), text("vslurmd")}, {&d.plugins, text("--plugins"), text("slurm"), text("libaucsched.so")},
+		{&d.tools, text("--tools"), text("emulation"), text("vslurmd")},
+		{&d.plugins, text("--plugins"), text("slurm"), text("libaucsched.so")},
 	} {
 		if *dir.path == "" {
 			*dir.path = filepath.Join("build", *dir.under, version)
@@ -198,7 +215,8 @@ func (d *emulationDirs) fill(version string) error {
 
 func text(s string) *string { return &s }
 
-// program is the command emulate for single runs; alone is to be left after them. listen hears how far each is.
+// program is the command emulate for single runs; alone is to be left after them. listen
+// hears how far each is.
 func (d *emulationDirs) program(listen func(emulation.Progress)) (*reproduce.Program, error) {
 	if _, err := slurmtest.Programs(); err != nil {
 		return nil, err
@@ -223,10 +241,10 @@ func (d *emulationDirs) program(listen func(emulation.Progress)) (*reproduce.Pro
 	return p, nil
 }
 
-// collectSeldom has Go's collector wait until there is a gigabyte. It stops all threads, and those of the
-// governor and its probes, which are more urgent than the thread that stops them, then ask for the
-// processor again and again that it needs: the clock runs on at the rate that it has. To be called before the
-// first run: what there is to collect by then would count.
+// collectSeldom has Go's collector wait until there is a gigabyte. It stops all threads, and those
+// of the governor and its probes, which are more urgent than the thread that stops them, then ask
+// for the processor again and again that it needs: the clock runs on at the rate that it has. To be
+// called before the first run: what there is to collect by then would count.
 func collectSeldom() {
 	debug.FreeOSMemory()
 	debug.SetGCPercent(-1)
@@ -280,7 +298,9 @@ func (d *emulationDirs) run(ctx context.Context, args []string, listen func(emul
 		}
 		why := strings.Join(result.Faults, "; ")
 		if n == attempts {
-			return nil, nil, fmt.Errorf("not faithful %d times, the last time because %s: give a lower --rate, or a machine with less to do", n, why)
+			return nil, nil, fmt.Errorf(
+				"not faithful %d times, the last time because %s: give a lower --rate, or a machine with less to do",
+				n, why)
 		}
 		slog.Warn("a run was not faithful, and is done again", "why", why, "run", strings.Join(args, " "))
 	}

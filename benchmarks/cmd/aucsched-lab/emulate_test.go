@@ -78,7 +78,8 @@ func TestEmulateOptions(t *testing.T) {
 	require.Len(t, o.Jobs, 5)
 	require.Len(t, o.Machine, 4)
 	require.Equal(t, []any{200.0, 1.0, false, false}, []any{o.Rate, o.Busy, o.Full, o.Multifactor})
-	other, err := emulationOptions("--scheduler=backfill", "--seed=5", "--rate=300", "--busy-rate=10", "--nodes=full", "--priority=multifactor")
+	other, err := emulationOptions("--scheduler=backfill", "--seed=5", "--rate=300",
+		"--busy-rate=10", "--nodes=full", "--priority=multifactor")
 	require.NoError(t, err)
 	require.NotEqual(t, o.Jobs, other.Jobs, "another seed")
 	require.Equal(t, []any{300.0, 10.0, true, true}, []any{other.Rate, other.Busy, other.Full, other.Multifactor})

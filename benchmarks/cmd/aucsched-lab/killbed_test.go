@@ -210,7 +210,8 @@ func processesOf(dir string) []string {
 			about += " " + to
 		}
 		if strings.Contains(about, dir) {
-			found = append(found, fmt.Sprintf("%s %q", p, text[max(0, len(text)-200):])) // a reaper's begins with its text
+			// a reaper's begins with its text
+			found = append(found, fmt.Sprintf("%s %q", p, text[max(0, len(text)-200):]))
 		}
 	}
 	return found

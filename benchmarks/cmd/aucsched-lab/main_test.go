@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/clitest"
 	"github.com/aucsched/aucsched/internal/cli/simulate"
 )
 
@@ -35,4 +38,25 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(m.Run())
+}
+
+// What a shell offers for arguments of the laboratory's commands.
+func TestComplete(t *testing.T) {
+	for want, args := range map[string][]string{
+		"ipsched-5\nipsched-6\n:4\n":      {"reproduce", "ip"},
+		"ipsched-6\n:4\n":                 {"reproduce", "ipsched-5", "ip"},
+		"local\nslurm\n:4\n":              {"reproduce", "--via", ""},
+		"esp-basic\nesp-multifactor\n":    {"emulate", "experiments", "esp-"},
+		"backfill,auction1\nbackfill,auc": {"emulate", "--scheduler", "backfill,auc"},
+		"emu\nfull\n:4\n":                 {"emulate", "--nodes", ""},
+		"gen:V.1\ngen:V.2\ngen:V.3\n:4\n": {"emulate", "--workload", "gen:V"},
+	} {
+		code, out, errs := aucsched(t, "", append([]string{"__complete"}, args...)...)
+		require.Zero(t, code, errs)
+		require.True(t, strings.HasPrefix(out, want), "%v: %s", args, out)
+	}
+}
+
+func TestManPages(t *testing.T) {
+	require.Equal(t, []string{"aucsched-emulate", "aucsched-emulate-experiments", "aucsched-reproduce"}, clitest.ManPages(t, newRoot()))
 }

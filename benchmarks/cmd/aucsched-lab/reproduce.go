@@ -21,11 +21,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/bound"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/simulate"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/version"
 )
@@ -77,6 +77,8 @@ TABLE is ` + strings.Join(reproduce.Names(), ", ") + `; without one, all.`,
 	flags.StringVar(&f.partition, "partition", "", "--via slurm: the partition; none: Slurm's default")
 	flags.IntVar(&f.cell, "cell", 0, "a task of --via slurm: run only this cell of --list, from 0 on")
 	flags.StringVar(&f.list, "list", "", "with --cell: the list of cells, a file in --out")
+	c.ValidArgsFunction = cli.CompleteArgs(reproduce.Names()...)
+	cli.CompleteFlag(c, "via", "local", "slurm")
 	return c
 }
 
@@ -179,7 +181,8 @@ func (f *reproduceFlags) open() (*reproduce.Store, error) {
 }
 
 // results runs the cells that have no result yet.
-func (f *reproduceFlags) results(c *cobra.Command, program *reproduce.Program, store *reproduce.Store, cells []reproduce.Prepared) (reproduce.Results, error) {
+func (f *reproduceFlags) results(c *cobra.Command, program *reproduce.Program,
+	store *reproduce.Store, cells []reproduce.Prepared) (reproduce.Results, error) {
 	progress, done := cellProgress(c.ErrOrStderr(), len(cells))
 	defer done()
 	say := func(s string) { slog.Warn(s) }
@@ -280,21 +283,23 @@ func simulateSettings(args []string) ([]string, error) {
 		}
 		settings = append(settings, setting)
 		if f.Name == "paper" && f.Value.String() == "true" {
-			settings = append(settings, fmt.Sprintf("papers' settings=%+v", core.PaperAuctionOptions()))
+			paper := fmt.Sprintf("%+v", core.PaperAuctionOptions())
+			// Results on file are older than the clock.
+			settings = append(settings, "papers' settings="+strings.Replace(paper, " Clock:<nil>", "", 1))
 		}
 		settings = append(settings, meanings(f)...)
 	})
 	return settings, nil
 }
 
-// meanings are what else a flag stands for that has not its default: what was decided since there were
-// first results on file.
+// meanings are what else a flag stands for that has not its default: what was decided since there
+// were first results on file.
 func meanings(f *pflag.Flag) (settings []string) {
 	if f.Value.String() == f.DefValue {
 		return nil
 	}
 	if f.Name == "throughput" || f.Name == "compact" {
-		settings = append(settings, fmt.Sprintf("two blocks within=%d", bids.MaxReach))
+		settings = append(settings, fmt.Sprintf("two blocks within=%d", fit.MaxReach))
 	}
 	if f.Name == "throughput" || f.Name == "patience" {
 		settings = append(settings, f.Name+": the last jobs first")

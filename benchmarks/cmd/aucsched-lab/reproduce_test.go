@@ -27,7 +27,9 @@ func TestReproducePrintsOursBesideThePapers(t *testing.T) {
 	require.Contains(t, text, "AUCSCHED2 gpu ranges, our defaults - SLURM/Backfill")
 	markdown, err := os.ReadFile(page)
 	require.NoError(t, err)
-	require.Contains(t, strings.Join(strings.Fields(string(markdown)), " "), "Written by `aucsched reproduce aucsched2-3 --seeds 3 --only \"1.FC AUCSCHED2 gpu ranges\" --markdown "+page+"`")
+	require.Contains(t, strings.Join(strings.Fields(string(markdown)), " "),
+		"Written by `aucsched reproduce aucsched2-3 --seeds 3 --only \"1.FC AUCSCHED2 gpu "+
+			"ranges\" --markdown "+page+"`")
 	require.Contains(t, string(markdown), "| 1.FC     | AUCSCHED2 gpu ranges ")
 
 	files, err := filepath.Glob(filepath.Join(out, "*.json"))
@@ -110,7 +112,8 @@ func TestSimulateSettings(t *testing.T) {
 	args := []string{"--cluster=1408x12x3", "--workload=gen:tsubame-1.NC", "--seed=7"}
 	settings, err := simulateSettings(args)
 	require.NoError(t, err)
-	for _, want := range []string{"cluster=1408x12x3", "workload=gen:tsubame-1.NC", "seed=7", "policy=auction2", "bids=15", "interval=3", "work=10000000", "deadline=0s"} {
+	for _, want := range []string{"cluster=1408x12x3", "workload=gen:tsubame-1.NC",
+		"seed=7", "policy=auction2", "bids=15", "interval=3", "work=10000000", "deadline=0s"} {
 		require.Contains(t, settings, want)
 	}
 	require.NotContains(t, strings.Join(settings, "\n"), "json")

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// defined are the names of functions that a C file of Slurm's style defines for others: "extern TYPE NAME(".
+// defined are the names of functions that a C file of Slurm's style defines for others:
+// "extern TYPE NAME(".
 var defined = regexp.MustCompile(`(?m)^extern [^;{=]*?\b(\w+)\([^;]*?\)\n\{`)
 
 // comments call nobody, nor do texts.

@@ -33,8 +33,10 @@ const module = "github.com/aucsched/aucsched"
 var laboratories = []string{
 	"benchmarks", "bound", "internal/bound", "internal/golden", "internal/slurmtest", "internal/testca",
 	"papers", "report", "sim", "slurmtest", "workload", "locality",
-	"internal/sim", "internal/workload", "internal/report", "internal/cli/simulate",
-	"internal/ablation", "internal/docscheck", "internal/localitylog", "internal/localitymode",
+	"internal/sim", "internal/workload", "internal/report", "internal/cli/simulate", "internal/cli/replay",
+	"internal/ablation", "internal/docscheck", "internal/longlines", "internal/requests", "internal/draw",
+	"internal/pods", "internal/beside",
+	"internal/cli/clitest", "internal/localitylog", "internal/localitymode",
 	"internal/race",
 }
 

@@ -4,8 +4,8 @@
 //
 //	census DIR...
 //
-// A row is a figure, a column a directory: lines by wing, packages, exported names, imports of core and of
-// the command, the longest chain of imports, long lines and long functions.
+// A row is a figure, a column a directory: lines by wing, packages, exported names, imports of core
+// and of the command, the longest chain of imports, long lines and long functions.
 package main
 
 import (

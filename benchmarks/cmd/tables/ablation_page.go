@@ -91,13 +91,25 @@ func (f *ablationFigures) page() (string, error) {
 	for i, t := range f.Trials {
 		rows[i] = f.row(t)
 	}
-	var p page
-	p.heading(1, "What each part of the native solver is worth")
-	p.say("%s", f.finding(rows))
-	p.say("Written by `make ablation%s`; change the command, not this page. Each part is turned off alone, `.` marks the parts of a part. %d windows of MPS files and %d made (half-busy and empty machines) get %s units of work, about 0.2 s of a processor for 100 million; %d small ones (128 nodes, 50 jobs) get ten times as many, to be solved to the optimum. Seeds %v. A limit on work makes the figures the same on every machine, however busy. Every choice is added up again from the model, and no bound is below any choice.",
-		f.arguments(), f.Shared, len(f.Names)-f.Shared, count(int(f.Options.work)), f.Options.small, &f.Options.seeds)
-	p.say("Value: of the choices, in %% of the best that anything here found, the mean; change: against the whole solver. Better, worse: windows. Far: windows more than 0.5%% below the best. Gap: of the bound above the best, the mean. Near: windows proven within 1%%. Optimal, work: of the small windows, how many are proven, and the work that takes, in millions, the geometric mean. Lines: of the files or functions, comments included.")
-	t := table{textColumns: 1, header: []string{"without", "lines", "value %", "change", "better", "worse", "far", "gap %", "near", "optimal", "work"}}
+	// The parts without which choices, bounds and proofs are worst.
+	choice := most(rows, func(r *ablationRow) float64 { return -r.Change })
+	bound := most(rows, func(r *ablationRow) float64 { return r.Gap })
+	work := most(rows, func(r *ablationRow) float64 { return r.SmallWork })
+	of := func(i int) string { return strings.TrimLeft(f.Trials[i].Name, ". ") }
+	return render("ablation", map[string]any{
+		"Whole": rows[0], "Near": math.Round(rows[0].Near), "Windows": len(f.Names),
+		"Choice": of(choice), "ChoiceChange": rows[choice].Change,
+		"Bound": of(bound), "BoundChange": rows[bound].Gap - rows[0].Gap,
+		"Work": rows[0].work(), "WorkWithout": rows[work].work(), "WorkSaver": of(work),
+		"Shared": f.Shared, "Made": len(f.Names) - f.Shared, "Units": int(f.Options.work),
+		"Small": f.Options.small, "Seeds": &f.Options.seeds, "Table": f.table(rows),
+	})
+}
+
+// table has a row for each trial.
+func (f *ablationFigures) table(rows []ablationRow) *table {
+	t := &table{textColumns: 1, header: []string{"without", "lines", "value %", "change",
+		"better", "worse", "far", "gap %", "near", "optimal", "work"}}
 	for i, r := range rows {
 		change := signed(r.Change, 2)
 		if i == 0 {
@@ -105,39 +117,20 @@ func (f *ablationFigures) page() (string, error) {
 		}
 		t.add(f.Trials[i].Name, fmt.Sprint(f.Trials[i].Lines), fmt.Sprintf("%.2f", r.Value), change,
 			fmt.Sprintf("%.1f", r.Better), fmt.Sprintf("%.1f", r.Worse), fmt.Sprintf("%.1f", r.Far),
-			fmt.Sprintf("%.2f", r.Gap), fmt.Sprintf("%.1f", r.Near), fmt.Sprintf("%.1f", r.Optimal), digits(max(r.SmallWork, 1e-3)))
+			fmt.Sprintf("%.2f", r.Gap), fmt.Sprintf("%.1f", r.Near), fmt.Sprintf("%.1f", r.Optimal), r.work())
 	}
-	p.table(&t)
-	return p.String(), nil
+	return t
 }
 
-// arguments are those of make.
-func (f *ablationFigures) arguments() string {
-	if f.Shared > 0 {
-		return " INSTANCES=DIR"
-	}
-	return ""
-}
+// work is SmallWork in words.
+func (r *ablationRow) work() string { return digits(max(r.SmallWork, 1e-3)) }
 
-// finding says in three sentences what the table shows.
-func (f *ablationFigures) finding(rows []ablationRow) string {
-	choice, bound, work := 0, 0, 0
-	for i, r := range rows {
-		if r.Change < rows[choice].Change {
-			choice = i
-		}
-		if r.Gap > rows[bound].Gap {
-			bound = i
-		}
-		if r.SmallWork > rows[work].SmallWork {
-			work = i
+// most is the first row with the most of a figure.
+func most(rows []ablationRow, figure func(*ablationRow) float64) (best int) {
+	for i := range rows {
+		if figure(&rows[i]) > figure(&rows[best]) {
+			best = i
 		}
 	}
-	of := func(i int) string { return strings.TrimLeft(f.Trials[i].Name, ". ") }
-	return fmt.Sprintf("The whole solver's choices are worth %.2f%% of the best known and its bounds are %.2f%% above it; %.0f of %d windows are proven within 1%%. "+
-		"Its choices come from the %s (%+.2f points without), its bounds from the %s (%+.2f points of gap without). "+
-		"On small windows a proof takes %s million units of work, %s without the %s.",
-		rows[0].Value, rows[0].Gap, math.Round(rows[0].Near), len(f.Names),
-		of(choice), rows[choice].Change, of(bound), rows[bound].Gap-rows[0].Gap,
-		digits(max(rows[0].SmallWork, 1e-3)), digits(max(rows[work].SmallWork, 1e-3)), of(work))
+	return best
 }

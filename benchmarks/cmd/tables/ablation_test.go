@@ -27,7 +27,8 @@ func TestAblationRows(t *testing.T) {
 	require.Equal(t, []int64{1000, 1000}, f.Best)
 	want := ablationRow{Value: 99, Change: 4, Better: 1, Worse: 1, Far: 1, Gap: 6, Optimal: 0, SmallWork: 10}
 	got := f.row(part)
-	for _, x := range [][2]float64{{want.Value, got.Value}, {want.Change, got.Change}, {want.Gap, got.Gap}, {want.SmallWork, got.SmallWork}} {
+	for _, x := range [][2]float64{{want.Value, got.Value}, {want.Change, got.Change},
+		{want.Gap, got.Gap}, {want.SmallWork, got.SmallWork}} {
 		require.InDelta(t, x[0], x[1], 1e-9)
 	}
 	require.Equal(t, []float64{1, 1, 1, 0, 0}, []float64{got.Better, got.Worse, got.Far, got.Near, got.Optimal})

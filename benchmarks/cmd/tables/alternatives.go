@@ -54,9 +54,10 @@ func offerReshaped(j *workload.Job, n nodeset.Capacity) {
 	}
 }
 
-// reshaped is a request for a number of nodes and cores on each as one for twice the nodes with half
-// the cores and GPUs of each, if both are even; a job with GPUs where they are not takes half the nodes with
-// twice as many, if a node has these. The cores and GPUs in all are the same. A contiguous job stays so.
+// reshaped is a request for a number of nodes and cores on each as one for twice the nodes with
+// half the cores and GPUs of each, if both are even; a job with GPUs where they are not takes half
+// the nodes with twice as many, if a node has these. The cores and GPUs in all are the same. A
+// contiguous job stays so.
 func reshaped(r bids.Request, n nodeset.Capacity) (bids.Request, bool) {
 	nodes := r.MinNodes
 	if nodes == 0 || r.MaxNodes != nodes && (r.MaxNodes != 0 || r.TasksPerNode == 0) {
@@ -155,7 +156,7 @@ func alternatives(ctx context.Context, seeds seedRange, errs io.Writer) (string,
 			rows = append(rows, row)
 		}
 	}
-	return alternativesPage(seeds, rows), nil
+	return alternativesPage(seeds, rows)
 }
 
 func runAlternative(ctx context.Context, c *alternativeCase, o *offering, seed uint64) (r alternativeRun, err error) {

@@ -24,10 +24,13 @@ func TestReshaped(t *testing.T) {
 		{"a range of nodes", bids.Request{Cores: 16, MinNodes: 2, MaxNodes: 4}, bids.Request{}},
 		{"no limit on nodes", bids.Request{Cores: 16, MinNodes: 2}, bids.Request{}},
 		{"uneven on its nodes", bids.Request{Cores: 15, MinNodes: 2, MaxNodes: 2}, bids.Request{}},
-		{"halves", bids.Request{Cores: 16, MinNodes: 2, MaxNodes: 2, MinGPUs: 2, Contiguous: true}, bids.Request{Cores: 16, MinNodes: 4, MaxNodes: 4, MinGPUs: 1, MaxGPUs: 1, Contiguous: true}},
+		{"halves", bids.Request{Cores: 16, MinNodes: 2, MaxNodes: 2, MinGPUs: 2, Contiguous: true},
+			bids.Request{Cores: 16, MinNodes: 4, MaxNodes: 4, MinGPUs: 1, MaxGPUs: 1, Contiguous: true}},
 		{"halves of tasks", bids.Request{MinNodes: 3, TasksPerNode: 8}, bids.Request{MinNodes: 6, MaxNodes: 6, TasksPerNode: 4}},
-		{"one GPU: doubles", bids.Request{MinNodes: 4, TasksPerNode: 2, MinGPUs: 1}, bids.Request{MinNodes: 2, MaxNodes: 2, TasksPerNode: 4, MinGPUs: 2, MaxGPUs: 2}},
-		{"one core: doubles", bids.Request{Cores: 4, MinNodes: 4, MaxNodes: 4, MinGPUs: 1}, bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2, MaxGPUs: 2}},
+		{"one GPU: doubles", bids.Request{MinNodes: 4, TasksPerNode: 2, MinGPUs: 1},
+			bids.Request{MinNodes: 2, MaxNodes: 2, TasksPerNode: 4, MinGPUs: 2, MaxGPUs: 2}},
+		{"one core: doubles", bids.Request{Cores: 4, MinNodes: 4, MaxNodes: 4, MinGPUs: 1},
+			bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2, MaxGPUs: 2}},
 		{"no half of three nodes", bids.Request{MinNodes: 3, TasksPerNode: 2, MinGPUs: 1}, bids.Request{}},
 		{"more cores than a node has", bids.Request{MinNodes: 2, TasksPerNode: 5, MinGPUs: 1}, bids.Request{}},
 		{"one core without GPUs", bids.Request{MinNodes: 2, TasksPerNode: 1}, bids.Request{}},
@@ -65,7 +68,8 @@ func TestAlternativesMeasures(t *testing.T) {
 		require.LessOrEqual(t, r.Taken, max(r.Offer, 0))
 		rows = append(rows, alternativeRow{Case: c.name, Offering: k, Runs: []alternativeRun{r}})
 	}
-	text := alternativesPage(seedRange{1, 1}, rows)
+	text, err := alternativesPage(seedRange{1, 1}, rows)
+	require.NoError(t, err)
 	require.Equal(t, 5+2, strings.Count(text, "\n| small"))
 	require.Contains(t, text, "With auction2, mixed GPU ranges, over all of these workloads")
 }

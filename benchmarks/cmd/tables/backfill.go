@@ -27,7 +27,8 @@ type contest struct {
 	Runs [][]*sim.Result
 }
 
-// rivals are the policies of a contest. Backfill is the first, and what it is compared with the last.
+// rivals are the policies of a contest. Backfill is the first, and what it is
+// compared with the last.
 var rivals = []struct {
 	name   string
 	policy func() (core.Policy, error)
@@ -73,7 +74,7 @@ func againstBackfill(ctx context.Context, seeds seedRange, errs io.Writer) (stri
 			return "", fmt.Errorf("%s on %s: %w", c.Workload, c.Machine, err)
 		}
 	}
-	return backfillPage(seeds, all), nil
+	return backfillPage(seeds, all)
 }
 
 func (c *contest) decide(ctx context.Context, seeds seedRange) error {
@@ -115,7 +116,8 @@ func (c *contest) decideSeed(ctx context.Context, nodes []nodeset.Capacity, seed
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 		if len(res.Unrun) > 0 || float64(res.Runtime) < least.Nodes*(1-1e-9) {
-			return fmt.Errorf("seed %d, %s: %d jobs did not run, in %d s where %.0f are the least", seed, rival.name, len(res.Unrun), res.Runtime, least.Nodes)
+			return fmt.Errorf("seed %d, %s: %d jobs did not run, in %d s where %.0f are the least",
+				seed, rival.name, len(res.Unrun), res.Runtime, least.Nodes)
 		}
 		c.Runs[r][i] = res
 	}

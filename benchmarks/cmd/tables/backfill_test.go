@@ -15,7 +15,8 @@ import (
 
 // The figures of this page are made up.
 func TestBackfillPage(t *testing.T) {
-	all := []*contest{{Machine: "128x8x2", Workload: "V.1", Target: true}, {Machine: "128x8x2", Workload: "V.3", Target: true}, {Machine: "1024x8x2", Workload: "esp"}}
+	all := []*contest{{Machine: "128x8x2", Workload: "V.1", Target: true},
+		{Machine: "128x8x2", Workload: "V.3", Target: true}, {Machine: "1024x8x2", Workload: "esp"}}
 	for k, c := range all {
 		for range rivals {
 			c.Runs = append(c.Runs, nil)
@@ -32,7 +33,9 @@ func TestBackfillPage(t *testing.T) {
 			}
 		}
 	}
-	golden.Equal(t, "backfill.golden.md", backfillPage(seedRange{3, 4}, all))
+	text, err := backfillPage(seedRange{3, 4}, all)
+	require.NoError(t, err)
+	golden.Equal(t, "backfill.golden.md", text)
 }
 
 func TestContestIsDecidedByAllRivals(t *testing.T) {
@@ -59,8 +62,8 @@ func TestCriteria(t *testing.T) {
 	for i := range criteria {
 		m := &criteria[i]
 		better, worse := m.better(2, 1)
-		require.Equal(t, m.name == "CPU %", better, "%s: only of use there can't be enough", m.name)
-		require.Equal(t, m.name != "CPU %", worse)
+		require.Equal(t, m.title == "CPU %", better, "%s: only of use there can't be enough", m.title)
+		require.Equal(t, m.title != "CPU %", worse)
 		better, worse = m.better(1, 1)
 		require.False(t, better || worse)
 	}

@@ -44,17 +44,21 @@ func measureDeadlines(ctx context.Context, cycles int, errs io.Writer) ([]benchm
 	return rows, nil
 }
 
-func writeDeadlines(p *page, rows []benchmarks.DeadlineFigures) {
-	p.heading(2, "Deadlines under load")
-	p.say("`core.Auction.Decide` with a deadline and no other limit on the solver's work, the whole queue in the window, while a process of its own keeps each core busy. Eight windows take turns; every plan is verified. `late` is how many cycles took longer than they might.")
-	t := table{header: []string{"nodes", "jobs", "deadline", "cycles", "late", "median", "99%", "99.9%", "greatest", "started a cycle"}}
+// deadlineTable has a row for each machine; it is nil without figures.
+func deadlineTable(rows []benchmarks.DeadlineFigures) *table {
+	if len(rows) == 0 {
+		return nil
+	}
+	t := &table{header: []string{"nodes", "jobs", "deadline", "cycles", "late", "median",
+		"99%", "99.9%", "greatest", "started a cycle"}}
 	for _, r := range rows {
 		last := "-" // not told by so few
 		if r.Cycles >= 1000 {
 			last = duration(float64(r.P999))
 		}
-		t.add(count(r.Nodes), count(r.Jobs), r.Limit.String(), count(r.Cycles), count(r.Missed), duration(float64(r.P50)), duration(float64(r.P99)),
+		t.add(count(r.Nodes), count(r.Jobs), r.Limit.String(), count(r.Cycles), count(r.Missed),
+			duration(float64(r.P50)), duration(float64(r.P99)),
 			last, duration(float64(r.Max)), digits(r.Started))
 	}
-	p.table(&t)
+	return t
 }

@@ -81,7 +81,7 @@ func gpuTraces(ctx context.Context, dir string, errs io.Writer) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return gpuPage(rows), nil
+	return gpuPage(rows)
 }
 
 // runGPUCases runs each case under both policies; cases of one trace and rate, which

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/beside"
 	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
@@ -27,12 +27,15 @@ func TestGPUPage(t *testing.T) {
 		row := gpuRow{Trace: "Some trace", Rate: 2.5, Policy: policy}
 		for k := range 3 {
 			x := float64(i*k) + 1
-			row.Runs = append(row.Runs, gpuRun{GPUs: 100, Busy: 0.9, Result: &sim.Result{WaitMean: 3600 / x, SlowdownMean: 10 * x, PendingMax: 1000 * k,
-				GPUQueue: &sim.GPUQueue{Seconds: 36000, Idle: 0.1, Stranded: 0.05 * x}}})
+			row.Runs = append(row.Runs, gpuRun{GPUs: 100, Busy: 0.9,
+				Result: &sim.Result{WaitMean: 3600 / x, SlowdownMean: 10 * x, PendingMax: 1000 * k,
+					GPUQueue: &sim.GPUQueue{Seconds: 36000, Idle: 0.1, Stranded: 0.05 * x}}})
 		}
 		rows = append(rows, row)
 	}
-	golden.Equal(t, "gpu.golden.md", gpuPage(rows))
+	text, err := gpuPage(rows)
+	require.NoError(t, err)
+	golden.Equal(t, "gpu.golden.md", text)
 }
 
 func gpuJob(id string, submit, duration int64, gpus int) workload.Job {
@@ -73,10 +76,7 @@ func TestWindow(t *testing.T) {
 // TestRealGPUCases: what is replayed of the real traces is what the page says.
 func TestRealGPUCases(t *testing.T) {
 	race.Slow(t)
-	dir := filepath.Join("..", "..", "..", "..", "shared", "traces")
-	if _, err := os.Stat(filepath.Join(dir, alibabaPods)); err != nil {
-		t.Skip("the GPU traces are not beside the checkout, in shared/traces")
-	}
+	dir := filepath.Dir(beside.Shared(t, "traces/"+alibabaPods))
 	cases, err := alibabaCases(dir)
 	require.NoError(t, err)
 	require.Len(t, cases, len(alibabaRates)*machines)

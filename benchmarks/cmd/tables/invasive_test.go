@@ -17,8 +17,10 @@ func TestInvasivePage(t *testing.T) {
 	require.Len(t, f.cases, len(invasiveShares))
 	require.Len(t, f.variants, len(invasiveVariants))
 	require.Equal(t, f.cases[4].Result.Wait, f.variants[0][0].Wait, "as above")
-	text := f.page("invasive.svg")
-	for _, want := range []string{"| 25%", "| 1% of a job is serial", "-seeds 1-1", "](invasive.svg)", "4 nodes of 2 sockets of 8 cores. 30 jobs"} {
+	text, err := f.page("invasive.svg")
+	require.NoError(t, err)
+	for _, want := range []string{"| 25%", "| 1% of a job is serial", "-seeds 1-1",
+		"](invasive.svg)", "4 nodes of 2 sockets of 8 cores. 30 jobs"} {
 		require.Contains(t, text, want)
 	}
 	require.NotContains(t, text, "NaN")

@@ -6,12 +6,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/core"
 )
 
-// layoutNodes, layoutJobs are the sizes of aucsched1, section 6: its three machines, and its window.
+// layoutNodes, layoutJobs are the sizes of aucsched1, section 6: its three
+// machines, and its window.
 var layoutNodes = []int{128, 256, 1024}
 
 const layoutJobs = 200
@@ -29,14 +31,6 @@ type layoutRow struct {
 	Nodes int
 	Bids  bidding
 	Seen  []*benchmarks.Layouts
-}
-
-// mean is a figure's mean over the seeds.
-func (r *layoutRow) mean(figure func(x *benchmarks.Layouts) float64) (sum float64) {
-	for _, x := range r.Seen {
-		sum += figure(x) / float64(len(r.Seen))
-	}
-	return sum
 }
 
 // layouts measures AUCSCHED1 beside AUCSCHED2, and writes the page.
@@ -59,7 +53,7 @@ func layouts(ctx context.Context, seeds seedRange, errs io.Writer) (string, erro
 			rows = append(rows, row)
 		}
 	}
-	return layoutsPage(seeds, rows), nil
+	return layoutsPage(seeds, rows)
 }
 
 func layoutsOf(nodes int, seed uint64, b bidding) (*benchmarks.Layouts, error) {
@@ -72,38 +66,46 @@ func layoutsOf(nodes int, seed uint64, b bidding) (*benchmarks.Layouts, error) {
 	return benchmarks.CompareLayouts(w, o)
 }
 
-func layoutsPage(seeds seedRange, rows []layoutRow) string {
-	var p page
-	p.heading(1, "AUCSCHED1 beside AUCSCHED2")
-	p.say("Written by `go run ./benchmarks/cmd/tables layouts -seeds %s`. Measured on: %s. Means over the seeds; windows of %d jobs, no reservation.", seeds.String(), machine(), layoutJobs)
-	p.heading(2, "Sizes of the models")
-	t := table{textColumns: 2, header: []string{"nodes", "bids", "auction2: columns", "rows", "auction1 as printed: columns", "rows", "as made: columns", "rows"}}
-	size := func(r *layoutRow, of func(x *benchmarks.Layouts) benchmarks.ModelSize) []string {
-		return []string{
-			count(int(r.mean(func(x *benchmarks.Layouts) float64 { return float64(of(x).Columns) }))),
-			count(int(r.mean(func(x *benchmarks.Layouts) float64 { return float64(of(x).Rows) }))),
+// layoutSizes and layoutAnswers are the figures of the page's tables.
+var (
+	layoutSizes = []column[*benchmarks.Layouts]{
+		{"auction2: columns", 0, func(x *benchmarks.Layouts) float64 { return float64(x.Fixed.Columns) }},
+		{"rows", 0, func(x *benchmarks.Layouts) float64 { return float64(x.Fixed.Rows) }},
+		{"auction1 as printed: columns", 0, func(x *benchmarks.Layouts) float64 { return float64(x.Printed.Columns) }},
+		{"rows", 0, func(x *benchmarks.Layouts) float64 { return float64(x.Printed.Rows) }},
+		{"as made: columns", 0, func(x *benchmarks.Layouts) float64 { return float64(x.Direct.Columns) }},
+		{"rows", 0, func(x *benchmarks.Layouts) float64 { return float64(x.Direct.Rows) }},
+	}
+	layoutAnswers = []column[*benchmarks.Layouts]{
+		{"auction2: started", 1, func(x *benchmarks.Layouts) float64 { return float64(x.Auction2.Started) }},
+		{"gap %", 1, func(x *benchmarks.Layouts) float64 { return 100 * x.Auction2.Gap() }},
+		{"auction1: started", 1, func(x *benchmarks.Layouts) float64 { return float64(x.Auction1.Started) }},
+		{"gap %", 1, func(x *benchmarks.Layouts) float64 { return 100 * x.Auction1.Gap() }},
+	}
+	layoutWorth = column[*benchmarks.Layouts]{"worth", 1, func(x *benchmarks.Layouts) float64 {
+		return 100 * (x.Auction1.Objective/x.Auction2.Objective - 1)
+	}}
+	layoutTime = column[*benchmarks.Layouts]{"time", 0, func(x *benchmarks.Layouts) float64 {
+		return float64(x.Auction1.Elapsed) / float64(x.Auction2.Elapsed)
+	}}
+)
+
+func layoutsPage(seeds seedRange, rows []layoutRow) (string, error) {
+	sizes, answers := tableOf(layoutSizes, "nodes", "bids"), tableOf(layoutAnswers, "nodes", "bids")
+	answers.header = append(answers.header, layoutWorth.title, layoutTime.title)
+	for _, r := range rows {
+		begin := []string{count(r.Nodes), r.Bids.String()}
+		row := slices.Clone(begin)
+		for _, c := range layoutSizes {
+			row = append(row, count(int(c.mean(r.Seen))))
 		}
+		sizes.add(row...)
+		row = slices.Clone(begin)
+		for _, c := range layoutAnswers {
+			row = append(row, c.print(c.mean(r.Seen)))
+		}
+		answers.add(append(row, signed(layoutWorth.mean(r.Seen), 1), times(layoutTime.mean(r.Seen)))...)
 	}
-	for i := range rows {
-		r := &rows[i]
-		cells := append([]string{count(r.Nodes), r.Bids.String()}, size(r, func(x *benchmarks.Layouts) benchmarks.ModelSize { return x.Fixed })...)
-		cells = append(cells, size(r, func(x *benchmarks.Layouts) benchmarks.ModelSize { return x.Printed })...)
-		t.add(append(cells, size(r, func(x *benchmarks.Layouts) benchmarks.ModelSize { return x.Direct })...)...)
-	}
-	p.table(&t)
-	p.heading(2, "Answers")
-	p.say("`started` are jobs; `gap` is by how many per cent the bound lies above the answer's worth; `worth` is by how many per cent auction1's answer is worth more; `time` is how many times as long its cycle takes.")
-	t = table{textColumns: 2, header: []string{"nodes", "bids", "auction2: started", "gap %", "auction1: started", "gap %", "worth", "time"}}
-	for i := range rows {
-		r := &rows[i]
-		t.add(count(r.Nodes), r.Bids.String(),
-			fmt.Sprintf("%.1f", r.mean(func(x *benchmarks.Layouts) float64 { return float64(x.Auction2.Started) })),
-			fmt.Sprintf("%.1f", r.mean(func(x *benchmarks.Layouts) float64 { return 100 * x.Auction2.Gap() })),
-			fmt.Sprintf("%.1f", r.mean(func(x *benchmarks.Layouts) float64 { return float64(x.Auction1.Started) })),
-			fmt.Sprintf("%.1f", r.mean(func(x *benchmarks.Layouts) float64 { return 100 * x.Auction1.Gap() })),
-			signed(r.mean(func(x *benchmarks.Layouts) float64 { return 100 * (x.Auction1.Objective/x.Auction2.Objective - 1) }), 1),
-			times(r.mean(func(x *benchmarks.Layouts) float64 { return float64(x.Auction1.Elapsed) / float64(x.Auction2.Elapsed) })))
-	}
-	p.table(&t)
-	return p.String()
+	return render("layouts", map[string]any{"Seeds": &seeds, "Machine": machine(), "Jobs": layoutJobs,
+		"Sizes": sizes, "Answers": answers})
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/aucsched/aucsched/core"
 )
 
-// The page's figures are those of the plans: one small window. AUCSCHED1's answer is never worth less.
+// The page's figures are those of the plans: one small window. AUCSCHED1's answer
+// is never worth less.
 func TestLayoutsMeasures(t *testing.T) {
 	w, err := benchmarks.NewWindow(64, 40, 1)
 	require.NoError(t, err)
@@ -23,6 +24,7 @@ func TestLayoutsMeasures(t *testing.T) {
 	require.Equal(t, x.Fixed.Columns+2*40*64, x.Printed.Columns)
 	require.Less(t, x.Direct.Columns, x.Printed.Columns)
 	require.GreaterOrEqual(t, x.Auction1.Objective, x.Auction2.Objective)
-	text := layoutsPage(seedRange{1, 1}, []layoutRow{{64, bidding{5, 0}, []*benchmarks.Layouts{x}}})
+	text, err := layoutsPage(seedRange{1, 1}, []layoutRow{{64, bidding{5, 0}, []*benchmarks.Layouts{x}}})
+	require.NoError(t, err)
 	require.Contains(t, text, "| 64    | 5 bids, 0 drafts |")
 }

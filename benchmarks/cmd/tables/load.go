@@ -60,7 +60,7 @@ func loads(ctx context.Context, lo loadOptions, errs io.Writer) (text string, er
 	if f.All, err = load.Run(ctx, &o, sizes, rivals); err != nil {
 		return "", err
 	}
-	return f.page(), nil
+	return f.page()
 }
 
 // built is the directory build/KIND/VERSION, absolute, which must have a file.

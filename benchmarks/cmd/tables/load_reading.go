@@ -60,11 +60,10 @@ func against(a, b *load.Figures) string {
 	return strings.Join(ahead, ", ")
 }
 
-// writeReading holds each of aucsched's rows against each of stock Slurm's.
-func (f *loadFigures) writeReading(p *page) {
-	p.heading(2, "Who is ahead")
-	p.say("In which figures, and how many times better, if by more than 5%%.")
-	t := table{textColumns: 6, header: []string{"nodes", "queue", "stock", "aucsched", "stock is ahead in", "aucsched is ahead in"}}
+// ahead holds each of aucsched's rows against each of stock Slurm's.
+func (f *loadFigures) ahead() *table {
+	t := &table{textColumns: 6,
+		header: []string{"nodes", "queue", "stock", "aucsched", "stock is ahead in", "aucsched is ahead in"}}
 	for _, a := range f.All {
 		if a.Rival.Auction {
 			continue
@@ -75,17 +74,5 @@ func (f *loadFigures) writeReading(p *page) {
 			}
 		}
 	}
-	p.table(&t)
-}
-
-// writeCauses says what the figures come from.
-func writeCauses(p *page) {
-	p.heading(2, "Where it comes from")
-	p.list(
-		"Slurm's backfill holds the locks that sbatch and squeue wait for until it yields them, after `bf_yield_interval` (2 s; \"tuned\": 1 s). Without `bf_continue` it then gives up if anything has changed, after one or two yields here. That is the p99 of the clients with stock Slurm, and with the auction too, beside which backfill goes on planning as ever. With `bf_interval=300` the first backfill cycle comes after the window: its row shows clients between two backfill cycles, which then is most of the time, not a backfill that is any shorter.",
-		"The snapshot has Slurm build and sort the queue of all pending jobs, as each of its main cycles does (compare the two): this part grows with the queue. What the library is given does not: `auc_window` and `auc_depth` bound it.",
-		"\"rest\" grows with the queue, too: with `auc_save=yes` each cycle with starts has Slurm write the state of all jobs down before anything is launched, where stock Slurm does so every five seconds at most. Beside `bf_interval=300`, where no backfill is waited for, \"rest\" is about that alone; it was not measured by itself. `auc_save=no` goes without, and without what it is for ([slurm.md](../../docs/slurm.md)).",
-		"Stock Slurm fills a machine by its main loop until a job does not fit; those behind it have to wait for backfill, which begins every 30 s. The auction fills the gaps in each cycle. \"stock, tuned\" fills slowly (`batch_sched_delay`, `defer`): part of its starts in the window are still of the first filling, so that its starts a minute are no measure of its speed.",
-		"The starts of a machine that stays full are as many as its ends: there they do not tell schedulers apart, save for the sizes of the jobs that they choose.",
-	)
+	return t
 }

@@ -30,7 +30,8 @@ func inventedLoad(size load.Size, rival load.Rival, x int) *load.Figures {
 	}
 	if rival.Auction {
 		t := load.Times{N: 9, Mean: 20 * time.Millisecond, Max: 30 * time.Millisecond}
-		f.Auction = &load.Auction{Cycles: 10, Cycle: load.Times{N: 9, Mean: 100 * time.Millisecond, Max: time.Second}, Snapshot: t, Decide: t, Lock: t,
+		f.Auction = &load.Auction{Cycles: 10, Cycle: load.Times{N: 9, Mean: 100 * time.Millisecond,
+			Max: time.Second}, Snapshot: t, Decide: t, Lock: t,
 			Start: load.Times{N: 3, Mean: 30 * time.Millisecond, Max: 50 * time.Millisecond}}
 		f.Sbatch = load.Latencies{Failed: 100}
 	}
@@ -45,7 +46,9 @@ func TestLoadPage(t *testing.T) {
 			f.All = append(f.All, inventedLoad(s, r, i+1))
 		}
 	}
-	golden.Equal(t, "load.golden.md", f.page())
+	text, err := f.page()
+	require.NoError(t, err)
+	golden.Equal(t, "load.golden.md", text)
 }
 
 func TestAgainst(t *testing.T) {

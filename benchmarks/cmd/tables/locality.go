@@ -19,12 +19,13 @@ import (
 
 // localityOptions are those of the command.
 type localityOptions struct {
-	data, traces string    // directories of the authors' log, and of others'
-	seeds, tried seedRange // of the days that are reported, and of those with which the rule was chosen
-	shrink       int       // the cluster has one in so many of the log's nodes
-	jobs         int       // simulations at once
-	dir          string    // keeps what is done
-	html, svg    string    // files of pictures
+	data, traces string // directories of the authors' log, and of others'
+	// of the days that are reported, and of those with which the rule was chosen
+	seeds, tried seedRange
+	shrink       int    // the cluster has one in so many of the log's nodes
+	jobs         int    // simulations at once
+	dir          string // keeps what is done
+	html, svg    string // files of pictures
 	traceDays    int
 }
 
@@ -36,7 +37,8 @@ func (o *localityOptions) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.traces, "traces", "", "directory with "+otherTrace+"; without it there are only days of the log")
 	flags.IntVar(&o.traceDays, "trace-days", 20, "most days of the trace")
 	flags.IntVar(&o.jobs, "j", 0, "simulations at once; 0: as many as there are processors")
-	flags.StringVar(&o.dir, "dir", "", "keep what is done in this directory, and go on with what is there: empty it when the programme has changed")
+	flags.StringVar(&o.dir, "dir", "",
+		"keep what is done in this directory, and go on with what is there: empty it when the programme has changed")
 	flags.StringVar(&o.html, "html", "", "write a page of pictures to this file")
 	flags.StringVar(&o.svg, "plot", "", "write the distributions, SVG, to this file")
 }
@@ -47,7 +49,8 @@ type dayFigures struct {
 	Jobs           int
 	Stretch        float64
 	Transfer       int64 // seconds of loads
-	// Queued is how many cores waiting jobs asked for in the mean of the evaluated time, of all cores.
+	// Queued is how many cores waiting jobs asked for in the mean of the
+	// evaluated time, of all cores.
 	Queued float64
 }
 
@@ -61,11 +64,7 @@ type scheduler struct {
 func policiesOf(names ...string) []scheduler {
 	var out []scheduler
 	for _, name := range names {
-		p, err := locality.ParsePolicy(name)
-		if err != nil {
-			panic(err) // the names are written below
-		}
-		out = append(out, scheduler{name: name, options: locality.Options{Policy: p}})
+		out = append(out, scheduler{name: name, options: locality.Options{Policy: name}})
 	}
 	return out
 }
@@ -113,7 +112,7 @@ func localityDays(ctx context.Context, o localityOptions, errs io.Writer) (text 
 	if err := f.pictures(ctx, days); err != nil {
 		return "", err
 	}
-	return f.page(), nil
+	return f.page()
 }
 
 // measurer simulates days, several at once, and keeps what is done in a file.

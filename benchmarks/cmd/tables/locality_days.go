@@ -21,12 +21,12 @@ type localityDay struct {
 	jobs  func() ([]locality.Job, error)
 }
 
-// dayLoads are the loads for which each seed makes a day: from a cluster with nodes to spare to one that
-// is overrun.
+// dayLoads are the loads for which each seed makes a day: from a cluster with nodes to spare to
+// one that is overrun.
 var dayLoads = []float64{0.7, 0.82, 0.94, 1.06}
 
-// The evaluated time of a day begins at a whole multiple of three hours after the log does, from 6 h to 45 h on, and
-// lasts 18 h: the log has three days.
+// The evaluated time of a day begins at a whole multiple of three hours after the log does, from 6
+// h to 45 h on, and lasts 18 h: the log has three days.
 const (
 	firstWindow  = 6 * 3600
 	windowStep   = 3 * 3600
@@ -81,7 +81,8 @@ func (l *authorsLog) days(seeds seedRange) []localityDay {
 	for seed := seeds.First; seed <= seeds.Last; seed++ {
 		from := rand.New(rand.NewPCG(seed, 0)).Int64N(windowStarts)*windowStep + firstWindow
 		for _, load := range dayLoads {
-			o := resample.Options{Load: load, Scale: 1 / float64(l.shrink), From: from, Window: windowLength, Spread: copySpread, Seed: seed}
+			o := resample.Options{Load: load, Scale: 1 / float64(l.shrink), From: from,
+				Window: windowLength, Spread: copySpread, Seed: seed}
 			out = append(out, localityDay{
 				name:  fmt.Sprintf("log 1:%d, seed %d, load %v, from %d h", l.shrink, seed, load, from/3600),
 				nodes: l.nodes,
@@ -92,8 +93,9 @@ func (l *authorsLog) days(seeds seedRange) []localityDay {
 	return out
 }
 
-// The trace of a cluster of other users: metacentrum-wagap-2013, 17,900 jobs of 89 days, on nodes of 40 cores. Its own
-// cluster, of 2176 cores, is never full; on the sizes of otherNodes some days are under-used and some saturated.
+// The trace of a cluster of other users: metacentrum-wagap-2013, 17,900 jobs of 89 days, on nodes
+// of 40 cores. Its own cluster, of 2176 cores, is never full; on the sizes of otherNodes some days
+// are under-used and some saturated.
 const (
 	otherTrace      = "metacentrum-wagap-2013.swf"
 	otherCores      = 40
@@ -108,8 +110,9 @@ const (
 
 var otherNodes = []int{36, 24}
 
-// traceDays are, for each size of the cluster, up to so many days of a trace of other users, which gets files as in the report's section 5.1: each
-// is simulated from three days before on. Days with few jobs are left out.
+// traceDays are, for each size of the cluster, up to so many days of a trace of other users, which
+// gets files as in the report's section 5.1: each is simulated from three days before on. Days with
+// few jobs are left out.
 func traceDays(dir string, most int) ([]localityDay, error) {
 	w, err := workload.ReadFile(filepath.Join(dir, otherTrace), workload.Options{})
 	if err != nil {
@@ -132,14 +135,15 @@ func traceDays(dir string, most int) ([]localityDay, error) {
 				continue
 			}
 			days++
-			out = append(out, localityDay{fmt.Sprintf("metacentrum, %d nodes, day %d", size, day), nodes, func() ([]locality.Job, error) { return some, nil }})
+			out = append(out, localityDay{fmt.Sprintf("metacentrum, %d nodes, day %d", size, day),
+				nodes, func() ([]locality.Job, error) { return some, nil }})
 		}
 	}
 	return out, nil
 }
 
-// cutDay are the jobs from three days before second from to a day after the day that begins then and is evaluated, and
-// how many are evaluated.
+// cutDay are the jobs from three days before second from to a day after the day that begins then
+// and is evaluated, and how many are evaluated.
 func cutDay(jobs []locality.Job, from int64) (out []locality.Job, evaluated int) {
 	for _, j := range jobs {
 		switch after := j.Submit - from; {
@@ -183,7 +187,8 @@ func newQueueMeter(nodes []locality.Node, jobs []locality.Job) *queueMeter {
 	return q
 }
 
-// start takes a job that starts; those that do not start until the last evaluated one has came after it.
+// start takes a job that starts; those that do not start until the last evaluated
+// one has came after it.
 func (q *queueMeter) start(s locality.Start) {
 	j := &q.jobs[s.Job]
 	if from, to := max(j.Submit, q.from), min(s.At, q.to); from < to {

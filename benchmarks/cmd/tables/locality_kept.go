@@ -24,7 +24,8 @@ func (m *measurer) open(dir string) error {
 	if err != nil {
 		return fmt.Errorf("-dir: %w", err)
 	}
-	good := int64(0) // up to here the file has whole lines; a line may have been cut off as the command was killed
+	// up to here the file has whole lines; a line may have been cut off as the command was killed
+	good := int64(0)
 	for d := json.NewDecoder(f); ; good = d.InputOffset() {
 		var x dayFigures
 		err := d.Decode(&x)

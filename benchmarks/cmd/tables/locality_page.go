@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/aucsched/aucsched/benchmarks/stats"
 	"github.com/aucsched/aucsched/internal/report"
 )
 
@@ -17,7 +18,8 @@ type localityFigures struct {
 	Days, Tried []dayFigures
 }
 
-// Days are told apart by what waiting jobs ask for under the baseline, in the mean of the evaluated time, of all cores.
+// Days are told apart by what waiting jobs ask for under the baseline, in the mean of the
+// evaluated time, of all cores.
 const (
 	saturatedFrom = 0.5
 	underusedTo   = 0.01
@@ -43,7 +45,8 @@ type ratios struct {
 	transfer map[string][]float64 // the scheduler's seconds of loads over the baseline's
 }
 
-// localityRatios compares all figures with those of a baseline; the kinds of days are those under kind.
+// localityRatios compares all figures with those of a baseline; the kinds of days
+// are those under kind.
 func localityRatios(all []dayFigures, kind, baseline string) ratios {
 	r := ratios{stretch: map[string][]float64{}, transfer: map[string][]float64{}}
 	base, of := map[string]dayFigures{}, map[string]int{}
@@ -75,18 +78,10 @@ func (r *ratios) of(values []float64, kind int) []float64 {
 	return out
 }
 
-// geometric is the geometric mean, which takes twice as good and half as good for equal.
-func geometric(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += math.Log(v) / float64(len(x))
-	}
-	return math.Exp(sum)
-}
-
 // table has a row for each scheduler.
 func (r *ratios) table(names []string) *table {
-	t := &table{textColumns: 1, header: []string{"", "least", "1/8", "1/4", "median", "3/4", "7/8", "most", "mean", "geometric mean", "days above 1"}}
+	t := &table{textColumns: 1, header: []string{"", "least", "1/8", "1/4", "median",
+		"3/4", "7/8", "most", "mean", "geometric mean", "days above 1"}}
 	for k, name := range dayKinds {
 		t.header = append(t.header, fmt.Sprintf("%s (%d)", name, len(r.of(r.stretch[names[0]], k))))
 	}
@@ -103,15 +98,16 @@ func (r *ratios) table(names []string) *table {
 				above++
 			}
 		}
-		cells = append(cells, fmt.Sprintf("%.3f", over(values).Mean), fmt.Sprintf("%.3f", geometric(values)), fmt.Sprintf("%d%%", 100*above/len(values)))
+		cells = append(cells, fmt.Sprintf("%.3f", stats.Over(values).Mean),
+			fmt.Sprintf("%.3f", stats.Geometric(values)), fmt.Sprintf("%d%%", 100*above/len(values)))
 		for k := range dayKinds {
 			cell := "-"
 			if x := r.of(r.stretch[name], k); len(x) > 0 {
-				cell = fmt.Sprintf("%.3f", geometric(x))
+				cell = fmt.Sprintf("%.3f", stats.Geometric(x))
 			}
 			cells = append(cells, cell)
 		}
-		t.add(append(cells, fmt.Sprintf("%.2f", geometric(r.transfer[name])))...)
+		t.add(append(cells, fmt.Sprintf("%.2f", stats.Geometric(r.transfer[name])))...)
 	}
 	return t
 }
@@ -120,13 +116,14 @@ func (r *ratios) table(names []string) *table {
 func (r *ratios) duels(lead string, others []string) *table {
 	t := &table{textColumns: 1, header: []string{"", "better", "equal", "worse", "sign test"}}
 	for _, name := range others {
-		d := pair(gains(r.stretch[lead], r.stretch[name]), make([]float64, len(r.kinds)))
-		t.add(name, fmt.Sprint(d.Wins), fmt.Sprint(d.Ties), fmt.Sprint(d.Losses), fmt.Sprintf("%.3f", d.signTest()))
+		d := stats.NewDuel(gains(r.stretch[lead], r.stretch[name]), make([]float64, len(r.kinds)))
+		t.add(name, fmt.Sprint(d.Wins), fmt.Sprint(d.Ties), fmt.Sprint(d.Losses), fmt.Sprintf("%.3f", d.SignTest()))
 	}
 	return t
 }
 
-// gains are by how much a is above b, as a logarithm; what differs by less than half a per cent is equal.
+// gains are by how much a is above b, as a logarithm; what differs by less than half
+// a per cent is equal.
 func gains(a, b []float64) []float64 {
 	out := make([]float64, len(a))
 	for i := range a {

@@ -37,7 +37,8 @@ func (f *localityFigures) pictures(ctx context.Context, days []localityDay) erro
 
 // days are the figures over the days for the page of pictures.
 func (f *localityFigures) days() *report.Days {
-	d := &report.Days{Of: "The mean stretch under FCFS, with backfilling under FCFS-BF, over the scheduler's, on a logarithmic scale: above 1 is better."}
+	d := &report.Days{Of: "The mean stretch under FCFS, with backfilling under FCFS-BF, over the " +
+		"scheduler's, on a logarithmic scale: above 1 is better."}
 	for _, names := range [][]string{plainPolicies, backfilled} {
 		r := localityRatios(f.Days, plainPolicies[0], names[0])
 		for _, name := range names[1:] {
@@ -47,7 +48,8 @@ func (f *localityFigures) days() *report.Days {
 	return d
 }
 
-// html is the page of pictures: the first nearly saturated day, under all schedulers without backfilling, and the distributions.
+// html is the page of pictures: the first nearly saturated day, under all schedulers without
+// backfilling, and the distributions.
 func (f *localityFigures) html(ctx context.Context, days []localityDay) ([]byte, error) {
 	shown := days[0]
 	for _, x := range f.Days {
@@ -76,7 +78,8 @@ func (f *localityFigures) html(ctx context.Context, days []localityDay) ([]byte,
 	return out.Bytes(), err
 }
 
-// distribution draws, for each scheduler, on what share of the days it comes to at most so much, as SVG.
+// distribution draws, for each scheduler, on what share of the days it comes to at
+// most so much, as SVG.
 func (f *localityFigures) distribution() ([]byte, error) {
 	p := plot.New()
 	p.X.Label.Text, p.Y.Label.Text = "mean stretch under FCFS, over the scheduler's", "share of the days"
@@ -87,7 +90,8 @@ func (f *localityFigures) distribution() ([]byte, error) {
 		sorted := slices.Sorted(slices.Values(r.stretch[name]))
 		var steps plotter.XYs
 		for k, v := range sorted {
-			steps = append(steps, plotter.XY{X: v, Y: float64(k) / float64(len(sorted))}, plotter.XY{X: v, Y: float64(k+1) / float64(len(sorted))})
+			steps = append(steps, plotter.XY{X: v, Y: float64(k) / float64(len(sorted))},
+				plotter.XY{X: v, Y: float64(k+1) / float64(len(sorted))})
 		}
 		line, err := plotter.NewLine(steps)
 		if err != nil {

@@ -13,18 +13,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/stats"
 	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/internal/localitylog"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/locality"
 )
 
-// inventedDays are figures that nobody measured: scheduler k has a stretch of 2 + kind - k/10 on days of each kind.
+// inventedDays are figures that nobody measured: scheduler k has a stretch of 2 + kind - k/10
+// on days of each kind.
 func inventedDays(schedulers []scheduler) []dayFigures {
 	var out []dayFigures
 	for day := range 6 {
 		for k, s := range schedulers {
-			out = append(out, dayFigures{fmt.Sprint("day ", day), s.name, 100, 2 + float64(day%3) - float64(k%6)/10, int64(1000 - 50*k), []float64{0, 0.2, 3}[day%3]})
+			out = append(out, dayFigures{fmt.Sprint("day ", day), s.name, 100,
+				2 + float64(day%3) - float64(k%6)/10, int64(1000 - 50*k), []float64{0, 0.2, 3}[day%3]})
 		}
 	}
 	return out
@@ -34,7 +37,9 @@ func TestLocalityPage(t *testing.T) {
 	o := localityOptions{data: "DIR", traces: "DIR", traceDays: 20, seeds: seedRange{101, 102}, tried: seedRange{1, 2}, shrink: 4}
 	f := localityFigures{Options: o, Nodes: 121, Days: inventedDays(append(policiesOf(plainPolicies...), policiesOf(backfilled...)...)),
 		Tried: inventedDays(append(policiesOf(plainPolicies...), triedRules...))}
-	golden.Equal(t, "locality.golden.md", f.page())
+	text, err := f.page()
+	require.NoError(t, err)
+	golden.Equal(t, "locality.golden.md", text)
 }
 
 func TestLocalityRatios(t *testing.T) {
@@ -45,11 +50,20 @@ func TestLocalityRatios(t *testing.T) {
 	require.Equal(t, []float64{2, 0.25}, r.stretch["x"])
 	require.Equal(t, []float64{0.5, 2}, r.transfer["x"])
 	require.Equal(t, []float64{0.25}, r.of(r.stretch["x"], 2))
-	require.InDelta(t, 0.7071, geometric(r.stretch["x"]), 1e-4)
-	require.Equal(t, "In the geometric mean x is on under-used days at least as good as the best of the others there, fcfs (2.000, 1.000); on saturated days on its one day worse than the best of the others there, fcfs (0.250, 1.000).",
-		r.verdict("x", []string{"fcfs"}))
+	require.InDelta(t, 0.7071, stats.Geometric(r.stretch["x"]), 1e-4)
+	require.Equal(t,
+		"In the geometric mean x is on under-used days at least as good as the best of the "+
+			"others there, fcfs (2.000, 1.000); on saturated days on its one day worse than the best "+
+			"of the others there, fcfs (0.250, 1.000).",
+		inWords(t, r.verdict("x", []string{"fcfs"})))
 	require.Equal(t, []float64{0, 0}, gains([]float64{1.004, 1}, []float64{1, 1.004}))
 	require.Positive(t, gains([]float64{1.006}, []float64{1})[0])
+}
+
+func inWords(t *testing.T, v verdict) string {
+	var b strings.Builder
+	require.NoError(t, pageTexts.ExecuteTemplate(&b, "verdict", v))
+	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // What days of a kind differ by is told with what chance would have it.
@@ -58,13 +72,17 @@ func TestLocalityVerdict(t *testing.T) {
 		lead []float64
 		want string
 	}{
-		"better": {[]float64{1.1, 1.2, 1.15}, "at least as good as the best of the others there, b (1.149, 1.000; +14.9%, with an interval of 95% from +3.2 to +28.0)"},
-		"worse":  {[]float64{0.9, 0.8, 0.85}, "worse than the best of the others there, b (0.849, 1.000; -15.1%, with an interval of 95% from -26.7 to -1.7)"},
-		"chance": {[]float64{1.3, 0.8, 0.9}, "worse by no more than chance would have it than the best of the others there, b (0.978, 1.000; -2.2%, with an interval of 95% from -47.9 to +83.5)"},
+		"better": {[]float64{1.1, 1.2, 1.15}, "at least as good as the best of the others there, " +
+			"b (1.149, 1.000; +14.9%, with an interval of 95% from +3.2 to +28.0)"},
+		"worse": {[]float64{0.9, 0.8, 0.85}, "worse than the best of the others there, b " +
+			"(0.849, 1.000; -15.1%, with an interval of 95% from -26.7 to -1.7)"},
+		"chance": {[]float64{1.3, 0.8, 0.9}, "worse by no more than chance would have it than " +
+			"the best of the others there, b (0.978, 1.000; -2.2%, with an interval of 95% from -47.9 to +83.5)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := ratios{kinds: []int{0, 0, 0}, stretch: map[string][]float64{"lead": c.lead, "a": {0.5, 1, 1}, "b": {1, 1, 1}}}
-			require.Equal(t, "In the geometric mean lead is on under-used days "+c.want+".", r.verdict("lead", []string{"a", "b"}))
+			require.Equal(t, "In the geometric mean lead is on under-used days "+c.want+".",
+				inWords(t, r.verdict("lead", []string{"a", "b"})))
 		})
 	}
 }
@@ -79,7 +97,8 @@ func smallLog(t *testing.T) (dir string) {
 	var jobs []locality.Job
 	for k := range 600 {
 		user := k / 6 % 7
-		jobs = append(jobs, locality.Job{ID: int64(k), Submit: int64(k/6*2600 + k%6), Duration: int64(600 + k%11*900), WallTime: 14400, Cores: 1 + user%4,
+		jobs = append(jobs, locality.Job{ID: int64(k), Submit: int64(k/6*2600 + k%6),
+			Duration: int64(600 + k%11*900), WallTime: 14400, Cores: 1 + user%4,
 			User: fmt.Sprint("u", user), File: int64(1 + k/6), FileSize: 32 * float64(1+user%4), Class: locality.WarmUp})
 	}
 	var text bytes.Buffer
@@ -89,8 +108,8 @@ func smallLog(t *testing.T) (dir string) {
 	return dir
 }
 
-// The command goes on with what it has kept, even if its last line was cut off, and writes the same page with any
-// number of simulations at once.
+// The command goes on with what it has kept, even if its last line was cut off, and writes the same
+// page with any number of simulations at once.
 func TestLocalityGoesOn(t *testing.T) {
 	race.Slow(t)
 	data, kept := smallLog(t), t.TempDir()
@@ -114,7 +133,9 @@ func TestLocalityGoesOn(t *testing.T) {
 	require.Equal(t, page, again)
 	require.Empty(t, told)
 	require.NoError(t, os.WriteFile(path, []byte("nonsense\n"), 0o600))
-	require.ErrorContains(t, run(context.Background(), []string{"locality", "-data", data, "-shrink", "1", "-seeds", "1", "-dir", kept}, new(bytes.Buffer), new(bytes.Buffer)), "locality.jsonl: after byte 0")
+	require.ErrorContains(t, run(context.Background(), []string{"locality", "-data",
+		data, "-shrink", "1", "-seeds", "1", "-dir", kept}, new(bytes.Buffer), new(bytes.Buffer)),
+		"locality.jsonl: after byte 0")
 }
 
 // The pictures have the schedulers of the first nearly saturated day, and all days.
@@ -122,7 +143,8 @@ func TestLocalityPictures(t *testing.T) {
 	dir := t.TempDir()
 	html, svg := filepath.Join(dir, "page.html"), filepath.Join(dir, "plot.svg")
 	var out, errs bytes.Buffer
-	require.NoError(t, run(context.Background(), []string{"locality", "-data", smallLog(t), "-shrink", "1", "-seeds", "1", "-html", html, "-plot", svg}, &out, &errs))
+	require.NoError(t, run(context.Background(), []string{"locality", "-data", smallLog(t),
+		"-shrink", "1", "-seeds", "1", "-html", html, "-plot", svg}, &out, &errs))
 	text, err := os.ReadFile(html)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"Policies":["eft","lea","leo","lem","lead","eft-bf","lea-bf","leo-bf","lem-bf","lead-bf"]`)
@@ -148,7 +170,8 @@ func TestCutDay(t *testing.T) {
 
 // One core of four is asked for during half of the evaluated time.
 func TestQueueMeter(t *testing.T) {
-	jobs := []locality.Job{{Submit: 50, Cores: 1, Class: locality.WarmUp}, {Submit: 100, Cores: 2, Class: locality.Evaluated}, {Submit: 200, Cores: 2, Class: locality.Evaluated}}
+	jobs := []locality.Job{{Submit: 50, Cores: 1, Class: locality.WarmUp},
+		{Submit: 100, Cores: 2, Class: locality.Evaluated}, {Submit: 200, Cores: 2, Class: locality.Evaluated}}
 	q := newQueueMeter([]locality.Node{{Cores: 3}, {Cores: 1}}, jobs)
 	q.start(locality.Start{Job: 0, At: 150})
 	q.start(locality.Start{Job: 1, At: 100})

@@ -10,7 +10,7 @@ import (
 
 // keeping is a scheduler with a rule of its own.
 func keeping(name, meaning string, keep locality.Keep) scheduler {
-	return scheduler{name, meaning, locality.Options{Policy: locality.Policy{Rule: locality.LEA}, Keep: keep}}
+	return scheduler{name, meaning, locality.Options{Policy: "lea", Keep: keep}}
 }
 
 // behind is how many cores jobs behind ask for, of all cores, over full, and at most 1.
@@ -48,9 +48,10 @@ var triedRules = []scheduler{
 	keeping("busy cores", "from LEO at 70% of busy cores to LEA at 90%", func(d locality.Demand) (float64, float64) {
 		return ramp(busyCores(d), 0.7, 0.9), 1
 	}),
-	keeping("queue", "from LEO to LEA as all waiting jobs, not only those behind, ask for up to 10% of the cores", func(d locality.Demand) (float64, float64) {
-		return min(1, float64(d.Queued)/(0.1*float64(d.Cores))), 1
-	}),
+	keeping("queue", "from LEO to LEA as all waiting jobs, not only those behind, ask for up to 10% of the cores",
+		func(d locality.Demand) (float64, float64) {
+			return min(1, float64(d.Queued)/(0.1*float64(d.Cores))), 1
+		}),
 	keeping("idle cores", "from LEO to LEA as the jobs behind can fill the idle cores", func(d locality.Demand) (float64, float64) {
 		return min(1, float64(d.Behind)/float64(max(1, d.IdleCores))), 1
 	}),
@@ -78,9 +79,10 @@ var triedRules = []scheduler{
 	keeping("behind or cores", "behind, or from 90% of busy cores to 100% if that is more", func(d locality.Demand) (float64, float64) {
 		return max(behind(d, 0.03), ramp(busyCores(d), 0.9, 1)), 1
 	}),
-	keeping("behind, time limit", "behind, but no job waits for its file for much longer than its time limit", func(d locality.Demand) (float64, float64) {
-		return behind(d, 0.03) * waitAtMost(d), 1
-	}),
+	keeping("behind, time limit", "behind, but no job waits for its file for much longer than its time limit",
+		func(d locality.Demand) (float64, float64) {
+			return behind(d, 0.03) * waitAtMost(d), 1
+		}),
 	keeping("weaker LEO", "LEO with a weight of 51 instead of 500", func(locality.Demand) (float64, float64) { return 0, 0.1 }),
 }
 

@@ -64,9 +64,9 @@ func TestTsubameRepeats(t *testing.T) {
 	require.NoError(t, err)
 	again, err := benchmarks.Tsubame(context.Background(), "1.FC", m.ranges, 3, 1, m.policy)
 	require.NoError(t, err)
-	for _, c := range columns {
-		require.Positive(t, c.figure(first[0]), c.title)
-		require.Equal(t, c.figure(first[0]), c.figure(again[0]), c.title)
+	for _, c := range simulatedColumns {
+		require.Positive(t, c.of(first[0]), c.title)
+		require.Equal(t, c.of(first[0]), c.of(again[0]), c.title)
 	}
 	require.Equal(t, 350, first[0].Jobs)
 }
@@ -94,7 +94,9 @@ func TestPagesHaveFindings(t *testing.T) {
 	pages := regexp.MustCompile(`call page,([a-z]+).*,benchmarks/results/([a-z-]+)\.md\)`).FindAllStringSubmatch(string(makefile), -1)
 	require.GreaterOrEqual(t, len(pages), 8)
 	for _, p := range pages {
-		require.Equal(t, p[2], pageName(p[1]))
+		c := find(p[1])
+		require.NotNil(t, c, p[1])
+		require.Equal(t, p[2], c.page)
 		_, err := fs.Stat(results.Findings(), p[2]+".md")
 		require.NoError(t, err)
 	}

@@ -52,29 +52,6 @@ func (t *table) String() string {
 	return b.String()
 }
 
-// page is a text in Markdown in the making.
-type page struct{ strings.Builder }
-
-func (p *page) heading(level int, text string) {
-	if p.Len() > 0 {
-		p.WriteByte('\n')
-	}
-	fmt.Fprintf(p, "%s %s\n", strings.Repeat("#", level), text)
-}
-
-// say adds a paragraph.
-func (p *page) say(format string, args ...any) {
-	p.WriteString("\n" + wrap(fmt.Sprintf(format, args...), "") + "\n")
-}
-
-// list adds a list.
-func (p *page) list(items ...string) {
-	p.WriteByte('\n')
-	for _, x := range items {
-		p.WriteString("- " + wrap(x, "  ") + "\n")
-	}
-}
-
 // wrap breaks a text into lines of at most 100 characters, where it has blanks; all but
 // the first begin with indent. None begins with ">", as that would be a quotation.
 func wrap(text, indent string) string {
@@ -96,8 +73,6 @@ func wrap(text, indent string) string {
 	}
 	return b.String()
 }
-
-func (p *page) table(t *table) { p.WriteString("\n" + t.String()) }
 
 // duration is a time in nanoseconds with three significant digits.
 func duration(ns float64) string {

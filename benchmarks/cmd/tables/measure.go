@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/benchmarks/stats"
 )
 
 // sample is what a stage costs.
@@ -51,7 +51,7 @@ func measure(ctx context.Context, runs int, stages ...benchmarks.Stage) ([]sampl
 		}
 	}
 	for i, s := range stages {
-		samples[i].Ns, samples[i].Sizes = median(ns[i]), s.Sizes()
+		samples[i].Ns, samples[i].Sizes = stats.Median(ns[i]), s.Sizes()
 		if err := s.Check(); err != nil {
 			return nil, fmt.Errorf("measurement %d of %d: %w", i+1, len(stages), err)
 		}
@@ -97,9 +97,4 @@ func measureOnce(s benchmarks.Stage, repeat int) (x sample, err error) {
 	n := float64(done)
 	x.Allocs, x.Bytes = float64(after.Mallocs-before.Mallocs)/n, float64(after.TotalAlloc-before.TotalAlloc)/n
 	return x, nil
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }

@@ -62,8 +62,3 @@ func TestMeasureMemory(t *testing.T) {
 	require.Greater(t, m.Bytes, 7e5, "the numbers alone take 7 bytes a node")
 	require.Less(t, m.Bytes, 20e5)
 }
-
-func TestMedian(t *testing.T) {
-	require.Equal(t, 2.0, median([]float64{9, 1, 2}))
-	require.Equal(t, 3.0, median([]float64{9, 1, 2, 4}))
-}

@@ -28,15 +28,18 @@ func TestPerformancePage(t *testing.T) {
 	f.Scans.Rows = append(f.Scans.Rows, scanRow{Nodes: 128, Query: nodeset.Query{GPUs: 2, MinCores: 4, Eligible: nodeset.Mask{1}},
 		Table: sample{Ns: 100, Allocs: 0.01}, Other: []sample{{Ns: 90}, {Ns: 80}}})
 	f.Scans.Memory = []tableMemory{{Nodes: 1000, Each: nodeset.Capacity{Cores: 12, GPUs: 1}, Bytes: 12345678}}
-	s := stageTable{Title: "Bids", What: "What it does."}
+	s := stageTable{Title: "Bids"}
 	for i, n := range []int{128, 1024} {
 		for k, j := range []int{50, 200} {
 			s.Rows = append(s.Rows, stageRow{Nodes: n, Jobs: j, sample: sample{
-				Ns: 1e6 * float64(1+9*i) * float64(1+3*k), Allocs: float64(30 * k), Bytes: 1500.4, Sizes: []benchmarks.Size{{Of: "bids", N: 15 * j}}}})
+				Ns: 1e6 * float64(1+9*i) * float64(1+3*k), Allocs: float64(30 * k),
+				Bytes: 1500.4, Sizes: []benchmarks.Size{{Of: "bids", N: 15 * j}}}})
 		}
 	}
 	f.Stages = append(f.Stages, s)
-	golden.Equal(t, "performance.golden.md", f.page())
+	text, err := f.page()
+	require.NoError(t, err)
+	golden.Equal(t, "performance.golden.md", text)
 }
 
 // invented are results that rise with the seed and the method.
@@ -70,33 +73,42 @@ func simulated() *simulationFigures {
 func TestScansWithoutSlurm(t *testing.T) {
 	f := scanFigures{Others: []string{plainRead}, NoSlurm: "no Slurm is installed"}
 	f.Rows = append(f.Rows, scanRow{Nodes: 128, Table: sample{Ns: 100}, Other: []sample{{Ns: 50}}})
-	var p page
-	f.write(&p)
-	require.Contains(t, p.String(), "left out here: no Slurm is installed")
-	require.NotContains(t, p.String(), "libslurmfull")
-	require.Contains(t, p.String(), "| 1 core |   128 |")
+	text, err := (&performanceFigures{Scans: &f}).page()
+	require.NoError(t, err)
+	require.Contains(t, text, "left out here: no Slurm is installed")
+	require.NotContains(t, text, "libslurmfull")
+	require.Contains(t, text, "| 1 core |   128 |")
 }
 
 func TestSimulationPage(t *testing.T) {
 	f := simulated()
 	for i, policy := range []string{"backfill", "auction2"} {
-		f.Traces = append(f.Traces, traceRow{Trace: "Some trace", Cluster: "100x16", Wall: time.Duration(i+1) * 1500 * time.Millisecond, PeakBytes: int64(1-i) << 25,
-			Result: sim.Result{Policy: policy, Jobs: 12345, CPUUtilization: 0.7, Runtime: 360000, WaitMean: 1800, WaitStd: 7200, SlowdownMean: 12.34,
+		f.Traces = append(f.Traces, traceRow{Trace: "Some trace", Cluster: "100x16",
+			Wall: time.Duration(i+1) * 1500 * time.Millisecond, PeakBytes: int64(1-i) << 25,
+			Result: sim.Result{Policy: policy, Jobs: 12345, CPUUtilization: 0.7,
+				Runtime: 360000, WaitMean: 1800, WaitStd: 7200, SlowdownMean: 12.34,
 				FragmentationMean: 1.2345, Cycles: 9999, CycleMsP50: 0.012, CycleMsP99: 1.2, CycleMsMax: 120}})
 	}
-	golden.Equal(t, "simulation.golden.md", f.page())
+	text, err := f.page()
+	require.NoError(t, err)
+	golden.Equal(t, "simulation.golden.md", text)
 }
 
 func TestSimulationPageWithoutTraces(t *testing.T) {
-	golden.Equal(t, "simulation-no-traces.golden.md", simulated().page())
+	text, err := simulated().page()
+	require.NoError(t, err)
+	golden.Equal(t, "simulation-no-traces.golden.md", text)
 }
 
 func TestDeadlineTable(t *testing.T) {
-	var p page
-	writeDeadlines(&p, []benchmarks.DeadlineFigures{
-		{Nodes: 1024, Jobs: 200, Cycles: 2000, Limit: 50 * time.Millisecond, Missed: 1, P50: 40 * time.Millisecond, P99: 45 * time.Millisecond, P999: 49 * time.Millisecond, Max: 51 * time.Millisecond, Started: 12.5},
-		{Nodes: 10_000, Jobs: 500, Cycles: 100, Limit: time.Second, P50: 900 * time.Millisecond, P99: time.Second, P999: time.Second, Max: time.Second, Started: 100},
-	})
-	require.Contains(t, p.String(), "|  1,024 |  200 |     50ms |  2,000 |    1 | 40.0 ms | 45.0 ms | 49.0 ms |  51.0 ms |            12.5 |")
-	require.Contains(t, p.String(), "|       - |   1.00 s |", "99.9% of a hundred is not told")
+	text := deadlineTable([]benchmarks.DeadlineFigures{
+		{Nodes: 1024, Jobs: 200, Cycles: 2000, Limit: 50 * time.Millisecond, Missed: 1,
+			P50: 40 * time.Millisecond, P99: 45 * time.Millisecond, P999: 49 * time.Millisecond,
+			Max: 51 * time.Millisecond, Started: 12.5},
+		{Nodes: 10_000, Jobs: 500, Cycles: 100, Limit: time.Second,
+			P50: 900 * time.Millisecond, P99: time.Second, P999: time.Second, Max: time.Second, Started: 100},
+	}).String()
+	require.Contains(t, text, "|  1,024 |  200 |     50ms |  2,000 |    1 | 40.0 ms "+
+		"| 45.0 ms | 49.0 ms |  51.0 ms |            12.5 |")
+	require.Contains(t, text, "|       - |   1.00 s |", "99.9% of a hundred is not told")
 }

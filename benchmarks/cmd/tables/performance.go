@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/aucsched/aucsched/benchmarks"
-	"github.com/aucsched/aucsched/core"
 )
 
 // windowSeed chooses the windows that are measured.
@@ -20,10 +19,11 @@ type stageRow struct {
 	sample
 }
 
-// stageTable are the figures of one stage, the number of jobs changing fastest.
+// stageTable are the figures of one stage, which pages/performance.md.tmpl knows by its title, the
+// number of jobs changing fastest.
 type stageTable struct {
-	Title, What string
-	Rows        []stageRow
+	Title string
+	Rows  []stageRow
 }
 
 type performanceFigures struct {
@@ -48,20 +48,16 @@ func performance(ctx context.Context, runs, cycles int, errs io.Writer) (string,
 	if f.Scans, err = measureScans(ctx, runs); err != nil {
 		return "", err
 	}
-	o := core.DefaultAuctionOptions()
 	for _, s := range []struct {
-		title, what string
-		make        func(*benchmarks.Window) (benchmarks.Stage, error)
+		title string
+		make  func(*benchmarks.Window) (benchmarks.Stage, error)
 	}{
-		{"Bids", fmt.Sprintf("`bids.Generator.Generate`: at most %d bids a job, %d of them from drafts of the whole window.", o.MaxBidsPerJob, o.Drafts),
-			func(w *benchmarks.Window) (benchmarks.Stage, error) { return benchmarks.Bids(w), nil }},
-		{"Model", "`ipmodel.Builder.Build` with `Merge`, for those bids.",
-			func(w *benchmarks.Window) (benchmarks.Stage, error) { return benchmarks.Model(w), nil }},
-		{"Whole cycle", fmt.Sprintf("`core.Auction.Decide` with the default options, all jobs in one window: bids, %s, model, at most %s units of the solver's work, decisions. `gap‰` is by how many thousandths the solver's bound lies above the worth of what starts.",
-			plural(o.Reservations, "reservation"), count(int(o.Work))), benchmarks.Cycle},
+		{"Bids", func(w *benchmarks.Window) (benchmarks.Stage, error) { return benchmarks.Bids(w), nil }},
+		{"Model", func(w *benchmarks.Window) (benchmarks.Stage, error) { return benchmarks.Model(w), nil }},
+		{"Whole cycle", benchmarks.Cycle},
 	} {
 		fmt.Fprintf(errs, "measuring: %s\n", s.title)
-		t := stageTable{Title: s.title, What: s.what}
+		t := stageTable{Title: s.title}
 		if t.Rows, err = measureStage(ctx, runs, s.make); err != nil {
 			return "", fmt.Errorf("%s: %w", s.title, err)
 		}
@@ -70,7 +66,7 @@ func performance(ctx context.Context, runs, cycles int, errs io.Writer) (string,
 	if f.Deadlines, err = measureDeadlines(ctx, cycles, errs); err != nil {
 		return "", fmt.Errorf("deadlines: %w", err)
 	}
-	return f.page(), nil
+	return f.page()
 }
 
 func measureStage(ctx context.Context, runs int, stage func(*benchmarks.Window) (benchmarks.Stage, error)) ([]stageRow, error) {

@@ -6,76 +6,85 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/core"
 )
 
 // page is benchmarks/results/performance.md.
-func (f *performanceFigures) page() string {
-	var p page
-	p.heading(1, "Performance")
-	p.say("Written by `go run ./benchmarks/cmd/tables performance > benchmarks/results/performance.md`; change the command, not this page. `go test -bench . ./benchmarks` measures the same stages one by one.")
-	p.say("Measured on: %s, one goroutine but for the solver's two hands. Times are medians of %d measurements of about %s or one run each, in turns, in the steady state, where memory is reused from run to run. Of a measurement of many runs the fastest of %d parts counts. The machine had other work, so trust ratios within a table more than the times themselves.", f.Machine, f.Runs, duration(float64(enough)), parts)
-	p.say("The input is a machine of nodes with %d cores and %d GPUs, half of whose cores are held by jobs of 1 to 256 nodes (an eighth of the machine at most), and a queue that asks for about %.0f times the free cores: jobs of all types of the papers, a quarter of them contiguous, some with ranges of nodes or GPUs (`benchmarks.NewWindow`, seed %d). All stages see the same one. The first and the last answer of each measurement are verified, outside the time.",
-		benchmarks.CoresPerNode, benchmarks.GPUsPerNode, benchmarks.Demand, windowSeed)
-	p.say("What the solver's answers are worth, over time and beside other solvers', is in [solver.md](solver.md).")
-	f.Scans.write(&p)
-	for i := range f.Stages {
-		f.Stages[i].write(&p)
-	}
-	if len(f.Deadlines) > 0 {
-		writeDeadlines(&p, f.Deadlines)
-	}
-	return p.String()
+func (f *performanceFigures) page() (string, error) {
+	options := core.DefaultAuctionOptions()
+	return render("performance", map[string]any{
+		"Machine": f.Machine, "Runs": f.Runs, "Enough": duration(float64(enough)), "Parts": parts,
+		"Cores": benchmarks.CoresPerNode, "GPUs": benchmarks.GPUsPerNode,
+		"Demand": benchmarks.Demand, "Seed": windowSeed,
+		"NodeRecordBytes": benchmarks.NodeRecordBytes, "LargeMachine": largeMachine,
+		"Options": options, "Work": int(options.Work),
+		"Scans": f.Scans, "Stages": f.Stages, "Deadlines": deadlineTable(f.Deadlines),
+	})
 }
 
-// write adds the stage's section.
-func (s *stageTable) write(p *page) {
-	p.heading(2, s.Title)
-	p.say("%s", s.What)
-	header := []string{"nodes", "jobs", "time", "against fewer nodes", "against fewer jobs", "allocs", "bytes"}
+// Table has a row for each window.
+func (s stageTable) Table() *table {
+	t := &table{header: []string{"nodes", "jobs", "time", "against fewer nodes", "against fewer jobs", "allocs", "bytes"}}
 	for _, x := range s.Rows[0].Sizes {
-		header = append(header, x.Of)
+		t.header = append(t.header, x.Of)
 	}
-	t := table{header: header}
 	for _, r := range s.Rows {
 		byNodes, byJobs := "", ""
-		if b := s.before(r, func(x stageRow) bool { return x.Jobs == r.Jobs && x.Nodes < r.Nodes }); b != nil {
+		if b := s.fewerNodes(r); b != nil {
 			byNodes = growthOf(r.Ns/b.Ns, r.Nodes, b.Nodes)
 		}
-		if b := s.before(r, func(x stageRow) bool { return x.Nodes == r.Nodes && x.Jobs < r.Jobs }); b != nil {
+		if b := s.fewerJobs(r); b != nil {
 			byJobs = growthOf(r.Ns/b.Ns, r.Jobs, b.Jobs)
 		}
-		row := []string{count(r.Nodes), count(r.Jobs), duration(r.Ns), byNodes, byJobs, allocs(r.sample), count(int(r.Bytes + 0.5))}
+		row := []string{count(r.Nodes), count(r.Jobs), duration(r.Ns), byNodes, byJobs,
+			allocs(r.sample), count(int(r.Bytes + 0.5))}
 		for _, x := range r.Sizes {
 			row = append(row, count(x.N))
 		}
 		t.add(row...)
 	}
-	p.table(&t)
-	last := s.Rows[len(s.Rows)-1]
-	p.say("%s", s.reading(last))
+	return t
 }
 
-// before is the last row that is like r but smaller.
-func (s *stageTable) before(r stageRow, smaller func(stageRow) bool) (found *stageRow) {
+// fewerNodes is the last row with as many jobs as r on fewer nodes, fewerJobs that with fewer jobs
+// on as many nodes; nil if there is none.
+func (s *stageTable) fewerNodes(r stageRow) *stageRow {
+	return s.last(func(x stageRow) bool { return x.Jobs == r.Jobs && x.Nodes < r.Nodes })
+}
+
+func (s *stageTable) fewerJobs(r stageRow) *stageRow {
+	return s.last(func(x stageRow) bool { return x.Nodes == r.Nodes && x.Jobs < r.Jobs })
+}
+
+func (s *stageTable) last(fits func(stageRow) bool) (found *stageRow) {
 	for i := range s.Rows {
-		if smaller(s.Rows[i]) {
+		if fits(s.Rows[i]) {
 			found = &s.Rows[i]
 		}
 	}
 	return found
 }
 
-// reading says what the table shows at its largest row.
-func (s *stageTable) reading(last stageRow) string {
-	byNodes := s.before(last, func(x stageRow) bool { return x.Jobs == last.Jobs && x.Nodes < last.Nodes })
-	byJobs := s.before(last, func(x stageRow) bool { return x.Nodes == last.Nodes && x.Jobs < last.Jobs })
-	text := fmt.Sprintf("The largest window, %s nodes and %d jobs, takes %s.", count(last.Nodes), last.Jobs, duration(last.Ns))
-	if byNodes == nil || byJobs == nil {
-		return text
+// Largest is the row of the largest window.
+func (s stageTable) Largest() stageRow { return s.Rows[len(s.Rows)-1] }
+
+// stageGrowth is by how much the time of the largest window grows with its nodes and its jobs.
+type stageGrowth struct {
+	Nodes, FewerNodes, Jobs, FewerJobs int
+	ByNodes, ByJobs                    float64
+	NodesProportion, JobsProportion    string
+}
+
+// Growth is nil if there are no smaller windows.
+func (s stageTable) Growth() *stageGrowth {
+	r := s.Largest()
+	n, j := s.fewerNodes(r), s.fewerJobs(r)
+	if n == nil || j == nil {
+		return nil
 	}
-	return text + fmt.Sprintf(" From %s nodes to %s the time grows %s, %s in the number of nodes; from %d jobs to %d %s, %s in the number of jobs.",
-		count(byNodes.Nodes), count(last.Nodes), times(last.Ns/byNodes.Ns), proportion(last.Ns/byNodes.Ns, last.Nodes, byNodes.Nodes),
-		byJobs.Jobs, last.Jobs, times(last.Ns/byJobs.Ns), proportion(last.Ns/byJobs.Ns, last.Jobs, byJobs.Jobs))
+	byNodes, byJobs := r.Ns/n.Ns, r.Ns/j.Ns
+	return &stageGrowth{r.Nodes, n.Nodes, r.Jobs, j.Jobs, byNodes, byJobs,
+		proportion(byNodes, r.Nodes, n.Nodes), proportion(byJobs, r.Jobs, j.Jobs)}
 }
 
 // proportion compares a growth with that of the size.

@@ -90,7 +90,7 @@ func simulation(ctx context.Context, seeds seedRange, traces string, errs io.Wri
 	if f.Rows, err = simulateTsubame(ctx, seeds, errs); err != nil {
 		return "", err
 	}
-	return f.page(), nil
+	return f.page()
 }
 
 func simulateTsubame(ctx context.Context, seeds seedRange, errs io.Writer) ([]tsubameRow, error) {

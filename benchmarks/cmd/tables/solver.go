@@ -15,13 +15,15 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/benchmarks/peers"
+	"github.com/aucsched/aucsched/internal/mpsread"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
 
 // nativeLimits are the deadlines of the anytime profile, and peerLimit the others'.
-var nativeLimits = []time.Duration{10 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second}
+var nativeLimits = []time.Duration{10 * time.Millisecond, 30 * time.Millisecond,
+	100 * time.Millisecond, 300 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second}
 
 const (
 	peerLimit = 5 * time.Second
@@ -88,7 +90,7 @@ func solvers(ctx context.Context, fresh, small int, seed uint64, dir, picture st
 	if err := writePicture(picture, f.plot); err != nil {
 		return "", err
 	}
-	return f.page(filepath.Base(picture)), nil
+	return f.page(filepath.Base(picture))
 }
 
 // measureSolvers has all solvers solve all windows, one after the other.
@@ -222,7 +224,8 @@ func freshWindows(n int, seed uint64) ([]solverRow, error) {
 		b := busy[i%len(busy)]
 		x := benchmarks.Instance{
 			Nodes: pick(r, 128, 256, 1024, 1408, 10_000), Jobs: pick(r, 50, 200, 500), Bids: pick(r, 5, 15, 60), Busy: b.share,
-			Priority: pick(r, benchmarks.Basic, benchmarks.Multifactor, benchmarks.MultifactorSize), GPURanges: pick(r, false, true), Combined: pick(r, false, true),
+			Priority:  pick(r, benchmarks.Basic, benchmarks.Multifactor, benchmarks.MultifactorSize),
+			GPURanges: pick(r, false, true), Combined: pick(r, false, true),
 			Seed: r.Uint64N(1 << 20),
 		}
 		m, err := x.Model(false)
@@ -260,7 +263,7 @@ func sharedWindow(path string) (r solverRow, err error) {
 		return r, err
 	}
 	defer f.Close()
-	p, err := ipmodel.ReadMPS(f, path)
+	p, err := mpsread.Read(f, path)
 	if err != nil {
 		return r, err
 	}

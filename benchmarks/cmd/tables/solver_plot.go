@@ -25,7 +25,8 @@ func (f *solverFigures) plot() ([]byte, error) {
 		worth[i].X, bound[i].X = l.Seconds(), l.Seconds()
 		for _, r := range f.Rows {
 			worth[i].Y += 100 * math.Max(float64(r.Native[i].Worth), 0) / float64(r.Best) / float64(len(f.Rows))
-			// A bound of the first milliseconds may be anything: beyond 150% it is the same to the eye.
+			// A bound of the first milliseconds may be anything: beyond 150% it is
+			// the same to the eye.
 			bound[i].Y += math.Min(100*r.Native[i].Bound/float64(r.Best), 150) / float64(len(f.Rows))
 		}
 	}

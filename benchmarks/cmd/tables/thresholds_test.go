@@ -92,7 +92,8 @@ func worthAgainstHighs(t *testing.T, _ int) float64 {
 		require.NoError(t, r.Window.Write(dir))
 		own, err := peers.Library{Solver: native.New()}.Solve(t.Context(), r.Window, 100*time.Millisecond)
 		require.NoError(t, err)
-		other, err := peers.Library{Solver: highs.New(highs.Options{Command: []string{os.Args[0], workerArgument}})}.Solve(t.Context(), r.Window, 2*time.Second)
+		other, err := peers.Library{Solver: highs.New(highs.Options{Command: []string{os.Args[0], workerArgument}})}.Solve(
+			t.Context(), r.Window, 2*time.Second)
 		require.NoError(t, err)
 		if other.Worth > 0 {
 			worst = min(worst, float64(own.Worth)/float64(other.Worth))

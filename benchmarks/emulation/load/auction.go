@@ -23,7 +23,8 @@ func (t *Times) add(d time.Duration) {
 	t.Max = max(t.Max, d)
 }
 
-// Auction are the cycles of the auction that were seen in a window: see docs/slurm.md for the figures.
+// Auction are the cycles of the auction that were seen in a window: see
+// docs/slurm.md for the figures.
 type Auction struct {
 	Cycle, Snapshot, Decide, Start, Lock Times
 	Cycles                               int // that there were
@@ -51,7 +52,8 @@ func (a *Auction) look(before, s *slurmtest.Status) {
 	}
 }
 
-// glance is how often the status file is looked at; slurmctld writes it after a cycle, at most once a second.
+// glance is how often the status file is looked at; slurmctld writes it after a cycle,
+// at most once a second.
 const glance = 50 * time.Millisecond
 
 // watch looks at the status file until ctx ends.

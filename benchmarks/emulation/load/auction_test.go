@@ -14,7 +14,8 @@ import (
 func TestLook(t *testing.T) {
 	status := func(cycles, started int64, us float64) *slurmtest.Status {
 		f := slurmtest.Figure{Last: us, Mean: 1e9, Max: 1e9}
-		return &slurmtest.Status{Cycles: cycles, Started: started, Cycle: f, Snapshot: f, Decide: f, Lock: f, StartFigure: f, Queue: 7, Window: 5}
+		return &slurmtest.Status{Cycles: cycles, Started: started, Cycle: f, Snapshot: f,
+			Decide: f, Lock: f, StartFigure: f, Queue: 7, Window: 5}
 	}
 	steps := []*slurmtest.Status{status(10, 100, 9), status(10, 100, 9), status(11, 100, 1000), status(13, 104, 3000)}
 	var a Auction

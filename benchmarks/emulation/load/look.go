@@ -91,15 +91,16 @@ func registrations(d *slurmtest.Sdiag) (int, error) {
 	for field, value := range d.Fields {
 		if strings.Contains(field, ": MESSAGE_NODE_REGISTRATION_STATUS ") {
 			var n int
-			_, err := fmt.Sscanf(value, "%d ", &n) // "count:17   ave_time:3", cut at the first colon
+			// "count:17   ave_time:3", cut at the first colon
+			_, err := fmt.Sscanf(value, "%d ", &n)
 			return n, err
 		}
 	}
 	return 0, nil
 }
 
-// registered waits until slurmctld has heard from all nodes, and for the time being hears no more from
-// them: its state has them as idle from the beginning on.
+// registered waits until slurmctld has heard from all nodes, and for the time being hears no more
+// from them: its state has them as idle from the beginning on.
 func registered(ctx context.Context, c *slurmtest.Cluster, nodes int) error {
 	const still, limit = 2 * time.Second, 3 * time.Minute
 	begin, last := time.Now(), -1

@@ -21,7 +21,9 @@ func TestStarted(t *testing.T) {
 }
 
 func TestRegistrations(t *testing.T) {
-	d, err := slurmtest.ParseSdiag("Remote Procedure Call statistics by message type\n\tMESSAGE_NODE_REGISTRATION_STATUS        ( 1002) count:1677   ave_time:60989  total_time:102280175\n")
+	d, err := slurmtest.ParseSdiag(
+		"Remote Procedure Call statistics by message type\n\tMESSAGE_NODE_REGISTRATION_STATUS    " +
+			"    ( 1002) count:1677   ave_time:60989  total_time:102280175\n")
 	require.NoError(t, err)
 	n, err := registrations(&d)
 	require.NoError(t, err)

@@ -37,8 +37,8 @@ type Figures struct {
 	// Busy is the share of the machine's cores that jobs held, in the mean of some looks.
 	Busy  float64
 	Looks int
-	// Registrations are those of nodes in the window: a slurmctld that has just begun asks for all of
-	// them, more than once.
+	// Registrations are those of nodes in the window: a slurmctld that has just begun asks for all
+	// of them, more than once.
 	Registrations int
 	// Others is how many processors everything but slurmctld kept busy, clients too.
 	Others float64

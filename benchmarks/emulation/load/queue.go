@@ -26,8 +26,8 @@ const submitters = 4
 const asleep = "defer,sched_interval=-1,bf_interval=-1"
 
 // Prepare submits queues of jobs to a stock slurmctld with so many nodes, one sbatch a job, and
-// keeps the state of each length in a directory of its own: the directories, in the order of lengths,
-// which must be ascending. Those that are there already are taken as they are. Jobs have a
+// keeps the state of each length in a directory of its own: the directories, in the order of
+// lengths, which must be ascending. Those that are there already are taken as they are. Jobs have a
 // priority of their own, so that their order does not depend on which sbatch was first.
 func Prepare(ctx context.Context, o *Options, nodes int, lengths []int) (states []string, err error) {
 	if len(lengths) == 0 || !slices.IsSorted(lengths) || lengths[0] < 1 {

@@ -7,10 +7,10 @@ func Sizes() []Size {
 	return []Size{{1408, 5_000}, {1408, 20_000}, {10_000, 5_000}, {10_000, 20_000}}
 }
 
-// tuned is what Slurm's High Throughput Computing Administration Guide says (doc/html/high_throughput.shtml
-// of 22.05): the parameters "used for running hundreds of jobs per second", but for bf_interval=300
-// and bf_min_age_reserve=10800, and defer, which it has in its text. max_rpc_cnt is what slurm.conf(5)
-// recommends.
+// tuned is what Slurm's High Throughput Computing Administration Guide says
+// (doc/html/high_throughput.shtml of 22.05): the parameters "used for running hundreds of jobs per
+// second", but for bf_interval=300 and bf_min_age_reserve=10800, and defer, which it has in its
+// text. max_rpc_cnt is what slurm.conf(5) recommends.
 const tuned = "defer,batch_sched_delay=20,sched_min_interval=2000000,sched_max_job_start=200,partition_job_depth=500," +
 	"bf_continue,bf_resolution=600,bf_yield_interval=1000000,max_rpc_cnt=150"
 

@@ -38,7 +38,8 @@ func TestRunGoesOn(t *testing.T) {
 	sizes, rivals := []Size{{10, 30}, {10, 20}}, Rivals()[:1]
 	for i, name := range []string{"10-30-4", "10-20-4"} {
 		require.NoError(t, os.Mkdir(filepath.Join(o.Dir, "queue-"+name), 0o755))
-		require.NoError(t, remember(filepath.Join(o.Dir, "figures-"+name+"-0.json"), &Figures{Size: sizes[i], Rival: rivals[0], Started: i}))
+		require.NoError(t, remember(filepath.Join(o.Dir, "figures-"+name+"-0.json"),
+			&Figures{Size: sizes[i], Rival: rivals[0], Started: i}))
 	}
 	all, err := Run(context.Background(), o, sizes, rivals)
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/papers"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/internal/nearest"
 )
 
 // Experiment is a workload on a machine, under several methods.
@@ -41,15 +42,16 @@ type Method struct {
 // rate is emulate's.
 const rate = 500
 
-// What Slurm's daemons compute takes as long as in the world on the small machines. On the large ones backfill would
-// compute for hours.
+// What Slurm's daemons compute takes as long as in the world on the small machines. On the large
+// ones backfill would compute for hours.
 const (
 	busySmall = 1
 	busyLarge = 10
 )
 
-// Mean length of a pass by its mean depth, as emulate prints them: 0.41 to 0.43 s and 210 to 243 jobs on S, 0.59 to 1.07 s and
-// 217 to 366 jobs on M, 8.2 to 9.9 s and 79 to 90 jobs on ESP's and Tsubame's.
+// Mean length of a pass by its mean depth, as emulate prints them: 0.41 to 0.43 s and 210 to
+// 243 jobs on S, 0.59 to 1.07 s and 217 to 366 jobs on M, 8.2 to 9.9 s and 79 to 90 jobs on
+// ESP's and Tsubame's.
 const (
 	testS     = "2ms"
 	testM     = "3ms"
@@ -60,8 +62,9 @@ const (
 // nothing to start, but goes on planning, which takes the locks half of the time.
 const besideAuction = "--parameters=bf_interval=300"
 
-// deadline is that of a cycle, the plug-in's default of 0.5 s by a computer that is a tenth as fast. And the
-// governor sees a cycle a millisecond or two after its beginning, which may be a second of the clock's.
+// deadline is that of a cycle, the plug-in's default of 0.5 s by a computer that is a tenth as
+// fast. And the governor sees a cycle a millisecond or two after its beginning, which may be a
+// second of the clock's.
 const deadline = "--deadline=5s"
 
 // ArgsOf are the method's for a command of aucsched, emulate or simulate, without seeds
@@ -109,7 +112,12 @@ func Select(words []string) ([]Experiment, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no experiment has %s in its name", strings.Join(words, " or "))
+		var names []string
+		for _, e := range all {
+			names = append(names, e.Name)
+		}
+		return nil, fmt.Errorf("no experiment has %s in its name; there are %s%s",
+			strings.Join(words, " or "), strings.Join(names, ", "), nearest.Hint(words[0], names))
 	}
 	return out, nil
 }
@@ -129,7 +137,8 @@ func backfill(paper map[string]float64) Method {
 // best are our best settings: those that get most done. With multifactor priorities, which say
 // themselves what is to go first, a start is worth its priority and no more.
 func best(interval int, name string, more ...string) Method {
-	return Method{Name: name, Scheduler: "auction2", Args: append([]string{"--throughput", fmt.Sprintf("--interval=%d", interval)}, more...), Best: true}
+	return Method{Name: name, Scheduler: "auction2",
+		Args: append([]string{"--throughput", fmt.Sprintf("--interval=%d", interval)}, more...), Best: true}
 }
 
 // printed are the paper's figures of a row of a table of reproduce.
@@ -165,20 +174,25 @@ func espExperiments() []Experiment {
 	}
 	const size, first = "max sum p r (s - c)", "max sum p (s - c)"
 	return []Experiment{
-		{Name: "esp-basic", Title: "ESP, basic priorities (ipsched, table V, experiments 1 to 3): 1,024 nodes of 8 cores and 2 GPUs", Args: base("gen:esp", "basic"), Busy: busyLarge, BackfillTest: testLarge, Methods: append([]Method{
-			backfill(printed("ipsched-5", "priority basic", "1-SLURM: Backfill")),
-			ipsched("ipsched-5", "priority basic", "2: IPSCHED, "+size, "size"),
-			ipsched("ipsched-5", "priority basic", "3: IPSCHED, "+first, "priority"),
-		}, auctions()...)},
-		{Name: "esp-multifactor", Title: "ESP, multifactor priorities (ipsched, table V, experiments 4 to 6)", Args: base("gen:esp", "multifactor"), Busy: busyLarge, BackfillTest: testLarge, Methods: append([]Method{
-			backfill(printed("ipsched-5", "priority multifactor", "4-SLURM: Backfill")),
-			ipsched("ipsched-5", "priority multifactor", "5: IPSCHED, "+first, "priority"),
-			ipsched("ipsched-5", "priority multifactor", "6: IPSCHED, "+size, "size"),
-		}, auctions("--objective=priority")...)},
-		{Name: "esp-random", Title: "ESP with random sizes, multifactor priorities (ipsched, table VI, experiments 7 and 8)", Args: base("gen:esp-rand", "multifactor"), Busy: busyLarge, BackfillTest: testLarge, Methods: append([]Method{
-			backfill(printed("ipsched-6", "priority multifactor", "7-SLURM: Backfill")),
-			ipsched("ipsched-6", "priority multifactor", "8: IPSCHED, "+size, "size", "--node-limits=false"),
-		}, auctions("--objective=priority")...)},
+		{Name: "esp-basic",
+			Title: "ESP, basic priorities (ipsched, table V, experiments 1 to 3): 1,024 nodes of 8 cores and 2 GPUs",
+			Args:  base("gen:esp", "basic"), Busy: busyLarge, BackfillTest: testLarge, Methods: append([]Method{
+				backfill(printed("ipsched-5", "priority basic", "1-SLURM: Backfill")),
+				ipsched("ipsched-5", "priority basic", "2: IPSCHED, "+size, "size"),
+				ipsched("ipsched-5", "priority basic", "3: IPSCHED, "+first, "priority"),
+			}, auctions()...)},
+		{Name: "esp-multifactor", Title: "ESP, multifactor priorities (ipsched, table V, experiments 4 to 6)",
+			Args: base("gen:esp", "multifactor"), Busy: busyLarge, BackfillTest: testLarge, Methods: append([]Method{
+				backfill(printed("ipsched-5", "priority multifactor", "4-SLURM: Backfill")),
+				ipsched("ipsched-5", "priority multifactor", "5: IPSCHED, "+first, "priority"),
+				ipsched("ipsched-5", "priority multifactor", "6: IPSCHED, "+size, "size"),
+			}, auctions("--objective=priority")...)},
+		{Name: "esp-random", Title: "ESP with random sizes, multifactor priorities (ipsched, table VI, experiments 7 and 8)",
+			Args: base("gen:esp-rand", "multifactor"), Busy: busyLarge, BackfillTest: testLarge,
+			Methods: append([]Method{
+				backfill(printed("ipsched-6", "priority multifactor", "7-SLURM: Backfill")),
+				ipsched("ipsched-6", "priority multifactor", "8: IPSCHED, "+size, "size", "--node-limits=false"),
+			}, auctions("--objective=priority")...)},
 	}
 }
 
@@ -188,13 +202,15 @@ func mixExperiments(machine string, nodes int, test string) []Experiment {
 	var out []Experiment
 	for _, w := range []string{"IV.1", "IV.2", "IV.3", "V.1", "V.2", "V.3"} {
 		out = append(out, Experiment{
-			Name:  fmt.Sprintf("%s-%s", machine, w),
-			Title: fmt.Sprintf("Workload %s on machine %s (aucsched1, table %s): %d nodes of 8 cores and 2 GPUs", w, machine, strings.TrimPrefix(table, "aucsched1-"), nodes),
-			Args:  []string{fmt.Sprintf("--cluster=%dx8x2", nodes), "--workload=gen:" + w, "--priority=basic"},
-			Busy:  busySmall, BackfillTest: test,
+			Name: fmt.Sprintf("%s-%s", machine, w),
+			Title: fmt.Sprintf("Workload %s on machine %s (aucsched1, table %s): %d nodes of 8 cores and 2 GPUs",
+				w, machine, strings.TrimPrefix(table, "aucsched1-"), nodes),
+			Args: []string{fmt.Sprintf("--cluster=%dx8x2", nodes), "--workload=gen:" + w, "--priority=basic"},
+			Busy: busySmall, BackfillTest: test,
 			Methods: []Method{
 				backfill(paperRow(table, w, true)),
-				{Name: "auction, papers' settings", Scheduler: "auction1", Args: []string{"--paper", "--slurm-bids", "--interval=5"}, Paper: paperRow(table, w, false)},
+				{Name: "auction, papers' settings", Scheduler: "auction1",
+					Args: []string{"--paper", "--slurm-bids", "--interval=5"}, Paper: paperRow(table, w, false)},
 				best(5, "auction, our best settings"),
 			},
 		})
@@ -233,7 +249,8 @@ func tsubameExperiments() []Experiment {
 				backfill(paper(papers.SlurmBackfill)),
 				{Name: "auction, papers' settings", Scheduler: "auction2", Args: []string{"--paper"}, Paper: paper(papers.Aucsched2)},
 				best(3, "auction, our best settings"),
-				{Name: "auction with GPU ranges, papers' settings", Scheduler: "auction2", Args: []string{"--paper"}, Workload: spec + "-ranges", Paper: paper(papers.Aucsched2Ranges)},
+				{Name: "auction with GPU ranges, papers' settings", Scheduler: "auction2",
+					Args: []string{"--paper"}, Workload: spec + "-ranges", Paper: paper(papers.Aucsched2Ranges)},
 				ranges,
 			},
 		})

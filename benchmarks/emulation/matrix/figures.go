@@ -33,7 +33,8 @@ type Figures map[string]Run
 
 // figureColumns are those of the file; what a figure is, and its unit, are as in the
 // output of simulate.
-var figureColumns = []string{"key", "experiment", "method", "seed", "cpu_utilization", "wait_mean_s", "slowdown_mean", "fragmentation_mean", "spread_mean"}
+var figureColumns = []string{"key", "experiment", "method", "seed", "cpu_utilization",
+	"wait_mean_s", "slowdown_mean", "fragmentation_mean", "spread_mean"}
 
 // values are the figures of a result in the order of their columns.
 func values(r *sim.Result) []*float64 {
@@ -55,7 +56,8 @@ func ReadFigures(r io.Reader, name string) (Figures, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		case n == 0:
 			if !slices.Equal(row, figureColumns) {
-				return nil, fmt.Errorf("%s:%d: the columns are %s; must be %s", name, line, strings.Join(row, ","), strings.Join(figureColumns, ","))
+				return nil, fmt.Errorf("%s:%d: the columns are %s; must be %s", name,
+					line, strings.Join(row, ","), strings.Join(figureColumns, ","))
 			}
 			continue
 		}

@@ -39,7 +39,8 @@ func TestPage(t *testing.T) {
 	experiments, err := Select([]string{"S-V.1", "tsubame-1.FC"})
 	require.NoError(t, err)
 	r := NewReport(experiments, []uint64{1, 2, 3}, fake(func(_ string, args []string, seed uint64) bool {
-		return strings.Contains(strings.Join(args, " "), "ranges") && seed != 2 // one seed has no noise
+		// one seed has no noise
+		return strings.Contains(strings.Join(args, " "), "ranges") && seed != 2
 	}))
 	golden.Equal(t, "page.md", r.Markdown())
 }
@@ -63,7 +64,8 @@ func TestVerdicts(t *testing.T) {
 func TestMissing(t *testing.T) {
 	experiments, err := Select([]string{"S-V.1"})
 	require.NoError(t, err)
-	r := NewReport(experiments, []uint64{1, 2}, fake(func(_ string, args []string, _ uint64) bool { return strings.HasSuffix(args[0], "backfill") }))
+	r := NewReport(experiments, []uint64{1, 2},
+		fake(func(_ string, args []string, _ uint64) bool { return strings.HasSuffix(args[0], "backfill") }))
 	require.Empty(t, r.Experiments[0].Methods[0].Slurm)
 	require.Empty(t, r.Experiments[0].Methods[2].Against)
 	require.Contains(t, r.Markdown(), "| backfill | Slurm | not run |")
@@ -94,7 +96,10 @@ func TestExperiments(t *testing.T) {
 	}
 	require.Len(t, names, 3+6+6+3)
 	_, err := Select([]string{"nonsense"})
-	require.EqualError(t, err, "no experiment has nonsense in its name")
+	require.EqualError(t, err,
+		"no experiment has nonsense in its name; there are esp-basic, esp-multifactor, "+
+			"esp-random, S-IV.1, S-IV.2, S-IV.3, "+
+			"S-V.1, S-V.2, S-V.3, M-IV.1, M-IV.2, M-IV.3, M-V.1, M-V.2, M-V.3, tsubame-1.NC, tsubame-1.HC, tsubame-1.FC")
 	some, err := Select([]string{"esp"})
 	require.NoError(t, err)
 	KeepBest(some)

@@ -8,7 +8,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/benchmarks/stats"
 )
 
 //go:embed intro.md
@@ -81,7 +81,9 @@ func (m *MethodReport) against() []string {
 
 // deviations are the simulator's, over all methods.
 func (r *Report) deviations(b *strings.Builder) {
-	b.WriteString("\n## Simulator against Slurm\n\nBy how much the simulator's means are off the real Slurm's, over the methods and experiments of this page: the mean of the deviations, and of their sizes.\n\n")
+	b.WriteString("\n## Simulator against Slurm\n\nBy how much the simulator's means are off the " +
+		"real Slurm's, over the methods and experiments of this page: the mean of the " +
+		"deviations, and of their sizes.\n\n")
 	rows := [][]string{append([]string{"methods", "of them"}, titles()...)}
 	for _, kind := range []string{"backfill", "auction1", "auction2", "ipsched"} {
 		row := []string{kind, "0"}
@@ -142,7 +144,9 @@ func (e *ExperimentReport) markdown(b *strings.Builder, seeds []uint64) {
 	b.WriteString("\nThe commands:\n\n```\n")
 	for i := range e.Methods {
 		m := &e.Methods[i]
-		fmt.Fprintf(b, "# %s\naucsched emulate %s --seeds %s\naucsched simulate %s --seed S\n", m.Name, strings.Join(e.ArgsOf("emulate", m.Method), " "), seedList(seeds), strings.Join(e.ArgsOf("simulate", m.Method), " "))
+		fmt.Fprintf(b, "# %s\naucsched emulate %s --seeds %s\naucsched simulate %s --seed S\n",
+			m.Name, strings.Join(e.ArgsOf("emulate", m.Method), " "), seedList(seeds),
+			strings.Join(e.ArgsOf("simulate", m.Method), " "))
 	}
 	b.WriteString("```\n")
 }
@@ -161,7 +165,7 @@ func (m *MethodReport) figures() [][]string {
 		}
 		rows = append(rows, row)
 	}
-	add := func(where string, figures []reproduce.Figure) {
+	add := func(where string, figures []stats.Figure) {
 		if len(figures) == 0 {
 			rows = append(rows, append([]string{m.Name, where, "not run"}, make([]string, len(metrics))...))
 			return

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/benchmarks/stats"
 	"github.com/aucsched/aucsched/internal/sim"
 )
 
@@ -46,9 +47,9 @@ type ExperimentReport struct {
 // are none where seeds are missing.
 type MethodReport struct {
 	*Method
-	Slurm, Simulated []reproduce.Figure
+	Slurm, Simulated []stats.Figure
 	// Against is the real Slurm's figure less the first method's, seed by seed.
-	Against []reproduce.Difference
+	Against []stats.Difference
 	// Deviation is by how much the simulator's means are off the real Slurm's, a share.
 	Deviation []float64
 }
@@ -62,7 +63,8 @@ func NewReport(experiments []Experiment, seeds []uint64, find Lookup) *Report {
 		base := e.results(&e.Methods[0], seeds, find, "emulate")
 		for k := range e.Methods {
 			m := &e.Methods[k]
-			out.Methods = append(out.Methods, newMethod(m, e.results(m, seeds, find, "emulate"), e.results(m, seeds, find, "simulate"), base, k == 0))
+			out.Methods = append(out.Methods, newMethod(m, e.results(m, seeds, find, "emulate"),
+				e.results(m, seeds, find, "simulate"), base, k == 0))
 		}
 		r.Experiments = append(r.Experiments, out)
 	}
@@ -95,13 +97,13 @@ func newMethod(m *Method, slurm, simulated, base map[uint64]*sim.Result, first b
 		if len(real) == 0 {
 			continue
 		}
-		r.Slurm = append(r.Slurm, reproduce.Over(real))
+		r.Slurm = append(r.Slurm, stats.Over(real))
 		if len(model) == len(real) {
-			r.Simulated = append(r.Simulated, reproduce.Over(model))
+			r.Simulated = append(r.Simulated, stats.Over(model))
 			r.Deviation = append(r.Deviation, r.Simulated[i].Mean/r.Slurm[i].Mean-1)
 		}
 		if !first && len(mine) > 0 {
-			r.Against = append(r.Against, reproduce.Paired(mine, theirs))
+			r.Against = append(r.Against, stats.Paired(mine, theirs))
 		}
 	}
 	return r
@@ -120,7 +122,7 @@ const (
 	Even        Verdict = "even"
 )
 
-func (m *metric) verdict(d *reproduce.Difference) Verdict {
+func (m *metric) verdict(d *stats.Difference) Verdict {
 	noise := d.Seeds < 2 || math.Abs(d.Mean) <= d.Noise
 	switch {
 	case math.Abs(d.Mean) < 1e-9:

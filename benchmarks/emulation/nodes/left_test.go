@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestNothingIsLeft: when the process that started a cluster is killed, nothing of the cluster stays.
+// TestNothingIsLeft: when the process that started a cluster is killed, nothing
+// of the cluster stays.
 func TestNothingIsLeft(t *testing.T) {
 	bed(t, options{rate: 60}, group{"n1", 4, 0, 1000}) // or there is nothing to be tested here
 	dir := t.TempDir()

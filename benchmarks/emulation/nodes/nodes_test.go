@@ -93,7 +93,8 @@ func TestJobs(t *testing.T) {
 	t.Run("without a time", func(t *testing.T) {
 		scripts := []string{
 			"#!/bin/sh\nsleep 10\n", "#!/bin/sh\n# aucsched-emulation: soon\n", "#!/bin/sh\n# aucsched-emulation: -1\n",
-			"#!/bin/sh\n# aucsched-emulation: 10 minutes\n", "#!/bin/sh\n# aucsched-emulation:\n10\n", "#!/bin/sh\n# aucsched-emulation: 1e300\n",
+			"#!/bin/sh\n# aucsched-emulation: 10 minutes\n", "#!/bin/sh\n# aucsched-emulation:\n10\n",
+			"#!/bin/sh\n# aucsched-emulation: 1e300\n",
 			"#!/bin/sh\n" + strings.Repeat("#\n", 19) + "# aucsched-emulation: 1\n",
 		}
 		var ids []int
@@ -183,7 +184,8 @@ func TestReconfigure(t *testing.T) {
 	c.running(t, id)
 	text, err := os.ReadFile(c.path("slurm.conf"))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(c.path("slurm.conf"), bytes.Replace(text, []byte("RealMemory=1000"), []byte("RealMemory=2000"), 1), 0o644))
+	require.NoError(t, os.WriteFile(c.path("slurm.conf"),
+		bytes.Replace(text, []byte("RealMemory=1000"), []byte("RealMemory=2000"), 1), 0o644))
 	_, err = c.run("", "scontrol", "reconfigure")
 	require.NoError(t, err)
 	poll(t, "nodes to register again", func() bool {
@@ -208,7 +210,8 @@ func TestMunge(t *testing.T) {
 	c.idle(t, 4)
 }
 
-// TestShutdown: scontrol ends both daemons. At rate 1: slurmctld waits for the nodes 30 of its seconds at most.
+// TestShutdown: scontrol ends both daemons. At rate 1: slurmctld waits for the nodes 30 of
+// its seconds at most.
 func TestShutdown(t *testing.T) {
 	c := bed(t, options{rate: 1}, group{"n[1-4]", 4, 0, 1000})
 	c.idle(t, 4)
@@ -227,7 +230,8 @@ func TestRefuses(t *testing.T) {
 	}
 	built, err := build()
 	require.NoError(t, err)
-	const head = "ClusterName=emulation\nSlurmctldHost=localhost(127.0.0.1)\nAuthType=auth/none\nCredType=cred/none\nPartitionName=p Nodes=ALL\n"
+	const head = "ClusterName=emulation\nSlurmctldHost=localhost(127.0.0.1)\n" +
+		"AuthType=auth/none\nCredType=cred/none\nPartitionName=p Nodes=ALL\n"
 	for name, c := range map[string]struct{ conf, want string }{
 		"no nodes":       {head, "no NodeName"},
 		"range of ports": {head + "NodeName=n[1-2] Port=[7001-7002]\n", "must have the same one port"},

@@ -78,7 +78,8 @@ func TestNow(t *testing.T) {
 	virtual := clock.Now().Sub(before)
 	most := time.Since(real)
 	require.GreaterOrEqual(t, virtual, 500*least)
-	require.LessOrEqual(t, virtual, 500*(most+time.Millisecond)) // before is a little older than real
+	// before is a little older than real
+	require.LessOrEqual(t, virtual, 500*(most+time.Millisecond))
 }
 
 func TestClosed(t *testing.T) {

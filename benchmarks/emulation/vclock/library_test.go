@@ -101,7 +101,8 @@ func requireOver(t *testing.T, k kind, w waited, virtual time.Duration, rate flo
 
 // all starts a wait of every kind by one clock, and checks each when all have begun and
 // the clock was dealt with.
-func (p *probe) all(t *testing.T, path, what, seconds string, wanted func(k kind) bool, then func(), check func(t *testing.T, k kind, w waited)) {
+func (p *probe) all(t *testing.T, path, what, seconds string, wanted func(k kind) bool,
+	then func(), check func(t *testing.T, k kind, w waited)) {
 	ends := make([]func() string, len(kinds))
 	for i, k := range kinds {
 		if wanted(k) {
@@ -204,7 +205,8 @@ func (p *probe) testInterrupted(t *testing.T) {
 			signals := func(k kind) bool { return k.signals }
 			p.all(t, path, "interrupt", "", signals, func() {}, func(t *testing.T, k kind, w waited) {
 				requireFailed(t, k.failing, syscall.EINTR, w)
-				require.GreaterOrEqual(t, w.Real, 50*time.Millisecond) // the signal may be under way when the wait begins
+				// the signal may be under way when the wait begins
+				require.GreaterOrEqual(t, w.Real, 50*time.Millisecond)
 				require.Less(t, w.Real, 100*time.Millisecond+late)
 				if k.left {
 					// sleep() tells whole seconds; and time goes on before it is looked at.

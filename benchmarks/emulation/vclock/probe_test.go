@@ -54,7 +54,8 @@ func clockAt(t testing.TB, rate, most float64) (*vclock.Clock, string) {
 	return clock, path
 }
 
-// start runs the probe by the clock of the file; the function waits for it and returns what it printed.
+// start runs the probe by the clock of the file; the function waits for it and
+// returns what it printed.
 func (p *probe) start(t testing.TB, path string, args ...string) func() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	cmd := exec.CommandContext(ctx, p.program, args...)

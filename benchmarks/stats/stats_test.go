@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package reproduce
+package stats
 
 import (
 	"math"
@@ -64,33 +64,34 @@ func TestStudentQuantile(t *testing.T) {
 	}
 }
 
-func TestOrder(t *testing.T) {
+func TestOver(t *testing.T) {
+	s := Over([]float64{2, 4, 4, 4, 5, 5, 7, 9})
+	require.InDelta(t, 5, s.Mean, 1e-12)
+	require.InDelta(t, 2.138089935, s.Dev, 1e-9, "a sample's: root of 32/7")
+	require.Equal(t, Figure{Mean: 3, Seeds: 1}, Over([]float64{3}))
+}
+
+func TestDuel(t *testing.T) {
+	p := NewDuel([]float64{3, 2, 5, 1}, []float64{1, 2, 4, 2})
+	require.Equal(t, []int{2, 1, 1}, []int{p.Wins, p.Ties, p.Losses})
+	require.InDelta(t, 0.5, p.Difference.Mean, 1e-12)
+}
+
+func TestSignTest(t *testing.T) {
 	for _, c := range []struct {
-		a, b    []float64
-		printed float64
-		want    Order
+		wins, losses int
+		want         float64
 	}{
-		{[]float64{5, 6, 7}, []float64{1, 2, 3.1}, 2, Same},
-		{[]float64{5, 6, 7}, []float64{1, 2, 3.1}, -2, Opposite},
-		{[]float64{1, 2, 3.1}, []float64{5, 6, 7}, -2, Same},
-		{[]float64{5, 6, 7}, []float64{1, 2, 3.1}, 0, Opposite},
-		{[]float64{5, 6, 7}, []float64{4, 7, 6.5}, 2, Noise},
-		{[]float64{5, 6, 7}, []float64{4, 7, 6.5}, -2, Noise},
-		{[]float64{5, 6, 7}, []float64{4, 7, 6.5}, 0, Same},
-		{[]float64{1, 1}, []float64{1, 1}, 0, Same},
-		{[]float64{1, 1}, []float64{1, 1}, 1, Noise},
-		{[]float64{1, 1}, []float64{1, 1}, 1.02 - 1.01 - 0.01, Same}, // rounding is no order
-		{[]float64{2}, []float64{1}, 1, SameOnce},
-		{[]float64{2}, []float64{1}, -1, OpposedOnce},
-		{[]float64{2}, []float64{1}, 0, OpposedOnce},
-		{[]float64{1}, []float64{1}, 0, SameOnce},
+		{10, 0, 1.0 / 1024}, {9, 1, 11.0 / 1024}, {5, 5, 638.0 / 1024}, {0, 10, 1}, {0, 0, 1}, {1, 0, 0.5},
 	} {
-		d := Paired(c.a, c.b)
-		require.Equal(t, c.want, d.order(c.printed), "%+v", c)
+		require.InDelta(t, c.want, Duel{Wins: c.wins, Losses: c.losses, Ties: 3}.SignTest(), 1e-12, "%d wins, %d losses", c.wins, c.losses)
 	}
-	// Two seeds that differ by 1 and by 3 are 2 ± 1: Student allows 12.7 errors.
-	d := Paired([]float64{2, 4}, []float64{1, 1})
-	require.InDelta(t, 2, d.Mean, 1e-12)
-	require.InDelta(t, 1, d.Error, 1e-12)
-	require.Equal(t, Noise, d.order(2))
+}
+
+func TestMedianAndGeometric(t *testing.T) {
+	x := []float64{8, 1, 2}
+	require.Equal(t, 2.0, Median(x))
+	require.Equal(t, []float64{8, 1, 2}, x, "it is not sorted")
+	require.Equal(t, 3.0, Median([]float64{9, 1, 2, 4}))
+	require.InDelta(t, 1, Geometric([]float64{2, 0.5}), 1e-12)
 }

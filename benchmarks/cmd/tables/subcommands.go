@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"strings"
+)
+
+// maker measures and makes a page; to its writer it tells what it is doing.
+type maker func(context.Context, io.Writer) (string, error)
+
+// subcommand makes one page.
+type subcommand struct {
+	name    string
+	page    string // benchmarks/results/PAGE.md
+	usage   string // its flags
+	prepare func(*flag.FlagSet) maker
+}
+
+var subcommands = []subcommand{
+	{"performance", "performance", "[-runs N] [-cycles N]", preparePerformance},
+	{"simulation", "simulation", "[-seeds FIRST-LAST] [-traces DIR]", prepareSimulation},
+	{"gpu", "gpu-traces", "-traces DIR", prepareGPU},
+	{"pods", "pods", "-traces DIR [-seeds FIRST-LAST] [-csv FILE] [-match TEXT] [-j N]", preparePods},
+	{"backfill", "backfill", seedsUsage, prepareSeeds(1, 5, "seeds of the workloads", againstBackfill)},
+	{"solver", "solver", "[-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE]", prepareSolver},
+	{"ablation", "solver-ablation", "[-seeds FIRST-LAST] [-work UNITS] [-fresh N] [-small N] " +
+		"[-instances DIR] [-source DIR] [-match TEXT]", prepareAblation},
+	{"layouts", "layouts", seedsUsage, prepareSeeds(1, 5, "seeds of the windows", layouts)},
+	{"alternatives", "alternatives", seedsUsage, prepareSeeds(1, 5, "seeds of the workloads", alternatives)},
+	{"invasive", "invasive-simulation", "[-seeds FIRST-LAST] [-plot FILE]", prepareInvasive},
+	{"load", "load", "[-quick] [-dir DIR] [-seed S]", prepareLoad},
+	{"locality", "locality-adaptive", "-data DIR [-seeds FIRST-LAST] [-shrink K] [-tried FIRST-LAST] " +
+		"[-traces DIR] [-trace-days N] [-j N] [-dir DIR] [-html FILE] [-plot FILE]", prepareLocality},
+}
+
+const seedsUsage = "[-seeds FIRST-LAST]"
+
+// usage is how the command is called.
+func usage() string {
+	var all []string
+	for _, c := range subcommands {
+		all = append(all, "tables "+c.name+" "+c.usage)
+	}
+	return strings.Join(all, " | ")
+}
+
+// errUsage is wrong use; run adds the right one.
+var errUsage = errors.New("usage")
+
+// find is the subcommand of a name; nil if there is none.
+func find(name string) *subcommand {
+	for i := range subcommands {
+		if subcommands[i].name == name {
+			return &subcommands[i]
+		}
+	}
+	return nil
+}
+
+// prepareSeeds is for pages that depend on seeds alone.
+func prepareSeeds(first, last uint64, of string,
+	page func(context.Context, seedRange, io.Writer) (string, error)) func(*flag.FlagSet) maker {
+	return func(flags *flag.FlagSet) maker {
+		seeds := addSeeds(flags, first, last, of)
+		return func(ctx context.Context, errs io.Writer) (string, error) { return page(ctx, *seeds, errs) }
+	}
+}
+
+func addSeeds(flags *flag.FlagSet, first, last uint64, of string) *seedRange {
+	seeds := &seedRange{first, last}
+	flags.Var(seeds, "seeds", of+", FIRST-LAST")
+	return seeds
+}
+
+func preparePerformance(flags *flag.FlagSet) maker {
+	runs := flags.Int("runs", 11, "how often each figure is measured; the median is shown")
+	cycles := flags.Int("cycles", 10_000, "how many cycles are held against a deadline; fewer on large machines")
+	return func(ctx context.Context, errs io.Writer) (string, error) {
+		return performance(ctx, *runs, *cycles, errs)
+	}
+}
+
+func prepareSimulation(flags *flag.FlagSet) maker {
+	seeds := addSeeds(flags, 1, 10, "seeds of the generated workloads")
+	traces := flags.String("traces", "", "directory with the real traces; without it they are left out")
+	return func(ctx context.Context, errs io.Writer) (string, error) {
+		return simulation(ctx, *seeds, *traces, errs)
+	}
+}
+
+func prepareGPU(flags *flag.FlagSet) maker {
+	traces := flags.String("traces", "", "directory with the GPU traces")
+	return func(ctx context.Context, errs io.Writer) (string, error) { return gpuTraces(ctx, *traces, errs) }
+}
+
+func prepareSolver(flags *flag.FlagSet) maker {
+	fresh := flags.Int("fresh", 12, "how many windows are made")
+	small := flags.Int("small", 12, "how many small windows are solved to the optimum")
+	seed := flags.Uint64("seed", 1, "seed of all these")
+	instances := flags.String("instances", "", "directory with MPS files; without it only what is made is solved")
+	picture := addPicture(flags)
+	return func(ctx context.Context, errs io.Writer) (string, error) {
+		return solvers(ctx, *fresh, *small, *seed, *instances, *picture, errs)
+	}
+}
+
+func addPicture(flags *flag.FlagSet) *string {
+	return flags.String("plot", "", "write the plot, SVG, to this file")
+}
+
+func prepareAblation(flags *flag.FlagSet) maker {
+	var o ablationOptions
+	o.register(flags)
+	return func(ctx context.Context, errs io.Writer) (string, error) { return ablate(ctx, o, errs) }
+}
+
+func prepareInvasive(flags *flag.FlagSet) maker {
+	seeds, picture := addSeeds(flags, 1, 5, "seeds of the jobs and of the shares"), addPicture(flags)
+	return func(ctx context.Context, errs io.Writer) (string, error) {
+		return invasiveWorth(ctx, *seeds, *picture, errs)
+	}
+}
+
+func prepareLoad(flags *flag.FlagSet) maker {
+	quick := flags.Bool("quick", false, "a small machine for a short time, to try it")
+	dir := flags.String("dir", "", "keep queues and figures in this directory, whose path must be "+
+		"short, and go on with what is there")
+	seed := flags.Uint64("seed", 1, "seed of the jobs")
+	return func(ctx context.Context, errs io.Writer) (string, error) {
+		return loads(ctx, loadOptions{*quick, *dir, *seed}, errs)
+	}
+}
+
+func prepareLocality(flags *flag.FlagSet) maker {
+	o := localityOptions{seeds: seedRange{301, 312}}
+	o.register(flags)
+	return func(ctx context.Context, errs io.Writer) (string, error) { return localityDays(ctx, o, errs) }
+}
