@@ -5,13 +5,15 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-soak slurm-soak-24.11 deb proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-soak slurm-soak-24.11 man deb proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
 ALL := ./... ./benchmarks/... ./invasive/...
 # What users run: the command, and the programs that it hands commands on to.
 PROGRAMS := ./cmd/aucsched ./benchmarks/cmd/aucsched-lab ./invasive/cmd/aucsched-invasive
+# The commit that a program prints with --version, unless Go has stamped it.
+STAMP = -ldflags "-X github.com/aucsched/aucsched/internal/version.stamp=$$(sh scripts/commit.sh)"
 # tool NAME: the path of a tool of internal/tools, built if need be.
 tool = $$(GO="$(GO)" sh scripts/tool.sh $(1))
 
@@ -28,7 +30,7 @@ endef
 ## bin/aucsched: build the command and its companions (the default)
 bin/aucsched: go.mod
 	@$(GO) version >/dev/null || { echo "make: Go is missing: see https://go.dev/doc/install" >&2; exit 1; }
-	$(call with_highs,$(GO) build $$tags -o bin/ $(PROGRAMS))
+	$(call with_highs,$(GO) build $$tags $(STAMP) -o bin/ $(PROGRAMS))
 
 ## run: the main job: two windows decided collectively, and a workload simulated
 run: bin/aucsched
@@ -58,10 +60,10 @@ test-pure:
 cross:
 	@for on in darwin/arm64 windows/amd64 linux/386 linux/arm64; do \
 		export CGO_ENABLED=0 GOOS=$${on%/*} GOARCH=$${on#*/}; echo "$$on"; \
-		$(GO) build $$($(GO) list ./... | grep -v /internal/slurmtest) $(PROGRAMS) || exit 1; \
+		$(GO) build ./... $(PROGRAMS) || exit 1; \
 	done
 
-## lint: gofmt, vet, staticcheck, govulncheck; each module has its requirements without the others; licence headers, and what the pages claim
+## lint: gofmt, vet, staticcheck, govulncheck; each module has its requirements without the others; licence headers, long lines, and what the pages claim
 lint:
 	@bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "gofmt would change: $$bad" >&2; exit 1; }
 	@for module in . benchmarks invasive; do \
@@ -69,6 +71,7 @@ lint:
 	done
 	sh scripts/spdx.sh --check
 	$(GO) run ./internal/docscheck
+	$(GO) run ./internal/longlines
 	$(GO) vet $(ALL)
 	$(call with_highs,$(GO) vet $$tags $(ALL) && $(call tool,staticcheck) $$tags $(ALL))
 	@out=$$($(call tool,govulncheck) $(ALL) 2>&1); code=$$?; \
@@ -99,12 +102,13 @@ bench-stages:
 bench-locality:
 	$(GO) test -run '^$$' -bench $(if $(YEAR),.,'Log|Scale') -benchtime 1x -timeout 0 ./locality
 
-## docs: make all measured pages of benchmarks/results again (TRACES=DIR for those of real traces, LOCALITY=DIR for that of input files)
+## docs: make all measured pages of benchmarks/results again (TRACES=DIR for those of real traces, LOCALITY=DIR for that of input files, PODS=DIR for that of shared GPUs)
 docs: bench
 	$(call page,alternatives,benchmarks/results/alternatives.md)
 	$(call page,invasive -plot benchmarks/results/invasive.svg,benchmarks/results/invasive-simulation.md)
 	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),benchmarks/results/simulation.md)
 	$(if $(TRACES),$(call page,gpu -traces $(TRACES),benchmarks/results/gpu-traces.md))
+	$(if $(PODS),$(call page,pods -traces $(PODS) -csv benchmarks/results/pods.csv,benchmarks/results/pods.md))
 	$(if $(LOCALITY),$(call page,locality -data $(LOCALITY) -tried 1-28 $(if $(TRACES),-traces $(TRACES)) -plot benchmarks/results/locality-adaptive.svg,benchmarks/results/locality-adaptive.md))
 
 ## census: count lines, packages, exported names and the like (DIRS='DIR DIR': of these checkouts, side by side)
@@ -160,6 +164,11 @@ slurm-soak:
 ## slurm-soak-24.11: the same with Debian trixie's Slurm 24.11, in a chroot
 slurm-soak-24.11:
 	sh scripts/slurm-chroot.sh trixie sh scripts/slurm-soak.sh "$(or $(HOURS),1)" $(SEED)
+
+## man: write the manual pages of all commands into build/man
+man: bin/aucsched
+	@export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || date +%s); \
+	for program in $(notdir $(PROGRAMS)); do bin/$$program man-pages build/man || exit 1; done
 
 ## deb: make the Debian package aucsched-slurm for the installed Slurm, in build/deb
 deb: slurm-plugins

@@ -43,12 +43,22 @@ if highs=$(sh "$here/highs.sh"); then
 	export PKG_CONFIG_PATH="$highs"
 fi
 # shellcheck disable=SC2086
-go build -trimpath -buildmode=pie -ldflags "-s -w" $tags -o "$stage/usr/bin/" \
+go build -trimpath -buildmode=pie \
+	-ldflags "-s -w -X github.com/aucsched/aucsched/internal/version.stamp=$(sh "$here/commit.sh")" $tags -o "$stage/usr/bin/" \
 	./cmd/aucsched ./benchmarks/cmd/aucsched-lab ./invasive/cmd/aucsched-invasive
 install -m 644 cshim/aucsched.h "$stage/usr/include/aucsched.h"
 sed -e 's|@PREFIX@|/usr|' -e "s|@VERSION@|$release|" -e "s|^libdir=.*|libdir=$plugins|" \
 	cshim/aucsched.pc.in >"$stage$library/pkgconfig/aucsched.pc"
-gzip -9nc "$packaging/aucsched.1" >"$stage/usr/share/man/man1/aucsched.1.gz"
+for program in "$stage"/usr/bin/*; do "$program" man-pages "$stage/usr/share/man/man1"; done
+gzip -9n "$stage"/usr/share/man/man1/*.1
+# completion SHELL FILE: has the shell complete the words of aucsched.
+completion() {
+	mkdir -p "$(dirname "$stage/usr/share/$2")"
+	"$stage/usr/bin/aucsched" completion "$1" >"$stage/usr/share/$2"
+}
+completion bash bash-completion/completions/aucsched
+completion zsh zsh/vendor-completions/_aucsched
+completion fish fish/vendor_completions.d/aucsched.fish
 
 for file in README.md docs/slurm.md docs/slurm-install.md docs/invasive.md docs/invasive-slurm.md; do
 	[ ! -f "$file" ] || install -m 644 "$file" "$doc/"

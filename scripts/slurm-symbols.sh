@@ -17,6 +17,7 @@ die() { echo "slurm-symbols.sh: $*" >&2; exit 1; }
 for tool in nm readelf; do
 	command -v $tool >/dev/null || die "$tool is missing (Debian: apt-get install binutils)"
 done
+command -v ldd >/dev/null || die "ldd is missing (Debian: apt-get install libc-bin)"
 [ -f "$library" ] || die "$library is missing"
 
 tmp=$(mktemp -d)
@@ -24,6 +25,14 @@ trap 'rm -rf "$tmp"' EXIT
 
 # defined FILE...: the dynamic symbols that they offer.
 defined() { nm -D --defined-only "$@" | awk 'NF == 3 { sub("@.*", "", $3); print $3 }' | sort -u; }
+
+# sanitizers FILE: those of the sanitizers' runtime that it is linked with, if any. The runtime takes
+# the place of many functions of libc, and gives no versions.
+sanitizers() {
+	for runtime in $(ldd "$1" | awk '$1 ~ /^lib(a|ub)san[.]/ && $3 ~ /^[/]/ { print $3 }'); do
+		defined "$runtime"
+	done | sort -u
+}
 
 # wanted FILE: those that it refers to without a version, as libc's have one, and
 # without the optional ones of the C compiler's start files.
@@ -57,10 +66,11 @@ for plugin; do
 	name=$(basename "$plugin")
 	host=controller
 	case $name in cli_filter_*) host=client ;; esac
-	wanted "$plugin" | comm -23 - "$tmp/$host" >"$tmp/missing"
+	sanitizers "$plugin" >"$tmp/sanitizers"
+	wanted "$plugin" | comm -23 - "$tmp/$host" | comm -23 - "$tmp/sanitizers" >"$tmp/missing"
 	report "$name" "$slurmctld and $library lack" "what it refers to" <"$tmp/missing"
 	case $name in select_*)
-		at_load "$plugin" | comm -23 - "$tmp/client" >"$tmp/missing"
+		at_load "$plugin" | comm -23 - "$tmp/client" | comm -23 - "$tmp/sanitizers" >"$tmp/missing"
 		report "$name" "client commands lack" "what must be there when it is loaded" <"$tmp/missing"
 		;;
 	esac
