@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -66,6 +67,20 @@ func journaled(t *testing.T, c *Cluster, id uint32) {
 	}))
 }
 
+// noted waits until the scripts of jobs have noted that they run. A job that Slurm says runs may
+// not be launched yet; a kill then has it requeued, rightly, and it runs minutes later.
+func noted(t *testing.T, c *Cluster, ids ...uint32) {
+	t.Helper()
+	require.NoError(t, c.poll(t.Context(), 15*time.Second, "the scripts to begin", func() (bool, error) {
+		starts, err := c.Starts()
+		begun := map[uint32]bool{}
+		for _, s := range starts {
+			begun[s.ID] = true
+		}
+		return !slices.ContainsFunc(ids, func(id uint32) bool { return !begun[id] }), err
+	}))
+}
+
 // While the disk is full jobs run, once; when there is room again starts are recorded again,
 // so that a kill makes none run twice.
 func TestFullDisk(t *testing.T) {
@@ -100,6 +115,7 @@ func TestFullDisk(t *testing.T) {
 	last := submit(t, c, "sleep 6", "-n1", "--time=1")
 	running(t, c, 15*time.Second, last)
 	journaled(t, c, last)
+	noted(t, c, last)
 	kill(t, c)
 	ids = append(ids, again, cut, last)
 	for _, id := range ids {
@@ -132,7 +148,8 @@ func TestLinksFail(t *testing.T) {
 	require.NotEmpty(t, logLines(t, c, "could not be saved"))
 	require.LessOrEqual(t, len(logLines(t, c, "Jobs may be lost"))-before, 3, "saves without a file before them")
 	require.NoError(t, faults.Clear())
-	time.Sleep(time.Second)
+	noted(t, c, ids...)
+	time.Sleep(time.Second) // they were launched unsaved
 	kill(t, c)
 	running(t, c, 15*time.Second, ids...)
 	starts, err := c.Starts()
