@@ -155,7 +155,10 @@ func (l *lp) step(pos int) (loss float64, took stepKind) {
 	loss = math.Abs(theta * l.x[pos])
 	l.turnPrices(theta, pos, enter)
 	for _, c := range l.cand {
-		if int(c.v) < l.n && l.d[c.v] > dualTol && c.v != enter {
+		if c.v == enter || l.reduced(c.v, int(c.at)) <= dualTol {
+			continue
+		}
+		if l.shifted = true; int(c.v) < l.n { // the price of a row can't be lowered
 			l.lower(int(c.v))
 		}
 	}
