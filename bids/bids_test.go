@@ -103,7 +103,7 @@ func keepSome(t *rapid.T, s *Space, variants []Variant) {
 			continue
 		}
 		if segs, ok := p.Place(nil, rest.View(a.Crosses), &a.Spec, a.Spec.GPUs.PerNode.Min); ok {
-			require.NoError(t, rest.Take(segs, a.Crosses))
+			require.NoError(t, rest.Take(&fit.Spec{}, segs, a.Crosses))
 			a.Fixed, kept[job] = segs, true
 		}
 	}

@@ -196,7 +196,7 @@ func (g *Generator) tryInDraft(d *draft, j int32, style draftStyle) bool {
 	if d.segs = segs; !ok {
 		return false
 	}
-	must(g.rest.Take(d.segs[from:], a.Crosses))
+	must(g.rest.Take(&a.Spec, d.segs[from:], a.Crosses))
 	d.got[j] = share{from, int32(len(d.segs)), uint8(gpus)}
 	d.worth += a.Priority
 	d.lost--
@@ -212,7 +212,7 @@ func (g *Generator) keepInDraft(d *draft) {
 		}
 		from := int32(len(d.segs))
 		d.segs = append(d.segs, a.Fixed...)
-		must(g.rest.Take(a.Fixed, a.Crosses))
+		must(g.rest.Take(&a.Spec, a.Fixed, a.Crosses))
 		d.got[j] = share{from, int32(len(d.segs)), fit.LeastGPUs(a.Fixed)}
 		d.worth += a.Priority
 		d.lost--
@@ -231,7 +231,7 @@ func (g *Generator) raiseGPUs(d *draft) {
 			continue
 		}
 		segs := d.segs[sh.first:sh.last]
-		t := g.rest.View(g.variants[j].Crosses)
+		t := g.rest.For(s, g.variants[j].Crosses)
 		more := s.GPUs.PerNode.Max - int(sh.gpus)
 		for _, seg := range segs {
 			for n := seg.First; n <= seg.Last && more > 0; n++ {
@@ -239,7 +239,7 @@ func (g *Generator) raiseGPUs(d *draft) {
 			}
 		}
 		if more > 0 {
-			g.rest.TakeGPUs(segs, g.variants[j].Crosses, more)
+			g.rest.TakeGPUs(s, segs, g.variants[j].Crosses, more)
 			for i := range segs {
 				segs[i].GPUs += uint8(more)
 			}

@@ -127,7 +127,7 @@ func TestDraftsLeaveNoOneOut(t *testing.T) {
 				j := int(b.Bids[i].Job)
 				require.False(t, in[job[j]], "a job is in the draft twice")
 				in[job[j]] = true
-				require.NoError(t, rest.Take(b.Allocation(int(i)), variants[j].Crosses))
+				require.NoError(t, rest.Take(&fit.Spec{}, b.Allocation(int(i)), variants[j].Crosses))
 			}
 			for j := range variants {
 				if _, ok := p.Place(nil, rest.View(variants[j].Crosses), &variants[j].Spec, variants[j].Spec.GPUs.PerNode.Min); ok {
@@ -246,7 +246,7 @@ func TestRestKeepsAccount(t *testing.T) {
 				c, up := viewTwin(&twin, crosses, n)
 				room = room && up && c.Cores >= segs[0].Cores && c.GPUs >= segs[0].GPUs
 			}
-			require.Equal(t, room, rest.Take(segs, crosses) == nil)
+			require.Equal(t, room, rest.Take(&fit.Spec{}, segs, crosses) == nil)
 			if room {
 				require.NoError(t, twin.Now.Allocate(segs))
 				for _, left := range twin.Left[:crosses] {

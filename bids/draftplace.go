@@ -10,7 +10,7 @@ import (
 // placeInDraft appends the allocation of a job on what the jobs before it have left.
 func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyle) ([]nodeset.Segment, int, bool) {
 	a, s := &g.variants[j], &g.specs[j]
-	t := g.rest.View(a.Crosses)
+	t := g.rest.For(s, a.Crosses)
 	if cores, _ := t.SumFree(); int64(s.Cores.Total) > cores {
 		return dst, 0, false
 	}

@@ -140,7 +140,7 @@ func (g *Generator) bidKept(j int) {
 // bidOffer bids what was offered to job j, unless a reservation is in the way.
 func (g *Generator) bidOffer(j int) {
 	offer := g.variants[j].Offer
-	if len(offer) == 0 || !g.views.View(g.variants[j].Crosses).Fits(offer) {
+	if len(offer) == 0 || !g.viewOf(j).Fits(offer) {
 		return
 	}
 	from := len(g.book.Segs)
@@ -213,7 +213,7 @@ func (g *Generator) bidCount(j, k, quota int) {
 
 // bidAligned adds class A bids: both ends of the nodesets, the tightest first.
 func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
-	s, t := &g.specs[j], g.views.View(g.variants[j].Crosses)
+	s, t := &g.specs[j], g.viewOf(j)
 	end := len(g.book.Bids) + quota
 	for i := sets.firstWith(int64(s.Cores.Total)); i < len(sets.bySize) && len(g.book.Bids) < end; i++ {
 		set := sets.sets[sets.bySize[i]]
@@ -246,7 +246,7 @@ func ownLayout(s *Spec, packed fit.Layout) fit.Layout {
 // bidInside adds class B bids at multiples of the job's own width, so that bids of
 // jobs of one width lie edge to edge. Which multiples differs from job to job.
 func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
-	s, t := &g.specs[j], g.views.View(g.variants[j].Crosses)
+	s, t := &g.specs[j], g.viewOf(j)
 	end := len(g.book.Bids) + quota
 	for i := len(sets.bySize) - 1; i >= 0 && len(g.book.Bids) < end; i-- {
 		set := sets.sets[sets.bySize[i]]
@@ -271,7 +271,7 @@ func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
 // bidCombined adds class C bids: runs of neighbouring nodesets from different
 // beginnings, and the fewest nodesets that hold the job.
 func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
-	s, t := &g.specs[j], g.views.View(g.variants[j].Crosses)
+	s, t := &g.specs[j], g.viewOf(j)
 	n := len(sets.sets)
 	end := len(g.book.Bids) + quota
 	if n == 0 {
@@ -297,7 +297,7 @@ func (g *Generator) addSpan(j, k int, sp fit.Span, l fit.Layout) {
 
 func (g *Generator) addSpans(j, k int, spans []fit.Span, l fit.Layout) {
 	from := len(g.book.Segs)
-	t, s := g.views.View(g.variants[j].Crosses), &g.specs[j]
+	t, s := g.viewOf(j), &g.specs[j]
 	g.book.Segs = g.placer.Spread(g.book.Segs, t, s, spans, l, k)
 	if g.raising {
 		g.raised = fit.RaiseGPUs(g.raised[:0], g.book.Segs[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
@@ -353,9 +353,14 @@ func (g *Generator) rate(a *Variant, s *Spec, segs []nodeset.Segment) Bid {
 	return Bid{Class: class, GPUs: uint8(gpus), Preference: a.lowerByRank(f)}
 }
 
+// viewOf is what job j may take of all that is free.
+func (g *Generator) viewOf(j int) *nodeset.Table {
+	return g.views.For(&g.specs[j], g.variants[j].Crosses)
+}
+
 // setsOf are the nodesets that job j may use with k GPUs a node.
 func (g *Generator) setsOf(j, k int) *scan { return g.sets(&g.variants[j], &g.specs[j], k) }
 
 func (g *Generator) sets(a *Variant, s *Spec, k int) *scan {
-	return g.scans.get(keyOf(a, s, k), g.views.View(a.Crosses))
+	return g.scans.get(keyOf(a, s, k), g.views.For(s, a.Crosses))
 }

@@ -31,7 +31,7 @@ func (l limits) bar(s *Spec, k scanKey) bool {
 
 // covers reports whether nodes that k finds are all among those of x.
 func (x *limit) covers(k scanKey) bool {
-	return x.crosses <= k.crosses && x.gpus <= k.gpus && x.lo <= k.lo &&
+	return x.crosses <= k.crosses && x.gpus <= k.gpus && x.lo <= k.lo && x.uses == k.uses &&
 		(x.eligible == nil || x.eligible == k.eligible)
 }
 

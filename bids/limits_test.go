@@ -43,7 +43,7 @@ func TestLimitsBarOnlyWhoHasNoPlace(t *testing.T) {
 			switch {
 			case ok:
 				require.False(t, bar, "%+v has a place", q)
-				require.NoError(t, r.Take(segs, a.Crosses))
+				require.NoError(t, r.Take(&fit.Spec{}, segs, a.Crosses))
 			case bar:
 				barred++
 			default:

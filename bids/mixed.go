@@ -18,15 +18,15 @@ func (g *Generator) raiseAtOnce(dst []nodeset.Segment, from int, t *nodeset.Tabl
 
 // raiseMixed gives variant j, node by node, the GPUs that nobody took.
 func (g *Generator) raiseMixed(d *draft, j int) {
-	sh, most, crosses := &d.got[j], g.specs[j].GPUs.PerNode.Max, g.variants[j].Crosses
+	sh, want, crosses := &d.got[j], &g.specs[j], g.variants[j].Crosses
 	old := d.segs[sh.first:sh.last]
 	own := len(d.segs)
 	for _, s := range old {
 		for n := s.First; n <= s.Last; n++ {
-			more := min(int(g.rest.View(crosses).FreeGPUs()[n]), most-int(s.GPUs))
+			more := min(int(g.rest.For(want, crosses).FreeGPUs()[n]), want.GPUs.PerNode.Max-int(s.GPUs))
 			if more > 0 {
 				node := [1]nodeset.Segment{{First: n, Last: n}}
-				g.rest.TakeGPUs(node[:], crosses, more)
+				g.rest.TakeGPUs(want, node[:], crosses, more)
 			}
 			d.segs = fit.AppendNode(d.segs, own, n, s.Cores, s.GPUs+uint8(max(more, 0)))
 		}

@@ -50,6 +50,10 @@ type Request struct {
 	// Eligible are the nodes that the job may use; nil means all. It is not
 	// modified, and must not be while the request is in use.
 	Eligible nodeset.Mask
+	// Uses is what the job takes of the machine's further resources on each of its nodes: memory,
+	// GPUs of one type, ... It is not modified, and must not be while the request is in use. Only
+	// where the number of GPUs is fixed may one resource be used both by core and by GPU.
+	Uses nodeset.Uses
 }
 
 // Spec is the normal form of a Request, from which bids are made: see [Request.Spec].
@@ -104,6 +108,9 @@ func (r *Request) Spec() (Spec, error) {
 		s.Nodes.Max = unbounded
 	}
 	if f := r.settleCores(&s); f != nil {
+		return Spec{}, f
+	}
+	if f := r.settleUses(&s); f != nil {
 		return Spec{}, f
 	}
 	if s.Exact() && s.Nodes.Min == s.Nodes.Max {
@@ -168,5 +175,22 @@ func (r *Request) settleCores(s *Spec) *FieldError {
 		s.Cores.PerNode.Max = t
 		s.Nodes = fit.Range{Min: max(s.Nodes.Min, need), Max: min(s.Nodes.Max, r.Cores)}
 	}
+	return nil
+}
+
+// settleUses settles what is taken of further resources.
+func (r *Request) settleUses(s *Spec) *FieldError {
+	if len(r.Uses) == 0 {
+		return nil
+	}
+	if err := r.Uses.Check(nodeset.MaxResources); err != nil {
+		return &FieldError{"uses", len(r.Uses), err.Error()}
+	}
+	for _, u := range r.Uses {
+		if u.PerCore > 0 && u.PerGPU > 0 && s.GPUs.PerNode.Min < s.GPUs.PerNode.Max {
+			return &FieldError{"uses", u.Resource, "used by core and by GPU, and the number of GPUs is a range"}
+		}
+	}
+	s.Uses = &r.Uses
 	return nil
 }

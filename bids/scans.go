@@ -48,11 +48,12 @@ func (s *scan) classify(segs []nodeset.Segment) (Class, int) {
 type scanKey struct {
 	crosses, gpus, lo int
 	eligible          *nodeset.Mask
+	uses              *nodeset.Uses
 }
 
 // keyOf is the key of the nodesets that a variant may use with k GPUs a node, s being its Spec.
 func keyOf(a *Variant, s *Spec, k int) scanKey {
-	return scanKey{crosses: a.Crosses, gpus: k, lo: s.Cores.PerNode.Min, eligible: s.Eligible}
+	return scanKey{crosses: a.Crosses, gpus: k, lo: s.Cores.PerNode.Min, eligible: s.Eligible, uses: s.Uses}
 }
 
 // scanCache remembers the scans of one window: many jobs ask the same question.

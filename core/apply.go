@@ -17,9 +17,9 @@ func (p *Plan) Apply(t *nodeset.Table) ([]Decision, error) {
 		if !d.Start {
 			continue
 		}
-		if err := t.Allocate(d.Segs); err != nil {
+		if err := t.AllocateWith(d.Segs, d.Uses); err != nil {
 			for _, s := range starts {
-				must(t.Release(s.Segs))
+				must(t.ReleaseWith(s.Segs, s.Uses))
 			}
 			return nil, fmt.Errorf("%w: decision on job %d: %w", ErrInvalidPlan, d.Job, err)
 		}

@@ -57,7 +57,8 @@ func (a *awards) takeWinners(in *stages) error {
 		bid := &in.bidding.book.Bids[b]
 		j := in.window.jobOf(bid)
 		a.won[j] = int32(i)
-		if err := a.left.rest.Take(in.winners.by.Allocation(i), in.window.variants[bid.Job].Crosses); err != nil {
+		v := &in.window.variants[bid.Job]
+		if err := a.left.rest.Take(&v.Spec, in.winners.by.Allocation(i), v.Crosses); err != nil {
 			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", in.window.jobs[j].ID, err)
 		}
 	}
@@ -93,7 +94,7 @@ func (a *awards) decideWinner(w int, in *stages, d *Decision, p *Plan) {
 	bid := &in.bidding.book.Bids[b]
 	d.Start, d.Class, d.Alternative = true, bid.Class, int(in.window.ways[bid.Job].alternative)
 	a.left.grace = 0
-	d.Segs = p.keep(in.winners.by.Allocation(w))
+	d.Segs, d.Uses = p.keep(in.winners.by.Allocation(w)), in.window.variants[bid.Job].Spec.More()
 	if bid.Class == bids.ClassS && !slices.Equal(d.Segs, in.bidding.book.Allocation(int(b))) {
 		d.Class = in.bidding.gen.Describe(&in.window.variants[bid.Job], d.Segs).Class
 	}

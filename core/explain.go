@@ -35,6 +35,7 @@ type Explainer struct {
 	space    planner
 	normal   normal
 	placer   fit.Placer
+	limited  fit.Limited // scratch
 }
 
 // ExplainOptions bound the search for changes. The zero value searches for none.
@@ -128,6 +129,7 @@ func NewExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits) (*Explai
 // newExplainer is NewExplainer with the policy's clock.
 func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock func() time.Time) (*Explainer, error) {
 	e := &Explainer{policy: p, s: s, limits: l, clock: clock}
+	e.normal.reset(s.Nodes)
 	e.auction, _ = p.(*Auction)
 	if !l.Deadline.IsZero() {
 		e.each = max(l.Deadline.Sub(clock()), time.Nanosecond)

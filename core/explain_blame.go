@@ -15,7 +15,7 @@ import (
 // will do.
 func (e *Explainer) fits(t *nodeset.Table, job *Job) ([]nodeset.Segment, bool) {
 	for _, v := range e.variantsOf(job) {
-		if segs, ok := e.placer.Place(nil, t, &v.Spec, v.Spec.GPUs.PerNode.Min); ok {
+		if segs, ok := e.placer.Place(nil, e.limited.Of(t, &v.Spec), &v.Spec, v.Spec.GPUs.PerNode.Min); ok {
 			return segs, true
 		}
 	}
@@ -92,15 +92,16 @@ func (e *inquiry) blameRunning() {
 	for i, r := range e.s.Running {
 		if end := max(r.End, e.s.Now+1); end <= at {
 			segs := e.onUpNodes(r.Segs)
-			must(t.Release(segs))
+			must(t.ReleaseWith(segs, r.Uses))
 			suspects = append(suspects, Rival{Role: Holds, Job: i, Segs: segs, At: end})
 		}
 	}
 	slices.SortStableFunc(suspects, func(a, b Rival) int { return cmp.Compare(b.At, a.At) })
 	for _, r := range suspects {
-		must(t.Allocate(r.Segs))
+		uses := e.s.Running[r.Job].Uses
+		must(t.AllocateWith(r.Segs, uses))
 		if _, ok := e.fits(t, e.job); !ok {
-			must(t.Release(r.Segs))
+			must(t.ReleaseWith(r.Segs, uses))
 			e.x.Rivals = append(e.x.Rivals, r)
 		}
 	}
@@ -173,7 +174,7 @@ func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 	var guilty []Rival
 	for _, r := range suspects {
 		if r.Role == Wins {
-			must(p.start(r.Segs, r.At))
+			must(p.start(r.Segs, e.decisionOf(r.Job).Uses, r.At))
 		} else {
 			e.reserveAgain(r)
 		}
@@ -182,7 +183,7 @@ func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 		}
 		guilty = append(guilty, r)
 		if r.Role == Wins {
-			must(p.now.Release(r.Segs))
+			must(p.now.ReleaseWith(r.Segs, e.decisionOf(r.Job).Uses))
 			p.ends = p.ends[:len(p.ends)-1]
 		} else {
 			p.reserved = slices.DeleteFunc(p.reserved, func(o reservation) bool { return o.Job == r.Job })
@@ -243,7 +244,8 @@ func (e *inquiry) expect() {
 	p := &e.space
 	must(p.reset(e.s))
 	for _, i := range e.started {
-		must(p.start(e.decisionOf(i).Segs, e.s.Now+e.s.Pending[i].TimeLimit))
+		d := e.decisionOf(i)
+		must(p.start(d.Segs, d.Uses, e.s.Now+e.s.Pending[i].TimeLimit))
 	}
 	p.reserved = append(p.reserved, e.reserved...)
 	if r, ok := p.reserve(e.x.Decision.Job, e.variantsOf(e.job), e.job.TimeLimit); ok {

@@ -249,7 +249,7 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 	}
 	for _, i := range e.started {
 		if !gone[[2]int{int(Wins), i}] {
-			l.more = append(l.more, held{s.Now + e.s.Pending[i].TimeLimit, e.decisionOf(i).Segs})
+			l.more = append(l.more, held{s.Now + e.s.Pending[i].TimeLimit, e.decisionOf(i).Segs, nil})
 		}
 	}
 	least := l.at(t, s.Now)
@@ -297,7 +297,7 @@ func TestExpectedStart(t *testing.T) {
 		e := explainer(t, a, s)
 		l := timeline{s: s}
 		for _, i := range e.started {
-			l.more = append(l.more, held{s.Now + s.Pending[i].TimeLimit, e.decisionOf(i).Segs})
+			l.more = append(l.more, held{s.Now + s.Pending[i].TimeLimit, e.decisionOf(i).Segs, nil})
 		}
 		for i, job := range s.Pending {
 			x := explain(t, e, i, ExplainOptions{})

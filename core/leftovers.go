@@ -69,7 +69,7 @@ func (f *leftovers) fillAny(j int, d *Decision, p *Plan) (worth float64, err err
 // adds to the objective, which the bound has to be raised by as well.
 func (f *leftovers) fill(job *Job, v *bids.Variant, d *Decision, p *Plan) (worth float64, err error) {
 	from := len(p.segs)
-	view, gpus := f.rest.View(v.Crosses), v.Spec.GPUs.PerNode
+	view, gpus := f.rest.For(&v.Spec, v.Crosses), v.Spec.GPUs.PerNode
 	for g := min(gpus.Max, view.MaxGPUs()); g >= gpus.Min; g-- {
 		segs, ok := f.placer.Place(p.segs, view, &v.Spec, g)
 		if p.segs = segs; !ok {
@@ -80,11 +80,11 @@ func (f *leftovers) fill(job *Job, v *bids.Variant, d *Decision, p *Plan) (worth
 			p.segs = append(p.segs[:from], f.raised...)
 		}
 		d.Segs = p.segs[from:len(p.segs):len(p.segs)]
-		if err := f.rest.Take(d.Segs, v.Crosses); err != nil {
+		if err := f.rest.Take(&v.Spec, d.Segs, v.Crosses); err != nil {
 			return 0, fmt.Errorf("left-overs: %w", err)
 		}
 		bid := f.in.bidding.gen.Describe(v, d.Segs)
-		d.Start, d.Class, f.grace = true, bid.Class, 0
+		d.Start, d.Class, d.Uses, f.grace = true, bid.Class, v.Spec.More(), 0
 		preference := f.in.model.build.Value(&bids.Variant{}, &bid)
 		return f.in.window.weight(job) + f.in.model.Objective(preference), nil
 	}

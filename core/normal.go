@@ -8,20 +8,31 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // normal brings the requests of a cycle's jobs into normal form, one job after the other. Specs of
-// a cycle can be compared: a mask has one pointer, however many jobs have it.
+// a cycle can be compared: a mask has one pointer, however many jobs have it, and so have Uses.
 type normal struct {
 	masks fit.Masks
 	specs []bids.Spec // of the job that was read last, by way; the zero Spec if it is not valid
 	fault string      // of its first request
+	more  int         // further resources of the machine
+}
+
+// reset begins with another machine or queue.
+func (n *normal) reset(t *nodeset.Table) {
+	n.masks.Reset()
+	n.more = t.Resources()
 }
 
 // read brings the requests of a job into normal form; no more than a job may have.
 func (n *normal) read(job *Job) {
 	n.specs, n.fault = n.specs[:0], ""
 	first, err := job.Request.Spec()
+	if err == nil {
+		err = n.known(&first)
+	}
 	if err != nil {
 		n.fault = err.Error()
 	}
@@ -29,6 +40,7 @@ func (n *normal) read(job *Job) {
 	for k := range min(len(job.Alternatives), MaxAlternatives) {
 		r := &job.Alternatives[k]
 		spec, _ := r.Spec() // without error, or not valid
+		_ = n.known(&spec)
 		if r.Eligible == nil {
 			r = &job.Request
 		}
@@ -36,10 +48,23 @@ func (n *normal) read(job *Job) {
 	}
 }
 
+// known reports further resources that the machine has not; the Spec is then the zero one.
+func (n *normal) known(spec *bids.Spec) error {
+	err := spec.More().Check(n.more)
+	if err != nil {
+		*spec = bids.Spec{}
+		return fmt.Errorf("uses: %w", err)
+	}
+	return nil
+}
+
 // add adds a Spec with the mask of r.
 func (n *normal) add(spec bids.Spec, r *bids.Request) {
 	if spec.Valid() && r.Eligible != nil {
 		spec.Eligible = n.masks.Of(&r.Eligible)
+	}
+	if spec.Uses != nil {
+		spec.Uses = n.masks.OfUses(spec.Uses)
 	}
 	n.specs = append(n.specs, spec)
 }

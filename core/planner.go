@@ -19,8 +19,9 @@ type reservation struct {
 	// Start and End are the seconds between which the place is kept: the earliest
 	// start that running jobs' time limits allow, and the job's own limit later.
 	Start, End int64
-	// Segs is the place.
+	// Segs is the place, and Uses what is taken of further resources there.
 	Segs []nodeset.Segment
+	Uses nodeset.Uses
 }
 
 // planner finds the earliest place of jobs, given what runs and what is reserved.
@@ -28,6 +29,7 @@ type planner struct {
 	now      nodeset.Table // free now, less what starts now
 	at       nodeset.Table // scratch: free at some later moment
 	later    nodeset.Table // scratch: the same at another
+	limited  fit.Limited   // scratch: a table as a job sees it
 	ends     []held        // what will come free
 	sorted   bool          // ends is by time
 	reserved []reservation // by start
@@ -42,6 +44,7 @@ type planner struct {
 type held struct {
 	end  int64
 	segs []nodeset.Segment
+	uses nodeset.Uses
 }
 
 // reset starts from a snapshot in which nothing starts and nothing is reserved. It
@@ -52,11 +55,12 @@ func (p *planner) reset(s *Snapshot) error {
 	p.at.CopyFrom(s.Nodes)
 	p.ends = p.ends[:0]
 	for i := range s.Running {
-		if err := p.at.Release(s.Running[i].Segs); err != nil {
-			return fmt.Errorf("running job %s: %w", s.Running[i].ID, err)
+		r := &s.Running[i]
+		if err := p.at.ReleaseWith(r.Segs, r.Uses); err != nil {
+			return fmt.Errorf("running job %s: %w", r.ID, err)
 		}
 		// A job that has outstayed its limit may end at any moment, but not now.
-		p.ends = append(p.ends, held{max(s.Running[i].End, s.Now+1), s.Running[i].Segs})
+		p.ends = append(p.ends, held{max(r.End, s.Now+1), r.Segs, r.Uses})
 	}
 	p.sorted = false
 	p.reserved = p.reserved[:0]
@@ -64,11 +68,11 @@ func (p *planner) reset(s *Snapshot) error {
 }
 
 // start lets a job start now on segs, until end.
-func (p *planner) start(segs []nodeset.Segment, end int64) error {
-	if err := p.now.Allocate(segs); err != nil {
+func (p *planner) start(segs []nodeset.Segment, uses nodeset.Uses, end int64) error {
+	if err := p.now.AllocateWith(segs, uses); err != nil {
 		return err
 	}
-	p.ends, p.sorted = append(p.ends, held{end, segs}), false
+	p.ends, p.sorted = append(p.ends, held{end, segs, uses}), false
 	return nil
 }
 
@@ -87,7 +91,7 @@ func (p *planner) place(dst []nodeset.Segment, ways []bids.Variant, limit, t int
 		if p.loose {
 			spec.Blocks = 0
 		}
-		if segs, ok := p.placer.Place(dst, &p.at, &spec, spec.GPUs.PerNode.Min); ok {
+		if segs, ok := p.placer.Place(dst, p.limited.Of(&p.at, &spec), &spec, spec.GPUs.PerNode.Min); ok {
 			return segs, k, true
 		}
 	}
@@ -100,12 +104,12 @@ func (p *planner) freeAt(t *nodeset.Table, when int64) {
 	t.CopyFrom(&p.now)
 	for _, h := range p.ends {
 		if h.end <= when {
-			must(t.Release(h.segs))
+			must(t.ReleaseWith(h.segs, h.uses))
 		}
 	}
 	for _, r := range p.reserved {
 		if r.Start <= when && when < r.End {
-			must(t.Allocate(r.Segs))
+			must(t.AllocateWith(r.Segs, r.Uses))
 		}
 	}
 }
@@ -119,16 +123,17 @@ func (p *planner) reserve(index int, ways []bids.Variant, limit int64) (reservat
 	}
 	p.segs = resize(p.segs, len(p.reserved)+1)
 	buf := &p.segs[len(p.reserved)]
+	way := 0
 	try := func(t int64) bool {
 		var ok bool
-		*buf, _, ok = p.place((*buf)[:0], ways, limit, t)
+		*buf, way, ok = p.place((*buf)[:0], ways, limit, t)
 		return ok
 	}
 	t, ok := p.earliest(try)
 	if !ok {
 		return reservation{}, false
 	}
-	r := reservation{index, t, t + limit, *buf}
+	r := reservation{index, t, t + limit, *buf, ways[way].Spec.More()}
 	i, _ := slices.BinarySearchFunc(p.reserved, t, func(r reservation, t int64) int { return cmp.Compare(r.Start, t) })
 	p.reserved = slices.Insert(p.reserved, i, r)
 	return r, true
@@ -183,15 +188,15 @@ func (p *planner) nextEvent(t int64, e *int) (next int64, ok bool) {
 	return next, ok
 }
 
-// free reports whether segs are free now and stay so for limit seconds.
-func (p *planner) free(segs []nodeset.Segment, limit int64) bool {
-	if !p.now.Fits(segs) {
+// free reports whether segs are free for spec now and stay so for limit seconds.
+func (p *planner) free(spec *bids.Spec, segs []nodeset.Segment, limit int64) bool {
+	if !p.now.FitsWith(segs, spec.More()) {
 		return false
 	}
 	for _, r := range p.reserved {
 		if r.Start < p.clock+limit {
 			p.freeAt(&p.later, r.Start)
-			if !p.later.Fits(segs) {
+			if !p.later.FitsWith(segs, spec.More()) {
 				return false
 			}
 		}
@@ -208,12 +213,12 @@ func (p *planner) left(dst []nodeset.Table, free *nodeset.Table, running []Runni
 		t.CopyFrom(free)
 		for i := range running {
 			if max(running[i].End, p.clock+1) <= r.Start {
-				must(t.Release(running[i].Segs))
+				must(t.ReleaseWith(running[i].Segs, running[i].Uses))
 			}
 		}
 		for _, o := range p.reserved {
 			if o.Start <= r.Start && r.Start < o.End {
-				must(t.Allocate(o.Segs))
+				must(t.AllocateWith(o.Segs, o.Uses))
 			}
 		}
 	}

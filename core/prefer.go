@@ -14,6 +14,7 @@ import (
 // preferences are the nodes on which jobs of a cycle would rather be, as masks of requests.
 type preferences struct {
 	nodes *nodeset.Table
+	whole fit.Residual // of these, of which nothing is taken; where there are further resources
 	masks *fit.Masks                         // of the cycle
 	words []uint64                           // of the masks made in this cycle
 	made  map[[2]*nodeset.Mask]*nodeset.Mask // by preferred and eligible nodes
@@ -30,6 +31,9 @@ func (p *preferences) reset(t *nodeset.Table, tiers []uint8, masks *fit.Masks) {
 	clear(p.made)
 	p.nodes, p.masks, p.words, p.both = t, masks, p.words[:0], p.both[:0]
 	p.setTiers(tiers)
+	if t.Resources() > 0 {
+		p.whole.Reset(t, nil)
+	}
 }
 
 // setTiers makes the masks of the lowest tiers, ever more of them together.
@@ -123,9 +127,13 @@ func (p *preferences) tells(preferred, s *bids.Spec) bool {
 // it says yes, there need not be a place.
 func (p *preferences) room(s *bids.Spec) bool {
 	nodes, cores, mask := s.Nodes.Min, s.LeastCores(), s.Mask()
-	for w, usable := range p.nodes.Usable(s.GPUs.PerNode.Min) {
+	t := p.nodes
+	if s.Uses != nil {
+		t = p.whole.For(s, 0)
+	}
+	for w, usable := range t.Usable(s.GPUs.PerNode.Min) {
 		for left := usable & mask.Word(w); left != 0; left &= left - 1 {
-			free := int(p.nodes.FreeCores()[w*64+bits.TrailingZeros64(left)])
+			free := int(t.FreeCores()[w*64+bits.TrailingZeros64(left)])
 			if free < s.Cores.PerNode.Min {
 				continue
 			}

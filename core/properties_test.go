@@ -291,7 +291,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		for _, j := range before { // jobs that have to start, where the walk put them
 			if a.reservations.guarded[j].must {
 				ahead++
-				l.more = append(l.more, held{s.Now + s.Pending[a.window.index[j]].TimeLimit, a.window.variants[j].Fixed})
+				l.more = append(l.more, held{s.Now + s.Pending[a.window.index[j]].TimeLimit, a.window.variants[j].Fixed, nil})
 			}
 		}
 		job := s.Pending[a.window.index[first]]
@@ -311,7 +311,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		l.more = nil
 		for _, e := range p.Decisions {
 			if e.Start {
-				l.more = append(l.more, held{s.Now + s.Pending[e.Job].TimeLimit, e.Segs})
+				l.more = append(l.more, held{s.Now + s.Pending[e.Job].TimeLimit, e.Segs, nil})
 			}
 		}
 		_, ok := requests.Place(l.at(t, d.Expected), &job.Request, job.MinGPUs)
@@ -334,7 +334,7 @@ func TestReservationsAreKept(t *testing.T) {
 		for _, d := range p.Decisions {
 			if d.Start {
 				startsNow[d.Job] = true
-				l.more = append(l.more, held{s.Now + s.Pending[d.Job].TimeLimit, d.Segs})
+				l.more = append(l.more, held{s.Now + s.Pending[d.Job].TimeLimit, d.Segs, nil})
 			}
 		}
 		for _, r := range a.reservations.planner.reserved {

@@ -100,7 +100,7 @@ func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (r
 		r.planner.loose = loose
 		if segs, k, ok := r.startable(w, draft, j); ok {
 			w.variants[k].Fixed, r.guarded[j].must = segs, true
-			return false, r.planner.start(segs, s.Now+limit)
+			return false, r.planner.start(segs, w.variants[k].Spec.More(), s.Now+limit)
 		}
 		if kept, ok := r.planner.reserve(j, w.variantsOf(j), limit); ok {
 			r.guarded[j].reserved, r.guarded[j].start = true, kept.Start
@@ -116,8 +116,9 @@ func (r *reservations) startable(w *window, draft *bids.Book, j int) (place []no
 	from, limit := len(r.kept), w.jobs[j].TimeLimit
 	if b := r.drafted[j]; b >= 0 {
 		r.kept = append(r.kept, draft.Allocation(int(b))...)
-		if segs := r.kept[from:len(r.kept):len(r.kept)]; r.planner.free(segs, limit) {
-			return segs, int(draft.Bids[b].Job), true
+		k := int(draft.Bids[b].Job)
+		if segs := r.kept[from:len(r.kept):len(r.kept)]; r.planner.free(&w.variants[k].Spec, segs, limit) {
+			return segs, k, true
 		}
 		r.kept = r.kept[:from]
 	}

@@ -49,8 +49,9 @@ type Running struct {
 	ID string
 	// End is the second by which the job will have ended, from its time limit.
 	End int64
-	// Segs is what the job holds.
+	// Segs is what the job holds, and Uses what it takes of further resources there.
 	Segs []nodeset.Segment
+	Uses nodeset.Uses
 }
 
 // Snapshot is the state that one cycle decides on. Policies read it and never
@@ -92,6 +93,9 @@ type Decision struct {
 	// Segs is the allocation, ascending: how much of each node, not which of its cores and GPUs; it
 	// belongs to the Plan and is valid until the Plan is used again.
 	Segs []nodeset.Segment
+	// Uses is what the job takes of further resources there, as its request says. It stays the
+	// job's.
+	Uses nodeset.Uses
 	// Alternative is which of the job's requests is met: 0 is Request itself, k is
 	// Alternatives[k-1].
 	Alternative int

@@ -5,6 +5,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
@@ -32,6 +33,7 @@ func Verify(s *Snapshot, p *Plan) error {
 func verify(s *Snapshot, p *Plan) error {
 	usedCores := make([]int, s.Nodes.Len())
 	usedGPUs := make([]int, s.Nodes.Len())
+	usedMore := make(map[[2]int]int64) // by node and further resource
 	started := make(map[int]bool)
 	for _, d := range p.Decisions {
 		if d.Job < 0 || d.Job >= len(s.Pending) {
@@ -52,10 +54,16 @@ func verify(s *Snapshot, p *Plan) error {
 		if err := CheckAllocation(&asked, d.Segs, s.Nodes.Len()); err != nil {
 			return fmt.Errorf("job %s: %w", job.ID, err)
 		}
+		if !slices.Equal(d.Uses, asked.Uses) {
+			return fmt.Errorf("job %s: it uses %v instead of %v", job.ID, d.Uses, asked.Uses)
+		}
 		for _, seg := range d.Segs {
 			for n := int(seg.First); n <= int(seg.Last); n++ {
 				usedCores[n] += int(seg.Cores)
 				usedGPUs[n] += int(seg.GPUs)
+				for _, u := range asked.Uses {
+					usedMore[[2]int{n, u.Resource}] += u.PerNode + u.PerCore*int64(seg.Cores) + u.PerGPU*int64(seg.GPUs)
+				}
 				if !s.Nodes.Up(n) {
 					return fmt.Errorf("job %s: node %d is down", job.ID, n)
 				}
@@ -66,6 +74,20 @@ func verify(s *Snapshot, p *Plan) error {
 		free := s.Nodes.Free(n)
 		if usedCores[n] > int(free.Cores) || usedGPUs[n] > int(free.GPUs) {
 			return fmt.Errorf("node %d: %d cores and %d GPUs taken, %d and %d free", n, usedCores[n], usedGPUs[n], free.Cores, free.GPUs)
+		}
+	}
+	return verifyMore(s.Nodes, usedMore)
+}
+
+// verifyMore reports a node that gives more of a further resource than it has free.
+func verifyMore(t *nodeset.Table, used map[[2]int]int64) error {
+	for at, amount := range used {
+		n, r := at[0], at[1]
+		if r < 0 || r >= t.Resources() {
+			return fmt.Errorf("node %d gives of resource %d, of %d", n, r, t.Resources())
+		}
+		if free := t.FreeOf(r)[n]; amount > free {
+			return fmt.Errorf("node %d: %d %s taken, %d free", n, amount, t.ResourceName(r), free)
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 func (w *window) reset(s *Snapshot) {
 	w.index, w.jobs = w.index[:0], w.jobs[:0]
 	w.variants, w.ways, w.variantStart = w.variants[:0], w.ways[:0], append(w.variantStart[:0], 0)
-	w.normal.masks.Reset()
+	w.normal.reset(s.Nodes)
 	if w.answers.Reset(s.Nodes) {
 		w.machine = totalsOf(s.Nodes)
 	}

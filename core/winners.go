@@ -83,7 +83,7 @@ func (x *winners) startOfOffers(dst []int32, space *bids.Space, variants []bids.
 				x.rest.Reset(space.Now, space.Left)
 				fresh = true
 			}
-			if x.rest.Take(book.Allocation(int(b)), variants[j].Crosses) == nil {
+			if x.rest.Take(&variants[j].Spec, book.Allocation(int(b)), variants[j].Crosses) == nil {
 				dst, worth = append(dst, b), worth+variants[j].Priority
 				break
 			}

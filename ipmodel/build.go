@@ -5,6 +5,7 @@ package ipmodel
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
@@ -25,6 +26,8 @@ type Builder struct {
 	cell  []int32 // node -> number of its run of nodes that are treated alike
 	cells []cell  // the runs
 	used  []int32 // row of the paper's form -> row of the model, or -1
+	most  []int64 // by further resource and cell: what bids may take at most; scratch
+	group []int64 // the same, of one group
 }
 
 // cell is a run of nodes that every bid treats alike.
@@ -34,7 +37,8 @@ type cell struct {
 
 // Build makes m the model of the window: maximise the sum of P_j + alpha F_i over
 // the chosen bids (equation 1), at most one a job (2), within the free cores (3)
-// and GPUs (4) of every node, and within what reservations leave. Column i is bid
+// and GPUs (4) of every node, and of each further resource that bids could exhaust, and within what
+// reservations leave. Column i is bid
 // i of the book, group j is job j, with the bids of all its variants. required is nil or has an
 // element a job.
 //
@@ -54,6 +58,7 @@ func (b *Builder) Build(space *bids.Space, variants []bids.Variant, book *bids.B
 	m.Required = append(m.Required[:0], required...)
 	m.ColName, m.RowName = m.ColName[:0], m.RowName[:0]
 	b.setCells(space.Now.Len(), book)
+	b.setMost(space, variants, book)
 	b.setRows(space, m)
 	b.setColumns(space, variants, book, m)
 	return nil
@@ -138,8 +143,8 @@ func tables(space *bids.Space, k int) *nodeset.Table {
 	return space.Left[k-1]
 }
 
-// setRows makes the rows: cores of each cell, GPUs of each cell, and the same for
-// each reservation where it leaves less than is free now.
+// setRows makes the rows: cores of each cell, GPUs of each cell, further resources where what is
+// bid could exhaust them, and the same for each reservation where it leaves less than is free now.
 func (b *Builder) setRows(space *bids.Space, m *Model) {
 	m.Cap = m.Cap[:0]
 	b.used = b.used[:0]
@@ -154,12 +159,65 @@ func (b *Builder) setRows(space *bids.Space, m *Model) {
 					least = leastOf(t.FreeCores()[c.first : c.last+1])
 				}
 				// The rows of table 0 are the first, one a cell.
-				if k > 0 && least >= m.Cap[gpu*len(b.cells)+i] {
-					b.used = append(b.used, -1)
-					continue
-				}
-				b.used = append(b.used, int32(len(m.Cap)))
-				m.Cap = append(m.Cap, least)
+				b.addRow(m, least, k == 0 || least < m.Cap[gpu*len(b.cells)+i])
+			}
+		}
+		for i, most := range b.most {
+			r, c := i/len(b.cells), &b.cells[i%len(b.cells)]
+			least := int64(math.MaxInt64)
+			if most > 0 {
+				least = slices.Min(t.FreeOf(r)[c.first : c.last+1])
+			}
+			now := b.used[2*len(b.cells)+i:]
+			b.addRow(m, least, most > least && (k == 0 || now[0] < 0 || least < m.Cap[now[0]]))
+		}
+	}
+}
+
+// addRow adds the next row of the paper's form, which the model has where it is needed.
+func (b *Builder) addRow(m *Model, capacity int64, needed bool) {
+	if !needed {
+		b.used = append(b.used, -1)
+		return
+	}
+	b.used = append(b.used, int32(len(m.Cap)))
+	m.Cap = append(m.Cap, capacity)
+}
+
+// setMost sets b.most: of each further resource and cell, what bids of each group take at most,
+// summed up. It is empty where no bid takes any.
+func (b *Builder) setMost(space *bids.Space, variants []bids.Variant, book *bids.Book) {
+	b.most = b.most[:0]
+	if !slices.ContainsFunc(variants, func(v bids.Variant) bool { return v.Spec.Uses != nil }) {
+		return
+	}
+	size := space.Now.Resources() * len(b.cells)
+	b.most = append(b.most, make([]int64, size)...)
+	b.group = append(b.group[:0], make([]int64, size)...)
+	for j := 0; j < len(variants); j = bids.NextJob(variants, j) {
+		end := book.JobStart[bids.NextJob(variants, j)]
+		for i := book.JobStart[j]; i < end; i++ {
+			b.eachUse(variants, book, int(i), func(at int, amount int64) {
+				b.most[at] += max(amount-b.group[at], 0)
+				b.group[at] = max(b.group[at], amount)
+			})
+		}
+		for i := book.JobStart[j]; i < end; i++ {
+			b.eachUse(variants, book, int(i), func(at int, _ int64) { b.group[at] = 0 })
+		}
+	}
+}
+
+// eachUse visits the further resources and cells of which bid i takes something.
+func (b *Builder) eachUse(variants []bids.Variant, book *bids.Book, i int, visit func(at int, amount int64)) {
+	for _, u := range variants[book.Bids[i].Job].Spec.More() {
+		for _, s := range book.Allocation(i) {
+			amount := u.Of(s.Cores, s.GPUs)
+			if amount == 0 {
+				continue
+			}
+			for c := b.cell[s.First]; c <= b.cell[s.Last]; c++ {
+				visit(u.Resource*len(b.cells)+int(c), amount)
 			}
 		}
 	}
@@ -181,14 +239,25 @@ func (b *Builder) setColumns(space *bids.Space, variants []bids.Variant, book *b
 			for gpu := range 2 {
 				b.addEntries(m, segs, k, gpu)
 			}
+			if len(b.most) > 0 {
+				rows := b.used[k*b.kinds()+2*len(b.cells):]
+				b.eachUse(variants, book, i, func(at int, amount int64) {
+					if r := rows[at]; r >= 0 {
+						m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(amount))
+					}
+				})
+			}
 		}
 		m.ColStart = append(m.ColStart, int32(len(m.Row)))
 	}
 }
 
+// kinds is how many rows of the paper's form a table has.
+func (b *Builder) kinds() int { return 2*len(b.cells) + len(b.most) }
+
 // addEntries adds what segs take of the cores or GPUs of table k.
 func (b *Builder) addEntries(m *Model, segs []nodeset.Segment, k, gpu int) {
-	base := (2*k + gpu) * len(b.cells)
+	base := k*b.kinds() + gpu*len(b.cells)
 	rows, coefs := m.Row, m.Coef
 	for _, s := range segs {
 		coef := int32(s.Cores)

@@ -7,6 +7,12 @@ import "math/bits"
 // CopyFrom makes t an independent copy of o, reusing t's memory. The zero Table
 // is a valid receiver.
 func (t *Table) CopyFrom(o *Table) {
+	t.CopyFreeFrom(o)
+	t.copyResources(o)
+}
+
+// CopyFreeFrom is CopyFrom without the further resources: t has none afterwards.
+func (t *Table) CopyFreeFrom(o *Table) {
 	t.total = o.total // never written to
 	t.cores = append(t.cores[:0], o.cores...)
 	t.gpus = append(t.gpus[:0], o.gpus...)
@@ -16,6 +22,7 @@ func (t *Table) CopyFrom(o *Table) {
 	t.level = copyRows(t.level, o.level)
 	t.having = copyRows(t.having, o.having)
 	t.freeCores, t.freeGPUs = o.freeCores, o.freeGPUs
+	t.more = t.more[:0]
 }
 
 func copyRows(dst, src [][]uint64) [][]uint64 {
@@ -45,6 +52,7 @@ func (t *Table) SetLeast(first, last int, a, b *Table) {
 		t.cores[n] = min(a.cores[n], b.cores[n])
 		t.gpus[n] = min(a.gpus[n], b.gpus[n])
 	}
+	t.setLeastOf(first, last, a, b)
 	s := Segment{First: int32(first), Last: int32(last)}
 	for w := first >> 6; w <= last>>6; w++ {
 		m := s.within(w)

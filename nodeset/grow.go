@@ -23,6 +23,7 @@ func (t *Table) Append(nodes ...Capacity) (first int, err error) {
 	for n := range first {
 		grown.set(n, t.Free(n), t.Up(n))
 	}
+	grown.growResources(t)
 	*t = *grown
 	return first, nil
 }
@@ -51,6 +52,7 @@ func (t *Table) SetTotal(n int, c Capacity) error {
 		}
 	}
 	changed.set(n, Capacity{c.Cores - cores, c.GPUs - gpus}, t.Up(n))
+	changed.growResources(t)
 	*t = *changed
 	return nil
 }

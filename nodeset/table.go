@@ -32,6 +32,7 @@ type Table struct {
 	block []uint32
 	// freeCores and freeGPUs are sums over all nodes, also those that are down.
 	freeCores, freeGPUs int64
+	more                []resource // beside cores and GPUs
 }
 
 // New returns the table of a machine with the given nodes, all free. The slice is

@@ -17,19 +17,21 @@ type Cache struct {
 	blocks  answers[int]
 	idle    *nodeset.Table // nil until blocks are asked for
 	placer  fit.Placer
+	limited fit.Limited
 	segs    []nodeset.Segment
+	uses    fit.Masks // further resources of requests without a mask
 }
 
 // answers are what is known of requests: of those without a mask, and of the others.
 type answers[T any] struct{ plain, masked map[fit.Spec]T }
 
-// reset forgets what is known of masks, and with all or where it is too much, everything.
+// reset forgets what is known of masks, and with all everything.
 func (a *answers[T]) reset(all bool) {
 	if a.plain == nil {
 		a.plain, a.masked = make(map[fit.Spec]T), make(map[fit.Spec]T)
 	}
 	clear(a.masked)
-	if all || len(a.plain) > maxRemembered {
+	if all {
 		clear(a.plain)
 	}
 }
@@ -50,37 +52,50 @@ func (c *Cache) Reset(t *nodeset.Table) (changed bool) {
 	if changed = c.machine == nil || !c.machine.Is(t); changed {
 		c.machine, c.idle = NewMachine(t), nil
 	}
-	c.why.reset(changed)
-	c.blocks.reset(changed)
+	all := changed || max(len(c.why.plain), len(c.blocks.plain)) > maxRemembered
+	c.why.reset(all)
+	c.blocks.reset(all)
+	if all {
+		c.uses.Reset()
+	}
 	return changed
 }
 
 // Never returns why the machine can never meet s, which is valid, or "".
 func (c *Cache) Never(s *fit.Spec) string {
-	known := c.why.of(s)
-	why, ok := known[*s]
+	known, key := c.why.of(s), c.key(s)
+	why, ok := known[key]
 	if !ok {
 		if _, err := c.machine.fewestNodes(s); err != nil {
 			why = err.Error()
 		}
-		known[*s] = why
+		known[key] = why
 	}
 	return why
+}
+
+// key is s as answers know it: that of a request without a mask outlasts the cycle.
+func (c *Cache) key(s *fit.Spec) fit.Spec {
+	key := *s
+	if s.Eligible == nil && s.Uses != nil {
+		key.Uses = c.uses.CopyOf(s.Uses)
+	}
+	return key
 }
 
 // FewestBlocks is on how many blocks of consecutive nodes the machine of t can meet s if it is
 // idle: the fewest, or nearly so; 0 if it can't.
 func (c *Cache) FewestBlocks(t *nodeset.Table, s *fit.Spec) int {
-	known := c.blocks.of(s)
-	n, ok := known[*s]
+	known, key := c.blocks.of(s), c.key(s)
+	n, ok := known[key]
 	if !ok {
 		if c.idle == nil {
 			c.idle = Idle(t)
 		}
-		if c.segs, ok = c.placer.Place(c.segs[:0], c.idle, s, s.GPUs.PerNode.Min); ok {
+		if c.segs, ok = c.placer.Place(c.segs[:0], c.limited.Of(c.idle, s), s, s.GPUs.PerNode.Min); ok {
 			n = nodeset.Blocks(c.segs)
 		}
-		known[*s] = n
+		known[key] = n
 	}
 	return n
 }
@@ -92,6 +107,9 @@ func Idle(t *nodeset.Table) *nodeset.Table {
 		nodes[n] = t.Total(n)
 	}
 	all, err := nodeset.New(nodes)
+	for r := 0; r < t.Resources() && err == nil; r++ {
+		_, err = all.AddResource(t.ResourceName(r), t.TotalOf(r))
+	}
 	if err != nil {
 		panic("answers: " + err.Error()) // t has such nodes
 	}

@@ -4,6 +4,7 @@ package answers
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,32 +20,55 @@ import (
 type Machine struct {
 	nodes []nodeset.Capacity
 	kinds []kind
+	of    []int32        // by node: its kind
+	table *nodeset.Table // a copy; nil without further resources
 }
 
 // kind is a number of nodes that are alike.
 type kind struct {
 	nodeset.Capacity
 	count int
+	node  int // one of them
 }
 
 // NewMachine looks at the nodes of t. Time is linear in them.
 func NewMachine(t *nodeset.Table) *Machine {
-	m := &Machine{nodes: make([]nodeset.Capacity, t.Len())}
-	count := map[nodeset.Capacity]int{}
+	m := &Machine{nodes: make([]nodeset.Capacity, t.Len()), of: make([]int32, t.Len())}
+	if t.Resources() > 0 {
+		m.table = new(nodeset.Table)
+		m.table.CopyFrom(t)
+	}
+	known := map[string]int32{}
+	var key []byte
 	for n := range m.nodes {
 		m.nodes[n] = t.Total(n)
-		count[m.nodes[n]]++
+		key = appendKey(key[:0], t, n)
+		k, ok := known[string(key)]
+		if !ok {
+			k = int32(len(m.kinds))
+			known[string(key)] = k
+			m.kinds = append(m.kinds, kind{m.nodes[n], 0, n})
+		}
+		m.of[n] = k
+		m.kinds[k].count++
 	}
-	for c, n := range count {
-		m.kinds = append(m.kinds, kind{c, n})
-	}
-	slices.SortFunc(m.kinds, func(a, b kind) int { return cmp.Or(cmp.Compare(a.Cores, b.Cores), cmp.Compare(a.GPUs, b.GPUs)) })
 	return m
+}
+
+// appendKey appends what tells node n from nodes of other kinds.
+func appendKey(dst []byte, t *nodeset.Table, n int) []byte {
+	c := t.Total(n)
+	dst = binary.AppendUvarint(dst, uint64(c.Cores))
+	dst = append(dst, c.GPUs)
+	for r := range t.Resources() {
+		dst = binary.AppendUvarint(dst, uint64(t.TotalOf(r)[n]))
+	}
+	return dst
 }
 
 // Is reports whether the machine's nodes are those of t.
 func (m *Machine) Is(t *nodeset.Table) bool {
-	if len(m.nodes) != t.Len() {
+	if len(m.nodes) != t.Len() || m.resources() != t.Resources() {
 		return false
 	}
 	for n := range m.nodes {
@@ -52,7 +76,19 @@ func (m *Machine) Is(t *nodeset.Table) bool {
 			return false
 		}
 	}
+	for r := range t.Resources() {
+		if m.table.ResourceName(r) != t.ResourceName(r) || !slices.Equal(m.table.TotalOf(r), t.TotalOf(r)) {
+			return false
+		}
+	}
 	return true
+}
+
+func (m *Machine) resources() int {
+	if m.table == nil {
+		return 0
+	}
+	return m.table.Resources()
 }
 
 // CanEverRun reports in words why a request could not be met even if nothing ran
@@ -83,25 +119,78 @@ func (m *Machine) FewestNodes(r *bids.Request) (int, error) {
 
 // fewestNodes is FewestNodes for a valid Spec.
 func (m *Machine) fewestNodes(s *fit.Spec) (int, error) {
+	n, why := m.fewestOf(s, s.More())
+	if why == nil {
+		return n, nil
+	}
+	if s.Uses != nil {
+		if _, err := m.fewestOf(s, nil); err == nil {
+			why = m.lacking(s)
+		}
+	}
+	return 0, fmt.Errorf("can never run: %w", why)
+}
+
+// fewestOf is fewestNodes for a request that takes uses of further resources.
+func (m *Machine) fewestOf(s *fit.Spec, uses nodeset.Uses) (int, error) {
+	if err := uses.Check(m.resources()); err != nil {
+		return 0, err
+	}
 	w := wanted{s}
-	kinds := m.kinds
-	mask := s.Mask()
+	kinds, nodes, mask := m.kinds, m.nodes, s.Mask()
 	if mask != nil {
 		kinds = m.eligible(mask)
 	}
+	if len(uses) > 0 {
+		kinds, nodes = m.limited(kinds, s, uses)
+	}
 	if err := w.noKind(kinds); err != nil {
-		return 0, fmt.Errorf("can never run: %w", err)
+		return 0, err
 	}
 	var n int
 	if w.Contiguous {
-		n = w.fewestInRun(m.nodes, mask)
+		n = w.fewestInRun(nodes, mask)
 	} else {
 		n = w.fewestOf(w.rooms(kinds))
 	}
 	if n == 0 {
-		return 0, fmt.Errorf("can never run: %w", w.shortage(m.nodes, mask, kinds))
+		return 0, w.shortage(nodes, mask, kinds)
 	}
 	return n, nil
+}
+
+// limited are what nodes and their kinds have for a request with further resources; nodes are nil
+// where they do not count.
+func (m *Machine) limited(kinds []kind, s *fit.Spec, uses nodeset.Uses) ([]kind, []nodeset.Capacity) {
+	kinds = slices.Clone(kinds)
+	for i := range kinds {
+		kinds[i].Capacity = m.table.LimitTotal(kinds[i].node, uses, s.GPUs.PerNode.Min)
+	}
+	if !s.Contiguous {
+		return kinds, nil
+	}
+	nodes := make([]nodeset.Capacity, len(m.nodes))
+	for n := range nodes {
+		nodes[n] = m.table.LimitTotal(n, uses, s.GPUs.PerNode.Min)
+	}
+	return kinds, nodes
+}
+
+// lacking says which further resource a request is too large for, or that they are together.
+func (m *Machine) lacking(s *fit.Spec) error {
+	for _, u := range s.More() {
+		need := u.Of(uint16(s.Cores.PerNode.Min), uint8(s.GPUs.PerNode.Min))
+		most := int64(0)
+		for n, total := range m.table.TotalOf(u.Resource) {
+			if s.Mask().Has(n) {
+				most = max(most, total)
+			}
+		}
+		if need > most {
+			return fmt.Errorf("needs %d %s on a node, most has %d", need, m.table.ResourceName(u.Resource), most)
+		}
+	}
+	return errors.New("its nodes have too little of further resources")
 }
 
 // eligible are the kinds of the nodes that a job may use.
@@ -110,15 +199,10 @@ func (m *Machine) eligible(mask nodeset.Mask) []kind {
 	for i := range kinds {
 		kinds[i].count = 0
 	}
-	at := 0
-	for n, c := range m.nodes {
-		if !mask.Has(n) {
-			continue
+	for n, k := range m.of {
+		if mask.Has(n) {
+			kinds[k].count++
 		}
-		if kinds[at].Capacity != c { // mostly it is the last one's
-			at = slices.IndexFunc(kinds, func(k kind) bool { return k.Capacity == c })
-		}
-		kinds[at].count++
 	}
 	return slices.DeleteFunc(kinds, func(k kind) bool { return k.count == 0 })
 }
@@ -151,7 +235,7 @@ func (w wanted) rooms(kinds []kind) []kind {
 	var out []kind
 	for _, k := range kinds {
 		if c := w.Room(k.Capacity); c > 0 {
-			out = append(out, kind{nodeset.Capacity{Cores: uint16(c)}, k.count})
+			out = append(out, kind{nodeset.Capacity{Cores: uint16(c)}, k.count, k.node})
 		}
 	}
 	slices.SortFunc(out, func(a, b kind) int { return cmp.Compare(b.Cores, a.Cores) })

@@ -14,6 +14,7 @@ type Residual struct {
 	now   nodeset.Table
 	left  []nodeset.Table
 	views []nodeset.Table // views[k]: least of now and left[:k], k >= 1
+	seen  limited         // of these
 }
 
 // Reset begins with all that is free now, and that each reservation leaves, in the order in which
@@ -26,10 +27,20 @@ func (r *Residual) Reset(now *nodeset.Table, left []*nodeset.Table) {
 		r.views[k+1].CopyFrom(r.View(k))
 		r.views[k+1].Intersect(t)
 	}
+	r.seen.reset()
 }
 
-// View is what a job that runs into the first crosses reservations may take. It
-// belongs to r, is only to be read, and is valid until the next change.
+// For is what a job that asks for s and runs into the first crosses reservations may take: so many
+// cores and GPUs as are left, and as its further resources suffice for. It belongs to r, is only to
+// be read, and is valid until the next change.
+func (r *Residual) For(s *Spec, crosses int) *nodeset.Table {
+	if s.Uses == nil {
+		return r.View(crosses)
+	}
+	return r.seen.of(lensOf(s, crosses), r.View(crosses))
+}
+
+// View is For, for a job that takes nothing of further resources.
 func (r *Residual) View(crosses int) *nodeset.Table {
 	if crosses == 0 {
 		return &r.now
@@ -37,18 +48,19 @@ func (r *Residual) View(crosses int) *nodeset.Table {
 	return &r.views[crosses]
 }
 
-// Take allocates for a job that runs into the first crosses reservations. If
+// Take allocates for a job that asks for want, and runs into the first crosses reservations. If
 // anything of it is not left, it takes nothing and says why, and which reservation lacks it.
-func (r *Residual) Take(segs []nodeset.Segment, crosses int) error {
-	if err := r.now.Allocate(segs); err != nil {
+func (r *Residual) Take(want *Spec, segs []nodeset.Segment, crosses int) error {
+	uses := want.More()
+	if err := r.now.AllocateWith(segs, uses); err != nil {
 		return err
 	}
 	for i := range crosses {
-		if err := r.left[i].Allocate(segs); err != nil {
+		if err := r.left[i].AllocateWith(segs, uses); err != nil {
 			for k := range i {
-				must(r.left[k].Release(segs))
+				must(r.left[k].ReleaseWith(segs, uses))
 			}
-			must(r.now.Release(segs))
+			must(r.now.ReleaseWith(segs, uses))
 			return fmt.Errorf("reservation %d: %w", i, err)
 		}
 	}
@@ -63,16 +75,15 @@ func (r *Residual) narrow(segs []nodeset.Segment) {
 			r.views[k+1].SetLeast(int(s.First), int(s.Last), r.View(k), &r.left[k])
 		}
 	}
+	r.seen.changed(segs)
 }
 
-// TakeGPUs takes more GPUs on each of nodes that already give cores, which have them.
-func (r *Residual) TakeGPUs(segs []nodeset.Segment, crosses, more int) {
+// TakeGPUs takes more GPUs on each of nodes that already give cores for want, and have them.
+func (r *Residual) TakeGPUs(want *Spec, segs []nodeset.Segment, crosses, more int) {
 	take := func(t *nodeset.Table) {
 		for _, s := range segs {
 			for n := int(s.First); n <= int(s.Last); n++ {
-				c := t.Free(n)
-				c.GPUs -= uint8(more)
-				must(t.SetFree(n, c))
+				must(t.TakeGPUsWith(n, uint8(more), want.More()))
 			}
 		}
 	}

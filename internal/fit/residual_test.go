@@ -30,7 +30,7 @@ func TestTakeNamesTheReservationInTheWay(t *testing.T) {
 		}
 		var r Residual
 		r.Reset(now, left)
-		err := r.Take([]nodeset.Segment{{Cores: 4}}, 4)
+		err := r.Take(&Spec{}, []nodeset.Segment{{Cores: 4}}, 4)
 		require.ErrorContains(t, err, fmt.Sprintf("reservation %d: ", blocked))
 		require.Equal(t, nodeset.Capacity{Cores: 4}, r.now.Free(0))
 		for k := range r.left {

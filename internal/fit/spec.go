@@ -6,7 +6,11 @@
 // A further kind of resource is a further [Amount] of a Spec, and a case of [Spec.Room].
 package fit
 
-import "github.com/aucsched/aucsched/nodeset"
+import (
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
 
 // Spec is the normal form of a request: every default is filled in, and what follows from other
 // fields is said. Within a window, equal Specs are those that ask for the same (see [Masks]). The
@@ -27,6 +31,8 @@ type Spec struct {
 	Blocks int
 	// Eligible are the nodes that may be used; nil means all.
 	Eligible *nodeset.Mask
+	// Uses is what is taken of further resources; nil means nothing.
+	Uses *nodeset.Uses
 }
 
 // Range is from Min to Max, both included.
@@ -76,6 +82,14 @@ func (s *Spec) Mask() nodeset.Mask {
 	return *s.Eligible
 }
 
+// More is what is taken of further resources.
+func (s *Spec) More() nodeset.Uses {
+	if s.Uses == nil {
+		return nil
+	}
+	return *s.Uses
+}
+
 // Query is what a scan asks for the nodes that can serve the job with gpus GPUs each.
 func (s *Spec) Query(gpus int) nodeset.Query {
 	return nodeset.Query{GPUs: gpus, MinCores: s.Cores.PerNode.Min, Eligible: s.Mask()}
@@ -84,9 +98,20 @@ func (s *Spec) Query(gpus int) nodeset.Query {
 // most is how many cores a node with that many free may give.
 func (s *Spec) most(free uint16) int { return min(int(free), s.Cores.PerNode.Max) }
 
-// Masks gives masks of the same memory the same pointer, so that Specs can be compared. The zero
-// Masks is ready. Masks stay the caller's, and must not change meanwhile.
-type Masks struct{ known map[maskKey]*nodeset.Mask }
+// Masks gives masks of the same memory the same pointer, and equal Uses, so that Specs can be
+// compared. The zero Masks is ready. What it is given stays the caller's, and must not change
+// meanwhile.
+type Masks struct {
+	known map[maskKey]*nodeset.Mask
+	index map[uint64]int // by hash of Uses: one more than the place in uses of the last of it
+	uses  []knownUses
+}
+
+// knownUses are Uses, and the same as index says for others of the same hash.
+type knownUses struct {
+	*nodeset.Uses
+	next int
+}
 
 // maskKey tells masks apart by their memory.
 type maskKey struct {
@@ -95,7 +120,59 @@ type maskKey struct {
 }
 
 // Reset forgets all masks.
-func (m *Masks) Reset() { clear(m.known) }
+func (m *Masks) Reset() {
+	clear(m.known)
+	clear(m.index)
+	clear(m.uses) // they are the caller's
+	m.uses = m.uses[:0]
+}
+
+// OfUses is the pointer of uses that are not nil: the first of the same that it was asked for.
+func (m *Masks) OfUses(uses *nodeset.Uses) *nodeset.Uses {
+	h, known := m.find(uses)
+	if known == nil {
+		known = uses
+		m.keep(h, known)
+	}
+	return known
+}
+
+// CopyOf is OfUses, but that what is kept is a copy.
+func (m *Masks) CopyOf(uses *nodeset.Uses) *nodeset.Uses {
+	h, known := m.find(uses)
+	if known == nil {
+		own := slices.Clone(*uses)
+		known = &own
+		m.keep(h, known)
+	}
+	return known
+}
+
+// find is the hash of uses, and the pointer of the same; nil if there is none yet.
+func (m *Masks) find(uses *nodeset.Uses) (hash uint64, known *nodeset.Uses) {
+	h := uint64(len(*uses))
+	for _, u := range *uses {
+		for _, v := range [...]int64{int64(u.Resource), u.PerNode, u.PerCore, u.PerGPU} {
+			h = (h ^ uint64(v)) * 0x9e3779b97f4a7c15
+			h ^= h >> 29
+		}
+	}
+	for i := m.index[h]; i > 0; i = m.uses[i-1].next {
+		if slices.Equal(*m.uses[i-1].Uses, *uses) {
+			return h, m.uses[i-1].Uses
+		}
+	}
+	return h, nil
+}
+
+// keep notes uses of that hash.
+func (m *Masks) keep(hash uint64, uses *nodeset.Uses) {
+	if m.index == nil {
+		m.index = make(map[uint64]int)
+	}
+	m.uses = append(m.uses, knownUses{uses, m.index[hash]})
+	m.index[hash] = len(m.uses)
+}
 
 // Of is the pointer of a mask that is not nil: the first that it was asked for.
 func (m *Masks) Of(mask *nodeset.Mask) *nodeset.Mask {

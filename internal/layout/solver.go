@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -80,6 +81,9 @@ func (s *Solver) Solve(ctx context.Context, w *Window, o ipmodel.Options, r *Res
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if slices.ContainsFunc(w.Variants, func(v bids.Variant) bool { return v.Spec.Uses != nil }) {
+		return s.asBid(ctx, w, o, r)
+	}
 	o.Work = totalShares * min(o.Work, math.MaxInt64/totalShares)
 	s.ctx, s.o, s.spent, s.begun = ctx, o, 0, o.Now()
 	if err := s.p.load(w); err != nil {
@@ -99,6 +103,21 @@ func (s *Solver) Solve(ctx context.Context, w *Window, o ipmodel.Options, r *Res
 	s.finish(r)
 	s.ctx, s.o = nil, ipmodel.Options{}
 	return err
+}
+
+// asBid leaves winners where they have bid: what a node gives of further resources changes with its
+// cores, of which the layouts' flow knows nothing.
+func (s *Solver) asBid(ctx context.Context, w *Window, o ipmodel.Options, r *Result) error {
+	r.Rounds, r.Cuts = 0, 0
+	if err := s.packing.Solve(ctx, w.Fixed, o, &r.Result); err != nil {
+		return fmt.Errorf("layouts: %w", err)
+	}
+	r.FixedWorth, r.start, r.segs = r.Value, append(r.start[:0], 0), r.segs[:0]
+	for _, b := range r.Chosen {
+		r.segs = append(r.segs, w.Book.Allocation(int(b))...)
+		r.start = append(r.start, int32(len(r.segs)))
+	}
+	return nil
 }
 
 // addWhole adds the row of the whole machine's cores, for each table.

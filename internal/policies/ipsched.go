@@ -137,6 +137,8 @@ func (a *IPSched) openWindow(s *core.Snapshot, p *core.Plan) {
 		spec, why := a.normal(r)
 		if why != "" {
 			verdict{core.Never, why}.on(&d)
+		} else if spec.Uses != nil {
+			further.on(&d)
 		} else if r.Contiguous && !onOneNode(r) {
 			consecutive.on(&d)
 		} else if _, ok := a.masks.Number(r.Eligible); len(a.window) == a.width || !ok {
@@ -175,6 +177,7 @@ var (
 	lost        = verdict{core.Lost, "other jobs are worth more together"}
 	undecided   = verdict{core.TimedOut, "the time was over before it was decided on"}
 	consecutive = verdict{core.Unmodelled, "it asks for consecutive nodes, which the model of ipsched does not know"}
+	further     = verdict{core.Unmodelled, "it uses further resources, which the model of ipsched does not know"}
 	timedOut    = verdict{core.TimedOut,
 		"the time was over before the window was solved: no job starts, and the next window has half as many"}
 )

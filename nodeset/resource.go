@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package nodeset
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Limits of further resources.
+const (
+	// MaxResources is how many a machine may have.
+	MaxResources = 64
+	// MaxAmount is the most that a node may have of one, in the caller's units: 2 PB in MB.
+	MaxAmount = 1<<31 - 1
+	// MaxUse is the most of one that an allocation may take for each node, core or GPU.
+	MaxUse = 1<<31 - 1
+)
+
+// resource is a countable resource of the nodes beside cores and GPUs: memory, GPUs of one type,
+// shares of GPUs, ... in the caller's units.
+type resource struct {
+	name        string
+	total, free []int64 // by node; total is never written to
+}
+
+// Use is what an allocation takes of one further resource on each of its nodes: PerNode, PerCore
+// for each core that the node gives, and PerGPU for each GPU. A GPU of one type is a GPU that uses
+// one of a resource of that name.
+type Use struct {
+	Resource                 int // as AddResource numbers it
+	PerNode, PerCore, PerGPU int64
+}
+
+// Of is what a node that gives so many cores and GPUs gives of the resource.
+func (u Use) Of(cores uint16, gpus uint8) int64 {
+	return u.PerNode + u.PerCore*int64(cores) + u.PerGPU*int64(gpus)
+}
+
+// Uses is what an allocation takes of further resources, by ascending Resource; nil: nothing.
+type Uses []Use
+
+// Check reports the first fault of uses: resources that do not ascend, that there are not as many
+// of, or an amount that is negative or above MaxUse.
+func (u Uses) Check(resources int) error {
+	last := -1
+	for _, x := range u {
+		if x.Resource <= last || x.Resource >= resources {
+			return fmt.Errorf("resource %d: must be above %d, and there are %d", x.Resource, last, resources)
+		}
+		last = x.Resource
+		for _, amount := range [...]int64{x.PerNode, x.PerCore, x.PerGPU} {
+			if amount < 0 || amount > MaxUse {
+				return fmt.Errorf("resource %d: %d must be 0 to %d", x.Resource, amount, MaxUse)
+			}
+		}
+	}
+	return nil
+}
+
+// AddResource adds a resource of which node n has total[n], all free, and returns its number:
+// 0 for the first. total is copied. It fails for a name that is there, for other than a number for
+// each node, and beyond MaxResources and MaxAmount.
+func (t *Table) AddResource(name string, total []int64) (number int, err error) {
+	if _, there := t.Resource(name); there {
+		return 0, fmt.Errorf("resource %s: there are two", name)
+	}
+	if len(total) != t.Len() || len(t.more) == MaxResources {
+		return 0, fmt.Errorf("resource %s: %d numbers for %d nodes, at most %d resources",
+			name, len(total), t.Len(), MaxResources)
+	}
+	for n, amount := range total {
+		if amount < 0 || amount > MaxAmount {
+			return 0, fmt.Errorf("resource %s: node %d: %d must be 0 to %d", name, n, amount, MaxAmount)
+		}
+	}
+	t.more = append(t.more[:len(t.more):len(t.more)], resource{name, slices.Clone(total), slices.Clone(total)})
+	return len(t.more) - 1, nil
+}
+
+// Resources is how many further resources there are.
+func (t *Table) Resources() int { return len(t.more) }
+
+// Resource is the number of the resource of that name.
+func (t *Table) Resource(name string) (number int, ok bool) {
+	number = slices.IndexFunc(t.more, func(r resource) bool { return r.name == name })
+	return number, number >= 0
+}
+
+// ResourceName is the name of resource r, which has to be there.
+func (t *Table) ResourceName(r int) string { return t.more[r].name }
+
+// TotalOf is what each node has in all of resource r, by node, and FreeOf what it has free. They
+// belong to the table: read them only, and not after its next change.
+func (t *Table) TotalOf(r int) []int64 { return t.more[r].total }
+
+// FreeOf is told with TotalOf.
+func (t *Table) FreeOf(r int) []int64 { return t.more[r].free }
+
+// SetFreeOf sets what node n has free of resource r. It fails if that is more than its total, less
+// than 0, or if there is no such node or resource.
+func (t *Table) SetFreeOf(r, n int, amount int64) error {
+	if err := t.check(n); err != nil {
+		return err
+	}
+	if r < 0 || r >= len(t.more) {
+		return fmt.Errorf("there is no resource %d of %d", r, len(t.more))
+	}
+	if x := &t.more[r]; amount < 0 || amount > x.total[n] {
+		return fmt.Errorf("node %d: %d %s free of %d", n, amount, x.name, x.total[n])
+	}
+	t.more[r].free[n] = amount
+	return nil
+}
+
+// AllocateWith is Allocate, and takes what the nodes give of further resources. If anything
+// is not free it changes nothing and says what.
+func (t *Table) AllocateWith(segs []Segment, uses Uses) error {
+	if len(uses) == 0 {
+		return t.Allocate(segs)
+	}
+	if err := uses.Check(len(t.more)); err != nil {
+		return err
+	}
+	if err := CheckSegments(segs, t.Len()); err != nil {
+		return err
+	}
+	if n, u, s, ok := t.lackingOf(segs, uses); ok {
+		x := &t.more[u.Resource]
+		return fmt.Errorf("node %d has %d %s free: %d are asked for", n, x.free[n], x.name, u.Of(s.Cores, s.GPUs))
+	}
+	if err := t.Allocate(segs); err != nil {
+		return err
+	}
+	t.addOf(segs, uses, -1)
+	return nil
+}
+
+// ReleaseWith is Release, and gives back what AllocateWith has taken.
+func (t *Table) ReleaseWith(segs []Segment, uses Uses) error {
+	if len(uses) == 0 {
+		return t.Release(segs)
+	}
+	if err := uses.Check(len(t.more)); err != nil {
+		return err
+	}
+	if err := CheckSegments(segs, t.Len()); err != nil {
+		return err
+	}
+	for _, u := range uses {
+		x := &t.more[u.Resource]
+		for _, s := range segs {
+			for n := s.First; n <= s.Last; n++ {
+				if free := x.free[n] + u.Of(s.Cores, s.GPUs); free > x.total[n] {
+					return fmt.Errorf("node %d would have %d of %d %s free", n, free, x.total[n], x.name)
+				}
+			}
+		}
+	}
+	if err := t.Release(segs); err != nil {
+		return err
+	}
+	t.addOf(segs, uses, 1)
+	return nil
+}
+
+// FitsWith reports whether AllocateWith would take an allocation, which has to be in good form.
+func (t *Table) FitsWith(segs []Segment, uses Uses) bool {
+	_, _, _, lacks := t.lackingOf(segs, uses)
+	return !lacks && t.Fits(segs)
+}
+
+// lackingOf finds the first node that has too little of a further resource, if there is one.
+func (t *Table) lackingOf(segs []Segment, uses Uses) (node int32, u Use, s Segment, ok bool) {
+	for _, u := range uses {
+		free := t.more[u.Resource].free
+		for _, s := range segs {
+			amount := u.Of(s.Cores, s.GPUs)
+			for n := s.First; n <= s.Last; n++ {
+				if free[n] < amount {
+					return n, u, s, true
+				}
+			}
+		}
+	}
+	return 0, Use{}, Segment{}, false
+}
+
+// addOf gives what segs use of further resources back, sign being 1, or takes it, -1.
+func (t *Table) addOf(segs []Segment, uses Uses, sign int64) {
+	for _, u := range uses {
+		free := t.more[u.Resource].free
+		for _, s := range segs {
+			amount := sign * u.Of(s.Cores, s.GPUs)
+			for n := s.First; n <= s.Last; n++ {
+				free[n] += amount
+			}
+		}
+	}
+}
+
+// TakeGPUsWith takes more GPUs, and what they use, on node n, which has them.
+func (t *Table) TakeGPUsWith(n int, more uint8, uses Uses) error {
+	c := t.Free(n)
+	if c.GPUs < more {
+		return fmt.Errorf("node %d has %d GPUs free: %d more are asked for", n, c.GPUs, more)
+	}
+	for _, u := range uses {
+		if x := &t.more[u.Resource]; x.free[n] < u.PerGPU*int64(more) {
+			return fmt.Errorf("node %d has %d %s free for %d more GPUs", n, x.free[n], x.name, more)
+		}
+	}
+	for _, u := range uses {
+		t.more[u.Resource].free[n] -= u.PerGPU * int64(more)
+	}
+	c.GPUs -= more
+	return t.SetFree(n, c)
+}
+
+// LimitFrom sets what nodes first to last of t have free to what o, of the same machine, has free
+// for a request with these uses and at least so many GPUs a node: as many cores and as many GPUs as
+// its further resources suffice for. A node can then give the request some cores and GPUs if and
+// only if it has them free in t, as long as no resource is used both by core and by GPU where more
+// than gpus may be asked for. Other resources of t stay as they are.
+func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int) {
+	for n := first; n <= last; n++ {
+		c := Capacity{o.cores[n], o.gpus[n]}
+		for _, u := range uses {
+			c = u.limit(c, o.more[u.Resource].free[n], gpus)
+		}
+		if c.Cores != t.cores[n] || c.GPUs != t.gpus[n] {
+			t.mark(n>>6, t.put(n, c))
+		}
+	}
+}
+
+// LimitTotal is what node n has for such a request, as told with LimitFrom, while nothing runs.
+func (t *Table) LimitTotal(n int, uses Uses, gpus int) Capacity {
+	c := t.total[n]
+	for _, u := range uses {
+		c = u.limit(c, t.more[u.Resource].total[n], gpus)
+	}
+	return c
+}
+
+// limit is how much of c so much of the resource suffices for.
+func (u Use) limit(c Capacity, amount int64, gpus int) Capacity {
+	left := amount - u.PerNode
+	if left < 0 {
+		return Capacity{GPUs: c.GPUs}
+	}
+	if u.PerGPU > 0 {
+		c.GPUs = uint8(min(int64(c.GPUs), left/u.PerGPU))
+	}
+	if u.PerCore > 0 {
+		left = max(left-u.PerGPU*int64(gpus), 0)
+		c.Cores = uint16(min(int64(c.Cores), left/u.PerCore))
+	}
+	return c
+}
+
+// setLeastOf is SetLeast for the further resources.
+func (t *Table) setLeastOf(first, last int, a, b *Table) {
+	for r := range t.more {
+		x, y, z := t.more[r].free, a.more[r].free, b.more[r].free
+		for n := first; n <= last; n++ {
+			x[n] = min(y[n], z[n])
+		}
+	}
+}
+
+// copyResources makes t's further resources a copy of o's.
+func (t *Table) copyResources(o *Table) {
+	for cap(t.more) < len(o.more) {
+		t.more = append(t.more[:cap(t.more)], resource{})
+	}
+	t.more = t.more[:len(o.more)]
+	for i := range o.more {
+		x := &o.more[i]
+		t.more[i] = resource{x.name, x.total, append(t.more[i].free[:0], x.free...)}
+	}
+}
+
+// growResources gives the nodes that t has more than o nothing of each of o's resources.
+func (t *Table) growResources(o *Table) {
+	more := make([]int64, t.Len()-o.Len())
+	for i := range o.more {
+		x := &o.more[i]
+		t.more = append(t.more, resource{x.name, append(slices.Clone(x.total), more...), append(slices.Clone(x.free), more...)})
+	}
+}
