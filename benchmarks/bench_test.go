@@ -63,3 +63,17 @@ func BenchmarkModel(b *testing.B) {
 }
 
 func BenchmarkCycle(b *testing.B) { perWindow(b, Cycle) }
+
+// The same window without further resources, and with ever more.
+func BenchmarkResources(b *testing.B) {
+	for _, resources := range []int{0, 1, 6} {
+		b.Run(fmt.Sprintf("N=1024/J=200/resources=%d", resources), func(b *testing.B) {
+			w, err := NewWindow(1024, 200, 1)
+			require.NoError(b, err)
+			require.NoError(b, w.AddResources(resources, 1))
+			s, err := Cycle(w)
+			require.NoError(b, err)
+			measure(b, s)
+		})
+	}
+}

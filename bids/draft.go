@@ -166,7 +166,7 @@ func compareBool(a, b bool) int {
 }
 
 func (g *Generator) runDraft(d *draft, style draftStyle) {
-	g.rest.Reset(g.space.Now, g.space.Left)
+	g.rest.ResetLike(&g.views)
 	g.limits = g.limits[:0]
 	d.got = append(d.got[:0], make([]share, len(g.variants))...)
 	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)

@@ -10,6 +10,9 @@ import (
 // placeInDraft appends the allocation of a job on what the jobs before it have left.
 func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyle) ([]nodeset.Segment, int, bool) {
 	a, s := &g.variants[j], &g.specs[j]
+	if s.Uses != nil && g.noPlainRoom(a, s) {
+		return dst, 0, false
+	}
 	t := g.rest.For(s, a.Crosses)
 	if cores, _ := t.SumFree(); int64(s.Cores.Total) > cores {
 		return dst, 0, false
@@ -32,6 +35,23 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyl
 		dst = g.raiseAtOnce(dst, from, t, s)
 	}
 	return dst, s.GPUs.PerNode.Min, ok
+}
+
+// noPlainRoom reports whether a job has no place even if it took nothing of further resources, which
+// is faster to see. If it says no, there need not be one.
+func (g *Generator) noPlainRoom(a *Variant, s *Spec) bool {
+	plain := *s
+	plain.Uses = nil
+	key := keyOf(a, &plain, s.GPUs.PerNode.Min)
+	if g.limits.bar(&plain, key) {
+		return true
+	}
+	g.plain = g.rest.View(a.Crosses).Scan(g.plain[:0], plain.Query(s.GPUs.PerNode.Min))
+	if limitOf(key, g.plain).tooLittle(&plain) {
+		g.limits.learn(key, g.plain)
+		return true
+	}
+	return false
 }
 
 // placeWith places a job with k GPUs a node on t, of which only ever more is taken.

@@ -223,14 +223,33 @@ func (t *Table) TakeGPUsWith(n int, more uint8, uses Uses) error {
 // only if it has them free in t, as long as no resource is used both by core and by GPU where more
 // than gpus may be asked for. Other resources of t stay as they are.
 func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int) {
-	for n := first; n <= last; n++ {
-		c := Capacity{o.cores[n], o.gpus[n]}
+	var buf [64]Capacity
+	for first <= last { // a word at a time
+		end := min(last, first|63) + 1
+		room := buf[:end-first]
+		for i := range room {
+			room[i] = Capacity{o.cores[first+i], o.gpus[first+i]}
+		}
 		for _, u := range uses {
-			c = u.limit(c, o.more[u.Resource].free[n], gpus)
+			u.limitAll(room, o.more[u.Resource].free[first:end], gpus)
 		}
-		if c.Cores != t.cores[n] || c.GPUs != t.gpus[n] {
-			t.mark(n>>6, t.put(n, c))
+		any, changed := uint64(0), false
+		for i, c := range room {
+			if n := first + i; c.Cores != t.cores[n] || c.GPUs != t.gpus[n] {
+				any, changed = t.put(n, c), true
+			}
 		}
+		if changed {
+			t.mark(first>>6, any)
+		}
+		first = end
+	}
+}
+
+// limitAll limits what each of nodes has to what the amounts of the resource there suffice for.
+func (u Use) limitAll(room []Capacity, amounts []int64, gpus int) {
+	for i, amount := range amounts {
+		room[i] = u.limit(room[i], amount, gpus)
 	}
 }
 
@@ -249,12 +268,11 @@ func (u Use) limit(c Capacity, amount int64, gpus int) Capacity {
 	if left < 0 {
 		return Capacity{GPUs: c.GPUs}
 	}
-	if u.PerGPU > 0 {
-		c.GPUs = uint8(min(int64(c.GPUs), left/u.PerGPU))
+	if left < u.PerGPU*int64(c.GPUs) { // mostly there is enough, and no need to divide
+		c.GPUs = uint8(left / u.PerGPU)
 	}
-	if u.PerCore > 0 {
-		left = max(left-u.PerGPU*int64(gpus), 0)
-		c.Cores = uint16(min(int64(c.Cores), left/u.PerCore))
+	if left -= u.PerGPU * int64(gpus); u.PerCore > 0 && left < u.PerCore*int64(c.Cores) {
+		c.Cores = uint16(max(left, 0) / u.PerCore)
 	}
 	return c
 }

@@ -27,7 +27,7 @@ func lensOf(s *Spec, crosses int) lens {
 // follow the nodes that change. The zero limited is ready.
 type limited struct {
 	index  map[lens]int
-	tables []seen
+	tables []*seen
 	used   int
 	log    []Span // nodes that have changed
 }
@@ -45,16 +45,13 @@ func (l *limited) reset() {
 
 // changed notes that what is free on the nodes of segs is something else now.
 func (l *limited) changed(segs []nodeset.Segment) {
-	if l.used == 0 {
-		return
-	}
 	for _, s := range segs {
 		l.log = append(l.log, Span{int(s.First), int(s.Last)})
 	}
 }
 
-// of is what k sees of base, which has to be the same table at each call.
-func (l *limited) of(k lens, base *nodeset.Table) *nodeset.Table {
+// of is the table of k, and whether it has to be filled first.
+func (l *limited) of(k lens) (t *seen, fresh bool) {
 	i, ok := l.index[k]
 	if !ok {
 		if l.index == nil {
@@ -63,18 +60,17 @@ func (l *limited) of(k lens, base *nodeset.Table) *nodeset.Table {
 		i = l.used
 		l.index[k] = i
 		if l.used++; i == len(l.tables) {
-			l.tables = append(l.tables, seen{})
+			l.tables = append(l.tables, new(seen))
 		}
-		t := &l.tables[i]
-		t.CopyFreeFrom(base)
-		t.LimitFrom(base, 0, base.Len()-1, *k.uses, k.gpus)
-		t.upTo = len(l.log)
 	}
-	t := &l.tables[i]
+	return l.tables[i], !ok
+}
+
+// follow brings t, which s sees of base, up to date.
+func (l *limited) follow(t *seen, base *nodeset.Table, s *Spec) {
 	for ; t.upTo < len(l.log); t.upTo++ {
-		t.LimitFrom(base, l.log[t.upTo].First, l.log[t.upTo].Last, *k.uses, k.gpus)
+		t.LimitFrom(base, l.log[t.upTo].First, l.log[t.upTo].Last, *s.Uses, s.GPUs.PerNode.Min)
 	}
-	return &t.Table
 }
 
 // Limited is a table as one request after the other sees it. The zero Limited is ready; it keeps

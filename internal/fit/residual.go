@@ -15,6 +15,7 @@ type Residual struct {
 	left  []nodeset.Table
 	views []nodeset.Table // views[k]: least of now and left[:k], k >= 1
 	seen  limited         // of these
+	like  *Residual       // what this one was after Reset, or nil
 }
 
 // Reset begins with all that is free now, and that each reservation leaves, in the order in which
@@ -28,6 +29,20 @@ func (r *Residual) Reset(now *nodeset.Table, left []*nodeset.Table) {
 		r.views[k+1].Intersect(t)
 	}
 	r.seen.reset()
+	r.like = nil
+}
+
+// ResetLike begins with what o has, which must not change as long as r is used: what requests see
+// of o need not be found again.
+func (r *Residual) ResetLike(o *Residual) {
+	r.now.CopyFrom(&o.now)
+	r.left, r.views = resize(r.left, len(o.left)), resize(r.views, len(o.left)+1)
+	for k := range o.left {
+		r.left[k].CopyFrom(&o.left[k])
+		r.views[k+1].CopyFrom(&o.views[k+1])
+	}
+	r.seen.reset()
+	r.like = o
 }
 
 // For is what a job that asks for s and runs into the first crosses reservations may take: so many
@@ -37,7 +52,18 @@ func (r *Residual) For(s *Spec, crosses int) *nodeset.Table {
 	if s.Uses == nil {
 		return r.View(crosses)
 	}
-	return r.seen.of(lensOf(s, crosses), r.View(crosses))
+	t, fresh := r.seen.of(lensOf(s, crosses))
+	base := r.View(crosses)
+	if fresh && r.like != nil {
+		t.CopyFreeFrom(r.like.For(s, crosses))
+		t.upTo = 0
+	} else if fresh {
+		t.CopyFreeFrom(base)
+		t.LimitFrom(base, 0, base.Len()-1, *s.Uses, s.GPUs.PerNode.Min)
+		t.upTo = len(r.seen.log)
+	}
+	r.seen.follow(t, base, s)
+	return &t.Table
 }
 
 // View is For, for a job that takes nothing of further resources.
