@@ -22,7 +22,7 @@
  *   - a job, or one of its alternatives: the job is left out, why == AUCSCHED_FAULTY;
  *   - a priority above that of the job before: it counts as that one's, and the job takes part;
  *   - an offer, or a read: it is left out, and its job takes part without;
- *   - a running job, or one of its segments: what it holds is not free, and is never expected to be.
+ *   - a running job, or one of its segments or uses: what it holds is not free, and is never expected to be.
  * output.faults counts them; aucsched_last_error() then has the words for the first, with its array and index.
  * What is wrong with the nodes, or with the arrays as such (a length, NULL), is AUCSCHED_EINVAL.
  *
@@ -46,7 +46,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a structure, a code or a meaning below changes. */
-#define AUCSCHED_ABI 4
+#define AUCSCHED_ABI 5
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -65,6 +65,8 @@ extern "C" {
 #define AUCSCHED_MAX_GPUS 15 /* of a node */
 #define AUCSCHED_MAX_PRIORITY ((uint64_t) 1 << 40)
 #define AUCSCHED_MAX_FILE ((uint64_t) 1 << 60) /* bytes */
+#define AUCSCHED_MAX_RESOURCES 64
+#define AUCSCHED_MAX_AMOUNT INT32_MAX /* of a resource on a node, and of a use */
 #define AUCSCHED_NO_LIMIT UINT32_MAX /* a job without a time limit */
 #define AUCSCHED_NO_JOB UINT32_MAX /* no index of a job */
 
@@ -153,6 +155,27 @@ struct aucsched_read {
 	uint64_t bytes;    /* 1..AUCSCHED_MAX_FILE */
 };
 
+/*
+ * Further resources: whatever else nodes have so much of and jobs take, in the caller's units. Memory in MB, GPUs of
+ * one type (a job that wants these asks for GPUs, and uses one of that resource per GPU), other gres.
+ */
+
+/* What a node has of a resource. */
+struct aucsched_amount {
+	uint32_t total; /* at most AUCSCHED_MAX_AMOUNT */
+	uint32_t free;  /* 0..total */
+};
+
+/* What a job, an alternative or a running job takes of a resource on each of its nodes: per_node, and per_core for
+ * each core that the node gives it, and per_gpu for each GPU. Only a job with min_gpus == max_gpus may have
+ * both per_core and per_gpu of one resource. An alternative says all that it takes itself. */
+struct aucsched_use {
+	uint32_t of;       /* index in the array; uses are ascending by it, and by resource */
+	uint16_t resource; /* 0..resources_len - 1 */
+	uint16_t reserved; /* 0 */
+	uint32_t per_node, per_core, per_gpu;
+};
+
 struct aucsched_input {
 	uint32_t abi;  /* AUCSCHED_ABI */
 	uint32_t size; /* sizeof(struct aucsched_input) */
@@ -166,6 +189,8 @@ struct aucsched_input {
 	uint32_t alternatives_len;
 	uint32_t stores_len; /* 0: files are not looked at; otherwise nodes_len */
 	uint32_t job_reads_len, running_reads_len; /* 0 without stores */
+	uint32_t resources_len; /* how many further resources there are */
+	uint32_t job_uses_len, alternative_uses_len, running_uses_len;
 	uint32_t reserved;   /* 0 */
 	const struct aucsched_node *nodes;
 	const struct aucsched_running *running;
@@ -178,6 +203,11 @@ struct aucsched_input {
 	const struct aucsched_store *stores;
 	const struct aucsched_read *job_reads;
 	const struct aucsched_read *running_reads;
+	const struct aucsched_amount *amounts; /* resources_len * nodes_len: that of node n of resource r is
+						* amounts[r * nodes_len + n] */
+	const struct aucsched_use *job_uses;         /* of jobs */
+	const struct aucsched_use *alternative_uses; /* of alternatives */
+	const struct aucsched_use *running_uses;     /* of running */
 };
 
 /* Why a job does not start. */

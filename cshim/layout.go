@@ -24,6 +24,8 @@ var (
 	cDecision, decision       = C.struct_aucsched_decision{}, engine.Decision{}
 	cStore, store             = C.struct_aucsched_store{}, engine.Store{}
 	cRead, read               = C.struct_aucsched_read{}, engine.Read{}
+	cAmount, amount           = C.struct_aucsched_amount{}, engine.Amount{}
+	cUse, use                 = C.struct_aucsched_use{}, engine.Use{}
 
 	_ = [1]int{}[unsafe.Sizeof(cNode)-unsafe.Sizeof(node)]
 	_ = [1]int{}[unsafe.Offsetof(cNode.cores)-unsafe.Offsetof(node.Cores)]
@@ -97,7 +99,20 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cRead.file)-unsafe.Offsetof(read.File)]
 	_ = [1]int{}[unsafe.Offsetof(cRead.bytes)-unsafe.Offsetof(read.Bytes)]
 
+	_ = [1]int{}[unsafe.Sizeof(cAmount)-unsafe.Sizeof(amount)]
+	_ = [1]int{}[unsafe.Offsetof(cAmount.total)-unsafe.Offsetof(amount.Total)]
+	_ = [1]int{}[unsafe.Offsetof(cAmount.free)-unsafe.Offsetof(amount.Free)]
+
+	_ = [1]int{}[unsafe.Sizeof(cUse)-unsafe.Sizeof(use)]
+	_ = [1]int{}[unsafe.Offsetof(cUse.of)-unsafe.Offsetof(use.Of)]
+	_ = [1]int{}[unsafe.Offsetof(cUse.resource)-unsafe.Offsetof(use.Resource)]
+	_ = [1]int{}[unsafe.Offsetof(cUse.reserved)-unsafe.Offsetof(use.Reserved)]
+	_ = [1]int{}[unsafe.Offsetof(cUse.per_node)-unsafe.Offsetof(use.PerNode)]
+	_ = [1]int{}[unsafe.Offsetof(cUse.per_core)-unsafe.Offsetof(use.PerCore)]
+	_ = [1]int{}[unsafe.Offsetof(cUse.per_gpu)-unsafe.Offsetof(use.PerGPU)]
+
 	_ = [1]int{}[C.AUCSCHED_ABI-engine.ABI]
+	_ = [1]int{}[C.AUCSCHED_MAX_RESOURCES-engine.MaxResources]
 	_ = [1]int{}[C.AUCSCHED_MAX_NODES-engine.MaxNodes]
 	_ = [1]int{}[C.AUCSCHED_MAX_JOBS-engine.MaxJobs]
 	_ = [1]int{}[C.AUCSCHED_MAX_ALTERNATIVES-engine.MaxAlternatives]

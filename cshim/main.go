@@ -290,6 +290,13 @@ func view(in *C.aucsched_in) (engine.Input, error) {
 		JobReads:     slice[engine.Read](unsafe.Pointer(in.job_reads), uint64(in.job_reads_len), "job_reads", &fault),
 		RunningReads: slice[engine.Read](unsafe.Pointer(in.running_reads), uint64(in.running_reads_len), "running_reads", &fault),
 
+		Resources: int(in.resources_len),
+		Amounts:   slice[engine.Amount](unsafe.Pointer(in.amounts), uint64(in.resources_len)*uint64(in.nodes_len), "amounts", &fault),
+		JobUses:   slice[engine.Use](unsafe.Pointer(in.job_uses), uint64(in.job_uses_len), "job_uses", &fault),
+		AlternativeUses: slice[engine.Use](unsafe.Pointer(in.alternative_uses), uint64(in.alternative_uses_len),
+			"alternative_uses", &fault),
+		RunningUses: slice[engine.Use](unsafe.Pointer(in.running_uses), uint64(in.running_uses_len), "running_uses", &fault),
+
 		MaskCount: int(in.masks_len), MaskWords: int(in.mask_words),
 
 		OfferSegments: slice[engine.Segment](unsafe.Pointer(in.offer_segments), uint64(in.offer_segments_len), "offer_segments", &fault),

@@ -265,8 +265,8 @@ func (t *Table) LimitTotal(n int, uses Uses, gpus int) Capacity {
 // limit is how much of c so much of the resource suffices for.
 func (u Use) limit(c Capacity, amount int64, gpus int) Capacity {
 	left := amount - u.PerNode
-	if left < 0 {
-		return Capacity{GPUs: c.GPUs}
+	if left < 0 { // nothing but more GPUs for who is there already
+		left, c.Cores = amount, 0
 	}
 	if left < u.PerGPU*int64(c.GPUs) { // mostly there is enough, and no need to divide
 		c.GPUs = uint8(left / u.PerGPU)

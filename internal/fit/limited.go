@@ -28,9 +28,17 @@ func lensOf(s *Spec, crosses int) lens {
 type limited struct {
 	index  map[lens]int
 	tables []*seen
+	of     []lens // by table
 	used   int
+	next   int    // the table to be given up next, where there are as many as may be
 	log    []Span // nodes that have changed
 }
+
+// nodesSeen bounds the memory: so many nodes do all tables together have, or there are leastSeen.
+const (
+	nodesSeen = 1 << 22
+	leastSeen = 4
+)
 
 // seen is a table as a lens sees it, by the first upTo changes of the log.
 type seen struct {
@@ -40,7 +48,7 @@ type seen struct {
 
 func (l *limited) reset() {
 	clear(l.index)
-	l.used, l.log = 0, l.log[:0]
+	l.used, l.next, l.log = 0, 0, l.log[:0]
 }
 
 // changed notes that what is free on the nodes of segs is something else now.
@@ -50,20 +58,28 @@ func (l *limited) changed(segs []nodeset.Segment) {
 	}
 }
 
-// of is the table of k, and whether it has to be filled first.
-func (l *limited) of(k lens) (t *seen, fresh bool) {
+// at is the table of k for a machine of so many nodes, and whether it has to be filled first.
+func (l *limited) at(k lens, nodes int) (t *seen, fresh bool) {
 	i, ok := l.index[k]
-	if !ok {
-		if l.index == nil {
-			l.index = make(map[lens]int)
-		}
-		i = l.used
-		l.index[k] = i
-		if l.used++; i == len(l.tables) {
-			l.tables = append(l.tables, new(seen))
-		}
+	if ok {
+		return l.tables[i], false
 	}
-	return l.tables[i], !ok
+	if l.index == nil {
+		l.index = make(map[lens]int)
+	}
+	switch {
+	case l.used >= max(nodesSeen/nodes, leastSeen): // the oldest is given up
+		i, l.next = l.next, (l.next+1)%l.used
+		delete(l.index, l.of[i])
+	case l.used == len(l.tables):
+		l.tables, l.of = append(l.tables, new(seen)), append(l.of, lens{})
+		fallthrough
+	default:
+		i = l.used
+		l.used++
+	}
+	l.index[k], l.of[i] = i, k
+	return l.tables[i], true
 }
 
 // follow brings t, which s sees of base, up to date.

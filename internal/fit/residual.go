@@ -52,8 +52,8 @@ func (r *Residual) For(s *Spec, crosses int) *nodeset.Table {
 	if s.Uses == nil {
 		return r.View(crosses)
 	}
-	t, fresh := r.seen.of(lensOf(s, crosses))
 	base := r.View(crosses)
+	t, fresh := r.seen.at(lensOf(s, crosses), base.Len())
 	if fresh && r.like != nil {
 		t.CopyFreeFrom(r.like.For(s, crosses))
 		t.upTo = 0

@@ -9,13 +9,14 @@ import (
 // loadAlternatives gives jobs their alternatives. A job that has one with a fault does not take
 // part: it is not known what its user wants.
 func (s *snapshot) loadAlternatives(in *Input) {
-	s.others = s.others[:0]
+	s.others, s.otherAt = s.others[:0], s.otherAt[:0]
 	if most := min(len(in.Alternatives), len(in.Jobs)*MaxAlternatives); most > cap(s.others) {
 		s.others = make([]bids.Request, 0, most) // in one piece: jobs keep parts of it
 	}
 	least, from := uint32(0), 0 // the job that may come, and its first in others
 	for i := range in.Alternatives {
 		a := &in.Alternatives[i]
+		s.otherAt = append(s.otherAt, -1)
 		if uint64(a.Job) >= uint64(len(in.Jobs)) {
 			s.faults.add(flawed("alternatives", i, "job", a.Job, "there are %d jobs", uint64(len(in.Jobs))), -1)
 			continue
@@ -31,6 +32,7 @@ func (s *snapshot) loadAlternatives(in *Input) {
 			continue
 		}
 		job := a.job(&in.Jobs[a.Job])
+		s.otherAt[i] = int32(len(s.others))
 		s.others = append(s.others, s.request(&job))
 		s.jobs[a.Job].Alternatives = s.others[from:len(s.others):len(s.others)]
 	}

@@ -14,6 +14,7 @@ func check(in *Input, out *Output) error {
 		return fmt.Errorf("%d decisions on %d jobs", len(out.Decisions), len(in.Jobs))
 	}
 	cores, gpus := make([]int, len(in.Nodes)), make([]int, len(in.Nodes))
+	more := make([]uint64, len(in.Amounts))
 	starts := 0
 	for i, d := range out.Decisions {
 		if d.Why > Faulty || (d.Holders != 0 && !slices.ContainsFunc(in.JobReads, func(r Read) bool { return int(r.Job) == i })) {
@@ -31,6 +32,7 @@ func check(in *Input, out *Output) error {
 		asked, err := asked(in, i, int(d.Alternative))
 		if err == nil {
 			err = checkJob(in, i, asked, &d, segs, cores, gpus)
+			countMore(in, i, int(d.Alternative), segs, more)
 		}
 		if err != nil {
 			return fmt.Errorf("job %d: %w", i, err)
@@ -41,10 +43,38 @@ func check(in *Input, out *Output) error {
 			return fmt.Errorf("node %d: %d cores and %d GPUs of %+v", n, cores[n], gpus[n], in.Nodes[n])
 		}
 	}
+	for i, taken := range more {
+		if a := in.Amounts[i]; taken > uint64(a.Free) {
+			return fmt.Errorf("amounts[%d]: %d taken of %+v", i, taken, a)
+		}
+	}
 	if starts != out.Starts || out.Objective > out.Bound {
 		return fmt.Errorf("%d starts instead of %d, objective %v above %v", out.Starts, starts, out.Objective, out.Bound)
 	}
 	return nil
+}
+
+// countMore counts what the start of job i takes of further resources.
+func countMore(in *Input, i, number int, segs []Segment, more []uint64) {
+	uses, of := in.JobUses, i
+	if number > 0 {
+		uses = in.AlternativeUses
+		for of = 0; int(in.Alternatives[of].Job) != i || number > 1; of++ {
+			if int(in.Alternatives[of].Job) == i {
+				number--
+			}
+		}
+	}
+	for _, u := range uses {
+		if int(u.Of) != of {
+			continue
+		}
+		for _, s := range segs {
+			for n := s.First; n <= s.Last; n++ {
+				more[int(u.Resource)*len(in.Nodes)+int(n)] += uint64(u.PerNode) + uint64(u.PerCore)*uint64(s.Cores) + uint64(u.PerGPU)*uint64(s.GPUs)
+			}
+		}
+	}
 }
 
 // asked is job i with the request of that number.

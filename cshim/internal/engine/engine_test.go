@@ -368,6 +368,18 @@ func flat(data []byte) *Input {
 		return out
 	}
 	in.JobReads, in.RunningReads = reads(), reads()
+	in.Resources = int(min(next()/64, 3))
+	for range in.Resources*len(in.Nodes) + int(min(next()/100, 2)) {
+		in.Amounts = append(in.Amounts, Amount{uint32(next()), uint32(next() / 2)})
+	}
+	uses := func() (out []Use) {
+		for range min(next(), 12) {
+			out = append(out, Use{uint32(next() / 2), uint16(next() / 64), uint16(next() / 31 / 8),
+				uint32(next() / 2), uint32(next() / 16), uint32(next() / 8)})
+		}
+		return out
+	}
+	in.JobUses, in.AlternativeUses, in.RunningUses = uses(), uses(), uses()
 	return in
 }
 
@@ -420,6 +432,29 @@ func repair(in *Input) {
 	}
 	repairAlternatives(in)
 	in.repairReads()
+	in.repairResources()
+}
+
+// repairResources makes amounts those of the machine, and uses those of its jobs.
+func (in *Input) repairResources() {
+	in.Resources = min(in.Resources, len(in.Amounts)/len(in.Nodes), MaxResources)
+	in.Amounts = in.Amounts[:in.Resources*len(in.Nodes)]
+	for i := range in.Amounts {
+		in.Amounts[i].Free = min(in.Amounts[i].Free, in.Amounts[i].Total)
+	}
+	repair := func(uses []Use, elements int) []Use {
+		if in.Resources == 0 {
+			return nil
+		}
+		uses = uses[:min(len(uses), elements)]
+		for i := range uses {
+			uses[i].Of, uses[i].Reserved = uint32(i), 0
+			uses[i].Resource %= uint16(in.Resources)
+		}
+		return uses
+	}
+	in.JobUses, in.AlternativeUses = repair(in.JobUses, len(in.Jobs)), repair(in.AlternativeUses, len(in.Alternatives))
+	in.RunningUses = nil // what is free may leave no room for it
 }
 
 // repairReads makes stores and reads those of the machine and of its jobs.
@@ -549,6 +584,16 @@ func FuzzRawArrays(f *testing.F) {
 			for range rng.IntN(4) {
 				*reads = append(*reads, Read{rng.Uint32() >> rng.IntN(33), rng.Uint32N(9) / 8,
 					rng.Uint64N(9), rng.Uint64() >> rng.IntN(64)})
+			}
+		}
+		for range min(rng.IntN(3), 1) * rng.IntN(3) * len(in.Nodes) {
+			in.Amounts = append(in.Amounts, Amount{rng.Uint32() >> rng.IntN(32), rng.Uint32N(9)})
+		}
+		in.Resources = len(in.Amounts) / max(len(in.Nodes), 1)
+		for _, uses := range []*[]Use{&in.JobUses, &in.AlternativeUses, &in.RunningUses} {
+			for range rng.IntN(4) {
+				*uses = append(*uses, Use{rng.Uint32() >> rng.IntN(33), uint16(rng.Uint32N(3)), uint16(rng.Uint32N(9) / 8),
+					rng.Uint32() >> rng.IntN(32), rng.Uint32() >> rng.IntN(32), rng.Uint32() >> rng.IntN(32)})
 			}
 		}
 		var out Output

@@ -7,10 +7,11 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/residence"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
-const ABI = 4
+const ABI = 5
 
 // Limits of the input.
 const (
@@ -20,6 +21,7 @@ const (
 	MaxPriority     = 1 << 40
 	MaxFile         = residence.MaxBytes // bytes
 	MaxGPUsPerNode  = 15
+	MaxResources    = nodeset.MaxResources
 	NoLimit         = 1<<32 - 1 // Job.TimeLimit of a job without one
 )
 
@@ -99,6 +101,17 @@ type Read struct {
 	Bytes    uint64
 }
 
+// Amount is struct aucsched_amount: what a node has of a further resource.
+type Amount struct{ Total, Free uint32 }
+
+// Use is struct aucsched_use: what one element takes of a further resource.
+type Use struct {
+	Of                       uint32 // index of the element
+	Resource                 uint16
+	Reserved                 uint16
+	PerNode, PerCore, PerGPU uint32
+}
+
 // Input is one cycle's. The slices stay the caller's.
 type Input struct {
 	Now  int64 // seconds, any origin
@@ -122,6 +135,13 @@ type Input struct {
 	// JobReads and RunningReads are the files that Jobs and Running read,
 	// ascending by job, one a job.
 	JobReads, RunningReads []Read
+	// Resources is how many further resources there are, and Amounts what nodes have of them: that
+	// of node n of resource r is Amounts[r*len(Nodes)+n].
+	Resources int
+	Amounts   []Amount
+	// JobUses, AlternativeUses and RunningUses are what Jobs, Alternatives and Running take of
+	// these, ascending by element and resource.
+	JobUses, AlternativeUses, RunningUses []Use
 }
 
 // Why a job does not start.

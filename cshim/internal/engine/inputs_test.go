@@ -74,7 +74,59 @@ func randomInput(rng *rand.Rand, nodes, jobs int) *Input {
 			in.addAlternative(j, randomJob(rng, nodes, cores, gpus))
 		}
 	}
+	if rng.IntN(2) == 0 {
+		in.addResources(rng)
+	}
 	return in
+}
+
+// addResources adds further resources, and what running jobs, jobs and alternatives take of them.
+func (in *Input) addResources(rng *rand.Rand) {
+	in.Resources = 1 + rng.IntN(3)
+	for range in.Resources * len(in.Nodes) {
+		total := rng.Uint32N(300)
+		in.Amounts = append(in.Amounts, Amount{total, total})
+	}
+	use := func(i int, fixed bool, most uint32) (uses []Use) {
+		for r := range in.Resources {
+			u := Use{Of: uint32(i), Resource: uint16(r), PerNode: rng.Uint32N(most)}
+			switch rng.IntN(4) {
+			case 0:
+				continue
+			case 1:
+				u.PerCore = rng.Uint32N(most / 8)
+			case 2:
+				u.PerGPU = rng.Uint32N(most / 4)
+			default:
+				if fixed {
+					u.PerCore, u.PerGPU = rng.Uint32N(most/8), rng.Uint32N(most/4)
+				}
+			}
+			uses = append(uses, u)
+		}
+		return uses
+	}
+	for i := range in.Running {
+		for _, u := range use(i, true, 40) {
+			s := in.Segments[in.Running[i].FirstSegment]
+			takes := u.PerNode + u.PerCore*uint32(s.Cores) + u.PerGPU*uint32(s.GPUs)
+			row := in.Amounts[int(u.Resource)*len(in.Nodes):]
+			if slices.ContainsFunc(row[s.First:s.Last+1], func(a Amount) bool { return a.Free < takes }) {
+				continue
+			}
+			for n := s.First; n <= s.Last; n++ {
+				row[n].Free -= takes
+			}
+			in.RunningUses = append(in.RunningUses, u)
+		}
+	}
+	for i := range in.Jobs {
+		in.JobUses = append(in.JobUses, use(i, in.Jobs[i].MinGPUs == in.Jobs[i].MaxGPUs, 100)...)
+	}
+	for i := range in.Alternatives {
+		a := &in.Alternatives[i]
+		in.AlternativeUses = append(in.AlternativeUses, use(i, a.MinGPUs == a.MaxGPUs, 100)...)
+	}
 }
 
 // addOffer offers job j something that may suit it, or not.

@@ -27,6 +27,8 @@ type snapshot struct {
 	ids           []string
 	offers        []nodeset.Segment
 	others        []bids.Request // the jobs' alternatives
+	otherAt       []int32        // by alternative of the input: where in others, or -1
+	more          resources
 }
 
 // horizon bounds times after now, for sums to stay in range.
@@ -37,7 +39,10 @@ const horizon = 1 << 40
 func (s *snapshot) load(in *Input) error {
 	s.Now = 0 // times in core are counted from Input.Now on
 	s.faults.reset()
-	if err := s.loadNodes(in.Nodes); err != nil {
+	if err := s.loadNodes(in); err != nil {
+		return err
+	}
+	if err := s.resetUses(in); err != nil {
 		return err
 	}
 	if err := s.loadRunning(in); err != nil {
@@ -55,17 +60,23 @@ func (s *snapshot) load(in *Input) error {
 	case len(in.Offers) > MaxJobs:
 		return whole("offers", len(in.Offers), "there must be at most %d", MaxJobs)
 	}
+	s.loadJobUses(in)
 	s.loadAlternatives(in)
+	s.loadAlternativeUses(in)
 	s.loadOffers(in)
 	s.queue(len(in.Jobs))
 	return nil
 }
 
-func (s *snapshot) loadNodes(nodes []Node) error {
+func (s *snapshot) loadNodes(in *Input) error {
+	nodes := in.Nodes
 	if len(nodes) < 1 || len(nodes) > MaxNodes {
 		return whole("nodes", len(nodes), "there must be 1 to %d", MaxNodes)
 	}
-	same := len(nodes) == len(s.totals)
+	if err := amountsFault(in); err != nil {
+		return err
+	}
+	same := len(nodes) == len(s.totals) && s.more.sameTotals(in.Amounts)
 	for i := range nodes {
 		n := &nodes[i]
 		if fault := n.fault(); fault.Array != "" {
@@ -74,9 +85,12 @@ func (s *snapshot) loadNodes(nodes []Node) error {
 		same = same && s.totals[i] == nodeset.Capacity{Cores: n.Cores, GPUs: n.GPUs}
 	}
 	if !same {
-		if err := s.newMachine(nodes); err != nil {
+		if err := s.newMachine(in); err != nil {
 			return err
 		}
+	}
+	if err := s.setAmounts(in); err != nil {
+		return err
 	}
 	s.Tiers = s.Tiers[:0]
 	for i := range nodes {
@@ -107,10 +121,10 @@ func (n *Node) fault() (e InputError) {
 	return e
 }
 
-func (s *snapshot) newMachine(nodes []Node) error {
+func (s *snapshot) newMachine(in *Input) error {
 	s.totals = s.totals[:0]
-	for i := range nodes {
-		s.totals = append(s.totals, nodeset.Capacity{Cores: nodes[i].Cores, GPUs: nodes[i].GPUs})
+	for i := range in.Nodes {
+		s.totals = append(s.totals, nodeset.Capacity{Cores: in.Nodes[i].Cores, GPUs: in.Nodes[i].GPUs})
 	}
 	table, err := nodeset.New(s.totals)
 	if err != nil {
@@ -118,7 +132,7 @@ func (s *snapshot) newMachine(nodes []Node) error {
 		return fmt.Errorf("nodes: %w", err)
 	}
 	s.Nodes = table
-	return nil
+	return s.addResources(in)
 }
 
 func (s *snapshot) loadRunning(in *Input) error {
@@ -143,6 +157,7 @@ func (s *snapshot) loadRunning(in *Input) error {
 		}
 		s.Running = append(s.Running, core.Running{ID: s.ids[i], End: after(in.Now, r.End), Segs: s.segs[from:len(s.segs):len(s.segs)]})
 	}
+	s.loadRunningUses(in)
 	return nil
 }
 
