@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * Memory, which the library does not know of: the mask of a job has the nodes that have enough
- * for it, but not what others that start with it take there. See job_memory.h.
+ * Memory where the library does not count it, as its policy is a paper's (see resources.c): the
+ * mask of a job has the nodes that have enough for it, but not what others that start with it take
+ * there. See job_memory.h.
  *
  * Of the winners those that have no room beside the ones before them are put off to the next
  * cycle, which sees what is left. They haven't missed a start, and don't become Slurm's for it.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * Memory, which the library does not know of: winners that have no room for it beside each other.
+ * Memory, and winners that have no room for it beside each other where the library does not count it.
  */
 #ifndef AUC_JOB_MEMORY_H
 #define AUC_JOB_MEMORY_H

@@ -14,6 +14,7 @@
 #include "masks.h"
 #include "model.h"
 #include "nodes.h"
+#include "resources.h"
 
 static void _and_features(job_record_t *job_ptr, bitstr_t *nodes)
 {
@@ -53,8 +54,8 @@ static bool _memory_fits(const auc_snapshot_t *s,
 	uint64_t have = consumed ? s->free_memory[n] :
 		node_record_table_ptr[n]->real_memory;
 
-	if (!memory)
-		return true;
+	if (!memory || (consumed && s->counts_memory))
+		return true;	/* then the library knows */
 	if (!(request->memory & MEM_PER_CPU))
 		return have >= memory;
 	cpus = request->job.cores_per_node ? request->job.cores_per_node :
@@ -63,8 +64,8 @@ static bool _memory_fits(const auc_snapshot_t *s,
 }
 
 /*
- * Nodes with the job's type of GPU. Those with several types the library can't count, and is
- * shown them while they have enough of the type.
+ * Nodes with the job's type of GPU. Of those with several types the library counts each; one that
+ * it can't count it is shown where there are enough of it.
  */
 static bool _gpus_fit(const auc_snapshot_t *s, auc_request_t *request, int n)
 {
@@ -74,6 +75,8 @@ static bool _gpus_fit(const auc_snapshot_t *s, auc_request_t *request, int n)
 		return true;
 	if (s->gpu_type[n] != AUC_GPU_TYPES)
 		return false;
+	if (auc_counts_type(s, request->gpu_type))
+		return true;
 	gpus = auc_node_gpus(node_record_table_ptr[n]);
 	request->approximate = true;
 	return gpus && (auc_free_gpus(gpus, request->gpu_type) >=

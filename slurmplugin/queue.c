@@ -28,6 +28,7 @@
 #include "queue.h"
 #include "reason.h"
 #include "request_swap.h"
+#include "resources.h"
 #include "shape.h"
 
 /*
@@ -172,6 +173,7 @@ static int _tiers(list_t *queue, uint16_t *tiers, int most)
 /* A job's alternatives as the library is to see them. */
 typedef struct {
 	struct aucsched_alternative given[AUC_ALTERNATIVES];
+	auc_request_t requests[AUC_ALTERNATIVES];
 	uint8_t numbers[AUC_ALTERNATIVES];
 	uint8_t len;
 } alternatives_t;
@@ -182,25 +184,25 @@ typedef struct {
  * RET NULL, or why this alternative is left out
  */
 static const char *_look(auc_snapshot_t *s, const job_queue_rec_t *record,
-			 queue_state_t *state, struct aucsched_alternative *out)
+			 queue_state_t *state, auc_request_t *request,
+			 struct aucsched_alternative *out)
 {
 	job_record_t *job_ptr = record->job_ptr;
-	auc_request_t request;
 	bitstr_t *nodes = NULL;
-	const char *why = auc_model(job_ptr, record->part_ptr, &request);
+	const char *why = auc_model(job_ptr, record->part_ptr, request);
 
 	if (why)
 		return why;
 	if (job_limits_check(&job_ptr, false) != WAIT_NO_REASON)
 		return "limits";
-	if (!auc_limits_allow(s, job_ptr, &request))
+	if (!auc_limits_allow(s, job_ptr, request))
 		return "limits";
-	if (!auc_eligible_nodes(s, record, &request, &state->claims, &nodes,
+	if (!auc_eligible_nodes(s, record, request, &state->claims, &nodes,
 				&why))
 		return why ? why : "nodes";
 	if (!state->may_wake)
-		(void) auc_let_sleep(s, &request.job, nodes);
-	*out = auc_as_alternative(&request.job);
+		(void) auc_let_sleep(s, &request->job, nodes);
+	*out = auc_as_alternative(&request->job);
 	out->mask = auc_add_mask(s, &state->masks, nodes);
 	return NULL;
 }
@@ -233,7 +235,9 @@ static void _look_at_alternatives(auc_snapshot_t *s,
 			"limits" : "gres";
 
 		if (!rc) {
-			why = _look(s, record, state, &found->given[found->len]);
+			why = _look(s, record, state,
+				    &found->requests[found->len],
+				    &found->given[found->len]);
 			auc_swap_back(job_ptr, &kept);
 		}
 		if (why)
@@ -244,11 +248,13 @@ static void _look_at_alternatives(auc_snapshot_t *s,
 }
 
 /* The alternatives of the job that comes next into the snapshot. */
-static void _add_alternatives(auc_snapshot_t *s, const alternatives_t *found)
+static void _add_alternatives(auc_snapshot_t *s, const alternatives_t *found,
+			      const part_record_t *part_ptr)
 {
 	AUC_GROW(s->alternatives, s->alternatives_cap,
 		 s->in.alternatives_len + found->len);
 	for (int i = 0; i < found->len; i++) {
+		auc_add_alternative_uses(s, &found->requests[i], part_ptr);
 		s->alternatives[s->in.alternatives_len] = found->given[i];
 		s->alternatives[s->in.alternatives_len++].job = s->in.jobs_len;
 	}
@@ -265,7 +271,8 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		.approximate = request->approximate,
 		.lets_sleep = request->lets_sleep,
 		.alternatives = found->len,
-		.memory = auc_consumes_memory(record->part_ptr) ?
+		.memory = (!s->counts_memory &&
+			   auc_consumes_memory(record->part_ptr)) ?
 			request->memory : 0,
 		.threads = request->threads,
 	};
@@ -283,7 +290,8 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 	for (uint32_t i = 0; i < copies; i++) {
 		row.first_alternative = s->in.alternatives_len;
 		if (found->len)
-			_add_alternatives(s, found);
+			_add_alternatives(s, found, record->part_ptr);
+		auc_add_job_uses(s, request, record->part_ptr);
 		row.reads = auc_add_job_read(s, record->job_ptr);
 		s->jobs[s->in.jobs_len] = job;
 		s->rows[s->in.jobs_len++] = row;

@@ -5,12 +5,15 @@
  *
  * Job and node read locks. The snapshot owns its arrays.
  */
+#include <string.h>
+
 #include "aucsched.h"
 #include "compat.h"
 #include "cores.h"
 #include "files.h"
 #include "grow.h"
 #include "nodes.h"
+#include "resources.h"
 #include "running.h"
 #include "segment.h"
 
@@ -54,11 +57,12 @@ static void _add_segment(auc_snapshot_t *s, struct aucsched_running *running,
 
 /*
  * A job that holds nothing is not told of.
- * IN job_ptr - NULL: it is no job
+ * IN job_ptr, holding - NULL: it is no job
  */
 static void _end_running(auc_snapshot_t *s,
 			 const struct aucsched_running *running,
-			 const job_record_t *job_ptr)
+			 const job_record_t *job_ptr,
+			 const auc_holding_t *holding)
 {
 	if (!running->segments)
 		return;
@@ -66,6 +70,8 @@ static void _end_running(auc_snapshot_t *s,
 		auc_add_running_read(s, job_ptr);
 	AUC_GROW(s->running, s->running_cap, s->in.running_len + 1);
 	s->running[s->in.running_len++] = *running;
+	if (holding)
+		auc_add_running_uses(s, holding);
 }
 
 /*
@@ -92,11 +98,15 @@ static void _take_off(auc_snapshot_t *s, struct aucsched_running *running,
 		_add_segment(s, running, n, cores, gpus);
 }
 
-/* Takes what a job holds off its nodes, and remembers until when. */
+/*
+ * Takes what a job holds off its nodes, and remembers until when. Where it holds other amounts of
+ * further resources than on the nodes before, it goes on as another running job.
+ */
 static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 {
 	job_resources_t *held = job_ptr->job_resrcs;
 	int first = 0, at = 0, last = bit_fls(held->node_bitmap);
+	auc_holding_t here, before = { { 0 } };
 	struct aucsched_running running = {
 		.end = job_ptr->end_time,
 		.first_segment = s->in.running_segments_len,
@@ -113,11 +123,18 @@ static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 		taken = auc_gave_cores(job_ptr) ? 0 :
 			bit_set_count_range(held->core_bitmap, first,
 					    first + cores);
+		auc_look_at_holding(s, job_ptr, n, at, &here);
+		if (memcmp(&here, &before, sizeof(here))) {
+			_end_running(s, &running, job_ptr, &before);
+			running.first_segment = s->in.running_segments_len;
+			running.segments = 0;
+			before = here;
+		}
 		_take_off(s, &running, job_ptr, n, at, taken);
 		first += cores;
 		at++;
 	}
-	_end_running(s, &running, job_ptr);
+	_end_running(s, &running, job_ptr, &before);
 }
 
 /*
@@ -141,7 +158,7 @@ static void _add_busy(auc_snapshot_t *s)
 		_add_segment(s, &busy, n, node->free_cores, node->free_gpus);
 		node->free_cores = node->free_gpus = 0;
 	}
-	_end_running(s, &busy, NULL);
+	_end_running(s, &busy, NULL, NULL);
 }
 
 extern void auc_add_running(auc_snapshot_t *s)

@@ -254,6 +254,8 @@ static void _fill_in(auc_settings_t *settings)
 	/* In the systems of the papers nobody else starts jobs. */
 	bool alone = paper || _is_given(settings->engine, "policy", "ipsched");
 
+	settings->counts = !_is_given(settings->engine, "policy", "ipsched") &&
+		!_is_given(settings->engine, "policy", "auction1");
 	if (settings->beyond_waits < 0)
 		settings->beyond_waits = alone;
 	if (settings->net_s < 0)

@@ -14,6 +14,7 @@
 #include "nodes.h"
 #include "queue.h"
 #include "request_swap.h"
+#include "resources.h"
 #include "running.h"
 #include "snapshot.h"
 #include "tiers.h"
@@ -45,6 +46,10 @@ static void _point_to_arrays(auc_snapshot_t *s)
 	s->in.stores = s->stores;
 	s->in.job_reads = s->job_reads;
 	s->in.running_reads = s->running_reads;
+	s->in.amounts = s->amounts;
+	s->in.job_uses = s->job_uses;
+	s->in.alternative_uses = s->alternative_uses;
+	s->in.running_uses = s->running_uses;
 }
 
 extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
@@ -57,7 +62,9 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_add_tiers(s);
 	auc_add_asleep(s);
 	auc_add_stores(s, settings);
+	auc_begin_resources(s, settings);
 	auc_add_running(s);
+	auc_end_resources(s);
 	auc_add_queue(s, settings, hooks, cycle);
 	auc_memo_sweep(cycle);
 	_point_to_arrays(s);
@@ -77,6 +84,11 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 	xfree(s->stores);
 	xfree(s->job_reads);
 	xfree(s->running_reads);
+	xfree(s->amounts);
+	xfree(s->unheld);
+	xfree(s->job_uses);
+	xfree(s->alternative_uses);
+	xfree(s->running_uses);
 	xfree(s->free_memory);
 	xfree(s->gpu_type);
 	xfree(s->spare_gpus);

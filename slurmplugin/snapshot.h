@@ -23,12 +23,15 @@ typedef struct {
 	bool reads;		/* it names an input file */
 	bool lets_sleep;	/* it is not shown nodes that are powered down */
 	bool put_off;		/* it won, and waits for the next cycle: see job_memory.c */
-	uint64_t memory;	/* MB a node, or a CPU with MEM_PER_CPU; 0: none is consumed */
+	uint64_t memory;	/* MB a node, or a CPU with MEM_PER_CPU; 0: none, or the library counts it */
 	uint16_t threads;	/* CPUs a core */
 	uint8_t alternatives;	/* how many the library got */
 	uint8_t numbers[AUC_ALTERNATIVES]; /* of these, from 1 on */
 	uint32_t first_alternative; /* index in the snapshot's */
 } auc_row_t;
+
+/* So many resources beside cores and GPUs are counted at most: see resources.c. */
+#define AUC_RESOURCES 16
 
 typedef struct {
 	const char *why;	/* static text */
@@ -49,10 +52,17 @@ typedef struct {
 	struct aucsched_alternative *alternatives;
 	struct aucsched_store *stores;
 	struct aucsched_read *job_reads, *running_reads;
+	struct aucsched_amount *amounts;
+	struct aucsched_use *job_uses, *alternative_uses, *running_uses;
 	auc_row_t *rows;
 	size_t nodes_cap, running_cap, segments_cap, jobs_cap, masks_cap,
 		rows_cap, offers_cap, offer_segments_cap, alternatives_cap,
-		stores_cap, job_reads_cap, running_reads_cap;
+		stores_cap, job_reads_cap, running_reads_cap, amounts_cap,
+		job_uses_cap, alternative_uses_cap, running_uses_cap;
+	bool counts_memory;	/* it is resource 0 */
+	uint32_t types[AUC_RESOURCES]; /* [resource], of GPUs, but for memory */
+	uint32_t *unheld;	/* as amounts: held, by jobs that are not looked at yet */
+	size_t unheld_cap;
 	uint64_t *free_memory;	/* [node], MB */
 	uint32_t *gpu_type;	/* [node], 0: no GPUs, AUC_GPU_TYPES: several types */
 	uint8_t *spare_gpus;	/* [node], held by nobody */

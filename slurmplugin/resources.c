@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * Memory and types of GPUs as the library's further resources: see resources.h.
+ *
+ * Memory is resource 0 where it is counted, in MB. Each type of GPU that some node has beside
+ * another is one more, up to what there is room for; jobs that ask for such a type use one of it
+ * per GPU. Nodes of one type alone need none: masks tell them apart.
+ *
+ * The policies whose model is a paper's know of cores and GPUs only: for these nothing is
+ * counted, and job_memory.c puts off winners that have no room beside each other.
+ */
+#include <string.h>
+
+#include "grow.h"
+#include "job_memory.h"
+#include "model.h"
+#include "nodes.h"
+#include "resources.h"
+
+static uint32_t _of_type(const auc_snapshot_t *s, uint32_t type)
+{
+	for (uint32_t r = s->counts_memory; r < s->in.resources_len; r++)
+		if (s->types[r] == type)
+			return r;
+	return AUC_RESOURCES;
+}
+
+extern bool auc_counts_type(const auc_snapshot_t *s, uint32_t type)
+{
+	return _of_type(s, type) < AUC_RESOURCES;
+}
+
+static struct aucsched_amount *_amount(auc_snapshot_t *s, uint32_t r, int n)
+{
+	return &s->amounts[(size_t) r * s->in.nodes_len + n];
+}
+
+static bool _any_consumes_memory(void)
+{
+	part_record_t *part_ptr;
+	list_itr_t *iter = list_iterator_create(part_list);
+	bool any = false;
+
+	while (!any && (part_ptr = list_next(iter)))
+		any = auc_consumes_memory(part_ptr);
+	list_iterator_destroy(iter);
+	return any;
+}
+
+static void _add_types(auc_snapshot_t *s, const gres_node_state_t *gpus)
+{
+	for (int i = 0; i < gpus->type_cnt; i++) {
+		if (auc_counts_type(s, gpus->type_id[i]) ||
+		    (s->in.resources_len == AUC_RESOURCES))
+			continue;
+		s->types[s->in.resources_len++] = gpus->type_id[i];
+	}
+}
+
+/* GPUs of the type, whoever holds them. */
+static uint32_t _all_of_type(const gres_node_state_t *gpus, uint32_t type)
+{
+	uint64_t count = 0;
+
+	for (int i = 0; i < gpus->type_cnt; i++)
+		if (gpus->type_id[i] == type)
+			count += gpus->type_cnt_avail[i];
+	return MIN(count, INT32_MAX);
+}
+
+/* What a node has in all, and of types what is free. */
+static void _add_amounts(auc_snapshot_t *s, int n)
+{
+	node_record_t *node_ptr = node_record_table_ptr[n];
+	gres_node_state_t *gpus = node_ptr ? auc_node_gpus(node_ptr) : NULL;
+
+	for (uint32_t r = 0; r < s->in.resources_len; r++) {
+		struct aucsched_amount *a = _amount(s, r, n);
+
+		if (s->counts_memory && !r) {
+			a->total = MIN(s->free_memory[n], INT32_MAX);
+			continue;
+		}
+		a->total = gpus ? _all_of_type(gpus, s->types[r]) : 0;
+		a->free = gpus ? MIN(auc_free_gpus(gpus, s->types[r]), a->total) : 0;
+		if (!s->nodes[n].free_gpus)
+			a->free = 0;
+	}
+}
+
+extern void auc_begin_resources(auc_snapshot_t *s,
+				const auc_settings_t *settings)
+{
+	s->counts_memory = settings->counts && _any_consumes_memory();
+	s->in.resources_len = s->counts_memory;
+	if (!settings->counts)
+		return;
+	for (int n = 0; n < node_record_count; n++)
+		if (s->gpu_type[n] == AUC_GPU_TYPES)
+			_add_types(s, auc_node_gpus(node_record_table_ptr[n]));
+	AUC_GROW(s->amounts, s->amounts_cap,
+		 (size_t) s->in.resources_len * s->in.nodes_len);
+	AUC_GROW(s->unheld, s->unheld_cap,
+		 (size_t) s->in.resources_len * s->in.nodes_len);
+	for (int n = 0; n < node_record_count; n++)
+		_add_amounts(s, n);
+	for (size_t i = 0; i < (size_t) s->in.resources_len * s->in.nodes_len; i++)
+		s->unheld[i] = s->amounts[i].total - s->amounts[i].free;
+}
+
+/* How many of the devices that a job holds there are of the type. */
+static uint32_t _devices_of_type(const gres_job_state_t *held,
+				 const gres_node_state_t *gpus, int at,
+				 uint32_t type)
+{
+	uint32_t count = 0;
+
+	for (int t = 0; t < gpus->topo_cnt; t++)
+		if (gpus->topo_gres_bitmap[t] && (gpus->topo_type_id[t] == type) &&
+		    (bit_size(gpus->topo_gres_bitmap[t]) ==
+		     bit_size(held->gres_bit_alloc[at])))
+			count += bit_overlap(gpus->topo_gres_bitmap[t],
+					     held->gres_bit_alloc[at]);
+	return count;
+}
+
+static uint32_t _held_of_type(const job_record_t *job_ptr,
+			      const gres_node_state_t *gpus, int at,
+			      uint32_t type)
+{
+	uint32_t gpu = gres_build_id("gpu"), count = 0;
+	gres_state_t *gres;
+	list_itr_t *iter;
+
+	if (!job_ptr->gres_list_alloc || !gpus)
+		return 0;
+	iter = list_iterator_create(job_ptr->gres_list_alloc);
+	while ((gres = list_next(iter))) {
+		const gres_job_state_t *held = gres->gres_data;
+
+		if ((gres->plugin_id != gpu) || (at >= held->node_cnt))
+			continue;
+		if (gpus->topo_cnt && gpus->topo_gres_bitmap &&
+		    gpus->topo_type_id && held->gres_bit_alloc &&
+		    held->gres_bit_alloc[at])
+			count += _devices_of_type(held, gpus, at, type);
+		else if ((held->type_id == type) && held->gres_cnt_node_alloc)
+			count += held->gres_cnt_node_alloc[at];
+	}
+	list_iterator_destroy(iter);
+	return count;
+}
+
+extern void auc_look_at_holding(auc_snapshot_t *s, const job_record_t *job_ptr,
+				int n, int at, auc_holding_t *holding)
+{
+	const job_resources_t *held = job_ptr->job_resrcs;
+	gres_node_state_t *gpus = auc_node_gpus(node_record_table_ptr[n]);
+
+	memset(holding, 0, sizeof(*holding));
+	for (uint32_t r = 0; r < s->in.resources_len; r++) {
+		uint32_t *unheld = &s->unheld[(size_t) r * s->in.nodes_len + n];
+
+		if (s->counts_memory && !r) {
+			if (held->memory_allocated)
+				holding->amounts[r] = MIN(held->memory_allocated[at],
+							  MIN(s->free_memory[n], INT32_MAX));
+			continue;
+		}
+		/* No more than the node says that is held, by all jobs together. */
+		holding->amounts[r] = MIN(_held_of_type(job_ptr, gpus, at, s->types[r]),
+					  *unheld);
+		*unheld -= holding->amounts[r];
+	}
+}
+
+static struct aucsched_use *_next_use(struct aucsched_use **uses, size_t *cap,
+				      uint32_t *len, uint32_t of, uint32_t r)
+{
+	struct aucsched_use *use;
+
+	AUC_GROW(*uses, *cap, *len + 1);
+	use = &(*uses)[(*len)++];
+	*use = (struct aucsched_use) { .of = of, .resource = r };
+	return use;
+}
+
+extern void auc_add_running_uses(auc_snapshot_t *s, const auc_holding_t *holding)
+{
+	for (uint32_t r = 0; r < s->in.resources_len; r++)
+		if (holding->amounts[r])
+			_next_use(&s->running_uses, &s->running_uses_cap,
+				  &s->in.running_uses_len,
+				  s->in.running_len - 1, r)->per_node =
+				holding->amounts[r];
+}
+
+extern void auc_end_resources(auc_snapshot_t *s)
+{
+	if (!s->counts_memory)
+		return;
+	for (int n = 0; n < node_record_count; n++)
+		_amount(s, 0, n)->free = MIN(s->free_memory[n],
+					     _amount(s, 0, n)->total);
+}
+
+static void _add_uses(auc_snapshot_t *s, struct aucsched_use **uses, size_t *cap,
+		      uint32_t *len, uint32_t of, const auc_request_t *request,
+		      const part_record_t *part_ptr)
+{
+	uint64_t memory = request->memory & ~MEM_PER_CPU;
+
+	if (memory && s->counts_memory && auc_consumes_memory(part_ptr)) {
+		struct aucsched_use *use = _next_use(uses, cap, len, of, 0);
+
+		if (request->memory & MEM_PER_CPU)
+			use->per_core = MIN(memory * request->threads, INT32_MAX);
+		else
+			use->per_node = MIN(memory, INT32_MAX);
+	}
+	if (request->gpu_type && auc_counts_type(s, request->gpu_type))
+		_next_use(uses, cap, len, of,
+			  _of_type(s, request->gpu_type))->per_gpu = 1;
+}
+
+extern void auc_add_job_uses(auc_snapshot_t *s, const auc_request_t *request,
+			     const part_record_t *part_ptr)
+{
+	_add_uses(s, &s->job_uses, &s->job_uses_cap, &s->in.job_uses_len,
+		  s->in.jobs_len, request, part_ptr);
+}
+
+extern void auc_add_alternative_uses(auc_snapshot_t *s,
+				     const auc_request_t *request,
+				     const part_record_t *part_ptr)
+{
+	_add_uses(s, &s->alternative_uses, &s->alternative_uses_cap,
+		  &s->in.alternative_uses_len, s->in.alternatives_len, request,
+		  part_ptr);
+}
