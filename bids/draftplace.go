@@ -37,8 +37,8 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyl
 	return dst, s.GPUs.PerNode.Min, ok
 }
 
-// noPlainRoom reports whether a job has no place even if it took nothing of further resources, which
-// is faster to see. If it says no, there need not be one.
+// noPlainRoom reports whether a job has no place even if it took nothing of further resources,
+// which is faster to see. If it says no, there need not be one.
 func (g *Generator) noPlainRoom(a *Variant, s *Spec) bool {
 	plain := *s
 	plain.Uses = nil

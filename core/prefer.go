@@ -14,7 +14,8 @@ import (
 // preferences are the nodes on which jobs of a cycle would rather be, as masks of requests.
 type preferences struct {
 	nodes *nodeset.Table
-	whole fit.Residual                       // of these, of which nothing is taken; where there are further resources
+	// of these, of which nothing is taken; where there are further resources
+	whole fit.Residual
 	masks *fit.Masks                         // of the cycle
 	words []uint64                           // of the masks made in this cycle
 	made  map[[2]*nodeset.Mask]*nodeset.Mask // by preferred and eligible nodes
