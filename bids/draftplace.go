@@ -7,13 +7,25 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// placeInDraft appends the allocation of a job on what the jobs before it have left.
+// placeInDraft appends the allocation of a job on what the jobs before it have left. A place that
+// pays no heed to further resources mostly has enough of them, and is found far sooner; where there
+// is none, there is none at all.
 func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyle) ([]nodeset.Segment, int, bool) {
 	a, s := &g.variants[j], &g.specs[j]
-	if s.Uses != nil && g.noPlainRoom(a, s) {
-		return dst, 0, false
+	if s.Uses == nil {
+		return g.placeOn(dst, g.rest.View(a.Crosses), a, s, style)
 	}
-	t := g.rest.For(s, a.Crosses)
+	plain := *s
+	plain.Uses = nil
+	found, gpus, ok := g.placeOn(dst, g.rest.View(a.Crosses), a, &plain, style)
+	if !ok || g.rest.Fits(s, found[len(dst):], a.Crosses) {
+		return found, gpus, ok
+	}
+	return g.placeOn(found[:len(dst)], g.rest.For(s, a.Crosses), a, s, style)
+}
+
+// placeOn appends the allocation of a job on t, what it sees of what is left.
+func (g *Generator) placeOn(dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *Spec, style draftStyle) ([]nodeset.Segment, int, bool) {
 	if cores, _ := t.SumFree(); int64(s.Cores.Total) > cores {
 		return dst, 0, false
 	}
@@ -35,23 +47,6 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyl
 		dst = g.raiseAtOnce(dst, from, t, s)
 	}
 	return dst, s.GPUs.PerNode.Min, ok
-}
-
-// noPlainRoom reports whether a job has no place even if it took nothing of further resources,
-// which is faster to see. If it says no, there need not be one.
-func (g *Generator) noPlainRoom(a *Variant, s *Spec) bool {
-	plain := *s
-	plain.Uses = nil
-	key := keyOf(a, &plain, s.GPUs.PerNode.Min)
-	if g.limits.bar(&plain, key) {
-		return true
-	}
-	g.plain = g.rest.View(a.Crosses).Scan(g.plain[:0], plain.Query(s.GPUs.PerNode.Min))
-	if limitOf(key, g.plain).tooLittle(&plain) {
-		g.limits.learn(key, g.plain)
-		return true
-	}
-	return false
 }
 
 // placeWith places a job with k GPUs a node on t, of which only ever more is taken.

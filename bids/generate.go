@@ -45,7 +45,6 @@ type Generator struct {
 	raising  bool              // bids get all free GPUs of their nodes
 	raised   []nodeset.Segment // scratch
 	noGPU    nodeset.Mask
-	plain    []nodeset.Set
 	views    fit.Residual // never taken from: the full views of the space
 	scans    scanCache
 	nodes    nodeSetIndex

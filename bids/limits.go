@@ -35,7 +35,7 @@ func (x *limit) covers(k scanKey) bool {
 		(x.eligible == nil || x.eligible == k.eligible)
 }
 
-func (x limit) tooLittle(s *Spec) bool {
+func (x *limit) tooLittle(s *Spec) bool {
 	cores := int64(s.Cores.Total)
 	return x.nodes < s.Nodes.Min || x.cores < cores ||
 		s.Contiguous && (x.longest < s.Nodes.Min || x.largest < cores)
@@ -43,7 +43,13 @@ func (x limit) tooLittle(s *Spec) bool {
 
 // learn remembers the nodesets that a scan found.
 func (l *limits) learn(k scanKey, sets []nodeset.Set) {
-	x := limitOf(k, sets)
+	x := limit{scanKey: k}
+	for _, set := range sets {
+		x.nodes += set.Len()
+		x.cores += set.Cores
+		x.longest = max(x.longest, set.Len())
+		x.largest = max(x.largest, set.Cores)
+	}
 	for i := range *l {
 		if (*l)[i].scanKey == k {
 			(*l)[i] = x
@@ -53,16 +59,4 @@ func (l *limits) learn(k scanKey, sets []nodeset.Set) {
 	if len(*l) < maxLimits {
 		*l = append(*l, x)
 	}
-}
-
-// limitOf is what the nodesets of a scan have.
-func limitOf(k scanKey, sets []nodeset.Set) limit {
-	x := limit{scanKey: k}
-	for _, set := range sets {
-		x.nodes += set.Len()
-		x.cores += set.Cores
-		x.longest = max(x.longest, set.Len())
-		x.largest = max(x.largest, set.Cores)
-	}
-	return x
 }

@@ -249,7 +249,9 @@ func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int) {
 // limitAll limits what each of nodes has to what the amounts of the resource there suffice for.
 func (u Use) limitAll(room []Capacity, amounts []int64, gpus int) {
 	for i, amount := range amounts {
-		room[i] = u.limit(room[i], amount, gpus)
+		if room[i].Cores != 0 || u.PerGPU != 0 {
+			room[i] = u.limit(room[i], amount, gpus)
+		}
 	}
 }
 

@@ -187,7 +187,7 @@ func TestFurtherResourcesRefuse(t *testing.T) {
 		"node 1: 7 memory free of 6":                 func() error { return table.SetFreeOf(0, 1, 7) },
 		"there is no resource 1 of 1":                func() error { return table.SetFreeOf(1, 0, 0) },
 		"node 2 is outside 0-1":                      func() error { return table.SetFreeOf(0, 2, 0) },
-		"resource 1: must be above -1":               func() error { return table.AllocateWith([]Segment{{Cores: 1}}, Uses{{Resource: 1}}) },
+		"resource 1: must be above -1":               func() error { return table.AllocateWith([]Segment{{}}, Uses{{Resource: 1}}) },
 		"resource 0: must be above 0":                func() error { return Uses{{}, {}}.Check(1) },
 		"resource 0: -1 must be 0 to":                func() error { return Uses{{PerCore: -1}}.Check(1) },
 		"resource 0: 2147483648 must be 0 to":        func() error { return Uses{{PerGPU: MaxUse + 1}}.Check(1) },

@@ -74,6 +74,11 @@ func (r *Residual) View(crosses int) *nodeset.Table {
 	return &r.views[crosses]
 }
 
+// Fits reports whether Take would allocate.
+func (r *Residual) Fits(want *Spec, segs []nodeset.Segment, crosses int) bool {
+	return r.View(crosses).FitsWith(segs, want.More())
+}
+
 // Take allocates for a job that asks for want, and runs into the first crosses reservations. If
 // anything of it is not left, it takes nothing and says why, and which reservation lacks it.
 func (r *Residual) Take(want *Spec, segs []nodeset.Segment, crosses int) error {

@@ -71,7 +71,8 @@ func countMore(in *Input, i, number int, segs []Segment, more []uint64) {
 		}
 		for _, s := range segs {
 			for n := s.First; n <= s.Last; n++ {
-				more[int(u.Resource)*len(in.Nodes)+int(n)] += uint64(u.PerNode) + uint64(u.PerCore)*uint64(s.Cores) + uint64(u.PerGPU)*uint64(s.GPUs)
+				at := int(u.Resource)*len(in.Nodes) + int(n)
+				more[at] += uint64(u.PerNode) + uint64(u.PerCore)*uint64(s.Cores) + uint64(u.PerGPU)*uint64(s.GPUs)
 			}
 		}
 	}
