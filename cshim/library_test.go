@@ -51,7 +51,8 @@ var build = sync.OnceValue(func() (b built) {
 		return b
 	}
 	libraryDir = b.dir
-	out, err := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags", "-extldflags=-Wl,--version-script="+script,
+	// With -trimpath, as the plug-ins' Makefile has it, so that Go compiles all of it once.
+	out, err := exec.Command("go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags", "-extldflags=-Wl,--version-script="+script,
 		"-o", filepath.Join(b.dir, "libaucsched.so"), ".").CombinedOutput()
 	if err != nil {
 		b.err = fmt.Errorf("%w: %s", err, out)

@@ -42,9 +42,11 @@ func Tables() []Table { return slices.Concat(ipschedTables(), aucsched1Tables(),
 const All = "all"
 
 // Names are those of all tables, and All.
-func Names() []string {
+func Names() []string { return namesOf(Tables()) }
+
+func namesOf(tables []Table) []string {
 	var names []string
-	for _, t := range Tables() {
+	for _, t := range tables {
 		names = append(names, t.Name)
 	}
 	return append(names, All)
@@ -63,7 +65,8 @@ type Selection struct {
 // [Tables]. An unknown table is an error that lists the known ones; so is a
 // selection that leaves nothing of a table that was named.
 func Select(s Selection) ([]Table, error) {
-	names := Names()
+	tables := Tables()
+	names := namesOf(tables)
 	for _, n := range s.Tables {
 		if !slices.Contains(names, n) {
 			return nil, fmt.Errorf("table %q is unknown; known are %s%s", n, strings.Join(names, ", "), nearest.Hint(n, names))
@@ -71,7 +74,7 @@ func Select(s Selection) ([]Table, error) {
 	}
 	all := len(s.Tables) == 0 || slices.Contains(s.Tables, All)
 	var chosen []Table
-	for _, t := range Tables() {
+	for _, t := range tables {
 		if !all && !slices.Contains(s.Tables, t.Name) {
 			continue
 		}

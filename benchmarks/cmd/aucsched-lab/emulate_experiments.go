@@ -36,6 +36,7 @@ type experimentsFlags struct {
 
 func experimentsCommand() *cobra.Command {
 	var f experimentsFlags
+	names := experimentNames()
 	c := &cobra.Command{
 		Use:   "experiments [WORD...]",
 		Short: "Run the papers' experiments on a real Slurm and in the simulator, and print both beside the papers' figures",
@@ -45,7 +46,7 @@ goes on where it was interrupted. All of it takes hours.
 
 With --figures, what is in that file is not run, and what has been run is added to it.
 
-A WORD chooses the experiments whose name contains it: ` + strings.Join(experimentNames(), ", ") + `.`,
+A WORD chooses the experiments whose name contains it: ` + strings.Join(names, ", ") + `.`,
 		Example: "  aucsched emulate experiments esp S-V --seeds 1-3 --markdown emulation.md",
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
@@ -58,7 +59,7 @@ A WORD chooses the experiments whose name contains it: ` + strings.Join(experime
 	flags.BoolVar(&f.stored, "stored", false, "run nothing: the page of what is stored")
 	flags.BoolVar(&f.best, "best", false, "only backfill and our best settings")
 	f.where.register(flags)
-	c.ValidArgsFunction = cli.CompleteArgs(experimentNames()...)
+	c.ValidArgsFunction = cli.CompleteArgs(names...)
 	return c
 }
 

@@ -96,7 +96,8 @@ func (e *Experiment) shared(m *Method) []string {
 
 // Experiments are all of them.
 func Experiments() []Experiment {
-	return slices.Concat(espExperiments(), mixExperiments("S", 128, testS), mixExperiments("M", 256, testM), tsubameExperiments())
+	p := published(reproduce.Tables())
+	return slices.Concat(p.esp(), p.mix("S", 128, testS), p.mix("M", 256, testM), p.tsubame())
 }
 
 // Select are the experiments whose name contains one of the words; all without any.
@@ -141,26 +142,36 @@ func best(interval int, name string, more ...string) Method {
 		Args: append([]string{"--throughput", fmt.Sprintf("--interval=%d", interval)}, more...), Best: true}
 }
 
-// printed are the paper's figures of a row of a table of reproduce.
-func printed(table, workload, method string) map[string]float64 {
-	tables, err := reproduce.Select(reproduce.Selection{Tables: []string{table}})
-	if err != nil {
-		panic(err) // the tables are compiled in
-	}
-	for _, r := range tables[0].Rows {
-		if r.Workload == workload && r.Method == method {
-			return r.Paper
+// published are the tables of reproduce. They take long to read, and the command line names the
+// experiments whenever it starts.
+type published []reproduce.Table
+
+// row is what the paper prints in the first row of a table that will do. It must be there, as the
+// tables are compiled in.
+func (p published) row(table, what string, wanted func(r *reproduce.Row) bool) map[string]float64 {
+	for i := range p {
+		for k := range p[i].Rows {
+			if r := &p[i].Rows[k]; p[i].Name == table && wanted(r) {
+				return r.Paper
+			}
 		}
 	}
-	panic("matrix: no row " + method + " of " + workload + " in table " + table)
+	panic("matrix: no row " + what + " in table " + table)
 }
 
-// espExperiments are tables V and VI of ipsched, with the auction beside them.
-func espExperiments() []Experiment {
+// of is what a table prints of a method.
+func (p published) of(table, workload, method string) map[string]float64 {
+	return p.row(table, method+" of "+workload, func(r *reproduce.Row) bool {
+		return r.Workload == workload && r.Method == method
+	})
+}
+
+// esp are tables V and VI of ipsched, with the auction beside them.
+func (p published) esp() []Experiment {
 	ipsched := func(table, workload, method, objective string, more ...string) Method {
 		return Method{
 			Name: method, Scheduler: "ipsched", Args: append([]string{"--objective=" + objective, "--interval=4"}, more...),
-			Paper: printed(table, workload, method),
+			Paper: p.of(table, workload, method),
 		}
 	}
 	auctions := func(more ...string) []Method {
@@ -177,27 +188,27 @@ func espExperiments() []Experiment {
 		{Name: "esp-basic",
 			Title: "ESP, basic priorities (ipsched, table V, experiments 1 to 3): 1,024 nodes of 8 cores and 2 GPUs",
 			Args:  base("gen:esp", "basic"), Busy: busyLarge, BackfillTest: testLarge, Methods: append([]Method{
-				backfill(printed("ipsched-5", "priority basic", "1-SLURM: Backfill")),
+				backfill(p.of("ipsched-5", "priority basic", "1-SLURM: Backfill")),
 				ipsched("ipsched-5", "priority basic", "2: IPSCHED, "+size, "size"),
 				ipsched("ipsched-5", "priority basic", "3: IPSCHED, "+first, "priority"),
 			}, auctions()...)},
 		{Name: "esp-multifactor", Title: "ESP, multifactor priorities (ipsched, table V, experiments 4 to 6)",
 			Args: base("gen:esp", "multifactor"), Busy: busyLarge, BackfillTest: testLarge, Methods: append([]Method{
-				backfill(printed("ipsched-5", "priority multifactor", "4-SLURM: Backfill")),
+				backfill(p.of("ipsched-5", "priority multifactor", "4-SLURM: Backfill")),
 				ipsched("ipsched-5", "priority multifactor", "5: IPSCHED, "+first, "priority"),
 				ipsched("ipsched-5", "priority multifactor", "6: IPSCHED, "+size, "size"),
 			}, auctions("--objective=priority")...)},
 		{Name: "esp-random", Title: "ESP with random sizes, multifactor priorities (ipsched, table VI, experiments 7 and 8)",
 			Args: base("gen:esp-rand", "multifactor"), Busy: busyLarge, BackfillTest: testLarge,
 			Methods: append([]Method{
-				backfill(printed("ipsched-6", "priority multifactor", "7-SLURM: Backfill")),
+				backfill(p.of("ipsched-6", "priority multifactor", "7-SLURM: Backfill")),
 				ipsched("ipsched-6", "priority multifactor", "8: IPSCHED, "+size, "size", "--node-limits=false"),
 			}, auctions("--objective=priority")...)},
 	}
 }
 
-// mixExperiments are workloads IV and V of aucsched1 on a machine, tables 5 and 6.
-func mixExperiments(machine string, nodes int, test string) []Experiment {
+// mix are workloads IV and V of aucsched1 on a machine, tables 5 and 6.
+func (p published) mix(machine string, nodes int, test string) []Experiment {
 	table := map[string]string{"S": "aucsched1-5", "M": "aucsched1-6"}[machine]
 	var out []Experiment
 	for _, w := range []string{"IV.1", "IV.2", "IV.3", "V.1", "V.2", "V.3"} {
@@ -208,9 +219,9 @@ func mixExperiments(machine string, nodes int, test string) []Experiment {
 			Args: []string{fmt.Sprintf("--cluster=%dx8x2", nodes), "--workload=gen:" + w, "--priority=basic"},
 			Busy: busySmall, BackfillTest: test,
 			Methods: []Method{
-				backfill(paperRow(table, w, true)),
+				backfill(p.auction(table, w, true)),
 				{Name: "auction, papers' settings", Scheduler: "auction1",
-					Args: []string{"--paper", "--slurm-bids", "--interval=5"}, Paper: paperRow(table, w, false)},
+					Args: []string{"--paper", "--slurm-bids", "--interval=5"}, Paper: p.auction(table, w, false)},
 				best(5, "auction, our best settings"),
 			},
 		})
@@ -218,25 +229,18 @@ func mixExperiments(machine string, nodes int, test string) []Experiment {
 	return out
 }
 
-// paperRow is what a table of aucsched1 prints of a workload, for backfill or the auction.
-func paperRow(table, workload string, baseline bool) map[string]float64 {
-	tables, err := reproduce.Select(reproduce.Selection{Tables: []string{table}})
-	if err != nil {
-		panic(err)
-	}
-	for _, r := range tables[0].Rows {
-		if r.Workload == workload && r.Baseline == baseline {
-			return r.Paper
-		}
-	}
-	panic("matrix: no row of " + workload + " in table " + table)
+// auction is what a table of aucsched1 prints of a workload, for backfill or the auction.
+func (p published) auction(table, workload string, baseline bool) map[string]float64 {
+	return p.row(table, "of "+workload, func(r *reproduce.Row) bool {
+		return r.Workload == workload && r.Baseline == baseline
+	})
 }
 
-// tsubameExperiments are the first half of table 3 of aucsched2.
-func tsubameExperiments() []Experiment {
+// tsubame are the first half of table 3 of aucsched2.
+func (p published) tsubame() []Experiment {
 	var out []Experiment
 	for _, w := range []string{"1.NC", "1.HC", "1.FC"} {
-		paper := func(method string) map[string]float64 { return printed("aucsched2-3", w, method) }
+		paper := func(method string) map[string]float64 { return p.of("aucsched2-3", w, method) }
 		spec := "gen:tsubame-" + w
 		ranges := best(3, "auction with GPU ranges, our best settings")
 		ranges.Workload = spec + "-ranges"

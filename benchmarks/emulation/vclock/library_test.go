@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 // How a call says that it failed.
@@ -73,6 +74,7 @@ func requireFailed(t *testing.T, failing int, number syscall.Errno, w waited) {
 const late = 2 * time.Second
 
 func TestLibrary(t *testing.T) {
+	race.Slow(t)
 	p := newProbe(t)
 	t.Run("waits", p.testWaits)
 	t.Run("rate raised", p.testRaised)

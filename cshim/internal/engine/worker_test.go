@@ -220,8 +220,7 @@ func cycleWithin(t *testing.T, e *Engine, in *Input, deadline time.Duration) *Ou
 }
 
 func TestBadWorkersDoNoHarm(t *testing.T) {
-	in := hard()
-	alone := cycleBy(t, open(t, "reservations=0 work=1"), in)
+	alone := cycleBy(t, open(t, "reservations=0 work=1"), hard())
 	require.False(t, alone.Optimal)
 	for _, role := range []string{
 		"absent", "dead", "silent", "garbage", "hangs", "garbage later", "truncates", "truncates and hangs", "closes and hangs",
@@ -230,8 +229,9 @@ func TestBadWorkersDoNoHarm(t *testing.T) {
 	} {
 		for _, mode := range []string{"auto", "highs"} {
 			t.Run(mode+" "+role, func(t *testing.T) {
+				t.Parallel() // most of it is waiting for a worker that says nothing
 				e := withWorker(t, mode, role, nil)
-				out := cycleBy(t, e, in)
+				out := cycleBy(t, e, hard())
 				require.Equal(t, 1, out.WorkerFailures)
 				require.Error(t, e.WorkerFault())
 				require.False(t, out.Optimal, "nothing that it said is a proof")
