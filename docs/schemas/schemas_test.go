@@ -72,6 +72,7 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"window", "running", format.Running{}, false, nil},
 		{"window", "job", format.Job{}, false, nil},
 		{"window", "request", format.Request{}, false, nil},
+		{"window", "use", format.Use{}, false, nil},
 		{"plan", "", window.Outcome{}, true, nil},
 		{"plan", "decision", window.Decision{}, true, nil},
 		{"plan", "explanation", window.Explanation{}, true, nil},

@@ -40,6 +40,7 @@ func (p *parser) alternatives(what string, text json.RawMessage) (list []bids.Re
 		if j.Eligible != nil {
 			p.deferEligible(what+": "+field, *j.Eligible, func(m nodeset.Mask) { list[k].Eligible = m })
 		}
+		p.deferUses(what+": "+field, j.Uses, func() *bids.Request { return &list[k] })
 		list = append(list, r)
 	}
 	return list, nil

@@ -33,6 +33,20 @@
 //
 //	{"id": "J4", "priority": 5, "cores": 8, "eligible": "n[1-512]", "prefer": "n[7-8]"}
 //
+// Nodes may have up to 64 further resources, such as memory, GPUs of one type, licences of a node
+// or disk, under names and in units of the caller's. "resources" has what each of the nodes has in
+// all and "free_resources" what of it is free, which is what running jobs leave of a resource that
+// it does not name. "uses" says what a job takes on each of its nodes: so much a node, for each
+// core and for each GPU that the node gives it. A GPU of a type is a GPU that takes one of a
+// resource of that name. Jobs, alternatives and running jobs have it; its resources must be some
+// node's, if only 0 of them. Amounts are 0 to 2147483647. A job with a range of GPUs may not take a
+// resource both by core and by GPU:
+//
+//	{"name": "g[1-8]", "cores": 64, "gpus": 4,
+//	 "resources": {"memory": 512000, "gpu:a100": 4}, "free_resources": {"memory": 480000}}
+//	{"id": "J5", "priority": 5, "cores": 16, "gpus_per_node": 2,
+//	 "uses": {"memory": {"per_node": 1000, "per_core": 4000}, "gpu:a100": {"per_gpu": 1}}}
+//
 // A job may have alternatives, at most 8 further requests, each complete by itself, of which
 // the first is liked best:
 //

@@ -75,7 +75,7 @@ func (p *parser) node(i int, raw json.RawMessage) error {
 		p.up = append(p.up, up)
 		p.weight = append(p.weight, n.Weight)
 	}
-	return nil
+	return p.addLot(what, &n)
 }
 
 // expand is hostlist.Expand for at most as many names as a machine may have nodes.
@@ -125,6 +125,7 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 	// the window's time is 0
 	job := &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit, Since: -j.Waited}
 	p.namedNodes(what, &j, job)
+	p.deferUses(what, j.Uses, func() *bids.Request { return &job.Request })
 	if len(j.Alternatives) > 0 {
 		// the text is a copy of that part of raw
 		p.at = at + int64(bytes.Index(raw, j.Alternatives))
@@ -168,8 +169,15 @@ func (p *parser) runningJob(i int, raw json.RawMessage) error {
 		}
 		segs = append(segs, s)
 	}
-	p.running = append(p.running, core.Running{ID: j.ID, End: j.End, Segs: inOrder(segs)})
-	return p.checkHeld(what, segs)
+	uses, err := p.numbered(what, j.Uses)
+	if err != nil {
+		return err
+	}
+	p.running = append(p.running, core.Running{ID: j.ID, End: j.End, Segs: inOrder(segs), Uses: uses})
+	if err := p.checkHeld(what, segs); err != nil {
+		return err
+	}
+	return p.holdMore(what, uses, segs)
 }
 
 // hold takes what a running job has of node n off it, unless the file says what is free there.

@@ -17,32 +17,41 @@ import (
 // element decodes one object strictly: every field is known, in its own case, is there once, and is
 // not null, which could mean what an absent field does, or nothing at all.
 func (p *parser) element(what string, raw json.RawMessage, into any) error {
-	if raw[0] != '{' {
-		return p.fail("%s: expected an object, found %s", what, kindOf(raw))
-	}
 	from, known := p.at, p.fieldsOf(reflect.TypeOf(into).Elem())
-	seen := p.seen[:0]
-	err := members(raw, func(m member) error {
-		p.at = from + int64(m.at)
-		if slices.Contains(seen, m.key) {
-			return p.fail("%s: %s: is there twice", what, m.key)
-		}
-		seen = append(seen, m.key)
+	err := p.object(what, from, raw, func(m member) error {
 		if !slices.Contains(known, m.key) {
 			return p.fail("%s: unknown field %q%s", what, m.key, nearest.Hint(m.key, known))
 		}
-		if hasNull(m.value) {
-			return p.fail("%s: %s: is null: leave a field out that has no value", what, m.key)
-		}
-		return nil
+		return p.nested(what, m)
 	})
-	if p.seen = seen; err != nil {
+	if err != nil {
 		return err
 	}
 	if p.at = from; json.Unmarshal(raw, into) == nil {
 		return nil
 	}
 	return members(raw, func(m member) error { return p.decode(what, m, from, into) })
+}
+
+// object calls see for each member of an object that begins at at: p.at is where the member does.
+// It makes sure that it is an object, with no name twice, and none that is null.
+func (p *parser) object(what string, at int64, raw []byte, see func(member) error) error {
+	if p.at = at; raw[0] != '{' {
+		return p.fail("%s: expected an object, found %s", what, kindOf(raw))
+	}
+	from := len(p.seen)
+	defer func() { p.seen = p.seen[:from] }()
+	return members(raw, func(m member) error {
+		p.at = at + int64(m.at)
+		if slices.Contains(p.seen[from:], m.key) {
+			return p.fail("%s: %s: is there twice", what, m.key)
+		}
+		p.seen = append(p.seen, m.key)
+		if hasNull(m.value) {
+			return p.fail("%s: %s: is null: leave a field out that has no value", what, m.key)
+		}
+		return see(m)
+	})
 }
 
 // decode says what is wrong with a field, if anything is.
@@ -81,9 +90,10 @@ func (p *parser) fieldsOf(t reflect.Type) []string {
 	return names
 }
 
-// member is a field of an object, at an offset from the object's beginning.
+// member is a field of an object, and where it and its value begin, from the object's beginning.
 type member struct {
 	at    int
+	begin int
 	key   string
 	value []byte
 }
@@ -101,9 +111,9 @@ func members(object []byte, see func(member) error) error {
 				return err
 			}
 		}
-		begin := skipSpace(object, 1+skipSpace(object, end)) // after the colon
-		i = skipValue(object, begin)
-		m.value = object[begin:i]
+		m.begin = skipSpace(object, 1+skipSpace(object, end)) // after the colon
+		i = skipValue(object, m.begin)
+		m.value = object[m.begin:i]
 		if err := see(m); err != nil {
 			return err
 		}

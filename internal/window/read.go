@@ -44,7 +44,7 @@ func Read(r io.Reader, name string) (*Window, error) {
 		return nil, fmt.Errorf("%s:1: %w", name, err)
 	}
 	p := &parser{name: name, text: text, index: make(map[string]int), jobs: make(map[string]bool),
-		fields: make(map[reflect.Type][]string)}
+		fields: make(map[reflect.Type][]string), resources: make(map[string]bool), heldMore: make(map[share]int64)}
 	if err := p.document(); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,14 @@ type parser struct {
 	deferred []located                   // running jobs, read before the nodes they name
 	masks    []mask                      // lists of nodes of waiting jobs, likewise
 	fields   map[reflect.Type][]string   // names that an element's type knows
-	seen     []string                    // scratch: names of an element's fields
+	// scratch: names of the fields of the objects that are open
+	seen []string
+
+	resources map[string]bool // further ones
+	lots      []lot           // of nodes, in their order
+	uses      []taken         // by waiting jobs, like masks
+	order     []string        // of resources, by number; once all nodes are known
+	heldMore  map[share]int64 // by running jobs
 }
 
 type located struct {
@@ -122,6 +129,9 @@ func (p *parser) document() error {
 		if err := p.runningJob(i, e.raw); err != nil {
 			return err
 		}
+	}
+	if err := p.setUses(); err != nil {
+		return err
 	}
 	return p.setMasks()
 }
@@ -202,6 +212,9 @@ func (p *parser) window() (*Window, error) {
 		if !p.up[n] {
 			t.SetUp(n, false)
 		}
+	}
+	if err := p.addResources(t); err != nil {
+		return nil, p.fail("nodes: %v", err)
 	}
 	w := &Window{Names: p.names}
 	w.Snapshot = core.Snapshot{Nodes: t, Tiers: tiersOf(p.weight), Pending: p.queue, Running: p.running}

@@ -197,6 +197,9 @@ func TestExamples(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(good)
+	f.Add(rich)
+	f.Add(`{"nodes":[{"name":"n1","cores":4,"gpus":2,"resources":{"m":9,"m":1},"free_resources":{"m":3}}],` +
+		`"jobs":[{"id":"a","priority":3,"cores":1,"gpus_per_node":"0-2","uses":{"m":{"per_core":1,"per_gpu":2}}}]}`)
 	f.Add(`{"nodes":[{"name":"n[1-3]","cores":8,"gpus":3,"free_gpus":2}],"jobs":[{"id":"a",` +
 		`"priority":3,"cores":9,"nodes":"2-3","gpus_per_node":"1-3","gpus_uniform":false,` +
 		`"alternatives":[{"cores":30},{"nodes":2,"tasks_per_node":2,"gpus_per_node":"0-2",` +

@@ -34,6 +34,9 @@ type Node struct {
 	FreeGPUs  *int   `json:"free_gpus,omitempty"`
 	State     string `json:"state,omitempty"`
 	Weight    int64  `json:"weight,omitempty"`
+	// Resources are further ones, and FreeResources what is free of them.
+	Resources     Amounts `json:"resources,omitempty"`
+	FreeResources Amounts `json:"free_resources,omitempty"`
 }
 
 // Job is a waiting job.
@@ -59,6 +62,7 @@ type Request struct {
 	Contiguous   bool  `json:"contiguous,omitempty"`
 	// Eligible are the nodes that may be used: absent for all, empty for none.
 	Eligible *string `json:"eligible,omitempty"`
+	Uses     Uses    `json:"uses,omitempty"`
 }
 
 // Running is a job that holds nodes.
@@ -68,6 +72,7 @@ type Running struct {
 	Cores PerNode `json:"cores_per_node"`
 	GPUs  PerNode `json:"gpus_per_node,omitempty"`
 	End   int64   `json:"end_s"`
+	Uses  Uses    `json:"uses,omitempty"`
 }
 
 // Range is N or MIN-MAX, as a JSON number or string; the zero value is absent.

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package format
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Amounts are numbers by the name of a further resource, in the caller's units.
+type Amounts map[string]int64
+
+// Uses is what an allocation takes of further resources on each of its nodes, by name.
+type Uses map[string]Use
+
+// Use is what an allocation takes of one further resource on each of its nodes.
+type Use struct {
+	PerNode int64 `json:"per_node,omitempty"`
+	PerCore int64 `json:"per_core,omitempty"`
+	PerGPU  int64 `json:"per_gpu,omitempty"`
+}
+
+// maxResourceName is how long the name of a further resource may be, in bytes.
+const maxResourceName = 64
+
+// CheckResource reports what is no name of a further resource: it is 1 to 64 printable characters
+// of ASCII, no space among them, and none of what a node has besides.
+func CheckResource(name string) error {
+	odd := func(c rune) bool { return c <= ' ' || c > '~' }
+	if name == "" || len(name) > maxResourceName || strings.ContainsFunc(name, odd) {
+		return fmt.Errorf("%.80q is not a name of 1 to %d printable characters without spaces", name, maxResourceName)
+	}
+	if slices.Contains([]string{"nodes", "cores", "gpus", "cores_per_node", "gpus_per_node", "contiguous"}, name) {
+		return fmt.Errorf("%q is no further resource: nodes have fields for these", name)
+	}
+	return nil
+}
+
+// Numbered is uses with each resource by its number, such that take nothing left out; nil if none
+// is left. unknown is the first name that has no number.
+func (u Uses) Numbered(number func(name string) (int, bool)) (uses nodeset.Uses, unknown string) {
+	for _, name := range slices.Sorted(maps.Keys(u)) {
+		r, ok := number(name)
+		if !ok {
+			return nil, name
+		}
+		if x := u[name]; x != (Use{}) {
+			uses = append(uses, nodeset.Use{Resource: r, PerNode: x.PerNode, PerCore: x.PerCore, PerGPU: x.PerGPU})
+		}
+	}
+	slices.SortFunc(uses, func(a, b nodeset.Use) int { return a.Resource - b.Resource })
+	return uses, ""
+}
