@@ -64,7 +64,22 @@ func BenchmarkModel(b *testing.B) {
 
 func BenchmarkCycle(b *testing.B) { perWindow(b, Cycle) }
 
-// The same window without further resources, and with ever more.
+// The same window with six further resources as at a site.
+func BenchmarkSite(b *testing.B) {
+	for _, n := range []int{128, 1024, 10_000} {
+		b.Run(fmt.Sprintf("N=%d/J=200", n), func(b *testing.B) {
+			w, err := NewWindow(n, 200, 1)
+			require.NoError(b, err)
+			require.NoError(b, w.AddSite(1))
+			s, err := Cycle(w)
+			require.NoError(b, err)
+			measure(b, s)
+		})
+	}
+}
+
+// The same window without further resources, and with ever more, of which each job wants another
+// amount.
 func BenchmarkResources(b *testing.B) {
 	for _, resources := range []int{0, 1, 6} {
 		b.Run(fmt.Sprintf("N=1024/J=200/resources=%d", resources), func(b *testing.B) {

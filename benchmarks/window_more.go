@@ -45,3 +45,49 @@ func (w *Window) AddResources(resources int, seed uint64) error {
 	}
 	return w.setVariants()
 }
+
+// AddSite gives the machine six further resources as a site has them: memory, of which most jobs
+// want less a core than there is, GPUs of two types, half of the nodes of each, which half of the
+// GPU jobs tell apart, and three of which few jobs want any.
+func (w *Window) AddSite(seed uint64) error {
+	rng := rand.New(rand.NewPCG(seed, 4))
+	t := w.Snapshot.Nodes
+	memory, first, second, rare := make([]int64, t.Len()), make([]int64, t.Len()), make([]int64, t.Len()), make([]int64, t.Len())
+	for n := range memory {
+		memory[n], rare[n] = perCore*CoresPerNode, 2
+		if n%2 == 0 {
+			first[n] = int64(t.Total(n).GPUs)
+		} else {
+			second[n] = int64(t.Total(n).GPUs)
+		}
+	}
+	for k, total := range [][]int64{memory, first, second, rare, rare, rare} {
+		if _, err := t.AddResource(fmt.Sprintf("resource %d", k), total); err != nil {
+			return err
+		}
+	}
+	for n := range memory {
+		busy := int64(t.Total(n).Cores - t.Free(n).Cores)
+		if err := t.SetFreeOf(0, n, memory[n]-busy*perCore/2); err != nil {
+			return err
+		}
+		for k := 1; k <= 2; k++ {
+			if err := t.SetFreeOf(k, n, min(t.TotalOf(k)[n], int64(t.Free(n).GPUs))); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range w.Snapshot.Running {
+		w.Snapshot.Running[i].Uses = nodeset.Uses{{PerCore: perCore / 2}}
+	}
+	for _, job := range w.Snapshot.Pending {
+		job.Uses = nodeset.Uses{{PerCore: perCore / 4 << rng.IntN(4)}}
+		if job.MinGPUs > 0 && rng.IntN(2) == 0 {
+			job.Uses = append(job.Uses, nodeset.Use{Resource: 1 + rng.IntN(2), PerGPU: 1})
+		}
+		if rng.IntN(20) == 0 {
+			job.Uses = append(job.Uses, nodeset.Use{Resource: 3 + rng.IntN(3), PerNode: 1})
+		}
+	}
+	return w.setVariants()
+}
