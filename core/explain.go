@@ -106,8 +106,9 @@ type Rival struct {
 	// Job is the job's index in Snapshot.Pending, or in Snapshot.Running if it Holds.
 	Job int
 	// Segs is what it has on nodes of Explanation.Place; of a job that Waits, what it
-	// would take of the other's nodes is on these.
+	// would take of the other's nodes is on these. Uses is what goes with it of further resources.
 	Segs []nodeset.Segment
+	Uses nodeset.Uses
 	// Worth is as in Explanation; 0 for jobs that run.
 	Worth float64
 	// At is the second by which it ends (Holds, Wins) or from which its place is

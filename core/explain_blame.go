@@ -93,15 +93,14 @@ func (e *inquiry) blameRunning() {
 		if end := max(r.End, e.s.Now+1); end <= at {
 			segs := e.onUpNodes(r.Segs)
 			must(t.ReleaseWith(segs, r.Uses))
-			suspects = append(suspects, Rival{Role: Holds, Job: i, Segs: segs, At: end})
+			suspects = append(suspects, Rival{Role: Holds, Job: i, Segs: segs, Uses: r.Uses, At: end})
 		}
 	}
 	slices.SortStableFunc(suspects, func(a, b Rival) int { return cmp.Compare(b.At, a.At) })
 	for _, r := range suspects {
-		uses := e.s.Running[r.Job].Uses
-		must(t.AllocateWith(r.Segs, uses))
+		must(t.AllocateWith(r.Segs, r.Uses))
 		if _, ok := e.fits(t, e.job); !ok {
-			must(t.ReleaseWith(r.Segs, uses))
+			must(t.ReleaseWith(r.Segs, r.Uses))
 			e.x.Rivals = append(e.x.Rivals, r)
 		}
 	}
@@ -136,15 +135,15 @@ func (e *Explainer) onUpNodes(segs []nodeset.Segment) []nodeset.Segment {
 func (e *inquiry) blameWindow() {
 	winners := make([]Rival, 0, len(e.started))
 	for _, i := range e.started {
-		other := e.s.Pending[i]
-		winners = append(winners, Rival{Role: Wins, Job: i, Segs: e.decisionOf(i).Segs,
+		other, d := e.s.Pending[i], e.decisionOf(i)
+		winners = append(winners, Rival{Role: Wins, Job: i, Segs: d.Segs, Uses: d.Uses,
 			Worth: e.worth(e.asked(other)), At: e.s.Now + other.TimeLimit})
 	}
 	slices.SortStableFunc(winners, func(a, b Rival) int { return cmp.Compare(b.Worth, a.Worth) })
 	var keepers []Rival
 	for _, r := range e.reserved {
 		if r.Job != e.x.Decision.Job && r.Start < e.s.Now+e.job.TimeLimit {
-			keepers = append(keepers, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs,
+			keepers = append(keepers, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs, Uses: r.Uses,
 				Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
 		}
 	}
@@ -174,7 +173,7 @@ func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 	var guilty []Rival
 	for _, r := range suspects {
 		if r.Role == Wins {
-			must(p.start(r.Segs, e.decisionOf(r.Job).Uses, r.At))
+			must(p.start(r.Segs, r.Uses, r.At))
 		} else {
 			e.reserveAgain(r)
 		}
@@ -183,7 +182,7 @@ func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 		}
 		guilty = append(guilty, r)
 		if r.Role == Wins {
-			must(p.now.ReleaseWith(r.Segs, e.decisionOf(r.Job).Uses))
+			must(p.now.ReleaseWith(r.Segs, r.Uses))
 			p.ends = p.ends[:len(p.ends)-1]
 		} else {
 			p.reserved = slices.DeleteFunc(p.reserved, func(o reservation) bool { return o.Job == r.Job })
@@ -267,7 +266,8 @@ func (e *Explainer) against(x *Explanation) {
 			e.about(other, job).blame()
 			for _, r := range other.Rivals {
 				if r.Role == Wins {
-					e.waiting[r.Job] = append(e.waiting[r.Job], Rival{Role: Waits, Job: d.Job, Segs: r.Segs, Worth: e.worth(job)})
+					e.waiting[r.Job] = append(e.waiting[r.Job],
+						Rival{Role: Waits, Job: d.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worth(job)})
 				}
 			}
 		}

@@ -57,6 +57,7 @@ func (e *inquiry) dimensions() []dimension {
 	}
 	d = append(d, e.shorter()...)
 	add(e.job.MinGPUs, fewerGPUs, "gpus_per_node")
+	d = append(d, e.usingLess()...)
 	fixed := fixedNodes(&e.job.Request)
 	switch {
 	case fixed > 0: // cores are nodes times tasks per node
@@ -161,8 +162,8 @@ func (d *dimension) probes() []int64 {
 	return p
 }
 
-// changes lists what differs between two requests, and how much in all.
-func changes(a, b *Job) (list []Change, size float64) {
+// changes lists what differs between two requests on the machine of t, and how much in all.
+func changes(t *nodeset.Table, a, b *Job) (list []Change, size float64) {
 	add := func(field, from, to string, relative float64) {
 		if from != to {
 			list, size = append(list, Change{field, from, to}), size+relative
@@ -175,6 +176,10 @@ func changes(a, b *Job) (list []Change, size float64) {
 	count("time_limit_s", a.TimeLimit, b.TimeLimit)
 	add("gpus_per_node", span(a.MinGPUs, max(a.MinGPUs, a.MaxGPUs)), span(b.MinGPUs, max(b.MinGPUs, b.MaxGPUs)),
 		max(relative(int64(a.MinGPUs), int64(b.MinGPUs)), relative(int64(a.MaxGPUs), int64(b.MaxGPUs))))
+	for i, u := range known(t, a.Uses) {
+		count(fieldOf(t, u.Resource, "per_node"), u.PerNode, b.Uses[i].PerNode)
+		count(fieldOf(t, u.Resource, "per_core"), u.PerCore, b.Uses[i].PerCore)
+	}
 	add("nodes", span(a.MinNodes, a.MaxNodes), span(b.MinNodes, b.MaxNodes),
 		max(relative(int64(a.MinNodes), int64(b.MinNodes)), relative(int64(a.MaxNodes), int64(b.MaxNodes))))
 	count("cores", int64(a.Cores), int64(b.Cores))

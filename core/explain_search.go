@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -20,6 +21,7 @@ type search struct {
 	x     *Explanation
 	job   *Job
 	tried map[equalKey]outcome
+	uses  fit.Masks // of jobs that were tried
 	err   error
 }
 
@@ -122,8 +124,8 @@ func (q *search) suggest(job *Job, smallest bool) {
 	if q.err != nil {
 		return
 	}
-	out := q.tried[changedKey(job)]
-	list, size := changes(q.job, job)
+	out := q.tried[q.keyOf(job)]
+	list, size := changes(q.e.s.Nodes, q.job, job)
 	for _, s := range q.x.Suggestions {
 		if slices.Equal(s.Changes, list) {
 			return
@@ -133,10 +135,13 @@ func (q *search) suggest(job *Job, smallest bool) {
 		Size: size, Smallest: smallest, Segs: out.segs, Class: out.class, Alternative: out.alternative})
 }
 
-// changedKey tells a changed job from others: all have the nodes of the job that was changed.
-func changedKey(job *Job) equalKey {
+// keyOf tells a changed job from others: all have the nodes of the job that was changed.
+func (q *search) keyOf(job *Job) equalKey {
 	spec, _ := job.Request.Spec() // one that is not valid does not start
 	spec.Eligible = nil
+	if spec.Uses != nil {
+		spec.Uses = q.uses.OfUses(spec.Uses)
+	}
 	return equalKey{spec, job.TimeLimit}
 }
 
@@ -147,7 +152,7 @@ func (q *search) over() bool { return q.x.Cut != "" || q.err != nil }
 // if the search is over. A request that is not valid, or that has no place even if
 // the job were alone, needs no trial.
 func (q *search) starts(job *Job) bool {
-	key := changedKey(job)
+	key := q.keyOf(job)
 	if out, ok := q.tried[key]; ok {
 		return out.start
 	}

@@ -13,18 +13,31 @@ import (
 // each among those of the stage before; the first stage with too few is what is short.
 type Shortage struct {
 	// Resource is what is short, named as in a window file: "nodes" (up and
-	// eligible), "gpus_per_node", "cores_per_node", "contiguous" or "cores".
+	// eligible), "gpus_per_node", "cores_per_node", "contiguous", "cores" or a further
+	// resource of the machine.
 	Resource string
 	// Need and Have are in nodes; if Resource is "cores", in cores.
 	Need, Have int64
 	// CoresPerNode and GPUsPerNode are what a node needs to have free to count.
 	CoresPerNode, GPUsPerNode int
 	// Eligible nodes are up and may be used; WithGPUs of these have the GPUs free,
-	// WithCores of these also the cores. Run is the longest run of the last, which
-	// matters if nodes have to be contiguous.
+	// WithCores of these also the cores. Further are the stages after that. Run is the
+	// longest run of nodes of the last stage, which matters if nodes have to be contiguous.
 	Eligible, WithGPUs, WithCores, Run int
-	// Cores is the most that nodes WithCores could give the job at once.
-	Cores int64
+	// Further has a stage for each further resource that the request uses.
+	Further []FurtherStage
+	// Cores is the most that nodes of the last stage could give the job at once, and LimitedBy,
+	// if Resource is "cores", the further resource without which these would do; "" if none.
+	Cores     int64
+	LimitedBy string
+}
+
+// FurtherStage is a stage of a Shortage: Nodes of those of the stage before have Amount of a
+// further resource free.
+type FurtherStage struct {
+	Resource string
+	Amount   int64
+	Nodes    int
 }
 
 // needs is what a request asks for at least: nodes, up to most of them, with lo to hi
@@ -60,12 +73,11 @@ func fixedNodes(r *bids.Request) int {
 	return r.Cores / t
 }
 
-// shortageOf says what r lacks on t, nil if it lacks nothing.
+// shortageOf says what r, which the machine of t could meet, lacks on t; nil if it lacks nothing.
 func shortageOf(t *nodeset.Table, r *bids.Request) *Shortage {
 	need := needsOf(r)
 	s := &Shortage{CoresPerNode: need.lo, GPUsPerNode: r.MinGPUs}
 	give := make([]int, t.Len()) // cores for the job, by node
-	run := 0
 	for n := range give {
 		c := t.Free(n)
 		if t.Up(n) && r.Eligible.Has(n) {
@@ -78,26 +90,72 @@ func shortageOf(t *nodeset.Table, r *bids.Request) *Shortage {
 				}
 			}
 		}
-		if run++; give[n] == 0 {
+	}
+	short := mostCores(give, need, r.Contiguous) < int64(r.Cores)
+	for _, u := range known(t, r.Uses) {
+		s.further(t, u, need, give)
+		if !short && mostCores(give, need, r.Contiguous) < int64(r.Cores) {
+			s.LimitedBy, short = t.ResourceName(u.Resource), true
+		}
+	}
+	s.Run, s.Cores = longestRun(give), mostCores(give, need, r.Contiguous)
+	if !s.tooFewNodes(need.nodes, r.Contiguous) {
+		if s.Cores >= int64(r.Cores) {
+			return nil
+		}
+		s.Resource, s.Need, s.Have = "cores", int64(r.Cores), s.Cores
+	}
+	if s.Resource != "cores" {
+		s.LimitedBy = ""
+	}
+	return s
+}
+
+// further adds the stage of a further resource, and leaves of what nodes give as many cores as it
+// suffices for.
+func (s *Shortage) further(t *nodeset.Table, u nodeset.Use, need needs, give []int) {
+	stage := FurtherStage{Resource: t.ResourceName(u.Resource), Amount: u.Of(uint16(need.lo), uint8(s.GPUsPerNode))}
+	for n, free := range t.FreeOf(u.Resource) {
+		switch {
+		case give[n] == 0:
+		case free < stage.Amount:
+			give[n] = 0
+		default:
+			stage.Nodes++
+			if u.PerCore > 0 {
+				give[n] = int(min(int64(give[n]), (free-u.Of(0, uint8(s.GPUsPerNode)))/u.PerCore))
+			}
+		}
+	}
+	s.Further = append(s.Further, stage)
+}
+
+// tooFewNodes reports whether a stage has fewer nodes than that, and notes the first.
+func (s *Shortage) tooFewNodes(nodes int, contiguous bool) bool {
+	stages := append([]FurtherStage{{"nodes", 0, s.Eligible}, {"gpus_per_node", 0, s.WithGPUs},
+		{"cores_per_node", 0, s.WithCores}}, s.Further...)
+	if contiguous {
+		stages = append(stages, FurtherStage{"contiguous", 0, s.Run})
+	}
+	for _, stage := range stages {
+		if stage.Nodes < nodes {
+			s.Resource, s.Need, s.Have = stage.Resource, int64(nodes), int64(stage.Nodes)
+			return true
+		}
+	}
+	return false
+}
+
+// longestRun is the most neighbours that give something.
+func longestRun(give []int) (longest int) {
+	run := 0
+	for _, g := range give {
+		if run++; g == 0 {
 			run = 0
 		}
-		s.Run = max(s.Run, run)
+		longest = max(longest, run)
 	}
-	s.Cores = mostCores(give, need, r.Contiguous)
-	for _, stage := range []struct {
-		resource string
-		have     int
-	}{{"nodes", s.Eligible}, {"gpus_per_node", s.WithGPUs}, {"cores_per_node", s.WithCores}, {"contiguous", s.Run}} {
-		if stage.have < need.nodes && (stage.resource != "contiguous" || r.Contiguous) {
-			s.Resource, s.Need, s.Have = stage.resource, int64(need.nodes), int64(stage.have)
-			return s
-		}
-	}
-	if s.Cores < int64(r.Cores) {
-		s.Resource, s.Need, s.Have = "cores", int64(r.Cores), s.Cores
-		return s
-	}
-	return nil
+	return longest
 }
 
 // mostCores is the most that the job could get at once of what nodes give.

@@ -78,7 +78,7 @@ func TestSuggestionsHold(t *testing.T) {
 	race.Slow(t)
 	made, several, byField := 0, 0, map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		s, a := drawSnapshot(t), drawAuction(t)
+		s, a := drawEither(t), drawAuction(t)
 		e := explainer(t, a, s)
 		jobs := 0
 		for i := range s.Pending {
@@ -154,7 +154,7 @@ func TestSearchAgainstTryingEverything(t *testing.T) {
 					continue
 				}
 				exist++
-				want, size := changes(job, c)
+				want, size := changes(s.Nodes, job, c)
 				if slices.ContainsFunc(x.Suggestions, func(g Suggestion) bool { return g.Size <= size }) {
 					found++
 				}
@@ -178,7 +178,7 @@ func TestRivalsAreInTheWay(t *testing.T) {
 	seen := map[Why]int{}
 	all := func() bool { return !slices.ContainsFunc(reasons, func(w Why) bool { return seen[w] == 0 }) }
 	checkUntil(t, all, func(t *rapid.T) {
-		s, a := drawSnapshot(t), drawAuction(t)
+		s, a := drawEither(t), drawAuction(t)
 		e := explainer(t, a, s)
 		for i := range s.Pending {
 			x := explain(t, e, i, ExplainOptions{})
@@ -240,7 +240,7 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 			s.Running = append(s.Running, r)
 			continue
 		}
-		require.NoError(t, s.Nodes.Release(r.Segs))
+		require.NoError(t, s.Nodes.ReleaseWith(r.Segs, r.Uses))
 	}
 	l := timeline{s: &s}
 	if x.Why == NoFit { // the window's jobs and reservations are not to blame
@@ -249,7 +249,7 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 	}
 	for _, i := range e.started {
 		if !gone[[2]int{int(Wins), i}] {
-			l.more = append(l.more, held{s.Now + e.s.Pending[i].TimeLimit, e.decisionOf(i).Segs, nil})
+			l.more = append(l.more, held{s.Now + e.s.Pending[i].TimeLimit, e.decisionOf(i).Segs, e.decisionOf(i).Uses})
 		}
 	}
 	least := l.at(t, s.Now)
@@ -260,7 +260,7 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 		then := l.at(t, r.Start)
 		for _, o := range e.reserved {
 			if o.Job != x.Decision.Job && !gone[[2]int{int(Keeps), o.Job}] && o.Start <= r.Start && r.Start < o.End {
-				require.NoError(t, then.Allocate(o.Segs))
+				require.NoError(t, then.AllocateWith(o.Segs, o.Uses))
 			}
 		}
 		least.Intersect(then)
@@ -269,17 +269,32 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 	return ok
 }
 
+// drawEither draws a snapshot, of a machine with further resources or without.
+func drawEither(t *rapid.T) *Snapshot {
+	if rapid.Bool().Draw(t, "more") {
+		return drawMore(t)
+	}
+	return drawSnapshot(t)
+}
+
 // Something is short if and only if a job has no place.
 func TestShortage(t *testing.T) {
 	short := map[string]int{}
-	checkUntil(t, func() bool { return len(short) == 5 }, func(t *rapid.T) {
-		s := drawSnapshot(t)
+	all := 9 // three of further resources
+	checkUntil(t, func() bool { return len(short) == all }, func(t *rapid.T) {
+		s := drawEither(t)
 		for _, job := range s.Pending {
 			_, ok := requests.Place(s.Nodes, &job.Request, job.MinGPUs)
 			h := shortageOf(s.Nodes, &job.Request)
 			require.Equal(t, ok, h == nil, "%+v: %+v", job.Request, h)
 			if h != nil {
 				short[h.Resource]++
+				if h.LimitedBy != "" {
+					short["cores, for want of another"]++
+					poor := job.Request
+					poor.Uses = nil
+					require.Nil(t, shortageOf(s.Nodes, &poor))
+				}
 				require.Less(t, h.Have, h.Need)
 			}
 		}

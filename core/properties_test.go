@@ -234,12 +234,12 @@ func (l *timeline) at(t require.TestingT, when int64) *nodeset.Table {
 	tab.CopyFrom(l.s.Nodes)
 	for _, r := range l.s.Running {
 		if max(r.End, l.s.Now+1) <= when {
-			require.NoError(t, tab.Release(r.Segs))
+			require.NoError(t, tab.ReleaseWith(r.Segs, r.Uses))
 		}
 	}
 	for _, h := range l.more {
 		if h.end > when {
-			require.NoError(t, tab.Allocate(h.segs))
+			require.NoError(t, tab.AllocateWith(h.segs, h.uses))
 		}
 	}
 	return tab

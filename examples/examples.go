@@ -10,6 +10,7 @@ import "embed"
 //	table1.json   table I of ipsched.txt: three jobs on 1024 nodes of 8 cores and 2 GPUs
 //	figure3.json  figure 3 of aucsched1.txt: four jobs on 144 nodes, 16 of them busy
 //	blocked.json  eight jobs on 16 nodes, one of each fate that "aucsched explain" tells apart
+//	memory.json   four jobs on 9 nodes, where memory is what is short
 //
 //go:embed *.json
 var Files embed.FS

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -92,6 +93,9 @@ func shortage(s *window.Shortage) string {
 	if s.GPUsPerNode > 0 {
 		node += " and " + plural(int64(s.GPUsPerNode), "free GPU")
 	}
+	for _, f := range s.Further {
+		node += fmt.Sprintf(" and %d %s", f.Amount, f.Resource)
+	}
 	need := plural(s.Need, "node")
 	switch s.Resource {
 	case "nodes":
@@ -102,9 +106,18 @@ func shortage(s *window.Shortage) string {
 		return fmt.Sprintf("needs %s with %s, %d of %d have that", need, node, s.Have, s.Eligible)
 	case "contiguous":
 		return fmt.Sprintf("needs %s in a row with %s, the longest run has %d", need, node, s.Have)
+	case "cores":
+		nodes, why := s.WithCores, "are free"
+		for _, f := range s.Further {
+			nodes = f.Nodes
+		}
+		if s.LimitedBy != "" {
+			why = "have " + s.LimitedBy
+		}
+		return fmt.Sprintf("needs %s, at most %d %s where it could be (%s with %s)",
+			plural(s.Need, "core"), s.Have, why, plural(int64(nodes), "node"), node)
 	}
-	return fmt.Sprintf("needs %s, at most %d are free where it could be (%s with %s)",
-		plural(s.Need, "core"), s.Have, plural(int64(s.WithCores), "node"), node)
+	return fmt.Sprintf("needs %s with %s, %d of %d have the %s", need, node, s.Have, s.Eligible, s.Resource)
 }
 
 // inTheWay says what all of the rivals are to the job.
@@ -129,7 +142,11 @@ func printRivals(t io.Writer, rivals []window.Rival) {
 			has = plural(int64(r.GPUs), "GPU") + ", "
 		}
 		if r.Nodes != "" {
-			has = fmt.Sprintf("\t%s%s on %s", has, plural(int64(r.Cores), "core"), r.Nodes)
+			has += plural(int64(r.Cores), "core")
+			for _, name := range slices.Sorted(maps.Keys(r.Resources)) {
+				has += fmt.Sprintf(", %d %s", r.Resources[name], name)
+			}
+			has = fmt.Sprintf("\t%s on %s", has, r.Nodes)
 		}
 		fmt.Fprintf(t, "    %s\t%s%s\n", cli.Plain(r.Job), roleOf(&r), has)
 	}

@@ -77,6 +77,7 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"plan", "decision", window.Decision{}, true, nil},
 		{"plan", "explanation", window.Explanation{}, true, nil},
 		{"plan", "shortage", window.Shortage{}, true, nil},
+		{"plan", "further", window.FurtherStage{}, true, nil},
 		{"plan", "rival", window.Rival{}, true, nil},
 		{"plan", "suggestion", window.Suggestion{}, true, nil},
 		{"plan", "change", window.Change{}, true, nil},

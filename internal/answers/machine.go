@@ -178,6 +178,9 @@ func (m *Machine) limited(kinds []kind, s *fit.Spec, uses nodeset.Uses) ([]kind,
 
 // lacking says which further resource a request is too large for, or that they are together.
 func (m *Machine) lacking(s *fit.Spec) error {
+	if err := s.More().Check(m.resources()); err != nil {
+		return fmt.Errorf("uses: %w", err)
+	}
 	for _, u := range s.More() {
 		need := u.Of(uint16(s.Cores.PerNode.Min), uint8(s.GPUs.PerNode.Min))
 		most := int64(0)

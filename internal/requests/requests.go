@@ -88,6 +88,7 @@ func Spec(r *bids.Request) bids.Spec {
 // Place finds a place for a request alone: see [fit.Placer].
 func Place(t *nodeset.Table, r *bids.Request, gpus int) ([]nodeset.Segment, bool) {
 	var p fit.Placer
+	var l fit.Limited
 	spec := Spec(r)
-	return p.Place(nil, t, &spec, gpus)
+	return p.Place(nil, l.Of(t, &spec), &spec, gpus)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/internal/window/format"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -45,19 +46,32 @@ type Shortage struct {
 	Eligible     int    `json:"nodes_eligible"`
 	WithGPUs     int    `json:"nodes_with_gpus"`
 	WithCores    int    `json:"nodes_with_cores"`
-	Run          int    `json:"longest_run"`
-	Cores        int64  `json:"cores"`
+	// Further are the stages of further resources, in the order of their names.
+	Further   []FurtherStage `json:"further,omitempty"`
+	Run       int            `json:"longest_run"`
+	Cores     int64          `json:"cores"`
+	LimitedBy string         `json:"limited_by,omitempty"`
+}
+
+// FurtherStage is core.FurtherStage.
+type FurtherStage struct {
+	Resource string `json:"resource"`
+	Amount   int64  `json:"amount"`
+	Nodes    int    `json:"nodes"`
 }
 
 // Rival is another job; Role is running, starting, reserved or waiting. Nodes are
-// those of what it has that matter, Cores and GPUs what it has there in all. At is when
+// those of what it has that matter, Cores, GPUs and Resources what it has there in all. At is when
 // it ends or, if reserved, from when its place is kept.
 type Rival struct {
-	Job   string  `json:"job"`
-	Role  string  `json:"role"`
-	Nodes string  `json:"nodes,omitempty"`
-	Cores int     `json:"cores,omitempty"`
-	GPUs  int     `json:"gpus,omitempty"`
+	Job   string `json:"job"`
+	Role  string `json:"role"`
+	Nodes string `json:"nodes,omitempty"`
+	Cores int    `json:"cores,omitempty"`
+	GPUs  int    `json:"gpus,omitempty"`
+	// Resources are further ones.
+	Resources format.Amounts `json:"resources,omitempty"`
+
 	Worth float64 `json:"worth,omitempty"`
 	At    *int64  `json:"at_s,omitempty"`
 }
@@ -85,7 +99,10 @@ func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 	e := &Explanation{Worth: x.Worth, Never: x.NeverWhy, RoomKept: x.Kept, Trials: x.Trials, Cut: x.Cut, Late: x.Late}
 	if s := x.Shortage; s != nil {
 		e.Shortage = &Shortage{s.Resource, s.Need, s.Have, s.CoresPerNode, s.GPUsPerNode,
-			s.Eligible, s.WithGPUs, s.WithCores, s.Run, s.Cores}
+			s.Eligible, s.WithGPUs, s.WithCores, nil, s.Run, s.Cores, s.LimitedBy}
+		for _, f := range s.Further {
+			e.Shortage.Further = append(e.Shortage.Further, FurtherStage(f))
+		}
 	}
 	if x.Foreseen {
 		e.RoomIn = w.fromNow(x.Expected)
@@ -122,7 +139,8 @@ func (w *Window) rivals(from []core.Rival) ([]Rival, error) {
 		if err != nil {
 			return nil, err
 		}
-		to := Rival{Role: r.Role.String(), Nodes: nodes, Cores: nodeset.Cores(r.Segs), GPUs: nodeset.GPUs(r.Segs), Worth: r.Worth}
+		to := Rival{Role: r.Role.String(), Nodes: nodes, Cores: nodeset.Cores(r.Segs), GPUs: nodeset.GPUs(r.Segs),
+			Resources: w.amounts(r.Uses, r.Segs), Worth: r.Worth}
 		if r.Role == core.Holds {
 			to.Job = w.Snapshot.Running[r.Job].ID
 		} else {
@@ -134,6 +152,24 @@ func (w *Window) rivals(from []core.Rival) ([]Rival, error) {
 		all = append(all, to)
 	}
 	return all, nil
+}
+
+// amounts are what an allocation takes of further resources in all.
+func (w *Window) amounts(uses nodeset.Uses, segs []nodeset.Segment) format.Amounts {
+	if len(uses) == 0 {
+		return nil
+	}
+	amounts := make(format.Amounts)
+	for _, u := range uses {
+		sum := int64(0)
+		for _, s := range segs {
+			sum += u.Of(s.Cores, s.GPUs) * int64(s.Last-s.First+1)
+		}
+		if sum > 0 {
+			amounts[w.Snapshot.Nodes.ResourceName(u.Resource)] = sum
+		}
+	}
+	return amounts
 }
 
 func (w *Window) fromNow(second int64) *int64 {

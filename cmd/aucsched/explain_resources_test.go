@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/window"
+)
+
+const scarce = "../../examples/memory.json"
+
+// A golden: what is said of jobs that wait for memory.
+func TestExplainPrintsResources(t *testing.T) {
+	var all strings.Builder
+	for _, job := range []string{"nodes", "total", "small", "never"} {
+		code, out, errs := aucsched(t, "", "explain", scarce, job, "--time", "0")
+		require.Zero(t, code, errs)
+		all.WriteString("$ " + job + "\n" + out + "\n")
+	}
+	want, err := os.ReadFile("testdata/explain-memory.txt")
+	require.NoError(t, err)
+	require.Equal(t, string(want), all.String())
+	page, err := os.ReadFile("../../docs/explain.md")
+	require.NoError(t, err)
+	_, said, _ := strings.Cut(all.String(), "$ nodes\n")
+	said, _, _ = strings.Cut(said, "\n\n")
+	require.Contains(t, string(page), said)
+}
+
+// The same in JSON.
+func TestExplanationOfResources(t *testing.T) {
+	code, out, errs := aucsched(t, "", "explain", scarce, "total", "--json", "--trials", "0")
+	require.Zero(t, code, errs)
+	var d window.Decision
+	require.NoError(t, json.Unmarshal([]byte(out), &d))
+	require.Equal(t, &window.Shortage{Resource: "cores", Need: 64, Have: 56, CoresPerNode: 1, Eligible: 9, WithGPUs: 9, WithCores: 9,
+		Further: []window.FurtherStage{{Resource: "memory", Amount: 2, Nodes: 9}}, Run: 9, Cores: 56, LimitedBy: "memory"},
+		d.Explanation.Shortage)
+	end := int64(900)
+	require.Equal(t, []window.Rival{{Job: "12", Role: "running", Nodes: "n[3-5]", Cores: 3,
+		Resources: map[string]int64{"memory": 168}, At: &end}}, d.Explanation.BlockedBy)
+}
