@@ -238,7 +238,7 @@ func (g *Generator) raiseGPUs(d *draft) {
 				more = min(more, int(t.FreeGPUs()[n]))
 			}
 		}
-		if more > 0 {
+		if more = g.rest.MoreGPUs(s, segs, g.variants[j].Crosses, more); more > 0 {
 			g.rest.TakeGPUs(s, segs, g.variants[j].Crosses, more)
 			for i := range segs {
 				segs[i].GPUs += uint8(more)

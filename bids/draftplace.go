@@ -12,6 +12,9 @@ import (
 // is none, there is none at all.
 func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyle) ([]nodeset.Segment, int, bool) {
 	a, s := &g.variants[j], &g.specs[j]
+	if g.rest.Quotas().Lacks(s, a.Crosses) >= 0 {
+		return dst, 0, false
+	}
 	if s.Uses == nil {
 		return g.placeOn(dst, g.rest.View(a.Crosses), a, s, style)
 	}
@@ -38,13 +41,13 @@ func (g *Generator) placeOn(dst []nodeset.Segment, t *nodeset.Table, a *Variant,
 	if style.greedyGPUs {
 		for k := min(s.GPUs.PerNode.Max, t.MaxGPUs()); k > s.GPUs.PerNode.Min; k-- {
 			if dst, ok := g.placeWith(dst, t, a, s, k, style.layout); ok {
-				return g.raiseAtOnce(dst, from, t, s), k, true
+				return g.raiseAtOnce(dst, from, t, a, s), k, true
 			}
 		}
 	}
 	dst, ok := g.placeWith(dst, t, a, s, s.GPUs.PerNode.Min, style.layout)
 	if ok && style.greedyGPUs {
-		dst = g.raiseAtOnce(dst, from, t, s)
+		dst = g.raiseAtOnce(dst, from, t, a, s)
 	}
 	return dst, s.GPUs.PerNode.Min, ok
 }
@@ -55,7 +58,11 @@ func (g *Generator) placeWith(dst []nodeset.Segment, t *nodeset.Table, a *Varian
 	if g.limits.bar(s, key) {
 		return dst, false
 	}
-	dst, ok := g.placer.PlaceAs(dst, t, s, k, l)
+	own := *s
+	if !g.rest.Quotas().Narrow(&own, a.Crosses, k) {
+		return dst, false
+	}
+	dst, ok := g.placer.PlaceAs(dst, t, &own, k, l)
 	if !ok {
 		g.limits.learn(key, g.placer.Sets())
 	}
@@ -67,6 +74,9 @@ func (g *Generator) placeOffGPUs(dst []nodeset.Segment, t *nodeset.Table, a *Var
 	whole := *s
 	whole.Contiguous = true // better on nodes with GPUs than strewn over holes
 	if g.limits.bar(&whole, keyOf(a, s, 0)) {
+		return dst, false
+	}
+	if !g.rest.Quotas().Narrow(&whole, a.Crosses, 0) {
 		return dst, false
 	}
 	g.noGPU = withoutGPUs(g.noGPU[:0], t, s.Mask())

@@ -83,14 +83,28 @@ func (g *Generator) begin(space *Space, variants []Variant, o Options, book *Boo
 		if s.Blocks > 0 {
 			s.Blocks++
 		}
+		narrow(&space.Quotas, &s, variants[i].Crosses)
 		g.specs = append(g.specs, s)
 	}
 	g.findEasy()
 	g.views.Reset(space.Now, space.Left)
+	g.views.Limit(&space.Quotas)
 	g.scans.reset()
 	g.nodes.reset()
 	g.flat.solve(space, variants, nil, 0)
 	g.dear = slices.Max(g.flat.price) > 0
+}
+
+// narrow has s ask for no more nodes and GPUs than some allocation within the quotas has by itself;
+// with none s becomes the zero Spec, which makes no bid.
+func narrow(q *Quotas, s *Spec, crosses int) {
+	if s.Charges == nil || !s.Valid() {
+		return
+	}
+	if s.GPUs.PerNode.Max = q.MostGPUs(s, crosses); !q.Narrow(s, crosses, s.GPUs.PerNode.Min) {
+		*s = Spec{}
+	}
+	s.MixedGPUs = s.MixedGPUs && s.GPUs.PerNode.Min < s.GPUs.PerNode.Max
 }
 
 // makeBids bids what jobs have from elsewhere and from drafts, and with alone what they bid by
@@ -307,8 +321,8 @@ func (g *Generator) addSpans(j, k int, spans []fit.Span, l fit.Layout) {
 }
 
 // add makes a bid of job j from the segments at the end of the book, unless the
-// job has that bid already, and returns its index; -1 if the job has all its bids, as
-// when it keeps an allocation and there are MaxBidsPerJob drafts.
+// job has that bid already, and returns its index; -1 if it passes a quota by itself, or the job
+// has all its bids, as when it keeps an allocation and there are MaxBidsPerJob drafts.
 func (g *Generator) add(j, from int) int32 {
 	b, segs := g.book, g.book.Segs[from:]
 	for i := int(b.JobStart[j]); i < len(b.Bids); i++ {
@@ -317,7 +331,8 @@ func (g *Generator) add(j, from int) int32 {
 			return int32(i)
 		}
 	}
-	if len(b.Bids)-int(b.JobStart[j]) >= g.opts.MaxBidsPerJob {
+	full := len(b.Bids)-int(b.JobStart[j]) >= g.opts.MaxBidsPerJob
+	if full || !g.space.Quotas.Room(&g.specs[j], segs, g.variants[j].Crosses) {
 		b.Segs = b.Segs[:from]
 		return -1
 	}

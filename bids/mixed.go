@@ -7,12 +7,16 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// raiseAtOnce raises what variant of shape s got at dst[from:], before it is taken off t.
-func (g *Generator) raiseAtOnce(dst []nodeset.Segment, from int, t *nodeset.Table, s *Spec) []nodeset.Segment {
+// raiseAtOnce raises what variant a, of shape s, got at dst[from:], before it is taken off t; not if
+// that would pass a quota.
+func (g *Generator) raiseAtOnce(dst []nodeset.Segment, from int, t *nodeset.Table, a *Variant, s *Spec) []nodeset.Segment {
 	if !s.MixedGPUs {
 		return dst
 	}
 	g.raised = fit.RaiseGPUs(g.raised[:0], dst[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
+	if !g.rest.Quotas().Room(s, g.raised, a.Crosses) {
+		return dst
+	}
 	return append(dst[:from], g.raised...)
 }
 
@@ -24,8 +28,8 @@ func (g *Generator) raiseMixed(d *draft, j int) {
 	for _, s := range old {
 		for n := s.First; n <= s.Last; n++ {
 			more := min(int(g.rest.For(want, crosses).FreeGPUs()[n]), want.GPUs.PerNode.Max-int(s.GPUs))
-			if more > 0 {
-				node := [1]nodeset.Segment{{First: n, Last: n}}
+			node := [1]nodeset.Segment{{First: n, Last: n}}
+			if more = g.rest.MoreGPUs(want, node[:], crosses, more); more > 0 {
 				g.rest.TakeGPUs(want, node[:], crosses, more)
 			}
 			d.segs = fit.AppendNode(d.segs, own, n, s.Cores, s.GPUs+uint8(max(more, 0)))

@@ -4,6 +4,7 @@ package bids
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
@@ -54,7 +55,21 @@ type Request struct {
 	// GPUs of one type, ... It is not modified, and must not be while the request is in use. Only
 	// where the number of GPUs is fixed may one resource be used both by core and by GPU.
 	Uses nodeset.Uses
+	// Charges are what the job counts against quotas that it shares with others: a user's, an
+	// account's, those of a licence. They ascend by quota. They are not modified, and must not be
+	// while the request is in use.
+	Charges []Charge
 }
+
+// Charge is what an allocation counts against one quota, in a unit that is the quota's own: PerJob,
+// and PerNode on each node, PerCore for each core and PerGPU for each GPU, each 0 to MaxRate.
+type Charge = fit.Charge
+
+// MaxRate is the greatest number in a Charge.
+const MaxRate = fit.MaxRate
+
+// Quotas are what is left of quotas to jobs that start now, see [Space].
+type Quotas = fit.Quotas
 
 // Spec is the normal form of a Request, from which bids are made: see [Request.Spec].
 type Spec = fit.Spec
@@ -111,6 +126,9 @@ func (r *Request) Spec() (Spec, error) {
 		return Spec{}, f
 	}
 	if f := r.settleUses(&s); f != nil {
+		return Spec{}, f
+	}
+	if f := r.settleCharges(&s); f != nil {
 		return Spec{}, f
 	}
 	if s.Exact() && s.Nodes.Min == s.Nodes.Max {
@@ -192,5 +210,18 @@ func (r *Request) settleUses(s *Spec) *FieldError {
 		}
 	}
 	s.Uses = &r.Uses
+	return nil
+}
+
+// settleCharges settles what is counted against quotas.
+func (r *Request) settleCharges(s *Spec) *FieldError {
+	if len(r.Charges) == 0 {
+		return nil
+	}
+	charges := (*fit.Charges)(&r.Charges)
+	if err := charges.Check(math.MaxInt); err != nil {
+		return &FieldError{"charges", len(r.Charges), err.Error()}
+	}
+	s.Charges = charges
 	return nil
 }

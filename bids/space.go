@@ -12,6 +12,9 @@ type Space struct {
 	// that start now and run into it. Reservations are in the order in which
 	// they begin.
 	Left []*nodeset.Table
+	// Quotas are what is left of them now, and at each reservation of Left. The zero Quotas has
+	// none; then no request has Charges.
+	Quotas Quotas
 }
 
 // Variant is one way to meet a job of a window. Those of a job come one after the other,

@@ -83,7 +83,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	a.clock.start(ctx, a.opts.Clock, l.Deadline, begin, a.slack.Left())
 	defer a.clock.end()
 	a.window.open(s, &a.clock, p)
-	a.reservations.reset(s, len(a.window.jobs))
+	a.reservations.reset(s, &a.window)
 	open, err := a.bid(s)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 		return false, nil
 	}
 	guarded := a.opts.Reservations > 0 && len(w.variants) > 0
-	needsBids := w.next == len(s.Pending) && !a.opts.Estimates
+	needsBids := w.next == len(s.Pending) && len(w.passed) == 0 && !a.opts.Estimates
 	if guarded { // the walk over the queue asks for no more
 		b.draft(&r.space, w.variants, a.clock.stop(quarter))
 	}

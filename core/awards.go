@@ -35,10 +35,15 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 			return err
 		}
 	}
+	passed, err := a.left.fillPassed(s, a.opts, p)
+	if err != nil {
+		return err
+	}
 	added, err := a.left.fillBeyond(s, a.opts, p)
 	if err != nil {
 		return err
 	}
+	added += passed
 	p.Stats.GlobalBound = m.boundAll(&in.window, &in.bidding.gen) + added
 	p.Objective, p.Bound = x.objective+added, min(x.bound+added, p.Stats.GlobalBound)
 	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(in.window.jobs), len(book.Bids), book.NodeSets
@@ -103,7 +108,13 @@ func (a *awards) decideWinner(w int, in *stages, d *Decision, p *Plan) {
 // whyNot is why job j of the window waits. untried: there was no time to try what the winners left.
 func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
 	silent := in.bidding.silent(&in.window, j)
+	quota := in.reservations.guarded[j].quota - 1
+	if quota < 0 {
+		quota = a.lacking(in.window.variantsOf(j))
+	}
 	switch {
+	case quota >= 0:
+		return in.window.quotas.verdict(quota)
 	case in.reservations.guarded[j].reserved:
 		return blocked
 	case silent && !in.bidding.unasked(&in.window, j):
@@ -113,4 +124,22 @@ func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
 		return undecided
 	}
 	return lost
+}
+
+// lacking is the first quota that has too little left for a job in all of its ways; -1 if none has.
+func (a *awards) lacking(ways []bids.Variant) int {
+	first := -1
+	for k := range ways {
+		if !ways[k].Spec.Valid() {
+			continue
+		}
+		quota := a.left.rest.Quotas().Lacks(&ways[k].Spec, ways[k].Crosses)
+		if quota < 0 {
+			return -1
+		}
+		if first < 0 {
+			first = quota
+		}
+	}
+	return first
 }

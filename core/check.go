@@ -44,7 +44,7 @@ var (
 	errNoNodes = errors.New("the snapshot has no machine: Nodes is nil")
 )
 
-// Validate reports the first fault for which Decide refuses the snapshot: no machine, or, as a
+// Validate reports the first fault for which Decide refuses the snapshot: no machine, a quota out of range, or, as a
 // [*JobError], a job that is not there, a priority or time limit out of range, a priority above
 // that of the job before it, or an id that another job has. Requests are not looked at: one that no
 // machine can meet waits, with Never as its Why.
@@ -59,6 +59,9 @@ func (c *checker) check(s *Snapshot) error {
 	}
 	if s.Tiers != nil && len(s.Tiers) != s.Nodes.Len() {
 		return fmt.Errorf("tiers: there are %d, for %d nodes", len(s.Tiers), s.Nodes.Len())
+	}
+	if err := s.quotaFault(); err != nil {
+		return err
 	}
 	last, ascending := int64(MaxPriority), true
 	for i, job := range s.Pending {

@@ -51,10 +51,7 @@ func (e *duplicates) reset(t *nodeset.Table, reservations int) {
 // enough counts one more job, the one that was read last, and reports whether those before it
 // suffice, and why it need not bid.
 func (e *duplicates) enough(n *normal, job *Job) (verdict, bool) {
-	k := waysKey{equalKey: equalKey{n.specs[0], job.TimeLimit}, list: e.list(n.specs[1:])}
-	if len(job.Prefer) > 0 {
-		k.prefer = n.masks.Of(&job.Prefer)
-	}
+	k := e.keyOf(n, job)
 	before, most := e.count[k], e.mostOf(job)
 	e.count[k] = before + 1
 	switch {
@@ -64,6 +61,17 @@ func (e *duplicates) enough(n *normal, job *Job) (verdict, bool) {
 		return noNodes, true
 	}
 	return lostToEquals, true
+}
+
+// before is how many jobs like the one that was read last were counted.
+func (e *duplicates) before(n *normal, job *Job) int64 { return e.count[e.keyOf(n, job)] }
+
+func (e *duplicates) keyOf(n *normal, job *Job) waysKey {
+	k := waysKey{equalKey: equalKey{n.specs[0], job.TimeLimit}, list: e.list(n.specs[1:])}
+	if len(job.Prefer) > 0 {
+		k.prefer = n.masks.Of(&job.Prefer)
+	}
+	return k
 }
 
 // list is the number of a list of alternatives.

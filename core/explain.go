@@ -57,13 +57,16 @@ type Explanation struct {
 	Worth float64
 	// Why is why the job waits, from what is free and who takes it: Never (see
 	// NeverWhy); NoFit: nothing that is free suits it even if it were alone; Lost: jobs
-	// that start now take its place; Reserved: only reservations are in its way. 0 if it
+	// that start now take its place; Reserved: only reservations are in its way;
+	// OverQuota: a quota has too little left, or would have beside jobs that start now. 0 if it
 	// starts, and if there is room for it that the policy did not use.
 	Why Why
 	// NeverWhy says in words what the machine lacks.
 	NeverWhy string
 	// Shortage is what the job's first request lacks among what is free, if Why is NoFit.
 	Shortage *Shortage
+	// Quota is what is left of a quota for the job's first request, if Why is OverQuota.
+	Quota *QuotaShortage
 	// Place is where the job would be if all of Rivals were gone, nil if even that
 	// does not help or only the names of rivals are known.
 	Place []nodeset.Segment
@@ -130,7 +133,7 @@ func NewExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits) (*Explai
 // newExplainer is NewExplainer with the policy's clock.
 func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock func() time.Time) (*Explainer, error) {
 	e := &Explainer{policy: p, s: s, limits: l, clock: clock}
-	e.normal.reset(s.Nodes)
+	e.normal.reset(s)
 	e.auction, _ = p.(*Auction)
 	if !l.Deadline.IsZero() {
 		e.each = max(l.Deadline.Sub(clock()), time.Nanosecond)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -63,19 +64,29 @@ func (e *inquiry) blame() {
 		e.x.Why, e.x.NeverWhy = Never, err.Error()
 		return
 	}
+	if len(e.s.Quotas) > 0 && e.blameQuota() {
+		return
+	}
 	if _, ok := e.fits(e.s.Nodes, e.job); !ok {
 		e.x.Why, e.x.Shortage = NoFit, shortageOf(e.s.Nodes, &e.job.Request)
 		e.blameRunning()
 		return
 	}
 	e.blameWindow()
-	for _, r := range e.x.Rivals {
-		if r.Role == Wins {
-			e.x.Why = Lost
-			return
-		}
-		e.x.Why = Reserved
+	if e.x.Why = whyOf(e.x.Rivals); len(e.s.Quotas) > 0 {
+		e.blameQuotaBeside()
 	}
+}
+
+// whyOf is what keeps a job from starting that has room but for rivals; 0 without any.
+func whyOf(rivals []Rival) (why Why) {
+	for _, r := range rivals {
+		if r.Role == Wins {
+			return Lost
+		}
+		why = Reserved
+	}
+	return why
 }
 
 // blameRunning finds the running jobs that have to end for a job to have room: of
@@ -106,6 +117,12 @@ func (e *inquiry) blameRunning() {
 	}
 	e.x.Place, _ = e.fits(t, e.job)
 	e.x.cutToPlace()
+}
+
+// chargesOf are what a job that starts counts.
+func (e *Explainer) chargesOf(job int) fit.Charges {
+	way, _ := e.s.Pending[job].Way(e.decisionOf(job).Alternative)
+	return way.Charges
 }
 
 // roomFrom is the first moment at which a job has room if nothing starts any more.
@@ -174,6 +191,7 @@ func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 	for _, r := range suspects {
 		if r.Role == Wins {
 			must(p.start(r.Segs, r.Uses, r.At))
+			p.count(e.chargesOf(r.Job), fit.SizeOf(r.Segs), r.At)
 		} else {
 			e.reserveAgain(r)
 		}
@@ -184,6 +202,7 @@ func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 		if r.Role == Wins {
 			must(p.now.ReleaseWith(r.Segs, r.Uses))
 			p.ends = p.ends[:len(p.ends)-1]
+			p.uncount(e.chargesOf(r.Job))
 		} else {
 			p.reserved = slices.DeleteFunc(p.reserved, func(o reservation) bool { return o.Job == r.Job })
 		}
@@ -244,7 +263,9 @@ func (e *inquiry) expect() {
 	must(p.reset(e.s))
 	for _, i := range e.started {
 		d := e.decisionOf(i)
-		must(p.start(d.Segs, d.Uses, e.s.Now+e.s.Pending[i].TimeLimit))
+		end := e.s.Now + e.s.Pending[i].TimeLimit
+		must(p.start(d.Segs, d.Uses, end))
+		p.count(e.chargesOf(i), fit.SizeOf(d.Segs), end)
 	}
 	p.reserved = append(p.reserved, e.reserved...)
 	if r, ok := p.reserve(e.x.Decision.Job, e.variantsOf(e.job), e.job.TimeLimit); ok {

@@ -30,6 +30,7 @@ const maxGrace = 64
 func (f *leftovers) reset(in *stages, c *clock) {
 	f.in, f.clock = in, c
 	f.rest.Reset(in.reservations.space.Now, in.reservations.space.Left)
+	f.rest.Limit(&in.reservations.space.Quotas)
 	f.grace, f.over = maxGrace, false
 	if len(in.reservations.planner.reserved) > 0 { // the walk over the queue has decided on a job
 		f.grace = 0
@@ -71,13 +72,19 @@ func (f *leftovers) fill(job *Job, v *bids.Variant, d *Decision, p *Plan) (worth
 	from := len(p.segs)
 	view, gpus := f.rest.For(&v.Spec, v.Crosses), v.Spec.GPUs.PerNode
 	for g := min(gpus.Max, view.MaxGPUs()); g >= gpus.Min; g-- {
-		segs, ok := f.placer.Place(p.segs, view, &v.Spec, g)
+		spec := v.Spec
+		if !f.rest.Quotas().Narrow(&spec, v.Crosses, g) {
+			continue
+		}
+		segs, ok := f.placer.Place(p.segs, view, &spec, g)
 		if p.segs = segs; !ok {
 			continue
 		}
 		if v.Spec.MixedGPUs {
 			f.raised = fit.RaiseGPUs(f.raised[:0], p.segs[from:], view.FreeGPUs(), gpus.Max)
-			p.segs = append(p.segs[:from], f.raised...)
+			if f.rest.Quotas().Room(&v.Spec, f.raised, v.Crosses) {
+				p.segs = append(p.segs[:from], f.raised...)
+			}
 		}
 		d.Segs = p.segs[from:len(p.segs):len(p.segs)]
 		if err := f.rest.Take(&v.Spec, d.Segs, v.Crosses); err != nil {
@@ -118,12 +125,67 @@ func (f *leftovers) fillBeyond(s *Snapshot, o *AuctionOptions, p *Plan) (worth f
 		}
 		worth += added
 		if !d.Start {
-			d.waits(o.noPlace())
-			if why := w.normal.never(&w.answers, job); why != "" {
-				d.waits(verdict{Never, why})
-			}
+			f.waitsBeyond(job, &d, o)
 		}
 		p.Decisions = append(p.Decisions, d)
+	}
+	return worth, nil
+}
+
+// waitsBeyond says why a job that was read last, and has no seat in the window, waits.
+func (f *leftovers) waitsBeyond(job *Job, d *Decision, o *AuctionOptions) {
+	w := &f.in.window
+	d.waits(o.noPlace())
+	if why := w.normal.never(&w.answers, job); why != "" {
+		d.waits(verdict{Never, why})
+	} else if quota := f.lacking(w.normal.specs); quota >= 0 {
+		d.waits(w.quotas.verdict(quota))
+	}
+}
+
+// lacking is the first quota that has too little left for all valid ones of specs; -1 if none has.
+func (f *leftovers) lacking(specs []bids.Spec) int {
+	first := -1
+	for k := range specs {
+		if !specs[k].Valid() {
+			continue
+		}
+		quota := f.rest.Quotas().Lacks(&specs[k], 0)
+		if quota < 0 {
+			return -1
+		}
+		if first < 0 {
+			first = quota
+		}
+	}
+	return first
+}
+
+// fillPassed gives what is left over to jobs that have no seat in the window for their quotas'
+// sake, as fillBeyond does, before it.
+func (f *leftovers) fillPassed(s *Snapshot, o *AuctionOptions, p *Plan) (worth float64, err error) {
+	w := &f.in.window
+	for n, at := range w.passed {
+		d := &p.Decisions[at]
+		job := s.Pending[d.Job]
+		if n >= o.Depth {
+			d.waits(lost)
+			continue
+		}
+		if f.noTime() {
+			d.waits(undecided)
+			continue
+		}
+		if w.normal.read(job); o.ContiguousOnly {
+			w.normal.contiguous()
+		}
+		added, err := f.fillJobBeyond(s, job, d, p)
+		if err != nil {
+			return 0, fmt.Errorf("job %s: %w", job.ID, err)
+		}
+		if worth += added; !d.Start {
+			f.waitsBeyond(job, d, o)
+		}
 	}
 	return worth, nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/fit"
-	"github.com/aucsched/aucsched/nodeset"
 )
 
 // normal brings the requests of a cycle's jobs into normal form, one job after the other. Specs of
@@ -18,12 +17,13 @@ type normal struct {
 	specs []bids.Spec // of the job that was read last, by way; the zero Spec if it is not valid
 	fault string      // of its first request
 	more  int         // further resources of the machine
+	limit int         // quotas of the snapshot
 }
 
-// reset begins with another machine or queue.
-func (n *normal) reset(t *nodeset.Table) {
+// reset begins with another snapshot.
+func (n *normal) reset(s *Snapshot) {
 	n.masks.Reset()
-	n.more = t.Resources()
+	n.more, n.limit = s.Nodes.Resources(), len(s.Quotas)
 }
 
 // read brings the requests of a job into normal form; no more than a job may have.
@@ -48,12 +48,16 @@ func (n *normal) read(job *Job) {
 	}
 }
 
-// known reports further resources that the machine has not; the Spec is then the zero one.
+// known reports further resources that the machine has not, and quotas that there are not; the Spec
+// is then the zero one.
 func (n *normal) known(spec *bids.Spec) error {
-	err := spec.More().Check(n.more)
-	if err != nil {
+	if err := spec.More().Check(n.more); err != nil {
 		*spec = bids.Spec{}
 		return fmt.Errorf("uses: %w", err)
+	}
+	if err := spec.Counted().Check(n.limit); err != nil {
+		*spec = bids.Spec{}
+		return fmt.Errorf("charges: %w", err)
 	}
 	return nil
 }
@@ -65,6 +69,9 @@ func (n *normal) add(spec bids.Spec, r *bids.Request) {
 	}
 	if spec.Uses != nil {
 		spec.Uses = n.masks.OfUses(spec.Uses)
+	}
+	if spec.Charges != nil {
+		spec.Charges = n.masks.OfCharges(spec.Charges)
 	}
 	n.specs = append(n.specs, spec)
 }

@@ -22,6 +22,9 @@ type reservation struct {
 	// Segs is the place, and Uses what is taken of further resources there.
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
+	// charges and size are what is kept of quotas.
+	charges fit.Charges
+	size    fit.Size
 }
 
 // planner finds the earliest place of jobs, given what runs and what is reserved.
@@ -32,6 +35,7 @@ type planner struct {
 	limited  fit.Limited   // scratch: a table as a job sees it
 	ends     []held        // what will come free
 	sorted   bool          // ends is by time
+	purse    purse
 	reserved []reservation // by start
 	segs     [][]nodeset.Segment
 	placer   fit.Placer
@@ -64,6 +68,7 @@ func (p *planner) reset(s *Snapshot) error {
 	}
 	p.sorted = false
 	p.reserved = p.reserved[:0]
+	p.purse.reset(s, nil)
 	return nil
 }
 
@@ -79,6 +84,13 @@ func (p *planner) start(segs []nodeset.Segment, uses nodeset.Uses, end int64) er
 // place finds an allocation of a job from second t on, for limit seconds, in the first of its
 // ways in which it can. It appends it to dst and returns which way that is.
 func (p *planner) place(dst []nodeset.Segment, ways []bids.Variant, limit, t int64) ([]nodeset.Segment, int, bool) {
+	var room *bids.Quotas
+	if charged(ways) {
+		if p.lacking(ways, limit, t) >= 0 {
+			return dst, 0, false
+		}
+		room = &p.purse.room // which that has set
+	}
 	p.freeAt(&p.at, t)
 	for _, r := range p.reserved {
 		if r.Start > t && r.Start < t+limit {
@@ -90,6 +102,9 @@ func (p *planner) place(dst []nodeset.Segment, ways []bids.Variant, limit, t int
 		spec := ways[k].Spec
 		if p.loose {
 			spec.Blocks = 0
+		}
+		if room != nil && spec.Valid() && !room.Narrow(&spec, 0, spec.GPUs.PerNode.Min) {
+			continue
 		}
 		if segs, ok := p.placer.Place(dst, p.limited.Of(&p.at, &spec), &spec, spec.GPUs.PerNode.Min); ok {
 			return segs, k, true
@@ -117,10 +132,7 @@ func (p *planner) freeAt(t *nodeset.Table, when int64) {
 // reserve finds the earliest place of a job after now, in any of its ways, and keeps it. It
 // reports false if there is none even when all has ended, as when nodes are down.
 func (p *planner) reserve(index int, ways []bids.Variant, limit int64) (reservation, bool) {
-	if !p.sorted {
-		slices.SortFunc(p.ends, func(a, b held) int { return cmp.Compare(a.end, b.end) })
-		p.sorted = true
-	}
+	p.sortEnds()
 	p.segs = resize(p.segs, len(p.reserved)+1)
 	buf := &p.segs[len(p.reserved)]
 	way := 0
@@ -133,10 +145,17 @@ func (p *planner) reserve(index int, ways []bids.Variant, limit int64) (reservat
 	if !ok {
 		return reservation{}, false
 	}
-	r := reservation{index, t, t + limit, *buf, ways[way].Spec.More()}
-	i, _ := slices.BinarySearchFunc(p.reserved, t, func(r reservation, t int64) int { return cmp.Compare(r.Start, t) })
-	p.reserved = slices.Insert(p.reserved, i, r)
+	spec := &ways[way].Spec
+	r := reservation{index, t, t + limit, *buf, spec.More(), spec.Counted(), fit.SizeOf(*buf)}
+	p.insert(r)
 	return r, true
+}
+
+func (p *planner) sortEnds() {
+	if !p.sorted {
+		slices.SortFunc(p.ends, func(a, b held) int { return cmp.Compare(a.end, b.end) })
+		p.sorted = true
+	}
 }
 
 // earliest is the first moment at which try succeeds, of those at which something
@@ -191,6 +210,9 @@ func (p *planner) nextEvent(t int64, e *int) (next int64, ok bool) {
 // free reports whether segs are free for spec now and stay so for limit seconds.
 func (p *planner) free(spec *bids.Spec, segs []nodeset.Segment, limit int64) bool {
 	if !p.now.FitsWith(segs, spec.More()) {
+		return false
+	}
+	if spec.Charges != nil && !p.roomFrom(limit, p.clock).Room(spec, segs, 0) {
 		return false
 	}
 	for _, r := range p.reserved {

@@ -4,6 +4,7 @@ package core
 
 import (
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -19,6 +20,7 @@ type reservations struct {
 	order   []int32           // of the walk over the window
 	ranks   []float64         // by job of the window
 	musts   []bool            // by job of the window
+	quotas  quotaPlaces
 }
 
 // guard is what the walk over the queue has found for a job of the window.
@@ -26,13 +28,15 @@ type guard struct {
 	must     bool  // has to start now
 	reserved bool  // a place is kept for it, from second start on
 	start    int64 // of that
+	quota    int   // one more than that which is in its way, of which alone a part is kept; or 0
 }
 
-// reset begins a cycle, with so many jobs in the window, in which nothing is reserved.
-func (r *reservations) reset(s *Snapshot, jobs int) {
+// reset begins a cycle of the window, in which nothing is reserved.
+func (r *reservations) reset(s *Snapshot, w *window) {
 	r.space.Now, r.space.Left = s.Nodes, r.space.Left[:0]
+	r.space.Quotas = w.quotas.book
 	r.planner.reserved = r.planner.reserved[:0]
-	r.guarded = append(r.guarded[:0], make([]guard, jobs)...)
+	r.guarded = append(r.guarded[:0], make([]guard, len(w.jobs))...)
 }
 
 // walk goes down the window in queue order, or by claim, on the draft that is worth most: jobs that
@@ -53,9 +57,10 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func(
 		return err
 	}
 	r.planner.stop = stop
+	r.quotas.reset(s, w, &r.planner)
 	r.kept = r.kept[:0]
 	r.markDraft(w, draft)
-	first := -1
+	first, places := -1, 0
 	for i, j := range r.inRankOrder(s, w) {
 		if i > 0 && stop != nil && stop() {
 			break
@@ -64,10 +69,13 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func(
 		if err != nil {
 			return err
 		}
-		if reserved && first < 0 {
+		if !reserved {
+			continue
+		}
+		if first < 0 {
 			first = int(j)
 		}
-		if len(r.planner.reserved) == r.opts.Reservations {
+		if places++; places == r.opts.Reservations {
 			break
 		}
 	}
@@ -93,6 +101,9 @@ func (r *reservations) markDraft(w *window, draft *bids.Book) {
 // then, it does nothing.
 func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (reserved bool, err error) {
 	limit := w.jobs[j].TimeLimit
+	if r.waitsForQuota(s, w, j) {
+		return false, nil
+	}
 	for _, loose := range [...]bool{false, true} {
 		if loose && !r.opts.Compact {
 			break
@@ -100,6 +111,7 @@ func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (r
 		r.planner.loose = loose
 		if segs, k, ok := r.startable(w, draft, j); ok {
 			w.variants[k].Fixed, r.guarded[j].must = segs, true
+			r.planner.count(w.variants[k].Spec.Counted(), fit.SizeOf(segs), s.Now+limit)
 			return false, r.planner.start(segs, w.variants[k].Spec.More(), s.Now+limit)
 		}
 		if kept, ok := r.planner.reserve(j, w.variantsOf(j), limit); ok {
@@ -139,6 +151,7 @@ func (r *reservations) bind(s *Snapshot, w *window, first int) {
 	for k := range r.left {
 		r.space.Left = append(r.space.Left, &r.left[k])
 	}
+	r.space.Quotas.Left = r.quotas.leftWith(w.quotas.book.Left[0], &r.planner)
 	for k := range w.variants {
 		v, j := &w.variants[k], int(w.ways[k].job)
 		v.Crosses = r.crosses(s, w.jobs[j])

@@ -52,6 +52,9 @@ type Running struct {
 	// Segs is what the job holds, and Uses what it takes of further resources there.
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
+	// Charges are what the job counts against quotas until it ends: what is left of them does not
+	// have it. Without them nothing is expected to come back.
+	Charges []bids.Charge
 }
 
 // Snapshot is the state that one cycle decides on. Policies read it and never
@@ -67,6 +70,9 @@ type Snapshot struct {
 	// own Prefer comes before it, as does an Offer on other nodes. Beyond the MaxTiers lowest that
 	// there are all count as one. Only Auction looks at it.
 	Tiers []uint8
+	// Quotas bound what jobs of Pending take together, by their Charges. Only Auction looks at
+	// them: other policies leave jobs with Charges alone.
+	Quotas []Quota
 	// Pending is the queue, highest priority first; jobs of equal priority are
 	// in the order in which they are to be served. See Snapshot.Validate.
 	Pending []*Job
@@ -122,6 +128,7 @@ const (
 	Never                     // this machine can never run it
 	Unmodelled                // the policy's model does not know what it asks for
 	TimedOut                  // the time was over before the policy had decided on it: call again
+	OverQuota                 // a quota has too little left for it, or too little beside jobs that start
 )
 
 // Plan is the outcome of one cycle. A Plan may be used again for the next

@@ -34,6 +34,7 @@ func verify(s *Snapshot, p *Plan) error {
 	usedCores := make([]int, s.Nodes.Len())
 	usedGPUs := make([]int, s.Nodes.Len())
 	usedMore := make(map[[2]int]int64) // by node and further resource
+	counted := make([]float64, len(s.Quotas))
 	started := make(map[int]bool)
 	for _, d := range p.Decisions {
 		if d.Job < 0 || d.Job >= len(s.Pending) {
@@ -57,6 +58,9 @@ func verify(s *Snapshot, p *Plan) error {
 		if !slices.Equal(d.Uses, asked.Uses) {
 			return fmt.Errorf("job %s: it uses %v instead of %v", job.ID, d.Uses, asked.Uses)
 		}
+		if err := verifyCharges(counted, asked.Charges, d.Segs); err != nil {
+			return fmt.Errorf("job %s: %w", job.ID, err)
+		}
 		for _, seg := range d.Segs {
 			for n := int(seg.First); n <= int(seg.Last); n++ {
 				usedCores[n] += int(seg.Cores)
@@ -76,7 +80,28 @@ func verify(s *Snapshot, p *Plan) error {
 			return fmt.Errorf("node %d: %d cores and %d GPUs taken, %d and %d free", n, usedCores[n], usedGPUs[n], free.Cores, free.GPUs)
 		}
 	}
+	for i, q := range s.Quotas {
+		if counted[i] > float64(q.Left) {
+			return fmt.Errorf("quota %s: %.0f are counted, %d are left", q.Name, counted[i], q.Left)
+		}
+	}
 	return verifyMore(s.Nodes, usedMore)
+}
+
+// verifyCharges adds what an allocation counts against quotas. The sums are exact up to 2^53, far
+// beyond what may be left.
+func verifyCharges(counted []float64, charges []bids.Charge, segs []nodeset.Segment) error {
+	for _, c := range charges {
+		if c.Quota < 0 || c.Quota >= len(counted) {
+			return fmt.Errorf("it counts against quota %d of %d", c.Quota, len(counted))
+		}
+		counted[c.Quota] += float64(c.PerJob)
+		for _, s := range segs {
+			each := float64(c.PerNode) + float64(c.PerCore)*float64(s.Cores) + float64(c.PerGPU)*float64(s.GPUs)
+			counted[c.Quota] += float64(s.Last-s.First+1) * each
+		}
+	}
+	return nil
 }
 
 // verifyMore reports a node that gives more of a further resource than it has free.

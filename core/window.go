@@ -27,6 +27,8 @@ type window struct {
 	answers      answers.Cache
 	duplicates   duplicates
 	prefer       preferences
+	quotas       quotas
+	passed       []int // decisions on jobs that have no seat for their quotas' sake
 }
 
 // open takes the first jobs of the queue that could run at all. To find that out takes its time on
@@ -45,8 +47,15 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
 			continue
 		}
-		looked++
 		w.waiting.wait(job)
+		seat := 1
+		if len(s.Quotas) > 0 {
+			out := false
+			if seat, out = w.admit(s, i, p); out {
+				continue
+			}
+		}
+		looked += seat
 		if why, ok := w.duplicates.enough(&w.normal, job); ok {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why.reason, Why: why.why})
 			continue
@@ -58,15 +67,51 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 	w.weigh()
 }
 
+// admit says how many seats of the window the job takes that was read last, the i-th of the queue,
+// or decides that it is out for its quotas' sake. Seats are for jobs that can start: a user at his
+// limit keeps nobody else out. In a window with room for all every job that could start has one.
+// The first job over each quota is in without a seat: a part of the quota may be kept for it.
+func (w *window) admit(s *Snapshot, i int, p *Plan) (seats int, out bool) {
+	q, specs := &w.quotas, w.normal.specs
+	d := Decision{Job: i}
+	over := q.over(specs)
+	switch {
+	case over >= 0 && w.opts.Reservations > 0 && q.isHead(over):
+		return 0, false
+	case over >= 0:
+		d.waits(q.verdict(over))
+	case len(specs) == 1 && w.equals(q, s.Pending[i], &d): // it waits
+	case len(s.Pending) > w.opts.Window && q.crowded(specs):
+		w.passed = append(w.passed, len(p.Decisions))
+	default:
+		q.seat(specs)
+		return 1, false
+	}
+	p.Decisions = append(p.Decisions, d)
+	return 0, true
+}
+
+// equals reports whether as many jobs that ask for the same have a seat as a quota lets start.
+func (w *window) equals(q *quotas, job *Job, d *Decision) bool {
+	most, quota := q.most(&w.normal.specs[0])
+	if quota < 0 || w.duplicates.before(&w.normal, job) < most+w.duplicates.spare {
+		return false
+	}
+	d.waits(q.verdict(quota))
+	return true
+}
+
 func (w *window) reset(s *Snapshot) {
 	w.index, w.jobs = w.index[:0], w.jobs[:0]
 	w.variants, w.ways, w.variantStart = w.variants[:0], w.ways[:0], append(w.variantStart[:0], 0)
-	w.normal.reset(s.Nodes)
+	w.normal.reset(s)
 	if w.answers.Reset(s.Nodes) {
 		w.machine = totalsOf(s.Nodes)
 	}
 	w.duplicates.reset(s.Nodes, w.opts.Reservations)
 	w.prefer.reset(s.Nodes, s.Tiers, &w.normal.masks)
+	w.quotas.reset(s)
+	w.passed = w.passed[:0]
 	w.waiting = backlog{}
 	w.next, w.wanting = len(s.Pending), 0
 }

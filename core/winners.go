@@ -81,6 +81,7 @@ func (x *winners) startOfOffers(dst []int32, space *bids.Space, variants []bids.
 			}
 			if !fresh { // most windows have no offers
 				x.rest.Reset(space.Now, space.Left)
+				x.rest.Limit(&space.Quotas)
 				fresh = true
 			}
 			if x.rest.Take(&variants[j].Spec, book.Allocation(int(b)), variants[j].Crosses) == nil {

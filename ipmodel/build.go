@@ -28,6 +28,9 @@ type Builder struct {
 	used  []int32 // row of the paper's form -> row of the model, or -1
 	most  []int64 // by further resource and cell: what bids may take at most; scratch
 	group []int64 // the same, of one group
+
+	charged []int64 // by quota: what bids may count at most; scratch
+	alone   []int64 // the same, of one group
 }
 
 // cell is a run of nodes that every bid treats alike.
@@ -37,14 +40,14 @@ type cell struct {
 
 // Build makes m the model of the window: maximise the sum of P_j + alpha F_i over
 // the chosen bids (equation 1), at most one a job (2), within the free cores (3)
-// and GPUs (4) of every node, and of each further resource that bids could exhaust, and within what
-// reservations leave. Column i is bid
-// i of the book, group j is job j, with the bids of all its variants. required is nil or has an
-// element a job.
+// and GPUs (4) of every node, of each further resource that bids could exhaust and of each quota
+// that they could pass, and within what reservations leave. Column i is bid i of the book, group j
+// is job j, with the bids of all its variants. required is nil or has an element a job.
 //
 // Worths are integers: P_j + alpha F_i in units of 1/m.Scale, a power of two that
 // is as large as 50 bits for the sum over all jobs allow, and at least 1. It fails
-// if the priorities add up to more than MaxTotalValue.
+// if the priorities add up to more than MaxTotalValue, or a bid counts more than 2^31-1 units of a
+// quota.
 func (b *Builder) Build(space *bids.Space, variants []bids.Variant, book *bids.Book, required []bool, m *Model) error {
 	if err := b.setValues(variants, book, m); err != nil {
 		return err
@@ -59,6 +62,9 @@ func (b *Builder) Build(space *bids.Space, variants []bids.Variant, book *bids.B
 	m.ColName, m.RowName = m.ColName[:0], m.RowName[:0]
 	b.setCells(space.Now.Len(), book)
 	b.setMost(space, variants, book)
+	if err := b.setCharged(space, variants, book); err != nil {
+		return err
+	}
 	b.setRows(space, m)
 	b.setColumns(space, variants, book, m)
 	return nil
@@ -171,6 +177,7 @@ func (b *Builder) setRows(space *bids.Space, m *Model) {
 			now := b.used[2*len(b.cells)+i:]
 			b.addRow(m, least, most > least && (k == 0 || now[0] < 0 || least < m.Cap[now[0]]))
 		}
+		b.addQuotaRows(space, m, k)
 	}
 }
 
@@ -247,13 +254,16 @@ func (b *Builder) setColumns(space *bids.Space, variants []bids.Variant, book *b
 					}
 				})
 			}
+			if len(b.charged) > 0 {
+				b.addQuotaEntries(space, variants, book, m, i, k)
+			}
 		}
 		m.ColStart = append(m.ColStart, int32(len(m.Row)))
 	}
 }
 
 // kinds is how many rows of the paper's form a table has.
-func (b *Builder) kinds() int { return 2*len(b.cells) + len(b.most) }
+func (b *Builder) kinds() int { return 2*len(b.cells) + len(b.most) + len(b.charged) }
 
 // addEntries adds what segs take of the cores or GPUs of table k.
 func (b *Builder) addEntries(m *Model, segs []nodeset.Segment, k, gpu int) {

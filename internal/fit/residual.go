@@ -16,10 +16,12 @@ type Residual struct {
 	views []nodeset.Table // views[k]: least of now and left[:k], k >= 1
 	seen  limited         // of these
 	like  *Residual       // what this one was after Reset, or nil
+
+	quotas Quotas
 }
 
 // Reset begins with all that is free now, and that each reservation leaves, in the order in which
-// they begin.
+// they begin; without quotas.
 func (r *Residual) Reset(now *nodeset.Table, left []*nodeset.Table) {
 	r.now.CopyFrom(now)
 	r.left, r.views = resize(r.left, len(left)), resize(r.views, len(left)+1)
@@ -30,7 +32,14 @@ func (r *Residual) Reset(now *nodeset.Table, left []*nodeset.Table) {
 	}
 	r.seen.reset()
 	r.like = nil
+	r.quotas.Left = r.quotas.Left[:0]
 }
+
+// Limit begins with what q says is left of quotas.
+func (r *Residual) Limit(q *Quotas) { r.quotas.copyFrom(q) }
+
+// Quotas are what is left of them, to be read only.
+func (r *Residual) Quotas() *Quotas { return &r.quotas }
 
 // ResetLike begins with what o has, which must not change as long as r is used: what requests see
 // of o need not be found again.
@@ -43,6 +52,7 @@ func (r *Residual) ResetLike(o *Residual) {
 	}
 	r.seen.reset()
 	r.like = o
+	r.quotas.copyFrom(&o.quotas)
 }
 
 // For is what a job that asks for s and runs into the first crosses reservations may take: so many
@@ -83,6 +93,9 @@ func (r *Residual) Fits(want *Spec, segs []nodeset.Segment, crosses int) bool {
 // anything of it is not left, it takes nothing and says why, and which reservation lacks it.
 func (r *Residual) Take(want *Spec, segs []nodeset.Segment, crosses int) error {
 	uses := want.More()
+	if q := r.quotas.lacking(want, segs, crosses); q >= 0 {
+		return fmt.Errorf("quota %d has too little left", q)
+	}
 	if err := r.now.AllocateWith(segs, uses); err != nil {
 		return err
 	}
@@ -95,6 +108,7 @@ func (r *Residual) Take(want *Spec, segs []nodeset.Segment, crosses int) error {
 			return fmt.Errorf("reservation %d: %w", i, err)
 		}
 	}
+	r.quotas.take(want, segs, crosses, 1)
 	r.narrow(segs)
 	return nil
 }
@@ -109,7 +123,20 @@ func (r *Residual) narrow(segs []nodeset.Segment) {
 	r.seen.changed(segs)
 }
 
-// TakeGPUs takes more GPUs on each of nodes that already give cores for want, and have them.
+// MoreGPUs is how many of so many GPUs more, on each of nodes that already give cores for want, are
+// within the quotas.
+func (r *Residual) MoreGPUs(want *Spec, segs []nodeset.Segment, crosses, more int) int {
+	for i := range want.Counted() {
+		c := &(*want.Charges)[i]
+		for more > 0 && r.quotas.moreGPUs(c, segs, more) > r.quotas.least(c.Quota, crosses) {
+			more--
+		}
+	}
+	return more
+}
+
+// TakeGPUs takes more GPUs on each of nodes that already give cores for want, and have them; the
+// quotas have room: see MoreGPUs.
 func (r *Residual) TakeGPUs(want *Spec, segs []nodeset.Segment, crosses, more int) {
 	take := func(t *nodeset.Table) {
 		for _, s := range segs {
@@ -121,6 +148,13 @@ func (r *Residual) TakeGPUs(want *Spec, segs []nodeset.Segment, crosses, more in
 	take(&r.now)
 	for i := range crosses {
 		take(&r.left[i])
+	}
+	for i := range want.Counted() {
+		c := &(*want.Charges)[i]
+		cost := r.quotas.moreGPUs(c, segs, more)
+		for _, left := range r.quotas.Left[:crosses+1] {
+			left[c.Quota] -= cost
+		}
 	}
 	r.narrow(segs)
 }

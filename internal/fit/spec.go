@@ -33,6 +33,8 @@ type Spec struct {
 	Eligible *nodeset.Mask
 	// Uses is what is taken of further resources; nil means nothing.
 	Uses *nodeset.Uses
+	// Charges is what is counted against quotas; nil means nothing.
+	Charges *Charges
 }
 
 // Range is from Min to Max, both included.
@@ -98,13 +100,16 @@ func (s *Spec) Query(gpus int) nodeset.Query {
 // most is how many cores a node with that many free may give.
 func (s *Spec) most(free uint16) int { return min(int(free), s.Cores.PerNode.Max) }
 
-// Masks gives masks of the same memory the same pointer, and equal Uses, so that Specs can be
-// compared. The zero Masks is ready. What it is given stays the caller's, and must not change
+// Masks gives masks of the same memory the same pointer, and equal Uses and Charges, so that Specs
+// can be compared. The zero Masks is ready. What it is given stays the caller's, and must not change
 // meanwhile.
 type Masks struct {
 	known map[maskKey]*nodeset.Mask
 	index map[uint64]int // by hash of Uses: one more than the place in uses of the last of it
 	uses  []knownUses
+
+	charged map[uint64]int // the same of Charges
+	charges []knownCharges
 }
 
 // knownUses are Uses, and the same as index says for others of the same hash.
@@ -125,6 +130,9 @@ func (m *Masks) Reset() {
 	clear(m.index)
 	clear(m.uses) // they are the caller's
 	m.uses = m.uses[:0]
+	clear(m.charged)
+	clear(m.charges)
+	m.charges = m.charges[:0]
 }
 
 // OfUses is the pointer of uses that are not nil: the first of the same that it was asked for.

@@ -39,7 +39,8 @@ import (
 // "require as few nodes as possible" of a nodeset, and with more nodes a contiguous job
 // could get nodes with gaps. In equation 6 a job whose bids differ in GPUs counts those of
 // its winning bid (aucsched2, section 3), and in (7) --ntasks-per-node counts where it is a limit.
-// Reservations have rows (5) and (6) of their own, for the jobs that run into them.
+// Reservations have rows (5) and (6) of their own, for the jobs that run into them. Quotas have a
+// row each, for what the bids count that win.
 // A job with several variants has u and r, and rows (3), (4), (7) and (8), for each, as if they
 // were several jobs; (2) holds for the bids of all of them together.
 type Direct struct {
@@ -78,6 +79,7 @@ func NewDirect(space *bids.Space, variants []bids.Variant, book *bids.Book, m *i
 	for k, left := range space.Left {
 		d.addCapacities(k+1, left)
 	}
+	d.addQuotas(space)
 	return d, nil
 }
 

@@ -24,6 +24,8 @@ type flow struct {
 	from    []int32 // by vertex: where the search came from
 	queue   []int32
 	vertexs int32 // of cells and tables; those of jobs follow
+
+	quota [][]int64 // by table, quota: what is left
 }
 
 // guest is a winner at a cell.
@@ -59,6 +61,7 @@ func (f *flow) reset(p *problem) {
 	f.seen = append(f.seen[:0], make([]int64, n)...)
 	f.from = append(f.from[:0], make([]int32, n)...)
 	f.search, f.log = 0, f.log[:0]
+	f.resetQuotas()
 }
 
 // zeros makes s a 0 for each table and cell.
@@ -72,10 +75,13 @@ func zeros(s [][]int64, p *problem) [][]int64 {
 	return s
 }
 
-// roomFor is false if bid b can't come in whatever the layouts. It alone looks at GPUs.
+// roomFor is false if bid b can't come in whatever the layouts. It alone looks at GPUs and quotas.
 func (f *flow) roomFor(b int32) bool {
 	x := &f.p.items[b]
 	f.work += int64(x.last - x.first)
+	if !f.withinQuotas(x) {
+		return false
+	}
 	for _, q := range f.p.parts(x) {
 		for k := range int(x.level) + 1 {
 			c := f.p.cells[q.cell]
@@ -97,6 +103,7 @@ func (f *flow) count(b int32, sign int64) {
 			f.gpus[k][q.cell] += sign * q.gpus
 		}
 	}
+	f.charge(x, sign)
 }
 
 // slack is what table k has left at a cell.

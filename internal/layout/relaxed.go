@@ -12,6 +12,7 @@ type relaxed struct {
 	model ipmodel.Model
 	cuts  cutList
 	row   []int32 // (table, resource, cell) -> row, or -1
+	quota []int32 // (table, quota) -> row, or -1
 }
 
 // build makes the model anew.
@@ -23,6 +24,7 @@ func (r *relaxed) build(p *problem) {
 	m.ColStart, m.Row, m.Coef = append(m.ColStart[:0], 0), m.Row[:0], m.Coef[:0]
 	for b := range p.items {
 		r.addNodes(p, b)
+		r.addCharges(p, &p.items[b])
 		for i := range r.cuts {
 			if d := r.cuts[i].weight[b]; d > 0 {
 				m.Row, m.Coef = append(m.Row, int32(len(m.Cap)-len(r.cuts)+i)), append(m.Coef, d)
@@ -33,7 +35,7 @@ func (r *relaxed) build(p *problem) {
 }
 
 // setRows makes the rows of cells, those of reservations only where they leave less than is
-// free now, and those of the cuts.
+// free now, those of quotas, and those of the cuts.
 func (r *relaxed) setRows(p *problem) {
 	m := &r.model
 	m.Cap, r.row = m.Cap[:0], r.row[:0]
@@ -54,6 +56,7 @@ func (r *relaxed) setRows(p *problem) {
 			}
 		}
 	}
+	r.addQuotaRows(p)
 	for i := range r.cuts {
 		m.Cap = append(m.Cap, r.cuts[i].capacity)
 	}

@@ -22,6 +22,8 @@ type problem struct {
 	free  [][]int64 // by table, cell: free cores of each node
 	items []item    // by bid
 	part  []part    // of the items' cells
+
+	charged []charged // by the items
 }
 
 type cell struct {
@@ -36,6 +38,8 @@ type item struct {
 	job         int32
 	level       int32 // tables 0..level bind it
 	need, lo    int64
+
+	firstCharge, lastCharge int32 // charged[firstCharge:lastCharge]
 }
 
 // part is a cell of a bid.
@@ -49,7 +53,7 @@ type part struct {
 func (p *problem) load(w *Window) error {
 	p.w = w
 	p.cut()
-	p.items, p.part = p.items[:0], p.part[:0]
+	p.items, p.part, p.charged = p.items[:0], p.part[:0], p.charged[:0]
 	job := int32(-1)
 	for j := range w.Variants {
 		if w.Variants[j].Rank == 0 {
@@ -146,6 +150,7 @@ func (p *problem) addItem(b, job int32, least, most int64) {
 		}
 	}
 	x.last = int32(len(p.part))
+	p.addCharges(b, &x)
 	p.items = append(p.items, x)
 }
 

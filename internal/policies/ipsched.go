@@ -139,6 +139,8 @@ func (a *IPSched) openWindow(s *core.Snapshot, p *core.Plan) {
 			verdict{core.Never, why}.on(&d)
 		} else if spec.Uses != nil {
 			further.on(&d)
+		} else if spec.Charges != nil {
+			counted.on(&d)
 		} else if r.Contiguous && !onOneNode(r) {
 			consecutive.on(&d)
 		} else if _, ok := a.masks.Number(r.Eligible); len(a.window) == a.width || !ok {
@@ -178,6 +180,7 @@ var (
 	undecided   = verdict{core.TimedOut, "the time was over before it was decided on"}
 	consecutive = verdict{core.Unmodelled, "it asks for consecutive nodes, which the model of ipsched does not know"}
 	further     = verdict{core.Unmodelled, "it uses further resources, which the model of ipsched does not know"}
+	counted     = verdict{core.Unmodelled, "it counts against quotas, which the model of ipsched does not know"}
 	timedOut    = verdict{core.TimedOut,
 		"the time was over before the window was solved: no job starts, and the next window has half as many"}
 )

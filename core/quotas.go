@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
+)
+
+// Quota bounds what jobs take together, wherever they are: the cores of an account, the GPUs of a
+// user, licences, power. What a job counts is up to its request's Charges.
+type Quota struct {
+	// Name is what users are told: "AssocGrpCpuLimit of account x".
+	Name string
+	// Left is how much jobs that start now may count together, 0 to bids.MaxRate, in any unit.
+	// What a job counts is rounded up to 2^-24 of it.
+	Left int64
+}
+
+// quotas is the stage that says what is left of quotas to a window, and which jobs keep out of it
+// for that.
+type quotas struct {
+	book    bids.Quotas // now
+	left    [1][]int64  // of this
+	named   []Quota     // the snapshot's
+	asked   []int64     // by quota: what the jobs count at least that have a seat
+	heads   []bool      // by quota: a job over it was seen
+	headed  int         // how many were
+	reasons map[string]string
+	units   []int64 // scratch
+}
+
+const (
+	// quotaBits is how finely a quota is told apart: solvers keep to as many bits.
+	quotaBits = 24
+	// quotaSeats is how many times what is left of a quota its jobs in a full window may count
+	// together. Further ones would take seats from jobs that can start.
+	quotaSeats = 4
+	// maxReasons bounds the memory of reasons.
+	maxReasons = 1 << 12
+)
+
+func (q *quotas) reset(s *Snapshot) {
+	q.named = s.Quotas
+	q.book.Unit, q.asked, q.left[0] = q.book.Unit[:0], q.asked[:0], q.left[0][:0]
+	q.book.Left = q.left[:]
+	q.heads, q.headed = append(q.heads[:0], make([]bool, len(s.Quotas))...), 0
+	if len(q.reasons) > maxReasons {
+		clear(q.reasons)
+	}
+	if len(s.Quotas) == 0 {
+		return
+	}
+	q.setUnits(s)
+	for i, x := range s.Quotas {
+		q.left[0], q.asked = append(q.left[0], x.Left/q.book.Unit[i]), append(q.asked, 0)
+	}
+}
+
+// setUnits sets the units: 1 as long as numbers are small, or else what all that jobs count is a
+// multiple of, times a power of two.
+func (q *quotas) setUnits(s *Snapshot) {
+	large := false
+	for _, x := range s.Quotas {
+		q.book.Unit = append(q.book.Unit, 1)
+		large = large || x.Left >= 1<<quotaBits
+	}
+	if !large {
+		return
+	}
+	q.units = append(q.units[:0], make([]int64, len(s.Quotas))...)
+	for _, job := range s.Pending {
+		q.divide(job.Charges)
+		for k := range job.Alternatives {
+			q.divide(job.Alternatives[k].Charges)
+		}
+	}
+	for i, x := range s.Quotas {
+		if x.Left < 1<<quotaBits {
+			continue
+		}
+		u := max(q.units[i], 1)
+		for x.Left/u >= 1<<quotaBits {
+			u *= 2
+		}
+		q.book.Unit[i] = u
+	}
+}
+
+// divide has q.units divide what the charges count.
+func (q *quotas) divide(charges []bids.Charge) {
+	for _, c := range charges {
+		if c.Quota < 0 || c.Quota >= len(q.units) {
+			continue // the request is not valid
+		}
+		u := &q.units[c.Quota]
+		for _, rate := range [...]int64{c.PerJob, c.PerNode, c.PerCore, c.PerGPU} {
+			*u = divisor(*u, max(rate, 0))
+		}
+	}
+}
+
+// divisor is the greatest common divisor, that of 0 and b being b.
+func divisor(a, b int64) int64 {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// over is the first quota that leaves no room for a job in any of its ways, as specs of the window;
+// -1 if there is room for one.
+func (q *quotas) over(specs []bids.Spec) int {
+	first := -1
+	for k := range specs {
+		if !specs[k].Valid() {
+			continue
+		}
+		i := q.book.Lacks(&specs[k], 0)
+		if i < 0 {
+			return -1
+		}
+		if first < 0 {
+			first = i
+		}
+	}
+	return first
+}
+
+// isHead reports whether a job over a quota is the first, of not too many quotas.
+func (q *quotas) isHead(quota int) bool {
+	if q.heads[quota] || q.headed == maxQuotaPlaces {
+		return false
+	}
+	q.heads[quota] = true
+	q.headed++
+	return true
+}
+
+// crowded reports whether the jobs that have a seat want so much of one of a job's quotas that it
+// has to do without.
+func (q *quotas) crowded(specs []bids.Spec) bool {
+	return slices.ContainsFunc(specs[0].Counted(), func(c bids.Charge) bool {
+		return q.asked[c.Quota] >= quotaSeats*q.book.Left[0][c.Quota] && q.book.Least(&c, &specs[0]) > 0
+	})
+}
+
+// seat gives a job a seat.
+func (q *quotas) seat(specs []bids.Spec) {
+	charges := specs[0].Counted()
+	for i := range charges {
+		q.asked[charges[i].Quota] += q.book.Least(&charges[i], &specs[0])
+	}
+}
+
+// most bounds how many jobs with this Spec could start, and the quota that does; -1: none does.
+func (q *quotas) most(spec *bids.Spec) (most int64, quota int) {
+	most, quota = 1<<62, -1
+	charges := spec.Counted()
+	for i := range charges {
+		c := &charges[i]
+		if cost := q.book.Least(c, spec); cost > 0 && q.book.Left[0][c.Quota]/cost < most {
+			most, quota = q.book.Left[0][c.Quota]/cost, c.Quota
+		}
+	}
+	return most, quota
+}
+
+// verdict is that on jobs for which a quota has no room.
+func (q *quotas) verdict(quota int) verdict {
+	name := q.named[quota].Name
+	reason, ok := q.reasons[name]
+	if !ok {
+		if q.reasons == nil {
+			q.reasons = make(map[string]string)
+		}
+		reason = fmt.Sprintf("%s: too little is left for it", name)
+		q.reasons[name] = reason
+	}
+	return verdict{OverQuota, reason}
+}
+
+// quotaFault is what is wrong with the snapshot's quotas, or with what running jobs count.
+func (s *Snapshot) quotaFault() error {
+	for i, q := range s.Quotas {
+		if q.Left < 0 || q.Left > bids.MaxRate {
+			return fmt.Errorf("quotas[%d] (%s): left: %d: must be 0 to %d", i, q.Name, q.Left, int64(bids.MaxRate))
+		}
+	}
+	for i := range s.Running {
+		if err := fit.Charges(s.Running[i].Charges).Check(len(s.Quotas)); err != nil {
+			return fmt.Errorf("running job %s: charges: %w", s.Running[i].ID, err)
+		}
+	}
+	return nil
+}
