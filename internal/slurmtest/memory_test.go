@@ -45,18 +45,18 @@ func memoryBound(t *testing.T, m mode) [2]time.Duration {
 	if m.name != "stock" {
 		s, err := c.Status()
 		require.NoError(t, err)
-		require.Less(t, s.StartsFailed, int64(5), "winners share a node that has memory for one of them")
+		require.Zero(t, s.StartsFailed, "winners share a node that has memory for one of them")
 	}
 	return [2]time.Duration{mean, makespan}
 }
 
-// Where memory is what jobs wait for, the auction is no slower than stock Slurm.
+// Where memory is what jobs wait for, they wait no longer with the auction than with stock Slurm.
 func TestMemoryBinds(t *testing.T) {
 	beside(t)
 	found := sideBySide(t, []string{"stock", "auction"}, func(t *testing.T, i int) [2]time.Duration {
 		return memoryBound(t, []mode{siteStock, siteAuction}[i])
 	})
-	for i, stock := range found[0] {
-		require.LessOrEqual(t, found[1][i], stock+siteInterval)
-	}
+	stock, auction := found[0], found[1]
+	require.LessOrEqual(t, auction[0], stock[0]+500*time.Millisecond, "mean wait")
+	require.LessOrEqual(t, auction[1], stock[1]+siteInterval, "makespan")
 }
