@@ -7,8 +7,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// raiseAtOnce raises what variant a, of shape s, got at dst[from:], before it is taken off t; not if
-// that would pass a quota.
+// raiseAtOnce raises what variant a, of shape s, got at dst[from:], before it is taken off t; not
+// if that would pass a quota.
 func (g *Generator) raiseAtOnce(dst []nodeset.Segment, from int, t *nodeset.Table, a *Variant, s *Spec) []nodeset.Segment {
 	if !s.MixedGPUs {
 		return dst

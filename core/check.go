@@ -44,10 +44,10 @@ var (
 	errNoNodes = errors.New("the snapshot has no machine: Nodes is nil")
 )
 
-// Validate reports the first fault for which Decide refuses the snapshot: no machine, a quota out of range, or, as a
-// [*JobError], a job that is not there, a priority or time limit out of range, a priority above
-// that of the job before it, or an id that another job has. Requests are not looked at: one that no
-// machine can meet waits, with Never as its Why.
+// Validate reports the first fault for which Decide refuses the snapshot: no machine, a quota out
+// of range, or, as a [*JobError], a job that is not there, a priority or time limit out of range, a
+// priority above that of the job before it, or an id that another job has. Requests are not looked
+// at: one that no machine can meet waits, with Never as its Why.
 func (s *Snapshot) Validate() error { return new(checker).check(s) }
 
 // checker checks snapshots. It keeps its memory.

@@ -19,9 +19,9 @@ type QuotaShortage struct {
 	Need, Left int64
 }
 
-// blameQuota finds whether a quota alone keeps the job from starting, and the running jobs that have
-// to end for that to change: of those that end by the first moment at which there is enough, each
-// one that is needed. Those that end last are let off first.
+// blameQuota finds whether a quota alone keeps the job from starting, and the running jobs that
+// have to end for that to change: of those that end by the first moment at which there is enough,
+// each one that is needed. Those that end last are let off first.
 func (e *inquiry) blameQuota() bool {
 	p, ways := &e.space, e.variantsOf(e.job)
 	must(p.reset(e.s)) // it has worked before

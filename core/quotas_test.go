@@ -237,7 +237,8 @@ func TestQuotasBruteForce(t *testing.T) {
 			r.Charges = drawCharges(rng, quotas, 1)
 			s.Pending = append(s.Pending, &Job{ID: string(rune('a' + i)), Request: r, Priority: 10 * (1 + rng.Int64N(5)), TimeLimit: 60})
 		}
-		s.Pending[0].Priority = 10 // preferences are worth less than the least priority (equation 10)
+		// preferences are worth less than the least priority (equation 10)
+		s.Pending[0].Priority = 10
 		SortQueue(s.Pending)
 		o := DefaultAuctionOptions()
 		o.Reservations = 0
@@ -374,7 +375,8 @@ func TestQuotasAreReserved(t *testing.T) {
 	other := account("other", 8, 500, 1)
 	other.Charges = nil
 	s := &Snapshot{Nodes: nodes, Running: []Running{holds}, Quotas: []Quota{{"cores", 4}}, Pending: []*Job{
-		account("large", 8, 60, 9), account("second", 6, 60, 8), account("long", 4, 500, 7), account("short", 2, 100, 5), account("small", 2, 500, 4), other}}
+		account("large", 8, 60, 9), account("second", 6, 60, 8),
+		account("long", 4, 500, 7), account("short", 2, 100, 5), account("small", 2, 500, 4), other}}
 	s.Pending[3].TimeLimit = 90
 	say := says(t, DefaultAuctionOptions(), s)
 	require.Equal(t, OverQuota, say["large"].Why)
@@ -471,7 +473,8 @@ func TestQuotaFaults(t *testing.T) {
 		s.Nodes = nodes
 		require.ErrorContains(t, s.Validate(), want)
 	}
-	s := &Snapshot{Nodes: nodes, Quotas: []Quota{{"x", 5}}, Pending: []*Job{account("a", 4, 60, 9), account("b", 4, 60, 8), account("c", 4, 60, 7)}}
+	s := &Snapshot{Nodes: nodes, Quotas: []Quota{{"x", 5}}, Pending: []*Job{
+		account("a", 4, 60, 9), account("b", 4, 60, 8), account("c", 4, 60, 7)}}
 	s.Pending[0].Charges = []bids.Charge{{Quota: 1}}
 	s.Pending[1].Charges = []bids.Charge{{Quota: 0, PerCore: -1}}
 	say := says(t, DefaultAuctionOptions(), s)

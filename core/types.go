@@ -128,7 +128,8 @@ const (
 	Never                     // this machine can never run it
 	Unmodelled                // the policy's model does not know what it asks for
 	TimedOut                  // the time was over before the policy had decided on it: call again
-	OverQuota                 // a quota has too little left for it, or too little beside jobs that start
+	// a quota has too little left for it, or too little beside jobs that start
+	OverQuota
 )
 
 // Plan is the outcome of one cycle. A Plan may be used again for the next

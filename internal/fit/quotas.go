@@ -216,7 +216,8 @@ func (q *Quotas) copyFrom(o *Quotas) {
 	}
 }
 
-// OfCharges is the pointer of charges that are not nil: the first of the same that it was asked for.
+// OfCharges is the pointer of charges that are not nil: the first of the same
+// that it was asked for.
 func (m *Masks) OfCharges(charges *Charges) *Charges {
 	h := uint64(len(*charges))
 	for _, c := range *charges {

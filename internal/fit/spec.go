@@ -100,9 +100,9 @@ func (s *Spec) Query(gpus int) nodeset.Query {
 // most is how many cores a node with that many free may give.
 func (s *Spec) most(free uint16) int { return min(int(free), s.Cores.PerNode.Max) }
 
-// Masks gives masks of the same memory the same pointer, and equal Uses and Charges, so that Specs
-// can be compared. The zero Masks is ready. What it is given stays the caller's, and must not change
-// meanwhile.
+// Masks gives masks of the same memory the same pointer, and equal Uses and Charges, so that
+// Specs can be compared. The zero Masks is ready. What it is given stays the caller's, and must
+// not change meanwhile.
 type Masks struct {
 	known map[maskKey]*nodeset.Mask
 	index map[uint64]int // by hash of Uses: one more than the place in uses of the last of it
