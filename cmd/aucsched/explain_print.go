@@ -32,6 +32,9 @@ func printExplanation(out io.Writer, d *window.Decision) error {
 	if s := x.Shortage; s != nil {
 		fmt.Fprintf(t, "  %s\n", shortage(s))
 	}
+	if q := x.Quota; q != nil {
+		fmt.Fprintf(t, "  counts %d against it at least, %d are left\n", q.Need, q.Left)
+	}
 	if len(x.BlockedBy) > 0 {
 		fmt.Fprintln(t, "  "+inTheWay(x))
 		printRivals(t, x.BlockedBy)
@@ -83,6 +86,8 @@ func waitsFor(d *window.Decision) string {
 		return "jobs that start now take its place"
 	case "reserved":
 		return "it would run into reservations"
+	case "over_quota":
+		return cli.Plain(x.Quota.Name)
 	}
 	return "there may be room, but the policy did not use it"
 }
@@ -125,6 +130,8 @@ func inTheWay(x *window.Explanation) string {
 	switch {
 	case x.Why == "no_fit":
 		return "it has room on " + x.Place + " when all of these have ended"
+	case x.Why == "over_quota":
+		return "these count against it"
 	case x.Place == "":
 		return "these reservations begin before its time limit runs out"
 	}

@@ -73,11 +73,14 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"window", "job", format.Job{}, false, nil},
 		{"window", "request", format.Request{}, false, nil},
 		{"window", "use", format.Use{}, false, nil},
+		{"window", "quota", format.Quota{}, false, nil},
+		{"window", "charge", format.Charge{}, false, nil},
 		{"plan", "", window.Outcome{}, true, nil},
 		{"plan", "decision", window.Decision{}, true, nil},
 		{"plan", "explanation", window.Explanation{}, true, nil},
 		{"plan", "shortage", window.Shortage{}, true, nil},
 		{"plan", "further", window.FurtherStage{}, true, nil},
+		{"plan", "quota_shortage", window.QuotaShortage{}, true, nil},
 		{"plan", "rival", window.Rival{}, true, nil},
 		{"plan", "suggestion", window.Suggestion{}, true, nil},
 		{"plan", "change", window.Change{}, true, nil},
@@ -120,7 +123,7 @@ func TestSchemasAgree(t *testing.T) {
 func TestSchemasHaveTheNames(t *testing.T) {
 	plan := schema(t, "plan")
 	var whys, roles []string
-	for w := core.Why(0); w <= core.TimedOut; w++ {
+	for w := core.Why(0); w <= core.OverQuota; w++ {
 		whys = append(whys, w.String())
 	}
 	for r := core.Holds; r <= core.Waits; r++ {

@@ -41,6 +41,7 @@ func (p *parser) alternatives(what string, text json.RawMessage) (list []bids.Re
 			p.deferEligible(what+": "+field, *j.Eligible, func(m nodeset.Mask) { list[k].Eligible = m })
 		}
 		p.deferUses(what+": "+field, j.Uses, func() *bids.Request { return &list[k] })
+		p.deferCharges(what+": "+field, j.Charges, func() *bids.Request { return &list[k] })
 		list = append(list, r)
 	}
 	return list, nil

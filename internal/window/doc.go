@@ -47,6 +47,16 @@
 //	{"id": "J5", "priority": 5, "cores": 16, "gpus_per_node": 2,
 //	 "uses": {"memory": {"per_node": 1000, "per_core": 4000}, "gpu:a100": {"per_gpu": 1}}}
 //
+// "quotas" bound what waiting jobs take together, wherever they are: "left" is how much those that
+// start now may count, 0 if it is absent, in a unit of the caller's. "charges" says what a job, an
+// alternative or a running job counts: so much in all, on each node, for each core and for each
+// GPU. What running jobs count is off "left" already, and comes back when they end. Numbers are 0
+// to 2^40; what is counted is rounded up to 2^-24 of what is left:
+//
+//	"quotas": [{"name": "AssocGrpCpuLimit of account x", "left": 64}]
+//	{"id": "J6", "priority": 5, "cores": 16,
+//	 "charges": {"AssocGrpCpuLimit of account x": {"per_core": 1}}}
+//
 // A job may have alternatives, at most 8 further requests, each complete by itself, of which
 // the first is liked best:
 //

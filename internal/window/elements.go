@@ -126,6 +126,7 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 	job := &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit, Since: -j.Waited}
 	p.namedNodes(what, &j, job)
 	p.deferUses(what, j.Uses, func() *bids.Request { return &job.Request })
+	p.deferCharges(what, j.Charges, func() *bids.Request { return &job.Request })
 	if len(j.Alternatives) > 0 {
 		// the text is a copy of that part of raw
 		p.at = at + int64(bytes.Index(raw, j.Alternatives))
@@ -173,7 +174,11 @@ func (p *parser) runningJob(i int, raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	p.running = append(p.running, core.Running{ID: j.ID, End: j.End, Segs: inOrder(segs), Uses: uses})
+	charges, err := p.charges(what, j.Charges)
+	if err != nil {
+		return err
+	}
+	p.running = append(p.running, core.Running{ID: j.ID, End: j.End, Segs: inOrder(segs), Uses: uses, Charges: charges})
 	if err := p.checkHeld(what, segs); err != nil {
 		return err
 	}

@@ -15,12 +15,14 @@ import (
 // plan --explain --json" print it; core.Explanation says what the fields mean. All
 // times are in seconds from now. Fields that do not apply are absent.
 type Explanation struct {
-	// Why is never, no_fit, lost, reserved, unmodelled, timed_out, or other if only
+	// Why is never, no_fit, lost, reserved, unmodelled, timed_out, over_quota, or other if only
 	// Decision.Reason tells.
 	Why      string    `json:"why,omitempty"`
 	Worth    float64   `json:"worth"`
 	Never    string    `json:"never,omitempty"`
 	Shortage *Shortage `json:"shortage,omitempty"`
+	// Quota is what the job lacks of a quota, if Why is over_quota.
+	Quota *QuotaShortage `json:"quota,omitempty"`
 	// Place are the nodes on which the job would be if all of BlockedBy were gone.
 	Place     string  `json:"place,omitempty"`
 	BlockedBy []Rival `json:"blocked_by,omitempty"`
@@ -58,6 +60,13 @@ type FurtherStage struct {
 	Resource string `json:"resource"`
 	Amount   int64  `json:"amount"`
 	Nodes    int    `json:"nodes"`
+}
+
+// QuotaShortage is core.QuotaShortage.
+type QuotaShortage struct {
+	Name string `json:"name"`
+	Need int64  `json:"need"`
+	Left int64  `json:"left"`
 }
 
 // Rival is another job; Role is running, starting, reserved or waiting. Nodes are
@@ -103,6 +112,9 @@ func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 		for _, f := range s.Further {
 			e.Shortage.Further = append(e.Shortage.Further, FurtherStage(f))
 		}
+	}
+	if q := x.Quota; q != nil {
+		e.Quota = &QuotaShortage{q.Name, q.Need, q.Left}
 	}
 	if x.Foreseen {
 		e.RoomIn = w.fromNow(x.Expected)

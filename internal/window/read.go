@@ -44,7 +44,8 @@ func Read(r io.Reader, name string) (*Window, error) {
 		return nil, fmt.Errorf("%s:1: %w", name, err)
 	}
 	p := &parser{name: name, text: text, index: make(map[string]int), jobs: make(map[string]bool),
-		fields: make(map[reflect.Type][]string), resources: make(map[string]bool), heldMore: make(map[share]int64)}
+		fields: make(map[reflect.Type][]string), resources: make(map[string]bool), heldMore: make(map[share]int64),
+		quotaAt: make(map[string]int)}
 	if err := p.document(); err != nil {
 		return nil, err
 	}
@@ -78,6 +79,10 @@ type parser struct {
 	uses      []taken         // by waiting jobs, like masks
 	order     []string        // of resources, by number; once all nodes are known
 	heldMore  map[share]int64 // by running jobs
+
+	quotas  []core.Quota
+	quotaAt map[string]int // by name
+	counted []counted      // by waiting jobs, like masks
 }
 
 type located struct {
@@ -108,10 +113,11 @@ func (p *parser) document() error {
 			return p.fail("%q is there twice", k)
 		}
 		seen[k] = true
-		read, ok := map[string]func(int, json.RawMessage) error{"nodes": p.node, "jobs": p.job, "running": p.deferRunning}[k]
+		read, ok := map[string]func(int, json.RawMessage) error{
+			"nodes": p.node, "jobs": p.job, "running": p.deferRunning, "quotas": p.quota}[k]
 		if !ok {
-			known := []string{"nodes", "jobs", "running"}
-			return p.fail("unknown field %q: nodes, jobs and running are known%s", k, nearest.Hint(k, known))
+			known := []string{"nodes", "jobs", "running", "quotas"}
+			return p.fail("unknown field %q: nodes, jobs, running and quotas are known%s", k, nearest.Hint(k, known))
 		}
 		if err := p.array(d, k, read); err != nil {
 			return err
@@ -131,6 +137,9 @@ func (p *parser) document() error {
 		}
 	}
 	if err := p.setUses(); err != nil {
+		return err
+	}
+	if err := p.setCharges(); err != nil {
 		return err
 	}
 	return p.setMasks()
@@ -217,7 +226,7 @@ func (p *parser) window() (*Window, error) {
 		return nil, p.fail("nodes: %v", err)
 	}
 	w := &Window{Names: p.names}
-	w.Snapshot = core.Snapshot{Nodes: t, Tiers: tiersOf(p.weight), Pending: p.queue, Running: p.running}
+	w.Snapshot = core.Snapshot{Nodes: t, Tiers: tiersOf(p.weight), Quotas: p.quotas, Pending: p.queue, Running: p.running}
 	core.SortQueue(w.Snapshot.Pending)
 	return w, nil
 }

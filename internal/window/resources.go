@@ -44,17 +44,20 @@ type taken struct {
 // nested checks a field that has a further object; p.at is where it begins.
 func (p *parser) nested(what string, m member) error {
 	var see func(what string, m member) error
+	check := format.CheckResource
 	switch m.key {
 	case "resources", "free_resources":
 		see = p.amount
 	case "uses":
 		see = p.use
+	case "charges":
+		see, check = p.charge, format.CheckQuota
 	default:
 		return nil
 	}
 	what += ": " + m.key
 	return p.object(what, p.at+int64(m.begin-m.at), m.value, func(m member) error {
-		if err := format.CheckResource(m.key); err != nil {
+		if err := check(m.key); err != nil {
 			return p.fail("%s: %v", what, err)
 		}
 		return see(what, m)

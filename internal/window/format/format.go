@@ -23,6 +23,8 @@ type Window struct {
 	Nodes   []Node    `json:"nodes"`
 	Running []Running `json:"running,omitempty"`
 	Jobs    []Job     `json:"jobs"`
+	// Quotas bound what jobs take together.
+	Quotas []Quota `json:"quotas,omitempty"`
 }
 
 // Node is a list of equal nodes.
@@ -63,6 +65,8 @@ type Request struct {
 	// Eligible are the nodes that may be used: absent for all, empty for none.
 	Eligible *string `json:"eligible,omitempty"`
 	Uses     Uses    `json:"uses,omitempty"`
+	// Charges is what is counted against quotas.
+	Charges Charges `json:"charges,omitempty"`
 }
 
 // Running is a job that holds nodes.
@@ -73,6 +77,8 @@ type Running struct {
 	GPUs  PerNode `json:"gpus_per_node,omitempty"`
 	End   int64   `json:"end_s"`
 	Uses  Uses    `json:"uses,omitempty"`
+	// Charges is what is counted against quotas.
+	Charges Charges `json:"charges,omitempty"`
 }
 
 // Range is N or MIN-MAX, as a JSON number or string; the zero value is absent.
