@@ -34,7 +34,8 @@ func (e *JobError) Error() string {
 	return fmt.Sprintf("jobs[%d] (%s): %v", e.Job, e.ID, e.Fault)
 }
 
-// Unwrap gives the fault, and ErrUnknownJob, ErrDuplicateJob or ErrUnknownNode if it is that.
+// Unwrap gives the fault, and ErrUnknownJob, ErrDuplicateJob, ErrUnknownNode or
+// ErrUnknownResource if it is that.
 func (e *JobError) Unwrap() []error { return causes(e.Fault, e.is) }
 
 // Faults of a call.

@@ -54,10 +54,13 @@ type ClusterOptions struct {
 type JobSpec struct {
 	// ID names the job. No other job that waits or runs may have it.
 	ID string
-	// Request is what the job asks for, in the way that it likes best. Its Eligible must be nil.
+	// Request is what the job asks for, in the way that it likes best. Its Eligible and
+	// its Uses must be nil.
 	bids.Request
 	// On names the nodes that the job may use; nil means all, those added later too.
 	On []string
+	// Takes is what the job takes of further resources on each of its nodes, by name.
+	Takes map[string]Take
 	// Alternatives are further ways to meet the job, the one liked best first.
 	// See Job.Alternatives.
 	Alternatives []Way
@@ -72,10 +75,12 @@ type JobSpec struct {
 
 // Way is one way to meet a job.
 type Way struct {
-	// Request is complete by itself. Its Eligible must be nil.
+	// Request is complete by itself. Its Eligible and its Uses must be nil.
 	bids.Request
 	// On names the nodes that may be used; nil means those of the job.
 	On []string
+	// Takes is what is taken of further resources; nil means nothing.
+	Takes map[string]Take
 }
 
 // clusterJob is a job that waits or runs.
@@ -88,6 +93,7 @@ type clusterJob struct {
 	run    bool
 	end    int64             // of a running job
 	held   []nodeset.Segment // by a running job; replaced, never changed
+	uses   nodeset.Uses      // by a running job on these; never changed
 }
 
 // NewCluster returns a cluster without nodes and jobs.
@@ -125,6 +131,9 @@ func (c *Cluster) Submit(spec JobSpec) error {
 		return err
 	}
 	if err := c.machine.knows(job); err != nil {
+		return err
+	}
+	if err := c.machine.number(job, &spec); err != nil {
 		return err
 	}
 	c.serial++
@@ -166,7 +175,7 @@ func (c *Cluster) Ended(id string) error {
 	case !job.run:
 		return jobFault(id, "id", id, "the job does not run", nil)
 	}
-	c.machine.release(job.held)
+	c.machine.release(job)
 	at := slices.Index(c.running, job)
 	c.running = slices.Delete(c.running, at, at+1)
 	delete(c.jobs, id)
@@ -185,11 +194,18 @@ func (c *Cluster) Adopt(s Start) error {
 	if err := c.unused(s.Job); err != nil {
 		return err
 	}
-	held, err := c.hold(s.Nodes)
+	if f := takesFault("uses", &bids.Request{}, s.Takes); f != nil {
+		return &JobError{Job: -1, ID: s.Job, Fault: f}
+	}
+	uses, err := c.machine.numbered(s.Job, "uses", s.Takes)
 	if err != nil {
 		return err
 	}
-	job := &clusterJob{id: s.Job, run: true, held: held, end: c.secondOf(s.End)}
+	held, err := c.hold(s.Nodes, uses)
+	if err != nil {
+		return err
+	}
+	job := &clusterJob{id: s.Job, run: true, held: held, uses: uses, end: c.secondOf(s.End)}
 	c.jobs[job.id] = job
 	c.running = append(c.running, job)
 	return nil

@@ -34,6 +34,8 @@ type Start struct {
 	Alternative int
 	// Nodes is what it gets, in the order of the nodes.
 	Nodes []Share
+	// Takes is what it takes of further resources on each of these, by name; nil: nothing.
+	Takes map[string]Take
 	// End is the time by which its limit is over.
 	End time.Time
 }
@@ -73,6 +75,7 @@ type scratch struct {
 	queue     []*clusterJob // that of the snapshot
 	names     []string      // of its nodes
 	numbering uint64        // of these
+	tiers     []uint8       // their memory
 	plan      Plan
 }
 
@@ -118,14 +121,14 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	clear(w.queue) // they would keep ended jobs alive
 	clear(s.Pending)
 	clear(s.Running)
-	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Pending: s.Pending[:0], Running: s.Running[:0]}
+	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Tiers: m.tiers(w), Pending: s.Pending[:0], Running: s.Running[:0]}
 	w.queue = append(w.queue[:0], c.queue...)
 	for _, job := range c.queue {
 		s.Pending = append(s.Pending, job.job)
 	}
 	for _, job := range c.running {
 		if len(job.held) > 0 { // its nodes may all be gone
-			s.Running = append(s.Running, Running{ID: job.id, End: job.end, Segs: job.held})
+			s.Running = append(s.Running, Running{ID: job.id, End: job.end, Segs: job.held, Uses: job.uses})
 		}
 	}
 	if len(w.names) == 0 {
@@ -181,12 +184,12 @@ func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) 
 		cycle.Dropped = append(cycle.Dropped, Dropped{job.id, err})
 		return
 	}
-	must(c.machine.table.Allocate(held))
-	job.run, job.held, job.end = true, held, c.second()+job.job.TimeLimit
+	must(c.machine.table.AllocateWith(held, d.Uses))
+	job.run, job.held, job.uses, job.end = true, held, d.Uses, c.second()+job.job.TimeLimit
 	job.job, job.on, job.prefer = nil, nil, nil
 	c.running = append(c.running, job)
 	cycle.Starts = append(cycle.Starts, Start{Job: job.id, Alternative: d.Alternative,
-		Nodes: shares(c.machine.names, held), End: c.timeOf(job.end)})
+		Nodes: shares(c.machine.names, held), Takes: c.machine.takes(d.Uses), End: c.timeOf(job.end)})
 }
 
 // stillHolds is the decision's allocation on the nodes of now, in memory of its own, if it can be
@@ -208,7 +211,10 @@ func (c *Cluster) stillHolds(w *scratch, job *clusterJob, d *Decision) ([]nodese
 	if err := CheckAllocation(&way, held, len(m.names)); err != nil {
 		return nil, jobFault(job.id, "nodes", shares(m.names, held), "they no longer suit it", nil)
 	}
-	return held, m.lack(held)
+	if err := m.lack(held); err != nil {
+		return nil, err
+	}
+	return held, m.lackMore(held, d.Uses)
 }
 
 // waiting is what a cycle says of a job that does not start; d is nil if it has not looked at it.

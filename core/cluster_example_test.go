@@ -59,6 +59,35 @@ func ExampleCluster() {
 	// job small: id: small: no job of this id waits or runs
 }
 
+// Nodes with memory and GPUs of two types: a job takes what it needs of them by name.
+func ExampleCluster_SetResources() {
+	cluster, err := core.NewCluster(core.ClusterOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_ = cluster.SetNode("g1", nodeset.Capacity{Cores: 32, GPUs: 4}, true)
+	err = cluster.SetResources("g1", map[string]int64{"memory": 256_000, "gpu:a100": 2, "gpu:v100": 2})
+	fmt.Println(err)
+	a100 := func(id string, gpus int) error {
+		return cluster.Submit(core.JobSpec{ID: id, Request: bids.Request{Cores: 8, MinGPUs: gpus}, Priority: 1, TimeLimit: time.Hour,
+			Takes: map[string]core.Take{"memory": {PerCore: 4000}, "gpu:a100": {PerGPU: 1}}})
+	}
+	fmt.Println(a100("one", 1), a100("two", 2))
+	cycle, err := cluster.Decide(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(cycle.Starts[0].Job, "starts,", cycle.Waiting[0].Job, "waits though", "3 GPUs are idle")
+	fmt.Println(cluster.SetResources("g1", map[string]int64{"memory": 30_000, "gpu:a100": 2}))
+	// Output:
+	// <nil>
+	// <nil> <nil>
+	// one starts, two waits though 3 GPUs are idle
+	// node g1: resources.memory: 30000: jobs hold more there
+}
+
 // The low level: the caller keeps the table, and allocates what the plan starts.
 func ExamplePlan_Apply() {
 	table, _ := nodeset.NewUniform(4, nodeset.Capacity{Cores: 8})

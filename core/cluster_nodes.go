@@ -88,6 +88,8 @@ type machine struct {
 	up        []bool
 	index     map[string]int // name -> node
 	numbering uint64         // how often nodes were numbered anew
+	tier      []uint8        // see Snapshot.Tiers
+	more      []further      // by number
 	table     *nodeset.Table
 	stale     bool                    // table is not what the rest says
 	unnamed   bool                    // masks are not what jobs name
@@ -104,6 +106,10 @@ func (m *machine) add(name string, capacity nodeset.Capacity, up bool) error {
 	}
 	m.index[name] = len(m.names)
 	m.names, m.total, m.up = append(m.names, name), append(m.total, capacity), append(m.up, up)
+	m.tier = append(m.tier, 0)
+	for r := range m.more {
+		m.more[r].total = append(m.more[r].total, 0)
+	}
 	m.stale, m.unnamed = true, true
 	return nil
 }
@@ -112,6 +118,10 @@ func (m *machine) remove(n int) {
 	delete(m.index, m.names[n])
 	m.names = slices.Delete(slices.Clone(m.names), n, n+1)
 	m.total, m.up = slices.Delete(m.total, n, n+1), slices.Delete(m.up, n, n+1)
+	m.tier = slices.Delete(m.tier, n, n+1)
+	for r := range m.more {
+		m.more[r].total = slices.Delete(m.more[r].total, n, n+1)
+	}
 	for i, name := range m.names[n:] {
 		m.index[name] = n + i
 	}
@@ -128,8 +138,13 @@ func (m *machine) refresh(running []*clusterJob) error {
 	if err != nil {
 		return err
 	}
+	for _, x := range m.more {
+		if _, err := t.AddResource(x.name, x.total); err != nil {
+			return err
+		}
+	}
 	for _, job := range running {
-		if err := t.Allocate(job.held); err != nil {
+		if err := t.AllocateWith(job.held, job.uses); err != nil {
 			return err
 		}
 	}
@@ -143,10 +158,19 @@ func (m *machine) refresh(running []*clusterJob) error {
 }
 
 // release gives back what an ended job held.
-func (m *machine) release(held []nodeset.Segment) {
+func (m *machine) release(job *clusterJob) {
 	if !m.stale {
-		must(m.table.Release(held))
+		must(m.table.ReleaseWith(job.held, job.uses))
 	}
+}
+
+// tiers are those of the nodes, in memory of w; nil if all are the same.
+func (m *machine) tiers(w *scratch) []uint8 {
+	if len(m.tier) == 0 || slices.Min(m.tier) == slices.Max(m.tier) {
+		return nil
+	}
+	w.tiers = append(w.tiers[:0], m.tier...)
+	return w.tiers
 }
 
 // heldOn is what jobs hold of node n.

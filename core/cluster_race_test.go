@@ -21,10 +21,11 @@ import (
 )
 
 // ledger counts what runs where, by what a cluster's caller is told alone. Nodes have ledgerCores
-// each, and no name is used twice.
+// and ledgerMemory each, and no name is used twice.
 type ledger struct {
 	mu        sync.Mutex
 	used      map[string]int
+	memory    map[string]int64
 	started   map[string]core.Start
 	running   []string
 	cancelled map[string]bool
@@ -32,7 +33,10 @@ type ledger struct {
 	dropped   int
 }
 
-const ledgerCores = 8
+const (
+	ledgerCores  = 8
+	ledgerMemory = 20
+)
 
 // note records what a cycle started, and returns what is wrong with it.
 func (l *ledger) note(cycle *core.Cycle) error {
@@ -48,6 +52,9 @@ func (l *ledger) note(cycle *core.Cycle) error {
 			cores += share.Cores
 			if l.used[share.Node] += share.Cores; l.used[share.Node] > ledgerCores {
 				return fmt.Errorf("node %s gives %d cores of %d", share.Node, l.used[share.Node], ledgerCores)
+			}
+			if l.memory[share.Node] += memoryOf(s, share); l.memory[share.Node] > ledgerMemory {
+				return fmt.Errorf("node %s gives %d memory of %d", share.Node, l.memory[share.Node], ledgerMemory)
 			}
 		}
 		if want := coresOfID(s.Job); cores != want {
@@ -70,8 +77,15 @@ func (l *ledger) end() (id string, ok bool) {
 	id, l.running = l.running[0], l.running[1:]
 	for _, share := range l.started[id].Nodes {
 		l.used[share.Node] -= share.Cores
+		l.memory[share.Node] -= memoryOf(l.started[id], share)
 	}
 	return id, true
+}
+
+// memoryOf is what a start takes of a node's memory.
+func memoryOf(s core.Start, share core.Share) int64 {
+	take := s.Takes["memory"]
+	return take.PerNode + take.PerCore*int64(share.Cores)
 }
 
 // coresOfID is how many cores a job asks for: its id says so.
@@ -81,19 +95,21 @@ func coresOfID(id string) (cores int) {
 }
 
 // Many goroutines add, drain and remove nodes, submit, cancel and end jobs, and decide, all at
-// once: no core is given twice, no job starts twice or after it was cancelled.
+// once: no core and no memory is given twice, no job starts twice or after it was cancelled.
 func TestClusterUnderManyGoroutines(t *testing.T) {
 	c, err := core.NewCluster(core.ClusterOptions{Deadline: 50 * time.Millisecond})
 	require.NoError(t, err)
-	l := &ledger{used: map[string]int{}, started: map[string]core.Start{}, cancelled: map[string]bool{}}
+	l := &ledger{used: map[string]int{}, memory: map[string]int64{}, started: map[string]core.Start{}, cancelled: map[string]bool{}}
 	capacity := nodeset.Capacity{Cores: ledgerCores}
 	for n := range 20 {
 		require.NoError(t, c.SetNode(fmt.Sprint("n", n), capacity, true))
+		require.NoError(t, c.SetResources(fmt.Sprint("n", n), map[string]int64{"memory": ledgerMemory}))
 	}
 	stop := time.Now().Add(700 * time.Millisecond)
 	submit := func(worker, i int, r *rand.Rand) error {
 		cores := 1 + r.IntN(30)
 		return c.Submit(core.JobSpec{ID: fmt.Sprintf("c%d-%d-%d", cores, worker, i), Request: bids.Request{Cores: cores},
+			Takes:    map[string]core.Take{"memory": {PerNode: r.Int64N(9), PerCore: r.Int64N(4)}},
 			Priority: 1 + r.Int64N(9), TimeLimit: time.Duration(1+r.IntN(100)) * time.Second})
 	}
 	decide := func(int, int, *rand.Rand) error {
@@ -134,6 +150,12 @@ func TestClusterUnderManyGoroutines(t *testing.T) {
 			return err
 		}
 		if err := c.SetNode(fmt.Sprint("n", r.IntN(20)), capacity, r.IntN(3) > 0); err != nil {
+			return err
+		}
+		if err := c.SetResources(name, map[string]int64{"memory": ledgerMemory, fmt.Sprint("disk", i%9): 1}); err != nil {
+			return err
+		}
+		if err := c.SetTier(name, uint8(i)); err != nil {
 			return err
 		}
 		if i > 5 {

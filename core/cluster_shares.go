@@ -60,16 +60,16 @@ func (m *machine) lack(segs []nodeset.Segment) error {
 			case !m.up[n]:
 				return nodeFault(m.names[n], "state", "down", "no job starts there", nil)
 			case free.Cores < s.Cores:
-				return m.tooLittle(n, "cores", int(free.Cores), int(s.Cores))
+				return m.tooLittle(n, "cores", int64(free.Cores), int64(s.Cores))
 			case free.GPUs < s.GPUs:
-				return m.tooLittle(n, "gpus", int(free.GPUs), int(s.GPUs))
+				return m.tooLittle(n, "gpus", int64(free.GPUs), int64(s.GPUs))
 			}
 		}
 	}
 	return nil
 }
 
-func (m *machine) tooLittle(n int, field string, free, need int) error {
+func (m *machine) tooLittle(n int, field string, free, need int64) error {
 	return nodeFault(m.names[n], field, free, fmt.Sprintf("%d would have to be free", need), nil)
 }
 
@@ -79,7 +79,7 @@ func onNode(n int, cores uint16, gpus uint8) nodeset.Segment {
 }
 
 // hold takes what a running job holds off the nodes, up or not, and returns it.
-func (c *Cluster) hold(shares []Share) ([]nodeset.Segment, error) {
+func (c *Cluster) hold(shares []Share, uses nodeset.Uses) ([]nodeset.Segment, error) {
 	m := &c.machine
 	if len(shares) > 0 && len(m.names) > 0 {
 		if err := m.refresh(c.running); err != nil {
@@ -102,6 +102,9 @@ func (c *Cluster) hold(shares []Share) ([]nodeset.Segment, error) {
 		case s.GPUs < 0 || s.GPUs > int(free.GPUs):
 			why := fmt.Sprintf("must be 0 to the %d that are free", free.GPUs)
 			return nil, nodeFault(s.Node, "gpus", s.GPUs, why, nil)
+		}
+		if err := m.lackMore([]nodeset.Segment{onNode(n, uint16(s.Cores), uint8(s.GPUs))}, uses); err != nil {
+			return nil, err
 		}
 		seen.Set(n)
 		single = append(single, onNode(n, uint16(s.Cores), uint8(s.GPUs)))

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -219,6 +220,18 @@ func TestClusterDropsWhatNoLongerHolds(t *testing.T) {
 		"its node has shrunk": {func(t *testing.T, c *core.Cluster) {
 			require.NoError(t, c.SetNode("n1", nodeset.Capacity{Cores: 4}, true))
 		}, "node n1: cores: 4: 8 would have to be free", nil},
+		"its node has less memory": {func(t *testing.T, c *core.Cluster) {
+			require.NoError(t, c.SetResources("n2", map[string]int64{"memory": 9}))
+		}, "node n2: resources.memory: 9: 10 would have to be free", nil},
+		"another job takes of its memory": {func(t *testing.T, c *core.Cluster) {
+			require.NoError(t, c.SetNode("n2", nodeset.Capacity{Cores: 9}, true))
+			require.NoError(t, c.Adopt(core.Start{Job: "other", Nodes: []core.Share{{Node: "n2", Cores: 1}},
+				Takes: map[string]core.Take{"memory": {PerCore: 3}}}))
+		}, "node n2: resources.memory: 9: 10 would have to be free", nil},
+		"its nodes have more memory": {func(t *testing.T, c *core.Cluster) {
+			require.NoError(t, c.SetResources("n0", map[string]int64{"disk": 1}))
+			require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 99}))
+		}, "", nil},
 		"its node has gone": {func(t *testing.T, c *core.Cluster) {
 			_, err := c.RemoveNode("n1")
 			require.NoError(t, err)
@@ -244,8 +257,10 @@ func TestClusterDropsWhatNoLongerHolds(t *testing.T) {
 			require.NoError(t, err)
 			for n, capacity := range []nodeset.Capacity{{}, full, full, {}} {
 				require.NoError(t, c.SetNode(fmt.Sprint("n", n), capacity, true))
+				require.NoError(t, c.SetResources(fmt.Sprint("n", n), map[string]int64{"memory": 12}))
 			}
 			spec := wholeNodes("job", 2)
+			spec.Takes = map[string]core.Take{"memory": {PerNode: 2, PerCore: 1}}
 			spec.Contiguous = true
 			require.NoError(t, c.Submit(spec))
 			policy.do = func() { x.do(t, c) }
@@ -344,15 +359,22 @@ func TestClusterWindowReadsAsItsSnapshot(t *testing.T) {
 		decide(r, c)
 		got, want := w.Snapshot, *policy.seen
 		require.Equal(r, tableOf(want.Nodes), tableOf(got.Nodes))
+		require.Equal(r, ranks(want.Tiers), ranks(got.Tiers))
 		require.Len(r, got.Running, len(want.Running))
 		for i, run := range want.Running {
 			run.End = max(run.End-want.Now, 0)
+			run.Uses = renumbered(want.Nodes, run.Uses, got.Nodes)
 			require.Equal(r, run, got.Running[i])
 		}
 		require.Len(r, got.Pending, len(want.Pending))
 		for i, job := range want.Pending {
 			moved := *job
 			moved.Since -= want.Now
+			moved.Uses = renumbered(want.Nodes, moved.Uses, got.Nodes)
+			moved.Alternatives = slices.Clone(moved.Alternatives)
+			for k := range moved.Alternatives {
+				moved.Alternatives[k].Uses = renumbered(want.Nodes, moved.Alternatives[k].Uses, got.Nodes)
+			}
 			require.Equal(r, moved, *got.Pending[i])
 		}
 	})
@@ -368,9 +390,32 @@ func (nothing) Decide(context.Context, *core.Snapshot, core.Limits, *core.Plan) 
 // tableOf is what a table says of each node.
 func tableOf(t *nodeset.Table) (nodes []string) {
 	for n := range t.Len() {
-		nodes = append(nodes, fmt.Sprint(t.Total(n), t.Free(n), t.Up(n)))
+		more := map[string][2]int64{}
+		for r := range t.Resources() {
+			more[t.ResourceName(r)] = [2]int64{t.TotalOf(r)[n], t.FreeOf(r)[n]}
+		}
+		nodes = append(nodes, fmt.Sprint(t.Total(n), t.Free(n), t.Up(n), more))
 	}
 	return nodes
+}
+
+// renumbered is uses of resources of one table as another calls them.
+func renumbered(from *nodeset.Table, uses nodeset.Uses, to *nodeset.Table) (out nodeset.Uses) {
+	for _, u := range uses {
+		u.Resource, _ = to.Resource(from.ResourceName(u.Resource))
+		out = append(out, u)
+	}
+	slices.SortFunc(out, func(a, b nodeset.Use) int { return a.Resource - b.Resource })
+	return out
+}
+
+// ranks are the places of tiers among those that there are.
+func ranks(tiers []uint8) (ranks []int) {
+	there := slices.Compact(slices.Sorted(slices.Values(tiers)))
+	for _, tier := range tiers {
+		ranks = append(ranks, slices.Index(there, tier))
+	}
+	return ranks
 }
 
 // drawCluster fills a cluster with nodes, jobs that run and jobs that wait.
@@ -378,13 +423,25 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 	names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-c](-x)?[0-9]{1,3}`), 1, 12, rapid.ID).Draw(r, "names")
 	for i, name := range names {
 		require.NoError(r, c.SetNode(name, nodeset.Capacity{Cores: 8, GPUs: uint8(i % 3)}, rapid.Bool().Draw(r, "up")))
+		require.NoError(r, c.SetTier(name, rapid.SampledFrom([]uint8{0, 0, 4, 255}).Draw(r, "tier")))
+		more := map[string]int64{"memory": 100 + rapid.Int64Range(0, 1).Draw(r, "memory")}
+		for _, name := range []string{"gpu:a100", "disk", "zebra"} {
+			if rapid.Bool().Draw(r, name) {
+				more[name] = rapid.Int64Range(0, 1).Draw(r, "amount")
+			}
+		}
+		require.NoError(r, c.SetResources(name, more))
 	}
+	require.NoError(r, c.SetResources(names[0], map[string]int64{"memory": 100, "none": 0}))
 	for i := range rapid.IntRange(0, 3).Draw(r, "running") {
 		s := core.Start{Job: fmt.Sprint("R", i), End: midnight.Add(time.Duration(rapid.IntRange(-5, 5000).Draw(r, "end")) * time.Second)}
 		for _, name := range names {
 			if rapid.Bool().Draw(r, "there") {
 				s.Nodes = append(s.Nodes, core.Share{Node: name, Cores: rapid.IntRange(1, 2).Draw(r, "held")})
 			}
+		}
+		if rapid.Bool().Draw(r, "takes") {
+			s.Takes = map[string]core.Take{"memory": drawTake(r)}
 		}
 		require.NoError(r, c.Adopt(s))
 	}
@@ -395,10 +452,16 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 		if rapid.Bool().Draw(r, "named") {
 			spec.On, spec.Prefer = some.Draw(r, "on"), some.Draw(r, "prefer")
 		}
+		if rapid.Bool().Draw(r, "takes") {
+			spec.Takes = map[string]core.Take{"memory": drawTake(r), "none": drawTake(r)}
+		}
 		for range rapid.IntRange(0, 2).Draw(r, "alternatives") {
 			w := core.Way{Request: drawWay(r)}
 			if rapid.Bool().Draw(r, "elsewhere") {
 				w.On = some.Draw(r, "on")
+			}
+			if rapid.Bool().Draw(r, "takes") {
+				w.Takes = map[string]core.Take{"memory": drawTake(r)}
 			}
 			spec.Alternatives = append(spec.Alternatives, w)
 		}
@@ -409,6 +472,10 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 		_, err := c.RemoveNode(rapid.SampledFrom(names).Draw(r, "gone"))
 		require.NoError(r, err)
 	}
+}
+
+func drawTake(r *rapid.T) core.Take {
+	return core.Take{PerNode: rapid.Int64Range(0, 9).Draw(r, "per node"), PerCore: rapid.Int64Range(0, 5).Draw(r, "per core")}
 }
 
 func drawWay(r *rapid.T) bids.Request {

@@ -60,9 +60,12 @@ func (w *scratch) nodeLists() (lists []format.Node, err error) {
 	t := &w.nodes
 	for n := 0; n < t.Len(); {
 		first := n
-		for n++; n < t.Len() && t.Total(n) == t.Total(first) && t.Up(n) == t.Up(first); n++ {
+		for n++; n < t.Len() && w.alike(n, first); n++ {
 		}
-		list := format.Node{Cores: int(t.Total(first).Cores), GPUs: int(t.Total(first).GPUs)}
+		list := format.Node{Cores: int(t.Total(first).Cores), GPUs: int(t.Total(first).GPUs), Resources: w.resourcesOf(first)}
+		if w.snapshot.Tiers != nil {
+			list.Weight = int64(w.snapshot.Tiers[first])
+		}
 		if !t.Up(first) {
 			list.State = format.Drained
 		}
@@ -74,9 +77,42 @@ func (w *scratch) nodeLists() (lists []format.Node, err error) {
 	return lists, nil
 }
 
+// alike reports whether two nodes can be in one list.
+func (w *scratch) alike(a, b int) bool {
+	t := &w.nodes
+	for r := range t.Resources() {
+		if total := t.TotalOf(r); total[a] != total[b] {
+			return false
+		}
+	}
+	tiers := w.snapshot.Tiers
+	return t.Total(a) == t.Total(b) && t.Up(a) == t.Up(b) && (tiers == nil || tiers[a] == tiers[b])
+}
+
+// resourcesOf is what a node has of further resources. The first node names all of them, so that
+// the window knows those of which no node has any.
+func (w *scratch) resourcesOf(n int) format.Amounts {
+	amounts := make(format.Amounts)
+	for r := range w.nodes.Resources() {
+		if total := w.nodes.TotalOf(r)[n]; total > 0 || n == 0 {
+			amounts[w.nodes.ResourceName(r)] = total
+		}
+	}
+	return amounts
+}
+
+// usesOf is what is used of further resources, by name.
+func (w *scratch) usesOf(uses nodeset.Uses) format.Uses {
+	named := make(format.Uses, len(uses))
+	for _, u := range uses {
+		named[w.nodes.ResourceName(u.Resource)] = format.Use{PerNode: u.PerNode, PerCore: u.PerCore, PerGPU: u.PerGPU}
+	}
+	return named
+}
+
 func (w *scratch) heldBy(r *Running) (out format.Running, err error) {
 	var names []string
-	out = format.Running{ID: r.ID, End: min(max(r.End-w.snapshot.Now, 0), NoTimeLimit)}
+	out = format.Running{ID: r.ID, End: min(max(r.End-w.snapshot.Now, 0), NoTimeLimit), Uses: w.usesOf(r.Uses)}
 	for _, s := range shares(w.names, r.Segs) {
 		names = append(names, s.Node)
 		out.Cores, out.GPUs = append(out.Cores, s.Cores), append(out.GPUs, s.GPUs)
@@ -110,7 +146,7 @@ func (w *scratch) waitingJob(job *Job) (out format.Job, err error) {
 func (w *scratch) request(r *bids.Request) (format.Request, error) {
 	out := format.Request{Cores: r.Cores, Nodes: format.Range{Low: r.MinNodes, High: r.MaxNodes},
 		TasksPerNode: r.TasksPerNode, GPUs: format.Range{Low: r.MinGPUs, High: r.MaxGPUs},
-		Contiguous: r.Contiguous}
+		Contiguous: r.Contiguous, Uses: w.usesOf(r.Uses)}
 	if r.MixedGPUs {
 		uniform := false
 		out.GPUsUniform = &uniform

@@ -26,11 +26,15 @@
 //
 // The caller's duties, in this order:
 //
-//  1. After a restart, SetNode all nodes, and Adopt each job that runs already.
-//  2. Tell of every change: SetNode, RemoveNode, Submit, Cancel.
+//  1. After a restart, SetNode all nodes, say what else they have, and Adopt each
+//     job that runs already.
+//  2. Tell of every change: SetNode, SetResources, SetTier, RemoveNode, Submit, Cancel.
 //  3. Call Decide when something has changed, or some time after a cycle whose Stats.TimedOut is
 //     not 0. Launch each of its Starts: the Cluster counts them as running.
 //  4. Say Ended when a job has ended, or could not be launched.
+//
+// Memory, GPUs of one type, and whatever else nodes have are further resources, by name: see
+// [Cluster.SetResources] and JobSpec.Takes. [Cluster.SetTier] says which nodes are used first.
 //
 // A job in Dropped needs nothing: the next cycle has it, unless it was cancelled.
 // [Cluster.WriteWindow] hands the state to "aucsched explain" and "aucsched plan".
@@ -63,7 +67,7 @@
 //
 // The caller's duties, in this order:
 //
-//  1. Keep a nodeset.Table up to date: Allocate when a job starts, Release when it ends.
+//  1. Keep a nodeset.Table up to date: AllocateWith when a job starts, ReleaseWith when it ends.
 //  2. When something has changed, or some time after a plan whose Stats.TimedOut is not 0, fill a
 //     Snapshot and call Decide.
 //  3. Start the jobs whose Decision says so, and Allocate their segments. A Plan is used again by

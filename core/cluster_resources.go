@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/nearest"
+	"github.com/aucsched/aucsched/internal/window/format"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// ErrUnknownResource is of a job that names a further resource which no node was ever given.
+var ErrUnknownResource = errors.New("there is no such resource")
+
+// Take is what a job takes of one further resource on each of its nodes: PerNode, PerCore for each
+// core that the node gives, and PerGPU for each GPU; 0 to nodeset.MaxUse each, in the units of
+// [Cluster.SetResources]. Where the number of GPUs is a range, PerCore or PerGPU is 0.
+type Take struct{ PerNode, PerCore, PerGPU int64 }
+
+// SetResources says what a node has in all of further resources, by name: memory, GPUs of one type,
+// whatever a site counts, in units of its own. It has none of those left out, as a new node has
+// none at all; 0 makes a name known, so that jobs may wait for nodes with more. The error is a
+// [*NodeError]: one that is ErrUnknownNode, or of a name that is none, an amount below 0, above
+// nodeset.MaxAmount, or less than jobs hold there, or of more than nodeset.MaxResources names.
+func (c *Cluster) SetResources(name string, amounts map[string]int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := &c.machine
+	n, ok := m.index[name]
+	if !ok {
+		return unknownNode(name)
+	}
+	for _, resource := range slices.Sorted(maps.Keys(amounts)) {
+		if f := amountFault(resource, amounts[resource]); f != nil {
+			return &NodeError{Node: name, Fault: f}
+		}
+	}
+	for r, x := range m.more {
+		if amount := amounts[x.name]; amount < m.heldOf(c.running, r, n) {
+			return nodeFault(name, "resources."+x.name, amount, "jobs hold more there", nil)
+		}
+	}
+	if err := c.addResources(name, amounts); err != nil {
+		return err
+	}
+	for r := range m.more {
+		m.more[r].total[n] = amounts[m.more[r].name]
+	}
+	m.stale = true
+	return nil
+}
+
+// SetTier says how early a node is to be used: jobs get nodes of lower tiers where they can. A new
+// node's is 0. See [Snapshot]. The error is a [*NodeError] that is ErrUnknownNode.
+func (c *Cluster) SetTier(name string, tier uint8) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, ok := c.machine.index[name]
+	if !ok {
+		return unknownNode(name)
+	}
+	c.machine.tier[n] = tier
+	return nil
+}
+
+// amountFault is what is wrong with what a node has of a resource, or nil.
+func amountFault(resource string, amount int64) *bids.FieldError {
+	if err := format.CheckResource(resource); err != nil {
+		return &bids.FieldError{Field: "resources", Value: resource, Why: err.Error()}
+	}
+	if amount < 0 || amount > nodeset.MaxAmount {
+		return &bids.FieldError{Field: "resources." + resource, Value: amount,
+			Why: fmt.Sprintf("must be 0 to %d", int64(nodeset.MaxAmount))}
+	}
+	return nil
+}
+
+// further is a further resource: what each node has in all.
+type further struct {
+	name  string
+	total []int64
+}
+
+// addResources makes the names of amounts known. Once there is no number left, those of resources
+// that no node has and no job names are given anew: no cycle can start a job by an old one.
+func (c *Cluster) addResources(node string, amounts map[string]int64) error {
+	m := &c.machine
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		if _, known := m.resource(name); !known {
+			names = append(names, name)
+		}
+	}
+	var unused []int
+	if len(m.more)+len(names) > nodeset.MaxResources {
+		unused = c.unusedResources(amounts)
+	}
+	if len(m.more)+len(names)-len(unused) > nodeset.MaxResources {
+		return nodeFault(node, "resources", len(amounts), fmt.Sprintf("there would be more than %d in all", nodeset.MaxResources), nil)
+	}
+	for _, name := range names {
+		x := further{name, make([]int64, len(m.names))}
+		if len(unused) > 0 {
+			m.more[unused[0]], unused = x, unused[1:]
+		} else {
+			m.more = append(m.more, x)
+		}
+	}
+	return nil
+}
+
+// unusedResources are those that no node has, no job takes and amounts does not name.
+func (c *Cluster) unusedResources(amounts map[string]int64) (unused []int) {
+	taken := make(map[int]bool)
+	note := func(uses nodeset.Uses) {
+		for _, u := range uses {
+			taken[u.Resource] = true
+		}
+	}
+	for _, job := range c.running {
+		note(job.uses)
+	}
+	for _, job := range c.queue {
+		for k := range 1 + len(job.job.Alternatives) {
+			way, _ := job.job.Way(k)
+			note(way.Uses)
+		}
+	}
+	for r, x := range c.machine.more {
+		if _, named := amounts[x.name]; !named && !taken[r] && slices.Max(x.total) == 0 {
+			unused = append(unused, r)
+		}
+	}
+	return unused
+}
+
+// resource is the number of the resource of that name.
+func (m *machine) resource(name string) (number int, ok bool) {
+	number = slices.IndexFunc(m.more, func(x further) bool { return x.name == name })
+	return number, number >= 0
+}
+
+// heldOf is what jobs hold of resource r on node n.
+func (m *machine) heldOf(running []*clusterJob, r, n int) (sum int64) {
+	for _, job := range running {
+		for _, u := range job.uses {
+			for _, s := range job.held {
+				if u.Resource == r && int(s.First) <= n && n <= int(s.Last) {
+					sum += u.Of(s.Cores, s.GPUs)
+				}
+			}
+		}
+	}
+	return sum
+}
+
+// lackMore reports the first node that has less of a further resource free than is asked of it.
+func (m *machine) lackMore(segs []nodeset.Segment, uses nodeset.Uses) error {
+	for _, u := range uses {
+		free := m.table.FreeOf(u.Resource)
+		for _, s := range segs {
+			for n := int(s.First); n <= int(s.Last); n++ {
+				if need := u.Of(s.Cores, s.GPUs); free[n] < need {
+					return m.tooLittle(n, "resources."+m.more[u.Resource].name, free[n], need)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// numbered is what a job takes, by number. field is that of an error.
+func (m *machine) numbered(id, field string, takes map[string]Take) (nodeset.Uses, error) {
+	uses := make(format.Uses, len(takes))
+	for name, take := range takes {
+		uses[name] = format.Use(take)
+	}
+	numbers, unknown := uses.Numbered(m.resource)
+	if unknown == "" {
+		return numbers, nil
+	}
+	var names []string
+	for _, x := range m.more {
+		names = append(names, x.name)
+	}
+	return nil, jobFault(id, field, unknown, "there is no such resource"+nearest.Hint(unknown, names), ErrUnknownResource)
+}
+
+// number gives a new job the numbers of the resources that it names.
+func (m *machine) number(c *clusterJob, spec *JobSpec) (err error) {
+	if c.job.Uses, err = m.numbered(c.id, "uses", spec.Takes); err != nil {
+		return err
+	}
+	for k := range c.job.Alternatives {
+		field := fmt.Sprintf("alternatives[%d].uses", k)
+		if c.job.Alternatives[k].Uses, err = m.numbered(c.id, field, spec.Alternatives[k].Takes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takes are uses by name; nil if there are none.
+func (m *machine) takes(uses nodeset.Uses) map[string]Take {
+	if len(uses) == 0 {
+		return nil
+	}
+	takes := make(map[string]Take, len(uses))
+	for _, u := range uses {
+		takes[m.more[u.Resource].name] = Take{u.PerNode, u.PerCore, u.PerGPU}
+	}
+	return takes
+}
+
+// checkTakes reports what is wrong with what the ways of a job take.
+func (s *JobSpec) checkTakes() *bids.FieldError {
+	if f := takesFault("uses", &s.Request, s.Takes); f != nil {
+		return f
+	}
+	for k := range s.Alternatives {
+		w := &s.Alternatives[k]
+		if f := takesFault(fmt.Sprintf("alternatives[%d].uses", k), &w.Request, w.Takes); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// takesFault is what is wrong with what a request takes, or nil.
+func takesFault(field string, r *bids.Request, takes map[string]Take) *bids.FieldError {
+	if r.Uses != nil {
+		return &bids.FieldError{Field: field, Value: "numbers", Why: "resources of a Cluster have no numbers: name them"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(takes)) {
+		t := takes[name]
+		for _, amount := range [...]int64{t.PerNode, t.PerCore, t.PerGPU} {
+			if amount < 0 || amount > nodeset.MaxUse {
+				return &bids.FieldError{Field: field + "." + name, Value: amount,
+					Why: fmt.Sprintf("must be 0 to %d", int64(nodeset.MaxUse))}
+			}
+		}
+		if t.PerCore > 0 && t.PerGPU > 0 && r.MaxGPUs > r.MinGPUs {
+			return &bids.FieldError{Field: field + "." + name, Value: t.PerGPU,
+				Why: "used by core and by GPU, and the number of GPUs is a range"}
+		}
+	}
+	return nil
+}
