@@ -32,7 +32,8 @@ func (g *Generator) placeOn(dst []nodeset.Segment, t *nodeset.Table, a *Variant,
 	if cores, _ := t.SumFree(); int64(s.Cores.Total) > cores {
 		return dst, 0, false
 	}
-	if s.GPUs.PerNode.Max == 0 && style.spareGPUs && t.MaxGPUs() > 0 {
+	spare := style.spareGPUs && !g.opts.Prices.Priced(s) // prices know what GPUs are spared for
+	if s.GPUs.PerNode.Max == 0 && spare && t.MaxGPUs() > 0 {
 		if dst, ok := g.placeOffGPUs(dst, t, a, s, style.layout); ok {
 			return dst, 0, true
 		}
@@ -62,6 +63,7 @@ func (g *Generator) placeWith(dst []nodeset.Segment, t *nodeset.Table, a *Varian
 	if !g.rest.Quotas().Narrow(&own, a.Crosses, k) {
 		return dst, false
 	}
+	g.placer.By(g.opts.Prices, a.Limit)
 	dst, ok := g.placer.PlaceAs(dst, t, &own, k, l)
 	if !ok {
 		g.limits.learn(key, g.placer.Sets())

@@ -22,6 +22,9 @@ type Options struct {
 	// Stop, if not nil, is asked once a job; when it says true, the generator makes
 	// do with the bids that it has. The first job makes its bids in any case.
 	Stop func() bool
+	// Prices, if not nil, say on which node a job of one node starts at the least cost: it bids
+	// for that one by itself, and drafts have it there.
+	Prices *fit.Prices
 }
 
 func (o *Options) stopped() bool { return o.Stop != nil && o.Stop() }
@@ -188,6 +191,10 @@ func (g *Generator) listDrafts() {
 // its range first. If its nodes may give different numbers, each gives what it has free.
 func (g *Generator) bidAlone(j int) {
 	s := &g.specs[j]
+	if g.opts.Prices.Priced(s) {
+		g.bidPriced(j)
+		return
+	}
 	start := int(g.book.JobStart[j])
 	room := func() int { return g.opts.MaxBidsPerJob - (len(g.book.Bids) - start) }
 	high := min(s.GPUs.PerNode.Max, g.space.Now.MaxGPUs())

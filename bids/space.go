@@ -31,6 +31,8 @@ type Variant struct {
 	Rank, Of int
 	// Priority is P_j, at least 1.
 	Priority int64
+	// Limit is the job's time limit in seconds; Options.Prices alone look at it.
+	Limit int64
 	// Crosses is how many of the space's reservations the job would run into if
 	// it started now: the first Crosses of Space.Left bind it.
 	Crosses int

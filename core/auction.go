@@ -31,6 +31,7 @@ type Auction struct {
 // stages are what a cycle's decisions come from.
 type stages struct {
 	window       window       // which jobs take part, and what they ask for
+	pricing      pricing      // what their starts make useless
 	reservations reservations // which of them must start, and what is kept for others
 	bidding      bidding      // what they bid
 	model        model        // the program whose solution is the winning bids
@@ -84,6 +85,8 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	defer a.clock.end()
 	a.window.open(s, &a.clock, p)
 	a.reservations.reset(s, &a.window)
+	a.bidding.prices = a.pricing.of(s, &a.window)
+	a.reservations.planner.prices = a.bidding.prices
 	open, err := a.bid(s)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err

@@ -2,13 +2,18 @@
 
 package core
 
-import "github.com/aucsched/aucsched/bids"
+import (
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
+)
 
 // bidding is the stage that makes the window's bids.
 type bidding struct {
 	opts *AuctionOptions
 	gen  bids.Generator
 	book bids.Book
+	// prices are those of the cycle; nil: none. They are pricing's.
+	prices *fit.Prices
 }
 
 // none is for a machine of which nothing is free: there is nothing to bid for.
@@ -26,7 +31,7 @@ func (b *bidding) all(space *bids.Space, variants []bids.Variant, stop func() bo
 
 func (b *bidding) options(stop func() bool) bids.Options {
 	return bids.Options{
-		MaxBidsPerJob: b.opts.MaxBidsPerJob, Drafts: b.opts.Drafts, ContiguousOnly: b.opts.ContiguousOnly, Stop: stop,
+		MaxBidsPerJob: b.opts.MaxBidsPerJob, Drafts: b.opts.Drafts, ContiguousOnly: b.opts.ContiguousOnly, Stop: stop, Prices: b.prices,
 	}
 }
 

@@ -34,6 +34,7 @@ type Cluster struct {
 	queue   []*clusterJob // in queue order
 	running []*clusterJob // in the order of their starts
 	machine machine
+	demand  Demand // of all jobs ever submitted
 }
 
 // ClusterOptions are the settings of a Cluster. The zero value is that of an Auction with
@@ -138,6 +139,7 @@ func (c *Cluster) Submit(spec JobSpec) error {
 	}
 	c.serial++
 	job.serial, job.job.Since = c.serial, c.second()
+	c.demand.Come(&job.job.Request, job.job.Since)
 	c.machine.name(job)
 	c.jobs[job.id] = job
 	at, _ := slices.BinarySearchFunc(c.queue, job, byQueue)

@@ -121,7 +121,8 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	clear(w.queue) // they would keep ended jobs alive
 	clear(s.Pending)
 	clear(s.Running)
-	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Tiers: m.tiers(w), Pending: s.Pending[:0], Running: s.Running[:0]}
+	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Tiers: m.tiers(w), Recent: append(s.Recent[:0], c.demand.Recent()...),
+		Pending: s.Pending[:0], Running: s.Running[:0]}
 	w.queue = append(w.queue[:0], c.queue...)
 	for _, job := range c.queue {
 		s.Pending = append(s.Pending, job.job)

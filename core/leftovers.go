@@ -71,6 +71,7 @@ func (f *leftovers) fillAny(j int, d *Decision, p *Plan) (worth float64, err err
 func (f *leftovers) fill(job *Job, v *bids.Variant, d *Decision, p *Plan) (worth float64, err error) {
 	from := len(p.segs)
 	view, gpus := f.rest.For(&v.Spec, v.Crosses), v.Spec.GPUs.PerNode
+	f.placer.By(f.in.bidding.prices, job.TimeLimit)
 	for g := min(gpus.Max, view.MaxGPUs()); g >= gpus.Min; g-- {
 		spec := v.Spec
 		if !f.rest.Quotas().Narrow(&spec, v.Crosses, g) {

@@ -47,6 +47,10 @@ type AuctionOptions struct {
 	// Two blocks where one would do lie near each other: from a job's first node to its last there
 	// are at most twice as many nodes as it has.
 	Compact bool
+	// KeepHoles has jobs of one node start where that makes the fewest GPUs useless, for as long as
+	// they run, to the requests that are usual: those that wait, run and have lately come
+	// (Snapshot.Recent). It makes no job wait that could start. Without GPUs it does nothing.
+	KeepHoles bool
 	// Estimates has reservations made even when nothing is free, so that blocked
 	// jobs are always told when they are expected to start. Without it a cycle on
 	// a full machine costs next to nothing.

@@ -41,6 +41,7 @@ type planner struct {
 	placer   fit.Placer
 	clock    int64
 	loose    bool        // jobs may have any number of blocks
+	prices   *fit.Prices // of starts now; nil: none
 	stop     func() bool // if not nil, says when to give a search up
 }
 
@@ -98,6 +99,7 @@ func (p *planner) place(dst []nodeset.Segment, ways []bids.Variant, limit, t int
 			p.at.Intersect(&p.later)
 		}
 	}
+	p.placer.By(p.pricesAt(t), limit)
 	for k := range ways { // of a range the low end is the easiest to place
 		spec := ways[k].Spec
 		if p.loose {
@@ -111,6 +113,14 @@ func (p *planner) place(dst []nodeset.Segment, ways []bids.Variant, limit, t int
 		}
 	}
 	return dst, 0, false
+}
+
+// pricesAt are the prices of starts at second t: they are known for starts now.
+func (p *planner) pricesAt(t int64) *fit.Prices {
+	if t == p.clock {
+		return p.prices
+	}
+	return nil
 }
 
 // freeAt sets t to what is free at second when, given that what starts now ends by

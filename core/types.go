@@ -73,6 +73,9 @@ type Snapshot struct {
 	// Quotas bound what jobs of Pending take together, by their Charges. Only Auction looks at
 	// them: other policies leave jobs with Charges alone.
 	Quotas []Quota
+	// Recent is what jobs have asked for in the last hours, or nil: see Demand, which remembers it.
+	// AuctionOptions.KeepHoles looks at it.
+	Recent []Asked
 	// Pending is the queue, highest priority first; jobs of equal priority are
 	// in the order in which they are to be served. See Snapshot.Validate.
 	Pending []*Job

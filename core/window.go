@@ -174,7 +174,9 @@ func allIn(mask nodeset.Mask, segs []nodeset.Segment) bool {
 
 // addVariant adds a variant to those of the job, which begin at from.
 func (w *window) addVariant(spec bids.Spec, job *Job, from int, of way) {
-	w.variants = append(w.variants, bids.Variant{Spec: spec, Rank: len(w.variants) - from, Priority: max(job.Priority, 1)})
+	w.variants = append(w.variants, bids.Variant{
+		Spec: spec, Rank: len(w.variants) - from, Priority: max(job.Priority, 1), Limit: job.TimeLimit,
+	})
 	w.ways = append(w.ways, of)
 }
 

@@ -18,6 +18,8 @@ type Placer struct {
 	spans  []Span
 	pieces []piece
 	counts []int32
+	prices *Prices // of nodes; nil: none
+	limit  int64   // seconds for which the job is placed
 }
 
 // Place appends to dst an allocation for s on t with gpus GPUs on each node and reports whether
@@ -39,6 +41,14 @@ func (p *Placer) PlaceAs(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gpus 
 	p.sets = t.Scan(p.sets[:0], s.Query(gpus))
 	if !s.NodesGiven && l == Level {
 		l = PackUp // type 1 asks for as few nodes as possible
+	}
+	if p.prices.Priced(s) {
+		n, _, ok := p.cheapest(s, t, gpus)
+		if !ok {
+			return dst, false
+		}
+		p.spans = append(p.spans[:0], Span{n, n})
+		return p.Spread(dst, t, s, p.spans, l, gpus), true
 	}
 	if sp, ok := p.tightest(s, t); ok {
 		p.spans = append(p.spans[:0], sp)

@@ -116,6 +116,7 @@ type simulator struct {
 	nodes   *nodeset.Table
 	referee *referee
 	pending queue
+	demand  core.Demand
 	spare   []*core.Job    // of the queue's own copies of jobs, those that are not pending
 	ranking *ranking       // nil if jobs keep their priorities
 	running []running      // parallel to snapshot's
@@ -213,6 +214,7 @@ func (s *simulator) submit(i int32) {
 	j.Since = s.jobs[i].Submit
 	s.pending.push(j, i)
 	s.meter.stranded.come(&j.Request)
+	s.demand.Come(&j.Request, s.now)
 }
 
 // admit takes a job in, unless it can never run.
@@ -388,7 +390,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	}
 	s.files.cycle(s)
 	s.markOver()
-	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs(), Running: s.held}
+	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Recent: s.demand.Recent(), Pending: s.pending.jobs(), Running: s.held}
 	begin := s.cfg.Clock()
 	idle := len(s.running) == 0
 	limits := core.Limits{Seed: s.cfg.Seed ^ uint64(s.latency.n)*0x9e3779b97f4a7c15}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package bids
+
+import "github.com/aucsched/aucsched/internal/fit"
+
+// bidPriced bids for the node on which a start of variant j, a job of one node, costs least by
+// Options.Prices, with each number of GPUs that it may have, the highest first.
+func (g *Generator) bidPriced(j int) {
+	a, s := &g.variants[j], &g.specs[j]
+	t := g.views.View(a.Crosses)
+	g.placer.By(g.opts.Prices, a.Limit)
+	for k := min(s.GPUs.PerNode.Max, t.MaxGPUs()); k >= s.GPUs.PerNode.Min; k-- {
+		from, ok := len(g.book.Segs), false
+		if g.book.Segs, ok = g.placer.PlaceAs(g.book.Segs, t, s, k, fit.Level); ok {
+			g.add(j, from)
+		}
+	}
+}

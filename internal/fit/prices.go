@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package fit
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Kind is a kind of request that is usual: what it asks of one node, and how much it counts.
+type Kind struct {
+	GPUs, Cores int
+	Weight      int64 // from 0; those of all kinds add up to MaxWeight at most
+}
+
+// MaxWeight bounds the sum of weights, so that costs are exact.
+const MaxWeight = 1 << 16
+
+// farthest bounds the seconds for which a start counts. With it, MaxWeight and 255 GPUs a cost has
+// 56 bits.
+const farthest = 1 << 32
+
+// Prices says what the start of a job on a node makes useless to the usual requests: GPU seconds,
+// in units of 1/MaxWeight. A node's idle GPUs are of no use to a kind of request that the node has
+// too few GPUs or cores for, as in F of Weng et al. ("Beware of Fragmentation", USENIX ATC'23).
+// Theirs is of one moment. This one is of the whole time for which the job holds its node, during
+// which what the node's other jobs hold comes free: a start that does not outlast them makes
+// little useless, as the node would not be whole sooner. All is in integers.
+//
+// Reset, Hold and Settle fill it, in this order; its memory is reused.
+type Prices struct {
+	now   int64
+	kinds []Kind
+	holds []hold
+	first []int32 // by node: its first of frees, and one more
+	frees []free
+}
+
+// hold is what a running job has.
+type hold struct {
+	end  int64
+	segs []nodeset.Segment
+}
+
+// free is what comes free on a node.
+type free struct {
+	end   int64
+	cores uint16
+	gpus  uint8
+}
+
+// Reset begins at second now, on a machine of so many nodes on which nothing runs. The kinds, which
+// are copied, are in any order.
+func (p *Prices) Reset(now int64, nodes int, kinds []Kind) {
+	p.now, p.kinds, p.holds = now, append(p.kinds[:0], kinds...), p.holds[:0]
+	p.first = append(p.first[:0], make([]int32, nodes+1)...)
+}
+
+// Hold says what a job holds until second end. The slice stays the caller's, and is not kept beyond
+// Settle.
+func (p *Prices) Hold(segs []nodeset.Segment, end int64) {
+	p.holds = append(p.holds, hold{max(end, p.now+1), segs})
+}
+
+// Settle is called when all running jobs have been told.
+func (p *Prices) Settle() {
+	slices.SortStableFunc(p.holds, func(a, b hold) int { return cmp.Compare(a.end, b.end) })
+	total := int32(0)
+	for i := range p.holds {
+		for _, s := range p.holds[i].segs {
+			for n := s.First; n <= s.Last; n++ {
+				p.first[n]++
+				total++
+			}
+		}
+	}
+	for n, at := 0, int32(0); n < len(p.first); n++ {
+		at, p.first[n] = at+p.first[n], at
+	}
+	p.frees = slices.Grow(p.frees[:0], int(total))[:total]
+	for i := range p.holds {
+		for _, s := range p.holds[i].segs {
+			for n := s.First; n <= s.Last; n++ {
+				p.frees[p.first[n]] = free{p.holds[i].end, s.Cores, s.GPUs}
+				p.first[n]++
+			}
+		}
+	}
+	copy(p.first[1:], p.first) // each has moved to where the next one begins
+	p.first[0] = 0
+	clear(p.holds)
+}
+
+// steady reports whether nothing runs on node n.
+func (p *Prices) steady(n int) bool { return p.first[n] == p.first[n+1] }
+
+// Cost is what a start for limit seconds on node n makes useless, if it takes cores and gpus of
+// what the node has free. It is negative where the start uses what was of no use.
+func (p *Prices) Cost(n int, has nodeset.Capacity, cores, gpus int, limit int64) int64 {
+	c, g, at := int(has.Cores), int(has.GPUs), p.now
+	end := p.now + min(limit, farthest)
+	sum := int64(0)
+	for _, f := range p.frees[p.first[n]:p.first[n+1]] {
+		if f.end >= end {
+			break
+		}
+		sum += p.lost(c, g, cores, gpus) * (f.end - at)
+		c, g, at = c+int(f.cores), g+int(f.gpus), f.end
+	}
+	return sum + p.lost(c, g, cores, gpus)*(end-at)
+}
+
+// lost is how many GPUs of a node become useless when it gives some of the cores and GPUs that it
+// has free, as a mean over the kinds in units of 1/MaxWeight.
+func (p *Prices) lost(c, g, cores, gpus int) int64 {
+	sum := int64(0)
+	for i := range p.kinds {
+		k := &p.kinds[i]
+		if g < k.GPUs || c < k.Cores { // was of no use
+			sum -= k.Weight * int64(g)
+		}
+		if g-gpus < k.GPUs || c-cores < k.Cores {
+			sum += k.Weight * int64(g-gpus)
+		}
+	}
+	return sum
+}
+
+// By has the next places of jobs on one node be those where a start for limit seconds costs least
+// by prices; nil: those that Place prefers.
+func (p *Placer) By(prices *Prices, limit int64) { p.prices, p.limit = prices, limit }
+
+// Priced reports whether prices say where s is placed.
+func (p *Prices) Priced(s *Spec) bool { return p != nil && s.Nodes.Max == 1 }
+
+// cheapest is the node of p.sets where s costs least, of equals the one with the fewest free cores,
+// of these the first.
+func (p *Placer) cheapest(s *Spec, t *nodeset.Table, gpus int) (best int, cost int64, ok bool) {
+	cores := s.Cores.On(1)
+	var like nodeset.Capacity // of the last node on which nothing runs
+	for _, set := range p.sets {
+		for n := int(set.First); n <= int(set.Last); n++ {
+			has := t.Free(n)
+			if s.most(has.Cores) < cores {
+				continue
+			}
+			if p.prices.steady(n) {
+				if has == like {
+					continue // costs the same, and comes later
+				}
+				like = has
+			}
+			c := p.prices.Cost(n, has, cores, gpus, p.limit)
+			if !ok || c < cost || c == cost && has.Cores < t.FreeCores()[best] {
+				best, cost, ok = n, c, true
+			}
+		}
+	}
+	return best, cost, ok
+}
