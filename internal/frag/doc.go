@@ -13,9 +13,10 @@
 //     ahead as the node lasts. It is a mean over sequences of requests that are drawn once, so
 //     that two states are compared on the same future.
 //
-// Two prices say what no single node shows. [Prices] is of models of GPU: it is high where those
+// Three prices say what no single node shows. [Prices] is of models of GPU: it is high where those
 // who need a model will ask for all of it. [Holes] is of places for several GPUs: it is high where
-// no more of them are left than will be asked for.
+// no more of them are left than will be asked for. [Shares] is of what is idle beside shares: a
+// hole is worth what the shares that come can make of it.
 //
 // The package imports Go's library alone. The same requests and seed give the same figures.
 package frag

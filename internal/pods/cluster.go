@@ -14,21 +14,31 @@ import (
 type scorer interface {
 	// changed is told that a node has another state, and once of each at the start.
 	changed(node int, s *frag.State)
-	// score is for a pod that fits: the higher the better. gpu is for a share.
-	score(node int, s *frag.State, r *frag.Request) (score float64, gpu int)
-	// breaks are the holes that it would take from the node.
-	breaks(s *frag.State, r *frag.Request, gpu int) frag.Broken
+	// score is for a pod that fits: it adds the ways that come into question.
+	score(node int, s *frag.State, r *frag.Request, c *cell)
 }
 
 // noPlace is the score of nodes on which a pod does not fit.
 var noPlace = math.Inf(-1)
 
-// cell is a remembered score of a request on a node.
+// way is a place for a request on a node.
+type way struct {
+	score  float32 // the higher the better
+	gpu    int8    // for a share
+	hole   uint8   // the share's, as it is before
+	breaks frag.Broken
+}
+
+// cell are the remembered scores of a request on a node.
 type cell struct {
-	score   float32
 	version int32
-	gpu     int8
-	breaks  frag.Broken
+	n       int32 // of ways; 0: it does not fit
+	ways    [frag.MaxGPUs]way
+}
+
+func (c *cell) add(w way) {
+	c.ways[c.n] = w
+	c.n++
 }
 
 // cluster is the nodes while pods come.
@@ -41,6 +51,8 @@ type cluster struct {
 	scorer   scorer
 	// onModel is added to a request's scores on nodes of a model of GPU; nil: nothing.
 	onModel func(r *frag.Request, kind uint8) float64
+	// inHole is taken from a share's scores, by the hole; nil: nothing. Then they are rounded.
+	inHole func(r *frag.Request, cost *[frag.Units + 1]float32)
 	// broken is added to a score for the holes that it breaks.
 	broken [1 << frag.MaxGPUs]float32
 }
@@ -74,6 +86,10 @@ func (x *cluster) best(kind int) (node, gpu int) {
 			onModel[k] = float32(x.onModel(r, uint8(k)))
 		}
 	}
+	var inHole [frag.Units + 1]float32
+	if x.inHole != nil && r.Shared() {
+		x.inHole(r, &inHole)
+	}
 	node, gpu = -1, -1
 	best := float32(noPlace)
 	for i := range cells {
@@ -81,8 +97,12 @@ func (x *cluster) best(kind int) (node, gpu int) {
 		if c.version != x.versions[i] {
 			x.look(c, i, r)
 		}
-		if s := c.score + onModel[x.nodes[i].Kind] + x.broken[c.breaks]; s > best {
-			node, gpu, best = i, int(c.gpu), s
+		for k := range c.ways[:c.n] {
+			w := &c.ways[k]
+			s := float32(math.Floor(float64(w.score - inHole[w.hole])))
+			if s += onModel[x.nodes[i].Kind] + x.broken[w.breaks]; s > best {
+				node, gpu, best = i, int(w.gpu), s
+			}
 		}
 	}
 	return node, gpu
@@ -90,13 +110,9 @@ func (x *cluster) best(kind int) (node, gpu int) {
 
 // look scores a node anew.
 func (x *cluster) look(c *cell, node int, r *frag.Request) {
-	c.version = x.versions[node]
-	if s := &x.nodes[node]; !s.Fits(r) {
-		c.score = float32(noPlace)
-	} else {
-		score, gpu := x.scorer.score(node, s, r)
-		c.score, c.gpu = float32(score), int8(gpu)
-		c.breaks = x.scorer.breaks(s, r, gpu)
+	c.version, c.n = x.versions[node], 0
+	if s := &x.nodes[node]; s.Fits(r) {
+		x.scorer.score(node, s, r, c)
 	}
 }
 

@@ -20,17 +20,10 @@ type stateless func(s *frag.State, r *frag.Request) int
 
 func (stateless) changed(int, *frag.State) {}
 
-// noHoles is part of policies that do not look at them.
-type noHoles struct{}
-
-func (noHoles) breaks(*frag.State, *frag.Request, int) frag.Broken { return 0 }
-
-func (stateless) breaks(*frag.State, *frag.Request, int) frag.Broken { return 0 }
-
 // score is in whole numbers, as Kubernetes has them: that decides many ties, which go to the
 // lowest rank. A share goes on the fullest GPU.
-func (f stateless) score(_ int, s *frag.State, r *frag.Request) (float64, int) {
-	return float64(f(s, r)), s.Fullest(r.Share)
+func (f stateless) score(_ int, s *frag.State, r *frag.Request, c *cell) {
+	c.add(way{score: float32(f(s, r)), gpu: int8(s.Fullest(r.Share))})
 }
 
 // bestFit leaves the least of CPUs and GPUs (paper, section 6.1).
@@ -71,7 +64,6 @@ func gpuPacking(s *frag.State, r *frag.Request) int {
 
 // clustering puts pods that ask for as many GPUs together (paper, section 6.1).
 type clustering struct {
-	noHoles
 	here [][frag.MaxGPUs + 1]int // pods by node and number of GPUs; 0: shares
 }
 
@@ -91,9 +83,10 @@ func affinity(r *frag.Request) int {
 	return int(r.GPUs)
 }
 
-func (c *clustering) score(node int, s *frag.State, r *frag.Request) (float64, int) {
+func (c *clustering) score(node int, s *frag.State, r *frag.Request, to *cell) {
 	if r.GPUs == 0 {
-		return 0, -1
+		to.add(way{gpu: -1})
+		return
 	}
 	classes := 0
 	for _, n := range c.here[node] {
@@ -110,30 +103,25 @@ func (c *clustering) score(node int, s *frag.State, r *frag.Request) (float64, i
 	case classes == 0:
 		score += 25
 	}
-	return float64(score), s.Fullest(r.Share)
+	to.add(way{score: float32(score), gpu: int8(s.Fullest(r.Share))})
 }
 
 // gradient is FGD: it starts a pod where the GPUs that typical pods can't use grow least (paper,
 // section 5).
 type gradient struct {
-	noHoles
 	mix    frag.Mix
 	before []float64
 }
 
 func (g *gradient) changed(node int, s *frag.State) { g.before[node] = g.mix.Unusable(s) }
 
-func (g *gradient) score(node int, s *frag.State, r *frag.Request) (float64, int) {
-	best, gpu := noPlace, -1
-	for way := range s.Ways(r) {
+func (g *gradient) score(node int, s *frag.State, r *frag.Request, c *cell) {
+	for gpu := range s.Ways(r) {
 		after := *s
-		after.Take(r, way)
+		after.Take(r, gpu)
 		cost := g.mix.Unusable(&after) - g.before[node]
-		if x := math.Trunc(100 / (1 + math.Exp(cost/frag.Whole))); x > best {
-			best, gpu = x, way
-		}
+		c.add(way{score: float32(math.Trunc(100 / (1 + math.Exp(cost/frag.Whole)))), gpu: int8(gpu)})
 	}
-	return best, gpu
 }
 
 // anywhere takes a random node, and for a share a random GPU.

@@ -74,13 +74,22 @@ func mean(
 	return at100, at130, failed
 }
 
+// margin is by how many points foresight is above FGD, whatever the batch. Without the prices of
+// holes in shared GPUs it is 0.75 on the default list.
+func margin(list string) float64 {
+	if strings.HasSuffix(list, "_default") {
+		return 0.9
+	}
+	return 0.4
+}
+
 // all says that every published list is to be run on all seeds. That takes some ten minutes.
 const all = "AUCSCHED_PODS_ALL"
 
 func TestPublished(t *testing.T) {
 	race.Slow(t)
 	dir := beside.Shared(t, "traces/fgd")
-	seeds, tolerance, lists := 2, 0.6, []string{"openb_pod_list_default"}
+	seeds, tolerance, lists := 1, 0.6, []string{"openb_pod_list_default"}
 	means := published(t, dir)
 	if os.Getenv(all) != "" {
 		seeds, tolerance, lists = 10, 0.3, nil
@@ -107,7 +116,7 @@ func TestPublished(t *testing.T) {
 			for _, batch := range []int{1, 10, 100} {
 				at100, at130, failed := mean(t, c, pods, foresight, batch, seeds)
 				theirs := means[list][PublishedName(fgd)]
-				require.Greater(t, at130, theirs[1]+0.2, "batches of %d", batch)
+				require.Greater(t, at130, theirs[1]+margin(list), "batches of %d", batch)
 				require.Greater(t, at100, theirs[0], "batches of %d, at 100%%", batch)
 				require.LessOrEqual(t, failed, fgdFailed, "batches of %d", batch)
 			}

@@ -162,3 +162,16 @@ func TestBatchesAreDecidedTogether(t *testing.T) {
 		require.Zero(t, r.Failed, "seed %d", seed)
 	}
 }
+
+// The last place of a batch is for a whole GPU, not for a share that leaves a part of it.
+func TestSharesFailFirstWithinABatch(t *testing.T) {
+	share, whole := frag.Request{GPUs: 1, Share: 810}, frag.Request{GPUs: 1, Share: 1000}
+	c, pods := pair(share, share, whole, whole, whole)
+	c.Nodes = c.Nodes[:1]
+	for seed := range uint64(20) {
+		r, err := Run(c, pods, Options{Policy: foresight, Inflate: 2.4, Batch: 5, Seed: seed})
+		require.NoError(t, err)
+		require.Len(t, r.Order, 5)
+		require.Equal(t, 100.0, r.At(240), "seed %d", seed)
+	}
+}

@@ -49,6 +49,7 @@ type podCase struct {
 	Made    bool // of the paper's lists, for this page
 	Inflate float64
 	pods    []pods.Pod
+	cluster *pods.Cluster
 }
 
 // podRow are one policy's runs of a case.
@@ -63,19 +64,12 @@ type podRow struct {
 	Published *[2]float64
 }
 
-// podMixes are lists that nothing was tried on: each is of the pods of two of the paper's.
-var podMixes = [][2]string{
-	{"multigpu40", "gpushare80"},
-	{"gpuspec33", "cpu250"},
-	{"multigpu50", "gpuspec20"},
-}
-
 // podAllocation measures benchmarks/results/pods.md.
 func podAllocation(ctx context.Context, o podOptions, errs io.Writer) (string, error) {
 	if o.traces == "" {
 		return "", fmt.Errorf("pods: -traces is needed: %w", errUsage)
 	}
-	c, cases, err := podCases(&o)
+	cases, err := podCases(&o)
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +88,7 @@ func podAllocation(ctx context.Context, o podOptions, errs io.Writer) (string, e
 		g.Go(func() error {
 			row := &rows[i]
 			fmt.Fprintf(errs, "%s, %s, batches of %d\n", row.List, row.Policy, row.Batch)
-			return row.measure(ctx, c, of[row.List].pods, o.seeds)
+			return row.measure(ctx, of[row.List], o.seeds)
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -109,17 +103,15 @@ func podAllocation(ctx context.Context, o podOptions, errs io.Writer) (string, e
 }
 
 // measure runs and verifies the row, seed by seed.
-func (r *podRow) measure(
-	ctx context.Context, c *pods.Cluster, list []pods.Pod, seeds seedRange,
-) error {
+func (r *podRow) measure(ctx context.Context, of *podCase, seeds seedRange) error {
 	for seed := seeds.First; seed <= seeds.Last; seed++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		o := pods.Options{Policy: r.Policy, Inflate: r.Inflate, Batch: r.Batch, Seed: uint64(seed)}
-		run, err := pods.Run(c, list, o)
+		run, err := pods.Run(of.cluster, of.pods, o)
 		if err == nil {
-			err = pods.Verify(c, list, o.Batch, run)
+			err = pods.Verify(of.cluster, of.pods, o.Batch, run)
 		}
 		if err != nil {
 			return fmt.Errorf("%s, %s, seed %d: %w", r.List, r.Policy, seed, err)
@@ -166,50 +158,40 @@ const (
 var podBatches = []int{1, 10, 100}
 
 // podCases reads the paper's lists, and makes further ones of them.
-func podCases(o *podOptions) (*pods.Cluster, []podCase, error) {
+func podCases(o *podOptions) ([]podCase, error) {
 	f, err := os.Open(filepath.Join(o.traces, podNodes))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer f.Close()
 	c, err := pods.ReadNodes(f, podNodes)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	paths, err := filepath.Glob(filepath.Join(o.traces, podPrefix+"*"+podSuffix))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	lists := map[string][]pods.Pod{}
 	var cases []podCase
 	for _, path := range paths {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), podPrefix), podSuffix)
 		if lists[name], err = readPodList(path, c); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		cases = append(cases, podCase{Name: name, Inflate: 1.3, pods: lists[name]})
+		cases = append(cases, podCase{Name: name, Inflate: 1.3, pods: lists[name], cluster: c})
 	}
-	for _, m := range podMixes {
-		both := append(append([]pods.Pod{}, lists[m[0]]...), lists[m[1]]...)
-		name := m[0] + " and " + m[1]
-		cases = append(cases, podCase{Name: name, Made: true, Inflate: 1.3, pods: both})
-	}
-	for _, inflate := range []float64{1.1, 1.8} {
-		name := fmt.Sprintf("default, to %.0f%%", 100*inflate)
-		x := podCase{Name: name, Made: true, Inflate: inflate, pods: lists["default"]}
-		cases = append(cases, x)
-	}
-	kept := cases[:0]
-	for _, x := range cases {
+	var kept []podCase
+	for _, x := range append(cases, madeCases(c, lists)...) {
 		if strings.Contains(x.Name, o.match) && len(x.pods) > 0 {
 			kept = append(kept, x)
 		}
 	}
 	if len(kept) == 0 {
-		return nil, nil, fmt.Errorf("%s: no list %s*%s with %q in its name",
+		return nil, fmt.Errorf("%s: no list %s*%s with %q in its name",
 			o.traces, podPrefix, podSuffix, o.match)
 	}
-	return c, kept, nil
+	return kept, nil
 }
 
 func readPodList(path string, c *pods.Cluster) ([]pods.Pod, error) {

@@ -7,11 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/frag"
 	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/pods"
 )
 
 // TestPodPage: the figures are made up.
@@ -43,6 +46,31 @@ func TestInterval(t *testing.T) {
 		many[i] = float64(i % 2)
 	}
 	require.Equal(t, "0.50 ± 0.10", interval(many, 2), "as of a normal")
+}
+
+func TestMadeLists(t *testing.T) {
+	c := &pods.Cluster{Kinds: []string{"T4"}, Nodes: []pods.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+	ask := func(gpus uint8, share int16) pods.Pod {
+		return pods.Pod{Request: frag.Request{GPUs: gpus, Share: share}}
+	}
+	list := []pods.Pod{ask(1, 300), ask(0, 0), ask(2, frag.Whole), ask(1, 300), ask(1, frag.Whole)}
+	kept := slices.Clone(list)
+	cases := map[string]podCase{}
+	for _, x := range madeCases(c, map[string][]pods.Pod{podDefault: list, "cpu250": {ask(1, 7)}}) {
+		require.True(t, x.Made)
+		cases[x.Name] = x
+	}
+	require.Equal(t, []pods.Pod{ask(1, 7)}, cases["gpuspec33 and cpu250"].pods)
+	require.Equal(t, 1.8, cases["default, to 180%"].Inflate)
+	require.Equal(t, []pods.Node{{Name: "a"}, {Name: "c"}}, cases["default, half the nodes"].cluster.Nodes)
+	one, two := cases["default, shares 1"], cases["default, shares 2"]
+	require.Equal(t, list, kept, "the paper's list stays as it is")
+	require.NotEqual(t, one.pods, two.pods)
+	require.Equal(t, one.pods[0], one.pods[3], "alike before, alike after")
+	for _, i := range []int{1, 2, 4} {
+		require.Equal(t, list[i], one.pods[i], "only shares change")
+	}
+	require.Zero(t, one.pods[0].Share%10)
 }
 
 // TestPodAllocation measures a cluster of one node.
