@@ -6,8 +6,10 @@ import (
 	"context"
 	"testing"
 
-	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/localitymode"
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 // What stands of the pass before is what a search for each job comes to, also where more nodes
@@ -15,8 +17,8 @@ import (
 func TestStandingIsSearch(t *testing.T) {
 	for _, mode := range []localitymode.Mode{localitymode.Paper, localitymode.Reference} {
 		for _, size := range []int{3, 12, 80} {
-			for seed := range uint64(4) {
-				nodes, jobs := sessions(seed, size, 12*size)
+			for seed := range race.Fewer(4) {
+				nodes, jobs := sessions(uint64(seed), size, 12*size)
 				for i := range jobs {
 					// So that many end together, and that the queue is long.
 					jobs[i].Submit /= int64(size)
