@@ -130,6 +130,7 @@ type held struct {
 	end  int64
 	id   string
 	segs []nodeset.Segment
+	uses nodeset.Uses
 }
 
 // blockedKey is what the outcome of a fruitless test depends on while neither
@@ -165,7 +166,7 @@ func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, 
 	b.started, b.sorted = b.started[:0], false
 	defer func() {
 		for i := range b.started {
-			if e := s.Nodes.Release(b.started[i].segs); e != nil && err == nil {
+			if e := s.Nodes.ReleaseWith(b.started[i].segs, b.started[i].uses); e != nil && err == nil {
 				err = e
 			}
 		}
@@ -251,11 +252,11 @@ func (b *Backfill) decide(d core.Decision) *core.Decision {
 // start allocates segs, for the rest of the cycle, to the job at index i.
 func (b *Backfill) start(i int, segs []nodeset.Segment) error {
 	j := b.s.Pending[i]
-	if err := b.s.Nodes.Allocate(segs); err != nil {
+	if err := b.s.Nodes.AllocateWith(segs, j.Uses); err != nil {
 		return fmt.Errorf("job %s: %w", j.ID, err)
 	}
-	d := b.decide(core.Decision{Job: i, Start: true, Segs: segs, Class: bids.ClassS})
-	h := held{b.s.Now + j.TimeLimit, j.ID, d.Segs}
+	d := b.decide(core.Decision{Job: i, Start: true, Segs: segs, Uses: j.Uses, Class: bids.ClassS})
+	h := held{b.s.Now + j.TimeLimit, j.ID, d.Segs, j.Uses}
 	b.started = append(b.started, h)
 	if b.sorted {
 		at, _ := slices.BinarySearchFunc(b.held, h, compareHeld)
@@ -292,6 +293,7 @@ func (b *Backfill) never(j *core.Job) (why, err error) {
 type machine struct {
 	total []nodeset.Capacity
 	up    []bool
+	more  [][]int64 // of further resources, as the table has them
 	why   map[shapeKey]error
 }
 
@@ -306,7 +308,10 @@ func (m *machine) remember(k shapeKey, why error) {
 }
 
 func (m *machine) update(t *nodeset.Table) {
-	same := len(m.total) == t.Len()
+	same := len(m.total) == t.Len() && len(m.more) == t.Resources()
+	for r := 0; same && r < t.Resources(); r++ {
+		same = slices.Equal(m.more[r], t.TotalOf(r))
+	}
 	for n := 0; same && n < t.Len(); n++ {
 		same = m.total[n] == t.Total(n) && m.up[n] == t.Up(n)
 	}
@@ -314,7 +319,10 @@ func (m *machine) update(t *nodeset.Table) {
 		return
 	}
 	clear(m.why)
-	m.total, m.up = m.total[:0], m.up[:0]
+	m.total, m.up, m.more = m.total[:0], m.up[:0], m.more[:0]
+	for r := range t.Resources() {
+		m.more = append(m.more, slices.Clone(t.TotalOf(r)))
+	}
 	for n := range t.Len() {
 		m.total, m.up = append(m.total, t.Total(n)), append(m.up, t.Up(n))
 	}
@@ -326,6 +334,9 @@ func (m *machine) empty(t, idle *nodeset.Table) {
 	for n, c := range m.total {
 		if idle.Free(n) != c {
 			_ = idle.SetFree(n, c) // its own total always fits
+		}
+		for r, total := range m.more {
+			_ = idle.SetFreeOf(r, n, total[n])
 		}
 	}
 }

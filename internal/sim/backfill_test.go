@@ -265,15 +265,17 @@ func drawState(t *rapid.T) *core.Snapshot {
 	tab, err := nodeset.New(nodes)
 	require.NoError(t, err)
 	s := &core.Snapshot{Now: rapid.Int64Range(0, 500).Draw(t, "now"), Nodes: tab}
+	uses := drawMemory(t, tab)
 	var sel slurmselect.Selector
 	for i := range rapid.IntRange(0, 6).Draw(t, "running") {
 		r := drawRequest(t, len(nodes))
+		r.Uses = uses()
 		segs, ok, err := sel.Select(tab, &r, nil, nil)
 		require.NoError(t, err)
 		if ok {
-			require.NoError(t, tab.Allocate(segs))
+			require.NoError(t, tab.AllocateWith(segs, r.Uses))
 			s.Running = append(s.Running, core.Running{ID: fmt.Sprint("R", i),
-				End: s.Now + rapid.Int64Range(-50, 900).Draw(t, "end"), Segs: segs})
+				End: s.Now + rapid.Int64Range(-50, 900).Draw(t, "end"), Segs: segs, Uses: r.Uses})
 		}
 	}
 	if rapid.IntRange(0, 4).Draw(t, "a node is down") == 0 {
@@ -281,6 +283,7 @@ func drawState(t *rapid.T) *core.Snapshot {
 	}
 	for i := range rapid.IntRange(0, 12).Draw(t, "pending") {
 		j := jobOf(i, drawRequest(t, len(nodes)), 0, 0, rapid.Int64Range(1, 900).Draw(t, "limit"))
+		j.Uses = uses()
 		s.Pending = append(s.Pending, &j.Job)
 		for rapid.IntRange(0, 3).Draw(t, "again") == 0 { // equal requests
 			k := j
@@ -289,6 +292,22 @@ func drawState(t *rapid.T) *core.Snapshot {
 		}
 	}
 	return s
+}
+
+// drawMemory gives a machine memory now and then, and returns what jobs take of it: some of them
+// the same.
+func drawMemory(t *rapid.T, tab *nodeset.Table) func() nodeset.Uses {
+	if rapid.Bool().Draw(t, "no memory") {
+		return func() nodeset.Uses { return nil }
+	}
+	total := make([]int64, tab.Len())
+	for n := range total {
+		total[n] = rapid.Int64Range(5, 20).Draw(t, "memory")
+	}
+	_, err := tab.AddResource("memory", total)
+	require.NoError(t, err)
+	kinds := []nodeset.Uses{nil, {{PerNode: 6}}, {{PerCore: 3}}, {{PerNode: 11, PerCore: 1}}, {{PerGPU: 5}}}
+	return func() nodeset.Uses { return rapid.SampledFrom(kinds).Draw(t, "uses") }
 }
 
 func drawRequest(t *rapid.T, nodes int) bids.Request {
@@ -376,8 +395,8 @@ func TestFirstReservationHolds(t *testing.T) {
 		for i, d := range p.Decisions {
 			if d.Start {
 				j := s.Pending[d.Job]
-				require.NoError(t, s.Nodes.Allocate(d.Segs))
-				s.Running = append(s.Running, core.Running{ID: j.ID, End: s.Now + j.TimeLimit, Segs: d.Segs})
+				require.NoError(t, s.Nodes.AllocateWith(d.Segs, d.Uses))
+				s.Running = append(s.Running, core.Running{ID: j.ID, End: s.Now + j.TimeLimit, Segs: d.Segs, Uses: d.Uses})
 			} else if d.Reason == ReasonResources && first < 0 {
 				first = i
 			}
@@ -393,7 +412,7 @@ func TestFirstReservationHolds(t *testing.T) {
 		require.Greater(t, d.Expected, s.Now)
 		for _, run := range s.Running {
 			if run.End <= d.Expected {
-				require.NoError(t, s.Nodes.Release(run.Segs))
+				require.NoError(t, s.Nodes.ReleaseWith(run.Segs, run.Uses))
 			}
 		}
 		var sel slurmselect.Selector

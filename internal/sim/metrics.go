@@ -93,10 +93,15 @@ func newMeter(nodes *nodeset.Table) (meter, error) {
 type shapeKey struct {
 	cores, minNodes, maxNodes, tasks, gpus int
 	contiguous                             bool
+	more                                   *nodeset.Use // equal Uses may have several
 }
 
 func keyOf(r *bids.Request) shapeKey {
-	return shapeKey{r.Cores, r.MinNodes, r.MaxNodes, r.TasksPerNode, r.MinGPUs, r.Contiguous}
+	k := shapeKey{r.Cores, r.MinNodes, r.MaxNodes, r.TasksPerNode, r.MinGPUs, r.Contiguous, nil}
+	if len(r.Uses) > 0 {
+		k.more = &r.Uses[0]
+	}
+	return k
 }
 
 // maxFewest bounds the memory of what FewestNodes said.

@@ -23,7 +23,7 @@ func (k *taker) Name() string { return "taker" }
 func (k *taker) Decide(_ context.Context, s *core.Snapshot, _ core.Limits, p *core.Plan) error {
 	k.pending, p.Decisions = s.Pending, p.Decisions[:0]
 	for i, j := range s.Pending {
-		p.Decisions = append(p.Decisions, core.Decision{Job: i, Start: j.Offer != nil, Segs: j.Offer})
+		p.Decisions = append(p.Decisions, core.Decision{Job: i, Start: j.Offer != nil, Segs: j.Offer, Uses: j.Uses})
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func TestOffersFitInTurn(t *testing.T) {
 			}
 			require.Equal(t, want, got)
 			require.NoError(t, core.CheckAllocation(&j.Request, got, left.Len()))
-			require.NoError(t, left.Allocate(got))
+			require.NoError(t, left.AllocateWith(got, j.Uses))
 			if offered++; refused {
 				late++
 			}

@@ -17,10 +17,16 @@ type referee struct {
 	nodes []nodeset.Capacity
 	cores []int // held on each node
 	gpus  []int
+	more  []Resource
+	taken [][]int64 // of each of more, on each node
 }
 
-func newReferee(nodes []nodeset.Capacity) *referee {
-	return &referee{nodes: nodes, cores: make([]int, len(nodes)), gpus: make([]int, len(nodes))}
+func newReferee(nodes []nodeset.Capacity, more ...Resource) *referee {
+	f := &referee{nodes: nodes, cores: make([]int, len(nodes)), gpus: make([]int, len(nodes)), more: more}
+	for range more {
+		f.taken = append(f.taken, make([]int64, len(nodes)))
+	}
+	return f
 }
 
 // asked is the request of a job that its start has to meet: an alternative is for the nodes of
@@ -55,11 +61,31 @@ func (f *referee) start(r *bids.Request, segs []nodeset.Segment) error {
 			}
 		}
 	}
+	return f.take(r.Uses, segs, 1)
+}
+
+// take books what an allocation uses of further resources, sign being 1, or what it gives back, -1.
+func (f *referee) take(uses nodeset.Uses, segs []nodeset.Segment, sign int64) error {
+	for _, u := range uses {
+		if u.Resource < 0 || u.Resource >= len(f.more) {
+			return fmt.Errorf("resource %d of %d", u.Resource, len(f.more))
+		}
+		r, taken := f.more[u.Resource], f.taken[u.Resource]
+		for _, s := range segs {
+			for n := s.First; n <= s.Last; n++ {
+				taken[n] += sign * (u.PerNode + u.PerCore*int64(s.Cores) + u.PerGPU*int64(s.GPUs))
+				if taken[n] > r.Total[n] {
+					return fmt.Errorf("node %d is over-allocated: %d of %d %s", n, taken[n], r.Total[n], r.Name)
+				}
+			}
+		}
+	}
 	return nil
 }
 
 // end books an end.
-func (f *referee) end(segs []nodeset.Segment) {
+func (f *referee) end(segs []nodeset.Segment, uses nodeset.Uses) {
+	_ = f.take(uses, segs, -1) // what was taken can be given back
 	for _, s := range segs {
 		for n := s.First; n <= s.Last; n++ {
 			f.cores[n] -= int(s.Cores)

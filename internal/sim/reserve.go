@@ -200,7 +200,7 @@ func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 			if barrier == 0 {
 				barrier = h.end/window*window + window
 			}
-			if err := b.future.Release(h.segs); err != nil {
+			if err := b.future.ReleaseWith(h.segs, h.uses); err != nil {
 				return 0, false, err
 			}
 			last = i
@@ -261,7 +261,7 @@ func (b *Backfill) sortHeld() {
 	b.held = append(b.held[:0], b.started...)
 	for i := range b.s.Running {
 		r := &b.s.Running[i]
-		b.held = append(b.held, held{r.End, r.ID, r.Segs})
+		b.held = append(b.held, held{r.End, r.ID, r.Segs, r.Uses})
 	}
 	slices.SortFunc(b.held, compareHeld)
 }

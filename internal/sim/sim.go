@@ -22,6 +22,8 @@ import (
 type Config struct {
 	// Nodes is the machine, in node order.
 	Nodes []nodeset.Capacity
+	// Resources are what the nodes have besides. Jobs' Uses number them in this order.
+	Resources []Resource
 	// Interval is the scheduling interval in seconds, at least 1: the policy
 	// decides at multiples of it, if jobs have come or gone since the last time.
 	Interval int64
@@ -53,6 +55,13 @@ type Config struct {
 	OnEnd func(Record)
 	// Clock measures the cycles; nil means time.Now.
 	Clock func() time.Time
+}
+
+// Resource is a further resource of a machine: its name, and what each node has of it, by node, 0 to
+// nodeset.MaxAmount.
+type Resource struct {
+	Name  string
+	Total []int64
 }
 
 // NewConfig is the configuration that the papers' tests used: an interval of 3
@@ -162,7 +171,7 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 	case cfg.Release < 0 || cfg.Release > maxRelease:
 		return nil, fmt.Errorf("release: %d: must be between 0 and %d seconds", cfg.Release, int64(maxRelease))
 	}
-	nodes, err := nodeset.New(cfg.Nodes)
+	nodes, err := cfg.table()
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +179,7 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		cfg.Clock = time.Now
 	}
 	s := &simulator{
-		cfg: cfg, policy: policy, nodes: nodes, referee: newReferee(cfg.Nodes),
+		cfg: cfg, policy: policy, nodes: nodes, referee: newReferee(cfg.Nodes, cfg.Resources...),
 		jobs: make([]job, len(jobs)), slot: make([]int32, len(jobs)),
 	}
 	if s.meter, err = newMeter(nodes); err != nil {
@@ -192,6 +201,20 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		s.meter.first = s.jobs[s.order[0]].Submit
 	}
 	return s, nil
+}
+
+// table is the machine.
+func (c *Config) table() (*nodeset.Table, error) {
+	t, err := nodeset.New(c.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range c.Resources {
+		if _, err := t.AddResource(r.Name, r.Total); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
 }
 
 // rank makes ready for priorities that change.
@@ -460,7 +483,10 @@ func (s *simulator) start(d *core.Decision) error {
 			return err
 		}
 	}
-	if err := s.nodes.Allocate(d.Segs); err != nil {
+	if !slices.Equal(d.Uses, r.Uses) {
+		return fmt.Errorf("it takes %v of further resources instead of %v", d.Uses, r.Uses)
+	}
+	if err := s.nodes.AllocateWith(d.Segs, r.Uses); err != nil {
 		return err
 	}
 	runs, loading := s.runs(j, &r, d.Segs)
@@ -479,7 +505,7 @@ func (s *simulator) start(d *core.Decision) error {
 		s.held = append(s.held, core.Running{})
 	}
 	h := &s.held[n]
-	h.ID, h.End, h.Segs = j.ID, s.now+j.TimeLimit, append(h.Segs[:0], d.Segs...)
+	h.ID, h.End, h.Segs, h.Uses = j.ID, s.now+j.TimeLimit, append(h.Segs[:0], d.Segs...), r.Uses
 	s.ends.push(ending{s.now + runs + s.cfg.Release, i})
 	return nil
 }
@@ -487,11 +513,11 @@ func (s *simulator) start(d *core.Decision) error {
 func (s *simulator) end(e ending) error {
 	n, last := s.slot[e.number], len(s.running)-1
 	r, h := s.running[n], s.held[n]
-	if err := s.nodes.Release(h.Segs); err != nil {
+	if err := s.nodes.ReleaseWith(h.Segs, h.Uses); err != nil {
 		return err
 	}
 	if s.cfg.Verify {
-		s.referee.end(h.Segs)
+		s.referee.end(h.Segs, h.Uses)
 	}
 	if s.cfg.OnEnd != nil {
 		j := s.jobs[e.number].Job

@@ -170,7 +170,7 @@ func TestRefereeKeepsBooks(t *testing.T) {
 	half, r := []nodeset.Segment{{Cores: 2}}, bids.Request{Cores: 2}
 	require.NoError(t, f.start(&r, half))
 	require.NoError(t, f.start(&r, half))
-	f.end(half)
+	f.end(half, nil)
 	require.NoError(t, f.start(&r, half))
 	require.ErrorContains(t, f.start(&r, half), "6 of 4 cores")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -30,6 +31,8 @@ import (
 //     get. Given a range of nodes, Slurm aims at its upper end.
 //   - If that fails, the nodes with fewest cores are left out and all is tried again,
 //     threshold by threshold, as a cheap cure for the knapsack problem.
+//   - Where the job takes further resources a node has as many cores as these suffice for, as with
+//     CR_Core_Memory.
 //   - Cores beyond the request are given back as Slurm's task distribution does:
 //     one core to each node, then one more to each in turn.
 //
@@ -44,6 +47,8 @@ type Selector struct {
 	got    []uint16 // cores of the chosen nodes, by node
 	sets   []consec
 	counts []int32
+
+	limited fit.Limited // the table as the job sees it
 }
 
 // consec is a set of consecutive nodes.
@@ -62,6 +67,10 @@ func (s *Selector) Select(t *nodeset.Table, r *bids.Request, avail nodeset.Mask,
 	if err != nil {
 		return dst, false, err
 	}
+	if sh.More().Check(t.Resources()) != nil {
+		return dst, false, nil // no node has them
+	}
+	t = s.limited.Of(t, &sh)
 	q := newQuery(&sh, r)
 	if n := s.candidates(t, &q, r.Eligible, avail); n < q.minNodes {
 		return dst, false, nil

@@ -298,6 +298,11 @@ func TestSelectIsSlurms(t *testing.T) {
 		if rapid.IntRange(0, 2).Draw(t, "tight") == 0 {
 			r = drawTight(t, tab)
 		}
+		memory, u := drawMemory(t, tab), nodeset.Use{}
+		if memory != nil {
+			u = nodeset.Use{PerNode: rapid.Int64Range(0, 9).Draw(t, "per node"), PerCore: rapid.Int64Range(0, 4).Draw(t, "per core")}
+			r.Uses = nodeset.Uses{u}
+		}
 		sh, err := r.Spec()
 		if err != nil {
 			t.Skip("contradictory request")
@@ -327,6 +332,9 @@ func TestSelectIsSlurms(t *testing.T) {
 				continue
 			}
 			w.avail[n], w.gpus[n] = int(f.Cores), int(f.GPUs)
+			for memory != nil && w.avail[n] > 0 && u.PerNode+u.PerCore*int64(w.avail[n]) > memory[n] {
+				w.avail[n]--
+			}
 			if r.TasksPerNode > 0 {
 				w.avail[n] = min(w.avail[n], r.TasksPerNode)
 			}
@@ -353,11 +361,50 @@ func TestSelectIsSlurms(t *testing.T) {
 	})
 }
 
+// drawMemory gives a table memory, of which some is taken, and returns what is free; nil: none.
+func drawMemory(t *rapid.T, tab *nodeset.Table) []int64 {
+	if rapid.Bool().Draw(t, "no memory") {
+		return nil
+	}
+	total, free := make([]int64, tab.Len()), make([]int64, tab.Len())
+	for n := range total {
+		total[n] = rapid.Int64Range(0, 40).Draw(t, "memory")
+		free[n] = rapid.Int64Range(0, total[n]).Draw(t, "free memory")
+	}
+	_, err := tab.AddResource("memory", total)
+	require.NoError(t, err)
+	for n := range free {
+		require.NoError(t, tab.SetFreeOf(0, n, free[n]))
+	}
+	return free
+}
+
+// Typed GPUs: a node counts as many cores and GPUs as those of the type suffice for.
+func TestSelectWithTypedGPUs(t *testing.T) {
+	tab, err := nodeset.NewUniform(3, nodeset.Capacity{Cores: 8, GPUs: 4})
+	require.NoError(t, err)
+	_, err = tab.AddResource("gpu:a100", []int64{0, 1, 4})
+	require.NoError(t, err)
+	r := bids.Request{Cores: 2, MinGPUs: 2, MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{PerGPU: 1}}}
+	var s Selector
+	segs, ok, err := s.Select(tab, &r, nil, nil)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, []nodeset.Segment{{First: 2, Last: 2, Cores: 2, GPUs: 2}}, segs)
+	r.MinNodes, r.MaxNodes = 2, 2
+	_, ok, _ = s.Select(tab, &r, nil, nil)
+	require.False(t, ok)
+	r.Uses[0].Resource = 1
+	_, ok, err = s.Select(tab, &r, nil, nil)
+	require.NoError(t, err)
+	require.False(t, ok, "nobody has that")
+}
+
 // meetsRequest checks that an allocation can be made and is what was asked for.
 func meetsRequest(t require.TestingT, tab *nodeset.Table, r *bids.Request, sh *bids.Spec, segs []nodeset.Segment) {
 	copied := new(nodeset.Table)
 	copied.CopyFrom(tab)
-	require.NoError(t, copied.Allocate(segs))
+	require.NoError(t, copied.AllocateWith(segs, r.Uses))
 	nodes := nodeset.Nodes(segs)
 	require.GreaterOrEqual(t, nodes, sh.Nodes.Min)
 	require.LessOrEqual(t, nodes, sh.Nodes.Max)

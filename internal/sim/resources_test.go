@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package sim
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// withMemory is the configuration of a machine whose nodes have so much memory.
+func withMemory(nodes []nodeset.Capacity, memory ...int64) Config {
+	cfg := NewConfig(nodes)
+	cfg.Resources = []Resource{{"disk", make([]int64, len(nodes))}, {"memory", memory}}
+	return cfg
+}
+
+// takes is a job of a core that takes so much memory.
+func takes(number int, memory, submit, duration int64) workload.Job {
+	return jobOf(number, bids.Request{Cores: 1, Uses: nodeset.Uses{{Resource: 1, PerNode: memory}}}, submit, duration, duration)
+}
+
+// Memory binds: jobs wait for it, the first of them has its place kept, and small ones go before.
+func TestMemoryIsBackfilled(t *testing.T) {
+	jobs := []workload.Job{takes(1, 40, 0, 90), takes(2, 40, 1, 90), takes(3, 10, 1, 30), takes(4, 20, 1, 300), takes(5, 65, 1, 9)}
+	for name, p := range map[string]core.Policy{"backfill": backfill(t, nil), "auction": auction(t)} {
+		got, res := recordsWith(t, withMemory(nodesOf([3]int{1, 8, 0}), 64), p, jobs)
+		starts := map[string]int64{}
+		for id, r := range got {
+			starts[id] = r.Start
+		}
+		require.EqualValues(t, 90, starts["J2"], name)
+		require.EqualValues(t, 3, starts["J3"], name)
+		want := int64(33) // once J3 is over: it runs beside the place that is kept
+		if name == "backfill" {
+			want = 90 // whole nodes are kept until J2 has its place
+		}
+		require.Equal(t, want, starts["J4"], name)
+		require.Equal(t, []Unrun{{"J5", "can never run: needs 65 memory on a node, most has 64"}}, res.Unrun)
+	}
+}
+
+// A second counts by itself, from what each job asked for, what nodes give.
+func TestMemoryIsNeverOverCommitted(t *testing.T) {
+	bound := 0
+	rapid.Check(t, func(t *rapid.T) {
+		nodes, jobs := drawWorkload(t)
+		tab := mustTable(t, nodes)
+		uses := drawMemory(t, tab)
+		for i := range jobs {
+			jobs[i].Uses = uses()
+		}
+		cfg := NewConfig(nodes)
+		if tab.Resources() > 0 {
+			cfg.Resources = []Resource{{"memory", tab.TotalOf(0)}}
+		}
+		opt := smallOptions(t)
+		b, err := NewBackfill(opt)
+		require.NoError(t, err)
+		for _, p := range []core.Policy{b, NewOffers(auction(t), 5)} {
+			got, res := recordsWith(t, cfg, p, jobs)
+			require.Len(t, jobs, len(got)+len(res.Unrun))
+			checkLoad(t, nodes, got)
+			for _, at := range got {
+				load := make([]int64, len(nodes))
+				for _, r := range got {
+					if r.Start > at.Start || at.Start >= r.End {
+						continue
+					}
+					for _, u := range r.Job.Uses {
+						for _, s := range r.Segs {
+							for n := s.First; n <= s.Last; n++ {
+								load[n] += u.PerNode + u.PerCore*int64(s.Cores) + u.PerGPU*int64(s.GPUs)
+							}
+						}
+					}
+				}
+				for n, l := range load {
+					if l > 0 {
+						require.LessOrEqual(t, l, cfg.Resources[0].Total[n], "node %d at %d", n, at.Start)
+						bound++
+					}
+				}
+			}
+		}
+	})
+	require.Greater(t, bound, 100)
+}
+
+// The referee keeps its own books of further resources, and a policy has to say what a job takes.
+func TestRefereeCountsResources(t *testing.T) {
+	nodes := nodesOf([3]int{1, 8, 2})
+	f := newReferee(nodes, Resource{"memory", []int64{20}})
+	segs := []nodeset.Segment{{Cores: 2, GPUs: 1}}
+	r := bids.Request{Cores: 2, MinGPUs: 1, Uses: nodeset.Uses{{PerNode: 1, PerCore: 3, PerGPU: 5}}}
+	require.NoError(t, f.start(&r, segs))
+	require.ErrorContains(t, f.start(&r, segs), "node 0 is over-allocated: 24 of 20 memory")
+	f.end(segs, r.Uses)
+	f.end(segs, r.Uses)
+	require.NoError(t, f.start(&r, segs))
+	r.Uses = nodeset.Uses{{Resource: 1}}
+	require.ErrorContains(t, f.start(&r, segs), "resource 1 of 1")
+
+	forgets := place(nodeset.Segment{Cores: 1})
+	_, err := Run(context.Background(), withMemory(nodes, 64), forgets, []workload.Job{takes(1, 40, 0, 9)})
+	require.ErrorContains(t, err, "job J1: it takes [] of further resources instead of [{1 40 0 0}]")
+	cfg := withMemory(nodes, 64, 64)
+	_, err = Run(context.Background(), cfg, forgets, []workload.Job{takes(1, 40, 0, 9)})
+	require.ErrorContains(t, err, "resource memory: 2 numbers for 1 nodes")
+}
