@@ -23,8 +23,6 @@ const (
 	// wholeNode is which part of all weights the request for all GPUs of the largest node has at
 	// least, lest such a node is worth nothing until somebody asks for one.
 	wholeNode = 1.0 / 32
-	// mostKinds bounds the time that a price takes.
-	mostKinds = 8
 )
 
 // of are the prices of a cycle; nil where there are none.
@@ -34,7 +32,7 @@ func (x *pricing) of(s *Snapshot, w *window) *fit.Prices {
 	}
 	x.count(s, w)
 	x.weigh()
-	x.prices.Reset(s.Now, s.Nodes.Len(), x.kinds)
+	x.prices.Reset(s.Now, s.Nodes, x.kinds)
 	for i := range s.Running {
 		x.prices.Hold(s.Running[i].Segs, s.Running[i].End)
 	}
@@ -95,9 +93,9 @@ func (x *pricing) weigh() {
 			x.kinds = append(x.kinds, k)
 		}
 	}
-	if len(x.kinds) > mostKinds {
+	if len(x.kinds) > fit.MaxKinds {
 		slices.SortStableFunc(x.kinds, func(a, b fit.Kind) int { return cmp.Compare(b.Weight, a.Weight) })
-		x.kinds = x.kinds[:mostKinds]
+		x.kinds = x.kinds[:fit.MaxKinds]
 	}
 }
 

@@ -13,13 +13,14 @@ import (
 // looks at one job alone; drafts, reservations and the earliest start of a job
 // are made with it. The zero Placer is ready; it keeps scratch memory only.
 type Placer struct {
-	sets   []nodeset.Set // in node order
-	heap   setHeap
-	spans  []Span
-	pieces []piece
-	counts []int32
-	prices *Prices // of nodes; nil: none
-	limit  int64   // seconds for which the job is placed
+	sets    []nodeset.Set // in node order
+	heap    setHeap
+	spans   []Span
+	pieces  []piece
+	counts  []int32
+	prices  *Prices       // of nodes; nil: none
+	ranking []nodeset.Set // scratch
+	limit   int64         // seconds for which the job is placed
 }
 
 // Place appends to dst an allocation for s on t with gpus GPUs on each node and reports whether
@@ -43,7 +44,7 @@ func (p *Placer) PlaceAs(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gpus 
 		l = PackUp // type 1 asks for as few nodes as possible
 	}
 	if p.prices.Priced(s) {
-		n, _, ok := p.cheapest(s, t, gpus)
+		n, ok := p.cheapest(s, t, gpus)
 		if !ok {
 			return dst, false
 		}

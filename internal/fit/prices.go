@@ -15,6 +15,9 @@ type Kind struct {
 	Weight      int64 // from 0; those of all kinds add up to MaxWeight at most
 }
 
+// MaxKinds is how many kinds there may be.
+const MaxKinds = 8
+
 // MaxWeight bounds the sum of weights, so that costs are exact.
 const MaxWeight = 1 << 16
 
@@ -31,12 +34,19 @@ const farthest = 1 << 32
 //
 // Reset, Hold and Settle fill it, in this order; its memory is reused.
 type Prices struct {
-	now   int64
-	kinds []Kind
-	holds []hold
-	first []int32 // by node: its first of frees, and one more
-	frees []free
+	now    int64
+	base   *nodeset.Table // what is free now
+	holds  []hold
+	first  []int32 // by node: its first of frees, and one more
+	frees  []free
+	byGPU  [256]kindSet // by free GPUs: the kinds that need more
+	byCore []kindSet    // by free cores: the kinds that need more; beyond its end none does
+	weight [1 << MaxKinds]int64
+	ranks  ranks
 }
+
+// kindSet has bit k for kind k.
+type kindSet uint8
 
 // hold is what a running job has.
 type hold struct {
@@ -51,11 +61,39 @@ type free struct {
 	gpus  uint8
 }
 
-// Reset begins at second now, on a machine of so many nodes on which nothing runs. The kinds, which
-// are copied, are in any order.
-func (p *Prices) Reset(now int64, nodes int, kinds []Kind) {
-	p.now, p.kinds, p.holds = now, append(p.kinds[:0], kinds...), p.holds[:0]
-	p.first = append(p.first[:0], make([]int32, nodes+1)...)
+// Reset begins at second now, when so much is free and nothing has been told to run. base must not
+// change while p is used; Up of its nodes must be as in all tables that jobs are placed on. There
+// are at most MaxKinds kinds, in any order.
+func (p *Prices) Reset(now int64, base *nodeset.Table, kinds []Kind) {
+	p.now, p.base, p.holds = now, base, p.holds[:0]
+	p.first = append(p.first[:0], make([]int32, base.Len()+1)...)
+	p.ranks.reset()
+	p.learn(kinds)
+}
+
+// learn makes the tables of kinds: which of them a node can't serve, and what these weigh together.
+func (p *Prices) learn(kinds []Kind) {
+	most := 0
+	for _, k := range kinds {
+		most = max(most, k.Cores)
+	}
+	p.byGPU, p.byCore = [256]kindSet{}, append(p.byCore[:0], make([]kindSet, most)...)
+	for i, k := range kinds {
+		for g := range min(k.GPUs, len(p.byGPU)) {
+			p.byGPU[g] |= 1 << i
+		}
+		for c := range k.Cores {
+			p.byCore[c] |= 1 << i
+		}
+	}
+	for set := range p.weight {
+		p.weight[set] = 0
+		for i, k := range kinds {
+			if set>>i&1 == 1 {
+				p.weight[set] += k.Weight
+			}
+		}
+	}
 }
 
 // Hold says what a job holds until second end. The slice stays the caller's, and is not kept beyond
@@ -93,9 +131,6 @@ func (p *Prices) Settle() {
 	clear(p.holds)
 }
 
-// steady reports whether nothing runs on node n.
-func (p *Prices) steady(n int) bool { return p.first[n] == p.first[n+1] }
-
 // Cost is what a start for limit seconds on node n makes useless, if it takes cores and gpus of
 // what the node has free. It is negative where the start uses what was of no use.
 func (p *Prices) Cost(n int, has nodeset.Capacity, cores, gpus int, limit int64) int64 {
@@ -115,17 +150,15 @@ func (p *Prices) Cost(n int, has nodeset.Capacity, cores, gpus int, limit int64)
 // lost is how many GPUs of a node become useless when it gives some of the cores and GPUs that it
 // has free, as a mean over the kinds in units of 1/MaxWeight.
 func (p *Prices) lost(c, g, cores, gpus int) int64 {
-	sum := int64(0)
-	for i := range p.kinds {
-		k := &p.kinds[i]
-		if g < k.GPUs || c < k.Cores { // was of no use
-			sum -= k.Weight * int64(g)
-		}
-		if g-gpus < k.GPUs || c-cores < k.Cores {
-			sum += k.Weight * int64(g-gpus)
-		}
+	return p.useless(c-cores, g-gpus) - p.useless(c, g)
+}
+
+func (p *Prices) useless(c, g int) int64 {
+	short := p.byGPU[g]
+	if c < len(p.byCore) {
+		short |= p.byCore[c]
 	}
-	return sum
+	return p.weight[short] * int64(g)
 }
 
 // By has the next places of jobs on one node be those where a start for limit seconds costs least
@@ -134,29 +167,3 @@ func (p *Placer) By(prices *Prices, limit int64) { p.prices, p.limit = prices, l
 
 // Priced reports whether prices say where s is placed.
 func (p *Prices) Priced(s *Spec) bool { return p != nil && s.Nodes.Max == 1 }
-
-// cheapest is the node of p.sets where s costs least, of equals the one with the fewest free cores,
-// of these the first.
-func (p *Placer) cheapest(s *Spec, t *nodeset.Table, gpus int) (best int, cost int64, ok bool) {
-	cores := s.Cores.On(1)
-	var like nodeset.Capacity // of the last node on which nothing runs
-	for _, set := range p.sets {
-		for n := int(set.First); n <= int(set.Last); n++ {
-			has := t.Free(n)
-			if s.most(has.Cores) < cores {
-				continue
-			}
-			if p.prices.steady(n) {
-				if has == like {
-					continue // costs the same, and comes later
-				}
-				like = has
-			}
-			c := p.prices.Cost(n, has, cores, gpus, p.limit)
-			if !ok || c < cost || c == cost && has.Cores < t.FreeCores()[best] {
-				best, cost, ok = n, c, true
-			}
-		}
-	}
-	return best, cost, ok
-}

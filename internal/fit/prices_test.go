@@ -3,6 +3,7 @@
 package fit
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,7 +52,7 @@ func drawScene(t *rapid.T) (s scene) {
 }
 
 func (s *scene) prices(p *Prices) *Prices {
-	p.Reset(s.now, s.nodes.Len(), s.kinds)
+	p.Reset(s.now, s.nodes, s.kinds)
 	for _, h := range s.holds {
 		p.Hold(h.segs, h.end)
 	}
@@ -122,11 +123,54 @@ func TestPlaceByPricesIsTheCheapestNode(t *testing.T) {
 	})
 }
 
+// Of many nodes only the cheapest are remembered, and some of them are taken meanwhile.
+func TestRanksAreOfNoConsequence(t *testing.T) {
+	var p Prices
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		nodes, err := nodeset.NewUniform(1+rng.IntN(3*mostRanked), nodeset.Capacity{Cores: 8, GPUs: 4})
+		require.NoError(t, err)
+		s := scene{nodes: nodes, kinds: []Kind{{4, 6, 100}, {2, 3, 500}, {1, 1, 900}}}
+		for range rng.IntN(2 * nodes.Len()) {
+			n := int32(rng.IntN(nodes.Len()))
+			segs := []nodeset.Segment{{First: n, Last: n, Cores: uint16(1 + rng.IntN(3)), GPUs: uint8(rng.IntN(3))}}
+			if nodes.Allocate(segs) == nil {
+				s.holds = append(s.holds, hold{rng.Int64N(50), segs})
+			}
+		}
+		s.prices(&p)
+		var left nodeset.Table
+		left.CopyFrom(nodes)
+		var placer Placer
+		specs := []Spec{single(1+rng.IntN(4), rng.IntN(3)), single(1+rng.IntN(8), rng.IntN(5))}
+		limits := []int64{1 + rng.Int64N(60), 1 + rng.Int64N(60)}
+		for range 100 {
+			spec, limit := &specs[rng.IntN(2)], limits[rng.IntN(2)]
+			gpus := spec.GPUs.PerNode.Min
+			placer.By(&p, limit)
+			segs, ok := placer.Place(nil, &left, spec, gpus)
+			placer.sets = left.Scan(placer.sets[:0], spec.Query(gpus))
+			want, fits := placer.cheapestOfAll(spec, &left, gpus)
+			require.Equal(t, fits, ok)
+			if !ok {
+				continue
+			}
+			require.Equal(t, want, int(segs[0].First))
+			require.NoError(t, left.Allocate(segs))
+			if rng.IntN(3) == 0 { // as in the next draft
+				require.NoError(t, left.Release(segs))
+			}
+		}
+	})
+}
+
 func TestCostsOfVeryLongJobsAreExact(t *testing.T) {
 	var p Prices
-	p.Reset(0, 1, []Kind{{GPUs: 255, Weight: MaxWeight}})
-	p.Settle()
 	has := nodeset.Capacity{Cores: 8, GPUs: 255}
+	nodes, err := nodeset.NewUniform(1, has)
+	require.NoError(t, err)
+	p.Reset(0, nodes, []Kind{{GPUs: 255, Weight: MaxWeight}})
+	p.Settle()
 	require.Equal(t, int64(254)*MaxWeight*farthest, p.Cost(0, has, 1, 1, 1<<50))
 }
 
