@@ -138,7 +138,7 @@ func (f *leftovers) waitsBeyond(job *Job, d *Decision, o *AuctionOptions) {
 	w := &f.in.window
 	d.waits(o.noPlace())
 	if why := w.normal.never(&w.answers, job); why != "" {
-		d.waits(verdict{Never, why})
+		d.waits(verdict{why: Never, reason: why})
 	} else if quota := f.lacking(w.normal.specs); quota >= 0 {
 		d.waits(w.quotas.verdict(quota))
 	}

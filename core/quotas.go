@@ -180,7 +180,7 @@ func (q *quotas) verdict(quota int) verdict {
 		reason = fmt.Sprintf("%s: too little is left for it", name)
 		q.reasons[name] = reason
 	}
-	return verdict{OverQuota, reason}
+	return verdict{OverQuota, reason, quota}
 }
 
 // quotaFault is what is wrong with the snapshot's quotas, or with what running jobs count.

@@ -118,6 +118,8 @@ type Decision struct {
 	Reason string
 	// Why is the kind of the Reason, as far as the policy tells.
 	Why Why
+	// Quota is which of Snapshot.Quotas has too little left, where Why is OverQuota.
+	Quota int
 }
 
 // Why is the kind of reason for which a job does not start.

@@ -8,15 +8,16 @@ import "github.com/aucsched/aucsched/nodeset"
 type verdict struct {
 	why    Why
 	reason string
+	quota  int // with OverQuota
 }
 
 var (
-	blocked      = verdict{Reserved, reasonReserved}
-	noNodes      = verdict{NoFit, reasonNoNodes}
-	apart        = verdict{NoFit, reasonApart}
-	lost         = verdict{Lost, reasonLost}
-	lostToEquals = verdict{Lost, reasonEquals}
-	undecided    = verdict{TimedOut, reasonTimedOut}
+	blocked      = verdict{why: Reserved, reason: reasonReserved}
+	noNodes      = verdict{why: NoFit, reason: reasonNoNodes}
+	apart        = verdict{why: NoFit, reason: reasonApart}
+	lost         = verdict{why: Lost, reason: reasonLost}
+	lostToEquals = verdict{why: Lost, reason: reasonEquals}
+	undecided    = verdict{why: TimedOut, reason: reasonTimedOut}
 )
 
 // Why jobs wait, in words.
@@ -38,7 +39,7 @@ func (o *AuctionOptions) noPlace() verdict {
 }
 
 // waits records why the job of d does not start.
-func (d *Decision) waits(v verdict) { d.Why, d.Reason = v.why, v.reason }
+func (d *Decision) waits(v verdict) { d.Why, d.Reason, d.Quota = v.why, v.reason, v.quota }
 
 // blockAll decides on all jobs that nothing is said of yet.
 func (p *Plan) blockAll(v verdict) {

@@ -22,6 +22,7 @@
  *   - a job, or one of its alternatives: the job is left out, why == AUCSCHED_FAULTY;
  *   - a priority above that of the job before: it counts as that one's, and the job takes part;
  *   - an offer, or a read: it is left out, and its job takes part without;
+ *   - a charge of a running job: nothing of it is expected to come back;
  *   - a running job, or one of its segments or uses: what it holds is not free, and is never expected to be.
  * output.faults counts them; aucsched_last_error() then has the words for the first, with its array and index.
  * What is wrong with the nodes, or with the arrays as such (a length, NULL), is AUCSCHED_EINVAL.
@@ -45,8 +46,8 @@
 extern "C" {
 #endif
 
-/* Raised whenever a structure, a code or a meaning below changes. */
-#define AUCSCHED_ABI 5
+/* Raised whenever a structure, a code or a meaning below changes. 6: quotas. */
+#define AUCSCHED_ABI 6
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -67,6 +68,8 @@ extern "C" {
 #define AUCSCHED_MAX_FILE ((uint64_t) 1 << 60) /* bytes */
 #define AUCSCHED_MAX_RESOURCES 64
 #define AUCSCHED_MAX_AMOUNT INT32_MAX /* of a resource on a node, and of a use */
+#define AUCSCHED_MAX_QUOTAS ((uint32_t) 1 << 20)
+#define AUCSCHED_MAX_CHARGE ((uint64_t) 1 << 40) /* of what is left of a quota, and of each number of a charge */
 #define AUCSCHED_NO_LIMIT UINT32_MAX /* a job without a time limit */
 #define AUCSCHED_NO_JOB UINT32_MAX /* no index of a job */
 
@@ -176,6 +179,23 @@ struct aucsched_use {
 	uint32_t per_node, per_core, per_gpu;
 };
 
+/*
+ * Quotas: bounds on what jobs take together, wherever they are: the CPUs of an account, the jobs of a user, licences,
+ * power. A cycle never starts jobs that together count more against a quota than is left of it. Jobs over a quota take
+ * no place in the window from others; the first of a quota has what it counts kept for it, from when running jobs give
+ * back enough. What a job counts is rounded up to 2^-24 of what is left. ipsched knows no quotas: jobs with charges are
+ * AUCSCHED_NOT_LOOKED_AT.
+ */
+
+/* What a job, an alternative or a running job counts against a quota, in the caller's unit: per_job, and per_node for
+ * each of its nodes, per_core for each core and per_gpu for each GPU; at most AUCSCHED_MAX_CHARGE each. What a
+ * running job counts is not left, and comes back when it ends. An alternative says all that it counts itself. */
+struct aucsched_charge {
+	uint32_t of;    /* index in the array; charges are ascending by it, and by quota */
+	uint32_t quota; /* 0..quotas_len - 1 */
+	uint64_t per_job, per_node, per_core, per_gpu;
+};
+
 struct aucsched_input {
 	uint32_t abi;  /* AUCSCHED_ABI */
 	uint32_t size; /* sizeof(struct aucsched_input) */
@@ -208,6 +228,12 @@ struct aucsched_input {
 	const struct aucsched_use *job_uses;         /* of jobs */
 	const struct aucsched_use *alternative_uses; /* of alternatives */
 	const struct aucsched_use *running_uses;     /* of running */
+	uint32_t quotas_len;
+	uint32_t job_charges_len, alternative_charges_len, running_charges_len;
+	const uint64_t *quotas; /* how much of each is left to jobs that start now; at most AUCSCHED_MAX_CHARGE */
+	const struct aucsched_charge *job_charges;         /* of jobs */
+	const struct aucsched_charge *alternative_charges; /* of alternatives */
+	const struct aucsched_charge *running_charges;     /* of running */
 };
 
 /* Why a job does not start. */
@@ -219,6 +245,7 @@ struct aucsched_input {
 #define AUCSCHED_NOT_LOOKED_AT 5  /* behind the window and its depth, or not known to the policy's model */
 #define AUCSCHED_TIMED_OUT 6      /* the deadline came before it was decided on: a cycle is due though nothing changes */
 #define AUCSCHED_FAULTY 7         /* it was left out for a fault of its own: see Faults above */
+#define AUCSCHED_WAITS_QUOTA 8    /* a quota has too little left, or would have beside jobs that start; `expected` as with RESERVED */
 
 struct aucsched_decision {
 	int64_t expected;       /* second at which the job is expected to start, 0: unknown */
@@ -229,6 +256,8 @@ struct aucsched_decision {
 	uint8_t gpus;           /* on each node */
 	uint8_t alternative;    /* 0: its own request; k: the k-th of its alternatives */
 	uint32_t holders;       /* nodes of a start that hold the job's file */
+	uint32_t quota;         /* with AUCSCHED_WAITS_QUOTA: which; else 0 */
+	uint32_t reserved;      /* 0 */
 };
 
 struct aucsched_output {

@@ -7,6 +7,7 @@ package main
 import (
 	"unsafe"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/cshim/internal/engine"
 )
 
@@ -26,6 +27,7 @@ var (
 	cRead, read               = C.struct_aucsched_read{}, engine.Read{}
 	cAmount, amount           = C.struct_aucsched_amount{}, engine.Amount{}
 	cUse, use                 = C.struct_aucsched_use{}, engine.Use{}
+	cCharge, charge           = C.struct_aucsched_charge{}, engine.Charge{}
 
 	_ = [1]int{}[unsafe.Sizeof(cNode)-unsafe.Sizeof(node)]
 	_ = [1]int{}[unsafe.Offsetof(cNode.cores)-unsafe.Offsetof(node.Cores)]
@@ -88,6 +90,8 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cDecision.gpus)-unsafe.Offsetof(decision.GPUs)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.alternative)-unsafe.Offsetof(decision.Alternative)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.holders)-unsafe.Offsetof(decision.Holders)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.quota)-unsafe.Offsetof(decision.Quota)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.reserved)-unsafe.Offsetof(decision.Reserved)]
 
 	_ = [1]int{}[unsafe.Sizeof(cStore)-unsafe.Sizeof(store)]
 	_ = [1]int{}[unsafe.Offsetof(cStore.id)-unsafe.Offsetof(store.ID)]
@@ -111,7 +115,18 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cUse.per_core)-unsafe.Offsetof(use.PerCore)]
 	_ = [1]int{}[unsafe.Offsetof(cUse.per_gpu)-unsafe.Offsetof(use.PerGPU)]
 
+	_ = [1]int{}[unsafe.Sizeof(cCharge)-unsafe.Sizeof(charge)]
+	_ = [1]int{}[unsafe.Offsetof(cCharge.of)-unsafe.Offsetof(charge.Of)]
+	_ = [1]int{}[unsafe.Offsetof(cCharge.quota)-unsafe.Offsetof(charge.Quota)]
+	_ = [1]int{}[unsafe.Offsetof(cCharge.per_job)-unsafe.Offsetof(charge.PerJob)]
+	_ = [1]int{}[unsafe.Offsetof(cCharge.per_node)-unsafe.Offsetof(charge.PerNode)]
+	_ = [1]int{}[unsafe.Offsetof(cCharge.per_core)-unsafe.Offsetof(charge.PerCore)]
+	_ = [1]int{}[unsafe.Offsetof(cCharge.per_gpu)-unsafe.Offsetof(charge.PerGPU)]
+
 	_ = [1]int{}[C.AUCSCHED_ABI-engine.ABI]
+	_ = [1]int{}[C.AUCSCHED_MAX_QUOTAS-engine.MaxQuotas]
+	_ = [1]int{}[C.AUCSCHED_MAX_CHARGE-bids.MaxRate]
+	_ = [1]int{}[C.AUCSCHED_WAITS_QUOTA-engine.WaitsQuota]
 	_ = [1]int{}[C.AUCSCHED_MAX_RESOURCES-engine.MaxResources]
 	_ = [1]int{}[C.AUCSCHED_MAX_NODES-engine.MaxNodes]
 	_ = [1]int{}[C.AUCSCHED_MAX_JOBS-engine.MaxJobs]

@@ -297,6 +297,13 @@ func view(in *C.aucsched_in) (engine.Input, error) {
 			"alternative_uses", &fault),
 		RunningUses: slice[engine.Use](unsafe.Pointer(in.running_uses), uint64(in.running_uses_len), "running_uses", &fault),
 
+		Quotas:     slice[uint64](unsafe.Pointer(in.quotas), uint64(in.quotas_len), "quotas", &fault),
+		JobCharges: slice[engine.Charge](unsafe.Pointer(in.job_charges), uint64(in.job_charges_len), "job_charges", &fault),
+		AlternativeCharges: slice[engine.Charge](unsafe.Pointer(in.alternative_charges), uint64(in.alternative_charges_len),
+			"alternative_charges", &fault),
+		RunningCharges: slice[engine.Charge](unsafe.Pointer(in.running_charges), uint64(in.running_charges_len),
+			"running_charges", &fault),
+
 		MaskCount: int(in.masks_len), MaskWords: int(in.mask_words),
 
 		OfferSegments: slice[engine.Segment](unsafe.Pointer(in.offer_segments), uint64(in.offer_segments_len), "offer_segments", &fault),

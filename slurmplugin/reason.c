@@ -148,6 +148,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 		memo = auc_memo_of(job_ptr->job_id);
 		switch (decision->why) {
 		case AUCSCHED_WAITS_LOST:
+		case AUCSCHED_WAITS_QUOTA: /* Slurm tells which, when it is asked next */
 		case AUCSCHED_TIMED_OUT:
 			_tell(job_ptr, WAIT_PRIORITY, decision->expected);
 			break;

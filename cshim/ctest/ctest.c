@@ -287,10 +287,10 @@ static int check_job(const struct window *w, uint32_t i, const struct aucsched_o
 	struct aucsched_job request, *j = &request;
 	uint64_t sum = 0, count = 0, next_node = 0;
 
-	if ((d->holders != 0 && (w->in.job_reads_len == 0 || d->why != AUCSCHED_STARTS)) || d->why > AUCSCHED_FAULTY || !asked(w, i, d->alternative, j))
+	if ((d->holders != 0 && (w->in.job_reads_len == 0 || d->why != AUCSCHED_STARTS)) || d->why > AUCSCHED_WAITS_QUOTA || !asked(w, i, d->alternative, j))
 		return 0;
 	if (d->why != AUCSCHED_STARTS)
-		return d->segments == 0 && d->alternative == 0 && d->bid_class == 0 && (d->expected == 0 || d->why == AUCSCHED_WAITS_RESERVED);
+		return d->segments == 0 && d->alternative == 0 && d->bid_class == 0 && (d->expected == 0 || d->why == AUCSCHED_WAITS_RESERVED || d->why == AUCSCHED_WAITS_QUOTA);
 	if (((d->bid_class < 'A' || d->bid_class > 'C') && d->bid_class != 'I') || d->gpus < j->min_gpus || d->gpus > j->max_gpus ||
 	    (uint64_t)d->first_segment + d->segments > out->segments_len)
 		return 0;
@@ -620,6 +620,32 @@ static void test_faults(void)
 	EXPECT(aucsched_close(h) == AUCSCHED_OK);
 }
 
+static void test_quotas(void)
+{
+	struct window w;
+	struct aucsched_output out;
+	int64_t h = must_open(NULL);
+	const uint64_t left[] = {5, 3};
+	struct aucsched_charge charges[] = {{.of = 0, .quota = 1, .per_core = 1}, {.of = 1, .quota = 1, .per_job = 2}, {.of = 2, .quota = 0, .per_node = 1}};
+
+	allocate(&w, 2, 0, 0, 3, 0);
+	for (int n = 0; n < 2; n++)
+		w.nodes[n] = (struct aucsched_node){.cores = 4, .free_cores = 4, .up = 1};
+	for (uint32_t j = 0; j < 3; j++)
+		w.jobs[j] = (struct aucsched_job){.priority = 10 - j, .cores = 2, .time_limit = 10, .mask = -1};
+	w.in.quotas = left, w.in.quotas_len = 2;
+	w.in.job_charges = charges, w.in.job_charges_len = 3;
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.starts == 2 && out.faults == 0);
+	EXPECT(out.decisions[1].why == AUCSCHED_WAITS_QUOTA && out.decisions[1].quota == 1);
+	charges[1].quota = 2;
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.decisions[1].why == AUCSCHED_FAULTY);
+	EXPECT(strcmp(last_error(h), "job_charges[1].quota: 2: there are 2") == 0);
+	w.in.job_charges = NULL;
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_EINVAL && strstr(last_error(h), "job_charges is NULL") != NULL);
+	release(&w);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
 static long growth; /* KiB that are put down to the sanitizer and the runtime */
 
 static void test_open_close(void)
@@ -839,6 +865,7 @@ int main(int argc, char **argv)
 	test_fields();
 	test_bad_calls();
 	test_faults();
+	test_quotas();
 	test_files();
 	test_open_close();
 	test_threads();

@@ -14,15 +14,15 @@ func check(in *Input, out *Output) error {
 		return fmt.Errorf("%d decisions on %d jobs", len(out.Decisions), len(in.Jobs))
 	}
 	cores, gpus := make([]int, len(in.Nodes)), make([]int, len(in.Nodes))
-	more := make([]uint64, len(in.Amounts))
+	more, counted := make([]uint64, len(in.Amounts)), make([]uint64, len(in.Quotas))
 	starts := 0
 	for i, d := range out.Decisions {
-		if d.Why > Faulty || (d.Holders != 0 && !slices.ContainsFunc(in.JobReads, func(r Read) bool { return int(r.Job) == i })) {
+		if d.Why > WaitsQuota || (d.Why != WaitsQuota && d.Quota != 0) || d.Reserved != 0 || (d.Holders != 0 && !slices.ContainsFunc(in.JobReads, func(r Read) bool { return int(r.Job) == i })) {
 			return fmt.Errorf("job %d: odd decision %+v", i, d)
 		}
 		if d.Why != Starts {
 			if d.Segments != 0 || d.BidClass != 0 || d.GPUs != 0 || d.Alternative != 0 ||
-				d.Holders != 0 || (d.Expected != 0) != (d.Why == WaitsReserved) {
+				d.Holders != 0 || d.Why != WaitsQuota && (d.Expected != 0) != (d.Why == WaitsReserved) {
 				return fmt.Errorf("job %d waits: %+v", i, d)
 			}
 			continue
@@ -33,6 +33,7 @@ func check(in *Input, out *Output) error {
 		if err == nil {
 			err = checkJob(in, i, asked, &d, segs, cores, gpus)
 			countMore(in, i, int(d.Alternative), segs, more)
+			countCharges(in, i, int(d.Alternative), segs, counted)
 		}
 		if err != nil {
 			return fmt.Errorf("job %d: %w", i, err)
@@ -48,6 +49,11 @@ func check(in *Input, out *Output) error {
 			return fmt.Errorf("amounts[%d]: %d taken of %+v", i, taken, a)
 		}
 	}
+	for i, sum := range counted {
+		if sum > in.Quotas[i] {
+			return fmt.Errorf("quotas[%d]: %d counted, %d left", i, sum, in.Quotas[i])
+		}
+	}
 	if starts != out.Starts || out.Objective > out.Bound {
 		return fmt.Errorf("%d starts instead of %d, objective %v above %v", out.Starts, starts, out.Objective, out.Bound)
 	}
@@ -58,12 +64,7 @@ func check(in *Input, out *Output) error {
 func countMore(in *Input, i, number int, segs []Segment, more []uint64) {
 	uses, of := in.JobUses, i
 	if number > 0 {
-		uses = in.AlternativeUses
-		for of = 0; int(in.Alternatives[of].Job) != i || number > 1; of++ {
-			if int(in.Alternatives[of].Job) == i {
-				number--
-			}
-		}
+		uses, of = in.AlternativeUses, alternativeOf(in, i, number)
 	}
 	for _, u := range uses {
 		if int(u.Of) != of {
@@ -74,6 +75,33 @@ func countMore(in *Input, i, number int, segs []Segment, more []uint64) {
 				at := int(u.Resource)*len(in.Nodes) + int(n)
 				more[at] += uint64(u.PerNode) + uint64(u.PerCore)*uint64(s.Cores) + uint64(u.PerGPU)*uint64(s.GPUs)
 			}
+		}
+	}
+}
+
+// alternativeOf is where the alternative of that number of job i is.
+func alternativeOf(in *Input, i, number int) (at int) {
+	for ; int(in.Alternatives[at].Job) != i || number > 1; at++ {
+		if int(in.Alternatives[at].Job) == i {
+			number--
+		}
+	}
+	return at
+}
+
+// countCharges counts what the start of job i counts against quotas.
+func countCharges(in *Input, i, number int, segs []Segment, counted []uint64) {
+	charges, of := in.JobCharges, i
+	if number > 0 {
+		charges, of = in.AlternativeCharges, alternativeOf(in, i, number)
+	}
+	for _, c := range charges {
+		if int(c.Of) != of {
+			continue
+		}
+		counted[c.Quota] += c.PerJob
+		for _, s := range segs {
+			counted[c.Quota] += uint64(s.Last-s.First+1) * (c.PerNode + c.PerCore*uint64(s.Cores) + c.PerGPU*uint64(s.GPUs))
 		}
 	}
 }

@@ -152,6 +152,9 @@ func (o *Output) fill(in *Input, s *snapshot, p *core.Plan, by PolicyName, f *fi
 			if d.Why, ok = codeOf(from.Why); !ok {
 				return fmt.Errorf("job %d waits for a reason without a code: %s", job, from.Reason)
 			}
+			if from.Why == core.OverQuota {
+				d.Quota = uint32(from.Quota)
+			}
 			if from.Kept {
 				d.Expected = before(in.Now, from.Expected)
 			}

@@ -73,7 +73,7 @@ func TestNowHasAnyOrigin(t *testing.T) {
 			moved.Now = now
 			require.NoError(t, open(t, "deadline_ms=60000 work=100000").Cycle(&moved, &got))
 			for i, d := range got.Decisions {
-				if d.Why == WaitsReserved {
+				if d.Expected != 0 {
 					d.Expected += in.Now - now
 				}
 				require.Equal(t, want.Decisions[i], d)
@@ -380,6 +380,17 @@ func flat(data []byte) *Input {
 		return out
 	}
 	in.JobUses, in.AlternativeUses, in.RunningUses = uses(), uses(), uses()
+	for range min(next()/64, 3) {
+		in.Quotas = append(in.Quotas, uint64(next()))
+	}
+	charges := func() (out []Charge) {
+		for range min(next(), 12) {
+			out = append(out, Charge{uint32(next() / 2), uint32(next() / 64),
+				uint64(next() / 16), uint64(next() / 16), uint64(next() / 16), uint64(next() / 16)})
+		}
+		return out
+	}
+	in.JobCharges, in.AlternativeCharges, in.RunningCharges = charges(), charges(), charges()
 	return in
 }
 
@@ -433,6 +444,24 @@ func repair(in *Input) {
 	repairAlternatives(in)
 	in.repairReads()
 	in.repairResources()
+	in.repairQuotas()
+}
+
+// repairQuotas makes charges those of its jobs, against quotas that there are.
+func (in *Input) repairQuotas() {
+	repair := func(charges []Charge, elements int) []Charge {
+		if len(in.Quotas) == 0 {
+			return nil
+		}
+		charges = charges[:min(len(charges), elements)]
+		for i := range charges {
+			charges[i].Of = uint32(i)
+			charges[i].Quota %= uint32(len(in.Quotas))
+		}
+		return charges
+	}
+	in.JobCharges, in.AlternativeCharges = repair(in.JobCharges, len(in.Jobs)), repair(in.AlternativeCharges, len(in.Alternatives))
+	in.RunningCharges = repair(in.RunningCharges, len(in.Running))
 }
 
 // repairResources makes amounts those of the machine, and uses those of its jobs.
@@ -594,6 +623,15 @@ func FuzzRawArrays(f *testing.F) {
 			for range rng.IntN(4) {
 				*uses = append(*uses, Use{rng.Uint32() >> rng.IntN(33), uint16(rng.Uint32N(3)), uint16(rng.Uint32N(9) / 8),
 					rng.Uint32() >> rng.IntN(32), rng.Uint32() >> rng.IntN(32), rng.Uint32() >> rng.IntN(32)})
+			}
+		}
+		for range rng.IntN(3) {
+			in.Quotas = append(in.Quotas, rng.Uint64()>>rng.IntN(64))
+		}
+		for _, charges := range []*[]Charge{&in.JobCharges, &in.AlternativeCharges, &in.RunningCharges} {
+			for range rng.IntN(4) {
+				*charges = append(*charges, Charge{rng.Uint32() >> rng.IntN(33), rng.Uint32N(3), rng.Uint64() >> rng.IntN(64),
+					rng.Uint64() >> rng.IntN(64), rng.Uint64() >> rng.IntN(64), rng.Uint64() >> rng.IntN(64)})
 			}
 		}
 		var out Output

@@ -11,7 +11,7 @@ import (
 )
 
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
-const ABI = 5
+const ABI = 6
 
 // Limits of the input.
 const (
@@ -22,6 +22,7 @@ const (
 	MaxFile         = residence.MaxBytes // bytes
 	MaxGPUsPerNode  = 15
 	MaxResources    = nodeset.MaxResources
+	MaxQuotas       = 1 << 20
 	NoLimit         = 1<<32 - 1 // Job.TimeLimit of a job without one
 )
 
@@ -112,6 +113,13 @@ type Use struct {
 	PerNode, PerCore, PerGPU uint32
 }
 
+// Charge is struct aucsched_charge: what one element counts against a quota.
+type Charge struct {
+	Of                               uint32 // index of the element
+	Quota                            uint32
+	PerJob, PerNode, PerCore, PerGPU uint64
+}
+
 // Input is one cycle's. The slices stay the caller's.
 type Input struct {
 	Now  int64 // seconds, any origin
@@ -142,6 +150,11 @@ type Input struct {
 	// JobUses, AlternativeUses and RunningUses are what Jobs, Alternatives and Running take of
 	// these, ascending by element and resource.
 	JobUses, AlternativeUses, RunningUses []Use
+	// Quotas are how much of each is left to jobs that start now.
+	Quotas []uint64
+	// JobCharges, AlternativeCharges and RunningCharges are what Jobs, Alternatives and Running
+	// count against these, ascending by element and quota.
+	JobCharges, AlternativeCharges, RunningCharges []Charge
 }
 
 // Why a job does not start.
@@ -154,6 +167,7 @@ const (
 	NotLookedAt
 	TimedOut
 	Faulty
+	WaitsQuota
 )
 
 // Decision is struct aucsched_decision.
@@ -165,6 +179,8 @@ type Decision struct {
 	GPUs                   uint8
 	Alternative            uint8
 	Holders                uint32 // nodes of a start that hold the job's file
+	Quota                  uint32 // that has too little left, with WaitsQuota; else 0
+	Reserved               uint32
 }
 
 // Output is the outcome of a cycle. A cycle reuses its memory.

@@ -77,7 +77,26 @@ func randomInput(rng *rand.Rand, nodes, jobs int) *Input {
 	if rng.IntN(2) == 0 {
 		in.addResources(rng)
 	}
+	if rng.IntN(2) == 0 {
+		in.addQuotas(rng)
+	}
 	return in
+}
+
+// addQuotas adds quotas, and what running jobs, jobs and alternatives count against them.
+func (in *Input) addQuotas(rng *rand.Rand) {
+	for range 1 + rng.IntN(4) {
+		in.Quotas = append(in.Quotas, rng.Uint64N(200))
+	}
+	some := func(elements int) (charges []Charge) {
+		for i := range elements {
+			if q := rng.IntN(len(in.Quotas) + 1); q < len(in.Quotas) {
+				charges = append(charges, Charge{uint32(i), uint32(q), rng.Uint64N(3), rng.Uint64N(3), rng.Uint64N(3), rng.Uint64N(3)})
+			}
+		}
+		return charges
+	}
+	in.RunningCharges, in.JobCharges, in.AlternativeCharges = some(len(in.Running)), some(len(in.Jobs)), some(len(in.Alternatives))
 }
 
 // addResources adds further resources, and what running jobs, jobs and alternatives take of them.

@@ -65,7 +65,7 @@ func (s *snapshot) dropNodeLimits() {
 // whyCodes are core's reasons as codes of the library.
 var whyCodes = [...]uint8{
 	core.NoFit: WaitsFit, core.Lost: WaitsLost, core.Reserved: WaitsReserved, core.Never: WaitsNever,
-	core.Unmodelled: NotLookedAt, core.TimedOut: TimedOut,
+	core.Unmodelled: NotLookedAt, core.TimedOut: TimedOut, core.OverQuota: WaitsQuota,
 }
 
 // codeOf is the code of the reason for which a job waits; false if it has none.

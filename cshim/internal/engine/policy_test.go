@@ -207,7 +207,7 @@ func TestPoliciesHearOfTheEnd(t *testing.T) {
 
 // Words alone are no reason to the library.
 func TestReasonsHaveCodes(t *testing.T) {
-	for why, want := range map[core.Why]bool{0: false, core.NoFit: true, core.TimedOut: true, core.TimedOut + 1: false} {
+	for why, want := range map[core.Why]bool{0: false, core.NoFit: true, core.OverQuota: true, core.OverQuota + 1: false} {
 		code, ok := codeOf(why)
 		require.Equal(t, want, ok, "reason %d", why)
 		require.Equal(t, want, code != 0)

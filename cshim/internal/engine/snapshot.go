@@ -29,6 +29,7 @@ type snapshot struct {
 	others        []bids.Request // the jobs' alternatives
 	otherAt       []int32        // by alternative of the input: where in others, or -1
 	more          resources
+	quotas        quotas
 }
 
 // horizon bounds times after now, for sums to stay in range.
@@ -43,6 +44,9 @@ func (s *snapshot) load(in *Input) error {
 		return err
 	}
 	if err := s.resetUses(in); err != nil {
+		return err
+	}
+	if err := s.loadQuotas(in); err != nil {
 		return err
 	}
 	if err := s.loadRunning(in); err != nil {
@@ -61,8 +65,10 @@ func (s *snapshot) load(in *Input) error {
 		return whole("offers", len(in.Offers), "there must be at most %d", MaxJobs)
 	}
 	s.loadJobUses(in)
+	s.loadJobCharges(in)
 	s.loadAlternatives(in)
 	s.loadAlternativeUses(in)
+	s.loadAlternativeCharges(in)
 	s.loadOffers(in)
 	s.queue(len(in.Jobs))
 	return nil
@@ -158,6 +164,7 @@ func (s *snapshot) loadRunning(in *Input) error {
 		s.Running = append(s.Running, core.Running{ID: s.ids[i], End: after(in.Now, r.End), Segs: s.segs[from:len(s.segs):len(s.segs)]})
 	}
 	s.loadRunningUses(in)
+	s.loadRunningCharges(in)
 	return nil
 }
 
