@@ -17,7 +17,10 @@ func check(in *Input, out *Output) error {
 	more, counted := make([]uint64, len(in.Amounts)), make([]uint64, len(in.Quotas))
 	starts := 0
 	for i, d := range out.Decisions {
-		if d.Why > WaitsQuota || (d.Why != WaitsQuota && d.Quota != 0) || d.Reserved != 0 || (d.Holders != 0 && !slices.ContainsFunc(in.JobReads, func(r Read) bool { return int(r.Job) == i })) {
+		if d.Why > WaitsQuota || (d.Why != WaitsQuota && d.Quota != 0) || d.Reserved != 0 {
+			return fmt.Errorf("job %d: %+v", i, d)
+		}
+		if (d.Holders != 0 && !slices.ContainsFunc(in.JobReads, func(r Read) bool { return int(r.Job) == i })) {
 			return fmt.Errorf("job %d: odd decision %+v", i, d)
 		}
 		if d.Why != Starts {

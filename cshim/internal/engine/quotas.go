@@ -75,8 +75,8 @@ func chargeFault(in *Input, array string, charges []Charge, i, elements int) fla
 	return flaw{}
 }
 
-// eachCharges visits the charges of one element of array after the other, in memory of s. A fault is
-// told with the element that it is about, -1 if that is not there.
+// eachCharges visits the charges of one element of array after the other, in memory of s. A fault
+// is told with the element that it is about, -1 if that is not there.
 func (s *snapshot) eachCharges(in *Input, array string, charges []Charge, elements int,
 	bad func(f flaw, of int), good func(of int, charges []bids.Charge)) {
 	own := &s.quotas.charges

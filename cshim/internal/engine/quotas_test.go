@@ -56,15 +56,15 @@ func TestFaultsOfQuotas(t *testing.T) {
 		whole   bool
 		leftOut int
 	}{
-		"quotas: 1099511627777: element 0 must be at most 1099511627776": {func(in *Input) { in.Quotas[0] = 1<<40 + 1 }, true, 0},
-		"job_charges[3].of: 5: there are 5":                              {func(in *Input) { in.JobCharges[3].Of = 5 }, false, 0},
-		"job_charges[2].of: 0: must be at least 1":                       {func(in *Input) { in.JobCharges[2].Of = 0 }, false, 1},
-		"job_charges[1].quota: 2: there are 2":                           {func(in *Input) { in.JobCharges[1].Quota = 2 }, false, 1},
-		"job_charges[1].quota: 1: must be above 1":                       {func(in *Input) { in.JobCharges[1].Of = 0 }, false, 1},
-		"job_charges[1].per_gpu: 1099511627777: must be at most":         {func(in *Input) { in.JobCharges[1].PerGPU = 1<<40 + 1 }, false, 1},
-		"running_charges[0].of: 1: there are 1":                          {func(in *Input) { in.RunningCharges[0].Of = 1 }, false, 0},
-		"running_charges[0].per_job: 18446744073709551615: must be":      {func(in *Input) { in.RunningCharges[0].PerJob = 1<<64 - 1 }, false, 0},
-		"alternative_charges[0].of: 0: there are 0":                      {func(in *Input) { in.AlternativeCharges = []Charge{{}} }, false, 0},
+		"quotas: 1099511627777: element 0 must be at most":  {func(in *Input) { in.Quotas[0] = 1<<40 + 1 }, true, 0},
+		"job_charges[3].of: 5: there are 5":                 {func(in *Input) { in.JobCharges[3].Of = 5 }, false, 0},
+		"job_charges[2].of: 0: must be at least 1":          {func(in *Input) { in.JobCharges[2].Of = 0 }, false, 1},
+		"job_charges[1].quota: 2: there are 2":              {func(in *Input) { in.JobCharges[1].Quota = 2 }, false, 1},
+		"job_charges[1].quota: 1: must be above 1":          {func(in *Input) { in.JobCharges[1].Of = 0 }, false, 1},
+		"job_charges[1].per_gpu: 1099511627777: must be at": {func(in *Input) { in.JobCharges[1].PerGPU = 1<<40 + 1 }, false, 1},
+		"running_charges[0].of: 1: there are 1":             {func(in *Input) { in.RunningCharges[0].Of = 1 }, false, 0},
+		"running_charges[0].per_job: 18446744073709551615":  {func(in *Input) { in.RunningCharges[0].PerJob = 1<<64 - 1 }, false, 0},
+		"alternative_charges[0].of: 0: there are 0":         {func(in *Input) { in.AlternativeCharges = []Charge{{}} }, false, 0},
 		"alternative_charges[0].quota: 9: there are 2": {func(in *Input) {
 			in.Alternatives = []Alternative{{Job: 2, Cores: 1, Mask: -1}}
 			in.AlternativeCharges = []Charge{{Quota: 9}}
