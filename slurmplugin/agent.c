@@ -30,6 +30,7 @@
 #include "memo.h"
 #include "misses.h"
 #include "model.h"
+#include "no_place.h"
 #include "overdue.h"
 #include "plugin_dir.h"
 #include "reason.h"
@@ -545,6 +546,7 @@ static int64_t _finish(const struct aucsched_output *out, bool *more)
 
 	_lock(&since);
 	auc_explain(&snapshot, out);
+	auc_leave_without_place(&snapshot, out, hooks);
 	*more = _wake_nodes(out);
 	started = _ask_overdue(out);
 	auc_alone_end(&snapshot);

@@ -12,6 +12,9 @@
 /* Whether memory is given out in the partition. Conf and partition read locks. */
 extern bool auc_consumes_memory(const part_record_t *part_ptr);
 
+/* All that jobs may have of a node's memory, MB. Node read lock. */
+extern uint64_t auc_all_memory(int n);
+
 /*
  * Puts off winners that have no room beside those before them. RET how many; there should be
  * another cycle for them soon

@@ -9,20 +9,8 @@
 #include "clock.h"
 #include "left_to_slurm.h"
 #include "model.h"
+#include "no_place.h"
 #include "reason.h"
-
-extern bool auc_may_preempt(job_record_t *job_ptr)
-{
-	list_t *candidates;
-	bool any;
-
-	if (!slurm_preemption_enabled())
-		return false;
-	candidates = slurm_find_preemptable_jobs(job_ptr);
-	any = candidates && list_count(candidates);
-	FREE_NULL_LIST(candidates);
-	return any;
-}
 
 extern const char *auc_why_delegated(const auc_snapshot_t *s,
 				     const job_queue_rec_t *record,
@@ -36,8 +24,12 @@ extern const char *auc_why_delegated(const auc_snapshot_t *s,
 		return memo->until_why ? memo->until_why : "failed";
 	if (record->resv_ptr)
 		return "reservation";
-	if (auc_may_preempt(record->job_ptr))
+	if (!auc_may_preempt(record->job_ptr))
+		return NULL;
+	/* Whom gang scheduling suspends keeps his cores, which are then given twice. */
+	if (slurm_conf.preempt_mode & PREEMPT_MODE_GANG)
 		return "preemption";
+	request->may_preempt = true;
 	return NULL;
 }
 
@@ -59,9 +51,7 @@ extern void auc_delegate(auc_snapshot_t *s, job_record_t *job_ptr,
 {
 	memo->left = true;
 	auc_clear_behind_reason(job_ptr);
-	if (xstrcmp(memo->why, why))
-		info("aucsched: %pJ left to Slurm: %s", job_ptr, why);
-	memo->why = why;
+	auc_say_left(job_ptr, memo, why);
 	_count_left(s, why);
 }
 

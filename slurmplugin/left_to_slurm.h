@@ -14,9 +14,6 @@ extern const char *auc_why_delegated(const auc_snapshot_t *snapshot,
 				     const job_queue_rec_t *record,
 				     const auc_memo_t *memo, auc_request_t *request);
 
-/* Whether there is a job that this one may preempt. */
-extern bool auc_may_preempt(job_record_t *job_ptr);
-
 /* Notes that a job is left to Slurm, and logs why if that is news. */
 extern void auc_delegate(auc_snapshot_t *snapshot, job_record_t *job_ptr,
 			 auc_memo_t *memo, const char *why);

@@ -9,12 +9,34 @@
 #include <string.h>
 
 #include "aucsched.h"
+#include "cores.h"
 #include "grow.h"
 #include "job_memory.h"
 #include "masks.h"
 #include "model.h"
 #include "nodes.h"
 #include "resources.h"
+#include "part_rules.h"
+
+/* The nodes that have a feature now. FREE_NULL_BITMAP() */
+static bitstr_t *_having(char *name)
+{
+	node_feature_t *feature = list_find_first(active_feature_list,
+						  list_find_feature, name);
+
+	return feature ? bit_copy(feature->node_bitmap) :
+		bit_alloc(node_record_count);
+}
+
+static void _and_feature(const job_record_t *job_ptr, int i, bitstr_t *nodes)
+{
+	char *name = auc_feature_of(job_ptr->details->features, i);
+	bitstr_t *have = _having(name);
+
+	bit_and(nodes, have);
+	FREE_NULL_BITMAP(have);
+	xfree(name);
+}
 
 static void _and_features(job_record_t *job_ptr, bitstr_t *nodes)
 {
@@ -30,10 +52,7 @@ static void _and_features(job_record_t *job_ptr, bitstr_t *nodes)
 	copy = xstrdup(names);
 	for (name = strtok_r(copy, "&|,", &save); name;
 	     name = strtok_r(NULL, "&|,", &save)) {
-		node_feature_t *feature = list_find_first(
-			active_feature_list, list_find_feature, name);
-		bitstr_t *have = feature ? bit_copy(feature->node_bitmap) :
-			bit_alloc(node_record_count);
+		bitstr_t *have = _having(name);
 
 		if (any)
 			bit_or(fit, have);
@@ -48,14 +67,16 @@ static void _and_features(job_record_t *job_ptr, bitstr_t *nodes)
 
 /* Nodes whose memory does not limit the job more than their cores do. */
 static bool _memory_fits(const auc_snapshot_t *s,
-			 const auc_request_t *request, bool consumed, int n)
+			 const auc_request_t *request, uint64_t have, int n)
 {
 	uint64_t memory = request->memory & ~MEM_PER_CPU, cpus;
-	uint64_t have = consumed ? s->free_memory[n] :
-		node_record_table_ptr[n]->real_memory;
 
-	if (!memory || (consumed && s->counts_memory))
-		return true;	/* then the library knows */
+	if (request->all_memory)
+		return have == auc_all_memory(n);
+	if (have < request->gpu_memory * request->job.max_gpus)
+		return false;
+	if (!memory)
+		return true;
 	if (!(request->memory & MEM_PER_CPU))
 		return have >= memory;
 	cpus = request->job.cores_per_node ? request->job.cores_per_node :
@@ -66,8 +87,10 @@ static bool _memory_fits(const auc_snapshot_t *s,
 /*
  * Nodes with the job's type of GPU. Of those with several types the library counts each; one that
  * it can't count it is shown where there are enough of it.
+ * OUT for_now - they will have
  */
-static bool _gpus_fit(const auc_snapshot_t *s, auc_request_t *request, int n)
+static bool _gpus_fit(const auc_snapshot_t *s, auc_request_t *request, int n,
+		      bool *for_now)
 {
 	gres_node_state_t *gpus;
 
@@ -78,9 +101,27 @@ static bool _gpus_fit(const auc_snapshot_t *s, auc_request_t *request, int n)
 	if (auc_counts_type(s, request->gpu_type))
 		return true;
 	gpus = auc_node_gpus(node_record_table_ptr[n]);
-	request->approximate = true;
+	/* Those who ask for no type may take them in the same cycle. */
+	request->approximate = request->loose = *for_now = true;
 	return gpus && (auc_free_gpus(gpus, request->gpu_type) >=
 			request->job.max_gpus);
+}
+
+static bool _resources_fit(const auc_snapshot_t *s, auc_request_t *request,
+			   bool consumed, int n, bool *for_now)
+{
+	uint64_t all = auc_all_memory(n);
+
+	if (!_gpus_fit(s, request, n, for_now))
+		return false;
+	if (consumed && s->counts_memory && !request->all_memory)
+		return true;	/* the library knows */
+	if (_memory_fits(s, request, consumed ? s->free_memory[n] : all, n))
+		return true;
+	/* What is planned may differ. */
+	request->approximate = true;
+	*for_now = _memory_fits(s, request, all, n);
+	return false;
 }
 
 static void _and_resources(const auc_snapshot_t *s, auc_request_t *request,
@@ -88,18 +129,17 @@ static void _and_resources(const auc_snapshot_t *s, auc_request_t *request,
 {
 	bool consumed = auc_consumes_memory(part_ptr);
 
-	if (!request->memory && !request->gpu_type)
+	if (!request->memory && !request->gpu_type && !request->gpu_memory &&
+	    !request->all_memory)
 		return;
 	for (int n = 0; n < node_record_count; n++) {
-		if (!bit_test(nodes, n))
+		bool for_now = false;
+
+		if (!bit_test(nodes, n) ||
+		    _resources_fit(s, request, consumed, n, &for_now))
 			continue;
-		if (!_gpus_fit(s, request, n))
-			bit_clear(nodes, n);
-		else if (!_memory_fits(s, request, consumed, n)) {
-			/* Perhaps only for now: what is planned may differ. */
-			request->approximate = true;
-			bit_clear(nodes, n);
-		}
+		request->narrowed |= for_now;
+		bit_clear(nodes, n);
 	}
 }
 
@@ -112,6 +152,7 @@ static bool _unreserved(const auc_snapshot_t *s, const job_queue_rec_t *record,
 	int rc;
 
 	*nodes = NULL;
+	/* Which looks at a job's own reservation too. */
 	if (!resv_list || !list_count(resv_list)) {
 		*nodes = bit_copy(record->part_ptr->node_bitmap);
 		return true;
@@ -137,17 +178,82 @@ static bool _unclaimed(const auc_snapshot_t *s, const auc_request_t *request,
 {
 	int64_t end = (request->job.time_limit == AUCSCHED_NO_LIMIT) ?
 		INT64_MAX : s->in.now + request->job.time_limit;
-	int least = MAX(request->job.min_nodes, 1);
+	int least = request->layouts_len ? 1 : MAX(request->job.min_nodes, 1);
 	bool enough = bit_set_count(nodes) >= least;
 
 	auc_claims_exclude(claims, end, nodes);
-	return !enough || request->approximate ||
-		(bit_set_count(nodes) >= least);
+	return !enough || (bit_set_count(nodes) >= least);
+}
+
+/* --tmp */
+static void _and_tmp_disk(uint32_t disk, bitstr_t *nodes)
+{
+	for (int n = 0; disk && (n < node_record_count); n++)
+		if (bit_test(nodes, n) &&
+		    (node_record_table_ptr[n]->config_ptr->tmp_disk < disk))
+			bit_clear(nodes, n);
+}
+
+/* The fewest idle cores that a socket of the node has. */
+static int _least_socket(const node_record_t *node_ptr, bitstr_t *idle)
+{
+	int least = node_ptr->cores;
+
+	for (int first = 0; first + node_ptr->cores <= node_ptr->tot_cores;
+	     first += node_ptr->cores)
+		least = MIN(least, bit_set_count_range(idle, first, first +
+						       node_ptr->cores));
+	return least;
+}
+
+/* --ntasks-per-socket */
+static void _and_sockets(uint16_t cores, bitstr_t *nodes)
+{
+	bitstr_t **idle;
+
+	if (!cores)
+		return;
+	idle = auc_idle_cores(nodes);
+	for (int n = 0; n < node_record_count; n++)
+		if (bit_test(nodes, n) &&
+		    (_least_socket(node_record_table_ptr[n], idle[n]) < cores))
+			bit_clear(nodes, n);
+	auc_cores_free(idle);
+}
+
+/* What the job itself says of single nodes. */
+static void _and_asked(job_record_t *job_ptr, const auc_request_t *request,
+		       int feature, bitstr_t *nodes)
+{
+	__typeof__(job_ptr->details) details = job_ptr->details;
+
+	if (details->exc_node_bitmap)
+		bit_and_not(nodes, details->exc_node_bitmap);
+	if (details->req_node_bitmap)
+		bit_and(nodes, details->req_node_bitmap);
+	if (request->features)
+		_and_feature(job_ptr, feature, nodes);
+	else
+		_and_features(job_ptr, nodes);
+	_and_tmp_disk(details->pn_min_tmp_disk, nodes);
+}
+
+/* What others have on the nodes for now. */
+static void _and_company(const job_queue_rec_t *record, auc_request_t *request,
+			 bitstr_t *nodes)
+{
+	int before = bit_set_count(nodes);
+
+	auc_and_owners(record->job_ptr, nodes);
+	auc_and_most_cpus(record->part_ptr, request, nodes);
+	_and_sockets(request->socket_cores, nodes);
+	if (bit_set_count(nodes) < before)
+		request->narrowed = request->approximate = true;
 }
 
 extern bool auc_eligible_nodes(const auc_snapshot_t *s,
 			       const job_queue_rec_t *record,
-			       auc_request_t *request,
+			       auc_request_t *request, int feature,
 			       const auc_claims_t *claims, bitstr_t **nodes,
 			       const char **why)
 {
@@ -155,10 +261,9 @@ extern bool auc_eligible_nodes(const auc_snapshot_t *s,
 
 	if (!_unreserved(s, record, nodes, why))
 		return false;
-	if (job_ptr->details->exc_node_bitmap)
-		bit_and_not(*nodes, job_ptr->details->exc_node_bitmap);
-	_and_features(job_ptr, *nodes);
+	_and_asked(job_ptr, request, feature, *nodes);
 	_and_resources(s, request, record->part_ptr, *nodes);
+	_and_company(record, request, *nodes);
 	if (_unclaimed(s, request, claims, *nodes))
 		return true;
 	FREE_NULL_BITMAP(*nodes);

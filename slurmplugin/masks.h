@@ -21,14 +21,15 @@ typedef struct {
  * The nodes that Slurm would let the job have: its partition's, less those excluded,
  * those that lack a feature or the memory, those of reservations that it would run
  * into, and those of claims.
- * IN/OUT request - becomes approximate if memory keeps nodes from it
+ * IN/OUT request - becomes approximate, and narrowed, if what others hold keeps nodes from it
+ * IN feature - which one of several all nodes are to have, if the request says so
  * OUT nodes - caller must free
  * IN/OUT why - NULL; set if the job is left to Slurm
  * RET false, without nodes, if the job can't run now, or is left to Slurm
  */
 extern bool auc_eligible_nodes(const auc_snapshot_t *snapshot,
 			       const job_queue_rec_t *record,
-			       auc_request_t *request,
+			       auc_request_t *request, int feature,
 			       const auc_claims_t *claims, bitstr_t **nodes,
 			       const char **why);
 

@@ -12,6 +12,7 @@
 
 #include "gpu_range.h"
 #include "model.h"
+#include "part_rules.h"
 
 /* ---- GPUs ---- */
 
@@ -102,41 +103,74 @@ static bool _set16(uint16_t value)
 	return value && (value != NO_VAL16) && (value != INFINITE16);
 }
 
-static const char *_model_gres(job_record_t *job_ptr, auc_request_t *request,
-			       auc_numbers_t *numbers)
+/* RET "gres" if there is another than GPUs, or several of these */
+static const char *_only_gpu(job_record_t *job_ptr, gres_job_state_t **gpu)
 {
 	gres_state_t *gres;
-	gres_job_state_t *gpu = NULL;
-	uint32_t low, high;
 	list_itr_t *iter;
 	bool other = false;
 
-	if (job_ptr->bit_flags & GRES_ENFORCE_BIND)
-		return "gres";
+	*gpu = NULL;
 	if (!job_ptr->gres_list_req)
 		return NULL;
 	iter = list_iterator_create(job_ptr->gres_list_req);
 	while ((gres = list_next(iter))) {
-		if ((gres->plugin_id != _gpu_id()) || gpu)
+		if ((gres->plugin_id != _gpu_id()) || *gpu)
 			other = true;
-		gpu = gres->gres_data;
+		*gpu = gres->gres_data;
 	}
 	list_iterator_destroy(iter);
-	if (other)
+	return other ? "gres" : NULL;
+}
+
+/* What goes with each GPU: the job's own, or what slurm.conf has for the partition. */
+static void _beside_gpus(const job_record_t *job_ptr,
+			 const part_record_t *part_ptr,
+			 const gres_job_state_t *gpu, auc_request_t *request,
+			 auc_numbers_t *numbers)
+{
+	uint64_t cpus = gpu->cpus_per_gres, memory = gpu->mem_per_gres;
+
+	if (!cpus && (job_ptr->details->orig_cpus_per_task == NO_VAL16))
+		cpus = auc_default_per_gpu(part_ptr, JOB_DEF_CPU_PER_GPU);
+	if (!memory)
+		memory = auc_default_per_gpu(part_ptr, JOB_DEF_MEM_PER_GPU);
+	numbers->cpus_per_gpu = MIN(cpus, UINT16_MAX);
+	if (!(job_ptr->bit_flags & JOB_MEM_SET))
+		request->gpu_memory = memory;
+}
+
+static const char *_model_gres(job_record_t *job_ptr, part_record_t *part_ptr,
+			       auc_request_t *request, auc_numbers_t *numbers)
+{
+	gres_job_state_t *gpu;
+	uint32_t low, high;
+	const char *why = _only_gpu(job_ptr, &gpu);
+
+	if (why || !gpu)
+		return why;
+	if (gpu->gres_per_socket ||
+	    !(gpu->gres_per_node || gpu->gres_per_job) ||
+	    (gpu->gres_per_node > AUCSCHED_MAX_GPUS) ||
+	    (gpu->gres_per_job > UINT16_MAX))
 		return "gres";
-	if (!gpu)
-		return NULL;
-	if (!gpu->gres_per_node || gpu->gres_per_job || gpu->gres_per_socket ||
-	    gpu->gres_per_task || gpu->cpus_per_gres || gpu->mem_per_gres ||
-	    gpu->def_cpus_per_gres || gpu->def_mem_per_gres ||
-	    _set16(gpu->ntasks_per_gres) ||
-	    (gpu->gres_per_node > AUCSCHED_MAX_GPUS))
-		return "gres";
-	numbers->min_gpus = numbers->max_gpus = gpu->gres_per_node;
-	if (auc_gpu_range(job_ptr, &low, &high) && (low <= AUCSCHED_MAX_GPUS)) {
+	if (gpu->gres_per_node)
+		numbers->min_gpus = numbers->max_gpus = gpu->gres_per_node;
+	else
+		numbers->job_gpus = gpu->gres_per_job;
+	/* Which says the number of nodes, and that is in the record. */
+	if (gpu->gres_per_node && gpu->gres_per_job)
+		request->loose = true;
+	numbers->tasks_go_by_gpus = _set16(job_ptr->details->ntasks_per_tres);
+	_beside_gpus(job_ptr, part_ptr, gpu, request, numbers);
+	if (auc_gpu_range(job_ptr, &low, &high) && numbers->min_gpus &&
+	    (low <= AUCSCHED_MAX_GPUS)) {
 		numbers->min_gpus = low;
 		numbers->max_gpus = MIN(high, AUCSCHED_MAX_GPUS);
 	}
+	if (job_ptr->bit_flags & GRES_ENFORCE_BIND)
+		request->binds_gpus = request->loose = request->approximate =
+			true;
 	if (gpu->type_name && gpu->type_name[0])
 		request->gpu_type = gpu->type_id;
 	return NULL;
@@ -177,11 +211,6 @@ static uint16_t _count_threads(bitstr_t *nodes)
 	return threads;
 }
 
-extern void auc_model_refresh(void)
-{
-	all_threads = _count_threads(NULL);
-}
-
 static uint16_t _threads(const part_record_t *part_ptr)
 {
 	return all_threads ? all_threads :
@@ -192,8 +221,6 @@ static bool _other_granularity(const part_record_t *part_ptr, uint16_t threads)
 {
 	uint16_t type = slurm_conf.select_type_param;
 
-	if (type & CR_LLN)
-		return true;	/* the least loaded nodes first is another aim than ours */
 	if (part_ptr->cr_type)
 		type = part_ptr->cr_type | (type & CR_ONE_TASK_PER_CORE);
 	if (type & CR_SOCKET)
@@ -214,10 +241,33 @@ static bool _asks_for_topology(const job_record_t *job_ptr)
 	    (SLURM_DIST_PACK_NODES | SLURM_DIST_NO_PACK_NODES))
 		return true;
 	return mc && (_set16(mc->sockets_per_node) ||
-		      _set16(mc->cores_per_socket) ||
-		      _set16(mc->threads_per_core) ||
-		      _set16(mc->ntasks_per_socket) ||
-		      _set16(mc->ntasks_per_core));
+		      _set16(mc->cores_per_socket));
+}
+
+/*
+ * --threads-per-core, --hint=nomultithread and --ntasks-per-core: how many CPUs of a core the
+ * job uses. The others are nobody's.
+ * RET false if cores have not so many
+ */
+static bool _read_threads(const job_record_t *job_ptr, auc_numbers_t *n)
+{
+	const multi_core_data_t *mc = job_ptr->details->mc_ptr;
+	uint32_t per_task = MAX(job_ptr->details->cpus_per_task, 1);
+
+	n->use_threads = n->threads;
+	if (!mc)
+		return true;
+	if (_set16(mc->ntasks_per_core))
+		n->use_threads = MIN(n->threads,
+				     mc->ntasks_per_core * per_task);
+	if (_set16(mc->threads_per_core)) {
+		if (mc->threads_per_core > n->threads)
+			return false;
+		n->use_threads = MIN(n->use_threads, mc->threads_per_core);
+	}
+	if (_set16(mc->ntasks_per_socket))
+		n->socket_tasks = mc->ntasks_per_socket;
+	return true;
 }
 
 /* -N MIN-MAX, of which Slurm gives as many nodes as it can. */
@@ -228,22 +278,68 @@ static bool _is_node_range(const job_record_t *job_ptr)
 	return details->max_nodes && (details->max_nodes != details->min_nodes);
 }
 
-/* Cores of each of the partition's nodes, 0 if they differ. */
-static uint32_t _cores_a_node(const part_record_t *part_ptr)
-{
-	uint32_t cores = 0;
-	node_record_t *node_ptr;
+/* What there is of nodes in a partition. */
+typedef struct {
+	const part_record_t *part_ptr;
+	uint32_t nodes, most_cores, most_gpus, sockets;
+	uint32_t cores;		/* of each node, 0 if they differ */
+} extent_t;
 
-	for (int n = 0; n < node_record_count; n++) {
-		if (!(node_ptr = node_record_table_ptr[n]) ||
-		    !bit_test(part_ptr->node_bitmap, n))
-			continue;
-		if (node_ptr->core_spec_cnt ||
-		    (cores && (node_ptr->tot_cores != cores)))
-			return 0;
-		cores = node_ptr->tot_cores;
-	}
-	return cores;
+/* Of the partition that was looked at last. Job write lock. */
+static extent_t extent;
+
+static void _extend(node_record_t *node_ptr, bool *differ)
+{
+	gres_node_state_t *gpus = auc_node_gpus(node_ptr);
+
+	*differ |= node_ptr->core_spec_cnt ||
+		(extent.nodes && (node_ptr->tot_cores != extent.most_cores));
+	extent.most_cores = MAX(extent.most_cores, node_ptr->tot_cores);
+	if (gpus)
+		extent.most_gpus = MAX(extent.most_gpus, gpus->gres_cnt_avail);
+	if (!extent.nodes || (node_ptr->tot_sockets < extent.sockets))
+		extent.sockets = node_ptr->tot_sockets;
+	extent.nodes++;
+}
+
+static const extent_t *_extent(const part_record_t *part_ptr)
+{
+	node_record_t *node_ptr;
+	bool differ = false;
+
+	if (extent.part_ptr == part_ptr)
+		return &extent;
+	memset(&extent, 0, sizeof(extent));
+	extent.part_ptr = part_ptr;
+	for (int n = 0; n < node_record_count; n++)
+		if ((node_ptr = node_record_table_ptr[n]) &&
+		    bit_test(part_ptr->node_bitmap, n))
+			_extend(node_ptr, &differ);
+	extent.cores = differ ? 0 : extent.most_cores;
+	return &extent;
+}
+
+extern void auc_model_refresh(void)
+{
+	all_threads = _count_threads(NULL);
+	extent.part_ptr = NULL;
+	auc_part_rules_refresh();
+}
+
+/* --nodelist: these nodes and no others, if they are enough. */
+static const char *_count_required(const job_record_t *job_ptr, uint32_t low,
+				   uint32_t high, auc_numbers_t *numbers)
+{
+	bitstr_t *required = job_ptr->details->req_node_bitmap;
+	uint32_t count;
+
+	if (!required)
+		return job_ptr->details->req_nodes ? "nodelist" : NULL;
+	count = bit_set_count(required);
+	if ((count < low) || (count > high))
+		return "nodelist";
+	numbers->min_nodes = numbers->max_nodes = count;
+	return NULL;
 }
 
 static const char *_count_nodes(job_record_t *job_ptr, part_record_t *part_ptr,
@@ -257,7 +353,7 @@ static const char *_count_nodes(job_record_t *job_ptr, part_record_t *part_ptr,
 		return "limits";
 	numbers->min_nodes = low;
 	numbers->max_nodes = (high >= node_record_count) ? 0 : high;
-	return NULL;
+	return _count_required(job_ptr, low, high, numbers);
 }
 
 /* ---- memory and time ---- */
@@ -266,28 +362,27 @@ static const char *_count_nodes(job_record_t *job_ptr, part_record_t *part_ptr,
 static bool _is_whole(const job_record_t *job_ptr,
 		      const part_record_t *part_ptr)
 {
-	return job_ptr->details->whole_node || !part_ptr->max_share;
+	return (job_ptr->details->whole_node == WHOLE_NODE_REQUIRED) ||
+		!part_ptr->max_share;
 }
 
-static const char *_model_memory(job_record_t *job_ptr,
-				 part_record_t *part_ptr,
-				 auc_request_t *request)
+static void _model_memory(job_record_t *job_ptr, part_record_t *part_ptr,
+			  auc_request_t *request)
 {
 	uint16_t type = part_ptr->cr_type ? part_ptr->cr_type :
 		slurm_conf.select_type_param;
 	uint64_t memory = job_ptr->details->pn_min_memory;
 
-	if (_is_whole(job_ptr, part_ptr)) {
-		/* An idle node has all of its memory, which either is enough or never. */
-		request->memory = memory & ~MEM_PER_CPU ? memory : 0;
-		return NULL;
-	}
 	if (!(memory & ~MEM_PER_CPU)) {
-		/* No request and no default: all of a node's memory. */
-		return (type & CR_MEMORY) ? "memory" : NULL;
+		/*
+		 * --mem=0, or no request and no default: all of a node's memory. An idle node
+		 * has that.
+		 */
+		request->all_memory = (type & CR_MEMORY) &&
+			!request->gpu_memory && !_is_whole(job_ptr, part_ptr);
+		return;
 	}
 	request->memory = memory;
-	return NULL;
 }
 
 static uint32_t _minutes(const job_record_t *job_ptr,
@@ -312,15 +407,11 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 		return "federation";
 	if (job_ptr->burst_buffer)
 		return "burst-buffer";
-	if (job_ptr->part_ptr_list && (list_count(job_ptr->part_ptr_list) > 1))
-		return "partitions";
 	if (auc_has_several_qos(job_ptr))
 		return "qos";
-	if (job_ptr->resv_name || job_ptr->resv_list)
+	if (job_ptr->resv_list && (list_count(job_ptr->resv_list) > 1))
 		return "reservation";
-	if (details->req_node_bitmap || details->req_nodes)
-		return "nodelist";
-	if ((part_ptr->flags & PART_FLAG_EXCLUSIVE_USER) || job_ptr->mcs_label)
+	if (job_ptr->mcs_label)
 		return "exclusive";
 	if ((part_ptr->max_share & SHARED_FORCE) || details->overcommit ||
 	    ((part_ptr->max_share > 1) && (details->share_res == 1)))
@@ -329,17 +420,14 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 		return "switches";
 	if (job_ptr->deadline && (job_ptr->deadline != NO_VAL))
 		return "deadline";
-	if (job_ptr->time_min)
-		return "deadline";
 	if (job_ptr->reboot)
 		return "reboot";
 	if (details->expanding_jobid)
 		return "expand";
 	if (details->prefer ||
-	    (details->features && !_simple_features(details->features)))
+	    (details->features && !_simple_features(details->features) &&
+	     !auc_one_of_features(details->features)))
 		return "features";
-	if (details->pn_min_tmp_disk)
-		return "layout";
 	return NULL;
 }
 
@@ -357,6 +445,8 @@ static void _read_numbers(const job_record_t *job_ptr,
 			  const part_record_t *part_ptr, auc_numbers_t *n)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;
+	const extent_t *extent = _extent(part_ptr);
+	uint32_t most;
 
 	n->asked_nodes = details->min_nodes;
 	n->node_range = _is_node_range(job_ptr);
@@ -367,8 +457,16 @@ static void _read_numbers(const job_record_t *job_ptr,
 	n->max_cpus = _or_0(details->max_cpus);
 	n->node_min_cpus = details->pn_min_cpus;
 	n->minutes = _minutes(job_ptr, part_ptr);
-	if ((n->whole = _is_whole(job_ptr, part_ptr)))
-		n->node_cores = _cores_a_node(part_ptr);
+	n->whole = _is_whole(job_ptr, part_ptr);
+	n->node_cores = extent->cores;
+	n->most_nodes = extent->nodes;
+	n->most_cores = extent->most_cores;
+	n->most_gpus = extent->most_gpus;
+	n->sockets = extent->sockets;
+	if ((most = auc_most_cpus(part_ptr))) {
+		n->even = true;
+		n->most_cores = MAX(MIN(n->most_cores, most / n->threads), 1);
+	}
 }
 
 extern struct aucsched_alternative auc_as_alternative(const struct aucsched_job *job)
@@ -379,6 +477,18 @@ extern struct aucsched_alternative auc_as_alternative(const struct aucsched_job 
 		.cores_per_node = job->cores_per_node,
 		.min_gpus = job->min_gpus, .max_gpus = job->max_gpus,
 		.flags = job->flags, .mask = job->mask };
+}
+
+/* Requests that other jobs on the nodes matter for, or that stand for more than is shown. */
+static void _read_company(const job_record_t *job_ptr,
+			  const part_record_t *part_ptr, auc_request_t *request)
+{
+	if (auc_wants_own_nodes(job_ptr, part_ptr) ||
+	    auc_most_cpus(part_ptr))
+		request->loose = true;
+	/* Slurm may give it less time, or further nodes. */
+	if (job_ptr->time_min || job_ptr->details->req_node_bitmap)
+		request->approximate = true;
 }
 
 extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
@@ -398,20 +508,20 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 	numbers.threads = _threads(part_ptr);
 	if (!numbers.threads || _other_granularity(part_ptr, numbers.threads))
 		return "threads";
-	if ((part_ptr->flags & PART_FLAG_LLN))
-		return "layout";
-	if (part_ptr->max_cpus_per_node && (part_ptr->max_cpus_per_node != INFINITE))
+	if (!_read_threads(job_ptr, &numbers))
 		return "layout";
 	if (job_ptr->details->contiguous)
 		request->job.flags |= AUCSCHED_CONTIGUOUS;
-	if ((why = _model_gres(job_ptr, request, &numbers)) ||
+	request->features = auc_one_of_features(job_ptr->details->features);
+	if ((why = _model_gres(job_ptr, part_ptr, request, &numbers)) ||
 	    (why = _count_nodes(job_ptr, part_ptr, &numbers)))
 		return why;
 	_read_numbers(job_ptr, part_ptr, &numbers);
-	if (numbers.whole &&
-	    (job_ptr->details->whole_node > WHOLE_NODE_REQUIRED))
+	if (job_ptr->details->whole_node > WHOLE_NODE_USER)
 		return "exclusive";
+	_read_company(job_ptr, part_ptr, request);
 	if ((why = auc_shape(&numbers, request)))
 		return why;
-	return _model_memory(job_ptr, part_ptr, request);
+	_model_memory(job_ptr, part_ptr, request);
+	return NULL;
 }

@@ -203,27 +203,44 @@ static void _yes(job_record_t *job_ptr, void *arg)
 {
 }
 
-extern bool auc_could_start(auc_select_hooks_t *hooks, job_record_t *job_ptr,
-			    const bitstr_t *nodes)
+/* IN/OUT pin - a question. RET whether the answer is yes */
+static bool _ask(auc_pin_t *pin, auc_select_hooks_t *hooks,
+		 job_record_t *job_ptr, const bitstr_t *nodes)
 {
-	auc_pin_t pin = { .got = _yes };
 	kept_t kept;
 	int rc;
 
 	if (job_ptr->job_resrcs)
 		return false;
-	_pin_nodes(&pin, job_ptr, nodes);
+	pin->got = _yes;
+	_pin_nodes(pin, job_ptr, nodes);
 	_keep(&kept, job_ptr);
 	auc_use_features(job_ptr);
-	hooks->pin = &pin;
+	hooks->pin = pin;
 	/* Limits are looked at last, and mean that it could not. */
 	rc = auc_select_nodes(job_ptr);
 	hooks->pin = NULL;
 	_restore(&kept, job_ptr);
-	FREE_NULL_BITMAP(pin.nodes);
-	auc_cores_free(pin.cores);
-	auc_cores_free(pin.gpus);
-	return pin.asked && (rc != ESLURM_ACCOUNTING_POLICY);
+	FREE_NULL_BITMAP(pin->nodes);
+	auc_cores_free(pin->cores);
+	auc_cores_free(pin->gpus);
+	return pin->asked && (rc != ESLURM_ACCOUNTING_POLICY);
+}
+
+extern bool auc_could_start(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+			    const bitstr_t *nodes)
+{
+	auc_pin_t pin = { 0 };
+
+	return _ask(&pin, hooks, job_ptr, nodes);
+}
+
+extern bool auc_would_preempt(auc_select_hooks_t *hooks, job_record_t *job_ptr)
+{
+	auc_pin_t pin = { .may_preempt = true };
+
+	return _ask(&pin, hooks, job_ptr, job_ptr->part_ptr->node_bitmap) &&
+		pin.preempts;
 }
 
 extern void auc_offers_free(auc_offers_t *offers)

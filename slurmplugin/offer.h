@@ -33,6 +33,9 @@ extern void auc_offers_free(auc_offers_t *offers);
 extern bool auc_could_start(auc_select_hooks_t *hooks, job_record_t *job_ptr,
 			    const bitstr_t *nodes);
 
+/* Whether it would on any nodes of its partition, if it preempted jobs there, and only then. */
+extern bool auc_would_preempt(auc_select_hooks_t *hooks, job_record_t *job_ptr);
+
 /*
  * Has stock Slurm start it there, whoever else keeps the job; it is to be launched then. Under the
  * locks. RET as select_nodes()

@@ -17,13 +17,13 @@
  */
 #include <string.h>
 
+#include "alike.h"
 #include "assoc_limits.h"
 #include "aucsched.h"
 #include "claims.h"
 #include "clock.h"
 #include "cores.h"
 #include "grow.h"
-#include "left_to_slurm.h"
 #include "memo.h"
 #include "model.h"
 #include "offer.h"
@@ -197,8 +197,7 @@ static bool _may_start(const auc_snapshot_t *s, job_record_t *job_ptr,
 		auc_within_limits(&verdicts, s, job_ptr, request, &limit) &&
 		(license_job_test(job_ptr, time(NULL), true) == SLURM_SUCCESS) &&
 		(((job_ptr->array_task_id == NO_VAL) && !job_ptr->array_recs) ||
-		 job_array_start_test(job_ptr)) &&
-		!auc_may_preempt(job_ptr);
+		 job_array_start_test(job_ptr));
 }
 
 /* Whether there are as many cores at all. */
@@ -222,27 +221,6 @@ static bool _has_room(const round_t *round, const auc_request_t *request,
 		(count >= MAX(request->job.min_nodes, 1));
 }
 
-/* Whether two jobs ask for the same, as far as their records tell. */
-static bool _alike(const job_record_t *a, const job_record_t *b)
-{
-	__typeof__(a->details) of_a = a->details, of_b = b->details;
-
-	return (a->part_ptr == b->part_ptr) && (a->user_id == b->user_id) &&
-		(a->assoc_id == b->assoc_id) && (a->qos_id == b->qos_id) &&
-		(of_a->min_cpus == of_b->min_cpus) &&
-		(of_a->min_nodes == of_b->min_nodes) &&
-		(of_a->max_nodes == of_b->max_nodes) &&
-		(of_a->num_tasks == of_b->num_tasks) &&
-		(of_a->cpus_per_task == of_b->cpus_per_task) &&
-		(of_a->ntasks_per_node == of_b->ntasks_per_node) &&
-		(of_a->pn_min_memory == of_b->pn_min_memory) &&
-		(of_a->contiguous == of_b->contiguous) &&
-		(of_a->whole_node == of_b->whole_node) &&
-		!xstrcmp(a->tres_per_node, b->tres_per_node) &&
-		!xstrcmp(of_a->features, of_b->features) &&
-		!xstrcmp(of_a->exc_nodes, of_b->exc_nodes);
-}
-
 static bool _is_refused(const round_t *round, const job_record_t *job_ptr,
 			int64_t end, int plans)
 {
@@ -250,7 +228,7 @@ static bool _is_refused(const round_t *round, const job_record_t *job_ptr,
 		const refused_t *refused = &round->refused[i];
 
 		if ((refused->end <= end) && (refused->plans <= plans) &&
-		    _alike(refused->job_ptr, job_ptr))
+		    auc_are_alike(refused->job_ptr, job_ptr))
 			return true;
 	}
 	return false;

@@ -8,7 +8,6 @@
  */
 #include <string.h>
 
-#include "alternative_note.h"
 #include "asleep.h"
 #include "assoc_limits.h"
 #include "aucsched.h"
@@ -27,9 +26,9 @@
 #include "overdue.h"
 #include "queue.h"
 #include "reason.h"
-#include "request_swap.h"
 #include "resources.h"
 #include "shape.h"
+#include "ways.h"
 
 /*
  * The queue is gone through for so long: Slurm's locks are held. It takes a queue of very many
@@ -170,91 +169,14 @@ static int _tiers(list_t *queue, uint16_t *tiers, int most)
 	return len;
 }
 
-/* A job's alternatives as the library is to see them. */
-typedef struct {
-	struct aucsched_alternative given[AUC_ALTERNATIVES];
-	auc_request_t requests[AUC_ALTERNATIVES];
-	uint8_t numbers[AUC_ALTERNATIVES];
-	uint8_t len;
-} alternatives_t;
-
-/*
- * What the library is told of the job's record as it is now, while it asks for an
- * alternative.
- * RET NULL, or why this alternative is left out
- */
-static const char *_look(auc_snapshot_t *s, const job_queue_rec_t *record,
-			 queue_state_t *state, auc_request_t *request,
-			 struct aucsched_alternative *out)
-{
-	job_record_t *job_ptr = record->job_ptr;
-	bitstr_t *nodes = NULL;
-	const char *why = auc_model(job_ptr, record->part_ptr, request);
-
-	if (why)
-		return why;
-	if (job_limits_check(&job_ptr, false) != WAIT_NO_REASON)
-		return "limits";
-	if (!auc_limits_allow(s, job_ptr, request))
-		return "limits";
-	if (!auc_eligible_nodes(s, record, request, &state->claims, &nodes,
-				&why))
-		return why ? why : "nodes";
-	if (!state->may_wake)
-		(void) auc_let_sleep(s, &request->job, nodes);
-	*out = auc_as_alternative(&request->job);
-	out->mask = auc_add_mask(s, &state->masks, nodes);
-	return NULL;
-}
-
-static void _left_out(job_record_t *job_ptr, auc_memo_t *memo, int number,
-		      const char *why)
-{
-	if (!(memo->unmodelled & (1 << (number - 1))))
-		info("aucsched: %pJ: alternative %d is left out: %s", job_ptr,
-		     number, why);
-	memo->unmodelled |= 1 << (number - 1);
-}
-
-/* Only batch scripts have them: the environment of srun and salloc is not ours to set. */
-static void _look_at_alternatives(auc_snapshot_t *s,
-				  const job_queue_rec_t *record,
-				  auc_memo_t *memo, queue_state_t *state,
-				  alternatives_t *found)
-{
-	job_record_t *job_ptr = record->job_ptr;
-	auc_alternative_t noted[AUC_ALTERNATIVES];
-	int len = job_ptr->batch_flag ?
-		auc_alternatives_find_note(job_ptr->admin_comment, noted) : 0;
-
-	found->len = 0;
-	for (int i = 0; i < len; i++) {
-		auc_kept_t kept;
-		int rc = auc_swap(job_ptr, &noted[i], &kept);
-		const char *why = (rc == ESLURM_TOO_MANY_REQUESTED_CPUS) ?
-			"limits" : "gres";
-
-		if (!rc) {
-			why = _look(s, record, state,
-				    &found->requests[found->len],
-				    &found->given[found->len]);
-			auc_swap_back(job_ptr, &kept);
-		}
-		if (why)
-			_left_out(job_ptr, memo, i + 1, why);
-		else
-			found->numbers[found->len++] = i + 1;
-	}
-}
-
 /* The alternatives of the job that comes next into the snapshot. */
-static void _add_alternatives(auc_snapshot_t *s, const alternatives_t *found,
-			      const part_record_t *part_ptr)
+static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found)
 {
 	AUC_GROW(s->alternatives, s->alternatives_cap,
 		 s->in.alternatives_len + found->len);
 	for (int i = 0; i < found->len; i++) {
-		auc_add_alternative_uses(s, &found->requests[i], part_ptr);
+		auc_add_alternative_uses(s, &found->requests[i],
+					 found->ways[i].part_ptr);
 		s->alternatives[s->in.alternatives_len] = found->given[i];
 		s->alternatives[s->in.alternatives_len++].job = s->in.jobs_len;
 	}
@@ -262,7 +184,7 @@ static void _add_alternatives(auc_snapshot_t *s, const alternatives_t *found,
 
 static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		      const auc_request_t *request,
-		      const alternatives_t *found, uint32_t copies, bool array,
+		      const auc_ways_t *found, uint32_t copies, bool array,
 		      int limit)
 {
 	auc_row_t row = {
@@ -270,15 +192,22 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		.array = array,
 		.approximate = request->approximate,
 		.lets_sleep = request->lets_sleep,
+		.loose = request->loose,
+		.narrowed = request->narrowed,
+		.binds_gpus = request->binds_gpus,
+		.may_preempt = request->may_preempt,
+		.part_ptr = record->part_ptr,
 		.alternatives = found->len,
-		.memory = (!s->counts_memory &&
-			   auc_consumes_memory(record->part_ptr)) ?
-			request->memory : 0,
 		.threads = request->threads,
 	};
 	struct aucsched_job job = request->job;
 
-	memcpy(row.numbers, found->numbers, sizeof(row.numbers));
+	memcpy(row.ways, found->ways, sizeof(row.ways));
+	if (auc_consumes_memory(record->part_ptr)) {
+		row.memory = request->memory;
+		row.gpu_memory = request->gpu_memory;
+		row.all_memory = request->all_memory;
+	}
 
 	/* Preemption and the like can put a job before one of higher priority. */
 	if (s->in.jobs_len)
@@ -290,7 +219,7 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 	for (uint32_t i = 0; i < copies; i++) {
 		row.first_alternative = s->in.alternatives_len;
 		if (found->len)
-			_add_alternatives(s, found, record->part_ptr);
+			_add_alternatives(s, found);
 		auc_add_job_uses(s, request, record->part_ptr);
 		row.reads = auc_add_job_read(s, record->job_ptr);
 		s->jobs[s->in.jobs_len] = job;
@@ -320,21 +249,24 @@ static uint32_t _waited(const job_record_t *job_ptr, time_t now)
 }
 
 static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
-			auc_memo_t *memo, queue_state_t *state)
+			auc_memo_t *memo, queue_state_t *state, list_t *queue)
 {
 	job_record_t *job_ptr = record->job_ptr;
 	auc_request_t request;
 	bitstr_t *nodes = NULL;
-	alternatives_t alternatives;
+	auc_ways_t ways;
 	auc_verdict_t *verdict;
 	const char *why;
 	uint32_t copies, limit;
-	bool array, was_left = memo->left;
+	bool array, was_left = memo->left, had_none = memo->no_place;
 
-	memo->left = false;
+	memo->left = memo->no_place = false;
+	/* As Slurm's main loop does when it comes to a record. */
+	job_ptr->part_ptr = record->part_ptr;
 	if (!(copies = _copies(job_ptr, &array)))
 		return;
 	if ((why = auc_why_delegated(s, record, memo, &request))) {
+		memo->settled = state->cycle;
 		auc_delegate(s, job_ptr, memo, why);
 		auc_claims_add(&state->claims, job_ptr);
 		return;
@@ -345,7 +277,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 		_hold_back(s, job_ptr, memo, state, verdict->left, limit);
 		return;
 	}
-	if (!auc_eligible_nodes(s, record, &request, &state->claims, &nodes,
+	if (!auc_eligible_nodes(s, record, &request, 0, &state->claims, &nodes,
 				&why)) {
 		if (why)
 			auc_delegate(s, job_ptr, memo, why);
@@ -366,18 +298,20 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	request.job.priority = _priority(record, state->tiers,
 					 state->tiers_len);
 	request.job.waited = _waited(job_ptr, s->in.now);
-	_look_at_alternatives(s, record, memo, state, &alternatives);
+	memo->settled = state->cycle;
+	auc_look_at_ways(s, record, &request, queue, memo, state->may_wake,
+			 &state->claims, &state->masks, &ways);
+	request.approximate |= ways.more;
 	/* Jobs that can never run must not have those behind the window wait for ever. */
 	if (was_left && s->beyond_waits)
 		state->limit += copies;
-	_add_rows(s, record, &request, &alternatives, copies, array,
-		  state->limit);
+	_add_rows(s, record, &request, &ways, copies, array, state->limit);
 	/*
 	 * The library keeps a place for the first of the queue. For the first of each
 	 * other partition, and for a job that found no place last time, there is the one that
 	 * the backfill scheduler has planned.
 	 */
-	if (was_left || (_is_head(state, record->part_ptr) &&
+	if (was_left || had_none || (_is_head(state, record->part_ptr) &&
 			 (s->in.jobs_len > copies)))
 		auc_claims_add(&state->claims, job_ptr);
 }
@@ -390,6 +324,16 @@ static void _pass_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,
 		auc_keep_beyond(s, record, memo);
 	else
 		auc_delegate_beyond(s, record->job_ptr, memo);
+}
+
+/* A job of several partitions has a record for each: one of them speaks for all. */
+static bool _is_settled(const job_queue_rec_t *record, const auc_memo_t *memo,
+			const queue_state_t *state)
+{
+	list_t *parts = record->job_ptr->part_ptr_list;
+
+	return parts && (list_count(parts) > 1) &&
+		(memo->settled == state->cycle);
 }
 
 static void _go_through(auc_snapshot_t *s, queue_state_t *state)
@@ -405,6 +349,10 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 		auc_memo_t *memo = auc_memo_of(record->job_ptr->job_id);
 
 		memo->cycle = state->cycle;
+		if (_is_settled(record, memo, state)) {
+			xfree(record);
+			continue;
+		}
 		s->queue++;
 		auc_overdue_add(record->job_ptr,
 				_waited(record->job_ptr, s->in.now));
@@ -412,7 +360,7 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 		    (auc_now_us() > end_us))
 			_pass_beyond(s, record, memo);
 		else
-			_add_record(s, record, memo, state);
+			_add_record(s, record, memo, state, queue);
 		xfree(record);
 	}
 	FREE_NULL_LIST(queue);

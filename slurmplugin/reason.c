@@ -58,6 +58,14 @@ extern void auc_clear_behind_reason(job_record_t *job_ptr)
 		_set_reason(job_ptr, job_ptr->state_reason, NULL);
 }
 
+extern void auc_say_left(job_record_t *job_ptr, auc_memo_t *memo,
+			 const char *why)
+{
+	if (xstrcmp(memo->why, why))
+		info("aucsched: %pJ left to Slurm: %s", job_ptr, why);
+	memo->why = why;
+}
+
 extern void auc_clear_reasons(void)
 {
 	job_record_t *job_ptr;
@@ -154,8 +162,16 @@ extern void auc_explain(const auc_snapshot_t *s,
 			break;
 		case AUCSCHED_WAITS_FIT:
 		case AUCSCHED_WAITS_RESERVED:
-			memo->left = s->rows[row].approximate;
+			/* If Slurm has a place for it: no_place.c */
 			_tell(job_ptr, WAIT_RESOURCES, decision->expected);
+			break;
+		case AUCSCHED_WAITS_NEVER:
+			/* On the nodes that it is shown now. */
+			if (s->rows[row].narrowed) {
+				_tell(job_ptr, WAIT_RESOURCES, 0);
+				break;
+			}
+			memo->left = true;
 			break;
 		case AUCSCHED_NOT_LOOKED_AT:
 			if (_is_behind(s, row)) {

@@ -8,6 +8,7 @@
 #define AUC_REASON_H
 
 #include "compat.h"
+#include "memo.h"
 #include "snapshot.h"
 
 /* Tells waiting jobs why they wait, and when they are expected to start. */
@@ -21,5 +22,9 @@ extern void auc_clear_reasons(void);
 
 /* The same for licences. RET whether they are available. */
 extern bool auc_set_licence_reason(job_record_t *job_ptr, bool available);
+
+/* Logs why a job is left to Slurm, if that is news. IN why - static text */
+extern void auc_say_left(job_record_t *job_ptr, auc_memo_t *memo,
+			 const char *why);
 
 #endif

@@ -211,10 +211,14 @@ static void _add_uses(auc_snapshot_t *s, struct aucsched_use **uses, size_t *cap
 {
 	uint64_t memory = request->memory & ~MEM_PER_CPU;
 
-	if (memory && s->counts_memory && auc_consumes_memory(part_ptr)) {
+	/* Of a job that takes all of a node's memory the masks know. */
+	if ((memory || request->gpu_memory) && !request->all_memory &&
+	    s->counts_memory && auc_consumes_memory(part_ptr)) {
 		struct aucsched_use *use = _next_use(uses, cap, len, of, 0);
 
-		if (request->memory & MEM_PER_CPU)
+		if (request->gpu_memory)
+			use->per_gpu = MIN(request->gpu_memory, INT32_MAX);
+		else if (request->memory & MEM_PER_CPU)
 			use->per_core = MIN(memory * request->threads, INT32_MAX);
 		else
 			use->per_node = MIN(memory, INT32_MAX);

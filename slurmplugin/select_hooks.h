@@ -9,7 +9,7 @@
 
 #include "compat.h"
 
-#define AUC_HOOKS_VERSION 4
+#define AUC_HOOKS_VERSION 5
 #define AUC_HOOKS_SYMBOL "auc_select_hooks"
 
 /*
@@ -30,6 +30,8 @@ typedef struct {
 	void (*got)(job_record_t *job_ptr, void *arg);
 	void *arg;
 	bool asked;		/* it was called */
+	/* Of a question: others may be preempted for the job; and whether some would have to be. */
+	bool may_preempt, preempts;
 } auc_pin_t;
 
 typedef struct {

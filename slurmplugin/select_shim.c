@@ -295,8 +295,11 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 	if (pin->asked)
 		return ESLURM_NODES_BUSY;
 	bit_and(nodes, pin->nodes);
+	/* What was decided is free: nobody is to be preempted for it. */
 	rc = _pinned_test(pin, job_ptr, nodes, min_nodes, max_nodes, req_nodes,
-			  mode, candidates, preemptees, exc AUC_JOB_TEST_PASS);
+			  mode, pin->may_preempt ? candidates : NULL,
+			  preemptees, exc AUC_JOB_TEST_PASS);
+	pin->preempts = preemptees && *preemptees && list_count(*preemptees);
 	if (rc == SLURM_SUCCESS)
 		_pin_gpus(pin, job_ptr);
 	if (!pin->got || rc)

@@ -12,51 +12,102 @@
 #include "compat.h"
 #include "shape.h"
 
-/* The shape while it is worked out. max_nodes and per_node: 0: any. */
+/* A layout while it is worked out. max_nodes and per_node: 0: any. */
 typedef struct {
-	uint64_t cores, min_nodes, max_nodes, per_node;
-	bool approximate;
+	uint64_t cores, min_nodes, max_nodes, per_node, min_gpus, max_gpus;
 } shape_t;
+
+/* All layouts of a request. */
+typedef struct {
+	shape_t shapes[1 + AUC_LAYOUTS];
+	int len;
+	bool approximate, loose;
+} plan_t;
 
 static uint64_t _divide_up(uint64_t a, uint64_t b)
 {
 	return (a + b - 1) / b;
 }
 
+static shape_t *_add(plan_t *plan, const auc_numbers_t *n, shape_t shape)
+{
+	shape_t *added = &plan->shapes[plan->len++];
+
+	*added = shape;
+	if (!shape.max_gpus) {
+		added->min_gpus = n->min_gpus;
+		added->max_gpus = n->max_gpus;
+	}
+	return added;
+}
+
 /*
  * Whole nodes: all cores of each, which only an idle node has. What the job asks for beyond
  * the number of nodes is met by any node, or is Slurm's to judge.
  */
-static const char *_shape_whole(const auc_numbers_t *n, shape_t *shape)
+static const char *_shape_whole(const auc_numbers_t *n, plan_t *plan)
 {
 	uint64_t cpus = (uint64_t) n->node_cores * n->threads;
 	uint64_t nodes;
 
-	if (!cpus || (n->tasks_per_node && !n->tasks))
+	if (!cpus || (n->tasks_per_node && !n->tasks) || n->job_gpus ||
+	    n->socket_tasks)
 		return "exclusive";
-	nodes = MAX(shape->min_nodes, _divide_up(n->min_cpus, cpus));
+	nodes = MAX(n->min_nodes, _divide_up(n->min_cpus, cpus));
 	if (n->tasks_per_node)
 		nodes = MAX(nodes, _divide_up(n->tasks, n->tasks_per_node));
-	if (shape->max_nodes && (nodes > shape->max_nodes))
+	if (n->max_nodes && (nodes > n->max_nodes))
 		return "exclusive";
 	if (n->node_range)
 		return "exclusive";
-	shape->approximate = shape->min_nodes != shape->max_nodes;
-	shape->min_nodes = shape->max_nodes = nodes;
-	shape->per_node = n->node_cores;
-	shape->cores = nodes * n->node_cores;
+	plan->approximate = n->min_nodes != n->max_nodes;
+	_add(plan, n, (shape_t) {
+		.cores = nodes * n->node_cores, .min_nodes = nodes,
+		.max_nodes = nodes, .per_node = n->node_cores });
 	return NULL;
 }
 
-/* So many CPUs on each of so many nodes. */
-static const char *_set_per_node(shape_t *shape, uint64_t nodes, uint64_t cpus)
+/* ---- CPUs, and the number of nodes ---- */
+
+static uint64_t _per_task(const auc_numbers_t *n)
 {
-	if (shape->max_nodes && (nodes > shape->max_nodes))
-		return "layout";
-	shape->min_nodes = shape->max_nodes = nodes;
-	shape->per_node = cpus;
-	shape->cores = nodes * cpus;
-	return NULL;
+	return n->cpus_per_task ? n->cpus_per_task : 1;
+}
+
+/* CPUs of a core that the job uses. */
+static uint64_t _used_threads(const auc_numbers_t *n)
+{
+	return n->use_threads ? MIN(n->use_threads, n->threads) : n->threads;
+}
+
+/* --mincpus; Slurm's record has what the tasks need at least if the job does not say. */
+static uint64_t _min_cpus(const auc_numbers_t *n)
+{
+	uint64_t tasks = n->tasks_per_node ? n->tasks_per_node : 1;
+
+	return (n->node_min_cpus > tasks * _per_task(n)) ? n->node_min_cpus : 0;
+}
+
+/* CPUs that each node must give, whatever its tasks need. */
+static uint64_t _least_cpus(const auc_numbers_t *n, uint64_t gpus)
+{
+	return MAX(_min_cpus(n), gpus * n->cpus_per_gpu);
+}
+
+/* The cores of a node with so many tasks, for which this many CPUs would do. */
+static uint64_t _cores_for(const auc_numbers_t *n, uint64_t tasks, uint64_t cpus,
+			   uint64_t gpus)
+{
+	uint64_t cores;
+
+	cpus = MAX(cpus, _least_cpus(n, gpus));
+	cores = _divide_up(cpus, _used_threads(n));
+	/* No core is shared across sockets. */
+	if (n->socket_tasks && tasks)
+		cores = MAX(cores, _divide_up(tasks, n->socket_tasks) *
+			    _divide_up(MIN(tasks, n->socket_tasks) *
+				       _per_task(n), _used_threads(n)));
+	return cores;
 }
 
 /* One task, which is on one node: -c 8, with -n 1 or without. */
@@ -67,67 +118,170 @@ static bool _is_one_task(const auc_numbers_t *n)
 		 (!n->tasks && (n->min_cpus == n->cpus_per_task)));
 }
 
-/* CPUs, and the number of nodes. */
-static const char *_shape_cpus(const auc_numbers_t *n, shape_t *shape)
+/* Slurm may give less of a node than it was made to have at least. */
+static void _loosen(plan_t *plan, const auc_numbers_t *n)
 {
-	uint64_t per_task = n->cpus_per_task ? n->cpus_per_task : 1;
-	uint64_t per_node = n->tasks_per_node;
-	uint64_t nodes = (shape->min_nodes == shape->max_nodes) ?
-		shape->min_nodes : 0;
+	plan->loose |= _min_cpus(n) || n->cpus_per_gpu || n->job_gpus ||
+		n->socket_tasks || (_used_threads(n) != n->threads);
+	/* Whether tasks share a core is not said anywhere. */
+	if ((_per_task(n) > 1) && (_per_task(n) % _used_threads(n)))
+		plan->approximate = plan->loose = true;
+}
 
-	shape->cores = MAX(n->min_cpus, MAX(shape->min_nodes, 1));
-	if (n->node_min_cpus > MAX(per_task, per_task * per_node))
-		return "layout";	/* --mincpus */
-	if (n->max_cpus && (n->max_cpus != n->min_cpus))
+static const char *_one_node(const auc_numbers_t *n, plan_t *plan)
+{
+	uint64_t cpus = MAX(MAX(n->min_cpus, 1),
+			    (uint64_t) n->tasks * _per_task(n));
+	uint64_t gpus = n->job_gpus ? n->job_gpus : n->max_gpus;
+
+	if (n->socket_tasks && n->sockets &&
+	    (n->tasks > (uint64_t) n->socket_tasks * n->sockets))
 		return "layout";
-	if (!nodes && (shape->min_nodes <= 1) && _is_one_task(n))
-		nodes = shape->min_nodes = shape->max_nodes = 1;
-	if (nodes == 1) {
-		shape->cores = MAX(shape->cores, n->tasks * per_task);
-		return NULL;
-	}
-	if (per_node) {
-		if (!nodes) {
-			if (!n->tasks || (n->tasks % per_node))
-				return "layout";
-			nodes = n->tasks / per_node;
-			shape->approximate = true;
-		} else if (n->tasks && (n->tasks != nodes * per_node))
-			return "layout";
-		return _set_per_node(shape, nodes, per_node * per_task);
-	}
-	if (per_task > 1) {
-		if (!nodes || !n->tasks || (n->tasks % nodes))
-			return "layout";
-		shape->approximate = true;
-		return _set_per_node(shape, nodes, n->tasks / nodes * per_task);
-	}
-	if (n->node_range && (n->min_cpus <= n->asked_nodes))
-		return "layout";	/* and no -n */
+	_add(plan, n, (shape_t) {
+		.cores = _cores_for(n, n->tasks, cpus, gpus),
+		.min_nodes = 1, .max_nodes = 1,
+		.min_gpus = n->job_gpus, .max_gpus = n->job_gpus });
 	return NULL;
 }
 
-/* CPUs into cores, on nodes with several threads a core. */
-static void _to_cores(const auc_numbers_t *n, shape_t *shape)
+/* Tasks on each node: as many on all, or fewer on the last. */
+static const char *_tasks_per_node(const auc_numbers_t *n, plan_t *plan,
+				   uint64_t nodes)
 {
-	if (n->threads <= 1)
-		return;
-	/* Whether tasks share a core is not said anywhere. */
-	if ((n->cpus_per_task > 1) && (n->cpus_per_task % n->threads))
-		shape->approximate = true;
-	if (shape->per_node) {
-		shape->per_node = _divide_up(shape->per_node, n->threads);
-		shape->cores = shape->min_nodes * shape->per_node;
-	} else
-		shape->cores = MAX(_divide_up(shape->cores, n->threads),
-				   MAX(shape->min_nodes, 1));
+	uint64_t tasks = n->tasks_per_node, gpus;
+
+	if (!nodes) {
+		if (!n->tasks)
+			return "layout";
+		nodes = _divide_up(n->tasks, tasks);
+		plan->approximate = true;
+	}
+	if (n->tasks && (n->tasks != nodes * tasks)) {
+		if ((n->tasks > nodes * tasks) || (n->tasks < nodes))
+			return "layout";
+		plan->approximate = plan->loose = true;
+	}
+	if ((nodes < n->min_nodes) ||
+	    (n->max_nodes && (nodes > n->max_nodes)) ||
+	    (n->job_gpus % nodes))
+		return "layout";
+	gpus = n->job_gpus / nodes;
+	_add(plan, n, (shape_t) {
+		.per_node = _cores_for(n, tasks, tasks * _per_task(n),
+				       gpus ? gpus : n->max_gpus),
+		.min_nodes = nodes, .max_nodes = nodes,
+		.min_gpus = gpus, .max_gpus = gpus });
+	return NULL;
+}
+
+/* Any number of cores of any node will do. */
+static bool _is_free(const auc_numbers_t *n, uint64_t tasks)
+{
+	if (_least_cpus(n, n->max_gpus) || n->job_gpus || n->socket_tasks ||
+	    n->even)
+		return false;
+	if (_per_task(n) > 1)
+		return tasks && (_per_task(n) <= _used_threads(n));
+	return !n->node_range || (n->min_cpus > n->asked_nodes);
+}
+
+static void _free_shape(const auc_numbers_t *n, plan_t *plan, uint64_t tasks)
+{
+	uint64_t nodes = MAX(n->min_nodes, 1), each = _used_threads(n);
+	uint64_t cores = _divide_up(MAX(n->min_cpus, nodes), each);
+
+	if (_per_task(n) > 1)	/* no task is on two cores */
+		cores = MAX(cores, _divide_up(tasks, each / _per_task(n)));
+	_add(plan, n, (shape_t) { .cores = MAX(cores, nodes),
+		.min_nodes = n->min_nodes, .max_nodes = n->max_nodes });
+}
+
+/*
+ * As much on each of so many nodes. RET false if it can't be: the tasks or the GPUs are not even
+ * over the nodes, or no node has so much
+ */
+static bool _even(const auc_numbers_t *n, plan_t *plan, uint64_t nodes,
+		  uint64_t tasks, bool fixed)
+{
+	uint64_t here = _divide_up(tasks, nodes), gpus = n->job_gpus / nodes;
+	uint64_t cpus = tasks ? here * _per_task(n) :
+		_divide_up(n->min_cpus, nodes);
+	uint64_t cores;
+
+	if ((tasks % nodes) && (!fixed || (tasks < nodes)))
+		return false;
+	if (n->job_gpus % nodes)
+		return false;
+	if (n->socket_tasks && n->sockets &&
+	    (here > (uint64_t) n->socket_tasks * n->sockets))
+		return false;
+	cores = _cores_for(n, here, MAX(cpus, 1), gpus ? gpus : n->max_gpus);
+	if (!fixed && ((n->most_cores && (cores > n->most_cores)) ||
+		       (gpus > n->most_gpus)))
+		return false;
+	plan->loose |= tasks % nodes;
+	_add(plan, n, (shape_t) { .per_node = cores, .min_nodes = nodes,
+		.max_nodes = nodes, .min_gpus = gpus, .max_gpus = gpus });
+	return true;
+}
+
+/* Even over as many nodes as there may be: few nodes first, unless Slurm gives all it can. */
+static const char *_even_shapes(const auc_numbers_t *n, plan_t *plan,
+				uint64_t tasks)
+{
+	uint64_t low = MAX(n->min_nodes, 1);
+	uint64_t high = n->max_nodes ? n->max_nodes : UINT32_MAX;
+	bool many = !tasks && !n->job_gpus;
+
+	high = MIN(high, MAX(n->most_nodes, low));
+	if (tasks)
+		high = MIN(high, MAX(tasks, low));
+	if (n->job_gpus)
+		high = MIN(high, n->job_gpus);
+	if (n->tasks_go_by_gpus || (many && !n->node_range))
+		high = MIN(high, low);
+	for (uint64_t i = low; (i <= high) && (plan->len <= AUC_LAYOUTS); i++)
+		(void) _even(n, plan, many ? high - (i - low) : i, tasks,
+			     low == high);
+	plan->approximate |= low != high;
+	return plan->len ? NULL : "layout";
+}
+
+static const char *_shape_cpus(const auc_numbers_t *n, plan_t *plan)
+{
+	uint64_t fixed = (n->min_nodes == n->max_nodes) ? n->min_nodes : 0;
+	uint64_t tasks = n->tasks;
+
+	if (n->max_cpus && (n->max_cpus != n->min_cpus))
+		return "layout";
+	_loosen(plan, n);
+	if (!tasks && (_per_task(n) > 1))
+		tasks = _divide_up(n->min_cpus, _per_task(n));
+	if ((fixed == 1) ||
+	    (!fixed && (n->min_nodes <= 1) && _is_one_task(n)))
+		return _one_node(n, plan);
+	if (n->tasks_per_node)
+		return _tasks_per_node(n, plan, fixed);
+	if (_is_free(n, tasks)) {
+		_free_shape(n, plan, tasks);
+		return NULL;
+	}
+	if (fixed && (n->cpus_per_task > 1))
+		plan->approximate = true;
+	return _even_shapes(n, plan, tasks);
 }
 
 /* The library refuses what contradicts itself, or is beyond its limits. */
-static bool _is_sound(const shape_t *shape)
+static bool _is_sound(shape_t *shape)
 {
 	uint64_t nodes;
 
+	if (shape->per_node && !shape->cores)
+		shape->cores = (shape->per_node > AUCSCHED_MAX_CORES_PER_NODE) ?
+			0 : shape->per_node * shape->min_nodes;
+	if ((shape->min_gpus > shape->max_gpus) ||
+	    (shape->max_gpus > AUCSCHED_MAX_GPUS))
+		return false;
 	if (!shape->cores || (shape->cores > AUCSCHED_MAX_CORES) ||
 	    (shape->min_nodes > AUCSCHED_MAX_NODES) ||
 	    (shape->max_nodes > UINT32_MAX) ||
@@ -151,29 +305,74 @@ static uint32_t _seconds(uint32_t minutes)
 	return MAX(minutes, 1) * 60;
 }
 
+static auc_layout_t _layout(const shape_t *shape)
+{
+	return (auc_layout_t) {
+		.cores = shape->cores, .min_nodes = shape->min_nodes,
+		.max_nodes = shape->max_nodes,
+		.cores_per_node = shape->per_node,
+		.min_gpus = shape->min_gpus, .max_gpus = shape->max_gpus };
+}
+
+static void _set_layout(const auc_layout_t *layout, struct aucsched_job *job)
+{
+	job->cores = layout->cores;
+	job->min_nodes = layout->min_nodes;
+	job->max_nodes = layout->max_nodes;
+	job->cores_per_node = layout->cores_per_node;
+	job->min_gpus = layout->min_gpus;
+	job->max_gpus = layout->max_gpus;
+}
+
+extern void auc_use_layout(const auc_request_t *request, int i,
+			   struct aucsched_job *job)
+{
+	*job = request->job;
+	if (i)
+		_set_layout(&request->layouts[i - 1], job);
+}
+
+/* Layouts that the library would refuse are left out. RET whether there is any */
+static bool _set_layouts(plan_t *plan, auc_request_t *request)
+{
+	int sound = 0;
+
+	for (int i = 0; i < plan->len; i++) {
+		auc_layout_t layout;
+
+		if (!_is_sound(&plan->shapes[i]))
+			continue;
+		layout = _layout(&plan->shapes[i]);
+		if (!sound++)
+			_set_layout(&layout, &request->job);
+		else
+			request->layouts[request->layouts_len++] = layout;
+	}
+	return sound;
+}
+
 extern const char *auc_shape(const auc_numbers_t *n, auc_request_t *request)
 {
-	shape_t shape = { .min_nodes = n->min_nodes, .max_nodes = n->max_nodes };
-	struct aucsched_job *job = &request->job;
+	plan_t plan = { 0 };
 	const char *why;
 
 	if (!n->threads)
 		return "threads";
-	if ((why = n->whole ? _shape_whole(n, &shape) : _shape_cpus(n, &shape)))
+	if ((why = n->whole ? _shape_whole(n, &plan) : _shape_cpus(n, &plan)))
 		return why;
-	if (!n->whole)
-		_to_cores(n, &shape);
-	if (!_is_sound(&shape) || (n->min_gpus > n->max_gpus) ||
-	    (n->max_gpus > AUCSCHED_MAX_GPUS))
+	if (!_set_layouts(&plan, request))
 		return "record";
-	job->cores = shape.cores;
-	job->min_nodes = shape.min_nodes;
-	job->max_nodes = shape.max_nodes;
-	job->cores_per_node = shape.per_node;
-	job->min_gpus = n->min_gpus;
-	job->max_gpus = n->max_gpus;
-	job->time_limit = _seconds(n->minutes);
+	if (n->socket_tasks && !n->whole) {
+		uint64_t here = MIN(n->socket_tasks, MAX(n->tasks, 1));
+
+		/* Where a node has fewer tasks, less would do. */
+		request->approximate = true;
+		request->socket_cores = MIN(_divide_up(
+			here * _per_task(n), _used_threads(n)), UINT16_MAX);
+	}
+	request->job.time_limit = _seconds(n->minutes);
 	request->threads = n->threads;
-	request->approximate |= shape.approximate;
+	request->approximate |= plan.approximate;
+	request->loose |= plan.loose;
 	return NULL;
 }

@@ -12,9 +12,24 @@
 
 #include "aucsched.h"
 
+/* Further layouts of a request: it would start with any of them as well. */
+#define AUC_LAYOUTS 8
+
+/* So many cores in all, on so many nodes, as in a job of the library. */
 typedef struct {
-	struct aucsched_job job; /* without priority and mask */
+	uint32_t cores, min_nodes, max_nodes, cores_per_node;
+	uint8_t min_gpus, max_gpus;
+} auc_layout_t;
+
+typedef struct {
+	struct aucsched_job job; /* without priority and mask; the layout that is preferred */
+	auc_layout_t layouts[AUC_LAYOUTS]; /* then these, in order */
+	uint8_t layouts_len;
+	uint8_t features;	/* any one of so many features for all nodes; 0: no such choice */
+	uint16_t socket_cores;	/* idle cores that each socket of a node must have; 0: no matter */
 	uint64_t memory;	/* MB a node, or a CPU with MEM_PER_CPU; 0: no matter */
+	uint64_t gpu_memory;	/* MB for each GPU of a node; 0: by memory */
+	bool all_memory;	/* all of its nodes' memory, which nobody else may hold any of */
 	uint32_t gpu_type;	/* gres type id; 0: any */
 	uint16_t threads;	/* CPUs a core */
 	/*
@@ -22,6 +37,14 @@ typedef struct {
 	 * tasks, say): if it finds no place, Slurm may try.
 	 */
 	bool approximate;
+	/*
+	 * Which of its nodes' cores it gets, Slurm's selection may have to say; they are no
+	 * more than the layout has, or else others' starts are put off.
+	 */
+	bool loose;
+	bool binds_gpus;	/* the GPUs go with the cores: Slurm's selection picks both */
+	bool narrowed;		/* it is shown fewer nodes for what others hold for now */
+	bool may_preempt;	/* Slurm could make room for it, should it find no place */
 	bool lets_sleep;	/* it is not shown nodes that are powered down */
 } auc_request_t;
 
@@ -31,20 +54,34 @@ typedef struct {
 	uint32_t asked_nodes;	/* the job's own min_nodes */
 	bool node_range;	/* -N MIN-MAX */
 	uint32_t tasks, cpus_per_task, tasks_per_node;
-	uint32_t min_cpus, max_cpus, node_min_cpus;
+	uint32_t min_cpus, max_cpus;
+	uint32_t node_min_cpus;	/* on each node at least, however few its tasks need */
 	bool whole;		/* it takes its nodes as a whole, */
 	uint32_t node_cores;	/* with so many cores each; 0: they differ */
 	uint32_t min_gpus, max_gpus; /* on each node */
+	uint32_t job_gpus;	/* or in all */
+	uint32_t cpus_per_gpu;
+	bool tasks_go_by_gpus;	/* --ntasks-per-gpu: no node more than asked for */
+	uint32_t socket_tasks;	/* most tasks a socket */
+	uint32_t sockets;	/* of a node, the fewest */
+	bool even;		/* a node's cores are limited: as many on each */
+	uint32_t most_nodes, most_cores, most_gpus; /* there are such nodes: how many; of one */
 	uint32_t minutes;	/* INFINITE or NO_VAL: no limit */
 	uint16_t threads;	/* CPUs a core */
+	uint16_t use_threads;	/* of these the job uses so many; 0: all */
 } auc_numbers_t;
 
 /*
- * Sets cores, nodes, GPUs, time limit and threads of a request, which may be approximate then.
+ * Sets cores, nodes, GPUs, time limit and threads of a request, and its further layouts. It may be
+ * approximate, or loose, then.
  * Whatever the numbers are, the library takes the request.
  * RET NULL, or one word as auc_model()
  */
 extern const char *auc_shape(const auc_numbers_t *numbers,
 			     auc_request_t *request);
+
+/* Layout number i of a request, 0 for that of its job, written into *job. */
+extern void auc_use_layout(const auc_request_t *request, int i,
+			   struct aucsched_job *job);
 
 #endif

@@ -65,6 +65,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_begin_resources(s, settings);
 	auc_add_running(s);
 	auc_end_resources(s);
+	auc_add_loads(s);
 	auc_add_queue(s, settings, hooks, cycle);
 	auc_memo_sweep(cycle);
 	_point_to_arrays(s);

@@ -15,6 +15,14 @@
 #include "select_hooks.h"
 #include "settings.h"
 
+/* What an alternative of the library is: a line of the job's script, or its own request otherwise. */
+typedef struct {
+	uint8_t number;		/* of the line, from 1 on; 0: none */
+	uint8_t layout;		/* of the request: see shape.h */
+	uint8_t feature;	/* which of several all nodes have */
+	const part_record_t *part_ptr;
+} auc_way_t;
+
 /* What a row of the queue is in Slurm. */
 typedef struct {
 	uint32_t job_id;	/* of an array's record: the array's */
@@ -23,10 +31,17 @@ typedef struct {
 	bool reads;		/* it names an input file */
 	bool lets_sleep;	/* it is not shown nodes that are powered down */
 	bool put_off;		/* it won, and waits for the next cycle: see job_memory.c */
-	uint64_t memory;	/* MB a node, or a CPU with MEM_PER_CPU; 0: none, or the library counts it */
+	uint64_t memory;	/* MB a node, or a CPU with MEM_PER_CPU; 0: none is consumed */
+	uint64_t gpu_memory;	/* MB a GPU of a node */
+	bool all_memory;	/* all of its nodes' */
+	bool loose;		/* as in its request, and so is what follows */
+	bool narrowed;
+	bool binds_gpus;
+	bool may_preempt;
 	uint16_t threads;	/* CPUs a core */
+	const part_record_t *part_ptr; /* for its own request; good as long as config is */
 	uint8_t alternatives;	/* how many the library got */
-	uint8_t numbers[AUC_ALTERNATIVES]; /* of these, from 1 on */
+	auc_way_t ways[AUC_ALTERNATIVES]; /* these */
 	uint32_t first_alternative; /* index in the snapshot's */
 } auc_row_t;
 

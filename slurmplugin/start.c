@@ -17,6 +17,7 @@
 #include "misses.h"
 #include "model.h"
 #include "nodes.h"
+#include "part_rules.h"
 #include "request_swap.h"
 #include "shape.h"
 #include "start.h"
@@ -108,7 +109,8 @@ static void _free_pin(auc_pin_t *pin)
 }
 
 static bool _pin_node(auc_pin_t *pin, int n,
-		      const struct aucsched_segment *segment, bitstr_t **idle)
+		      const struct aucsched_segment *segment, bitstr_t **idle,
+		      bool binds_gpus)
 {
 	node_record_t *node_ptr = node_record_table_ptr[n];
 	gres_node_state_t *gpus;
@@ -124,8 +126,9 @@ static bool _pin_node(auc_pin_t *pin, int n,
 	if (!gpus || (gpus->gres_cnt_alloc + segment->gpus >
 		      gpus->gres_cnt_avail))
 		return false;
-	if (auc_gpu_type(gpus) == AUC_GPU_TYPES)
-		return true;	/* which of them are of the job's type Slurm knows */
+	/* Which of them are of the job's type, or go with its cores, Slurm knows. */
+	if (binds_gpus || (auc_gpu_type(gpus) == AUC_GPU_TYPES))
+		return true;
 	pin->gpus[n] = _pick_gpus(gpus, pin->cores[n], segment->gpus);
 	return true;
 }
@@ -133,7 +136,7 @@ static bool _pin_node(auc_pin_t *pin, int n,
 /* The exact place of a decision; false if it is not free any more. */
 static bool _make_pin(auc_pin_t *pin, const struct aucsched_output *out,
 		      const struct aucsched_decision *decision,
-		      bitstr_t **idle)
+		      bitstr_t **idle, bool binds_gpus)
 {
 	const struct aucsched_segment *segment =
 		out->segments + decision->first_segment;
@@ -143,12 +146,56 @@ static bool _make_pin(auc_pin_t *pin, const struct aucsched_output *out,
 	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
 	for (uint32_t i = 0; i < decision->segments; i++, segment++)
 		for (uint32_t n = segment->first; n <= segment->last; n++)
-			if (!_pin_node(pin, n, segment, idle))
+			if (!_pin_node(pin, n, segment, idle, binds_gpus))
 				return false;
 	return true;
 }
 
+/* Any of the nodes' idle cores, and GPUs, instead. RET whether that is more */
+static bool _widen_pin(auc_pin_t *pin, bitstr_t **idle)
+{
+	bool more = false;
+
+	for (int n = 0; n < node_record_count; n++) {
+		if (!pin->cores[n])
+			continue;
+		more |= !bit_equal(pin->cores[n], idle[n]) || pin->gpus[n];
+		FREE_NULL_BITMAP(pin->cores[n]);
+		pin->cores[n] = bit_copy(idle[n]);
+		FREE_NULL_BITMAP(pin->gpus[n]);
+	}
+	return more;
+}
+
+/* Whether a node has become another user's since the snapshot. */
+static bool _is_owned(job_record_t *job_ptr, const auc_pin_t *pin)
+{
+	bitstr_t *open = bit_copy(pin->nodes);
+	bool owned;
+
+	auc_and_owners(job_ptr, open);
+	owned = !bit_equal(open, pin->nodes);
+	FREE_NULL_BITMAP(open);
+	return owned;
+}
+
+/* Whether others have been given cores of the nodes since the snapshot. */
+static bool _is_contended(const auc_snapshot_t *s, const auc_pin_t *pin,
+			  bitstr_t **idle)
+{
+	for (int n = 0; n < node_record_count; n++)
+		if (pin->cores[n] &&
+		    (bit_set_count(idle[n]) < s->nodes[n].free_cores))
+			return true;
+	return false;
+}
+
 /* ---- is it still the same job? ---- */
+
+static int _is_same(void *x, void *key)
+{
+	return x == key;
+}
 
 static bool _same_request(const struct aucsched_job *a,
 			  const struct aucsched_job *b)
@@ -161,9 +208,56 @@ static bool _same_request(const struct aucsched_job *a,
 		(a->flags == b->flags);
 }
 
-/* The job of a row, if it may start as the snapshot saw it. */
-static job_record_t *_find(const auc_snapshot_t *s, uint32_t row)
+/* What an alternative of a row is, or what its own request is. */
+static auc_way_t _way(const auc_row_t *row,
+		      const struct aucsched_decision *decision)
 {
+	if (!decision->alternative || (decision->alternative > row->alternatives))
+		return (auc_way_t) { .part_ptr = row->part_ptr };
+	return row->ways[decision->alternative - 1];
+}
+
+static bool _has_partition(const job_record_t *job_ptr,
+			   const part_record_t *part_ptr)
+{
+	return (job_ptr->part_ptr == part_ptr) ||
+		(job_ptr->part_ptr_list &&
+		 list_find_first(job_ptr->part_ptr_list, _is_same,
+				 (void *) part_ptr));
+}
+
+/* Whether a layout of the request is what was decided on. */
+static bool _same_layout(const auc_snapshot_t *s, uint32_t row,
+			 const struct aucsched_decision *decision,
+			 const auc_way_t *way, const auc_request_t *request)
+{
+	struct aucsched_job now, then = s->jobs[row];
+
+	if (way->number)	/* _take_alternative() looks at it */
+		return _same_request(&request->job, &then);
+	if (way->layout > request->layouts_len)
+		return false;
+	auc_use_layout(request, way->layout, &now);
+	if (decision->alternative) {
+		const struct aucsched_alternative *won = &s->alternatives[
+			s->rows[row].first_alternative +
+			decision->alternative - 1];
+
+		then.cores = won->cores;
+		then.min_nodes = won->min_nodes;
+		then.max_nodes = won->max_nodes;
+		then.cores_per_node = won->cores_per_node;
+		then.min_gpus = won->min_gpus;
+		then.max_gpus = won->max_gpus;
+	}
+	return _same_request(&now, &then);
+}
+
+/* The job of a row, if it may start as the snapshot saw it. Its partition is the way's then. */
+static job_record_t *_find(const auc_snapshot_t *s, uint32_t row,
+			   const struct aucsched_decision *decision)
+{
+	auc_way_t way = _way(&s->rows[row], decision);
 	job_record_t *job_ptr = find_job_record(s->rows[row].job_id);
 	auc_request_t request;
 	bool is_array;
@@ -178,8 +272,12 @@ static job_record_t *_find(const auc_snapshot_t *s, uint32_t row)
 	/* The record of an array becomes an ordinary one with its last task. */
 	if (is_array && !s->rows[row].array)
 		return NULL;
+	if (!_has_partition(job_ptr, way.part_ptr))
+		return NULL;
+	/* As Slurm's main loop does for each that it tries. */
+	job_ptr->part_ptr = (part_record_t *) way.part_ptr;
 	if (auc_model(job_ptr, job_ptr->part_ptr, &request) ||
-	    !_same_request(&request.job, &s->jobs[row]))
+	    !_same_layout(s, row, decision, &way, &request))
 		return NULL;
 	if (!job_independent(job_ptr) ||
 	    (job_limits_check(&job_ptr, false) != WAIT_NO_REASON) ||
@@ -250,8 +348,12 @@ static int _select_pinned(job_record_t *job_ptr, auc_pin_t *pin,
 	return rc;
 }
 
-/* Whether Slurm gave what the bid says; it may always give other, valid resources. */
-static bool _as_decided(const job_record_t *job_ptr, const auc_pin_t *pin)
+/*
+ * Whether Slurm gave what the bid says; it may always give other, valid resources.
+ * IN loose - less of a node will do
+ */
+static bool _as_decided(const job_record_t *job_ptr, const auc_pin_t *pin,
+			bool loose)
 {
 	const job_resources_t *held = job_ptr->job_resrcs;
 	int first = 0, last;
@@ -266,8 +368,9 @@ static bool _as_decided(const job_record_t *job_ptr, const auc_pin_t *pin)
 			continue;
 		cores = node_record_table_ptr[n]->tot_cores;
 		for (int c = 0; c < cores; c++)
-			if (!bit_test(held->core_bitmap, first + c) !=
-			    !bit_test(pin->cores[n], c))
+			if ((!bit_test(held->core_bitmap, first + c) !=
+			     !bit_test(pin->cores[n], c)) &&
+			    !(loose && bit_test(pin->cores[n], c)))
 				return false;
 		first += cores;
 	}
@@ -313,13 +416,10 @@ static int _take_alternative(const auc_snapshot_t *s, uint32_t row,
 	const auc_row_t *r = &s->rows[row];
 	struct aucsched_alternative won, now;
 	auc_request_t request;
-	int number, rc;
+	int number = _way(r, decision).number, rc;
 
-	if (!decision->alternative)
+	if (!number)
 		return SLURM_SUCCESS;
-	if (decision->alternative > r->alternatives)
-		return SLURM_ERROR;
-	number = r->numbers[decision->alternative - 1];
 	if (number > auc_alternatives_find_note(job_ptr->admin_comment, noted))
 		return SLURM_ERROR;
 	if ((rc = auc_swap_for_start(job_ptr, &noted[number - 1], number,
@@ -358,28 +458,11 @@ static void _count_file(const auc_snapshot_t *s, uint32_t row,
 	starts->holders += decision->holders == nodes;
 }
 
-static void _start_one(const auc_snapshot_t *s,
-		       const struct aucsched_output *out, uint32_t row,
-		       bitstr_t **idle, auc_select_hooks_t *hooks,
-		       auc_starts_t *starts)
+/* A loose job that finds its place taken in part gets it another time. */
+static void _start_failed(const auc_snapshot_t *s, uint32_t row,
+			  job_record_t *job_ptr, const auc_pin_t *pin,
+			  bitstr_t **idle, int rc, auc_starts_t *starts)
 {
-	const struct aucsched_decision *decision = &out->decisions[row];
-	job_record_t *job_ptr = _find(s, row);
-	auc_pin_t pin = { 0 };
-	auc_kept_t kept = { 0 };
-	int rc;
-
-	if (!job_ptr || !_make_pin(&pin, out, decision, idle) ||
-	    !bit_super_set(pin.nodes, job_ptr->part_ptr->node_bitmap) ||
-	    !(job_ptr = auc_split(job_ptr))) {
-		starts->stale++;
-		_free_pin(&pin);
-		return;
-	}
-	rc = _take_alternative(s, row, decision, job_ptr, &kept);
-	if (!rc && (rc = _try(job_ptr, &pin, hooks, decision->gpus)) &&
-	    decision->alternative)
-		auc_swap_back(job_ptr, &kept);
 	if (rc == ESLURM_ACCOUNTING_POLICY) {
 		/*
 		 * By the reason that the job has now. With fewer nodes it may be Slurm's to start.
@@ -387,35 +470,81 @@ static void _start_one(const auc_snapshot_t *s,
 		starts->stale++;
 		auc_missed(job_ptr, rc);
 		last_job_update = time(NULL);
-		_free_pin(&pin);
-		return;
-	}
-	if (rc) {
+	} else if (s->rows[row].loose && _is_contended(s, pin, idle))
+		starts->stale++;
+	else {
 		starts->failed++;
 		auc_miss(&starts->misses, slurm_strerror(rc), 1);
 		auc_missed(job_ptr, rc);
+	}
+}
+
+static void _say_started(const job_record_t *job_ptr, const auc_row_t *row,
+			 const struct aucsched_decision *decision)
+{
+	int number = _way(row, decision).number;
+
+	if (number)
+		info("aucsched: started %pJ on %s (class %c), alternative %d",
+		     job_ptr, job_ptr->nodes, decision->bid_class, number);
+	else
+		info("aucsched: started %pJ on %s (class %c)", job_ptr,
+		     job_ptr->nodes, decision->bid_class);
+}
+
+/* With the cores that were decided; or, if it is loose, with others of the same nodes. */
+static int _try_both(const auc_row_t *row, job_record_t *job_ptr, auc_pin_t *pin,
+		     bitstr_t **idle, auc_select_hooks_t *hooks, int gpus)
+{
+	int rc = _try(job_ptr, pin, hooks, gpus);
+
+	if (rc && (rc != ESLURM_ACCOUNTING_POLICY) && row->loose &&
+	    _widen_pin(pin, idle))
+		rc = _try(job_ptr, pin, hooks, gpus);
+	return rc;
+}
+
+static void _start_one(const auc_snapshot_t *s,
+		       const struct aucsched_output *out, uint32_t row,
+		       bitstr_t **idle, auc_select_hooks_t *hooks,
+		       auc_starts_t *starts)
+{
+	const struct aucsched_decision *decision = &out->decisions[row];
+	const auc_row_t *r = &s->rows[row];
+	job_record_t *job_ptr = _find(s, row, decision);
+	auc_pin_t pin = { 0 };
+	auc_kept_t kept = { 0 };
+	int rc;
+
+	if (!job_ptr || !_make_pin(&pin, out, decision, idle, r->binds_gpus) ||
+	    !bit_super_set(pin.nodes, job_ptr->part_ptr->node_bitmap) ||
+	    _is_owned(job_ptr, &pin) ||
+	    !(job_ptr = auc_split(job_ptr))) {
+		starts->stale++;
+		_free_pin(&pin);
+		return;
+	}
+	rc = _take_alternative(s, row, decision, job_ptr, &kept);
+	if (!rc && (rc = _try_both(r, job_ptr, &pin, idle, hooks,
+				   decision->gpus)) &&
+	    _way(r, decision).number)
+		auc_swap_back(job_ptr, &kept);
+	if (rc) {
+		_start_failed(s, row, job_ptr, &pin, idle, rc, starts);
 		_free_pin(&pin);
 		return;
 	}
 	starts->started++;
 	_count_file(s, row, out, starts);
-	if (decision->alternative)
-		info("aucsched: started %pJ on %s (class %c), alternative %d",
-		     job_ptr, job_ptr->nodes, decision->bid_class,
-		     s->rows[row].numbers[decision->alternative - 1]);
-	else
-		info("aucsched: started %pJ on %s (class %c)", job_ptr,
-		     job_ptr->nodes, decision->bid_class);
+	_say_started(job_ptr, r, decision);
 	auc_kept_free(&kept);
-	if (!_as_decided(job_ptr, &pin)) {
+	if (!_as_decided(job_ptr, &pin, r->loose)) {
 		starts->failed++;
 		auc_miss(&starts->misses, "other cores than the bid's", 1);
 		info("aucsched: %pJ got other cores than its bid's", job_ptr);
 	}
 	auc_will_launch(starts, job_ptr);
-	for (int n = 0; n < node_record_count; n++)
-		if (pin.cores[n])
-			bit_and_not(idle[n], pin.cores[n]);
+	auc_cores_take(job_ptr->job_resrcs, idle);
 	_free_pin(&pin);
 }
 

@@ -12,6 +12,10 @@
 #include "compat.h"
 #include "tiers.h"
 
+/* Loads that are told apart, and the tiers of each. */
+#define LOADS 8
+#define LOAD_TIERS 32
+
 static int _compare(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
@@ -69,4 +73,34 @@ extern void auc_add_tiers(auc_snapshot_t *s)
 					       UINT8_MAX);
 	}
 	xfree(weights);
+}
+
+/* Whether the least loaded of the partition's nodes come first. */
+static bool _is_lln(const part_record_t *part_ptr)
+{
+	return (part_ptr->flags & PART_FLAG_LLN) ||
+		(slurm_conf.select_type_param & CR_LLN);
+}
+
+extern void auc_add_loads(auc_snapshot_t *s)
+{
+	part_record_t *part_ptr;
+	list_itr_t *iter = list_iterator_create(part_list);
+	bitstr_t *nodes = bit_alloc(node_record_count);
+
+	while ((part_ptr = list_next(iter)))
+		if (part_ptr->node_bitmap && _is_lln(part_ptr))
+			bit_or(nodes, part_ptr->node_bitmap);
+	list_iterator_destroy(iter);
+	for (int n = 0; n < node_record_count; n++) {
+		struct aucsched_node *node = &s->nodes[n];
+
+		if (!node->cores || !bit_test(nodes, n))
+			continue;
+		/* As with Slurm, more than any weight. */
+		node->tier = MIN(node->tier, LOAD_TIERS - 1) + LOAD_TIERS *
+			(((LOADS - 1) * (node->cores - node->free_cores) +
+			  node->cores - 1) / node->cores);
+	}
+	FREE_NULL_BITMAP(nodes);
 }

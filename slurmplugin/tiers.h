@@ -12,4 +12,10 @@
  */
 extern void auc_add_tiers(auc_snapshot_t *snapshot);
 
+/*
+ * Puts the least loaded first in partitions with LLN, and in all with CR_LLN. What starts in the same
+ * cycle doesn't count. After auc_add_running(). Node and partition read locks.
+ */
+extern void auc_add_loads(auc_snapshot_t *snapshot);
+
 #endif

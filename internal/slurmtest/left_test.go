@@ -42,8 +42,8 @@ var leftRows = []leftRow{
 	{"-n1 -N1 -c3", "", Ask{CPUs: 3, MaxNodes: 1}},
 	{"-n4 --ntasks-per-node=2", either, Ask{CPUs: 4, CPUsPerNode: 2}},
 	{"-n4 -N2 -c2", either, Ask{MinCPUs: 7, MinNodes: 2, MaxNodes: 2}}, // stock 22.05 gives 7, or 8
-	{"-n4 -c2", "layout", Ask{CPUs: 8}},
-	{"-N2-4", "layout", Ask{MinNodes: 2, MaxNodes: 4}},
+	{"-n4 -c2", "", Ask{CPUs: 8}},
+	{"-N2-4", "", Ask{MinNodes: 2, MaxNodes: 4}},
 	{"-n1 -C fast|slow", "", Ask{CPUs: 1}},
 	{"-n1 --gpus-per-node=1", "", Ask{CPUs: 1}.GPURange(1, 1)},
 	{"-n1 --mem=100", "", Ask{CPUs: 1}},
@@ -51,29 +51,29 @@ var leftRows = []leftRow{
 	{"-n1 --mem-per-cpu=100", either, Ask{CPUs: 1}},
 	{"-n1 --gres=gpu:2 --gpu-bind=closest", "", Ask{CPUs: 1}.GPURange(2, 2)},
 	{"-n1 --gres=gpu:a100:1", "", Ask{CPUs: 1, Within: slowNodes}.GPURange(1, 1)},
-	{"-n1 --nodelist=n0002", "nodelist", Ask{CPUs: 1, Including: []string{"n0002"}}},
+	{"-n1 --nodelist=n0002", "", Ask{CPUs: 1, Including: []string{"n0002"}}},
 	{"-n2 -N2 --exclusive", "", Ask{MinNodes: 2, MaxNodes: 2, CPUsPerNode: 8}},
 	{"-n1 --exclusive", either, Ask{MinNodes: 1, CPUsPerNode: 8}},
-	{"-n1 --exclusive=user", "exclusive", Ask{CPUs: 1}},
+	{"-n1 --exclusive=user", either, Ask{CPUs: 1}},
 	{"-n2 -N1-2 --exclusive", "exclusive", Ask{MinNodes: 1, CPUsPerNode: 8}},
 	{"-n2 -N2 --switches=1", "switches", Ask{CPUs: 2, MinNodes: 2}},
-	{"-n1 --cpus-per-gpu=2 --gpus=2", "gres", Ask{MinCPUs: 4, GPUs: 2}},
-	{"-n1 --gpus=2", "gres", Ask{CPUs: 1, GPUs: 2}},
-	{"-n2 --gpus-per-task=1", "gres", Ask{CPUs: 2, GPUs: 2}},
-	{"-n1 --gres=gpu:1 --gres-flags=enforce-binding", "gres", Ask{MinCPUs: 1}.GPURange(1, 1)},
-	{"-n1 --gres=gpu:1 --mem-per-gpu=100", "gres", Ask{CPUs: 1}.GPURange(1, 1)},
+	{"-n1 --cpus-per-gpu=2 --gpus=2", "", Ask{MinCPUs: 4, GPUs: 2}},
+	{"-n1 --gpus=2", "", Ask{CPUs: 1, GPUs: 2}},
+	{"-n2 --gpus-per-task=1", "", Ask{CPUs: 2, GPUs: 2}},
+	{"-n1 --gres=gpu:1 --gres-flags=enforce-binding", either, Ask{MinCPUs: 1}.GPURange(1, 1)},
+	{"-n1 --gres=gpu:1 --mem-per-gpu=100", "", Ask{CPUs: 1}.GPURange(1, 1)},
 	{"-N2 -n2 -C [fast*1&slow*1]", "features", Ask{CPUs: 2, MinNodes: 2}},
-	{"-n1 -C [fast|slow]", "features", Ask{CPUs: 1}},
+	{"-n1 -C [fast|slow]", "", Ask{CPUs: 1}},
 	{"-n1 --prefer=fast", "features", Ask{CPUs: 1}},
-	{"-n1 -p p,q", "partitions", Ask{CPUs: 1}},
-	{"-n1 --time-min=1 --time=2", "deadline", Ask{CPUs: 1}},
+	{"-n1 -p p,q", "", Ask{CPUs: 1}},
+	{"-n1 --time-min=1 --time=2", "", Ask{CPUs: 1}},
 	{"-n1 --deadline=now+100 --time=1", "deadline", Ask{CPUs: 1}},
-	{"-n1 --tmp=100", "layout", Ask{CPUs: 1}},
-	{"-n1 --mincpus=4", "layout", Ask{MinCPUs: 1}},
-	{"-n1 --hint=nomultithread", "layout", Ask{CPUs: 1}},
-	{"-n2 --ntasks-per-socket=1", "layout", Ask{MinCPUs: 2}},
+	{"-n1 --tmp=100", "", Ask{CPUs: 1}},
+	{"-n1 --mincpus=4", "", Ask{MinCPUs: 1}},
+	{"-n1 --hint=nomultithread", "", Ask{CPUs: 1}},
+	{"-n2 --ntasks-per-socket=1", either, Ask{MinCPUs: 2}},
 	{"-n1 --sockets-per-node=2", "layout", Ask{MinCPUs: 1}},
-	{"-n1 --ntasks-per-core=1", "layout", Ask{MinCPUs: 1}},
+	{"-n1 --ntasks-per-core=1", "", Ask{MinCPUs: 1}},
 	{"-n1 -B1:2", "layout", Ask{MinCPUs: 1}},
 	{"-n4 -N2-4 --use-min-nodes", "layout", Ask{CPUs: 4, MinNodes: 2, MaxNodes: 4}},
 	// stock gives one GPU at times
@@ -82,7 +82,7 @@ var leftRows = []leftRow{
 	{"-n1 --core-spec=1", "layout|exclusive", Ask{MinCPUs: 1}},
 	{"-n16 -N1 -O", "oversubscribe", Ask{MinNodes: 1, MaxNodes: 1}},
 	{"-n1 -s -p q", "oversubscribe", Ask{CPUs: 1}},
-	{"-n1 --reservation=res", "reservation", Ask{CPUs: 1, Within: []string{"n0003"}}},
+	{"-n1 --reservation=res", "", Ask{CPUs: 1, Within: []string{"n0003"}}},
 }
 
 var (
@@ -272,7 +272,7 @@ func TestMemory(t *testing.T) {
 			{"-n4 -N2 --mem=4000 --gres=gpu:1", "", Ask{CPUs: 4, MinNodes: 2, MemoryMB: 4000}.GPURange(1, 1)},
 			{"-n4 --mem-per-cpu=900", either, Ask{CPUs: 4, MemoryMB: 900}},
 			{"-n8 -N2 --mem-per-cpu=700", either, Ask{CPUs: 8, MinNodes: 2, MemoryMB: 700}},
-			{"-n1", "memory", Ask{CPUs: 1, MemoryMB: 8000}}, // all of a node's
+			{"-n1", either, Ask{CPUs: 1, MemoryMB: 8000}}, // all of a node's
 		}
 		var ids []uint32
 		together(t, c, func() {
