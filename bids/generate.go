@@ -55,6 +55,8 @@ type Generator struct {
 	draftBid [][]int32 // by draft: the bid of each job in it, or -1
 	flat     flat
 	dear     bool // flat prices are not all 0
+	sprawl   fit.Sprawl
+	spots    []fit.Spot
 }
 
 // Generate fills book with the bids of the variants, which are in queue order.
@@ -224,7 +226,11 @@ func (g *Generator) bidCount(j, k, quota int) {
 	end := len(g.book.Bids) + quota
 	left := func() int { return end - len(g.book.Bids) }
 	sets := g.setsOf(j, k)
-	g.bidAligned(j, k, sets, (quota+1)/2)
+	if s := &g.specs[j]; s.Below != nil && s.Nodes.Max > 1 {
+		g.bidBelow(j, k, sets, (quota+1)/2)
+		sets = g.setsBelow(j, k, sets)
+	}
+	g.bidAligned(j, k, sets, (left()+1)/2)
 	if !g.specs[j].Contiguous {
 		g.bidCombined(j, k, sets, min(left(), max(1, quota/4)))
 	}
@@ -332,6 +338,10 @@ func (g *Generator) addSpans(j, k int, spans []fit.Span, l fit.Layout) {
 // has all its bids, as when it keeps an allocation and there are MaxBidsPerJob drafts.
 func (g *Generator) add(j, from int) int32 {
 	b, segs := g.book, g.book.Segs[from:]
+	if !g.sprawl.Meets(&g.specs[j], segs) {
+		b.Segs = b.Segs[:from]
+		return -1
+	}
 	for i := int(b.JobStart[j]); i < len(b.Bids); i++ {
 		if slices.Equal(b.Allocation(i), segs) {
 			b.Segs = b.Segs[:from]
@@ -365,8 +375,14 @@ func (g *Generator) Describe(a *Variant, segs []nodeset.Segment) Bid { return g.
 func (g *Generator) rate(a *Variant, s *Spec, segs []nodeset.Segment) Bid {
 	gpus := int(fit.LeastGPUs(segs))
 	sets := g.sets(a, s, gpus)
+	if s.Below != nil && g.sprawl.Of(s.Below.Tree, 1, segs) == 1 {
+		sets = g.cutSets(a, s, gpus)
+	}
 	class, blocks := sets.classify(segs)
 	f := preference(s.NodesGiven, class, nodeset.Nodes(segs), g.space.Now.Len(), blocks, len(sets.sets))
+	if s.Below != nil {
+		f = lowerBySprawl(f, g.sprawl.Beyond(s.Below.Tree, segs))
+	}
 	if s.MixedGPUs {
 		f = raiseForMixed(f, segs, s.GPUs.PerNode.Min, s.GPUs.PerNode.Max)
 	} else {

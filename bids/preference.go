@@ -65,3 +65,12 @@ func (a *Variant) lowerByRank(f float64) float64 {
 	}
 	return (f + float64(a.Of-1-a.Rank)) / float64(a.Of)
 }
+
+// sprawls is how many numbers of switches beyond the fewest are told apart.
+const sprawls = 8
+
+// lowerBySprawl shares (0, 1] out evenly among the numbers of switches that a bid is below beyond
+// the fewest: a bid below fewer is preferred.
+func lowerBySprawl(f float64, beyond int) float64 {
+	return (f + float64(sprawls-1-min(beyond, sprawls-1))) / sprawls
+}

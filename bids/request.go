@@ -59,6 +59,12 @@ type Request struct {
 	// account's, those of a licence. They ascend by quota. They are not modified, and must not be
 	// while the request is in use.
 	Charges []Charge
+	// Switches is how many leaf switches the nodes may be below at most (--switches); Within the
+	// level of a switch that they all are below, 1 being that of the leaves; Segment the number of
+	// nodes in which they come, each time below one leaf (--segment, of topology/block): the job
+	// then names its number of nodes, a multiple of it. They demand nothing of a machine without a
+	// topology.
+	Switches, Within, Segment int
 }
 
 // Charge is what an allocation counts against one quota, in a unit that is the quota's own: PerJob,
@@ -101,8 +107,9 @@ func (r *Request) LeastCores() int64 {
 	return int64(max(r.MinNodes, 1)) * int64(r.TasksPerNode)
 }
 
-// Spec is the normal form of the request: what it asks for, with every default filled in. It points
-// to r.Eligible. The error is that of Validate, and the Spec then the zero one.
+// Spec is the normal form of the request: what it asks for, with every default filled in, on a
+// machine without a topology. It points to r.Eligible. The error is that of Validate, and the
+// Spec then the zero one.
 func (r *Request) Spec() (Spec, error) {
 	if f := r.outOfRange(); f != nil {
 		return Spec{}, f
@@ -131,6 +138,9 @@ func (r *Request) Spec() (Spec, error) {
 	if f := r.settleCharges(&s); f != nil {
 		return Spec{}, f
 	}
+	if k := r.Segment; k > 0 && (s.Nodes.Min != s.Nodes.Max || s.Nodes.Min%k != 0) {
+		return Spec{}, &FieldError{"segment", k, "the job has to name its number of nodes, a multiple of it"}
+	}
 	if s.Exact() && s.Nodes.Min == s.Nodes.Max {
 		s.Cores.Total = s.Nodes.Min * s.Cores.PerNode.Min
 	}
@@ -146,6 +156,7 @@ func (r *Request) outOfRange() *FieldError {
 		{"cores", r.Cores, MaxCores}, {"nodes", r.MinNodes, MaxNodes}, {"nodes", r.MaxNodes, MaxNodes},
 		{"tasks_per_node", r.TasksPerNode, MaxCoresPerNode},
 		{"gpus_per_node", r.MinGPUs, MaxGPUsPerNode}, {"gpus_per_node", r.MaxGPUs, MaxGPUsPerNode},
+		{"switches", r.Switches, MaxNodes}, {"within", r.Within, MaxNodes}, {"segment", r.Segment, MaxNodes},
 	} {
 		if f.v < 0 {
 			return &FieldError{f.name, f.v, "must not be negative"}

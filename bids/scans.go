@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -49,6 +50,8 @@ type scanKey struct {
 	crosses, gpus, lo int
 	eligible          *nodeset.Mask
 	uses              *nodeset.Uses
+	// nodesets are cut where the leaf changes; nil: they are not
+	tree *nodeset.Topology
 }
 
 // keyOf is the key of the nodesets that a variant may use with k GPUs a node, s being its Spec.
@@ -61,6 +64,7 @@ type scanCache struct {
 	index map[scanKey]int
 	scans []scan
 	used  int
+	whole []nodeset.Set // scratch
 }
 
 func (c *scanCache) reset() {
@@ -86,6 +90,10 @@ func (c *scanCache) get(k scanKey, t *nodeset.Table) *scan {
 			q.Eligible = *k.eligible
 		}
 		s.sets = t.Scan(s.sets[:0], q)
+		if k.tree != nil {
+			c.whole = append(c.whole[:0], s.sets...)
+			s.sets = fit.Cut(s.sets[:0], t, k.tree, c.whole)
+		}
 		s.bySize = s.bySize[:0]
 		for n := range s.sets {
 			s.bySize = append(s.bySize, int32(n))

@@ -64,6 +64,9 @@ func (c *checker) check(s *Snapshot) error {
 	if err := s.quotaFault(); err != nil {
 		return err
 	}
+	if s.Topology != nil && s.Topology.Len() != s.Nodes.Len() {
+		return fmt.Errorf("topology: it has %d nodes, the machine %d", s.Topology.Len(), s.Nodes.Len())
+	}
 	last, ascending := int64(MaxPriority), true
 	for i, job := range s.Pending {
 		if job == nil {

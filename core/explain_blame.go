@@ -35,9 +35,13 @@ func (e *Explainer) variantsOf(job *Job) []bids.Variant {
 
 // canEverRun is why the machine can never meet a job in any of its ways: what its first lacks.
 func (e *Explainer) canEverRun(job *Job) (err error) {
+	e.normal.read(job)
 	for k := range 1 + len(job.Alternatives) {
 		r, _ := job.Way(k)
 		why := answers.CanEverRun(e.s.Nodes, &r)
+		if why == nil && k < len(e.normal.specs) && e.normal.specs[k].Valid() {
+			why = answers.CanEverRunAs(e.s.Nodes, &e.normal.specs[k])
+		}
 		if why == nil {
 			return nil
 		}
@@ -69,6 +73,7 @@ func (e *inquiry) blame() {
 	}
 	if _, ok := e.fits(e.s.Nodes, e.job); !ok {
 		e.x.Why, e.x.Shortage = NoFit, shortageOf(e.s.Nodes, &e.job.Request)
+		e.x.Shortage = e.shortageBelow(e.x.Shortage)
 		e.blameRunning()
 		return
 	}

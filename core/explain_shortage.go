@@ -13,8 +13,8 @@ import (
 // each among those of the stage before; the first stage with too few is what is short.
 type Shortage struct {
 	// Resource is what is short, named as in a window file: "nodes" (up and
-	// eligible), "gpus_per_node", "cores_per_node", "contiguous", "cores" or a further
-	// resource of the machine.
+	// eligible), "gpus_per_node", "cores_per_node", "contiguous", "cores", "switches" (nodes
+	// below such switches as are demanded) or a further resource of the machine.
 	Resource string
 	// Need and Have are in nodes; if Resource is "cores", in cores.
 	Need, Have int64

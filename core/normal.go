@@ -8,6 +8,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // normal brings the requests of a cycle's jobs into normal form, one job after the other. Specs of
@@ -18,12 +19,14 @@ type normal struct {
 	fault string      // of its first request
 	more  int         // further resources of the machine
 	limit int         // quotas of the snapshot
+	tree  *nodeset.Topology
+	under fit.Belows
 }
 
 // reset begins with another snapshot.
 func (n *normal) reset(s *Snapshot) {
 	n.masks.Reset()
-	n.more, n.limit = s.Nodes.Resources(), len(s.Quotas)
+	n.more, n.limit, n.tree = s.Nodes.Resources(), len(s.Quotas), s.Topology
 }
 
 // read brings the requests of a job into normal form; no more than a job may have.
@@ -36,11 +39,13 @@ func (n *normal) read(job *Job) {
 	if err != nil {
 		n.fault = err.Error()
 	}
+	n.below(&first, &job.Request)
 	n.add(first, &job.Request)
 	for k := range min(len(job.Alternatives), MaxAlternatives) {
 		r := &job.Alternatives[k]
 		spec, _ := r.Spec() // without error, or not valid
 		_ = n.known(&spec)
+		n.below(&spec, r)
 		if r.Eligible == nil {
 			r = &job.Request
 		}
@@ -60,6 +65,13 @@ func (n *normal) known(spec *bids.Spec) error {
 		return fmt.Errorf("charges: %w", err)
 	}
 	return nil
+}
+
+// below fills in what r demands of the machine's topology, if it has one.
+func (n *normal) below(spec *bids.Spec, r *bids.Request) {
+	if n.tree != nil && spec.Valid() {
+		spec.Below = n.under.Of(fit.Below{Tree: n.tree, Switches: int32(r.Switches), Within: int32(r.Within), Segment: int32(r.Segment)})
+	}
 }
 
 // add adds a Spec with the mask of r.

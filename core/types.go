@@ -76,6 +76,11 @@ type Snapshot struct {
 	// Recent is what jobs have asked for in the last hours, or nil: see Demand, which remembers it.
 	// AuctionOptions.KeepHoles looks at it.
 	Recent []Asked
+	// Topology, if not nil, is where the nodes stand: jobs get nodes below as few switches as can
+	// be, of the lowest level that has room, or as their requests demand. No start is given up
+	// for what no request demands. It does not change, and one that stays the same should be the
+	// same from cycle to cycle. Only Auction looks at it.
+	Topology *nodeset.Topology
 	// Pending is the queue, highest priority first; jobs of equal priority are
 	// in the order in which they are to be served. See Snapshot.Validate.
 	Pending []*Job

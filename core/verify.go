@@ -55,6 +55,9 @@ func verify(s *Snapshot, p *Plan) error {
 		if err := CheckAllocation(&asked, d.Segs, s.Nodes.Len()); err != nil {
 			return fmt.Errorf("job %s: %w", job.ID, err)
 		}
+		if err := checkBelow(s.Topology, &asked, d.Segs); err != nil {
+			return fmt.Errorf("job %s: %w", job.ID, err)
+		}
 		if !slices.Equal(d.Uses, asked.Uses) {
 			return fmt.Errorf("job %s: it uses %v instead of %v", job.ID, d.Uses, asked.Uses)
 		}

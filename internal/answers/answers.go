@@ -18,6 +18,7 @@ type Cache struct {
 	idle    *nodeset.Table // nil until blocks are asked for
 	placer  fit.Placer
 	limited fit.Limited
+	asked   fit.Spec
 	segs    []nodeset.Segment
 	uses    fit.Masks // further resources of requests without a mask
 }
@@ -66,7 +67,7 @@ func (c *Cache) Never(s *fit.Spec) string {
 	known, key := c.why.of(s), c.key(s)
 	why, ok := known[key]
 	if !ok {
-		if _, err := c.machine.fewestNodes(s); err != nil {
+		if err := c.machine.canEverRun(s); err != nil {
 			why = err.Error()
 		}
 		known[key] = why
@@ -77,6 +78,9 @@ func (c *Cache) Never(s *fit.Spec) string {
 // key is s as answers know it: that of a request without a mask outlasts the cycle.
 func (c *Cache) key(s *fit.Spec) fit.Spec {
 	key := *s
+	if !s.Demands() {
+		key.Below = nil // it makes no difference
+	}
 	if s.Eligible == nil && s.Uses != nil {
 		key.Uses = c.uses.CopyOf(s.Uses)
 	}
@@ -92,6 +96,8 @@ func (c *Cache) FewestBlocks(t *nodeset.Table, s *fit.Spec) int {
 		if c.idle == nil {
 			c.idle = Idle(t)
 		}
+		c.asked = key // not on the stack
+		s = &c.asked
 		if c.segs, ok = c.placer.Place(c.segs[:0], c.limited.Of(c.idle, s), s, s.GPUs.PerNode.Min); ok {
 			n = nodeset.Blocks(c.segs)
 		}

@@ -105,6 +105,14 @@ func (m *Machine) CanEverRun(r *bids.Request) error {
 	return err
 }
 
+// canEverRun is CanEverRun for a valid Spec, which may demand something of a topology.
+func (m *Machine) canEverRun(s *fit.Spec) error {
+	if _, err := m.fewestNodes(s); err != nil {
+		return err
+	}
+	return m.fitsBelow(s)
+}
+
 // FewestNodes is the least number of nodes that r can be given if nothing
 // runs and all nodes are up: what the packing factor (ipsched, section VI)
 // compares with. It fails as CanEverRun does. Time is linear in the nodes for

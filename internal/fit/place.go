@@ -18,15 +18,19 @@ type Placer struct {
 	spans   []Span
 	pieces  []piece
 	counts  []int32
-	prices  *Prices       // of nodes; nil: none
-	ranking []nodeset.Set // scratch
-	limit   int64         // seconds for which the job is placed
+	prices  *Prices        // of nodes; nil: none
+	ranking []nodeset.Set  // scratch
+	limit   int64          // seconds for which the job is placed
+	table   *nodeset.Table // of the last search below switches
+	tree    tree
 }
 
 // Place appends to dst an allocation for s on t with gpus GPUs on each node and reports whether
 // there is one. It fails only if none exists, and if the blocks that it prefers are more than s may
 // have; those are the fewest or nearly so. Among several it prefers, in this order, the contiguous
-// run in the tightest nodeset, the fewest nodesets, and single nodes with most free cores.
+// run in the tightest nodeset, the fewest nodesets, and single nodes with most free cores. Where
+// there is a tree of switches it first looks below the lowest and tightest switch that has room; a
+// job that may be below several leaves, but not any number, may be missed if nodes differ.
 func (p *Placer) Place(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gpus int) ([]nodeset.Segment, bool) {
 	if !s.Valid() {
 		return dst, false
@@ -43,6 +47,16 @@ func (p *Placer) PlaceAs(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gpus 
 	if !s.NodesGiven && l == Level {
 		l = PackUp // type 1 asks for as few nodes as possible
 	}
+	if s.Below != nil && (s.Nodes.Max > 1 || s.Demands()) {
+		if p.mayHold(s) {
+			if dst, ok := p.below(dst, t, s, l, gpus); ok {
+				return dst, true
+			}
+		}
+		if s.Demands() {
+			return dst, false
+		}
+	}
 	if p.prices.Priced(s) {
 		n, ok := p.cheapest(s, t, gpus)
 		if !ok {
@@ -51,6 +65,11 @@ func (p *Placer) PlaceAs(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gpus 
 		p.spans = append(p.spans[:0], Span{n, n})
 		return p.Spread(dst, t, s, p.spans, l, gpus), true
 	}
+	return p.placeOn(dst, t, s, l, gpus)
+}
+
+// placeOn is PlaceAs on the nodesets of p.sets.
+func (p *Placer) placeOn(dst []nodeset.Segment, t *nodeset.Table, s *Spec, l Layout, gpus int) ([]nodeset.Segment, bool) {
 	if sp, ok := p.tightest(s, t); ok {
 		p.spans = append(p.spans[:0], sp)
 		return p.Spread(dst, t, s, p.spans, l, gpus), true

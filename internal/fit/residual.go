@@ -160,9 +160,10 @@ func (r *Residual) TakeGPUs(want *Spec, segs []nodeset.Segment, crosses, more in
 }
 
 // resize gives s the length n and keeps the memory of elements beyond a former length.
-func resize(s []nodeset.Table, n int) []nodeset.Table {
+func resize[T any](s []T, n int) []T {
 	for cap(s) < n {
-		s = append(s[:cap(s)], nodeset.Table{})
+		var zero T
+		s = append(s[:cap(s)], zero)
 	}
 	return s[:n]
 }

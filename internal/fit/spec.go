@@ -35,6 +35,9 @@ type Spec struct {
 	Uses *nodeset.Uses
 	// Charges is what is counted against quotas; nil means nothing.
 	Charges *Charges
+	// Below is where the machine's nodes stand, and what is demanded of that; nil: it does not
+	// count.
+	Below *Below
 }
 
 // Range is from Min to Max, both included.

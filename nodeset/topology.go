@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package nodeset
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Switch is one switch of a [Topology], or a block of nodes, a rack, a row: whatever holds nodes
+// that are near each other.
+type Switch struct {
+	Name string
+	// Parent is the index of the switch above, -1 for none.
+	Parent int
+	// Nodes are the nodes of a leaf; a switch with others below it has none of its own.
+	Nodes Mask
+}
+
+// Topology is where the nodes of a machine stand: trees of switches, of any depth. Level 1 are the
+// leaves, which have the nodes. A switch is one level above the highest below it. Of each level a
+// node has one switch: the highest above it, up to that level. A node that no leaf has is a leaf by
+// itself. A Topology does not change, and any number of goroutines may use it.
+type Topology struct {
+	nodes  int
+	runs   []int32 // by node: the last node of the run of nodes of its leaf
+	levels []level // [0]: the leaves
+}
+
+// level is one level of a Topology. Its switches are numbered from 0.
+type level struct {
+	of    []int32  // by node: its switch
+	up    []int32  // by switch: that of the next level; nil at the top
+	names []string // by switch
+	size  []int32  // by switch: its nodes
+	most  []int32  // [k]: nodes of the k largest switches
+}
+
+// NewTopology makes the topology of a machine of so many nodes. The error names the first switch at
+// fault: a node that there is not or that two leaves have, nodes of a switch that is no leaf, a
+// parent that there is not, or switches in a circle.
+func NewTopology(nodes int, switches []Switch) (*Topology, error) {
+	heights, err := heightsOf(switches)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := leavesOf(nodes, switches, heights)
+	if err != nil {
+		return nil, err
+	}
+	t := &Topology{nodes: nodes}
+	top := 1
+	for _, h := range heights {
+		top = max(top, h)
+	}
+	at := slices.Clone(leaf) // by node: its switch of this level, or less than 0
+	for h := 1; h <= top; h++ {
+		for n, s := range at {
+			for s >= 0 && switches[s].Parent >= 0 && heights[switches[s].Parent] <= h {
+				s = int32(switches[s].Parent)
+			}
+			at[n] = s
+		}
+		t.addLevel(at, switches)
+	}
+	t.runs = runsOf(t.levels[0].of)
+	return t, nil
+}
+
+// heightsOf is the level of each switch.
+func heightsOf(switches []Switch) ([]int, error) {
+	heights := make([]int, len(switches))
+	for i := range switches {
+		s, height := i, 1
+		for {
+			heights[s] = max(heights[s], height)
+			p := switches[s].Parent
+			if p == -1 {
+				break
+			}
+			if p < -1 || p >= len(switches) {
+				return nil, fmt.Errorf("switch %s: parent %d of %d switches", switches[s].Name, p, len(switches))
+			}
+			if height++; height > len(switches) {
+				return nil, fmt.Errorf("switch %s is below itself", switches[i].Name)
+			}
+			s = p
+		}
+	}
+	return heights, nil
+}
+
+// leavesOf is the leaf of each node, -1 where it has none.
+func leavesOf(nodes int, switches []Switch, heights []int) ([]int32, error) {
+	leaf := make([]int32, nodes)
+	for n := range leaf {
+		leaf[n] = -1
+	}
+	for i := range switches {
+		s := &switches[i]
+		for n := range 64 * len(s.Nodes) {
+			switch {
+			case !s.Nodes.Has(n):
+			case n >= nodes:
+				return nil, fmt.Errorf("switch %s: node %d of %d", s.Name, n, nodes)
+			case heights[i] > 1:
+				return nil, fmt.Errorf("switch %s has nodes of its own, and switches below it", s.Name)
+			case leaf[n] >= 0:
+				return nil, fmt.Errorf("switch %s: node %d is below %s already", s.Name, n, switches[leaf[n]].Name)
+			default:
+				leaf[n] = int32(i)
+			}
+		}
+	}
+	return leaf, nil
+}
+
+// addLevel adds a level: at is the switch of each node, less than 0 for nodes without. Switches are
+// numbered in the order of their first nodes.
+func (t *Topology) addLevel(at []int32, switches []Switch) {
+	l := level{of: make([]int32, len(at)), most: []int32{0}}
+	known := make(map[int32]int32)
+	for n, s := range at {
+		k, ok := known[s]
+		if !ok || s < 0 {
+			k = int32(len(l.size))
+			known[s] = k
+			l.size = append(l.size, 0)
+			if s < 0 {
+				l.names = append(l.names, "")
+			} else {
+				l.names = append(l.names, switches[s].Name)
+			}
+		}
+		l.of[n] = k
+		l.size[k]++
+	}
+	sorted := slices.SortedFunc(slices.Values(l.size), func(a, b int32) int { return cmp.Compare(b, a) })
+	for k, size := range sorted {
+		l.most = append(l.most, l.most[k]+size)
+	}
+	if h := len(t.levels); h > 0 {
+		below := &t.levels[h-1]
+		below.up = make([]int32, len(below.size))
+		for n, s := range below.of {
+			below.up[s] = l.of[n]
+		}
+	}
+	t.levels = append(t.levels, l)
+}
+
+// runsOf is, of each node, the last node of the run of nodes of its leaf.
+func runsOf(leaf []int32) []int32 {
+	runs := make([]int32, len(leaf))
+	for n := len(leaf) - 1; n >= 0; n-- {
+		runs[n] = int32(n)
+		if n+1 < len(leaf) && leaf[n+1] == leaf[n] {
+			runs[n] = runs[n+1]
+		}
+	}
+	return runs
+}
+
+// Len is the number of nodes.
+func (t *Topology) Len() int { return t.nodes }
+
+// Levels is the number of levels: at least 1.
+func (t *Topology) Levels() int { return len(t.levels) }
+
+// Switches is the number of switches of a level, nodes without a leaf included.
+func (t *Topology) Switches(level int) int { return len(t.levels[level-1].size) }
+
+// SwitchOf is the switch of a level above each node. The slice is the Topology's.
+func (t *Topology) SwitchOf(level int) []int32 { return t.levels[level-1].of }
+
+// Name is the name of a switch of a level, empty for a node without a leaf.
+func (t *Topology) Name(level, s int) string { return t.levels[level-1].names[s] }
+
+// Size is the number of nodes below a switch of a level.
+func (t *Topology) Size(level, s int) int { return int(t.levels[level-1].size[s]) }
+
+// Above is the switch of level+1 above each one of a level, nil at the top. The slice is the
+// Topology's.
+func (t *Topology) Above(level int) []int32 { return t.levels[level-1].up }
+
+// RunEnds is, of each node, the last node of the run of nodes of its leaf. The slice is the
+// Topology's.
+func (t *Topology) RunEnds() []int32 { return t.runs }
+
+// Fewest is how many switches of a level so many nodes are below at least.
+func (t *Topology) Fewest(level, nodes int) int {
+	k, _ := slices.BinarySearch(t.levels[level-1].most, int32(nodes))
+	return k
+}
