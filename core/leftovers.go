@@ -215,7 +215,7 @@ func (f *leftovers) fillBeyondAs(s *Snapshot, job *Job, spec bids.Spec, d *Decis
 	if f.failed[key] {
 		return 0, nil
 	}
-	spec.Blocks = f.in.window.blocksOf(s, &spec)
+	spec.Blocks = int32(f.in.window.blocksOf(s, &spec))
 	v := bids.Variant{Spec: spec, Priority: max(job.Priority, 1), Crosses: f.in.reservations.crosses(s, job)}
 	if worth, err = f.fill(job, &v, d, p); err == nil && !d.Start {
 		f.failed[key] = true

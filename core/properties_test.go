@@ -383,7 +383,7 @@ func TestNothingIsLeftLying(t *testing.T) {
 				together = nodeset.Blocks(idle)
 			}
 			spec := requests.Spec(&job.Request)
-			spec.Blocks = together
+			spec.Blocks = int32(together)
 			_, ok := new(fit.Placer).Place(nil, a.awards.left.rest.View(crosses), &spec, job.MinGPUs)
 			require.False(t, ok, "job %s has room: %s", job.ID, d.Reason)
 		}

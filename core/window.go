@@ -134,7 +134,7 @@ func (w *window) addVariants(s *Snapshot, job *Job) {
 			continue
 		}
 		spec.Contiguous = spec.Contiguous || w.opts.ContiguousOnly
-		spec.Blocks = w.blocksOf(s, &spec)
+		spec.Blocks = int32(w.blocksOf(s, &spec))
 		if slices.ContainsFunc(w.variants[from:], func(v bids.Variant) bool { return v.Spec == spec }) {
 			continue
 		}
@@ -145,7 +145,7 @@ func (w *window) addVariants(s *Snapshot, job *Job) {
 		}
 		preferred, ok := w.prefer.first(job, &spec)
 		if ok && (offer == nil || job.Prefer != nil || allIn(preferred.Mask(), offer)) {
-			preferred.Blocks = w.blocksOf(s, &preferred)
+			preferred.Blocks = int32(w.blocksOf(s, &preferred))
 			w.addVariant(preferred, job, from, way{of.job, of.alternative, true})
 			if job.Prefer == nil {
 				w.variants[len(w.variants)-1].Offer, offer = offer, nil

@@ -63,7 +63,7 @@ func (s *Spec) together(spans []Span) bool {
 			blocks++
 		}
 	}
-	return blocks <= s.Blocks && (blocks == 1 || !s.near() || s.within(spans))
+	return blocks <= int(s.Blocks) && (blocks == 1 || !s.near() || s.within(spans))
 }
 
 // piece is a run of nodes that may each give the job as much.

@@ -14,7 +14,8 @@ import (
 
 // Spec is the normal form of a request: every default is filled in, and what follows from other
 // fields is said. Within a window, equal Specs are those that ask for the same (see [Masks]). The
-// zero Spec is of no valid request.
+// zero Spec is of no valid request. Maps allocate for keys of more than 128 bytes: with what is
+// counted beside a Spec in package core these are 128.
 type Spec struct {
 	// Nodes is how many nodes an allocation has.
 	Nodes Range
@@ -28,7 +29,7 @@ type Spec struct {
 	NodesGiven bool
 	// Blocks is how many blocks of consecutive nodes there may be; 0: any number. Two blocks lie
 	// near each other: see MaxReach.
-	Blocks int
+	Blocks int32
 	// Eligible are the nodes that may be used; nil means all.
 	Eligible *nodeset.Mask
 	// Uses is what is taken of further resources; nil means nothing.

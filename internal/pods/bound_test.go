@@ -20,8 +20,8 @@ import (
 // No policy that never refuses a pod that fits, in batches of window or of what divides it, gives
 // out more than bound. It is in thousandths of GPUs. The proof, with one request r for a share:
 //
-// Let the first pod that asks for r and is dropped be of the arrivals from to to, a window. Those of
-// r before from have all been placed. Once the window is decided, no GPU has r's share idle on a
+// Let the first pod that asks for r and is dropped be of the arrivals from to to, a window. Those
+// of r before from have all been placed. Once the window is decided, no GPU has r's share idle on a
 // node with the cores and the memory for r, and that stays so. So what a GPU holds in the end came
 // in two stages: before to, until less than r's share is idle, and then what is smaller; or before
 // to anything, and then only pods that ask for fewer cores or less memory than r. Cores, memory,

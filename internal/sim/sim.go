@@ -57,8 +57,8 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// Resource is a further resource of a machine: its name, and what each node has of it, by node, 0 to
-// nodeset.MaxAmount.
+// Resource is a further resource of a machine: its name, and what each node has of it, by node, 0
+// to nodeset.MaxAmount.
 type Resource struct {
 	Name  string
 	Total []int64
