@@ -92,3 +92,17 @@ func BenchmarkResources(b *testing.B) {
 		})
 	}
 }
+
+// The same window without a topology, and below ever more leaves.
+func BenchmarkTree(b *testing.B) {
+	for _, leaves := range []int{0, 8, 32, 128} {
+		b.Run(fmt.Sprintf("N=1024/J=200/leaves=%d", leaves), func(b *testing.B) {
+			w, err := NewWindow(1024, 200, 1)
+			require.NoError(b, err)
+			require.NoError(b, w.AddTree(leaves))
+			s, err := Cycle(w)
+			require.NoError(b, err)
+			measure(b, s)
+		})
+	}
+}

@@ -182,7 +182,11 @@ func Cycle(w *Window) (Stage, error) {
 		},
 		Check: func() error { return checkPlan(w, &p) },
 		Sizes: func() []Size {
-			return []Size{{"solver's work", int(p.Stats.Work)}, {"started", started(&p)}, {"gap‰", gap(&p)}}
+			sizes := []Size{{"solver's work", int(p.Stats.Work)}, {"started", started(&p)}, {"gap‰", gap(&p)}}
+			if tree := w.Snapshot.Topology; tree != nil {
+				sizes = append(sizes, Size{"leaves a 100 jobs", leavesAJob(tree, &p)})
+			}
+			return sizes
 		},
 	}, nil
 }

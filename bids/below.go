@@ -40,7 +40,8 @@ func (g *Generator) bidBelow(j, k int, sets *scan, quota int) {
 func (g *Generator) setsBelow(j, k int, sets *scan) *scan {
 	s := &g.specs[j]
 	cut := g.cutSets(&g.variants[j], s, k)
-	if slices.ContainsFunc(cut.bySize[cut.firstWith(int64(s.Cores.Total)):], func(i int32) bool { return cut.sets[i].Len() >= s.Nodes.Min }) {
+	large := cut.bySize[cut.firstWith(int64(s.Cores.Total)):]
+	if slices.ContainsFunc(large, func(i int32) bool { return cut.sets[i].Len() >= s.Nodes.Min }) {
 		return cut
 	}
 	return sets

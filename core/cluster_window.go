@@ -146,7 +146,8 @@ func (w *scratch) waitingJob(job *Job) (out format.Job, err error) {
 func (w *scratch) request(r *bids.Request) (format.Request, error) {
 	out := format.Request{Cores: r.Cores, Nodes: format.Range{Low: r.MinNodes, High: r.MaxNodes},
 		TasksPerNode: r.TasksPerNode, GPUs: format.Range{Low: r.MinGPUs, High: r.MaxGPUs},
-		Contiguous: r.Contiguous, Uses: w.usesOf(r.Uses)}
+		Contiguous: r.Contiguous, Uses: w.usesOf(r.Uses),
+		Switches: r.Switches, Within: r.Within, Segment: r.Segment}
 	if r.MixedGPUs {
 		uniform := false
 		out.GPUsUniform = &uniform

@@ -18,7 +18,7 @@ type Suggestion struct {
 	// Changes are what differs.
 	Changes []Change
 	// Size is the sum of the changes, each relative to what was asked for: 0.25 for
-	// 6 nodes instead of 8. Giving up contiguity counts 0.5.
+	// 6 nodes instead of 8. Giving up contiguity, or a demand of switches, counts 0.5.
 	Size float64
 	// Smallest says that each of the changes by one less, the rest as suggested, has
 	// been tried or ruled out. Starts are not monotone, so it does not say that no
@@ -54,6 +54,9 @@ func (e *inquiry) dimensions() []dimension {
 	}
 	if e.asked(e.job).Contiguous && e.job.Contiguous {
 		add(1, func(j *Job, steps int64) { j.Contiguous = steps == 0 }, "contiguous")
+	}
+	if j := e.job; j.Switches+j.Within+j.Segment > 0 && e.s.Topology != nil {
+		add(1, anywhere, "switches", "within", "segment")
 	}
 	d = append(d, e.shorter()...)
 	add(e.job.MinGPUs, fewerGPUs, "gpus_per_node")
@@ -115,6 +118,13 @@ func narrow(j *Job, n int) {
 	j.MinNodes = min(j.MinNodes, n)
 }
 
+// anywhere demands nothing of switches any more, if steps is not 0.
+func anywhere(j *Job, steps int64) {
+	if steps > 0 {
+		j.Switches, j.Within, j.Segment = 0, 0, 0
+	}
+}
+
 // fewerGPUs asks for fewer GPUs on each node, exactly if the job gave a number.
 func fewerGPUs(j *Job, steps int64) {
 	if j.MaxGPUs == j.MinGPUs {
@@ -173,6 +183,12 @@ func changes(t *nodeset.Table, a, b *Job) (list []Change, size float64) {
 		add(field, fmt.Sprint(from), fmt.Sprint(to), relative(from, to))
 	}
 	add("contiguous", fmt.Sprint(a.Contiguous), fmt.Sprint(b.Contiguous), 0.5)
+	for _, x := range [...]struct {
+		field    string
+		from, to int
+	}{{"switches", a.Switches, b.Switches}, {"within", a.Within, b.Within}, {"segment", a.Segment, b.Segment}} {
+		add(x.field, fmt.Sprint(x.from), fmt.Sprint(x.to), 0.5)
+	}
 	count("time_limit_s", a.TimeLimit, b.TimeLimit)
 	add("gpus_per_node", span(a.MinGPUs, max(a.MinGPUs, a.MaxGPUs)), span(b.MinGPUs, max(b.MinGPUs, b.MaxGPUs)),
 		max(relative(int64(a.MinGPUs), int64(b.MinGPUs)), relative(int64(a.MaxGPUs), int64(b.MaxGPUs))))

@@ -91,6 +91,9 @@ func TestWindowKeepsLeavesWhole(t *testing.T) {
 
 // What no leaves can hold waits, and is told why; what they can hold one day has a place kept.
 func TestDemandsOfSwitches(t *testing.T) {
+	busy := func(n int32, cores uint16) []nodeset.Segment {
+		return []nodeset.Segment{{First: n, Last: n, Cores: cores}}
+	}
 	demand := func(nodes int, change func(*Job)) *Job {
 		job := wholeNodes("a", 9, nodes)
 		change(job)
@@ -102,15 +105,19 @@ func TestDemandsOfSwitches(t *testing.T) {
 		on   []int
 		why  string
 	}{
-		"one leaf":       {demand(4, func(j *Job) { j.Switches = 1 }), []nodeset.Segment{{First: 2, Last: 2, Cores: 8}}, []int{4, 5, 6, 7}, ""},
-		"no leaf free":   {demand(4, func(j *Job) { j.Switches = 1 }), []nodeset.Segment{{First: 3, Last: 4, Cores: 8}}, nil, reasonNoNodes},
-		"within a leaf":  {demand(3, func(j *Job) { j.Within = 1 }), []nodeset.Segment{{First: 0, Last: 1, Cores: 8}}, []int{4, 5, 6}, ""},
-		"segments":       {demand(4, func(j *Job) { j.Segment = 2 }), []nodeset.Segment{{First: 0, Last: 0, Cores: 8}, {First: 7, Last: 7, Cores: 1}}, []int{1, 2, 4, 5}, ""},
-		"never":          {demand(5, func(j *Job) { j.Switches = 1 }), nil, nil, never + "needs 5 nodes below one leaf switch, there are 4 at most"},
-		"never within":   {demand(5, func(j *Job) { j.Within = 1 }), nil, nil, never + "needs 5 nodes below one switch of level 1, there are 4 at most"},
+		"one leaf":      {demand(4, func(j *Job) { j.Switches = 1 }), busy(2, 8), []int{4, 5, 6, 7}, ""},
+		"no leaf free":  {demand(4, func(j *Job) { j.Switches = 1 }), append(busy(3, 8), busy(4, 8)...), nil, reasonNoNodes},
+		"within a leaf": {demand(3, func(j *Job) { j.Within = 1 }), append(busy(0, 8), busy(1, 8)...), []int{4, 5, 6}, ""},
+		"segments":      {demand(4, func(j *Job) { j.Segment = 2 }), append(busy(0, 8), busy(7, 1)...), []int{1, 2, 4, 5}, ""},
+		"never": {demand(5, func(j *Job) { j.Switches = 1 }), nil, nil,
+			never + "needs 5 nodes below one leaf switch, there are 4 at most"},
+		"never within": {demand(5, func(j *Job) { j.Within = 1 }), nil, nil,
+			never + "needs 5 nodes below one switch of level 1, there are 4 at most"},
 		"never segments": {demand(6, func(j *Job) { j.Segment = 3 }), nil, []int{0, 1, 2, 4, 5, 6}, ""},
-		"too long":       {demand(5, func(j *Job) { j.Segment = 5 }), nil, nil, never + "needs 5 nodes in segments of 5, there are 0 at most"},
-		"odd segment":    {demand(5, func(j *Job) { j.Segment = 2 }), nil, nil, "segment: 2: the job has to name its number of nodes, a multiple of it"},
+		"too long": {demand(5, func(j *Job) { j.Segment = 5 }), nil, nil,
+			never + "needs 5 nodes in segments of 5, there are 0 at most"},
+		"odd segment": {demand(5, func(j *Job) { j.Segment = 2 }), nil, nil,
+			"segment: 2: the job has to name its number of nodes, a multiple of it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := onLeaves(t, []*Job{x.job}, 4, 4)

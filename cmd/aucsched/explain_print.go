@@ -122,6 +122,9 @@ func shortage(s *window.Shortage) string {
 		return fmt.Sprintf("needs %s, at most %d %s where it could be (%s with %s)",
 			plural(s.Need, "core"), s.Have, why, plural(int64(nodes), "node"), node)
 	}
+	if s.Resource == "switches" {
+		return fmt.Sprintf("needs %s with %s below such switches as it demands, at most %d are", need, node, s.Have)
+	}
 	return fmt.Sprintf("needs %s with %s, %d of %d have the %s", need, node, s.Have, s.Eligible, s.Resource)
 }
 

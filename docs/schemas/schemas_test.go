@@ -69,6 +69,7 @@ func TestSchemasHaveTheFields(t *testing.T) {
 	}{
 		{"window", "", format.Window{}, false, nil},
 		{"window", "node", format.Node{}, false, nil},
+		{"window", "switch", format.Switch{}, false, nil},
 		{"window", "running", format.Running{}, false, nil},
 		{"window", "job", format.Job{}, false, nil},
 		{"window", "request", format.Request{}, false, nil},

@@ -51,6 +51,7 @@ func (p *parser) alternatives(what string, text json.RawMessage) (list []bids.Re
 func request(j *format.Request) (bids.Request, error) {
 	r := bids.Request{Cores: j.Cores, TasksPerNode: j.TasksPerNode, Contiguous: j.Contiguous,
 		MinNodes: j.Nodes.Low, MaxNodes: j.Nodes.High, MinGPUs: j.GPUs.Low, MaxGPUs: j.GPUs.High,
-		MixedGPUs: j.GPUsUniform != nil && !*j.GPUsUniform}
+		MixedGPUs: j.GPUsUniform != nil && !*j.GPUsUniform,
+		Switches:  j.Switches, Within: j.Within, Segment: j.Segment}
 	return r, r.Validate()
 }

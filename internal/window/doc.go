@@ -57,6 +57,15 @@
 //	{"id": "J6", "priority": 5, "cores": 16,
 //	 "charges": {"AssocGrpCpuLimit of account x": {"per_core": 1}}}
 //
+// "switches" are where the nodes stand, as in Slurm's topology.conf: racks, blocks or switches, of
+// which leaves have nodes and others switches below them. Auctions lay jobs below as few as can be.
+// A job demands to be below so many leaves at most ("switches"), below one switch of a level
+// ("within", 1 for a leaf), or in segments of so many nodes of one leaf each ("segment"):
+//
+//	{"switches": [{"name": "s1", "nodes": "n[1-512]"}, {"name": "s2", "nodes": "n[513-1024]"},
+//	              {"name": "root", "switches": "s[1-2]"}],
+//	 "jobs": [{"id": "J7", "priority": 4, "nodes": 16, "tasks_per_node": 8, "switches": 1}]}
+//
 // A job may have alternatives, at most 8 further requests, each complete by itself, of which
 // the first is liked best:
 //

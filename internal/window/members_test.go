@@ -23,7 +23,7 @@ func TestReadFieldErrors(t *testing.T) {
 		{`"x"`, `w.json:1: a window is an object: expected "{", found a text`},
 		{"[]", `w.json:1: a window is an object: expected "{", found "["`},
 		{`{"nodes":true}`, `w.json:1: "nodes" is a list: expected "[", found true`},
-		{`{"node":[]}`, `w.json:1: unknown field "node": nodes, jobs, running and quotas are known; did you mean "nodes"?`},
+		{`{"node":[]}`, `w.json:1: unknown field "node": nodes, switches, jobs, running and quotas are known; did you mean "nodes"?`},
 		{`{"nodes":[null]}`, `w.json:1: nodes[0]: expected an object, found null`},
 		{"\xff\xfe{\x00}\x00", "w.json:1: the text is in UTF-16: save it as UTF-8"},
 		{"{\x00}\x00", "w.json:1: the text is in UTF-16: save it as UTF-8"},

@@ -17,6 +17,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/bom"
 	"github.com/aucsched/aucsched/internal/nearest"
+	"github.com/aucsched/aucsched/internal/switches"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -68,9 +69,11 @@ type parser struct {
 	jobs     map[string]bool // ids
 	running  []core.Running
 	held     []struct{ cores, gpus int } // by running jobs, by node
-	deferred []located                   // running jobs, read before the nodes they name
-	masks    []mask                      // lists of nodes of waiting jobs, likewise
-	fields   map[reflect.Type][]string   // names that an element's type knows
+	switches []switches.Line
+	lines    []located                 // of these
+	deferred []located                 // running jobs, read before the nodes they name
+	masks    []mask                    // lists of nodes of waiting jobs, likewise
+	fields   map[reflect.Type][]string // names that an element's type knows
 	// scratch: names of the fields of the objects that are open
 	seen []string
 
@@ -114,10 +117,10 @@ func (p *parser) document() error {
 		}
 		seen[k] = true
 		read, ok := map[string]func(int, json.RawMessage) error{
-			"nodes": p.node, "jobs": p.job, "running": p.deferRunning, "quotas": p.quota}[k]
+			"nodes": p.node, "switches": p.aSwitch, "jobs": p.job, "running": p.deferRunning, "quotas": p.quota}[k]
 		if !ok {
-			known := []string{"nodes", "jobs", "running", "quotas"}
-			return p.fail("unknown field %q: nodes, jobs, running and quotas are known%s", k, nearest.Hint(k, known))
+			known := []string{"nodes", "switches", "jobs", "running", "quotas"}
+			return p.fail("unknown field %q: nodes, switches, jobs, running and quotas are known%s", k, nearest.Hint(k, known))
 		}
 		if err := p.array(d, k, read); err != nil {
 			return err
@@ -227,6 +230,9 @@ func (p *parser) window() (*Window, error) {
 	}
 	w := &Window{Names: p.names}
 	w.Snapshot = core.Snapshot{Nodes: t, Tiers: tiersOf(p.weight), Quotas: p.quotas, Pending: p.queue, Running: p.running}
+	if w.Snapshot.Topology, err = p.topology(); err != nil {
+		return nil, err
+	}
 	core.SortQueue(w.Snapshot.Pending)
 	return w, nil
 }

@@ -20,9 +20,11 @@ const (
 
 // Window is a whole file.
 type Window struct {
-	Nodes   []Node    `json:"nodes"`
-	Running []Running `json:"running,omitempty"`
-	Jobs    []Job     `json:"jobs"`
+	Nodes []Node `json:"nodes"`
+	// Switches are where the nodes stand; none: that is not known.
+	Switches []Switch  `json:"switches,omitempty"`
+	Running  []Running `json:"running,omitempty"`
+	Jobs     []Job     `json:"jobs"`
 	// Quotas bound what jobs take together.
 	Quotas []Quota `json:"quotas,omitempty"`
 }
@@ -39,6 +41,13 @@ type Node struct {
 	// Resources are further ones, and FreeResources what is free of them.
 	Resources     Amounts `json:"resources,omitempty"`
 	FreeResources Amounts `json:"free_resources,omitempty"`
+}
+
+// Switch is a switch, a rack or a block: a leaf has Nodes, others have Switches below them.
+type Switch struct {
+	Name     string `json:"name"`
+	Nodes    string `json:"nodes,omitempty"`
+	Switches string `json:"switches,omitempty"`
 }
 
 // Job is a waiting job.
@@ -62,6 +71,10 @@ type Request struct {
 	GPUs         Range `json:"gpus_per_node,omitzero"`
 	GPUsUniform  *bool `json:"gpus_uniform,omitempty"`
 	Contiguous   bool  `json:"contiguous,omitempty"`
+	// Switches, Within and Segment are what is demanded of the switches above the nodes.
+	Switches int `json:"switches,omitempty"`
+	Within   int `json:"within,omitempty"`
+	Segment  int `json:"segment,omitempty"`
 	// Eligible are the nodes that may be used: absent for all, empty for none.
 	Eligible *string `json:"eligible,omitempty"`
 	Uses     Uses    `json:"uses,omitempty"`
