@@ -138,7 +138,7 @@ func (r *Request) Spec() (Spec, error) {
 	if f := r.settleCharges(&s); f != nil {
 		return Spec{}, f
 	}
-	if k := r.Segment; k > 0 && (s.Nodes.Min != s.Nodes.Max || s.Nodes.Min%k != 0) {
+	if k := r.Segment; k > 1 && (s.Nodes.Min != s.Nodes.Max || s.Nodes.Min%k != 0) {
 		return Spec{}, &FieldError{"segment", k, "the job has to name its number of nodes, a multiple of it"}
 	}
 	if s.Exact() && s.Nodes.Min == s.Nodes.Max {

@@ -46,8 +46,8 @@
 extern "C" {
 #endif
 
-/* Raised whenever a structure, a code or a meaning below changes. 6: quotas. */
-#define AUCSCHED_ABI 6
+/* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches. */
+#define AUCSCHED_ABI 7
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -72,6 +72,8 @@ extern "C" {
 #define AUCSCHED_MAX_CHARGE ((uint64_t) 1 << 40) /* of what is left of a quota, and of each number of a charge */
 #define AUCSCHED_NO_LIMIT UINT32_MAX /* a job without a time limit */
 #define AUCSCHED_NO_JOB UINT32_MAX /* no index of a job */
+#define AUCSCHED_NO_SWITCH UINT32_MAX /* no index of a switch */
+#define AUCSCHED_ROOT UINT16_MAX /* a level of switches above all others */
 
 /* A node, by its index in the array: neighbours in the array are neighbours in the
  * machine, which is what contiguous means. */
@@ -115,6 +117,20 @@ struct aucsched_job {
 	uint8_t reserved;        /* 0 */
 	int32_t mask;            /* index of the mask of nodes that the job may use; -1: all */
 	uint32_t waited;         /* seconds for which it could have started already; settings with a patience go by it */
+	uint32_t switches;       /* its nodes are below so many leaf switches at most; 0: any number */
+	uint16_t within;         /* its nodes are below one switch of this level: 1 a leaf, AUCSCHED_ROOT a root; 0: any */
+	uint16_t segment;        /* its nodes come in so many below one leaf each; 0, 1: any; else the number of nodes is
+	                          * fixed, and a multiple. All three hold for its alternatives, and demand
+	                          * nothing without input.switches. */
+};
+
+/*
+ * A switch, block or rack: where nodes stand. Level 1 are those with nodes, the leaves; others are one level above
+ * the highest below them. The auctions lay jobs below as few as can be, and give up no start for that.
+ */
+struct aucsched_switch {
+	uint32_t parent;   /* index in input.switches, AUCSCHED_NO_SWITCH for none */
+	uint32_t reserved; /* 0 */
 };
 
 /* Another request of a job, whole, that it would start with as well: bids for all of its
@@ -234,6 +250,10 @@ struct aucsched_input {
 	const struct aucsched_charge *job_charges;         /* of jobs */
 	const struct aucsched_charge *alternative_charges; /* of alternatives */
 	const struct aucsched_charge *running_charges;     /* of running */
+	uint32_t switches_len; /* 0: nothing is known of where nodes stand */
+	uint32_t leaves_len;   /* nodes_len; 0 without switches */
+	const struct aucsched_switch *switches;
+	const uint32_t *leaves; /* of each node: its leaf, as index in switches; AUCSCHED_NO_SWITCH for none */
 };
 
 /* Why a job does not start. */

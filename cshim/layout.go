@@ -28,6 +28,7 @@ var (
 	cAmount, amount           = C.struct_aucsched_amount{}, engine.Amount{}
 	cUse, use                 = C.struct_aucsched_use{}, engine.Use{}
 	cCharge, charge           = C.struct_aucsched_charge{}, engine.Charge{}
+	cSwitch, aSwitch          = C.struct_aucsched_switch{}, engine.Switch{}
 
 	_ = [1]int{}[unsafe.Sizeof(cNode)-unsafe.Sizeof(node)]
 	_ = [1]int{}[unsafe.Offsetof(cNode.cores)-unsafe.Offsetof(node.Cores)]
@@ -62,6 +63,13 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cJob.reserved)-unsafe.Offsetof(job.Reserved)]
 	_ = [1]int{}[unsafe.Offsetof(cJob.mask)-unsafe.Offsetof(job.Mask)]
 	_ = [1]int{}[unsafe.Offsetof(cJob.waited)-unsafe.Offsetof(job.Waited)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.switches)-unsafe.Offsetof(job.Switches)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.within)-unsafe.Offsetof(job.Within)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.segment)-unsafe.Offsetof(job.Segment)]
+
+	_ = [1]int{}[unsafe.Sizeof(cSwitch)-unsafe.Sizeof(aSwitch)]
+	_ = [1]int{}[unsafe.Offsetof(cSwitch.parent)-unsafe.Offsetof(aSwitch.Parent)]
+	_ = [1]int{}[unsafe.Offsetof(cSwitch.reserved)-unsafe.Offsetof(aSwitch.Reserved)]
 
 	_ = [1]int{}[unsafe.Sizeof(cOffer)-unsafe.Sizeof(offer)]
 	_ = [1]int{}[unsafe.Offsetof(cOffer.job)-unsafe.Offsetof(offer.Job)]
@@ -134,6 +142,8 @@ var (
 	_ = [1]int{}[C.AUCSCHED_MAX_FILE-engine.MaxFile]
 	_ = [1]int{}[C.AUCSCHED_MAX_PRIORITY-engine.MaxPriority]
 	_ = [1]int{}[C.AUCSCHED_NO_LIMIT-engine.NoLimit]
+	_ = [1]int{}[C.AUCSCHED_NO_SWITCH-engine.NoSwitch]
+	_ = [1]int{}[C.AUCSCHED_ROOT-engine.Root]
 	_ = [1]int{}[C.AUCSCHED_CONTIGUOUS-engine.Contiguous]
 	_ = [1]int{}[C.AUCSCHED_STARTS-engine.Starts]
 	_ = [1]int{}[C.AUCSCHED_WAITS_FIT-engine.WaitsFit]

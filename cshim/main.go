@@ -304,6 +304,9 @@ func view(in *C.aucsched_in) (engine.Input, error) {
 		RunningCharges: slice[engine.Charge](unsafe.Pointer(in.running_charges), uint64(in.running_charges_len),
 			"running_charges", &fault),
 
+		Switches: slice[engine.Switch](unsafe.Pointer(in.switches), uint64(in.switches_len), "switches", &fault),
+		Leaves:   slice[uint32](unsafe.Pointer(in.leaves), uint64(in.leaves_len), "leaves", &fault),
+
 		MaskCount: int(in.masks_len), MaskWords: int(in.mask_words),
 
 		OfferSegments: slice[engine.Segment](unsafe.Pointer(in.offer_segments), uint64(in.offer_segments_len), "offer_segments", &fault),

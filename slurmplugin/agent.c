@@ -42,6 +42,7 @@
 #include "snapshot.h"
 #include "start.h"
 #include "status.h"
+#include "topology.h"
 
 /* How long the claim outlasts the last cycle, and a start of slurmctld, at least. */
 #define CLAIM_SECONDS 10
@@ -842,6 +843,7 @@ static void _free(void)
 	auc_files_end(&library, state_dir);
 	auc_library_close(&library);
 	auc_snapshot_free(&snapshot);
+	auc_topology_free();
 	auc_settings_free(&settings);
 	auc_starts_free(&starts);
 	xfree(status.state_text);

@@ -32,11 +32,13 @@
 #include "src/common/xstring.h"
 #if AUC_VERSION_AT_LEAST(23, 2)
 #include "src/interfaces/gres.h"
+#include "src/interfaces/topology.h"
 #include "src/interfaces/preempt.h"
 #include "src/interfaces/select.h"
 #else
 #include "src/common/gres.h"
 #include "src/common/select.h"
+#include "src/common/slurm_topology.h"
 #include "src/slurmctld/preempt.h"
 typedef struct xlist list_t;
 typedef struct listIterator list_itr_t;
@@ -73,6 +75,23 @@ typedef struct listIterator list_itr_t;
 #else
 #define AUC_GRES_PREFIX "gres:"
 #endif
+
+/* Where a node stands: its switches or blocks from the top on, and what each of these is. */
+#if AUC_VERSION_AT_LEAST(23, 11)
+#define auc_node_addr topology_g_get_node_addr
+#else
+#define auc_node_addr slurm_topo_get_node_addr
+#endif
+
+/* Nodes of a segment (--segment), 0: none. */
+static inline uint32_t auc_segment(const job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(24, 5)
+	return job_ptr->details->segment_size;
+#else
+	return 0;
+#endif
+}
 
 /* The core-exclusion argument of select_p_job_test(). */
 #if AUC_VERSION_AT_LEAST(23, 11)

@@ -13,6 +13,7 @@
 #include "gpu_range.h"
 #include "model.h"
 #include "part_rules.h"
+#include "topology.h"
 
 /* ---- GPUs ---- */
 
@@ -416,8 +417,6 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 	if ((part_ptr->max_share & SHARED_FORCE) || details->overcommit ||
 	    ((part_ptr->max_share > 1) && (details->share_res == 1)))
 		return "oversubscribe";
-	if (job_ptr->req_switch)
-		return "switches";
 	if (job_ptr->deadline && (job_ptr->deadline != NO_VAL))
 		return "deadline";
 	if (job_ptr->reboot)
@@ -520,7 +519,8 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 	if (job_ptr->details->whole_node > WHOLE_NODE_USER)
 		return "exclusive";
 	_read_company(job_ptr, part_ptr, request);
-	if ((why = auc_shape(&numbers, request)))
+	if ((why = auc_shape(&numbers, request)) ||
+	    (why = auc_model_switches(job_ptr, &request->job)))
 		return why;
 	_model_memory(job_ptr, part_ptr, request);
 	return NULL;

@@ -18,6 +18,7 @@
 #include "running.h"
 #include "snapshot.h"
 #include "tiers.h"
+#include "topology.h"
 
 static void _clear(auc_snapshot_t *s, uint32_t cycle)
 {
@@ -60,6 +61,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_requests_restore();
 	auc_add_nodes(s);
 	auc_add_tiers(s);
+	auc_add_topology(s);
 	auc_add_asleep(s);
 	auc_add_stores(s, settings);
 	auc_begin_resources(s, settings);

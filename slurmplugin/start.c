@@ -21,6 +21,7 @@
 #include "request_swap.h"
 #include "shape.h"
 #include "start.h"
+#include "topology.h"
 
 /* ---- exact cores and GPUs ---- */
 
@@ -205,7 +206,9 @@ static bool _same_request(const struct aucsched_job *a,
 		(a->cores_per_node == b->cores_per_node) &&
 		(a->time_limit <= b->time_limit) &&
 		(a->min_gpus == b->min_gpus) && (a->max_gpus >= b->max_gpus) &&
-		(a->flags == b->flags);
+		(a->flags == b->flags) && (a->within == b->within) &&
+		(a->segment == b->segment) &&
+		(!a->switches || (a->switches == b->switches));
 }
 
 /* What an alternative of a row is, or what its own request is. */
@@ -334,6 +337,7 @@ static int _select_pinned(job_record_t *job_ptr, auc_pin_t *pin,
 		bit_or(details->exc_node_bitmap, excluded);
 	details->min_nodes = details->max_nodes = bit_set_count(pin->nodes);
 	auc_use_features(job_ptr);
+	auc_note_switch_wait(job_ptr);
 	pin->job_ptr = job_ptr;
 	hooks->pin = pin;
 	rc = auc_select_nodes(job_ptr);

@@ -143,6 +143,8 @@ func (a *IPSched) openWindow(s *core.Snapshot, p *core.Plan) {
 			counted.on(&d)
 		} else if r.Contiguous && !onOneNode(r) {
 			consecutive.on(&d)
+		} else if s.Topology != nil && r.Switches+r.Within+r.Segment > 0 && !onOneNode(r) {
+			switches.on(&d)
 		} else if _, ok := a.masks.Number(r.Eligible); len(a.window) == a.width || !ok {
 			break
 		} else {
@@ -179,6 +181,7 @@ var (
 	lost        = verdict{core.Lost, "other jobs are worth more together"}
 	undecided   = verdict{core.TimedOut, "the time was over before it was decided on"}
 	consecutive = verdict{core.Unmodelled, "it asks for consecutive nodes, which the model of ipsched does not know"}
+	switches    = verdict{core.Unmodelled, "it demands something of switches, which the model of ipsched does not know"}
 	further     = verdict{core.Unmodelled, "it uses further resources, which the model of ipsched does not know"}
 	counted     = verdict{core.Unmodelled, "it counts against quotas, which the model of ipsched does not know"}
 	timedOut    = verdict{core.TimedOut,

@@ -56,7 +56,7 @@ var leftRows = []leftRow{
 	{"-n1 --exclusive", either, Ask{MinNodes: 1, CPUsPerNode: 8}},
 	{"-n1 --exclusive=user", either, Ask{CPUs: 1}},
 	{"-n2 -N1-2 --exclusive", "exclusive", Ask{MinNodes: 1, CPUsPerNode: 8}},
-	{"-n2 -N2 --switches=1", "switches", Ask{CPUs: 2, MinNodes: 2}},
+	{"-n2 -N2 --switches=1", "", Ask{CPUs: 2, MinNodes: 2}},
 	{"-n1 --cpus-per-gpu=2 --gpus=2", "", Ask{MinCPUs: 4, GPUs: 2}},
 	{"-n1 --gpus=2", "", Ask{CPUs: 1, GPUs: 2}},
 	{"-n2 --gpus-per-task=1", "", Ask{CPUs: 2, GPUs: 2}},

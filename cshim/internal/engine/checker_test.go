@@ -20,7 +20,7 @@ func check(in *Input, out *Output) error {
 		if d.Why > WaitsQuota || (d.Why != WaitsQuota && d.Quota != 0) || d.Reserved != 0 {
 			return fmt.Errorf("job %d: %+v", i, d)
 		}
-		if (d.Holders != 0 && !slices.ContainsFunc(in.JobReads, func(r Read) bool { return int(r.Job) == i })) {
+		if d.Holders != 0 && !slices.ContainsFunc(in.JobReads, func(r Read) bool { return int(r.Job) == i }) {
 			return fmt.Errorf("job %d: odd decision %+v", i, d)
 		}
 		if d.Why != Starts {

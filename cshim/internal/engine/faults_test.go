@@ -231,11 +231,21 @@ func soundRequest(cores, least, most, each uint32, lowGPUs, highGPUs, flags, res
 	return ranged && lowGPUs <= highGPUs && flags <= 1 && reserved == 0 && mask >= -1 && int(mask) < masks
 }
 
+// soundBelow says whether so many cores and nodes can be what a job demands of switches.
+func soundBelow(j *Job, cores, least, most, each uint32) bool {
+	nodes, fixed := least, least == most
+	if each > 0 {
+		nodes, fixed = cores/each, true
+	}
+	return j.Switches <= 1<<20 && (j.Segment < 2 || fixed && nodes > 0 && nodes%uint32(j.Segment) == 0)
+}
+
 // sound says whether job i has no fault, nor any of its alternatives.
 func sound(in *Input, i int) bool {
 	j := &in.Jobs[i]
 	if j.Priority < 1 || j.Priority > 1<<40 || j.TimeLimit < 1 ||
-		!soundRequest(j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode, j.MinGPUs, j.MaxGPUs, j.Flags, j.Reserved, j.Mask, in.MaskCount) {
+		!soundRequest(j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode, j.MinGPUs, j.MaxGPUs, j.Flags, j.Reserved, j.Mask, in.MaskCount) ||
+		!soundBelow(j, j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode) {
 		return false
 	}
 	count, highest := 0, uint32(0) // the highest job that an alternative before has named
@@ -244,7 +254,8 @@ func sound(in *Input, i int) bool {
 			count++
 			if a.Job < highest || count > 8 ||
 				!soundRequest(a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode, a.MinGPUs,
-					a.MaxGPUs, a.Flags, a.Reserved, a.Mask, in.MaskCount) {
+					a.MaxGPUs, a.Flags, a.Reserved, a.Mask, in.MaskCount) ||
+				!soundBelow(j, a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode) {
 				return false
 			}
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
-const ABI = 6
+const ABI = 7
 
 // Limits of the input.
 const (
@@ -24,6 +24,8 @@ const (
 	MaxResources    = nodeset.MaxResources
 	MaxQuotas       = 1 << 20
 	NoLimit         = 1<<32 - 1 // Job.TimeLimit of a job without one
+	NoSwitch        = 1<<32 - 1 // stands for no index of a switch
+	Root            = 1<<16 - 1 // a level of switches above all others
 )
 
 // Contiguous is the flag of a job whose nodes must be neighbours.
@@ -65,7 +67,13 @@ type Job struct {
 	Reserved     uint8
 	Mask         int32
 	Waited       uint32
+	Switches     uint32 // leaf switches at most; 0: any number
+	Within       uint16 // level of one switch above all nodes; 0: none
+	Segment      uint16 // nodes that come together below a leaf; 0: any
 }
+
+// Switch is struct aucsched_switch.
+type Switch struct{ Parent, Reserved uint32 }
 
 // Alternative is struct aucsched_alternative.
 type Alternative struct {
@@ -155,6 +163,10 @@ type Input struct {
 	// JobCharges, AlternativeCharges and RunningCharges are what Jobs, Alternatives and Running
 	// count against these, ascending by element and quota.
 	JobCharges, AlternativeCharges, RunningCharges []Charge
+	// Switches are where nodes stand, and Leaves, of each node, the index of its leaf. Both may be
+	// empty.
+	Switches []Switch
+	Leaves   []uint32
 }
 
 // Why a job does not start.

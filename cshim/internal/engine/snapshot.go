@@ -30,6 +30,7 @@ type snapshot struct {
 	otherAt       []int32        // by alternative of the input: where in others, or -1
 	more          resources
 	quotas        quotas
+	switches      switches
 }
 
 // horizon bounds times after now, for sums to stay in range.
@@ -47,6 +48,9 @@ func (s *snapshot) load(in *Input) error {
 		return err
 	}
 	if err := s.loadQuotas(in); err != nil {
+		return err
+	}
+	if err := s.loadSwitches(in); err != nil {
 		return err
 	}
 	if err := s.loadRunning(in); err != nil {
@@ -313,8 +317,9 @@ func (s *snapshot) request(j *Job) bids.Request {
 	r := bids.Request{
 		Cores: int(j.Cores), MinNodes: int(j.MinNodes), TasksPerNode: int(j.CoresPerNode),
 		MinGPUs: int(j.MinGPUs), MaxGPUs: int(j.MaxGPUs), Contiguous: j.Flags&Contiguous != 0,
+		Switches: int(j.Switches), Within: int(j.Within), Segment: int(j.Segment),
 	}
-	if int(j.MaxNodes) <= s.Nodes.Len() { // otherwise it is no restriction
+	if int(j.MaxNodes) <= s.Nodes.Len() || j.Segment > 1 { // otherwise it is no restriction
 		r.MaxNodes = int(j.MaxNodes)
 	}
 	if j.Mask >= 0 {
@@ -354,8 +359,26 @@ func (j *Job) fault(masks int) (e flaw) {
 	case j.Mask < -1 || int(j.Mask) >= masks:
 		e = flawed("jobs", 0, "mask", uint64(int64(j.Mask)), "must be -1, or the index of one of the %d masks", uint64(masks))
 		e.signed = true
+	case j.Switches > MaxNodes:
+		e = flawed("jobs", 0, "switches", j.Switches, "must be at most %d", MaxNodes)
+	case j.Segment > 1 && j.segments() == 0:
+		e = flawed("jobs", 0, "segment", j.Segment, "must divide its number of nodes, which has to be fixed")
 	}
 	return e
+}
+
+// segments is how many segments the job has, 0 if its number of nodes is not fixed, or no multiple.
+func (j *Job) segments() uint32 {
+	nodes := j.MinNodes
+	if j.CoresPerNode != 0 {
+		nodes = j.Cores / j.CoresPerNode
+	} else if j.MinNodes != j.MaxNodes {
+		return 0
+	}
+	if nodes%uint32(j.Segment) != 0 {
+		return 0
+	}
+	return nodes / uint32(j.Segment)
 }
 
 // perNodeFault is what is wrong with so many cores on each node.

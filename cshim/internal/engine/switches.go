@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// switches are where nodes stood in the last cycle: as long as that stays the topology does.
+type switches struct {
+	list   []Switch
+	leaves []uint32
+}
+
+// loadSwitches makes the topology of in, or says what is wrong with it, as [*InputError].
+func (s *snapshot) loadSwitches(in *Input) error {
+	if len(in.Switches) == 0 {
+		s.Topology = nil
+		return nil
+	}
+	if s.Topology != nil && slices.Equal(s.switches.list, in.Switches) && slices.Equal(s.switches.leaves, in.Leaves) {
+		return nil
+	}
+	s.Topology = nil
+	tree, err := newTopology(in)
+	if err != nil {
+		return err
+	}
+	s.Topology = tree
+	s.switches.list = append(s.switches.list[:0], in.Switches...)
+	s.switches.leaves = append(s.switches.leaves[:0], in.Leaves...)
+	return nil
+}
+
+func newTopology(in *Input) (*nodeset.Topology, error) {
+	nodes, count := len(in.Nodes), len(in.Switches)
+	if count > MaxNodes {
+		return nil, whole("switches", count, "there must be at most %d", MaxNodes)
+	}
+	if len(in.Leaves) != nodes {
+		return nil, whole("leaves", len(in.Leaves), "there must be one for each of %d nodes", nodes)
+	}
+	list := make([]nodeset.Switch, count)
+	for i, x := range in.Switches {
+		list[i] = nodeset.Switch{Name: strconv.Itoa(i), Parent: -1}
+		switch {
+		case x.Reserved != 0:
+			return nil, &InputError{"switches", i, "reserved", x.Reserved, "must be 0"}
+		case x.Parent == NoSwitch:
+		case int(x.Parent) >= count:
+			return nil, &InputError{"switches", i, "parent", x.Parent, fmt.Sprintf("must be the index of one of the %d switches", count)}
+		default:
+			list[i].Parent = int(x.Parent)
+		}
+	}
+	for n, leaf := range in.Leaves {
+		if leaf == NoSwitch {
+			continue
+		}
+		if int(leaf) >= count {
+			return nil, &InputError{"leaves", n, "leaf", leaf, fmt.Sprintf("must be the index of one of the %d switches", count)}
+		}
+		if list[leaf].Nodes == nil {
+			list[leaf].Nodes = nodeset.NewMask(nodes)
+		}
+		list[leaf].Nodes.Set(n)
+	}
+	tree, err := nodeset.NewTopology(nodes, list)
+	if err != nil {
+		return nil, whole("switches", count, "%v", err)
+	}
+	return tree, nil
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * Where nodes stand: see topology.h. Slurm says of a node "top.middle.leaf.node", in all versions
+ * and with each topology plug-in; the switches' own records are the plug-ins' and differ.
+ */
+#include <string.h>
+
+#include "compat.h"
+#include "grow.h"
+#include "topology.h"
+
+/* The agent's thread alone. */
+static struct {
+	time_t config;		/* slurm.conf's, of what follows */
+	int nodes;
+	struct aucsched_switch *switches;
+	char **names;		/* [switch], from the root on: xfree() */
+	uint32_t len, roots;
+	size_t switches_cap, names_cap, leaves_cap;
+	uint32_t *leaves;	/* [node] */
+	uint32_t *sizes;	/* [switch], nodes right below it */
+	uint32_t largest;	/* of these */
+	bool blocks;		/* topology/block */
+} known;
+
+static void _forget(void)
+{
+	for (uint32_t i = 0; i < known.len; i++)
+		xfree(known.names[i]);
+	known.len = known.roots = known.largest = 0;
+	known.blocks = false;
+	xfree(known.sizes);
+}
+
+/* The switch of a name from the root on. */
+static uint32_t _switch_of(const char *name, uint32_t parent)
+{
+	for (uint32_t i = known.len; i > 0; i--)
+		if (!xstrcmp(known.names[i - 1], name))
+			return i - 1;
+	AUC_GROW(known.switches, known.switches_cap, known.len + 1);
+	AUC_GROW(known.names, known.names_cap, known.len + 1);
+	known.switches[known.len] = (struct aucsched_switch) {
+		.parent = parent };
+	known.names[known.len] = xstrdup(name);
+	known.roots += parent == AUCSCHED_NO_SWITCH;
+	return known.len++;
+}
+
+/* The leaf of an address; a level where the node has no switch is empty in it. */
+static uint32_t _leaf_of(char *addr, const char *node_name)
+{
+	size_t len = strlen(addr), own = strlen(node_name);
+	uint32_t leaf = AUCSCHED_NO_SWITCH;
+	char *dot = addr;
+
+	if ((len <= own) || strcmp(addr + len - own, node_name))
+		return leaf;
+	addr[len - own] = '\0';
+	while ((dot = strchr(dot, '.'))) {
+		bool empty = (dot == addr) || (dot[-1] == '.');
+
+		*dot = '\0';
+		if (!empty)
+			leaf = _switch_of(addr, leaf);
+		*dot++ = '.';
+	}
+	return leaf;
+}
+
+static void _read_node(int n)
+{
+	const node_record_t *node_ptr = node_record_table_ptr[n];
+	char *addr = NULL, *pattern = NULL;
+
+	known.leaves[n] = AUCSCHED_NO_SWITCH;
+	if (node_ptr && node_ptr->name &&
+	    !auc_node_addr(node_ptr->name, &addr, &pattern) && addr) {
+		known.leaves[n] = _leaf_of(addr, node_ptr->name);
+		if (pattern && !xstrncmp(pattern, "block.", 6))
+			known.blocks = true;
+	}
+	xfree(addr);
+	xfree(pattern);
+}
+
+/* All blocks are near each other as far as we know: below one root. */
+static void _join_blocks(void)
+{
+	uint32_t blocks = known.len, root;
+
+	root = _switch_of("", AUCSCHED_NO_SWITCH);
+	for (uint32_t i = 0; i < blocks; i++)
+		known.switches[i].parent = root;
+	known.roots = 1;
+}
+
+static void _read(void)
+{
+	_forget();
+	AUC_GROW(known.leaves, known.leaves_cap, (size_t) node_record_count);
+	for (int n = 0; n < node_record_count; n++)
+		_read_node(n);
+	if (known.blocks)
+		_join_blocks();
+	known.sizes = xcalloc(known.len + 1, sizeof(*known.sizes));
+	for (int n = 0; n < node_record_count; n++)
+		if (known.leaves[n] != AUCSCHED_NO_SWITCH)
+			known.sizes[known.leaves[n]]++;
+	for (uint32_t i = 0; i < known.len; i++)
+		known.largest = MAX(known.largest, known.sizes[i]);
+	known.config = slurm_conf.last_update;
+	known.nodes = node_record_count;
+}
+
+extern void auc_add_topology(auc_snapshot_t *s)
+{
+	if ((known.config != slurm_conf.last_update) ||
+	    (known.nodes != node_record_count))
+		_read();
+	if (!known.len)
+		return;
+	s->in.switches = known.switches;
+	s->in.switches_len = known.len;
+	s->in.leaves = known.leaves;
+	s->in.leaves_len = node_record_count;
+}
+
+/* Since when the job waits for few switches. */
+static time_t _waits_since(const job_record_t *job_ptr)
+{
+	if (job_ptr->wait4switch_start)
+		return job_ptr->wait4switch_start;
+	return MAX(job_ptr->details->begin_time,
+		   job_ptr->details->submit_time);
+}
+
+/* What topology/block holds jobs to: those that fit into a block are in one. */
+static const char *_model_blocks(const job_record_t *job_ptr,
+				 struct aucsched_job *job)
+{
+	uint32_t nodes = MAX(job_ptr->details->min_nodes, 1);
+
+	if (nodes > known.largest)
+		return "blocks";	/* of sizes that Slurm does not tell */
+	if (auc_segment(job_ptr) && (auc_segment(job_ptr) != nodes))
+		return "segment";	/* Slurm takes no nodes that are named for it */
+	job->within = 1;
+	return NULL;
+}
+
+extern const char *auc_model_switches(const job_record_t *job_ptr,
+				      struct aucsched_job *job)
+{
+	if (!known.len)
+		return NULL;
+	if (known.blocks)
+		return _model_blocks(job_ptr, job);
+	if (job_ptr->details->contiguous)
+		return NULL;	/* Slurm looks at no switches then */
+	if (known.roots > 1)
+		job->within = AUCSCHED_ROOT;
+	if (job_ptr->req_switch &&
+	    (time(NULL) - _waits_since(job_ptr) < job_ptr->wait4switch))
+		job->switches = job_ptr->req_switch;
+	return NULL;
+}
+
+extern void auc_note_switch_wait(job_record_t *job_ptr)
+{
+	if (job_ptr->req_switch && !job_ptr->wait4switch_start)
+		job_ptr->wait4switch_start = _waits_since(job_ptr);
+}
+
+extern void auc_topology_free(void)
+{
+	_forget();
+	xfree(known.switches);
+	xfree(known.names);
+	xfree(known.leaves);
+	memset(&known, 0, sizeof(known));
+}
