@@ -95,7 +95,8 @@ const (
 // first that cannot start, then sched/backfill (backfill.c of Slurm 22.05), which
 // goes through the rest in order of priority, starts what can start without
 // delaying the reservations made so far and reserves whole nodes for the others.
-// Nodes and cores are chosen by [slurmselect.Selector].
+// Nodes and cores are chosen by [slurmselect.Selector], as topology/tree has it where the snapshot
+// has a topology; what jobs demand of that it does not know.
 //
 // It differs from a slurmctld in that both schedulers run in every cycle unless
 // BackfillOptions.Interval says otherwise, that passes take no time and are not broken off unless
@@ -160,7 +161,7 @@ func (b *Backfill) Name() string { return "backfill" }
 // and for those that it looked at in vain. Expected is given to those for which
 // nodes were reserved.
 func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, p *core.Plan) (err error) {
-	b.s, b.p = s, p
+	b.s, b.p, b.sel.Tree = s, p, s.Topology
 	p.Decisions, p.Objective, p.Bound = p.Decisions[:0], 0, 0
 	p.Stats = core.Stats{Status: "done"}
 	b.started, b.sorted = b.started[:0], false

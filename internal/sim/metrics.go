@@ -47,6 +47,8 @@ type Result struct {
 	PackingFactorStd  float64 `json:"packing_factor_std"`
 	// GPUQueue is what the GPUs do while jobs wait for some; nil without GPUs.
 	GPUQueue *GPUQueue `json:"gpu_queue,omitempty"`
+	// Leaves are the leaf switches that jobs were below; nil without a topology.
+	Leaves *LeafUse `json:"leaves,omitempty"`
 	// Files is what input files cost; nil where they were not looked at.
 	Files *FileUse `json:"files,omitempty"`
 	// Cycles is how often the policy was called. The times are the wall clock's
@@ -78,6 +80,7 @@ type meter struct {
 	wait, slow, frag, spread, pack moments
 	fewest                         map[shapeKey]int
 	stranded                       strandedMeter
+	leaves                         *leafMeter // nil without a topology
 }
 
 func newMeter(nodes *nodeset.Table) (meter, error) {
@@ -149,6 +152,9 @@ func (m *meter) add(ran *Record, r *bids.Request, nominal int64) {
 	m.frag.add(float64(nodeset.Blocks(segs)))
 	m.spread.add(float64(segs[len(segs)-1].Last-segs[0].First+1) / float64(nodes))
 	m.pack.add(float64(nodes) / float64(m.fewestNodes(r)))
+	if m.leaves != nil {
+		m.leaves.add(segs)
+	}
 }
 
 // requestedCores is the number of cores asked for; that of the allocation where
@@ -175,6 +181,9 @@ func (m *meter) fill(r *Result, l *latencies) {
 	r.FragmentationMean, r.FragmentationStd = m.frag.mean, m.frag.std()
 	r.SpreadMean, r.SpreadStd = m.spread.mean, m.spread.std()
 	r.PackingFactorMean, r.PackingFactorStd = m.pack.mean, m.pack.std()
+	if m.leaves != nil {
+		r.Leaves = m.leaves.result()
+	}
 	if m.gpus > 0 {
 		r.GPUQueue = m.stranded.result(m.gpus)
 	}

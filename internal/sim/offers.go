@@ -42,6 +42,7 @@ func (o *Offers) Name() string { return o.policy.Name() }
 
 // Decide implements [core.Policy]. The time that the offers take is part of the cycle.
 func (o *Offers) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, p *core.Plan) error {
+	o.sel.Tree = s.Topology
 	if err := o.offer(s); err != nil {
 		return fmt.Errorf("offers: %w", err)
 	}

@@ -41,6 +41,10 @@ type Config struct {
 	// Release is how many seconds after the end of a job its nodes are free again, 0 to 3600: Slurm
 	// has each of them clean up first. Until then the job is one that runs and should have ended.
 	Release int64
+	// Topology, if not nil, is where the nodes stand: the result has below how many leaves jobs
+	// were. Blind keeps it from the policy.
+	Topology *nodeset.Topology
+	Blind    bool
 	// Files is what jobs' input files cost. Loading one is part of a job's time, and
 	// so of its time limit.
 	Files Files
@@ -184,6 +188,12 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 	}
 	if s.meter, err = newMeter(nodes); err != nil {
 		return nil, err
+	}
+	if tree := cfg.Topology; tree != nil {
+		if tree.Len() != nodes.Len() {
+			return nil, fmt.Errorf("topology: it has %d nodes, the machine %d", tree.Len(), nodes.Len())
+		}
+		s.meter.leaves = &leafMeter{tree: tree}
 	}
 	if s.files, err = newFiles(cfg.Files, nodes.Len()); err != nil {
 		return nil, err
@@ -414,6 +424,9 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	s.files.cycle(s)
 	s.markOver()
 	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Recent: s.demand.Recent(), Pending: s.pending.jobs(), Running: s.held}
+	if !s.cfg.Blind {
+		snap.Topology = s.cfg.Topology
+	}
 	begin := s.cfg.Clock()
 	idle := len(s.running) == 0
 	limits := core.Limits{Seed: s.cfg.Seed ^ uint64(s.latency.n)*0x9e3779b97f4a7c15}

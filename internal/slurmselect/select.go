@@ -40,8 +40,14 @@ import (
 // thing is better than there: with --contiguous and a limit on nodes Slurm may leave
 // gaps; here such a job gets the lowest nodes of the set that hold it without any.
 //
+// With a Tree it chooses as topology/tree has it choose (_eval_nodes_topo), but for contiguous jobs.
+//
 // The zero Selector is ready. It keeps scratch memory only.
 type Selector struct {
+	// Tree is where the nodes stand; nil: on a line.
+	Tree *nodeset.Topology
+
+	tree   tree
 	cand   []uint64 // nodes that may be chosen
 	chosen []uint64
 	got    []uint16 // cores of the chosen nodes, by node
@@ -290,6 +296,9 @@ func (w *want) met() bool { return w.nodes <= 0 && w.cores <= 0 }
 
 // evaluate is _eval_nodes: it fills s.chosen and s.got, and uses up s.sets.
 func (s *Selector) evaluate(t *nodeset.Table, q *query) bool {
+	if s.Tree != nil && !q.contiguous {
+		return s.evaluateTree(t, q)
+	}
 	s.chosen = append(s.chosen[:0], s.cand...)
 	clear(s.chosen)
 	if n := t.Len(); len(s.got) < n {

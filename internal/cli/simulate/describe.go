@@ -15,6 +15,7 @@ func (f *simulateFlags) describe(c *cobra.Command) {
 	files := append([]string{"files", "locality", "mode", "warm-up", "evaluate"}, fileSettings...)
 	cli.Group(c, append(subjects,
 		cli.Subject{Title: "Input files and data locality", Flags: files},
+		cli.Subject{Title: "Switches", Flags: treeSettings},
 		cli.Subject{Title: "Pods on shared GPUs", Flags: podOnly},
 		cli.Subject{Title: "Output", Flags: []string{"json", "html", "jobs-csv", "bound", "dry-run"}})...)
 	f.policy.Complete(c, "policy", true, policyNames())

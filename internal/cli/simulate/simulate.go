@@ -33,6 +33,7 @@ type simulateFlags struct {
 	reports       reportFlags
 	replay        replay.Flags
 	files         fileFlags
+	tree          treeFlags
 	locality      localityFlags
 	pods          podFlags
 	cluster, load string
@@ -125,6 +126,7 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	f.reports.register(flags)
 	f.replay.Register(flags)
 	f.files.register(flags)
+	f.tree.register(flags)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, and run nothing")
 	flags.BoolVar(&f.boundOnly, "bound", false,
 		"print only how soon the jobs could be done at all, by cores, GPUs and nodes, and simulate nothing")
@@ -163,6 +165,9 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 		return nil, nil, cli.BadInput(fmt.Errorf("--backfill-test: goes with --slurmctld"))
 	case d < 0 || d > time.Minute:
 		return nil, nil, cli.BadInput(fmt.Errorf("--backfill-test: %v: must be between 0 and a minute", d))
+	}
+	if cfg.Topology, cfg.Blind, err = f.tree.read(flags, len(cfg.Nodes)); err != nil {
+		return nil, nil, cli.BadInput(err)
 	}
 	w, err := f.replay.Read(f.load)
 	if err != nil {
@@ -310,6 +315,13 @@ func printResults(out io.Writer, results []*sim.Result, bounds runtimeBounds, as
 	})
 	line("spread", func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SpreadMean, r.SpreadStd) })
 	line("packing factor", func(r *sim.Result) string { return fmt.Sprintf("%.3f", r.PackingFactorMean) })
+	if results[0].Leaves != nil {
+		line("leaves", func(r *sim.Result) string {
+			x := r.Leaves
+			return fmt.Sprintf("%.3f a job, %.2f a job of several nodes; %d of %d of these below the fewest",
+				x.Mean, x.WideMean, x.Whole, x.Wide)
+		})
+	}
 	if results[0].GPUQueue != nil {
 		line("GPUs, as jobs wait", func(r *sim.Result) string {
 			q := r.GPUQueue
