@@ -163,6 +163,9 @@ func (a *Auction) blockAll(p *Plan) {
 		if a.bidding.unasked(&a.window, j) {
 			p.Decisions[i].waits(undecided)
 		}
+		if quota := lackingOf(&a.reservations.space.Quotas, a.window.variantsOf(j)); quota >= 0 {
+			p.Decisions[i].waits(a.window.quotas.verdict(quota))
+		}
 	}
 	p.blockAll(a.opts.noPlace())
 }

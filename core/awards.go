@@ -110,7 +110,7 @@ func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
 	silent := in.bidding.silent(&in.window, j)
 	quota := in.reservations.guarded[j].quota - 1
 	if quota < 0 {
-		quota = a.lacking(in.window.variantsOf(j))
+		quota = lackingOf(a.left.rest.Quotas(), in.window.variantsOf(j))
 	}
 	switch {
 	case quota >= 0:
@@ -126,14 +126,15 @@ func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
 	return lost
 }
 
-// lacking is the first quota that has too little left for a job in all of its ways; -1 if none has.
-func (a *awards) lacking(ways []bids.Variant) int {
+// lackingOf is the first quota that has too little left for a job in all of its
+// ways; -1 if none has.
+func lackingOf(q *bids.Quotas, ways []bids.Variant) int {
 	first := -1
 	for k := range ways {
 		if !ways[k].Spec.Valid() {
 			continue
 		}
-		quota := a.left.rest.Quotas().Lacks(&ways[k].Spec, ways[k].Crosses)
+		quota := q.Lacks(&ways[k].Spec, ways[k].Crosses)
 		if quota < 0 {
 			return -1
 		}

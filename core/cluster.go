@@ -34,6 +34,7 @@ type Cluster struct {
 	queue   []*clusterJob // in queue order
 	running []*clusterJob // in the order of their starts
 	machine machine
+	quotas  clusterQuotas
 	demand  Demand // of all jobs ever submitted
 }
 
@@ -55,13 +56,15 @@ type ClusterOptions struct {
 type JobSpec struct {
 	// ID names the job. No other job that waits or runs may have it.
 	ID string
-	// Request is what the job asks for, in the way that it likes best. Its Eligible and
-	// its Uses must be nil.
+	// Request is what the job asks for, in the way that it likes best. Its Eligible, Uses and
+	// Charges must be nil.
 	bids.Request
 	// On names the nodes that the job may use; nil means all, those added later too.
 	On []string
 	// Takes is what the job takes of further resources on each of its nodes, by name.
 	Takes map[string]Take
+	// Counts is what the job counts against quotas while it runs, by name.
+	Counts map[string]Count
 	// Alternatives are further ways to meet the job, the one liked best first.
 	// See Job.Alternatives.
 	Alternatives []Way
@@ -76,12 +79,14 @@ type JobSpec struct {
 
 // Way is one way to meet a job.
 type Way struct {
-	// Request is complete by itself. Its Eligible and its Uses must be nil.
+	// Request is complete by itself. Its Eligible, Uses and Charges must be nil.
 	bids.Request
 	// On names the nodes that may be used; nil means those of the job.
 	On []string
 	// Takes is what is taken of further resources; nil means nothing.
 	Takes map[string]Take
+	// Counts is what is counted against quotas; nil means nothing.
+	Counts map[string]Count
 }
 
 // clusterJob is a job that waits or runs.
@@ -95,6 +100,7 @@ type clusterJob struct {
 	end    int64             // of a running job
 	held   []nodeset.Segment // by a running job; replaced, never changed
 	uses   nodeset.Uses      // by a running job on these; never changed
+	counts []bids.Charge     // of a running job, each as an amount; never changed
 }
 
 // NewCluster returns a cluster without nodes and jobs.
@@ -135,6 +141,9 @@ func (c *Cluster) Submit(spec JobSpec) error {
 		return err
 	}
 	if err := c.machine.number(job, &spec); err != nil {
+		return err
+	}
+	if err := c.quotas.numberQuotas(job, &spec); err != nil {
 		return err
 	}
 	c.serial++
@@ -178,6 +187,7 @@ func (c *Cluster) Ended(id string) error {
 		return jobFault(id, "id", id, "the job does not run", nil)
 	}
 	c.machine.release(job)
+	c.quotas.count(job.counts, -1)
 	at := slices.Index(c.running, job)
 	c.running = slices.Delete(c.running, at, at+1)
 	delete(c.jobs, id)
@@ -203,11 +213,16 @@ func (c *Cluster) Adopt(s Start) error {
 	if err != nil {
 		return err
 	}
+	counts, err := c.quotas.adopted(s.Job, s.Counts)
+	if err != nil {
+		return err
+	}
 	held, err := c.hold(s.Nodes, uses)
 	if err != nil {
 		return err
 	}
-	job := &clusterJob{id: s.Job, run: true, held: held, uses: uses, end: c.secondOf(s.End)}
+	job := &clusterJob{id: s.Job, run: true, held: held, uses: uses, counts: counts, end: c.secondOf(s.End)}
+	c.quotas.count(counts, 1)
 	c.jobs[job.id] = job
 	c.running = append(c.running, job)
 	return nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -36,6 +38,8 @@ type Start struct {
 	Nodes []Share
 	// Takes is what it takes of further resources on each of these, by name; nil: nothing.
 	Takes map[string]Take
+	// Counts is how much it counts against quotas until it ends, by name; nil: nothing.
+	Counts map[string]int64
 	// End is the time by which its limit is over.
 	End time.Time
 }
@@ -122,14 +126,14 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	clear(s.Pending)
 	clear(s.Running)
 	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Tiers: m.tiers(w), Recent: append(s.Recent[:0], c.demand.Recent()...),
-		Pending: s.Pending[:0], Running: s.Running[:0]}
+		Quotas: c.quotas.left(s.Quotas[:0]), Pending: s.Pending[:0], Running: s.Running[:0]}
 	w.queue = append(w.queue[:0], c.queue...)
 	for _, job := range c.queue {
 		s.Pending = append(s.Pending, job.job)
 	}
 	for _, job := range c.running {
 		if len(job.held) > 0 { // its nodes may all be gone
-			s.Running = append(s.Running, Running{ID: job.id, End: job.end, Segs: job.held, Uses: job.uses})
+			s.Running = append(s.Running, Running{ID: job.id, End: job.end, Segs: job.held, Uses: job.uses, Charges: job.counts})
 		}
 	}
 	if len(w.names) == 0 {
@@ -181,16 +185,25 @@ func (c *Cluster) apply(w *scratch, at time.Time) (*Cycle, error) {
 // start starts a job as decided, or says in the cycle why not. The queue has it still.
 func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) {
 	held, err := c.stillHolds(w, job, d)
+	var counts []bids.Charge
+	if err == nil {
+		way, _ := job.job.Way(d.Alternative)
+		counts = amounts(way.Charges, fit.SizeOf(held))
+		err = c.quotas.lack(job.id, counts)
+	}
 	if err != nil {
 		cycle.Dropped = append(cycle.Dropped, Dropped{job.id, err})
 		return
 	}
 	must(c.machine.table.AllocateWith(held, d.Uses))
 	job.run, job.held, job.uses, job.end = true, held, d.Uses, c.second()+job.job.TimeLimit
+	job.counts = counts
+	c.quotas.count(counts, 1)
 	job.job, job.on, job.prefer = nil, nil, nil
 	c.running = append(c.running, job)
 	cycle.Starts = append(cycle.Starts, Start{Job: job.id, Alternative: d.Alternative,
-		Nodes: shares(c.machine.names, held), Takes: c.machine.takes(d.Uses), End: c.timeOf(job.end)})
+		Nodes: shares(c.machine.names, held), Takes: c.machine.takes(d.Uses),
+		Counts: c.quotas.counts(counts), End: c.timeOf(job.end)})
 }
 
 // stillHolds is the decision's allocation on the nodes of now, in memory of its own, if it can be

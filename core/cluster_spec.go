@@ -23,6 +23,9 @@ func newClusterJob(spec *JobSpec) (*clusterJob, error) {
 	if f := spec.checkTakes(); f != nil {
 		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
 	}
+	if f := spec.checkCounts(); f != nil {
+		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
+	}
 	job := &Job{ID: spec.ID, Request: openEnds(spec.Request),
 		Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit)}
 	c := &clusterJob{id: spec.ID, job: job,

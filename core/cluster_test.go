@@ -360,6 +360,7 @@ func TestClusterWindowReadsAsItsSnapshot(t *testing.T) {
 		got, want := w.Snapshot, *policy.seen
 		require.Equal(r, tableOf(want.Nodes), tableOf(got.Nodes))
 		require.Equal(r, ranks(want.Tiers), ranks(got.Tiers))
+		require.Equal(r, want.Quotas, got.Quotas)
 		require.Len(r, got.Running, len(want.Running))
 		for i, run := range want.Running {
 			run.End = max(run.End-want.Now, 0)
@@ -378,6 +379,16 @@ func TestClusterWindowReadsAsItsSnapshot(t *testing.T) {
 			require.Equal(r, moved, *got.Pending[i])
 		}
 	})
+}
+
+// drawCounts draws what a job counts against the quotas of drawCluster.
+func drawCounts(r *rapid.T) map[string]core.Count {
+	if rapid.Bool().Draw(r, "counts nothing") {
+		return nil
+	}
+	rate := rapid.Int64Range(0, 2)
+	return map[string]core.Count{"z of x": {PerJob: rate.Draw(r, "per job"), PerCore: rate.Draw(r, "per core")},
+		"a \"é\"": {PerNode: rate.Draw(r, "per node"), PerGPU: rate.Draw(r, "per GPU")}}
 }
 
 // nothing is a policy that starts nothing.
@@ -433,6 +444,9 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 		require.NoError(r, c.SetResources(name, more))
 	}
 	require.NoError(r, c.SetResources(names[0], map[string]int64{"memory": 100, "none": 0}))
+	for _, name := range []string{"z of x", "a \"é\""} {
+		require.NoError(r, c.SetQuota(name, rapid.Int64Range(0, 9).Draw(r, "limit of quota")))
+	}
 	for i := range rapid.IntRange(0, 3).Draw(r, "running") {
 		s := core.Start{Job: fmt.Sprint("R", i), End: midnight.Add(time.Duration(rapid.IntRange(-5, 5000).Draw(r, "end")) * time.Second)}
 		for _, name := range names {
@@ -442,6 +456,9 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 		}
 		if rapid.Bool().Draw(r, "takes") {
 			s.Takes = map[string]core.Take{"memory": drawTake(r)}
+		}
+		if rapid.Bool().Draw(r, "counts") {
+			s.Counts = map[string]int64{"z of x": rapid.Int64Range(0, 9).Draw(r, "counted")}
 		}
 		require.NoError(r, c.Adopt(s))
 	}
@@ -455,6 +472,7 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 		if rapid.Bool().Draw(r, "takes") {
 			spec.Takes = map[string]core.Take{"memory": drawTake(r), "none": drawTake(r)}
 		}
+		spec.Counts = drawCounts(r)
 		for range rapid.IntRange(0, 2).Draw(r, "alternatives") {
 			w := core.Way{Request: drawWay(r)}
 			if rapid.Bool().Draw(r, "elsewhere") {
@@ -463,6 +481,7 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 			if rapid.Bool().Draw(r, "takes") {
 				w.Takes = map[string]core.Take{"memory": drawTake(r)}
 			}
+			w.Counts = drawCounts(r)
 			spec.Alternatives = append(spec.Alternatives, w)
 		}
 		require.NoError(r, c.Submit(spec))

@@ -33,7 +33,7 @@ func (c *Cluster) WriteWindow(w io.Writer) error {
 
 // window puts the state into names, with times from now on.
 func (w *scratch) window() (*format.Window, error) {
-	f := &format.Window{Jobs: make([]format.Job, 0, len(w.queue))}
+	f := &format.Window{Jobs: make([]format.Job, 0, len(w.queue)), Quotas: w.quotasOf()}
 	var err error
 	if f.Nodes, err = w.nodeLists(); err != nil {
 		return nil, err
@@ -112,7 +112,8 @@ func (w *scratch) usesOf(uses nodeset.Uses) format.Uses {
 
 func (w *scratch) heldBy(r *Running) (out format.Running, err error) {
 	var names []string
-	out = format.Running{ID: r.ID, End: min(max(r.End-w.snapshot.Now, 0), NoTimeLimit), Uses: w.usesOf(r.Uses)}
+	out = format.Running{ID: r.ID, End: min(max(r.End-w.snapshot.Now, 0), NoTimeLimit),
+		Uses: w.usesOf(r.Uses), Charges: w.chargesOf(r.Charges)}
 	for _, s := range shares(w.names, r.Segs) {
 		names = append(names, s.Node)
 		out.Cores, out.GPUs = append(out.Cores, s.Cores), append(out.GPUs, s.GPUs)
@@ -146,7 +147,7 @@ func (w *scratch) waitingJob(job *Job) (out format.Job, err error) {
 func (w *scratch) request(r *bids.Request) (format.Request, error) {
 	out := format.Request{Cores: r.Cores, Nodes: format.Range{Low: r.MinNodes, High: r.MaxNodes},
 		TasksPerNode: r.TasksPerNode, GPUs: format.Range{Low: r.MinGPUs, High: r.MaxGPUs},
-		Contiguous: r.Contiguous, Uses: w.usesOf(r.Uses),
+		Contiguous: r.Contiguous, Uses: w.usesOf(r.Uses), Charges: w.chargesOf(r.Charges),
 		Switches: r.Switches, Within: r.Within, Segment: r.Segment}
 	if r.MixedGPUs {
 		uniform := false

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/nearest"
+	"github.com/aucsched/aucsched/internal/window/format"
+)
+
+// ErrUnknownQuota is of a job that names a quota which was never set.
+var ErrUnknownQuota = errors.New("there is no such quota")
+
+// Count is what a job counts against one quota while it runs: PerJob, PerNode on each of its nodes,
+// PerCore for each core and PerGPU for each GPU; 0 to bids.MaxRate each, in the unit of
+// [Cluster.SetQuota].
+type Count struct{ PerJob, PerNode, PerCore, PerGPU int64 }
+
+// SetQuota says how much jobs may count together, wherever they run: the cores of an account, the
+// jobs of a user, licences, power. Users are told the name. Jobs that run already stay, though they
+// count more. bids.MaxRate bounds next to nothing; a name that was set once stays known. The error
+// is of a name that is none, or a limit out of 0 to bids.MaxRate.
+func (c *Cluster) SetQuota(name string, limit int64) error {
+	if err := format.CheckQuota(name); err != nil {
+		return fmt.Errorf("quota: %w", err)
+	}
+	if limit < 0 || limit > bids.MaxRate {
+		return fmt.Errorf("quota %s: %d: must be 0 to %d", name, limit, int64(bids.MaxRate))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q, ok := c.quotas.number[name]
+	if !ok {
+		if c.quotas.number == nil {
+			c.quotas.number = make(map[string]int)
+		}
+		q = len(c.quotas.all)
+		c.quotas.number[name] = q
+		c.quotas.all = append(c.quotas.all, clusterQuota{name: name})
+	}
+	c.quotas.all[q].limit = limit
+	return nil
+}
+
+// clusterQuotas are those of a Cluster, which have the same number for ever.
+type clusterQuotas struct {
+	number map[string]int
+	all    []clusterQuota
+}
+
+type clusterQuota struct {
+	name        string
+	limit, used int64
+}
+
+// left appends what is left of each to dst.
+func (q *clusterQuotas) left(dst []Quota) []Quota {
+	for i := range q.all {
+		x := &q.all[i]
+		dst = append(dst, Quota{x.name, max(x.limit-x.used, 0)})
+	}
+	return dst
+}
+
+// countsFault is what is wrong with what a request counts, or nil.
+func countsFault(field string, r *bids.Request, counts map[string]Count) *bids.FieldError {
+	if r.Charges != nil {
+		return &bids.FieldError{Field: field, Value: "numbers", Why: "quotas of a Cluster have no numbers: name them"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		x := counts[name]
+		for _, rate := range [...]int64{x.PerJob, x.PerNode, x.PerCore, x.PerGPU} {
+			if rate < 0 || rate > bids.MaxRate {
+				return &bids.FieldError{Field: field + "." + name, Value: rate, Why: fmt.Sprintf("must be 0 to %d", int64(bids.MaxRate))}
+			}
+		}
+	}
+	return nil
+}
+
+// checkCounts reports what is wrong with what the ways of a job count.
+func (s *JobSpec) checkCounts() *bids.FieldError {
+	if f := countsFault("charges", &s.Request, s.Counts); f != nil {
+		return f
+	}
+	for k := range s.Alternatives {
+		w := &s.Alternatives[k]
+		if f := countsFault(fmt.Sprintf("alternatives[%d].charges", k), &w.Request, w.Counts); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// numberQuotas gives a new job the numbers of the quotas that it names.
+func (q *clusterQuotas) numberQuotas(c *clusterJob, spec *JobSpec) (err error) {
+	if c.job.Charges, err = q.numbered(c.id, "charges", spec.Counts); err != nil {
+		return err
+	}
+	for k := range c.job.Alternatives {
+		field := fmt.Sprintf("alternatives[%d].charges", k)
+		if c.job.Alternatives[k].Charges, err = q.numbered(c.id, field, spec.Alternatives[k].Counts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numbered is what a job counts, by number. field is that of an error.
+func (q *clusterQuotas) numbered(id, field string, counts map[string]Count) (charges []bids.Charge, err error) {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		x := counts[name]
+		n, ok := q.number[name]
+		if !ok {
+			hint := nearest.Hint(name, slices.Sorted(maps.Keys(q.number)))
+			return nil, jobFault(id, field, name, "there is no such quota"+hint, ErrUnknownQuota)
+		}
+		if x != (Count{}) {
+			charges = append(charges, bids.Charge{Quota: n, PerJob: x.PerJob, PerNode: x.PerNode, PerCore: x.PerCore, PerGPU: x.PerGPU})
+		}
+	}
+	slices.SortFunc(charges, func(a, b bids.Charge) int { return cmp.Compare(a.Quota, b.Quota) })
+	return charges, nil
+}
+
+// amounts is what an allocation of that size counts by charges, as charges of the job alone.
+func amounts(charges []bids.Charge, size fit.Size) (sums []bids.Charge) {
+	for i := range charges {
+		c := &charges[i]
+		sums = append(sums, bids.Charge{Quota: c.Quota, PerJob: min(c.On(size), bids.MaxRate)})
+	}
+	return sums
+}
+
+// lack reports the first quota that has too little left for what a job counts.
+func (q *clusterQuotas) lack(id string, sums []bids.Charge) error {
+	for _, c := range sums {
+		if x := &q.all[c.Quota]; x.used+c.PerJob > x.limit {
+			return jobFault(id, "charges", c.PerJob, fmt.Sprintf("%s: %d are left", x.name, max(x.limit-x.used, 0)), nil)
+		}
+	}
+	return nil
+}
+
+// count counts what a running job counts, or with sign -1 takes it back.
+func (q *clusterQuotas) count(sums []bids.Charge, sign int64) {
+	for _, c := range sums {
+		q.all[c.Quota].used += sign * c.PerJob
+	}
+}
+
+// counts are sums by name; nil if there are none.
+func (q *clusterQuotas) counts(sums []bids.Charge) map[string]int64 {
+	if len(sums) == 0 {
+		return nil
+	}
+	counts := make(map[string]int64, len(sums))
+	for _, c := range sums {
+		counts[q.all[c.Quota].name] = c.PerJob
+	}
+	return counts
+}
+
+// adopted are what a running job counts by name, by number.
+func (q *clusterQuotas) adopted(id string, counts map[string]int64) ([]bids.Charge, error) {
+	each := make(map[string]Count, len(counts))
+	for name, amount := range counts {
+		each[name] = Count{PerJob: amount}
+	}
+	if f := countsFault("charges", &bids.Request{}, each); f != nil {
+		return nil, &JobError{Job: -1, ID: id, Fault: f}
+	}
+	return q.numbered(id, "charges", each)
+}
+
+// quotasOf are the state's quotas as in a window.
+func (w *scratch) quotasOf() (quotas []format.Quota) {
+	for _, q := range w.snapshot.Quotas {
+		quotas = append(quotas, format.Quota{Name: q.Name, Left: q.Left})
+	}
+	return quotas
+}
+
+// chargesOf is what is counted against quotas, by name.
+func (w *scratch) chargesOf(charges []bids.Charge) format.Charges {
+	named := make(format.Charges, len(charges))
+	for _, c := range charges {
+		named[w.snapshot.Quotas[c.Quota].Name] = format.Charge{PerJob: c.PerJob, PerNode: c.PerNode, PerCore: c.PerCore, PerGPU: c.PerGPU}
+	}
+	return named
+}
