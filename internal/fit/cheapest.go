@@ -75,7 +75,8 @@ func (p *Placer) cheapest(s *Spec, t *nodeset.Table, gpus int) (node int, ok boo
 	usable, base, mask := t.Usable(gpus), p.prices.base, s.Mask()
 	for w := range usable {
 		from, to := w*64, min(w*64+64, t.Len())
-		if slices.Equal(t.FreeCores()[from:to], base.FreeCores()[from:to]) && slices.Equal(t.FreeGPUs()[from:to], base.FreeGPUs()[from:to]) {
+		if slices.Equal(t.FreeCores()[from:to], base.FreeCores()[from:to]) &&
+			slices.Equal(t.FreeGPUs()[from:to], base.FreeGPUs()[from:to]) {
 			continue
 		}
 		for n := from; n < to; n++ {
