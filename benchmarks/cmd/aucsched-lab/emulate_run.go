@@ -51,7 +51,7 @@ func (r *emulatedRun) register(flags *pflag.FlagSet) {
 	r.replay.Register(shared)
 	shared.VisitAll(func(f *pflag.Flag) {
 		switch f.Name {
-		case "policy", "rate", "seed", "solver": // others, or none, here
+		case "policy", "rate", "seed", "solver", "keep-holes": // others, or none, here
 		case "interval":
 			f.Usage = "auctions, ipsched: scheduling interval in seconds"
 			flags.AddFlag(f)

@@ -23,7 +23,7 @@ var auctions = []string{"auction1", "auction2"}
 func lookAt(flag string) []string {
 	switch flag {
 	case "paper", "throughput", "depth", "bids", "drafts", "reservations", "patience", "compact",
-		"contiguous-bids", "solver":
+		"contiguous-bids", "keep-holes", "solver":
 		return auctions
 	case "window", "work", "objective":
 		return append(slices.Clone(auctions), "ipsched")

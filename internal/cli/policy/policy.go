@@ -68,6 +68,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 		"auctions: keep places for blocked jobs that are large and old first, not for those that "+
 			"the queue has first: what waiting so long weighs as much as asking for all cores")
 	flags.BoolVar(&f.Auction.Compact, "compact", false, "auctions: keep jobs together, in one block of nodes or in two")
+	flags.BoolVar(&f.Auction.KeepHoles, "keep-holes", false,
+		"auctions: start jobs of one node where that makes the fewest GPUs useless to others")
 	flags.BoolVar(&f.Auction.ContiguousOnly, "contiguous-bids", f.Auction.ContiguousOnly, "auctions: contiguous bids only")
 	flags.Int64Var(&f.Auction.Work, "work", f.Auction.Work,
 		"auctions, ipsched: work of one solve, about one matrix entry a unit; 0: until the deadline")
@@ -221,7 +223,7 @@ func (f *Flags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error) {
 		"drafts": func() { o.Drafts = f.Auction.Drafts }, "reservations": func() { o.Reservations = f.Auction.Reservations },
 		"patience": func() { o.Patience = int64(f.Patience / time.Second) }, "compact": func() { o.Compact = f.Auction.Compact },
 		"contiguous-bids": func() { o.ContiguousOnly = f.Auction.ContiguousOnly }, "work": func() { o.Work = f.Auction.Work },
-		"objective": func() { o.Objective = objective },
+		"objective": func() { o.Objective = objective }, "keep-holes": func() { o.KeepHoles = f.Auction.KeepHoles },
 	} {
 		if flags.Changed(name) {
 			set()
