@@ -54,6 +54,9 @@ type gpuRun struct {
 	GPUs int
 	// Busy is the GPUs' utilisation until the last job has come.
 	Busy float64
+	// WaitP95 is what 95 in 100 jobs wait at most, in seconds. WaitArea is the mean wait, each job
+	// counting with its GPU seconds.
+	WaitP95, WaitArea float64
 }
 
 // gpuRow are one policy's runs of a trace at a rate.
@@ -84,18 +87,35 @@ func gpuTraces(ctx context.Context, dir string, errs io.Writer) (string, error) 
 	return gpuPage(rows)
 }
 
-// runGPUCases runs each case under both policies; cases of one trace and rate, which
+// gpuPolicies are the policies of the page, in its order.
+var gpuPolicies = []struct {
+	name string
+	make func() (core.Policy, error)
+}{
+	{"backfill", backfill},
+	{"auction2", auction(core.DefaultAuctionOptions())},
+	{"auction2, holes kept", auction(keepingHoles())},
+}
+
+func keepingHoles() core.AuctionOptions {
+	o := core.DefaultAuctionOptions()
+	o.KeepHoles = true
+	return o
+}
+
+// runGPUCases runs each case under all policies; cases of one trace and rate, which
 // follow each other, make up a row of each policy.
 func runGPUCases(ctx context.Context, cases []gpuCase, errs io.Writer) ([]gpuRow, error) {
-	policies := []func() (core.Policy, error){backfill, auction(core.DefaultAuctionOptions())}
 	var rows []gpuRow
 	for i, c := range cases {
 		if i == 0 || c.trace != cases[i-1].trace || c.rate != cases[i-1].rate {
 			fmt.Fprintf(errs, "replaying: %s at %v\n", c.trace, c.rate)
-			rows = append(rows, gpuRow{Trace: c.trace, Rate: c.rate}, gpuRow{Trace: c.trace, Rate: c.rate})
+			for _, policy := range gpuPolicies {
+				rows = append(rows, gpuRow{Trace: c.trace, Rate: c.rate, Policy: policy.name})
+			}
 		}
-		for k, policy := range policies {
-			p, err := policy()
+		for k, policy := range gpuPolicies {
+			p, err := policy.make()
 			if err != nil {
 				return nil, err
 			}
@@ -103,8 +123,8 @@ func runGPUCases(ctx context.Context, cases []gpuCase, errs io.Writer) ([]gpuRow
 			if err != nil {
 				return nil, fmt.Errorf("%s at %v: %w", c.trace, c.rate, err)
 			}
-			row := &rows[len(rows)-len(policies)+k]
-			row.Policy, row.Runs = p.Name(), append(row.Runs, r)
+			row := &rows[len(rows)-len(gpuPolicies)+k]
+			row.Runs = append(row.Runs, r)
 		}
 	}
 	return rows, nil
@@ -120,13 +140,21 @@ func runGPUCase(ctx context.Context, c gpuCase, p core.Policy) (r gpuRun, err er
 	}
 	last, busy := w.Jobs[len(w.Jobs)-1].Submit, int64(0)
 	cfg := sim.NewConfig(c.nodes)
+	var waits []int64
+	area, waited := 0.0, 0.0
 	cfg.OnEnd = func(j sim.Record) {
-		busy += max(0, min(j.End, last)-j.Start) * int64(nodeset.GPUs(j.Segs))
+		gpus := int64(nodeset.GPUs(j.Segs))
+		busy += max(0, min(j.End, last)-j.Start) * gpus
+		waits = append(waits, j.Start-j.Submit)
+		seconds := float64(gpus * (j.End - j.Start))
+		area, waited = area+seconds, waited+seconds*float64(j.Start-j.Submit)
 	}
 	if r.Result, err = sim.Run(ctx, cfg, p, w.Jobs); err != nil {
 		return r, err
 	}
 	r.Busy = float64(busy) / (float64(last) * float64(r.GPUs))
+	slices.Sort(waits)
+	r.WaitP95, r.WaitArea = float64(waits[len(waits)*95/100]), waited/area
 	return r, nil
 }
 

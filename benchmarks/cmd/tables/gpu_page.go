@@ -12,6 +12,8 @@ import (
 var gpuColumns = []column[gpuRun]{
 	{"GPU %", 1, func(r gpuRun) float64 { return 100 * r.Busy }},
 	gpuWait,
+	{"p95 h", 2, func(r gpuRun) float64 { return r.WaitP95 / 3600 }},
+	{"by GPU h", 2, func(r gpuRun) float64 { return r.WaitArea / 3600 }},
 	{"slowdown", 1, func(r gpuRun) float64 { return r.SlowdownMean }},
 	{"h with a queue", 1, func(r gpuRun) float64 { return float64(r.GPUQueue.Seconds) / 3600 }},
 	{"idle %", 1, func(r gpuRun) float64 { return 100 * r.GPUQueue.Idle }},
@@ -27,15 +29,18 @@ var (
 	}}
 )
 
-// gpuPage is benchmarks/results/gpu-traces.md. Rows are in pairs, backfill's and the auction's.
+// gpuPage is benchmarks/results/gpu-traces.md. Of each trace and rate the rows are those of
+// gpuPolicies.
 func gpuPage(rows []gpuRow) (string, error) {
 	figures := tableOf(gpuColumns, "trace", "rate", "policy")
 	for _, r := range rows {
 		addRuns(figures, gpuColumns, r.Runs, r.Trace, fmt.Sprint(r.Rate), r.Policy)
 	}
 	var readings []gpuReading
-	for i := 0; i+1 < len(rows); i += 2 {
-		readings = append(readings, readGPU(&rows[i], &rows[i+1]))
+	for i := 0; i+len(gpuPolicies) <= len(rows); i += len(gpuPolicies) {
+		for k := 1; k < len(gpuPolicies); k++ {
+			readings = append(readings, readGPU(&rows[i], &rows[i+k]))
+		}
 	}
 	return render("gpu", map[string]any{
 		"AlibabaPods": alibabaPods, "AlibabaNodes": alibabaNodes, "EveryNode": everyNode, "Machines": machines,
@@ -48,7 +53,7 @@ func gpuPage(rows []gpuRow) (string, error) {
 
 // gpuReading compares the policies at one rate: the mean waits and the stranded GPUs, in hours.
 type gpuReading struct {
-	Trace                      string
+	Trace, Policy              string
 	Rate                       float64
 	Wait, Backfill             float64
 	Less, Runs                 int // on how many runs the auction's wait is less
@@ -57,7 +62,7 @@ type gpuReading struct {
 
 func readGPU(back, auction *gpuRow) gpuReading {
 	return gpuReading{
-		Trace: back.Trace, Rate: back.Rate,
+		Trace: back.Trace, Policy: auction.Policy, Rate: back.Rate,
 		Wait: gpuWait.mean(auction.Runs), Backfill: gpuWait.mean(back.Runs),
 		Less: stats.NewDuel(gpuWait.each(auction.Runs), gpuWait.each(back.Runs)).Losses, Runs: len(back.Runs),
 		Stranded: gpuStranded.mean(auction.Runs), StrandedBackfill: gpuStranded.mean(back.Runs),

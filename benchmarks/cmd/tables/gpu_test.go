@@ -23,11 +23,11 @@ import (
 // TestGPUPage: the figures are made up.
 func TestGPUPage(t *testing.T) {
 	var rows []gpuRow
-	for i, policy := range []string{"backfill", "auction2"} {
+	for i, policy := range []string{"backfill", "auction2", "auction2, holes kept"} {
 		row := gpuRow{Trace: "Some trace", Rate: 2.5, Policy: policy}
 		for k := range 3 {
 			x := float64(i*k) + 1
-			row.Runs = append(row.Runs, gpuRun{GPUs: 100, Busy: 0.9,
+			row.Runs = append(row.Runs, gpuRun{GPUs: 100, Busy: 0.9, WaitP95: 7200 * x, WaitArea: 1800 * x,
 				Result: &sim.Result{WaitMean: 3600 / x, SlowdownMean: 10 * x, PendingMax: 1000 * k,
 					GPUQueue: &sim.GPUQueue{Seconds: 36000, Idle: 0.1, Stranded: 0.05 * x}}})
 		}
@@ -52,13 +52,15 @@ func TestGPUCases(t *testing.T) {
 	faster.rate = 2
 	rows, err := runGPUCases(context.Background(), []gpuCase{c, c, faster}, io.Discard)
 	require.NoError(t, err)
-	require.Len(t, rows, 4)
+	require.Len(t, rows, 6)
 	require.Equal(t, []int64{0, 12, 60}, []int64{c.jobs[0].Submit, c.jobs[1].Submit, c.jobs[2].Submit}, "jobs stay as they are")
-	for i, policy := range []string{"backfill", "auction2"} {
-		one, two := rows[i], rows[2+i]
+	for i, policy := range []string{"backfill", "auction2", "auction2, holes kept"} {
+		one, two := rows[i], rows[3+i]
 		require.Equal(t, []any{"a", 1.0, policy, 2}, []any{one.Trace, one.Rate, one.Policy, len(one.Runs)})
 		require.Equal(t, []any{"a", 2.0, policy, 1}, []any{two.Trace, two.Rate, two.Policy, len(two.Runs)})
 		require.Equal(t, 18.0/3, one.Runs[0].WaitMean)
+		require.Equal(t, 18.0, one.Runs[0].WaitP95, "the second job's")
+		require.InDelta(t, 18*2.0/5, one.Runs[0].WaitArea, 1e-12, "it has 2 of 5 GPUs")
 		require.InDelta(t, (30+2*30)/120.0, one.Runs[0].Busy, 1e-12)
 		require.Equal(t, &sim.GPUQueue{Seconds: 18, Idle: 0.5, Stranded: 0.5}, one.Runs[0].GPUQueue)
 		require.Equal(t, 54.0/3, two.Runs[0].WaitMean)
