@@ -417,8 +417,6 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 	if ((part_ptr->max_share & SHARED_FORCE) || details->overcommit ||
 	    ((part_ptr->max_share > 1) && (details->share_res == 1)))
 		return "oversubscribe";
-	if (job_ptr->deadline && (job_ptr->deadline != NO_VAL))
-		return "deadline";
 	if (job_ptr->reboot)
 		return "reboot";
 	if (details->expanding_jobid)

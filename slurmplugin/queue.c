@@ -84,6 +84,10 @@ static auc_verdict_t *_may_run(const auc_snapshot_t *s, queue_state_t *state,
 	if (((job_ptr->array_task_id != NO_VAL) || job_ptr->array_recs) &&
 	    !job_array_start_test(job_ptr))
 		return NULL;
+	/* Which ends jobs that can't meet theirs any more. */
+	if (job_ptr->deadline && (job_ptr->deadline != NO_VAL) &&
+	    !deadline_ok(job_ptr, "aucsched"))
+		return NULL;
 	if (!(verdict = auc_within_limits(&state->verdicts, s, job_ptr, request,
 					  limit)))
 		return NULL;
@@ -303,7 +307,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 			 &state->claims, &state->masks, &ways);
 	request.approximate |= ways.more;
 	/* Jobs that can never run must not have those behind the window wait for ever. */
-	if (was_left && s->beyond_waits)
+	if ((was_left || had_none) && s->beyond_waits)
 		state->limit += copies;
 	_add_rows(s, record, &request, &ways, copies, array, state->limit);
 	/*

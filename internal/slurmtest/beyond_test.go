@@ -39,7 +39,7 @@ func (b beyondBed) small() uint32 {
 // always left to it, and checks that the jobs still wait, and for what.
 func (b beyondBed) requireBehind(ids ...uint32) {
 	b.t.Helper()
-	last := submit(b.t, b.Cluster, "sleep 60", "-n1", "--mem=100", "--time=2", "--nodelist=n0004")
+	last := submit(b.t, b.Cluster, "sleep 60", "-n1", "--mem=100", "--time=2", "--spread-job")
 	running(b.t, b.Cluster, 20*time.Second, last)
 	waitCycles(b.t, b.Cluster, 1)
 	for _, id := range ids {

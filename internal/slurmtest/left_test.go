@@ -67,7 +67,7 @@ var leftRows = []leftRow{
 	{"-n1 --prefer=fast", "features", Ask{CPUs: 1}},
 	{"-n1 -p p,q", "", Ask{CPUs: 1}},
 	{"-n1 --time-min=1 --time=2", "", Ask{CPUs: 1}},
-	{"-n1 --deadline=now+100 --time=1", "deadline", Ask{CPUs: 1}},
+	{"-n1 --deadline=now+100 --time=1", "", Ask{CPUs: 1}},
 	{"-n1 --tmp=100", "", Ask{CPUs: 1}},
 	{"-n1 --mincpus=4", "", Ask{MinCPUs: 1}},
 	{"-n1 --hint=nomultithread", "", Ask{CPUs: 1}},

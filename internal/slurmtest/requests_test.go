@@ -80,7 +80,7 @@ var requestKinds = []requestKind{
 	{"-n4 --ntasks-per-core=1", "", Ask{MinCPUs: 4}},
 	{"-n4 --ntasks-per-socket=2", "", Ask{MinCPUs: 4}},
 	{"-n2 --exclusive=user", "", Ask{CPUs: 2}},
-	{"-n1 --deadline=now+1hours", "deadline", Ask{MinCPUs: 1}},
+	{"-n1 --deadline=now+1hours", "", Ask{MinCPUs: 1}},
 	{"-n1 : -n2", "hetjob", Ask{}},
 }
 
