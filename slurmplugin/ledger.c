@@ -34,12 +34,16 @@ typedef struct entry {
 
 struct auc_ledger {
 	entry_t *buckets[BUCKETS];
+	auc_licences_t *counted; /* by the library; else NULL */
 	bf_licenses_t *licences; /* what is left of each; NULL: not looked at yet */
 };
 
-extern auc_ledger_t *auc_ledger_new(void)
+extern auc_ledger_t *auc_ledger_new(auc_licences_t *licences)
 {
-	return xmalloc(sizeof(auc_ledger_t));
+	auc_ledger_t *ledger = xmalloc(sizeof(*ledger));
+
+	ledger->counted = licences;
+	return ledger;
 }
 
 static void _free_entry(entry_t *entry)
@@ -381,12 +385,15 @@ extern uint32_t auc_ledger_admit(auc_ledger_t *ledger,
 		}
 		auc_limits_unlock();
 	}
-	rows = _under_licences(ledger, job_ptr, rows, &refused);
+	if (!ledger->counted)
+		rows = _under_licences(ledger, job_ptr, rows, &refused);
+	else if (rows)
+		rows = auc_licences_admit(ledger->counted, s, job_ptr, rows);
 	for (int i = 0; rows && (i < len); i++)
 		_charge(_entry_of(ledger, holders[i].kind, holders[i].id,
 				  holders[i].sub, job_ptr, request, nodes),
 			&holders[i], &need, rows);
-	if (rows)
+	if (rows && !ledger->counted)
 		_charge_licences(ledger, job_ptr, request, nodes, rows);
 	*left = !rows && _is_slurms(request, nodes, refused);
 	auc_need_free(&need);

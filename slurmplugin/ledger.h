@@ -8,13 +8,18 @@
 #define AUC_LEDGER_H
 
 #include "compat.h"
+#include "licences.h"
 #include "shape.h"
 #include "snapshot.h"
 
 typedef struct auc_ledger auc_ledger_t;
 
-/* For one snapshot. */
-extern auc_ledger_t *auc_ledger_new(void);
+/*
+ * For one snapshot.
+ * IN licences - counted by the library; the caller's, and outlives the ledger. NULL: the ledger
+ *	counts them
+ */
+extern auc_ledger_t *auc_ledger_new(auc_licences_t *licences);
 extern void auc_ledger_free(auc_ledger_t *ledger);
 
 /*

@@ -18,6 +18,7 @@
 #include "grow.h"
 #include "job_memory.h"
 #include "ledger.h"
+#include "licences.h"
 #include "left_to_slurm.h"
 #include "masks.h"
 #include "memo.h"
@@ -51,6 +52,7 @@ typedef struct {
 	auc_offers_t offers;
 	auc_verdicts_t verdicts;
 	auc_ledger_t *ledger;
+	auc_licences_t *licences;
 } queue_state_t;
 
 /* How many tasks of an array may start now; 1 for any other job. */
@@ -174,13 +176,16 @@ static int _tiers(list_t *queue, uint16_t *tiers, int most)
 }
 
 /* The alternatives of the job that comes next into the snapshot. */
-static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found)
+static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found,
+			      const auc_licences_t *licences,
+			      const job_record_t *job_ptr)
 {
 	AUC_GROW(s->alternatives, s->alternatives_cap,
 		 s->in.alternatives_len + found->len);
 	for (int i = 0; i < found->len; i++) {
 		auc_add_alternative_uses(s, &found->requests[i],
 					 found->ways[i].part_ptr);
+		auc_add_alternative_licences(licences, s, job_ptr);
 		s->alternatives[s->in.alternatives_len] = found->given[i];
 		s->alternatives[s->in.alternatives_len++].job = s->in.jobs_len;
 	}
@@ -188,8 +193,9 @@ static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found)
 
 static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		      const auc_request_t *request,
-		      const auc_ways_t *found, uint32_t copies, bool array,
-		      int limit)
+		      const auc_ways_t *found,
+		      const auc_licences_t *licences, uint32_t copies,
+		      bool array, int limit)
 {
 	auc_row_t row = {
 		.job_id = record->job_ptr->job_id,
@@ -223,8 +229,9 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 	for (uint32_t i = 0; i < copies; i++) {
 		row.first_alternative = s->in.alternatives_len;
 		if (found->len)
-			_add_alternatives(s, found);
+			_add_alternatives(s, found, licences, record->job_ptr);
 		auc_add_job_uses(s, request, record->part_ptr);
+		auc_add_job_licences(licences, s, record->job_ptr);
 		row.reads = auc_add_job_read(s, record->job_ptr);
 		s->jobs[s->in.jobs_len] = job;
 		s->rows[s->in.jobs_len++] = row;
@@ -309,7 +316,8 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	/* Jobs that can never run must not have those behind the window wait for ever. */
 	if ((was_left || had_none) && s->beyond_waits)
 		state->limit += copies;
-	_add_rows(s, record, &request, &ways, copies, array, state->limit);
+	_add_rows(s, record, &request, &ways, state->licences, copies, array,
+		  state->limit);
 	/*
 	 * The library keeps a place for the first of the queue. For the first of each
 	 * other partition, and for a job that found no place last time, there is the one that
@@ -380,12 +388,14 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 	state->limit = settings->limit;
 	state->most_offers = settings->offers;
 	state->cycle = cycle;
-	state->ledger = auc_ledger_new();
+	state->licences = auc_licences_new(s, settings);
+	state->ledger = auc_ledger_new(state->licences);
 	auc_overdue_begin(settings->net_s);
 	_go_through(s, state);
 	auc_claims_free(&state->claims);
 	auc_masks_free(&state->masks);
 	auc_offers_free(&state->offers);
 	auc_ledger_free(state->ledger);
+	auc_licences_free(state->licences);
 	xfree(state);
 }

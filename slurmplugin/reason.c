@@ -91,26 +91,20 @@ extern bool auc_set_licence_reason(job_record_t *job_ptr, bool available)
  * Jobs that got fewer rows than they want for what the rows before would use: if these have
  * started, that is a limit now; else it is the order of the queue.
  */
-static void _explain_held(const auc_snapshot_t *s)
+static void _explain_held(const auc_snapshot_t *s, auc_verdicts_t *verdicts,
+			  job_record_t *job_ptr)
 {
-	auc_verdicts_t verdicts = { 0 };
+	auc_request_t request;
+	uint32_t limit;
 
-	for (uint32_t i = 0; i < s->held_len; i++) {
-		job_record_t *job_ptr = find_job_record(s->held[i]);
-		auc_request_t request;
-		uint32_t limit;
-
-		if (!job_ptr || !IS_JOB_PENDING(job_ptr) ||
-		    !job_ptr->priority ||
-		    auc_model(job_ptr, job_ptr->part_ptr, &request) ||
-		    !auc_within_limits(&verdicts, s, job_ptr, &request,
-				       &limit) ||
-		    !auc_set_licence_reason(job_ptr, license_job_test(
-			    job_ptr, time(NULL), true) == SLURM_SUCCESS))
-			continue;
-		if (job_ptr->state_reason == WAIT_NO_REASON)
-			_tell(job_ptr, WAIT_PRIORITY, 0);
-	}
+	if (!job_ptr || !IS_JOB_PENDING(job_ptr) || !job_ptr->priority ||
+	    auc_model(job_ptr, job_ptr->part_ptr, &request) ||
+	    !auc_within_limits(verdicts, s, job_ptr, &request, &limit) ||
+	    !auc_set_licence_reason(job_ptr, license_job_test(
+		    job_ptr, time(NULL), true) == SLURM_SUCCESS))
+		return;
+	if (job_ptr->state_reason == WAIT_NO_REASON)
+		_tell(job_ptr, WAIT_PRIORITY, 0);
 }
 
 /* Whether a job had a row, and there was no place for it. */
@@ -132,11 +126,14 @@ static bool _is_behind(const auc_snapshot_t *s, uint32_t row)
 extern void auc_explain(const auc_snapshot_t *s,
 			const struct aucsched_output *out)
 {
+	auc_verdicts_t verdicts = { 0 };
+
 	/* New indices: what was decided is about other nodes. */
 	if ((s->config != slurm_conf.last_update) ||
 	    (s->in.nodes_len != node_record_count))
 		return;
-	_explain_held(s);
+	for (uint32_t i = 0; i < s->held_len; i++)
+		_explain_held(s, &verdicts, find_job_record(s->held[i]));
 	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
 		const struct aucsched_decision *decision =
 			&out->decisions[row];
@@ -155,8 +152,10 @@ extern void auc_explain(const auc_snapshot_t *s,
 			continue;
 		memo = auc_memo_of(job_ptr->job_id);
 		switch (decision->why) {
+		case AUCSCHED_WAITS_QUOTA:
+			_explain_held(s, &verdicts, job_ptr);
+			break;
 		case AUCSCHED_WAITS_LOST:
-		case AUCSCHED_WAITS_QUOTA: /* Slurm tells which, when it is asked next */
 		case AUCSCHED_TIMED_OUT:
 			_tell(job_ptr, WAIT_PRIORITY, decision->expected);
 			break;

@@ -20,7 +20,7 @@ typedef struct {
 	int file_memory;	/* auc_file_memory, MB a node; 0: all that the node has */
 	int max_rpcs;		/* max_rpc_cnt; 0: none */
 	int offers;		/* auc_slurm_bids */
-	bool counts;		/* the policy counts memory, and GPUs by type */
+	bool counts;		/* the policy counts memory, GPUs by type and licences */
 	int limit;		/* window + depth: jobs handed to the library */
 	char *library;		/* auc_library; NULL: beside the plug-in, then the loader's path */
 	char *status;		/* auc_status; NULL: in StateSaveLocation */

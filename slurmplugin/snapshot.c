@@ -51,6 +51,9 @@ static void _point_to_arrays(auc_snapshot_t *s)
 	s->in.job_uses = s->job_uses;
 	s->in.alternative_uses = s->alternative_uses;
 	s->in.running_uses = s->running_uses;
+	s->in.quotas = s->quotas;
+	s->in.job_charges = s->job_charges;
+	s->in.alternative_charges = s->alternative_charges;
 }
 
 extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
@@ -92,6 +95,9 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 	xfree(s->job_uses);
 	xfree(s->alternative_uses);
 	xfree(s->running_uses);
+	xfree(s->quotas);
+	xfree(s->job_charges);
+	xfree(s->alternative_charges);
 	xfree(s->free_memory);
 	xfree(s->gpu_type);
 	xfree(s->spare_gpus);

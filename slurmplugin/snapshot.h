@@ -69,11 +69,14 @@ typedef struct {
 	struct aucsched_read *job_reads, *running_reads;
 	struct aucsched_amount *amounts;
 	struct aucsched_use *job_uses, *alternative_uses, *running_uses;
+	uint64_t *quotas;
+	struct aucsched_charge *job_charges, *alternative_charges;
 	auc_row_t *rows;
 	size_t nodes_cap, running_cap, segments_cap, jobs_cap, masks_cap,
 		rows_cap, offers_cap, offer_segments_cap, alternatives_cap,
 		stores_cap, job_reads_cap, running_reads_cap, amounts_cap,
-		job_uses_cap, alternative_uses_cap, running_uses_cap;
+		job_uses_cap, alternative_uses_cap, running_uses_cap,
+		quotas_cap, job_charges_cap, alternative_charges_cap;
 	bool counts_memory;	/* it is resource 0 */
 	uint32_t types[AUC_RESOURCES]; /* [resource], of GPUs, but for memory */
 	uint32_t *unheld;	/* as amounts: held, by jobs that are not looked at yet */
