@@ -197,12 +197,12 @@ static void _narrow(job_record_t *job_ptr, const auc_need_t *need,
 }
 
 /*
- * A range of GPUs is admitted by its low end; more than the limits have room for, besides what
- * the rows before would use, is not offered.
+ * A range of GPUs is admitted by its low end; more than the limits have room for in each of its
+ * rows, besides what the rows before would use, is not offered.
  */
 static void _cap_gpus(auc_ledger_t *ledger, job_record_t *job_ptr,
 		      auc_request_t *request, const auc_holder_t *holders,
-		      int len)
+		      int len, uint32_t rows)
 {
 	gres_job_state_t *gpus = auc_gpu_request(job_ptr);
 	uint64_t total = gpus ? gpus->total_gres : 0;
@@ -220,7 +220,7 @@ static void _cap_gpus(auc_ledger_t *ledger, job_record_t *job_ptr,
 			may = _fits(job_ptr, &holders[i],
 				    _find(ledger, holders[i].kind,
 					  holders[i].id, holders[i].sub),
-				    &need, 1);
+				    &need, rows);
 		auc_need_free(&need);
 		if (may)
 			break;
@@ -246,7 +246,7 @@ static uint32_t _under_limits(auc_ledger_t *ledger, const auc_snapshot_t *s,
 		most = rows;
 	}
 	if (most)
-		_cap_gpus(ledger, job_ptr, request, holders, len);
+		_cap_gpus(ledger, job_ptr, request, holders, len, most);
 	auc_unspare_nodes(holders, len);
 	return most;
 }
