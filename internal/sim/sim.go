@@ -175,7 +175,7 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 	case cfg.Release < 0 || cfg.Release > maxRelease:
 		return nil, fmt.Errorf("release: %d: must be between 0 and %d seconds", cfg.Release, int64(maxRelease))
 	}
-	nodes, err := cfg.table()
+	nodes, err := cfg.Table()
 	if err != nil {
 		return nil, err
 	}
@@ -213,8 +213,8 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 	return s, nil
 }
 
-// table is the machine.
-func (c *Config) table() (*nodeset.Table, error) {
+// Table is the machine with nothing running.
+func (c *Config) Table() (*nodeset.Table, error) {
 	t, err := nodeset.New(c.Nodes)
 	if err != nil {
 		return nil, err

@@ -105,16 +105,20 @@ func (b *builder) addPod(c *csvReader, o *GPUTraceOptions) error {
 }
 
 // readAlibabaNodes reads openb_node_list_*.csv from its first line on, which is l's
-// current one: see [ReadCluster].
-func readAlibabaNodes(l *lines) ([]nodeset.Capacity, error) {
+// current one: see [ReadMachine].
+func readAlibabaNodes(l *lines) (*Machine, error) {
 	c := &csvReader{lines: l}
 	if err := c.head(string(l.text()), alibabaNodes); err != nil {
 		return nil, c.locate(err)
 	}
-	var nodes machine
+	m := new(Machine)
 	lineOf := map[string]int{}
 	err := c.each(alibabaNodes, func() error {
 		sn, cpu, gpus := c.get("sn"), c.whole("cpu_milli", maxMilliCores), c.whole("gpu", maxNodeGPUs)
+		memory := 0
+		if c.has("memory_mib") {
+			memory = c.whole("memory_mib", nodeset.MaxAmount)
+		}
 		first, twice := lineOf[sn]
 		lineOf[sn] = c.n
 		switch {
@@ -125,13 +129,13 @@ func readAlibabaNodes(l *lines) ([]nodeset.Capacity, error) {
 		case cpu < milli:
 			return &InputError{Field: "cpu_milli", Value: c.get("cpu_milli"), Err: errors.New("a node without a whole core")}
 		}
-		return nodes.add(1, nodeset.Capacity{Cores: uint16(cpu / milli), GPUs: uint8(gpus)})
+		return m.add(1, nodeset.Capacity{Cores: uint16(cpu / milli), GPUs: uint8(gpus)}, memory)
 	})
 	switch {
 	case err != nil:
 		return nil, err
-	case len(nodes) == 0:
+	case len(m.Nodes) == 0:
 		return nil, &InputError{File: l.name, Err: errors.New("no node")}
 	}
-	return nodes, nil
+	return m, nil
 }

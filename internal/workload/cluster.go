@@ -14,22 +14,31 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// ParseCluster gives the nodes of the machine that spec describes, in the
+// ParseCluster is ParseMachine, without memory.
+func ParseCluster(spec string) ([]nodeset.Capacity, error) {
+	m, err := ParseMachine(spec)
+	if err != nil {
+		return nil, err
+	}
+	return m.Nodes, nil
+}
+
+// ParseMachine gives the nodes of the machine that spec describes, in the
 // machine's order. spec is either runs of equal nodes, COUNTxCORES or
 // COUNTxCORESxGPUS with commas between ("1408x12x3", "20x80,48x12"), or the path of
 // a file in a format of [ReadCluster]. A machine has at most nodeset.MaxNodes
 // nodes, each with 1 to 65535 cores and up to 255 GPUs.
-func ParseCluster(spec string) ([]nodeset.Capacity, error) {
+func ParseMachine(spec string) (*Machine, error) {
 	if !isRuns(spec) {
 		return readClusterFile(spec)
 	}
-	var nodes machine
+	m := new(Machine)
 	for _, run := range strings.Split(spec, ",") {
-		if err := nodes.addRun(strings.Split(run, "x")); err != nil {
+		if err := m.addRun(strings.Split(run, "x")); err != nil {
 			return nil, fmt.Errorf("cluster %s: %w", quote(spec), err)
 		}
 	}
-	return nodes, nil
+	return m, nil
 }
 
 // isRuns tells runs of nodes, well-formed or not, from a path.
@@ -38,20 +47,17 @@ func isRuns(spec string) bool {
 	return digit && strings.Trim(spec, "0123456789x,") == ""
 }
 
-func readClusterFile(path string) ([]nodeset.Capacity, error) {
+func readClusterFile(path string) (*Machine, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cluster %s: neither COUNTxCORES[xGPUS],... nor a file: %w", quote(path), err)
 	}
 	defer f.Close()
-	return ReadCluster(f, path)
+	return ReadMachine(f, path)
 }
 
-// machine is the nodes read so far.
-type machine []nodeset.Capacity
-
 // addRun adds the nodes that count, cores and perhaps GPUs say.
-func (m *machine) addRun(fields []string) error {
+func (m *Machine) addRun(fields []string) error {
 	if len(fields) != 2 && len(fields) != 3 {
 		return fmt.Errorf("%s: not a count of nodes, cores and perhaps GPUs", quote(strings.Join(fields, "x")))
 	}
@@ -69,7 +75,7 @@ func (m *machine) addRun(fields []string) error {
 			return err
 		}
 	}
-	return m.add(count, nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)})
+	return m.add(count, nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)}, 0)
 }
 
 // Limits of one node, which are those of nodeset.Capacity.
@@ -78,13 +84,14 @@ const (
 	maxNodeGPUs  = 1<<8 - 1
 )
 
-func (m *machine) add(count int, c nodeset.Capacity) error {
-	if count > nodeset.MaxNodes-len(*m) {
+// add adds nodes with so many MiB of memory each.
+func (m *Machine) add(count int, c nodeset.Capacity, memory int) error {
+	if count > nodeset.MaxNodes-len(m.Nodes) {
 		return fmt.Errorf("more than %d nodes", nodeset.MaxNodes)
 	}
-	*m = slices.Grow(*m, count)
+	m.Nodes, m.Memory = slices.Grow(m.Nodes, count), slices.Grow(m.Memory, count)
 	for range count {
-		*m = append(*m, c)
+		m.Nodes, m.Memory = append(m.Nodes, c), append(m.Memory, int64(memory))
 	}
 	return nil
 }
@@ -103,12 +110,21 @@ func parseField(field, value string, low, high int) (int, error) {
 	return 0, &InputError{Field: field, Value: value, Err: err}
 }
 
-// ReadCluster reads the nodes of a machine from r; name is what errors call it.
+// ReadCluster is ReadMachine, without memory.
+func ReadCluster(r io.Reader, name string) ([]nodeset.Capacity, error) {
+	m, err := ReadMachine(r, name)
+	if err != nil {
+		return nil, err
+	}
+	return m.Nodes, nil
+}
+
+// ReadMachine reads the nodes of a machine from r; name is what errors call it.
 // Each line is one of
 //
 //	COUNT CORES [GPUS]
-//	HOSTLIST cores=CORES [gpus=GPUS]
-//	NodeName=HOSTLIST CPUs=CORES Gres=gpu:GPUS ...
+//	HOSTLIST cores=CORES [gpus=GPUS] [memory=MiB]
+//	NodeName=HOSTLIST CPUs=CORES Gres=gpu:GPUS RealMemory=MiB MemSpecLimit=MiB ...
 //
 // the last being slurm.conf's, so that slurm.conf itself can be read: there
 // Boards x SocketsPerBoard (or Sockets) x CoresPerSocket x ThreadsPerCore stand in
@@ -117,12 +133,12 @@ func parseField(field, value string, low, high int) (int, error) {
 //
 // Or the file is a list of nodes of Alibaba's GPU cluster, openb_node_list_*.csv of
 // cluster-trace-gpu-v2023, told by its first line "sn,cpu_milli,memory_mib,gpu,model": a
-// node has cpu_milli in cores, rounded down, and gpu GPUs; memory and the GPUs' model are
-// not read, since a machine has one kind of GPU.
+// node has cpu_milli in cores, rounded down, gpu GPUs and memory_mib; the GPUs' model is
+// not read.
 //
 // Nodes are in the file's order, which is all that a file says of where they stand; a
 // name may occur once.
-func ReadCluster(r io.Reader, name string) ([]nodeset.Capacity, error) {
+func ReadMachine(r io.Reader, name string) (*Machine, error) {
 	c := clusterReader{lines: newLines(r, name), lineOf: map[string]int{}, defaults: map[string]string{}}
 	for c.next() {
 		if c.n == 1 && named(c.text(), alibabaNodes) {
@@ -139,10 +155,10 @@ func ReadCluster(r io.Reader, name string) ([]nodeset.Capacity, error) {
 	switch {
 	case c.lines.err != nil:
 		return nil, c.lines.err
-	case len(c.nodes) == 0:
+	case len(c.nodes.Nodes) == 0:
 		return nil, &InputError{File: name, Err: errors.New("no node")}
 	case c.foreign > 0 && !c.slurm:
 		return nil, &InputError{File: name, Line: c.foreign, Err: errClusterLine}
 	}
-	return c.nodes, nil
+	return &c.nodes, nil
 }

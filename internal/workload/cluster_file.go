@@ -5,6 +5,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -19,7 +20,7 @@ const maxNamed = 1 << 20
 // clusterReader turns lines into nodes.
 type clusterReader struct {
 	*lines
-	nodes    machine
+	nodes    Machine
 	lineOf   map[string]int    // of each node's name
 	defaults map[string]string // of NodeName=DEFAULT, keys in lower case
 	first    int               // number of the current logical line's first line
@@ -27,7 +28,7 @@ type clusterReader struct {
 	foreign  int               // number of the first line with another key of slurm.conf
 }
 
-var errClusterLine = errors.New("not COUNT CORES [GPUS], HOSTLIST cores=CORES [gpus=GPUS] or NodeName=HOSTLIST CPUs=CORES")
+var errClusterLine = errors.New("not COUNT CORES [GPUS], HOSTLIST cores=CORES [gpus=GPUS] [memory=MiB] or NodeName=HOSTLIST CPUs=CORES")
 
 // logicalLine is the current line with those that continue it, without comment.
 func (c *clusterReader) logicalLine() (string, error) {
@@ -82,15 +83,18 @@ func (c *clusterReader) add(line string) error {
 	return c.nodes.addRun(fields)
 }
 
-// addNamed adds the nodes of a line HOSTLIST cores=CORES [gpus=GPUS].
+// namedKeys are the keys of a line HOSTLIST cores=CORES [gpus=GPUS] [memory=MiB].
+var namedKeys = []string{"cores", "gpus", "memory"}
+
+// addNamed adds the nodes of such a line.
 func (c *clusterReader) addNamed(fields []string) error {
 	values, err := assignments(fields[1:])
 	if err != nil {
 		return err
 	}
 	for _, f := range fields[1:] {
-		if key, value, _ := strings.Cut(f, "="); !strings.EqualFold(key, "cores") && !strings.EqualFold(key, "gpus") {
-			return &InputError{Field: key, Value: value, Err: errors.New("unknown; known are cores and gpus")}
+		if key, value, _ := strings.Cut(f, "="); !slices.Contains(namedKeys, strings.ToLower(key)) {
+			return &InputError{Field: key, Value: value, Err: errors.New("unknown; known are cores, gpus and memory")}
 		}
 	}
 	cores, err := c.number(values, "cores", 0)
@@ -101,7 +105,13 @@ func (c *clusterReader) addNamed(fields []string) error {
 	if err != nil {
 		return err
 	}
-	return c.addHosts("hosts", fields[0], cores, gpus)
+	memory := 0
+	if text, given := values["memory"]; given {
+		if memory, err = parseField("memory", text, 1, nodeset.MaxAmount); err != nil {
+			return err
+		}
+	}
+	return c.addHosts("hosts", fields[0], cores, gpus, memory)
 }
 
 // addSlurm adds the nodes of a line of slurm.conf.
@@ -130,7 +140,11 @@ func (c *clusterReader) addSlurm(fields []string) error {
 	if err != nil {
 		return &InputError{Field: "Gres", Value: values["gres"], Err: err}
 	}
-	return c.addHosts("NodeName", hosts, cpus, int(gpus))
+	memory, err := c.slurmMemory(values)
+	if err != nil {
+		return err
+	}
+	return c.addHosts("NodeName", hosts, cpus, int(gpus), memory)
 }
 
 // cpus is CPUs or, where that is not given, what the sockets come to.
@@ -164,7 +178,7 @@ func (c *clusterReader) number(values map[string]string, key string, missing int
 	return parseField(key, value, 0, maxNodeCores)
 }
 
-func (c *clusterReader) addHosts(field, hosts string, cores, gpus int) error {
+func (c *clusterReader) addHosts(field, hosts string, cores, gpus, memory int) error {
 	switch {
 	case cores < 1:
 		return fmt.Errorf("nodes %s without a core", quote(hosts))
@@ -188,7 +202,7 @@ func (c *clusterReader) addHosts(field, hosts string, cores, gpus int) error {
 		}
 		c.lineOf[name] = c.first
 	}
-	return c.nodes.add(n, nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)})
+	return c.nodes.add(n, nodeset.Capacity{Cores: uint16(cores), GPUs: uint8(gpus)}, memory)
 }
 
 // quotedFields splits s at spaces outside double quotes, as in Reason="not in use".

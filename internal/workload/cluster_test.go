@@ -88,7 +88,7 @@ func TestReadCluster(t *testing.T) {
 }
 
 func TestReadClusterErrors(t *testing.T) {
-	form := "not COUNT CORES [GPUS], HOSTLIST cores=CORES [gpus=GPUS] or NodeName=HOSTLIST CPUs=CORES"
+	form := "not COUNT CORES [GPUS], HOSTLIST cores=CORES [gpus=GPUS] [memory=MiB] or NodeName=HOSTLIST CPUs=CORES"
 	for _, c := range []struct{ text, want string }{
 		{"", "f: no node"},
 		{"# nothing\n", "f: no node"},
@@ -100,7 +100,6 @@ func TestReadClusterErrors(t *testing.T) {
 		{"\n2 x", `f:2: field cores: "x": not a whole number`},
 		{"2 8 -1", `f:1: field gpus: "-1": must be in 0..255`},
 		{"1048576 1\n1 1", "f:2: more than 1048576 nodes"},
-		{"n1 cores=8 ram=3", `f:1: field ram: "3": unknown; known are cores and gpus`},
 		{"n1 cores=8 3", `f:1: "3" is not KEY=VALUE`},
 		{"n1 gpus=3", `f:1: nodes "n1" without a core`},
 		{"n1 cores=8 cores=9", `f:1: field cores: "9": given twice on the line`},

@@ -13,6 +13,8 @@ type Job struct {
 	// it is the duration with the fewest GPUs; with k GPUs a node it is
 	// Duration x MinGPUs / k (aucsched2, equation 5).
 	Duration int64
+	// Memory is what the job asks for of each node's memory; see [TakeMemory].
+	Memory Memory
 	// Input is the file that the job reads before it can begin; readers and generators name none.
 	Input Input
 	// User is who submitted the job, as the trace calls them; empty if it does not say.

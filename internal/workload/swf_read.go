@@ -42,6 +42,7 @@ const (
 //   - as TimeLimit the requested time (9), or the run time (4), at least 1 s;
 //   - as Duration the run time, rounded up, at least 1 s; see also
 //     [SWFOptions].ExtendLimit;
+//   - as Memory the requested memory (10), rounded up to whole MiB a core;
 //   - as User the user's number, empty if unknown;
 //   - as Priority Slurm's basic one: see [AssignBasicPriorities].
 //
@@ -92,6 +93,7 @@ func (b *builder) addSWF(s *SWFScanner, o SWFOptions) error {
 		j.User = strconv.FormatInt(r.User, 10)
 	}
 	j.Cores = int(swfProcs(r))
+	j.Memory.PerCore = mebibytes(r.RequestedMemory)
 	j.TimeLimit = j.Duration
 	if r.RequestedTime > 0 {
 		j.TimeLimit = int64(math.Ceil(r.RequestedTime))

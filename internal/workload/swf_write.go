@@ -15,13 +15,13 @@ import (
 
 // WriteSWF writes w in the Standard Workload Format, version 2.2, submission times
 // on the trace's own clock, with w's header. ReadSWF then gives the same Submit,
-// Duration, TimeLimit and number of cores of every job, in the same order.
+// Duration, TimeLimit, memory a core and number of cores of every job, in the same order.
 //
 // If a job asks for a fixed number of nodes with the same number of cores on each,
 // every line gets the fields 19 to 21 that Metacentrum's files have, the last one
 // being the PBS node specification (see [SWFOptions].NodeSpec). What the
 // format has no place for is lost: other ranges of nodes, ranges of GPUs
-// (the fewest are written), contiguity, eligible nodes, priorities; and IDs that
+// (the fewest are written), memory a node, contiguity, eligible nodes, priorities; and IDs that
 // are not whole numbers become numbers from 1. The header says how many jobs lost
 // anything but a priority.
 func WriteSWF(w io.Writer, wl *Workload) error {
@@ -35,8 +35,12 @@ func WriteSWF(w io.Writer, wl *Workload) error {
 		if numbered {
 			id = j.ID
 		}
-		fmt.Fprintf(out, "%s %d -1 %d -1 -1 -1 %d %d -1 -1 -1 -1 -1 -1 -1 -1 -1",
-			id, wl.Start+j.Submit, j.Duration, totalCores(&j.Request), j.TimeLimit)
+		memory := int64(-1)
+		if j.Memory.PerCore > 0 {
+			memory = j.Memory.PerCore * kib
+		}
+		fmt.Fprintf(out, "%s %d -1 %d -1 -1 -1 %d %d %d -1 -1 -1 -1 -1 -1 -1 -1",
+			id, wl.Start+j.Submit, j.Duration, totalCores(&j.Request), j.TimeLimit, memory)
 		if specs {
 			spec := specOf(&j.Request)
 			if spec == "" {
@@ -67,7 +71,7 @@ func writeHeader(out io.Writer, wl *Workload, numbered bool) {
 	}
 	lost := 0
 	for i := range wl.Jobs {
-		if loses(&wl.Jobs[i].Request) {
+		if loses(&wl.Jobs[i].Request) || wl.Jobs[i].Memory.PerNode > 0 {
 			lost++
 		}
 	}

@@ -36,6 +36,10 @@ func (f *Flags) Settings() []report.Setting {
 			Meaning: "traces: a job that outlived its limit gets a longer one, instead of ending there"},
 		{Name: "Nodes from the trace", Value: cli.YesNo(f.nodespec), Meaning: "SWF: nodes and cores on each from a field N:ppn=K"},
 	}
+	for _, r := range cfg.Resources {
+		settings = append(settings, report.Setting{Name: "Counts besides", Value: r.Name,
+			Meaning: "what nodes have of it, and jobs ask for, beside cores and GPUs"})
+	}
 	if files := &cfg.Files; files.Bandwidth > 0 {
 		settings = append(settings,
 			report.Setting{Name: "Bandwidth", Value: fmt.Sprintf("%d bytes/s", files.Bandwidth),

@@ -49,13 +49,13 @@ func without(jobs []workload.Job, leave func(*workload.Job) bool) []workload.Job
 }
 
 // printBounds prints how soon the jobs that can run at all could be done.
-func printBounds(out io.Writer, nodes []nodeset.Capacity, jobs []workload.Job, asJSON bool) error {
-	table, err := nodeset.New(nodes)
+func printBounds(out io.Writer, cfg *sim.Config, jobs []workload.Job, asJSON bool) error {
+	table, err := cfg.Table()
 	if err != nil {
 		return cli.BadInput(fmt.Errorf("--cluster: %w", err))
 	}
 	machine := answers.NewMachine(table)
-	b, err := bound.Runtime(nodes, without(jobs, func(j *workload.Job) bool { return machine.CanEverRun(&j.Request) != nil }))
+	b, err := bound.Runtime(cfg.Nodes, without(jobs, func(j *workload.Job) bool { return machine.CanEverRun(&j.Request) != nil }))
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ var fileSettings = []string{"bandwidth", "memory", "sharers"}
 
 func (f *fileFlags) register(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.memory, "memory", 128,
-		"files: GB of memory of a node, where the cluster's file does not say; it keeps those read last")
+		"files: GB of memory of a node, where the cluster's file does not say; it keeps those read "+
+			"last. With --count-memory: for jobs")
 	flags.Float64Var(&f.bandwidth, "bandwidth", 0.1,
 		"files: GB/s from the shared file system to a node, where the cluster's file does not say")
 	flags.IntVar(&f.sharers, "sharers", 0, "files: most jobs that share one, where the workload's file does not say; 0: any number")
@@ -52,11 +53,12 @@ func (f *fileFlags) check() error {
 	return nil
 }
 
-// apply gives the jobs their files, if they are to have any, and says what these cost.
-func (f *fileFlags) apply(flags *pflag.FlagSet, jobs []workload.Job, nodes []nodeset.Capacity) (o sim.Files, err error) {
+// apply gives the jobs their files, if they are to have any, and says what these cost. counted: the
+// memory is for jobs.
+func (f *fileFlags) apply(flags *pflag.FlagSet, counted bool, jobs []workload.Job, nodes []nodeset.Capacity) (o sim.Files, err error) {
 	if !f.load && !f.prefer {
 		for _, name := range fileSettings {
-			if flags.Changed(name) {
+			if flags.Changed(name) && !(counted && name == "memory") {
 				return o, fmt.Errorf("--%s: goes with --files, --locality, or the policies %s",
 					name, strings.Join(locality.Policies(), ", "))
 			}

@@ -38,6 +38,7 @@ type simulateFlags struct {
 	pods          podFlags
 	cluster, load string
 	priority      string
+	memoryCounts  bool
 	slurmBids     bool
 	asJSON        bool
 	dryRun        bool
@@ -54,8 +55,9 @@ func Command() *cobra.Command {
 by a verifier that shares nothing with the policy.
 
 C is NODESxCORES[xGPUS], several of these with commas for a mixed machine in node
-order (20x80,48x12), or a file: slurm.conf's NodeName lines, "COUNT CORES [GPUS]", or
-the list of nodes of Alibaba's GPU cluster.
+order (20x80,48x12), or a file: slurm.conf's NodeName lines, "COUNT CORES [GPUS]",
+"HOSTLIST cores=CORES [gpus=GPUS] [memory=MiB]", or the list of nodes of Alibaba's GPU
+cluster.
 W is a trace (SWF, the output of sacct --parsable2, Alibaba's pods or Philly's jobs; plain
 or gzip) or generated:
   gen:esp, gen:esp-rand    ESP-2 with GPU twins (ipsched, section V) for machine C;
@@ -106,7 +108,7 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 				return f.checked(len(w.Jobs), w.Name).print(c.OutOrStdout(), f.asJSON)
 			}
 			if f.boundOnly {
-				return printBounds(c.OutOrStdout(), f.replay.Config.Nodes, f.policy.Settled(policies[0].Name(), w.Jobs), f.asJSON)
+				return printBounds(c.OutOrStdout(), &f.replay.Config, f.policy.Settled(policies[0].Name(), w.Jobs), f.asJSON)
 			}
 			return f.run(c, w, policies)
 		},
@@ -141,6 +143,9 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.policy.BackfillTest, "backfill-test", 0,
 		"with --slurmctld: how long backfill takes to look at a job, as sdiag shows it: the mean "+
 			"cycle by the mean depth")
+	flags.BoolVar(&f.memoryCounts, "count-memory", false,
+		"nodes have memory, as their cluster's file says or --memory GB, and jobs take of it what "+
+			"they ask for (SWF's field 10); auctions and backfill")
 	flags.BoolVar(&f.slurmBids, "slurm-bids", false,
 		"auctions: jobs of the window also bid for what Slurm's own selection would give them in "+
 			"turn (aucsched1, section 5)")
@@ -153,10 +158,11 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 		return nil, nil, cli.BadInput(fmt.Errorf("--cluster and --workload are needed (see aucsched simulate --help)"))
 	}
 	cfg := &f.replay.Config
-	var err error
-	if cfg.Nodes, err = workload.ParseCluster(f.cluster); err != nil {
+	machine, err := workload.ParseMachine(f.cluster)
+	if err != nil {
 		return nil, nil, cli.BadInput(fmt.Errorf("--cluster: %w", err))
 	}
+	cfg.Nodes = machine.Nodes
 	if cfg.Interval < 1 {
 		return nil, nil, cli.BadInput(fmt.Errorf("--interval: %d: must be at least 1 second", cfg.Interval))
 	}
@@ -173,7 +179,10 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	if err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
-	if cfg.Files, err = f.files.apply(flags, w.Jobs, cfg.Nodes); err != nil {
+	if err := f.countMemory(machine, w); err != nil {
+		return nil, nil, cli.BadInput(err)
+	}
+	if cfg.Files, err = f.files.apply(flags, f.memoryCounts, w.Jobs, cfg.Nodes); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
 	if f.policy.Slurmctld {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package workload
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Memory is what a job asks for of a node's, in MiB: PerNode, and PerCore for each core that the
+// node gives. Zero: the trace does not say.
+type Memory struct{ PerNode, PerCore int64 }
+
+const kib = 1 << 10 // a MiB
+
+// mebibytes is an amount in KiB as whole MiB, rounded up, 0 for one that is not known. It is at
+// most nodeset.MaxUse, which no node has.
+func mebibytes(kibibytes float64) int64 {
+	return int64(min(max(math.Ceil(kibibytes/kib), 0), nodeset.MaxUse))
+}
+
+// TakeMemory has each job take the memory that it asks for of the machine's further resource
+// of that number, the only one that it takes. It returns how many ask for none. Alternatives
+// take what the job does.
+func TakeMemory(jobs []Job, resource int) (none int) {
+	known := make(map[Memory]nodeset.Uses) // jobs that are alike share theirs
+	for i := range jobs {
+		j := &jobs[i]
+		if j.Memory == (Memory{}) {
+			none++
+			continue
+		}
+		if known[j.Memory] == nil {
+			known[j.Memory] = nodeset.Uses{{Resource: resource, PerNode: j.Memory.PerNode, PerCore: j.Memory.PerCore}}
+		}
+		j.Uses = known[j.Memory]
+		for k := range j.Alternatives {
+			j.Alternatives[k].Uses = j.Uses
+		}
+	}
+	return none
+}
+
+// Machine is the nodes of a machine, in its order.
+type Machine struct {
+	Nodes []nodeset.Capacity
+	// Memory is what each has for jobs, in MiB; 0 where nothing says it.
+	Memory []int64
+}
+
+// MemoryOr is Memory with missing MiB where nothing says it.
+func (m *Machine) MemoryOr(missing int64) []int64 {
+	all := make([]int64, len(m.Memory))
+	for n, mib := range m.Memory {
+		if all[n] = mib; mib == 0 {
+			all[n] = missing
+		}
+	}
+	return all
+}
+
+// slurmMemory is RealMemory less what MemSpecLimit keeps from jobs, in MiB; 0
+// where it is not given.
+func (c *clusterReader) slurmMemory(values map[string]string) (int, error) {
+	if _, given := values["realmemory"]; !given {
+		return 0, nil
+	}
+	real, err := parseField("RealMemory", values["realmemory"], 1, nodeset.MaxAmount)
+	if err != nil {
+		return 0, err
+	}
+	kept, given := values["memspeclimit"]
+	if !given {
+		return real, nil
+	}
+	spec, err := parseField("MemSpecLimit", kept, 0, real-1)
+	if err != nil {
+		return 0, fmt.Errorf("of RealMemory=%d: %w", real, err)
+	}
+	return real - spec, nil
+}

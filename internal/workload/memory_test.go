@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package workload
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+func TestMemoryOfMachines(t *testing.T) {
+	for _, c := range []struct {
+		spec string
+		want []int64
+	}{
+		{"2x8,1x4x1", []int64{0, 0, 0}},
+		{"testdata/cluster/slurm.conf", []int64{1000, 1000, 1000, 1000, 1000}},
+		{"testdata/cluster/alibaba.csv", []int64{262144, 262144, 393216, 344064}},
+	} {
+		m, err := ParseMachine(c.spec)
+		require.NoError(t, err)
+		require.Len(t, m.Nodes, len(c.want))
+		require.Equal(t, c.want, m.Memory, c.spec)
+	}
+	for text, want := range map[string][]int64{
+		"4 8 1\nn1 cores=8 Memory=512\nn2 cores=1":                               {0, 0, 0, 0, 512, 0},
+		"NodeName=DEFAULT RealMemory=64000\nNodeName=a\nNodeName=b RealMemory=9": {64000, 9},
+		"NodeName=a[1-2] RealMemory=64000 MemSpecLimit=2000\nNodeName=b CPUs=4":  {62000, 62000, 0},
+	} {
+		m, err := ReadMachine(strings.NewReader(text), "f")
+		require.NoError(t, err)
+		require.Equal(t, want, m.Memory, text)
+	}
+	m := Machine{Memory: []int64{0, 7, 0}}
+	require.Equal(t, []int64{5, 7, 5}, m.MemoryOr(5))
+	require.Equal(t, []int64{0, 7, 0}, m.Memory, "what is known stays")
+}
+
+func TestMemoryOfMachinesErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"n1 cores=8 memory=64G":                           `f:1: field memory: "64G": not a whole number`,
+		"n1 cores=8 memory=0":                             `f:1: field memory: "0": must be in 1..2147483647`,
+		"n1 cores=8 ram=3":                                `f:1: field ram: "3": unknown; known are cores, gpus and memory`,
+		"NodeName=a RealMemory=x":                         `f:1: field RealMemory: "x": not a whole number`,
+		"NodeName=a RealMemory=100 MemSpecLimit=100":      `f:1: field MemSpecLimit: "100": must be in 0..99`,
+		"sn,cpu_milli,memory_mib,gpu,model\na,1000,-1,0,": `f:2: field memory_mib: "-1": must be in 0..2147483647`,
+	} {
+		_, err := ReadMachine(strings.NewReader(text), "f")
+		require.EqualError(t, err, want)
+	}
+}
+
+// SWF's field 10 is in KiB a processor; what is written is read as it was.
+func TestMemoryOfSWF(t *testing.T) {
+	var text strings.Builder
+	for i, field := range []string{"-1", "0", "1024", "1025", "2.5e6", "9e15"} {
+		text.WriteString(swfLine(map[int]string{1: string(rune('1' + i)), 10: field}) + "\n")
+	}
+	w, err := ReadSWF(strings.NewReader(text.String()), "f", SWFOptions{})
+	require.NoError(t, err)
+	var got []int64
+	for _, j := range w.Jobs {
+		require.Zero(t, j.Memory.PerNode)
+		require.Nil(t, j.Uses, "memory does not count by itself")
+		got = append(got, j.Memory.PerCore)
+	}
+	require.Equal(t, []int64{0, 0, 1, 2, 2442, nodeset.MaxUse}, got)
+	var out bytes.Buffer
+	require.NoError(t, WriteSWF(&out, w))
+	again, err := ReadSWF(&out, "f", SWFOptions{})
+	require.NoError(t, err)
+	for i := range w.Jobs {
+		require.Equal(t, w.Jobs[i].Memory, again.Jobs[i].Memory)
+	}
+	w.Jobs[0].Memory.PerNode = 5
+	require.NoError(t, WriteSWF(&out, w))
+	require.Contains(t, out.String(), "; Lost: 1 jobs")
+}
+
+func TestTakeMemory(t *testing.T) {
+	job := func(m Memory, ways int) Job {
+		return Job{Job: core.Job{Alternatives: make([]bids.Request, ways)}, Memory: m}
+	}
+	jobs := []Job{job(Memory{}, 0), job(Memory{PerCore: 3}, 2), job(Memory{4, 1}, 0), job(Memory{PerCore: 3}, 0)}
+	require.Equal(t, 1, TakeMemory(jobs, 2))
+	require.Nil(t, jobs[0].Uses)
+	require.Equal(t, nodeset.Uses{{Resource: 2, PerCore: 3}}, jobs[1].Uses)
+	require.Equal(t, jobs[1].Uses, jobs[1].Alternatives[1].Uses)
+	require.Equal(t, nodeset.Uses{{Resource: 2, PerNode: 4, PerCore: 1}}, jobs[2].Uses)
+	require.Same(t, &jobs[1].Uses[0], &jobs[3].Uses[0], "jobs that are alike share theirs")
+}
