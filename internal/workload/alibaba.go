@@ -45,7 +45,8 @@ const (
 // counted in Adjusted. Slots of a GPU in a GPU's place would not be sound: the model
 // knows how many are free on a node and not of which GPU, so that two halves of two GPUs
 // would do for a pod that needs one. gpu_spec, the models that would do, has no place in
-// a machine with one kind of GPU, and is counted too; memory is not read.
+// a machine with one kind of GPU, and is counted too. memory_mib, where it is there, is the
+// pod's Memory.
 //
 // Left out and counted are pods that were never scheduled or have no deletion_time.
 // A name on two lines is an error.
@@ -69,6 +70,10 @@ func (b *builder) addPod(c *csvReader, o *GPUTraceOptions) error {
 		return &InputError{Field: "name", Value: id, Err: err}
 	}
 	cpu, gpus, share := c.whole("cpu_milli", maxMilliCores), c.whole("num_gpu", maxNodeGPUs), c.whole("gpu_milli", milli)
+	memory := 0
+	if c.has("memory_mib") {
+		memory = c.whole("memory_mib", nodeset.MaxUse)
+	}
 	created, submitted := c.seconds("creation_time")
 	scheduled, started := c.seconds("scheduled_time")
 	deleted, ended := c.seconds("deletion_time")
@@ -99,7 +104,7 @@ func (b *builder) addPod(c *csvReader, o *GPUTraceOptions) error {
 		b.adjust(adjustModel)
 	}
 	j := Job{Submit: int64(created), Duration: int64(math.Ceil(deleted - scheduled))}
-	j.ID, j.TimeLimit = id, o.limit(j.Duration)
+	j.ID, j.TimeLimit, j.Memory.PerNode = id, o.limit(j.Duration), int64(memory)
 	j.Request = bids.Request{MinNodes: 1, MaxNodes: 1, TasksPerNode: (cpu + milli - 1) / milli, MinGPUs: gpus}
 	return b.add(j, true)
 }

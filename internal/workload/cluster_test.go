@@ -170,6 +170,7 @@ func FuzzReadCluster(f *testing.F) {
 		f.Add(string(text))
 	}
 	f.Add("16777217 1\n\\\nInclude x")
+	f.Add("n1 cores=8 memory=512\nNodeName=a RealMemory=64000 MemSpecLimit=2000")
 	f.Fuzz(func(t *testing.T, text string) {
 		nodes, err := ReadCluster(strings.NewReader(text), "f")
 		if err != nil {

@@ -4,6 +4,7 @@ package workload
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -83,6 +84,15 @@ func TestMemoryOfSWF(t *testing.T) {
 	require.Contains(t, out.String(), "; Lost: 1 jobs")
 }
 
+func TestMemoryOfPods(t *testing.T) {
+	head, pod := "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\n", "p,4000,%s,0,0,0,9,1\n"
+	w, err := ReadAlibaba(strings.NewReader(head+fmt.Sprintf(pod, "16384")), "f", GPUTraceOptions{LimitFactor: 1})
+	require.NoError(t, err)
+	require.Equal(t, Memory{PerNode: 16384}, w.Jobs[0].Memory)
+	_, err = ReadAlibaba(strings.NewReader(head+fmt.Sprintf(pod, "many")), "f", GPUTraceOptions{LimitFactor: 1})
+	require.EqualError(t, err, `f:2: field memory_mib: "many": not a whole number`)
+}
+
 func TestTakeMemory(t *testing.T) {
 	job := func(m Memory, ways int) Job {
 		return Job{Job: core.Job{Alternatives: make([]bids.Request, ways)}, Memory: m}
@@ -94,4 +104,40 @@ func TestTakeMemory(t *testing.T) {
 	require.Equal(t, jobs[1].Uses, jobs[1].Alternatives[1].Uses)
 	require.Equal(t, nodeset.Uses{{Resource: 2, PerNode: 4, PerCore: 1}}, jobs[2].Uses)
 	require.Same(t, &jobs[1].Uses[0], &jobs[3].Uses[0], "jobs that are alike share theirs")
+}
+
+func TestMemoryOfSacct(t *testing.T) {
+	read := func(reqmem, tres, nodes string) (*Workload, error) {
+		return ReadSacct(strings.NewReader("JobID|Submit|Start|ElapsedRaw|TimelimitRaw|ReqCPUS|ReqNodes|NNodes|ReqMem|ReqTRES\n"+
+			"1|100|110|60|5|6|"+nodes+"|"+reqmem+"|"+tres+"\n"), "f", SacctOptions{})
+	}
+	for _, c := range []struct {
+		reqmem, tres, nodes string
+		want                Memory
+	}{
+		{"", "cpu=6", "2|2", Memory{}},
+		{"0n", "cpu=6,mem=0", "2|2", Memory{}},
+		{"", "cpu=6,mem=9G,node=2", "2|2", Memory{PerNode: 4608}},
+		{"", "cpu=6,mem=1000M,node=1", "1|3", Memory{PerCore: 167}},
+		{"4000Mc", "", "2|2", Memory{PerCore: 4000}},
+		{"16Gn", "mem=1G", "2|2", Memory{PerNode: 16384}},
+		{"1.50T", "", "2|2", Memory{PerNode: 786432}},
+		{"300K", "", "1|1", Memory{PerNode: 1}},
+		{"1024P", "", "1|1", Memory{PerNode: nodeset.MaxUse}},
+	} {
+		w, err := read(c.reqmem, c.tres, c.nodes)
+		require.NoError(t, err)
+		require.Equal(t, c.want, w.Jobs[0].Memory, "%+v", c)
+	}
+	for reqmem, want := range map[string]string{
+		"x":     `f:2: field ReqMem: "x": not a number`,
+		"4GM":   `f:2: field ReqMem: "4GM": not a number`,
+		"-1G":   `f:2: field ReqMem: "-1G": must not be negative`,
+		"9999P": `f:2: field ReqMem: "9999P": too large a number`,
+	} {
+		_, err := read(reqmem, "", "1|1")
+		require.EqualError(t, err, want)
+	}
+	_, err := read("", "cpu=6,mem=y", "1|1")
+	require.EqualError(t, err, `f:2: field ReqTRES: "cpu=6,mem=y": "mem=y": not a number`)
 }

@@ -58,6 +58,8 @@ const (
 //     nodes and rounded up; or the gpu of ReqGRES, which is a node's; or the total of
 //     AllocTRES. Typed GPUs (gres/gpu:a100=4) count only where the untyped total
 //     is missing. A job with GPUs has a fixed number of nodes, those it was given;
+//   - as Memory ReqMem or the mem of ReqTRES: a total, by node where the number of nodes
+//     is fixed and else by core, unless an old sacct says 4000Mc or 16Gn;
 //   - as TimeLimit TimelimitRaw (minutes) or Timelimit ([days-]hours:minutes:seconds),
 //     see also [SacctOptions].Unlimited; as Duration ElapsedRaw (seconds), Elapsed, or
 //     End less Start, at least 1 s; see also [SacctOptions].ExtendLimit;
@@ -140,6 +142,9 @@ func (s *sacctReader) addRow() error {
 	if s.fault == nil && j.Cores == 0 {
 		s.skip(skipNoProcs)
 		return nil
+	}
+	if s.fault == nil {
+		j.Memory = s.memory(&j.Request)
 	}
 	if j.TimeLimit, j.Priority = s.limit(), s.priority(); s.fault != nil {
 		return s.fault

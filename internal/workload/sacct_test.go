@@ -298,6 +298,7 @@ func FuzzReadSacct(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(text)
 	f.Add([]byte(sacctRow(map[string]string{"ReqTRES": "cpu=8,gres/gpu=3,node=2", "Priority": "5"})))
+	f.Add([]byte(sacctRow(map[string]string{"ReqTRES": "cpu=8,mem=1.50T,node=2", "ReqMem": "4000Mc"})))
 	f.Add([]byte(sacctRow(map[string]string{"TimelimitRaw": "UNLIMITED", "Elapsed": "1-02:03:04",
 		"ReqGRES": "gpu:a:2(S:0)", "NNodes": "2K"})))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -9,8 +9,8 @@ import (
 )
 
 // tres is what a list of trackable resources says of a job: totals, 0 where it
-// says nothing.
-type tres struct{ cpus, nodes, gpus int64 }
+// says nothing. memory is in MiB.
+type tres struct{ cpus, nodes, gpus, memory int64 }
 
 // tres is the value of a field such as "cpu=8,gres/gpu=4,mem=32G,node=2".
 func (s *sacctReader) tres(name string) tres {
@@ -32,12 +32,14 @@ func parseTRES(text string) (tres, error) {
 		if !ok {
 			return tres{}, fmt.Errorf("%s is not NAME=COUNT", quote(item))
 		}
-		var to *int64
+		to, parse := (*int64)(nil), parseCount
 		switch {
 		case key == "cpu":
 			to = &t.cpus
 		case key == "node":
 			to = &t.nodes
+		case key == "mem":
+			to, parse = &t.memory, parseMemory
 		case key == "gres/gpu":
 			to = &t.gpus
 		case strings.HasPrefix(key, "gres/gpu:"):
@@ -45,7 +47,7 @@ func parseTRES(text string) (tres, error) {
 		default:
 			continue
 		}
-		n, err := parseCount(value)
+		n, err := parse(value)
 		if err != nil {
 			return tres{}, fmt.Errorf("%s: %w", quote(item), err)
 		}

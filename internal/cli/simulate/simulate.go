@@ -145,7 +145,7 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 			"cycle by the mean depth")
 	flags.BoolVar(&f.memoryCounts, "count-memory", false,
 		"nodes have memory, as their cluster's file says or --memory GB, and jobs take of it what "+
-			"they ask for (SWF's field 10); auctions and backfill")
+			"they ask for (SWF's field 10, sacct's ReqMem or ReqTRES, Alibaba's pods); auctions and backfill")
 	flags.BoolVar(&f.slurmBids, "slurm-bids", false,
 		"auctions: jobs of the window also bid for what Slurm's own selection would give them in "+
 			"turn (aucsched1, section 5)")
