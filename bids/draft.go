@@ -38,6 +38,7 @@ type draftStyle struct {
 	spareGPUs  bool       // jobs without GPUs keep off nodes with free ones if they can
 	layout     fit.Layout // of jobs that name their number of nodes
 	keep       bool       // jobs that keep an allocation have it
+	anywhere   bool       // jobs that demand nothing of switches are laid as if there were none
 }
 
 // makeDrafts fills g.drafts with at most n drafts, the one worth most first. With bestOnly it
@@ -58,6 +59,7 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 		}
 		d := &g.drafts[i]
 		style := draftStyle{greedyGPUs: i%2 == 0, thrifty: i%2 == 1, spareGPUs: i > 0, layout: fit.Level, keep: i > 0}
+		style.anywhere = i%4 > 1
 		if i > 3 && i%3 == 1 {
 			style.layout = fit.PackUp
 		}

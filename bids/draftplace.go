@@ -12,6 +12,11 @@ import (
 // is none, there is none at all.
 func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyle) ([]nodeset.Segment, int, bool) {
 	a, s := &g.variants[j], &g.specs[j]
+	if style.anywhere && s.Below != nil && !s.Demands() {
+		g.loose = *s
+		g.loose.Below = nil
+		s = &g.loose
+	}
 	if g.rest.Quotas().Lacks(s, a.Crosses) >= 0 {
 		return dst, 0, false
 	}

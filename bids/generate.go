@@ -48,6 +48,7 @@ type Generator struct {
 	raising  bool              // bids get all free GPUs of their nodes
 	raised   []nodeset.Segment // scratch
 	noGPU    nodeset.Mask
+	loose    Spec         // scratch
 	views    fit.Residual // never taken from: the full views of the space
 	scans    scanCache
 	nodes    nodeSetIndex
