@@ -108,6 +108,7 @@ docs: bench
 	$(call page,invasive -plot benchmarks/results/invasive.svg,benchmarks/results/invasive-simulation.md)
 	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),benchmarks/results/simulation.md)
 	$(if $(TRACES),$(call page,gpu -traces $(TRACES),benchmarks/results/gpu-traces.md))
+	$(if $(TRACES),$(call page,topology -traces $(TRACES),benchmarks/results/topology.md))
 	$(if $(PODS),$(call page,pods -traces $(PODS) -csv benchmarks/results/pods.csv,benchmarks/results/pods.md))
 	$(if $(LOCALITY),$(call page,locality -data $(LOCALITY) -tried 1-28 $(if $(TRACES),-traces $(TRACES)) -plot benchmarks/results/locality-adaptive.svg,benchmarks/results/locality-adaptive.md))
 

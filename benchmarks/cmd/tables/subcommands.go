@@ -25,6 +25,7 @@ var subcommands = []subcommand{
 	{"performance", "performance", "[-runs N] [-cycles N]", preparePerformance},
 	{"simulation", "simulation", "[-seeds FIRST-LAST] [-traces DIR]", prepareSimulation},
 	{"gpu", "gpu-traces", "-traces DIR", prepareGPU},
+	{"topology", "topology", "-traces DIR", prepareTopology},
 	{"pods", "pods", "-traces DIR [-seeds FIRST-LAST] [-csv FILE] [-match TEXT] [-j N]", preparePods},
 	{"backfill", "backfill", seedsUsage, prepareSeeds(1, 5, "seeds of the workloads", againstBackfill)},
 	{"solver", "solver", "[-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE]", prepareSolver},
@@ -96,6 +97,11 @@ func prepareSimulation(flags *flag.FlagSet) maker {
 func prepareGPU(flags *flag.FlagSet) maker {
 	traces := flags.String("traces", "", "directory with the GPU traces")
 	return func(ctx context.Context, errs io.Writer) (string, error) { return gpuTraces(ctx, *traces, errs) }
+}
+
+func prepareTopology(flags *flag.FlagSet) maker {
+	traces := flags.String("traces", "", "directory with the traces of MetaCentrum and Philly")
+	return func(ctx context.Context, errs io.Writer) (string, error) { return topologyPages(ctx, *traces, errs) }
 }
 
 func prepareSolver(flags *flag.FlagSet) maker {
