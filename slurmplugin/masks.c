@@ -98,11 +98,12 @@ static bool _gpus_fit(const auc_snapshot_t *s, auc_request_t *request, int n,
 		return true;
 	if (s->gpu_type[n] != AUC_GPU_TYPES)
 		return false;
+	/* Those who ask for no type may be given them in the same cycle. */
+	request->loose = true;
 	if (auc_counts_type(s, request->gpu_type))
 		return true;
 	gpus = auc_node_gpus(node_record_table_ptr[n]);
-	/* Those who ask for no type may take them in the same cycle. */
-	request->approximate = request->loose = *for_now = true;
+	request->approximate = *for_now = true;
 	return gpus && (auc_free_gpus(gpus, request->gpu_type) >=
 			request->job.max_gpus);
 }

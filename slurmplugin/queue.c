@@ -313,6 +313,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	auc_look_at_ways(s, record, &request, queue, memo, state->may_wake,
 			 &state->claims, &state->masks, &ways);
 	request.approximate |= ways.more;
+	request.loose |= ways.loose;
 	/* Jobs that can never run must not have those behind the window wait for ever. */
 	if ((was_left || had_none) && s->beyond_waits)
 		state->limit += copies;

@@ -44,6 +44,7 @@ static const char *_add(look_t *look, const job_queue_rec_t *record,
 		return why ? why : "nodes";
 	if (!look->may_wake)
 		(void) auc_let_sleep(look->s, &narrowed.job, nodes);
+	found->loose |= narrowed.loose;
 	found->given[found->len] = auc_as_alternative(&narrowed.job);
 	found->given[found->len].mask = auc_add_mask(look->s, look->masks, nodes);
 	found->requests[found->len] = narrowed;

@@ -20,6 +20,7 @@ typedef struct {
 	auc_request_t requests[AUC_ALTERNATIVES];
 	auc_way_t ways[AUC_ALTERNATIVES]; /* what each of them is */
 	uint8_t len;
+	bool loose;		/* one of them is: see shape.h */
 	bool more;		/* there are others that the library is not shown */
 } auc_ways_t;
 

@@ -103,12 +103,13 @@ func TestBeyondTheWindow(t *testing.T) {
 	b.set("auc_paper=yes,auc_beyond=slurm")
 	b.requireStarts(false, behind...)
 
-	// For want of memory the window's jobs can't run at all, for now. Nobody waits for them.
+	// For want of nodes' whole memory the window's jobs can't run at all, for now.
+	// Nobody waits for them.
 	require.NoError(t, c.Scancel(t.Context(), numbers([]uint32{first, second})...))
 	b.set("auc_paper=yes,auc_beyond=wait")
 	together(t, c, func() {
 		for range 3 {
-			submit(t, c, "true", "-n4", "-N4", "--mem=4000", "--time=1")
+			submit(t, c, "true", "-n4", "-N4", "--mem=0", "--time=1")
 		}
 		behind = []uint32{b.small(), b.small()}
 	})

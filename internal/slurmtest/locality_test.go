@@ -37,7 +37,7 @@ func TestJobsGoWhereTheirFileIs(t *testing.T) {
 	c := cluster(t, auction, localityMachine("auc_locality=yes,auc_file_memory=1000"))
 	w := watch(t, c)
 	first := ranOn(t, c, "--comment=input=/data/a:600M") // as the auction likes it
-	require.Equal(t, "n0006", ranOn(t, c, "--comment=for me;input=/data/b:600M", "-w", "n0006"), "by Slurm")
+	require.Equal(t, "n0006", ranOn(t, c, "--comment=for me;input=/data/b:600M", "-w", "n0006", "--spread-job"), "by Slurm")
 	require.NotEqual(t, "n0006", first)
 	require.Equal(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M"))
 	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/c:600M"), "nobody has read that file")
@@ -51,7 +51,7 @@ func TestJobsGoWhereTheirFileIs(t *testing.T) {
 	require.NoError(t, c.waitIdle(t.Context()))
 	require.Equal(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M"), "after a kill")
 
-	ranOn(t, c, "--comment=input=/data/d:600M", "-w", "n0006") // there is no room for both
+	ranOn(t, c, "--comment=input=/data/d:600M", "-w", "n0006", "--spread-job") // there is no room for both
 	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M"), "it was pushed out")
 	s, err := c.Status()
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestJobsGoWhereTheirFileIs(t *testing.T) {
 func TestDamagedFileState(t *testing.T) {
 	beside(t)
 	c := cluster(t, auction, localityMachine("auc_locality=yes,auc_file_memory=1000"))
-	ranOn(t, c, "--comment=input=/data/b:600M", "-w", "n0006")
+	ranOn(t, c, "--comment=input=/data/b:600M", "-w", "n0006", "--spread-job")
 	path := c.path("state", "aucsched_files")
 	require.NoError(t, c.poll(t.Context(), 10*time.Second, "what nodes hold to be saved", func() (bool, error) {
 		_, err := os.Stat(path)
@@ -87,7 +87,7 @@ func TestDamagedFileState(t *testing.T) {
 func TestWithoutLocality(t *testing.T) {
 	beside(t)
 	c := cluster(t, auction, localityMachine("auc_file_memory=1000"))
-	require.Equal(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M", "-w", "n0006"))
+	require.Equal(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M", "-w", "n0006", "--spread-job"))
 	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M"))
 	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=what the user says"))
 	_, err := os.Stat(c.path("state", "aucsched_files"))
