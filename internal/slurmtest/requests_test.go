@@ -5,6 +5,7 @@
 package slurmtest
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -135,7 +136,17 @@ func TestRequestKinds(t *testing.T) {
 			ids[i] = submit(t, c, "sleep 3", append(user, strings.Fields(args)...)...)
 			w.Expect(ids[i], k.ask)
 		}
-		require.NoError(t, c.WaitEmpty(t.Context(), 60*time.Second))
+		// Backfill alone starts heterogeneous jobs, and looks twice a minute: who
+		// does is known by then.
+		het := ids[slices.IndexFunc(requestKinds, func(k requestKind) bool { return k.left == "hetjob" })]
+		require.NoError(t, c.poll(t.Context(), 60*time.Second, "all others to end", func() (bool, error) {
+			out, err := c.Squeue(t.Context(), "%i")
+			return !slices.ContainsFunc(strings.Fields(out), func(id string) bool {
+				return !strings.HasPrefix(id, fmt.Sprint(het, "+"))
+			}), err
+		}))
+		require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(het)))
+		require.NoError(t, c.WaitEmpty(t.Context(), 20*time.Second))
 		single := slices.DeleteFunc(slices.Clone(ids), func(id uint32) bool {
 			i := slices.Index(ids, id)
 			return strings.Contains(requestKinds[i].args, "--array") || requestKinds[i].left == "hetjob"
