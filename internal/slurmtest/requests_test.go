@@ -71,7 +71,7 @@ var requestKinds = []requestKind{
 	{"-n2 --tmp=100", "", Ask{CPUs: 2}},
 	{"-n1 --mincpus=8", "", Ask{MinCPUs: 1, MaxNodes: 1}},
 	{"-n2 -w n0003", "", Ask{CPUs: 2, Including: []string{"n0003"}}},
-	{"-N2 -n4 --switches=1", "switches", Ask{CPUs: 4, MinNodes: 2, MaxNodes: 2}},
+	{"-N2 -n4 --switches=1", "", Ask{CPUs: 4, MinNodes: 2, MaxNodes: 2}},
 	{"-n2 -C [skylake|ib]", "", Ask{CPUs: 2}},
 	{"-n2 -p debug,cpu", "", Ask{CPUs: 2}},
 	{"-n2 --time-min=1", "", Ask{CPUs: 2}},
