@@ -84,6 +84,22 @@ func TestMemoryOfSWF(t *testing.T) {
 	require.Contains(t, out.String(), "; Lost: 1 jobs")
 }
 
+// Metacentrum's files have bytes of the whole job there.
+func TestMemoryOfSWFInBytes(t *testing.T) {
+	text := swfLine(map[int]string{8: "64", 10: "68719476737"}) + " -1 -1 2:ppn=32\n" +
+		swfLine(map[int]string{1: "2", 8: "3", 10: "4194304"}) + " -1 -1 -1\n" + swfLine(map[int]string{1: "3"}) + " -1 -1 -1\n"
+	for nodeSpec, want := range map[bool][]Memory{
+		true:  {{PerNode: 32769}, {PerCore: 2}, {}},
+		false: {{PerCore: 1025}, {PerCore: 2}, {}},
+	} {
+		w, err := ReadSWF(strings.NewReader(text), "f", SWFOptions{MemoryInBytes: true, NodeSpec: nodeSpec})
+		require.NoError(t, err)
+		for i := range want {
+			require.Equal(t, want[i], w.Jobs[i].Memory, "%t %d", nodeSpec, i)
+		}
+	}
+}
+
 func TestMemoryOfPods(t *testing.T) {
 	head, pod := "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\n", "p,4000,%s,0,0,0,9,1\n"
 	w, err := ReadAlibaba(strings.NewReader(head+fmt.Sprintf(pod, "16384")), "f", GPUTraceOptions{LimitFactor: 1})

@@ -34,7 +34,7 @@ func divided(mib int64, q *bids.Request) Memory {
 	if q.MinNodes > 0 && q.MinNodes == q.MaxNodes {
 		return Memory{PerNode: over(q.MinNodes)}
 	}
-	return Memory{PerCore: over(q.Cores)}
+	return Memory{PerCore: over(max(totalCores(q), 1))}
 }
 
 // parseReqMem is parseMemory for what ReqMem says.

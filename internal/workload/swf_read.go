@@ -22,6 +22,9 @@ type SWFOptions struct {
 	// Metacentrum's do (PBS: 2:ppn=64). By default, and for jobs without one,
 	// a job asks for processors only, wherever they are.
 	NodeSpec bool
+	// MemoryInBytes reads the requested memory as bytes of the whole job, as Metacentrum's
+	// files have it. The format says KiB a processor.
+	MemoryInBytes bool
 }
 
 // Reasons for which ReadSWF skips jobs.
@@ -42,7 +45,8 @@ const (
 //   - as TimeLimit the requested time (9), or the run time (4), at least 1 s;
 //   - as Duration the run time, rounded up, at least 1 s; see also
 //     [SWFOptions].ExtendLimit;
-//   - as Memory the requested memory (10), rounded up to whole MiB a core;
+//   - as Memory the requested memory (10), rounded up to whole MiB a core; see also
+//     [SWFOptions].MemoryInBytes;
 //   - as User the user's number, empty if unknown;
 //   - as Priority Slurm's basic one: see [AssignBasicPriorities].
 //
@@ -93,13 +97,15 @@ func (b *builder) addSWF(s *SWFScanner, o SWFOptions) error {
 		j.User = strconv.FormatInt(r.User, 10)
 	}
 	j.Cores = int(swfProcs(r))
-	j.Memory.PerCore = mebibytes(r.RequestedMemory)
 	j.TimeLimit = j.Duration
 	if r.RequestedTime > 0 {
 		j.TimeLimit = int64(math.Ceil(r.RequestedTime))
 	}
 	if o.NodeSpec && len(r.Extra) > specField && r.Extra[specField] != "-1" {
 		b.applyNodeSpec(&j.Request, r.Extra[specField])
+	}
+	if j.Memory.PerCore = mebibytes(r.RequestedMemory); o.MemoryInBytes && j.Memory.PerCore > 0 {
+		j.Memory = divided(mebibytes(r.RequestedMemory/kib), &j.Request)
 	}
 	if err := b.add(j, o.ExtendLimit); err != nil {
 		return requestError(s.lines, err)

@@ -7,6 +7,7 @@ package replay
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -28,6 +29,8 @@ type Flags struct {
 	LimitFactor float64
 	// First is how many jobs of the workload count; 0: all.
 	First int
+	// MemoryInBytes is that of workload.SWFOptions.
+	MemoryInBytes bool
 
 	extend, nodespec bool
 }
@@ -48,7 +51,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 // Read reads or generates the workload for the machine of Config.
 func (f *Flags) Read(spec string) (*workload.Workload, error) {
 	o := workload.Options{
-		SWF:   workload.SWFOptions{ExtendLimit: f.extend, NodeSpec: f.nodespec},
+		SWF:   workload.SWFOptions{ExtendLimit: f.extend, NodeSpec: f.nodespec, MemoryInBytes: f.MemoryInBytes},
 		Sacct: workload.SacctOptions{ExtendLimit: f.extend},
 		GPU:   workload.GPUTraceOptions{LimitFactor: f.LimitFactor, GPUsPerNode: mostGPUs(f.Config.Nodes)},
 	}
@@ -82,7 +85,11 @@ func mostGPUs(nodes []nodeset.Capacity) int {
 	return int(most)
 }
 
-// WarnUnrun logs the jobs that did not run, a line for each reason.
+// maxReasons is how many reasons of one policy are logged: with memory there may be hundreds.
+const maxReasons = 10
+
+// WarnUnrun logs the jobs that did not run, a line for each reason, those that
+// most jobs have first.
 func WarnUnrun(run *sim.Result) {
 	var reasons []string
 	count, first := make(map[string]int), make(map[string]string)
@@ -92,7 +99,12 @@ func WarnUnrun(run *sim.Result) {
 			first[u.Reason] = u.ID
 		}
 	}
-	for _, r := range reasons {
+	slices.SortStableFunc(reasons, func(a, b string) int { return count[b] - count[a] })
+	for i, r := range reasons {
+		if i == maxReasons {
+			slog.Warn("jobs not run, for other reasons", "policy", run.Policy, "reasons", len(reasons)-i)
+			break
+		}
 		slog.Warn("jobs not run", "policy", run.Policy, "jobs", count[r], "first", first[r], "reason", r)
 	}
 }

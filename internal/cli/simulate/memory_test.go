@@ -49,6 +49,9 @@ func TestCountMemory(t *testing.T) {
 	mean, _ = waits("--cluster", conf, "--count-memory", "--memory", "1")
 	require.Equal(t, []float64{90. / 4, 90. / 4}, mean, "the file says it: the first node holds two, the other none")
 
+	mean, _ = waits("--cluster", "2x8", "--count-memory", "--memory", "0.06", "--memory-in-bytes")
+	require.Equal(t, []float64{90. / 4, 90. / 4}, mean, "40 MiB each")
+
 	for want, args := range map[string][]string{
 		"--count-memory: does not go with --files":               {"--cluster", "2x8", "--count-memory", "--files"},
 		"--memory: 0: must be above 0":                           {"--cluster", "2x8", "--count-memory", "--memory", "0"},

@@ -146,6 +146,9 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.memoryCounts, "count-memory", false,
 		"nodes have memory, as their cluster's file says or --memory GB, and jobs take of it what "+
 			"they ask for (SWF's field 10, sacct's ReqMem or ReqTRES, Alibaba's pods); auctions and backfill")
+	flags.BoolVar(&f.replay.MemoryInBytes, "memory-in-bytes", false,
+		"--count-memory, SWF: field 10 is in bytes of the whole job, as in Metacentrum's files, not in "+
+			"KiB a processor")
 	flags.BoolVar(&f.slurmBids, "slurm-bids", false,
 		"auctions: jobs of the window also bid for what Slurm's own selection would give them in "+
 			"turn (aucsched1, section 5)")
