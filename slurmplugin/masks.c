@@ -10,6 +10,7 @@
 
 #include "aucsched.h"
 #include "cores.h"
+#include "features.h"
 #include "grow.h"
 #include "job_memory.h"
 #include "masks.h"
@@ -243,9 +244,15 @@ static void _and_asked(job_record_t *job_ptr, const auc_request_t *request,
 static void _and_company(const job_queue_rec_t *record, auc_request_t *request,
 			 bitstr_t *nodes)
 {
-	int before = bit_set_count(nodes);
+	bool owners = auc_may_meet_owners(record->job_ptr, record->part_ptr);
+	int before;
 
-	auc_and_owners(record->job_ptr, nodes);
+	if (!owners && !auc_most_cpus(record->part_ptr) &&
+	    !request->socket_cores)
+		return;
+	before = bit_set_count(nodes);
+	if (owners)
+		auc_and_owners(record->job_ptr, nodes);
 	auc_and_most_cpus(record->part_ptr, request, nodes);
 	_and_sockets(request->socket_cores, nodes);
 	if (bit_set_count(nodes) < before)

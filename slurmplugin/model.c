@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "features.h"
 #include "gpu_range.h"
 #include "model.h"
 #include "part_rules.h"
@@ -286,44 +287,48 @@ typedef struct {
 	uint32_t cores;		/* of each node, 0 if they differ */
 } extent_t;
 
-/* Of the partition that was looked at last. Job write lock. */
-static extent_t extent;
+/* Of the partitions that were looked at in this cycle; more take turns. Job write lock. */
+#define EXTENTS 32
+static extent_t extents[EXTENTS];
+static unsigned next_extent;
 
-static void _extend(node_record_t *node_ptr, bool *differ)
+static void _extend(extent_t *extent, node_record_t *node_ptr, bool *differ)
 {
 	gres_node_state_t *gpus = auc_node_gpus(node_ptr);
 
 	*differ |= node_ptr->core_spec_cnt ||
-		(extent.nodes && (node_ptr->tot_cores != extent.most_cores));
-	extent.most_cores = MAX(extent.most_cores, node_ptr->tot_cores);
+		(extent->nodes && (node_ptr->tot_cores != extent->most_cores));
+	extent->most_cores = MAX(extent->most_cores, node_ptr->tot_cores);
 	if (gpus)
-		extent.most_gpus = MAX(extent.most_gpus, gpus->gres_cnt_avail);
-	if (!extent.nodes || (node_ptr->tot_sockets < extent.sockets))
-		extent.sockets = node_ptr->tot_sockets;
-	extent.nodes++;
+		extent->most_gpus = MAX(extent->most_gpus, gpus->gres_cnt_avail);
+	if (!extent->nodes || (node_ptr->tot_sockets < extent->sockets))
+		extent->sockets = node_ptr->tot_sockets;
+	extent->nodes++;
 }
 
 static const extent_t *_extent(const part_record_t *part_ptr)
 {
+	extent_t *extent;
 	node_record_t *node_ptr;
 	bool differ = false;
 
-	if (extent.part_ptr == part_ptr)
-		return &extent;
-	memset(&extent, 0, sizeof(extent));
-	extent.part_ptr = part_ptr;
+	for (int i = 0; i < EXTENTS; i++)
+		if (extents[i].part_ptr == part_ptr)
+			return &extents[i];
+	extent = &extents[next_extent++ % EXTENTS];
+	*extent = (extent_t) { .part_ptr = part_ptr };
 	for (int n = 0; n < node_record_count; n++)
 		if ((node_ptr = node_record_table_ptr[n]) &&
 		    bit_test(part_ptr->node_bitmap, n))
-			_extend(node_ptr, &differ);
-	extent.cores = differ ? 0 : extent.most_cores;
-	return &extent;
+			_extend(extent, node_ptr, &differ);
+	extent->cores = differ ? 0 : extent->most_cores;
+	return extent;
 }
 
 extern void auc_model_refresh(void)
 {
 	all_threads = _count_threads(NULL);
-	extent.part_ptr = NULL;
+	memset(extents, 0, sizeof(extents));
 	auc_part_rules_refresh();
 }
 

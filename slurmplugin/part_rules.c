@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * Who may be on which nodes, by partitions' and features' rules: see part_rules.h.
+ * Who may be on which nodes, by partitions' rules: see part_rules.h.
  *
  * Bitmaps are the caller's.
  */
@@ -47,6 +47,26 @@ extern bool auc_wants_own_nodes(const job_record_t *job_ptr,
 		(part_ptr->flags & PART_FLAG_EXCLUSIVE_USER);
 }
 
+/* Whether some node is a user's own, as the cycle began. Job write lock. */
+static enum { UNKNOWN, NONE, SOME } owners;
+
+static bool _has_owners(void)
+{
+	for (int n = 0; (owners == UNKNOWN) && (n < node_record_count); n++)
+		if (node_record_table_ptr[n] &&
+		    (node_record_table_ptr[n]->owner != NO_VAL))
+			owners = SOME;
+	if (owners == UNKNOWN)
+		owners = NONE;
+	return owners == SOME;
+}
+
+extern bool auc_may_meet_owners(const job_record_t *job_ptr,
+				const part_record_t *part_ptr)
+{
+	return auc_wants_own_nodes(job_ptr, part_ptr) || _has_owners();
+}
+
 extern void auc_and_owners(job_record_t *job_ptr, bitstr_t *nodes)
 {
 	filter_by_node_owner(job_ptr, nodes);
@@ -85,11 +105,17 @@ static struct {
 	uint32_t *cpus;		/* [node]; owned */
 } held;
 
+static void _forget_held(void)
+{
+	held.part_ptr = NULL;
+	xfree(held.cpus);
+}
+
 static const uint32_t *_held_cpus(const part_record_t *part_ptr)
 {
 	if (held.part_ptr == part_ptr)
 		return held.cpus;
-	auc_part_rules_refresh();
+	_forget_held();
 	held.cpus = xcalloc(node_record_count + 1, sizeof(*held.cpus));
 	held.part_ptr = part_ptr;
 	_hold_cpus(part_ptr, held.cpus);
@@ -98,8 +124,8 @@ static const uint32_t *_held_cpus(const part_record_t *part_ptr)
 
 extern void auc_part_rules_refresh(void)
 {
-	held.part_ptr = NULL;
-	xfree(held.cpus);
+	_forget_held();
+	owners = UNKNOWN;
 }
 
 extern void auc_and_most_cpus(const part_record_t *part_ptr,
@@ -117,32 +143,4 @@ extern void auc_and_most_cpus(const part_record_t *part_ptr,
 		if (bit_test(nodes, n) &&
 		    (cpus[n] + want * request->threads > most))
 			bit_clear(nodes, n);
-}
-
-extern uint8_t auc_one_of_features(const char *features)
-{
-	size_t len = features ? strlen(features) : 0;
-	int names = 1;
-
-	if ((len < 5) || (features[0] != '[') || (features[len - 1] != ']'))
-		return 0;
-	for (size_t i = 1; i < len - 1; i++) {
-		if (strchr("[]()*!&,", features[i]))
-			return 0;
-		if (features[i] == '|') {
-			if ((features[i - 1] == '|') || (i == 1) || (i == len - 2))
-				return 0;
-			names++;
-		}
-	}
-	return ((names > 1) && (names <= UINT8_MAX)) ? names : 0;
-}
-
-extern char *auc_feature_of(const char *features, int i)
-{
-	const char *from = features + 1;
-
-	while (i--)
-		from = strchr(from, '|') + 1;
-	return xstrndup(from, strcspn(from, "|]"));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * What partitions and features have to say of who may be on which nodes: defaults for each GPU,
+ * What partitions have to say of who may be on which nodes: defaults for each GPU,
  * MaxCPUsPerNode, nodes that are one user's. Job write lock, node and partition read locks.
  */
 #ifndef AUC_PART_RULES_H
@@ -10,7 +10,7 @@
 #include "compat.h"
 #include "shape.h"
 
-/* Forgets what jobs hold, which is looked at once in a cycle. */
+/* Forgets what is looked at once in a cycle. */
 extern void auc_part_rules_refresh(void);
 
 /* DefCpuPerGPU or DefMemPerGPU (type: JOB_DEF_...), the partition's or the cluster's; 0: none. */
@@ -23,20 +23,15 @@ extern uint32_t auc_most_cpus(const part_record_t *part_ptr);
 extern bool auc_wants_own_nodes(const job_record_t *job_ptr,
 				const part_record_t *part_ptr);
 
+/* Whether auc_and_owners() can make a difference, as the cycle began. */
+extern bool auc_may_meet_owners(const job_record_t *job_ptr,
+				const part_record_t *part_ptr);
+
 /* Takes off the nodes that are another user's, or on which the job must not meet him. */
 extern void auc_and_owners(job_record_t *job_ptr, bitstr_t *nodes);
 
 /* Takes off the nodes where MaxCPUsPerNode leaves no room for what the job wants there. */
 extern void auc_and_most_cpus(const part_record_t *part_ptr,
 			      const auc_request_t *request, bitstr_t *nodes);
-
-/*
- * "[a|b|c]": all nodes have the same one of these features.
- * RET how many there are; 0: it is no such text
- */
-extern uint8_t auc_one_of_features(const char *features);
-
-/* The name of number i of them. xfree() */
-extern char *auc_feature_of(const char *features, int i);
 
 #endif

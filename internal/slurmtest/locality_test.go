@@ -51,7 +51,7 @@ func TestJobsGoWhereTheirFileIs(t *testing.T) {
 	require.NoError(t, c.waitIdle(t.Context()))
 	require.Equal(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M"), "after a kill")
 
-	// there is no room for both
+	// There is no room for both.
 	ranOn(t, c, "--comment=input=/data/d:600M", "-w", "n0006", "--spread-job")
 	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M"), "it was pushed out")
 	s, err := c.Status()
