@@ -160,7 +160,7 @@ func TestInvasiveUsers(t *testing.T) {
 	b := newInvasiveBed(t, "")
 	require.NoError(t, os.Chmod(b.dir, 0o777))
 	nobody := func(args ...string) uint32 {
-		return b.sbatch("exec "+b.bin+"/malleable --seconds 120 --until "+b.file("stop"), append([]string{"--uid=nobody"}, args...)...)
+		return b.sbatch("exec "+b.bin+"/adapts job "+b.file("stop"), append([]string{"--uid=nobody"}, args...)...)
 	}
 	require.NoError(t, os.WriteFile(b.startsFile(), nil, 0o666))
 	require.NoError(t, os.Chmod(b.startsFile(), 0o666))
