@@ -78,6 +78,17 @@ func BenchmarkSite(b *testing.B) {
 	}
 }
 
+// The same with its nodes below 32 leaf switches.
+func BenchmarkSiteWithTree(b *testing.B) {
+	w, err := NewWindow(1024, 200, 1)
+	require.NoError(b, err)
+	require.NoError(b, w.AddSite(1))
+	require.NoError(b, w.AddTree(32))
+	s, err := Cycle(w)
+	require.NoError(b, err)
+	measure(b, s)
+}
+
 // The same window without further resources, and with ever more, of which each job wants another
 // amount.
 func BenchmarkResources(b *testing.B) {
