@@ -240,22 +240,14 @@ func TestMemoryIsReserved(t *testing.T) {
 	both.Cores, both.MinNodes, both.MaxNodes = 2, 2, 2
 	s := &Snapshot{Nodes: table, Running: []Running{holds}, Pending: []*Job{
 		both, one("long", 20, 500, 5), one("short", 20, 90, 4), one("small", 4, 500, 3), one("never", 65, 10, 2)}}
-	a, err := NewAuction(DefaultAuctionOptions(), nil)
-	require.NoError(t, err)
-	var p Plan
-	require.NoError(t, a.Decide(context.Background(), s, Limits{}, &p))
-	require.NoError(t, Verify(s, &p))
-	says := map[string]Decision{}
-	for _, d := range p.Decisions {
-		says[s.Pending[d.Job].ID] = d
-	}
-	require.True(t, says["both"].Kept)
-	require.Equal(t, int64(100), says["both"].Expected)
-	require.False(t, says["long"].Start, "its memory is needed from 100 on")
-	require.True(t, says["short"].Start)
-	require.True(t, says["small"].Start, "beside the reserved job there is room for 4")
-	require.Equal(t, Never, says["never"].Why)
-	require.Contains(t, says["never"].Reason, "needs 65 memory on a node, most has 64")
+	say := says(t, DefaultAuctionOptions(), s)
+	require.True(t, say["both"].Kept)
+	require.Equal(t, int64(100), say["both"].Expected)
+	require.False(t, say["long"].Start, "its memory is needed from 100 on")
+	require.True(t, say["short"].Start)
+	require.True(t, say["small"].Start, "beside the reserved job there is room for 4")
+	require.Equal(t, Never, say["never"].Why)
+	require.Contains(t, say["never"].Reason, "needs 65 memory on a node, most has 64")
 }
 
 // The steady state of a cycle with further resources allocates nothing.

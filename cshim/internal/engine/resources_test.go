@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// siteOfMemory is eight nodes of 62 GB, of which the first holds a job of 40, and four jobs that
+// siteOfMemory is two nodes of 62 GB, of which the first holds a job of 40, and four jobs that
 // want 30 each and 2 cores of 16.
 func siteOfMemory() *Input {
 	in := &Input{Now: 100, Resources: 1, Running: []Running{{End: 900, Segments: 1}},
