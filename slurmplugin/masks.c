@@ -101,12 +101,34 @@ static bool _gpus_fit(const auc_snapshot_t *s, auc_request_t *request, int n,
 		return false;
 	/* Those who ask for no type may be given them in the same cycle. */
 	request->loose = true;
-	if (auc_counts_type(s, request->gpu_type))
+	if (auc_counts_gres(s, gres_build_id("gpu"), request->gpu_type))
 		return true;
 	gpus = auc_node_gpus(node_record_table_ptr[n]);
 	request->approximate = *for_now = true;
-	return gpus && (auc_free_gpus(gpus, request->gpu_type) >=
+	return gpus && (auc_free_gres(gpus, request->gpu_type) >=
 			request->job.max_gpus);
+}
+
+/*
+ * Nodes with so much of further gres that the library does not count: as of now.
+ * OUT for_now - they will have
+ */
+static bool _more_gres_fit(const auc_snapshot_t *s, auc_request_t *request,
+			   int n, bool *for_now)
+{
+	for (int i = 0; i < request->more_len; i++) {
+		const auc_gres_t *more = &request->more[i];
+		gres_node_state_t *gres;
+
+		if (auc_counts_gres(s, more->gres, more->type))
+			continue;
+		gres = auc_node_gres(node_record_table_ptr[n], more->gres);
+		request->approximate = true;
+		*for_now = gres;
+		if (!gres || (auc_free_gres(gres, more->type) < more->count))
+			return false;
+	}
+	return true;
 }
 
 static bool _resources_fit(const auc_snapshot_t *s, auc_request_t *request,
@@ -114,7 +136,8 @@ static bool _resources_fit(const auc_snapshot_t *s, auc_request_t *request,
 {
 	uint64_t all = auc_all_memory(n);
 
-	if (!_gpus_fit(s, request, n, for_now))
+	if (!_gpus_fit(s, request, n, for_now) ||
+	    !_more_gres_fit(s, request, n, for_now))
 		return false;
 	if (consumed && s->counts_memory && !request->all_memory)
 		return true;	/* the library knows */
@@ -132,7 +155,7 @@ static void _and_resources(const auc_snapshot_t *s, auc_request_t *request,
 	bool consumed = auc_consumes_memory(part_ptr);
 
 	if (!request->memory && !request->gpu_type && !request->gpu_memory &&
-	    !request->all_memory)
+	    !request->all_memory && !request->more_len)
 		return;
 	for (int n = 0; n < node_record_count; n++) {
 		bool for_now = false;

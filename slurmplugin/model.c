@@ -27,7 +27,7 @@ static uint32_t _gpu_id(void)
 	return id;
 }
 
-static gres_state_t *_find_gpu(list_t *gres_list)
+static gres_state_t *_find_gres(list_t *gres_list, uint32_t id)
 {
 	gres_state_t *gres, *found = NULL;
 	list_itr_t *iter;
@@ -36,7 +36,7 @@ static gres_state_t *_find_gpu(list_t *gres_list)
 		return NULL;
 	iter = list_iterator_create(gres_list);
 	while (!found && (gres = list_next(iter)))
-		if (gres->plugin_id == _gpu_id())
+		if (gres->plugin_id == id)
 			found = gres;
 	list_iterator_destroy(iter);
 	return found;
@@ -44,16 +44,27 @@ static gres_state_t *_find_gpu(list_t *gres_list)
 
 extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr)
 {
-	gres_state_t *gres = _find_gpu(job_ptr->gres_list_req);
+	gres_state_t *gres = _find_gres(job_ptr->gres_list_req, _gpu_id());
+
+	return gres ? gres->gres_data : NULL;
+}
+
+extern gres_node_state_t *auc_node_gres(const node_record_t *node_ptr,
+					uint32_t id)
+{
+	gres_state_t *gres = _find_gres(node_ptr->gres_list, id);
 
 	return gres ? gres->gres_data : NULL;
 }
 
 extern gres_node_state_t *auc_node_gpus(const node_record_t *node_ptr)
 {
-	gres_state_t *gres = _find_gpu(node_ptr->gres_list);
+	return auc_node_gres(node_ptr, _gpu_id());
+}
 
-	return gres ? gres->gres_data : NULL;
+extern bool auc_gres_is_gpu(uint32_t id)
+{
+	return id == _gpu_id();
 }
 
 extern bool auc_gpu_range(const job_record_t *job_ptr, uint32_t *low,
@@ -105,24 +116,85 @@ static bool _set16(uint16_t value)
 	return value && (value != NO_VAL16) && (value != INFINITE16);
 }
 
-/* RET "gres" if there is another than GPUs, or several of these */
-static const char *_only_gpu(job_record_t *job_ptr, gres_job_state_t **gpu)
+extern bool auc_gres_is_share(uint32_t id)
 {
+	return (id == gres_build_id("shard")) || (id == gres_build_id("mps"));
+}
+
+/* What a job asks for on each node of one gres, as one more of the request's. */
+static const char *_add_gres(const gres_state_t *gres, auc_request_t *request)
+{
+	const gres_job_state_t *asked = gres->gres_data;
+
+	if (!asked->gres_per_node || asked->gres_per_job ||
+	    asked->gres_per_socket || asked->gres_per_task ||
+	    (asked->gres_per_node > INT32_MAX) ||
+	    (request->more_len == AUC_MORE_GRES) || auc_gres_is_share(gres->plugin_id))
+		return "gres";
+	request->more[request->more_len++] = (auc_gres_t) {
+		.gres = gres->plugin_id,
+		.type = (asked->type_name && asked->type_name[0]) ?
+			asked->type_id : 0,
+		.count = asked->gres_per_node };
+	return NULL;
+}
+
+/* Slurm's selection says which cores go with devices that are no GPUs. */
+static const char *_other_gres(job_record_t *job_ptr, auc_request_t *request)
+{
+	const char *why = NULL;
 	gres_state_t *gres;
 	list_itr_t *iter;
-	bool other = false;
 
-	*gpu = NULL;
 	if (!job_ptr->gres_list_req)
 		return NULL;
 	iter = list_iterator_create(job_ptr->gres_list_req);
-	while ((gres = list_next(iter))) {
-		if ((gres->plugin_id != _gpu_id()) || *gpu)
-			other = true;
-		*gpu = gres->gres_data;
-	}
+	while (!why && (gres = list_next(iter)))
+		if (gres->plugin_id != _gpu_id()) {
+			why = _add_gres(gres, request);
+			request->loose = true;
+		}
 	list_iterator_destroy(iter);
-	return other ? "gres" : NULL;
+	return why;
+}
+
+/*
+ * GPUs of several types: so many of each on each node.
+ * OUT gpus - how many on each node in all; 0: they are of one type
+ */
+static const char *_several_gpus(job_record_t *job_ptr, auc_request_t *request,
+				 uint32_t *gpus)
+{
+	const char *why = NULL;
+	gres_state_t *gres;
+	list_itr_t *iter;
+	uint8_t others = request->more_len;
+	uint64_t count = 0;
+	int types = 0;
+
+	*gpus = 0;
+	if (!job_ptr->gres_list_req)
+		return NULL;
+	iter = list_iterator_create(job_ptr->gres_list_req);
+	while ((gres = list_next(iter)))
+		if (gres->plugin_id == _gpu_id()) {
+			types++;
+			if (!why)
+				why = _add_gres(gres, request);
+			count += ((gres_job_state_t *) gres->gres_data)->gres_per_node;
+		}
+	list_iterator_destroy(iter);
+	if (types < 2) {
+		request->more_len = others;	/* it goes by gpu_type */
+		return NULL;
+	}
+	if (why || (count > AUCSCHED_MAX_GPUS))
+		return "gres";
+	for (uint8_t i = others; i < request->more_len; i++)
+		if (!request->more[i].type)
+			return "gres";
+	*gpus = count;
+	return NULL;
 }
 
 /* What goes with each GPU: the job's own, or what slurm.conf has for the partition. */
@@ -142,15 +214,10 @@ static void _beside_gpus(const job_record_t *job_ptr,
 		request->gpu_memory = memory;
 }
 
-static const char *_model_gres(job_record_t *job_ptr, part_record_t *part_ptr,
+/* The GPUs of one type, or of any. */
+static const char *_model_gpus(const gres_job_state_t *gpu,
 			       auc_request_t *request, auc_numbers_t *numbers)
 {
-	gres_job_state_t *gpu;
-	uint32_t low, high;
-	const char *why = _only_gpu(job_ptr, &gpu);
-
-	if (why || !gpu)
-		return why;
 	if (gpu->gres_per_socket ||
 	    !(gpu->gres_per_node || gpu->gres_per_job) ||
 	    (gpu->gres_per_node > AUCSCHED_MAX_GPUS) ||
@@ -163,18 +230,35 @@ static const char *_model_gres(job_record_t *job_ptr, part_record_t *part_ptr,
 	/* Which says the number of nodes, and that is in the record. */
 	if (gpu->gres_per_node && gpu->gres_per_job)
 		request->loose = true;
+	if (gpu->type_name && gpu->type_name[0])
+		request->gpu_type = gpu->type_id;
+	return NULL;
+}
+
+static const char *_model_gres(job_record_t *job_ptr, part_record_t *part_ptr,
+			       auc_request_t *request, auc_numbers_t *numbers)
+{
+	gres_job_state_t *gpu = auc_gpu_request(job_ptr);
+	uint32_t low, high, several;
+	const char *why;
+
+	if ((why = _other_gres(job_ptr, request)) ||
+	    (why = _several_gpus(job_ptr, request, &several)) || !gpu)
+		return why;
+	if (several)
+		numbers->min_gpus = numbers->max_gpus = several;
+	else if ((why = _model_gpus(gpu, request, numbers)))
+		return why;
 	numbers->tasks_go_by_gpus = _set16(job_ptr->details->ntasks_per_tres);
 	_beside_gpus(job_ptr, part_ptr, gpu, request, numbers);
-	if (auc_gpu_range(job_ptr, &low, &high) && numbers->min_gpus &&
-	    (low <= AUCSCHED_MAX_GPUS)) {
+	if (!several && auc_gpu_range(job_ptr, &low, &high) &&
+	    numbers->min_gpus && (low <= AUCSCHED_MAX_GPUS)) {
 		numbers->min_gpus = low;
 		numbers->max_gpus = MIN(high, AUCSCHED_MAX_GPUS);
 	}
 	if (job_ptr->bit_flags & GRES_ENFORCE_BIND)
 		request->binds_gpus = request->loose = request->approximate =
 			true;
-	if (gpu->type_name && gpu->type_name[0])
-		request->gpu_type = gpu->type_id;
 	return NULL;
 }
 

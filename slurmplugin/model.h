@@ -46,4 +46,12 @@ extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr);
 /* The node's GPUs, NULL if it has none. */
 extern gres_node_state_t *auc_node_gpus(const node_record_t *node_ptr);
 
+/* What the node has of a gres, NULL if there is none. */
+extern gres_node_state_t *auc_node_gres(const node_record_t *node_ptr,
+					uint32_t id);
+
+/* Whether a gres is GPUs, or shares of GPUs. */
+extern bool auc_gres_is_gpu(uint32_t id);
+extern bool auc_gres_is_share(uint32_t id);
+
 #endif

@@ -39,19 +39,23 @@ static uint64_t _free_devices(const gres_node_state_t *gpus, uint32_t type)
 	return count;
 }
 
-extern uint64_t auc_free_gpus(const gres_node_state_t *gpus, uint32_t type)
+extern uint64_t auc_free_gres(const gres_node_state_t *gres, uint32_t type)
 {
 	uint64_t count = 0;
 
+	if (!type)
+		return gres->gres_cnt_avail - MIN(gres->gres_cnt_alloc,
+						  gres->gres_cnt_avail);
+
 	/* Jobs that ask for no type are not counted by type. */
-	if (gpus->topo_cnt && gpus->topo_gres_bitmap && gpus->topo_type_id &&
-	    gpus->gres_bit_alloc)
-		return _free_devices(gpus, type);
-	for (int i = 0; i < gpus->type_cnt; i++)
-		if ((gpus->type_id[i] == type) &&
-		    (gpus->type_cnt_alloc[i] < gpus->type_cnt_avail[i]))
-			count += gpus->type_cnt_avail[i] -
-				gpus->type_cnt_alloc[i];
+	if (gres->topo_cnt && gres->topo_gres_bitmap && gres->topo_type_id &&
+	    gres->gres_bit_alloc)
+		return _free_devices(gres, type);
+	for (int i = 0; i < gres->type_cnt; i++)
+		if ((gres->type_id[i] == type) &&
+		    (gres->type_cnt_alloc[i] < gres->type_cnt_avail[i]))
+			count += gres->type_cnt_avail[i] -
+				gres->type_cnt_alloc[i];
 	return count;
 }
 

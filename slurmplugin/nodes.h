@@ -21,8 +21,8 @@ extern bool auc_takes_jobs(int n);
 /* The one type of a node's GPUs, 0: none; AUC_GPU_TYPES if there are several. */
 extern uint32_t auc_gpu_type(const gres_node_state_t *gpus);
 
-/* How many GPUs of the type nobody holds. Job and node read
+/* How many of a gres nobody holds, of the type; type 0: of all. Job and node read
  * locks. */
-extern uint64_t auc_free_gpus(const gres_node_state_t *gpus, uint32_t type);
+extern uint64_t auc_free_gres(const gres_node_state_t *gres, uint32_t type);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * Memory and types of GPUs as the library's further resources: see resources.h.
+ * Memory, types of GPUs and other gres as the library's further resources: see resources.h.
  *
  * Memory is resource 0 where it is counted, in MB. Each type of GPU that some node has beside
  * another is one more, up to what there is room for; jobs that ask for such a type use one of it
- * per GPU. Nodes of one type alone need none: masks tell them apart.
+ * per GPU. Nodes of one type alone need none: masks tell them apart. Then each other gres is one,
+ * and each type of it; shares of GPUs are none.
  *
  * The policies whose model is a paper's know of cores and GPUs only: for these nothing is
  * counted, and job_memory.c puts off winners that have no room beside each other.
@@ -18,17 +19,18 @@
 #include "nodes.h"
 #include "resources.h"
 
-static uint32_t _of_type(const auc_snapshot_t *s, uint32_t type)
+static uint32_t _of_gres(const auc_snapshot_t *s, uint32_t gres, uint32_t type)
 {
 	for (uint32_t r = s->counts_memory; r < s->in.resources_len; r++)
-		if (s->types[r] == type)
+		if ((s->kinds[r].gres == gres) && (s->kinds[r].type == type))
 			return r;
 	return AUC_RESOURCES;
 }
 
-extern bool auc_counts_type(const auc_snapshot_t *s, uint32_t type)
+extern bool auc_counts_gres(const auc_snapshot_t *s, uint32_t gres,
+			    uint32_t type)
 {
-	return _of_type(s, type) < AUC_RESOURCES;
+	return _of_gres(s, gres, type) < AUC_RESOURCES;
 }
 
 static struct aucsched_amount *_amount(auc_snapshot_t *s, uint32_t r, int n)
@@ -48,43 +50,80 @@ static bool _any_consumes_memory(void)
 	return any;
 }
 
-static void _add_types(auc_snapshot_t *s, const gres_node_state_t *gpus)
+static void _add_kind(auc_snapshot_t *s, uint32_t gres, uint32_t type)
 {
-	for (int i = 0; i < gpus->type_cnt; i++) {
-		if (auc_counts_type(s, gpus->type_id[i]) ||
-		    (s->in.resources_len == AUC_RESOURCES))
-			continue;
-		s->types[s->in.resources_len++] = gpus->type_id[i];
-	}
+	if ((s->in.resources_len < AUC_RESOURCES) &&
+	    !auc_counts_gres(s, gres, type))
+		s->kinds[s->in.resources_len++] = (auc_kind_t) { gres, type };
 }
 
-/* GPUs of the type, whoever holds them. */
-static uint32_t _all_of_type(const gres_node_state_t *gpus, uint32_t type)
+static void _add_types(auc_snapshot_t *s, uint32_t gres,
+		       const gres_node_state_t *here)
 {
-	uint64_t count = 0;
+	for (int i = 0; i < here->type_cnt; i++)
+		_add_kind(s, gres, here->type_id[i]);
+}
 
-	for (int i = 0; i < gpus->type_cnt; i++)
-		if (gpus->type_id[i] == type)
-			count += gpus->type_cnt_avail[i];
+/* All gres of a node that are neither GPUs nor shares of these. */
+static void _add_others(auc_snapshot_t *s, const node_record_t *node_ptr)
+{
+	gres_state_t *gres;
+	list_itr_t *iter;
+
+	if (!node_ptr || !node_ptr->gres_list)
+		return;
+	iter = list_iterator_create(node_ptr->gres_list);
+	while ((gres = list_next(iter))) {
+		if (auc_gres_is_gpu(gres->plugin_id) ||
+		    auc_gres_is_share(gres->plugin_id))
+			continue;
+		_add_kind(s, gres->plugin_id, 0);
+		_add_types(s, gres->plugin_id, gres->gres_data);
+	}
+	list_iterator_destroy(iter);
+}
+
+static void _add_kinds(auc_snapshot_t *s)
+{
+	uint32_t gpu = gres_build_id("gpu");
+
+	for (int n = 0; n < node_record_count; n++)
+		if (s->gpu_type[n] == AUC_GPU_TYPES)
+			_add_types(s, gpu, auc_node_gpus(node_record_table_ptr[n]));
+	for (int n = 0; n < node_record_count; n++)
+		_add_others(s, node_record_table_ptr[n]);
+}
+
+/* A gres of the type, whoever holds it; type 0: all. */
+static uint32_t _all_of_type(const gres_node_state_t *gres, uint32_t type)
+{
+	uint64_t count = type ? 0 : gres->gres_cnt_avail;
+
+	for (int i = 0; type && (i < gres->type_cnt); i++)
+		if (gres->type_id[i] == type)
+			count += gres->type_cnt_avail[i];
 	return MIN(count, INT32_MAX);
 }
 
-/* What a node has in all, and of types what is free. */
+/* What a node has in all, and of gres what is free. */
 static void _add_amounts(auc_snapshot_t *s, int n)
 {
 	node_record_t *node_ptr = node_record_table_ptr[n];
-	gres_node_state_t *gpus = node_ptr ? auc_node_gpus(node_ptr) : NULL;
 
 	for (uint32_t r = 0; r < s->in.resources_len; r++) {
 		struct aucsched_amount *a = _amount(s, r, n);
+		gres_node_state_t *gres;
 
 		if (s->counts_memory && !r) {
 			a->total = MIN(s->free_memory[n], INT32_MAX);
 			continue;
 		}
-		a->total = gpus ? _all_of_type(gpus, s->types[r]) : 0;
-		a->free = gpus ? MIN(auc_free_gpus(gpus, s->types[r]), a->total) : 0;
-		if (!s->nodes[n].free_gpus)
+		gres = node_ptr ? auc_node_gres(node_ptr, s->kinds[r].gres) :
+			NULL;
+		a->total = gres ? _all_of_type(gres, s->kinds[r].type) : 0;
+		a->free = gres ? MIN(auc_free_gres(gres, s->kinds[r].type),
+				     a->total) : 0;
+		if (auc_gres_is_gpu(s->kinds[r].gres) && !s->nodes[n].free_gpus)
 			a->free = 0;
 	}
 }
@@ -96,9 +135,7 @@ extern void auc_begin_resources(auc_snapshot_t *s,
 	s->in.resources_len = s->counts_memory;
 	if (!settings->counts)
 		return;
-	for (int n = 0; n < node_record_count; n++)
-		if (s->gpu_type[n] == AUC_GPU_TYPES)
-			_add_types(s, auc_node_gpus(node_record_table_ptr[n]));
+	_add_kinds(s);
 	AUC_GROW(s->amounts, s->amounts_cap,
 		 (size_t) s->in.resources_len * s->in.nodes_len);
 	AUC_GROW(s->unheld, s->unheld_cap,
@@ -110,53 +147,59 @@ extern void auc_begin_resources(auc_snapshot_t *s,
 }
 
 /* How many of the devices that a job holds there are of the type. */
-static uint32_t _devices_of_type(const gres_job_state_t *held,
-				 const gres_node_state_t *gpus, int at,
+static uint64_t _devices_of_type(const gres_job_state_t *held,
+				 const gres_node_state_t *here, int at,
 				 uint32_t type)
 {
-	uint32_t count = 0;
+	uint64_t count = 0;
 
-	for (int t = 0; t < gpus->topo_cnt; t++)
-		if (gpus->topo_gres_bitmap[t] && (gpus->topo_type_id[t] == type) &&
-		    (bit_size(gpus->topo_gres_bitmap[t]) ==
+	for (int t = 0; t < here->topo_cnt; t++)
+		if (here->topo_gres_bitmap[t] && (here->topo_type_id[t] == type) &&
+		    (bit_size(here->topo_gres_bitmap[t]) ==
 		     bit_size(held->gres_bit_alloc[at])))
-			count += bit_overlap(gpus->topo_gres_bitmap[t],
+			count += bit_overlap(here->topo_gres_bitmap[t],
 					     held->gres_bit_alloc[at]);
 	return count;
 }
 
-static uint32_t _held_of_type(const job_record_t *job_ptr,
-			      const gres_node_state_t *gpus, int at,
-			      uint32_t type)
+/* How many of a kind the job holds on its node number at, by one of its records of the gres. */
+static uint64_t _held_by(const gres_job_state_t *held,
+			 const gres_node_state_t *here, int at, uint32_t type)
 {
-	uint32_t gpu = gres_build_id("gpu"), count = 0;
+	if (at >= held->node_cnt)
+		return 0;
+	if (type && here->topo_cnt && here->topo_gres_bitmap &&
+	    here->topo_type_id && held->gres_bit_alloc &&
+	    held->gres_bit_alloc[at])
+		return _devices_of_type(held, here, at, type);
+	if ((!type || (held->type_id == type)) && held->gres_cnt_node_alloc)
+		return held->gres_cnt_node_alloc[at];
+	return 0;
+}
+
+static uint32_t _held_of(const job_record_t *job_ptr, const auc_kind_t *kind,
+			 int n, int at)
+{
+	const gres_node_state_t *here =
+		auc_node_gres(node_record_table_ptr[n], kind->gres);
+	uint64_t count = 0;
 	gres_state_t *gres;
 	list_itr_t *iter;
 
-	if (!job_ptr->gres_list_alloc || !gpus)
+	if (!job_ptr->gres_list_alloc || !here)
 		return 0;
 	iter = list_iterator_create(job_ptr->gres_list_alloc);
-	while ((gres = list_next(iter))) {
-		const gres_job_state_t *held = gres->gres_data;
-
-		if ((gres->plugin_id != gpu) || (at >= held->node_cnt))
-			continue;
-		if (gpus->topo_cnt && gpus->topo_gres_bitmap &&
-		    gpus->topo_type_id && held->gres_bit_alloc &&
-		    held->gres_bit_alloc[at])
-			count += _devices_of_type(held, gpus, at, type);
-		else if ((held->type_id == type) && held->gres_cnt_node_alloc)
-			count += held->gres_cnt_node_alloc[at];
-	}
+	while ((gres = list_next(iter)))
+		if (gres->plugin_id == kind->gres)
+			count += _held_by(gres->gres_data, here, at, kind->type);
 	list_iterator_destroy(iter);
-	return count;
+	return MIN(count, INT32_MAX);
 }
 
 extern void auc_look_at_holding(auc_snapshot_t *s, const job_record_t *job_ptr,
 				int n, int at, auc_holding_t *holding)
 {
 	const job_resources_t *held = job_ptr->job_resrcs;
-	gres_node_state_t *gpus = auc_node_gpus(node_record_table_ptr[n]);
 
 	memset(holding, 0, sizeof(*holding));
 	for (uint32_t r = 0; r < s->in.resources_len; r++) {
@@ -169,7 +212,7 @@ extern void auc_look_at_holding(auc_snapshot_t *s, const job_record_t *job_ptr,
 			continue;
 		}
 		/* No more than the node says that is held, by all jobs together. */
-		holding->amounts[r] = MIN(_held_of_type(job_ptr, gpus, at, s->types[r]),
+		holding->amounts[r] = MIN(_held_of(job_ptr, &s->kinds[r], n, at),
 					  *unheld);
 		*unheld -= holding->amounts[r];
 	}
@@ -205,6 +248,36 @@ extern void auc_end_resources(auc_snapshot_t *s)
 					     _amount(s, 0, n)->total);
 }
 
+/* By ascending resource, of each the sum of what is asked for. */
+static void _add_gres_uses(auc_snapshot_t *s, struct aucsched_use **uses,
+			   size_t *cap, uint32_t *len, uint32_t of,
+			   const auc_request_t *request)
+{
+	for (uint32_t r = s->counts_memory; r < s->in.resources_len; r++) {
+		const auc_kind_t *kind = &s->kinds[r];
+		struct aucsched_use use = { 0 };
+		bool gpu = auc_gres_is_gpu(kind->gres);
+
+		if (gpu && kind->type && (kind->type == request->gpu_type))
+			use.per_gpu = 1;
+		for (int i = 0; i < request->more_len; i++) {
+			const auc_gres_t *more = &request->more[i];
+
+			if ((more->gres == kind->gres) &&
+			    ((more->type == kind->type) || !kind->type))
+				use.per_node = MIN((uint64_t) use.per_node +
+						   more->count, INT32_MAX);
+		}
+		if (use.per_gpu || use.per_node) {
+			struct aucsched_use *next =
+				_next_use(uses, cap, len, of, r);
+
+			next->per_gpu = use.per_gpu;
+			next->per_node = use.per_node;
+		}
+	}
+}
+
 static void _add_uses(auc_snapshot_t *s, struct aucsched_use **uses, size_t *cap,
 		      uint32_t *len, uint32_t of, const auc_request_t *request,
 		      const part_record_t *part_ptr)
@@ -223,9 +296,7 @@ static void _add_uses(auc_snapshot_t *s, struct aucsched_use **uses, size_t *cap
 		else
 			use->per_node = MIN(memory, INT32_MAX);
 	}
-	if (request->gpu_type && auc_counts_type(s, request->gpu_type))
-		_next_use(uses, cap, len, of,
-			  _of_type(s, request->gpu_type))->per_gpu = 1;
+	_add_gres_uses(s, uses, cap, len, of, request);
 }
 
 extern void auc_add_job_uses(auc_snapshot_t *s, const auc_request_t *request,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * What the library counts beside cores and GPUs: memory, and GPUs by type where nodes have
- * several types. Arrays are the snapshot's. Under the locks.
+ * What the library counts beside cores and GPUs: memory, GPUs by type where nodes have several
+ * types, and other gres. Arrays are the snapshot's. Under the locks.
  */
 #ifndef AUC_RESOURCES_H
 #define AUC_RESOURCES_H
@@ -43,7 +43,8 @@ extern void auc_add_alternative_uses(auc_snapshot_t *snapshot,
 				     const auc_request_t *request,
 				     const part_record_t *part_ptr);
 
-/* Whether the library counts the type of GPU, so that no mask need say where it is. */
-extern bool auc_counts_type(const auc_snapshot_t *snapshot, uint32_t type);
+/* Whether the library counts the gres, or the type of it, so that no mask need say where it is. */
+extern bool auc_counts_gres(const auc_snapshot_t *snapshot, uint32_t gres,
+			    uint32_t type);
 
 #endif

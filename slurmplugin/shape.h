@@ -21,6 +21,13 @@ typedef struct {
 	uint8_t min_gpus, max_gpus;
 } auc_layout_t;
 
+/* Gres that a job asks for on each of its nodes, beside its GPUs; or one of several types of these. */
+#define AUC_MORE_GRES 4
+typedef struct {
+	uint32_t gres, type;	/* gres ids; type 0: any */
+	uint32_t count;		/* on each node */
+} auc_gres_t;
+
 typedef struct {
 	struct aucsched_job job; /* without priority and mask; the layout that is preferred */
 	auc_layout_t layouts[AUC_LAYOUTS]; /* then these, in order */
@@ -30,7 +37,9 @@ typedef struct {
 	uint64_t memory;	/* MB a node, or a CPU with MEM_PER_CPU; 0: no matter */
 	uint64_t gpu_memory;	/* MB for each GPU of a node; 0: by memory */
 	bool all_memory;	/* all of its nodes' memory, which nobody else may hold any of */
-	uint32_t gpu_type;	/* gres type id; 0: any */
+	uint32_t gpu_type;	/* gres type id; 0: any, or several: see more */
+	auc_gres_t more[AUC_MORE_GRES];
+	uint8_t more_len;
 	uint16_t threads;	/* CPUs a core */
 	/*
 	 * The request stands for more than the auction sees (other layouts of the

@@ -48,6 +48,11 @@ typedef struct {
 /* So many resources beside cores and GPUs are counted at most: see resources.c. */
 #define AUC_RESOURCES 16
 
+/* One of these: a gres, or one type of it. */
+typedef struct {
+	uint32_t gres, type;	/* gres ids; type 0: of whatever type */
+} auc_kind_t;
+
 typedef struct {
 	const char *why;	/* static text */
 	uint32_t jobs;
@@ -78,7 +83,7 @@ typedef struct {
 		job_uses_cap, alternative_uses_cap, running_uses_cap,
 		quotas_cap, job_charges_cap, alternative_charges_cap;
 	bool counts_memory;	/* it is resource 0 */
-	uint32_t types[AUC_RESOURCES]; /* [resource], of GPUs, but for memory */
+	auc_kind_t kinds[AUC_RESOURCES]; /* [resource], but for memory */
 	uint32_t *unheld;	/* as amounts: held, by jobs that are not looked at yet */
 	size_t unheld_cap;
 	uint64_t *free_memory;	/* [node], MB */

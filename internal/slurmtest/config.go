@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -93,7 +94,18 @@ type Group struct {
 	// GPUTypes are a node's GPUs if they are of several types, in the order of their
 	// indices; GPUs is their sum then.
 	GPUTypes []GPUType
+	// Gres is what a node has beside GPUs, without devices.
+	Gres []Gres
 }
+
+// Gres is so much of a generic resource of a node; of a type, or "" for none.
+type Gres struct {
+	Name, Type string
+	Count      int
+}
+
+// String is as --gres= has it: "nic:2", "fpga:a10:1".
+func (g Gres) String() string { return fmt.Sprintf("%s:%d", join(":", g.Name, g.Type), g.Count) }
 
 // GPUType is some GPUs of a node that are of one type; "" is plain gpu.
 type GPUType struct {
@@ -366,7 +378,7 @@ func (c *Config) writeRules(b *confLines, dir, stockPlugins string) {
 	}
 	b.line("MinJobAge", fmt.Sprint(max(int(c.MinJobAge/time.Second), 1)))
 	b.line("SlurmdParameters", "config_overrides")
-	b.line("GresTypes", "gpu")
+	b.line("GresTypes", strings.Join(c.gresTypes(), ","))
 }
 
 // writeMachine has the nodes and the partitions.
@@ -409,6 +421,9 @@ func (g *Group) options() string {
 	for _, t := range g.gpuTypes() {
 		gres = append(gres, fmt.Sprintf("%s:%d", join(":", "gpu", t.Name), t.Count))
 	}
+	for _, more := range g.Gres {
+		gres = append(gres, more.String())
+	}
 	if gres != nil {
 		s += " Gres=" + strings.Join(gres, ",")
 	}
@@ -416,6 +431,19 @@ func (g *Group) options() string {
 		s += " Features=" + g.Features
 	}
 	return join(" ", s, g.Options)
+}
+
+// gresTypes are the names of all gres.
+func (c *Config) gresTypes() []string {
+	names := []string{"gpu"}
+	for _, g := range c.Groups {
+		for _, more := range g.Gres {
+			if !slices.Contains(names, more.Name) {
+				names = append(names, more.Name)
+			}
+		}
+	}
+	return names
 }
 
 // gresConf is the text of gres.conf.
@@ -436,6 +464,13 @@ func (c *Config) gresConf(dir string) string {
 			}
 			fmt.Fprintln(&b, join(" ", "NodeName="+nodeRange(first, last), "Name=gpu", typ, "File="+dir+"/dev/"+files))
 			device += t.Count
+		}
+		for _, more := range g.Gres {
+			line := []string{"NodeName=" + nodeRange(first, last), "Name=" + more.Name, fmt.Sprint("Count=", more.Count)}
+			if more.Type != "" {
+				line = append(line, "Type="+more.Type)
+			}
+			fmt.Fprintln(&b, strings.Join(line, " "))
 		}
 		first = last + 1
 	}

@@ -39,8 +39,7 @@ func TestGPUsOfSeveralTypes(t *testing.T) {
 		start("gpu:a100:1", 1, 20*time.Second, "gres/gpu:a100=1")
 		start("gpu:v100:1", 1, 20*time.Second, "gres/gpu:v100=1")
 		start("gpu:1", 1, 20*time.Second, "gres/gpu=1")
-		// Who asks for two types may have to wait for Slurm's own schedulers.
-		start("gpu:a100:1,gpu:v100:1", 2, 70*time.Second, "gres/gpu:a100=1", "gres/gpu:v100=1")
+		start("gpu:a100:1,gpu:v100:1", 2, 20*time.Second, "gres/gpu:a100=1", "gres/gpu:v100=1")
 		_, err := w.Look(t.Context())
 		require.NoError(t, err)
 	})

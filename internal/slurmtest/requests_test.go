@@ -66,6 +66,8 @@ var requestKinds = []requestKind{
 	{"-p gpu -n1 --gres=gpu:1 --mem-per-gpu=4G", "", Ask{MinCPUs: 1, GPUs: 1, MemoryMB: 4096}},
 	{"-p gpu --gpus=2 --ntasks-per-gpu=2", "", Ask{CPUs: 4, GPUs: 2}},
 	{"-p gpu -n1 --gres=gpu:1 --gres-flags=enforce-binding", "", Ask{MinCPUs: 1, GPUs: 1}},
+	{"-p gpu -n2 --gres=nic:2", "", Ask{CPUs: 2, MaxNodes: 1, Within: []string{"n0011", "n0012"}}},
+	{"-p gpu -N1 -n2 --gres=gpu:a100:1,gpu:v100:1", "", Ask{CPUs: 2, GPUs: 2, Within: []string{"n0011", "n0012"}}},
 	{"-N1 -n2 --mem=0", "", Ask{CPUs: 2, MaxNodes: 1, MemoryMB: 60000}},
 	{"-n2 --tmp=100", "", Ask{CPUs: 2}},
 	{"-n1 --mincpus=8", "", Ask{MinCPUs: 1, MaxNodes: 1}},

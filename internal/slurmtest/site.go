@@ -22,7 +22,7 @@ const (
 //	n0001-0008   2 x 8 cores x 2 threads, 64 GB: partitions cpu (the default), debug (two of
 //	             them, first), long
 //	n0009-0010   the same with 128 GB and four a100: partition gpu
-//	n0011-0012   the same with two a100 and two v100: partition gpu
+//	n0011-0012   the same with two a100 and two v100, and four nic: partition gpu
 //
 // Account limited has 64 CPUs in all; QOS lim two jobs a user, grp 40 CPUs in all, share 16 CPUs
 // a user.
@@ -34,6 +34,7 @@ func Site() Config {
 	plain.Nodes, plain.MemoryMB, plain.GPUs, plain.GPUType, plain.Features, plain.Options = 2, 128000, 4, "a100", "ib,gpu", "Weight=10"
 	mixed.Nodes, mixed.MemoryMB, mixed.GPUTypes, mixed.Features, mixed.Options = 2,
 		128000, []GPUType{{"a100", 2}, {"v100", 2}}, "ib,gpu", "Weight=10"
+	mixed.Gres = []Gres{{Name: "nic", Count: 4}}
 	return Config{
 		Groups: []Group{cpus, plain, mixed},
 		Partitions: []Partition{
