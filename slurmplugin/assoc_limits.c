@@ -16,6 +16,8 @@
 #include <string.h>
 
 #include "assoc_limits.h"
+#include "job_memory.h"
+#include "model.h"
 
 /* More CPUs than any job counts: a number that nobody can overflow. */
 #define MAX_CPUS (1u << 30)
@@ -64,12 +66,27 @@ static uint32_t _cpus(const auc_request_t *request)
 		   MAX_CPUS);
 }
 
+/* A job that takes whole nodes counts all of their GPUs, of which it may have asked for none. */
+static void _count_whole_nodes(const job_record_t *job_ptr, uint32_t nodes,
+			       uint64_t *tres)
+{
+	uint64_t gpus;
+
+	if (job_ptr->details->whole_node != WHOLE_NODE_REQUIRED)
+		return;
+	gpus = (uint64_t) nodes * auc_fewest_gpus(job_ptr->part_ptr);
+	for (int i = 0; gpus && (i < slurmctld_tres_cnt); i++)
+		if (!xstrcmp(assoc_mgr_tres_array[i]->type, "gres") &&
+		    !xstrcmp(assoc_mgr_tres_array[i]->name, "gpu"))
+			tres[i] = MAX(tres[i], gpus);
+}
+
 extern void auc_need_count(job_record_t *job_ptr, const auc_request_t *request,
 			   auc_need_t *need)
 {
 	uint32_t nodes = MAX(request->job.min_nodes, 1);
 	uint32_t cpus = _cpus(request);
-	uint64_t seconds = _seconds(job_ptr);
+	uint64_t seconds = need->seconds = _seconds(job_ptr);
 
 	need->tres = xcalloc(2 * slurmctld_tres_cnt, sizeof(uint64_t));
 	need->run_secs = need->tres + slurmctld_tres_cnt;
@@ -77,14 +94,17 @@ extern void auc_need_count(job_record_t *job_ptr, const auc_request_t *request,
 		memcpy(need->tres, job_ptr->tres_req_cnt,
 		       slurmctld_tres_cnt * sizeof(uint64_t));
 	need->tres[TRES_ARRAY_CPU] = cpus;
-	need->tres[TRES_ARRAY_MEM] = job_get_tres_mem(
-		NULL, job_ptr->details->pn_min_memory, cpus, nodes,
-		job_ptr->part_ptr, job_ptr->gres_list_req,
-		job_ptr->bit_flags & JOB_MEM_SET,
-		job_get_sockets_per_node(job_ptr),
-		job_ptr->details->num_tasks);
+	/* Where it is not consumed Slurm counts none. */
+	need->tres[TRES_ARRAY_MEM] = !auc_consumes_memory(job_ptr->part_ptr) ? 0 :
+		job_get_tres_mem(NULL, job_ptr->details->pn_min_memory, cpus,
+				 nodes, job_ptr->part_ptr,
+				 job_ptr->gres_list_req,
+				 job_ptr->bit_flags & JOB_MEM_SET,
+				 job_get_sockets_per_node(job_ptr),
+				 job_ptr->details->num_tasks);
 	need->tres[TRES_ARRAY_NODE] = nodes;
 	auc_set_job_tres_cnt(job_ptr->gres_list_req, nodes, need->tres, true);
+	_count_whole_nodes(job_ptr, nodes, need->tres);
 	need->tres[TRES_ARRAY_BILLING] = assoc_mgr_tres_weighted(
 		need->tres, job_ptr->part_ptr->billing_weights,
 		slurm_conf.priority_flags, true);
@@ -97,6 +117,23 @@ extern void auc_need_free(auc_need_t *need)
 {
 	xfree(need->tres);
 	need->run_secs = NULL;
+}
+
+extern void auc_need_with_gpus(job_record_t *job_ptr,
+			       const auc_request_t *request, uint8_t gpus,
+			       auc_need_t *need)
+{
+	gres_job_state_t *asked = auc_gpu_request(job_ptr);
+	uint64_t total;
+
+	if (!asked) {
+		auc_need_count(job_ptr, request, need);
+		return;
+	}
+	total = asked->total_gres;
+	asked->total_gres = (uint64_t) gpus * request->job.min_nodes;
+	auc_need_count(job_ptr, request, need);
+	asked->total_gres = total;
 }
 
 /* ---- whose limits ---- */
@@ -131,6 +168,10 @@ static bool _assoc_holder(slurmdb_assoc_rec_t *assoc, bool own,
 		.tres = usage->grp_used_tres,
 		.run_secs = usage->grp_used_tres_run_secs,
 		.jobs = &usage->used_jobs,
+		.tres_limits = assoc->grp_tres_ctld,
+		.run_limits = assoc->grp_tres_run_mins_ctld,
+		.jobs_limit = assoc->grp_jobs,
+		.own_jobs_limit = own ? assoc->max_jobs : INFINITE,
 		.nodes = _limits_nodes(assoc->grp_tres_ctld) ?
 			usage->grp_node_bitmap : NULL };
 	return true;
@@ -149,6 +190,10 @@ static bool _qos_holder(slurmdb_qos_rec_t *qos, auc_holder_t *holder)
 		.tres = usage->grp_used_tres,
 		.run_secs = usage->grp_used_tres_run_secs,
 		.jobs = &usage->grp_used_jobs,
+		.tres_limits = qos->grp_tres_ctld,
+		.run_limits = qos->grp_tres_run_mins_ctld,
+		.jobs_limit = qos->grp_jobs,
+		.own_jobs_limit = INFINITE,
 		.nodes = _limits_nodes(qos->grp_tres_ctld) ?
 			usage->grp_node_bitmap : NULL };
 	return true;
@@ -156,11 +201,14 @@ static bool _qos_holder(slurmdb_qos_rec_t *qos, auc_holder_t *holder)
 
 static auc_holder_t _within_qos(auc_holder_kind_t kind, uint32_t qos,
 				uint32_t sub, slurmdb_used_limits_t *used,
-				const uint64_t *tres_limits)
+				const uint64_t *tres_limits,
+				const uint64_t *run_limits, uint32_t jobs_limit)
 {
 	return (auc_holder_t) {
 		.kind = kind, .id = qos, .sub = sub, .tres = used->tres,
 		.run_secs = auc_used_run_secs(used), .jobs = &used->jobs,
+		.tres_limits = tres_limits, .run_limits = run_limits,
+		.jobs_limit = jobs_limit, .own_jobs_limit = INFINITE,
 		.nodes = _limits_nodes(tres_limits) ? used->node_bitmap : NULL };
 }
 
@@ -182,7 +230,8 @@ static int _qos_holders(job_record_t *job_ptr, slurmdb_qos_rec_t *qos,
 			AUC_QOS_ACCOUNT, qos->id, above ? above->id : assoc->id,
 			acct_policy_get_acct_used_limits(
 				&qos->usage->acct_limit_list, assoc->acct),
-			qos->max_tres_pa_ctld);
+			qos->max_tres_pa_ctld, qos->max_tres_run_mins_pa_ctld,
+			qos->max_jobs_pa);
 	if (_limits(qos->max_tres_pu_ctld) ||
 	    _limits(qos->max_tres_run_mins_pu_ctld) ||
 	    (qos->max_jobs_pu != INFINITE))
@@ -190,8 +239,18 @@ static int _qos_holders(job_record_t *job_ptr, slurmdb_qos_rec_t *qos,
 			AUC_QOS_USER, qos->id, job_ptr->user_id,
 			acct_policy_get_user_used_limits(
 				&qos->usage->user_limit_list, job_ptr->user_id),
-			qos->max_tres_pu_ctld);
+			qos->max_tres_pu_ctld, qos->max_tres_run_mins_pu_ctld,
+			qos->max_jobs_pu);
 	return len;
+}
+
+/* pre_select has found it, or nothing is asked. */
+extern bool auc_has_association(const job_record_t *job_ptr)
+{
+	const slurmdb_assoc_rec_t *assoc = job_ptr->assoc_ptr;
+
+	return assoc && (assoc->id == job_ptr->assoc_id) &&
+		(assoc->uid == job_ptr->user_id);
 }
 
 extern int auc_holders(job_record_t *job_ptr, auc_holder_t *holders)
@@ -200,9 +259,7 @@ extern int auc_holders(job_record_t *job_ptr, auc_holder_t *holders)
 	slurmdb_qos_rec_t *first, *second;
 	int len;
 
-	/* pre_select has found the association, or nothing is asked. */
-	if (!assoc || (assoc->id != job_ptr->assoc_id) ||
-	    (assoc->uid != job_ptr->user_id))
+	if (!auc_has_association(job_ptr))
 		return 0;
 	acct_policy_set_qos_order(job_ptr, &first, &second);
 	len = _qos_holders(job_ptr, first, holders);
@@ -280,6 +337,23 @@ extern bool auc_limits_ask(job_record_t *job_ptr, const auc_need_t *need)
 
 	_restore_told(job_ptr, &told);
 	return may;
+}
+
+extern void auc_narrow_nodes(job_record_t *job_ptr, const auc_need_t *need,
+			     auc_holder_t *holders, int len, bitstr_t *nodes)
+{
+	for (int i = 0; i < len; i++) {
+		auc_holder_t *holder = &holders[i];
+
+		if (!holder->nodes || !holder->spared ||
+		    (holder->spared < need->tres[TRES_ARRAY_NODE]))
+			continue;
+		holder->tres[TRES_ARRAY_NODE]++;
+		holder->narrowed = !auc_limits_ask(job_ptr, need);
+		holder->tres[TRES_ARRAY_NODE]--;
+		if (holder->narrowed)
+			bit_and(nodes, holder->nodes);
+	}
 }
 
 static bool _post_select(const auc_snapshot_t *s, job_record_t *job_ptr,

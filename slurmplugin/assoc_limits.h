@@ -25,12 +25,18 @@ extern void auc_limits_unlock(void);
 typedef struct {
 	uint64_t *tres;		/* owned */
 	uint64_t *run_secs;	/* TRES x seconds; behind tres */
+	uint64_t seconds;
 } auc_need_t;
 
 /* With auc_limits_lock(). Free with auc_need_free(). */
 extern void auc_need_count(job_record_t *job_ptr, const auc_request_t *request,
 			   auc_need_t *need);
 extern void auc_need_free(auc_need_t *need);
+
+/* The same with so many GPUs on each node. The job is as it was. */
+extern void auc_need_with_gpus(job_record_t *job_ptr,
+			       const auc_request_t *request, uint8_t gpus,
+			       auc_need_t *need);
 
 typedef enum {
 	AUC_ASSOC,
@@ -46,6 +52,10 @@ typedef struct {
 	uint32_t id, sub;
 	uint64_t *tres, *run_secs; /* run_secs: NULL if nobody asks for them */
 	uint32_t *jobs;
+	/* The limits; INFINITE64 and INFINITE: none. */
+	const uint64_t *tres_limits, *run_limits; /* these in minutes */
+	uint32_t jobs_limit;
+	uint32_t own_jobs_limit; /* of the job's own association alone */
 	bitstr_t *nodes;	/* that are used; NULL: none, or nodes are not limited */
 	uint64_t spared;	/* of nodes, by auc_spare_nodes() */
 	bool narrowed;		/* the job gets none but nodes */
@@ -67,9 +77,17 @@ extern void auc_spare_nodes(const auc_snapshot_t *snapshot,
 extern void auc_unspare_nodes(auc_holder_t *holders, int len);
 
 /*
- * Whether Slurm would start the job, as far as limits go. The job is as it was afterwards. With
- * auc_limits_lock(), and only if it has holders.
+ * Where a holder may have no node more than it has, the job has to get one of these. A job of
+ * several nodes may need some of either: that is left to the start. Between the two above.
  */
+extern void auc_narrow_nodes(job_record_t *job_ptr, const auc_need_t *need,
+			     auc_holder_t *holders, int len, bitstr_t *nodes);
+
+/*
+ * Whether Slurm would start the job, as far as limits go. The job is as it was afterwards. With
+ * auc_limits_lock(), and only if auc_has_association().
+ */
+extern bool auc_has_association(const job_record_t *job_ptr);
 extern bool auc_limits_ask(job_record_t *job_ptr, const auc_need_t *need);
 
 /*

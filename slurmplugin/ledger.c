@@ -16,7 +16,6 @@
 #include "aucsched.h"
 #include "ledger.h"
 #include "memo.h"
-#include "model.h"
 
 #define BUCKETS 256
 
@@ -34,16 +33,12 @@ typedef struct entry {
 
 struct auc_ledger {
 	entry_t *buckets[BUCKETS];
-	auc_licences_t *counted; /* by the library; else NULL */
 	bf_licenses_t *licences; /* what is left of each; NULL: not looked at yet */
 };
 
-extern auc_ledger_t *auc_ledger_new(auc_licences_t *licences)
+extern auc_ledger_t *auc_ledger_new(void)
 {
-	auc_ledger_t *ledger = xmalloc(sizeof(*ledger));
-
-	ledger->counted = licences;
-	return ledger;
+	return xmalloc(sizeof(auc_ledger_t));
 }
 
 static void _free_entry(entry_t *entry)
@@ -176,27 +171,6 @@ static uint32_t _room(job_record_t *job_ptr, const auc_holder_t *holder,
 }
 
 /*
- * Where a holder may have no node more than it has, the job has to get one of these. A job of
- * several nodes may need some of either: that is left to the start.
- */
-static void _narrow(job_record_t *job_ptr, const auc_need_t *need,
-		    auc_holder_t *holders, int len, bitstr_t *nodes)
-{
-	for (int i = 0; i < len; i++) {
-		auc_holder_t *holder = &holders[i];
-
-		if (!holder->nodes || !holder->spared ||
-		    (holder->spared < need->tres[TRES_ARRAY_NODE]))
-			continue;
-		holder->tres[TRES_ARRAY_NODE]++;
-		holder->narrowed = !auc_limits_ask(job_ptr, need);
-		holder->tres[TRES_ARRAY_NODE]--;
-		if (holder->narrowed)
-			bit_and(nodes, holder->nodes);
-	}
-}
-
-/*
  * A range of GPUs is admitted by its low end; more than the limits have room for in each of its
  * rows, besides what the rows before would use, is not offered.
  */
@@ -204,18 +178,13 @@ static void _cap_gpus(auc_ledger_t *ledger, job_record_t *job_ptr,
 		      auc_request_t *request, const auc_holder_t *holders,
 		      int len, uint32_t rows)
 {
-	gres_job_state_t *gpus = auc_gpu_request(job_ptr);
-	uint64_t total = gpus ? gpus->total_gres : 0;
-
-	for (; gpus && (request->job.max_gpus > request->job.min_gpus);
+	for (; request->job.max_gpus > request->job.min_gpus;
 	     request->job.max_gpus--) {
 		auc_need_t need;
 		bool may = true;
 
-		gpus->total_gres = (uint64_t) request->job.max_gpus *
-			request->job.min_nodes;
-		auc_need_count(job_ptr, request, &need);
-		gpus->total_gres = total;
+		auc_need_with_gpus(job_ptr, request, request->job.max_gpus,
+				   &need);
 		for (int i = 0; may && (i < len); i++)
 			may = _fits(job_ptr, &holders[i],
 				    _find(ledger, holders[i].kind,
@@ -235,7 +204,7 @@ static uint32_t _under_limits(auc_ledger_t *ledger, const auc_snapshot_t *s,
 			      const entry_t **refused)
 {
 	auc_spare_nodes(s, request, need, holders, len);
-	_narrow(job_ptr, need, holders, len, nodes);
+	auc_narrow_nodes(job_ptr, need, holders, len, nodes);
 	for (int i = 0; most && (i < len); i++) {
 		const entry_t *entry = _find(ledger, holders[i].kind,
 					     holders[i].id, holders[i].sub);
@@ -385,15 +354,12 @@ extern uint32_t auc_ledger_admit(auc_ledger_t *ledger,
 		}
 		auc_limits_unlock();
 	}
-	if (!ledger->counted)
-		rows = _under_licences(ledger, job_ptr, rows, &refused);
-	else if (rows)
-		rows = auc_licences_admit(ledger->counted, s, job_ptr, rows);
+	rows = _under_licences(ledger, job_ptr, rows, &refused);
 	for (int i = 0; rows && (i < len); i++)
 		_charge(_entry_of(ledger, holders[i].kind, holders[i].id,
 				  holders[i].sub, job_ptr, request, nodes),
 			&holders[i], &need, rows);
-	if (rows && !ledger->counted)
+	if (rows)
 		_charge_licences(ledger, job_ptr, request, nodes, rows);
 	*left = !rows && _is_slurms(request, nodes, refused);
 	auc_need_free(&need);

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * What the rows of a snapshot would use of limits and licences together. Locks as assoc_limits.h; a
- * ledger is its caller's.
+ * What the rows of a snapshot would use of limits and licences together, for policies that count
+ * neither: see limit_quotas.h for the others. Locks as assoc_limits.h; a ledger is its caller's.
  */
 #ifndef AUC_LEDGER_H
 #define AUC_LEDGER_H
 
 #include "compat.h"
-#include "licences.h"
 #include "shape.h"
 #include "snapshot.h"
 
 typedef struct auc_ledger auc_ledger_t;
 
-/*
- * For one snapshot.
- * IN licences - counted by the library; the caller's, and outlives the ledger. NULL: the ledger
- *	counts them
- */
-extern auc_ledger_t *auc_ledger_new(auc_licences_t *licences);
+/* For one snapshot. */
+extern auc_ledger_t *auc_ledger_new(void);
 extern void auc_ledger_free(auc_ledger_t *ledger);
 
 /*

@@ -367,7 +367,7 @@ static bool _is_node_range(const job_record_t *job_ptr)
 /* What there is of nodes in a partition. */
 typedef struct {
 	const part_record_t *part_ptr;
-	uint32_t nodes, most_cores, most_gpus, sockets;
+	uint32_t nodes, most_cores, most_gpus, fewest_gpus, sockets;
 	uint32_t cores;		/* of each node, 0 if they differ */
 } extent_t;
 
@@ -379,12 +379,14 @@ static unsigned next_extent;
 static void _extend(extent_t *extent, node_record_t *node_ptr, bool *differ)
 {
 	gres_node_state_t *gpus = auc_node_gpus(node_ptr);
+	uint64_t count = gpus ? gpus->gres_cnt_avail : 0;
 
 	*differ |= node_ptr->core_spec_cnt ||
 		(extent->nodes && (node_ptr->tot_cores != extent->most_cores));
 	extent->most_cores = MAX(extent->most_cores, node_ptr->tot_cores);
-	if (gpus)
-		extent->most_gpus = MAX(extent->most_gpus, gpus->gres_cnt_avail);
+	extent->most_gpus = MAX(extent->most_gpus, count);
+	if (!extent->nodes || (count < extent->fewest_gpus))
+		extent->fewest_gpus = count;
 	if (!extent->nodes || (node_ptr->tot_sockets < extent->sockets))
 		extent->sockets = node_ptr->tot_sockets;
 	extent->nodes++;
@@ -407,6 +409,11 @@ static const extent_t *_extent(const part_record_t *part_ptr)
 			_extend(extent, node_ptr, &differ);
 	extent->cores = differ ? 0 : extent->most_cores;
 	return extent;
+}
+
+extern uint32_t auc_fewest_gpus(const part_record_t *part_ptr)
+{
+	return _extent(part_ptr)->fewest_gpus;
 }
 
 extern void auc_model_refresh(void)
@@ -448,9 +455,8 @@ static const char *_count_nodes(job_record_t *job_ptr, part_record_t *part_ptr,
 
 /* ---- memory and time ---- */
 
-/* Whether the job takes its nodes as a whole. */
-static bool _is_whole(const job_record_t *job_ptr,
-		      const part_record_t *part_ptr)
+extern bool auc_is_whole(const job_record_t *job_ptr,
+			 const part_record_t *part_ptr)
 {
 	return (job_ptr->details->whole_node == WHOLE_NODE_REQUIRED) ||
 		!part_ptr->max_share;
@@ -469,7 +475,7 @@ static void _model_memory(job_record_t *job_ptr, part_record_t *part_ptr,
 		 * has that.
 		 */
 		request->all_memory = (type & CR_MEMORY) &&
-			!request->gpu_memory && !_is_whole(job_ptr, part_ptr);
+			!request->gpu_memory && !auc_is_whole(job_ptr, part_ptr);
 		return;
 	}
 	request->memory = memory;
@@ -543,7 +549,7 @@ static void _read_numbers(const job_record_t *job_ptr,
 	n->max_cpus = _or_0(details->max_cpus);
 	n->node_min_cpus = details->pn_min_cpus;
 	n->minutes = _minutes(job_ptr, part_ptr);
-	n->whole = _is_whole(job_ptr, part_ptr);
+	n->whole = auc_is_whole(job_ptr, part_ptr);
 	n->node_cores = extent->cores;
 	n->most_nodes = extent->nodes;
 	n->most_cores = extent->most_cores;

@@ -22,6 +22,13 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 /* The request of a job as an alternative, of job 0. */
 extern struct aucsched_alternative auc_as_alternative(const struct aucsched_job *job);
 
+/* Whether the job takes its nodes as a whole. */
+extern bool auc_is_whole(const job_record_t *job_ptr,
+			 const part_record_t *part_ptr);
+
+/* How many GPUs each of a partition's nodes has at least. */
+extern uint32_t auc_fewest_gpus(const part_record_t *part_ptr);
+
 /* Looks at the nodes again; to be called before a cycle's jobs are described. Job
  * write lock and node read lock. */
 extern void auc_model_refresh(void);

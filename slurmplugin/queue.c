@@ -20,6 +20,8 @@
 #include "ledger.h"
 #include "licences.h"
 #include "left_to_slurm.h"
+#include "limit_charges.h"
+#include "limit_quotas.h"
 #include "masks.h"
 #include "memo.h"
 #include "model.h"
@@ -51,8 +53,10 @@ typedef struct {
 	auc_masks_t masks;
 	auc_offers_t offers;
 	auc_verdicts_t verdicts;
-	auc_ledger_t *ledger;
+	/* Of limits and licences: either the library counts them, or the ledger does. */
 	auc_licences_t *licences;
+	auc_limit_quotas_t *limits;
+	auc_ledger_t *ledger;
 } queue_state_t;
 
 /* How many tasks of an array may start now; 1 for any other job. */
@@ -124,20 +128,42 @@ static void _hold_back(auc_snapshot_t *s, job_record_t *job_ptr,
 	auc_claims_add(&state->claims, job_ptr);
 }
 
+/* Rows that compete for what limits and licences leave. */
+static uint32_t _compete(auc_snapshot_t *s, job_record_t *job_ptr,
+			 auc_request_t *request, auc_memo_t *memo,
+			 queue_state_t *state, bitstr_t *nodes, uint32_t most,
+			 auc_counted_t *counted)
+{
+	*counted = auc_count_limits(state->limits, s, job_ptr, request, nodes,
+				    true);
+	most = auc_limit_quotas_admit(state->limits, s, request, *counted, most,
+				      memo->stuck);
+	if (most)
+		most = auc_licences_admit(state->licences, s, job_ptr, most);
+	if (!most)	/* whether it is still, the next cycle may see */
+		memo->stuck = false;
+	return most;
+}
+
 /*
  * How many rows the job gets: the copies that there is room for, and that its limits allow besides
  * the rows before.
+ * OUT counted - against limits
  */
 static uint32_t _admit(auc_snapshot_t *s, job_record_t *job_ptr,
 		       auc_request_t *request, auc_memo_t *memo,
 		       queue_state_t *state, bitstr_t *nodes, uint32_t copies,
-		       auc_verdict_t *verdict, uint32_t limit)
+		       auc_verdict_t *verdict, uint32_t limit,
+		       auc_counted_t *counted)
 {
 	uint32_t most = MIN(copies, state->limit - s->in.jobs_len), rows;
-	bool left;
+	bool left = false;
 
-	rows = auc_ledger_admit(state->ledger, s, job_ptr, request, nodes, most,
-				&left);
+	rows = state->licences ?
+		_compete(s, job_ptr, request, memo, state, nodes, most,
+			 counted) :
+		auc_ledger_admit(state->ledger, s, job_ptr, request, nodes,
+				 most, &left);
 	if (rows && (rows < most))
 		_hold(s, job_ptr, limit);
 	if (rows)
@@ -177,7 +203,7 @@ static int _tiers(list_t *queue, uint16_t *tiers, int most)
 
 /* The alternatives of the job that comes next into the snapshot. */
 static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found,
-			      const auc_licences_t *licences,
+			      const queue_state_t *state,
 			      const job_record_t *job_ptr)
 {
 	AUC_GROW(s->alternatives, s->alternatives_cap,
@@ -185,7 +211,8 @@ static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found,
 	for (int i = 0; i < found->len; i++) {
 		auc_add_alternative_uses(s, &found->requests[i],
 					 found->ways[i].part_ptr);
-		auc_add_alternative_licences(licences, s, job_ptr);
+		auc_add_alternative_licences(state->licences, s, job_ptr);
+		auc_add_alternative_limits(state->limits, s, found->counted[i]);
 		s->alternatives[s->in.alternatives_len] = found->given[i];
 		s->alternatives[s->in.alternatives_len++].job = s->in.jobs_len;
 	}
@@ -193,9 +220,8 @@ static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found,
 
 static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		      const auc_request_t *request,
-		      const auc_ways_t *found,
-		      const auc_licences_t *licences, uint32_t copies,
-		      bool array, int limit)
+		      auc_counted_t counted, const auc_ways_t *found,
+		      const queue_state_t *state, uint32_t copies, bool array)
 {
 	auc_row_t row = {
 		.job_id = record->job_ptr->job_id,
@@ -223,15 +249,16 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 	if (s->in.jobs_len)
 		job.priority = MIN(job.priority,
 				   s->jobs[s->in.jobs_len - 1].priority);
-	copies = MIN(copies, limit - s->in.jobs_len);
+	copies = MIN(copies, state->limit - s->in.jobs_len);
 	AUC_GROW(s->jobs, s->jobs_cap, s->in.jobs_len + copies);
 	AUC_GROW(s->rows, s->rows_cap, s->in.jobs_len + copies);
 	for (uint32_t i = 0; i < copies; i++) {
 		row.first_alternative = s->in.alternatives_len;
 		if (found->len)
-			_add_alternatives(s, found, licences, record->job_ptr);
+			_add_alternatives(s, found, state, record->job_ptr);
 		auc_add_job_uses(s, request, record->part_ptr);
-		auc_add_job_licences(licences, s, record->job_ptr);
+		auc_add_job_licences(state->licences, s, record->job_ptr);
+		auc_add_job_limits(state->limits, s, counted);
 		row.reads = auc_add_job_read(s, record->job_ptr);
 		s->jobs[s->in.jobs_len] = job;
 		s->rows[s->in.jobs_len++] = row;
@@ -264,6 +291,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 {
 	job_record_t *job_ptr = record->job_ptr;
 	auc_request_t request;
+	auc_counted_t counted = { 0 };
 	bitstr_t *nodes = NULL;
 	auc_ways_t ways;
 	auc_verdict_t *verdict;
@@ -298,7 +326,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	request.lets_sleep = !memo->may_wake &&
 		auc_let_sleep(s, &request.job, nodes);
 	if (!(copies = _admit(s, job_ptr, &request, memo, state, nodes, copies,
-			      verdict, limit))) {
+			      verdict, limit, &counted))) {
 		FREE_NULL_BITMAP(nodes);
 		return;
 	}
@@ -311,14 +339,13 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	request.job.waited = _waited(job_ptr, s->in.now);
 	memo->settled = state->cycle;
 	auc_look_at_ways(s, record, &request, queue, memo, state->may_wake,
-			 &state->claims, &state->masks, &ways);
+			 &state->claims, &state->masks, state->limits, &ways);
 	request.approximate |= ways.more;
 	request.loose |= ways.loose;
 	/* Jobs that can never run must not have those behind the window wait for ever. */
 	if ((was_left || had_none) && s->beyond_waits)
 		state->limit += copies;
-	_add_rows(s, record, &request, &ways, state->licences, copies, array,
-		  state->limit);
+	_add_rows(s, record, &request, counted, &ways, state, copies, array);
 	/*
 	 * The library keeps a place for the first of the queue. For the first of each
 	 * other partition, and for a job that found no place last time, there is the one that
@@ -390,13 +417,15 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 	state->most_offers = settings->offers;
 	state->cycle = cycle;
 	state->licences = auc_licences_new(s, settings);
-	state->ledger = auc_ledger_new(state->licences);
+	state->limits = auc_limit_quotas_new(settings);
+	state->ledger = auc_ledger_new();
 	auc_overdue_begin(settings->net_s);
 	_go_through(s, state);
 	auc_claims_free(&state->claims);
 	auc_masks_free(&state->masks);
 	auc_offers_free(&state->offers);
 	auc_ledger_free(state->ledger);
+	auc_limit_quotas_free(state->limits);
 	auc_licences_free(state->licences);
 	xfree(state);
 }

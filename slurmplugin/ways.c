@@ -11,6 +11,7 @@
 #include "asleep.h"
 #include "assoc_limits.h"
 #include "aucsched.h"
+#include "limit_charges.h"
 #include "model.h"
 #include "request_swap.h"
 #include "ways.h"
@@ -21,6 +22,7 @@ typedef struct {
 	const job_queue_rec_t *record;
 	const auc_claims_t *claims;
 	auc_masks_t *masks;
+	auc_limit_quotas_t *limits;
 	bool may_wake;
 	auc_ways_t *found;
 } look_t;
@@ -45,6 +47,10 @@ static const char *_add(look_t *look, const job_queue_rec_t *record,
 	if (!look->may_wake)
 		(void) auc_let_sleep(look->s, &narrowed.job, nodes);
 	found->loose |= narrowed.loose;
+	/* Slurm has not been asked for each layout. */
+	found->counted[found->len] = auc_count_limits(
+		look->limits, look->s, record->job_ptr, &narrowed, nodes,
+		!way.layout);
 	found->given[found->len] = auc_as_alternative(&narrowed.job);
 	found->given[found->len].mask = auc_add_mask(look->s, look->masks, nodes);
 	found->requests[found->len] = narrowed;
@@ -149,9 +155,9 @@ extern void auc_look_at_ways(auc_snapshot_t *s, const job_queue_rec_t *record,
 			     const auc_request_t *request, list_t *queue,
 			     auc_memo_t *memo, bool may_wake,
 			     const auc_claims_t *claims, auc_masks_t *masks,
-			     auc_ways_t *found)
+			     auc_limit_quotas_t *limits, auc_ways_t *found)
 {
-	look_t look = { s, record, claims, masks, may_wake, found };
+	look_t look = { s, record, claims, masks, limits, may_wake, found };
 
 	memset(found, 0, sizeof(*found));
 	/* What the user has written comes before what would do as well. */

@@ -10,6 +10,7 @@
 
 #include "claims.h"
 #include "compat.h"
+#include "limit_quotas.h"
 #include "masks.h"
 #include "memo.h"
 #include "shape.h"
@@ -19,6 +20,7 @@ typedef struct {
 	struct aucsched_alternative given[AUC_ALTERNATIVES];
 	auc_request_t requests[AUC_ALTERNATIVES];
 	auc_way_t ways[AUC_ALTERNATIVES]; /* what each of them is */
+	auc_counted_t counted[AUC_ALTERNATIVES]; /* against limits */
 	uint8_t len;
 	bool loose;		/* one of them is: see shape.h */
 	bool more;		/* there are others that the library is not shown */
@@ -34,6 +36,6 @@ extern void auc_look_at_ways(auc_snapshot_t *snapshot,
 			     const auc_request_t *request, list_t *queue,
 			     auc_memo_t *memo, bool may_wake,
 			     const auc_claims_t *claims, auc_masks_t *masks,
-			     auc_ways_t *found);
+			     auc_limit_quotas_t *limits, auc_ways_t *found);
 
 #endif

@@ -5,6 +5,7 @@
 package slurmtest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -51,5 +52,29 @@ func TestLicencesBehindAWideJob(t *testing.T) {
 		}
 		return reasons[0] == "PENDING Licenses" && reasons[1] == "PENDING Licenses", nil
 	}), "%v", reasons)
+	requireNoMisses(t, c)
+}
+
+// Licences that slurmdbd hands out are counted as those of slurm.conf.
+func TestRemoteLicences(t *testing.T) {
+	beside(t)
+	c := quotaCluster(t, auction, Accounting{Accounts: []Account{{Name: "all", Users: []User{{Name: Alice}}}}})
+	_, err := c.Sacctmgr(t.Context(), "add", "resource", "name=ansys", "server=flex", "count=4", "type=license",
+		"cluster=slurmtest", "percentallowed=50")
+	require.NoError(t, err)
+	require.NoError(t, c.poll(t.Context(), 10*time.Second, "slurmctld to hear of them", func() (bool, error) {
+		out, err := c.Scontrol(t.Context(), "show", "licenses", "ansys@flex")
+		return err == nil && strings.Contains(out, "Total=2"), nil
+	}))
+	together(t, c, func() {
+		submit(t, c, "sleep 60", as(Alice, "-n1", "-L", "ansys@flex:1", "--array=1-20", "--time=2")...)
+	})
+	require.NoError(t, c.poll(t.Context(), 20*time.Second, "two to run and the others to wait", func() (bool, error) {
+		out, err := c.Squeue(t.Context(), "%T %r", "-r")
+		return strings.Count(out, "RUNNING") == 2 && strings.Count(out, "PENDING Licenses") == 18, err
+	}))
+	s, err := c.Status()
+	require.NoError(t, err)
+	require.Equal(t, int64(2), s.Started)
 	requireNoMisses(t, c)
 }
