@@ -451,7 +451,11 @@ func TestBehindAWideJob(t *testing.T) {
 		}), "%v", reasons)
 		small := submit(t, c, "sleep 300", as(Alice, "-N1", "-n4", "--time=6")...)
 		running(t, c, 20*time.Second, small)
-		t.Logf("%s: the small job waited %v", m.name, waits(t, c, []uint32{small}))
+		if m.name != "stock" {
+			routes, err := c.Routes()
+			require.NoError(t, err)
+			require.Equal(t, 1, routes[small].Started, "by the auction")
+		}
 		log, err := readBounded(c.path("log", "slurmctld.log"))
 		require.NoError(t, err)
 		require.NotContains(t, log, fmt.Sprintf("JobId=%d left to Slurm", second))
