@@ -119,11 +119,27 @@ extern void auc_need_free(auc_need_t *need)
 	need->run_secs = NULL;
 }
 
+/* The job's request for GPUs; NULL if there is none, or one for each of several types. */
+static gres_job_state_t *_only_gpus(const job_record_t *job_ptr)
+{
+	gres_state_t *gres;
+	list_itr_t *iter;
+	int requests = 0;
+
+	if (!job_ptr->gres_list_req)
+		return NULL;
+	iter = list_iterator_create(job_ptr->gres_list_req);
+	while ((gres = list_next(iter)))
+		requests += auc_gres_is_gpu(gres->plugin_id);
+	list_iterator_destroy(iter);
+	return (requests == 1) ? auc_gpu_request(job_ptr) : NULL;
+}
+
 extern void auc_need_with_gpus(job_record_t *job_ptr,
 			       const auc_request_t *request, uint8_t gpus,
 			       auc_need_t *need)
 {
-	gres_job_state_t *asked = auc_gpu_request(job_ptr);
+	gres_job_state_t *asked = _only_gpus(job_ptr);
 	uint64_t total;
 
 	if (!asked) {
@@ -131,7 +147,7 @@ extern void auc_need_with_gpus(job_record_t *job_ptr,
 		return;
 	}
 	total = asked->total_gres;
-	asked->total_gres = (uint64_t) gpus * request->job.min_nodes;
+	asked->total_gres = (uint64_t) gpus * MAX(request->job.min_nodes, 1);
 	auc_need_count(job_ptr, request, need);
 	asked->total_gres = total;
 }

@@ -33,7 +33,7 @@ extern void auc_need_count(job_record_t *job_ptr, const auc_request_t *request,
 			   auc_need_t *need);
 extern void auc_need_free(auc_need_t *need);
 
-/* The same with so many GPUs on each node. The job is as it was. */
+/* The same with so many GPUs on each node, if they are not of several types. The job is as it was. */
 extern void auc_need_with_gpus(job_record_t *job_ptr,
 			       const auc_request_t *request, uint8_t gpus,
 			       auc_need_t *need);
