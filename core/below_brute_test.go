@@ -62,7 +62,8 @@ func smallBelow(t require.TestingT, rng *rand.Rand) *Snapshot {
 	s := &Snapshot{Nodes: nodes, Topology: smallTree(t, rng, n)}
 	for i := range n {
 		if taken := rng.IntN(2*cores + 1); taken > 0 && taken <= int(total[i].Cores) {
-			segs := []nodeset.Segment{{First: int32(i), Last: int32(i), Cores: uint16(taken), GPUs: uint8(rng.IntN(int(total[i].GPUs) + 1))}}
+			held := uint8(rng.IntN(int(total[i].GPUs) + 1))
+			segs := []nodeset.Segment{{First: int32(i), Last: int32(i), Cores: uint16(taken), GPUs: held}}
 			require.NoError(t, nodes.Allocate(segs))
 			s.Running = append(s.Running, Running{ID: fmt.Sprint("R", i), End: 1000, Segs: segs})
 		}
@@ -154,8 +155,8 @@ func maybeMissed(r *bids.Request) bool {
 	return r.TasksPerNode == 0 && (r.Segment > 0 && r.Segment < r.MinNodes || r.Switches > 1)
 }
 
-// On machines small enough to look at every set of nodes, demands of switches are kept to, and a job
-// starts exactly if there is a set that could be its own.
+// On machines small enough to look at every set of nodes, demands of switches are kept to, and a
+// job starts exactly if there is a set that could be its own.
 func TestDemandsOfSwitchesBruteForce(t *testing.T) {
 	a := auctionOf(t, func(*AuctionOptions) {})
 	could, waits, missed := 0, 0, 0

@@ -146,7 +146,7 @@ func (p *Placer) takeLeaf(s *Spec, k int32, lacks *room) {
 	has := x.rooms[0][k]
 	x.chosen[k] = true
 	x.take[k] = math.MaxInt32
-	if s.Below.Segment > 0 && (len(x.leaves) > 0 || !lacks.within(has)) { // else all are of this one
+	if s.Below.Segment > 0 && (len(x.leaves) > 0 || !lacks.within(has)) { // not all of one leaf
 		x.take[k] = min(has.nodes, max(lacks.nodes, 0))
 	}
 	x.leaves = append(x.leaves, k)
@@ -217,8 +217,9 @@ func (p *Placer) runBelow(dst []nodeset.Segment, t *nodeset.Table, s *Spec, l La
 			}
 			sp, ok = s.FitDown(t.FreeCores(), int(set.First), int(end))
 			consider(sp, ok, set.Cores)
+			// Whole segments at the end of this leaf, and the rest in the next ones.
 			for g, first := s.Below.Segment, end+1-s.Below.Segment; g > 0 && first > n; first -= g {
-				sp, ok = s.FitUp(t, int(first), min(int(first)+s.Nodes.Min-1, int(set.Last))) // whole segments of this leaf
+				sp, ok = s.FitUp(t, int(first), min(int(first)+s.Nodes.Min-1, int(set.Last)))
 				consider(sp, ok, set.Cores)
 			}
 		}
