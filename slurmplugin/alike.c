@@ -25,6 +25,8 @@ extern bool auc_are_alike(const job_record_t *a, const job_record_t *b)
 		(of_a->ntasks_per_node == of_b->ntasks_per_node) &&
 		(of_a->pn_min_memory == of_b->pn_min_memory) &&
 		(of_a->contiguous == of_b->contiguous) &&
+		(a->req_switch == b->req_switch) &&
+		(auc_segment(a) == auc_segment(b)) &&
 		(of_a->whole_node == of_b->whole_node) &&
 		!xstrcmp(a->tres_per_node, b->tres_per_node) &&
 		!xstrcmp(a->tres_per_job, b->tres_per_job) &&

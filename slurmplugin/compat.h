@@ -93,6 +93,27 @@ static inline uint32_t auc_segment(const job_record_t *job_ptr)
 #endif
 }
 
+/* What "scontrol show topology" prints, as far as it has sizes of blocks. xfree(); NULL: nothing */
+static inline char *auc_topology_text(void)
+{
+	char *text = NULL;
+#if AUC_VERSION_AT_LEAST(24, 11) && !AUC_VERSION_AT_LEAST(25, 11)
+	dynamic_plugin_data_t *topology = NULL;
+#if AUC_VERSION_AT_LEAST(25, 5)
+	(void) topology_g_get(TOPO_DATA_TOPOLOGY_PTR, NULL, &topology);
+	if (topology)
+		topology_g_topology_print(topology, NULL, NULL, &text);
+#else
+	(void) topology_g_get(TOPO_DATA_TOPOLOGY_PTR, &topology);
+	if (topology)
+		topology_g_topology_print(topology, NULL, &text);
+#endif
+	if (topology)
+		topology_g_topology_free(topology);
+#endif
+	return text;
+}
+
 /* The core-exclusion argument of select_p_job_test(). */
 #if AUC_VERSION_AT_LEAST(23, 11)
 #define AUC_EXC_PER_NODE 1 /* resv_exc_t with a bitmap a node; before: one bitmap of all cores */

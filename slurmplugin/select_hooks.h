@@ -9,7 +9,7 @@
 
 #include "compat.h"
 
-#define AUC_HOOKS_VERSION 5
+#define AUC_HOOKS_VERSION 6
 #define AUC_HOOKS_SYMBOL "auc_select_hooks"
 
 /*
@@ -22,6 +22,7 @@ typedef struct {
 	bitstr_t *nodes;	/* by node index */
 	bitstr_t **cores;	/* [node]: the cores to take; NULL: any */
 	bitstr_t **gpus;	/* [node]: the GPU indices to take; NULL: any */
+	bool unnamed;		/* the select plug-in is given no other nodes, instead of naming them */
 	/*
 	 * A question instead of a start: called once, when stock code has put what the job
 	 * would get into its job_resrcs and gres lists; the caller of

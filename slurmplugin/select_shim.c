@@ -194,6 +194,19 @@ static int _pinned_test(auc_pin_t *pin, job_record_t *job_ptr, bitstr_t *nodes,
 }
 #endif
 
+/*
+ * The nodes of a pin are all that there are, so that they need not be named. topology/block takes
+ * no named ones for segments.
+ */
+static bitstr_t *_unname(const auc_pin_t *pin, job_record_t *job_ptr)
+{
+	bitstr_t *named = job_ptr->details->req_node_bitmap;
+
+	if (pin->unnamed)
+		job_ptr->details->req_node_bitmap = NULL;
+	return named;
+}
+
 static gres_job_state_t *_gpu_request(job_record_t *job_ptr)
 {
 	uint32_t gpu = gres_build_id("gpu");
@@ -271,6 +284,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 			     auc_exc_t *exc AUC_JOB_TEST_MORE)
 {
 	auc_pin_t *pin = auc_select_hooks.pin;
+	bitstr_t *named;
 	int rc;
 
 	if ((mode & 0xff) != SELECT_MODE_RUN_NOW) {
@@ -295,10 +309,12 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 	if (pin->asked)
 		return ESLURM_NODES_BUSY;
 	bit_and(nodes, pin->nodes);
+	named = _unname(pin, job_ptr);
 	/* What was decided is free: nobody is to be preempted for it. */
 	rc = _pinned_test(pin, job_ptr, nodes, min_nodes, max_nodes, req_nodes,
 			  mode, pin->may_preempt ? candidates : NULL,
 			  preemptees, exc AUC_JOB_TEST_PASS);
+	job_ptr->details->req_node_bitmap = named;
 	pin->preempts = preemptees && *preemptees && list_count(*preemptees);
 	if (rc == SLURM_SUCCESS)
 		_pin_gpus(pin, job_ptr);

@@ -336,6 +336,7 @@ static int _select_pinned(job_record_t *job_ptr, auc_pin_t *pin,
 	if (excluded)	/* perhaps only since the snapshot */
 		bit_or(details->exc_node_bitmap, excluded);
 	details->min_nodes = details->max_nodes = bit_set_count(pin->nodes);
+	pin->unnamed = auc_segment(job_ptr);
 	auc_use_features(job_ptr);
 	auc_note_switch_wait(job_ptr);
 	pin->job_ptr = job_ptr;

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "blocks.h"
 #include "compat.h"
 #include "grow.h"
 #include "topology.h"
@@ -22,6 +23,8 @@ static struct {
 	uint32_t *sizes;	/* [switch], nodes right below it */
 	uint32_t largest;	/* of these */
 	bool blocks;		/* topology/block */
+	bool outside;		/* some nodes are of no block */
+	auc_blocks_t joined;	/* how; nothing if Slurm does not tell */
 } known;
 
 static void _forget(void)
@@ -29,8 +32,9 @@ static void _forget(void)
 	for (uint32_t i = 0; i < known.len; i++)
 		xfree(known.names[i]);
 	known.len = known.roots = known.largest = 0;
-	known.blocks = false;
+	known.blocks = known.outside = false;
 	xfree(known.sizes);
+	auc_blocks_free(&known.joined);
 }
 
 /* The switch of a name from the root on. */
@@ -85,14 +89,38 @@ static void _read_node(int n)
 	xfree(pattern);
 }
 
-/* All blocks are near each other as far as we know: below one root. */
+/* What is above a block: what is joined of it and its neighbours, the largest first. */
+static uint32_t _joined_above(const char *block, uint32_t root)
+{
+	uint32_t above = root, index = auc_block_of(&known.joined, block);
+
+	for (int level = 31; level > 0; level--) {
+		char *name;
+
+		if (!(known.joined.levels & (1u << level)) ||
+		    (((uint64_t) 1 << level) >= known.joined.count))
+			continue;	/* there is none, or it is the root */
+		name = xstrdup_printf(" %d.%u", level, index >> level);
+		above = _switch_of(name, above);
+		xfree(name);
+	}
+	return above;
+}
+
+/* Blocks are below what is joined of them, and all of these below one root. */
 static void _join_blocks(void)
 {
 	uint32_t blocks = known.len, root;
+	char *text = auc_topology_text();
 
+	auc_blocks_read(&known.joined, text);
+	xfree(text);
 	root = _switch_of("", AUCSCHED_NO_SWITCH);
-	for (uint32_t i = 0; i < blocks; i++)
-		known.switches[i].parent = root;
+	for (uint32_t i = 0; i < blocks; i++) {
+		uint32_t above = _joined_above(known.names[i], root);
+
+		known.switches[i].parent = above;
+	}
 	known.roots = 1;
 }
 
@@ -108,6 +136,8 @@ static void _read(void)
 	for (int n = 0; n < node_record_count; n++)
 		if (known.leaves[n] != AUCSCHED_NO_SWITCH)
 			known.sizes[known.leaves[n]]++;
+		else
+			known.outside = true;
 	for (uint32_t i = 0; i < known.len; i++)
 		known.largest = MAX(known.largest, known.sizes[i]);
 	known.config = slurm_conf.last_update;
@@ -136,16 +166,25 @@ static time_t _waits_since(const job_record_t *job_ptr)
 		   job_ptr->details->submit_time);
 }
 
-/* What topology/block holds jobs to: those that fit into a block are in one. */
+/* What topology/block holds jobs to. It goes by the fewest nodes that a job would take. */
 static const char *_model_blocks(const job_record_t *job_ptr,
 				 struct aucsched_job *job)
 {
 	uint32_t nodes = MAX(job_ptr->details->min_nodes, 1);
+	uint32_t segment = auc_segment(job_ptr);
+	const char *why;
 
+	if (segment && (segment != nodes) &&
+	    (!known.joined.count || job_ptr->details->req_node_bitmap))
+		return "segment";	/* Slurm takes no nodes that are named for it */
+	if (known.joined.count) {
+		why = auc_block_demand(&known.joined, nodes, segment, job);
+		if (known.outside && !job->within)
+			job->within = AUCSCHED_ROOT;
+		return why;
+	}
 	if (nodes > known.largest)
 		return "blocks";	/* of sizes that Slurm does not tell */
-	if (auc_segment(job_ptr) && (auc_segment(job_ptr) != nodes))
-		return "segment";	/* Slurm takes no nodes that are named for it */
 	job->within = 1;
 	return NULL;
 }
@@ -165,6 +204,20 @@ extern const char *auc_model_switches(const job_record_t *job_ptr,
 	    (time(NULL) - _waits_since(job_ptr) < job_ptr->wait4switch))
 		job->switches = job_ptr->req_switch;
 	return NULL;
+}
+
+/* Of numbers that 0 stands for any of, the smaller demands more. */
+static bool _is_less(uint32_t a, uint32_t b)
+{
+	return a && (!b || (a < b));
+}
+
+extern bool auc_demands_more(const struct aucsched_job *job,
+			     const struct aucsched_job *than)
+{
+	return _is_less(job->switches, than->switches) ||
+		_is_less(job->within, than->within) ||
+		(job->segment && (job->segment != than->segment));
 }
 
 extern void auc_note_switch_wait(job_record_t *job_ptr)

@@ -23,6 +23,10 @@ extern void auc_add_topology(auc_snapshot_t *snapshot);
 extern const char *auc_model_switches(const job_record_t *job_ptr,
 				      struct aucsched_job *job);
 
+/* Whether a job demands of switches what another, whose demands its bids keep to, does not. */
+extern bool auc_demands_more(const struct aucsched_job *job,
+			     const struct aucsched_job *than);
+
 /*
  * Slurm counts the time for which a job waits for few switches from its first own try, which it
  * does not make of jobs that we decide: from when the job could have started, then. Before

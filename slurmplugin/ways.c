@@ -14,12 +14,14 @@
 #include "limit_charges.h"
 #include "model.h"
 #include "request_swap.h"
+#include "topology.h"
 #include "ways.h"
 
 /* What all looks of a job share. */
 typedef struct {
 	auc_snapshot_t *s;
 	const job_queue_rec_t *record;
+	const auc_request_t *own;	/* its first request */
 	const auc_claims_t *claims;
 	auc_masks_t *masks;
 	auc_limit_quotas_t *limits;
@@ -140,7 +142,10 @@ static void _add_lines(look_t *look, auc_memo_t *memo)
 			"limits" : "gres";
 
 		if (!rc) {
-			if (!(why = _may_start(look->s, look->record, &request)))
+			why = _may_start(look->s, look->record, &request);
+			if (!why && auc_demands_more(&request.job, &look->own->job))
+				why = "switches";
+			if (!why)
 				why = _add(look, look->record, &request,
 					   (auc_way_t) { .number = i + 1,
 						.part_ptr = look->record->part_ptr });
@@ -157,7 +162,8 @@ extern void auc_look_at_ways(auc_snapshot_t *s, const job_queue_rec_t *record,
 			     const auc_claims_t *claims, auc_masks_t *masks,
 			     auc_limit_quotas_t *limits, auc_ways_t *found)
 {
-	look_t look = { s, record, claims, masks, limits, may_wake, found };
+	look_t look = { s, record, request, claims, masks, limits, may_wake,
+			found };
 
 	memset(found, 0, sizeof(*found));
 	/* What the user has written comes before what would do as well. */

@@ -4,15 +4,40 @@ package fit
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// choose chooses leaves below a switch that together may hold s: of a switch the roomiest ones
-// below it and at last the tightest that will do, on each level. With flat it looks at all leaves
-// at once, for the fewest.
-func (p *Placer) choose(s *Spec, spot Spot, flat bool) {
+// choice is a way to choose leaves.
+type choice int
+
+const (
+	// nested takes of a switch the roomiest ones below it and at last the tightest that will do,
+	// on each level.
+	nested choice = iota
+	// flat does so with all leaves at once, for the fewest.
+	flat
+	// generous takes the roomiest leaves, as many as there may be: where nodes differ, leaves that
+	// have nodes and cores enough need not have them on as many nodes as the job may have.
+	generous
+)
+
+// suits reports whether a choice may find a place that those before it did not.
+func (w choice) suits(s *Spec, spot Spot) bool {
+	all := spot == everywhere(s)
+	switch w {
+	case nested:
+		return !all
+	case flat:
+		return all || s.Below.Switches > 1
+	}
+	return !s.Exact() && s.Below.Segment == 0
+}
+
+// choose chooses leaves below a switch that together may hold s.
+func (p *Placer) choose(s *Spec, spot Spot, w choice) {
 	x := &p.tree
 	x.leaves = x.leaves[:0]
 	n := s.Below.Tree.Switches(1)
@@ -20,12 +45,27 @@ func (p *Placer) choose(s *Spec, spot Spot, flat bool) {
 	clear(x.chosen)
 	lacks := room{int32(s.Nodes.Min), int64(s.Cores.Total)}
 	x.order = resize(x.order, s.Below.Tree.Levels())
-	if flat {
-		x.order[0] = p.leavesBelow(x.order[0][:0], s, spot)
+	if w == nested {
+		p.fill(s, spot, &lacks)
+		return
+	}
+	x.order[0] = p.leavesBelow(x.order[0][:0], s, spot)
+	if w == flat {
 		p.descend(s, x.order[0], 1, &lacks)
 		return
 	}
-	p.fill(s, spot, &lacks)
+	p.takeRoomiest(s, x.order[0], &lacks)
+}
+
+// takeRoomiest takes as many leaves as there may be, the roomiest first.
+func (p *Placer) takeRoomiest(s *Spec, order []int32, lacks *room) {
+	p.roomiestFirst(s, order, 1)
+	if k := int(s.Below.Switches); k > 0 {
+		order = order[:min(k, len(order))]
+	}
+	for _, k := range order {
+		p.takeLeaf(s, k, lacks)
+	}
 }
 
 // leavesBelow appends the leaves below a switch.
@@ -65,9 +105,7 @@ func (p *Placer) fill(s *Spec, spot Spot, lacks *room) {
 // below the tightest that has it.
 func (p *Placer) descend(s *Spec, order []int32, level int, lacks *room) {
 	rooms := p.tree.rooms[level-1]
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(compareRooms(s, rooms[b], rooms[a]), cmp.Compare(a, b))
-	})
+	p.roomiestFirst(s, order, level)
 	for i, k := range order {
 		if lacks.none() {
 			return
@@ -85,6 +123,14 @@ func (p *Placer) descend(s *Spec, order []int32, level int, lacks *room) {
 	}
 }
 
+// roomiestFirst sorts switches of a level.
+func (p *Placer) roomiestFirst(s *Spec, order []int32, level int) {
+	rooms := p.tree.rooms[level-1]
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(compareRooms(s, rooms[b], rooms[a]), cmp.Compare(a, b))
+	})
+}
+
 // none reports whether nothing is lacking.
 func (r *room) none() bool { return r.nodes <= 0 && r.cores <= 0 }
 
@@ -99,11 +145,11 @@ func (p *Placer) takeLeaf(s *Spec, k int32, lacks *room) {
 	}
 	has := x.rooms[0][k]
 	x.chosen[k] = true
-	x.leaves = append(x.leaves, k)
-	x.take[k] = has.nodes
-	if s.Below.Segment > 0 {
+	x.take[k] = math.MaxInt32
+	if s.Below.Segment > 0 && (len(x.leaves) > 0 || !lacks.within(has)) { // not all of one leaf
 		x.take[k] = min(has.nodes, max(lacks.nodes, 0))
 	}
+	x.leaves = append(x.leaves, k)
 	lacks.nodes -= has.nodes
 	lacks.cores -= has.cores
 }
@@ -171,6 +217,11 @@ func (p *Placer) runBelow(dst []nodeset.Segment, t *nodeset.Table, s *Spec, l La
 			}
 			sp, ok = s.FitDown(t.FreeCores(), int(set.First), int(end))
 			consider(sp, ok, set.Cores)
+			// Whole segments at the end of this leaf, and the rest in the next ones.
+			for g, first := s.Below.Segment, end+1-s.Below.Segment; g > 0 && first > n; first -= g {
+				sp, ok = s.FitUp(t, int(first), min(int(first)+s.Nodes.Min-1, int(set.Last)))
+				consider(sp, ok, set.Cores)
+			}
 		}
 	}
 	if !found {

@@ -29,8 +29,9 @@ type Placer struct {
 // there is one. It fails only if none exists, and if the blocks that it prefers are more than s may
 // have; those are the fewest or nearly so. Among several it prefers, in this order, the contiguous
 // run in the tightest nodeset, the fewest nodesets, and single nodes with most free cores. Where
-// there is a tree of switches it first looks below the lowest and tightest switch that has room; a
-// job that may be below several leaves, but not any number, may be missed if nodes differ.
+// there is a tree of switches it first looks below the lowest and tightest switch that has room. A
+// job that counts its cores may be missed if nodes differ, and it may be below several leaves, but
+// not any number, or is in several segments.
 func (p *Placer) Place(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gpus int) ([]nodeset.Segment, bool) {
 	if !s.Valid() {
 		return dst, false

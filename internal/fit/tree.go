@@ -191,11 +191,11 @@ func (p *Placer) At(dst []nodeset.Segment, t *nodeset.Table, s *Spec, spot Spot,
 // at is At; it overwrites p.sets.
 func (p *Placer) at(dst []nodeset.Segment, t *nodeset.Table, s *Spec, spot Spot, l Layout, gpus int) ([]nodeset.Segment, bool) {
 	from := len(dst)
-	for _, flat := range [...]bool{false, true} {
-		if all := spot == everywhere(s); flat && s.Below.Switches < 2 && !all || !flat && all {
+	for _, w := range [...]choice{nested, flat, generous} {
+		if !w.suits(s, spot) {
 			continue
 		}
-		if p.choose(s, spot, flat); s.Below.Switches > 0 && len(p.tree.leaves) > int(s.Below.Switches) {
+		if p.choose(s, spot, w); s.Below.Switches > 0 && len(p.tree.leaves) > int(s.Below.Switches) {
 			continue
 		}
 		p.gather()

@@ -34,7 +34,8 @@ type Config struct {
 	MinJobAge            time.Duration // how long slurmctld remembers ended jobs; 300 s unless set
 	LogLevel             string        // of slurmctld; info unless set
 	ExtraLines           []string      // of slurm.conf, at its end
-	// lines of topology.conf, for topology/tree; none: no topology
+	// lines of topology.conf, for topology/block if the first begins with Block, else for
+	// topology/tree; none: no topology
 	Topology        []string
 	PrologSlurmctld string // the text of a script, which is written to the cluster's directory
 
@@ -374,7 +375,11 @@ func (c *Config) writeRules(b *confLines, dir, stockPlugins string) {
 		b.line("PrologSlurmctld", dir+"/prolog")
 	}
 	if c.Topology != nil {
-		b.line("TopologyPlugin", "topology/tree")
+		plugin := "topology/tree"
+		if strings.HasPrefix(c.Topology[0], "Block") {
+			plugin = "topology/block"
+		}
+		b.line("TopologyPlugin", plugin)
 	}
 	b.line("MinJobAge", fmt.Sprint(max(int(c.MinJobAge/time.Second), 1)))
 	b.line("SlurmdParameters", "config_overrides")

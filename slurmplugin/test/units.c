@@ -29,6 +29,7 @@ int main(int argc, char **argv)
 	test_bytes(seed);
 	test_memos();
 	test_features(seed);
+	test_blocks();
 	test_shapes(seed, argc > 2 ? argv[2] : "libaucsched.so");
 	test_journal(seed);
 	test_status();

@@ -50,6 +50,7 @@ extern void test_updates(void);
 extern void test_bytes(unsigned seed);
 extern void test_memos(void);
 extern void test_features(unsigned seed);
+extern void test_blocks(void);
 extern void test_shapes(unsigned seed, const char *library);
 extern void test_journal(unsigned seed);
 extern void test_status(void);

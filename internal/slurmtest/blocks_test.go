@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+//go:build !windows
+
+package slurmtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// blocksOf4 are blocks of four nodes, in Slurm's order, and the sizes that there are.
+func blocksOf4(blocks int, sizes string) []string {
+	lines := []string{"BlockSizes=" + sizes}
+	for i := range blocks {
+		lines = append(lines, fmt.Sprintf("BlockName=b%d Nodes=%s", i, nodeRange(4*i+1, 4*i+4)))
+	}
+	return lines
+}
+
+// blockJob is a job on such blocks, and what Slurm holds it to (topology/block of 24.11).
+type blockJob struct {
+	args  []string
+	nodes int
+	// its nodes come in so many of a block each; 0: no segments
+	segment int
+	// blocks that are joined to the one which has all of it, and how many blocks it may be in
+	joined, most int
+	left         string // why it is left to Slurm; "": it is not
+}
+
+// drawBlockJob draws a job for blocks of which so many in all, or two, are joined.
+func drawBlockJob(rng *rand.Rand, blocks int, pairs bool) blockJob {
+	tasks := []string{"--ntasks-per-node=4", "--ntasks-per-node=2", "--ntasks-per-node=4"}[rng.IntN(3)]
+	j := blockJob{joined: blocks}
+	switch kind := rng.IntN(10); {
+	case kind < 5:
+		j.nodes, j.joined, j.most = 1+rng.IntN(4), 1, 1
+	case kind < 7:
+		j.nodes = 5 + rng.IntN(4)
+		if j.most = 2; pairs {
+			j.joined = 2
+		}
+	default:
+		j.segment = []int{1, 2, 4}[rng.IntN(3)]
+		j.nodes = j.segment * (1 + rng.IntN(8/j.segment))
+		if j.most = j.nodes / j.segment; j.most == 1 {
+			j.joined = 1
+		}
+		j.args = append(j.args, fmt.Sprint("--segment=", j.segment))
+	}
+	j.args = append(j.args, fmt.Sprint("-N", j.nodes), tasks, "--time=1")
+	return j
+}
+
+// numberOf is the number of a node, counted from 0.
+func numberOf(t *testing.T, node string) int {
+	t.Helper()
+	n, err := strconv.Atoi(node[1:])
+	require.NoError(t, err)
+	return n - 1
+}
+
+// requireInBlocks requires that a job was where it may be, and returns in how many blocks it was.
+func (j *blockJob) requireInBlocks(t *testing.T, nodeList string) int {
+	t.Helper()
+	names, err := expandNodes(nodeList)
+	require.NoError(t, err)
+	require.Len(t, names, j.nodes, "%v: %s", j.args, nodeList)
+	in, groups := map[int]int{}, map[int]bool{}
+	for _, name := range names {
+		block := numberOf(t, name) / 4
+		in[block]++
+		groups[block/j.joined] = true
+	}
+	require.Len(t, groups, 1, "%v: %s", j.args, nodeList)
+	require.LessOrEqual(t, len(in), j.most, "%v: %s", j.args, nodeList)
+	for _, nodes := range in {
+		require.Zero(t, nodes%max(j.segment, 1), "%v: %s", j.args, nodeList)
+	}
+	return len(in)
+}
+
+// runBlockJobs runs the jobs, which come all at once, on blocks with some nodes taken, and returns
+// in how many blocks each of them was.
+func runBlockJobs(t *testing.T, m mode, topology []string, jobs []blockJob) (blocks []int) {
+	c := cluster(t, m, Config{Groups: []Group{{Nodes: 4 * (len(topology) - 1), Cores: 4}}, Topology: topology})
+	taken := submit(t, c, "sleep 6", "-N1", "-n1", "--nodelist=n0002", "--time=1")
+	running(t, c, 20*time.Second, taken)
+	var ids []uint32
+	together(t, c, func() {
+		for i, j := range jobs {
+			ids = append(ids, submit(t, c, fmt.Sprint("sleep ", 2+i%3), j.args...))
+		}
+	})
+	require.NoError(t, c.WaitEmpty(t.Context(), 3*time.Minute), "%s", c.Logs("slurmctld.log", 5000))
+	require.NoError(t, c.RanOnce(ids))
+	ended, err := c.Ended()
+	require.NoError(t, err)
+	on := map[uint32]string{}
+	for _, e := range ended {
+		on[e.ID] = e.NodeList
+	}
+	for i, id := range ids {
+		blocks = append(blocks, jobs[i].requireInBlocks(t, on[id]))
+	}
+	if m.name != "stock" {
+		requireDecided(t, c, jobs, ids)
+	}
+	return blocks
+}
+
+// requireDecided requires that the auction started each job, save for those that are left to Slurm,
+// and could start it as it had decided.
+func requireDecided(t *testing.T, c *Cluster, jobs []blockJob, ids []uint32) {
+	t.Helper()
+	require.Empty(t, logLines(t, c, "could not be started as decided|other cores than its bid"))
+	requireNoMisses(t, c)
+	routes, err := c.Routes()
+	require.NoError(t, err)
+	for i, id := range ids {
+		require.Equal(t, jobs[i].left, routes[id].Left, "job %d: %v", id, jobs[i].args)
+		if jobs[i].left == "" {
+			require.Equal(t, 1, routes[id].Started, "job %d: %v", id, jobs[i].args)
+		}
+	}
+}
+
+// hasBlocks skips a test where Slurm has no topology/block that says how large its blocks are.
+func hasBlocks(t *testing.T) {
+	t.Helper()
+	beside(t)
+	version, err := Version()
+	require.NoError(t, err)
+	if version < "24.11" {
+		t.Skipf("topology/block came with Slurm 23.11, its sizes are told from 24.11 on; this is %s", version)
+	}
+}
+
+// With topology/block jobs are where Slurm would have them, started by the auction as decided, and
+// in no more blocks than with stock Slurm: those that fit into a block, those of several, and those
+// of several segments.
+func TestTopologyBlock(t *testing.T) {
+	hasBlocks(t)
+	for name, x := range map[string]struct {
+		blocks int
+		sizes  string
+		pairs  bool
+	}{"all one size": {5, "4", false}, "pairs": {6, "4,8", true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(7, 7))
+			var jobs []blockJob
+			for range 30 {
+				jobs = append(jobs, drawBlockJob(rng, x.blocks, x.pairs))
+			}
+			if x.pairs { // in two pairs of the three: the auction can't say that
+				jobs = append(jobs, blockJob{args: []string{"-N9", "--ntasks-per-node=4", "--time=1"},
+					nodes: 9, joined: 6, most: 4, left: "blocks"})
+			} else {
+				jobs = append(jobs, blockJob{args: []string{"-N9", "--ntasks-per-node=4", "--time=1"},
+					nodes: 9, joined: 5, most: 3})
+			}
+			topology := blocksOf4(x.blocks, x.sizes)
+			sum := map[string]int{}
+			for _, m := range []mode{stock, auction} {
+				t.Run(m.name, func(t *testing.T) {
+					for _, n := range runBlockJobs(t, m, topology, jobs) {
+						sum[m.name] += n
+					}
+				})
+			}
+			t.Logf("blocks of %d jobs: %v", len(jobs), sum)
+			require.LessOrEqual(t, sum[auction.name], sum[stock.name])
+		})
+	}
+}
+
+// A job that fits into a block waits for one, though there are nodes enough; with segments it is
+// where each of these fits.
+func TestBlocksAreWaitedFor(t *testing.T) {
+	hasBlocks(t)
+	bothModes(t, func(t *testing.T, m mode) {
+		c := cluster(t, m, Config{Groups: []Group{{Nodes: 8, Cores: 4}}, Topology: blocksOf4(2, "4")})
+		whole := func(limit string, args ...string) uint32 {
+			return submit(t, c, "sleep 60", append(args, "--ntasks-per-node=4", "--time="+limit)...)
+		}
+		first := whole("10", "-N1", "--nodelist=n0001")
+		second := whole("10", "-N1", "--nodelist=n0006")
+		running(t, c, 20*time.Second, first, second)
+		fits := whole("5", "-N4")
+		segments := whole("5", "-N4", "--segment=2")
+		on := map[int]int{}
+		for _, share := range running(t, c, 20*time.Second, segments)[0].Nodes {
+			on[numberOf(t, share.Node)/4]++
+		}
+		require.Equal(t, map[int]int{0: 2, 1: 2}, on)
+		job, err := c.ShowJob(t.Context(), fits)
+		require.NoError(t, err)
+		require.Equal(t, "PENDING", job.State)
+		require.NoError(t, c.Scancel(t.Context(), numbers([]uint32{segments, first})...))
+		require.Equal(t, "n[0001-0004]", running(t, c, 20*time.Second, fits)[0].NodeList)
+		if m.name == auction.name {
+			requireByAuction(t, c, segments)
+			requireByAuction(t, c, fits)
+			requireNoMisses(t, c)
+		}
+	})
+}
