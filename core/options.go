@@ -50,9 +50,9 @@ type AuctionOptions struct {
 	Compact bool
 	// KeepHoles has jobs of one node start where that makes the fewest GPUs useless, for as long as
 	// they run, to the requests that are usual: those that wait, run and have lately come
-	// (Snapshot.Recent). Prices alone make no job wait that could start. But small jobs start round
-	// those that need a whole node, which are then left over, and all at once. So unless Reservations
-	// is 0, three more blocked jobs have their places kept. Without GPUs it does nothing.
+	// (Snapshot.Recent). That alone makes no job wait that could start. But small jobs start round
+	// those that need a whole node, which are left over at once in the end. So three more blocked
+	// jobs than Reservations says have places kept, unless it says 0. Without GPUs it does nothing.
 	KeepHoles bool
 	// Estimates has reservations made even when nothing is free, so that blocked
 	// jobs are always told when they are expected to start. Without it a cycle on
