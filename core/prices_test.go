@@ -184,3 +184,49 @@ func TestNoPricesNoDifference(t *testing.T) {
 		require.Equal(t, with, planOf(t, keeping(off), s))
 	})
 }
+
+// Small jobs of a long limit do not take the nodes of any of the first four large ones, while
+// those that end in time start beside them.
+func TestKeepingHolesKeepsPlacesForSeveralJobs(t *testing.T) {
+	const large = 5
+	for name, c := range map[string]struct {
+		change func(*AuctionOptions)
+		kept   int
+	}{
+		"holes":                {nil, 4},
+		"more of them":         {func(o *AuctionOptions) { o.Reservations = 2 }, large},
+		"no holes":             {func(o *AuctionOptions) { o.KeepHoles = false }, 1},
+		"holes, but no places": {func(o *AuctionOptions) { o.Reservations = 0 }, 0},
+		"by size":              {func(o *AuctionOptions) { o.Patience = 3600 }, 4},
+	} {
+		table, err := nodeset.New(slices.Repeat([]nodeset.Capacity{{Cores: 64, GPUs: 8}}, large))
+		require.NoError(t, err)
+		s := &Snapshot{Nodes: table}
+		for n := range int32(large) {
+			r := Running{ID: fmt.Sprint("R", n), End: 100, Segs: []nodeset.Segment{{First: n, Last: n, Cores: 8, GPUs: 4}}}
+			require.NoError(t, table.Allocate(r.Segs))
+			s.Running = append(s.Running, r)
+		}
+		for i := range 2 * large {
+			job := &Job{ID: fmt.Sprint("J", i), Request: one(8, 8), Priority: 1, TimeLimit: 1000}
+			if i >= large {
+				job.Request = one(4, 4)
+			}
+			s.Pending = append(s.Pending, job)
+		}
+		s.Pending = append(s.Pending, &Job{ID: "short", Request: one(4, 4), Priority: 1, TimeLimit: 50})
+		kept, started := 0, 0
+		for _, d := range planOf(t, keeping(c.change), s) {
+			if d.Kept {
+				kept++
+			}
+			if d.Start {
+				started++
+			}
+		}
+		require.Equal(t, c.kept, kept, name)
+		if kept > 1 { // the short one, and one on each node that is not reserved
+			require.Equal(t, large-kept+1, started, name)
+		}
+	}
+}

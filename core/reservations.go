@@ -40,9 +40,9 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 }
 
 // walk goes down the window in queue order, or by claim, on the draft that is worth most: jobs that
-// can start there have to start, and the first that cannot get reservations, Reservations of them.
-// It stops at the last of these; jobs behind it are free to win or lose, as long as they keep off
-// what is reserved. It ends early when stop, which may be nil, says so, but never before it has
+// can start there have to start, and the first that cannot get reservations, as many as the options
+// say. It stops at the last of these; jobs behind it are free to win or lose, as long as they keep
+// off what is reserved. It ends early when stop, which may be nil, says so, but never before it has
 // looked at the first: a machine that has been drained for a wide job for an hour is not given away
 // because one cycle had no time. Afterwards the window's variants, r.guarded and r.space say what
 // the auction has to respect. A job that can be met in several ways starts in the first that can
@@ -60,7 +60,7 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func(
 	r.quotas.reset(s, w, &r.planner)
 	r.kept = r.kept[:0]
 	r.markDraft(w, draft)
-	first, places := -1, 0
+	first, places := -1, r.opts.places(s.Nodes)
 	for i, j := range r.inRankOrder(s, w) {
 		if i > 0 && stop != nil && stop() {
 			break
@@ -75,7 +75,7 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func(
 		if first < 0 {
 			first = int(j)
 		}
-		if places++; places == r.opts.Reservations {
+		if places--; places == 0 {
 			break
 		}
 	}
