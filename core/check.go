@@ -67,6 +67,9 @@ func (c *checker) check(s *Snapshot) error {
 	if s.Topology != nil && s.Topology.Len() != s.Nodes.Len() {
 		return fmt.Errorf("topology: it has %d nodes, the machine %d", s.Topology.Len(), s.Nodes.Len())
 	}
+	if err := s.runningFault(); err != nil {
+		return err
+	}
 	last, ascending := int64(MaxPriority), true
 	for i, job := range s.Pending {
 		if job == nil {
@@ -82,6 +85,20 @@ func (c *checker) check(s *Snapshot) error {
 		return nil
 	}
 	return c.checkIDs(s.Pending)
+}
+
+// runningFault is what is wrong with what may be preempted.
+func (s *Snapshot) runningFault() error {
+	for i := range s.Running {
+		r := &s.Running[i]
+		if r.Price < 0 || r.Price > MaxPriority {
+			return fmt.Errorf("running job %s: price: %d: must be 0 to %d", r.ID, r.Price, int64(MaxPriority))
+		}
+		if r.Class < 0 || r.Class > MaxClass {
+			return fmt.Errorf("running job %s: class: %d: must be 0 to %d", r.ID, r.Class, MaxClass)
+		}
+	}
+	return nil
 }
 
 // fault is what is wrong with the numbers of a job of the queue that comes after one of
