@@ -60,7 +60,8 @@ func (x *preemption) mergeBooks(b *bidding) {
 	}
 	for i := range x.victims {
 		x.victims[i].bid = int32(len(book.Bids))
-		x.add(bids.Bid{Job: int32(len(x.needs) + i), Class: bids.ClassA}, x.victims[i].segs)
+		// No preference of a start for its place is worth more than that somebody stays.
+		x.add(bids.Bid{Job: int32(len(x.needs) + i), Class: bids.ClassA, Preference: 1}, x.victims[i].segs)
 		book.JobStart = append(book.JobStart, int32(len(book.Bids)))
 	}
 	book.Kept = x.shifted(book.Kept[:0], old, old.Kept)

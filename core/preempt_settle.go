@@ -67,10 +67,10 @@ func (x *preemption) move(in *stages, k int, b int32) {
 	x.left.give(was)
 	from := len(book.Segs)
 	t, spec := x.left.seenBy(0, v.Crosses), v.Spec
-	gpus := int(book.Bids[b].GPUs)
-	ok := spec.Charges == nil // else the quotas would have to be looked at again
-	if ok {
-		book.Segs, ok = x.placer.Place(book.Segs, x.limited.Of(t, &spec), &spec, max(gpus, spec.GPUs.PerNode.Min))
+	ok := false
+	// with quotas it stays, lest they have to be looked at again
+	for g := int(book.Bids[b].GPUs); !ok && spec.Charges == nil && g >= spec.GPUs.PerNode.Min; g-- {
+		book.Segs, ok = x.placer.Place(book.Segs, x.limited.Of(t, &spec), &spec, g)
 	}
 	if !ok {
 		book.Segs = book.Segs[:from]
