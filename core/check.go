@@ -90,13 +90,20 @@ func (c *checker) check(s *Snapshot) error {
 // runningFault is what is wrong with what may be preempted.
 func (s *Snapshot) runningFault() error {
 	for i := range s.Running {
-		r := &s.Running[i]
-		if r.Price < 0 || r.Price > MaxPriority {
-			return fmt.Errorf("running job %s: price: %d: must be 0 to %d", r.ID, r.Price, int64(MaxPriority))
+		if f := priceFault(s.Running[i].Price, s.Running[i].Class); f != nil {
+			return fmt.Errorf("running job %s: %w", s.Running[i].ID, f)
 		}
-		if r.Class < 0 || r.Class > MaxClass {
-			return fmt.Errorf("running job %s: class: %d: must be 0 to %d", r.ID, r.Class, MaxClass)
-		}
+	}
+	return nil
+}
+
+// priceFault is what is wrong with a Running.Price and Class, or nil.
+func priceFault(price int64, class int) *bids.FieldError {
+	if price < 0 || price > MaxPriority {
+		return &bids.FieldError{Field: "price", Value: price, Why: fmt.Sprintf("must be 0 to %d", int64(MaxPriority))}
+	}
+	if class < 0 || class > MaxClass {
+		return &bids.FieldError{Field: "class", Value: class, Why: fmt.Sprintf("must be 0 to %d", MaxClass)}
 	}
 	return nil
 }
