@@ -10,8 +10,8 @@ import (
 )
 
 // Apply allocates on t what the plan starts, and returns those decisions, in queue order and in
-// memory of their own: they stay when the plan is used again. On an error t is as it was. Where jobs
-// are preempted it takes ReleasePreempted first.
+// memory of their own: they stay when the plan is used again. On an error t is as it was. Where
+// jobs are preempted it takes ReleasePreempted first.
 func (p *Plan) Apply(t *nodeset.Table) ([]Decision, error) {
 	var starts []Decision
 	for _, d := range p.Decisions {
@@ -30,8 +30,8 @@ func (p *Plan) Apply(t *nodeset.Table) ([]Decision, error) {
 	return starts, nil
 }
 
-// ReleasePreempted gives back on t, a copy of the snapshot's Nodes, what the preempted jobs hold: as
-// it will be when they have ended, and not before. On an error t is not whole.
+// ReleasePreempted gives back on t, a copy of the snapshot's Nodes, what the preempted jobs hold:
+// as it will be when they have ended, and not before. On an error t is not whole.
 func (p *Plan) ReleasePreempted(s *Snapshot, t *nodeset.Table) error {
 	for _, x := range p.Preempted {
 		if x.Running < 0 || x.Running >= len(s.Running) {

@@ -18,9 +18,9 @@ type Cycle struct {
 	At time.Time
 	// Starts are the jobs to launch now, in queue order. The Cluster counts them as running.
 	Starts []Start
-	// Preempted are running jobs to stop, and which jobs wait for that. Stop them, say Ended of each,
-	// and call Decide: the others start then, unless something better has come up. Until then they
-	// are in Waiting, and each cycle says so again. A job that is being stopped costs next to
+	// Preempted are running jobs to stop, and which jobs wait for that. Stop them, say Ended of
+	// each, and call Decide: the others start then, unless something better has come up. Until then
+	// they are in Waiting, and each cycle says so again. A job that is being stopped costs next to
 	// nothing: see SetPrice.
 	Preempted []Preempted
 	// Waiting are the other jobs, in queue order, but for those that Dropped has, or that came

@@ -2,8 +2,9 @@
 
 package core
 
-// SetPrice says what is lost if a running job is stopped, in units of priority: see Running.Price. 0
-// is for one that nobody may have stopped. After a cycle that has it stopped it is 1. The error is a
+// SetPrice says what is lost if a running job is stopped, in units of priority: see
+// Running.Price. 0 is for one that nobody may have stopped. After a cycle that has it stopped it
+// is 1. The error is a
 // [*JobError]: one that is ErrUnknownJob, or one of a job that waits.
 func (c *Cluster) SetPrice(id string, price int64) error {
 	if f := priceFault(price, 0); f != nil {

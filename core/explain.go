@@ -115,9 +115,9 @@ type Rival struct {
 	// would take of the other's nodes is on these. Uses is what goes with it of further resources.
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
-	// Worth is as in Explanation; of a job that runs what is lost if it is stopped, 0 if the job that
-	// is explained may not preempt it: Preemptable says whether it may. Preempted says that somebody
-	// does now.
+	// Worth is as in Explanation; of a job that runs what is lost if it is stopped, 0 if the
+	// job that is explained may not preempt it: Preemptable says whether it may. Preempted says
+	// that somebody does now.
 	Worth                  float64
 	Preemptable, Preempted bool
 	// At is the second by which it ends (Holds, Wins) or from which its place is

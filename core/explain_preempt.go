@@ -40,7 +40,8 @@ func (e *Explainer) preempted(running int) bool {
 func (e *Explainer) stops(x *Explanation) {
 	for _, p := range e.plan.Preempted {
 		if r := &e.s.Running[p.Running]; slices.Contains(p.For, x.Decision.Job) {
-			x.Stops = append(x.Stops, Rival{Role: Holds, Job: p.Running, Segs: slices.Clone(r.Segs), Uses: r.Uses, At: max(r.End, e.s.Now+1)})
+			x.Stops = append(x.Stops, Rival{Role: Holds, Job: p.Running, Segs: slices.Clone(r.Segs), Uses: r.Uses,
+				At: max(r.End, e.s.Now+1)})
 		}
 	}
 	e.markPreemptable(x.Stops, e.s.Pending[x.Decision.Job])

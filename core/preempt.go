@@ -30,9 +30,10 @@ type preemption struct {
 	in      *reservations
 	freed   nodeset.Table // free without any of the jobs that may be preempted
 	victims []victim      // by ascending worth
-	sets    []uint64      // of classes, of a view each: the widest, others; the empty one is the last
-	needs   []uint64      // by variant of the window: whom its job may preempt
-	own     []uint64      // of these the different ones, without the empty one
+	// of classes, of a view each: the widest, others; the empty one is the last
+	sets  []uint64
+	needs []uint64 // by variant of the window: whom its job may preempt
+	own   []uint64 // of these the different ones, without the empty one
 
 	spaces   []bids.Space // by view
 	memory   [][]nodeset.Table

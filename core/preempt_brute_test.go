@@ -52,7 +52,8 @@ func smallPreemptable(rng *rand.Rand, classes int) *Snapshot {
 	return s
 }
 
-// everyChoice tries all choices of starts, nodes and preempted jobs, and returns the greatest worth.
+// everyChoice tries all choices of starts, nodes and preempted jobs, and
+// returns the greatest worth.
 type everyChoice struct {
 	s    *Snapshot
 	gone int   // the running jobs that are preempted, as bits
@@ -193,7 +194,7 @@ func TestPreemptionIsWorthAsMuchAsCanBe(t *testing.T) {
 		require.LessOrEqual(t, got, want, "seed %d", seed)
 		require.GreaterOrEqual(t, p.Stats.GlobalBound, p.Objective, "seed %d", seed)
 		require.GreaterOrEqual(t, p.Bound, p.Objective, "seed %d", seed)
-		require.InDelta(t, got, p.Objective, 12, "seed %d", seed) // preferences add less than one job
+		require.InDelta(t, got, p.Objective, 12, "seed %d: less than one job's preferences", seed)
 		if got < want {
 			less++
 			t.Logf("seed %d: %d of %d", seed, got, want)

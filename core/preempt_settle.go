@@ -21,7 +21,7 @@ func (x *preemption) settle(in *stages) error {
 	x.value = in.winners.result.Value
 	for _, b := range chosen {
 		k := int(book.Bids[b].Job)
-		p := sharer{}
+		var p sharer
 		if v := k - len(x.needs); v >= 0 {
 			x.stays[v] = true
 			p = x.victims[v].sharer()
@@ -55,8 +55,8 @@ func (x *preemption) restore(m *model, book *bids.Book) (any bool) {
 	return any
 }
 
-// move has a start that has nodes of a job that is to go lie on what is free, if it can and somebody
-// can stay then.
+// move has a start that has nodes of a job that is to go lie on what is free, if it can and
+// somebody can stay then.
 func (x *preemption) move(in *stages, k int, b int32) {
 	book := &in.bidding.book
 	v, old := &x.window.variants[k], book.Allocation(int(b))

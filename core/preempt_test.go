@@ -177,7 +177,8 @@ func drawPreemptable(t *rapid.T) *Snapshot {
 		if !ok {
 			continue
 		}
-		x := Running{ID: fmt.Sprint("S", i), End: s.Now + rng.Int64N(700), Segs: segs, Price: 1 + rng.Int64N(most), Class: rng.IntN(classes)}
+		x := Running{ID: fmt.Sprint("S", i), End: s.Now + rng.Int64N(700), Segs: segs, Price: 1 + rng.Int64N(most),
+			Class: rng.IntN(classes)}
 		if more {
 			x.Uses = nodeset.Uses{{Resource: 0, PerNode: rng.Int64N(40)}}
 		}

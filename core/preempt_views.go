@@ -90,9 +90,9 @@ func (x *preemption) modelViews(dst []ipmodel.View) []ipmodel.View {
 
 // remains is what is left of each view.
 type remains struct {
-	x                    *preemption
-	tables               [][]nodeset.Table // by view; now, and at each reservation
-	scratch, scratchAlso nodeset.Table
+	x       *preemption
+	tables  [][]nodeset.Table // by view; now, and at each reservation
+	scratch nodeset.Table
 }
 
 // reset begins with all that the views have.
@@ -187,16 +187,6 @@ func (l *remains) leastOf(dst *nodeset.Table, k int) {
 	for u := range l.tables[1:] {
 		dst.Intersect(&l.tables[u+1][k])
 	}
-}
-
-// victimsOf are those that have nodes of an allocation, in order.
-func (x *preemption) victimsOf(dst []int, segs []nodeset.Segment) []int {
-	for i := range x.victims {
-		if overlaps(x.victims[i].segs, segs) {
-			dst = append(dst, i)
-		}
-	}
-	return dst
 }
 
 // overlaps reports whether two allocations have a node in common.

@@ -108,7 +108,8 @@ func verifyRooms(s *Snapshot, p *Plan, freed map[int][]holding) error {
 			add(have, taken[n], set|^classesOf(back), -1)
 			for r, left := range have {
 				if left < 0 {
-					return fmt.Errorf("node %d: starts that may preempt no class beyond %#x take %d too much of resource %d", n, set, -left, r)
+					return fmt.Errorf(
+						"node %d: starts that may preempt no class beyond %#x take %d too much of resource %d", n, set, -left, r)
 				}
 			}
 		}

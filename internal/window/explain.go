@@ -86,8 +86,8 @@ type Rival struct {
 
 	Worth float64 `json:"worth,omitempty"`
 	At    *int64  `json:"at_s,omitempty"`
-	// Preemptable, of a running job, is whether it may be preempted for this one; absent where no job
-	// of the window may be. Preempted: it is, now.
+	// Preemptable, of a running job, is whether it may be preempted for this one; absent where no
+	// job of the window may be. Preempted: it is, now.
 	Preemptable *bool `json:"preemptable,omitempty"`
 	Preempted   bool  `json:"preempted,omitempty"`
 }
