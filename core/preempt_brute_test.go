@@ -192,6 +192,7 @@ func TestPreemptionIsWorthAsMuchAsCanBe(t *testing.T) {
 		want := (&everyChoice{s: s}).best()
 		got := worthOf(s, &p)
 		require.LessOrEqual(t, got, want, "seed %d", seed)
+		require.GreaterOrEqual(t, got, int64(0), "seed %d: nothing is better", seed)
 		require.GreaterOrEqual(t, p.Stats.GlobalBound, p.Objective, "seed %d", seed)
 		require.GreaterOrEqual(t, p.Bound, p.Objective, "seed %d", seed)
 		require.InDelta(t, got, p.Objective, 12, "seed %d: less than one job's preferences", seed)
@@ -203,5 +204,5 @@ func TestPreemptionIsWorthAsMuchAsCanBe(t *testing.T) {
 	}
 	t.Logf("%d of %d windows worth less than the best; %d jobs preempted", less, rounds, preempted)
 	require.Positive(t, preempted)
-	require.LessOrEqual(t, less, rounds/100)
+	require.LessOrEqual(t, less, rounds/300)
 }

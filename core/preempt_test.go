@@ -15,6 +15,7 @@ import (
 	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/requests"
+	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -329,6 +330,61 @@ func TestWithoutAPriceNothingChanges(t *testing.T) {
 		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 3}, &plain))
 		require.Equal(t, plain.Decisions, p.Decisions)
 	})
+}
+
+// Of many that may be preempted the cheapest go, wherever they are.
+func TestTheCheapestOfManyGo(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var jobs []Running
+	for n, price := range rng.Perm(200) {
+		jobs = append(jobs, Running{Segs: partOf(int32(n), 8), Price: int64(10 + price)})
+	}
+	s := running(t, 200, jobs...)
+	for i := range 3 {
+		job := waiting(fmt.Sprint("J", i), 5000, 8, 1)
+		job.Request = bids.Request{Cores: 16, MinNodes: 2, MaxNodes: 2}
+		s.Pending = append(s.Pending, job)
+	}
+	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	require.NoError(t, err)
+	var p Plan
+	require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 1}, &p))
+	require.NoError(t, Verify(s, &p))
+	require.EqualValues(t, 3*5000-(10+11+12+13+14+15), worthOf(s, &p))
+}
+
+// hasty is a solver that chooses one column.
+type hasty int32
+
+func (hasty) Name() string { return "hasty" }
+
+func (h hasty) Solve(_ context.Context, m *ipmodel.Model, _ ipmodel.Options, r *ipmodel.Result) error {
+	*r = ipmodel.Result{Status: ipmodel.Feasible, Chosen: []int32{int32(h)}, Value: m.Value[h], Bound: 1 << 40}
+	return nil
+}
+
+// Nobody is preempted for a start that has room elsewhere, even if the solver had no time to see it.
+func TestStartsMoveWhereNobodyHasToGo(t *testing.T) {
+	moved := 0
+	for column := range hasty(2) {
+		s := running(t, 2, Running{Segs: partOf(0, 8), Price: 10})
+		s.Pending = []*Job{waiting("a", 1000, 8, 1)}
+		o := DefaultAuctionOptions()
+		o.Reservations = 0
+		a, err := NewAuction(o, column)
+		require.NoError(t, err)
+		var p Plan
+		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 1}, &p))
+		require.NoError(t, Verify(s, &p))
+		require.True(t, p.Decisions[0].Start)
+		require.Equal(t, partOf(1, 8), p.Decisions[0].Segs)
+		require.Empty(t, p.Preempted)
+		require.GreaterOrEqual(t, p.Objective, 1000.0)
+		if b := &a.bidding.book; int(b.Bids[column].Last) == len(b.Segs) { // its place came last
+			moved++
+		}
+	}
+	require.Equal(t, 1, moved)
 }
 
 // A cycle in which jobs are preempted allocates nothing in its steady state.
