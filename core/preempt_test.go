@@ -363,7 +363,8 @@ func (h hasty) Solve(_ context.Context, m *ipmodel.Model, _ ipmodel.Options, r *
 	return nil
 }
 
-// Nobody is preempted for a start that has room elsewhere, even if the solver had no time to see it.
+// Nobody is preempted for a start that has room elsewhere, even if the solver
+// had no time to see it.
 func TestStartsMoveWhereNobodyHasToGo(t *testing.T) {
 	moved := 0
 	for column := range hasty(2) {
