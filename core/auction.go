@@ -31,6 +31,7 @@ type Auction struct {
 // stages are what a cycle's decisions come from.
 type stages struct {
 	window       window       // which jobs take part, and what they ask for
+	preemption   preemption   // which running jobs do
 	pricing      pricing      // what their starts make useless
 	reservations reservations // which of them must start, and what is kept for others
 	bidding      bidding      // what they bid
@@ -52,6 +53,7 @@ func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
 	}
 	a := &Auction{opts: o}
 	a.window.opts, a.reservations.opts, a.bidding.opts, a.winners.opts, a.awards.opts = &a.opts, &a.opts, &a.opts, &a.opts, &a.opts
+	a.preemption.opts = &a.opts
 	a.model.build.Merge = true
 	a.winners.by = &packing{solver: solver}
 	if o.Determiner != nil {
@@ -83,7 +85,12 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	l.Deadline = a.slack.TakeOff(begin, l.Deadline)
 	a.clock.start(ctx, a.opts.Clock, l.Deadline, begin, a.slack.Left())
 	defer a.clock.end()
+	a.window.reset(s)
+	if err := a.preemption.begin(s, &a.window.duplicates); err != nil {
+		return err
+	}
 	a.window.open(s, &a.clock, p)
+	a.preemption.open(&a.window)
 	a.reservations.reset(s, &a.window)
 	a.bidding.prices = a.pricing.of(s, &a.window)
 	a.reservations.planner.prices = a.bidding.prices
@@ -107,13 +114,13 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 // bid makes the window's bids and its model. It reports false when there is nothing
 // to decide, because nothing is free or nothing that is free suits any job.
 func (a *Auction) bid(s *Snapshot) (open bool, err error) {
-	w, r, b := &a.window, &a.reservations, &a.bidding
-	if !a.opts.Estimates && !anyFree(s.Nodes) {
+	w, r, b, x := &a.window, &a.reservations, &a.bidding, &a.preemption
+	if !a.opts.Estimates && !x.on && !anyFree(s.Nodes) {
 		b.none(w.variants)
 		return false, nil
 	}
 	guarded := a.opts.Reservations > 0 && len(w.variants) > 0
-	needsBids := w.next == len(s.Pending) && len(w.passed) == 0 && !a.opts.Estimates
+	needsBids := w.next == len(s.Pending) && len(w.passed) == 0 && !a.opts.Estimates && !x.on
 	if guarded { // the walk over the queue asks for no more
 		b.draft(&r.space, w.variants, a.clock.stop(quarter))
 	}
@@ -131,7 +138,14 @@ func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 		required = r.required()
 		b.all(&r.space, w.variants, a.clock.stop(half))
 	}
-	if err := a.model.make(&r.space, w, &b.book, required); err != nil {
+	if x.on {
+		x.bid(r, b, a.clock.stop(half))
+		required = x.required(required)
+		err = a.model.makeWith(x, w, &b.book, required)
+	} else {
+		err = a.model.make(&r.space, w.variants, w, &b.book, required)
+	}
+	if err != nil {
 		return false, fmt.Errorf("model: %w", err)
 	}
 	return true, nil
@@ -142,7 +156,7 @@ func (a *Auction) choose(ctx context.Context, s *Snapshot, l Limits, begin time.
 	if !l.Deadline.IsZero() {
 		l.Deadline = a.filling.takeOff(begin, l.Deadline)
 	}
-	if err := a.winners.find(ctx, l, &a.window, &a.reservations, &a.bidding.book, &a.model); err != nil {
+	if err := a.winners.find(ctx, l, &a.stages); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {

@@ -24,12 +24,22 @@ func (x *sums) add(worth float64) { x.objective, x.bound = x.objective+worth, x.
 // decide turns the winners into decisions, gives what is left over to jobs that
 // lost, and checks the whole by allocating it.
 func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
-	a.left.reset(in, c)
+	space := &in.reservations.space
+	if in.preemption.on {
+		if err := in.preemption.settle(in); err != nil {
+			return err
+		}
+		space = &in.preemption.space
+	}
+	a.left.reset(in, space, c)
 	if err := a.takeWinners(in); err != nil {
 		return err
 	}
 	m, result, book := &in.model, &in.winners.result, &in.bidding.book
 	x := sums{m.Objective(result.Value), m.Objective(result.Bound)}
+	if in.preemption.on {
+		x = in.preemption.sums(m, result.Bound)
+	}
 	for j := range in.window.jobs {
 		if err := a.decideJob(j, in, &x, p); err != nil {
 			return err
@@ -45,6 +55,10 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	}
 	added += passed
 	p.Stats.GlobalBound = m.boundAll(&in.window, &in.bidding.gen) + added
+	if in.preemption.on {
+		p.Stats.GlobalBound = m.boundAll(&in.window, &in.preemption.bound) - in.preemption.prices(m) + added
+		in.preemption.list(p)
+	}
 	p.Objective, p.Bound = x.objective+added, min(x.bound+added, p.Stats.GlobalBound)
 	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(in.window.jobs), len(book.Bids), book.NodeSets
 	p.Stats.Rows, p.Stats.Entries = m.Rows(), len(m.Row)
@@ -60,6 +74,9 @@ func (a *awards) takeWinners(in *stages) error {
 	}
 	for i, b := range in.winners.result.Chosen {
 		bid := &in.bidding.book.Bids[b]
+		if int(bid.Job) >= len(in.window.variants) {
+			continue // a running job
+		}
 		j := in.window.jobOf(bid)
 		a.won[j] = int32(i)
 		v := &in.window.variants[bid.Job]

@@ -67,6 +67,9 @@ func (c *checker) check(s *Snapshot) error {
 	if s.Topology != nil && s.Topology.Len() != s.Nodes.Len() {
 		return fmt.Errorf("topology: it has %d nodes, the machine %d", s.Topology.Len(), s.Nodes.Len())
 	}
+	if err := s.runningFault(); err != nil {
+		return err
+	}
 	last, ascending := int64(MaxPriority), true
 	for i, job := range s.Pending {
 		if job == nil {
@@ -82,6 +85,27 @@ func (c *checker) check(s *Snapshot) error {
 		return nil
 	}
 	return c.checkIDs(s.Pending)
+}
+
+// runningFault is what is wrong with what may be preempted.
+func (s *Snapshot) runningFault() error {
+	for i := range s.Running {
+		if f := priceFault(s.Running[i].Price, s.Running[i].Class); f != nil {
+			return fmt.Errorf("running job %s: %w", s.Running[i].ID, f)
+		}
+	}
+	return nil
+}
+
+// priceFault is what is wrong with a Running.Price and Class, or nil.
+func priceFault(price int64, class int) *bids.FieldError {
+	if price < 0 || price > MaxPriority {
+		return &bids.FieldError{Field: "price", Value: price, Why: fmt.Sprintf("must be 0 to %d", int64(MaxPriority))}
+	}
+	if class < 0 || class > MaxClass {
+		return &bids.FieldError{Field: "class", Value: class, Why: fmt.Sprintf("must be 0 to %d", MaxClass)}
+	}
+	return nil
 }
 
 // fault is what is wrong with the numbers of a job of the queue that comes after one of

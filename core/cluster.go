@@ -75,6 +75,11 @@ type JobSpec struct {
 	// TimeLimit is for how long the job may run, more than 0. NoTimeLimit * time.Second is without
 	// a limit. Parts of a second are rounded up.
 	TimeLimit time.Duration
+	// Preempts are the classes of running jobs that may be stopped for the job. See Job.Preempts.
+	Preempts uint64
+	// Price and Class say for whom the job may be stopped once it runs. See Running.Price.
+	Price int64
+	Class int
 }
 
 // Way is one way to meet a job.
@@ -100,7 +105,9 @@ type clusterJob struct {
 	end    int64             // of a running job
 	held   []nodeset.Segment // by a running job; replaced, never changed
 	uses   nodeset.Uses      // by a running job on these; never changed
-	counts []bids.Charge     // of a running job, each as an amount; never changed
+	price  int64             // once it runs; 0: nobody may have it stopped
+	class  int
+	counts []bids.Charge // of a running job, each as an amount; never changed
 }
 
 // NewCluster returns a cluster without nodes and jobs.
@@ -206,6 +213,9 @@ func (c *Cluster) Adopt(s Start) error {
 	if err := c.unused(s.Job); err != nil {
 		return err
 	}
+	if f := priceFault(s.Price, s.Class); f != nil {
+		return &JobError{Job: -1, ID: s.Job, Fault: f}
+	}
 	if f := takesFault("uses", &bids.Request{}, s.Takes); f != nil {
 		return &JobError{Job: -1, ID: s.Job, Fault: f}
 	}
@@ -221,7 +231,8 @@ func (c *Cluster) Adopt(s Start) error {
 	if err != nil {
 		return err
 	}
-	job := &clusterJob{id: s.Job, run: true, held: held, uses: uses, counts: counts, end: c.secondOf(s.End)}
+	job := &clusterJob{id: s.Job, run: true, held: held, uses: uses, counts: counts, end: c.secondOf(s.End),
+		price: s.Price, class: s.Class}
 	c.quotas.count(counts, 1)
 	c.jobs[job.id] = job
 	c.running = append(c.running, job)

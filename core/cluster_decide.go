@@ -18,6 +18,11 @@ type Cycle struct {
 	At time.Time
 	// Starts are the jobs to launch now, in queue order. The Cluster counts them as running.
 	Starts []Start
+	// Preempted are running jobs to stop, and which jobs wait for that. Stop them, say Ended of
+	// each, and call Decide: the others start then, unless something better has come up. Until then
+	// they are in Waiting, and each cycle says so again. A job that is being stopped costs next to
+	// nothing: see SetPrice.
+	Preempted []Preempted
 	// Waiting are the other jobs, in queue order, but for those that Dropped has, or that came
 	// meanwhile.
 	Waiting []Waiting
@@ -42,6 +47,16 @@ type Start struct {
 	Counts map[string]int64
 	// End is the time by which its limit is over.
 	End time.Time
+	// Price and Class are those of its JobSpec.
+	Price int64
+	Class int
+}
+
+// Preempted is a running job to stop, all of it.
+type Preempted struct {
+	// Job is its id, and For are those of the jobs that wait for its end, in queue order.
+	Job string
+	For []string
 }
 
 // Waiting is a job that stays in the queue.
@@ -70,6 +85,7 @@ type Dropped struct {
 const (
 	reasonUnseen = "not looked at: too far down the queue"
 	reasonEmpty  = "the cluster has no nodes"
+	reasonStops  = "waits for running jobs that are being stopped for it"
 )
 
 // scratch is what a cycle decides on, and its memory.
@@ -77,6 +93,7 @@ type scratch struct {
 	snapshot  Snapshot
 	nodes     nodeset.Table
 	queue     []*clusterJob // that of the snapshot
+	running   []*clusterJob // of Snapshot.Running
 	names     []string      // of its nodes
 	numbering uint64        // of these
 	tiers     []uint8       // their memory
@@ -123,6 +140,8 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	w.names, w.numbering = m.names, m.numbering
 	s := &w.snapshot
 	clear(w.queue) // they would keep ended jobs alive
+	clear(w.running)
+	w.running = w.running[:0]
 	clear(s.Pending)
 	clear(s.Running)
 	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Tiers: m.tiers(w), Recent: append(s.Recent[:0], c.demand.Recent()...),
@@ -133,7 +152,9 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	}
 	for _, job := range c.running {
 		if len(job.held) > 0 { // its nodes may all be gone
-			s.Running = append(s.Running, Running{ID: job.id, End: job.end, Segs: job.held, Uses: job.uses, Charges: job.counts})
+			s.Running = append(s.Running, Running{ID: job.id, End: job.end, Segs: job.held, Uses: job.uses, Charges: job.counts,
+				Price: job.price, Class: job.class})
+			w.running = append(w.running, job)
 		}
 	}
 	if len(w.names) == 0 {
@@ -170,8 +191,12 @@ func (c *Cluster) apply(w *scratch, at time.Time) (*Cycle, error) {
 			return nil, err
 		}
 	}
+	waits := c.stop(w, cycle)
 	for i, job := range w.queue {
 		d := decided[i]
+		if d != nil && d.Start && waits[i] {
+			d = &Decision{Reason: reasonStops}
+		}
 		if d != nil && d.Start {
 			c.start(w, job, d, cycle)
 		} else if c.jobs[job.id] == job {
@@ -203,7 +228,8 @@ func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) 
 	c.running = append(c.running, job)
 	cycle.Starts = append(cycle.Starts, Start{Job: job.id, Alternative: d.Alternative,
 		Nodes: shares(c.machine.names, held), Takes: c.machine.takes(d.Uses),
-		Counts: c.quotas.counts(counts), End: c.timeOf(job.end)})
+		Counts: c.quotas.counts(counts), End: c.timeOf(job.end),
+		Price: job.price, Class: job.class})
 }
 
 // stillHolds is the decision's allocation on the nodes of now, in memory of its own, if it can be

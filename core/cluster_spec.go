@@ -26,9 +26,12 @@ func newClusterJob(spec *JobSpec) (*clusterJob, error) {
 	if f := spec.checkCounts(); f != nil {
 		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
 	}
+	if f := priceFault(spec.Price, spec.Class); f != nil {
+		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
+	}
 	job := &Job{ID: spec.ID, Request: openEnds(spec.Request),
-		Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit)}
-	c := &clusterJob{id: spec.ID, job: job,
+		Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit), Preempts: spec.Preempts}
+	c := &clusterJob{id: spec.ID, job: job, price: spec.Price, class: spec.Class,
 		on: [][]string{slices.Clone(spec.On)}, prefer: slices.Clone(spec.Prefer)}
 	for _, w := range spec.Alternatives {
 		job.Alternatives = append(job.Alternatives, openEnds(w.Request))

@@ -113,7 +113,8 @@ func (w *scratch) usesOf(uses nodeset.Uses) format.Uses {
 func (w *scratch) heldBy(r *Running) (out format.Running, err error) {
 	var names []string
 	out = format.Running{ID: r.ID, End: min(max(r.End-w.snapshot.Now, 0), NoTimeLimit),
-		Uses: w.usesOf(r.Uses), Charges: w.chargesOf(r.Charges)}
+		Uses: w.usesOf(r.Uses), Charges: w.chargesOf(r.Charges),
+		Price: r.Price, Class: r.Class}
 	for _, s := range shares(w.names, r.Segs) {
 		names = append(names, s.Node)
 		out.Cores, out.GPUs = append(out.Cores, s.Cores), append(out.GPUs, s.GPUs)
@@ -126,6 +127,11 @@ func (w *scratch) waitingJob(job *Job) (out format.Job, err error) {
 	limit := job.TimeLimit
 	out = format.Job{ID: job.ID, Priority: job.Priority, TimeLimit: &limit,
 		Waited: w.snapshot.Now - job.Since}
+	for class := range MaxClass + 1 {
+		if job.Preempts>>class&1 == 1 {
+			out.Preempts = append(out.Preempts, class)
+		}
+	}
 	if out.Request, err = w.request(&job.Request); err != nil {
 		return out, err
 	}

@@ -37,6 +37,9 @@
 // [Cluster.SetResources] and JobSpec.Takes. [Cluster.SetTier] says which nodes are used first.
 // [Cluster.SetQuota] and JobSpec.Counts bound what jobs take together, wherever they run.
 //
+// A running job with a JobSpec.Price may be stopped for others: stop those of Cycle.Preempted, and
+// say Ended of them. Who waits for that starts in a later cycle.
+//
 // A job in Dropped needs nothing: the next cycle has it, unless it was cancelled.
 // [Cluster.WriteWindow] hands the state to "aucsched explain" and "aucsched plan".
 //
@@ -54,6 +57,7 @@
 //		if err := policy.Decide(ctx, snapshot, core.Limits{}, &plan); err != nil {
 //			return err
 //		}
+//		// with a Running.Price: stop those of plan.Preempted first, and decide again
 //		starts, err := plan.Apply(table)
 //		if err != nil {
 //			return err
@@ -81,8 +85,8 @@
 // A [Determiner] may choose the winners in another way than by the model.
 //
 // To read how, go from Auction.Decide (auction.go) down its stages, each a struct with its own
-// file: clock, window, reservations (with planner), bidding, model, winners (with determiner),
-// awards (with leftovers). A stage looks at earlier ones only.
+// file: clock, window, preemption, reservations (with planner), bidding, model, winners (with
+// determiner), awards (with leftovers). A stage looks at earlier ones only.
 //
 // # Promises
 //

@@ -3,6 +3,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -12,10 +14,22 @@ import (
 // for one of the first, at no loss.
 type duplicates struct {
 	count map[waysKey]int64
-	lists map[listKey]int
-	cores int64 // free
-	gpus  int64
+	lists map[listKey]int32
+	room  room  // free
 	spare int64 // jobs to keep beyond those that could start, for reservations
+
+	// of jobs that may preempt others
+	classes uint64   // of those that run
+	freed   room     // free without these
+	masks   []uint64 // of classes
+}
+
+// room is how many cores and GPUs there are.
+type room struct{ cores, gpus int64 }
+
+func roomOf(t *nodeset.Table) (r room) {
+	r.cores, r.gpus = t.SumFree()
+	return r
 }
 
 // equalKey is a request with a time limit.
@@ -24,28 +38,48 @@ type equalKey struct {
 	limit int64
 }
 
-// waysKey tells jobs apart: their requests, limits, lists of alternatives, by number, and preferred
-// nodes.
+// waysKey tells jobs apart: their requests, limits, lists of alternatives and whom they may
+// preempt, by number, and preferred nodes.
 type waysKey struct {
 	equalKey
-	list   int
-	prefer *nodeset.Mask
+	list, mask int32
+	prefer     *nodeset.Mask
 }
 
 // listKey is a list of alternatives: one more than in the list of that number, 0 being empty.
 type listKey struct {
-	before int
+	before int32
 	spec   bids.Spec
 }
 
 func (e *duplicates) reset(t *nodeset.Table, reservations int) {
 	if e.count == nil {
-		e.count, e.lists = make(map[waysKey]int64), make(map[listKey]int)
+		e.count, e.lists = make(map[waysKey]int64), make(map[listKey]int32)
 	}
 	clear(e.count)
 	clear(e.lists)
-	e.cores, e.gpus = t.SumFree()
+	e.room = roomOf(t)
 	e.spare = int64(reservations)
+	e.classes, e.masks = 0, e.masks[:0]
+}
+
+// preempts has jobs that may preempt one of the classes find room on t, what is free without these.
+func (e *duplicates) preempts(classes uint64, t *nodeset.Table) {
+	e.classes, e.freed = classes, roomOf(t)
+}
+
+// mask is the number of the classes that a job may preempt: 0 for none.
+func (e *duplicates) mask(job *Job) int32 {
+	classes := job.Preempts & e.classes
+	if classes == 0 {
+		return 0
+	}
+	n := slices.Index(e.masks, classes)
+	if n < 0 {
+		n = len(e.masks)
+		e.masks = append(e.masks, classes)
+	}
+	return int32(n + 1)
 }
 
 // enough counts one more job, the one that was read last, and reports whether those before it
@@ -67,7 +101,7 @@ func (e *duplicates) enough(n *normal, job *Job) (verdict, bool) {
 func (e *duplicates) before(n *normal, job *Job) int64 { return e.count[e.keyOf(n, job)] }
 
 func (e *duplicates) keyOf(n *normal, job *Job) waysKey {
-	k := waysKey{equalKey: equalKey{n.specs[0], job.TimeLimit}, list: e.list(n.specs[1:])}
+	k := waysKey{equalKey: equalKey{n.specs[0], job.TimeLimit}, list: e.list(n.specs[1:]), mask: e.mask(job)}
 	if len(job.Prefer) > 0 {
 		k.prefer = n.masks.Of(&job.Prefer)
 	}
@@ -75,12 +109,12 @@ func (e *duplicates) keyOf(n *normal, job *Job) waysKey {
 }
 
 // list is the number of a list of alternatives.
-func (e *duplicates) list(alternatives []bids.Spec) (number int) {
+func (e *duplicates) list(alternatives []bids.Spec) (number int32) {
 	for _, spec := range alternatives {
 		k := listKey{number, spec}
 		n, ok := e.lists[k]
 		if !ok {
-			n = len(e.lists) + 1
+			n = int32(len(e.lists) + 1)
 			e.lists[k] = n
 		}
 		number = n
@@ -90,8 +124,12 @@ func (e *duplicates) list(alternatives []bids.Spec) (number int) {
 
 // mostOf bounds how many jobs like this could start on what is free, each in any of its ways.
 func (e *duplicates) mostOf(job *Job) int64 {
+	free := e.room
+	if job.Preempts&e.classes != 0 {
+		free = e.freed
+	}
 	if len(job.Alternatives) == 0 {
-		return e.most(&job.Request)
+		return free.most(&job.Request)
 	}
 	cores, gpus := job.Request.LeastCores(), leastGPUs(&job.Request)
 	for k := range job.Alternatives {
@@ -100,9 +138,9 @@ func (e *duplicates) mostOf(job *Job) int64 {
 			cores, gpus = min(cores, c), min(gpus, leastGPUs(r))
 		}
 	}
-	most := e.cores / max(cores, 1)
+	most := free.cores / max(cores, 1)
 	if gpus > 0 {
-		most = min(most, e.gpus/gpus)
+		most = min(most, free.gpus/gpus)
 	}
 	return most
 }
@@ -111,10 +149,10 @@ func (e *duplicates) mostOf(job *Job) int64 {
 func leastGPUs(r *bids.Request) int64 { return int64(max(r.MinNodes, 1)) * int64(r.MinGPUs) }
 
 // most bounds how many jobs with this request could start on what is free.
-func (e *duplicates) most(r *bids.Request) int64 {
-	most := e.cores / r.LeastCores()
+func (free room) most(r *bids.Request) int64 {
+	most := free.cores / r.LeastCores()
 	if g := leastGPUs(r); g > 0 {
-		most = min(most, e.gpus/g)
+		most = min(most, free.gpus/g)
 	}
 	return most
 }

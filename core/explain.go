@@ -20,6 +20,7 @@ type Explainer struct {
 	policy  Policy
 	auction *Auction // the policy, if it is one
 	s       *Snapshot
+	after   *Snapshot // s when those are gone whom the plan preempts
 	limits  Limits
 	clock   func() time.Time
 	each    time.Duration // what a decision may take; 0: as long as it needs
@@ -74,6 +75,8 @@ type Explanation struct {
 	// can be left out. If the job starts, Rivals are the jobs that wait and have it in
 	// their way, alone or among others.
 	Rivals []Rival
+	// Stops are the running jobs that have to be preempted before the job starts.
+	Stops []Rival
 	// Foreseen says that the job will have room if nothing else starts before, and Expected at
 	// which second, from the time limits of what runs and starts now and the places reserved.
 	// Kept says that the policy keeps that place for it.
@@ -112,8 +115,11 @@ type Rival struct {
 	// would take of the other's nodes is on these. Uses is what goes with it of further resources.
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
-	// Worth is as in Explanation; 0 for jobs that run.
-	Worth float64
+	// Worth is as in Explanation; of a job that runs what is lost if it is stopped, 0 if the
+	// job that is explained may not preempt it: Preemptable says whether it may. Preempted says
+	// that somebody does now.
+	Worth                  float64
+	Preemptable, Preempted bool
 	// At is the second by which it ends (Holds, Wins) or from which its place is
 	// reserved (Keeps).
 	At int64
@@ -142,6 +148,9 @@ func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock fu
 		return nil, err
 	}
 	if err := e.space.reset(s); err != nil {
+		return nil, err
+	}
+	if err := e.stopPreempted(); err != nil {
 		return nil, err
 	}
 	e.byJob = slices.Repeat([]int{-1}, len(s.Pending))
@@ -181,10 +190,12 @@ func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Ex
 	}
 	if x.Decision.Start {
 		e.against(x)
+		e.stops(x)
 		return x, nil
 	}
 	about := e.about(x, asked)
 	about.blame()
+	e.markPreemptable(x.Rivals, asked)
 	if x.Why != Never {
 		about.expect()
 	}

@@ -190,7 +190,7 @@ func (e *inquiry) blameWindow() {
 // their order.
 func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 	p := &e.space
-	must(p.reset(e.s))
+	must(p.reset(e.after))
 	ways := e.variantsOf(e.job)
 	var guilty []Rival
 	for _, r := range suspects {
@@ -265,7 +265,7 @@ func (e *inquiry) expect() {
 		return
 	}
 	p := &e.space
-	must(p.reset(e.s))
+	must(p.reset(e.after))
 	for _, i := range e.started {
 		d := e.decisionOf(i)
 		end := e.s.Now + e.s.Pending[i].TimeLimit

@@ -26,11 +26,11 @@ type leftovers struct {
 // a few jobs that find no place would keep those behind them from starting for ever.
 const maxGrace = 64
 
-// reset begins with all that is free.
-func (f *leftovers) reset(in *stages, c *clock) {
+// reset begins with all that the winners and those behind them may take.
+func (f *leftovers) reset(in *stages, space *bids.Space, c *clock) {
 	f.in, f.clock = in, c
-	f.rest.Reset(in.reservations.space.Now, in.reservations.space.Left)
-	f.rest.Limit(&in.reservations.space.Quotas)
+	f.rest.Reset(space.Now, space.Left)
+	f.rest.Limit(&space.Quotas)
 	f.grace, f.over = maxGrace, false
 	if len(in.reservations.planner.reserved) > 0 { // the walk over the queue has decided on a job
 		f.grace = 0

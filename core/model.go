@@ -18,8 +18,8 @@ type model struct {
 
 // make builds the program of a window's bids. It speaks in the objective's unit, whatever the
 // window's worths are divided by.
-func (m *model) make(space *bids.Space, w *window, book *bids.Book, required []bool) error {
-	if err := m.build.Build(space, w.variants, book, required, &m.Model); err != nil {
+func (m *model) make(space *bids.Space, variants []bids.Variant, w *window, book *bids.Book, required []bool) error {
+	if err := m.build.Build(space, variants, book, required, &m.Model); err != nil {
 		return err
 	}
 	if m.required = required; len(m.Required) == 0 {
@@ -31,6 +31,15 @@ func (m *model) make(space *bids.Space, w *window, book *bids.Book, required []b
 	}
 	m.Scale = math.Ldexp(m.Scale, up-w.shift)
 	return nil
+}
+
+// makeWith is make with running jobs among the bidders.
+func (m *model) makeWith(x *preemption, w *window, book *bids.Book, required []bool) error {
+	m.build.Views = x.modelViews(m.build.Views[:0])
+	err := m.make(&x.spaces[0], x.variants, w, book, required)
+	clear(m.build.Views) // the next cycle has its own
+	m.build.Views = m.build.Views[:0]
+	return err
 }
 
 // boundAll is an upper bound on the worth of any allocations of the window's jobs, in the

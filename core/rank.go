@@ -30,6 +30,11 @@ const (
 // share is the part of all cores that a job asks for plus that of all GPUs, in units of
 // 2^-shareBits: at most 2^(shareBits+1).
 func (m totals) share(job *Job) uint64 {
+	return m.shareOf(uint64(job.Request.LeastCores()), uint64(leastGPUs(&job.Request)))
+}
+
+// shareOf is share of so many cores and GPUs.
+func (m totals) shareOf(cores, gpus uint64) uint64 {
 	part := func(of, all uint64) uint64 {
 		if of >= all {
 			return 1 << shareBits
@@ -37,16 +42,19 @@ func (m totals) share(job *Job) uint64 {
 		q, _ := bits.Div64(of>>(64-shareBits), of<<shareBits, all)
 		return q
 	}
-	s := part(uint64(job.Request.LeastCores()), max(m.cores, 1))
-	if g := leastGPUs(&job.Request); g > 0 {
-		s += part(uint64(g), max(m.gpus, 1))
+	s := part(cores, max(m.cores, 1))
+	if gpus > 0 {
+		s += part(gpus, max(m.gpus, 1))
 	}
 	return s
 }
 
 // rate is the job's share over its time limit, in units of 2^-rateBits a second; at least 1.
-func (m totals) rate(job *Job) uint64 {
-	return max(m.share(job)<<(rateBits-shareBits)/uint64(max(job.TimeLimit, 1)), 1)
+func (m totals) rate(job *Job) uint64 { return rateOf(m.share(job), job.TimeLimit) }
+
+// rateOf is rate of a share, for so many seconds.
+func rateOf(share uint64, limit int64) uint64 {
+	return max(share<<(rateBits-shareBits)/uint64(max(limit, 1)), 1)
 }
 
 // inRankOrder brings the jobs of the window into the order in which they get places: queue order,

@@ -42,6 +42,9 @@ type Job struct {
 	// another selection would give it. It stays the caller's. One that is not free, or not
 	// what the job asks for, is not bid.
 	Offer []nodeset.Segment
+	// Preempts are the classes of running jobs that may be stopped to make room for the job: bit c
+	// stands for Running.Class c. Only Auction looks at it.
+	Preempts uint64
 }
 
 // Running is one job that holds nodes.
@@ -55,6 +58,14 @@ type Running struct {
 	// Charges are what the job counts against quotas until it ends: what is left of them does not
 	// have it. Without them nothing is expected to come back.
 	Charges []bids.Charge
+	// Price, if not 0, lets jobs that preempt the Class have this one stopped, all of it, where
+	// their starts are worth more: it is what is lost then, in units of priority, 1 to
+	// MaxPriority. It counts as the priority of a job that asks for what this one holds, with what
+	// is left until End as its limit. Of a job that is being stopped it may be 1.
+	Price int64
+	// Class is 0 to MaxClass. By Slurm's preempt/partition_prio it is the tier of the job's
+	// partition, and a job preempts all lower ones; by preempt/qos it stands for the QOS.
+	Class int
 }
 
 // Snapshot is the state that one cycle decides on. Policies read it and never
@@ -148,14 +159,30 @@ type Plan struct {
 	// Decisions has an element for each job that the cycle looked at, in queue
 	// order. Jobs beyond the window have none.
 	Decisions []Decision
-	// Objective is the worth of the jobs that start, and Bound an upper bound on
-	// what any choice among the same bids could be worth; 0 for policies
+	// Preempted are the running jobs that have to be stopped first. The other starts of the plan
+	// need not wait for them.
+	Preempted []Preemption
+	// Objective is the worth of the jobs that start less that of those that are preempted, and
+	// Bound an upper bound on what any choice among the same bids could be worth; 0 for policies
 	// without an objective.
 	Objective, Bound float64
 	// Stats says what the cycle did.
 	Stats Stats
 
-	segs []nodeset.Segment // the decisions' memory
+	segs  []nodeset.Segment // the decisions' memory
+	waits []int             // that of Preempted
+}
+
+// Preemption is a running job that has to be stopped, on all of its nodes. The caller stops it, and
+// starts the jobs that wait for it when it has ended and given back all that it holds; or it
+// decides anew then. Until that moment their places are not free, and nothing else may be started
+// on what of them is.
+type Preemption struct {
+	// Running is its index in Snapshot.Running.
+	Running int
+	// For are the jobs that wait for it, ascending by index in Snapshot.Pending: all that start
+	// on a node of its and may preempt it, one at least. It belongs to the Plan.
+	For []int
 }
 
 // Stats are the figures of one cycle.
@@ -197,6 +224,8 @@ const (
 	NoTimeLimit = 100 * 365 * 24 * 3600
 	// MaxTiers is how many tiers of nodes are told apart in a cycle.
 	MaxTiers = 8
+	// MaxClass is the greatest Running.Class.
+	MaxClass = 63
 	// MaxAlternatives is how many alternatives a job may have.
 	MaxAlternatives = 8
 )

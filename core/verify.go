@@ -18,7 +18,8 @@ var ErrInvalidPlan = errors.New("the plan is not valid")
 // plan starts and what it is allowed to. It returns an error that names the first
 // job or node at fault: a node with more taken than free, down, or not
 // eligible, or a request that is not met exactly: that of the alternative which the
-// decision names. It is ErrInvalidPlan too. Verify shares nothing with the
+// decision names; a running job that is preempted needlessly, or for one who may not. It is
+// ErrInvalidPlan too. Verify shares nothing with the
 // policies, is slow, and meant to be obviously right.
 func Verify(s *Snapshot, p *Plan) error {
 	if s == nil || p == nil || s.Nodes == nil {
@@ -77,7 +78,17 @@ func verify(s *Snapshot, p *Plan) error {
 			}
 		}
 	}
+	freed, err := verifyPreempted(s, p)
+	if err == nil {
+		err = verifyRooms(s, p, freed)
+	}
+	if err != nil {
+		return err
+	}
 	for n := range usedCores {
+		if freed[n] != nil {
+			continue // which verifyRooms has looked at
+		}
 		free := s.Nodes.Free(n)
 		if usedCores[n] > int(free.Cores) || usedGPUs[n] > int(free.GPUs) {
 			return fmt.Errorf("node %d: %d cores and %d GPUs taken, %d and %d free", n, usedCores[n], usedGPUs[n], free.Cores, free.GPUs)
@@ -88,7 +99,7 @@ func verify(s *Snapshot, p *Plan) error {
 			return fmt.Errorf("quota %s: %.0f are counted, %d are left", q.Name, counted[i], q.Left)
 		}
 	}
-	return verifyMore(s.Nodes, usedMore)
+	return verifyMore(s.Nodes, usedMore, freed)
 }
 
 // verifyCharges adds what an allocation counts against quotas. The sums are exact up to 2^53, far
@@ -108,13 +119,13 @@ func verifyCharges(counted []float64, charges []bids.Charge, segs []nodeset.Segm
 }
 
 // verifyMore reports a node that gives more of a further resource than it has free.
-func verifyMore(t *nodeset.Table, used map[[2]int]int64) error {
+func verifyMore(t *nodeset.Table, used map[[2]int]int64, freed map[int][]holding) error {
 	for at, amount := range used {
 		n, r := at[0], at[1]
 		if r < 0 || r >= t.Resources() {
 			return fmt.Errorf("node %d gives of resource %d, of %d", n, r, t.Resources())
 		}
-		if free := t.FreeOf(r)[n]; amount > free {
+		if free := t.FreeOf(r)[n]; amount > free && freed[n] == nil {
 			return fmt.Errorf("node %d: %d %s taken, %d free", n, amount, t.ResourceName(r), free)
 		}
 	}

@@ -35,7 +35,6 @@ type window struct {
 // a large machine the first time; jobs for which there is none are behind the window. It has the
 // first job at least, if not as many as Window before it can never run.
 func (w *window) open(s *Snapshot, c *clock, p *Plan) {
-	w.reset(s)
 	looked := 0
 	for i, job := range s.Pending {
 		if looked == w.opts.Window || ((looked > 0 || i >= w.opts.Window) && c.past(eighth)) {
@@ -101,6 +100,7 @@ func (w *window) equals(q *quotas, job *Job, d *Decision) bool {
 	return true
 }
 
+// reset begins a cycle.
 func (w *window) reset(s *Snapshot) {
 	w.index, w.jobs = w.index[:0], w.jobs[:0]
 	w.variants, w.ways, w.variantStart = w.variants[:0], w.ways[:0], append(w.variantStart[:0], 0)

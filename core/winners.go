@@ -17,6 +17,7 @@ type winners struct {
 	in       ipmodel.Window // what it chooses from
 	result   ipmodel.Result
 	start    []int32 // bids that are known to be feasible together
+	with     []int32 // the same with running jobs
 	rest     fit.Residual
 	unproven bool // the deadline struck before the optimum was known
 }
@@ -26,9 +27,15 @@ type winners struct {
 const workPerEntry = 8000
 
 // find finds the winners.
-func (x *winners) find(ctx context.Context, l Limits, w *window, r *reservations, book *bids.Book, m *model) error {
+func (x *winners) find(ctx context.Context, l Limits, in *stages) error {
+	w, r, book, m := &in.window, &in.reservations, &in.bidding.book, &in.model
+	start := x.bestStart(w, r, book)
+	if in.preemption.on {
+		x.with = in.preemption.start(x.with[:0], start, book)
+		start = x.with
+	}
 	o := ipmodel.Options{
-		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: x.bestStart(w, r, book),
+		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: start,
 		Work: min(x.opts.Work, workPerEntry*int64(len(m.Row)+m.Columns())),
 	}
 	x.in = ipmodel.Window{Space: &r.space, Variants: w.variants, Book: book, Fixed: &m.Model}

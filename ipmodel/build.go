@@ -20,6 +20,9 @@ type Builder struct {
 	// it the model has the paper's |J| + 2|N| rows, and two more a node for each
 	// reservation.
 	Merge bool
+	// Views, if there are any, bind some of the variants besides the space itself. Build looks at
+	// them.
+	Views []View
 
 	alpha float64
 	scale int64
@@ -66,6 +69,7 @@ func (b *Builder) Build(space *bids.Space, variants []bids.Variant, book *bids.B
 		return err
 	}
 	b.setRows(space, m)
+	b.setViewRows(space, m)
 	b.setColumns(space, variants, book, m)
 	return nil
 }
@@ -258,6 +262,7 @@ func (b *Builder) setColumns(space *bids.Space, variants []bids.Variant, book *b
 				b.addQuotaEntries(space, variants, book, m, i, k)
 			}
 		}
+		b.addViewEntries(variants, book, m, i)
 		m.ColStart = append(m.ColStart, int32(len(m.Row)))
 	}
 }

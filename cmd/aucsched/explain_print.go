@@ -66,6 +66,10 @@ func printStart(t io.Writer, d *window.Decision) {
 	}
 	fmt.Fprintf(t, "%s starts on %s: %s%s%s\n", cli.Plain(d.Job), d.Nodes, plural(int64(cores), "core"), gpus, ofAlternative(d.Alternative))
 	fmt.Fprintf(t, "  by a bid of class %s, worth %.10g\n", d.BidClass, d.Explanation.Worth)
+	if len(d.Explanation.Stops) > 0 {
+		fmt.Fprintln(t, "  when these have been stopped")
+		printRivals(t, d.Explanation.Stops)
+	}
 	if len(d.Explanation.WantedBy) > 0 {
 		fmt.Fprintln(t, "  in the way, alone or with others, of")
 		printRivals(t, d.Explanation.WantedBy)
@@ -168,13 +172,24 @@ func printRivals(t io.Writer, rivals []window.Rival) {
 func roleOf(r *window.Rival) string {
 	switch r.Role {
 	case "running":
-		return fmt.Sprintf("runs, ends in %d s", *r.At)
+		return fmt.Sprintf("runs, ends in %d s%s", *r.At, preemptable(r))
 	case "starting":
 		return fmt.Sprintf("starts, worth %.10g", r.Worth)
 	case "reserved":
 		return fmt.Sprintf("reserved from %d s on, worth %.10g", *r.At, r.Worth)
 	}
 	return fmt.Sprintf("waits, worth %.10g", r.Worth)
+}
+
+// preemptable says of a job that runs whether it may be preempted, where any may.
+func preemptable(r *window.Rival) string {
+	switch {
+	case r.Preemptable == nil:
+		return ""
+	case !*r.Preemptable:
+		return ", and may not be preempted for it"
+	}
+	return fmt.Sprintf(", and may be preempted for it, worth %.10g", r.Worth)
 }
 
 func printSuggestions(t io.Writer, x *window.Explanation) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -170,6 +171,9 @@ func printOutcome(out io.Writer, o *window.Outcome) error {
 	}
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	for _, x := range o.Preempted {
+		fmt.Fprintf(out, "first stop %s, for %s\n", cli.Plain(x.Job), cli.Plain(strings.Join(x.For, ", ")))
 	}
 	fmt.Fprintf(out, "%d of %d jobs start; %s in %.1f ms\n", o.Started, len(o.Decisions), o.Policy, o.CycleMS)
 	for i := range o.Decisions {

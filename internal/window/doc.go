@@ -66,6 +66,14 @@
 //	              {"name": "root", "switches": "s[1-2]"}],
 //	 "jobs": [{"id": "J7", "priority": 4, "nodes": 16, "tasks_per_node": 8, "switches": 1}]}
 //
+// A running job may be stopped to make room if it has a "price": what is lost then, in units of
+// priority, 1 to 2^40. "preempts" lists the classes of running jobs, 0 to 63, that may be stopped
+// for a job; "class" is that of a running job, 0 if it is absent. "preempted" of a plan are the
+// jobs to be stopped first, with those that wait for that:
+//
+//	{"id": "R2", "nodes": "n[1-4]", "cores_per_node": 8, "end_s": 500, "price": 10, "class": 1}
+//	{"id": "J8", "priority": 1000, "cores": 32, "preempts": [0, 1]}
+//
 // A job may have alternatives, at most 8 further requests, each complete by itself, of which
 // the first is liked best:
 //

@@ -124,6 +124,12 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 	}
 	// the window's time is 0
 	job := &core.Job{ID: j.ID, Request: r, Priority: j.Priority, TimeLimit: limit, Since: -j.Waited}
+	for _, class := range j.Preempts {
+		if class < 0 || class > core.MaxClass {
+			return p.fail("%s: preempts: %d is not in 0-%d", what, class, core.MaxClass)
+		}
+		job.Preempts |= 1 << class
+	}
 	p.namedNodes(what, &j, job)
 	p.deferUses(what, j.Uses, func() *bids.Request { return &job.Request })
 	p.deferCharges(what, j.Charges, func() *bids.Request { return &job.Request })
@@ -152,6 +158,12 @@ func (p *parser) runningJob(i int, raw json.RawMessage) error {
 	if j.End < 0 || j.End > core.NoTimeLimit {
 		return p.fail("%s: end_s: %d is not in 0-%d", what, j.End, int64(core.NoTimeLimit))
 	}
+	if j.Price < 0 || j.Price > core.MaxPriority {
+		return p.fail("%s: price: %d is not in 0-%d", what, j.Price, int64(core.MaxPriority))
+	}
+	if j.Class < 0 || j.Class > core.MaxClass {
+		return p.fail("%s: class: %d is not in 0-%d", what, j.Class, core.MaxClass)
+	}
 	nodes, err := p.find(j.Nodes)
 	if err != nil {
 		return p.fail("%s: nodes: %v", what, err)
@@ -178,7 +190,8 @@ func (p *parser) runningJob(i int, raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	p.running = append(p.running, core.Running{ID: j.ID, End: j.End, Segs: inOrder(segs), Uses: uses, Charges: charges})
+	p.running = append(p.running, core.Running{ID: j.ID, End: j.End, Segs: inOrder(segs), Uses: uses, Charges: charges,
+		Price: j.Price, Class: j.Class})
 	if err := p.checkHeld(what, segs); err != nil {
 		return err
 	}

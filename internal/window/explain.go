@@ -4,6 +4,7 @@ package window
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/hostlist"
@@ -28,6 +29,8 @@ type Explanation struct {
 	BlockedBy []Rival `json:"blocked_by,omitempty"`
 	// WantedBy are jobs that wait for what this one took.
 	WantedBy []Rival `json:"wanted_by,omitempty"`
+	// Stops are the running jobs that have to be stopped before it starts.
+	Stops []Rival `json:"stops,omitempty"`
 	// RoomIn is when the job has room if nothing else starts before; RoomKept says
 	// that the policy keeps that place for it.
 	RoomIn      *int64       `json:"room_in_s,omitempty"`
@@ -83,6 +86,10 @@ type Rival struct {
 
 	Worth float64 `json:"worth,omitempty"`
 	At    *int64  `json:"at_s,omitempty"`
+	// Preemptable, of a running job, is whether it may be preempted for this one; absent where no
+	// job of the window may be. Preempted: it is, now.
+	Preemptable *bool `json:"preemptable,omitempty"`
+	Preempted   bool  `json:"preempted,omitempty"`
 }
 
 // Suggestion is a change with which the job would have started now, and where.
@@ -125,7 +132,8 @@ func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 	}
 	if x.Decision.Start {
 		e.WantedBy = rivals
-		return e, nil
+		e.Stops, err = w.rivals(x.Stops)
+		return e, err
 	}
 	e.Why, e.BlockedBy = x.Why.String(), rivals
 	if e.Place, err = w.nodes(x.Place); err != nil {
@@ -154,7 +162,10 @@ func (w *Window) rivals(from []core.Rival) ([]Rival, error) {
 		to := Rival{Role: r.Role.String(), Nodes: nodes, Cores: nodeset.Cores(r.Segs), GPUs: nodeset.GPUs(r.Segs),
 			Resources: w.amounts(r.Uses, r.Segs), Worth: r.Worth}
 		if r.Role == core.Holds {
-			to.Job = w.Snapshot.Running[r.Job].ID
+			to.Job, to.Preempted = w.Snapshot.Running[r.Job].ID, r.Preempted
+			if slices.ContainsFunc(w.Snapshot.Running, func(r core.Running) bool { return r.Price > 0 }) {
+				to.Preemptable = &r.Preemptable
+			}
 		} else {
 			to.Job = w.Snapshot.Pending[r.Job].ID
 		}

@@ -71,6 +71,8 @@ func (p *parser) decode(what string, m member, from int64, into any) error {
 		want = "true or false"
 	case reflect.String:
 		want = "a text in quotes"
+	case reflect.Slice:
+		want = "a list"
 	}
 	return p.fail("%s: %s: %s is not %s", what, m.key, typ.Value, want)
 }

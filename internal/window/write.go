@@ -23,6 +23,14 @@ type Outcome struct {
 	Bids      int        `json:"bids,omitempty"`
 	Classes   int        `json:"bid_classes,omitempty"`
 	Rows      int        `json:"rows,omitempty"`
+	// Preempted are the running jobs that have to be stopped first.
+	Preempted []Preemption `json:"preempted,omitempty"`
+}
+
+// Preemption is a running job that has to be stopped, and the jobs that start when it is gone.
+type Preemption struct {
+	Job string   `json:"job"`
+	For []string `json:"for"`
 }
 
 // Decision is what a cycle says of one job. CoresPerNode has an element a node, in
@@ -52,6 +60,13 @@ func NewOutcome(policy string, w *Window, p *core.Plan) (*Outcome, error) {
 	o := &Outcome{Policy: policy, Decisions: []Decision{}, Objective: p.Objective, Bound: p.Bound, Status: p.Stats.Status,
 		CycleMS: float64(p.Stats.Elapsed) / float64(time.Millisecond), Bids: p.Stats.Bids,
 		Classes: p.Stats.BidClasses, Rows: p.Stats.Rows}
+	for _, x := range p.Preempted {
+		stop := Preemption{Job: w.Snapshot.Running[x.Running].ID}
+		for _, j := range x.For {
+			stop.For = append(stop.For, w.Snapshot.Pending[j].ID)
+		}
+		o.Preempted = append(o.Preempted, stop)
+	}
 	known := make(map[int]*core.Decision, len(p.Decisions))
 	for i := range p.Decisions {
 		known[p.Decisions[i].Job] = &p.Decisions[i]

@@ -61,6 +61,8 @@ type Job struct {
 	Prefer string `json:"prefer,omitempty"`
 	// Alternatives is a list of requests.
 	Alternatives json.RawMessage `json:"alternatives,omitempty"`
+	// Preempts are the classes of running jobs that may be stopped for the job.
+	Preempts []int `json:"preempts,omitempty"`
 }
 
 // Request is one way to meet a job.
@@ -92,6 +94,9 @@ type Running struct {
 	Uses  Uses    `json:"uses,omitempty"`
 	// Charges is what is counted against quotas.
 	Charges Charges `json:"charges,omitempty"`
+	// Price is what is lost if the job is stopped; 0: it may not be. Class says for whom it may.
+	Price int64 `json:"price,omitempty"`
+	Class int   `json:"class,omitempty"`
 }
 
 // Range is N or MIN-MAX, as a JSON number or string; the zero value is absent.

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package ipmodel
+
+import (
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// View is a part of a space, which those variants share that see no more of it: nodes have no more
+// free than in the space, now and at each of its reservations.
+type View struct {
+	// Space has as many reservations as the space of which it is a view. Its Quotas do not count.
+	Space *bids.Space
+	// Binds says, by variant, whether what it bids is taken from the view as well.
+	Binds []bool
+}
+
+// setViewRows adds rows as setRows does, for each view: where it leaves less than the space. What
+// holds elsewhere follows from the space's rows, for they have all that the view's have.
+func (b *Builder) setViewRows(space *bids.Space, m *Model) {
+	for v := range b.Views {
+		for k := range len(space.Left) + 1 {
+			all, seen := tables(space, k), tables(b.Views[v].Space, k)
+			for _, c := range b.cells {
+				least := leastOf(seen.FreeCores()[c.first : c.last+1])
+				b.addRow(m, least, least < leastOf(all.FreeCores()[c.first:c.last+1]))
+			}
+			for _, c := range b.cells {
+				least := leastOf(seen.FreeGPUs()[c.first : c.last+1])
+				b.addRow(m, least, least < leastOf(all.FreeGPUs()[c.first:c.last+1]))
+			}
+			for i, most := range b.most {
+				b.addMoreRow(m, all, seen, i, most)
+			}
+			for range b.charged {
+				b.addRow(m, 0, false)
+			}
+		}
+	}
+}
+
+// addMoreRow adds the row of a further resource and cell, the i-th of b.most, where bids could take
+// more of it than the view has.
+func (b *Builder) addMoreRow(m *Model, all, seen *nodeset.Table, i int, most int64) {
+	if most == 0 {
+		b.addRow(m, 0, false)
+		return
+	}
+	r, c := i/len(b.cells), &b.cells[i%len(b.cells)]
+	least := slices.Min(seen.FreeOf(r)[c.first : c.last+1])
+	b.addRow(m, least, most > least && least < slices.Min(all.FreeOf(r)[c.first:c.last+1]))
+}
+
+// addViewEntries adds what bid i takes of the views that bind it.
+func (b *Builder) addViewEntries(variants []bids.Variant, book *bids.Book, m *Model, i int) {
+	job, segs := book.Bids[i].Job, book.Allocation(i)
+	for v := range b.Views {
+		view := &b.Views[v]
+		if !view.Binds[job] {
+			continue
+		}
+		for k := range variants[job].Crosses + 1 {
+			at := (v+1)*(len(view.Space.Left)+1) + k
+			for gpu := range 2 {
+				b.addEntries(m, segs, at, gpu)
+			}
+			if len(b.most) == 0 {
+				continue
+			}
+			rows := b.used[at*b.kinds()+2*len(b.cells):]
+			b.eachUse(variants, book, i, func(at int, amount int64) {
+				if r := rows[at]; r >= 0 {
+					m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(amount))
+				}
+			})
+		}
+	}
+}
