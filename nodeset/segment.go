@@ -10,6 +10,9 @@ type Segment struct {
 	First, Last int32
 	Cores       uint16 // a node
 	GPUs        uint8  // a node
+	// Bin is which GPU in shared use has the share of an allocation that has one: see
+	// [Table.AddShares]. It is then of one node. 0: none, or not chosen yet.
+	Bin uint8
 }
 
 // Len is the number of nodes of the segment.
@@ -59,7 +62,7 @@ func Blocks(segs []Segment) int {
 func Append(segs []Segment, s Segment) []Segment {
 	if k := len(segs); k > 0 {
 		last := &segs[k-1]
-		if last.Last+1 == s.First && last.Cores == s.Cores && last.GPUs == s.GPUs {
+		if last.Last+1 == s.First && last.Cores == s.Cores && last.GPUs == s.GPUs && last.Bin == 0 && s.Bin == 0 {
 			last.Last = s.Last
 			return segs
 		}
