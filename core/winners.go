@@ -28,7 +28,7 @@ const workPerEntry = 8000
 // find finds the winners.
 func (x *winners) find(ctx context.Context, l Limits, w *window, r *reservations, book *bids.Book, m *model) error {
 	o := ipmodel.Options{
-		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: x.bestStart(w, r, book),
+		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: x.bestStart(w, r, book, m),
 		Work: min(x.opts.Work, workPerEntry*int64(len(m.Row)+m.Columns())),
 	}
 	x.in = ipmodel.Window{Space: &r.space, Variants: w.variants, Book: book, Fixed: &m.Model}
@@ -41,7 +41,7 @@ func (x *winners) find(ctx context.Context, l Limits, w *window, r *reservations
 
 // bestStart is the most worthy choice that is known to be feasible: a draft, what the
 // walk over the queue has kept, or, if nothing is, the offers.
-func (x *winners) bestStart(w *window, r *reservations, book *bids.Book) []int32 {
+func (x *winners) bestStart(w *window, r *reservations, book *bids.Book, m *model) []int32 {
 	x.start = append(x.start[:0], book.Kept...)
 	var most int64
 	for _, b := range x.start {
@@ -57,7 +57,7 @@ func (x *winners) bestStart(w *window, r *reservations, book *bids.Book) []int32
 				musts++
 			}
 		}
-		if worth > most && musts == len(book.Kept) {
+		if worth > most && musts == len(book.Kept) && modelled(r, m, d) {
 			x.start, most = append(x.start[:0], d...), worth
 		}
 	}
@@ -69,6 +69,16 @@ func (x *winners) bestStart(w *window, r *reservations, book *bids.Book) []int32
 		}
 	}
 	return x.start
+}
+
+// modelled reports whether the model has a draft. With GPUs that are shared and planned for later
+// it knows less than all that is feasible.
+func modelled(r *reservations, m *model, draft []int32) bool {
+	if _, shared := r.space.Now.Shares(); !shared || len(r.space.Left) == 0 {
+		return true
+	}
+	_, err := m.Check(draft)
+	return err == nil
 }
 
 // startOfOffers is the choice of all offers, each if those before it leave room for it.

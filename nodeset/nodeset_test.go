@@ -328,7 +328,8 @@ func TestSegmentSums(t *testing.T) {
 	segs = Append(segs, Segment{First: 4, Last: 5, Cores: 4, GPUs: 1})
 	segs = Append(segs, Segment{First: 6, Last: 6, Cores: 2, GPUs: 0})
 	segs = Append(segs, Segment{First: 9, Last: 9, Cores: 2, GPUs: 0})
-	require.Equal(t, []Segment{{First: 0, Last: 5, Cores: 4, GPUs: 1}, {First: 6, Last: 6, Cores: 2, GPUs: 0}, {First: 9, Last: 9, Cores: 2, GPUs: 0}}, segs)
+	require.Equal(t, []Segment{{First: 0, Last: 5, Cores: 4, GPUs: 1},
+		{First: 6, Last: 6, Cores: 2, GPUs: 0}, {First: 9, Last: 9, Cores: 2, GPUs: 0}}, segs)
 	require.Equal(t, []int{8, 28, 6, 2}, []int{Nodes(segs), Cores(segs), GPUs(segs), Blocks(segs)})
 }
 

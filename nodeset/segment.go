@@ -15,6 +15,14 @@ type Segment struct {
 	Bin uint8
 }
 
+// String is {First Last Cores GPUs}, and the shared GPU where there is one.
+func (s Segment) String() string {
+	if s.Bin > 0 {
+		return fmt.Sprintf("{%d %d %d %d shared GPU %d}", s.First, s.Last, s.Cores, s.GPUs, s.Bin)
+	}
+	return fmt.Sprintf("{%d %d %d %d}", s.First, s.Last, s.Cores, s.GPUs)
+}
+
 // Len is the number of nodes of the segment.
 func (s Segment) Len() int { return int(s.Last-s.First) + 1 }
 

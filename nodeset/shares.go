@@ -8,12 +8,12 @@ import (
 )
 
 // shares are the GPUs that are in shared use: bins, of which jobs have shares. All of a share is in
-// one of them. A GPU is either given whole, or is a bin; it becomes one with its first share, and is
-// whole again when the last one leaves. Bins of a node have numbers from 1, which are names for as
-// long as they are in use, and not places: twice as many as the node has GPUs, so that what is
+// one of them. A GPU is either given whole, or is a bin; it becomes one with its first share, and
+// is whole again when the last one leaves. Bins of a node have numbers from 1, which are names for
+// as long as they are in use, and not places: twice as many as the node has GPUs, so that what is
 // planned for later can have numbers that nothing has now.
 type shares struct {
-	resource int     // one more than the number of that of which they are shares; 0: no GPU is shared
+	resource int     // one more than the number of the resource; 0: no GPU is shared
 	start    []int32 // by node: its first element of left, and one more; never written to
 	left     []int32 // by bin: shares that are free; none: it is not in use
 }
@@ -24,12 +24,12 @@ const none = -1
 // maxBin is the highest number of a bin.
 const maxBin = 1<<8 - 1
 
-// AddShares adds a resource of which each GPU has shares: size[n] of them on node n, in the caller's
-// units, 0 where GPUs are given whole only. An allocation that uses so many of it PerNode has them
-// on one GPU of each of its nodes, the one that Segment.Bin names. All GPUs of a node are alike: one
-// with several types has to have size 0, if jobs ask for types. What TotalOf and FreeOf tell of the
-// resource is the largest share that a node can give. A machine has one such resource at most; else
-// it fails as AddResource does.
+// AddShares adds a resource of which each GPU has shares: size[n] of them on node n, in the
+// caller's units, 0 where GPUs are given whole only. An allocation that uses so many of it PerNode
+// has them on one GPU of each of its nodes, the one that Segment.Bin names. All GPUs of a node are
+// alike: one with several types has to have size 0, if jobs ask for types. What TotalOf and FreeOf
+// tell of the resource is the largest share that a node can give. A machine has one such resource
+// at most; else it fails as AddResource does.
 func (t *Table) AddShares(name string, size []int64) (number int, err error) {
 	if t.shared.resource != 0 {
 		return 0, fmt.Errorf("resource %s: GPUs are shared by %s already", name, t.ResourceName(t.shared.resource-1))
@@ -129,10 +129,12 @@ func (t *Table) SetBin(n int, bin uint8, free int64) error {
 	return nil
 }
 
-// ChooseBin is the bin of node n for a share: the one in use that has least left over, of equals the
-// first; else the first from the given number on that is not in use, if a GPU is free; 0: none. A
-// share that more than one table has to have is chosen from their SetLeast.
-func (t *Table) ChooseBin(n int, share int64, from int) uint8 {
+// ChooseBin is the bin of node n for a share: the one in use that has least left over, of equals
+// the first; else one that is not in use, if a GPU is free; 0: none. That is the first, or for a
+// share that is planned for later, now not being nil, one that is in use now, so that what starts
+// now can be beside it, or has a number beyond all GPUs of the node. A share that more than one
+// table has to have is chosen from their SetLeast.
+func (t *Table) ChooseBin(n int, share int64, now *Table) uint8 {
 	best, least := 0, int64(0)
 	left := t.shared.left[t.shared.start[n]:t.shared.start[n+1]]
 	for i, l := range left {
@@ -141,8 +143,8 @@ func (t *Table) ChooseBin(n int, share int64, from int) uint8 {
 		}
 	}
 	if best == 0 && t.gpus[n] > 0 && share <= t.more[t.shared.resource-1].total[n] {
-		for i := max(from, 1) - 1; i < len(left); i++ {
-			if left[i] == none {
+		for i := range left {
+			if left[i] == none && (now == nil || i >= int(t.total[n].GPUs) || now.shared.left[int(t.shared.start[n])+i] != none) {
 				return uint8(i + 1)
 			}
 		}
@@ -151,9 +153,8 @@ func (t *Table) ChooseBin(n int, share int64, from int) uint8 {
 }
 
 // ChooseBins has segs, the allocation of a request that takes uses, name their bins where they do
-// not: see ChooseBin. It reports false if a node has none. above: a bin that is not in use yet gets
-// a number beyond all GPUs of its node.
-func (t *Table) ChooseBins(segs []Segment, uses Uses, above bool) bool {
+// not: see ChooseBin. It reports false if a node has none.
+func (t *Table) ChooseBins(segs []Segment, uses Uses, now *Table) bool {
 	share := t.ShareOf(uses)
 	if share == 0 {
 		return true
@@ -163,11 +164,7 @@ func (t *Table) ChooseBins(segs []Segment, uses Uses, above bool) bool {
 		if s.Bin != 0 || s.First != s.Last {
 			continue
 		}
-		from := 1
-		if above {
-			from += int(t.total[s.First].GPUs)
-		}
-		if s.Bin = t.ChooseBin(int(s.First), share, from); s.Bin == 0 {
+		if s.Bin = t.ChooseBin(int(s.First), share, now); s.Bin == 0 {
 			return false
 		}
 	}
@@ -178,10 +175,11 @@ func (t *Table) ChooseBins(segs []Segment, uses Uses, above bool) bool {
 func (t *Table) tellShare(n int) {
 	x := &t.more[t.shared.resource-1]
 	most := int64(0)
-	if t.gpus[n] > 0 {
-		most = x.total[n]
-	}
 	for _, l := range t.shared.left[t.shared.start[n]:t.shared.start[n+1]] {
+		if l == none && t.gpus[n] > 0 {
+			most = x.total[n]
+			break
+		}
 		most = max(most, int64(l))
 	}
 	x.free[n] = most
@@ -282,13 +280,13 @@ func (t *Table) setLeastShares(first, last int, a, b *Table) {
 }
 
 // setSpare notes what is left over of the bin where a share fits tightest, for the nodes first to
-// last of o; more than a GPU has where a whole one is taken for it.
+// last of o.
 func (t *Table) setSpare(o *Table, first, last int, share int64) {
 	if len(t.spare) != t.Len() {
 		t.spare = append(t.spare[:0], make([]int32, t.Len())...)
 	}
 	for n := first; n <= last; n++ {
-		least := int32(o.more[o.shared.resource-1].total[n])
+		least := int32(TakesWhole)
 		for _, l := range o.shared.left[o.shared.start[n]:o.shared.start[n+1]] {
 			if l != none && int64(l) >= share {
 				least = min(least, l-int32(share))
@@ -298,8 +296,11 @@ func (t *Table) setSpare(o *Table, first, last int, share int64) {
 	}
 }
 
-// Spare is, by node, what is left over of the GPU in shared use in which a share fits tightest; as
-// much as a GPU has where a whole one has to be taken. It is of a table that LimitFrom has made for
+// TakesWhole is the Spare of a node where no GPU in shared use has room for the share.
+const TakesWhole = 1<<31 - 1
+
+// Spare is, by node, what is left over of the GPU in shared use in which a share fits tightest,
+// TakesWhole where there is none. It is of a table that LimitFrom has made for
 // a request that asks for a share, and else empty. It belongs to the table: only read it.
 func (t *Table) Spare() []int32 { return t.spare }
 

@@ -120,7 +120,7 @@ func TestSharesAgainstACount(t *testing.T) {
 					if rng.IntN(2) == 0 {
 						h.seg.Bin = uint8(1 + rng.IntN(7))
 					} else {
-						h.seg.Bin = table.ChooseBin(int(n), h.uses[0].PerNode, 1)
+						h.seg.Bin = table.ChooseBin(int(n), h.uses[0].PerNode, nil)
 						require.Equal(t, h.uses[0].PerNode <= table.FreeOf(0)[n], h.seg.Bin > 0)
 					}
 				}
@@ -164,7 +164,7 @@ func TestSharesOfTwoTables(t *testing.T) {
 			share := 1 + rng.Int64N(10)
 			uses := Uses{{PerNode: share}}
 			segs := []Segment{{First: int32(n), Last: int32(n), Cores: 1}}
-			bin := least.ChooseBin(n, share, 1)
+			bin := least.ChooseBin(n, share, nil)
 			lens.CopyFreeFrom(&least)
 			lens.LimitFrom(&least, n, n, uses, 0)
 			require.Equal(t, least.Free(n).Cores > 0 && bin > 0, lens.Free(n).Cores > 0)
@@ -175,7 +175,7 @@ func TestSharesOfTwoTables(t *testing.T) {
 			segs[0].Bin = bin
 			left, inUse := least.BinFree(n, bin)
 			if !inUse {
-				left = w.size[n] + share
+				left = TakesWhole + share
 			}
 			require.EqualValues(t, left-share, lens.Spare()[n])
 			require.NoError(t, a.AllocateWith(segs, uses))
