@@ -23,6 +23,10 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyl
 	if s.Uses == nil {
 		return g.placeOn(dst, g.rest.View(a.Crosses), a, s, style)
 	}
+	if g.space.Now.ShareOf(*s.Uses) > 0 {
+		style.spareGPUs = false // it wants nodes with GPUs, and where it fits tightest
+		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, style)
+	}
 	plain := *s
 	plain.Uses = nil
 	found, gpus, ok := g.placeOn(dst, g.rest.View(a.Crosses), a, &plain, style)

@@ -58,6 +58,7 @@ type Generator struct {
 	dear     bool // flat prices are not all 0
 	sprawl   fit.Sprawl
 	spots    []fit.Spot
+	berths   []berth // scratch
 }
 
 // Generate fills book with the bids of the variants, which are in queue order.
@@ -165,6 +166,10 @@ func (g *Generator) bidOffer(j int) {
 	}
 	from := len(g.book.Segs)
 	g.book.Segs = append(g.book.Segs, offer...)
+	if !g.nameBins(j, g.book.Segs[from:]) {
+		g.book.Segs = g.book.Segs[:from]
+		return
+	}
 	if b := g.add(j, from); b >= 0 {
 		g.book.Bids[b].Class = ClassS
 	}
@@ -194,6 +199,10 @@ func (g *Generator) listDrafts() {
 // its range first. If its nodes may give different numbers, each gives what it has free.
 func (g *Generator) bidAlone(j int) {
 	s := &g.specs[j]
+	if g.space.Now.ShareOf(s.More()) > 0 {
+		g.bidShares(j)
+		return
+	}
 	if g.opts.Prices.Priced(s) {
 		g.bidPriced(j)
 		return
@@ -388,6 +397,9 @@ func (g *Generator) rate(a *Variant, s *Spec, segs []nodeset.Segment) Bid {
 		f = raiseForMixed(f, segs, s.GPUs.PerNode.Min, s.GPUs.PerNode.Max)
 	} else {
 		f = raiseForGPUs(f, gpus, s.GPUs.PerNode.Min, s.GPUs.PerNode.Max)
+	}
+	if segs[0].Bin > 0 {
+		f = g.lowerBySpare(f, segs[0], g.space.Now.ShareOf(s.More()))
 	}
 	return Bid{Class: class, GPUs: uint8(gpus), Preference: a.lowerByRank(f)}
 }

@@ -15,6 +15,7 @@ import (
 // a cycle can be compared: a mask has one pointer, however many jobs have it, and so have Uses.
 type normal struct {
 	masks fit.Masks
+	nodes *nodeset.Table
 	specs []bids.Spec // of the job that was read last, by way; the zero Spec if it is not valid
 	fault string      // of its first request
 	more  int         // further resources of the machine
@@ -26,6 +27,7 @@ type normal struct {
 // reset begins with another snapshot.
 func (n *normal) reset(s *Snapshot) {
 	n.masks.Reset()
+	n.nodes = s.Nodes
 	n.more, n.limit, n.tree = s.Nodes.Resources(), len(s.Quotas), s.Topology
 }
 
@@ -57,6 +59,10 @@ func (n *normal) read(job *Job) {
 // is then the zero one.
 func (n *normal) known(spec *bids.Spec) error {
 	if err := spec.More().Check(n.more); err != nil {
+		*spec = bids.Spec{}
+		return fmt.Errorf("uses: %w", err)
+	}
+	if err := checkShare(n.nodes, spec); err != nil {
 		*spec = bids.Spec{}
 		return fmt.Errorf("uses: %w", err)
 	}

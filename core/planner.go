@@ -108,11 +108,20 @@ func (p *planner) place(dst []nodeset.Segment, ways []bids.Variant, limit, t int
 		if room != nil && spec.Valid() && !room.Narrow(&spec, 0, spec.GPUs.PerNode.Min) {
 			continue
 		}
-		if segs, ok := p.placer.Place(dst, p.limited.Of(&p.at, &spec), &spec, spec.GPUs.PerNode.Min); ok {
+		segs, ok := p.placer.Place(dst, p.limited.Of(&p.at, &spec), &spec, spec.GPUs.PerNode.Min)
+		if ok && p.at.ChooseBins(segs[len(dst):], spec.More(), p.laterThan(t)) {
 			return segs, k, true
 		}
 	}
 	return dst, 0, false
+}
+
+// laterThan is what is free now, for a place at a later second t; nil at once.
+func (p *planner) laterThan(t int64) *nodeset.Table {
+	if t > p.clock {
+		return &p.now
+	}
+	return nil
 }
 
 // pricesAt are the prices of starts at second t: they are known for starts now.

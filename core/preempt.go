@@ -92,7 +92,9 @@ func (x *preemption) begin(s *Snapshot, d *duplicates) error {
 			classes |= 1 << r.Class
 		}
 	}
-	if classes == 0 || x.opts.Determiner != nil ||
+	// A GPU in shared use comes back when all who share it are gone, which the rows can't say.
+	_, shared := s.Nodes.Shares()
+	if classes == 0 || shared || x.opts.Determiner != nil ||
 		!slices.ContainsFunc(s.Pending, func(job *Job) bool { return job.Preempts&classes != 0 }) {
 		return nil
 	}

@@ -35,6 +35,7 @@ func verify(s *Snapshot, p *Plan) error {
 	usedCores := make([]int, s.Nodes.Len())
 	usedGPUs := make([]int, s.Nodes.Len())
 	usedMore := make(map[[2]int]int64) // by node and further resource
+	usedShares := make(map[bin]int64)
 	counted := make([]float64, len(s.Quotas))
 	started := make(map[int]bool)
 	for _, d := range p.Decisions {
@@ -69,7 +70,15 @@ func verify(s *Snapshot, p *Plan) error {
 			for n := int(seg.First); n <= int(seg.Last); n++ {
 				usedCores[n] += int(seg.Cores)
 				usedGPUs[n] += int(seg.GPUs)
+				if share := shareOf(s.Nodes, asked.Uses); share > 0 {
+					usedShares[bin{n, seg.Bin}] += share
+				} else if seg.Bin != 0 {
+					return fmt.Errorf("job %s: node %d: it is on shared GPU %d and asks for no share", job.ID, n, seg.Bin)
+				}
 				for _, u := range asked.Uses {
+					if r, shared := s.Nodes.Shares(); shared && u.Resource == r {
+						continue
+					}
 					usedMore[[2]int{n, u.Resource}] += u.PerNode + u.PerCore*int64(seg.Cores) + u.PerGPU*int64(seg.GPUs)
 				}
 				if !s.Nodes.Up(n) {
@@ -77,6 +86,9 @@ func verify(s *Snapshot, p *Plan) error {
 				}
 			}
 		}
+	}
+	if err := verifyShares(s.Nodes, usedShares, usedGPUs); err != nil {
+		return err
 	}
 	freed, err := verifyPreempted(s, p)
 	if err == nil {

@@ -29,7 +29,7 @@ const workPerEntry = 8000
 // find finds the winners.
 func (x *winners) find(ctx context.Context, l Limits, in *stages) error {
 	w, r, book, m := &in.window, &in.reservations, &in.bidding.book, &in.model
-	start := x.bestStart(w, r, book)
+	start := x.bestStart(w, r, book, m)
 	if in.preemption.on {
 		x.with = in.preemption.start(x.with[:0], start, book)
 		start = x.with
@@ -48,7 +48,7 @@ func (x *winners) find(ctx context.Context, l Limits, in *stages) error {
 
 // bestStart is the most worthy choice that is known to be feasible: a draft, what the
 // walk over the queue has kept, or, if nothing is, the offers.
-func (x *winners) bestStart(w *window, r *reservations, book *bids.Book) []int32 {
+func (x *winners) bestStart(w *window, r *reservations, book *bids.Book, m *model) []int32 {
 	x.start = append(x.start[:0], book.Kept...)
 	var most int64
 	for _, b := range x.start {
@@ -64,7 +64,7 @@ func (x *winners) bestStart(w *window, r *reservations, book *bids.Book) []int32
 				musts++
 			}
 		}
-		if worth > most && musts == len(book.Kept) {
+		if worth > most && musts == len(book.Kept) && modelled(r, m, d) {
 			x.start, most = append(x.start[:0], d...), worth
 		}
 	}
@@ -76,6 +76,16 @@ func (x *winners) bestStart(w *window, r *reservations, book *bids.Book) []int32
 		}
 	}
 	return x.start
+}
+
+// modelled reports whether the model has a draft. With GPUs that are shared and planned for later
+// it knows less than all that is feasible.
+func modelled(r *reservations, m *model, draft []int32) bool {
+	if _, shared := r.space.Now.Shares(); !shared || len(r.space.Left) == 0 {
+		return true
+	}
+	_, err := m.Check(draft)
+	return err == nil
 }
 
 // startOfOffers is the choice of all offers, each if those before it leave room for it.

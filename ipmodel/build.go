@@ -34,6 +34,8 @@ type Builder struct {
 
 	charged []int64 // by quota: what bids may count at most; scratch
 	alone   []int64 // the same, of one group
+
+	sharing sharing
 }
 
 // cell is a run of nodes that every bid treats alike.
@@ -63,6 +65,7 @@ func (b *Builder) Build(space *bids.Space, variants []bids.Variant, book *bids.B
 	m.GroupStart = append(m.GroupStart, int32(len(book.Bids)))
 	m.Required = append(m.Required[:0], required...)
 	m.ColName, m.RowName = m.ColName[:0], m.RowName[:0]
+	b.sharing.reset(space.Now)
 	b.setCells(space.Now.Len(), book)
 	b.setMost(space, variants, book)
 	if err := b.setCharged(space, variants, book); err != nil {
@@ -70,6 +73,7 @@ func (b *Builder) Build(space *bids.Space, variants []bids.Variant, book *bids.B
 	}
 	b.setRows(space, m)
 	b.setViewRows(space, m)
+	b.setShares(space, variants, book, m)
 	b.setColumns(space, variants, book, m)
 	return nil
 }
@@ -222,6 +226,9 @@ func (b *Builder) setMost(space *bids.Space, variants []bids.Variant, book *bids
 // eachUse visits the further resources and cells of which bid i takes something.
 func (b *Builder) eachUse(variants []bids.Variant, book *bids.Book, i int, visit func(at int, amount int64)) {
 	for _, u := range variants[book.Bids[i].Job].Spec.More() {
+		if u.Resource == b.sharing.resource {
+			continue // each GPU has its own rows
+		}
 		for _, s := range book.Allocation(i) {
 			amount := u.Of(s.Cores, s.GPUs)
 			if amount == 0 {
@@ -244,6 +251,7 @@ func leastOf[T uint8 | uint16](free []T) int64 {
 
 func (b *Builder) setColumns(space *bids.Space, variants []bids.Variant, book *bids.Book, m *Model) {
 	m.ColStart, m.Row, m.Coef = append(m.ColStart[:0], 0), m.Row[:0], m.Coef[:0]
+	shares := b.sharing.entries
 	for i := range book.Bids {
 		segs := book.Allocation(i)
 		for k := range variants[book.Bids[i].Job].Crosses + 1 {
@@ -263,6 +271,9 @@ func (b *Builder) setColumns(space *bids.Space, variants []bids.Variant, book *b
 			}
 		}
 		b.addViewEntries(variants, book, m, i)
+		for ; len(shares) > 0 && int(shares[0].bid) == i; shares = shares[1:] {
+			m.Row, m.Coef = append(m.Row, shares[0].row), append(m.Coef, shares[0].coef)
+		}
 		m.ColStart = append(m.ColStart, int32(len(m.Row)))
 	}
 }

@@ -21,6 +21,7 @@ func (t *Table) Allocate(segs []Segment) error {
 	for _, s := range segs {
 		t.take(s)
 	}
+	t.tellShares(segs)
 	return nil
 }
 
@@ -112,6 +113,7 @@ func (t *Table) Release(segs []Segment) error {
 	for _, s := range segs {
 		t.give(s)
 	}
+	t.tellShares(segs)
 	return nil
 }
 

@@ -22,7 +22,8 @@ func (t *Table) CopyFreeFrom(o *Table) {
 	t.level = copyRows(t.level, o.level)
 	t.having = copyRows(t.having, o.having)
 	t.freeCores, t.freeGPUs = o.freeCores, o.freeGPUs
-	t.more = t.more[:0]
+	t.more, t.shared.resource = t.more[:0], 0
+	t.spare = append(t.spare[:0], o.spare...)
 }
 
 func copyRows(dst, src [][]uint64) [][]uint64 {
@@ -48,6 +49,7 @@ func (t *Table) Intersect(o *Table) {
 // SetLeast sets what the nodes first to last have free to what they have free in a or in
 // b, whichever is less. All tables describe the same machine, and t may be one of them.
 func (t *Table) SetLeast(first, last int, a, b *Table) {
+	t.setLeastShares(first, last, a, b) // which looks at the GPUs that they have
 	for n := first; n <= last; n++ {
 		t.cores[n] = min(a.cores[n], b.cores[n])
 		t.gpus[n] = min(a.gpus[n], b.gpus[n])
@@ -67,5 +69,8 @@ func (t *Table) SetLeast(first, last int, a, b *Table) {
 			t.having[g][w] = having
 		}
 		t.mark(w, t.plane.nonzero(w))
+	}
+	if t.shared.resource != 0 {
+		t.tellShares([]Segment{s})
 	}
 }

@@ -154,7 +154,8 @@ func drawSegments(r *rapid.T, n int) []Segment {
 	for at := 0; at < n && len(segs) < 5; {
 		first := rapid.IntRange(at, n-1).Draw(r, "first")
 		last := min(n-1, first+rapid.IntRange(0, 20).Draw(r, "len"))
-		segs = append(segs, Segment{int32(first), int32(last), rapid.Uint16Range(1, 3).Draw(r, "c"), rapid.Uint8Range(0, 1).Draw(r, "g")})
+		segs = append(segs, Segment{First: int32(first), Last: int32(last),
+			Cores: rapid.Uint16Range(1, 3).Draw(r, "c"), GPUs: rapid.Uint8Range(0, 1).Draw(r, "g")})
 		at = last + 1
 	}
 	return segs
@@ -267,19 +268,19 @@ func TestRefusals(t *testing.T) {
 	require.NoError(t, err)
 	before := state(tab)
 	for name, segs := range map[string][]Segment{
-		"beyond the end":   {{3, 4, 1, 0}},
-		"before the start": {{-1, 0, 1, 0}},
-		"inverted":         {{2, 1, 1, 0}},
-		"overlapping":      {{0, 1, 1, 0}, {1, 2, 1, 0}},
-		"no core":          {{0, 1, 0, 1}},
-		"too many cores":   {{0, 1, 1, 0}, {2, 2, 9, 0}},
-		"too many GPUs":    {{0, 1, 1, 0}, {2, 2, 1, 3}},
+		"beyond the end":   {{First: 3, Last: 4, Cores: 1, GPUs: 0}},
+		"before the start": {{First: -1, Last: 0, Cores: 1, GPUs: 0}},
+		"inverted":         {{First: 2, Last: 1, Cores: 1, GPUs: 0}},
+		"overlapping":      {{First: 0, Last: 1, Cores: 1, GPUs: 0}, {First: 1, Last: 2, Cores: 1, GPUs: 0}},
+		"no core":          {{First: 0, Last: 1, Cores: 0, GPUs: 1}},
+		"too many cores":   {{First: 0, Last: 1, Cores: 1, GPUs: 0}, {First: 2, Last: 2, Cores: 9, GPUs: 0}},
+		"too many GPUs":    {{First: 0, Last: 1, Cores: 1, GPUs: 0}, {First: 2, Last: 2, Cores: 1, GPUs: 3}},
 	} {
 		require.Error(t, tab.Allocate(segs), name)
 		require.Error(t, tab.Release(segs), name)
 		require.Equal(t, before, state(tab), name)
 	}
-	require.Error(t, tab.Release([]Segment{{0, 0, 1, 0}}), "nothing is held")
+	require.Error(t, tab.Release([]Segment{{First: 0, Last: 0, Cores: 1, GPUs: 0}}), "nothing is held")
 	require.Error(t, tab.SetFree(0, Capacity{9, 0}))
 	require.Error(t, tab.SetFree(4, Capacity{1, 0}))
 	_, err = New(nil)
@@ -291,7 +292,7 @@ func TestRefusals(t *testing.T) {
 func TestDownNodesGiveNothing(t *testing.T) {
 	tab, err := NewUniform(3, Capacity{8, 2})
 	require.NoError(t, err)
-	segs := []Segment{{1, 1, 4, 1}}
+	segs := []Segment{{First: 1, Last: 1, Cores: 4, GPUs: 1}}
 	require.NoError(t, tab.Allocate(segs))
 	tab.SetUp(1, false)
 	require.Equal(t, []Set{{0, 0, 8}, {2, 2, 8}}, tab.Scan(nil, Query{}))
@@ -309,7 +310,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	for n := 0; n < 5000; n += 7 {
 		require.NoError(t, tab.SetFree(n, Capacity{}))
 	}
-	segs := []Segment{{1, 3, 4, 1}, {8, 12, 8, 2}}
+	segs := []Segment{{First: 1, Last: 3, Cores: 4, GPUs: 1}, {First: 8, Last: 12, Cores: 8, GPUs: 2}}
 	copied := &Table{}
 	copied.CopyFrom(tab)
 	dst := tab.Scan(nil, Query{})
@@ -323,11 +324,12 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 }
 
 func TestSegmentSums(t *testing.T) {
-	segs := Append(nil, Segment{0, 3, 4, 1})
-	segs = Append(segs, Segment{4, 5, 4, 1})
-	segs = Append(segs, Segment{6, 6, 2, 0})
-	segs = Append(segs, Segment{9, 9, 2, 0})
-	require.Equal(t, []Segment{{0, 5, 4, 1}, {6, 6, 2, 0}, {9, 9, 2, 0}}, segs)
+	segs := Append(nil, Segment{First: 0, Last: 3, Cores: 4, GPUs: 1})
+	segs = Append(segs, Segment{First: 4, Last: 5, Cores: 4, GPUs: 1})
+	segs = Append(segs, Segment{First: 6, Last: 6, Cores: 2, GPUs: 0})
+	segs = Append(segs, Segment{First: 9, Last: 9, Cores: 2, GPUs: 0})
+	require.Equal(t, []Segment{{First: 0, Last: 5, Cores: 4, GPUs: 1},
+		{First: 6, Last: 6, Cores: 2, GPUs: 0}, {First: 9, Last: 9, Cores: 2, GPUs: 0}}, segs)
 	require.Equal(t, []int{8, 28, 6, 2}, []int{Nodes(segs), Cores(segs), GPUs(segs), Blocks(segs)})
 }
 

@@ -106,6 +106,9 @@ func (t *Table) SetFreeOf(r, n int, amount int64) error {
 	if r < 0 || r >= len(t.more) {
 		return fmt.Errorf("there is no resource %d of %d", r, len(t.more))
 	}
+	if r == t.shared.resource-1 {
+		return fmt.Errorf("%s are shares of GPUs: see SetBin", t.more[r].name)
+	}
 	if x := &t.more[r]; amount < 0 || amount > x.total[n] {
 		return fmt.Errorf("node %d: %d %s free of %d", n, amount, x.name, x.total[n])
 	}
@@ -125,6 +128,15 @@ func (t *Table) AllocateWith(segs []Segment, uses Uses) error {
 	if err := CheckSegments(segs, t.Len()); err != nil {
 		return err
 	}
+	share := t.ShareOf(uses)
+	if share > 0 {
+		if err := t.CheckShares(uses); err != nil {
+			return err
+		}
+		if err, lacks := t.lackingShare(segs, share); lacks {
+			return err
+		}
+	}
 	if n, u, s, ok := t.lackingOf(segs, uses); ok {
 		x := &t.more[u.Resource]
 		return fmt.Errorf("node %d has %d %s free: %d are asked for", n, x.free[n], x.name, u.Of(s.Cores, s.GPUs))
@@ -133,6 +145,9 @@ func (t *Table) AllocateWith(segs []Segment, uses Uses) error {
 		return err
 	}
 	t.addOf(segs, uses, -1)
+	if share > 0 {
+		t.addShare(segs, share, -1)
+	}
 	return nil
 }
 
@@ -147,8 +162,17 @@ func (t *Table) ReleaseWith(segs []Segment, uses Uses) error {
 	if err := CheckSegments(segs, t.Len()); err != nil {
 		return err
 	}
+	share := t.ShareOf(uses)
+	if share > 0 {
+		if err := t.heldShare(segs, share); err != nil {
+			return err
+		}
+	}
 	for _, u := range uses {
 		x := &t.more[u.Resource]
+		if u.Resource == t.shared.resource-1 {
+			continue
+		}
 		for _, s := range segs {
 			for n := s.First; n <= s.Last; n++ {
 				if free := x.free[n] + u.Of(s.Cores, s.GPUs); free > x.total[n] {
@@ -161,11 +185,20 @@ func (t *Table) ReleaseWith(segs []Segment, uses Uses) error {
 		return err
 	}
 	t.addOf(segs, uses, 1)
+	if share > 0 {
+		t.addShare(segs, share, 1)
+	}
 	return nil
 }
 
-// FitsWith reports whether AllocateWith would take an allocation, which has to be in good form.
+// FitsWith reports whether AllocateWith would take an allocation, which has to be in good form. One
+// that names no bin for its share could name one then.
 func (t *Table) FitsWith(segs []Segment, uses Uses) bool {
+	if share := t.ShareOf(uses); share > 0 && segs[0].Bin != 0 {
+		if _, lacks := t.lackingShare(segs, share); lacks {
+			return false
+		}
+	}
 	_, _, _, lacks := t.lackingOf(segs, uses)
 	return !lacks && t.Fits(segs)
 }
@@ -189,6 +222,9 @@ func (t *Table) lackingOf(segs []Segment, uses Uses) (node int32, u Use, s Segme
 // addOf gives what segs use of further resources back, sign being 1, or takes it, -1.
 func (t *Table) addOf(segs []Segment, uses Uses, sign int64) {
 	for _, u := range uses {
+		if u.Resource == t.shared.resource-1 {
+			continue // see addShare
+		}
 		free := t.more[u.Resource].free
 		for _, s := range segs {
 			amount := sign * u.Of(s.Cores, s.GPUs)
@@ -232,6 +268,9 @@ func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int) {
 		}
 		for _, u := range uses {
 			u.limitAll(room, o.more[u.Resource].free[first:end], gpus)
+			if u.Resource == o.shared.resource-1 {
+				t.setSpare(o, first, end-1, u.PerNode)
+			}
 		}
 		any, changed := uint64(0), false
 		for i, c := range room {
@@ -282,6 +321,9 @@ func (u Use) limit(c Capacity, amount int64, gpus int) Capacity {
 // setLeastOf is SetLeast for the further resources.
 func (t *Table) setLeastOf(first, last int, a, b *Table) {
 	for r := range t.more {
+		if r == t.shared.resource-1 {
+			continue
+		}
 		x, y, z := t.more[r].free, a.more[r].free, b.more[r].free
 		for n := first; n <= last; n++ {
 			x[n] = min(y[n], z[n])
@@ -299,6 +341,8 @@ func (t *Table) copyResources(o *Table) {
 		x := &o.more[i]
 		t.more[i] = resource{x.name, x.total, append(t.more[i].free[:0], x.free...)}
 	}
+	t.shared.resource, t.shared.start = o.shared.resource, o.shared.start
+	t.shared.left = append(t.shared.left[:0], o.shared.left...)
 }
 
 // growResources gives the nodes that t has more than o nothing of each of o's resources.
@@ -308,4 +352,5 @@ func (t *Table) growResources(o *Table) {
 		x := &o.more[i]
 		t.more = append(t.more, resource{x.name, append(slices.Clone(x.total), more...), append(slices.Clone(x.free), more...)})
 	}
+	t.growShares(o)
 }

@@ -10,6 +10,17 @@ type Segment struct {
 	First, Last int32
 	Cores       uint16 // a node
 	GPUs        uint8  // a node
+	// Bin is which GPU in shared use has the share of an allocation that has one: see
+	// [Table.AddShares]. It is then of one node. 0: none, or not chosen yet.
+	Bin uint8
+}
+
+// String is {First Last Cores GPUs}, and the shared GPU where there is one.
+func (s Segment) String() string {
+	if s.Bin > 0 {
+		return fmt.Sprintf("{%d %d %d %d shared GPU %d}", s.First, s.Last, s.Cores, s.GPUs, s.Bin)
+	}
+	return fmt.Sprintf("{%d %d %d %d}", s.First, s.Last, s.Cores, s.GPUs)
 }
 
 // Len is the number of nodes of the segment.
@@ -59,7 +70,7 @@ func Blocks(segs []Segment) int {
 func Append(segs []Segment, s Segment) []Segment {
 	if k := len(segs); k > 0 {
 		last := &segs[k-1]
-		if last.Last+1 == s.First && last.Cores == s.Cores && last.GPUs == s.GPUs {
+		if last.Last+1 == s.First && last.Cores == s.Cores && last.GPUs == s.GPUs && last.Bin == 0 && s.Bin == 0 {
 			last.Last = s.Last
 			return segs
 		}

@@ -33,6 +33,8 @@ type Table struct {
 	// freeCores and freeGPUs are sums over all nodes, also those that are down.
 	freeCores, freeGPUs int64
 	more                []resource // beside cores and GPUs
+	shared              shares     // GPUs in shared use; the zero one where there are none
+	spare               []int32    // by node: see Spare; empty in other tables
 }
 
 // New returns the table of a machine with the given nodes, all free. The slice is
@@ -161,6 +163,9 @@ func (t *Table) SetFree(n int, c Capacity) error {
 	}
 	if c != t.Free(n) {
 		t.mark(n>>6, t.put(n, c))
+		if t.shared.resource != 0 {
+			t.tellShare(n)
+		}
 	}
 	return nil
 }

@@ -58,6 +58,9 @@ func (p *Placer) PlaceAs(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gpus 
 			return dst, false
 		}
 	}
+	if len(t.Spare()) > 0 {
+		return p.placeShare(dst, t, s, l)
+	}
 	if p.prices.Priced(s) {
 		n, ok := p.cheapest(s, t, gpus)
 		if !ok {

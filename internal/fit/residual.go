@@ -3,6 +3,7 @@
 package fit
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/aucsched/aucsched/nodeset"
@@ -90,9 +91,13 @@ func (r *Residual) Fits(want *Spec, segs []nodeset.Segment, crosses int) bool {
 }
 
 // Take allocates for a job that asks for want, and runs into the first crosses reservations. If
-// anything of it is not left, it takes nothing and says why, and which reservation lacks it.
+// anything of it is not left, it takes nothing and says why, and which reservation lacks it. A
+// share of a GPU that names none gets the one where it fits tightest, and segs then name it.
 func (r *Residual) Take(want *Spec, segs []nodeset.Segment, crosses int) error {
 	uses := want.More()
+	if !r.View(crosses).ChooseBins(segs, uses, nil) {
+		return errors.New("no GPU has such a share left")
+	}
 	if q := r.quotas.lacking(want, segs, crosses); q >= 0 {
 		return fmt.Errorf("quota %d has too little left", q)
 	}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package nodeset
+
+import (
+	"fmt"
+	"slices"
+)
+
+// shares are the GPUs that are in shared use: bins, of which jobs have shares. All of a share is in
+// one of them. A GPU is either given whole, or is a bin; it becomes one with its first share, and
+// is whole again when the last one leaves. Bins of a node have numbers from 1, which are names for
+// as long as they are in use, and not places: twice as many as the node has GPUs, so that what is
+// planned for later can have numbers that nothing has now.
+type shares struct {
+	resource int     // one more than the number of the resource; 0: no GPU is shared
+	start    []int32 // by node: its first element of left, and one more; never written to
+	left     []int32 // by bin: shares that are free; none: it is not in use
+}
+
+// none is of a number that is no GPU's in shared use.
+const none = -1
+
+// maxBin is the highest number of a bin.
+const maxBin = 1<<8 - 1
+
+// AddShares adds a resource of which each GPU has shares: size[n] of them on node n, in the
+// caller's units, 0 where GPUs are given whole only. An allocation that uses so many of it PerNode
+// has them on one GPU of each of its nodes, the one that Segment.Bin names. All GPUs of a node are
+// alike: one with several types has to have size 0, if jobs ask for types. What TotalOf and FreeOf
+// tell of the resource is the largest share that a node can give. A machine has one such resource
+// at most; else it fails as AddResource does.
+func (t *Table) AddShares(name string, size []int64) (number int, err error) {
+	if t.shared.resource != 0 {
+		return 0, fmt.Errorf("resource %s: GPUs are shared by %s already", name, t.ResourceName(t.shared.resource-1))
+	}
+	if number, err = t.AddResource(name, size); err != nil {
+		return 0, err
+	}
+	for n, c := range t.total {
+		if c.GPUs == 0 {
+			t.more[number].total[n] = 0
+		}
+	}
+	t.shared = newShares(number, t.total, t.more[number].total)
+	for n := range t.total {
+		t.tellShare(n)
+	}
+	return number, nil
+}
+
+// newShares are those of nodes of which none is in use.
+func newShares(resource int, nodes []Capacity, size []int64) shares {
+	s := shares{resource: resource + 1, start: make([]int32, len(nodes)+1)}
+	for n, c := range nodes {
+		bins := 0
+		if size[n] > 0 {
+			bins = min(2*int(c.GPUs), maxBin)
+		}
+		s.start[n+1] = s.start[n] + int32(bins)
+	}
+	s.left = slices.Repeat([]int32{none}, int(s.start[len(nodes)]))
+	return s
+}
+
+// Shares is the number of the resource that AddShares has added; ok says whether there is one.
+func (t *Table) Shares() (resource int, ok bool) {
+	return t.shared.resource - 1, t.shared.resource != 0
+}
+
+// ShareOf is which share of a GPU uses ask for on each node; 0: none.
+func (t *Table) ShareOf(uses Uses) int64 {
+	if t.shared.resource == 0 {
+		return 0
+	}
+	for _, u := range uses {
+		if u.Resource == t.shared.resource-1 {
+			return u.PerNode
+		}
+	}
+	return 0
+}
+
+// CheckShares reports what is wrong with uses of shares: they are PerNode alone.
+func (t *Table) CheckShares(uses Uses) error {
+	for _, u := range uses {
+		if u.Resource == t.shared.resource-1 && (u.PerCore != 0 || u.PerGPU != 0) {
+			return fmt.Errorf("resource %s: a share of a GPU is by node, not by core or by GPU", t.ResourceName(u.Resource))
+		}
+	}
+	return nil
+}
+
+// Bins is the highest number that a bin of node n can have.
+func (t *Table) Bins(n int) int {
+	if t.shared.resource == 0 {
+		return 0
+	}
+	return int(t.shared.start[n+1] - t.shared.start[n])
+}
+
+// BinFree is how many shares are free of a bin of node n. It reports false if it is not in use; the
+// bin is 1 to Bins(n).
+func (t *Table) BinFree(n int, bin uint8) (free int64, inUse bool) {
+	left := t.shared.left[int(t.shared.start[n])+int(bin)-1]
+	return int64(max(left, 0)), left != none
+}
+
+// SetBin says that a GPU of node n is in shared use, and how many of its shares are free: less than
+// it has. If the bin was not in use the GPU is one that is free as a whole.
+func (t *Table) SetBin(n int, bin uint8, free int64) error {
+	if err := t.check(n); err != nil {
+		return err
+	}
+	if bin == 0 || int(bin) > t.Bins(n) {
+		return fmt.Errorf("node %d: there is no GPU %d in shared use, of %d", n, bin, t.Bins(n))
+	}
+	if size := t.more[t.shared.resource-1].total[n]; free < 0 || free >= size {
+		return fmt.Errorf("node %d: %d shares are free of a GPU in shared use that has %d", n, free, size)
+	}
+	if _, inUse := t.BinFree(n, bin); !inUse {
+		if t.gpus[n] == 0 {
+			return fmt.Errorf("node %d has no GPU free that could be shared", n)
+		}
+		t.mark(n>>6, t.put(n, Capacity{t.cores[n], t.gpus[n] - 1}))
+	}
+	t.shared.left[int(t.shared.start[n])+int(bin)-1] = int32(free)
+	t.tellShare(n)
+	return nil
+}
+
+// ChooseBin is the bin of node n for a share: the one in use that has least left over, of equals
+// the first; else one that is not in use, if a GPU is free; 0: none. That is the first, or for a
+// share that is planned for later, now not being nil, one that is in use now, so that what starts
+// now can be beside it, or has a number beyond all GPUs of the node. A share that more than one
+// table has to have is chosen from their SetLeast.
+func (t *Table) ChooseBin(n int, share int64, now *Table) uint8 {
+	best, least := 0, int64(0)
+	left := t.shared.left[t.shared.start[n]:t.shared.start[n+1]]
+	for i, l := range left {
+		if l != none && int64(l) >= share && (best == 0 || int64(l) < least) {
+			best, least = i+1, int64(l)
+		}
+	}
+	if best == 0 && t.gpus[n] > 0 && share <= t.more[t.shared.resource-1].total[n] {
+		for i := range left {
+			if left[i] == none && (now == nil || i >= int(t.total[n].GPUs) || now.shared.left[int(t.shared.start[n])+i] != none) {
+				return uint8(i + 1)
+			}
+		}
+	}
+	return uint8(best)
+}
+
+// ChooseBins has segs, the allocation of a request that takes uses, name their bins where they do
+// not: see ChooseBin. It reports false if a node has none.
+func (t *Table) ChooseBins(segs []Segment, uses Uses, now *Table) bool {
+	share := t.ShareOf(uses)
+	if share == 0 {
+		return true
+	}
+	for i := range segs {
+		s := &segs[i]
+		if s.Bin != 0 || s.First != s.Last {
+			continue
+		}
+		if s.Bin = t.ChooseBin(int(s.First), share, now); s.Bin == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// tellShare notes the largest share that node n can give.
+func (t *Table) tellShare(n int) {
+	x := &t.more[t.shared.resource-1]
+	most := int64(0)
+	for _, l := range t.shared.left[t.shared.start[n]:t.shared.start[n+1]] {
+		if l == none && t.gpus[n] > 0 {
+			most = x.total[n]
+			break
+		}
+		most = max(most, int64(l))
+	}
+	x.free[n] = most
+}
+
+// tellShares is tellShare for the nodes of segs, where there are shares.
+func (t *Table) tellShares(segs []Segment) {
+	if t.shared.resource == 0 {
+		return
+	}
+	for _, s := range segs {
+		for n := s.First; n <= s.Last; n++ {
+			t.tellShare(int(n))
+		}
+	}
+}
+
+// lackingShare reports which node can't give a share as segs name it; ok: one can't.
+func (t *Table) lackingShare(segs []Segment, share int64) (why error, ok bool) {
+	for _, s := range segs {
+		if s.First != s.Last {
+			return fmt.Errorf("nodes %d-%d: each has to name a GPU for its share", s.First, s.Last), true
+		}
+		n, size := int(s.First), t.more[t.shared.resource-1].total[s.First]
+		if s.Bin == 0 || int(s.Bin) > t.Bins(n) {
+			return fmt.Errorf("node %d has no GPU %d in shared use, of %d", n, s.Bin, t.Bins(n)), true
+		}
+		free, inUse := t.BinFree(n, s.Bin)
+		if !inUse {
+			if t.gpus[n] <= s.GPUs {
+				return fmt.Errorf("node %d has no GPU free to be shared", n), true
+			}
+			free = size
+		}
+		if share > free {
+			return fmt.Errorf("node %d, GPU %d has %d shares free: %d are asked for", n, s.Bin, free, share), true
+		}
+	}
+	return nil, false
+}
+
+// heldShare reports which node can't get a share back.
+func (t *Table) heldShare(segs []Segment, share int64) error {
+	for _, s := range segs {
+		n := int(s.First)
+		if s.First != s.Last || s.Bin == 0 || int(s.Bin) > t.Bins(n) {
+			return fmt.Errorf("nodes %d-%d have no GPU %d in shared use", s.First, s.Last, s.Bin)
+		}
+		size := t.more[t.shared.resource-1].total[n]
+		switch free, inUse := t.BinFree(n, s.Bin); {
+		case !inUse || free+share > size:
+			return fmt.Errorf("node %d, GPU %d would have %d of %d shares free (in shared use: %t)", n, s.Bin, free+share, size, inUse)
+		case free+share == size && int(t.gpus[n])+int(s.GPUs) >= int(t.total[n].GPUs):
+			return fmt.Errorf("node %d would have more than %d GPUs free", n, t.total[n].GPUs)
+		}
+	}
+	return nil
+}
+
+// addShare takes a share as segs name it, sign being -1, or gives it back, 1.
+func (t *Table) addShare(segs []Segment, share, sign int64) {
+	for _, s := range segs {
+		n, size := int(s.First), int32(t.more[t.shared.resource-1].total[s.First])
+		left := &t.shared.left[int(t.shared.start[n])+int(s.Bin)-1]
+		gpus := t.gpus[n]
+		if *left == none {
+			*left, gpus = size, gpus-1
+		}
+		if *left += int32(sign * share); *left == size {
+			*left, gpus = none, gpus+1
+		}
+		if gpus != t.gpus[n] {
+			t.mark(n>>6, t.put(n, Capacity{t.cores[n], gpus}))
+		}
+		t.tellShare(n)
+	}
+}
+
+// setLeastShares is SetLeast for shares: what one share can have of each bin in both tables, a
+// being the earlier. Of one that b alone has in use it has nothing: bins that start now are not put
+// where one is planned for later.
+func (t *Table) setLeastShares(first, last int, a, b *Table) {
+	if t.shared.resource == 0 {
+		return
+	}
+	for n := first; n <= last; n++ {
+		for i := t.shared.start[n]; i < t.shared.start[n+1]; i++ {
+			x, y := a.shared.left[i], b.shared.left[i]
+			switch {
+			case y == none && x != none && b.gpus[n] == 0, x == none && y != none:
+				x = 0
+			case x != none && y != none:
+				x = min(x, y)
+			}
+			t.shared.left[i] = x
+		}
+	}
+}
+
+// setSpare notes what is left over of the bin where a share fits tightest, for the nodes first to
+// last of o.
+func (t *Table) setSpare(o *Table, first, last int, share int64) {
+	if len(t.spare) != t.Len() {
+		t.spare = append(t.spare[:0], make([]int32, t.Len())...)
+	}
+	for n := first; n <= last; n++ {
+		least := int32(TakesWhole)
+		for _, l := range o.shared.left[o.shared.start[n]:o.shared.start[n+1]] {
+			if l != none && int64(l) >= share {
+				least = min(least, l-int32(share))
+			}
+		}
+		t.spare[n] = least
+	}
+}
+
+// TakesWhole is the Spare of a node where no GPU in shared use has room for the share.
+const TakesWhole = 1<<31 - 1
+
+// Spare is, by node, what is left over of the GPU in shared use in which a share fits tightest,
+// TakesWhole where there is none. It is of a table that LimitFrom has made for
+// a request that asks for a share, and else empty. It belongs to the table: only read it.
+func (t *Table) Spare() []int32 { return t.spare }
+
+// growShares has t, which has more or larger nodes, know of o's bins.
+func (t *Table) growShares(o *Table) {
+	if o.shared.resource == 0 {
+		return
+	}
+	r := o.shared.resource - 1
+	for n := range t.total {
+		if n >= o.Len() || t.total[n].GPUs == 0 { // new nodes share none
+			t.more[r].total[n] = 0
+		}
+	}
+	t.shared = newShares(r, t.total, t.more[r].total)
+	for n := range o.total {
+		copy(t.shared.left[t.shared.start[n]:t.shared.start[n+1]], o.shared.left[o.shared.start[n]:o.shared.start[n+1]])
+		t.tellShare(n)
+	}
+}
