@@ -156,6 +156,7 @@ func (x *preemption) required(jobs []bool) []bool {
 // sums are the worth of the winners less that of who is preempted, and the bound on it.
 func (x *preemption) sums(m *model, bound int64) sums {
 	held := x.prices(m)
+	bound = max(bound, x.value) // what has moved to let somebody stay was bid by nobody
 	return sums{m.Objective(x.value) - held, m.Objective(bound) - held}
 }
 

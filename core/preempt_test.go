@@ -207,7 +207,7 @@ func TestPreemptionNeverOverAllocates(t *testing.T) {
 		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 3}, &p))
 		require.NoError(t, Verify(s, &p))
 		require.Equal(t, before.FreeCores(), s.Nodes.FreeCores())
-		require.LessOrEqual(t, p.Objective, p.Bound*(1+1e-9)+1e-9)
+		require.LessOrEqual(t, p.Objective, p.Bound*(1+1e-9)+1e-9, "%v", p.Stats)
 		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 3}, &again))
 		require.Equal(t, p.Preempted, again.Preempted)
 		require.Equal(t, worthOf(s, &p), worthOf(s, &again))
