@@ -46,7 +46,7 @@ SLURM_SLOW := ^Test(LeftToSlurm|LicencesBehindAWideJob|RemoteLicences|WhoseLimit
 
 ## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none)
 test: lint test-pure
-	$(call with_highs,CGO_ENABLED=1 $(GO) test -race $$tags $(ALL))
+	$(call with_highs,CGO_ENABLED=1 $(GO) test -timeout 30m -race $$tags $(ALL))
 	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
 		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; \
 	else $(MAKE) emulate-quick && GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '$(SLURM_SLOW)'; fi
@@ -54,7 +54,7 @@ test: lint test-pure
 ## test-pure: all tests without any C library
 test-pure:
 	CGO_ENABLED=0 $(GO) build $(ALL)
-	CGO_ENABLED=0 $(GO) test $(ALL)
+	CGO_ENABLED=0 $(GO) test -timeout 30m $(ALL)
 
 ## cross: compile the packages and the commands for other systems (half a minute for each that Go's library was not built for yet)
 cross:
