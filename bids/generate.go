@@ -391,7 +391,7 @@ func (g *Generator) rate(a *Variant, s *Spec, segs []nodeset.Segment) Bid {
 	class, blocks := sets.classify(segs)
 	f := preference(s.NodesGiven, class, nodeset.Nodes(segs), g.space.Now.Len(), blocks, len(sets.sets))
 	if s.Below != nil {
-		f = lowerBySprawl(f, g.sprawl.Beyond(s.Below.Tree, segs))
+		f = lowerBySprawl(f, g.sprawl.Beyond(s, segs))
 	}
 	if s.MixedGPUs {
 		f = raiseForMixed(f, segs, s.GPUs.PerNode.Min, s.GPUs.PerNode.Max)

@@ -84,12 +84,13 @@ func (x *Sprawl) begin(switches int) {
 	}
 }
 
-// Beyond is how many switches segs are below, over all levels, beyond the fewest that so many nodes
-// can be below.
-func (x *Sprawl) Beyond(t *nodeset.Topology, segs []nodeset.Segment) int {
-	nodes, beyond := nodeset.Nodes(segs), x.all(t, segs)
+// Beyond is how many switches segs are below, over all levels, beyond the fewest that the fewest
+// nodes of s can be below. So places of s compare by their switches, however many nodes they have.
+func (x *Sprawl) Beyond(s *Spec, segs []nodeset.Segment) int {
+	t := s.Below.Tree
+	beyond := x.all(t, segs)
 	for level := 1; level <= t.Levels(); level++ {
-		beyond -= t.Fewest(level, nodes)
+		beyond -= t.Fewest(level, min(s.Nodes.Min, t.Len()))
 	}
 	return beyond
 }
