@@ -12,6 +12,10 @@ import (
 // is none, there is none at all.
 func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyle) ([]nodeset.Segment, int, bool) {
 	a, s := &g.variants[j], &g.specs[j]
+	if s.Parts != nil {
+		dst, ok := g.placeParts(dst, j, style)
+		return dst, 0, ok
+	}
 	if style.anywhere && s.Below != nil && !s.Demands() {
 		g.loose = *s
 		g.loose.Below = nil

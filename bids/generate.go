@@ -49,6 +49,7 @@ type Generator struct {
 	raised   []nodeset.Segment // scratch
 	noGPU    nodeset.Mask
 	loose    Spec         // scratch
+	part     Spec         // scratch
 	views    fit.Residual // never taken from: the full views of the space
 	scans    scanCache
 	nodes    nodeSetIndex
@@ -199,6 +200,10 @@ func (g *Generator) listDrafts() {
 // its range first. If its nodes may give different numbers, each gives what it has free.
 func (g *Generator) bidAlone(j int) {
 	s := &g.specs[j]
+	if s.Parts != nil {
+		g.bidParts(j)
+		return
+	}
 	if g.space.Now.ShareOf(s.More()) > 0 {
 		g.bidShares(j)
 		return
@@ -383,6 +388,9 @@ func (g *Generator) Bound(required []bool, alpha float64) float64 {
 func (g *Generator) Describe(a *Variant, segs []nodeset.Segment) Bid { return g.rate(a, &a.Spec, segs) }
 
 func (g *Generator) rate(a *Variant, s *Spec, segs []nodeset.Segment) Bid {
+	if s.Parts != nil {
+		return g.rateParts(a, s, segs)
+	}
 	gpus := int(fit.LeastGPUs(segs))
 	sets := g.sets(a, s, gpus)
 	if s.Below != nil && g.sprawl.Of(s.Below.Tree, 1, segs) == 1 {

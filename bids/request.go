@@ -65,7 +65,20 @@ type Request struct {
 	// then names its number of nodes, a multiple of it. They demand nothing of a machine without a
 	// topology.
 	Switches, Within, Segment int
+	// Components are further parts of a heterogeneous job, as Slurm's, at most MaxComponents: a
+	// leader and its workers. The request without them is one part, each of them another, complete
+	// by itself: its own cores, nodes, Eligible (nil: all nodes), Uses, Charges. All start
+	// together, or none does. They have no Components themselves.
+	Components []Request
+	// Apart has a part share none of its nodes with other parts of the same job.
+	Apart bool
+	// AllWithin is the level of a switch that the nodes of all parts are below, 1 being that of the
+	// leaves; 0: they may be anywhere. Only a request with Components has it.
+	AllWithin int
 }
+
+// MaxComponents is how many Components a request may have.
+const MaxComponents = fit.MaxParts - 1
 
 // Charge is what an allocation counts against one quota, in a unit that is the quota's own: PerJob,
 // and PerNode on each node, PerCore for each core and PerGPU for each GPU, each 0 to MaxRate.
@@ -101,6 +114,15 @@ func (r *Request) Validate() error {
 
 // LeastCores is how many cores an allocation has in all at least.
 func (r *Request) LeastCores() int64 {
+	sum := r.leastCores()
+	for k := range r.Components {
+		sum += r.Components[k].leastCores()
+	}
+	return sum
+}
+
+// leastCores is that of the request without Components.
+func (r *Request) leastCores() int64 {
 	if r.Cores > 0 {
 		return int64(r.Cores)
 	}
@@ -111,6 +133,14 @@ func (r *Request) LeastCores() int64 {
 // machine without a topology. It points to r.Eligible. The error is that of Validate, and the
 // Spec then the zero one.
 func (r *Request) Spec() (Spec, error) {
+	if r.composed() {
+		return r.sum()
+	}
+	return r.own()
+}
+
+// own is the Spec of the request without Components.
+func (r *Request) own() (Spec, error) {
 	if f := r.outOfRange(); f != nil {
 		return Spec{}, f
 	}

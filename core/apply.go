@@ -18,13 +18,13 @@ func (p *Plan) Apply(t *nodeset.Table) ([]Decision, error) {
 		if !d.Start {
 			continue
 		}
-		if err := t.AllocateWith(d.Segs, d.Uses); err != nil {
-			for _, s := range starts {
-				must(t.ReleaseWith(s.Segs, s.Uses))
+		if err := d.allocate(t); err != nil {
+			for i := range starts {
+				starts[i].giveBack(t, starts[i].Parts())
 			}
 			return nil, fmt.Errorf("%w: decision on job %d: %w", ErrInvalidPlan, d.Job, err)
 		}
-		d.Segs = slices.Clone(d.Segs)
+		d.Segs, d.PartUses = slices.Clone(d.Segs), slices.Clone(d.PartUses)
 		starts = append(starts, d)
 	}
 	return starts, nil

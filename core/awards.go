@@ -116,7 +116,8 @@ func (a *awards) decideWinner(w int, in *stages, d *Decision, p *Plan) {
 	bid := &in.bidding.book.Bids[b]
 	d.Start, d.Class, d.Alternative = true, bid.Class, int(in.window.ways[bid.Job].alternative)
 	a.left.grace = 0
-	d.Segs, d.Uses = p.keep(in.winners.by.Allocation(w)), in.window.variants[bid.Job].Spec.More()
+	spec := &in.window.variants[bid.Job].Spec
+	d.Segs, d.Uses, d.PartUses = p.keep(in.winners.by.Allocation(w)), spec.More(), p.keepUses(spec.Parts)
 	if bid.Class == bids.ClassS && !slices.Equal(d.Segs, in.bidding.book.Allocation(int(b))) {
 		d.Class = in.bidding.gen.Describe(&in.window.variants[bid.Job], d.Segs).Class
 	}

@@ -56,9 +56,11 @@ type ClusterOptions struct {
 type JobSpec struct {
 	// ID names the job. No other job that waits or runs may have it.
 	ID string
-	// Request is what the job asks for, in the way that it likes best. Its Eligible, Uses and
-	// Charges must be nil.
+	// Request is what the job asks for, in the way that it likes best. Its Eligible, Uses, Charges
+	// and Components must be nil.
 	bids.Request
+	// Components are its further parts: see [bids.Request.Components].
+	Components []Way
 	// On names the nodes that the job may use; nil means all, those added later too.
 	On []string
 	// Takes is what the job takes of further resources on each of its nodes, by name.
@@ -84,9 +86,9 @@ type JobSpec struct {
 
 // Way is one way to meet a job.
 type Way struct {
-	// Request is complete by itself. Its Eligible, Uses and Charges must be nil.
+	// Request is complete by itself. Its Eligible, Uses, Charges and Components must be nil.
 	bids.Request
-	// On names the nodes that may be used; nil means those of the job.
+	// On names the nodes that may be used; nil means those of the job, for a component all.
 	On []string
 	// Takes is what is taken of further resources; nil means nothing.
 	Takes map[string]Take
@@ -99,7 +101,7 @@ type clusterJob struct {
 	id     string
 	serial uint64
 	job    *Job       // of a waiting job; replaced, never changed, since a cycle may read it
-	on     [][]string // nodes that its ways name, the job's own first
+	on     [][]string // nodes that its ways name, the job's own first, those of components last
 	prefer []string
 	run    bool
 	end    int64             // of a running job
@@ -108,6 +110,8 @@ type clusterJob struct {
 	price  int64             // once it runs; 0: nobody may have it stopped
 	class  int
 	counts []bids.Charge // of a running job, each as an amount; never changed
+	beside []*clusterJob // of a running job: its components, which run as jobs do
+	leader *clusterJob   // of such a component: the job
 }
 
 // NewCluster returns a cluster without nodes and jobs.
@@ -193,10 +197,8 @@ func (c *Cluster) Ended(id string) error {
 	case !job.run:
 		return jobFault(id, "id", id, "the job does not run", nil)
 	}
-	c.machine.release(job)
+	c.giveBack(job)
 	c.quotas.count(job.counts, -1)
-	at := slices.Index(c.running, job)
-	c.running = slices.Delete(c.running, at, at+1)
 	delete(c.jobs, id)
 	return nil
 }
@@ -212,6 +214,9 @@ func (c *Cluster) Adopt(s Start) error {
 	defer c.mu.Unlock()
 	if err := c.unused(s.Job); err != nil {
 		return err
+	}
+	if s.Price > 0 && len(s.Components) > 0 {
+		return jobFault(s.Job, "price", s.Price, "it has components, which would go on", nil)
 	}
 	if f := priceFault(s.Price, s.Class); f != nil {
 		return &JobError{Job: -1, ID: s.Job, Fault: f}
@@ -233,9 +238,12 @@ func (c *Cluster) Adopt(s Start) error {
 	}
 	job := &clusterJob{id: s.Job, run: true, held: held, uses: uses, counts: counts, end: c.secondOf(s.End),
 		price: s.Price, class: s.Class}
+	c.running = append(c.running, job)
+	if err := c.adoptComponents(job, s.Components); err != nil {
+		return err
+	}
 	c.quotas.count(counts, 1)
 	c.jobs[job.id] = job
-	c.running = append(c.running, job)
 	return nil
 }
 

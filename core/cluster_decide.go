@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -43,6 +42,9 @@ type Start struct {
 	Nodes []Share
 	// Takes is what it takes of further resources on each of these, by name; nil: nothing.
 	Takes map[string]Take
+	// Components are what its components get, in their order; Nodes is then what its own request
+	// gets. They may share nodes.
+	Components []Placed
 	// Counts is how much it counts against quotas until it ends, by name; nil: nothing.
 	Counts map[string]int64
 	// End is the time by which its limit is over.
@@ -213,48 +215,24 @@ func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) 
 	var counts []bids.Charge
 	if err == nil {
 		way, _ := job.job.Way(d.Alternative)
-		counts = amounts(way.Charges, fit.SizeOf(held))
-		err = c.quotas.lack(job.id, counts)
+		counts = amountsOfParts(&way, held)
+		if err = c.quotas.lack(job.id, counts); err == nil {
+			err = c.machine.takeParts(held, d)
+		}
 	}
 	if err != nil {
 		cycle.Dropped = append(cycle.Dropped, Dropped{job.id, err})
 		return
 	}
-	must(c.machine.table.AllocateWith(held, d.Uses))
-	job.run, job.held, job.uses, job.end = true, held, d.Uses, c.second()+job.job.TimeLimit
-	job.counts = counts
+	job.run, job.held, job.end, job.counts = true, held[0], c.second()+job.job.TimeLimit, counts
+	_, job.uses = d.Part(0)
 	c.quotas.count(counts, 1)
 	job.job, job.on, job.prefer = nil, nil, nil
 	c.running = append(c.running, job)
 	cycle.Starts = append(cycle.Starts, Start{Job: job.id, Alternative: d.Alternative,
-		Nodes: shares(c.machine.names, held), Takes: c.machine.takes(d.Uses),
-		Counts: c.quotas.counts(counts), End: c.timeOf(job.end),
+		Nodes: shares(c.machine.names, job.held), Takes: c.machine.takes(job.uses),
+		Components: c.startComponents(job, d, held), Counts: c.quotas.counts(counts), End: c.timeOf(job.end),
 		Price: job.price, Class: job.class})
-}
-
-// stillHolds is the decision's allocation on the nodes of now, in memory of its own, if it can be
-// made.
-func (c *Cluster) stillHolds(w *scratch, job *clusterJob, d *Decision) ([]nodeset.Segment, error) {
-	m := &c.machine
-	if c.jobs[job.id] != job {
-		return nil, unknownJob(job.id)
-	}
-	held := slices.Clone(d.Segs)
-	if w.numbering != m.numbering {
-		var err error
-		if held, err = m.renumbered(w.names, d.Segs); err != nil {
-			return nil, err
-		}
-	}
-	way, _ := job.job.Way(d.Alternative)
-	// Nodes may lie elsewhere than they did.
-	if err := CheckAllocation(&way, held, len(m.names)); err != nil {
-		return nil, jobFault(job.id, "nodes", shares(m.names, held), "they no longer suit it", nil)
-	}
-	if err := m.lack(held); err != nil {
-		return nil, err
-	}
-	return held, m.lackMore(held, d.Uses)
 }
 
 // waiting is what a cycle says of a job that does not start; d is nil if it has not looked at it.

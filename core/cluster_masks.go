@@ -35,6 +35,10 @@ func (m *machine) name(c *clusterJob) {
 	for k := range job.Alternatives {
 		job.Alternatives[k].Eligible = m.mask(c.on[1+k])
 	}
+	job.Components = slices.Clone(job.Components)
+	for k := range job.Components {
+		job.Components[k].Eligible = m.mask(c.on[1+len(job.Alternatives)+k])
+	}
 	c.job = &job
 }
 

@@ -56,8 +56,8 @@ func (c *Cluster) RemoveNode(name string) ([]string, error) {
 	var there []string
 	for _, job := range c.running {
 		held, had := without(job.held, int32(n))
-		if had {
-			there = append(there, job.id)
+		if id := job.ofJob().id; had && !slices.Contains(there, id) {
+			there = append(there, id)
 		}
 		job.held = held
 	}

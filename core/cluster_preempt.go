@@ -19,6 +19,9 @@ func (c *Cluster) SetPrice(id string, price int64) error {
 	case !job.run:
 		return jobFault(id, "id", id, "the job does not run", nil)
 	}
+	if price > 0 && len(job.beside) > 0 {
+		return jobFault(id, "price", price, "it has components, which would go on", nil)
+	}
 	job.price = price
 	return nil
 }

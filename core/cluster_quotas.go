@@ -96,6 +96,12 @@ func (s *JobSpec) checkCounts() *bids.FieldError {
 			return f
 		}
 	}
+	for k := range s.Components {
+		w := &s.Components[k]
+		if f := countsFault(fmt.Sprintf("components[%d].charges", k), &w.Request, w.Counts); f != nil {
+			return f
+		}
+	}
 	return nil
 }
 
@@ -107,6 +113,12 @@ func (q *clusterQuotas) numberQuotas(c *clusterJob, spec *JobSpec) (err error) {
 	for k := range c.job.Alternatives {
 		field := fmt.Sprintf("alternatives[%d].charges", k)
 		if c.job.Alternatives[k].Charges, err = q.numbered(c.id, field, spec.Alternatives[k].Counts); err != nil {
+			return err
+		}
+	}
+	for k := range c.job.Components {
+		field := fmt.Sprintf("components[%d].charges", k)
+		if c.job.Components[k].Charges, err = q.numbered(c.id, field, spec.Components[k].Counts); err != nil {
 			return err
 		}
 	}

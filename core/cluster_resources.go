@@ -202,6 +202,12 @@ func (m *machine) number(c *clusterJob, spec *JobSpec) (err error) {
 			return err
 		}
 	}
+	for k := range c.job.Components {
+		field := fmt.Sprintf("components[%d].uses", k)
+		if c.job.Components[k].Uses, err = m.numbered(c.id, field, spec.Components[k].Takes); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -225,6 +231,12 @@ func (s *JobSpec) checkTakes() *bids.FieldError {
 	for k := range s.Alternatives {
 		w := &s.Alternatives[k]
 		if f := takesFault(fmt.Sprintf("alternatives[%d].uses", k), &w.Request, w.Takes); f != nil {
+			return f
+		}
+	}
+	for k := range s.Components {
+		w := &s.Components[k]
+		if f := takesFault(fmt.Sprintf("components[%d].uses", k), &w.Request, w.Takes); f != nil {
 			return f
 		}
 	}

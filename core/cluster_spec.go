@@ -37,6 +37,9 @@ func newClusterJob(spec *JobSpec) (*clusterJob, error) {
 		job.Alternatives = append(job.Alternatives, openEnds(w.Request))
 		c.on = append(c.on, slices.Clone(w.On))
 	}
+	if err := c.addComponents(spec); err != nil {
+		return nil, err
+	}
 	if f := job.fault(MaxPriority); f != nil {
 		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
 	}
@@ -60,7 +63,9 @@ func (s *JobSpec) timeFault() *bids.FieldError {
 func (c *clusterJob) checkNames() error {
 	for k, on := range c.on {
 		r, field := &c.job.Request, "eligible"
-		if k > 0 {
+		if part := k - 1 - len(c.job.Alternatives); part >= 0 {
+			r, field = &c.job.Components[part], fmt.Sprintf("components[%d].eligible", part)
+		} else if k > 0 {
 			r, field = &c.job.Alternatives[k-1], fmt.Sprintf("alternatives[%d].eligible", k-1)
 		}
 		if r.Eligible != nil {

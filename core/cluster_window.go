@@ -154,7 +154,11 @@ func (w *scratch) request(r *bids.Request) (format.Request, error) {
 	out := format.Request{Cores: r.Cores, Nodes: format.Range{Low: r.MinNodes, High: r.MaxNodes},
 		TasksPerNode: r.TasksPerNode, GPUs: format.Range{Low: r.MinGPUs, High: r.MaxGPUs},
 		Contiguous: r.Contiguous, Uses: w.usesOf(r.Uses), Charges: w.chargesOf(r.Charges),
-		Switches: r.Switches, Within: r.Within, Segment: r.Segment}
+		Switches: r.Switches, Within: r.Within, Segment: r.Segment, Apart: r.Apart, AllWithin: r.AllWithin}
+	var err error
+	if out.Components, err = w.components(r); err != nil {
+		return out, err
+	}
 	if r.MixedGPUs {
 		uniform := false
 		out.GPUsUniform = &uniform
@@ -165,6 +169,20 @@ func (w *scratch) request(r *bids.Request) (format.Request, error) {
 	list, err := w.namesOf(r.Eligible)
 	out.Eligible = &list
 	return out, err
+}
+
+// components are the further parts of a request.
+func (w *scratch) components(r *bids.Request) (text json.RawMessage, err error) {
+	if len(r.Components) == 0 {
+		return nil, nil
+	}
+	parts := make([]format.Request, len(r.Components))
+	for k := range r.Components {
+		if parts[k], err = w.request(&r.Components[k]); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(parts)
 }
 
 // namesOf is the list of the nodes in a mask, "" for nil.

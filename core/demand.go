@@ -33,6 +33,16 @@ const DemandHalfLife = 12 * 3600
 // Come is told of each request as its job comes, at the second now, which never falls.
 func (d *Demand) Come(r *bids.Request, now int64) {
 	d.fade(now)
+	for k := range r.Components {
+		d.add(&r.Components[k])
+	}
+	own := *r
+	own.Components = nil
+	d.add(&own)
+}
+
+// add adds a request without components.
+func (d *Demand) add(r *bids.Request) {
 	gpus, nodes := leastPerNode(r)
 	if gpus == 0 {
 		return

@@ -38,12 +38,11 @@ type equalKey struct {
 	limit int64
 }
 
-// waysKey tells jobs apart: their requests, limits, lists of alternatives and whom they may
-// preempt, by number, and preferred nodes.
+// waysKey tells jobs apart: their requests, limits, lists of alternatives and preferred nodes, and
+// whom they may preempt, by number.
 type waysKey struct {
 	equalKey
 	list, mask int32
-	prefer     *nodeset.Mask
 }
 
 // listKey is a list of alternatives: one more than in the list of that number, 0 being empty.
@@ -103,7 +102,8 @@ func (e *duplicates) before(n *normal, job *Job) int64 { return e.count[e.keyOf(
 func (e *duplicates) keyOf(n *normal, job *Job) waysKey {
 	k := waysKey{equalKey: equalKey{n.specs[0], job.TimeLimit}, list: e.list(n.specs[1:]), mask: e.mask(job)}
 	if len(job.Prefer) > 0 {
-		k.prefer = n.masks.Of(&job.Prefer)
+		// as no request is, with nothing but nodes
+		k.list = e.oneMore(k.list, bids.Spec{Eligible: n.masks.Of(&job.Prefer)})
 	}
 	return k
 }
@@ -111,13 +111,18 @@ func (e *duplicates) keyOf(n *normal, job *Job) waysKey {
 // list is the number of a list of alternatives.
 func (e *duplicates) list(alternatives []bids.Spec) (number int32) {
 	for _, spec := range alternatives {
-		k := listKey{number, spec}
-		n, ok := e.lists[k]
-		if !ok {
-			n = int32(len(e.lists) + 1)
-			e.lists[k] = n
-		}
-		number = n
+		number = e.oneMore(number, spec)
+	}
+	return number
+}
+
+// oneMore is the number of the list that has spec after those of the given one.
+func (e *duplicates) oneMore(list int32, spec bids.Spec) (number int32) {
+	k := listKey{list, spec}
+	number, ok := e.lists[k]
+	if !ok {
+		number = int32(len(e.lists) + 1)
+		e.lists[k] = number
 	}
 	return number
 }
@@ -146,7 +151,14 @@ func (e *duplicates) mostOf(job *Job) int64 {
 }
 
 // leastGPUs is how many GPUs a job with this request has at least.
-func leastGPUs(r *bids.Request) int64 { return int64(max(r.MinNodes, 1)) * int64(r.MinGPUs) }
+func leastGPUs(r *bids.Request) int64 {
+	sum := int64(max(r.MinNodes, 1)) * int64(r.MinGPUs)
+	for k := range r.Components {
+		c := &r.Components[k]
+		sum += int64(max(c.MinNodes, 1)) * int64(c.MinGPUs)
+	}
+	return sum
+}
 
 // most bounds how many jobs with this request could start on what is free.
 func (free room) most(r *bids.Request) int64 {

@@ -66,6 +66,13 @@ type Explanation struct {
 	NeverWhy string
 	// Shortage is what the job's first request lacks among what is free, if Why is NoFit.
 	Shortage *Shortage
+	// OfPart says that Shortage is that of one part of a request with Components, which finds no
+	// place: Part is 0 for the request itself, k for Components[k-1]. Beside are the parts that
+	// have their places before it; nil: it finds none alone. Where it is not of one each part has a
+	// place, but not all below one switch ("all_within").
+	OfPart bool
+	Part   int
+	Beside []int
 	// Quota is what is left of a quota for the job's first request, if Why is OverQuota.
 	Quota *QuotaShortage
 	// Place is where the job would be if all of Rivals were gone, nil if even that
@@ -84,7 +91,7 @@ type Explanation struct {
 	Expected int64
 	Kept     bool
 	// Suggestions are changes of the request, the smallest first, with each of which
-	// the job would have started now.
+	// the job would have started now. There are none for a job with Components.
 	Suggestions []Suggestion
 	// Trials is the number of decisions on changed windows.
 	Trials int
@@ -123,6 +130,8 @@ type Rival struct {
 	// At is the second by which it ends (Holds, Wins) or from which its place is
 	// reserved (Keeps).
 	At int64
+
+	parts *fit.Parts // of a job that has several
 }
 
 // NewExplainer decides the window of s. Every decision, this one and later trials,
@@ -199,7 +208,7 @@ func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Ex
 	if x.Why != Never {
 		about.expect()
 	}
-	if x.Looked && o.Trials > 0 {
+	if x.Looked && o.Trials > 0 && len(asked.Components) == 0 {
 		q := search{e: e, ctx: ctx, o: o, x: x, tried: make(map[equalKey]outcome)}
 		if err := q.run(); err != nil {
 			return nil, fmt.Errorf("a changed window: %w", err)
@@ -243,7 +252,9 @@ func (e *Explainer) findReservations() {
 				e.kept = append(e.kept, Rival{Role: Keeps, Job: r.Job, Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
 				continue
 			}
-			r.Segs = slices.Clone(r.Segs)
+			if r.Segs = slices.Clone(r.Segs); r.parts != nil { // the auction will use them again
+				r.parts, r.charges = r.parts.Clone(), slices.Clone(r.charges)
+			}
 			placed[r.Job] = true
 			e.reserved = append(e.reserved, r)
 		}

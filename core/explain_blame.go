@@ -72,8 +72,11 @@ func (e *inquiry) blame() {
 		return
 	}
 	if _, ok := e.fits(e.s.Nodes, e.job); !ok {
-		e.x.Why, e.x.Shortage = NoFit, shortageOf(e.s.Nodes, &e.job.Request)
-		e.x.Shortage = e.shortageBelow(e.x.Shortage)
+		if e.x.Why = NoFit; len(e.job.Components) > 0 {
+			e.blameParts()
+		} else {
+			e.x.Shortage = e.shortageBelow(shortageOf(e.s.Nodes, &e.job.Request))
+		}
 		e.blameRunning()
 		return
 	}
@@ -124,10 +127,17 @@ func (e *inquiry) blameRunning() {
 	e.x.cutToPlace()
 }
 
-// chargesOf are what a job that starts counts.
-func (e *Explainer) chargesOf(job int) fit.Charges {
-	way, _ := e.s.Pending[job].Way(e.decisionOf(job).Alternative)
-	return way.Charges
+// counts is what a job that starts counts.
+func (e *Explainer) counts(job int) (fit.Charges, fit.Size) {
+	d := e.decisionOf(job)
+	e.normal.read(e.s.Pending[job])
+	return e.space.counts(&e.normal.specs[d.Alternative], d.Segs)
+}
+
+// partsOf are the parts of a job that starts; nil if it is one.
+func (e *Explainer) partsOf(job int) *fit.Parts {
+	e.normal.read(e.s.Pending[job])
+	return e.normal.specs[e.decisionOf(job).Alternative].Parts
 }
 
 // roomFrom is the first moment at which a job has room if nothing starts any more.
@@ -158,14 +168,14 @@ func (e *inquiry) blameWindow() {
 	winners := make([]Rival, 0, len(e.started))
 	for _, i := range e.started {
 		other, d := e.s.Pending[i], e.decisionOf(i)
-		winners = append(winners, Rival{Role: Wins, Job: i, Segs: d.Segs, Uses: d.Uses,
+		winners = append(winners, Rival{Role: Wins, Job: i, Segs: d.Segs, Uses: d.Uses, parts: e.partsOf(i),
 			Worth: e.worth(e.asked(other)), At: e.s.Now + other.TimeLimit})
 	}
 	slices.SortStableFunc(winners, func(a, b Rival) int { return cmp.Compare(b.Worth, a.Worth) })
 	var keepers []Rival
 	for _, r := range e.reserved {
 		if r.Job != e.x.Decision.Job && r.Start < e.s.Now+e.job.TimeLimit {
-			keepers = append(keepers, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs, Uses: r.Uses,
+			keepers = append(keepers, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs, Uses: r.Uses, parts: r.parts,
 				Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
 		}
 	}
@@ -195,8 +205,9 @@ func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 	var guilty []Rival
 	for _, r := range suspects {
 		if r.Role == Wins {
-			must(p.start(r.Segs, r.Uses, r.At))
-			p.count(e.chargesOf(r.Job), fit.SizeOf(r.Segs), r.At)
+			must(p.start(r.Segs, r.Uses, r.parts, r.At))
+			charges, size := e.counts(r.Job)
+			p.count(charges, size, r.At)
 		} else {
 			e.reserveAgain(r)
 		}
@@ -205,9 +216,9 @@ func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 		}
 		guilty = append(guilty, r)
 		if r.Role == Wins {
-			must(p.now.ReleaseWith(r.Segs, r.Uses))
-			p.ends = p.ends[:len(p.ends)-1]
-			p.uncount(e.chargesOf(r.Job))
+			p.unstart(r.Segs, r.Uses, r.parts)
+			charges, _ := e.counts(r.Job)
+			p.uncount(charges)
 		} else {
 			p.reserved = slices.DeleteFunc(p.reserved, func(o reservation) bool { return o.Job == r.Job })
 		}
@@ -242,6 +253,9 @@ func (x *Explanation) cutToPlace() {
 
 // overlap is the part of a on nodes of b; both ascend.
 func overlap(a, b []nodeset.Segment) []nodeset.Segment {
+	if b = byNode(b); len(a) > 0 && a[len(a)-1].Part > 0 {
+		return overlapOfParts(a, b)
+	}
 	var both []nodeset.Segment
 	for len(a) > 0 && len(b) > 0 {
 		s := a[0]
@@ -269,8 +283,9 @@ func (e *inquiry) expect() {
 	for _, i := range e.started {
 		d := e.decisionOf(i)
 		end := e.s.Now + e.s.Pending[i].TimeLimit
-		must(p.start(d.Segs, d.Uses, end))
-		p.count(e.chargesOf(i), fit.SizeOf(d.Segs), end)
+		must(p.start(d.Segs, d.Uses, e.partsOf(i), end))
+		charges, size := e.counts(i)
+		p.count(charges, size, end)
 	}
 	p.reserved = append(p.reserved, e.reserved...)
 	if r, ok := p.reserve(e.x.Decision.Job, e.variantsOf(e.job), e.job.TimeLimit); ok {
@@ -293,7 +308,7 @@ func (e *Explainer) against(x *Explanation) {
 			for _, r := range other.Rivals {
 				if r.Role == Wins {
 					e.waiting[r.Job] = append(e.waiting[r.Job],
-						Rival{Role: Waits, Job: d.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worth(job)})
+						Rival{Role: Waits, Job: d.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worth(job), parts: r.parts})
 				}
 			}
 		}

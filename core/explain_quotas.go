@@ -86,7 +86,8 @@ func (e *inquiry) blameQuotaBeside() {
 	p := &e.space
 	must(p.reset(e.s))
 	for _, i := range e.started {
-		p.count(e.chargesOf(i), fit.SizeOf(e.decisionOf(i).Segs), e.s.Now+e.s.Pending[i].TimeLimit)
+		charges, size := e.counts(i)
+		p.count(charges, size, e.s.Now+e.s.Pending[i].TimeLimit)
 	}
 	if quota := p.lacking(e.variantsOf(e.job), 1, e.s.Now); quota >= 0 {
 		e.x.Why, e.x.Quota = OverQuota, e.quotaShortage(quota)

@@ -69,6 +69,9 @@ func (f *leftovers) fillAny(j int, d *Decision, p *Plan) (worth float64, err err
 // fill starts a job on what the winners left, if that is possible. It returns what that
 // adds to the objective, which the bound has to be raised by as well.
 func (f *leftovers) fill(job *Job, v *bids.Variant, d *Decision, p *Plan) (worth float64, err error) {
+	if v.Spec.Parts != nil {
+		return f.fillParts(job, v, d, p)
+	}
 	from := len(p.segs)
 	view, gpus := f.rest.For(&v.Spec, v.Crosses), v.Spec.GPUs.PerNode
 	f.placer.By(f.in.bidding.prices, job.TimeLimit)
@@ -87,14 +90,7 @@ func (f *leftovers) fill(job *Job, v *bids.Variant, d *Decision, p *Plan) (worth
 				p.segs = append(p.segs[:from], f.raised...)
 			}
 		}
-		d.Segs = p.segs[from:len(p.segs):len(p.segs)]
-		if err := f.rest.Take(&v.Spec, d.Segs, v.Crosses); err != nil {
-			return 0, fmt.Errorf("left-overs: %w", err)
-		}
-		bid := f.in.bidding.gen.Describe(v, d.Segs)
-		d.Start, d.Class, d.Uses, f.grace = true, bid.Class, v.Spec.More(), 0
-		preference := f.in.model.build.Value(&bids.Variant{}, &bid)
-		return f.in.window.weight(job) + f.in.model.Objective(preference), nil
+		return f.give(job, v, from, d, p)
 	}
 	f.grace--
 	return 0, nil

@@ -22,6 +22,7 @@ type normal struct {
 	limit int         // quotas of the snapshot
 	tree  *nodeset.Topology
 	under fit.Belows
+	parts []bids.Spec // of the request that was read last; scratch
 }
 
 // reset begins with another snapshot.
@@ -34,25 +35,66 @@ func (n *normal) reset(s *Snapshot) {
 // read brings the requests of a job into normal form; no more than a job may have.
 func (n *normal) read(job *Job) {
 	n.specs, n.fault = n.specs[:0], ""
-	first, err := job.Request.Spec()
-	if err == nil {
-		err = n.known(&first)
-	}
+	first, err := n.spec(&job.Request, &job.Request)
 	if err != nil {
 		n.fault = err.Error()
 	}
-	n.below(&first, &job.Request)
-	n.add(first, &job.Request)
+	n.specs = append(n.specs, first)
 	for k := range min(len(job.Alternatives), MaxAlternatives) {
 		r := &job.Alternatives[k]
-		spec, _ := r.Spec() // without error, or not valid
-		_ = n.known(&spec)
-		n.below(&spec, r)
+		on := r
 		if r.Eligible == nil {
-			r = &job.Request
+			on = &job.Request
 		}
-		n.add(spec, r)
+		spec, _ := n.spec(r, on) // without error, or not valid
+		n.specs = append(n.specs, spec)
 	}
+}
+
+// spec is the normal form of r, for the nodes that on may use.
+func (n *normal) spec(r, on *bids.Request) (bids.Spec, error) {
+	if len(r.Components) > 0 || r.AllWithin != 0 {
+		return n.together(r, on)
+	}
+	return n.part(r, on, 0)
+}
+
+// part is the normal form of one part of r alone.
+func (n *normal) part(r, on *bids.Request, k int) (bids.Spec, error) {
+	spec, err := r.PartSpec(k)
+	if err == nil {
+		err = n.known(&spec)
+	}
+	if k > 0 {
+		r = r.Part(k)
+		on = r
+	}
+	n.below(&spec, r)
+	return n.pointed(spec, on), err
+}
+
+// together is the normal form of a request of several parts.
+func (n *normal) together(r, on *bids.Request) (bids.Spec, error) {
+	if err := r.CheckParts(); err != nil {
+		return bids.Spec{}, err
+	}
+	n.parts = n.parts[:0]
+	for k := range r.Parts() {
+		spec, err := n.part(r, on, k)
+		if err != nil {
+			return bids.Spec{}, bids.PartFault(k, err)
+		}
+		if n.nodes.ShareOf(spec.More()) > 0 {
+			err := &bids.FieldError{Field: "uses", Value: "a share of a GPU", Why: "jobs of several components have whole ones only"}
+			return bids.Spec{}, bids.PartFault(k, err)
+		}
+		n.parts = append(n.parts, spec)
+	}
+	within := r.AllWithin
+	if n.tree == nil {
+		within = 0
+	}
+	return n.masks.OfParts(n.parts, r.Apartness(), int32(within), n.tree).Sum(), nil
 }
 
 // known reports further resources that the machine has not, and quotas that there are not; the Spec
@@ -80,8 +122,8 @@ func (n *normal) below(spec *bids.Spec, r *bids.Request) {
 	}
 }
 
-// add adds a Spec with the mask of r.
-func (n *normal) add(spec bids.Spec, r *bids.Request) {
+// pointed is a Spec with the mask of r, and the pointers of what is the same in others.
+func (n *normal) pointed(spec bids.Spec, r *bids.Request) bids.Spec {
 	if spec.Valid() && r.Eligible != nil {
 		spec.Eligible = n.masks.Of(&r.Eligible)
 	}
@@ -91,7 +133,7 @@ func (n *normal) add(spec bids.Spec, r *bids.Request) {
 	if spec.Charges != nil {
 		spec.Charges = n.masks.OfCharges(spec.Charges)
 	}
-	n.specs = append(n.specs, spec)
+	return spec
 }
 
 // contiguous has the job ask for consecutive nodes in all its ways.

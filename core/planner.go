@@ -22,6 +22,8 @@ type reservation struct {
 	// Segs is the place, and Uses what is taken of further resources there.
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
+	// parts are those of the job that the place is for, if it has several.
+	parts *fit.Parts
 	// charges and size are what is kept of quotas.
 	charges fit.Charges
 	size    fit.Size
@@ -40,6 +42,7 @@ type planner struct {
 	segs     [][]nodeset.Segment
 	placer   fit.Placer
 	clock    int64
+	amounts  fit.Charges // what jobs of several parts count; memory
 	loose    bool        // jobs may have any number of blocks
 	prices   *fit.Prices // of starts now; nil: none
 	stop     func() bool // if not nil, says when to give a search up
@@ -68,13 +71,16 @@ func (p *planner) reset(s *Snapshot) error {
 		p.ends = append(p.ends, held{max(r.End, s.Now+1), r.Segs, r.Uses})
 	}
 	p.sorted = false
-	p.reserved = p.reserved[:0]
+	p.reserved, p.amounts = p.reserved[:0], p.amounts[:0]
 	p.purse.reset(s, nil)
 	return nil
 }
 
 // start lets a job start now on segs, until end.
-func (p *planner) start(segs []nodeset.Segment, uses nodeset.Uses, end int64) error {
+func (p *planner) start(segs []nodeset.Segment, uses nodeset.Uses, parts *fit.Parts, end int64) error {
+	if parts != nil {
+		return p.startParts(segs, parts, end)
+	}
 	if err := p.now.AllocateWith(segs, uses); err != nil {
 		return err
 	}
@@ -104,6 +110,12 @@ func (p *planner) place(dst []nodeset.Segment, ways []bids.Variant, limit, t int
 		spec := ways[k].Spec
 		if p.loose {
 			spec.Blocks = 0
+		}
+		if spec.Parts != nil {
+			if segs, ok := p.placer.PlaceParts(dst, &p.at, &spec, fit.PartsOptions{}, room, 0); ok {
+				return segs, k, true
+			}
+			continue
 		}
 		if room != nil && spec.Valid() && !room.Narrow(&spec, 0, spec.GPUs.PerNode.Min) {
 			continue
@@ -143,7 +155,7 @@ func (p *planner) freeAt(t *nodeset.Table, when int64) {
 	}
 	for _, r := range p.reserved {
 		if r.Start <= when && when < r.End {
-			must(t.AllocateWith(r.Segs, r.Uses))
+			must(r.allocate(t))
 		}
 	}
 }
@@ -160,12 +172,13 @@ func (p *planner) reserve(index int, ways []bids.Variant, limit int64) (reservat
 		*buf, way, ok = p.place((*buf)[:0], ways, limit, t)
 		return ok
 	}
-	t, ok := p.earliest(try)
+	t, ok := p.earliest(try, !severalParts(ways))
 	if !ok {
 		return reservation{}, false
 	}
 	spec := &ways[way].Spec
-	r := reservation{index, t, t + limit, *buf, spec.More(), spec.Counted(), fit.SizeOf(*buf)}
+	charges, size := p.counts(spec, *buf)
+	r := reservation{index, t, t + limit, *buf, spec.More(), spec.Parts, charges, size}
 	p.insert(r)
 	return r, true
 }
@@ -178,12 +191,13 @@ func (p *planner) sortEnds() {
 }
 
 // earliest is the first moment at which try succeeds, of those at which something
-// comes free; try must have been called last for that moment.
-func (p *planner) earliest(try func(int64) bool) (int64, bool) {
+// comes free; try must have been called last for that moment. rising says that try succeeds with
+// more that is free where it does with less.
+func (p *planner) earliest(try func(int64) bool, rising bool) (int64, bool) {
 	if len(p.ends) == 0 && len(p.reserved) == 0 {
 		return 0, false
 	}
-	if len(p.reserved) == 0 { // more and more comes free: search by halves
+	if len(p.reserved) == 0 && rising { // more and more comes free: search by halves
 		lo, hi := 0, len(p.ends)-1
 		if !try(p.ends[hi].end) {
 			return 0, false
@@ -228,7 +242,7 @@ func (p *planner) nextEvent(t int64, e *int) (next int64, ok bool) {
 
 // free reports whether segs are free for spec now and stay so for limit seconds.
 func (p *planner) free(spec *bids.Spec, segs []nodeset.Segment, limit int64) bool {
-	if !p.now.FitsWith(segs, spec.More()) {
+	if !fits(&p.now, spec, segs) {
 		return false
 	}
 	if spec.Charges != nil && !p.roomFrom(limit, p.clock).Room(spec, segs, 0) {
@@ -237,7 +251,7 @@ func (p *planner) free(spec *bids.Spec, segs []nodeset.Segment, limit int64) boo
 	for _, r := range p.reserved {
 		if r.Start < p.clock+limit {
 			p.freeAt(&p.later, r.Start)
-			if !p.later.FitsWith(segs, spec.More()) {
+			if !fits(&p.later, spec, segs) {
 				return false
 			}
 		}
@@ -259,7 +273,7 @@ func (p *planner) left(dst []nodeset.Table, free *nodeset.Table, running []Runni
 		}
 		for _, o := range p.reserved {
 			if o.Start <= r.Start && r.Start < o.End {
-				must(t.AllocateWith(o.Segs, o.Uses))
+				must(o.allocate(t))
 			}
 		}
 	}

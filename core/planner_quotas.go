@@ -147,7 +147,7 @@ func (p *planner) lacking(ways []bids.Variant, limit, t int64) int {
 // on at which there is as much; no nodes. It reports false if there never is.
 func (p *planner) reserveQuotas(index int, ways []bids.Variant, limit int64) (reservation, bool) {
 	p.sortEnds()
-	t, ok := p.earliest(func(t int64) bool { return p.lacking(ways, limit, t) < 0 })
+	t, ok := p.earliest(func(t int64) bool { return p.lacking(ways, limit, t) < 0 }, true)
 	if !ok {
 		return reservation{}, false
 	}

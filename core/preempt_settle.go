@@ -116,7 +116,7 @@ func (x *preemption) setSpace(chosen []int32, book *bids.Book) {
 		}
 		v := &x.window.variants[k]
 		for t := range v.Crosses + 1 {
-			must(x.least[t].ReleaseWith(book.Allocation(int(b)), v.Spec.More()))
+			must(v.Spec.Release(&x.least[t], book.Allocation(int(b))))
 		}
 	}
 	x.space = bids.Space{Now: &x.least[0], Left: x.space.Left[:0], Quotas: x.in.space.Quotas}

@@ -124,14 +124,36 @@ type sharer struct {
 	crosses int
 	segs    []nodeset.Segment
 	uses    nodeset.Uses
+	parts   *fit.Parts // of a start of several parts
 }
 
-func (v *victim) sharer() sharer { return sharer{v.class, v.crosses, v.segs, v.uses} }
+func (p *sharer) allocate(t *nodeset.Table) error {
+	if p.parts != nil {
+		return p.parts.Allocate(t, p.segs)
+	}
+	return t.AllocateWith(p.segs, p.uses)
+}
+
+func (p *sharer) release(t *nodeset.Table) error {
+	if p.parts != nil {
+		return p.parts.Release(t, p.segs)
+	}
+	return t.ReleaseWith(p.segs, p.uses)
+}
+
+func (p *sharer) fits(t *nodeset.Table) bool {
+	if p.parts != nil {
+		return p.parts.Fits(t, p.segs)
+	}
+	return t.FitsWith(p.segs, p.uses)
+}
+
+func (v *victim) sharer() sharer { return sharer{v.class, v.crosses, v.segs, v.uses, nil} }
 
 func (l *remains) take(p sharer) {
 	for u, set := range l.x.sets {
 		for k := 0; p.need&^set == 0 && k <= p.crosses; k++ {
-			must(l.tables[u][k].AllocateWith(p.segs, p.uses))
+			must(p.allocate(&l.tables[u][k]))
 		}
 	}
 }
@@ -139,7 +161,7 @@ func (l *remains) take(p sharer) {
 func (l *remains) give(p sharer) {
 	for u, set := range l.x.sets {
 		for k := 0; p.need&^set == 0 && k <= p.crosses; k++ {
-			must(l.tables[u][k].ReleaseWith(p.segs, p.uses))
+			must(p.release(&l.tables[u][k]))
 		}
 	}
 }
@@ -147,7 +169,7 @@ func (l *remains) give(p sharer) {
 func (l *remains) fits(p sharer) bool {
 	for u, set := range l.x.sets {
 		for k := 0; p.need&^set == 0 && k <= p.crosses; k++ {
-			if !l.tables[u][k].FitsWith(p.segs, p.uses) {
+			if !p.fits(&l.tables[u][k]) {
 				return false
 			}
 		}
@@ -191,6 +213,17 @@ func (l *remains) leastOf(dst *nodeset.Table, k int) {
 
 // overlaps reports whether two allocations have a node in common.
 func overlaps(a, b []nodeset.Segment) bool {
+	for len(b) > 0 {
+		var part []nodeset.Segment
+		if part, b = fit.CutPart(b); meet(a, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// meet is overlaps for allocations of one part.
+func meet(a, b []nodeset.Segment) bool {
 	for len(a) > 0 && len(b) > 0 {
 		if max(a[0].First, b[0].First) <= min(a[0].Last, b[0].Last) {
 			return true
@@ -207,5 +240,5 @@ func overlaps(a, b []nodeset.Segment) bool {
 // sharerOf is the start of variant k of the window on segs.
 func (x *preemption) sharerOf(k int, segs []nodeset.Segment) sharer {
 	v := &x.window.variants[k]
-	return sharer{x.needs[k], v.Crosses, segs, v.Spec.More()}
+	return sharer{x.needs[k], v.Crosses, segs, v.Spec.More(), v.Spec.Parts}
 }

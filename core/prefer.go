@@ -75,7 +75,7 @@ func addTier(mask nodeset.Mask, tiers []uint8, upTo uint8) {
 // lowest tiers that have room: a further way to meet it, liked better. It reports false where that
 // can't be met now, and where the job can have no other nodes now.
 func (p *preferences) first(job *Job, s *bids.Spec) (preferred bids.Spec, ok bool) {
-	if !s.Valid() {
+	if !s.Valid() || s.Parts != nil {
 		return bids.Spec{}, false
 	}
 	preferred = *s

@@ -73,9 +73,9 @@ func (q *quotas) setUnits(s *Snapshot) {
 	}
 	q.units = append(q.units[:0], make([]int64, len(s.Quotas))...)
 	for _, job := range s.Pending {
-		q.divide(job.Charges)
+		q.divideBy(&job.Request)
 		for k := range job.Alternatives {
-			q.divide(job.Alternatives[k].Charges)
+			q.divideBy(&job.Alternatives[k])
 		}
 	}
 	for i, x := range s.Quotas {
@@ -87,6 +87,14 @@ func (q *quotas) setUnits(s *Snapshot) {
 			u *= 2
 		}
 		q.book.Unit[i] = u
+	}
+}
+
+// divideBy has q.units divide what the parts of a request count.
+func (q *quotas) divideBy(r *bids.Request) {
+	q.divide(r.Charges)
+	for k := range r.Components {
+		q.divide(r.Components[k].Charges)
 	}
 }
 

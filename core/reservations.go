@@ -4,7 +4,6 @@ package core
 
 import (
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -111,8 +110,10 @@ func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (r
 		r.planner.loose = loose
 		if segs, k, ok := r.startable(w, draft, j); ok {
 			w.variants[k].Fixed, r.guarded[j].must = segs, true
-			r.planner.count(w.variants[k].Spec.Counted(), fit.SizeOf(segs), s.Now+limit)
-			return false, r.planner.start(segs, w.variants[k].Spec.More(), s.Now+limit)
+			spec := &w.variants[k].Spec
+			charges, size := r.planner.counts(spec, segs)
+			r.planner.count(charges, size, s.Now+limit)
+			return false, r.planner.start(segs, spec.More(), spec.Parts, s.Now+limit)
 		}
 		if kept, ok := r.planner.reserve(j, w.variantsOf(j), limit); ok {
 			r.guarded[j].reserved, r.guarded[j].start = true, kept.Start

@@ -26,8 +26,8 @@ type Job struct {
 	// Prefer are the nodes on which the job would rather be, because they hold its input, say;
 	// nil: none in particular. Each of its requests is met on these alone where that can be
 	// now, or else as if there were no preference: no start is given up for one, and nobody
-	// waits for a preferred node. Only Auction looks at it; it is not modified, and must not be
-	// while the job is in use.
+	// waits for a preferred node. Only Auction looks at it, and not for requests with Components;
+	// it is not modified, and must not be while the job is in use.
 	Prefer nodeset.Mask
 	// Priority is 1 to MaxPriority; a higher one comes first (P_j of the papers).
 	Priority int64
@@ -52,7 +52,8 @@ type Running struct {
 	ID string
 	// End is the second by which the job will have ended, from its time limit.
 	End int64
-	// Segs is what the job holds, and Uses what it takes of further resources there.
+	// Segs is what the job holds, and Uses what it takes of further resources there. A job of
+	// several parts is there once for each, with Charges once and without a Price.
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
 	// Charges are what the job counts against quotas until it ends: what is left of them does not
@@ -116,11 +117,14 @@ type Decision struct {
 	// Start says whether the job starts now, on Segs.
 	Start bool
 	// Segs is the allocation, ascending: how much of each node, not which of its cores and GPUs; it
-	// belongs to the Plan and is valid until the Plan is used again.
+	// belongs to the Plan and is valid until the Plan is used again. That of a request with
+	// Components has one part after the other, each of which ascends: Segment.Part is 0 for the
+	// request itself and k for Components[k-1]. Parts may share nodes.
 	Segs []nodeset.Segment
 	// Uses is what the job takes of further resources there, as its request says. It stays the
-	// job's.
-	Uses nodeset.Uses
+	// job's. It is nil of one with Components: PartUses, the Plan's, has it by part; see Part.
+	Uses     nodeset.Uses
+	PartUses []nodeset.Uses
 	// Alternative is which of the job's requests is met: 0 is Request itself, k is
 	// Alternatives[k-1].
 	Alternative int
@@ -171,6 +175,7 @@ type Plan struct {
 
 	segs  []nodeset.Segment // the decisions' memory
 	waits []int             // that of Preempted
+	uses  []nodeset.Uses
 }
 
 // Preemption is a running job that has to be stopped, on all of its nodes. The caller stops it, and

@@ -27,7 +27,9 @@ const (
 	reasonApart    = "no nodes are free that suit it and lie close enough together"
 	reasonLost     = "other jobs are worth more together"
 	reasonEquals   = "jobs ahead of it that ask for the same could take all that is free"
-	reasonTimedOut = "the time was over before it was decided on"
+	// of jobs with components, where a Determiner sets AuctionOptions.Determiner
+	reasonComponents = "the policy's program has no jobs of several components"
+	reasonTimedOut   = "the time was over before it was decided on"
 )
 
 // noPlace is the verdict on jobs that nothing suits which is free.
@@ -70,5 +72,7 @@ func (p *Plan) keep(segs []nodeset.Segment) []nodeset.Segment {
 func (p *Plan) reset() {
 	p.Decisions, p.segs = p.Decisions[:0], p.segs[:0]
 	p.Preempted, p.waits = p.Preempted[:0], p.waits[:0]
+	clear(p.uses) // they are the jobs'
+	p.uses = p.uses[:0]
 	p.Objective, p.Bound, p.Stats = 0, 0, Stats{}
 }

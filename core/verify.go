@@ -5,7 +5,6 @@ package core
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
@@ -60,22 +59,24 @@ func verify(s *Snapshot, p *Plan) error {
 		if err := checkBelow(s.Topology, &asked, d.Segs); err != nil {
 			return fmt.Errorf("job %s: %w", job.ID, err)
 		}
-		if !slices.Equal(d.Uses, asked.Uses) {
-			return fmt.Errorf("job %s: it uses %v instead of %v", job.ID, d.Uses, asked.Uses)
-		}
-		if err := verifyCharges(counted, asked.Charges, d.Segs); err != nil {
+		if err := verifyUses(&asked, &d); err != nil {
 			return fmt.Errorf("job %s: %w", job.ID, err)
+		}
+		for k := range 1 + len(asked.Components) {
+			if err := verifyCharges(counted, asked.Part(k).Charges, ofPart(d.Segs, k)); err != nil {
+				return fmt.Errorf("job %s: %w", job.ID, err)
+			}
 		}
 		for _, seg := range d.Segs {
 			for n := int(seg.First); n <= int(seg.Last); n++ {
 				usedCores[n] += int(seg.Cores)
 				usedGPUs[n] += int(seg.GPUs)
-				if share := shareOf(s.Nodes, asked.Uses); share > 0 {
+				if share := shareOf(s.Nodes, asked.Part(int(seg.Part)).Uses); share > 0 {
 					usedShares[bin{n, seg.Bin}] += share
 				} else if seg.Bin != 0 {
 					return fmt.Errorf("job %s: node %d: it is on shared GPU %d and asks for no share", job.ID, n, seg.Bin)
 				}
-				for _, u := range asked.Uses {
+				for _, u := range asked.Part(int(seg.Part)).Uses {
 					if r, shared := s.Nodes.Shares(); shared && u.Resource == r {
 						continue
 					}
@@ -148,10 +149,20 @@ func verifyMore(t *nodeset.Table, used map[[2]int]int64, freed map[int][]holding
 // request exactly: cores in all, number of nodes, cores on each node, GPUs on
 // each node (in the range, and the same on all unless they may be mixed), contiguity
 // and eligible nodes. No allocation meets a request that is not valid.
+//
+// Of a request with Components each part is met by the segments for it, part after part.
 func CheckAllocation(job *bids.Request, segs []nodeset.Segment, n int) error {
 	if err := job.Validate(); err != nil {
 		return err
 	}
+	if len(job.Components) > 0 {
+		return checkParts(job, segs, n)
+	}
+	return checkPart(job, segs, n)
+}
+
+// checkPart is CheckAllocation for one part alone.
+func checkPart(job *bids.Request, segs []nodeset.Segment, n int) error {
 	if err := nodeset.CheckSegments(segs, n); err != nil {
 		return err
 	}

@@ -12,9 +12,17 @@ import (
 // checkBelow reports how an allocation fails to lie below switches as a request demands. It goes
 // node by node, and knows of the topology only which switch each node is below.
 func checkBelow(t *nodeset.Topology, job *bids.Request, segs []nodeset.Segment) error {
-	if t == nil {
+	switch {
+	case t == nil:
 		return nil
+	case len(job.Components) > 0:
+		return checkTogether(t, job, segs)
 	}
+	return checkPartBelow(t, job, segs)
+}
+
+// checkPartBelow is checkBelow for one part alone.
+func checkPartBelow(t *nodeset.Topology, job *bids.Request, segs []nodeset.Segment) error {
 	leaves, above := make(map[int32]int), make(map[int32]int) // nodes by switch
 	within := min(job.Within, t.Levels())
 	for _, s := range segs {

@@ -93,7 +93,8 @@ func verifyRooms(s *Snapshot, p *Plan, freed map[int][]holding) error {
 		for _, seg := range d.Segs {
 			for n := int(seg.First); n <= int(seg.Last); n++ {
 				if freed[n] != nil {
-					taken[n] = append(taken[n], holdingOf(s, seg, d.Uses, s.Pending[d.Job].Preempts))
+					_, uses := d.Part(int(seg.Part))
+					taken[n] = append(taken[n], holdingOf(s, seg, uses, s.Pending[d.Job].Preempts))
 				}
 			}
 		}

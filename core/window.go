@@ -46,6 +46,10 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
 			continue
 		}
+		if w.opts.Determiner != nil && w.normal.several() {
+			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: reasonComponents, Why: Unmodelled})
+			continue
+		}
 		w.waiting.wait(job)
 		seat := 1
 		if len(s.Quotas) > 0 {
@@ -183,7 +187,7 @@ func (w *window) addVariant(spec bids.Spec, job *Job, from int, of way) {
 // blocksOf is on how many blocks of consecutive nodes a variant may be: 0, any number, unless jobs
 // are to stay together.
 func (w *window) blocksOf(s *Snapshot, spec *bids.Spec) int {
-	if !w.opts.Compact {
+	if !w.opts.Compact || spec.Parts != nil {
 		return 0
 	}
 	one := *spec
@@ -201,7 +205,7 @@ func (w *window) jobOf(b *bids.Bid) int { return int(w.ways[b.Job].job) }
 
 // offer is what a job was offered, if it is what its first request asks for.
 func (w *window) offer(s *Snapshot, job *Job) []nodeset.Segment {
-	if len(job.Offer) == 0 {
+	if len(job.Offer) == 0 || len(job.Components) > 0 {
 		return nil
 	}
 	r := job.Request

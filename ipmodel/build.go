@@ -36,6 +36,7 @@ type Builder struct {
 	alone   []int64 // the same, of one group
 
 	sharing sharing
+	entries entries // of one column; scratch
 }
 
 // cell is a run of nodes that every bid treats alike.
@@ -203,7 +204,7 @@ func (b *Builder) addRow(m *Model, capacity int64, needed bool) {
 // summed up. It is empty where no bid takes any.
 func (b *Builder) setMost(space *bids.Space, variants []bids.Variant, book *bids.Book) {
 	b.most = b.most[:0]
-	if !slices.ContainsFunc(variants, func(v bids.Variant) bool { return v.Spec.Uses != nil }) {
+	if !slices.ContainsFunc(variants, usesMore) {
 		return
 	}
 	size := space.Now.Resources() * len(b.cells)
@@ -225,6 +226,10 @@ func (b *Builder) setMost(space *bids.Space, variants []bids.Variant, book *bids
 
 // eachUse visits the further resources and cells of which bid i takes something.
 func (b *Builder) eachUse(variants []bids.Variant, book *bids.Book, i int, visit func(at int, amount int64)) {
+	if parts := variants[book.Bids[i].Job].Spec.Parts; parts != nil {
+		b.eachUseOfParts(parts, book.Allocation(i), visit)
+		return
+	}
 	for _, u := range variants[book.Bids[i].Job].Spec.More() {
 		if u.Resource == b.sharing.resource {
 			continue // each GPU has its own rows
@@ -255,8 +260,12 @@ func (b *Builder) setColumns(space *bids.Space, variants []bids.Variant, book *b
 	for i := range book.Bids {
 		segs := book.Allocation(i)
 		for k := range variants[book.Bids[i].Job].Crosses + 1 {
+			from := len(m.Row)
 			for gpu := range 2 {
 				b.addEntries(m, segs, k, gpu)
+			}
+			if variants[book.Bids[i].Job].Spec.Parts != nil { // parts may share nodes
+				b.entries.merge(m, from)
 			}
 			if len(b.most) > 0 {
 				rows := b.used[k*b.kinds()+2*len(b.cells):]

@@ -24,7 +24,7 @@ func (b *Builder) setCharged(space *bids.Space, variants []bids.Variant, book *b
 			charges := variants[book.Bids[i].Job].Spec.Counted()
 			for n := range charges {
 				c := &charges[n]
-				cost := space.Quotas.Cost(c, book.Allocation(int(i)))
+				cost := space.Quotas.CostFor(&variants[book.Bids[i].Job].Spec, n, book.Allocation(int(i)))
 				if cost > math.MaxInt32 {
 					return fmt.Errorf("quota %d: a bid counts %d: must be at most %d of its units", c.Quota, cost, math.MaxInt32)
 				}
@@ -57,7 +57,7 @@ func (b *Builder) addQuotaEntries(space *bids.Space, variants []bids.Variant, bo
 	for n := range charges {
 		c := &charges[n]
 		if r := rows[c.Quota]; r >= 0 {
-			if cost := space.Quotas.Cost(c, book.Allocation(i)); cost > 0 {
+			if cost := space.Quotas.CostFor(&variants[book.Bids[i].Job].Spec, n, book.Allocation(i)); cost > 0 {
 				m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(cost))
 			}
 		}

@@ -13,14 +13,22 @@ type Segment struct {
 	// Bin is which GPU in shared use has the share of an allocation that has one: see
 	// [Table.AddShares]. It is then of one node. 0: none, or not chosen yet.
 	Bin uint8
+	// Part is which component of a job it is for, where a job has several: its allocation is then
+	// those of all components, one after the other, each of which ascends. Tables do not look at
+	// it.
+	Part uint8
 }
 
-// String is {First Last Cores GPUs}, and the shared GPU where there is one.
+// String is {First Last Cores GPUs}, and the shared GPU and the part where there is one.
 func (s Segment) String() string {
+	text := fmt.Sprintf("{%d %d %d %d", s.First, s.Last, s.Cores, s.GPUs)
 	if s.Bin > 0 {
-		return fmt.Sprintf("{%d %d %d %d shared GPU %d}", s.First, s.Last, s.Cores, s.GPUs, s.Bin)
+		text += fmt.Sprintf(" shared GPU %d", s.Bin)
 	}
-	return fmt.Sprintf("{%d %d %d %d}", s.First, s.Last, s.Cores, s.GPUs)
+	if s.Part > 0 {
+		text += fmt.Sprintf(" part %d", s.Part)
+	}
+	return text + "}"
 }
 
 // Len is the number of nodes of the segment.
@@ -70,12 +78,17 @@ func Blocks(segs []Segment) int {
 func Append(segs []Segment, s Segment) []Segment {
 	if k := len(segs); k > 0 {
 		last := &segs[k-1]
-		if last.Last+1 == s.First && last.Cores == s.Cores && last.GPUs == s.GPUs && last.Bin == 0 && s.Bin == 0 {
+		if last.continuedBy(s) {
 			last.Last = s.Last
 			return segs
 		}
 	}
 	return append(segs, s)
+}
+
+// continuedBy reports whether o gives the same on the nodes behind s, and can be one with it.
+func (s Segment) continuedBy(o Segment) bool {
+	return s.Last+1 == o.First && s.Cores == o.Cores && s.GPUs == o.GPUs && s.Bin == 0 && o.Bin == 0 && s.Part == o.Part
 }
 
 // CheckSegments reports the first fault in the form of an allocation on n nodes:

@@ -30,7 +30,7 @@ func printExplanation(out io.Writer, d *window.Decision) error {
 		fmt.Fprintf(t, "  the policy says: %s\n", d.Reason)
 	}
 	if s := x.Shortage; s != nil {
-		fmt.Fprintf(t, "  %s\n", shortage(s))
+		fmt.Fprintf(t, "  %s%s\n", ofPart(x), shortage(s))
 	}
 	if q := x.Quota; q != nil {
 		fmt.Fprintf(t, "  counts %d against it at least, %d are left\n", q.Need, q.Left)
@@ -53,18 +53,11 @@ func printExplanation(out io.Writer, d *window.Decision) error {
 }
 
 func printStart(t io.Writer, d *window.Decision) {
-	cores := 0
-	for _, c := range d.CoresPerNode {
-		cores += c
+	own := window.Place{Nodes: d.Nodes, CoresPerNode: d.CoresPerNode, GPUsPerNode: d.GPUsPerNode, GPUsOfNodes: d.GPUsOfNodes}
+	fmt.Fprintf(t, "%s starts on %s%s\n", cli.Plain(d.Job), placeOf(&own), ofAlternative(d.Alternative))
+	for k := range d.Components {
+		fmt.Fprintf(t, "  components[%d] on %s\n", k, placeOf(&d.Components[k]))
 	}
-	gpus := ""
-	switch {
-	case len(d.GPUsOfNodes) > 0:
-		gpus = fmt.Sprintf(", %s GPUs on each", gpusOf(d))
-	case d.GPUsPerNode > 0:
-		gpus = fmt.Sprintf(", %s on each", plural(int64(d.GPUsPerNode), "GPU"))
-	}
-	fmt.Fprintf(t, "%s starts on %s: %s%s%s\n", cli.Plain(d.Job), d.Nodes, plural(int64(cores), "core"), gpus, ofAlternative(d.Alternative))
 	fmt.Fprintf(t, "  by a bid of class %s, worth %.10g\n", d.BidClass, d.Explanation.Worth)
 	if len(d.Explanation.Stops) > 0 {
 		fmt.Fprintln(t, "  when these have been stopped")
@@ -74,6 +67,45 @@ func printStart(t io.Writer, d *window.Decision) {
 		fmt.Fprintln(t, "  in the way, alone or with others, of")
 		printRivals(t, d.Explanation.WantedBy)
 	}
+}
+
+// placeOf says where an allocation is, and what it has there.
+func placeOf(x *window.Place) string {
+	cores := 0
+	for _, c := range x.CoresPerNode {
+		cores += c
+	}
+	gpus := ""
+	switch {
+	case len(x.GPUsOfNodes) > 0:
+		gpus = fmt.Sprintf(", %s GPUs on each", rangeOf(x.GPUsPerNode, x.GPUsOfNodes))
+	case x.GPUsPerNode > 0:
+		gpus = fmt.Sprintf(", %s on each", plural(int64(x.GPUsPerNode), "GPU"))
+	}
+	return fmt.Sprintf("%s: %s%s", x.Nodes, plural(int64(cores), "core"), gpus)
+}
+
+// ofPart says which part of a job with components it is that lacks something; "" of other jobs.
+func ofPart(x *window.Explanation) string {
+	if x.Part == nil {
+		return ""
+	}
+	text := partName(*x.Part)
+	for i, k := range x.Beside {
+		if text += ", "; i == 0 {
+			text += "beside "
+		}
+		text += partName(k)
+	}
+	return text + ": "
+}
+
+// partName is how users know a part of a job.
+func partName(k int) string {
+	if k == 0 {
+		return "its own request"
+	}
+	return fmt.Sprintf("components[%d]", k-1)
 }
 
 // waitsFor is the kind of the reason in words.
@@ -125,6 +157,9 @@ func shortage(s *window.Shortage) string {
 		}
 		return fmt.Sprintf("needs %s, at most %d %s where it could be (%s with %s)",
 			plural(s.Need, "core"), s.Have, why, plural(int64(nodes), "node"), node)
+	}
+	if s.Resource == "all_within" {
+		return fmt.Sprintf("all parts would have places, on %s, but at most %d of these are below one switch", need, s.Have)
 	}
 	if s.Resource == "switches" {
 		return fmt.Sprintf("needs %s with %s below such switches as it demands, at most %d are", need, node, s.Have)

@@ -162,7 +162,7 @@ func printOutcome(out io.Writer, o *window.Outcome) error {
 		d.Job = cli.Plain(d.Job)
 		switch {
 		case d.Start:
-			fmt.Fprintf(t, "%s\tnow\t%s\t%s\t%s\n", d.Job, d.BidClass, gpusOf(&d), d.Nodes+ofAlternative(d.Alternative))
+			fmt.Fprintf(t, "%s\tnow\t%s\t%s\t%s\n", d.Job, d.BidClass, gpusOf(&d), d.Nodes+ofComponents(&d)+ofAlternative(d.Alternative))
 		case d.ExpectedStart != nil:
 			fmt.Fprintf(t, "%s\tin %d s\t\t\t%s\n", d.Job, *d.ExpectedStart, d.Reason)
 		default:
@@ -190,10 +190,23 @@ func printOutcome(out io.Writer, o *window.Outcome) error {
 
 // gpusOf are the GPUs a node that a job gets: N, or MIN-MAX.
 func gpusOf(d *window.Decision) string {
-	if len(d.GPUsOfNodes) > 0 {
-		return fmt.Sprintf("%d-%d", d.GPUsPerNode, slices.Max(d.GPUsOfNodes))
+	return rangeOf(d.GPUsPerNode, d.GPUsOfNodes)
+}
+
+// rangeOf is least, or the range from there if the nodes differ.
+func rangeOf(least int, ofNodes []int) string {
+	if len(ofNodes) > 0 {
+		return fmt.Sprintf("%d-%d", least, slices.Max(ofNodes))
 	}
-	return fmt.Sprint(d.GPUsPerNode)
+	return fmt.Sprint(least)
+}
+
+// ofComponents are the nodes of a job's components, behind those of its own request.
+func ofComponents(d *window.Decision) (text string) {
+	for _, c := range d.Components {
+		text += " : " + c.Nodes
+	}
+	return text
 }
 
 // ofAlternative says which of a job's alternatives is met.

@@ -78,6 +78,7 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"window", "charge", format.Charge{}, false, nil},
 		{"plan", "", window.Outcome{}, true, nil},
 		{"plan", "decision", window.Decision{}, true, nil},
+		{"plan", "place", window.Place{}, true, nil},
 		{"plan", "explanation", window.Explanation{}, true, nil},
 		{"plan", "shortage", window.Shortage{}, true, nil},
 		{"plan", "further", window.FurtherStage{}, true, nil},

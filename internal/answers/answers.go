@@ -15,10 +15,12 @@ type Cache struct {
 	machine *Machine
 	why     answers[string]
 	blocks  answers[int]
-	idle    *nodeset.Table // nil until blocks are asked for
+	now     *nodeset.Table // the machine's, in this cycle
+	idle    *nodeset.Table // nil until blocks or several parts are asked for
 	placer  fit.Placer
 	limited fit.Limited
 	asked   fit.Spec
+	part    fit.Spec
 	segs    []nodeset.Segment
 	uses    fit.Masks // further resources of requests without a mask
 }
@@ -39,7 +41,7 @@ func (a *answers[T]) reset(all bool) {
 
 // of are the answers among which that to s belongs.
 func (a *answers[T]) of(s *fit.Spec) map[fit.Spec]T {
-	if s.Eligible != nil {
+	if s.Eligible != nil || s.Parts != nil {
 		return a.masked
 	}
 	return a.plain
@@ -50,6 +52,7 @@ const maxRemembered = 1 << 14
 
 // Reset begins a cycle on the machine of t, and says whether it has changed.
 func (c *Cache) Reset(t *nodeset.Table) (changed bool) {
+	c.now = t
 	if changed = c.machine == nil || !c.machine.Is(t); changed {
 		c.machine, c.idle = NewMachine(t), nil
 	}
@@ -67,7 +70,9 @@ func (c *Cache) Never(s *fit.Spec) string {
 	known, key := c.why.of(s), c.key(s)
 	why, ok := known[key]
 	if !ok {
-		if err := c.machine.canEverRun(s); err != nil {
+		if s.Parts != nil {
+			why = c.neverParts(s)
+		} else if err := c.machine.canEverRun(s); err != nil {
 			why = err.Error()
 		}
 		known[key] = why

@@ -23,6 +23,7 @@ type Placer struct {
 	limit   int64          // seconds for which the job is placed
 	table   *nodeset.Table // of the last search below switches
 	tree    tree
+	parts   *partsPlacer // nil until there is a job that consists of several
 }
 
 // Place appends to dst an allocation for s on t with gpus GPUs on each node and reports whether
@@ -44,6 +45,9 @@ func (p *Placer) Place(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gpus in
 
 // PlaceAs is Place for a valid Spec, with a layout for jobs that name their number of nodes.
 func (p *Placer) PlaceAs(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gpus int, l Layout) ([]nodeset.Segment, bool) {
+	if s.Parts != nil {
+		return p.PlaceParts(dst, t, s, PartsOptions{Layout: l}, nil, 0)
+	}
 	p.sets = t.Scan(p.sets[:0], s.Query(gpus))
 	if !s.NodesGiven && l == Level {
 		l = PackUp // type 1 asks for as few nodes as possible

@@ -103,6 +103,15 @@ func (q *Quotas) Cost(c *Charge, segs []nodeset.Segment) int64 { return q.CostOf
 // CostOf is Cost of an allocation of that size.
 func (q *Quotas) CostOf(c *Charge, z Size) int64 { return q.units(c, c.On(z)) }
 
+// CostFor is what an allocation for s counts by the i-th of its Charges, in units.
+func (q *Quotas) CostFor(s *Spec, i int, segs []nodeset.Segment) int64 {
+	c := &(*s.Charges)[i]
+	if s.Parts != nil {
+		return q.units(c, s.Parts.amount(c.Quota, segs))
+	}
+	return q.Cost(c, segs)
+}
+
 func (q *Quotas) units(c *Charge, amount int64) int64 {
 	if u := q.Unit[c.Quota]; u > 1 {
 		return (amount + u - 1) / u
@@ -149,7 +158,7 @@ func (q *Quotas) Room(s *Spec, segs []nodeset.Segment, crosses int) bool {
 // lacking is the first quota that has too little left for an allocation; -1 if none has.
 func (q *Quotas) lacking(s *Spec, segs []nodeset.Segment, crosses int) int {
 	for i := range s.Counted() {
-		if c := &(*s.Charges)[i]; q.Cost(c, segs) > q.least(c.Quota, crosses) {
+		if c := &(*s.Charges)[i]; q.CostFor(s, i, segs) > q.least(c.Quota, crosses) {
 			return c.Quota
 		}
 	}
@@ -197,7 +206,7 @@ func (q *Quotas) moreGPUs(c *Charge, segs []nodeset.Segment, more int) int64 {
 func (q *Quotas) take(s *Spec, segs []nodeset.Segment, crosses int, sign int64) {
 	for i := range s.Counted() {
 		c := &(*s.Charges)[i]
-		cost := sign * q.Cost(c, segs)
+		cost := sign * q.CostFor(s, i, segs)
 		for _, left := range q.Left[:crosses+1] {
 			left[c.Quota] -= cost
 		}

@@ -94,22 +94,21 @@ func (r *Residual) Fits(want *Spec, segs []nodeset.Segment, crosses int) bool {
 // anything of it is not left, it takes nothing and says why, and which reservation lacks it. A
 // share of a GPU that names none gets the one where it fits tightest, and segs then name it.
 func (r *Residual) Take(want *Spec, segs []nodeset.Segment, crosses int) error {
-	uses := want.More()
-	if !r.View(crosses).ChooseBins(segs, uses, nil) {
+	if !r.View(crosses).ChooseBins(segs, want.More(), nil) {
 		return errors.New("no GPU has such a share left")
 	}
 	if q := r.quotas.lacking(want, segs, crosses); q >= 0 {
 		return fmt.Errorf("quota %d has too little left", q)
 	}
-	if err := r.now.AllocateWith(segs, uses); err != nil {
+	if err := want.Allocate(&r.now, segs); err != nil {
 		return err
 	}
 	for i := range crosses {
-		if err := r.left[i].AllocateWith(segs, uses); err != nil {
+		if err := want.Allocate(&r.left[i], segs); err != nil {
 			for k := range i {
-				must(r.left[k].ReleaseWith(segs, uses))
+				must(want.Release(&r.left[k], segs))
 			}
-			must(r.now.ReleaseWith(segs, uses))
+			must(want.Release(&r.now, segs))
 			return fmt.Errorf("reservation %d: %w", i, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // Spec is the normal form of a request: every default is filled in, and what follows from other
 // fields is said. Within a window, equal Specs are those that ask for the same (see [Masks]). The
 // zero Spec is of no valid request. Maps allocate for keys of more than 128 bytes: with what is
-// counted beside a Spec in package core these are 128.
+// counted beside a Spec in package core these are at most 128.
 type Spec struct {
 	// Nodes is how many nodes an allocation has.
 	Nodes Range
@@ -39,6 +39,9 @@ type Spec struct {
 	// Below is where the machine's nodes stand, and what is demanded of that; nil: it does not
 	// count.
 	Below *Below
+	// Parts are the requests of a job that consists of several, and the rest is then their sum; nil
+	// where it is one.
+	Parts *Parts
 }
 
 // Range is from Min to Max, both included.
@@ -114,6 +117,8 @@ type Masks struct {
 
 	charged map[uint64]int // the same of Charges
 	charges []knownCharges
+
+	parts partsMemory
 }
 
 // knownUses are Uses, and the same as index says for others of the same hash.
@@ -137,6 +142,7 @@ func (m *Masks) Reset() {
 	clear(m.charged)
 	clear(m.charges)
 	m.charges = m.charges[:0]
+	m.parts.reset()
 }
 
 // OfUses is the pointer of uses that are not nil: the first of the same that it was asked for.

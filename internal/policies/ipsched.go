@@ -137,6 +137,8 @@ func (a *IPSched) openWindow(s *core.Snapshot, p *core.Plan) {
 		spec, why := a.normal(r)
 		if why != "" {
 			verdict{core.Never, why}.on(&d)
+		} else if spec.Parts != nil {
+			composed.on(&d)
 		} else if spec.Uses != nil {
 			further.on(&d)
 		} else if spec.Charges != nil {
@@ -183,6 +185,7 @@ var (
 	consecutive = verdict{core.Unmodelled, "it asks for consecutive nodes, which the model of ipsched does not know"}
 	switches    = verdict{core.Unmodelled, "it demands something of switches, which the model of ipsched does not know"}
 	further     = verdict{core.Unmodelled, "it uses further resources, which the model of ipsched does not know"}
+	composed    = verdict{core.Unmodelled, "it has components, which the model of ipsched does not know"}
 	counted     = verdict{core.Unmodelled, "it counts against quotas, which the model of ipsched does not know"}
 	timedOut    = verdict{core.TimedOut,
 		"the time was over before the window was solved: no job starts, and the next window has half as many"}

@@ -220,6 +220,9 @@ func (b *Backfill) mainLoop() (int, error) {
 
 // trySelect is a Select behind a test that costs nothing.
 func (b *Backfill) trySelect(t *nodeset.Table, j *core.Job, avail nodeset.Mask) ([]nodeset.Segment, bool, error) {
+	if len(j.Components) > 0 {
+		return nil, false, nil
+	}
 	if cores, _ := t.SumFree(); !b.opt.Plain && cores < int64(leastCores(&j.Request)) {
 		return nil, false, nil
 	}
@@ -266,8 +269,14 @@ func (b *Backfill) start(i int, segs []nodeset.Segment) error {
 	return nil
 }
 
+// errComponents is of jobs that Slurm would submit as several: they wait.
+var errComponents = errors.New("it has components, which this policy does not know")
+
 // never says why a job that cannot start now could not start on the idle machine.
 func (b *Backfill) never(j *core.Job) (why, err error) {
+	if len(j.Components) > 0 {
+		return errComponents, nil
+	}
 	b.machine.update(b.s.Nodes)
 	key := keyOf(&j.Request)
 	if why, ok := b.machine.why[key]; ok && j.Eligible == nil {

@@ -92,6 +92,9 @@ func (o *Offers) next(left *nodeset.Table, job *core.Job, buf *[]nodeset.Segment
 	if cores, _ := left.SumFree(); cores < int64(leastCores(&job.Request)) {
 		return nil, nil
 	}
+	if len(job.Components) > 0 {
+		return nil, nil
+	}
 	key := offerKey{shape: keyOf(&job.Request)}
 	if len(job.Eligible) > 0 {
 		key.eligible = &job.Eligible[0]

@@ -85,6 +85,9 @@ type outcome struct {
 
 // test finds the earliest start of a job that delays no reservation.
 func (b *Backfill) test(j *core.Job) (outcome, error) {
+	if len(j.Components) > 0 {
+		return outcome{what: hopeless}, nil
+	}
 	nowOnly := j.Priority < b.opt.MinPrioReserve
 	key := blockedKey{shape: keyOf(&j.Request), limit: j.TimeLimit, nowOnly: nowOnly}
 	if len(j.Eligible) > 0 {

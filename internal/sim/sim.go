@@ -267,6 +267,9 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 	if err := j.Validate(); err != nil {
 		return err
 	}
+	if len(j.Components) > 0 {
+		return fmt.Errorf("components: there are %d: the simulator has no jobs of several", len(j.Components))
+	}
 	s.jobs[i] = job{j, s.capped(j.Duration, j.TimeLimit)}
 	if s.meter.fewestNodes(&j.Request) == 0 && !s.meter.anyAlternative(&j.Job) {
 		err := answers.CanEverRun(s.nodes, &j.Request)

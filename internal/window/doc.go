@@ -87,6 +87,17 @@
 // gpus_of_nodes has them all where they differ. Only auction1 and auction2 know
 // of this: backfill and ipsched take a job's own request, with the fewest GPUs of a range.
 //
+// A job may have components, at most 15 further requests beside its own, as a leader has workers:
+// all have places and start together, or the job waits. Parts may share nodes, save those that are
+// to be "apart"; "all_within" is the level of a switch that all parts are below:
+//
+//	{"id": "J8", "priority": 3, "cores": 4, "nodes": 1, "gpus_per_node": 1, "time_limit_s": 600,
+//	 "components": [{"nodes": 8, "tasks_per_node": 8, "apart": true}], "all_within": 1}
+//
+// A component is complete by itself: it has its own eligible, uses and charges, and no components.
+// A decision has what the job's own request gets where it always is, and "components" has the same
+// of each of its components.
+//
 // Everything is checked: an error names the file, the line, the element, the field
 // and the value, and nothing is returned besides.
 package window

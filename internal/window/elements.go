@@ -105,9 +105,9 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 		return p.fail("%s: id: there are two jobs of this id", what)
 	}
 	p.jobs[j.ID] = true
-	r, err := request(&j.Request)
+	r, err := p.request(what, what+": ", &j.Request, raw, at)
 	if err != nil {
-		return p.fail("%s: %v", what, err)
+		return err
 	}
 	if j.Priority < 1 || j.Priority > core.MaxPriority {
 		return p.fail("%s: priority: %d is not in 1-%d", what, j.Priority, int64(core.MaxPriority))
@@ -136,7 +136,7 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 	if len(j.Alternatives) > 0 {
 		// the text is a copy of that part of raw
 		p.at = at + int64(bytes.Index(raw, j.Alternatives))
-		if job.Alternatives, err = p.alternatives(what, j.Alternatives); err != nil {
+		if job.Alternatives, err = p.requests(what, "alternatives", j.Alternatives, core.MaxAlternatives); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,11 @@ type Explanation struct {
 	Worth    float64   `json:"worth"`
 	Never    string    `json:"never,omitempty"`
 	Shortage *Shortage `json:"shortage,omitempty"`
+	// Part is which part of a job with components the Shortage is of: 0 is its own request, k the
+	// k-th component, counted from 1. Beside are the parts that have places before it; absent: it
+	// finds none alone. Both are absent for others, and if the Shortage is of all_within.
+	Part   *int  `json:"part,omitempty"`
+	Beside []int `json:"beside,omitempty"`
 	// Quota is what the job lacks of a quota, if Why is over_quota.
 	Quota *QuotaShortage `json:"quota,omitempty"`
 	// Place are the nodes on which the job would be if all of BlockedBy were gone.
@@ -120,6 +125,9 @@ func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 			e.Shortage.Further = append(e.Shortage.Further, FurtherStage(f))
 		}
 	}
+	if x.Shortage != nil && x.OfPart {
+		e.Part, e.Beside = &x.Part, x.Beside
+	}
 	if q := x.Quota; q != nil {
 		e.Quota = &QuotaShortage{q.Name, q.Need, q.Left}
 	}
@@ -200,11 +208,30 @@ func (w *Window) fromNow(second int64) *int64 {
 	return &wait
 }
 
+// inMachineOrder are the names of nodes that parts of a job have, each once.
+func inMachineOrder(names []string, segs []nodeset.Segment) (on []string) {
+	mask := nodeset.NewMask(len(names))
+	for _, s := range segs {
+		for n := s.First; n <= s.Last; n++ {
+			mask.Set(int(n))
+		}
+	}
+	for n, name := range names {
+		if mask.Has(n) {
+			on = append(on, name)
+		}
+	}
+	return on
+}
+
 // nodes is the hostlist of an allocation's nodes.
 func (w *Window) nodes(segs []nodeset.Segment) (string, error) {
 	var names []string
 	for _, s := range segs {
 		names = append(names, w.Names[s.First:s.Last+1]...)
+	}
+	if len(segs) > 0 && segs[len(segs)-1].Part > 0 { // parts may share nodes
+		names = inMachineOrder(w.Names, segs)
 	}
 	list, err := hostlist.Compress(names)
 	if err != nil {

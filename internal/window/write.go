@@ -9,6 +9,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // Outcome is what a cycle decided, as "aucsched plan --json" prints it.
@@ -50,8 +51,19 @@ type Decision struct {
 	BidClass      string `json:"bid_class"`
 	Reason        string `json:"reason"`
 	ExpectedStart *int64 `json:"expected_start_s,omitempty"`
+	// Components are what the job's components get, in their order; Nodes and what is beside it is
+	// then what its own request gets.
+	Components []Place `json:"components,omitempty"`
 	// Explanation is there if it was asked for.
 	Explanation *Explanation `json:"explanation,omitempty"`
+}
+
+// Place is what one component of a job gets. Its fields are as in Decision.
+type Place struct {
+	Nodes        string `json:"nodes"`
+	CoresPerNode []int  `json:"cores_per_node"`
+	GPUsPerNode  int    `json:"gpus_per_node"`
+	GPUsOfNodes  []int  `json:"gpus_of_nodes,omitempty"`
 }
 
 // NewOutcome puts a plan into words. Jobs that the cycle did not look at are there
@@ -96,19 +108,35 @@ func (d *Decision) fill(w *Window, k *core.Decision) error {
 		return nil
 	}
 	d.Alternative = k.Alternative
+	for n := range k.Parts() {
+		segs, _ := k.Part(n)
+		place, err := w.place(segs)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			d.Components = append(d.Components, place)
+			continue
+		}
+		d.Nodes, d.CoresPerNode, d.GPUsPerNode, d.GPUsOfNodes = place.Nodes, place.CoresPerNode, place.GPUsPerNode, place.GPUsOfNodes
+	}
+	return nil
+}
+
+// place puts an allocation into names.
+func (w *Window) place(segs []nodeset.Segment) (x Place, err error) {
 	var names []string
 	var gpus []int
-	for _, s := range k.Segs {
+	for _, s := range segs {
 		for n := s.First; n <= s.Last; n++ {
 			names = append(names, w.Names[n])
-			d.CoresPerNode = append(d.CoresPerNode, int(s.Cores))
+			x.CoresPerNode = append(x.CoresPerNode, int(s.Cores))
 			gpus = append(gpus, int(s.GPUs))
 		}
 	}
-	if d.GPUsPerNode = slices.Min(gpus); slices.Max(gpus) != d.GPUsPerNode {
-		d.GPUsOfNodes = gpus
+	if x.GPUsPerNode = slices.Min(gpus); slices.Max(gpus) != x.GPUsPerNode {
+		x.GPUsOfNodes = gpus
 	}
-	var err error
-	d.Nodes, err = hostlist.Compress(names)
-	return err
+	x.Nodes, err = hostlist.Compress(names)
+	return x, err
 }

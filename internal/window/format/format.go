@@ -82,6 +82,11 @@ type Request struct {
 	Uses     Uses    `json:"uses,omitempty"`
 	// Charges is what is counted against quotas.
 	Charges Charges `json:"charges,omitempty"`
+	// Components is a list of requests, the further parts of the same job, Apart says of a part
+	// that it shares no node with the others, and AllWithin what all parts are below.
+	Components json.RawMessage `json:"components,omitempty"`
+	Apart      bool            `json:"apart,omitempty"`
+	AllWithin  int             `json:"all_within,omitempty"`
 }
 
 // Running is a job that holds nodes.

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Part is what one part of the job gets, and what it takes of further resources there: 0 is the
+// request itself, k is Components[k-1].
+func (d *Decision) Part(k int) ([]nodeset.Segment, nodeset.Uses) {
+	if len(d.PartUses) == 0 {
+		return d.Segs, d.Uses
+	}
+	for rest := d.Segs; len(rest) > 0; {
+		var part []nodeset.Segment
+		if part, rest = fit.CutPart(rest); int(part[0].Part) == k {
+			return part, d.PartUses[k]
+		}
+	}
+	return nil, nil
+}
+
+// Parts is how many parts the job has that starts: 1 without Components.
+func (d *Decision) Parts() int { return max(1, len(d.PartUses)) }
+
+// allocate takes the allocation off t. On an error t is as it was.
+func (d *Decision) allocate(t *nodeset.Table) error {
+	for k := range d.Parts() {
+		if err := t.AllocateWith(d.Part(k)); err != nil {
+			d.giveBack(t, k)
+			return err
+		}
+	}
+	return nil
+}
+
+// giveBack gives the first parts back.
+func (d *Decision) giveBack(t *nodeset.Table, parts int) {
+	for k := range parts {
+		must(t.ReleaseWith(d.Part(k)))
+	}
+}
+
+// keepUses copies what parts use into the plan's own memory; nil for nil.
+func (p *Plan) keepUses(parts *fit.Parts) []nodeset.Uses {
+	if parts == nil {
+		return nil
+	}
+	from := len(p.uses)
+	for k := range parts.Specs {
+		p.uses = append(p.uses, parts.Specs[k].More())
+	}
+	return p.uses[from:len(p.uses):len(p.uses)]
+}
