@@ -455,3 +455,17 @@ func partsAuction(t require.TestingT, o AuctionOptions) *Auction {
 	require.NoError(t, err)
 	return a
 }
+
+// A component can't take a share of a GPU: the job waits for ever, and is told so.
+func TestPartsTakeNoShares(t *testing.T) {
+	nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 8, GPUs: 2})
+	require.NoError(t, err)
+	shares, err := nodes.AddShares("shard", []int64{100, 100})
+	require.NoError(t, err)
+	half := bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{Resource: shares, PerNode: 50}}}
+	r := bids.Request{Cores: 1, Components: []bids.Request{half}}
+	s := &Snapshot{Nodes: nodes, Pending: []*Job{{ID: "a", Priority: 1, TimeLimit: 1, Request: r}}}
+	p := decideOn(t, partsAuction(t, DefaultAuctionOptions()), s)
+	require.Equal(t, Never, p.Decisions[0].Why)
+	require.Contains(t, p.Decisions[0].Reason, "components[0].uses: a share of a GPU")
+}
