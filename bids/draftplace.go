@@ -31,6 +31,9 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyl
 		style.spareGPUs = false // it wants nodes with GPUs, and where it fits tightest
 		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, style)
 	}
+	if g.rest.Lacks(s, a.Crosses) {
+		return dst, 0, false
+	}
 	plain := *s
 	plain.Uses = nil
 	found, gpus, ok := g.placeOn(dst, g.rest.View(a.Crosses), a, &plain, style)

@@ -272,16 +272,26 @@ func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int) {
 				t.setSpare(o, first, end-1, u.PerNode)
 			}
 		}
-		any, changed := uint64(0), false
-		for i, c := range room {
-			if n := first + i; c.Cores != t.cores[n] || c.GPUs != t.gpus[n] {
-				any, changed = t.put(n, c), true
-			}
-		}
-		if changed {
-			t.mark(first>>6, any)
-		}
+		t.putWord(first, room)
 		first = end
+	}
+}
+
+// putWord sets what nodes from first on have free, all of one word.
+func (t *Table) putWord(first int, free []Capacity) {
+	any, changed := uint64(0), false
+	for i := 0; i < len(free); {
+		c, from := free[i], i
+		same := true
+		for ; i < len(free) && free[i] == c; i++ { // jobs take runs of nodes
+			same = same && c.Cores == t.cores[first+i] && c.GPUs == t.gpus[first+i]
+		}
+		if !same {
+			any, changed = t.putRun(first+from, first+i-1, c), true
+		}
+	}
+	if changed {
+		t.mark(first>>6, any)
 	}
 }
 
@@ -292,6 +302,15 @@ func (u Use) limitAll(room []Capacity, amounts []int64, gpus int) {
 			room[i] = u.limit(room[i], amount, gpus)
 		}
 	}
+}
+
+// LimitAt is what node n has for such a request, as told with LimitFrom.
+func (t *Table) LimitAt(n int, uses Uses, gpus int) Capacity {
+	c := t.Free(n)
+	for _, u := range uses {
+		c = u.limit(c, t.more[u.Resource].free[n], gpus)
+	}
+	return c
 }
 
 // LimitTotal is what node n has for such a request, as told with LimitFrom, while nothing runs.

@@ -172,20 +172,25 @@ func (t *Table) SetFree(n int, c Capacity) error {
 
 // put sets what node n has free, everywhere but in level, and returns which nodes of its
 // word have a free core.
-func (t *Table) put(n int, c Capacity) (any uint64) {
-	w, bit := n>>6, uint64(1)<<(n&63)
-	t.block[w] += uint32(c.Cores) - uint32(t.cores[n])
-	t.freeCores += int64(c.Cores) - int64(t.cores[n])
-	t.freeGPUs += int64(c.GPUs) - int64(t.gpus[n])
-	t.cores[n], t.gpus[n] = c.Cores, c.GPUs
+func (t *Table) put(n int, c Capacity) (any uint64) { return t.putRun(n, n, c) }
+
+// putRun is put for nodes first to last, all of one word.
+func (t *Table) putRun(first, last int, c Capacity) (any uint64) {
+	w, nodes := first>>6, ^uint64(0)<<(first&63)&(^uint64(0)>>(63-last&63))
+	for n := first; n <= last; n++ {
+		t.block[w] += uint32(c.Cores) - uint32(t.cores[n])
+		t.freeCores += int64(c.Cores) - int64(t.cores[n])
+		t.freeGPUs += int64(c.GPUs) - int64(t.gpus[n])
+		t.cores[n], t.gpus[n] = c.Cores, c.GPUs
+	}
 	for g, having := range t.having {
 		if g <= int(c.GPUs) {
-			having[w] |= bit
+			having[w] |= nodes
 		} else {
-			having[w] &^= bit
+			having[w] &^= nodes
 		}
 	}
-	return t.plane.set(w, bit, uint(c.Cores))
+	return t.plane.set(w, nodes, uint(c.Cores))
 }
 
 // mark makes word w of each level anew, any being its nodes with a free core.

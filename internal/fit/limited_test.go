@@ -81,6 +81,56 @@ func TestViewsFollow(t *testing.T) {
 	require.Greater(t, taken, 200)
 }
 
+// A job for which something is lacking has no place on what it sees, and one whose nodes are counted
+// for what they have is told so just then: the same by a loop over all nodes.
+func TestLacksIsCertain(t *testing.T) {
+	lacking, placed := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 11))
+		now, left := drawResidual(t, rng)
+		var r Residual
+		var p Placer
+		r.Reset(now, left)
+		for range 20 {
+			uses := nodeset.Uses{{Resource: 0, PerNode: rng.Int64N(40), PerCore: rng.Int64N(9)}, {Resource: 1, PerGPU: rng.Int64N(20)}}
+			least, nodes, gpus := 1+rng.IntN(8), 1+rng.IntN(9), rng.IntN(3)
+			s := Spec{Uses: &uses, Nodes: Range{nodes, nodes + rng.IntN(2)*20}, Cores: Amount{PerNode: Range{least, 8}},
+				GPUs: Amount{PerNode: Range{gpus, gpus}}, Contiguous: rng.IntN(4) == 0}
+			if least < 8 && rng.IntN(2) == 0 {
+				s.Cores.Total = nodes * (least + rng.IntN(8-least))
+			}
+			if rng.IntN(2) == 0 {
+				mask := nodeset.NewMask(now.Len())
+				for n := range now.Len() {
+					if rng.IntN(3) > 0 {
+						mask.Set(n)
+					}
+				}
+				s.Eligible = &mask
+			}
+			crosses := rng.IntN(len(left) + 1)
+			seen, have, cores := r.For(&s, crosses), 0, 0
+			for n := range seen.Len() {
+				if room := s.Room(seen.Free(n)); s.Mask().Has(n) && room > 0 {
+					have, cores = have+1, cores+room
+				}
+			}
+			lacks := r.Lacks(&s, crosses)
+			require.Equal(t, have < s.Nodes.Min || cores < s.Cores.Total, lacks)
+			if lacks {
+				lacking++
+			}
+			if segs, ok := p.PlaceAs(nil, seen, &s, gpus, PackUp); ok {
+				require.False(t, lacks)
+				require.NoError(t, r.Take(&s, segs, crosses))
+				placed++
+			}
+		}
+	})
+	require.Greater(t, lacking, 100)
+	require.Greater(t, placed, 100)
+}
+
 // Views are as many as there is room for, and those that were given up are made anew.
 func TestViewsAreBounded(t *testing.T) {
 	var l limited

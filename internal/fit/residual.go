@@ -5,6 +5,7 @@ package fit
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -75,6 +76,25 @@ func (r *Residual) For(s *Spec, crosses int) *nodeset.Table {
 	}
 	r.seen.follow(t, base, s)
 	return &t.Table
+}
+
+// Lacks reports whether what For would find surely has no place for a job. It finds nothing, and
+// so costs far less: nodes are counted one by one, until what they have is enough.
+func (r *Residual) Lacks(s *Spec, crosses int) bool {
+	t, eligible := r.View(crosses), s.Mask()
+	nodes, cores := s.Nodes.Min, s.Cores.Total
+	for w, usable := range t.Usable(s.GPUs.PerNode.Min) {
+		for usable &= eligible.Word(w); usable != 0; usable &= usable - 1 {
+			room := s.Room(t.LimitAt(w<<6+bits.TrailingZeros64(usable), *s.Uses, s.GPUs.PerNode.Min))
+			if room == 0 {
+				continue
+			}
+			if nodes, cores = nodes-1, cores-room; nodes <= 0 && cores <= 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // View is For, for a job that takes nothing of further resources.
