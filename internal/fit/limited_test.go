@@ -81,8 +81,7 @@ func TestViewsFollow(t *testing.T) {
 	require.Greater(t, taken, 200)
 }
 
-// A job for which something is lacking has no place on what it sees, and one whose nodes are counted
-// for what they have is told so just then: the same by a loop over all nodes.
+// What lacks something has no place on what it sees. A loop over all nodes says the same.
 func TestLacksIsCertain(t *testing.T) {
 	lacking, placed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
