@@ -23,7 +23,8 @@ type referee struct {
 }
 
 func newReferee(nodes []nodeset.Capacity, more ...Resource) *referee {
-	f := &referee{nodes: nodes, cores: make([]int, len(nodes)), gpus: make([]int, len(nodes)), more: more, shared: make([]books, len(nodes))}
+	f := &referee{nodes: nodes, cores: make([]int, len(nodes)), gpus: make([]int, len(nodes)), more: more}
+	f.shared = make([]books, len(nodes))
 	for range more {
 		f.taken = append(f.taken, make([]int64, len(nodes)))
 	}

@@ -56,7 +56,8 @@ func TestSharesAreSimulated(t *testing.T) {
 func drawPods(t *rapid.T) (Config, []workload.Job) {
 	var nodes []nodeset.Capacity
 	for range rapid.IntRange(1, 4).Draw(t, "nodes") {
-		nodes = append(nodes, nodeset.Capacity{Cores: uint16(rapid.IntRange(2, 9).Draw(t, "cores")), GPUs: uint8(rapid.IntRange(0, 4).Draw(t, "GPUs"))})
+		nodes = append(nodes, nodeset.Capacity{Cores: uint16(rapid.IntRange(2, 9).Draw(t, "cores")),
+			GPUs: uint8(rapid.IntRange(0, 4).Draw(t, "GPUs"))})
 	}
 	cfg := sharing(nodes, 12, rapid.Int64Range(5, 12).Draw(t, "size"))
 	mask := nodeset.NewMask(len(nodes))
@@ -178,7 +179,8 @@ func TestSharesOnWhichGPU(t *testing.T) {
 // dumbParts is what a GPUQueue says at one moment, in the words of its definition, in parts.
 func dumbParts(t *nodeset.Table, waits []bids.Request, size int64) (free, stuck int64) {
 	for n := range t.Len() {
-		of := func(least int64, whole bool) bool { // is it of use, being in shared use with so much left, or whole?
+		// of says whether a GPU is of use that is in shared use with so much left, or whole.
+		of := func(least int64, whole bool) bool {
 			return slices.ContainsFunc(waits, func(r bids.Request) bool {
 				share := int64(0)
 				for _, u := range r.Uses {

@@ -90,7 +90,7 @@ type Record struct {
 	Class              bids.Class
 	// Segs is the allocation. It is valid only during the call.
 	Segs []nodeset.Segment
-	// GPUs is how many GPUs it has, a share counting as that part of one.
+	// GPUs is how many GPUs it has, a share counting as that part of one; [Run] says it.
 	GPUs float64
 	// Alternative is which of the job's requests was met: see core.Decision.
 	Alternative int

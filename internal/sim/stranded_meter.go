@@ -9,9 +9,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// gpuDemand is what a job wants at least of each of its nodes: GPUs or a share of one, cores, and of
-// further resources. What jobs take of the latter, and which nodes they may have, is told apart by
-// its place in memory: jobs that are alike share theirs.
+// gpuDemand is what a job wants at least of each of its nodes: GPUs or a share of one, cores, and
+// of further resources. What jobs take of the latter, and which nodes they may have, is told apart
+// by its place in memory: jobs that are alike share theirs.
 type gpuDemand struct {
 	gpus, cores int
 	uses        *nodeset.Use

@@ -34,8 +34,8 @@ import (
 //   - Where the job takes further resources a node has as many cores as these suffice for, as with
 //     CR_Core_Memory.
 //   - A share of a GPU (gres/shard) is on the first GPU of the node that has room for it, by the
-//     number of the GPU, whether that is in shared use or free (gres_select_filter.c of Slurm 24.11:
-//     _set_shared_node_bits, _pick_shared_gres_topo; without LL_SHARED_GRES and
+//     number of the GPU, whether that is in shared use or free (gres_select_filter.c of Slurm
+//     24.11: _set_shared_node_bits, _pick_shared_gres_topo; without LL_SHARED_GRES and
 //     MULTIPLE_SHARING_GRES_PJ). GPUs that are given whole have no number here: a share may have
 //     one that Slurm's order would not come to yet.
 //   - Cores beyond the request are given back as Slurm's task distribution does:
