@@ -118,8 +118,13 @@ func Idle(t *nodeset.Table) *nodeset.Table {
 		nodes[n] = t.Total(n)
 	}
 	all, err := nodeset.New(nodes)
+	shares, shared := t.Shares()
 	for r := 0; r < t.Resources() && err == nil; r++ {
-		_, err = all.AddResource(t.ResourceName(r), t.TotalOf(r))
+		add := all.AddResource
+		if shared && r == shares {
+			add = all.AddShares
+		}
+		_, err = add(t.ResourceName(r), t.TotalOf(r))
 	}
 	if err != nil {
 		panic("answers: " + err.Error()) // t has such nodes

@@ -283,8 +283,7 @@ func (b *Backfill) never(j *core.Job) (why, err error) {
 		return why, nil
 	}
 	if why = answers.CanEverRun(b.s.Nodes, &j.Request); why == nil {
-		b.machine.empty(b.s.Nodes, &b.future)
-		_, ok, err := b.trySelect(&b.future, j, nil)
+		_, ok, err := b.trySelect(b.machine.empty(b.s.Nodes), j, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -303,7 +302,8 @@ func (b *Backfill) never(j *core.Job) (why, err error) {
 type machine struct {
 	total []nodeset.Capacity
 	up    []bool
-	more  [][]int64 // of further resources, as the table has them
+	more  [][]int64      // of further resources, as the table has them
+	idle  *nodeset.Table // nil until it is asked for
 	why   map[shapeKey]error
 }
 
@@ -329,6 +329,7 @@ func (m *machine) update(t *nodeset.Table) {
 		return
 	}
 	clear(m.why)
+	m.idle = nil
 	m.total, m.up, m.more = m.total[:0], m.up[:0], m.more[:0]
 	for r := range t.Resources() {
 		m.more = append(m.more, slices.Clone(t.TotalOf(r)))
@@ -338,15 +339,13 @@ func (m *machine) update(t *nodeset.Table) {
 	}
 }
 
-// empty makes idle the machine of t with nothing running.
-func (m *machine) empty(t, idle *nodeset.Table) {
-	idle.CopyFrom(t)
-	for n, c := range m.total {
-		if idle.Free(n) != c {
-			_ = idle.SetFree(n, c) // its own total always fits
-		}
-		for r, total := range m.more {
-			_ = idle.SetFreeOf(r, n, total[n])
+// empty is the machine of t, as update was told of it, with nothing running.
+func (m *machine) empty(t *nodeset.Table) *nodeset.Table {
+	if m.idle == nil {
+		m.idle = answers.Idle(t)
+		for n, up := range m.up {
+			m.idle.SetUp(n, up)
 		}
 	}
+	return m.idle
 }

@@ -26,8 +26,8 @@ type Result struct {
 	TheoreticalRuntime float64 `json:"theoretical_runtime_s"`
 	// CPUUtilization is TheoreticalRuntime over Runtime.
 	CPUUtilization float64 `json:"cpu_utilization"`
-	// GPUUtilization is the allocated GPU time over Runtime x all GPUs; 0
-	// without GPUs.
+	// GPUUtilization is the allocated GPU time over Runtime x all GPUs, a share of a
+	// GPU counting as that part of one; 0 without GPUs.
 	GPUUtilization float64 `json:"gpu_utilization"`
 	// Wait is from submission to start.
 	WaitMean float64 `json:"wait_mean_s"`
@@ -76,7 +76,8 @@ type meter struct {
 	cores, gpus                    int64
 	first, last                    int64
 	work                           tally // core seconds, nominal
-	gpuTime                        tally // GPU seconds, allocated
+	gpuTime                        tally // GPU seconds, allocated, in units of 1/gpuParts
+	gpuParts                       gpuParts
 	wait, slow, frag, spread, pack moments
 	fewest                         map[shapeKey]int
 	stranded                       strandedMeter
@@ -89,7 +90,9 @@ func newMeter(nodes *nodeset.Table) (meter, error) {
 	if m.cores, m.gpus = nodes.SumFree(); m.cores == 0 {
 		return m, errors.New("the machine has no cores")
 	}
-	return m, nil
+	m.gpuParts = gpuPartsOf(nodes)
+	m.stranded.parts = m.gpuParts
+	return m, m.gpuParts.check(nodes)
 }
 
 // shapeKey tells requests apart that differ for stock Slurm, save in their eligible nodes.
@@ -146,7 +149,7 @@ func (m *meter) add(ran *Record, r *bids.Request, nominal int64) {
 	wait, runs := ran.Start-ran.Submit, ran.End-ran.Start
 	m.last = max(m.last, ran.End)
 	m.work.add(nominal, requestedCores(r, segs))
-	m.gpuTime.add(runs, nodeset.GPUs(segs))
+	m.gpuTime.add(runs, int(m.gpuParts.of(r.Uses, segs)))
 	m.wait.add(float64(wait))
 	m.slow.add(float64(wait+runs) / float64(runs))
 	m.frag.add(float64(nodeset.Blocks(segs)))
@@ -173,7 +176,7 @@ func (m *meter) fill(r *Result, l *latencies) {
 	if r.Runtime > 0 {
 		r.CPUUtilization = r.TheoreticalRuntime / float64(r.Runtime)
 		if m.gpus > 0 {
-			r.GPUUtilization = m.gpuTime.float() / (float64(r.Runtime) * float64(m.gpus))
+			r.GPUUtilization = m.gpuTime.float() / (float64(r.Runtime) * float64(m.gpus*m.gpuParts.whole))
 		}
 	}
 	r.WaitMean, r.WaitStd = m.wait.mean, m.wait.std()
@@ -185,7 +188,7 @@ func (m *meter) fill(r *Result, l *latencies) {
 		r.Leaves = m.leaves.result()
 	}
 	if m.gpus > 0 {
-		r.GPUQueue = m.stranded.result(m.gpus)
+		r.GPUQueue = m.stranded.result(m.gpus * m.gpuParts.whole)
 	}
 	r.Cycles = l.n
 	r.CycleMsP50 = milliseconds(l.quantile(0.5))

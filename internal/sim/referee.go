@@ -14,15 +14,17 @@ import (
 // purpose, and uses neither nodeset.Table nor anything of package bids but the
 // request's own fields.
 type referee struct {
-	nodes []nodeset.Capacity
-	cores []int // held on each node
-	gpus  []int
-	more  []Resource
-	taken [][]int64 // of each of more, on each node
+	nodes  []nodeset.Capacity
+	cores  []int // held on each node
+	gpus   []int
+	more   []Resource
+	taken  [][]int64 // of each of more, on each node
+	shared []books   // by node
 }
 
 func newReferee(nodes []nodeset.Capacity, more ...Resource) *referee {
 	f := &referee{nodes: nodes, cores: make([]int, len(nodes)), gpus: make([]int, len(nodes)), more: more}
+	f.shared = make([]books, len(nodes))
 	for range more {
 		f.taken = append(f.taken, make([]int64, len(nodes)))
 	}
@@ -55,11 +57,14 @@ func (f *referee) start(r *bids.Request, segs []nodeset.Segment) error {
 		for n := s.First; n <= s.Last; n++ {
 			f.cores[n] += int(s.Cores)
 			f.gpus[n] += int(s.GPUs)
-			if c := f.nodes[n]; f.cores[n] > int(c.Cores) || f.gpus[n] > int(c.GPUs) {
+			if c := f.nodes[n]; f.cores[n] > int(c.Cores) || f.gpus[n]+len(f.shared[n]) > int(c.GPUs) {
 				return fmt.Errorf("node %d is over-allocated: %d of %d cores, %d of %d GPUs",
-					n, f.cores[n], c.Cores, f.gpus[n], c.GPUs)
+					n, f.cores[n], c.Cores, f.gpus[n]+len(f.shared[n]), c.GPUs)
 			}
 		}
+	}
+	if err := f.noShare(r.Uses, segs); err != nil {
+		return err
 	}
 	return f.take(r.Uses, segs, 1)
 }
@@ -71,6 +76,12 @@ func (f *referee) take(uses nodeset.Uses, segs []nodeset.Segment, sign int64) er
 			return fmt.Errorf("resource %d of %d", u.Resource, len(f.more))
 		}
 		r, taken := f.more[u.Resource], f.taken[u.Resource]
+		if r.Shares {
+			if err := f.takeShare(u, segs, sign); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, s := range segs {
 			for n := s.First; n <= s.Last; n++ {
 				taken[n] += sign * (u.PerNode + u.PerCore*int64(s.Cores) + u.PerGPU*int64(s.GPUs))

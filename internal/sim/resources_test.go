@@ -18,7 +18,7 @@ import (
 // withMemory is the configuration of a machine whose nodes have so much memory.
 func withMemory(nodes []nodeset.Capacity, memory ...int64) Config {
 	cfg := NewConfig(nodes)
-	cfg.Resources = []Resource{{"disk", make([]int64, len(nodes))}, {"memory", memory}}
+	cfg.Resources = []Resource{{Name: "disk", Total: make([]int64, len(nodes))}, {Name: "memory", Total: memory}}
 	return cfg
 }
 
@@ -59,7 +59,7 @@ func TestMemoryIsNeverOverCommitted(t *testing.T) {
 		}
 		cfg := NewConfig(nodes)
 		if tab.Resources() > 0 {
-			cfg.Resources = []Resource{{"memory", tab.TotalOf(0)}}
+			cfg.Resources = []Resource{{Name: "memory", Total: tab.TotalOf(0)}}
 		}
 		opt := smallOptions(t)
 		b, err := NewBackfill(opt)
@@ -97,7 +97,7 @@ func TestMemoryIsNeverOverCommitted(t *testing.T) {
 // The referee keeps its own books of further resources, and a policy has to say what a job takes.
 func TestRefereeCountsResources(t *testing.T) {
 	nodes := nodesOf([3]int{1, 8, 2})
-	f := newReferee(nodes, Resource{"memory", []int64{20}})
+	f := newReferee(nodes, Resource{Name: "memory", Total: []int64{20}})
 	segs := []nodeset.Segment{{Cores: 2, GPUs: 1}}
 	r := bids.Request{Cores: 2, MinGPUs: 1, Uses: nodeset.Uses{{PerNode: 1, PerCore: 3, PerGPU: 5}}}
 	require.NoError(t, f.start(&r, segs))

@@ -62,10 +62,12 @@ type Config struct {
 }
 
 // Resource is a further resource of a machine: its name, and what each node has of it, by node, 0
-// to nodeset.MaxAmount.
+// to nodeset.MaxAmount. With Shares it is what each GPU of the node has: see
+// [nodeset.Table.AddShares]. One resource of a machine at most is of that kind.
 type Resource struct {
-	Name  string
-	Total []int64
+	Name   string
+	Total  []int64
+	Shares bool
 }
 
 // NewConfig is the configuration that the papers' tests used: an interval of 3
@@ -88,6 +90,8 @@ type Record struct {
 	Class              bids.Class
 	// Segs is the allocation. It is valid only during the call.
 	Segs []nodeset.Segment
+	// GPUs is how many GPUs it has, a share counting as that part of one; [Run] says it.
+	GPUs float64
 	// Alternative is which of the job's requests was met: see core.Decision.
 	Alternative int
 	// Loading is for how many seconds after its start the job waited for its input file.
@@ -220,7 +224,11 @@ func (c *Config) Table() (*nodeset.Table, error) {
 		return nil, err
 	}
 	for _, r := range c.Resources {
-		if _, err := t.AddResource(r.Name, r.Total); err != nil {
+		add := t.AddResource
+		if r.Shares {
+			add = t.AddShares
+		}
+		if _, err := add(r.Name, r.Total); err != nil {
 			return nil, err
 		}
 	}
@@ -509,7 +517,8 @@ func (s *simulator) start(d *core.Decision) error {
 	if s.now > math.MaxInt64/4 {
 		return errors.New("the simulated time leaves the range of 64 bits")
 	}
-	s.meter.add(&Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, d.Alternative, loading}, &r, j.nominal)
+	gpus := s.meter.gpuParts.gpus(r.Uses, d.Segs)
+	s.meter.add(&Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, gpus, d.Alternative, loading}, &r, j.nominal)
 	s.meter.stranded.start(&j.Request)
 	s.files.end(j, s.now+runs-j.Submit)
 	n := len(s.running)
@@ -537,7 +546,8 @@ func (s *simulator) end(e ending) error {
 	}
 	if s.cfg.OnEnd != nil {
 		j := s.jobs[e.number].Job
-		s.cfg.OnEnd(Record{j, j.Submit, r.start, e.at - s.cfg.Release, r.class, h.Segs, r.alternative, r.loading})
+		gpus := s.meter.gpuParts.gpus(h.Uses, h.Segs)
+		s.cfg.OnEnd(Record{j, j.Submit, r.start, e.at - s.cfg.Release, r.class, h.Segs, gpus, r.alternative, r.loading})
 	}
 	s.running[n] = s.running[last]
 	s.held[n], s.held[last] = s.held[last], h

@@ -131,6 +131,7 @@ func TestPropertyStranded(t *testing.T) {
 		var q dumbQueue
 		nodes, err := nodeset.New(nodesOf([3]int{3, 8, 4}, [3]int{2, 4, 0}, [3]int{2, 16, 8}))
 		require.NoError(t, err)
+		m.parts = gpuPartsOf(nodes)
 		for range rapid.IntRange(1, 20).Draw(t, "cycles") {
 			for range rapid.IntRange(0, 3).Draw(t, "come") {
 				r := bids.Request{MinGPUs: rapid.IntRange(1, 8).Draw(t, "GPUs"), MinNodes: rapid.IntRange(1, 3).Draw(t, "nodes")}
@@ -184,7 +185,7 @@ func TestDemandOf(t *testing.T) {
 	} {
 		c.r.MinGPUs = 2
 		d, nodes := demandOf(&c.r)
-		require.Equal(t, []any{gpuDemand{2, c.cores}, c.nodes}, []any{d, nodes}, "%+v", c.r)
+		require.Equal(t, []any{gpuDemand{gpus: 2, cores: c.cores}, c.nodes}, []any{d, nodes}, "%+v", c.r)
 	}
 }
 
@@ -193,6 +194,7 @@ func TestStrandedDoesNotAllocate(t *testing.T) {
 	var m strandedMeter
 	nodes, err := nodeset.New(nodesOf([3]int{1523, 96, 8}))
 	require.NoError(t, err)
+	m.parts = gpuPartsOf(nodes)
 	r := []bids.Request{{TasksPerNode: 4, MinGPUs: 1}, {TasksPerNode: 97, MinGPUs: 8}}
 	require.Zero(t, testing.AllocsPerRun(10, func() {
 		for i := range r {
@@ -245,6 +247,7 @@ func BenchmarkStranded(b *testing.B) {
 	var m strandedMeter
 	nodes, err := nodeset.New(nodesOf([3]int{1523, 96, 8}))
 	require.NoError(b, err)
+	m.parts = gpuPartsOf(nodes)
 	for i := range 400 { // more demands than Alibaba's pods have
 		m.come(&bids.Request{TasksPerNode: 1 + i%50, MinGPUs: 1 + i/50})
 	}

@@ -33,6 +33,11 @@ import (
 //     threshold by threshold, as a cheap cure for the knapsack problem.
 //   - Where the job takes further resources a node has as many cores as these suffice for, as with
 //     CR_Core_Memory.
+//   - A share of a GPU (gres/shard) is on the first GPU of the node that has room for it, by the
+//     number of the GPU, whether that is in shared use or free (gres_select_filter.c of Slurm
+//     24.11: _set_shared_node_bits, _pick_shared_gres_topo; without LL_SHARED_GRES and
+//     MULTIPLE_SHARING_GRES_PJ). GPUs that are given whole have no number here: a share may have
+//     one that Slurm's order would not come to yet.
 //   - Cores beyond the request are given back as Slurm's task distribution does:
 //     one core to each node, then one more to each in turn.
 //
@@ -77,6 +82,10 @@ func (s *Selector) Select(t *nodeset.Table, r *bids.Request, avail nodeset.Mask,
 	if sh.More().Check(t.Resources()) != nil {
 		return dst, false, nil // no node has them
 	}
+	machine, share := t, t.ShareOf(sh.More())
+	if share > 0 && sh.GPUs.PerNode.Max > 0 {
+		return dst, false, nil // Slurm refuses to give both
+	}
 	t = s.limited.Of(t, &sh)
 	q := newQuery(&sh, r)
 	if n := s.candidates(t, &q, r.Eligible, avail); n < q.minNodes {
@@ -91,6 +100,9 @@ func (s *Selector) Select(t *nodeset.Table, r *bids.Request, avail nodeset.Mask,
 		for ; word != 0; word &= word - 1 {
 			n := int32(w<<6 + bits.TrailingZeros64(word))
 			seg := nodeset.Segment{First: n, Last: n, Cores: s.got[n], GPUs: uint8(sh.GPUs.PerNode.Min)}
+			if share > 0 {
+				seg.Bin = firstDevice(machine, int(n), share)
+			}
 			if len(dst) == start {
 				dst = append(dst, seg)
 			} else {

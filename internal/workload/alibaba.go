@@ -46,7 +46,8 @@ const (
 // knows how many are free on a node and not of which GPU, so that two halves of two GPUs
 // would do for a pod that needs one. gpu_spec, the models that would do, has no place in
 // a machine with one kind of GPU, and is counted too. memory_mib, where it is there, is the
-// pod's Memory.
+// pod's Memory. With [GPUTraceOptions].Exact the job's Pod has all of that to the letter, for
+// [Exact], and nothing is counted.
 //
 // Left out and counted are pods that were never scheduled or have no deletion_time.
 // A name on two lines is an error.
@@ -93,20 +94,34 @@ func (b *builder) addPod(c *csvReader, o *GPUTraceOptions) error {
 		b.skip(skipRunning)
 		return nil
 	}
+	j := Job{Submit: int64(created), Duration: int64(math.Ceil(deleted - scheduled))}
+	if o.Exact {
+		pod := podOf(c, cpu, gpus, share)
+		if j.Pod = &pod; c.fault != nil {
+			return c.fault
+		}
+	} else {
+		b.adjustPod(cpu, gpus, share, c.get("gpu_spec"))
+	}
+	if cpu == 0 {
+		cpu = milli
+	}
+	j.ID, j.TimeLimit, j.Memory.PerNode = id, o.limit(j.Duration), int64(memory)
+	j.Request = bids.Request{MinNodes: 1, MaxNodes: 1, TasksPerNode: (cpu + milli - 1) / milli, MinGPUs: gpus}
+	return b.add(j, true)
+}
+
+// adjustPod counts what is not quite what the file says.
+func (b *builder) adjustPod(cpu, gpus, share int, models string) {
 	if cpu == 0 {
 		b.adjust(adjustNoCore)
-		cpu = milli
 	}
 	if gpus > 0 && share < milli {
 		b.adjust(adjustShare)
 	}
-	if gpus > 0 && c.get("gpu_spec") != "" {
+	if gpus > 0 && models != "" {
 		b.adjust(adjustModel)
 	}
-	j := Job{Submit: int64(created), Duration: int64(math.Ceil(deleted - scheduled))}
-	j.ID, j.TimeLimit, j.Memory.PerNode = id, o.limit(j.Duration), int64(memory)
-	j.Request = bids.Request{MinNodes: 1, MaxNodes: 1, TasksPerNode: (cpu + milli - 1) / milli, MinGPUs: gpus}
-	return b.add(j, true)
 }
 
 // readAlibabaNodes reads openb_node_list_*.csv from its first line on, which is l's
@@ -133,6 +148,10 @@ func readAlibabaNodes(l *lines) (*Machine, error) {
 			return &InputError{Field: "sn", Value: sn, Err: fmt.Errorf("the node is on line %d already", first)}
 		case cpu < milli:
 			return &InputError{Field: "cpu_milli", Value: c.get("cpu_milli"), Err: errors.New("a node without a whole core")}
+		}
+		m.MilliCores, m.Models = append(m.MilliCores, cpu), append(m.Models, "")
+		if gpus > 0 && c.has("model") {
+			m.Models[len(m.Models)-1] = c.get("model")
 		}
 		return m.add(1, nodeset.Capacity{Cores: uint16(cpu / milli), GPUs: uint8(gpus)}, memory)
 	})

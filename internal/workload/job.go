@@ -15,6 +15,8 @@ type Job struct {
 	Duration int64
 	// Memory is what the job asks for of each node's memory; see [TakeMemory].
 	Memory Memory
+	// Pod is what a pod asks for, where it was read to the letter: see [Exact]. Else it is nil.
+	Pod *Pod
 	// Input is the file that the job reads before it can begin; readers and generators name none.
 	Input Input
 	// User is who submitted the job, as the trace calls them; empty if it does not say.

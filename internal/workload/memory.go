@@ -48,6 +48,10 @@ type Machine struct {
 	Nodes []nodeset.Capacity
 	// Memory is what each has for jobs, in MiB; 0 where nothing says it.
 	Memory []int64
+	// MilliCores is what each has of cores, in thousandths, and Models the model of its GPUs, empty
+	// where it has none. Both are nil but for Alibaba's list of nodes.
+	MilliCores []int
+	Models     []string
 }
 
 // MemoryOr is Memory with missing MiB where nothing says it.

@@ -31,6 +31,8 @@ type Flags struct {
 	First int
 	// MemoryInBytes is that of workload.SWFOptions.
 	MemoryInBytes bool
+	// ExactPods is that of workload.GPUTraceOptions.
+	ExactPods bool
 
 	extend, nodespec bool
 }
@@ -53,7 +55,7 @@ func (f *Flags) Read(spec string) (*workload.Workload, error) {
 	o := workload.Options{
 		SWF:   workload.SWFOptions{ExtendLimit: f.extend, NodeSpec: f.nodespec, MemoryInBytes: f.MemoryInBytes},
 		Sacct: workload.SacctOptions{ExtendLimit: f.extend},
-		GPU:   workload.GPUTraceOptions{LimitFactor: f.LimitFactor, GPUsPerNode: mostGPUs(f.Config.Nodes)},
+		GPU:   workload.GPUTraceOptions{LimitFactor: f.LimitFactor, GPUsPerNode: mostGPUs(f.Config.Nodes), Exact: f.ExactPods},
 	}
 	read := func() (*workload.Workload, error) { return workload.ReadFile(spec, o) }
 	if strings.HasPrefix(spec, workload.GeneratorPrefix) {

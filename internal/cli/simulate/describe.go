@@ -14,7 +14,7 @@ func (f *simulateFlags) describe(c *cobra.Command) {
 	subjects := append(replay.Subjects(), cli.PolicySubjects()...)
 	files := append([]string{"files", "locality", "mode", "warm-up", "evaluate"}, fileSettings...)
 	cli.Group(c, append(subjects,
-		cli.Subject{Title: "Memory of jobs", Flags: []string{"count-memory", "memory-in-bytes"}},
+		cli.Subject{Title: "Memory of jobs, and pods to the letter", Flags: []string{"count-memory", "memory-in-bytes", "exact-pods"}},
 		cli.Subject{Title: "Input files and data locality", Flags: files},
 		cli.Subject{Title: "Switches", Flags: treeSettings},
 		cli.Subject{Title: "Pods on shared GPUs", Flags: podOnly},

@@ -10,8 +10,11 @@ import (
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
-// memoryResource is what simulations call the memory of nodes, in MiB.
-const memoryResource = "memory"
+// What simulations call the memory of nodes, in MiB, and thousandths of a GPU.
+const (
+	memoryResource = "memory"
+	shareResource  = "thousandths of a GPU"
+)
 
 // countMemory gives nodes their memory and has jobs take what they ask for, if memory is to count.
 func (f *simulateFlags) countMemory(m *workload.Machine, w *workload.Workload) error {
@@ -32,5 +35,27 @@ func (f *simulateFlags) countMemory(m *workload.Machine, w *workload.Workload) e
 		w.Adjusted = append(w.Adjusted, workload.Tally{Reason: "does not say how much memory: takes none", Jobs: none})
 	}
 	f.replay.Config.Resources = []sim.Resource{{Name: memoryResource, Total: m.MemoryOr(bytesOf(f.files.memory) >> 20)}}
+	return nil
+}
+
+// countExactly has the machine and its pods count to the letter, if that is asked for.
+func (f *simulateFlags) countExactly(m *workload.Machine, w *workload.Workload) error {
+	switch {
+	case !f.replay.ExactPods:
+		return nil
+	case f.memoryCounts:
+		return errors.New("--count-memory: with --exact-pods memory counts already")
+	case f.files.load || f.files.prefer:
+		return errors.New("--exact-pods: does not go with --files or --locality, where --memory keeps files")
+	}
+	x, err := workload.Exact(m, w)
+	if err != nil {
+		return fmt.Errorf("--exact-pods: %w", err)
+	}
+	f.replay.Config.Nodes = x.Nodes
+	f.replay.Config.Resources = []sim.Resource{
+		workload.ExactMemory: {Name: memoryResource, Total: x.Memory},
+		workload.ExactShares: {Name: shareResource, Total: x.Shares, Shares: true},
+	}
 	return nil
 }

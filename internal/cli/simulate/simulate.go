@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -146,6 +147,9 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.memoryCounts, "count-memory", false,
 		"nodes have memory, as their cluster's file says or --memory GB, and jobs take of it what "+
 			"they ask for (SWF's field 10, sacct's ReqMem or ReqTRES, Alibaba's pods); auctions and backfill")
+	flags.BoolVar(&f.replay.ExactPods, "exact-pods", false,
+		"Alibaba's pods on Alibaba's nodes: thousandths of cores, memory, shares of single GPUs and models of GPU "+
+			"count as the lists say, and nothing is rounded; auction2 and backfill")
 	flags.BoolVar(&f.replay.MemoryInBytes, "memory-in-bytes", false,
 		"--count-memory, SWF: field 10 is in bytes of the whole job, as in Metacentrum's files, not in "+
 			"KiB a processor")
@@ -182,7 +186,7 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	if err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
-	if err := f.countMemory(machine, w); err != nil {
+	if err := errors.Join(f.countMemory(machine, w), f.countExactly(machine, w)); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
 	if cfg.Files, err = f.files.apply(flags, f.memoryCounts, w.Jobs, cfg.Nodes); err != nil {
