@@ -46,8 +46,9 @@
 extern "C" {
 #endif
 
-/* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches. */
-#define AUCSCHED_ABI 7
+/* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
+ * 8: shares of GPUs, and preemption. */
+#define AUCSCHED_ABI 8
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -66,10 +67,11 @@ extern "C" {
 #define AUCSCHED_MAX_GPUS 15 /* of a node */
 #define AUCSCHED_MAX_PRIORITY ((uint64_t) 1 << 40)
 #define AUCSCHED_MAX_FILE ((uint64_t) 1 << 60) /* bytes */
-#define AUCSCHED_MAX_RESOURCES 64
-#define AUCSCHED_MAX_AMOUNT INT32_MAX /* of a resource on a node, and of a use */
+#define AUCSCHED_MAX_RESOURCES 64 /* with shares of GPUs 63 */
+#define AUCSCHED_MAX_AMOUNT INT32_MAX /* of a resource on a node, of a use, and of shares of a GPU */
 #define AUCSCHED_MAX_QUOTAS ((uint32_t) 1 << 20)
 #define AUCSCHED_MAX_CHARGE ((uint64_t) 1 << 40) /* of what is left of a quota, and of each number of a charge */
+#define AUCSCHED_MAX_CLASS 63 /* of a running job that may be preempted */
 #define AUCSCHED_NO_LIMIT UINT32_MAX /* a job without a time limit */
 #define AUCSCHED_NO_JOB UINT32_MAX /* no index of a job */
 #define AUCSCHED_NO_SWITCH UINT32_MAX /* no index of a switch */
@@ -81,7 +83,7 @@ struct aucsched_node {
 	uint16_t cores;      /* in all */
 	uint16_t free_cores; /* 0..cores */
 	uint8_t gpus;        /* in all, at most 15 */
-	uint8_t free_gpus;   /* 0..gpus */
+	uint8_t free_gpus;   /* 0..gpus; those that jobs share are not free, and with them at most gpus */
 	uint8_t up;          /* 0: takes no new job, whatever is free */
 	uint8_t tier;        /* the auctions give nodes of lower tiers first, where they can; of no account for who starts */
 };
@@ -91,14 +93,18 @@ struct aucsched_segment {
 	uint32_t first, last; /* node indices, both included */
 	uint16_t cores;       /* on each, at least 1 */
 	uint8_t gpus;         /* on each */
-	uint8_t reserved;     /* 0 */
+	uint8_t bin;          /* the GPU that has the job's share: first == last then. 0: none, and in offers */
 };
 
-/* A job that holds nodes. */
+/* A job that holds nodes. One that holds other amounts, or shares, here and there may be there several times. */
 struct aucsched_running {
 	int64_t end;            /* second by which it will have ended, on the scale of input.now */
 	uint32_t first_segment; /* index in input.running_segments */
 	uint32_t segments;      /* how many; ascending, not overlapping */
+	uint64_t price;         /* for which it may be preempted, at most AUCSCHED_MAX_PRIORITY; 0: it is not */
+	uint32_t share;         /* of a GPU, on each of its nodes: the one that the segment's bin names; 0: none */
+	uint8_t preempt_class;  /* 0..AUCSCHED_MAX_CLASS: by this jobs say whom they preempt */
+	uint8_t reserved[3];    /* 0 */
 };
 
 #define AUCSCHED_CONTIGUOUS 1 /* flag: the nodes must be neighbours */
@@ -122,6 +128,9 @@ struct aucsched_job {
 	uint16_t segment;        /* its nodes come in so many below one leaf each; 0, 1: any; else the number of nodes is
 	                          * fixed, and a multiple. All three hold for its alternatives, and demand
 	                          * nothing without input.switches. */
+	uint64_t preempts;       /* bit c: it may preempt running jobs with preempt_class c; all its alternatives too */
+	uint32_t share;          /* of one GPU, in the unit of input.share_sizes: max_nodes is 1 then, and max_gpus 0; 0: none */
+	uint32_t reserved2;      /* 0 */
 };
 
 /*
@@ -141,6 +150,7 @@ struct aucsched_alternative {
 	uint8_t min_gpus, max_gpus, flags;
 	uint8_t reserved;   /* 0 */
 	int32_t mask;       /* -1: the job's */
+	uint32_t share;     /* as in a job; it says itself whether it takes one */
 };
 
 /* An allocation that a job bids for besides its own bids: what another scheduler would give
@@ -194,6 +204,37 @@ struct aucsched_use {
 	uint16_t reserved; /* 0 */
 	uint32_t per_node, per_core, per_gpu;
 };
+
+/*
+ * Shares of single GPUs, as by Slurm's shard. A GPU is given whole, or is a bin that jobs have shares of, all of a job's
+ * on one; it becomes a bin with its first share, and is whole again when the last one ends. All GPUs of a node are
+ * alike: one with GPUs of several types, which jobs may ask for, has to have a share size of 0. Bins of a node have
+ * numbers, 1..2 * gpus of the node: names that the caller gives to those that are in use, in any order. In the answer a
+ * segment's bin is such a name, or another number: then the job gets one of the GPUs that are free as a whole, and jobs
+ * that start with the same number have it together. Which of them that is is the caller's choice. Shares of ipsched's jobs
+ * are not known to its model: these are AUCSCHED_NOT_LOOKED_AT.
+ */
+
+/* A GPU that is in shared use. Those of a node that jobs of the input hold shares of must all be there. */
+struct aucsched_shared_gpu {
+	uint32_t node;       /* index in input.nodes; shared GPUs are ascending by it, and by bin */
+	uint32_t free;       /* shares: less than the node's size, from which what running jobs hold of it is taken off */
+	uint8_t bin;         /* 1..2 * gpus of the node */
+	uint8_t reserved[3]; /* 0 */
+};
+
+/*
+ * Preemption, at a price. A running job with a price is one more bidder, for the place that it has: it goes if starts
+ * of jobs that may preempt its class are worth more, all of it, and not otherwise. The price is what is lost then,
+ * in units of priority, and weighs as a job's does by the objective; of a job that is on its way out it may be 1. Nobody is
+ * preempted for a reservation, for jobs behind the window, for room in a quota, or by policies other than
+ * auction2; and none at all where input.share_sizes are there. A job that is in input.running in several
+ * parts must have no price: the others would go on.
+ *
+ * The decision on a start names the running jobs that have to end first. The caller ends them, and starts the job when
+ * they have given back what they hold, or decides anew then. Until that moment nothing else may be started on
+ * nodes of theirs. Starts without such jobs need not wait.
+ */
 
 /*
  * Quotas: bounds on what jobs take together, wherever they are: the CPUs of an account, the jobs of a user, licences,
@@ -254,10 +295,15 @@ struct aucsched_input {
 	uint32_t leaves_len;   /* nodes_len; 0 without switches */
 	const struct aucsched_switch *switches;
 	const uint32_t *leaves; /* of each node: its leaf, as index in switches; AUCSCHED_NO_SWITCH for none */
+	uint32_t share_sizes_len; /* nodes_len; 0: GPUs are given whole only */
+	uint32_t shared_gpus_len; /* 0 without share_sizes */
+	const uint32_t *share_sizes; /* of each node: how many shares each of its GPUs has, in the caller's unit, at most
+				      * AUCSCHED_MAX_AMOUNT; 0: they are given whole only */
+	const struct aucsched_shared_gpu *shared_gpus; /* those that are in shared use now */
 };
 
 /* Why a job does not start. */
-#define AUCSCHED_STARTS 0
+#define AUCSCHED_STARTS 0         /* it does; with victims > 0 when these have ended */
 #define AUCSCHED_WAITS_FIT 1      /* no set of nodes that it could use is free */
 #define AUCSCHED_WAITS_LOST 2     /* others were worth more */
 #define AUCSCHED_WAITS_RESERVED 3 /* a place is kept for it from `expected` on */
@@ -277,6 +323,8 @@ struct aucsched_decision {
 	uint8_t alternative;    /* 0: its own request; k: the k-th of its alternatives */
 	uint32_t holders;       /* nodes of a start that hold the job's file */
 	uint32_t quota;         /* with AUCSCHED_WAITS_QUOTA: which; else 0 */
+	uint32_t first_victim;  /* index in output.victims */
+	uint32_t victims;       /* how many running jobs have to end before the job starts */
 	uint32_t reserved;      /* 0 */
 };
 
@@ -287,7 +335,7 @@ struct aucsched_output {
 	uint32_t segments_len;
 	const struct aucsched_decision *decisions;
 	const struct aucsched_segment *segments; /* a job's are ascending and exact */
-	double objective, bound;  /* worth of what starts, and an upper bound on it; 0 if nothing was open */
+	double objective, bound;  /* worth of what starts, less that of whom it ends, and an upper bound; 0 if nothing was open */
 	uint32_t starts;          /* decisions with why == AUCSCHED_STARTS */
 	uint32_t window, bids;    /* jobs that took part, and their bids */
 	uint32_t cycle_us;        /* time in the library */
@@ -301,6 +349,9 @@ struct aucsched_output {
 	uint32_t faults;          /* elements of the input with a fault: see Faults above */
 	uint32_t left_out;        /* decisions with why == AUCSCHED_FAULTY */
 	uint32_t first_fault;     /* index in input.jobs of the job that the first fault is about; AUCSCHED_NO_JOB: none */
+	uint32_t preempted;       /* running jobs that have to end, each counted once */
+	uint32_t victims_len;
+	const uint32_t *victims;  /* index in input.running: a start's are ascending; several starts may name the same one */
 };
 
 /* The ABI number that the library was built with; compare with AUCSCHED_ABI. */

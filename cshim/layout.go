@@ -29,6 +29,7 @@ var (
 	cUse, use                 = C.struct_aucsched_use{}, engine.Use{}
 	cCharge, charge           = C.struct_aucsched_charge{}, engine.Charge{}
 	cSwitch, aSwitch          = C.struct_aucsched_switch{}, engine.Switch{}
+	cShared, shared           = C.struct_aucsched_shared_gpu{}, engine.SharedGPU{}
 
 	_ = [1]int{}[unsafe.Sizeof(cNode)-unsafe.Sizeof(node)]
 	_ = [1]int{}[unsafe.Offsetof(cNode.cores)-unsafe.Offsetof(node.Cores)]
@@ -43,12 +44,16 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cSegment.last)-unsafe.Offsetof(segment.Last)]
 	_ = [1]int{}[unsafe.Offsetof(cSegment.cores)-unsafe.Offsetof(segment.Cores)]
 	_ = [1]int{}[unsafe.Offsetof(cSegment.gpus)-unsafe.Offsetof(segment.GPUs)]
-	_ = [1]int{}[unsafe.Offsetof(cSegment.reserved)-unsafe.Offsetof(segment.Reserved)]
+	_ = [1]int{}[unsafe.Offsetof(cSegment.bin)-unsafe.Offsetof(segment.Bin)]
 
 	_ = [1]int{}[unsafe.Sizeof(cRunning)-unsafe.Sizeof(running)]
 	_ = [1]int{}[unsafe.Offsetof(cRunning.end)-unsafe.Offsetof(running.End)]
 	_ = [1]int{}[unsafe.Offsetof(cRunning.first_segment)-unsafe.Offsetof(running.FirstSegment)]
 	_ = [1]int{}[unsafe.Offsetof(cRunning.segments)-unsafe.Offsetof(running.Segments)]
+	_ = [1]int{}[unsafe.Offsetof(cRunning.price)-unsafe.Offsetof(running.Price)]
+	_ = [1]int{}[unsafe.Offsetof(cRunning.share)-unsafe.Offsetof(running.Share)]
+	_ = [1]int{}[unsafe.Offsetof(cRunning.preempt_class)-unsafe.Offsetof(running.PreemptClass)]
+	_ = [1]int{}[unsafe.Offsetof(cRunning.reserved)-unsafe.Offsetof(running.Reserved)]
 
 	_ = [1]int{}[unsafe.Sizeof(cJob)-unsafe.Sizeof(job)]
 	_ = [1]int{}[unsafe.Offsetof(cJob.priority)-unsafe.Offsetof(job.Priority)]
@@ -66,6 +71,15 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cJob.switches)-unsafe.Offsetof(job.Switches)]
 	_ = [1]int{}[unsafe.Offsetof(cJob.within)-unsafe.Offsetof(job.Within)]
 	_ = [1]int{}[unsafe.Offsetof(cJob.segment)-unsafe.Offsetof(job.Segment)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.preempts)-unsafe.Offsetof(job.Preempts)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.share)-unsafe.Offsetof(job.Share)]
+	_ = [1]int{}[unsafe.Offsetof(cJob.reserved2)-unsafe.Offsetof(job.Reserved2)]
+
+	_ = [1]int{}[unsafe.Sizeof(cShared)-unsafe.Sizeof(shared)]
+	_ = [1]int{}[unsafe.Offsetof(cShared.node)-unsafe.Offsetof(shared.Node)]
+	_ = [1]int{}[unsafe.Offsetof(cShared.free)-unsafe.Offsetof(shared.Free)]
+	_ = [1]int{}[unsafe.Offsetof(cShared.bin)-unsafe.Offsetof(shared.Bin)]
+	_ = [1]int{}[unsafe.Offsetof(cShared.reserved)-unsafe.Offsetof(shared.Reserved)]
 
 	_ = [1]int{}[unsafe.Sizeof(cSwitch)-unsafe.Sizeof(aSwitch)]
 	_ = [1]int{}[unsafe.Offsetof(cSwitch.parent)-unsafe.Offsetof(aSwitch.Parent)]
@@ -88,6 +102,7 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cAlternative.flags)-unsafe.Offsetof(alternative.Flags)]
 	_ = [1]int{}[unsafe.Offsetof(cAlternative.reserved)-unsafe.Offsetof(alternative.Reserved)]
 	_ = [1]int{}[unsafe.Offsetof(cAlternative.mask)-unsafe.Offsetof(alternative.Mask)]
+	_ = [1]int{}[unsafe.Offsetof(cAlternative.share)-unsafe.Offsetof(alternative.Share)]
 
 	_ = [1]int{}[unsafe.Sizeof(cDecision)-unsafe.Sizeof(decision)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.expected)-unsafe.Offsetof(decision.Expected)]
@@ -99,6 +114,8 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cDecision.alternative)-unsafe.Offsetof(decision.Alternative)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.holders)-unsafe.Offsetof(decision.Holders)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.quota)-unsafe.Offsetof(decision.Quota)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.first_victim)-unsafe.Offsetof(decision.FirstVictim)]
+	_ = [1]int{}[unsafe.Offsetof(cDecision.victims)-unsafe.Offsetof(decision.Victims)]
 	_ = [1]int{}[unsafe.Offsetof(cDecision.reserved)-unsafe.Offsetof(decision.Reserved)]
 
 	_ = [1]int{}[unsafe.Sizeof(cStore)-unsafe.Sizeof(store)]
@@ -136,6 +153,7 @@ var (
 	_ = [1]int{}[C.AUCSCHED_MAX_CHARGE-bids.MaxRate]
 	_ = [1]int{}[C.AUCSCHED_WAITS_QUOTA-engine.WaitsQuota]
 	_ = [1]int{}[C.AUCSCHED_MAX_RESOURCES-engine.MaxResources]
+	_ = [1]int{}[C.AUCSCHED_MAX_CLASS-engine.MaxClass]
 	_ = [1]int{}[C.AUCSCHED_MAX_NODES-engine.MaxNodes]
 	_ = [1]int{}[C.AUCSCHED_MAX_JOBS-engine.MaxJobs]
 	_ = [1]int{}[C.AUCSCHED_MAX_ALTERNATIVES-engine.MaxAlternatives]

@@ -149,6 +149,7 @@ func aucsched_close(handle C.int64_t) (c C.int) {
 		if b, ok := h.Foreign.(*buffers); ok {
 			b.decisions.free()
 			b.segments.free()
+			b.victims.free()
 		}
 	}))
 }
@@ -201,6 +202,7 @@ type buffers struct {
 	out       engine.Output
 	decisions array[engine.Decision]
 	segments  array[engine.Segment]
+	victims   array[uint32]
 }
 
 // array is an array in C memory that grows.
@@ -307,6 +309,9 @@ func view(in *C.aucsched_in) (engine.Input, error) {
 		Switches: slice[engine.Switch](unsafe.Pointer(in.switches), uint64(in.switches_len), "switches", &fault),
 		Leaves:   slice[uint32](unsafe.Pointer(in.leaves), uint64(in.leaves_len), "leaves", &fault),
 
+		ShareSizes: slice[uint32](unsafe.Pointer(in.share_sizes), uint64(in.share_sizes_len), "share_sizes", &fault),
+		SharedGPUs: slice[engine.SharedGPU](unsafe.Pointer(in.shared_gpus), uint64(in.shared_gpus_len), "shared_gpus", &fault),
+
 		MaskCount: int(in.masks_len), MaskWords: int(in.mask_words),
 
 		OfferSegments: slice[engine.Segment](unsafe.Pointer(in.offer_segments), uint64(in.offer_segments_len), "offer_segments", &fault),
@@ -343,7 +348,13 @@ func (b *buffers) hand(out *C.struct_aucsched_output) error {
 	if err != nil {
 		return err
 	}
+	victims, err := b.victims.set(b.out.Victims)
+	if err != nil {
+		return err
+	}
 	o := &b.out
+	out.victims_len, out.victims = C.uint32_t(len(o.Victims)), (*C.uint32_t)(victims)
+	out.preempted = C.uint32_t(o.Preempted)
 	out.decisions_len, out.decisions = C.uint32_t(len(o.Decisions)), (*C.struct_aucsched_decision)(decisions)
 	out.segments_len, out.segments = C.uint32_t(len(o.Segments)), (*C.struct_aucsched_segment)(segments)
 	out.objective, out.bound = C.double(o.Objective), C.double(o.Bound)

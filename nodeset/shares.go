@@ -106,8 +106,8 @@ func (t *Table) BinFree(n int, bin uint8) (free int64, inUse bool) {
 	return int64(max(left, 0)), left != none
 }
 
-// SetBin says that a GPU of node n is in shared use, and how many of its shares are free: less than
-// it has. If the bin was not in use the GPU is one that is free as a whole.
+// SetBin says that a GPU of node n is in shared use, and how many of its shares are free. If the
+// bin was not in use the GPU is one that is free as a whole; it becomes one if all shares are free.
 func (t *Table) SetBin(n int, bin uint8, free int64) error {
 	if err := t.check(n); err != nil {
 		return err
@@ -115,16 +115,28 @@ func (t *Table) SetBin(n int, bin uint8, free int64) error {
 	if bin == 0 || int(bin) > t.Bins(n) {
 		return fmt.Errorf("node %d: there is no GPU %d in shared use, of %d", n, bin, t.Bins(n))
 	}
-	if size := t.more[t.shared.resource-1].total[n]; free < 0 || free >= size {
-		return fmt.Errorf("node %d: %d shares are free of a GPU in shared use that has %d", n, free, size)
+	size := t.more[t.shared.resource-1].total[n]
+	if free < 0 || free > size {
+		return fmt.Errorf("node %d: %d shares are free of a GPU that has %d", n, free, size)
 	}
-	if _, inUse := t.BinFree(n, bin); !inUse {
-		if t.gpus[n] == 0 {
-			return fmt.Errorf("node %d has no GPU free that could be shared", n)
-		}
-		t.mark(n>>6, t.put(n, Capacity{t.cores[n], t.gpus[n] - 1}))
+	left, gpus := int32(free), t.gpus[n]
+	if _, inUse := t.BinFree(n, bin); inUse {
+		gpus++
 	}
-	t.shared.left[int(t.shared.start[n])+int(bin)-1] = int32(free)
+	if free == size {
+		left = none
+	} else if gpus == 0 {
+		return fmt.Errorf("node %d has no GPU free that could be shared", n)
+	} else {
+		gpus--
+	}
+	if gpus > t.total[n].GPUs {
+		return fmt.Errorf("node %d would have more than %d GPUs free", n, t.total[n].GPUs)
+	}
+	if gpus != t.gpus[n] {
+		t.mark(n>>6, t.put(n, Capacity{t.cores[n], gpus}))
+	}
+	t.shared.left[int(t.shared.start[n])+int(bin)-1] = left
 	t.tellShare(n)
 	return nil
 }

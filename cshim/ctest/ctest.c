@@ -90,6 +90,8 @@ struct window {
 	struct aucsched_store *stores;
 	struct aucsched_read *job_reads, *running_reads;
 	uint64_t *masks;
+	uint32_t *sizes;
+	struct aucsched_shared_gpu *shared;
 };
 
 static void *array(size_t n, size_t size)
@@ -131,6 +133,8 @@ static void release(struct window *w)
 	free(w->job_reads);
 	free(w->running_reads);
 	free(w->masks);
+	free(w->sizes);
+	free(w->shared);
 }
 
 static int by_priority(const void *a, const void *b)
@@ -211,6 +215,36 @@ static void random_files(struct window *w)
 	w->in.running_reads = w->running_reads = random_reads(w->in.running_len);
 }
 
+/* Jobs that want shares of GPUs, of which some are in shared use already, by nobody that is known. */
+static void random_shares(struct window *w)
+{
+	w->in.share_sizes_len = w->in.nodes_len;
+	w->in.share_sizes = w->sizes = array(w->in.nodes_len, sizeof *w->sizes);
+	w->in.shared_gpus = w->shared = array(w->in.nodes_len, sizeof *w->shared);
+	for (uint32_t n = 0; n < w->in.nodes_len; n++) {
+		w->sizes[n] = below(6);
+		if (w->sizes[n] == 0 || w->nodes[n].free_gpus == 0 || below(2) == 0)
+			continue;
+		w->nodes[n].free_gpus--;
+		w->shared[w->in.shared_gpus_len++] = (struct aucsched_shared_gpu){.node = n, .free = below(w->sizes[n]), .bin = (uint8_t)(below(2 * w->nodes[n].gpus) + 1)};
+	}
+	for (uint32_t j = 0; j < w->in.jobs_len; j++)
+		if (below(2) == 0)
+			w->jobs[j] = (struct aucsched_job){.priority = w->jobs[j].priority, .cores = below(3) + 1, .max_nodes = 1, .time_limit = 60, .mask = -1, .share = below(5) + 1};
+	for (uint32_t k = 0; k < w->in.alternatives_len; k++)
+		if (below(3) == 0)
+			w->others[k] = (struct aucsched_alternative){.job = w->others[k].job, .cores = 1, .max_nodes = 1, .mask = -1, .share = below(5) + 1};
+}
+
+static void random_prices(struct window *w)
+{
+	for (uint32_t r = 0; r < w->in.running_len; r++)
+		if (below(4) > 0)
+			w->running[r].price = next() >> 33, w->running[r].preempt_class = (uint8_t)below(64);
+	for (uint32_t j = 0; j < w->in.jobs_len; j++)
+		w->jobs[j].preempts = below(2) == 0 ? next() | next() : 0;
+}
+
 static void random_window(struct window *w)
 {
 	uint32_t nodes = below(MAX_NODES) + 1, jobs = below(MAX_JOBS + 1), cores = below(40) + 1, gpus = below(5);
@@ -251,6 +285,10 @@ static void random_window(struct window *w)
 	qsort(w->jobs, jobs, sizeof *w->jobs, by_priority);
 	random_others(w, nodes, cores, gpus);
 	random_files(w);
+	switch (below(3)) {
+	case 0: random_shares(w); break;
+	case 1: random_prices(w);
+	}
 }
 
 /* A window that no cycle can prove soon. */
@@ -274,10 +312,62 @@ static int asked(const struct window *w, uint32_t i, uint32_t number, struct auc
 		if (a->job != i || --number > 0)
 			continue;
 		j->cores = a->cores, j->min_nodes = a->min_nodes, j->max_nodes = a->max_nodes, j->cores_per_node = a->cores_per_node;
-		j->min_gpus = a->min_gpus, j->max_gpus = a->max_gpus, j->flags = a->flags;
+		j->min_gpus = a->min_gpus, j->max_gpus = a->max_gpus, j->flags = a->flags, j->share = a->share;
 		j->mask = a->mask >= 0 ? a->mask : j->mask;
 	}
 	return number == 0;
+}
+
+/* What is free for a start on node n: what nobody has, and what those have that it waits for. */
+static void free_for(const struct window *w, const struct aucsched_decision *d, const struct aucsched_output *out, uint32_t n, uint32_t *cores, uint32_t *gpus)
+{
+	*cores = w->nodes[n].free_cores, *gpus = w->nodes[n].free_gpus;
+	for (uint32_t k = 0; k < d->victims; k++) {
+		const struct aucsched_running *r = &w->running[out->victims[d->first_victim + k]];
+
+		for (uint32_t i = r->first_segment; i < r->first_segment + r->segments; i++)
+			if (w->segments[i].first <= n && n <= w->segments[i].last)
+				*cores += w->segments[i].cores, *gpus += w->segments[i].gpus;
+	}
+}
+
+/* Running jobs that end for job i have a price, and are of a class that it may preempt. */
+static int check_victims(const struct window *w, uint32_t i, const struct aucsched_output *out, uint8_t *ends)
+{
+	const struct aucsched_decision *d = &out->decisions[i];
+
+	if (d->victims > 0 && (d->why != AUCSCHED_STARTS || w->in.share_sizes_len > 0))
+		return 0;
+	if ((uint64_t)d->first_victim + d->victims > out->victims_len)
+		return 0;
+	for (uint32_t k = 0; k < d->victims; k++) {
+		uint32_t r = out->victims[d->first_victim + k];
+
+		if (r >= w->in.running_len || w->running[r].price == 0 || !(w->jobs[i].preempts >> w->running[r].preempt_class & 1))
+			return 0;
+		if (k > 0 && out->victims[d->first_victim + k - 1] >= r)
+			return 0;
+		ends[r] = 1;
+	}
+	return 1;
+}
+
+/* A share on a GPU: taken is by node and bin; one that begins to be shared is one of gpus. */
+static int check_share(const struct window *w, const struct aucsched_segment *s, uint32_t share, uint32_t *gpus)
+{
+	static uint32_t taken[MAX_NODES][32];
+	uint32_t free = w->sizes[s->first], in_use = 0, *sum = &taken[s->first][s->bin & 31];
+
+	if (share == 0) { /* a new check */
+		memset(taken, 0, sizeof taken);
+		return 1;
+	}
+	for (uint32_t k = 0; k < w->in.shared_gpus_len; k++)
+		if (w->shared[k].node == s->first && w->shared[k].bin == s->bin)
+			free = w->shared[k].free, in_use = 1;
+	gpus[s->first] += !in_use && *sum == 0;
+	*sum += share;
+	return s->bin > 0 && s->bin <= 2 * w->nodes[s->first].gpus && s->first == s->last && s->gpus == 0 && *sum <= free;
 }
 
 /* The referee: counts node by node. */
@@ -297,7 +387,9 @@ static int check_job(const struct window *w, uint32_t i, const struct aucsched_o
 	for (uint32_t k = 0; k < d->segments; k++) {
 		const struct aucsched_segment *s = &out->segments[d->first_segment + k];
 
-		if (s->first < next_node || s->last < s->first || s->last >= w->in.nodes_len || s->cores == 0 || s->gpus != d->gpus)
+		if (s->first < next_node || s->last < s->first || s->last >= w->in.nodes_len || s->cores == 0 || s->gpus != d->gpus || (s->bin == 0) != (j->share == 0))
+			return 0;
+		if (j->share > 0 && !check_share(w, s, j->share, gpus))
 			return 0;
 		if ((j->flags & AUCSCHED_CONTIGUOUS) && count > 0 && s->first != next_node)
 			return 0;
@@ -306,9 +398,17 @@ static int check_job(const struct window *w, uint32_t i, const struct aucsched_o
 				return 0;
 			if (j->mask >= 0 && !(w->masks[(uint32_t)j->mask * w->in.mask_words + n / 64] >> n % 64 & 1))
 				return 0;
-			cores[n] += s->cores;
-			gpus[n] += s->gpus;
-			if (cores[n] > w->nodes[n].free_cores || gpus[n] > w->nodes[n].free_gpus)
+			uint32_t free_cores, free_gpus;
+
+			free_for(w, d, out, n, &free_cores, &free_gpus);
+			if (out->preempted > 0) { /* the library has looked at who has what of whom: here each by itself */
+				if (s->cores > free_cores || s->gpus > free_gpus)
+					return 0;
+			} else {
+				cores[n] += s->cores;
+				gpus[n] += s->gpus;
+			}
+			if (cores[n] > free_cores || gpus[n] > free_gpus)
 				return 0;
 			sum += s->cores;
 			count++;
@@ -321,18 +421,25 @@ static int check_job(const struct window *w, uint32_t i, const struct aucsched_o
 static int check(const struct window *w, const struct aucsched_output *out)
 {
 	static uint32_t cores[MAX_NODES], gpus[MAX_NODES];
-	uint32_t starts = 0;
+	static uint8_t ends[MAX_NODES];
+	static const struct aucsched_segment none;
+	uint32_t starts = 0, preempted = 0;
 
+	memset(ends, 0, sizeof ends);
+	if (w->in.share_sizes_len > 0)
+		check_share(w, &none, 0, NULL);
 	memset(cores, 0, sizeof cores);
 	memset(gpus, 0, sizeof gpus);
 	if (out->decisions_len != w->in.jobs_len || out->objective > out->bound)
 		return 0;
 	for (uint32_t i = 0; i < out->decisions_len; i++) {
-		if (!check_job(w, i, out, cores, gpus))
+		if (!check_victims(w, i, out, ends) || !check_job(w, i, out, cores, gpus))
 			return 0;
 		starts += out->decisions[i].why == AUCSCHED_STARTS;
 	}
-	return starts == out->starts;
+	for (uint32_t r = 0; r < w->in.running_len; r++)
+		preempted += ends[r];
+	return starts == out->starts && preempted == out->preempted;
 }
 
 static void prepare(struct aucsched_output *out)
@@ -418,7 +525,7 @@ static void test_fields(void)
 	EXPECT(out.decisions[1].expected == 5000000077);
 	EXPECT(out.decisions[2].bid_class == 'A' && out.decisions[2].gpus == 2);
 	EXPECT(out.segments_len == 1 && out.segments[0].first == 1 && out.segments[0].last == 1);
-	EXPECT(out.segments[0].cores == 4 && out.segments[0].gpus == 2 && out.segments[0].reserved == 0);
+	EXPECT(out.segments[0].cores == 4 && out.segments[0].gpus == 2 && out.segments[0].bin == 0);
 	EXPECT(out.starts == 1 && out.window >= 3 && out.bids >= 2 && out.optimal == 1 && out.late == 0);
 	EXPECT(out.objective >= 98 && out.bound >= out.objective && out.worker_failures == 0 && out.cycle_us > 0);
 	EXPECT(out.reserved[0] == 0 && out.reserved[1] == 0);
@@ -646,6 +753,100 @@ static void test_quotas(void)
 	EXPECT(aucsched_close(h) == AUCSCHED_OK);
 }
 
+/* Two GPUs of four shares, of which a job has three of one, and jobs that want 1, 3 and 2. */
+static void test_shares(void)
+{
+	const uint32_t want[] = {1, 3, 2};
+	int64_t h = must_open(NULL);
+	struct window w;
+	struct aucsched_output out;
+
+	allocate(&w, 1, 1, 1, 3, 0);
+	w.nodes[0] = (struct aucsched_node){.cores = 16, .free_cores = 15, .gpus = 2, .free_gpus = 1, .up = 1};
+	w.running[0] = (struct aucsched_running){.end = 90, .segments = 1, .share = 3};
+	w.segments[0] = (struct aucsched_segment){.cores = 1, .bin = 4};
+	for (uint32_t j = 0; j < 3; j++)
+		w.jobs[j] = (struct aucsched_job){.priority = 10 - j, .cores = 1, .max_nodes = 1, .time_limit = 10, .mask = -1, .share = want[j]};
+	w.in.share_sizes_len = w.in.shared_gpus_len = 1;
+	w.in.share_sizes = w.sizes = array(1, sizeof *w.sizes);
+	w.in.shared_gpus = w.shared = array(1, sizeof *w.shared);
+	w.sizes[0] = 4;
+	w.shared[0] = (struct aucsched_shared_gpu){.free = 1, .bin = 4};
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.faults == 0 && out.starts == 2);
+	EXPECT(out.segments[0].bin == 4 && out.segments[1].bin != 4 && out.segments[1].bin != 0);
+	EXPECT(out.decisions[2].why == AUCSCHED_WAITS_RESERVED && out.decisions[2].expected == 10);
+	w.in.share_sizes_len = 2;
+	REFUSED(AUCSCHED_EINVAL, "share_sizes: 2: there must be one for each of 1 nodes");
+	w.in.share_sizes_len = 1, w.in.share_sizes = NULL;
+	REFUSED(AUCSCHED_EINVAL, "share_sizes is NULL");
+	w.in.share_sizes = w.sizes, w.in.shared_gpus = NULL;
+	REFUSED(AUCSCHED_EINVAL, "shared_gpus is NULL");
+	w.in.shared_gpus = (const struct aucsched_shared_gpu *)((const char *)w.shared + 1);
+	REFUSED(AUCSCHED_EINVAL, "shared_gpus is not aligned");
+	w.in.shared_gpus = w.shared, w.in.share_sizes_len = 0;
+	REFUSED(AUCSCHED_EINVAL, "shared_gpus: 1: there are no share_sizes");
+	w.in.share_sizes_len = 1, w.shared[0].bin = 5;
+	REFUSED(AUCSCHED_EINVAL, "shared_gpus[0].bin: 5: must be 1 to 4 on a node with 2 GPUs");
+	w.shared[0].bin = 3; /* the running job names another one */
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.faults == 1 && strstr(last_error(h), "running_segments[0].bin: 4: ") != NULL);
+	release(&w);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
+/* A job of two nodes ends the one on the first, if that is cheap enough. The victims live as long as the decisions do. */
+static void test_preemption(void)
+{
+	int64_t h = must_open("reservations=0"), other = must_open(NULL);
+	struct window w;
+	struct aucsched_output out, last;
+
+	allocate(&w, 2, 2, 2, 2, 0);
+	for (uint32_t n = 0; n < 2; n++)
+		w.nodes[n] = (struct aucsched_node){.cores = 5, .free_cores = n == 0 ? 0 : 4, .up = 1};
+	for (uint32_t r = 0; r < 2; r++) {
+		w.segments[r] = (struct aucsched_segment){.first = 1 - r, .last = 1 - r, .cores = r == 0 ? 1 : 5};
+		w.running[r] = (struct aucsched_running){.end = 90, .first_segment = r, .segments = 1};
+	}
+	w.running[1].price = 5, w.running[1].preempt_class = 63;
+	w.jobs[0] = (struct aucsched_job){.priority = 50, .cores = 8, .cores_per_node = 4, .time_limit = 10, .mask = -1, .preempts = (uint64_t)1 << 63};
+	w.jobs[1] = (struct aucsched_job){.priority = 40, .cores = 4, .time_limit = 10, .mask = -1};
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.faults == 0 && out.starts == 1 && out.preempted == 1);
+	EXPECT(out.decisions[0].why == AUCSCHED_STARTS && out.decisions[0].victims == 1 && out.victims[out.decisions[0].first_victim] == 1);
+	EXPECT(out.decisions[1].victims == 0 && out.victims_len == 1);
+	last = out;
+	EXPECT(cycle(other, &w, &out) == AUCSCHED_OK && aucsched_close(other) == AUCSCHED_OK); /* which leaves the handle's output alone */
+	EXPECT(last.victims[0] == 1);
+	w.running[1].price = 15;
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.decisions[1].why == AUCSCHED_STARTS);
+	EXPECT(out.victims == NULL && out.victims_len == 0 && out.preempted == 0);
+	w.running[1].price = AUCSCHED_MAX_PRIORITY + 1;
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.faults == 1 && out.victims_len == 0 && strstr(last_error(h), "running[1].price: ") != NULL);
+	release(&w);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
+/* A caller of an older ABI is told so, and nothing of its structures is read. */
+static void test_old_callers(void)
+{
+	int64_t h = must_open(NULL);
+	struct window w;
+	struct aucsched_output out;
+	uint32_t old[2] = {0, sizeof(uint32_t[2])}; /* no more than its number and its size */
+
+	random_window(&w);
+	for (uint32_t abi = 0; abi < AUCSCHED_ABI; abi++) {
+		char want[40];
+
+		old[0] = abi;
+		snprintf(want, sizeof want, "abi %u of the input", abi);
+		prepare(&out);
+		EXPECT(aucsched_cycle(h, (const struct aucsched_input *)old, &out) == AUCSCHED_EINVAL && strstr(last_error(h), want) != NULL);
+		EXPECT(aucsched_cycle(h, &w.in, (struct aucsched_output *)old) == AUCSCHED_EINVAL && strstr(last_error(h), " of the output") != NULL);
+	}
+	release(&w);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
 static long growth; /* KiB that are put down to the sanitizer and the runtime */
 
 static void test_open_close(void)
@@ -672,7 +873,7 @@ static void test_cycles(void)
 {
 	static const char *settings[] = {"work=100000", "work=100000 reservations=0 window=20", "work=100000 objective=size drafts=3", "work=100000 policy=ipsched", "work=100000 policy=auction1"};
 	int64_t h = must_open(settings[0]);
-	long before = 0, starts = 0, others = 0;
+	long before = 0, starts = 0, others = 0, shares = 0, preempted = 0;
 	struct aucsched_output out;
 	struct window w;
 
@@ -685,16 +886,19 @@ static void test_cycles(void)
 		else if (!check(&w, &out))
 			fail(__FILE__, __LINE__, "cycle %d: the decisions are wrong", i);
 		starts += out.starts;
+		preempted += out.preempted;
+		for (uint32_t k = 0; k < out.segments_len; k++)
+			shares += out.segments[k].bin > 0;
 		for (uint32_t j = 0; j < out.decisions_len; j++)
 			others += out.decisions[j].alternative > 0;
 		release(&w);
 		if (i == 700)
 			before = resident();
 	}
-	EXPECT(starts > 10000 && others > 500);
+	EXPECT(starts > 10000 && others > 500 && shares > 500 && preempted > 100);
 	if (resident() - before > growth)
 		fail(__FILE__, __LINE__, "1300 cycles: %ld KiB grew to %ld", before, resident());
-	printf("2000 cycles: %ld starts; %ld KiB, then %ld\n", starts, before, resident());
+	printf("2000 cycles: %ld starts, %ld on shares, %ld preempted; %ld KiB, then %ld\n", starts, shares, preempted, before, resident());
 	EXPECT(aucsched_close(h) == AUCSCHED_OK);
 }
 
@@ -716,7 +920,9 @@ static void test_garbage(void)
 		int got;
 
 		random_window(&w);
-		switch (i % 8) {
+		switch (i % 10) {
+		case 8: spoil(w.shared, w.in.shared_gpus_len * sizeof *w.shared); break;
+		case 9: spoil(w.sizes, w.in.share_sizes_len * sizeof *w.sizes); break;
 		case 0: spoil(w.nodes, w.in.nodes_len * sizeof *w.nodes); break;
 		case 1: spoil(w.running, w.in.running_len * sizeof *w.running); break;
 		case 2: spoil(w.segments, w.in.running_segments_len * sizeof *w.segments); break;
@@ -731,7 +937,7 @@ static void test_garbage(void)
 		got = cycle(h, &w, &out);
 		if (got == AUCSCHED_OK && !check(&w, &out))
 			fail(__FILE__, __LINE__, "garbage %d: the decisions are wrong", i);
-		if (got != AUCSCHED_OK && (got != AUCSCHED_EINVAL || i % 8 != 0)) /* only nodes fail a cycle */
+		if (got != AUCSCHED_OK && (got != AUCSCHED_EINVAL || i % 10 % 8 > 1 || i % 10 == 1)) /* only nodes and their GPUs fail a cycle */
 			fail(__FILE__, __LINE__, "garbage %d: %d: %s", i, got, last_error(h));
 		left_out += got == AUCSCHED_OK ? out.left_out : 0;
 		refused += got == AUCSCHED_EINVAL;
@@ -866,6 +1072,9 @@ int main(int argc, char **argv)
 	test_bad_calls();
 	test_faults();
 	test_quotas();
+	test_shares();
+	test_preemption();
+	test_old_callers();
 	test_files();
 	test_open_close();
 	test_threads();

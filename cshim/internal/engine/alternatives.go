@@ -49,7 +49,7 @@ func (s *snapshot) alternativeFault(in *Input, i int, least uint32, before int) 
 		return flawed("alternatives", i, "job", a.Job, "has more than %d alternatives", uint64(MaxAlternatives))
 	}
 	job := a.job(&in.Jobs[a.Job])
-	fault := job.fault(len(s.masks))
+	fault := job.fault(len(s.masks), s.shares.number >= 0)
 	if fault.array != "" {
 		fault.array, fault.index = "alternatives", i
 	}
@@ -61,5 +61,6 @@ func (a *Alternative) job(of *Job) Job {
 	j := *of
 	j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode = a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode
 	j.MinGPUs, j.MaxGPUs, j.Flags, j.Reserved, j.Mask = a.MinGPUs, a.MaxGPUs, a.Flags, a.Reserved, a.Mask
+	j.Share = a.Share
 	return j
 }

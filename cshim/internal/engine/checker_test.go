@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -14,6 +15,7 @@ func check(in *Input, out *Output) error {
 		return fmt.Errorf("%d decisions on %d jobs", len(out.Decisions), len(in.Jobs))
 	}
 	cores, gpus := make([]int, len(in.Nodes)), make([]int, len(in.Nodes))
+	taken := make(map[[2]uint32]uint64) // by node and bin
 	more, counted := make([]uint64, len(in.Amounts)), make([]uint64, len(in.Quotas))
 	starts := 0
 	for i, d := range out.Decisions {
@@ -25,7 +27,8 @@ func check(in *Input, out *Output) error {
 		}
 		if d.Why != Starts {
 			if d.Segments != 0 || d.BidClass != 0 || d.GPUs != 0 || d.Alternative != 0 ||
-				d.Holders != 0 || d.Why != WaitsQuota && (d.Expected != 0) != (d.Why == WaitsReserved) {
+				d.Holders != 0 || d.Victims != 0 || d.FirstVictim != 0 ||
+				d.Why != WaitsQuota && (d.Expected != 0) != (d.Why == WaitsReserved) {
 				return fmt.Errorf("job %d waits: %+v", i, d)
 			}
 			continue
@@ -36,19 +39,30 @@ func check(in *Input, out *Output) error {
 		if err == nil {
 			err = checkJob(in, i, asked, &d, segs, cores, gpus)
 			countMore(in, i, int(d.Alternative), segs, more)
+			err = errors.Join(err, countShare(asked, segs, taken))
 			countCharges(in, i, int(d.Alternative), segs, counted)
 		}
 		if err != nil {
 			return fmt.Errorf("job %d: %w", i, err)
 		}
 	}
+	if err := checkShares(in, taken, gpus); err != nil {
+		return err
+	}
+	gone, err := checkVictims(in, out)
+	if err != nil {
+		return err
+	}
 	for n := range in.Nodes {
+		if gone[n] {
+			continue // which checkVictims has looked at
+		}
 		if cores[n] > int(in.Nodes[n].FreeCores) || gpus[n] > int(in.Nodes[n].FreeGPUs) {
 			return fmt.Errorf("node %d: %d cores and %d GPUs of %+v", n, cores[n], gpus[n], in.Nodes[n])
 		}
 	}
 	for i, taken := range more {
-		if a := in.Amounts[i]; taken > uint64(a.Free) {
+		if a := in.Amounts[i]; taken > uint64(a.Free) && !gone[i%len(in.Nodes)] {
 			return fmt.Errorf("amounts[%d]: %d taken of %+v", i, taken, a)
 		}
 	}
@@ -121,7 +135,7 @@ func asked(in *Input, i, number int) (*Job, error) {
 		}
 		if number--; number == 0 {
 			j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode = a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode
-			j.MinGPUs, j.MaxGPUs, j.Flags = a.MinGPUs, a.MaxGPUs, a.Flags
+			j.MinGPUs, j.MaxGPUs, j.Flags, j.Share = a.MinGPUs, a.MaxGPUs, a.Flags, a.Share
 			if a.Mask >= 0 {
 				j.Mask = a.Mask
 			}
@@ -136,7 +150,7 @@ func checkJob(in *Input, i int, j *Job, d *Decision, segs []Segment, cores, gpus
 	for _, s := range segs {
 		for n := int(s.First); n <= int(s.Last); n++ {
 			switch {
-			case n <= last || in.Nodes[n].Up == 0 || s.Cores == 0 || s.GPUs != d.GPUs || s.Reserved != 0:
+			case n <= last || in.Nodes[n].Up == 0 || s.Cores == 0 || s.GPUs != d.GPUs || (s.Bin == 0) != (j.Share == 0):
 				return fmt.Errorf("node %d after %d: %+v", n, last, s)
 			case j.Flags&Contiguous != 0 && last >= 0 && n != last+1:
 				return fmt.Errorf("node %d after %d", n, last)
@@ -165,7 +179,10 @@ func validClass(in *Input, i int, d *Decision, segs []Segment) bool {
 	}
 	for _, o := range in.Offers {
 		if int(o.Job) == i {
-			return d.Alternative == 0 && slices.Equal(in.OfferSegments[o.FirstSegment:][:o.Segments], segs)
+			return d.Alternative == 0 && slices.EqualFunc(in.OfferSegments[o.FirstSegment:][:o.Segments], segs, func(a, b Segment) bool {
+				b.Bin = 0 // which the library chooses
+				return a == b
+			})
 		}
 	}
 	return false

@@ -130,7 +130,7 @@ func (e *Engine) forget() {
 }
 
 func (o *Output) clear() {
-	*o = Output{Decisions: o.Decisions[:0], Segments: o.Segments[:0], FirstFault: -1}
+	*o = Output{Decisions: o.Decisions[:0], Segments: o.Segments[:0], Victims: o.Victims[:0], FirstFault: -1}
 }
 
 // fill makes the flat decisions of a plan for the snapshot of in.
@@ -167,9 +167,10 @@ func (o *Output) fill(in *Input, s *snapshot, p *core.Plan, by PolicyName, f *fi
 			Holders: f.holders(job, from.Segs),
 		}
 		for _, s := range from.Segs {
-			o.Segments = append(o.Segments, Segment{First: uint32(s.First), Last: uint32(s.Last), Cores: s.Cores, GPUs: s.GPUs})
+			o.Segments = append(o.Segments, Segment{First: uint32(s.First), Last: uint32(s.Last), Cores: s.Cores, GPUs: s.GPUs, Bin: s.Bin})
 		}
 	}
+	o.addVictims(s, p)
 	f.fill(o)
 	o.Objective, o.Bound = p.Objective, p.Bound
 	o.Window, o.Bids = p.Stats.Jobs, p.Stats.Bids

@@ -391,6 +391,27 @@ func flat(data []byte) *Input {
 		return out
 	}
 	in.JobCharges, in.AlternativeCharges, in.RunningCharges = charges(), charges(), charges()
+	for i := range in.Running {
+		in.Running[i].Price, in.Running[i].PreemptClass = next(), uint8(next()/8)
+		in.Running[i].Share = uint32(next() / 16)
+	}
+	for i := range in.Segments {
+		in.Segments[i].Bin = uint8(next() / 16)
+	}
+	for i := range in.Jobs {
+		in.Jobs[i].Preempts, in.Jobs[i].Share = next()>>2, uint32(next()/16)
+	}
+	for i := range in.Alternatives {
+		in.Alternatives[i].Share = uint32(next() / 16)
+	}
+	if next()%2 > 0 {
+		for range len(in.Nodes) + int(next()/31) {
+			in.ShareSizes = append(in.ShareSizes, uint32(next()))
+		}
+	}
+	for range min(next()/2, 8) {
+		in.SharedGPUs = append(in.SharedGPUs, SharedGPU{Node: uint32(next() / 4), Free: uint32(next() / 2), Bin: uint8(next() / 8)})
+	}
 	return in
 }
 
@@ -445,6 +466,7 @@ func repair(in *Input) {
 	in.repairReads()
 	in.repairResources()
 	in.repairQuotas()
+	in.repairShares()
 }
 
 // repairQuotas makes charges those of its jobs, against quotas that there are.
@@ -588,15 +610,18 @@ func FuzzRawArrays(f *testing.F) {
 			in.Nodes = append(in.Nodes, Node{Cores: uint16(rng.Uint32()), FreeCores: uint16(rng.Uint32N(9)), Up: uint8(rng.Uint32N(2))})
 		}
 		for range size(running) {
-			in.Running = append(in.Running, Running{int64(rng.Uint64()), rng.Uint32(), rng.Uint32() >> rng.IntN(32)})
+			in.Running = append(in.Running, Running{End: int64(rng.Uint64()),
+				FirstSegment: rng.Uint32(), Segments: rng.Uint32() >> rng.IntN(32),
+				Price: rng.Uint64() >> rng.IntN(65), PreemptClass: uint8(rng.Uint32N(70)), Share: rng.Uint32() >> rng.IntN(33)})
 		}
 		for range size(segments) {
 			in.Segments = append(in.Segments, Segment{rng.Uint32() >> rng.IntN(32),
-				rng.Uint32() >> rng.IntN(32), uint16(rng.Uint32()), uint8(rng.Uint32()), 0})
+				rng.Uint32() >> rng.IntN(32), uint16(rng.Uint32()), uint8(rng.Uint32()), uint8(rng.Uint32() >> rng.IntN(33))})
 		}
 		for range size(jobs) {
 			in.Jobs = append(in.Jobs, Job{Priority: rng.Uint64() >> rng.IntN(64),
-				Cores: rng.Uint32(), TimeLimit: rng.Uint32(), Mask: int32(rng.Uint32N(3)) - 1})
+				Cores: rng.Uint32(), TimeLimit: rng.Uint32(), Mask: int32(rng.Uint32N(3)) - 1,
+				Preempts: rng.Uint64(), Share: rng.Uint32() >> rng.IntN(33)})
 		}
 		for range rng.IntN(12) {
 			in.Alternatives = append(in.Alternatives, Alternative{Job: rng.Uint32() >> rng.IntN(33),
@@ -633,6 +658,13 @@ func FuzzRawArrays(f *testing.F) {
 				*charges = append(*charges, Charge{rng.Uint32() >> rng.IntN(33), rng.Uint32N(3), rng.Uint64() >> rng.IntN(64),
 					rng.Uint64() >> rng.IntN(64), rng.Uint64() >> rng.IntN(64), rng.Uint64() >> rng.IntN(64)})
 			}
+		}
+		for range min(rng.IntN(3), 1) * (len(in.Nodes) + rng.IntN(9)/8) {
+			in.ShareSizes = append(in.ShareSizes, rng.Uint32()>>rng.IntN(33))
+		}
+		for range rng.IntN(4) {
+			in.SharedGPUs = append(in.SharedGPUs, SharedGPU{Node: rng.Uint32() >> rng.IntN(33),
+				Free: rng.Uint32() >> rng.IntN(33), Bin: uint8(rng.Uint32())})
 		}
 		var out Output
 		switch err := e.Cycle(in, &out); err.(type) {

@@ -157,8 +157,8 @@ func TestFaultsOfRunningJobs(t *testing.T) {
 			in.Segments[1].Cores = 0
 
 		},
-		"running_segments[1].reserved: 1: must be 0": func(in *Input) {
-			in.Segments[1].Reserved = 1
+		"running_segments[1].bin: 1: the job has no share": func(in *Input) {
+			in.Segments[1].Bin = 1
 
 		},
 		"running_segments[1].first: 0: the job's last segment ends at 0": func(in *Input) {
@@ -185,16 +185,16 @@ func TestFaultsOfRunningJobs(t *testing.T) {
 		require.Zero(t, out.LeftOut)
 		require.Equal(t, 2, out.Starts)
 	}
-	in := &Input{Nodes: []Node{{Cores: 8, Up: 1}}, Running: []Running{{End: 9, Segments: 1}}, Segments: []Segment{{Cores: 8, Reserved: 1}},
+	in := &Input{Nodes: []Node{{Cores: 8, Up: 1}}, Running: []Running{{End: 9, Segments: 1}}, Segments: []Segment{{Cores: 8, Bin: 1}},
 		Jobs: []Job{{Priority: 1, Cores: 4, TimeLimit: 9, Mask: -1}}}
-	out := decideInSpite(t, open(t, "reservations=1"), in, -1, "running_segments[0].reserved: 1")
+	out := decideInSpite(t, open(t, "reservations=1"), in, -1, "running_segments[0].bin: 1")
 	require.Equal(t, Decision{Why: WaitsFit}, out.Decisions[0], "no end is known at which it could start")
 }
 
 // The first fault of a job is told before one of a running job, which comes before it.
 func TestTheFirstFault(t *testing.T) {
 	in := twoJobs()
-	in.Segments[0].Reserved, in.Jobs[1].Flags, in.Jobs[0].Cores = 1, 4, 0
+	in.Segments[0].Bin, in.Jobs[1].Flags, in.Jobs[0].Cores = 1, 4, 0
 	var out Output
 	require.NoError(t, open(t, "").Cycle(in, &out))
 	require.EqualError(t, out.Fault, "jobs[0].cores: 0: must be 1 to 2147483647")
@@ -231,6 +231,11 @@ func soundRequest(cores, least, most, each uint32, lowGPUs, highGPUs, flags, res
 	return ranged && lowGPUs <= highGPUs && flags <= 1 && reserved == 0 && mask >= -1 && int(mask) < masks
 }
 
+// soundShare is what the header says of a request's share of a GPU.
+func soundShare(in *Input, share, nodes uint32, gpus uint8) bool {
+	return share == 0 || len(in.ShareSizes) > 0 && share <= 1<<31-1 && nodes == 1 && gpus == 0
+}
+
 // soundBelow says whether so many cores and nodes can be what a job demands of switches.
 func soundBelow(j *Job, cores, least, most, each uint32) bool {
 	nodes, fixed := least, least == most
@@ -245,7 +250,8 @@ func sound(in *Input, i int) bool {
 	j := &in.Jobs[i]
 	if j.Priority < 1 || j.Priority > 1<<40 || j.TimeLimit < 1 ||
 		!soundRequest(j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode, j.MinGPUs, j.MaxGPUs, j.Flags, j.Reserved, j.Mask, in.MaskCount) ||
-		!soundBelow(j, j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode) {
+		!soundBelow(j, j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode) ||
+		!soundShare(in, j.Share, j.MaxNodes, j.MaxGPUs) || j.Reserved2 != 0 {
 		return false
 	}
 	count, highest := 0, uint32(0) // the highest job that an alternative before has named
@@ -255,7 +261,8 @@ func sound(in *Input, i int) bool {
 			if a.Job < highest || count > 8 ||
 				!soundRequest(a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode, a.MinGPUs,
 					a.MaxGPUs, a.Flags, a.Reserved, a.Mask, in.MaskCount) ||
-				!soundBelow(j, a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode) {
+				!soundBelow(j, a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode) ||
+				!soundShare(in, a.Share, a.MaxNodes, a.MaxGPUs) {
 				return false
 			}
 		}
@@ -285,7 +292,7 @@ func withAny(rng *rand.Rand, data []byte) *Input {
 		case 2:
 			in.Alternatives = slices.Insert(in.Alternatives, rng.IntN(len(in.Alternatives)+1),
 				Alternative{uint32(at), j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode,
-					j.MinGPUs, j.MaxGPUs, j.Flags, j.Reserved, j.Mask})
+					j.MinGPUs, j.MaxGPUs, j.Flags, j.Reserved, j.Mask, j.Share})
 		default:
 			if len(in.Alternatives) > 0 {
 				k := rng.IntN(len(in.Alternatives))
@@ -319,7 +326,7 @@ func TestAnyJobs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	e, faulty := open(t, "work=10000"), 0
 	for range race.Fewer(2000) {
-		data := make([]byte, 48*(1+rng.IntN(10)))
+		data := make([]byte, int(unsafe.Sizeof(Job{}))*(1+rng.IntN(10)))
 		for i := range data {
 			data[i] = byte(rng.Uint32() & rng.Uint32())
 		}

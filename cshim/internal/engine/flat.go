@@ -11,7 +11,7 @@ import (
 )
 
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
-const ABI = 7
+const ABI = 8
 
 // Limits of the input.
 const (
@@ -25,6 +25,7 @@ const (
 	MaxQuotas       = 1 << 20
 	NoLimit         = 1<<32 - 1 // Job.TimeLimit of a job without one
 	NoSwitch        = 1<<32 - 1 // stands for no index of a switch
+	MaxClass        = core.MaxClass
 	Root            = 1<<16 - 1 // a level of switches above all others
 )
 
@@ -44,13 +45,17 @@ type Segment struct {
 	First, Last uint32
 	Cores       uint16
 	GPUs        uint8
-	Reserved    uint8
+	Bin         uint8 // the GPU that has the job's share; 0: none
 }
 
 // Running is struct aucsched_running.
 type Running struct {
 	End                    int64
 	FirstSegment, Segments uint32
+	Price                  uint64 // for which it may be preempted; 0: it is not
+	Share                  uint32 // of a GPU, on each of its nodes
+	PreemptClass           uint8
+	Reserved               [3]uint8
 }
 
 // Job is struct aucsched_job.
@@ -70,6 +75,9 @@ type Job struct {
 	Switches     uint32 // leaf switches at most; 0: any number
 	Within       uint16 // level of one switch above all nodes; 0: none
 	Segment      uint16 // nodes that come together below a leaf; 0: any
+	Preempts     uint64 // classes of running jobs that it may preempt
+	Share        uint32 // of one GPU; 0: none
+	Reserved2    uint32
 }
 
 // Switch is struct aucsched_switch.
@@ -87,6 +95,14 @@ type Alternative struct {
 	Flags        uint8
 	Reserved     uint8
 	Mask         int32
+	Share        uint32
+}
+
+// SharedGPU is struct aucsched_shared_gpu: a GPU in shared use, and how many shares are free of it.
+type SharedGPU struct {
+	Node, Free uint32
+	Bin        uint8
+	Reserved   [3]uint8
 }
 
 // Offer is struct aucsched_offer.
@@ -167,6 +183,10 @@ type Input struct {
 	// empty.
 	Switches []Switch
 	Leaves   []uint32
+	// ShareSizes say of each node how many shares each of its GPUs has, and SharedGPUs which of
+	// these are in shared use, ascending by node and bin. Both may be empty.
+	ShareSizes []uint32
+	SharedGPUs []SharedGPU
 }
 
 // Why a job does not start.
@@ -192,6 +212,7 @@ type Decision struct {
 	Alternative            uint8
 	Holders                uint32 // nodes of a start that hold the job's file
 	Quota                  uint32 // that has too little left, with WaitsQuota; else 0
+	FirstVictim, Victims   uint32 // running jobs that have to end first, in Output.Victims
 	Reserved               uint32
 }
 
@@ -199,8 +220,10 @@ type Decision struct {
 type Output struct {
 	Decisions        []Decision // an element a job
 	Segments         []Segment
+	Victims          []uint32 // indices in Input.Running
 	Objective, Bound float64
 	Starts           int
+	Preempted        int // running jobs, each counted once
 	Window, Bids     int
 	Elapsed          time.Duration
 	WorkerFailures   int

@@ -80,6 +80,12 @@ func randomInput(rng *rand.Rand, nodes, jobs int) *Input {
 	if rng.IntN(2) == 0 {
 		in.addQuotas(rng)
 	}
+	switch rng.IntN(4) {
+	case 0:
+		in.addShares(rng)
+	case 1:
+		in.addPrices(rng)
+	}
 	return in
 }
 

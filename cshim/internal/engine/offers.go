@@ -77,8 +77,8 @@ func (s *snapshot) loadOfferSegment(in *Input, i, from int) flaw {
 		return flawed("offer_segments", i, "cores", g.Cores, "must be at least 1")
 	case g.GPUs > MaxGPUsPerNode:
 		return flawed("offer_segments", i, "gpus", g.GPUs, "must be at most %d", MaxGPUsPerNode)
-	case g.Reserved != 0:
-		return flawed("offer_segments", i, "reserved", g.Reserved, "must be 0")
+	case g.Bin != 0:
+		return flawed("offer_segments", i, "bin", g.Bin, "must be 0: the library chooses it")
 	}
 	s.offers = append(s.offers, nodeset.Segment{First: int32(g.First), Last: int32(g.Last), Cores: g.Cores, GPUs: g.GPUs})
 	return flaw{}

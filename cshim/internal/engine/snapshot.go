@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/aucsched/aucsched/bids"
@@ -31,6 +32,7 @@ type snapshot struct {
 	more          resources
 	quotas        quotas
 	switches      switches
+	shares        shares
 }
 
 // horizon bounds times after now, for sums to stay in range.
@@ -45,6 +47,9 @@ func (s *snapshot) load(in *Input) error {
 		return err
 	}
 	if err := s.resetUses(in); err != nil {
+		return err
+	}
+	if err := s.loadShares(in); err != nil {
 		return err
 	}
 	if err := s.loadQuotas(in); err != nil {
@@ -73,6 +78,7 @@ func (s *snapshot) load(in *Input) error {
 	s.loadAlternatives(in)
 	s.loadAlternativeUses(in)
 	s.loadAlternativeCharges(in)
+	s.loadJobShares(in)
 	s.loadOffers(in)
 	s.queue(len(in.Jobs))
 	return nil
@@ -86,7 +92,10 @@ func (s *snapshot) loadNodes(in *Input) error {
 	if err := amountsFault(in); err != nil {
 		return err
 	}
-	same := len(nodes) == len(s.totals) && s.more.sameTotals(in.Amounts)
+	if err := s.countShared(in); err != nil {
+		return err
+	}
+	same := len(nodes) == len(s.totals) && s.more.sameTotals(in.Amounts) && slices.Equal(s.shares.sizes, in.ShareSizes)
 	for i := range nodes {
 		n := &nodes[i]
 		if fault := n.fault(); fault.Array != "" {
@@ -102,10 +111,13 @@ func (s *snapshot) loadNodes(in *Input) error {
 	if err := s.setAmounts(in); err != nil {
 		return err
 	}
+	if err := s.unsetShared(); err != nil {
+		return err
+	}
 	s.Tiers = s.Tiers[:0]
 	for i := range nodes {
 		s.Tiers = append(s.Tiers, nodes[i].Tier)
-		n, free := &nodes[i], nodeset.Capacity{Cores: nodes[i].FreeCores, GPUs: nodes[i].FreeGPUs}
+		n, free := &nodes[i], nodeset.Capacity{Cores: nodes[i].FreeCores, GPUs: nodes[i].FreeGPUs + s.shares.bins[i]}
 		if s.Nodes.Free(i) != free {
 			if err := s.Nodes.SetFree(i, free); err != nil {
 				return fmt.Errorf("nodes: %w", err)
@@ -142,7 +154,10 @@ func (s *snapshot) newMachine(in *Input) error {
 		return fmt.Errorf("nodes: %w", err)
 	}
 	s.Nodes = table
-	return s.addResources(in)
+	if err := s.addResources(in); err != nil {
+		return err
+	}
+	return s.addShares(in)
 }
 
 func (s *snapshot) loadRunning(in *Input) error {
@@ -160,14 +175,18 @@ func (s *snapshot) loadRunning(in *Input) error {
 	s.growIDs(len(in.Running))
 	for i := range in.Running {
 		r, from := &in.Running[i], len(s.segs)
+		price, class := int64(0), 0
 		if fault := s.runningFault(in, i); fault.array != "" {
 			s.faults.add(fault, -1) // what it holds is not free, and nobody knows when it will be
 		} else {
-			s.hold(in.Segments[r.FirstSegment:][:r.Segments])
+			s.hold(in, in.Segments[r.FirstSegment:][:r.Segments], r.Share)
+			price, class = int64(r.Price), int(r.PreemptClass)
 		}
-		s.Running = append(s.Running, core.Running{ID: s.ids[i], End: after(in.Now, r.End), Segs: s.segs[from:len(s.segs):len(s.segs)]})
+		s.Running = append(s.Running, core.Running{ID: s.ids[i], End: after(in.Now, r.End),
+			Segs: s.segs[from:len(s.segs):len(s.segs)], Price: price, Class: class})
 	}
 	s.loadRunningUses(in)
+	s.loadRunningShares(in)
 	s.loadRunningCharges(in)
 	return nil
 }
@@ -200,10 +219,16 @@ func (s *snapshot) runningFault(in *Input, i int) flaw {
 		return flawed("running", i, "segments", r.Segments,
 			"more in all than the %d running_segments: jobs share some", uint64(len(in.Segments)))
 	}
+	if fault := r.fault(i); fault.array != "" {
+		return fault
+	}
 	next := uint64(0) // the least node that may come
 	for k := int(r.FirstSegment); k < int(r.FirstSegment)+int(r.Segments); k++ {
 		g := &in.Segments[k]
 		if fault := s.segmentFault(in, k, next); fault.array != "" {
+			return fault
+		}
+		if fault := s.binFault(in, k, r.Share); fault.array != "" {
 			return fault
 		}
 		next = uint64(g.Last) + 1
@@ -224,8 +249,6 @@ func (s *snapshot) segmentFault(in *Input, i int, next uint64) flaw {
 		return flawed("running_segments", i, "last", g.Last, "there are %d nodes", uint64(len(in.Nodes)))
 	case g.Cores == 0:
 		return flawed("running_segments", i, "cores", g.Cores, "must be at least 1")
-	case g.Reserved != 0:
-		return flawed("running_segments", i, "reserved", g.Reserved, "must be 0")
 	}
 	for n := g.First; n <= g.Last; n++ {
 		node, held := &in.Nodes[n], &s.held[n]
@@ -234,23 +257,25 @@ func (s *snapshot) segmentFault(in *Input, i int, next uint64) flaw {
 				"node %d has %d cores, of which %d are free and others hold %d",
 				uint64(n), uint64(node.Cores), uint64(node.FreeCores), uint64(held.Cores))
 		}
-		if int(node.FreeGPUs)+int(held.GPUs)+int(g.GPUs) > int(node.GPUs) {
+		others := int(held.GPUs) + int(s.shares.bins[n])
+		if int(node.FreeGPUs)+others+int(g.GPUs) > int(node.GPUs) {
 			return flawed("running_segments", i, "gpus", g.GPUs,
 				"node %d has %d GPUs, of which %d are free and others hold %d", uint64(n),
-				uint64(node.GPUs), uint64(node.FreeGPUs), uint64(held.GPUs))
+				uint64(node.GPUs), uint64(node.FreeGPUs), uint64(others))
 		}
 	}
 	return flaw{}
 }
 
-// hold appends the segments of a running job, and counts what they hold.
-func (s *snapshot) hold(segments []Segment) {
+// hold appends the segments of a running job with a share of a GPU, and counts what they hold.
+func (s *snapshot) hold(in *Input, segments []Segment, share uint32) {
 	for _, g := range segments {
 		for n := g.First; n <= g.Last; n++ {
 			s.held[n].Cores += g.Cores
 			s.held[n].GPUs += g.GPUs
 		}
-		s.segs = append(s.segs, nodeset.Segment{First: int32(g.First), Last: int32(g.Last), Cores: g.Cores, GPUs: g.GPUs})
+		s.holdShare(in, &g, share)
+		s.segs = append(s.segs, nodeset.Segment{First: int32(g.First), Last: int32(g.Last), Cores: g.Cores, GPUs: g.GPUs, Bin: g.Bin})
 	}
 }
 
@@ -288,7 +313,7 @@ func (s *snapshot) loadJobs(jobs []Job) error {
 	last := uint64(MaxPriority) // that of the job before
 	for i := range jobs {
 		s.faulty = append(s.faulty, false)
-		if fault := jobs[i].fault(len(s.masks)); fault.array != "" {
+		if fault := jobs[i].fault(len(s.masks), s.shares.number >= 0); fault.array != "" {
 			fault.index = i
 			s.leaveOut(fault, i)
 			continue
@@ -307,7 +332,7 @@ func (s *snapshot) loadJob(i int, j *Job, last uint64) uint64 {
 	}
 	s.jobs[i] = core.Job{
 		ID: s.ids[i], Priority: int64(priority), TimeLimit: int64(min(j.TimeLimit, core.NoTimeLimit)),
-		Request: s.request(j), Since: s.Now - int64(j.Waited),
+		Request: s.request(j), Since: s.Now - int64(j.Waited), Preempts: j.Preempts,
 	}
 	return priority
 }
@@ -329,7 +354,7 @@ func (s *snapshot) request(j *Job) bids.Request {
 }
 
 // fault is what is wrong with a job by itself; its array is "" if nothing is.
-func (j *Job) fault(masks int) (e flaw) {
+func (j *Job) fault(masks int, shared bool) (e flaw) {
 	switch {
 	case j.Priority < 1 || j.Priority > MaxPriority:
 		e = flawed("jobs", 0, "priority", j.Priority, "must be 1 to %d", MaxPriority)
@@ -363,6 +388,10 @@ func (j *Job) fault(masks int) (e flaw) {
 		e = flawed("jobs", 0, "switches", j.Switches, "must be at most %d", MaxNodes)
 	case j.Segment > 1 && j.segments() == 0:
 		e = flawed("jobs", 0, "segment", j.Segment, "must divide its number of nodes, which has to be fixed")
+	case j.Reserved2 != 0:
+		e = flawed("jobs", 0, "reserved2", j.Reserved2, "must be 0")
+	case j.Share != 0:
+		e = j.shareFault(shared)
 	}
 	return e
 }
