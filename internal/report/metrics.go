@@ -38,10 +38,20 @@ func (p *Page) metrics() []metric {
 		add("Utilisation of GPUs", "GPU time allocated, of all GPU time",
 			func(r *sim.Result) string { return fmt.Sprintf("%.1f%%", 100*r.GPUUtilization) })
 	}
+	add("Until the last submission", "utilisation of cores and of GPUs, without the tail of the workload", func(r *sim.Result) string {
+		return fmt.Sprintf("%.1f%%, %.1f%%", 100*r.CPUUtilizationLoaded, 100*r.GPUUtilizationLoaded)
+	})
 	add("Wait", "submission to start: mean ± standard deviation over the jobs",
 		func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %s", r.WaitMean/3600, hours(r.WaitStd)) })
+	add("Long waits", "median, 95% within, longest", func(r *sim.Result) string {
+		return fmt.Sprintf("%.2f, %.2f, %s", r.Median/3600, r.P95/3600, hours(r.Max))
+	})
+	add("Waits of wide jobs", "mean weighted by width and run time; of the widest tenth. Width: share of the cores or GPUs, the greater",
+		func(r *sim.Result) string { return fmt.Sprintf("%.2f, %s", r.AreaWeighted/3600, hours(r.Widest10)) })
 	add("Slowdown", "wait and run time, over run time",
 		func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SlowdownMean, r.SlowdownStd) })
+	add("Bounded slowdown", "the same, but at least 1, over at least 10 s",
+		func(r *sim.Result) string { return fmt.Sprintf("%.2f", r.BoundedSlowdown) })
 	add("Longest queue", "jobs waiting at once", func(r *sim.Result) string { return fmt.Sprint(r.PendingMax) })
 	add("Fragmentation", "blocks of consecutive nodes a job has", func(r *sim.Result) string {
 		return fmt.Sprintf("%.2f ± %.2f", r.FragmentationMean, r.FragmentationStd)

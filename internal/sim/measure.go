@@ -28,7 +28,10 @@ func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
 	if len(records) == 0 {
 		return nil, errors.New("no job ran")
 	}
-	m.first = records[0].Submit
+	m.loaded.first, m.loaded.last = records[0].Submit, records[0].Submit
+	for i := range records {
+		m.loaded.first, m.loaded.last = min(m.loaded.first, records[i].Submit), max(m.loaded.last, records[i].Submit)
+	}
 	for i := range records {
 		ran := &records[i]
 		r, err := asked(&ran.Job.Job, ran.Alternative)
@@ -44,7 +47,6 @@ func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", ran.Job.ID, err)
 		}
-		m.first = min(m.first, ran.Submit)
 		m.add(ran, &r, max(min(ran.Job.Duration, ran.Job.TimeLimit), 1))
 	}
 	result := &Result{PendingMax: mostPending(records)}

@@ -55,12 +55,14 @@ func TestMeasureIsWhatRunSays(t *testing.T) {
 // requireAlmostEqual compares results; means are added up in another order.
 func requireAlmostEqual(t require.TestingT, want, got *Result) {
 	a, b := reflect.ValueOf(*want), reflect.ValueOf(*got)
-	for i := range a.NumField() {
-		name := a.Type().Field(i).Name
-		if a.Field(i).Kind() == reflect.Float64 {
-			require.InDelta(t, a.Field(i).Float(), b.Field(i).Float(), 1e-9*max(1, a.Field(i).Float()), name)
-		} else {
-			require.Equal(t, a.Field(i).Interface(), b.Field(i).Interface(), name)
+	for _, f := range reflect.VisibleFields(a.Type()) {
+		x, y := a.FieldByIndex(f.Index), b.FieldByIndex(f.Index)
+		switch {
+		case f.Anonymous: // its fields are visible too
+		case x.Kind() == reflect.Float64:
+			require.InDelta(t, x.Float(), y.Float(), 1e-9*max(1, x.Float()), f.Name)
+		default:
+			require.Equal(t, x.Interface(), y.Interface(), f.Name)
 		}
 	}
 }

@@ -29,9 +29,14 @@ type Result struct {
 	// GPUUtilization is the allocated GPU time over Runtime x all GPUs, a share of a
 	// GPU counting as that part of one; 0 without GPUs.
 	GPUUtilization float64 `json:"gpu_utilization"`
+	// The same two until the last submission, a job's work spread evenly over its run: what
+	// comes after it is the tail of a finite workload. 0 if all jobs come at once.
+	CPUUtilizationLoaded float64 `json:"cpu_utilization_loaded"`
+	GPUUtilizationLoaded float64 `json:"gpu_utilization_loaded"`
 	// Wait is from submission to start.
 	WaitMean float64 `json:"wait_mean_s"`
 	WaitStd  float64 `json:"wait_std_s"`
+	Waits
 	// Slowdown is (wait + execution) over execution time.
 	SlowdownMean float64 `json:"slowdown_mean"`
 	SlowdownStd  float64 `json:"slowdown_std"`
@@ -74,11 +79,13 @@ type Unrun struct {
 type meter struct {
 	idle                           *nodeset.Table // only its totals are read
 	cores, gpus                    int64
-	first, last                    int64
+	loaded                         loaded
+	last                           int64 // end
 	work                           tally // core seconds, nominal
 	gpuTime                        tally // GPU seconds, allocated, in units of 1/gpuParts
 	gpuParts                       gpuParts
 	wait, slow, frag, spread, pack moments
+	waits                          waits
 	fewest                         map[shapeKey]int
 	stranded                       strandedMeter
 	leaves                         *leafMeter // nil without a topology
@@ -92,6 +99,7 @@ func newMeter(nodes *nodeset.Table) (meter, error) {
 	}
 	m.gpuParts = gpuPartsOf(nodes)
 	m.stranded.parts = m.gpuParts
+	m.waits.cores, m.waits.gpus = m.cores, m.gpus*m.gpuParts.whole
 	return m, m.gpuParts.check(nodes)
 }
 
@@ -148,8 +156,11 @@ func (m *meter) add(ran *Record, r *bids.Request, nominal int64) {
 	segs, nodes := ran.Segs, nodeset.Nodes(ran.Segs)
 	wait, runs := ran.Start-ran.Submit, ran.End-ran.Start
 	m.last = max(m.last, ran.End)
-	m.work.add(nominal, requestedCores(r, segs))
-	m.gpuTime.add(runs, int(m.gpuParts.of(r.Uses, segs)))
+	cores, gpus := requestedCores(r, segs), int(m.gpuParts.of(r.Uses, segs))
+	m.work.add(nominal, cores)
+	m.gpuTime.add(runs, gpus)
+	m.loaded.add(ran, float64(nominal)*float64(cores), gpus)
+	m.waits.add(ran, cores, gpus)
 	m.wait.add(float64(wait))
 	m.slow.add(float64(wait+runs) / float64(runs))
 	m.frag.add(float64(nodeset.Blocks(segs)))
@@ -171,15 +182,18 @@ func requestedCores(r *bids.Request, segs []nodeset.Segment) int {
 
 func (m *meter) fill(r *Result, l *latencies) {
 	r.Jobs = m.wait.n
-	r.Runtime = max(0, m.last-m.first)
+	r.Runtime = max(0, m.last-m.loaded.first)
+	gpus := m.gpus * m.gpuParts.whole
 	r.TheoreticalRuntime = m.work.float() / float64(m.cores)
 	if r.Runtime > 0 {
 		r.CPUUtilization = r.TheoreticalRuntime / float64(r.Runtime)
 		if m.gpus > 0 {
-			r.GPUUtilization = m.gpuTime.float() / (float64(r.Runtime) * float64(m.gpus*m.gpuParts.whole))
+			r.GPUUtilization = m.gpuTime.float() / (float64(r.Runtime) * float64(gpus))
 		}
 	}
-	r.WaitMean, r.WaitStd = m.wait.mean, m.wait.std()
+	r.CPUUtilizationLoaded = m.loaded.of(m.loaded.work, m.cores)
+	r.GPUUtilizationLoaded = m.loaded.of(m.loaded.gpus, gpus)
+	r.WaitMean, r.WaitStd, r.Waits = m.wait.mean, m.wait.std(), m.waits.result()
 	r.SlowdownMean, r.SlowdownStd = m.slow.mean, m.slow.std()
 	r.FragmentationMean, r.FragmentationStd = m.frag.mean, m.frag.std()
 	r.SpreadMean, r.SpreadStd = m.spread.mean, m.spread.std()
@@ -188,7 +202,7 @@ func (m *meter) fill(r *Result, l *latencies) {
 		r.Leaves = m.leaves.result()
 	}
 	if m.gpus > 0 {
-		r.GPUQueue = m.stranded.result(m.gpus * m.gpuParts.whole)
+		r.GPUQueue = m.stranded.result(gpus)
 	}
 	r.Cycles = l.n
 	r.CycleMsP50 = milliseconds(l.quantile(0.5))

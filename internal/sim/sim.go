@@ -211,8 +211,8 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 	if cfg.Priorities != nil {
 		s.rank()
 	}
-	if len(s.order) > 0 {
-		s.meter.first = s.jobs[s.order[0]].Submit
+	if n := len(s.order); n > 0 {
+		s.meter.loaded.first, s.meter.loaded.last = s.jobs[s.order[0]].Submit, s.jobs[s.order[n-1]].Submit
 	}
 	return s, nil
 }

@@ -63,7 +63,11 @@ func TestMetricsOnPaper(t *testing.T) {
 	res.CycleMsP50, res.CycleMsP99, res.CycleMsMax = 0, 0, 0
 	require.Equal(t, &Result{
 		Policy: "scripted", Jobs: 2, Runtime: 100, TheoreticalRuntime: (600.0 + 200) / 16, CPUUtilization: 50.0 / 100,
-		GPUUtilization: 200.0 / (100 * 8), WaitMean: 1, WaitStd: 1, SlowdownMean: (1 + 52.0/50) / 2, SlowdownStd: (52.0/50 - 1) / 2,
+		GPUUtilization: 200.0 / (100 * 8), CPUUtilizationLoaded: 6 * 10.0 / (10 * 16), GPUUtilizationLoaded: 2 * 10.0 / (10 * 8),
+		WaitMean: 1, WaitStd: 1,
+		// J1 has 6 of 16 cores for 100 s, J2 4 for 50 s.
+		Waits:        Waits{Median: 1, P95: 2, Max: 2, AreaWeighted: 2 * 200.0 / 800, BoundedSlowdown: (1 + 52.0/50) / 2},
+		SlowdownMean: (1 + 52.0/50) / 2, SlowdownStd: (52.0/50 - 1) / 2,
 		FragmentationMean: 1.5, FragmentationStd: 0.5, SpreadMean: (2.0 + 1) / 2, SpreadStd: 0.5,
 		PackingFactorMean: 1, PackingFactorStd: 0, Cycles: 2, PendingMax: 1, GPUQueue: &GPUQueue{},
 	}, rounded(res))
@@ -72,7 +76,7 @@ func TestMetricsOnPaper(t *testing.T) {
 // rounded takes off what binary fractions leave behind.
 func rounded(r *Result) *Result {
 	out := *r
-	for _, f := range []*float64{&out.SlowdownMean, &out.SlowdownStd} {
+	for _, f := range []*float64{&out.SlowdownMean, &out.SlowdownStd, &out.BoundedSlowdown} {
 		*f = math.Round(*f*1e9) / 1e9
 	}
 	return &out

@@ -324,8 +324,10 @@ func printResults(out io.Writer, results []*sim.Result, bounds runtimeBounds, as
 	line("utilisation", func(r *sim.Result) string {
 		return fmt.Sprintf("CPU %.1f%%, GPU %.1f%%", 100*r.CPUUtilization, 100*r.GPUUtilization)
 	})
-	line("wait", func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f h", hours(r.WaitMean), hours(r.WaitStd)) })
-	line("slowdown", func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SlowdownMean, r.SlowdownStd) })
+	line("· loaded", func(r *sim.Result) string {
+		return fmt.Sprintf("CPU %.1f%%, GPU %.1f%% until the last submission", 100*r.CPUUtilizationLoaded, 100*r.GPUUtilizationLoaded)
+	})
+	waitLines(t, results)
 	line("fragmentation", func(r *sim.Result) string {
 		return fmt.Sprintf("%.2f ± %.2f", r.FragmentationMean, r.FragmentationStd)
 	})
