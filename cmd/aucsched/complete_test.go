@@ -38,7 +38,7 @@ func TestCompleteValues(t *testing.T) {
 	}{
 		{[]string{"pl"}, []string{"plan"}},
 		{[]string{"compl"}, []string{"completion"}},
-		{[]string{"plan", "--policy", ""}, []string{"auction1", "auction2", "backfill", "ipsched"}},
+		{[]string{"plan", "--policy", "easy-s"}, []string{"easy-sjf", "easy-saf"}},
 		{[]string{"plan", "--policy=auc"}, []string{"auction1", "auction2"}},
 		{[]string{"explain", "--objective", ""}, []string{"priority", "size", "rate"}},
 		{[]string{"plan", "--on-timeout", ""}, []string{"incumbent", "halve"}},

@@ -318,13 +318,14 @@ func TestDidYouMean(t *testing.T) {
 	simulate := []string{"simulate", "--cluster", "9x8x2", "--workload", "gen:esp"}
 	for want, args := range map[string][]string{
 		`unknown command "reprodcue" for "aucsched"; did you mean "reproduce"?`: {"reprodcue"},
-		`--policy: "auctoin2" is unknown; known are auction1, auction2, backfill, ipsched; did you mean "auction2"?`: {
+		`--policy: "auctoin2" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, easy-saf, ` +
+			`easy-f1, easy-wfp3, ipsched; did you mean "auction2"?`: {
 			"plan", "../../examples/table1.json", "--policy", "auctoin2"},
-		`--policy: "lea-fb" is unknown; known are auction1, auction2, backfill, ipsched, fcfs, ` +
-			`fcfs-bf, eft, eft-bf, lea, lea-bf, leo, leo-bf, lem, lem-bf, lead, lead-bf, random, ` +
+		`--policy: "lea-fb" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, easy-saf, ` +
+			`easy-f1, easy-wfp3, ipsched, fcfs, fcfs-bf, eft, eft-bf, lea, lea-bf, leo, leo-bf, lem, lem-bf, lead, lead-bf, random, ` +
 			`dotprod, gpuclustering, gpupacking, bestfit, fgd, foresight; did you mean "lea-bf"?`: append(
 			simulate, "--policy", "lea-fb"),
-		`--policy: "" is unknown; known are auction1, auction2, backfill, ipsched, fcfs`:      append(simulate, "--policy", ""),
+		`--policy: "" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, `:   append(simulate, "--policy", ""),
 		`--objective "priorty": must be priority, size or rate; did you mean "priority"?`:     append(simulate, "--objective", "priorty"),
 		`--solver: "nativ" is unknown; known are native, highs, auto; did you mean "native"?`: append(simulate, "--solver", "nativ"),
 		`--on-timeout "halv": must be incumbent or halve; did you mean "halve"?`: append(

@@ -125,6 +125,7 @@ type Backfill struct {
 	pass    pass
 	due     int64 // when backfill may begin, or go on
 	waiting bool  // it is to, then
+	list    *List // whose machinery it is; nil if it is Slurm's backfill
 }
 
 type held struct {
@@ -176,6 +177,9 @@ func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, 
 	first, err := b.mainLoop()
 	if err != nil {
 		return err
+	}
+	if b.list != nil {
+		b.list.arrange(first+1, b.list.behind, s.Now)
 	}
 	if b.waiting = s.Now < b.due; !b.waiting {
 		err = b.proceed(ctx, first)

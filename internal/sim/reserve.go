@@ -23,7 +23,8 @@ func (b *Backfill) tests(ctx context.Context, first, from, to int) (over bool, e
 			return true, err
 		}
 		j := b.s.Pending[i]
-		out, err := b.test(j)
+		nowOnly := j.Priority < b.opt.MinPrioReserve || (b.list != nil && i > first)
+		out, err := b.test(j, nowOnly)
 		if err != nil {
 			return true, fmt.Errorf("job %s: %w", j.ID, err)
 		}
@@ -83,12 +84,11 @@ type outcome struct {
 	from, to int64 // its time slots
 }
 
-// test finds the earliest start of a job that delays no reservation.
-func (b *Backfill) test(j *core.Job) (outcome, error) {
+// test finds the earliest start of a job that delays no reservation; nowOnly: whether it can start.
+func (b *Backfill) test(j *core.Job, nowOnly bool) (outcome, error) {
 	if len(j.Components) > 0 {
 		return outcome{what: hopeless}, nil
 	}
-	nowOnly := j.Priority < b.opt.MinPrioReserve
 	key := blockedKey{shape: keyOf(&j.Request), limit: j.TimeLimit, nowOnly: nowOnly}
 	if len(j.Eligible) > 0 {
 		key.eligible = &j.Eligible[0]
@@ -210,7 +210,11 @@ func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 		} else if i+1 < len(b.held) {
 			continue
 		}
-		if i+1 < len(b.held) && b.held[i+1].end <= barrier+window {
+		group := barrier + window // all that end by then, in one step
+		if b.list != nil {
+			group = h.end
+		}
+		if i+1 < len(b.held) && b.held[i+1].end <= group {
 			continue
 		}
 		if last < 0 {

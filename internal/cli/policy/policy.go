@@ -94,7 +94,9 @@ const (
 )
 
 // Names are the policies that the flags know.
-func Names() []string { return []string{"auction1", "auction2", "backfill", "ipsched"} }
+func Names() []string {
+	return slices.Concat([]string{"auction1", "auction2", "backfill"}, easyNames(), []string{"ipsched"})
+}
 
 // Make builds the policy that the flags ask for.
 func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
@@ -127,6 +129,9 @@ func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 		}
 		a, err := core.NewAuction(o, solver)
 		return a, cli.BadInput(err)
+	}
+	if order, ok := easyOrder(f.Policy); ok {
+		return sim.NewList(f.easy(order))
 	}
 	return nil, cli.Unknown("--policy", f.Policy, Names())
 }

@@ -15,9 +15,6 @@ import (
 
 // Settings are those of one of the policies, with the values that the run used.
 func (f *Flags) Settings(policy string, flags *pflag.FlagSet) []report.Setting {
-	number := func(name string, value int64, meaning string) report.Setting {
-		return report.Setting{Name: name, Value: fmt.Sprint(value), Meaning: meaning}
-	}
 	switch policy {
 	case "backfill":
 		o := sim.DefaultBackfill()
@@ -67,5 +64,12 @@ func (f *Flags) Settings(policy string, flags *pflag.FlagSet) []report.Setting {
 			{Name: "Solver", Value: f.solver},
 		}
 	}
+	if order, ok := easyOrder(policy); ok {
+		return f.easySettings(order)
+	}
 	return nil
+}
+
+func number(name string, value int64, meaning string) report.Setting {
+	return report.Setting{Name: name, Value: fmt.Sprint(value), Meaning: meaning}
 }

@@ -68,7 +68,9 @@ or gzip) or generated:
   gen:tsubame-1.NC ...     1.NC, 1.HC, 1.FC, 2.NC, 2.HC, 2.FC, and each with -ranges
                            (aucsched2, section 4), for 1408x12x3 whatever C is
 
-backfill and ipsched give jobs with a range of GPUs the fewest, as Slurm knows no ranges.
+backfill and ipsched give jobs with a range of GPUs the fewest, as Slurm knows no ranges, and so do
+easy, which reserves for the first blocked job only, and easy-sjf, -saf, -f1 and -wfp3, which try
+those behind it in other orders: by time limit, by limit x cores, and as in docs/simulation.md.
 
 The policies of data locality schedule jobs with input files, each job on one node
 (--mode paper or reference). C and W may then be files in their authors' format too,

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package sim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/aucsched/aucsched/core"
+)
+
+// ListOptions say in which two orders a [List] goes through the queue. Begin with [DefaultList].
+type ListOptions struct {
+	// Head is the order in which jobs start up to the first that cannot. That one has the
+	// reservation.
+	Head Order
+	// Behind is the order in which the others are tried.
+	Behind Order
+	// Backfill is what it has in common with Slurm's backfill. Test must be 0.
+	Backfill BackfillOptions
+}
+
+// DefaultList is EASY in the order of the queue. Places are reserved however far ahead, or else
+// jobs might delay a head that waits for long.
+func DefaultList() ListOptions {
+	o := ListOptions{Backfill: DefaultBackfill()}
+	o.Backfill.Window = 1 << 40
+	return o
+}
+
+// List is a list scheduler with one reservation, as EASY has it (Lifka, "The ANL/IBM SP scheduling
+// system", JSSPP'95; Mu'alem and Feitelson, TPDS 12(6), 2001): jobs start in one order up to the
+// first that cannot; this one, the head, has its earliest start kept free; of the others, in
+// another order, all start that do not delay it.
+//
+// In all else it is [Backfill]: jobs get the nodes that Slurm would choose, reservations are of
+// whole nodes and bf_resolution wide, and MaxJobTest bounds how many jobs it looks at. Only the
+// head's start is exact: Slurm lets running jobs end in groups, wider ones the later they are, so
+// that a reservation may move back from one cycle to the next.
+type List struct {
+	Backfill
+	head, behind Order
+	pending      []*core.Job   // as the snapshot has them
+	queue        []*core.Job   // the same as they are tried
+	ranks        []ranked      // of these
+	view         core.Snapshot // the snapshot with them
+}
+
+// NewList returns the policy "easy", "easy-sjf" and so on, by the order behind the head; where the
+// head is not the queue's "sjf/saf" and so on.
+func NewList(o ListOptions) (*List, error) {
+	if o.Head >= orders || o.Behind >= orders {
+		return nil, errors.New("a list in an order that there is not")
+	}
+	if o.Backfill.Test != 0 {
+		return nil, errors.New("a list takes no time to look at a job")
+	}
+	b, err := NewBackfill(o.Backfill)
+	if err != nil {
+		return nil, err
+	}
+	l := &List{Backfill: *b, head: o.Head, behind: o.Behind}
+	l.list = l
+	return l, nil
+}
+
+// Name tells the orders.
+func (l *List) Name() string {
+	switch {
+	case l.head != QueueOrder:
+		return l.head.String() + "/" + l.behind.String()
+	case l.behind != QueueOrder:
+		return "easy-" + l.behind.String()
+	}
+	return "easy"
+}
+
+// Decide implements [core.Policy].
+func (l *List) Decide(ctx context.Context, s *core.Snapshot, limits core.Limits, p *core.Plan) error {
+	l.pending, l.queue, l.ranks = s.Pending, append(l.queue[:0], s.Pending...), l.ranks[:0]
+	for i := range s.Pending {
+		l.ranks = append(l.ranks, ranked{place: i})
+	}
+	l.arrange(0, l.head, s.Now)
+	l.view = *s
+	l.view.Pending = l.queue
+	err := l.Backfill.Decide(ctx, &l.view, limits, p)
+	l.pending, l.view = nil, core.Snapshot{}
+	for i := range p.Decisions {
+		p.Decisions[i].Job = l.ranks[p.Decisions[i].Job].place
+	}
+	slices.SortFunc(p.Decisions, func(a, b core.Decision) int { return cmp.Compare(a.Job, b.Job) })
+	return err
+}
+
+// arrange puts the queue from place from on into an order.
+func (l *List) arrange(from int, o Order, now int64) {
+	rest := l.ranks[min(from, len(l.ranks)):]
+	for i := range rest {
+		rest[i].key = o.key(l.pending[rest[i].place], now)
+	}
+	sortRanked(rest)
+	for i := range rest {
+		l.queue[from+i] = l.pending[rest[i].place]
+	}
+}
+
+var _ core.Policy = (*List)(nil)
