@@ -79,8 +79,8 @@ func (x *winners) bestStart(w *window, r *reservations, book *bids.Book, m *mode
 	return x.start
 }
 
-// modelled reports whether the model's rows admit a draft. With GPUs that are shared and planned for
-// later they know less than all that is feasible.
+// modelled reports whether the model's rows admit a draft. With GPUs that are shared and planned
+// for later they know less than all that is feasible.
 func (x *winners) modelled(r *reservations, m *model, draft []int32) bool {
 	if _, shared := r.space.Now.Shares(); !shared || len(r.space.Left) == 0 {
 		return true
