@@ -4,6 +4,7 @@ package core
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,4 +80,40 @@ func allocatesNothing(t *testing.T, o AuctionOptions, s *Snapshot) {
 			t.Fatal("no decision")
 		}
 	}))
+}
+
+// So does one on a machine whose GPUs jobs share, with places reserved on them.
+func TestCycleWithSharesAllocatesNothing(t *testing.T) {
+	race.Allocates(t)
+	nodes, err := nodeset.NewUniform(40, nodeset.Capacity{Cores: 16, GPUs: 4})
+	require.NoError(t, err)
+	_, err = nodes.AddShares("share", slices.Repeat([]int64{100}, 40))
+	require.NoError(t, err)
+	s := &Snapshot{Nodes: nodes}
+	for n := range int32(40) {
+		for i := range 5 {
+			r := Running{End: int64(100 + n), Segs: []nodeset.Segment{{First: n, Last: n, Cores: 2}},
+				Uses: nodeset.Uses{{PerNode: int64(20 + 13*(int(n)+i)%60)}}}
+			if i == 0 && n%2 == 0 {
+				r.Segs[0].GPUs, r.Uses = 2, nil
+			}
+			if nodes.ChooseBins(r.Segs, r.Uses, nil) && nodes.AllocateWith(r.Segs, r.Uses) == nil {
+				s.Running = append(s.Running, r)
+			}
+		}
+	}
+	var reqs []bids.Request
+	for i := range 100 {
+		r := bids.Request{Cores: 1 + i%4, MinNodes: 1, MaxNodes: 1}
+		if r.Uses = (nodeset.Uses{{PerNode: int64(10 + i*7%80)}}); i%5 == 0 {
+			r.Uses, r.MinGPUs, r.MaxGPUs = nil, 1+i%3, 1+i%3
+		}
+		reqs = append(reqs, r)
+	}
+	s.Pending = queue(600, append([]bids.Request{{Cores: 600}}, reqs...)...)
+	o := DefaultAuctionOptions()
+	o.Work = 300_000
+	allocatesNothing(t, o, s)
+	o.Reservations, o.KeepHoles = 3, true
+	allocatesNothing(t, o, s)
 }

@@ -65,6 +65,9 @@ type JobSpec struct {
 	On []string
 	// Takes is what the job takes of further resources on each of its nodes, by name.
 	Takes map[string]Take
+	// GPUShare is how many of the shares of one GPU the job wants, and no GPU beside, on its one
+	// node; 0: none. See [Cluster.SetGPUShares].
+	GPUShare int64
 	// Counts is what the job counts against quotas while it runs, by name.
 	Counts map[string]Count
 	// Alternatives are further ways to meet the job, the one liked best first.
@@ -92,6 +95,8 @@ type Way struct {
 	On []string
 	// Takes is what is taken of further resources; nil means nothing.
 	Takes map[string]Take
+	// GPUShare is a share of a GPU, as in JobSpec; 0, for a component always: none.
+	GPUShare int64
 	// Counts is what is counted against quotas; nil means nothing.
 	Counts map[string]Count
 }
@@ -149,6 +154,9 @@ func (c *Cluster) Submit(spec JobSpec) error {
 		return err
 	}
 	if err := c.machine.knows(job); err != nil {
+		return err
+	}
+	if err := c.knowGPUShares(job.id, spec.mostGPUShare()); err != nil {
 		return err
 	}
 	if err := c.machine.number(job, &spec); err != nil {
@@ -224,7 +232,10 @@ func (c *Cluster) Adopt(s Start) error {
 	if f := takesFault("uses", &bids.Request{}, s.Takes); f != nil {
 		return &JobError{Job: -1, ID: s.Job, Fault: f}
 	}
-	uses, err := c.machine.numbered(s.Job, "uses", s.Takes)
+	if err := c.checkAdoptedShare(&s); err != nil {
+		return err
+	}
+	uses, err := c.machine.numbered(s.Job, "uses", s.Takes, s.GPUShare)
 	if err != nil {
 		return err
 	}
@@ -232,7 +243,7 @@ func (c *Cluster) Adopt(s Start) error {
 	if err != nil {
 		return err
 	}
-	held, err := c.hold(s.Nodes, uses)
+	held, err := c.hold(s.Nodes, uses, uint8(s.SharedGPU))
 	if err != nil {
 		return err
 	}

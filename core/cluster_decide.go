@@ -42,6 +42,11 @@ type Start struct {
 	Nodes []Share
 	// Takes is what it takes of further resources on each of these, by name; nil: nothing.
 	Takes map[string]Take
+	// GPUShare is how many shares of one GPU of its node it gets; 0: none. SharedGPU says which: it
+	// is from 1 to twice the node's GPUs. Jobs with the same number share a GPU, and a number that
+	// nobody has yet is of any GPU that nobody has.
+	GPUShare  int64
+	SharedGPU int
 	// Components are what its components get, in their order; Nodes is then what its own request
 	// gets. They may share nodes.
 	Components []Placed
@@ -229,8 +234,9 @@ func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) 
 	c.quotas.count(counts, 1)
 	job.job, job.on, job.prefer = nil, nil, nil
 	c.running = append(c.running, job)
+	takes, share := c.machine.takes(job.uses)
 	cycle.Starts = append(cycle.Starts, Start{Job: job.id, Alternative: d.Alternative,
-		Nodes: shares(c.machine.names, job.held), Takes: c.machine.takes(job.uses),
+		Nodes: shares(c.machine.names, job.held), Takes: takes, GPUShare: share, SharedGPU: int(job.held[0].Bin),
 		Components: c.startComponents(job, d, held), Counts: c.quotas.counts(counts), End: c.timeOf(job.end),
 		Price: job.price, Class: job.class})
 }

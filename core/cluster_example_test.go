@@ -4,6 +4,7 @@ package core_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -115,4 +116,40 @@ func ExamplePlan_Apply() {
 	// Output:
 	// J1 [{0 1 8 0}]
 	// [0 0 8 8]
+}
+
+// Two GPUs, three jobs that want a part of one, and one that wants a whole one.
+func ExampleCluster_SetGPUShares() {
+	cluster, err := core.NewCluster(core.ClusterOptions{})
+	if err == nil {
+		err = cluster.SetNode("g1", nodeset.Capacity{Cores: 16, GPUs: 2}, true)
+	}
+	if err == nil {
+		err = cluster.SetGPUShares("g1", 100) // so that a share is a per cent
+	}
+	for _, job := range []core.JobSpec{
+		{ID: "a", Request: bids.Request{Cores: 1}, GPUShare: 60, Priority: 4, TimeLimit: time.Hour},
+		{ID: "b", Request: bids.Request{Cores: 1}, GPUShare: 30, Priority: 3, TimeLimit: time.Hour},
+		{ID: "whole", Request: bids.Request{Cores: 1, MinGPUs: 1}, Priority: 2, TimeLimit: time.Hour},
+		{ID: "c", Request: bids.Request{Cores: 1}, GPUShare: 10, Priority: 1, TimeLimit: time.Hour},
+	} {
+		err = errors.Join(err, cluster.Submit(job))
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	cycle, err := cluster.Decide(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range cycle.Starts {
+		fmt.Println(s.Job, "has", s.Nodes, "and", s.GPUShare, "of GPU", s.SharedGPU)
+	}
+	// Output:
+	// a has [{g1 1 0}] and 60 of GPU 1
+	// b has [{g1 1 0}] and 30 of GPU 1
+	// whole has [{g1 1 1}] and 0 of GPU 0
+	// c has [{g1 1 0}] and 10 of GPU 1
 }

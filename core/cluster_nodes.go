@@ -3,9 +3,11 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/internal/window/format"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -26,12 +28,17 @@ func (c *Cluster) SetNode(name string, capacity nodeset.Capacity, up bool) error
 		return m.add(name, capacity, up)
 	}
 	if capacity != m.total[n] {
-		held := m.heldOn(c.running, n)
+		held, shared := m.heldOn(c.running, n), m.sharedOn(c.running, n)
 		switch {
 		case capacity.Cores < held.Cores:
 			return nodeFault(name, "cores", capacity.Cores, "jobs hold more there", nil)
-		case capacity.GPUs < held.GPUs:
+		case int(capacity.GPUs) < int(held.GPUs)+len(shared):
 			return nodeFault(name, "gpus", capacity.GPUs, "jobs hold more there", nil)
+		}
+		for gpu := range shared {
+			if most := nodeset.BinsOf(int(capacity.GPUs)); gpu > most {
+				return nodeFault(name, "gpus", capacity.GPUs, fmt.Sprintf("jobs share a GPU of a number above %d", most), nil)
+			}
 		}
 		m.total[n], m.stale = capacity, true
 	}
@@ -139,7 +146,11 @@ func (m *machine) refresh(running []*clusterJob) error {
 		return err
 	}
 	for _, x := range m.more {
-		if _, err := t.AddResource(x.name, x.total); err != nil {
+		add := t.AddResource
+		if x.name == format.GPUShare && slices.Max(x.total) > 0 {
+			add = t.AddShares
+		}
+		if _, err := add(x.name, x.total); err != nil {
 			return err
 		}
 	}

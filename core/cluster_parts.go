@@ -98,7 +98,8 @@ func (c *Cluster) startComponents(job *clusterJob, d *Decision, held [][]nodeset
 	for k := 1; k < len(held); k++ {
 		_, uses := d.Part(k)
 		c.runBeside(job, job.component(k, held[k], uses))
-		placed = append(placed, Placed{shares(c.machine.names, held[k]), c.machine.takes(uses)})
+		takes, _ := c.machine.takes(uses)
+		placed = append(placed, Placed{shares(c.machine.names, held[k]), takes})
 	}
 	return placed
 }
@@ -131,10 +132,10 @@ func (c *Cluster) adoptComponents(job *clusterJob, placed []Placed) error {
 			err = &JobError{Job: -1, ID: job.id, Fault: f}
 		}
 		if err == nil {
-			uses, err = c.machine.numbered(job.id, field, p.Takes)
+			uses, err = c.machine.numbered(job.id, field, p.Takes, 0)
 		}
 		if err == nil {
-			held, err = c.hold(p.Nodes, uses)
+			held, err = c.hold(p.Nodes, uses, 0)
 		}
 		if err != nil {
 			c.forget(job)

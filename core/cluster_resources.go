@@ -41,15 +41,17 @@ func (c *Cluster) SetResources(name string, amounts map[string]int64) error {
 		}
 	}
 	for r, x := range m.more {
-		if amount := amounts[x.name]; amount < m.heldOf(c.running, r, n) {
+		if amount := amounts[x.name]; x.name != format.GPUShare && amount < m.heldOf(c.running, r, n) {
 			return nodeFault(name, "resources."+x.name, amount, "jobs hold more there", nil)
 		}
 	}
 	if err := c.addResources(name, amounts); err != nil {
 		return err
 	}
-	for r := range m.more {
-		m.more[r].total[n] = amounts[m.more[r].name]
+	for r, x := range m.more {
+		if x.name != format.GPUShare {
+			m.more[r].total[n] = amounts[x.name]
+		}
 	}
 	m.stale = true
 	return nil
@@ -104,6 +106,7 @@ func (c *Cluster) addResources(node string, amounts map[string]int64) error {
 		return nodeFault(node, "resources", len(amounts), fmt.Sprintf("there would be more than %d in all", nodeset.MaxResources), nil)
 	}
 	for _, name := range names {
+		m.stale = true
 		x := further{name, make([]int64, len(m.names))}
 		if len(unused) > 0 {
 			m.more[unused[0]], unused = x, unused[1:]
@@ -162,6 +165,12 @@ func (m *machine) heldOf(running []*clusterJob, r, n int) (sum int64) {
 // lackMore reports the first node that has less of a further resource free than is asked of it.
 func (m *machine) lackMore(segs []nodeset.Segment, uses nodeset.Uses) error {
 	for _, u := range uses {
+		if m.more[u.Resource].name == format.GPUShare {
+			if err := m.lackGPUShare(segs, u.PerNode); err != nil {
+				return err
+			}
+			continue
+		}
 		free := m.table.FreeOf(u.Resource)
 		for _, s := range segs {
 			for n := int(s.First); n <= int(s.Last); n++ {
@@ -174,13 +183,13 @@ func (m *machine) lackMore(segs []nodeset.Segment, uses nodeset.Uses) error {
 	return nil
 }
 
-// numbered is what a job takes, by number. field is that of an error.
-func (m *machine) numbered(id, field string, takes map[string]Take) (nodeset.Uses, error) {
+// numbered is what a job takes, and its share of a GPU, by number. field is that of an error.
+func (m *machine) numbered(id, field string, takes map[string]Take, share int64) (nodeset.Uses, error) {
 	uses := make(format.Uses, len(takes))
 	for name, take := range takes {
 		uses[name] = format.Use(take)
 	}
-	numbers, unknown := uses.Numbered(m.resource)
+	numbers, unknown := uses.WithGPUShare(share).Numbered(m.resource)
 	if unknown == "" {
 		return numbers, nil
 	}
@@ -193,34 +202,39 @@ func (m *machine) numbered(id, field string, takes map[string]Take) (nodeset.Use
 
 // number gives a new job the numbers of the resources that it names.
 func (m *machine) number(c *clusterJob, spec *JobSpec) (err error) {
-	if c.job.Uses, err = m.numbered(c.id, "uses", spec.Takes); err != nil {
+	if c.job.Uses, err = m.numbered(c.id, "uses", spec.Takes, spec.GPUShare); err != nil {
 		return err
 	}
 	for k := range c.job.Alternatives {
 		field := fmt.Sprintf("alternatives[%d].uses", k)
-		if c.job.Alternatives[k].Uses, err = m.numbered(c.id, field, spec.Alternatives[k].Takes); err != nil {
+		w := &spec.Alternatives[k]
+		if c.job.Alternatives[k].Uses, err = m.numbered(c.id, field, w.Takes, w.GPUShare); err != nil {
 			return err
 		}
 	}
 	for k := range c.job.Components {
 		field := fmt.Sprintf("components[%d].uses", k)
-		if c.job.Components[k].Uses, err = m.numbered(c.id, field, spec.Components[k].Takes); err != nil {
+		if c.job.Components[k].Uses, err = m.numbered(c.id, field, spec.Components[k].Takes, 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takes are uses by name; nil if there are none.
-func (m *machine) takes(uses nodeset.Uses) map[string]Take {
-	if len(uses) == 0 {
-		return nil
-	}
-	takes := make(map[string]Take, len(uses))
+// takes are uses by name but for the share of a GPU, which is beside; nil if there are none.
+func (m *machine) takes(uses nodeset.Uses) (takes map[string]Take, share int64) {
 	for _, u := range uses {
-		takes[m.more[u.Resource].name] = Take{u.PerNode, u.PerCore, u.PerGPU}
+		name := m.more[u.Resource].name
+		if name == format.GPUShare {
+			share = u.PerNode
+			continue
+		}
+		if takes == nil {
+			takes = make(map[string]Take, len(uses))
+		}
+		takes[name] = Take{u.PerNode, u.PerCore, u.PerGPU}
 	}
-	return takes
+	return takes, share
 }
 
 // checkTakes reports what is wrong with what the ways of a job take.
@@ -250,6 +264,9 @@ func takesFault(field string, r *bids.Request, takes map[string]Take) *bids.Fiel
 	}
 	for _, name := range slices.Sorted(maps.Keys(takes)) {
 		t := takes[name]
+		if name == format.GPUShare {
+			return &bids.FieldError{Field: field, Value: name, Why: "is no further resource: ask for a GPUShare"}
+		}
 		for _, amount := range [...]int64{t.PerNode, t.PerCore, t.PerGPU} {
 			if amount < 0 || amount > nodeset.MaxUse {
 				return &bids.FieldError{Field: field + "." + name, Value: amount,

@@ -37,7 +37,8 @@ func (m *machine) renumbered(names []string, segs []nodeset.Segment) ([]nodeset.
 			if !ok {
 				return nil, unknownNode(name)
 			}
-			single = append(single, onNode(n, s.Cores, s.GPUs))
+			s.First, s.Last = int32(n), int32(n)
+			single = append(single, s)
 		}
 	}
 	return joined(single), nil
@@ -78,8 +79,9 @@ func onNode(n int, cores uint16, gpus uint8) nodeset.Segment {
 	return nodeset.Segment{First: int32(n), Last: int32(n), Cores: cores, GPUs: gpus}
 }
 
-// hold takes what a running job holds off the nodes, up or not, and returns it.
-func (c *Cluster) hold(shares []Share, uses nodeset.Uses) ([]nodeset.Segment, error) {
+// hold takes what a running job holds off the nodes, up or not, and returns it. bin is the GPU on
+// which it has a share, if it has one.
+func (c *Cluster) hold(shares []Share, uses nodeset.Uses, bin uint8) ([]nodeset.Segment, error) {
 	m := &c.machine
 	if len(shares) > 0 && len(m.names) > 0 {
 		if err := m.refresh(c.running); err != nil {
@@ -103,11 +105,13 @@ func (c *Cluster) hold(shares []Share, uses nodeset.Uses) ([]nodeset.Segment, er
 			why := fmt.Sprintf("must be 0 to the %d that are free", free.GPUs)
 			return nil, nodeFault(s.Node, "gpus", s.GPUs, why, nil)
 		}
-		if err := m.lackMore([]nodeset.Segment{onNode(n, uint16(s.Cores), uint8(s.GPUs))}, uses); err != nil {
+		held := onNode(n, uint16(s.Cores), uint8(s.GPUs))
+		held.Bin = bin
+		if err := m.lackMore([]nodeset.Segment{held}, uses); err != nil {
 			return nil, err
 		}
 		seen.Set(n)
-		single = append(single, onNode(n, uint16(s.Cores), uint8(s.GPUs)))
+		single = append(single, held)
 	}
 	m.stale = true
 	return joined(single), nil

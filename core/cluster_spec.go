@@ -29,6 +29,9 @@ func newClusterJob(spec *JobSpec) (*clusterJob, error) {
 	if f := priceFault(spec.Price, spec.Class); f != nil {
 		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
 	}
+	if f := spec.askGPUShares(); f != nil {
+		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
+	}
 	job := &Job{ID: spec.ID, Request: openEnds(spec.Request),
 		Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit), Preempts: spec.Preempts}
 	c := &clusterJob{id: spec.ID, job: job, price: spec.Price, class: spec.Class,

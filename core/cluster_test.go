@@ -403,9 +403,19 @@ func tableOf(t *nodeset.Table) (nodes []string) {
 	for n := range t.Len() {
 		more := map[string][2]int64{}
 		for r := range t.Resources() {
-			more[t.ResourceName(r)] = [2]int64{t.TotalOf(r)[n], t.FreeOf(r)[n]}
+			if name := t.ResourceName(r); name != "gpu_share" || t.TotalOf(r)[n] > 0 {
+				more[name] = [2]int64{t.TotalOf(r)[n], t.FreeOf(r)[n]}
+			}
 		}
-		nodes = append(nodes, fmt.Sprint(t.Total(n), t.Free(n), t.Up(n), more))
+		var shared []int64 // what is free of each GPU in shared use; -1: it is not
+		for gpu := 1; gpu <= t.Bins(n); gpu++ {
+			free, inUse := t.BinFree(n, uint8(gpu))
+			if !inUse {
+				free = -1
+			}
+			shared = append(shared, free)
+		}
+		nodes = append(nodes, fmt.Sprint(t.Total(n), t.Free(n), t.Up(n), more, shared))
 	}
 	return nodes
 }
@@ -442,6 +452,12 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 			}
 		}
 		require.NoError(r, c.SetResources(name, more))
+		if i%3 > 0 && rapid.Bool().Draw(r, "shares GPUs") {
+			require.NoError(r, c.SetGPUShares(name, 5))
+			s := core.Start{Job: "S" + name, Nodes: []core.Share{{Node: name, Cores: 1}}, End: midnight.Add(time.Minute),
+				GPUShare: rapid.Int64Range(1, 5).Draw(r, "share"), SharedGPU: rapid.IntRange(1, 2*(i%3)).Draw(r, "GPU")}
+			require.NoError(r, c.Adopt(s))
+		}
 	}
 	require.NoError(r, c.SetResources(names[0], map[string]int64{"memory": 100, "none": 0}))
 	for _, name := range []string{"z of x", "a \"é\""} {
@@ -473,6 +489,9 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 			spec.Takes = map[string]core.Take{"memory": drawTake(r), "none": drawTake(r)}
 		}
 		spec.Counts = drawCounts(r)
+		if rapid.Bool().Draw(r, "share") {
+			spec.Request, spec.GPUShare = bids.Request{Cores: 2}, rapid.Int64Range(1, 9).Draw(r, "share of a GPU")
+		}
 		for range rapid.IntRange(0, 2).Draw(r, "alternatives") {
 			w := core.Way{Request: drawWay(r)}
 			if rapid.Bool().Draw(r, "elsewhere") {

@@ -62,7 +62,8 @@ func (w *scratch) nodeLists() (lists []format.Node, err error) {
 		first := n
 		for n++; n < t.Len() && w.alike(n, first); n++ {
 		}
-		list := format.Node{Cores: int(t.Total(first).Cores), GPUs: int(t.Total(first).GPUs), Resources: w.resourcesOf(first)}
+		list := format.Node{Cores: int(t.Total(first).Cores), GPUs: int(t.Total(first).GPUs),
+			Resources: w.resourcesOf(first), GPUShares: w.sharesOf(first)}
 		if w.snapshot.Tiers != nil {
 			list.Weight = int64(w.snapshot.Tiers[first])
 		}
@@ -94,27 +95,40 @@ func (w *scratch) alike(a, b int) bool {
 func (w *scratch) resourcesOf(n int) format.Amounts {
 	amounts := make(format.Amounts)
 	for r := range w.nodes.Resources() {
-		if total := w.nodes.TotalOf(r)[n]; total > 0 || n == 0 {
-			amounts[w.nodes.ResourceName(r)] = total
+		name, total := w.nodes.ResourceName(r), w.nodes.TotalOf(r)[n]
+		if name != format.GPUShare && (total > 0 || n == 0) {
+			amounts[name] = total
 		}
 	}
 	return amounts
 }
 
-// usesOf is what is used of further resources, by name.
-func (w *scratch) usesOf(uses nodeset.Uses) format.Uses {
-	named := make(format.Uses, len(uses))
-	for _, u := range uses {
-		named[w.nodes.ResourceName(u.Resource)] = format.Use{PerNode: u.PerNode, PerCore: u.PerCore, PerGPU: u.PerGPU}
+// sharesOf is how many shares each GPU of a node has.
+func (w *scratch) sharesOf(n int) int64 {
+	if r, shared := w.nodes.Shares(); shared {
+		return w.nodes.TotalOf(r)[n]
 	}
-	return named
+	return 0
+}
+
+// usesOf is what is used of further resources, by name, and the share of a GPU.
+func (w *scratch) usesOf(uses nodeset.Uses) (named format.Uses, share int64) {
+	named = make(format.Uses, len(uses))
+	for _, u := range uses {
+		if name := w.nodes.ResourceName(u.Resource); name == format.GPUShare {
+			share = u.PerNode
+		} else {
+			named[name] = format.Use{PerNode: u.PerNode, PerCore: u.PerCore, PerGPU: u.PerGPU}
+		}
+	}
+	return named, share
 }
 
 func (w *scratch) heldBy(r *Running) (out format.Running, err error) {
 	var names []string
-	out = format.Running{ID: r.ID, End: min(max(r.End-w.snapshot.Now, 0), NoTimeLimit),
-		Uses: w.usesOf(r.Uses), Charges: w.chargesOf(r.Charges),
-		Price: r.Price, Class: r.Class}
+	out = format.Running{ID: r.ID, End: min(max(r.End-w.snapshot.Now, 0), NoTimeLimit), Charges: w.chargesOf(r.Charges),
+		Price: r.Price, Class: r.Class, SharedGPU: int(r.Segs[0].Bin)}
+	out.Uses, out.GPUShare = w.usesOf(r.Uses)
 	for _, s := range shares(w.names, r.Segs) {
 		names = append(names, s.Node)
 		out.Cores, out.GPUs = append(out.Cores, s.Cores), append(out.GPUs, s.GPUs)
@@ -153,8 +167,9 @@ func (w *scratch) waitingJob(job *Job) (out format.Job, err error) {
 func (w *scratch) request(r *bids.Request) (format.Request, error) {
 	out := format.Request{Cores: r.Cores, Nodes: format.Range{Low: r.MinNodes, High: r.MaxNodes},
 		TasksPerNode: r.TasksPerNode, GPUs: format.Range{Low: r.MinGPUs, High: r.MaxGPUs},
-		Contiguous: r.Contiguous, Uses: w.usesOf(r.Uses), Charges: w.chargesOf(r.Charges),
+		Contiguous: r.Contiguous, Charges: w.chargesOf(r.Charges),
 		Switches: r.Switches, Within: r.Within, Segment: r.Segment, Apart: r.Apart, AllWithin: r.AllWithin}
+	out.Uses, out.GPUShare = w.usesOf(r.Uses)
 	var err error
 	if out.Components, err = w.components(r); err != nil {
 		return out, err

@@ -28,13 +28,15 @@
 //
 //  1. After a restart, SetNode all nodes, say what else they have, and Adopt each
 //     job that runs already.
-//  2. Tell of every change: SetNode, SetResources, SetTier, SetQuota, RemoveNode, Submit, Cancel.
+//  2. Tell of every change: SetNode, SetResources, SetGPUShares, SetTier, SetQuota, RemoveNode,
+//     Submit, Cancel.
 //  3. Call Decide when something has changed, or some time after a cycle whose Stats.TimedOut is
 //     not 0. Launch each of its Starts: the Cluster counts them as running.
 //  4. Say Ended when a job has ended, or could not be launched.
 //
 // Memory, GPUs of one type, and whatever else nodes have are further resources, by name: see
-// [Cluster.SetResources] and JobSpec.Takes. [Cluster.SetTier] says which nodes are used first.
+// [Cluster.SetResources] and JobSpec.Takes. [Cluster.SetGPUShares] and JobSpec.GPUShare have jobs
+// share single GPUs. [Cluster.SetTier] says which nodes are used first.
 // [Cluster.SetQuota] and JobSpec.Counts bound what jobs take together, wherever they run.
 //
 // A running job with a JobSpec.Price may be stopped for others: stop those of Cycle.Preempted, and

@@ -16,7 +16,8 @@ import (
 // will do.
 func (e *Explainer) fits(t *nodeset.Table, job *Job) ([]nodeset.Segment, bool) {
 	for _, v := range e.variantsOf(job) {
-		if segs, ok := e.placer.Place(nil, e.limited.Of(t, &v.Spec), &v.Spec, v.Spec.GPUs.PerNode.Min); ok {
+		segs, ok := e.placer.Place(nil, e.limited.Of(t, &v.Spec), &v.Spec, v.Spec.GPUs.PerNode.Min)
+		if ok && t.ChooseBins(segs, v.Spec.More(), nil) {
 			return segs, true
 		}
 	}
@@ -125,6 +126,7 @@ func (e *inquiry) blameRunning() {
 	}
 	e.x.Place, _ = e.fits(t, e.job)
 	e.x.cutToPlace()
+	e.x.nameFreedGPU(t)
 }
 
 // counts is what a job that starts counts.
@@ -153,7 +155,7 @@ func (e *Explainer) onUpNodes(segs []nodeset.Segment) []nodeset.Segment {
 	for _, s := range segs {
 		for n := s.First; n <= s.Last; n++ {
 			if e.s.Nodes.Up(int(n)) {
-				up = nodeset.Append(up, nodeset.Segment{First: n, Last: n, Cores: s.Cores, GPUs: s.GPUs})
+				up = nodeset.Append(up, nodeset.Segment{First: n, Last: n, Cores: s.Cores, GPUs: s.GPUs, Bin: s.Bin})
 			}
 		}
 	}

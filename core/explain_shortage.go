@@ -26,6 +26,8 @@ type Shortage struct {
 	Eligible, WithGPUs, WithCores, Run int
 	// Further has a stage for each further resource that the request uses.
 	Further []FurtherStage
+	// Share is told if what is short is a share of a GPU.
+	Share *ShareShortage
 	// Cores is the most that nodes of the last stage could give the job at once, and LimitedBy,
 	// if Resource is "cores", the further resource without which these would do; "" if none.
 	Cores     int64
@@ -108,6 +110,9 @@ func shortageOf(t *nodeset.Table, r *bids.Request) *Shortage {
 	if s.Resource != "cores" {
 		s.LimitedBy = ""
 	}
+	if r, shared := t.Shares(); !shared || s.Resource != t.ResourceName(r) {
+		s.Share = nil
+	}
 	return s
 }
 
@@ -115,6 +120,9 @@ func shortageOf(t *nodeset.Table, r *bids.Request) *Shortage {
 // suffices for.
 func (s *Shortage) further(t *nodeset.Table, u nodeset.Use, need needs, give []int) {
 	stage := FurtherStage{Resource: t.ResourceName(u.Resource), Amount: u.Of(uint16(need.lo), uint8(s.GPUsPerNode))}
+	if r, shared := t.Shares(); shared && u.Resource == r {
+		s.Share = shareShortageOf(t, u, give)
+	}
 	for n, free := range t.FreeOf(u.Resource) {
 		switch {
 		case give[n] == 0:

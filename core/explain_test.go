@@ -269,10 +269,14 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 	return ok
 }
 
-// drawEither draws a snapshot, of a machine with further resources or without.
+// drawEither draws a snapshot, of a machine with further resources, with GPUs that are shared, or
+// with neither.
 func drawEither(t *rapid.T) *Snapshot {
-	if rapid.Bool().Draw(t, "more") {
+	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	case 0:
 		return drawMore(t)
+	case 1:
+		return drawShared(t, rapid.IntRange(1, 5).Draw(t, "nodes"), 10)
 	}
 	return drawSnapshot(t)
 }
@@ -280,7 +284,7 @@ func drawEither(t *rapid.T) *Snapshot {
 // Something is short if and only if a job has no place.
 func TestShortage(t *testing.T) {
 	short := map[string]int{}
-	all := 9 // three of further resources
+	all := 10 // three of further resources, one of shares
 	checkUntil(t, func() bool { return len(short) == all }, func(t *rapid.T) {
 		s := drawEither(t)
 		for _, job := range s.Pending {

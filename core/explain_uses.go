@@ -34,8 +34,12 @@ func (e *inquiry) usingLess() []dimension {
 	return d
 }
 
-// fieldOf names what is taken of a further resource as a window file has it.
+// fieldOf names what is taken of a further resource as a window file has it; a share of a GPU is a
+// number of its own there.
 func fieldOf(t *nodeset.Table, resource int, name string) string {
+	if r, shared := t.Shares(); shared && resource == r {
+		return t.ResourceName(r)
+	}
 	return "uses." + t.ResourceName(resource) + "." + name
 }
 

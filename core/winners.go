@@ -19,7 +19,8 @@ type winners struct {
 	start    []int32 // bids that are known to be feasible together
 	with     []int32 // the same with running jobs
 	rest     fit.Residual
-	unproven bool // the deadline struck before the optimum was known
+	used     []int64 // of each row of the model; scratch
+	unproven bool    // the deadline struck before the optimum was known
 }
 
 // workPerEntry is how much work a small model is worth: more than that seldom
@@ -64,7 +65,7 @@ func (x *winners) bestStart(w *window, r *reservations, book *bids.Book, m *mode
 				musts++
 			}
 		}
-		if worth > most && musts == len(book.Kept) && modelled(r, m, d) {
+		if worth > most && musts == len(book.Kept) && x.modelled(r, m, d) {
 			x.start, most = append(x.start[:0], d...), worth
 		}
 	}
@@ -78,14 +79,25 @@ func (x *winners) bestStart(w *window, r *reservations, book *bids.Book, m *mode
 	return x.start
 }
 
-// modelled reports whether the model has a draft. With GPUs that are shared and planned for later
-// it knows less than all that is feasible.
-func modelled(r *reservations, m *model, draft []int32) bool {
+// modelled reports whether the model's rows admit a draft. With GPUs that are shared and planned
+// for later they know less than all that is feasible.
+func (x *winners) modelled(r *reservations, m *model, draft []int32) bool {
 	if _, shared := r.space.Now.Shares(); !shared || len(r.space.Left) == 0 {
 		return true
 	}
-	_, err := m.Check(draft)
-	return err == nil
+	x.used = resize(x.used, len(m.Cap))
+	clear(x.used)
+	for _, i := range draft {
+		for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
+			x.used[m.Row[k]] += int64(m.Coef[k])
+		}
+	}
+	for row, used := range x.used {
+		if used > m.Cap[row] {
+			return false
+		}
+	}
+	return true
 }
 
 // startOfOffers is the choice of all offers, each if those before it leave room for it.

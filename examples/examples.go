@@ -11,6 +11,7 @@ import "embed"
 //	figure3.json  figure 3 of aucsched1.txt: four jobs on 144 nodes, 16 of them busy
 //	blocked.json  eight jobs on 16 nodes, one of each fate that "aucsched explain" tells apart
 //	memory.json   four jobs on 9 nodes, where memory is what is short
+//	shares.json   six jobs on 5 nodes, which want shares of single GPUs, or a whole one
 //	group.json    three jobs of several components, two of which have to be near each other
 //
 //go:embed *.json

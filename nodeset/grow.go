@@ -40,7 +40,7 @@ func (t *Table) SetTotal(n int, c Capacity) error {
 		return fmt.Errorf("node %d: %d cores and %d GPUs are held, more than %d and %d",
 			n, cores, gpus, c.Cores, c.GPUs)
 	}
-	for bin := 2*int(c.GPUs) + 1; bin <= t.Bins(n); bin++ {
+	for bin := BinsOf(int(c.GPUs)) + 1; bin <= t.Bins(n); bin++ {
 		if _, inUse := t.BinFree(n, uint8(bin)); inUse {
 			return fmt.Errorf("node %d: GPU %d in shared use is not of %d GPUs", n, bin, c.GPUs)
 		}

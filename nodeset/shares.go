@@ -24,6 +24,9 @@ const none = -1
 // maxBin is the highest number of a bin.
 const maxBin = 1<<8 - 1
 
+// BinsOf is the highest number that a bin can have on a node of so many GPUs that are shared.
+func BinsOf(gpus int) int { return min(2*gpus, maxBin) }
+
 // AddShares adds a resource of which each GPU has shares: size[n] of them on node n, in the
 // caller's units, 0 where GPUs are given whole only. An allocation that uses so many of it PerNode
 // has them on one GPU of each of its nodes, the one that Segment.Bin names. All GPUs of a node are
@@ -55,7 +58,7 @@ func newShares(resource int, nodes []Capacity, size []int64) shares {
 	for n, c := range nodes {
 		bins := 0
 		if size[n] > 0 {
-			bins = min(2*int(c.GPUs), maxBin)
+			bins = BinsOf(int(c.GPUs))
 		}
 		s.start[n+1] = s.start[n] + int32(bins)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/window"
+	"github.com/aucsched/aucsched/internal/window/format"
 )
 
 // maxListed is how many rivals are printed; JSON has all.
@@ -54,7 +55,11 @@ func printExplanation(out io.Writer, d *window.Decision) error {
 
 func printStart(t io.Writer, d *window.Decision) {
 	own := window.Place{Nodes: d.Nodes, CoresPerNode: d.CoresPerNode, GPUsPerNode: d.GPUsPerNode, GPUsOfNodes: d.GPUsOfNodes}
-	fmt.Fprintf(t, "%s starts on %s%s\n", cli.Plain(d.Job), placeOf(&own), ofAlternative(d.Alternative))
+	share := ""
+	if d.GPUShare > 0 {
+		share = ", " + shareOf(d.GPUShare, d.SharedGPU)
+	}
+	fmt.Fprintf(t, "%s starts on %s%s%s\n", cli.Plain(d.Job), placeOf(&own), share, ofAlternative(d.Alternative))
 	for k := range d.Components {
 		fmt.Fprintf(t, "  components[%d] on %s\n", k, placeOf(&d.Components[k]))
 	}
@@ -67,6 +72,22 @@ func printStart(t io.Writer, d *window.Decision) {
 		fmt.Fprintln(t, "  in the way, alone or with others, of")
 		printRivals(t, d.Explanation.WantedBy)
 	}
+}
+
+// shareOf is a share of a GPU in shared use; the number 0 is of none yet.
+func shareOf(share int64, gpu int) string {
+	if gpu == 0 {
+		return plural(share, "share") + " of one GPU"
+	}
+	return fmt.Sprintf("%s of GPU %d", plural(share, "share"), gpu)
+}
+
+// onGPU is a place, and which GPU there if it is for a share of one.
+func onGPU(place string, gpu int) string {
+	if gpu == 0 {
+		return place
+	}
+	return fmt.Sprintf("%s, GPU %d", place, gpu)
 }
 
 // placeOf says where an allocation is, and what it has there.
@@ -135,9 +156,16 @@ func shortage(s *window.Shortage) string {
 		node += " and " + plural(int64(s.GPUsPerNode), "free GPU")
 	}
 	for _, f := range s.Further {
-		node += fmt.Sprintf(" and %d %s", f.Amount, f.Resource)
+		if f.Resource == format.GPUShare {
+			node += " and " + shareOf(f.Amount, 0)
+		} else {
+			node += fmt.Sprintf(" and %d %s", f.Amount, f.Resource)
+		}
 	}
 	need := plural(s.Need, "node")
+	if s.Share != nil {
+		return fmt.Sprintf("needs %s with %s, %s", need, node, lacksShare(s.Share))
+	}
 	switch s.Resource {
 	case "nodes":
 		return fmt.Sprintf("needs %s, %d are up and may be used", need, s.Have)
@@ -167,11 +195,26 @@ func shortage(s *window.Shortage) string {
 	return fmt.Sprintf("needs %s with %s, %d of %d have the %s", need, node, s.Have, s.Eligible, s.Resource)
 }
 
+// lacksShare says why no GPU has a share free.
+func lacksShare(s *window.ShareShortage) string {
+	if s.Nodes == "" {
+		return "and no node with the rest free has GPUs of so many shares"
+	}
+	var uses []string
+	if s.Shared > 0 {
+		uses = append(uses, fmt.Sprintf("%s in shared use with %d free at most", plural(int64(s.Shared), "GPU"), s.Most))
+	}
+	if s.Whole > 0 {
+		uses = append(uses, plural(int64(s.Whole), "GPU")+" given whole")
+	}
+	return strings.TrimSuffix(fmt.Sprintf("no GPU of %s has that free: %s", s.Nodes, strings.Join(uses, ", ")), ": ")
+}
+
 // inTheWay says what all of the rivals are to the job.
 func inTheWay(x *window.Explanation) string {
 	switch {
 	case x.Why == "no_fit":
-		return "it has room on " + x.Place + " when all of these have ended"
+		return "it has room on " + onGPU(x.Place, x.SharedGPU) + " when all of these have ended"
 	case x.Why == "over_quota":
 		return "these count against it"
 	case x.Place == "":
@@ -181,7 +224,8 @@ func inTheWay(x *window.Explanation) string {
 	for _, r := range x.BlockedBy {
 		sum += r.Worth
 	}
-	return fmt.Sprintf("it is worth %.10g; it would have room on %s without these, worth %.10g together", x.Worth, x.Place, sum)
+	return fmt.Sprintf("it is worth %.10g; it would have room on %s without these, worth %.10g together",
+		x.Worth, onGPU(x.Place, x.SharedGPU), sum)
 }
 
 func printRivals(t io.Writer, rivals []window.Rival) {
@@ -193,7 +237,11 @@ func printRivals(t io.Writer, rivals []window.Rival) {
 		if r.Nodes != "" {
 			has += plural(int64(r.Cores), "core")
 			for _, name := range slices.Sorted(maps.Keys(r.Resources)) {
-				has += fmt.Sprintf(", %d %s", r.Resources[name], name)
+				if name == format.GPUShare {
+					has += ", " + shareOf(r.Resources[name], r.SharedGPU)
+				} else {
+					has += fmt.Sprintf(", %d %s", r.Resources[name], name)
+				}
 			}
 			has = fmt.Sprintf("\t%s on %s", has, r.Nodes)
 		}
@@ -240,7 +288,7 @@ func printSuggestions(t io.Writer, x *window.Explanation) {
 		if !s.Smallest {
 			about = "about "
 		}
-		fmt.Fprintf(t, "    %s%s, on %s%s\n", about, strings.Join(list, " and "), s.Nodes, ofAlternative(s.Alternative))
+		fmt.Fprintf(t, "    %s%s, on %s%s\n", about, strings.Join(list, " and "), onGPU(s.Nodes, s.SharedGPU), ofAlternative(s.Alternative))
 	}
 	if len(x.Suggestions) == 0 && x.Trials > 0 {
 		fmt.Fprintln(t, "  no change that was tried would have started it now")

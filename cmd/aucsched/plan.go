@@ -188,8 +188,11 @@ func printOutcome(out io.Writer, o *window.Outcome) error {
 	return nil
 }
 
-// gpusOf are the GPUs a node that a job gets: N, or MIN-MAX.
+// gpusOf are the GPUs a node that a job gets: N, or MIN-MAX, or its share of one.
 func gpusOf(d *window.Decision) string {
+	if d.GPUShare > 0 {
+		return fmt.Sprintf("%d of GPU %d", d.GPUShare, d.SharedGPU)
+	}
 	return rangeOf(d.GPUsPerNode, d.GPUsOfNodes)
 }
 

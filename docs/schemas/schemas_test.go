@@ -82,6 +82,7 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"plan", "explanation", window.Explanation{}, true, nil},
 		{"plan", "shortage", window.Shortage{}, true, nil},
 		{"plan", "further", window.FurtherStage{}, true, nil},
+		{"plan", "share_shortage", window.ShareShortage{}, true, nil},
 		{"plan", "quota_shortage", window.QuotaShortage{}, true, nil},
 		{"plan", "rival", window.Rival{}, true, nil},
 		{"plan", "suggestion", window.Suggestion{}, true, nil},

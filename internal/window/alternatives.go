@@ -35,6 +35,9 @@ func (p *parser) requests(what, name string, text json.RawMessage, most int) (li
 		if name == "components" && len(j.Components) > 0 {
 			return nil, p.fail("%s: %s.components: components have none themselves", what, field)
 		}
+		if name == "components" && j.GPUShare != 0 {
+			return nil, p.fail("%s: %s.gpu_share: %d: jobs of several components have whole GPUs only", what, field, j.GPUShare)
+		}
 		r, err := p.request(what+": "+field, what+": "+field+".", &j, raw, at)
 		if err != nil {
 			return nil, err
@@ -42,7 +45,7 @@ func (p *parser) requests(what, name string, text json.RawMessage, most int) (li
 		if j.Eligible != nil {
 			p.deferEligible(what+": "+field, *j.Eligible, func(m nodeset.Mask) { list[k].Eligible = m })
 		}
-		p.deferUses(what+": "+field, j.Uses, func() *bids.Request { return &list[k] })
+		p.deferUses(what+": "+field, &j, func() *bids.Request { return &list[k] })
 		p.deferCharges(what+": "+field, j.Charges, func() *bids.Request { return &list[k] })
 		list = append(list, r)
 	}
@@ -63,6 +66,9 @@ func (p *parser) request(what, prefix string, j *format.Request, raw []byte, at 
 			return r, err
 		}
 		p.at = at
+	}
+	if f := format.AskGPUShare(&r, j.GPUShare); f != nil {
+		return r, p.fail("%s%v", prefix, f)
 	}
 	if err := r.Validate(); err != nil {
 		return r, p.fail("%s%v", prefix, err)

@@ -47,6 +47,20 @@
 //	{"id": "J5", "priority": 5, "cores": 16, "gpus_per_node": 2,
 //	 "uses": {"memory": {"per_node": 1000, "per_core": 4000}, "gpu:a100": {"per_gpu": 1}}}
 //
+// "gpu_shares" says that jobs may share the GPUs of a node, and how many shares each GPU has, in a
+// unit of the caller's. "gpu_share" is how many a job or an alternative wants, all of them on one
+// GPU of its one node, and no GPUs beside; "nodes" is 1 there if it is absent. A GPU is either
+// given whole or in shared use. It has a number on its node then, from 1 to twice the node's
+// "gpus": jobs with the same number share it, and a new number is of any GPU that is free. A
+// running job says which it shares ("shared_gpu"), and so does a plan of a job that starts.
+// "free_gpu_shares" has what is free of GPUs in shared use, by number; of one that it does not name
+// it is what running jobs leave. GPUs that it names are not among those of "free_gpus". Components
+// have whole GPUs only:
+//
+//	{"name": "g[1-8]", "cores": 64, "gpus": 4, "gpu_shares": 100, "free_gpu_shares": {"2": 35}}
+//	{"id": "R3", "nodes": "g1", "cores_per_node": 4, "end_s": 500, "gpu_share": 65, "shared_gpu": 2}
+//	{"id": "J9", "priority": 5, "cores": 4, "gpu_share": 30}
+//
 // "quotas" bound what waiting jobs take together, wherever they are: "left" is how much those that
 // start now may count, 0 if it is absent, in a unit of the caller's. "charges" says what a job, an
 // alternative or a running job counts: so much in all, on each node, for each core and for each

@@ -60,6 +60,10 @@ func (p *parser) node(i int, raw json.RawMessage) error {
 			return p.fail("%s: %s: %d is not in 0-%d", what, f.field, f.v, f.max)
 		}
 	}
+	shares, err := p.sharedGPUs(what, &n, &freeGPUs)
+	if err != nil {
+		return err
+	}
 	if n.Weight < 0 || n.Weight > math.MaxUint32 {
 		return p.fail("%s: weight: %d is not in 0-%d", what, n.Weight, uint32(math.MaxUint32))
 	}
@@ -75,7 +79,7 @@ func (p *parser) node(i int, raw json.RawMessage) error {
 		p.up = append(p.up, up)
 		p.weight = append(p.weight, n.Weight)
 	}
-	return p.addLot(what, &n)
+	return p.addLot(what, &n, shares)
 }
 
 // expand is hostlist.Expand for at most as many names as a machine may have nodes.
@@ -131,7 +135,7 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 		job.Preempts |= 1 << class
 	}
 	p.namedNodes(what, &j, job)
-	p.deferUses(what, j.Uses, func() *bids.Request { return &job.Request })
+	p.deferUses(what, &j.Request, func() *bids.Request { return &job.Request })
 	p.deferCharges(what, j.Charges, func() *bids.Request { return &job.Request })
 	if len(j.Alternatives) > 0 {
 		// the text is a copy of that part of raw
@@ -182,7 +186,11 @@ func (p *parser) runningJob(i int, raw json.RawMessage) error {
 		}
 		segs = append(segs, s)
 	}
-	uses, err := p.numbered(what, j.Uses)
+	if err := p.holdShare(what, &j, nodes); err != nil {
+		return err
+	}
+	segs[0].Bin = uint8(j.SharedGPU)
+	uses, err := p.numbered(what, j.Uses.WithGPUShare(j.GPUShare))
 	if err != nil {
 		return err
 	}
@@ -234,7 +242,7 @@ func (p *parser) checkHeld(what string, segs []nodeset.Segment) error {
 			h := &p.held[n]
 			h.cores += int(s.Cores)
 			h.gpus += int(s.GPUs)
-			cores, gpus := int(p.free[n].Cores)+h.cores, int(p.free[n].GPUs)+h.gpus
+			cores, gpus := int(p.free[n].Cores)+h.cores, int(p.free[n].GPUs)+h.gpus+len(p.lotOf(int(n)).freeShares)
 			if cores > int(p.total[n].Cores) || gpus > int(p.total[n].GPUs) {
 				return p.fail("%s: node %s: what is free and what runs add up to %d cores and %d GPUs, it has %d and %d",
 					what, p.names[n], cores, gpus, p.total[n].Cores, p.total[n].GPUs)

@@ -30,7 +30,9 @@ type Explanation struct {
 	// Quota is what the job lacks of a quota, if Why is over_quota.
 	Quota *QuotaShortage `json:"quota,omitempty"`
 	// Place are the nodes on which the job would be if all of BlockedBy were gone.
+	// SharedGPU is the number of the GPU there on which it would have its share.
 	Place     string  `json:"place,omitempty"`
+	SharedGPU int     `json:"shared_gpu,omitempty"`
 	BlockedBy []Rival `json:"blocked_by,omitempty"`
 	// WantedBy are jobs that wait for what this one took.
 	WantedBy []Rival `json:"wanted_by,omitempty"`
@@ -61,6 +63,16 @@ type Shortage struct {
 	Run       int            `json:"longest_run"`
 	Cores     int64          `json:"cores"`
 	LimitedBy string         `json:"limited_by,omitempty"`
+	// Share is there if a share of a GPU is short.
+	Share *ShareShortage `json:"share,omitempty"`
+}
+
+// ShareShortage is core.ShareShortage.
+type ShareShortage struct {
+	Nodes  string `json:"nodes"`
+	Shared int    `json:"gpus_shared"`
+	Whole  int    `json:"gpus_held_whole"`
+	Most   int64  `json:"most_free"`
 }
 
 // FurtherStage is core.FurtherStage.
@@ -86,8 +98,9 @@ type Rival struct {
 	Nodes string `json:"nodes,omitempty"`
 	Cores int    `json:"cores,omitempty"`
 	GPUs  int    `json:"gpus,omitempty"`
-	// Resources are further ones.
+	// Resources are further ones, its share of a GPU among them; SharedGPU is the number of that.
 	Resources format.Amounts `json:"resources,omitempty"`
+	SharedGPU int            `json:"shared_gpu,omitempty"`
 
 	Worth float64 `json:"worth,omitempty"`
 	At    *int64  `json:"at_s,omitempty"`
@@ -104,6 +117,8 @@ type Suggestion struct {
 	Smallest bool     `json:"smallest"`
 	Nodes    string   `json:"nodes"`
 	BidClass string   `json:"bid_class"`
+	// SharedGPU is as in Decision.
+	SharedGPU int `json:"shared_gpu,omitempty"`
 	// Alternative is as in Decision.
 	Alternative int `json:"alternative,omitempty"`
 }
@@ -120,9 +135,12 @@ func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 	e := &Explanation{Worth: x.Worth, Never: x.NeverWhy, RoomKept: x.Kept, Trials: x.Trials, Cut: x.Cut, Late: x.Late}
 	if s := x.Shortage; s != nil {
 		e.Shortage = &Shortage{s.Resource, s.Need, s.Have, s.CoresPerNode, s.GPUsPerNode,
-			s.Eligible, s.WithGPUs, s.WithCores, nil, s.Run, s.Cores, s.LimitedBy}
+			s.Eligible, s.WithGPUs, s.WithCores, nil, s.Run, s.Cores, s.LimitedBy, nil}
 		for _, f := range s.Further {
 			e.Shortage.Further = append(e.Shortage.Further, FurtherStage(f))
+		}
+		if err := e.Shortage.lacksShare(w, s.Share); err != nil {
+			return nil, err
 		}
 	}
 	if x.Shortage != nil && x.OfPart {
@@ -147,6 +165,7 @@ func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 	if e.Place, err = w.nodes(x.Place); err != nil {
 		return nil, err
 	}
+	e.SharedGPU = sharedGPUOf(x.Place)
 	for _, c := range x.Suggestions {
 		s := Suggestion{Size: c.Size, Smallest: c.Smallest, BidClass: c.Class.String(), Alternative: c.Alternative}
 		for _, f := range c.Changes {
@@ -155,9 +174,26 @@ func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 		if s.Nodes, err = w.nodes(c.Segs); err != nil {
 			return nil, err
 		}
+		s.SharedGPU = sharedGPUOf(c.Segs)
 		e.Suggestions = append(e.Suggestions, s)
 	}
 	return e, nil
+}
+
+// lacksShare puts what is said of a share of a GPU into names, if anything is.
+func (s *Shortage) lacksShare(w *Window, x *core.ShareShortage) error {
+	if x == nil {
+		return nil
+	}
+	var names []string
+	for n, name := range w.Names {
+		if x.Nodes.Has(n) {
+			names = append(names, name)
+		}
+	}
+	list, err := hostlist.Compress(names)
+	s.Share = &ShareShortage{list, x.Shared, x.Whole, x.Most}
+	return err
 }
 
 func (w *Window) rivals(from []core.Rival) ([]Rival, error) {
@@ -168,7 +204,7 @@ func (w *Window) rivals(from []core.Rival) ([]Rival, error) {
 			return nil, err
 		}
 		to := Rival{Role: r.Role.String(), Nodes: nodes, Cores: nodeset.Cores(r.Segs), GPUs: nodeset.GPUs(r.Segs),
-			Resources: w.amounts(r.Uses, r.Segs), Worth: r.Worth}
+			Resources: w.amounts(r.Uses, r.Segs), SharedGPU: sharedGPUOf(r.Segs), Worth: r.Worth}
 		if r.Role == core.Holds {
 			to.Job, to.Preempted = w.Snapshot.Running[r.Job].ID, r.Preempted
 			if slices.ContainsFunc(w.Snapshot.Running, func(r core.Running) bool { return r.Price > 0 }) {

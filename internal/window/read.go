@@ -46,7 +46,7 @@ func Read(r io.Reader, name string) (*Window, error) {
 	}
 	p := &parser{name: name, text: text, index: make(map[string]int), jobs: make(map[string]bool),
 		fields: make(map[reflect.Type][]string), resources: make(map[string]bool), heldMore: make(map[share]int64),
-		quotaAt: make(map[string]int)}
+		heldShares: make(map[sharedGPU]int64), quotaAt: make(map[string]int)}
 	if err := p.document(); err != nil {
 		return nil, err
 	}
@@ -82,6 +82,8 @@ type parser struct {
 	uses      []taken         // by waiting jobs, like masks
 	order     []string        // of resources, by number; once all nodes are known
 	heldMore  map[share]int64 // by running jobs
+	// by running jobs, of GPUs in shared use
+	heldShares map[sharedGPU]int64
 
 	quotas  []core.Quota
 	quotaAt map[string]int // by name

@@ -15,10 +15,13 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// lot are the nodes of one element, up to but without node end, and each one's further resources.
+// lot are the nodes of one element, up to but without node end, each one's further resources, how
+// many shares each GPU has, and what is free of those in shared use, by their numbers.
 type lot struct {
 	end         int
 	total, free format.Amounts
+	shares      int64
+	freeShares  map[uint8]int64
 }
 
 // of is how much there is of a resource in all, and free if the file says so.
@@ -52,6 +55,8 @@ func (p *parser) nested(what string, m member) error {
 		see = p.use
 	case "charges":
 		see, check = p.charge, format.CheckQuota
+	case "free_gpu_shares":
+		see, check = p.gpuNumber, func(string) error { return nil }
 	default:
 		return nil
 	}
@@ -87,8 +92,9 @@ func (p *parser) use(what string, m member) error {
 	})
 }
 
-// addLot notes the further resources of nodes that were read last.
-func (p *parser) addLot(what string, n *format.Node) error {
+// addLot notes the further resources of nodes that were read last, and what is free of GPUs in
+// shared use.
+func (p *parser) addLot(what string, n *format.Node, freeShares map[uint8]int64) error {
 	for name := range n.Resources {
 		p.resources[name] = true
 	}
@@ -104,7 +110,7 @@ func (p *parser) addLot(what string, n *format.Node) error {
 			return p.fail("%s: free_resources: %s: %d is not in 0-%d", what, name, free, total)
 		}
 	}
-	p.lots = append(p.lots, lot{len(p.names), n.Resources, n.FreeResources})
+	p.lots = append(p.lots, lot{len(p.names), n.Resources, n.FreeResources, n.GPUShares, freeShares})
 	return nil
 }
 
@@ -114,8 +120,11 @@ func (p *parser) lotOf(n int) *lot {
 }
 
 // deferUses notes what a waiting job takes, until all resources are known. of is its request then.
-func (p *parser) deferUses(what string, u format.Uses, of func() *bids.Request) {
-	if len(u) > 0 {
+func (p *parser) deferUses(what string, j *format.Request, of func() *bids.Request) {
+	if j.GPUShare > 0 {
+		p.resources[format.GPUShare] = true
+	}
+	if u := j.Uses.WithGPUShare(j.GPUShare); len(u) > 0 {
 		p.uses = append(p.uses, taken{p.at, what, u, of})
 	}
 }
@@ -156,6 +165,9 @@ func (p *parser) numbered(what string, u format.Uses) (nodeset.Uses, error) {
 func (p *parser) holdMore(what string, uses nodeset.Uses, segs []nodeset.Segment) error {
 	for _, u := range uses {
 		name := p.order[u.Resource]
+		if name == format.GPUShare {
+			continue // see holdShare
+		}
 		for _, s := range segs {
 			for n := int(s.First); n <= int(s.Last); n++ {
 				total, free, said := p.lotOf(n).of(name)
@@ -180,6 +192,15 @@ func (p *parser) holdMore(what string, uses nodeset.Uses, segs []nodeset.Segment
 func (p *parser) addResources(t *nodeset.Table) error {
 	amounts := make([]int64, t.Len())
 	for _, name := range slices.Sorted(maps.Keys(p.resources)) {
+		if name == format.GPUShare {
+			for n := range amounts {
+				amounts[n] = p.lotOf(n).shares
+			}
+			if err := p.addShares(t, amounts); err != nil {
+				return err
+			}
+			continue
+		}
 		for n := range amounts {
 			amounts[n] = p.lotOf(n).total[name]
 		}

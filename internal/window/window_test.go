@@ -198,6 +198,10 @@ func TestExamples(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(good)
 	f.Add(rich)
+	f.Add(sharing)
+	f.Add(`{"nodes":[{"name":"n[1-3]","cores":8,"gpus":3,"free_gpus":1,"gpu_shares":7,"free_gpu_shares":{"6":1,"2":6}}],"running":` +
+		`[{"id":"R","nodes":"n2","cores_per_node":1,"end_s":9,"gpu_share":1,"shared_gpu":2}],"jobs":[{"id":"a","priority":3,` +
+		`"cores":1,"gpu_share":6,"alternatives":[{"cores":2,"gpu_share":3},{"cores":2,"nodes":1,"gpus_per_node":"1-2"}]}]}`)
 	f.Add(`{"nodes":[{"name":"n1","cores":4,"gpus":2,"resources":{"m":9,"m":1},"free_resources":{"m":3}}],` +
 		`"jobs":[{"id":"a","priority":3,"cores":1,"gpus_per_node":"0-2","uses":{"m":{"per_core":1,"per_gpu":2}}}]}`)
 	f.Add(`{"nodes":[{"name":"n[1-3]","cores":8,"gpus":3,"free_gpus":2}],"jobs":[{"id":"a",` +

@@ -46,8 +46,11 @@ type Decision struct {
 	CoresPerNode []int  `json:"cores_per_node"`
 	// GPUsPerNode is the least of the nodes, and GPUsOfNodes, there only if they differ,
 	// has an element a node.
-	GPUsPerNode   int    `json:"gpus_per_node"`
-	GPUsOfNodes   []int  `json:"gpus_of_nodes,omitempty"`
+	GPUsPerNode int   `json:"gpus_per_node"`
+	GPUsOfNodes []int `json:"gpus_of_nodes,omitempty"`
+	// GPUShare is how many shares of one GPU it gets, and SharedGPU the number of that GPU.
+	GPUShare      int64  `json:"gpu_share,omitempty"`
+	SharedGPU     int    `json:"shared_gpu,omitempty"`
 	BidClass      string `json:"bid_class"`
 	Reason        string `json:"reason"`
 	ExpectedStart *int64 `json:"expected_start_s,omitempty"`
@@ -119,8 +122,17 @@ func (d *Decision) fill(w *Window, k *core.Decision) error {
 			continue
 		}
 		d.Nodes, d.CoresPerNode, d.GPUsPerNode, d.GPUsOfNodes = place.Nodes, place.CoresPerNode, place.GPUsPerNode, place.GPUsOfNodes
+		d.GPUShare, d.SharedGPU = w.Snapshot.Nodes.ShareOf(k.Uses), sharedGPUOf(segs)
 	}
 	return nil
+}
+
+// sharedGPUOf is the number of the GPU of which an allocation has a share, or 0.
+func sharedGPUOf(segs []nodeset.Segment) int {
+	if len(segs) != 1 {
+		return 0
+	}
+	return int(segs[0].Bin)
 }
 
 // place puts an allocation into names.

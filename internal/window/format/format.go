@@ -41,6 +41,10 @@ type Node struct {
 	// Resources are further ones, and FreeResources what is free of them.
 	Resources     Amounts `json:"resources,omitempty"`
 	FreeResources Amounts `json:"free_resources,omitempty"`
+	// GPUShares is how many shares each GPU has; 0: they are given whole only. FreeGPUShares is
+	// what is free of those in shared use, by their number.
+	GPUShares     int64   `json:"gpu_shares,omitempty"`
+	FreeGPUShares Amounts `json:"free_gpu_shares,omitempty"`
 }
 
 // Switch is a switch, a rack or a block: a leaf has Nodes, others have Switches below them.
@@ -80,6 +84,8 @@ type Request struct {
 	// Eligible are the nodes that may be used: absent for all, empty for none.
 	Eligible *string `json:"eligible,omitempty"`
 	Uses     Uses    `json:"uses,omitempty"`
+	// GPUShare is how many shares of one GPU.
+	GPUShare int64 `json:"gpu_share,omitempty"`
 	// Charges is what is counted against quotas.
 	Charges Charges `json:"charges,omitempty"`
 	// Components is a list of requests, the further parts of the same job, Apart says of a part
@@ -97,6 +103,9 @@ type Running struct {
 	GPUs  PerNode `json:"gpus_per_node,omitempty"`
 	End   int64   `json:"end_s"`
 	Uses  Uses    `json:"uses,omitempty"`
+	// GPUShare is how many shares it has of one GPU of its node, and SharedGPU the number of that.
+	GPUShare  int64 `json:"gpu_share,omitempty"`
+	SharedGPU int   `json:"shared_gpu,omitempty"`
 	// Charges is what is counted against quotas.
 	Charges Charges `json:"charges,omitempty"`
 	// Price is what is lost if the job is stopped; 0: it may not be. Class says for whom it may.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/window"
+)
+
+const shares = "../../examples/shares.json"
+
+// A golden: what is planned and said of jobs that share GPUs.
+func TestExplainPrintsShares(t *testing.T) {
+	var all strings.Builder
+	code, out, errs := aucsched(t, "", "plan", shares)
+	require.Zero(t, code, errs)
+	table, _, _ := strings.Cut(out, " jobs start;") // and then how long it took
+	all.WriteString("$ plan\n" + table + "\n\n")
+	for _, job := range []string{"half", "whole", "third", "never"} {
+		code, out, errs := aucsched(t, "", "explain", shares, job, "--time", "0")
+		require.Zero(t, code, errs)
+		all.WriteString("$ " + job + "\n" + out + "\n")
+	}
+	want, err := os.ReadFile("testdata/explain-shares.txt")
+	require.NoError(t, err)
+	require.Equal(t, string(want), all.String())
+	page, err := os.ReadFile("../../docs/explain.md")
+	require.NoError(t, err)
+	_, said, _ := strings.Cut(all.String(), "$ half\n")
+	said, _, _ = strings.Cut(said, "\n\n")
+	require.Contains(t, string(page), said)
+}
+
+// The same in JSON, and of a window that says what is free, and not who has the rest.
+func TestExplanationOfShares(t *testing.T) {
+	explained := func(input string, args ...string) (d window.Decision) {
+		code, out, errs := aucsched(t, input, append(args, "--json", "--trials", "0")...)
+		require.Zero(t, code, errs)
+		require.NoError(t, json.Unmarshal([]byte(out), &d))
+		return d
+	}
+	d := explained("", "explain", shares, "half")
+	require.Equal(t, &window.ShareShortage{Nodes: "n[3-5]", Shared: 3, Whole: 3, Most: 40}, d.Explanation.Shortage.Share)
+	require.Equal(t, "gpu_share", d.Explanation.Shortage.Resource)
+	end := int64(600)
+	require.Equal(t, []window.Rival{{Job: "13", Role: "running", Nodes: "n4", Cores: 2,
+		Resources: map[string]int64{"gpu_share": 30}, SharedGPU: 1, At: &end}}, d.Explanation.BlockedBy)
+	require.Equal(t, "n4", d.Explanation.Place)
+	require.Equal(t, 1, d.Explanation.SharedGPU)
+
+	d = explained(`{"nodes":[{"name":"a","cores":4,"gpus":2,"gpu_shares":10,"free_gpus":0,"free_gpu_shares":{"3":4}},
+		{"name":"b","cores":4}],"jobs":[{"id":"J","priority":1,"cores":1,"gpu_share":5}]}`, "explain", "-", "J")
+	require.Equal(t, &window.ShareShortage{Nodes: "a", Shared: 1, Whole: 1, Most: 4}, d.Explanation.Shortage.Share)
+	require.Empty(t, d.Explanation.Place)
+	d = explained(`{"nodes":[{"name":"a","cores":4,"gpus":2,"gpu_shares":10,"free_cores":0},
+		{"name":"b","cores":4}],"jobs":[{"id":"J","priority":1,"cores":1,"gpu_share":5}]}`, "explain", "-", "J")
+	require.Equal(t, &window.ShareShortage{}, d.Explanation.Shortage.Share)
+}
