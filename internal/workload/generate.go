@@ -42,6 +42,9 @@ func Generate(spec string, nodes []nodeset.Capacity, seed uint64) (*Workload, er
 			return g.make(nodes, seed)
 		}
 	}
+	if load, is := strings.CutPrefix(name, lublinPrefix); ok && is {
+		return lublinAt(load, nodes, seed)
+	}
 	return nil, fmt.Errorf("workload %s: %w; known are %s", quote(spec), ErrUnknownGenerator,
 		strings.Join(Generators(), ", ")+nearest.Hint(spec, Generators()))
 }
@@ -49,13 +52,13 @@ func Generate(spec string, nodes []nodeset.Capacity, seed uint64) (*Workload, er
 // ErrUnknownGenerator says that Generate does not know a name.
 var ErrUnknownGenerator = errors.New("no such generator")
 
-// Generators lists the specifications that Generate takes.
+// Generators lists the specifications that Generate takes. LOAD in one stands for a number.
 func Generators() []string {
 	var names []string
 	for _, g := range generators() {
 		names = append(names, GeneratorPrefix+g.name)
 	}
-	return names
+	return append(names, GeneratorPrefix+lublinPrefix+"LOAD")
 }
 
 // Arrivals says when jobs are submitted.

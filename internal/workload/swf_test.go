@@ -387,7 +387,7 @@ func FuzzReadSWF(f *testing.F) {
 }
 
 // checkWorkload checks what every reader promises.
-func checkWorkload(t *testing.T, w *Workload) {
+func checkWorkload(t require.TestingT, w *Workload) {
 	require.NotEmpty(t, w.Jobs)
 	require.Zero(t, w.Jobs[0].Submit)
 	ids := map[string]bool{}

@@ -67,6 +67,8 @@ or gzip) or generated:
                            machine C; .1, .2, .3: no, half, all jobs contiguous
   gen:tsubame-1.NC ...     1.NC, 1.HC, 1.FC, 2.NC, 2.HC, 2.FC, and each with -ranges
                            (aucsched2, section 4), for 1408x12x3 whatever C is
+  gen:lublin-LOAD          the model of Lublin and Feitelson (JPDC 2003): 4,000 jobs that ask
+                           for cores, a load of LOAD percent of machine C
 
 backfill and ipsched give jobs with a range of GPUs the fewest, as Slurm knows no ranges, and so do
 easy, which reserves for the first blocked job only, and easy-sjf, -saf, -f1 and -wfp3, which try
