@@ -198,17 +198,26 @@ func (c *Cluster) Cancel(id string) error {
 func (c *Cluster) Ended(id string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	job, ok := c.jobs[id]
-	switch {
-	case !ok:
-		return unknownJob(id)
-	case !job.run:
-		return jobFault(id, "id", id, "the job does not run", nil)
+	job, err := c.runningJob(id)
+	if err != nil {
+		return err
 	}
 	c.giveBack(job)
 	c.quotas.count(job.counts, -1)
 	delete(c.jobs, id)
 	return nil
+}
+
+// runningJob is the job of that id, which must run; with c.mu.
+func (c *Cluster) runningJob(id string) (*clusterJob, error) {
+	job, ok := c.jobs[id]
+	switch {
+	case !ok:
+		return nil, unknownJob(id)
+	case !job.run:
+		return nil, jobFault(id, "id", id, "the job does not run", nil)
+	}
+	return job, nil
 }
 
 // Adopt tells of a job that runs already, as after a restart of the caller: s is what Decide once

@@ -12,12 +12,9 @@ func (c *Cluster) SetPrice(id string, price int64) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	job, ok := c.jobs[id]
-	switch {
-	case !ok:
-		return unknownJob(id)
-	case !job.run:
-		return jobFault(id, "id", id, "the job does not run", nil)
+	job, err := c.runningJob(id)
+	if err != nil {
+		return err
 	}
 	if price > 0 && len(job.beside) > 0 {
 		return jobFault(id, "price", price, "it has components, which would go on", nil)

@@ -22,9 +22,11 @@
 #include "clock.h"
 #include "compat.h"
 #include "files.h"
+#include "holds.h"
 #include "job_memory.h"
 #include "journal.h"
 #include "keeper.h"
+#include "late_starts.h"
 #include "launch.h"
 #include "library.h"
 #include "memo.h"
@@ -43,6 +45,7 @@
 #include "start.h"
 #include "status.h"
 #include "topology.h"
+#include "victims.h"
 
 /* How long the claim outlasts the last cycle, and a start of slurmctld, at least. */
 #define CLAIM_SECONDS 10
@@ -61,6 +64,9 @@
  * most.
  */
 #define STILL_SECONDS 30
+
+/* From one cycle to the next, at most, while nodes that are kept are cleaned up. */
+#define KEEPS_MS 500
 
 /* Cycles one right after the other for those who were put off. */
 #define MOST_ROUNDS 8
@@ -86,6 +92,7 @@ static pthread_once_t made = PTHREAD_ONCE_INIT;
 static struct {
 	int64_t until_us;	/* when the claim to our jobs lapses, by the monotonic clock; 0: there is none */
 	bool at_once;		/* auc_at_once */
+	bool preempt;		/* the auction says who is preempted */
 	int delay_ms;		/* auc_delay_ms */
 	bool save;		/* auc_save */
 	bool closed;		/* slurmctld ends: hooks are not set again */
@@ -102,6 +109,7 @@ static uint32_t cycle_number;
 static bool failing;		/* the last cycle came to no decision */
 static int rounds;		/* since nobody was put off */
 static bool waking;		/* this cycle is for jobs that nodes are woken for */
+static auc_waits_t waits;	/* for places that are kept until others have ended */
 static bool asks;		/* there is somebody left to ask about: see overdue.c */
 static time_t looked;		/* of the last snapshot, if it led to no start though there was time; or 0 */
 static int64_t looked_us;	/* when that was, by the monotonic clock */
@@ -157,27 +165,37 @@ static void _again(void)
 		rounds = 0;
 }
 
-/* Whether the auction keeps a job for itself: for the select shim. Job write lock. */
-static bool _owned(job_record_t *job_ptr)
+/* Whether the auction keeps a job for itself, or who is preempted for it: for the select shim. Job write lock. */
+static auc_whose_t _whose(job_record_t *job_ptr)
 {
 	auc_request_t request;
 	auc_memo_t *memo;
 
 	claim.passing = 0;
 	if (auc_now_us() >= claim.until_us)
-		return false;
+		return AUC_SLURMS;
 	memo = auc_memo_find(job_ptr->job_id);
 	if (memo && (memo->left || (memo->until > auc_now_s())))
-		return false;
+		return AUC_SLURMS;
 	if (auc_model(job_ptr, job_ptr->part_ptr, &request))
-		return false;
+		return AUC_SLURMS;
 	if (claim.at_once && !memo && auc_alone_is(job_ptr, claim.delay_ms)) {
 		claim.passing = job_ptr->job_id;
-		return false;
+		if (!claim.preempt || !slurm_preemption_enabled())
+			return AUC_SLURMS;
+		_wake();	/* it may find nothing free */
+		return AUC_ON_FREE;
 	}
 	auc_alone_waits(job_ptr);
 	_wake();
-	return true;
+	return AUC_AUCTIONED;
+}
+
+/* Keeps places for jobs whose victims are on their way out: for the select shim. Job write lock. */
+static void _keep(job_record_t *job_ptr, bitstr_t *nodes)
+{
+	if (auc_now_us() < claim.until_us)
+		auc_holds_keep(job_ptr, nodes);
 }
 
 /* ---- starts and ends of others ---- */
@@ -211,8 +229,10 @@ static void _set_hooks(bool on)
 	on = on && !claim.closed;
 	claim.at_once = settings.at_once;
 	claim.delay_ms = settings.delay_ms;
+	claim.preempt = settings.preempt && settings.counts;
 	claim.save = settings.save;
-	hooks->owned = on ? _owned : NULL;
+	hooks->whose = on ? _whose : NULL;
+	hooks->keep = on ? _keep : NULL;
 	hooks->taken = on ? _taken : NULL;
 	hooks->freed = on ? _freed : NULL;
 	unlock_slurmctld(locks);
@@ -408,8 +428,8 @@ static bool _decide(struct aucsched_output *out)
 		_note_faults(out);
 		status.window = out->window;
 		status.bids = out->bids;
-		status.objective = out->objective;
-		status.bound = out->bound;
+		status.objective = out->objective / (1ULL << snapshot.priority_shift);
+		status.bound = out->bound / (1ULL << snapshot.priority_shift);
 		status.optimal = out->optimal;
 		status.late = out->late;
 		auc_status_worker(&status, out->worker_failures,
@@ -473,6 +493,35 @@ static int64_t _save_and_launch(bool save)
 	return _unlock_launched(since, agents, retries);
 }
 
+/* What has been started since the last time, into the status. */
+static void _count_starts(void)
+{
+	status.started += starts.started;
+	status.starts_failed += starts.failed;
+	auc_misses_add(&status.misses, &starts.misses);
+	status.readers += starts.readers;
+	status.holders += starts.holders;
+	starts.started = starts.failed = starts.stale = 0;
+	starts.readers = starts.holders = 0;
+	memset(&starts.misses, 0, sizeof(starts.misses));
+}
+
+/* The starts for which others have to end. RET how long the locks were held, us */
+static int64_t _preempt(const struct aucsched_output *out)
+{
+	int64_t since, held;
+
+	_lock(&since);
+	if (!slurmctld_config.shutdown_time)
+		status.preempted += auc_preempt(&snapshot, out, hooks,
+						settings.start_ms * 1000LL,
+						&starts);
+	held = _unlock(since);
+	if (starts.launches_len)
+		held += _save_and_launch(settings.save);
+	return held;
+}
+
 /*
  * Starts in batches, with the locks free in between.
  * RET how long the locks were held, us
@@ -482,9 +531,7 @@ static int64_t _start(const struct aucsched_output *out)
 	int64_t since, held = 0;
 	bool more = true;
 
-	starts.started = starts.failed = starts.stale = starts.next = 0;
-	starts.readers = starts.holders = 0;
-	memset(&starts.misses, 0, sizeof(starts.misses));
+	starts.next = 0;
 	while (more) {
 		_lock(&since);
 		if ((more = !slurmctld_config.shutdown_time)) {
@@ -498,11 +545,9 @@ static int64_t _start(const struct aucsched_output *out)
 		if (more)
 			usleep(YIELD_US);
 	}
-	status.started += starts.started;
-	status.starts_failed += starts.failed;
-	auc_misses_add(&status.misses, &starts.misses);
-	status.readers += starts.readers;
-	status.holders += starts.holders;
+	if (out->victims_len)
+		held += _preempt(out);
+	_count_starts();
 	return held;
 }
 
@@ -581,7 +626,7 @@ static bool _still(void)
 
 	if (settings.net_s)
 		most_us = MIN(most_us, MAX(settings.net_s / 4, 1) * 1000000LL);
-	return looked && !asks && (auc_now_us() < looked_us + most_us) &&
+	return looked && !asks && !waits && (auc_now_us() < looked_us + most_us) &&
 		(last_job_update < looked) && (last_node_update < looked) &&
 		(last_part_update < looked) && (last_resv_update < looked);
 }
@@ -618,7 +663,7 @@ static void _cycle(bool wanted)
 	struct aucsched_output out;
 	int64_t begin = auc_now_us(), since, locked;
 	bool more;		/* for the next cycle to do */
-	bool overdue = false;	/* some have been started */
+	bool started;		/* some, before the decision */
 
 	if (_skip(wanted))
 		return;
@@ -637,15 +682,18 @@ static void _cycle(bool wanted)
 		return;
 	}
 	auc_alone_begin();
+	waits = auc_holds_tend(hooks, &starts);
+	started = starts.launches_len;
 	auc_snapshot_take(&snapshot, &settings, hooks, ++cycle_number);
 	if (!snapshot.in.jobs_len) {
-		overdue = _ask_overdue(NULL);
+		started |= _ask_overdue(NULL);
 		auc_alone_end(&snapshot);
 		_extend_claim();
 	}
 	locked = _unlock(since);
 	auc_figure_add(&status.snapshot_us, locked);
-	if (overdue)
+	_count_starts();
+	if (started)
 		locked += _save_and_launch(settings.save);
 	if (!snapshot.in.jobs_len) {
 		status.skipped++;
@@ -690,6 +738,7 @@ static void _idle(void)
 {
 	lock_slurmctld(auc_locks);
 	if (!slurmctld_config.shutdown_time) {
+		auc_holds_free();
 		auc_requests_restore();
 		auc_clear_reasons();
 	}
@@ -715,7 +764,8 @@ static void _close_hooks(bool closed)
  */
 static int64_t _due_ms(int64_t last_ms)
 {
-	int64_t due = last_ms + settings.interval * 1000LL;
+	int64_t due = last_ms + ((waits == AUC_FOR_NODES) ? KEEPS_MS :
+				 settings.interval * 1000LL);
 
 	if (cycles.wanted_ms)
 		due = MIN(due, MIN(cycles.wanted_ms + settings.delay_ms,
@@ -838,6 +888,7 @@ static void _free(void)
 	memset(&claim, 0, sizeof(claim));
 	auc_memo_free();
 	auc_alone_free();
+	auc_holds_free();
 	auc_overdue_free();
 	unlock_slurmctld(locks);
 	auc_files_end(&library, state_dir);

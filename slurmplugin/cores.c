@@ -33,7 +33,8 @@ static bitstr_t *_usable_cores(const node_record_t *node_ptr)
 	return cores;
 }
 
-extern void auc_cores_take(const job_resources_t *held, bitstr_t **idle)
+/* Sets or clears the cores that a job holds, on nodes of which there are bitmaps. */
+static void _mark(const job_resources_t *held, bitstr_t **nodes, bool set)
 {
 	int first = 0, last = bit_fls(held->node_bitmap);
 
@@ -43,11 +44,26 @@ extern void auc_cores_take(const job_resources_t *held, bitstr_t **idle)
 		if (!bit_test(held->node_bitmap, n))
 			continue;
 		cores = node_record_table_ptr[n]->tot_cores;
-		for (int c = 0; idle[n] && (c < cores); c++)
-			if (bit_test(held->core_bitmap, first + c))
-				bit_clear(idle[n], c);
+		for (int c = 0; nodes[n] && (c < cores); c++) {
+			if (!bit_test(held->core_bitmap, first + c))
+				continue;
+			if (set)
+				bit_set(nodes[n], c);
+			else
+				bit_clear(nodes[n], c);
+		}
 		first += cores;
 	}
+}
+
+extern void auc_cores_take(const job_resources_t *held, bitstr_t **idle)
+{
+	_mark(held, idle, false);
+}
+
+extern void auc_cores_add(const job_resources_t *held, bitstr_t **nodes)
+{
+	_mark(held, nodes, true);
 }
 
 extern bitstr_t **auc_idle_cores(const bitstr_t *want)

@@ -26,6 +26,9 @@ extern bitstr_t **auc_idle_cores(const bitstr_t *want);
 
 /* Takes the cores that a job holds off them. */
 extern void auc_cores_take(const job_resources_t *held, bitstr_t **idle);
+
+/* Adds them, on nodes of which there is a bitmap. */
+extern void auc_cores_add(const job_resources_t *held, bitstr_t **nodes);
 extern void auc_cores_free(bitstr_t **cores);
 
 #endif

@@ -9,10 +9,10 @@
 #include "clock.h"
 #include "left_to_slurm.h"
 #include "model.h"
-#include "no_place.h"
+#include "preempt_rights.h"
 #include "reason.h"
 
-extern const char *auc_why_delegated(const auc_snapshot_t *s,
+extern const char *auc_why_delegated(auc_snapshot_t *s,
 				     const job_queue_rec_t *record,
 				     const auc_memo_t *memo, auc_request_t *request)
 {
@@ -24,7 +24,7 @@ extern const char *auc_why_delegated(const auc_snapshot_t *s,
 		return memo->until_why ? memo->until_why : "failed";
 	if (record->resv_ptr)
 		return "reservation";
-	if (!auc_may_preempt(record->job_ptr))
+	if (!auc_rights_of(s, record->job_ptr, &request->preempt_keys))
 		return NULL;
 	/* Whom gang scheduling suspends keeps his cores, which are then given twice. */
 	if (slurm_conf.preempt_mode & PREEMPT_MODE_GANG)

@@ -10,7 +10,7 @@
 #include "snapshot.h"
 
 /* Describes a record's job to the auction. RET NULL, or why it is left to Slurm */
-extern const char *auc_why_delegated(const auc_snapshot_t *snapshot,
+extern const char *auc_why_delegated(auc_snapshot_t *snapshot,
 				     const job_queue_rec_t *record,
 				     const auc_memo_t *memo, auc_request_t *request);
 

@@ -38,19 +38,6 @@ typedef struct {
 	int64_t until_us;
 } round_t;
 
-extern bool auc_may_preempt(job_record_t *job_ptr)
-{
-	list_t *candidates;
-	bool any;
-
-	if (!slurm_preemption_enabled())
-		return false;
-	candidates = slurm_find_preemptable_jobs(job_ptr);
-	any = candidates && list_count(candidates);
-	FREE_NULL_LIST(candidates);
-	return any;
-}
-
 static answer_t _ask_of_partition(const round_t *round, const auc_row_t *row,
 				  job_record_t *job_ptr)
 {

@@ -12,9 +12,6 @@
 #include "select_hooks.h"
 #include "snapshot.h"
 
-/* Whether there is a job that this one may preempt. */
-extern bool auc_may_preempt(job_record_t *job_ptr);
-
 /*
  * Leaves those to Slurm that it would start now. After auc_explain().
  * IN hooks - NULL: nobody can be asked, and all are left that are modelled roughly

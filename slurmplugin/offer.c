@@ -14,6 +14,7 @@
 #include "aucsched.h"
 #include "cores.h"
 #include "grow.h"
+#include "holds.h"
 #include "model.h"
 #include "offer.h"
 #include "segment.h"
@@ -33,17 +34,7 @@ static void _pin_rest(auc_pin_t *pin, const auc_offers_t *offers,
 	}
 }
 
-/* What a test changes in a job's record; gres lists are swapped for copies. */
-typedef struct {
-	time_t start_time;
-	uint32_t total_cpus, total_nodes, cpu_cnt, usable_nodes;
-	uint64_t memory;
-	uint32_t reason, node_cnt_wag;
-	char *desc;
-	list_t *gres, *accumulated;
-} kept_t;
-
-static void _keep(kept_t *kept, job_record_t *job_ptr)
+extern void auc_test_begin(auc_tested_t *kept, job_record_t *job_ptr)
 {
 	kept->start_time = job_ptr->start_time;
 	kept->total_cpus = job_ptr->total_cpus;
@@ -61,7 +52,7 @@ static void _keep(kept_t *kept, job_record_t *job_ptr)
 	job_ptr->gres_list_req_accum = NULL;
 }
 
-static void _restore(const kept_t *kept, job_record_t *job_ptr)
+extern void auc_test_end(const auc_tested_t *kept, job_record_t *job_ptr)
 {
 	free_job_resources(&job_ptr->job_resrcs);
 	FREE_NULL_LIST(job_ptr->gres_list_req_accum);
@@ -154,30 +145,31 @@ extern void auc_offer(auc_snapshot_t *s, auc_offers_t *offers,
 {
 	question_t question = { s, offers, row };
 	auc_pin_t pin = { .job_ptr = job_ptr, .got = _got, .arg = &question };
-	kept_t kept;
+	auc_tested_t kept;
 
 	if (job_ptr->job_resrcs)
 		return;
 	_pin_rest(&pin, offers, usable);
-	_keep(&kept, job_ptr);
+	auc_test_begin(&kept, job_ptr);
 	auc_use_features(job_ptr);
 	hooks->pin = &pin;
 	if (auc_select_nodes(job_ptr) == SLURM_SUCCESS)
 		error("aucsched: %pJ was started instead of asked about",
 		      job_ptr);
 	hooks->pin = NULL;
-	_restore(&kept, job_ptr);
+	auc_test_end(&kept, job_ptr);
 	FREE_NULL_BITMAP(pin.nodes);
 	auc_cores_free(pin.cores);
 	auc_cores_free(pin.gpus);
 }
 
-/* A pin of nodes, with all of their cores and GPUs. */
+/* A pin of nodes, with all of their cores and GPUs; without those that are kept for others. */
 static void _pin_nodes(auc_pin_t *pin, job_record_t *job_ptr,
 		       const bitstr_t *nodes)
 {
 	pin->job_ptr = job_ptr;
 	pin->nodes = bit_copy((bitstr_t *) nodes);
+	auc_holds_keep(job_ptr, pin->nodes);
 	pin->cores = xcalloc(node_record_count, sizeof(bitstr_t *));
 	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
 }
@@ -207,20 +199,20 @@ static void _yes(job_record_t *job_ptr, void *arg)
 static bool _ask(auc_pin_t *pin, auc_select_hooks_t *hooks,
 		 job_record_t *job_ptr, const bitstr_t *nodes)
 {
-	kept_t kept;
+	auc_tested_t kept;
 	int rc;
 
 	if (job_ptr->job_resrcs)
 		return false;
 	pin->got = _yes;
 	_pin_nodes(pin, job_ptr, nodes);
-	_keep(&kept, job_ptr);
+	auc_test_begin(&kept, job_ptr);
 	auc_use_features(job_ptr);
 	hooks->pin = pin;
 	/* Limits are looked at last, and mean that it could not. */
 	rc = auc_select_nodes(job_ptr);
 	hooks->pin = NULL;
-	_restore(&kept, job_ptr);
+	auc_test_end(&kept, job_ptr);
 	FREE_NULL_BITMAP(pin->nodes);
 	auc_cores_free(pin->cores);
 	auc_cores_free(pin->gpus);

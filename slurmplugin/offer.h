@@ -11,6 +11,20 @@
 #include "select_hooks.h"
 #include "snapshot.h"
 
+/* What a test changes in a job's record; its gres lists are swapped for copies. */
+typedef struct {
+	time_t start_time;
+	uint32_t total_cpus, total_nodes, cpu_cnt, usable_nodes;
+	uint64_t memory;
+	uint32_t reason, node_cnt_wag;
+	char *desc;
+	list_t *gres, *accumulated;
+} auc_tested_t;
+
+/* Around a question about a job, which is afterwards as it was. */
+extern void auc_test_begin(auc_tested_t *tested, job_record_t *job_ptr);
+extern void auc_test_end(const auc_tested_t *tested, job_record_t *job_ptr);
+
 /* What is tested goes by what was tested before it: as if the earlier jobs had started. */
 typedef struct {
 	bitstr_t **taken;	/* [node]: cores; NULL until the first */

@@ -16,6 +16,7 @@
 #include "compat.h"
 #include "files.h"
 #include "grow.h"
+#include "holds.h"
 #include "job_memory.h"
 #include "ledger.h"
 #include "licences.h"
@@ -27,6 +28,7 @@
 #include "model.h"
 #include "offer.h"
 #include "overdue.h"
+#include "preempt_rights.h"
 #include "queue.h"
 #include "reason.h"
 #include "resources.h"
@@ -232,6 +234,7 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		.narrowed = request->narrowed,
 		.binds_gpus = request->binds_gpus,
 		.may_preempt = request->may_preempt,
+		.preempt_keys = request->preempt_keys,
 		.part_ptr = record->part_ptr,
 		.alternatives = found->len,
 		.threads = request->threads,
@@ -286,6 +289,21 @@ static uint32_t _waited(const job_record_t *job_ptr, time_t now)
 	return (since < now) ? MIN(now - since, UINT32_MAX) : 0;
 }
 
+/* Whom a job may preempt holds for all of its partitions. */
+static void _narrow_rights(auc_snapshot_t *s, const job_queue_rec_t *record,
+			   const auc_ways_t *found, auc_request_t *request)
+{
+	job_record_t *job_ptr = record->job_ptr;
+
+	for (int i = 0; request->preempt_keys && (i < found->len); i++) {
+		if (found->ways[i].part_ptr == record->part_ptr)
+			continue;
+		job_ptr->part_ptr = (part_record_t *) found->ways[i].part_ptr;
+		(void) auc_rights_of(s, job_ptr, &request->preempt_keys);
+	}
+	job_ptr->part_ptr = record->part_ptr;
+}
+
 static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 			auc_memo_t *memo, queue_state_t *state, list_t *queue)
 {
@@ -300,6 +318,10 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	bool array, was_left = memo->left, had_none = memo->no_place;
 
 	memo->left = memo->no_place = false;
+	if (auc_holds_any(job_ptr->job_id)) {
+		memo->settled = state->cycle;
+		return;
+	}
 	/* As Slurm's main loop does when it comes to a record. */
 	job_ptr->part_ptr = record->part_ptr;
 	if (!(copies = _copies(job_ptr, &array)))
@@ -340,6 +362,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	memo->settled = state->cycle;
 	auc_look_at_ways(s, record, &request, queue, memo, state->may_wake,
 			 &state->claims, &state->masks, state->limits, &ways);
+	_narrow_rights(s, record, &ways, &request);
 	request.approximate |= ways.more;
 	request.loose |= ways.loose;
 	/* Jobs that can never run must not have those behind the window wait for ever. */

@@ -299,6 +299,38 @@ static void _add_uses(auc_snapshot_t *s, struct aucsched_use **uses, size_t *cap
 	_add_gres_uses(s, uses, cap, len, of, request);
 }
 
+extern void auc_look_at_promise(auc_snapshot_t *s, const auc_request_t *request,
+				const part_record_t *part_ptr,
+				const struct aucsched_segment *segment, int n,
+				auc_holding_t *holding)
+{
+	struct aucsched_use *uses = NULL;
+	size_t cap = 0;
+	uint32_t len = 0;
+
+	memset(holding, 0, sizeof(*holding));
+	_add_uses(s, &uses, &cap, &len, 0, request, part_ptr);
+	if (request->all_memory && s->counts_memory) {
+		holding->amounts[0] = s->free_memory[n];
+		s->free_memory[n] = 0;
+	}
+	for (uint32_t i = 0; i < len; i++) {
+		uint32_t r = uses[i].resource;
+		uint64_t want = uses[i].per_node +
+			(uint64_t) uses[i].per_core * segment->cores +
+			(uint64_t) uses[i].per_gpu * segment->gpus;
+
+		if (s->counts_memory && !r) {
+			holding->amounts[r] = MIN(want, s->free_memory[n]);
+			s->free_memory[n] -= holding->amounts[r];
+			continue;
+		}
+		holding->amounts[r] = MIN(want, _amount(s, r, n)->free);
+		_amount(s, r, n)->free -= holding->amounts[r];
+	}
+	xfree(uses);
+}
+
 extern void auc_add_job_uses(auc_snapshot_t *s, const auc_request_t *request,
 			     const part_record_t *part_ptr)
 {

@@ -28,6 +28,13 @@ extern void auc_look_at_holding(auc_snapshot_t *snapshot,
 				const job_record_t *job_ptr, int n, int at,
 				auc_holding_t *holding);
 
+/* What one node of a place holds that is kept for a job, by the job's request; and takes it off the node. */
+extern void auc_look_at_promise(auc_snapshot_t *snapshot,
+				const auc_request_t *request,
+				const part_record_t *part_ptr,
+				const struct aucsched_segment *segment, int n,
+				auc_holding_t *holding);
+
 /* The running job that was added last holds this on each of its nodes. */
 extern void auc_add_running_uses(auc_snapshot_t *snapshot,
 				 const auc_holding_t *holding);

@@ -12,6 +12,8 @@
 #include "cores.h"
 #include "files.h"
 #include "grow.h"
+#include "holds.h"
+#include "model.h"
 #include "nodes.h"
 #include "resources.h"
 #include "running.h"
@@ -69,6 +71,8 @@ static void _end_running(auc_snapshot_t *s,
 	if (job_ptr)
 		auc_add_running_read(s, job_ptr);
 	AUC_GROW(s->running, s->running_cap, s->in.running_len + 1);
+	AUC_GROW(s->runners, s->runners_cap, s->in.running_len + 1);
+	memset(&s->runners[s->in.running_len], 0, sizeof(*s->runners));
 	s->running[s->in.running_len++] = *running;
 	if (holding)
 		auc_add_running_uses(s, holding);
@@ -107,6 +111,7 @@ static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 	job_resources_t *held = job_ptr->job_resrcs;
 	int first = 0, at = 0, last = bit_fls(held->node_bitmap);
 	auc_holding_t here, before = { { 0 } };
+	uint32_t others = s->in.running_len;
 	struct aucsched_running running = {
 		.end = job_ptr->end_time,
 		.first_segment = s->in.running_segments_len,
@@ -135,6 +140,61 @@ static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 		at++;
 	}
 	_end_running(s, &running, job_ptr, &before);
+	/* In several parts it can't be preempted: the others would go on. */
+	if (s->in.running_len == others + 1)
+		s->runners[others].job_id = job_ptr->job_id;
+}
+
+/* One node of a place that is kept, as if its job ran there. */
+static void _add_kept(auc_snapshot_t *s, const auc_hold_t *hold,
+		      const auc_request_t *request,
+		      const part_record_t *part_ptr, uint32_t n,
+		      const struct aucsched_segment *segment)
+{
+	struct aucsched_node *node = &s->nodes[n];
+	auc_holding_t holding;
+	struct aucsched_running running = {
+		.end = s->in.now + hold->s.jobs[0].time_limit,
+		.first_segment = s->in.running_segments_len,
+	};
+	int cores = MIN(segment->cores, node->free_cores);
+	int gpus = MIN(segment->gpus, s->spare_gpus[n]);
+
+	node->free_cores -= cores;
+	s->spare_gpus[n] -= gpus;
+	auc_look_at_promise(s, request, part_ptr, segment, n, &holding);
+	if (cores)
+		_add_segment(s, &running, n, cores, gpus);
+	_end_running(s, &running, NULL, &holding);
+}
+
+/*
+ * Places that are kept are as taken. They come first: what is left of a node to those who are on their
+ * way out is what is theirs alone.
+ */
+static void _add_holds(auc_snapshot_t *s)
+{
+	uint32_t len;
+	const auc_hold_t *holds = auc_holds(&len);
+
+	for (uint32_t i = 0; i < len; i++) {
+		job_record_t *job_ptr = find_job_record(holds[i].job_id);
+		part_record_t *part_ptr;
+		auc_request_t request;
+
+		if (!job_ptr || !(part_ptr = job_ptr->part_ptr) ||
+		    auc_model(job_ptr, part_ptr, &request))
+			continue;
+		for (uint32_t k = 0; k < holds[i].out.segments_len; k++) {
+			const struct aucsched_segment *segment =
+				&holds[i].out.segments[k];
+
+			for (uint32_t n = segment->first;
+			     (n <= segment->last) && (n < s->in.nodes_len); n++)
+				_add_kept(s, &holds[i], &request, part_ptr, n,
+					  segment);
+		}
+	}
 }
 
 /*
@@ -166,9 +226,15 @@ extern void auc_add_running(auc_snapshot_t *s)
 	job_record_t *job_ptr;
 	list_itr_t *iter = list_iterator_create(job_list);
 
-	while ((job_ptr = list_next(iter)))
-		if (auc_holds_nodes(job_ptr))
-			_add_job(s, job_ptr);
+	_add_holds(s);
+	/* Those who are on their way out come last. */
+	for (int last = 0; last <= 1; last++) {
+		list_iterator_reset(iter);
+		while ((job_ptr = list_next(iter)))
+			if (auc_holds_nodes(job_ptr) &&
+			    ((job_ptr->preempt_time != 0) == last))
+				_add_job(s, job_ptr);
+	}
 	list_iterator_destroy(iter);
 	_add_busy(s);
 }

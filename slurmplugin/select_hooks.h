@@ -9,7 +9,7 @@
 
 #include "compat.h"
 
-#define AUC_HOOKS_VERSION 6
+#define AUC_HOOKS_VERSION 7
 #define AUC_HOOKS_SYMBOL "auc_select_hooks"
 
 /*
@@ -31,9 +31,22 @@ typedef struct {
 	void (*got)(job_record_t *job_ptr, void *arg);
 	void *arg;
 	bool asked;		/* it was called */
-	/* Of a question: others may be preempted for the job; and whether some would have to be. */
+	/*
+	 * Of a question: others may be preempted for the job, with victims no others than those with
+	 * these ids; and whether some would have to be: which, got() may look at.
+	 */
 	bool may_preempt, preempts;
+	const uint32_t *victims;
+	uint32_t victims_len;
+	list_t *preempted;	/* stock code's; NULL: nobody, or got() is over */
 } auc_pin_t;
+
+/* Whose it is to start a job. */
+typedef enum {
+	AUC_SLURMS,		/* Slurm's */
+	AUC_ON_FREE,		/* Slurm's, if it preempts nobody for it */
+	AUC_AUCTIONED		/* the auction's alone */
+} auc_whose_t;
 
 typedef struct {
 	uint32_t version;	/* AUC_HOOKS_VERSION */
@@ -43,7 +56,12 @@ typedef struct {
 	 * Whether the auction keeps a job from being started by anybody else.
 	 * NULL: no. Called under the job write lock, from any thread.
 	 */
-	bool (*owned)(job_record_t *job_ptr);
+	auc_whose_t (*whose)(job_record_t *job_ptr);
+	/*
+	 * Takes those off nodes that are kept for other jobs, before anybody else finds a job its
+	 * nodes to run now. NULL: there are none. Called under the job write lock, from any thread.
+	 */
+	void (*keep)(job_record_t *job_ptr, bitstr_t *nodes);
 	/*
 	 * A job started by anybody else has been found its nodes; a job gives its nodes
 	 * back. NULL: nobody wants to know. Called under the job write lock, from any

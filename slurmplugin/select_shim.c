@@ -247,6 +247,40 @@ static void _pin_gpus(const auc_pin_t *pin, job_record_t *job_ptr)
 	}
 }
 
+static bool _is_victim(const auc_pin_t *pin, uint32_t job_id)
+{
+	for (uint32_t i = 0; i < pin->victims_len; i++)
+		if (pin->victims[i] == job_id)
+			return true;
+	return !pin->victims;
+}
+
+/*
+ * Of the jobs that Slurm would preempt for this one those that it may; a start finds free what was
+ * decided, and preempts nobody.
+ * RET FREE_NULL_LIST(); NULL: none
+ */
+static list_t *_victims(const auc_pin_t *pin, list_t *candidates)
+{
+	list_t *victims = NULL;
+	job_record_t *job_ptr;
+	list_itr_t *iter;
+
+	if (!pin->may_preempt || !candidates)
+		return NULL;
+	iter = list_iterator_create(candidates);
+	while ((job_ptr = list_next(iter))) {
+		/* Who is on his way out has been preempted already. */
+		if (job_ptr->preempt_time || !_is_victim(pin, job_ptr->job_id))
+			continue;
+		if (!victims)
+			victims = list_create(NULL);
+		list_append(victims, job_ptr);
+	}
+	list_iterator_destroy(iter);
+	return victims;
+}
+
 /* Whether this is the thread of Slurm's backfill scheduler, by the name that it gives itself. */
 static bool _is_backfill(void)
 {
@@ -260,13 +294,19 @@ static bool _is_backfill(void)
 	return backfill == YES;
 }
 
+static auc_whose_t _whose(job_record_t *job_ptr)
+{
+	return auc_select_hooks.whose ? auc_select_hooks.whose(job_ptr) :
+		AUC_SLURMS;
+}
+
 /* A job of ours that could run now backfill is told to plan, instead of trying to start it. */
 static void _put_off(job_record_t *job_ptr)
 {
 	time_t now = time(NULL);
 
 	if (_is_backfill() && (job_ptr->start_time <= now) &&
-	    auc_select_hooks.owned && auc_select_hooks.owned(job_ptr))
+	    (_whose(job_ptr) == AUC_AUCTIONED))
 		job_ptr->start_time = now + SOON_SECONDS;
 }
 
@@ -285,6 +325,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 {
 	auc_pin_t *pin = auc_select_hooks.pin;
 	bitstr_t *named;
+	list_t *victims;
 	int rc;
 
 	if ((mode & 0xff) != SELECT_MODE_RUN_NOW) {
@@ -296,9 +337,15 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 		return rc;
 	}
 	if (!pin || (pin->job_ptr != job_ptr)) {
-		if (!_is_immediate(job_ptr) && auc_select_hooks.owned &&
-		    auc_select_hooks.owned(job_ptr))
+		auc_whose_t whose = _is_immediate(job_ptr) ? AUC_SLURMS :
+			_whose(job_ptr);
+
+		if (whose == AUC_AUCTIONED)
 			return ESLURM_NODES_BUSY;
+		if (whose == AUC_ON_FREE)
+			candidates = NULL;
+		if (auc_select_hooks.keep)
+			auc_select_hooks.keep(job_ptr, nodes);
 		rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
 				    req_nodes, mode, candidates, preemptees,
 				    exc AUC_JOB_TEST_PASS);
@@ -310,18 +357,20 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 		return ESLURM_NODES_BUSY;
 	bit_and(nodes, pin->nodes);
 	named = _unname(pin, job_ptr);
-	/* What was decided is free: nobody is to be preempted for it. */
+	victims = _victims(pin, candidates);
 	rc = _pinned_test(pin, job_ptr, nodes, min_nodes, max_nodes, req_nodes,
-			  mode, pin->may_preempt ? candidates : NULL,
-			  preemptees, exc AUC_JOB_TEST_PASS);
+			  mode, victims, preemptees, exc AUC_JOB_TEST_PASS);
+	FREE_NULL_LIST(victims);
 	job_ptr->details->req_node_bitmap = named;
-	pin->preempts = preemptees && *preemptees && list_count(*preemptees);
 	if (rc == SLURM_SUCCESS)
 		_pin_gpus(pin, job_ptr);
 	if (!pin->got || rc)
 		return rc;
 	pin->asked = true;
+	pin->preempted = preemptees ? *preemptees : NULL;
+	pin->preempts = pin->preempted && list_count(pin->preempted);
 	pin->got(job_ptr, pin->arg);
+	pin->preempted = NULL;
 	return ESLURM_NODES_BUSY;
 }
 

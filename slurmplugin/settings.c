@@ -55,6 +55,7 @@ static const text_t texts[] = {
 	{ "beyond", "slurm|wait", NULL },
 	{ "locality", "yes|no", NULL },
 	{ "at_once", "yes|no", NULL },
+	{ "preempt", "yes|no", NULL },
 	{ "objective", "priority|size|rate", "objective" },
 	{ "policy", "auction2|auction1|ipsched", "policy" },
 	{ "compact", "yes|no", "compact" },
@@ -182,6 +183,8 @@ static bool _take_text(auc_settings_t *settings, const char *key,
 			settings->locality = !xstrcmp(value, "yes");
 		else if (!xstrcmp(key, "at_once"))
 			settings->at_once = !xstrcmp(value, "yes");
+		else if (!xstrcmp(key, "preempt"))
+			settings->preempt = !xstrcmp(value, "yes");
 		else if (!xstrcmp(key, "library")) {
 			xfree(settings->library);
 			settings->library = xstrdup(value);
@@ -199,7 +202,7 @@ static bool _take_text(auc_settings_t *settings, const char *key,
 static void _defaults(auc_settings_t *settings)
 {
 	auc_settings_free(settings);
-	settings->enabled = settings->save = true;
+	settings->enabled = settings->save = settings->preempt = true;
 	settings->beyond_waits = -1;
 	for (int i = 0; i < ARRAY_SIZE(numbers); i++) {
 		const number_t *number = &numbers[i];
@@ -247,6 +250,18 @@ static bool _is_given(const char *engine, const char *key, const char *value)
 	return !xstrncmp(_given(engine, key), value, strlen(value));
 }
 
+/* What a start is worth: as given, or by auc_throughput. */
+static auc_objective_t _objective(const char *engine)
+{
+	bool rate = _is_given(engine, "throughput", "yes");
+
+	if (_is_given(engine, "objective", "size"))
+		return AUC_BY_SIZE;
+	if (_given(engine, "objective"))
+		rate = _is_given(engine, "objective", "rate");
+	return rate ? AUC_BY_RATE : AUC_BY_PRIORITY;
+}
+
 /* What was not given, save numbers that something else implies. */
 static void _fill_in(auc_settings_t *settings)
 {
@@ -256,6 +271,7 @@ static void _fill_in(auc_settings_t *settings)
 
 	settings->counts = !_is_given(settings->engine, "policy", "ipsched") &&
 		!_is_given(settings->engine, "policy", "auction1");
+	settings->objective = _objective(settings->engine);
 	if (settings->beyond_waits < 0)
 		settings->beyond_waits = alone;
 	if (settings->net_s < 0)

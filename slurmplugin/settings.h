@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "price.h"
+
 typedef struct {
 	bool enabled;		/* auc_enabled */
 	int interval;		/* auc_interval, s */
@@ -20,6 +22,8 @@ typedef struct {
 	int file_memory;	/* auc_file_memory, MB a node; 0: all that the node has */
 	int max_rpcs;		/* max_rpc_cnt; 0: none */
 	int offers;		/* auc_slurm_bids */
+	bool preempt;		/* auc_preempt */
+	auc_objective_t objective; /* auc_objective, or what auc_throughput has */
 	bool counts;		/* the policy counts memory, GPUs by type and licences */
 	int limit;		/* window + depth: jobs handed to the library */
 	char *library;		/* auc_library; NULL: beside the plug-in, then the loader's path */

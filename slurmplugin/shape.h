@@ -54,6 +54,7 @@ typedef struct {
 	bool binds_gpus;	/* the GPUs go with the cores: Slurm's selection picks both */
 	bool narrowed;		/* it is shown fewer nodes for what others hold for now */
 	bool may_preempt;	/* Slurm could make room for it, should it find no place */
+	uint64_t preempt_keys;	/* as in its rows */
 	bool lets_sleep;	/* it is not shown nodes that are powered down */
 } auc_request_t;
 

@@ -12,6 +12,7 @@
 #include "memo.h"
 #include "model.h"
 #include "nodes.h"
+#include "preempt_rights.h"
 #include "queue.h"
 #include "request_swap.h"
 #include "resources.h"
@@ -71,7 +72,9 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_add_running(s);
 	auc_end_resources(s);
 	auc_add_loads(s);
+	auc_rights_begin(s, settings->preempt && settings->counts);
 	auc_add_queue(s, settings, hooks, cycle);
+	auc_rights_end(s, settings->objective);
 	auc_memo_sweep(cycle);
 	_point_to_arrays(s);
 }
@@ -84,6 +87,7 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 	xfree(s->jobs);
 	xfree(s->masks);
 	xfree(s->rows);
+	xfree(s->runners);
 	xfree(s->offers);
 	xfree(s->offer_segments);
 	xfree(s->alternatives);

@@ -12,6 +12,7 @@
 #include "alternative_note.h"
 #include "aucsched.h"
 #include "compat.h"
+#include "price.h"
 #include "select_hooks.h"
 #include "settings.h"
 
@@ -38,12 +39,21 @@ typedef struct {
 	bool narrowed;
 	bool binds_gpus;
 	bool may_preempt;
+	uint64_t preempt_keys;	/* answers to whom it may preempt, all of which hold; 0: nobody */
 	uint16_t threads;	/* CPUs a core */
 	const part_record_t *part_ptr; /* for its own request; good as long as config is */
 	uint8_t alternatives;	/* how many the library got */
 	auc_way_t ways[AUC_ALTERNATIVES]; /* these */
 	uint32_t first_alternative; /* index in the snapshot's */
 } auc_row_t;
+
+/* A running job of the library that may be preempted: see preempt_rights.c. */
+typedef struct {
+	uint32_t job_id;	/* 0: it is no job, or not all of one */
+	uint32_t order;		/* Slurm's: lower ones are to go first */
+	uint64_t keys;		/* answers that it is in */
+	auc_stake_t stake;
+} auc_runner_t;
 
 /* So many resources beside cores and GPUs are counted at most: see resources.c. */
 #define AUC_RESOURCES 16
@@ -77,6 +87,9 @@ typedef struct {
 	uint64_t *quotas;
 	struct aucsched_charge *job_charges, *alternative_charges;
 	auc_row_t *rows;
+	auc_runner_t *runners;	/* [running] */
+	size_t runners_cap;
+	int priority_shift;	/* priorities are 2^this as large as Slurm's, for prices below them */
 	size_t nodes_cap, running_cap, segments_cap, jobs_cap, masks_cap,
 		rows_cap, offers_cap, offer_segments_cap, alternatives_cap,
 		stores_cap, job_reads_cap, running_reads_cap, amounts_cap,

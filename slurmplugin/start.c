@@ -17,156 +17,13 @@
 #include "misses.h"
 #include "model.h"
 #include "nodes.h"
+#include "offer.h"
 #include "part_rules.h"
+#include "pin.h"
 #include "request_swap.h"
 #include "shape.h"
 #include "start.h"
 #include "topology.h"
-
-/* ---- exact cores and GPUs ---- */
-
-/*
- * Takes count cores of those idle: all on one socket if one has enough (the fullest that
- * does), else from the first on.
- */
-static bitstr_t *_pick_cores(const node_record_t *node_ptr, bitstr_t *idle,
-			     int count)
-{
-	int cores = bit_size(idle), per_socket = node_ptr->cores, from = 0;
-	int best = cores + 1;
-	bitstr_t *picked = bit_alloc(cores);
-
-	for (int first = 0; per_socket && (first + per_socket <= cores);
-	     first += per_socket) {
-		int free = bit_set_count_range(idle, first, first + per_socket);
-
-		if ((free >= count) && (free < best)) {
-			best = free;
-			from = first;
-		}
-	}
-	for (int i = 0; i < cores && count; i++) {
-		int core = (from + i) % cores;
-
-		if (bit_test(idle, core)) {
-			bit_set(picked, core);
-			count--;
-		}
-	}
-	return picked;
-}
-
-/* Whether GPU index gpu is close to the cores; true too if nobody said which are. */
-static bool _is_near(const gres_node_state_t *gpus, int gpu, bitstr_t *cores)
-{
-	for (int t = 0; t < gpus->topo_cnt; t++) {
-		bitstr_t *near = gpus->topo_core_bitmap ?
-			gpus->topo_core_bitmap[t] : NULL;
-
-		if (!gpus->topo_gres_bitmap || !gpus->topo_gres_bitmap[t] ||
-		    (gpu >= bit_size(gpus->topo_gres_bitmap[t])) ||
-		    !bit_test(gpus->topo_gres_bitmap[t], gpu))
-			continue;
-		return !near || (bit_size(near) != bit_size(cores)) ||
-			bit_overlap_any(near, cores);
-	}
-	return true;
-}
-
-/*
- * Takes count free GPUs, near ones first.
- * RET NULL if the node does not tell its GPUs apart: any will do
- */
-static bitstr_t *_pick_gpus(const gres_node_state_t *gpus, bitstr_t *cores,
-			    int count)
-{
-	bitstr_t *picked;
-	int size;
-
-	if (!gpus || !gpus->gres_bit_alloc)
-		return NULL;
-	size = bit_size(gpus->gres_bit_alloc);
-	picked = bit_alloc(size);
-	for (int far = 0; far <= 1; far++)
-		for (int gpu = 0; gpu < size && count; gpu++) {
-			if (bit_test(gpus->gres_bit_alloc, gpu) ||
-			    bit_test(picked, gpu) ||
-			    (!far && !_is_near(gpus, gpu, cores)))
-				continue;
-			bit_set(picked, gpu);
-			count--;
-		}
-	if (count)
-		FREE_NULL_BITMAP(picked);
-	return picked;
-}
-
-static void _free_pin(auc_pin_t *pin)
-{
-	FREE_NULL_BITMAP(pin->nodes);
-	auc_cores_free(pin->cores);
-	auc_cores_free(pin->gpus);
-	memset(pin, 0, sizeof(*pin));
-}
-
-static bool _pin_node(auc_pin_t *pin, int n,
-		      const struct aucsched_segment *segment, bitstr_t **idle,
-		      bool binds_gpus)
-{
-	node_record_t *node_ptr = node_record_table_ptr[n];
-	gres_node_state_t *gpus;
-
-	if (!node_ptr || !idle[n] || !auc_takes_jobs(n) ||
-	    (bit_set_count(idle[n]) < segment->cores))
-		return false;
-	bit_set(pin->nodes, n);
-	pin->cores[n] = _pick_cores(node_ptr, idle[n], segment->cores);
-	if (!segment->gpus)
-		return true;
-	gpus = auc_node_gpus(node_ptr);
-	if (!gpus || (gpus->gres_cnt_alloc + segment->gpus >
-		      gpus->gres_cnt_avail))
-		return false;
-	/* Which of them are of the job's type, or go with its cores, Slurm knows. */
-	if (binds_gpus || (auc_gpu_type(gpus) == AUC_GPU_TYPES))
-		return true;
-	pin->gpus[n] = _pick_gpus(gpus, pin->cores[n], segment->gpus);
-	return true;
-}
-
-/* The exact place of a decision; false if it is not free any more. */
-static bool _make_pin(auc_pin_t *pin, const struct aucsched_output *out,
-		      const struct aucsched_decision *decision,
-		      bitstr_t **idle, bool binds_gpus)
-{
-	const struct aucsched_segment *segment =
-		out->segments + decision->first_segment;
-
-	pin->nodes = bit_alloc(node_record_count);
-	pin->cores = xcalloc(node_record_count, sizeof(bitstr_t *));
-	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
-	for (uint32_t i = 0; i < decision->segments; i++, segment++)
-		for (uint32_t n = segment->first; n <= segment->last; n++)
-			if (!_pin_node(pin, n, segment, idle, binds_gpus))
-				return false;
-	return true;
-}
-
-/* Any of the nodes' idle cores, and GPUs, instead. RET whether that is more */
-static bool _widen_pin(auc_pin_t *pin, bitstr_t **idle)
-{
-	bool more = false;
-
-	for (int n = 0; n < node_record_count; n++) {
-		if (!pin->cores[n])
-			continue;
-		more |= !bit_equal(pin->cores[n], idle[n]) || pin->gpus[n];
-		FREE_NULL_BITMAP(pin->cores[n]);
-		pin->cores[n] = bit_copy(idle[n]);
-		FREE_NULL_BITMAP(pin->gpus[n]);
-	}
-	return more;
-}
 
 /* Whether a node has become another user's since the snapshot. */
 static bool _is_owned(job_record_t *job_ptr, const auc_pin_t *pin)
@@ -184,7 +41,8 @@ static bool _is_owned(job_record_t *job_ptr, const auc_pin_t *pin)
 static bool _is_contended(const auc_snapshot_t *s, const auc_pin_t *pin,
 			  bitstr_t **idle)
 {
-	for (int n = 0; n < node_record_count; n++)
+	/* A place that is kept is nobody else's. */
+	for (int n = 0; s->nodes && (n < node_record_count); n++)
 		if (pin->cores[n] &&
 		    (bit_set_count(idle[n]) < s->nodes[n].free_cores))
 			return true;
@@ -504,40 +362,81 @@ static int _try_both(const auc_row_t *row, job_record_t *job_ptr, auc_pin_t *pin
 	int rc = _try(job_ptr, pin, hooks, gpus);
 
 	if (rc && (rc != ESLURM_ACCOUNTING_POLICY) && row->loose &&
-	    _widen_pin(pin, idle))
+	    auc_pin_widen(pin, idle))
 		rc = _try(job_ptr, pin, hooks, gpus);
 	return rc;
 }
 
-static void _start_one(const auc_snapshot_t *s,
-		       const struct aucsched_output *out, uint32_t row,
-		       bitstr_t **idle, auc_select_hooks_t *hooks,
-		       auc_starts_t *starts)
+/*
+ * Takes the alternative that has won, if one has, and tries the pin; what did not start is as it
+ * was. A question changes nothing.
+ * OUT kept - auc_kept_free() after a start
+ */
+static int _attempt(const auc_snapshot_t *s, uint32_t row,
+		    const struct aucsched_decision *decision,
+		    job_record_t *job_ptr, auc_pin_t *pin, bitstr_t **idle,
+		    auc_select_hooks_t *hooks, auc_kept_t *kept)
+{
+	const auc_row_t *r = &s->rows[row];
+	auc_tested_t tested;
+	int rc = _take_alternative(s, row, decision, job_ptr, kept);
+
+	if (rc)
+		return rc;
+	if (pin->got)
+		auc_test_begin(&tested, job_ptr);
+	rc = _try_both(r, job_ptr, pin, idle, hooks, decision->gpus);
+	if (pin->got)
+		auc_test_end(&tested, job_ptr);
+	if (rc && _way(r, decision).number)
+		auc_swap_back(job_ptr, kept);
+	return rc;
+}
+
+/* The job of a row, on its own, if it may still have those nodes; else NULL. */
+static job_record_t *_take(const auc_snapshot_t *s, uint32_t row,
+			   const struct aucsched_decision *decision,
+			   const auc_pin_t *pin)
+{
+	job_record_t *job_ptr = _find(s, row, decision);
+
+	if (!job_ptr || !bit_super_set(pin->nodes, job_ptr->part_ptr->node_bitmap) ||
+	    _is_owned(job_ptr, pin))
+		return NULL;
+	return auc_split(job_ptr);
+}
+
+static const struct aucsched_segment *_segments(
+	const struct aucsched_output *out,
+	const struct aucsched_decision *decision)
+{
+	return out->segments + decision->first_segment;
+}
+
+extern bool auc_start_row(const auc_snapshot_t *s,
+			  const struct aucsched_output *out, uint32_t row,
+			  bitstr_t **idle, auc_select_hooks_t *hooks,
+			  auc_starts_t *starts)
 {
 	const struct aucsched_decision *decision = &out->decisions[row];
 	const auc_row_t *r = &s->rows[row];
-	job_record_t *job_ptr = _find(s, row, decision);
+	job_record_t *job_ptr = NULL;
 	auc_pin_t pin = { 0 };
 	auc_kept_t kept = { 0 };
 	int rc;
 
-	if (!job_ptr || !_make_pin(&pin, out, decision, idle, r->binds_gpus) ||
-	    !bit_super_set(pin.nodes, job_ptr->part_ptr->node_bitmap) ||
-	    _is_owned(job_ptr, &pin) ||
-	    !(job_ptr = auc_split(job_ptr))) {
+	if (!auc_pin_make(&pin, _segments(out, decision), decision->segments,
+			  idle, r->binds_gpus) ||
+	    !(job_ptr = _take(s, row, decision, &pin))) {
 		starts->stale++;
-		_free_pin(&pin);
-		return;
+		auc_pin_free(&pin);
+		return false;
 	}
-	rc = _take_alternative(s, row, decision, job_ptr, &kept);
-	if (!rc && (rc = _try_both(r, job_ptr, &pin, idle, hooks,
-				   decision->gpus)) &&
-	    _way(r, decision).number)
-		auc_swap_back(job_ptr, &kept);
+	rc = _attempt(s, row, decision, job_ptr, &pin, idle, hooks, &kept);
 	if (rc) {
 		_start_failed(s, row, job_ptr, &pin, idle, rc, starts);
-		_free_pin(&pin);
-		return;
+		auc_pin_free(&pin);
+		return false;
 	}
 	starts->started++;
 	_count_file(s, row, out, starts);
@@ -550,7 +449,30 @@ static void _start_one(const auc_snapshot_t *s,
 	}
 	auc_will_launch(starts, job_ptr);
 	auc_cores_take(job_ptr->job_resrcs, idle);
-	_free_pin(&pin);
+	auc_pin_free(&pin);
+	return true;
+}
+
+extern job_record_t *auc_start_ask(const auc_snapshot_t *s,
+				   const struct aucsched_output *out,
+				   uint32_t row, auc_pin_t *pin,
+				   bitstr_t **room, auc_select_hooks_t *hooks,
+				   auc_starts_t *starts)
+{
+	const struct aucsched_decision *decision = &out->decisions[row];
+	job_record_t *job_ptr = _take(s, row, decision, pin);
+	auc_kept_t kept = { 0 };
+	int rc;
+
+	if (!job_ptr) {
+		starts->stale++;
+		return NULL;
+	}
+	rc = _attempt(s, row, decision, job_ptr, pin, room, hooks, &kept);
+	if (pin->asked && (rc != ESLURM_ACCOUNTING_POLICY))
+		return job_ptr;
+	_start_failed(s, row, job_ptr, pin, room, rc, starts);
+	return NULL;
 }
 
 /* All nodes of the decisions from a row on. */
@@ -588,10 +510,12 @@ extern void auc_start(const auc_snapshot_t *s,
 	nodes = _decided_nodes(s, out, starts->next);
 	idle = auc_idle_cores(nodes);
 	for (; starts->next < s->in.jobs_len; starts->next++) {
+		/* Those for whom others have to end come last: victims.c. */
 		if ((out->decisions[starts->next].why != AUCSCHED_STARTS) ||
+		    out->decisions[starts->next].victims ||
 		    s->rows[starts->next].put_off)
 			continue;
-		_start_one(s, out, starts->next, idle, hooks, starts);
+		(void) auc_start_row(s, out, starts->next, idle, hooks, starts);
 		if (auc_now_us() > end) {
 			starts->next++;
 			break;

@@ -20,6 +20,30 @@ extern void auc_start(const auc_snapshot_t *snapshot,
 		      auc_starts_t *starts);
 
 /*
+ * Gives the job of one row its nodes as decided, if they are free: as auc_start().
+ * IN/OUT idle - cores of these nodes; what the job gets is taken off
+ * RET whether it has them
+ */
+extern bool auc_start_row(const auc_snapshot_t *snapshot,
+			  const struct aucsched_output *out, uint32_t row,
+			  bitstr_t **idle, auc_select_hooks_t *hooks,
+			  auc_starts_t *starts);
+
+/*
+ * Asks stock Slurm whether the job of a row could have its pin if those of pin->victims had ended,
+ * after all checks of a start. It is as it was afterwards, but for a task of an array, which is a
+ * job of its own then.
+ * IN pin - a question, with pin->got
+ * IN room - any of these cores will do for a job that is loose
+ * RET the job; or NULL, and that counts as a failed or stale start
+ */
+extern job_record_t *auc_start_ask(const auc_snapshot_t *snapshot,
+				   const struct aucsched_output *out,
+				   uint32_t row, auc_pin_t *pin,
+				   bitstr_t **room, auc_select_hooks_t *hooks,
+				   auc_starts_t *starts);
+
+/*
  * Makes the next task of an array's record a job of its own; any other job is that already.
  * RET that job, or NULL
  */

@@ -131,6 +131,7 @@ static char *_json(const auc_status_t *status, const auc_settings_t *settings,
 	_count(&json, "starts_failed", status->starts_failed);
 	_missed(&json, &status->misses);
 	_count(&json, "overdue", status->overdue);
+	_count(&json, "preempted", status->preempted);
 	_text(&json, "journal", status->journal);
 	_count(&json, "saves_failed", status->saves_failed);
 	_count(&json, "handed_jobs", snapshot->left_jobs);

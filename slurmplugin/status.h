@@ -19,7 +19,8 @@ typedef struct {
 	const char *state;	/* "starting", "on", "off", "no-library", "failing" */
 	char *state_text;
 	uint64_t cycles, skipped, cycles_failed, started, starts_failed,
-		fallbacks, worker_failures, readers, holders, overdue;
+		fallbacks, worker_failures, readers, holders, overdue,
+		preempted;	/* jobs, for the auction's starts */
 	uint32_t files, copies;
 	char *last_failure;
 	auc_misses_t misses;	/* starts_failed by reason */

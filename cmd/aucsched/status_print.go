@@ -62,7 +62,7 @@ func (s *status) print(out io.Writer, now time.Time) error {
 	}
 	p.section("Jobs", [][2]string{{"Started", "started"}, {"Starts failed", "starts_failed"}})
 	p.reasons("missed")
-	p.lines([][2]string{{"Overdue, and Slurm's", "overdue"}, {"Left to Slurm", "handed_jobs"}})
+	p.lines([][2]string{{"Preempted for them", "preempted"}, {"Overdue, and Slurm's", "overdue"}, {"Left to Slurm", "handed_jobs"}})
 	p.reasons("handed")
 	p.files()
 	p.times()

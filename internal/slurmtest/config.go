@@ -31,6 +31,7 @@ type Config struct {
 	PriorityType         string // priority/basic unless set
 	PreemptType          string
 	PreemptMode          string
+	CredExpire           time.Duration // a requeued job waits so long; 120 s unless set
 	MinJobAge            time.Duration // how long slurmctld remembers ended jobs; 300 s unless set
 	LogLevel             string        // of slurmctld; info unless set
 	ExtraLines           []string      // of slurm.conf, at its end
@@ -319,7 +320,11 @@ func (c *Config) writeDaemons(b *confLines, dir, host string, port int) {
 		b.line("CredType", "cred/none")
 	} else {
 		b.line("AuthType", "auth/munge")
-		b.line("AuthInfo", "socket="+dir+"/munge/socket")
+		info := "socket=" + dir + "/munge/socket"
+		if c.CredExpire > 0 {
+			info += fmt.Sprintf(",cred_expire=%d", c.CredExpire/time.Second)
+		}
+		b.line("AuthInfo", info)
 		b.line("CredType", "cred/munge")
 	}
 	b.line("StateSaveLocation", dir+"/state")

@@ -205,38 +205,6 @@ func requireRoutes(t *testing.T, c *Cluster, rows []leftRow, ids []uint32, het u
 	require.NotEmpty(t, s.State)
 }
 
-// A partition of higher priority takes nodes away from jobs, which wait again.
-func TestPreemption(t *testing.T) {
-	beside(t)
-	bothModes(t, func(t *testing.T, m mode) {
-		c := cluster(t, m, Config{
-			Groups:      Uniform(4, 4, 1),
-			PreemptType: "preempt/partition_prio", PreemptMode: "REQUEUE",
-			Partitions: []Partition{
-				{Name: "p", Default: true, Options: "PriorityTier=1 PreemptMode=REQUEUE"},
-				{Name: "high", Options: "PriorityTier=10 PreemptMode=OFF"},
-			},
-		})
-		w := watch(t, c)
-		low := submit(t, c, "sleep 5", "-n16", "--time=1", "--requeue")
-		running(t, c, 10*time.Second, low)
-		high := submit(t, c, "sleep 1", "-n4", "-N2", "-p", "high", "--time=1")
-		w.Expect(high, Ask{CPUs: 4, MinNodes: 2, MaxNodes: 2})
-		_, err := c.WaitFor(t.Context(), high, 30*time.Second, "COMPLETED")
-		require.NoError(t, err)
-		if m.name == "auction" {
-			routes, err := c.Routes()
-			require.NoError(t, err)
-			require.Equal(t, "preemption", routes[high].Left)
-		}
-		// It would run again after two minutes (the life of a credential).
-		j, err := c.WaitFor(t.Context(), low, 20*time.Second, "PENDING")
-		require.NoError(t, err)
-		require.Equal(t, 1, j.Restarts)
-		require.NoError(t, c.RanOnce([]uint32{high}))
-	})
-}
-
 // Nodes with several threads a core: no two jobs ever share a core.
 func TestThreads(t *testing.T) {
 	beside(t)

@@ -34,6 +34,7 @@ int main(int argc, char **argv)
 	test_journal(seed);
 	test_status();
 	test_library();
+	test_prices(seed);
 	printf("%d checks, %d failed\n", units_checked, units_failed);
 	return units_failed != 0;
 }

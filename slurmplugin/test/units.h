@@ -55,5 +55,6 @@ extern void test_shapes(unsigned seed, const char *library);
 extern void test_journal(unsigned seed);
 extern void test_status(void);
 extern void test_library(void);
+extern void test_prices(unsigned seed);
 
 #endif

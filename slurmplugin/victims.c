@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * Jobs that have to end before others can start: see victims.h.
+ *
+ * The library says which. Before anybody is preempted stock select_nodes() is asked, with its own
+ * candidates cut down to these: it looks at all that a start looks at, by the rules of this moment,
+ * and names those that it would preempt. When all starts of the cycle have been asked about, these
+ * are preempted (ends.c). The places are kept (holds.c) until the nodes are clean, and then the starts
+ * are made as any other (late_starts.c).
+ *
+ * The agent's thread, under the locks: read lock on the configuration, write locks on jobs and nodes.
+ */
+#include "clock.h"
+#include "cores.h"
+#include "ends.h"
+#include "grow.h"
+#include "holds.h"
+#include "misses.h"
+#include "nodes.h"
+#include "pin.h"
+#include "start.h"
+#include "victims.h"
+
+/* What the starts of a cycle share. */
+typedef struct {
+	const auc_snapshot_t *s;
+	const struct aucsched_output *out;
+	auc_select_hooks_t *hooks;
+	auc_starts_t *starts;
+	bitstr_t **idle;	/* cores, by node, that no start has */
+	bitstr_t **later;	/* the same of those who are to end */
+	auc_ends_t ends;
+} round_t;
+
+/* Of one question: whom Slurm would preempt. */
+typedef struct {
+	const auc_pin_t *pin;
+	uint32_t *ids;
+	uint32_t len;
+	size_t cap;
+} named_t;
+
+static void _note_named(job_record_t *job_ptr, void *arg)
+{
+	named_t *named = arg;
+	job_record_t *victim;
+	list_itr_t *iter;
+
+	named->len = 0;
+	if (!named->pin->preempted)
+		return;
+	iter = list_iterator_create(named->pin->preempted);
+	while ((victim = list_next(iter))) {
+		AUC_GROW(named->ids, named->cap, named->len + 1);
+		named->ids[named->len++] = victim->job_id;
+	}
+	list_iterator_destroy(iter);
+}
+
+/* The job ids of those who have to end for a start. RET xfree() */
+static uint32_t *_victims_of(const round_t *round,
+			     const struct aucsched_decision *decision)
+{
+	uint32_t *ids = xcalloc(decision->victims, sizeof(*ids));
+
+	for (uint32_t i = 0; i < decision->victims; i++)
+		ids[i] = round->s->runners[round->out->victims[
+			decision->first_victim + i]].job_id;
+	return ids;
+}
+
+/* ---- places ---- */
+
+static void _tell_waits(job_record_t *job_ptr)
+{
+	job_ptr->state_reason = WAIT_RESOURCES;
+	xfree(job_ptr->state_desc);
+	last_job_update = time(NULL);
+}
+
+static void _keep(round_t *round, uint32_t row, job_record_t *job_ptr,
+		  const auc_pin_t *pin, const named_t *named)
+{
+	for (uint32_t i = 0; i < named->len; i++)
+		auc_ends_add(&round->ends, named->ids[i],
+			     job_ptr->job_id);
+	auc_hold_add(round->s, round->out, row, job_ptr, named->ids, named->len,
+		     auc_ends_until(time(NULL)));
+	_tell_waits(job_ptr);
+	for (int n = 0; n < node_record_count; n++) {
+		if (!pin->cores[n])
+			continue;
+		bit_and_not(round->idle[n], pin->cores[n]);
+		bit_and_not(round->later[n], pin->cores[n]);
+	}
+	info("aucsched: %pJ waits until %u jobs have ended that it preempts",
+	     job_ptr, named->len);
+}
+
+/* Idle cores, and those that will be. RET auc_cores_free() */
+static bitstr_t **_room(const round_t *round, bitstr_t **later,
+			const auc_pin_t *pin)
+{
+	bitstr_t **room = xcalloc(node_record_count, sizeof(*room));
+
+	for (int n = 0; n < node_record_count; n++) {
+		if (!pin->cores[n])
+			continue;
+		room[n] = bit_copy(round->idle[n]);
+		bit_or(room[n], later[n]);
+	}
+	return room;
+}
+
+/* The cores of those who are to end for this start, as far as no other has them. RET auc_cores_free() */
+static bitstr_t **_later_for(const round_t *round, const uint32_t *victims,
+			     const struct aucsched_decision *decision)
+{
+	bitstr_t **later = xcalloc(node_record_count, sizeof(*later));
+	const struct aucsched_segment *segment =
+		round->out->segments + decision->first_segment;
+
+	for (uint32_t i = 0; i < decision->segments; i++, segment++)
+		for (uint32_t n = segment->first; n <= segment->last; n++)
+			if (round->later[n])
+				later[n] = bit_alloc(bit_size(round->later[n]));
+	for (uint32_t i = 0; i < decision->victims; i++) {
+		job_record_t *job_ptr = find_job_record(victims[i]);
+
+		if (job_ptr && auc_holds_nodes(job_ptr))
+			auc_cores_add(job_ptr->job_resrcs, later);
+	}
+	for (int n = 0; n < node_record_count; n++)
+		if (later[n])
+			bit_and(later[n], round->later[n]);
+	return later;
+}
+
+static void _ask(round_t *round, uint32_t row)
+{
+	const struct aucsched_decision *decision = &round->out->decisions[row];
+	uint32_t *victims = _victims_of(round, decision);
+	bitstr_t **later = _later_for(round, victims, decision), **room;
+	auc_pin_t pin = { .may_preempt = true, .victims = victims,
+			  .victims_len = decision->victims,
+			  .got = _note_named };
+	named_t named = { .pin = &pin };
+	job_record_t *job_ptr = NULL;
+
+	pin.arg = &named;
+	if (auc_pin_make_room(&pin, round->out->segments +
+			      decision->first_segment, decision->segments,
+			      round->idle, later)) {
+		room = _room(round, later, &pin);
+		job_ptr = auc_start_ask(round->s, round->out, row, &pin, room,
+					round->hooks, round->starts);
+		auc_cores_free(room);
+	} else
+		round->starts->stale++;
+	if (job_ptr && named.len)
+		_keep(round, row, job_ptr, &pin, &named);
+	else if (job_ptr)	/* nobody has to end by what Slurm says */
+		auc_missed(job_ptr, ESLURM_NODES_BUSY);
+	xfree(named.ids);
+	xfree(victims);
+	auc_cores_free(later);
+	auc_pin_free(&pin);
+}
+
+/* Whether all of the place is free by now. */
+static bool _is_free(const round_t *round,
+		     const struct aucsched_decision *decision)
+{
+	const struct aucsched_segment *segment =
+		round->out->segments + decision->first_segment;
+
+	for (uint32_t i = 0; i < decision->segments; i++, segment++)
+		for (uint32_t n = segment->first; n <= segment->last; n++)
+			if (!auc_takes_jobs(n) || !round->idle[n] ||
+			    (bit_set_count(round->idle[n]) < segment->cores))
+				return false;
+	return true;
+}
+
+static bool _waits(const round_t *round, uint32_t row)
+{
+	return (round->out->decisions[row].why == AUCSCHED_STARTS) &&
+		round->out->decisions[row].victims &&
+		!round->s->rows[row].put_off;
+}
+
+/* The cores of the nodes of all starts that wait: idle, and of those that are to end. */
+static void _look_at_cores(round_t *round)
+{
+	bitstr_t *nodes = bit_alloc(node_record_count);
+
+	for (uint32_t row = 0; row < round->s->in.jobs_len; row++) {
+		const struct aucsched_decision *decision =
+			&round->out->decisions[row];
+
+		for (uint32_t i = 0; _waits(round, row) &&
+		     (i < decision->segments); i++) {
+			const struct aucsched_segment *segment =
+				&round->out->segments[decision->first_segment + i];
+
+			bit_nset(nodes, segment->first, segment->last);
+		}
+	}
+	round->idle = auc_idle_cores(nodes);
+	round->later = xcalloc(node_record_count, sizeof(bitstr_t *));
+	for (int n = 0; n < node_record_count; n++)
+		if (round->idle[n])
+			round->later[n] = bit_alloc(bit_size(round->idle[n]));
+	FREE_NULL_BITMAP(nodes);
+}
+
+static void _add_later(round_t *round)
+{
+	for (uint32_t i = 0; i < round->out->victims_len; i++) {
+		uint32_t running = round->out->victims[i];
+		job_record_t *job_ptr =
+			find_job_record(round->s->runners[running].job_id);
+
+		if (job_ptr && auc_holds_nodes(job_ptr))
+			auc_cores_add(job_ptr->job_resrcs, round->later);
+	}
+}
+
+extern uint32_t auc_preempt(const auc_snapshot_t *s,
+			    const struct aucsched_output *out,
+			    auc_select_hooks_t *hooks, int64_t budget_us,
+			    auc_starts_t *starts)
+{
+	round_t round = { .s = s, .out = out, .hooks = hooks, .starts = starts };
+	int64_t end_us = auc_now_us() + budget_us;
+	uint32_t ended;
+
+	/* New indices: what was decided is about other nodes. */
+	if ((s->config != slurm_conf.last_update) ||
+	    (s->in.nodes_len != node_record_count))
+		return 0;
+	_look_at_cores(&round);
+	_add_later(&round);
+	for (uint32_t row = 0; (row < s->in.jobs_len) &&
+	     (auc_now_us() < end_us); row++) {
+		if (!_waits(&round, row))
+			continue;
+		if (_is_free(&round, &out->decisions[row]))
+			(void) auc_start_row(s, out, row, round.idle, hooks,
+					     starts);
+		else
+			_ask(&round, row);
+	}
+	ended = auc_ends_all(&round.ends);
+	auc_cores_free(round.idle);
+	auc_cores_free(round.later);
+	xfree(round.ends.of);
+	return ended;
+}
