@@ -25,10 +25,11 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyl
 		return dst, 0, false
 	}
 	if s.Uses == nil {
-		return g.placeOn(dst, g.rest.View(a.Crosses), a, s, style)
+		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, style)
 	}
-	if g.space.Now.ShareOf(*s.Uses) > 0 {
-		style.spareGPUs = false // it wants nodes with GPUs, and where it fits tightest
+	if shared := g.space.Now.ShareOf(*s.Uses) > 0; shared || s.Coreless() {
+		// a share wants nodes with GPUs, and where it fits tightest
+		style.spareGPUs = style.spareGPUs && !shared
 		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, style)
 	}
 	if g.rest.Lacks(s, a.Crosses) {

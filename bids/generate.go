@@ -162,7 +162,7 @@ func (g *Generator) bidKept(j int) {
 // bidOffer bids what was offered to job j, unless a reservation is in the way.
 func (g *Generator) bidOffer(j int) {
 	offer := g.variants[j].Offer
-	if len(offer) == 0 || !g.viewOf(j).Fits(offer) {
+	if len(offer) == 0 || !g.views.Fits(&g.specs[j], offer, g.variants[j].Crosses) {
 		return
 	}
 	from := len(g.book.Segs)

@@ -11,7 +11,8 @@ const maxLimits = 32
 // back: a job that needs more than that of the same nodes, or of fewer, need not look.
 type limits []limit
 
-// limit is what the nodesets of a scan had.
+// limit is what the nodesets of a scan had. That of a request that takes no core has more cores
+// than there are, and so bars fewer others than it could.
 type limit struct {
 	scanKey
 	nodes, longest int   // of all, of the longest

@@ -3,6 +3,7 @@
 package bids_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,12 +43,18 @@ func onlyFree(t require.TestingT, nodes int, segs []nodeset.Segment) *nodeset.Ta
 	}
 	table, err := nodeset.New(total)
 	require.NoError(t, err)
+	_, err = table.AddResource("disk", slices.Repeat([]int64{1}, nodes))
+	require.NoError(t, err)
+	for n := range total {
+		require.NoError(t, table.SetFreeOf(0, n, 0))
+	}
 	for n := range total {
 		require.NoError(t, table.SetFree(n, nodeset.Capacity{}))
 	}
 	for _, s := range segs {
 		for n := s.First; n <= s.Last; n++ {
 			require.NoError(t, table.SetFree(int(n), nodeset.Capacity{Cores: s.Cores, GPUs: s.GPUs}))
+			require.NoError(t, table.SetFreeOf(0, int(n), 1))
 		}
 	}
 	return table

@@ -5,6 +5,7 @@ package bids
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/nodeset"
@@ -29,7 +30,8 @@ const (
 // A zero field is one that the job does not restrict.
 type Request struct {
 	// Cores is the total number of cores (R^cpu, sbatch -n), met exactly.
-	// 0 means nodes x TasksPerNode.
+	// 0 means nodes x TasksPerNode; if that is 0 as well the job takes no core, and has to ask
+	// each of its nodes for a GPU (MinGPUs) or something of a further resource (Uses).
 	Cores int
 	// MinNodes and MaxNodes are the range of nodes (R^node, sbatch -N min-max).
 	// MinNodes 0 means 1; MaxNodes 0 means no limit.
@@ -208,9 +210,10 @@ func (r *Request) outOfRange() *FieldError {
 func (r *Request) settleCores(s *Spec) *FieldError {
 	t := r.TasksPerNode
 	switch {
-	case t == 0 && r.Cores == 0:
-		return &FieldError{"cores", 0, "the job asks for no core: give cores, or nodes and tasks_per_node"}
-	case t == 0:
+	case t == 0 && r.Cores == 0 && !r.takesMore():
+		return &FieldError{"cores", 0,
+			"the job asks for nothing: give cores, or nodes and tasks_per_node, or for no core GPUs or other resources of a node"}
+	case t == 0 && r.Cores > 0:
 		if r.Cores < s.Nodes.Min {
 			return &FieldError{"cores", r.Cores, fmt.Sprintf("fewer than its %d nodes", s.Nodes.Min)}
 		}
@@ -237,6 +240,12 @@ func (r *Request) settleCores(s *Spec) *FieldError {
 	return nil
 }
 
+// takesMore reports whether each node gives a GPU at least, or something of a further resource,
+// beside cores.
+func (r *Request) takesMore() bool {
+	return r.MinGPUs > 0 || slices.ContainsFunc(r.Uses, func(u nodeset.Use) bool { return u.PerNode > 0 })
+}
+
 // settleUses settles what is taken of further resources.
 func (r *Request) settleUses(s *Spec) *FieldError {
 	if len(r.Uses) == 0 {
@@ -246,7 +255,7 @@ func (r *Request) settleUses(s *Spec) *FieldError {
 		return &FieldError{"uses", len(r.Uses), err.Error()}
 	}
 	for _, u := range r.Uses {
-		if u.PerCore > 0 && u.PerGPU > 0 && s.GPUs.PerNode.Min < s.GPUs.PerNode.Max {
+		if u.PerCore > 0 && u.PerGPU > 0 && s.GPUs.PerNode.Min < s.GPUs.PerNode.Max && !s.Coreless() {
 			return &FieldError{"uses", u.Resource, "used by core and by GPU, and the number of GPUs is a range"}
 		}
 	}

@@ -115,7 +115,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 // to decide, because nothing is free or nothing that is free suits any job.
 func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 	w, r, b, x := &a.window, &a.reservations, &a.bidding, &a.preemption
-	if !a.opts.Estimates && !x.on && !anyFree(s.Nodes) {
+	if !a.opts.Estimates && !x.on && !w.anyFree(s) {
 		b.none(w.variants)
 		return false, nil
 	}

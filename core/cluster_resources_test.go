@@ -316,3 +316,47 @@ func TestClusterIsItsTwin(t *testing.T) {
 	require.Greater(t, starts, 10)
 	require.Positive(t, refused)
 }
+
+// A job that takes no core is submitted, starts on a full node, is adopted and ends as others.
+func TestClusterJobsWithoutCores(t *testing.T) {
+	c, clock := newCluster(t, 1)
+	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 64}))
+	require.NoError(t, c.Submit(core.JobSpec{ID: "full", Request: bids.Request{Cores: 8}, Priority: 9, TimeLimit: time.Hour}))
+	spec := takesMemory("a", 40)
+	spec.Cores = 0
+	require.NoError(t, c.Submit(spec))
+	gpu := core.JobSpec{ID: "g", Request: bids.Request{MinGPUs: 1}, Priority: 1, TimeLimit: time.Hour,
+		Components: []core.Way{{Takes: map[string]core.Take{"memory": {PerNode: 20}}}}}
+	require.NoError(t, c.Submit(gpu))
+	late := takesMemory("late", 5)
+	late.Cores = 0
+	require.NoError(t, c.Submit(late))
+	cycle := decide(t, c)
+	require.Len(t, cycle.Starts, 3)
+	require.Equal(t, []core.Share{{Node: "n1"}}, cycle.Starts[1].Nodes)
+	require.Equal(t, []core.Share{{Node: "n1", GPUs: 1}}, cycle.Starts[2].Nodes)
+	require.Equal(t, "late", cycle.Waiting[0].Job)
+
+	again, err := core.NewCluster(core.ClusterOptions{Clock: clock.Now})
+	require.NoError(t, err)
+	require.NoError(t, again.SetNode("n1", nodeset.Capacity{Cores: 8, GPUs: 2}, true))
+	require.NoError(t, again.SetResources("n1", map[string]int64{"memory": 64}))
+	for _, s := range cycle.Starts {
+		require.NoError(t, again.Adopt(s))
+	}
+	require.NoError(t, again.Submit(late))
+	require.Empty(t, decide(t, again).Starts)
+	require.NoError(t, again.Ended("a"))
+	require.Equal(t, "late", decide(t, again).Starts[0].Job)
+
+	require.NoError(t, c.SetGPUShares("n1", 10))
+	require.NoError(t, c.Submit(core.JobSpec{ID: "share", GPUShare: 4, Priority: 5, TimeLimit: time.Hour}))
+	require.Equal(t, int64(4), decide(t, c).Starts[0].GPUShare)
+	spec.ID, spec.Takes = "nothing", map[string]core.Take{"memory": {PerCore: 5}}
+	require.ErrorContains(t, c.Submit(spec), "cores: 0: the job asks for nothing")
+	gpu.ID, gpu.Components[0].Takes = "nothing", nil
+	require.ErrorContains(t, c.Submit(gpu), "components[0].cores: 0: the job asks for nothing")
+	nothing := cycle.Starts[1]
+	nothing.Job, nothing.Takes = "x", nil
+	require.ErrorContains(t, again.Adopt(nothing), "the job would hold nothing there")
+}

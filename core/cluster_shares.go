@@ -98,12 +98,14 @@ func (c *Cluster) hold(shares []Share, uses nodeset.Uses, bin uint8) ([]nodeset.
 		switch {
 		case seen.Has(n):
 			return nil, nodeFault(s.Node, "name", s.Node, "is there twice", nil)
-		case s.Cores < 1 || s.Cores > int(free.Cores):
-			why := fmt.Sprintf("must be 1 to the %d that are free", free.Cores)
+		case s.Cores < 0 || s.Cores > int(free.Cores):
+			why := fmt.Sprintf("must be 0 to the %d that are free", free.Cores)
 			return nil, nodeFault(s.Node, "cores", s.Cores, why, nil)
 		case s.GPUs < 0 || s.GPUs > int(free.GPUs):
 			why := fmt.Sprintf("must be 0 to the %d that are free", free.GPUs)
 			return nil, nodeFault(s.Node, "gpus", s.GPUs, why, nil)
+		case s.Cores == 0 && s.GPUs == 0 && len(uses) == 0:
+			return nil, nodeFault(s.Node, "cores", s.Cores, "the job would hold nothing there", nil)
 		}
 		held := onNode(n, uint16(s.Cores), uint8(s.GPUs))
 		held.Bin = bin

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/window/format"
 )
 
 // newClusterJob is the job of a spec, without masks. It shares no memory with the spec.
@@ -46,11 +47,33 @@ func newClusterJob(spec *JobSpec) (*clusterJob, error) {
 	if f := job.fault(MaxPriority); f != nil {
 		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
 	}
+	spec.anyNumbers(job)
 	var fault *bids.FieldError
 	if err := job.Validate(); errors.As(err, &fault) {
 		return nil, &JobError{Job: -1, ID: spec.ID, Fault: fault}
 	}
 	return c, c.checkNames()
+}
+
+// anyNumbers has the parts of a job that take no core use what the spec names, of which the numbers
+// are not known yet: they may ask for nothing else.
+func (s *JobSpec) anyNumbers(job *Job) {
+	for k := range job.Parts() {
+		takes := s.Takes
+		if k > 0 {
+			takes = s.Components[k-1].Takes
+		}
+		if r := job.Part(k); r.Cores == 0 && r.TasksPerNode == 0 {
+			uses := make(format.Uses, len(takes))
+			for name, take := range takes {
+				uses[name] = format.Use(take)
+			}
+			if k == 0 {
+				uses = uses.WithGPUShare(s.GPUShare)
+			}
+			r.Uses = uses.AnyNumbers()
+		}
+	}
 }
 
 // timeFault is what is wrong with the time limit, or nil.

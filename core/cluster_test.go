@@ -132,7 +132,7 @@ func TestClusterErrors(t *testing.T) {
 		{c.SetNode("n1", nodeset.Capacity{Cores: 7}, true), "node n1: cores: 7: jobs hold more there", nil},
 		{func() error { _, err := c.RemoveNode("n9"); return err }(), "node n9: name: n9: there is no such node", core.ErrUnknownNode},
 		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n9", Cores: 1}}}), "node n9", core.ErrUnknownNode},
-		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n1", Cores: 1}}}), "node n1: cores: 1: must be 1 to the 0", nil},
+		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n1", Cores: 1}}}), "node n1: cores: 1: must be 0 to the 0", nil},
 		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n2", Cores: 1}, {Node: "n2", Cores: 1}}}), "twice", nil},
 	} {
 		require.ErrorContains(t, x.err, x.want)

@@ -3,6 +3,7 @@
 package core
 
 import (
+	"math"
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
@@ -85,7 +86,7 @@ func (e *duplicates) mask(job *Job) int32 {
 // suffice, and why it need not bid.
 func (e *duplicates) enough(n *normal, job *Job) (verdict, bool) {
 	k := e.keyOf(n, job)
-	before, most := e.count[k], e.mostOf(job)
+	before, most := e.count[k], e.mostOf(n, job)
 	e.count[k] = before + 1
 	switch {
 	case before < most+e.spare:
@@ -127,27 +128,24 @@ func (e *duplicates) oneMore(list int32, spec bids.Spec) (number int32) {
 	return number
 }
 
-// mostOf bounds how many jobs like this could start on what is free, each in any of its ways.
-func (e *duplicates) mostOf(job *Job) int64 {
+// mostOf bounds how many jobs like the one that was read last could start on what is free, each in
+// any of its ways.
+func (e *duplicates) mostOf(n *normal, job *Job) int64 {
 	free := e.room
 	if job.Preempts&e.classes != 0 {
 		free = e.freed
 	}
-	if len(job.Alternatives) == 0 {
-		return free.most(&job.Request)
-	}
-	cores, gpus := job.Request.LeastCores(), leastGPUs(&job.Request)
-	for k := range job.Alternatives {
-		r := &job.Alternatives[k]
-		if c := r.LeastCores(); c > 0 { // 0: it is no valid request
-			cores, gpus = min(cores, c), min(gpus, leastGPUs(r))
+	cores, gpus := int64(math.MaxInt64), int64(math.MaxInt64)
+	for k := range n.specs {
+		r := &job.Request
+		if k > 0 {
+			r = &job.Alternatives[k-1]
+		}
+		if n.specs[k].Valid() {
+			cores, gpus = min(cores, r.LeastCores()), min(gpus, leastGPUs(r))
 		}
 	}
-	most := free.cores / max(cores, 1)
-	if gpus > 0 {
-		most = min(most, free.gpus/gpus)
-	}
-	return most
+	return free.holds(cores, gpus)
 }
 
 // leastGPUs is how many GPUs a job with this request has at least.
@@ -160,11 +158,17 @@ func leastGPUs(r *bids.Request) int64 {
 	return sum
 }
 
-// most bounds how many jobs with this request could start on what is free.
-func (free room) most(r *bids.Request) int64 {
-	most := free.cores / r.LeastCores()
-	if g := leastGPUs(r); g > 0 {
-		most = min(most, free.gpus/g)
+// holds bounds how many jobs that have so many cores and GPUs at least could start on what is free.
+func (free room) holds(cores, gpus int64) int64 {
+	most := int64(boundless)
+	if cores > 0 {
+		most = free.cores / cores
+	}
+	if gpus > 0 {
+		most = min(most, free.gpus/gpus)
 	}
 	return most
 }
+
+// boundless is more than all jobs of a queue.
+const boundless = 1 << 40

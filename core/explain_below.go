@@ -41,6 +41,9 @@ func (e *inquiry) shortageBelow(s *Shortage) *Shortage {
 	if s.Have, s.Cores = int64(have), cores; s.Have >= s.Need { // these lack cores
 		s.Need, s.Have = int64(fewestOf(rooms, spec)), int64(have)
 	}
+	if spec.Coreless() { // a room is one of its nodes
+		s.Cores = 0
+	}
 	return s
 }
 

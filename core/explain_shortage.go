@@ -53,9 +53,9 @@ func needsOf(r *bids.Request) needs {
 	}
 	t := r.TasksPerNode
 	switch {
-	case t == 0:
-	case r.Cores == 0:
+	case r.Cores == 0: // t is 0 if it takes no core
 		n.lo, n.hi = t, t
+	case t == 0:
 	case fixedNodes(r) > 0:
 		n.nodes, n.most, n.lo, n.hi = r.Cores/t, r.Cores/t, t, t
 	default:
@@ -79,7 +79,7 @@ func fixedNodes(r *bids.Request) int {
 func shortageOf(t *nodeset.Table, r *bids.Request) *Shortage {
 	need := needsOf(r)
 	s := &Shortage{CoresPerNode: need.lo, GPUsPerNode: r.MinGPUs}
-	give := make([]int, t.Len()) // cores for the job, by node
+	give := make([]int, t.Len()) // cores for the job, by node; 1 if it takes none
 	for n := range give {
 		c := t.Free(n)
 		if t.Up(n) && r.Eligible.Has(n) {
@@ -88,7 +88,7 @@ func shortageOf(t *nodeset.Table, r *bids.Request) *Shortage {
 				s.WithGPUs++
 				if int(c.Cores) >= need.lo {
 					s.WithCores++
-					give[n] = min(int(c.Cores), need.hi)
+					give[n] = max(min(int(c.Cores), need.hi), 1)
 				}
 			}
 		}
@@ -100,7 +100,10 @@ func shortageOf(t *nodeset.Table, r *bids.Request) *Shortage {
 			s.LimitedBy, short = t.ResourceName(u.Resource), true
 		}
 	}
-	s.Run, s.Cores = longestRun(give), mostCores(give, need, r.Contiguous)
+	s.Run = longestRun(give)
+	if need.hi > 0 {
+		s.Cores = mostCores(give, need, r.Contiguous)
+	}
 	if !s.tooFewNodes(need.nodes, r.Contiguous) {
 		if s.Cores >= int64(r.Cores) {
 			return nil
@@ -130,7 +133,7 @@ func (s *Shortage) further(t *nodeset.Table, u nodeset.Use, need needs, give []i
 			give[n] = 0
 		default:
 			stage.Nodes++
-			if u.PerCore > 0 {
+			if u.PerCore > 0 && need.hi > 0 {
 				give[n] = int(min(int64(give[n]), (free-u.Of(0, uint8(s.GPUsPerNode)))/u.PerCore))
 			}
 		}

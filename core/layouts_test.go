@@ -4,6 +4,7 @@ package core
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,7 @@ func TestLayoutsAreWorthAtLeastFixedOnes(t *testing.T) {
 	more := 0
 	checkUntil(t, func() bool { return more > 0 }, func(t *rapid.T) {
 		s, o := drawSnapshot(t), PaperAuctionOptions()
+		s.Pending = slices.DeleteFunc(s.Pending, (*Job).mayBeCoreless)
 		o.Work = rapid.SampledFrom([]int64{1, 100, 1000, 10_000_000}).Draw(t, "work")
 		fixed := decide(t, o, s)
 		o.Determiner = layouts

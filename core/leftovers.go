@@ -4,6 +4,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/fit"
@@ -101,24 +102,27 @@ func (f *leftovers) fill(job *Job, v *bids.Variant, d *Decision, p *Plan) (worth
 // so, also of jobs that the window would have had with more time.
 func (f *leftovers) fillBeyond(s *Snapshot, o *AuctionOptions, p *Plan) (worth float64, err error) {
 	w := &f.in.window
-	for i := w.next; i < len(s.Pending) && i-w.next < max(o.Depth, w.wanting); i++ {
+	behind := s.Pending[w.next:min(w.next+max(o.Depth, w.wanting), len(s.Pending))]
+	for n, job := range behind {
 		cores, _ := f.rest.View(0).SumFree()
-		if cores == 0 && i-w.next >= w.wanting {
+		full := cores == 0 && !job.mayBeCoreless()
+		if full && n >= w.wanting && !slices.ContainsFunc(behind[n+1:], (*Job).mayBeCoreless) {
 			break
 		}
-		d := Decision{Job: i}
-		if cores == 0 || i-w.next >= o.Depth || f.noTime() {
+		d := Decision{Job: w.next + n}
+		if full && n < w.wanting || n >= o.Depth || f.noTime() {
 			d.waits(undecided)
 			p.Decisions = append(p.Decisions, d)
 			continue
 		}
-		job := s.Pending[i]
 		if w.normal.read(job); o.ContiguousOnly {
 			w.normal.contiguous()
 		}
-		added, err := f.fillJobBeyond(s, job, &d, p)
-		if err != nil {
-			return 0, fmt.Errorf("job %s: %w", job.ID, err)
+		added := 0.0
+		if !full {
+			if added, err = f.fillJobBeyond(s, job, &d, p); err != nil {
+				return 0, fmt.Errorf("job %s: %w", job.ID, err)
+			}
 		}
 		worth += added
 		if !d.Start {

@@ -18,7 +18,8 @@ const (
 	ByPriority Objective = iota
 	// BySize maximises the sum of P_j R_j, R_j being the cores that the job asks for
 	// (ipsched's second objective), so that large jobs are not given away for small ones. Of
-	// a job with alternatives R_j is what its first request asks for, whichever is met.
+	// a job with alternatives R_j is what its first request asks for, whichever is met. Of a job
+	// that takes no core it is 1.
 	BySize
 	// ByRate maximises the sum of P_j S_j / T_j, S_j being the job's share of all cores plus
 	// that of all GPUs and T_j its time limit in seconds: large jobs first, and of two as
@@ -76,8 +77,11 @@ func (w *window) weigh() {
 
 // product is P_j R_j as high and low words.
 func product(job *Job) (high, low uint64) {
-	return bits.Mul64(uint64(max(job.Priority, 1)), uint64(job.Request.LeastCores()))
+	return bits.Mul64(uint64(max(job.Priority, 1)), uint64(sizeOf(job)))
 }
+
+// sizeOf is R_j.
+func sizeOf(job *Job) int64 { return max(job.Request.LeastCores(), 1) }
 
 // product is P_j R_j, or P_j S_j / T_j in units of 2^-rateBits, as high and low words.
 func (w *window) product(job *Job) (high, low uint64) {
@@ -92,7 +96,7 @@ func (w *window) weight(job *Job) float64 {
 	worth := float64(max(job.Priority, 1))
 	switch w.opts.Objective {
 	case BySize:
-		worth *= float64(job.Request.LeastCores())
+		worth *= float64(sizeOf(job))
 	case ByRate:
 		worth *= math.Ldexp(float64(w.machine.rate(job)), -rateBits)
 	}

@@ -247,7 +247,8 @@ func TestPartsAreNearlyBruteForce(t *testing.T) {
 		s := &Snapshot{Nodes: nodes}
 		one := func() bids.Request {
 			g := rng.IntN(2)
-			return bids.Request{MinNodes: 1, TasksPerNode: 1 + rng.IntN(4), MinGPUs: g, MaxGPUs: g, Apart: rng.IntN(3) == 0}
+			cores := max(1-g, rng.IntN(5)) // none, if it has a GPU
+			return bids.Request{MinNodes: 1, TasksPerNode: cores, MinGPUs: g, MaxGPUs: g, Apart: rng.IntN(3) == 0}
 		}
 		for i := range 1 + rng.IntN(3) {
 			r := one()

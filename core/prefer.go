@@ -14,8 +14,9 @@ import (
 // preferences are the nodes on which jobs of a cycle would rather be, as masks of requests.
 type preferences struct {
 	nodes *nodeset.Table
-	// of these, of which nothing is taken; where there are further resources
+	// of these, of which nothing is taken; once a job asks that does not see them as they are
 	whole fit.Residual
+	ready bool
 	masks *fit.Masks                         // of the cycle
 	words []uint64                           // of the masks made in this cycle
 	made  map[[2]*nodeset.Mask]*nodeset.Mask // by preferred and eligible nodes
@@ -32,9 +33,19 @@ func (p *preferences) reset(t *nodeset.Table, tiers []uint8, masks *fit.Masks) {
 	clear(p.made)
 	p.nodes, p.masks, p.words, p.both = t, masks, p.words[:0], p.both[:0]
 	p.setTiers(tiers)
-	if t.Resources() > 0 {
-		p.whole.Reset(t, nil)
+	p.ready = false
+}
+
+// seenBy is what s sees of the nodes.
+func (p *preferences) seenBy(s *bids.Spec) *nodeset.Table {
+	if s.Plain() {
+		return p.nodes
 	}
+	if !p.ready {
+		p.whole.Reset(p.nodes, nil)
+		p.ready = true
+	}
+	return p.whole.For(s, 0)
 }
 
 // setTiers makes the masks of the lowest tiers, ever more of them together.
@@ -116,7 +127,11 @@ func (p *preferences) within(prefer, eligible *nodeset.Mask) *nodeset.Mask {
 
 // tells reports whether s could have nodes now that are not preferred.
 func (p *preferences) tells(preferred, s *bids.Spec) bool {
-	for w, usable := range p.nodes.Usable(s.GPUs.PerNode.Min) {
+	t := p.nodes
+	if s.Coreless() {
+		t = p.seenBy(s)
+	}
+	for w, usable := range t.Usable(s.GPUs.PerNode.Min) {
 		if usable&s.Mask().Word(w)&^preferred.Mask().Word(w) != 0 {
 			return true
 		}
@@ -127,11 +142,7 @@ func (p *preferences) tells(preferred, s *bids.Spec) bool {
 // room reports whether the nodes that s may use have as much free as it needs, wherever that is. If
 // it says yes, there need not be a place.
 func (p *preferences) room(s *bids.Spec) bool {
-	nodes, cores, mask := s.Nodes.Min, s.LeastCores(), s.Mask()
-	t := p.nodes
-	if s.Uses != nil {
-		t = p.whole.For(s, 0)
-	}
+	nodes, cores, mask, t := s.Nodes.Min, s.LeastCores(), s.Mask(), p.seenBy(s)
 	for w, usable := range t.Usable(s.GPUs.PerNode.Min) {
 		for left := usable & mask.Word(w); left != 0; left &= left - 1 {
 			free := int(t.FreeCores()[w*64+bits.TrailingZeros64(left)])

@@ -190,7 +190,7 @@ func TestEmptyPreferencesChangeNothing(t *testing.T) {
 		all, none := nodeset.NewMask(s.Nodes.Len()), nodeset.NewMask(s.Nodes.Len())
 		for n := range s.Nodes.Len() {
 			all.Set(n)
-			if !s.Nodes.Usable(0).Has(n) {
+			if !s.Nodes.Up(n) || s.Nodes.Free(n) == (nodeset.Capacity{}) {
 				none.Set(n)
 			}
 		}

@@ -104,6 +104,9 @@ func randomRequest(rng *rand.Rand, nodes, cores, gpus int) *bids.Request {
 	if gpus > 0 && rng.IntN(2) == 0 {
 		r.MinGPUs = rng.IntN(gpus + 1)
 		r.MaxGPUs = r.MinGPUs + rng.IntN(gpus+1-r.MinGPUs)
+		if r.MinGPUs > 0 && rng.IntN(3) == 0 { // no core
+			r.Cores, r.TasksPerNode = 0, 0
+		}
 	}
 	if rng.IntN(6) == 0 {
 		r.Eligible = nodeset.NewMask(nodes)
@@ -179,6 +182,9 @@ func TestPlansHoldTogether(t *testing.T) {
 			if err := answers.CanEverRun(s.Nodes, &s.Pending[d.Job].Request); err != nil {
 				require.Equal(t, err.Error(), d.Reason)
 				require.True(t, strings.HasPrefix(d.Reason, never))
+				continue
+			}
+			if d.Why == Unmodelled { // it has no seat
 				continue
 			}
 			looked++
@@ -364,7 +370,7 @@ func TestNothingIsLeftLying(t *testing.T) {
 		p := decideOn(t, a, s)
 		for _, d := range p.Decisions {
 			job := s.Pending[d.Job]
-			if d.Start || d.Kept || strings.HasPrefix(d.Reason, never) || !anyFree(s.Nodes) {
+			if d.Start || d.Kept || strings.HasPrefix(d.Reason, never) || d.Why == Unmodelled || !a.window.anyFree(s) {
 				continue
 			}
 			waiting++
@@ -384,7 +390,8 @@ func TestNothingIsLeftLying(t *testing.T) {
 			}
 			spec := requests.Spec(&job.Request)
 			spec.Blocks = int32(together)
-			_, ok := new(fit.Placer).Place(nil, a.awards.left.rest.View(crosses), &spec, job.MinGPUs)
+			left := new(fit.Limited).Of(a.awards.left.rest.View(crosses), &spec)
+			_, ok := new(fit.Placer).Place(nil, left, &spec, job.MinGPUs)
 			require.False(t, ok, "job %s has room: %s", job.ID, d.Reason)
 		}
 	})

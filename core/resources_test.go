@@ -139,7 +139,7 @@ func TestFurtherResourcesBruteForce(t *testing.T) {
 	checkUntil(t, func() bool { return bound > 30 }, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 37))
 		nodes, resources := 1+rng.IntN(3), 1+rng.IntN(2)
-		table, err := nodeset.NewUniform(nodes, nodeset.Capacity{Cores: 8, GPUs: 2})
+		table, err := nodeset.NewUniform(nodes, nodeset.Capacity{Cores: uint16(rng.IntN(9)), GPUs: uint8(rng.IntN(4))})
 		require.NoError(t, err)
 		for _, name := range []string{"memory", "a100"}[:resources] {
 			total := make([]int64, nodes)
@@ -151,9 +151,12 @@ func TestFurtherResourcesBruteForce(t *testing.T) {
 		}
 		s := &Snapshot{Nodes: table}
 		for i := range 1 + rng.IntN(6) {
-			r := bids.Request{MinNodes: 1, MaxNodes: 1, Cores: 1 + rng.IntN(6), MinGPUs: rng.IntN(2)}
+			r := bids.Request{MinNodes: 1, MaxNodes: 1, Cores: max(0, rng.IntN(9)-2), MinGPUs: rng.IntN(2)}
 			r.MaxGPUs = r.MinGPUs
 			r.Uses = drawUses(rng, &r, resources, 40)
+			if r.Validate() != nil { // it asks for nothing
+				r.Cores = 1
+			}
 			s.Pending = append(s.Pending, &Job{ID: string(rune('a' + i)), Request: r, Priority: 10 * (1 + rng.Int64N(5)), TimeLimit: 60})
 		}
 		// preferences are worth less than the least priority (equation 10)

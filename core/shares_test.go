@@ -29,7 +29,7 @@ func drawShared(t *rapid.T, nodes, jobs int) *Snapshot {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 47))
 	caps, size := make([]nodeset.Capacity, nodes), make([]int64, nodes)
 	for n := range caps {
-		caps[n] = nodeset.Capacity{Cores: uint16(6 + rng.IntN(20)), GPUs: uint8(rng.IntN(4))}
+		caps[n] = nodeset.Capacity{Cores: uint16(max(0, rng.IntN(30)-4)), GPUs: uint8(rng.IntN(4))}
 		size[n] = []int64{0, 10, 10, 8}[rng.IntN(4)]
 	}
 	table, err := nodeset.New(caps)
@@ -58,7 +58,11 @@ func drawShared(t *rapid.T, nodes, jobs int) *Snapshot {
 		if rng.IntN(3) == 0 {
 			share, gpus = 0, rng.IntN(3)
 		}
-		s.Pending = append(s.Pending, shareJob("j"+string(rune('a'+i)), 1+rng.IntN(4), share, gpus,
+		cores := rng.IntN(5)
+		if share == 0 && gpus == 0 {
+			cores++
+		}
+		s.Pending = append(s.Pending, shareJob("j"+string(rune('a'+i)), cores, share, gpus,
 			10*(1+rng.Int64N(5)), 10+10*rng.Int64N(12)))
 	}
 	s.Pending[0].Priority = 10 // preferences are worth less than the least priority (equation 10)

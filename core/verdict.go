@@ -27,8 +27,9 @@ const (
 	reasonApart    = "no nodes are free that suit it and lie close enough together"
 	reasonLost     = "other jobs are worth more together"
 	reasonEquals   = "jobs ahead of it that ask for the same could take all that is free"
-	// of jobs with components, where a Determiner sets AuctionOptions.Determiner
+	// of jobs with components or without cores, where AuctionOptions.Determiner is set
 	reasonComponents = "the policy's program has no jobs of several components"
+	reasonCoreless   = "the policy's program has no jobs that take no core"
 	reasonTimedOut   = "the time was over before it was decided on"
 )
 

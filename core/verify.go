@@ -148,7 +148,8 @@ func verifyMore(t *nodeset.Table, used map[[2]int]int64, freed map[int][]holding
 // CheckAllocation reports how an allocation on a machine of n nodes fails to meet a
 // request exactly: cores in all, number of nodes, cores on each node, GPUs on
 // each node (in the range, and the same on all unless they may be mixed), contiguity
-// and eligible nodes. No allocation meets a request that is not valid.
+// and eligible nodes. Each node gives a core at least, or none if the request is for none. No
+// allocation meets a request that is not valid.
 //
 // Of a request with Components each part is met by the segments for it, part after part.
 func CheckAllocation(job *bids.Request, segs []nodeset.Segment, n int) error {
@@ -204,6 +205,12 @@ func checkEach(job *bids.Request, seg, first nodeset.Segment) error {
 		return fmt.Errorf("%d GPUs a node instead of %d to %d", g, job.MinGPUs, max(job.MinGPUs, job.MaxGPUs))
 	}
 	tasks, cores := job.TasksPerNode, int(seg.Cores)
+	switch none := job.Cores == 0 && tasks == 0; {
+	case none && cores > 0:
+		return fmt.Errorf("node %d gives %d cores, and the job takes none", seg.First, cores)
+	case !none && cores == 0:
+		return fmt.Errorf("node %d gives no core", seg.First)
+	}
 	if tasks > 0 && cores > tasks {
 		return fmt.Errorf("node %d gives %d cores, more than %d tasks per node", seg.First, cores, tasks)
 	}

@@ -46,8 +46,8 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
 			continue
 		}
-		if w.opts.Determiner != nil && w.normal.several() {
-			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: reasonComponents, Why: Unmodelled})
+		if why := w.unmodelled(); why != "" {
+			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Unmodelled})
 			continue
 		}
 		w.waiting.wait(job)
@@ -68,6 +68,18 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 		w.addVariants(s, job)
 	}
 	w.weigh()
+}
+
+// unmodelled says why a Determiner's program does not know the job that was read last, or "".
+func (w *window) unmodelled() string {
+	switch {
+	case w.opts.Determiner == nil:
+	case w.normal.several():
+		return reasonComponents
+	case slices.ContainsFunc(w.normal.specs, func(s bids.Spec) bool { return s.Coreless() }):
+		return reasonCoreless
+	}
+	return ""
 }
 
 // admit says how many seats of the window the job takes that was read last, the i-th of the queue,
@@ -230,12 +242,17 @@ func contiguous(job *Job) *Job {
 	return &c
 }
 
-// anyFree reports whether any node has a core to give.
-func anyFree(t *nodeset.Table) bool {
-	for _, w := range t.Usable(0) {
-		if w != 0 {
-			return true
-		}
+// anyFree reports whether there may be anything to give: a core of any node, or what jobs ask for
+// that take none.
+func (w *window) anyFree(s *Snapshot) bool {
+	if slices.ContainsFunc(s.Nodes.Usable(0), func(w uint64) bool { return w != 0 }) {
+		return true
 	}
-	return false
+	return slices.ContainsFunc(s.Pending[:min(w.next+w.opts.Depth, len(s.Pending))], (*Job).mayBeCoreless)
+}
+
+// mayBeCoreless reports whether a way to meet the job takes no core, if it is valid.
+func (j *Job) mayBeCoreless() bool {
+	return j.Request.LeastCores() == 0 ||
+		slices.ContainsFunc(j.Alternatives, func(r bids.Request) bool { return r.LeastCores() == 0 })
 }

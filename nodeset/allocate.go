@@ -38,14 +38,22 @@ func (t *Table) lacking(segs []Segment) (node int, s Segment, ok bool) {
 		if int(s.GPUs) >= len(t.level) || bits.Len16(s.Cores) > t.plane.width {
 			return int(s.First), s, true
 		}
-		level := t.level[s.GPUs]
 		for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
-			if lacks := s.within(w) &^ (level[w] & t.plane.atLeast(w, uint(s.Cores))); lacks != 0 {
+			if lacks := s.within(w) &^ t.giving(w, s); lacks != 0 {
 				return w<<6 + bits.TrailingZeros64(lacks), s, true
 			}
 		}
 	}
 	return 0, Segment{}, false
+}
+
+// giving are the nodes of word w that are up and have what s gives of each. A node that has no core
+// free can still give what is no core.
+func (t *Table) giving(w int, s Segment) uint64 {
+	if s.Cores == 0 {
+		return t.having[s.GPUs][w] &^ t.down[w]
+	}
+	return t.level[s.GPUs][w] & t.plane.atLeast(w, uint(s.Cores))
 }
 
 // within are the nodes of word w that are of the segment; at least one is.

@@ -155,7 +155,7 @@ func drawSegments(r *rapid.T, n int) []Segment {
 		first := rapid.IntRange(at, n-1).Draw(r, "first")
 		last := min(n-1, first+rapid.IntRange(0, 20).Draw(r, "len"))
 		segs = append(segs, Segment{First: int32(first), Last: int32(last),
-			Cores: rapid.Uint16Range(1, 3).Draw(r, "c"), GPUs: rapid.Uint8Range(0, 1).Draw(r, "g")})
+			Cores: rapid.Uint16Range(0, 3).Draw(r, "c"), GPUs: rapid.Uint8Range(0, 1).Draw(r, "g")})
 		at = last + 1
 	}
 	return segs
@@ -272,7 +272,7 @@ func TestRefusals(t *testing.T) {
 		"before the start": {{First: -1, Last: 0, Cores: 1, GPUs: 0}},
 		"inverted":         {{First: 2, Last: 1, Cores: 1, GPUs: 0}},
 		"overlapping":      {{First: 0, Last: 1, Cores: 1, GPUs: 0}, {First: 1, Last: 2, Cores: 1, GPUs: 0}},
-		"no core":          {{First: 0, Last: 1, Cores: 0, GPUs: 1}},
+		"no core":          {{First: 0, Last: 1, Cores: 0, GPUs: 3}},
 		"too many cores":   {{First: 0, Last: 1, Cores: 1, GPUs: 0}, {First: 2, Last: 2, Cores: 9, GPUs: 0}},
 		"too many GPUs":    {{First: 0, Last: 1, Cores: 1, GPUs: 0}, {First: 2, Last: 2, Cores: 1, GPUs: 3}},
 	} {

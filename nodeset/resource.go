@@ -259,14 +259,33 @@ func (t *Table) TakeGPUsWith(n int, more uint8, uses Uses) error {
 // only if it has them free in t, as long as no resource is used both by core and by GPU where more
 // than gpus may be asked for. Other resources of t stay as they are.
 func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int) {
+	t.limitFrom(o, first, last, uses, gpus, 0)
+}
+
+// SeatsFrom is LimitFrom for a request that takes no core: a node can then serve it if and only if
+// it has a core free in t, however few it has in o, and the GPUs. Such a node has what it has free
+// in o, or else one core, which stands for a seat.
+func (t *Table) SeatsFrom(o *Table, first, last int, uses Uses) {
+	t.limitFrom(o, first, last, uses, 0, seat)
+}
+
+// seat is how many cores a node counts as having for a request that takes none.
+const seat = 1
+
+// limitFrom is LimitFrom, each node counting as having at least so many cores: 0, or seat for a
+// request that takes none.
+func (t *Table) limitFrom(o *Table, first, last int, uses Uses, gpus int, least uint16) {
 	var buf [64]Capacity
 	for first <= last { // a word at a time
 		end := min(last, first|63) + 1
 		room := buf[:end-first]
 		for i := range room {
-			room[i] = Capacity{o.cores[first+i], o.gpus[first+i]}
+			room[i] = Capacity{max(o.cores[first+i], least), o.gpus[first+i]}
 		}
 		for _, u := range uses {
+			if least == seat {
+				u.PerCore = 0
+			}
 			u.limitAll(room, o.more[u.Resource].free[first:end], gpus)
 			if u.Resource == o.shared.resource-1 {
 				t.setSpare(o, first, end-1, u.PerNode)
@@ -318,6 +337,18 @@ func (t *Table) LimitTotal(n int, uses Uses, gpus int) Capacity {
 	c := t.total[n]
 	for _, u := range uses {
 		c = u.limit(c, t.more[u.Resource].total[n], gpus)
+	}
+	return c
+}
+
+// SeatsTotal is what node n has for a request that takes no core, as told with SeatsFrom, while
+// nothing runs.
+func (t *Table) SeatsTotal(n int, uses Uses) Capacity {
+	c := t.total[n]
+	c.Cores = max(c.Cores, seat)
+	for _, u := range uses {
+		u.PerCore = 0
+		c = u.limit(c, t.more[u.Resource].total[n], 0)
 	}
 	return c
 }

@@ -68,7 +68,7 @@ func drawResources(t *rapid.T, rng *rand.Rand) (*Table, *twin) {
 func drawTaking(rng *rand.Rand, nodes, resources int) (segs []Segment, uses Uses) {
 	for n := rng.IntN(nodes); n < nodes && len(segs) < 3; n += 2 + rng.IntN(40) {
 		last := min(n+rng.IntN(70), nodes-1)
-		segs = append(segs, Segment{First: int32(n), Last: int32(last), Cores: uint16(1 + rng.IntN(3)), GPUs: uint8(rng.IntN(8) / 6)})
+		segs = append(segs, Segment{First: int32(n), Last: int32(last), Cores: uint16(rng.IntN(4)), GPUs: uint8(rng.IntN(8) / 6)})
 		n = last
 	}
 	for r := range resources {
@@ -173,6 +173,70 @@ func TestLimitFromIsExact(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What takes no core has GPUs of a node, and what it uses there, if and only if the node has a seat
+// and the GPUs: whatever the node's cores, what is used by core, and whether it has any at all.
+func TestSeatsFromIsExact(t *testing.T) {
+	full, refused := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 5))
+		table, _ := drawResources(t, rng)
+		if rng.IntN(4) == 0 { // a machine without cores
+			gpus, err := NewUniform(1+rng.IntN(70), Capacity{GPUs: uint8(rng.IntN(4))})
+			require.NoError(t, err)
+			table = gpus
+		}
+		table.SetUp(rng.IntN(table.Len()), false)
+		var uses Uses
+		for r := range table.Resources() {
+			uses = append(uses, Use{r, rng.Int64N(20), rng.Int64N(5), rng.Int64N(5)})
+		}
+		for range 5 {
+			segs, uses := drawTaking(rng, table.Len(), table.Resources())
+			_ = table.AllocateWith(segs, uses) // where there is room
+		}
+		var seen, none Table
+		seen.CopyFreeFrom(table)
+		seen.SeatsFrom(table, 0, table.Len()-1, uses)
+		none.CopyFrom(table)
+		for n := range table.Len() {
+			for g := range uint8(5) {
+				seg := []Segment{{First: int32(n), Last: int32(n), GPUs: g}}
+				fits := table.FitsWith(seg, uses)
+				require.Equal(t, fits, seen.Usable(int(g)).Has(n) && len(seen.Usable(int(g))) > 0, "node %d: %d GPUs", n, g)
+				if fits && table.Free(n).Cores == 0 {
+					full++
+				} else if !fits {
+					refused++
+				}
+				require.Equal(t, fits, none.AllocateWith(seg, uses) == nil)
+				if fits {
+					require.NoError(t, none.ReleaseWith(seg, uses))
+				}
+			}
+			if seen.Free(n).Cores > 0 {
+				require.Equal(t, max(table.Free(n).Cores, 1), seen.Free(n).Cores)
+			}
+		}
+		again := new(Table)
+		again.CopyFrom(table)
+		for r := range again.Resources() {
+			for n := range again.Len() {
+				require.NoError(t, again.SetFreeOf(r, n, again.TotalOf(r)[n]))
+			}
+		}
+		for n := range again.Len() {
+			require.NoError(t, again.SetFree(n, again.Total(n)))
+		}
+		seen.SeatsFrom(again, 0, again.Len()-1, uses)
+		for n := range again.Len() {
+			require.Equal(t, seen.Free(n), again.SeatsTotal(n, uses))
+		}
+		require.Equal(t, state(table), state(&none), "what was taken and given back")
+	})
+	require.Greater(t, full, 200)
+	require.Greater(t, refused, 200)
 }
 
 func TestFurtherResourcesRefuse(t *testing.T) {

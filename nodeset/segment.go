@@ -5,7 +5,8 @@ package nodeset
 import "fmt"
 
 // Segment gives Cores cores and GPUs GPUs on every node of First..Last, both
-// ends included. Nodes are numbered from 0 in the machine's order.
+// ends included. Nodes are numbered from 0 in the machine's order. It may give no core: a job can
+// have GPUs of a node, or what it uses of further resources there, and nothing else.
 type Segment struct {
 	First, Last int32
 	Cores       uint16 // a node
@@ -92,15 +93,12 @@ func (s Segment) continuedBy(o Segment) bool {
 }
 
 // CheckSegments reports the first fault in the form of an allocation on n nodes:
-// segments must lie in 0..n-1, ascend without overlap and give at least one core.
+// segments must lie in 0..n-1 and ascend without overlap.
 func CheckSegments(segs []Segment, n int) error {
 	prev := int32(-1)
 	for i, s := range segs {
-		switch {
-		case s.First <= prev || s.Last < s.First || int(s.Last) >= n:
+		if s.First <= prev || s.Last < s.First || int(s.Last) >= n {
 			return fmt.Errorf("segment %d: nodes %d-%d are out of order or outside 0-%d", i, s.First, s.Last, n-1)
-		case s.Cores == 0:
-			return fmt.Errorf("segment %d: nodes %d-%d with no core", i, s.First, s.Last)
 		}
 		prev = s.Last
 	}

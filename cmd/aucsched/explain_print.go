@@ -151,17 +151,21 @@ func waitsFor(d *window.Decision) string {
 
 // shortage says what is short in a sentence.
 func shortage(s *window.Shortage) string {
-	node := plural(int64(s.CoresPerNode), "free core")
+	var each []string // there may be nothing, of a job that takes no core
+	if s.CoresPerNode > 0 {
+		each = append(each, plural(int64(s.CoresPerNode), "free core"))
+	}
 	if s.GPUsPerNode > 0 {
-		node += " and " + plural(int64(s.GPUsPerNode), "free GPU")
+		each = append(each, plural(int64(s.GPUsPerNode), "free GPU"))
 	}
 	for _, f := range s.Further {
 		if f.Resource == format.GPUShare {
-			node += " and " + shareOf(f.Amount, 0)
+			each = append(each, shareOf(f.Amount, 0))
 		} else {
-			node += fmt.Sprintf(" and %d %s", f.Amount, f.Resource)
+			each = append(each, fmt.Sprintf("%d %s", f.Amount, f.Resource))
 		}
 	}
+	node := strings.Join(each, " and ")
 	need := plural(s.Need, "node")
 	if s.Share != nil {
 		return fmt.Sprintf("needs %s with %s, %s", need, node, lacksShare(s.Share))

@@ -28,11 +28,7 @@ func (m *Machine) fitsBelow(s *fit.Spec) error {
 	rooms := make([]int, len(m.nodes))
 	for n := range rooms {
 		if s.Mask().Has(n) {
-			c := m.nodes[n]
-			if s.Uses != nil {
-				c = m.table.LimitTotal(n, s.More(), s.GPUs.PerNode.Min)
-			}
-			rooms[n] = s.Room(c)
+			rooms[n] = s.Room(m.sees(s, s.More(), n))
 		}
 	}
 	nodes, cores := MostBelow(s, rooms)

@@ -134,6 +134,8 @@ func (m *Machine) fewestNodes(s *fit.Spec) (int, error) {
 	if s.Uses != nil {
 		if _, err := m.fewestOf(s, nil); err == nil {
 			why = m.lacking(s)
+		} else if s.Coreless() { // of seats there is nothing to say
+			why = err
 		}
 	}
 	return 0, fmt.Errorf("can never run: %w", why)
@@ -149,7 +151,7 @@ func (m *Machine) fewestOf(s *fit.Spec, uses nodeset.Uses) (int, error) {
 	if mask != nil {
 		kinds = m.eligible(mask)
 	}
-	if len(uses) > 0 {
+	if len(uses) > 0 || s.Coreless() {
 		kinds, nodes = m.limited(kinds, s, uses)
 	}
 	if err := w.noKind(kinds); err != nil {
@@ -167,19 +169,33 @@ func (m *Machine) fewestOf(s *fit.Spec, uses nodeset.Uses) (int, error) {
 	return n, nil
 }
 
-// limited are what nodes and their kinds have for a request with further resources; nodes are nil
-// where they do not count.
+// sees is what a request that takes uses of further resources sees of node n.
+func (m *Machine) sees(s *fit.Spec, uses nodeset.Uses, n int) nodeset.Capacity {
+	c := m.nodes[n]
+	switch {
+	case s.Coreless() && len(uses) > 0:
+		return m.table.SeatsTotal(n, uses)
+	case s.Coreless():
+		return nodeset.Capacity{Cores: max(c.Cores, 1), GPUs: c.GPUs}
+	case len(uses) > 0:
+		return m.table.LimitTotal(n, uses, s.GPUs.PerNode.Min)
+	}
+	return c
+}
+
+// limited are what nodes and their kinds have for a request that does not see them as they are;
+// nodes are nil where they do not count.
 func (m *Machine) limited(kinds []kind, s *fit.Spec, uses nodeset.Uses) ([]kind, []nodeset.Capacity) {
 	kinds = slices.Clone(kinds)
 	for i := range kinds {
-		kinds[i].Capacity = m.table.LimitTotal(kinds[i].node, uses, s.GPUs.PerNode.Min)
+		kinds[i].Capacity = m.sees(s, uses, kinds[i].node)
 	}
 	if !s.Contiguous {
 		return kinds, nil
 	}
 	nodes := make([]nodeset.Capacity, len(m.nodes))
 	for n := range nodes {
-		nodes[n] = m.table.LimitTotal(n, uses, s.GPUs.PerNode.Min)
+		nodes[n] = m.sees(s, uses, n)
 	}
 	return kinds, nodes
 }

@@ -75,6 +75,9 @@ func (n *need) set(m *machine, j *workload.Job) error {
 	if err != nil {
 		return err
 	}
+	if spec.Coreless() {
+		return errors.New("takes no core, and the bound counts cores")
+	}
 	least, most := spec.Cores.PerNode.Min, spec.Cores.PerNode.Max
 	low, high := j.MinGPUs, max(j.MinGPUs, j.MaxGPUs)
 	if low == 0 {

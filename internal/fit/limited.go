@@ -4,19 +4,20 @@ package fit
 
 import "github.com/aucsched/aucsched/nodeset"
 
-// lens is how a request with further resources sees a table: nodes have so many cores and GPUs as
-// its other resources suffice for.
+// lens is how a request with further resources, or without cores, sees a table: nodes have so many
+// cores and GPUs as its other resources suffice for.
 type lens struct {
-	uses    *nodeset.Uses
-	gpus    int // a node, at least; 0 where that makes no difference
-	crosses int
+	uses     *nodeset.Uses
+	gpus     int // a node, at least; 0 where that makes no difference
+	crosses  int
+	coreless bool
 }
 
 // lensOf is the lens of requests that run into the first crosses reservations.
 func lensOf(s *Spec, crosses int) lens {
-	l := lens{uses: s.Uses, crosses: crosses}
-	for _, u := range *s.Uses {
-		if u.PerCore > 0 && u.PerGPU > 0 {
+	l := lens{uses: s.Uses, crosses: crosses, coreless: s.Coreless()}
+	for _, u := range s.More() {
+		if u.PerCore > 0 && u.PerGPU > 0 && !l.coreless {
 			l.gpus = s.GPUs.PerNode.Min
 		}
 	}
@@ -101,7 +102,7 @@ func (l *limited) follow(t *seen, base *nodeset.Table, s *Spec) {
 				n++
 			}
 			if first < n {
-				t.LimitFrom(base, first, n-1, *s.Uses, s.GPUs.PerNode.Min)
+				s.see(&t.Table, base, first, n-1)
 			}
 		}
 	}
@@ -111,13 +112,13 @@ func (l *limited) follow(t *seen, base *nodeset.Table, s *Spec) {
 // scratch memory.
 type Limited struct{ table nodeset.Table }
 
-// Of is t as s sees it: t itself where s takes nothing of further resources, and else a table of
-// l's, to be read only, until the next call.
+// Of is t as s sees it: t itself where s takes cores and nothing of further resources, and else a
+// table of l's, to be read only, until the next call.
 func (l *Limited) Of(t *nodeset.Table, s *Spec) *nodeset.Table {
-	if s.Uses == nil {
+	if s.Plain() {
 		return t
 	}
 	l.table.CopyFreeFrom(t)
-	l.table.LimitFrom(t, 0, t.Len()-1, *s.Uses, s.GPUs.PerNode.Min)
+	s.see(&l.table, t, 0, t.Len()-1)
 	return &l.table
 }

@@ -56,13 +56,23 @@ func TestViewsFollow(t *testing.T) {
 		for range 6 {
 			uses := nodeset.Uses{{Resource: 0, PerNode: rng.Int64N(9), PerCore: rng.Int64N(5)}, {Resource: 1, PerGPU: rng.Int64N(3)}}
 			specs = append(specs, Spec{Uses: &uses})
+			if rng.IntN(3) == 0 { // no core
+				specs[len(specs)-1].Nodes = Range{1, 9}
+			}
+			if rng.IntN(6) == 0 {
+				specs = append(specs, Spec{Nodes: Range{1, 9}})
+			}
 		}
 		for range 40 {
 			s, crosses := &specs[rng.IntN(len(specs))], rng.IntN(len(left)+1)
 			seen := r.For(s, crosses)
 			var anew nodeset.Table
 			anew.CopyFreeFrom(r.View(crosses))
-			anew.LimitFrom(r.View(crosses), 0, anew.Len()-1, *s.Uses, 0)
+			if s.Coreless() {
+				anew.SeatsFrom(r.View(crosses), 0, anew.Len()-1, s.More())
+			} else {
+				anew.LimitFrom(r.View(crosses), 0, anew.Len()-1, *s.Uses, 0)
+			}
 			for n := range anew.Len() {
 				require.Equal(t, anew.Free(n), seen.Free(n), "node %d", n)
 			}
@@ -71,7 +81,10 @@ func TestViewsFollow(t *testing.T) {
 			require.Equal(t, anew.FreeCores(), l.Of(r.View(crosses), s).FreeCores())
 			n := rng.IntN(anew.Len())
 			seg := []nodeset.Segment{{First: int32(n), Last: int32(min(n+rng.IntN(4), anew.Len()-1)), Cores: 1, GPUs: uint8(rng.IntN(2))}}
-			fits := seen.Fits(seg)
+			fits := seen.Fits(seg) // a seat, of what takes no core
+			if s.Coreless() {
+				seg[0].Cores = 0
+			}
 			require.Equal(t, fits, r.Take(s, seg, crosses) == nil)
 			if fits {
 				taken++

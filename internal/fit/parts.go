@@ -45,6 +45,9 @@ func (x *Parts) Sum() Spec {
 		s.Cores.Total += int(p.LeastCores())
 		s.GPUs.Total += int(p.LeastGPUs())
 	}
+	if s.Cores.Total == 0 { // no part takes any
+		s.Cores.PerNode.Min = 0
+	}
 	s.Nodes.Min += shared
 	s.Nodes.Max = max(s.Nodes.Max, s.Nodes.Min)
 	x.countLeast()

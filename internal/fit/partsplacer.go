@@ -116,8 +116,10 @@ func (x *partsPlacer) survey(t *nodeset.Table, s *Spec) {
 	level := min(int(s.Parts.Within), tree.Levels())
 	of := tree.SwitchOf(level)
 	x.rooms = append(x.rooms[:0], make([]partsSpot, tree.Switches(level))...)
+	// full nodes will do for some
+	full := slices.ContainsFunc(s.Parts.Specs, func(p Spec) bool { return p.Coreless() })
 	for n, cores := range t.FreeCores() {
-		if cores > 0 && t.Up(n) {
+		if (cores > 0 || full) && t.Up(n) {
 			r := &x.rooms[of[n]]
 			r.nodes, r.cores, r.gpus = r.nodes+1, r.cores+int64(cores), r.gpus+int64(t.FreeGPUs()[n])
 		}

@@ -35,7 +35,12 @@ func placeTwin(tab *nodeset.Table, r *bids.Request, sh *bids.Spec, gpus int) (an
 			if r.TasksPerNode > 0 {
 				give = min(give, r.TasksPerNode)
 			}
-			ok = ok && tab.Up(n) && r.Eligible.Has(n) && int(c.GPUs) >= gpus && give >= 1
+			if none := r.Cores == 0 && r.TasksPerNode == 0; none {
+				give = 0
+			} else {
+				ok = ok && give >= 1
+			}
+			ok = ok && tab.Up(n) && r.Eligible.Has(n) && int(c.GPUs) >= gpus
 			ok = ok && (r.Cores > 0 || give == r.TasksPerNode)
 			nodes++
 			room += give
@@ -44,7 +49,7 @@ func placeTwin(tab *nodeset.Table, r *bids.Request, sh *bids.Spec, gpus int) (an
 		if need == 0 {
 			need = nodes * r.TasksPerNode
 		}
-		ok = ok && room >= need && need >= nodes && nodes >= r.MinNodes && (r.MaxNodes == 0 || nodes <= r.MaxNodes)
+		ok = ok && room >= need && (need >= nodes || need == 0) && nodes >= r.MinNodes && (r.MaxNodes == 0 || nodes <= r.MaxNodes)
 		if sh.Exact() && r.Cores > 0 { // a multiple of the tasks per node: all of them full
 			ok = ok && nodes*r.TasksPerNode == r.Cores && room == r.Cores
 		}
@@ -61,6 +66,7 @@ func placeTwin(tab *nodeset.Table, r *bids.Request, sh *bids.Spec, gpus int) (an
 
 func TestPlaceFailsOnlyWhereNothingFits(t *testing.T) {
 	var p fit.Placer
+	var l fit.Limited
 	found, missed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		total := make([]nodeset.Capacity, rapid.IntRange(1, 7).Draw(t, "nodes"))
@@ -78,7 +84,7 @@ func TestPlaceFailsOnlyWhereNothingFits(t *testing.T) {
 		}
 		sh, err := r.Spec()
 		gpus := rapid.IntRange(0, 2).Draw(t, "gpus a node")
-		segs, ok := p.Place(nil, tab, &sh, gpus)
+		segs, ok := p.Place(nil, l.Of(tab, &sh), &sh, gpus)
 		if err != nil {
 			require.False(t, ok)
 			return
@@ -96,7 +102,7 @@ func TestPlaceFailsOnlyWhereNothingFits(t *testing.T) {
 		require.NoError(t, tab.Allocate(segs))
 		own := r // Place may be asked for any number of GPUs
 		own.MinGPUs, own.MaxGPUs = gpus, gpus
-		require.True(t, requests.Met(&own, segs))
+		require.True(t, requests.Met(&own, segs), "%+v: %v", own, segs)
 		require.Equal(t, block, nodeset.Blocks(segs) == 1, "one block if there is one that holds it")
 	})
 	require.Positive(t, found)

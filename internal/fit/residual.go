@@ -61,7 +61,7 @@ func (r *Residual) ResetLike(o *Residual) {
 // cores and GPUs as are left, and as its further resources suffice for. It belongs to r, is only to
 // be read, and is valid until the next change.
 func (r *Residual) For(s *Spec, crosses int) *nodeset.Table {
-	if s.Uses == nil {
+	if s.Plain() {
 		return r.View(crosses)
 	}
 	base := r.View(crosses)
@@ -71,7 +71,7 @@ func (r *Residual) For(s *Spec, crosses int) *nodeset.Table {
 		t.upTo = 0
 	} else if fresh {
 		t.CopyFreeFrom(base)
-		t.LimitFrom(base, 0, base.Len()-1, *s.Uses, s.GPUs.PerNode.Min)
+		s.see(&t.Table, base, 0, base.Len()-1)
 		t.upTo = len(r.seen.log)
 	}
 	r.seen.follow(t, base, s)
@@ -97,7 +97,7 @@ func (r *Residual) Lacks(s *Spec, crosses int) bool {
 	return true
 }
 
-// View is For, for a job that takes nothing of further resources.
+// View is For, for a job that takes cores and nothing of further resources.
 func (r *Residual) View(crosses int) *nodeset.Table {
 	if crosses == 0 {
 		return &r.now

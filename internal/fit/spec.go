@@ -69,15 +69,35 @@ func (s *Spec) Valid() bool { return s.Nodes.Max > 0 }
 // Exact reports whether every node gives the same number of cores (job type 3).
 func (s *Spec) Exact() bool { return s.Cores.PerNode.Min == s.Cores.PerNode.Max }
 
+// Coreless reports whether the job takes no core: nodes then give GPUs or further resources alone,
+// and it is of no matter which of their cores are free. Such a job sees a machine on which nodes
+// that can serve it have a core free, and others none: see [Spec.see].
+func (s *Spec) Coreless() bool {
+	return s.Cores.PerNode.Max == 0 && s.Cores.Total == 0 && s.Parts == nil && s.Valid()
+}
+
+// Plain reports whether the job sees tables as they are.
+func (s *Spec) Plain() bool { return s.Uses == nil && !s.Coreless() }
+
+// see sets what nodes first to last of t have free to what the job sees there of o.
+func (s *Spec) see(t, o *nodeset.Table, first, last int) {
+	if s.Coreless() {
+		t.SeatsFrom(o, first, last, s.More())
+	} else {
+		t.LimitFrom(o, first, last, *s.Uses, s.GPUs.PerNode.Min)
+	}
+}
+
 // LeastCores is how many cores an allocation has in all at least.
 func (s *Spec) LeastCores() int64 { return int64(s.Cores.On(s.Nodes.Min)) }
 
 // LeastGPUs is how many GPUs an allocation has in all at least.
 func (s *Spec) LeastGPUs() int64 { return int64(s.GPUs.On(s.Nodes.Min)) }
 
-// Room is how many cores a node that has c can give: 0 if it cannot serve the job.
+// Room is how many cores a node on which the job sees c can give: 0 if it cannot serve the job, and
+// 1 of one that takes none.
 func (s *Spec) Room(c nodeset.Capacity) int {
-	if int(c.GPUs) < s.GPUs.PerNode.Min || int(c.Cores) < s.Cores.PerNode.Min {
+	if int(c.GPUs) < s.GPUs.PerNode.Min || int(c.Cores) < max(s.Cores.PerNode.Min, 1) {
 		return 0
 	}
 	return s.most(c.Cores)
@@ -104,8 +124,9 @@ func (s *Spec) Query(gpus int) nodeset.Query {
 	return nodeset.Query{GPUs: gpus, MinCores: s.Cores.PerNode.Min, Eligible: s.Mask()}
 }
 
-// most is how many cores a node with that many free may give.
-func (s *Spec) most(free uint16) int { return min(int(free), s.Cores.PerNode.Max) }
+// most is how many cores a node with that many free may give, at least one. A job that takes none
+// counts nodes by it.
+func (s *Spec) most(free uint16) int { return min(int(free), max(s.Cores.PerNode.Max, 1)) }
 
 // Masks gives masks of the same memory the same pointer, and equal Uses and Charges, so that
 // Specs can be compared. The zero Masks is ready. What it is given stays the caller's, and must

@@ -139,6 +139,8 @@ func (a *IPSched) openWindow(s *core.Snapshot, p *core.Plan) {
 			verdict{core.Never, why}.on(&d)
 		} else if spec.Parts != nil {
 			composed.on(&d)
+		} else if spec.Coreless() {
+			coreless.on(&d)
 		} else if spec.Uses != nil {
 			further.on(&d)
 		} else if spec.Charges != nil {
@@ -185,6 +187,7 @@ var (
 	consecutive = verdict{core.Unmodelled, "it asks for consecutive nodes, which the model of ipsched does not know"}
 	switches    = verdict{core.Unmodelled, "it demands something of switches, which the model of ipsched does not know"}
 	further     = verdict{core.Unmodelled, "it uses further resources, which the model of ipsched does not know"}
+	coreless    = verdict{core.Unmodelled, "it takes no core, which the model of ipsched does not know"}
 	composed    = verdict{core.Unmodelled, "it has components, which the model of ipsched does not know"}
 	counted     = verdict{core.Unmodelled, "it counts against quotas, which the model of ipsched does not know"}
 	timedOut    = verdict{core.TimedOut,

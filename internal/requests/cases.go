@@ -17,7 +17,7 @@ func on(segs ...nodeset.Segment) []nodeset.Segment { return segs }
 // Cases is the table. Its machines have ten nodes.
 func Cases() []Case {
 	var all []Case
-	for _, part := range [][]Case{totals(), perNode(), mostPerNode(), gpus(), places()} {
+	for _, part := range [][]Case{totals(), perNode(), mostPerNode(), gpus(), places(), coreless()} {
 		all = append(all, part...)
 	}
 	for i := range all {
@@ -120,5 +120,27 @@ func places() []Case {
 		{Name: "eligible", Request: even, Segs: on(each(0, 0, 2, 0), each(8, 8, 4, 0)), OK: true},
 		{Name: "eligible: one is not", Request: even, Segs: on(each(0, 0, 2, 0), each(3, 3, 4, 0))},
 		{Name: "eligible: one of several is not", Request: even, Segs: on(each(0, 2, 2, 0))},
+	}
+}
+
+// coreless are of requests that take GPUs or something else of nodes, and no core.
+func coreless() []Case {
+	two, range24 := bids.Request{MinNodes: 2, MinGPUs: 1, MaxGPUs: 2}, bids.Request{MinNodes: 2, MaxNodes: 4, MinGPUs: 1}
+	disk := bids.Request{Uses: nodeset.Uses{{PerNode: 1}}}
+	return []Case{
+		{Name: "no core, a GPU of 2 nodes", Request: two, Segs: on(each(0, 1, 0, 1)), OK: true},
+		{Name: "no core, 2 GPUs of 2 nodes", Request: two, Segs: on(each(0, 0, 0, 2), each(4, 4, 0, 2)), OK: true},
+		{Name: "no core, no GPU", Request: two, Segs: on(each(0, 1, 0, 0))},
+		{Name: "no core, 3 nodes for 2", Request: two, Segs: on(each(0, 2, 0, 1))},
+		{Name: "a core that nobody asked for", Request: two, Segs: on(each(0, 0, 0, 1), each(1, 1, 1, 1))},
+		{Name: "no core, 3 nodes of 2-4", Request: range24, Segs: on(each(0, 2, 0, 1)), OK: true},
+		{Name: "no core, 5 nodes of 2-4", Request: range24, Segs: on(each(0, 4, 0, 1))},
+		{Name: "nothing but disk", Request: disk, Segs: on(each(3, 3, 0, 0)), OK: true},
+		{Name: "nothing but disk, and a core", Request: disk, Segs: on(each(3, 3, 1, 0))},
+		{Name: "nothing but disk, of 2 nodes", Request: disk, Segs: on(each(3, 4, 0, 0))},
+		{Name: "a node without a core for one of 2", Request: bids.Request{Cores: 2, MinNodes: 2},
+			Segs: on(each(0, 0, 0, 0), each(1, 1, 2, 0))},
+		{Name: "a node without a core for at most 2 a node", Request: bids.Request{Cores: 3, TasksPerNode: 2},
+			Segs: on(each(0, 0, 1, 0), each(1, 1, 2, 0), each(2, 2, 0, 0))},
 	}
 }

@@ -28,10 +28,10 @@ func Draw(t *rapid.T) Case {
 // drawSegments draws an allocation; the nodes of most are alike.
 func drawSegments(t *rapid.T) (segs []nodeset.Segment) {
 	number := func(least, most int, name string) int { return rapid.IntRange(least, most).Draw(t, name) }
-	alike, cores, gpus := number(0, 2, "alike") > 0, number(1, 4, "cores of nodes"), max(0, number(-2, 2, "gpus of nodes"))
+	alike, cores, gpus := number(0, 2, "alike") > 0, max(0, number(-1, 4, "cores of nodes")), max(0, number(-2, 2, "gpus of nodes"))
 	for n := number(0, 3, "first"); n < drawNodes && (len(segs) == 0 || number(0, 3, "more") > 0); n += 1 + number(0, 5, "gap")/4 {
 		if !alike {
-			cores, gpus = number(1, 4, "cores of a node"), number(0, 2, "gpus of a node")
+			cores, gpus = number(0, 4, "cores of a node"), number(0, 2, "gpus of a node")
 		}
 		segs = nodeset.Append(segs, each(n, n, cores, gpus))
 	}
@@ -72,7 +72,10 @@ func DrawAny(t *rapid.T, n int) bids.Request {
 			r.MaxNodes = r.MinNodes + max(0, rapid.IntRange(-2, 3).Draw(t, "more nodes"))
 		}
 	}
-	kind := rapid.IntRange(0, 3).Draw(t, "type")
+	kind := rapid.IntRange(0, 4).Draw(t, "type")
+	if kind == 4 { // no core
+		return r
+	}
 	if kind == 0 || kind == 3 {
 		r.TasksPerNode = rapid.IntRange(1, 6).Draw(t, "tasks per node")
 	}

@@ -17,7 +17,7 @@ type Case struct {
 	Name    string
 	Request bids.Request
 	Nodes   int
-	Segs    []nodeset.Segment // ascending, each with a core at least
+	Segs    []nodeset.Segment // ascending
 	OK      bool
 }
 
@@ -64,16 +64,18 @@ func inRange(r *bids.Request, nodes int) bool {
 
 // coresMet says whether one node may give so many cores. TasksPerNode is how many each one gives,
 // save for a total that is no multiple of it, or is one that no allowed number of nodes makes:
-// then it is the most.
+// then it is the most. A node gives a core at least, or none at all where none is asked for.
 func coresMet(r *bids.Request, cores int) bool {
 	t := r.TasksPerNode
 	switch {
+	case t == 0 && r.Cores == 0:
+		return cores == 0
 	case t == 0:
-		return true
+		return cores > 0
 	case r.Cores == 0, r.Cores%t == 0 && inRange(r, r.Cores/t):
 		return cores == t
 	}
-	return cores <= t
+	return cores > 0 && cores <= t
 }
 
 // Spec is the normal form of a request, which stays in use; the zero Spec if it is not valid.

@@ -276,6 +276,9 @@ func (b *Backfill) start(i int, segs []nodeset.Segment) error {
 // errComponents is of jobs that Slurm would submit as several: they wait.
 var errComponents = errors.New("it has components, which this policy does not know")
 
+// errCoreless is of jobs that Slurm does not have: each of its jobs has a CPU at least.
+var errCoreless = errors.New("it takes no core, which this policy does not know")
+
 // never says why a job that cannot start now could not start on the idle machine.
 func (b *Backfill) never(j *core.Job) (why, err error) {
 	if len(j.Components) > 0 {
@@ -291,7 +294,9 @@ func (b *Backfill) never(j *core.Job) (why, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
+		if leastCores(&j.Request) == 0 {
+			why = errCoreless
+		} else if !ok {
 			why = errors.New("can never run: Slurm's selection finds no place for it on the idle machine")
 		}
 	}

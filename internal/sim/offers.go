@@ -92,7 +92,7 @@ func (o *Offers) next(left *nodeset.Table, job *core.Job, buf *[]nodeset.Segment
 	if cores, _ := left.SumFree(); cores < int64(leastCores(&job.Request)) {
 		return nil, nil
 	}
-	if len(job.Components) > 0 {
+	if len(job.Components) > 0 || leastCores(&job.Request) == 0 {
 		return nil, nil
 	}
 	key := offerKey{shape: keyOf(&job.Request)}

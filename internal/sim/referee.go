@@ -111,8 +111,8 @@ func (f *referee) form(segs []nodeset.Segment) error {
 	}
 	before := int32(-1)
 	for _, s := range segs {
-		if s.First <= before || s.Last < s.First || int(s.Last) >= len(f.nodes) || s.Cores == 0 {
-			return fmt.Errorf("bad segment: nodes %d-%d with %d cores after node %d", s.First, s.Last, s.Cores, before)
+		if s.First <= before || s.Last < s.First || int(s.Last) >= len(f.nodes) {
+			return fmt.Errorf("bad segment: nodes %d-%d after node %d", s.First, s.Last, before)
 		}
 		before = s.Last
 	}
@@ -141,6 +141,9 @@ func meets(r *bids.Request, segs []nodeset.Segment) error {
 		if r.Contiguous && i > 0 && s.First != segs[i-1].Last+1 {
 			return fmt.Errorf("nodes %d and %d are not consecutive", segs[i-1].Last, s.First)
 		}
+	}
+	if none := r.Cores == 0 && r.TasksPerNode == 0; least == 0 && !none || most > 0 && none {
+		return fmt.Errorf("%d-%d cores a node, asked for none: %t", least, most, none)
 	}
 	lowest, highest := max(r.MinNodes, 1), r.MaxNodes
 	if r.MaxNodes == 0 {

@@ -86,7 +86,7 @@ type outcome struct {
 
 // test finds the earliest start of a job that delays no reservation; nowOnly: whether it can start.
 func (b *Backfill) test(j *core.Job, nowOnly bool) (outcome, error) {
-	if len(j.Components) > 0 {
+	if len(j.Components) > 0 || leastCores(&j.Request) == 0 {
 		return outcome{what: hopeless}, nil
 	}
 	key := blockedKey{shape: keyOf(&j.Request), limit: j.TimeLimit, nowOnly: nowOnly}

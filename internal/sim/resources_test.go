@@ -115,3 +115,19 @@ func TestRefereeCountsResources(t *testing.T) {
 	_, err = Run(context.Background(), cfg, forgets, []workload.Job{takes(1, 40, 0, 9)})
 	require.ErrorContains(t, err, "resource memory: 2 numbers for 1 nodes")
 }
+
+// Jobs that take no core run beside those that take all, under policies that know them.
+func TestJobsWithoutCoresAreSimulated(t *testing.T) {
+	jobs := []workload.Job{jobOf(1, bids.Request{MinNodes: 2, TasksPerNode: 4}, 0, 100, 100),
+		jobOf(2, bids.Request{MinNodes: 2, MinGPUs: 1}, 0, 100, 100), jobOf(3, bids.Request{MinGPUs: 1}, 2, 50, 50),
+		jobOf(4, bids.Request{MinNodes: 1, TasksPerNode: 1}, 3, 10, 10)}
+	cfg := NewConfig(nodesOf([3]int{2, 4, 1}))
+	got, res := recordsWith(t, cfg, auction(t), jobs)
+	require.Empty(t, res.Unrun)
+	for id, start := range map[string]int64{"J1": 0, "J2": 0, "J3": 100, "J4": 100} {
+		require.InDelta(t, start, got[id].Start, 5, id) // cycles come in intervals
+	}
+	_, res = recordsWith(t, cfg, backfill(t, nil), jobs)
+	require.Equal(t, []Unrun{{"J2", "it takes no core, which this policy does not know (the machine is idle)"},
+		{"J3", "it takes no core, which this policy does not know (the machine is idle)"}}, res.Unrun)
+}

@@ -70,7 +70,7 @@ func drawPods(t *rapid.T) (Config, []workload.Job) {
 		} else {
 			gpus = rapid.IntRange(0, 3).Draw(t, "whole GPUs")
 		}
-		j := pod(i, rapid.IntRange(1, 3).Draw(t, "cores"), rapid.Int64Range(1, 5).Draw(t, "memory"), share, gpus,
+		j := pod(i, rapid.IntRange(0, 3).Draw(t, "cores"), rapid.Int64Range(1, 5).Draw(t, "memory"), share, gpus,
 			rapid.Int64Range(0, 200).Draw(t, "submit"), rapid.Int64Range(1, 200).Draw(t, "duration"))
 		if rapid.IntRange(0, 5).Draw(t, "model") == 0 {
 			j.Eligible = mask

@@ -72,15 +72,15 @@ type consec struct {
 // Select appends to dst the allocation that Slurm would give r on t, among the
 // nodes of avail (nil: all) that are up and eligible, and reports whether there
 // is one. Every node gives r.MinGPUs GPUs: stock Slurm knows no ranges. t is not
-// changed. The error is that of r.Validate. Time is linear in the number of nodes,
-// times the number of sets that the job is put together from.
+// changed. A job that takes no core has none. The error is that of r.Validate. Time is linear in
+// the number of nodes, times the number of sets that the job is put together from.
 func (s *Selector) Select(t *nodeset.Table, r *bids.Request, avail nodeset.Mask, dst []nodeset.Segment) ([]nodeset.Segment, bool, error) {
 	sh, err := r.Spec()
 	if err != nil {
 		return dst, false, err
 	}
-	if sh.More().Check(t.Resources()) != nil {
-		return dst, false, nil // no node has them
+	if sh.Coreless() || sh.More().Check(t.Resources()) != nil {
+		return dst, false, nil // Slurm has no such jobs, or no node has what it uses
 	}
 	machine, share := t, t.ShareOf(sh.More())
 	if share > 0 && sh.GPUs.PerNode.Max > 0 {

@@ -40,6 +40,9 @@ func TestAsksMeanWhatRequestsMean(t *testing.T) {
 // the most only, Ask has none.
 func askOf(r *bids.Request, nodes int) (Ask, bool) {
 	ask := Ask{CPUs: r.Cores, MinNodes: r.MinNodes, MaxNodes: r.MaxNodes, CPUsPerNode: r.TasksPerNode, Contiguous: r.Contiguous}
+	if r.Cores+r.TasksPerNode == 0 {
+		return ask, false
+	}
 	if r.MixedGPUs || (r.TasksPerNode > 0 && r.Cores > 0 && (r.MinNodes+r.MaxNodes > 0 || r.Cores%r.TasksPerNode > 0)) {
 		return ask, false
 	}

@@ -70,6 +70,9 @@ func (p *parser) request(what, prefix string, j *format.Request, raw []byte, at 
 	if f := format.AskGPUShare(&r, j.GPUShare); f != nil {
 		return r, p.fail("%s%v", prefix, f)
 	}
+	if r.Cores == 0 && r.TasksPerNode == 0 { // all that it asks for, perhaps; deferred
+		r.Uses = j.Uses.WithGPUShare(j.GPUShare).AnyNumbers()
+	}
 	if err := r.Validate(); err != nil {
 		return r, p.fail("%s%v", prefix, err)
 	}

@@ -45,7 +45,7 @@ func TestReadComponents(t *testing.T) {
 // Faults of components name the job, the component, the field and the line.
 func TestReadComponentsFaults(t *testing.T) {
 	for list, want := range map[string]string{
-		`[{"cores":0}]`:                    "jobs[0] (J): components[0].cores: 0: the job asks for no core",
+		`[{"cores":0}]`:                    "jobs[0] (J): components[0].cores: 0: the job asks for nothing",
 		`[{"cores":1},{"cores":-1}]`:       "w.json:2: jobs[0] (J): components[1].cores: -1: must not be negative",
 		`[{"cores":1,"core":1}]`:           `jobs[0] (J): components[0]: unknown field "core"`,
 		`[{"cores":"x"}]`:                  "jobs[0] (J): components[0]: cores: string is not",

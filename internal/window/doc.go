@@ -21,6 +21,14 @@
 // waited_s is for how long the job could have started already, 0 if it is absent; auctions with a
 // patience look at it. Whatever is absent is not restricted.
 //
+// A job that gives neither cores nor tasks_per_node takes no core: it has to ask for GPUs of each
+// node, or for something of a further resource (see below). It can have them on nodes that have no
+// core free, on as few nodes as it allows:
+//
+//	{"id": "J9", "priority": 7, "nodes": 2, "gpus_per_node": 1}
+//
+// Only auction2 knows of this. cores_per_node of a running job may be 0 as well.
+//
 // "gpus_uniform": false lets the nodes of a job give different numbers of GPUs, each in the
 // range of gpus_per_node:
 //

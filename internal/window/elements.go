@@ -175,11 +175,17 @@ func (p *parser) runningJob(i int, raw json.RawMessage) error {
 	if len(nodes) == 0 {
 		return p.fail("%s: nodes: are missing", what)
 	}
+	if j.Cores == nil {
+		return p.fail("%s: cores_per_node: is missing; 0 if it holds none", what)
+	}
 	if !j.Cores.Covers(len(nodes)) || !j.GPUs.Covers(len(nodes)) {
 		return p.fail("%s: cores_per_node and gpus_per_node are a number, or one for each of %d nodes", what, len(nodes))
 	}
 	segs := make([]nodeset.Segment, 0, len(nodes))
 	for i, n := range nodes {
+		if j.Cores.At(i) == 0 && j.GPUs.At(i) == 0 && len(j.Uses) == 0 && j.GPUShare == 0 {
+			return p.fail("%s: it holds nothing of node %s", what, p.names[n])
+		}
 		s, err := p.hold(what, n, j.Cores.At(i), j.GPUs.At(i))
 		if err != nil {
 			return err
@@ -208,7 +214,7 @@ func (p *parser) runningJob(i int, raw json.RawMessage) error {
 
 // hold takes what a running job has of node n off it, unless the file says what is free there.
 func (p *parser) hold(what string, n, cores, gpus int) (nodeset.Segment, error) {
-	if cores < 1 || cores > bids.MaxCoresPerNode || gpus < 0 || gpus > bids.MaxGPUsPerNode {
+	if cores < 0 || cores > bids.MaxCoresPerNode || gpus < 0 || gpus > bids.MaxGPUsPerNode {
 		return nodeset.Segment{}, p.fail("%s: %d cores_per_node and %d gpus_per_node are out of range", what, cores, gpus)
 	}
 	if free := &p.free[n]; !p.freeSet[n] {

@@ -38,7 +38,7 @@ func TestReadNamedNodesErrors(t *testing.T) {
 		{`"eligible": "n1"`, `"eligible": "n1,n1"`, "w.json:3: jobs[0] (J): alternatives[1]: eligible: node n1 is there twice"},
 		{`"prefer": "n4"`, `"prefer": "n["`, "w.json:2: jobs[0] (J): prefer: "},
 		{`[1, 2, 2]`, `[1, 2]`, "w.json:5: running[0] (R): cores_per_node and gpus_per_node are a number, or one for each of 3"},
-		{`[1, 2, 2]`, `[1, 2, 0]`, "running[0] (R): 0 cores_per_node and 1 gpus_per_node are out of range"},
+		{`[1, 2, 2]`, `[1, 2, -1]`, "running[0] (R): -1 cores_per_node and 1 gpus_per_node are out of range"},
 		{`[1, 2, 2]`, `"1"`, "is neither a whole number nor a list of them"},
 		{`"n[3,1-2]"`, `""`, "running[0] (R): nodes: are missing"},
 	} {

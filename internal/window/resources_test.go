@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -147,4 +148,38 @@ func TestResourcesCountedByHand(t *testing.T) {
 		require.NoError(t, core.Verify(&w.Snapshot, &p))
 	})
 	require.Positive(t, held)
+}
+
+const coreless = `{"jobs":[{"id":"J","priority":5,"nodes":2,"gpus_per_node":1},{"id":"H","priority":5,"gpu_share":3},
+  {"id":"K","priority":4,"uses":{"mem":{"per_node":5}},"components":[{"gpus_per_node":2},{"uses":{"disk":{"per_node":1}}}],
+   "alternatives":[{"uses":{"disk":{"per_node":2,"per_gpu":1,"per_core":1}},"gpus_per_node":"0-2"}]}],
+ "running":[{"id":"R","nodes":"n1","cores_per_node":8,"end_s":9},{"id":"T","nodes":"n2","cores_per_node":0,"gpu_share":1,"shared_gpu":1,"end_s":9},{"id":"S","nodes":"n[1-2]","cores_per_node":0,"uses":{"mem":{"per_node":7}},"end_s":9}],
+ "nodes":[{"name":"n[1-2]","cores":8,"gpus":2,"gpu_shares":5,"resources":{"mem":100,"disk":3}}]}`
+
+// Jobs, components, alternatives and what runs may have no core; of a job that asks for nothing
+// else that is a fault.
+func TestReadJobsWithoutCores(t *testing.T) {
+	w, err := Read(strings.NewReader(coreless), "w.json")
+	require.NoError(t, err)
+	j, h, k := w.Snapshot.Pending[0], w.Snapshot.Pending[1], w.Snapshot.Pending[2]
+	require.Equal(t, bids.Request{MinNodes: 2, MaxNodes: 2, MinGPUs: 1, MaxGPUs: 1}, j.Request)
+	require.Equal(t, bids.Request{MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{Resource: 1, PerNode: 3}}}, h.Request)
+	require.Equal(t, bids.Request{Uses: nodeset.Uses{{Resource: 2, PerNode: 5}}, Components: []bids.Request{
+		{MinGPUs: 2, MaxGPUs: 2}, {Uses: nodeset.Uses{{Resource: 0, PerNode: 1}}}}}, k.Request)
+	require.Equal(t, nodeset.Uses{{Resource: 0, PerNode: 2, PerGPU: 1, PerCore: 1}}, k.Alternatives[0].Uses)
+	require.Equal(t, []nodeset.Segment{{First: 0, Last: 1}}, w.Snapshot.Running[2].Segs)
+	for _, x := range []struct{ old, new, want string }{
+		{`"gpus_per_node":1}`, `"gpus_per_node":"0-1"}`, "w.json:1: jobs[0] (J): cores: 0: the job asks for nothing"},
+		{`"mem":{"per_node":5}`, `"mem":{"per_core":5}`, "w.json:2: jobs[2] (K): cores: 0: the job asks for nothing"},
+		{`"mem":{"per_node":5}`, `"men":{"per_node":5}`, `w.json:2: jobs[2] (K): uses: no node has a resource "men"`},
+		{`{"gpus_per_node":2}`, `{"nodes":2}`, "w.json:2: jobs[2] (K): components[0].cores: 0: the job asks for nothing"},
+		{`"cores_per_node":0,"uses"`, `"uses"`, "w.json:4: running[2] (S): cores_per_node: is missing"},
+		{`"uses":{"mem":{"per_node":7}},`, ``, "w.json:4: running[2] (S): it holds nothing of node n1"},
+		{`{"per_node":7}`, `{"per_node":101}`, "node n1 has 100 left for it"},
+	} {
+		in := strings.Replace(coreless, x.old, x.new, 1)
+		require.NotEqual(t, coreless, in)
+		_, err := Read(strings.NewReader(in), "w.json")
+		require.ErrorContains(t, err, x.want)
+	}
 }

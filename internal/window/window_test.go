@@ -115,7 +115,7 @@ func TestReadErrors(t *testing.T) {
 		doc(node,
 			`{"id":"J","priority":0,"cores":4}`): "priority: 0 is not in 1-",
 		doc(node,
-			`{"id":"J","priority":5}`): "asks for no core",
+			`{"id":"J","priority":5}`): "asks for nothing",
 		doc(node,
 			`{"id":"J","priority":5,"cores":4,"waited_s":-1}`): "jobs[0] (J): waited_s: -1 is not in 0-3153600000",
 		doc(node,
@@ -133,7 +133,7 @@ func TestReadErrors(t *testing.T) {
 			"alternatives[1].gpus_per_node: 300: must be at most 255",
 		doc(node,
 			alternatives(
-				`[{"nodes":2}]`)): "alternatives[0].cores: 0: the job asks for no core",
+				`[{"nodes":2}]`)): "alternatives[0].cores: 0: the job asks for nothing",
 		doc(node,
 			alternatives(
 				`[{"cores":"4"}]`)): "jobs[0] (J): alternatives[0]: cores: string is not a whole number",
@@ -198,6 +198,7 @@ func TestExamples(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(good)
 	f.Add(rich)
+	f.Add(coreless)
 	f.Add(sharing)
 	f.Add(`{"nodes":[{"name":"n[1-3]","cores":8,"gpus":3,"free_gpus":1,"gpu_shares":7,"free_gpu_shares":{"6":1,"2":6}}],"running":` +
 		`[{"id":"R","nodes":"n2","cores_per_node":1,"end_s":9,"gpu_share":1,"shared_gpu":2}],"jobs":[{"id":"a","priority":3,` +

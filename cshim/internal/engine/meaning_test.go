@@ -53,6 +53,9 @@ func inWords(c *requests.Case) (*Input, bool) {
 	if r.Contiguous {
 		j.Flags = Contiguous
 	}
+	if r.Cores+r.TasksPerNode == 0 {
+		return nil, false
+	}
 	if r.Cores == 0 {
 		least := max(r.MinNodes, 1)
 		j.Cores = uint32(least * r.TasksPerNode)

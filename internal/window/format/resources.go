@@ -40,6 +40,14 @@ func CheckResource(name string) error {
 	return nil
 }
 
+// AnyNumbers is uses with each resource by a number that is not its own, to see whether a request
+// is valid that takes them, before the numbers are known.
+func (u Uses) AnyNumbers() nodeset.Uses {
+	next := -1
+	uses, _ := u.Numbered(func(string) (int, bool) { next++; return next, true })
+	return uses
+}
+
 // Numbered is uses with each resource by its number, such that take nothing left out; nil if none
 // is left. unknown is the first name that has no number.
 func (u Uses) Numbered(number func(name string) (int, bool)) (uses nodeset.Uses, unknown string) {
