@@ -164,6 +164,9 @@ func scavenge(t *testing.T, m mode, w preemptWay) lost {
 	l := preempted(t, c)
 	if m.name == "auction" {
 		requireBid(t, c, high)
+		for _, old := range low[:4] {
+			require.NotContains(t, l.ids, old, "it lost 12 s more than others, who would do")
+		}
 	}
 	if w.mode == "REQUEUE" { // who lost his place runs again
 		running(t, c, 60*time.Second, low...)
