@@ -403,7 +403,7 @@ func TestClusterSharesAreTheTwins(t *testing.T) {
 			default:
 				serial++
 				spec := takesShare(fmt.Sprint("J", serial), 1+rng.Int64N(10))
-				if spec.Cores, spec.Priority = 1+rng.IntN(2), 1+rng.Int64N(3); rng.IntN(3) == 0 {
+				if spec.Cores, spec.Priority = rng.IntN(3), 1+rng.Int64N(3); rng.IntN(3) == 0 {
 					spec.GPUShare, spec.MinNodes, spec.MaxNodes, spec.MinGPUs = 0, 1, 1, 1+rng.IntN(2)
 				}
 				require.NoError(t, c.Submit(spec))

@@ -204,7 +204,7 @@ func TestPlansOfSharesAreWindows(t *testing.T) {
 				if rng.IntN(3) == 0 {
 					ask = `"nodes":1,"gpus_per_node":1`
 				}
-				jobs = append(jobs, fmt.Sprintf(`{"id":"J%d.%d","priority":1,"cores":1,"time_limit_s":9,%s}`, round, i, ask))
+				jobs = append(jobs, fmt.Sprintf(`{"id":"J%d.%d","priority":1,"cores":%d,"time_limit_s":9,%s}`, round, i, rng.IntN(3), ask))
 			}
 			w, err := Read(strings.NewReader(doc(rng.IntN(2) == 0, jobs)), "w")
 			require.NoError(t, err)
@@ -231,8 +231,9 @@ func TestPlansOfSharesAreWindows(t *testing.T) {
 				}
 				started++
 				n := int(d.Nodes[1] - '0')
-				running = append(running, fmt.Sprintf(`{"id":%q,"nodes":%q,"cores_per_node":1,"end_s":60,`+
-					`"gpus_per_node":%d,"gpu_share":%d,"shared_gpu":%d}`, d.Job, d.Nodes, d.GPUsPerNode, d.GPUShare, d.SharedGPU))
+				running = append(running, fmt.Sprintf(`{"id":%q,"nodes":%q,"cores_per_node":%d,"end_s":60,`+
+					`"gpus_per_node":%d,"gpu_share":%d,"shared_gpu":%d}`, d.Job, d.Nodes, d.CoresPerNode[0],
+					d.GPUsPerNode, d.GPUShare, d.SharedGPU))
 				if d.GPUsPerNode > 0 {
 					used[n][-len(running)] = &gpuUse{whole: true}
 				} else if used[n][d.SharedGPU] == nil {
