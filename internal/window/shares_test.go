@@ -145,6 +145,8 @@ func TestReadShareErrors(t *testing.T) {
 			"running[0] (R): shared_gpu: node n1 has no GPU left to be shared as GPU 3"},
 		{gpus + `,"free_gpus":2`, no, none + `,"gpu_share":10,"shared_gpu":3`,
 			"running[0] (R): node n1: what is free and what runs add up to 8 cores and 3 GPUs, it has 8 and 2"},
+		{said + `{"3":5},"free_gpus":1`, no, none + `,"gpus_per_node":1`,
+			"running[0] (R): node n1: what is free and what runs add up to 10 cores and 3 GPUs, it has 8 and 2"},
 		{said + `{"3":91}`, no, none + `,"gpu_share":10,"shared_gpu":3`,
 			"running[0] (R): gpu_share: node n1, GPU 3: what is free and what runs add up to 101, it has 100"},
 		{said + `{"3":90,"4":2}`, no, none + `,"gpu_share":10,"shared_gpu":2`, "node n1 has no GPU left to be shared as GPU 2"},
