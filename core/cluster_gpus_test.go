@@ -359,7 +359,7 @@ func TestClusterSharesAreTheTwins(t *testing.T) {
 		var policy *meddler
 		fresh := func() {
 			o := core.DefaultAuctionOptions()
-			o.Work = 20_000
+			o.Work, o.KeepHoles, o.Reservations = 20_000, rng.IntN(3) == 0, rng.IntN(4)
 			auction, err := core.NewAuction(o, nil)
 			require.NoError(t, err)
 			policy = &meddler{auction, func() {}}
@@ -410,7 +410,7 @@ func TestClusterSharesAreTheTwins(t *testing.T) {
 				w.waits[spec.ID] = spec
 			}
 		}
-		for range 60 {
+		for range 40 {
 			meddle()
 			switch rng.IntN(8) {
 			case 0: // another process takes over
