@@ -359,7 +359,7 @@ func TestClusterSharesAreTheTwins(t *testing.T) {
 		var policy *meddler
 		fresh := func() {
 			o := core.DefaultAuctionOptions()
-			o.Work = 20_000
+			o.Work, o.KeepHoles, o.Reservations = 20_000, rng.IntN(3) == 0, rng.IntN(4)
 			auction, err := core.NewAuction(o, nil)
 			require.NoError(t, err)
 			policy = &meddler{auction, func() {}}
@@ -403,14 +403,14 @@ func TestClusterSharesAreTheTwins(t *testing.T) {
 			default:
 				serial++
 				spec := takesShare(fmt.Sprint("J", serial), 1+rng.Int64N(10))
-				if spec.Cores, spec.Priority = 1+rng.IntN(2), 1+rng.Int64N(3); rng.IntN(3) == 0 {
+				if spec.Cores, spec.Priority = rng.IntN(3), 1+rng.Int64N(3); rng.IntN(3) == 0 {
 					spec.GPUShare, spec.MinNodes, spec.MaxNodes, spec.MinGPUs = 0, 1, 1, 1+rng.IntN(2)
 				}
 				require.NoError(t, c.Submit(spec))
 				w.waits[spec.ID] = spec
 			}
 		}
-		for range 60 {
+		for range 40 {
 			meddle()
 			switch rng.IntN(8) {
 			case 0: // another process takes over

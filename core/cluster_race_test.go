@@ -21,21 +21,26 @@ import (
 )
 
 // ledger counts what runs where, by what a cluster's caller is told alone. Nodes have ledgerCores
-// and ledgerMemory each, and no name is used twice.
+// and ledgerMemory each, ledgerGPUs of ledgerShares each, and no name is used twice.
 type ledger struct {
 	mu        sync.Mutex
 	used      map[string]int
 	memory    map[string]int64
+	whole     map[string]int           // GPUs given whole
+	shared    map[string]map[int]int64 // shares of each GPU that jobs share, by node
 	started   map[string]core.Start
 	running   []string
 	cancelled map[string]bool
 	starts    int
+	shares    int // starts on a share of a GPU
 	dropped   int
 }
 
 const (
 	ledgerCores  = 8
 	ledgerMemory = 20
+	ledgerGPUs   = 2
+	ledgerShares = 10
 )
 
 // note records what a cycle started, and returns what is wrong with it.
@@ -56,6 +61,9 @@ func (l *ledger) note(cycle *core.Cycle) error {
 			if l.memory[share.Node] += memoryOf(s, share); l.memory[share.Node] > ledgerMemory {
 				return fmt.Errorf("node %s gives %d memory of %d", share.Node, l.memory[share.Node], ledgerMemory)
 			}
+			if err := l.noteGPUs(s, share); err != nil {
+				return err
+			}
 		}
 		if want := coresOfID(s.Job); cores != want {
 			return fmt.Errorf("job %s has %d cores, not %d", s.Job, cores, want)
@@ -63,6 +71,22 @@ func (l *ledger) note(cycle *core.Cycle) error {
 		l.started[s.Job] = s
 		l.running = append(l.running, s.Job)
 		l.starts++
+	}
+	return nil
+}
+
+// noteGPUs counts what a start has of a node's GPUs.
+func (l *ledger) noteGPUs(s core.Start, at core.Share) error {
+	l.whole[at.Node] += at.GPUs
+	if s.GPUShare > 0 {
+		if l.shared[at.Node] == nil {
+			l.shared[at.Node] = map[int]int64{}
+		}
+		l.shared[at.Node][s.SharedGPU] += s.GPUShare
+		l.shares++
+	}
+	if l.whole[at.Node]+len(l.shared[at.Node]) > ledgerGPUs || l.shared[at.Node][s.SharedGPU] > ledgerShares {
+		return fmt.Errorf("node %s gives %d GPUs and %v of others", at.Node, l.whole[at.Node], l.shared[at.Node])
 	}
 	return nil
 }
@@ -78,6 +102,12 @@ func (l *ledger) end() (id string, ok bool) {
 	for _, share := range l.started[id].Nodes {
 		l.used[share.Node] -= share.Cores
 		l.memory[share.Node] -= memoryOf(l.started[id], share)
+		l.whole[share.Node] -= share.GPUs
+		if s := l.started[id]; s.GPUShare > 0 {
+			if l.shared[share.Node][s.SharedGPU] -= s.GPUShare; l.shared[share.Node][s.SharedGPU] == 0 {
+				delete(l.shared[share.Node], s.SharedGPU)
+			}
+		}
 	}
 	return id, true
 }
@@ -95,18 +125,28 @@ func coresOfID(id string) (cores int) {
 }
 
 // Many goroutines add, drain and remove nodes, submit, cancel and end jobs, and decide, all at
-// once: no core and no memory is given twice, no job starts twice or after it was cancelled.
+// once: no core, memory or GPU is given twice, no job starts twice or after it was cancelled.
 func TestClusterUnderManyGoroutines(t *testing.T) {
 	c, err := core.NewCluster(core.ClusterOptions{Deadline: 50 * time.Millisecond})
 	require.NoError(t, err)
-	l := &ledger{used: map[string]int{}, memory: map[string]int64{}, started: map[string]core.Start{}, cancelled: map[string]bool{}}
-	capacity := nodeset.Capacity{Cores: ledgerCores}
+	l := &ledger{used: map[string]int{}, memory: map[string]int64{}, whole: map[string]int{}, shared: map[string]map[int]int64{},
+		started: map[string]core.Start{}, cancelled: map[string]bool{}}
+	capacity := nodeset.Capacity{Cores: ledgerCores, GPUs: ledgerGPUs}
 	for n := range 20 {
 		require.NoError(t, c.SetNode(fmt.Sprint("n", n), capacity, true))
 		require.NoError(t, c.SetResources(fmt.Sprint("n", n), map[string]int64{"memory": ledgerMemory}))
+		require.NoError(t, c.SetGPUShares(fmt.Sprint("n", n), int64(n%2*ledgerShares)))
 	}
 	stop := time.Now().Add(700 * time.Millisecond)
 	submit := func(worker, i int, r *rand.Rand) error {
+		if i%2 == 0 {
+			spec := core.JobSpec{ID: fmt.Sprintf("c1-%d-%d", worker, i), Request: bids.Request{Cores: 1},
+				Priority: 1 + r.Int64N(9), TimeLimit: time.Minute, GPUShare: r.Int64N(ledgerShares + 1)}
+			if spec.GPUShare == 0 {
+				spec.MinGPUs = 1
+			}
+			return c.Submit(spec)
+		}
 		cores := 1 + r.IntN(30)
 		return c.Submit(core.JobSpec{ID: fmt.Sprintf("c%d-%d-%d", cores, worker, i), Request: bids.Request{Cores: cores},
 			Takes:    map[string]core.Take{"memory": {PerNode: r.Int64N(9), PerCore: r.Int64N(4)}},
@@ -155,6 +195,9 @@ func TestClusterUnderManyGoroutines(t *testing.T) {
 		if err := c.SetResources(name, map[string]int64{"memory": ledgerMemory, fmt.Sprint("disk", i%9): 1}); err != nil {
 			return err
 		}
+		if err := c.SetGPUShares(name, int64(i%2*ledgerShares)); err != nil {
+			return err
+		}
 		if err := c.SetTier(name, uint8(i)); err != nil {
 			return err
 		}
@@ -190,7 +233,8 @@ func TestClusterUnderManyGoroutines(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, errors.Join(errs...))
 	require.Positive(t, l.starts)
-	t.Logf("%d starts, %d dropped", l.starts, l.dropped)
+	require.Positive(t, l.shares)
+	t.Logf("%d starts, of them %d on shares of GPUs, %d dropped", l.starts, l.shares, l.dropped)
 }
 
 // How nodes are called makes no difference to how many jobs start.

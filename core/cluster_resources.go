@@ -131,7 +131,9 @@ func (c *Cluster) unusedResources(amounts map[string]int64) (unused []int) {
 	for _, job := range c.queue {
 		for k := range 1 + len(job.job.Alternatives) {
 			way, _ := job.job.Way(k)
-			note(way.Uses)
+			for part := range way.Parts() {
+				note(way.Part(part).Uses)
+			}
 		}
 	}
 	for r, x := range c.machine.more {

@@ -144,9 +144,10 @@ func TestClusterResourceErrors(t *testing.T) {
 func TestClusterForgetsResources(t *testing.T) {
 	c, _ := newCluster(t, 1)
 	waits := takesMemory("waits", 1)
-	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 0}))
+	waits.Components = []core.Way{{Request: bids.Request{Cores: 1}, Takes: map[string]core.Take{"disk": {PerNode: 1}}}}
+	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 0, "disk": 0}))
 	require.NoError(t, c.Submit(waits))
-	for i := range 500 {
+	for i := range 501 {
 		name := fmt.Sprint("r", i)
 		require.NoError(t, c.SetResources("n1", map[string]int64{name: 1}))
 		require.NoError(t, c.Submit(core.JobSpec{ID: name, Request: bids.Request{Cores: 1}, Priority: 1, TimeLimit: time.Hour,
@@ -154,8 +155,10 @@ func TestClusterForgetsResources(t *testing.T) {
 		require.Equal(t, name, decide(t, c).Starts[0].Job)
 		require.NoError(t, c.Ended(name))
 	}
-	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 1}))
-	require.Equal(t, "waits", decide(t, c).Starts[0].Job)
+	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 1, "disk": 1}))
+	start := decide(t, c).Starts[0]
+	require.Equal(t, "waits", start.Job)
+	require.Equal(t, waits.Components[0].Takes, start.Components[0].Takes)
 }
 
 // Jobs get nodes of the lower tier where they can, and the higher where they cannot.

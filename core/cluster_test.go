@@ -490,7 +490,8 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 		}
 		spec.Counts = drawCounts(r)
 		if rapid.Bool().Draw(r, "share") {
-			spec.Request, spec.GPUShare = bids.Request{Cores: 2}, rapid.Int64Range(1, 9).Draw(r, "share of a GPU")
+			spec.Request = bids.Request{Cores: rapid.IntRange(0, 2).Draw(r, "cores")}
+			spec.GPUShare = rapid.Int64Range(1, 9).Draw(r, "share of a GPU")
 		}
 		for range rapid.IntRange(0, 2).Draw(r, "alternatives") {
 			w := core.Way{Request: drawWay(r)}

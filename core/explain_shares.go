@@ -4,22 +4,24 @@ package core
 
 import "github.com/aucsched/aucsched/nodeset"
 
-// ShareShortage is why no GPU has a share free: what its GPUs are used for, on nodes that have all
-// else that the request needs and whose GPUs have so many shares each.
+// ShareShortage is what GPUs are used for on a machine where jobs share them, if no GPU has a share
+// free or too few are whole.
 type ShareShortage struct {
-	// Nodes are these; none: there is no such node.
+	// Nodes have all else that the request needs, and GPUs of so many shares or so many GPUs;
+	// none: there is no such node.
 	Nodes nodeset.Mask
-	// Shared GPUs are in shared use, of which one has Most shares free and none more. Whole ones
-	// are held as such.
+	// Shared GPUs of these are in shared use, of which one has Most shares free and none more.
+	// Whole ones are held as such.
 	Shared, Whole int
 	Most          int64
 }
 
-// shareShortageOf is that of a request for which nodes give some cores, on t.
-func shareShortageOf(t *nodeset.Table, u nodeset.Use, give []int) *ShareShortage {
+// gpuUses is what the GPUs are used for of nodes that can give what is asked for, if these come
+// free.
+func gpuUses(t *nodeset.Table, can func(n int) bool) *ShareShortage {
 	s := &ShareShortage{Nodes: nodeset.NewMask(t.Len())}
-	for n, cores := range give {
-		if cores == 0 || t.TotalOf(u.Resource)[n] < u.PerNode {
+	for n := range t.Len() {
+		if !can(n) {
 			continue
 		}
 		s.Nodes.Set(n)

@@ -26,7 +26,7 @@ type Shortage struct {
 	Eligible, WithGPUs, WithCores, Run int
 	// Further has a stage for each further resource that the request uses.
 	Further []FurtherStage
-	// Share is told if what is short is a share of a GPU.
+	// Share is told if GPUs are short, whole ones or shares, and the machine's jobs share some.
 	Share *ShareShortage
 	// Cores is the most that nodes of the last stage could give the job at once, and LimitedBy,
 	// if Resource is "cores", the further resource without which these would do; "" if none.
@@ -113,7 +113,12 @@ func shortageOf(t *nodeset.Table, r *bids.Request) *Shortage {
 	if s.Resource != "cores" {
 		s.LimitedBy = ""
 	}
-	if r, shared := t.Shares(); !shared || s.Resource != t.ResourceName(r) {
+	switch shares, shared := t.Shares(); {
+	case shared && s.Resource == "gpus_per_node":
+		s.Share = gpuUses(t, func(n int) bool {
+			return t.Up(n) && r.Eligible.Has(n) && int(t.Total(n).GPUs) >= r.MinGPUs
+		})
+	case !shared || s.Resource != t.ResourceName(shares):
 		s.Share = nil
 	}
 	return s
@@ -124,7 +129,7 @@ func shortageOf(t *nodeset.Table, r *bids.Request) *Shortage {
 func (s *Shortage) further(t *nodeset.Table, u nodeset.Use, need needs, give []int) {
 	stage := FurtherStage{Resource: t.ResourceName(u.Resource), Amount: u.Of(uint16(need.lo), uint8(s.GPUsPerNode))}
 	if r, shared := t.Shares(); shared && u.Resource == r {
-		s.Share = shareShortageOf(t, u, give)
+		s.Share = gpuUses(t, func(n int) bool { return give[n] > 0 && t.TotalOf(r)[n] >= u.PerNode })
 	}
 	for n, free := range t.FreeOf(u.Resource) {
 		switch {

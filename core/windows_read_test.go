@@ -123,6 +123,9 @@ func inWords(d *window.Decision) string {
 	if gpus != "0" {
 		out += "/" + gpus
 	}
+	if d.GPUShare > 0 {
+		out += fmt.Sprintf(", %d of GPU %d", d.GPUShare, d.SharedGPU)
+	}
 	if d.Alternative > 0 {
 		out += fmt.Sprintf(", by alternative %d", d.Alternative)
 	}

@@ -167,14 +167,14 @@ func shortage(s *window.Shortage) string {
 	}
 	node := strings.Join(each, " and ")
 	need := plural(s.Need, "node")
-	if s.Share != nil {
-		return fmt.Sprintf("needs %s with %s, %s", need, node, lacksShare(s.Share))
+	if s.Share != nil && s.Resource == format.GPUShare {
+		return fmt.Sprintf("needs %s with %s\n  %s", need, node, lacksShare(s.Share))
 	}
 	switch s.Resource {
 	case "nodes":
 		return fmt.Sprintf("needs %s, %d are up and may be used", need, s.Have)
 	case "gpus_per_node":
-		return fmt.Sprintf("needs %s with %s, %d of %d have the GPUs", need, node, s.Have, s.Eligible)
+		return fmt.Sprintf("needs %s with %s, %d of %d have the GPUs", need, node, s.Have, s.Eligible) + sharedBeside(s.Share)
 	case "cores_per_node":
 		return fmt.Sprintf("needs %s with %s, %d of %d have that", need, node, s.Have, s.Eligible)
 	case "contiguous":
@@ -202,16 +202,29 @@ func shortage(s *window.Shortage) string {
 // lacksShare says why no GPU has a share free.
 func lacksShare(s *window.ShareShortage) string {
 	if s.Nodes == "" {
-		return "and no node with the rest free has GPUs of so many shares"
+		return "no node with the rest free has GPUs of so many shares"
 	}
+	return fmt.Sprintf("no GPU of %s has that free: %s", s.Nodes, gpuUses(s, fmt.Sprintf(" with %d free at most", s.Most)))
+}
+
+// sharedBeside says of whole GPUs that are short what they are used for, if jobs share some.
+func sharedBeside(s *window.ShareShortage) string {
+	if s == nil || s.Shared == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; on %s: %s", s.Nodes, gpuUses(s, ""))
+}
+
+// gpuUses says what GPUs are used for; most is added to those in shared use.
+func gpuUses(s *window.ShareShortage, most string) string {
 	var uses []string
 	if s.Shared > 0 {
-		uses = append(uses, fmt.Sprintf("%s in shared use with %d free at most", plural(int64(s.Shared), "GPU"), s.Most))
+		uses = append(uses, plural(int64(s.Shared), "GPU")+" in shared use"+most)
 	}
 	if s.Whole > 0 {
 		uses = append(uses, plural(int64(s.Whole), "GPU")+" given whole")
 	}
-	return strings.TrimSuffix(fmt.Sprintf("no GPU of %s has that free: %s", s.Nodes, strings.Join(uses, ", ")), ": ")
+	return strings.Join(uses, ", ")
 }
 
 // inTheWay says what all of the rivals are to the job.

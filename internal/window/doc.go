@@ -67,7 +67,7 @@
 //
 //	{"name": "g[1-8]", "cores": 64, "gpus": 4, "gpu_shares": 100, "free_gpu_shares": {"2": 35}}
 //	{"id": "R3", "nodes": "g1", "cores_per_node": 4, "end_s": 500, "gpu_share": 65, "shared_gpu": 2}
-//	{"id": "J9", "priority": 5, "cores": 4, "gpu_share": 30}
+//	{"id": "J10", "priority": 5, "cores": 4, "gpu_share": 30}
 //
 // "quotas" bound what waiting jobs take together, wherever they are: "left" is how much those that
 // start now may count, 0 if it is absent, in a unit of the caller's. "charges" says what a job, an

@@ -119,9 +119,10 @@ func (p *parser) addShares(t *nodeset.Table, size []int64) error {
 		return err
 	}
 	for n := range size {
+		lot := p.lotOf(n)
 		for i := range t.Bins(n) {
 			at := sharedGPU{n, uint8(i + 1)}
-			free, said := p.lotOf(n).freeShares[at.number]
+			free, said := lot.freeShares[at.number]
 			held, known := p.heldShares[at]
 			if !said && !known {
 				continue

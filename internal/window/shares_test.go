@@ -145,6 +145,8 @@ func TestReadShareErrors(t *testing.T) {
 			"running[0] (R): shared_gpu: node n1 has no GPU left to be shared as GPU 3"},
 		{gpus + `,"free_gpus":2`, no, none + `,"gpu_share":10,"shared_gpu":3`,
 			"running[0] (R): node n1: what is free and what runs add up to 8 cores and 3 GPUs, it has 8 and 2"},
+		{said + `{"3":5},"free_gpus":1`, no, none + `,"gpus_per_node":1`,
+			"running[0] (R): node n1: what is free and what runs add up to 10 cores and 3 GPUs, it has 8 and 2"},
 		{said + `{"3":91}`, no, none + `,"gpu_share":10,"shared_gpu":3`,
 			"running[0] (R): gpu_share: node n1, GPU 3: what is free and what runs add up to 101, it has 100"},
 		{said + `{"3":90,"4":2}`, no, none + `,"gpu_share":10,"shared_gpu":2`, "node n1 has no GPU left to be shared as GPU 2"},
@@ -204,7 +206,7 @@ func TestPlansOfSharesAreWindows(t *testing.T) {
 				if rng.IntN(3) == 0 {
 					ask = `"nodes":1,"gpus_per_node":1`
 				}
-				jobs = append(jobs, fmt.Sprintf(`{"id":"J%d.%d","priority":1,"cores":1,"time_limit_s":9,%s}`, round, i, ask))
+				jobs = append(jobs, fmt.Sprintf(`{"id":"J%d.%d","priority":1,"cores":%d,"time_limit_s":9,%s}`, round, i, rng.IntN(3), ask))
 			}
 			w, err := Read(strings.NewReader(doc(rng.IntN(2) == 0, jobs)), "w")
 			require.NoError(t, err)
@@ -231,8 +233,9 @@ func TestPlansOfSharesAreWindows(t *testing.T) {
 				}
 				started++
 				n := int(d.Nodes[1] - '0')
-				running = append(running, fmt.Sprintf(`{"id":%q,"nodes":%q,"cores_per_node":1,"end_s":60,`+
-					`"gpus_per_node":%d,"gpu_share":%d,"shared_gpu":%d}`, d.Job, d.Nodes, d.GPUsPerNode, d.GPUShare, d.SharedGPU))
+				running = append(running, fmt.Sprintf(`{"id":%q,"nodes":%q,"cores_per_node":%d,"end_s":60,`+
+					`"gpus_per_node":%d,"gpu_share":%d,"shared_gpu":%d}`, d.Job, d.Nodes, d.CoresPerNode[0],
+					d.GPUsPerNode, d.GPUShare, d.SharedGPU))
 				if d.GPUsPerNode > 0 {
 					used[n][-len(running)] = &gpuUse{whole: true}
 				} else if used[n][d.SharedGPU] == nil {

@@ -221,9 +221,17 @@ func FuzzRead(f *testing.F) {
 		}
 		a, err := core.NewAuction(core.AuctionOptions{Window: 8, MaxBidsPerJob: 6, Drafts: 3, Reservations: 1, Work: 20_000}, nil)
 		require.NoError(t, err)
-		var p core.Plan
-		require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))
-		require.NoError(t, core.Verify(&w.Snapshot, &p))
+		e, err := core.NewExplainer(context.Background(), a, &w.Snapshot, core.Limits{})
+		require.NoError(t, err)
+		require.NoError(t, core.Verify(&w.Snapshot, e.Plan()))
+		_, err = NewOutcome(a.Name(), w, e.Plan())
+		require.NoError(t, err)
+		for i := range min(len(w.Snapshot.Pending), 8) {
+			x, err := e.Explain(context.Background(), i, core.ExplainOptions{Trials: 2})
+			require.NoError(t, err)
+			_, err = NewExplanation(w, x)
+			require.NoError(t, err)
+		}
 	})
 }
 
