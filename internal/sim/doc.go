@@ -13,5 +13,5 @@
 // Jobs may name an input file that each of their nodes has to load if it has it not: see [Files].
 //
 // [Backfill] is the policy that the papers compare with: Slurm's main scheduler
-// followed by its backfill scheduler.
+// followed by its backfill scheduler. [List] is EASY, with orders of one's choice.
 package sim

@@ -47,7 +47,7 @@ func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", ran.Job.ID, err)
 		}
-		m.add(ran, &r, max(min(ran.Job.Duration, ran.Job.TimeLimit), 1))
+		m.add(ran, &r, nominal(ran.Job, max(min(ran.Job.Duration, ran.Job.TimeLimit), 1)))
 	}
 	result := &Result{PendingMax: mostPending(records)}
 	m.fill(result, new(latencies))
@@ -58,7 +58,7 @@ func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
 // RunTime is how long, in seconds, a job runs on segs if its time limit ends it: a request
 // with a range of GPUs is the sooner done the more it has. segs must meet the request.
 func RunTime(j *workload.Job, segs []nodeset.Segment) int64 {
-	return max(min(lasts(j.Duration, &j.Request, segs), j.TimeLimit), 1)
+	return max(min(lasts(j.Duration, &j.Request, segs, LinearSpeedup), j.TimeLimit), 1)
 }
 
 // mostPending is the greatest number of jobs that waited at once; one that starts in the

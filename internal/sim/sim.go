@@ -38,6 +38,9 @@ type Config struct {
 	// KillAtLimit ends jobs at their time limit. Without it a job that
 	// outlives its limit goes on, as under Slurm's OverTimeLimit=UNLIMITED.
 	KillAtLimit bool
+	// Serial is how many thousandths of a job's duration further GPUs of a range do not shorten,
+	// LinearSpeedup to MaxSerial.
+	Serial int
 	// Release is how many seconds after the end of a job its nodes are free again, 0 to 3600: Slurm
 	// has each of them clean up first. Until then the job is one that runs and should have ended.
 	Release int64
@@ -176,6 +179,8 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		return nil, fmt.Errorf("%d jobs: at most %d are supported", len(jobs), math.MaxInt32)
 	case cfg.Interval < 1 || cfg.Interval > maxTime:
 		return nil, fmt.Errorf("interval: %d: must be between 1 and %d seconds", cfg.Interval, int64(maxTime))
+	case cfg.Serial < LinearSpeedup || cfg.Serial > MaxSerial:
+		return nil, fmt.Errorf("serial: %d: must be between %d and %d thousandths", cfg.Serial, LinearSpeedup, MaxSerial)
 	case cfg.Release < 0 || cfg.Release > maxRelease:
 		return nil, fmt.Errorf("release: %d: must be between 0 and %d seconds", cfg.Release, int64(maxRelease))
 	}
@@ -269,6 +274,8 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 		return fmt.Errorf("time_limit_s: %d: must be between 1 and %d", j.TimeLimit, int64(maxTime))
 	case j.Priority < 1 || j.Priority > core.MaxPriority:
 		return fmt.Errorf("priority: %d: must be between 1 and %d", j.Priority, int64(core.MaxPriority))
+	case j.Work < 0 || j.Work > maxTime:
+		return fmt.Errorf("work: %d: must be between 0 and %d", j.Work, int64(maxTime))
 	case j.Input.File != 0 && (j.Input.Bytes < 1 || j.Input.Bytes > maxTime):
 		return fmt.Errorf("input: %d bytes: must be between 1 and %d", j.Input.Bytes, int64(maxTime))
 	}
@@ -300,22 +307,8 @@ func (s *simulator) capped(duration, limit int64) int64 {
 // it waits for its file.
 func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) (runs, loading int64) {
 	loading = s.files.begin(j, segs, s.now)
-	runs = s.capped(max(lasts(j.Duration, r, segs), 1)+loading, j.TimeLimit)
+	runs = s.capped(max(lasts(j.Duration, r, segs, s.cfg.Serial), 1)+loading, j.TimeLimit)
 	return runs, min(loading, runs)
-}
-
-// lasts is how long a job works on segs that would with the fewest GPUs of r for d (aucsched2,
-// equation 5). One whose nodes give different numbers of GPUs is taken to balance its work: its
-// GPUs count in all.
-func lasts(d int64, r *bids.Request, segs []nodeset.Segment) int64 {
-	k, low := int64(segs[0].GPUs), int64(r.MinGPUs)
-	if r.MixedGPUs {
-		k, low = int64(nodeset.GPUs(segs)), low*int64(nodeset.Nodes(segs))
-	}
-	if low > 0 && k > low {
-		d = d/k*low + (d%k*low+k-1)/k // d x low / k, rounded up
-	}
-	return d
 }
 
 func (s *simulator) run(ctx context.Context) error {
@@ -518,7 +511,7 @@ func (s *simulator) start(d *core.Decision) error {
 		return errors.New("the simulated time leaves the range of 64 bits")
 	}
 	gpus := s.meter.gpuParts.gpus(r.Uses, d.Segs)
-	s.meter.add(&Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, gpus, d.Alternative, loading}, &r, j.nominal)
+	s.meter.add(&Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, gpus, d.Alternative, loading}, &r, nominal(j.Job, j.nominal))
 	s.meter.stranded.start(&j.Request)
 	s.files.end(j, s.now+runs-j.Submit)
 	n := len(s.running)

@@ -13,6 +13,9 @@ type Job struct {
 	// it is the duration with the fewest GPUs; with k GPUs a node it is
 	// Duration x MinGPUs / k (aucsched2, equation 5).
 	Duration int64
+	// Work is for how many seconds its cores count as work done, if that is not Duration: a job
+	// that was given a number of GPUs out of a range counts as with the fewest. 0: Duration.
+	Work int64
 	// Memory is what the job asks for of each node's memory; see [TakeMemory].
 	Memory Memory
 	// Pod is what a pod asks for, where it was read to the letter: see [Exact]. Else it is nil.

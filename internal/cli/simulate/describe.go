@@ -15,6 +15,7 @@ func (f *simulateFlags) describe(c *cobra.Command) {
 	files := append([]string{"files", "locality", "mode", "warm-up", "evaluate"}, fileSettings...)
 	cli.Group(c, append(subjects,
 		cli.Subject{Title: "Memory of jobs, and pods to the letter", Flags: []string{"count-memory", "memory-in-bytes", "exact-pods"}},
+		cli.Subject{Title: "Ranges of GPUs", Flags: rangeSettings},
 		cli.Subject{Title: "Input files and data locality", Flags: files},
 		cli.Subject{Title: "Switches", Flags: treeSettings},
 		cli.Subject{Title: "Pods on shared GPUs", Flags: podOnly},
@@ -23,6 +24,8 @@ func (f *simulateFlags) describe(c *cobra.Command) {
 	replay.Complete(c)
 	cli.CompleteFlag(c, "priority", priorityNames...)
 	cli.CompleteFlag(c, "mode", modeNames...)
+	cli.CompleteFlag(c, "gpus-of-range", "least", "greatest")
+	cli.CompleteFlag(c, "speedup", "linear", "amdahl-0.9", "amdahl-0.7")
 	cli.CompleteFlagFile(c, "html", nil, "html")
 	cli.CompleteFlagFile(c, "jobs-csv", nil, "csv")
 }

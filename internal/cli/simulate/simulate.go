@@ -37,6 +37,7 @@ type simulateFlags struct {
 	tree          treeFlags
 	locality      localityFlags
 	pods          podFlags
+	ranges        rangeFlags
 	cluster, load string
 	priority      string
 	memoryCounts  bool
@@ -70,9 +71,10 @@ or gzip) or generated:
   gen:lublin-LOAD          the model of Lublin and Feitelson (JPDC 2003): 4,000 jobs that ask
                            for cores, a load of LOAD percent of machine C
 
-backfill and ipsched give jobs with a range of GPUs the fewest, as Slurm knows no ranges, and so do
-easy, which reserves for the first blocked job only, and easy-sjf, -saf, -f1 and -wfp3, which try
-those behind it in other orders: by time limit, by limit x cores, and as in docs/simulation.md.
+All policies but the auctions give jobs with a range of GPUs the fewest, as Slurm knows no
+ranges; --gpus-of-range fixes other numbers. easy reserves for the first blocked job only;
+easy-sjf, -saf, -f1 and -wfp3 try those behind it in other orders: by time limit, by limit x
+cores, and as in docs/simulation.md.
 
 The policies of data locality schedule jobs with input files, each job on one node
 (--mode paper or reference). C and W may then be files in their authors' format too,
@@ -134,6 +136,7 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	f.replay.Register(flags)
 	f.files.register(flags)
 	f.tree.register(flags)
+	f.ranges.register(flags)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, and run nothing")
 	flags.BoolVar(&f.boundOnly, "bound", false,
 		"print only how soon the jobs could be done at all, by cores, GPUs and nodes, and simulate nothing")
@@ -191,6 +194,9 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 		return nil, nil, cli.BadInput(err)
 	}
 	if err := errors.Join(f.countMemory(machine, w), f.countExactly(machine, w)); err != nil {
+		return nil, nil, cli.BadInput(err)
+	}
+	if err := f.ranges.apply(cfg, w.Jobs); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
 	if cfg.Files, err = f.files.apply(flags, f.memoryCounts, w.Jobs, cfg.Nodes); err != nil {
@@ -255,7 +261,8 @@ func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []c
 	if err := printResults(c.OutOrStdout(), results, bounds, f.asJSON); err != nil {
 		return err
 	}
-	page := report.Page{Workload: w, Nodes: cfg.Nodes, Settings: f.replay.Settings(), Command: cli.CommandLine(c)}
+	page := report.Page{Workload: w, Nodes: cfg.Nodes, Command: cli.CommandLine(c),
+		Settings: append(f.replay.Settings(), f.ranges.settings()...)}
 	if err := out.write(&page, results, bounds,
 		func(policy string) []report.Setting { return f.policy.Settings(policy, c.Flags()) }); err != nil {
 		return err
