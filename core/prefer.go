@@ -4,7 +4,7 @@ package core
 
 import (
 	"math/bits"
-	"slices"
+	"sort"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/fit"
@@ -48,38 +48,39 @@ func (p *preferences) seenBy(s *bids.Spec) *nodeset.Table {
 	return p.whole.For(s, 0)
 }
 
-// setTiers makes the masks of the lowest tiers, ever more of them together.
+// setTiers makes the masks of the lowest tiers, ever more of them together. Time is in the nodes,
+// and in words of a mask for each tier that there is.
 func (p *preferences) setTiers(tiers []uint8) {
-	var there [1 << 8]bool
-	for _, tier := range tiers {
-		there[tier] = true
-	}
 	masks, words := p.tiers[:cap(p.tiers)], (len(tiers)+63)/64
 	p.tiers = p.tiers[:0]
-	for tier, is := range there {
-		if !is || len(p.tiers) == MaxTiers {
+	var place [1 << 8]int // by tier: one more than that of its mask
+	for _, tier := range tiers {
+		place[tier] = 1
+	}
+	for tier, there := range place {
+		if there == 0 {
 			continue
 		}
 		var mask nodeset.Mask
-		if len(p.tiers) < len(masks) {
-			mask = masks[len(p.tiers)][:0]
+		if k := len(p.tiers); k < len(masks) {
+			mask = masks[k][:0]
 		}
 		p.tiers = append(p.tiers, append(mask, make(nodeset.Mask, words)...))
-		addTier(p.tiers[len(p.tiers)-1], tiers, uint8(tier))
-		there[tier] = false
+		place[tier] = len(p.tiers)
 	}
-	if len(p.tiers) > 0 && !slices.Contains(there[:], true) {
-		p.tiers = p.tiers[:len(p.tiers)-1] // it has all nodes
+	if len(p.tiers) < 2 { // it would have all nodes, as the last always has
+		p.tiers = p.tiers[:0]
+		return
 	}
-}
-
-// addTier sets in mask the nodes up to a tier.
-func addTier(mask nodeset.Mask, tiers []uint8, upTo uint8) {
 	for n, tier := range tiers {
-		if tier <= upTo {
-			mask.Set(n)
+		p.tiers[place[tier]-1].Set(n)
+	}
+	for k := 1; k < len(p.tiers); k++ {
+		for w, lower := range p.tiers[k-1] {
+			p.tiers[k][w] |= lower
 		}
 	}
+	p.tiers = p.tiers[:len(p.tiers)-1]
 }
 
 // first is the job's request s on those of its nodes alone that the job prefers, or else on the
@@ -94,16 +95,27 @@ func (p *preferences) first(job *Job, s *bids.Spec) (preferred bids.Spec, ok boo
 		preferred.Eligible = p.within(p.masks.Of(&job.Prefer), s.Eligible)
 		return preferred, p.tells(&preferred, s) && p.room(&preferred)
 	}
-	for k := range p.tiers {
+	// more tiers have more room, and leave fewer other nodes
+	enough := func(k int) bool {
 		preferred.Eligible = p.within(&p.tiers[k], s.Eligible)
-		if !p.tells(&preferred, s) {
-			return bids.Spec{}, false
-		}
-		if p.room(&preferred) {
-			return preferred, true
-		}
+		return p.room(&preferred)
 	}
-	return bids.Spec{}, false
+	k := firstOf(len(p.tiers), enough)
+	if k == len(p.tiers) {
+		return bids.Spec{}, false
+	}
+	preferred.Eligible = p.within(&p.tiers[k], s.Eligible)
+	return preferred, p.tells(&preferred, s)
+}
+
+// firstOf is the first of n numbers that will do, n if none does. All behind one that does do too;
+// mostly one of the first does.
+func firstOf(n int, does func(k int) bool) int {
+	low, high := 0, 1 // those before low do not
+	for high <= n && !does(high-1) {
+		low, high = high, 2*high
+	}
+	return low + sort.Search(min(high, n+1)-1-low, func(k int) bool { return does(low + k) })
 }
 
 // within are the nodes of both masks. Jobs with the same masks have the same.

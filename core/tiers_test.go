@@ -4,6 +4,7 @@ package core
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -78,7 +79,7 @@ func TestTiersCostNoStart(t *testing.T) {
 	spared, split := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 20).Draw(t, "nodes")
-		tiers := rapid.SliceOfN(rapid.Uint8Range(0, 12), n, n).Draw(t, "tiers")
+		tiers := rapid.SliceOfN(rapid.Uint8Range(0, rapid.SampledFrom([]uint8{2, 12, 255}).Draw(t, "most")), n, n).Draw(t, "tiers")
 		nodes := uniformNodes(t, n, nodeset.Capacity{Cores: 4})
 		for i := range n {
 			free := nodeset.Capacity{Cores: uint16(rapid.IntRange(0, 4).Draw(t, "free"))}
@@ -102,7 +103,7 @@ func TestTiersCostNoStart(t *testing.T) {
 		started, latest := alone(tiers, nil)
 		require.Equal(t, plain, started)
 		there := slices.Compact(slices.Sorted(slices.Values(tiers)))
-		for _, tier := range there[:min(MaxTiers, len(there))] {
+		for _, tier := range there {
 			mask := nodeset.NewMask(n)
 			for i, of := range tiers {
 				if of <= tier {
@@ -119,6 +120,33 @@ func TestTiersCostNoStart(t *testing.T) {
 	})
 	require.Greater(t, spared, 20)
 	require.Greater(t, split, 20)
+}
+
+// The masks of tiers are those of their definition, the last of them left out, and the first number
+// that will do is found wherever it is, with few questions.
+func TestTiersAreTheirTwin(t *testing.T) {
+	var p preferences // one for all, so that stale scratch would show
+	rapid.Check(t, func(t *rapid.T) {
+		most := rapid.SampledFrom([]uint8{0, 1, 30, 255}).Draw(t, "most")
+		tiers := rapid.SliceOfN(rapid.Uint8Range(0, most), 0, 300).Draw(t, "tiers")
+		p.setTiers(tiers)
+		there := slices.Compact(slices.Sorted(slices.Values(tiers)))
+		require.Len(t, p.tiers, max(len(there)-1, 0))
+		for k, mask := range p.tiers {
+			for n, tier := range tiers {
+				require.Equal(t, tier <= there[k], mask.Has(n), "mask %d, node %d", k, n)
+			}
+			require.Len(t, mask, (len(tiers)+63)/64)
+		}
+		n := rapid.IntRange(0, 300).Draw(t, "numbers")
+		first, asked := rapid.IntRange(0, n).Draw(t, "first"), 0
+		require.Equal(t, first, firstOf(n, func(k int) bool {
+			require.Less(t, k, n)
+			asked++
+			return k >= first
+		}))
+		require.LessOrEqual(t, asked, 2*bits.Len(uint(first))+1)
+	})
 }
 
 // priorities is the sum over the jobs that start.

@@ -79,8 +79,7 @@ type Snapshot struct {
 	Nodes *nodeset.Table
 	// Tiers, if not nil, says of each node how early it is to be used: jobs get nodes of lower
 	// tiers where they can, as by Slurm's node weights. No start is given up for that, and a job's
-	// own Prefer comes before it, as does an Offer on other nodes. Beyond the MaxTiers lowest that
-	// there are all count as one. Only Auction looks at it.
+	// own Prefer comes before it, as does an Offer on other nodes. Only Auction looks at it.
 	Tiers []uint8
 	// Quotas bound what jobs of Pending take together, by their Charges. Only Auction looks at
 	// them: other policies leave jobs with Charges alone.
@@ -227,8 +226,6 @@ const (
 	MaxPriority = 1 << 40
 	// NoTimeLimit stands for a job without a limit: a hundred years.
 	NoTimeLimit = 100 * 365 * 24 * 3600
-	// MaxTiers is how many tiers of nodes are told apart in a cycle.
-	MaxTiers = 8
 	// MaxClass is the greatest Running.Class.
 	MaxClass = 63
 	// MaxAlternatives is how many alternatives a job may have.

@@ -10,11 +10,8 @@
 
 #include "aucsched.h"
 #include "compat.h"
+#include "tier.h"
 #include "tiers.h"
-
-/* Loads that are told apart, and the tiers of each. */
-#define LOADS 8
-#define LOAD_TIERS 32
 
 static int _compare(const void *a, const void *b)
 {
@@ -67,10 +64,10 @@ extern void auc_add_tiers(auc_snapshot_t *s)
 		at = bsearch(&node_ptr->config_ptr->weight, weights, len,
 			     sizeof(*weights), _compare);
 		if (at)
-			s->nodes[n].tier = MIN(4 * (at - weights) +
-					       2 * _sleeps(node_ptr) +
-					       (s->nodes[n].gpus > 0),
-					       UINT8_MAX);
+			s->nodes[n].tier = auc_tier(at - weights, len,
+						    _sleeps(node_ptr),
+						    s->nodes[n].gpus > 0,
+						    AUC_TIERS);
 	}
 	xfree(weights);
 }
@@ -87,20 +84,22 @@ extern void auc_add_loads(auc_snapshot_t *s)
 	part_record_t *part_ptr;
 	list_itr_t *iter = list_iterator_create(part_list);
 	bitstr_t *nodes = bit_alloc(node_record_count);
+	uint8_t highest = 0;
 
 	while ((part_ptr = list_next(iter)))
 		if (part_ptr->node_bitmap && _is_lln(part_ptr))
 			bit_or(nodes, part_ptr->node_bitmap);
 	list_iterator_destroy(iter);
+	for (int n = 0; n < node_record_count; n++)
+		highest = MAX(highest, s->nodes[n].tier);
 	for (int n = 0; n < node_record_count; n++) {
 		struct aucsched_node *node = &s->nodes[n];
 
-		if (!node->cores || !bit_test(nodes, n))
-			continue;
-		/* As with Slurm, more than any weight. */
-		node->tier = MIN(node->tier, LOAD_TIERS - 1) + LOAD_TIERS *
-			(((LOADS - 1) * (node->cores - node->free_cores) +
-			  node->cores - 1) / node->cores);
+		/* As with Slurm, load counts more than any weight. */
+		if (node->cores && bit_test(nodes, n))
+			node->tier = auc_loaded_tier(node->tier, highest,
+						     node->cores,
+						     node->free_cores);
 	}
 	FREE_NULL_BITMAP(nodes);
 }

@@ -5,6 +5,7 @@
 package slurmtest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -41,4 +42,29 @@ func gpuNodesLast(t *testing.T, m mode, plain, gpus string) {
 	for _, on := range running(t, c, 20*time.Second, spill)[0].Nodes {
 		require.LessOrEqual(t, on.Node, "n0004", "the others are full")
 	}
+}
+
+// However many weights there are, nodes of each are used before those of the next: no node with
+// GPUs by a job without, as long as a node without suits it, and of these the one of the least
+// weight.
+func TestManyNodeWeights(t *testing.T) {
+	beside(t)
+	const weights = 11
+	groups := []Group{{Nodes: 1, Cores: 4, GPUs: 2, Options: fmt.Sprintf("Weight=%d", 10*weights+10)}}
+	for i := range weights { // the last nodes are those of the least weight
+		groups = append(groups, Group{Nodes: 1, Cores: 4, Options: fmt.Sprintf("Weight=%d", 10*(weights-i))})
+	}
+	c := cluster(t, auction, Config{Groups: groups})
+	var ids []uint32
+	for range weights - 1 {
+		ids = append(ids, submit(t, c, "sleep 120", "-n4", "-N1", "--time=3"))
+		on := running(t, c, 20*time.Second, ids...)[len(ids)-1].Nodes
+		require.Equal(t, NodeName(2+weights-len(ids)), on[0].Node, "job %d", len(ids))
+	}
+	both := []uint32{submit(t, c, "sleep 120", "-n2", "-N1", "--time=3"), submit(t, c, "sleep 120", "-n2", "-N1", "--time=3")}
+	for _, j := range running(t, c, 20*time.Second, both...) {
+		require.Equal(t, NodeName(2), j.Nodes[0].Node, "there is one node without GPUs left")
+	}
+	spill := running(t, c, 20*time.Second, submit(t, c, "sleep 120", "-n2", "-N1", "--time=3"))
+	require.Equal(t, NodeName(1), spill[0].Nodes[0].Node, "the others are full")
 }
