@@ -40,8 +40,8 @@ type AuctionOptions struct {
 	// keeps places: those with most P_j (cores asked for / all cores + GPUs asked for / all GPUs +
 	// time since Job.Since / Patience). When the whole queue is in the window, a job whose limit
 	// exceeds half of the time in which all that runs and waits could be done has P_j 2 more, lest
-	// it runs alone in the end. Of equal priorities no job is passed over by one that comes more
-	// than four times Patience later. 0 is queue order.
+	// it runs alone in the end. Of equal priorities a job that comes more than four times Patience
+	// later does not get a place before it; it may start before it. 0 is queue order.
 	Patience int64
 	// Compact keeps jobs together: bids have at most one block of consecutive nodes more than the
 	// fewest on which the idle machine could meet the job, and left-overs and reserved places none.
