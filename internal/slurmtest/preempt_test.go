@@ -196,6 +196,22 @@ func requireBid(t *testing.T, c *Cluster, ids []uint32) {
 	require.Zero(t, s.StartsFailed)
 }
 
+// Nobody on the same node goes in vain, as with Slurm's own order, which tries the oldest first and
+// finds out too late that he might have stayed.
+func TestNobodyGoesInVain(t *testing.T) {
+	beside(t)
+	w := preemptWays[0]
+	cfg := preemptMachine(w)
+	cfg.Groups = Uniform(1, 16, 0)
+	c := cluster(t, auction, cfg)
+	low := w.fill(t, c, []scavenger{{"-n4", 1}}, []scavenger{{"-n4", 3}}, 5*time.Second)
+	high := submit(t, c, "sleep 1", "-n12", "--time=1")
+	_, err := c.WaitFor(t.Context(), high, 30*time.Second, "COMPLETED")
+	require.NoError(t, err)
+	require.ElementsMatch(t, low[1:], preempted(t, c).ids)
+	requireBid(t, c, []uint32{high})
+}
+
 // graceful is a machine of two nodes where low jobs have a grace time. Those of same may neither
 // preempt nor be preempted; those of top go before all others.
 func graceful(grace int) Config {
