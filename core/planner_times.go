@@ -5,12 +5,12 @@ package core
 import "github.com/aucsched/aucsched/nodeset"
 
 // times are what is free at the moments of a search that goes on from one to the next. Nothing is
-// started, and no place kept, while it goes on: so what has come free by a moment is that of the one
-// before and a little more, and at the starts of reservations it is always the same.
+// started, and no place kept, while it goes on: so what has come free by a moment is that of the
+// one before and a little more, and at the starts of reservations it is always the same.
 type times struct {
 	on     bool
-	freed  nodeset.Table // what is free, reservations aside, when the first of planner.ends are over
-	over   int           // so many of them
+	freed  nodeset.Table // what is free, reservations aside, when some of planner.ends are over
+	over   int           // so many, the first
 	starts []nodeset.Table
 	known  []bool // of starts
 }

@@ -40,8 +40,8 @@ func drawSharedScene(t *rapid.T) (s sharedScene) {
 	return s
 }
 
-// loss is what is of no use to the kinds on node n at a moment, if a share is on GPU bin too, and so
-// many cores are taken. With a share of 0 nothing is.
+// loss is what is of no use to the kinds on node n at a moment, if a share is on GPU bin too, and
+// so many cores are taken. With a share of 0 nothing is.
 func (s *sharedScene) loss(n int, at, share int64, bin uint8, cores int) (sum int64) {
 	has := s.nodes.Total(n)
 	c, g, shared := int(has.Cores), int(has.GPUs), map[uint8]int64{}
