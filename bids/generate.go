@@ -204,12 +204,12 @@ func (g *Generator) bidAlone(j int) {
 		g.bidParts(j)
 		return
 	}
-	if g.space.Now.ShareOf(s.More()) > 0 {
-		g.bidShares(j)
-		return
-	}
 	if g.opts.Prices.Priced(s) {
 		g.bidPriced(j)
+		return
+	}
+	if g.space.Now.ShareOf(s.More()) > 0 {
+		g.bidShares(j)
 		return
 	}
 	start := int(g.book.JobStart[j])

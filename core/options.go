@@ -51,8 +51,9 @@ type AuctionOptions struct {
 	// KeepHoles has jobs of one node start where that makes the fewest GPUs useless, for as long as
 	// they run, to the requests that are usual: those that wait, run and have lately come
 	// (Snapshot.Recent). That alone makes no job wait that could start. But small jobs start round
-	// those that need a whole node, which are left over at once in the end. So three more blocked
-	// jobs than Reservations says have places kept, unless it says 0. Without GPUs it does nothing.
+	// those that need a whole node, which are left over at once in the end. So three blocked jobs
+	// beyond Reservations have places kept, of those that ask for more than half of a node's GPUs,
+	// unless it says 0. Without GPUs it does nothing.
 	KeepHoles bool
 	// Estimates has reservations made even when nothing is free, so that blocked
 	// jobs are always told when they are expected to start. Without it a cycle on
@@ -114,14 +115,15 @@ func (o *AuctionOptions) validate() error {
 	return nil
 }
 
-// morePlaces is for how many blocked jobs more KeepHoles keeps places. Seven strand no fewer GPU
-// hours on traces (docs/decisions.md, "Holes"), and jobs wait longer.
+// morePlaces is for how many blocked jobs more KeepHoles keeps places, of those that ask for more
+// than half of a node's GPUs. Others find holes soon, and places for them hold up those behind
+// (docs/decisions.md, "Holes").
 const morePlaces = 3
 
-// places is for how many blocked jobs of a machine their earliest places are kept.
-func (o *AuctionOptions) places(machine *nodeset.Table) int {
+// placesForLarge is for how many such jobs of a machine, beyond Reservations, places are kept.
+func (o *AuctionOptions) placesForLarge(machine *nodeset.Table) int {
 	if o.KeepHoles && o.Reservations > 0 && machine.MaxGPUs() > 0 {
-		return o.Reservations + morePlaces
+		return morePlaces
 	}
-	return o.Reservations
+	return 0
 }

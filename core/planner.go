@@ -37,6 +37,7 @@ type planner struct {
 	limited  fit.Limited   // scratch: a table as a job sees it
 	ends     []held        // what will come free
 	sorted   bool          // ends is by time
+	times    times
 	purse    purse
 	reserved []reservation // by start
 	segs     [][]nodeset.Segment
@@ -147,12 +148,24 @@ func (p *planner) pricesAt(t int64) *fit.Prices {
 // freeAt sets t to what is free at second when, given that what starts now ends by
 // its limit.
 func (p *planner) freeAt(t *nodeset.Table, when int64) {
+	if !p.times.on || !p.recall(t, when) {
+		p.addUp(t, when)
+	}
+}
+
+// addUp is freeAt, from the beginning.
+func (p *planner) addUp(t *nodeset.Table, when int64) {
 	t.CopyFrom(&p.now)
 	for _, h := range p.ends {
 		if h.end <= when {
 			must(t.ReleaseWith(h.segs, h.uses))
 		}
 	}
+	p.keep(t, when)
+}
+
+// keep takes off t what is reserved at second when.
+func (p *planner) keep(t *nodeset.Table, when int64) {
 	for _, r := range p.reserved {
 		if r.Start <= when && when < r.End {
 			must(r.allocate(t))
@@ -211,6 +224,8 @@ func (p *planner) earliest(try func(int64) bool, rising bool) (int64, bool) {
 		}
 		return p.ends[lo].end, try(p.ends[lo].end)
 	}
+	p.search()
+	defer func() { p.times.on = false }()
 	e := 0
 	for t, ok := p.nextEvent(p.clock, &e); ok; t, ok = p.nextEvent(t, &e) {
 		if p.stop != nil && p.stop() {

@@ -185,6 +185,30 @@ func TestNoPricesNoDifference(t *testing.T) {
 	})
 }
 
+// Of blocked jobs beyond Reservations only those have places that ask for more than half of a
+// node's GPUs: the others behind the first do not hold anybody up.
+func TestKeepingHolesKeepsNoPlacesForSmallJobs(t *testing.T) {
+	table, err := nodeset.New(slices.Repeat([]nodeset.Capacity{{Cores: 64, GPUs: 8}}, 6))
+	require.NoError(t, err)
+	s := &Snapshot{Nodes: table}
+	for n := range int32(6) {
+		r := Running{ID: fmt.Sprint("R", n), End: 100, Segs: []nodeset.Segment{{First: n, Last: n, Cores: 8, GPUs: 6}}}
+		require.NoError(t, table.Allocate(r.Segs))
+		s.Running = append(s.Running, r)
+	}
+	gpus := []int{3, 4, 8, 4, 5, 3, 8, 8, 2} // the last can start
+	for i, g := range gpus {
+		s.Pending = append(s.Pending, &Job{ID: fmt.Sprint("J", i), Request: one(8, g), Priority: 1, TimeLimit: 1000})
+	}
+	var kept []int
+	for _, d := range planOf(t, keeping(nil), s) {
+		if d.Kept {
+			kept = append(kept, gpus[d.Job])
+		}
+	}
+	require.Equal(t, []int{3, 8, 5, 8}, kept, "the first, and three large ones")
+}
+
 // Small jobs of a long limit do not take the nodes of any of the first four large ones, while
 // those that end in time start beside them.
 func TestKeepingHolesKeepsPlacesForSeveralJobs(t *testing.T) {

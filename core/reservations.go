@@ -59,10 +59,13 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func(
 	r.quotas.reset(s, w, &r.planner)
 	r.kept = r.kept[:0]
 	r.markDraft(w, draft)
-	first, places := -1, r.opts.places(s.Nodes)
+	first, places, large := -1, r.opts.Reservations, r.opts.placesForLarge(s.Nodes)
 	for i, j := range r.inRankOrder(s, w) {
 		if i > 0 && stop != nil && stop() {
 			break
+		}
+		if places == 0 && !w.large(s, int(j)) {
+			continue
 		}
 		reserved, err := r.serve(s, w, draft, int(j))
 		if err != nil {
@@ -74,12 +77,22 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func(
 		if first < 0 {
 			first = int(j)
 		}
-		if places--; places == 0 {
+		if places > 0 {
+			places--
+		} else {
+			large--
+		}
+		if places == 0 && large == 0 {
 			break
 		}
 	}
 	r.bind(s, w, first)
 	return nil
+}
+
+// large reports whether a job asks for more than half of the GPUs that the node with most has.
+func (w *window) large(s *Snapshot, j int) bool {
+	return 2*w.variantsOf(j)[0].Spec.GPUs.PerNode.Min > s.Nodes.MaxGPUs()
 }
 
 // markDraft notes what the jobs bid in the draft that is worth most.

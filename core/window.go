@@ -124,7 +124,7 @@ func (w *window) reset(s *Snapshot) {
 	if w.answers.Reset(s.Nodes) {
 		w.machine = totalsOf(s.Nodes)
 	}
-	w.duplicates.reset(s.Nodes, w.opts.places(s.Nodes))
+	w.duplicates.reset(s.Nodes, w.opts.Reservations+w.opts.placesForLarge(s.Nodes))
 	w.prefer.reset(s.Nodes, s.Tiers, &w.normal.masks)
 	w.quotas.reset(s)
 	w.passed = w.passed[:0]

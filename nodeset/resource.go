@@ -133,7 +133,7 @@ func (t *Table) AllocateWith(segs []Segment, uses Uses) error {
 		if err := t.CheckShares(uses); err != nil {
 			return err
 		}
-		if err, lacks := t.lackingShare(segs, share); lacks {
+		if err := t.lackingShare(segs, share); err != nil {
 			return err
 		}
 	}
@@ -195,8 +195,10 @@ func (t *Table) ReleaseWith(segs []Segment, uses Uses) error {
 // that names no bin for its share could name one then.
 func (t *Table) FitsWith(segs []Segment, uses Uses) bool {
 	if share := t.ShareOf(uses); share > 0 && segs[0].Bin != 0 {
-		if _, lacks := t.lackingShare(segs, share); lacks {
-			return false
+		for _, s := range segs {
+			if t.lacksShare(s, share) {
+				return false
+			}
 		}
 	}
 	_, _, _, lacks := t.lackingOf(segs, uses)

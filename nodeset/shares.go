@@ -212,28 +212,44 @@ func (t *Table) tellShares(segs []Segment) {
 	}
 }
 
-// lackingShare reports which node can't give a share as segs name it; ok: one can't.
-func (t *Table) lackingShare(segs []Segment, share int64) (why error, ok bool) {
-	for _, s := range segs {
-		if s.First != s.Last {
-			return fmt.Errorf("nodes %d-%d: each has to name a GPU for its share", s.First, s.Last), true
+// lacksShare reports whether the node of s can't give a share as s names it.
+func (t *Table) lacksShare(s Segment, share int64) bool {
+	n := int(s.First)
+	if s.First != s.Last || s.Bin == 0 || int(s.Bin) > t.Bins(n) {
+		return true
+	}
+	free, inUse := t.BinFree(n, s.Bin)
+	if !inUse {
+		if free = t.more[t.shared.resource-1].total[n]; t.gpus[n] <= s.GPUs {
+			return true
 		}
-		n, size := int(s.First), t.more[t.shared.resource-1].total[s.First]
-		if s.Bin == 0 || int(s.Bin) > t.Bins(n) {
-			return fmt.Errorf("node %d has no GPU %d in shared use, of %d", n, s.Bin, t.Bins(n)), true
+	}
+	return share > free
+}
+
+// lackingShare says which node can't give a share as segs name it; nil: all can.
+func (t *Table) lackingShare(segs []Segment, share int64) error {
+	for _, s := range segs {
+		if !t.lacksShare(s, share) {
+			continue
+		}
+		n := int(s.First)
+		switch {
+		case s.First != s.Last:
+			return fmt.Errorf("nodes %d-%d: each has to name a GPU for its share", s.First, s.Last)
+		case s.Bin == 0 || int(s.Bin) > t.Bins(n):
+			return fmt.Errorf("node %d has no GPU %d in shared use, of %d", n, s.Bin, t.Bins(n))
 		}
 		free, inUse := t.BinFree(n, s.Bin)
 		if !inUse {
 			if t.gpus[n] <= s.GPUs {
-				return fmt.Errorf("node %d has no GPU free to be shared", n), true
+				return fmt.Errorf("node %d has no GPU free to be shared", n)
 			}
-			free = size
+			free = t.more[t.shared.resource-1].total[n]
 		}
-		if share > free {
-			return fmt.Errorf("node %d, GPU %d has %d shares free: %d are asked for", n, s.Bin, free, share), true
-		}
+		return fmt.Errorf("node %d, GPU %d has %d shares free: %d are asked for", n, s.Bin, free, share)
 	}
-	return nil, false
+	return nil
 }
 
 // heldShare reports which node can't get a share back.

@@ -37,11 +37,14 @@ type Prices struct {
 	now    int64
 	base   *nodeset.Table // what is free now
 	holds  []hold
-	first  []int32 // by node: its first of frees, and one more
+	bins   []sharedGPU       // GPUs in shared use, by node and number
+	whole  []nodeset.Segment // what comes free of them
+	first  []int32           // by node: its first of frees, and one more
 	frees  []free
 	byGPU  [256]kindSet // by free GPUs: the kinds that need more
 	byCore []kindSet    // by free cores: the kinds that need more; beyond its end none does
 	weight [1 << MaxKinds]int64
+	every  kindSet // all kinds
 	ranks  ranks
 }
 
@@ -65,7 +68,7 @@ type free struct {
 // change while p is used; Up of its nodes must be as in all tables that jobs are placed on. There
 // are at most MaxKinds kinds, in any order.
 func (p *Prices) Reset(now int64, base *nodeset.Table, kinds []Kind) {
-	p.now, p.base, p.holds = now, base, p.holds[:0]
+	p.now, p.base, p.holds, p.bins = now, base, p.holds[:0], p.bins[:0]
 	p.first = append(p.first[:0], make([]int32, base.Len()+1)...)
 	p.ranks.reset()
 	p.learn(kinds)
@@ -77,6 +80,7 @@ func (p *Prices) learn(kinds []Kind) {
 	for _, k := range kinds {
 		most = max(most, k.Cores)
 	}
+	p.every = 1<<len(kinds) - 1
 	p.byGPU, p.byCore = [256]kindSet{}, append(p.byCore[:0], make([]kindSet, most)...)
 	for i, k := range kinds {
 		for g := range min(k.GPUs, len(p.byGPU)) {
@@ -96,14 +100,21 @@ func (p *Prices) learn(kinds []Kind) {
 	}
 }
 
-// Hold says what a job holds until second end. The slice stays the caller's, and is not kept beyond
-// Settle.
+// Hold says what a job holds until second end, the share of a GPU that its segments name included.
+// The slice stays the caller's, and is not kept beyond Settle.
 func (p *Prices) Hold(segs []nodeset.Segment, end int64) {
-	p.holds = append(p.holds, hold{max(end, p.now+1), segs})
+	end = max(end, p.now+1)
+	p.holds = append(p.holds, hold{end, segs})
+	for _, s := range segs {
+		if s.Bin != 0 {
+			p.bins = append(p.bins, sharedGPU{s.First, s.Bin, end})
+		}
+	}
 }
 
 // Settle is called when all running jobs have been told.
 func (p *Prices) Settle() {
+	p.settleBins()
 	slices.SortStableFunc(p.holds, func(a, b hold) int { return cmp.Compare(a.end, b.end) })
 	total := int32(0)
 	for i := range p.holds {
@@ -134,17 +145,29 @@ func (p *Prices) Settle() {
 // Cost is what a start for limit seconds on node n makes useless, if it takes cores and gpus of
 // what the node has free. It is negative where the start uses what was of no use.
 func (p *Prices) Cost(n int, has nodeset.Capacity, cores, gpus int, limit int64) int64 {
-	c, g, at := int(has.Cores), int(has.GPUs), p.now
-	end := p.now + min(limit, farthest)
+	return p.costFrom(n, has, cores, gpus, limit, p.now)
+}
+
+// costFrom is Cost for a start that takes the GPUs from second from on, and the cores at once.
+func (p *Prices) costFrom(n int, has nodeset.Capacity, cores, gpus int, limit, from int64) int64 {
+	c, g, at, taken := int(has.Cores), int(has.GPUs), p.now, 0
+	if from <= at {
+		taken = gpus
+	}
+	end := at + min(limit, farthest)
 	sum := int64(0)
 	for _, f := range p.frees[p.first[n]:p.first[n+1]] {
 		if f.end >= end {
 			break
 		}
-		sum += p.lost(c, g, cores, gpus) * (f.end - at)
-		c, g, at = c+int(f.cores), g+int(f.gpus), f.end
+		if f.end > at { // of what comes free at once the GPUs may be the last
+			sum += p.lost(c, g, cores, taken) * (f.end - at)
+		}
+		if c, g, at = c+int(f.cores), g+int(f.gpus), f.end; at >= from {
+			taken = gpus
+		}
 	}
-	return sum + p.lost(c, g, cores, gpus)*(end-at)
+	return sum + p.lost(c, g, cores, taken)*(end-at)
 }
 
 // lost is how many GPUs of a node become useless when it gives some of the cores and GPUs that it

@@ -6,8 +6,7 @@ import "github.com/aucsched/aucsched/nodeset"
 
 // placeShare is PlaceAs for a share of one GPU, on the nodesets of p.sets: where it fits tightest,
 // so that GPUs stay whole, and of these where a start costs least, where fewest cores are free, and
-// on the first node. With prices what they say comes first: a share that no GPU in shared use has
-// room for takes a whole one.
+// on the first node. With prices what they say comes first, for the GPU where it fits tightest.
 func (p *Placer) placeShare(dst []nodeset.Segment, t *nodeset.Table, s *Spec, l Layout) ([]nodeset.Segment, bool) {
 	best, found := shareOffer{}, false
 	for _, set := range p.sets {
@@ -45,11 +44,7 @@ func (p *Placer) offerShare(s *Spec, t *nodeset.Table, n int) shareOffer {
 	has := t.Free(n)
 	o := shareOffer{offer{node: int32(n), cores: has.Cores}, t.Spare()[n]}
 	if p.prices.Priced(s) {
-		whole := 0
-		if t.Spare()[n] == nodeset.TakesWhole {
-			whole = 1
-		}
-		o.cost = p.prices.Cost(n, has, s.Cores.On(1), whole, p.limit)
+		o.cost = p.prices.ShareCost(n, has, s.Cores.On(1), p.prices.base.ShareOf(s.More()), o.spare, p.limit)
 	}
 	return o
 }

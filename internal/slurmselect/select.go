@@ -278,6 +278,15 @@ func (s *Selector) mayFit(t *nodeset.Table, q *query) bool {
 // richest is the number of cores of the maxNodes richest candidates.
 func (s *Selector) richest(t *nodeset.Table, q *query) int64 {
 	free := t.FreeCores()
+	if q.maxNodes == 1 {
+		most := 0
+		for _, set := range s.sets {
+			for n := set.first; n <= set.last; n++ {
+				most = max(most, min(int(free[n]), q.most))
+			}
+		}
+		return int64(most)
+	}
 	s.counts = s.counts[:0]
 	for _, set := range s.sets {
 		for n := set.first; n <= set.last; n++ {

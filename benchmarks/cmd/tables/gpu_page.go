@@ -44,6 +44,7 @@ func gpuPage(rows []gpuRow) (string, error) {
 	}
 	return render("gpu", map[string]any{
 		"AlibabaPods": alibabaPods, "AlibabaNodes": alibabaNodes, "EveryNode": everyNode, "Machines": machines,
+		"EveryWhole": everyWhole, "PhillyWhole": phillyWhole,
 		"PhillyJobs": phillyJobs, "PhillyWeeks": phillyWeeks, "PhillyFirst": phillyFirst,
 		"PhillyNodes": phillyNodes, "PhillyGPUs": phillyGPUs,
 		"Figures":  figures,

@@ -85,6 +85,8 @@ func TestRealGPUCases(t *testing.T) {
 	for _, c := range cases {
 		require.InDelta(t, 1523.0/everyNode, len(c.nodes), 1)
 		require.Zero(t, c.jobs[0].Submit)
+		require.Less(t, len(c.jobs), 7255)
+		requireExact(t, c)
 	}
 	cases, err = phillyCases(dir)
 	require.NoError(t, err)
@@ -94,4 +96,43 @@ func TestRealGPUCases(t *testing.T) {
 		require.Greater(t, len(c.jobs), 5000)
 		require.Less(t, c.jobs[len(c.jobs)-1].Submit, int64(phillyWindow))
 	}
+}
+
+// requireExact: the pods ask for what the list says: a share is none of a whole GPU, and cores and
+// memory are the list's.
+func requireExact(t *testing.T, c gpuCase) {
+	shares := 0
+	for i := range c.jobs {
+		j, pod := &c.jobs[i], c.jobs[i].Pod
+		require.Equal(t, []int{pod.MilliCores, pod.GPUs}, []int{2 * j.TasksPerNode, j.MinGPUs}, j.ID)
+		var want nodeset.Uses
+		if j.Memory.PerNode > 0 {
+			want = append(want, nodeset.Use{Resource: workload.ExactMemory, PerNode: j.Memory.PerNode})
+		}
+		if pod.Share > 0 {
+			shares++
+			want = append(want, nodeset.Use{Resource: workload.ExactShares, PerNode: int64(pod.Share)})
+		}
+		require.Equal(t, want, j.Uses, j.ID)
+	}
+	require.Greater(t, shares, 2500)
+}
+
+// TestRealWholeCases: nothing is left out.
+func TestRealWholeCases(t *testing.T) {
+	race.Slow(t)
+	cases, err := wholeCases(filepath.Dir(beside.Shared(t, "traces/"+alibabaPods)))
+	require.NoError(t, err)
+	require.Len(t, cases, 2+machines)
+	for i, c := range cases {
+		require.Equal(t, 1.0, c.rate)
+		if i == len(cases)-1 {
+			require.Equal(t, []int{82247, phillyWhole}, []int{len(c.jobs), len(c.nodes)})
+			continue
+		}
+		require.Len(t, c.jobs, 7255)
+		requireExact(t, c)
+	}
+	require.Len(t, cases[0].nodes, 1523)
+	require.InDelta(t, 1523.0/everyWhole, len(cases[1].nodes), 1)
 }

@@ -70,7 +70,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Auction.Compact, "compact", false, "auctions: keep jobs together, in one block of nodes or in two")
 	flags.BoolVar(&f.Auction.KeepHoles, "keep-holes", false,
 		"auctions: start jobs of one node where that makes the fewest GPUs useless to others; with GPUs, "+
-			"keep places for three more blocked jobs than --reservations, unless that is 0")
+			"keep places for three blocked jobs beyond --reservations that ask for more than half of a "+
+			"node's GPUs, unless that is 0")
 	flags.BoolVar(&f.Auction.ContiguousOnly, "contiguous-bids", f.Auction.ContiguousOnly, "auctions: contiguous bids only")
 	flags.Int64Var(&f.Auction.Work, "work", f.Auction.Work,
 		"auctions, ipsched: work of one solve, about one matrix entry a unit; 0: until the deadline")

@@ -57,7 +57,7 @@ func (f *Flags) Settings(policy string, flags *pflag.FlagSet) []report.Setting {
 			{Name: "Compact", Value: cli.YesNo(o.Compact), Meaning: "jobs lie in one block of nodes or in two"},
 			{Name: "Holes kept", Value: cli.YesNo(o.KeepHoles),
 				Meaning: "jobs of one node start where that makes the fewest GPUs useless, and with GPUs " +
-					"three more blocked jobs have their earliest start kept free"},
+					"three more blocked jobs, of more than half of a node's GPUs, have their earliest start kept free"},
 			{Name: "Contiguous bids only", Value: cli.YesNo(o.ContiguousOnly)},
 			number("Work", o.Work, "bound of one solve, about one matrix entry a unit; 0: the deadline is"),
 			{Name: "Objective", Value: o.Objective.String(), Meaning: "what the start of a job is worth"},
