@@ -83,6 +83,34 @@ typedef struct listIterator list_itr_t;
 #define auc_node_addr slurm_topo_get_node_addr
 #endif
 
+/* Whether a job's shares of a node's GPUs may be of several. */
+static inline bool auc_shares_are_split(void)
+{
+#ifdef MULTIPLE_SHARING_GRES_PJ
+	return slurm_conf.select_type_param & MULTIPLE_SHARING_GRES_PJ;
+#else
+	return false;
+#endif
+}
+
+/* What a job is to get of device from of node n, it gets of another one instead. */
+static inline void auc_move_shares(gres_job_state_t *request, int n, int from,
+				   int to)
+{
+#if AUC_VERSION_AT_LEAST(23, 11)
+	uint64_t *shares = request->gres_per_bit_select ?
+		request->gres_per_bit_select[n] : NULL;
+	uint64_t count = shares ? shares[from] : 0;
+
+	if (shares) {
+		shares[from] = 0;
+		shares[to] = count;
+	}
+#endif
+	bit_clear(request->gres_bit_select[n], from);
+	bit_set(request->gres_bit_select[n], to);
+}
+
 /* Nodes of a segment (--segment), 0: none. */
 static inline uint32_t auc_segment(const job_record_t *job_ptr)
 {

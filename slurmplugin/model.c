@@ -14,6 +14,7 @@
 #include "gpu_range.h"
 #include "model.h"
 #include "part_rules.h"
+#include "shared_gpus.h"
 #include "topology.h"
 
 /* ---- GPUs ---- */
@@ -116,11 +117,6 @@ static bool _set16(uint16_t value)
 	return value && (value != NO_VAL16) && (value != INFINITE16);
 }
 
-extern bool auc_gres_is_share(uint32_t id)
-{
-	return (id == gres_build_id("shard")) || (id == gres_build_id("mps"));
-}
-
 /* What a job asks for on each node of one gres, as one more of the request's. */
 static const char *_add_gres(const gres_state_t *gres, auc_request_t *request)
 {
@@ -129,13 +125,28 @@ static const char *_add_gres(const gres_state_t *gres, auc_request_t *request)
 	if (!asked->gres_per_node || asked->gres_per_job ||
 	    asked->gres_per_socket || asked->gres_per_task ||
 	    (asked->gres_per_node > INT32_MAX) ||
-	    (request->more_len == AUC_MORE_GRES) || auc_gres_is_share(gres->plugin_id))
+	    (request->more_len == AUC_MORE_GRES))
 		return "gres";
 	request->more[request->more_len++] = (auc_gres_t) {
 		.gres = gres->plugin_id,
 		.type = (asked->type_name && asked->type_name[0]) ?
 			asked->type_id : 0,
 		.count = asked->gres_per_node };
+	return NULL;
+}
+
+/* Shares of one GPU of each node. */
+static const char *_add_share(const gres_state_t *gres, auc_request_t *request)
+{
+	const gres_job_state_t *asked = gres->gres_data;
+
+	if ((gres->plugin_id != auc_share_gres()) || request->job.share ||
+	    !asked->gres_per_node || asked->gres_per_job ||
+	    asked->gres_per_socket || asked->gres_per_task ||
+	    (asked->gres_per_node > INT32_MAX) ||
+	    (asked->type_name && asked->type_name[0]))
+		return "gres";
+	request->job.share = asked->gres_per_node;
 	return NULL;
 }
 
@@ -151,7 +162,9 @@ static const char *_other_gres(job_record_t *job_ptr, auc_request_t *request)
 	iter = list_iterator_create(job_ptr->gres_list_req);
 	while (!why && (gres = list_next(iter)))
 		if (gres->plugin_id != _gpu_id()) {
-			why = _add_gres(gres, request);
+			why = auc_gres_is_share(gres->plugin_id) ?
+				_add_share(gres, request) :
+				_add_gres(gres, request);
 			request->loose = true;
 		}
 	list_iterator_destroy(iter);
@@ -568,7 +581,7 @@ extern struct aucsched_alternative auc_as_alternative(const struct aucsched_job 
 		.max_nodes = job->max_nodes,
 		.cores_per_node = job->cores_per_node,
 		.min_gpus = job->min_gpus, .max_gpus = job->max_gpus,
-		.flags = job->flags, .mask = job->mask };
+		.flags = job->flags, .mask = job->mask, .share = job->share };
 }
 
 /* Requests that other jobs on the nodes matter for, or that stand for more than is shown. */
@@ -581,6 +594,28 @@ static void _read_company(const job_record_t *job_ptr,
 	/* Slurm may give it less time, or further nodes. */
 	if (job_ptr->time_min || job_ptr->details->req_node_bitmap)
 		request->approximate = true;
+}
+
+/*
+ * The library gives shares on one node alone, and no GPU beside. A job that could be on several
+ * nodes, with as many shares on each, Slurm may try.
+ */
+static const char *_on_one_node(const auc_numbers_t *numbers,
+				auc_request_t *request)
+{
+	if (!request->job.share)
+		return NULL;
+	if ((request->job.min_nodes > 1) || numbers->whole ||
+	    numbers->node_range || request->job.max_gpus ||
+	    (request->job.cores_per_node &&
+	     (request->job.cores_per_node != request->job.cores)))
+		return "gres";
+	request->approximate |= (request->job.max_nodes != 1) &&
+		(request->job.cores > 1);
+	request->layouts_len = 0;
+	request->job.min_nodes = request->job.max_nodes = 1;
+	request->job.cores_per_node = 0;
+	return NULL;
 }
 
 extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
@@ -613,6 +648,7 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 		return "exclusive";
 	_read_company(job_ptr, part_ptr, request);
 	if ((why = auc_shape(&numbers, request)) ||
+	    (why = _on_one_node(&numbers, request)) ||
 	    (why = auc_model_switches(job_ptr, &request->job)))
 		return why;
 	_model_memory(job_ptr, part_ptr, request);

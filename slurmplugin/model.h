@@ -57,8 +57,7 @@ extern gres_node_state_t *auc_node_gpus(const node_record_t *node_ptr);
 extern gres_node_state_t *auc_node_gres(const node_record_t *node_ptr,
 					uint32_t id);
 
-/* Whether a gres is GPUs, or shares of GPUs. */
+/* Whether a gres is GPUs. */
 extern bool auc_gres_is_gpu(uint32_t id);
-extern bool auc_gres_is_share(uint32_t id);
 
 #endif

@@ -126,7 +126,7 @@ static void _got(job_record_t *job_ptr, void *arg)
 			auc_add_segment(&s->offer_segments,
 					&s->offer_segments_cap,
 					&s->in.offer_segments_len, from, n,
-					count, _gpus_on(gpus, n));
+					count, _gpus_on(gpus, n), 0);
 			_take(question->offers, n, given->core_bitmap, first);
 		}
 		first += cores;

@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "cores.h"
+#include "gpu_shares.h"
 #include "model.h"
 #include "nodes.h"
 #include "pin.h"
+#include "shared_gpus.h"
 
 /*
  * Takes count cores of those idle: all on one socket if one has enough (the fullest that
@@ -61,10 +63,11 @@ static bool _is_near(const gres_node_state_t *gpus, int gpu, bitstr_t *cores)
 }
 
 /*
- * Takes count free GPUs, near ones first.
+ * Takes count GPUs of which nobody has anything, near ones first.
  * RET NULL if the node does not tell its GPUs apart: any will do
  */
-static bitstr_t *_pick_gpus(const gres_node_state_t *gpus, bitstr_t *cores,
+static bitstr_t *_pick_gpus(const node_record_t *node_ptr,
+			    const gres_node_state_t *gpus, bitstr_t *cores,
 			    int count)
 {
 	bitstr_t *picked;
@@ -77,6 +80,7 @@ static bitstr_t *_pick_gpus(const gres_node_state_t *gpus, bitstr_t *cores,
 	for (int far = 0; far <= 1; far++)
 		for (int gpu = 0; gpu < size && count; gpu++) {
 			if (bit_test(gpus->gres_bit_alloc, gpu) ||
+			    auc_is_shared_gpu(node_ptr, gpu) ||
 			    bit_test(picked, gpu) ||
 			    (!far && !_is_near(gpus, gpu, cores)))
 				continue;
@@ -111,13 +115,14 @@ static bool _pin_node(auc_pin_t *pin, int n,
 	if (!segment->gpus)
 		return true;
 	gpus = auc_node_gpus(node_ptr);
-	if (!gpus || (gpus->gres_cnt_alloc + segment->gpus >
-		      gpus->gres_cnt_avail))
+	if (!gpus || (gpus->gres_cnt_alloc + segment->gpus +
+		      auc_shared_gpus(node_ptr) > gpus->gres_cnt_avail))
 		return false;
 	/* Which of them are of the job's type, or go with its cores, Slurm knows. */
 	if (binds_gpus || (auc_gpu_type(gpus) == AUC_GPU_TYPES))
 		return true;
-	pin->gpus[n] = _pick_gpus(gpus, pin->cores[n], segment->gpus);
+	pin->gpus[n] = _pick_gpus(node_ptr, gpus, pin->cores[n],
+				  segment->gpus);
 	return true;
 }
 
@@ -137,6 +142,33 @@ extern bool auc_pin_make(auc_pin_t *pin, const struct aucsched_segment *segment,
 			if (!_pin_node(pin, n, segment, idle, binds_gpus))
 				return false;
 	return true;
+}
+
+typedef struct {
+	const gres_node_state_t *gpus;
+	bitstr_t *cores;
+} auc_near_t;
+
+static bool _near_cores(int gpu, void *arg)
+{
+	const auc_near_t *near = arg;
+
+	return !near->gpus || _is_near(near->gpus, gpu, near->cores);
+}
+
+extern bool auc_pin_share(auc_pin_t *pin, const auc_snapshot_t *s,
+			  const struct aucsched_segment *segment,
+			  uint32_t share)
+{
+	int n = segment->first;
+	auc_near_t near = { auc_node_gpus(node_record_table_ptr[n]),
+			    pin->cores[n] };
+
+	pin->share_gres = auc_share_gres();
+	pin->share_node = n;
+	pin->device = auc_share_device(s, n, segment->bin, share, _near_cores,
+				       &near);
+	return pin->device >= 0;
 }
 
 /* Idle cores first, then those of jobs that are to end. */

@@ -10,6 +10,7 @@
 #include "aucsched.h"
 #include "compat.h"
 #include "select_hooks.h"
+#include "snapshot.h"
 
 /*
  * IN segments, len - of a decision
@@ -27,6 +28,15 @@ extern bool auc_pin_make(auc_pin_t *pin, const struct aucsched_segment *segments
 extern bool auc_pin_make_room(auc_pin_t *pin,
 			      const struct aucsched_segment *segments,
 			      uint32_t len, bitstr_t **idle, bitstr_t **later);
+
+/*
+ * The GPU of a share, of a pin that is made.
+ * IN segment - the decision's only one
+ * RET false if it has no room any more
+ */
+extern bool auc_pin_share(auc_pin_t *pin, const auc_snapshot_t *snapshot,
+			  const struct aucsched_segment *segment,
+			  uint32_t share);
 
 /* Any of the nodes' idle cores, and GPUs, instead. RET whether that is more */
 extern bool auc_pin_widen(auc_pin_t *pin, bitstr_t **idle);

@@ -18,6 +18,7 @@
 #include "model.h"
 #include "nodes.h"
 #include "resources.h"
+#include "shared_gpus.h"
 
 static uint32_t _of_gres(const auc_snapshot_t *s, uint32_t gres, uint32_t type)
 {

@@ -11,6 +11,7 @@
 #include "compat.h"
 #include "cores.h"
 #include "files.h"
+#include "gpu_shares.h"
 #include "grow.h"
 #include "holds.h"
 #include "model.h"
@@ -49,11 +50,11 @@ static uint8_t _job_gpus(const job_record_t *job_ptr, int at)
 }
 
 static void _add_segment(auc_snapshot_t *s, struct aucsched_running *running,
-			 int n, uint16_t cores, uint8_t gpus)
+			 int n, uint16_t cores, uint8_t gpus, uint8_t bin)
 {
 	auc_add_segment(&s->segments, &s->segments_cap,
 			&s->in.running_segments_len, running->first_segment, n,
-			cores, gpus);
+			cores, gpus, bin);
 	running->segments = s->in.running_segments_len - running->first_segment;
 }
 
@@ -82,9 +83,11 @@ static void _end_running(auc_snapshot_t *s,
  * Takes what a job holds on node n off it.
  * IN at - the number of the node among the job's
  * IN cores - how many the job was given there
+ * IN bin - the GPU of its share, 0: none
  */
 static void _take_off(auc_snapshot_t *s, struct aucsched_running *running,
-		      const job_record_t *job_ptr, int n, int at, int cores)
+		      const job_record_t *job_ptr, int n, int at, int cores,
+		      uint8_t bin)
 {
 	const job_resources_t *held = job_ptr->job_resrcs;
 	struct aucsched_node *node = &s->nodes[n];
@@ -99,7 +102,7 @@ static void _take_off(auc_snapshot_t *s, struct aucsched_running *running,
 		s->free_memory[n] -= MIN(held->memory_allocated[at],
 					 s->free_memory[n]);
 	if (cores)
-		_add_segment(s, running, n, cores, gpus);
+		_add_segment(s, running, n, cores, gpus, bin);
 }
 
 /*
@@ -120,6 +123,7 @@ static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 	if (running.end <= s->in.now)
 		running.end = s->in.now + 1;
 	for (int n = bit_ffs(held->node_bitmap); n >= 0 && n <= last; n++) {
+		auc_share_t share;
 		int cores, taken;
 
 		if (!bit_test(held->node_bitmap, n))
@@ -129,13 +133,16 @@ static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 			bit_set_count_range(held->core_bitmap, first,
 					    first + cores);
 		auc_look_at_holding(s, job_ptr, n, at, &here);
-		if (memcmp(&here, &before, sizeof(here))) {
+		share = auc_take_share(s, job_ptr, n, at);
+		if (memcmp(&here, &before, sizeof(here)) ||
+		    (share.share != running.share)) {
 			_end_running(s, &running, job_ptr, &before);
+			running.share = share.share;
 			running.first_segment = s->in.running_segments_len;
 			running.segments = 0;
 			before = here;
 		}
-		_take_off(s, &running, job_ptr, n, at, taken);
+		_take_off(s, &running, job_ptr, n, at, taken, share.bin);
 		first += cores;
 		at++;
 	}
@@ -164,7 +171,7 @@ static void _add_kept(auc_snapshot_t *s, const auc_hold_t *hold,
 	s->spare_gpus[n] -= gpus;
 	auc_look_at_promise(s, request, part_ptr, segment, n, &holding);
 	if (cores)
-		_add_segment(s, &running, n, cores, gpus);
+		_add_segment(s, &running, n, cores, gpus, 0);
 	_end_running(s, &running, NULL, &holding);
 }
 
@@ -215,7 +222,7 @@ static void _add_busy(auc_snapshot_t *s)
 		node->free_gpus = MIN(node->free_gpus, s->spare_gpus[n]);
 		if (!node->up || auc_takes_jobs(n) || !node->free_cores)
 			continue;
-		_add_segment(s, &busy, n, node->free_cores, node->free_gpus);
+		_add_segment(s, &busy, n, node->free_cores, node->free_gpus, 0);
 		node->free_cores = node->free_gpus = 0;
 	}
 	_end_running(s, &busy, NULL, NULL);

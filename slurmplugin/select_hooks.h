@@ -22,6 +22,8 @@ typedef struct {
 	bitstr_t *nodes;	/* by node index */
 	bitstr_t **cores;	/* [node]: the cores to take; NULL: any */
 	bitstr_t **gpus;	/* [node]: the GPU indices to take; NULL: any */
+	uint32_t share_gres;	/* the job gets its shares on share_node of one device of this gres; */
+	int share_node, device;	/* 0: it gets none, or of any */
 	bool unnamed;		/* the select plug-in is given no other nodes, instead of naming them */
 	/*
 	 * A question instead of a start: called once, when stock code has put what the job

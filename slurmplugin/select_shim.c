@@ -26,6 +26,7 @@
 #include "compat.h"
 #include "plugin_dir.h"
 #include "select_hooks.h"
+#include "shared_gpus.h"
 
 /*
  * What backfill must not start it plans for so long from now, as for nodes that are not clean
@@ -207,9 +208,8 @@ static bitstr_t *_unname(const auc_pin_t *pin, job_record_t *job_ptr)
 	return named;
 }
 
-static gres_job_state_t *_gpu_request(job_record_t *job_ptr)
+static gres_job_state_t *_request(job_record_t *job_ptr, uint32_t id)
 {
-	uint32_t gpu = gres_build_id("gpu");
 	gres_job_state_t *found = NULL;
 	gres_state_t *gres;
 	list_itr_t *iter;
@@ -218,33 +218,100 @@ static gres_job_state_t *_gpu_request(job_record_t *job_ptr)
 		return NULL;
 	iter = list_iterator_create(job_ptr->gres_list_req);
 	while (!found && (gres = list_next(iter)))
-		if (gres->plugin_id == gpu)
+		if (gres->plugin_id == id)
 			found = gres->gres_data;
 	list_iterator_destroy(iter);
 	return found;
 }
 
-/* Stock code takes GPUs that are marked as selected as they are. */
-static void _pin_gpus(const auc_pin_t *pin, job_record_t *job_ptr)
+/*
+ * Stock code takes GPUs that are marked as selected as they are. Which ones, never how many: that
+ * was validated. It marks none where nodes do not say which cores GPUs are close to.
+ */
+static void _mark_gpus(gres_job_state_t *request, int n, bitstr_t *gpus)
 {
-	gres_job_state_t *request = _gpu_request(job_ptr);
+	bitstr_t **marked = request->gres_bit_select;
 
-	if (!request || !request->gres_bit_select ||
-	    !request->gres_cnt_node_select)
+	if ((request->gres_cnt_node_select[n] != bit_set_count(gpus)) ||
+	    (marked && marked[n] && ((bit_size(marked[n]) != bit_size(gpus)) ||
+				     (bit_set_count(marked[n]) !=
+				      bit_set_count(gpus)))))
 		return;
+	if (!marked)
+		marked = request->gres_bit_select =
+			xcalloc(request->total_node_cnt, sizeof(*marked));
+	FREE_NULL_BITMAP(marked[n]);
+	marked[n] = bit_copy(gpus);
+}
+
+/* What an earlier attempt has marked; stock code marks what it chooses anew. */
+static void _unmark_gpus(job_record_t *job_ptr)
+{
+	gres_job_state_t *request = _request(job_ptr, gres_build_id("gpu"));
+
+	for (int n = 0; request && request->gres_bit_select &&
+	     (n < request->total_node_cnt); n++)
+		FREE_NULL_BITMAP(request->gres_bit_select[n]);
+}
+
+/* Whether others have to go first: what they hold is not free yet, and the job does not start. */
+static bool _waits_for(list_t **preemptees)
+{
+	return preemptees && *preemptees && list_count(*preemptees);
+}
+
+/*
+ * The GPUs of a pin; and where none are named, such as nobody has a share of: stock code of 22.05
+ * looks only at those that jobs have as a whole.
+ * IN pin - NULL: none
+ * RET false if a node has too few of these
+ */
+static bool _pin_gpus(const auc_pin_t *pin, job_record_t *job_ptr)
+{
+	gres_job_state_t *request = _request(job_ptr, gres_build_id("gpu"));
+	const job_resources_t *given = job_ptr->job_resrcs;
+
+	if (!request || !request->gres_cnt_node_select || !given ||
+	    !given->node_bitmap)
+		return true;
 	for (int n = 0; (n < node_record_count) && (n < request->total_node_cnt);
 	     n++) {
-		if (!pin->gpus[n] || !request->gres_bit_select[n])
+		bitstr_t *whole = NULL, *chosen = request->gres_bit_select ?
+			request->gres_bit_select[n] : NULL;
+
+		/* Of other nodes there is what an earlier attempt has left. */
+		if (!bit_test(given->node_bitmap, n) ||
+		    !request->gres_cnt_node_select[n])
 			continue;
-		/* Only which ones, never how many: that was validated. */
-		if (bit_set_count(request->gres_bit_select[n]) !=
-		    bit_set_count(pin->gpus[n]) ||
-		    bit_size(request->gres_bit_select[n]) !=
-		    bit_size(pin->gpus[n]))
-			continue;
-		FREE_NULL_BITMAP(request->gres_bit_select[n]);
-		request->gres_bit_select[n] = bit_copy(pin->gpus[n]);
+		if (pin && pin->gpus[n])
+			_mark_gpus(request, n, pin->gpus[n]);
+		else if (!auc_whole_gpus(node_record_table_ptr[n], chosen,
+					 request->gres_cnt_node_select[n],
+					 &whole))
+			return false;
+		if (whole)
+			_mark_gpus(request, n, whole);
+		FREE_NULL_BITMAP(whole);
 	}
+	return true;
+}
+
+/* Likewise the device that shares are of, which stock code would choose by itself. */
+static void _pin_share(const auc_pin_t *pin, job_record_t *job_ptr)
+{
+	gres_job_state_t *request;
+	bitstr_t *chosen;
+
+	if (!pin->share_gres ||
+	    !(request = _request(job_ptr, pin->share_gres)) ||
+	    !request->gres_bit_select ||
+	    (pin->share_node >= request->total_node_cnt) ||
+	    !(chosen = request->gres_bit_select[pin->share_node]) ||
+	    (bit_set_count(chosen) != 1) || (pin->device < 0) ||
+	    (pin->device >= bit_size(chosen)) ||
+	    bit_test(chosen, pin->device))
+		return;
+	auc_move_shares(request, pin->share_node, bit_ffs(chosen), pin->device);
 }
 
 static bool _is_victim(const auc_pin_t *pin, uint32_t job_id)
@@ -336,6 +403,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 			_put_off(job_ptr);
 		return rc;
 	}
+	_unmark_gpus(job_ptr);
 	if (!pin || (pin->job_ptr != job_ptr)) {
 		auc_whose_t whose = _is_immediate(job_ptr) ? AUC_SLURMS :
 			_whose(job_ptr);
@@ -349,6 +417,11 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 		rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
 				    req_nodes, mode, candidates, preemptees,
 				    exc AUC_JOB_TEST_PASS);
+		if ((rc == SLURM_SUCCESS) && !_waits_for(preemptees) &&
+		    !_pin_gpus(NULL, job_ptr)) {
+			free_job_resources(&job_ptr->job_resrcs);
+			return ESLURM_NODES_BUSY;
+		}
 		if ((rc == SLURM_SUCCESS) && auc_select_hooks.taken)
 			auc_select_hooks.taken(job_ptr);
 		return rc;
@@ -362,8 +435,13 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 			  mode, victims, preemptees, exc AUC_JOB_TEST_PASS);
 	FREE_NULL_LIST(victims);
 	job_ptr->details->req_node_bitmap = named;
-	if (rc == SLURM_SUCCESS)
-		_pin_gpus(pin, job_ptr);
+	if ((rc == SLURM_SUCCESS) && !_waits_for(preemptees)) {
+		if (!_pin_gpus(pin, job_ptr)) {
+			free_job_resources(&job_ptr->job_resrcs);
+			return ESLURM_NODES_BUSY;
+		}
+		_pin_share(pin, job_ptr);
+	}
 	if (!pin->got || rc)
 		return rc;
 	pin->asked = true;
@@ -376,7 +454,12 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 
 extern int select_p_job_fini(job_record_t *job_ptr)
 {
+	int rc;
+
 	if (auc_select_hooks.freed)
 		auc_select_hooks.freed(job_ptr);
-	return stock_job_fini(job_ptr);
+	rc = stock_job_fini(job_ptr);
+	if (job_ptr->job_resrcs && job_ptr->job_resrcs->node_bitmap)
+		auc_mark_shared(job_ptr->job_resrcs->node_bitmap);
+	return rc;
 }

@@ -9,6 +9,7 @@
 
 #include "asleep.h"
 #include "files.h"
+#include "gpu_shares.h"
 #include "memo.h"
 #include "model.h"
 #include "nodes.h"
@@ -17,6 +18,7 @@
 #include "request_swap.h"
 #include "resources.h"
 #include "running.h"
+#include "shared_gpus.h"
 #include "snapshot.h"
 #include "tiers.h"
 #include "topology.h"
@@ -55,6 +57,8 @@ static void _point_to_arrays(auc_snapshot_t *s)
 	s->in.quotas = s->quotas;
 	s->in.job_charges = s->job_charges;
 	s->in.alternative_charges = s->alternative_charges;
+	s->in.share_sizes = s->share_sizes;
+	s->in.shared_gpus = s->shared_gpus;
 }
 
 extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
@@ -62,8 +66,10 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 {
 	_clear(s, cycle);
 	auc_model_refresh();
+	auc_shares_refresh(settings);
 	auc_requests_restore();
 	auc_add_nodes(s);
+	auc_add_shares(s);
 	auc_add_tiers(s);
 	auc_add_topology(s);
 	auc_add_asleep(s);
@@ -105,6 +111,11 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 	xfree(s->free_memory);
 	xfree(s->gpu_type);
 	xfree(s->spare_gpus);
+	xfree(s->share_sizes);
+	xfree(s->shared_gpus);
+	xfree(s->first_shared);
+	xfree(s->unheld_shares);
+	xfree(s->devices);
 	FREE_NULL_BITMAP(s->asleep);
 	xfree(s->held);
 	memset(s, 0, sizeof(*s));

@@ -55,6 +55,9 @@ typedef struct {
 	auc_stake_t stake;
 } auc_runner_t;
 
+/* Bins of a node's GPUs in shared use have numbers up to this. */
+#define AUC_BINS (2 * AUCSCHED_MAX_GPUS)
+
 /* So many resources beside cores and GPUs are counted at most: see resources.c. */
 #define AUC_RESOURCES 16
 
@@ -102,6 +105,14 @@ typedef struct {
 	uint64_t *free_memory;	/* [node], MB */
 	uint32_t *gpu_type;	/* [node], 0: no GPUs, AUC_GPU_TYPES: several types */
 	uint8_t *spare_gpus;	/* [node], held by nobody */
+	/* Shares of GPUs: see gpu_shares.c. */
+	uint32_t *share_sizes;	/* [node] */
+	struct aucsched_shared_gpu *shared_gpus;
+	uint32_t *first_shared;	/* [node], and one more: its first of these */
+	uint32_t *unheld_shares; /* as shared_gpus: held, by jobs that are not looked at yet */
+	uint8_t *devices;	/* [node][bin - 1]: which device it is, plus 1; 0: not known yet */
+	size_t sizes_cap, shared_cap, first_shared_cap, unheld_shares_cap,
+		devices_cap;
 	bitstr_t *asleep;	/* nodes that are powered down; NULL: none */
 	size_t memory_cap, type_cap, spare_cap;
 	uint32_t *held;		/* job ids, for which the limits have less room than rows want */

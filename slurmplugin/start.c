@@ -62,6 +62,7 @@ static bool _same_request(const struct aucsched_job *a,
 	return (a->cores == b->cores) && (a->min_nodes == b->min_nodes) &&
 		(a->max_nodes == b->max_nodes) &&
 		(a->cores_per_node == b->cores_per_node) &&
+		(a->share == b->share) &&
 		(a->time_limit <= b->time_limit) &&
 		(a->min_gpus == b->min_gpus) && (a->max_gpus >= b->max_gpus) &&
 		(a->flags == b->flags) && (a->within == b->within) &&
@@ -110,6 +111,7 @@ static bool _same_layout(const auc_snapshot_t *s, uint32_t row,
 		then.cores_per_node = won->cores_per_node;
 		then.min_gpus = won->min_gpus;
 		then.max_gpus = won->max_gpus;
+		then.share = won->share;
 	}
 	return _same_request(&now, &then);
 }
@@ -413,6 +415,27 @@ static const struct aucsched_segment *_segments(
 	return out->segments + decision->first_segment;
 }
 
+/* The share of a GPU that a row gets by its decision; 0: none. */
+static uint32_t _share(const auc_snapshot_t *s, uint32_t row,
+		       const struct aucsched_decision *decision)
+{
+	if (!decision->alternative)
+		return s->jobs[row].share;
+	return s->alternatives[s->rows[row].first_alternative +
+			       decision->alternative - 1].share;
+}
+
+/* The GPU of a row's share, if it gets one; false if it has no room any more. */
+static bool _pin_share(auc_pin_t *pin, const auc_snapshot_t *s,
+		       const struct aucsched_output *out, uint32_t row)
+{
+	const struct aucsched_decision *decision = &out->decisions[row];
+	uint32_t share = _share(s, row, decision);
+
+	return !share ||
+		auc_pin_share(pin, s, _segments(out, decision), share);
+}
+
 extern bool auc_start_row(const auc_snapshot_t *s,
 			  const struct aucsched_output *out, uint32_t row,
 			  bitstr_t **idle, auc_select_hooks_t *hooks,
@@ -427,6 +450,7 @@ extern bool auc_start_row(const auc_snapshot_t *s,
 
 	if (!auc_pin_make(&pin, _segments(out, decision), decision->segments,
 			  idle, r->binds_gpus) ||
+	    !_pin_share(&pin, s, out, row) ||
 	    !(job_ptr = _take(s, row, decision, &pin))) {
 		starts->stale++;
 		auc_pin_free(&pin);

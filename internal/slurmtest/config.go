@@ -126,6 +126,16 @@ func (g *Group) gpuTypes() []GPUType {
 	return nil
 }
 
+// shards is how many shares each of a node's GPUs has.
+func (g *Group) shards() int {
+	for _, more := range g.Gres {
+		if more.Name == "shard" && g.gpus() > 0 {
+			return more.Count / g.gpus()
+		}
+	}
+	return 0
+}
+
 // gpus is how many GPUs a node has.
 func (g *Group) gpus() int {
 	n := 0

@@ -46,6 +46,8 @@ type NodeShare struct {
 	GPUs     []int // indices of its devices
 	// GPUCount is the number of GPUs; it is len(GPUs) unless Slurm is at fault.
 	GPUCount int
+	// Shards are its shares of GPUs, by device; nil: none.
+	Shards []int
 }
 
 // In says whether the job's state is one of states.
@@ -204,13 +206,17 @@ func parseShares(line string) ([]NodeShare, error) {
 	if err != nil {
 		return nil, fmt.Errorf("GRES=%.60s: %w", fields["GRES"], err)
 	}
-	if len(names)*max(len(cpus), len(gpus)) > maxHeld {
+	shards, err := parseShards(fields["GRES"])
+	if err != nil {
+		return nil, fmt.Errorf("GRES=%.60s: %w", fields["GRES"], err)
+	}
+	if len(names)*max(len(cpus), len(gpus), len(shards)) > maxHeld {
 		return nil, fmt.Errorf("Nodes=%.60s: more than %d CPUs or GPUs", fields["Nodes"], maxHeld)
 	}
 	mem, _ := strconv.Atoi(fields["Mem"])
 	shares := make([]NodeShare, len(names))
 	for i, n := range names {
-		shares[i] = NodeShare{Node: n, CPUs: cpus, MemoryMB: mem, GPUs: gpus, GPUCount: count}
+		shares[i] = NodeShare{Node: n, CPUs: cpus, MemoryMB: mem, GPUs: gpus, GPUCount: count, Shards: shards}
 	}
 	return shares, nil
 }
@@ -273,6 +279,42 @@ func parseGPUs(text string) (indices []int, count int, err error) {
 		indices = append(indices, idx...)
 	}
 	return indices, count, nil
+}
+
+// shardsForm are the shares of a job: "shard:3(IDX:1)", or from 24.11 on, a device each,
+// "shard:3(0/4,3/4)".
+var shardsForm = regexp.MustCompile(`(?:^|,)shard:(\d+)\((?:IDX:([^)]*)|([\d/,]*))\)`)
+
+// parseShards reads the shares of GPUs of "gpu:1(IDX:0),shard:3(IDX:1)", by device.
+func parseShards(text string) (byDevice []int, err error) {
+	m := shardsForm.FindStringSubmatch(text)
+	if m == nil {
+		return nil, nil
+	}
+	count, err := strconv.ParseUint(m[1], 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	if m[3] == "" {
+		devices, err := parseRanges(m[2])
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range devices { // each has all of it: Slurm counts a job's shares by device
+			byDevice = append(byDevice, make([]int, max(d+1-len(byDevice), 0))...)
+			byDevice[d] = int(count)
+		}
+		return byDevice, nil
+	}
+	for part := range strings.SplitSeq(m[3], ",") {
+		held, _, _ := strings.Cut(part, "/")
+		n, err := strconv.ParseUint(held, 10, 32)
+		if err != nil || len(byDevice) == maxIndex {
+			return nil, fmt.Errorf("%q is no share of a device", part)
+		}
+		byDevice = append(byDevice, int(n))
+	}
+	return byDevice, nil
 }
 
 // Ended is a line of the completion log of jobcomp/filetxt: one run of a job.

@@ -74,6 +74,21 @@ func TestParseGPUs(t *testing.T) {
 	require.Equal(t, 3, n)
 }
 
+func TestParseShards(t *testing.T) {
+	for text, want := range map[string][]int{
+		"gpu:1(IDX:0)": nil, "shard:3(IDX:1)": {0, 3}, "nic:1(IDX:0),shard:4(IDX:0)": {4},
+		"shard:3(0/4,3/4)": {0, 3}, "shard:5(4/4,1/4,0/4)": {4, 1, 0},
+	} {
+		got, err := parseShards(text)
+		require.NoError(t, err)
+		require.Equal(t, want, got, text)
+	}
+	for _, bad := range []string{"shard:3(IDX:x)", "shard:3(4/4,/4)", "shard:99999999999(IDX:0)", "shard:1(IDX:9999999)"} {
+		_, err := parseShards(bad)
+		require.Error(t, err, bad)
+	}
+}
+
 func TestParseSdiag(t *testing.T) {
 	s, err := ParseSdiag(testdata(t, "sdiag.txt"))
 	require.NoError(t, err)

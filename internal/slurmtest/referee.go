@@ -18,6 +18,7 @@ type NodeSpec struct {
 	Cores   int
 	Threads int // logical CPUs of a core
 	GPUs    int
+	Shards  int // shares of each GPU
 	Memory  int // MB
 }
 
@@ -31,7 +32,7 @@ func (c *Config) Machine() Machine {
 		for range g.Nodes {
 			i := len(m)
 			m[NodeName(i+1)] = NodeSpec{Index: i, Cores: max(g.Cores, 1) * max(g.Sockets, 1),
-				Threads: max(g.Threads, 1), GPUs: g.gpus(), Memory: cmp.Or(g.MemoryMB, defaultMemoryMB)}
+				Threads: max(g.Threads, 1), GPUs: g.gpus(), Shards: g.shards(), Memory: cmp.Or(g.MemoryMB, defaultMemoryMB)}
 		}
 	}
 	return m
@@ -48,6 +49,7 @@ type Ask struct {
 	MaxGPUs     int // on each node, where HasGPUs; the same number on all nodes
 	HasGPUs     bool
 	GPUs        int // in all, exactly
+	Shards      int // on each node, exactly, of one GPU
 	MemoryMB    int // on each node, at least
 	Contiguous  bool
 	Within      []string // the only nodes that it may have
@@ -76,7 +78,7 @@ func (v Violation) String() string {
 // once, and that each running job whose ask is known (by its own id or its array's)
 // has that. Completing jobs are left out, for they give their nodes back one by one.
 func CheckJobs(m Machine, jobs []Job, asks map[uint32]Ask, at time.Time) []Violation {
-	r := referee{machine: m, at: at, cores: map[place]uint32{}, gpus: map[place]uint32{}, memory: map[string]int{}}
+	r := referee{machine: m, at: at, cores: map[place]uint32{}, gpus: map[place]uint32{}, shards: map[place]int{}, memory: map[string]int{}}
 	for i := range jobs {
 		j := &jobs[i]
 		if j.State != "RUNNING" {
@@ -104,6 +106,7 @@ type referee struct {
 	machine     Machine
 	at          time.Time
 	cores, gpus map[place]uint32 // by whom they are held
+	shards      map[place]int    // how many are
 	memory      map[string]int   // MB held of each node
 	violations  []Violation
 }
@@ -130,6 +133,7 @@ func (r *referee) hold(j *Job) {
 		}
 		r.take(j.ID, s.Node, "core", r.cores, coresOf(s.CPUs, spec.Threads), spec.Cores)
 		r.take(j.ID, s.Node, "GPU", r.gpus, s.GPUs, spec.GPUs)
+		r.takeShards(j.ID, &s, spec)
 		r.memory[s.Node] += s.MemoryMB
 		if r.memory[s.Node] > spec.Memory {
 			r.fault(j.ID, "%s: %d MB are held by now, but it has %d", s.Node, r.memory[s.Node], spec.Memory)
@@ -156,6 +160,22 @@ func (r *referee) take(job uint32, node, what string, held map[place]uint32, ind
 			r.fault(job, "%s: %s %d is also job %d's", node, what, i, other)
 		}
 		held[p] = job
+	}
+}
+
+// takeShards notes shares of GPUs: a GPU is whole, or shared, and has so many.
+func (r *referee) takeShards(job uint32, s *NodeShare, spec NodeSpec) {
+	for gpu, count := range s.Shards {
+		p := place{s.Node, gpu}
+		if r.shards[p] += count; count > 0 && (gpu >= spec.GPUs || r.shards[p] > spec.Shards) {
+			r.fault(job, "%s: %d shares of GPU %d are held, but it has %d, of %d GPUs", s.Node, r.shards[p], gpu, spec.Shards, spec.GPUs)
+		}
+	}
+	for gpu := range spec.GPUs {
+		p := place{s.Node, gpu}
+		if whole, ok := r.gpus[p]; ok && r.shards[p] > 0 && (slices.Contains(s.GPUs, gpu) || gpu < len(s.Shards) && s.Shards[gpu] > 0) {
+			r.fault(job, "%s: GPU %d is job %d's as a whole, and %d shares of it are held", s.Node, gpu, whole, r.shards[p])
+		}
 	}
 }
 
@@ -188,6 +208,9 @@ func (r *referee) compare(j *Job, ask Ask) {
 		if ask.HasGPUs {
 			r.compareGPUs(j, s, ask)
 		}
+		if ask.Shards > 0 && (slices.Max(append(s.Shards, 0)) != ask.Shards || sum(s.Shards) != ask.Shards) {
+			r.fault(j.ID, "%s: %v shares by GPU, asked for %d of one", s.Node, s.Shards, ask.Shards)
+		}
 		if ask.Within != nil && !slices.Contains(ask.Within, s.Node) || slices.Contains(ask.Without, s.Node) {
 			r.fault(j.ID, "%s: not a node that was asked for", s.Node)
 		}
@@ -210,6 +233,13 @@ func (r *referee) compare(j *Job, ask Ask) {
 	if n := len(indices); ask.Contiguous && n > 0 && indices[n-1]-indices[0] != n-1 {
 		r.fault(j.ID, "nodes %s are no neighbours", strings.Join(names, ","))
 	}
+}
+
+func sum(list []int) (all int) {
+	for _, n := range list {
+		all += n
+	}
+	return all
 }
 
 func (r *referee) compareGPUs(j *Job, s NodeShare, ask Ask) {

@@ -101,6 +101,34 @@ func TestRefereeFinds(t *testing.T) {
 	require.Len(t, CheckJobs(m, []Job{task}, map[uint32]Ask{5: {CPUs: 2}}, time.Time{}), 1, "an array's ask is its tasks'")
 }
 
+// A GPU is whole, or jobs have no more shares of it than there are.
+func TestRefereeCountsShares(t *testing.T) {
+	m := (&Config{Groups: sharedGPUs(1).Groups}).Machine()
+	job := func(id uint32, core int, gpus []int, shards ...int) Job {
+		j := runningJob(id, share(1, []int{core}, gpus))
+		j.Nodes[0].Shards = shards
+		return j
+	}
+	for want, jobs := range map[string][]Job{
+		"": {job(1, 0, nil, 0, 3), job(2, 1, nil, 0, 1), job(3, 2, []int{0})},
+		"5 shares of GPU 1 are held, but it has 4":           {job(1, 0, nil, 0, 3), job(2, 1, nil, 0, 2)},
+		"GPU 0 is job 2's as a whole, and 1 shares of it":    {job(1, 0, nil, 1), job(2, 1, []int{0})},
+		"GPU 1 is job 1's as a whole, and 2 shares of it":    {job(1, 0, []int{1}), job(2, 1, nil, 0, 2)},
+		"1 shares of GPU 2 are held, but it has 4, of 2 GPU": {job(2, 1, nil, 0, 0, 1)},
+	} {
+		found := CheckJobs(m, jobs, nil, time.Time{})
+		if want == "" {
+			require.Empty(t, found)
+			continue
+		}
+		require.Len(t, found, 1, "%s: %v", want, found)
+		require.Contains(t, found[0].What, want)
+	}
+	for _, j := range []Job{job(1, 0, nil, 1, 1), job(1, 0, nil, 1), job(1, 0, nil)} {
+		require.Len(t, CheckJobs(m, []Job{j}, map[uint32]Ask{1: {Shards: 2}}, time.Time{}), 1, "%v", j)
+	}
+}
+
 // The referee finds an overlap if and only if counting by hand does.
 func TestRefereeCounts(t *testing.T) {
 	m := (&Config{Groups: Uniform(3, 3, 2)}).Machine()
