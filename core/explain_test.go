@@ -72,6 +72,9 @@ func fewer(e *Explainer, x *Explanation, s *Suggestion) []*Job {
 	return all
 }
 
+// trialWork is enough work for tests that decide windows many times, whatever the choice is.
+const trialWork = 100_000
+
 // Each suggestion, tried with another auction, has the job start, and one less of it
 // does not.
 func TestSuggestionsHold(t *testing.T) {
@@ -79,6 +82,7 @@ func TestSuggestionsHold(t *testing.T) {
 	made, several, byField := 0, 0, map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawEither(t), drawAuction(t)
+		a.opts.Work = min(a.opts.Work, trialWork)
 		e := explainer(t, a, s)
 		jobs := 0
 		for i := range s.Pending {
@@ -135,6 +139,7 @@ func TestSearchAgainstTryingEverything(t *testing.T) {
 	exist, found, least := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
+		a.opts.Work = min(a.opts.Work, trialWork)
 		e := explainer(t, a, s)
 		i := slices.IndexFunc(s.Pending, func(j *Job) bool {
 			d := e.decisionOf(slices.Index(s.Pending, j))
@@ -339,6 +344,7 @@ func TestExplanationsAreRepeated(t *testing.T) {
 	race.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
+		a.opts.Work = min(a.opts.Work, trialWork)
 		before := new(nodeset.Table)
 		before.CopyFrom(s.Nodes)
 		pending := slices.Clone(s.Pending)

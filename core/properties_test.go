@@ -127,6 +127,7 @@ func drawAuction(t *rapid.T) *Auction {
 	o.Depth = rapid.SampledFrom([]int{0, 3, 500}).Draw(t, "depth")
 	o.Patience = rapid.SampledFrom([]int64{0, 0, 3600}).Draw(t, "patience")
 	o.Compact = rapid.Bool().Draw(t, "compact")
+	o.Work = rapid.SampledFrom([]int64{10_000, trialWork, trialWork, o.Work}).Draw(t, "work")
 	most := 1 // of so many draws; they take long under the race detector
 	if race.Enabled {
 		most = 9

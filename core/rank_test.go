@@ -202,6 +202,7 @@ func TestCompactJobsStayTogether(t *testing.T) {
 			return blocks
 		}
 		o := DefaultAuctionOptions()
+		o.Work = trialWork
 		if most(o) > 2 {
 			loose++
 		}
