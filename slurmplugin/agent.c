@@ -537,7 +537,7 @@ static int64_t _start(const struct aucsched_output *out)
 		if ((more = !slurmctld_config.shutdown_time)) {
 			auc_start(&snapshot, out, hooks,
 				  settings.start_ms * 1000LL, &starts);
-			more = starts.next < snapshot.in.jobs_len;
+			more = !auc_all_tried(&snapshot, &starts);
 		}
 		held += _unlock(since);
 		if (starts.launches_len)

@@ -24,7 +24,7 @@ typedef struct {
 	uint32_t readers;	/* of those started: jobs that name an input file, */
 	uint32_t holders;	/* and of these, on nodes that all hold it */
 	uint32_t stale;		/* the job or its nodes have changed since the snapshot */
-	uint32_t next;		/* row to go on with; == jobs_len: done */
+	uint64_t next;		/* turn to go on with: see auc_all_tried() */
 	auc_launch_t *launches;	/* of jobs that are to be launched */
 	size_t launches_len, launches_cap;
 } auc_starts_t;

@@ -38,6 +38,7 @@ typedef struct {
 	bool loose;		/* as in its request, and so is what follows */
 	bool narrowed;
 	bool binds_gpus;
+	bool names_type;	/* of a gres */
 	bool may_preempt;
 	uint64_t preempt_keys;	/* answers to whom it may preempt, all of which hold; 0: nobody */
 	uint16_t threads;	/* CPUs a core */

@@ -499,21 +499,38 @@ extern job_record_t *auc_start_ask(const auc_snapshot_t *s,
 	return NULL;
 }
 
-/* All nodes of the decisions from a row on. */
+/*
+ * When it is a row's turn. Who names a type of GPU comes first: Slurm gives others what is left,
+ * of whatever type, and might else give them what was decided for these.
+ */
+static uint64_t _turn(const auc_snapshot_t *s, uint32_t row)
+{
+	return s->rows[row].names_type ? row : (uint64_t) s->in.jobs_len + row;
+}
+
+/* All nodes of the decisions whose turn is still to come. */
 static bitstr_t *_decided_nodes(const auc_snapshot_t *s,
-				const struct aucsched_output *out, uint32_t row)
+				const struct aucsched_output *out,
+				uint64_t next)
 {
 	bitstr_t *nodes = bit_alloc(node_record_count);
 
-	for (; row < s->in.jobs_len; row++) {
+	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
 		const struct aucsched_segment *segment =
 			out->segments + out->decisions[row].first_segment;
 
+		if (_turn(s, row) < next)
+			continue;
 		for (uint32_t i = 0; i < out->decisions[row].segments;
 		     i++, segment++)
 			bit_nset(nodes, segment->first, segment->last);
 	}
 	return nodes;
+}
+
+extern bool auc_all_tried(const auc_snapshot_t *s, const auc_starts_t *starts)
+{
+	return starts->next >= 2 * (uint64_t) s->in.jobs_len;
 }
 
 extern void auc_start(const auc_snapshot_t *s,
@@ -528,22 +545,23 @@ extern void auc_start(const auc_snapshot_t *s,
 	/* New indices: what was decided is about other nodes. */
 	if ((s->config != slurm_conf.last_update) ||
 	    (s->in.nodes_len != node_record_count)) {
-		starts->next = s->in.jobs_len;
+		starts->next = 2 * (uint64_t) s->in.jobs_len;
 		return;
 	}
 	nodes = _decided_nodes(s, out, starts->next);
 	idle = auc_idle_cores(nodes);
-	for (; starts->next < s->in.jobs_len; starts->next++) {
+	while (!auc_all_tried(s, starts)) {
+		uint64_t turn = starts->next++;
+		uint32_t row = turn % s->in.jobs_len;
+
 		/* Those for whom others have to end come last: victims.c. */
-		if ((out->decisions[starts->next].why != AUCSCHED_STARTS) ||
-		    out->decisions[starts->next].victims ||
-		    s->rows[starts->next].put_off)
+		if ((turn != _turn(s, row)) ||
+		    (out->decisions[row].why != AUCSCHED_STARTS) ||
+		    out->decisions[row].victims || s->rows[row].put_off)
 			continue;
-		(void) auc_start_row(s, out, starts->next, idle, hooks, starts);
-		if (auc_now_us() > end) {
-			starts->next++;
+		(void) auc_start_row(s, out, row, idle, hooks, starts);
+		if (auc_now_us() > end)
 			break;
-		}
 	}
 	auc_cores_free(idle);
 	FREE_NULL_BITMAP(nodes);

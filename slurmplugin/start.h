@@ -19,6 +19,10 @@ extern void auc_start(const auc_snapshot_t *snapshot,
 		      auc_select_hooks_t *hooks, int64_t budget_us,
 		      auc_starts_t *starts);
 
+/* Whether auc_start() has nothing more to do for the snapshot. */
+extern bool auc_all_tried(const auc_snapshot_t *snapshot,
+			  const auc_starts_t *starts);
+
 /*
  * Gives the job of one row its nodes as decided, if they are free: as auc_start().
  * IN/OUT idle - cores of these nodes; what the job gets is taken off

@@ -56,3 +56,33 @@ func TestGenericResources(t *testing.T) {
 		require.NoError(t, err)
 	})
 }
+
+// GPUs of any type are given from what those who name a type leave, whoever comes first.
+func TestAnyTypeIsWhatIsLeft(t *testing.T) {
+	beside(t)
+	mostlyAuction(t, func(t *testing.T, m mode) {
+		c := cluster(t, m, Config{Groups: []Group{
+			{Nodes: 1, Cores: 16, GPUTypes: []GPUType{{"a", 2}, {"b", 2}}},
+		}})
+		w := watch(t, c)
+		for _, named := range []string{"gpu:a:2", "gpu:b:2", "gpu:a:1,gpu:b:1"} {
+			var ids []uint32
+			for _, gres := range []string{"gpu:1", "gpu:1", named} {
+				ids = append(ids, submit(t, c, "sleep 60", "-N1", "-n1", "--gres="+gres, "--time=2", "-H"))
+				w.Expect(ids[len(ids)-1], Ask{MinCPUs: 1, GPUs: 1 + len(ids)/3})
+			}
+			together(t, c, func() { release(t, c, ids...) })
+			if m.name != "stock" { // which gives the first two any, and lets the third wait
+				running(t, c, 15*time.Second, ids...)
+				for _, id := range ids {
+					requireByAuction(t, c, id)
+				}
+				requireNoMisses(t, c)
+			}
+			_, err := w.Look(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, c.Scancel(t.Context(), numbers(ids)...))
+			require.NoError(t, c.WaitEmpty(t.Context(), 20*time.Second))
+		}
+	})
+}

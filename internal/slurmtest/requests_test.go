@@ -353,13 +353,14 @@ func TestScavenger(t *testing.T) {
 		}
 		t.Logf("the auction started %d of %d; the scavenger is %s", started, len(ids), j.State)
 		require.Equal(t, len(ids), started)
-		// Who has no place without is Slurm's, which makes room.
+		// Who has no place without makes room for itself.
 		wide := submit(t, c, "sleep 1", "-n32", "--time=1")
 		_, err = c.WaitFor(t.Context(), wide, 30*time.Second, "COMPLETED")
 		require.NoError(t, err)
 		routes, err = c.Routes()
 		require.NoError(t, err)
-		require.Equal(t, "preemption", routes[wide].Left)
+		require.Equal(t, 1, routes[wide].Started)
+		require.Empty(t, routes[wide].Left)
 		require.NoError(t, c.RanOnce(append(ids, wide)))
 	})
 }
