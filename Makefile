@@ -42,7 +42,7 @@ run-invasive: bin/aucsched
 	bin/aucsched demo invasive
 
 # Tests of the plug-ins that take long and are variants of others: only slurm-test has them.
-SLURM_SLOW := ^Test(LeftToSlurm|LicencesBehindAWideJob|RemoteLicences|WhoseLimitsBind|GPUsOfWholeNodes|PartitionRules|SavesWhileMuchHappens|MemoryBinds|BehindAWideJob|JobsShareALimitedNode|BackupController|SleepersAreWokenLast|NetKeepsPlans|Load|KilledWithAlternatives|AlternativesKilledAtRandom|PrologsOfSlurmctld|LimitsHold|Soak|ScavengersOfAllKinds|Exempt|PlacesGivenUp|Invasive(Refused|Urgent|Users|Suspended|Killed))$$|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
+SLURM_SLOW := ^Test(LeftToSlurm|LicencesBehindAWideJob|RemoteLicences|WhoseLimitsBind|GPUsOfWholeNodes|PartitionRules|SavesWhileMuchHappens|MemoryBinds|BehindAWideJob|JobsShareALimitedNode|BackupController|SleepersAreWokenLast|NetKeepsPlans|Load|KilledWithAlternatives|AlternativesKilledAtRandom|PrologsOfSlurmctld|LimitsHold|Soak|Hog|TypedRanges|GPUsOfSeveralTypes|AlternativesOfOtherKinds|CompactKeepsJobsTogether|SlowLinks|BesideAScavenger|ScavengersOfAllKinds|Exempt|PlacesGivenUp|Invasive(Refused|Urgent|Users|Suspended|Killed))$$|^TestScavengers$$/^(qos|tiers,_cancel)|^TestScavengers$$/./^stock$$|^TestSharesOfGPUs$$/^(stock|auctionauc)|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
 
 ## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none)
 test: lint test-pure

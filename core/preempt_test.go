@@ -254,7 +254,7 @@ func TestNobodyIsPreemptedNeedlessly(t *testing.T) {
 	o.Reservations = 0
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
-	checkUntil(t, func() bool { return seen > 50 }, func(t *rapid.T) {
+	checkUntil(t, func() bool { return seen > 20 }, func(t *rapid.T) {
 		s := drawPreemptable(t)
 		var p Plan
 		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 3}, &p))

@@ -247,7 +247,9 @@ func TestGrace(t *testing.T) {
 	require.Equal(t, "n0001", j.NodeList)
 	require.GreaterOrEqual(t, waited(t, j), (grace-1)*time.Second)
 	require.Less(t, waited(t, j), (grace+12)*time.Second)
-	require.Equal(t, []uint32{stubborn, dear}, preempted(t, c).ids)
+	ids := preempted(t, c).ids
+	require.Contains(t, ids, stubborn)
+	require.Subset(t, []uint32{stubborn, dear}, ids, "Slurm may send the other for the last one")
 	requireBid(t, c, []uint32{high})
 	running(t, c, 30*time.Second, small, first)
 }

@@ -127,9 +127,11 @@ func testCancelPending(t *testing.T, c *Cluster) {
 	blocker := submit(t, c, "sleep 4", "-n128", "--time=1")
 	running(t, c, 15*time.Second, blocker)
 	var ids, cancelled, kept []uint32
-	for i := range 40 {
-		ids = append(ids, submit(t, c, "sleep 1", "-n", fmt.Sprint(1+i%9), "--time=1"))
-	}
+	together(t, c, func() {
+		for i := range 40 {
+			ids = append(ids, submit(t, c, "sleep 1", "-n", fmt.Sprint(1+i%9), "--time=1"))
+		}
+	})
 	for _, i := range rng.Perm(len(ids)) { // over several cycles, while they begin to start
 		if len(cancelled) < 20 {
 			if err := c.Scancel(t.Context(), "--state=PENDING", fmt.Sprint(ids[i])); err != nil {
