@@ -251,10 +251,10 @@ func applyPreempting(t require.TestingT, s *Snapshot, p *Plan) {
 func TestNobodyIsPreemptedNeedlessly(t *testing.T) {
 	seen := 0
 	o := DefaultAuctionOptions()
-	o.Reservations = 0
+	o.Reservations, o.Work = 0, trialWork
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
-	checkUntil(t, func() bool { return seen > 20 }, func(t *rapid.T) {
+	checkUntil(t, func() bool { return seen > 50 }, func(t *rapid.T) {
 		s := drawPreemptable(t)
 		var p Plan
 		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 3}, &p))
