@@ -220,15 +220,6 @@ static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found,
 	}
 }
 
-static bool _names_type(const auc_request_t *request)
-{
-	bool named = request->gpu_type;
-
-	for (int i = 0; i < request->more_len; i++)
-		named |= request->more[i].type != 0;
-	return named;
-}
-
 static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		      const auc_request_t *request,
 		      auc_counted_t counted, const auc_ways_t *found,
@@ -242,7 +233,7 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		.loose = request->loose,
 		.narrowed = request->narrowed,
 		.binds_gpus = request->binds_gpus,
-		.names_type = _names_type(request),
+		.names_type = auc_names_type(request),
 		.may_preempt = request->may_preempt,
 		.preempt_keys = request->preempt_keys,
 		.part_ptr = record->part_ptr,

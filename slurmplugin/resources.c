@@ -300,6 +300,15 @@ static void _add_uses(auc_snapshot_t *s, struct aucsched_use **uses, size_t *cap
 	_add_gres_uses(s, uses, cap, len, of, request);
 }
 
+extern bool auc_names_type(const auc_request_t *request)
+{
+	bool names = request->gpu_type;
+
+	for (int i = 0; i < request->more_len; i++)
+		names |= request->more[i].type != 0;
+	return names;
+}
+
 extern void auc_look_at_promise(auc_snapshot_t *s, const auc_request_t *request,
 				const part_record_t *part_ptr,
 				const struct aucsched_segment *segment, int n,

@@ -50,6 +50,9 @@ extern void auc_add_alternative_uses(auc_snapshot_t *snapshot,
 				     const auc_request_t *request,
 				     const part_record_t *part_ptr);
 
+/* Whether the request says of which type its GPUs, or other gres, are to be. */
+extern bool auc_names_type(const auc_request_t *request);
+
 /* Whether the library counts the gres, or the type of it, so that no mask need say where it is. */
 extern bool auc_counts_gres(const auc_snapshot_t *snapshot, uint32_t gres,
 			    uint32_t type);

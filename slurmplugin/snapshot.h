@@ -21,6 +21,7 @@ typedef struct {
 	uint8_t number;		/* of the line, from 1 on; 0: none */
 	uint8_t layout;		/* of the request: see shape.h */
 	uint8_t feature;	/* which of several all nodes have */
+	bool names_type;	/* of a gres */
 	const part_record_t *part_ptr;
 } auc_way_t;
 
@@ -38,7 +39,7 @@ typedef struct {
 	bool loose;		/* as in its request, and so is what follows */
 	bool narrowed;
 	bool binds_gpus;
-	bool names_type;	/* of a gres */
+	bool names_type;
 	bool may_preempt;
 	uint64_t preempt_keys;	/* answers to whom it may preempt, all of which hold; 0: nobody */
 	uint16_t threads;	/* CPUs a core */

@@ -75,7 +75,8 @@ static auc_way_t _way(const auc_row_t *row,
 		      const struct aucsched_decision *decision)
 {
 	if (!decision->alternative || (decision->alternative > row->alternatives))
-		return (auc_way_t) { .part_ptr = row->part_ptr };
+		return (auc_way_t) { .part_ptr = row->part_ptr,
+				     .names_type = row->names_type };
 	return row->ways[decision->alternative - 1];
 }
 
@@ -500,12 +501,15 @@ extern job_record_t *auc_start_ask(const auc_snapshot_t *s,
 }
 
 /*
- * When it is a row's turn. Who names a type of GPU comes first: Slurm gives others what is left,
- * of whatever type, and might else give them what was decided for these.
+ * When it is a row's turn. Who names a type of GPU, or of another gres, comes first: Slurm gives
+ * others what is left, of whatever type, and might else give them what was decided for these.
  */
-static uint64_t _turn(const auc_snapshot_t *s, uint32_t row)
+static uint64_t _turn(const auc_snapshot_t *s,
+		      const struct aucsched_output *out, uint32_t row)
 {
-	return s->rows[row].names_type ? row : (uint64_t) s->in.jobs_len + row;
+	bool first = _way(&s->rows[row], &out->decisions[row]).names_type;
+
+	return first ? row : (uint64_t) s->in.jobs_len + row;
 }
 
 /* All nodes of the decisions whose turn is still to come. */
@@ -519,7 +523,7 @@ static bitstr_t *_decided_nodes(const auc_snapshot_t *s,
 		const struct aucsched_segment *segment =
 			out->segments + out->decisions[row].first_segment;
 
-		if (_turn(s, row) < next)
+		if (_turn(s, out, row) < next)
 			continue;
 		for (uint32_t i = 0; i < out->decisions[row].segments;
 		     i++, segment++)
@@ -555,7 +559,7 @@ extern void auc_start(const auc_snapshot_t *s,
 		uint32_t row = turn % s->in.jobs_len;
 
 		/* Those for whom others have to end come last: victims.c. */
-		if ((turn != _turn(s, row)) ||
+		if ((turn != _turn(s, out, row)) ||
 		    (out->decisions[row].why != AUCSCHED_STARTS) ||
 		    out->decisions[row].victims || s->rows[row].put_off)
 			continue;

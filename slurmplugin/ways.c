@@ -14,6 +14,7 @@
 #include "limit_charges.h"
 #include "model.h"
 #include "request_swap.h"
+#include "resources.h"
 #include "topology.h"
 #include "ways.h"
 
@@ -49,6 +50,7 @@ static const char *_add(look_t *look, const job_queue_rec_t *record,
 	if (!look->may_wake)
 		(void) auc_let_sleep(look->s, &narrowed.job, nodes);
 	found->loose |= narrowed.loose;
+	way.names_type = auc_names_type(request);
 	/* Slurm has not been asked for each layout. */
 	found->counted[found->len] = auc_count_limits(
 		look->limits, look->s, record->job_ptr, &narrowed, nodes,

@@ -6,6 +6,7 @@ package slurmtest
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,11 +66,23 @@ func TestAnyTypeIsWhatIsLeft(t *testing.T) {
 			{Nodes: 1, Cores: 16, GPUTypes: []GPUType{{"a", 2}, {"b", 2}}},
 		}})
 		w := watch(t, c)
-		for _, named := range []string{"gpu:a:2", "gpu:b:2", "gpu:a:1,gpu:b:1"} {
+		type request struct {
+			args        string
+			alternative []string
+		}
+		anyType := request{args: "-n1 --gres=gpu:1"}
+		for _, named := range []request{
+			{args: "-n1 --gres=gpu:a:2"}, {args: "-n1 --gres=gpu:b:2"}, {args: "-n1 --gres=gpu:a:1,gpu:b:1"},
+			{"-n16", []string{"-N1 -n1 --gres=gpu:a:2"}}, {"-n16", []string{"-N1 -n1 --gres=gpu:b:2"}},
+		} {
+			if named.alternative != nil && m.name == "stock" {
+				continue
+			}
 			var ids []uint32
-			for _, gres := range []string{"gpu:1", "gpu:1", named} {
-				ids = append(ids, submit(t, c, "sleep 60", "-N1", "-n1", "--gres="+gres, "--time=2", "-H"))
-				w.Expect(ids[len(ids)-1], Ask{MinCPUs: 1, GPUs: 1 + len(ids)/3})
+			for i, r := range []request{anyType, anyType, named} {
+				args := append(strings.Fields(r.args), "-N1", "--time=2", "-H")
+				ids = append(ids, submitWith(t, c, "sleep 60", r.alternative, args...))
+				w.Expect(ids[i], Ask{MinCPUs: 1, GPUs: []int{1, 1, 2}[i]})
 			}
 			together(t, c, func() { release(t, c, ids...) })
 			if m.name != "stock" { // which gives the first two any, and lets the third wait
