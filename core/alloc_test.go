@@ -49,6 +49,8 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 	o = ThroughputAuctionOptions()
 	o.Work = 300_000
 	allocatesNothing(t, o, s)
+	o.Compact, o.Goal = false, Fair
+	allocatesNothing(t, o, s)
 	o = DefaultAuctionOptions()
 	o.Work = 300_000
 	for i, job := range s.Pending {

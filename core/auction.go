@@ -33,6 +33,7 @@ type stages struct {
 	window       window       // which jobs take part, and what they ask for
 	preemption   preemption   // which running jobs do
 	pricing      pricing      // what their starts make useless
+	planning     planning     // in which order they get places
 	reservations reservations // which of them must start, and what is kept for others
 	bidding      bidding      // what they bid
 	model        model        // the program whose solution is the winning bids
@@ -53,7 +54,7 @@ func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
 	}
 	a := &Auction{opts: o}
 	a.window.opts, a.reservations.opts, a.bidding.opts, a.winners.opts, a.awards.opts = &a.opts, &a.opts, &a.opts, &a.opts, &a.opts
-	a.preemption.opts = &a.opts
+	a.preemption.opts, a.planning.opts = &a.opts, &a.opts
 	a.model.build.Merge = true
 	a.winners.by = &packing{solver: solver}
 	if o.Determiner != nil {
@@ -94,7 +95,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	a.reservations.reset(s, &a.window)
 	a.bidding.prices = a.pricing.of(s, &a.window)
 	a.reservations.planner.prices = a.bidding.prices
-	open, err := a.bid(s)
+	open, err := a.bid(s, l.Seed)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 
 // bid makes the window's bids and its model. It reports false when there is nothing
 // to decide, because nothing is free or nothing that is free suits any job.
-func (a *Auction) bid(s *Snapshot) (open bool, err error) {
+func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	w, r, b, x := &a.window, &a.reservations, &a.bidding, &a.preemption
 	if !a.opts.Estimates && !x.on && !w.anyFree(s) {
 		b.none(w.variants)
@@ -132,6 +133,14 @@ func (a *Auction) bid(s *Snapshot) (open bool, err error) {
 	}
 	var required []bool
 	if guarded {
+		if err := r.planner.reset(s); err != nil {
+			return false, err
+		}
+		if a.planning.on() {
+			r.order = append(r.order[:0], a.planning.arrange(s, w, r, seed, a.clock.stop(third))...)
+		} else {
+			r.inRankOrder(s, w)
+		}
 		if err := r.walk(s, w, &b.book, a.clock.stop(half)); err != nil {
 			return false, err
 		}

@@ -13,6 +13,7 @@ type moment int
 const (
 	eighth  moment = iota // of the time is over: the window is open
 	quarter               // the bids are made
+	third                 // the jobs are in order
 	half                  // the reservations are made; the rest is the solver's
 	late                  // nothing more is given out: somewhat later than the deadline
 	moments
@@ -38,6 +39,7 @@ func (c *clock) start(ctx context.Context, now func() time.Time, due, begin time
 	span := due.Sub(begin)
 	c.until[eighth] = begin.Add(span / 8)
 	c.until[quarter] = begin.Add(span / 4)
+	c.until[third] = begin.Add(span / 3)
 	c.until[half] = begin.Add(span / 2)
 	c.until[late] = due.Add(slack / 2) // left-overs are worth some of the slack
 }

@@ -55,6 +55,12 @@ type AuctionOptions struct {
 	// beyond Reservations have places kept, of those that ask for more than half of a node's GPUs,
 	// unless it says 0. Without GPUs it does nothing.
 	KeepHoles bool
+	// Goal, if there is one, has the jobs planned over time: Reservations places are then for the
+	// first blocked jobs of the timetable, and Patience says nothing.
+	Goal Goal
+	// Promise is after how many seconds of waiting a job is not passed over any more: with a Goal
+	// those that have waited longer come first, in queue order. 0: never.
+	Promise int64
 	// Estimates has reservations made even when nothing is free, so that blocked
 	// jobs are always told when they are expected to start. Without it a cycle on
 	// a full machine costs next to nothing.
@@ -93,6 +99,9 @@ func (o *AuctionOptions) validate() error {
 	if int(o.Objective) >= len(objectiveNames) {
 		return &OptionError{"objective", int(o.Objective), "is unknown"}
 	}
+	if o.Goal >= goalsEnd {
+		return &OptionError{"goal", int(o.Goal), "is unknown"}
+	}
 	for _, x := range []struct {
 		name             string
 		value, low, high int64
@@ -104,6 +113,7 @@ func (o *AuctionOptions) validate() error {
 		{"drafts", int64(o.Drafts), 0, int64(o.MaxBidsPerJob), ", the bids per job"},
 		{"reservations", int64(o.Reservations), 0, 64, ""},
 		{"patience", o.Patience, 0, NoTimeLimit, " seconds"},
+		{"promise", o.Promise, 0, NoTimeLimit, " seconds"},
 	} {
 		if x.value < x.low || x.value > x.high {
 			return &OptionError{x.name, x.value, fmt.Sprintf("must be %d to %d%s", x.low, x.high, x.unit)}

@@ -38,7 +38,7 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 	r.guarded = append(r.guarded[:0], make([]guard, len(w.jobs))...)
 }
 
-// walk goes down the window in queue order, or by claim, on the draft that is worth most: jobs that
+// walk goes down the window in r.order, on the draft that is worth most: jobs that
 // can start there have to start, and the first that cannot get reservations, as many as the options
 // say. It stops at the last of these; jobs behind it are free to win or lose, as long as they keep
 // off what is reserved. It ends early when stop, which may be nil, says so, but never before it has
@@ -52,15 +52,12 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 // running jobs' time limits allow, whatever comes after it, so that every job gets
 // to the head in the end.
 func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func() bool) error {
-	if err := r.planner.reset(s); err != nil {
-		return err
-	}
 	r.planner.stop = stop
 	r.quotas.reset(s, w, &r.planner)
 	r.kept = r.kept[:0]
 	r.markDraft(w, draft)
 	first, places, large := -1, r.opts.Reservations, r.opts.placesForLarge(s.Nodes)
-	for i, j := range r.inRankOrder(s, w) {
+	for i, j := range r.order {
 		if i > 0 && stop != nil && stop() {
 			break
 		}

@@ -93,12 +93,21 @@ static void _test_settings(void)
 	      strstr(s.engine, "compact=yes") &&
 	      strstr(s.engine, "objective=rate"), "%s", s.engine);
 	auc_settings_free(&s);
+	s = units_settings("auc_preset=short,auc_promise=3600");
+	CHECK(strstr(s.engine, "preset=short") &&
+	      strstr(s.engine, "promise_s=3600") &&
+	      !strstr(s.engine, "reservations=") &&
+	      !strstr(s.engine, "objective="), "%s", s.engine);
+	auc_settings_free(&s);
+	s = units_settings("auc_preset=fast");
+	CHECK(!strstr(s.engine, "preset="), "%s", s.engine);
+	auc_settings_free(&s);
 	/* So do the papers' settings, of which the depth counts here too. */
 	CHECK(strstr(defaults.engine, "window=200") &&
 	      strstr(defaults.engine, "depth=500") &&
 	      strstr(defaults.engine, "bids=15") &&
 	      strstr(defaults.engine, "drafts=7") &&
-	      strstr(defaults.engine, "reservations=1"), "%s",
+	      !strstr(defaults.engine, "reservations="), "%s",
 	      defaults.engine);
 	s = units_settings("auc_paper=yes");
 	CHECK((s.limit == 200) && strstr(s.engine, "paper=yes") &&

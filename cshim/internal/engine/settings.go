@@ -66,6 +66,7 @@ const MaxDeadline = time.Hour
 //	objective=priority|size|rate   patience_s=0 compact=yes|no contiguous_bids=yes|no
 //	paper=yes|no          yes: core.PaperAuctionOptions, and on top of these what else is given
 //	throughput=yes|no     yes: core.ThroughputAuctionOptions likewise; goes without paper
+//	preset=NAME           core.AuctionPreset likewise; goes without both   promise_s=0
 //	node_limits=yes|no on_timeout=incumbent|halve          see policies.IPSchedOptions
 //	deadline_ms=200       time of a cycle, up to an hour
 //	solver=native|auto|highs
@@ -102,12 +103,15 @@ func ParseSettings(text string) (Settings, error) {
 // startingPoint are the options that come before all others, wherever they are named.
 func startingPoint(pairs []string) (o core.AuctionOptions, err error) {
 	var paper, throughput bool
+	preset := ""
 	for _, pair := range pairs {
 		switch key, value, _ := strings.Cut(pair, "="); key {
 		case "paper":
 			paper, err = yesOrNo(key, value)
 		case "throughput":
 			throughput, err = yesOrNo(key, value)
+		case "preset":
+			preset = value
 		}
 		if err != nil {
 			return o, err
@@ -116,6 +120,13 @@ func startingPoint(pairs []string) (o core.AuctionOptions, err error) {
 	switch {
 	case paper && throughput:
 		return o, &SettingError{"throughput", "yes", "goes without paper=yes"}
+	case preset != "" && preset != "none" && (paper || throughput):
+		return o, &SettingError{"preset", preset, "goes without paper=yes and throughput=yes"}
+	case preset != "" && preset != "none":
+		if !slices.Contains(core.Presets(), preset) {
+			return o, &SettingError{"preset", preset, "must be none, " + strings.Join(core.Presets(), ", ")}
+		}
+		return core.AuctionPreset(preset)
 	case paper:
 		return core.PaperAuctionOptions(), nil
 	case throughput:
@@ -168,13 +179,15 @@ func (s *Settings) set(key, value string) (err error) {
 		s.IPSched.Objective = o.Objective
 	case "patience_s":
 		o.Patience, err = number[int64](key, value, 0, core.NoTimeLimit)
+	case "promise_s":
+		o.Promise, err = number[int64](key, value, 0, core.NoTimeLimit)
 	case "compact":
 		o.Compact, err = yesOrNo(key, value)
 	case "contiguous_bids":
 		o.ContiguousOnly, err = yesOrNo(key, value)
 	case "file_age_s":
 		s.FileAge, err = number[int64](key, value, 0, core.NoTimeLimit)
-	case "paper", "throughput": // have been taken before all others
+	case "paper", "throughput", "preset": // have been taken before all others
 	case "node_limits":
 		s.IPSched.NodeLimits, err = yesOrNo(key, value)
 	case "on_timeout":

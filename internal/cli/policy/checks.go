@@ -22,7 +22,7 @@ var auctions = []string{"auction1", "auction2"}
 // lookAt says which policies look at a flag. Those that are not here go with every policy.
 func lookAt(flag string) []string {
 	switch flag {
-	case "paper", "throughput", "depth", "bids", "drafts", "reservations", "patience", "compact",
+	case "paper", "throughput", "preset", "promise", "depth", "bids", "drafts", "reservations", "patience", "compact",
 		"contiguous-bids", "keep-holes", "solver":
 		return auctions
 	case "window", "work", "objective":
@@ -88,6 +88,7 @@ func (f *Flags) Complete(c *cobra.Command, flag string, several bool, policies [
 	} else {
 		cli.CompleteFlag(c, flag, policies...)
 	}
+	cli.CompleteFlag(c, "preset", core.Presets()...)
 	cli.CompleteFlag(c, "objective", Objectives()...)
 	cli.CompleteFlag(c, "on-timeout", timeouts...)
 	cli.CompleteFlag(c, "solver", solvers.Names()...)

@@ -39,6 +39,8 @@ type Flags struct {
 	paper bool
 	// throughput is core.ThroughputAuctionOptions.
 	throughput bool
+	preset     string
+	promise    time.Duration
 	solver     string
 	// objective names what a start is worth.
 	objective string
@@ -57,6 +59,11 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.throughput, "throughput", false,
 		"auctions: the settings that get most done: --objective rate --patience 4h --compact; "+
 			"other flags come on top")
+	flags.StringVar(&f.preset, "preset", "",
+		"auctions: settings that plan over time and say what they promise: "+strings.Join(core.Presets(), ", ")+
+			" (docs/worth.md); other flags come on top")
+	flags.DurationVar(&f.promise, "promise", 0,
+		"auctions, with --preset: jobs that have waited longer are not passed over any more; 0: as the preset has it")
 	flags.IntVar(&f.Auction.Window, "window", f.Auction.Window, "auctions, ipsched: jobs of the queue that take part")
 	flags.IntVar(&f.Auction.Depth, "depth", f.Auction.Depth,
 		"auctions: jobs behind the window that may take what is left over; 0 as in the papers")
@@ -212,6 +219,13 @@ func (f *Flags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error) {
 	switch {
 	case f.paper && f.throughput:
 		return o, fmt.Errorf("throughput: goes without --paper")
+	case f.preset != "" && (f.paper || f.throughput):
+		return o, fmt.Errorf("preset: goes without --paper and --throughput")
+	case f.preset != "":
+		var err error
+		if o, err = core.AuctionPreset(f.preset); err != nil {
+			return o, cli.Did(err, f.preset, core.Presets())
+		}
 	case f.paper:
 		o = core.PaperAuctionOptions()
 	case f.throughput:
@@ -221,8 +235,10 @@ func (f *Flags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error) {
 	if err != nil {
 		return o, err
 	}
-	if f.Patience%time.Second != 0 {
-		return o, fmt.Errorf("patience %v: must be whole seconds", f.Patience)
+	for name, d := range map[string]time.Duration{"patience": f.Patience, "promise": f.promise} {
+		if d%time.Second != 0 {
+			return o, fmt.Errorf("%s %v: must be whole seconds", name, d)
+		}
 	}
 	for name, set := range map[string]func(){
 		"window": func() { o.Window = f.Auction.Window }, "depth": func() { o.Depth = f.Auction.Depth },
@@ -230,6 +246,7 @@ func (f *Flags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error) {
 		"drafts": func() { o.Drafts = f.Auction.Drafts }, "reservations": func() { o.Reservations = f.Auction.Reservations },
 		"patience": func() { o.Patience = int64(f.Patience / time.Second) }, "compact": func() { o.Compact = f.Auction.Compact },
 		"contiguous-bids": func() { o.ContiguousOnly = f.Auction.ContiguousOnly }, "work": func() { o.Work = f.Auction.Work },
+		"promise":   func() { o.Promise = int64(f.promise / time.Second) },
 		"objective": func() { o.Objective = objective }, "keep-holes": func() { o.KeepHoles = f.Auction.KeepHoles },
 	} {
 		if flags.Changed(name) {

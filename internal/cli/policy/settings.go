@@ -51,6 +51,9 @@ func (f *Flags) Settings(policy string, flags *pflag.FlagSet) []report.Setting {
 			number("Reservations", int64(o.Reservations), "blocked jobs whose earliest start is kept free"),
 			{Name: "SLURM bids", Value: flags.Lookup("slurm-bids").Value.String(),
 				Meaning: "jobs bid for what Slurm's selection would give them too"},
+			{Name: "Goal", Value: o.Goal.String(), Meaning: "what the order of places is planned for; none: it is not"},
+			{Name: "Promise", Value: (time.Duration(o.Promise) * time.Second).String(),
+				Meaning: "after so long a wait a job is not passed over any more; 0s: no promise"},
 			{Name: "Patience", Value: (time.Duration(o.Patience) * time.Second).String(),
 				Meaning: "waiting that counts as much as asking for all cores, when a place is " +
 					"kept for a blocked job; 0s: in queue order"},

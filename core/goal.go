@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aucsched/aucsched/internal/timetable"
+)
+
+// Goal says what an Auction plans for. With one it decides over time: a timetable of the first jobs
+// of the window says in which order they get their places, now or later, and the auction has the
+// rest. The timetable is the best of those that are found by sorting and annealing; it never lets
+// the longest wait, or another sum that the goal caps, grow beyond what serving the jobs in queue
+// order would give. docs/worth.md says what that is worth, and whom it costs what.
+//
+// Waits count by priority. Between cycles nothing is remembered.
+type Goal uint8
+
+const (
+	// NoGoal is the auction of one moment.
+	NoGoal Goal = iota
+	// Fair lets waits be shorter, and nothing be worse than in queue order.
+	Fair
+	goalsEnd
+)
+
+// goal is what a Goal means.
+type goal struct {
+	name   string
+	jobs   int // of the window that are planned
+	search timetable.Options
+}
+
+var goals = [goalsEnd]goal{
+	NoGoal: {name: "none"},
+	Fair: {"fair", 60, timetable.Options{
+		Weights: timetable.Values{timetable.Wait: 1, timetable.Squares: 1, timetable.Area: 1, timetable.Width: 1, timetable.End: 1},
+		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
+		Moves:   30, Work: planWork,
+	}},
+}
+
+// planWork bounds a cycle's search, in words of the timetable.
+const planWork = 40_000_000
+
+func (g Goal) String() string {
+	if g < goalsEnd {
+		return goals[g].name
+	}
+	return fmt.Sprintf("goal %d", uint8(g))
+}
+
+// Presets are the names of the settings that AuctionPreset knows.
+func Presets() []string {
+	names := make([]string, len(presets))
+	for i, p := range presets {
+		names[i] = p.name
+	}
+	return names
+}
+
+var presets = []struct {
+	name string
+	goal Goal
+}{{"default", Fair}}
+
+// AuctionPreset are settings that say what they promise:
+//
+//	default     no sum of waits is worse than under Slurm's backfill, and most are better
+//
+// The error is an [*OptionError].
+func AuctionPreset(name string) (AuctionOptions, error) {
+	for _, p := range presets {
+		if p.name == name {
+			o := DefaultAuctionOptions()
+			o.Goal, o.Objective, o.Reservations, o.Promise = p.goal, ByRate, planReservations, presetPromise
+			return o, nil
+		}
+	}
+	return AuctionOptions{}, &OptionError{"preset", name, "must be one of " + strings.Join(Presets(), ", ")}
+}
+
+const (
+	// planReservations is for how many blocked jobs of a timetable places are kept. With 64 the
+	// mean wait is that of conservative backfill, with 1 the widest jobs wait longer.
+	planReservations = 16
+	// presetPromise is in seconds.
+	presetPromise = 0
+)

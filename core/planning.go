@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"slices"
+
+	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/timetable"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// planning is the stage that says in which order the first jobs of the window get their places, if
+// that is planned: see [Goal].
+type planning struct {
+	opts   *AuctionOptions
+	search timetable.Search
+	kinds  []kind
+	jobs   []int32 // of the window, by number in the search
+	order  []int32 // of the window
+	masks  []laned
+}
+
+// kind is a resource of the search: cores, GPUs, or a further one.
+type kind struct {
+	resource int   // of the table, or one of those below
+	unit     int64 // that a lane counts in
+	has      []int64
+}
+
+const (
+	coresKind = -2
+	gpusKind  = -1
+)
+
+// laned is a mask as the search has it.
+type laned struct {
+	mask  *nodeset.Mask
+	lanes []uint64
+}
+
+// on reports whether there is a plan.
+func (x *planning) on() bool { return x.opts.Goal != NoGoal }
+
+// arrange returns in which order the first jobs of the window get places, by a plan of them. Jobs
+// that wait for a quota come first: they have no place in it, but part of the quota. It is that of
+// the queue as far as stop leaves no time.
+func (x *planning) arrange(s *Snapshot, w *window, r *reservations, seed uint64, stop func() bool) []int32 {
+	x.order, x.jobs = x.order[:0], x.jobs[:0]
+	goal := &goals[x.opts.Goal]
+	fixed := 0
+	for old := range 2 {
+		for j := range min(len(w.jobs), goal.jobs) {
+			promised := x.opts.Promise > 0 && s.Now-w.jobs[j].Since > x.opts.Promise
+			if promised != (old == 0) {
+				continue
+			}
+			if lackingOf(&r.space.Quotas, w.variantsOf(j)) >= 0 {
+				x.order = append(x.order, int32(j))
+				continue
+			}
+			x.jobs = append(x.jobs, int32(j))
+		}
+		if old == 0 {
+			fixed = len(x.jobs)
+		}
+	}
+	x.begin(s, w)
+	x.free(s, &r.planner)
+	for _, j := range x.jobs {
+		x.add(s, w, int(j))
+	}
+	for _, i := range x.search.Order(fixed, goal.search, seed, stop) {
+		x.order = append(x.order, x.jobs[i])
+	}
+	return x.order
+}
+
+// begin says what kinds of resources the jobs ask for. Those that the search has no room for it
+// does not know.
+func (x *planning) begin(s *Snapshot, w *window) {
+	x.kinds, x.masks = x.kinds[:0], x.masks[:0]
+	x.addKind(s, coresKind)
+	if w.machine.gpus > 0 {
+		x.addKind(s, gpusKind)
+	}
+	for _, j := range x.jobs {
+		for _, u := range w.planned(int(j)).More() {
+			known := slices.ContainsFunc(x.kinds, func(k kind) bool { return k.resource == u.Resource })
+			if !known && len(x.kinds) < timetable.MaxKinds {
+				x.addKind(s, u.Resource)
+			}
+		}
+	}
+	x.search.Begin(s.Now, s.Nodes.Len(), len(x.kinds))
+}
+
+// planned is the way in which the search has a job met: the first that is not only on nodes that it
+// prefers.
+func (w *window) planned(j int) *fit.Spec {
+	first, last := w.variantStart[j], w.variantStart[j+1]-1
+	for first < last && w.ways[first].preferred {
+		first++
+	}
+	return &w.variants[first].Spec
+}
+
+func (x *planning) addKind(s *Snapshot, resource int) {
+	n := len(x.kinds)
+	x.kinds = resize(x.kinds, n+1)
+	k := &x.kinds[n]
+	k.resource, k.has = resource, resize(k.has, s.Nodes.Len())
+	most := int64(1)
+	for i := range k.has {
+		total := s.Nodes.Total(i)
+		amount := int64(total.Cores)
+		switch {
+		case resource == gpusKind:
+			amount = int64(total.GPUs)
+		case resource >= 0:
+			amount = s.Nodes.TotalOf(resource)[i]
+		}
+		most = max(most, amount)
+	}
+	k.unit = (most + timetable.Top - 1) / timetable.Top
+}
+
+// lanes is an amount in the units of the search, 0 to Top, rounded down.
+func (k *kind) lanes(amount int64) uint16 {
+	return uint16(min(max(amount, 0)/k.unit, timetable.Top))
+}
+
+// need is the same, rounded up.
+func (k *kind) need(amount int64) uint16 { return k.lanes(amount + k.unit - 1) }
+
+// free has the search know what is free, now and when running jobs have ended.
+func (x *planning) free(s *Snapshot, p *planner) {
+	for k := range x.kinds {
+		kind := &x.kinds[k]
+		for n := range kind.has {
+			free := s.Nodes.Free(n)
+			switch {
+			case kind.resource == coresKind:
+				kind.has[n] = int64(free.Cores)
+			case kind.resource == gpusKind:
+				kind.has[n] = int64(free.GPUs)
+			default:
+				kind.has[n] = s.Nodes.FreeOf(kind.resource)[n]
+			}
+			if s.Nodes.Up(n) {
+				x.search.Free(n, k, kind.lanes(kind.has[n]))
+			}
+		}
+	}
+	p.sortEnds()
+	for i := range p.ends {
+		x.search.At(p.ends[i].end)
+		x.release(s, &p.ends[i])
+	}
+}
+
+// release has what an allocation holds come back.
+func (x *planning) release(s *Snapshot, h *held) {
+	for k := range x.kinds {
+		kind := &x.kinds[k]
+		for _, seg := range h.segs {
+			amount := kind.of(h.uses, seg.Cores, seg.GPUs)
+			for n := int(seg.First); n <= int(seg.Last) && amount > 0; n++ {
+				if kind.has[n] += amount; s.Nodes.Up(n) {
+					x.search.Free(n, k, kind.lanes(kind.has[n]))
+				}
+			}
+		}
+	}
+}
+
+// of is what a node that gives so many cores and GPUs gives of the kind.
+func (k *kind) of(uses nodeset.Uses, cores uint16, gpus uint8) int64 {
+	switch k.resource {
+	case coresKind:
+		return int64(cores)
+	case gpusKind:
+		return int64(gpus)
+	}
+	for _, u := range uses {
+		if u.Resource == k.resource {
+			return u.Of(cores, gpus)
+		}
+	}
+	return 0
+}
+
+// add has the search know job j of the window.
+func (x *planning) add(s *Snapshot, w *window, j int) {
+	job, spec := w.jobs[j], w.planned(j)
+	t := timetable.Job{
+		Nodes: spec.Nodes.Min, Contiguous: spec.Contiguous, Mask: x.lanes(spec.Eligible, s.Nodes.Len()),
+		Length: job.TimeLimit, Waited: max(s.Now-job.Since, 0),
+		Weight: float64(max(job.Priority, 1)) / float64(max(w.jobs[0].Priority, 1)),
+	}
+	least := spec.Cores.PerNode.Min
+	if total := spec.Cores.Total; total > spec.Nodes.Min*least {
+		t.All = int(x.kinds[0].need(int64(total)))
+		if x.kinds[0].unit == 1 {
+			t.All = total
+		}
+		t.Most = x.kinds[0].lanes(int64(spec.Cores.PerNode.Max))
+		least = max(least, (total+spec.Nodes.Max-1)/spec.Nodes.Max)
+	}
+	gpus := uint8(spec.GPUs.PerNode.Min)
+	for k := range x.kinds {
+		kind := &x.kinds[k]
+		t.Per[k] = kind.need(kind.of(spec.More(), uint16(least), gpus))
+		if kind.resource >= 0 && t.All > 0 {
+			t.Rate[k] = kind.need(kind.of(spec.More(), uint16(least+1), gpus)) - t.Per[k]
+		}
+	}
+	shares := w.machine.sharesOf(uint64(job.Request.LeastCores()), uint64(leastGPUs(&job.Request)))
+	t.Width, t.Size = max(shares.cores, shares.gpus, minWidth), shares.cores+shares.gpus
+	x.search.Jobs = append(x.search.Jobs, t)
+}
+
+// minWidth is that of jobs that take no core and no GPU.
+const minWidth = 1e-9
+
+// partsOf are shares of a machine, 0 to 1.
+type partsOf struct{ cores, gpus float64 }
+
+func (m totals) sharesOf(cores, gpus uint64) partsOf {
+	return partsOf{
+		float64(min(cores, m.cores)) / float64(max(m.cores, 1)),
+		float64(min(gpus, m.gpus)) / float64(max(m.gpus, 1)),
+	}
+}
+
+// lanes is a mask as the search has it; nil for all nodes.
+func (x *planning) lanes(mask *nodeset.Mask, nodes int) []uint64 {
+	if mask == nil {
+		return nil
+	}
+	for i := range x.masks {
+		if x.masks[i].mask == mask {
+			return x.masks[i].lanes
+		}
+	}
+	n := len(x.masks)
+	x.masks = resize(x.masks, n+1)
+	m := &x.masks[n]
+	m.mask, m.lanes = mask, timetable.Lanes(m.lanes, nodes, mask.Has)
+	return m.lanes
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+const (
+	hostileNodes = 8
+	planInterval = 10 // seconds of the simulator's cycles
+)
+
+// hostile is a stream of small jobs, more than the machine can serve, with large ones in it.
+func hostile(rng *rand.Rand) []workload.Job {
+	var jobs []workload.Job
+	for at := int64(0); at < 4000; at += 5 + rng.Int64N(40) {
+		r := bids.Request{Cores: 1 + rng.IntN(4)}
+		if rng.IntN(12) == 0 {
+			r = bids.Request{MinNodes: 2 + rng.IntN(hostileNodes-1), TasksPerNode: 1 + rng.IntN(4)}
+		}
+		limit := 60 + rng.Int64N(600)
+		jobs = append(jobs, workload.Job{Job: core.Job{ID: fmt.Sprint("j", len(jobs)), Request: r, TimeLimit: limit},
+			Submit: at, Duration: 1 + rng.Int64N(limit)})
+	}
+	workload.AssignBasicPriorities(jobs)
+	return jobs
+}
+
+// ranUnder simulates jobs under a goal with a promise, and returns them as they ran, by submission.
+func ranUnder(t require.TestingT, goal core.Goal, promise int64, jobs []workload.Job) []sim.Record {
+	machine := slices.Repeat([]nodeset.Capacity{{Cores: 4}}, hostileNodes)
+	o, err := core.AuctionPreset("default")
+	require.NoError(t, err)
+	o.Goal, o.Promise, o.Work = goal, promise, 20_000
+	a, err := core.NewAuction(o, nil)
+	require.NoError(t, err)
+	c := sim.NewConfig(machine)
+	c.Interval = planInterval
+	var out []sim.Record
+	c.OnEnd = func(r sim.Record) { out = append(out, r) }
+	_, err = sim.Run(context.Background(), c, a, jobs)
+	require.NoError(t, err)
+	require.Len(t, out, len(jobs))
+	slices.SortFunc(out, func(a, b sim.Record) int { return int(a.Submit - b.Submit) })
+	return out
+}
+
+// broken is how many jobs start later than a promise allows: from when a job has waited so long and
+// none that is before it in the queue still waits, it can be held up by nothing but what runs then,
+// until the limits of that.
+func broken(ran []sim.Record, promise int64) (jobs, tried int) {
+	head := int64(0) // when the last of those before it has started
+	for i := range ran {
+		j := &ran[i]
+		from := max(j.Submit+promise, head)
+		head = max(head, j.Start)
+		if j.Start <= from {
+			continue
+		}
+		tried++
+		latest := from
+		for k := range ran {
+			if o := &ran[k]; o.Start <= from+planInterval && o.End > from && k != i {
+				latest = max(latest, o.Start+o.Job.TimeLimit)
+			}
+		}
+		if j.Start > latest+2*planInterval {
+			jobs++
+		}
+	}
+	return jobs, tried
+}
+
+// TestPromise: whatever comes behind it, a job is passed over for no longer than is promised.
+func TestPromise(t *testing.T) {
+	race.Slow(t)
+	tried, without := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		if tried > 5000 {
+			return
+		}
+		jobs := hostile(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 5)))
+		promise := rapid.Int64Range(60, 1200).Draw(t, "promise")
+		late, n := broken(ranUnder(t, core.Fair, promise, jobs), promise)
+		require.Zero(t, late)
+		tried += n
+		late, _ = broken(ranUnder(t, core.Fair, 0, jobs), promise)
+		without += late
+	})
+	require.Greater(t, tried, 100)
+	require.Greater(t, without, 10, "jobs that are passed over for longer where nothing is promised")
+}
+
+// TestFairPays: on mixes that nothing was chosen on, waits are shorter than in queue order with as
+// many places kept, the longest no longer.
+func TestFairPays(t *testing.T) {
+	race.Slow(t)
+	machine := slices.Repeat([]nodeset.Capacity{{Cores: 8, GPUs: 2}}, 24)
+	var mean, longest, slowdown [2]float64
+	for seed := uint64(101); seed < 105; seed++ {
+		w, err := workload.Mix(workload.MixOptions{Variant: "V.2", Seed: seed, Nodes: machine, Runtime: 7000})
+		require.NoError(t, err)
+		for k, goal := range []core.Goal{core.NoGoal, core.Fair} {
+			o, err := core.AuctionPreset("default")
+			require.NoError(t, err)
+			o.Goal, o.Work = goal, 20_000
+			a, err := core.NewAuction(o, nil)
+			require.NoError(t, err)
+			c := sim.NewConfig(machine)
+			c.Interval = 5
+			r, err := sim.Run(context.Background(), c, a, w.Jobs)
+			require.NoError(t, err)
+			mean[k] += r.WaitMean
+			longest[k] += r.Waits.Max
+			slowdown[k] += r.BoundedSlowdown
+		}
+	}
+	t.Log("mean, longest and slowdown without a goal and with: ", mean, longest, slowdown)
+	require.Less(t, mean[1], 0.95*mean[0])
+	require.Less(t, slowdown[1], 0.9*slowdown[0])
+	require.Less(t, longest[1], 1.03*longest[0])
+}
+
+func TestPresets(t *testing.T) {
+	for _, name := range core.Presets() {
+		o, err := core.AuctionPreset(name)
+		require.NoError(t, err)
+		require.NotEqual(t, core.NoGoal, o.Goal)
+		_, err = core.NewAuction(o, nil)
+		require.NoError(t, err)
+	}
+	_, err := core.AuctionPreset("fastest")
+	require.ErrorContains(t, err, "fastest")
+	require.ErrorContains(t, err, "default")
+	o := core.DefaultAuctionOptions()
+	o.Goal = 99
+	_, err = core.NewAuction(o, nil)
+	require.ErrorContains(t, err, "goal 99")
+	require.Equal(t, []string{"none", "fair", "goal 99"}, []string{core.NoGoal.String(), core.Fair.String(), core.Goal(99).String()})
+}
