@@ -87,5 +87,5 @@ const (
 	// mean wait is that of conservative backfill, with 1 the widest jobs wait longer.
 	planReservations = 16
 	// presetPromise is in seconds.
-	presetPromise = 0
+	presetPromise = 7 * 24 * 3600
 )

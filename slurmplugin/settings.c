@@ -63,7 +63,7 @@ static const text_t texts[] = {
 	{ "contiguous_bids", "yes|no", "contiguous_bids" },
 	{ "paper", "yes|no", "paper" },
 	{ "throughput", "yes|no", "throughput" },
-	{ "preset", "none|default|short|throughput", "preset" },
+	{ "preset", "none|default", "preset" },
 	{ "node_limits", "yes|no", "node_limits" },
 	{ "on_timeout", "incumbent|halve", "on_timeout" },
 	{ "solver", "native|auto|highs", "solver" },
@@ -252,10 +252,11 @@ static bool _is_given(const char *engine, const char *key, const char *value)
 	return !xstrncmp(_given(engine, key), value, strlen(value));
 }
 
-/* What a start is worth: as given, or by auc_throughput. */
+/* What a start is worth: as given, or by auc_throughput or auc_preset. */
 static auc_objective_t _objective(const char *engine)
 {
-	bool rate = _is_given(engine, "throughput", "yes");
+	bool rate = _is_given(engine, "throughput", "yes") ||
+		(_given(engine, "preset") && !_is_given(engine, "preset", "none"));
 
 	if (_is_given(engine, "objective", "size"))
 		return AUC_BY_SIZE;

@@ -93,8 +93,8 @@ static void _test_settings(void)
 	      strstr(s.engine, "compact=yes") &&
 	      strstr(s.engine, "objective=rate"), "%s", s.engine);
 	auc_settings_free(&s);
-	s = units_settings("auc_preset=short,auc_promise=3600");
-	CHECK(strstr(s.engine, "preset=short") &&
+	s = units_settings("auc_preset=default,auc_promise=3600");
+	CHECK(strstr(s.engine, "preset=default") &&
 	      strstr(s.engine, "promise_s=3600") &&
 	      !strstr(s.engine, "reservations=") &&
 	      !strstr(s.engine, "objective="), "%s", s.engine);

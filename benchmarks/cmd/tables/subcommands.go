@@ -28,6 +28,7 @@ var subcommands = []subcommand{
 	{"topology", "topology", "-traces DIR", prepareTopology},
 	{"pods", "pods", "-traces DIR [-seeds FIRST-LAST] [-csv FILE] [-match TEXT] [-j N]", preparePods},
 	{"backfill", "backfill", seedsUsage, prepareSeeds(1, 5, "seeds of the workloads", againstBackfill)},
+	{"worth", "worth", "[-seeds FIRST-LAST] [-traces DIR] [-match TEXT]", prepareWorth},
 	{"solver", "solver", "[-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE]", prepareSolver},
 	{"ablation", "solver-ablation", "[-seeds FIRST-LAST] [-work UNITS] [-fresh N] [-small N] " +
 		"[-instances DIR] [-source DIR] [-match TEXT]", prepareAblation},
@@ -97,6 +98,15 @@ func prepareSimulation(flags *flag.FlagSet) maker {
 func prepareGPU(flags *flag.FlagSet) maker {
 	traces := flags.String("traces", "", "directory with the GPU traces")
 	return func(ctx context.Context, errs io.Writer) (string, error) { return gpuTraces(ctx, *traces, errs) }
+}
+
+func prepareWorth(flags *flag.FlagSet) maker {
+	seeds := addSeeds(flags, 21, 23, "seeds of the workloads")
+	traces := flags.String("traces", "", "directory with the traces of MetaCentrum, Alibaba and Philly; none: leave them out")
+	match := flags.String("match", "", "only workloads with this text in their names")
+	return func(ctx context.Context, errs io.Writer) (string, error) {
+		return worth(ctx, *seeds, *traces, *match, errs)
+	}
 }
 
 func prepareTopology(flags *flag.FlagSet) maker {

@@ -66,7 +66,7 @@ const MaxDeadline = time.Hour
 //	objective=priority|size|rate   patience_s=0 compact=yes|no contiguous_bids=yes|no
 //	paper=yes|no          yes: core.PaperAuctionOptions, and on top of these what else is given
 //	throughput=yes|no     yes: core.ThroughputAuctionOptions likewise; goes without paper
-//	preset=NAME           core.AuctionPreset likewise; goes without both   promise_s=0
+//	preset=NAME           core.AuctionPreset likewise, or none; goes without both   promise_s=604800
 //	node_limits=yes|no on_timeout=incumbent|halve          see policies.IPSchedOptions
 //	deadline_ms=200       time of a cycle, up to an hour
 //	solver=native|auto|highs

@@ -39,6 +39,20 @@ func TestParseSettings(t *testing.T) {
 	some.Patience, some.Compact, some.Objective = 60, true, core.ByRate
 	require.Equal(t, some, s.Auction)
 
+	s, err = ParseSettings("promise_s=60 preset=default reservations=3")
+	require.NoError(t, err)
+	planned, err := core.AuctionPreset("default")
+	require.NoError(t, err)
+	planned.Promise, planned.Reservations = 60, 3
+	require.Equal(t, planned, s.Auction)
+	s, err = ParseSettings("preset=none")
+	require.NoError(t, err)
+	require.Equal(t, core.DefaultAuctionOptions(), s.Auction)
+	for _, bad := range []string{"preset=fastest", "preset=default paper=yes", "throughput=yes preset=default", "promise_s=-1"} {
+		_, err = ParseSettings(bad)
+		require.Error(t, err, bad)
+	}
+
 	s, err = ParseSettings("bids=6 paper=yes policy=auction1 contiguous_bids=yes")
 	require.NoError(t, err)
 	paper := core.PaperAuctionOptions()

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// worthCase is one workload of a row of the page: a seed, or a part of a trace.
+type worthCase struct {
+	row      string
+	nodes    []nodeset.Capacity
+	more     []sim.Resource
+	interval int64
+	seed     uint64
+	jobs     []workload.Job
+}
+
+// worthPolicy is a scheduler of the page.
+type worthPolicy struct {
+	name string
+	make func() (core.Policy, error)
+}
+
+// worthPolicies are the baselines, the auction of one moment in two ways, and the presets.
+func worthPolicies() []worthPolicy {
+	all := []worthPolicy{
+		{"backfill", backfill}, {"easy", easy(sim.QueueOrder)}, {"easy-sjf", easy(sim.ShortestFirst)}, {"easy-f1", easy(sim.F1)},
+		{"auction2", auction(core.DefaultAuctionOptions())}, {"--throughput", auction(core.ThroughputAuctionOptions())},
+	}
+	for _, name := range core.Presets() {
+		all = append(all, worthPolicy{name, func() (core.Policy, error) {
+			o, err := core.AuctionPreset(name)
+			if err != nil {
+				return nil, err
+			}
+			return core.NewAuction(o, nil)
+		}})
+	}
+	return all
+}
+
+// easy is EASY with an order behind the head.
+func easy(behind sim.Order) func() (core.Policy, error) {
+	return func() (core.Policy, error) {
+		o := sim.DefaultList()
+		o.Behind = behind
+		return sim.NewList(o)
+	}
+}
+
+// worthRow is what all policies did with the cases of a row.
+type worthRow struct {
+	name string
+	runs [][]*sim.Result // by policy and case
+}
+
+// worthMixes are generated workloads of the page: machine, name, and scheduling interval in
+// seconds.
+var worthMixes = []struct {
+	machine, name string
+	interval      int64
+}{
+	{"128x8x2", "I.1", 5}, {"128x8x2", "II.1", 5}, {"128x8x2", "III.1", 5}, {"128x8x2", "IV.1", 5}, {"128x8x2", "V.1", 5},
+	{"128x8x2", "V.2", 5}, {"128x8x2", "V.3", 5}, {"256x8x2", "IV.1", 5}, {"256x8x2", "V.1", 5},
+	{"128x8x2", "esp", 5}, {"128x8x2", "esp-rand", 5},
+	{"128x2", "lublin-70", 30}, {"128x2", "lublin-90", 30}, {"128x2", "lublin-110", 30},
+	{"1408x12x3", "tsubame-1.NC", 5}, {"1408x12x3", "tsubame-2.NC", 5},
+}
+
+// worthParts is into how many parts MetaCentrum's trace is cut.
+const worthParts = 4
+
+// worth has all policies decide all cases, and writes the page.
+func worth(ctx context.Context, seeds seedRange, dir, match string, errs io.Writer) (string, error) {
+	var cases []worthCase
+	for _, m := range worthMixes {
+		nodes, err := workload.ParseCluster(m.machine)
+		if err != nil {
+			return "", err
+		}
+		for seed := seeds.First; seed <= seeds.Last; seed++ {
+			w, err := workload.Generate(workload.GeneratorPrefix+m.name, nodes, seed)
+			if err != nil {
+				return "", err
+			}
+			cases = append(cases, worthCase{m.name + ", " + m.machine, nodes, nil, m.interval, seed, w.Jobs})
+		}
+	}
+	if dir != "" {
+		more, err := worthTraces(dir)
+		if err != nil {
+			return "", err
+		}
+		cases = append(cases, more...)
+	}
+	cases = slices.DeleteFunc(cases, func(c worthCase) bool { return !strings.Contains(c.row, match) })
+	if len(cases) == 0 {
+		return "", fmt.Errorf("-match %q: no workload has that in its name: %w", match, errUsage)
+	}
+	rows, err := decideWorth(ctx, cases, errs)
+	if err != nil {
+		return "", err
+	}
+	return worthPage(seeds, dir != "", rows)
+}
+
+// worthTraces are parts of real traces, at rates with which queues form.
+func worthTraces(dir string) (cases []worthCase, err error) {
+	t := realTraces[0]
+	meta, err := workload.ReadFile(filepath.Join(dir, t.file), workload.Options{})
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := workload.ParseCluster(t.cluster)
+	if err != nil {
+		return nil, err
+	}
+	size := len(meta.Jobs) / worthParts
+	for _, rate := range []float64{1, 1.7} {
+		for k := range worthParts {
+			part := window(meta.Jobs[k*size:(k+1)*size], meta.Jobs[k*size].Submit, workload.MaxSeconds)
+			c := worthCase{fmt.Sprintf("%s at %v", t.name, rate), nodes, nil, 30, 1, part}
+			if c.jobs, err = faster(c.jobs, rate); err != nil {
+				return nil, err
+			}
+			cases = append(cases, c)
+		}
+	}
+	for _, read := range []func(string) ([]gpuCase, error){alibabaCases, phillyCases} {
+		gpu, err := read(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range gpu {
+			if g.rate == 20 || g.rate == 1.2 {
+				continue // there is no queue, or little of one
+			}
+			c := worthCase{fmt.Sprintf("%s at %v", g.trace, g.rate), g.nodes, g.more, 3, 1, nil}
+			if c.jobs, err = faster(g.jobs, g.rate); err != nil {
+				return nil, err
+			}
+			cases = append(cases, c)
+		}
+	}
+	return cases, nil
+}
+
+// faster is a copy of jobs that come rate times as fast.
+func faster(jobs []workload.Job, rate float64) ([]workload.Job, error) {
+	w := workload.Workload{Jobs: slices.Clone(jobs)}
+	err := w.Accelerate(rate)
+	return w.Jobs, err
+}
+
+// decideWorth runs each case under all policies, several at a time. Cases of a row follow each
+// other.
+func decideWorth(ctx context.Context, cases []worthCase, errs io.Writer) ([]worthRow, error) {
+	policies := worthPolicies()
+	var rows []worthRow
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, c := range cases {
+		if i == 0 || c.row != cases[i-1].row {
+			fmt.Fprintf(errs, "simulating: %s\n", c.row)
+			rows = append(rows, worthRow{c.row, make([][]*sim.Result, len(policies))})
+		}
+		row := &rows[len(rows)-1]
+		for k, p := range policies {
+			at := new(sim.Result)
+			row.runs[k] = append(row.runs[k], at)
+			g.Go(func() error {
+				if err := c.decide(ctx, p, at); err != nil {
+					return fmt.Errorf("%s, %s: %w", c.row, p.name, err)
+				}
+				return nil
+			})
+		}
+	}
+	return rows, g.Wait()
+}
+
+func (c *worthCase) decide(ctx context.Context, p worthPolicy, out *sim.Result) error {
+	policy, err := p.make()
+	if err != nil {
+		return err
+	}
+	cfg := sim.NewConfig(c.nodes)
+	cfg.Interval, cfg.Seed, cfg.Resources = c.interval, c.seed, c.more
+	r, err := sim.Run(ctx, cfg, policy, c.jobs)
+	if err != nil {
+		return err
+	}
+	*out = *r
+	return nil
+}

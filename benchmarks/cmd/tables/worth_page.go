@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aucsched/aucsched/benchmarks/stats"
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/sim"
+)
+
+// worthFigures are the figures of the page. Of use more is better, of the others less.
+var worthFigures = []criterion{
+	{column[*sim.Result]{"CPUs", 2, func(r *sim.Result) float64 { return r.CPUUtilizationLoaded }}, true},
+	{column[*sim.Result]{"GPUs", 2, func(r *sim.Result) float64 { return r.GPUUtilizationLoaded }}, true},
+	{column[*sim.Result]{"runtime", 2, func(r *sim.Result) float64 { return float64(r.Runtime) }}, false},
+	{column[*sim.Result]{"mean", 2, func(r *sim.Result) float64 { return r.WaitMean }}, false},
+	{column[*sim.Result]{"p95", 2, func(r *sim.Result) float64 { return r.Waits.P95 }}, false},
+	{column[*sim.Result]{"longest", 2, func(r *sim.Result) float64 { return r.Waits.Max }}, false},
+	{column[*sim.Result]{"by area", 2, func(r *sim.Result) float64 { return r.AreaWeighted }}, false},
+	{column[*sim.Result]{"widest", 2, func(r *sim.Result) float64 { return r.Widest10 }}, false},
+	{column[*sim.Result]{"slowdown", 2, func(r *sim.Result) float64 { return r.BoundedSlowdown }}, false},
+}
+
+// worthDuel is what a preset promises to be better than.
+type worthDuel struct{ Preset, Baseline string }
+
+var worthDuels = []worthDuel{
+	{"default", "backfill"}, {"default", "easy"},
+	{"short", "easy-sjf"}, {"short", "easy-f1"},
+	{"throughput", "backfill"}, {"throughput", "--throughput"},
+}
+
+// worthSection is a table of the page.
+type worthSection struct {
+	worthDuel
+	Table *table
+	// Cells is how many figures there are, of which so many are Better and Worse beyond noise.
+	Cells, Better, Worse int
+}
+
+// worthPage is benchmarks/results/worth.md.
+func worthPage(seeds seedRange, traces bool, rows []worthRow) (string, error) {
+	policies := worthPolicies()
+	at := func(name string) int {
+		return slices.IndexFunc(policies, func(p worthPolicy) bool { return p.name == name })
+	}
+	var sections []*worthSection
+	for _, d := range worthDuels {
+		if at(d.Preset) >= 0 {
+			sections = append(sections, worthTable(d, rows, at(d.Preset), at(d.Baseline)))
+		}
+	}
+	command := fmt.Sprintf("worth -seeds %s", &seeds)
+	if traces {
+		command += " -traces DIR"
+	}
+	return render("worth", map[string]any{
+		"Command": command + " > benchmarks/results/worth.md", "Presets": core.Presets(),
+		"Sections": sections, "Waits": worthHours(rows, policies), "Parts": worthParts,
+	})
+}
+
+// worthTable holds policy a against policy b.
+func worthTable(d worthDuel, rows []worthRow, a, b int) *worthSection {
+	s := &worthSection{worthDuel: d, Table: &table{textColumns: 1, header: []string{"workload"}}}
+	for _, m := range worthFigures {
+		s.Table.header = append(s.Table.header, m.title)
+	}
+	for _, row := range rows {
+		cells := []string{row.name}
+		for _, m := range worthFigures {
+			cells = append(cells, s.cell(&m, row.runs[a], row.runs[b]))
+		}
+		s.Table.add(cells...)
+	}
+	return s
+}
+
+// cell is the ratio of the figures of two policies, the geometric mean over the cases. It is bold
+// where it is worse beyond noise.
+func (s *worthSection) cell(m *criterion, a, b []*sim.Result) string {
+	x, y := m.each(a), m.each(b)
+	for i := range x {
+		if !(x[i] > 0 && y[i] > 0) {
+			return "-"
+		}
+	}
+	d := stats.Paired(stats.Logs(x), stats.Logs(y))
+	text := fmt.Sprintf("%.2f", math.Exp(d.Mean))
+	s.Cells++
+	if math.Abs(d.Mean) <= d.Noise || d.Seeds < 2 {
+		return text
+	}
+	if better, _ := m.better(d.Mean, 0); better {
+		s.Better++
+		return text
+	}
+	s.Worse++
+	return "**" + text + "**"
+}
+
+// worthHours is the mean wait in hours, and the longest, under each policy.
+func worthHours(rows []worthRow, policies []worthPolicy) *table {
+	t := &table{textColumns: 1, header: []string{"workload"}}
+	for _, p := range policies {
+		t.header = append(t.header, p.name)
+	}
+	for _, row := range rows {
+		cells := []string{row.name}
+		for k := range policies {
+			mean, longest := 0.0, 0.0
+			for _, r := range row.runs[k] {
+				mean += r.WaitMean / 3600 / float64(len(row.runs[k]))
+				longest += r.Waits.Max / 3600 / float64(len(row.runs[k]))
+			}
+			cells = append(cells, fmt.Sprintf("%.2f, %.1f", mean, longest))
+		}
+		t.add(cells...)
+	}
+	return t
+}
