@@ -49,6 +49,38 @@ func TestThroughputServesTheLargerFirst(t *testing.T) {
 	}
 }
 
+// Two jobs wait that do not fit beside each other, the first of which may run for an hour. In queue
+// order the second would wait for that long; with auc_preset it goes first.
+func TestPresetPlansAhead(t *testing.T) {
+	beside(t)
+	for parameters, planned := range map[string]bool{"auc_delay_ms=200": false, "auc_delay_ms=200,auc_preset=default": true} {
+		t.Run(parameters, func(t *testing.T) {
+			s := cluster(t, auction, Config{Groups: []Group{{Nodes: 8, Cores: 4}}, SchedulerParameters: parameters})
+			w := watch(t, s)
+			running(t, s, 15*time.Second, submit(t, s, "sleep 4", "-N4", "--ntasks-per-node=4", "--time=5"))
+			var order []uint32
+			together(t, s, func() {
+				order = append(order, submit(t, s, "sleep 2", "-N5", "--ntasks-per-node=4", "--time=60"))
+				order = append(order, submit(t, s, "sleep 2", "-N5", "--ntasks-per-node=4", "--time=1"))
+			})
+			if planned {
+				order[0], order[1] = order[1], order[0]
+			}
+			running(t, s, 30*time.Second, order[0])
+			second, err := s.ShowJob(t.Context(), order[1])
+			require.NoError(t, err)
+			require.Equal(t, "PENDING", second.State)
+			for _, id := range order {
+				_, err = s.WaitFor(t.Context(), id, 30*time.Second, "COMPLETED")
+				require.NoError(t, err)
+			}
+			requireByAuction(t, s, order[0])
+			_, err = w.Look(t.Context())
+			require.NoError(t, err)
+		})
+	}
+}
+
 // A job lies in two blocks of nodes at most, even if more pieces would do now.
 func TestCompactKeepsJobsTogether(t *testing.T) {
 	beside(t)
