@@ -200,10 +200,7 @@ func (x *planning) add(s *Snapshot, w *window, j int) {
 	}
 	least := spec.Cores.PerNode.Min
 	if total := spec.Cores.Total; total > spec.Nodes.Min*least {
-		t.All = int(x.kinds[0].need(int64(total)))
-		if x.kinds[0].unit == 1 {
-			t.All = total
-		}
+		t.All = int((int64(total) + x.kinds[0].unit - 1) / x.kinds[0].unit)
 		t.Most = x.kinds[0].lanes(int64(spec.Cores.PerNode.Max))
 		least = max(least, (total+spec.Nodes.Max-1)/spec.Nodes.Max)
 	}
