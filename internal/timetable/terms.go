@@ -2,8 +2,8 @@
 
 package timetable
 
-// Term is a sum over the jobs of a plan. Waits are from a job's submission to its planned start; they
-// count by the jobs' weights.
+// Term is a sum over the jobs of a plan. Waits are from a job's submission to its planned start;
+// they count by the jobs' weights.
 type Term int
 
 // The terms, the less the better.

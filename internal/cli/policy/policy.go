@@ -63,7 +63,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 		"auctions: settings that plan over time and say what they promise: "+strings.Join(core.Presets(), ", ")+
 			" (docs/worth.md); other flags come on top")
 	flags.DurationVar(&f.promise, "promise", 0,
-		"auctions, with --preset: jobs that have waited longer are not passed over any more; 0: no promise; without the flag: the preset's, 7 days")
+		"auctions, with --preset: jobs that have waited longer are not passed over any more; "+
+			"0: no promise; without the flag: the preset's, 7 days")
 	flags.IntVar(&f.Auction.Window, "window", f.Auction.Window, "auctions, ipsched: jobs of the queue that take part")
 	flags.IntVar(&f.Auction.Depth, "depth", f.Auction.Depth,
 		"auctions: jobs behind the window that may take what is left over; 0 as in the papers")
