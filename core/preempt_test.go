@@ -288,7 +288,8 @@ func TestNobodyIsPreemptedNeedlessly(t *testing.T) {
 }
 
 // One who costs more than all that waits is worth is as one without a price.
-// The bids of a window with running jobs in it are others, so now and then a job more or less starts.
+// The bids of a window with running jobs in it are others, so now and then a job more or less
+// starts.
 func TestTooDearIsNotPreemptable(t *testing.T) {
 	draws, others := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
