@@ -51,7 +51,7 @@ func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
 	}
 	result := &Result{PendingMax: mostPending(records)}
 	m.fill(result, new(latencies))
-	result.GPUQueue = nil
+	result.GPUQueue, result.StrandedGPUHours = nil, nil
 	return result, nil
 }
 

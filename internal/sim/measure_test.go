@@ -49,7 +49,7 @@ func TestMeasureIsWhatRunSays(t *testing.T) {
 		}
 		compared++
 		// Not of the schedule: who made it, when, and what it did while jobs waited.
-		got.Policy, got.GPUQueue = want.Policy, want.GPUQueue
+		got.Policy, got.GPUQueue, got.StrandedGPUHours = want.Policy, want.GPUQueue, want.StrandedGPUHours
 		got.Cycles, got.CycleMsP50, got.CycleMsP99, got.CycleMsMax = want.Cycles, want.CycleMsP50, want.CycleMsP99, want.CycleMsMax
 		requireAlmostEqual(t, want, got)
 	})

@@ -52,6 +52,8 @@ type Result struct {
 	PackingFactorStd  float64 `json:"packing_factor_std"`
 	// GPUQueue is what the GPUs do while jobs wait for some; nil without GPUs.
 	GPUQueue *GPUQueue `json:"gpu_queue,omitempty"`
+	// StrandedGPUHours is GPUQueue.Stranded in hours of whole GPUs; nil without GPUs.
+	StrandedGPUHours *float64 `json:"stranded_gpu_h,omitempty"`
 	// Leaves are the leaf switches that jobs were below; nil without a topology.
 	Leaves *LeafUse `json:"leaves,omitempty"`
 	// Files is what input files cost; nil where they were not looked at.
@@ -203,6 +205,8 @@ func (m *meter) fill(r *Result, l *latencies) {
 	}
 	if m.gpus > 0 {
 		r.GPUQueue = m.stranded.result(gpus)
+		hours := r.GPUQueue.Stranded * float64(r.GPUQueue.Seconds) / 3600 * float64(m.gpus)
+		r.StrandedGPUHours = &hours
 	}
 	r.Cycles = l.n
 	r.CycleMsP50 = milliseconds(l.quantile(0.5))

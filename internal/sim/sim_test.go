@@ -69,7 +69,7 @@ func TestMetricsOnPaper(t *testing.T) {
 		Waits:        Waits{Median: 1, P95: 2, Max: 2, AreaWeighted: 2 * 200.0 / 800, BoundedSlowdown: (1 + 52.0/50) / 2},
 		SlowdownMean: (1 + 52.0/50) / 2, SlowdownStd: (52.0/50 - 1) / 2,
 		FragmentationMean: 1.5, FragmentationStd: 0.5, SpreadMean: (2.0 + 1) / 2, SpreadStd: 0.5,
-		PackingFactorMean: 1, PackingFactorStd: 0, Cycles: 2, PendingMax: 1, GPUQueue: &GPUQueue{},
+		PackingFactorMean: 1, PackingFactorStd: 0, Cycles: 2, PendingMax: 1, GPUQueue: &GPUQueue{}, StrandedGPUHours: new(float64),
 	}, rounded(res))
 }
 

@@ -67,6 +67,7 @@ func TestStrandedOnPaper(t *testing.T) {
 		require.Equal(t, want.Seconds, res.GPUQueue.Seconds, c.name)
 		require.InDelta(t, want.Idle, res.GPUQueue.Idle, 1e-12, c.name)
 		require.InDelta(t, want.Stranded, res.GPUQueue.Stranded, 1e-12, c.name)
+		require.InDelta(t, want.Stranded*8*float64(want.Seconds)/3600, *res.StrandedGPUHours, 1e-12, c.name)
 	}
 }
 
@@ -77,6 +78,7 @@ func TestNoGPUQueueWithoutGPUs(t *testing.T) {
 	text, err := json.Marshal(res)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "gpu_queue")
+	require.NotContains(t, string(text), "stranded_gpu_h")
 }
 
 // dumbQueue is a GPUQueue in the words of its definition: at every moment it asks of

@@ -25,7 +25,7 @@ var gpuColumns = []column[gpuRun]{
 var (
 	gpuWait     = column[gpuRun]{"wait, mean h", 2, func(r gpuRun) float64 { return r.WaitMean / 3600 }}
 	gpuStranded = column[gpuRun]{"stranded GPU h", 0, func(r gpuRun) float64 {
-		return r.GPUQueue.Stranded * float64(r.GPUQueue.Seconds) / 3600 * float64(r.GPUs)
+		return *r.StrandedGPUHours
 	}}
 )
 

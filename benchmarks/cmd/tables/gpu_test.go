@@ -27,9 +27,10 @@ func TestGPUPage(t *testing.T) {
 		row := gpuRow{Trace: "Some trace", Rate: 2.5, Policy: policy}
 		for k := range 3 {
 			x := float64(i*k) + 1
+			stranded := 10 * 0.05 * x * 100
 			row.Runs = append(row.Runs, gpuRun{GPUs: 100, Busy: 0.9, WaitP95: 7200 * x, WaitArea: 1800 * x,
 				Result: &sim.Result{WaitMean: 3600 / x, SlowdownMean: 10 * x, PendingMax: 1000 * k,
-					GPUQueue: &sim.GPUQueue{Seconds: 36000, Idle: 0.1, Stranded: 0.05 * x}}})
+					GPUQueue: &sim.GPUQueue{Seconds: 36000, Idle: 0.1, Stranded: 0.05 * x}, StrandedGPUHours: &stranded}})
 		}
 		rows = append(rows, row)
 	}

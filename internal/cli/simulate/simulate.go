@@ -354,7 +354,8 @@ func printResults(out io.Writer, results []*sim.Result, bounds runtimeBounds, as
 	if results[0].GPUQueue != nil {
 		line("GPUs, as jobs wait", func(r *sim.Result) string {
 			q := r.GPUQueue
-			return fmt.Sprintf("%.1f%% idle, %.1f%% stranded, over %.2f h", 100*q.Idle, 100*q.Stranded, hours(float64(q.Seconds)))
+			return fmt.Sprintf("%.1f%% idle, %.1f%% stranded, over %.2f h; %.1f stranded GPU h",
+				100*q.Idle, 100*q.Stranded, hours(float64(q.Seconds)), *r.StrandedGPUHours)
 		})
 	}
 	if results[0].Files != nil {
