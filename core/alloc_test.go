@@ -49,8 +49,12 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 	o = ThroughputAuctionOptions()
 	o.Work = 300_000
 	allocatesNothing(t, o, s)
-	o.Compact, o.Goal = false, Fair
-	allocatesNothing(t, o, s)
+	for _, name := range Presets() {
+		o, err = AuctionPreset(name)
+		require.NoError(t, err)
+		o.Work, o.Reservations = 300_000, 4 // or nothing starts
+		allocatesNothing(t, o, s)
+	}
 	o = DefaultAuctionOptions()
 	o.Work = 300_000
 	for i, job := range s.Pending {

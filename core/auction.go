@@ -137,7 +137,8 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 			return false, err
 		}
 		if a.planning.on() {
-			r.order = append(r.order[:0], a.planning.arrange(s, w, r, seed, a.clock.stop(third))...)
+			order := a.planning.arrange(s, w, r, seed, a.clock.stop(third)) // which sets r.order, too
+			r.order = append(r.order[:0], order...)
 		} else {
 			r.inRankOrder(s, w)
 		}

@@ -23,6 +23,9 @@ const (
 	NoGoal Goal = iota
 	// Fair lets waits be shorter, and nothing be worse than in queue order.
 	Fair
+	// Most has all that waits done soon, and large jobs not pile up until the end. Planned waits
+	// and the end are no longer than by AuctionOptions.Patience.
+	Most
 	goalsEnd
 )
 
@@ -39,6 +42,11 @@ var goals = [goalsEnd]goal{
 		Weights: timetable.Values{timetable.Wait: 1, timetable.Squares: 1, timetable.Area: 1, timetable.Width: 1, timetable.End: 1},
 		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
 		Moves:   30, Work: planWork,
+	}},
+	Most: {"most", 500, timetable.Options{
+		Weights: timetable.Values{timetable.Wait: 1, timetable.Squares: 0.5, timetable.Area: 1, timetable.Width: 0.5, timetable.End: 2},
+		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
+		Work:    planWork,
 	}},
 }
 
@@ -63,19 +71,24 @@ func Presets() []string {
 
 var presets = []struct {
 	name string
-	goal Goal
-}{{"default", Fair}}
+	set  func(o *AuctionOptions)
+}{
+	{"default", func(o *AuctionOptions) { o.Goal, o.Objective = Fair, ByRate }},
+	{"throughput", func(o *AuctionOptions) { o.Goal, o.Objective, o.Patience, o.Window = Most, BySize, 16 * 60 * 60, 500 }},
+}
 
 // AuctionPreset are settings that say what they promise:
 //
 //	default     no sum of waits is worse than under Slurm's backfill, and most are better
+//	throughput  most is done: large jobs have their places first
 //
 // The error is an [*OptionError].
 func AuctionPreset(name string) (AuctionOptions, error) {
 	for _, p := range presets {
 		if p.name == name {
 			o := DefaultAuctionOptions()
-			o.Goal, o.Objective, o.Reservations, o.Promise = p.goal, ByRate, planReservations, presetPromise
+			o.Reservations, o.Promise = planReservations, presetPromise
+			p.set(&o)
 			return o, nil
 		}
 	}

@@ -56,7 +56,8 @@ type AuctionOptions struct {
 	// unless it says 0. Without GPUs it does nothing.
 	KeepHoles bool
 	// Goal, if there is one, has the jobs planned over time: Reservations places are then for the
-	// first blocked jobs of the timetable, and Patience says nothing.
+	// first blocked jobs of the timetable. Patience says in which order jobs are served by the plan
+	// that the timetable is measured against.
 	Goal Goal
 	// Promise is after how many seconds of waiting a job is not passed over any more: with a Goal
 	// those that have waited longer come first, in queue order. 0: never.

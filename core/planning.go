@@ -42,27 +42,24 @@ type laned struct {
 // on reports whether there is a plan.
 func (x *planning) on() bool { return x.opts.Goal != NoGoal }
 
-// arrange returns in which order the first jobs of the window get places, by a plan of them. Jobs
-// that wait for a quota come first: they have no place in it, but part of the quota. It is that of
-// the queue as far as stop leaves no time.
+// arrange returns in which order jobs of the window get places, by a plan of them: those that a
+// promise binds first, and of the others the first by AuctionOptions.Patience, in whose order the
+// plan is that others are measured against. Jobs that wait for a quota come before all: they have
+// no place in it, but part of the quota. The order is that of the plan as far as stop leaves no
+// time.
 func (x *planning) arrange(s *Snapshot, w *window, r *reservations, seed uint64, stop func() bool) []int32 {
 	x.order, x.jobs = x.order[:0], x.jobs[:0]
 	goal := &goals[x.opts.Goal]
-	fixed := 0
-	for old := range 2 {
-		for j := range min(len(w.jobs), goal.jobs) {
-			promised := x.opts.Promise > 0 && s.Now-w.jobs[j].Since > x.opts.Promise
-			if promised != (old == 0) {
-				continue
-			}
-			if lackingOf(&r.space.Quotas, w.variantsOf(j)) >= 0 {
-				x.order = append(x.order, int32(j))
-				continue
-			}
-			x.jobs = append(x.jobs, int32(j))
+	ranked := r.inRankOrder(s, w)
+	for j := range w.jobs {
+		if x.promised(s, w.jobs[j]) {
+			x.take(w, r, int32(j), goal.jobs)
 		}
-		if old == 0 {
-			fixed = len(x.jobs)
+	}
+	fixed := len(x.jobs)
+	for _, j := range ranked {
+		if !x.promised(s, w.jobs[j]) {
+			x.take(w, r, j, goal.jobs)
 		}
 	}
 	x.begin(s, w)
@@ -74,6 +71,22 @@ func (x *planning) arrange(s *Snapshot, w *window, r *reservations, seed uint64,
 		x.order = append(x.order, x.jobs[i])
 	}
 	return x.order
+}
+
+// promised reports whether a job has waited for longer than is promised.
+func (x *planning) promised(s *Snapshot, job *Job) bool {
+	return x.opts.Promise > 0 && s.Now-job.Since > x.opts.Promise
+}
+
+// take has the search plan job j of the window, unless it has most jobs. One that waits for a quota
+// gets its part of it.
+func (x *planning) take(w *window, r *reservations, j int32, most int) {
+	switch {
+	case lackingOf(&r.space.Quotas, w.variantsOf(int(j))) >= 0:
+		x.order = append(x.order, j)
+	case len(x.jobs) < most:
+		x.jobs = append(x.jobs, j)
+	}
 }
 
 // begin says what kinds of resources the jobs ask for. Those that the search has no room for it

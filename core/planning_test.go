@@ -151,5 +151,5 @@ func TestPresets(t *testing.T) {
 	o.Goal = 99
 	_, err = core.NewAuction(o, nil)
 	require.ErrorContains(t, err, "goal 99")
-	require.Equal(t, []string{"none", "fair", "goal 99"}, []string{core.NoGoal.String(), core.Fair.String(), core.Goal(99).String()})
+	require.Equal(t, []string{"none", "fair", "most", "goal 99"}, []string{core.NoGoal.String(), core.Fair.String(), core.Most.String(), core.Goal(99).String()})
 }

@@ -126,7 +126,7 @@ func drawAuction(t *rapid.T) *Auction {
 	o.Window = rapid.SampledFrom([]int{1, 4, 200}).Draw(t, "window")
 	o.Depth = rapid.SampledFrom([]int{0, 3, 500}).Draw(t, "depth")
 	o.Patience = rapid.SampledFrom([]int64{0, 0, 3600}).Draw(t, "patience")
-	o.Goal = rapid.SampledFrom([]Goal{NoGoal, Fair}).Draw(t, "goal")
+	o.Goal = rapid.SampledFrom([]Goal{NoGoal, Fair, Most}).Draw(t, "goal")
 	o.Promise = rapid.SampledFrom([]int64{0, 500}).Draw(t, "promise")
 	o.Compact = rapid.Bool().Draw(t, "compact")
 	o.Work = rapid.SampledFrom([]int64{10_000, trialWork, trialWork, o.Work}).Draw(t, "work")
