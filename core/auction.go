@@ -87,6 +87,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	a.clock.start(ctx, a.opts.Clock, l.Deadline, begin, a.slack.Left())
 	defer a.clock.end()
 	a.window.reset(s)
+	a.planning.jobs = a.planning.jobs[:0]
 	if err := a.preemption.begin(s, &a.window.duplicates); err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	if !guarded || (needsBids && len(b.book.Bids) == 0) {
 		b.all(&r.space, w.variants, a.clock.stop(quarter))
 	}
-	if needsBids && len(b.book.Bids) == 0 && b.book.Asked == len(w.variants) {
+	if needsBids && len(b.book.Bids) == 0 && b.book.Asked == len(w.variants) && !w.scarce.ranges {
 		return false, nil
 	}
 	var required []bool

@@ -54,6 +54,13 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 		return err
 	}
 	added += passed
+	if in.window.scarce.ranges {
+		fewer, err := a.left.fillFewer(s, a.opts, p)
+		if err != nil {
+			return err
+		}
+		added += fewer
+	}
 	p.Stats.GlobalBound = m.boundAll(&in.window, &in.bidding.gen) + added
 	if in.preemption.on {
 		p.Stats.GlobalBound = m.boundAll(&in.window, &in.preemption.bound) - in.preemption.prices(m) + added

@@ -219,7 +219,15 @@ func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Ex
 
 // asked is the job as the policy understands it.
 func (e *Explainer) asked(job *Job) *Job {
-	if e.auction != nil && e.auction.opts.ContiguousOnly {
+	if e.auction == nil {
+		return job
+	}
+	if w := &e.auction.window; w.scarce.ranges && job.hasRange() {
+		one := *w.asks(job, false)
+		one.Alternatives = slices.Clone(one.Alternatives)
+		job = &one
+	}
+	if e.auction.opts.ContiguousOnly {
 		return contiguous(job)
 	}
 	return job

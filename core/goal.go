@@ -23,6 +23,8 @@ const (
 	NoGoal Goal = iota
 	// Fair lets waits be shorter, and nothing be worse than in queue order.
 	Fair
+	// Short has waits and slowdowns as short as they get while nobody waits longer.
+	Short
 	// Most has all that waits done soon, and large jobs not pile up until the end. Planned waits
 	// and the end are no longer than by AuctionOptions.Patience.
 	Most
@@ -42,6 +44,11 @@ var goals = [goalsEnd]goal{
 		Weights: timetable.Values{timetable.Wait: 1, timetable.Squares: 1, timetable.Area: 1, timetable.Width: 1, timetable.End: 1},
 		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
 		Moves:   30, Work: planWork,
+	}},
+	Short: {"short", 500, timetable.Options{
+		Weights: timetable.Values{timetable.Wait: 1, timetable.Slowdown: 1},
+		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
+		Work:    planWork,
 	}},
 	Most: {"most", 500, timetable.Options{
 		Weights: timetable.Values{timetable.Wait: 1, timetable.Squares: 0.5, timetable.Area: 1, timetable.Width: 0.5, timetable.End: 2},
@@ -74,12 +81,14 @@ var presets = []struct {
 	set  func(o *AuctionOptions)
 }{
 	{"default", func(o *AuctionOptions) { o.Goal, o.Objective = Fair, ByRate }},
-	{"throughput", func(o *AuctionOptions) { o.Goal, o.Objective, o.Patience, o.Window = Most, BySize, 16 * 60 * 60, 500 }},
+	{"short", func(o *AuctionOptions) { o.Goal, o.Objective, o.Window, o.Reservations = Short, ByRate, 500, 1 }},
+	{"throughput", func(o *AuctionOptions) { o.Goal, o.Objective, o.Patience, o.Window = Most, BySize, 16*60*60, 500 }},
 }
 
 // AuctionPreset are settings that say what they promise:
 //
 //	default     no sum of waits is worse than under Slurm's backfill, and most are better
+//	short       waits and slowdowns are at most those of EASY with the shortest limits first
 //	throughput  most is done: large jobs have their places first
 //
 // The error is an [*OptionError].

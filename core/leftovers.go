@@ -115,6 +115,7 @@ func (f *leftovers) fillBeyond(s *Snapshot, o *AuctionOptions, p *Plan) (worth f
 			p.Decisions = append(p.Decisions, d)
 			continue
 		}
+		job = w.asks(job, false)
 		if w.normal.read(job); o.ContiguousOnly {
 			w.normal.contiguous()
 		}
@@ -177,6 +178,7 @@ func (f *leftovers) fillPassed(s *Snapshot, o *AuctionOptions, p *Plan) (worth f
 			d.waits(undecided)
 			continue
 		}
+		job = w.asks(job, false)
 		if w.normal.read(job); o.ContiguousOnly {
 			w.normal.contiguous()
 		}

@@ -59,6 +59,13 @@ type AuctionOptions struct {
 	// first blocked jobs of the timetable. Patience says in which order jobs are served by the plan
 	// that the timetable is measured against.
 	Goal Goal
+	// Serial is how many thousandths of the time of a job with a range of GPUs more of them do not
+	// shorten, 0 to 1000; 0 as in aucsched2, equation 5. With a Goal such jobs get a number by what
+	// that does to all that wait: see benchmarks/results/ranges.md.
+	Serial int
+	// ShrinkLimits says that a job which gets such a number has its time limit shortened likewise,
+	// since limits are for the fewest GPUs. Callers see to that.
+	ShrinkLimits bool
 	// Promise is after how many seconds of waiting a job is not passed over any more: with a Goal
 	// those that have waited longer come first, in queue order. 0: never.
 	Promise int64
@@ -114,6 +121,7 @@ func (o *AuctionOptions) validate() error {
 		{"drafts", int64(o.Drafts), 0, int64(o.MaxBidsPerJob), ", the bids per job"},
 		{"reservations", int64(o.Reservations), 0, 64, ""},
 		{"patience", o.Patience, 0, NoTimeLimit, " seconds"},
+		{"serial", int64(o.Serial), 0, maxSerial, " thousandths"},
 		{"promise", o.Promise, 0, NoTimeLimit, " seconds"},
 	} {
 		if x.value < x.low || x.value > x.high {

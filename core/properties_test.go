@@ -126,8 +126,9 @@ func drawAuction(t *rapid.T) *Auction {
 	o.Window = rapid.SampledFrom([]int{1, 4, 200}).Draw(t, "window")
 	o.Depth = rapid.SampledFrom([]int{0, 3, 500}).Draw(t, "depth")
 	o.Patience = rapid.SampledFrom([]int64{0, 0, 3600}).Draw(t, "patience")
-	o.Goal = rapid.SampledFrom([]Goal{NoGoal, Fair, Most}).Draw(t, "goal")
+	o.Goal = rapid.SampledFrom([]Goal{NoGoal, Fair, Short, Most}).Draw(t, "goal")
 	o.Promise = rapid.SampledFrom([]int64{0, 500}).Draw(t, "promise")
+	o.Serial = rapid.SampledFrom([]int{0, 0, 300, 1000}).Draw(t, "serial")
 	o.Compact = rapid.Bool().Draw(t, "compact")
 	o.Work = rapid.SampledFrom([]int64{10_000, trialWork, trialWork, o.Work}).Draw(t, "work")
 	most := 1 // of so many draws; they take long under the race detector
@@ -303,7 +304,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 				l.more = append(l.more, held{s.Now + s.Pending[a.window.index[j]].TimeLimit, a.window.variants[j].Fixed, nil})
 			}
 		}
-		job := s.Pending[a.window.index[first]]
+		job := a.window.jobs[first]
 		require.Equal(t, l.earliest(t, job), a.reservations.guarded[first].start, "job %s", job.ID)
 		for _, j := range before {
 			if a.reservations.guarded[j].must {
@@ -373,7 +374,8 @@ func TestNothingIsLeftLying(t *testing.T) {
 		p := decideOn(t, a, s)
 		for _, d := range p.Decisions {
 			job := s.Pending[d.Job]
-			if d.Start || d.Kept || strings.HasPrefix(d.Reason, never) || d.Why == Unmodelled || !a.window.anyFree(s) {
+			if d.Start || d.Kept || strings.HasPrefix(d.Reason, never) || d.Why == Unmodelled || !a.window.anyFree(s) ||
+				a.opts.Goal != NoGoal && job.hasRange() { // it may wait for more GPUs
 				continue
 			}
 			waiting++

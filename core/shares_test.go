@@ -172,7 +172,7 @@ func TestSharesNeverPass(t *testing.T) {
 		o.Reservations = rapid.IntRange(1, 4).Draw(t, "reservations")
 		o.Window = rapid.IntRange(3, 20).Draw(t, "window")
 		o.KeepHoles = rapid.Bool().Draw(t, "holes")
-		o.Goal = rapid.SampledFrom([]Goal{NoGoal, Fair, Most}).Draw(t, "goal")
+		o.Goal = rapid.SampledFrom([]Goal{NoGoal, Fair, Short, Most}).Draw(t, "goal")
 		a, err := NewAuction(o, nil)
 		require.NoError(t, err)
 		var p Plan

@@ -28,6 +28,11 @@ type window struct {
 	duplicates   duplicates
 	prefer       preferences
 	quotas       quotas
+	scarce       scarcity
+	mostGPUs     int          // of a node
+	one          [1]bids.Spec // scratch
+	fixed        []*fixed     // jobs with ranges of GPUs; taken: how many there are, the rest is memory
+	taken        int
 	passed       []int // decisions on jobs that have no seat for their quotas' sake
 }
 
@@ -41,6 +46,7 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 			w.next, w.wanting = i, w.opts.Window-looked
 			break
 		}
+		job = w.asks(job, true)
 		w.normal.read(job)
 		if why := w.normal.never(&w.answers, job); why != "" {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
@@ -54,7 +60,7 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 		seat := 1
 		if len(s.Quotas) > 0 {
 			out := false
-			if seat, out = w.admit(s, i, p); out {
+			if seat, out = w.admit(s, i, job, p); out {
 				continue
 			}
 		}
@@ -86,7 +92,7 @@ func (w *window) unmodelled() string {
 // or decides that it is out for its quotas' sake. Seats are for jobs that can start: a user at his
 // limit keeps nobody else out. In a window with room for all every job that could start has one.
 // The first job over each quota is in without a seat: a part of the quota may be kept for it.
-func (w *window) admit(s *Snapshot, i int, p *Plan) (seats int, out bool) {
+func (w *window) admit(s *Snapshot, i int, job *Job, p *Plan) (seats int, out bool) {
 	q, specs := &w.quotas, w.normal.specs
 	d := Decision{Job: i}
 	over := q.over(specs)
@@ -95,7 +101,7 @@ func (w *window) admit(s *Snapshot, i int, p *Plan) (seats int, out bool) {
 		return 0, false
 	case over >= 0:
 		d.waits(q.verdict(over))
-	case len(specs) == 1 && w.equals(q, s.Pending[i], &d): // it waits
+	case len(specs) == 1 && w.equals(q, job, &d): // it waits
 	case len(s.Pending) > w.opts.Window && q.crowded(specs):
 		w.passed = append(w.passed, len(p.Decisions))
 	default:
@@ -128,7 +134,10 @@ func (w *window) reset(s *Snapshot) {
 	w.prefer.reset(s.Nodes, s.Tiers, &w.normal.masks)
 	w.quotas.reset(s)
 	w.passed = w.passed[:0]
-	w.waiting = backlog{}
+	w.waiting, w.scarce, w.taken = backlog{}, scarcity{}, 0
+	if w.mostGPUs = s.Nodes.MaxGPUs(); w.opts.Goal != NoGoal && w.opts.Reservations > 0 {
+		w.scarce = w.scarcityOf(s)
+	}
 	w.next, w.wanting = len(s.Pending), 0
 }
 

@@ -41,6 +41,9 @@ type Config struct {
 	// Serial is how many thousandths of a job's duration further GPUs of a range do not shorten,
 	// LinearSpeedup to MaxSerial.
 	Serial int
+	// ShrinkLimits shortens a job's time limit, too, when it gets more GPUs of a range: limits are
+	// for the fewest.
+	ShrinkLimits bool
 	// Release is how many seconds after the end of a job its nodes are free again, 0 to 3600: Slurm
 	// has each of them clean up first. Until then the job is one that runs and should have ended.
 	Release int64
@@ -307,8 +310,16 @@ func (s *simulator) capped(duration, limit int64) int64 {
 // it waits for its file.
 func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) (runs, loading int64) {
 	loading = s.files.begin(j, segs, s.now)
-	runs = s.capped(max(lasts(j.Duration, r, segs, s.cfg.Serial), 1)+loading, j.TimeLimit)
+	runs = s.capped(max(lasts(j.Duration, r, segs, s.cfg.Serial), 1)+loading, s.limit(j, r, segs))
 	return runs, min(loading, runs)
+}
+
+// limit is the time limit of a job on segs, which meet r.
+func (s *simulator) limit(j *job, r *bids.Request, segs []nodeset.Segment) int64 {
+	if !s.cfg.ShrinkLimits {
+		return j.TimeLimit
+	}
+	return max(lasts(j.TimeLimit, r, segs, s.cfg.Serial), 1)
 }
 
 func (s *simulator) run(ctx context.Context) error {
@@ -523,7 +534,7 @@ func (s *simulator) start(d *core.Decision) error {
 		s.held = append(s.held, core.Running{})
 	}
 	h := &s.held[n]
-	h.ID, h.End, h.Segs, h.Uses = j.ID, s.now+j.TimeLimit, append(h.Segs[:0], d.Segs...), r.Uses
+	h.ID, h.End, h.Segs, h.Uses = j.ID, s.now+s.limit(j, &r, d.Segs), append(h.Segs[:0], d.Segs...), r.Uses
 	s.ends.push(ending{s.now + runs + s.cfg.Release, i})
 	return nil
 }

@@ -11,10 +11,12 @@ func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
 	s.Evaluated++
 	s.plan.copyFrom(&s.base)
 	s.placer.work += int64(len(s.plan.lanes))
+	s.tried = resize(s.tried, len(s.Jobs))
 	now := s.plan.at[0]
 	for n, i := range order {
 		j := &s.Jobs[i]
-		v.add(j, s.place(j)-now)
+		s.tried[i] = s.place(j)
+		v.add(j, s.tried[i]-now)
 		if n%patience == patience-1 {
 			if cost, _ := s.cost(&v); cost > most {
 				return v, false

@@ -38,6 +38,8 @@ type Search struct {
 	random     *rand.Rand
 	source     rand.PCG
 	best       []int32
+	starts     []int64 // by job, in the plan that is best; empty if none was made
+	tried      []int64 // the same in the plan that was made last
 	bestCost   float64
 	at, try    []int32 // the order whose neighbours are tried, and one of these
 	keyed      []keyed
@@ -78,11 +80,15 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 		s.Jobs[i].count(s.base.kinds)
 	}
 	s.firstCome()
-	s.best = append(s.best[:0], s.try...)
-	if o.Moves < 0 || len(s.Jobs) < s.fixed+2 {
+	s.best, s.starts = append(s.best[:0], s.try...), s.starts[:0]
+	if o.Moves < 0 || len(s.Jobs) == 0 {
 		return s.best
 	}
 	s.first, _ = s.evaluate(s.try, math.Inf(1))
+	s.starts = append(s.starts, s.tried...)
+	if len(s.Jobs) < s.fixed+2 {
+		return s.best
+	}
 	s.bestCost, _ = s.cost(&s.first)
 	for _, key := range keys {
 		if s.over() {
@@ -110,9 +116,18 @@ func (s *Search) consider(most float64) (cost float64, ok bool) {
 	cost, capped := s.cost(&v)
 	if cost < s.bestCost && capped {
 		s.bestCost = cost
-		s.best = append(s.best[:0], s.try...)
+		s.best, s.starts = append(s.best[:0], s.try...), append(s.starts[:0], s.tried...)
 	}
 	return cost, cost <= most
+}
+
+// Start is when the i-th job starts by the plan of the order that the last Order has returned, if it
+// has made one. A job for which there is never room starts when all is over.
+func (s *Search) Start(i int) (at int64, ok bool) {
+	if i >= len(s.starts) {
+		return 0, false
+	}
+	return s.starts[i], true
 }
 
 func (s *Search) cost(v *Values) (cost float64, capped bool) {

@@ -35,6 +35,9 @@ type Flags struct {
 	BackfillTest time.Duration
 	// Estimates has blocked jobs told when they are expected to start.
 	Estimates bool
+	// Serial and ShrinkLimits are those of the auction.
+	Serial       int
+	ShrinkLimits bool
 
 	paper bool
 	// throughput is core.ThroughputAuctionOptions.
@@ -199,6 +202,10 @@ func (f *Flags) Settled(policy string, jobs []workload.Job) []workload.Job {
 	return jobs
 }
 
+// ChoosesGPUs reports whether the auctions say how many GPUs of a range a job gets by what that does
+// to all.
+func (f *Flags) ChoosesGPUs() bool { return f.preset != "" }
+
 // AddOffers has the auctions get SLURM bids.
 func (f *Flags) AddOffers(policies []core.Policy, flags *pflag.FlagSet) error {
 	bidding := false
@@ -254,6 +261,7 @@ func (f *Flags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error) {
 			set()
 		}
 	}
+	o.Serial, o.ShrinkLimits = f.Serial, f.ShrinkLimits
 	if !flags.Changed("drafts") {
 		o.Drafts = min(o.Drafts, o.MaxBidsPerJob)
 	}

@@ -199,6 +199,8 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	if err := f.ranges.apply(cfg, w.Jobs); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
+	cfg.ShrinkLimits = f.policy.ChoosesGPUs()
+	f.policy.Serial, f.policy.ShrinkLimits = cfg.Serial, cfg.ShrinkLimits
 	if cfg.Files, err = f.files.apply(flags, f.memoryCounts, w.Jobs, cfg.Nodes); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
+)
+
+// maxSerial is AuctionOptions.Serial of jobs that further GPUs do not make shorter.
+const maxSerial = 1000
+
+// lengthWith is how long a job runs with k GPUs a node that would for limit seconds with low, the
+// fewest of its range: Amdahl's law, and aucsched2, equation 5, where Serial is 0.
+func (o *AuctionOptions) lengthWith(limit float64, low, k int) float64 {
+	if k <= low {
+		return limit
+	}
+	serial := float64(o.Serial) / maxSerial
+	return limit * (serial + float64((1-serial)*float64(low)/float64(k)))
+}
+
+// hasRange reports whether the policy may choose how many GPUs each of a request's nodes gives: at
+// least one, or nobody knows what they do for the job.
+func hasRange(r *bids.Request) bool {
+	return r.MinGPUs > 0 && r.MinGPUs < r.MaxGPUs && !r.MixedGPUs && len(r.Components) == 0
+}
+
+// hasRange reports whether a way to meet the job has one.
+func (j *Job) hasRange() bool {
+	return hasRange(&j.Request) || slices.ContainsFunc(j.Alternatives, hasRangeOf)
+}
+
+func hasRangeOf(r bids.Request) bool { return hasRange(&r) }
+
+// scarcity is how scarce cores and GPUs are: in how many seconds the machine could be done with all
+// that waits in a window and runs, a core and a GPU. ranges: there are jobs with a range.
+type scarcity struct {
+	cores, gpus float64
+	ranges      bool
+}
+
+func (w *window) scarcityOf(s *Snapshot) (x scarcity) {
+	var b backlog
+	b.run(s)
+	for _, job := range s.Pending[:min(w.opts.Window, len(s.Pending))] {
+		b.wait(job)
+		x.ranges = x.ranges || job.hasRange()
+	}
+	x.cores, x.gpus = b.cores/float64(max(w.machine.cores, 1)), b.gpus/float64(max(w.machine.gpus, 1))
+	return x
+}
+
+// costWith is what it costs all that wait if a request of a job with that limit has k GPUs a node:
+// its shares of all cores and GPUs, for as long as it runs, by how scarce they are. Of GPUs those
+// count that nobody else can have then, if all ask for as many: of nodes with three, two cost as
+// much as three.
+func (w *window) costWith(r *bids.Request, limit int64, k int) float64 {
+	cores := float64(r.LeastCores()) / float64(max(w.machine.cores, 1))
+	most := float64(w.mostGPUs)
+	gpus := float64(max(r.MinNodes, 1)) * most / math.Floor(most/float64(k)) / float64(max(w.machine.gpus, 1))
+	share := float64(cores*w.scarce.cores) + float64(gpus*w.scarce.gpus)
+	return w.opts.lengthWith(float64(limit), r.MinGPUs, k) * share
+}
+
+// gpusFor is how many GPUs a node such a request should have: with which it costs least, of several
+// the most, and no more than the machine and quotas can give it now; or the fewest of its range.
+func (w *window) gpusFor(r, on *bids.Request, limit int64) int {
+	best, least := r.MinGPUs, math.Inf(1)
+	for k := min(r.MaxGPUs, w.mostGPUs); k >= r.MinGPUs; k-- {
+		if cost := w.costWith(r, limit, k); cost < least*(1-nearly) {
+			best, least = k, cost
+		}
+	}
+	spec, err := w.normal.spec(r, on)
+	for x := &w.one[0]; err == nil && best > r.MinGPUs; best-- {
+		*x = spec
+		x.GPUs.PerNode = fit.Range{Min: best, Max: best}
+		if w.answers.Never(x) == "" && w.quotas.over(w.one[:]) < 0 {
+			break
+		}
+	}
+	return best
+}
+
+// nearly is by which part two costs differ that are taken for the same.
+const nearly = 1.0 / 1024
+
+// fixed is a job that asks for numbers of GPUs in place of ranges.
+type fixed struct {
+	Job
+	alternatives []bids.Request // memory
+}
+
+// asks is the job as the window takes it: in place of ranges of GPUs it asks for what costs all
+// least. That of the last call without keep is valid until the next.
+func (w *window) asks(job *Job, keep bool) *Job {
+	if !w.scarce.ranges || !job.hasRange() {
+		return job
+	}
+	if w.taken == len(w.fixed) {
+		w.fixed = append(w.fixed, new(fixed))
+	}
+	w.normal.read(job) // what is the same in others is the job's, not its copy's
+	one := w.fixed[w.taken]
+	one.Job, one.alternatives = *job, append(one.alternatives[:0], job.Alternatives...)
+	if len(job.Alternatives) > 0 {
+		one.Alternatives = one.alternatives
+	}
+	if r := &job.Request; hasRange(r) {
+		w.opts.fix(&one.Job, job, w.gpusFor(r, r, job.TimeLimit))
+	}
+	for k := range job.Alternatives {
+		r, on := &job.Alternatives[k], &job.Alternatives[k]
+		if r.Eligible == nil {
+			on = &job.Request
+		}
+		if hasRange(r) {
+			gpus := w.gpusFor(r, on, job.TimeLimit)
+			one.Alternatives[k].MinGPUs, one.Alternatives[k].MaxGPUs = gpus, gpus
+		}
+	}
+	if keep {
+		w.taken++
+	}
+	return &one.Job
+}
+
+// fix has one, which is a job, ask for k GPUs a node.
+func (o *AuctionOptions) fix(one, job *Job, k int) {
+	one.MinGPUs, one.MaxGPUs, one.TimeLimit = k, k, job.TimeLimit
+	if o.ShrinkLimits && len(job.Alternatives) == 0 {
+		one.TimeLimit = int64(math.Ceil(o.lengthWith(float64(job.TimeLimit), job.MinGPUs, k)))
+	}
+}
+
+// fillFewer starts jobs with fewer GPUs than the window has them ask for on what all others have
+// left, where they end sooner by that than in the places that are planned for them.
+func (f *leftovers) fillFewer(s *Snapshot, o *AuctionOptions, p *Plan) (worth float64, err error) {
+	w := &f.in.window
+	for i, j := range f.in.planning.jobs {
+		d, job := &p.Decisions[w.index[j]], w.jobs[j]
+		asked := s.Pending[d.Job]
+		start, planned := f.in.planning.search.Start(i)
+		if d.Start || asked.MinGPUs == job.MinGPUs || !planned || f.noTime() {
+			continue
+		}
+		limit := float64(asked.TimeLimit)
+		latest := float64(start-s.Now) + o.lengthWith(limit, asked.MinGPUs, job.MinGPUs)
+		for k := job.MinGPUs - 1; k >= asked.MinGPUs && !d.Start && o.lengthWith(limit, asked.MinGPUs, k) < latest; k-- {
+			added, err := f.fillWith(s, asked, k, d, p)
+			if err != nil {
+				return 0, fmt.Errorf("job %s: %w", job.ID, err)
+			}
+			worth += added
+		}
+	}
+	return worth, nil
+}
+
+// fillWith starts a job of the window with k GPUs a node on what is left, if that is possible.
+func (f *leftovers) fillWith(s *Snapshot, asked *Job, k int, d *Decision, p *Plan) (worth float64, err error) {
+	w := &f.in.window
+	one := w.asks(asked, false)
+	one.Alternatives = nil
+	f.in.window.opts.fix(one, asked, k)
+	w.normal.read(one)
+	spec := w.normal.specs[0]
+	spec.Contiguous = spec.Contiguous || w.opts.ContiguousOnly
+	spec.Blocks = int32(w.blocksOf(s, &spec))
+	v := bids.Variant{Spec: spec, Priority: max(one.Priority, 1), Crosses: f.in.reservations.crosses(s, one)}
+	start := Decision{Job: d.Job}
+	if worth, err = f.fill(one, &v, &start, p); start.Start {
+		*d = start
+	}
+	return worth, err
+}

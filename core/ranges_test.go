@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Further GPUs cost cores less time and, unless all of a job gets shorter, GPUs more.
+func TestGPUsOfRange(t *testing.T) {
+	ranged := bids.Request{Cores: 4, MinNodes: 1, MaxNodes: 1, MinGPUs: 1, MaxGPUs: 3}
+	cores := bids.Request{Cores: 12, MinNodes: 1, MaxNodes: 1}
+	gpus := bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, MinGPUs: 3, MaxGPUs: 3}
+	wide := ranged
+	wide.MinNodes, wide.MaxNodes, wide.Cores = 8, 8, 8
+	charged := ranged
+	charged.Charges = fit.Charges{{PerGPU: 50}} // of 100
+	for _, c := range []struct {
+		name   string
+		asks   bids.Request
+		others bids.Request
+		serial int
+		want   []int // its range afterwards
+		shrink int64 // its limit of 600 s
+	}{
+		{"all of it gets shorter", ranged, gpus, 0, []int{3, 3}, 200},
+		{"nothing gets shorter", ranged, gpus, 1000, []int{1, 1}, 600},
+		{"half does, and cores are scarce", ranged, cores, 500, []int{3, 3}, 400},
+		{"half does, and GPUs are scarce", ranged, gpus, 500, []int{1, 1}, 600},
+		{"only some nodes have three", wide, cores, 0, []int{1, 1}, 600},
+		{"a quota leaves fewer", charged, cores, 0, []int{2, 2}, 300},
+	} {
+		nodes, err := nodeset.New([]nodeset.Capacity{{Cores: 12, GPUs: 3}, {Cores: 12, GPUs: 3}, {Cores: 12, GPUs: 1},
+			{Cores: 12, GPUs: 1}, {Cores: 12, GPUs: 1}, {Cores: 12, GPUs: 1}, {Cores: 12, GPUs: 1}, {Cores: 12, GPUs: 1}})
+		require.NoError(t, err)
+		s := &Snapshot{Nodes: nodes, Quotas: []Quota{{Left: 100}}, Pending: queue(600, c.asks)}
+		s.Pending = append(s.Pending, queue(600, c.others, c.others, c.others, c.others, c.others, c.others)...)
+		for i, job := range s.Pending {
+			job.ID = fmt.Sprint(i)
+		}
+		o, err := AuctionPreset("default")
+		require.NoError(t, err)
+		o.Serial, o.ShrinkLimits = c.serial, true
+		a, err := NewAuction(o, nil)
+		require.NoError(t, err)
+		var p Plan
+		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 1}, &p))
+		got := a.window.jobs[0]
+		require.Equal(t, c.want, []int{got.MinGPUs, got.MaxGPUs}, c.name)
+		require.Equal(t, c.shrink, got.TimeLimit, c.name)
+		require.Equal(t, c.asks, s.Pending[0].Request, "the job itself is as it was")
+		require.EqualValues(t, 600, s.Pending[0].TimeLimit)
+		require.NoError(t, Verify(s, &p), c.name)
+	}
+}
+
+// Whatever is scarce, a job asks for a number of its range with which the machine can meet it.
+func TestAsksForWhatCanBe(t *testing.T) {
+	narrowed := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		o, err := AuctionPreset(rapid.SampledFrom(Presets()).Draw(t, "preset"))
+		require.NoError(t, err)
+		o.Serial, o.Work = rapid.IntRange(0, 1000).Draw(t, "serial"), 10_000
+		o.ShrinkLimits = rapid.Bool().Draw(t, "shrink")
+		a, err := NewAuction(o, nil)
+		require.NoError(t, err)
+		var p Plan
+		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 1}, &p))
+		require.NoError(t, Verify(s, &p))
+		for j, i := range a.window.index {
+			got, asked := a.window.jobs[j], s.Pending[p.Decisions[i].Job]
+			if got == asked {
+				continue
+			}
+			narrowed++
+			require.True(t, hasRange(&asked.Request))
+			require.Equal(t, got.MinGPUs, got.MaxGPUs)
+			require.GreaterOrEqual(t, got.MinGPUs, asked.MinGPUs)
+			require.LessOrEqual(t, got.MinGPUs, asked.MaxGPUs)
+			require.LessOrEqual(t, got.TimeLimit, asked.TimeLimit)
+			require.Positive(t, got.TimeLimit)
+			var n normal
+			n.reset(s)
+			n.read(got)
+			require.Empty(t, n.never(&a.window.answers, got), "the machine can meet it")
+		}
+	})
+	require.Greater(t, narrowed, 50)
+}
