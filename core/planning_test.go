@@ -136,6 +136,100 @@ func TestFairPays(t *testing.T) {
 	require.Less(t, longest[1], 1.03*longest[0])
 }
 
+// TestShortAndMostPay: likewise, short has shorter waits than EASY with the shortest limits first,
+// and throughput is done sooner than default, both without making anybody wait for much longer.
+func TestShortAndMostPay(t *testing.T) {
+	race.Slow(t)
+	machine := slices.Repeat([]nodeset.Capacity{{Cores: 8, GPUs: 2}}, 24)
+	preset := func(name string) core.Policy {
+		o, err := core.AuctionPreset(name)
+		require.NoError(t, err)
+		o.Work = 20_000
+		a, err := core.NewAuction(o, nil)
+		require.NoError(t, err)
+		return a
+	}
+	easy := sim.DefaultList()
+	easy.Behind = sim.ShortestFirst
+	sums := map[string]*sim.Result{}
+	for seed := uint64(101); seed < 105; seed++ {
+		w, err := workload.Mix(workload.MixOptions{Variant: "V.2", Seed: seed, Nodes: machine, Runtime: 7000})
+		require.NoError(t, err)
+		sjf, err := sim.NewList(easy)
+		require.NoError(t, err)
+		for name, p := range map[string]core.Policy{"easy-sjf": sjf, "default": preset("default"), "short": preset("short"),
+			"throughput": preset("throughput")} {
+			c := sim.NewConfig(machine)
+			c.Interval = 5
+			r, err := sim.Run(context.Background(), c, p, w.Jobs)
+			require.NoError(t, err)
+			sum := sums[name]
+			if sum == nil {
+				sum = new(sim.Result)
+				sums[name] = sum
+			}
+			sum.Runtime += r.Runtime
+			sum.WaitMean += r.WaitMean
+			sum.Max += r.Max
+			sum.BoundedSlowdown += r.BoundedSlowdown
+			sum.Widest10 += r.Widest10
+		}
+	}
+	for name, r := range sums {
+		t.Logf("%s: runtime %d, mean %.0f, longest %.0f, widest %.0f, slowdown %.1f",
+			name, r.Runtime, r.WaitMean, r.Max, r.Widest10, r.BoundedSlowdown)
+	}
+	fair, short, most, sjf := sums["default"], sums["short"], sums["throughput"], sums["easy-sjf"]
+	require.Less(t, short.WaitMean, 0.97*sjf.WaitMean)
+	require.Less(t, short.BoundedSlowdown, 0.95*sjf.BoundedSlowdown)
+	require.Less(t, short.Max, 1.02*sjf.Max)
+	require.LessOrEqual(t, short.Runtime, sjf.Runtime)
+	require.Less(t, float64(most.Runtime), 0.97*float64(fair.Runtime))
+	require.Less(t, most.Widest10, 0.8*fair.Widest10)
+	require.Less(t, most.Max, 1.1*fair.Max)
+}
+
+// TestRangesAreChosen: where more GPUs shorten all of a job, jobs with a range run as if they had
+// asked for the greatest number; where they shorten nothing and are scarce, for the fewest.
+func TestRangesAreChosen(t *testing.T) {
+	race.Slow(t)
+	machine := slices.Repeat([]nodeset.Capacity{{Cores: 12, GPUs: 3}}, 24)
+	table, err := nodeset.New(machine)
+	require.NoError(t, err)
+	schedule := func(jobs []workload.Job, serial int) (starts map[string]int64) {
+		o, err := core.AuctionPreset("short")
+		require.NoError(t, err)
+		o.Work, o.Serial, o.ShrinkLimits = 20_000, serial, true
+		a, err := core.NewAuction(o, nil)
+		require.NoError(t, err)
+		c := sim.NewConfig(machine)
+		c.Interval, c.Serial, c.ShrinkLimits = 5, serial, true
+		starts = map[string]int64{}
+		c.OnEnd = func(r sim.Record) { starts[r.Job.ID] = r.Start }
+		_, err = sim.Run(context.Background(), c, a, jobs)
+		require.NoError(t, err)
+		return starts
+	}
+	for _, seed := range []uint64{7, 8} {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var jobs []workload.Job
+		for i := range 150 {
+			r := bids.Request{Cores: 4, MinNodes: 1 + rng.IntN(3), MinGPUs: 1, MaxGPUs: 3}
+			r.MaxNodes, r.Cores = r.MinNodes, 4*r.MinNodes
+			limit := 100 + rng.Int64N(2000)
+			jobs = append(jobs, workload.Job{Job: core.Job{ID: fmt.Sprint("j", i), Request: r, TimeLimit: limit},
+				Submit: int64(rng.IntN(3000)), Duration: 1 + rng.Int64N(limit)})
+		}
+		slices.SortFunc(jobs, func(a, b workload.Job) int { return int(a.Submit - b.Submit) })
+		workload.AssignBasicPriorities(jobs)
+		for serial, gpus := range map[int]int{sim.LinearSpeedup: sim.GreatestGPUs, sim.MaxSerial: 0} {
+			fixed := slices.Clone(jobs)
+			sim.FixGPUs(table, fixed, gpus, serial)
+			require.Equal(t, schedule(fixed, serial), schedule(jobs, serial), "seed %d, %d thousandths serial", seed, serial)
+		}
+	}
+}
+
 func TestPresets(t *testing.T) {
 	for _, name := range core.Presets() {
 		o, err := core.AuctionPreset(name)
@@ -151,5 +245,5 @@ func TestPresets(t *testing.T) {
 	o.Goal = 99
 	_, err = core.NewAuction(o, nil)
 	require.ErrorContains(t, err, "goal 99")
-	require.Equal(t, []string{"none", "fair", "most", "goal 99"}, []string{core.NoGoal.String(), core.Fair.String(), core.Most.String(), core.Goal(99).String()})
+	require.Equal(t, []string{"none", "fair", "short", "most", "goal 99"}, []string{core.NoGoal.String(), core.Fair.String(), core.Short.String(), core.Most.String(), core.Goal(99).String()})
 }

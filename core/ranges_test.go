@@ -97,3 +97,35 @@ func TestAsksForWhatCanBe(t *testing.T) {
 	})
 	require.Greater(t, narrowed, 50)
 }
+
+// A job starts with fewer GPUs than it should have where it ends sooner so.
+func TestStartsWithFewer(t *testing.T) {
+	for _, c := range []struct {
+		others int64 // for how long two of four GPUs are in use
+		limit  int64 // with the fewest
+		gpus   uint8 // with which it starts; 0: it waits
+	}{
+		{10_000, 600, 2}, {301, 600, 2}, {100, 600, 0}, {100, 400, 0}, {100, 396, 2},
+	} {
+		nodes, err := nodeset.NewUniform(1, nodeset.Capacity{Cores: 16, GPUs: 4})
+		require.NoError(t, err)
+		busy := []nodeset.Segment{{Cores: 4, GPUs: 2}}
+		require.NoError(t, nodes.Allocate(busy))
+		s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "r", End: c.others, Segs: busy}},
+			Pending: queue(c.limit, bids.Request{Cores: 4, MinNodes: 1, MaxNodes: 1, MinGPUs: 1, MaxGPUs: 4})}
+		named(s.Pending)
+		for _, name := range Presets() {
+			o, err := AuctionPreset(name)
+			require.NoError(t, err)
+			o.ShrinkLimits = true
+			a, err := NewAuction(o, nil)
+			require.NoError(t, err)
+			p := decideOn(t, a, s)
+			require.NoError(t, Verify(s, p))
+			require.Equal(t, c.gpus > 0, p.Decisions[0].Start, "%+v %s: %s", c, name, p.Decisions[0].Reason)
+			if c.gpus > 0 {
+				require.Equal(t, c.gpus, p.Decisions[0].Segs[0].GPUs)
+			}
+		}
+	}
+}

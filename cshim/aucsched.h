@@ -373,8 +373,10 @@ const char *aucsched_version(void);
  *   contiguous_bids=yes|no    jobs bid for blocks of consecutive nodes only
  *   paper=yes|no              yes: depth=0 bids=5 drafts=0 reservations=0, save for those that are given
  *   throughput=yes|no         yes: objective=rate patience_s=14400 compact=yes, save for those that are given
- *   preset=none|default       default: the first jobs are planned over time; objective=rate reservations=16 with it,
- *                             save for those that are given; goes without paper and throughput
+ *   preset=none|default|short|throughput  the first jobs are planned over time. default: objective=rate
+ *                             reservations=16; short: objective=rate window=500; throughput: objective=size
+ *                             patience_s=57600 reservations=16 window=500, save for those that are given; goes
+ *                             without paper and throughput=yes
  *   promise_s=604800          with a preset: after so long a wait a job is not passed over any more; 0: no promise
  *   node_limits=yes|no        ipsched: no: jobs are taken to have asked for no number of nodes (min_nodes, max_nodes)
  *   on_timeout=incumbent|halve  ipsched: at the deadline start the best that is known, or nothing, and take half

@@ -63,7 +63,7 @@ static const text_t texts[] = {
 	{ "contiguous_bids", "yes|no", "contiguous_bids" },
 	{ "paper", "yes|no", "paper" },
 	{ "throughput", "yes|no", "throughput" },
-	{ "preset", "none|default", "preset" },
+	{ "preset", "none|default|short|throughput", "preset" },
 	{ "node_limits", "yes|no", "node_limits" },
 	{ "on_timeout", "incumbent|halve", "on_timeout" },
 	{ "solver", "native|auto|highs", "solver" },
@@ -255,14 +255,28 @@ static bool _is_given(const char *engine, const char *key, const char *value)
 /* What a start is worth: as given, or by auc_throughput or auc_preset. */
 static auc_objective_t _objective(const char *engine)
 {
+	bool size = _is_given(engine, "preset", "throughput");
 	bool rate = _is_given(engine, "throughput", "yes") ||
-		(_given(engine, "preset") && !_is_given(engine, "preset", "none"));
+		_is_given(engine, "preset", "default") ||
+		_is_given(engine, "preset", "short");
 
-	if (_is_given(engine, "objective", "size"))
-		return AUC_BY_SIZE;
-	if (_given(engine, "objective"))
+	if (_given(engine, "objective")) {
+		size = _is_given(engine, "objective", "size");
 		rate = _is_given(engine, "objective", "rate");
+	}
+	if (size)
+		return AUC_BY_SIZE;
 	return rate ? AUC_BY_RATE : AUC_BY_PRIORITY;
+}
+
+/* Unless given. These presets plan for more jobs than take part otherwise. */
+static long _usual(const char *engine, const number_t *number)
+{
+	if (!xstrcmp(number->key, "window") &&
+	    (_is_given(engine, "preset", "short") ||
+	     _is_given(engine, "preset", "throughput")))
+		return 500;
+	return number->normal;
 }
 
 /* What was not given, save numbers that something else implies. */
@@ -288,7 +302,7 @@ static void _fill_in(auc_settings_t *settings)
 		    !(paper && number->paper) &&
 		    !_given(settings->engine, number->engine))
 			_set_engine_number(settings, number->engine,
-					   number->normal);
+					   _usual(settings->engine, number));
 	}
 }
 

@@ -99,6 +99,19 @@ static void _test_settings(void)
 	      !strstr(s.engine, "reservations=") &&
 	      !strstr(s.engine, "objective="), "%s", s.engine);
 	auc_settings_free(&s);
+	s = units_settings("auc_preset=throughput");
+	CHECK((s.objective == AUC_BY_SIZE) &&
+	      strstr(s.engine, "preset=throughput") &&
+	      strstr(s.engine, "window=500") &&
+	      !strstr(s.engine, "patience_s="), "%s", s.engine);
+	auc_settings_free(&s);
+	s = units_settings("auc_preset=short,auc_window=100");
+	CHECK((s.objective == AUC_BY_RATE) && strstr(s.engine, "window=100"),
+	      "%s", s.engine);
+	auc_settings_free(&s);
+	s = units_settings("auc_preset=throughput,auc_objective=priority");
+	CHECK(s.objective == AUC_BY_PRIORITY, "%s", s.engine);
+	auc_settings_free(&s);
 	s = units_settings("auc_preset=fast");
 	CHECK(!strstr(s.engine, "preset="), "%s", s.engine);
 	auc_settings_free(&s);

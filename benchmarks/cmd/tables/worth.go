@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/bound"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -62,10 +63,12 @@ func easy(behind sim.Order) func() (core.Policy, error) {
 	}
 }
 
-// worthRow is what all policies did with the cases of a row.
+// worthRow is what all policies did with the cases of a row, of which bounds are how soon, in
+// seconds, it could be done at all.
 type worthRow struct {
-	name string
-	runs [][]*sim.Result // by policy and case
+	name   string
+	runs   [][]*sim.Result // by policy and case
+	bounds []float64       // by case
 }
 
 // worthMixes are generated workloads of the page: machine, name, and scheduling interval in
@@ -108,14 +111,18 @@ func worth(ctx context.Context, seeds seedRange, dir, match string, errs io.Writ
 		cases = append(cases, more...)
 	}
 	cases = slices.DeleteFunc(cases, func(c worthCase) bool { return !strings.Contains(c.row, match) })
-	if len(cases) == 0 {
+	ranges := rangeRows(match)
+	if len(cases) == 0 && len(ranges) == 0 {
 		return "", fmt.Errorf("-match %q: no workload has that in its name: %w", match, errUsage)
 	}
 	rows, err := decideWorth(ctx, cases, errs)
 	if err != nil {
 		return "", err
 	}
-	return worthPage(seeds, dir != "", rows)
+	if err := decideRanges(ctx, ranges, seeds, errs); err != nil {
+		return "", err
+	}
+	return worthPage(seeds, dir != "", rows, ranges)
 }
 
 // worthTraces are parts of real traces, at rates with which queues form.
@@ -176,9 +183,14 @@ func decideWorth(ctx context.Context, cases []worthCase, errs io.Writer) ([]wort
 	for i, c := range cases {
 		if i == 0 || c.row != cases[i-1].row {
 			fmt.Fprintf(errs, "simulating: %s\n", c.row)
-			rows = append(rows, worthRow{c.row, make([][]*sim.Result, len(policies))})
+			rows = append(rows, worthRow{name: c.row, runs: make([][]*sim.Result, len(policies))})
 		}
 		row := &rows[len(rows)-1]
+		least, err := bound.Runtime(c.nodes, c.jobs)
+		if err != nil {
+			return nil, err
+		}
+		row.bounds = append(row.bounds, least.Nodes)
 		for k, p := range policies {
 			at := new(sim.Result)
 			row.runs[k] = append(row.runs[k], at)

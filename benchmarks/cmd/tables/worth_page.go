@@ -31,7 +31,7 @@ type worthDuel struct{ Preset, Baseline string }
 var worthDuels = []worthDuel{
 	{"default", "backfill"}, {"default", "easy"},
 	{"short", "easy-sjf"}, {"short", "easy-f1"},
-	{"throughput", "backfill"}, {"throughput", "--throughput"},
+	{"throughput", "backfill"}, {"throughput", "default"}, {"throughput", "--throughput"},
 }
 
 // worthSection is a table of the page.
@@ -43,7 +43,7 @@ type worthSection struct {
 }
 
 // worthPage is benchmarks/results/worth.md.
-func worthPage(seeds seedRange, traces bool, rows []worthRow) (string, error) {
+func worthPage(seeds seedRange, traces bool, rows []worthRow, ranges []*rangeRow) (string, error) {
 	policies := worthPolicies()
 	at := func(name string) int {
 		return slices.IndexFunc(policies, func(p worthPolicy) bool { return p.name == name })
@@ -60,7 +60,8 @@ func worthPage(seeds seedRange, traces bool, rows []worthRow) (string, error) {
 	}
 	return render("worth", map[string]any{
 		"Command": command + " > benchmarks/results/worth.md", "Presets": core.Presets(),
-		"Sections": sections, "Waits": worthHours(rows, policies), "Parts": worthParts,
+		"Sections": sections, "Waits": worthHours(rows, policies), "Above": worthAbove(rows, policies),
+		"Ranges": rangeSection(ranges), "Parts": worthParts,
 	})
 }
 
@@ -120,6 +121,30 @@ func worthHours(rows []worthRow, policies []worthPolicy) *table {
 			cells = append(cells, fmt.Sprintf("%.2f, %.1f", mean, longest))
 		}
 		t.add(cells...)
+	}
+	return t
+}
+
+// worthAbove is by how many per cent the runtime is above what could be, under each policy. Rows in
+// which it is below one per cent under all are left out: there the last job settles it.
+func worthAbove(rows []worthRow, policies []worthPolicy) *table {
+	t := &table{textColumns: 1, header: []string{"workload"}}
+	for _, p := range policies {
+		t.header = append(t.header, p.name)
+	}
+	for _, row := range rows {
+		cells, most := []string{row.name}, 0.0
+		for k := range policies {
+			above := 0.0
+			for i, r := range row.runs[k] {
+				above += 100 * (float64(r.Runtime)/row.bounds[i] - 1) / float64(len(row.runs[k]))
+			}
+			most = max(most, above)
+			cells = append(cells, fmt.Sprintf("%.1f", above))
+		}
+		if most >= 1 {
+			t.add(cells...)
+		}
 	}
 	return t
 }

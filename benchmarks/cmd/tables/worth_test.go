@@ -51,7 +51,7 @@ func TestWorthPage(t *testing.T) {
 	text, err := worth(context.Background(), seedRange{1, 1}, "", "esp, 128x8x2", io.Discard)
 	require.NoError(t, err)
 	require.Contains(t, text, "## default against easy")
-	require.Equal(t, 3, strings.Count(text, "| esp, 128x8x2"), "two duels and the hours")
+	require.Equal(t, len(worthDuels)+2, strings.Count(text, "| esp, 128x8x2"), "all duels, the bound and the hours")
 	require.NotContains(t, text, "NaN")
 	_, err = worth(context.Background(), seedRange{1, 1}, "", "no such", io.Discard)
 	require.ErrorIs(t, err, errUsage)
