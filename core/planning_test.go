@@ -41,12 +41,12 @@ func hostile(rng *rand.Rand) []workload.Job {
 	return jobs
 }
 
-// ranUnder simulates jobs under a goal with a promise, and returns them as they ran, by submission.
-func ranUnder(t require.TestingT, goal core.Goal, promise int64, jobs []workload.Job) []sim.Record {
+// ranUnder simulates jobs under a preset with a promise, and returns them as they ran, by submission.
+func ranUnder(t require.TestingT, preset string, promise int64, jobs []workload.Job) []sim.Record {
 	machine := slices.Repeat([]nodeset.Capacity{{Cores: 4}}, hostileNodes)
-	o, err := core.AuctionPreset("default")
+	o, err := core.AuctionPreset(preset)
 	require.NoError(t, err)
-	o.Goal, o.Promise, o.Work = goal, promise, 20_000
+	o.Promise, o.Work = promise, 20_000
 	a, err := core.NewAuction(o, nil)
 	require.NoError(t, err)
 	c := sim.NewConfig(machine)
@@ -89,21 +89,24 @@ func broken(ran []sim.Record, promise int64) (jobs, tried int) {
 // TestPromise: whatever comes behind it, a job is passed over for no longer than is promised.
 func TestPromise(t *testing.T) {
 	race.Slow(t)
-	tried, without := 0, 0
+	tried, without := map[string]int{}, map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		if tried > 5000 {
+		preset := rapid.SampledFrom(core.Presets()).Draw(t, "preset")
+		if tried[preset] > 2000 {
 			return
 		}
 		jobs := hostile(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 5)))
 		promise := rapid.Int64Range(60, 1200).Draw(t, "promise")
-		late, n := broken(ranUnder(t, core.Fair, promise, jobs), promise)
+		late, n := broken(ranUnder(t, preset, promise, jobs), promise)
 		require.Zero(t, late)
-		tried += n
-		late, _ = broken(ranUnder(t, core.Fair, 0, jobs), promise)
-		without += late
+		tried[preset] += n
+		late, _ = broken(ranUnder(t, preset, 0, jobs), promise)
+		without[preset] += late
 	})
-	require.Greater(t, tried, 100)
-	require.Greater(t, without, 10, "jobs that are passed over for longer where nothing is promised")
+	for _, preset := range core.Presets() {
+		require.Greater(t, tried[preset], 100, preset)
+		require.Greater(t, without[preset], 10, "%s: jobs that are passed over for longer where nothing is promised", preset)
+	}
 }
 
 // TestFairPays: on mixes that nothing was chosen on, waits are shorter than in queue order with as

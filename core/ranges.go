@@ -139,7 +139,8 @@ func (o *AuctionOptions) fix(one, job *Job, k int) {
 }
 
 // fillFewer starts jobs with fewer GPUs than the window has them ask for on what all others have
-// left, where they end sooner by that than in the places that are planned for them.
+// left, where they end sooner by that than in the places that are planned for them. Like all others
+// they keep off the places that are kept, also off their own.
 func (f *leftovers) fillFewer(s *Snapshot, o *AuctionOptions, p *Plan) (worth float64, err error) {
 	w := &f.in.window
 	for i, j := range f.in.planning.jobs {
