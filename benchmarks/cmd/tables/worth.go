@@ -40,6 +40,7 @@ type worthPolicy struct {
 func worthPolicies() []worthPolicy {
 	all := []worthPolicy{
 		{"backfill", backfill}, {"easy", easy(sim.QueueOrder)}, {"easy-sjf", easy(sim.ShortestFirst)}, {"easy-f1", easy(sim.F1)},
+		{"plan", func() (core.Policy, error) { return sim.NewPlanned(sim.DefaultList().Backfill) }},
 		{"auction2", auction(core.DefaultAuctionOptions())}, {"--throughput", auction(core.ThroughputAuctionOptions())},
 	}
 	for _, name := range core.Presets() {
@@ -64,7 +65,7 @@ func easy(behind sim.Order) func() (core.Policy, error) {
 }
 
 // worthRow is what all policies did with the cases of a row, of which bounds are how soon, in
-// seconds, it could be done at all.
+// seconds, it could be done at all; of cases with a job that can never run there are none.
 type worthRow struct {
 	name   string
 	runs   [][]*sim.Result // by policy and case
@@ -186,11 +187,9 @@ func decideWorth(ctx context.Context, cases []worthCase, errs io.Writer) ([]wort
 			rows = append(rows, worthRow{name: c.row, runs: make([][]*sim.Result, len(policies))})
 		}
 		row := &rows[len(rows)-1]
-		least, err := bound.Runtime(c.nodes, c.jobs)
-		if err != nil {
-			return nil, err
+		if least, err := bound.Runtime(c.nodes, c.jobs); err == nil { // else a job can never run
+			row.bounds = append(row.bounds, least.Nodes)
 		}
-		row.bounds = append(row.bounds, least.Nodes)
 		for k, p := range policies {
 			at := new(sim.Result)
 			row.runs[k] = append(row.runs[k], at)

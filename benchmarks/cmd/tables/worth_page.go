@@ -29,7 +29,7 @@ var worthFigures = []criterion{
 type worthDuel struct{ Preset, Baseline string }
 
 var worthDuels = []worthDuel{
-	{"default", "backfill"}, {"default", "easy"},
+	{"default", "backfill"}, {"default", "easy"}, {"default", "plan"},
 	{"short", "easy-sjf"}, {"short", "easy-f1"},
 	{"throughput", "backfill"}, {"throughput", "default"}, {"throughput", "--throughput"},
 }
@@ -126,7 +126,8 @@ func worthHours(rows []worthRow, policies []worthPolicy) *table {
 }
 
 // worthAbove is by how many per cent the runtime is above what could be, under each policy. Rows in
-// which it is below one per cent under all are left out: there the last job settles it.
+// which it is below one per cent under all are left out, for there the last job settles it, and those
+// with jobs that can never run.
 func worthAbove(rows []worthRow, policies []worthPolicy) *table {
 	t := &table{textColumns: 1, header: []string{"workload"}}
 	for _, p := range policies {
@@ -134,6 +135,9 @@ func worthAbove(rows []worthRow, policies []worthPolicy) *table {
 	}
 	for _, row := range rows {
 		cells, most := []string{row.name}, 0.0
+		if len(row.bounds) < len(row.runs[0]) {
+			continue
+		}
 		for k := range policies {
 			above := 0.0
 			for i, r := range row.runs[k] {

@@ -107,7 +107,7 @@ const (
 
 // Names are the policies that the flags know.
 func Names() []string {
-	return slices.Concat([]string{"auction1", "auction2", "backfill"}, easyNames(), []string{"ipsched"})
+	return slices.Concat([]string{"auction1", "auction2", "backfill"}, easyNames(), []string{"ipsched", "plan"})
 }
 
 // Make builds the policy that the flags ask for.
@@ -120,6 +120,9 @@ func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 			o.Interval, o.Test = slurmInterval, f.BackfillTest
 		}
 		return sim.NewBackfill(o)
+	case "plan":
+		o := f.easy(sim.QueueOrder)
+		return sim.NewPlanned(o.Backfill)
 	case "ipsched":
 		o, err := f.ipsched()
 		if err != nil {

@@ -30,6 +30,9 @@ func (f *Flags) Settings(policy string, flags *pflag.FlagSet) []report.Setting {
 			number("bf_max_job_start", int64(o.MaxJobStart), "jobs that it may start in a cycle; 0: no limit"),
 			number("bf_min_prio_reserve", o.MinPrioReserve, "jobs of lower priority get no reservation"),
 		}
+	case "plan":
+		return []report.Setting{{Name: "Order", Value: "annealed",
+			Meaning: "the first 60 jobs of the queue are in a plan that is searched anew in every cycle; the others are smallest first"}}
 	case "ipsched":
 		return []report.Setting{
 			number("Window", int64(f.Auction.Window), "jobs of the queue that are decided together"),

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package sim
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/timetable"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// planOptions are those of a [Planned]: the sum that it anneals, and for how long.
+var planOptions = timetable.Options{
+	Weights: timetable.Values{timetable.Squares: 1, timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
+	Moves:   100,
+}
+
+// plannedJobs is how many jobs of the queue are in the plan.
+const plannedJobs = 60
+
+// Planned is plan-based scheduling (Klusacek et al., HPDC'15; Kopanski and Rzadca, Euro-Par'21): the
+// first jobs of the queue are in a plan whose order is annealed, anew in every cycle, so that a sum
+// of waits, squared, by width and by area, the longest wait and the end is least; those behind have
+// the order smallest first. Then all have their places in that order, reservations as by
+// [Backfill]. Nothing bounds how long a job may wait.
+//
+// The plan knows cores and GPUs of nodes, and time limits.
+type Planned struct {
+	Backfill
+	reordered
+	search timetable.Search
+	ends   []held
+	has    [2][]uint16 // free cores and GPUs, by node
+	masks  [][]uint64
+	order  []ranked
+
+	cores, gpus int // of the machine
+}
+
+// NewPlanned returns the policy "plan".
+func NewPlanned(o BackfillOptions) (*Planned, error) {
+	b, err := NewBackfill(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Planned{Backfill: *b}, nil
+}
+
+// Name is "plan".
+func (x *Planned) Name() string { return "plan" }
+
+// Decide implements [core.Policy].
+func (x *Planned) Decide(ctx context.Context, s *core.Snapshot, limits core.Limits, p *core.Plan) error {
+	x.take(s)
+	first := min(plannedJobs, len(s.Pending))
+	x.open(s)
+	for i, j := range s.Pending[:first] {
+		x.add(s, i, j)
+	}
+	x.order = append(x.order[:0], x.ranks[:first]...)
+	for place, i := range x.search.Order(0, planOptions, limits.Seed, nil) {
+		x.ranks[place] = x.order[i]
+		x.queue[place] = s.Pending[i]
+	}
+	x.arrange(first, SmallestFirst, s.Now)
+	return x.decideBy(ctx, &x.Backfill, s, limits, p)
+}
+
+// open has the search know what is free, now and when running jobs have ended.
+func (x *Planned) open(s *core.Snapshot) {
+	x.search.Begin(s.Now, s.Nodes.Len(), len(x.has))
+	x.has[0], x.has[1], x.cores, x.gpus = x.has[0][:0], x.has[1][:0], 0, 0
+	for n := range s.Nodes.Len() {
+		free, total := s.Nodes.Free(n), s.Nodes.Total(n)
+		x.cores, x.gpus = x.cores+int(total.Cores), x.gpus+int(total.GPUs)
+		x.has[0], x.has[1] = append(x.has[0], free.Cores), append(x.has[1], uint16(free.GPUs))
+		x.tell(s, n)
+	}
+	x.ends = x.ends[:0]
+	for i := range s.Running {
+		x.ends = append(x.ends, held{end: max(s.Running[i].End, s.Now+1), segs: s.Running[i].Segs})
+	}
+	slices.SortFunc(x.ends, func(a, b held) int { return cmp.Compare(a.end, b.end) })
+	for _, h := range x.ends {
+		x.search.At(h.end)
+		for _, seg := range h.segs {
+			x.release(s, seg)
+		}
+	}
+}
+
+func (x *Planned) release(s *core.Snapshot, seg nodeset.Segment) {
+	for n := int(seg.First); n <= int(seg.Last); n++ {
+		x.has[0][n] += seg.Cores
+		x.has[1][n] += uint16(seg.GPUs)
+		x.tell(s, n)
+	}
+}
+
+// tell has the search know what a node has.
+func (x *Planned) tell(s *core.Snapshot, n int) {
+	if s.Nodes.Up(n) {
+		x.search.Free(n, 0, min(x.has[0][n], timetable.Top))
+		x.search.Free(n, 1, x.has[1][n])
+	}
+}
+
+// add has the search know the i-th job of the queue. One that is not valid never runs.
+func (x *Planned) add(s *core.Snapshot, i int, j *core.Job) {
+	spec, err := j.Request.Spec()
+	cores, gpus := spec.Cores.PerNode, spec.GPUs.PerNode.Min
+	t := timetable.Job{
+		Nodes: max(spec.Nodes.Min, 1), Contiguous: spec.Contiguous, Length: j.TimeLimit,
+		Waited: max(s.Now-j.Since, 0), Weight: 1,
+	}
+	if err != nil {
+		t.Nodes = s.Nodes.Len() + 1
+	}
+	t.Per[0], t.Per[1] = uint16(min(cores.Min, timetable.Top)), uint16(gpus)
+	if total := spec.Cores.Total; total > spec.Nodes.Min*cores.Min {
+		t.All, t.Most = total, uint16(min(cores.Max, timetable.Top))
+		t.Per[0] = max(t.Per[0], uint16(min((total+spec.Nodes.Max-1)/spec.Nodes.Max, timetable.Top)))
+	}
+	if mask := j.Request.Eligible; mask != nil {
+		for len(x.masks) <= i {
+			x.masks = append(x.masks, nil)
+		}
+		x.masks[i] = timetable.Lanes(x.masks[i], s.Nodes.Len(), mask.Has)
+		t.Mask = x.masks[i]
+	}
+	ofCores := float64(leastCores(&j.Request)) / float64(max(x.cores, 1))
+	ofGPUs := float64(t.Nodes*gpus) / float64(max(x.gpus, 1))
+	t.Width, t.Size = max(ofCores, ofGPUs), ofCores+ofGPUs
+	x.search.Jobs = append(x.search.Jobs, t)
+}
+
+var _ core.Policy = (*Planned)(nil)
