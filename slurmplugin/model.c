@@ -321,11 +321,11 @@ static bool _other_granularity(const part_record_t *part_ptr, uint16_t threads)
 	uint16_t type = slurm_conf.select_type_param;
 
 	if (part_ptr->cr_type)
-		type = part_ptr->cr_type | (type & CR_ONE_TASK_PER_CORE);
-	if (type & CR_SOCKET)
+		type = part_ptr->cr_type | (type & SELECT_ONE_TASK_PER_CORE);
+	if (type & SELECT_SOCKET)
 		return true;
-	return (threads != 1) && !((type & CR_CORE) &&
-				   !(type & CR_ONE_TASK_PER_CORE));
+	return (threads != 1) && !((type & SELECT_CORE) &&
+				   !(type & SELECT_ONE_TASK_PER_CORE));
 }
 
 static bool _asks_for_topology(const job_record_t *job_ptr)
@@ -487,7 +487,7 @@ static void _model_memory(job_record_t *job_ptr, part_record_t *part_ptr,
 		 * --mem=0, or no request and no default: all of a node's memory. An idle node
 		 * has that.
 		 */
-		request->all_memory = (type & CR_MEMORY) &&
+		request->all_memory = (type & SELECT_MEMORY) &&
 			!request->gpu_memory && !auc_is_whole(job_ptr, part_ptr);
 		return;
 	}
