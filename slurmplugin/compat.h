@@ -175,6 +175,18 @@ static inline uint32_t auc_segment(const job_record_t *job_ptr)
 #endif
 }
 
+/* Whether a job has the blocks of its nodes to itself: --exclusive=topo, or its partition's rule. */
+static inline bool auc_has_own_blocks(const job_record_t *job_ptr,
+				      const part_record_t *part_ptr)
+{
+#if AUC_VERSION_AT_LEAST(24, 5)
+	return (job_ptr->details->whole_node & WHOLE_TOPO) ||
+		(part_ptr && (part_ptr->flags & PART_FLAG_EXCLUSIVE_TOPO));
+#else
+	return false;
+#endif
+}
+
 /* What "scontrol show topology" prints, as far as it has sizes of blocks. xfree(); NULL: nothing */
 static inline char *auc_topology_text(void)
 {

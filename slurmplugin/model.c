@@ -649,7 +649,7 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 	_read_company(job_ptr, part_ptr, request);
 	if ((why = auc_shape(&numbers, request)) ||
 	    (why = _on_one_node(&numbers, request)) ||
-	    (why = auc_model_switches(job_ptr, &request->job)))
+	    (why = auc_model_switches(job_ptr, part_ptr, &request->job)))
 		return why;
 	_model_memory(job_ptr, part_ptr, request);
 	return NULL;

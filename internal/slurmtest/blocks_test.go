@@ -212,3 +212,55 @@ func TestBlocksAreWaitedFor(t *testing.T) {
 		}
 	})
 }
+
+// A job that has a block to itself (--exclusive=topo, or the partition has it so) is Slurm's.
+// Others keep off the nodes of its block, idle as they are, and no start of theirs is refused.
+func TestBlocksOfTheirOwn(t *testing.T) {
+	hasBlocks(t)
+	bothModes(t, func(t *testing.T, m mode) {
+		c := cluster(t, m, Config{
+			Groups: []Group{{Nodes: 12, Cores: 4}}, Topology: blocksOf4(3, "4"),
+			Partitions: []Partition{{Name: "p", Default: true}, {Name: "own", Nodes: "n[0009-0012]", Options: "ExclusiveTopo=YES"}},
+		})
+		sleep := func(seconds string, args ...string) uint32 {
+			return submit(t, c, "sleep "+seconds, append(args, "--time=1")...)
+		}
+		first := sleep("60", "-N1", "-n1", "--nodelist=n0001", "--exclusive=topo")
+		running(t, c, 60*time.Second, first)
+		second := sleep("60", "-N1", "-n1", "-p", "own")
+		running(t, c, 60*time.Second, second)
+		var ids []uint32
+		together(t, c, func() {
+			for range 12 {
+				ids = append(ids, sleep("3", "-N1", "--ntasks-per-node=4"), sleep("3", "-n2"))
+			}
+			ids = append(ids, sleep("3", "-N4", "--ntasks-per-node=1"))
+		})
+		require.NoError(t, c.poll(t.Context(), time.Minute, "the others to end", func() (bool, error) {
+			ended, err := c.Ended()
+			return len(ended) == len(ids), err
+		}))
+		ended, err := c.Ended()
+		require.NoError(t, err)
+		for _, e := range ended {
+			names, err := expandNodes(e.NodeList)
+			require.NoError(t, err)
+			for _, name := range names {
+				require.Equal(t, 1, numberOf(t, name)/4, "job %d on %s", e.ID, e.NodeList)
+			}
+		}
+		if m.name != auction.name {
+			return
+		}
+		routes, err := c.Routes()
+		require.NoError(t, err)
+		for _, id := range []uint32{first, second} {
+			require.Zero(t, routes[id].Started, "job %d", id)
+		}
+		for _, id := range ids {
+			require.Empty(t, routes[id].Left)
+			require.Equal(t, 1, routes[id].Started, "job %d", id)
+		}
+		requireNoMisses(t, c)
+	})
+}
