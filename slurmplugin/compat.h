@@ -175,6 +175,26 @@ static inline uint32_t auc_segment(const job_record_t *job_ptr)
 #endif
 }
 
+/* RestrictedCoresPerGPU */
+static inline uint16_t auc_cores_kept_per_gpu(const node_record_t *node_ptr)
+{
+#if AUC_VERSION_AT_LEAST(24, 5)
+	return node_ptr->res_cores_per_gpu;
+#else
+	return 0;
+#endif
+}
+
+/* MaxCPUsPerSocket; INFINITE: none */
+static inline uint32_t auc_most_of_socket(const part_record_t *part_ptr)
+{
+#if AUC_VERSION_AT_LEAST(23, 2)
+	return part_ptr->max_cpus_per_socket;
+#else
+	return INFINITE;
+#endif
+}
+
 /* Whether a job has the blocks of its nodes to itself: --exclusive=topo, or its partition's rule. */
 static inline bool auc_has_own_blocks(const job_record_t *job_ptr,
 				      const part_record_t *part_ptr)

@@ -382,6 +382,7 @@ typedef struct {
 	const part_record_t *part_ptr;
 	uint32_t nodes, most_cores, most_gpus, fewest_gpus, sockets;
 	uint32_t cores;		/* of each node, 0 if they differ */
+	bool keeps_cores;	/* some node keeps cores for those who have its GPUs */
 } extent_t;
 
 /* Of the partitions that were looked at in this cycle; more take turns. Job write lock. */
@@ -402,6 +403,7 @@ static void _extend(extent_t *extent, node_record_t *node_ptr, bool *differ)
 		extent->fewest_gpus = count;
 	if (!extent->nodes || (node_ptr->tot_sockets < extent->sockets))
 		extent->sockets = node_ptr->tot_sockets;
+	extent->keeps_cores |= auc_cores_kept_per_gpu(node_ptr) > 0;
 	extent->nodes++;
 }
 
@@ -630,7 +632,7 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 		return "record";
 	if ((why = _not_ours(job_ptr, part_ptr)))
 		return why;
-	if (_asks_for_topology(job_ptr))
+	if (_asks_for_topology(job_ptr) || _extent(part_ptr)->keeps_cores)
 		return "layout";
 	numbers.threads = _threads(part_ptr);
 	if (!numbers.threads || _other_granularity(part_ptr, numbers.threads))
