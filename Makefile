@@ -157,6 +157,7 @@ slurm-test: bin/aucsched
 ## slurm-test-24.11: the same with Debian trixie's Slurm 24.11, in a chroot
 slurm-test-24.11:
 	N="$(N)" sh scripts/slurm-test-chroot.sh trixie
+	sh scripts/slurm-chroot.sh trixie sh -c 'sh scripts/emulation.sh && AUCSCHED_SLURM_TEST=1 go test -count=1 ./benchmarks/emulation/... ./benchmarks/cmd/aucsched-lab'
 
 ## slurm-compile: compile the plug-ins, no more, for the Slurm releases in SOURCES=DIR (slurm-VERSION.tar.*); VERSIONS="24.05 25.05" for some of them
 slurm-compile:
