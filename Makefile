@@ -5,7 +5,7 @@ GO ?= go
 SHELL := /bin/sh
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-soak slurm-soak-24.11 man deb proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-soak slurm-soak-24.11 man deb proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -157,6 +157,12 @@ slurm-test: bin/aucsched
 ## slurm-test-24.11: the same with Debian trixie's Slurm 24.11, in a chroot
 slurm-test-24.11:
 	N="$(N)" sh scripts/slurm-test-chroot.sh trixie
+	sh scripts/slurm-chroot.sh trixie sh -c 'sh scripts/emulation.sh && AUCSCHED_SLURM_TEST=1 go test -count=1 ./benchmarks/emulation/... ./benchmarks/cmd/aucsched-lab'
+
+## slurm-compile: compile the plug-ins, no more, for the Slurm releases in SOURCES=DIR (slurm-VERSION.tar.*); VERSIONS="24.05 25.05" for some of them
+slurm-compile:
+	@[ -n "$(SOURCES)" ] || { echo "make: which releases? SOURCES=DIR names a directory of slurm-VERSION.tar.*" >&2; exit 1; }
+	sh scripts/slurm-compile.sh "$(SOURCES)" $(VERSIONS)
 
 ## slurm-soak: run Slurm under faults for HOURS=1, without and with the plug-ins, and count lost and doubled jobs (as root; SEED=n: that plan)
 slurm-soak:

@@ -101,6 +101,8 @@ export AUCSCHED_CHROOT AUCSCHED_ROOT AUCSCHED_GOROOT AUCSCHED_MODULES
 exec unshare --mount --pid --fork --kill-child --propagation private sh -euc '
 	to=$AUCSCHED_CHROOT
 	mkdir -p "$to/aucsched" "$to/aucsched.build" "$to/usr/local/go" "$to/root/go/pkg/mod"
+	# Who makes a mount namespace in there needs / to be a mount.
+	mount --bind "$to" "$to"
 	mount -t proc proc "$to/proc"
 	mount --rbind /sys "$to/sys"
 	mount --rbind /dev "$to/dev"

@@ -860,7 +860,7 @@ extern int auc_agent_start(void)
 	cycles.stop = false;
 	if (!cycles.running) {
 		cycles.running = true;
-		slurm_thread_create(&cycles.thread, _run, NULL);
+		auc_thread_create(&cycles.thread, _run);
 	}
 	slurm_mutex_unlock(&cycles.lock);
 	return SLURM_SUCCESS;

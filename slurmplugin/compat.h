@@ -58,6 +58,9 @@ typedef struct listIterator list_itr_t;
 #if AUC_VERSION_AT_LEAST(24, 11)
 #include "src/common/node_features.h"
 #endif
+#if AUC_VERSION_AT_LEAST(26, 5)
+#include "src/common/threadpool.h"
+#endif
 #if AUC_VERSION_AT_LEAST(24, 5)
 #include "src/stepmgr/gres_stepmgr.h"
 #include "src/stepmgr/srun_comm.h"
@@ -83,13 +86,64 @@ typedef struct listIterator list_itr_t;
 #define auc_node_addr slurm_topo_get_node_addr
 #endif
 
+/* SelectTypeParameters. */
+#if !AUC_VERSION_AT_LEAST(25, 11)
+#define SELECT_SOCKET CR_SOCKET
+#define SELECT_CORE CR_CORE
+#define SELECT_MEMORY CR_MEMORY
+#define SELECT_ONE_TASK_PER_CORE CR_ONE_TASK_PER_CORE
+#define SELECT_LLN CR_LLN
+#if AUC_VERSION_AT_LEAST(23, 11)
+#define SELECT_MULTIPLE_SHARING_GRES_PJ MULTIPLE_SHARING_GRES_PJ
+#else
+#define SELECT_MULTIPLE_SHARING_GRES_PJ 0	/* never */
+#endif
+#endif
+
 /* Whether a job's shares of a node's GPUs may be of several. */
 static inline bool auc_shares_are_split(void)
 {
-#ifdef MULTIPLE_SHARING_GRES_PJ
-	return slurm_conf.select_type_param & MULTIPLE_SHARING_GRES_PJ;
+	return slurm_conf.select_type_param & SELECT_MULTIPLE_SHARING_GRES_PJ;
+}
+
+/* A thread of our own, which is joined with pthread_join(). */
+static inline void auc_thread_create(pthread_t *id, void *(*run)(void *))
+{
+#if AUC_VERSION_AT_LEAST(26, 5)
+	/* Those of Slurm's pool can only be waited for. */
+	int rc = pthread_create(id, NULL, run, NULL);
+
+	if (rc)
+		fatal("aucsched: no thread: %s", slurm_strerror(rc));
 #else
-	return false;
+	slurm_thread_create(id, run, NULL);
+#endif
+}
+
+/*
+ * Slurm's thread that saves its state. It can be made to save at once where it can be seen whether
+ * it has ended: a thread of a pool does not end.
+ */
+#define AUC_SAVES_AT_ONCE (!AUC_VERSION_AT_LEAST(26, 5))
+static inline void auc_saver_create(pthread_t *id)
+{
+#if AUC_VERSION_AT_LEAST(26, 5)
+	slurm_thread_create("sstate", id, slurmctld_state_save, NULL);
+#else
+	slurm_thread_create(id, slurmctld_state_save, NULL);
+#endif
+}
+
+/* Ends a job as its node would have. Job write lock. */
+static inline int auc_job_complete(job_record_t *job_ptr, uid_t uid,
+				   bool requeue, bool node_fail, uint32_t code)
+{
+#if AUC_VERSION_AT_LEAST(25, 11)
+	slurm_step_id_t step_id = STEP_ID_FROM_JOB_RECORD(job_ptr);
+
+	return job_complete(&step_id, uid, requeue, node_fail, code);
+#else
+	return job_complete(job_ptr->job_id, uid, requeue, node_fail, code);
 #endif
 }
 
@@ -121,12 +175,51 @@ static inline uint32_t auc_segment(const job_record_t *job_ptr)
 #endif
 }
 
+/* RestrictedCoresPerGPU */
+static inline uint16_t auc_cores_kept_per_gpu(const node_record_t *node_ptr)
+{
+#if AUC_VERSION_AT_LEAST(24, 5)
+	return node_ptr->res_cores_per_gpu;
+#else
+	return 0;
+#endif
+}
+
+/* MaxCPUsPerSocket; INFINITE: none */
+static inline uint32_t auc_most_of_socket(const part_record_t *part_ptr)
+{
+#if AUC_VERSION_AT_LEAST(23, 2)
+	return part_ptr->max_cpus_per_socket;
+#else
+	return INFINITE;
+#endif
+}
+
+/* Whether a job has the blocks of its nodes to itself: --exclusive=topo, or its partition's rule. */
+static inline bool auc_has_own_blocks(const job_record_t *job_ptr,
+				      const part_record_t *part_ptr)
+{
+#if AUC_VERSION_AT_LEAST(24, 5)
+	return (job_ptr->details->whole_node & WHOLE_TOPO) ||
+		(part_ptr && (part_ptr->flags & PART_FLAG_EXCLUSIVE_TOPO));
+#else
+	return false;
+#endif
+}
+
 /* What "scontrol show topology" prints, as far as it has sizes of blocks. xfree(); NULL: nothing */
 static inline char *auc_topology_text(void)
 {
 	char *text = NULL;
-#if AUC_VERSION_AT_LEAST(24, 11) && !AUC_VERSION_AT_LEAST(25, 11)
+#if AUC_VERSION_AT_LEAST(24, 11)
 	dynamic_plugin_data_t *topology = NULL;
+#if AUC_VERSION_AT_LEAST(25, 11)
+	(void) topology_g_get(TOPO_DATA_TOPOLOGY_PTR, NULL, &topology);
+	if (topology) {
+		topology_g_topoinfo_print(topology, NULL, NULL, &text);
+		topology_g_topoinfo_free(topology);
+	}
+#else
 #if AUC_VERSION_AT_LEAST(25, 5)
 	(void) topology_g_get(TOPO_DATA_TOPOLOGY_PTR, NULL, &topology);
 	if (topology)
@@ -138,6 +231,7 @@ static inline char *auc_topology_text(void)
 #endif
 	if (topology)
 		topology_g_topology_free(topology);
+#endif
 #endif
 	return text;
 }
@@ -241,13 +335,27 @@ static inline bool auc_waits_for_limit(const job_record_t *job_ptr)
 #endif
 }
 
-/* Whether a licence of a job's list is one of several, any of which will do. */
-static inline bool auc_is_any_licence(const licenses_t *licence)
+/*
+ * Whether a licence of a job's list can't be counted: it is one of several, any of which will do,
+ * or one of certain nodes.
+ */
+static inline bool auc_is_odd_licence(const licenses_t *licence)
 {
 #if AUC_VERSION_AT_LEAST(25, 5)
-	return licence->op_or;
+	return licence->op_or || (licence->id.hres_id != NO_VAL16);
 #else
 	return false;
+#endif
+}
+
+/* Whether an entry of bf_licenses_initial() is of the licence that a job wants. */
+static inline bool auc_is_licence(const bf_license_t *licence,
+				  const licenses_t *want)
+{
+#if AUC_VERSION_AT_LEAST(25, 5)
+	return licence->id.lic_id == want->id.lic_id;
+#else
+	return !xstrcmp(licence->name, want->name);
 #endif
 }
 

@@ -18,7 +18,7 @@
 extern bool auc_consumes_memory(const part_record_t *part_ptr)
 {
 	return (part_ptr->cr_type ? part_ptr->cr_type :
-		slurm_conf.select_type_param) & CR_MEMORY;
+		slurm_conf.select_type_param) & SELECT_MEMORY;
 }
 
 extern uint64_t auc_all_memory(int n)

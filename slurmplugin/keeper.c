@@ -227,20 +227,20 @@ static void _end(job_record_t *job_ptr, const auc_run_t *run)
 	     job_ptr, job_state_string(base));
 	switch (base) {
 	case JOB_PENDING:	/* requeued */
-		(void) job_complete(job_ptr->job_id, uid, true, false, NO_VAL);
+		(void) auc_job_complete(job_ptr, uid, true, false, NO_VAL);
 		break;
 	case JOB_COMPLETE:
 	case JOB_FAILED:
 	case JOB_OOM:
-		(void) job_complete(job_ptr->job_id, uid, false, false, code);
+		(void) auc_job_complete(job_ptr, uid, false, false, code);
 		break;
 	case JOB_TIMEOUT:	/* job_complete() tells by the time */
 		job_ptr->end_time = job_ptr->start_time;
-		(void) job_complete(job_ptr->job_id, uid, false, false, 0);
+		(void) auc_job_complete(job_ptr, uid, false, false, 0);
 		break;
 	default:		/* NO_VAL stands for a cancelled one */
-		(void) job_complete(job_ptr->job_id, uid, false,
-				    base == JOB_NODE_FAIL, NO_VAL);
+		(void) auc_job_complete(job_ptr, uid, false,
+					base == JOB_NODE_FAIL, NO_VAL);
 	}
 }
 
@@ -412,8 +412,8 @@ static void _requeue(const suspect_t *suspect)
 		info("aucsched: %pJ was not launched on %s before slurmctld was killed%s",
 		     job_ptr, suspect->node, again ? ": requeued" : "");
 		job_ptr->exit_code = 1;
-		(void) job_complete(suspect->job_id, slurm_conf.slurm_user_id,
-				    again, true, NO_VAL);
+		(void) auc_job_complete(job_ptr, slurm_conf.slurm_user_id,
+					again, true, NO_VAL);
 	}
 	unlock_slurmctld(repair_locks);
 }
@@ -635,7 +635,7 @@ extern void auc_keeper_start(const char *dir)
 	keeper.stop = false;
 	keeper.running = true;
 	keeper.asking = suspects_len;
-	slurm_thread_create(&keeper.thread, _run, NULL);
+	auc_thread_create(&keeper.thread, _run);
 }
 
 extern void auc_keeper_stop(bool discard)

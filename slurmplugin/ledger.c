@@ -237,8 +237,8 @@ static void _charge(entry_t *entry, const auc_holder_t *holder,
 
 /* ---- licences ---- */
 
-/* OUT at - which of the licences it is. RET NULL if there is none of the name */
-static bf_license_t *_licence(auc_ledger_t *ledger, const char *name,
+/* OUT at - which of the licences it is. RET NULL if there is none such */
+static bf_license_t *_licence(auc_ledger_t *ledger, const licenses_t *want,
 			      uint32_t *at)
 {
 	bf_license_t *licence;
@@ -249,7 +249,7 @@ static bf_license_t *_licence(auc_ledger_t *ledger, const char *name,
 		return NULL;
 	*at = 0;
 	iter = list_iterator_create(ledger->licences);
-	while ((licence = list_next(iter)) && xstrcmp(licence->name, name))
+	while ((licence = list_next(iter)) && !auc_is_licence(licence, want))
 		(*at)++;
 	list_iterator_destroy(iter);
 	return licence;
@@ -266,9 +266,9 @@ static uint32_t _under_licences(auc_ledger_t *ledger, job_record_t *job_ptr,
 	iter = list_iterator_create(job_ptr->license_list);
 	while (most && (want = list_next(iter))) {
 		uint32_t at;
-		bf_license_t *licence = _licence(ledger, want->name, &at);
+		bf_license_t *licence = _licence(ledger, want, &at);
 
-		if (!licence || !want->total || auc_is_any_licence(want) ||
+		if (!licence || !want->total || auc_is_odd_licence(want) ||
 		    (licence->remaining / want->total >= most))
 			continue;
 		most = licence->remaining / want->total;
@@ -290,9 +290,9 @@ static void _charge_licences(auc_ledger_t *ledger, job_record_t *job_ptr,
 	iter = list_iterator_create(job_ptr->license_list);
 	while ((want = list_next(iter))) {
 		uint32_t at;
-		bf_license_t *licence = _licence(ledger, want->name, &at);
+		bf_license_t *licence = _licence(ledger, want, &at);
 
-		if (!licence || auc_is_any_licence(want))
+		if (!licence || auc_is_odd_licence(want))
 			continue;
 		licence->remaining -= rows * want->total;
 		(void) _entry_of(ledger, AUC_LICENCE, at, 0, job_ptr, request,

@@ -54,8 +54,8 @@ extern void auc_licences_free(auc_licences_t *licences)
 	xfree(licences);
 }
 
-/* OUT quota - of the licence. RET false if there is none of the name */
-static bool _quota_of(const auc_licences_t *licences, const char *name,
+/* OUT quota - of the licence. RET false if there is none such */
+static bool _quota_of(const auc_licences_t *licences, const licenses_t *want,
 		      uint32_t *quota)
 {
 	bf_license_t *licence;
@@ -65,7 +65,7 @@ static bool _quota_of(const auc_licences_t *licences, const char *name,
 		return false;
 	*quota = 0;
 	iter = list_iterator_create(licences->all);
-	while ((licence = list_next(iter)) && xstrcmp(licence->name, name))
+	while ((licence = list_next(iter)) && !auc_is_licence(licence, want))
 		(*quota)++;
 	list_iterator_destroy(iter);
 	return licence;
@@ -78,8 +78,8 @@ static const licenses_t *_next(const auc_licences_t *licences,
 	const licenses_t *want;
 
 	while ((want = list_next(iter)))
-		if (want->total && !auc_is_any_licence(want) &&
-		    _quota_of(licences, want->name, quota))
+		if (want->total && !auc_is_odd_licence(want) &&
+		    _quota_of(licences, want, quota))
 			break;
 	return want;
 }

@@ -321,11 +321,11 @@ static bool _other_granularity(const part_record_t *part_ptr, uint16_t threads)
 	uint16_t type = slurm_conf.select_type_param;
 
 	if (part_ptr->cr_type)
-		type = part_ptr->cr_type | (type & CR_ONE_TASK_PER_CORE);
-	if (type & CR_SOCKET)
+		type = part_ptr->cr_type | (type & SELECT_ONE_TASK_PER_CORE);
+	if (type & SELECT_SOCKET)
 		return true;
-	return (threads != 1) && !((type & CR_CORE) &&
-				   !(type & CR_ONE_TASK_PER_CORE));
+	return (threads != 1) && !((type & SELECT_CORE) &&
+				   !(type & SELECT_ONE_TASK_PER_CORE));
 }
 
 static bool _asks_for_topology(const job_record_t *job_ptr)
@@ -382,6 +382,7 @@ typedef struct {
 	const part_record_t *part_ptr;
 	uint32_t nodes, most_cores, most_gpus, fewest_gpus, sockets;
 	uint32_t cores;		/* of each node, 0 if they differ */
+	bool keeps_cores;	/* some node keeps cores for those who have its GPUs */
 } extent_t;
 
 /* Of the partitions that were looked at in this cycle; more take turns. Job write lock. */
@@ -402,6 +403,7 @@ static void _extend(extent_t *extent, node_record_t *node_ptr, bool *differ)
 		extent->fewest_gpus = count;
 	if (!extent->nodes || (node_ptr->tot_sockets < extent->sockets))
 		extent->sockets = node_ptr->tot_sockets;
+	extent->keeps_cores |= auc_cores_kept_per_gpu(node_ptr) > 0;
 	extent->nodes++;
 }
 
@@ -487,7 +489,7 @@ static void _model_memory(job_record_t *job_ptr, part_record_t *part_ptr,
 		 * --mem=0, or no request and no default: all of a node's memory. An idle node
 		 * has that.
 		 */
-		request->all_memory = (type & CR_MEMORY) &&
+		request->all_memory = (type & SELECT_MEMORY) &&
 			!request->gpu_memory && !auc_is_whole(job_ptr, part_ptr);
 		return;
 	}
@@ -630,7 +632,7 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 		return "record";
 	if ((why = _not_ours(job_ptr, part_ptr)))
 		return why;
-	if (_asks_for_topology(job_ptr))
+	if (_asks_for_topology(job_ptr) || _extent(part_ptr)->keeps_cores)
 		return "layout";
 	numbers.threads = _threads(part_ptr);
 	if (!numbers.threads || _other_granularity(part_ptr, numbers.threads))
@@ -649,7 +651,7 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 	_read_company(job_ptr, part_ptr, request);
 	if ((why = auc_shape(&numbers, request)) ||
 	    (why = _on_one_node(&numbers, request)) ||
-	    (why = auc_model_switches(job_ptr, &request->job)))
+	    (why = auc_model_switches(job_ptr, part_ptr, &request->job)))
 		return why;
 	_model_memory(job_ptr, part_ptr, request);
 	return NULL;

@@ -16,7 +16,7 @@ extern void auc_part_rules_refresh(void);
 /* DefCpuPerGPU or DefMemPerGPU (type: JOB_DEF_...), the partition's or the cluster's; 0: none. */
 extern uint64_t auc_default_per_gpu(const part_record_t *part_ptr, uint16_t type);
 
-/* MaxCPUsPerNode; 0: none. */
+/* MaxCPUsPerNode, or what MaxCPUsPerSocket leaves of a node; 0: none. Node read lock. */
 extern uint32_t auc_most_cpus(const part_record_t *part_ptr);
 
 /* Whether other users must not be on the nodes of the job. */

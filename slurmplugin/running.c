@@ -19,6 +19,7 @@
 #include "resources.h"
 #include "running.h"
 #include "segment.h"
+#include "topology.h"
 
 static uint64_t _gpus_held(const gres_job_state_t *gpus, int at)
 {
@@ -152,6 +153,29 @@ static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 		s->runners[others].job_id = job_ptr->job_id;
 }
 
+/* What is idle in blocks that a job has to itself is taken until it ends. */
+static void _add_own_blocks(auc_snapshot_t *s, const job_record_t *job_ptr)
+{
+	bitstr_t *own = auc_own_blocks(job_ptr);
+	struct aucsched_running running = {
+		.end = MAX(job_ptr->end_time, s->in.now + 1),
+		.first_segment = s->in.running_segments_len,
+	};
+
+	for (int n = 0; own && (n < s->in.nodes_len); n++) {
+		struct aucsched_node *node = &s->nodes[n];
+		int gpus = MIN(node->free_gpus, s->spare_gpus[n]);
+
+		if (!bit_test(own, n) || !node->free_cores)
+			continue;
+		_add_segment(s, &running, n, node->free_cores, gpus, 0);
+		s->spare_gpus[n] -= gpus;
+		node->free_cores = node->free_gpus = 0;
+	}
+	FREE_NULL_BITMAP(own);
+	_end_running(s, &running, NULL, NULL);
+}
+
 /* One node of a place that is kept, as if its job ran there. */
 static void _add_kept(auc_snapshot_t *s, const auc_hold_t *hold,
 		      const auc_request_t *request,
@@ -242,6 +266,10 @@ extern void auc_add_running(auc_snapshot_t *s)
 			    ((job_ptr->preempt_time != 0) == last))
 				_add_job(s, job_ptr);
 	}
+	list_iterator_reset(iter);
+	while ((job_ptr = list_next(iter)))
+		if (auc_holds_nodes(job_ptr))
+			_add_own_blocks(s, job_ptr);
 	list_iterator_destroy(iter);
 	_add_busy(s);
 }

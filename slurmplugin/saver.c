@@ -42,8 +42,7 @@ static bool _turn(void)
 		return false;
 	/* Not EBUSY: nobody can wait for it any more. */
 	saver.ending = false;
-	slurm_thread_create(&slurmctld_config.thread_id_save,
-			    slurmctld_state_save, NULL);
+	auc_saver_create(&slurmctld_config.thread_id_save);
 	return true;
 }
 

@@ -76,7 +76,7 @@ extern void auc_add_tiers(auc_snapshot_t *s)
 static bool _is_lln(const part_record_t *part_ptr)
 {
 	return (part_ptr->flags & PART_FLAG_LLN) ||
-		(slurm_conf.select_type_param & CR_LLN);
+		(slurm_conf.select_type_param & SELECT_LLN);
 }
 
 extern void auc_add_loads(auc_snapshot_t *s)

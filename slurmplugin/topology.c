@@ -168,12 +168,15 @@ static time_t _waits_since(const job_record_t *job_ptr)
 
 /* What topology/block holds jobs to. It goes by the fewest nodes that a job would take. */
 static const char *_model_blocks(const job_record_t *job_ptr,
+				 const part_record_t *part_ptr,
 				 struct aucsched_job *job)
 {
 	uint32_t nodes = MAX(job_ptr->details->min_nodes, 1);
 	uint32_t segment = auc_segment(job_ptr);
 	const char *why;
 
+	if (auc_has_own_blocks(job_ptr, part_ptr))
+		return "exclusive";
 	if (segment && (segment != nodes) &&
 	    (!known.joined.count || job_ptr->details->req_node_bitmap))
 		return "segment";	/* Slurm takes no nodes that are named for it */
@@ -190,12 +193,13 @@ static const char *_model_blocks(const job_record_t *job_ptr,
 }
 
 extern const char *auc_model_switches(const job_record_t *job_ptr,
+				      const part_record_t *part_ptr,
 				      struct aucsched_job *job)
 {
 	if (!known.len)
 		return NULL;
 	if (known.blocks)
-		return _model_blocks(job_ptr, job);
+		return _model_blocks(job_ptr, part_ptr, job);
 	if (job_ptr->details->contiguous)
 		return NULL;	/* Slurm looks at no switches then */
 	if (known.roots > 1)
@@ -204,6 +208,27 @@ extern const char *auc_model_switches(const job_record_t *job_ptr,
 	    (time(NULL) - _waits_since(job_ptr) < job_ptr->wait4switch))
 		job->switches = job_ptr->req_switch;
 	return NULL;
+}
+
+extern bitstr_t *auc_own_blocks(const job_record_t *job_ptr)
+{
+	bitstr_t *held = job_ptr->job_resrcs->node_bitmap, *nodes;
+	bool *own;
+
+	if (!known.blocks || !job_ptr->details ||
+	    !auc_has_own_blocks(job_ptr, job_ptr->part_ptr))
+		return NULL;
+	nodes = bit_copy(held);
+	own = xcalloc(known.len, sizeof(*own));
+	for (int n = 0; n < known.nodes; n++)
+		if ((known.leaves[n] != AUCSCHED_NO_SWITCH) && bit_test(held, n))
+			own[known.leaves[n]] = true;
+	for (int n = 0; n < known.nodes; n++)
+		if ((known.leaves[n] != AUCSCHED_NO_SWITCH) &&
+		    own[known.leaves[n]])
+			bit_set(nodes, n);
+	xfree(own);
+	return nodes;
 }
 
 /* Of numbers that 0 stands for any of, the smaller demands more. */

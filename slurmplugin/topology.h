@@ -21,7 +21,14 @@ extern void auc_add_topology(auc_snapshot_t *snapshot);
  * RET NULL, or a word that says why it is left to Slurm. Job and node read locks.
  */
 extern const char *auc_model_switches(const job_record_t *job_ptr,
+				      const part_record_t *part_ptr,
 				      struct aucsched_job *job);
+
+/*
+ * The nodes of blocks that a running job has to itself: nobody else may start there.
+ * RET FREE_NULL_BITMAP(); NULL: it has none. Job read lock.
+ */
+extern bitstr_t *auc_own_blocks(const job_record_t *job_ptr);
 
 /* Whether a job demands of switches what another, whose demands its bids keep to, does not. */
 extern bool auc_demands_more(const struct aucsched_job *job,

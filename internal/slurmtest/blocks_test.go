@@ -212,3 +212,126 @@ func TestBlocksAreWaitedFor(t *testing.T) {
 		}
 	})
 }
+
+// A job that has a block to itself (--exclusive=topo, or the partition has it so) is Slurm's.
+// Others keep off the nodes of its block, idle as they are, and no start of theirs is refused.
+func TestBlocksOfTheirOwn(t *testing.T) {
+	hasBlocks(t)
+	bothModes(t, func(t *testing.T, m mode) {
+		c := cluster(t, m, Config{
+			Groups: []Group{{Nodes: 12, Cores: 4}}, Topology: blocksOf4(3, "4"),
+			Partitions: []Partition{{Name: "p", Default: true}, {Name: "own", Nodes: "n[0009-0012]", Options: "ExclusiveTopo=YES"}},
+		})
+		sleep := func(seconds string, args ...string) uint32 {
+			return submit(t, c, "sleep "+seconds, append(args, "--time=1")...)
+		}
+		first := sleep("60", "-N1", "-n1", "--nodelist=n0001", "--exclusive=topo")
+		running(t, c, 60*time.Second, first)
+		second := sleep("60", "-N1", "-n1", "-p", "own")
+		running(t, c, 60*time.Second, second)
+		var ids []uint32
+		together(t, c, func() {
+			for range 12 {
+				ids = append(ids, sleep("3", "-N1", "--ntasks-per-node=4"), sleep("3", "-n2"))
+			}
+			ids = append(ids, sleep("3", "-N4", "--ntasks-per-node=1"))
+		})
+		require.NoError(t, c.poll(t.Context(), time.Minute, "the others to end", func() (bool, error) {
+			ended, err := c.Ended()
+			return len(ended) == len(ids), err
+		}))
+		ended, err := c.Ended()
+		require.NoError(t, err)
+		for _, e := range ended {
+			names, err := expandNodes(e.NodeList)
+			require.NoError(t, err)
+			for _, name := range names {
+				require.Equal(t, 1, numberOf(t, name)/4, "job %d on %s", e.ID, e.NodeList)
+			}
+		}
+		if m.name != auction.name {
+			return
+		}
+		routes, err := c.Routes()
+		require.NoError(t, err)
+		for _, id := range []uint32{first, second} {
+			require.Zero(t, routes[id].Started, "job %d", id)
+		}
+		for _, id := range ids {
+			require.Empty(t, routes[id].Left)
+			require.Equal(t, 1, routes[id].Started, "job %d", id)
+		}
+		requireNoMisses(t, c)
+	})
+}
+
+// unevenJobs are jobs of all kinds for some forty nodes in blocks of four and more.
+func unevenJobs(rng *rand.Rand) (jobs [][]string) {
+	for range 50 {
+		nodes := 1 + rng.IntN(6)
+		if rng.IntN(3) == 0 {
+			nodes = 1 + rng.IntN(17)
+		}
+		shape := []string{"--ntasks-per-node=4", "--ntasks-per-node=2", "--exclusive"}[rng.IntN(3)]
+		args := []string{"--time=1", fmt.Sprint("-N", nodes), shape}
+		switch rng.IntN(8) {
+		case 0, 1:
+			segment := []int{1, 2, 4}[rng.IntN(3)]
+			args = append(args, fmt.Sprint("-N", segment*(1+rng.IntN(12/segment))), fmt.Sprint("--segment=", segment))
+		case 2:
+			args = []string{"--time=1", fmt.Sprint("-n", 1+rng.IntN(20))}
+		case 3:
+			args = append(args, fmt.Sprintf("-N%d-%d", nodes, nodes+rng.IntN(4)))
+		case 4:
+			args = append(args, fmt.Sprintf("--exclude=n%04d", 1+rng.IntN(40)))
+		}
+		jobs = append(jobs, args)
+	}
+	return jobs
+}
+
+// Some blocks have more nodes than others, one has a node that is drained, and some nodes are of no
+// block: every job runs, no start is refused, and the jobs are in no more blocks than with stock
+// Slurm, all together.
+func TestUnevenBlocks(t *testing.T) {
+	hasBlocks(t)
+	topology, blockOf := []string{"BlockSizes=4,8,16"}, []int{}
+	for i, nodes := range []int{6, 4, 5, 4, 4, 4, 4, 7} {
+		topology = append(topology, fmt.Sprintf("BlockName=b%d Nodes=%s", i, nodeRange(len(blockOf)+1, len(blockOf)+nodes)))
+		for range nodes {
+			blockOf = append(blockOf, i)
+		}
+	}
+	blockOf = append(blockOf, -1, -1, -1, -1)
+	jobs := unevenJobs(rand.New(rand.NewPCG(0, 1)))
+	sum := map[string]int{}
+	bothModes(t, func(t *testing.T, m mode) {
+		c := cluster(t, m, Config{Groups: []Group{{Nodes: len(blockOf), Cores: 4}}, Topology: topology})
+		require.NoError(t, c.DrainNode(t.Context(), "n0013"))
+		var ids []uint32
+		together(t, c, func() {
+			for i, args := range jobs {
+				ids = append(ids, submit(t, c, fmt.Sprint("sleep ", 2+i%3), args...))
+			}
+		})
+		require.NoError(t, c.WaitEmpty(t.Context(), 2*time.Minute))
+		require.NoError(t, c.RanOnce(ids))
+		ended, err := c.Ended()
+		require.NoError(t, err)
+		for _, e := range ended {
+			names, err := expandNodes(e.NodeList)
+			require.NoError(t, err)
+			in := map[int]bool{}
+			for _, name := range names {
+				in[blockOf[numberOf(t, name)]] = true
+			}
+			sum[m.name] += len(in)
+		}
+		if m.name == auction.name {
+			requireNoMisses(t, c)
+			require.Empty(t, logLines(t, c, "left to Slurm: (blocks|segment|limits)|other cores than its bid"))
+		}
+	})
+	t.Logf("blocks of %d jobs: %v", len(jobs), sum)
+	require.LessOrEqual(t, sum[auction.name], sum["stock"])
+}

@@ -96,6 +96,8 @@ type Group struct {
 	// GPUTypes are a node's GPUs if they are of several types, in the order of their
 	// indices; GPUs is their sum then.
 	GPUTypes []GPUType
+	// GPUsNearCores has each GPU close to cores of its own, as many as to the others.
+	GPUsNearCores bool
 	// Gres is what a node has beside GPUs, without devices.
 	Gres []Gres
 }
@@ -466,6 +468,31 @@ func (c *Config) gresTypes() []string {
 	return names
 }
 
+// splitGPUs are the GPUs as gres.conf has them, a line each: one by one if each is close to cores.
+func (g *Group) splitGPUs() (lines []GPUType) {
+	if !g.GPUsNearCores {
+		return g.gpuTypes()
+	}
+	for _, t := range g.gpuTypes() {
+		for range t.Count {
+			lines = append(lines, GPUType{t.Name, 1})
+		}
+	}
+	return lines
+}
+
+// coresNear is what gres.conf says of the cores that a GPU is close to.
+func (g *Group) coresNear(device int) string {
+	cores := g.Cores * g.Sockets / g.gpus()
+	switch {
+	case !g.GPUsNearCores:
+		return ""
+	case cores == 1:
+		return fmt.Sprint("Cores=", device)
+	}
+	return fmt.Sprintf("Cores=%d-%d", device*cores, (device+1)*cores-1)
+}
+
 // gresConf is the text of gres.conf.
 func (c *Config) gresConf(dir string) string {
 	var b strings.Builder
@@ -473,7 +500,7 @@ func (c *Config) gresConf(dir string) string {
 	for _, g := range c.Groups {
 		last := first + g.Nodes - 1
 		device := 0
-		for _, t := range g.gpuTypes() {
+		for _, t := range g.splitGPUs() {
 			files := fmt.Sprintf("gpu%d", device)
 			if t.Count > 1 {
 				files = fmt.Sprintf("gpu[%d-%d]", device, device+t.Count-1)
@@ -482,7 +509,7 @@ func (c *Config) gresConf(dir string) string {
 			if t.Name != "" {
 				typ = "Type=" + t.Name
 			}
-			fmt.Fprintln(&b, join(" ", "NodeName="+nodeRange(first, last), "Name=gpu", typ, "File="+dir+"/dev/"+files))
+			fmt.Fprintln(&b, join(" ", "NodeName="+nodeRange(first, last), "Name=gpu", typ, "File="+dir+"/dev/"+files, g.coresNear(device)))
 			device += t.Count
 		}
 		for _, more := range g.Gres {

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+//go:build !windows
+
+package slurmtest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// since skips a test of what an older Slurm lacks.
+func since(t *testing.T, version, what string) {
+	t.Helper()
+	here, err := Version()
+	require.NoError(t, err)
+	if here < version {
+		t.Skipf("%s came with Slurm %s; this is %s", what, version, here)
+	}
+}
+
+// decideAll submits jobs twice over, all of which the auction sees at once, and requires that they
+// run, that no start is refused, and that each is left to Slurm with the word, or started by the
+// auction where there is none; either as in leftRow.
+func decideAll(t *testing.T, c *Cluster, left string, jobs ...string) {
+	t.Helper()
+	w := watch(t, c)
+	var ids []uint32
+	together(t, c, func() {
+		for i := range 2 * len(jobs) {
+			ids = append(ids, submit(t, c, "sleep 2", append(strings.Fields(jobs[i%len(jobs)]), "--time=1")...))
+			w.Expect(ids[i], Ask{})
+		}
+	})
+	require.NoError(t, c.WaitEmpty(t.Context(), time.Minute))
+	require.NoError(t, c.RanOnce(ids))
+	routes, err := c.Routes()
+	require.NoError(t, err)
+	for i, id := range ids {
+		job, route := jobs[i%len(jobs)], routes[id]
+		switch left {
+		case "", either:
+			require.Empty(t, route.Left, job)
+			require.True(t, left == either || route.Started == 1, "%s: %+v", job, route)
+		default:
+			require.Zero(t, route.Started, "%s: %+v", job, route)
+			require.Contains(t, []string{"", left}, route.Left, job) // Slurm may be first
+		}
+	}
+	require.Empty(t, logLines(t, c, "could not be started as decided|left to Slurm: failed"))
+}
+
+// A limit on the CPUs of a socket is one of the node's to the auction, and no start is refused.
+func TestMaxCPUsPerSocket(t *testing.T) {
+	beside(t)
+	since(t, "23.02", "MaxCPUsPerSocket")
+	c := cluster(t, auction, Config{Groups: []Group{{Nodes: 4, Sockets: 2, Cores: 4}},
+		Partitions: []Partition{{Name: "p", Default: true, Options: "MaxCPUsPerSocket=2"}}})
+	decideAll(t, c, either, "-n1", "-n4", "-n3", "-N1 -n4", "-N1 -n3", "-N2 -n6", "-n2", "-N1 -c4", "-n2", "-n2", "-n1")
+}
+
+// Where nodes keep cores for those who have their GPUs, all jobs are Slurm's.
+func TestRestrictedCoresPerGPU(t *testing.T) {
+	beside(t)
+	since(t, "24.05", "RestrictedCoresPerGPU")
+	c := cluster(t, auction, Config{Groups: []Group{
+		{Nodes: 4, Sockets: 2, Cores: 4, GPUs: 2, GPUsNearCores: true, Options: "RestrictedCoresPerGPU=2"}}})
+	decideAll(t, c, "layout", "-n1", "-n4", "-N1 -n4", "-n1 --gres=gpu:1", "-N1 -n4 --gres=gpu:1", "-N1 -n6 --gres=gpu:1",
+		"-n8 -N1 --gres=gpu:2", "-n2", "-n3 --gres=gpu:2", "-n4 --gpus=2", "-n12")
+}
+
+// GPUs that are close to cores of their own, whole and in shares.
+func TestSharesNearCores(t *testing.T) {
+	beside(t)
+	c := cluster(t, auction, Config{Groups: []Group{
+		{Nodes: 4, Sockets: 2, Cores: 4, GPUs: 2, GPUsNearCores: true, Gres: []Gres{{Name: "shard", Count: 8}}}}})
+	decideAll(t, c, "", "-n1", "-n4", "-N1 -n4", "-n1 --gres=shard:2", "-n1 --gres=gpu:1", "-N1 -n4 --gres=gpu:1",
+		"-N1 -n6 --gres=gpu:1", "-n8 -N1 --gres=gpu:2", "-N1 -n3 --gres=shard:4", "-n1 --gres=shard:1", "-n1 --gres=shard:3")
+}
+
+// Where a job may have shares of several GPUs, who asks for shares is Slurm's.
+func TestSharesOfSeveralGPUs(t *testing.T) {
+	beside(t)
+	since(t, "23.11", "MULTIPLE_SHARING_GRES_PJ")
+	c := cluster(t, auction, Config{Groups: []Group{{Nodes: 3, Sockets: 2, Cores: 4, GPUs: 2, Gres: []Gres{{Name: "shard", Count: 8}}}},
+		SelectTypeParameters: "CR_Core,MULTIPLE_SHARING_GRES_PJ"})
+	decideAll(t, c, "gres", "-n1 --gres=shard:2", "-n1 --gres=shard:6", "-n2 --tres-per-task=gres/shard:2", "-n1 --gres=shard:7")
+}
+
+// Requests by task, as newer clients make them.
+func TestTresPerTask(t *testing.T) {
+	beside(t)
+	since(t, "23.11", "--tres-per-task")
+	c := cluster(t, auction, Config{Groups: []Group{{Nodes: 3, Sockets: 2, Cores: 4, GPUs: 2, GPUType: "a100"}}})
+	decideAll(t, c, "", "-n2 --tres-per-task=cpu:2", "-n2 --tres-per-task=gres/gpu:1", "-n1 --gres=gpu:a100:1 --tres-per-task=cpu:3")
+}
