@@ -138,7 +138,7 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 			return false, err
 		}
 		if a.planning.on() {
-			order := a.planning.arrange(s, w, r, seed, a.clock.stop(third)) // which sets r.order, too
+			order := a.planning.arrange(s, w, r, seed, a.clock.stop(third)) // that sets r.order
 			r.order = append(r.order[:0], order...)
 		} else {
 			r.inRankOrder(s, w)

@@ -31,7 +31,7 @@ type window struct {
 	scarce       scarcity
 	mostGPUs     int          // of a node
 	one          [1]bids.Spec // scratch
-	fixed        []*fixed     // jobs with ranges of GPUs; taken: how many there are, the rest is memory
+	fixed        []*fixed     // jobs with ranges of GPUs; taken: how many, the rest is memory
 	taken        int
 	passed       []int // decisions on jobs that have no seat for their quotas' sake
 }

@@ -21,10 +21,10 @@ var planOptions = timetable.Options{
 // plannedJobs is how many jobs of the queue are in the plan.
 const plannedJobs = 60
 
-// Planned is plan-based scheduling (Klusacek et al., HPDC'15; Kopanski and Rzadca, Euro-Par'21): the
-// first jobs of the queue are in a plan whose order is annealed, anew in every cycle, so that a sum
-// of waits, squared, by width and by area, the longest wait and the end is least; those behind have
-// the order smallest first. Then all have their places in that order, reservations as by
+// Planned is plan-based scheduling (Klusacek et al., HPDC'15; Kopanski and Rzadca, Euro-Par'21):
+// the first jobs of the queue are in a plan whose order is annealed, anew in every cycle, so that a
+// sum of waits, squared, by width and by area, the longest wait and the end is least; those behind
+// have the order smallest first. Then all have their places in that order, reservations as by
 // [Backfill]. Nothing bounds how long a job may wait.
 //
 // The plan knows cores and GPUs of nodes, and time limits.

@@ -121,8 +121,8 @@ func (s *Search) consider(most float64) (cost float64, ok bool) {
 	return cost, cost <= most
 }
 
-// Start is when the i-th job starts by the plan of the order that the last Order has returned, if it
-// has made one. A job for which there is never room starts when all is over.
+// Start is when the i-th job starts by the plan of the order that the last Order has returned, if
+// it has made one. A job for which there is never room starts when all is over.
 func (s *Search) Start(i int) (at int64, ok bool) {
 	if i >= len(s.starts) {
 		return 0, false

@@ -126,8 +126,8 @@ func worthHours(rows []worthRow, policies []worthPolicy) *table {
 }
 
 // worthAbove is by how many per cent the runtime is above what could be, under each policy. Rows in
-// which it is below one per cent under all are left out, for there the last job settles it, and those
-// with jobs that can never run.
+// which it is below one per cent under all are left out, for there the last job settles it, and
+// those with jobs that can never run.
 func worthAbove(rows []worthRow, policies []worthPolicy) *table {
 	t := &table{textColumns: 1, header: []string{"workload"}}
 	for _, p := range policies {

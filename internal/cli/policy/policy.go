@@ -205,8 +205,8 @@ func (f *Flags) Settled(policy string, jobs []workload.Job) []workload.Job {
 	return jobs
 }
 
-// ChoosesGPUs reports whether the auctions say how many GPUs of a range a job gets by what that does
-// to all.
+// ChoosesGPUs reports whether the auctions say how many GPUs of a range a job gets by what that
+// costs all.
 func (f *Flags) ChoosesGPUs() bool { return f.preset != "" }
 
 // AddOffers has the auctions get SLURM bids.
