@@ -319,7 +319,7 @@ func TestDidYouMean(t *testing.T) {
 	for want, args := range map[string][]string{
 		`unknown command "reprodcue" for "aucsched"; did you mean "reproduce"?`: {"reprodcue"},
 		`--policy: "auctoin2" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, easy-saf, ` +
-			`easy-f1, easy-wfp3, ipsched; did you mean "auction2"?`: {
+			`easy-f1, easy-wfp3, ipsched, plan; did you mean "auction2"?`: {
 			"plan", "../../examples/table1.json", "--policy", "auctoin2"},
 		`--policy: "lea-fb" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, easy-saf, ` +
 			`easy-f1, easy-wfp3, ipsched, fcfs, fcfs-bf, eft, eft-bf, lea, lea-bf, leo, leo-bf, lem, lem-bf, lead, lead-bf, random, ` +
