@@ -12,10 +12,11 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// planOptions are those of a [Planned]: the sum that it anneals, and for how long.
+// planOptions are those of a [Planned]: the sum that it anneals, and for how long: 100 changes, or
+// less on a large machine, as long as the auction's goals.
 var planOptions = timetable.Options{
 	Weights: timetable.Values{timetable.Squares: 1, timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
-	Moves:   100,
+	Moves:   100, Work: 40_000_000,
 }
 
 // plannedJobs is how many jobs of the queue are in the plan.
