@@ -55,7 +55,7 @@ func TestPresetPlansAhead(t *testing.T) {
 	beside(t)
 	for parameters, planned := range map[string]bool{
 		"auc_delay_ms=200": false, "auc_delay_ms=200,auc_preset=default": true,
-		"auc_delay_ms=200,auc_preset=short": true, "auc_delay_ms=200,auc_preset=throughput": true,
+		"auc_delay_ms=200,auc_preset=throughput": true,
 	} {
 		t.Run(parameters, func(t *testing.T) {
 			s := cluster(t, auction, Config{Groups: []Group{{Nodes: 8, Cores: 4}}, SchedulerParameters: parameters})
