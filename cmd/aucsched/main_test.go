@@ -322,8 +322,8 @@ func TestDidYouMean(t *testing.T) {
 			`easy-f1, easy-wfp3, ipsched, plan; did you mean "auction2"?`: {
 			"plan", "../../examples/table1.json", "--policy", "auctoin2"},
 		`--policy: "lea-fb" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, easy-saf, ` +
-			`easy-f1, easy-wfp3, ipsched, plan, fcfs, fcfs-bf, eft, eft-bf, lea, lea-bf, leo, leo-bf, lem, lem-bf, lead, lead-bf, random, ` +
-			`dotprod, gpuclustering, gpupacking, bestfit, fgd, foresight; did you mean "lea-bf"?`: append(
+			`easy-f1, easy-wfp3, ipsched, plan, fcfs, fcfs-bf, eft, eft-bf, lea, lea-bf, leo, leo-bf, lem, lem-bf, ` +
+			`lead, lead-bf, random, dotprod, gpuclustering, gpupacking, bestfit, fgd, foresight; did you mean "lea-bf"?`: append(
 			simulate, "--policy", "lea-fb"),
 		`--policy: "" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, `:   append(simulate, "--policy", ""),
 		`--objective "priorty": must be priority, size or rate; did you mean "priority"?`:     append(simulate, "--objective", "priorty"),
