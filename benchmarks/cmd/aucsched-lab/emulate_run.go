@@ -32,6 +32,9 @@ import (
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
+// schedulers are those that a real Slurm can have.
+var schedulers = []string{"auction1", "auction2", "backfill", "ipsched"}
+
 // emulatedRun are the settings that the result of a run depends on.
 type emulatedRun struct {
 	policy                  policy.Flags
@@ -80,7 +83,7 @@ func (r *emulatedRun) describe(c *cobra.Command) {
 	cli.Group(c, append(subjects,
 		cli.Subject{Title: "The real Slurm", Flags: []string{"busy-rate", "nodes", "parameters", "tools", "plugins", "keep"}},
 		cli.Subject{Title: "Output", Flags: []string{"json", "html", "out"}})...)
-	r.policy.Complete(c, "scheduler", true, policy.Names())
+	r.policy.Complete(c, "scheduler", true, schedulers)
 	replay.Complete(c)
 	cli.CompleteFlag(c, "priority", "basic", "multifactor")
 	cli.CompleteFlag(c, "nodes", "emu", "full")
@@ -130,7 +133,7 @@ func (r *emulatedRun) check() error {
 		flag, value string
 		known       []string
 	}{
-		{"scheduler", r.policy.Policy, policy.Names()}, {"nodes", r.nodes, []string{"emu", "full"}},
+		{"scheduler", r.policy.Policy, schedulers}, {"nodes", r.nodes, []string{"emu", "full"}},
 		{"priority", r.priority, []string{"basic", "multifactor"}},
 	} {
 		if !slices.Contains(name.known, name.value) {
@@ -154,7 +157,7 @@ func (r *emulatedRun) check() error {
 func (r *emulatedRun) pluginParameters(flags *pflag.FlagSet) []string {
 	out := []string{"auc_policy=" + r.policy.Policy, fmt.Sprintf("auc_interval=%d", r.replay.Config.Interval)}
 	for _, p := range []struct{ flag, parameter string }{
-		{"paper", "auc_paper"}, {"throughput", "auc_throughput"}, {"window", "auc_window"}, {"depth", "auc_depth"}, {"bids", "auc_bids"},
+		{"paper", "auc_paper"}, {"throughput", "auc_throughput"}, {"preset", "auc_preset"}, {"promise", "auc_promise"}, {"window", "auc_window"}, {"depth", "auc_depth"}, {"bids", "auc_bids"},
 		{"drafts", "auc_drafts"}, {"reservations", "auc_reservations"}, {"patience", "auc_patience"}, {"compact", "auc_compact"},
 		{"contiguous-bids", "auc_contiguous_bids"}, {"work", "auc_work"}, {"objective", "auc_objective"},
 		{"node-limits", "auc_node_limits"}, {"on-timeout", "auc_on_timeout"},
@@ -169,7 +172,8 @@ func (r *emulatedRun) pluginParameters(flags *pflag.FlagSet) []string {
 			on, _ := strconv.ParseBool(value) // it was parsed before
 			value = cli.YesNo(on)
 		case "duration":
-			value = strconv.FormatInt(int64(r.policy.Patience/time.Second), 10)
+			d, _ := time.ParseDuration(value) // likewise
+			value = strconv.FormatInt(int64(d/time.Second), 10)
 		}
 		out = append(out, p.parameter+"="+value)
 	}

@@ -35,6 +35,8 @@ func TestEmulatePluginParameters(t *testing.T) {
 		{"", ""},
 		{"--paper", "auc_paper=yes"},
 		{"--throughput", "auc_throughput=yes"},
+		{"--preset=short", "auc_preset=short"},
+		{"--preset=default --promise=1h --patience=2h", "auc_preset=default,auc_promise=3600,auc_patience=7200"},
 		{"--window=7", "auc_window=7"},
 		{"--depth=8", "auc_depth=8"},
 		{"--bids=9", "auc_bids=9"},
@@ -90,6 +92,8 @@ func TestEmulateOptions(t *testing.T) {
 func TestEmulateRefuses(t *testing.T) {
 	for arg, want := range map[string]string{
 		"--scheduler=fifo":             `--scheduler: "fifo" is unknown; known are auction1`,
+		"--scheduler=easy":             `--scheduler: "easy" is unknown; known are auction1, auction2, backfill, ipsched`,
+		"--preset=fast":                `preset`,
 		"--cluster=4":                  "--cluster: ",
 		"--workload=gen:VI":            "--workload: ",
 		"--workload=/no/such/file.swf": "--workload: ",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/papers"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/nearest"
 )
 
@@ -142,6 +143,17 @@ func best(interval int, name string, more ...string) Method {
 		Args: append([]string{"--throughput", fmt.Sprintf("--interval=%d", interval)}, more...), Best: true}
 }
 
+// presets are the settings that plan over time, which are ours as well.
+func presets(interval int) []Method {
+	var out []Method
+	for _, name := range core.Presets() {
+		m := best(interval, "preset "+name)
+		m.Args[0] = "--preset=" + name
+		out = append(out, m)
+	}
+	return out
+}
+
 // published are the tables of reproduce. They take long to read, and the command line names the
 // experiments whenever it starts.
 type published []reproduce.Table
@@ -191,7 +203,7 @@ func (p published) esp() []Experiment {
 				backfill(p.of("ipsched-5", "priority basic", "1-SLURM: Backfill")),
 				ipsched("ipsched-5", "priority basic", "2: IPSCHED, "+size, "size"),
 				ipsched("ipsched-5", "priority basic", "3: IPSCHED, "+first, "priority"),
-			}, auctions()...)},
+			}, append(auctions(), presets(4)...)...)},
 		{Name: "esp-multifactor", Title: "ESP, multifactor priorities (ipsched, table V, experiments 4 to 6)",
 			Args: base("gen:esp", "multifactor"), Busy: busyLarge, BackfillTest: testLarge, Methods: append([]Method{
 				backfill(p.of("ipsched-5", "priority multifactor", "4-SLURM: Backfill")),
@@ -212,7 +224,7 @@ func (p published) mix(machine string, nodes int, test string) []Experiment {
 	table := map[string]string{"S": "aucsched1-5", "M": "aucsched1-6"}[machine]
 	var out []Experiment
 	for _, w := range []string{"IV.1", "IV.2", "IV.3", "V.1", "V.2", "V.3"} {
-		out = append(out, Experiment{
+		e := Experiment{
 			Name: fmt.Sprintf("%s-%s", machine, w),
 			Title: fmt.Sprintf("Workload %s on machine %s (aucsched1, table %s): %d nodes of 8 cores and 2 GPUs",
 				w, machine, strings.TrimPrefix(table, "aucsched1-"), nodes),
@@ -224,7 +236,11 @@ func (p published) mix(machine string, nodes int, test string) []Experiment {
 					Args: []string{"--paper", "--slurm-bids", "--interval=5"}, Paper: p.auction(table, w, false)},
 				best(5, "auction, our best settings"),
 			},
-		})
+		}
+		if machine == "S" && strings.HasSuffix(w, ".1") {
+			e.Methods = append(e.Methods, presets(5)...)
+		}
+		out = append(out, e)
 	}
 	return out
 }
@@ -244,7 +260,7 @@ func (p published) tsubame() []Experiment {
 		spec := "gen:tsubame-" + w
 		ranges := best(3, "auction with GPU ranges, our best settings")
 		ranges.Workload = spec + "-ranges"
-		out = append(out, Experiment{
+		e := Experiment{
 			Name:  "tsubame-" + w,
 			Title: fmt.Sprintf("Tsubame %s (aucsched2, table 3): 1,408 nodes of 12 cores and 3 GPUs", w),
 			Args:  []string{"--cluster=1408x12x3", "--workload=" + spec, "--priority=basic"},
@@ -257,7 +273,11 @@ func (p published) tsubame() []Experiment {
 					Args: []string{"--paper"}, Workload: spec + "-ranges", Paper: paper(papers.Aucsched2Ranges)},
 				ranges,
 			},
-		})
+		}
+		if w == "1.NC" {
+			e.Methods = append(e.Methods, presets(3)...)
+		}
+		out = append(out, e)
 	}
 	return out
 }

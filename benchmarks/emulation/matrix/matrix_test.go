@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/internal/sim"
 )
@@ -103,7 +104,9 @@ func TestExperiments(t *testing.T) {
 	some, err := Select([]string{"esp"})
 	require.NoError(t, err)
 	KeepBest(some)
-	for _, e := range some {
+	require.Len(t, some[0].Methods, 2+len(core.Presets()))
+	require.Contains(t, some[0].ArgsOf("emulate", &some[0].Methods[2]), "--preset=default")
+	for _, e := range some[1:] {
 		require.Len(t, e.Methods, 2)
 	}
 }
