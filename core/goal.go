@@ -82,7 +82,7 @@ var presets = []struct {
 }{
 	{"default", func(o *AuctionOptions) { o.Goal, o.Objective = Fair, ByRate }},
 	{"short", func(o *AuctionOptions) { o.Goal, o.Objective, o.Window, o.Reservations = Short, ByRate, 500, 1 }},
-	{"throughput", func(o *AuctionOptions) { o.Goal, o.Objective, o.Patience, o.Window = Most, BySize, 16*60*60, 500 }},
+	{"throughput", func(o *AuctionOptions) { o.Goal, o.Objective, o.Patience, o.Window = Most, BySize, 4*60*60, 500 }},
 }
 
 // AuctionPreset are settings that say what they promise:

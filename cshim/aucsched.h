@@ -370,12 +370,14 @@ const char *aucsched_version(void);
  *   patience_s=0              places for blocked jobs that are large and old, not for the head of the queue: the
  *                             waiting that weighs as much as asking for all cores; 0: for the head
  *   compact=yes|no            keep jobs together, in one block of nodes or in two
+ *   keep_holes=yes|no         jobs of one node start where that makes the fewest GPUs useless to what waits, runs
+ *                             and has lately started
  *   contiguous_bids=yes|no    jobs bid for blocks of consecutive nodes only
  *   paper=yes|no              yes: depth=0 bids=5 drafts=0 reservations=0, save for those that are given
  *   throughput=yes|no         yes: objective=rate patience_s=14400 compact=yes, save for those that are given
  *   preset=none|default|short|throughput  the first jobs are planned over time. default: objective=rate
  *                             reservations=16; short: objective=rate window=500; throughput: objective=size
- *                             patience_s=57600 reservations=16 window=500, save for those that are given; goes
+ *                             patience_s=14400 reservations=16 window=500, save for those that are given; goes
  *                             without paper and throughput=yes
  *   promise_s=604800          with a preset: after so long a wait a job is not passed over any more; 0: no promise
  *   node_limits=yes|no        ipsched: no: jobs are taken to have asked for no number of nodes (min_nodes, max_nodes)

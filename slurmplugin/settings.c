@@ -60,6 +60,7 @@ static const text_t texts[] = {
 	{ "objective", "priority|size|rate", "objective" },
 	{ "policy", "auction2|auction1|ipsched", "policy" },
 	{ "compact", "yes|no", "compact" },
+	{ "keep_holes", "yes|no", "keep_holes" },
 	{ "contiguous_bids", "yes|no", "contiguous_bids" },
 	{ "paper", "yes|no", "paper" },
 	{ "throughput", "yes|no", "throughput" },

@@ -88,6 +88,9 @@ static void _test_settings(void)
 	      !strstr(s.engine, "objective=") &&
 	      !strstr(s.engine, "compact="), "%s", s.engine);
 	auc_settings_free(&s);
+	s = units_settings("auc_keep_holes=yes");
+	CHECK(strstr(s.engine, "keep_holes=yes"), "%s", s.engine);
+	auc_settings_free(&s);
 	s = units_settings("auc_patience=60,auc_compact=yes,auc_throughput=no,auc_objective=rate");
 	CHECK(strstr(s.engine, "patience_s=60") &&
 	      strstr(s.engine, "compact=yes") &&

@@ -78,6 +78,44 @@ func TestObjectivesOfIPSched(t *testing.T) {
 	}
 }
 
+// With keep_holes a job starts where what has lately started would miss it least; after a fault
+// nothing is remembered.
+func TestKeepHolesRemembers(t *testing.T) {
+	gpuJob := func(gpus uint8) Job {
+		return Job{Priority: 9, Cores: 1, MinGPUs: gpus, MaxGPUs: gpus, TimeLimit: 600, Mask: -1}
+	}
+	machine := func(gpus ...uint8) (nodes []Node) {
+		for _, g := range gpus {
+			nodes = append(nodes, Node{Cores: 16, FreeCores: 16, GPUs: 4, FreeGPUs: g, Up: 1})
+		}
+		return nodes
+	}
+	for _, c := range []struct {
+		settings string
+		usual    uint8 // GPUs of the jobs that have started before
+		node     uint32
+	}{{"keep_holes=yes", 2, 1}, {"keep_holes=yes", 3, 0}} {
+		e := open(t, c.settings)
+		before := &Input{Now: 1000, Nodes: machine(4, 4, 4, 4, 4, 4, 4, 4)}
+		for range before.Nodes {
+			before.Jobs = append(before.Jobs, gpuJob(c.usual))
+		}
+		var out Output
+		require.NoError(t, e.Cycle(before, &out))
+		require.Equal(t, slices.Repeat([]uint8{Starts}, len(before.Jobs)), whys(&out))
+		now := &Input{Now: 1060, Nodes: machine(2, 3), Jobs: []Job{gpuJob(1)}}
+		require.NoError(t, e.Cycle(now, &out))
+		require.NoError(t, check(now, &out))
+		require.Equal(t, c.node, out.Segments[0].First, "%s after jobs of %d", c.settings, c.usual)
+		require.NotEmpty(t, e.demand.Recent())
+		e.forget()
+		require.Empty(t, e.demand.Recent())
+	}
+	off := open(t, "")
+	require.NoError(t, off.Cycle(&Input{Nodes: machine(4), Jobs: []Job{gpuJob(1)}}, new(Output)))
+	require.Empty(t, off.demand.Recent(), "nobody asks for it")
+}
+
 // Without node limits jobs need not have the nodes that they ask for; the plan is
 // checked by what is left.
 func TestNodeLimits(t *testing.T) {

@@ -64,6 +64,7 @@ const MaxDeadline = time.Hour
 //	policy=auction2|auction1|ipsched
 //	window=200 depth=500 bids=15 drafts=7 reservations=1   see core.AuctionOptions
 //	objective=priority|size|rate   patience_s=0 compact=yes|no contiguous_bids=yes|no
+//	keep_holes=yes|no
 //	paper=yes|no          yes: core.PaperAuctionOptions, and on top of these what else is given
 //	throughput=yes|no     yes: core.ThroughputAuctionOptions likewise; goes without paper
 //	preset=NAME           core.AuctionPreset likewise, or none; goes without both   promise_s=604800
@@ -183,6 +184,8 @@ func (s *Settings) set(key, value string) (err error) {
 		o.Promise, err = number[int64](key, value, 0, core.NoTimeLimit)
 	case "compact":
 		o.Compact, err = yesOrNo(key, value)
+	case "keep_holes":
+		o.KeepHoles, err = yesOrNo(key, value)
 	case "contiguous_bids":
 		o.ContiguousOnly, err = yesOrNo(key, value)
 	case "file_age_s":

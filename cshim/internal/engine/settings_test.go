@@ -39,6 +39,12 @@ func TestParseSettings(t *testing.T) {
 	some.Patience, some.Compact, some.Objective = 60, true, core.ByRate
 	require.Equal(t, some, s.Auction)
 
+	s, err = ParseSettings("keep_holes=yes")
+	require.NoError(t, err)
+	some = core.DefaultAuctionOptions()
+	some.KeepHoles = true
+	require.Equal(t, some, s.Auction)
+
 	s, err = ParseSettings("promise_s=60 preset=default reservations=3")
 	require.NoError(t, err)
 	planned, err := core.AuctionPreset("default")
