@@ -23,10 +23,11 @@ type DeadlineFigures struct {
 	Started             float64 // jobs a cycle, in the mean
 }
 
-// Deadlines runs cycles on machines like that of a Window, each due limit after its begin, with as
-// much of the solver's work as there is time for. There are eight windows in turn, so that the
-// solver never sees the same one twice in a row. Every plan is verified, outside the time.
-func Deadlines(ctx context.Context, nodes, jobs, cycles int, limit time.Duration) (*DeadlineFigures, error) {
+// Deadlines runs cycles of an auction with options o on machines like that of a Window, each due
+// limit after its begin, with as much of the solver's work as there is time for. There are eight
+// windows in turn, so that the solver never sees the same one twice in a row. Every plan is
+// verified, outside the time.
+func Deadlines(ctx context.Context, o core.AuctionOptions, nodes, jobs, cycles int, limit time.Duration) (*DeadlineFigures, error) {
 	var windows []*Window
 	for seed := range uint64(8) {
 		w, err := NewWindow(nodes, jobs, seed)
@@ -35,7 +36,6 @@ func Deadlines(ctx context.Context, nodes, jobs, cycles int, limit time.Duration
 		}
 		windows = append(windows, w)
 	}
-	o := core.DefaultAuctionOptions()
 	o.Window, o.Work = jobs, 0
 	auction, err := core.NewAuction(o, nil)
 	if err != nil {

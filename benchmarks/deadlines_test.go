@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/core"
 )
 
 func TestDeadlineFigures(t *testing.T) {
@@ -23,9 +25,13 @@ func TestDeadlines(t *testing.T) {
 	stop, err := Load()
 	require.NoError(t, err)
 	defer stop()
-	f, err := Deadlines(t.Context(), 128, 50, 20, 20*time.Millisecond)
+	planned, err := core.AuctionPreset("default")
 	require.NoError(t, err)
-	require.Positive(t, f.Started)
-	require.Positive(t, f.P50)
-	require.LessOrEqual(t, f.P50, f.Max)
+	for _, o := range []core.AuctionOptions{core.DefaultAuctionOptions(), planned} {
+		f, err := Deadlines(t.Context(), o, 128, 50, 20, 20*time.Millisecond)
+		require.NoError(t, err)
+		require.Positive(t, f.Started)
+		require.Positive(t, f.P50)
+		require.LessOrEqual(t, f.P50, f.Max)
+	}
 }

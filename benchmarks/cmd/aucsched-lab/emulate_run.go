@@ -157,7 +157,8 @@ func (r *emulatedRun) check() error {
 func (r *emulatedRun) pluginParameters(flags *pflag.FlagSet) []string {
 	out := []string{"auc_policy=" + r.policy.Policy, fmt.Sprintf("auc_interval=%d", r.replay.Config.Interval)}
 	for _, p := range []struct{ flag, parameter string }{
-		{"paper", "auc_paper"}, {"throughput", "auc_throughput"}, {"preset", "auc_preset"}, {"promise", "auc_promise"}, {"window", "auc_window"}, {"depth", "auc_depth"}, {"bids", "auc_bids"},
+		{"paper", "auc_paper"}, {"throughput", "auc_throughput"}, {"preset", "auc_preset"}, {"promise", "auc_promise"},
+		{"window", "auc_window"}, {"depth", "auc_depth"}, {"bids", "auc_bids"},
 		{"drafts", "auc_drafts"}, {"reservations", "auc_reservations"}, {"patience", "auc_patience"}, {"compact", "auc_compact"},
 		{"contiguous-bids", "auc_contiguous_bids"}, {"work", "auc_work"}, {"objective", "auc_objective"},
 		{"node-limits", "auc_node_limits"}, {"on-timeout", "auc_on_timeout"},

@@ -111,4 +111,6 @@ func TestDeadlineTable(t *testing.T) {
 	require.Contains(t, text, "|  1,024 |  200 |     50ms |  2,000 |    1 | 40.0 ms "+
 		"| 45.0 ms | 49.0 ms |  51.0 ms |            12.5 |")
 	require.Contains(t, text, "|       - |   1.00 s |", "99.9% of a hundred is not told")
+	require.Contains(t, plannedTable([]planned{{"short", benchmarks.DeadlineFigures{Nodes: 1024, Jobs: 200, Missed: 3}}}).String(),
+		"| short  | 1,024 |  200 |")
 }

@@ -23,12 +23,13 @@ type subcommand struct {
 
 var subcommands = []subcommand{
 	{"performance", "performance", "[-runs N] [-cycles N]", preparePerformance},
+	{"deadlines", "deadlines", "[-cycles N]", prepareDeadlines},
 	{"simulation", "simulation", "[-seeds FIRST-LAST] [-traces DIR]", prepareSimulation},
 	{"gpu", "gpu-traces", "-traces DIR", prepareGPU},
 	{"topology", "topology", "-traces DIR", prepareTopology},
 	{"pods", "pods", "-traces DIR [-seeds FIRST-LAST] [-csv FILE] [-match TEXT] [-j N]", preparePods},
 	{"backfill", "backfill", seedsUsage, prepareSeeds(1, 5, "seeds of the workloads", againstBackfill)},
-	{"worth", "worth", "[-seeds FIRST-LAST] [-traces DIR] [-match TEXT]", prepareWorth},
+	{"worth", "worth", "[-seeds FIRST-LAST] [-traces DIR] [-match TEXT] [-plot FILE]", prepareWorth},
 	{"solver", "solver", "[-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE]", prepareSolver},
 	{"ablation", "solver-ablation", "[-seeds FIRST-LAST] [-work UNITS] [-fresh N] [-small N] " +
 		"[-instances DIR] [-source DIR] [-match TEXT]", prepareAblation},
@@ -87,6 +88,11 @@ func preparePerformance(flags *flag.FlagSet) maker {
 	}
 }
 
+func prepareDeadlines(flags *flag.FlagSet) maker {
+	cycles := flags.Int("cycles", 2000, "how many cycles of each preset are held against a deadline; fewer on large machines")
+	return func(ctx context.Context, errs io.Writer) (string, error) { return presetDeadlines(ctx, *cycles, errs) }
+}
+
 func prepareSimulation(flags *flag.FlagSet) maker {
 	seeds := addSeeds(flags, 1, 10, "seeds of the generated workloads")
 	traces := flags.String("traces", "", "directory with the real traces; without it they are left out")
@@ -104,8 +110,9 @@ func prepareWorth(flags *flag.FlagSet) maker {
 	seeds := addSeeds(flags, 21, 23, "seeds of the workloads")
 	traces := flags.String("traces", "", "directory with the traces of MetaCentrum, Alibaba and Philly; none: leave them out")
 	match := flags.String("match", "", "only workloads with this text in their names")
+	plot := flags.String("plot", "", "SVG to draw into what the mean wait gains, and the longest pays")
 	return func(ctx context.Context, errs io.Writer) (string, error) {
-		return worth(ctx, *seeds, *traces, *match, errs)
+		return worth(ctx, *seeds, *traces, *match, *plot, errs)
 	}
 }
 

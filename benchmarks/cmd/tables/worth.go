@@ -88,8 +88,8 @@ var worthMixes = []struct {
 // worthParts is into how many parts MetaCentrum's trace is cut.
 const worthParts = 4
 
-// worth has all policies decide all cases, and writes the page.
-func worth(ctx context.Context, seeds seedRange, dir, match string, errs io.Writer) (string, error) {
+// worth has all policies decide all cases, and writes the page and the plot.
+func worth(ctx context.Context, seeds seedRange, dir, match, plot string, errs io.Writer) (string, error) {
 	var cases []worthCase
 	for _, m := range worthMixes {
 		nodes, err := workload.ParseCluster(m.machine)
@@ -121,6 +121,10 @@ func worth(ctx context.Context, seeds seedRange, dir, match string, errs io.Writ
 		return "", err
 	}
 	if err := decideRanges(ctx, ranges, seeds, errs); err != nil {
+		return "", err
+	}
+	costs := worthCosts(rows, worthPolicies())
+	if err := writePicture(plot, func() ([]byte, error) { return drawCosts(costs) }); err != nil {
 		return "", err
 	}
 	return worthPage(seeds, dir != "", rows, ranges)

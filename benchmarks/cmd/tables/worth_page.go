@@ -54,7 +54,7 @@ func worthPage(seeds seedRange, traces bool, rows []worthRow, ranges []*rangeRow
 			sections = append(sections, worthTable(d, rows, at(d.Preset), at(d.Baseline)))
 		}
 	}
-	command := fmt.Sprintf("worth -seeds %s", &seeds)
+	command := fmt.Sprintf("worth -seeds %s -plot benchmarks/results/worth.svg", &seeds)
 	if traces {
 		command += " -traces DIR"
 	}

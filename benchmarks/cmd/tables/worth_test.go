@@ -5,6 +5,9 @@ package main
 import (
 	"context"
 	"io"
+	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,16 +46,39 @@ func TestWorthCells(t *testing.T) {
 	require.Zero(t, s.Cells)
 }
 
+// Waits are in proportion to those of the first policy, with the same seed.
+func TestWorthCosts(t *testing.T) {
+	run := func(mean, longest float64) *sim.Result {
+		return &sim.Result{WaitMean: mean, Waits: sim.Waits{Max: longest}}
+	}
+	rows := []worthRow{
+		{runs: [][]*sim.Result{{run(10, 100), run(20, 300)}, {run(5, 200), run(10, 600)}}},
+		{runs: [][]*sim.Result{{run(1, 1)}, {run(0.5, 2)}}},
+		{runs: [][]*sim.Result{{run(0, 0)}, {run(0, 0)}}},
+	}
+	costs := worthCosts(rows, []worthPolicy{{name: "backfill"}, {name: "short"}})
+	require.Equal(t, cost{"backfill", 1, 1}, costs[0])
+	require.Equal(t, "short", costs[1].policy)
+	require.InDelta(t, math.Pow(0.5, 2.0/3), costs[1].mean, 1e-9, "nobody waits in one of three rows")
+	require.InDelta(t, math.Pow(2, 2.0/3), costs[1].longest, 1e-9)
+}
+
 // The page is made of runs of all policies on the workloads that are asked for.
 func TestWorthPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it simulates a workload under all policies")
 	}
-	text, err := worth(context.Background(), seedRange{1, 1}, "", "esp, 128x8x2", io.Discard)
+	file := filepath.Join(t.TempDir(), "worth.svg")
+	text, err := worth(context.Background(), seedRange{1, 1}, "", "esp, 128x8x2", file, io.Discard)
 	require.NoError(t, err)
 	require.Contains(t, text, "## default against easy")
 	require.Equal(t, len(worthDuels)+2, strings.Count(text, "| esp, 128x8x2"), "all duels, the bound and the hours")
 	require.NotContains(t, text, "NaN")
-	_, err = worth(context.Background(), seedRange{1, 1}, "", "no such", io.Discard)
+	svg, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, p := range worthPolicies() {
+		require.Contains(t, string(svg), ">"+p.name+"</text>")
+	}
+	_, err = worth(context.Background(), seedRange{1, 1}, "", "no such", "", io.Discard)
 	require.ErrorIs(t, err, errUsage)
 }
