@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 func TestDeadlineFigures(t *testing.T) {
@@ -34,4 +35,14 @@ func TestDeadlines(t *testing.T) {
 		require.Positive(t, f.P50)
 		require.LessOrEqual(t, f.P50, f.Max)
 	}
+}
+
+// On a large machine not even the first plan of 500 jobs is made in time; jobs start nevertheless.
+func TestPlanLeavesTime(t *testing.T) {
+	race.Slow(t)
+	o, err := core.AuctionPreset("short")
+	require.NoError(t, err)
+	f, err := Deadlines(t.Context(), o, 10_000, 500, 4, 250*time.Millisecond)
+	require.NoError(t, err)
+	require.Greater(t, f.Started, 10.0)
 }

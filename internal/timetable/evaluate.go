@@ -6,7 +6,7 @@ package timetable
 const patience = 4
 
 // evaluate plans the jobs in an order, and returns what that is worth. It reports false when it
-// gives up, since the plan costs more than most.
+// gives up, since the plan costs more than most, or there is no time left.
 func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
 	s.Evaluated++
 	s.plan.copyFrom(&s.base)
@@ -18,7 +18,7 @@ func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
 		s.tried[i] = s.place(j)
 		v.add(j, s.tried[i]-now)
 		if n%patience == patience-1 {
-			if cost, _ := s.cost(&v); cost > most {
+			if cost, _ := s.cost(&v); cost > most || s.stop != nil && s.stop() {
 				return v, false
 			}
 		}

@@ -17,7 +17,7 @@ type Options struct {
 	// with; negative: the jobs are served as they came.
 	Moves int
 	// Work bounds the search, in words looked at; 0: no bound. The plan of the first order is made
-	// whatever it costs.
+	// whatever that costs, if there is time.
 	Work int64
 }
 
@@ -84,7 +84,10 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 	if o.Moves < 0 || len(s.Jobs) == 0 {
 		return s.best
 	}
-	s.first, _ = s.evaluate(s.try, math.Inf(1))
+	var ok bool
+	if s.first, ok = s.evaluate(s.try, math.Inf(1)); !ok {
+		return s.best // there was no time for the first plan
+	}
 	s.starts = append(s.starts, s.tried...)
 	if len(s.Jobs) < s.fixed+2 {
 		return s.best
