@@ -89,7 +89,7 @@ func preparePerformance(flags *flag.FlagSet) maker {
 }
 
 func prepareDeadlines(flags *flag.FlagSet) maker {
-	cycles := flags.Int("cycles", 2000, "how many cycles of each preset are held against a deadline; fewer on large machines")
+	cycles := flags.Int("cycles", 500, "how many cycles of each preset are held against a deadline; fewer on large machines")
 	return func(ctx context.Context, errs io.Writer) (string, error) { return presetDeadlines(ctx, *cycles, errs) }
 }
 
