@@ -12,13 +12,16 @@ import (
 	"github.com/aucsched/aucsched/core"
 )
 
-// deadlineCases are cycles and what they may take; the larger ones are run less often
-// than asked for, so that each takes about as long.
-var deadlineCases = []struct {
+// deadlineCase is a machine, a queue, and what a cycle may take.
+type deadlineCase struct {
 	nodes, jobs int
 	limit       time.Duration
-	of          int // one in so many
-}{
+	of          int // one in so many cycles is run
+}
+
+// deadlineCases are those of the pages; the larger ones are run less often than asked for, so that
+// each takes about as long.
+var deadlineCases = []deadlineCase{
 	{1024, 200, 50 * time.Millisecond, 1},
 	{10_000, 500, 250 * time.Millisecond, 25},
 	{100_000, 1000, time.Second, 100},
@@ -26,69 +29,65 @@ var deadlineCases = []struct {
 	{1_000_000, 5000, 2 * time.Second, 400},
 }
 
+// planned are how cycles of a preset kept their deadlines.
+type planned struct {
+	Preset string // "": the default settings
+	benchmarks.DeadlineFigures
+}
+
 // measureDeadlines keeps all cores busy meanwhile.
-func measureDeadlines(ctx context.Context, cycles int, errs io.Writer) ([]benchmarks.DeadlineFigures, error) {
+func measureDeadlines(ctx context.Context, cases []deadlineCase, presets []string, cycles int, errs io.Writer) ([]planned, error) {
 	stop, err := benchmarks.Load()
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
 	defer stop()
-	var rows []benchmarks.DeadlineFigures
-	for _, c := range deadlineCases {
-		fmt.Fprintf(errs, "measuring: cycles of %v on %d nodes\n", c.limit, c.nodes)
-		f, err := benchmarks.Deadlines(ctx, core.DefaultAuctionOptions(), c.nodes, c.jobs, max(cycles/c.of, 5), c.limit)
-		if err != nil {
-			return nil, fmt.Errorf("%d nodes: %w", c.nodes, err)
+	var rows []planned
+	for _, c := range cases {
+		for _, preset := range presets {
+			fmt.Fprintf(errs, "measuring: cycles of %v on %d nodes %s\n", c.limit, c.nodes, preset)
+			o := core.DefaultAuctionOptions()
+			if preset != "" {
+				if o, err = core.AuctionPreset(preset); err != nil {
+					return nil, err
+				}
+			}
+			f, err := benchmarks.Deadlines(ctx, o, c.nodes, c.jobs, max(cycles/c.of, 5), c.limit)
+			if err != nil {
+				return nil, fmt.Errorf("%d nodes %s: %w", c.nodes, preset, err)
+			}
+			rows = append(rows, planned{preset, *f})
 		}
-		rows = append(rows, *f)
 	}
 	return rows, nil
 }
 
-// planned are how cycles of a preset kept their deadlines.
-type planned struct {
-	Preset string
-	benchmarks.DeadlineFigures
+// checkCycles reports what is wrong with the flag.
+func checkCycles(cycles int) error {
+	if cycles < 1 || cycles > 1_000_000 {
+		return fmt.Errorf("-cycles: %d: must be 1 to 1000000", cycles)
+	}
+	return nil
 }
 
 // presetCases are those of deadlineCases that presets are held against.
 const presetCases = 3
 
-// presetDeadlines is a page of cycles with a plan over time, all cores busy meanwhile.
+// presetDeadlines is a page of cycles with a plan over time.
 func presetDeadlines(ctx context.Context, cycles int, errs io.Writer) (string, error) {
-	if cycles < 1 || cycles > 1_000_000 {
-		return "", fmt.Errorf("-cycles: %d: must be 1 to 1000000", cycles)
+	if err := checkCycles(cycles); err != nil {
+		return "", err
 	}
-	stop, err := benchmarks.Load()
+	rows, err := measureDeadlines(ctx, deadlineCases[:presetCases], core.Presets(), cycles, errs)
 	if err != nil {
-		return "", fmt.Errorf("load: %w", err)
-	}
-	defer stop()
-	var rows []planned
-	for _, c := range deadlineCases[:presetCases] {
-		for _, preset := range core.Presets() {
-			fmt.Fprintf(errs, "measuring: cycles of %v on %d nodes, %s\n", c.limit, c.nodes, preset)
-			o, err := core.AuctionPreset(preset)
-			if err != nil {
-				return "", err
-			}
-			f, err := benchmarks.Deadlines(ctx, o, c.nodes, c.jobs, max(cycles/c.of, 5), c.limit)
-			if err != nil {
-				return "", fmt.Errorf("%d nodes, %s: %w", c.nodes, preset, err)
-			}
-			rows = append(rows, planned{preset, *f})
-		}
+		return "", err
 	}
 	return render("deadlines", map[string]any{"Machine": machine(), "Figures": plannedTable(rows)})
 }
 
 // plannedTable has a row for each machine and preset.
 func plannedTable(rows []planned) *table {
-	var figures []benchmarks.DeadlineFigures
-	for _, r := range rows {
-		figures = append(figures, r.DeadlineFigures)
-	}
-	t := deadlineTable(figures)
+	t := deadlineTable(rows)
 	t.textColumns, t.header = 1, append([]string{"preset"}, t.header...)
 	for i, r := range rows {
 		t.rows[i] = append([]string{r.Preset}, t.rows[i]...)
@@ -97,7 +96,7 @@ func plannedTable(rows []planned) *table {
 }
 
 // deadlineTable has a row for each machine; it is nil without figures.
-func deadlineTable(rows []benchmarks.DeadlineFigures) *table {
+func deadlineTable(rows []planned) *table {
 	if len(rows) == 0 {
 		return nil
 	}

@@ -101,12 +101,12 @@ func TestSimulationPageWithoutTraces(t *testing.T) {
 }
 
 func TestDeadlineTable(t *testing.T) {
-	text := deadlineTable([]benchmarks.DeadlineFigures{
-		{Nodes: 1024, Jobs: 200, Cycles: 2000, Limit: 50 * time.Millisecond, Missed: 1,
+	text := deadlineTable([]planned{
+		{"", benchmarks.DeadlineFigures{Nodes: 1024, Jobs: 200, Cycles: 2000, Limit: 50 * time.Millisecond, Missed: 1,
 			P50: 40 * time.Millisecond, P99: 45 * time.Millisecond, P999: 49 * time.Millisecond,
-			Max: 51 * time.Millisecond, Started: 12.5},
-		{Nodes: 10_000, Jobs: 500, Cycles: 100, Limit: time.Second,
-			P50: 900 * time.Millisecond, P99: time.Second, P999: time.Second, Max: time.Second, Started: 100},
+			Max: 51 * time.Millisecond, Started: 12.5}},
+		{"", benchmarks.DeadlineFigures{Nodes: 10_000, Jobs: 500, Cycles: 100, Limit: time.Second,
+			P50: 900 * time.Millisecond, P99: time.Second, P999: time.Second, Max: time.Second, Started: 100}},
 	}).String()
 	require.Contains(t, text, "|  1,024 |  200 |     50ms |  2,000 |    1 | 40.0 ms "+
 		"| 45.0 ms | 49.0 ms |  51.0 ms |            12.5 |")

@@ -31,7 +31,7 @@ type performanceFigures struct {
 	Runs      int
 	Scans     *scanFigures
 	Stages    []stageTable
-	Deadlines []benchmarks.DeadlineFigures
+	Deadlines []planned
 }
 
 // performance measures and writes the page.
@@ -39,12 +39,12 @@ func performance(ctx context.Context, runs, cycles int, errs io.Writer) (string,
 	if runs < 5 {
 		return "", fmt.Errorf("-runs: %d: must be at least 5", runs)
 	}
-	if cycles < 1 || cycles > 1_000_000 {
-		return "", fmt.Errorf("-cycles: %d: must be 1 to 1000000", cycles)
+	err := checkCycles(cycles)
+	if err != nil {
+		return "", err
 	}
 	f := performanceFigures{Machine: machine(), Runs: runs}
 	fmt.Fprintln(errs, "measuring: Scan for nodesets")
-	var err error
 	if f.Scans, err = measureScans(ctx, runs); err != nil {
 		return "", err
 	}
@@ -63,7 +63,7 @@ func performance(ctx context.Context, runs, cycles int, errs io.Writer) (string,
 		}
 		f.Stages = append(f.Stages, t)
 	}
-	if f.Deadlines, err = measureDeadlines(ctx, cycles, errs); err != nil {
+	if f.Deadlines, err = measureDeadlines(ctx, deadlineCases, []string{""}, cycles, errs); err != nil {
 		return "", fmt.Errorf("deadlines: %w", err)
 	}
 	return f.page()
