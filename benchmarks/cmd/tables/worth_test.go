@@ -13,7 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // A cell is a ratio, and bold where it is worse whatever the seed.
@@ -63,11 +65,32 @@ func TestWorthCosts(t *testing.T) {
 	require.InDelta(t, math.Pow(2, 2.0/3), costs[1].longest, 1e-9)
 }
 
+// Cases and policies run at once, and each has its own place.
+func TestWorthRuns(t *testing.T) {
+	nodes, err := workload.ParseCluster("128x8x2")
+	require.NoError(t, err)
+	var cases []worthCase
+	for seed := uint64(1); seed <= 2; seed++ {
+		w, err := workload.Generate("gen:esp", nodes, seed)
+		require.NoError(t, err)
+		cases = append(cases, worthCase{row: "esp", nodes: nodes, interval: 5, seed: seed, jobs: w.Jobs[:10+seed]})
+	}
+	rows, err := decideWorth(t.Context(), cases, io.Discard)
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	for k, p := range worthPolicies() {
+		for i, r := range rows[0].runs[k] {
+			require.Equal(t, len(cases[i].jobs), r.Jobs, p.name)
+		}
+	}
+}
+
 // The page is made of runs of all policies on the workloads that are asked for.
 func TestWorthPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it simulates a workload under all policies")
 	}
+	race.Slow(t) // TestWorthRuns has the same at once
 	file := filepath.Join(t.TempDir(), "worth.svg")
 	text, err := worth(context.Background(), seedRange{1, 1}, "", "esp, 128x8x2", file, io.Discard)
 	require.NoError(t, err)
