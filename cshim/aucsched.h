@@ -91,7 +91,7 @@ struct aucsched_node {
 /* A part of an allocation: the same amount on each of the nodes first..last. */
 struct aucsched_segment {
 	uint32_t first, last; /* node indices, both included */
-	uint16_t cores;       /* on each, at least 1 */
+	uint16_t cores;       /* on each; 0: of a job that takes none */
 	uint8_t gpus;         /* on each */
 	uint8_t bin;          /* the GPU that has the job's share: first == last then. 0: none, and in offers */
 };
@@ -112,7 +112,8 @@ struct aucsched_running {
 /* A job of the queue. Jobs that are alike (tasks of an array) are simply repeated. */
 struct aucsched_job {
 	uint64_t priority;       /* 1..AUCSCHED_MAX_PRIORITY; the higher comes first, equals as they stand */
-	uint32_t cores;          /* in all, at least 1 */
+	uint32_t cores;          /* in all; 0, with cores_per_node 0: none, but GPUs, a share of one or a use per_node
+	                          * on each of its nodes, of which there are min_nodes where max_nodes is 0 */
 	uint32_t min_nodes;      /* 0: any */
 	uint32_t max_nodes;      /* 0: any */
 	uint32_t cores_per_node; /* exactly so many on each node; 0: any */

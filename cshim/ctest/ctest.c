@@ -230,10 +230,10 @@ static void random_shares(struct window *w)
 	}
 	for (uint32_t j = 0; j < w->in.jobs_len; j++)
 		if (below(2) == 0)
-			w->jobs[j] = (struct aucsched_job){.priority = w->jobs[j].priority, .cores = below(3) + 1, .max_nodes = 1, .time_limit = 60, .mask = -1, .share = below(5) + 1};
+			w->jobs[j] = (struct aucsched_job){.priority = w->jobs[j].priority, .cores = below(4), .max_nodes = 1, .time_limit = 60, .mask = -1, .share = below(5) + 1};
 	for (uint32_t k = 0; k < w->in.alternatives_len; k++)
 		if (below(3) == 0)
-			w->others[k] = (struct aucsched_alternative){.job = w->others[k].job, .cores = 1, .max_nodes = 1, .mask = -1, .share = below(5) + 1};
+			w->others[k] = (struct aucsched_alternative){.job = w->others[k].job, .cores = below(2), .max_nodes = 1, .mask = -1, .share = below(5) + 1};
 }
 
 static void random_prices(struct window *w)
@@ -387,7 +387,7 @@ static int check_job(const struct window *w, uint32_t i, const struct aucsched_o
 	for (uint32_t k = 0; k < d->segments; k++) {
 		const struct aucsched_segment *s = &out->segments[d->first_segment + k];
 
-		if (s->first < next_node || s->last < s->first || s->last >= w->in.nodes_len || s->cores == 0 || s->gpus != d->gpus || (s->bin == 0) != (j->share == 0))
+		if (s->first < next_node || s->last < s->first || s->last >= w->in.nodes_len || (s->cores == 0) != (j->cores == 0) || s->gpus != d->gpus || (s->bin == 0) != (j->share == 0))
 			return 0;
 		if (j->share > 0 && !check_share(w, s, j->share, gpus))
 			return 0;
@@ -706,13 +706,13 @@ static void test_faults(void)
 	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.starts == 3);
 	EXPECT(out.faults == 0 && out.left_out == 0 && out.first_fault == AUCSCHED_NO_JOB && out.timed_out == 0 && last_error(h)[0] == '\0');
 
-	w.in.running_len = 1; /* it has no core */
+	w.in.running_len = 1, w.segments[0].last = 2; /* there are two nodes */
 	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.starts == 3);
-	EXPECT(out.faults == 1 && out.first_fault == AUCSCHED_NO_JOB && strstr(last_error(h), "running_segments[0].cores: 0: ") != NULL);
+	EXPECT(out.faults == 1 && out.first_fault == AUCSCHED_NO_JOB && strstr(last_error(h), "running_segments[0].last: 2: ") != NULL);
 	w.in.running_len = 0, w.jobs[1].cores = 3000000000;
 	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.starts == 2 && out.decisions[1].why == AUCSCHED_FAULTY);
 	EXPECT(out.faults == 1 && out.left_out == 1 && out.first_fault == 1);
-	EXPECT(strcmp(last_error(h), "jobs[1].cores: 3000000000: must be 1 to 2147483647") == 0);
+	EXPECT(strcmp(last_error(h), "jobs[1].cores: 3000000000: must be at most 2147483647") == 0);
 	w.jobs[1].cores = 2;
 	w.in.alternatives = &other, w.in.alternatives_len = 1;
 	other.cores_per_node = other.cores = 80000;
@@ -775,6 +775,11 @@ static void test_shares(void)
 	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.faults == 0 && out.starts == 2);
 	EXPECT(out.segments[0].bin == 4 && out.segments[1].bin != 4 && out.segments[1].bin != 0);
 	EXPECT(out.decisions[2].why == AUCSCHED_WAITS_RESERVED && out.decisions[2].expected == 10);
+	w.nodes[0].free_cores = 0, w.jobs[1].cores = 0; /* who takes no core starts, and who takes nothing is told */
+	w.jobs[2].share = w.jobs[2].cores = 0;
+	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.starts == 1 && out.decisions[1].why == AUCSCHED_STARTS && out.segments[0].cores == 0);
+	EXPECT(out.faults == 1 && out.first_fault == 2 && strstr(last_error(h), "jobs[2].cores: 0: must be at least 1 for who takes nothing else") != NULL);
+	w.jobs[2].share = 1;
 	w.in.share_sizes_len = 2;
 	REFUSED(AUCSCHED_EINVAL, "share_sizes: 2: there must be one for each of 1 nodes");
 	w.in.share_sizes_len = 1, w.in.share_sizes = NULL;

@@ -69,7 +69,7 @@ func TestAlternativeFaults(t *testing.T) {
 		"alternatives[0].job: 4294967295: there are 2 jobs": {-1, func(in *Input) { in.Alternatives[0].Job = 1<<32 - 1 }},
 		"alternatives[1].job: 0: must be at least 1": {0,
 			func(in *Input) { in.Alternatives[0].Job, in.Alternatives[1].Job = 1, 0 }},
-		"alternatives[0].cores: 0: must be 1 to": {0, func(in *Input) { in.Alternatives[0].Cores = 0 }},
+		"alternatives[0].cores: 0: must be at least 1": {0, func(in *Input) { in.Alternatives[0].Cores = 0 }},
 		"alternatives[1].min_nodes: 1048577: must be at most": {1,
 			func(in *Input) { in.Alternatives[1].MinNodes = MaxNodes + 1 }},
 		"alternatives[1].max_nodes: 1: is below min_nodes, 2": {1,

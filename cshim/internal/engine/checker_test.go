@@ -150,7 +150,7 @@ func checkJob(in *Input, i int, j *Job, d *Decision, segs []Segment, cores, gpus
 	for _, s := range segs {
 		for n := int(s.First); n <= int(s.Last); n++ {
 			switch {
-			case n <= last || in.Nodes[n].Up == 0 || s.Cores == 0 || s.GPUs != d.GPUs || (s.Bin == 0) != (j.Share == 0):
+			case n <= last || in.Nodes[n].Up == 0 || (s.Cores == 0) != (j.Cores == 0) || s.GPUs != d.GPUs || (s.Bin == 0) != (j.Share == 0):
 				return fmt.Errorf("node %d after %d: %+v", n, last, s)
 			case j.Flags&Contiguous != 0 && last >= 0 && n != last+1:
 				return fmt.Errorf("node %d after %d", n, last)
@@ -163,6 +163,9 @@ func checkJob(in *Input, i int, j *Job, d *Decision, segs []Segment, cores, gpus
 			cores[n] += int(s.Cores)
 			gpus[n] += int(s.GPUs)
 		}
+	}
+	if j.Cores == 0 && (nodes == 0 || j.MaxNodes == 0 && nodes != int(max(j.MinNodes, 1))) {
+		return fmt.Errorf("%d nodes without cores for %+v", nodes, *j)
 	}
 	if sum != int(j.Cores) || nodes < int(j.MinNodes) || (j.MaxNodes > 0 && nodes > int(j.MaxNodes)) ||
 		d.GPUs < j.MinGPUs || d.GPUs > j.MaxGPUs || !validClass(in, i, d, segs) {

@@ -41,5 +41,5 @@ func ExampleEngine() {
 	// 0 0 0 [{0 0 8 0 0} {1 1 2 0 0}]
 	// 1 3 1060 []
 	// 2 4 0 []
-	// <nil> 1 true jobs[2].cores: 0: must be 1 to 2147483647
+	// <nil> 1 true jobs[2].cores: 0: must be at least 1 for who takes nothing else of each node
 }

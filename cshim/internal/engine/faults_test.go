@@ -80,14 +80,15 @@ func TestFaultsOfOneJob(t *testing.T) {
 			in.Jobs[0].Priority = MaxPriority + 1
 
 		},
-		"jobs[0].cores: 0: must be 1 to":              func(in *Input) { in.Jobs[0].Cores = 0 },
-		"jobs[0].cores: 2147483648: must be 1 to":     func(in *Input) { in.Jobs[0].Cores = 1 << 31 },
+		"jobs[0].cores: 0: must be at least 1":        func(in *Input) { in.Jobs[0].Cores = 0 },
+		"jobs[0].cores: 2147483648: must be at most":  func(in *Input) { in.Jobs[0].Cores = 1 << 31 },
 		"jobs[0].min_nodes: 1048577: must be at most": func(in *Input) { in.Jobs[0].MinNodes = MaxNodes + 1 },
 		"jobs[1].max_nodes: 1: is below min_nodes, 2": func(in *Input) {
 			in.Jobs[1].MinNodes, in.Jobs[1].MaxNodes = 2, 1
 
 		},
 		"jobs[0].cores: 4: is below min_nodes, 5":                                  func(in *Input) { in.Jobs[0].MinNodes = 5 },
+		"jobs[0].cores_per_node: 3: must be 0: the job takes no core":              func(in *Input) { in.Jobs[0].Cores, in.Jobs[0].CoresPerNode = 0, 3 },
 		"jobs[0].cores_per_node: 3: does not divide its 4 cores":                   func(in *Input) { in.Jobs[0].CoresPerNode = 3 },
 		"jobs[1].cores_per_node: 1: puts its 4 cores on 4 nodes instead of 1 to 2": func(in *Input) { in.Jobs[1].CoresPerNode = 1 },
 		"jobs[0].cores_per_node: 65536: must be at most 65535": func(in *Input) {
@@ -153,10 +154,6 @@ func TestFaultsOfRunningJobs(t *testing.T) {
 			in.Segments[1].First = 1
 
 		},
-		"running_segments[1].cores: 0: must be at least 1": func(in *Input) {
-			in.Segments[1].Cores = 0
-
-		},
 		"running_segments[1].bin: 1: the job has no share": func(in *Input) {
 			in.Segments[1].Bin = 1
 
@@ -194,10 +191,10 @@ func TestFaultsOfRunningJobs(t *testing.T) {
 // The first fault of a job is told before one of a running job, which comes before it.
 func TestTheFirstFault(t *testing.T) {
 	in := twoJobs()
-	in.Segments[0].Bin, in.Jobs[1].Flags, in.Jobs[0].Cores = 1, 4, 0
+	in.Segments[0].Bin, in.Jobs[1].Flags, in.Jobs[0].Cores = 1, 4, 1<<31
 	var out Output
 	require.NoError(t, open(t, "").Cycle(in, &out))
-	require.EqualError(t, out.Fault, "jobs[0].cores: 0: must be 1 to 2147483647")
+	require.EqualError(t, out.Fault, "jobs[0].cores: 2147483648: must be at most 2147483647")
 	require.Equal(t, []int{3, 2, 0}, []int{out.Faults, out.LeftOut, out.FirstFault})
 }
 
@@ -223,8 +220,10 @@ func TestManyFaults(t *testing.T) {
 
 // soundRequest is what the header says of a request's numbers, on a machine with so many masks.
 func soundRequest(cores, least, most, each uint32, lowGPUs, highGPUs, flags, reserved uint8, mask int32, masks int) bool {
-	ranged := cores >= 1 && cores <= 1<<31-1 && least <= cores && least <= 1<<20 && (most == 0 || most >= least)
-	if each > 0 {
+	ranged := cores <= 1<<31-1 && (cores == 0 || least <= cores) && least <= 1<<20 && (most == 0 || most >= least)
+	if cores == 0 {
+		ranged = ranged && each == 0
+	} else if each > 0 {
 		nodes := cores / each
 		ranged = ranged && each <= 1<<16-1 && cores%each == 0 && nodes >= least && (most == 0 || nodes <= most)
 	}
@@ -234,6 +233,11 @@ func soundRequest(cores, least, most, each uint32, lowGPUs, highGPUs, flags, res
 // soundShare is what the header says of a request's share of a GPU.
 func soundShare(in *Input, share, nodes uint32, gpus uint8) bool {
 	return share == 0 || len(in.ShareSizes) > 0 && share <= 1<<31-1 && nodes == 1 && gpus == 0
+}
+
+// takesSomething says whether element i of those with these uses takes something of each node.
+func takesSomething(cores, share uint32, lowGPUs uint8, uses []Use, i int) bool {
+	return cores > 0 || share > 0 || lowGPUs > 0 || slices.ContainsFunc(uses, func(u Use) bool { return int(u.Of) == i && u.PerNode > 0 })
 }
 
 // soundBelow says whether so many cores and nodes can be what a job demands of switches.
@@ -251,18 +255,20 @@ func sound(in *Input, i int) bool {
 	if j.Priority < 1 || j.Priority > 1<<40 || j.TimeLimit < 1 ||
 		!soundRequest(j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode, j.MinGPUs, j.MaxGPUs, j.Flags, j.Reserved, j.Mask, in.MaskCount) ||
 		!soundBelow(j, j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode) ||
-		!soundShare(in, j.Share, j.MaxNodes, j.MaxGPUs) || j.Reserved2 != 0 {
+		!soundShare(in, j.Share, j.MaxNodes, j.MaxGPUs) || j.Reserved2 != 0 ||
+		!takesSomething(j.Cores, j.Share, j.MinGPUs, in.JobUses, i) {
 		return false
 	}
 	count, highest := 0, uint32(0) // the highest job that an alternative before has named
-	for _, a := range in.Alternatives {
+	for k, a := range in.Alternatives {
 		if int(a.Job) == i {
 			count++
 			if a.Job < highest || count > 8 ||
 				!soundRequest(a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode, a.MinGPUs,
 					a.MaxGPUs, a.Flags, a.Reserved, a.Mask, in.MaskCount) ||
 				!soundBelow(j, a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode) ||
-				!soundShare(in, a.Share, a.MaxNodes, a.MaxGPUs) {
+				!soundShare(in, a.Share, a.MaxNodes, a.MaxGPUs) ||
+				!takesSomething(a.Cores, a.Share, a.MinGPUs, in.AlternativeUses, k) {
 				return false
 			}
 		}

@@ -85,8 +85,33 @@ func randomInput(rng *rand.Rand, nodes, jobs int) *Input {
 		in.addShares(rng)
 	case 1:
 		in.addPrices(rng)
+	case 2:
+		in.dropCores(rng)
 	}
 	return in
+}
+
+// dropCores has some of the jobs and alternatives that ask for GPUs, and of the running jobs, take
+// no core.
+func (in *Input) dropCores(rng *rand.Rand) {
+	for i := range in.Jobs {
+		if j := &in.Jobs[i]; j.MinGPUs > 0 && rng.IntN(3) == 0 {
+			j.Cores, j.CoresPerNode = 0, 0
+		}
+	}
+	for i := range in.Alternatives {
+		if a := &in.Alternatives[i]; a.MinGPUs > 0 && rng.IntN(3) == 0 {
+			a.Cores, a.CoresPerNode = 0, 0
+		}
+	}
+	for i := range in.Segments {
+		if s := &in.Segments[i]; rng.IntN(3) == 0 {
+			for n := s.First; n <= s.Last; n++ {
+				in.Nodes[n].FreeCores += s.Cores
+			}
+			s.Cores = 0
+		}
+	}
 }
 
 // addQuotas adds quotas, and what running jobs, jobs and alternatives count against them.

@@ -73,8 +73,6 @@ func (s *snapshot) loadOfferSegment(in *Input, i, from int) flaw {
 		return flawed("offer_segments", i, "last", g.Last, "is before first, %d", uint64(g.First))
 	case uint64(g.Last) >= uint64(len(in.Nodes)):
 		return flawed("offer_segments", i, "last", g.Last, "there are %d nodes", uint64(len(in.Nodes)))
-	case g.Cores == 0:
-		return flawed("offer_segments", i, "cores", g.Cores, "must be at least 1")
 	case g.GPUs > MaxGPUsPerNode:
 		return flawed("offer_segments", i, "gpus", g.GPUs, "must be at most %d", MaxGPUsPerNode)
 	case g.Bin != 0:

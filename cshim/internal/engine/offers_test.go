@@ -70,7 +70,6 @@ func TestOfferFaults(t *testing.T) {
 		"reserved":         {func(in *Input) { in.Offers[0].Reserved = 1 }, "offers[0].reserved: 1:", 0},
 		"no such node":     {func(in *Input) { in.OfferSegments[0].Last = 2 }, "offer_segments[0].last: 2:", 0},
 		"backwards":        {func(in *Input) { in.OfferSegments[0].First = 2 }, "offer_segments[0].last: 1:", 0},
-		"no cores":         {func(in *Input) { in.OfferSegments[0].Cores = 0 }, "offer_segments[0].cores: 0:", 0},
 		"GPUs":             {func(in *Input) { in.OfferSegments[0].GPUs = 16 }, "offer_segments[0].gpus: 16:", 0},
 		"segment reserved": {func(in *Input) { in.OfferSegments[0].Bin = 1 }, "offer_segments[0].bin: 1:", 0},
 		"not ascending": {func(in *Input) {

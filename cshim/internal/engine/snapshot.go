@@ -79,6 +79,7 @@ func (s *snapshot) load(in *Input) error {
 	s.loadAlternativeUses(in)
 	s.loadAlternativeCharges(in)
 	s.loadJobShares(in)
+	s.leaveOutIdle(in)
 	s.loadOffers(in)
 	s.queue(len(in.Jobs))
 	return nil
@@ -247,8 +248,6 @@ func (s *snapshot) segmentFault(in *Input, i int, next uint64) flaw {
 		return flawed("running_segments", i, "last", g.Last, "is before first, %d", uint64(g.First))
 	case uint64(g.Last) >= uint64(len(in.Nodes)):
 		return flawed("running_segments", i, "last", g.Last, "there are %d nodes", uint64(len(in.Nodes)))
-	case g.Cores == 0:
-		return flawed("running_segments", i, "cores", g.Cores, "must be at least 1")
 	}
 	for n := g.First; n <= g.Last; n++ {
 		node, held := &in.Nodes[n], &s.held[n]
@@ -346,6 +345,8 @@ func (s *snapshot) request(j *Job) bids.Request {
 	}
 	if int(j.MaxNodes) <= s.Nodes.Len() || j.Segment > 1 { // otherwise it is no restriction
 		r.MaxNodes = int(j.MaxNodes)
+	} else if j.Cores == 0 { // it would have its least number of nodes
+		r.MaxNodes = max(s.Nodes.Len(), r.MinNodes)
 	}
 	if j.Mask >= 0 {
 		r.Eligible = s.masks[j.Mask]
@@ -358,13 +359,15 @@ func (j *Job) fault(masks int, shared bool) (e flaw) {
 	switch {
 	case j.Priority < 1 || j.Priority > MaxPriority:
 		e = flawed("jobs", 0, "priority", j.Priority, "must be 1 to %d", MaxPriority)
-	case j.Cores < 1 || j.Cores > bids.MaxCores:
-		e = flawed("jobs", 0, "cores", j.Cores, "must be 1 to %d", bids.MaxCores)
+	case j.Cores > bids.MaxCores:
+		e = flawed("jobs", 0, "cores", j.Cores, "must be at most %d", bids.MaxCores)
 	case j.MinNodes > MaxNodes:
 		e = flawed("jobs", 0, "min_nodes", j.MinNodes, "must be at most %d", MaxNodes)
 	case j.MaxNodes != 0 && j.MaxNodes < j.MinNodes:
 		e = flawed("jobs", 0, "max_nodes", j.MaxNodes, "is below min_nodes, %d", uint64(j.MinNodes))
-	case j.Cores < j.MinNodes:
+	case j.Cores == 0 && j.CoresPerNode != 0:
+		e = flawed("jobs", 0, "cores_per_node", j.CoresPerNode, "must be 0: the job takes no core")
+	case j.Cores > 0 && j.Cores < j.MinNodes:
 		e = flawed("jobs", 0, "cores", j.Cores, "is below min_nodes, %d", uint64(j.MinNodes))
 	case j.CoresPerNode != 0:
 		e = j.perNodeFault()
@@ -394,6 +397,27 @@ func (j *Job) fault(masks int, shared bool) (e flaw) {
 		e = j.shareFault(shared)
 	}
 	return e
+}
+
+// leaveOutIdle has jobs not take part that take nothing of their nodes.
+func (s *snapshot) leaveOutIdle(in *Input) {
+	for i := range in.Jobs {
+		if !s.faulty[i] && idle(&s.jobs[i].Request) {
+			s.leaveOut(flawed("jobs", i, "cores", uint32(0), whyIdle), i)
+		}
+	}
+	for i, at := range s.otherAt {
+		if of := in.Alternatives[i].Job; at >= 0 && !s.faulty[of] && idle(&s.others[at]) {
+			s.leaveOut(flawed("alternatives", i, "cores", uint32(0), whyIdle), int(of))
+		}
+	}
+}
+
+const whyIdle = "must be at least 1 for who takes nothing else of each node"
+
+// idle reports whether a request takes nothing of its nodes for sure.
+func idle(r *bids.Request) bool {
+	return r.Cores == 0 && r.MinGPUs == 0 && !slices.ContainsFunc(r.Uses, func(u nodeset.Use) bool { return u.PerNode > 0 })
 }
 
 // segments is how many segments the job has, 0 if its number of nodes is not fixed, or no multiple.
