@@ -87,8 +87,10 @@ func TestFaultsOfOneJob(t *testing.T) {
 			in.Jobs[1].MinNodes, in.Jobs[1].MaxNodes = 2, 1
 
 		},
-		"jobs[0].cores: 4: is below min_nodes, 5":                                  func(in *Input) { in.Jobs[0].MinNodes = 5 },
-		"jobs[0].cores_per_node: 3: must be 0: the job takes no core":              func(in *Input) { in.Jobs[0].Cores, in.Jobs[0].CoresPerNode = 0, 3 },
+		"jobs[0].cores: 4: is below min_nodes, 5": func(in *Input) { in.Jobs[0].MinNodes = 5 },
+		"jobs[0].cores_per_node: 3: must be 0: the job takes no core": func(in *Input) {
+			in.Jobs[0].Cores, in.Jobs[0].CoresPerNode = 0, 3
+		},
 		"jobs[0].cores_per_node: 3: does not divide its 4 cores":                   func(in *Input) { in.Jobs[0].CoresPerNode = 3 },
 		"jobs[1].cores_per_node: 1: puts its 4 cores on 4 nodes instead of 1 to 2": func(in *Input) { in.Jobs[1].CoresPerNode = 1 },
 		"jobs[0].cores_per_node: 65536: must be at most 65535": func(in *Input) {
