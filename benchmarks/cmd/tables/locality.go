@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -96,11 +95,12 @@ func localityDays(ctx context.Context, o localityOptions, errs io.Writer) (text 
 		}
 		days = append(days, more...)
 	}
-	m := measurer{ctx: ctx, jobs: cmp.Or(o.jobs, runtime.NumCPU()), errs: errs}
-	if err := m.open(o.dir); err != nil {
+	done, err := openKept[dayFigures](o.dir, "locality.jsonl")
+	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, m.close()) }()
+	defer func() { err = errors.Join(err, done.close()) }()
+	m := measurer{ctx: ctx, jobs: cmp.Or(o.jobs, runtime.NumCPU()), done: done, errs: errs}
 	if f.Days, err = m.all(days, policiesOf(slices.Concat(plainPolicies, backfilled)...)); err != nil {
 		return "", err
 	}
@@ -115,14 +115,13 @@ func localityDays(ctx context.Context, o localityOptions, errs io.Writer) (text 
 	return f.page()
 }
 
-// measurer simulates days, several at once, and keeps what is done in a file.
+// measurer simulates days, several at once, and keeps what is done, by day and scheduler.
 type measurer struct {
 	ctx  context.Context
 	jobs int
+	done *kept[dayFigures]
+	mu   sync.Mutex // of errs
 	errs io.Writer
-	mu   sync.Mutex
-	done map[[2]string]dayFigures // by day and scheduler
-	file *os.File                 // nil: nothing is kept
 }
 
 // all are the figures of all schedulers on all days, the schedulers of a day one after the other.
@@ -156,10 +155,8 @@ func (m *measurer) all(days []localityDay, schedulers []scheduler) ([]dayFigures
 func (m *measurer) day(ctx context.Context, d localityDay, schedulers []scheduler, out []dayFigures) error {
 	var jobs []locality.Job
 	for i, s := range schedulers {
-		key := [2]string{d.name, s.name}
-		m.mu.Lock()
-		f, ok := m.done[key]
-		m.mu.Unlock()
+		part := d.name + ", " + s.name
+		f, ok := m.done.get(part)
 		if ok {
 			out[i] = f
 			continue
@@ -175,9 +172,12 @@ func (m *measurer) day(ctx context.Context, d localityDay, schedulers []schedule
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		out[i] = f
-		if err := m.keep(key, f); err != nil {
-			return fmt.Errorf("-dir: %w", err)
+		if err := m.done.put(part, f); err != nil {
+			return err
 		}
+		m.mu.Lock()
+		fmt.Fprintf(m.errs, "%s: %s: stretch %.3f\n", f.Day, f.Scheduler, f.Stretch)
+		m.mu.Unlock()
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ var subcommands = []subcommand{
 	{"topology", "topology", "-traces DIR", prepareTopology},
 	{"pods", "pods", "-traces DIR [-seeds FIRST-LAST] [-csv FILE] [-match TEXT] [-j N]", preparePods},
 	{"backfill", "backfill", seedsUsage, prepareSeeds(1, 5, "seeds of the workloads", againstBackfill)},
-	{"worth", "worth", "[-seeds FIRST-LAST] [-traces DIR] [-match TEXT] [-plot FILE]", prepareWorth},
+	{"worth", "worth", "[-seeds FIRST-LAST] [-traces DIR] [-match TEXT] [-plot FILE] [-dir DIR]", prepareWorth},
 	{"solver", "solver", "[-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE]", prepareSolver},
 	{"ablation", "solver-ablation", "[-seeds FIRST-LAST] [-work UNITS] [-fresh N] [-small N] " +
 		"[-instances DIR] [-source DIR] [-match TEXT]", prepareAblation},
@@ -107,13 +107,13 @@ func prepareGPU(flags *flag.FlagSet) maker {
 }
 
 func prepareWorth(flags *flag.FlagSet) maker {
-	seeds := addSeeds(flags, 21, 23, "seeds of the workloads")
-	traces := flags.String("traces", "", "directory with the traces of MetaCentrum, Alibaba and Philly; none: leave them out")
-	match := flags.String("match", "", "only workloads with this text in their names")
-	plot := flags.String("plot", "", "SVG to draw into what the mean wait gains, and the longest pays")
-	return func(ctx context.Context, errs io.Writer) (string, error) {
-		return worth(ctx, *seeds, *traces, *match, *plot, errs)
-	}
+	o := worthOptions{seeds: seedRange{21, 25}}
+	flags.Var(&o.seeds, "seeds", "seeds of the workloads, FIRST-LAST")
+	flags.StringVar(&o.traces, "traces", "", "directory with the traces of MetaCentrum, Alibaba and Philly; none: leave them out")
+	flags.StringVar(&o.match, "match", "", "only workloads with this text in their names")
+	flags.StringVar(&o.plot, "plot", "", "SVG to draw into what the mean wait gains, and the longest pays")
+	flags.StringVar(&o.dir, "dir", "", "keep figures in this directory, and go on with what is there")
+	return func(ctx context.Context, errs io.Writer) (string, error) { return worth(ctx, o, errs) }
 }
 
 func prepareTopology(flags *flag.FlagSet) maker {

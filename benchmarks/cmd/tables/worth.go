@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 // worthCase is one workload of a row of the page: a seed, or a part of a trace.
 type worthCase struct {
 	row      string
+	part     string // which of the row
 	nodes    []nodeset.Capacity
 	more     []sim.Resource
 	interval int64
@@ -88,46 +90,65 @@ var worthMixes = []struct {
 // worthParts is into how many parts MetaCentrum's trace is cut.
 const worthParts = 4
 
+// worthOptions are the flags of the page.
+type worthOptions struct {
+	seeds               seedRange
+	traces, match, plot string
+	dir                 string // where what is done is kept; "": nowhere
+}
+
 // worth has all policies decide all cases, and writes the page and the plot.
-func worth(ctx context.Context, seeds seedRange, dir, match, plot string, errs io.Writer) (string, error) {
-	var cases []worthCase
-	for _, m := range worthMixes {
-		nodes, err := workload.ParseCluster(m.machine)
-		if err != nil {
-			return "", err
-		}
-		for seed := seeds.First; seed <= seeds.Last; seed++ {
-			w, err := workload.Generate(workload.GeneratorPrefix+m.name, nodes, seed)
-			if err != nil {
-				return "", err
-			}
-			cases = append(cases, worthCase{m.name + ", " + m.machine, nodes, nil, m.interval, seed, w.Jobs})
-		}
-	}
-	if dir != "" {
-		more, err := worthTraces(dir)
-		if err != nil {
-			return "", err
-		}
-		cases = append(cases, more...)
-	}
-	cases = slices.DeleteFunc(cases, func(c worthCase) bool { return !strings.Contains(c.row, match) })
-	ranges := rangeRows(match)
-	if len(cases) == 0 && len(ranges) == 0 {
-		return "", fmt.Errorf("-match %q: no workload has that in its name: %w", match, errUsage)
-	}
-	rows, err := decideWorth(ctx, cases, errs)
+func worth(ctx context.Context, o worthOptions, errs io.Writer) (page string, err error) {
+	cases, err := o.cases()
 	if err != nil {
 		return "", err
 	}
-	if err := decideRanges(ctx, ranges, seeds, errs); err != nil {
+	ranges := rangeRows(o.match)
+	if len(cases) == 0 && len(ranges) == 0 {
+		return "", fmt.Errorf("-match %q: no workload has that in its name: %w", o.match, errUsage)
+	}
+	done, err := openKept[worthFigure](o.dir, "worth.jsonl")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, done.close()) }()
+	rows, err := decideWorth(ctx, cases, done, errs)
+	if err != nil {
+		return "", err
+	}
+	if err := decideRanges(ctx, ranges, o.seeds, done, errs); err != nil {
 		return "", err
 	}
 	costs := worthCosts(rows, worthPolicies())
-	if err := writePicture(plot, func() ([]byte, error) { return drawCosts(costs) }); err != nil {
+	if err := writePicture(o.plot, func() ([]byte, error) { return drawCosts(costs) }); err != nil {
 		return "", err
 	}
-	return worthPage(seeds, dir != "", rows, ranges)
+	return worthPage(o.seeds, o.traces != "", rows, ranges)
+}
+
+// cases are the workloads of the page that match.
+func (o *worthOptions) cases() (cases []worthCase, err error) {
+	for _, m := range worthMixes {
+		nodes, err := workload.ParseCluster(m.machine)
+		if err != nil {
+			return nil, err
+		}
+		for seed := o.seeds.First; seed <= o.seeds.Last; seed++ {
+			w, err := workload.Generate(workload.GeneratorPrefix+m.name, nodes, seed)
+			if err != nil {
+				return nil, err
+			}
+			cases = append(cases, worthCase{m.name + ", " + m.machine, fmt.Sprint("seed ", seed), nodes, nil, m.interval, seed, w.Jobs})
+		}
+	}
+	if o.traces != "" {
+		more, err := worthTraces(o.traces)
+		if err != nil {
+			return nil, err
+		}
+		cases = append(cases, more...)
+	}
+	return slices.DeleteFunc(cases, func(c worthCase) bool { return !strings.Contains(c.row, o.match) }), nil
 }
 
 // worthTraces are parts of real traces, at rates with which queues form.
@@ -145,7 +166,7 @@ func worthTraces(dir string) (cases []worthCase, err error) {
 	for _, rate := range []float64{1, 1.7} {
 		for k := range worthParts {
 			part := window(meta.Jobs[k*size:(k+1)*size], meta.Jobs[k*size].Submit, workload.MaxSeconds)
-			c := worthCase{fmt.Sprintf("%s at %v", t.name, rate), nodes, nil, 30, 1, part}
+			c := worthCase{fmt.Sprintf("%s at %v", t.name, rate), fmt.Sprint("part ", k+1), nodes, nil, 30, 1, part}
 			if c.jobs, err = faster(c.jobs, rate); err != nil {
 				return nil, err
 			}
@@ -157,11 +178,11 @@ func worthTraces(dir string) (cases []worthCase, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, g := range gpu {
+		for i, g := range gpu {
 			if g.rate == 20 || g.rate == 1.2 {
 				continue // there is no queue, or little of one
 			}
-			c := worthCase{fmt.Sprintf("%s at %v", g.trace, g.rate), g.nodes, g.more, 3, 1, nil}
+			c := worthCase{fmt.Sprintf("%s at %v", g.trace, g.rate), fmt.Sprint("part ", i+1), g.nodes, g.more, 3, 1, nil}
 			if c.jobs, err = faster(g.jobs, g.rate); err != nil {
 				return nil, err
 			}
@@ -178,9 +199,9 @@ func faster(jobs []workload.Job, rate float64) ([]workload.Job, error) {
 	return w.Jobs, err
 }
 
-// decideWorth runs each case under all policies, several at a time. Cases of a row follow each
-// other.
-func decideWorth(ctx context.Context, cases []worthCase, errs io.Writer) ([]worthRow, error) {
+// decideWorth runs each case under all policies, several at a time, unless that is done. Cases of a
+// row follow each other.
+func decideWorth(ctx context.Context, cases []worthCase, done *kept[worthFigure], errs io.Writer) ([]worthRow, error) {
 	policies := worthPolicies()
 	var rows []worthRow
 	g, ctx := errgroup.WithContext(ctx)
@@ -197,28 +218,23 @@ func decideWorth(ctx context.Context, cases []worthCase, errs io.Writer) ([]wort
 		for k, p := range policies {
 			at := new(sim.Result)
 			row.runs[k] = append(row.runs[k], at)
-			g.Go(func() error {
-				if err := c.decide(ctx, p, at); err != nil {
-					return fmt.Errorf("%s, %s: %w", c.row, p.name, err)
-				}
-				return nil
+			part := fmt.Sprintf("%s, %s, %s", c.row, c.part, p.name)
+			g.Go(func() (err error) {
+				*at, err = worthResult(done, part, func() (*sim.Result, error) { return c.decide(ctx, p) })
+				return err
 			})
 		}
 	}
 	return rows, g.Wait()
 }
 
-func (c *worthCase) decide(ctx context.Context, p worthPolicy, out *sim.Result) error {
+// decide is what a policy does with the case.
+func (c *worthCase) decide(ctx context.Context, p worthPolicy) (*sim.Result, error) {
 	policy, err := p.make()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	cfg := sim.NewConfig(c.nodes)
 	cfg.Interval, cfg.Seed, cfg.Resources = c.interval, c.seed, c.more
-	r, err := sim.Run(ctx, cfg, policy, c.jobs)
-	if err != nil {
-		return err
-	}
-	*out = *r
-	return nil
+	return sim.Run(ctx, cfg, policy, c.jobs)
 }

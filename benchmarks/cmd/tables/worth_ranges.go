@@ -51,8 +51,8 @@ func rangeRows(match string) (rows []*rangeRow) {
 	return rows
 }
 
-// decideRanges runs the rows, several at a time.
-func decideRanges(ctx context.Context, rows []*rangeRow, seeds seedRange, errs io.Writer) error {
+// decideRanges runs the rows, several at a time, but for what is done.
+func decideRanges(ctx context.Context, rows []*rangeRow, seeds seedRange, done *kept[worthFigure], errs io.Writer) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, row := range rows {
@@ -60,8 +60,11 @@ func decideRanges(ctx context.Context, rows []*rangeRow, seeds seedRange, errs i
 		for k := range row.runs {
 			row.runs[k] = make([]*sim.Result, seeds.Last-seeds.First+1)
 			for i := range row.runs[k] {
+				at, seed := new(sim.Result), seeds.First+uint64(i)
+				row.runs[k][i] = at
+				part := fmt.Sprintf("%s, seed %d, %s, %s, %s", row.workload, seed, row.speedup, row.preset, [...]string{"fewest", "greatest", "chosen"}[k])
 				g.Go(func() (err error) {
-					row.runs[k][i], err = row.run(ctx, k, seeds.First+uint64(i))
+					*at, err = worthResult(done, part, func() (*sim.Result, error) { return row.run(ctx, k, seed) })
 					return err
 				})
 			}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -73,9 +74,11 @@ func TestWorthRuns(t *testing.T) {
 	for seed := uint64(1); seed <= 2; seed++ {
 		w, err := workload.Generate("gen:esp", nodes, seed)
 		require.NoError(t, err)
-		cases = append(cases, worthCase{row: "esp", nodes: nodes, interval: 5, seed: seed, jobs: w.Jobs[:10+seed]})
+		cases = append(cases, worthCase{row: "esp", part: fmt.Sprint(seed), nodes: nodes, interval: 5, seed: seed, jobs: w.Jobs[:10+seed]})
 	}
-	rows, err := decideWorth(t.Context(), cases, io.Discard)
+	done, err := openKept[worthFigure]("", "")
+	require.NoError(t, err)
+	rows, err := decideWorth(t.Context(), cases, done, io.Discard)
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	for k, p := range worthPolicies() {
@@ -92,7 +95,8 @@ func TestWorthPage(t *testing.T) {
 	}
 	race.Slow(t) // TestWorthRuns has the same at once
 	file := filepath.Join(t.TempDir(), "worth.svg")
-	text, err := worth(context.Background(), seedRange{1, 1}, "", "esp, 128x8x2", file, io.Discard)
+	o := worthOptions{seeds: seedRange{1, 1}, match: "esp, 128x8x2", plot: file, dir: t.TempDir()}
+	text, err := worth(context.Background(), o, io.Discard)
 	require.NoError(t, err)
 	require.Contains(t, text, "## default against easy")
 	require.Equal(t, len(worthDuels)+2, strings.Count(text, "| esp, 128x8x2"), "all duels, the bound and the hours")
@@ -102,6 +106,15 @@ func TestWorthPage(t *testing.T) {
 	for _, p := range worthPolicies() {
 		require.Contains(t, string(svg), ">"+p.name+"</text>")
 	}
-	_, err = worth(context.Background(), seedRange{1, 1}, "", "no such", "", io.Discard)
+	figures := filepath.Join(o.dir, "worth.jsonl")
+	before, err := os.ReadFile(figures)
+	require.NoError(t, err)
+	again, err := worth(context.Background(), o, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, text, again)
+	after, err := os.ReadFile(figures)
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after), "nothing is simulated again")
+	_, err = worth(context.Background(), worthOptions{match: "no such"}, io.Discard)
 	require.ErrorIs(t, err, errUsage)
 }
