@@ -62,7 +62,8 @@ func decideRanges(ctx context.Context, rows []*rangeRow, seeds seedRange, done *
 			for i := range row.runs[k] {
 				at, seed := new(sim.Result), seeds.First+uint64(i)
 				row.runs[k][i] = at
-				part := fmt.Sprintf("%s, seed %d, %s, %s, %s", row.workload, seed, row.speedup, row.preset, [...]string{"fewest", "greatest", "chosen"}[k])
+				gpus := [...]string{fewestGPUs: "fewest", greatestGPUs: "greatest", chosenGPUs: "chosen"}[k]
+				part := fmt.Sprintf("%s, seed %d, %s, %s, %s", row.workload, seed, row.speedup, row.preset, gpus)
 				g.Go(func() (err error) {
 					*at, err = worthResult(done, part, func() (*sim.Result, error) { return row.run(ctx, k, seed) })
 					return err
