@@ -85,6 +85,7 @@ var worthMixes = []struct {
 	{"128x8x2", "esp", 5}, {"128x8x2", "esp-rand", 5},
 	{"128x2", "lublin-70", 30}, {"128x2", "lublin-90", 30}, {"128x2", "lublin-110", 30},
 	{"1408x12x3", "tsubame-1.NC", 5}, {"1408x12x3", "tsubame-2.NC", 5},
+	{"1024x8x2", "IV.1", 5}, {"1024x8x2", "V.1", 5},
 }
 
 // worthParts is into how many parts MetaCentrum's trace is cut.

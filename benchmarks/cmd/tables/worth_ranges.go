@@ -36,7 +36,7 @@ const (
 
 // rangeRows are those of the page, without runs.
 func rangeRows(match string) (rows []*rangeRow) {
-	for _, w := range []string{"tsubame-1.NC-ranges", "tsubame-1.FC-ranges"} {
+	for _, w := range []string{"tsubame-1.NC-ranges", "tsubame-1.FC-ranges", "tsubame-2.NC-ranges"} {
 		for _, s := range []struct {
 			name   string
 			serial int
