@@ -221,18 +221,3 @@ func FuzzStatus(f *testing.F) {
 		require.Less(t, page.Len(), 2000+40*len(text)*(2+strings.Count(text, ":")))
 	})
 }
-
-func FuzzSlurmConf(f *testing.F) {
-	for _, s := range []string{"", "StateSaveLocation=/x\n", "SchedulerParameters=a,auc_status=/x\\\n,b",
-		"\"", "a=\"#\"#", "Include", "\\#="} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		r := confReader{values: map[string]string{}, files: confIncludes} // includes fail
-		_ = r.parse(text, t.TempDir())
-		require.LessOrEqual(t, len(r.values), 2)
-		for _, v := range r.values {
-			require.LessOrEqual(t, len(v), len(text))
-		}
-	})
-}

@@ -24,4 +24,16 @@ type Job struct {
 	Input Input
 	// User is who submitted the job, as the trace calls them; empty if it does not say.
 	User string
+	// Past is what became of the job where it was traced, if that was asked for: see
+	// [SacctOptions].Past. Else it is nil.
+	Past *Past
+}
+
+// Past is what became of a job, and what of its request no policy goes by.
+type Past struct {
+	Partition string
+	// Began is when it began, in seconds, as Job.Submit.
+	Began int64
+	// GPUType is the type of GPU that it asked for, empty if of any or none.
+	GPUType string
 }

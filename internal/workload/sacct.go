@@ -21,7 +21,18 @@ type SacctOptions struct {
 	// Partition_Limit or empty. 0 means the 365 days that Slurm's backfill
 	// scheduler reckons with.
 	Unlimited int64
+	// Past has jobs be as they were there, rather than as they were asked for: they have a Past and
+	// the processors that they were given, and Submit is when they could have begun (Eligible), where
+	// that is said. Further lines of a job, its runs before it was requeued, are jobs of their own,
+	// as 12#2. Those that still run do so until now, as far as sacct knows.
+	Past bool
+	// From and To, in seconds since 1970: with Past only jobs that could begin before To and ended
+	// after From are read. To 0: no such limit.
+	From, To int64
 }
+
+// PastFormat is [SacctFormat] with what the option Past goes by.
+const PastFormat = SacctFormat + ",Eligible,Partition,ReqMem"
 
 // defaultUnlimited is YEAR_MINUTES of Slurm's backfill.c, in seconds.
 const defaultUnlimited = 365 * 24 * 3600
@@ -129,16 +140,23 @@ func (s *sacctReader) addRow() error {
 	if id == "" {
 		return &InputError{Err: errors.New("a job without an ID")}
 	}
-	if err := s.see(id, s.n); err != nil {
-		return &InputError{Field: "JobID", Value: id, Err: fmt.Errorf("%w; leave out sacct's --duplicates", err)}
-	}
 	t := s.times()
+	if s.fault == nil && s.o.Past && t.skip == "" && (t.start+t.duration <= s.o.From || s.o.To > 0 && t.submit >= s.o.To) {
+		return nil
+	}
+	id, err := s.name(id)
+	if err != nil {
+		return err
+	}
 	if s.fault == nil && t.skip != "" {
 		s.skip(t.skip)
 		return nil
 	}
 	j := Job{Submit: t.submit, Duration: t.duration, User: cmp.Or(s.get("user"), s.get("uid"))}
 	j.ID, j.Request = id, s.request()
+	if s.o.Past {
+		j.Past = &Past{Partition: s.get("partition"), Began: t.start, GPUType: s.tres("reqtres").kind}
+	}
 	if s.fault == nil && j.Cores == 0 {
 		s.skip(skipNoProcs)
 		return nil
@@ -150,6 +168,21 @@ func (s *sacctReader) addRow() error {
 		return s.fault
 	}
 	return s.add(j, s.o.ExtendLimit)
+}
+
+// name is what the job with that ID is called: no two have the same.
+func (s *sacctReader) name(id string) (string, error) {
+	_, again := s.lineOf[id]
+	for k := 2; again && s.o.Past; k++ {
+		other := fmt.Sprintf("%s#%d", id, k)
+		if _, again = s.lineOf[other]; !again {
+			id = other
+		}
+	}
+	if err := s.see(id, s.n); err != nil {
+		return "", &InputError{Field: "JobID", Value: id, Err: fmt.Errorf("%w; leave out sacct's --duplicates", err)}
+	}
+	return id, nil
 }
 
 // limit is the time limit in seconds.
@@ -182,7 +215,11 @@ func (s *sacctReader) request() bids.Request {
 	req, alloc := s.tres("reqtres"), s.tres("alloctres")
 	gpus, perNode := s.gpus(req, alloc)
 	q := s.nodes(req, alloc, gpus > 0)
-	q.Cores = int(cmp.Or(s.number("reqcpus"), req.cpus, s.number("alloccpus"), s.number("ncpus"), alloc.cpus))
+	asked := cmp.Or(s.number("reqcpus"), req.cpus)
+	given := cmp.Or(s.number("alloccpus"), s.number("ncpus"), alloc.cpus)
+	if q.Cores = int(cmp.Or(asked, given)); s.o.Past {
+		q.Cores = int(cmp.Or(given, asked))
+	}
 	if q.Cores == 0 {
 		return q
 	}

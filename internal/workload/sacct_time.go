@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// sacctTimes are when a job was submitted, in seconds since 1970, and how long it
+// sacctTimes are when a job was submitted and began, in seconds since 1970, and how long it
 // ran, in seconds; or why it is to be skipped.
 type sacctTimes struct {
-	submit, duration int64
-	skip             string
+	submit, start, duration int64
+	skip                    string
 }
 
 // times settles the times of the current row.
@@ -29,11 +29,15 @@ func (s *sacctReader) times() sacctTimes {
 			s.bad("end", errors.New("before Start (local times? let sacct print ElapsedRaw)"))
 		}
 	}
-	t := sacctTimes{submit: submit, duration: run}
+	if eligible, known := s.instant("eligible"); s.o.Past && known && eligible > submit && eligible <= start {
+		submit = eligible
+	}
+	t := sacctTimes{submit: submit, start: start, duration: run}
+	runs := state == "RUNNING" || state == "SUSPENDED" || started && s.has("end") && !ended
 	switch {
 	case state == "PENDING":
 		t.skip = skipPending
-	case state == "RUNNING" || state == "SUSPENDED" || started && s.has("end") && !ended:
+	case runs && (!s.o.Past || !known):
 		t.skip = skipRunning
 	case state == "CANCELLED" && run == 0:
 		t.skip = skipCancelled

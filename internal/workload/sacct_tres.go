@@ -9,8 +9,12 @@ import (
 )
 
 // tres is what a list of trackable resources says of a job: totals, 0 where it
-// says nothing. memory is in MiB.
-type tres struct{ cpus, nodes, gpus, memory int64 }
+// says nothing. memory is in MiB. kind is the type of all the GPUs, empty if there are several or
+// some without.
+type tres struct {
+	cpus, nodes, gpus, memory int64
+	kind                      string
+}
 
 // tres is the value of a field such as "cpu=8,gres/gpu=4,mem=32G,node=2".
 func (s *sacctReader) tres(name string) tres {
@@ -24,6 +28,7 @@ func (s *sacctReader) tres(name string) tres {
 func parseTRES(text string) (tres, error) {
 	var t tres
 	var typed int64 // GPUs by type, which an untyped total includes
+	kinds := 0
 	if text == "" {
 		return t, nil
 	}
@@ -43,7 +48,8 @@ func parseTRES(text string) (tres, error) {
 		case key == "gres/gpu":
 			to = &t.gpus
 		case strings.HasPrefix(key, "gres/gpu:"):
-			to = &typed
+			to, t.kind = &typed, strings.TrimPrefix(key, "gres/gpu:")
+			kinds++
 		default:
 			continue
 		}
@@ -55,6 +61,9 @@ func parseTRES(text string) (tres, error) {
 	}
 	if t.gpus == 0 {
 		t.gpus = typed
+	}
+	if kinds != 1 || typed != t.gpus {
+		t.kind = ""
 	}
 	return t, nil
 }

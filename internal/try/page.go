@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package try
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+//go:embed page.html
+var pageText string
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"span": span, "percent": func(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) },
+	"interval": interval, "when": when, "width": barWidth,
+}).Parse(pageText))
+
+// HTML writes the report as one page that needs nothing besides.
+func (r *Report) HTML(out io.Writer) error { return page.Execute(out, r) }
+
+// barWidth is how long the bar of a mean wait is, in units of the longest of a group.
+func barWidth(g Group, k int) int {
+	most := 0.0
+	for _, f := range g.Figures {
+		most = max(most, f.Mean)
+	}
+	if most == 0 {
+		return 0
+	}
+	return int(200 * g.Figures[k].Mean / most)
+}
+
+// when is a second since 1970 as sacct prints it, in its zone.
+func when(second int64) string { return time.Unix(second, 0).UTC().Format("2006-01-02T15:04:05") }
+
+// span is a number of seconds, in as few digits as say something.
+func span(seconds float64) string {
+	switch {
+	case seconds >= 48*3600:
+		return fmt.Sprintf("%.1f d", seconds/86400)
+	case seconds >= 3600:
+		return fmt.Sprintf("%.1f h", seconds/3600)
+	case seconds >= 60:
+		return fmt.Sprintf("%.1f min", seconds/60)
+	}
+	return fmt.Sprintf("%.0f s", seconds)
+}
+
+// interval is a ratio with its interval; "-" where nobody waits.
+func interval(r Ratio) string {
+	if r.Of == 0 && r.High == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f (%.2f-%.2f)", r.Of, r.Low, r.High)
+}
+
+// Text writes the report for a terminal.
+func (r *Report) Text(out io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s to %s, %d nodes, %d jobs\n\n%s\n\n", when(r.From), when(r.To), r.Nodes, r.All.Jobs, wrap(r.Agreement.Verdict(), 80))
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "policy\tmean wait\tto backfill's\tmedian\tp95\tlongest\tslowdown\tCPUs\tGPUs\t")
+	for k, name := range r.Policies {
+		f := r.All.Figures[k]
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%.2f\t%.1f%%\t%.1f%%\t\n", name, span(f.Mean), interval(r.All.Ratios[k]),
+			span(f.Median), span(f.P95), span(f.Longest), f.Slowdown, 100*f.CPUs, 100*f.GPUs)
+	}
+	t.Flush()
+	for _, x := range r.Tables() {
+		fmt.Fprintln(&b)
+		fmt.Fprintf(t, "%s\tjobs\t", x.Title)
+		for _, name := range r.Policies {
+			fmt.Fprintf(t, "%s\t", name)
+		}
+		fmt.Fprintln(t)
+		for _, g := range x.Groups {
+			fmt.Fprintf(t, "%s\t%d\t", printable(g.Name), g.Jobs)
+			for k := range g.Figures {
+				if k < 2 {
+					fmt.Fprintf(t, "%s\t", span(g.Figures[k].Mean))
+				} else {
+					fmt.Fprintf(t, "%s, %s\t", span(g.Figures[k].Mean), interval(g.Ratios[k]))
+				}
+			}
+			fmt.Fprintln(t)
+		}
+		t.Flush()
+	}
+	if r.MoreUsers > 0 {
+		fmt.Fprintf(&b, "and %d more users\n", r.MoreUsers)
+	}
+	fmt.Fprintf(&b, "\n%s\n", wrap(r.Legend(), 80))
+	for _, x := range r.Left {
+		fmt.Fprintf(&b, "left out: %d jobs: %s\n", x.Jobs, x.Reason)
+	}
+	for _, x := range r.Adjusted {
+		fmt.Fprintf(&b, "changed: %d jobs: %s\n", x.Jobs, x.Reason)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// Table is a table of groups.
+type Table struct {
+	Title    string
+	Policies []string
+	Groups   []Group
+}
+
+// Tables are those of the report.
+func (r *Report) Tables() []Table {
+	return []Table{{"partition", r.Policies, r.Partitions}, {"asks for", r.Policies, r.Widths}, {"user", r.Policies, r.Users}}
+}
+
+// Legend says how to read the figures.
+func (r *Report) Legend() string {
+	return fmt.Sprintf("Mean waits by group; behind them, in proportion to the simulated backfill's, with the interval that has 95 of 100 draws of the %d parts of this time, each of %s. An interval with 1 in it shows no difference. Waits count from when a job could begin (sacct's Eligible). %d jobs that ran or waited before are simulated and not counted. Not known here: limits of users and accounts, reservations, nodes that were down, preemption, features, and priorities that changed as jobs waited.",
+		r.Blocks, span(float64(r.Block)), r.Before)
+}
+
+// printable has what is no printable character stand by its code.
+func printable(text string) string {
+	quoted := fmt.Sprintf("%q", text)
+	return quoted[1 : len(quoted)-1]
+}
+
+// wrap breaks a text at blanks.
+func wrap(text string, columns int) string {
+	var b strings.Builder
+	at := 0
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case at > 0 && at+1+len(word) > columns:
+			b.WriteByte('\n')
+			at = 0
+		case at > 0:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += len(word)
+	}
+	return b.String()
+}

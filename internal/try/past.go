@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package try
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/slurmconf"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Span is a part of time in seconds since 1970; To is not in it.
+type Span struct{ From, To int64 }
+
+// Seconds is how long it is.
+func (s Span) Seconds() int64 { return s.To - s.From }
+
+// Past is what happened: the machine, and the jobs that ran on it in a span.
+type Past struct {
+	Span    Span
+	Machine *slurmconf.Machine
+	// Backfill are Slurm's settings, by slurm.conf.
+	Backfill sim.BackfillOptions
+	// CountsMemory: jobs take memory of nodes (SelectTypeParameters).
+	CountsMemory bool
+	// Jobs are those that ran or waited in the span. Submit is when they could begin.
+	Jobs []workload.Job
+	// Start is the second since 1970 from which the jobs' times count.
+	Start int64
+	// Skipped are jobs of the accounts that are not in Jobs, Adjusted those that are not quite as
+	// there.
+	Skipped, Adjusted []workload.Tally
+	before            map[string]bool // jobs that ran or waited as the span began, by ID
+}
+
+// Options say what to read.
+type Options struct {
+	// Weeks is how many, up to the last time in the accounts, at least one; or else the span that
+	// is not empty.
+	Weeks int
+	Span  Span
+}
+
+// ErrNoJob is that nothing was submitted in the span.
+var ErrNoJob = errors.New("no job could begin in this time")
+
+// week is that in seconds.
+const week = 7 * 24 * 3600
+
+// Read reads what "sacct --parsable2" has printed into a file, twice, and what is needed of a
+// slurm.conf.
+func Read(sacct, conf string, o Options) (*Past, error) {
+	c, err := slurmconf.Read(conf)
+	if err != nil {
+		return nil, err
+	}
+	p := &Past{Span: o.Span}
+	if p.Machine, err = c.Machine(); err != nil {
+		return nil, fmt.Errorf("%s: %w", conf, err)
+	}
+	if err := p.settings(c); err != nil {
+		return nil, err
+	}
+	if p.Span.To == 0 {
+		err := within(sacct, func(r io.Reader) error {
+			first, last, _, err := workload.SacctSpan(r, sacct)
+			p.Span = Span{max(first, last+1-int64(o.Weeks)*week), last + 1}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	err = within(sacct, func(r io.Reader) error {
+		w, err := workload.ReadSacct(r, sacct, workload.SacctOptions{Past: true, ExtendLimit: true, From: p.Span.From, To: p.Span.To})
+		if err != nil {
+			return err
+		}
+		p.Jobs, p.Start, p.Skipped, p.Adjusted = w.Jobs, w.Start, w.Skipped, w.Adjusted
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.runOn()
+	return p, p.checkPartitions()
+}
+
+// within has read read a file.
+func within(path string, read func(io.Reader) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return read(f)
+}
+
+// runOn has jobs that ran already as the span begins be started when they were, ahead of all
+// others, and those that waited then come at its beginning.
+func (p *Past) runOn() {
+	from := p.Span.From - p.Start
+	p.before = map[string]bool{}
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		if j.Submit >= from {
+			continue
+		}
+		p.before[j.ID] = true
+		if j.Submit = from; j.Past.Began < from {
+			j.Submit, j.Priority = j.Past.Began, core.MaxPriority
+		}
+	}
+	slices.SortStableFunc(p.Jobs, func(a, b workload.Job) int { return int(a.Submit - b.Submit) })
+}
+
+// counts reports whether a job could begin in the span.
+func (p *Past) counts(j *workload.Job) bool {
+	return !p.before[j.ID]
+}
+
+// checkPartitions has jobs of partitions that slurm.conf lacks count as skipped.
+func (p *Past) checkPartitions() error {
+	lost := map[string]int{}
+	p.Jobs = slices.DeleteFunc(p.Jobs, func(j workload.Job) bool {
+		name := partitionOf(&j)
+		if x := p.Machine.Partition(name); x != nil && x.Nodes.Count() > 0 {
+			return false
+		}
+		lost[name]++
+		return true
+	})
+	for name, n := range lost {
+		p.Skipped = append(p.Skipped, workload.Tally{Reason: fmt.Sprintf("of partition %q, of which slurm.conf has no node", name), Jobs: n})
+	}
+	slices.SortFunc(p.Skipped, func(a, b workload.Tally) int { return strings.Compare(a.Reason, b.Reason) })
+	if !slices.ContainsFunc(p.Jobs, func(j workload.Job) bool { return p.counts(&j) }) {
+		return ErrNoJob
+	}
+	return nil
+}
+
+// partitionOf is where the job ran: sacct may name several where it did not run yet.
+func partitionOf(j *workload.Job) string {
+	name, _, _ := strings.Cut(j.Past.Partition, ",")
+	return name
+}
+
+// settings takes what slurm.conf says of backfill and of memory.
+func (p *Past) settings(c *slurmconf.Conf) error {
+	p.Backfill = sim.DefaultBackfill()
+	p.Backfill.Interval = 30
+	for name, set := range map[string]func(int64){
+		"bf_interval":      func(n int64) { p.Backfill.Interval = n },
+		"bf_max_job_test":  func(n int64) { p.Backfill.MaxJobTest = int(n) },
+		"bf_max_job_start": func(n int64) { p.Backfill.MaxJobStart = int(n) },
+		"bf_resolution":    func(n int64) { p.Backfill.Resolution = n },
+		"bf_window":        func(n int64) { p.Backfill.Window = n * 60 },
+	} {
+		text, given := c.Option("SchedulerParameters", name)
+		if !given {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt32 {
+			_, line, _ := c.Last("SchedulerParameters")
+			return &slurmconf.Error{File: line.File, Line: line.Number, Field: name, Value: text, Err: errors.New("not a whole number")}
+		}
+		set(n)
+	}
+	if err := p.Backfill.Validate(); err != nil {
+		return err
+	}
+	parameters, _, _ := c.Last("SelectTypeParameters")
+	p.CountsMemory = strings.Contains(strings.ToUpper(parameters), "MEMORY")
+	return nil
+}
+
+// resources are what jobs take of nodes beside CPUs and GPUs, and how a job's uses are numbered.
+func (p *Past) resources() (all []sim.Resource) {
+	if p.CountsMemory {
+		total := slices.Clone(p.Machine.Memory)
+		for n, mib := range total {
+			if mib == 0 {
+				total[n] = nodeset.MaxAmount
+			}
+		}
+		all = append(all, sim.Resource{Name: "memory", Total: total})
+	}
+	for k, kind := range p.Machine.Types {
+		all = append(all, sim.Resource{Name: "gpu:" + kind, Total: p.Machine.GPUs[k]})
+	}
+	return all
+}
+
+// uses is what the job takes of them.
+func (p *Past) uses(j *workload.Job) (uses nodeset.Uses) {
+	first := 0
+	if p.CountsMemory {
+		first = 1
+		if j.Memory != (workload.Memory{}) {
+			uses = append(uses, nodeset.Use{Resource: 0, PerNode: j.Memory.PerNode, PerCore: j.Memory.PerCore})
+		}
+	}
+	if k := slices.Index(p.Machine.Types, j.Past.GPUType); k >= 0 && j.MinGPUs > 0 {
+		uses = append(uses, nodeset.Use{Resource: first + k, PerGPU: 1})
+	}
+	return uses
+}

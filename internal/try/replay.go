@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package try
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// part is a part of the machine whose partitions share no node with the rest, and its jobs.
+type part struct {
+	nodes     []nodeset.Capacity
+	resources []sim.Resource
+	jobs      []workload.Job
+	index     []int // of each in Past.Jobs
+}
+
+// parts cuts the machine.
+func (p *Past) parts() (all []part) {
+	masks := p.components()
+	place := make([]int, len(p.Machine.Nodes)) // of each node in its part
+	of := map[string]int{}
+	for k, mask := range masks {
+		var x part
+		x.resources = slices.Clone(p.resources())
+		for r := range x.resources {
+			x.resources[r].Total = nil
+		}
+		for n, c := range p.Machine.Nodes {
+			if !mask.Has(n) {
+				continue
+			}
+			place[n] = len(x.nodes)
+			x.nodes = append(x.nodes, c)
+			for r, whole := range p.resources() {
+				x.resources[r].Total = append(x.resources[r].Total, whole.Total[n])
+			}
+		}
+		for i := range p.Machine.Partitions {
+			if q := &p.Machine.Partitions[i]; overlaps(q.Nodes, mask) {
+				of[q.Name] = k
+			}
+		}
+		all = append(all, x)
+	}
+	eligible := map[string]nodeset.Mask{}
+	for i := range p.Jobs {
+		j := p.Jobs[i]
+		name := partitionOf(&j)
+		x := &all[of[name]]
+		if eligible[name] == nil {
+			mask := nodeset.NewMask(len(x.nodes))
+			for n := range p.Machine.Nodes {
+				if p.Machine.Partition(name).Nodes.Has(n) {
+					mask.Set(place[n])
+				}
+			}
+			eligible[name] = mask
+		}
+		if eligible[name].Count() < len(x.nodes) {
+			j.Eligible = eligible[name]
+		}
+		j.Uses = p.uses(&j)
+		x.jobs, x.index = append(x.jobs, j), append(x.index, i)
+	}
+	return slices.DeleteFunc(all, func(x part) bool { return len(x.jobs) == 0 })
+}
+
+// components are the nodes of partitions that are connected by nodes that they share.
+func (p *Past) components() (masks []nodeset.Mask) {
+	for i := range p.Machine.Partitions {
+		mine := slices.Clone(p.Machine.Partitions[i].Nodes)
+		masks = slices.DeleteFunc(masks, func(m nodeset.Mask) bool {
+			if !overlaps(m, mine) {
+				return false
+			}
+			for w := range m {
+				mine[w] |= m[w]
+			}
+			return true
+		})
+		if mine.Count() > 0 {
+			masks = append(masks, mine)
+		}
+	}
+	return masks
+}
+
+func overlaps(a, b nodeset.Mask) bool {
+	for w := range a {
+		if a[w]&b[w] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Policy is what decides in a replay. Make is called for each part of the machine.
+type Policy struct {
+	Name string
+	Make func() (core.Policy, error)
+}
+
+// Slurm is the simulated Slurm with the settings of its slurm.conf, by the name of its scheduler.
+func (p *Past) Slurm() Policy {
+	return Policy{"backfill", func() (core.Policy, error) { return sim.NewBackfill(p.Backfill) }}
+}
+
+// Preset is the auction with that preset.
+func Preset(name string) Policy {
+	return Policy{name, func() (core.Policy, error) {
+		o, err := core.AuctionPreset(name)
+		if err != nil {
+			return nil, err
+		}
+		return core.NewAuction(o, nil)
+	}}
+}
+
+// Replay is when jobs begin, by index in Past.Jobs, in seconds as Job.Submit; never is -1.
+type Replay struct {
+	Policy string
+	Began  []int64
+	// Unrun are jobs that the policy never starts, by reason.
+	Unrun []workload.Tally
+}
+
+// What is the past itself.
+func (p *Past) What() *Replay {
+	r := &Replay{Policy: "Slurm, as it was", Began: make([]int64, len(p.Jobs))}
+	for i := range p.Jobs {
+		r.Began[i] = p.Jobs[i].Past.Began
+	}
+	return r
+}
+
+// Setting is how a replay is simulated.
+type Setting struct {
+	Interval int64 // seconds from one cycle to the next, at least
+	Seed     uint64
+	// OnCycle hears how far it is; may be nil.
+	OnCycle func(sim.Progress)
+}
+
+// release is after how many seconds the nodes of a job that has ended take the next: see
+// benchmarks/results/emulation.md.
+const release = 2
+
+// Replay has a policy decide.
+func (p *Past) Replay(ctx context.Context, by Policy, s Setting) (*Replay, error) {
+	r := &Replay{Policy: by.Name, Began: slices.Repeat([]int64{-1}, len(p.Jobs))}
+	for _, x := range p.parts() {
+		policy, err := by.Make()
+		if err != nil {
+			return nil, err
+		}
+		cfg := sim.NewConfig(x.nodes)
+		cfg.Resources, cfg.Interval, cfg.Seed, cfg.Release, cfg.OnCycle = x.resources, s.Interval, s.Seed, release, s.OnCycle
+		byID := make(map[string]int, len(x.jobs))
+		for k := range x.jobs {
+			byID[x.jobs[k].ID] = x.index[k]
+		}
+		cfg.OnEnd = func(rec sim.Record) { r.Began[byID[rec.Job.ID]] = rec.Start }
+		result, err := sim.Run(ctx, cfg, policy, x.jobs)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", by.Name, err)
+		}
+		for _, u := range result.Unrun {
+			r.Unrun = tally(r.Unrun, u.Reason)
+		}
+	}
+	return r, nil
+}
+
+func tally(all []workload.Tally, reason string) []workload.Tally {
+	for i := range all {
+		if all[i].Reason == reason {
+			all[i].Jobs++
+			return all
+		}
+	}
+	return append(all, workload.Tally{Reason: reason, Jobs: 1})
+}

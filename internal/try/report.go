@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package try
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/aucsched/aucsched/internal/workload"
+)
+
+// Figures are those of some jobs under one policy. Waits are in seconds from when a job could
+// begin; slowdown is bounded by 10 s. CPUs and GPUs are the shares of all that were in use in the
+// span, by all jobs; they are of the whole machine alone.
+type Figures struct {
+	Mean     float64 `json:"wait_mean_s"`
+	Median   float64 `json:"wait_median_s"`
+	P95      float64 `json:"wait_p95_s"`
+	Longest  float64 `json:"wait_max_s"`
+	Slowdown float64 `json:"bounded_slowdown_mean"`
+	CPUs     float64 `json:"cpu_utilization,omitempty"`
+	GPUs     float64 `json:"gpu_utilization,omitempty"`
+}
+
+// Ratio is a mean wait divided by that under the simulated Slurm, and the interval that has 95 of
+// 100 draws of days. Without waits to divide by all are 0.
+type Ratio struct {
+	Of   float64 `json:"of"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Group is some jobs: what they have in common, how many, and what became of them by policy, in the
+// order of Report.Policies. Ratios are to the simulated Slurm.
+type Group struct {
+	Name    string    `json:"name"`
+	Jobs    int       `json:"jobs"`
+	Figures []Figures `json:"figures"`
+	Ratios  []Ratio   `json:"ratios"`
+}
+
+// Report is what a trial says. The first policy is what Slurm did, the second the simulated Slurm.
+type Report struct {
+	From       int64    `json:"from"` // seconds since 1970
+	To         int64    `json:"to"`
+	Nodes      int      `json:"nodes"`
+	Policies   []string `json:"policies"`
+	All        Group    `json:"all"`
+	Partitions []Group  `json:"partitions"`
+	Widths     []Group  `json:"widths"`
+	Users      []Group  `json:"users"`
+	// Agreement is how far the simulated Slurm is from what Slurm did.
+	Agreement Agreement `json:"agreement"`
+	// Block is how long the parts of the span are that are drawn for intervals, in seconds, and
+	// Blocks how many there are.
+	Block  int64 `json:"block_s"`
+	Blocks int   `json:"blocks"`
+	// Before is how many jobs ran or waited when the span began: they are simulated and not counted.
+	Before int `json:"before"`
+	// Left are jobs that are not counted, Adjusted those that are not quite as in the accounts.
+	Left     []workload.Tally `json:"left,omitempty"`
+	Adjusted []workload.Tally `json:"adjusted,omitempty"`
+	// MoreUsers is how many users are not in Users, which has those with the most CPU time.
+	MoreUsers int `json:"more_users"`
+}
+
+// Agreement compares the simulated Slurm with the real one: its figures divided by the real ones.
+type Agreement struct {
+	Wait     float64 `json:"wait_mean"`
+	Slowdown float64 `json:"bounded_slowdown_mean"`
+	CPUs     float64 `json:"cpu_utilization"`
+	// Within is how many per cent of the jobs begin within a minute, or a tenth of their real wait,
+	// of when they did.
+	Within float64 `json:"within_percent"`
+}
+
+// Good reports whether the simulated Slurm is near enough for a comparison to say anything: waits,
+// slowdown and use within a fifth.
+func (a *Agreement) Good() bool {
+	for _, r := range []float64{a.Wait, a.Slowdown, a.CPUs} {
+		if !(math.Abs(math.Log(r)) <= math.Log(1.2)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Bounds of a report.
+const (
+	mostUsers = 20
+	draws     = 1000
+	day       = 24 * 3600
+	minBlocks = 7 // below that blocks are shorter than a day
+)
+
+// reporter makes a report.
+type reporter struct {
+	*Past
+	replays []*Replay
+	counted []int // indices of jobs
+	block   int64
+	blocks  int
+	rng     *rand.Rand
+}
+
+// NewReport compares replays, of which the first is What and the second Slurm's. Jobs that one of
+// them never starts are left out of all. The seed is that of the intervals.
+func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
+	r := reporter{Past: p, replays: replays, block: day, rng: rand.New(rand.NewPCG(seed, 0x747279))}
+	if p.Span.Seconds() < minBlocks*day {
+		r.block = max((p.Span.Seconds()+minBlocks-1)/minBlocks, 1)
+	}
+	r.blocks = int((p.Span.Seconds() + r.block - 1) / r.block)
+	out := &Report{From: p.Span.From, To: p.Span.To, Nodes: len(p.Machine.Nodes), Block: r.block, Blocks: r.blocks,
+		Left: slices.Clone(p.Skipped), Adjusted: p.Adjusted}
+	for _, x := range replays {
+		out.Policies = append(out.Policies, x.Policy)
+	}
+	for i := range p.Jobs {
+		switch {
+		case !p.counts(&p.Jobs[i]):
+			out.Before++
+		case slices.ContainsFunc(replays, func(x *Replay) bool { return x.Began[i] < 0 }):
+			out.Left = tally(out.Left, "a simulated policy finds no nodes for it, ever")
+		default:
+			r.counted = append(r.counted, i)
+		}
+	}
+	out.All = r.group("all", r.counted)
+	r.use(&out.All)
+	out.Partitions = r.groups(func(j *workload.Job) string { return partitionOf(j) })
+	out.Widths = r.groups(func(j *workload.Job) string { return widthOf(j) })
+	slices.SortFunc(out.Widths, func(a, b Group) int { return slices.Index(widths, a.Name) - slices.Index(widths, b.Name) })
+	out.Users, out.MoreUsers = r.users()
+	out.Agreement = r.agreement(&out.All)
+	return out
+}
+
+// widths are the groups by what a job asks for, in order.
+var widths = []string{"1 CPU", "2 to 16 CPUs", "17 to 128 CPUs", "more CPUs", "1 GPU", "2 to 8 GPUs", "more GPUs"}
+
+func widthOf(j *workload.Job) string {
+	gpus := j.MinGPUs * max(j.MinNodes, 1)
+	switch cores := j.LeastCores(); {
+	case gpus > 8:
+		return widths[6]
+	case gpus > 1:
+		return widths[5]
+	case gpus == 1:
+		return widths[4]
+	case cores > 128:
+		return widths[3]
+	case cores > 16:
+		return widths[2]
+	case cores > 1:
+		return widths[1]
+	}
+	return widths[0]
+}
+
+// groups are the counted jobs by a key, the largest group first.
+func (r *reporter) groups(key func(*workload.Job) string) (all []Group) {
+	by := map[string][]int{}
+	for _, i := range r.counted {
+		k := key(&r.Jobs[i])
+		by[k] = append(by[k], i)
+	}
+	names := make([]string, 0, len(by))
+	for name := range by {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(by[b])-len(by[a]), cmp.Compare(a, b)) })
+	for _, name := range names {
+		all = append(all, r.group(name, by[name]))
+	}
+	return all
+}
+
+// users are those with the most CPU time, and how many there are besides.
+func (r *reporter) users() (all []Group, more int) {
+	time := map[string]int64{}
+	for _, i := range r.counted {
+		time[r.Jobs[i].User] += r.Jobs[i].LeastCores() * r.Jobs[i].Duration
+	}
+	names := make([]string, 0, len(time))
+	for name := range time {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(time[b], time[a]), cmp.Compare(a, b)) })
+	more = max(len(names)-mostUsers, 0)
+	for _, name := range names[:len(names)-more] {
+		var jobs []int
+		for _, i := range r.counted {
+			if r.Jobs[i].User == name {
+				jobs = append(jobs, i)
+			}
+		}
+		all = append(all, r.group(cmp.Or(name, "(not said)"), jobs))
+	}
+	return all, more
+}
+
+// group are the figures of jobs.
+func (r *reporter) group(name string, jobs []int) Group {
+	g := Group{Name: name, Jobs: len(jobs)}
+	sums := make([][]float64, len(r.replays)) // of waits, by policy and block
+	for k := range r.replays {
+		waits, slowdown := make([]float64, 0, len(jobs)), 0.0
+		sums[k] = make([]float64, r.blocks)
+		for _, i := range jobs {
+			w := float64(r.wait(k, i))
+			waits = append(waits, w)
+			run := float64(r.Jobs[i].Duration)
+			slowdown += max((w+run)/max(run, 10), 1)
+			sums[k][r.blockOf(i)] += w
+		}
+		g.Figures = append(g.Figures, figures(waits, slowdown))
+	}
+	g.Ratios = r.ratios(sums)
+	return g
+}
+
+func figures(waits []float64, slowdown float64) (f Figures) {
+	n := len(waits)
+	if n == 0 {
+		return f
+	}
+	slices.Sort(waits)
+	for _, w := range waits {
+		f.Mean += w / float64(n)
+	}
+	f.Median, f.P95, f.Longest = waits[n/2], waits[min(n*95/100, n-1)], waits[n-1]
+	f.Slowdown = slowdown / float64(n)
+	return f
+}
+
+func (r *reporter) wait(k, i int) int64 { return max(r.replays[k].Began[i]-r.Jobs[i].Submit, 0) }
+
+// blockOf is the part of the span in which a job could begin.
+func (r *reporter) blockOf(i int) int {
+	return int((r.Jobs[i].Submit + r.Start - r.Span.From) / r.block)
+}
+
+// ratios draws as many blocks as there are, with replacement, again and again: the waits of days
+// depend on each other far less than those of jobs.
+func (r *reporter) ratios(sums [][]float64) (all []Ratio) {
+	drawn := make([][]float64, len(sums))
+	for range draws {
+		total := make([]float64, len(sums))
+		for range r.blocks {
+			b := r.rng.IntN(r.blocks)
+			for k := range sums {
+				total[k] += sums[k][b]
+			}
+		}
+		for k := range sums {
+			if total[1] > 0 {
+				drawn[k] = append(drawn[k], total[k]/total[1])
+			}
+		}
+	}
+	for k := range sums {
+		var x Ratio
+		if base := sum(sums[1]); base > 0 && len(drawn[k]) > draws/2 {
+			slices.Sort(drawn[k])
+			n := len(drawn[k])
+			x = Ratio{sum(sums[k]) / base, drawn[k][n*25/1000], drawn[k][min(n*975/1000, n-1)]}
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+func sum(all []float64) (total float64) {
+	for _, x := range all {
+		total += x
+	}
+	return total
+}
+
+// use adds what was in use in the span, by all jobs.
+func (r *reporter) use(g *Group) {
+	from, to := r.Span.From-r.Start, r.Span.To-r.Start
+	cpus, gpus := 0.0, 0.0
+	for _, n := range r.Machine.Nodes {
+		cpus, gpus = cpus+float64(n.Cores), gpus+float64(n.GPUs)
+	}
+	span := float64(r.Span.Seconds())
+	for k, x := range r.replays {
+		for i := range r.Jobs {
+			j := &r.Jobs[i]
+			if x.Began[i] < 0 {
+				continue
+			}
+			seconds := float64(max(min(x.Began[i]+j.Duration, to)-max(x.Began[i], from), 0))
+			g.Figures[k].CPUs += float64(j.LeastCores()) * seconds / (cpus * span)
+			if gpus > 0 {
+				g.Figures[k].GPUs += float64(j.MinGPUs*max(j.MinNodes, 1)) * seconds / (gpus * span)
+			}
+		}
+	}
+}
+
+// agreement holds the simulated Slurm against the real one. Waits of some seconds are those of the
+// clock: both have a few added.
+func (r *reporter) agreement(all *Group) (a Agreement) {
+	const few = 10 // seconds
+	real, simulated := &all.Figures[0], &all.Figures[1]
+	a.Wait = (simulated.Mean + few) / (real.Mean + few)
+	a.Slowdown = simulated.Slowdown / real.Slowdown
+	a.CPUs = simulated.CPUs / real.CPUs
+	near := 0
+	for _, i := range r.counted {
+		was, is := float64(r.wait(0, i)), float64(r.wait(1, i))
+		if math.Abs(was-is) <= max(60, was/10) {
+			near++
+		}
+	}
+	a.Within = 100 * float64(near) / float64(max(len(r.counted), 1))
+	return a
+}
+
+// Verdict is the agreement in words.
+func (a *Agreement) Verdict() string {
+	if a.Good() {
+		return fmt.Sprintf("The simulated Slurm does as yours did: mean wait %s, slowdown %s, use %s; %.0f%% of the jobs began within a minute, or a tenth of their wait, of when they really did.",
+			percent(a.Wait), percent(a.Slowdown), percent(a.CPUs), a.Within)
+	}
+	return fmt.Sprintf("The simulated Slurm does not do as yours did: mean wait %s, slowdown %s, use %s. What follows says nothing of your site. What it does not know, such as limits, reservations, nodes that were down or preemption, was what decided.",
+		percent(a.Wait), percent(a.Slowdown), percent(a.CPUs))
+}
+
+// percent is a ratio as a difference.
+func percent(r float64) string { return fmt.Sprintf("%+.1f%%", 100*(r-1)) }

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package try
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
+)
+
+// smallConf is a site with two partitions that share nodes, and one apart with GPUs of two types.
+const smallConf = `SelectTypeParameters=CR_Core_Memory
+SchedulerParameters=bf_interval=30,bf_max_job_test=200
+NodeName=DEFAULT CPUs=16 RealMemory=64000
+NodeName=c[1-8]
+NodeName=g[1-2] Gres=gpu:a100:4
+NodeName=v[1-2] Gres=gpu:v100:2
+PartitionName=cpu Nodes=c[1-8] Default=YES
+PartitionName=wide Nodes=c[5-8]
+PartitionName=gpu Nodes=g[1-2],v[1-2]
+`
+
+const monday = 1_767_571_200 // 2026-01-05T00:00:00
+
+// row is a line of sacct.
+type row struct {
+	id, partition, user   string
+	eligible, start, run  int64 // the first two since monday
+	limit                 int64 // minutes
+	cpus, nodes, priority int
+	gpus                  int
+	gpuType, mem          string
+}
+
+func instant(second int64) string {
+	return time.Unix(monday+second, 0).UTC().Format("2006-01-02T15:04:05")
+}
+
+// write writes rows as sacct does, and a slurm.conf, and returns their paths.
+func write(t *testing.T, conf string, rows []row) (sacct, conffile string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(strings.ReplaceAll(workload.PastFormat, ",", "|") + "\n")
+	for _, r := range rows {
+		tres := fmt.Sprintf("cpu=%d,mem=%s,node=%d", r.cpus, r.mem, r.nodes)
+		if r.gpus > 0 {
+			tres += fmt.Sprintf(",gres/gpu=%d", r.gpus)
+		}
+		if r.gpuType != "" {
+			tres += fmt.Sprintf(",gres/gpu:%s=%d", r.gpuType, r.gpus)
+		}
+		fmt.Fprintf(&b, "%s|%s|%s|%s|%d|%d|%d|%d|%d|%d|%s|%s|COMPLETED|%d|%s|%s|%s|%s\n", r.id, instant(r.eligible), instant(r.start),
+			instant(r.start+r.run), r.run, r.limit, r.cpus, r.cpus, r.nodes, r.nodes, tres, tres, r.priority, r.user,
+			instant(r.eligible), r.partition, r.mem)
+	}
+	dir := t.TempDir()
+	sacct, conffile = filepath.Join(dir, "jobs.txt"), filepath.Join(dir, "slurm.conf")
+	require.NoError(t, os.WriteFile(sacct, []byte(b.String()), 0o600))
+	require.NoError(t, os.WriteFile(conffile, []byte(conf), 0o600))
+	return sacct, conffile
+}
+
+// drawn is a queue of jobs that all partitions have.
+func drawn(seed uint64, jobs int) (rows []row) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	at := int64(0)
+	for i := range jobs {
+		at += rng.Int64N(100)
+		r := row{id: fmt.Sprint(i + 1), partition: "cpu", user: fmt.Sprint("u", rng.IntN(5)), eligible: at, nodes: 1, cpus: 1 + rng.IntN(16),
+			run: 60 + rng.Int64N(3000), priority: 100000 - i, mem: fmt.Sprint(1000+rng.IntN(30000), "M")}
+		switch rng.IntN(5) {
+		case 0:
+			r.partition = "wide"
+			r.nodes = 1 + rng.IntN(4)
+			r.cpus = r.nodes * (1 + rng.IntN(16))
+		case 1:
+			r.partition, r.cpus, r.gpus = "gpu", 1+rng.IntN(4), 1+rng.IntN(2)
+			r.gpuType = []string{"", "a100", "v100"}[rng.IntN(3)]
+		}
+		r.limit = r.run/60*int64(1+rng.IntN(3)) + 1
+		r.start = r.eligible
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// past reads them all.
+func past(t *testing.T, rows []row, o Options) *Past {
+	t.Helper()
+	sacct, conf := write(t, smallConf, rows)
+	p, err := Read(sacct, conf, o)
+	require.NoError(t, err)
+	return p
+}
+
+func replay(t *testing.T, p *Past, by Policy) *Replay {
+	t.Helper()
+	r, err := p.Replay(t.Context(), by, Setting{Interval: 1, Seed: 3})
+	require.NoError(t, err)
+	require.Empty(t, r.Unrun)
+	return r
+}
+
+// If a site's Slurm is the simulated one, the simulated one does as it did, job for job, and the
+// auction is told from it.
+func TestAgreesWithItself(t *testing.T) {
+	rows := drawn(5, 300)
+	first := past(t, rows, Options{Weeks: 1})
+	did := replay(t, first, first.Slurm())
+	starts := map[string]int64{}
+	for i, j := range first.Jobs {
+		starts[j.ID] = did.Began[i] + first.Start - monday
+	}
+	for i := range rows {
+		rows[i].start = starts[rows[i].id]
+	}
+	p := past(t, rows, Options{Weeks: 1})
+	again, short := replay(t, p, p.Slurm()), replay(t, p, Preset("short"))
+	require.Equal(t, p.What().Began, again.Began)
+	report := p.NewReport([]*Replay{p.What(), again, short}, 1)
+	require.Equal(t, Agreement{1, 1, 1, 100}, report.Agreement)
+	require.True(t, report.Agreement.Good())
+	require.Equal(t, 300, report.All.Jobs)
+	require.Equal(t, Ratio{1, 1, 1}, report.All.Ratios[0])
+	require.Less(t, report.All.Ratios[2].Of, 0.95, "short has them wait less")
+	require.LessOrEqual(t, report.All.Ratios[2].Low, report.All.Ratios[2].Of)
+	require.GreaterOrEqual(t, report.All.Ratios[2].High, report.All.Ratios[2].Of)
+	require.Positive(t, report.All.Figures[1].CPUs)
+	require.Positive(t, report.All.Figures[1].GPUs)
+	sum := 0
+	for _, g := range report.Partitions {
+		sum += g.Jobs
+	}
+	require.Equal(t, 300, sum)
+
+	// A site that has its users wait for something else is told from it.
+	for i := range rows {
+		rows[i].start += 7200
+	}
+	p = past(t, rows, Options{Weeks: 1})
+	report = p.NewReport([]*Replay{p.What(), replay(t, p, p.Slurm())}, 1)
+	require.False(t, report.Agreement.Good())
+	require.Contains(t, report.Agreement.Verdict(), "does not do as yours did")
+}
+
+// Nobody gets more than there is: of memory, of a type of GPUs, of a partition's nodes.
+func TestKeepsToTheMachine(t *testing.T) {
+	base := row{partition: "gpu", user: "u", nodes: 1, cpus: 1, run: 1000, limit: 20, mem: "1000M", priority: 9}
+	with := func(n int, change func(*row)) (rows []row) {
+		for i := range n {
+			r := base
+			r.id = fmt.Sprint(i)
+			change(&r)
+			rows = append(rows, r)
+		}
+		return rows
+	}
+	for name, c := range map[string]struct {
+		rows  []row
+		first int // so many start at once
+	}{
+		"a type of GPUs": {with(6, func(r *row) { r.gpus, r.gpuType = 2, "v100" }), 2},
+		"any GPUs":       {with(8, func(r *row) { r.gpus = 2 }), 6},
+		"memory":         {with(20, func(r *row) { r.partition, r.mem = "wide", "40000M" }), 4},
+		"a partition":    {with(6, func(r *row) { r.partition, r.cpus = "wide", 16 }), 4},
+	} {
+		p := past(t, c.rows, Options{Weeks: 1})
+		for _, by := range []Policy{p.Slurm(), Preset("default")} {
+			first := 0
+			for _, began := range replay(t, p, by).Began {
+				if began < 1000 {
+					first++
+				}
+			}
+			require.Equal(t, c.first, first, "%s: %s", name, by.Name)
+		}
+	}
+}
+
+// Partitions that share no node do not have each other wait, those that do are of one part.
+func TestParts(t *testing.T) {
+	p := past(t, drawn(1, 50), Options{Weeks: 1})
+	parts := p.parts()
+	require.Len(t, parts, 2)
+	require.Equal(t, []int{8, 4}, []int{len(parts[0].nodes), len(parts[1].nodes)})
+	jobs := 0
+	for _, x := range parts {
+		jobs += len(x.jobs)
+	}
+	require.Equal(t, 50, jobs)
+}
+
+// What ran when the span began runs, what waited comes at its beginning, and neither counts.
+func TestSpan(t *testing.T) {
+	rows := []row{
+		{id: "ended", start: 10, run: 100}, {id: "ran", start: 100, run: 10000}, {id: "waited", eligible: 500, start: 4000, run: 50},
+		{id: "counts", eligible: 3000, start: 5000, run: 60}, {id: "late", eligible: 9000, start: 9000, run: 60},
+	}
+	for i := range rows {
+		r := &rows[i]
+		r.partition, r.cpus, r.nodes, r.limit, r.priority, r.mem, r.user = "cpu", 128, 8, 400, 5, "8M", "u"
+	}
+	p := past(t, rows, Options{Span: Span{monday + 1000, monday + 6000}})
+	var names []string
+	for i := range p.Jobs {
+		names = append(names, p.Jobs[i].ID)
+	}
+	require.Equal(t, []string{"ran", "waited", "counts"}, names)
+	r := replay(t, p, p.Slurm())
+	require.Equal(t, []int64{100, 10102, 10154}, []int64{r.Began[0] + p.Start - monday, r.Began[1] + p.Start - monday, r.Began[2] + p.Start - monday})
+	report := p.NewReport([]*Replay{p.What(), r}, 1)
+	require.Equal(t, []int{1, 2}, []int{report.All.Jobs, report.Before})
+}
+
+// Runs of a job before it was requeued are jobs of their own, and what can't be replayed is told.
+func TestOddRows(t *testing.T) {
+	head := strings.ReplaceAll(workload.PastFormat, ",", "|") + "\n"
+	line := func(id, start, end, state, partition string) string {
+		return fmt.Sprintf("%s|2026-01-05T00:00:00|%s|%s|60|5|1|1|1|1|cpu=1|cpu=1|%s|9|u|2026-01-05T00:00:00|%s|1G\n", id, start, end, state, partition)
+	}
+	dir := t.TempDir()
+	sacct, conf := filepath.Join(dir, "s"), filepath.Join(dir, "slurm.conf")
+	require.NoError(t, os.WriteFile(conf, []byte(smallConf), 0o600))
+	require.NoError(t, os.WriteFile(sacct, []byte(head+
+		line("1", "2026-01-05T00:00:10", "2026-01-05T00:01:10", "REQUEUED", "cpu")+
+		line("1", "2026-01-05T00:02:10", "2026-01-05T00:03:10", "NODE_FAIL", "cpu")+
+		line("1", "2026-01-05T00:04:10", "2026-01-05T00:05:10", "COMPLETED", "cpu")+
+		line("1.batch", "2026-01-05T00:04:10", "2026-01-05T00:05:10", "COMPLETED", "")+
+		line("2_[3-9%2]", "Unknown", "Unknown", "PENDING", "cpu,wide")+
+		line("3+0", "2026-01-05T00:04:10", "Unknown", "RUNNING", "wide")+
+		line("4", "2026-01-05T00:04:10", "2026-01-05T00:05:10", "COMPLETED", "gone")), 0o600))
+	p, err := Read(sacct, conf, Options{Weeks: 1})
+	require.NoError(t, err)
+	var names []string
+	for i := range p.Jobs {
+		names = append(names, p.Jobs[i].ID)
+	}
+	require.ElementsMatch(t, []string{"1", "1#2", "1#3", "3+0"}, names)
+	require.Contains(t, p.Skipped, workload.Tally{Reason: `of partition "gone", of which slurm.conf has no node`, Jobs: 1})
+	require.Contains(t, p.Skipped, workload.Tally{Reason: "never started", Jobs: 1})
+}
+
+// Names are no part of the page's own text, and the page needs nothing else.
+func TestPage(t *testing.T) {
+	rows := drawn(2, 60)
+	for i := range rows {
+		rows[i].user = `<script>alert("x")</script>`
+	}
+	p := past(t, rows, Options{Weeks: 1})
+	report := p.NewReport([]*Replay{p.What(), replay(t, p, p.Slurm()), replay(t, p, Preset("default"))}, 1)
+	var page, text bytes.Buffer
+	require.NoError(t, report.HTML(&page))
+	require.NotContains(t, page.String(), "<script")
+	require.NotContains(t, page.String(), "http")
+	require.Contains(t, page.String(), "&lt;script&gt;")
+	require.NoError(t, report.Text(&text))
+	for _, want := range []string{"backfill", "default", "partition", "wide", "2 to 16 CPUs", "An interval with 1 in it"} {
+		require.Contains(t, strings.ReplaceAll(text.String(), "\n", " "), want)
+		require.Contains(t, page.String(), want)
+	}
+	var again bytes.Buffer
+	require.NoError(t, p.NewReport([]*Replay{p.What(), replay(t, p, p.Slurm()), replay(t, p, Preset("default"))}, 1).HTML(&again))
+	require.Equal(t, page.String(), again.String())
+}
+
+func TestErrors(t *testing.T) {
+	sacct, conf := write(t, smallConf, drawn(1, 5))
+	_, err := Read(sacct, filepath.Join(t.TempDir(), "none"), Options{Weeks: 1})
+	require.ErrorContains(t, err, "none: no such file")
+	_, err = Read(sacct, conf, Options{Span: Span{5, 10}})
+	require.Error(t, err)
+	require.NoError(t, os.WriteFile(conf, []byte(smallConf+"SchedulerParameters=bf_interval=soon"), 0o600))
+	_, err = Read(sacct, conf, Options{Weeks: 1})
+	require.ErrorContains(t, err, `slurm.conf:10: bf_interval: "soon": not a whole number`)
+	require.NoError(t, os.WriteFile(sacct, []byte("what|is|this\n"), 0o600))
+	_, err = Read(sacct, conf, Options{Weeks: 1})
+	require.ErrorContains(t, err, "bf_interval")
+	require.NoError(t, os.WriteFile(conf, []byte(smallConf), 0o600))
+	_, err = Read(sacct, conf, Options{Weeks: 1})
+	require.ErrorContains(t, err, "no field JobID")
+}
+
+// Progress is told.
+func TestProgress(t *testing.T) {
+	p := past(t, drawn(3, 40), Options{Weeks: 1})
+	cycles := 0
+	_, err := p.Replay(t.Context(), p.Slurm(), Setting{Interval: 3, Seed: 1, OnCycle: func(sim.Progress) { cycles++ }})
+	require.NoError(t, err)
+	require.Positive(t, cycles)
+}
