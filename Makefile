@@ -4,6 +4,17 @@
 GO ?= go
 SHELL := /bin/sh
 
+# A Slurm of one's own, and its source tree or release, for all targets that need one.
+ifneq ($(SLURM_PREFIX),)
+override SLURM_PREFIX := $(abspath $(SLURM_PREFIX))
+export SLURM_PREFIX
+export PATH := $(SLURM_PREFIX)/sbin:$(SLURM_PREFIX)/bin:$(PATH)
+endif
+ifneq ($(SLURM_SOURCE),)
+override SLURM_SOURCE := $(abspath $(SLURM_SOURCE))
+export SLURM_SOURCE
+endif
+
 .DEFAULT_GOAL := bin/aucsched
 .PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-soak slurm-soak-24.11 man deb proto census clean help
 
