@@ -175,6 +175,64 @@ static inline uint32_t auc_segment(const job_record_t *job_ptr)
 #endif
 }
 
+/* Whether the segments of a job are to be spread over blocks, or brought together. */
+static inline bool auc_arranges_segments(const job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(25, 11)
+	return job_ptr->bit_flags & (SPREAD_SEGMENTS | CONSOLIDATE_SEGMENTS);
+#else
+	return false;
+#endif
+}
+
+/*
+ * The flag of jobs whose greatest number of nodes is their number of tasks, for they named none:
+ * these get as few nodes as will do, and not as many as they may have.
+ */
+#if AUC_VERSION_AT_LEAST(26, 5)
+#define AUC_IMPLIED_MAX_NODES JOB_IMPLICIT_MAX_NODES
+#else
+#define AUC_IMPLIED_MAX_NODES ((uint64_t) 0)
+#endif
+
+/* A job that runs nothing on nodes without a slurmd, and such a node. Node read lock. */
+static inline bool auc_is_external(const job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(25, 5)
+	return job_ptr->bit_flags & EXTERNAL_JOB;
+#else
+	return false;
+#endif
+}
+static inline bool auc_is_external_node(int n)
+{
+#if AUC_VERSION_AT_LEAST(25, 5)
+	return bit_test(external_node_bitmap, n);
+#else
+	return false;
+#endif
+}
+
+/* Whether a job has been requeued to start before all others. */
+static inline bool auc_is_expedited(const job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(25, 11)
+	return IS_JOB_EXPEDITING(job_ptr);
+#else
+	return false;
+#endif
+}
+
+/* Whether a partition goes by another topology than the cluster's: auc_node_addr() is of that. */
+static inline bool auc_has_other_topology(const part_record_t *part_ptr)
+{
+#if AUC_VERSION_AT_LEAST(25, 5)
+	return part_ptr->topology_idx;
+#else
+	return false;
+#endif
+}
+
 /* RestrictedCoresPerGPU */
 static inline uint16_t auc_cores_kept_per_gpu(const node_record_t *node_ptr)
 {
