@@ -16,7 +16,7 @@ export SLURM_SOURCE
 endif
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-soak slurm-soak-24.11 man deb proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-matrix slurm-soak slurm-soak-24.11 man deb proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -174,6 +174,15 @@ slurm-test-24.11:
 slurm-compile:
 	@[ -n "$(SOURCES)" ] || { echo "make: which releases? SOURCES=DIR names a directory of slurm-VERSION.tar.*" >&2; exit 1; }
 	sh scripts/slurm-compile.sh "$(SOURCES)" $(VERSIONS)
+
+# What shows within half a minute whether the plug-ins work with a Slurm: on, off, removed; requests and
+# GPU ranges; slurmctld killed as jobs end, and as they have just started.
+SLURM_SMOKE := ^Test(OffAndOn|GPURanges|Options|KilledAfterAnEnd|KilledKnowsSteps)$$
+
+## slurm-matrix: build, link and test the plug-ins for the Slurm releases in SOURCES=DIR (slurm-VERSION.tar.*), each built once into build/slurm-stock (AUCSCHED_STOCK=DIR: there); VERSIONS="24.05 25.05" for some, QUICK=1 for a smoke test alone
+slurm-matrix:
+	@[ -n "$(SOURCES)" ] || { echo "make: which releases? SOURCES=DIR names a directory of slurm-VERSION.tar.*" >&2; exit 1; }
+	@GO="$(GO)" SMOKE='$(SLURM_SMOKE)' QUICK="$(QUICK)" sh scripts/slurm-matrix.sh "$(SOURCES)" $(VERSIONS)
 
 ## slurm-soak: run Slurm under faults for HOURS=1, without and with the plug-ins, and count lost and doubled jobs (as root; SEED=n: that plan)
 slurm-soak:

@@ -431,7 +431,11 @@ static inline uint64_t *auc_used_run_secs(slurmdb_used_limits_t *used)
 static inline int auc_names_to_nodes(char *names, bitstr_t **nodes)
 {
 #if AUC_VERSION_AT_LEAST(24, 11)
-	return node_name2bitmap(names, true, nodes, NULL);
+	hostlist_t *gone = NULL;
+	int rc = node_name2bitmap(names, true, nodes, &gone);
+
+	FREE_NULL_HOSTLIST(gone);
+	return rc;
 #else
 	return node_name2bitmap(names, true, nodes);
 #endif
@@ -449,7 +453,7 @@ static inline int auc_names_to_nodes(char *names, bitstr_t **nodes)
 /* A job that is pending and nothing else; newer versions keep a copy of states. */
 static inline void auc_set_pending(job_record_t *job_ptr)
 {
-#if AUC_VERSION_AT_LEAST(24, 5)
+#if AUC_VERSION_AT_LEAST(23, 11)
 	job_state_set(job_ptr, JOB_PENDING);
 #else
 	job_ptr->job_state = JOB_PENDING;
