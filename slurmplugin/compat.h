@@ -120,17 +120,24 @@ static inline void auc_thread_create(pthread_t *id, void *(*run)(void *))
 #endif
 }
 
-/*
- * Slurm's thread that saves its state. It can be made to save at once where it can be seen whether
- * it has ended: a thread of a pool does not end.
- */
-#define AUC_SAVES_AT_ONCE (!AUC_VERSION_AT_LEAST(26, 5))
-static inline void auc_saver_create(pthread_t *id)
+/* Whether Slurm's threads are of a pool: nobody can look whether one has done its work. */
+#define AUC_THREADS_ARE_POOLED AUC_VERSION_AT_LEAST(26, 5)
+
+/* Slurm's thread that saves its state; run is slurmctld_state_save() or calls it. */
+static inline void auc_saver_create(pthread_t *id, void *(*run)(void *))
 {
-#if AUC_VERSION_AT_LEAST(26, 5)
-	slurm_thread_create("sstate", id, slurmctld_state_save, NULL);
+#if AUC_THREADS_ARE_POOLED
+	slurm_thread_create("sstate", id, run, NULL);
 #else
-	slurm_thread_create(id, slurmctld_state_save, NULL);
+	slurm_thread_create(id, run, NULL);
+#endif
+}
+
+/* Waits for a thread of the pool. */
+static inline void auc_pool_join(pthread_t id)
+{
+#if AUC_THREADS_ARE_POOLED
+	(void) threadpool_join(id, __func__);
 #endif
 }
 
