@@ -55,12 +55,16 @@ run-invasive: bin/aucsched
 # Tests of the plug-ins that take long and are variants of others: only slurm-test has them.
 SLURM_SLOW := ^Test(LeftToSlurm|LicencesBehindAWideJob|RemoteLicences|WhoseLimitsBind|GPUsOfWholeNodes|PartitionRules|SavesWhileMuchHappens|MemoryBinds|BehindAWideJob|JobsShareALimitedNode|BackupController|SleepersAreWokenLast|NetKeepsPlans|Load|KilledWithAlternatives|AlternativesKilledAtRandom|PrologsOfSlurmctld|LimitsHold|Soak|Hog|TypedRanges|GPUsOfSeveralTypes|AlternativesOfOtherKinds|CompactKeepsJobsTogether|SlowLinks|BesideAScavenger|ScavengersOfAllKinds|Exempt|PlacesGivenUp|Invasive(Refused|Urgent|Users|Suspended|Killed))$$|^TestScavengers$$/^(qos|tiers,_cancel)|^TestScavengers$$/./^stock$$|^TestSharesOfGPUs$$/^(stock|auctionauc)|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
 
-## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none)
+## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none); with SLURM_SOURCES=DIR, releases of Slurm, a smoke test on the newest too
 test: lint test-pure
 	$(call with_highs,CGO_ENABLED=1 $(GO) test -timeout 30m -race $$tags $(ALL))
 	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
 		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; \
-	else $(MAKE) emulate-quick && GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '$(SLURM_SLOW)'; fi
+	else $(MAKE) emulate-quick && GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '$(SLURM_SLOW)' && \
+		if [ -z "$(SLURM_SOURCES)" ]; then \
+			echo "make: newer Slurms than the installed one were left out: SLURM_SOURCES=DIR names their releases" >&2; \
+		else $(MAKE) slurm-matrix SOURCES="$(SLURM_SOURCES)" VERSIONS=newest QUICK=1; fi; \
+	fi
 
 ## test-pure: all tests without any C library
 test-pure:

@@ -5,9 +5,9 @@
 #
 # SOURCES and VERSION are as in slurm-stock.sh, which builds those that are not built yet. For each
 # the plug-ins are compiled, then linked and their symbols looked up in that Slurm, then tested
-# on a cluster of it: a smoke test, and unless QUICK=1 their parts alone and the whole suite. SMOKE and SKIP are the
-# arguments -run and -skip of go test, as the Makefile has them. Logs are in build/slurm-matrix,
-# VERSION.STEP.log. The exit status is 1 if anything fails.
+# on clusters of it: a smoke test, and unless QUICK=1 their parts alone and the whole suite. SMOKE
+# and SKIP are the arguments -run and -skip of go test, as the Makefile has them. Logs are in
+# build/slurm-matrix, VERSION.STEP.log. The exit status is 1 if anything fails.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -3,9 +3,10 @@
 #
 #	sh scripts/slurm-stock.sh SOURCES [VERSION]...
 #
-# SOURCES is a directory of Slurm's releases, slurm-VERSION.tar.* or unpacked as slurm-VERSION; of
-# a series (23.02) the newest is taken. Without VERSION that is the newest of each series. Each is
-# built in build/slurm-stock/VERSION, or below AUCSCHED_STOCK=DIR, which checkouts may share:
+# SOURCES is a directory of Slurm's releases, slurm-VERSION.tar.* or unpacked as slurm-VERSION.
+# VERSION may be a series (23.02), of which the newest is taken, or "newest", that of all; without
+# it the newest of each series is. Each is built in build/slurm-stock/VERSION, or below
+# AUCSCHED_STOCK=DIR, which checkouts may share:
 #
 #	VERSION/source    its tree, configured
 #	VERSION/slurm     what is installed of it, a SLURM_PREFIX
@@ -42,6 +43,7 @@ there() {
 wanted() {
 	[ $# -gt 0 ] || { there | awk -F. '!seen[$1 "." $2]++'; return; }
 	for name; do
+		[ "$name" != newest ] || { there | head -n 1; continue; }
 		found=$(there | awk -v name="$name" '$0 == name || index($0, name ".") == 1 { print; exit }')
 		[ -n "$found" ] || die "there is no Slurm $name in $sources"
 		echo "$found"
