@@ -249,7 +249,7 @@ func (c *Cluster) writeOptional() error {
 		}
 	}
 	if lines := c.cfg.Topology; lines != nil {
-		return os.WriteFile(c.path("topology.conf"), []byte(strings.Join(lines, "\n")+"\n"), 0o644)
+		return os.WriteFile(c.path(c.cfg.topologyFile()), []byte(strings.Join(lines, "\n")+"\n"), 0o644)
 	}
 	return nil
 }
