@@ -95,7 +95,8 @@ func TestTopologyOfAPartition(t *testing.T) {
 	beside(t)
 	since(t, "25.05", "topology.yaml")
 	c := cluster(t, auction, Config{Groups: Uniform(8, 4, 0), Topology: []string{"---",
-		"- {topology: own, cluster_default: false, block: {block_sizes: [4], blocks: [{block: b1, nodes: 'n[0001-0004]'}, {block: b2, nodes: 'n[0005-0008]'}]}}",
+		"- {topology: own, cluster_default: false,",
+		"   block: {block_sizes: [4], blocks: [{block: b1, nodes: 'n[0001-0004]'}, {block: b2, nodes: 'n[0005-0008]'}]}}",
 		"- {topology: usual, cluster_default: true, tree: {switches: [{switch: s1, nodes: 'n[0001-0008]'}]}}",
 	}, Partitions: []Partition{{Name: "p", Default: true, Options: "Topology=own"}, {Name: "q", Options: "Topology=usual"}}})
 	decideAll(t, c, "topology", "-n1", "-N2 -n4", "-N5 -n5")
