@@ -4,8 +4,19 @@
 GO ?= go
 SHELL := /bin/sh
 
+# A Slurm of one's own, and its source tree or release, for all targets that need one.
+ifneq ($(SLURM_PREFIX),)
+override SLURM_PREFIX := $(abspath $(SLURM_PREFIX))
+export SLURM_PREFIX
+export PATH := $(SLURM_PREFIX)/sbin:$(SLURM_PREFIX)/bin:$(PATH)
+endif
+ifneq ($(SLURM_SOURCE),)
+override SLURM_SOURCE := $(abspath $(SLURM_SOURCE))
+export SLURM_SOURCE
+endif
+
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-soak slurm-soak-24.11 man deb proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-matrix slurm-soak slurm-soak-24.11 man deb proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -44,12 +55,16 @@ run-invasive: bin/aucsched
 # Tests of the plug-ins that take long and are variants of others: only slurm-test has them.
 SLURM_SLOW := ^Test(LeftToSlurm|LicencesBehindAWideJob|RemoteLicences|WhoseLimitsBind|GPUsOfWholeNodes|PartitionRules|SavesWhileMuchHappens|MemoryBinds|BehindAWideJob|JobsShareALimitedNode|BackupController|SleepersAreWokenLast|NetKeepsPlans|Load|KilledWithAlternatives|AlternativesKilledAtRandom|PrologsOfSlurmctld|LimitsHold|Soak|Hog|TypedRanges|GPUsOfSeveralTypes|AlternativesOfOtherKinds|CompactKeepsJobsTogether|SlowLinks|BesideAScavenger|ScavengersOfAllKinds|Exempt|PlacesGivenUp|Invasive(Refused|Urgent|Users|Suspended|Killed))$$|^TestScavengers$$/^(qos|tiers,_cancel)|^TestScavengers$$/./^stock$$|^TestSharesOfGPUs$$/^(stock|auctionauc)|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
 
-## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none)
+## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none); with SLURM_SOURCES=DIR, releases of Slurm, a smoke test on the newest too
 test: lint test-pure
 	$(call with_highs,CGO_ENABLED=1 $(GO) test -timeout 30m -race $$tags $(ALL))
 	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
 		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; \
-	else $(MAKE) emulate-quick && GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '$(SLURM_SLOW)'; fi
+	else $(MAKE) emulate-quick && GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '$(SLURM_SLOW)' && \
+		if [ -z "$(SLURM_SOURCES)" ]; then \
+			echo "make: newer Slurms than the installed one were left out: SLURM_SOURCES=DIR names their releases" >&2; \
+		else $(MAKE) slurm-matrix SOURCES="$(SLURM_SOURCES)" VERSIONS=newest QUICK=1; fi; \
+	fi
 
 ## test-pure: all tests without any C library
 test-pure:
@@ -163,6 +178,15 @@ slurm-test-24.11:
 slurm-compile:
 	@[ -n "$(SOURCES)" ] || { echo "make: which releases? SOURCES=DIR names a directory of slurm-VERSION.tar.*" >&2; exit 1; }
 	sh scripts/slurm-compile.sh "$(SOURCES)" $(VERSIONS)
+
+# What shows within half a minute whether the plug-ins work with a Slurm: on, off, removed; requests and
+# GPU ranges; slurmctld killed as jobs end, and as they have just started.
+SLURM_SMOKE := ^Test(OffAndOn|GPURanges|Options|KilledAfterAnEnd|KilledKnowsSteps)$$
+
+## slurm-matrix: build, link and test the plug-ins for the Slurm releases in SOURCES=DIR (slurm-VERSION.tar.*), each built once into build/slurm-stock (AUCSCHED_STOCK=DIR: there); VERSIONS="24.05 25.05" for some, QUICK=1 for a smoke test alone
+slurm-matrix:
+	@[ -n "$(SOURCES)" ] || { echo "make: which releases? SOURCES=DIR names a directory of slurm-VERSION.tar.*" >&2; exit 1; }
+	@GO="$(GO)" SMOKE='$(SLURM_SMOKE)' QUICK="$(QUICK)" sh scripts/slurm-matrix.sh "$(SOURCES)" $(VERSIONS)
 
 ## slurm-soak: run Slurm under faults for HOURS=1, without and with the plug-ins, and count lost and doubled jobs (as root; SEED=n: that plan)
 slurm-soak:

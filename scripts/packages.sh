@@ -2,10 +2,14 @@
 # Installs what a part of the project needs, on Debian as root; otherwise says what is missing:
 #
 #	sh scripts/packages.sh build    to compile the plug-ins
+#	sh scripts/packages.sh source   to make Debian's source tree of its Slurm
+#	sh scripts/packages.sh stock    to build a Slurm of its release
 #	sh scripts/packages.sh slurm    to run a Slurm of one's own
 #	sh scripts/packages.sh site     to run one that keeps accounts: slurmdbd and MariaDB
 #	sh scripts/packages.sh deb      to make a package
 #	sh scripts/packages.sh peers    to set other solvers beside ours
+#
+# With SLURM_PREFIX=DIR in the environment Slurm is there, and none is installed.
 #
 # Daemons that Debian would start with their packages are kept from starting, and are not
 # enabled: a cluster of slurmtest brings its own.
@@ -21,12 +25,26 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 build="gcc gcc
 libc6-dev /usr/include/stdio.h
 make make
-binutils nm
+binutils nm"
+source="$build
 dpkg-dev dpkg-source
 patch patch
 tar tar
 xz-utils xz
 libmunge-dev /usr/include/munge.h"
+stock="$build
+tar tar
+xz-utils xz
+pkgconf pkg-config
+libmunge-dev /usr/include/munge.h
+libmariadb-dev mariadb_config
+libhwloc-dev /usr/include/hwloc.h
+libjson-c-dev /usr/include/json-c/json.h
+libdbus-1-dev /usr/include/dbus-1.0/dbus/dbus.h
+libhttp-parser-dev /usr/include/http_parser.h
+libyaml-dev /usr/include/yaml.h
+libpam0g-dev /usr/include/security/pam_appl.h
+libreadline-dev /usr/include/readline/readline.h"
 slurm="munge munged
 slurmctld slurmctld
 slurmd slurmd
@@ -83,13 +101,16 @@ install() {
 
 case ${1:-} in
 build) wanted=$build ;;
+source) wanted=$source ;;
+stock) wanted=$stock ;;
 slurm) wanted=$slurm ;;
 site) wanted=$site ;;
 deb) wanted=$deb ;;
 peers) wanted=$peers ;;
-*) die "usage: packages.sh build | slurm | site | deb | peers" ;;
+*) die "usage: packages.sh build | source | stock | slurm | site | deb | peers" ;;
 esac
 
+[ -z "${SLURM_PREFIX:-}" ] || wanted=$(echo "$wanted" | grep -v '^slurm')
 packages=$(missing "$wanted")
 [ -n "$packages" ] || exit 0
 [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 ||

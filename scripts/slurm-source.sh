@@ -7,8 +7,10 @@
 # The tree is build/slurm-source/VERSION, made once, of Debian's source package. It comes from
 # where the machine's own apt sources point; those are not changed, and nothing is
 # installed except, as root, the tools that are missing. SLURM_SOURCE=DIR in the
-# environment is taken instead, if it is configured and of the installed version. With
-# SLURM_UNPATCHED=yes the upstream source will do, where the archive has lost Debian's part of it.
+# environment is taken instead, if it is configured and of the installed version; SLURM_SOURCE=FILE,
+# a slurm-VERSION.tar.*, is unpacked and configured here. A Slurm of SLURM_PREFIX needs one of them.
+# With SLURM_UNPATCHED=yes the upstream source will do, where the archive has lost Debian's part of
+# it.
 # Messages go to stderr; the exit status is 1, and nothing is printed, when there is none.
 set -eu
 
@@ -40,14 +42,56 @@ check() {
 
 installed=$(sh "$here/slurm-installed.sh" version) || exit 1
 
+log=$base/$installed.log
+
+# quietly WHAT COMMAND...: its output goes to the log, which is shown if it fails.
+quietly() {
+	what=$1
+	shift
+	say "$what"
+	"$@" >>"$log" 2>&1 || { tail -n 40 "$log" >&2; die "$what: failed; all of it is in $log"; }
+}
+
+# begin: an empty log.
+begin() {
+	mkdir -p "$base"
+	echo '*' >"$base/.gitignore"
+	: >"$log"
+}
+
+# Configured where it will stay: configure notes the path.
+configure() { cd "$tree" && ./configure; }
+
+# from_release FILE: the tree of a release.
+from_release() {
+	tree=$base/$installed-release
+	mark="$1 $(wc -c <"$1")"
+	if [ "$(cat "$tree/.aucsched-configured" 2>/dev/null)" != "$mark" ]; then
+		begin
+		rm -rf "$tree"
+		mkdir "$tree"
+		quietly "unpacking $(basename "$1")" tar -xf "$1" -C "$tree" --strip-components=1
+		quietly "configuring Slurm $installed (takes a minute)" configure
+		rm -f "$log"
+	fi
+	check "$tree" "SLURM_SOURCE"
+	echo "$mark" >"$tree/.aucsched-configured"
+	echo "$tree"
+}
+
 if [ -n "${SLURM_SOURCE:-}" ]; then
 	case $SLURM_SOURCE in /*) ;; *) SLURM_SOURCE=$PWD/$SLURM_SOURCE ;; esac
-	check "$SLURM_SOURCE" "SLURM_SOURCE"
-	echo "$SLURM_SOURCE"
+	if [ -f "$SLURM_SOURCE" ]; then
+		from_release "$SLURM_SOURCE"
+	else
+		check "$SLURM_SOURCE" "SLURM_SOURCE"
+		echo "$SLURM_SOURCE"
+	fi
 	exit 0
 fi
 
-otherwise="give SLURM_SOURCE=DIR, the source tree of Slurm $installed, configured"
+otherwise="give SLURM_SOURCE=DIR, the source tree of Slurm $installed, configured, or SLURM_SOURCE=slurm-$installed.tar.bz2"
+[ -z "${SLURM_PREFIX:-}" ] || die "the Slurm in SLURM_PREFIX=$SLURM_PREFIX came without its headers: $otherwise"
 have dpkg-query && have apt-get || die "only Debian's source packages are found by themselves: $otherwise"
 package=$(dpkg-query -W -f '${source:Package} ${source:Version}' slurmctld 2>/dev/null) ||
 	die "slurmctld is not of a Debian package: $otherwise"
@@ -60,23 +104,12 @@ if [ -f "$tree/.aucsched-configured" ] && [ "$(cat "$tree/.aucsched-configured")
 	exit 0
 fi
 
-sh "$here/packages.sh" build >&2 || exit 1
+sh "$here/packages.sh" source >&2 || exit 1
 
-mkdir -p "$base"
-echo '*' >"$base/.gitignore"
+begin
 work=$base/$installed.new
 rm -rf "$work"
 mkdir "$work"
-log=$base/$installed.log
-: >"$log"
-
-# quietly WHAT COMMAND...: its output goes to the log, which is shown if it fails.
-quietly() {
-	what=$1
-	shift
-	say "$what"
-	"$@" >>"$log" 2>&1 || { tail -n 40 "$log" >&2; die "$what: failed; all of it is in $log"; }
-}
 
 # own_sources DIR: the machine's apt sources, as sources of source packages.
 own_sources() {
@@ -151,10 +184,8 @@ unpack() {
 
 fetch
 unpack
-# Configured where it will stay: configure notes the path.
 rm -rf "$tree"
 mv "$work/tree" "$tree"
-configure() { cd "$tree" && ./configure; }
 quietly "configuring Slurm $installed (takes a minute)" configure
 check "$tree" "the tree in"
 echo "$package $debian" >"$tree/.aucsched-configured"

@@ -3,8 +3,8 @@
 #
 #	N=1408 sh scripts/slurm-test.sh [ARGUMENT OF go test]...
 #
-# Slurm is installed where it is missing (Debian, as root). N is the number of nodes, 64
-# unless set.
+# Slurm is installed where it is missing (Debian, as root), or is that of SLURM_PREFIX=DIR with
+# SLURM_SOURCE. N is the number of nodes, 64 unless set.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -15,6 +15,7 @@ sh scripts/packages.sh build
 sh scripts/packages.sh slurm
 sh scripts/packages.sh site
 make -C slurmplugin all check
+[ -z "${SLURM_PREFIX:-}" ] || export PATH="$SLURM_PREFIX/sbin:$SLURM_PREFIX/bin:$PATH"
 [ -z "${N:-}" ] || export AUCSCHED_SLURM_NODES="$N"
 # Tests beside each other mostly wait, for Slurm's own intervals.
 AUCSCHED_SLURM_TEST=1 exec "${GO:-go}" test -count=1 -parallel 6 -timeout "${TIMEOUT:-30m}" "$@" ./internal/slurmtest/...

@@ -141,7 +141,7 @@ static char *_format_first(const auc_first_t *first)
 			      first->tasks, first->min_nodes, first->max_nodes,
 			      first->min_cpus, first->max_cpus,
 			      first->ntasks_per_node, first->cpus_per_node,
-			      first->contiguous, first->tasks_set, first->low,
+			      first->contiguous, first->flags, first->low,
 			      first->high, first->tres_per_node ?
 			      first->tres_per_node : "");
 }
@@ -174,7 +174,7 @@ extern bool auc_first_find_note(const char *comment, auc_first_t *first)
 		      &first->tasks, &first->min_nodes, &first->max_nodes,
 		      &first->min_cpus, &first->max_cpus,
 		      &first->ntasks_per_node, &first->cpus_per_node,
-		      &first->contiguous, &first->tasks_set, &first->low,
+		      &first->contiguous, &first->flags, &first->low,
 		      &first->high, &at);
 	if (at && text[at])
 		first->tres_per_node = xstrdup(text + at);
@@ -183,6 +183,7 @@ extern bool auc_first_find_note(const char *comment, auc_first_t *first)
 	same = at && !strcmp(text, again) && first->min_nodes &&
 		(first->ntasks_per_node <= UINT16_MAX) &&
 		(first->contiguous <= UINT16_MAX) &&
+		(first->flags <= (AUC_FIRST_TASKS | AUC_FIRST_IMPLIED)) &&
 		(first->low <= first->high) && (first->high <= 1024) &&
 		(!first->low == !first->high);
 	if (!same)

@@ -49,11 +49,14 @@ extern void auc_alternatives_set_note(char **comment,
 extern int auc_alternatives_find_note(const char *comment,
 				      auc_alternative_t *alternatives);
 
+#define AUC_FIRST_TASKS 1	/* JOB_NTASKS_SET */
+#define AUC_FIRST_IMPLIED 2	/* AUC_IMPLIED_MAX_NODES */
+
 /* What a job asked for first, as its record has it: kept while it runs as an alternative. */
 typedef struct {
 	uint32_t tasks, min_nodes, max_nodes, min_cpus, max_cpus;
 	uint32_t ntasks_per_node, cpus_per_node, contiguous;
-	uint32_t tasks_set;	/* JOB_NTASKS_SET */
+	uint32_t flags;		/* AUC_FIRST_* */
 	uint32_t low, high;	/* of its GPU range; 0, 0: none */
 	char *tres_per_node;	/* NULL: none; without ';' */
 } auc_first_t;

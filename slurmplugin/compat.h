@@ -120,17 +120,24 @@ static inline void auc_thread_create(pthread_t *id, void *(*run)(void *))
 #endif
 }
 
-/*
- * Slurm's thread that saves its state. It can be made to save at once where it can be seen whether
- * it has ended: a thread of a pool does not end.
- */
-#define AUC_SAVES_AT_ONCE (!AUC_VERSION_AT_LEAST(26, 5))
-static inline void auc_saver_create(pthread_t *id)
+/* Whether Slurm's threads are of a pool: nobody can look whether one has done its work. */
+#define AUC_THREADS_ARE_POOLED AUC_VERSION_AT_LEAST(26, 5)
+
+/* Slurm's thread that saves its state; run is slurmctld_state_save() or calls it. */
+static inline void auc_saver_create(pthread_t *id, void *(*run)(void *))
 {
-#if AUC_VERSION_AT_LEAST(26, 5)
-	slurm_thread_create("sstate", id, slurmctld_state_save, NULL);
+#if AUC_THREADS_ARE_POOLED
+	slurm_thread_create("sstate", id, run, NULL);
 #else
-	slurm_thread_create(id, slurmctld_state_save, NULL);
+	slurm_thread_create(id, run, NULL);
+#endif
+}
+
+/* Waits for a thread of the pool. */
+static inline void auc_pool_join(pthread_t id)
+{
+#if AUC_THREADS_ARE_POOLED
+	(void) threadpool_join(id, __func__);
 #endif
 }
 
@@ -172,6 +179,64 @@ static inline uint32_t auc_segment(const job_record_t *job_ptr)
 	return job_ptr->details->segment_size;
 #else
 	return 0;
+#endif
+}
+
+/* Whether the segments of a job are to be spread over blocks, or brought together. */
+static inline bool auc_arranges_segments(const job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(25, 11)
+	return job_ptr->bit_flags & (SPREAD_SEGMENTS | CONSOLIDATE_SEGMENTS);
+#else
+	return false;
+#endif
+}
+
+/*
+ * The flag of jobs whose greatest number of nodes is their number of tasks, for they named none:
+ * these get as few nodes as will do, and not as many as they may have.
+ */
+#if AUC_VERSION_AT_LEAST(26, 5)
+#define AUC_IMPLIED_MAX_NODES JOB_IMPLICIT_MAX_NODES
+#else
+#define AUC_IMPLIED_MAX_NODES ((uint64_t) 0)
+#endif
+
+/* A job that runs nothing on nodes without a slurmd, and such a node. Node read lock. */
+static inline bool auc_is_external(const job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(25, 5)
+	return job_ptr->bit_flags & EXTERNAL_JOB;
+#else
+	return false;
+#endif
+}
+static inline bool auc_is_external_node(int n)
+{
+#if AUC_VERSION_AT_LEAST(25, 5)
+	return bit_test(external_node_bitmap, n);
+#else
+	return false;
+#endif
+}
+
+/* Whether a job has been requeued to start before all others. */
+static inline bool auc_is_expedited(const job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(25, 11)
+	return IS_JOB_EXPEDITING(job_ptr);
+#else
+	return false;
+#endif
+}
+
+/* Whether a partition goes by another topology than the cluster's: auc_node_addr() is of that. */
+static inline bool auc_has_other_topology(const part_record_t *part_ptr)
+{
+#if AUC_VERSION_AT_LEAST(25, 5)
+	return part_ptr->topology_idx;
+#else
+	return false;
 #endif
 }
 
@@ -373,7 +438,11 @@ static inline uint64_t *auc_used_run_secs(slurmdb_used_limits_t *used)
 static inline int auc_names_to_nodes(char *names, bitstr_t **nodes)
 {
 #if AUC_VERSION_AT_LEAST(24, 11)
-	return node_name2bitmap(names, true, nodes, NULL);
+	hostlist_t *gone = NULL;
+	int rc = node_name2bitmap(names, true, nodes, &gone);
+
+	FREE_NULL_HOSTLIST(gone);
+	return rc;
 #else
 	return node_name2bitmap(names, true, nodes);
 #endif
@@ -391,7 +460,7 @@ static inline int auc_names_to_nodes(char *names, bitstr_t **nodes)
 /* A job that is pending and nothing else; newer versions keep a copy of states. */
 static inline void auc_set_pending(job_record_t *job_ptr)
 {
-#if AUC_VERSION_AT_LEAST(24, 5)
+#if AUC_VERSION_AT_LEAST(23, 11)
 	job_state_set(job_ptr, JOB_PENDING);
 #else
 	job_ptr->job_state = JOB_PENDING;

@@ -374,7 +374,8 @@ static bool _is_node_range(const job_record_t *job_ptr)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;
 
-	return details->max_nodes && (details->max_nodes != details->min_nodes);
+	return details->max_nodes && (details->max_nodes != details->min_nodes) &&
+		!(job_ptr->bit_flags & AUC_IMPLIED_MAX_NODES);
 }
 
 /* What there is of nodes in a partition. */
@@ -516,6 +517,10 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 		return "hetjob";
 	if (job_ptr->fed_details)
 		return "federation";
+	if (auc_is_external(job_ptr))
+		return "external";
+	if (auc_is_expedited(job_ptr))
+		return "expedited";
 	if (job_ptr->burst_buffer)
 		return "burst-buffer";
 	if (auc_has_several_qos(job_ptr))

@@ -59,12 +59,13 @@ extern uint64_t auc_free_gres(const gres_node_state_t *gres, uint32_t type)
 	return count;
 }
 
-/* Up, and neither completing nor resuming nor anybody's as a whole. */
+/* Up, and neither completing nor resuming nor anybody's as a whole nor external. */
 extern bool auc_takes_jobs(int n)
 {
 	return bit_test(avail_node_bitmap, n) &&
 		bit_test(share_node_bitmap, n) &&
-		!bit_test(cg_node_bitmap, n) && !bit_test(rs_node_bitmap, n);
+		!bit_test(cg_node_bitmap, n) && !bit_test(rs_node_bitmap, n) &&
+		!auc_is_external_node(n);
 }
 
 static void _add_node(auc_snapshot_t *s, int n)

@@ -51,6 +51,15 @@ extern char *auc_object_dir(const void *address)
 	return dir;
 }
 
+extern void auc_object_keep(const void *address)
+{
+	Dl_info info;
+
+	if (dladdr(address, &info) && info.dli_fname)
+		(void) dlopen(info.dli_fname,
+			      RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 extern auc_select_hooks_t *auc_find_select_hooks(void)
 {
 	auc_select_hooks_t *hooks = NULL;

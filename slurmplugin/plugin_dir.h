@@ -23,6 +23,9 @@ extern void *auc_plugin_open(const char *file, int flags, auc_origin_t origin);
 /* Directory of the object that holds address; caller must xfree(). NULL on failure. */
 extern char *auc_object_dir(const void *address);
 
+/* Keeps the object that holds address loaded for good. */
+extern void auc_object_keep(const void *address);
+
 /* Finds the shim's instance in the process; NULL if it is not loaded. Conf read lock. */
 extern auc_select_hooks_t *auc_find_select_hooks(void);
 

@@ -111,6 +111,8 @@ static void _set_env(job_record_t *job_ptr, const auc_alternative_t *a,
 
 /* ---- the record ---- */
 
+#define SWAPPED_FLAGS (JOB_NTASKS_SET | AUC_IMPLIED_MAX_NODES)
+
 static void _keep(auc_kept_t *kept, job_record_t *job_ptr)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;
@@ -166,6 +168,7 @@ static void _set_numbers(job_record_t *job_ptr, const auc_alternative_t *a)
 		a->per_node * per_task : per_task;
 	details->orig_pn_min_cpus = details->pn_min_cpus;
 	details->contiguous = a->contiguous;
+	job_ptr->bit_flags &= ~AUC_IMPLIED_MAX_NODES;
 	job_ptr->bit_flags |= JOB_NTASKS_SET;
 }
 
@@ -221,7 +224,10 @@ static bool _note_first(job_record_t *job_ptr, const auc_kept_t *kept)
 		.ntasks_per_node = kept->ntasks_per_node,
 		.cpus_per_node = kept->orig_pn_min_cpus,
 		.contiguous = kept->contiguous,
-		.tasks_set = (kept->bit_flags & JOB_NTASKS_SET) ? 1 : 0,
+		.flags = ((kept->bit_flags & JOB_NTASKS_SET) ?
+			  AUC_FIRST_TASKS : 0) |
+			((kept->bit_flags & AUC_IMPLIED_MAX_NODES) ?
+			 AUC_FIRST_IMPLIED : 0),
 		.tres_per_node = kept->tres_per_node,
 	};
 
@@ -290,8 +296,8 @@ extern void auc_swap_back(job_record_t *job_ptr, auc_kept_t *kept)
 	details->contiguous = kept->contiguous;
 	details->env_sup = kept->env_sup;
 	details->env_cnt = kept->env_cnt;
-	job_ptr->bit_flags &= ~JOB_NTASKS_SET;
-	job_ptr->bit_flags |= kept->bit_flags & JOB_NTASKS_SET;
+	job_ptr->bit_flags &= ~SWAPPED_FLAGS;
+	job_ptr->bit_flags |= kept->bit_flags & SWAPPED_FLAGS;
 	job_ptr->admin_comment = kept->admin_comment;
 	job_ptr->tres_per_node = kept->tres_per_node;
 	job_ptr->gres_list_req = kept->gres;
@@ -344,9 +350,11 @@ static void _restore_first(job_record_t *job_ptr, const auc_first_t *first)
 		first->cpus_per_node;
 	details->ntasks_per_node = first->ntasks_per_node;
 	details->contiguous = first->contiguous;
-	job_ptr->bit_flags &= ~JOB_NTASKS_SET;
-	if (first->tasks_set)
+	job_ptr->bit_flags &= ~SWAPPED_FLAGS;
+	if (first->flags & AUC_FIRST_TASKS)
 		job_ptr->bit_flags |= JOB_NTASKS_SET;
+	if (first->flags & AUC_FIRST_IMPLIED)
+		job_ptr->bit_flags |= AUC_IMPLIED_MAX_NODES;
 	auc_note_drop(&job_ptr->admin_comment, AUC_FIRST_NOTE);
 	auc_range_drop_note(&job_ptr->admin_comment);
 	if (first->high)

@@ -9,6 +9,10 @@
  * which it first saves all that is asked for, and is started anew. (It ends when it finds nothing
  * to save, so not while things happen all the time; and the new one saves once more at the first
  * request.) Between sched_g_init() and sched_g_fini() nobody else ends it or joins it.
+ *
+ * From 26.05 on threads are a pool's, which can only be waited for. The threads that are started
+ * here say themselves that they have ended; for the first one, which is slurmctld's own, another
+ * thread waits. Before the plug-in is unloaded Slurm gets one that runs Slurm's code alone.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,6 +23,7 @@
 
 #include "clock.h"
 #include "compat.h"
+#include "plugin_dir.h"
 #include "saver.h"
 
 /* So often it is looked at whether the thread has ended: no clock that can be set is asked. */
@@ -31,19 +36,77 @@ static struct {
 	pthread_mutex_t lock;	/* held while the thread is waited for; no lock is taken under it */
 	bool ending;		/* it was asked to end, and is not known to have ended */
 	bool closed;		/* it is Slurm's alone from now on */
+	/* Of a pool: */
+	bool ours;		/* it runs _save() */
+	bool waited;		/* waiter waits for it, since it does not */
+	pthread_t waiter;
+	bool ended;		/* atomic: it has ended, or will at once */
 } saver = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
+static void _say_ended(void)
+{
+	__atomic_store_n(&saver.ended, true, __ATOMIC_RELEASE);
+}
+
+static void *_save(void *arg)
+{
+	(void) slurmctld_state_save(arg);
+	_say_ended();
+	return NULL;
+}
+
+/* Nobody changes the thread's id as long as it has not ended. */
+static void *_await(void *arg)
+{
+	auc_pool_join(slurmctld_config.thread_id_save);
+	_say_ended();
+	return NULL;
+}
+
+/* If the thread has ended it is waited for. RET whether it had */
+static bool _join(void)
+{
+	if (!AUC_THREADS_ARE_POOLED)
+		/* Not EBUSY: nobody can wait for it any more. */
+		return pthread_tryjoin_np(slurmctld_config.thread_id_save,
+					  NULL) != EBUSY;
+	if (!__atomic_load_n(&saver.ended, __ATOMIC_ACQUIRE))
+		return false;
+	if (saver.waited)
+		pthread_join(saver.waiter, NULL);
+	else
+		auc_pool_join(slurmctld_config.thread_id_save);
+	saver.ended = saver.waited = false;
+	return true;
+}
+
 /* If the thread has ended it is started anew. RET whether it had */
+static bool _turn_to(bool ours)
+{
+	if (!_join())
+		return false;
+	saver.ending = false;
+	saver.ours = ours;
+	auc_saver_create(&slurmctld_config.thread_id_save,
+			 ours ? _save : slurmctld_state_save);
+	return true;
+}
+
 static bool _turn(void)
 {
-	if (pthread_tryjoin_np(slurmctld_config.thread_id_save, NULL) == EBUSY)
-		return false;
-	/* Not EBUSY: nobody can wait for it any more. */
-	saver.ending = false;
-	auc_saver_create(&slurmctld_config.thread_id_save);
-	return true;
+	return _turn_to(AUC_THREADS_ARE_POOLED);
+}
+
+static void _ask_to_end(void)
+{
+	shutdown_state_save();
+	saver.ending = true;
+	if (AUC_THREADS_ARE_POOLED && !saver.ours) {
+		saver.waited = true;
+		auc_thread_create(&saver.waiter, _await);
+	}
 }
 
 /* Which file it is, and of when: one of these is another with each save. */
@@ -88,8 +151,7 @@ static void _ask(const char *dir, file_t *seen)
 	*seen = _file(dir);
 	schedule_job_save();
 	if (!saver.ending)
-		shutdown_state_save();
-	saver.ending = true;
+		_ask_to_end();
 }
 
 /*
@@ -183,6 +245,8 @@ extern bool auc_saver_is_late(void)
 extern void auc_saver_open(void)
 {
 	slurm_mutex_lock(&saver.lock);
+	if (saver.closed)	/* Slurm has had another thread since */
+		saver.ending = saver.ours = saver.waited = saver.ended = false;
 	saver.closed = false;
 	slurm_mutex_unlock(&saver.lock);
 }
@@ -192,9 +256,14 @@ extern void auc_saver_close(int64_t wait_ms)
 	int64_t end = auc_now_us() + wait_ms * 1000;
 
 	slurm_mutex_lock(&saver.lock);
-	while (saver.ending && !saver.closed && !_turn() &&
+	if (saver.ours && !saver.ending && !saver.closed)
+		_ask_to_end();
+	while (saver.ending && !saver.closed && !_turn_to(false) &&
 	       (auc_now_us() < end))
 		usleep(LOOK_US);
+	/* It is in our code, or somebody who waits for it is. */
+	if (AUC_THREADS_ARE_POOLED && saver.ending && !saver.closed)
+		auc_object_keep(&saver);
 	saver.closed = true;
 	slurm_mutex_unlock(&saver.lock);
 }

@@ -336,10 +336,6 @@ extern void auc_settings_read(auc_settings_t *settings)
 			      token, value ? "=" : "", value ? value : "");
 	}
 	xfree(params);
-	if (settings->save && !AUC_SAVES_AT_ONCE) {
-		info("aucsched: auc_save=no: with this Slurm starts can't be saved before they are launched");
-		settings->save = false;
-	}
 	_fill_in(settings);
 	solver = _given(settings->engine, "solver");
 	if (solver && xstrncmp(solver, "native", 6) &&

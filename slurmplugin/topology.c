@@ -23,6 +23,7 @@ static struct {
 	uint32_t *sizes;	/* [switch], nodes right below it */
 	uint32_t largest;	/* of these */
 	bool blocks;		/* topology/block */
+	bool other;		/* neither switches nor blocks: a ring, a torus */
 	bool outside;		/* some nodes are of no block */
 	auc_blocks_t joined;	/* how; nothing if Slurm does not tell */
 } known;
@@ -32,7 +33,7 @@ static void _forget(void)
 	for (uint32_t i = 0; i < known.len; i++)
 		xfree(known.names[i]);
 	known.len = known.roots = known.largest = 0;
-	known.blocks = known.outside = false;
+	known.blocks = known.other = known.outside = false;
 	xfree(known.sizes);
 	auc_blocks_free(&known.joined);
 }
@@ -84,6 +85,9 @@ static void _read_node(int n)
 		known.leaves[n] = _leaf_of(addr, node_ptr->name);
 		if (pattern && !xstrncmp(pattern, "block.", 6))
 			known.blocks = true;
+		else if (pattern && xstrncmp(pattern, "switch.", 7) &&
+			 xstrcmp(pattern, "node"))
+			known.other = true;
 	}
 	xfree(addr);
 	xfree(pattern);
@@ -149,7 +153,7 @@ extern void auc_add_topology(auc_snapshot_t *s)
 	if ((known.config != slurm_conf.last_update) ||
 	    (known.nodes != node_record_count))
 		_read();
-	if (!known.len)
+	if (!known.len || known.other)
 		return;
 	s->in.switches = known.switches;
 	s->in.switches_len = known.len;
@@ -177,6 +181,8 @@ static const char *_model_blocks(const job_record_t *job_ptr,
 
 	if (auc_has_own_blocks(job_ptr, part_ptr))
 		return "exclusive";
+	if (auc_arranges_segments(job_ptr))
+		return "segment";
 	if (segment && (segment != nodes) &&
 	    (!known.joined.count || job_ptr->details->req_node_bitmap))
 		return "segment";	/* Slurm takes no nodes that are named for it */
@@ -196,6 +202,8 @@ extern const char *auc_model_switches(const job_record_t *job_ptr,
 				      const part_record_t *part_ptr,
 				      struct aucsched_job *job)
 {
+	if (known.other || auc_has_other_topology(part_ptr))
+		return "topology";
 	if (!known.len)
 		return NULL;
 	if (known.blocks)

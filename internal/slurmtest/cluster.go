@@ -208,11 +208,11 @@ func (c *Cluster) makeFiles() error {
 	if err != nil {
 		return err
 	}
-	if v < "23" {
+	if v < "24.05" {
 		if mounted, err := os.ReadDir("/sys/fs/cgroup"); err != nil || len(mounted) == 0 {
 			return &ErrMissing{"slurmd " + v + " wants cgroups, and /sys/fs/cgroup is not mounted"}
 		}
-	} else { // 22.05 knows no such value
+	} else { // older versions know no such value
 		if err := os.WriteFile(c.path("cgroup.conf"), []byte("CgroupPlugin=disabled\n"), 0o644); err != nil {
 			return err
 		}
@@ -249,7 +249,7 @@ func (c *Cluster) writeOptional() error {
 		}
 	}
 	if lines := c.cfg.Topology; lines != nil {
-		return os.WriteFile(c.path("topology.conf"), []byte(strings.Join(lines, "\n")+"\n"), 0o644)
+		return os.WriteFile(c.path(c.cfg.topologyFile()), []byte(strings.Join(lines, "\n")+"\n"), 0o644)
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ type Config struct {
 	LogLevel             string        // of slurmctld; info unless set
 	ExtraLines           []string      // of slurm.conf, at its end
 	// lines of topology.conf, for topology/block if the first begins with Block, else for
-	// topology/tree; none: no topology
+	// topology/tree; or of topology.yaml, from Slurm 25.05 on, if the first is "---"; none: no
+	// topology
 	Topology        []string
 	PrologSlurmctld string // the text of a script, which is written to the cluster's directory
 
@@ -391,7 +392,7 @@ func (c *Config) writeRules(b *confLines, dir, stockPlugins string) {
 	if c.PrologSlurmctld != "" {
 		b.line("PrologSlurmctld", dir+"/prolog")
 	}
-	if c.Topology != nil {
+	if c.Topology != nil && c.topologyFile() == "topology.conf" {
 		plugin := "topology/tree"
 		if strings.HasPrefix(c.Topology[0], "Block") {
 			plugin = "topology/block"
@@ -401,6 +402,14 @@ func (c *Config) writeRules(b *confLines, dir, stockPlugins string) {
 	b.line("MinJobAge", fmt.Sprint(max(int(c.MinJobAge/time.Second), 1)))
 	b.line("SlurmdParameters", "config_overrides")
 	b.line("GresTypes", strings.Join(c.gresTypes(), ","))
+}
+
+// topologyFile is where the topology is written.
+func (c *Config) topologyFile() string {
+	if len(c.Topology) > 0 && c.Topology[0] == "---" {
+		return "topology.yaml"
+	}
+	return "topology.conf"
 }
 
 // writeMachine has the nodes and the partitions.

@@ -52,7 +52,8 @@ func TestSlowLinks(t *testing.T) {
 			return len(ended) == len(ids), err
 		}))
 		require.NoError(t, c.RanOnce(ids))
-		require.Greater(t, c.Faults().Hits(OpLink), int64(3), "saves")
+		// Slurm 26.05 renames the file where others link it.
+		require.Greater(t, c.Faults().Hits(OpLink)+c.Faults().Hits(OpRename), int64(3), "saves")
 		require.Empty(t, logLines(t, c, "Bad job state|moved backwards"))
 		require.Len(t, logLines(t, c, "Jobs may be lost"), before)
 	})

@@ -142,11 +142,14 @@ func TestInvasiveUrgent(t *testing.T) {
 	}
 }
 
-// asNobody runs a command as a user who is nobody special.
-func (b *invasiveBed) asNobody(args ...string) error {
+// asAlice runs a command as a user who is nobody special.
+func (b *invasiveBed) asAlice(args ...string) error {
 	cmd := exec.CommandContext(b.t.Context(), args[0], args[1:]...)
 	cmd.Env, cmd.Dir = b.environ(), "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: false}}
+	alice, err := accountOf(Alice) // from 26.05 on nobody is no user to Slurm
+	require.NoError(b.t, err)
+	cmd.SysProcAttr = new(syscall.SysProcAttr)
+	asUser(cmd.SysProcAttr, alice)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, text)
 	}
@@ -159,28 +162,28 @@ func TestInvasiveUsers(t *testing.T) {
 	beside(t)
 	b := newInvasiveBed(t, "")
 	require.NoError(t, os.Chmod(b.dir, 0o777))
-	nobody := func(args ...string) uint32 {
-		return b.sbatch("exec "+b.bin+"/adapts job "+b.file("stop"), append([]string{"--uid=nobody"}, args...)...)
+	alices := func(args ...string) uint32 {
+		return b.sbatch("exec "+b.bin+"/adapts job "+b.file("stop"), append([]string{"--uid=" + Alice}, args...)...)
 	}
 	require.NoError(t, os.WriteFile(b.startsFile(), nil, 0o666))
 	require.NoError(t, os.Chmod(b.startsFile(), 0o666))
-	first := nobody("--comment=invasic=1-2,malleable")
-	require.ErrorContains(t, b.asNobody("scontrol", "release", fmt.Sprint(first)), "Invalid argument")
-	kept := nobody("-H", "--comment=invasic=1-2")
+	first := alices("--comment=invasic=1-2,malleable")
+	require.ErrorContains(t, b.asAlice("scontrol", "release", fmt.Sprint(first)), "Invalid argument")
+	kept := alices("-H", "--comment=invasic=1-2")
 	b.startBoth()
 	b.owns(first, "0-1")
 	_, err := b.ShowJob(t.Context(), kept)
 	require.NoError(t, err)
 	require.Empty(t, b.ledger(kept))
 
-	require.NoError(t, b.asNobody("scontrol", "release", fmt.Sprint(kept)))
+	require.NoError(t, b.asAlice("scontrol", "release", fmt.Sprint(kept)))
 	b.owns(kept, "1") // the first one, which adapts, lets go of a core
 	b.owns(first, "0")
 	waiting := b.sbatch("exec sleep 100", "-n2")
 	require.Eventually(t, func() bool { return strings.Contains(b.schedList(), fmt.Sprintf("\n%d ", waiting)) },
 		invasiveTime, 100*time.Millisecond)
 	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(waiting)))
-	require.NoError(t, b.asNobody("scancel", fmt.Sprint(kept)))
+	require.NoError(t, b.asAlice("scancel", fmt.Sprint(kept)))
 	b.owns(first, "0-1")
 	j, err := b.ShowJob(t.Context(), waiting)
 	require.NoError(t, err)

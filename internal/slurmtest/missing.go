@@ -82,14 +82,25 @@ func Version() (string, error) {
 	return words[len(words)-1], nil
 }
 
-// StockPluginDir is the directory of the installed Slurm's plug-ins.
+// StockPluginDir is the directory of the installed Slurm's plug-ins: below where its slurmctld is.
 func StockPluginDir() (string, error) {
-	for _, pattern := range []string{"/usr/lib/*/slurm-wlm", "/usr/lib64/slurm",
-		"/usr/lib/slurm", "/usr/local/lib/slurm", "/usr/lib/*/slurm"} {
-		found, _ := filepath.Glob(filepath.Join(pattern, "select_cons_tres.so"))
-		if len(found) > 0 {
-			return filepath.Dir(found[0]), nil
+	daemon, err := lookPath("slurmctld")
+	if err != nil {
+		return "", &ErrMissing{"slurmctld not installed (Debian: apt-get install slurmctld)"}
+	}
+	behind, err := filepath.EvalSymlinks(daemon)
+	if err != nil {
+		return "", err
+	}
+	for _, path := range []string{daemon, behind} {
+		prefix := filepath.Dir(filepath.Dir(path))
+		for _, pattern := range []string{"lib/*/slurm-wlm", "lib64/slurm", "lib/slurm", "lib/*/slurm"} {
+			found, _ := filepath.Glob(filepath.Join(prefix, pattern, "select_cons_tres.so"))
+			if len(found) > 0 {
+				return filepath.Dir(found[0]), nil
+			}
 		}
 	}
-	return "", &ErrMissing{"no select_cons_tres.so in the usual plug-in directories (Debian: apt-get install slurm-wlm-basic-plugins)"}
+	return "", &ErrMissing{"no select_cons_tres.so in the usual plug-in directories below " + filepath.Dir(filepath.Dir(daemon)) +
+		" (Debian: apt-get install slurm-wlm-basic-plugins)"}
 }

@@ -90,6 +90,39 @@ func TestSharesOfSeveralGPUs(t *testing.T) {
 	decideAll(t, c, "gres", "-n1 --gres=shard:2", "-n1 --gres=shard:6", "-n2 --tres-per-task=gres/shard:2", "-n1 --gres=shard:7")
 }
 
+// Jobs of a partition that has a topology of its own are Slurm's.
+func TestTopologyOfAPartition(t *testing.T) {
+	beside(t)
+	since(t, "25.05", "topology.yaml")
+	c := cluster(t, auction, Config{Groups: Uniform(8, 4, 0), Topology: []string{"---",
+		"- {topology: own, cluster_default: false,",
+		"   block: {block_sizes: [4], blocks: [{block: b1, nodes: 'n[0001-0004]'}, {block: b2, nodes: 'n[0005-0008]'}]}}",
+		"- {topology: usual, cluster_default: true, tree: {switches: [{switch: s1, nodes: 'n[0001-0008]'}]}}",
+	}, Partitions: []Partition{{Name: "p", Default: true, Options: "Topology=own"}, {Name: "q", Options: "Topology=usual"}}})
+	decideAll(t, c, "topology", "-n1", "-N2 -n4", "-N5 -n5")
+	decideAll(t, c, "", "-p q -n1", "-p q -N2 -n4", "-p q -N5 -n5")
+}
+
+// On a ring of nodes Slurm gives neighbours, of which the auction knows nothing.
+func TestTopologyRing(t *testing.T) {
+	beside(t)
+	since(t, "26.05", "topology/ring")
+	c := cluster(t, auction, Config{Groups: Uniform(8, 4, 0), Topology: []string{"---",
+		"- {topology: ring, cluster_default: true, ring: {rings: [{ring: r1, nodes: 'n[0001-0008]'}]}}",
+	}})
+	decideAll(t, c, "topology", "-n1", "-N2 -n4", "-N3 -n3")
+}
+
+// Where segments are to be, near each other or not, is Slurm's matter.
+func TestSegmentsArranged(t *testing.T) {
+	beside(t)
+	since(t, "25.11", "--spread-segments")
+	c := cluster(t, auction, Config{Groups: Uniform(16, 4, 0), Topology: []string{"BlockName=b1 Nodes=n[0001-0004]",
+		"BlockName=b2 Nodes=n[0005-0008]", "BlockName=b3 Nodes=n[0009-0012]", "BlockName=b4 Nodes=n[0013-0016]", "BlockSizes=4"}})
+	decideAll(t, c, "segment", "-N4 --segment=2 --spread-segments", "-N4 --segment=2 --consolidate-segments")
+	decideAll(t, c, "", "-N4 --segment=2", "-N2")
+}
+
 // Requests by task, as newer clients make them.
 func TestTresPerTask(t *testing.T) {
 	beside(t)

@@ -17,12 +17,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asUser runs a command as a user who is nobody special. What slurmctld refuses is no matter.
+// asUser runs a command as Alice, who is nobody special. What slurmctld refuses is no matter.
 func (c *Cluster) asUser(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Env, cmd.Dir = c.environ(), "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, Pdeathsig: syscall.SIGKILL}
+	alice, err := accountOf(Alice)
+	require.NoError(t, err)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	asUser(cmd.SysProcAttr, alice)
 	text, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(text)), err
 }
@@ -88,7 +91,7 @@ func TestOddJobs(t *testing.T) {
 		require.Empty(t, logLines(t, c, "faults in what the library was shown"), "seed %d: what it would not take is left to Slurm", seed)
 	}
 	for i := range n {
-		args := []string{"--uid=nobody", "-N1", "-n1", "--time=5", "--begin=now+2",
+		args := []string{"--uid=" + Alice, "-N1", "-n1", "--time=5", "--begin=now+2",
 			"--partition=" + []string{"p", "p", "p", "q"}[r.IntN(4)]}
 		script := "#!/bin/sh\n" + fmt.Sprintf("#AUCSCHED --alternative --nodes=%d --ntasks-per-node=%s\n",
 			1+r.IntN(9), oddNumbers[1+r.IntN(8)]) + "true\n"
@@ -111,7 +114,7 @@ func TestOddJobs(t *testing.T) {
 	check()
 	// It does start jobs.
 	require.NoError(t, c.Scancel(t.Context(), "--user=root"))
-	require.NoError(t, c.Scancel(t.Context(), "--user=nobody"))
+	require.NoError(t, c.Scancel(t.Context(), "--user="+Alice))
 	id := submit(t, c, "true", "-n1", "--time=1")
 	_, err := c.WaitFor(t.Context(), id, 20*time.Second, "COMPLETED")
 	require.NoError(t, err)

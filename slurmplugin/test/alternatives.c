@@ -248,7 +248,7 @@ static void _test_first(void)
 		"auc:first=n1,N1-1,c1-1,t1,p1,k0,s1,g3-1:",
 	};
 	auc_first_t first = { .tasks = 64, .min_nodes = 1, .min_cpus = 64,
-		.max_cpus = NO_VAL, .cpus_per_node = 1, .tasks_set = 1,
+		.max_cpus = NO_VAL, .cpus_per_node = 1, .flags = AUC_FIRST_TASKS,
 		.low = 1, .high = 3, .tres_per_node = "gres:gpu:a:1" }, got;
 	char *comment = xstrdup("auc:alt=n1,N1-0");
 
