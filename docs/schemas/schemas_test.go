@@ -16,6 +16,7 @@ import (
 	"github.com/aucsched/aucsched/docs/schemas"
 	"github.com/aucsched/aucsched/internal/bound"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/try"
 	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/internal/window/format"
 	"github.com/aucsched/aucsched/locality"
@@ -91,6 +92,10 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"simulate", "result", sim.Result{}, true, []string{"runtime_bound_s"}},
 		{"simulate", "locality", locality.Result{}, true, nil},
 		{"simulate", "bounds", bound.Bounds{}, true, nil},
+		{"try", "", try.Report{}, true, nil},
+		{"try", "group", try.Group{}, true, nil},
+		{"try", "figures", try.Figures{}, true, nil},
+		{"try", "ratio", try.Ratio{}, true, nil},
 	} {
 		s := schema(t, x.schema)
 		if x.def != "" {
@@ -117,7 +122,7 @@ func TestSchemasAgree(t *testing.T) {
 	for name, text := range explain.Properties {
 		require.JSONEq(t, string(decision.Properties[name]), string(text), name)
 	}
-	require.Equal(t, []string{"explain", "plan", "simulate", "status", "window"}, schemas.Names())
+	require.Equal(t, []string{"explain", "plan", "simulate", "status", "try", "window"}, schemas.Names())
 	_, ok := schemas.Text("odd")
 	require.False(t, ok)
 }

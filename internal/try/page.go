@@ -62,7 +62,7 @@ func interval(r Ratio) string {
 // Text writes the report for a terminal.
 func (r *Report) Text(out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s to %s, %d nodes, %d jobs\n\n%s\n\n", when(r.From), when(r.To), r.Nodes, r.All.Jobs, wrap(r.Agreement.Verdict(), 80))
+	fmt.Fprintf(&b, "%s to %s, %d nodes, %d jobs\n\n%s\n\n", when(r.From), when(r.To), r.Nodes, r.All.Jobs, wrap(r.Verdict(), 80))
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "policy\tmean wait\tto backfill's\tmedian\tp95\tlongest\tslowdown\tCPUs\tGPUs\t")
 	for k, name := range r.Policies {

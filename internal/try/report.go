@@ -67,7 +67,8 @@ type Report struct {
 	MoreUsers int `json:"more_users"`
 }
 
-// Agreement compares the simulated Slurm with the real one: its figures divided by the real ones.
+// Agreement compares the simulated Slurm with the real one: its figures divided by the real ones;
+// 0 where there is nothing to divide by.
 type Agreement struct {
 	Wait     float64 `json:"wait_mean"`
 	Slowdown float64 `json:"bounded_slowdown_mean"`
@@ -77,15 +78,26 @@ type Agreement struct {
 	Within float64 `json:"within_percent"`
 }
 
-// Good reports whether the simulated Slurm is near enough for a comparison to say anything: waits,
-// slowdown and use within a fifth.
-func (a *Agreement) Good() bool {
-	for _, r := range []float64{a.Wait, a.Slowdown, a.CPUs} {
-		if !(math.Abs(math.Log(r)) <= math.Log(1.2)) {
-			return false
-		}
+// Agrees reports whether the simulated Slurm is near enough to what happened for a comparison to
+// say anything: slowdown and use within a fifth, and mean waits too, or within a minute.
+func (r *Report) Agrees() bool {
+	near := func(ratio float64) bool { return math.Abs(math.Log(ratio)) <= math.Log(1.2) }
+	a := &r.Agreement
+	minute := math.Abs(r.All.Figures[0].Mean-r.All.Figures[1].Mean) <= 60
+	return near(a.Slowdown) && near(a.CPUs) && (minute || near(a.Wait))
+}
+
+// Verdict is the agreement in words.
+func (r *Report) Verdict() string {
+	was, is := &r.All.Figures[0], &r.All.Figures[1]
+	figures := fmt.Sprintf("mean wait %s (yours %s), slowdown %.2f (%.2f), CPUs in use %.1f%% (%.1f%%)",
+		span(is.Mean), span(was.Mean), is.Slowdown, was.Slowdown, 100*is.CPUs, 100*was.CPUs)
+	if r.Agrees() {
+		return fmt.Sprintf("The simulated Slurm does as yours did: %s; %.0f%% of the jobs began within a minute, or a tenth of their wait, of when they really did.",
+			figures, r.Agreement.Within)
 	}
-	return true
+	return fmt.Sprintf("The simulated Slurm does not do as yours did: %s. What follows says nothing of your site. What it does not know, such as limits, reservations, nodes that were down or preemption, was what decided.",
+		figures)
 }
 
 // Bounds of a report.
@@ -304,14 +316,16 @@ func (r *reporter) use(g *Group) {
 	}
 }
 
-// agreement holds the simulated Slurm against the real one. Waits of some seconds are those of the
-// clock: both have a few added.
+// agreement holds the simulated Slurm against the real one.
 func (r *reporter) agreement(all *Group) (a Agreement) {
-	const few = 10 // seconds
 	real, simulated := &all.Figures[0], &all.Figures[1]
-	a.Wait = (simulated.Mean + few) / (real.Mean + few)
-	a.Slowdown = simulated.Slowdown / real.Slowdown
-	a.CPUs = simulated.CPUs / real.CPUs
+	over := func(x, y float64) float64 {
+		if y == 0 {
+			return 0
+		}
+		return x / y
+	}
+	a.Wait, a.Slowdown, a.CPUs = over(simulated.Mean, real.Mean), over(simulated.Slowdown, real.Slowdown), over(simulated.CPUs, real.CPUs)
 	near := 0
 	for _, i := range r.counted {
 		was, is := float64(r.wait(0, i)), float64(r.wait(1, i))
@@ -322,16 +336,3 @@ func (r *reporter) agreement(all *Group) (a Agreement) {
 	a.Within = 100 * float64(near) / float64(max(len(r.counted), 1))
 	return a
 }
-
-// Verdict is the agreement in words.
-func (a *Agreement) Verdict() string {
-	if a.Good() {
-		return fmt.Sprintf("The simulated Slurm does as yours did: mean wait %s, slowdown %s, use %s; %.0f%% of the jobs began within a minute, or a tenth of their wait, of when they really did.",
-			percent(a.Wait), percent(a.Slowdown), percent(a.CPUs), a.Within)
-	}
-	return fmt.Sprintf("The simulated Slurm does not do as yours did: mean wait %s, slowdown %s, use %s. What follows says nothing of your site. What it does not know, such as limits, reservations, nodes that were down or preemption, was what decided.",
-		percent(a.Wait), percent(a.Slowdown), percent(a.CPUs))
-}
-
-// percent is a ratio as a difference.
-func percent(r float64) string { return fmt.Sprintf("%+.1f%%", 100*(r-1)) }

@@ -129,7 +129,7 @@ func TestAgreesWithItself(t *testing.T) {
 	require.Equal(t, p.What().Began, again.Began)
 	report := p.NewReport([]*Replay{p.What(), again, short}, 1)
 	require.Equal(t, Agreement{1, 1, 1, 100}, report.Agreement)
-	require.True(t, report.Agreement.Good())
+	require.True(t, report.Agrees())
 	require.Equal(t, 300, report.All.Jobs)
 	require.Equal(t, Ratio{1, 1, 1}, report.All.Ratios[0])
 	require.Less(t, report.All.Ratios[2].Of, 0.95, "short has them wait less")
@@ -149,8 +149,8 @@ func TestAgreesWithItself(t *testing.T) {
 	}
 	p = past(t, rows, Options{Weeks: 1})
 	report = p.NewReport([]*Replay{p.What(), replay(t, p, p.Slurm())}, 1)
-	require.False(t, report.Agreement.Good())
-	require.Contains(t, report.Agreement.Verdict(), "does not do as yours did")
+	require.False(t, report.Agrees())
+	require.Contains(t, report.Verdict(), "does not do as yours did")
 }
 
 // Nobody gets more than there is: of memory, of a type of GPUs, of a partition's nodes.

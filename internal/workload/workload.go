@@ -57,8 +57,8 @@ const maxRate = 1e6
 
 // Tally is a number of jobs, and what happened to them in words.
 type Tally struct {
-	Reason string
-	Jobs   int
+	Reason string `json:"reason"`
+	Jobs   int    `json:"jobs"`
 }
 
 // Priorities of jobs under Slurm's priority/basic plug-in: the first job submitted
