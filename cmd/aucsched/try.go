@@ -52,8 +52,8 @@ eligible. What can't be told from the accounts is listed at the end of the page.
 		Args:    cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.how {
-				_, err := fmt.Fprintf(c.OutOrStdout(), "sacct --allusers --allocations --duplicates --parsable2 --starttime=now-%dweeks --format=%s >jobs.txt\n",
-					f.weeks, workload.PastFormat)
+				_, err := fmt.Fprintf(c.OutOrStdout(), "sacct --allusers --allocations --duplicates --parsable2 "+
+					"--starttime=now-%dweeks --format=%s >jobs.txt\n", f.weeks, workload.PastFormat)
 				return err
 			}
 			return f.run(c)

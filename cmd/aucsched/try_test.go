@@ -59,7 +59,8 @@ func TestTryCommand(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(page), "Whom it would cost what")
 
-	text, err = runTry(t, "--sacct", sacct, "--conf", conf, "--json", "--presets", "short", "--from", "2026-01-05T02:00:00", "--to", "2026-01-05T04:00:00")
+	text, err = runTry(t, "--sacct", sacct, "--conf", conf, "--json", "--presets", "short",
+		"--from", "2026-01-05T02:00:00", "--to", "2026-01-05T04:00:00")
 	require.NoError(t, err)
 	var r try.Report
 	require.NoError(t, json.Unmarshal([]byte(text), &r))

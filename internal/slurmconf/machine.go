@@ -20,7 +20,8 @@ type Machine struct {
 	Nodes []nodeset.Capacity // CPUs, as Slurm counts them, and GPUs of all types
 	// Memory is RealMemory less MemSpecLimit, in MiB; 0 where nothing is said.
 	Memory []int64
-	// Types are the types of GPUs, sorted, and GPUs how many each node has of them, by type and node.
+	// Types are the types of GPUs, sorted, and GPUs how many each node has of
+	// them, by type and node.
 	Types      []string
 	GPUs       [][]int64
 	Partitions []Partition
@@ -44,8 +45,8 @@ func (m *Machine) Partition(name string) *Partition {
 	return nil
 }
 
-// Machine makes the machine of the file. Lines of dynamic nodes (NodeName without a size, NodeSet of
-// features) are not followed: a partition of a NodeSet has the nodes that this names.
+// Machine makes the machine of the file. Lines of dynamic nodes (NodeName without a size, NodeSet
+// of features) are not followed: a partition of a NodeSet has the nodes that this names.
 func (c *Conf) Machine() (*Machine, error) {
 	b := builder{index: map[string]int{}, sets: map[string]string{}}
 	for i := range c.Lines {

@@ -119,7 +119,11 @@ func (r *Report) Tables() []Table {
 
 // Legend says how to read the figures.
 func (r *Report) Legend() string {
-	return fmt.Sprintf("Mean waits by group; behind them, in proportion to the simulated backfill's, with the interval that has 95 of 100 draws of the %d parts of this time, each of %s. An interval with 1 in it shows no difference. Waits count from when a job could begin (sacct's Eligible). %d jobs that ran or waited before are simulated and not counted. Not known here: limits of users and accounts, reservations, nodes that were down, preemption, features, and priorities that changed as jobs waited.",
+	return fmt.Sprintf("Mean waits by group; behind them, in proportion to the simulated backfill's, with the interval "+
+		"that has 95 of 100 draws of the %d parts of this time, each of %s. An interval with 1 in it shows no difference. "+
+		"Waits count from when a job could begin (sacct's Eligible). %d jobs that ran or waited before are simulated and "+
+		"not counted. Not known here: limits of users and accounts, reservations, nodes that were down, preemption, "+
+		"features, and priorities that changed as jobs waited.",
 		r.Blocks, span(float64(r.Block)), r.Before)
 }
 

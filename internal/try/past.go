@@ -82,7 +82,8 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 		}
 	}
 	err = within(sacct, func(r io.Reader) error {
-		w, err := workload.ReadSacct(r, sacct, workload.SacctOptions{Past: true, ExtendLimit: true, From: p.Span.From, To: p.Span.To})
+		w, err := workload.ReadSacct(r, sacct, workload.SacctOptions{
+			Past: true, ExtendLimit: true, From: p.Span.From, To: p.Span.To})
 		if err != nil {
 			return err
 		}
@@ -141,7 +142,8 @@ func (p *Past) checkPartitions() error {
 		return true
 	})
 	for name, n := range lost {
-		p.Skipped = append(p.Skipped, workload.Tally{Reason: fmt.Sprintf("of partition %q, of which slurm.conf has no node", name), Jobs: n})
+		reason := fmt.Sprintf("of partition %q, of which slurm.conf has no node", name)
+		p.Skipped = append(p.Skipped, workload.Tally{Reason: reason, Jobs: n})
 	}
 	slices.SortFunc(p.Skipped, func(a, b workload.Tally) int { return strings.Compare(a.Reason, b.Reason) })
 	if !slices.ContainsFunc(p.Jobs, func(j workload.Job) bool { return p.counts(&j) }) {

@@ -58,7 +58,8 @@ type Report struct {
 	// Blocks how many there are.
 	Block  int64 `json:"block_s"`
 	Blocks int   `json:"blocks"`
-	// Before is how many jobs ran or waited when the span began: they are simulated and not counted.
+	// Before is how many jobs ran or waited when the span began: they are
+	// simulated and not counted.
 	Before int `json:"before"`
 	// Left are jobs that are not counted, Adjusted those that are not quite as in the accounts.
 	Left     []workload.Tally `json:"left,omitempty"`
@@ -93,11 +94,11 @@ func (r *Report) Verdict() string {
 	figures := fmt.Sprintf("mean wait %s (yours %s), slowdown %.2f (%.2f), CPUs in use %.1f%% (%.1f%%)",
 		span(is.Mean), span(was.Mean), is.Slowdown, was.Slowdown, 100*is.CPUs, 100*was.CPUs)
 	if r.Agrees() {
-		return fmt.Sprintf("The simulated Slurm does as yours did: %s; %.0f%% of the jobs began within a minute, or a tenth of their wait, of when they really did.",
-			figures, r.Agreement.Within)
+		return fmt.Sprintf("The simulated Slurm does as yours did: %s; %.0f%% of the jobs began within a minute, or a tenth "+
+			"of their wait, of when they really did.", figures, r.Agreement.Within)
 	}
-	return fmt.Sprintf("The simulated Slurm does not do as yours did: %s. What follows says nothing of your site. What it does not know, such as limits, reservations, nodes that were down or preemption, was what decided.",
-		figures)
+	return fmt.Sprintf("The simulated Slurm does not do as yours did: %s. What follows says nothing of your site. What it "+
+		"does not know, such as limits, reservations, nodes that were down or preemption, was what decided.", figures)
 }
 
 // Bounds of a report.

@@ -76,8 +76,8 @@ func drawn(seed uint64, jobs int) (rows []row) {
 	at := int64(0)
 	for i := range jobs {
 		at += rng.Int64N(100)
-		r := row{id: fmt.Sprint(i + 1), partition: "cpu", user: fmt.Sprint("u", rng.IntN(5)), eligible: at, nodes: 1, cpus: 1 + rng.IntN(16),
-			run: 60 + rng.Int64N(3000), priority: 100000 - i, mem: fmt.Sprint(1000+rng.IntN(30000), "M")}
+		r := row{id: fmt.Sprint(i + 1), partition: "cpu", user: fmt.Sprint("u", rng.IntN(5)), eligible: at, nodes: 1,
+			cpus: 1 + rng.IntN(16), run: 60 + rng.Int64N(3000), priority: 100000 - i, mem: fmt.Sprint(1000+rng.IntN(30000), "M")}
 		switch rng.IntN(5) {
 		case 0:
 			r.partition = "wide"
@@ -217,7 +217,9 @@ func TestSpan(t *testing.T) {
 	}
 	require.Equal(t, []string{"ran", "waited", "counts"}, names)
 	r := replay(t, p, p.Slurm())
-	require.Equal(t, []int64{100, 10102, 10154}, []int64{r.Began[0] + p.Start - monday, r.Began[1] + p.Start - monday, r.Began[2] + p.Start - monday})
+	for i, want := range []int64{100, 10102, 10154} {
+		require.Equal(t, want, r.Began[i]+p.Start-monday)
+	}
 	report := p.NewReport([]*Replay{p.What(), r}, 1)
 	require.Equal(t, []int{1, 2}, []int{report.All.Jobs, report.Before})
 }
@@ -226,7 +228,8 @@ func TestSpan(t *testing.T) {
 func TestOddRows(t *testing.T) {
 	head := strings.ReplaceAll(workload.PastFormat, ",", "|") + "\n"
 	line := func(id, start, end, state, partition string) string {
-		return fmt.Sprintf("%s|2026-01-05T00:00:00|%s|%s|60|5|1|1|1|1|cpu=1|cpu=1|%s|9|u|2026-01-05T00:00:00|%s|1G\n", id, start, end, state, partition)
+		return fmt.Sprintf("%s|2026-01-05T00:00:00|%s|%s|60|5|1|1|1|1|cpu=1|cpu=1|%s|9|u|2026-01-05T00:00:00|%s|1G\n",
+			id, start, end, state, partition)
 	}
 	dir := t.TempDir()
 	sacct, conf := filepath.Join(dir, "s"), filepath.Join(dir, "slurm.conf")

@@ -22,9 +22,9 @@ type SacctOptions struct {
 	// scheduler reckons with.
 	Unlimited int64
 	// Past has jobs be as they were there, rather than as they were asked for: they have a Past and
-	// the processors that they were given, and Submit is when they could have begun (Eligible), where
-	// that is said. Further lines of a job, its runs before it was requeued, are jobs of their own,
-	// as 12#2. Those that still run do so until now, as far as sacct knows.
+	// the processors that they were given, and Submit is when they could have begun (Eligible),
+	// where that is said. Further lines of a job, its runs before it was requeued, are jobs of
+	// their own, as 12#2. Those that still run do so until now, as far as sacct knows.
 	Past bool
 	// From and To, in seconds since 1970: with Past only jobs that could begin before To and ended
 	// after From are read. To 0: no such limit.
