@@ -166,8 +166,10 @@ load: emulation
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
 slurm-test: bin/aucsched
 	GO="$(GO)" N="$(N)" sh scripts/slurm-test.sh
-	sh scripts/emulation.sh
-	AUCSCHED_SLURM_TEST=1 $(GO) test -count=1 ./benchmarks/emulation/... ./benchmarks/cmd/aucsched-lab
+	@case "$$(sh scripts/slurm-installed.sh version)" in \
+	2[2-4].*) sh scripts/emulation.sh && \
+		AUCSCHED_SLURM_TEST=1 $(GO) test -count=1 ./benchmarks/emulation/... ./benchmarks/cmd/aucsched-lab ;; \
+	*) echo "make: the emulation was left out: its nodes are written for Slurm 22.05 to 24.11" >&2 ;; esac
 
 ## slurm-test-24.11: the same with Debian trixie's Slurm 24.11, in a chroot
 slurm-test-24.11:

@@ -5,7 +5,7 @@
 #	dir=$(sh scripts/emulation.sh)
 #
 # The directory is build/emulation/VERSION; what is newer there than its sources stays.
-# The headers are those of scripts/slurm-source.sh. Messages go to stderr; the exit status is
+# The headers are those of scripts/slurm-source.sh, of Slurm 22.05 to 24.11. Messages go to stderr; the exit status is
 # 1, and nothing is printed, when something can't be built.
 set -eu
 
@@ -21,6 +21,7 @@ die() { say "$*"; exit 1; }
 sh "$here/packages.sh" build >&2 || exit 1
 version=$(sh "$here/slurm-installed.sh" version) || exit 1
 plugins=$(sh "$here/slurm-installed.sh" plugins) || exit 1
+case $version in 2[2-4].*) ;; *) die "the emulation's nodes are written for Slurm 22.05 to 24.11, and this is $version" ;; esac
 out=$root/build/emulation/$version
 mkdir -p "$out/plugins"
 
