@@ -16,7 +16,7 @@ export SLURM_SOURCE
 endif
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-matrix slurm-soak slurm-soak-24.11 man deb proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-matrix slurm-soak slurm-soak-24.11 man deb rpm packages package-reproducible package-test arm64 proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -203,9 +203,29 @@ man: bin/aucsched
 	@export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || date +%s); \
 	for program in $(notdir $(PROGRAMS)); do bin/$$program man-pages build/man || exit 1; done
 
-## deb: make the Debian package aucsched-slurm for the installed Slurm, in build/deb
-deb: slurm-plugins
-	sh scripts/slurm-deb.sh
+## deb: make the Debian packages aucsched and, for the installed Slurm, aucsched-slurm, in build/packages
+deb:
+	@GO="$(GO)" sh scripts/package.sh deb cli && GO="$(GO)" sh scripts/package.sh deb slurm
+
+## rpm: the same as RPMs, which are for a Slurm where SchedMD's RPMs put it (SLURM_PREFIX=DIR: for one there; SLURM_PLUGINS=DIR)
+rpm:
+	@GO="$(GO)" sh scripts/package.sh rpm cli && GO="$(GO)" sh scripts/package.sh rpm slurm
+
+## packages: make deb, RPM and tarball of the commands alone, in build/packages
+packages:
+	@for format in deb rpm tar; do GO="$(GO)" sh scripts/package.sh $$format cli || exit 1; done
+
+## package-reproducible: make all packages twice, in different directories, and compare their bytes (takes minutes)
+package-reproducible:
+	GO="$(GO)" sh scripts/package-reproducible.sh
+
+## package-test: install, upgrade, downgrade and remove deb and RPM beside a slurmctld that runs, in a chroot (as root; takes minutes)
+package-test:
+	GO="$(GO)" sh scripts/package-test.sh
+
+## arm64: cross-compile the library and plug-ins, and run them in Debian's arm64 slurmctld under qemu (as root; takes minutes)
+arm64:
+	GO="$(GO)" sh scripts/arm64.sh
 
 ## proto: make the Go code of the invasive protocol's messages again (protoc, of Debian's protobuf-compiler)
 proto:

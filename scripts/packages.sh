@@ -6,7 +6,7 @@
 #	sh scripts/packages.sh stock    to build a Slurm of its release
 #	sh scripts/packages.sh slurm    to run a Slurm of one's own
 #	sh scripts/packages.sh site     to run one that keeps accounts: slurmdbd and MariaDB
-#	sh scripts/packages.sh deb      to make a package
+#	sh scripts/packages.sh deb      to make a package (rpm, tar: of that kind)
 #	sh scripts/packages.sh peers    to set other solvers beside ours
 #
 # With SLURM_PREFIX=DIR in the environment Slurm is there, and none is installed.
@@ -59,6 +59,11 @@ mariadb-client-core my_print_defaults"
 deb="dpkg dpkg-deb
 dpkg-dev dpkg-shlibdeps
 gzip gzip"
+rpm="rpm rpmbuild
+binutils strip
+zstd zstd"
+tar="tar tar
+gzip gzip"
 
 peers="coinor-cbc cbc
 glpk-utils glpsol"
@@ -106,8 +111,10 @@ stock) wanted=$stock ;;
 slurm) wanted=$slurm ;;
 site) wanted=$site ;;
 deb) wanted=$deb ;;
+rpm) wanted=$rpm ;;
+tar) wanted=$tar ;;
 peers) wanted=$peers ;;
-*) die "usage: packages.sh build | source | stock | slurm | site | deb | peers" ;;
+*) die "usage: packages.sh build | source | stock | slurm | site | deb | rpm | tar | peers" ;;
 esac
 
 [ -z "${SLURM_PREFIX:-}" ] || wanted=$(echo "$wanted" | grep -v '^slurm')
