@@ -7,6 +7,7 @@
 #	sh scripts/packages.sh slurm    to run a Slurm of one's own
 #	sh scripts/packages.sh site     to run one that keeps accounts: slurmdbd and MariaDB
 #	sh scripts/packages.sh deb      to make a package (rpm, tar: of that kind)
+#	sh scripts/packages.sh arm64    to compile for arm64, and to run that
 #	sh scripts/packages.sh peers    to set other solvers beside ours
 #
 # With SLURM_PREFIX=DIR in the environment Slurm is there, and none is installed.
@@ -64,6 +65,11 @@ binutils strip
 zstd zstd"
 tar="tar tar
 gzip gzip"
+arm64="$source
+gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
+libc6-dev-arm64-cross /usr/aarch64-linux-gnu/lib/crt1.o
+qemu-user qemu-aarch64
+$slurm"
 
 peers="coinor-cbc cbc
 glpk-utils glpsol"
@@ -113,8 +119,9 @@ site) wanted=$site ;;
 deb) wanted=$deb ;;
 rpm) wanted=$rpm ;;
 tar) wanted=$tar ;;
+arm64) wanted=$arm64 ;;
 peers) wanted=$peers ;;
-*) die "usage: packages.sh build | source | stock | slurm | site | deb | rpm | tar | peers" ;;
+*) die "usage: packages.sh build | source | stock | slurm | site | deb | rpm | tar | arm64 | peers" ;;
 esac
 
 [ -z "${SLURM_PREFIX:-}" ] || wanted=$(echo "$wanted" | grep -v '^slurm')

@@ -1,0 +1,319 @@
+#!/bin/sh
+# What package-test.sh does in its chroot: a cluster of one slurmctld and one slurmd goes through the
+# life of a package, and says after each step what it saw. The first thing that is not as it
+# should be ends it.
+#
+#	sh scripts/package-test-inside.sh deb rpm prefix load
+set -eu
+
+packages=/aucsched/build/package-test
+base=/var/tmp/package-test
+conf=/etc/slurm/slurm.conf
+port=${PORT:-27817}
+format= plugins= stock=
+
+log() { echo "package-test: ${format:+$format: }$*"; }
+fail() {
+	log "FAILED: $*"
+	tail -n 15 "$base/slurmctld.log" "$base/out" 2>/dev/null || true
+	exit 1
+}
+
+# within SECONDS WHAT COMMAND...: until the command is true.
+within() {
+	left=$(($1 * 2)) what=$2
+	shift 2
+	until "$@" >/dev/null 2>&1; do
+		[ $left -gt 0 ] || fail "$what"
+		left=$((left - 1))
+		sleep 0.5
+	done
+}
+
+# The cluster.
+
+# write_conf LINE...: slurm.conf without, or with, the lines of the plug-ins.
+write_conf() {
+	cat >$conf <<CONF
+ClusterName=packages
+SlurmctldHost=$(hostname)(127.0.0.1)
+SlurmctldPort=$port
+SlurmUser=root
+AuthType=auth/none
+CredType=cred/none
+StateSaveLocation=$base/state
+SlurmdSpoolDir=$base/spool
+SlurmctldPidFile=$base/slurmctld.pid
+SlurmdPidFile=$base/slurmd.pid
+SlurmctldLogFile=$base/slurmctld.log
+SlurmdLogFile=$base/slurmd.log
+AccountingStorageType=accounting_storage/none
+MpiDefault=none
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SwitchType=switch/none
+JobAcctGatherType=jobacct_gather/none
+SlurmdTimeout=0
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+SchedulerType=sched/backfill
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+ReturnToService=2
+NodeName=n1 NodeAddr=127.0.0.1 NodeHostname=$(hostname) Port=$((port + 1)) CPUs=64 State=UNKNOWN
+PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE
+CONF
+	for line; do echo "$line" >>$conf; done
+}
+
+write_on() {
+	write_conf "PluginDir=$plugins:$stock" JobSubmitPlugins=aucsched CliFilterPlugins=cli_filter/aucsched \
+		SchedulerParameters=auc_interval=1,batch_sched_delay=3600,sched_interval=3600,bf_interval=3600
+}
+
+controller=
+begin_controller() {
+	: >"$base/slurmctld.log"
+	slurmctld -D >/dev/null 2>&1 &
+	controller=$!
+	within 30 "slurmctld does not answer" scontrol ping
+	alive
+}
+end_controller() {
+	[ -n "$controller" ] || return 0
+	kill "$controller" 2>/dev/null || true
+	wait "$controller" 2>/dev/null || true
+	controller=
+}
+alive() { kill -0 "$controller" 2>/dev/null || fail "slurmctld has ended"; }
+restart() { end_controller; begin_controller; within 30 "the node is not back" idle; }
+idle() { sinfo -h -o %t | grep -q '^\(idle\|mix\|alloc\)$'; }
+
+node=
+begin_cluster() {
+	rm -rf $base
+	mkdir -p $base/state $base/spool /etc/slurm
+	begin_controller
+	slurmd -D -N n1 >/dev/null 2>&1 &
+	node=$!
+	within 30 "the node does not come up" idle
+}
+end_cluster() {
+	scancel -u root 2>/dev/null || true
+	sleep 1
+	end_controller
+	[ -z "$node" ] || { kill "$node" 2>/dev/null || true; wait "$node" 2>/dev/null || true; }
+	node=
+}
+
+# submit: a job that runs on, and its number.
+submit() { sbatch -Q --parsable -n1 -o /dev/null --wrap 'sleep 3600'; }
+running() { [ "$(squeue -h -j "$1" -o %T)" = RUNNING ]; }
+auctioned() { grep -q "aucsched: started JobId=$1 " $base/slurmctld.log; }
+on() { grep -q "aucsched: on: .*libaucsched.so" $base/slurmctld.log; }
+
+# held: that all jobs of $jobs are still running, under the same slurmctld.
+jobs=
+held() {
+	alive
+	for job in $jobs; do running "$job" || fail "$1: job $job is not running"; done
+}
+
+# started: one more job, by the auction.
+started() {
+	job=$(submit)
+	within 30 "$1: job $job does not start" running "$job"
+	auctioned "$job" || fail "$1: job $job was not started by the auction"
+	jobs="$jobs $job"
+}
+
+# mapped WHAT: what of libaucsched.so slurmctld has: a file that is there, or one that was replaced.
+mapped() {
+	case $1 in
+	replaced) grep -q "$plugins/libaucsched.so.*(deleted)$" "/proc/$controller/maps" ;;
+	there) grep -q "$plugins/libaucsched.so$" "/proc/$controller/maps" ;;
+	esac || fail "slurmctld's libaucsched.so is not $1"
+}
+
+# said WORDS: that the last command said them.
+said() { grep -q -e "$1" $base/out || fail "these words are missing: $1"; }
+# refused WHAT COMMAND...: that the command fails.
+refused() {
+	what=$1
+	shift
+	if "$@" >$base/out 2>&1; then fail "$what was not refused"; fi
+}
+# quietly COMMAND...: that it does not.
+quietly() { "$@" >$base/out 2>&1 || fail "$*"; }
+
+# Packages.
+
+deb_apt() { DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@"; }
+deb_install() { deb_apt install --allow-downgrades $packages/"$1"/*.deb; }
+deb_remove() { deb_apt remove aucsched-slurm; }
+deb_purge() { deb_apt purge aucsched-slurm aucsched; }
+deb_version() { dpkg-query -W -f '${Version}' aucsched-slurm 2>/dev/null; }
+deb_wrong() {
+	rm -rf $base/wrong
+	dpkg-deb -R $packages/deb-1/aucsched-slurm_*.deb $base/wrong
+	sed -i '/^Depends:/s/(= 2[^)]*)/(= 99.05.1-1)/g' $base/wrong/DEBIAN/control
+	dpkg-deb -b $base/wrong $base/wrong.deb >/dev/null
+	refused "a package for another Slurm" deb_apt install $packages/deb-1/aucsched_*.deb $base/wrong.deb
+	said "99.05.1-1"
+}
+
+rpm_install() { rpm -U --oldpackage $packages/"$1"/*.rpm; }
+rpm_remove() { rpm -e aucsched-slurm; }
+rpm_purge() { rpm -e aucsched-slurm aucsched; }
+rpm_version() { rpm -q --qf '%{VERSION}' aucsched-slurm; }
+rpm_wrong() {
+	quietly rpm -U $packages/system.rpm $packages/slurm-wrong.rpm
+	refused "a package for another Slurm" rpm_install rpm-1
+	said "slurm = 22"
+	quietly rpm -U --oldpackage $packages/slurm-right.rpm
+}
+
+pkg() { step=$1; shift; "${format}_$step" "$@"; }
+
+# files: all that there is, but what packages' tools and the cluster itself write.
+files() {
+	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path $base -o -path /var/cache -o -path /var/lib/apt \
+		-o -path /var/lib/dpkg -o -path /var/lib/rpm -o -path /root/.rpmdb -o -path /var/log -o -path '/aucsched*' \) -prune -o -print | sort
+}
+
+# life: all of it, with a cluster that runs.
+life() {
+	write_conf
+	begin_cluster
+	files >$base/before
+	pkg wrong
+	log "a package for another Slurm is refused: $(grep -m1 -e 99.05.1 -e 'slurm = 22' $base/out)"
+	jobs=$(submit)
+	within 30 "a job of stock Slurm does not start" running "$jobs"
+
+	quietly pkg install $format-1
+	held install
+	[ ! -e "/proc/$controller/maps" ] || ! grep -q aucsched "/proc/$controller/maps" || fail "slurmctld has the plug-ins too early"
+	first=$(pkg version)
+	log "installed $first: job $jobs runs on, nothing else has changed"
+
+	write_on
+	restart
+	within 20 "the auction is not on" on
+	held "switched on"
+	started "switched on"
+	mapped there
+	log "switched on by a restart: jobs $jobs run, the last one by the auction"
+
+	for to in 2 1; do
+		before=$controller
+		waiting=$(sbatch -Q --parsable --begin=now+8 -n1 -o /dev/null --wrap 'sleep 3600')
+		quietly pkg install $format-$to
+		[ "$before" = "$controller" ] || fail "slurmctld was restarted"
+		held "version $to"
+		mapped replaced
+		started "version $to, not loaded yet"
+		within 40 "job $waiting, which waited meanwhile, does not start" running "$waiting"
+		jobs="$jobs $waiting"
+		log "$(pkg version) in place of the other: slurmctld goes on with the replaced file, and starts jobs"
+		restart
+		within 20 "the auction is not on" on
+		held "version $to, restarted"
+		started "version $to, restarted"
+		mapped there
+		log "restarted: jobs $jobs run"
+	done
+	[ "$(pkg version)" = "$first" ] || fail "version $(pkg version) after the downgrade"
+
+	refused "removal while slurm.conf names it" pkg remove
+	said "slurm.conf still names aucsched"
+	said "PluginDir=$plugins"
+	[ -e "$plugins/libaucsched.so" ] || fail "the plug-ins are gone"
+	held "refused removal"
+	started "refused removal"
+	log "removal is refused while slurm.conf names it: $(grep -m1 'still names' $base/out)"
+	# The same by a file that slurm.conf includes.
+	grep aucsched $conf >/etc/slurm/plugins.conf
+	sed -i '/aucsched/d' $conf
+	echo "Include plugins.conf" >>$conf
+	refused "removal while a file of slurm.conf names it" pkg remove
+	said "plugins.conf still names aucsched"
+	rm /etc/slurm/plugins.conf
+
+	write_conf
+	restart
+	held "switched off"
+	quietly pkg purge
+	held purge
+	files >$base/after
+	# What slurm.conf is, the test has written.
+	if ! diff $base/before $base/after >$base/out; then fail "files are left behind, or missing"; fi
+	log "switched off and removed: jobs $jobs run; no file is left"
+	end_cluster
+}
+
+life_deb() {
+	format=deb
+	stock=$(dirname /usr/lib/*/slurm-wlm/select_cons_tres.so) plugins=$(dirname /usr/lib/*/slurm-wlm/select_cons_tres.so)-aucsched
+	life
+}
+
+life_rpm() {
+	format=rpm stock=/usr/lib64/slurm plugins=/usr/lib64/slurm-aucsched
+	mkdir -p /usr/lib64
+	ln -sfn "$(dirname /usr/lib/*/slurm-wlm/select_cons_tres.so)" $stock
+	quietly rpm -U --replacepkgs $packages/system.rpm
+	life
+	rpm -e system slurm
+	rm $stock
+}
+
+# A Slurm that no package knows of: the package itself asks for its version.
+life_prefix() {
+	mkdir -p $base /opt/slurm/sbin
+	rpm -U --replacepkgs $packages/system.rpm
+	for format in deb rpm; do
+		printf '#!/bin/sh\necho slurm 23.02.8\n' >/opt/slurm/sbin/slurmctld
+		chmod 755 /opt/slurm/sbin/slurmctld
+		mkdir -p $packages/$format-both
+		cp $packages/$format-prefix/* $packages/$format-1/aucsched[-_]0* $packages/$format-both/
+		refused "a package for another Slurm" pkg install $format-both
+		said "/opt/slurm/sbin/slurmctld is of 23.02.8"
+		log "in a prefix: $(grep -m1 'this package is for' $base/out)"
+		version=$(slurmctld -V)
+		printf '#!/bin/sh\necho %s\n' "$version" >/opt/slurm/sbin/slurmctld
+		quietly pkg install $format-both
+		[ -e /opt/slurm/lib/slurm-aucsched/libaucsched.so ] || fail "nothing is in /opt/slurm/lib/slurm-aucsched"
+		write_conf
+		quietly pkg purge
+		[ ! -e /opt/slurm/lib/slurm-aucsched ] || fail "/opt/slurm/lib/slurm-aucsched is left"
+		log "in a prefix: installed and removed where slurmctld -V says $version"
+	done
+	format=
+	rpm -e system
+	rm -rf /opt/slurm
+}
+
+# Plug-ins of another version, by hand: slurmctld says so.
+life_load() {
+	format=
+	rm -rf $base
+	mkdir -p $base/state $base/spool
+	stock=$(dirname /usr/lib/*/slurm-wlm/select_cons_tres.so) plugins=$packages/wrong
+	write_on
+	refused "the load of plug-ins for another Slurm" timeout 20 slurmctld -D
+	grep -i "version\|incompatible" $base/slurmctld.log >$base/out || fail "slurmctld says nothing of versions"
+	said "wrong/"
+	log "slurmctld itself: $(sed -n '1s/^\[[^]]*\] //p' $base/out)"
+}
+
+trap 'end_cluster >/dev/null 2>&1; rm -f $conf' EXIT
+# What an interrupted run has left.
+mkdir -p $base /etc/slurm
+write_conf
+deb_purge >/dev/null 2>&1 || true
+rpm -e aucsched-slurm aucsched >/dev/null 2>&1 || true
+rpm -e system slurm >/dev/null 2>&1 || true
+for test; do "life_$test"; done
+format=
+log "all as it should be"

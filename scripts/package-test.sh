@@ -1,0 +1,77 @@
+#!/bin/sh
+# Tests deb and RPM beside a slurmctld that runs, in a chroot of this machine's own Debian release:
+#
+#	sh scripts/package-test.sh
+#
+# Packages of two versions are made here, and what is done with them is in
+# package-test-inside.sh. The RPMs find a stand-in for what Debian's packages have: Slurm, the C
+# library. As root; CHROOT as in slurm-chroot.sh. TESTS="deb rpm prefix load" for some of it.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/.." && pwd)
+suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release | tr -d '"')
+chroot=${CHROOT:-$root/build/chroot-$suite}
+
+die() { echo "package-test.sh: $*" >&2; exit 1; }
+
+[ "$(id -u)" = 0 ] || die "a chroot needs root"
+cd "$root"
+sh "$here/slurm-chroot.sh" "$suite" sh -c 'command -v slurmctld slurmd sbatch rpm >/dev/null ||
+	{ apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends slurmctld slurmd slurm-client slurm-wlm-basic-plugins rpm; }' >&2
+inside=$chroot/aucsched.build/package-test
+rm -rf "$inside"
+mkdir -p "$inside"
+
+# make_packages FORMAT DIR: both packages of the version that PACKAGE_SUFFIX makes of it.
+make_packages() {
+	mkdir -p "$inside/$2"
+	for part in cli slurm; do
+		file=$(sh "$here/package.sh" "$1" $part | tail -n 1)
+		cp "$file" "$inside/$2/"
+	done
+}
+
+# stand_in NAME VERSION FILE...: an RPM that provides all that these need, and Slurm's of that version.
+stand_in() {
+	name=$1 version=$2
+	shift 2
+	{
+		printf 'Name: %s\nVersion: %s\nRelease: 1\nSummary: stand-in\nLicense: none\nBuildArch: noarch\n' "$name" "$version"
+		[ $# = 0 ] || rpm -qpR "$@" 2>/dev/null | grep -v -e '^rpmlib(' -e '^slurm ' -e '^aucsched ' -e '^/' | sort -u | sed 's/^/Provides: /'
+		[ $# = 0 ] || echo 'Provides: /bin/sh'
+		printf '\n%%description\nIn place of packages of the system.\n\n%%files\n'
+	} >"$inside/$name.spec"
+	rpmbuild -bb --quiet --define "_topdir $inside/rpmbuild" --define "_rpmdir $inside/stand-ins" --define "_build_name_fmt %%{NAME}-%%{VERSION}.rpm" "$inside/$name.spec" >&2
+}
+
+# wrong_version: the plug-ins as a Slurm of another version would have them: each notes its own.
+wrong_version() {
+	version=$(sh "$here/package-version.sh" slurm)
+	mkdir -p "$inside/wrong"
+	cp "build/slurm/$version"/*.so "$inside/wrong/"
+	for file in "$inside"/wrong/*_*.so "$inside"/wrong/sched_*.so; do
+		at=$(readelf -sW --dyn-syms "$file" | awk '$8 == "plugin_version" { print $2; exit }')
+		[ -n "$at" ] || die "$file has no plugin_version"
+		# The section of constants lies in the file where it lies in memory.
+		printf '\000\002\027' | dd of="$file" bs=1 seek=$((0x$at)) conv=notrunc 2>/dev/null
+	done
+}
+
+: "${TESTS:=deb rpm prefix load}"
+for format in deb rpm; do
+	case " $TESTS " in *" $format "* | *" prefix "* | *" load "*) ;; *) continue ;; esac
+	make_packages $format $format-1
+	PACKAGE_SUFFIX=+2 make_packages $format $format-2
+	SLURM_PLUGINS=/opt/slurm/lib/slurm sh "$here/package.sh" $format slurm >"$inside/path"
+	mkdir -p "$inside/$format-prefix"
+	mv "$(tail -n 1 "$inside/path")" "$inside/$format-prefix/"
+done
+stand_in system 1 "$inside"/rpm-1/*.rpm "$inside"/rpm-prefix/*.rpm
+stand_in slurm "$(sh "$here/package-version.sh" slurm)"
+mv "$inside"/stand-ins/slurm-*.rpm "$inside/slurm-right.rpm"
+stand_in slurm 99.05.1
+mv "$inside"/stand-ins/slurm-*.rpm "$inside/slurm-wrong.rpm"
+mv "$inside"/stand-ins/system-*.rpm "$inside/system.rpm"
+wrong_version
+sh "$here/slurm-chroot.sh" "$suite" sh scripts/package-test-inside.sh $TESTS
