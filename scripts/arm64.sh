@@ -117,11 +117,19 @@ within() {
 		sleep 1
 	done
 }
+# submit CORES SECONDS: a job, whose number is $number then.
+submit() {
+	number=$(sbatch --parsable -n "$1" -o "$work/out.%j" --wrap "uname -m; sleep $2") || fail "sbatch fails"
+	case $number in *[!0-9]* | '') fail "sbatch says \"$number\"" ;; esac
+}
 idle() { sinfo -h -o %t | grep -q '^idle$'; }
 running() { [ "$(squeue -h -o %T -j "$1")" = RUNNING ]; }
+auctioned() { grep -q "aucsched: started JobId=$1 " "$work/slurmctld.log" || fail "job $1 was not started by the auction"; }
+no_errors() { ! grep -i 'aucsched.*\(error\|panic\)' "$work/slurmctld.log" >&2 || fail "errors of the plug-ins"; }
 done_well() { scontrol -o show job "$1" | grep -q 'JobState=COMPLETED .*ExitCode=0:0'; }
 
 begin_controller() {
+	: >"$work/slurmctld.log"
 	SLURM_CONF=$work/arm64.conf qemu-aarch64 -L "$foreign" "$foreign/usr/sbin/slurmctld-wlm" -D >"$work/slurmctld.out" 2>&1 &
 	controller=$!
 	within 120 "slurmctld does not answer" scontrol ping
@@ -135,7 +143,6 @@ run() {
 	trap stop EXIT
 	trap 'exit 1' INT TERM
 	mkdir "$work/state" "$work/spool"
-	: >"$work/slurmctld.log"
 	write_conf "$work/arm64.conf" "$out/slurm/$version:$foreign/usr/lib/$triplet/slurm-wlm" JobSubmitPlugins=aucsched \
 		SchedulerParameters=auc_interval=2,batch_sched_delay=3600,sched_interval=3600,bf_interval=3600
 	write_conf "$work/slurm.conf" "$stock"
@@ -146,27 +153,34 @@ run() {
 	within 120 "the node does not come up" idle
 	# Three of these fit, and the fourth waits for one of them.
 	jobs=
-	for cores in 3 3 2 4; do jobs="$jobs $(sbatch -Q --parsable -n "$cores" -o "$work/out.%j" --wrap 'uname -m; sleep 15')"; done
+	for cores in 3 3 2 4; do
+		submit $cores 15
+		jobs="$jobs $number"
+	done
 	for job in $jobs; do
 		within 180 "job $job does not end well" done_well "$job"
-		grep -q "aucsched: started JobId=$job " "$work/slurmctld.log" || fail "job $job was not started by the auction"
+		auctioned "$job"
 	done
 	say "jobs$jobs: started by the auction, and ended well"
 
 	# And once more after a restart, with a job that goes on meanwhile.
-	long=$(sbatch -Q --parsable -n 4 -o /dev/null --wrap 'sleep 600')
+	submit 4 600
+	long=$number
 	within 120 "job $long does not start" running "$long"
+	no_errors
 	kill "$controller"
 	wait "$controller" || true
 	begin_controller
 	within 60 "job $long is lost" running "$long"
-	next=$(sbatch -Q --parsable -n 4 -o /dev/null --wrap 'sleep 600')
+	submit 4 600
+	next=$number
 	within 120 "job $next does not start" running "$next"
 	running "$long" || fail "job $long is not running"
+	auctioned "$next"
 	scancel "$long" "$next"
 	say "restarted: job $long went on, job $next was started"
 	grep -m 1 'aucsched: on:' "$work/slurmctld.log"
-	! grep -i 'aucsched.*\(error\|panic\)' "$work/slurmctld.log" || fail "errors"
+	no_errors
 }
 
 unpack

@@ -106,8 +106,12 @@ end_cluster() {
 	node=
 }
 
-# submit: a job that runs on, and its number.
-submit() { sbatch -Q --parsable -n1 -o /dev/null --wrap 'sleep 3600'; }
+# submit OPTION...: a job that runs on, and its number.
+submit() {
+	number=$(sbatch --parsable "$@" -n1 -o /dev/null --wrap 'sleep 3600' 2>$base/out) || fail "sbatch: $(cat $base/out)"
+	case $number in *[!0-9]* | '') fail "sbatch says \"$number\"" ;; esac
+	echo "$number"
+}
 running() { [ "$(squeue -h -j "$1" -o %T)" = RUNNING ]; }
 auctioned() { grep -q "aucsched: started JobId=$1 " $base/slurmctld.log; }
 on() { grep -q "aucsched: on: .*libaucsched.so" $base/slurmctld.log; }
@@ -207,7 +211,7 @@ life() {
 
 	for to in 2 1; do
 		before=$controller
-		waiting=$(sbatch -Q --parsable --begin=now+8 -n1 -o /dev/null --wrap 'sleep 3600')
+		waiting=$(submit --begin=now+8)
 		quietly pkg install $format-$to
 		[ "$before" = "$controller" ] || fail "slurmctld was restarted"
 		held "version $to"
@@ -227,11 +231,11 @@ life() {
 
 	refused "removal while slurm.conf names it" pkg remove
 	said "slurm.conf still names aucsched"
+	log "removal is refused: $(grep -m1 'still names' $base/out)"
 	said "PluginDir=$plugins"
 	[ -e "$plugins/libaucsched.so" ] || fail "the plug-ins are gone"
 	held "refused removal"
 	started "refused removal"
-	log "removal is refused while slurm.conf names it: $(grep -m1 'still names' $base/out)"
 	# The same by a file that slurm.conf includes.
 	grep aucsched $conf >/etc/slurm/plugins.conf
 	sed -i '/aucsched/d' $conf
