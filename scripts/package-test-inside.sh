@@ -166,12 +166,13 @@ deb_wrong() {
 	said "99.05.1-1"
 }
 
-rpm_install() { rpm -U --oldpackage $packages/"$1"/*.rpm; }
+# A package that is refused does not keep rpm from installing the one before it.
+rpm_install() { rpm -U --oldpackage --replacepkgs $packages/"$1"/*.rpm; }
 rpm_remove() { rpm -e aucsched-slurm; }
 rpm_purge() { rpm -e aucsched-slurm aucsched; }
 rpm_version() { rpm -q --qf '%{VERSION}' aucsched-slurm; }
 rpm_wrong() {
-	quietly rpm -U $packages/system.rpm $packages/slurm-wrong.rpm
+	quietly rpm -U --replacepkgs $packages/slurm-wrong.rpm
 	refused "a package for another Slurm" rpm_install rpm-1
 	said "slurm = 22"
 	quietly rpm -U --oldpackage $packages/slurm-right.rpm
@@ -306,8 +307,7 @@ life_load() {
 	stock=$(dirname /usr/lib/*/slurm-wlm/select_cons_tres.so) plugins=$packages/wrong
 	write_on
 	refused "the load of plug-ins for another Slurm" timeout 20 slurmctld -D
-	grep -i "version\|incompatible" $base/slurmctld.log >$base/out || fail "slurmctld says nothing of versions"
-	said "wrong/"
+	grep "Incompatible Slurm plugin $plugins/" $base/slurmctld.log >$base/out || fail "slurmctld says nothing of versions"
 	log "slurmctld itself: $(sed -n '1s/^\[[^]]*\] //p' $base/out)"
 }
 
