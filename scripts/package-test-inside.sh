@@ -71,6 +71,18 @@ write_on() {
 		SchedulerParameters=auc_interval=1,batch_sched_delay=3600,sched_interval=3600,bf_interval=3600
 }
 
+# ended PID: ends it, by force if it takes long.
+ended() {
+	kill "$1" 2>/dev/null || true
+	seconds=0
+	while [ $seconds -lt 30 ] && grep -qs '^State:[[:space:]]*[^Z[:space:]]' "/proc/$1/status"; do
+		sleep 1
+		seconds=$((seconds + 1))
+	done
+	kill -9 "$1" 2>/dev/null || true
+	wait "$1" 2>/dev/null || true
+}
+
 controller=
 begin_controller() {
 	: >"$base/slurmctld.log"
@@ -81,8 +93,7 @@ begin_controller() {
 }
 end_controller() {
 	[ -n "$controller" ] || return 0
-	kill "$controller" 2>/dev/null || true
-	wait "$controller" 2>/dev/null || true
+	ended "$controller"
 	controller=
 }
 alive() { kill -0 "$controller" 2>/dev/null || fail "slurmctld has ended"; }
@@ -102,7 +113,7 @@ end_cluster() {
 	scancel -u root 2>/dev/null || true
 	sleep 1
 	end_controller
-	[ -z "$node" ] || { kill "$node" 2>/dev/null || true; wait "$node" 2>/dev/null || true; }
+	[ -z "$node" ] || ended "$node"
 	node=
 }
 
@@ -164,6 +175,7 @@ deb_wrong() {
 	dpkg-deb -b $base/wrong $base/wrong.deb >/dev/null
 	refused "a package for another Slurm" deb_apt install $packages/deb-1/aucsched_*.deb $base/wrong.deb
 	said "99.05.1-1"
+	grep -m1 99.05.1 $base/out >$base/refused
 }
 
 # A package that is refused does not keep rpm from installing the one before it.
@@ -175,6 +187,7 @@ rpm_wrong() {
 	quietly rpm -U --replacepkgs $packages/slurm-wrong.rpm
 	refused "a package for another Slurm" rpm_install rpm-1
 	said "slurm = 22"
+	grep -m1 'slurm = 22' $base/out >$base/refused
 	quietly rpm -U --oldpackage $packages/slurm-right.rpm
 }
 
@@ -192,7 +205,7 @@ life() {
 	begin_cluster
 	files >$base/before
 	pkg wrong
-	log "a package for another Slurm is refused: $(grep -m1 -e 99.05.1 -e 'slurm = 22' $base/out)"
+	log "a package for another Slurm is refused: $(cat $base/refused)"
 	jobs=$(submit)
 	within 30 "a job of stock Slurm does not start" running "$jobs"
 
