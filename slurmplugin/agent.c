@@ -45,6 +45,7 @@
 #include "start.h"
 #include "status.h"
 #include "topology.h"
+#include "verdict.h"
 #include "victims.h"
 
 /* How long the claim outlasts the last cycle, and a start of slurmctld, at least. */
@@ -203,6 +204,7 @@ static void _keep(job_record_t *job_ptr, bitstr_t *nodes)
 /* Slurm's own schedulers have found a job its nodes: they launch it at once. */
 static void _taken(job_record_t *job_ptr)
 {
+	auc_verdict_drop(job_ptr);
 	if (claim.passing == job_ptr->job_id)
 		auc_alone_started(job_ptr);
 	claim.passing = 0;
