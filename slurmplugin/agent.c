@@ -433,7 +433,7 @@ static bool _decide(struct aucsched_output *out)
 		status.objective = out->objective / (1ULL << snapshot.priority_shift);
 		status.bound = out->bound / (1ULL << snapshot.priority_shift);
 		status.optimal = out->optimal;
-		status.late = out->late;
+		auc_status_decided(&status, out);
 		auc_status_worker(&status, out->worker_failures,
 				  out->worker_failures ?
 				  auc_library_worker_fault(&library) : NULL);
