@@ -89,6 +89,6 @@ var verdicts = map[string]word{
 	"late":     {"the deadline of a decision came before the job's turn; it is decided next time", ""},
 	"quota":    {"with the jobs that come before it, a limit or licences would be exceeded", ""},
 	"behind":   {"it is behind the jobs that take part in the auction (auc_window), and waits until it has come so far", ""},
-	"nodes":    {"none of the nodes that it may use can take it now", ""},
+	"nodes":    {"the nodes that it may use are kept for jobs that come before it, or can't take it now", ""},
 	"preempts": {"it has won a place, and starts when the jobs there that are preempted for it have ended", ""},
 }

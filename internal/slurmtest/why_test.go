@@ -220,12 +220,11 @@ var waitsOf = []wait{
 		return b.job("-N1 -n1 --prefer=fast")
 	}, pending.Resources, "features", []string{"without counts and --prefer"}, endsHolders},
 	{"the window", func(b *whyBed) uint32 {
-		b.runs("-N3 -n24 --ntasks-per-node=8 --time=20")
-		b.job("-N4 -n32 --ntasks-per-node=8 --job-name=head")
+		b.runs("-N4 -n32 --ntasks-per-node=8")
 		require.NoError(b, b.c.SetParameters(b.Context(), b.c.cfg.SchedulerParameters+",auc_window=1,auc_depth=0,auc_beyond=wait"))
-		return b.job("-N1 -n1 --time=60")
-	}, pending.Turn, "", []string{"auction says:  behind", "auc_window"},
-		func(b *whyBed, _ *pending.Answer) { b.cancel("--state=PENDING", "--name=head") }},
+		b.job("-N1 -n8")
+		return b.job("-N1 -n1")
+	}, pending.Resources, "", []string{"auction says:  behind", "auc_window"}, endsHolders},
 }
 
 // limitWaits need slurmdbd.
