@@ -45,6 +45,7 @@
 #include "start.h"
 #include "status.h"
 #include "topology.h"
+#include "verdict.h"
 #include "victims.h"
 
 /* How long the claim outlasts the last cycle, and a start of slurmctld, at least. */
@@ -203,6 +204,7 @@ static void _keep(job_record_t *job_ptr, bitstr_t *nodes)
 /* Slurm's own schedulers have found a job its nodes: they launch it at once. */
 static void _taken(job_record_t *job_ptr)
 {
+	auc_verdict_drop(job_ptr);
 	if (claim.passing == job_ptr->job_id)
 		auc_alone_started(job_ptr);
 	claim.passing = 0;
@@ -431,7 +433,7 @@ static bool _decide(struct aucsched_output *out)
 		status.objective = out->objective / (1ULL << snapshot.priority_shift);
 		status.bound = out->bound / (1ULL << snapshot.priority_shift);
 		status.optimal = out->optimal;
-		status.late = out->late;
+		auc_status_decided(&status, out);
 		auc_status_worker(&status, out->worker_failures,
 				  out->worker_failures ?
 				  auc_library_worker_fault(&library) : NULL);

@@ -11,6 +11,7 @@
 #include "model.h"
 #include "preempt_rights.h"
 #include "reason.h"
+#include "verdict.h"
 
 extern const char *auc_why_delegated(auc_snapshot_t *s,
 				     const job_queue_rec_t *record,
@@ -60,6 +61,7 @@ extern void auc_delegate_beyond(auc_snapshot_t *s, job_record_t *job_ptr,
 {
 	memo->left = true;
 	auc_clear_behind_reason(job_ptr);
+	auc_verdict_tell(job_ptr, "left", "beyond");
 	_count_left(s, "beyond");
 }
 

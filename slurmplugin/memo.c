@@ -63,14 +63,17 @@ extern auc_memo_t *auc_memo_of(uint32_t job_id)
 	return memo;
 }
 
-extern void auc_memo_sweep(uint32_t cycle)
+extern void auc_memo_sweep(uint32_t cycle, void (*gone)(uint32_t job_id))
 {
-	uint32_t gone = 0;
+	bool any = false;
 
 	for (uint32_t i = 0; i < size; i++)
-		if (table[i].job_id && (table[i].cycle != cycle))
-			gone++;
-	if (gone)
+		if (table[i].job_id && (table[i].cycle != cycle)) {
+			any = true;
+			if (gone)
+				gone(table[i].job_id);
+		}
+	if (any)
 		_rebuild(cycle, false);
 }
 

@@ -30,7 +30,8 @@ typedef struct {
 
 extern auc_memo_t *auc_memo_find(uint32_t job_id);
 extern auc_memo_t *auc_memo_of(uint32_t job_id);	/* made if need be */
-extern void auc_memo_sweep(uint32_t cycle);	/* forgets jobs not seen in it */
+/* Forgets jobs not seen in the cycle. IN gone - called for each before; may be NULL */
+extern void auc_memo_sweep(uint32_t cycle, void (*gone)(uint32_t job_id));
 extern void auc_memo_free(void);
 
 #endif

@@ -19,6 +19,7 @@
 #include "no_place.h"
 #include "offer.h"
 #include "reason.h"
+#include "verdict.h"
 
 /* Questions of a cycle, and their time. */
 #define MOST_QUESTIONS 32
@@ -88,7 +89,7 @@ static bool _answer(round_t *round, const auc_row_t *row,
 	return true;
 }
 
-static void _look_at(round_t *round, const auc_row_t *row)
+static void _look_at(round_t *round, const auc_row_t *row, uint8_t why)
 {
 	job_record_t *job_ptr = find_job_record(row->job_id);
 	auc_memo_t *memo = auc_memo_find(row->job_id);
@@ -100,20 +101,17 @@ static void _look_at(round_t *round, const auc_row_t *row)
 		return;
 	if (!_answer(round, row, job_ptr, &answer)) {
 		memo->left = row->approximate;
+		auc_say_no_place(job_ptr, why);
 		return;
 	}
 	memo->left = answer != NO;
 	memo->no_place = row->approximate && (answer == NO);
 	if (answer == PREEMPTS)
 		auc_say_left(job_ptr, memo, "preemption");
-}
-
-static bool _found_no_place(const auc_row_t *row, uint8_t why)
-{
-	return (row->approximate || row->may_preempt) &&
-		((why == AUCSCHED_WAITS_FIT) ||
-		 (why == AUCSCHED_WAITS_RESERVED) ||
-		 (row->narrowed && (why == AUCSCHED_WAITS_NEVER)));
+	else if (answer == YES)
+		auc_verdict_tell(job_ptr, "left", "place");
+	else
+		auc_say_no_place(job_ptr, why);
 }
 
 extern void auc_leave_without_place(const auc_snapshot_t *s,
@@ -134,10 +132,10 @@ extern void auc_leave_without_place(const auc_snapshot_t *s,
 
 		/* An array's tasks share a record. */
 		if ((row->job_id == last) ||
-		    !_found_no_place(row, out->decisions[i].why))
+		    !auc_found_no_place(row, out->decisions[i].why))
 			continue;
 		last = row->job_id;
-		_look_at(round, row);
+		_look_at(round, row, out->decisions[i].why);
 	}
 	xfree(round);
 }

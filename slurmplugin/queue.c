@@ -33,6 +33,7 @@
 #include "reason.h"
 #include "resources.h"
 #include "shape.h"
+#include "verdict.h"
 #include "ways.h"
 
 /*
@@ -321,20 +322,25 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	memo->left = memo->no_place = false;
 	if (auc_holds_any(job_ptr->job_id)) {
 		memo->settled = state->cycle;
+		auc_verdict_tell(job_ptr, "preempts", NULL);
 		return;
 	}
 	/* As Slurm's main loop does when it comes to a record. */
 	job_ptr->part_ptr = record->part_ptr;
-	if (!(copies = _copies(job_ptr, &array)))
+	if (!(copies = _copies(job_ptr, &array))) {
+		auc_verdict_drop(job_ptr);
 		return;
+	}
 	if ((why = auc_why_delegated(s, record, memo, &request))) {
 		memo->settled = state->cycle;
 		auc_delegate(s, job_ptr, memo, why);
 		auc_claims_add(&state->claims, job_ptr);
 		return;
 	}
-	if (!(verdict = _may_run(s, state, job_ptr, &request, &limit)))
+	if (!(verdict = _may_run(s, state, job_ptr, &request, &limit))) {
+		auc_verdict_drop(job_ptr);
 		return;
+	}
 	if (verdict->held) {
 		_hold_back(s, job_ptr, memo, state, verdict->left, limit);
 		return;
@@ -343,6 +349,8 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 				&why)) {
 		if (why)
 			auc_delegate(s, job_ptr, memo, why);
+		else
+			auc_verdict_tell(job_ptr, "nodes", NULL);
 		return;
 	}
 	state->may_wake = memo->may_wake;

@@ -12,6 +12,7 @@
 #include "model.h"
 #include "reason.h"
 #include "shape.h"
+#include "verdict.h"
 
 /* Slurm has no reason of its own for it. */
 #define BEHIND "Priority, behind auc_window"
@@ -50,6 +51,7 @@ extern void auc_set_behind_reason(job_record_t *job_ptr)
 	if (_may_tell(job_ptr) && ((job_ptr->state_reason != WAIT_PRIORITY) ||
 				   xstrcmp(job_ptr->state_desc, BEHIND)))
 		_set_reason(job_ptr, WAIT_PRIORITY, BEHIND);
+	auc_verdict_tell(job_ptr, "behind", NULL);
 }
 
 extern void auc_clear_behind_reason(job_record_t *job_ptr)
@@ -64,6 +66,7 @@ extern void auc_say_left(job_record_t *job_ptr, auc_memo_t *memo,
 	if (xstrcmp(memo->why, why))
 		info("aucsched: %pJ left to Slurm: %s", job_ptr, why);
 	memo->why = why;
+	auc_verdict_tell(job_ptr, "left", why);
 }
 
 extern void auc_clear_reasons(void)
@@ -72,8 +75,10 @@ extern void auc_clear_reasons(void)
 	list_itr_t *iter = list_iterator_create(job_list);
 
 	while ((job_ptr = list_next(iter)))
-		if (IS_JOB_PENDING(job_ptr))
+		if (IS_JOB_PENDING(job_ptr)) {
 			auc_clear_behind_reason(job_ptr);
+			auc_verdict_drop(job_ptr);
+		}
 	list_iterator_destroy(iter);
 }
 
@@ -105,6 +110,7 @@ static void _explain_held(const auc_snapshot_t *s, auc_verdicts_t *verdicts,
 		return;
 	if (job_ptr->state_reason == WAIT_NO_REASON)
 		_tell(job_ptr, WAIT_PRIORITY, 0);
+	auc_verdict_tell(job_ptr, "quota", NULL);
 }
 
 /* Whether a job had a row, and there was no place for it. */
@@ -117,6 +123,28 @@ static void _note_stuck(uint32_t job_id, uint8_t why)
 			(why == AUCSCHED_WAITS_RESERVED);
 }
 
+/* Whether Slurm may have a place for it: no_place.c, which then says what came of it. */
+extern bool auc_found_no_place(const auc_row_t *row, uint8_t why)
+{
+	return (row->approximate || row->may_preempt) &&
+		((why == AUCSCHED_WAITS_FIT) ||
+		 (why == AUCSCHED_WAITS_RESERVED) ||
+		 (row->narrowed && (why == AUCSCHED_WAITS_NEVER)));
+}
+
+extern void auc_say_no_place(job_record_t *job_ptr, uint8_t why)
+{
+	auc_verdict_tell(job_ptr, (why == AUCSCHED_WAITS_RESERVED) ?
+			 "kept" : "fit", NULL);
+}
+
+static void _say_no_place(job_record_t *job_ptr, const auc_row_t *row,
+			  uint8_t why)
+{
+	if (!auc_found_no_place(row, why))
+		auc_say_no_place(job_ptr, why);
+}
+
 /* A job that is not looked at is behind the window, or not known to the model of ipsched. */
 static bool _is_behind(const auc_snapshot_t *s, uint32_t row)
 {
@@ -127,6 +155,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 			const struct aucsched_output *out)
 {
 	auc_verdicts_t verdicts = { 0 };
+	auc_winners_t winners = { 0 };
 
 	/* New indices: what was decided is about other nodes. */
 	if ((s->config != slurm_conf.last_update) ||
@@ -156,21 +185,28 @@ extern void auc_explain(const auc_snapshot_t *s,
 			_explain_held(s, &verdicts, job_ptr);
 			break;
 		case AUCSCHED_WAITS_LOST:
+			_tell(job_ptr, WAIT_PRIORITY, decision->expected);
+			auc_verdict_lost(job_ptr, s, out, row, &winners);
+			break;
 		case AUCSCHED_TIMED_OUT:
 			_tell(job_ptr, WAIT_PRIORITY, decision->expected);
+			auc_verdict_tell(job_ptr, "late", NULL);
 			break;
 		case AUCSCHED_WAITS_FIT:
 		case AUCSCHED_WAITS_RESERVED:
-			/* If Slurm has a place for it: no_place.c */
 			_tell(job_ptr, WAIT_RESOURCES, decision->expected);
+			_say_no_place(job_ptr, &s->rows[row], decision->why);
 			break;
 		case AUCSCHED_WAITS_NEVER:
 			/* On the nodes that it is shown now. */
 			if (s->rows[row].narrowed) {
 				_tell(job_ptr, WAIT_RESOURCES, 0);
+				_say_no_place(job_ptr, &s->rows[row],
+					      decision->why);
 				break;
 			}
 			memo->left = true;
+			auc_verdict_tell(job_ptr, "left", "never");
 			break;
 		case AUCSCHED_NOT_LOOKED_AT:
 			if (_is_behind(s, row)) {
@@ -180,6 +216,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 			/* fall through */
 		default:	/* Slurm has the words for it */
 			memo->left = true;
+			auc_verdict_tell(job_ptr, "left", "unmodelled");
 		}
 	}
 }

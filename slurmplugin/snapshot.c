@@ -22,6 +22,7 @@
 #include "snapshot.h"
 #include "tiers.h"
 #include "topology.h"
+#include "verdict.h"
 
 static void _clear(auc_snapshot_t *s, uint32_t cycle)
 {
@@ -61,6 +62,15 @@ static void _point_to_arrays(auc_snapshot_t *s)
 	s->in.shared_gpus = s->shared_gpus;
 }
 
+/* Something else has the job wait: Slurm's reason says it. */
+static void _drop_verdict(uint32_t job_id)
+{
+	job_record_t *job_ptr = find_job_record(job_id);
+
+	if (job_ptr && IS_JOB_PENDING(job_ptr))
+		auc_verdict_drop(job_ptr);
+}
+
 extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 			      auc_select_hooks_t *hooks, uint32_t cycle)
 {
@@ -81,7 +91,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_rights_begin(s, settings->preempt && settings->counts);
 	auc_add_queue(s, settings, hooks, cycle);
 	auc_rights_end(s, settings->objective);
-	auc_memo_sweep(cycle);
+	auc_memo_sweep(cycle, _drop_verdict);
 	_point_to_arrays(s);
 }
 

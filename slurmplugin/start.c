@@ -24,6 +24,7 @@
 #include "shape.h"
 #include "start.h"
 #include "topology.h"
+#include "verdict.h"
 
 /* Whether a node has become another user's since the snapshot. */
 static bool _is_owned(job_record_t *job_ptr, const auc_pin_t *pin)
@@ -464,6 +465,7 @@ extern bool auc_start_row(const auc_snapshot_t *s,
 		return false;
 	}
 	starts->started++;
+	auc_verdict_drop(job_ptr);
 	_count_file(s, row, out, starts);
 	_say_started(job_ptr, r, decision);
 	auc_kept_free(&kept);

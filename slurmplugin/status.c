@@ -21,6 +21,16 @@ extern void auc_figure_add(auc_figure_t *figure, int64_t value)
 	figure->count++;
 }
 
+extern void auc_status_decided(auc_status_t *status,
+			       const struct aucsched_output *out)
+{
+	memset(status->waits, 0, sizeof(status->waits));
+	for (uint32_t i = 0; i < out->decisions_len; i++)
+		if (out->decisions[i].why < AUC_WHYS)
+			status->waits[out->decisions[i].why]++;
+	status->late_cycles += out->late;
+}
+
 static void _string(char **json, const char *value)
 {
 	xstrcat(*json, "\"");
@@ -64,10 +74,11 @@ static void _count(char **json, const char *key, uint64_t value)
 
 static void _figure(char **json, const char *key, const auc_figure_t *figure)
 {
-	xstrfmtcat(*json, "\"%s\":{\"last\":%lld,\"mean\":%.0f,\"max\":%lld},",
+	xstrfmtcat(*json, "\"%s\":{\"last\":%lld,\"mean\":%.0f,\"max\":%lld,\"sum\":%.0f,\"count\":%llu},",
 		   key, (long long) figure->last,
 		   figure->count ? figure->sum / figure->count : 0,
-		   (long long) figure->max);
+		   (long long) figure->max, figure->sum,
+		   (unsigned long long) figure->count);
 }
 
 static void _left(char **json, const auc_snapshot_t *snapshot)
@@ -76,6 +87,27 @@ static void _left(char **json, const auc_snapshot_t *snapshot)
 	for (int i = 0; i < snapshot->left_len; i++)
 		xstrfmtcat(*json, "%s\"%s\":%u", i ? "," : "",
 			   snapshot->left[i].why, snapshot->left[i].jobs);
+	xstrcat(*json, "},");
+}
+
+/* The words are those of verdict.h. */
+static void _waits(char **json, const uint32_t *waits)
+{
+	static const char *words[AUC_WHYS] = {
+		[AUCSCHED_WAITS_FIT] = "fit",
+		[AUCSCHED_WAITS_LOST] = "lost",
+		[AUCSCHED_WAITS_RESERVED] = "kept",
+		[AUCSCHED_WAITS_NEVER] = "never",
+		[AUCSCHED_NOT_LOOKED_AT] = "behind",
+		[AUCSCHED_TIMED_OUT] = "late",
+		[AUCSCHED_FAULTY] = "faulty",
+		[AUCSCHED_WAITS_QUOTA] = "quota",
+	};
+
+	xstrcat(*json, "\"waits\":{");
+	for (int i = 1; i < AUC_WHYS; i++)
+		xstrfmtcat(*json, "%s\"%s\":%u", (i > 1) ? "," : "", words[i],
+			   waits[i]);
 	xstrcat(*json, "},");
 }
 
@@ -117,6 +149,7 @@ static char *_json(const auc_status_t *status, const auc_settings_t *settings,
 	_count(&json, "cycles", status->cycles);
 	_count(&json, "cycles_skipped", status->skipped);
 	_count(&json, "cycles_failed", status->cycles_failed);
+	_count(&json, "cycles_late", status->late_cycles);
 	_text(&json, "last_failure", status->last_failure);
 	_figure(&json, "cycle_us", &status->cycle_us);
 	_figure(&json, "snapshot_us", &status->snapshot_us);
@@ -127,6 +160,7 @@ static char *_json(const auc_status_t *status, const auc_settings_t *settings,
 	_count(&json, "queue", snapshot->queue);
 	_count(&json, "window", status->window);
 	_count(&json, "running", snapshot->in.running_len);
+	_waits(&json, status->waits);
 	_count(&json, "started", status->started);
 	_count(&json, "starts_failed", status->starts_failed);
 	_missed(&json, &status->misses);

@@ -15,6 +15,9 @@ typedef struct {
 	uint64_t count;
 } auc_figure_t;
 
+/* Why a job does not start: AUCSCHED_STARTS ... AUCSCHED_WAITS_QUOTA. */
+#define AUC_WHYS (AUCSCHED_WAITS_QUOTA + 1)
+
 typedef struct {
 	const char *state;	/* "starting", "on", "off", "no-library", "failing" */
 	char *state_text;
@@ -29,9 +32,15 @@ typedef struct {
 	uint64_t saves_failed;	/* of the jobs' state before a launch */
 	auc_figure_t cycle_us, snapshot_us, decide_us, start_us, lock_us;
 	uint32_t window, bids;
+	uint32_t waits[AUC_WHYS];	/* jobs of the last decision, by AUCSCHED_WAITS_... */
+	uint64_t late_cycles;	/* whose deadline cut the search short */
 	double objective, bound;
-	bool optimal, late;
+	bool optimal;
 } auc_status_t;
+
+/* Counts why the jobs of a decision wait, and whether it was late. */
+extern void auc_status_decided(auc_status_t *status,
+			       const struct aucsched_output *out);
 
 extern void auc_figure_add(auc_figure_t *figure, int64_t value);
 

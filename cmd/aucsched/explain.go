@@ -17,6 +17,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
+	"github.com/aucsched/aucsched/internal/pending"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -79,7 +80,10 @@ what is short, which jobs hold it, win it or have it reserved, and when the job
 expects room. It then looks for small changes of the job's request with which it
 would have started now. Every change it names has been tried: the window was
 decided with it and the job did start. Without WINDOW.json, or with -, the window is read
-from standard input.`,
+from standard input.
+
+Where standard input is a terminal or /dev/null, and JOB the id of a job, it is about a job
+of the running Slurm, as aucsched why.`,
 		Example: "  aucsched explain examples/blocked.json wide",
 
 		ValidArgsFunction: completeJob,
@@ -93,6 +97,10 @@ from standard input.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if isOfSlurm(c.InOrStdin(), args) {
+				a := &pending.Asker{Run: pending.Commands, Now: time.Now}
+				return printWhy(c.Context(), c.OutOrStdout(), a, args, f.asJSON)
+			}
 			if len(args) == 1 {
 				args = []string{"-", args[0]}
 			}

@@ -29,7 +29,7 @@ var statusSections = []struct {
 		{"Library", "library"}, {"Settings", "settings"},
 	}},
 	{"Cycles of the auction", [][2]string{
-		{"Run", "cycles"}, {"Skipped", "cycles_skipped"}, {"Failed", "cycles_failed"}, {"Last failure", "last_failure"},
+		{"Run", "cycles"}, {"Skipped", "cycles_skipped"}, {"Failed", "cycles_failed"}, {"Late", "cycles_late"}, {"Last failure", "last_failure"},
 		{"Without the auction", "fallbacks"},
 	}},
 	{"Last cycle", [][2]string{
@@ -64,6 +64,10 @@ func (s *status) print(out io.Writer, now time.Time) error {
 	p.reasons("missed")
 	p.lines([][2]string{{"Preempted for them", "preempted"}, {"Overdue, and Slurm's", "overdue"}, {"Left to Slurm", "handed_jobs"}})
 	p.reasons("handed")
+	if _, ok := p.rest["waits"]; ok {
+		fmt.Fprintln(p, "  Waiting, of the last decision:")
+		p.reasons("waits")
+	}
 	p.files()
 	p.times()
 	p.others()
@@ -169,7 +173,7 @@ func (p *page) times() {
 			first = false
 		}
 		fmt.Fprintf(p, "  %s:\t%s\t%s\t%s\n", cli.Plain(strings.TrimSuffix(name, "_us")), show(v["last"]), show(v["mean"]), show(v["max"]))
-		for _, field := range []string{"last", "mean", "max"} {
+		for _, field := range []string{"last", "mean", "max", "sum", "count"} {
 			p.take(name + "." + field)
 		}
 	}

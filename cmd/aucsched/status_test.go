@@ -80,8 +80,10 @@ func TestStatusPageHasEverything(t *testing.T) {
 	walk = func(v any) {
 		switch v := v.(type) {
 		case map[string]any:
-			for _, inner := range v {
-				walk(inner)
+			for name, inner := range v {
+				if name != "sum" { // that is mean times count
+					walk(inner)
+				}
 			}
 		case string, json.Number:
 			if v != "" && v != json.Number("10") {

@@ -4,6 +4,13 @@
 #include "../memo.h"
 #include "units.h"
 
+static uint32_t gone;
+
+static void _count_gone(uint32_t job_id)
+{
+	gone += (job_id % 7919 == 0) && (job_id / 7919 % 2 == 0);
+}
+
 static void _test_memos(void)
 {
 	for (uint32_t id = 1; id <= 5000; id++) {
@@ -16,7 +23,8 @@ static void _test_memos(void)
 		CHECK(memo && (memo->misses == id % 200), "%u", id);
 	}
 	CHECK(!auc_memo_find(1), "a job that nobody added");
-	auc_memo_sweep(1);
+	auc_memo_sweep(1, _count_gone);
+	CHECK(gone == 2500, "%u of 2500", gone);
 	for (uint32_t id = 1; id <= 5000; id++)
 		CHECK(!auc_memo_find(id * 7919) == !(id % 2), "%u", id);
 	auc_memo_free();

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/durable"
+	"github.com/aucsched/aucsched/internal/metrics"
+)
+
+func metricsCommand() *cobra.Command { return newMetricsCommand(time.Now, os.Getenv) }
+
+// meter reads a status file and makes metrics of it.
+type meter struct {
+	file string
+	now  func() time.Time
+}
+
+func newMetricsCommand(now func() time.Time, getenv func(string) string) *cobra.Command {
+	var file, listen, textfile, format string
+	c := &cobra.Command{
+		Use:   "metrics",
+		Short: "Print the figures of the auction inside slurmctld for Prometheus, or serve them",
+		Long: `metrics makes of the status file (see aucsched status) what Prometheus collects, in the
+OpenMetrics format: slurm_aucsched_cycles_total and so on. With --listen it serves
+/metrics until it is ended, and with --textfile it writes a file for node_exporter's
+textfile collector, in one step.
+
+Where there is no status, slurm_aucsched_up is 0; the exit status then is 1.`,
+		Example: "  aucsched metrics\n  aucsched metrics --listen 127.0.0.1:9817",
+		Args:    cli.ExactArgs(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if listen != "" && textfile != "" {
+				return cli.BadInput(errors.New("--listen and --textfile go without each other"))
+			}
+			if format != "openmetrics" && format != "text" {
+				return cli.BadInput(cli.Unknown("format", format, []string{"openmetrics", "text"}))
+			}
+			if file == "" {
+				var err error
+				if file, err = statusFile(getenv("SLURM_CONF")); err != nil {
+					return cli.BadInput(fmt.Errorf("--file is not given, and %w", err))
+				}
+			}
+			m := &meter{file, now}
+			switch {
+			case listen != "":
+				return m.serve(c.Context(), listen, c.ErrOrStderr())
+			case textfile != "":
+				return m.writeTo(textfile)
+			}
+			as := metrics.OpenMetrics
+			if format == "text" {
+				as = metrics.Text
+			}
+			families, failed := m.read()
+			return errors.Join(metrics.Write(c.OutOrStdout(), as, families), failed)
+		},
+	}
+	c.Flags().StringVar(&file, "file", "", "the status file")
+	c.Flags().StringVar(&listen, "listen", "", "serve /metrics at HOST:PORT, until ended")
+	c.Flags().StringVar(&textfile, "textfile", "", "write to this file, whose name is to end in .prom")
+	c.Flags().StringVar(&format, "format", "openmetrics", "of what is printed: openmetrics, or text for promtool")
+	return c
+}
+
+// read makes metrics of the file, and says why there are none but that it is down.
+func (m *meter) read() ([]*dto.MetricFamily, error) {
+	text, err := readLimited(m.file, statusLimit)
+	if err != nil {
+		return metrics.Down(), unread(err)
+	}
+	s, err := parseStatus(text)
+	if err != nil {
+		return metrics.Down(), fmt.Errorf("%s: %w", m.file, err)
+	}
+	return metrics.Families(s.fields, s.age(m.now()), max(staleAfter*s.interval, statusPause)), nil
+}
+
+// statusPause is how long a status may stay as it is with the shortest interval: cycles that have
+// nothing to do write it too, and a long one does not.
+const statusPause = time.Minute
+
+func (m *meter) writeTo(path string) error {
+	families, failed := m.read()
+	var text bytes.Buffer
+	if err := metrics.Write(&text, metrics.Text, families); err != nil {
+		return err
+	}
+	return errors.Join(durable.Write(path, text.Bytes()), failed)
+}
+
+// Limits of a server that anybody may ask.
+const (
+	mostAsking  = 16
+	askingTime  = 10 * time.Second
+	mostHeaders = 16 << 10
+)
+
+func (m *meter) serve(ctx context.Context, address string, errs io.Writer) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return cli.BadInput(fmt.Errorf("--listen: %w", err))
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", m.handler())
+	server := &http.Server{Handler: mux, ReadTimeout: askingTime, WriteTimeout: askingTime, IdleTimeout: askingTime,
+		MaxHeaderBytes: mostHeaders}
+	fmt.Fprintf(errs, "serving http://%s/metrics\n", l.Addr())
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func (m *meter) handler() http.Handler {
+	free := make(chan struct{}, mostAsking)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case free <- struct{}{}:
+			defer func() { <-free }()
+		default:
+			http.Error(w, "too many ask at the same time", http.StatusServiceUnavailable)
+			return
+		}
+		format := expfmt.NegotiateIncludingOpenMetrics(r.Header)
+		families, failed := m.read()
+		if failed != nil {
+			slog.Warn("no status", "error", failed)
+		}
+		w.Header().Set("Content-Type", string(format))
+		if err := metrics.Write(w, format, families); err != nil {
+			slog.Warn("an answer was not sent", "error", err)
+		}
+	})
+}
