@@ -569,7 +569,7 @@ func TestLimitOfWhatWasWon(t *testing.T) {
 	missed := fmt.Sprintf("JobId=%d could not be started as decided", wide)
 	require.Empty(t, logLines(t, c, missed))
 	require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(small)))
-	_, err := c.WaitFor(t.Context(), small, 20*time.Second, "CANCELLED") // and its node is free again
+	_, err := c.WaitFor(t.Context(), small, 20*time.Second, "CANCELLED") // its node is free again
 	require.NoError(t, err)
 	require.NoError(t, c.SetParameters(t.Context(), quickAuction+",auc_policy=auction1"))
 	running(t, c, 25*time.Second, bob())
