@@ -660,6 +660,14 @@ static bool _skip(bool wanted)
 	return true;
 }
 
+static void _clear_reasons(void)
+{
+	lock_slurmctld(auc_locks);
+	if (!slurmctld_config.shutdown_time)
+		auc_clear_reasons();
+	unlock_slurmctld(auc_locks);
+}
+
 static void _cycle(bool wanted)
 {
 	struct aucsched_output out;
@@ -712,6 +720,8 @@ static void _cycle(bool wanted)
 
 		_give_up("failing", text);
 		xfree(text);
+		if (!failing)	/* what was said of jobs is over */
+			_clear_reasons();
 		failing = true;
 		return;
 	}

@@ -21,7 +21,7 @@ func TestSchemaCommand(t *testing.T) {
 	require.Equal(t, cli.ExitUsage, code)
 	require.Empty(t, out)
 	require.Equal(t, "aucsched: schema: \"windw\" is unknown; known are explain, plan, simulate, "+
-		"status, try, window; did you mean \"window\"?\n", errs)
+		"status, try, why, window; did you mean \"window\"?\n", errs)
 	words, _ := completed(t, "schema", "s")
 	require.Equal(t, []string{"simulate", "status"}, words)
 }

@@ -29,7 +29,8 @@ var statusSections = []struct {
 		{"Library", "library"}, {"Settings", "settings"},
 	}},
 	{"Cycles of the auction", [][2]string{
-		{"Run", "cycles"}, {"Skipped", "cycles_skipped"}, {"Failed", "cycles_failed"}, {"Late", "cycles_late"}, {"Last failure", "last_failure"},
+		{"Run", "cycles"}, {"Skipped", "cycles_skipped"}, {"Failed", "cycles_failed"}, {"Late", "cycles_late"}, {"Last failure",
+			"last_failure"},
 		{"Without the auction", "fallbacks"},
 	}},
 	{"Last cycle", [][2]string{

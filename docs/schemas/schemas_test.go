@@ -15,6 +15,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/docs/schemas"
 	"github.com/aucsched/aucsched/internal/bound"
+	"github.com/aucsched/aucsched/internal/pending"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/try"
 	"github.com/aucsched/aucsched/internal/window"
@@ -96,6 +97,9 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"try", "group", try.Group{}, true, nil},
 		{"try", "figures", try.Figures{}, true, nil},
 		{"try", "ratio", try.Ratio{}, true, nil},
+		{"why", "", pending.Answer{}, true, nil},
+		{"why", "verdict", pending.Verdict{}, true, nil},
+		{"why", "holder", pending.Holder{}, true, nil},
 	} {
 		s := schema(t, x.schema)
 		if x.def != "" {
@@ -122,7 +126,7 @@ func TestSchemasAgree(t *testing.T) {
 	for name, text := range explain.Properties {
 		require.JSONEq(t, string(decision.Properties[name]), string(text), name)
 	}
-	require.Equal(t, []string{"explain", "plan", "simulate", "status", "try", "window"}, schemas.Names())
+	require.Equal(t, []string{"explain", "plan", "simulate", "status", "try", "why", "window"}, schemas.Names())
 	_, ok := schemas.Text("odd")
 	require.False(t, ok)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package metrics makes of a status file of aucsched's plug-in what Prometheus collects. Names are in
-// the manner of Slurm's own metrics/openmetrics plug-in: slurm_, what it is of, and the unit.
+// Package metrics makes of a status file of aucsched's plug-in what Prometheus collects. Names are
+// in the manner of Slurm's own metrics/openmetrics plug-in: slurm_, what it is of, and the unit.
 package metrics
 
 import (
@@ -94,8 +94,8 @@ func up(v float64) *dto.MetricFamily {
 	return family("up", "Whether the plug-in of slurmctld writes its status.", dto.MetricType_GAUGE, gauge(v))
 }
 
-// Families are the metrics of a status, whose numbers are json.Number. It is down if it is older than
-// stale.
+// Families are the metrics of a status, whose numbers are json.Number. It is down if it
+// is older than stale.
 func Families(status map[string]any, age, stale time.Duration) []*dto.MetricFamily {
 	alive := 1.0
 	if age > stale {

@@ -42,10 +42,12 @@ type Asker struct {
 
 var jobID = regexp.MustCompile(`^[0-9]{1,10}(_[0-9]{1,10}|\+[0-9]{1,5})?$`)
 
-// IsJobID says whether a text can be the id of a job: 12, 12_3 of an array, 12+1 of a heterogeneous job.
+// IsJobID says whether a text can be the id of a job: 12, 12_3 of an array, 12+1 of
+// a heterogeneous job.
 func IsJobID(text string) bool { return jobID.MatchString(text) }
 
-// Pending are the ids of a user's waiting jobs, at most most, in Slurm's order; and how many there are.
+// Pending are the ids of a user's waiting jobs, at most most, in Slurm's order;
+// and how many there are.
 func (a *Asker) Pending(ctx context.Context, user string, most int) (ids []string, all int, err error) {
 	text, err := a.Run(ctx, "squeue", "-h", "-t", "PD", "-u", user, "-o", "%A")
 	if err != nil {
@@ -208,7 +210,8 @@ func (x *Answer) turn() {
 	} else {
 		x.help("when jobs that come before it have started or are gone")
 	}
-	x.help("a shorter time limit, so that it ends before what is kept for others begins: scontrol update JobId=" + x.Job + " TimeLimit=MINUTES")
+	x.help("a shorter time limit, so that it ends before what is kept for others begins: scontrol update JobId=" +
+		x.Job + " TimeLimit=MINUTES")
 }
 
 // freed is what helps against holders.

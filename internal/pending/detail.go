@@ -110,7 +110,8 @@ func (a *Asker) reservation(ctx context.Context, x *Answer, f fields) {
 		return
 	}
 	for _, r := range parseRecords(text, "ReservationName") {
-		x.fact("%s is %s, from %s to %s, on %s", r["ReservationName"], strings.ToLower(r["State"]), r["StartTime"], r["EndTime"], r["Nodes"])
+		x.fact("%s is %s, from %s to %s, on %s", r["ReservationName"], strings.ToLower(r["State"]),
+			r["StartTime"], r["EndTime"], r["Nodes"])
 		if start := r.time("StartTime"); start.After(a.Now()) {
 			x.Expected = start
 		}

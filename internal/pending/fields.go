@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Package pending says why a job of a running Slurm waits, and what would let it start. It asks
-// Slurm's own commands, with the rights of whoever asks, and reads what aucsched's plug-in has noted
-// in the job's record.
+// Slurm's own commands, with the rights of whoever asks, and reads what aucsched's plug-in has
+// noted in the job's record.
 package pending
 
 import (
@@ -19,8 +19,8 @@ type fields map[string]string
 var restOfLine = []string{"Command", "WorkDir", "StdErr", "StdIn", "StdOut", "Comment", "AdminComment", "SystemComment",
 	"TresPerNode", "TresPerJob", "TresPerTask", "MailUser", "OS", "ExtraLines", "Extra"}
 
-// parseRecords reads what "scontrol show" prints: records that are set apart by an empty line, or begin
-// with a line of the key first.
+// parseRecords reads what "scontrol show" prints: records that are set apart by an empty line, or
+// begin with a line of the key first.
 func parseRecords(text, first string) []fields {
 	var all []fields
 	var f fields
@@ -69,8 +69,8 @@ func (f fields) text(key string) string {
 	}
 }
 
-// count is a number that may have a suffix of units, as memory, or be a range, of which it is the low
-// end; 0 where there is none.
+// count is a number that may have a suffix of units, as memory, or be a range, of which it is the
+// low end; 0 where there is none.
 func (f fields) count(key string) int { n, _ := parseCount(f.text(key)); return n }
 
 // parseCount reads "8", "8-16" as 8 and 16, and "4000M" in MB.

@@ -42,8 +42,8 @@ func parseDemand(f fields) demand {
 	return d
 }
 
-// setMost takes the most nodes that the job may have, 0 for any number: then a node must have its part
-// of the CPUs.
+// setMost takes the most nodes that the job may have, 0 for any number: then a node must have
+// its part of the CPUs.
 func (d *demand) setMost(nodes int) {
 	if d.most = nodes; nodes > 0 {
 		d.perNode = max(d.perNode, d.cpus/nodes)

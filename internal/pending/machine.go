@@ -69,7 +69,8 @@ func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 }
 
-// parseGres reads "gpu:a100:4(S:0-1),nic:2" and "gpu:a100:2(IDX:0,2)" by name, and by name and type.
+// parseGres reads "gpu:a100:4(S:0-1),nic:2" and "gpu:a100:2(IDX:0,2)" by name,
+// and by name and type.
 func parseGres(text string) map[string]int {
 	all := map[string]int{}
 	for text != "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every word of the table in docs/slurm.md is explained, and there is no other but those that the page
-// tells of elsewhere.
+// Every word of the table in docs/slurm.md is explained, and there is no other but those that the
+// page tells of elsewhere.
 func TestLeftWordsAreThoseOfThePage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/slurm.md")
 	require.NoError(t, err)
@@ -23,24 +23,20 @@ func TestLeftWordsAreThoseOfThePage(t *testing.T) {
 	require.True(t, ok)
 	page, _, _ = strings.Cut(page, "\n\"As alternatives\"")
 	var words []string
-	for _, row := range regexp.MustCompile("(?m)^\\|.*\\| left[^|]*\\| `([a-z-]+)` \\|$|(?m)^\\|.*\\| `([a-z-]+)` \\|$").FindAllStringSubmatch(page, -1) {
-		words = append(words, row[1]+row[2])
+	for _, row := range regexp.MustCompile("(?m)^\\|.*\\| `([a-z][a-z-]*)` \\|$").FindAllStringSubmatch(page, -1) {
+		words = append(words, row[1]) // the last column
 	}
-	slices.Sort(words)
-	words = slices.Compact(words)
-	require.Greater(t, len(words), 15)
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z][a-z-]*)`(?:, `([a-z][a-z-]*)`)? \\|").FindAllStringSubmatch(page, -1) {
+		words = append(words, row[1:]...) // why these are left
+	}
 	more := []string{"beyond", "failed", "never", "overdue", "place", "unmodelled"}
 	for _, w := range more {
 		require.Contains(t, string(text), "`"+w+"`")
 	}
-	all := append(words, more...)
-	for _, w := range []string{"segment", "blocks", "oversubscribe"} {
-		if !slices.Contains(all, w) {
-			all = append(all, w)
-		}
-	}
-	slices.Sort(all)
-	require.Equal(t, slices.Compact(all), LeftWords())
+	words = append(words, more...)
+	slices.Sort(words)
+	words = slices.DeleteFunc(slices.Compact(words), func(w string) bool { return w == "" })
+	require.Equal(t, words, LeftWords())
 }
 
 func TestLimits(t *testing.T) {

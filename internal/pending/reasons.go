@@ -20,14 +20,15 @@ const (
 	Licences       Kind = "licences"
 	Limit          Kind = "limit" // of an association or a QOS
 	ArrayLimit     Kind = "array_limit"
-	Reservation    Kind = "reservation"      // its own, which has not begun or is full
-	ReservedAhead  Kind = "time_limit"       // it would run into a reservation
-	NodesDown      Kind = "nodes_down"       // nodes that it needs are down, drained or reserved
-	Impossible     Kind = "impossible"       // no nodes of the partition can meet it, as they are
-	Resources      Kind = "resources"        // what it needs is held by others
-	Turn           Kind = "turn"             // there is room, and others come first or are worth more
-	ToBeTried      Kind = "to_be_considered" // there is room, and nobody has looked yet
-	Other          Kind = "other"
+	Reservation    Kind = "reservation" // its own, which has not begun or is full
+	ReservedAhead  Kind = "time_limit"  // it would run into a reservation
+	NodesDown      Kind = "nodes_down"  // nodes that it needs are down, drained or reserved
+	Impossible     Kind = "impossible"  // no nodes of the partition can meet it, as they are
+	Resources      Kind = "resources"   // what it needs is held by others
+	// there is room, and others come first or are worth more
+	Turn      Kind = "turn"
+	ToBeTried Kind = "to_be_considered" // there is room, and nobody has looked yet
+	Other     Kind = "other"
 )
 
 // A stock reason in words: what it means, and what helps.
@@ -39,28 +40,37 @@ type reason struct {
 
 // reasons are those of Slurm that name a cause by themselves; limits are decoded by their parts.
 var reasons = map[string]reason{
-	"JobHeldUser":       {Held, "its user holds it", "scontrol release %j"},
-	"JobHeldAdmin":      {Held, "an administrator or Slurm holds it", "an administrator releases it: scontrol release %j"},
-	"JobHoldMaxRequeue": {Held, "it was requeued too often (MaxBatchRequeue), and is held", "find out why it fails, then scontrol release %j"},
+	"JobHeldUser":  {Held, "its user holds it", "scontrol release %j"},
+	"JobHeldAdmin": {Held, "an administrator or Slurm holds it", "an administrator releases it: scontrol release %j"},
+	"JobHoldMaxRequeue": {Held, "it was requeued too often (MaxBatchRequeue), and is held",
+		"find out why it fails, then scontrol release %j"},
 	"launch_failed_requeued_held": {Held, "its launch failed; it was requeued and is held",
 		"an administrator finds out why in the log of the node's slurmd, then scontrol release %j"},
-	"Dependency":               {Dependency, "it depends on jobs that have not come so far", "when these have; or scontrol update JobId=%j Dependency="},
-	"DependencyNeverSatisfied": {Dependency, "it depends on what can't happen any more", "scontrol update JobId=%j Dependency=, or scancel %j"},
-	"BeginTime":                {BeginTime, "its earliest start is still to come", "scontrol update JobId=%j StartTime=now"},
-	"PartitionDown":            {Partition, "its partition is down", "an administrator sets it up; or scontrol update JobId=%j Partition=ANOTHER"},
-	"PartitionInactive":        {Partition, "its partition is inactive", "an administrator sets it up; or scontrol update JobId=%j Partition=ANOTHER"},
-	"PartitionNodeLimit":       {PartitionLimit, "it asks for more or fewer nodes than its partition allows, or has up", "scontrol update JobId=%j NumNodes=N, within the limits of the partition"},
-	"PartitionTimeLimit":       {PartitionLimit, "its time limit is beyond that of its partition", "scontrol update JobId=%j TimeLimit=MINUTES, within that of the partition"},
-	"Licenses":                 {Licences, "licences that it needs are in use", "when jobs that hold them have ended"},
-	"Reservation":              {Reservation, "it waits for its reservation", "when the reservation is active and has room"},
-	"ReservationDeleted":       {Reservation, "its reservation is gone", "scontrol update JobId=%j ReservationName=, or that of another"},
-	"ReqNodeNotAvail":          {NodesDown, "a node that it needs is down, drained or reserved", ""},
-	"BadConstraints":           {Impossible, "no nodes can meet its request", "change what it asks for"},
-	"JobArrayTaskLimit":        {ArrayLimit, "as many tasks of its array run as may run at once", "when one of these has ended; or scontrol update JobId=%j ArrayTaskThrottle=N"},
-	"InvalidAccount":           {Limit, "its account is none that its user may use", "scontrol update JobId=%j Account=ANOTHER"},
-	"InvalidQOS":               {Limit, "its QOS is none that it may use", "scontrol update JobId=%j QOS=ANOTHER"},
-	"QOSNotAllowed":            {Limit, "its association or partition does not allow its QOS", "scontrol update JobId=%j QOS=ANOTHER"},
-	"AccountNotAllowed":        {Limit, "its partition does not allow its account", "scontrol update JobId=%j Account=ANOTHER, or another partition"},
+	"Dependency": {Dependency, "it depends on jobs that have not come so far",
+		"when these have; or scontrol update JobId=%j Dependency="},
+	"DependencyNeverSatisfied": {Dependency, "it depends on what can't happen any more",
+		"scontrol update JobId=%j Dependency=, or scancel %j"},
+	"BeginTime": {BeginTime, "its earliest start is still to come", "scontrol update JobId=%j StartTime=now"},
+	"PartitionDown": {Partition, "its partition is down",
+		"an administrator sets it up; or scontrol update JobId=%j Partition=ANOTHER"},
+	"PartitionInactive": {Partition, "its partition is inactive",
+		"an administrator sets it up; or scontrol update JobId=%j Partition=ANOTHER"},
+	"PartitionNodeLimit": {PartitionLimit, "it asks for more or fewer nodes than its partition allows, or has up",
+		"scontrol update JobId=%j NumNodes=N, within the limits of the partition"},
+	"PartitionTimeLimit": {PartitionLimit, "its time limit is beyond that of its partition",
+		"scontrol update JobId=%j TimeLimit=MINUTES, within that of the partition"},
+	"Licenses":           {Licences, "licences that it needs are in use", "when jobs that hold them have ended"},
+	"Reservation":        {Reservation, "it waits for its reservation", "when the reservation is active and has room"},
+	"ReservationDeleted": {Reservation, "its reservation is gone", "scontrol update JobId=%j ReservationName=, or that of another"},
+	"ReqNodeNotAvail":    {NodesDown, "a node that it needs is down, drained or reserved", ""},
+	"BadConstraints":     {Impossible, "no nodes can meet its request", "change what it asks for"},
+	"JobArrayTaskLimit": {ArrayLimit, "as many tasks of its array run as may run at once",
+		"when one of these has ended; or scontrol update JobId=%j ArrayTaskThrottle=N"},
+	"InvalidAccount": {Limit, "its account is none that its user may use", "scontrol update JobId=%j Account=ANOTHER"},
+	"InvalidQOS":     {Limit, "its QOS is none that it may use", "scontrol update JobId=%j QOS=ANOTHER"},
+	"QOSNotAllowed":  {Limit, "its association or partition does not allow its QOS", "scontrol update JobId=%j QOS=ANOTHER"},
+	"AccountNotAllowed": {Limit, "its partition does not allow its account",
+		"scontrol update JobId=%j Account=ANOTHER, or another partition"},
 	"QOSUsageThreshold":        {Limit, "its usage is above the threshold of its QOS (UsageThreshold)", "when the usage has decayed"},
 	"Prolog":                   {Other, "its prolog runs", ""},
 	"Cleaning":                 {Other, "it was requeued, and its last run is still being cleaned up", ""},
@@ -74,7 +84,8 @@ var reasons = map[string]reason{
 	"BurstBufferStageIn":       {Other, "its burst buffer is being filled", ""},
 	"DeadLine":                 {Other, "it can't meet its deadline any more", ""},
 	"NodeDown":                 {NodesDown, "a node that it needs is down", ""},
-	"MaxMemPerLimit":           {Impossible, "it asks for more memory than is allowed (MaxMemPerNode, MaxMemPerCPU)", "ask for less memory"},
+	"MaxMemPerLimit": {Impossible, "it asks for more memory than is allowed (MaxMemPerNode, MaxMemPerCPU)",
+		"ask for less memory"},
 }
 
 // A limit, by the parts of its reason: AssocGrpCpuLimit, QOSMaxJobsPerUserLimit.

@@ -22,7 +22,7 @@ const (
 )
 
 // ErrNoSlurm is that Slurm's commands are not to be found.
-var ErrNoSlurm = errors.New("Slurm's commands are not in PATH: ask on a machine where jobs are submitted")
+var ErrNoSlurm = errors.New("the commands of Slurm are not in PATH: ask on a machine where jobs are submitted")
 
 // Commands runs those that are in PATH.
 func Commands(ctx context.Context, argv ...string) (string, error) {
