@@ -443,7 +443,8 @@ extern void auc_shadow_measure(const auc_snapshot_t *s,
 	if (out)
 		_add_starts(s, out, cores, gpus, &sample);
 	sample.would_stranded = _stranded(s, cores, gpus);
-	auc_shadow_sample(&sample);
+	if (sample.cores)	/* no node has come up yet */
+		auc_shadow_sample(&sample);
 	xfree(cores);
 	xfree(gpus);
 }
