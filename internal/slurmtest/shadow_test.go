@@ -7,6 +7,8 @@ package slurmtest
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -143,4 +145,102 @@ func TestShadow(t *testing.T) {
 	started := submit(t, c, "sleep 5", "-n1", "--time=1")
 	running(t, c, 15*time.Second, started)
 	requireByAuction(t, c, started)
+}
+
+// Cycles that were recorded in shadow, given to the library once more, come to the same decisions.
+func TestShadowIsReplayed(t *testing.T) {
+	beside(t)
+	replay := t.TempDir() + "/replay"
+	out, err := exec.CommandContext(t.Context(), "cc", "-o", replay, "../../cshim/ctest/replay.c", "-ldl").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	record := t.TempDir() + "/record"
+	require.NoError(t, os.Chmod(filepath.Dir(record), 0o777))
+	c := cluster(t, slowly, Config{Groups: Uniform(16, 8, 2), SchedulerParameters: "auc_record=" + record})
+	for i := range 60 { // two times the machine, of all shapes
+		args := []string{"--time=1", "-n", fmt.Sprint(4 + i%5), "-N", fmt.Sprint(1 + i%4)}
+		if i%3 == 0 {
+			args = append(args, fmt.Sprint("--gres=gpu:1-", 1+i%2))
+		}
+		submit(t, c, fmt.Sprint("sleep ", 1+i%7), args...)
+	}
+	require.NoError(t, c.WaitEmpty(t.Context(), 120*time.Second))
+	requireNoneStarted(t, c)
+	out, err = exec.CommandContext(t.Context(), replay, filepath.Join(pluginDir(t), "libaucsched.so"), record).CombinedOutput()
+	t.Logf("%s", out)
+	require.NoError(t, err, "%s", out)
+	var cycles, late, decisions, starts, differ int
+	_, err = fmt.Sscanf(string(out), "cycles %d late %d decisions %d starts %d differ %d", &cycles, &late, &decisions, &starts, &differ)
+	require.NoError(t, err)
+	require.Greater(t, cycles-late, 3, "%s", out)
+	require.Greater(t, starts, 20, "%s", out)
+	require.Zero(t, differ)
+}
+
+// With auc_partitions and auc_users_share the auction starts the jobs of these alone, and the others are
+// Slurm's at once, with nodes of their own and with shared ones.
+func TestPartOfTheJobs(t *testing.T) {
+	beside(t)
+	c := cluster(t, auction, Config{Groups: Uniform(6, 4, 0), Partitions: []Partition{
+		{Name: "p", Nodes: "n[0001-0002]", Default: true}, {Name: "q", Nodes: "n[0003-0004]"},
+		{Name: "mix", Nodes: "n[0002-0006]"}, {Name: "ours", Nodes: "n[0005-0006]"},
+	}, SchedulerParameters: "auc_partitions=p,ours"})
+	w := watch(t, c)
+	route := func(want int, left string, id uint32) {
+		t.Helper()
+		require.NoError(t, c.poll(t.Context(), 10*time.Second, fmt.Sprintf("job %d: started %d, left %q", id, want, left), func() (bool, error) {
+			routes, err := c.Routes()
+			return routes[id].Started == want && strings.Contains(routes[id].Left, left), err
+		}))
+	}
+	first := submit(t, c, "sleep 30", "-p", "p", "-N1", "-n4", "--time=1")
+	others := submit(t, c, "sleep 30", "-p", "q", "-N1", "-n4", "--time=1")
+	shared := submit(t, c, "sleep 30", "-p", "mix", "-N1", "-n4", "--time=1")
+	ours := submit(t, c, "sleep 30", "-p", "ours", "-N1", "-n4", "--time=1")
+	both := submit(t, c, "sleep 30", "-p", "ours,mix", "-n1", "--time=1")
+	running(t, c, 20*time.Second, first, others, shared, ours, both)
+	for _, id := range []uint32{first, ours} {
+		route(1, "", id)
+	}
+	// The other partition is not delayed: its job starts at its submission.
+	j, err := c.ShowJob(t.Context(), others)
+	require.NoError(t, err)
+	require.LessOrEqual(t, waitOf(t, j), time.Second)
+	for _, id := range []uint32{others, shared, both} {
+		route(0, "", id)
+	}
+	blocked := submit(t, c, "sleep 1", "-p", "q", "-N2", "-n8", "--time=1")
+	route(0, "partition", blocked)
+	s, err := c.Status()
+	require.NoError(t, err)
+	require.Positive(t, s.Handed["partition"])
+
+	// Nobody's jobs are the auction's.
+	require.NoError(t, c.SetParameters(t.Context(), quickStock+","+quickAuction+",auc_users_share=0"))
+	said := func() (bool, error) { return strings.Contains(c.Logs("slurmctld.log", 1<<20), "users_share=0"), nil }
+	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the share to be known", said))
+	later := submit(t, c, "sleep 5", "-p", "ours", "-n1", "--time=1")
+	running(t, c, 15*time.Second, later)
+	route(0, "", later)
+	waits := submit(t, c, "sleep 5", "-p", "ours", "-N2", "--exclusive", "--time=1")
+	route(0, "user", waits)
+	_, err = w.Look(t.Context())
+	require.NoError(t, err)
+
+	require.NoError(t, c.SetParameters(t.Context(), quickStock+","+quickAuction+",auc_partitions=p,nonsense"))
+	said = func() (bool, error) {
+		return strings.Contains(c.Logs("slurmctld.log", 1<<20), "auc_partitions=p,nonsense: there is no partition nonsense"), nil
+	}
+	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the wrong partition in the log", said))
+}
+
+// waitOf is how long a job that has started waited.
+func waitOf(t *testing.T, j Job) time.Duration {
+	t.Helper()
+	var at [2]time.Time
+	for i, f := range []string{"SubmitTime", "StartTime"} {
+		var err error
+		at[i], err = time.Parse("2006-01-02T15:04:05", j.Fields[f])
+		require.NoError(t, err, f)
+	}
+	return at[1].Sub(at[0])
 }
