@@ -29,7 +29,7 @@ func newRoot() *cobra.Command {
 	const own = "own"
 	demo := demoCommand()
 	commands := []*cobra.Command{planCommand(), explainCommand(), simulate.Command(),
-		solveCommand(), statusCommand(), schemaCommand(), demo}
+		solveCommand(), statusCommand(), shadowCommand(), schemaCommand(), demo}
 	for _, c := range commands {
 		c.GroupID = own
 	}

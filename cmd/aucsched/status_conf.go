@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/aucsched/aucsched/internal/bom"
@@ -16,8 +17,11 @@ const (
 	confIncludes = 64       // files
 )
 
-// readSlurmConf is what the status command needs of a slurm.conf and the files that it
-// includes: the value of StateSaveLocation, and of auc_status in SchedulerParameters.
+// confPaths are the files that SchedulerParameters may name.
+var confPaths = []string{"auc_status", "auc_shadow"}
+
+// readSlurmConf is what commands need of a slurm.conf and the files that it
+// includes: the value of StateSaveLocation, and of confPaths in SchedulerParameters.
 // Keys are in lower case; later lines win.
 func readSlurmConf(path string) (map[string]string, error) {
 	r := confReader{values: map[string]string{}}
@@ -72,10 +76,13 @@ func (r *confReader) take(field string) {
 	case "statesavelocation":
 		r.values["statesavelocation"] = value
 	case "schedulerparameters":
-		delete(r.values, "auc_status")
+		for _, key := range confPaths {
+			delete(r.values, key)
+		}
 		for option := range strings.SplitSeq(value, ",") {
-			if key, path, ok := strings.Cut(option, "="); ok && strings.EqualFold(key, "auc_status") {
-				r.values["auc_status"] = path
+			key, path, ok := strings.Cut(option, "=")
+			if key = strings.ToLower(key); ok && slices.Contains(confPaths, key) {
+				r.values[key] = path
 			}
 		}
 	}
