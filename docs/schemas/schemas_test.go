@@ -15,6 +15,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/docs/schemas"
 	"github.com/aucsched/aucsched/internal/bound"
+	"github.com/aucsched/aucsched/internal/shadow"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/internal/window/format"
@@ -91,6 +92,12 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"simulate", "result", sim.Result{}, true, []string{"runtime_bound_s"}},
 		{"simulate", "locality", locality.Result{}, true, nil},
 		{"simulate", "bounds", bound.Bounds{}, true, nil},
+		{"shadow", "", shadow.Report{}, true, nil},
+		{"shadow", "tally", shadow.Tally{}, true, nil},
+		{"shadow", "place", shadow.Place{}, true, nil},
+		{"shadow", "job", shadow.Job{}, true, nil},
+		{"shadow", "machine", shadow.Machine{}, true, nil},
+		{"shadow", "count", shadow.Count{}, true, nil},
 	} {
 		s := schema(t, x.schema)
 		if x.def != "" {
@@ -117,7 +124,7 @@ func TestSchemasAgree(t *testing.T) {
 	for name, text := range explain.Properties {
 		require.JSONEq(t, string(decision.Properties[name]), string(text), name)
 	}
-	require.Equal(t, []string{"explain", "plan", "simulate", "status", "window"}, schemas.Names())
+	require.Equal(t, []string{"explain", "plan", "shadow", "simulate", "status", "window"}, schemas.Names())
 	_, ok := schemas.Text("odd")
 	require.False(t, ok)
 }

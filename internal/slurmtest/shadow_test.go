@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -243,4 +244,64 @@ func waitOf(t *testing.T, j Job) time.Duration {
 		require.NoError(t, err, f)
 	}
 	return at[1].Sub(at[0])
+}
+
+// What is written outlasts slurmctld, with kills too; a place that can't be written is said so once.
+func TestShadowOutlastsSlurmctld(t *testing.T) {
+	beside(t)
+	c := cluster(t, slowly, Config{Groups: Uniform(4, 4, 0)})
+	before := submit(t, c, "sleep 1", "-n4", "--time=1")
+	shadowRuns(t, c, before)
+	require.NoError(t, c.KillController(t.Context(), syscall.SIGKILL))
+	require.NoError(t, c.StartController(t.Context()))
+	after := submit(t, c, "sleep 1", "-n4", "--time=1")
+	shadowRuns(t, c, before, after)
+	requireNoneStarted(t, c)
+
+	dir := c.path("later")
+	require.NoError(t, c.SetParameters(t.Context(), quickAuction+",auc_mode=shadow,auc_shadow="+dir+"/file"))
+	fault := "can't write " + dir + "/file: No such file or directory"
+	said := func(words string) func() (bool, error) {
+		return func() (bool, error) { return strings.Contains(c.Logs("slurmctld.log", 1<<20), words), nil }
+	}
+	require.NoError(t, c.poll(t.Context(), 20*time.Second, fault, said(fault)))
+	submit(t, c, "sleep 1", "-n4", "--time=1")
+	time.Sleep(3 * time.Second) // some cycles
+	require.Equal(t, 1, strings.Count(c.Logs("slurmctld.log", 1<<20), fault))
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	again := dir + "/file is written again"
+	submit(t, c, "sleep 1", "-n4", "--time=1")
+	require.NoError(t, c.poll(t.Context(), 20*time.Second, again, said(again)))
+	require.FileExists(t, dir+"/file")
+}
+
+// What shadow costs slurmctld, beside the auction and stock, on the same queue.
+func TestShadowCosts(t *testing.T) {
+	bed(t)
+	n := nodes(t)
+	for _, m := range []mode{stock, auction, shadowed} {
+		t.Run(m.name, func(t *testing.T) {
+			c := cluster(t, m, Config{Groups: Uniform(n, 12, 3)})
+			ids := submitLoad(t, c, n)
+			time.Sleep(12 * time.Second)
+			d, err := c.Sdiag(t.Context())
+			require.NoError(t, err)
+			all, _ := startRate(t, c, ids)
+			fmt.Printf("%-8s %d nodes, %d jobs: started in 12 s %d; sdiag main, us: mean %d max %d; backfill: mean %d max %d\n",
+				m.name, n, len(ids), all, d.Main.Mean, d.Main.Max, d.Backfill.Mean, d.Backfill.Max)
+			require.Positive(t, all)
+			if m.name == "stock" {
+				return
+			}
+			s, err := c.Status()
+			require.NoError(t, err)
+			fmt.Printf("%-8s cycles %d; snapshot, us: mean %.0f max %.0f; locks without starts: mean %.0f max %.0f; starts: mean %.0f max %.0f\n",
+				m.name, s.Cycles, s.Snapshot.Mean, s.Snapshot.Max, s.Lock.Mean, s.Lock.Max, s.StartFigure.Mean, s.StartFigure.Max)
+			require.Positive(t, s.Cycles)
+			if m.name == "shadow" {
+				require.Zero(t, s.StartFigure.Max, "nothing is started")
+				requireNoneStarted(t, c)
+			}
+		})
+	}
 }
