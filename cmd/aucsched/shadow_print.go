@@ -16,7 +16,8 @@ import (
 // printShadow writes the report as text.
 func printShadow(out io.Writer, p *shadow.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "What the auction would have started, and what Slurm %s did, from %s to %s\n", cli.Plain(p.Slurm), clock(p.From), clock(p.To))
+	fmt.Fprintf(w, "What the auction would have started, and what Slurm %s did, from %s to %s\n",
+		cli.Plain(p.Slurm), clock(p.From), clock(p.To))
 	fmt.Fprintf(w, "aucsched %s, a cycle every %d s: %s\n\n", cli.Plain(p.Version), p.Interval, cli.Plain(p.Settings))
 	fmt.Fprintf(w, "Jobs:\t%d\n", p.All.Jobs)
 	for _, o := range shadow.Outcomes {

@@ -37,7 +37,7 @@ func TestShadowCommand(t *testing.T) {
 	require.NoError(t, os.WriteFile(conf, []byte("StateSaveLocation="+dir+"\n"), 0o600))
 	out, err := shadowAt(t, conf, "--html", page, "--jobs")
 	require.NoError(t, err)
-	require.Contains(t, out, "Earlier by, in all:               40 s\n")
+	require.Regexp(t, `(?m)^Earlier by, in all: +40 s$`, out)
 	require.Regexp(t, `(?m)^All jobs .*\n1 +earlier +40 +<b>ann</b> +p +8 `, out)
 	require.Contains(t, out, "Not in these figures:\n- Each cycle looked")
 	text, err := os.ReadFile(page)

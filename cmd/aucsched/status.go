@@ -181,8 +181,8 @@ func (s *status) age(now time.Time) time.Duration {
 
 const slurmConf = "/etc/slurm/slurm.conf"
 
-// stateFile is a file that a slurm.conf tells of: the one that key names in SchedulerParameters, or that of
-// the given name in StateSaveLocation.
+// stateFile is a file that a slurm.conf tells of: the one that key names in SchedulerParameters, or
+// that of the given name in StateSaveLocation.
 func stateFile(conf, key, name string) (string, error) {
 	if conf == "" {
 		conf = slurmConf

@@ -13,12 +13,13 @@ type Outcome string
 
 // The outcomes. Of the first three the starts are compared; the others say why they are not.
 const (
-	Earlier   Outcome = "earlier"   // the auction would have started it before Slurm did, by more than an interval
-	Same      Outcome = "same"      // within an interval; or Slurm started it as soon as it fitted, between two cycles
-	Later     Outcome = "later"     // Slurm started it though the last cycle had seen it wait and put others first
+	Earlier Outcome = "earlier" // the auction would have, by more than an interval
+	// within an interval; or as soon as it fitted, between two cycles
+	Same      Outcome = "same"
+	Later     Outcome = "later"     // Slurm started it, and the last cycle had put others first
 	AtOnce    Outcome = "at_once"   // Slurm started it before any cycle had seen it
 	Left      Outcome = "left"      // the auction would have left it to Slurm
-	Limited   Outcome = "limited"   // limits, licences or the length of the queue kept it out of the last cycle
+	Limited   Outcome = "limited"   // limits, licences or the queue kept it out of the last cycle
 	Cancelled Outcome = "cancelled" // it ended before Slurm started it
 	Waiting   Outcome = "waiting"   // the auction would have started it, and Slurm has not yet
 )
@@ -63,8 +64,8 @@ type Tally struct {
 	Limited   int    `json:"limited"`
 	Cancelled int    `json:"cancelled"`
 	Waiting   int    `json:"waiting"`
-	// Seconds by which those that would have started earlier would have, all together, and in the mean of
-	// the earlier ones; 0 without any.
+	// Seconds by which those that would have started earlier would have, all together, and in the
+	// mean of these; 0 without any.
 	EarlierSum  int64   `json:"earlier_s"`
 	EarlierMean float64 `json:"earlier_mean_s"`
 	// Of all runs that Slurm has started: how long they waited in the mean.
@@ -122,7 +123,7 @@ func (t *Tally) finish() {
 type Machine struct {
 	Samples       int     `json:"samples"`
 	CoresUsed     float64 `json:"cores_used"`       // share of the cores of nodes that are up
-	CoresWould    float64 `json:"cores_would_used"` // with what the auction would have started at that moment
+	CoresWould    float64 `json:"cores_would_used"` // with what the auction would have started
 	GPUsUsed      float64 `json:"gpus_used"`
 	GPUsWould     float64 `json:"gpus_would_used"`
 	Stranded      float64 `json:"gpus_stranded"` // GPUs that are free on nodes without a free core
@@ -182,9 +183,12 @@ var Caveats = []string{
 		"what it would have started stayed in the queue until Slurm started it, and held nothing.",
 	"So a start that the auction would have made may have been at the cost of another one in this list: " +
 		"seconds do not add up to what a day with the auction would save.",
-	"Where Slurm started a job first it counts as Slurm did it. By how much the auction would have been later nobody knows.",
-	"Slurm starts a job as soon as another ends; the auction would have been asked an interval later at most. Such starts count as the same.",
-	"Jobs that Slurm started before a cycle saw them are not compared; with auc_at_once=yes Slurm would start most of them with the auction too.",
+	"Where Slurm started a job first it counts as Slurm did it. " +
+		"By how much the auction would have been later nobody knows.",
+	"Slurm starts a job as soon as another ends; the auction would have been asked an interval later at most. " +
+		"Such starts count as the same.",
+	"Jobs that Slurm started before a cycle saw them are not compared; " +
+		"with auc_at_once=yes Slurm would start most of them with the auction too.",
 	"Of jobs with ranges of GPUs or alternative requests Slurm starts the low end, and the first request.",
 }
 

@@ -115,7 +115,8 @@ func hostileLog(t *testing.T) *Log {
 	return read(t, first+
 		`{"job":1,"user":7,"submit":100,"cpus":1,"nodes":1,"partition":`+string(name)+would("110")+slurm("210", "starts")+"}\n"+
 		job("2", slurm("120", "lost"))+job("3", `,"left":"gres"`+slurm("120", ""))+
-		`{"sample":130,"queue":4,"running":2,"cores":10,"cores_used":5,"gpus":4,"gpus_used":2,"gpus_stranded":1,"would_cores":2,"would_gpus":1,"would_stranded":0,"lost":3}`+"\n")
+		`{"sample":130,"queue":4,"running":2,"cores":10,"cores_used":5,"gpus":4,"gpus_used":2,"gpus_stranded":1,`+
+		`"would_cores":2,"would_gpus":1,"would_stranded":0,"lost":3}`+"\n")
 }
 
 func TestReport(t *testing.T) {
@@ -128,7 +129,8 @@ func TestReport(t *testing.T) {
 	require.Equal(t, "u7", p.Users[0].Name)
 	require.Equal(t, []string{"1", "2-8"}, []string{p.Widths[0].Name, p.Widths[1].Name})
 	require.Equal(t, []Count{{"gres", 1}}, p.LeftWhy)
-	require.Equal(t, Machine{Samples: 1, CoresUsed: .5, CoresWould: .7, GPUsUsed: .5, GPUsWould: .75, Stranded: 1, QueueMean: 4, QueueMax: 4}, p.Machine)
+	require.Equal(t, Machine{Samples: 1, CoresUsed: .5, CoresWould: .7, GPUsUsed: .5, GPUsWould: .75, Stranded: 1,
+		QueueMean: 4, QueueMax: 4}, p.Machine)
 	require.Equal(t, []int64{110, 210, 3}, []int64{p.From, p.To, p.Lost})
 	require.Len(t, p.Jobs, 3)
 	require.NotEmpty(t, p.Caveats)

@@ -40,7 +40,8 @@ func shadowLog(t *testing.T, c *Cluster) *shadow.Log {
 	return l
 }
 
-// shadowRuns waits until the file tells the starts of all the jobs, and returns their runs in order.
+// shadowRuns waits until the file tells the starts of all the jobs, and returns
+// their runs in order.
 func shadowRuns(t *testing.T, c *Cluster, ids ...uint32) []*shadow.Run {
 	t.Helper()
 	found := make([]*shadow.Run, len(ids))
@@ -78,8 +79,8 @@ func requireNoneStarted(t *testing.T, c *Cluster) {
 	}
 }
 
-// In shadow nothing is started by the auction: jobs start when and where Slurm has them start, reasons
-// are Slurm's, and the file tells both sides.
+// In shadow nothing is started by the auction: jobs start when and where Slurm has them start,
+// reasons are Slurm's, and the file tells both sides.
 func TestShadow(t *testing.T) {
 	beside(t)
 	c := cluster(t, slowly, Config{Groups: Uniform(4, 4, 1)})
@@ -177,8 +178,8 @@ func TestShadowIsReplayed(t *testing.T) {
 	require.Zero(t, differ)
 }
 
-// With auc_partitions and auc_users_share the auction starts the jobs of these alone, and the others are
-// Slurm's at once, with nodes of their own and with shared ones.
+// With auc_partitions and auc_users_share the auction starts the jobs of these alone, and the
+// others are Slurm's at once, with nodes of their own and with shared ones.
 func TestPartOfTheJobs(t *testing.T) {
 	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(6, 4, 0), Partitions: []Partition{
@@ -188,7 +189,8 @@ func TestPartOfTheJobs(t *testing.T) {
 	w := watch(t, c)
 	route := func(want int, left string, id uint32) {
 		t.Helper()
-		require.NoError(t, c.poll(t.Context(), 10*time.Second, fmt.Sprintf("job %d: started %d, left %q", id, want, left), func() (bool, error) {
+		what := fmt.Sprintf("job %d: started %d, left %q", id, want, left)
+		require.NoError(t, c.poll(t.Context(), 10*time.Second, what, func() (bool, error) {
 			routes, err := c.Routes()
 			return routes[id].Started == want && strings.Contains(routes[id].Left, left), err
 		}))
@@ -246,7 +248,8 @@ func waitOf(t *testing.T, j Job) time.Duration {
 	return at[1].Sub(at[0])
 }
 
-// What is written outlasts slurmctld, with kills too; a place that can't be written is said so once.
+// What is written outlasts slurmctld, with kills too; a place that can't be
+// written is said so once.
 func TestShadowOutlastsSlurmctld(t *testing.T) {
 	beside(t)
 	c := cluster(t, slowly, Config{Groups: Uniform(4, 4, 0)})
@@ -295,8 +298,9 @@ func TestShadowCosts(t *testing.T) {
 			}
 			s, err := c.Status()
 			require.NoError(t, err)
-			fmt.Printf("%-8s cycles %d; snapshot, us: mean %.0f max %.0f; locks without starts: mean %.0f max %.0f; starts: mean %.0f max %.0f\n",
-				m.name, s.Cycles, s.Snapshot.Mean, s.Snapshot.Max, s.Lock.Mean, s.Lock.Max, s.StartFigure.Mean, s.StartFigure.Max)
+			fmt.Printf("%-8s cycles %d; snapshot, us: mean %.0f max %.0f; locks without starts: mean %.0f max %.0f; "+
+				"starts: mean %.0f max %.0f\n", m.name, s.Cycles, s.Snapshot.Mean, s.Snapshot.Max, s.Lock.Mean, s.Lock.Max,
+				s.StartFigure.Mean, s.StartFigure.Max)
 			require.Positive(t, s.Cycles)
 			if m.name == "shadow" {
 				require.Zero(t, s.StartFigure.Max, "nothing is started")
