@@ -41,8 +41,9 @@ static FILE *_open(const char *path)
 
 	if (fd < 0)
 		return NULL;
+	errno = 0;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    (st.st_uid != geteuid()) || ftruncate(fd, 0) ||
+	    (st.st_uid != geteuid()) || (st.st_nlink != 1) || ftruncate(fd, 0) ||
 	    !(file = fdopen(fd, "w"))) {
 		close(fd);
 		errno = errno ? errno : EPERM;

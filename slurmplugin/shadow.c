@@ -15,6 +15,9 @@
 #include "shadow.h"
 #include "shadow_log.h"
 
+/* A file that was written so long ago is of another time. */
+#define DOWN_SECONDS 600
+
 /* ---- records are as they were ---- */
 
 typedef struct {
@@ -80,15 +83,15 @@ extern void auc_shadow_begin(void)
 	list_iterator_destroy(iter);
 }
 
-/* A job that Slurm's function found to be over, or split, is another one now. */
-static void _put_back(kept_t *kept)
+/* RET false if it is another job now: Slurm's function found it to be over, or made it one of two */
+static bool _put_back(kept_t *kept)
 {
 	job_record_t *job_ptr = kept->job_ptr;
 
 	if ((find_job_record(kept->job_id) != job_ptr) ||
 	    !IS_JOB_PENDING(job_ptr)) {
 		xfree(kept->desc);
-		return;
+		return false;
 	}
 	job_ptr->part_ptr = kept->part_ptr;
 	job_ptr->resv_ptr = kept->resv_ptr;
@@ -100,15 +103,18 @@ static void _put_back(kept_t *kept)
 	if (job_ptr->array_recs)
 		job_ptr->array_recs->pend_run_tasks = kept->pend_run_tasks;
 	job_ptr->preempt_in_progress = kept->preempts;
+	return true;
 }
 
 extern void auc_shadow_end(void)
 {
+	bool same = shadow.count == list_count(job_list);
+
 	for (size_t i = 0; i < shadow.len; i++)
-		_put_back(&shadow.jobs[i]);
+		same &= _put_back(&shadow.jobs[i]);
 	shadow.len = 0;
 	/* Backfill looks at the queue again when these are new. */
-	if (shadow.count == list_count(job_list))
+	if (same)
 		last_job_update = shadow.job_update;
 	last_node_update = shadow.node_update;
 	last_part_update = shadow.part_update;
@@ -267,9 +273,10 @@ extern void auc_shadow_look(const char *path)
 	list_itr_t *iter;
 	job_record_t *job_ptr;
 
+	/* What was started while slurmctld was down for a moment is told too. */
 	if (!shadow.since)
 		shadow.since = auc_shadow_before(path);
-	if (!shadow.since)
+	if (shadow.since + DOWN_SECONDS < time(NULL) && !shadow.mark)
 		shadow.since = time(NULL);
 	shadow.mark++;
 	iter = list_iterator_create(job_list);

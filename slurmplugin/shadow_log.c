@@ -229,12 +229,13 @@ static bool _end_line(int fd, int64_t size)
 			 ((last == '\n') || (write(fd, "\n", 1) == 1)));
 }
 
-/* A device, a directory, or a file of somebody else is none of ours to write to. */
+/* A device, a directory, a file of somebody else, or one with another name besides, is none of ours. */
 static bool _may_write(int fd, struct stat *st)
 {
 	if (fstat(fd, st))
 		return false;
-	if (S_ISREG(st->st_mode) && (st->st_uid == geteuid()))
+	if (S_ISREG(st->st_mode) && (st->st_uid == geteuid()) &&
+	    (st->st_nlink == 1))
 		return true;
 	errno = S_ISREG(st->st_mode) ? EPERM : EEXIST;
 	return false;

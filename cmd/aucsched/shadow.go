@@ -39,7 +39,7 @@ which has what came before, is read with it.`,
 			}
 			log, err := shadow.ReadFiles(file)
 			if err != nil {
-				return cli.BadInput(unread(err))
+				return cli.BadInput(unread(err, "auc_shadow"))
 			}
 			report := shadow.Compare(log, userName, jobs || html != "")
 			if html != "" {

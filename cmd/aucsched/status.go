@@ -48,7 +48,7 @@ A status that is older than three intervals is printed, and the exit status is 1
 			}
 			text, err := readLimited(file, statusLimit)
 			if err != nil {
-				return cli.BadInput(unread(err))
+				return cli.BadInput(unread(err, "auc_status"))
 			}
 			s, err := parseStatus(text)
 			if err != nil {
@@ -74,15 +74,15 @@ A status that is older than three intervals is printed, and the exit status is 1
 	return c
 }
 
-// unread adds to an error what may be behind it.
-func unread(err error) error {
+// unread adds to an error what may be behind it; key is the setting that names the file.
+func unread(err error, key string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: slurmctld has not written it: either it does not run here with "+
 			"aucsched's plug-in, or it can't write there, and then its log says why", err)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: ask as a user who may read it, or have auc_status in "+
-			"SchedulerParameters name a place that all may read", err)
+		return fmt.Errorf("%w: ask as a user who may read it, or have %s in "+
+			"SchedulerParameters name a place that all may read", err, key)
 	}
 	return err
 }
