@@ -36,10 +36,13 @@
 #include "overdue.h"
 #include "plugin_dir.h"
 #include "reason.h"
+#include "record.h"
 #include "request_swap.h"
 #include "saver.h"
+#include "scope.h"
 #include "select_hooks.h"
 #include "settings.h"
+#include "shadow.h"
 #include "shape.h"
 #include "snapshot.h"
 #include "start.h"
@@ -119,6 +122,8 @@ static bool state_unrepaired = true;	/* no keeper has looked at it yet */
 static char *state_dir;
 static char *sched_params;	/* that the settings were read from */
 static char *said;	/* what the log says that we run with */
+static bool private_jobs;	/* PrivateData=jobs */
+static bool in_shadow;		/* so it was when the settings were last looked at */
 
 static slurmctld_lock_t auc_locks = {
 	READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, READ_LOCK
@@ -237,6 +242,7 @@ static void _set_hooks(bool on)
 	hooks->keep = on ? _keep : NULL;
 	hooks->taken = on ? _taken : NULL;
 	hooks->freed = on ? _freed : NULL;
+	hooks->aside = settings.enabled && settings.shadow && !claim.closed;
 	unlock_slurmctld(locks);
 }
 
@@ -246,7 +252,8 @@ static void _set_hooks(bool on)
  */
 static void _tend_keeper(void)
 {
-	bool on = settings.enabled && settings.save && hooks;
+	bool on = settings.enabled && settings.save && hooks &&
+		!settings.shadow;
 
 	if (on || state_unrepaired)
 		auc_keeper_start(state_dir);
@@ -278,33 +285,52 @@ static void _give_up(const char *state, const char *text)
 /* Only if they are new: what is wrong in them is logged once. */
 static void _read_settings(void)
 {
-	slurmctld_lock_t locks = { .conf = READ_LOCK };
+	slurmctld_lock_t locks = { .conf = READ_LOCK, .job = WRITE_LOCK,
+				   .part = READ_LOCK };
 
 	lock_slurmctld(locks);
 	if (!settings.engine ||
 	    xstrcmp(sched_params, slurm_conf.sched_params)) {
 		auc_settings_read(&settings);
+		if (settings.shadow)
+			auc_shadow_settings(&settings);
 		xfree(sched_params);
 		sched_params = xstrdup(slurm_conf.sched_params);
 	}
 	xfree(state_dir);
 	state_dir = xstrdup(slurm_conf.state_save_location);
+	private_jobs = slurm_conf.private_data & PRIVATE_DATA_JOBS;
+	auc_scope_refresh(&settings);
 	unlock_slurmctld(locks);
+}
+
+/* Cycles come to decisions. */
+static void _state_on(void)
+{
+	if (settings.shadow)
+		_state("shadow", "decides, and starts nothing (auc_mode=shadow)");
+	else
+		_state("on", "");
 }
 
 /* Says so whenever there is something new in it. */
 static void _say_on(void)
 {
+	const char *mode = settings.shadow ? "shadow" : "on";
 	char *text = xstrdup_printf("%s %s, every %d s, slurm_bids=%d %s",
 				    library.path, library.version,
 				    settings.interval, settings.offers,
 				    settings.engine);
 
-	if (xstrcmp(text, said) || xstrcmp(status.state, "on"))
-		info("aucsched: on: %s", text);
+	if (settings.partitions)
+		xstrfmtcat(text, " partitions=%s", settings.partitions);
+	if (settings.users_share < 100)
+		xstrfmtcat(text, " users_share=%d", settings.users_share);
+	if (xstrcmp(text, said) || xstrcmp(status.state, mode))
+		info("aucsched: %s: %s", mode, text);
 	xfree(said);
 	said = text;
-	_state("on", "");
+	_state_on();
 }
 
 static auc_select_hooks_t *_find_hooks(void)
@@ -316,6 +342,29 @@ static auc_select_hooks_t *_find_hooks(void)
 	found = auc_find_select_hooks();
 	unlock_slurmctld(locks);
 	return found;
+}
+
+/* What has to be done without cycles too. */
+static void _idle(void)
+{
+	lock_slurmctld(auc_locks);
+	if (!slurmctld_config.shutdown_time) {
+		auc_holds_free();
+		auc_requests_restore();
+		auc_clear_reasons();
+	}
+	unlock_slurmctld(auc_locks);
+}
+
+/* In shadow mode nobody claims a job, keeps a node or hears of starts; nor is anything left of that. */
+static void _stand_aside(void)
+{
+	_set_claim(0);
+	_set_hooks(false);
+	if (!in_shadow)
+		_idle();
+	asks = waking = false;
+	waits = AUC_NOBODY;
 }
 
 /* Makes ready what a cycle needs; false if there is to be none. */
@@ -331,13 +380,18 @@ static bool _ready(void)
 		_set_hooks(false);
 		return false;
 	}
-	if (!hooks && !(hooks = _find_hooks())) {
+	if (!hooks)
+		hooks = _find_hooks();
+	if (settings.shadow) {
+		_stand_aside();
+	} else if (!hooks) {
 		_give_up("no-shim", "select/cons_tres is not the one of aucsched: its directory must come first in PluginDir");
 		return false;
+	} else {
+		/* The journal is open before its hooks are set. */
+		_tend_keeper();
+		_set_hooks(true);
 	}
-	/* The journal is open before its hooks are set. */
-	_tend_keeper();
-	_set_hooks(true);
 	if (library.scheduler ? auc_library_configure(&library, &settings, &why) :
 	    auc_library_open(&library, &settings, &why)) {
 		_give_up("no-library", why);
@@ -426,6 +480,7 @@ static bool _decide(struct aucsched_output *out)
 	rc = library.cycle(library.scheduler, &snapshot.in, out);
 	auc_figure_add(&status.decide_us, auc_now_us() - begin);
 	if (!rc && (out->decisions_len == snapshot.in.jobs_len)) {
+		auc_record_cycle(&settings, &snapshot.in, out);
 		_look_at_files(out);
 		_note_faults(out);
 		status.window = out->window;
@@ -710,7 +765,7 @@ static void _cycle(bool wanted)
 		auc_figure_add(&status.lock_us, locked);
 		_only_look_at_files();
 		if (failing)	/* whatever it was about is gone */
-			_state("on", "");
+			_state_on();
 		failing = false;
 		return;
 	}
@@ -728,7 +783,7 @@ static void _cycle(bool wanted)
 	if (failing)
 		info("aucsched: deciding again");
 	failing = false;
-	_state("on", "");
+	_state_on();
 	if (auc_put_off(&snapshot, &out))
 		_again();
 	else
@@ -745,16 +800,64 @@ static void _cycle(bool wanted)
 	auc_figure_add(&status.cycle_us, auc_now_us() - begin);
 }
 
-/* What has to be done without cycles too. */
-static void _idle(void)
+/*
+ * The one place where shadow mode parts from the other: a cycle that decides as ever, and ends with
+ * a note in a file. What the queue was asked is taken back under the same locks.
+ */
+static void _shadow_cycle(bool wanted)
 {
-	lock_slurmctld(auc_locks);
-	if (!slurmctld_config.shutdown_time) {
-		auc_holds_free();
-		auc_requests_restore();
-		auc_clear_reasons();
+	struct aucsched_output out;
+	int64_t begin = auc_now_us(), since, locked;
+	char *path;
+	bool more, decided = false;
+
+	if (_many_rpcs() || (!wanted && _still())) {
+		status.skipped++;
+		return;
 	}
-	unlock_slurmctld(auc_locks);
+	looked = 0;
+	path = auc_shadow_path(&settings, state_dir);
+	_lock(&since);
+	if (slurmctld_config.shutdown_time ||
+	    slurmctld_config.scheduling_disabled || job_is_completing(NULL)) {
+		(void) _unlock(since);
+		status.skipped++;
+		xfree(path);
+		return;
+	}
+	auc_shadow_begin();
+	auc_shadow_look(path);
+	auc_snapshot_take(&snapshot, &settings, NULL, ++cycle_number);
+	auc_shadow_end();
+	locked = _unlock(since);
+	auc_figure_add(&status.snapshot_us, locked);
+	if (!snapshot.in.jobs_len) {
+		status.skipped++;
+		_only_look_at_files();
+	} else if ((decided = _decide(&out))) {
+		(void) auc_put_off(&snapshot, &out);
+		_lock(&since);
+		auc_shadow_begin();
+		auc_shadow_note(&snapshot, &out);
+		auc_explain(&snapshot, &out);
+		more = _wake_nodes(&out);
+		auc_shadow_end();
+		locked += _unlock(since);
+		/* Whoever is not started would not be the next time. */
+		if (!out.late && !more) {
+			looked = snapshot.in.now;
+			looked_us = begin;
+		}
+		status.cycles++;
+		_state_on();
+	} else
+		_give_up("failing", status.last_failure);
+	auc_figure_add(&status.lock_us, locked);
+	auc_shadow_measure(&snapshot, decided ? &out : NULL);
+	auc_shadow_write(&settings, path, private_jobs, library.version);
+	if (decided)
+		auc_figure_add(&status.cycle_us, auc_now_us() - begin);
+	xfree(path);
 }
 
 /* ---- the thread ---- */
@@ -838,18 +941,23 @@ static void *_run(void *arg)
 	_close_hooks(false);
 	_read_settings();
 	/* Nothing is to be started before the first cycle. */
-	if (settings.enabled)
+	if (settings.enabled && !settings.shadow)
 		_set_claim(CLAIM_SECONDS);
 	do {
 		if (reconfig || !xstrcmp(status.state, "no-shim")) {
 			_read_settings();
 			ready = _ready();
+			in_shadow = settings.enabled && settings.shadow;
+			if (!in_shadow)
+				auc_shadow_free();
 		}
 		last_ms = auc_now_us() / 1000;
 		if (starts.launches_len)	/* suspended when they were to be launched */
 			(void) _save_and_launch(false);
 		_tend_keeper();
-		if (ready)
+		if (ready && in_shadow)
+			_shadow_cycle(reconfig);
+		else if (ready)
 			_cycle(wanted || reconfig);
 		else
 			_idle();
@@ -902,9 +1010,13 @@ static void _free(void)
 	auc_alone_free();
 	auc_holds_free();
 	auc_overdue_free();
+	auc_scope_free();
 	unlock_slurmctld(locks);
 	auc_files_end(&library, state_dir);
 	auc_library_close(&library);
+	auc_record_close();
+	auc_shadow_free();
+	in_shadow = false;
 	auc_snapshot_free(&snapshot);
 	auc_topology_free();
 	auc_settings_free(&settings);

@@ -20,6 +20,7 @@ typedef struct {
 	bool left;		/* to Slurm, until the next cycle says otherwise */
 	bool no_place;		/* nor had Slurm: the next cycle goes by what backfill plans for it */
 	bool stuck;		/* it found no place in the last decision */
+	uint8_t verdict;	/* the last decision on it, plus 1; 0: it had no row */
 	const char *why;	/* the word that was logged; static text */
 	uint8_t unmodelled;	/* bit k: alternative k + 1 was logged as left out */
 	int64_t until;		/* left to Slurm until then, by auc_now_s(), for its misses */

@@ -14,6 +14,7 @@
 #include "gpu_range.h"
 #include "model.h"
 #include "part_rules.h"
+#include "scope.h"
 #include "shared_gpus.h"
 #include "topology.h"
 
@@ -512,7 +513,10 @@ static uint32_t _minutes(const job_record_t *job_ptr,
 static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;
+	const char *why = auc_out_of_scope(job_ptr, part_ptr);
 
+	if (why)
+		return why;
 	if (job_ptr->het_job_id)
 		return "hetjob";
 	if (job_ptr->fed_details)

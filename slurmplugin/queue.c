@@ -50,6 +50,7 @@ typedef struct {
 	int heads_len;
 	auc_select_hooks_t *hooks;
 	int limit, most_offers;
+	bool shadow;		/* nothing is to come of it */
 	bool may_wake;		/* the record's job: see asleep.c */
 	uint32_t cycle;
 	auc_claims_t claims;
@@ -81,6 +82,23 @@ static uint32_t _copies(const job_record_t *job_ptr, bool *array)
 }
 
 /*
+ * Slurm's function ends jobs that can't meet theirs any more. In shadow mode that is Slurm's to
+ * do.
+ */
+static bool _meets_deadline(const queue_state_t *state, job_record_t *job_ptr)
+{
+	uint32_t minutes = (job_ptr->time_min && (job_ptr->time_min != NO_VAL)) ?
+		job_ptr->time_min : job_ptr->time_limit;
+
+	if (!job_ptr->deadline || (job_ptr->deadline == NO_VAL))
+		return true;
+	if (!state->shadow)
+		return deadline_ok(job_ptr, "aucsched");
+	return (minutes == NO_VAL) || (minutes == INFINITE) ||
+		(job_ptr->deadline >= time(NULL) + (time_t) minutes * 60);
+}
+
+/*
  * The checks that Slurm's main loop makes before it looks for nodes, and those on limits that it
  * makes after that. As auc_within_limits().
  */
@@ -93,9 +111,7 @@ static auc_verdict_t *_may_run(const auc_snapshot_t *s, queue_state_t *state,
 	if (((job_ptr->array_task_id != NO_VAL) || job_ptr->array_recs) &&
 	    !job_array_start_test(job_ptr))
 		return NULL;
-	/* Which ends jobs that can't meet theirs any more. */
-	if (job_ptr->deadline && (job_ptr->deadline != NO_VAL) &&
-	    !deadline_ok(job_ptr, "aucsched"))
+	if (!_meets_deadline(state, job_ptr))
 		return NULL;
 	if (!(verdict = auc_within_limits(&state->verdicts, s, job_ptr, request,
 					  limit)))
@@ -421,6 +437,7 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 		auc_memo_t *memo = auc_memo_of(record->job_ptr->job_id);
 
 		memo->cycle = state->cycle;
+		memo->verdict = 0;
 		if (_is_settled(record, memo, state)) {
 			xfree(record);
 			continue;
@@ -446,6 +463,7 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 	state->hooks = hooks;
 	s->beyond_waits = settings->beyond_waits;
 	state->limit = settings->limit;
+	state->shadow = settings->shadow;
 	state->most_offers = settings->offers;
 	state->cycle = cycle;
 	state->licences = auc_licences_new(s, settings);

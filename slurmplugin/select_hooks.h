@@ -9,7 +9,7 @@
 
 #include "compat.h"
 
-#define AUC_HOOKS_VERSION 7
+#define AUC_HOOKS_VERSION 8
 #define AUC_HOOKS_SYMBOL "auc_select_hooks"
 
 /*
@@ -76,6 +76,8 @@ typedef struct {
 	 * once or fail (srun --immediate); 0: the last one was another. See auc_is_immediate().
 	 */
 	time_t *(*immediate)(void);
+	/* auc_mode=shadow: all calls are stock's, as if there were no shim. */
+	bool aside;
 } auc_select_hooks_t;
 
 /*

@@ -395,6 +395,10 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 	list_t *victims;
 	int rc;
 
+	if (auc_select_hooks.aside)
+		return stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
+				      req_nodes, mode, candidates, preemptees,
+				      exc AUC_JOB_TEST_PASS);
 	if ((mode & 0xff) != SELECT_MODE_RUN_NOW) {
 		rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
 				    req_nodes, mode, candidates, preemptees,
@@ -456,6 +460,8 @@ extern int select_p_job_fini(job_record_t *job_ptr)
 {
 	int rc;
 
+	if (auc_select_hooks.aside)
+		return stock_job_fini(job_ptr);
 	if (auc_select_hooks.freed)
 		auc_select_hooks.freed(job_ptr);
 	rc = stock_job_fini(job_ptr);

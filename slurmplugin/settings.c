@@ -42,6 +42,8 @@ static const number_t numbers[] = {
 	{ "slurm_bids", 0, 10000, 0, FIELD(offers), NULL },
 	{ "net_s", 0, 86400, 60, FIELD(net_s), NULL },
 	{ "work", 0, 1000000000000L, 10000000, 0, "work" },
+	{ "users_share", 0, 100, 100, FIELD(users_share), NULL },
+	{ "shadow_mb", 1, 4096, 16, FIELD(shadow_mb), NULL },
 };
 
 typedef struct {
@@ -52,6 +54,10 @@ typedef struct {
 
 static const text_t texts[] = {
 	{ "enabled", "yes|no", NULL },
+	{ "mode", "on|shadow", NULL },
+	{ "shadow", NULL, NULL },
+	{ "record", NULL, NULL },
+	{ "partitions", "", NULL },
 	{ "save", "yes|no", NULL },
 	{ "beyond", "slurm|wait", NULL },
 	{ "locality", "yes|no", NULL },
@@ -77,6 +83,35 @@ static const text_t texts[] = {
 	{ "invasic_urgent", "", NULL },
 	{ "status", NULL, NULL },
 };
+
+/*
+ * Slurm's own words in SchedulerParameters that have no value, in any version: a list of
+ * partitions ends with one of these.
+ */
+static const char *const slurms_words[] = {
+	"allow_zero_lic", "assoc_limit_stop", "bf_allow_magnetic_slot",
+	"bf_busy_nodes", "bf_continue", "bf_hetjob_immediate", "bf_licenses",
+	"bf_one_resv_per_job", "bf_running_job_reserve", "bf_topopt_enable",
+	"defer", "defer_batch", "disable_hetero_steps", "disable_hetjob_steps",
+	"disable_job_shrink", "enable_hetero_steps", "enable_hetjob_steps",
+	"enable_job_state_cache", "enable_user_top", "extra_constraints",
+	"ignore_constraint_validation", "Ignore_NUMA",
+	"ignore_prefer_validation", "no_backup_scheduling", "no_env_cache",
+	"nohold_on_prolog_fail", "pack_serial_at_end", "permit_job_expansion",
+	"preempt_strict_order", "preempt_youngest_first",
+	"reduce_completing_frag", "requeue_on_resume_failure",
+	"requeue_setup_env_fail", "salloc_wait_nodes", "sbatch_wait_nodes",
+	"spec_cores_first", "time_min_as_soft_limit", "whole_hetjob",
+	"whole_pack",
+};
+
+static bool _is_slurms(const char *word)
+{
+	for (int i = 0; i < ARRAY_SIZE(slurms_words); i++)
+		if (!xstrcasecmp(slurms_words[i], word))
+			return true;
+	return strchr(word, '=') || !xstrncmp(word, "auc_", 4);
+}
 
 static bool _among(const char *value, const char *values)
 {
@@ -162,6 +197,12 @@ static bool _take_number(auc_settings_t *settings, const char *key,
 	return false;
 }
 
+static void _set_path(char **path, const char *value)
+{
+	xfree(*path);
+	*path = xstrdup(value);
+}
+
 static bool _take_text(auc_settings_t *settings, const char *key,
 		       const char *value)
 {
@@ -188,13 +229,18 @@ static bool _take_text(auc_settings_t *settings, const char *key,
 			settings->at_once = !xstrcmp(value, "yes");
 		else if (!xstrcmp(key, "preempt"))
 			settings->preempt = !xstrcmp(value, "yes");
-		else if (!xstrcmp(key, "library")) {
-			xfree(settings->library);
-			settings->library = xstrdup(value);
-		} else if (!xstrcmp(key, "status")) {
-			xfree(settings->status);
-			settings->status = xstrdup(value);
-		}
+		else if (!xstrcmp(key, "mode"))
+			settings->shadow = !xstrcmp(value, "shadow");
+		else if (!xstrcmp(key, "library"))
+			_set_path(&settings->library, value);
+		else if (!xstrcmp(key, "status"))
+			_set_path(&settings->status, value);
+		else if (!xstrcmp(key, "shadow"))
+			_set_path(&settings->shadow_file, value);
+		else if (!xstrcmp(key, "record"))
+			_set_path(&settings->record, value);
+		else if (!xstrcmp(key, "partitions"))
+			_set_path(&settings->partitions, value);
 		if (text->engine)
 			_set_engine(settings, text->engine, value);
 		return true;
@@ -320,12 +366,15 @@ extern void auc_settings_read(auc_settings_t *settings)
 	char *params = xstrdup(slurm_conf.sched_params), *save = NULL, *token;
 	const char *solver;
 	long bids, drafts;
+	bool listing = false;	/* auc_partitions=a,b has commas too */
 
 	_defaults(settings);
 	for (token = params ? strtok_r(params, ", ", &save) : NULL; token;
 	     token = strtok_r(NULL, ", ", &save)) {
 		char *value = strchr(token, '=');
 
+		if (listing && (listing = !_is_slurms(token)))
+			xstrfmtcat(settings->partitions, ",%s", token);
 		if (xstrncmp(token, "auc_", 4))
 			continue;
 		if (value)
@@ -334,6 +383,8 @@ extern void auc_settings_read(auc_settings_t *settings)
 			       !_take_text(settings, token + 4, value)))
 			error("aucsched: SchedulerParameters: %s%s%s: there is no such setting; ignored",
 			      token, value ? "=" : "", value ? value : "");
+		listing = !xstrcmp(token, "auc_partitions") &&
+			settings->partitions;
 	}
 	xfree(params);
 	_fill_in(settings);
@@ -355,6 +406,9 @@ extern void auc_settings_free(auc_settings_t *settings)
 {
 	xfree(settings->library);
 	xfree(settings->status);
+	xfree(settings->shadow_file);
+	xfree(settings->record);
+	xfree(settings->partitions);
 	xfree(settings->engine);
 	memset(settings, 0, sizeof(*settings));
 }

@@ -10,6 +10,7 @@
 
 typedef struct {
 	bool enabled;		/* auc_enabled */
+	bool shadow;		/* auc_mode=shadow: decisions are written down, and that is all */
 	int interval;		/* auc_interval, s */
 	int delay_ms;		/* auc_delay_ms */
 	int start_ms;		/* auc_start_ms */
@@ -28,6 +29,11 @@ typedef struct {
 	int limit;		/* window + depth: jobs handed to the library */
 	char *library;		/* auc_library; NULL: beside the plug-in, then the loader's path */
 	char *status;		/* auc_status; NULL: in StateSaveLocation */
+	char *shadow_file;	/* auc_shadow; NULL: in StateSaveLocation */
+	int shadow_mb;		/* auc_shadow_mb */
+	char *record;		/* auc_record; NULL: none */
+	char *partitions;	/* auc_partitions, names with commas between; NULL: all */
+	int users_share;	/* auc_users_share, percent */
 	char *engine;		/* settings for aucsched_configure() */
 } auc_settings_t;
 

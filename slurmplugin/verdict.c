@@ -12,6 +12,13 @@
 #define MOST_NAMED 4
 #define MOST_LOOKS 100000
 
+static bool quiet;
+
+extern void auc_verdict_quiet(bool on)
+{
+	quiet = on;
+}
+
 /* The part " NAME..." of a note up to the next blank; NULL: none. */
 static const char *_part(const char *note, size_t len, const char *name,
 			 size_t *part_len)
@@ -47,7 +54,7 @@ static void _write(job_record_t *job_ptr, const char *text, const char *lost)
 	const char *part = NULL;
 	char *value;
 
-	if (note && _says(note, len, text) && !lost)
+	if (quiet || (note && _says(note, len, text) && !lost))
 		return;
 	value = xstrdup(text);
 	if (lost)
@@ -108,7 +115,7 @@ extern void auc_verdict_lost(job_record_t *job_ptr, const auc_snapshot_t *s,
 	int named = 0;
 	bool others = false;
 
-	for (uint32_t i = 0; i < s->in.jobs_len; i++) {
+	for (uint32_t i = 0; !quiet && (i < s->in.jobs_len); i++) {
 		if (out->decisions[i].why != AUCSCHED_STARTS)
 			continue;
 		if (++winners->looks > MOST_LOOKS)
@@ -136,7 +143,7 @@ extern void auc_verdict_drop(job_record_t *job_ptr)
 {
 	size_t len;
 
-	if (!auc_note_find(job_ptr->system_comment, KEY, &len))
+	if (quiet || !auc_note_find(job_ptr->system_comment, KEY, &len))
 		return;
 	auc_note_drop(&job_ptr->system_comment, KEY);
 	last_job_update = time(NULL);

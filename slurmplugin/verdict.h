@@ -14,6 +14,9 @@
 #include "compat.h"
 #include "snapshot.h"
 
+/* While it is quiet no record is written: in shadow mode nothing is decided for anybody. */
+extern void auc_verdict_quiet(bool on);
+
 /* IN word - and its detail. The record is left alone if that is what it says already. */
 extern void auc_verdict_tell(job_record_t *job_ptr, const char *word,
 			     const char *detail);

@@ -53,7 +53,7 @@ Where there is no status, slurm_aucsched_up is 0; the exit status then is 1.`,
 			}
 			if file == "" {
 				var err error
-				if file, err = statusFile(getenv("SLURM_CONF")); err != nil {
+				if file, err = stateFile(getenv("SLURM_CONF"), "auc_status", "aucsched.status"); err != nil {
 					return cli.BadInput(fmt.Errorf("--file is not given, and %w", err))
 				}
 			}
@@ -83,7 +83,7 @@ Where there is no status, slurm_aucsched_up is 0; the exit status then is 1.`,
 func (m *meter) read() ([]*dto.MetricFamily, error) {
 	text, err := readLimited(m.file, statusLimit)
 	if err != nil {
-		return metrics.Down(), unread(err)
+		return metrics.Down(), unread(err, "auc_status")
 	}
 	s, err := parseStatus(text)
 	if err != nil {

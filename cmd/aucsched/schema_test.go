@@ -20,8 +20,8 @@ func TestSchemaCommand(t *testing.T) {
 	code, out, errs = aucsched(t, "", "schema", "windw")
 	require.Equal(t, cli.ExitUsage, code)
 	require.Empty(t, out)
-	require.Equal(t, "aucsched: schema: \"windw\" is unknown; known are explain, plan, simulate, "+
+	require.Equal(t, "aucsched: schema: \"windw\" is unknown; known are explain, plan, shadow, simulate, "+
 		"status, try, why, window; did you mean \"window\"?\n", errs)
 	words, _ := completed(t, "schema", "s")
-	require.Equal(t, []string{"simulate", "status"}, words)
+	require.Equal(t, []string{"shadow", "simulate", "status"}, words)
 }

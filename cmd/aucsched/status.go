@@ -42,13 +42,13 @@ A status that is older than three intervals is printed, and the exit status is 1
 		RunE: func(c *cobra.Command, _ []string) error {
 			if file == "" {
 				var err error
-				if file, err = statusFile(getenv("SLURM_CONF")); err != nil {
+				if file, err = stateFile(getenv("SLURM_CONF"), "auc_status", "aucsched.status"); err != nil {
 					return cli.BadInput(fmt.Errorf("--file is not given, and %w", err))
 				}
 			}
 			text, err := readLimited(file, statusLimit)
 			if err != nil {
-				return cli.BadInput(unread(err))
+				return cli.BadInput(unread(err, "auc_status"))
 			}
 			s, err := parseStatus(text)
 			if err != nil {
@@ -74,15 +74,15 @@ A status that is older than three intervals is printed, and the exit status is 1
 	return c
 }
 
-// unread adds to an error what may be behind it.
-func unread(err error) error {
+// unread adds to an error what may be behind it; key is the setting that names the file.
+func unread(err error, key string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: slurmctld has not written it: either it does not run here with "+
 			"aucsched's plug-in, or it can't write there, and then its log says why", err)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: ask as a user who may read it, or have auc_status in "+
-			"SchedulerParameters name a place that all may read", err)
+		return fmt.Errorf("%w: ask as a user who may read it, or have %s in "+
+			"SchedulerParameters name a place that all may read", err, key)
 	}
 	return err
 }
@@ -181,8 +181,9 @@ func (s *status) age(now time.Time) time.Duration {
 
 const slurmConf = "/etc/slurm/slurm.conf"
 
-// statusFile is the status file that a slurm.conf tells of.
-func statusFile(conf string) (string, error) {
+// stateFile is a file that a slurm.conf tells of: the one that key names in SchedulerParameters, or
+// that of the given name in StateSaveLocation.
+func stateFile(conf, key, name string) (string, error) {
 	if conf == "" {
 		conf = slurmConf
 	}
@@ -190,11 +191,11 @@ func statusFile(conf string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if path := values["auc_status"]; path != "" {
+	if path := values[key]; path != "" {
 		return path, nil
 	}
 	if dir := values["statesavelocation"]; dir != "" {
-		return filepath.Join(dir, "aucsched.status"), nil
+		return filepath.Join(dir, name), nil
 	}
-	return "", fmt.Errorf("%s: names neither auc_status in SchedulerParameters nor StateSaveLocation", conf)
+	return "", fmt.Errorf("%s: names neither %s in SchedulerParameters nor StateSaveLocation", conf, key)
 }

@@ -6,8 +6,11 @@ import (
 	"github.com/aucsched/aucsched/internal/slurmconf"
 )
 
-// readSlurmConf is what the status command needs of a slurm.conf and the files that it
-// includes: the value of StateSaveLocation, and of auc_status in SchedulerParameters.
+// confPaths are the files that SchedulerParameters may name.
+var confPaths = []string{"auc_status", "auc_shadow"}
+
+// readSlurmConf is what commands need of a slurm.conf and the files that it
+// includes: the value of StateSaveLocation, and of confPaths in SchedulerParameters.
 // Keys are in lower case; later lines win.
 func readSlurmConf(path string) (map[string]string, error) {
 	c, err := slurmconf.Read(path)
@@ -18,8 +21,10 @@ func readSlurmConf(path string) (map[string]string, error) {
 	if dir, _, ok := c.Last("StateSaveLocation"); ok {
 		values["statesavelocation"] = dir
 	}
-	if file, ok := c.Option("SchedulerParameters", "auc_status"); ok {
-		values["auc_status"] = file
+	for _, key := range confPaths {
+		if file, ok := c.Option("SchedulerParameters", key); ok {
+			values[key] = file
+		}
 	}
 	return values, nil
 }

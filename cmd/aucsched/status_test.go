@@ -134,17 +134,17 @@ func TestStatusFileOfSlurmConf(t *testing.T) {
 		"SchedulerParameters=auc_status=/run/a\nSchedulerParameters=defer\nStateSaveLocation=/x": "/x/aucsched.status",
 		"StateSaveLocation=/x\r\nInclude " + filepath.Join(dir, "more.conf") + "\r\n":            "/run/b",
 	} {
-		path, err := statusFile(write("slurm.conf", text))
+		path, err := stateFile(write("slurm.conf", text), "auc_status", "aucsched.status")
 		require.NoError(t, err, text)
 		require.Equal(t, want, path, text)
 	}
 	conf := write("slurm.conf", "ClusterName=c\n")
-	_, err := statusFile(conf)
+	_, err := stateFile(conf, "auc_status", "aucsched.status")
 	require.EqualError(t, err, conf+": names neither auc_status in SchedulerParameters nor StateSaveLocation")
 	loop := write("loop.conf", "Include loop.conf\n")
-	_, err = statusFile(loop)
+	_, err = stateFile(loop, "auc_status", "aucsched.status")
 	require.ErrorContains(t, err, "more than 64 files included")
-	_, err = statusFile(write("slurm.conf", "Include absent.conf\n"))
+	_, err = stateFile(write("slurm.conf", "Include absent.conf\n"), "auc_status", "aucsched.status")
 	require.ErrorContains(t, err, "absent.conf: no such file")
 
 	status := write("auc.status", `{"time":1700000000,"interval_s":1,"state":"off"}`)
@@ -195,10 +195,10 @@ func TestStatusFaults(t *testing.T) {
 		"not written it: either it does not run here with aucsched's plug-in, or it can't write "+
 		"there, and then its log says why\n", filepath.Join(dir, "absent")), errs)
 	require.Empty(t, out)
-	denied := unread(&fs.PathError{Op: "open", Path: "/var/x", Err: syscall.EACCES})
+	denied := unread(&fs.PathError{Op: "open", Path: "/var/x", Err: syscall.EACCES}, "auc_status")
 	require.ErrorIs(t, denied, fs.ErrPermission)
 	require.ErrorContains(t, denied, "open /var/x: permission denied: ask as a user who may read it")
-	require.Equal(t, io.EOF, unread(io.EOF))
+	require.Equal(t, io.EOF, unread(io.EOF, "auc_status"))
 }
 
 // Whatever a status file says, it is refused or printed, without control characters.

@@ -16,6 +16,7 @@ import (
 	"github.com/aucsched/aucsched/docs/schemas"
 	"github.com/aucsched/aucsched/internal/bound"
 	"github.com/aucsched/aucsched/internal/pending"
+	"github.com/aucsched/aucsched/internal/shadow"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/try"
 	"github.com/aucsched/aucsched/internal/window"
@@ -100,6 +101,12 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"why", "", pending.Answer{}, true, nil},
 		{"why", "verdict", pending.Verdict{}, true, nil},
 		{"why", "holder", pending.Holder{}, true, nil},
+		{"shadow", "", shadow.Report{}, true, nil},
+		{"shadow", "tally", shadow.Tally{}, true, nil},
+		{"shadow", "place", shadow.Place{}, true, nil},
+		{"shadow", "job", shadow.Job{}, true, nil},
+		{"shadow", "machine", shadow.Machine{}, true, nil},
+		{"shadow", "count", shadow.Count{}, true, nil},
 	} {
 		s := schema(t, x.schema)
 		if x.def != "" {
@@ -126,7 +133,7 @@ func TestSchemasAgree(t *testing.T) {
 	for name, text := range explain.Properties {
 		require.JSONEq(t, string(decision.Properties[name]), string(text), name)
 	}
-	require.Equal(t, []string{"explain", "plan", "simulate", "status", "try", "why", "window"}, schemas.Names())
+	require.Equal(t, []string{"explain", "plan", "shadow", "simulate", "status", "try", "why", "window"}, schemas.Names())
 	_, ok := schemas.Text("odd")
 	require.False(t, ok)
 }

@@ -118,6 +118,9 @@ func ExactArgs(n int) cobra.PositionalArgs { return checkedArgs(cobra.ExactArgs(
 // MinimumArgs is cobra.MinimumNArgs as a usage error.
 func MinimumArgs(n int) cobra.PositionalArgs { return checkedArgs(cobra.MinimumNArgs(n)) }
 
+// MaximumArgs is cobra.MaximumNArgs as a usage error.
+func MaximumArgs(n int) cobra.PositionalArgs { return checkedArgs(cobra.MaximumNArgs(n)) }
+
 // checkedArgs makes a usage error of what check reports. A word too many of a command that has
 // others below it was to be one of these.
 func checkedArgs(check cobra.PositionalArgs) cobra.PositionalArgs {

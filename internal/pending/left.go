@@ -41,6 +41,8 @@ var left = map[string]word{
 	"limits": {"a limit of its partition, its association or its QOS allows none of its numbers of nodes, or it waits " +
 		"behind a job with the same limit", "ask for fewer nodes or less of what the limit counts"},
 	"topology":  {"its partition has a topology that the auction does not model", ""},
+	"partition": {"the site has the auction for other partitions (auc_partitions)", ""},
+	"user":      {"the site has the auction for other users (auc_users_share)", ""},
 	"external":  {"it runs outside of Slurm's own launching (--external)", ""},
 	"expedited": {"it was requeued to start before all others", ""},
 	"failed":    {"three starts in a row failed, so that Slurm has it for five minutes; slurmctld's log says why", ""},

@@ -170,8 +170,51 @@ static void _test_settings(void)
 	auc_settings_free(&defaults);
 }
 
+static const struct {
+	const char *params;	/* SchedulerParameters */
+	const char *partitions;	/* NULL: all */
+} lists[] = {
+	{ "auc_interval=3", NULL },
+	{ "auc_partitions=a", "a" },
+	{ "auc_partitions=a,b,auc_interval=3,c", "a,b" },
+	{ "auc_partitions=a,b,defer,c", "a,b" },
+	{ "auc_partitions=a,bf_interval=3,c", "a" },
+	{ "bf_continue,auc_partitions=a,BF_Continue,no_env_cache", "a" },
+	{ "auc_partitions=,b", NULL },
+	{ "auc_partitions", NULL },
+	{ "auc_partitions=a,b,auc_partitions=c", "c" },
+};
+
+static void _test_part_of_the_jobs(void)
+{
+	auc_settings_t s = units_settings(NULL);
+
+	CHECK((s.users_share == 100) && !s.shadow && (s.shadow_mb == 16) &&
+	      !s.shadow_file && !s.record, "%d", s.users_share);
+	auc_settings_free(&s);
+	for (int i = 0; i < ARRAY_SIZE(lists); i++) {
+		s = units_settings(lists[i].params);
+		CHECK(!xstrcmp(s.partitions, lists[i].partitions), "%s: %s",
+		      lists[i].params, s.partitions);
+		auc_settings_free(&s);
+	}
+	s = units_settings("auc_mode=shadow,auc_shadow=/a,auc_shadow_mb=1,auc_record=/b,auc_users_share=0,auc_interval=7");
+	CHECK(s.shadow && s.enabled && !xstrcmp(s.shadow_file, "/a") &&
+	      (s.shadow_mb == 1) && !xstrcmp(s.record, "/b") &&
+	      !s.users_share && (s.interval == 7), "%d", s.shadow_mb);
+	auc_settings_free(&s);
+	s = units_settings("auc_mode=off,auc_mode=,auc_mode=Shadow,auc_shadow=a,auc_shadow_mb=0,auc_record=,auc_users_share=101");
+	CHECK(!s.shadow && !s.shadow_file && (s.shadow_mb == 16) &&
+	      !s.record && (s.users_share == 100), "%d", s.users_share);
+	auc_settings_free(&s);
+	s = units_settings("auc_mode=shadow,auc_mode=on");
+	CHECK(!s.shadow, "the last one counts");
+	auc_settings_free(&s);
+}
+
 extern void test_settings(void)
 {
+	_test_part_of_the_jobs();
 	_test_settings();
 	_test_nets();
 }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/shadow"
+)
+
+func shadowCommand() *cobra.Command { return newShadowCommand(os.Getenv, userNames()) }
+
+func newShadowCommand(getenv func(string) string, userName func(int64) string) *cobra.Command {
+	var html string
+	var asJSON, jobs bool
+	c := &cobra.Command{
+		Use:   "shadow [FILE]",
+		Short: "Compare what the auction would have started with what Slurm did, while it ran with auc_mode=shadow",
+		Long: `shadow reads what the plug-in of Slurm has written while auc_mode=shadow was set: which jobs the
+auction would have started, when and where, and what Slurm did. It counts those that would have
+started earlier, at the same time and later, by partition, user and width.
+
+Without FILE it is the one that slurm.conf ($SLURM_CONF, or /etc/slurm/slurm.conf) names as
+auc_shadow=PATH in SchedulerParameters, or else aucsched.shadow in StateSaveLocation. FILE.old,
+which has what came before, is read with it.`,
+		Args: cli.MaximumArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			file, err := shadowFile(args, getenv("SLURM_CONF"))
+			if err != nil {
+				return cli.BadInput(err)
+			}
+			log, err := shadow.ReadFiles(file)
+			if err != nil {
+				return cli.BadInput(unread(err, "auc_shadow"))
+			}
+			report := shadow.Compare(log, userName, jobs || html != "")
+			if html != "" {
+				if err := writePage(html, report); err != nil {
+					return fmt.Errorf("--html: %w", err)
+				}
+			}
+			if !jobs {
+				report.Jobs = nil
+			}
+			if asJSON {
+				e := json.NewEncoder(c.OutOrStdout())
+				e.SetIndent("", "  ")
+				return e.Encode(report)
+			}
+			return printShadow(c.OutOrStdout(), report)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: aucsched schema shadow")
+	c.Flags().BoolVar(&jobs, "jobs", false, "all jobs one by one, too")
+	c.Flags().StringVar(&html, "html", "", "write a page to this `file`, too; it needs no network")
+	return c
+}
+
+func shadowFile(args []string, conf string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	file, err := stateFile(conf, "auc_shadow", "aucsched.shadow")
+	if err != nil {
+		return "", fmt.Errorf("FILE is not given, and %w", err)
+	}
+	return file, nil
+}
+
+// writePage replaces the file when the page is complete.
+func writePage(path string, report *shadow.Report) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".shadow-*.html")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if err = report.WritePage(f); err == nil {
+		err = f.Chmod(0o640)
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// userNames asks the system, once for each user.
+func userNames() func(int64) string {
+	known := map[int64]string{}
+	return func(uid int64) string {
+		name, ok := known[uid]
+		if !ok {
+			name = strconv.FormatInt(uid, 10)
+			if u, err := user.LookupId(name); err == nil {
+				name = u.Username
+			}
+			known[uid] = name
+		}
+		return name
+	}
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package shadow
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Outcome is what became of a run.
+type Outcome string
+
+// The outcomes. Of the first three the starts are compared; the others say why they are not.
+const (
+	Earlier Outcome = "earlier" // the auction would have, by more than an interval
+	// within an interval; or as soon as it fitted, between two cycles
+	Same      Outcome = "same"
+	Later     Outcome = "later"     // Slurm started it, and the last cycle had put others first
+	AtOnce    Outcome = "at_once"   // Slurm started it before any cycle had seen it
+	Left      Outcome = "left"      // the auction would have left it to Slurm
+	Limited   Outcome = "limited"   // limits, licences or the queue kept it out of the last cycle
+	Cancelled Outcome = "cancelled" // it ended before Slurm started it
+	Waiting   Outcome = "waiting"   // the auction would have started it, and Slurm has not yet
+)
+
+// Outcomes are all of them, in the order of reports.
+var Outcomes = []Outcome{Earlier, Same, Later, AtOnce, Left, Limited, Cancelled, Waiting}
+
+// Outcome of a run, and how many seconds earlier the auction would have started it.
+func (r *Run) Outcome(interval int64) (o Outcome, seconds int64) {
+	switch {
+	case r.Slurm == nil && r.End != 0:
+		return Cancelled, 0
+	case r.Slurm == nil:
+		return Waiting, 0
+	case r.Would != nil && r.Slurm.Time-r.Would.Time > interval:
+		return Earlier, r.Slurm.Time - r.Would.Time
+	case r.Would != nil:
+		return Same, max(r.Slurm.Time-r.Would.Time, 0)
+	case r.Left != "":
+		return Left, 0
+	}
+	switch r.Slurm.Before {
+	case "lost", "reserved", "quota":
+		return Later, 0
+	case "unseen", "":
+		return AtOnce, 0
+	case "limits", "behind", "never", "faulty", "timed-out":
+		return Limited, 0
+	}
+	return Same, 0
+}
+
+// Tally counts the runs of a group.
+type Tally struct {
+	Name      string `json:"name"` // of the partition, the user, or the width; "" for all
+	Jobs      int    `json:"jobs"`
+	Earlier   int    `json:"earlier"`
+	Same      int    `json:"same"`
+	Later     int    `json:"later"`
+	AtOnce    int    `json:"at_once"`
+	Left      int    `json:"left"`
+	Limited   int    `json:"limited"`
+	Cancelled int    `json:"cancelled"`
+	Waiting   int    `json:"waiting"`
+	// Seconds by which those that would have started earlier would have, all together, and in the
+	// mean of these; 0 without any.
+	EarlierSum  int64   `json:"earlier_s"`
+	EarlierMean float64 `json:"earlier_mean_s"`
+	// Of all runs that Slurm has started: how long they waited in the mean.
+	WaitMean float64 `json:"wait_mean_s"`
+	waitSum  int64
+	started  int
+}
+
+func (t *Tally) count(o Outcome) *int {
+	switch o {
+	case Earlier:
+		return &t.Earlier
+	case Same:
+		return &t.Same
+	case Later:
+		return &t.Later
+	case AtOnce:
+		return &t.AtOnce
+	case Left:
+		return &t.Left
+	case Limited:
+		return &t.Limited
+	case Cancelled:
+		return &t.Cancelled
+	}
+	return &t.Waiting
+}
+
+// Of is how many runs had an outcome.
+func (t *Tally) Of(o Outcome) int { return *t.count(o) }
+
+func (t *Tally) add(r *Run, interval int64) {
+	o, seconds := r.Outcome(interval)
+	t.Jobs++
+	*t.count(o)++
+	if o == Earlier {
+		t.EarlierSum += seconds
+	}
+	if r.Slurm != nil {
+		t.waitSum += max(r.Slurm.Time-max(r.Submit, r.Eligible), 0)
+		t.started++
+	}
+}
+
+func (t *Tally) finish() {
+	if t.Earlier > 0 {
+		t.EarlierMean = float64(t.EarlierSum) / float64(t.Earlier)
+	}
+	if t.started > 0 {
+		t.WaitMean = float64(t.waitSum) / float64(t.started)
+	}
+}
+
+// Machine is how the machine was used, in the mean of all samples: shares of 1, and GPUs.
+type Machine struct {
+	Samples       int     `json:"samples"`
+	CoresUsed     float64 `json:"cores_used"`       // share of the cores of nodes that are up
+	CoresWould    float64 `json:"cores_would_used"` // with what the auction would have started
+	GPUsUsed      float64 `json:"gpus_used"`
+	GPUsWould     float64 `json:"gpus_would_used"`
+	Stranded      float64 `json:"gpus_stranded"` // GPUs that are free on nodes without a free core
+	WouldStranded float64 `json:"gpus_would_stranded"`
+	QueueMean     float64 `json:"queue_mean"` // jobs
+	QueueMax      int64   `json:"queue_max"`
+}
+
+// Job is a run in the report.
+type Job struct {
+	Job       string  `json:"job"` // as squeue names it
+	User      string  `json:"user"`
+	Partition string  `json:"partition"`
+	CPUs      int64   `json:"cpus"`
+	Submit    int64   `json:"submit"`
+	Outcome   Outcome `json:"outcome"`
+	Seconds   int64   `json:"seconds"` // earlier than Slurm
+	Would     *Place  `json:"would,omitempty"`
+	Slurm     *Place  `json:"slurm,omitempty"`
+	Left      string  `json:"left,omitempty"`
+	End       int64   `json:"end,omitempty"`
+	State     string  `json:"state,omitempty"`
+}
+
+// Report compares the auction with Slurm.
+type Report struct {
+	Version    string  `json:"version"`
+	Slurm      string  `json:"slurm"`
+	Settings   string  `json:"settings"`
+	Interval   int64   `json:"interval_s"`
+	From       int64   `json:"from"` // the first and the last second that the file tells of
+	To         int64   `json:"to"`
+	BadLines   int     `json:"bad_lines"`
+	Lost       int64   `json:"lost_jobs"` // too many at a time to be followed
+	All        Tally   `json:"all"`
+	Partitions []Tally `json:"partitions"`
+	Users      []Tally `json:"users"`
+	Widths     []Tally `json:"widths"` // by CPUs asked for
+	LeftWhy    []Count `json:"left_why"`
+	Machine    Machine `json:"machine"`
+	// Those that would have started earlier, by the most seconds first.
+	Earliest []Job `json:"earliest"`
+	Jobs     []Job `json:"jobs,omitempty"` // all, if asked for
+	// What the figures do not say.
+	Caveats []string `json:"caveats"`
+}
+
+// Count is how many jobs were left to Slurm for a reason.
+type Count struct {
+	Why  string `json:"why"`
+	Jobs int    `json:"jobs"`
+}
+
+// Caveats say what is not comparable.
+var Caveats = []string{
+	"Each cycle looked at Slurm's own queue and machine, not at those that the auction would have made: " +
+		"what it would have started stayed in the queue until Slurm started it, and held nothing.",
+	"So a start that the auction would have made may have been at the cost of another one in this list: " +
+		"seconds do not add up to what a day with the auction would save.",
+	"Where Slurm started a job first it counts as Slurm did it. " +
+		"By how much the auction would have been later nobody knows.",
+	"Slurm starts a job as soon as another ends; the auction would have been asked an interval later at most. " +
+		"Such starts count as the same.",
+	"Jobs that Slurm started before a cycle saw them are not compared; " +
+		"with auc_at_once=yes Slurm would start most of them with the auction too.",
+	"Of jobs with ranges of GPUs or alternative requests Slurm starts the low end, and the first request.",
+}
+
+// Most jobs that Earliest has.
+const mostEarliest = 20
+
+// widths are classes by CPUs: up to so many.
+var widths = []struct {
+	most int64
+	name string
+}{{1, "1"}, {8, "2-8"}, {64, "9-64"}, {512, "65-512"}, {1 << 62, "513 and more"}}
+
+func width(cpus int64) int {
+	return slices.IndexFunc(widths, func(w struct {
+		most int64
+		name string
+	}) bool {
+		return cpus <= w.most
+	})
+}
+
+// Compare makes the report. userName has the name of a user's number.
+func Compare(l *Log, userName func(uid int64) string, withJobs bool) *Report {
+	p := &Report{Version: l.Version, Slurm: l.Slurm, Settings: l.Settings, Interval: max(l.Interval, 1), BadLines: l.Bad,
+		Caveats: Caveats, Partitions: []Tally{}, Users: []Tally{}, Widths: []Tally{}, LeftWhy: []Count{}, Earliest: []Job{}}
+	partitions, users := map[string]*Tally{}, map[string]*Tally{}
+	byWidth := make([]Tally, len(widths))
+	why := map[string]int{}
+	for _, r := range l.Runs {
+		name := userName(r.User)
+		for _, t := range []*Tally{&p.All, group(partitions, r.Partition), group(users, name), &byWidth[width(r.CPUs)]} {
+			t.add(r, p.Interval)
+		}
+		j := p.job(r, name)
+		if j.Outcome == Left {
+			why[r.Left]++
+		}
+		if j.Outcome == Earlier {
+			p.Earliest = append(p.Earliest, j)
+		}
+		if withJobs {
+			p.Jobs = append(p.Jobs, j)
+		}
+		p.span(r)
+	}
+	p.All.finish()
+	p.Partitions, p.Users = tallies(partitions), tallies(users)
+	for i := range byWidth {
+		if byWidth[i].Name = widths[i].name; byWidth[i].Jobs > 0 {
+			byWidth[i].finish()
+			p.Widths = append(p.Widths, byWidth[i])
+		}
+	}
+	for _, w := range slices.Sorted(maps.Keys(why)) {
+		p.LeftWhy = append(p.LeftWhy, Count{w, why[w]})
+	}
+	slices.SortStableFunc(p.LeftWhy, func(a, b Count) int { return cmp.Compare(b.Jobs, a.Jobs) })
+	slices.SortStableFunc(p.Earliest, func(a, b Job) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	p.Earliest = p.Earliest[:min(len(p.Earliest), mostEarliest)]
+	p.machine(l.Samples)
+	return p
+}
+
+func group(of map[string]*Tally, name string) *Tally {
+	t := of[name]
+	if t == nil {
+		t = &Tally{Name: name}
+		of[name] = t
+	}
+	return t
+}
+
+// tallies has those with the most jobs first.
+func tallies(of map[string]*Tally) []Tally {
+	out := make([]Tally, 0, len(of))
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		of[name].finish()
+		out = append(out, *of[name])
+	}
+	slices.SortStableFunc(out, func(a, b Tally) int { return cmp.Compare(b.Jobs, a.Jobs) })
+	return out
+}
+
+func (p *Report) job(r *Run, user string) Job {
+	o, seconds := r.Outcome(p.Interval)
+	return Job{Job: r.Key.String(), User: user, Partition: r.Partition, CPUs: r.CPUs, Submit: r.Submit, Outcome: o,
+		Seconds: seconds, Would: r.Would, Slurm: r.Slurm, Left: r.Left, End: r.End, State: r.State}
+}
+
+func (p *Report) span(r *Run) {
+	for _, at := range []*Place{r.Would, r.Slurm, {Time: r.End}} {
+		if at != nil && at.Time > 0 {
+			p.at(at.Time)
+		}
+	}
+}
+
+func (p *Report) at(time int64) {
+	if p.From == 0 || time < p.From {
+		p.From = time
+	}
+	p.To = max(p.To, time)
+}
+
+func (p *Report) machine(samples []Sample) {
+	m := &p.Machine
+	var cores, gpus float64
+	for _, s := range samples {
+		p.at(s.Time)
+		p.Lost = max(p.Lost, s.Lost)
+		m.Samples++
+		cores += float64(s.Cores)
+		gpus += float64(s.GPUs)
+		m.CoresUsed += float64(s.CoresUsed)
+		m.CoresWould += float64(s.CoresUsed + s.WouldCores)
+		m.GPUsUsed += float64(s.GPUsUsed)
+		m.GPUsWould += float64(s.GPUsUsed + s.WouldGPUs)
+		m.Stranded += float64(s.Stranded)
+		m.WouldStranded += float64(s.WouldStranded)
+		m.QueueMean += float64(s.Queue)
+		m.QueueMax = max(m.QueueMax, s.Queue)
+	}
+	for _, share := range []struct {
+		of   *float64
+		most float64
+	}{{&m.CoresUsed, cores}, {&m.CoresWould, cores}, {&m.GPUsUsed, gpus}, {&m.GPUsWould, gpus},
+		{&m.Stranded, float64(m.Samples)}, {&m.WouldStranded, float64(m.Samples)}, {&m.QueueMean, float64(m.Samples)}} {
+		if share.most > 0 {
+			*share.of /= share.most
+		}
+	}
+}
