@@ -29,7 +29,8 @@ func newRoot() *cobra.Command {
 	const own = "own"
 	demo := demoCommand()
 	commands := []*cobra.Command{planCommand(), explainCommand(), simulate.Command(),
-		solveCommand(), tryCommand(), whyCommand(), statusCommand(), shadowCommand(), metricsCommand(), schemaCommand(), demo}
+		solveCommand(), tryCommand(), checkCommand(), whyCommand(), statusCommand(), shadowCommand(),
+		metricsCommand(), schemaCommand(), demo}
 	for _, c := range commands {
 		c.GroupID = own
 	}

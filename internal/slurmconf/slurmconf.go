@@ -168,7 +168,7 @@ func (r *reader) line(l Line) error {
 		return nil
 	}
 	if len(l.Fields) != 2 || l.Fields[1].Value != "" {
-		return &Error{l.File, l.Number, "", "", errors.New("Include takes the name of one file")}
+		return &Error{l.File, l.Number, "", "", errors.New("after Include comes the name of one file")}
 	}
 	file := l.Fields[1].Key
 	if !filepath.IsAbs(file) {

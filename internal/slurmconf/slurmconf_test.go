@@ -89,7 +89,7 @@ func TestErrors(t *testing.T) {
 		"NodeName=a\nPartitionName=p Nodes=b":                      `slurm.conf:2: Nodes: "b": there is no node b`,
 		"NodeName=a\nNodeSet=s Feature=f\nPartitionName=p Nodes=s": `slurm.conf:3: Nodes: "s": which nodes are of NodeSet s can't be told`,
 		"ClusterName=x":                                            "no line NodeName names a node",
-		"Include a b":                                              "slurm.conf:1: Include takes the name of one file",
+		"Include a b":                                              "slurm.conf:1: after Include comes the name of one file",
 		"Include slurm.conf":                                       "more than 64 files included",
 		"Include missing":                                          "missing: no such file",
 	} {

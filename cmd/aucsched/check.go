@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/slurmcheck"
+)
+
+func checkCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "check [SLURM.CONF]",
+		Short: "Look at a slurm.conf before slurmctld is restarted with it",
+		Long: `check says what is wrong in a slurm.conf for aucsched's plug-ins: settings that do not exist,
+wrong values, settings that do not go together, a PluginDir without the plug-ins, in the wrong order
+or for another version of Slurm. And it notes what the site's own lines leave to Slurm.
+
+Without a file it looks at $SLURM_CONF, or else /etc/slurm/slurm.conf. The exit status is 1 if
+there is a problem; notes are none.`,
+		Example: "  aucsched check /etc/slurm/slurm.conf.new",
+		Args:    cli.MaximumArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path := os.Getenv("SLURM_CONF")
+			if len(args) == 1 {
+				path = args[0]
+			}
+			if path == "" {
+				path = slurmConf
+			}
+			found, err := slurmcheck.Check(path)
+			if err != nil {
+				return cli.BadInput(err)
+			}
+			problems := 0
+			for _, f := range found {
+				if f.Problem {
+					problems++
+				}
+			}
+			if err := printFindings(c, found, asJSON); err != nil {
+				return err
+			}
+			if problems > 0 {
+				return fmt.Errorf("%s: problems: %d", path, problems)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: an array of findings")
+	return c
+}
+
+func printFindings(c *cobra.Command, found []slurmcheck.Finding, asJSON bool) error {
+	if asJSON {
+		if found == nil {
+			found = []slurmcheck.Finding{}
+		}
+		return json.NewEncoder(c.OutOrStdout()).Encode(found)
+	}
+	for _, f := range found {
+		prefix := "note: "
+		if f.Problem {
+			prefix = "problem: "
+		}
+		if _, err := fmt.Fprintln(c.OutOrStdout(), prefix+f.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
