@@ -7,7 +7,6 @@ package slurmcheck
 import (
 	"cmp"
 	"debug/elf"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -204,7 +203,7 @@ func pluginVersion(path string) (string, error) {
 			if _, err := section.ReadAt(word[:], int64(s.Value-section.Addr)); err != nil {
 				return "", fmt.Errorf("%s: %w", filepath.Base(path), err)
 			}
-			n := f.ByteOrder.(binary.ByteOrder).Uint32(word[:])
+			n := f.ByteOrder.Uint32(word[:])
 			return fmt.Sprintf("%02d.%02d.%d", n>>16&0xff, n>>8&0xff, n&0xff), nil
 		}
 	}
