@@ -31,8 +31,6 @@ type Machine struct {
 type Partition struct {
 	Name  string
 	Nodes nodeset.Mask
-	// Exclusive partitions give whole nodes (OverSubscribe=EXCLUSIVE).
-	Exclusive bool
 }
 
 // Partition is that of a name; nil if there is none.
@@ -46,9 +44,10 @@ func (m *Machine) Partition(name string) *Partition {
 }
 
 // Machine makes the machine of the file. Lines of dynamic nodes (NodeName without a size, NodeSet
-// of features) are not followed: a partition of a NodeSet has the nodes that this names.
+// of features) are not followed: a partition of a NodeSet has the nodes that this names. Nodes with
+// State=FUTURE are not there.
 func (c *Conf) Machine() (*Machine, error) {
-	b := builder{index: map[string]int{}, sets: map[string]string{}}
+	b := builder{index: map[string]int{}, sets: map[string]string{}, future: map[string]bool{}}
 	for i := range c.Lines {
 		if err := b.node(&c.Lines[i]); err != nil {
 			return nil, err
@@ -72,6 +71,7 @@ type builder struct {
 	index                map[string]int // of nodes by name
 	types                []map[string]int64
 	sets                 map[string]string // NodeSet lines: their Nodes by name
+	future               map[string]bool   // nodes that are not there yet
 	nodes, partitionLine Line              // of DEFAULT
 }
 
@@ -118,6 +118,12 @@ func (b *builder) node(l *Line) error {
 	names, err := hostlist.Expand(hosts)
 	if err != nil {
 		return l.bad("NodeName", hosts, "%w", err)
+	}
+	if strings.EqualFold(value(l, &b.nodes, "State"), "FUTURE") {
+		for _, name := range names {
+			b.future[name] = true
+		}
+		return nil
 	}
 	for _, name := range names {
 		if _, twice := b.index[name]; twice {
@@ -248,7 +254,6 @@ func (b *builder) partition(l *Line) error {
 		return nil
 	}
 	p := Partition{Name: name, Nodes: nodeset.NewMask(len(b.m.Names))}
-	p.Exclusive = strings.EqualFold(value(l, &b.partitionLine, "OverSubscribe"), "EXCLUSIVE")
 	hosts := value(l, &b.partitionLine, "Nodes")
 	if hosts != "" && !strings.EqualFold(hosts, "(null)") {
 		if err := b.fill(&p, l, hosts); err != nil {
@@ -270,6 +275,7 @@ func (b *builder) fill(p *Partition, l *Line, hosts string) error {
 		switch n, known := b.index[name]; {
 		case known:
 			p.Nodes.Set(n)
+		case b.future[name]:
 		case strings.EqualFold(name, "ALL"):
 			for n := range b.m.Names {
 				p.Nodes.Set(n)

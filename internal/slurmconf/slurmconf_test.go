@@ -54,10 +54,11 @@ func TestMachine(t *testing.T) {
 NodeName=a[1-3]
 NodeName=b[1-2] CPUs=8 RealMemory=500 MemSpecLimit=100 Gres=gpu:v100:2(S:0,1),gpu:a100:1,nic:4
 NodeName=c1 Gres=gpu
+NodeName=f[1-9] State=FUTURE
 NodeSet=some Nodes=a1,c1
-PartitionName=DEFAULT OverSubscribe=EXCLUSIVE Nodes=ALL
+PartitionName=DEFAULT Nodes=ALL
 PartitionName=all
-PartitionName=part Nodes=b[1-2],some OverSubscribe=NO
+PartitionName=part Nodes=b[1-2],some,f3
 PartitionName=none Nodes=""
 `)
 	require.NoError(t, err)
@@ -71,8 +72,6 @@ PartitionName=none Nodes=""
 	require.Equal(t, []string{"a100", "v100"}, m.Types)
 	require.Equal(t, [][]int64{{0, 0, 0, 1, 1, 0}, {0, 0, 0, 2, 2, 0}}, m.GPUs)
 	require.Equal(t, 6, m.Partition("all").Nodes.Count())
-	require.True(t, m.Partition("all").Exclusive)
-	require.False(t, m.Partition("part").Exclusive)
 	require.Equal(t, nodeset.Mask{1 | 1<<3 | 1<<4 | 1<<5}, m.Partition("part").Nodes)
 	require.Nil(t, m.Partition("no such"))
 }
