@@ -30,7 +30,7 @@ func newRoot() *cobra.Command {
 	demo := demoCommand()
 	commands := []*cobra.Command{planCommand(), explainCommand(), simulate.Command(),
 		solveCommand(), tryCommand(), checkCommand(), whyCommand(), statusCommand(), shadowCommand(),
-		metricsCommand(), schemaCommand(), demo}
+		topCommand(), metricsCommand(), schemaCommand(), demo}
 	for _, c := range commands {
 		c.GroupID = own
 	}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
+)
+
+// clearScreen has a terminal begin anew at its top left.
+const clearScreen = "\x1b[H\x1b[2J"
+
+func topCommand() *cobra.Command { return newTopCommand(time.Now, os.Getenv, cli.IsTerminal) }
+
+func newTopCommand(now func() time.Time, getenv func(string) string, isTerminal func(io.Writer) bool) *cobra.Command {
+	var file string
+	var every time.Duration
+	var once bool
+	c := &cobra.Command{
+		Use:   "top",
+		Short: "Show what the auction inside slurmctld is doing, again and again",
+		Long: `top shows what aucsched status says, anew every few seconds, until it is interrupted. Where
+its output is no terminal, and with --once, it shows it once.`,
+		Args: cli.ExactArgs(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if every < 200*time.Millisecond || every > time.Hour {
+				return cli.BadInput(fmt.Errorf("--interval: %v: must be 200ms to 1h", every))
+			}
+			if file == "" {
+				var err error
+				if file, err = stateFile(getenv("SLURM_CONF"), "auc_status", "aucsched.status"); err != nil {
+					return cli.BadInput(fmt.Errorf("--file is not given, and %w", err))
+				}
+			}
+			out := c.OutOrStdout()
+			if once || !isTerminal(out) {
+				text, err := statusPage(file, now())
+				if err != nil {
+					return cli.BadInput(err)
+				}
+				_, err = out.Write(text)
+				return err
+			}
+			return watchStatus(c.Context(), file, every, now, out)
+		},
+	}
+	c.Flags().StringVar(&file, "file", "", "the status file, as of status")
+	c.Flags().DurationVar(&every, "interval", 2*time.Second, "how long from one look to the next, 200ms to 1h")
+	c.Flags().BoolVar(&once, "once", false, "show it once")
+	return c
+}
+
+// statusPage is what status prints of the file.
+func statusPage(file string, now time.Time) ([]byte, error) {
+	text, err := readLimited(file, statusLimit)
+	if err != nil {
+		return nil, unread(err, "auc_status")
+	}
+	s, err := parseStatus(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var page bytes.Buffer
+	err = s.print(&page, now)
+	if age := s.age(now); err == nil && age > staleAfter*s.interval {
+		fmt.Fprintf(&page, "\nstale: written %v ago, and every %v when all is well\n", age, s.interval)
+	}
+	return page.Bytes(), err
+}
+
+// watchStatus shows the file until the context ends. A file that can't be read is said, and looked
+// at again: slurmctld may be restarting.
+func watchStatus(ctx context.Context, file string, every time.Duration, now func() time.Time, out io.Writer) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		page, err := statusPage(file, now())
+		if err != nil {
+			page = []byte(err.Error() + "\n")
+		}
+		if _, err := out.Write(append([]byte(clearScreen), page...)); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			if err := ctx.Err(); !errors.Is(err, context.Canceled) {
+				return err
+			}
+			return nil
+		case <-tick.C:
+		}
+	}
+}
