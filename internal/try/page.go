@@ -53,8 +53,11 @@ func span(seconds float64) string {
 
 // interval is a ratio with its interval; "-" where nobody waits.
 func interval(r Ratio) string {
-	if r.Of == 0 && r.High == 0 {
+	if r.Of == 0 {
 		return "-"
+	}
+	if r.High == 0 {
+		return fmt.Sprintf("%.2f", r.Of)
 	}
 	return fmt.Sprintf("%.2f (%.2f-%.2f)", r.Of, r.Low, r.High)
 }
@@ -120,7 +123,8 @@ func (r *Report) Tables() []Table {
 // Legend says how to read the figures.
 func (r *Report) Legend() string {
 	return fmt.Sprintf("Mean waits by group; behind them, in proportion to the simulated backfill's, with the interval "+
-		"that has 95 of 100 draws of the %d parts of this time, each of %s. An interval with 1 in it shows no difference. "+
+		"that has 95 of 100 draws of the %d parts of this time, each of %s. An interval with 1 in it shows no difference; "+
+		"without one there are too few days with waits. "+
 		"Waits count from when a job could begin (sacct's Eligible). %d jobs that ran or waited before are simulated and "+
 		"not counted. Not known here: limits of users and accounts, reservations, nodes that were down, preemption, "+
 		"features, and priorities that changed as jobs waited.",

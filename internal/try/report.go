@@ -26,7 +26,8 @@ type Figures struct {
 }
 
 // Ratio is a mean wait divided by that under the simulated Slurm, and the interval that has 95 of
-// 100 draws of days. Without waits to divide by all are 0.
+// 100 draws of days. Without waits to divide by all are 0; Low and High are where fewer than
+// fewestBlocks days have waits.
 type Ratio struct {
 	Of   float64 `json:"of"`
 	Low  float64 `json:"low"`
@@ -75,8 +76,9 @@ type Agreement struct {
 	Slowdown float64 `json:"bounded_slowdown_mean"`
 	CPUs     float64 `json:"cpu_utilization"`
 	// Within is how many per cent of the jobs begin within a minute, or a tenth of their real wait,
-	// of when they did.
+	// of when they did, and Apart how many seconds that is in the mean.
 	Within float64 `json:"within_percent"`
+	Apart  float64 `json:"apart_mean_s"`
 }
 
 // Agrees reports whether the simulated Slurm is near enough to what happened for a comparison to
@@ -94,8 +96,8 @@ func (r *Report) Verdict() string {
 	figures := fmt.Sprintf("mean wait %s (yours %s), slowdown %.2f (%.2f), CPUs in use %.1f%% (%.1f%%)",
 		span(is.Mean), span(was.Mean), is.Slowdown, was.Slowdown, 100*is.CPUs, 100*was.CPUs)
 	if r.Agrees() {
-		return fmt.Sprintf("The simulated Slurm does as yours did: %s; %.0f%% of the jobs began within a minute, or a tenth "+
-			"of their wait, of when they really did.", figures, r.Agreement.Within)
+		return fmt.Sprintf("The simulated Slurm does as yours did: %s. Jobs began %s apart in the mean, %.0f%% of them within "+
+			"a minute, or a tenth of their wait, of when they really did.", figures, span(r.Agreement.Apart), r.Agreement.Within)
 	}
 	return fmt.Sprintf("The simulated Slurm does not do as yours did: %s. What follows says nothing of your site. What it "+
 		"does not know, such as limits, reservations, nodes that were down or preemption, was what decided.", figures)
@@ -107,6 +109,8 @@ const (
 	draws     = 1000
 	day       = 24 * 3600
 	minBlocks = 7 // below that blocks are shorter than a day
+	// fewestBlocks is how many days with waits an interval takes.
+	fewestBlocks = 5
 )
 
 // reporter makes a report.
@@ -261,6 +265,12 @@ func (r *reporter) blockOf(i int) int {
 // depend on each other far less than those of jobs.
 func (r *reporter) ratios(sums [][]float64) (all []Ratio) {
 	drawn := make([][]float64, len(sums))
+	waited := 0 // blocks
+	for _, s := range sums[1] {
+		if s > 0 {
+			waited++
+		}
+	}
 	for range draws {
 		total := make([]float64, len(sums))
 		for range r.blocks {
@@ -277,10 +287,12 @@ func (r *reporter) ratios(sums [][]float64) (all []Ratio) {
 	}
 	for k := range sums {
 		var x Ratio
-		if base := sum(sums[1]); base > 0 && len(drawn[k]) > draws/2 {
+		if base := sum(sums[1]); base > 0 {
+			x.Of = sum(sums[k]) / base
+		}
+		if n := len(drawn[k]); waited >= fewestBlocks {
 			slices.Sort(drawn[k])
-			n := len(drawn[k])
-			x = Ratio{sum(sums[k]) / base, drawn[k][n*25/1000], drawn[k][min(n*975/1000, n-1)]}
+			x.Low, x.High = drawn[k][n*25/1000], drawn[k][min(n*975/1000, n-1)]
 		}
 		all = append(all, x)
 	}
@@ -329,6 +341,7 @@ func (r *reporter) agreement(all *Group) (a Agreement) {
 	a.Wait, a.Slowdown, a.CPUs = over(simulated.Mean, real.Mean), over(simulated.Slowdown, real.Slowdown), over(simulated.CPUs, real.CPUs)
 	near := 0
 	for _, i := range r.counted {
+		a.Apart += math.Abs(float64(r.wait(0, i)-r.wait(1, i))) / float64(len(r.counted))
 		was, is := float64(r.wait(0, i)), float64(r.wait(1, i))
 		if math.Abs(was-is) <= max(60, was/10) {
 			near++

@@ -75,7 +75,7 @@ func drawn(seed uint64, jobs int) (rows []row) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	at := int64(0)
 	for i := range jobs {
-		at += rng.Int64N(100)
+		at += rng.Int64N(215)
 		r := row{id: fmt.Sprint(i + 1), partition: "cpu", user: fmt.Sprint("u", rng.IntN(5)), eligible: at, nodes: 1,
 			cpus: 1 + rng.IntN(16), run: 60 + rng.Int64N(3000), priority: 100000 - i, mem: fmt.Sprint(1000+rng.IntN(30000), "M")}
 		switch rng.IntN(5) {
@@ -114,7 +114,7 @@ func replay(t *testing.T, p *Past, by Policy) *Replay {
 // If a site's Slurm is the simulated one, the simulated one does as it did, job for job, and the
 // auction is told from it.
 func TestAgreesWithItself(t *testing.T) {
-	rows := drawn(5, 300)
+	rows := drawn(6, 300)
 	first := past(t, rows, Options{Weeks: 1})
 	did := replay(t, first, first.Slurm())
 	starts := map[string]int64{}
@@ -128,7 +128,7 @@ func TestAgreesWithItself(t *testing.T) {
 	again, short := replay(t, p, p.Slurm()), replay(t, p, Preset("short"))
 	require.Equal(t, p.What().Began, again.Began)
 	report := p.NewReport([]*Replay{p.What(), again, short}, 1)
-	require.Equal(t, Agreement{1, 1, 1, 100}, report.Agreement)
+	require.Equal(t, Agreement{1, 1, 1, 100, 0}, report.Agreement)
 	require.True(t, report.Agrees())
 	require.Equal(t, 300, report.All.Jobs)
 	require.Equal(t, Ratio{1, 1, 1}, report.All.Ratios[0])
@@ -185,6 +185,21 @@ func TestKeepsToTheMachine(t *testing.T) {
 			require.Equal(t, c.first, first, "%s: %s", name, by.Name)
 		}
 	}
+}
+
+// Where few days have waits a ratio has no interval.
+func TestFewDays(t *testing.T) {
+	rows := drawn(5, 40)
+	late := rows[39]
+	late.id, late.eligible, late.start = "late", 20*86400, 20*86400
+	p := past(t, append(rows, late), Options{Weeks: 4})
+	report := p.NewReport([]*Replay{p.What(), replay(t, p, p.Slurm()), replay(t, p, Preset("short"))}, 1)
+	require.Equal(t, int64(86400), report.Block)
+	for _, r := range report.All.Ratios {
+		require.Equal(t, []float64{0, 0}, []float64{r.Low, r.High})
+	}
+	require.Positive(t, report.All.Ratios[2].Of)
+	require.NotContains(t, interval(report.All.Ratios[2]), "(")
 }
 
 // Partitions that share no node do not have each other wait, those that do are of one part.
