@@ -18,6 +18,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -351,6 +352,7 @@ func (w *sharingTwin) agrees(t require.TestingT, c *core.Cluster) {
 // between, no GPU gives more shares than it has and none is given whole and shared, a call fails
 // exactly where the twin's books say so, and what starts has what was asked for.
 func TestClusterSharesAreTheTwins(t *testing.T) {
+	race.Slow(t)
 	shares, whole, dropped, refused := 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 53))

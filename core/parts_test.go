@@ -112,6 +112,7 @@ func firstPlace(t *nodeset.Table, r *bids.Request) ([]nodeset.Segment, bool) {
 // Whatever is asked for in parts, no node, quota or further resource gives more than it has, and
 // no part starts alone: Verify counts. An auction that was used before decides as a fresh one.
 func TestPartsHoldTogether(t *testing.T) {
+	race.Slow(t)
 	starts, waits, shared, preempts := 0, 0, 0, 0
 	enough := func() bool { return starts > 50 && waits > 20 && shared > 5 && preempts > 3 }
 	used := map[string]*Auction{}

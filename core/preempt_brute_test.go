@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -178,6 +179,7 @@ func worthOf(s *Snapshot, p *Plan) (worth int64) {
 
 // The auction chooses as one who tries everything, and never more.
 func TestPreemptionIsWorthAsMuchAsCanBe(t *testing.T) {
+	race.Slow(t)
 	o := DefaultAuctionOptions()
 	o.Reservations = 0
 	a, err := NewAuction(o, nil)

@@ -198,6 +198,7 @@ func drawPreemptable(t *rapid.T) *Snapshot {
 // Whatever may be preempted, no plan takes more than is free and given back, of those alone who may
 // be stopped for it; and a second cycle on the same decides the same.
 func TestPreemptionNeverOverAllocates(t *testing.T) {
+	race.Slow(t)
 	preempted, beside := 0, 0
 	checkUntil(t, func() bool { return preempted > 100 && beside > 20 }, func(t *rapid.T) {
 		s, a := drawPreemptable(t), drawAuction(t)
@@ -249,6 +250,7 @@ func applyPreempting(t require.TestingT, s *Snapshot, p *Plan) {
 
 // Nobody is preempted for a start that has room elsewhere.
 func TestNobodyIsPreemptedNeedlessly(t *testing.T) {
+	race.Slow(t)
 	seen := 0
 	o := DefaultAuctionOptions()
 	o.Reservations, o.Work = 0, trialWork
@@ -291,6 +293,7 @@ func TestNobodyIsPreemptedNeedlessly(t *testing.T) {
 // The bids of a window with running jobs in it are others, so now and then a job more or less
 // starts.
 func TestTooDearIsNotPreemptable(t *testing.T) {
+	race.Slow(t)
 	draws, others := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawPreemptable(t)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -170,6 +171,7 @@ func TestPricesDoNotDependOnTheOrderOfWhatIsTold(t *testing.T) {
 
 // Without GPUs, or without the option, plans are what they were, whatever has been asked for.
 func TestNoPricesNoDifference(t *testing.T) {
+	race.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
 		withRecent(t, s)

@@ -58,6 +58,7 @@ func TestShareAndRateAreWhatTheySay(t *testing.T) {
 // Jobs get places by priority x (share + waiting / patience), and 2 more for those that last longer
 // than half of what all that there is to do would take.
 func TestPlacesGoByClaim(t *testing.T) {
+	race.Slow(t)
 	lasts, others := 0, 0
 	checkUntil(t, func() bool { return lasts > 100 && others > 100 }, func(t *rapid.T) {
 		s := drawSnapshot(t)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -159,6 +160,7 @@ func priorities(s *Snapshot, p *Plan) (sum int64) {
 
 // Windows of many jobs start jobs of the same priorities, with tiers as without.
 func TestTiersOfWindows(t *testing.T) {
+	race.Slow(t)
 	for seed := range 40 {
 		var jobs []*Job
 		for i := range 7 {

@@ -229,6 +229,7 @@ func drawBelow(t *rapid.T) *Snapshot {
 
 // Plans keep to what is demanded, and jobs that demand nothing start as without a topology.
 func TestTopologyPlansHoldTogether(t *testing.T) {
+	race.Slow(t)
 	demanding := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawBelow(t), drawAuction(t)

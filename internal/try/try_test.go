@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 )
@@ -114,6 +115,7 @@ func replay(t *testing.T, p *Past, by Policy) *Replay {
 // If a site's Slurm is the simulated one, the simulated one does as it did, job for job, and the
 // auction is told from it.
 func TestAgreesWithItself(t *testing.T) {
+	race.Slow(t)
 	rows := drawn(6, 300)
 	first := past(t, rows, Options{Weeks: 1})
 	did := replay(t, first, first.Slurm())
@@ -189,6 +191,7 @@ func TestKeepsToTheMachine(t *testing.T) {
 
 // Where few days have waits a ratio has no interval.
 func TestFewDays(t *testing.T) {
+	race.Slow(t)
 	rows := drawn(5, 40)
 	late := rows[39]
 	late.id, late.eligible, late.start = "late", 20*86400, 20*86400
@@ -270,6 +273,7 @@ func TestOddRows(t *testing.T) {
 
 // Names are no part of the page's own text, and the page needs nothing else.
 func TestPage(t *testing.T) {
+	race.Slow(t)
 	rows := drawn(2, 60)
 	for i := range rows {
 		rows[i].user = `<script>alert("x")</script>`
