@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -63,6 +64,11 @@ func printFindings(c *cobra.Command, found []slurmcheck.Finding, asJSON bool) er
 			found = []slurmcheck.Finding{}
 		}
 		return json.NewEncoder(c.OutOrStdout()).Encode(found)
+	}
+	if !slices.ContainsFunc(found, func(f slurmcheck.Finding) bool { return f.Problem }) {
+		if _, err := fmt.Fprintln(c.OutOrStdout(), "no problem found"); err != nil {
+			return err
+		}
 	}
 	for _, f := range found {
 		prefix := "note: "
