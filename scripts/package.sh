@@ -123,7 +123,7 @@ requires() {
 make_rpm() {
 	requires
 	(cd "$stage" && find . \( -type f -o -type l \) -printf '/%P\n' | sort) | sed 's|^\(/usr/share/doc/.*\)|%doc \1|' >"$work/files"
-	(cd "$stage" && find . -type d \( -name "$name" -o -name pkgconfig -o -path '*-aucsched' -o -path "*/doc/$name/*" \) -printf '%%dir /%P\n' | sort) >>"$work/files"
+	(cd "$stage" && find . -type d \( -name "$name" -o -name pkgconfig -o -path '*-aucsched' -o -path './usr/share/fish*' -o -path './usr/share/zsh*' -o -path "*/doc/$name/*" \) -printf '%%dir /%P\n' | sort) >>"$work/files"
 	fill "$templates/$name.spec.in" >"$work/$name.spec"
 	# Nothing of this machine, and no time but that of the sources; zstd with one thread.
 	rpmbuild -bb --quiet --define "_topdir $work/rpm" --define "_rpmdir $work/rpms" --define "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm" \
