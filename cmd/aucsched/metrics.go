@@ -81,13 +81,9 @@ Where there is no status, slurm_aucsched_up is 0; the exit status then is 1.`,
 
 // read makes metrics of the file, and says why there are none but that it is down.
 func (m *meter) read() ([]*dto.MetricFamily, error) {
-	text, err := readLimited(m.file, statusLimit)
+	s, _, err := readStatus(m.file)
 	if err != nil {
-		return metrics.Down(), unread(err, "auc_status")
-	}
-	s, err := parseStatus(text)
-	if err != nil {
-		return metrics.Down(), fmt.Errorf("%s: %w", m.file, err)
+		return metrics.Down(), err
 	}
 	return metrics.Families(s.fields, s.age(m.now()), max(staleAfter*s.interval, statusPause)), nil
 }

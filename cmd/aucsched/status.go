@@ -46,13 +46,9 @@ A status that is older than three intervals is printed, and the exit status is 1
 					return cli.BadInput(fmt.Errorf("--file is not given, and %w", err))
 				}
 			}
-			text, err := readLimited(file, statusLimit)
+			s, text, err := readStatus(file)
 			if err != nil {
-				return cli.BadInput(unread(err, "auc_status"))
-			}
-			s, err := parseStatus(text)
-			if err != nil {
-				return cli.BadInput(fmt.Errorf("%s: %w", file, err))
+				return cli.BadInput(err)
 			}
 			if asJSON {
 				_, err = c.OutOrStdout().Write(text)
@@ -85,6 +81,19 @@ func unread(err error, key string) error {
 			"SchedulerParameters name a place that all may read", err, key)
 	}
 	return err
+}
+
+// readStatus reads a status file, and returns its text too.
+func readStatus(file string) (*status, []byte, error) {
+	text, err := readLimited(file, statusLimit)
+	if err != nil {
+		return nil, nil, unread(err, "auc_status")
+	}
+	s, err := parseStatus(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return s, text, nil
 }
 
 // readLimited reads a file of at most limit bytes.

@@ -61,13 +61,9 @@ its output is no terminal, and with --once, it shows it once.`,
 
 // statusPage is what status prints of the file.
 func statusPage(file string, now time.Time) ([]byte, error) {
-	text, err := readLimited(file, statusLimit)
+	s, _, err := readStatus(file)
 	if err != nil {
-		return nil, unread(err, "auc_status")
-	}
-	s, err := parseStatus(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, err
 	}
 	var page bytes.Buffer
 	err = s.print(&page, now)

@@ -55,19 +55,15 @@ func Check(path string) ([]Finding, error) {
 	c.plugins()
 	c.left()
 	slices.SortStableFunc(c.found, func(a, b Finding) int {
-		if a.Problem != b.Problem {
-			return cmp.Compare(b2i(b.Problem), b2i(a.Problem))
+		switch {
+		case a.Problem == b.Problem:
+			return cmp.Compare(a.Line, b.Line)
+		case a.Problem:
+			return -1
 		}
-		return cmp.Compare(a.Line, b.Line)
+		return 1
 	})
 	return c.found, nil
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 type checker struct {
@@ -123,13 +119,13 @@ func (c *checker) plugins() {
 			c.note(nil, x.key, "", "not given: older Slurms take another than select/cons_tres then, and the auction is for that alone")
 		}
 	}
-	for _, x := range []struct{ key, want, why string }{
-		{"JobSubmitPlugins", "aucsched", "without aucsched there are no ranges of GPUs and no alternative requests"},
-		{"CliFilterPlugins", "cli_filter/aucsched", "without cli_filter/aucsched srun and salloc take no ranges of GPUs"},
+	for _, x := range []struct{ key, why string }{
+		{"JobSubmitPlugins", "without aucsched there are no ranges of GPUs and no alternative requests"},
+		{"CliFilterPlugins", "without cli_filter/aucsched srun and salloc take no ranges of GPUs"},
 	} {
 		value, line, _ := c.conf.Last(x.key)
 		has := slices.ContainsFunc(strings.Split(value, ","), func(s string) bool {
-			return strings.TrimPrefix(strings.TrimSpace(s), "cli_filter/") == "aucsched" || strings.TrimSpace(s) == x.want
+			return strings.TrimPrefix(strings.TrimSpace(s), "cli_filter/") == "aucsched"
 		})
 		if !has {
 			c.note(line, x.key, value, x.why)

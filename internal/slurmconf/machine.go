@@ -33,16 +33,6 @@ type Partition struct {
 	Nodes nodeset.Mask
 }
 
-// Partition is that of a name; nil if there is none.
-func (m *Machine) Partition(name string) *Partition {
-	for i := range m.Partitions {
-		if m.Partitions[i].Name == name {
-			return &m.Partitions[i]
-		}
-	}
-	return nil
-}
-
 // Machine makes the machine of the file. Lines of dynamic nodes (NodeName without a size, NodeSet
 // of features) are not followed: a partition of a NodeSet has the nodes that this names. Nodes with
 // State=FUTURE are not there.

@@ -3,6 +3,7 @@
 package try
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +73,7 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 		return nil, err
 	}
 	if p.Span.To == 0 {
-		err := within(sacct, func(r io.Reader) error {
+		err := opened(sacct, func(r io.Reader) error {
 			first, last, _, err := workload.SacctSpan(r, sacct)
 			p.Span = Span{max(first, last+1-int64(o.Weeks)*week), last + 1}
 			return err
@@ -81,7 +82,7 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 			return nil, err
 		}
 	}
-	err = within(sacct, func(r io.Reader) error {
+	err = opened(sacct, func(r io.Reader) error {
 		w, err := workload.ReadSacct(r, sacct, workload.SacctOptions{
 			Past: true, ExtendLimit: true, From: p.Span.From, To: p.Span.To})
 		if err != nil {
@@ -97,8 +98,8 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 	return p, p.checkPartitions()
 }
 
-// within has read read a file.
-func within(path string, read func(io.Reader) error) error {
+// opened has read read a file.
+func opened(path string, read func(io.Reader) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func (p *Past) runOn() {
 			j.Submit, j.Priority = j.Past.Began, core.MaxPriority
 		}
 	}
-	slices.SortStableFunc(p.Jobs, func(a, b workload.Job) int { return int(a.Submit - b.Submit) })
+	slices.SortStableFunc(p.Jobs, func(a, b workload.Job) int { return cmp.Compare(a.Submit, b.Submit) })
 }
 
 // counts reports whether a job could begin in the span.
@@ -132,19 +133,18 @@ func (p *Past) counts(j *workload.Job) bool {
 
 // checkPartitions has jobs of partitions that slurm.conf lacks count as skipped.
 func (p *Past) checkPartitions() error {
-	lost := map[string]int{}
+	known := map[string]bool{}
+	for i := range p.Machine.Partitions {
+		x := &p.Machine.Partitions[i]
+		known[x.Name] = x.Nodes.Count() > 0
+	}
 	p.Jobs = slices.DeleteFunc(p.Jobs, func(j workload.Job) bool {
 		name := partitionOf(&j)
-		if x := p.Machine.Partition(name); x != nil && x.Nodes.Count() > 0 {
-			return false
+		if !known[name] {
+			p.Skipped = workload.Count(p.Skipped, fmt.Sprintf("of partition %q, of which slurm.conf has no node", name))
 		}
-		lost[name]++
-		return true
+		return !known[name]
 	})
-	for name, n := range lost {
-		reason := fmt.Sprintf("of partition %q, of which slurm.conf has no node", name)
-		p.Skipped = append(p.Skipped, workload.Tally{Reason: reason, Jobs: n})
-	}
 	slices.SortFunc(p.Skipped, func(a, b workload.Tally) int { return strings.Compare(a.Reason, b.Reason) })
 	if !slices.ContainsFunc(p.Jobs, func(j workload.Job) bool { return p.counts(&j) }) {
 		return ErrNoJob

@@ -22,54 +22,69 @@ type part struct {
 }
 
 // parts cuts the machine.
-func (p *Past) parts() (all []part) {
-	masks := p.components()
-	place := make([]int, len(p.Machine.Nodes)) // of each node in its part
-	of := map[string]int{}
+func (p *Past) parts() []part {
+	masks, place := p.components(), make([]int, len(p.Machine.Nodes)) // of each node in its part
+	resources := p.resources()
+	all := make([]part, len(masks))
 	for k, mask := range masks {
-		var x part
-		x.resources = slices.Clone(p.resources())
-		for r := range x.resources {
-			x.resources[r].Total = nil
-		}
-		for n, c := range p.Machine.Nodes {
-			if !mask.Has(n) {
-				continue
-			}
-			place[n] = len(x.nodes)
-			x.nodes = append(x.nodes, c)
-			for r, whole := range p.resources() {
-				x.resources[r].Total = append(x.resources[r].Total, whole.Total[n])
-			}
-		}
-		for i := range p.Machine.Partitions {
-			if q := &p.Machine.Partitions[i]; overlaps(q.Nodes, mask) {
-				of[q.Name] = k
-			}
-		}
-		all = append(all, x)
+		all[k] = cut(p.Machine.Nodes, resources, mask, place)
 	}
-	eligible := map[string]nodeset.Mask{}
+	queues := map[string]queue{}
+	for i := range p.Machine.Partitions {
+		x := &p.Machine.Partitions[i]
+		for k, mask := range masks {
+			if overlaps(x.Nodes, mask) {
+				queues[x.Name] = queue{k, within(x.Nodes, place, len(all[k].nodes))}
+			}
+		}
+	}
 	for i := range p.Jobs {
 		j := p.Jobs[i]
-		name := partitionOf(&j)
-		x := &all[of[name]]
-		if eligible[name] == nil {
-			mask := nodeset.NewMask(len(x.nodes))
-			for n := range p.Machine.Nodes {
-				if p.Machine.Partition(name).Nodes.Has(n) {
-					mask.Set(place[n])
-				}
-			}
-			eligible[name] = mask
-		}
-		if eligible[name].Count() < len(x.nodes) {
-			j.Eligible = eligible[name]
-		}
-		j.Uses = p.uses(&j)
+		q := queues[partitionOf(&j)]
+		j.Eligible, j.Uses = q.eligible, p.uses(&j)
+		x := &all[q.part]
 		x.jobs, x.index = append(x.jobs, j), append(x.index, i)
 	}
 	return slices.DeleteFunc(all, func(x part) bool { return len(x.jobs) == 0 })
+}
+
+// queue is a partition: the part that it is in, and which of its nodes jobs may use, nil being all.
+type queue struct {
+	part     int
+	eligible nodeset.Mask
+}
+
+// cut is the part of some nodes, and says of each its place there.
+func cut(nodes []nodeset.Capacity, resources []sim.Resource, mask nodeset.Mask, place []int) (x part) {
+	x.resources = slices.Clone(resources)
+	for r := range x.resources {
+		x.resources[r].Total = nil
+	}
+	for n, c := range nodes {
+		if !mask.Has(n) {
+			continue
+		}
+		place[n] = len(x.nodes)
+		x.nodes = append(x.nodes, c)
+		for r := range resources {
+			x.resources[r].Total = append(x.resources[r].Total, resources[r].Total[n])
+		}
+	}
+	return x
+}
+
+// within are the nodes of a partition by their places in a part of so many; nil if it has them all.
+func within(nodes nodeset.Mask, place []int, size int) nodeset.Mask {
+	if nodes.Count() == size {
+		return nil
+	}
+	mask := nodeset.NewMask(size)
+	for n, at := range place {
+		if nodes.Has(n) {
+			mask.Set(at)
+		}
+	}
+	return mask
 }
 
 // components are the nodes of partitions that are connected by nodes that they share.
@@ -172,18 +187,8 @@ func (p *Past) Replay(ctx context.Context, by Policy, s Setting) (*Replay, error
 			return nil, fmt.Errorf("%s: %w", by.Name, err)
 		}
 		for _, u := range result.Unrun {
-			r.Unrun = tally(r.Unrun, u.Reason)
+			r.Unrun = workload.Count(r.Unrun, u.Reason)
 		}
 	}
 	return r, nil
-}
-
-func tally(all []workload.Tally, reason string) []workload.Tally {
-	for i := range all {
-		if all[i].Reason == reason {
-			all[i].Jobs++
-			return all
-		}
-	}
-	return append(all, workload.Tally{Reason: reason, Jobs: 1})
 }

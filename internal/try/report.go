@@ -5,6 +5,7 @@ package try
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -141,15 +142,15 @@ func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
 		case !p.counts(&p.Jobs[i]):
 			out.Before++
 		case slices.ContainsFunc(replays, func(x *Replay) bool { return x.Began[i] < 0 }):
-			out.Left = tally(out.Left, "a simulated policy finds no nodes for it, ever")
+			out.Left = workload.Count(out.Left, "a simulated policy finds no nodes for it, ever")
 		default:
 			r.counted = append(r.counted, i)
 		}
 	}
 	out.All = r.group("all", r.counted)
 	r.use(&out.All)
-	out.Partitions = r.groups(func(j *workload.Job) string { return partitionOf(j) })
-	out.Widths = r.groups(func(j *workload.Job) string { return widthOf(j) })
+	out.Partitions = r.groups(partitionOf)
+	out.Widths = r.groups(widthOf)
 	slices.SortFunc(out.Widths, func(a, b Group) int { return slices.Index(widths, a.Name) - slices.Index(widths, b.Name) })
 	out.Users, out.MoreUsers = r.users()
 	out.Agreement = r.agreement(&out.All)
@@ -178,18 +179,22 @@ func widthOf(j *workload.Job) string {
 	return widths[0]
 }
 
-// groups are the counted jobs by a key, the largest group first.
-func (r *reporter) groups(key func(*workload.Job) string) (all []Group) {
+// by are the counted jobs by a key.
+func (r *reporter) by(key func(*workload.Job) string) map[string][]int {
 	by := map[string][]int{}
 	for _, i := range r.counted {
 		k := key(&r.Jobs[i])
 		by[k] = append(by[k], i)
 	}
-	names := make([]string, 0, len(by))
-	for name := range by {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(by[b])-len(by[a]), cmp.Compare(a, b)) })
+	return by
+}
+
+// groups are the counted jobs by a key, the largest group first.
+func (r *reporter) groups(key func(*workload.Job) string) (all []Group) {
+	by := r.by(key)
+	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		return cmp.Or(len(by[b])-len(by[a]), cmp.Compare(a, b))
+	})
 	for _, name := range names {
 		all = append(all, r.group(name, by[name]))
 	}
@@ -198,24 +203,16 @@ func (r *reporter) groups(key func(*workload.Job) string) (all []Group) {
 
 // users are those with the most CPU time, and how many there are besides.
 func (r *reporter) users() (all []Group, more int) {
-	time := map[string]int64{}
+	by, time := r.by(func(j *workload.Job) string { return j.User }), map[string]int64{}
 	for _, i := range r.counted {
 		time[r.Jobs[i].User] += r.Jobs[i].LeastCores() * r.Jobs[i].Duration
 	}
-	names := make([]string, 0, len(time))
-	for name := range time {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(time[b], time[a]), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		return cmp.Or(cmp.Compare(time[b], time[a]), cmp.Compare(a, b))
+	})
 	more = max(len(names)-mostUsers, 0)
 	for _, name := range names[:len(names)-more] {
-		var jobs []int
-		for _, i := range r.counted {
-			if r.Jobs[i].User == name {
-				jobs = append(jobs, i)
-			}
-		}
-		all = append(all, r.group(cmp.Or(name, "(not said)"), jobs))
+		all = append(all, r.group(cmp.Or(name, "(not said)"), by[name]))
 	}
 	return all, more
 }

@@ -100,7 +100,7 @@ func (x *ExactMachine) askExactly(m *Machine, w *Workload) error {
 			return fmt.Errorf("job %s: %d thousandths of a core are %d units of %d: at most %d",
 				j.ID, p.MilliCores, units, x.Unit, bids.MaxCoresPerNode)
 		case units == 0:
-			w.Adjusted, units = count(w.Adjusted, fmt.Sprintf("asks for no core: taken as %d thousandths of one", x.Unit)), 1
+			w.Adjusted, units = Count(w.Adjusted, fmt.Sprintf("asks for no core: taken as %d thousandths of one", x.Unit)), 1
 		}
 		key := taken{j.Memory.PerNode, int64(p.Share)}
 		if _, known := uses[key]; !known {

@@ -101,10 +101,11 @@ func (b *builder) see(id string, line int) error {
 	return nil
 }
 
-func (b *builder) skip(reason string)   { b.w.Skipped = count(b.w.Skipped, reason) }
-func (b *builder) adjust(reason string) { b.w.Adjusted = count(b.w.Adjusted, reason) }
+func (b *builder) skip(reason string)   { b.w.Skipped = Count(b.w.Skipped, reason) }
+func (b *builder) adjust(reason string) { b.w.Adjusted = Count(b.w.Adjusted, reason) }
 
-func count(t []Tally, reason string) []Tally {
+// Count counts one more job for a reason. It may change t.
+func Count(t []Tally, reason string) []Tally {
 	for i := range t {
 		if t[i].Reason == reason {
 			t[i].Jobs++
