@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/aucsched/aucsched/internal/scontrol"
 )
 
 // detail adds what is behind a cause that Slurm names. What can't be asked is left out: it may be
@@ -211,7 +213,7 @@ func (a *Asker) qosLimits(x *Answer, text, qos, uid string, l limit) {
 			continue
 		}
 		r := fields{}
-		r.add(line)
+		scontrol.Add(r, line)
 		set := l.setting(r)
 		mine := whose == x.User || whose == "" || strings.HasSuffix(whose, "Limits")
 		if set != "" && mine && len(x.Facts) < 20 {

@@ -10,14 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aucsched/aucsched/internal/scontrol"
 )
 
 // fields is one record of scontrol's, by key.
 type fields map[string]string
-
-// restOfLine are keys whose value goes on to the end of the line, spaces and all.
-var restOfLine = []string{"Command", "WorkDir", "StdErr", "StdIn", "StdOut", "Comment", "AdminComment", "SystemComment",
-	"TresPerNode", "TresPerJob", "TresPerTask", "MailUser", "OS", "ExtraLines", "Extra"}
 
 // parseRecords reads what "scontrol show" prints: records that are set apart by an empty line, or
 // begin with a line of the key first.
@@ -30,33 +28,10 @@ func parseRecords(text, first string) []fields {
 			all = append(all, f)
 		}
 		if f != nil {
-			f.add(line)
+			scontrol.Add(f, line)
 		}
 	}
 	return all
-}
-
-// add adds the KEY=VALUE of a line; a word without = belongs to the value before it. Of a key that
-// comes twice the first value stays.
-func (f fields) add(line string) {
-	last := ""
-	for line = strings.TrimSpace(line); line != ""; {
-		word, rest, _ := strings.Cut(line, " ")
-		key, value, ok := strings.Cut(word, "=")
-		switch {
-		case ok && last == "" && slices.Contains(restOfLine, key):
-			_, f[key], _ = strings.Cut(line, "=")
-			return
-		case ok:
-			last = ""
-			if _, have := f[key]; !have {
-				f[key], last = value, key
-			}
-		case last != "":
-			f[last] += " " + word
-		}
-		line = strings.TrimSpace(rest)
-	}
 }
 
 // text is a value, or "" where Slurm prints that there is none.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/internal/scontrol"
 )
 
 // Job is what "scontrol show job -d" says of a job.
@@ -59,10 +60,6 @@ func (j *Job) Ended() bool {
 		"DEADLINE", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED")
 }
 
-// restOfLine are keys whose value goes on to the end of the line, spaces and all.
-var restOfLine = []string{"Command", "WorkDir", "StdErr", "StdIn", "StdOut", "Comment", "AdminComment", "SystemComment",
-	"TresPerNode", "TresPerJob", "TresPerTask", "MailUser"}
-
 // ParseJobs reads the output of "scontrol show job -d".
 func ParseJobs(text string) ([]Job, error) {
 	var jobs []Job
@@ -94,34 +91,15 @@ func parseJob(block string) (Job, error) {
 			j.Nodes = append(j.Nodes, shares...)
 			continue
 		}
-		addFields(j.Fields, line)
+		scontrol.Add(j.Fields, line)
 	}
 	return j, j.fill()
-}
-
-// addFields adds the KEY=VALUE of a line; a word without = belongs to the value before it.
-func addFields(fields map[string]string, line string) {
-	last := ""
-	for line = strings.TrimSpace(line); line != ""; {
-		word, rest, _ := strings.Cut(line, " ")
-		key, value, ok := strings.Cut(word, "=")
-		switch {
-		case ok && last == "" && slices.Contains(restOfLine, key):
-			_, fields[key], _ = strings.Cut(line, "=")
-			return
-		case ok:
-			fields[key], last = value, key
-		case last != "":
-			fields[last] += " " + word
-		}
-		line = strings.TrimSpace(rest)
-	}
 }
 
 func parseFields(text string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.SplitSeq(text, "\n") {
-		addFields(fields, line)
+		scontrol.Add(fields, line)
 	}
 	return fields
 }
@@ -193,7 +171,7 @@ var multiBracket = regexp.MustCompile(`\[[^\]]*\][^,]*\[`)
 // parseShares reads a line "Nodes=n[1-2] CPU_IDs=0-3 Mem=0 GRES=gpu:2(IDX:0-1)".
 func parseShares(line string) ([]NodeShare, error) {
 	fields := map[string]string{}
-	addFields(fields, line)
+	scontrol.Add(fields, line)
 	names, err := expandNodes(fields["Nodes"])
 	if err != nil {
 		return nil, fmt.Errorf("Nodes=%.60s: %w", fields["Nodes"], err)
@@ -337,7 +315,7 @@ func ParseJobComp(text string) ([]Ended, error) {
 			continue
 		}
 		f := map[string]string{}
-		addFields(f, line)
+		scontrol.Add(f, line)
 		id, err := strconv.ParseUint(f["JobId"], 10, 32)
 		if err != nil {
 			return nil, fmt.Errorf("completion log: %.80q: JobId=%q is no number", line, f["JobId"])

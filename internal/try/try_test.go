@@ -3,11 +3,13 @@
 package try
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -319,4 +321,31 @@ func TestProgress(t *testing.T) {
 	_, err := p.Replay(t.Context(), p.Slurm(), Setting{Interval: 3, Seed: 1, OnCycle: func(sim.Progress) { cycles++ }})
 	require.NoError(t, err)
 	require.Positive(t, cycles)
+}
+
+// BenchmarkMillion reads a million lines of years, of which two weeks count; the metric is the
+// memory that was taken from the system.
+func BenchmarkMillion(b *testing.B) {
+	dir := b.TempDir()
+	sacct, conf := filepath.Join(dir, "jobs.txt"), filepath.Join(dir, "slurm.conf")
+	require.NoError(b, os.WriteFile(conf, []byte(smallConf), 0o600))
+	f, err := os.Create(sacct)
+	require.NoError(b, err)
+	w := bufio.NewWriter(f)
+	fmt.Fprintln(w, strings.ReplaceAll(workload.PastFormat, ",", "|"))
+	for i := range int64(1_000_000) {
+		at := instant(i * 150)
+		fmt.Fprintf(w, "%d|%s|%s|%s|600|20|4|4|1|1|cpu=4,mem=8G,node=1|cpu=4,mem=8G,node=1|COMPLETED|%d|u%d|%s|cpu|8G\n",
+			i, at, at, instant(i*150+600), 1_000_000-i, i%50, at)
+	}
+	require.NoError(b, w.Flush())
+	require.NoError(b, f.Close())
+	for b.Loop() {
+		p, err := Read(sacct, conf, Options{Weeks: 2})
+		require.NoError(b, err)
+		require.Greater(b, len(p.Jobs), 8000)
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		b.ReportMetric(float64(m.Sys)/(1<<20), "MiB")
+	}
 }

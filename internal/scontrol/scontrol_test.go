@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package scontrol
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAdd(t *testing.T) {
+	f := map[string]string{}
+	for _, line := range []string{
+		"JobId=7 JobName=a b c", "   Reason=not in use UserId=u(1)", " JobId=8 more", "Comment=x=1 y=2 ", "stray", "",
+	} {
+		Add(f, line)
+	}
+	require.Equal(t, map[string]string{"JobId": "7", "JobName": "a b c", "Reason": "not in use", "UserId": "u(1)", "Comment": "x=1 y=2"}, f)
+}
