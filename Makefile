@@ -57,6 +57,7 @@ SLURM_SLOW := ^Test(Try|Why|WhyLimits|LeftToSlurm|LicencesBehindAWideJob|RemoteL
 
 ## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none); with SLURM_SOURCES=DIR, releases of Slurm, a smoke test on the newest too
 test: lint test-pure
+	@[ "$(SLURM)" = no ] || sh scripts/packages.sh metrics || echo "make: going on without promtool: the rules for alerts are not tested" >&2
 	$(call with_highs,CGO_ENABLED=1 $(GO) test -timeout 30m -race $$tags $(ALL))
 	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
 		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; \

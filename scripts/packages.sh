@@ -8,6 +8,7 @@
 #	sh scripts/packages.sh site     to run one that keeps accounts: slurmdbd and MariaDB
 #	sh scripts/packages.sh deb      to make a package (rpm, tar: of that kind)
 #	sh scripts/packages.sh arm64    to compile for arm64, and to run that
+#	sh scripts/packages.sh metrics  to test metrics and the rules for alerts
 #	sh scripts/packages.sh peers    to set other solvers beside ours
 #
 # With SLURM_PREFIX=DIR in the environment Slurm is there, and none is installed.
@@ -71,6 +72,8 @@ libc6-dev-arm64-cross /usr/aarch64-linux-gnu/lib/crt1.o
 qemu-user qemu-aarch64
 $slurm"
 
+metrics="prometheus promtool"
+
 peers="coinor-cbc cbc
 glpk-utils glpsol"
 
@@ -120,8 +123,9 @@ deb) wanted=$deb ;;
 rpm) wanted=$rpm ;;
 tar) wanted=$tar ;;
 arm64) wanted=$arm64 ;;
+metrics) wanted=$metrics ;;
 peers) wanted=$peers ;;
-*) die "usage: packages.sh build | source | stock | slurm | site | deb | rpm | tar | arm64 | peers" ;;
+*) die "usage: packages.sh build | source | stock | slurm | site | deb | rpm | tar | arm64 | metrics | peers" ;;
 esac
 
 [ -z "${SLURM_PREFIX:-}" ] || wanted=$(echo "$wanted" | grep -v '^slurm')
@@ -132,7 +136,7 @@ packages=$(missing "$wanted")
 # shellcheck disable=SC2086
 install $packages || die "can't install $packages"
 # Not at the next boot either.
-for unit in munge slurmctld slurmd slurmdbd; do
+for unit in munge slurmctld slurmd slurmdbd prometheus; do
 	case " $packages" in *" $unit "*) ;; *) continue ;; esac
 	if [ -d /run/systemd/system ]; then
 		systemctl disable "$unit" >/dev/null 2>&1 || true
