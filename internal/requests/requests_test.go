@@ -30,7 +30,11 @@ func TestCases(t *testing.T) {
 // What is drawn is met often enough, and not met often enough, to tell judges apart.
 func TestDrawDrawsBoth(t *testing.T) {
 	drawn := map[bool]int{}
-	rapid.Check(t, func(r *rapid.T) { drawn[Draw(r).OK]++ })
+	rapid.Check(t, func(r *rapid.T) {
+		for range 20 {
+			drawn[Draw(r).OK]++
+		}
+	})
 	require.Greater(t, drawn[true], 10)
 	require.Greater(t, drawn[false], 20)
 }
