@@ -26,7 +26,8 @@ const (
 	// Short has waits and slowdowns as short as they get while nobody waits longer.
 	Short
 	// Most has all that waits done soon, and large jobs not pile up until the end. Planned waits
-	// and the end are no longer than by AuctionOptions.Patience.
+	// and the end are no longer than by AuctionOptions.Patience. Places are kept for blocked jobs
+	// that ask for a quarter of the machine, or have waited for so long.
 	Most
 	goalsEnd
 )
@@ -36,6 +37,9 @@ type goal struct {
 	name   string
 	jobs   int // of the window that are planned
 	search timetable.Options
+	// wide is of what share of the machine, of the resource of which that is most, blocked jobs
+	// have places kept; narrower ones only once they have waited for AuctionOptions.Patience.
+	wide float64
 }
 
 var goals = [goalsEnd]goal{
@@ -44,17 +48,17 @@ var goals = [goalsEnd]goal{
 		Weights: timetable.Values{timetable.Wait: 1, timetable.Squares: 1, timetable.Area: 1, timetable.Width: 1, timetable.End: 1},
 		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
 		Moves:   30, Work: planWork,
-	}},
+	}, 0},
 	Short: {"short", 500, timetable.Options{
 		Weights: timetable.Values{timetable.Wait: 1, timetable.Slowdown: 1},
 		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
 		Work:    planWork,
-	}},
+	}, 0},
 	Most: {"most", 500, timetable.Options{
 		Weights: timetable.Values{timetable.Wait: 1, timetable.Squares: 0.5, timetable.Area: 1, timetable.Width: 0.5, timetable.End: 2},
 		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
 		Work:    planWork,
-	}},
+	}, 0.25},
 }
 
 // planWork bounds a cycle's search, in words of the timetable.

@@ -193,6 +193,50 @@ func TestShortAndMostPay(t *testing.T) {
 	require.Less(t, most.Max, 1.1*fair.Max)
 }
 
+// TestMostKeepsPlacesForWideAndOld: of 16 nodes one is free, and a job waits for more until others
+// end. The job behind it would take the free node for longer than that. It has to keep off only
+// where the first is wide, or has waited for as long as AuctionOptions.Patience.
+func TestMostKeepsPlacesForWideAndOld(t *testing.T) {
+	const patience, ends, late = 60, 200, 20 // seconds; late: two cycles
+	for name, c := range map[string]struct {
+		nodes  int   // of the job that waits, of which one is free
+		behind int64 // when the other comes
+		kept   bool
+	}{
+		"narrow": {3, 20, false}, "narrow and old": {3, 120, true}, "wide": {4, 20, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := core.AuctionPreset("throughput")
+			require.NoError(t, err)
+			o.Patience = patience
+			a, err := core.NewAuction(o, nil)
+			require.NoError(t, err)
+			job := func(id string, nodes int, submit, seconds int64) workload.Job {
+				r := bids.Request{MinNodes: nodes, MaxNodes: nodes, TasksPerNode: 1}
+				return workload.Job{Job: core.Job{ID: id, Request: r, TimeLimit: seconds}, Submit: submit, Duration: seconds}
+			}
+			jobs := []workload.Job{
+				job("ends", c.nodes-1, 0, ends), job("stays", 16-c.nodes, 0, 100*ends),
+				job("waits", c.nodes, 10, 10*ends), job("behind", 1, c.behind, 10*ends),
+			}
+			workload.AssignBasicPriorities(jobs)
+			config := sim.NewConfig(slices.Repeat([]nodeset.Capacity{{Cores: 1}}, 16))
+			config.Interval = planInterval
+			starts := map[string]int64{}
+			config.OnEnd = func(r sim.Record) { starts[r.Job.ID] = r.Start }
+			_, err = sim.Run(context.Background(), config, a, jobs)
+			require.NoError(t, err)
+			if c.kept {
+				require.InDelta(t, ends, starts["waits"], late)
+				require.Greater(t, starts["behind"], int64(ends))
+			} else {
+				require.InDelta(t, c.behind, starts["behind"], late)
+				require.Greater(t, starts["waits"], int64(ends+late))
+			}
+		})
+	}
+}
+
 // TestRangesAreChosen: where more GPUs shorten all of a job, jobs with a range run as if they had
 // asked for the greatest number; where they shorten nothing and are scarce, for the fewest.
 func TestRangesAreChosen(t *testing.T) {

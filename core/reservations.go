@@ -64,14 +64,14 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func(
 		if places == 0 && !w.large(s, int(j)) {
 			continue
 		}
-		reserved, err := r.serve(s, w, draft, int(j))
+		blocked, err := r.serve(s, w, draft, int(j))
 		if err != nil {
 			return err
 		}
-		if !reserved {
+		if !blocked {
 			continue
 		}
-		if first < 0 {
+		if first < 0 && r.guarded[j].reserved {
 			first = int(j)
 		}
 		if places > 0 {
@@ -105,10 +105,10 @@ func (r *reservations) markDraft(w *window, draft *bids.Book) {
 	}
 }
 
-// serve has job j start, or else keeps its earliest place. Jobs that stay together may lie
-// anywhere if there never is a place otherwise, as with nodes down; if there is none even
-// then, it does nothing.
-func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (reserved bool, err error) {
+// serve has job j start, or else keeps its earliest place, unless it finds room by itself: then it
+// is blocked. Jobs that stay together may lie anywhere if there never is a place otherwise, as with
+// nodes down; if there is none even then, it does nothing.
+func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (blocked bool, err error) {
 	limit := w.jobs[j].TimeLimit
 	if r.waitsForQuota(s, w, j) {
 		return false, nil
@@ -125,12 +125,27 @@ func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (r
 			r.planner.count(charges, size, s.Now+limit)
 			return false, r.planner.start(segs, spec.More(), spec.Parts, s.Now+limit)
 		}
+		if r.findsRoom(s, w, j) {
+			return true, nil
+		}
 		if kept, ok := r.planner.reserve(j, w.variantsOf(j), limit); ok {
 			r.guarded[j].reserved, r.guarded[j].start = true, kept.Start
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// findsRoom reports whether no place is kept for job j since it is narrow and has come lately. Jobs
+// end before their limits, and what they leave is for a kept place alone until all of that is free.
+// Narrow jobs are better off without, as long as they do not wait for ever.
+func (r *reservations) findsRoom(s *Snapshot, w *window, j int) bool {
+	job, patience := w.jobs[j], r.opts.Patience
+	if r.opts.Promise > 0 {
+		patience = min(patience, r.opts.Promise)
+	}
+	shares := w.machine.sharesOf(uint64(job.Request.LeastCores()), uint64(leastGPUs(&job.Request)))
+	return max(shares.cores, shares.gpus) < goals[r.opts.Goal].wide && s.Now-job.Since < patience
 }
 
 // startable finds a place where job j can start now: the draft's, if nothing that
