@@ -9,8 +9,8 @@
 #
 #	TESTS="test1.1 commands/srun/test_--wait.py"   these, not all
 #	BEDS=4     clusters of each kind at once
-#	LIMIT=60   seconds for a test; a test that ran out of time, or had another verdict with the
-#	           plug-ins than without, is run once more, with 3 times as many
+#	LIMIT=60   seconds for a test; one that has another verdict with the plug-ins than without is
+#	           run once more in both, with 3 times as many
 #
 # All is done in namespaces, below a tmpfs: whatever ends this, no process, mount or file is left
 # behind, save build/own-tests/VERSION: `results` has a line TEST KIND VERDICT SECONDS RUN for each run,
@@ -124,7 +124,7 @@ export OWN_TESTS_INSIDE=1 version source stock_plugins plugins slurm out work BE
 # Process 1 of the namespaces dies with unshare, and all that is in them with it.
 setpriv --pdeathsig KILL unshare --mount --pid --ipc --fork --kill-child --mount-proc sh "$0" &
 run=$!
-trap 'kill -KILL $run 2>/dev/null; exit 1' INT TERM HUP
+trap 'kill -KILL $run 2>/dev/null; wait $run || true; rmdir "$work"; exit 1' INT TERM HUP
 status=0
 wait $run || status=$?
 rmdir "$work" 2>/dev/null || true

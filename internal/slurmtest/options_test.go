@@ -62,7 +62,8 @@ func TestOptions(t *testing.T) {
 	})
 }
 
-// A job that must be over by some time has no longer a limit when it starts, as in Slurm's main loop.
+// A job that must be over by some time has no longer a limit when it starts, as
+// in Slurm's main loop.
 func TestDeadlineIsALimit(t *testing.T) {
 	beside(t)
 	bothModes(t, func(t *testing.T, m mode) {
