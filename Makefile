@@ -16,7 +16,7 @@ export SLURM_SOURCE
 endif
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-matrix slurm-soak slurm-soak-24.11 man deb rpm packages package-reproducible package-test arm64 proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm packages package-reproducible package-test arm64 proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -190,6 +190,10 @@ SLURM_SMOKE := ^Test(OffAndOn|GPURanges|Options|KilledAfterAnEnd|KilledKnowsStep
 slurm-matrix:
 	@[ -n "$(SOURCES)" ] || { echo "make: which releases? SOURCES=DIR names a directory of slurm-VERSION.tar.*" >&2; exit 1; }
 	@GO="$(GO)" SMOKE='$(SLURM_SMOKE)' QUICK="$(QUICK)" sh scripts/slurm-matrix.sh "$(SOURCES)" $(VERSIONS)
+
+## slurm-own-tests: run Slurm's own test suite on clusters of the installed Slurm without and with the plug-ins, and compare (as root; half an hour; VERSION=24.11 SOURCES=DIR: of that release; TESTS="test1.1 test1.2", BEDS=4, LIMIT=60)
+slurm-own-tests:
+	@TESTS="$(TESTS)" BEDS="$(BEDS)" LIMIT="$(LIMIT)" sh scripts/slurm-own-tests.sh $(VERSION) $(if $(VERSION),"$(SOURCES)")
 
 ## slurm-soak: run Slurm under faults for HOURS=1, without and with the plug-ins, and count lost and doubled jobs (as root; SEED=n: that plan)
 slurm-soak:

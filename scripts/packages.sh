@@ -6,6 +6,7 @@
 #	sh scripts/packages.sh stock    to build a Slurm of its release
 #	sh scripts/packages.sh slurm    to run a Slurm of one's own
 #	sh scripts/packages.sh site     to run one that keeps accounts: slurmdbd and MariaDB
+#	sh scripts/packages.sh own-tests  to run Slurm's own test suite
 #	sh scripts/packages.sh deb      to make a package (rpm, tar: of that kind)
 #	sh scripts/packages.sh arm64    to compile for arm64, and to run that
 #	sh scripts/packages.sh metrics  to test metrics and the rules for alerts
@@ -58,6 +59,15 @@ slurm-client sacctmgr
 slurm-wlm-mysql-plugin PLUGINS/accounting_storage_mysql.so
 mariadb-server-core mariadbd
 mariadb-client-core my_print_defaults"
+own_tests="$build
+$source
+expect expect
+python3-pytest pytest-3
+python3-pexpect /usr/lib/python3/dist-packages/pexpect/__init__.py
+sudo sudo
+perl perl
+procps pkill
+libslurm-dev /usr/include/slurm/slurm.h"
 deb="dpkg dpkg-deb
 dpkg-dev dpkg-shlibdeps
 gzip gzip"
@@ -119,13 +129,14 @@ source) wanted=$source ;;
 stock) wanted=$stock ;;
 slurm) wanted=$slurm ;;
 site) wanted=$site ;;
+own-tests) wanted=$own_tests ;;
 deb) wanted=$deb ;;
 rpm) wanted=$rpm ;;
 tar) wanted=$tar ;;
 arm64) wanted=$arm64 ;;
 metrics) wanted=$metrics ;;
 peers) wanted=$peers ;;
-*) die "usage: packages.sh build | source | stock | slurm | site | deb | rpm | tar | arm64 | metrics | peers" ;;
+*) die "usage: packages.sh build | source | stock | slurm | site | own-tests | deb | rpm | tar | arm64 | metrics | peers" ;;
 esac
 
 [ -z "${SLURM_PREFIX:-}" ] || wanted=$(echo "$wanted" | grep -v '^slurm')

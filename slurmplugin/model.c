@@ -498,13 +498,18 @@ static void _model_memory(job_record_t *job_ptr, part_record_t *part_ptr,
 	request->memory = memory;
 }
 
-static uint32_t _minutes(const job_record_t *job_ptr,
-			 const part_record_t *part_ptr)
+extern uint32_t auc_minutes(const job_record_t *job_ptr,
+			    const part_record_t *part_ptr)
 {
-	if (job_ptr->time_limit != NO_VAL)
-		return job_ptr->time_limit;
-	return (part_ptr->default_time != NO_VAL) ? part_ptr->default_time :
-		part_ptr->max_time;
+	uint32_t minutes = job_ptr->time_limit;
+	int64_t left = (int64_t) job_ptr->deadline - time(NULL);
+
+	if (minutes == NO_VAL)
+		minutes = (part_ptr->default_time != NO_VAL) ?
+			part_ptr->default_time : part_ptr->max_time;
+	if (!auc_has_deadline(job_ptr) || (left < 60))
+		return minutes;
+	return MIN(minutes, left / 60);
 }
 
 /* ---- the whole ---- */
@@ -572,7 +577,7 @@ static void _read_numbers(const job_record_t *job_ptr,
 	n->min_cpus = details->min_cpus;
 	n->max_cpus = _or_0(details->max_cpus);
 	n->node_min_cpus = details->pn_min_cpus;
-	n->minutes = _minutes(job_ptr, part_ptr);
+	n->minutes = auc_minutes(job_ptr, part_ptr);
 	n->whole = auc_is_whole(job_ptr, part_ptr);
 	n->node_cores = extent->cores;
 	n->most_nodes = extent->nodes;

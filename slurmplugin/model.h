@@ -11,6 +11,19 @@
 #include "compat.h"
 #include "shape.h"
 
+/* Whether it must be over by some time. Job read lock. */
+static inline bool auc_has_deadline(const job_record_t *job_ptr)
+{
+	return job_ptr->deadline && (job_ptr->deadline != NO_VAL);
+}
+
+/*
+ * The time limit that a job of the partition would have if it started now, in minutes, or INFINITE:
+ * as Slurm's main loop does it, it ends by its deadline. Job read lock.
+ */
+extern uint32_t auc_minutes(const job_record_t *job_ptr,
+			    const part_record_t *part_ptr);
+
 /*
  * Describes a pending job to the auction.
  * RET NULL, or one word that says why the job is left to Slurm (docs/slurm.md has

@@ -90,7 +90,7 @@ static bool _meets_deadline(const queue_state_t *state, job_record_t *job_ptr)
 	uint32_t minutes = (job_ptr->time_min && (job_ptr->time_min != NO_VAL)) ?
 		job_ptr->time_min : job_ptr->time_limit;
 
-	if (!job_ptr->deadline || (job_ptr->deadline == NO_VAL))
+	if (!auc_has_deadline(job_ptr))
 		return true;
 	if (!state->shadow)
 		return deadline_ok(job_ptr, "aucsched");

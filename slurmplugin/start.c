@@ -249,14 +249,19 @@ static int _try(job_record_t *job_ptr, auc_pin_t *pin,
 		auc_select_hooks_t *hooks, int gpus)
 {
 	uint32_t reason = job_ptr->state_reason, low, high;
+	uint32_t minutes = job_ptr->time_limit;
 	char *desc = xstrdup(job_ptr->state_desc);
 	bool range = auc_gpu_range(job_ptr, &low, &high);
 	int rc = SLURM_SUCCESS;
 
 	if (range && (gpus != low))
 		rc = auc_set_gpus(job_ptr, gpus);
+	if (auc_has_deadline(job_ptr))
+		job_ptr->time_limit = auc_minutes(job_ptr, job_ptr->part_ptr);
 	if (!rc)
 		rc = _select_pinned(job_ptr, pin, hooks);
+	if (rc)
+		job_ptr->time_limit = minutes;
 	if (rc && range && (gpus != low))
 		(void) auc_set_gpus(job_ptr, low);
 	if (rc && (rc != ESLURM_ACCOUNTING_POLICY)) {

@@ -62,6 +62,30 @@ func TestOptions(t *testing.T) {
 	})
 }
 
+// A job that must be over by some time has no longer a limit when it starts, as
+// in Slurm's main loop.
+func TestDeadlineIsALimit(t *testing.T) {
+	beside(t)
+	bothModes(t, func(t *testing.T, m mode) {
+		c := cluster(t, m, optionsMachine())
+		for _, args := range []string{"-n1 --deadline=now+600", "-n1 --deadline=now+600 --time=100 --time-min=2"} {
+			id := submit(t, c, "sleep 5", strings.Fields(args)...)
+			running(t, c, 20*time.Second, id)
+			out, err := c.Scontrol(t.Context(), "show", "job", fmt.Sprint(id))
+			require.NoError(t, err)
+			require.Regexp(t, `TimeLimit=00:(10|09):00 `, string(out), args)
+			if m.name == "auction" {
+				requireByAuction(t, c, id)
+			}
+		}
+		id := submit(t, c, "true", "-n1", "--deadline=now+600", "--time=3")
+		require.NoError(t, c.WaitEmpty(t.Context(), 40*time.Second))
+		out, err := c.Scontrol(t.Context(), "show", "job", fmt.Sprint(id))
+		require.NoError(t, err)
+		require.Contains(t, string(out), "TimeLimit=00:03:00 ")
+	})
+}
+
 // requireRoute checks who started the job: see leftRow. A job that is Slurm's may have
 // started before a cycle could say so.
 func requireRoute(t *testing.T, c *Cluster, id uint32, left string) {
