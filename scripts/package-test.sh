@@ -5,7 +5,7 @@
 #
 # Packages of two versions are made here, and what is done with them is in
 # package-test-inside.sh. The RPMs find a stand-in for what Debian's packages have: Slurm, the C
-# library. As root; CHROOT as in slurm-chroot.sh. TESTS="deb rpm prefix load" for some of it.
+# library. As root; CHROOT as in slurm-chroot.sh. TESTS="deb split rpm dnf prefix load" for some of it.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,8 +17,8 @@ die() { echo "package-test.sh: $*" >&2; exit 1; }
 
 [ "$(id -u)" = 0 ] || die "a chroot needs root"
 cd "$root"
-sh "$here/slurm-chroot.sh" "$suite" sh -c 'command -v slurmctld slurmd sbatch rpm >/dev/null ||
-	{ apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends slurmctld slurmd slurm-client slurm-wlm-basic-plugins rpm; }' >&2
+sh "$here/slurm-chroot.sh" "$suite" sh -c 'for program in slurmctld slurmd sbatch rpm dnf createrepo_c; do command -v $program >/dev/null || exit 1; done ||
+	{ apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends slurmctld slurmd slurm-client slurm-wlm-basic-plugins rpm dnf createrepo-c; }' >&2
 inside=$chroot/aucsched.build/package-test
 rm -rf "$inside"
 mkdir -p "$inside"
@@ -58,7 +58,7 @@ wrong_version() {
 	done
 }
 
-: "${TESTS:=deb rpm prefix load}"
+: "${TESTS:=deb split rpm dnf prefix load}"
 for format in deb rpm; do
 	case " $TESTS " in *" $format "* | *" prefix "* | *" load "*) ;; *) continue ;; esac
 	make_packages $format $format-1
