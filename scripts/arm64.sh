@@ -37,14 +37,14 @@ apt() {
 }
 
 unpack() {
-	[ "$(cat "$foreign/.slurm" 2>/dev/null)" != "$debian" ] || return 0
+	[ "$(cat "$foreign/.slurm" 2>/dev/null)" != "$debian with clients" ] || return 0
 	say "fetching Debian's arm64 packages of Slurm $debian"
 	rm -rf "$foreign"
 	mkdir -p "$out/apt/lists/partial" "$out/apt/cache/archives/partial" "$foreign"
 	apt update
-	apt install -y --no-install-recommends --download-only "slurmctld=$debian" "slurm-wlm-basic-plugins=$debian"
+	apt install -y --no-install-recommends --download-only "slurmctld=$debian" "slurm-client=$debian" "slurm-wlm-basic-plugins=$debian"
 	for file in "$out"/apt/cache/archives/*.deb; do dpkg-deb -x "$file" "$foreign"; done
-	echo "$debian" >"$foreign/.slurm"
+	echo "$debian with clients" >"$foreign/.slurm"
 }
 
 build() {
@@ -91,10 +91,11 @@ CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 SchedulerType=sched/backfill
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
+GresTypes=gpu
 SlurmdParameters=config_overrides
 ReturnToService=2
 PluginDir=$dir
-NodeName=n1 NodeAddr=127.0.0.1 NodeHostname=$(hostname) Port=$((port + 1)) CPUs=8 State=UNKNOWN
+NodeName=n1 NodeAddr=127.0.0.1 NodeHostname=$(hostname) Port=$((port + 1)) CPUs=8 Gres=gpu:2 State=UNKNOWN
 PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE
 CONF
 	for line; do echo "$line" >>"$file"; done
@@ -122,6 +123,15 @@ submit() {
 	number=$(sbatch --parsable -n "$1" -o "$work/out.%j" --wrap "uname -m; sleep $2") || fail "sbatch fails"
 	case $number in *[!0-9]* | '') fail "sbatch says \"$number\"" ;; esac
 }
+# submit_range: a range of GPUs, by Debian's arm64 sbatch, which has cli_filter make a note of it.
+submit_range() {
+	number=$(SLURM_CONF=$work/arm64.conf qemu-aarch64 -L "$foreign" "$foreign/usr/bin/sbatch" --parsable -n 1 --gres=gpu:1-2 -o /dev/null \
+		--wrap true 2>"$work/sbatch.out") || fail "arm64's sbatch: $(cat "$work/sbatch.out")"
+	within 180 "job $number does not end well" done_well "$number"
+	auctioned "$number"
+	scontrol -o show job "$number" | grep -q 'AdminComment=[^ ]*auc:gpu=1-2' || fail "no note of the range: $(scontrol -o show job "$number")"
+	say "job $number: its range of GPUs was noted by cli_filter in arm64's sbatch"
+}
 idle() { sinfo -h -o %t | grep -q '^idle$'; }
 running() { [ "$(squeue -h -o %T -j "$1")" = RUNNING ]; }
 auctioned() { grep -q "aucsched: started JobId=$1 " "$work/slurmctld.log" || fail "job $1 was not started by the auction"; }
@@ -143,14 +153,16 @@ run() {
 	trap stop EXIT
 	trap 'exit 1' INT TERM
 	mkdir "$work/state" "$work/spool"
-	write_conf "$work/arm64.conf" "$out/slurm/$version:$foreign/usr/lib/$triplet/slurm-wlm" JobSubmitPlugins=aucsched \
+	write_conf "$work/arm64.conf" "$out/slurm/$version:$foreign/usr/lib/$triplet/slurm-wlm" JobSubmitPlugins=aucsched CliFilterPlugins=cli_filter/aucsched \
 		SchedulerParameters=auc_interval=2,batch_sched_delay=3600,sched_interval=3600,bf_interval=3600
 	write_conf "$work/slurm.conf" "$stock"
+	echo 'NodeName=n1 Name=gpu Count=2' >"$work/gres.conf"
 	export SLURM_CONF="$work/slurm.conf"
 	begin_controller
 	slurmd -D -N n1 >/dev/null 2>&1 &
 	node=$!
 	within 120 "the node does not come up" idle
+	submit_range
 	# Three of these fit, and the fourth waits for one of them.
 	jobs=
 	for cores in 3 3 2 4; do
@@ -167,6 +179,8 @@ run() {
 	submit 4 600
 	long=$number
 	within 120 "job $long does not start" running "$long"
+	# What slurmd has not heard of yet is requeued, rightly.
+	within 120 "the script of job $long does not begin" test -s "$work/out.$long"
 	no_errors
 	kill "$controller"
 	wait "$controller" || true

@@ -5,7 +5,8 @@
 #
 # Packages of two versions are made here, and what is done with them is in
 # package-test-inside.sh. The RPMs find a stand-in for what Debian's packages have: Slurm, the C
-# library. As root; CHROOT as in slurm-chroot.sh. TESTS="deb split rpm dnf prefix load" for some of it.
+# library. As root; CHROOT as in slurm-chroot.sh. TESTS="source deb split rpm dnf prefix load" for
+# some of it.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -58,9 +59,30 @@ wrong_version() {
 	done
 }
 
-: "${TESTS:=deb split rpm dnf prefix load}"
+# rebuilt: the source RPMs, rebuilt without a network, have the files of the RPMs, and require the same. What is
+# of HiGHS is not compared: a rebuild has it where it is installed.
+rebuilt() {
+	rm -rf "$inside/rebuilt"
+	slurm_source=$(sh "$here/slurm-source.sh")
+	for part in cli slurm; do
+		file=$(sh "$here/package.sh" srpm $part | tail -n 1)
+		unshare --net rpmbuild --rebuild --quiet --nodeps --define "_topdir $inside/rebuilt" --define "go $(command -v go)" \
+			--define "slurm_plugins /usr/lib64/slurm" --define "slurm_source $slurm_source" "$file" >"$inside/rebuilt.log" 2>&1 ||
+			{ tail -n 30 "$inside/rebuilt.log" >&2; die "$file can't be rebuilt"; }
+	done
+	for file in "$inside"/rpm-1/*.rpm; do
+		other=$(ls "$inside"/rebuilt/RPMS/*/"${file##*/}") || die "${file##*/} was not rebuilt"
+		for what in list requires; do
+			rpm -qp --$what "$file" | grep -v -e /HiGHS -e libstdc++ -e libgcc_s -e libm.so -e libz.so -e libhighs >"$inside/one"
+			rpm -qp --$what "$other" | grep -v -e /HiGHS -e libstdc++ -e libgcc_s -e libm.so -e libz.so -e libhighs >"$inside/other"
+			diff "$inside/one" "$inside/other" >&2 || die "rebuilt, ${file##*/} has another $what"
+		done
+	done
+	echo "package-test: the source RPMs are rebuilt without a network: $(cd "$inside/rebuilt/RPMS" && ls ./*/* | tr '\n' ' ')"
+}
+
+: "${TESTS:=source deb split rpm dnf prefix load}"
 for format in deb rpm; do
-	case " $TESTS " in *" $format "* | *" prefix "* | *" load "*) ;; *) continue ;; esac
 	make_packages $format $format-1
 	PACKAGE_SUFFIX=+2 make_packages $format $format-2
 	SLURM_PLUGINS=/opt/slurm/lib/slurm sh "$here/package.sh" $format slurm >"$inside/path"
@@ -74,4 +96,9 @@ stand_in slurm 99.05.1
 mv "$inside"/stand-ins/slurm-*.rpm "$inside/slurm-wrong.rpm"
 mv "$inside"/stand-ins/system-*.rpm "$inside/system.rpm"
 wrong_version
-sh "$here/slurm-chroot.sh" "$suite" sh scripts/package-test-inside.sh $TESTS
+inside_tests=
+for test in $TESTS; do
+	if [ "$test" = source ]; then rebuilt; else inside_tests="$inside_tests $test"; fi
+done
+# shellcheck disable=SC2086
+[ -z "$inside_tests" ] || sh "$here/slurm-chroot.sh" "$suite" sh scripts/package-test-inside.sh $inside_tests

@@ -12,7 +12,8 @@
 # The Slurm is that of slurm-installed.sh (SLURM_PREFIX=DIR, SLURM_SOURCE, SLURM_PLUGINS=DIR: see
 # package-version.sh). SLURM_PACKAGE names the RPM that a package of plug-ins requires in the very
 # version: slurm, or none for a Slurm in a prefix of its own, of which the package then asks slurmctld -V.
-# DEBFULLNAME and DEBEMAIL say who makes it, SOURCE_DATE_EPOCH when. PACKAGE_SUFFIX is added to the
+# ARCH=arm64 makes the packages of the commands for that, of programs that need no library and are
+# without HiGHS. DEBFULLNAME and DEBEMAIL say who makes it, SOURCE_DATE_EPOCH when. PACKAGE_SUFFIX is added to the
 # version of aucsched. The same sources give the same bytes.
 set -eu
 
@@ -27,6 +28,11 @@ deb-cli | deb-slurm | rpm-cli | rpm-slurm | srpm-cli | srpm-slurm | tar-cli) ;;
 *) die "usage: package.sh deb | rpm | srpm cli | slurm, or tar cli" ;;
 esac
 
+case ${ARCH:-}-$part in
+-*) ;;
+amd64-cli | arm64-cli) export GOARCH="$ARCH" ;;
+*) die "ARCH=$ARCH: the commands are made for amd64 and arm64, plug-ins for this machine alone" ;;
+esac
 sh "$here/packages.sh" "${format#s}"
 cd "$root"
 : "${GO:=go}"
@@ -64,7 +70,7 @@ fill() {
 			-e "s|@PREFIX@|$prefix|g" -e "s|@PLUGINS@|$plugins|g" -e "s|@STOCK@|$stock|g" -e "s|@STAGE@|$stage|g" \
 			-e "s|@DATE@|$(date -R -u -d "@$SOURCE_DATE_EPOCH")|g" -e "s|@SLURM_OF@|${slurm_of:-}|g" -e "s|@LIBRARIES@|${libraries:-}|g" -e "s|@SIZE@|${size:-}|g" \
 			-e "s|@GO@|$(sed -n 's/^go //p' go.mod)|g" -e "s|@TIME@|$SOURCE_DATE_EPOCH|g" -e "s|@PART@|$part|g" -e "s|@FILES@|${files:-}|g" \
-			-e '/^@EMPTY@$/d'
+			-e '/^@EMPTY@$/d' -e '/^Depends: $/d'
 }
 
 make_tar() {
@@ -84,20 +90,27 @@ debian_slurm() {
 	depends="slurmctld (= $debian) \| slurm-client (= $debian) \| slurmd (= $debian), slurm-wlm-basic-plugins (= $debian), "
 }
 
+# linked: the packages of the libraries that are linked, into $libraries. The plug-ins find Slurm's symbols in
+# the program that loads them; programs for another machine are linked with nothing.
+linked() {
+	libraries=
+	[ "$("$GO" env GOARCH)" = "$("$GO" env GOHOSTARCH)" ] || return 0
+	printf 'Source: %s\n\nPackage: %s\nArchitecture: any\nDescription: x\n' "$name" "$name" >"$work/debian/control"
+	libraries=$(cd "$work" && find "$stage" -type f \( -path '*/bin/*' -o -name '*.so' \) | sed 's/^/-e/' |
+		xargs dpkg-shlibdeps -O ${stock:+"-l$(sh "$here/slurm-installed.sh" plugins)"} 2>"$work/shlibdeps.log" | sed -n 's/^shlibs:Depends=//p')
+	[ -n "$libraries" ] || { cat "$work/shlibdeps.log" >&2; die "dpkg-shlibdeps finds no libraries"; }
+}
+
 make_deb() {
-	architecture=$(dpkg --print-architecture)
+	architecture=${ARCH:-$(dpkg --print-architecture)}
 	debian_slurm
 	doc=$stage/usr/share/doc/$name
 	sed 's/^$/./; s/^/ /' LICENSE >"$work/bsd"
 	fill "$templates/copyright.in" | sed -e "/^@BSD@$/{r $work/bsd" -e 'd;}' >"$doc/copyright"
 	fill packaging/changelog.in | gzip -9n >"$doc/changelog.gz"
 
-	# What is linked: the plug-ins find Slurm's symbols in the program that loads them.
 	mkdir -p "$work/debian" "$stage/DEBIAN"
-	printf 'Source: %s\n\nPackage: %s\nArchitecture: any\nDescription: x\n' "$name" "$name" >"$work/debian/control"
-	libraries=$(cd "$work" && find "$stage" -type f \( -path '*/bin/*' -o -name '*.so' \) | sed 's/^/-e/' |
-		xargs dpkg-shlibdeps -O ${stock:+"-l$(sh "$here/slurm-installed.sh" plugins)"} 2>"$work/shlibdeps.log" | sed -n 's/^shlibs:Depends=//p')
-	[ -n "$libraries" ] || { cat "$work/shlibdeps.log" >&2; die "dpkg-shlibdeps finds no libraries"; }
+	linked
 	# In kilobytes, whatever the file system takes for them.
 	size=$(find "$stage/usr" "$stage$plugins" -type f -printf '%i %s\n' | sort -u | awk '{ kb += int(($2 + 1023) / 1024) } END { print kb }')
 
@@ -125,12 +138,14 @@ requires() {
 
 make_rpm() {
 	requires
+	target=
+	case ${ARCH:-} in arm64) target=aarch64 ;; amd64) target=x86_64 ;; esac
 	files=$work/files
 	sh "$here/package-files.sh" "$name" "$stage" >"$files"
 	printf '%%install\nmkdir -p %%{buildroot}\ncp -a %s/. %%{buildroot}/\n' "$stage" >"$work/install"
 	fill "$templates/$name.spec.in" >"$work/$name.spec"
 	# Nothing of this machine, and no time but that of the sources; zstd with one thread.
-	rpmbuild -bb --quiet --define "_topdir $work/rpm" --define "_rpmdir $work/rpms" --define "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm" \
+	rpmbuild -bb --quiet ${target:+--target "$target"} --define "_topdir $work/rpm" --define "_rpmdir $work/rpms" --define "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm" \
 		--define "_buildhost localhost" --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" \
 		--define "source_date_epoch_from_changelog 0" --define "debug_package %{nil}" --define "_build_id_links none" \
 		--define "__os_install_post %{nil}" --define "_binary_payload w19.zstdio" \
