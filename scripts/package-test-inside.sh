@@ -211,7 +211,7 @@ rpm_wrong() {
 dnf_from() {
 	dir=$1
 	shift
-	dnf -q -y --disablerepo='*' --repofrompath="packages,$packages/$dir" --enablerepo=packages --nogpgcheck --releasever=1 \
+	dnf -y --disablerepo='*' --repofrompath="packages,$packages/$dir" --enablerepo=packages --nogpgcheck --releasever=1 \
 		--setopt=reposdir=/dev/null --setopt=cachedir=$base/dnf --setopt=packages.metadata_expire=0 "$@"
 }
 dnf_install() {
@@ -224,7 +224,8 @@ dnf_install() {
 		dnf_from "$dir" downgrade aucsched aucsched-slurm
 	fi
 }
-dnf_remove() { dnf_from rpm-1 remove aucsched-slurm; }
+# Without the option it removes the commands as well, which nobody needs then, also where the plug-ins stay.
+dnf_remove() { dnf_from rpm-1 remove --noautoremove aucsched-slurm; }
 dnf_purge() { dnf_from rpm-1 remove aucsched-slurm aucsched; }
 dnf_version() { rpm_version; }
 dnf_wrong() {
@@ -405,8 +406,7 @@ trap 'end_cluster >/dev/null 2>&1; rm -f $conf' EXIT
 mkdir -p $base /etc/slurm
 write_conf
 deb_purge >/dev/null 2>&1 || true
-rpm -e aucsched-slurm aucsched >/dev/null 2>&1 || true
-rpm -e system slurm >/dev/null 2>&1 || true
+for package in aucsched-slurm aucsched system slurm; do rpm -e $package >/dev/null 2>&1 || true; done
 for test; do "life_$test"; done
 format=
 log "all as it should be"
