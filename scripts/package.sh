@@ -188,10 +188,11 @@ make_srpm() {
 	cat "$templates/$name.spec.in" >>"$work/spec.in"
 	fill "$work/spec.in" >"$work/sources/$name.spec"
 	find "$work/sources" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
-	rpmbuild -bs --quiet --define "_topdir $work/rpm" --define "_sourcedir $work/sources" --define "_srcrpmdir $work/rpms" --define "_builddir /usr/src" --define "sources_alone 1" \
+	# rpm notes the spec as it is filled in here: without paths of this machine.
+	(cd "$work/sources" && rpmbuild -bs --quiet --define "_topdir $work/rpm" --define "_sourcedir ." --define "_srcrpmdir $work/rpms" --define "_builddir /usr/src" --define "_buildrootdir /usr/src" --define "sources_alone 1" \
 		--define "_buildhost localhost" --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" \
 		--define "source_date_epoch_from_changelog 0" --define "_source_payload w9.gzdio" \
-		"$work/sources/$name.spec" >"$work/rpmbuild.log" 2>&1 || { tail -n 30 "$work/rpmbuild.log" >&2; die "rpmbuild -bs fails"; }
+		"$name.spec") >"$work/rpmbuild.log" 2>&1 || { tail -n 30 "$work/rpmbuild.log" >&2; die "rpmbuild -bs fails"; }
 	made=$(ls "$work"/rpms/*.src.rpm)
 	package=$out/${made##*/}
 	mv "$made" "$package"
