@@ -16,7 +16,7 @@ export SLURM_SOURCE
 endif
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm packages package-reproducible package-test arm64 proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -216,15 +216,19 @@ deb:
 rpm:
 	@GO="$(GO)" sh scripts/package.sh rpm cli && GO="$(GO)" sh scripts/package.sh rpm slurm
 
-## packages: make deb, RPM and tarball of the commands alone, in build/packages
+## srpm: make the source RPMs of both, with all Go modules, to be rebuilt where the Slurm is (docs/slurm-install.md)
+srpm:
+	@GO="$(GO)" sh scripts/package.sh srpm cli && GO="$(GO)" sh scripts/package.sh srpm slurm
+
+## packages: make deb, RPM and tarball of the commands alone, in build/packages (ARCH=arm64: for that, without HiGHS)
 packages:
-	@for format in deb rpm tar; do GO="$(GO)" sh scripts/package.sh $$format cli || exit 1; done
+	@export ARCH="$(ARCH)"; for format in deb rpm tar; do GO="$(GO)" sh scripts/package.sh $$format cli || exit 1; done
 
 ## package-reproducible: make all packages twice, in different directories, and compare their bytes (takes minutes)
 package-reproducible:
 	GO="$(GO)" sh scripts/package-reproducible.sh
 
-## package-test: install, upgrade, downgrade and remove deb and RPM beside a slurmctld that runs, in a chroot (as root; takes minutes)
+## package-test: install, upgrade, downgrade and remove deb and RPM, by apt, rpm and dnf, beside a slurmctld that runs, in a chroot; rebuild the source RPMs (as root; takes minutes)
 package-test:
 	GO="$(GO)" sh scripts/package-test.sh
 

@@ -37,14 +37,14 @@ apt() {
 }
 
 unpack() {
-	[ "$(cat "$foreign/.slurm" 2>/dev/null)" != "$debian" ] || return 0
+	[ "$(cat "$foreign/.slurm" 2>/dev/null)" != "$debian with clients" ] || return 0
 	say "fetching Debian's arm64 packages of Slurm $debian"
 	rm -rf "$foreign"
 	mkdir -p "$out/apt/lists/partial" "$out/apt/cache/archives/partial" "$foreign"
 	apt update
-	apt install -y --no-install-recommends --download-only "slurmctld=$debian" "slurm-wlm-basic-plugins=$debian"
+	apt install -y --no-install-recommends --download-only "slurmctld=$debian" "slurm-client=$debian" "slurm-wlm-basic-plugins=$debian"
 	for file in "$out"/apt/cache/archives/*.deb; do dpkg-deb -x "$file" "$foreign"; done
-	echo "$debian" >"$foreign/.slurm"
+	echo "$debian with clients" >"$foreign/.slurm"
 }
 
 build() {
@@ -122,11 +122,23 @@ submit() {
 	number=$(sbatch --parsable -n "$1" -o "$work/out.%j" --wrap "uname -m; sleep $2") || fail "sbatch fails"
 	case $number in *[!0-9]* | '') fail "sbatch says \"$number\"" ;; esac
 }
+# submit_foreign: a job by Debian's arm64 sbatch, which loads cli_filter.
+submit_foreign() {
+	number=$(SLURM_CONF=$work/arm64.conf qemu-aarch64 -strace -L "$foreign" "$foreign/usr/bin/sbatch" --parsable -n 1 -o /dev/null \
+		--wrap true 2>"$work/sbatch.out") || fail "arm64's sbatch: $(grep 'sbatch: ' "$work/sbatch.out")"
+	grep -q 'open.*/cli_filter_aucsched\.so.* = [0-9]' "$work/sbatch.out" || fail "arm64's sbatch has not loaded cli_filter"
+	within 180 "job $number does not end well" done_well "$number"
+	say "job $number: submitted by arm64's sbatch, with cli_filter"
+}
 idle() { sinfo -h -o %t | grep -q '^idle$'; }
 running() { [ "$(squeue -h -o %T -j "$1")" = RUNNING ]; }
 auctioned() { grep -q "aucsched: started JobId=$1 " "$work/slurmctld.log" || fail "job $1 was not started by the auction"; }
 no_errors() { ! grep -i 'aucsched.*\(error\|panic\)' "$work/slurmctld.log" >&2 || fail "errors of the plug-ins"; }
 done_well() { scontrol -o show job "$1" | grep -q 'JobState=COMPLETED .*ExitCode=0:0'; }
+
+# first_pass: Slurm's own scheduler looks at the queue once, a few seconds after the start. A job before has
+# it do so; those that follow are the auction's.
+first_pass() { within 60 "Slurm's own scheduler does not begin" grep -q '\] SchedulerParameters=' "$work/slurmctld.log"; }
 
 begin_controller() {
 	: >"$work/slurmctld.log"
@@ -143,7 +155,7 @@ run() {
 	trap stop EXIT
 	trap 'exit 1' INT TERM
 	mkdir "$work/state" "$work/spool"
-	write_conf "$work/arm64.conf" "$out/slurm/$version:$foreign/usr/lib/$triplet/slurm-wlm" JobSubmitPlugins=aucsched \
+	write_conf "$work/arm64.conf" "$out/slurm/$version:$foreign/usr/lib/$triplet/slurm-wlm" JobSubmitPlugins=aucsched CliFilterPlugins=cli_filter/aucsched \
 		SchedulerParameters=auc_interval=2,batch_sched_delay=3600,sched_interval=3600,bf_interval=3600
 	write_conf "$work/slurm.conf" "$stock"
 	export SLURM_CONF="$work/slurm.conf"
@@ -151,6 +163,8 @@ run() {
 	slurmd -D -N n1 >/dev/null 2>&1 &
 	node=$!
 	within 120 "the node does not come up" idle
+	submit_foreign
+	first_pass
 	# Three of these fit, and the fourth waits for one of them.
 	jobs=
 	for cores in 3 3 2 4; do
@@ -167,11 +181,16 @@ run() {
 	submit 4 600
 	long=$number
 	within 120 "job $long does not start" running "$long"
+	# What slurmd has not heard of yet is requeued, rightly.
+	within 120 "the script of job $long does not begin" test -s "$work/out.$long"
 	no_errors
 	kill "$controller"
 	wait "$controller" || true
 	begin_controller
 	within 60 "job $long is lost" running "$long"
+	submit 1 0
+	within 120 "job $number does not end well" done_well "$number"
+	first_pass
 	submit 4 600
 	next=$number
 	within 120 "job $next does not start" running "$next"

@@ -14,7 +14,7 @@ root=$(cd "$here/.." && pwd)
 say() { echo "package-reproducible.sh: $*" >&2; }
 
 cd "$root"
-[ $# != 0 ] || set -- tar cli deb slurm rpm slurm deb cli rpm cli
+[ $# != 0 ] || set -- tar cli deb slurm rpm slurm deb cli rpm cli srpm cli srpm slurm
 base=$(mktemp -d)
 trap 'chmod -R u+w "$base"; rm -rf "$base"' EXIT
 trap 'exit 1' INT TERM
@@ -35,9 +35,9 @@ copy "$a"
 bad=0
 while [ $# -ge 2 ]; do
 	for dir in "$a" "$b"; do
-		sh "$dir/scripts/package.sh" "$1" "$2" >"$dir/path" 2>"$dir/log" || { tail -n 30 "$dir/log" >&2; say "$1 $2 can't be made"; exit 1; }
+		sh "$dir/scripts/package.sh" "$1" "$2" >"$dir.path" 2>"$dir.log" || { tail -n 30 "$dir.log" >&2; say "$1 $2 can't be made"; exit 1; }
 	done
-	one=$(tail -n 1 "$a/path") other=$(tail -n 1 "$b/path")
+	one=$(tail -n 1 "$a.path") other=$(tail -n 1 "$b.path")
 	if cmp "$one" "$other" >&2; then
 		echo "the same: ${one##*/} $(sha256sum <"$one" | cut -c 1-16)"
 	else

@@ -41,7 +41,8 @@ licences() {
 # programs DIR: the commands; $tags is "-tags highs" if HiGHS is in them.
 programs() {
 	tags= cgo=1
-	if [ "$format" = tar ]; then
+	# Those for another machine are linked without C as well.
+	if [ "$format" = tar ] || [ "$("$GO" env GOARCH)" != "$("$GO" env GOHOSTARCH)" ]; then
 		cgo=0
 	elif highs=$(sh "$here/highs.sh"); then
 		tags="-tags highs"

@@ -3,7 +3,7 @@
 # life of a package, and says after each step what it saw. The first thing that is not as it
 # should be ends it.
 #
-#	sh scripts/package-test-inside.sh deb rpm prefix load
+#	sh scripts/package-test-inside.sh deb split rpm dnf prefix load
 set -eu
 
 packages=/aucsched/build/package-test
@@ -178,6 +178,22 @@ deb_wrong() {
 	grep -m1 99.05.1 $base/out >$base/refused
 }
 
+# old_package FILE: the plug-ins and the commands in one package, as before the commands had their own. It is
+# made of the new ones, with what the old one said of itself.
+old_package() {
+	rm -rf $base/cli $base/old
+	dpkg-deb -R $packages/deb-1/aucsched_*.deb $base/cli
+	dpkg-deb -R $packages/deb-1/aucsched-slurm_*.deb $base/old
+	cp -a $base/cli/usr/bin $base/old/usr/
+	for part in man bash-completion zsh fish; do cp -a $base/cli/usr/share/$part $base/old/usr/share/; done
+	sed -i '/^Depends:/s/aucsched (= [^)]*), //' $base/old/DEBIAN/control
+	(cd $base/old && find usr -type f -exec md5sum {} + >DEBIAN/md5sums)
+	dpkg-deb --root-owner-group -b $base/old "$1" >/dev/null
+}
+by_dpkg_at_once() { dpkg -i $packages/deb-1/*.deb; }
+by_dpkg_in_turn() { dpkg -i $packages/deb-1/aucsched_*.deb && dpkg -i $packages/deb-1/aucsched-slurm_*.deb; }
+by_apt() { deb_install deb-1; }
+
 # A package that is refused does not keep rpm from installing the one before it.
 rpm_install() { rpm -U --oldpackage --replacepkgs $packages/"$1"/*.rpm; }
 rpm_remove() { rpm -e aucsched-slurm; }
@@ -191,12 +207,43 @@ rpm_wrong() {
 	quietly rpm -U --oldpackage $packages/slurm-right.rpm
 }
 
+# dnf, from directories that are repositories: DIR is one's name.
+dnf_from() {
+	dir=$1
+	shift
+	dnf -y --disablerepo='*' --repofrompath="packages,$packages/$dir" --enablerepo=packages --nogpgcheck --releasever=1 \
+		--setopt=reposdir=/dev/null --setopt=cachedir=$base/dnf --setopt=packages.metadata_expire=0 "$@"
+}
+dnf_install() {
+	dir=rpm-${1#dnf-}
+	if ! rpm -q aucsched-slurm >/dev/null; then
+		dnf_from "$dir" install aucsched-slurm
+	elif [ "$dir" = rpm-2 ]; then
+		dnf_from "$dir" upgrade
+	else
+		dnf_from "$dir" downgrade aucsched aucsched-slurm
+	fi
+}
+# Without the option it removes the commands as well, which nobody needs then, also where the plug-ins stay.
+dnf_remove() { dnf_from rpm-1 remove --noautoremove aucsched-slurm; }
+dnf_purge() { dnf_from rpm-1 remove aucsched-slurm aucsched; }
+dnf_version() { rpm_version; }
+dnf_wrong() {
+	quietly rpm -U --replacepkgs $packages/slurm-wrong.rpm
+	refused "a package for another Slurm" dnf_install dnf-1
+	said "slurm = 22"
+	grep -m1 'slurm = 22' $base/out >$base/refused
+	quietly rpm -U --oldpackage $packages/slurm-right.rpm
+}
+
 pkg() { step=$1; shift; "${format}_$step" "$@"; }
 
-# files: all that there is, but what packages' tools and the cluster itself write.
+# files: all that there is, but what packages' tools and the cluster itself write; of /etc, where users, units and
+# cron's jobs are, what is in the files as well.
 files() {
 	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path $base -o -path /var/cache -o -path /var/lib/apt \
-		-o -path /var/lib/dpkg -o -path /var/lib/rpm -o -path /root/.rpmdb -o -path /var/log -o -path '/aucsched*' \) -prune -o -print | sort
+		-o -path /var/lib/dpkg -o -path /var/lib/rpm -o -path /var/lib/dnf -o -path /root/.rpmdb -o -path /var/log -o -path '/aucsched*' \) -prune -o -print | sort
+	find /etc -path /etc/slurm -prune -o -type f -print0 | sort -z | xargs -0 sha256sum
 }
 
 # life: all of it, with a cluster that runs.
@@ -276,11 +323,41 @@ life_deb() {
 	life
 }
 
-life_rpm() {
-	format=rpm stock=/usr/lib64/slurm plugins=/usr/lib64/slurm-aucsched
+# life_split: one package becomes two, in all the ways that there are.
+life_split() {
+	format=deb
+	rm -rf $base
+	mkdir -p $base
+	write_conf
+	files >$base/before
+	for way in by_dpkg_at_once by_dpkg_in_turn by_apt; do
+		old_package $base/old.deb
+		quietly dpkg -i $base/old.deb
+		[ "$(dpkg -S /usr/bin/aucsched)" = "aucsched-slurm: /usr/bin/aucsched" ] || fail "the old package has no commands"
+		quietly $way
+		for file in /usr/bin/aucsched /usr/share/man/man1/aucsched.1.gz /usr/share/bash-completion/completions/aucsched; do
+			[ "$(dpkg -S $file)" = "aucsched: $file" ] || fail "$way: $file is of $(dpkg -S $file 2>&1)"
+		done
+		quietly aucsched --version
+		quietly dpkg --verify aucsched aucsched-slurm
+		[ ! -s $base/out ] || fail "$way: files are not those of the packages"
+		quietly deb_purge
+		files >$base/after
+		if ! diff $base/before $base/after >$base/out; then fail "$way: files are left behind, or missing"; fi
+		log "one package became two, $way; no file is left of them"
+	done
+}
+
+life_rpm() { life_rpms rpm; }
+life_dnf() { life_rpms dnf; }
+
+# life_rpms FORMAT: the packages are those of rpm, and so is where they are.
+life_rpms() {
+	format=$1 stock=/usr/lib64/slurm plugins=/usr/lib64/slurm-aucsched
 	mkdir -p /usr/lib64
 	ln -sfn "$(dirname /usr/lib/*/slurm-wlm/select_cons_tres.so)" $stock
 	quietly rpm -U --replacepkgs $packages/system.rpm
+	[ $format != dnf ] || for dir in rpm-1 rpm-2; do quietly createrepo_c -q $packages/$dir; done
 	life
 	rpm -e system slurm
 	rm $stock
@@ -329,8 +406,7 @@ trap 'end_cluster >/dev/null 2>&1; rm -f $conf' EXIT
 mkdir -p $base /etc/slurm
 write_conf
 deb_purge >/dev/null 2>&1 || true
-rpm -e aucsched-slurm aucsched >/dev/null 2>&1 || true
-rpm -e system slurm >/dev/null 2>&1 || true
+for package in aucsched-slurm aucsched system slurm; do rpm -e $package >/dev/null 2>&1 || true; done
 for test; do "life_$test"; done
 format=
 log "all as it should be"

@@ -5,7 +5,8 @@
 #
 # Packages of two versions are made here, and what is done with them is in
 # package-test-inside.sh. The RPMs find a stand-in for what Debian's packages have: Slurm, the C
-# library. As root; CHROOT as in slurm-chroot.sh. TESTS="deb rpm prefix load" for some of it.
+# library. As root; CHROOT as in slurm-chroot.sh. TESTS="source deb split rpm dnf prefix load" for
+# some of it.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,8 +18,8 @@ die() { echo "package-test.sh: $*" >&2; exit 1; }
 
 [ "$(id -u)" = 0 ] || die "a chroot needs root"
 cd "$root"
-sh "$here/slurm-chroot.sh" "$suite" sh -c 'command -v slurmctld slurmd sbatch rpm >/dev/null ||
-	{ apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends slurmctld slurmd slurm-client slurm-wlm-basic-plugins rpm; }' >&2
+sh "$here/slurm-chroot.sh" "$suite" sh -c '(for program in slurmctld slurmd sbatch rpm dnf createrepo_c; do command -v $program >/dev/null || exit 1; done) ||
+	{ apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends slurmctld slurmd slurm-client slurm-wlm-basic-plugins rpm dnf createrepo-c; }' >&2
 inside=$chroot/aucsched.build/package-test
 rm -rf "$inside"
 mkdir -p "$inside"
@@ -58,9 +59,32 @@ wrong_version() {
 	done
 }
 
-: "${TESTS:=deb rpm prefix load}"
+# rebuilt: the source RPMs, rebuilt without a network, have the files of the RPMs, and require the same. What is
+# of HiGHS is not compared: a rebuild has it where it is installed.
+rebuilt() {
+	rm -rf "$inside/rebuilt"
+	slurm_source=$(sh "$here/slurm-source.sh")
+	for part in cli slurm; do
+		file=$(sh "$here/package.sh" srpm $part | tail -n 1)
+		unshare --net rpmbuild --rebuild --quiet --nodeps --define "_topdir $inside/rebuilt" --define "go $(command -v go)" \
+			--define "slurm_plugins /usr/lib64/slurm" --define "slurm_source $slurm_source" "$file" >"$inside/rebuilt.log" 2>&1 ||
+			{ tail -n 30 "$inside/rebuilt.log" >&2; die "$file can't be rebuilt"; }
+	done
+	for file in "$inside"/rpm-1/*.rpm; do
+		other=$(ls "$inside"/rebuilt/RPMS/*/"${file##*/}") || die "${file##*/} was not rebuilt"
+		for what in list requires; do
+			# What the commands require depends on whether HiGHS is in them.
+			case $what-${file##*/} in requires-aucsched-[0-9]*) continue ;; esac
+			rpm -qp --$what "$file" | grep -v -e '/doc/aucsched/licenses/' -e '^rpmlib(' >"$inside/one"
+			rpm -qp --$what "$other" | grep -v -e '/doc/aucsched/licenses/' -e '^rpmlib(' >"$inside/other"
+			diff "$inside/one" "$inside/other" >&2 || die "rebuilt, ${file##*/} has another $what"
+		done
+	done
+	echo "package-test: the source RPMs are rebuilt without a network: $(cd "$inside/rebuilt/RPMS" && ls ./*/* | tr '\n' ' ')"
+}
+
+: "${TESTS:=source deb split rpm dnf prefix load}"
 for format in deb rpm; do
-	case " $TESTS " in *" $format "* | *" prefix "* | *" load "*) ;; *) continue ;; esac
 	make_packages $format $format-1
 	PACKAGE_SUFFIX=+2 make_packages $format $format-2
 	SLURM_PLUGINS=/opt/slurm/lib/slurm sh "$here/package.sh" $format slurm >"$inside/path"
@@ -74,4 +98,9 @@ stand_in slurm 99.05.1
 mv "$inside"/stand-ins/slurm-*.rpm "$inside/slurm-wrong.rpm"
 mv "$inside"/stand-ins/system-*.rpm "$inside/system.rpm"
 wrong_version
-sh "$here/slurm-chroot.sh" "$suite" sh scripts/package-test-inside.sh $TESTS
+inside_tests=
+for test in $TESTS; do
+	if [ "$test" = source ]; then rebuilt; else inside_tests="$inside_tests $test"; fi
+done
+# shellcheck disable=SC2086
+[ -z "$inside_tests" ] || sh "$here/slurm-chroot.sh" "$suite" sh scripts/package-test-inside.sh $inside_tests
