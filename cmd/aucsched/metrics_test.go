@@ -122,7 +122,8 @@ func TestAlertsMetrics(t *testing.T) {
 	}
 }
 
-// ofSlurm are metrics of Slurm's own plug-in metrics/openmetrics of 25.11 that the dashboard asks for.
+// ofSlurm are metrics of Slurm's own plug-in metrics/openmetrics of 25.11 that
+// the dashboard asks for.
 var ofSlurm = []string{"slurm_jobs_pending", "slurm_jobs_running", "slurm_schedule_cycle_last", "slurm_bf_cycle_last",
 	"slurm_bf_cycle_cnt", "slurm_sdiag_jobs_started"}
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package dashboard reads a dashboard of Grafana, as far as tests look at it: what it asks Prometheus.
+// Package dashboard reads a dashboard of Grafana, as far as tests look at it:
+// what it asks Prometheus.
 package dashboard
 
 import (
@@ -28,7 +29,8 @@ type panel struct {
 	Targets []struct{ RefID, Expr string }
 }
 
-// Read reads a dashboard's queries. Panels must have a place and an id of their own, and targets a query.
+// Read reads a dashboard's queries. Panels must have a place and an id of their own,
+// and targets a query.
 func Read(path string) ([]Query, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -134,7 +134,8 @@ func Families(status map[string]any, age, stale time.Duration) []*dto.MetricFami
 	return all
 }
 
-// created notes when counting began, so that a reader tells a new slurmctld from one that lost counts.
+// created notes when counting began, so that a reader tells a new slurmctld from
+// one that lost counts.
 func created(families []*dto.MetricFamily, at *timestamppb.Timestamp) {
 	for _, f := range families {
 		for _, m := range f.Metric {

@@ -170,8 +170,8 @@ func (p *prometheus) one(expr string) float64 {
 }
 
 // The dashboard's queries, as Grafana would send them, are answered by a Prometheus that collects
-// from a slurmctld with load; the rules for alerts are evaluated there. When slurmctld begins anew, so do the
-// counters, which is seen as such.
+// from a slurmctld with load; the rules for alerts are evaluated there. When slurmctld begins anew,
+// so do the counters, which is seen as such.
 func TestPrometheus(t *testing.T) {
 	beside(t)
 	cfg := Config{Groups: Uniform(4, 4, 1), SchedulerParameters: "auc_locality=yes"}
