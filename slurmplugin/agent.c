@@ -938,6 +938,8 @@ static void *_run(void *arg)
 	bool reconfig = true, ready = false, wanted = true;
 
 	prctl(PR_SET_NAME, "aucsched", NULL, NULL, NULL);
+	if (!status.began)	/* counters go on when Slurm loads its plug-ins anew */
+		status.began = time(NULL);
 	_close_hooks(false);
 	_read_settings();
 	/* Nothing is to be started before the first cycle. */

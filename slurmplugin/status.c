@@ -140,6 +140,7 @@ static char *_json(const auc_status_t *status, const auc_settings_t *settings,
 	_text(&json, "version", library->version);
 	_text(&json, "slurm", SLURM_VERSION_STRING);
 	_count(&json, "pid", getpid());
+	_count(&json, "began", status->began);
 	_count(&json, "time", time(NULL));
 	_count(&json, "interval_s", settings->interval);
 	_text(&json, "state", status->state);

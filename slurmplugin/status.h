@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
 	const char *state;	/* "starting", "on", "off", "no-library", "failing" */
 	char *state_text;
+	time_t began;		/* when counting began, with slurmctld */
 	uint64_t cycles, skipped, cycles_failed, started, starts_failed,
 		fallbacks, worker_failures, readers, holders, overdue,
 		preempted;	/* jobs, for the auction's starts */

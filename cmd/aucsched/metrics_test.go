@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/dashboard"
 )
 
 func metricsAt(t *testing.T, now time.Time, args ...string) (string, error) {
@@ -26,7 +28,8 @@ func metricsAt(t *testing.T, now time.Time, args ...string) (string, error) {
 	c.SetOut(&out)
 	c.SetErr(&out)
 	c.SilenceUsage, c.SilenceErrors = true, true
-	return out.String(), c.ExecuteContext(context.WithoutCancel(t.Context()))
+	err := c.ExecuteContext(context.WithoutCancel(t.Context()))
+	return out.String(), err
 }
 
 func TestMetrics(t *testing.T) {
@@ -69,21 +72,83 @@ func TestMetricsTextfile(t *testing.T) {
 	require.Contains(t, string(text), "slurm_aucsched_up 0\n")
 }
 
+// Counting begins anew with slurmctld, and a reader is told when that was.
+func TestMetricsBegan(t *testing.T) {
+	text, err := metricsAt(t, written, "--file", "testdata/status.json")
+	require.NoError(t, err)
+	for _, name := range []string{"cycles", "jobs_started", "cycle_seconds"} {
+		require.Contains(t, text, "\nslurm_aucsched_"+name+"_created 1.69999e+09\n")
+	}
+	require.Contains(t, text, `slurm_aucsched_starts_missed_created{reason="Requested nodes are busy"} 1.69999e+09`)
+	require.Contains(t, text, "\nslurm_aucsched_start_timestamp_seconds 1.69999e+09\n")
+}
+
+// samples are the names of all samples that a status with everything in it gives.
+func samples(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := metricsAt(t, written, "--file", "testdata/status.json")
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			names[regexp.MustCompile(`^\w+`).FindString(line)] = true
+		}
+	}
+	return names
+}
+
+const monitoring = "../../slurmplugin/monitoring/"
+
 // promtool finds nothing to say of the metrics, and the rules do what their tests want.
 func TestPromtool(t *testing.T) {
-	var text bytes.Buffer
 	m := &meter{"testdata/status.json", func() time.Time { return written }}
 	path := filepath.Join(t.TempDir(), "a.prom")
 	require.NoError(t, m.writeTo(path))
-	got, err := os.ReadFile(path)
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	text.Write(got)
-	promtool(t, text.String(), "check", "metrics")
-	promtool(t, "", "test", "rules", "../../slurmplugin/monitoring/alerts_test.yml")
-	rules, err := os.ReadFile("../../slurmplugin/monitoring/alerts.yml")
+	promtool(t, string(text), "check", "metrics")
+	promtool(t, "", "test", "rules", monitoring+"alerts_test.yml")
+}
+
+// Rules speak of what there is.
+func TestAlertsMetrics(t *testing.T) {
+	rules, err := os.ReadFile(monitoring + "alerts.yml")
 	require.NoError(t, err)
-	for _, name := range regexp.MustCompile(`slurm_aucsched_\w+`).FindAllString(string(rules), -1) {
-		require.Contains(t, text.String(), "\n"+name, "rules speak of what there is")
+	names := dashboard.Metrics(string(rules))
+	require.Greater(t, len(names), 6)
+	has := samples(t)
+	for _, name := range names {
+		require.Contains(t, has, name)
+	}
+}
+
+// ofSlurm are metrics of Slurm's own plug-in metrics/openmetrics of 25.11 that
+// the dashboard asks for.
+var ofSlurm = []string{"slurm_jobs_pending", "slurm_jobs_running", "slurm_schedule_cycle_last", "slurm_bf_cycle_last",
+	"slurm_bf_cycle_cnt", "slurm_sdiag_jobs_started"}
+
+// The dashboard asks for what there is, and for all of it.
+func TestDashboardMetrics(t *testing.T) {
+	queries, err := dashboard.Read(monitoring + "dashboard.json")
+	require.NoError(t, err)
+	has := samples(t)
+	asked := map[string]bool{}
+	for _, q := range queries {
+		names := dashboard.Metrics(q.Expr)
+		require.NotEmpty(t, names, q.Where)
+		for _, name := range names {
+			if strings.HasPrefix(name, "slurm_aucsched_") {
+				require.Contains(t, has, name, q.Where)
+			} else {
+				require.Contains(t, ofSlurm, name, q.Where)
+			}
+			asked[name] = true
+		}
+	}
+	for name := range has {
+		if !strings.HasSuffix(name, "_created") && name != "slurm_aucsched_interval_seconds" {
+			require.Contains(t, asked, name, "a panel for it")
+		}
 	}
 }
 

@@ -55,8 +55,14 @@ func (s *status) print(out io.Writer, now time.Time) error {
 	p.take("time")
 	p.take("interval_s")
 	rule := strings.Repeat("*", 55)
-	fmt.Fprintf(p, "%s\naucsched status at %s (%d)\n", rule,
-		s.written.In(now.Location()).Format("Mon Jan 02 15:04:05 2006"), s.written.Unix())
+	clock := func(t time.Time) string {
+		return fmt.Sprintf("%s (%d)", t.In(now.Location()).Format("Mon Jan 02 15:04:05 2006"), t.Unix())
+	}
+	fmt.Fprintf(p, "%s\naucsched status at %s\n", rule, clock(s.written))
+	if began, err := s.seconds("began", 1, 1<<40); err == nil {
+		p.take("began")
+		fmt.Fprintf(p, "Data since %s\n", clock(time.Unix(int64(began), 0)))
+	}
 	fmt.Fprintf(p, "written %v ago, every %v, by slurmctld (pid %s)\n%s\n", s.age(now), s.interval, show(pid), rule)
 	for _, section := range statusSections {
 		p.section(section.title, section.lines)

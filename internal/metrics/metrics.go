@@ -14,6 +14,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // prefix begins all names.
@@ -45,6 +46,7 @@ var counters = []number{
 }
 
 var gauges = []number{
+	{"start_timestamp_seconds", "When counting began, with slurmctld, since 1970.", "began"},
 	{"status_timestamp_seconds", "When the plug-in wrote its status, since 1970.", "time"},
 	{"interval_seconds", "From one cycle to the next.", "interval_s"},
 	{"nodes", "Nodes of the cluster.", "nodes"},
@@ -82,7 +84,7 @@ var stages = []number{
 }
 
 // states are those of the plug-in; any other is "other".
-var states = []string{"on", "starting", "off", "no-library", "no-shim", "failing"}
+var states = []string{"on", "shadow", "starting", "off", "no-library", "no-shim", "failing"}
 
 // most words of a kind are told apart; files of ours have fewer.
 const mostWords = 64
@@ -125,8 +127,26 @@ func Families(status map[string]any, age, stale time.Duration) []*dto.MetricFami
 	for _, s := range stages {
 		all = append(all, s.times(status)...)
 	}
+	if began, ok := value(status, "began"); ok && began > 0 {
+		created(all, timestamppb.New(time.Unix(int64(began), 0)))
+	}
 	slices.SortFunc(all, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return all
+}
+
+// created notes when counting began, so that a reader tells a new slurmctld from
+// one that lost counts.
+func created(families []*dto.MetricFamily, at *timestamppb.Timestamp) {
+	for _, f := range families {
+		for _, m := range f.Metric {
+			switch {
+			case m.Counter != nil:
+				m.Counter.CreatedTimestamp = at
+			case m.Summary != nil:
+				m.Summary.CreatedTimestamp = at
+			}
+		}
+	}
 }
 
 // times are a stage's sum and count, which a rate makes a mean of, its last and its greatest value.
@@ -191,7 +211,7 @@ func state(status map[string]any) *dto.MetricFamily {
 
 // Write writes families in a format of Prometheus.
 func Write(w io.Writer, format expfmt.Format, families []*dto.MetricFamily) error {
-	e := expfmt.NewEncoder(w, format)
+	e := expfmt.NewEncoder(w, format, expfmt.WithCreatedLines())
 	for _, f := range families {
 		if len(f.Metric) == 0 {
 			continue
