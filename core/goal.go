@@ -44,21 +44,21 @@ type goal struct {
 
 var goals = [goalsEnd]goal{
 	NoGoal: {name: "none"},
-	Fair: {"fair", 60, timetable.Options{
+	Fair: {name: "fair", jobs: 60, search: timetable.Options{
 		Weights: timetable.Values{timetable.Wait: 1, timetable.Squares: 1, timetable.Area: 1, timetable.Width: 1, timetable.End: 1},
 		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
 		Moves:   30, Work: planWork,
-	}, 0},
-	Short: {"short", 500, timetable.Options{
+	}},
+	Short: {name: "short", jobs: 500, search: timetable.Options{
 		Weights: timetable.Values{timetable.Wait: 1, timetable.Slowdown: 1},
 		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
 		Work:    planWork,
-	}, 0},
-	Most: {"most", 500, timetable.Options{
+	}},
+	Most: {name: "most", jobs: 500, wide: 0.25, search: timetable.Options{
 		Weights: timetable.Values{timetable.Wait: 1, timetable.Squares: 0.5, timetable.Area: 1, timetable.Width: 0.5, timetable.End: 2},
 		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
 		Work:    planWork,
-	}, 0.25},
+	}},
 }
 
 // planWork bounds a cycle's search, in words of the timetable.

@@ -38,14 +38,14 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 	r.guarded = append(r.guarded[:0], make([]guard, len(w.jobs))...)
 }
 
-// walk goes down the window in r.order, on the draft that is worth most: jobs that
-// can start there have to start, and the first that cannot get reservations, as many as the options
-// say. It stops at the last of these; jobs behind it are free to win or lose, as long as they keep
-// off what is reserved. It ends early when stop, which may be nil, says so, but never before it has
-// looked at the first: a machine that has been drained for a wide job for an hour is not given away
-// because one cycle had no time. Afterwards the window's variants, r.guarded and r.space say what
-// the auction has to respect. A job that can be met in several ways starts in the first that can
-// start, or else has the earliest place of all reserved.
+// walk goes down the window in r.order, on the draft that is worth most: jobs that can start there
+// have to start, and the first that cannot get reservations, as many as the options say, but for
+// those that find room by themselves. It stops at the last of these; jobs behind it are free to win
+// or lose, as long as they keep off what is reserved. It ends early when stop, which may be nil,
+// says so, but never before it has looked at the first: a machine that has been drained for a wide
+// job for an hour is not given away because one cycle had no time. Afterwards the window's
+// variants, r.guarded and r.space say what the auction has to respect. A job that can be met in
+// several ways starts in the first that can start, or else has the earliest place of all reserved.
 //
 // The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the
 // auction deciding everything behind it: the job at the head starts as early as

@@ -199,9 +199,11 @@ rpm_install() { rpm -U --oldpackage --replacepkgs $packages/"$1"/*.rpm; }
 rpm_remove() { rpm -e aucsched-slurm; }
 rpm_purge() { rpm -e aucsched-slurm aucsched; }
 rpm_version() { rpm -q --qf '%{VERSION}' aucsched-slurm; }
-rpm_wrong() {
+rpm_wrong() { rpms_wrong rpm_install rpm-1; }
+# rpms_wrong INSTALL...: a Slurm of another version is there, then the right one again.
+rpms_wrong() {
 	quietly rpm -U --replacepkgs $packages/slurm-wrong.rpm
-	refused "a package for another Slurm" rpm_install rpm-1
+	refused "a package for another Slurm" "$@"
 	said "slurm = 22"
 	grep -m1 'slurm = 22' $base/out >$base/refused
 	quietly rpm -U --oldpackage $packages/slurm-right.rpm
@@ -228,13 +230,7 @@ dnf_install() {
 dnf_remove() { dnf_from rpm-1 remove --noautoremove aucsched-slurm; }
 dnf_purge() { dnf_from rpm-1 remove aucsched-slurm aucsched; }
 dnf_version() { rpm_version; }
-dnf_wrong() {
-	quietly rpm -U --replacepkgs $packages/slurm-wrong.rpm
-	refused "a package for another Slurm" dnf_install dnf-1
-	said "slurm = 22"
-	grep -m1 'slurm = 22' $base/out >$base/refused
-	quietly rpm -U --oldpackage $packages/slurm-right.rpm
-}
+dnf_wrong() { rpms_wrong dnf_install dnf-1; }
 
 pkg() { step=$1; shift; "${format}_$step" "$@"; }
 
