@@ -113,6 +113,7 @@ extern void auc_verdict_lost(job_record_t *job_ptr, const auc_snapshot_t *s,
 {
 	char *lost = NULL;
 	int named = 0;
+	uint32_t last = 0;
 	bool others = false;
 
 	for (uint32_t i = 0; !quiet && (i < s->in.jobs_len); i++) {
@@ -120,6 +121,8 @@ extern void auc_verdict_lost(job_record_t *job_ptr, const auc_snapshot_t *s,
 			continue;
 		if (++winners->looks > MOST_LOOKS)
 			break;
+		if (s->rows[i].job_id == last)	/* a task of an array that is named */
+			continue;
 		if ((s->rows[i].job_id == job_ptr->job_id) ||
 		    !_takes_of(s, out, i, s->jobs[row].mask))
 			continue;
@@ -129,6 +132,7 @@ extern void auc_verdict_lost(job_record_t *job_ptr, const auc_snapshot_t *s,
 		}
 		xstrfmtcat(lost, "%s%u", lost ? "," : " lost=",
 			   s->rows[i].job_id);
+		last = s->rows[i].job_id;
 		named++;
 	}
 	if (others)

@@ -37,7 +37,7 @@ type Asker struct {
 	Run Run
 	Now func() time.Time
 
-	machines map[string]*machine
+	seen *machine // once it has been asked for
 }
 
 var jobID = regexp.MustCompile(`^[0-9]{1,10}(_[0-9]{1,10}|\+[0-9]{1,5})?$`)
@@ -128,7 +128,7 @@ func (x *Answer) fact(format string, args ...any) {
 
 // place says how the nodes are to a job for which Slurm names no other cause.
 func (a *Asker) place(ctx context.Context, x *Answer, f fields, r reason) error {
-	m, err := a.machine(ctx, f.text("Partition"))
+	m, err := a.machine(ctx)
 	if err != nil {
 		return err
 	}
@@ -202,6 +202,15 @@ func (x *Answer) turn() {
 		x.Means += ", but what is free is kept for others, or lies so that the job can't have it"
 	case "behind":
 		x.Means += ", but so many jobs come before it that the auction does not look at it"
+	case "quota":
+		x.Means += ", but with jobs that come before it a limit or licences would be exceeded"
+		x.help("when jobs that come before it have ended or are gone")
+		x.help("an administrator raises the limit of its association or QOS, or adds licences")
+		return
+	case "late":
+		x.Means += ", but the deadline of a decision came before its turn"
+		x.help("when jobs that come before it have started, or an administrator gives decisions more time (auc_deadline_ms)")
+		return
 	default:
 		x.Means += "; " + v.Meaning
 	}
@@ -230,17 +239,13 @@ func freed(holders []Holder) string {
 	return "when enough of these jobs have ended: " + strings.Join(ids, ", ") + more
 }
 
-func (a *Asker) machine(ctx context.Context, partitions string) (*machine, error) {
-	if m := a.machines[partitions]; m != nil {
-		return m, nil
+func (a *Asker) machine(ctx context.Context) (*machine, error) {
+	if a.seen == nil {
+		m, err := askMachine(ctx, a.Run)
+		if err != nil {
+			return nil, err
+		}
+		a.seen = m
 	}
-	m, err := askMachine(ctx, a.Run, partitions)
-	if err != nil {
-		return nil, err
-	}
-	if a.machines == nil {
-		a.machines = map[string]*machine{}
-	}
-	a.machines[partitions] = m
-	return m, nil
+	return a.seen, nil
 }

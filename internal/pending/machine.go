@@ -111,8 +111,9 @@ func (n *node) unusable() string {
 	return ""
 }
 
-// askMachine asks for the nodes, the reservations, and the running jobs of the partitions.
-func askMachine(ctx context.Context, run Run, partitions string) (*machine, error) {
+// askMachine asks for the nodes, the reservations, and the running jobs: of all partitions, which
+// may share nodes.
+func askMachine(ctx context.Context, run Run) (*machine, error) {
 	m := &machine{}
 	text, err := run(ctx, "scontrol", "-d", "show", "node")
 	if err != nil {
@@ -127,7 +128,7 @@ func askMachine(ctx context.Context, run Run, partitions string) (*machine, erro
 			m.reservations = append(m.reservations, parseReservation(f))
 		}
 	}
-	if text, err = run(ctx, "squeue", "-h", "-t", "R,S,CG", "-p", partitions, "-o", "%i|%u|%N|%C|%e"); err == nil {
+	if text, err = run(ctx, "squeue", "-h", "-t", "R,S,CG", "-o", "%i|%u|%N|%C|%e"); err == nil {
 		m.holders = parseHolders(text)
 	}
 	return m, nil

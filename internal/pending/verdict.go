@@ -86,7 +86,7 @@ var verdicts = map[string]word{
 	"fit":      {"it bids, and nothing that is free suits it", ""},
 	"lost":     {"its bids lost: other jobs are worth more together", ""},
 	"kept":     {"nothing that is free suits it, and a place is kept for it", ""},
-	"late":     {"the deadline of a decision came before the job's turn; it is decided next time", ""},
+	"late":     {"the deadline of a decision (auc_deadline_ms) came before the job's turn; it is decided next time", ""},
 	"quota":    {"with the jobs that come before it, a limit or licences would be exceeded", ""},
 	"behind":   {"it is behind the jobs that take part in the auction (auc_window), and waits until it has come so far", ""},
 	"nodes":    {"the nodes that it may use are kept for jobs that come before it, or can't take it now", ""},

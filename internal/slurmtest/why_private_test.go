@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+//go:build !windows
+
+package slurmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/pending"
+)
+
+// With PrivateData=jobs nothing is said of others' jobs, neither that they hold nodes nor that they
+// won these, and without it both are.
+func TestWhyPrivate(t *testing.T) {
+	beside(t)
+	for _, private := range []bool{true, false} {
+		t.Run(fmt.Sprint(private), func(t *testing.T) {
+			cfg := whyMachine()
+			cfg.ExtraLines = append(cfg.ExtraLines, "FirstJobId=70001")
+			if private {
+				cfg.ExtraLines = append(cfg.ExtraLines, "PrivateData=jobs")
+			}
+			c := cluster(t, auction, cfg)
+			b := &whyBed{t, c}
+			require.NoError(t, c.SetParameters(t.Context(), c.cfg.SchedulerParameters+",auc_interval=15,auc_delay_ms=15000,auc_reservations=0"))
+			begin := "--begin=" + time.Now().Add(5*time.Second).Format("2006-01-02T15:04:05")
+			theirs := submit(t, c, "sleep 600", as(Bob, "-N4", "-n32", "--ntasks-per-node=8", "--time=30", begin)...)
+			mine := b.job("-N1 -n1 " + begin)
+
+			var x *pending.Answer
+			require.NoError(t, c.poll(t.Context(), 40*time.Second, "the answer", func() (done bool, err error) {
+				x, err = b.asks(Alice).Why(t.Context(), fmt.Sprint(mine))
+				return err == nil && x.Kind == pending.Resources && x.Auction != nil && len(x.Auction.LostTo) > 0, err
+			}))
+			all, err := json.Marshal(x)
+			require.NoError(t, err)
+			text := string(all) + printed(t, x)
+			if !private {
+				require.Equal(t, []string{fmt.Sprint(theirs)}, x.Auction.LostTo)
+				require.Len(t, x.Holders, 1, text)
+				return
+			}
+			require.NotContains(t, text, fmt.Sprint(theirs))
+			require.NotContains(t, text, Bob)
+			require.Equal(t, []string{"others"}, x.Auction.LostTo)
+			require.Contains(t, text, "does not show you whose")
+			_, err = b.asks(Alice).Why(t.Context(), fmt.Sprint(theirs))
+			require.Error(t, err, "a job of another")
+		})
+	}
+}
