@@ -38,12 +38,12 @@ counted() {
 	awk '/^--- PASS/ { p++ } /^--- FAIL/ { f++ } /^--- SKIP/ { s++ } END { printf "%d/%d/%d", p, f, s }' "$1"
 }
 
-# bed LOG ARGUMENT...: tests on clusters.
+# bed LOG ARGUMENT...: tests on clusters. With -p 1 the log grows as they run.
 bed() {
 	log=$1
 	shift
 	PATH="$SLURM_PREFIX/sbin:$SLURM_PREFIX/bin:$PATH" AUCSCHED_SLURM_TEST=1 \
-		"${GO:-go}" test -count=1 -v -parallel 6 -timeout "${TIMEOUT:-60m}" "$@" ./internal/slurmtest/... >"$log" 2>&1 </dev/null
+		"${GO:-go}" test -count=1 -v -p 1 -parallel 6 -timeout "${TIMEOUT:-60m}" "$@" ./internal/slurmtest/... >"$log" 2>&1 </dev/null
 }
 
 # step NAME COMMAND...: adds its outcome to the row.

@@ -48,11 +48,14 @@ func sruns(t *testing.T, c *Cluster, n int) []time.Duration {
 	})
 }
 
-// batches times n batch jobs from their submission until they run.
+// batches times n batch jobs from their submission until they run. They are spread over the second,
+// as slurmctld tries batch jobs when its clock comes to a full one, from 23.11 on.
 func batches(t *testing.T, c *Cluster, n int) []time.Duration {
 	t.Helper()
-	return aQueueOfOne(t, n, func(int) (time.Duration, error) {
+	return aQueueOfOne(t, n, func(i int) (time.Duration, error) {
 		runs := c.path("work", "runs")
+		phase := time.Duration(i) * time.Second / time.Duration(n)
+		time.Sleep(time.Until(time.Now().Add(time.Second - phase).Truncate(time.Second).Add(phase)))
 		begin := time.Now()
 		_, err := c.Run(t.Context(), "sbatch", "-N1", "-o", "/dev/null", "--wrap", "touch "+runs)
 		for ; err == nil && time.Since(begin) < 30*time.Second; time.Sleep(time.Millisecond) {
