@@ -17,7 +17,7 @@ cd "$root"
 mkdir -p "$logs"
 echo '*' >"$logs/.gitignore"
 
-: "${SMOKE:=^TestSmoke$}"
+: "${SMOKE:?names tests, as the argument -run of go test}"
 : "${SKIP:=}"
 : "${QUICK:=}"
 
@@ -56,6 +56,7 @@ step() {
 	if [ "$1" = bed ]; then
 		shift
 		bed "$log" "$@" || result=no
+		grep -q '^--- PASS' "$log" || result=no # no test is no pass
 		result="$result $(counted "$log")"
 	else
 		"$@" >"$log" 2>&1 </dev/null || result=no
