@@ -26,9 +26,9 @@ var shadowed = mode{"shadow", func(t *testing.T, c Config) Config {
 	return auction.setup(t, c)
 }}
 
-// slowly has Slurm's schedulers look at the queue so seldom that the auction comes first.
+// slowly has Slurm look at the queue so seldom that the auction comes first: by backfill alone.
 var slowly = mode{"shadow, slow stock", func(t *testing.T, c Config) Config {
-	c.SchedulerParameters = join(",", "auc_mode=shadow,defer,batch_sched_delay=6,sched_interval=6,bf_interval=6", c.SchedulerParameters)
+	c.SchedulerParameters = join(",", "auc_mode=shadow,defer,sched_interval=-1,bf_interval=6", c.SchedulerParameters)
 	return c.WithAuction(pluginDir(t), quickAuction)
 }}
 
@@ -84,6 +84,7 @@ func requireNoneStarted(t *testing.T, c *Cluster) {
 func TestShadow(t *testing.T) {
 	beside(t)
 	c := cluster(t, slowly, Config{Groups: Uniform(4, 4, 1)})
+	running(t, c, 40*time.Second, submit(t, c, "sleep 60", "-n1", "--time=2")) // backfill has just looked
 	early := submit(t, c, "sleep 20", "-N2", "--ntasks-per-node=4", "--gres=gpu:1", "--time=2")
 	ranged, err := c.Sbatch(t.Context(), []string{"-N1", "-n1", "--gres=gpu:1-1", "--time=2"}, c.Script("sleep 20"))
 	require.NoError(t, err)

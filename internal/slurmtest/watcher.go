@@ -8,7 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -153,7 +155,28 @@ func (c *Cluster) Runs(ids []uint32) (Runs, error) {
 	c.mu.Lock()
 	kills := slices.Clone(c.kills)
 	c.mu.Unlock()
+	purged := c.purged()
+	for _, s := range starts {
+		delete(purged, s.ID)
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id uint32) bool { return purged[id] })
 	return CheckRuns(ids, starts, ended, kills), nil
+}
+
+var vestigial = regexp.MustCompile(`Purging vestigial job script \S*/job0*(\d+)/`)
+
+// purged are the jobs whose scripts slurmd took for leftovers. It does so with one that is just
+// being launched, if it looks for its steps then, as for a reconfiguration: the step's socket is
+// there, and nobody listens yet (_step_connect and _handle_stray_script of stepd_api.c). The job
+// fails before it begins, with any scheduler.
+func (c *Cluster) purged() map[uint32]bool {
+	ids := map[uint32]bool{}
+	for _, found := range vestigial.FindAllStringSubmatch(c.Logs("slurmd.log", 64<<20), -1) {
+		if id, err := strconv.ParseUint(found[1], 10, 32); err == nil {
+			ids[uint32(id)] = true
+		}
+	}
+	return ids
 }
 
 // RanOnce is nil if every job ran exactly once and completed.
