@@ -536,11 +536,14 @@ static inline void auc_set_pending(job_record_t *job_ptr)
 #endif
 }
 
-/* Whether Slurm tries a job with several QOS, one after the other. */
+/*
+ * Whether Slurm tries a job with several QOS, one after the other. In 24.11 the list is locked while
+ * it does so, also against who has locked it: not even its elements can be counted.
+ */
 static inline bool auc_has_several_qos(const job_record_t *job_ptr)
 {
 #if AUC_VERSION_AT_LEAST(24, 11)
-	return job_ptr->qos_list && (list_count(job_ptr->qos_list) > 1);
+	return job_ptr->qos_list;
 #else
 	return false;
 #endif

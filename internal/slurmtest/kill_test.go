@@ -93,12 +93,13 @@ func said(c *Cluster, id uint32) string {
 // A job that had ended is ended in the books of the next slurmctld too.
 func TestKilledAfterAnEnd(t *testing.T) {
 	beside(t)
-	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
+	c := cluster(t, auction, Config{Groups: Uniform(3, 4, 0)})
 	ctx := t.Context()
-	good, bad, cancelled := submit(t, c, "sleep 6", "-n1", "--time=1"),
-		submit(t, c, "sleep 6; exit 3", "-n1", "--time=1"), submit(t, c, "sleep 60", "-n1", "--time=2")
-	resumed := submit(t, c, "sleep 2", "-n1", "--time=1")
-	running(t, c, 10*time.Second, good, bad, cancelled, resumed)
+	good, bad, cancelled := submit(t, c, "sleep 6", "-n1", "--time=1", "-xn0003"),
+		submit(t, c, "sleep 6; exit 3", "-n1", "--time=1", "-xn0003"), submit(t, c, "sleep 60", "-n1", "--time=2", "-xn0003")
+	resumed := submit(t, c, "sleep 2", "-n1", "--time=1", "-xn0003")
+	lost := submit(t, c, "sleep 60", "-n1", "--time=2", "-wn0003", "--no-requeue")
+	running(t, c, 10*time.Second, good, bad, cancelled, resumed, lost)
 	_, err := c.Scontrol(ctx, "suspend", fmt.Sprint(resumed)) // and so it is saved
 	require.NoError(t, err)
 	waitSaved(t, c)
@@ -109,11 +110,17 @@ func TestKilledAfterAnEnd(t *testing.T) {
 		return len(ended) == 3, err
 	}))
 	require.NoError(t, c.Scancel(ctx, fmt.Sprint(cancelled)))
+	_, err = c.Scontrol(ctx, "update", "NodeName=n0003", "State=DOWN", "Reason=test")
+	require.NoError(t, err)
+	j, err := c.WaitFor(ctx, lost, 10*time.Second, "NODE_FAIL")
+	require.NoError(t, err)
+	failed := j.Fields["ExitCode"]
 	kill(t, c)
 	for _, want := range []struct {
 		id          uint32
 		state, code string
-	}{{good, "COMPLETED", "0:0"}, {resumed, "COMPLETED", "0:0"}, {bad, "FAILED", "3:0"}, {cancelled, "CANCELLED", "0:15"}} {
+	}{{good, "COMPLETED", "0:0"}, {resumed, "COMPLETED", "0:0"}, {bad, "FAILED", "3:0"}, {cancelled, "CANCELLED", "0:15"},
+		{lost, "NODE_FAIL", failed}} {
 		j, err := c.WaitFor(ctx, want.id, 10*time.Second, want.state)
 		require.NoError(t, err, want)
 		require.Equal(t, want.code, j.Fields["ExitCode"], want)
