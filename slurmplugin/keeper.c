@@ -240,6 +240,7 @@ static void _end(job_record_t *job_ptr, const auc_run_t *run)
 		(void) auc_job_complete(job_ptr, uid, false, false, 0);
 		break;
 	case JOB_NODE_FAIL:
+		job_ptr->exit_code = code;
 		(void) auc_job_complete(job_ptr, uid, false, true, code);
 		break;
 	default:		/* NO_VAL stands for a cancelled one */
