@@ -182,17 +182,17 @@ func TestSavesLeaveFewProbes(t *testing.T) {
 func TestOneAfterTheOther(t *testing.T) {
 	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(4, 4, 0), Accounting: &Accounting{
-		QOS: []QOS{{"high", "Priority=10"}, {"low", "Priority=1"}}, Accounts: []Account{{Name: "a", Users: []User{{Name: Bob}}}}}})
+		QOS: []QOS{{"high", "Priority=10"}, {"low", "Priority=1"}}, Accounts: []Account{{Name: "a", Users: []User{{Name: "root"}}}}}})
 	for _, name := range []string{"one", "two"} {
-		_, err := c.Scontrol(t.Context(), "create", "ReservationName="+name, "StartTime=now", "Duration=60", "Users="+Bob, "NodeCnt=1")
+		_, err := c.Scontrol(t.Context(), "create", "ReservationName="+name, "StartTime=now", "Duration=60", "Users=root", "NodeCnt=1")
 		require.NoError(t, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	_, err := c.Srun(ctx, as(Bob, "--reservation=one,two", "-n1", "--time=1", "true")...)
+	_, err := c.Srun(ctx, "--reservation=one,two", "-n1", "--time=1", "true")
 	require.NoError(t, err)
 	if version, err := Version(); err == nil && version >= "24.11" {
-		_, err := c.Srun(ctx, as(Bob, "--qos=low,high", "-n1", "--time=1", "true")...)
+		_, err := c.Srun(ctx, "--qos=low,high", "-n1", "--time=1", "true")
 		require.NoError(t, err)
 	}
 	require.NotZero(t, c.ControllerPid(), "slurmctld")
