@@ -109,12 +109,12 @@ func TestKilledAfterAnEnd(t *testing.T) {
 		ended, err := c.Ended()
 		return len(ended) == 3, err
 	}))
-	require.NoError(t, c.Scancel(ctx, fmt.Sprint(cancelled)))
 	_, err = c.Scontrol(ctx, "update", "NodeName=n0003", "State=DOWN", "Reason=test")
 	require.NoError(t, err)
 	j, err := c.WaitFor(ctx, lost, 10*time.Second, "NODE_FAIL")
 	require.NoError(t, err)
 	failed := j.Fields["ExitCode"]
+	require.NoError(t, c.Scancel(ctx, fmt.Sprint(cancelled)))
 	kill(t, c)
 	for _, want := range []struct {
 		id          uint32
