@@ -433,7 +433,7 @@ static inline bool auc_waits_for_limit(const job_record_t *job_ptr)
 #endif
 }
 
-/* --extra, where SchedulerParameters=extra_constraints: takes off the nodes that do not meet it now. */
+/* --extra with SchedulerParameters=extra_constraints: takes off the nodes that do not meet it now. */
 static inline void auc_and_extra(const job_record_t *job_ptr, bitstr_t *nodes)
 {
 #if AUC_VERSION_AT_LEAST(23, 11)
@@ -537,8 +537,8 @@ static inline void auc_set_pending(job_record_t *job_ptr)
 }
 
 /*
- * Whether Slurm tries a job with several QOS, one after the other. In 24.11 the list is locked while
- * it does so, also against who has locked it: not even its elements can be counted.
+ * Whether Slurm tries a job with several QOS, one after the other. In 24.11 the list is locked
+ * while it does so, also against who has locked it: not even its elements can be counted.
  */
 static inline bool auc_has_several_qos(const job_record_t *job_ptr)
 {

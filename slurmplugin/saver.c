@@ -14,9 +14,9 @@
  * here say themselves that they have ended; for the first one, which is slurmctld's own, another
  * thread waits. Before the plug-in is unloaded Slurm gets one that runs Slurm's code alone.
  *
- * From 26.05 on, too, each call of Slurm's function registers a probe, which nobody can take back. So
- * the thread that was started here stays out of it for a minute, once it was asked to save, and calls
- * itself what Slurm's function calls. It is still the only one that does.
+ * From 26.05 on, too, each call of Slurm's function registers a probe, which nobody can take back.
+ * So the thread that was started here stays out of it for a minute, once it was asked to save, and
+ * calls itself what Slurm's function calls. It is still the only one that does.
  */
 #define _GNU_SOURCE
 #include <errno.h>

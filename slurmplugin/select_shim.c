@@ -349,8 +349,8 @@ static list_t *_victims(const auc_pin_t *pin, list_t *candidates)
 }
 
 /*
- * Whether this is the thread of Slurm's backfill scheduler, by the name that it has now: one of a pool
- * has had others.
+ * Whether this is the thread of Slurm's backfill scheduler, by the name that it has now: one of a
+ * pool has had others.
  */
 static bool _is_backfill(void)
 {
