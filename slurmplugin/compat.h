@@ -433,7 +433,7 @@ static inline bool auc_waits_for_limit(const job_record_t *job_ptr)
 #endif
 }
 
-/* --extra with SchedulerParameters=extra_constraints: takes off the nodes that do not meet it now. */
+/* --extra with extra_constraints: takes off the nodes that do not meet it now. */
 static inline void auc_and_extra(const job_record_t *job_ptr, bitstr_t *nodes)
 {
 #if AUC_VERSION_AT_LEAST(23, 11)
