@@ -119,12 +119,14 @@ func TestKilledAfterAnEnd(t *testing.T) {
 	for _, want := range []struct {
 		id          uint32
 		state, code string
-	}{{good, "COMPLETED", "0:0"}, {resumed, "COMPLETED", "0:0"}, {bad, "FAILED", "3:0"}, {cancelled, "CANCELLED", "0:15"},
-		{lost, "NODE_FAIL", failed}} {
+	}{{good, "COMPLETED", "0:0"}, {resumed, "COMPLETED", "0:0"}, {bad, "FAILED", "3:0"}, {cancelled, "CANCELLED", "0:15"}} {
 		j, err := c.WaitFor(ctx, want.id, 10*time.Second, want.state)
 		require.NoError(t, err, want)
 		require.Equal(t, want.code, j.Fields["ExitCode"], want)
 	}
+	j, err = c.WaitFor(ctx, lost, 10*time.Second, "NODE_FAIL")
+	require.NoError(t, err)
+	require.Contains(t, []string{failed, "0:15"}, j.Fields["ExitCode"], "till 24.05 the script's, when it has ended")
 	require.NoError(t, c.WaitEmpty(ctx, 10*time.Second))
 	require.Regexp(t, fmt.Sprintf(`aucsched: JobId=(%d|%d|%d|%d) had ended`, good, bad, cancelled, resumed), c.Logs("slurmctld.log", 1<<20),
 		"all was saved before the kill: nothing was tested")
