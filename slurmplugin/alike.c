@@ -34,6 +34,7 @@ extern bool auc_are_alike(const job_record_t *a, const job_record_t *b)
 		!xstrcmp(a->cpus_per_tres, b->cpus_per_tres) &&
 		!xstrcmp(a->mem_per_tres, b->mem_per_tres) &&
 		!xstrcmp(a->resv_name, b->resv_name) &&
+		!xstrcmp(auc_extra(a), auc_extra(b)) &&
 		(of_a->pn_min_cpus == of_b->pn_min_cpus) &&
 		(of_a->pn_min_tmp_disk == of_b->pn_min_tmp_disk) &&
 		!xstrcmp(of_a->req_nodes, of_b->req_nodes) &&

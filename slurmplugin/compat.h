@@ -141,7 +141,19 @@ static inline void auc_pool_join(pthread_t id)
 #endif
 }
 
-/* Ends a job as its node would have. Job write lock. */
+/* FailedNode of "scontrol show job". */
+static inline void auc_note_failed_node(job_record_t *job_ptr, const char *node)
+{
+#if AUC_VERSION_AT_LEAST(24, 5)
+	xfree(job_ptr->failed_node);
+	job_ptr->failed_node = xstrdup(node);
+#endif
+}
+
+/*
+ * Ends a job as its node would have. Job write lock.
+ * IN code - from 24.11 on the job's exit code too if it is requeued, or its node has failed
+ */
 static inline int auc_job_complete(job_record_t *job_ptr, uid_t uid,
 				   bool requeue, bool node_fail, uint32_t code)
 {
@@ -151,6 +163,22 @@ static inline int auc_job_complete(job_record_t *job_ptr, uid_t uid,
 	return job_complete(&step_id, uid, requeue, node_fail, code);
 #else
 	return job_complete(job_ptr->job_id, uid, requeue, node_fail, code);
+#endif
+}
+
+/* What srun and salloc prove who they are with, where TLS is used; NULL: nothing. */
+static inline char *auc_client_cert(const job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(25, 5)
+	return job_ptr->alloc_tls_cert;
+#else
+	return NULL;
+#endif
+}
+static inline void auc_expect_cert(slurm_msg_t *msg, char *cert)
+{
+#if AUC_VERSION_AT_LEAST(25, 5)
+	msg->tls_cert = cert;
 #endif
 }
 
@@ -379,6 +407,11 @@ static inline int auc_test_resv(job_record_t *job_ptr, time_t *when,
 
 	rc = job_test_resv(job_ptr, when, false, nodes, &exc, &overlap, false);
 	*some_cores = exc.core_bitmap || exc.exc_cores;
+#if !AUC_VERSION_AT_LEAST(25, 5)
+	/* Which Slurm itself forgets. */
+	FREE_NULL_LIST(exc.gres_list_exc);
+	FREE_NULL_LIST(exc.gres_list_inc);
+#endif
 	reservation_delete_resv_exc_parts(&exc);
 #else
 	bitstr_t *exc = NULL;
@@ -397,6 +430,42 @@ static inline bool auc_waits_for_limit(const job_record_t *job_ptr)
 	return job_state_reason_check(job_ptr->state_reason, JSR_QOS_ASSOC);
 #else
 	return !acct_policy_job_runnable_state((job_record_t *) job_ptr);
+#endif
+}
+
+/* --extra with extra_constraints: takes off the nodes that do not meet it now. */
+static inline void auc_and_extra(const job_record_t *job_ptr, bitstr_t *nodes)
+{
+#if AUC_VERSION_AT_LEAST(23, 11)
+	for (int n = 0; job_ptr->extra_constraints && (n < node_record_count);
+	     n++) {
+		const node_record_t *node_ptr = node_record_table_ptr[n];
+
+		if (bit_test(nodes, n) &&
+		    (!node_ptr->extra_data ||
+		     !extra_constraints_test(job_ptr->extra_constraints,
+					     node_ptr->extra_data)))
+			bit_clear(nodes, n);
+	}
+#endif
+}
+
+static inline const char *auc_extra(const job_record_t *job_ptr)
+{
+#if AUC_VERSION_AT_LEAST(23, 2)
+	return job_ptr->extra;
+#else
+	return NULL;
+#endif
+}
+
+/* Whether Slurm's selection preempts others for their licences. */
+static inline bool auc_preempts_for_licences(void)
+{
+#if AUC_VERSION_AT_LEAST(24, 11)
+	return xstrcasestr(slurm_conf.preempt_params, "reclaim_licenses");
+#else
+	return false;
 #endif
 }
 
@@ -467,11 +536,14 @@ static inline void auc_set_pending(job_record_t *job_ptr)
 #endif
 }
 
-/* Whether Slurm tries a job with several QOS, one after the other. */
+/*
+ * Whether Slurm tries a job with several QOS, one after the other. In 24.11 the list is locked
+ * while it does so, also against who has locked it: not even its elements can be counted.
+ */
 static inline bool auc_has_several_qos(const job_record_t *job_ptr)
 {
 #if AUC_VERSION_AT_LEAST(24, 11)
-	return job_ptr->qos_list && (list_count(job_ptr->qos_list) > 1);
+	return job_ptr->qos_list;
 #else
 	return false;
 #endif

@@ -72,6 +72,7 @@ typedef struct {
 	/* Of srun and salloc, which run on node. */
 	uint16_t port;		/* where it waits for nodes; 0: a batch job */
 	uid_t user;
+	char *cert;
 	resource_allocation_response_msg_t *nodes;	/* what it waits for */
 } suspect_t;
 
@@ -227,7 +228,7 @@ static void _end(job_record_t *job_ptr, const auc_run_t *run)
 	     job_ptr, job_state_string(base));
 	switch (base) {
 	case JOB_PENDING:	/* requeued */
-		(void) auc_job_complete(job_ptr, uid, true, false, NO_VAL);
+		(void) auc_job_complete(job_ptr, uid, true, false, code);
 		break;
 	case JOB_COMPLETE:
 	case JOB_FAILED:
@@ -238,9 +239,12 @@ static void _end(job_record_t *job_ptr, const auc_run_t *run)
 		job_ptr->end_time = job_ptr->start_time;
 		(void) auc_job_complete(job_ptr, uid, false, false, 0);
 		break;
+	case JOB_NODE_FAIL:
+		job_ptr->exit_code = code;
+		(void) auc_job_complete(job_ptr, uid, false, true, code);
+		break;
 	default:		/* NO_VAL stands for a cancelled one */
-		(void) auc_job_complete(job_ptr, uid, false,
-					base == JOB_NODE_FAIL, NO_VAL);
+		(void) auc_job_complete(job_ptr, uid, false, false, NO_VAL);
 	}
 }
 
@@ -267,6 +271,7 @@ static void _suspect_client(job_record_t *job_ptr)
 	suspect->port = job_ptr->alloc_resp_port;
 	suspect->user = job_ptr->user_id;
 	suspect->protocol = job_ptr->start_protocol_ver;
+	suspect->cert = xstrdup(auc_client_cert(job_ptr));
 	suspect->nodes = build_alloc_msg(job_ptr, SLURM_SUCCESS, NULL);
 }
 
@@ -384,6 +389,7 @@ static answer_t _tell(const suspect_t *suspect)
 	msg.msg_type = RESPONSE_RESOURCE_ALLOCATION;
 	msg.data = suspect->nodes;
 	msg.protocol_version = suspect->protocol;
+	auc_expect_cert(&msg, suspect->cert);
 	slurm_msg_set_r_uid(&msg, suspect->user);
 	if (!_nodes_are_up(suspect))
 		return UNKNOWN;
@@ -411,9 +417,10 @@ static void _requeue(const suspect_t *suspect)
 
 		info("aucsched: %pJ was not launched on %s before slurmctld was killed%s",
 		     job_ptr, suspect->node, again ? ": requeued" : "");
+		auc_note_failed_node(job_ptr, suspect->node);
 		job_ptr->exit_code = 1;
 		(void) auc_job_complete(job_ptr, slurm_conf.slurm_user_id,
-					again, true, NO_VAL);
+					again, true, 1);
 	}
 	unlock_slurmctld(repair_locks);
 }
@@ -495,6 +502,7 @@ extern bool auc_keeper_asks(void)
 static void _clear(suspect_t *suspect)
 {
 	xfree(suspect->node);
+	xfree(suspect->cert);
 	if (suspect->nodes)	/* it is slurmctld's, here and there */
 		suspect->nodes->working_cluster_rec = NULL;
 	slurm_free_resource_allocation_response_msg(suspect->nodes);

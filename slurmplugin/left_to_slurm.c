@@ -6,12 +6,21 @@
  *
  * Under the locks. Reasons are static text; memos are memo.c's.
  */
+#include <errno.h>
+
 #include "clock.h"
 #include "left_to_slurm.h"
 #include "model.h"
 #include "preempt_rights.h"
 #include "reason.h"
 #include "verdict.h"
+
+/* Whether others have licences that the job wants, whom it may preempt for them. */
+static bool _reclaims_licences(job_record_t *job_ptr)
+{
+	return job_ptr->license_list && auc_preempts_for_licences() &&
+		(license_job_test(job_ptr, time(NULL), true) == EAGAIN);
+}
 
 extern const char *auc_why_delegated(auc_snapshot_t *s,
 				     const job_queue_rec_t *record,
@@ -29,6 +38,8 @@ extern const char *auc_why_delegated(auc_snapshot_t *s,
 		return NULL;
 	/* Whom gang scheduling suspends keeps his cores, which are then given twice. */
 	if (slurm_conf.preempt_mode & PREEMPT_MODE_GANG)
+		return "preemption";
+	if (_reclaims_licences(record->job_ptr))
 		return "preemption";
 	request->may_preempt = true;
 	return NULL;

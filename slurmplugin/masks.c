@@ -263,6 +263,17 @@ static void _and_asked(job_record_t *job_ptr, const auc_request_t *request,
 	_and_tmp_disk(details->pn_min_tmp_disk, nodes);
 }
 
+/* What is noted of nodes may change at any time. */
+static void _and_extra(const job_record_t *job_ptr, auc_request_t *request,
+		       bitstr_t *nodes)
+{
+	int before = bit_set_count(nodes);
+
+	auc_and_extra(job_ptr, nodes);
+	if (bit_set_count(nodes) < before)
+		request->narrowed = request->approximate = true;
+}
+
 /* What others have on the nodes for now. */
 static void _and_company(const job_queue_rec_t *record, auc_request_t *request,
 			 bitstr_t *nodes)
@@ -293,6 +304,7 @@ extern bool auc_eligible_nodes(const auc_snapshot_t *s,
 	if (!_unreserved(s, record, nodes, why))
 		return false;
 	_and_asked(job_ptr, request, feature, *nodes);
+	_and_extra(job_ptr, request, *nodes);
 	_and_resources(s, request, record->part_ptr, *nodes);
 	_and_company(record, request, *nodes);
 	if (_unclaimed(s, request, claims, *nodes))

@@ -534,7 +534,7 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 		return "burst-buffer";
 	if (auc_has_several_qos(job_ptr))
 		return "qos";
-	if (job_ptr->resv_list && (list_count(job_ptr->resv_list) > 1))
+	if (job_ptr->resv_list)	/* it may be locked, as that of QOS */
 		return "reservation";
 	if (job_ptr->mcs_label)
 		return "exclusive";

@@ -40,6 +40,7 @@ extern void auc_test_begin(auc_tested_t *kept, job_record_t *job_ptr)
 	kept->total_cpus = job_ptr->total_cpus;
 	kept->total_nodes = job_ptr->total_nodes;
 	kept->cpu_cnt = job_ptr->cpu_cnt;
+	kept->protocol = job_ptr->start_protocol_ver;
 	kept->usable_nodes = job_ptr->details->usable_nodes;
 	kept->memory = job_ptr->details->pn_min_memory;
 	kept->reason = job_ptr->state_reason;
@@ -69,6 +70,7 @@ extern void auc_test_end(const auc_tested_t *kept, job_record_t *job_ptr)
 	job_ptr->total_cpus = kept->total_cpus;
 	job_ptr->total_nodes = kept->total_nodes;
 	job_ptr->cpu_cnt = kept->cpu_cnt;
+	job_ptr->start_protocol_ver = kept->protocol;
 }
 
 static uint8_t _gpus_on(const gres_job_state_t *gpus, int n)

@@ -17,6 +17,7 @@ typedef struct {
 	uint32_t total_cpus, total_nodes, cpu_cnt, usable_nodes;
 	uint64_t memory;
 	uint32_t reason, node_cnt_wag;
+	uint16_t protocol;
 	char *desc;
 	list_t *gres, *accumulated;
 } auc_tested_t;

@@ -13,6 +13,10 @@
  * From 26.05 on threads are a pool's, which can only be waited for. The threads that are started
  * here say themselves that they have ended; for the first one, which is slurmctld's own, another
  * thread waits. Before the plug-in is unloaded Slurm gets one that runs Slurm's code alone.
+ *
+ * From 26.05 on, too, each call of Slurm's function registers a probe, which nobody can take back.
+ * So the thread that was started here stays out of it for a minute, once it was asked to save, and
+ * calls itself what Slurm's function calls. It is still the only one that does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,12 +29,17 @@
 #include "compat.h"
 #include "plugin_dir.h"
 #include "saver.h"
+#include "src/slurmctld/trigger_mgr.h"
 
 /* So often it is looked at whether the thread has ended: no clock that can be set is asked. */
 #define LOOK_US 200
 
 /* And at the file, which may be another machine's. */
 #define LOOK_AT_FILE_US 5000
+
+/* So long our thread saves by itself; and all that there is as often as Slurm does. */
+#define ALONE_US 60000000
+#define ALL_US 5000000
 
 static struct {
 	pthread_mutex_t lock;	/* held while the thread is waited for; no lock is taken under it */
@@ -45,16 +54,132 @@ static struct {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
+/* The thread that runs _save(), if it is of a pool. */
+static struct {
+	pthread_mutex_t lock;	/* taken last, but for Slurm's on what is to be saved */
+	pthread_cond_t wake, done;
+	bool inside;		/* it is in Slurm's function, or will be at once */
+	bool end;		/* it is to end */
+	bool left;		/* it is left to Slurm, since it did not */
+	uint64_t asked, saved;	/* so many saves; the last of them has ended */
+	int rc;			/* so */
+} own = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+static pthread_once_t made = PTHREAD_ONCE_INIT;
+
+/* Before somebody waits. */
+static void _make(void)
+{
+	auc_cond_init(&own.wake);
+	auc_cond_init(&own.done);
+}
+
 static void _say_ended(void)
 {
 	__atomic_store_n(&saver.ended, true, __ATOMIC_RELEASE);
 }
 
+/* Under own.lock, but for the time that it takes. */
+static void _dump(bool all)
+{
+	uint64_t asked = own.asked;
+	int rc;
+
+	slurm_mutex_unlock(&own.lock);
+	rc = dump_all_job_state();
+	if (all) {
+		(void) dump_all_node_state();
+		(void) dump_all_part_state();
+		(void) dump_all_resv_state();
+		(void) trigger_state_save();
+	}
+	slurm_mutex_lock(&own.lock);
+	own.saved = asked;
+	own.rc = rc;
+	slurm_cond_broadcast(&own.done);
+}
+
+/* When Slurm's function has ended. RET whether it is to be called again */
+static bool _serve(void)
+{
+	int64_t begin_us = auc_now_us(), all_us = begin_us + ALL_US, now;
+	bool again;
+
+	slurm_mutex_lock(&own.lock);
+	own.inside = false;
+	if (own.left) {		/* Slurm has it end */
+		slurm_mutex_unlock(&own.lock);
+		return false;
+	}
+	while (!own.end && !own.left) {
+		now = auc_now_us();
+		if ((own.saved == own.asked) && (now >= begin_us + ALONE_US))
+			break;
+		if (now >= all_us) {
+			all_us = now + ALL_US;
+			_dump(true);
+		} else if (own.saved < own.asked) {
+			_dump(false);
+		} else
+			auc_cond_wait(&own.wake, &own.lock, all_us);
+	}
+	own.inside = again = !own.end;
+	slurm_mutex_unlock(&own.lock);
+	return again;
+}
+
 static void *_save(void *arg)
 {
-	(void) slurmctld_state_save(arg);
+	do
+		(void) slurmctld_state_save(arg);
+	while (_serve());
 	_say_ended();
 	return NULL;
+}
+
+/* Makes it look what there is to do; out of Slurm's function, if it is in there. Under own.lock. */
+static void _stir(void)
+{
+	if (own.inside)
+		shutdown_state_save();
+	else
+		slurm_cond_signal(&own.wake);
+}
+
+/* Has our thread save. As auc_saver_save() */
+static int _save_own(int64_t end_us)
+{
+	uint64_t number;
+	int rc = EBUSY;
+
+	slurm_mutex_lock(&own.lock);
+	number = ++own.asked;
+	_stir();
+	while ((own.saved < number) && (auc_now_us() < end_us))
+		auc_cond_wait(&own.done, &own.lock, end_us);
+	if (own.saved >= number)
+		rc = own.rc ? EIO : SLURM_SUCCESS;
+	slurm_mutex_unlock(&own.lock);
+	return rc;
+}
+
+static void _end(void)
+{
+	slurm_mutex_lock(&own.lock);
+	own.end = true;
+	_stir();
+	slurm_mutex_unlock(&own.lock);
+}
+
+/* It has not ended: Slurm will have it end, and till then it is as Slurm's own. */
+static void _leave(void)
+{
+	slurm_mutex_lock(&own.lock);
+	own.left = true;
+	own.end = false;
+	slurm_mutex_unlock(&own.lock);
 }
 
 /* Nobody changes the thread's id as long as it has not ended. */
@@ -89,6 +214,11 @@ static bool _turn_to(bool ours)
 		return false;
 	saver.ending = false;
 	saver.ours = ours;
+	if (ours) {	/* nobody else looks at it now */
+		pthread_once(&made, _make);
+		own.inside = true;
+		own.end = own.left = false;
+	}
 	auc_saver_create(&slurmctld_config.thread_id_save,
 			 ours ? _save : slurmctld_state_save);
 	return true;
@@ -101,9 +231,13 @@ static bool _turn(void)
 
 static void _ask_to_end(void)
 {
-	shutdown_state_save();
 	saver.ending = true;
-	if (AUC_THREADS_ARE_POOLED && !saver.ours) {
+	if (saver.ours) {
+		_end();
+		return;
+	}
+	shutdown_state_save();
+	if (AUC_THREADS_ARE_POOLED) {
 		saver.waited = true;
 		auc_thread_create(&saver.waiter, _await);
 	}
@@ -219,7 +353,9 @@ extern int auc_saver_save(const char *dir, int64_t wait_ms)
 
 	slurm_mutex_lock(&saver.lock);
 	if (!saver.closed && slurmctld_config.thread_id_save)
-		rc = _wait(dir, auc_now_us() + wait_ms * 1000);
+		rc = (saver.ours && !saver.ending) ?
+			_save_own(auc_now_us() + wait_ms * 1000) :
+			_wait(dir, auc_now_us() + wait_ms * 1000);
 	slurm_mutex_unlock(&saver.lock);
 	return rc;
 }
@@ -262,8 +398,11 @@ extern void auc_saver_close(int64_t wait_ms)
 	       (auc_now_us() < end))
 		usleep(LOOK_US);
 	/* It is in our code, or somebody who waits for it is. */
-	if (AUC_THREADS_ARE_POOLED && saver.ending && !saver.closed)
+	if (AUC_THREADS_ARE_POOLED && saver.ending && !saver.closed) {
 		auc_object_keep(&saver);
+		if (saver.ours)
+			_leave();
+	}
 	saver.closed = true;
 	slurm_mutex_unlock(&saver.lock);
 }

@@ -348,17 +348,16 @@ static list_t *_victims(const auc_pin_t *pin, list_t *candidates)
 	return victims;
 }
 
-/* Whether this is the thread of Slurm's backfill scheduler, by the name that it gives itself. */
+/*
+ * Whether this is the thread of Slurm's backfill scheduler, by the name that it has now: one of a
+ * pool has had others.
+ */
 static bool _is_backfill(void)
 {
-	static __thread enum { UNKNOWN, YES, NO } backfill;
 	char name[16] = "";
 
-	if (backfill == UNKNOWN) {
-		(void) prctl(PR_GET_NAME, name, NULL, NULL, NULL);
-		backfill = strcmp(name, "bckfl") ? NO : YES;
-	}
-	return backfill == YES;
+	(void) prctl(PR_GET_NAME, name, NULL, NULL, NULL);
+	return !strcmp(name, "bckfl");
 }
 
 static auc_whose_t _whose(job_record_t *job_ptr)

@@ -93,12 +93,13 @@ func said(c *Cluster, id uint32) string {
 // A job that had ended is ended in the books of the next slurmctld too.
 func TestKilledAfterAnEnd(t *testing.T) {
 	beside(t)
-	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
+	c := cluster(t, auction, Config{Groups: Uniform(3, 4, 0)})
 	ctx := t.Context()
-	good, bad, cancelled := submit(t, c, "sleep 6", "-n1", "--time=1"),
-		submit(t, c, "sleep 6; exit 3", "-n1", "--time=1"), submit(t, c, "sleep 60", "-n1", "--time=2")
-	resumed := submit(t, c, "sleep 2", "-n1", "--time=1")
-	running(t, c, 10*time.Second, good, bad, cancelled, resumed)
+	good, bad, cancelled := submit(t, c, "sleep 6", "-n1", "--time=1", "-xn0003"),
+		submit(t, c, "sleep 6; exit 3", "-n1", "--time=1", "-xn0003"), submit(t, c, "sleep 60", "-n1", "--time=2", "-xn0003")
+	resumed := submit(t, c, "sleep 2", "-n1", "--time=1", "-xn0003")
+	lost := submit(t, c, "sleep 60", "-n1", "--time=2", "-wn0003", "--no-requeue")
+	running(t, c, 10*time.Second, good, bad, cancelled, resumed, lost)
 	_, err := c.Scontrol(ctx, "suspend", fmt.Sprint(resumed)) // and so it is saved
 	require.NoError(t, err)
 	waitSaved(t, c)
@@ -108,6 +109,11 @@ func TestKilledAfterAnEnd(t *testing.T) {
 		ended, err := c.Ended()
 		return len(ended) == 3, err
 	}))
+	_, err = c.Scontrol(ctx, "update", "NodeName=n0003", "State=DOWN", "Reason=test")
+	require.NoError(t, err)
+	j, err := c.WaitFor(ctx, lost, 10*time.Second, "NODE_FAIL")
+	require.NoError(t, err)
+	failed := j.Fields["ExitCode"]
 	require.NoError(t, c.Scancel(ctx, fmt.Sprint(cancelled)))
 	kill(t, c)
 	for _, want := range []struct {
@@ -118,6 +124,9 @@ func TestKilledAfterAnEnd(t *testing.T) {
 		require.NoError(t, err, want)
 		require.Equal(t, want.code, j.Fields["ExitCode"], want)
 	}
+	j, err = c.WaitFor(ctx, lost, 10*time.Second, "NODE_FAIL")
+	require.NoError(t, err)
+	require.Contains(t, []string{failed, "0:15"}, j.Fields["ExitCode"], "till 24.05 the script's, when it has ended")
 	require.NoError(t, c.WaitEmpty(ctx, 10*time.Second))
 	require.Regexp(t, fmt.Sprintf(`aucsched: JobId=(%d|%d|%d|%d) had ended`, good, bad, cancelled, resumed), c.Logs("slurmctld.log", 1<<20),
 		"all was saved before the kill: nothing was tested")

@@ -5,7 +5,9 @@
 package slurmtest
 
 import (
+	"context"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -129,4 +131,69 @@ func TestTresPerTask(t *testing.T) {
 	since(t, "23.11", "--tres-per-task")
 	c := cluster(t, auction, Config{Groups: []Group{{Nodes: 3, Sockets: 2, Cores: 4, GPUs: 2, GPUType: "a100"}}})
 	decideAll(t, c, "", "-n2 --tres-per-task=cpu:2", "-n2 --tres-per-task=gres/gpu:1", "-n1 --gres=gpu:a100:1 --tres-per-task=cpu:3")
+}
+
+// What nodes have beside all else, as users ask for it, narrows the nodes of a job.
+func TestExtraConstraints(t *testing.T) {
+	beside(t)
+	since(t, "23.11", "extra_constraints")
+	c := cluster(t, auction, Config{Groups: Uniform(4, 4, 0), SchedulerParameters: "extra_constraints"})
+	_, err := c.Scontrol(t.Context(), "update", "NodeName=n[0003-0004]", `Extra={"disk":1}`)
+	require.NoError(t, err)
+	decideAll(t, c, "", "-n1 --extra=disk=1", "-N2 -n2 --extra=disk=1", "-n4 --extra=disk>0", "-n1")
+}
+
+// A job whose licences others have, which it may take from them, is Slurm's.
+func TestReclaimedLicences(t *testing.T) {
+	beside(t)
+	since(t, "24.11", "reclaim_licenses")
+	w := preemptWays[0]
+	cfg := preemptMachine(w, "PreemptParameters=reclaim_licenses")
+	cfg.Licenses = "matlab:1"
+	c := cluster(t, auction, cfg)
+	low := submit(t, c, "sleep 60", append(w.low, "-n1", "-L", "matlab:1", "--time=2")...)
+	running(t, c, 20*time.Second, low)
+	high := submit(t, c, "sleep 2", "-n1", "-L", "matlab:1", "--time=1")
+	_, err := c.WaitFor(t.Context(), high, 30*time.Second, "COMPLETED")
+	require.NoError(t, err)
+	require.Equal(t, []uint32{low}, preempted(t, c).ids)
+}
+
+// Each call of Slurm's function that saves leaves a probe behind: few saves may call it.
+func TestSavesLeaveFewProbes(t *testing.T) {
+	beside(t)
+	since(t, "26.05", "probes of slurmctld")
+	c := cluster(t, auction, Config{Groups: Uniform(4, 4, 0)})
+	for range 12 {
+		id := submit(t, c, "true", "-n1", "--time=1")
+		_, err := c.WaitFor(t.Context(), id, 10*time.Second, "COMPLETED")
+		require.NoError(t, err)
+	}
+	require.NoError(t, syscall.Kill(c.ControllerPid(), syscall.SIGPROF))
+	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the probes in the log", func() (bool, error) {
+		return len(logLines(t, c, "StateSave Status")) > 0, nil
+	}))
+	time.Sleep(200 * time.Millisecond)
+	require.LessOrEqual(t, len(logLines(t, c, "StateSave Status")), 3, "the first thread, ours, and one more")
+	require.Empty(t, logLines(t, c, "could not be saved|Bad job state"))
+}
+
+// A job of several reservations, or QOS, which Slurm tries one after the other as it comes.
+func TestOneAfterTheOther(t *testing.T) {
+	beside(t)
+	c := cluster(t, auction, Config{Groups: Uniform(4, 4, 0), Accounting: &Accounting{
+		QOS: []QOS{{"high", "Priority=10"}, {"low", "Priority=1"}}, Accounts: []Account{{Name: "a", Users: []User{{Name: "root"}}}}}})
+	for _, name := range []string{"one", "two"} {
+		_, err := c.Scontrol(t.Context(), "create", "ReservationName="+name, "StartTime=now", "Duration=60", "Users=root", "NodeCnt=1")
+		require.NoError(t, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	_, err := c.Srun(ctx, "--reservation=one,two", "-n1", "--time=1", "true")
+	require.NoError(t, err)
+	if version, err := Version(); err == nil && version >= "24.11" {
+		_, err := c.Srun(ctx, "--qos=low,high", "-n1", "--time=1", "true")
+		require.NoError(t, err)
+	}
+	require.NotZero(t, c.ControllerPid(), "slurmctld")
 }
