@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 // victim starts a cluster and a job that nobody would miss, says so, and waits; a
 // line on its input makes it panic.
 func victim(dir string) {
-	// 23.11.11's main scheduler, without accounts, calls the account invalid: backfill starts the job.
+	// Without accounts 23.11's main scheduler calls the account invalid: backfill starts the job.
 	cfg := Config{Groups: Uniform(2, 4, 0), SchedulerParameters: quickStock}
 	if os.Getenv("SLURMTEST_ACCOUNTS") != "" {
 		cfg.Accounting = &Accounting{}

@@ -84,7 +84,8 @@ func requireNoneStarted(t *testing.T, c *Cluster) {
 func TestShadow(t *testing.T) {
 	beside(t)
 	c := cluster(t, slowly, Config{Groups: Uniform(4, 4, 1)})
-	running(t, c, 40*time.Second, submit(t, c, "sleep 60", "-n1", "--time=2")) // backfill has just looked
+	// Backfill has just looked when this one runs.
+	running(t, c, 40*time.Second, submit(t, c, "sleep 60", "-n1", "--time=2"))
 	early := submit(t, c, "sleep 20", "-N2", "--ntasks-per-node=4", "--gres=gpu:1", "--time=2")
 	ranged, err := c.Sbatch(t.Context(), []string{"-N1", "-n1", "--gres=gpu:1-1", "--time=2"}, c.Script("sleep 20"))
 	require.NoError(t, err)

@@ -28,7 +28,7 @@ func TestWhyPrivate(t *testing.T) {
 			}
 			c := cluster(t, auction, cfg)
 			b := &whyBed{t, c}
-			require.NoError(t, c.SetParameters(t.Context(), c.cfg.SchedulerParameters+",auc_interval=15,auc_delay_ms=15000,auc_reservations=0"))
+			b.parameters("auc_interval=15,auc_delay_ms=15000,auc_reservations=0")
 			begin := "--begin=" + time.Now().Add(5*time.Second).Format("2006-01-02T15:04:05")
 			theirs := submit(t, c, "sleep 600", as(Bob, "-N4", "-n32", "--ntasks-per-node=8", "--time=30", begin)...)
 			mine := b.job("-N1 -n1 " + begin)

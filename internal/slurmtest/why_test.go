@@ -267,7 +267,7 @@ var wordsOf = []wait{
 		b.runs("-A free -N1 -n8 --nodelist=n0001")
 		b.job("-A limited -N1 -n4 --nodelist=n0001")
 		return b.job("-A limited -N1 -n2")
-	}, pending.Turn, "quota", "", []string{"there is room", "auction says:  quota", "a limit or licences would be exceeded", "raises the limit"},
+	}, pending.Turn, "quota", "", []string{"there is room", "says:  quota", "a limit or licences would be exceeded", "raises the limit"},
 		func(b *whyBed, _ *pending.Answer) {
 			b.sacctmgr("modify", "account", "limited", "set", "GrpTRES=cpu=64")
 		}},
@@ -286,7 +286,7 @@ var wordsOf = []wait{
 	{"preempts", func(b *whyBed) uint32 {
 		b.runs("-A free -p low -N4 -n32 --ntasks-per-node=8")
 		return b.job("-A free -N1 -n8")
-	}, pending.Resources, "preempts", "", []string{"auction says:  preempts", "starts when the jobs there that are preempted for it have ended"},
+	}, pending.Resources, "preempts", "", []string{"says:  preempts", "starts when the jobs there that are preempted for it have ended"},
 		func(b *whyBed, x *pending.Answer) { require.NotEmpty(b, x.Holders, "who is preempted") }},
 }
 
