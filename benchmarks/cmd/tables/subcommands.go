@@ -109,7 +109,7 @@ func prepareGPU(flags *flag.FlagSet) maker {
 func prepareWorth(flags *flag.FlagSet) maker {
 	o := worthOptions{seeds: seedRange{21, 25}}
 	flags.Var(&o.seeds, "seeds", "seeds of the workloads, FIRST-LAST")
-	flags.StringVar(&o.traces, "traces", "", "directory with the traces of MetaCentrum, Alibaba and Philly; none: leave them out")
+	flags.StringVar(&o.traces, "traces", "", "directory with the traces of MetaCentrum, LCG, Alibaba and Philly; none: leave them out")
 	flags.StringVar(&o.match, "match", "", "only workloads with this text in their names")
 	flags.StringVar(&o.plot, "plot", "", "SVG to draw into what the mean wait gains, and the longest pays")
 	flags.StringVar(&o.dir, "dir", "", "keep figures in this directory, and go on with what is there")

@@ -88,8 +88,12 @@ var worthMixes = []struct {
 	{"1024x8x2", "IV.1", 5}, {"1024x8x2", "V.1", 5},
 }
 
-// worthParts is into how many parts MetaCentrum's trace is cut.
+// worthParts is into how many parts each of realTraces is cut.
 const worthParts = 4
+
+// worthRates are how many times as fast jobs of each of realTraces come: LCG's fill the machine as
+// they are.
+var worthRates = [][]float64{{1, 1.7}, {1}}
 
 // worthOptions are the flags of the page.
 type worthOptions struct {
@@ -154,24 +158,25 @@ func (o *worthOptions) cases() (cases []worthCase, err error) {
 
 // worthTraces are parts of real traces, at rates with which queues form.
 func worthTraces(dir string) (cases []worthCase, err error) {
-	t := realTraces[0]
-	meta, err := workload.ReadFile(filepath.Join(dir, t.file), workload.Options{})
-	if err != nil {
-		return nil, err
-	}
-	nodes, err := workload.ParseCluster(t.cluster)
-	if err != nil {
-		return nil, err
-	}
-	size := len(meta.Jobs) / worthParts
-	for _, rate := range []float64{1, 1.7} {
-		for k := range worthParts {
-			part := window(meta.Jobs[k*size:(k+1)*size], meta.Jobs[k*size].Submit, workload.MaxSeconds)
-			c := worthCase{fmt.Sprintf("%s at %v", t.name, rate), fmt.Sprint("part ", k+1), nodes, nil, 30, 1, part}
-			if c.jobs, err = faster(c.jobs, rate); err != nil {
-				return nil, err
+	for i, t := range realTraces {
+		all, err := workload.ReadFile(filepath.Join(dir, t.file), workload.Options{})
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := workload.ParseCluster(t.cluster)
+		if err != nil {
+			return nil, err
+		}
+		size := len(all.Jobs) / worthParts
+		for _, rate := range worthRates[i] {
+			for k := range worthParts {
+				part := window(all.Jobs[k*size:(k+1)*size], all.Jobs[k*size].Submit, workload.MaxSeconds)
+				c := worthCase{fmt.Sprintf("%s at %v", t.name, rate), fmt.Sprint("part ", k+1), nodes, nil, 30, 1, part}
+				if c.jobs, err = faster(c.jobs, rate); err != nil {
+					return nil, err
+				}
+				cases = append(cases, c)
 			}
-			cases = append(cases, c)
 		}
 	}
 	for _, read := range []func(string) ([]gpuCase, error){alibabaCases, phillyCases} {
