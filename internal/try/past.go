@@ -41,6 +41,7 @@ type Past struct {
 	// Skipped are jobs of the accounts that are not in Jobs, Adjusted those that are not quite as
 	// there.
 	Skipped, Adjusted []workload.Tally
+	factors           *factors        // of priorities that change; nil: they do not
 	before            map[string]bool // jobs that ran or waited as the span began, by ID
 }
 
@@ -72,6 +73,9 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 	if err := p.settings(c); err != nil {
 		return nil, err
 	}
+	if p.factors, err = readFactors(c, p.Machine); err != nil {
+		return nil, err
+	}
 	if p.Span.To == 0 {
 		err := opened(sacct, func(r io.Reader) error {
 			first, last, _, err := workload.SacctSpan(r, sacct)
@@ -84,7 +88,7 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 	}
 	err = opened(sacct, func(r io.Reader) error {
 		w, err := workload.ReadSacct(r, sacct, workload.SacctOptions{
-			Past: true, ExtendLimit: true, From: p.Span.From, To: p.Span.To})
+			Past: true, ExtendLimit: true, From: p.Span.From, To: p.Span.To, Limits: p.limits()})
 		if err != nil {
 			return err
 		}
@@ -94,8 +98,22 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.factors != nil {
+		p.factors.learn(p.Jobs)
+	}
 	p.runOn()
+	p.tiers()
 	return p, p.checkPartitions()
+}
+
+// limits are the partitions' time limits.
+func (p *Past) limits() map[string]workload.PartitionLimit {
+	limits := map[string]workload.PartitionLimit{}
+	for i := range p.Machine.Partitions {
+		x := &p.Machine.Partitions[i]
+		limits[x.Name] = workload.PartitionLimit{Default: x.DefaultTime, Max: x.MaxTime}
+	}
+	return limits
 }
 
 // opened has read read a file.
@@ -128,7 +146,7 @@ func (p *Past) runOn() {
 
 // counts reports whether a job could begin in the span.
 func (p *Past) counts(j *workload.Job) bool {
-	return !p.before[j.ID]
+	return !p.before[j.ID] && j.Leaves == 0
 }
 
 // checkPartitions has jobs of partitions that slurm.conf lacks count as skipped.

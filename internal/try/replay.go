@@ -177,6 +177,9 @@ func (p *Past) Replay(ctx context.Context, by Policy, s Setting) (*Replay, error
 		}
 		cfg := sim.NewConfig(x.nodes)
 		cfg.Resources, cfg.Interval, cfg.Seed, cfg.Release, cfg.OnCycle = x.resources, s.Interval, s.Seed, release, s.OnCycle
+		if p.factors != nil {
+			cfg.Priorities, cfg.PriorityPeriod = p.factors, p.factors.period
+		}
 		byID := make(map[string]int, len(x.jobs))
 		for k := range x.jobs {
 			byID[x.jobs[k].ID] = x.index[k]

@@ -139,6 +139,8 @@ func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
 	}
 	for i := range p.Jobs {
 		switch {
+		case p.Jobs[i].Leaves > 0:
+			out.Left = workload.Count(out.Left, "cancelled before it began: it waits until then, and is not counted")
 		case !p.counts(&p.Jobs[i]):
 			out.Before++
 		case slices.ContainsFunc(replays, func(x *Replay) bool { return x.Began[i] < 0 }):
@@ -314,7 +316,7 @@ func (r *reporter) use(g *Group) {
 	for k, x := range r.replays {
 		for i := range r.Jobs {
 			j := &r.Jobs[i]
-			if x.Began[i] < 0 {
+			if x.Began[i] < 0 || j.Leaves > 0 {
 				continue
 			}
 			seconds := float64(max(min(x.Began[i]+j.Duration, to)-max(x.Began[i], from), 0))

@@ -14,7 +14,9 @@ import (
 // ran, in seconds; or why it is to be skipped.
 type sacctTimes struct {
 	submit, start, duration int64
-	skip                    string
+	// leaves is when a job was cancelled that had not begun, 0 otherwise; it is start, too.
+	leaves int64
+	skip   string
 }
 
 // times settles the times of the current row.
@@ -29,12 +31,14 @@ func (s *sacctReader) times() sacctTimes {
 			s.bad("end", errors.New("before Start (local times? let sacct print ElapsedRaw)"))
 		}
 	}
-	if eligible, known := s.instant("eligible"); s.o.Past && known && eligible > submit && eligible <= start {
+	if eligible, known := s.instant("eligible"); s.o.Past && known && eligible > submit && (eligible <= start || !started && eligible < end) {
 		submit = eligible
 	}
 	t := sacctTimes{submit: submit, start: start, duration: run}
 	runs := state == "RUNNING" || state == "SUSPENDED" || started && s.has("end") && !ended
 	switch {
+	case s.o.Past && state == "CANCELLED" && submitted && ended && end > submit && (!started || run == 0):
+		t.leaves, t.start, t.duration = end, end, 0
 	case state == "PENDING":
 		t.skip = skipPending
 	case runs && (!s.o.Past || !known):

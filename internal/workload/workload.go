@@ -155,6 +155,9 @@ func (b *builder) finish() (*Workload, error) {
 	w.Start = w.Jobs[0].Submit
 	for i := range w.Jobs {
 		w.Jobs[i].Submit -= w.Start
+		if w.Jobs[i].Leaves > 0 {
+			w.Jobs[i].Leaves -= w.Start
+		}
 		if past := w.Jobs[i].Past; past != nil {
 			past.Began -= w.Start
 		}
