@@ -130,6 +130,7 @@ type Backfill struct {
 	begun   []int        // jobs behind that one that the main scheduler has started, by index
 	due     int64        // when backfill may begin, or go on
 	waiting bool         // it is to, then
+	left    bool         // its last pass has left jobs in the queue
 	list    *List        // whose machinery it is; nil if it is Slurm's backfill
 }
 
@@ -186,12 +187,23 @@ func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, 
 	if b.list != nil {
 		b.list.arrange(first+1, b.list.behind, s.Now)
 	}
+	b.keepTime()
 	if b.waiting = s.Now < b.due; !b.waiting {
 		err = b.proceed(ctx, first)
+		b.left = len(s.Pending) > len(b.started)
 	}
 	b.inOrder()
 	p.Stats.Jobs = len(p.Decisions)
 	return err
+}
+
+// keepTime has passes follow each other by the interval as long as jobs wait, whatever comes or goes:
+// a pass that leaves a job counts as a change itself (backfill_agent and _more_work of backfill.c).
+// Passes between in which nothing has changed are left out.
+func (b *Backfill) keepTime() {
+	if every := b.opt.Interval; every > 0 && b.left && !b.pass.under && b.s.Now > b.due {
+		b.due += (b.s.Now - b.due + every - 1) / every * every
+	}
 }
 
 // Again implements [Paced].

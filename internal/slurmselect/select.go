@@ -27,6 +27,9 @@ import (
 //     one that suffices. Slurm's test does that, so this one does.)
 //   - If one more node is enough and a node of the set holds all that is missing,
 //     the fullest such node is taken; otherwise nodes from the set's lowest on.
+//   - For a job with GPUs that may have but one node every node counts as if it had the cores that
+//     the job needs and no more, so that the lowest that will do is taken
+//     (gres_select_filter_sock_core of gres_select_filter.c clears the others).
 //   - A node gives all it has, save one core for each node that the job must still
 //     get. Given a range of nodes, Slurm aims at its upper end.
 //   - If that fails, the nodes with fewest cores are left out and all is tried again,
@@ -139,6 +142,9 @@ func newQuery(sh *bids.Spec, r *bids.Request) query {
 		q.least, q.perNode = sh.Cores.PerNode.Max, sh.Cores.PerNode.Max
 	case sh.Nodes.Max == 1:
 		q.least = sh.Cores.Total
+		if q.gpus > 0 {
+			q.most = min(q.most, sh.Cores.Total)
+		}
 	}
 	if q.cores == 0 {
 		q.cores = sh.Nodes.Min * sh.Cores.PerNode.Min

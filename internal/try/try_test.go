@@ -210,7 +210,7 @@ func TestFewDays(t *testing.T) {
 // Partitions that share no node do not have each other wait, those that do are of one part.
 func TestParts(t *testing.T) {
 	p := past(t, drawn(1, 50), Options{Weeks: 1})
-	parts := p.parts()
+	parts := p.parts(false)
 	require.Len(t, parts, 2)
 	require.Equal(t, []int{8, 4}, []int{len(parts[0].nodes), len(parts[1].nodes)})
 	jobs := 0
