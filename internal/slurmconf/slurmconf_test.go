@@ -71,8 +71,11 @@ PartitionName=none Nodes=""
 	require.Equal(t, []int64{1000, 1000, 1000, 400, 400, 1000}, m.Memory)
 	require.Equal(t, []string{"a100", "v100"}, m.Types)
 	require.Equal(t, [][]int64{{0, 0, 0, 1, 1, 0}, {0, 0, 0, 2, 2, 0}}, m.GPUs)
-	require.Equal(t, []Partition{{"all", nodeset.Mask{1<<6 - 1}}, {"part", nodeset.Mask{1 | 1<<3 | 1<<4 | 1<<5}},
-		{"none", nodeset.Mask{0}}}, m.Partitions)
+	require.Equal(t, []Partition{
+		{Name: "all", Nodes: nodeset.Mask{1<<6 - 1}, Tier: 1, JobFactor: 1},
+		{Name: "part", Nodes: nodeset.Mask{1 | 1<<3 | 1<<4 | 1<<5}, Tier: 1, JobFactor: 1},
+		{Name: "none", Nodes: nodeset.Mask{0}, Tier: 1, JobFactor: 1},
+	}, m.Partitions)
 }
 
 func TestErrors(t *testing.T) {

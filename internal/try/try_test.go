@@ -62,7 +62,7 @@ func write(t *testing.T, conf string, rows []row) (sacct, conffile string) {
 		if r.gpuType != "" {
 			tres += fmt.Sprintf(",gres/gpu:%s=%d", r.gpuType, r.gpus)
 		}
-		fmt.Fprintf(&b, "%s|%s|%s|%s|%d|%d|%d|%d|%d|%d|%s|%s|COMPLETED|%d|%s|%s|%s|%s\n", r.id, instant(r.eligible), instant(r.start),
+		fmt.Fprintf(&b, "%s|%s|%s|%s|%d|%d|%d|%d|%d|%d|%s|%s|COMPLETED|%d|%s|%s|%s|%s||\n", r.id, instant(r.eligible), instant(r.start),
 			instant(r.start+r.run), r.run, r.limit, r.cpus, r.cpus, r.nodes, r.nodes, tres, tres, r.priority, r.user,
 			instant(r.eligible), r.partition, r.mem)
 	}
@@ -248,7 +248,7 @@ func TestSpan(t *testing.T) {
 func TestOddRows(t *testing.T) {
 	head := strings.ReplaceAll(workload.PastFormat, ",", "|") + "\n"
 	line := func(id, start, end, state, partition string) string {
-		return fmt.Sprintf("%s|2026-01-05T00:00:00|%s|%s|60|5|1|1|1|1|cpu=1|cpu=1|%s|9|u|2026-01-05T00:00:00|%s|1G\n",
+		return fmt.Sprintf("%s|2026-01-05T00:00:00|%s|%s|60|5|1|1|1|1|cpu=1|cpu=1|%s|9|u|2026-01-05T00:00:00|%s|1G||\n",
 			id, start, end, state, partition)
 	}
 	dir := t.TempDir()
@@ -335,7 +335,7 @@ func BenchmarkMillion(b *testing.B) {
 	fmt.Fprintln(w, strings.ReplaceAll(workload.PastFormat, ",", "|"))
 	for i := range int64(1_000_000) {
 		at := instant(i * 150)
-		fmt.Fprintf(w, "%d|%s|%s|%s|600|20|4|4|1|1|cpu=4,mem=8G,node=1|cpu=4,mem=8G,node=1|COMPLETED|%d|u%d|%s|cpu|8G\n",
+		fmt.Fprintf(w, "%d|%s|%s|%s|600|20|4|4|1|1|cpu=4,mem=8G,node=1|cpu=4,mem=8G,node=1|COMPLETED|%d|u%d|%s|cpu|8G||\n",
 			i, at, at, instant(i*150+600), 1_000_000-i, i%50, at)
 	}
 	require.NoError(b, w.Flush())
