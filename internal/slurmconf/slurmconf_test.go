@@ -78,6 +78,25 @@ PartitionName=none Nodes=""
 	}, m.Partitions)
 }
 
+// What partitions have for their jobs; PriorityTier and PriorityJobFactor come before Priority.
+func TestPartitionRules(t *testing.T) {
+	c, _, err := read(t, `NodeName=a[1-2]
+PartitionName=DEFAULT Nodes=ALL MaxTime=2-0 DefaultTime=30
+PartitionName=plain
+PartitionName=high Priority=7 PriorityTier=9 MaxTime=INFINITE DefaultTime=NONE
+PartitionName=low PriorityJobFactor=0 Priority=3 DefaultTime=1:30:00
+`)
+	require.NoError(t, err)
+	m, err := c.Machine()
+	require.NoError(t, err)
+	all := nodeset.Mask{3}
+	require.Equal(t, []Partition{
+		{Name: "plain", Nodes: all, Tier: 1, JobFactor: 1, DefaultTime: 1800, MaxTime: 2 * 86400},
+		{Name: "high", Nodes: all, Tier: 9, JobFactor: 7},
+		{Name: "low", Nodes: all, Tier: 3, JobFactor: 0, DefaultTime: 5400, MaxTime: 2 * 86400},
+	}, m.Partitions)
+}
+
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"NodeName=a CPUs=70000":                                    `slurm.conf:1: CPUs: "70000": must be a whole number from 0 to 65535`,
@@ -89,6 +108,8 @@ func TestErrors(t *testing.T) {
 		"NodeName=a RealMemory=-1":                                 `slurm.conf:1: RealMemory: "-1"`,
 		"NodeName=a\nPartitionName=p Nodes=b":                      `slurm.conf:2: Nodes: "b": there is no node b`,
 		"NodeName=a\nNodeSet=s Feature=f\nPartitionName=p Nodes=s": `slurm.conf:3: Nodes: "s": which nodes are of NodeSet s can't be told`,
+		"NodeName=a\nPartitionName=p Nodes=a MaxTime=soon":         `slurm.conf:2: MaxTime: "soon": not a time`,
+		"NodeName=a\nPartitionName=p PriorityTier=65536":           `slurm.conf:2: PriorityTier: "65536": must be a whole number from 0 to 65535`,
 		"ClusterName=x":                                            "no line NodeName names a node",
 		"Include a b":                                              "slurm.conf:1: after Include comes the name of one file",
 		"Include slurm.conf":                                       "more than 64 files included",

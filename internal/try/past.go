@@ -88,7 +88,7 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 	}
 	err = opened(sacct, func(r io.Reader) error {
 		w, err := workload.ReadSacct(r, sacct, workload.SacctOptions{
-			Past: true, ExtendLimit: true, From: p.Span.From, To: p.Span.To, Limits: p.limits()})
+			Past: true, From: p.Span.From, To: p.Span.To, Limits: p.limits()})
 		if err != nil {
 			return err
 		}
@@ -98,6 +98,8 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.align()
+	p.spread()
 	if p.factors != nil {
 		p.factors.learn(p.Jobs)
 	}
@@ -124,6 +126,22 @@ func opened(path string, read func(io.Reader) error) error {
 	}
 	defer f.Close()
 	return read(f)
+}
+
+// align has times count from a full hour: slots of backfill's reservations begin at multiples of
+// bf_resolution, which is an hour at most, since 1970.
+func (p *Past) align() {
+	const hour = 3600
+	past := p.Start % hour
+	p.Start -= past
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		j.Submit += past
+		j.Past.Began += past
+		if j.Leaves > 0 {
+			j.Leaves += past
+		}
+	}
 }
 
 // runOn has jobs that ran already as the span begins be started when they were, ahead of all
@@ -181,11 +199,12 @@ func (p *Past) settings(c *slurmconf.Conf) error {
 	p.Backfill = sim.DefaultBackfill()
 	p.Backfill.Interval = 30
 	for name, set := range map[string]func(int64){
-		"bf_interval":      func(n int64) { p.Backfill.Interval = n },
-		"bf_max_job_test":  func(n int64) { p.Backfill.MaxJobTest = int(n) },
-		"bf_max_job_start": func(n int64) { p.Backfill.MaxJobStart = int(n) },
-		"bf_resolution":    func(n int64) { p.Backfill.Resolution = n },
-		"bf_window":        func(n int64) { p.Backfill.Window = n * 60 },
+		"bf_interval":        func(n int64) { p.Backfill.Interval = n },
+		"bf_max_job_test":    func(n int64) { p.Backfill.MaxJobTest = int(n) },
+		"bf_max_job_start":   func(n int64) { p.Backfill.MaxJobStart = int(n) },
+		"bf_node_space_size": func(n int64) { p.Backfill.NodeSpaceSize = int(n) },
+		"bf_resolution":      func(n int64) { p.Backfill.Resolution = n },
+		"bf_window":          func(n int64) { p.Backfill.Window = n * 60 },
 	} {
 		text, given := c.Option("SchedulerParameters", name)
 		if !given {

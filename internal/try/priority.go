@@ -5,6 +5,7 @@ package try
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -80,7 +81,10 @@ func readFactors(c *slurmconf.Conf, m *slurmconf.Machine) (*factors, error) {
 		"PriorityWeightJobSize": &f.size, "PriorityWeightPartition": &f.partition} {
 		if err := setting(c, key, to, func(text string) (int64, error) {
 			n, err := strconv.ParseUint(text, 10, 32)
-			return int64(n), err
+			if err != nil {
+				return 0, fmt.Errorf("must be a whole number from 0 to %d", uint32(math.MaxUint32))
+			}
+			return int64(n), nil
 		}); err != nil {
 			return nil, err
 		}

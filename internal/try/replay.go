@@ -198,6 +198,7 @@ func (p *Past) Replay(ctx context.Context, by Policy, s Setting) (*Replay, error
 		}
 		cfg := sim.NewConfig(x.nodes)
 		cfg.Resources, cfg.Interval, cfg.Seed, cfg.Release, cfg.OnCycle = x.resources, s.Interval, s.Seed, release, s.OnCycle
+		cfg.KillAtLimit = false // jobs last as long as they did
 		if p.factors != nil {
 			cfg.Priorities, cfg.PriorityPeriod = p.factors, p.factors.period
 		}

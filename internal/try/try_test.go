@@ -5,6 +5,7 @@ package try
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -43,6 +44,7 @@ type row struct {
 	cpus, nodes, priority int
 	gpus                  int
 	gpuType, mem          string
+	state                 string // COMPLETED unless set
 }
 
 func instant(second int64) string {
@@ -62,8 +64,8 @@ func write(t *testing.T, conf string, rows []row) (sacct, conffile string) {
 		if r.gpuType != "" {
 			tres += fmt.Sprintf(",gres/gpu:%s=%d", r.gpuType, r.gpus)
 		}
-		fmt.Fprintf(&b, "%s|%s|%s|%s|%d|%d|%d|%d|%d|%d|%s|%s|COMPLETED|%d|%s|%s|%s|%s||\n", r.id, instant(r.eligible), instant(r.start),
-			instant(r.start+r.run), r.run, r.limit, r.cpus, r.cpus, r.nodes, r.nodes, tres, tres, r.priority, r.user,
+		fmt.Fprintf(&b, "%s|%s|%s|%s|%d|%d|%d|%d|%d|%d|%s|%s|%s|%d|%s|%s|%s|%s|lab|\n", r.id, instant(r.eligible), instant(r.start),
+			instant(r.start+r.run), r.run, r.limit, r.cpus, r.cpus, r.nodes, r.nodes, tres, tres, cmp.Or(r.state, "COMPLETED"), r.priority, r.user,
 			instant(r.eligible), r.partition, r.mem)
 	}
 	dir := t.TempDir()
@@ -100,7 +102,12 @@ func drawn(seed uint64, jobs int) (rows []row) {
 // past reads them all.
 func past(t *testing.T, rows []row, o Options) *Past {
 	t.Helper()
-	sacct, conf := write(t, smallConf, rows)
+	return pastOf(t, smallConf, rows, o)
+}
+
+func pastOf(t *testing.T, text string, rows []row, o Options) *Past {
+	t.Helper()
+	sacct, conf := write(t, text, rows)
 	p, err := Read(sacct, conf, o)
 	require.NoError(t, err)
 	return p

@@ -24,7 +24,8 @@ type SacctOptions struct {
 	// Past has jobs be as they were there, rather than as they were asked for: they have a Past and
 	// the processors that they were given, and Submit is when they could have begun (Eligible),
 	// where that is said. Further lines of a job, its runs before it was requeued, are jobs of
-	// their own, as 12#2. Those that still run do so until now, as far as sacct knows.
+	// their own, as 12#2. Those that still run do so until now, as far as sacct knows. Jobs last as
+	// long as they did, also beyond their time limit.
 	Past bool
 	// Limits are those of partitions, by name, for jobs that have none of their own, and where theirs
 	// is longer.
@@ -99,6 +100,7 @@ func ReadSacct(r io.Reader, name string, o SacctOptions) (*Workload, error) {
 		o.Unlimited = defaultUnlimited
 	}
 	s := &sacctReader{lines: newLines(r, name), builder: newBuilder(name), o: o}
+	s.outlive = o.Past
 	if err := s.readAll(); err != nil {
 		return nil, err
 	}
@@ -209,7 +211,7 @@ func (s *sacctReader) limit() int64 {
 	case v == raw:
 		return s.within(s.parse("timelimitraw", parseMinutes), of)
 	default:
-		return s.within(s.parse("timelimit", parseSpan), of)
+		return s.within(s.parse("timelimit", ParseSpan), of)
 	}
 	if own == 0 {
 		s.adjust(adjustLimit)
@@ -262,6 +264,9 @@ func (s *sacctReader) request() bids.Request {
 		gpus = (gpus + n - 1) / n
 	}
 	q.MinGPUs = int(gpus)
+	if n := q.MinNodes; s.o.Past && n > 1 && n == q.MaxNodes && q.Cores%n == 0 {
+		q.TasksPerNode = q.Cores / n // as who asks for several nodes mostly does
+	}
 	return q
 }
 

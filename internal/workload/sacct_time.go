@@ -62,7 +62,7 @@ func (s *sacctReader) elapsed() (n int64, known bool) {
 		return s.parse("elapsedraw", parseCount), true
 	}
 	if !slices.Contains(unknown, s.get("elapsed")) {
-		return s.parse("elapsed", parseSpan), true
+		return s.parse("elapsed", ParseSpan), true
 	}
 	return 0, false
 }
@@ -97,10 +97,10 @@ func parseMinutes(v string) (int64, error) {
 	return n * 60, err
 }
 
-// parseSpan parses a span of time in Slurm's forms, in seconds: minutes,
+// ParseSpan parses a span of time in Slurm's forms, in seconds: minutes,
 // minutes:seconds, hours:minutes:seconds, and days-hours, days-hours:minutes,
 // days-hours:minutes:seconds.
-func parseSpan(v string) (int64, error) {
+func ParseSpan(v string) (int64, error) {
 	days, clock, hasDays := strings.Cut(v, "-")
 	if !hasDays {
 		days, clock = "0", v

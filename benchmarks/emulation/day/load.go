@@ -31,9 +31,12 @@ type Priority string
 // The priorities of a site: first come, first served, or by several factors.
 const (
 	Basic     Priority = "basic"
-	AgeSize   Priority = "age and size"
-	FairShare Priority = "fair share"
+	AgeSize   Priority = "age-size"
+	FairShare Priority = "fair-share"
 )
+
+// Priorities are the names of all.
+func Priorities() []string { return []string{string(Basic), string(AgeSize), string(FairShare)} }
 
 // lines are those of slurm.conf.
 func (p Priority) lines() []string {
@@ -179,10 +182,11 @@ func job(rng *rand.Rand) submission {
 	return s
 }
 
-// events is the load of a day: so much of what the machine can do comes evenly, in hours hours.
-// About a tenth of the jobs are cancelled, requeued or have one that waits for them.
-func events(rng *rand.Rand, hours, load float64) (all []event) {
-	total := load * hours * 3600 * (cpuNodes*cpuCores + gpuNodes*gpuCores)
+// events is the load of the day, which comes evenly. Of forty jobs two are cancelled and one is
+// requeued, about an hour after they came, if they are not over by then.
+func (o *Options) events() (all []event) {
+	rng := rand.New(rand.NewPCG(o.Seed, 0x646179))
+	total := o.Load * o.Hours * 3600 * (cpuNodes*cpuCores + gpuNodes*gpuCores)
 	var jobs []submission
 	for work := 0.0; work < total; {
 		jobs = append(jobs, job(rng))
@@ -193,7 +197,7 @@ func events(rng *rand.Rand, hours, load float64) (all []event) {
 		weights += u.weight
 	}
 	for i := range jobs {
-		at, draw := rng.Float64()*hours*3600, rng.Float64()*weights
+		at, draw := rng.Float64()*o.Hours*3600, rng.Float64()*weights
 		for _, u := range users {
 			if draw -= u.weight; draw < 0 {
 				jobs[i].args = append(jobs[i].args, "--uid="+u.name)

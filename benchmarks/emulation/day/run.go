@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +20,9 @@ import (
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
+// mostHours bounds the time in which jobs come, and once more that in which they end.
+const mostHours = 7 * 24
+
 // epoch is when every day begins, in virtual time: 2026-01-01 00:00 UTC.
 const epoch = 1767225600
 
@@ -27,7 +30,7 @@ const epoch = 1767225600
 type Options struct {
 	// Dir is the cluster's directory, missing and short: see slurmtest. It is removed in the end.
 	Dir string
-	// Out is where slurm.conf and sacct.txt are left.
+	// Out is where slurm.conf and jobs.txt, what sacct prints, are left.
 	Out string
 	// Tools is the directory of vclock.so and vslurmd.
 	Tools string
@@ -43,8 +46,28 @@ type Options struct {
 	Log func(format string, a ...any)
 }
 
+// Validate reports what is wrong with the options, save for directories.
+func (o *Options) Validate() error {
+	switch {
+	case !(o.Hours > 0 && o.Hours <= mostHours):
+		return fmt.Errorf("%g hours: must be more than 0 and at most %d", o.Hours, mostHours)
+	case !(o.Load > 0 && o.Load <= 10):
+		return fmt.Errorf("load %g: must be more than 0 and at most 10", o.Load)
+	case !slices.Contains(Priorities(), string(o.Priority)):
+		return fmt.Errorf("priority %q: must be one of %s", o.Priority, strings.Join(Priorities(), ", "))
+	case !(o.Rate >= 1 && o.Rate <= emulation.MostRate):
+		return fmt.Errorf("rate %g: must be from 1 to %d", o.Rate, emulation.MostRate)
+	case !(o.Busy >= 1 && o.Busy <= o.Rate):
+		return fmt.Errorf("busy rate %g: must be from 1 to %g, the rate", o.Busy, o.Rate)
+	}
+	return nil
+}
+
 // Run runs the day. What it leaves in Out is as of a site: the times are those of 2026-01-01.
 func Run(ctx context.Context, o Options) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}
@@ -101,7 +124,7 @@ func (d *day) run(ctx context.Context) error {
 // live has everything happen, and waits until the last job has ended.
 func (d *day) live(ctx context.Context) error {
 	d.origin, d.ids = d.clock.Now().Truncate(time.Second).Add(2*time.Second), map[int]uint32{}
-	all := events(rand.New(rand.NewPCG(d.Seed, 0x646179)), d.Hours, d.Load)
+	all := d.events()
 	began := time.Now()
 	for n, e := range all {
 		if err := d.until(ctx, d.origin.Add(time.Duration(e.at*float64(time.Second)))); err != nil {
@@ -124,6 +147,9 @@ func (d *day) live(ctx context.Context) error {
 		d.Log("%d jobs left, %v of the day in %v", left, d.clock.Now().Sub(d.origin), time.Since(began))
 		if left == 0 {
 			return nil
+		}
+		if d.clock.Now().Sub(d.origin).Hours() > d.Hours+mostHours {
+			return fmt.Errorf("%d jobs are left %d hours after the last has come", left, mostHours)
 		}
 		if err := d.until(ctx, d.clock.Now().Add(15*time.Minute)); err != nil {
 			return err
@@ -185,9 +211,6 @@ func (d *day) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if diag, err := d.cluster.Run(ctx, "sdiag"); err == nil {
-		d.Log("%s", diag)
-	}
-	return errors.Join(os.WriteFile(filepath.Join(d.Out, "sacct.txt"), []byte(text), 0o644),
+	return errors.Join(os.WriteFile(filepath.Join(d.Out, "jobs.txt"), []byte(text), 0o644),
 		os.WriteFile(filepath.Join(d.Out, "slurm.conf"), conf, 0o644))
 }
