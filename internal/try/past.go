@@ -99,6 +99,7 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 		return nil, err
 	}
 	p.align()
+	p.ranked()
 	p.spread()
 	if p.factors != nil {
 		p.factors.learn(p.Jobs)

@@ -23,9 +23,9 @@ const (
 )
 
 // factors are those of priority/multifactor that change as jobs wait: their age, and their users'
-// fair share. Priorities of the accounts are those of jobs' starts, so that what has changed since
-// another time can be told: age by slurm.conf (set_priority_factors of priority_multifactor.c), and
-// fair share by the other jobs of the same association that started about then. What size,
+// fair share. It is known when the accounts' priorities were reckoned (see ranked), so that what has
+// changed since can be told: age by slurm.conf (set_priority_factors of priority_multifactor.c), and
+// fair share by other jobs of the same association that were ranked about then. What size,
 // partition, QOS and nice have added stays.
 type factors struct {
 	age, maxAge, period int64
@@ -129,15 +129,48 @@ func setting(c *slurmconf.Conf, key string, to *int64, parse func(string) (int64
 	return nil
 }
 
-// ranked is when the priority that a job had at a time was reckoned: as it came, or in the last
+// ranked says of each job when the accounts had its priority: as their record of it was made, which
+// as_mysql_job_start does not change later. That is when it came, or, of a task that was split from
+// its array, when it began. The last task of an array has the array's own record.
+func (p *Past) ranked() {
+	last := map[string]int64{} // task of an array; those that are left without a number are last
+	for i := range p.Jobs {
+		if array, task, ok := taskOf(&p.Jobs[i]); ok {
+			last[array] = max(last[array], task)
+		}
+	}
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		j.Past.Came, j.Past.Ranked = j.Submit, j.Submit
+		if array, task, ok := taskOf(j); ok && task < last[array] {
+			j.Past.Ranked = j.Past.Began
+		}
+	}
+}
+
+// taskOf takes the name of an array's task apart, 12_3 or 12_[4-9]; what ran once more, 12_3#2, has a
+// record of its own.
+func taskOf(j *workload.Job) (array string, task int64, ok bool) {
+	array, number, ok := strings.Cut(j.ID, "_")
+	if !ok || strings.Contains(number, "#") {
+		return "", 0, false
+	}
+	task, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		task = math.MaxInt64
+	}
+	return array, task, true
+}
+
+// reckoned is when the priority that a job had at a time was reckoned: as it came, or in the last
 // period (_decay_thread). When these began is not known.
-func (f *factors) ranked(j *workload.Job, time int64) int64 {
-	return max(j.Submit, time/f.period*f.period)
+func (f *factors) reckoned(j *workload.Job, time int64) int64 {
+	return max(j.Past.Came, time/f.period*f.period)
 }
 
 // aged is what age adds at a time.
 func (f *factors) aged(j *workload.Job, time int64) float64 {
-	return float64(f.age) * min(max(float64(time-j.Submit), 0)/float64(f.maxAge), 1)
+	return float64(f.age) * min(max(float64(time-j.Past.Came), 0)/float64(f.maxAge), 1)
 }
 
 // sized is what size and partition add.
@@ -171,10 +204,10 @@ func (f *factors) learn(jobs []workload.Job) {
 	sums := map[association]map[int64]sum{}
 	for i := range jobs {
 		j := &jobs[i]
-		if j.Priority <= 1 || j.Priority >= core.MaxPriority || j.Leaves > 0 {
-			continue // held, or not known when
+		if j.Priority <= 1 || j.Priority >= core.MaxPriority {
+			continue // held
 		}
-		of, at := associationOf(j), f.ranked(j, j.Past.Began)
+		of, at := associationOf(j), f.reckoned(j, j.Past.Ranked)
 		if sums[of] == nil {
 			sums[of] = map[int64]sum{}
 		}
@@ -197,10 +230,7 @@ func (f *factors) Priority(j *workload.Job, now int64) int64 {
 		return j.Priority
 	}
 	tier, own := j.Priority>>tierBits, j.Priority&(1<<tierBits-1)
-	then, at := f.ranked(j, j.Past.Began), f.ranked(j, now)
-	if j.Leaves > 0 { // it has never begun, and its priority is that as it came
-		then = j.Submit
-	}
+	then, at := f.reckoned(j, j.Past.Ranked), f.reckoned(j, now)
 	value := float64(own) + f.aged(j, at) - f.aged(j, then)
 	if s := f.shares[associationOf(j)]; len(s) > 0 {
 		value += s.at(at) - s.at(then)

@@ -45,6 +45,7 @@ type row struct {
 	gpus                  int
 	gpuType, mem          string
 	state                 string // COMPLETED unless set
+	asked                 int    // nodes at least; nodes unless set
 }
 
 func instant(second int64) string {
@@ -57,7 +58,7 @@ func write(t *testing.T, conf string, rows []row) (sacct, conffile string) {
 	var b strings.Builder
 	b.WriteString(strings.ReplaceAll(workload.PastFormat, ",", "|") + "\n")
 	for _, r := range rows {
-		tres := fmt.Sprintf("cpu=%d,mem=%s,node=%d", r.cpus, r.mem, r.nodes)
+		tres := fmt.Sprintf("cpu=%d,mem=%s", r.cpus, r.mem)
 		if r.gpus > 0 {
 			tres += fmt.Sprintf(",gres/gpu=%d", r.gpus)
 		}
@@ -65,7 +66,7 @@ func write(t *testing.T, conf string, rows []row) (sacct, conffile string) {
 			tres += fmt.Sprintf(",gres/gpu:%s=%d", r.gpuType, r.gpus)
 		}
 		fmt.Fprintf(&b, "%s|%s|%s|%s|%d|%d|%d|%d|%d|%d|%s|%s|%s|%d|%s|%s|%s|%s|lab|\n", r.id, instant(r.eligible), instant(r.start),
-			instant(r.start+r.run), r.run, r.limit, r.cpus, r.cpus, r.nodes, r.nodes, tres, tres, cmp.Or(r.state, "COMPLETED"), r.priority, r.user,
+			instant(r.start+r.run), r.run, r.limit, r.cpus, r.cpus, cmp.Or(r.asked, r.nodes), r.nodes, tres, tres, cmp.Or(r.state, "COMPLETED"), r.priority, r.user,
 			instant(r.eligible), r.partition, r.mem)
 	}
 	dir := t.TempDir()

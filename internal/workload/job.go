@@ -39,6 +39,9 @@ type Past struct {
 	Account, QOS string
 	// Began is when it began, in seconds, as Job.Submit.
 	Began int64
+	// Came is when it could begin, though a replay may have it come later; Ranked when the accounts
+	// had its priority. Both are package try's.
+	Came, Ranked int64
 	// GPUType is the type of GPU that it asked for, empty if of any or none.
 	GPUType string
 }
