@@ -91,13 +91,13 @@ const (
 	ReasonResources = "Resources: waits for nodes to become free"
 )
 
-// Backfill is Slurm's scheduling: in each cycle first the main
-// scheduler (job_scheduler.c), which starts jobs in order of priority up to the
-// first of each partition that cannot start (jobs that may use the same nodes are of one), then sched/backfill (backfill.c of Slurm 22.05), which
-// goes through the rest in order of priority, starts what can start without
-// delaying the reservations made so far and reserves whole nodes for the others.
-// Nodes and cores are chosen by [slurmselect.Selector], as topology/tree has it where the snapshot
-// has a topology; what jobs demand of that it does not know.
+// Backfill is Slurm's scheduling: in each cycle first the main scheduler (job_scheduler.c), which
+// starts jobs in order of priority up to the first of each partition that cannot start (jobs that
+// may use the same nodes are of one), then sched/backfill (backfill.c of Slurm 22.05), which goes
+// through the rest in order of priority, starts what can start without delaying the reservations
+// made so far and reserves whole nodes for the others. Nodes and cores are chosen by
+// [slurmselect.Selector], as topology/tree has it where the snapshot has a topology; what jobs
+// demand of that it does not know.
 //
 // It differs from a slurmctld in that both schedulers run in every cycle unless
 // BackfillOptions.Interval says otherwise, that passes take no time and are not broken off unless
@@ -124,7 +124,8 @@ type Backfill struct {
 	blocked map[blockedKey]struct{} // fruitless tests since the last change
 	machine machine
 	pass    pass
-	open    nodeset.Mask // nodes that the main scheduler has not kept for a job that waits; nil: all
+	// nodes that the main scheduler has not kept for a job that waits; nil: all
+	open    nodeset.Mask
 	opened  nodeset.Mask // its memory
 	head    int          // of the decisions, that of the first job that waits
 	begun   []int        // jobs behind that one that the main scheduler has started, by index
@@ -197,9 +198,9 @@ func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, 
 	return err
 }
 
-// keepTime has passes follow each other by the interval as long as jobs wait, whatever comes or goes:
-// a pass that leaves a job counts as a change itself (backfill_agent and _more_work of backfill.c).
-// Passes between in which nothing has changed are left out.
+// keepTime has passes follow each other by the interval as long as jobs wait, whatever comes or
+// goes: a pass that leaves a job counts as a change itself (backfill_agent and _more_work of
+// backfill.c). Passes between in which nothing has changed are left out.
 func (b *Backfill) keepTime() {
 	if every := b.opt.Interval; every > 0 && b.left && !b.pass.under && b.s.Now > b.due {
 		b.due += (b.s.Now - b.due + every - 1) / every * every

@@ -96,8 +96,8 @@ func TestBackfillAfterABreak(t *testing.T) {
 	require.Equal(t, []int64{31, 1000, 1003}, []int64{starts["J2"], starts["J5"], starts["J7"]})
 }
 
-// While jobs wait passes follow each other by bf_interval, whatever comes; a queue that was empty has
-// its pass when one comes.
+// While jobs wait passes follow each other by bf_interval, whatever comes; a queue that was empty
+// has its pass when one comes.
 func TestPassesKeepTheirTime(t *testing.T) {
 	holds := jobOf(1, bids.Request{Cores: 3}, 0, 300, 300)
 	for name, c := range map[string]struct {

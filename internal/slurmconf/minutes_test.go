@@ -19,7 +19,8 @@ func TestMinutes(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 	}
-	for _, text := range []string{"", "x", "1:2:3:4", "1-2:3:4:5", "1-", "-2", "1--2", "1:", ":1", " 1", "1.5", "2147483648", "1491309-0", "forever"} {
+	for _, text := range []string{"", "x", "1:2:3:4", "1-2:3:4:5", "1-", "-2", "1--2", "1:",
+		":1", " 1", "1.5", "2147483648", "1491309-0", "forever"} {
 		_, err := Minutes(text)
 		require.Error(t, err, text)
 	}

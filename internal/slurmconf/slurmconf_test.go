@@ -109,7 +109,7 @@ func TestErrors(t *testing.T) {
 		"NodeName=a\nPartitionName=p Nodes=b":                      `slurm.conf:2: Nodes: "b": there is no node b`,
 		"NodeName=a\nNodeSet=s Feature=f\nPartitionName=p Nodes=s": `slurm.conf:3: Nodes: "s": which nodes are of NodeSet s can't be told`,
 		"NodeName=a\nPartitionName=p Nodes=a MaxTime=soon":         `slurm.conf:2: MaxTime: "soon": not a time`,
-		"NodeName=a\nPartitionName=p PriorityTier=65536":           `slurm.conf:2: PriorityTier: "65536": must be a whole number from 0 to 65535`,
+		"NodeName=a\nPartitionName=p PriorityTier=65536":           `slurm.conf:2: PriorityTier: "65536": must be a whole number from 0`,
 		"ClusterName=x":                                            "no line NodeName names a node",
 		"Include a b":                                              "slurm.conf:1: after Include comes the name of one file",
 		"Include slurm.conf":                                       "more than 64 files included",

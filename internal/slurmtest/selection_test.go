@@ -28,7 +28,8 @@ func TestSelection(t *testing.T) {
 	var fill []uint32
 	for n, x := range taken {
 		if x.Cores > 0 {
-			fill = append(fill, submit(t, c, "sleep 600", fmt.Sprintf("-wn%04d", n+1), "-N1", fmt.Sprint("-n", x.Cores), fmt.Sprint("--gres=gpu:", x.GPUs)))
+			fill = append(fill, submit(t, c, "sleep 600", fmt.Sprintf("-wn%04d", n+1), "-N1", fmt.Sprint("-n", x.Cores),
+				fmt.Sprint("--gres=gpu:", x.GPUs)))
 			require.NoError(t, table.Allocate([]nodeset.Segment{{First: int32(n), Last: int32(n), Cores: x.Cores, GPUs: x.GPUs}}))
 		}
 	}

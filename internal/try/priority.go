@@ -23,10 +23,10 @@ const (
 )
 
 // factors are those of priority/multifactor that change as jobs wait: their age, and their users'
-// fair share. It is known when the accounts' priorities were reckoned (see ranked), so that what has
-// changed since can be told: age by slurm.conf (set_priority_factors of priority_multifactor.c), and
-// fair share by other jobs of the same association that were ranked about then. What size,
-// partition, QOS and nice have added stays.
+// fair share. It is known when the accounts' priorities were reckoned (see ranked), so that what
+// has changed since can be told: age by slurm.conf (set_priority_factors of
+// priority_multifactor.c), and fair share by other jobs of the same association that were ranked
+// about then. What size, partition, QOS and nice have added stays.
 type factors struct {
 	age, maxAge, period int64
 	// weights of fair share, size and partition
@@ -76,7 +76,8 @@ func readFactors(c *slurmconf.Conf, m *slurmconf.Machine) (*factors, error) {
 	if !strings.EqualFold(strings.TrimPrefix(kind, "priority/"), "multifactor") {
 		return nil, nil
 	}
-	f := &factors{maxAge: defaultMaxAge, period: defaultCalcPeriod, nodes: int64(len(m.Nodes)), parts: map[string]*slurmconf.Partition{}, mostFactor: 1}
+	f := &factors{maxAge: defaultMaxAge, period: defaultCalcPeriod, nodes: int64(len(m.Nodes)),
+		parts: map[string]*slurmconf.Partition{}, mostFactor: 1}
 	for key, to := range map[string]*int64{"PriorityWeightAge": &f.age, "PriorityWeightFairshare": &f.fair,
 		"PriorityWeightJobSize": &f.size, "PriorityWeightPartition": &f.partition} {
 		if err := setting(c, key, to, func(text string) (int64, error) {
@@ -148,8 +149,8 @@ func (p *Past) ranked() {
 	}
 }
 
-// taskOf takes the name of an array's task apart, 12_3 or 12_[4-9]; what ran once more, 12_3#2, has a
-// record of its own.
+// taskOf takes the name of an array's task apart, 12_3 or 12_[4-9]; what ran once more, 12_3#2, has
+// a record of its own.
 func taskOf(j *workload.Job) (array string, task int64, ok bool) {
 	array, number, ok := strings.Cut(j.ID, "_")
 	if !ok || strings.Contains(number, "#") {

@@ -140,10 +140,10 @@ type Policy struct {
 	Whole bool
 }
 
-// Slurm is the simulated Slurm with the settings of its slurm.conf, by the name of its scheduler. It
-// sees the machine as a whole: bf_max_job_test is one for all partitions, and when backfill expects
-// a job to start depends on the ends of others that share no node with it (_will_run_test of
-// cons_common's job_test.c groups the ends of all).
+// Slurm is the simulated Slurm with the settings of its slurm.conf, by the name of its scheduler.
+// It sees the machine as a whole: bf_max_job_test is one for all partitions, and when backfill
+// expects a job to start depends on the ends of others that share no node with it (_will_run_test
+// of cons_common's job_test.c groups the ends of all).
 func (p *Past) Slurm() Policy {
 	return Policy{Name: "backfill", Whole: true, Make: func() (core.Policy, error) { return sim.NewBackfill(p.Backfill) }}
 }

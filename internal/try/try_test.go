@@ -66,7 +66,8 @@ func write(t *testing.T, conf string, rows []row) (sacct, conffile string) {
 			tres += fmt.Sprintf(",gres/gpu:%s=%d", r.gpuType, r.gpus)
 		}
 		fmt.Fprintf(&b, "%s|%s|%s|%s|%d|%d|%d|%d|%d|%d|%s|%s|%s|%d|%s|%s|%s|%s|lab|\n", r.id, instant(r.eligible), instant(r.start),
-			instant(r.start+r.run), r.run, r.limit, r.cpus, r.cpus, cmp.Or(r.asked, r.nodes), r.nodes, tres, tres, cmp.Or(r.state, "COMPLETED"), r.priority, r.user,
+			instant(r.start+r.run), r.run, r.limit, r.cpus, r.cpus, cmp.Or(r.asked, r.nodes), r.nodes, tres, tres,
+			cmp.Or(r.state, "COMPLETED"), r.priority, r.user,
 			instant(r.eligible), r.partition, r.mem)
 	}
 	dir := t.TempDir()

@@ -13,8 +13,8 @@ type Job struct {
 	// it is the duration with the fewest GPUs; with k GPUs a node it is
 	// Duration x MinGPUs / k (aucsched2, equation 5).
 	Duration int64
-	// Leaves is the second in which the job is withdrawn if it has not begun, and ended if it has; 0:
-	// it stays.
+	// Leaves is the second in which the job is withdrawn if it has not begun, and ended if
+	// it has; 0: it stays.
 	Leaves int64
 	// Work is for how many seconds its cores count as work done, if that is not Duration: a job
 	// that was given a number of GPUs out of a range counts as with the fewest. 0: Duration.

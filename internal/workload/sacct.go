@@ -27,8 +27,8 @@ type SacctOptions struct {
 	// their own, as 12#2. Those that still run do so until now, as far as sacct knows. Jobs last as
 	// long as they did, also beyond their time limit.
 	Past bool
-	// Limits are those of partitions, by name, for jobs that have none of their own, and where theirs
-	// is longer.
+	// Limits are those of partitions, by name, for jobs that have none of their own, and
+	// where theirs is longer.
 	Limits map[string]PartitionLimit
 	// From and To, in seconds since 1970: with Past only jobs that could begin before To and ended
 	// after From are read. To 0: no such limit.
@@ -163,7 +163,8 @@ func (s *sacctReader) addRow() error {
 	j := Job{Submit: t.submit, Duration: t.duration, Leaves: t.leaves, User: cmp.Or(s.get("user"), s.get("uid"))}
 	j.ID, j.Request = id, s.request()
 	if s.o.Past {
-		j.Past = &Past{Partition: s.get("partition"), Account: s.get("account"), QOS: s.get("qos"), Began: t.start, GPUType: s.tres("reqtres").kind}
+		j.Past = &Past{Partition: s.get("partition"), Account: s.get("account"), QOS: s.get("qos"),
+			Began: t.start, GPUType: s.tres("reqtres").kind}
 	}
 	if s.fault == nil && j.Cores == 0 {
 		s.skip(skipNoProcs)

@@ -44,7 +44,8 @@ func TestReadSacct(t *testing.T) {
 // and those whose value is "-" taken out.
 func sacctRow(change map[string]string) string {
 	order := []string{"JobID", "Submit", "Start", "End", "ElapsedRaw", "Elapsed", "TimelimitRaw", "Timelimit", "ReqCPUS", "AllocCPUS",
-		"NCPUS", "ReqNodes", "AllocNodes", "NNodes", "ReqTRES", "AllocTRES", "ReqGRES", "State", "Priority", "User", "UID", "Eligible", "Partition", "Account", "QOS"}
+		"NCPUS", "ReqNodes", "AllocNodes", "NNodes", "ReqTRES", "AllocTRES", "ReqGRES", "State", "Priority", "User", "UID",
+		"Eligible", "Partition", "Account", "QOS"}
 	values := map[string]string{"JobID": "1", "Submit": "2024-01-01T00:00:00", "Start": "2024-01-01T00:00:10",
 		"End": "2024-01-01T00:01:10", "TimelimitRaw": "10", "ReqCPUS": "4"}
 	for k, v := range change {
@@ -126,7 +127,8 @@ func TestSacctTimes(t *testing.T) {
 	}
 }
 
-// Of the past, a job that was cancelled as it waited leaves then, and would have had its time limit.
+// Of the past, a job that was cancelled as it waited leaves then, and would
+// have had its time limit.
 func TestSacctLeaves(t *testing.T) {
 	for name, c := range map[string]struct {
 		change        map[string]string

@@ -31,7 +31,8 @@ func (s *sacctReader) times() sacctTimes {
 			s.bad("end", errors.New("before Start (local times? let sacct print ElapsedRaw)"))
 		}
 	}
-	if eligible, known := s.instant("eligible"); s.o.Past && known && eligible > submit && (eligible <= start || !started && eligible < end) {
+	eligible, said := s.instant("eligible")
+	if s.o.Past && said && eligible > submit && (eligible <= start || !started && eligible < end) {
 		submit = eligible
 	}
 	t := sacctTimes{submit: submit, start: start, duration: run}
