@@ -17,7 +17,7 @@ import (
 )
 
 // Nodes that are full in part, alike in GPUs: a job gets those that the simulator's selection says,
-// the fullest that will do if it asks for cores alone, and the lowest if for GPUs.
+// the fullest that will do if it asks for cores alone, and the lowest of the fewest in a row if for GPUs.
 func TestSelection(t *testing.T) {
 	beside(t)
 	total := nodeset.Capacity{Cores: 8, GPUs: 3}
@@ -41,7 +41,7 @@ func TestSelection(t *testing.T) {
 		want string // node by node, the cores
 	}{
 		{[]string{"-N1", "-n2"}, bids.Request{Cores: 2, MinNodes: 1, MaxNodes: 1}, "n2:2"},
-		{[]string{"-N1", "-n2", "--gres=gpu:1"}, bids.Request{Cores: 2, MinNodes: 1, MaxNodes: 1, MinGPUs: 1}, "n1:2"},
+		{[]string{"-N1", "-n2", "--gres=gpu:1"}, bids.Request{Cores: 2, MinNodes: 1, MaxNodes: 1, MinGPUs: 1}, "n5:2"},
 		{[]string{"-N1", "-n7"}, bids.Request{Cores: 7, MinNodes: 1, MaxNodes: 1}, "n4:7"},
 		{[]string{"-N1", "-n7", "--gres=gpu:1"}, bids.Request{Cores: 7, MinNodes: 1, MaxNodes: 1, MinGPUs: 1}, "n5:7"},
 		{[]string{"-N1", "-n1", "--gres=gpu:3"}, bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, MinGPUs: 3}, "n1:1"},
