@@ -35,6 +35,7 @@ func TestHour(t *testing.T) {
 	tmp, err := os.MkdirTemp("", "aucday") // t.TempDir is too long a name for a cluster
 	require.NoError(t, err)
 	defer os.RemoveAll(tmp)
+	require.NoError(t, os.Chmod(tmp, 0o755)) // Slurm's user is another
 	o := Options{Dir: filepath.Join(tmp, "c"), Out: t.TempDir(), Tools: tools, Seed: 3, Hours: 1, Load: 1, Priority: FairShare,
 		Rate: 200, Busy: 20, Log: t.Logf}
 	err = Run(t.Context(), o)
