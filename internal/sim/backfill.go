@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,13 +91,13 @@ const (
 	ReasonResources = "Resources: waits for nodes to become free"
 )
 
-// Backfill is Slurm's scheduling of one partition: in each cycle first the main
-// scheduler (job_scheduler.c), which starts jobs in order of priority up to the
-// first that cannot start, then sched/backfill (backfill.c of Slurm 22.05), which
-// goes through the rest in order of priority, starts what can start without
-// delaying the reservations made so far and reserves whole nodes for the others.
-// Nodes and cores are chosen by [slurmselect.Selector], as topology/tree has it where the snapshot
-// has a topology; what jobs demand of that it does not know.
+// Backfill is Slurm's scheduling: in each cycle first the main scheduler (job_scheduler.c), which
+// starts jobs in order of priority up to the first of each partition that cannot start (jobs that
+// may use the same nodes are of one), then sched/backfill (backfill.c of Slurm 22.05), which goes
+// through the rest in order of priority, starts what can start without delaying the reservations
+// made so far and reserves whole nodes for the others. Nodes and cores are chosen by
+// [slurmselect.Selector], as topology/tree has it where the snapshot has a topology; what jobs
+// demand of that it does not know.
 //
 // It differs from a slurmctld in that both schedulers run in every cycle unless
 // BackfillOptions.Interval says otherwise, that passes take no time and are not broken off unless
@@ -123,9 +124,15 @@ type Backfill struct {
 	blocked map[blockedKey]struct{} // fruitless tests since the last change
 	machine machine
 	pass    pass
-	due     int64 // when backfill may begin, or go on
-	waiting bool  // it is to, then
-	list    *List // whose machinery it is; nil if it is Slurm's backfill
+	// nodes that the main scheduler has not kept for a job that waits; nil: all
+	open    nodeset.Mask
+	opened  nodeset.Mask // its memory
+	head    int          // of the decisions, that of the first job that waits
+	begun   []int        // jobs behind that one that the main scheduler has started, by index
+	due     int64        // when backfill may begin, or go on
+	waiting bool         // it is to, then
+	left    bool         // its last pass has left jobs in the queue
+	list    *List        // whose machinery it is; nil if it is Slurm's backfill
 }
 
 type held struct {
@@ -181,11 +188,23 @@ func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, 
 	if b.list != nil {
 		b.list.arrange(first+1, b.list.behind, s.Now)
 	}
+	b.keepTime()
 	if b.waiting = s.Now < b.due; !b.waiting {
 		err = b.proceed(ctx, first)
+		b.left = len(s.Pending) > len(b.started)
 	}
+	b.inOrder()
 	p.Stats.Jobs = len(p.Decisions)
 	return err
+}
+
+// keepTime has passes follow each other by the interval as long as jobs wait, whatever comes or
+// goes: a pass that leaves a job counts as a change itself (backfill_agent and _more_work of
+// backfill.c). Passes between in which nothing has changed are left out.
+func (b *Backfill) keepTime() {
+	if every := b.opt.Interval; every > 0 && b.left && !b.pass.under && b.s.Now > b.due {
+		b.due += (b.s.Now - b.due + every - 1) / every * every
+	}
 }
 
 // Again implements [Paced].
@@ -196,30 +215,87 @@ func (b *Backfill) Again() int64 {
 	return 0
 }
 
-// mainLoop starts jobs up to the first that waits, and returns its index.
-func (b *Backfill) mainLoop() (int, error) {
+// mainLoop starts jobs in order, and returns the index of the first that waits. As in _schedule of
+// job_scheduler.c a job that waits keeps from those behind it all nodes of its partition, which are
+// those that it may use, and no others: fail_by_part.
+func (b *Backfill) mainLoop() (first int, err error) {
+	first = len(b.s.Pending)
+	b.open, b.begun = nil, b.begun[:0]
 	for i, j := range b.s.Pending {
-		segs, ok, err := b.trySelect(b.s.Nodes, j, nil)
+		if b.open != nil && !overlapMasks(b.open, j.Eligible) {
+			continue
+		}
+		segs, ok, err := b.trySelect(b.s.Nodes, j, b.open)
 		if err != nil {
 			return 0, fmt.Errorf("job %s: %w", j.ID, err)
 		}
 		if ok {
+			if first < i {
+				b.begun = append(b.begun, i)
+			}
 			if err := b.start(i, segs); err != nil {
 				return 0, err
 			}
 			continue
 		}
 		why, err := b.never(j)
-		if err != nil {
+		switch {
+		case err != nil:
 			return 0, err
-		}
-		if why == nil {
+		case why != nil && first < i: // left to backfill
+			continue
+		case why != nil:
+			b.decide(core.Decision{Job: i, Reason: why.Error()})
+			continue
+		case first > i:
+			first, b.head = i, len(b.p.Decisions)
 			b.decide(core.Decision{Job: i, Reason: ReasonResources})
-			return i, nil
 		}
-		b.decide(core.Decision{Job: i, Reason: why.Error()})
+		if b.list != nil || !b.close(j.Eligible) {
+			return first, nil
+		}
 	}
-	return len(b.s.Pending), nil
+	return first, nil
+}
+
+// close keeps nodes from the jobs behind, and reports whether others are left.
+func (b *Backfill) close(nodes nodeset.Mask) (left bool) {
+	if nodes == nil {
+		return false
+	}
+	if b.open == nil {
+		b.upNodes()
+		b.open = append(b.opened[:0], b.up...)
+		b.opened = b.open
+	}
+	for w := range b.open {
+		b.open[w] &^= nodes.Word(w)
+		left = left || b.open[w] != 0
+	}
+	return left
+}
+
+func overlapMasks(a, b nodeset.Mask) bool {
+	for w := range a {
+		if a[w]&b.Word(w) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// hasBegun reports whether the main scheduler has started the job at index i, behind the first that
+// waits.
+func (b *Backfill) hasBegun(i int) bool {
+	_, found := slices.BinarySearch(b.begun, i)
+	return found
+}
+
+// inOrder puts the decisions in the order of the jobs.
+func (b *Backfill) inOrder() {
+	if len(b.begun) > 0 {
+		slices.SortFunc(b.p.Decisions, func(x, y core.Decision) int { return cmp.Compare(x.Job, y.Job) })
+	}
 }
 
 // trySelect is a Select behind a test that costs nothing.

@@ -284,6 +284,10 @@ func drawState(t *rapid.T) *core.Snapshot {
 	for i := range rapid.IntRange(0, 12).Draw(t, "pending") {
 		j := jobOf(i, drawRequest(t, len(nodes)), 0, 0, rapid.Int64Range(1, 900).Draw(t, "limit"))
 		j.Uses = uses()
+		if rapid.IntRange(0, 3).Draw(t, "partition") == 0 {
+			j.Eligible = nodeset.NewMask(len(nodes))
+			j.Eligible[0] = rapid.Uint64Range(1, 1<<len(nodes)-1).Draw(t, "its nodes")
+		}
 		s.Pending = append(s.Pending, &j.Job)
 		for rapid.IntRange(0, 3).Draw(t, "again") == 0 { // equal requests
 			k := j

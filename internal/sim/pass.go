@@ -46,10 +46,15 @@ func (b *Backfill) proceed(ctx context.Context, first int) error {
 // begin makes ready for a pass from the job at index first on.
 func (b *Backfill) begin(first int) {
 	reach := min(len(b.s.Pending), first+b.opt.MaxJobTest)
+	for _, i := range b.begun { // in order
+		if i < reach && reach < len(b.s.Pending) {
+			reach++
+		}
+	}
 	end := reach
 	b.fit.ready = false
 	if !b.opt.Estimates && !b.opt.Plain {
-		for end > first && !b.mayStart(b.s.Pending[end-1]) {
+		for end > first && (b.hasBegun(end-1) || !b.mayStart(b.s.Pending[end-1])) {
 			end-- // no start depends on what is reserved from here on
 		}
 	}
@@ -74,15 +79,25 @@ func (b *Backfill) backfill(ctx context.Context, first int) error {
 		return err
 	}
 	p.took += time.Duration(to-p.next) * b.opt.Test
-	started := len(b.started) // by the main scheduler, too: they leave the queue from before p.next
 	if p.under = !over && to < p.reach && p.took < time.Duration(b.opt.Interval)*time.Second; p.under {
 		p.took += yieldSleep
-		p.next, p.end, p.reach = to-started, p.end-started, p.reach-started
-		p.pending, p.running = len(b.s.Pending)-started, len(b.s.Running)+started
+		p.next, p.end, p.reach = to-b.startedBefore(to), p.end-b.startedBefore(p.end), p.reach-b.startedBefore(p.reach)
+		p.pending, p.running = len(b.s.Pending)-len(b.started), len(b.s.Running)+len(b.started)
 	}
 	b.due = p.began + int64((p.took+time.Second-1)/time.Second)
 	if b.waiting = p.under; !p.under {
 		b.due += b.opt.Interval
 	}
 	return nil
+}
+
+// startedBefore is how many jobs before index i have been started, by the main scheduler too: they
+// leave the queue.
+func (b *Backfill) startedBefore(i int) (n int) {
+	for k := range b.p.Decisions {
+		if d := &b.p.Decisions[k]; d.Start && d.Job < i {
+			n++
+		}
+	}
+	return n
 }

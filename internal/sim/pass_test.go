@@ -96,6 +96,28 @@ func TestBackfillAfterABreak(t *testing.T) {
 	require.Equal(t, []int64{31, 1000, 1003}, []int64{starts["J2"], starts["J5"], starts["J7"]})
 }
 
+// While jobs wait passes follow each other by bf_interval, whatever comes; a queue that was empty
+// has its pass when one comes.
+func TestPassesKeepTheirTime(t *testing.T) {
+	holds := jobOf(1, bids.Request{Cores: 3}, 0, 300, 300)
+	for name, c := range map[string]struct {
+		head, comes, want int64
+	}{
+		"between passes":             {6, 70, 90},
+		"with a pass":                {6, 60, 60},
+		"long after":                 {6, 205, 210},
+		"nothing has waited":         {100, 100, 100},
+		"and then one waits":         {100, 101, 130},
+		"before the first pass ends": {6, 7, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			starts, _ := startsOf(t, backfill(t, func(o *BackfillOptions) { o.Interval = 30 }), nil, holds,
+				jobOf(2, bids.Request{Cores: 4}, c.head, 100, 100), jobOf(3, bids.Request{Cores: 1}, c.comes, 50, 60))
+			require.Equal(t, []int64{c.want, 300}, []int64{starts["J3"], starts["J2"]})
+		})
+	}
+}
+
 // endsSeen is backfill that notes when the first running job is to end.
 type endsSeen struct {
 	*Backfill

@@ -14,7 +14,7 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Priorities rank the pending jobs anew before each cycle.
+// Priorities rank the pending jobs anew before each cycle, or every Config.PriorityPeriod.
 type Priorities interface {
 	// Priority is that of a pending job at the second now, from 1 to
 	// core.MaxPriority. It depends on its arguments only.
@@ -84,15 +84,32 @@ type ranking struct {
 	queue      *queue
 	jobs       []job
 	place      []int32 // of each job in the order of submission
+	period     int64   // see Config.PriorityPeriod
+	next       int64   // when they are ranked again
+}
+
+// of is a job's priority at the second now.
+func (r *ranking) of(j *workload.Job, now int64) (int64, error) {
+	p := r.priorities.Priority(j, now)
+	if p < 1 || p > core.MaxPriority {
+		return 0, fmt.Errorf("job %s: priority: %d: must be between 1 and %d", j.ID, p, int64(core.MaxPriority))
+	}
+	return p, nil
 }
 
 // update sets the priorities at the second now and sorts the queue, equals in
 // the order of submission. The queue's jobs are the simulator's own copies.
-func (r *ranking) update(now int64) error {
+func (r *ranking) update(now int64) (err error) {
+	if now < r.next {
+		return nil
+	}
+	if r.period > 0 {
+		r.next = now/r.period*r.period + r.period
+	}
 	for i, j := range r.queue.jobs() {
 		w := r.jobs[r.queue.numbers()[i]].Job
-		if j.Priority = r.priorities.Priority(w, now); j.Priority < 1 || j.Priority > core.MaxPriority {
-			return fmt.Errorf("job %s: priority: %d: must be between 1 and %d", j.ID, j.Priority, int64(core.MaxPriority))
+		if j.Priority, err = r.of(w, now); err != nil {
+			return err
 		}
 	}
 	sort.Sort(r)

@@ -110,6 +110,33 @@ func TestOrderChangesWithAge(t *testing.T) {
 	require.Equal(t, []string{"0 J1 45", "600 J1 55", "3000 J1 95", "5700 J1 105", "5760 J2 106"}, first(order, 5))
 }
 
+// Priorities hold for a period, but those of jobs that come.
+func TestPrioritiesHoldForAPeriod(t *testing.T) {
+	m, err := NewMultifactor(1, 4, 3600)
+	require.NoError(t, err)
+	var order []string
+	p := scripted(func(s *core.Snapshot, p *core.Plan) error {
+		order = append(order, fmt.Sprintf("%d %s %d", s.Now, s.Pending[0].ID, s.Pending[0].Priority))
+		return nil
+	})
+	cfg := NewConfig(nodesOf([3]int{1, 4, 0}))
+	cfg.Priorities, cfg.PriorityPeriod = m, 600
+	jobs := []workload.Job{jobOf(1, bids.Request{Cores: 2}, 0, 1, 1), jobOf(2, bids.Request{Cores: 4}, 3000, 1, 1)}
+	for i, at := range []int64{660, 1140, 1200, 5700, 5760, 6000} { // as in TestOrderChangesWithAge
+		jobs = append(jobs, jobOf(3+i, bids.Request{Cores: 1}, at, 1, 1))
+	}
+	_, err = Run(context.Background(), cfg, p, jobs)
+	require.NoError(t, err)
+	require.Equal(t, []string{"0 J1 45", "660 J1 56", "1140 J1 56", "1200 J1 65", "3000 J1 95", "5700 J1 105", "5760 J1 105",
+		"6000 J2 110"}, first(order, 8))
+
+	for _, bad := range []int64{-1, maxTime + 1} {
+		cfg.PriorityPeriod = bad
+		_, err = Run(context.Background(), cfg, p, jobs)
+		require.ErrorContains(t, err, "priority period")
+	}
+}
+
 func first(s []string, n int) []string { return s[:min(n, len(s))] }
 
 // The queue that policies see is the one that sorting all pending jobs anew gives.

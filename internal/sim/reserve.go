@@ -17,8 +17,10 @@ import (
 // the pass has to end there: that many have been started, or the table of slots is full. first is
 // the job that the main scheduler left.
 func (b *Backfill) tests(ctx context.Context, first, from, to int) (over bool, err error) {
-	head := len(b.p.Decisions) - 1
 	for i := from; i < to; i++ {
+		if b.hasBegun(i) {
+			continue
+		}
 		if err := ctx.Err(); err != nil {
 			return true, err
 		}
@@ -30,8 +32,8 @@ func (b *Backfill) tests(ctx context.Context, first, from, to int) (over bool, e
 		}
 		switch out.what {
 		case starting:
-			if i == first {
-				b.p.Decisions = b.p.Decisions[:head]
+			if i == first { // it does not wait after all
+				b.p.Decisions = slices.Delete(b.p.Decisions, b.head, b.head+1)
 			}
 			if err := b.start(i, b.scratch); err != nil {
 				return true, err
@@ -49,7 +51,7 @@ func (b *Backfill) tests(ctx context.Context, first, from, to int) (over bool, e
 			clear(b.blocked)
 		}
 		if i == first {
-			d := &b.p.Decisions[head]
+			d := &b.p.Decisions[b.head]
 			d.Kept, d.Expected = out.start > 0, out.start
 			continue
 		}

@@ -31,6 +31,9 @@ type Config struct {
 	// the priorities that the jobs come with. A changed order alone does not
 	// bring about a cycle.
 	Priorities Priorities
+	// PriorityPeriod is how many seconds Priorities hold, once a job has come, to the next multiple
+	// of it: Slurm's PriorityCalcPeriod. 0: they are asked for in every cycle.
+	PriorityPeriod int64
 	// Seed starts the random choices of the policy's cycles.
 	Seed uint64
 	// Verify has every start checked by the referee.
@@ -135,6 +138,8 @@ type simulator struct {
 	jobs    []job
 	order   []int32 // jobs by submission
 	next    int     // of order, to be submitted
+	leavers []int32 // jobs that leave, by when
+	left    int     // how many of them have left, or had ended
 	now     int64
 	nodes   *nodeset.Table
 	referee *referee
@@ -184,6 +189,8 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		return nil, fmt.Errorf("interval: %d: must be between 1 and %d seconds", cfg.Interval, int64(maxTime))
 	case cfg.Serial < LinearSpeedup || cfg.Serial > MaxSerial:
 		return nil, fmt.Errorf("serial: %d: must be between %d and %d thousandths", cfg.Serial, LinearSpeedup, MaxSerial)
+	case cfg.PriorityPeriod < 0 || cfg.PriorityPeriod > maxTime:
+		return nil, fmt.Errorf("priority period: %d: must be between 0 and %d seconds", cfg.PriorityPeriod, int64(maxTime))
 	case cfg.Release < 0 || cfg.Release > maxRelease:
 		return nil, fmt.Errorf("release: %d: must be between 0 and %d seconds", cfg.Release, int64(maxRelease))
 	}
@@ -216,6 +223,12 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		}
 	}
 	slices.SortStableFunc(s.order, func(a, b int32) int { return cmp.Compare(s.jobs[a].Submit, s.jobs[b].Submit) })
+	for _, i := range s.order {
+		if s.jobs[i].Leaves > 0 {
+			s.leavers = append(s.leavers, i)
+		}
+	}
+	slices.SortStableFunc(s.leavers, func(a, b int32) int { return cmp.Compare(s.jobs[a].Leaves, s.jobs[b].Leaves) })
 	if cfg.Priorities != nil {
 		s.rank()
 	}
@@ -245,14 +258,14 @@ func (c *Config) Table() (*nodeset.Table, error) {
 
 // rank makes ready for priorities that change.
 func (s *simulator) rank() {
-	s.ranking = &ranking{s.cfg.Priorities, &s.pending, s.jobs, make([]int32, len(s.jobs))}
+	s.ranking = &ranking{s.cfg.Priorities, &s.pending, s.jobs, make([]int32, len(s.jobs)), s.cfg.PriorityPeriod, 0}
 	for place, i := range s.order {
 		s.ranking.place[i] = int32(place)
 	}
 }
 
 // submit has the policy see a job from now on: a copy that says since when it waits.
-func (s *simulator) submit(i int32) {
+func (s *simulator) submit(i int32) (err error) {
 	if len(s.spare) == 0 {
 		s.spare = append(s.spare, new(core.Job))
 	}
@@ -261,9 +274,15 @@ func (s *simulator) submit(i int32) {
 	s.spare = s.spare[:last]
 	*j = s.jobs[i].Job.Job
 	j.Since = s.jobs[i].Submit
+	if s.ranking != nil {
+		if j.Priority, err = s.ranking.of(s.jobs[i].Job, s.now); err != nil {
+			return err
+		}
+	}
 	s.pending.push(j, i)
 	s.meter.stranded.come(&j.Request)
 	s.demand.Come(&j.Request, s.now)
+	return nil
 }
 
 // admit takes a job in, unless it can never run.
@@ -277,6 +296,8 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 		return fmt.Errorf("time_limit_s: %d: must be between 1 and %d", j.TimeLimit, int64(maxTime))
 	case j.Priority < 1 || j.Priority > core.MaxPriority:
 		return fmt.Errorf("priority: %d: must be between 1 and %d", j.Priority, int64(core.MaxPriority))
+	case j.Leaves != 0 && (j.Leaves < j.Submit || j.Leaves > maxTime):
+		return fmt.Errorf("leaves: %d: must be between its submission, %d, and %d", j.Leaves, j.Submit, int64(maxTime))
 	case j.Work < 0 || j.Work > maxTime:
 		return fmt.Errorf("work: %d: must be between 0 and %d", j.Work, int64(maxTime))
 	case j.Input.File != 0 && (j.Input.Bytes < 1 || j.Input.Bytes > maxTime):
@@ -311,6 +332,9 @@ func (s *simulator) capped(duration, limit int64) int64 {
 func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) (runs, loading int64) {
 	loading = s.files.begin(j, segs, s.now)
 	runs = s.capped(max(lasts(j.Duration, r, segs, s.cfg.Serial), 1)+loading, s.limit(j, r, segs))
+	if j.Leaves > 0 {
+		runs = max(min(runs, j.Leaves-s.now), 1)
+	}
 	return runs, min(loading, runs)
 }
 
@@ -388,6 +412,11 @@ func (s *simulator) comeOrGo() (at int64, ok bool) {
 			at, ok = t, true
 		}
 	}
+	if s.left < len(s.leavers) {
+		if t := s.jobs[s.leavers[s.left]].Leaves; !ok || t < at {
+			at, ok = t, true
+		}
+	}
 	return at, ok
 }
 
@@ -419,11 +448,30 @@ func (s *simulator) advance() error {
 		}
 	}
 	for s.next < len(s.order) && s.jobs[s.order[s.next]].Submit <= s.now {
-		s.submit(s.order[s.next])
+		if err := s.submit(s.order[s.next]); err != nil {
+			return err
+		}
 		s.next++
+	}
+	for s.left < len(s.leavers) && s.jobs[s.leavers[s.left]].Leaves <= s.now {
+		s.leave(s.leavers[s.left])
+		s.left++
 	}
 	s.result.PendingMax = max(s.result.PendingMax, s.pending.len())
 	return nil
+}
+
+// leave withdraws a job, if it has not begun.
+func (s *simulator) leave(i int32) {
+	at := slices.Index(s.pending.numbers(), i)
+	if at < 0 {
+		return
+	}
+	j := s.pending.jobs()[at]
+	s.meter.stranded.start(&j.Request)
+	s.spare = append(s.spare, j)
+	s.pending.remove(at)
+	s.ended++
 }
 
 // cycle asks the policy once and carries out what it says.

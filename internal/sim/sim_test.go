@@ -478,3 +478,26 @@ func ExampleRun() {
 	fmt.Println(res.Jobs, res.Runtime, res.WaitMean, err)
 	// Output: 2 90 30 <nil>
 }
+
+// A job that leaves while it waits has kept the others waiting until then; one that runs ends.
+func TestJobsLeave(t *testing.T) {
+	leaves := func(j workload.Job, at int64) workload.Job {
+		j.Leaves = at
+		return j
+	}
+	jobs := []workload.Job{
+		jobOf(1, bids.Request{Cores: 3}, 0, 100, 100),
+		leaves(jobOf(2, bids.Request{Cores: 4}, 10, 50, 50), 40),
+		jobOf(3, bids.Request{Cores: 1}, 11, 200, 200),
+		leaves(jobOf(4, bids.Request{Cores: 1}, 300, 100, 100), 350),
+	}
+	starts, ends := startsOf(t, backfill(t, nil), nil, jobs...)
+	require.Equal(t, map[string]int64{"J1": 0, "J3": 40, "J4": 300}, starts)
+	require.Equal(t, int64(350), ends["J4"])
+
+	for _, bad := range []int64{-1, 9, maxTime + 1} {
+		jobs[1].Leaves = bad
+		_, err := Run(context.Background(), NewConfig(nodesOf([3]int{4, 1, 0})), backfill(t, nil), jobs)
+		require.ErrorContains(t, err, "leaves")
+	}
+}

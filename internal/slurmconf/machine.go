@@ -31,6 +31,10 @@ type Machine struct {
 type Partition struct {
 	Name  string
 	Nodes nodeset.Mask
+	// Tier is PriorityTier and JobFactor PriorityJobFactor, 1 unless set; Priority sets both.
+	Tier, JobFactor int64
+	// DefaultTime and MaxTime are in seconds; 0 where there is none.
+	DefaultTime, MaxTime int64
 }
 
 // Machine makes the machine of the file. Lines of dynamic nodes (NodeName without a size, NodeSet
@@ -250,7 +254,43 @@ func (b *builder) partition(l *Line) error {
 			return err
 		}
 	}
+	if err := b.rules(&p, l); err != nil {
+		return err
+	}
 	b.m.Partitions = append(b.m.Partitions, p)
+	return nil
+}
+
+// rules are what the partition has for its jobs.
+func (b *builder) rules(p *Partition, l *Line) error {
+	p.Tier, p.JobFactor = 1, 1
+	for _, x := range []struct {
+		key string
+		to  []*int64
+	}{{"Priority", []*int64{&p.Tier, &p.JobFactor}}, {"PriorityTier", []*int64{&p.Tier}}, {"PriorityJobFactor", []*int64{&p.JobFactor}}} {
+		text := value(l, &b.partitionLine, x.key)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			return l.bad(x.key, text, "must be a whole number from 0 to %d", math.MaxUint16)
+		}
+		for _, to := range x.to {
+			*to = int64(n)
+		}
+	}
+	for key, to := range map[string]*int64{"DefaultTime": &p.DefaultTime, "MaxTime": &p.MaxTime} {
+		text := value(l, &b.partitionLine, key)
+		if text == "" || strings.EqualFold(text, "NONE") {
+			continue
+		}
+		minutes, err := Minutes(text)
+		if err != nil {
+			return l.bad(key, text, "%w", err)
+		}
+		*to = max(minutes*60, 0)
+	}
 	return nil
 }
 

@@ -71,8 +71,30 @@ PartitionName=none Nodes=""
 	require.Equal(t, []int64{1000, 1000, 1000, 400, 400, 1000}, m.Memory)
 	require.Equal(t, []string{"a100", "v100"}, m.Types)
 	require.Equal(t, [][]int64{{0, 0, 0, 1, 1, 0}, {0, 0, 0, 2, 2, 0}}, m.GPUs)
-	require.Equal(t, []Partition{{"all", nodeset.Mask{1<<6 - 1}}, {"part", nodeset.Mask{1 | 1<<3 | 1<<4 | 1<<5}},
-		{"none", nodeset.Mask{0}}}, m.Partitions)
+	require.Equal(t, []Partition{
+		{Name: "all", Nodes: nodeset.Mask{1<<6 - 1}, Tier: 1, JobFactor: 1},
+		{Name: "part", Nodes: nodeset.Mask{1 | 1<<3 | 1<<4 | 1<<5}, Tier: 1, JobFactor: 1},
+		{Name: "none", Nodes: nodeset.Mask{0}, Tier: 1, JobFactor: 1},
+	}, m.Partitions)
+}
+
+// What partitions have for their jobs; PriorityTier and PriorityJobFactor come before Priority.
+func TestPartitionRules(t *testing.T) {
+	c, _, err := read(t, `NodeName=a[1-2]
+PartitionName=DEFAULT Nodes=ALL MaxTime=2-0 DefaultTime=30
+PartitionName=plain
+PartitionName=high Priority=7 PriorityTier=9 MaxTime=INFINITE DefaultTime=NONE
+PartitionName=low PriorityJobFactor=0 Priority=3 DefaultTime=1:30:00
+`)
+	require.NoError(t, err)
+	m, err := c.Machine()
+	require.NoError(t, err)
+	all := nodeset.Mask{3}
+	require.Equal(t, []Partition{
+		{Name: "plain", Nodes: all, Tier: 1, JobFactor: 1, DefaultTime: 1800, MaxTime: 2 * 86400},
+		{Name: "high", Nodes: all, Tier: 9, JobFactor: 7},
+		{Name: "low", Nodes: all, Tier: 3, JobFactor: 0, DefaultTime: 5400, MaxTime: 2 * 86400},
+	}, m.Partitions)
 }
 
 func TestErrors(t *testing.T) {
@@ -86,6 +108,8 @@ func TestErrors(t *testing.T) {
 		"NodeName=a RealMemory=-1":                                 `slurm.conf:1: RealMemory: "-1"`,
 		"NodeName=a\nPartitionName=p Nodes=b":                      `slurm.conf:2: Nodes: "b": there is no node b`,
 		"NodeName=a\nNodeSet=s Feature=f\nPartitionName=p Nodes=s": `slurm.conf:3: Nodes: "s": which nodes are of NodeSet s can't be told`,
+		"NodeName=a\nPartitionName=p Nodes=a MaxTime=soon":         `slurm.conf:2: MaxTime: "soon": not a time`,
+		"NodeName=a\nPartitionName=p PriorityTier=65536":           `slurm.conf:2: PriorityTier: "65536": must be a whole number from 0`,
 		"ClusterName=x":                                            "no line NodeName names a node",
 		"Include a b":                                              "slurm.conf:1: after Include comes the name of one file",
 		"Include slurm.conf":                                       "more than 64 files included",

@@ -27,6 +27,10 @@ import (
 //     one that suffices. Slurm's test does that, so this one does.)
 //   - If one more node is enough and a node of the set holds all that is missing,
 //     the fullest such node is taken; otherwise nodes from the set's lowest on.
+//   - For a job with GPUs of which is known how many tasks a node gets (TasksPerNode, all of them
+//     where it may have but one node, one where there are as many tasks as nodes), nodes count as
+//     if they had cores for these and no more: of nodes alike in that the lowest is taken
+//     (gres_select_filter_sock_core of gres_select_filter.c clears the other cores).
 //   - A node gives all it has, save one core for each node that the job must still
 //     get. Given a range of nodes, Slurm aims at its upper end.
 //   - If that fails, the nodes with fewest cores are left out and all is tried again,
@@ -140,10 +144,27 @@ func newQuery(sh *bids.Spec, r *bids.Request) query {
 	case sh.Nodes.Max == 1:
 		q.least = sh.Cores.Total
 	}
+	if tasks := tasksPerNode(sh, r); q.gpus > 0 && tasks > 0 {
+		q.most = min(q.most, tasks)
+	}
 	if q.cores == 0 {
 		q.cores = sh.Nodes.Min * sh.Cores.PerNode.Min
 	}
 	return q
+}
+
+// tasksPerNode is how many tasks, of a core each, _select_cores finds each node to have, 0 where
+// that is open.
+func tasksPerNode(sh *bids.Spec, r *bids.Request) int {
+	switch total := sh.Cores.Total; {
+	case r.TasksPerNode > 0:
+		return r.TasksPerNode
+	case sh.Nodes.Max == 1:
+		return total
+	case total == 1, total == sh.Nodes.Min && total == sh.Nodes.Max:
+		return 1
+	}
+	return 0
 }
 
 // candidates sets s.cand and returns the number of nodes in it.

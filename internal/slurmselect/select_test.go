@@ -60,6 +60,38 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// Of a job with GPUs no node counts for more cores than its tasks there take, so that it has the
+// lowest node that will do and not the fullest, and sets of nodes compare by how many they are.
+func TestSelectWithGPUs(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		free []uint16 // cores; each node has a GPU free
+		req  bids.Request
+		want string
+	}{
+		{"one node: the lowest", []uint16{8, 4, 6}, bids.Request{Cores: 4, MaxNodes: 1, MinGPUs: 1}, "0:4"},
+		{"without GPUs: the fullest", []uint16{8, 4, 6}, bids.Request{Cores: 4, MaxNodes: 1}, "1:4"},
+		{"the lowest that has room", []uint16{3, 8, 4}, bids.Request{Cores: 4, MaxNodes: 1, MinGPUs: 1}, "1:4"},
+		{"of the smallest set", []uint16{4, 4, 0, 8, 0, 4, 4}, bids.Request{Cores: 4, MaxNodes: 1, MinGPUs: 1}, "3:4"},
+		{"one task, on whatever node", []uint16{8, 4, 6}, bids.Request{Cores: 1, MinGPUs: 1}, "0:1"},
+		{"a task a node", []uint16{1, 1, 1, 0, 8, 8}, bids.Request{Cores: 2, MinNodes: 2, MaxNodes: 2, MinGPUs: 1}, "4:1 5:1"},
+		{"tasks on several nodes", []uint16{8, 8, 0, 8, 4}, bids.Request{Cores: 6, MinNodes: 2, MaxNodes: 2, MinGPUs: 1}, "3:5 4:1"},
+		{"tasks on as many nodes as it takes", []uint16{8, 4, 6}, bids.Request{Cores: 4, MinGPUs: 1}, "1:4"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			total, free := make([]nodeset.Capacity, len(c.free)), make([]nodeset.Capacity, len(c.free))
+			for n, cores := range c.free {
+				total[n], free[n] = nodeset.Capacity{Cores: 16, GPUs: 1}, nodeset.Capacity{Cores: cores, GPUs: 1}
+			}
+			var s Selector
+			segs, ok, err := s.Select(draw.Machine(t, total, free), &c.req, nil, nil)
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.Equal(t, c.want, draw.Layout(segs))
+		})
+	}
+}
+
 func TestSelectKeepsToNodes(t *testing.T) {
 	tab := draw.Machine(t, []nodeset.Capacity{{Cores: 8, GPUs: 2}, {Cores: 8, GPUs: 2}, {Cores: 8}, {Cores: 8, GPUs: 2}}, nil)
 	require.NoError(t, tab.SetFree(0, nodeset.Capacity{Cores: 8, GPUs: 1}))
@@ -345,6 +377,9 @@ func TestSelectIsSlurms(t *testing.T) {
 			if w.avail[n] < r.TasksPerNode || (q.maxNodes == 1 && w.avail[n] < q.cores) {
 				w.avail[n] = 0
 			}
+			if tasks := tasksOfEachNode(&r, &q); r.MinGPUs > 0 && tasks > 0 {
+				w.avail[n] = min(w.avail[n], tasks)
+			}
 		}
 		got, found := w.choose()
 		require.Equal(t, found, ok)
@@ -363,6 +398,20 @@ func TestSelectIsSlurms(t *testing.T) {
 		require.Equal(t, want, segs)
 		meetsRequest(t, tab, &r, &sh, segs)
 	})
+}
+
+// tasksOfEachNode is max_tasks_this_node of _select_cores where that is known, for jobs of one core
+// a task; 0 where it is NO_VAL.
+func tasksOfEachNode(r *bids.Request, q *query) int {
+	switch {
+	case r.TasksPerNode > 0:
+		return r.TasksPerNode
+	case r.MaxNodes == 1:
+		return r.Cores
+	case r.Cores == 1, r.Cores == q.minNodes && r.Cores == q.maxNodes:
+		return 1
+	}
+	return 0
 }
 
 // drawMemory gives a table memory, of which some is taken, and returns what is free; nil: none.

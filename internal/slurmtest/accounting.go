@@ -129,7 +129,8 @@ func (c *Cluster) startAccounting(ctx context.Context) error {
 		return err
 	}
 	// Its library takes another socket from the environment alone.
-	if err := c.startAndWait(ctx, "slurmdbd", []string{"MYSQL_UNIX_PORT=" + socket}, func() error {
+	env := append(slices.Clone(c.cfg.DaemonEnv), "MYSQL_UNIX_PORT="+socket)
+	if err := c.startAndWait(ctx, "slurmdbd", env, func() error {
 		_, err := c.Sacctmgr(ctx, "-n", "show", "cluster")
 		return err
 	}, "slurmdbd", "-D"); err != nil {
@@ -195,9 +196,7 @@ init-file=%[1]s.sql
 // with some versions of its library a connection that has failed once is of no use.
 const databaseSQL = "CREATE DATABASE IF NOT EXISTS slurm_acct;\n"
 
-const slurmdbdConf = `AuthType=auth/munge
-AuthInfo=socket=%[1]s/munge/socket
-DbdHost=localhost
+const slurmdbdConf = `%[4]sDbdHost=localhost
 DbdAddr=127.0.0.1
 DbdPort=%[2]d
 SlurmUser=%[3]s
@@ -208,6 +207,15 @@ StorageHost=localhost
 StorageUser=%[3]s
 StorageLoc=slurm_acct
 `
+
+// slurmdbdAuth is how slurmdbd knows who asks. With auth/none the fast clock may be its own too:
+// see [Config.DaemonEnv].
+func (c *Cluster) slurmdbdAuth() string {
+	if c.cfg.NoAuth {
+		return "AuthType=auth/none\nMessageTimeout=65535\nTCPTimeout=65535\n"
+	}
+	return fmt.Sprintf("AuthType=auth/munge\nAuthInfo=socket=%s/munge/socket\n", c.Dir)
+}
 
 // makeDatabase makes an empty database. SlurmUser is its administrator, by who he is
 // on the socket, so that there is no password.
@@ -222,7 +230,8 @@ func (c *Cluster) makeDatabase(ctx context.Context) error {
 		os.Mkdir(c.path("db"), 0o700), own(c.path("db")), os.Mkdir(c.path("db.tmp"), 0o700), own(c.path("db.tmp")),
 		os.WriteFile(c.path("my.cnf"), fmt.Appendf(nil, mariadbConf, c.path("db")), 0o644),
 		os.WriteFile(c.path("db.sql"), []byte(databaseSQL), 0o644),
-		os.WriteFile(dbd, fmt.Appendf(nil, slurmdbdConf, c.Dir, c.cfg.accountingPort(c.Port), c.cfg.SlurmUser), 0o600), own(dbd),
+		os.WriteFile(dbd, fmt.Appendf(nil, slurmdbdConf, c.Dir, c.cfg.accountingPort(c.Port), c.cfg.SlurmUser,
+			c.slurmdbdAuth()), 0o600), own(dbd),
 	); err != nil {
 		return err
 	}

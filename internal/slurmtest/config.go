@@ -226,8 +226,8 @@ func (c Config) withDefaults() (Config, error) {
 		if err := c.Accounting.check(); err != nil {
 			return c, err
 		}
-		if c.SlurmUser = cmp.Or(c.SlurmUser, "slurm"); c.SlurmUser == "root" || c.NoAuth {
-			return c, errors.New("slurmtest: accounting needs a SlurmUser that is not root, for the database, and munge")
+		if c.SlurmUser = cmp.Or(c.SlurmUser, "slurm"); c.SlurmUser == "root" {
+			return c, errors.New("slurmtest: accounting needs a SlurmUser that is not root, for the database")
 		}
 	}
 	c.SlurmUser = cmp.Or(c.SlurmUser, "root")
@@ -358,7 +358,9 @@ func (c *Config) writeAccounting(b *confLines, dir string, port int) {
 		b.line("AccountingStorageType", "accounting_storage/slurmdbd")
 		b.line("AccountingStorageHost", "127.0.0.1")
 		b.line("AccountingStoragePort", fmt.Sprint(c.accountingPort(port)))
-		b.line("AccountingStoragePass", dir+"/munge/socket") // so says slurmdbd's plug-in to it
+		if !c.NoAuth {
+			b.line("AccountingStoragePass", dir+"/munge/socket") // so says slurmdbd's plug-in to it
+		}
 		b.line("AccountingStorageEnforce", c.Accounting.enforce())
 		b.line("AccountingStorageTRES", c.Accounting.TRES)
 	} else {

@@ -41,6 +41,7 @@ type Past struct {
 	// Skipped are jobs of the accounts that are not in Jobs, Adjusted those that are not quite as
 	// there.
 	Skipped, Adjusted []workload.Tally
+	factors           *factors        // of priorities that change; nil: they do not
 	before            map[string]bool // jobs that ran or waited as the span began, by ID
 }
 
@@ -72,6 +73,9 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 	if err := p.settings(c); err != nil {
 		return nil, err
 	}
+	if p.factors, err = readFactors(c, p.Machine); err != nil {
+		return nil, err
+	}
 	if p.Span.To == 0 {
 		err := opened(sacct, func(r io.Reader) error {
 			first, last, _, err := workload.SacctSpan(r, sacct)
@@ -84,7 +88,7 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 	}
 	err = opened(sacct, func(r io.Reader) error {
 		w, err := workload.ReadSacct(r, sacct, workload.SacctOptions{
-			Past: true, ExtendLimit: true, From: p.Span.From, To: p.Span.To})
+			Past: true, From: p.Span.From, To: p.Span.To, Limits: p.limits()})
 		if err != nil {
 			return err
 		}
@@ -94,8 +98,25 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.align()
+	p.ranked()
+	p.spread()
+	if p.factors != nil {
+		p.factors.learn(p.Jobs)
+	}
 	p.runOn()
+	p.tiers()
 	return p, p.checkPartitions()
+}
+
+// limits are the partitions' time limits.
+func (p *Past) limits() map[string]workload.PartitionLimit {
+	limits := map[string]workload.PartitionLimit{}
+	for i := range p.Machine.Partitions {
+		x := &p.Machine.Partitions[i]
+		limits[x.Name] = workload.PartitionLimit{Default: x.DefaultTime, Max: x.MaxTime}
+	}
+	return limits
 }
 
 // opened has read read a file.
@@ -106,6 +127,22 @@ func opened(path string, read func(io.Reader) error) error {
 	}
 	defer f.Close()
 	return read(f)
+}
+
+// align has times count from a full hour: slots of backfill's reservations begin at multiples of
+// bf_resolution, which is an hour at most, since 1970.
+func (p *Past) align() {
+	const hour = 3600
+	past := p.Start % hour
+	p.Start -= past
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		j.Submit += past
+		j.Past.Began += past
+		if j.Leaves > 0 {
+			j.Leaves += past
+		}
+	}
 }
 
 // runOn has jobs that ran already as the span begins be started when they were, ahead of all
@@ -128,7 +165,7 @@ func (p *Past) runOn() {
 
 // counts reports whether a job could begin in the span.
 func (p *Past) counts(j *workload.Job) bool {
-	return !p.before[j.ID]
+	return !p.before[j.ID] && j.Leaves == 0
 }
 
 // checkPartitions has jobs of partitions that slurm.conf lacks count as skipped.
@@ -163,11 +200,12 @@ func (p *Past) settings(c *slurmconf.Conf) error {
 	p.Backfill = sim.DefaultBackfill()
 	p.Backfill.Interval = 30
 	for name, set := range map[string]func(int64){
-		"bf_interval":      func(n int64) { p.Backfill.Interval = n },
-		"bf_max_job_test":  func(n int64) { p.Backfill.MaxJobTest = int(n) },
-		"bf_max_job_start": func(n int64) { p.Backfill.MaxJobStart = int(n) },
-		"bf_resolution":    func(n int64) { p.Backfill.Resolution = n },
-		"bf_window":        func(n int64) { p.Backfill.Window = n * 60 },
+		"bf_interval":        func(n int64) { p.Backfill.Interval = n },
+		"bf_max_job_test":    func(n int64) { p.Backfill.MaxJobTest = int(n) },
+		"bf_max_job_start":   func(n int64) { p.Backfill.MaxJobStart = int(n) },
+		"bf_node_space_size": func(n int64) { p.Backfill.NodeSpaceSize = int(n) },
+		"bf_resolution":      func(n int64) { p.Backfill.Resolution = n },
+		"bf_window":          func(n int64) { p.Backfill.Window = n * 60 },
 	} {
 		text, given := c.Option("SchedulerParameters", name)
 		if !given {

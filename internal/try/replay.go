@@ -21,9 +21,12 @@ type part struct {
 	index     []int // of each in Past.Jobs
 }
 
-// parts cuts the machine.
-func (p *Past) parts() []part {
+// parts cuts the machine, or has it whole.
+func (p *Past) parts(whole bool) []part {
 	masks, place := p.components(), make([]int, len(p.Machine.Nodes)) // of each node in its part
+	if whole {
+		masks = []nodeset.Mask{union(masks)}
+	}
 	resources := p.resources()
 	all := make([]part, len(masks))
 	for k, mask := range masks {
@@ -107,6 +110,19 @@ func (p *Past) components() (masks []nodeset.Mask) {
 	return masks
 }
 
+// union is all nodes of masks that are alike in length.
+func union(masks []nodeset.Mask) (all nodeset.Mask) {
+	for _, m := range masks {
+		if all == nil {
+			all = make(nodeset.Mask, len(m))
+		}
+		for w := range m {
+			all[w] |= m[w]
+		}
+	}
+	return all
+}
+
 func overlaps(a, b nodeset.Mask) bool {
 	for w := range a {
 		if a[w]&b[w] != 0 {
@@ -116,20 +132,25 @@ func overlaps(a, b nodeset.Mask) bool {
 	return false
 }
 
-// Policy is what decides in a replay. Make is called for each part of the machine.
+// Policy is what decides in a replay. Make is called for each part of the machine, or once where it
+// is to see the machine as a whole.
 type Policy struct {
-	Name string
-	Make func() (core.Policy, error)
+	Name  string
+	Make  func() (core.Policy, error)
+	Whole bool
 }
 
 // Slurm is the simulated Slurm with the settings of its slurm.conf, by the name of its scheduler.
+// It sees the machine as a whole: bf_max_job_test is one for all partitions, and when backfill
+// expects a job to start depends on the ends of others that share no node with it (_will_run_test
+// of cons_common's job_test.c groups the ends of all).
 func (p *Past) Slurm() Policy {
-	return Policy{"backfill", func() (core.Policy, error) { return sim.NewBackfill(p.Backfill) }}
+	return Policy{Name: "backfill", Whole: true, Make: func() (core.Policy, error) { return sim.NewBackfill(p.Backfill) }}
 }
 
 // Preset is the auction with that preset.
 func Preset(name string) Policy {
-	return Policy{name, func() (core.Policy, error) {
+	return Policy{Name: name, Make: func() (core.Policy, error) {
 		o, err := core.AuctionPreset(name)
 		if err != nil {
 			return nil, err
@@ -170,13 +191,17 @@ const release = 2
 // Replay has a policy decide.
 func (p *Past) Replay(ctx context.Context, by Policy, s Setting) (*Replay, error) {
 	r := &Replay{Policy: by.Name, Began: slices.Repeat([]int64{-1}, len(p.Jobs))}
-	for _, x := range p.parts() {
+	for _, x := range p.parts(by.Whole) {
 		policy, err := by.Make()
 		if err != nil {
 			return nil, err
 		}
 		cfg := sim.NewConfig(x.nodes)
 		cfg.Resources, cfg.Interval, cfg.Seed, cfg.Release, cfg.OnCycle = x.resources, s.Interval, s.Seed, release, s.OnCycle
+		cfg.KillAtLimit = false // jobs last as long as they did
+		if p.factors != nil {
+			cfg.Priorities, cfg.PriorityPeriod = p.factors, p.factors.period
+		}
 		byID := make(map[string]int, len(x.jobs))
 		for k := range x.jobs {
 			byID[x.jobs[k].ID] = x.index[k]

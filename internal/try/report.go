@@ -139,6 +139,8 @@ func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
 	}
 	for i := range p.Jobs {
 		switch {
+		case p.Jobs[i].Leaves > 0:
+			out.Left = workload.Count(out.Left, leftItself)
 		case !p.counts(&p.Jobs[i]):
 			out.Before++
 		case slices.ContainsFunc(replays, func(x *Replay) bool { return x.Began[i] < 0 }):
@@ -156,6 +158,9 @@ func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
 	out.Agreement = r.agreement(&out.All)
 	return out
 }
+
+// leftItself is why jobs do not count that were cancelled.
+const leftItself = "cancelled before it began: it waits until then, and is not counted"
 
 // widths are the groups by what a job asks for, in order.
 var widths = []string{"1 CPU", "2 to 16 CPUs", "17 to 128 CPUs", "more CPUs", "1 GPU", "2 to 8 GPUs", "more GPUs"}
@@ -314,7 +319,7 @@ func (r *reporter) use(g *Group) {
 	for k, x := range r.replays {
 		for i := range r.Jobs {
 			j := &r.Jobs[i]
-			if x.Began[i] < 0 {
+			if x.Began[i] < 0 || j.Leaves > 0 {
 				continue
 			}
 			seconds := float64(max(min(x.Began[i]+j.Duration, to)-max(x.Began[i], from), 0))

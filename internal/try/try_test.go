@@ -5,6 +5,7 @@ package try
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -43,6 +44,8 @@ type row struct {
 	cpus, nodes, priority int
 	gpus                  int
 	gpuType, mem          string
+	state                 string // COMPLETED unless set
+	asked                 int    // nodes at least; nodes unless set
 }
 
 func instant(second int64) string {
@@ -55,15 +58,16 @@ func write(t *testing.T, conf string, rows []row) (sacct, conffile string) {
 	var b strings.Builder
 	b.WriteString(strings.ReplaceAll(workload.PastFormat, ",", "|") + "\n")
 	for _, r := range rows {
-		tres := fmt.Sprintf("cpu=%d,mem=%s,node=%d", r.cpus, r.mem, r.nodes)
+		tres := fmt.Sprintf("cpu=%d,mem=%s", r.cpus, r.mem)
 		if r.gpus > 0 {
 			tres += fmt.Sprintf(",gres/gpu=%d", r.gpus)
 		}
 		if r.gpuType != "" {
 			tres += fmt.Sprintf(",gres/gpu:%s=%d", r.gpuType, r.gpus)
 		}
-		fmt.Fprintf(&b, "%s|%s|%s|%s|%d|%d|%d|%d|%d|%d|%s|%s|COMPLETED|%d|%s|%s|%s|%s\n", r.id, instant(r.eligible), instant(r.start),
-			instant(r.start+r.run), r.run, r.limit, r.cpus, r.cpus, r.nodes, r.nodes, tres, tres, r.priority, r.user,
+		fmt.Fprintf(&b, "%s|%s|%s|%s|%d|%d|%d|%d|%d|%d|%s|%s|%s|%d|%s|%s|%s|%s|lab|\n", r.id, instant(r.eligible), instant(r.start),
+			instant(r.start+r.run), r.run, r.limit, r.cpus, r.cpus, cmp.Or(r.asked, r.nodes), r.nodes, tres, tres,
+			cmp.Or(r.state, "COMPLETED"), r.priority, r.user,
 			instant(r.eligible), r.partition, r.mem)
 	}
 	dir := t.TempDir()
@@ -100,7 +104,12 @@ func drawn(seed uint64, jobs int) (rows []row) {
 // past reads them all.
 func past(t *testing.T, rows []row, o Options) *Past {
 	t.Helper()
-	sacct, conf := write(t, smallConf, rows)
+	return pastOf(t, smallConf, rows, o)
+}
+
+func pastOf(t *testing.T, text string, rows []row, o Options) *Past {
+	t.Helper()
+	sacct, conf := write(t, text, rows)
 	p, err := Read(sacct, conf, o)
 	require.NoError(t, err)
 	return p
@@ -210,7 +219,7 @@ func TestFewDays(t *testing.T) {
 // Partitions that share no node do not have each other wait, those that do are of one part.
 func TestParts(t *testing.T) {
 	p := past(t, drawn(1, 50), Options{Weeks: 1})
-	parts := p.parts()
+	parts := p.parts(false)
 	require.Len(t, parts, 2)
 	require.Equal(t, []int{8, 4}, []int{len(parts[0].nodes), len(parts[1].nodes)})
 	jobs := 0
@@ -248,7 +257,7 @@ func TestSpan(t *testing.T) {
 func TestOddRows(t *testing.T) {
 	head := strings.ReplaceAll(workload.PastFormat, ",", "|") + "\n"
 	line := func(id, start, end, state, partition string) string {
-		return fmt.Sprintf("%s|2026-01-05T00:00:00|%s|%s|60|5|1|1|1|1|cpu=1|cpu=1|%s|9|u|2026-01-05T00:00:00|%s|1G\n",
+		return fmt.Sprintf("%s|2026-01-05T00:00:00|%s|%s|60|5|1|1|1|1|cpu=1|cpu=1|%s|9|u|2026-01-05T00:00:00|%s|1G||\n",
 			id, start, end, state, partition)
 	}
 	dir := t.TempDir()
@@ -335,7 +344,7 @@ func BenchmarkMillion(b *testing.B) {
 	fmt.Fprintln(w, strings.ReplaceAll(workload.PastFormat, ",", "|"))
 	for i := range int64(1_000_000) {
 		at := instant(i * 150)
-		fmt.Fprintf(w, "%d|%s|%s|%s|600|20|4|4|1|1|cpu=4,mem=8G,node=1|cpu=4,mem=8G,node=1|COMPLETED|%d|u%d|%s|cpu|8G\n",
+		fmt.Fprintf(w, "%d|%s|%s|%s|600|20|4|4|1|1|cpu=4,mem=8G,node=1|cpu=4,mem=8G,node=1|COMPLETED|%d|u%d|%s|cpu|8G||\n",
 			i, at, at, instant(i*150+600), 1_000_000-i, i%50, at)
 	}
 	require.NoError(b, w.Flush())

@@ -13,6 +13,9 @@ type Job struct {
 	// it is the duration with the fewest GPUs; with k GPUs a node it is
 	// Duration x MinGPUs / k (aucsched2, equation 5).
 	Duration int64
+	// Leaves is the second in which the job is withdrawn if it has not begun, and ended if
+	// it has; 0: it stays.
+	Leaves int64
 	// Work is for how many seconds its cores count as work done, if that is not Duration: a job
 	// that was given a number of GPUs out of a range counts as with the fewest. 0: Duration.
 	Work int64
@@ -32,8 +35,13 @@ type Job struct {
 // Past is what became of a job, and what of its request no policy goes by.
 type Past struct {
 	Partition string
+	// Account and QOS, where they are said.
+	Account, QOS string
 	// Began is when it began, in seconds, as Job.Submit.
 	Began int64
+	// Came is when it could begin, though a replay may have it come later; Ranked when the accounts
+	// had its priority. Both are package try's.
+	Came, Ranked int64
 	// GPUType is the type of GPU that it asked for, empty if of any or none.
 	GPUType string
 }

@@ -24,15 +24,22 @@ type SacctOptions struct {
 	// Past has jobs be as they were there, rather than as they were asked for: they have a Past and
 	// the processors that they were given, and Submit is when they could have begun (Eligible),
 	// where that is said. Further lines of a job, its runs before it was requeued, are jobs of
-	// their own, as 12#2. Those that still run do so until now, as far as sacct knows.
+	// their own, as 12#2. Those that still run do so until now, as far as sacct knows. Jobs last as
+	// long as they did, also beyond their time limit.
 	Past bool
+	// Limits are those of partitions, by name, for jobs that have none of their own, and
+	// where theirs is longer.
+	Limits map[string]PartitionLimit
 	// From and To, in seconds since 1970: with Past only jobs that could begin before To and ended
 	// after From are read. To 0: no such limit.
 	From, To int64
 }
 
+// PartitionLimit is a partition's DefaultTime and MaxTime in seconds, 0 where it has none.
+type PartitionLimit struct{ Default, Max int64 }
+
 // PastFormat is [SacctFormat] with what the option Past goes by.
-const PastFormat = SacctFormat + ",Eligible,Partition,ReqMem"
+const PastFormat = SacctFormat + ",Eligible,Partition,ReqMem,Account,QOS"
 
 // defaultUnlimited is YEAR_MINUTES of Slurm's backfill.c, in seconds.
 const defaultUnlimited = 365 * 24 * 3600
@@ -93,6 +100,7 @@ func ReadSacct(r io.Reader, name string, o SacctOptions) (*Workload, error) {
 		o.Unlimited = defaultUnlimited
 	}
 	s := &sacctReader{lines: newLines(r, name), builder: newBuilder(name), o: o}
+	s.outlive = o.Past
 	if err := s.readAll(); err != nil {
 		return nil, err
 	}
@@ -152,10 +160,11 @@ func (s *sacctReader) addRow() error {
 		s.skip(t.skip)
 		return nil
 	}
-	j := Job{Submit: t.submit, Duration: t.duration, User: cmp.Or(s.get("user"), s.get("uid"))}
+	j := Job{Submit: t.submit, Duration: t.duration, Leaves: t.leaves, User: cmp.Or(s.get("user"), s.get("uid"))}
 	j.ID, j.Request = id, s.request()
 	if s.o.Past {
-		j.Past = &Past{Partition: s.get("partition"), Began: t.start, GPUType: s.tres("reqtres").kind}
+		j.Past = &Past{Partition: s.get("partition"), Account: s.get("account"), QOS: s.get("qos"),
+			Began: t.start, GPUType: s.tres("reqtres").kind}
 	}
 	if s.fault == nil && j.Cores == 0 {
 		s.skip(skipNoProcs)
@@ -166,6 +175,9 @@ func (s *sacctReader) addRow() error {
 	}
 	if j.TimeLimit, j.Priority = s.limit(), s.priority(); s.fault != nil {
 		return s.fault
+	}
+	if j.Leaves > 0 {
+		j.Duration = j.TimeLimit // it is not known
 	}
 	return s.add(j, s.o.ExtendLimit)
 }
@@ -185,17 +197,36 @@ func (s *sacctReader) name(id string) (string, error) {
 	return id, nil
 }
 
-// limit is the time limit in seconds.
+// limit is the time limit in seconds. A job without one has its partition's DefaultTime or else,
+// like one that is UNLIMITED, MaxTime (select_nodes of node_scheduler.c, _attempt_backfill of
+// backfill.c).
 func (s *sacctReader) limit() int64 {
-	raw := s.get("timelimitraw")
+	partition, _, _ := strings.Cut(s.get("partition"), ",")
+	of := s.o.Limits[partition]
+	raw, own := s.get("timelimitraw"), int64(0)
 	switch v := cmp.Or(raw, s.get("timelimit")); {
-	case v == "", v == "UNLIMITED", v == "Partition_Limit":
-		s.adjust(adjustLimit)
-		return s.o.Unlimited
+	case v == "", v == "Partition_Limit":
+		own = cmp.Or(of.Default, of.Max)
+	case v == "UNLIMITED":
+		own = of.Max
 	case v == raw:
-		return s.parse("timelimitraw", parseMinutes)
+		return s.within(s.parse("timelimitraw", parseMinutes), of)
+	default:
+		return s.within(s.parse("timelimit", ParseSpan), of)
 	}
-	return s.parse("timelimit", parseSpan)
+	if own == 0 {
+		s.adjust(adjustLimit)
+		own = s.o.Unlimited
+	}
+	return s.within(own, of)
+}
+
+// within is a limit that is no longer than the partition's.
+func (*sacctReader) within(limit int64, of PartitionLimit) int64 {
+	if of.Max > 0 {
+		return min(limit, of.Max)
+	}
+	return limit
 }
 
 // priority is the recorded priority, or 0 where there is no such field.
@@ -234,6 +265,9 @@ func (s *sacctReader) request() bids.Request {
 		gpus = (gpus + n - 1) / n
 	}
 	q.MinGPUs = int(gpus)
+	if n := q.MinNodes; s.o.Past && n > 1 && n == q.MaxNodes && q.Cores%n == 0 {
+		q.TasksPerNode = q.Cores / n // as who asks for several nodes mostly does
+	}
 	return q
 }
 

@@ -44,7 +44,8 @@ func TestReadSacct(t *testing.T) {
 // and those whose value is "-" taken out.
 func sacctRow(change map[string]string) string {
 	order := []string{"JobID", "Submit", "Start", "End", "ElapsedRaw", "Elapsed", "TimelimitRaw", "Timelimit", "ReqCPUS", "AllocCPUS",
-		"NCPUS", "ReqNodes", "AllocNodes", "NNodes", "ReqTRES", "AllocTRES", "ReqGRES", "State", "Priority", "User", "UID"}
+		"NCPUS", "ReqNodes", "AllocNodes", "NNodes", "ReqTRES", "AllocTRES", "ReqGRES", "State", "Priority", "User", "UID",
+		"Eligible", "Partition", "Account", "QOS"}
 	values := map[string]string{"JobID": "1", "Submit": "2024-01-01T00:00:00", "Start": "2024-01-01T00:00:10",
 		"End": "2024-01-01T00:01:10", "TimelimitRaw": "10", "ReqCPUS": "4"}
 	for k, v := range change {
@@ -123,6 +124,53 @@ func TestSacctTimes(t *testing.T) {
 		require.NoError(t, err, c.name)
 		require.Equal(t, c.run, w.Jobs[0].Duration, c.name)
 		require.Equal(t, c.limit, w.Jobs[0].TimeLimit, c.name)
+	}
+}
+
+// Of the past, a job that was cancelled as it waited leaves then, and would
+// have had its time limit.
+func TestSacctLeaves(t *testing.T) {
+	for name, c := range map[string]struct {
+		change        map[string]string
+		leaves, lasts int64
+	}{
+		"waited":           {map[string]string{"Start": "None", "State": "CANCELLED by 5"}, 70, 600},
+		"start as its end": {map[string]string{"Start": "2024-01-01T00:01:10", "State": "CANCELLED"}, 70, 600},
+		"could begin late": {map[string]string{"Start": "Unknown", "State": "CANCELLED", "Eligible": "2024-01-01T00:01:00"}, 10, 600},
+		"ran":              {map[string]string{"State": "CANCELLED by 5"}, 0, 60},
+		"ended":            {map[string]string{"State": "COMPLETED"}, 0, 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := ReadSacct(strings.NewReader(sacctRow(c.change)), "f", SacctOptions{Past: true})
+			require.NoError(t, err)
+			require.Equal(t, []int64{c.leaves, c.lasts}, []int64{w.Jobs[0].Leaves, w.Jobs[0].Duration})
+			if c.leaves > 0 {
+				require.Equal(t, c.leaves, w.Jobs[0].Past.Began)
+			}
+		})
+	}
+	_, err := ReadSacct(strings.NewReader(sacctRow(map[string]string{"Start": "None", "State": "CANCELLED"})), "f", SacctOptions{})
+	require.Error(t, err, "not of the past: there is no job")
+}
+
+// Jobs have no more time than their partition allows, and its default where they did not ask.
+func TestSacctPartitionLimits(t *testing.T) {
+	limits := map[string]PartitionLimit{"p": {Default: 1200, Max: 3600}, "most": {Max: 3600}, "none": {}}
+	for _, c := range []struct {
+		partition, limit string
+		want             int64
+	}{
+		{"p", "10", 600}, {"p", "61", 3600}, {"p", "", 1200}, {"p", "Partition_Limit", 1200}, {"p", "UNLIMITED", 3600},
+		{"p,none", "", 1200}, {"most", "", 3600}, {"most", "UNLIMITED", 3600}, {"none", "9000", 540000},
+		{"none", "", 365 * 86400}, {"other", "", 365 * 86400},
+	} {
+		row := sacctRow(map[string]string{"Partition": c.partition, "TimelimitRaw": "", "Timelimit": c.limit, "ElapsedRaw": "9"})
+		if c.limit != "" && c.limit[0] <= '9' {
+			row = sacctRow(map[string]string{"Partition": c.partition, "TimelimitRaw": c.limit, "ElapsedRaw": "9"})
+		}
+		w, err := ReadSacct(strings.NewReader(row), "f", SacctOptions{Limits: limits})
+		require.NoError(t, err)
+		require.Equal(t, c.want, w.Jobs[0].TimeLimit, "%s %q", c.partition, c.limit)
 	}
 }
 
@@ -236,16 +284,16 @@ func TestParseSpan(t *testing.T) {
 		{"7", 420}, {"7:05", 425}, {"01:07:05", 4025}, {"2-03", 2*86400 + 3*3600},
 		{"2-03:04", 2*86400 + 3*3600 + 240}, {"2-03:04:05", 2*86400 + 3*3600 + 245}, {"0:0", 0},
 	} {
-		got, err := parseSpan(c.text)
+		got, err := ParseSpan(c.text)
 		require.NoError(t, err, c.text)
 		require.Equal(t, c.want, got, c.text)
 	}
 	for _, bad := range []string{"", "-", "1-", "-1", ":", "1:", "1::2", "1-2-3", "1:2:3:4", "1-1:2:3:4", "a", "1.5", "+1"} {
-		_, err := parseSpan(bad)
+		_, err := ParseSpan(bad)
 		require.ErrorIs(t, err, errSpan, bad)
 	}
 	for _, bad := range []string{"99999999999999999999", "99999999-0", "9223372036854775807-0", "12725829-23"} {
-		_, err := parseSpan(bad)
+		_, err := ParseSpan(bad)
 		require.ErrorIs(t, err, errTooLarge, bad)
 	}
 }
@@ -279,7 +327,7 @@ func TestParseCount(t *testing.T) {
 	}
 }
 
-// TestPropertySpan: parseSpan reads what Slurm prints for a number of seconds.
+// TestPropertySpan: ParseSpan reads what Slurm prints for a number of seconds.
 func TestPropertySpan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(0, 1<<30).Draw(t, "seconds")
@@ -287,7 +335,7 @@ func TestPropertySpan(t *testing.T) {
 		if days := n / 86400; days > 0 {
 			text = fmt.Sprintf("%d-%s", days, text)
 		}
-		got, err := parseSpan(text)
+		got, err := ParseSpan(text)
 		require.NoError(t, err)
 		require.Equal(t, n, got)
 	})
@@ -301,14 +349,22 @@ func FuzzReadSacct(f *testing.F) {
 	f.Add([]byte(sacctRow(map[string]string{"ReqTRES": "cpu=8,mem=1.50T,node=2", "ReqMem": "4000Mc"})))
 	f.Add([]byte(sacctRow(map[string]string{"TimelimitRaw": "UNLIMITED", "Elapsed": "1-02:03:04",
 		"ReqGRES": "gpu:a:2(S:0)", "NNodes": "2K"})))
+	f.Add([]byte(sacctRow(map[string]string{"Start": "None", "State": "CANCELLED by 5", "Partition": "p", "Timelimit": "UNLIMITED"})))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		w, err := ReadSacct(bytes.NewReader(text), "f", SacctOptions{})
-		if err != nil {
-			var in *InputError
-			require.ErrorAs(t, err, &in)
-			return
+		for _, o := range []SacctOptions{{}, {Past: true, Limits: map[string]PartitionLimit{"p": {Default: 60, Max: 3600}}}} {
+			w, err := ReadSacct(bytes.NewReader(text), "f", o)
+			if err != nil {
+				var in *InputError
+				require.ErrorAs(t, err, &in)
+				continue
+			}
+			for i := range w.Jobs {
+				if j := &w.Jobs[i]; o.Past && j.Duration > j.TimeLimit {
+					j.Duration = j.TimeLimit // what ran longer did so
+				}
+			}
+			checkWorkload(t, w)
 		}
-		checkWorkload(t, w)
 	})
 }
 

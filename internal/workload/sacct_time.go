@@ -14,7 +14,9 @@ import (
 // ran, in seconds; or why it is to be skipped.
 type sacctTimes struct {
 	submit, start, duration int64
-	skip                    string
+	// leaves is when a job was cancelled that had not begun, 0 otherwise; it is start, too.
+	leaves int64
+	skip   string
 }
 
 // times settles the times of the current row.
@@ -29,12 +31,15 @@ func (s *sacctReader) times() sacctTimes {
 			s.bad("end", errors.New("before Start (local times? let sacct print ElapsedRaw)"))
 		}
 	}
-	if eligible, known := s.instant("eligible"); s.o.Past && known && eligible > submit && eligible <= start {
+	eligible, said := s.instant("eligible")
+	if s.o.Past && said && eligible > submit && (eligible <= start || !started && eligible < end) {
 		submit = eligible
 	}
 	t := sacctTimes{submit: submit, start: start, duration: run}
 	runs := state == "RUNNING" || state == "SUSPENDED" || started && s.has("end") && !ended
 	switch {
+	case s.o.Past && state == "CANCELLED" && submitted && ended && end > submit && (!started || run == 0):
+		t.leaves, t.start, t.duration = end, end, 0
 	case state == "PENDING":
 		t.skip = skipPending
 	case runs && (!s.o.Past || !known):
@@ -58,7 +63,7 @@ func (s *sacctReader) elapsed() (n int64, known bool) {
 		return s.parse("elapsedraw", parseCount), true
 	}
 	if !slices.Contains(unknown, s.get("elapsed")) {
-		return s.parse("elapsed", parseSpan), true
+		return s.parse("elapsed", ParseSpan), true
 	}
 	return 0, false
 }
@@ -93,10 +98,10 @@ func parseMinutes(v string) (int64, error) {
 	return n * 60, err
 }
 
-// parseSpan parses a span of time in Slurm's forms, in seconds: minutes,
+// ParseSpan parses a span of time in Slurm's forms, in seconds: minutes,
 // minutes:seconds, hours:minutes:seconds, and days-hours, days-hours:minutes,
 // days-hours:minutes:seconds.
-func parseSpan(v string) (int64, error) {
+func ParseSpan(v string) (int64, error) {
 	days, clock, hasDays := strings.Cut(v, "-")
 	if !hasDays {
 		days, clock = "0", v

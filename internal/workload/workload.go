@@ -81,8 +81,9 @@ func basicPriority(i int64) int64 { return max(firstPriority-i, lastPriority) }
 
 // builder collects the jobs of a file into a Workload.
 type builder struct {
-	w      Workload
-	lineOf map[string]int // of each job seen, kept or skipped
+	w       Workload
+	lineOf  map[string]int // of each job seen, kept or skipped
+	outlive bool           // jobs may run longer than their time limit
 }
 
 func newBuilder(name string) *builder {
@@ -126,14 +127,15 @@ func (b *builder) add(j Job, extendLimit bool) error {
 	return nil
 }
 
-// settle makes Duration and TimeLimit at least 1, and agree with each other.
+// settle makes Duration and TimeLimit at least 1, and agree with each other unless jobs may outlive
+// their limits.
 func (b *builder) settle(j *Job, extendLimit bool) {
 	if j.Duration < 1 {
 		j.Duration = 1
 		b.adjust("ran for less than a second: taken as 1 s")
 	}
 	j.TimeLimit = max(j.TimeLimit, 1)
-	if j.Duration <= j.TimeLimit {
+	if j.Duration <= j.TimeLimit || b.outlive {
 		return
 	}
 	if extendLimit {
@@ -155,6 +157,9 @@ func (b *builder) finish() (*Workload, error) {
 	w.Start = w.Jobs[0].Submit
 	for i := range w.Jobs {
 		w.Jobs[i].Submit -= w.Start
+		if w.Jobs[i].Leaves > 0 {
+			w.Jobs[i].Leaves -= w.Start
+		}
 		if past := w.Jobs[i].Past; past != nil {
 			past.Began -= w.Start
 		}

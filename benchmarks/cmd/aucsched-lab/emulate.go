@@ -69,7 +69,7 @@ on one of its nodes ("handover s", the median of those within 10 s).`,
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, an object a line for each run")
 	f.where.register(flags)
 	f.run.describe(c)
-	c.AddCommand(experimentsCommand())
+	c.AddCommand(experimentsCommand(), dayCommand())
 	return c
 }
 

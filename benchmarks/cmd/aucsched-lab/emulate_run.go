@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -204,21 +205,25 @@ func (d *emulationDirs) register(flags *pflag.FlagSet) {
 
 // fill finds the directories that were not given.
 func (d *emulationDirs) fill(version string) error {
-	for _, dir := range []struct{ path, flag, under, has *string }{
-		{&d.tools, text("--tools"), text("emulation"), text("vslurmd")},
-		{&d.plugins, text("--plugins"), text("slurm"), text("libaucsched.so")},
-	} {
-		if *dir.path == "" {
-			*dir.path = filepath.Join("build", *dir.under, version)
-		}
-		if _, err := os.Stat(filepath.Join(*dir.path, *dir.has)); err != nil {
-			return fmt.Errorf("%s: %w: make emulation builds it for the installed Slurm", *dir.flag, err)
-		}
+	if err := d.fillTools(version); err != nil {
+		return err
+	}
+	return fillDir(&d.plugins, "--plugins", filepath.Join("build", "slurm", version), "libaucsched.so")
+}
+
+// fillTools finds the tools alone.
+func (d *emulationDirs) fillTools(version string) error {
+	return fillDir(&d.tools, "--tools", filepath.Join("build", "emulation", version), "vslurmd")
+}
+
+// fillDir sets a directory that was not given, and has to hold a file.
+func fillDir(dir *string, flag, standard, file string) error {
+	*dir = cmp.Or(*dir, standard)
+	if _, err := os.Stat(filepath.Join(*dir, file)); err != nil {
+		return fmt.Errorf("%s: %w: make emulation builds it for the installed Slurm", flag, err)
 	}
 	return nil
 }
-
-func text(s string) *string { return &s }
 
 // program is the command emulate for single runs; alone is to be left after them. listen
 // hears how far each is.
