@@ -67,7 +67,7 @@ func (o *Options) config(nodes int, r *Rival) slurmtest.Config {
 		NodeDaemon:          []string{filepath.Join(o.Tools, "vslurmd")},
 		NoAuth:              true,
 		// As Slurm's guide for many jobs says, the rest as in slurmtest.
-		ExtraLines: []string{"MaxJobCount=100000", "MessageTimeout=100", "JobRequeue=0"},
+		ExtraLines: []string{"MaxJobCount=250000", "MessageTimeout=100", "JobRequeue=0"},
 	}
 	if r.Auction {
 		cfg = cfg.WithAuction(o.Plugins, "")

@@ -19,8 +19,12 @@ import (
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
-// submitters run sbatch at a time.
+// submitters run sbatch, or vsubmit, at a time.
 const submitters = 4
+
+// sbatches is the longest queue that has an sbatch for each job: vsubmit, which is one process for
+// many jobs, submits those that are longer.
+const sbatches = 20_000
 
 // asleep are SchedulerParameters with which nothing of Slurm looks at the queue.
 const asleep = "defer,sched_interval=-1,bf_interval=-1"
@@ -75,7 +79,11 @@ func (o *Options) prepare(ctx context.Context, nodes int, lengths []int, states 
 				return err
 			}
 		}
-		if err := submit(ctx, c, jobs[:n], done); err != nil {
+		way := submit
+		if n > sbatches {
+			way = o.submitMany
+		}
+		if err := way(ctx, c, jobs[:n], done); err != nil {
 			return err
 		}
 		done = n
