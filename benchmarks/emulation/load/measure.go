@@ -3,6 +3,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type Figures struct {
 	Main, Backfill slurmtest.Cycles
 	Auction        *Auction // nil if it is off
 	Squeue, Sbatch Latencies
+	Sinfo          Latencies // none unless asked for
 	Started        int     // jobs, in the window, by whatever scheduler
 	Pending        int     // jobs, at the end of the window
 	Running        int     // jobs, at the end of the window
@@ -69,7 +71,7 @@ func Measure(ctx context.Context, o *Options, size Size, rival Rival, state stri
 	if err := registered(ctx, c, size.Nodes); err != nil {
 		return nil, err
 	}
-	if _, err := c.Scontrol(ctx, "update", "PartitionName="+partition, "State=UP"); err != nil {
+	if err := open(ctx, c); err != nil {
 		return nil, err
 	}
 	f = &Figures{Size: size, Rival: rival}
@@ -77,6 +79,16 @@ func Measure(ctx context.Context, o *Options, size Size, rival Rival, state stri
 		return nil, err
 	}
 	return f, f.window(ctx, o, c, jobs[size.Jobs:])
+}
+
+// open lets jobs start, with this slurmctld and with those that follow it.
+func open(ctx context.Context, c *slurmtest.Cluster) error {
+	up := []slurmtest.Partition{{Name: partition, Default: true}}
+	if err := c.SetConfig(func(cfg *slurmtest.Config) { cfg.Partitions = up }); err != nil {
+		return err
+	}
+	_, err := c.Scontrol(ctx, "update", "PartitionName="+partition, "State=UP")
+	return err
 }
 
 // full is the share of the cores from which on the machine is.
@@ -161,24 +173,27 @@ func (f *Figures) observe(ctx context.Context, o *Options, c *slurmtest.Cluster,
 		f.Auction = &Auction{}
 		watchers.Go(func() { *f.Auction, errs[1] = watch(watching, c) })
 	}
-	every := o.Window / time.Duration(o.Asks)
+	every, listed := o.Window/time.Duration(o.Asks), cmp.Or(o.Lists, o.Asks)
 	clients.Go(func() {
-		f.Squeue = pace(ctx, o.Asks, every, func(ctx context.Context, _ int) error {
+		f.Squeue = pace(ctx, listed, o.Window/time.Duration(listed), func(ctx context.Context, _ int) error {
 			_, err := c.Run(ctx, "squeue")
 			return err
 		})
 	})
+	// Between two squeues.
 	clients.Go(func() {
-		// Between two squeues.
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(every / 2):
-		}
-		f.Sbatch = pace(ctx, o.Asks, every, func(ctx context.Context, i int) error {
+		f.Sbatch = paceFrom(ctx, every/2, o.Asks, every, func(ctx context.Context, i int) error {
 			return sbatch(ctx, c, f.Size.Jobs+i, &more[i])
 		})
 	})
+	if o.Sinfo {
+		clients.Go(func() {
+			f.Sinfo = paceFrom(ctx, every/4, o.Asks, every, func(ctx context.Context, _ int) error {
+				_, err := c.Run(ctx, "sinfo")
+				return err
+			})
+		})
+	}
 	clients.Wait()
 	stop()
 	watchers.Wait()

@@ -8,15 +8,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
-// Ways are how a slurmctld with a long queue is ended; another one goes on.
+// ways are how a slurmctld with a long queue is ended; another one goes on.
 var ways = []string{"restart", "kill -9", "takeover"}
 
 // Restart is how a slurmctld began with the saved state of another one.
@@ -25,14 +23,14 @@ type Restart struct {
 	Way   string
 	// Ended is how long the one before took to end; 0 if it was killed.
 	Ended time.Duration
-	// Answered, Cycle and Start are how long after that the next one answered sinfo, had a cycle of
-	// its main scheduler or of the auction behind it, and had started a job.
-	Answered, Cycle, Start time.Duration
-	// Before and After are how many jobs were pending or running. Lost are those that were there
-	// before and are neither there afterwards nor known to have ended; Doubled those that are
-	// there twice, or have ended and are pending or running, or have ended twice.
-	Before, After, Lost, Doubled int
-	RSS                          int64 // bytes, of the new one after its first start
+	// Answered is how long after that the next one answered sdiag, Cycle how long until the main
+	// scheduler, or the auction behind it, had had a cycle, 0 if none was before the first start.
+	Answered, Cycle time.Duration
+	// Start is how long it was until a job had started.
+	Start         time.Duration
+	Before, After int // jobs that were pending or running
+	Changes
+	RSS int64 // bytes, of the new one after its first start
 }
 
 // MeasureRestarts ends the slurmctld of a rival in each way, with a prepared queue.
@@ -55,7 +53,7 @@ func MeasureRestarts(ctx context.Context, o *Options, size Size, rival Rival, st
 	if err := registered(ctx, c, size.Nodes); err != nil {
 		return nil, err
 	}
-	if _, err := c.Scontrol(ctx, "update", "PartitionName="+partition, "State=UP"); err != nil {
+	if err := open(ctx, c); err != nil {
 		return nil, err
 	}
 	if err := (&Figures{}).fill(ctx, o, c); err != nil {
@@ -78,7 +76,7 @@ func (r *Restart) measure(ctx context.Context, c *slurmtest.Cluster) error {
 			return err
 		}
 	}
-	before, err := census(ctx, c)
+	before, err := look(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -108,18 +106,17 @@ func (r *Restart) measure(ctx context.Context, c *slurmtest.Cluster) error {
 		return err
 	}
 	r.RSS = u.RSS
-	after, err := census(ctx, c)
+	after, err := look(ctx, c)
 	if err != nil {
 		return err
 	}
-	r.Before, r.After = len(before.live), len(after.live)
-	r.Lost, r.Doubled = compare(before, after)
+	r.Before, r.After, r.Changes = len(before.live), len(after.live), compare(before, after)
 	return nil
 }
 
 // watch waits for what the new slurmctld does first.
 func (r *Restart) watch(ctx context.Context, c *slurmtest.Cluster, begin time.Time, pid func() int) error {
-	const limit = 5 * time.Minute
+	const limit = 3 * time.Minute
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		if time.Since(begin) > limit {
 			return fmt.Errorf("in %v: answered after %v, cycle after %v, start after %v", limit, r.Answered, r.Cycle, r.Start)
@@ -154,73 +151,4 @@ func (r *Restart) cycled(c *slurmtest.Cluster, d *slurmtest.Sdiag, pid int) bool
 	}
 	s, err := c.Status()
 	return err == nil && s.Pid == pid && s.Cycles > 0
-}
-
-// jobs are those of a slurmctld: in what state each id is, and how often each has ended.
-type jobs struct {
-	live  map[uint32]int // pending or running, how many of them
-	other map[uint32]bool
-	ended map[uint32]int // before live was looked at
-	late  map[uint32]int // and afterwards
-}
-
-// census looks at all jobs.
-func census(ctx context.Context, c *slurmtest.Cluster) (*jobs, error) {
-	j := &jobs{live: map[uint32]int{}, other: map[uint32]bool{}}
-	var err error
-	if j.ended, err = ends(c); err != nil {
-		return nil, err
-	}
-	out, err := c.Squeue(ctx, "%A %T", "--states=all")
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(out) {
-		id, state, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, err := strconv.ParseUint(id, 10, 32)
-		if err != nil {
-			return nil, fmt.Errorf("squeue: %q: %w", line, err)
-		}
-		if state == "PENDING" || state == "RUNNING" {
-			j.live[uint32(n)]++
-		} else {
-			j.other[uint32(n)] = true
-		}
-	}
-	j.late, err = ends(c)
-	return j, err
-}
-
-// ends counts how often each job has ended.
-func ends(c *slurmtest.Cluster) (map[uint32]int, error) {
-	all, err := c.Ended()
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
-	}
-	n := map[uint32]int{}
-	for i := range all {
-		n[all[i].ID]++
-	}
-	return n, err
-}
-
-// compare counts the jobs that were lost and those that are twice.
-func compare(before, after *jobs) (lost, doubled int) {
-	for id := range before.live {
-		if after.live[id] == 0 && !after.other[id] && after.late[id] == 0 {
-			lost++
-		}
-	}
-	twice := map[uint32]bool{}
-	for id, n := range after.live {
-		if n > 1 || after.ended[id] > 0 {
-			twice[id] = true
-		}
-	}
-	for id, n := range after.late {
-		if n > 1 && before.late[id] < 2 {
-			twice[id] = true
-		}
-	}
-	return lost, len(twice)
 }
