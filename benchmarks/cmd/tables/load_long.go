@@ -14,12 +14,13 @@ import (
 // longFigures are those of the page of the long queue.
 type longFigures struct {
 	loadFigures
-	Runs []load.LongRun // as All
+	Runs  []*load.LongRun // as All
+	Files string          // the kind of file system that holds slurmctld's state
 }
 
 // longLoads measures one long queue and writes the page.
 func longLoads(ctx context.Context, lo loadOptions, errs io.Writer) (string, error) {
-	o := load.Options{Seed: lo.seed, Warm: 60 * time.Second, Window: 120 * time.Second, Asks: 120, Lists: 24, Sinfo: true, Log: errs}
+	o := load.Options{Seed: lo.seed, Warm: 45 * time.Second, Window: 60 * time.Second, Asks: 60, Lists: 12, Sinfo: true, Log: errs}
 	size, rivals := load.Long(), load.LongRivals()
 	if lo.quick {
 		o.Warm, o.Window, o.Asks, o.Lists = 6*time.Second, 15*time.Second, 20, 10
@@ -27,6 +28,9 @@ func longLoads(ctx context.Context, lo loadOptions, errs io.Writer) (string, err
 	}
 	f := longFigures{loadFigures: loadFigures{Rivals: rivals}}
 	err := f.measure(o, lo.dir, func(o *load.Options) (err error) {
+		if f.Files, err = fileSystem(o.Dir); err != nil {
+			return err
+		}
 		f.Runs, err = load.RunLong(ctx, o, size, rivals)
 		return err
 	})
@@ -43,7 +47,7 @@ func (f *longFigures) page() (string, error) {
 		f.All = append(f.All, f.Runs[i].Figures)
 	}
 	return render("load-long", map[string]any{
-		"Machine": f.Machine, "Slurm": f.Slurm, "Node": load.Node, "Size": f.All[0].Size,
+		"Files": f.Files, "Machine": f.Machine, "Slurm": f.Slurm, "Node": load.Node, "Size": f.All[0].Size,
 		"Options": f.Options, "LeastWarm": f.Options.Warm / 3, "Rivals": f.Rivals,
 		"Clients": f.clients(), "Sinfo": f.sinfo(), "Controller": f.controller(), "Restarts": f.restarts(),
 		"SlurmCycles": f.slurmCycles(), "AuctionCycles": f.auctionCycles(), "Ahead": f.ahead(),
@@ -51,9 +55,9 @@ func (f *longFigures) page() (string, error) {
 }
 
 func (f *longFigures) sinfo() *table {
-	t := sized("sinfo n", "failed", "p50", "p99", "max")
+	t := sized("sinfo n", "failed", "p50", "p99", "max", "jobs at their limits")
 	for _, x := range f.All {
-		t.add(append(who(x), waits(&x.Sinfo)...)...)
+		t.add(append(append(who(x), waits(&x.Sinfo)...), count(x.TimedOut))...)
 	}
 	return t
 }

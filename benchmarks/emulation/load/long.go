@@ -4,7 +4,10 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/aucsched/aucsched/internal/slurmtest"
 )
 
 // LongRun is what was measured of a rival with a long queue.
@@ -15,7 +18,7 @@ type LongRun struct {
 
 // RunLong measures the rivals one after the other, in the window and in restarts. Queues and
 // figures are kept as [Run] has them.
-func RunLong(ctx context.Context, o *Options, size Size, rivals []Rival) ([]LongRun, error) {
+func RunLong(ctx context.Context, o *Options, size Size, rivals []Rival) ([]*LongRun, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -23,7 +26,7 @@ func RunLong(ctx context.Context, o *Options, size Size, rivals []Rival) ([]Long
 	if err != nil {
 		return nil, err
 	}
-	var out []LongRun
+	var out []*LongRun
 	for k, r := range rivals {
 		run, err := o.long(ctx, size, k, r, states[0])
 		if err != nil {
@@ -35,19 +38,29 @@ func RunLong(ctx context.Context, o *Options, size Size, rivals []Rival) ([]Long
 }
 
 // long measures rival k, or takes what is kept of it.
-func (o *Options) long(ctx context.Context, s Size, k int, r Rival, state string) (l LongRun, err error) {
-	if l.Figures, err = o.figures(ctx, s, k, r, state); err != nil {
-		return l, err
-	}
-	rs, err := kept(o.file("restarts", s, k),
-		func(rs *[]Restart) bool { return len(*rs) == len(ways) && (*rs)[0].Rival == r },
-		func() (*[]Restart, error) {
-			rs, err := MeasureRestarts(ctx, o, s, r, state)
-			return &rs, err
-		})
-	if err != nil {
-		return l, err
-	}
-	l.Restarts = *rs
-	return l, nil
+func (o *Options) long(ctx context.Context, s Size, k int, r Rival, state string) (*LongRun, error) {
+	return kept(o.file("long", s, k),
+		func(l *LongRun) bool {
+			return l.Figures != nil && l.Size == s && l.Rival == r && len(l.Restarts) == len(ways)
+		},
+		func() (*LongRun, error) { return MeasureLong(ctx, o, s, r, state) })
+}
+
+// MeasureLong measures a rival with a prepared queue. A backup controller is configured, and does
+// not run until it is to take over.
+func MeasureLong(ctx context.Context, o *Options, s Size, r Rival, state string) (*LongRun, error) {
+	cfg := o.config(s.Nodes, &r)
+	cfg.Backup = true
+	l := &LongRun{}
+	err := o.bed(ctx, s, r, state, cfg, func(c *slurmtest.Cluster) (err error) {
+		if l.Figures, err = o.measure(ctx, c, s, r); err != nil {
+			return err
+		}
+		if l.Auction != nil && l.Auction.Started == 0 {
+			return errors.New("the auction has started nothing")
+		}
+		l.Restarts, err = restarts(ctx, o, c, r)
+		return err
+	})
+	return l, err
 }

@@ -28,11 +28,11 @@ type Figures struct {
 	Auction        *Auction // nil if it is off
 	Squeue, Sbatch Latencies
 	Sinfo          Latencies // none unless asked for
-	Started        int     // jobs, in the window, by whatever scheduler
-	Pending        int     // jobs, at the end of the window
-	Running        int     // jobs, at the end of the window
-	CPU            float64 // processors that slurmctld kept busy, in the mean
-	RSS, PeakRSS   int64   // slurmctld's, in bytes, at the end of the window and at most
+	Started        int       // jobs, in the window, by whatever scheduler
+	Pending        int       // jobs, at the end of the window
+	Running        int       // jobs, at the end of the window
+	CPU            float64   // processors that slurmctld kept busy, in the mean
+	RSS, PeakRSS   int64     // slurmctld's, in bytes, at the end of the window and at most
 	// Filled is how long the rival took to have jobs on nearly all cores of the empty machine; 0
 	// if it had not when the window began.
 	Filled time.Duration
@@ -42,39 +42,56 @@ type Figures struct {
 	// Registrations are those of nodes in the window: a slurmctld that has just begun asks for all
 	// of them, more than once.
 	Registrations int
+	// TimedOut is how many jobs of those that have ended had come to their limits.
+	TimedOut int
 	// Others is how many processors everything but slurmctld kept busy, clients too.
 	Others float64
 }
 
 // Measure has a rival work on a prepared queue, and clients ask meanwhile.
 func Measure(ctx context.Context, o *Options, size Size, rival Rival, state string) (f *Figures, err error) {
+	err = o.bed(ctx, size, rival, state, o.config(size.Nodes, &rival), func(c *slurmtest.Cluster) error {
+		f, err = o.measure(ctx, c, size, rival)
+		return err
+	})
+	return f, err
+}
+
+// bed calls do with a cluster of a rival that has the prepared queue, and whose partition is down.
+func (o *Options) bed(ctx context.Context, size Size, rival Rival, state string, cfg slurmtest.Config,
+	do func(*slurmtest.Cluster) error) (err error) {
 	if err := o.Validate(); err != nil {
-		return nil, err
+		return err
 	}
 	fmt.Fprintf(o.Log, "%d nodes, %d jobs: %s\n", size.Nodes, size.Jobs, rival.Name)
-	jobs, err := Jobs(size.Nodes, size.Jobs+o.Asks, o.Seed)
-	if err != nil {
-		return nil, err
-	}
 	dir := filepath.Join(o.Dir, "run")
 	if err := copyState(state, filepath.Join(dir, "state")); err != nil {
-		return nil, err
+		return err
 	}
-	c, err := slurmtest.Start(ctx, dir, o.config(size.Nodes, &rival))
+	c, err := slurmtest.Start(ctx, dir, cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, c.Stop(), os.RemoveAll(dir)) }()
 	if err := checkQueue(ctx, c, size.Jobs); err != nil {
-		return nil, err
+		return err
 	}
 	if err := registered(ctx, c, size.Nodes); err != nil {
+		return err
+	}
+	return do(c)
+}
+
+// measure has the machine filled, and measures.
+func (o *Options) measure(ctx context.Context, c *slurmtest.Cluster, size Size, rival Rival) (*Figures, error) {
+	jobs, err := Jobs(size.Nodes, size.Jobs+o.Asks, o.Seed)
+	if err != nil {
 		return nil, err
 	}
 	if err := open(ctx, c); err != nil {
 		return nil, err
 	}
-	f = &Figures{Size: size, Rival: rival}
+	f := &Figures{Size: size, Rival: rival}
 	if err := f.fill(ctx, o, c); err != nil {
 		return nil, err
 	}
@@ -158,7 +175,11 @@ func (f *Figures) window(ctx context.Context, o *Options, c *slurmtest.Cluster, 
 	f.CPU = float64(after.CPU-before.CPU) / float64(f.Window)
 	f.Others = max(float64(runtime.NumCPU())-float64(idleAfter-idle)/float64(f.Window)-f.CPU, 0)
 	f.RSS, f.PeakRSS = after.RSS, after.PeakRSS
-	return errors.Join(f.diagnose(ctx, c), checkEnds(c))
+	if err := f.diagnose(ctx, c); err != nil {
+		return err
+	}
+	f.TimedOut, err = checkEnds(c)
+	return err
 }
 
 // observe runs the clients, and looks at what can be seen from outside, until the window is over

@@ -4,10 +4,7 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -33,33 +30,11 @@ type Restart struct {
 	RSS int64 // bytes, of the new one after its first start
 }
 
-// MeasureRestarts ends the slurmctld of a rival in each way, with a prepared queue.
-func MeasureRestarts(ctx context.Context, o *Options, size Size, rival Rival, state string) (rs []Restart, err error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(o.Log, "%d nodes, %d jobs: %s: restarts\n", size.Nodes, size.Jobs, rival.Name)
-	dir := filepath.Join(o.Dir, "run")
-	if err := copyState(state, filepath.Join(dir, "state")); err != nil {
-		return nil, err
-	}
-	cfg := o.config(size.Nodes, &rival)
-	cfg.Backup = true
-	c, err := slurmtest.Start(ctx, dir, cfg)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.Stop(), os.RemoveAll(dir)) }()
-	if err := registered(ctx, c, size.Nodes); err != nil {
-		return nil, err
-	}
-	if err := open(ctx, c); err != nil {
-		return nil, err
-	}
-	if err := (&Figures{}).fill(ctx, o, c); err != nil {
-		return nil, err
-	}
+// restarts ends the slurmctld of a rival in each way.
+func restarts(ctx context.Context, o *Options, c *slurmtest.Cluster, rival Rival) ([]Restart, error) {
+	var rs []Restart
 	for _, way := range ways {
+		fmt.Fprintln(o.Log, "  "+way)
 		r := Restart{Rival: rival, Way: way}
 		if err := r.measure(ctx, c); err != nil {
 			return nil, fmt.Errorf("%s: %w", way, err)

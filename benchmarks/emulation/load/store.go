@@ -43,7 +43,13 @@ func (o *Options) figures(ctx context.Context, s Size, k int, r Rival, state str
 		func(f *Figures) bool {
 			return f.Size == s && f.Rival == r && slices.IsSorted(f.Squeue.Sorted) && slices.IsSorted(f.Sbatch.Sorted)
 		},
-		func() (*Figures, error) { return Measure(ctx, o, s, r, state) })
+		func() (*Figures, error) {
+			f, err := Measure(ctx, o, s, r, state)
+			if err == nil && f.TimedOut > 0 {
+				err = fmt.Errorf("%d jobs came to their limits", f.TimedOut)
+			}
+			return f, err
+		})
 }
 
 // file is where something of rival k is kept.
