@@ -128,8 +128,8 @@ func registered(ctx context.Context, c *slurmtest.Cluster, nodes int) error {
 	return nil
 }
 
-// checkEnds makes sure that jobs have ended by themselves, or at their limits, and that some have. It
-// counts those at their limits: they began late, or their ends came late.
+// checkEnds makes sure that jobs have ended by themselves, or at their limits, and that some have.
+// It counts those at their limits: they began late, or their ends came late.
 func checkEnds(c *slurmtest.Cluster) (timedOut int, err error) {
 	ended, err := c.Ended()
 	if err != nil {

@@ -75,7 +75,8 @@ func TestVsubmitRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(conf, []byte("ClusterName=none\nSlurmctldHost=localhost(127.0.0.1)\n"+
 		"AuthType=auth/none\nCredType=cred/none\nPartitionName=p Nodes=n1\nNodeName=n1\n"), 0o600))
 	const good = "0 1000000000 2 12 1 3 0 0"
-	for _, bad := range []string{good, good + " 61 1", good + " -1", good + " 4294967294", good + " 61x", good + " 99999999999999999999999"} {
+	for _, rest := range []string{"", " 61 1", " -1", " 4294967294", " 61x", " 99999999999999999999999"} {
+		bad := good + rest
 		cmd := exec.Command(tool, "-f", conf)
 		cmd.Stdin = strings.NewReader(bad + "\n")
 		out, err := cmd.CombinedOutput()
