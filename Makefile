@@ -169,7 +169,7 @@ emulate: emulation
 load: emulation
 	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load $(LOAD),$(call page,load,benchmarks/results/load.md))
 
-## load-long: measure 100,000 jobs on 10,000 nodes of a real slurmctld, and restarts, into benchmarks/results/load-long.md (as root; 40 minutes; LOAD=-quick: a try, in some minutes, to the terminal)
+## load-long: measure 100,000 jobs on 10,000 nodes of a real slurmctld, and restarts, into benchmarks/results/load-long.md (as root; half an hour; TMPDIR=/dev/shm: with slurmctld's state in memory; LOAD=-quick: a try, in some minutes, to the terminal)
 load-long: emulation
 	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load-long $(LOAD),$(call page,load-long,benchmarks/results/load-long.md))
 
