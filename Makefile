@@ -16,7 +16,7 @@ export SLURM_SOURCE
 endif
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load slurm-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load load-long slurm-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -168,6 +168,10 @@ emulate: emulation
 ## load: measure long queues on a real slurmctld, into benchmarks/results/load.md (as root; an hour, most of it sbatch; LOAD=-quick: a try, in a minute, to the terminal)
 load: emulation
 	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load $(LOAD),$(call page,load,benchmarks/results/load.md))
+
+## load-long: measure 100,000 jobs on 10,000 nodes of a real slurmctld, and restarts, into benchmarks/results/load-long.md (as root; half an hour; TMPDIR=/dev/shm: with slurmctld's state in memory; LOAD=-quick: a try, in some minutes, to the terminal)
+load-long: emulation
+	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load-long $(LOAD),$(call page,load-long,benchmarks/results/load-long.md))
 
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
 slurm-test: bin/aucsched

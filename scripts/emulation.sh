@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds what an emulation needs beside the installed Slurm, vclock.so, vslurmd and
-# plugins/site_factor_age.so, and prints the directory that holds them:
+# Builds what an emulation needs beside the installed Slurm, vclock.so, vslurmd, vsubmit
+# and plugins/site_factor_age.so, and prints the directory that holds them:
 #
 #	dir=$(sh scripts/emulation.sh)
 #
@@ -13,6 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 clock=$root/benchmarks/emulation/vclock
 nodes=$root/benchmarks/emulation/nodes/vslurmd
+submit=$root/benchmarks/emulation/nodes/vsubmit
 age=$root/benchmarks/emulation/age
 
 say() { echo "emulation.sh: $*" >&2; }
@@ -62,6 +63,10 @@ with_slurm() {
 # What replaces a function of libslurmfull has to be seen by it: -rdynamic.
 if stale "$out/vslurmd" "$nodes"/*.[ch] "$here/emulation.sh" "$plugins/libslurmfull.so"; then
 	with_slurm "$out/vslurmd" -rdynamic "$nodes"/*.c -L"$plugins" -lslurmfull -Wl,-rpath,"$plugins" -lm
+fi
+
+if stale "$out/vsubmit" "$submit"/*.c "$here/emulation.sh" "$plugins/libslurmfull.so"; then
+	with_slurm "$out/vsubmit" "$submit"/*.c -L"$plugins" -lslurmfull -Wl,-rpath,"$plugins"
 fi
 
 # What it uses of Slurm is slurmctld's own.

@@ -4,15 +4,22 @@
  * What is remembered of pending jobs from cycle to cycle: see memo.h. A hash table by
  * job id with linear probing, at most half full.
  */
+#include <string.h>
+
 #include "compat.h"
 #include "memo.h"
 
 static auc_memo_t *table;
 static uint32_t size, used;	/* size is a power of two */
 
+static uint32_t _home(uint32_t job_id)
+{
+	return (job_id * 2654435761u) & (size - 1);
+}
+
 static auc_memo_t *_slot(uint32_t job_id)
 {
-	uint32_t at = job_id * 2654435761u;
+	uint32_t at = _home(job_id);
 
 	while (table[at & (size - 1)].job_id &&
 	       (table[at & (size - 1)].job_id != job_id))
@@ -30,22 +37,18 @@ extern auc_memo_t *auc_memo_find(uint32_t job_id)
 	return memo->job_id ? memo : NULL;
 }
 
-/* Moves the memos worth keeping to a new table with room for more. */
-static void _rebuild(uint32_t cycle, bool all)
+/* Moves the memos to a new table with room for more. */
+static void _rebuild(void)
 {
 	auc_memo_t *old = table;
-	uint32_t old_size = size, keep = 0;
+	uint32_t old_size = size;
 
-	for (uint32_t i = 0; i < old_size; i++)
-		if (old[i].job_id && (all || (old[i].cycle == cycle)))
-			keep++;
-	for (size = 64; size < 4 * (keep + 1); )
+	for (size = 64; size < 2 * (used + 1) + used / 2; )
 		size *= 2;
 	table = xcalloc(size, sizeof(*table));
 	for (uint32_t i = 0; i < old_size; i++)
-		if (old[i].job_id && (all || (old[i].cycle == cycle)))
+		if (old[i].job_id)
 			*_slot(old[i].job_id) = old[i];
-	used = keep;
 	xfree(old);
 }
 
@@ -54,7 +57,7 @@ extern auc_memo_t *auc_memo_of(uint32_t job_id)
 	auc_memo_t *memo;
 
 	if (2 * (used + 1) > size)
-		_rebuild(0, true);
+		_rebuild();
 	memo = _slot(job_id);
 	if (!memo->job_id) {
 		memo->job_id = job_id;
@@ -63,18 +66,34 @@ extern auc_memo_t *auc_memo_of(uint32_t job_id)
 	return memo;
 }
 
+/* Takes a memo out, and moves up those behind it that would not be found past the gap. */
+static void _take_out(uint32_t gap)
+{
+	uint32_t at = gap, home;
+
+	while (table[at = (at + 1) & (size - 1)].job_id) {
+		home = _home(table[at].job_id);
+		/* Its own place lies behind the gap: it stays. */
+		if (((at - home) & (size - 1)) < ((at - gap) & (size - 1)))
+			continue;
+		table[gap] = table[at];
+		gap = at;
+	}
+	memset(&table[gap], 0, sizeof(table[gap]));
+	used--;
+}
+
 extern void auc_memo_sweep(uint32_t cycle, void (*gone)(uint32_t job_id))
 {
-	bool any = false;
-
 	for (uint32_t i = 0; i < size; i++)
-		if (table[i].job_id && (table[i].cycle != cycle)) {
-			any = true;
+		/* What moves up to i from behind is looked at; from the front it was. */
+		while (table[i].job_id && (table[i].cycle != cycle)) {
 			if (gone)
 				gone(table[i].job_id);
+			_take_out(i);
 		}
-	if (any)
-		_rebuild(cycle, false);
+	if ((size > 64) && (8 * used < size))
+		_rebuild();
 }
 
 extern void auc_memo_free(void)

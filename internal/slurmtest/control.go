@@ -36,7 +36,7 @@ func (c *Cluster) StartController(ctx context.Context) error {
 	c.mu.Lock()
 	c.controller = d
 	c.mu.Unlock()
-	limit := 30 * time.Second
+	limit := 2 * time.Minute // it reads its saved jobs first, which may be many
 	if len(cfg.Wrapper) > 0 {
 		limit = 3 * time.Minute
 	}

@@ -31,36 +31,48 @@ type loadFigures struct {
 }
 
 // loads measures and writes the page.
-func loads(ctx context.Context, lo loadOptions, errs io.Writer) (text string, err error) {
-	v, err := slurmtest.Version()
-	if err != nil {
-		return "", err
-	}
-	o := load.Options{Dir: lo.dir, Seed: lo.seed, Warm: 24 * time.Second, Window: 40 * time.Second, Asks: 100, Log: errs}
+func loads(ctx context.Context, lo loadOptions, errs io.Writer) (string, error) {
+	o := load.Options{Seed: lo.seed, Warm: 24 * time.Second, Window: 40 * time.Second, Asks: 100, Log: errs}
 	sizes, rivals := load.Sizes(), load.Rivals()
 	if lo.quick {
 		o.Warm, o.Window, o.Asks = 6*time.Second, 10*time.Second, 20
 		sizes, rivals = []load.Size{{Nodes: 100, Jobs: 200}}, rivals[:3]
 	}
-	if o.Tools, err = built("emulation", v, "vslurmd", "sh scripts/emulation.sh"); err != nil {
-		return "", err
-	}
-	if o.Plugins, err = built("slurm", v, "sched_backfill.so", "make slurm-plugins"); err != nil {
-		return "", err
-	}
-	if o.Dir == "" {
-		if o.Dir, err = os.MkdirTemp("", "load"); err != nil {
-			return "", err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
-	} else if o.Dir, err = filepath.Abs(o.Dir); err != nil {
-		return "", err
-	}
-	f := loadFigures{Machine: machine(), Slurm: v, Options: o, Rivals: rivals}
-	if f.All, err = load.Run(ctx, &o, sizes, rivals); err != nil {
+	f := loadFigures{Rivals: rivals}
+	err := f.measure(o, lo.dir, func(o *load.Options) (err error) {
+		f.All, err = load.Run(ctx, o, sizes, rivals)
+		return err
+	})
+	if err != nil {
 		return "", err
 	}
 	return f.page()
+}
+
+// measure calls run with options that are complete, and with a directory, its own unless one is
+// named.
+func (f *loadFigures) measure(o load.Options, dir string, run func(*load.Options) error) (err error) {
+	v, err := slurmtest.Version()
+	if err != nil {
+		return err
+	}
+	if o.Tools, err = built("emulation", v, "vslurmd", "sh scripts/emulation.sh"); err != nil {
+		return err
+	}
+	if o.Plugins, err = built("slurm", v, "sched_backfill.so", "make slurm-plugins"); err != nil {
+		return err
+	}
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "load"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	if o.Dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	f.Machine, f.Slurm, f.Options = machine(), v, o
+	return run(&o)
 }
 
 // built is the directory build/KIND/VERSION, absolute, which must have a file.

@@ -49,13 +49,17 @@ func (f *loadFigures) clients() *table {
 	for _, x := range f.All {
 		row := who(x)
 		for _, l := range []*load.Latencies{&x.Squeue, &x.Sbatch} {
-			n := len(l.Sorted)
-			row = append(row, count(n), count(l.Failed),
-				ms(n, l.Quantile(0.5)), ms(n, l.Quantile(0.99)), ms(n, l.Quantile(1)))
+			row = append(row, waits(l)...)
 		}
 		t.add(row...)
 	}
 	return t
+}
+
+// waits are how many there were, how many failed, and how long they took.
+func waits(l *load.Latencies) []string {
+	n := len(l.Sorted)
+	return []string{count(n), count(l.Failed), ms(n, l.Quantile(0.5)), ms(n, l.Quantile(0.99)), ms(n, l.Quantile(1))}
 }
 
 func (f *loadFigures) controller() *table {

@@ -7,8 +7,8 @@
 //	go run ./benchmarks/cmd/tables performance > benchmarks/results/performance.md
 //
 // and likewise simulation, gpu, backfill, worth, solver, ablation, alternatives, invasive, load,
-// locality, pods and topology, with the flags that the Makefile's target docs gives them. HiGHS is
-// among the solvers with -tags highs. layouts writes a page that is not kept.
+// load-long, locality, pods and topology, with the flags that the Makefile's target docs gives
+// them. HiGHS is among the solvers with -tags highs. layouts writes a page that is not kept.
 //
 // Nothing is written unless all measurements have succeeded and all answers have been
 // verified.

@@ -36,12 +36,16 @@ var subcommands = []subcommand{
 	{"layouts", "layouts", seedsUsage, prepareSeeds(1, 5, "seeds of the windows", layouts)},
 	{"alternatives", "alternatives", seedsUsage, prepareSeeds(1, 5, "seeds of the workloads", alternatives)},
 	{"invasive", "invasive-simulation", "[-seeds FIRST-LAST] [-plot FILE]", prepareInvasive},
-	{"load", "load", "[-quick] [-dir DIR] [-seed S]", prepareLoad},
+	{"load", "load", loadUsage, prepareLoad(loads)},
+	{"load-long", "load-long", loadUsage, prepareLoad(longLoads)},
 	{"locality", "locality-adaptive", "-data DIR [-seeds FIRST-LAST] [-shrink K] [-tried FIRST-LAST] " +
 		"[-traces DIR] [-trace-days N] [-j N] [-dir DIR] [-html FILE] [-plot FILE]", prepareLocality},
 }
 
-const seedsUsage = "[-seeds FIRST-LAST]"
+const (
+	seedsUsage = "[-seeds FIRST-LAST]"
+	loadUsage  = "[-quick] [-dir DIR] [-seed S]"
+)
 
 // usage is how the command is called.
 func usage() string {
@@ -149,13 +153,14 @@ func prepareInvasive(flags *flag.FlagSet) maker {
 	}
 }
 
-func prepareLoad(flags *flag.FlagSet) maker {
-	quick := flags.Bool("quick", false, "a small machine for a short time, to try it")
-	dir := flags.String("dir", "", "keep queues and figures in this directory, whose path must be "+
-		"short, and go on with what is there")
-	seed := flags.Uint64("seed", 1, "seed of the jobs")
-	return func(ctx context.Context, errs io.Writer) (string, error) {
-		return loads(ctx, loadOptions{*quick, *dir, *seed}, errs)
+func prepareLoad(page func(context.Context, loadOptions, io.Writer) (string, error)) func(*flag.FlagSet) maker {
+	return func(flags *flag.FlagSet) maker {
+		var o loadOptions
+		flags.BoolVar(&o.quick, "quick", false, "a small machine for a short time, to try it")
+		flags.StringVar(&o.dir, "dir", "", "keep queues and figures in this directory, whose path must be "+
+			"short, and go on with what is there")
+		flags.Uint64Var(&o.seed, "seed", 1, "seed of the jobs")
+		return func(ctx context.Context, errs io.Writer) (string, error) { return page(ctx, o, errs) }
 	}
 }
 

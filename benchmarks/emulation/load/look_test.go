@@ -33,9 +33,14 @@ func TestRegistrations(t *testing.T) {
 	require.Zero(t, n, "none yet")
 }
 
-func TestAllCompleted(t *testing.T) {
-	good, bad := slurmtest.Ended{ID: 1, State: "COMPLETED"}, slurmtest.Ended{ID: 2, State: "NODE_FAIL"}
-	require.NoError(t, allCompleted([]slurmtest.Ended{good, good}))
-	require.ErrorContains(t, allCompleted([]slurmtest.Ended{good, bad}), "job 2 has ended NODE_FAIL")
-	require.Error(t, allCompleted(nil), "nothing was going on")
+func TestCountTimedOut(t *testing.T) {
+	good, late := slurmtest.Ended{ID: 1, State: "COMPLETED"}, slurmtest.Ended{ID: 3, State: "TIMEOUT"}
+	bad := slurmtest.Ended{ID: 2, State: "NODE_FAIL"}
+	n, err := countTimedOut([]slurmtest.Ended{good, late, good})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	_, err = countTimedOut([]slurmtest.Ended{good, bad})
+	require.ErrorContains(t, err, "job 2 has ended NODE_FAIL")
+	_, err = countTimedOut(nil)
+	require.Error(t, err, "nothing was going on")
 }

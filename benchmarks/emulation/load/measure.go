@@ -3,6 +3,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,11 +27,12 @@ type Figures struct {
 	Main, Backfill slurmtest.Cycles
 	Auction        *Auction // nil if it is off
 	Squeue, Sbatch Latencies
-	Started        int     // jobs, in the window, by whatever scheduler
-	Pending        int     // jobs, at the end of the window
-	Running        int     // jobs, at the end of the window
-	CPU            float64 // processors that slurmctld kept busy, in the mean
-	RSS, PeakRSS   int64   // slurmctld's, in bytes, at the end of the window and at most
+	Sinfo          Latencies // none unless asked for
+	Started        int       // jobs, in the window, by whatever scheduler
+	Pending        int       // jobs, at the end of the window
+	Running        int       // jobs, at the end of the window
+	CPU            float64   // processors that slurmctld kept busy, in the mean
+	RSS, PeakRSS   int64     // slurmctld's, in bytes, at the end of the window and at most
 	// Filled is how long the rival took to have jobs on nearly all cores of the empty machine; 0
 	// if it had not when the window began.
 	Filled time.Duration
@@ -40,43 +42,70 @@ type Figures struct {
 	// Registrations are those of nodes in the window: a slurmctld that has just begun asks for all
 	// of them, more than once.
 	Registrations int
+	// TimedOut is how many jobs of those that have ended had come to their limits.
+	TimedOut int
 	// Others is how many processors everything but slurmctld kept busy, clients too.
 	Others float64
 }
 
 // Measure has a rival work on a prepared queue, and clients ask meanwhile.
 func Measure(ctx context.Context, o *Options, size Size, rival Rival, state string) (f *Figures, err error) {
+	err = o.bed(ctx, size, rival, state, o.config(size.Nodes, &rival), func(c *slurmtest.Cluster) error {
+		f, err = o.measure(ctx, c, size, rival)
+		return err
+	})
+	return f, err
+}
+
+// bed calls do with a cluster of a rival that has the prepared queue, and whose partition is down.
+func (o *Options) bed(ctx context.Context, size Size, rival Rival, state string, cfg slurmtest.Config,
+	do func(*slurmtest.Cluster) error) (err error) {
 	if err := o.Validate(); err != nil {
-		return nil, err
+		return err
 	}
 	fmt.Fprintf(o.Log, "%d nodes, %d jobs: %s\n", size.Nodes, size.Jobs, rival.Name)
+	dir := filepath.Join(o.Dir, "run")
+	if err := copyState(state, filepath.Join(dir, "state")); err != nil {
+		return err
+	}
+	c, err := slurmtest.Start(ctx, dir, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Stop(), os.RemoveAll(dir)) }()
+	if err := checkQueue(ctx, c, size.Jobs); err != nil {
+		return err
+	}
+	if err := registered(ctx, c, size.Nodes); err != nil {
+		return err
+	}
+	return do(c)
+}
+
+// measure has the machine filled, and measures.
+func (o *Options) measure(ctx context.Context, c *slurmtest.Cluster, size Size, rival Rival) (*Figures, error) {
 	jobs, err := Jobs(size.Nodes, size.Jobs+o.Asks, o.Seed)
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(o.Dir, "run")
-	if err := copyState(state, filepath.Join(dir, "state")); err != nil {
+	if err := open(ctx, c); err != nil {
 		return nil, err
 	}
-	c, err := slurmtest.Start(ctx, dir, o.config(size.Nodes, &rival))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.Stop(), os.RemoveAll(dir)) }()
-	if err := checkQueue(ctx, c, size.Jobs); err != nil {
-		return nil, err
-	}
-	if err := registered(ctx, c, size.Nodes); err != nil {
-		return nil, err
-	}
-	if _, err := c.Scontrol(ctx, "update", "PartitionName="+partition, "State=UP"); err != nil {
-		return nil, err
-	}
-	f = &Figures{Size: size, Rival: rival}
+	f := &Figures{Size: size, Rival: rival}
 	if err := f.fill(ctx, o, c); err != nil {
 		return nil, err
 	}
 	return f, f.window(ctx, o, c, jobs[size.Jobs:])
+}
+
+// open lets jobs start, with this slurmctld and with those that follow it.
+func open(ctx context.Context, c *slurmtest.Cluster) error {
+	up := []slurmtest.Partition{{Name: partition, Default: true}}
+	if err := c.SetConfig(func(cfg *slurmtest.Config) { cfg.Partitions = up }); err != nil {
+		return err
+	}
+	_, err := c.Scontrol(ctx, "update", "PartitionName="+partition, "State=UP")
+	return err
 }
 
 // full is the share of the cores from which on the machine is.
@@ -146,7 +175,11 @@ func (f *Figures) window(ctx context.Context, o *Options, c *slurmtest.Cluster, 
 	f.CPU = float64(after.CPU-before.CPU) / float64(f.Window)
 	f.Others = max(float64(runtime.NumCPU())-float64(idleAfter-idle)/float64(f.Window)-f.CPU, 0)
 	f.RSS, f.PeakRSS = after.RSS, after.PeakRSS
-	return errors.Join(f.diagnose(ctx, c), checkEnds(c))
+	if err := f.diagnose(ctx, c); err != nil {
+		return err
+	}
+	f.TimedOut, err = checkEnds(c)
+	return err
 }
 
 // observe runs the clients, and looks at what can be seen from outside, until the window is over
@@ -161,24 +194,27 @@ func (f *Figures) observe(ctx context.Context, o *Options, c *slurmtest.Cluster,
 		f.Auction = &Auction{}
 		watchers.Go(func() { *f.Auction, errs[1] = watch(watching, c) })
 	}
-	every := o.Window / time.Duration(o.Asks)
+	every, listed := o.Window/time.Duration(o.Asks), cmp.Or(o.Lists, o.Asks)
 	clients.Go(func() {
-		f.Squeue = pace(ctx, o.Asks, every, func(ctx context.Context, _ int) error {
+		f.Squeue = pace(ctx, listed, o.Window/time.Duration(listed), func(ctx context.Context, _ int) error {
 			_, err := c.Run(ctx, "squeue")
 			return err
 		})
 	})
+	// Between two squeues.
 	clients.Go(func() {
-		// Between two squeues.
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(every / 2):
-		}
-		f.Sbatch = pace(ctx, o.Asks, every, func(ctx context.Context, i int) error {
+		f.Sbatch = paceFrom(ctx, every/2, o.Asks, every, func(ctx context.Context, i int) error {
 			return sbatch(ctx, c, f.Size.Jobs+i, &more[i])
 		})
 	})
+	if o.Sinfo {
+		clients.Go(func() {
+			f.Sinfo = paceFrom(ctx, every/4, o.Asks, every, func(ctx context.Context, _ int) error {
+				_, err := c.Run(ctx, "sinfo")
+				return err
+			})
+		})
+	}
 	clients.Wait()
 	stop()
 	watchers.Wait()

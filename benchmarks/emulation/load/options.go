@@ -27,8 +27,10 @@ type Options struct {
 	// Warm is how long a scheduler has for filling the machine before it is measured, and
 	// Window for how long that is.
 	Warm, Window time.Duration
-	// Asks is how many times squeue and sbatch are run in the window, each.
-	Asks int
+	// Asks is how many times sbatch is run in the window, Lists how many times squeue is, or 0
+	// for as many times: it prints the whole queue. Sinfo has sinfo run as often as sbatch.
+	Asks, Lists int
+	Sinfo       bool
 	// Log hears what is being done.
 	Log io.Writer
 }
@@ -42,6 +44,8 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("window %v: must be at least a second", o.Window)
 	case o.Asks < 1 || o.Asks > 10_000:
 		return fmt.Errorf("asks %d: must be in 1..10000", o.Asks)
+	case o.Lists < 0 || o.Lists > 10_000:
+		return fmt.Errorf("lists %d: must be in 0..10000", o.Lists)
 	case o.Log == nil:
 		return errors.New("no log")
 	}
@@ -67,7 +71,7 @@ func (o *Options) config(nodes int, r *Rival) slurmtest.Config {
 		NodeDaemon:          []string{filepath.Join(o.Tools, "vslurmd")},
 		NoAuth:              true,
 		// As Slurm's guide for many jobs says, the rest as in slurmtest.
-		ExtraLines: []string{"MaxJobCount=100000", "MessageTimeout=100", "JobRequeue=0"},
+		ExtraLines: []string{"MaxJobCount=250000", "MessageTimeout=100", "JobRequeue=0"},
 	}
 	if r.Auction {
 		cfg = cfg.WithAuction(o.Plugins, "")

@@ -25,6 +25,17 @@ func (l *Latencies) Quantile(q float64) time.Duration {
 	return l.Sorted[min(max(at, 0), n-1)]
 }
 
+// paceFrom is pace after a pause.
+func paceFrom(ctx context.Context, pause time.Duration, n int, every time.Duration,
+	ask func(ctx context.Context, i int) error) Latencies {
+	select {
+	case <-ctx.Done():
+		return Latencies{}
+	case <-time.After(pause):
+	}
+	return pace(ctx, n, every, ask)
+}
+
 // pace calls ask n times, one every so often, whether or not the calls before have returned:
 // a client that comes while slurmctld is busy counts as one. A latency is from when the call
 // was due. It returns when all calls have.

@@ -19,16 +19,24 @@ import (
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
-// submitters run sbatch at a time.
+// submitters run sbatch, or vsubmit, at a time.
 const submitters = 4
+
+// sbatches is the longest queue that has an sbatch for each job. vsubmit, which is one process for
+// many jobs, submits those that are longer.
+const sbatches = 20_000
 
 // asleep are SchedulerParameters with which nothing of Slurm looks at the queue.
 const asleep = "defer,sched_interval=-1,bf_interval=-1"
 
-// Prepare submits queues of jobs to a stock slurmctld with so many nodes, one sbatch a job, and
-// keeps the state of each length in a directory of its own: the directories, in the order of
-// lengths, which must be ascending. Those that are there already are taken as they are. Jobs have a
-// priority of their own, so that their order does not depend on which sbatch was first.
+// Prepare submits queues of jobs to a stock slurmctld with so many nodes, and keeps the state
+// of each length in a directory of its own: the directories, in the order of lengths, which must be
+// ascending. Those that are there already are taken as they are. Jobs have a priority of their
+// own, so that their order does not depend on which was submitted first.
+//
+// Where a queue is longer than sbatches, that slurmctld has but as many nodes as the widest jobs
+// need: what it saves of pending jobs does not depend on its nodes, and with each job that is
+// submitted it looks at all of them.
 func Prepare(ctx context.Context, o *Options, nodes int, lengths []int) (states []string, err error) {
 	if len(lengths) == 0 || !slices.IsSorted(lengths) || lengths[0] < 1 {
 		return nil, fmt.Errorf("lengths of queues %v: must be ascending, from 1 on", lengths)
@@ -53,6 +61,10 @@ func (o *Options) prepare(ctx context.Context, nodes int, lengths []int, states 
 		return err
 	}
 	fmt.Fprintf(o.Log, "%d nodes: submitting %d jobs\n", nodes, len(jobs))
+	way := submit
+	if len(jobs) > sbatches {
+		way, nodes = o.submitMany, min(nodes, enough(jobs))
+	}
 	dir := filepath.Join(o.Dir, fmt.Sprintf("prepare-%d", nodes))
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -75,7 +87,7 @@ func (o *Options) prepare(ctx context.Context, nodes int, lengths []int, states 
 				return err
 			}
 		}
-		if err := submit(ctx, c, jobs[:n], done); err != nil {
+		if err := way(ctx, c, jobs[:n], done); err != nil {
 			return err
 		}
 		done = n
@@ -88,6 +100,15 @@ func (o *Options) prepare(ctx context.Context, nodes int, lengths []int, states 
 		}
 	}
 	return nil
+}
+
+// enough is how many nodes the widest of the jobs needs.
+func enough(jobs []workload.Job) int {
+	n := 1
+	for i := range jobs {
+		n = max(n, jobs[i].MinNodes, (jobs[i].Cores+int(Node.Cores)-1)/int(Node.Cores))
+	}
+	return n
 }
 
 // keepState copies slurmctld's saved state, all or nothing.

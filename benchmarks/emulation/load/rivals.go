@@ -7,6 +7,9 @@ func Sizes() []Size {
 	return []Size{{1408, 5_000}, {1408, 20_000}, {10_000, 5_000}, {10_000, 20_000}}
 }
 
+// Long is the machine and queue of the long run.
+func Long() Size { return Size{10_000, 100_000} }
+
 // tuned is what Slurm's High Throughput Computing Administration Guide says
 // (doc/html/high_throughput.shtml of 22.05): the parameters "used for running hundreds of jobs per
 // second", but for bf_interval=300 and bf_min_age_reserve=10800, and defer, which it has in its
@@ -22,5 +25,15 @@ func Rivals() []Rival {
 		{Name: "auction", Auction: true},
 		{Name: "throughput", Parameters: "auc_throughput=yes", Auction: true},
 		{Name: "throughput, bf 300 s", Parameters: "auc_throughput=yes,bf_interval=300", Auction: true},
+	}
+}
+
+// LongRivals are the schedulers of the long run: stock Slurm, then aucsched.
+func LongRivals() []Rival {
+	return []Rival{
+		{Name: "stock"},
+		{Name: "stock, tuned", Parameters: tuned},
+		{Name: "auction", Auction: true},
+		{Name: "auction, wait", Parameters: "auc_beyond=wait", Auction: true},
 	}
 }

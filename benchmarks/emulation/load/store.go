@@ -27,13 +27,7 @@ func Run(ctx context.Context, o *Options, sizes []Size, rivals []Rival) ([]*Figu
 	var out []*Figures
 	for i, s := range sizes {
 		for k := range rivals {
-			file := filepath.Join(o.Dir, fmt.Sprintf("figures-%d-%d-%d-%d.json", s.Nodes, s.Jobs, o.Seed, k))
-			f, err := recall(file, s, rivals[k])
-			if f == nil && err == nil {
-				if f, err = Measure(ctx, o, s, rivals[k], states[i]); err == nil {
-					err = remember(file, f)
-				}
-			}
+			f, err := o.figures(ctx, s, k, rivals[k], states[i])
 			if err != nil {
 				return nil, fmt.Errorf("%d nodes, %d jobs, %s: %w", s.Nodes, s.Jobs, rivals[k].Name, err)
 			}
@@ -41,6 +35,26 @@ func Run(ctx context.Context, o *Options, sizes []Size, rivals []Rival) ([]*Figu
 		}
 	}
 	return out, nil
+}
+
+// figures are those of rival k, measured or kept.
+func (o *Options) figures(ctx context.Context, s Size, k int, r Rival, state string) (*Figures, error) {
+	return kept(o.file("figures", s, k),
+		func(f *Figures) bool {
+			return f.Size == s && f.Rival == r && slices.IsSorted(f.Squeue.Sorted) && slices.IsSorted(f.Sbatch.Sorted)
+		},
+		func() (*Figures, error) {
+			f, err := Measure(ctx, o, s, r, state)
+			if err == nil && f.TimedOut > 0 {
+				err = fmt.Errorf("%d jobs came to their limits", f.TimedOut)
+			}
+			return f, err
+		})
+}
+
+// file is where something of rival k is kept.
+func (o *Options) file(kind string, s Size, k int) string {
+	return filepath.Join(o.Dir, fmt.Sprintf("%s-%d-%d-%d-%d.json", kind, s.Nodes, s.Jobs, o.Seed, k))
 }
 
 // prepareAll prepares the queues of all sizes, those of a machine together.
@@ -71,8 +85,20 @@ func prepareAll(ctx context.Context, o *Options, sizes []Size) ([]string, error)
 	return states, nil
 }
 
-// recall reads figures that were kept; nil if there are none.
-func recall(file string, s Size, r Rival) (*Figures, error) {
+// kept reads what is in a file, or makes it and writes it there.
+func kept[T any](file string, fits func(*T) bool, make func() (*T, error)) (*T, error) {
+	x, err := recall(file, fits)
+	if x != nil || err != nil {
+		return x, err
+	}
+	if x, err = make(); err != nil {
+		return nil, err
+	}
+	return x, remember(file, x)
+}
+
+// recall reads what was kept; nil if there is nothing.
+func recall[T any](file string, fits func(*T) bool) (*T, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -80,18 +106,18 @@ func recall(file string, s Size, r Rival) (*Figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	var f Figures
-	if err := json.Unmarshal(text, &f); err != nil {
+	var x T
+	if err := json.Unmarshal(text, &x); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if f.Size != s || f.Rival != r || !slices.IsSorted(f.Squeue.Sorted) || !slices.IsSorted(f.Sbatch.Sorted) {
+	if !fits(&x) {
 		return nil, fmt.Errorf("%s: is of another measurement; remove it", file)
 	}
-	return &f, nil
+	return &x, nil
 }
 
-func remember(file string, f *Figures) error {
-	text, err := json.Marshal(f)
+func remember(file string, x any) error {
+	text, err := json.Marshal(x)
 	if err != nil {
 		return err
 	}

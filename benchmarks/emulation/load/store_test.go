@@ -16,19 +16,20 @@ import (
 func TestRemember(t *testing.T) {
 	size, rival := Size{10, 20}, Rivals()[2]
 	file := filepath.Join(t.TempDir(), "f.json")
-	f, err := recall(file, size, rival)
+	fits := func(f *Figures) bool { return f.Size == size && f.Rival == rival }
+	f, err := recall(file, fits)
 	require.NoError(t, err)
 	require.Nil(t, f)
 	made := &Figures{Size: size, Rival: rival, Window: time.Second, Auction: &Auction{Cycles: 3, Lock: Times{N: 2, Mean: 5, Max: 7}},
 		Squeue: Latencies{Sorted: []time.Duration{1, 2}, Failed: 1}, CPU: 0.25}
 	require.NoError(t, remember(file, made))
-	f, err = recall(file, size, rival)
+	f, err = recall(file, fits)
 	require.NoError(t, err)
 	require.Equal(t, made, f)
-	_, err = recall(file, Size{10, 21}, rival)
+	_, err = recall(file, func(*Figures) bool { return false })
 	require.ErrorContains(t, err, "another measurement")
 	require.NoError(t, os.WriteFile(file, []byte("{"), 0o600))
-	_, err = recall(file, size, rival)
+	_, err = recall(file, fits)
 	require.ErrorContains(t, err, "f.json")
 }
 

@@ -10,19 +10,22 @@
 #include "vslurmd.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static slurm_addr_t controller;
+#define CONTROLLERS_MAX 8
+static slurm_addr_t controllers[CONTROLLERS_MAX];
+static int controllers_n;
+static int current;	/* the one that answered last */
 
-/* The name is looked up once. */
+/* The names are looked up once. */
 extern void controller_find(void)
 {
 	slurm_conf_t *conf = slurm_conf_lock();
-	slurm_addr_t addr;
 
-	slurm_set_addr(&addr, conf->slurmctld_port, conf->control_addr[0]);
-	slurm_conf_unlock();
 	slurm_mutex_lock(&lock);
-	controller = addr;
+	controllers_n = MIN(conf->control_cnt, CONTROLLERS_MAX);
+	for (int i = 0; i < controllers_n; i++)
+		slurm_set_addr(&controllers[i], conf->slurmctld_port, conf->control_addr[i]);
 	slurm_mutex_unlock(&lock);
+	slurm_conf_unlock();
 }
 
 /*
@@ -36,18 +39,15 @@ static void _forget_when_closed(int fd)
 	(void) setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 }
 
-extern int controller_send(uint16_t msg_type, void *data, int *code)
+/* One that only stands by counts as none. */
+static int _send_to(slurm_addr_t *addr, uint16_t msg_type, void *data, int *code)
 {
 	slurm_msg_t request, reply;
-	slurm_addr_t addr;
 	int fd, rc;
 
 	slurm_msg_t_init(&request);
 	slurm_msg_t_init(&reply);
-	slurm_mutex_lock(&lock);
-	addr = controller;
-	slurm_mutex_unlock(&lock);
-	if ((fd = slurm_open_msg_conn(&addr)) < 0)
+	if ((fd = slurm_open_msg_conn(addr)) < 0)
 		return SLURM_ERROR;
 	_forget_when_closed(fd);
 	request.msg_type = msg_type;
@@ -59,7 +59,30 @@ extern int controller_send(uint16_t msg_type, void *data, int *code)
 		return SLURM_ERROR;
 	*code = slurm_get_return_code(reply.msg_type, reply.data);
 	slurm_free_msg_members(&reply);
-	return SLURM_SUCCESS;
+	return (*code == ESLURM_IN_STANDBY_MODE) ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
+/* Each controller is asked once, the one that answered last before the others. */
+extern int controller_send(uint16_t msg_type, void *data, int *code)
+{
+	int first, n;
+
+	slurm_mutex_lock(&lock);
+	first = current;
+	n = controllers_n;
+	slurm_mutex_unlock(&lock);
+	for (int i = 0; i < n; i++) {
+		int at = (first + i) % n;
+		slurm_addr_t addr = controllers[at];	/* written before there were threads */
+
+		if (_send_to(&addr, msg_type, data, code))
+			continue;
+		slurm_mutex_lock(&lock);
+		current = at;
+		slurm_mutex_unlock(&lock);
+		return SLURM_SUCCESS;
+	}
+	return SLURM_ERROR;
 }
 
 extern time_t controller_boot(void)
