@@ -33,7 +33,11 @@ type demand struct {
 func parseDemand(f fields) demand {
 	d := demand{features: f.text("Features"), within: list(f.text("Partition")), required: expand(f.text("ReqNodeList")),
 		without: expand(f.text("ExcNodeList")), reservation: f.text("Reservation"), limit: f.minutes("TimeLimit")}
-	d.whole = f["OverSubscribe"] == "NO" || strings.HasPrefix(f["OverSubscribe"], "EXCLUSIVE")
+	if exclusive, ok := f["Exclusive"]; ok { // from 26.05 on, where OverSubscribe is another matter
+		d.whole = exclusive == "NODE" || exclusive == "TOPO"
+	} else {
+		d.whole = f["OverSubscribe"] == "NO" || strings.HasPrefix(f["OverSubscribe"], "EXCLUSIVE")
+	}
 	d.nodes, _ = parseCount(f.text("NumNodes"))
 	d.cpus, _ = parseCount(f.text("NumCPUs"))
 	d.perNode = max(f.count("MinCPUsNode"), 1)

@@ -99,6 +99,16 @@ func TestPrivateJobs(t *testing.T) {
 	require.ErrorContains(t, err, "no id of a job")
 }
 
+func TestWholeNodes(t *testing.T) {
+	for text, want := range map[string]bool{
+		// Till 25.11, and from 26.05 on.
+		"OverSubscribe=OK": false, "OverSubscribe=NO": true, "OverSubscribe=USER": false,
+		"OverSubscribe=NO Exclusive=NO": false, "OverSubscribe=NO Exclusive=NODE": true, "OverSubscribe=YES Exclusive=USER": false,
+	} {
+		require.Equal(t, want, parseDemand(parseRecords("JobId=7 "+text, "JobId")[0]).whole, text)
+	}
+}
+
 func TestGres(t *testing.T) {
 	require.Equal(t, map[string]int{"gpu": 6, "gpu:a100": 4, "gpu:v100": 2, "nic": 2},
 		parseGres("gpu:a100:4(S:0-1),gpu:v100:2(IDX:0,1),nic:2"))

@@ -16,8 +16,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Nodes that are full in part, alike in GPUs: a job gets those that the simulator's selection says,
-// the fullest that will do if it asks for cores alone, and the lowest of the fewest in a row if for GPUs.
+// Nodes that are full in part, alike in GPUs: a job gets those that the simulator's
+// selection says, the fullest that will do if it asks for cores alone, and the lowest of the
+// fewest in a row if for GPUs.
 func TestSelection(t *testing.T) {
 	beside(t)
 	total := nodeset.Capacity{Cores: 8, GPUs: 3}

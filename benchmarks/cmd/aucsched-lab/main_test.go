@@ -58,5 +58,6 @@ func TestComplete(t *testing.T) {
 }
 
 func TestManPages(t *testing.T) {
-	require.Equal(t, []string{"aucsched-emulate", "aucsched-emulate-experiments", "aucsched-reproduce"}, clitest.ManPages(t, newRoot()))
+	require.Equal(t, []string{"aucsched-emulate", "aucsched-emulate-day",
+		"aucsched-emulate-experiments", "aucsched-reproduce"}, clitest.ManPages(t, newRoot()))
 }

@@ -91,7 +91,7 @@ func TestReplay(t *testing.T) {
 func TestPagesHaveFindings(t *testing.T) {
 	makefile, err := os.ReadFile("../../../Makefile")
 	require.NoError(t, err)
-	pages := regexp.MustCompile(`call page,([a-z]+).*,benchmarks/results/([a-z-]+)\.md\)`).FindAllStringSubmatch(string(makefile), -1)
+	pages := regexp.MustCompile(`call page,([a-z-]+).*,benchmarks/results/([a-z-]+)\.md\)`).FindAllStringSubmatch(string(makefile), -1)
 	require.GreaterOrEqual(t, len(pages), 8)
 	for _, p := range pages {
 		c := find(p[1])
