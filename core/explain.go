@@ -35,6 +35,7 @@ type Explainer struct {
 	pending  []*Job // scratch: the queue with one job changed
 	space    planner
 	normal   normal
+	scarce   scarcity // in the window, of which the auction forgets with every trial
 	placer   fit.Placer
 	limited  fit.Limited // scratch
 }
@@ -155,6 +156,9 @@ func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock fu
 	}
 	if err := e.decide(ctx, s, &e.plan); err != nil {
 		return nil, err
+	}
+	if e.auction != nil {
+		e.scarce = e.auction.window.scarce
 	}
 	if err := e.space.reset(s); err != nil {
 		return nil, err

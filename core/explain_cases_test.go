@@ -281,3 +281,23 @@ func TestExplainAfterAnotherWindow(t *testing.T) {
 	require.Empty(t, e.kept)
 	require.EqualValues(t, 100, explain(t, e, 0, ExplainOptions{}).Expected)
 }
+
+// Two jobs have a range of GPUs, and the window looks at the first. Trials in which that has none
+// do not change what is said of the second.
+func TestTrialsLeaveRanges(t *testing.T) {
+	ranged := bids.Request{MinNodes: 1, TasksPerNode: 1, MinGPUs: 1, MaxGPUs: 2}
+	s := halfTaken(t, queue(600, ranged, ranged)...)
+	all := []nodeset.Segment{{First: 0, Last: 1, GPUs: 2}}
+	require.NoError(t, s.Nodes.Allocate(all))
+	s.Running = append(s.Running, Running{ID: "G", End: 100, Segs: all})
+	o, err := AuctionPreset("default")
+	require.NoError(t, err)
+	o.Window = 1
+	a, err := NewAuction(o, nil)
+	require.NoError(t, err)
+	e := explainer(t, a, s)
+	before := explain(t, e, 1, ExplainOptions{})
+	require.Equal(t, 2, before.Shortage.GPUsPerNode)
+	require.Equal(t, 1, explain(t, e, 0, ExplainOptions{Trials: 1}).Trials) // no GPUs
+	require.Equal(t, before, explain(t, e, 1, ExplainOptions{}))
+}

@@ -197,7 +197,11 @@ func (q *search) try(job *Job) (outcome, error) {
 	s := *e.s
 	s.Pending = e.pending
 	q.x.Trials++
-	if err := e.decide(q.ctx, &s, &e.trial); err != nil {
+	err := e.decide(q.ctx, &s, &e.trial)
+	if e.auction != nil { // what jobs with a range ask for is what they asked for in the window
+		e.auction.window.scarce = e.scarce
+	}
+	if err != nil {
 		return outcome{}, err
 	}
 	q.x.Late = q.x.Late || e.trial.Stats.Late

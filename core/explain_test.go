@@ -352,11 +352,12 @@ func TestExplanationsAreRepeated(t *testing.T) {
 		before.CopyFrom(s.Nodes)
 		pending := slices.Clone(s.Pending)
 		e := explainer(t, a, s)
-		all := make([]*Explanation, len(s.Pending))
+		all, asked := make([]*Explanation, len(s.Pending)), askedOf(e)
 		o := ExplainOptions{Trials: 4}
 		for i := (len(s.Pending) + 2) % 3; i < len(s.Pending); i += 3 {
 			all[i] = explain(t, e, i, o)
 		}
+		require.Equal(t, asked, askedOf(e), "a trial changed what jobs ask for")
 		b, err := NewAuction(a.opts, nil)
 		require.NoError(t, err)
 		e = explainer(t, b, s)
@@ -366,4 +367,13 @@ func TestExplanationsAreRepeated(t *testing.T) {
 		require.Equal(t, before, s.Nodes)
 		require.Equal(t, pending, s.Pending)
 	})
+}
+
+// askedOf are the jobs of the queue as the policy understands them.
+func askedOf(e *Explainer) []Job {
+	var jobs []Job
+	for _, job := range e.s.Pending {
+		jobs = append(jobs, *e.asked(job))
+	}
+	return jobs
 }
