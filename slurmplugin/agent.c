@@ -110,6 +110,7 @@ static auc_snapshot_t snapshot;
 static auc_status_t status = { .state = "starting" };
 static auc_select_hooks_t *hooks;
 static uint32_t cycle_number;
+static int64_t paced_ms;	/* from the last begin of a cycle to the next at least */
 static bool failing;		/* the last cycle came to no decision */
 static int rounds;		/* since nobody was put off */
 static bool waking;		/* this cycle is for jobs that nodes are woken for */
@@ -420,10 +421,17 @@ static int64_t _unlock(int64_t since)
 	return held;
 }
 
+/* IN held - how long this cycle has held the locks, us, but for starts */
+static void _pace(int64_t held)
+{
+	paced_ms = auc_pace_ms(&settings, held);
+}
+
 static void _extend_claim(void)
 {
 	claim.until_us = auc_now_us() + settings.deadline_ms * 1000LL +
-		MAX(CLAIM_SECONDS, 3 * settings.interval) * 1000000LL;
+		MAX(CLAIM_SECONDS, 3 * settings.interval) * 1000000LL +
+		2 * paced_ms * 1000;
 }
 
 static void _prepare(struct aucsched_output *out)
@@ -645,10 +653,12 @@ static bool _wake_nodes(const struct aucsched_output *out)
 }
 
 /*
+ * IN locked - how long the cycle has held the locks, us, but for starts
  * OUT more - the next cycle has something to do, whatever happens until then
  * RET how long the locks were held, us
  */
-static int64_t _finish(const struct aucsched_output *out, bool *more)
+static int64_t _finish(const struct aucsched_output *out, int64_t locked,
+		       bool *more)
 {
 	int64_t since, held;
 	bool started;
@@ -659,6 +669,7 @@ static int64_t _finish(const struct aucsched_output *out, bool *more)
 	*more = _wake_nodes(out);
 	started = _ask_overdue(out);
 	auc_alone_end(&snapshot);
+	_pace(locked + auc_now_us() - since);
 	_extend_claim();
 	held = _unlock(since);
 	if (started)
@@ -759,6 +770,7 @@ static void _cycle(bool wanted)
 	if (!snapshot.in.jobs_len) {
 		started |= _ask_overdue(NULL);
 		auc_alone_end(&snapshot);
+		_pace(auc_now_us() - since);
 		_extend_claim();
 	}
 	locked = _unlock(since);
@@ -796,7 +808,7 @@ static void _cycle(bool wanted)
 		rounds = 0;
 	if (out.starts)
 		auc_figure_add(&status.start_us, _start(&out));
-	locked += _finish(&out, &more);
+	locked += _finish(&out, locked, &more);
 	if (!out.starts && !out.late && !more) {
 		looked = snapshot.in.now;
 		looked_us = begin;
@@ -858,6 +870,7 @@ static void _shadow_cycle(bool wanted)
 		_state_on();
 	} else
 		_give_up("failing", status.last_failure);
+	_pace(locked);
 	auc_figure_add(&status.lock_us, locked);
 	auc_shadow_measure(&snapshot, decided ? &out : NULL);
 	auc_shadow_write(&settings, path, private_jobs, library.version);
@@ -881,7 +894,8 @@ static void _close_hooks(bool closed)
 /*
  * When the next cycle is due: an interval after the last one began, or, if somebody wants a
  * job started, the delay after that, so that what is submitted together is decided
- * together; sooner if for a part of the delay nobody has wanted one.
+ * together; sooner if for a part of the delay nobody has wanted one. Not before the locks have
+ * been free for long enough.
  */
 static int64_t _due_ms(int64_t last_ms)
 {
@@ -892,7 +906,7 @@ static int64_t _due_ms(int64_t last_ms)
 		due = MIN(due, MIN(cycles.wanted_ms + settings.delay_ms,
 				   cycles.last_ms +
 				   settings.delay_ms / QUIET_PART));
-	return MAX(due, last_ms + LEAST_MS);
+	return MAX(due, last_ms + MAX(LEAST_MS, paced_ms));
 }
 
 /*
@@ -963,6 +977,7 @@ static void *_run(void *arg)
 		if (starts.launches_len)	/* suspended when they were to be launched */
 			(void) _save_and_launch(false);
 		_tend_keeper();
+		paced_ms = 0;
 		if (ready && in_shadow)
 			_shadow_cycle(reconfig);
 		else if (ready)

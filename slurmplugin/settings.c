@@ -29,6 +29,7 @@ static const number_t numbers[] = {
 	{ "interval", 1, 3600, 3, FIELD(interval), NULL },
 	{ "delay_ms", 0, 60000, 1000, FIELD(delay_ms), NULL },
 	{ "start_ms", 1, 60000, 500, FIELD(start_ms), NULL },
+	{ "lock_percent", 1, 100, 10, FIELD(lock_percent), NULL },
 	{ "deadline_ms", 1, 600000, 500, FIELD(deadline_ms), "deadline_ms" },
 	{ "window", 1, 100000, 200, 0, "window" },
 	{ "depth", 0, 100000, 500, 0, "depth", .paper = true },
@@ -411,4 +412,9 @@ extern void auc_settings_free(auc_settings_t *settings)
 	xfree(settings->partitions);
 	xfree(settings->engine);
 	memset(settings, 0, sizeof(*settings));
+}
+
+extern int64_t auc_pace_ms(const auc_settings_t *settings, int64_t held)
+{
+	return MIN(held / 10 / settings->lock_percent, 60000);
 }

@@ -5,6 +5,7 @@
 #define AUC_SETTINGS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "price.h"
 
@@ -14,6 +15,7 @@ typedef struct {
 	int interval;		/* auc_interval, s */
 	int delay_ms;		/* auc_delay_ms */
 	int start_ms;		/* auc_start_ms */
+	int lock_percent;	/* auc_lock_percent */
 	int deadline_ms;	/* auc_deadline_ms */
 	bool save;		/* auc_save */
 	int beyond_waits;	/* auc_beyond=wait; below 0 while none is known */
@@ -43,5 +45,14 @@ typedef struct {
  */
 extern void auc_settings_read(auc_settings_t *settings);
 extern void auc_settings_free(auc_settings_t *settings);
+
+/*
+ * From the begin of a cycle to that of the next, at least, so that cycles hold the locks for no more
+ * than auc_lock_percent of the time; a minute at most. Starts do not count: they are what cycles are
+ * for, and come to an end.
+ * IN held - how long the cycle has held the locks, us, but for starts
+ * RET ms
+ */
+extern int64_t auc_pace_ms(const auc_settings_t *settings, int64_t held);
 
 #endif

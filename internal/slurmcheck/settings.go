@@ -26,7 +26,8 @@ type kind struct {
 // a test compares them.
 var settings = map[string]kind{
 	"interval": {low: 1, high: 3600}, "delay_ms": {high: 60000}, "start_ms": {low: 1, high: 60000},
-	"deadline_ms": {low: 1, high: 600000}, "window": {low: 1, high: 100000}, "depth": {high: 100000},
+	"lock_percent": {low: 1, high: 100},
+	"deadline_ms":  {low: 1, high: 600000}, "window": {low: 1, high: 100000}, "depth": {high: 100000},
 	"bids": {low: 1, high: 4096}, "drafts": {high: 4096}, "reservations": {high: 64},
 	"patience": {high: 31536000}, "promise": {high: 31536000}, "file_memory": {high: 2147483647},
 	"file_age": {high: 31536000}, "slurm_bids": {high: 10000}, "net_s": {high: 86400},

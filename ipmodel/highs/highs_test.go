@@ -398,7 +398,7 @@ func TestDeadlineIsHeldWithAnIncumbent(t *testing.T) {
 		require.NoError(t, s.Solve(context.Background(), p.Model, in(limit), &r))
 		took := time.Since(began)
 		t.Logf("%v after %v: objective %v, bound %v, %d nodes", r.Status, took, p.Objective(r.Chosen), p.Bound(r.Bound), r.Nodes)
-		require.Less(t, took, limit+200*time.Millisecond)
+		require.Less(t, took, limit+time.Second) // the test may have to wait for a processor
 		require.Equal(t, ipmodel.Feasible, r.Status)
 		if len(r.Chosen) > 0 {
 			break

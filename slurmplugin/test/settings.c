@@ -65,6 +65,15 @@ static void _test_settings(void)
 {
 	auc_settings_t defaults = units_settings(NULL), s;
 
+	CHECK(defaults.lock_percent == 10, "%d", defaults.lock_percent);
+	s = units_settings("auc_lock_percent=0");
+	CHECK(s.lock_percent == 10, "%d", s.lock_percent); /* it divides */
+	auc_settings_free(&s);
+	s = units_settings("auc_lock_percent=5");
+	CHECK(auc_pace_ms(&s, 40000) == 800, "%d", (int) auc_pace_ms(&s, 40000));
+	CHECK(auc_pace_ms(&s, INT64_MAX) == 60000, "%d",
+	      (int) auc_pace_ms(&s, INT64_MAX));
+	auc_settings_free(&s);
 	CHECK(defaults.enabled && (defaults.interval == 3) &&
 	      (defaults.limit == 700), "%d %d", defaults.interval,
 	      defaults.limit);
