@@ -44,6 +44,7 @@ var companions = []companion{
 		{"ihypervisor-supervisor", "", true},
 		{"ischeduler", "Run an iScheduler: take invasive jobs, and negotiate with an iHypervisor where they run", false},
 		{"simulate-invasive", "Measure what malleable jobs are worth: iScheduler and iHypervisor in simulated time", false},
+		{"crew", "In a job of Slurm: take more nodes while it runs, and give them back when they are wanted", false},
 		{"task-prolog", "As Slurm's TaskProlog: begin a task of an invasive job on the job's cores", false},
 	}, []offered{
 		{"invasive", "Run an iHypervisor, an iScheduler and jobs that give cores to an urgent one, and watch the cores", false},

@@ -16,4 +16,6 @@ func ihypervisorCommand() *cobra.Command { return cli.LinuxOnly("ihypervisor") }
 
 func supervisorCommand() *cobra.Command { return cli.LinuxOnly("ihypervisor-supervisor") }
 
+func crewCommand() *cobra.Command { return cli.LinuxOnly("crew") }
+
 func demoCommand() *cobra.Command { return cli.LinuxOnly("invasive") }

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+//go:build !windows
+
+package slurmtest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// crewBed is a cluster with a partition whose jobs are preempted, and a
+// directory for a user's files.
+type crewBed struct {
+	*Cluster
+	t        *testing.T
+	dir, bin string
+}
+
+func newCrewBed(t *testing.T, m mode) *crewBed {
+	t.Helper()
+	bin, err := programmes()
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp("", "crew")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o777))
+	partitions := tiersOf("CANCEL")
+	partitions[1].Options += " GraceTime=30"
+	b := &crewBed{t: t, dir: dir, bin: bin, Cluster: cluster(t, m, Config{
+		Groups: Uniform(8, 2, 0), Partitions: partitions, PreemptType: "preempt/partition_prio", PreemptMode: "CANCEL",
+	})}
+	require.NoError(t, os.Chmod(b.Dir, 0o755)) // for commands of jobs
+	return b
+}
+
+// bag submits a job with a bag of tasks.
+func (b *crewBed) bag(tasks []string, more int, args ...string) uint32 {
+	b.t.Helper()
+	file := filepath.Join(b.dir, "tasks")
+	require.NoError(b.t, os.WriteFile(file, []byte(strings.Join(tasks, "\n")+"\n"), 0o644))
+	body := fmt.Sprintf("exec %s/aucsched crew bag --listen localhost:0 --record %s/done --more %d", b.bin, b.dir, more)
+	for _, o := range []string{"--partition=low", "--ntasks=2", "--time=10", "--output=" + b.dir + "/companion-%a.out"} {
+		body += " --sbatch=" + o
+	}
+	args = append([]string{"-N1", "-n2", "--time=10", "-o", b.dir + "/lead.out", "-D", b.dir}, args...)
+	return submit(b.t, b.Cluster, body+" "+file, as(Alice, args...)...)
+}
+
+// companions are the numbers of a crew's jobs in a state.
+func (b *crewBed) companions(base uint32, state string) []string {
+	b.t.Helper()
+	out, err := b.Squeue(b.t.Context(), "%i", "-r", "-t", state, "--name", fmt.Sprint("crew-", base))
+	require.NoError(b.t, err)
+	return strings.Fields(out)
+}
+
+func (b *crewBed) until(limit time.Duration, what string, is func() bool) {
+	b.t.Helper()
+	if err := b.poll(b.t.Context(), limit, what, func() (bool, error) { return is(), nil }); err != nil {
+		lead, _ := os.ReadFile(b.dir + "/lead.out")
+		b.t.Fatalf("%v\n%s", err, lead)
+	}
+}
+
+// A bag of tasks takes all nodes that are free, gives them to an urgent job at once, takes them
+// again, and each of its tasks ends once.
+func TestCrew(t *testing.T) {
+	beside(t)
+	bothModes(t, func(t *testing.T, m mode) {
+		b := newCrewBed(t, m)
+		var tasks []string
+		for range 700 {
+			tasks = append(tasks, "sleep 0.5; echo $AUCSCHED_CREW_TASK >>"+b.dir+"/log")
+		}
+		base := b.bag(tasks, 7)
+		b.until(60*time.Second, "the crew to grow", func() bool { return len(b.companions(base, "R")) == 7 })
+
+		began := time.Now()
+		urgent := submit(t, b.Cluster, "sleep 3", as(Bob, "-N6", "--exclusive", "--time=1", "-o", "/dev/null")...)
+		running(t, b.Cluster, 20*time.Second, urgent)
+		t.Logf("the urgent job waited for %v", time.Since(began).Round(time.Millisecond))
+		require.LessOrEqual(t, len(b.companions(base, "R")), 2)
+		_, err := b.WaitFor(t.Context(), urgent, 60*time.Second, "COMPLETED")
+		require.NoError(t, err)
+		b.until(60*time.Second, "the crew to grow again", func() bool { return len(b.companions(base, "R")) > 3 })
+
+		_, err = b.WaitFor(t.Context(), base, 120*time.Second, "COMPLETED")
+		require.NoError(t, err)
+		require.NoError(t, b.WaitEmpty(t.Context(), 20*time.Second), "no companion is left")
+		b.requireOnce(len(tasks))
+	})
+}
+
+// Members, the job with its lead, and slurmctld are killed at random: each task still ends once,
+// and no companion is left.
+func TestCrewKilled(t *testing.T) {
+	beside(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	b := newCrewBed(t, auction)
+	var tasks []string
+	for range 500 {
+		tasks = append(tasks, "sleep 0.5; echo $AUCSCHED_CREW_TASK >>"+b.dir+"/log")
+	}
+	base := b.bag(tasks, 7, "--requeue")
+	killed := map[string]int{}
+	for range 12 {
+		b.until(60*time.Second, "a companion", func() bool { return len(b.companions(base, "R")) > 0 || b.hurry(base) })
+		time.Sleep(time.Duration(rng.IntN(4000)) * time.Millisecond)
+		switch rng.IntN(4) {
+		case 0, 1:
+			if pids := b.members(); len(pids) > 0 {
+				killed["member"]++
+				_ = syscall.Kill(pids[rng.IntN(len(pids))], syscall.SIGKILL)
+			}
+		case 2:
+			killed["slurmctld"]++
+			require.NoError(t, b.KillController(t.Context(), syscall.SIGKILL))
+			require.NoError(t, b.StartController(t.Context()))
+		case 3:
+			if _, err := b.Scontrol(t.Context(), "requeue", fmt.Sprint(base)); err == nil {
+				// it may wait already
+				killed["job"]++
+			}
+		}
+	}
+	t.Logf("killed: %v", killed)
+	b.until(240*time.Second, "the end", func() bool {
+		jobs, err := b.Squeue(t.Context(), "%i")
+		return err == nil && jobs == "" || b.hurry(base)
+	})
+	b.requireOnce(len(tasks))
+}
+
+// hurry has a job that was requeued start before Slurm's pause of two minutes is over.
+func (b *crewBed) hurry(base uint32) bool {
+	_, _ = b.Scontrol(b.t.Context(), "update", fmt.Sprint("JobId=", base), "StartTime=now")
+	return false
+}
+
+// members are the processes of companions.
+func (b *crewBed) members() (pids []int) {
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(b.t, err)
+	for _, path := range all {
+		line, _ := os.ReadFile(path)
+		var pid int
+		if bytes.Contains(line, []byte("crew\x00member\x00--companion")) && bytes.HasPrefix(line, []byte(b.bin)) {
+			if _, err := fmt.Sscanf(path, "/proc/%d/", &pid); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// requireOnce checks that so many tasks have ended, each once and well, and that each has run.
+func (b *crewBed) requireOnce(tasks int) {
+	b.t.Helper()
+	text, err := os.ReadFile(b.dir + "/done")
+	require.NoError(b.t, err)
+	var want []string
+	for n := range tasks {
+		want = append(want, fmt.Sprint(n+1, " 0"))
+	}
+	slices.Sort(want)
+	got := strings.Split(strings.TrimSpace(string(text)), "\n")[1:]
+	slices.Sort(got)
+	require.Equal(b.t, want, got)
+	ran, err := os.ReadFile(b.dir + "/log")
+	require.NoError(b.t, err)
+	each := strings.Fields(string(ran))
+	slices.Sort(each)
+	require.Len(b.t, slices.Compact(slices.Clone(each)), tasks)
+	b.t.Logf("%d tasks ran to their end %d times", tasks, len(each))
+}

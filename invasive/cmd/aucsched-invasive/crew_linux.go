@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/invasive/crew"
+)
+
+func crewCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "crew",
+		Short: "In a job of Slurm: take more nodes while it runs, and give them back when they are wanted",
+		Long: `crew is for batch jobs that can use more nodes than they need (docs/crew.md). Each node more is a companion: a job of
+one node of the same user's, which Slurm starts when there is room, and may preempt.`,
+		Args: cli.ExactArgs(0),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(bagCommand(), memberCommand(), watchCommand())
+	return c
+}
+
+// bagFlags are those of crew bag.
+type bagFlags struct {
+	more, slots    int
+	record, listen string
+	sbatch         []string
+}
+
+func bagCommand() *cobra.Command {
+	var f bagFlags
+	c := &cobra.Command{
+		Use:   "bag FILE",
+		Short: "Run the lines of a file as tasks, on the job's nodes and on those that come",
+		Long: `bag runs each line of FILE by /bin/sh, --slots at a time on a node, on the nodes of the batch job that it is called in and
+on those of its companions. A task whose node is taken away runs again. How each has ended is a line of --record, TASK STATUS;
+what is there already is not run, so a job that is requeued goes on where it was. A task finds its number in
+AUCSCHED_CREW_TASK. The exit status is 1 if a task has failed.`,
+		Args: cli.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+	}
+	flags := c.Flags()
+	flags.IntVar(&f.more, "more", 0, "most nodes to have beside the job's own")
+	flags.IntVar(&f.slots, "slots", 0, "tasks at a time on a node; 0: as many as the job has CPUs on its first")
+	flags.StringVar(&f.record, "record", "", "file with how tasks have ended (default FILE.done)")
+	flags.StringVar(&f.listen, "listen", "", "HOST:PORT where companions find this job (default this host, any port)")
+	flags.StringArrayVar(&f.sbatch, "sbatch", nil, "an option of sbatch for companions, such as --partition=NAME; may be repeated")
+	return c
+}
+
+func (f *bagFlags) run(c *cobra.Command, file string) error {
+	tasks, err := readTasks(file)
+	if err != nil {
+		return err
+	}
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	if f.record == "" {
+		f.record = file + ".done"
+	}
+	record, done, err := crew.OpenRecord(f.record, tasks)
+	if err != nil {
+		return err
+	}
+	defer record.Close()
+	o.Log = slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	failed, err := crew.RunBag(ctx, o, tasks, f.slots, record, done)
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("%d of %d tasks have failed: %s has which", failed, len(tasks), f.record)
+	}
+	return err
+}
+
+// most is how many companions a job may have.
+const most = 10_000
+
+func (f *bagFlags) options() (o crew.Options, err error) {
+	if f.more < 0 || f.more > most {
+		return o, fmt.Errorf("--more %d: must be 0 to %d", f.more, most)
+	}
+	for _, a := range f.sbatch {
+		if !strings.HasPrefix(a, "-") {
+			return o, fmt.Errorf("--sbatch %q: must be an option of sbatch", a)
+		}
+	}
+	if o.Job = os.Getenv("SLURM_JOB_ID"); o.Job == "" {
+		return o, errors.New("SLURM_JOB_ID is not set: crew bag is for batch jobs")
+	}
+	if o.Nodes, err = number("SLURM_JOB_NUM_NODES", 1); err != nil {
+		return o, err
+	}
+	if f.slots == 0 {
+		if f.slots, err = number("SLURM_CPUS_ON_NODE", 1); err != nil {
+			return o, err
+		}
+	}
+	if f.slots < 1 {
+		return o, fmt.Errorf("--slots %d: must be 1 or more", f.slots)
+	}
+	if o.Address = f.listen; o.Address == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return o, err
+		}
+		o.Address = net.JoinHostPort(host, "0")
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return o, err
+	}
+	o.More, o.Args = f.more, f.sbatch
+	step := "srun --overlap --cpu-bind=none --ntasks-per-node=1"
+	own := fmt.Sprint(step, " --whole --kill-on-bad-exit=0 --nodes=", o.Nodes, " --ntasks=", o.Nodes)
+	o.Own = append(strings.Fields(own), path, "crew", "member")
+	// Slurm's signals reach steps only, and srun takes seconds to end.
+	self := "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	o.Companion = fmt.Sprintf("#!/bin/sh\n%s --nodes=1 --ntasks=1 %s crew watch $$ </dev/null >/dev/null 2>&1 &\n", step, self) +
+		fmt.Sprintf("exec %s crew member --companion\n", self)
+	return o, nil
+}
+
+// number is that of a variable that Slurm sets.
+func number(name string, least int) (int, error) {
+	n, err := strconv.Atoi(os.Getenv(name))
+	if err != nil || n < least {
+		return 0, fmt.Errorf("%s=%q: must be a number of %d or more", name, os.Getenv(name), least)
+	}
+	return n, nil
+}
+
+// maxTasks bounds a bag: how all have ended is kept in memory.
+const maxTasks = 10_000_000
+
+// readTasks reads the lines of a file, but for empty ones and comments.
+func readTasks(path string) (tasks []string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<18)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.ContainsRune(line, 0):
+			return nil, fmt.Errorf("%s: line %d: has a NUL byte", path, n)
+		case len(tasks) == maxTasks:
+			return nil, fmt.Errorf("%s: line %d: more than %d tasks", path, n, maxTasks)
+		default:
+			tasks = append(tasks, line)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(tasks) == 0 {
+		return nil, fmt.Errorf("%s: no tasks", path)
+	}
+	return tasks, nil
+}
+
+func memberCommand() *cobra.Command {
+	var companion bool
+	c := &cobra.Command{
+		Use:    "member",
+		Short:  "Be there on a node, for crew",
+		Hidden: true,
+		Args:   cli.ExactArgs(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			m := crew.Member{Node: os.Getenv("SLURMD_NODENAME"), Job: os.Getenv("SLURM_JOB_ID")}
+			var err error
+			if m.Invitation, err = crew.ParseInvitation(os.Getenv(crew.Variable)); err != nil {
+				return err
+			}
+			place := "SLURM_NODEID"
+			if companion {
+				place = "SLURM_ARRAY_TASK_ID"
+			}
+			if m.Place, err = number(place, 0); err != nil {
+				return err
+			}
+			if err := os.Unsetenv(crew.Variable); err != nil { // it is none of the tasks' business
+				return err
+			}
+			wanted := make(chan os.Signal, 1)
+			signal.Notify(wanted, syscall.SIGTERM)
+			ctx, stop := context.WithCancel(context.WithoutCancel(c.Context())) // SIGTERM is a wish
+			defer stop()
+			if companion {
+				go askPreempted(ctx, m.Job, wanted, c.ErrOrStderr())
+			}
+			return m.Serve(ctx, wanted)
+		},
+	}
+	c.Flags().BoolVar(&companion, "companion", false, "the place is the number in the job array")
+	return c
+}
+
+// askPreempted sends the signal that may have been lost.
+func askPreempted(ctx context.Context, job string, wanted chan<- os.Signal, errs io.Writer) {
+	yes, err := crew.Preempted(ctx, job)
+	switch {
+	case yes:
+		select {
+		case wanted <- syscall.SIGTERM:
+		default: // it has come
+		}
+	case err != nil && ctx.Err() == nil:
+		fmt.Fprintln(errs, "whether this job is being preempted is not known:", err)
+	}
+}
+
+// watchCommand is the step of a companion: signals of Slurm's that others want the node, or that
+// its time is nearly over, go to steps.
+func watchCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "watch PID",
+		Short:  "Hand a signal of Slurm's on to the member, for crew",
+		Hidden: true,
+		Args:   cli.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			pid, err := strconv.Atoi(args[0])
+			if err != nil || pid < 2 {
+				return fmt.Errorf("PID %q: must be that of a process", args[0])
+			}
+			term := make(chan os.Signal, 1)
+			signal.Notify(term, syscall.SIGTERM)
+			for syscall.Kill(pid, 0) == nil {
+				select {
+				case <-term:
+					_ = syscall.Kill(pid, syscall.SIGTERM)
+				case <-time.After(200 * time.Millisecond):
+				}
+			}
+			return nil
+		},
+	}
+}

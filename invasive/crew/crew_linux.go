@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package crew
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options are what a crew needs.
+type Options struct {
+	// Job is Slurm's number of the job, Nodes how many it has of its own, More how many companions
+	// it may have beside.
+	Job         string
+	Nodes, More int
+	// Address is where the lead listens, HOST:0.
+	Address string
+	// Args are further arguments of sbatch for companions.
+	Args []string
+	// Own is the command that has a member on each of the job's own nodes, and Companion the script
+	// of a companion. Both find the invitation in their environment.
+	Own       []string
+	Companion string
+	Log       *slog.Logger
+}
+
+// crew is a lead with its companions.
+type crew struct {
+	Options
+	lead       *Lead
+	companions *Companions
+
+	mu     sync.Mutex
+	joined map[int]time.Time
+}
+
+// takenTime is how long a place may still seem to be there when Slurm kills what is on it: longer
+// than a node that has failed is silent.
+const takenTime = silence + 5*time.Second
+
+// RunBag runs tasks until all have ended, and returns how many have failed. It ends with an error
+// if ctx ends before, or if the members on the job's own nodes do. No companion is left then.
+func RunBag(ctx context.Context, o Options, tasks []string, slots int, record *Record, done map[int]int) (failed int, err error) {
+	c := &crew{Options: o, joined: map[int]time.Time{}}
+	b := &Bag{Tasks: tasks, Slots: slots, Save: record.Save, Log: o.Log, Spare: func(place int) bool { return place >= o.Nodes },
+		Start:   func(place int, cmd Command) (uint64, error) { return c.lead.Run(place, cmd) },
+		Release: func(place int) error { return c.lead.Release(place) },
+		Later:   func(f func()) { time.AfterFunc(takenTime, f) }}
+	b.Begin(done)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	withdraw := sync.OnceFunc(func() { go c.companions.Withdraw() })
+	ready := make(chan struct{})
+	c.lead, err = NewLead(o.Address, o.Log, func(e Event) {
+		<-ready
+		b.Handle(e)
+		lasted := c.note(e)
+		switch {
+		case !b.Waits():
+			withdraw()
+		case e.Kind == Gone && e.Place >= o.Nodes && ctx.Err() == nil:
+			c.companions.AskAgain(ctx, e.Place, lasted)
+		}
+	})
+	if err != nil {
+		return 0, fmt.Errorf("the lead: %w", err)
+	}
+	defer c.lead.Close()
+	c.companions = &Companions{Name: "crew-" + o.Job, Args: o.Args, Script: o.Companion, Submit: Commands(c.lead.Invitation()), Log: o.Log}
+	close(ready)
+	return c.until(ctx, cancel, b)
+}
+
+// until goes on until the bag is empty.
+func (c *crew) until(ctx context.Context, cancel func(), b *Bag) (failed int, err error) {
+	var all sync.WaitGroup
+	own := make(chan error, 1)
+	all.Add(2)
+	go func() {
+		defer all.Done()
+		own <- c.own(ctx)
+	}()
+	go func() {
+		defer all.Done()
+		c.companions.Run(ctx)
+	}()
+	for k := range c.More {
+		c.companions.Ask(c.Nodes + k)
+	}
+	select {
+	case <-b.Over():
+		failed, err = b.Result()
+	case err = <-own:
+		err = fmt.Errorf("the members on the job's own nodes have ended: %w", errors.Join(err, ctx.Err()))
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	c.dismiss()
+	cancel()
+	all.Wait()
+	return failed, err
+}
+
+// own runs the members on the job's own nodes.
+func (c *crew) own(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, c.Own[0], c.Own[1:]...)
+	cmd.Env = append(cmd.Environ(), Variable+"="+c.lead.Invitation().String())
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	out := logWriter{c.Log}
+	cmd.Stdout, cmd.Stderr = out, out
+	return cmd.Run()
+}
+
+// dismiss lets all members go, and waits a moment until they are gone: so their jobs are completed
+// ones, and not cancelled.
+func (c *crew) dismiss() {
+	for end := time.Now().Add(2 * mercy); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		c.mu.Lock()
+		n := len(c.joined)
+		for place := range c.joined {
+			_ = c.lead.Release(place)
+		}
+		c.mu.Unlock()
+		if n == 0 {
+			return
+		}
+	}
+}
+
+// note keeps since when members are there, and returns how long one that is gone was.
+func (c *crew) note(e Event) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch e.Kind {
+	case Joined:
+		c.joined[e.Place] = time.Now()
+	case Gone:
+		defer delete(c.joined, e.Place)
+		return time.Since(c.joined[e.Place])
+	}
+	if e.Kind != Ended {
+		c.Log.Info("place "+strconv.Itoa(e.Place)+" "+e.Kind.String(), "node", e.Node, "job", e.Job)
+	}
+	return 0
+}
+
+// logWriter has what a command prints in the log.
+type logWriter struct{ log *slog.Logger }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.log.Info(string(p))
+	return len(p), nil
+}

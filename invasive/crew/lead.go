@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package crew
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+)
+
+// What an Event says of a place.
+const (
+	Joined  Kind = iota + 1 // its member is there: commands may be started
+	Leaving                 // Slurm wants the node soon: what runs should come to an end
+	Gone                    // the member has left or is lost, and all that it ran with it
+	Ended                   // a command has ended
+)
+
+// Kind is what an Event says.
+type Kind int
+
+// String is its name.
+func (k Kind) String() string {
+	return [...]string{"", "joined", "leaving", "gone", "ended"}[k]
+}
+
+// An Event is what a lead hears of a place.
+type Event struct {
+	Kind  Kind
+	Place int
+	// Node and Job are the member's node and Slurm's number of its job.
+	Node, Job string
+	// ID is of the command that has Ended, and Status how, as a shell has it: 128 + n for
+	// signal n, 127 if there is no such program.
+	ID     uint64
+	Status int
+}
+
+// ErrNoMember means that nobody is on a place, or somebody who leaves.
+var ErrNoMember = errors.New("there is no member on that place")
+
+// Bounds of those who have connected and not said who they are.
+const (
+	mostGuests = 256
+	helloTime  = 10 * time.Second
+)
+
+// A Lead is the job's side: it knows who is on which place. It is safe for concurrent use.
+type Lead struct {
+	// Handle gets what members say, of one place in its order, one event at a time.
+	handle func(Event)
+	log    *slog.Logger
+	from   net.Listener
+	invite Invitation
+	guests chan struct{}
+	all    sync.WaitGroup
+
+	handling sync.Mutex
+	mu       sync.Mutex
+	closed   bool
+	last     uint64 // command's number
+	members  map[int]*session
+}
+
+// session is a member that has joined.
+type session struct {
+	*line
+	hello
+	leaving bool
+	done    chan struct{}
+}
+
+// NewLead listens on a TCP address, HOST:PORT, PORT 0 for any; HOST is what members are
+// told. Handle is called from several goroutines, one at a time, and must not block for
+// long. Close ends it.
+func NewLead(address string, log *slog.Logger, handle func(Event)) (*Lead, error) {
+	cert, i, err := invite()
+	if err != nil {
+		return nil, fmt.Errorf("a certificate: %w", err)
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: %w", address, err)
+	}
+	from, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	_, port, err := net.SplitHostPort(from.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	i.Address = net.JoinHostPort(host, port)
+	l := &Lead{handle: handle, log: log, invite: i, guests: make(chan struct{}, mostGuests), members: map[int]*session{},
+		from: tls.NewListener(from, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}})}
+	l.all.Add(1)
+	go l.accept()
+	return l, nil
+}
+
+// Invitation is what members join by.
+func (l *Lead) Invitation() Invitation { return l.invite }
+
+// Close has all members leave, and returns when nothing is handled any more.
+func (l *Lead) Close() error {
+	err := l.from.Close()
+	l.mu.Lock()
+	l.closed = true
+	for _, s := range l.members {
+		s.conn.Close()
+	}
+	l.mu.Unlock()
+	l.all.Wait()
+	return err
+}
+
+// Run starts a command on a place, and returns its number. Its end is an Event, unless the place is
+// Gone before.
+func (l *Lead) Run(place int, c Command) (uint64, error) {
+	l.mu.Lock()
+	s := l.members[place]
+	if s == nil || s.leaving {
+		l.mu.Unlock()
+		return 0, fmt.Errorf("place %d: %w", place, ErrNoMember)
+	}
+	l.last++
+	id := l.last
+	l.mu.Unlock()
+	return id, s.write(order{Run: &c, ID: id})
+}
+
+// Kill ends a command of a place: SIGTERM, and SIGKILL some seconds later.
+func (l *Lead) Kill(place int, id uint64) error { return l.order(place, order{Kill: id}) }
+
+// Release lets the member of a place go. What it still runs is killed.
+func (l *Lead) Release(place int) error { return l.order(place, order{Leave: true}) }
+
+func (l *Lead) order(place int, o order) error {
+	l.mu.Lock()
+	s := l.members[place]
+	l.mu.Unlock()
+	if s == nil {
+		return fmt.Errorf("place %d: %w", place, ErrNoMember)
+	}
+	return s.write(o)
+}
+
+func (l *Lead) accept() {
+	defer l.all.Done()
+	for {
+		conn, err := l.from.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // too many open files, say: it passes
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		select {
+		case l.guests <- struct{}{}:
+		default:
+			conn.Close()
+			continue
+		}
+		l.all.Add(1)
+		go func() {
+			defer l.all.Done()
+			defer conn.Close()
+			s, err := l.letIn(conn)
+			<-l.guests
+			if err != nil {
+				l.log.Warn("somebody was turned away", "from", conn.RemoteAddr().String(), "why", err)
+				return
+			}
+			l.serve(s)
+		}()
+	}
+}
+
+// letIn is the first message, and what comes of it.
+func (l *Lead) letIn(conn net.Conn) (*session, error) {
+	timer := time.AfterFunc(helloTime, func() { conn.Close() })
+	defer timer.Stop()
+	s := &session{line: newLine(conn), done: make(chan struct{})}
+	var first news
+	if err := s.read(&first); err != nil {
+		return nil, err
+	}
+	switch h := first.Hello; {
+	case h == nil || !l.invite.shows(h.Secret):
+		return nil, errors.New("the secret is missing or wrong")
+	case h.Place < 0 || h.Place >= MaxPlaces:
+		return nil, fmt.Errorf("place %d: must be 0 to %d", h.Place, MaxPlaces-1)
+	default:
+		s.hello = *h
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, net.ErrClosed
+	}
+	if old := l.members[s.Place]; old != nil {
+		return nil, fmt.Errorf("place %d is taken by job %s", s.Place, old.Job)
+	}
+	l.members[s.Place] = s
+	return s, nil
+}
+
+// serve hears a member until it is gone.
+func (l *Lead) serve(s *session) {
+	go s.beats(s.done, order{})
+	l.tell(s, Event{Kind: Joined})
+	var err error
+	for err == nil {
+		var n news
+		if err = s.read(&n); err != nil {
+			break
+		}
+		if n.Leaving && !s.leaving {
+			l.mu.Lock()
+			s.leaving = true
+			l.mu.Unlock()
+			l.tell(s, Event{Kind: Leaving})
+		}
+		if n.Ended > 0 {
+			l.tell(s, Event{Kind: Ended, ID: n.Ended, Status: n.Status})
+		}
+	}
+	close(s.done)
+	s.conn.Close()
+	l.mu.Lock()
+	delete(l.members, s.Place)
+	l.mu.Unlock()
+	l.log.Info("a member is gone", "place", s.Place, "node", s.Node, "job", s.Job, "why", err)
+	l.tell(s, Event{Kind: Gone})
+}
+
+func (l *Lead) tell(s *session, e Event) {
+	e.Place, e.Node, e.Job = s.Place, s.Node, s.Job
+	l.handling.Lock()
+	defer l.handling.Unlock()
+	l.handle(e)
+}

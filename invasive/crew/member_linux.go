@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package crew
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// mercy is the time between SIGTERM and SIGKILL of a command.
+const mercy = 3 * time.Second
+
+// A Member is the side of one node.
+type Member struct {
+	Invitation Invitation
+	// Place is its number, Node its node's name, Job Slurm's number of its job.
+	Place     int
+	Node, Job string
+
+	line *line
+	all  sync.WaitGroup
+	mu   sync.Mutex
+	runs map[uint64]*os.Process
+}
+
+// joinTime is how long a member tries to reach its lead.
+const joinTime = 30 * time.Second
+
+// Serve joins the lead, and starts commands for it until the lead lets it go, which is no error. An
+// element of wanted, which is a signal of Slurm's, says that Slurm wants the node. When Serve
+// returns nothing that it has started runs any more.
+func (m *Member) Serve(ctx context.Context, wanted <-chan os.Signal) error {
+	conn, err := m.dial(ctx)
+	if err != nil {
+		return fmt.Errorf("the lead at %s: %w", m.Invitation.Address, err)
+	}
+	m.line, m.runs = newLine(conn), map[uint64]*os.Process{}
+	defer conn.Close()
+	defer m.end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	first := hello{Secret: hex.EncodeToString(m.Invitation.Secret[:]), Place: m.Place, Node: m.Node, Job: m.Job}
+	if err := m.line.write(news{Hello: &first}); err != nil {
+		return err
+	}
+	go m.line.beats(ctx.Done(), news{})
+	go func() {
+		select {
+		case <-wanted:
+			_ = m.line.write(news{Leaving: true})
+		case <-ctx.Done():
+		}
+	}()
+	for {
+		var o order
+		if err := m.line.read(&o); err != nil {
+			return fmt.Errorf("the lead is gone: %w", err)
+		}
+		switch {
+		case o.Leave:
+			return nil
+		case o.Run != nil:
+			m.start(*o.Run, o.ID)
+		case o.Kill > 0:
+			m.kill(o.Kill)
+		}
+	}
+}
+
+func (m *Member) dial(ctx context.Context) (conn net.Conn, err error) {
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	d := tls.Dialer{Config: m.Invitation.dialled()}
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		conn, err = d.DialContext(ctx, "tcp", m.Invitation.Address)
+		if err == nil || errors.Is(err, errStranger) {
+			return conn, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// start has the command in a process group of its own. If this process is killed it dies too.
+func (m *Member) start(c Command, id uint64) {
+	status := 127
+	var cmd *exec.Cmd
+	if len(c.Argv) > 0 {
+		cmd = exec.Command(c.Argv[0], c.Argv[1:]...)
+		cmd.Env, cmd.Dir = append(os.Environ(), c.Env...), c.Dir
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	}
+	began := make(chan error, 1)
+	m.all.Add(1)
+	go func() {
+		defer m.all.Done()
+		if cmd == nil {
+			began <- errors.New("no command")
+		} else if err := cmd.Start(); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", c.Argv[0], err)
+			began <- err
+		} else {
+			m.mu.Lock()
+			m.runs[id] = cmd.Process
+			m.mu.Unlock()
+			began <- nil
+			status = statusOf(cmd.Wait())
+			m.mu.Lock()
+			delete(m.runs, id)
+			m.mu.Unlock()
+		}
+		_ = m.line.write(news{Ended: id, Status: status})
+	}()
+	<-began // so that a Kill that follows finds it
+}
+
+// statusOf is a status as a shell has it.
+func statusOf(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case !errors.As(err, &exit):
+		return 127
+	}
+	if w, ok := exit.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return exit.ExitCode()
+}
+
+// kill ends a command's process group.
+func (m *Member) kill(id uint64) {
+	m.signal(syscall.SIGTERM, id)
+	time.AfterFunc(mercy, func() { m.signal(syscall.SIGKILL, id) })
+}
+
+// signal goes to one command, or to all for 0. A number of a process that has ended is not used: it
+// is taken out under the lock before somebody else can have it.
+func (m *Member) signal(sig syscall.Signal, id uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k, p := range m.runs {
+		if id == 0 || k == id {
+			_ = syscall.Kill(-p.Pid, sig)
+		}
+	}
+}
+
+// end returns when nothing runs any more.
+func (m *Member) end() {
+	m.signal(syscall.SIGTERM, 0)
+	t := time.AfterFunc(mercy, func() { m.signal(syscall.SIGKILL, 0) })
+	defer t.Stop()
+	m.all.Wait()
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package crew
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// passed are the variables that companions have of the job. Those that Slurm has set are not among
+// them, as its number of tasks. Slurm is given them as a whole: with names in --export it would
+// have the user log in on the node first, which takes seconds.
+var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TMPDIR", "SLURM_CONF", "LD_LIBRARY_PATH"}
+
+// Commands runs Slurm's commands as this user, with an invitation in their environment.
+func Commands(i Invitation) func(ctx context.Context, script string, argv ...string) error {
+	return func(ctx context.Context, script string, argv ...string) error {
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		cmd.Env = []string{Variable + "=" + i.String()}
+		for _, name := range passed {
+			if value, ok := os.LookupEnv(name); ok {
+				cmd.Env = append(cmd.Env, name+"="+value)
+			}
+		}
+		cmd.Stdin = strings.NewReader(script)
+		cmd.WaitDelay = time.Second
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("%s: %w: %.300s", argv[0], err, bytes.TrimSpace(errs.Bytes()))
+		}
+		return nil
+	}
+}
+
+// Preempted asks Slurm whether a job is being preempted. A signal that says so is lost if it comes
+// before the job's step has begun: who has begun asks once.
+func Preempted(ctx context.Context, job string) (bool, error) {
+	cmd := exec.CommandContext(ctx, "squeue", "--noheader", "--jobs="+job, "--Format=PreemptTime:40")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return false, fmt.Errorf("squeue: %w", err)
+	}
+	_, err = time.Parse("2006-01-02T15:04:05", strings.TrimSpace(string(out)))
+	return err == nil, nil
+}
