@@ -102,6 +102,39 @@ func TestCrew(t *testing.T) {
 	})
 }
 
+// A program finds all places, runs a command on each, and its exit status is the job's.
+func TestCrewProgram(t *testing.T) {
+	beside(t)
+	b := newCrewBed(t, auction)
+	program := b.dir + "/program"
+	require.NoError(t, os.WriteFile(program, []byte(`#!/bin/sh
+while [ "$(grep -c . "$AUCSCHED_CREW_NODES" 2>/dev/null)" != 8 ]; do sleep 0.1; done
+while read -r place node; do
+	`+b.bin+`/aucsched crew on --env "NODE=$node" "$place" -- sh -c 'echo "$NODE $SLURMD_NODENAME"' >/dev/null || exit 1
+done <"$AUCSCHED_CREW_NODES"
+`+b.bin+`/aucsched crew on 3 -- sh -c 'exit 9'
+exit $?
+`), 0o755))
+	body := fmt.Sprintf("exec %s/aucsched crew run --listen localhost:0 --more 7", b.bin)
+	for _, o := range []string{"--partition=low", "--ntasks=2", "--time=10", "--output=" + b.dir + "/companion-%a.out"} {
+		body += " --sbatch=" + o
+	}
+	base := submit(t, b.Cluster, body+" -- "+program, as(Alice, "-N1", "-n2", "--time=10", "-o", b.dir+"/lead.out", "-D", b.dir)...)
+	_, err := b.WaitFor(t.Context(), base, 60*time.Second, "FAILED")
+	require.NoError(t, err)
+	require.NoError(t, b.WaitEmpty(t.Context(), 20*time.Second))
+	ended, err := b.Ended()
+	require.NoError(t, err)
+	i := slices.IndexFunc(ended, func(e Ended) bool { return e.ID == base })
+	require.GreaterOrEqual(t, i, 0)
+	require.Equal(t, "9:0", ended[i].Fields["ExitCode"])
+	for place := 1; place < 8; place++ {
+		text, err := os.ReadFile(fmt.Sprint(b.dir, "/companion-", place, ".out"))
+		require.NoError(t, err)
+		require.Regexp(t, `(?m)^(n\d+) n\d+$`, string(text))
+	}
+}
+
 // Members, the job with its lead, and slurmctld are killed at random: each task still ends once,
 // and no companion is left.
 func TestCrewKilled(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -45,8 +46,18 @@ type crew struct {
 // than a node that has failed is silent.
 const takenTime = silence + 5*time.Second
 
-// RunBag runs tasks until all have ended, and returns how many have failed. It ends with an error
-// if ctx ends before, or if the members on the job's own nodes do. No companion is left then.
+// work is what a crew is for.
+type work interface {
+	// Handle hears of places.
+	Handle(Event)
+	// Waits reports whether more places are of use.
+	Waits() bool
+	// Over is closed when all is done.
+	Over() <-chan struct{}
+}
+
+// RunBag runs tasks until all have ended, and returns how many have failed. It ends with an error if
+// ctx ends before, or if the members on the job's own nodes do. No companion is left then.
 func RunBag(ctx context.Context, o Options, tasks []string, slots int, record *Record, done map[int]int) (failed int, err error) {
 	c := &crew{Options: o, joined: map[int]time.Time{}}
 	b := &Bag{Tasks: tasks, Slots: slots, Save: record.Save, Log: o.Log, Spare: func(place int) bool { return place >= o.Nodes },
@@ -54,32 +65,87 @@ func RunBag(ctx context.Context, o Options, tasks []string, slots int, record *R
 		Release: func(place int) error { return c.lead.Release(place) },
 		Later:   func(f func()) { time.AfterFunc(takenTime, f) }}
 	b.Begin(done)
+	if err := c.run(ctx, b, func(context.Context) error { return nil }); err != nil {
+		return 0, err
+	}
+	return b.Result()
+}
+
+// RunProgram runs a program until it ends, and returns its exit status. It finds the variables of
+// [Program] in its environment. If ctx ends before it gets SIGTERM, and SIGKILL ten seconds later.
+// Otherwise it is as RunBag.
+func RunProgram(ctx context.Context, o Options, argv []string) (status int, err error) {
+	c := &crew{Options: o, joined: map[int]time.Time{}}
+	p, err := NewProgram(os.TempDir(), o.Log)
+	if err != nil {
+		return LostStatus, err
+	}
+	defer p.Close()
+	one := &programRun{Program: p, over: make(chan struct{})}
+	err = c.run(ctx, one, func(ctx context.Context) error {
+		p.lead = c.lead
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		cmd.Env = append(cmd.Environ(), p.Environ()...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+		cmd.WaitDelay = 10 * time.Second
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		one.all.Add(1)
+		go func() {
+			defer one.all.Done()
+			status = statusOf(cmd.Wait())
+			close(one.over)
+		}()
+		return nil
+	})
+	one.all.Wait()
+	return status, err
+}
+
+// programRun is a program that runs.
+type programRun struct {
+	*Program
+	over chan struct{}
+	all  sync.WaitGroup
+}
+
+func (*programRun) Waits() bool             { return true }
+func (p *programRun) Over() <-chan struct{} { return p.over }
+
+// run is until all is done. Begin comes when there is a lead, before the first event.
+func (c *crew) run(ctx context.Context, w work, begin func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	withdraw := sync.OnceFunc(func() { go c.companions.Withdraw() })
 	ready := make(chan struct{})
-	c.lead, err = NewLead(o.Address, o.Log, func(e Event) {
+	c.lead, err = NewLead(c.Address, c.Log, func(e Event) {
 		<-ready
-		b.Handle(e)
+		w.Handle(e)
 		lasted := c.note(e)
 		switch {
-		case !b.Waits():
+		case !w.Waits():
 			withdraw()
-		case e.Kind == Gone && e.Place >= o.Nodes && ctx.Err() == nil:
+		case e.Kind == Gone && e.Place >= c.Nodes && ctx.Err() == nil:
 			c.companions.AskAgain(ctx, e.Place, lasted)
 		}
 	})
 	if err != nil {
-		return 0, fmt.Errorf("the lead: %w", err)
+		return fmt.Errorf("the lead: %w", err)
 	}
 	defer c.lead.Close()
-	c.companions = &Companions{Name: "crew-" + o.Job, Args: o.Args, Script: o.Companion, Submit: Commands(c.lead.Invitation()), Log: o.Log}
+	c.companions = &Companions{Name: "crew-" + c.Job, Args: c.Args, Script: c.Companion, Submit: Commands(c.lead.Invitation()), Log: c.Log}
+	err = begin(ctx)
 	close(ready)
-	return c.until(ctx, cancel, b)
+	if err != nil {
+		return err
+	}
+	return c.until(ctx, cancel, w.Over())
 }
 
-// until goes on until the bag is empty.
-func (c *crew) until(ctx context.Context, cancel func(), b *Bag) (failed int, err error) {
+// until goes on until all is done.
+func (c *crew) until(ctx context.Context, cancel func(), over <-chan struct{}) (err error) {
 	var all sync.WaitGroup
 	own := make(chan error, 1)
 	all.Add(2)
@@ -95,8 +161,7 @@ func (c *crew) until(ctx context.Context, cancel func(), b *Bag) (failed int, er
 		c.companions.Ask(c.Nodes + k)
 	}
 	select {
-	case <-b.Over():
-		failed, err = b.Result()
+	case <-over:
 	case err = <-own:
 		err = fmt.Errorf("the members on the job's own nodes have ended: %w", errors.Join(err, ctx.Err()))
 	case <-ctx.Done():
@@ -105,7 +170,7 @@ func (c *crew) until(ctx context.Context, cancel func(), b *Bag) (failed int, er
 	c.dismiss()
 	cancel()
 	all.Wait()
-	return failed, err
+	return err
 }
 
 // own runs the members on the job's own nodes.

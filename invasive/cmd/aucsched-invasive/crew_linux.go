@@ -32,15 +32,29 @@ one node of the same user's, which Slurm starts when there is room, and may pree
 		Args: cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(bagCommand(), memberCommand(), watchCommand())
+	c.AddCommand(bagCommand(), crewRunCommand(), onCommand(), memberCommand(), watchCommand())
 	return c
+}
+
+// crewFlags are those of a job with companions.
+type crewFlags struct {
+	more   int
+	listen string
+	sbatch []string
+}
+
+func (f *crewFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.IntVar(&f.more, "more", 0, "most nodes to have beside the job's own")
+	flags.StringVar(&f.listen, "listen", "", "HOST:PORT where companions find this job (default this host, any port)")
+	flags.StringArrayVar(&f.sbatch, "sbatch", nil, "an option of sbatch for companions, such as --partition=NAME; may be repeated")
 }
 
 // bagFlags are those of crew bag.
 type bagFlags struct {
-	more, slots    int
-	record, listen string
-	sbatch         []string
+	crewFlags
+	slots  int
+	record string
 }
 
 func bagCommand() *cobra.Command {
@@ -56,22 +70,26 @@ AUCSCHED_CREW_TASK. The exit status is 1 if a task has failed.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	flags := c.Flags()
-	flags.IntVar(&f.more, "more", 0, "most nodes to have beside the job's own")
+	f.add(c)
 	flags.IntVar(&f.slots, "slots", 0, "tasks at a time on a node; 0: as many as the job has CPUs on its first")
 	flags.StringVar(&f.record, "record", "", "file with how tasks have ended (default FILE.done)")
-	flags.StringVar(&f.listen, "listen", "", "HOST:PORT where companions find this job (default this host, any port)")
-	flags.StringArrayVar(&f.sbatch, "sbatch", nil, "an option of sbatch for companions, such as --partition=NAME; may be repeated")
 	return c
 }
 
 func (f *bagFlags) run(c *cobra.Command, file string) error {
 	tasks, err := readTasks(file)
 	if err != nil {
-		return err
+		return cli.BadInput(err)
 	}
 	o, err := f.options()
+	if err == nil && f.slots == 0 {
+		f.slots, err = number("SLURM_CPUS_ON_NODE", 1)
+	}
+	if err == nil && f.slots < 1 {
+		err = fmt.Errorf("--slots %d: must be 1 or more", f.slots)
+	}
 	if err != nil {
-		return err
+		return cli.BadInput(err)
 	}
 	if f.record == "" {
 		f.record = file + ".done"
@@ -94,7 +112,7 @@ func (f *bagFlags) run(c *cobra.Command, file string) error {
 // most is how many companions a job may have.
 const most = 10_000
 
-func (f *bagFlags) options() (o crew.Options, err error) {
+func (f *crewFlags) options() (o crew.Options, err error) {
 	if f.more < 0 || f.more > most {
 		return o, fmt.Errorf("--more %d: must be 0 to %d", f.more, most)
 	}
@@ -104,18 +122,10 @@ func (f *bagFlags) options() (o crew.Options, err error) {
 		}
 	}
 	if o.Job = os.Getenv("SLURM_JOB_ID"); o.Job == "" {
-		return o, errors.New("SLURM_JOB_ID is not set: crew bag is for batch jobs")
+		return o, errors.New("SLURM_JOB_ID is not set: crew is for batch jobs")
 	}
 	if o.Nodes, err = number("SLURM_JOB_NUM_NODES", 1); err != nil {
 		return o, err
-	}
-	if f.slots == 0 {
-		if f.slots, err = number("SLURM_CPUS_ON_NODE", 1); err != nil {
-			return o, err
-		}
-	}
-	if f.slots < 1 {
-		return o, fmt.Errorf("--slots %d: must be 1 or more", f.slots)
 	}
 	if o.Address = f.listen; o.Address == "" {
 		host, err := os.Hostname()

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package crew
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/link"
+	"github.com/aucsched/aucsched/invasive/malleable"
+)
+
+// Variables of a program's environment, beside malleable.Variable.
+const (
+	// NodesVariable names a file with a line PLACE NODE for each place of the newest change.
+	NodesVariable = "AUCSCHED_CREW_NODES"
+	// OnVariable names the socket of On.
+	OnVariable = "AUCSCHED_CREW_ON"
+)
+
+// theJob is the program's number with its Server, which has no other.
+const theJob invasive.JobID = 1
+
+// LostStatus is what On returns if the place is gone, or was not there.
+const LostStatus = 255
+
+// A Program hears of places as an invasive job does of cores (malleable): a change names those that
+// it may use, and what it leaves out is given back when the program has said that it is done. It
+// starts commands on places by On.
+type Program struct {
+	lead   *Lead
+	log    *slog.Logger
+	dir    string
+	server *malleable.Server
+	on     *net.UnixListener
+	all    sync.WaitGroup
+
+	mu        sync.Mutex
+	connected bool
+	nodes     map[int]string // by place
+	leaving   map[int]bool
+	change    malleable.Change
+	commands  map[uint64]command
+}
+
+// command is one that On waits for.
+type command struct {
+	place int
+	ended chan int // its status
+}
+
+// NewProgram makes the program's sockets in a new directory below dir, which only this user enters.
+// Lead must be set before the first Handle.
+func NewProgram(dir string, log *slog.Logger) (*Program, error) {
+	dir, err := os.MkdirTemp(dir, "crew-")
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{log: log, dir: dir, nodes: map[int]string{}, leaving: map[int]bool{}, commands: map[uint64]command{}}
+	from, err := net.ListenUnix("unix", &net.UnixAddr{Name: p.path("places"), Net: "unix"})
+	if err == nil {
+		p.on, err = net.ListenUnix("unix", &net.UnixAddr{Name: p.path("on"), Net: "unix"})
+	}
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, fmt.Errorf("sockets of the program: %w", err)
+	}
+	p.server = malleable.NewServer(from, malleable.ServerConfig{Identify: mine, Handle: p.said, Log: log})
+	p.all.Add(1)
+	go p.accept()
+	return p, nil
+}
+
+// mine lets in whatever is this user's.
+func mine(peer link.Peer) (invasive.JobID, bool) { return theJob, peer.UID == uint32(os.Geteuid()) }
+
+func (p *Program) path(name string) string { return filepath.Join(p.dir, name) }
+
+// Environ are the program's variables.
+func (p *Program) Environ() []string {
+	return []string{malleable.Variable + "=" + p.path("places"), NodesVariable + "=" + p.path("nodes"), OnVariable + "=" + p.path("on")}
+}
+
+// Close ends all connections, and removes the directory. Commands are ended with the lead.
+func (p *Program) Close() error {
+	err := errors.Join(p.server.Close(), p.on.Close())
+	p.mu.Lock()
+	for id := range p.commands {
+		p.ended(id, LostStatus)
+	}
+	p.mu.Unlock()
+	p.all.Wait()
+	return errors.Join(err, os.RemoveAll(p.dir))
+}
+
+// Handle is for NewLead.
+func (p *Program) Handle(e Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e.Kind {
+	case Joined:
+		p.nodes[e.Place] = e.Node
+	case Leaving:
+		p.leaving[e.Place] = true
+	case Gone:
+		delete(p.nodes, e.Place)
+		delete(p.leaving, e.Place)
+		for id, c := range p.commands {
+			if c.place == e.Place {
+				p.ended(id, LostStatus)
+			}
+		}
+	case Ended:
+		p.ended(e.ID, e.Status)
+		return
+	}
+	p.tell()
+	if !p.connected { // nobody to ask
+		p.release()
+	}
+}
+
+func (p *Program) ended(id uint64, status int) {
+	if c, ok := p.commands[id]; ok {
+		delete(p.commands, id)
+		c.ended <- status
+	}
+}
+
+// tell says which places there are, if that is new. There is always one: without the job's own
+// nodes there is nothing to tell.
+func (p *Program) tell() {
+	var places []int
+	for place := range p.nodes {
+		if !p.leaving[place] {
+			places = append(places, place)
+		}
+	}
+	slices.Sort(places)
+	if len(places) == 0 || slices.Equal(places, p.change.Cores) {
+		return
+	}
+	var text bytes.Buffer
+	for _, place := range places {
+		fmt.Fprintln(&text, place, p.nodes[place])
+	}
+	err := os.WriteFile(p.path("nodes.new"), text.Bytes(), 0o600)
+	if err == nil {
+		err = os.Rename(p.path("nodes.new"), p.path("nodes"))
+	}
+	if err != nil { // the program goes on with what it has
+		p.log.Warn("the program can't be told of its nodes", "why", err)
+		return
+	}
+	p.change = malleable.Change{Number: p.change.Number + 1, Cores: places, CPUs: places}
+	p.server.Send(theJob, p.change)
+}
+
+// release lets go of what the newest change has left out.
+func (p *Program) release() {
+	for place := range p.leaving {
+		_ = p.lead.Release(place)
+	}
+}
+
+// said is what the program says.
+func (p *Program) said(_ invasive.JobID, r malleable.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case r.Verb == malleable.Hello:
+		p.connected = true
+		if p.change.Number > 0 {
+			p.server.Send(theJob, p.change)
+		}
+	case r.Verb == malleable.Gone:
+		p.connected = false
+		p.release()
+	case r.Verb == malleable.Done && r.Number == p.change.Number:
+		p.release()
+	case r.Verb == malleable.Keep:
+		p.log.Info("the program keeps its nodes", "why", r.Text)
+	}
+}
+
+// onRequest is what On asks for, and onAnswer what it gets.
+type onRequest struct {
+	Place int `json:"place"`
+	Command
+}
+
+type onAnswer struct {
+	Status int    `json:"status"`
+	Error  string `json:"error,omitempty"`
+}
+
+// mostCommands bounds those that On waits for at a time.
+const mostCommands = 100_000
+
+func (p *Program) accept() {
+	defer p.all.Done()
+	for {
+		conn, err := p.on.AcceptUnix()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		p.all.Add(1)
+		go func() {
+			defer p.all.Done()
+			defer conn.Close()
+			if peer, err := link.PeerOf(conn); err != nil || peer.UID != uint32(os.Geteuid()) {
+				return
+			}
+			p.serve(newLine(conn))
+		}()
+	}
+}
+
+// serve runs one command. If who has asked for it goes the command is killed.
+func (p *Program) serve(l *line) {
+	var r onRequest
+	if err := l.read(&r); err != nil {
+		return
+	}
+	c := command{place: r.Place, ended: make(chan int, 1)}
+	p.mu.Lock()
+	err := fmt.Errorf("%d commands run", len(p.commands))
+	var id uint64
+	if len(p.commands) < mostCommands {
+		if id, err = p.lead.Run(r.Place, r.Command); err == nil {
+			p.commands[id] = c
+		}
+	}
+	p.mu.Unlock()
+	if err != nil {
+		_ = l.write(onAnswer{LostStatus, err.Error()})
+		return
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_ = l.conn.SetReadDeadline(time.Time{})
+		_, _ = l.in.ReadByte()
+	}()
+	select {
+	case status := <-c.ended:
+		_ = l.write(onAnswer{Status: status})
+	case <-gone:
+		_ = p.lead.Kill(r.Place, id)
+		p.mu.Lock()
+		delete(p.commands, id)
+		p.mu.Unlock()
+	}
+	l.conn.Close()
+	<-gone
+}
+
+// On runs a command on a place and waits for its end: for processes of a program, which have the
+// socket's path in OnVariable. Its output is that of the place's member. The command is killed when
+// this process ends.
+func On(path string, place int, c Command) (status int, err error) {
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		return LostStatus, fmt.Errorf("%s=%s: %w", OnVariable, path, err)
+	}
+	defer conn.Close()
+	l := newLine(conn)
+	if err := l.write(onRequest{place, c}); err != nil {
+		return LostStatus, err
+	}
+	text, err := readLine(l.in) // however long it takes
+	if err != nil {
+		return LostStatus, fmt.Errorf("the crew is gone: %w", err)
+	}
+	var a onAnswer
+	if err := parse(text, &a); err != nil {
+		return LostStatus, err
+	}
+	if a.Error != "" {
+		return LostStatus, errors.New(a.Error)
+	}
+	return a.Status, nil
+}

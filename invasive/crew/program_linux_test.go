@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package crew
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/invasive/malleable"
+)
+
+// programCrew is a lead with a program, and members in this process.
+func programCrew(t *testing.T) (*testCrew, *Program, func(string) string) {
+	p, err := NewProgram(t.TempDir(), quiet)
+	require.NoError(t, err)
+	c, ready := &testCrew{}, make(chan struct{})
+	c.Lead, err = NewLead("127.0.0.1:0", quiet, func(e Event) {
+		<-ready
+		p.Handle(e)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.events = append(c.events, e)
+	})
+	require.NoError(t, err)
+	p.lead = c.Lead
+	close(ready)
+	t.Cleanup(func() {
+		require.NoError(t, c.Close())
+		require.NoError(t, p.Close())
+		_, err := os.Stat(p.dir)
+		require.ErrorIs(t, err, os.ErrNotExist)
+	})
+	return c, p, func(name string) string {
+		for _, v := range p.Environ() {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+// places waits until the program is told of these.
+func places(t *testing.T, c *malleable.Client, want ...int) (change malleable.Change) {
+	t.Helper()
+	for end := time.After(20 * time.Second); ; {
+		select {
+		case change = <-c.Changes():
+			if len(change.Cores) == len(want) {
+				require.Equal(t, want, change.Cores)
+				return change
+			}
+		case <-end:
+			require.Fail(t, "no change", "want %v, have %v", want, change.Cores)
+		}
+	}
+}
+
+// A program hears of places that come and go, and a place leaves when it has said that it is done.
+func TestProgramHearsOfPlaces(t *testing.T) {
+	c, _, env := programCrew(t)
+	_, _ = c.member(0)
+	c.until(t, Joined, 0)
+	program, err := malleable.Connect(env)
+	require.NoError(t, err)
+	defer program.Close()
+	places(t, program, 0)
+	wanted, left := c.member(4)
+	require.NoError(t, program.Done(places(t, program, 0, 4)))
+	text, err := os.ReadFile(env(NodesVariable))
+	require.NoError(t, err)
+	require.Equal(t, "0 n0\n4 n4\n", string(text))
+
+	wanted <- syscall.SIGTERM
+	change := places(t, program, 0)
+	select {
+	case <-left:
+		require.Fail(t, "it left before the program was done")
+	case <-time.After(200 * time.Millisecond):
+	}
+	require.NoError(t, program.Done(change))
+	require.NoError(t, <-left)
+	c.until(t, Gone, 4)
+
+	wanted, left = c.member(5)
+	places(t, program, 0, 5)
+	program.Close()
+	wanted <- syscall.SIGTERM // nobody is there to be asked
+	require.NoError(t, <-left)
+}
+
+func TestCommandsOnPlaces(t *testing.T) {
+	c, _, env := programCrew(t)
+	_, _ = c.member(0)
+	wanted, left := c.member(1)
+	c.until(t, Joined, 0)
+	c.until(t, Joined, 1)
+	dir := t.TempDir()
+	sh := func(place int, script string) (int, error) {
+		return On(env(OnVariable), place, Command{Argv: []string{"/bin/sh", "-c", script}, Dir: dir})
+	}
+	for script, want := range map[string]int{"true": 0, "exit 9": 9} {
+		status, err := sh(1, script)
+		require.NoError(t, err)
+		require.Equal(t, want, status)
+	}
+	status, err := sh(7, "true")
+	require.ErrorContains(t, err, "no member")
+	require.Equal(t, LostStatus, status)
+
+	done := make(chan int, 1)
+	go func() {
+		status, _ := sh(1, "echo >began; sleep 100")
+		done <- status
+	}()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(dir, "began"))
+		return err == nil
+	}, 10*time.Second, 10*time.Millisecond)
+	wanted <- syscall.SIGTERM // no program is connected: the place is let go
+	require.NoError(t, <-left)
+	require.NotZero(t, <-done)
+}
