@@ -64,6 +64,7 @@ $source
 expect expect
 python3-pytest pytest-3
 python3-pexpect /usr/lib/python3/dist-packages/pexpect/__init__.py
+python3-requests /usr/lib/python3/dist-packages/requests/__init__.py
 sudo sudo
 perl perl
 procps pkill
