@@ -56,8 +56,8 @@ type work interface {
 	Over() <-chan struct{}
 }
 
-// RunBag runs tasks until all have ended, and returns how many have failed. It ends with an error if
-// ctx ends before, or if the members on the job's own nodes do. No companion is left then.
+// RunBag runs tasks until all have ended, and returns how many have failed. It ends with an error
+// if ctx ends before, or if the members on the job's own nodes do. No companion is left then.
 func RunBag(ctx context.Context, o Options, tasks []string, slots int, record *Record, done map[int]int) (failed int, err error) {
 	c := &crew{Options: o, joined: map[int]time.Time{}}
 	b := &Bag{Tasks: tasks, Slots: slots, Save: record.Save, Log: o.Log, Spare: func(place int) bool { return place >= o.Nodes },
