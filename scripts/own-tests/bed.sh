@@ -45,7 +45,12 @@ machine() {
 	printf 'Defaults !secure_path\nDefaults env_keep += "PATH"\nslurm ALL=(ALL:ALL) NOPASSWD: ALL\n' >/etc/sudoers.d/slurm
 	chmod 440 /etc/sudoers.d/slurm
 	# Programs of tests are linked with what the plug-ins are.
-	[ "$slurm" != /usr ] || ln -sfn "$stock_plugins" /usr/lib/slurm
+	if [ "$slurm" = /usr ]; then
+		ln -sfn "$stock_plugins" /usr/lib/slurm
+	else # some tests call Slurm's commands without a path, in an environment of their own
+		ln -sfn "$slurm"/bin/* /usr/bin/
+		ln -sfn "$slurm"/sbin/* /usr/sbin/
+	fi
 	mkdir -p /run/munge /run/slurm /var/log/munge
 	head -c 128 /dev/urandom >/etc/munge/munge.key
 	chown munge /etc/munge/munge.key /run/munge /var/log/munge
