@@ -27,7 +27,7 @@ type crewBed struct {
 	dir, bin string
 }
 
-func newCrewBed(t *testing.T, m mode) *crewBed {
+func newCrewBed(t *testing.T, m mode, a *Accounting) *crewBed {
 	t.Helper()
 	bin, err := programmes()
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func newCrewBed(t *testing.T, m mode) *crewBed {
 	partitions := tiersOf("CANCEL")
 	partitions[1].Options += " GraceTime=30"
 	b := &crewBed{t: t, dir: dir, bin: bin, Cluster: cluster(t, m, Config{
-		Groups: Uniform(8, 2, 0), Partitions: partitions, PreemptType: "preempt/partition_prio", PreemptMode: "CANCEL",
+		Groups: Uniform(8, 2, 0), Partitions: partitions, PreemptType: "preempt/partition_prio", PreemptMode: "CANCEL", Accounting: a,
 	})}
 	require.NoError(t, os.Chmod(b.Dir, 0o755)) // for commands of jobs
 	return b
@@ -78,7 +78,7 @@ func (b *crewBed) until(limit time.Duration, what string, is func() bool) {
 func TestCrew(t *testing.T) {
 	beside(t)
 	bothModes(t, func(t *testing.T, m mode) {
-		b := newCrewBed(t, m)
+		b := newCrewBed(t, m, nil)
 		var tasks []string
 		for range 700 {
 			tasks = append(tasks, "sleep 0.5; echo $AUCSCHED_CREW_TASK >>"+b.dir+"/log")
@@ -105,7 +105,7 @@ func TestCrew(t *testing.T) {
 // A program finds all places, runs a command on each, and its exit status is the job's.
 func TestCrewProgram(t *testing.T) {
 	beside(t)
-	b := newCrewBed(t, auction)
+	b := newCrewBed(t, auction, nil)
 	program := b.dir + "/program"
 	require.NoError(t, os.WriteFile(program, []byte(`#!/bin/sh
 while [ "$(grep -c . "$AUCSCHED_CREW_NODES" 2>/dev/null)" != 8 ]; do sleep 0.1; done
@@ -142,7 +142,7 @@ func TestCrewKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	b := newCrewBed(t, auction)
+	b := newCrewBed(t, auction, nil)
 	var tasks []string
 	for range 500 {
 		tasks = append(tasks, "sleep 0.5; echo $AUCSCHED_CREW_TASK >>"+b.dir+"/log")
@@ -197,6 +197,39 @@ func (b *crewBed) members() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// Companions are of the job's account, whose limits hold for all together, and its accounts have them.
+func TestCrewAccounts(t *testing.T) {
+	beside(t)
+	b := newCrewBed(t, auction, &Accounting{Accounts: []Account{
+		{Name: "free", Users: []User{{Name: Alice}}},
+		{Name: "limited", Limits: "GrpTRES=node=4", Users: []User{{Name: Alice}}},
+	}})
+	var tasks []string
+	for range 150 {
+		tasks = append(tasks, "sleep 0.5; echo $AUCSCHED_CREW_TASK >>"+b.dir+"/log")
+	}
+	base := b.bag(tasks, 7, "--account=limited")
+	b.until(60*time.Second, "the crew to grow", func() bool { return len(b.companions(base, "R")) == 3 })
+	most := 0
+	b.until(120*time.Second, "the end", func() bool {
+		most = max(most, len(b.companions(base, "R")))
+		jobs, err := b.Squeue(t.Context(), "%i")
+		return err == nil && jobs == ""
+	})
+	require.Equal(t, 3, most)
+	b.requireOnce(len(tasks))
+	var rows []string
+	b.until(30*time.Second, "the accounts", func() bool {
+		out, err := b.Run(t.Context(), "sacct", "-a", "-n", "-P", "-X", "-o", "JobName,Account,State,NNodes,ElapsedRaw")
+		require.NoError(t, err)
+		rows = slices.DeleteFunc(strings.Fields(out), func(row string) bool { return !strings.Contains(row, "COMPLETED") })
+		return len(rows) == 4
+	})
+	for _, row := range rows {
+		require.Regexp(t, `^(sbatch|crew-\d+)\|limited\|COMPLETED\|1\|[1-9]\d*$`, row)
+	}
 }
 
 // requireOnce checks that so many tasks have ended, each once and well, and that each has run.

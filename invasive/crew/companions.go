@@ -39,8 +39,8 @@ type Companions struct {
 	wake   chan struct{}
 }
 
-// Run asks for places until ctx ends, and cancels what is there then. It takes
-// those that Ask names.
+// Run asks for places, those that Ask names, until ctx ends, and cancels what still waits then. What
+// runs ends with its lead.
 func (c *Companions) Run(ctx context.Context) {
 	c.cancel() // of a lead before
 	pause := firstPause
@@ -66,7 +66,7 @@ func (c *Companions) Run(ctx context.Context) {
 		}
 		pause = min(2*pause, lastPause)
 	}
-	c.cancel()
+	c.Withdraw()
 }
 
 // Ask asks for places now.

@@ -132,7 +132,10 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	_, _ = c.member(0)
 	c.until(t, Joined, 0)
 	good := c.Invitation()
+	closed := newTestCrew(t)
+	require.NoError(t, closed.Close())
 	for name, change := range map[string]func(*Member){
+		"nobody":      func(m *Member) { m.Invitation = closed.Invitation() },
 		"secret":      func(m *Member) { m.Invitation.Secret[31]++ },
 		"certificate": func(m *Member) { m.Invitation.Certificate[0]++ },
 		"taken place": func(m *Member) { m.Place = 0 },

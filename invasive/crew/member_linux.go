@@ -32,8 +32,12 @@ type Member struct {
 	runs map[uint64]*os.Process
 }
 
-// joinTime is how long a member tries to reach its lead.
-const joinTime = 30 * time.Second
+// joinTime is how long a member tries to reach its lead, and refusedTime how long if nobody listens
+// there: the lead listens before it asks for members.
+const (
+	joinTime    = 30 * time.Second
+	refusedTime = 2 * time.Second
+)
 
 // Serve joins the lead, and starts commands for it until the lead lets it go, which is no error. An
 // element of wanted, which is a signal of Slurm's, says that Slurm wants the node. When Serve
@@ -80,10 +84,11 @@ func (m *Member) Serve(ctx context.Context, wanted <-chan os.Signal) error {
 func (m *Member) dial(ctx context.Context) (conn net.Conn, err error) {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
-	d := tls.Dialer{Config: m.Invitation.dialled()}
+	d, began := tls.Dialer{Config: m.Invitation.dialled()}, time.Now()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		conn, err = d.DialContext(ctx, "tcp", m.Invitation.Address)
-		if err == nil || errors.Is(err, errStranger) {
+		refused := errors.Is(err, syscall.ECONNREFUSED) && time.Since(began) > refusedTime
+		if err == nil || refused || errors.Is(err, errStranger) {
 			return conn, err
 		}
 		select {
@@ -94,7 +99,8 @@ func (m *Member) dial(ctx context.Context) (conn net.Conn, err error) {
 	}
 }
 
-// start has the command in a process group of its own. If this process is killed it dies too.
+// start has the command in a process group of its own. If this process is killed its job or step is
+// over, and Slurm kills the rest of it.
 func (m *Member) start(c Command, id uint64) {
 	status := 127
 	var cmd *exec.Cmd

@@ -138,7 +138,10 @@ func (f *crewFlags) options() (o crew.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	o.More, o.Args = f.more, f.sbatch
+	if account := os.Getenv("SLURM_JOB_ACCOUNT"); account != "" {
+		o.Args = append(o.Args, "--account="+account)
+	}
+	o.More, o.Args = f.more, append(o.Args, f.sbatch...)
 	step := "srun --overlap --cpu-bind=none --ntasks-per-node=1"
 	own := fmt.Sprint(step, " --whole --kill-on-bad-exit=0 --nodes=", o.Nodes, " --ntasks=", o.Nodes)
 	o.Own = append(strings.Fields(own), path, "crew", "member")
