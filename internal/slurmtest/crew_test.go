@@ -199,7 +199,8 @@ func (b *crewBed) members() (pids []int) {
 	return pids
 }
 
-// Companions are of the job's account, whose limits hold for all together, and its accounts have them.
+// Companions are of the job's account, whose limits hold for all together, and
+// its accounts have them.
 func TestCrewAccounts(t *testing.T) {
 	beside(t)
 	b := newCrewBed(t, auction, &Accounting{Accounts: []Account{

@@ -39,8 +39,8 @@ type Companions struct {
 	wake   chan struct{}
 }
 
-// Run asks for places, those that Ask names, until ctx ends, and cancels what still waits then. What
-// runs ends with its lead.
+// Run asks for places, those that Ask names, until ctx ends, and cancels what still waits then.
+// What runs ends with its lead.
 func (c *Companions) Run(ctx context.Context) {
 	c.cancel() // of a lead before
 	pause := firstPause
