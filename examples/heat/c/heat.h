@@ -71,7 +71,7 @@ void team_pop(struct team *t, int groups);
 struct places;
 
 /* What a place is to the program. */
-enum state { STARTING, READY, MEMBER, LEFT_OUT };
+enum state { STARTING, READY, MEMBER, LEFT_OUT, ENDING };
 
 struct place {
 	int number;
@@ -100,7 +100,7 @@ int places_joining(struct places *p, struct place **list);
 struct place *places_group(struct places *p, int group);
 
 /* These have left. */
-void places_left(struct places *p, struct place **list, int n);
+void places_left(struct place **list, int n);
 
 /* Waits for the ends of all commands, and kills what has not ended in ten seconds. */
 void places_close(struct places *p);

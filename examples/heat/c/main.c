@@ -205,7 +205,7 @@ static void let_go(struct run *r, struct place **list, int n)
 		command(r, PUSH, again[k]->port);
 		again[k]->group = r->team.groups - 1;
 	}
-	places_left(r->places, list, n);
+	places_left(list, n);
 }
 
 /* take_in is rank 0's part of a change with places that come. It returns how long the slowest took to be ready. */

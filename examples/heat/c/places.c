@@ -31,7 +31,7 @@ struct places {
 	int started; /* counts commands, for names */
 	double looked;
 	int n;
-	struct place place[MAX_PLACES];
+	struct place place[2 * MAX_PLACES]; /* a number may be there twice, once as ENDING */
 };
 
 struct places *places_open(const char *start, int wait, int most)
@@ -73,13 +73,18 @@ static void start(struct places *p, int number)
 	}
 }
 
-/* leave_out ends a place's command. The place is not tried again before a change was without it. */
+static void stop(struct place *l, enum state state)
+{
+	if (l->pid > 0)
+		kill(l->pid, SIGTERM);
+	become(l, state);
+}
+
+/* The place is not tried again before a change was without it. */
 static void leave_out(struct place *l, const char *why)
 {
 	fprintf(stderr, "heat: place %d is left out: %s\n", l->number, why);
-	if (l->pid > 0)
-		kill(l->pid, SIGTERM);
-	become(l, LEFT_OUT);
+	stop(l, LEFT_OUT);
 }
 
 /* Whether its command has ended. */
@@ -96,10 +101,20 @@ static void drop(struct places *p, int k)
 	p->n--;
 }
 
+static int used(const struct places *p)
+{
+	int n = 0;
+
+	for (int k = 0; k < p->n; k++)
+		if (p->place[k].state != ENDING)
+			n++;
+	return n;
+}
+
 static struct place *find(struct places *p, int number)
 {
 	for (int k = 0; k < p->n; k++)
-		if (p->place[k].number == number)
+		if (p->place[k].number == number && p->place[k].state != ENDING)
 			return &p->place[k];
 	return NULL;
 }
@@ -116,11 +131,14 @@ static void take_change(struct places *p, struct aucsched_change *change)
 
 		if (l != NULL)
 			l->wanted = true;
-		else if (p->n < p->most)
+		else if (used(p) < p->most && p->n < 2 * MAX_PLACES)
 			start(p, change->cores[k]);
 		else
-			fprintf(stderr, "heat: place %d is not used: there are %d\n", change->cores[k], p->n);
+			fprintf(stderr, "heat: place %d is not used: there are %d\n", change->cores[k], used(p));
 	}
+	for (int k = 1; k < p->n; k++)
+		if (!p->place[k].wanted && p->place[k].state != MEMBER && p->place[k].state != ENDING)
+			stop(&p->place[k], ENDING);
 }
 
 /* watch_starts sees which places have become ready, or won't. */
@@ -136,8 +154,6 @@ static void watch_starts(struct places *p)
 			continue;
 		if (ended(l))
 			leave_out(l, "its command has ended");
-		else if (!l->wanted)
-			leave_out(l, "it goes before it was ready");
 		else if (l->state == STARTING && is_time && team_find(l->name, l->port)) {
 			l->took = now - l->since;
 			become(l, READY);
@@ -148,23 +164,26 @@ static void watch_starts(struct places *p)
 		p->looked = now;
 }
 
-/* A change is answered once no other places are used than it names. */
-static void answer(struct places *p)
+/* forget drops places whose command has ended, and kills one that has not in ten seconds. */
+static void forget(struct places *p)
 {
 	for (int k = p->n - 1; k > 0; k--) {
 		struct place *l = &p->place[k];
 
-		if (l->wanted)
+		if (l->state != ENDING)
 			continue;
-		if (l->state != LEFT_OUT)
-			return;
 		if (ended(l))
 			drop(p, k);
 		else if (MPI_Wtime() - l->since > 10)
 			kill(l->pid, SIGKILL);
 	}
+}
+
+/* A change is answered once nothing runs on other places than it names. */
+static void answer(struct places *p)
+{
 	for (int k = 1; k < p->n; k++)
-		if (!p->place[k].wanted)
+		if (!p->place[k].wanted || p->place[k].state == ENDING)
 			return;
 	if (p->answer)
 		aucsched_done(&p->job, &p->change);
@@ -185,6 +204,7 @@ void places_poll(struct places *p)
 		fail("lines of places: %s", strerror(errno));
 	}
 	watch_starts(p);
+	forget(p);
 	answer(p);
 }
 
@@ -226,27 +246,29 @@ struct place *places_group(struct places *p, int group)
 	fail("no place has group %d", group);
 }
 
-/* Their commands end by themselves; answer sees to it. */
-void places_left(struct places *p, struct place **list, int n)
+/* Their commands end by themselves. */
+void places_left(struct place **list, int n)
 {
-	(void)p;
 	for (int k = 0; k < n; k++)
-		become(list[k], LEFT_OUT);
+		become(list[k], ENDING);
 }
 
 void places_close(struct places *p)
 {
 	double until = MPI_Wtime() + 10;
 
-	for (int k = 1; k < p->n; k++)
-		if (p->place[k].state == STARTING || p->place[k].state == READY)
-			leave_out(&p->place[k], "the program ends");
 	for (int k = 1; k < p->n; k++) {
-		while (!ended(&p->place[k]) && MPI_Wtime() < until)
-			usleep(10000);
+		if (p->place[k].state != MEMBER && p->place[k].state != ENDING)
+			stop(&p->place[k], ENDING);
+		become(&p->place[k], ENDING);
+	}
+	while (p->n > 1 && MPI_Wtime() < until) {
+		usleep(10000);
+		forget(p);
+	}
+	for (int k = 1; k < p->n; k++)
 		if (p->place[k].pid > 0)
 			kill(p->place[k].pid, SIGKILL);
-	}
 	answer(p);
 	aucsched_free(&p->change);
 	if (p->told)
