@@ -175,6 +175,7 @@ load-long: emulation
 
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
 slurm-test: bin/aucsched
+	@sh scripts/packages.sh mpi || echo "make: going on without Open MPI: examples/heat is not tested" >&2
 	GO="$(GO)" N="$(N)" sh scripts/slurm-test.sh
 	@case "$$(sh scripts/slurm-installed.sh version)" in \
 	2[2-4].*) sh scripts/emulation.sh && \

@@ -36,13 +36,14 @@ func built(t *testing.T) string {
 	script, err := os.ReadFile("heat.sh")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "heat.sh"), script, 0o755))
-	// All places are this host.
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "on"), []byte("#!/bin/sh\nshift 2\nexec \"$@\"\n"), 0o755))
+	// All places are this host. Nothing can be run on place 98, and nothing that ends on 99.
+	on := "#!/bin/sh\ncase $1 in 98) exit 1 ;; 99) exec sleep 100 ;; esac\nshift 2\nexec \"$@\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "on"), []byte(on), 0o755))
 	return dir
 }
 
-// heat runs the program. Each line that it prints is handed to line.
-func heat(t *testing.T, dir string, ranks int, env []string, line func(string), args ...string) {
+// heat runs the program. Each line that it prints is handed to line, and it returns its complaints.
+func heat(t *testing.T, dir string, ranks int, env []string, line func(string), args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, "heat.sh"), args...)
@@ -62,12 +63,12 @@ func heat(t *testing.T, dir string, ranks int, env []string, line func(string), 
 		line(lines.Text())
 	}
 	require.NoError(t, cmd.Wait(), "%s", &wrong)
-	require.Empty(t, wrong.String())
+	return wrong.String()
 }
 
 // rigid is the sum of a run whose ranks stay.
 func rigid(t *testing.T, dir string, ranks int, args ...string) (sum string) {
-	heat(t, dir, ranks, nil, func(s string) { sum = s }, args...)
+	require.Empty(t, heat(t, dir, ranks, nil, func(s string) { sum = s }, args...))
 	require.Contains(t, sum, "sum")
 	return sum
 }
@@ -123,7 +124,34 @@ func (l *lead) serve(listen net.Listener) error {
 	return nil
 }
 
-var changed = regexp.MustCompile(`^heat: step (\d+): (\d+ -> (\d+)) ranks`)
+var changed = regexp.MustCompile(`^heat: step \d+: (\d+ -> (\d+)) ranks`)
+
+// runs has the program hear of places, each time when a change of ranks is over. It waits at some
+// steps until the changes before have been. So it has time for all of them, however fast it is.
+func runs(t *testing.T, dir string, ranks int, places, changes, args []string) (got []string, sum, wrong string) {
+	l := newLead(t)
+	for k, change := range changes {
+		_, to, _ := strings.Cut(change, " -> ")
+		args = append(args, "-w", fmt.Sprint(10+50*k, ":", to))
+	}
+	said := 1
+	l.changes <- places[0]
+	wrong = heat(t, dir, ranks, []string{"AUCSCHED_INVASIVE=" + l.path}, func(line string) {
+		m := changed.FindStringSubmatch(line)
+		if m == nil {
+			sum = line
+			return
+		}
+		got = append(got, m[1])
+		if said < len(places) {
+			l.changes <- places[said]
+			said++
+		}
+	}, args...)
+	close(l.changes)
+	require.NoError(t, <-l.ended, "each change is answered")
+	return got, sum, wrong
+}
 
 // Places come and go while the program runs: the field is that of a program whose ranks stay.
 func TestRanksComeAndGo(t *testing.T) {
@@ -145,32 +173,17 @@ func TestRanksComeAndGo(t *testing.T) {
 		"others": {2, []string{"0-2", "0,2,5"}, []string{"2 -> 6", "6 -> 4", "4 -> 6"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLead(t)
-			args := slices.Clone(field)
-			for k, change := range test.changes {
-				_, to, _ := strings.Cut(change, " -> ")
-				args = append(args, "-w", fmt.Sprint(10+50*k, ":", to)) // it waits there for that many
-			}
-			var got []string
-			var sum string
-			said := 1
-			l.changes <- test.places[0]
-			heat(t, dir, test.ranks, []string{"AUCSCHED_INVASIVE=" + l.path}, func(line string) {
-				m := changed.FindStringSubmatch(line)
-				if m == nil {
-					sum = line
-					return
-				}
-				got = append(got, m[2])
-				if said < len(test.places) {
-					l.changes <- test.places[said]
-					said++
-				}
-			}, args...)
-			close(l.changes)
-			require.NoError(t, <-l.ended)
+			got, sum, wrong := runs(t, dir, test.ranks, test.places, test.changes, slices.Clone(field))
+			require.Empty(t, wrong)
 			require.Equal(t, test.changes, got)
 			require.Equal(t, want, sum)
 		})
 	}
+
+	t.Run("places without ranks", func(t *testing.T) {
+		got, sum, wrong := runs(t, dir, 1, []string{"0,3,98-99"}, []string{"1 -> 2"}, slices.Clone(field))
+		require.Contains(t, wrong, "place 98 is left out: its command has ended")
+		require.Equal(t, []string{"1 -> 2"}, got)
+		require.Equal(t, want, sum)
+	})
 }

@@ -104,7 +104,8 @@ func TestCrew(t *testing.T) {
 	})
 }
 
-// run is the line of a script that runs a program with so many companions; the program is to follow.
+// run is the line of a script that runs a program with so many companions; the
+// program is to follow.
 func (b *crewBed) run(more int) string {
 	line := fmt.Sprintf("exec %s/aucsched crew run --listen localhost:0 --more %d", b.bin, more)
 	for _, o := range []string{"--partition=low", "--ntasks=2", "--time=10", "--output=" + b.dir + "/companion-%a.out"} {

@@ -19,7 +19,7 @@ struct grid {
 	double *now, *next; /* rows + 2 rows: with a neighbour's one before and after */
 };
 
-/* Makes the block of a rank out of ranks, as it is before the first step. */
+/* Makes the block of a rank out of ranks, as it is before the first step; of rank -1 one without rows. */
 void grid_init(struct grid *g, int n, int rank, int ranks);
 
 /* One step of all ranks. */
@@ -65,6 +65,9 @@ void team_join(struct team *t);
 
 /* Parts from the last groups, so that so many are left. The groups that parted are alone. */
 void team_pop(struct team *t, int groups);
+
+/* Takes back the port and its name, if it has one. */
+void team_end(struct team *t, const char *name);
 
 /* places.c: which places there are; rank 0 alone has this */
 

@@ -138,7 +138,8 @@ static void spread(struct run *r, const struct order *order)
 		was[k] = k < order->before ? k : -1;
 		is[k] = k;
 	}
-	r->grid.n = order->size;
+	if (r->grid.now == NULL)
+		grid_init(&r->grid, order->size, -1, 1);
 	grid_spread(&r->grid, r->team.all, was, order->before, is, ranks);
 	r->spread_took = MPI_Wtime() - began;
 }
@@ -149,7 +150,7 @@ static void obey(struct run *r, struct order *order, const char *port)
 	unsigned long long sum;
 
 	MPI_Bcast(order, sizeof *order, MPI_BYTE, 0, r->team.all);
-	watch_for(r->o.limit, "steps, or a change of ranks");
+	watch_for(r->o.limit, "a change of ranks");
 	switch (order->verb) {
 	case LEAVE:
 		leaves(r, order);
@@ -311,7 +312,7 @@ static void first_group(struct run *r)
 	int rank = rank_in(MPI_COMM_WORLD), most = r->o.size / r->team.per;
 
 	if (most < 1)
-		fail("-n %d: less rows than ranks", r->o.size);
+		fail("-n %d: fewer rows than ranks", r->o.size);
 	if (r->team.per * most > MAX_RANKS)
 		most = MAX_RANKS / r->team.per;
 	grid_init(&r->grid, r->o.size, rank, r->team.per);
@@ -328,8 +329,10 @@ static void work(struct run *r)
 			follow(r);
 		if (r->gone)
 			return;
-		for (; r->step < r->until; r->step++)
+		for (; r->step < r->until; r->step++) {
 			grid_step(&r->grid, r->team.all);
+			watch_for(r->o.limit, "a step");
+		}
 	}
 }
 
@@ -348,6 +351,8 @@ int main(int argc, char **argv)
 		team_join(&r.team);
 	}
 	work(&r);
+	watch_for(r.o.limit + 20, "the end");
+	team_end(&r.team, r.o.join);
 	if (r.places != NULL)
 		places_close(r.places);
 	grid_free(&r.grid);

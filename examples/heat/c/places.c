@@ -141,8 +141,8 @@ static void take_change(struct places *p, struct aucsched_change *change)
 			stop(&p->place[k], ENDING);
 }
 
-/* watch_starts sees which places have become ready, or won't. */
-static void watch_starts(struct places *p)
+/* watch sees which places have become ready, or won't, or are lost. */
+static void watch(struct places *p)
 {
 	double now = MPI_Wtime();
 	bool is_time = now - p->looked >= look;
@@ -150,6 +150,8 @@ static void watch_starts(struct places *p)
 	for (int k = 1; k < p->n; k++) {
 		struct place *l = &p->place[k];
 
+		if (l->state == MEMBER && ended(l))
+			fail("place %d is lost, and its rows", l->number);
 		if (l->state != STARTING && l->state != READY)
 			continue;
 		if (ended(l))
@@ -203,7 +205,7 @@ void places_poll(struct places *p)
 	case -1:
 		fail("lines of places: %s", strerror(errno));
 	}
-	watch_starts(p);
+	watch(p);
 	forget(p);
 	answer(p);
 }

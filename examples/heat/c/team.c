@@ -83,3 +83,11 @@ void team_pop(struct team *t, int groups)
 	if (alone)
 		t->mine = 0;
 }
+
+void team_end(struct team *t, const char *name)
+{
+	if (t->port[0] == 0)
+		return;
+	MPI_Unpublish_name(name, MPI_INFO_NULL, t->port);
+	MPI_Close_port(t->port);
+}
