@@ -10,6 +10,7 @@
 #	sh scripts/packages.sh deb      to make a package (rpm, tar: of that kind)
 #	sh scripts/packages.sh arm64    to compile for arm64, and to run that
 #	sh scripts/packages.sh metrics  to test metrics and the rules for alerts
+#	sh scripts/packages.sh mpi      to build and run MPI programs
 #	sh scripts/packages.sh peers    to set other solvers beside ours
 #
 # With SLURM_PREFIX=DIR in the environment Slurm is there, and none is installed.
@@ -85,6 +86,9 @@ $slurm"
 
 metrics="prometheus promtool"
 
+mpi="openmpi-bin ompi-server
+libopenmpi-dev mpicc"
+
 peers="coinor-cbc cbc
 glpk-utils glpsol"
 
@@ -136,8 +140,9 @@ rpm) wanted=$rpm ;;
 tar) wanted=$tar ;;
 arm64) wanted=$arm64 ;;
 metrics) wanted=$metrics ;;
+mpi) wanted=$mpi ;;
 peers) wanted=$peers ;;
-*) die "usage: packages.sh build | source | stock | slurm | site | own-tests | deb | rpm | tar | arm64 | metrics | peers" ;;
+*) die "usage: packages.sh build | source | stock | slurm | site | own-tests | deb | rpm | tar | arm64 | metrics | mpi | peers" ;;
 esac
 
 [ -z "${SLURM_PREFIX:-}" ] || wanted=$(echo "$wanted" | grep -v '^slurm')

@@ -102,6 +102,15 @@ func TestCrew(t *testing.T) {
 	})
 }
 
+// run is the line of a script that runs a program, which is to follow, with so many companions.
+func (b *crewBed) run(more int) string {
+	line := fmt.Sprintf("exec %s/aucsched crew run --listen localhost:0 --more %d", b.bin, more)
+	for _, o := range []string{"--partition=low", "--ntasks=2", "--time=10", "--output=" + b.dir + "/companion-%a.out"} {
+		line += " --sbatch=" + o
+	}
+	return line + " -- "
+}
+
 // A program finds all places, runs a command on each, and its exit status is the job's.
 func TestCrewProgram(t *testing.T) {
 	beside(t)
@@ -115,11 +124,7 @@ done <"$AUCSCHED_CREW_NODES"
 `+b.bin+`/aucsched crew on 3 -- sh -c 'exit 9'
 exit $?
 `), 0o755))
-	body := fmt.Sprintf("exec %s/aucsched crew run --listen localhost:0 --more 7", b.bin)
-	for _, o := range []string{"--partition=low", "--ntasks=2", "--time=10", "--output=" + b.dir + "/companion-%a.out"} {
-		body += " --sbatch=" + o
-	}
-	base := submit(t, b.Cluster, body+" -- "+program, as(Alice, "-N1", "-n2", "--time=10", "-o", b.dir+"/lead.out", "-D", b.dir)...)
+	base := submit(t, b.Cluster, b.run(7)+program, as(Alice, "-N1", "-n2", "--time=10", "-o", b.dir+"/lead.out", "-D", b.dir)...)
 	_, err := b.WaitFor(t.Context(), base, 60*time.Second, "FAILED")
 	require.NoError(t, err)
 	require.NoError(t, b.WaitEmpty(t.Context(), 20*time.Second))
