@@ -18,10 +18,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 // built builds the program beside its script, in a directory of its own.
 func built(t *testing.T) string {
+	race.Slow(t)
 	if testing.Short() {
 		t.Skip("it starts some twenty mpiruns")
 	}
