@@ -79,7 +79,7 @@ func TestCompanionBecomes(t *testing.T) {
 		"reproduce --seeds 1-2 --help": "aucsched-lab", "-v emulate experiments": "aucsched-lab", "help reproduce": "aucsched-lab",
 		"__complete reproduce --se": "aucsched-lab",
 		"ischeduler submit -- sh":   "aucsched-invasive", "demo invasive --pause 0s": "aucsched-invasive",
-		"simulate-invasive": "aucsched-invasive", "task-prolog": "aucsched-invasive", "ihypervisor --frob": "aucsched-invasive",
+		"simulate-invasive": "aucsched-invasive", "task-prolog": "aucsched-invasive", "crew bag FILE": "aucsched-invasive", "ihypervisor --frob": "aucsched-invasive",
 		"ihypervisor-supervisor DIR": "aucsched-invasive",
 	} {
 		c, out, errs := execute(t, program, path, strings.Fields(command)...)
@@ -114,6 +114,6 @@ func TestHelpNamesCompanions(t *testing.T) {
 	code, out, errs := aucsched(t, "", "--help")
 	require.Zero(t, code, errs)
 	require.Regexp(t, `Commands of aucsched-lab, the laboratory:\n +emulate .*\n +reproduce `, out)
-	require.Regexp(t, `Commands of aucsched-invasive, the invasive resource manager:\n +ihypervisor .*\n +ischeduler `, out)
+	require.Regexp(t, `Commands of aucsched-invasive, the invasive resource manager:\n +crew .*\n +ihypervisor .*\n +ischeduler `, out)
 	require.NotContains(t, out, "supervisor ")
 }
