@@ -79,8 +79,8 @@ func TestCompanionBecomes(t *testing.T) {
 		"reproduce --seeds 1-2 --help": "aucsched-lab", "-v emulate experiments": "aucsched-lab", "help reproduce": "aucsched-lab",
 		"__complete reproduce --se": "aucsched-lab",
 		"ischeduler submit -- sh":   "aucsched-invasive", "demo invasive --pause 0s": "aucsched-invasive",
-		"simulate-invasive": "aucsched-invasive", "task-prolog": "aucsched-invasive", "crew bag FILE": "aucsched-invasive", "ihypervisor --frob": "aucsched-invasive",
-		"ihypervisor-supervisor DIR": "aucsched-invasive",
+		"simulate-invasive": "aucsched-invasive", "task-prolog": "aucsched-invasive", "ihypervisor --frob": "aucsched-invasive",
+		"ihypervisor-supervisor DIR": "aucsched-invasive", "crew bag FILE": "aucsched-invasive",
 	} {
 		c, out, errs := execute(t, program, path, strings.Fields(command)...)
 		require.Equal(t, 7, c.ProcessState.ExitCode(), command)
