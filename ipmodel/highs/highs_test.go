@@ -414,7 +414,7 @@ func TestDeadlineIsHeldWithAnIncumbent(t *testing.T) {
 func TestSteadyWindowIsSolved(t *testing.T) {
 	p := sharedInstance(t, "steady_128_50_5.mps.gz")
 	var r ipmodel.Result
-	require.NoError(t, worker(t, "solve").Solve(context.Background(), p.Model, in(20*time.Second), &r))
+	require.NoError(t, worker(t, "solve").Solve(context.Background(), p.Model, in(2*time.Minute), &r))
 	require.InDelta(t, -4670.54547885, p.Objective(r.Chosen), 1e-7)
 	require.InDelta(t, -4670.54547885, p.Bound(r.Bound), 1e-6)
 }
