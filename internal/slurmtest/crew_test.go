@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -49,12 +50,38 @@ func (b *crewBed) bag(tasks []string, more int, args ...string) uint32 {
 	b.t.Helper()
 	file := filepath.Join(b.dir, "tasks")
 	require.NoError(b.t, os.WriteFile(file, []byte(strings.Join(tasks, "\n")+"\n"), 0o644))
-	body := fmt.Sprintf("exec %s/aucsched crew bag --listen localhost:0 --record %s/done --more %d", b.bin, b.dir, more)
-	for _, o := range []string{"--partition=low", "--ntasks=2", "--time=10", "--output=" + b.dir + "/companion-%a.out"} {
-		body += " --sbatch=" + o
-	}
 	args = append([]string{"-N1", "-n2", "--time=10", "-o", b.dir + "/lead.out", "-D", b.dir}, args...)
-	return submit(b.t, b.Cluster, body+" "+file, as(Alice, args...)...)
+	return submit(b.t, b.Cluster, b.line("bag --record "+b.dir+"/done", more)+file, as(Alice, args...)...)
+}
+
+// urgent has a job of 6 nodes preempt companions, and says how long it waited, and for how long of
+// that the crew held on to nodes.
+func (b *crewBed) urgent() uint32 {
+	b.t.Helper()
+	began := time.Now()
+	id := submit(b.t, b.Cluster, "sleep 3", as(Bob, "-N6", "--exclusive", "--time=1", "-o", "/dev/null")...)
+	running(b.t, b.Cluster, 20*time.Second, id)
+	waited, held := time.Since(began), time.Duration(0)
+	left := map[string]time.Time{}
+	for _, m := range saysOfPlace.FindAllStringSubmatch(b.text("lead.out"), -1) {
+		at, err := time.Parse(time.RFC3339Nano, m[1])
+		require.NoError(b.t, err)
+		if since, ok := left[m[2]]; ok && m[3] == "gone" {
+			held = max(held, at.Sub(since))
+			delete(left, m[2])
+		} else if m[3] == "leaving" {
+			left[m[2]] = at
+		}
+	}
+	b.t.Logf("the urgent job waited for %v, of which members took %v to leave", waited.Round(time.Millisecond), held)
+	return id
+}
+
+var saysOfPlace = regexp.MustCompile(`time=(\S+) .*msg="place (\d+) (\w+)"`)
+
+func (b *crewBed) text(name string) string {
+	text, _ := os.ReadFile(filepath.Join(b.dir, name))
+	return string(text)
 }
 
 // companions are the numbers of a crew's jobs in a state.
@@ -68,8 +95,7 @@ func (b *crewBed) companions(base uint32, state string) []string {
 func (b *crewBed) until(limit time.Duration, what string, is func() bool) {
 	b.t.Helper()
 	if err := b.poll(b.t.Context(), limit, what, func() (bool, error) { return is(), nil }); err != nil {
-		lead, _ := os.ReadFile(b.dir + "/lead.out")
-		b.t.Fatalf("%v\n%s", err, lead)
+		b.t.Fatalf("%v\n%s", err, b.text("lead.out"))
 	}
 }
 
@@ -86,10 +112,7 @@ func TestCrew(t *testing.T) {
 		base := b.bag(tasks, 7)
 		b.until(60*time.Second, "the crew to grow", func() bool { return len(b.companions(base, "R")) == 7 })
 
-		began := time.Now()
-		urgent := submit(t, b.Cluster, "sleep 3", as(Bob, "-N6", "--exclusive", "--time=1", "-o", "/dev/null")...)
-		running(t, b.Cluster, 20*time.Second, urgent)
-		t.Logf("the urgent job waited for %v", time.Since(began).Round(time.Millisecond))
+		urgent := b.urgent()
 		require.LessOrEqual(t, len(b.companions(base, "R")), 2)
 		_, err := b.WaitFor(t.Context(), urgent, 60*time.Second, "COMPLETED")
 		require.NoError(t, err)
@@ -102,9 +125,9 @@ func TestCrew(t *testing.T) {
 	})
 }
 
-// run is the line of a script that runs a program, which is to follow, with so many companions.
-func (b *crewBed) run(more int) string {
-	line := fmt.Sprintf("exec %s/aucsched crew run --listen localhost:0 --more %d", b.bin, more)
+// line is that of a script with a command of crew.
+func (b *crewBed) line(command string, more int) string {
+	line := fmt.Sprintf("exec %s/aucsched crew %s --listen localhost:0 --more %d", b.bin, command, more)
 	for _, o := range []string{"--partition=low", "--ntasks=2", "--time=10", "--output=" + b.dir + "/companion-%a.out"} {
 		line += " --sbatch=" + o
 	}
@@ -124,7 +147,7 @@ done <"$AUCSCHED_CREW_NODES"
 `+b.bin+`/aucsched crew on 3 -- sh -c 'exit 9'
 exit $?
 `), 0o755))
-	base := submit(t, b.Cluster, b.run(7)+program, as(Alice, "-N1", "-n2", "--time=10", "-o", b.dir+"/lead.out", "-D", b.dir)...)
+	base := submit(t, b.Cluster, b.line("run", 7)+program, as(Alice, "-N1", "-n2", "--time=10", "-o", b.dir+"/lead.out", "-D", b.dir)...)
 	_, err := b.WaitFor(t.Context(), base, 60*time.Second, "FAILED")
 	require.NoError(t, err)
 	require.NoError(t, b.WaitEmpty(t.Context(), 20*time.Second))

@@ -7,7 +7,6 @@ package slurmtest
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,12 +34,9 @@ func TestCrewHeat(t *testing.T) {
 		_, err := b.WaitFor(t.Context(), rigid, 60*time.Second, "COMPLETED")
 		require.NoError(t, err)
 
-		base := submit(t, b.Cluster, mpi+b.run(7)+b.dir+field+" -w 10:8 -w 20:2", append(args, "-o", b.dir+"/lead.out")...)
+		base := submit(t, b.Cluster, mpi+b.line("run", 7)+b.dir+field+" -w 10:8 -w 20:2", append(args, "-o", b.dir+"/lead.out")...)
 		b.until(60*time.Second, "8 ranks", func() bool { return strings.Contains(b.text("lead.out"), " -> 8 ranks") })
-		began := time.Now()
-		urgent := submit(t, b.Cluster, "sleep 3", as(Bob, "-N6", "--exclusive", "--time=1", "-o", "/dev/null")...)
-		running(t, b.Cluster, 20*time.Second, urgent)
-		t.Logf("the urgent job waited for %v", time.Since(began).Round(time.Millisecond))
+		b.urgent()
 		_, err = b.WaitFor(t.Context(), base, 120*time.Second, "COMPLETED")
 		require.NoError(t, err)
 		t.Log(b.text("lead.out"))
@@ -59,9 +55,4 @@ func (b *crewBed) buildHeat() {
 	script, err := os.ReadFile("../../examples/heat/heat.sh")
 	require.NoError(b.t, err)
 	require.NoError(b.t, os.WriteFile(b.dir+"/heat.sh", script, 0o755))
-}
-
-func (b *crewBed) text(name string) string {
-	text, _ := os.ReadFile(filepath.Join(b.dir, name))
-	return string(text)
 }

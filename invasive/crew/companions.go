@@ -4,14 +4,14 @@ package crew
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
 // Pauses before a place is asked for again.
@@ -20,28 +20,30 @@ const (
 	lastPause  = 10 * time.Minute
 )
 
-// Companions are the jobs of one node each that a lead asks Slurm for. Their numbers in the job
+// companions are the jobs of one node each that a lead asks Slurm for. Their numbers in the job
 // array are those of their places.
-type Companions struct {
-	// Name is the jobs' name: no other jobs of the user may have it.
-	Name string
-	// Args are further arguments of sbatch: partition, QOS, cores and what else a node is to give.
-	Args []string
-	// Script is what each runs.
-	Script string
-	// Submit runs sbatch, or scancel, with arguments and a script for its input.
-	Submit func(ctx context.Context, script string, argv ...string) error
-	Log    *slog.Logger
+type companions struct {
+	name   string   // of the jobs: no others of the user may have it
+	args   []string // of sbatch: partition, QOS, cores and what else a node is to give
+	script string   // what each runs
+	// submit runs sbatch, or scancel, with arguments and a script for its input.
+	submit func(ctx context.Context, script string, argv ...string) error
+	log    *slog.Logger
 
 	mu     sync.Mutex
-	pauses map[int]time.Duration
-	asked  []int // not submitted yet
+	pauses map[int]time.Duration // before places are asked for again
+	asked  []int                 // not submitted yet; ascending
 	wake   chan struct{}
 }
 
-// Run asks for places, those that Ask names, until ctx ends, and cancels what still waits then.
+func newCompanions(o *Options, submit func(ctx context.Context, script string, argv ...string) error) *companions {
+	return &companions{name: "crew-" + o.Job, args: o.Args, script: o.Companion, submit: submit, log: o.Log,
+		pauses: map[int]time.Duration{}, wake: make(chan struct{}, 1)}
+}
+
+// run asks for places, those that ask names, until ctx ends, and cancels what still waits then.
 // What runs ends with its lead.
-func (c *Companions) Run(ctx context.Context) {
+func (c *companions) run(ctx context.Context) {
 	c.cancel() // of a lead before
 	pause := firstPause
 	for ctx.Err() == nil {
@@ -49,101 +51,83 @@ func (c *Companions) Run(ctx context.Context) {
 		if len(places) == 0 {
 			select {
 			case <-ctx.Done():
-			case <-c.woken():
+			case <-c.wake:
 			}
 			continue
 		}
-		if err := c.submit(ctx, places); err == nil {
+		err := c.submit(ctx, c.script, c.sbatch(places)...)
+		if err == nil {
 			pause = firstPause
 			continue
-		} else if ctx.Err() == nil {
-			c.Log.Warn("no more nodes are asked for, for now", "why", err, "again_in", pause)
 		}
-		c.put(places)
+		if ctx.Err() == nil {
+			c.log.Warn("no more nodes are asked for, for now", "why", err, "again_in", pause)
+		}
+		c.ask(places...)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, lastPause)
 	}
-	c.Withdraw()
+	c.withdraw()
 }
 
-// Ask asks for places now.
-func (c *Companions) Ask(places ...int) { c.put(places) }
-
-// AskAgain asks for a place that has lasted for so long, after a pause: longer ones for one that is
-// lost again and again. It does nothing if ctx ends before.
-func (c *Companions) AskAgain(ctx context.Context, place int, lasted time.Duration) {
-	c.mu.Lock()
-	if c.pauses == nil {
-		c.pauses = map[int]time.Duration{}
-	}
-	pause := max(c.pauses[place], firstPause)
-	c.pauses[place] = min(2*pause, lastPause)
-	if lasted > lastPause {
-		c.pauses[place] = firstPause
-	}
-	c.mu.Unlock()
-	go func() {
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-			c.put([]int{place})
-		}
-	}()
-}
-
-func (c *Companions) woken() chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.wake == nil {
-		c.wake = make(chan struct{}, 1)
-	}
-	return c.wake
-}
-
-func (c *Companions) put(places []int) {
-	wake := c.woken()
+// ask asks for places now.
+func (c *companions) ask(places ...int) {
 	c.mu.Lock()
 	c.asked = append(c.asked, places...)
 	slices.Sort(c.asked)
 	c.asked = slices.Compact(c.asked)
 	c.mu.Unlock()
 	select {
-	case wake <- struct{}{}:
+	case c.wake <- struct{}{}:
 	default: // it will look anyway
 	}
 }
 
-func (c *Companions) take() (places []int) {
+// askAgain asks for a place that has lasted for so long, after a pause: longer ones for one that is
+// lost again and again. It does nothing if ctx ends before.
+func (c *companions) askAgain(ctx context.Context, place int, lasted time.Duration) {
+	c.mu.Lock()
+	pause := max(c.pauses[place], firstPause)
+	if lasted > lastPause {
+		pause = firstPause
+	}
+	c.pauses[place] = min(2*pause, lastPause)
+	c.mu.Unlock()
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+			c.ask(place)
+		}
+	}()
+}
+
+func (c *companions) take() (places []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	places, c.asked = c.asked, nil
 	return places
 }
 
-func (c *Companions) submit(ctx context.Context, places []int) error {
-	var list []string
-	for _, p := range places {
-		list = append(list, strconv.Itoa(p))
-	}
-	argv := append([]string{"sbatch", "--parsable", "--quiet", "--nodes=1", "--job-name=" + c.Name,
-		"--array=" + strings.Join(list, ","), "--export=ALL"}, c.Args...)
-	return c.Submit(ctx, c.Script, argv...)
+func (c *companions) sbatch(places []int) []string {
+	return append([]string{"sbatch", "--parsable", "--quiet", "--nodes=1", "--job-name=" + c.name,
+		"--array=" + malleable.FormatList(places), "--export=ALL"}, c.args...)
 }
 
-// Withdraw asks for no more places: what waits is cancelled.
-func (c *Companions) Withdraw() {
+// withdraw asks for no more places: what waits is cancelled.
+func (c *companions) withdraw() {
 	c.take()
 	c.cancel("--state=PENDING")
 }
 
-func (c *Companions) cancel(args ...string) {
+func (c *companions) cancel(args ...string) {
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 	defer stop()
-	argv := append([]string{"scancel", "--quiet", "--user=" + strconv.Itoa(os.Getuid()), "--name=" + c.Name}, args...)
-	if err := c.Submit(ctx, "", argv...); err != nil {
-		c.Log.Warn("companions may be left", "name", c.Name, "why", fmt.Sprint(err))
+	argv := append([]string{"scancel", "--quiet", "--user=" + strconv.Itoa(os.Getuid()), "--name=" + c.name}, args...)
+	if err := c.submit(ctx, "", argv...); err != nil {
+		c.log.Warn("companions may be left", "name", c.name, "why", err)
 	}
 }

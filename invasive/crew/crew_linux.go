@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -36,10 +35,7 @@ type Options struct {
 type crew struct {
 	Options
 	lead       *Lead
-	companions *Companions
-
-	mu     sync.Mutex
-	joined map[int]time.Time
+	companions *companions
 }
 
 // takenTime is how long a place may still seem to be there when Slurm kills what is on it: longer
@@ -59,7 +55,7 @@ type work interface {
 // RunBag runs tasks until all have ended, and returns how many have failed. It ends with an error
 // if ctx ends before, or if the members on the job's own nodes do. No companion is left then.
 func RunBag(ctx context.Context, o Options, tasks []string, slots int, record *Record, done map[int]int) (failed int, err error) {
-	c := &crew{Options: o, joined: map[int]time.Time{}}
+	c := &crew{Options: o}
 	b := &Bag{Tasks: tasks, Slots: slots, Save: record.Save, Log: o.Log, Spare: func(place int) bool { return place >= o.Nodes },
 		Start:   func(place int, cmd Command) (uint64, error) { return c.lead.Run(place, cmd) },
 		Release: func(place int) error { return c.lead.Release(place) },
@@ -75,7 +71,7 @@ func RunBag(ctx context.Context, o Options, tasks []string, slots int, record *R
 // [Program] in its environment. If ctx ends before it gets SIGTERM, and SIGKILL ten seconds later.
 // Otherwise it is as RunBag.
 func RunProgram(ctx context.Context, o Options, argv []string) (status int, err error) {
-	c := &crew{Options: o, joined: map[int]time.Time{}}
+	c := &crew{Options: o}
 	p, err := NewProgram(os.TempDir(), o.Log)
 	if err != nil {
 		return LostStatus, err
@@ -118,24 +114,23 @@ func (p *programRun) Over() <-chan struct{} { return p.over }
 func (c *crew) run(ctx context.Context, w work, begin func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	withdraw := sync.OnceFunc(func() { go c.companions.Withdraw() })
+	withdraw := sync.OnceFunc(func() { go c.companions.withdraw() })
 	ready := make(chan struct{})
 	c.lead, err = NewLead(c.Address, c.Log, func(e Event) {
 		<-ready
 		w.Handle(e)
-		lasted := c.note(e)
 		switch {
 		case !w.Waits():
 			withdraw()
 		case e.Kind == Gone && e.Place >= c.Nodes && ctx.Err() == nil:
-			c.companions.AskAgain(ctx, e.Place, lasted)
+			c.companions.askAgain(ctx, e.Place, e.Lasted)
 		}
 	})
 	if err != nil {
 		return fmt.Errorf("the lead: %w", err)
 	}
 	defer c.lead.Close()
-	c.companions = &Companions{Name: "crew-" + c.Job, Args: c.Args, Script: c.Companion, Submit: Commands(c.lead.Invitation()), Log: c.Log}
+	c.companions = newCompanions(&c.Options, Commands(c.lead.Invitation()))
 	err = begin(ctx)
 	close(ready)
 	if err != nil {
@@ -155,11 +150,13 @@ func (c *crew) until(ctx context.Context, cancel func(), over <-chan struct{}) (
 	}()
 	go func() {
 		defer all.Done()
-		c.companions.Run(ctx)
+		c.companions.run(ctx)
 	}()
-	for k := range c.More {
-		c.companions.Ask(c.Nodes + k)
+	places := make([]int, c.More)
+	for k := range places {
+		places[k] = c.Nodes + k
 	}
+	c.companions.ask(places...)
 	select {
 	case <-over:
 	case err = <-own:
@@ -167,7 +164,7 @@ func (c *crew) until(ctx context.Context, cancel func(), over <-chan struct{}) (
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	c.dismiss()
+	c.lead.Dismiss(2 * mercy)
 	cancel()
 	all.Wait()
 	return err
@@ -182,39 +179,6 @@ func (c *crew) own(ctx context.Context) error {
 	out := logWriter{c.Log}
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd.Run()
-}
-
-// dismiss lets all members go, and waits a moment until they are gone: so their jobs are completed
-// ones, and not cancelled.
-func (c *crew) dismiss() {
-	for end := time.Now().Add(2 * mercy); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		c.mu.Lock()
-		n := len(c.joined)
-		for place := range c.joined {
-			_ = c.lead.Release(place)
-		}
-		c.mu.Unlock()
-		if n == 0 {
-			return
-		}
-	}
-}
-
-// note keeps since when members are there, and returns how long one that is gone was.
-func (c *crew) note(e Event) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch e.Kind {
-	case Joined:
-		c.joined[e.Place] = time.Now()
-	case Gone:
-		defer delete(c.joined, e.Place)
-		return time.Since(c.joined[e.Place])
-	}
-	if e.Kind != Ended {
-		c.Log.Info("place "+strconv.Itoa(e.Place)+" "+e.Kind.String(), "node", e.Node, "job", e.Job)
-	}
-	return 0
 }
 
 // logWriter has what a command prints in the log.

@@ -161,6 +161,47 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	require.Len(t, c.members, 1)
 }
 
+// A place is free again when it has been handled that its member is gone: nobody hears of the next
+// member first.
+func TestPlaceIsTakenUntilGone(t *testing.T) {
+	gone, goOn, joins := make(chan bool), make(chan bool), 0
+	c := &testCrew{}
+	var err error
+	c.Lead, err = NewLead("127.0.0.1:0", quiet, func(e Event) {
+		switch e.Kind {
+		case Joined:
+			joins++
+		case Gone:
+			gone <- true
+			<-goOn
+		}
+	})
+	require.NoError(t, err)
+	_, left := c.member(2)
+	require.Eventually(t, func() bool { return c.Release(2) == nil }, 10*time.Second, time.Millisecond)
+	require.NoError(t, <-left)
+	<-gone
+	_, left = c.member(2)
+	select {
+	case err := <-left:
+		require.Error(t, err, "the place is taken")
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "it has joined")
+	}
+	close(goOn)
+	require.NoError(t, c.Close())
+	require.Equal(t, 1, joins)
+}
+
+// What a message would change is refused.
+func TestOnlyUTF8(t *testing.T) {
+	c := newTestCrew(t)
+	_, err := c.Run(0, Command{Argv: []string{"a", "\xff"}})
+	require.EqualError(t, err, `"\xff" is not UTF-8`)
+	_, err = On("/nothing", 0, Command{Argv: []string{"a"}, Dir: "\xff"})
+	require.EqualError(t, err, `"\xff" is not UTF-8`)
+}
+
 // Tasks on members that come and go: each ends once.
 func TestBagOnMembers(t *testing.T) {
 	dir := t.TempDir()

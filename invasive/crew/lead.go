@@ -7,9 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/aucsched/aucsched/invasive/internal/rare"
 )
 
 // What an Event says of a place.
@@ -38,6 +42,8 @@ type Event struct {
 	// signal n, 127 if there is no such program.
 	ID     uint64
 	Status int
+	// Lasted is for how long the member of a place that is Gone was there.
+	Lasted time.Duration
 }
 
 // ErrNoMember means that nobody is on a place, or somebody who leaves.
@@ -59,6 +65,8 @@ type Lead struct {
 	guests chan struct{}
 	all    sync.WaitGroup
 
+	strangers rare.Line
+
 	handling sync.Mutex
 	mu       sync.Mutex
 	closed   bool
@@ -70,6 +78,7 @@ type Lead struct {
 type session struct {
 	*line
 	hello
+	since   time.Time
 	leaving bool
 	done    chan struct{}
 }
@@ -105,6 +114,26 @@ func NewLead(address string, log *slog.Logger, handle func(Event)) (*Lead, error
 // Invitation is what members join by.
 func (l *Lead) Invitation() Invitation { return l.invite }
 
+// Dismiss lets all members go, and returns when they are gone, or after so long. Nobody joins any
+// more. Members that are let go end well, and those that Close cuts off do not.
+func (l *Lead) Dismiss(most time.Duration) {
+	l.mu.Lock()
+	l.closed = true
+	members := slices.Collect(maps.Values(l.members))
+	l.mu.Unlock()
+	for _, s := range members {
+		_ = s.write(order{Leave: true}) // one that can't be told is gone
+	}
+	end := time.After(most)
+	for _, s := range members {
+		select {
+		case <-s.done:
+		case <-end:
+			return
+		}
+	}
+}
+
 // Close has all members leave, and returns when nothing is handled any more.
 func (l *Lead) Close() error {
 	err := l.from.Close()
@@ -121,6 +150,9 @@ func (l *Lead) Close() error {
 // Run starts a command on a place, and returns its number. Its end is an Event, unless the place is
 // Gone before.
 func (l *Lead) Run(place int, c Command) (uint64, error) {
+	if err := c.check(); err != nil {
+		return 0, err
+	}
 	l.mu.Lock()
 	s := l.members[place]
 	if s == nil || s.leaving {
@@ -173,7 +205,7 @@ func (l *Lead) accept() {
 			s, err := l.letIn(conn)
 			<-l.guests
 			if err != nil {
-				l.log.Warn("somebody was turned away", "from", conn.RemoteAddr().String(), "why", err)
+				l.strangers.Warn(l.log, time.Now(), "somebody was turned away", "from", conn.RemoteAddr().String(), "why", err)
 				return
 			}
 			l.serve(s)
@@ -185,7 +217,7 @@ func (l *Lead) accept() {
 func (l *Lead) letIn(conn net.Conn) (*session, error) {
 	timer := time.AfterFunc(helloTime, func() { conn.Close() })
 	defer timer.Stop()
-	s := &session{line: newLine(conn), done: make(chan struct{})}
+	s := &session{line: newLine(conn), since: time.Now(), done: make(chan struct{})}
 	var first news
 	if err := s.read(&first); err != nil {
 		return nil, err
@@ -210,7 +242,7 @@ func (l *Lead) letIn(conn net.Conn) (*session, error) {
 	return s, nil
 }
 
-// serve hears a member until it is gone.
+// serve hears a member until it is gone. Its place is taken until that has been handled.
 func (l *Lead) serve(s *session) {
 	go s.beats(s.done, order{})
 	l.tell(s, Event{Kind: Joined})
@@ -232,15 +264,18 @@ func (l *Lead) serve(s *session) {
 	}
 	close(s.done)
 	s.conn.Close()
+	l.log.Info("why a member is gone", "place", s.Place, "why", err)
+	l.tell(s, Event{Kind: Gone, Lasted: time.Since(s.since)})
 	l.mu.Lock()
 	delete(l.members, s.Place)
 	l.mu.Unlock()
-	l.log.Info("a member is gone", "place", s.Place, "node", s.Node, "job", s.Job, "why", err)
-	l.tell(s, Event{Kind: Gone})
 }
 
 func (l *Lead) tell(s *session, e Event) {
 	e.Place, e.Node, e.Job = s.Place, s.Node, s.Job
+	if e.Kind != Ended {
+		l.log.Info(fmt.Sprintf("place %d %v", e.Place, e.Kind), "node", e.Node, "job", e.Job)
+	}
 	l.handling.Lock()
 	defer l.handling.Unlock()
 	l.handle(e)

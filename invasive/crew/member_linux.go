@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // mercy is the time between SIGTERM and SIGKILL of a command.
@@ -102,36 +104,37 @@ func (m *Member) dial(ctx context.Context) (conn net.Conn, err error) {
 // start has the command in a process group of its own. If this process is killed its job or step is
 // over, and Slurm kills the rest of it.
 func (m *Member) start(c Command, id uint64) {
-	status := 127
-	var cmd *exec.Cmd
+	cmd, err := &exec.Cmd{}, errors.New("there is no command")
 	if len(c.Argv) > 0 {
 		cmd = exec.Command(c.Argv[0], c.Argv[1:]...)
 		cmd.Env, cmd.Dir = append(os.Environ(), c.Env...), c.Dir
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		err = cmd.Start()
 	}
-	began := make(chan error, 1)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%.80q: %v\n", c.Argv, err)
+		_ = m.line.write(news{Ended: id, Status: 127})
+		return
+	}
+	m.mu.Lock()
+	m.runs[id] = cmd.Process
+	m.mu.Unlock()
 	m.all.Add(1)
 	go func() {
 		defer m.all.Done()
-		if cmd == nil {
-			began <- errors.New("no command")
-		} else if err := cmd.Start(); err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", c.Argv[0], err)
-			began <- err
-		} else {
-			m.mu.Lock()
-			m.runs[id] = cmd.Process
-			m.mu.Unlock()
-			began <- nil
-			status = statusOf(cmd.Wait())
-			m.mu.Lock()
-			delete(m.runs, id)
-			m.mu.Unlock()
-		}
-		_ = m.line.write(news{Ended: id, Status: status})
+		_ = m.line.write(news{Ended: id, Status: m.wait(cmd, id)})
 	}()
-	<-began // so that a Kill that follows finds it
+}
+
+// wait takes the process out of those that are signalled before its number can be another's.
+func (m *Member) wait(cmd *exec.Cmd, id uint64) (status int) {
+	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.runs, id)
+	return statusOf(cmd.Wait())
 }
 
 // statusOf is a status as a shell has it.
@@ -155,8 +158,7 @@ func (m *Member) kill(id uint64) {
 	time.AfterFunc(mercy, func() { m.signal(syscall.SIGKILL, id) })
 }
 
-// signal goes to one command, or to all for 0. A number of a process that has ended is not used: it
-// is taken out under the lock before somebody else can have it.
+// signal goes to one command, or to all for 0.
 func (m *Member) signal(sig syscall.Signal, id uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -3,8 +3,9 @@
 package crew
 
 import (
-	"bufio"
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,15 +85,15 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte(`{"hello":{"secret":"x","place":3,"node":"n","job":"7"}}` + "\n" + `{"ended":1,"status":137}` + "\n{}\n"))
 	f.Add([]byte(`{"run":{"argv":["a"],"env":["B=c"],"dir":"/"},"id":7}` + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		in := bufio.NewReaderSize(bytes.NewReader(text), 16)
-		for {
-			one, err := readLine(in)
-			if err != nil {
-				return
+		for _, m := range []any{new(news), new(order), new(onRequest)} {
+			l := &line{in: scanner(bytes.NewReader(text))}
+			for {
+				err := l.next(m)
+				require.NotContains(t, l.in.Text(), "\n")
+				if errors.Is(err, io.EOF) || l.in.Err() != nil {
+					break
+				}
 			}
-			require.NotContains(t, string(one), "\n")
-			_ = parse(one, new(news))
-			_ = parse(one, new(order))
 		}
 	})
 }

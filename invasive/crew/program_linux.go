@@ -253,7 +253,7 @@ func (p *Program) serve(l *line) {
 	go func() {
 		defer close(gone)
 		_ = l.conn.SetReadDeadline(time.Time{})
-		_, _ = l.in.ReadByte()
+		l.in.Scan()
 	}()
 	select {
 	case status := <-c.ended:
@@ -272,6 +272,9 @@ func (p *Program) serve(l *line) {
 // socket's path in OnVariable. Its output is that of the place's member. The command is killed when
 // this process ends.
 func On(path string, place int, c Command) (status int, err error) {
+	if err := c.check(); err != nil {
+		return LostStatus, err
+	}
 	conn, err := net.Dial("unix", path)
 	if err != nil {
 		return LostStatus, fmt.Errorf("%s=%s: %w", OnVariable, path, err)
@@ -281,13 +284,9 @@ func On(path string, place int, c Command) (status int, err error) {
 	if err := l.write(onRequest{place, c}); err != nil {
 		return LostStatus, err
 	}
-	text, err := readLine(l.in) // however long it takes
-	if err != nil {
-		return LostStatus, fmt.Errorf("the crew is gone: %w", err)
-	}
 	var a onAnswer
-	if err := parse(text, &a); err != nil {
-		return LostStatus, err
+	if err := l.next(&a); err != nil { // however long it takes
+		return LostStatus, fmt.Errorf("the crew is gone: %w", err)
 	}
 	if a.Error != "" {
 		return LostStatus, errors.New(a.Error)

@@ -4,12 +4,15 @@ package crew
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // Bounds of a connection.
@@ -30,6 +33,16 @@ type Command struct {
 	Env []string `json:"env,omitempty"`
 	// Dir is where it begins; "": where the member did.
 	Dir string `json:"dir,omitempty"`
+}
+
+// check refuses what a message would change: JSON knows UTF-8 only.
+func (c *Command) check() error {
+	for _, text := range append(slices.Concat(c.Argv, c.Env), c.Dir) {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("%.80q is not UTF-8", text)
+		}
+	}
+	return nil
 }
 
 // order is what a lead says to a member; one without a field is a sign of life.
@@ -59,52 +72,36 @@ type hello struct {
 // line is a connection over which messages go, a line each. Several goroutines may write.
 type line struct {
 	conn net.Conn
-	in   *bufio.Reader
+	in   *bufio.Scanner
 	mu   sync.Mutex
 }
 
-func newLine(c net.Conn) *line { return &line{conn: c, in: bufio.NewReaderSize(c, 4096)} }
+func newLine(c net.Conn) *line { return &line{conn: c, in: scanner(c)} }
+
+// scanner reads messages.
+func scanner(from io.Reader) *bufio.Scanner {
+	s := bufio.NewScanner(from)
+	s.Buffer(nil, maxMessage)
+	return s
+}
 
 // read reads one message into m, and waits no longer than silence.
 func (l *line) read(m any) error {
 	if err := l.conn.SetReadDeadline(time.Now().Add(silence)); err != nil {
 		return err
 	}
-	text, err := readLine(l.in)
-	if err != nil {
-		return err
-	}
-	return parse(text, m)
+	return l.next(m)
 }
 
-func parse(text []byte, m any) error {
-	if err := json.Unmarshal(text, m); err != nil {
-		return fmt.Errorf("message %.80q: %w", text, err)
+// next is read without a bound of time of its own.
+func (l *line) next(m any) error {
+	if !l.in.Scan() {
+		return cmp.Or(l.in.Err(), io.EOF)
+	}
+	if err := json.Unmarshal(l.in.Bytes(), m); err != nil {
+		return fmt.Errorf("message %.80q: %w", l.in.Bytes(), err)
 	}
 	return nil
-}
-
-// readLine reads one line, without its end.
-func readLine(in *bufio.Reader) (text []byte, err error) {
-	for {
-		part, err := in.ReadSlice('\n')
-		if len(text)+len(part) > maxMessage {
-			return nil, fmt.Errorf("a message of more than %d bytes", maxMessage)
-		}
-		text = append(text, part...)
-		switch err {
-		case nil:
-			return text[:len(text)-1], nil
-		case bufio.ErrBufferFull:
-		case io.EOF:
-			if len(text) > 0 {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
-		default:
-			return nil, err
-		}
-	}
 }
 
 // write writes one message; a connection that does not take it in time is closed.

@@ -2,11 +2,7 @@
 
 package malleable
 
-import (
-	"log/slog"
-	"sync"
-	"time"
-)
+import "sync"
 
 // Bounds of those who have connected and whose job isn't known yet.
 const (
@@ -64,32 +60,4 @@ func (g *gate) leave(uid uint32) {
 	if v.n--; v.n == 0 {
 		delete(g.users, uid)
 	}
-}
-
-// logEvery is how often a line of one kind is logged at most: anybody can cause it,
-// as often as he likes.
-const logEvery = 10 * time.Second
-
-// A rareLine is a line of a log that comes at most once in logEvery, and says how many
-// were left out since.
-type rareLine struct {
-	mu   sync.Mutex
-	next time.Time
-	left int
-}
-
-func (r *rareLine) warn(log *slog.Logger, now time.Time, text string, args ...any) {
-	r.mu.Lock()
-	left, due := r.left, !now.Before(r.next)
-	if r.left++; due {
-		r.left, r.next = 0, now.Add(logEvery)
-	}
-	r.mu.Unlock()
-	if !due {
-		return
-	}
-	if left > 0 {
-		args = append(args, "left_out", left)
-	}
-	log.Warn(text, args...)
 }

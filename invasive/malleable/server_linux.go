@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/internal/rare"
 	"github.com/aucsched/aucsched/invasive/link"
 )
 
@@ -53,7 +54,7 @@ type Server struct {
 	jobs   map[invasive.JobID]*member
 	stats  ServerStats
 
-	strangers, crowds, faults, cuts rareLine
+	strangers, crowds, faults, cuts rare.Line
 }
 
 // ServerStats counts connections.
@@ -157,7 +158,7 @@ func (s *Server) receive(conn *net.UnixConn) {
 	turn := s.gate.enter(peer.UID)
 	if turn == nil {
 		s.count(&s.stats.Crowded)
-		s.crowds.warn(s.Log, time.Now(), "too many connections wait to be looked at; one was turned away", "uid", peer.UID)
+		s.crowds.Warn(s.Log, time.Now(), "too many connections wait to be looked at; one was turned away", "uid", peer.UID)
 		conn.Close()
 		return
 	}
@@ -205,12 +206,12 @@ func (s *Server) inTurn(conn *net.UnixConn, peer link.Peer, turn chan struct{}) 
 
 func (s *Server) fault(err error) {
 	s.count(&s.stats.Faults)
-	s.faults.warn(s.Log, time.Now(), "a job can't connect now", "why", err)
+	s.faults.Warn(s.Log, time.Now(), "a job can't connect now", "why", err)
 }
 
 func (s *Server) turnAway(peer link.Peer) {
 	s.count(&s.stats.Strangers)
-	s.strangers.warn(s.Log, time.Now(), "a process of no job was turned away", "pid", peer.PID, "uid", peer.UID)
+	s.strangers.Warn(s.Log, time.Now(), "a process of no job was turned away", "pid", peer.PID, "uid", peer.UID)
 }
 
 // letIn returns nil if the job is connected already, or the Server is closed.
@@ -259,7 +260,7 @@ func (s *Server) read(id invasive.JobID, m *member) {
 	}
 	if err != nil {
 		s.count(&s.stats.Bad)
-		s.cuts.warn(s.Log, time.Now(), "a job was cut off", "job", id, "why", err)
+		s.cuts.Warn(s.Log, time.Now(), "a job was cut off", "job", id, "why", err)
 		m.conn.SetWriteDeadline(time.Now().Add(writeTime))
 		fmt.Fprintf(m.conn, "bye %.200s\n", clean(err.Error()))
 	}

@@ -216,30 +216,6 @@ func TestEndedProcess(t *testing.T) {
 	require.Zero(t, b.server.Stats().Jobs)
 }
 
-// Lines come at most once in a time, and none is forgotten.
-func TestRareLine(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		log, r := &lines{}, &rareLine{}
-		now, last, left := time.Unix(1000, 0), time.Time{}, 0
-		for range rapid.IntRange(1, 50).Draw(t, "calls") {
-			now = now.Add(time.Duration(rapid.Int64Range(0, int64(logEvery)/2).Draw(t, "later")))
-			before := log.with("\n")
-			r.warn(slog.New(slog.NewTextHandler(log, nil)), now, "a stranger")
-			if now.Sub(last) < logEvery {
-				left++
-				require.Equal(t, before, log.with("\n"))
-				continue
-			}
-			require.Equal(t, before+1, log.with("\n"))
-			log.mu.Lock()
-			all := strings.Split(strings.TrimSpace(log.text.String()), "\n")
-			log.mu.Unlock()
-			require.Equal(t, left > 0, strings.HasSuffix(all[len(all)-1], fmt.Sprintf(" left_out=%d", left)))
-			last, left = now, 0
-		}
-	})
-}
-
 // Whatever comes and goes, a user has room as long as neither he nor all have too many.
 func TestGate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

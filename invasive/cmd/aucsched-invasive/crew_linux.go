@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -109,12 +110,12 @@ func (f *bagFlags) run(c *cobra.Command, file string) error {
 	return err
 }
 
-// most is how many companions a job may have.
-const most = 10_000
+// mostCompanions is how many a job may have.
+const mostCompanions = 10_000
 
 func (f *crewFlags) options() (o crew.Options, err error) {
-	if f.more < 0 || f.more > most {
-		return o, fmt.Errorf("--more %d: must be 0 to %d", f.more, most)
+	if f.more < 0 || f.more > mostCompanions {
+		return o, fmt.Errorf("--more %d: must be 0 to %d", f.more, mostCompanions)
 	}
 	for _, a := range f.sbatch {
 		if !strings.HasPrefix(a, "-") {
@@ -172,13 +173,13 @@ func readTasks(path string) (tasks []string, err error) {
 	}
 	defer file.Close()
 	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<18)
+	lines.Buffer(nil, 1<<17) // a message has room for it, whatever JSON makes of it
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
-		case strings.ContainsRune(line, 0):
-			return nil, fmt.Errorf("%s: line %d: has a NUL byte", path, n)
+		case strings.ContainsRune(line, 0) || !utf8.ValidString(line):
+			return nil, fmt.Errorf("%s: line %d: %.40q has a NUL byte, or is not UTF-8", path, n, line)
 		case len(tasks) == maxTasks:
 			return nil, fmt.Errorf("%s: line %d: more than %d tasks", path, n, maxTasks)
 		default:
