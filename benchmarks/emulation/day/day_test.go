@@ -27,8 +27,7 @@ func TestHour(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	tools, err := filepath.Abs(filepath.Join("../../../build/emulation", version))
-	require.NoError(t, err)
+	tools := filepath.Join("../../../build/emulation", version) // relative, as users give it
 	if _, err := os.Stat(filepath.Join(tools, "vslurmd")); err != nil {
 		t.Skipf("make emulation has not been run: %v", err)
 	}
