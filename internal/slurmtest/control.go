@@ -127,13 +127,13 @@ func (c *Cluster) KillController(ctx context.Context, sig syscall.Signal) error 
 	})
 }
 
-// HUP sends slurmctld SIGHUP, which makes it read its configuration again.
-func (c *Cluster) HUP() error {
-	pid := c.ControllerPid()
-	if pid == 0 {
-		return errors.New("slurmctld is not running")
-	}
-	return syscall.Kill(pid, syscall.SIGHUP)
+// HUP sends slurmctld SIGHUP, which makes it read its configuration again. From 23.11 on another
+// process takes slurmctld's place in a reconfiguration, and for a moment there is none.
+func (c *Cluster) HUP(ctx context.Context) error {
+	return c.poll(ctx, 10*time.Second, "a slurmctld to send SIGHUP to", func() (bool, error) {
+		pid := c.ControllerPid()
+		return pid != 0 && syscall.Kill(pid, syscall.SIGHUP) == nil, nil
+	})
 }
 
 // Reconfigure runs "scontrol reconfigure".

@@ -283,7 +283,7 @@ func TestLaunchesBeforeReconfigure(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(time.Duration(round+1) * 20 * time.Millisecond) // they are saved, and launched
-		require.NoError(t, c.HUP())
+		require.NoError(t, c.HUP(t.Context()))
 		require.NoError(t, c.poll(ctx, 20*time.Second, "all jobs to be started",
 			func() (bool, error) { return started() >= before+jobs, nil }))
 		time.Sleep(time.Second)

@@ -161,7 +161,7 @@ func TestMixed(t *testing.T) {
 					require.NoError(t, c.Reconfigure(ctx))
 				}
 				require.NoError(t, c.ResumeNode(ctx, "n0001"))
-				require.NoError(t, c.HUP())
+				require.NoError(t, c.HUP(t.Context()))
 			},
 		}
 		for range kills(t) {

@@ -317,7 +317,7 @@ func TestControl(t *testing.T) {
 	out, err := c.Scontrol(ctx, "show", "config")
 	require.NoError(t, err)
 	require.Contains(t, out, "bf_max_job_test=77")
-	require.NoError(t, c.HUP())
+	require.NoError(t, c.HUP(t.Context()))
 
 	require.NoError(t, c.DrainNode(ctx, "n0004"))
 	states, err := c.nodeStates(ctx)

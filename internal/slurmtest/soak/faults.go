@@ -60,7 +60,7 @@ func (r *runner) break_(ctx context.Context, f Fault) error {
 	case Reconfigure:
 		return c.Reconfigure(ctx)
 	case HUP:
-		return c.HUP()
+		return c.HUP(ctx)
 	case Drain:
 		node := slurmtest.NodeName(f.Node)
 		r.draining.Store(true)
