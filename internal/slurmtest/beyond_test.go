@@ -52,7 +52,7 @@ func (b beyondBed) requireBehind(ids ...uint32) {
 func (b beyondBed) requireWaits(behind bool, id uint32) {
 	b.t.Helper()
 	var j Job
-	require.NoError(b.t, b.poll(b.t.Context(), 10*time.Second, "the reason", func() (bool, error) {
+	require.NoError(b.t, b.poll(b.t.Context(), 30*time.Second, "the reason", func() (bool, error) {
 		var err error
 		j, err = b.ShowJob(b.t.Context(), id)
 		return j.State != "PENDING" || (j.Reason == "Priority,_behind_auc_window") == behind, err

@@ -54,7 +54,7 @@ func staysPending(t *testing.T, c *Cluster, id uint32) {
 	t.Helper()
 	before, err := c.Sdiag(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, "two cycles of backfill", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), time.Minute, "two cycles of backfill", func() (bool, error) {
 		s, err := c.Sdiag(t.Context())
 		return s.Backfill.Count >= before.Backfill.Count+2, err
 	}))
