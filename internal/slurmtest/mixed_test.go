@@ -148,6 +148,9 @@ func transient(err error) bool {
 // administrator does what administrators do: every job runs, exactly once.
 func TestMixed(t *testing.T) {
 	beside(t)
+	if version, err := Version(); err == nil && strings.HasPrefix(version, "25.05.") {
+		t.Skip("without slurmdbd a stock slurmctld 25.05 ends by a signal when nodes register as it reads its configuration")
+	}
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		n := min(nodes(t), 64)
 		c := cluster(t, m, mixedMachine(n))

@@ -18,8 +18,8 @@ func TestNothingChanges(t *testing.T) {
 	beside(t)
 	s := cluster(t, auction, Config{Groups: []Group{{Nodes: 4, Cores: 2}}})
 	w := watch(t, s)
-	// Slurm's own schedulers ask for a cycle whenever they look at the queue, and may be the first to
-	// start a job.
+	// Slurm's own schedulers ask for a cycle whenever they look at the queue, and may be the
+	// first to start a job.
 	require.NoError(t, s.SetParameters(t.Context(),
 		"auc_interval=1,bf_interval=300,sched_interval=300,sched_min_interval=300000000"))
 	first := submit(t, s, "sleep 300", "-N4", "-n8", "--time=10")
