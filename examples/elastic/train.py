@@ -81,7 +81,7 @@ class Training:
                        self.path("checkpoint.new"))
             os.replace(self.path("checkpoint.new"), self.path("checkpoint"))
 
-    def log(self) -> str:
+    def log(self) -> None:
         """Notes a step; of the first of a group it says what the change has cost."""
         before = None
         if self.fresh:

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -175,88 +174,6 @@ func cutOff(t *testing.T, c net.Conn) {
 	c.SetReadDeadline(time.Now().Add(patience))
 	_, err := io.Copy(io.Discard, c)
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
-}
-
-const cProgramme = `
-#include "aucsched_malleable.h"
-#include <stdio.h>
-int main(void)
-{
-	struct aucsched_job job;
-	struct aucsched_change change;
-	if (aucsched_open(&job) != 0)
-		return 9;
-	for (;;) {
-		size_t i;
-		if (aucsched_poll(&job, -1, &change) != 1)
-			return 8;
-		printf("%u:", change.number);
-		for (i = 0; i < change.ncores; i++)
-			printf(" %d", change.cores[i]);
-		printf(" on %d CPUs\n", (int)change.ncpus);
-		fflush(stdout);
-		if (change.ncores == 1)
-			aucsched_keep(&job, &change, "in\nthe middle");
-		else
-			aucsched_done(&job, &change);
-		if (change.ncores == 4)
-			aucsched_want(&job, 2);
-		i = change.ncores;
-		aucsched_free(&change);
-		if (i == 3)
-			break;
-	}
-	aucsched_close(&job);
-	return 0;
-}
-`
-
-func TestInC(t *testing.T) {
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("needs a C compiler, cc")
-	}
-	build := t.TempDir()
-	source, programme := filepath.Join(build, "job.c"), filepath.Join(build, "job")
-	require.NoError(t, os.WriteFile(source, []byte(cProgramme), 0o600))
-	out, err := exec.Command(cc, "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-g", "-fsanitize=address,undefined",
-		"-Ic", "-o", programme, source, "c/aucsched_malleable.c").CombinedOutput()
-	require.NoError(t, err, string(out))
-
-	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
-	b := newBed(t, dir, me())
-	job := exec.Command(programme)
-	job.Env = append(os.Environ(), Variable+"="+b.path)
-	var said strings.Builder
-	job.Stdout, job.Stderr = &said, os.Stderr
-	require.NoError(t, job.Start())
-	b.hears(Request{Verb: Hello})
-	b.server.Send(7, Change{Number: 1, Cores: []int{0, 1, 2, 9}, CPUs: []int{0, 1}})
-	b.hears(Request{Verb: Done, Number: 1})
-	b.hears(Request{Verb: Want, Number: 2})
-	b.server.Send(7, Change{Number: 2, Cores: []int{5}, CPUs: []int{1}})
-	b.hears(Request{Verb: Keep, Number: 2, Text: "in?the middle"})
-	b.close() // and it comes again
-	b.hears(Request{Verb: Gone})
-	b = newBed(t, dir, me())
-	defer b.close()
-	b.hears(Request{Verb: Hello})
-	b.hears(Request{Verb: Want, Number: 2})
-	var many []int
-	for i := range 50000 {
-		many = append(many, 2*i) // a line of 290 kB
-	}
-	b.server.Send(7, Change{Number: 5, Cores: many, CPUs: []int{0}})
-	b.hears(Request{Verb: Done, Number: 5})
-	b.server.Send(7, Change{Number: 6, Cores: []int{7, 8, 9}, CPUs: []int{0}})
-	b.hears(Request{Verb: Done, Number: 6})
-	require.NoError(t, job.Wait())
-	lines := strings.Split(said.String(), "\n")
-	require.Equal(t, "1: 0 1 2 9 on 2 CPUs", lines[0])
-	require.Equal(t, "2: 5 on 1 CPUs", lines[1])
-	require.Equal(t, "6: 7 8 9 on 1 CPUs", lines[3])
-
-	require.Equal(t, 9, exec.Command(programme).Run().(*exec.ExitError).ExitCode())
 }
 
 // Look asks once, and leaves the place to the job.

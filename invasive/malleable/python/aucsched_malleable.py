@@ -160,7 +160,6 @@ class Client:
         while not self._closed:
             if self._socket is None and time.monotonic() >= self._retry:
                 self._connect()
-            self._fill()
             change = self._take()
             now = time.monotonic()
             if change is not None or until is not None and now >= until:
@@ -248,47 +247,41 @@ class Client:
             why = str(e)
         self._lose("%s: can't say %r: %s" % (self._path, line, why))
 
-    def _fill(self) -> None:
-        """Reads what there is."""
+    def _fill(self) -> Optional[str]:
+        """Reads what there is. If there won't be more it returns why."""
         while self._socket is not None and len(self._buffer) <= MAX_LINE:
             try:
                 data = self._socket.recv(1 << 16)
             except BlockingIOError:
-                return
+                break
             except OSError as e:
-                self._lose("%s: %s" % (self._path, e))
-                return
+                return str(e)
             if not data:
-                self._ended()
-                return
+                return "it has closed the connection"
             self._buffer += data
-
-    def _ended(self) -> None:
-        """The other side has closed; what it said last may be why."""
-        whole, _, rest = self._buffer.rpartition(b"\n")
-        last = whole.rpartition(b"\n")[2]
-        why = "it has closed the connection"
-        if last.startswith(b"bye"):
-            why = _text(last)
-        elif rest:
-            why += " in the middle of a line, %r" % _text(rest[:50])
-        self._lose("%s: %s" % (self._path, why))
+        return None
 
     def _take(self) -> Optional[Change]:
-        """The newest of the lines that have come in."""
+        """The newest change of a connection that is still there."""
+        ended = self._fill()
         newest = None
         lines = self._buffer.split(b"\n")
         self._buffer = lines.pop()
-        try:
-            for line in lines:
-                newest = parse_change(_text(line))._replace(session=self._session)
+        for line in map(_text, lines):
+            try:
+                newest = parse_change(line)._replace(session=self._session)
+            except LineError as e:
+                ended = line[:300] if line.startswith("bye") else str(e)
+                break
+        else:
             if len(self._buffer) > MAX_LINE:
-                raise LineError("a line of more than %d bytes" % MAX_LINE)
-        except LineError as e:
-            why = _text(line) if lines and line.startswith(b"bye") else str(e)
-            self._lose("%s: %s" % (self._path, why[:300]))
-            return None
-        return newest
+                ended = "a line of more than %d bytes" % MAX_LINE
+            elif ended and self._buffer:
+                ended += " in the middle of a line, %r" % _text(self._buffer[:50])
+        if ended is None:
+            return newest
+        self._lose("%s: %s" % (self._path, ended))
+        return None
 
 
 def _text(line: bytes) -> str:
