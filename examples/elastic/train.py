@@ -16,6 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 SAMPLES = 960
 BATCH = 48  # of a step, over all ranks
+STEPS = SAMPLES // BATCH  # of an epoch
 
 
 def options() -> argparse.Namespace:
@@ -45,12 +46,13 @@ class Training:
         self.model = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1)).double()
         self.shared = DistributedDataParallel(self.model)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.01)
-        self.epoch = self.step = 0
-        self.loss = torch.zeros(1, dtype=torch.float64)
-        self.seen = torch.zeros(SAMPLES, dtype=torch.int64)  # how often, in this epoch
-        self.mine = torch.zeros_like(self.seen)  # of these what this rank adds, not summed up yet
-        self.my_loss = torch.zeros_like(self.loss)
         self.x, self.y = data()
+        self.epoch = self.step = 0
+        self.seen = torch.zeros(SAMPLES, dtype=torch.int64)  # how often, in this epoch
+        self.loss = torch.zeros(1, dtype=torch.float64)  # of this epoch so far
+        self.epochs = []  # what there is to say of those that are over
+        self.my_seen, self.my_loss = torch.zeros_like(self.seen), torch.zeros_like(self.loss)  # since the checkpoint
+        self.fresh = True  # there was no step yet
         self.load()
 
     def path(self, name: str) -> str:
@@ -62,55 +64,38 @@ class Training:
         if self.rank == 0 and os.path.exists(self.path("checkpoint")):
             found = [torch.load(self.path("checkpoint"))]
         dist.broadcast_object_list(found)
-        if found[0] is None:
-            return
-        at = found[0]
-        self.model.load_state_dict(at["model"])
-        self.optimizer.load_state_dict(at["optimizer"])
-        self.epoch, self.step, self.loss, self.seen = at["epoch"], at["step"], at["loss"], at["seen"]
+        if found[0] is not None:
+            self.model.load_state_dict(found[0]["model"])
+            self.optimizer.load_state_dict(found[0]["optimizer"])
+            self.epoch, self.step, self.seen, self.loss, self.epochs = found[0]["at"]
 
     def save(self) -> None:
         """Writes a checkpoint, whole or not at all."""
-        for total, part in (self.seen, self.mine), (self.loss, self.my_loss):
-            dist.all_reduce(part)
-            total += part
-            part.zero_()
         if self.rank == 0:
             torch.save({"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
-                        "epoch": self.epoch, "step": self.step, "loss": self.loss, "seen": self.seen},
-                       self.path("checkpoint.new"))
+                        "at": (self.epoch, self.step, self.seen, self.loss, self.epochs)}, self.path("checkpoint.new"))
             os.replace(self.path("checkpoint.new"), self.path("checkpoint"))
 
-    def log(self) -> None:
-        """Notes a step; of the first of a group it says what the change has cost."""
-        before = None
-        if self.fresh:
-            self.fresh = False
-            before = last_line(self.path("steps"))
-        now, at = time.time(), self.epoch * (SAMPLES // BATCH) + self.step
-        with open(self.path("steps"), "a") as f:
-            f.write("%.3f %d %d\n" % (now, self.ranks, at))
-        if before:
-            print("elastic: %s -> %d ranks, step %d: %.1f s without a step, %d steps again"
-                  % (before[1], self.ranks, at, now - float(before[0]), max(0, int(before[2]) - at + 1)), flush=True)
+    def gather(self) -> None:
+        """Adds up what the ranks have done since the last checkpoint."""
+        for total, mine in (self.seen, self.my_seen), (self.loss, self.my_loss):
+            dist.all_reduce(mine)
+            total += mine
+            mine.zero_()
 
     def run(self) -> None:
-        self.fresh = True
         waits = dict((int(n) for n in w.split(":")) for w in self.o.wait)
-        steps = SAMPLES // BATCH
         while self.epoch < self.o.epochs:
             order = torch.randperm(SAMPLES, generator=torch.Generator().manual_seed(self.epoch))
             while self.step == 0 and self.ranks != waits.get(self.epoch, self.ranks):
-                time.sleep(0.1)  # torchrun ends this
-            while self.step < steps:
-                batch = order[self.step * BATCH:(self.step + 1) * BATCH][self.rank::self.ranks]
-                self.one(batch)
-                self.step += 1
-                if self.rank == 0:
-                    self.log()
-                if self.step % self.o.every == 0 and self.step < steps:
+                time.sleep(0.1)  # the agent ends this
+            while self.step < STEPS:
+                self.one(order[self.step * BATCH:(self.step + 1) * BATCH][self.rank::self.ranks])
+                if self.step % self.o.every == 0 and self.step < STEPS:
+                    self.gather()
                     self.save()
             self.end_epoch()
+        dist.barrier()  # rank 0 has saved
 
     def one(self, batch) -> None:
         """A step with this rank's part of the batch. DDP divides by the number of ranks."""
@@ -118,19 +103,34 @@ class Training:
         squares = ((self.shared(self.x[batch]) - self.y[batch]) ** 2).sum()
         (squares * self.ranks / BATCH).backward()
         self.optimizer.step()
-        self.mine[batch] += 1
+        self.my_seen[batch] += 1
         self.my_loss += squares.detach()
         time.sleep(self.o.pause)
+        self.step += 1
+        if self.rank == 0:
+            self.log()
 
     def end_epoch(self) -> None:
-        steps = self.step
+        self.gather()
+        self.epochs.append("epoch %d: %d samples, each %d to %d times, loss %.15f"
+                           % (self.epoch, self.seen.sum(), self.seen.min(), self.seen.max(), self.loss / SAMPLES))
         self.epoch, self.step = self.epoch + 1, 0
-        self.save()
-        if self.rank == 0:
-            print("epoch %d: %d samples, %d to %d times, loss %.15f, %d ranks" % (
-                self.epoch, self.seen.sum(), self.seen.min(), self.seen.max(), self.loss / SAMPLES, self.ranks), flush=True)
         self.seen.zero_()
         self.loss.zero_()
+        self.save()
+        if self.rank == 0:
+            print("train: %s, %d ranks" % (self.epochs[-1], self.ranks), flush=True)
+
+    def log(self) -> None:
+        """Notes a step; of the first of a group it says what the change has cost."""
+        now, at = time.time(), self.epoch * STEPS + self.step
+        before = last_line(self.path("steps")) if self.fresh else None
+        self.fresh = False
+        with open(self.path("steps"), "a") as f:
+            f.write("%.3f %d %d\n" % (now, self.ranks, at))
+        if before:
+            print("train: %s -> %d ranks, step %d: %.1f s without a step, %d steps again"
+                  % (before[1], self.ranks, at, now - float(before[0]), max(0, int(before[2]) - at + 1)), flush=True)
 
 
 def last_line(path: str):
@@ -142,8 +142,20 @@ def last_line(path: str):
         return None
 
 
-if __name__ == "__main__":
+def main() -> None:
     o = options()
-    dist.init_process_group("gloo")
-    Training(o).run()
+    if "RANK" in os.environ:
+        dist.init_process_group("gloo")
+    else:  # alone
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    if dist.get_world_size() > BATCH:
+        raise SystemExit("train.py: %d ranks: at most %d have a part of each batch" % (dist.get_world_size(), BATCH))
+    training = Training(o)
+    training.run()
+    if training.rank == 0:
+        print("\n".join(training.epochs), flush=True)
     dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
