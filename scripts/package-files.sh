@@ -9,4 +9,4 @@ name=$1
 cd "$2"
 find . \( -type f -o -type l \) -printf '/%P\n' | sort | sed 's|^\(/usr/share/doc/.*\)|%doc \1|'
 find . -type d \( -name "$name" -o -name pkgconfig -o -path '*-aucsched' -o -path './usr/share/fish*' -o -path './usr/share/zsh*' \
-	-o -path "*/doc/$name/*" \) -printf '%%dir /%P\n' | sort
+	-o -path "*/doc/$name/*" -o -path "*/share/$name/*" \) -printf '%%dir /%P\n' | sort

@@ -83,6 +83,11 @@ stage_cli() {
 	completion zsh "$share/$zsh/_aucsched"
 	completion fish "$share/fish/vendor_completions.d/aucsched.fish"
 	install -m 644 packaging/*.service "$stage$usr/lib/systemd/system/"
+	# Programs copy these, or name their directory.
+	mkdir -p "$share/aucsched/malleable"
+	for file in c/aucsched_malleable.c c/aucsched_malleable.h fortran/aucsched_malleable.f90 python/aucsched_malleable.py; do
+		install -m 644 "invasive/malleable/$file" "$share/aucsched/malleable/"
+	done
 	for file in README.md CHANGELOG.md LICENSE docs/command.md docs/invasive.md; do install -m 644 "$file" "$doc/"; done
 	licences "$doc/licenses" "$stage$usr"/bin/*
 	[ -z "$tags" ] || install -m 644 packaging/HiGHS-LICENSE.txt "$doc/licenses/HiGHS"

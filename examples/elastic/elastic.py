@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
-from typing import Dict, List, Optional, Set
+from typing import Dict, List, Optional
 
 import aucsched_malleable
 from torch.distributed import TCPStore
@@ -25,6 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ON = shlex.split(os.environ.get("ELASTIC_ON", "aucsched crew on"))
 PAUSE = 0.1  # seconds between two looks
 LAST = 15.0  # seconds for all agents to end when one has
+TRIES = 3  # agents that are started on a place, while it is there
+SETTLE = 10.0  # seconds that an agent which is ready waits for those that start
 
 
 class Agent:
@@ -32,7 +34,7 @@ class Agent:
 
     def __init__(self, place: int, name: str, address: str, ranks: int, command: List[str]):
         self.place, self.name = place, name
-        self.ready = False
+        self.ready = 0.0  # since when
         self.process = subprocess.Popen(
             ON + [str(place), "--", sys.executable, os.path.join(HERE, "agent.py"), address, str(place), name, str(ranks)] + command)
 
@@ -51,14 +53,17 @@ class Driver:
         self.change = None  # type: Optional[aucsched_malleable.Change]
         self.agents = {}  # type: Dict[int, Agent]
         self.leaving = []  # type: List[Agent]
-        self.failed = set()  # type: Set[int] # places whose agent has ended
-        self.group = []  # type: List[int]
+        self.tries = {}  # type: Dict[int, int] # by place
+        self.group = []  # type: List[Agent]
         self.round = self.started = self.failures = 0
         self.publish([])
 
-    def publish(self, group: List[int]) -> None:
+    def publish(self, group: List[Agent]) -> None:
         self.round, self.group = self.round + 1, group
-        self.store.set("group", json.dumps({"round": self.round, "places": group}))
+        places = [a.place for a in group]
+        self.store.set("group", json.dumps({"round": self.round, "places": places}))
+        if group:
+            self.say("group %d: places %s", self.round, " ".join(map(str, places)))
 
     def say(self, text: str, *args: object) -> None:
         print("elastic: " + text % args, flush=True)
@@ -75,41 +80,54 @@ class Driver:
                     return self.over()
                 if status is not None:
                     self.lose(agent, status)
-                elif not agent.ready:
-                    agent.ready = self.store.add("ready " + agent.name, 0) > 0
-            if 0 in self.failed or not self.regroup():
+                elif not agent.ready and self.store.add("ready " + agent.name, 0) > 0:
+                    agent.ready = time.monotonic()
+            if self.tries and 0 not in self.agents or not self.regroup():
                 return 1
             self.answer()
 
     def hear(self, change: aucsched_malleable.Change) -> None:
         self.change = change
-        self.failed &= set(change.places)
+        self.tries = {p: self.tries.get(p, 0) for p in change.places}
+        self.leaving += [self.agents.pop(p) for p in list(self.agents) if p not in change.places]
         for place in change.places:
-            if place not in self.agents and place not in self.failed:
-                self.started += 1
-                self.agents[place] = Agent(place, "%d.%d" % (place, self.started), self.address, self.o.ranks, self.o.command)
-        gone = [p for p in self.agents if p not in change.places]
-        self.leaving += [self.agents.pop(p) for p in gone]
+            if place not in self.agents:
+                self.start(place)
+
+    def start(self, place: int) -> None:
+        """Has an agent on a place, unless too many have failed there."""
+        if self.tries[place] < TRIES:
+            self.tries[place] += 1
+            self.started += 1
+            self.agents[place] = Agent(place, "%d.%d" % (place, self.started), self.address, self.o.ranks, self.o.command)
 
     def lose(self, agent: Agent, status: int) -> None:
-        self.say("place %d is left out: its agent has ended, status %d", agent.place, status)
+        self.say("place %d: its agent has ended, status %d", agent.place, status)
         del self.agents[agent.place]
-        self.failed.add(agent.place)
+        self.start(agent.place)
+
+    def members(self) -> List[Agent]:
+        """Agents of the group, and new ones that are ready: those who come together, together."""
+        new = [a for a in self.agents.values() if a not in self.group]
+        since = [a.ready for a in new if a.ready]
+        come = bool(since) and (len(since) == len(new) or time.monotonic() - min(since) > SETTLE or not self.group)
+        return sorted((a for a in self.agents.values() if a in self.group or come and a.ready), key=lambda a: a.place)
 
     def regroup(self) -> bool:
-        """Makes the group those whose agents are ready, but not without the first place. False: it has failed."""
-        ready = sorted(p for p, a in self.agents.items() if a.ready)
-        if ready != self.group and 0 in ready:
+        """Makes a new group if agents have come or gone, or workers have failed: False if too often."""
+        members = self.members()
+        if 0 not in [a.place for a in members]:
+            return True  # the first rank is there: it starts, or this is the end
+        if members != self.group:
             self.failures = 0
-        elif self.group and self.store.add("failed %d" % self.round, 0) > 0:
+        elif self.store.add("failed %d" % self.round, 0) > 0:
             self.failures += 1
             if self.failures > self.o.restarts:
-                self.say("workers have failed %d times without a change of places", self.failures)
+                self.say("workers have failed %d times while no place came or went", self.failures)
                 return False
         else:
             return True
-        self.publish(ready)
-        self.say("group %d: places %s", self.round, " ".join(map(str, ready)))
+        self.publish(members)
         return True
 
     def answer(self) -> None:

@@ -30,5 +30,5 @@
 // and its supervisor is above it. One connection for each job. When it breaks, as when the
 // iHypervisor starts anew, the job connects again and goes on.
 //
-// [Client] is for jobs in Go; directory c has the same in C.
+// [Client] is for jobs in Go; directories c, fortran and python have the same in these languages.
 package malleable

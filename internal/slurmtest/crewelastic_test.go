@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+//go:build !windows
+
+package slurmtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// torch is a Python that has PyTorch.
+func torch(t *testing.T) string {
+	t.Helper()
+	for _, python := range []string{"/usr/bin/python3", "python3"} {
+		if exec.Command(python, "-c", "import torch.distributed.run").Run() == nil {
+			return python
+		}
+	}
+	t.Skip("PyTorch is missing: it is in Debian's python3-torch")
+	return ""
+}
+
+// The training of examples/elastic grows from 1 to 3 nodes, gives one to an urgent job, and has
+// the losses of a training on one node, to the last digit but three.
+func TestCrewElastic(t *testing.T) {
+	beside(t)
+	python := torch(t)
+	b := newCrewBed(t, auction, nil)
+	for _, file := range []string{
+		"../../examples/elastic/elastic.py", "../../examples/elastic/agent.py", "../../examples/elastic/train.py",
+		"../../invasive/malleable/python/aucsched_malleable.py",
+	} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(b.dir, filepath.Base(file)), text, 0o644))
+	}
+	export := "export OMP_NUM_THREADS=1 ELASTIC_ON='" + b.bin + "/aucsched crew on'\n"
+	train := python + " train.py --epochs 6"
+	args := as(Alice, "-N1", "-n2", "--time=10", "-D", b.dir)
+	rigid := submit(t, b.Cluster, export+"mkdir rigid && exec "+train+" --dir rigid", append(args, "-o", b.dir+"/rigid.out")...)
+	_, err := b.WaitFor(t.Context(), rigid, 240*time.Second, "COMPLETED")
+	require.NoError(t, err)
+
+	program := python + " elastic.py --host localhost -- " + train + " --pause 0.1 --wait 1:3 --wait 3:2"
+	base := submit(t, b.Cluster, export+b.line("run", 2)+program, append(args, "-o", b.dir+"/lead.out")...)
+	// Epoch 3 waits until there are 2 ranks.
+	b.until(480*time.Second, "3 ranks", func() bool {
+		for _, name := range []string{"lead.out", "companion-0.out"} {
+			if strings.Contains(b.text(name), "epoch 2:") {
+				return true
+			}
+		}
+		return false
+	})
+	urgent := submit(t, b.Cluster, "sleep 3", as(Bob, "-N6", "--exclusive", "--time=1", "-o", "/dev/null")...)
+	began := time.Now()
+	running(t, b.Cluster, 60*time.Second, urgent)
+	t.Logf("the urgent job waited for %v", time.Since(began).Round(time.Millisecond))
+	_, err = b.WaitFor(t.Context(), base, 480*time.Second, "COMPLETED")
+	t.Log(b.text("lead.out"))
+	require.NoError(t, err)
+	epochs := regexp.MustCompile(`(?m)^epoch \d: 960 samples, each 1 to 1 times, loss 0\.\d{12}`)
+	want := epochs.FindAllString(b.text("rigid.out"), -1)
+	require.Len(t, want, 6)
+	require.Equal(t, want, epochs.FindAllString(b.text("lead.out"), -1))
+	require.Regexp(t, `1 -> 3 ranks`, b.text("lead.out"))
+	require.Regexp(t, `3 -> 2 ranks`, b.text("lead.out"))
+	require.NoError(t, b.WaitEmpty(t.Context(), 30*time.Second))
+}
