@@ -130,14 +130,15 @@ func TestTraining(t *testing.T) {
 
 	dir := t.TempDir()
 	c := newCrew(t, python, "#!/bin/sh\nshift 2\nexec \"$@\"\n", nil,
-		"--", python, "train.py", "--dir", dir, "--epochs", "6", "--pause", "0.1", "--wait", "1:3", "--wait", "3:2")
+		"--", python, "train.py", "--dir", dir, "--epochs", "6", "--pause", "0.1", "--every", "19", "--wait", "1:3", "--wait", "3:2")
 	c.places("0")
 	c.until("epoch 0:")
 	c.places("0-2")
 	c.until("1 -> 3 ranks")
-	c.until("epoch 2:")
-	c.places("0,2")
-	c.until("3 -> 2 ranks")
+	c.until("epoch 1:")
+	c.places("0,2") // in the middle of epoch 2
+	lines := c.until("3 -> 2 ranks")
+	require.Regexp(t, ` [1-9]\d* steps again`, lines[len(lines)-1])
 	status, lines := c.ended()
 	require.Zero(t, status)
 	require.Equal(t, want, epochs.FindAllString(strings.Join(lines, "\n"), -1))

@@ -217,10 +217,12 @@ func TestPythonParsesAsGo(t *testing.T) {
 	command := python(t, oneLine)
 	rng := rand.New(rand.NewPCG(1, 2))
 	lines := []string{
-		"", "bye", "cores", "cores 1 0", "cores 1 0 0 ", "cores  1 0 0", "cores 01 0 0", "cores 4294967296 0 0", "cores 4294967295 0 0",
-		"cores 1 16777215 0", "cores 1 16777216 0", "cores 1 3-1 0", "cores 1 1,1 0", "cores 1 1-3,3 0", "cores 1 -1 0", "cores 1 1- 0",
-		"cores 1 +1 0", "cores 1 1_0 0", "cores 1 ١ 0", "cores 1 \xff 0", "cores 1 0\r 0", "cores 1 0 0\r", "cores 1 0\x00 0", "CORES 1 0 0",
-		"cores 1 0-2-3 0", "cores 1 99999999999999999999999 0", "cores 1 0, 0", "cores 1 ,0 0", "cores\t1 0 0", "cores 1 1-1 0",
+		"", "bye", "cores", "cores 1 0", "cores 1 0 0 ", "cores  1 0 0", "cores 01 0 0", "cores 4294967296 0 0",
+		"cores 4294967295 0 0",
+		"cores 1 16777215 0", "cores 1 16777216 0", "cores 1 3-1 0", "cores 1 1,1 0", "cores 1 1-3,3 0", "cores 1 -1 0",
+		"cores 1 1- 0", "cores 1 +1 0", "cores 1 1_0 0", "cores 1 ١ 0", "cores 1 \xff 0", "cores 1 0\r 0", "cores 1 0 0\r",
+		"cores 1 0\x00 0", "CORES 1 0 0", "cores 1 0-2-3 0", "cores 1 99999999999999999999999 0", "cores 1 0, 0", "cores 1 ,0 0",
+		"cores\t1 0 0", "cores 1 1-1 0",
 	}
 	good := "cores 12 0-3,6,9-11 0-1,7"
 	for n := range len(good) { // those that break off
