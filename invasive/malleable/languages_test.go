@@ -304,3 +304,43 @@ func TestPythonSaysWhatIsWrong(t *testing.T) {
 		conn.Close()
 	}
 }
+
+// theNodes prints what nodes makes of each file.
+const theNodes = `
+import sys
+import aucsched_malleable
+
+for path in sys.argv[1:]:
+    try:
+        print(sorted(aucsched_malleable.nodes({"AUCSCHED_CREW_NODES": path}).items()))
+    except aucsched_malleable.LineError as e:
+        print(e)
+try:
+    aucsched_malleable.nodes({})
+except aucsched_malleable.NotRunByAucsched as e:
+    print(e)
+`
+
+func TestPythonReadsNodes(t *testing.T) {
+	command := python(t, theNodes)
+	dir := t.TempDir()
+	wrong := ": must be PLACE NODE, each place once"
+	for i, c := range []struct{ text, want string }{
+		{"0 n0\n12 rack-2.n5\n", "[(0, 'n0'), (12, 'rack-2.n5')]"},
+		{"", "[]"},
+		{"0 n0\n1\n", "line 2: '1\\n'" + wrong},
+		{"0 n0\n0 n1\n", "line 2: '0 n1\\n'" + wrong},
+		{"0 n0 n1\n", "line 1: '0 n0 n1\\n'" + wrong},
+		{"-1 n0\n", "line 1: place: '-1' is no number up to 16777215"},
+		{"\n", "line 1: place: '' is no number up to 16777215"},
+	} {
+		path := fmt.Sprint(dir, "/", i)
+		require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
+		if strings.HasPrefix(c.want, "line") {
+			c.want = path + ": " + c.want
+		}
+		out := run(t, command[0], append(command[1:], path)...)
+		require.Equal(t, c.want+"\nAUCSCHED_CREW_NODES is not set: no aucsched crew runs this program\n", out)
+	}
+	require.Contains(t, run(t, command[0], append(command[1:], dir+"/none")...), "[]\n", "before the first change")
+}

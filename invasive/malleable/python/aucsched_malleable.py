@@ -127,7 +127,7 @@ class Client:
     """
 
     def __init__(self, path: str):
-        #: Why there is no connection, or why the last one has ended. None: nothing is wrong yet.
+        #: Why the last connection has ended, or could not be made. None: a change has come since.
         self.problem = None  # type: Optional[str]
         self._path = path
         self._socket = None  # type: Optional[socket.socket]
@@ -279,6 +279,8 @@ class Client:
             elif ended and self._buffer:
                 ended += " in the middle of a line, %r" % _text(self._buffer[:50])
         if ended is None:
+            if newest is not None:
+                self.problem = None
             return newest
         self._lose("%s: %s" % (self._path, ended))
         return None
