@@ -324,6 +324,7 @@ except aucsched_malleable.NotRunByAucsched as e:
 func TestPythonReadsNodes(t *testing.T) {
 	command := python(t, theNodes)
 	dir := t.TempDir()
+	var want []string
 	wrong := ": must be PLACE NODE, each place once"
 	for i, c := range []struct{ text, want string }{
 		{"0 n0\n12 rack-2.n5\n", "[(0, 'n0'), (12, 'rack-2.n5')]"},
@@ -339,8 +340,9 @@ func TestPythonReadsNodes(t *testing.T) {
 		if strings.HasPrefix(c.want, "line") {
 			c.want = path + ": " + c.want
 		}
-		out := run(t, command[0], append(command[1:], path)...)
-		require.Equal(t, c.want+"\nAUCSCHED_CREW_NODES is not set: no aucsched crew runs this program\n", out)
+		command, want = append(command, path), append(want, c.want)
 	}
-	require.Contains(t, run(t, command[0], append(command[1:], dir+"/none")...), "[]\n", "before the first change")
+	command = append(command, dir+"/none") // before the first change
+	want = append(want, "[]", "AUCSCHED_CREW_NODES is not set: no aucsched crew runs this program", "")
+	require.Equal(t, want, strings.Split(run(t, command[0], command[1:]...), "\n"))
 }
