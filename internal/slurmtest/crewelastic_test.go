@@ -5,6 +5,7 @@
 package slurmtest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,8 +29,8 @@ func torch(t *testing.T) string {
 	return ""
 }
 
-// The training of examples/elastic grows from 1 to 3 nodes, gives one to an urgent job, and has
-// the losses of a training on one node, to the last digit but three.
+// The training of examples/elastic grows from 1 to 3 nodes, gives one to an urgent job, and has the
+// losses of a training on one node to twelve digits.
 func TestCrewElastic(t *testing.T) {
 	beside(t)
 	python := torch(t)
@@ -44,13 +45,17 @@ func TestCrewElastic(t *testing.T) {
 	}
 	export := "export OMP_NUM_THREADS=1 ELASTIC_ON='" + b.bin + "/aucsched crew on'\n"
 	train := python + " train.py --epochs 8"
-	args := as(Alice, "-N1", "-n2", "--time=10", "-D", b.dir)
+	args := as(Alice, "-N1", "-n2", "--time=20", "-D", b.dir)
 	rigid := submit(t, b.Cluster, export+"mkdir rigid && exec "+train+" --dir rigid", append(args, "-o", b.dir+"/rigid.out")...)
 	_, err := b.WaitFor(t.Context(), rigid, 240*time.Second, "COMPLETED")
 	require.NoError(t, err)
 
 	program := python + " elastic.py --host localhost -- " + train + " --pause 0.2 --wait 1:3 --wait 5:2"
+	others := submit(t, b.Cluster, "sleep 1000", as(Bob, "-N7", "--exclusive", "--time=20", "-o", "/dev/null")...)
+	running(t, b.Cluster, 60*time.Second, others)
 	base := submit(t, b.Cluster, export+b.line("run", 2)+program, append(args, "-o", b.dir+"/lead.out")...)
+	b.until(480*time.Second, "an epoch on one node", func() bool { return strings.Contains(b.text("lead.out"), "epoch 0:") })
+	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(others)))
 	b.until(480*time.Second, "3 ranks", func() bool { return strings.Contains(b.text("lead.out"), "epoch 1:") })
 	urgent := submit(t, b.Cluster, "sleep 3", as(Bob, "-N6", "--exclusive", "--time=1", "-o", "/dev/null")...)
 	began := time.Now()
