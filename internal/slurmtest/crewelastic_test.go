@@ -57,7 +57,7 @@ func TestCrewElastic(t *testing.T) {
 	b.until(480*time.Second, "an epoch on one node", func() bool { return strings.Contains(b.text("lead.out"), "epoch 0:") })
 	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(others)))
 	b.until(480*time.Second, "3 ranks", func() bool { return strings.Contains(b.text("lead.out"), "epoch 1:") })
-	urgent := submit(t, b.Cluster, "sleep 3", as(Bob, "-N6", "--exclusive", "--time=1", "-o", "/dev/null")...)
+	urgent := submit(t, b.Cluster, "sleep 1000", as(Bob, "-N6", "--exclusive", "--time=20", "-o", "/dev/null")...)
 	began := time.Now()
 	running(t, b.Cluster, 60*time.Second, urgent)
 	t.Logf("the urgent job waited for %v", time.Since(began).Round(time.Millisecond))
@@ -73,5 +73,6 @@ func TestCrewElastic(t *testing.T) {
 	require.Equal(t, epochs("rigid.out"), epochs("lead.out"))
 	require.Regexp(t, `1 -> 3 ranks`, b.text("lead.out"))
 	require.Regexp(t, `3 -> 2 ranks`, b.text("lead.out"))
+	require.NoError(t, b.Scancel(t.Context(), fmt.Sprint(urgent)))
 	require.NoError(t, b.WaitEmpty(t.Context(), 30*time.Second))
 }
