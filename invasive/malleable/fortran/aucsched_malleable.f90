@@ -10,10 +10,10 @@
 !
 !  call aucsched_open(job, status)
 !  do while (work_is_left())
-!    call work_for_a_while()                            ! then, where it is safe:
-!    if (status /= 0) cycle                             ! nobody runs us
+!    call work_for_a_while()            ! then, where it is safe:
+!    if (status /= 0) cycle             ! nobody runs us who could change our cores
 !    if (aucsched_poll(job, 0, change)) then
-!      call use_places(change%cores)              ! and let go of all others
+!      call use_cores(change%cores)     ! and let go of all others
 !      call aucsched_done(job, change)
 !    end if
 !  end do
