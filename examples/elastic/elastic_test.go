@@ -136,7 +136,11 @@ func TestTraining(t *testing.T) {
 	c.places("0-2")
 	c.until("1 -> 3 ranks")
 	c.until("epoch 1:")
-	c.places("0,2") // in the middle of epoch 2
+	require.Eventually(t, func() bool { // the middle of epoch 2 has come
+		text, err := os.ReadFile(dir + "/steps")
+		return err == nil && strings.Contains(string(text), " 3 44\n")
+	}, patience, 10*time.Millisecond)
+	c.places("0,2")
 	lines := c.until("3 -> 2 ranks")
 	require.Regexp(t, ` [1-9]\d* steps again`, lines[len(lines)-1])
 	status, lines := c.ended()
