@@ -152,6 +152,9 @@ func (s *simulator) makeCrews() error {
 	if s.cfg.Priorities != nil {
 		return errors.New("malleable jobs: their companions have no place among priorities that change")
 	}
+	if s.cfg.Release > 0 {
+		return errors.New("malleable jobs: not with nodes that are free later than their jobs end")
+	}
 	if err := s.cfg.Crews.Validate(); err != nil {
 		return err
 	}
@@ -220,16 +223,16 @@ func (s *simulator) change(c *crew, at int64, by int) {
 		c.changes++
 	}
 	c.changed, c.from = at, at+s.crews.opt.Reconfigure
-	s.endAt(c.lead, c.end(s.crews.serial)+s.cfg.Release)
+	s.endAt(c.lead, c.end(s.crews.serial))
 }
 
 // withdraw has a companion give its node back.
 func (s *simulator) withdraw(c *crew, i int32, at int64) error {
 	c.members[i-c.first].leaving = true
-	free := at + s.crews.opt.Reconfigure + s.cfg.Release
+	free := at + s.crews.opt.Reconfigure
 	s.held[s.slot[i]].End = free
 	s.endAt(i, free)
-	if at >= s.due[c.lead]-s.cfg.Release { // its work is done
+	if at >= s.due[c.lead] { // its work is done
 		return nil
 	}
 	s.change(c, at, -1)
@@ -248,10 +251,10 @@ func (s *simulator) part(e ending) (over bool, err error) {
 	}
 	m := &c.members[e.number-c.first]
 	if !m.leaving {
-		return false, s.withdraw(c, e.number, e.at-s.cfg.Release)
+		return false, s.withdraw(c, e.number, e.at)
 	}
 	m.running = false
-	c.held += e.at - s.cfg.Release - m.since
+	c.held += e.at - m.since
 	if !c.over {
 		if e.at-m.since > lastPause {
 			m.pause = firstPause
@@ -259,12 +262,12 @@ func (s *simulator) part(e ending) (over bool, err error) {
 		s.crews.asks.push(ending{e.at + m.pause, e.number})
 		m.pause = min(2*m.pause, lastPause)
 	}
-	return true, s.crews.books.free(c.lead, e.number, e.at-s.cfg.Release)
+	return true, s.crews.books.free(c.lead, e.number, e.at)
 }
 
 // disband ends the companions of a crew whose lead ends, those that wait too.
 func (s *simulator) disband(c *crew, at int64) error {
-	c.advance(at-s.cfg.Release, s.crews.serial)
+	c.advance(at, s.crews.serial)
 	c.over = true
 	for k := range c.members {
 		if m := &c.members[k]; m.running {
@@ -284,7 +287,7 @@ func (s *simulator) disband(c *crew, at int64) error {
 			numbers = s.pending.numbers()
 		}
 	}
-	return s.crews.books.end(c.lead, at-s.cfg.Release)
+	return s.crews.books.end(c.lead, at)
 }
 
 // nextAsk is when the next companion is submitted.

@@ -89,7 +89,7 @@ func (f *crewReferee) leave(lead, number int32, at int64) error {
 // free books that a companion's node is given back.
 func (f *crewReferee) free(lead, number int32, at int64) error {
 	b := f.open[lead]
-	if b == nil || f.owner[number] != lead {
+	if owner, holds := f.owner[number]; b == nil || !holds || owner != lead {
 		return fmt.Errorf("companion %d ends, and job %d does not have it", number, lead)
 	}
 	f.held += at - b.holds[number]
