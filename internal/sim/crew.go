@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -379,4 +380,23 @@ func (s *simulator) stopped() (waits map[int]bool, err error) {
 		}
 	}
 	return waits, nil
+}
+
+// Soonest are jobs of which the malleable ones are as short as they can be on any of their numbers
+// of nodes, and as little work: what bounds the runtime of these bounds that of the malleable ones.
+func Soonest(jobs []workload.Job, serial int) []workload.Job {
+	out := slices.Clone(jobs)
+	for i := range out {
+		j := &out[i]
+		if j.Span == (workload.Span{}) {
+			continue
+		}
+		n := j.Cores
+		if j.TasksPerNode > 0 {
+			n = max(j.MinNodes, 1)
+		}
+		least := float64(j.Span.Least) / speed(j.Span.Least, serial) / float64(n)
+		j.Duration = int64(float64(min(j.Duration, j.TimeLimit)) * speed(n, serial) * min(1/speed(j.Span.Most, serial), least))
+	}
+	return out
 }

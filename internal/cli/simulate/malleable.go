@@ -23,6 +23,9 @@ type crewFlags struct {
 	reconfigure, limit time.Duration
 }
 
+// crewSettings are their names.
+var crewSettings = []string{"malleable", "malleable-nodes", "reconfigure", "companion-limit"}
+
 func (f *crewFlags) register(flags *pflag.FlagSet) {
 	o := sim.DefaultCrews()
 	flags.Float64Var(&f.percent, "malleable", 0,
@@ -57,7 +60,7 @@ func (f *crewFlags) malleability(seed uint64) (m workload.Malleability, err erro
 
 // apply makes jobs malleable, and sets what cfg says of them.
 func (f *crewFlags) apply(flags *pflag.FlagSet, cfg *sim.Config, jobs []workload.Job, seed uint64) error {
-	for _, name := range []string{"malleable-nodes", "reconfigure", "companion-limit"} {
+	for _, name := range crewSettings[1:] {
 		if flags.Changed(name) && f.percent == 0 {
 			return fmt.Errorf("--%s: goes with --malleable", name)
 		}
@@ -74,6 +77,9 @@ func (f *crewFlags) apply(flags *pflag.FlagSet, cfg *sim.Config, jobs []workload
 	cfg.Crews = sim.CrewOptions{Reconfigure: int64(f.reconfigure / time.Second), Limit: int64(f.limit / time.Second)}
 	if err := cfg.Crews.Validate(); err != nil {
 		return fmt.Errorf("--malleable: %w", err)
+	}
+	if cfg.Release > 0 {
+		return fmt.Errorf("--malleable: goes without --slurmctld")
 	}
 	made, err := m.Apply(cfg.Nodes, jobs)
 	if err != nil {

@@ -225,6 +225,9 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	if cfg.Priorities, err = priorities(f.priority, cfg.Nodes); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
+	if cfg.Priorities != nil && f.crews.percent > 0 {
+		return nil, nil, cli.BadInput(fmt.Errorf("--malleable: goes with --priority basic"))
+	}
 	return w, policies, nil
 }
 
@@ -255,7 +258,7 @@ func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []c
 		if err != nil {
 			return err
 		}
-		if err := bounds.add(r, cfg.Nodes, jobs); err != nil {
+		if err := bounds.add(r, &cfg, jobs); err != nil {
 			return err
 		}
 		results = append(results, r)
