@@ -240,8 +240,8 @@ func (s *simulator) withdraw(c *crew, i int32, at int64) error {
 	return s.crews.books.leave(c.lead, i, at)
 }
 
-// part is what the end of a job means for its crew, and whether it is over: a companion at its limit
-// leaves first.
+// part is what the end of a job means for its crew, and whether it is over: a companion at
+// its limit leaves first.
 func (s *simulator) part(e ending) (over bool, err error) {
 	c := s.crews.of(e.number)
 	switch {

@@ -37,7 +37,8 @@ type crewChange struct {
 
 func newCrewReferee(cfg *Config) *crewReferee {
 	return &crewReferee{
-		pause: cfg.Crews.Reconfigure, serial: float64(cfg.Serial) / MaxSerial, single: workload.SingleCores(cfg.Nodes), cut: cfg.KillAtLimit,
+		pause: cfg.Crews.Reconfigure, serial: float64(cfg.Serial) / MaxSerial,
+		single: workload.SingleCores(cfg.Nodes), cut: cfg.KillAtLimit,
 		open: make(map[int32]*crewBook), owner: make(map[int32]int32),
 	}
 }

@@ -41,12 +41,12 @@ func crewConfig(nodes int) Config {
 	return cfg
 }
 
-// Worked by hand. Job 1 asks for 2 nodes for 100 s, so that its work is 200 node seconds, and can run
-// on 1 to 4. It starts at 0 on one node and asks for 3 companions in second 1, which start at 5:
-// 5 are done, and nothing is until 6. Job 2 comes at 12 and preempts two of the companions at 15:
-// 5 + 9 x 4 = 41 are done. Their nodes are free at 16, so job 2 starts at 20 and ends at 40. Their
-// places, asked for again at 26, are filled at 40: from 16 on 24 x 2 = 48 were done, 89 in all. The
-// last 111 take 28 s of 4 nodes from 41 on.
+// Worked by hand. Job 1 asks for 2 nodes for 100 s, so that its work is 200 node seconds, and can
+// run on 1 to 4. It starts at 0 on one node and asks for 3 companions in second 1, which start at
+// 5: 5 are done, and nothing is until 6. Job 2 comes at 12 and preempts two of the companions at
+// 15: 5 + 9 x 4 = 41 are done. Their nodes are free at 16, so job 2 starts at 20 and ends at 40.
+// Their places, asked for again at 26, are filled at 40: from 16 on 24 x 2 = 48 were done, 89 in
+// all. The last 111 take 28 s of 4 nodes from 41 on.
 func TestCrewOnPaper(t *testing.T) {
 	for _, p := range both(t) {
 		cfg := crewConfig(4)
@@ -67,7 +67,8 @@ func TestCrewOnPaper(t *testing.T) {
 	}
 }
 
-// A companion that comes to its limit leaves before, and is asked for again 10 s after it has ended.
+// A companion that comes to its limit leaves before, and is asked for again 10
+// s after it has ended.
 func TestCompanionsComeToTheirLimit(t *testing.T) {
 	cfg := crewConfig(2)
 	cfg.Crews.Limit = 30
@@ -158,8 +159,8 @@ func (w *crewTwin) end(id string) int64 {
 	}
 }
 
-// Whatever comes, the simulator's referees find nothing wrong, every plan stands before the verifier,
-// and malleable jobs end when a simple count says.
+// Whatever comes, the simulator's referees find nothing wrong, every plan stands before the
+// verifier, and malleable jobs end when a simple count says.
 func TestCrewsAgainstATwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(1, 8).Draw(t, "nodes")

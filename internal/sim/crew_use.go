@@ -12,8 +12,8 @@ type CrewUse struct {
 	Companions int `json:"companions"`
 	Preempted  int `json:"preempted"`
 	Changes    int `json:"changes"`
-	// Held is the node seconds that malleable jobs held, and Lost those of them in which nothing was
-	// done, as nodes changed.
+	// Held is the node seconds that malleable jobs held, and Lost those of them in which nothing
+	// was done, as nodes changed.
 	Held int64 `json:"held_node_s"`
 	Lost int64 `json:"lost_node_s"`
 	// Malleable and Rigid are the jobs of both kinds.

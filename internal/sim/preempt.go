@@ -13,7 +13,8 @@ import (
 // stoppable are the running jobs that have a price: a lower tier, all of which every job may have
 // stopped that preempts some class.
 type stoppable struct {
-	order  []int         // by index in Snapshot.Running, those first that go first; who goes is taken out
+	// by index in Snapshot.Running, those first that go first; who goes is taken out
+	order  []int
 	wide   nodeset.Table // as if none of them ran
 	trial  nodeset.Table // scratch
 	fit    fitTest       // of wide
@@ -24,8 +25,8 @@ type stoppable struct {
 	open   nodeset.Mask  // scratch
 }
 
-// begin finds them. As with preempt_youngest_first those go first that came last, but for those that
-// are being stopped, whose price is 1.
+// begin finds them. As with preempt_youngest_first those go first that came last, but for those
+// that are being stopped, whose price is 1.
 func (p *stoppable) begin(s *core.Snapshot) error {
 	p.order, p.chosen, p.gone, p.nodes, p.fit.ready = p.order[:0], p.chosen[:0], p.gone[:0], p.nodes[:0], false
 	for i := range s.Running {
@@ -131,7 +132,8 @@ func (b *Backfill) stopChosen() error {
 		p.nodes = append(p.nodes[:0], b.up...)
 		clear(p.nodes)
 	}
-	for k := len(p.chosen) - 1; k >= 0; k-- { // from the back, so that those in front stay where they are
+	for k := len(p.chosen) - 1; k >= 0; k-- {
+		// from the back, so that those in front stay where they are
 		i := p.order[p.chosen[k]]
 		r := &b.s.Running[i]
 		if err := b.s.Nodes.ReleaseWith(r.Segs, r.Uses); err != nil {

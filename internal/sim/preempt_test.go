@@ -15,8 +15,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// tiersOf is a machine on which jobs of a lower tier run, one core each, on these nodes, the last of
-// which came last.
+// tiersOf is a machine on which jobs of a lower tier run, one core each, on these nodes, the
+// last of which came last.
 func tiersOf(t require.TestingT, machine []nodeset.Capacity, on ...int32) *core.Snapshot {
 	table, err := nodeset.New(machine)
 	require.NoError(t, err)

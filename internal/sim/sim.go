@@ -41,8 +41,8 @@ type Config struct {
 	// KillAtLimit ends jobs at their time limit. Without it a job that
 	// outlives its limit goes on, as under Slurm's OverTimeLimit=UNLIMITED.
 	KillAtLimit bool
-	// Serial is how many thousandths of a job's duration further GPUs of a range do not shorten, nor
-	// further nodes of a malleable job, LinearSpeedup to MaxSerial.
+	// Serial is how many thousandths of a job's duration further GPUs of a range do not shorten,
+	// nor further nodes of a malleable job, LinearSpeedup to MaxSerial.
 	Serial int
 	// Crews is how malleable jobs take nodes and give them back; without such jobs it says nothing.
 	Crews CrewOptions
@@ -654,13 +654,14 @@ func (s *simulator) end(e ending) error {
 		s.referee.end(h.Segs, h.Uses)
 	}
 	crew := s.crews.of(e.number)
-	if counts := crew == nil || crew.lead == e.number; counts {
+	if crew == nil || crew.lead == e.number {
 		s.ended++
 		j := s.jobs[e.number].Job
 		if crew != nil {
 			j = crew.job
 		}
-		ran := Record{j, j.Submit, r.start, e.at - s.cfg.Release, r.class, h.Segs, s.meter.gpuParts.gpus(h.Uses, h.Segs), r.alternative, r.loading}
+		gpus := s.meter.gpuParts.gpus(h.Uses, h.Segs)
+		ran := Record{j, j.Submit, r.start, e.at - s.cfg.Release, r.class, h.Segs, gpus, r.alternative, r.loading}
 		s.crews.add(crew, &ran)
 		if crew != nil {
 			s.meter.add(&ran, &s.jobs[e.number].Request, extent{crew.asks * int(h.Segs[0].Cores), crew.alone, crew.alone})

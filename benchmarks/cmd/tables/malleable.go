@@ -61,8 +61,8 @@ type crewCase struct {
 // crewGroup is what jobs of one kind went through, in seconds.
 type crewGroup struct{ Wait, Turnaround float64 }
 
-// crewFigure is what one run came to. Chosen and Others are the jobs that are malleable, and that are
-// not, at each of crewShares, whatever they are in the run.
+// crewFigure is what one run came to. Chosen and Others are the jobs that are malleable, and that
+// are not, at each of crewShares, whatever they are in the run.
 type crewFigure struct {
 	Use, Wait, P95, Widest, Turnaround, Slowdown float64
 	Lost                                         float64 // share of what malleable jobs held
@@ -84,7 +84,6 @@ var crewVariants = []crewVariant{
 	{"1% of a job is serial", func(c *sim.Config, _ *workload.Malleability) { c.Serial = 10 }},
 	{"10% of a job is serial", func(c *sim.Config, _ *workload.Malleability) { c.Serial = 100 }},
 	{"companions of 10 min", func(c *sim.Config, _ *workload.Malleability) { c.Crews.Limit = 600 }},
-	{"companions of a day", func(c *sim.Config, _ *workload.Malleability) { c.Crews.Limit = 24 * 3600 }},
 	{"n to 2n nodes: jobs wait for what they ask for", func(_ *sim.Config, m *workload.Malleability) { m.Least = 1 }},
 	{"n/4 to n nodes: jobs get no more", func(_ *sim.Config, m *workload.Malleability) { m.Most = 1 }},
 }
@@ -115,12 +114,15 @@ func malleableWorth(ctx context.Context, o crewOptions, errs io.Writer) (page st
 	defer func() { err = errors.Join(err, done.close()) }()
 	var rows []*crewRows
 	for i := range loads {
+		rows = append(rows, &crewRows{&loads[i], map[string][]crewFigure{}, map[string][]crewFigure{}})
 		fmt.Fprintf(errs, "simulating: %s\n", loads[i].name)
-		r, err := loads[i].run(ctx, done, i == 0)
-		if err != nil {
+		if err := rows[i].run(ctx, done, rows[i].shares); err != nil {
 			return "", fmt.Errorf("%s: %w", loads[i].name, err)
 		}
-		rows = append(rows, r)
+	}
+	fmt.Fprintln(errs, "simulating: what depends on what")
+	if err := rows[0].run(ctx, done, rows[0].changes); err != nil {
+		return "", err
 	}
 	return malleablePage(&o, rows)
 }
@@ -131,7 +133,7 @@ func (o *crewOptions) workloads() (all []crewWorkload, err error) {
 	if err != nil {
 		return nil, err
 	}
-	small, err := o.lublin(max(2, o.jobs/4))
+	small, err := o.lublin(max(2, o.jobs/6))
 	if err != nil {
 		return nil, err
 	}
@@ -176,18 +178,20 @@ func (o *crewOptions) lublin(jobs int) (l crewWorkload, err error) {
 	return l, nil
 }
 
-// run simulates all of a workload, several runs at a time, unless it is done.
-func (l *crewWorkload) run(ctx context.Context, done *kept[crewFigure], variants bool) (*crewRows, error) {
-	rows := &crewRows{l, map[string][]crewFigure{}, map[string][]crewFigure{}}
+// crewRun is one run of a case.
+type crewRun func(context.Context, *crewCase) (crewFigure, error)
+
+// run has what plan adds simulated, several runs at a time, unless it is done.
+func (r *crewRows) run(ctx context.Context, done *kept[crewFigure], plan func(add func(map[string][]crewFigure, string, crewRun))) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	add := func(to map[string][]crewFigure, key string, simulate func(context.Context, *crewCase) (crewFigure, error)) {
-		figures := make([]crewFigure, len(l.cases))
+	plan(func(to map[string][]crewFigure, key string, simulate crewRun) {
+		figures := make([]crewFigure, len(r.cases))
 		to[key] = figures
-		for i := range l.cases {
-			c := &l.cases[i]
+		for i := range r.cases {
+			c := &r.cases[i]
 			g.Go(func() (err error) {
-				part := fmt.Sprintf("%s, %s, %s", l.name, key, c.part)
+				part := fmt.Sprintf("%s, %s, %s", r.name, key, c.part)
 				figure, is := done.get(part)
 				if !is {
 					if figure, err = simulate(ctx, c); err == nil {
@@ -198,34 +202,39 @@ func (l *crewWorkload) run(ctx context.Context, done *kept[crewFigure], variants
 				return err
 			})
 		}
-	}
+	})
+	return g.Wait()
+}
+
+// shares are the runs of all schedulers at all shares.
+func (r *crewRows) shares(add func(map[string][]crewFigure, string, crewRun)) {
 	for _, percent := range crewShares {
 		for k, p := range crewPolicies {
 			if percent > 0 && k < 2 {
 				continue
 			}
-			add(rows.runs, crewKey(p.name, percent), func(ctx context.Context, c *crewCase) (crewFigure, error) {
-				return l.simulate(ctx, c, p, percent, &crewVariants[0])
+			add(r.runs, crewKey(p.name, percent), func(ctx context.Context, c *crewCase) (crewFigure, error) {
+				return r.simulate(ctx, c, p, percent, &crewVariants[0])
 			})
 		}
-		if l.manager {
-			add(rows.runs, crewKey(oneHost, percent), func(ctx context.Context, c *crewCase) (crewFigure, error) {
-				return l.manage(ctx, c, percent)
+		if r.manager {
+			add(r.runs, crewKey(oneHost, percent), func(ctx context.Context, c *crewCase) (crewFigure, error) {
+				return r.manage(ctx, c, percent)
 			})
 		}
 	}
+}
+
+// changes are the runs of all variants.
+func (r *crewRows) changes(add func(map[string][]crewFigure, string, crewRun)) {
 	for i := range crewVariants {
+		v := &crewVariants[i]
 		for _, p := range crewPolicies[2:] {
-			if !variants {
-				continue
-			}
-			v := &crewVariants[i]
-			add(rows.variants, p.name+", "+v.name, func(ctx context.Context, c *crewCase) (crewFigure, error) {
-				return l.simulate(ctx, c, p, crewVariantShare, v)
+			add(r.variants, p.name+", "+v.name, func(ctx context.Context, c *crewCase) (crewFigure, error) {
+				return r.simulate(ctx, c, p, crewVariantShare, v)
 			})
 		}
 	}
-	return rows, g.Wait()
 }
 
 // malleable are the jobs of a case of which a share is malleable.
@@ -258,7 +267,10 @@ func (l *crewWorkload) simulate(ctx context.Context, c *crewCase, p worthPolicy,
 	if len(r.Unrun) > 0 {
 		return f, fmt.Errorf("%s, %s: %d jobs did not run: %s", c.part, p.name, len(r.Unrun), r.Unrun[0].Reason)
 	}
-	f = crewFigure{Use: r.CPUUtilizationLoaded, Wait: r.WaitMean, P95: r.Waits.P95, Widest: r.Waits.Widest10, Slowdown: r.Waits.BoundedSlowdown}
+	f = crewFigure{
+		Use: r.CPUUtilizationLoaded, Wait: r.WaitMean, P95: r.Waits.P95, Widest: r.Waits.Widest10,
+		Slowdown: r.Waits.BoundedSlowdown,
+	}
 	if x := r.Crews; x != nil {
 		f.Lost = float64(x.Lost) / float64(x.Held)
 		f.Changes, f.Preempted = float64(x.Changes)/float64(x.Jobs), float64(x.Preempted)/float64(x.Jobs)

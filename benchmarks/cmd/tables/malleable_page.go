@@ -23,7 +23,8 @@ var (
 		{"lost, %", 2, func(f crewFigure) float64 { return 100 * f.Lost }},
 		{"changes a job", 1, func(f crewFigure) float64 { return f.Changes }},
 	}
-	crewUnknown = map[string]bool{"p95, h": true, "widest tenth, h": true, "lost, %": true} // of the one manager
+	// of the one manager
+	crewUnknown = map[string]bool{"p95, h": true, "widest tenth, h": true, "lost, %": true}
 )
 
 // crewOrder are the schedulers in the order of the tables.
@@ -109,7 +110,8 @@ func (r *crewRows) duels() *table {
 		cells := []string{fmt.Sprintf("%d%%", percent)}
 		for i := range columns {
 			c := &columns[i]
-			cells = append(cells, difference(c.each(r.runs[crewKey("auction2", percent)]), c.each(r.runs[crewKey("backfill", percent)]), c.decimals))
+			auction, backfill := c.each(r.runs[crewKey("auction2", percent)]), c.each(r.runs[crewKey("backfill", percent)])
+			cells = append(cells, difference(auction, backfill, c.decimals))
 		}
 		t.add(cells...)
 	}

@@ -54,7 +54,8 @@ func printBounds(out io.Writer, cfg *sim.Config, jobs []workload.Job, asJSON boo
 		return cli.BadInput(fmt.Errorf("--cluster: %w", err))
 	}
 	machine := answers.NewMachine(table)
-	b, err := bound.Runtime(cfg.Nodes, without(sim.Soonest(jobs, cfg.Serial), func(j *workload.Job) bool { return machine.CanEverRun(&j.Request) != nil }))
+	jobs = sim.Soonest(jobs, cfg.Serial)
+	b, err := bound.Runtime(cfg.Nodes, without(jobs, func(j *workload.Job) bool { return machine.CanEverRun(&j.Request) != nil }))
 	if err != nil {
 		return err
 	}
