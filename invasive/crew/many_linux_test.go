@@ -122,7 +122,7 @@ func TestManyMembers(t *testing.T) {
 		for place := 0; place < n; place += 2 {
 			require.NoError(t, processes[place].Wait(), "member %d", place)
 		}
-		t.Logf("%d members: all joined after %v; half are wanted back: the program knows after %v, they are gone after %v; the rest after %v",
+		t.Logf("%d members: joined after %v; half are wanted back: known after %v, gone after %v; the rest after %v",
 			n, joined.Round(time.Millisecond), heard.Round(time.Millisecond), left.Round(time.Millisecond), lap().Round(time.Millisecond))
 		program.Close()
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
-// The page's figures are those of the simulations: few jobs, one seed. What is kept is not simulated
-// again.
+// The page's figures are those of the simulations: few jobs, one seed. What is kept is not
+// simulated again.
 func TestMalleablePage(t *testing.T) {
 	o := crewOptions{seeds: seedRange{1, 1}, jobs: 30, dir: t.TempDir()}
 	text, err := malleableWorth(t.Context(), o, io.Discard)
