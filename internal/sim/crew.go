@@ -325,7 +325,8 @@ const (
 )
 
 // price says at which prices companions bid for their places: the plug-in's, in proportion to cores
-// and the time that they have run, and all together less than what the least start is worth.
+// and the time that they have run, and all together less than what the least start is worth where
+// that is its priority.
 func (s *simulator) price() {
 	if s.crews == nil {
 		return
