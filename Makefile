@@ -127,6 +127,7 @@ bench-locality:
 docs: bench
 	$(call page,alternatives,benchmarks/results/alternatives.md)
 	$(call page,invasive -plot benchmarks/results/invasive.svg,benchmarks/results/invasive-simulation.md)
+	$(call page,malleable $(if $(TRACES),-traces $(TRACES)),benchmarks/results/malleable.md)
 	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),benchmarks/results/simulation.md)
 	$(if $(TRACES),$(call page,gpu -traces $(TRACES),benchmarks/results/gpu-traces.md))
 	$(if $(TRACES),$(call page,topology -traces $(TRACES),benchmarks/results/topology.md))

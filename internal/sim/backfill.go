@@ -99,6 +99,9 @@ const (
 // [slurmselect.Selector], as topology/tree has it where the snapshot has a topology; what jobs
 // demand of that it does not know.
 //
+// Running jobs with a price are a lower tier: jobs that preempt any class have them stopped where
+// they find no other place, and wait for none of them (preempt/partition_prio).
+//
 // It differs from a slurmctld in that both schedulers run in every cycle unless
 // BackfillOptions.Interval says otherwise, that passes take no time and are not broken off unless
 // BackfillOptions.Test does, and that time limits count in seconds instead of minutes.
@@ -133,6 +136,7 @@ type Backfill struct {
 	waiting bool         // it is to, then
 	left    bool         // its last pass has left jobs in the queue
 	list    *List        // whose machinery it is; nil if it is Slurm's backfill
+	stop    stoppable
 }
 
 type held struct {
@@ -140,6 +144,8 @@ type held struct {
 	id   string
 	segs []nodeset.Segment
 	uses nodeset.Uses
+	// stoppable says that it has a price.
+	stoppable bool
 }
 
 // blockedKey is what the outcome of a fruitless test depends on while neither
@@ -149,6 +155,7 @@ type blockedKey struct {
 	limit    int64
 	eligible *uint64
 	nowOnly  bool
+	stops    bool // others
 }
 
 // NewBackfill returns the policy `backfill`.
@@ -173,11 +180,20 @@ func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, 
 	p.Decisions, p.Objective, p.Bound = p.Decisions[:0], 0, 0
 	p.Stats = core.Stats{Status: "done"}
 	b.started, b.sorted = b.started[:0], false
+	if err := b.stop.begin(s); err != nil {
+		return err
+	}
+	if b.stop.any() {
+		b.upNodes()
+	}
 	defer func() {
 		for i := range b.started {
 			if e := s.Nodes.ReleaseWith(b.started[i].segs, b.started[i].uses); e != nil && err == nil {
 				err = e
 			}
+		}
+		if e := b.tellGone(); e != nil && err == nil {
+			err = e
 		}
 		b.s, b.p = nil, nil
 	}()
@@ -225,7 +241,7 @@ func (b *Backfill) mainLoop() (first int, err error) {
 		if b.open != nil && !overlapMasks(b.open, j.Eligible) {
 			continue
 		}
-		segs, ok, err := b.trySelect(b.s.Nodes, j, b.open)
+		segs, ok, err := b.tryNow(j, b.open)
 		if err != nil {
 			return 0, fmt.Errorf("job %s: %w", j.ID, err)
 		}
@@ -336,11 +352,18 @@ func (b *Backfill) decide(d core.Decision) *core.Decision {
 // start allocates segs, for the rest of the cycle, to the job at index i.
 func (b *Backfill) start(i int, segs []nodeset.Segment) error {
 	j := b.s.Pending[i]
-	if err := b.s.Nodes.AllocateWith(segs, j.Uses); err != nil {
+	err := b.stopChosen()
+	if err == nil {
+		err = b.s.Nodes.AllocateWith(segs, j.Uses)
+	}
+	if err == nil && b.stop.any() {
+		err = b.stop.wide.AllocateWith(segs, j.Uses)
+	}
+	if err != nil {
 		return fmt.Errorf("job %s: %w", j.ID, err)
 	}
 	d := b.decide(core.Decision{Job: i, Start: true, Segs: segs, Uses: j.Uses, Class: bids.ClassS})
-	h := held{b.s.Now + j.TimeLimit, j.ID, d.Segs, j.Uses}
+	h := held{b.s.Now + j.TimeLimit, j.ID, d.Segs, j.Uses, false}
 	b.started = append(b.started, h)
 	if b.sorted {
 		at, _ := slices.BinarySearchFunc(b.held, h, compareHeld)

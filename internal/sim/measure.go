@@ -47,7 +47,8 @@ func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", ran.Job.ID, err)
 		}
-		m.add(ran, &r, nominal(ran.Job, max(min(ran.Job.Duration, ran.Job.TimeLimit), 1)))
+		work := nominal(ran.Job, max(min(ran.Job.Duration, ran.Job.TimeLimit), 1))
+		m.add(ran, &r, extent{requestedCores(&r, ran.Segs), ran.End - ran.Start, work})
 	}
 	result := &Result{PendingMax: mostPending(records)}
 	m.fill(result, new(latencies))

@@ -58,6 +58,10 @@ type Result struct {
 	Leaves *LeafUse `json:"leaves,omitempty"`
 	// Files is what input files cost; nil where they were not looked at.
 	Files *FileUse `json:"files,omitempty"`
+	// Crews is what malleable jobs did; nil where all are rigid. Their slowdowns are relative to
+	// the run time of the rigid job, and Fragmentation, Spread and PackingFactor say where their
+	// own nodes are, without those of companions.
+	Crews *CrewUse `json:"malleable,omitempty"`
 	// Cycles is how often the policy was called. The times are the wall clock's
 	// and the only figures that differ from run to run.
 	Cycles     int64   `json:"cycles"`
@@ -152,19 +156,26 @@ func (m *meter) anyAlternative(j *core.Job) bool {
 	return false
 }
 
-// add counts a job that ran as r asks for it; nominal is how long it would have with the
-// fewest GPUs.
-func (m *meter) add(ran *Record, r *bids.Request, nominal int64) {
+// extent is how large a job is, as it counts: the cores that it asks for, for how many seconds it
+// runs, which slowdowns are relative to, and for how many these cores are work. The seconds are
+// those of its run; of a malleable job, of one as it came.
+type extent struct {
+	cores      int
+	runs, work int64
+}
+
+// add counts a job that ran as r asks for it.
+func (m *meter) add(ran *Record, r *bids.Request, x extent) {
 	segs, nodes := ran.Segs, nodeset.Nodes(ran.Segs)
-	wait, runs := ran.Start-ran.Submit, ran.End-ran.Start
+	wait, lasted := ran.Start-ran.Submit, ran.End-ran.Start
 	m.last = max(m.last, ran.End)
-	cores, gpus := requestedCores(r, segs), int(m.gpuParts.of(r.Uses, segs))
-	m.work.add(nominal, cores)
-	m.gpuTime.add(runs, gpus)
-	m.loaded.add(ran, float64(nominal)*float64(cores), gpus)
-	m.waits.add(ran, cores, gpus)
+	gpus := int(m.gpuParts.of(r.Uses, segs))
+	m.work.add(x.work, x.cores)
+	m.gpuTime.add(lasted, gpus)
+	m.loaded.add(ran, float64(x.work)*float64(x.cores), gpus)
+	m.waits.add(ran, x, gpus)
 	m.wait.add(float64(wait))
-	m.slow.add(float64(wait+runs) / float64(runs))
+	m.slow.add(float64(wait+lasted) / float64(x.runs))
 	m.frag.add(float64(nodeset.Blocks(segs)))
 	m.spread.add(float64(segs[len(segs)-1].Last-segs[0].First+1) / float64(nodes))
 	m.pack.add(float64(nodes) / float64(m.fewestNodes(r)))

@@ -91,7 +91,7 @@ func (b *Backfill) test(j *core.Job, nowOnly bool) (outcome, error) {
 	if len(j.Components) > 0 || leastCores(&j.Request) == 0 {
 		return outcome{what: hopeless}, nil
 	}
-	key := blockedKey{shape: keyOf(&j.Request), limit: j.TimeLimit, nowOnly: nowOnly}
+	key := blockedKey{shape: keyOf(&j.Request), limit: j.TimeLimit, nowOnly: nowOnly, stops: b.mayStop(j)}
 	if len(j.Eligible) > 0 {
 		key.eligible = &j.Eligible[0]
 	}
@@ -188,7 +188,7 @@ func (b *Backfill) choose(segs []nodeset.Segment) {
 // wider with time. It leaves the nodes in b.scratch.
 func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 	if b.opt.Plain || b.mayStart(j) {
-		if _, ok, err := b.trySelect(b.s.Nodes, j, b.avail); ok || err != nil {
+		if _, ok, err := b.tryNow(j, b.avail); ok || err != nil {
 			return b.s.Now, ok, err
 		}
 	}
@@ -196,11 +196,12 @@ func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 		return 0, false, nil
 	}
 	b.sortHeld()
-	b.future.CopyFrom(b.s.Nodes)
+	b.future.CopyFrom(b.freeFor(j))
+	held := b.heldFor(j)
 	var window, barrier int64 = 30, 0
-	last := -1 // of b.held, the last whose end has been let happen
-	for i := range b.held {
-		h := &b.held[i]
+	last := -1 // of held, the last whose end has been let happen
+	for i := range held {
+		h := &held[i]
 		if overlapAny(h.segs, b.avail) {
 			if barrier == 0 {
 				barrier = h.end/window*window + window
@@ -209,23 +210,23 @@ func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 				return 0, false, err
 			}
 			last = i
-		} else if i+1 < len(b.held) {
+		} else if i+1 < len(held) {
 			continue
 		}
 		group := barrier + window // all that end by then, in one step
 		if b.list != nil {
 			group = h.end
 		}
-		if i+1 < len(b.held) && b.held[i+1].end <= group {
+		if i+1 < len(held) && held[i+1].end <= group {
 			continue
 		}
 		if last < 0 {
 			break
 		}
 		if _, ok, err := b.trySelect(&b.future, j, b.avail); ok || err != nil {
-			return b.endOf(last), ok, err
+			return b.endOf(&held[last]), ok, err
 		}
-		for i+1 < len(b.held) && b.held[i+1].end > barrier+window {
+		for i+1 < len(held) && held[i+1].end > barrier+window {
 			window *= 2
 		}
 	}
@@ -234,12 +235,12 @@ func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 
 // endOf is when a running job is expected to end: for one that is over its limit,
 // _guess_job_end with Slurm's default KillWait.
-func (b *Backfill) endOf(i int) int64 {
+func (b *Backfill) endOf(h *held) int64 {
 	const killWait = 30
-	if end := b.held[i].end; end > b.s.Now {
-		return end
+	if h.end > b.s.Now {
+		return h.end
 	}
-	return max(b.held[i].end+killWait, b.s.Now+1)
+	return max(h.end+killWait, b.s.Now+1)
 }
 
 func overlapAny(segs []nodeset.Segment, m nodeset.Mask) bool {
@@ -270,7 +271,10 @@ func (b *Backfill) sortHeld() {
 	b.held = append(b.held[:0], b.started...)
 	for i := range b.s.Running {
 		r := &b.s.Running[i]
-		b.held = append(b.held, held{r.End, r.ID, r.Segs, r.Uses})
+		if slices.Contains(b.stop.gone, i) {
+			continue
+		}
+		b.held = append(b.held, held{r.End, r.ID, r.Segs, r.Uses, r.Price > 0})
 	}
 	slices.SortFunc(b.held, compareHeld)
 }
@@ -307,12 +311,15 @@ type fitTest struct {
 // mayStart is false only if the job cannot start on any choice of nodes. What has
 // been started since the sums were made only makes it err on the safe side.
 func (b *Backfill) mayStart(j *core.Job) bool {
-	if cores, _ := b.s.Nodes.SumFree(); cores == 0 {
+	nodes, f := b.freeFor(j), &b.fit
+	if b.mayStop(j) {
+		f = &b.stop.fit
+	}
+	if cores, _ := nodes.SumFree(); cores == 0 {
 		return false
 	}
-	f := &b.fit
 	if !f.ready {
-		f.sum(b.s.Nodes)
+		f.sum(nodes)
 	}
 	g := j.MinGPUs
 	return g < len(f.nodes) && f.nodes[g] >= max(j.MinNodes, 1) && f.cores[g] >= int64(leastCores(&j.Request))

@@ -42,8 +42,10 @@ type Config struct {
 	// outlives its limit goes on, as under Slurm's OverTimeLimit=UNLIMITED.
 	KillAtLimit bool
 	// Serial is how many thousandths of a job's duration further GPUs of a range do not shorten,
-	// LinearSpeedup to MaxSerial.
+	// nor further nodes of a malleable job, LinearSpeedup to MaxSerial.
 	Serial int
+	// Crews is how malleable jobs take nodes and give them back; without such jobs it says nothing.
+	Crews CrewOptions
 	// ShrinkLimits shortens a job's time limit, too, when it gets more GPUs of a range: limits are
 	// for the fewest.
 	ShrinkLimits bool
@@ -82,7 +84,7 @@ type Resource struct {
 // NewConfig is the configuration that the papers' tests used: an interval of 3
 // seconds (ipsched, section IV), jobs that end at their limit, all starts verified.
 func NewConfig(nodes []nodeset.Capacity) Config {
-	return Config{Nodes: nodes, Interval: 3, Verify: true, KillAtLimit: true}
+	return Config{Nodes: nodes, Interval: 3, Verify: true, KillAtLimit: true, Crews: DefaultCrews()}
 }
 
 // Progress is how far a simulation has come.
@@ -121,6 +123,7 @@ const maxTime = 1 << 50
 type job struct {
 	*workload.Job
 	nominal int64 // seconds it runs with the fewest GPUs, whichever of its requests is met
+	crew    *crew // of a malleable job, Job then being its lead; nil: it is rigid
 }
 
 type running struct {
@@ -149,14 +152,17 @@ type simulator struct {
 	ranking *ranking       // nil if jobs keep their priorities
 	running []running      // parallel to snapshot's
 	slot    []int32        // of each job in running
+	due     []int64        // when each running job ends, as far as is known
 	ends    endHeap        // of the running jobs
 	held    []core.Running // what the policy sees
 	ended   int
+	total   int // jobs of the workload: the first of jobs
 	plan    core.Plan
 	retry   retry
 	meter   meter
 	latency latencies
 	files   *files // nil if they are not looked at
+	crews   *crews // nil if all jobs are rigid
 	result  Result
 }
 
@@ -175,6 +181,9 @@ func Run(ctx context.Context, cfg Config, policy core.Policy, jobs []workload.Jo
 	}
 	s.result.Policy = policy.Name()
 	s.meter.fill(&s.result, &s.latency)
+	if s.result.Crews, err = s.crews.result(); err != nil {
+		return nil, fmt.Errorf("policy %s: %w", policy.Name(), err)
+	}
 	s.result.Files = s.files.result()
 	return &s.result, nil
 }
@@ -203,7 +212,7 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 	}
 	s := &simulator{
 		cfg: cfg, policy: policy, nodes: nodes, referee: newReferee(cfg.Nodes, cfg.Resources...),
-		jobs: make([]job, len(jobs)), slot: make([]int32, len(jobs)),
+		jobs: make([]job, len(jobs)), slot: make([]int32, len(jobs)), due: make([]int64, len(jobs)), total: len(jobs),
 	}
 	if s.meter, err = newMeter(nodes); err != nil {
 		return nil, err
@@ -229,6 +238,9 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		}
 	}
 	slices.SortStableFunc(s.leavers, func(a, b int32) int { return cmp.Compare(s.jobs[a].Leaves, s.jobs[b].Leaves) })
+	if err := s.makeCrews(); err != nil {
+		return nil, err
+	}
 	if cfg.Priorities != nil {
 		s.rank()
 	}
@@ -274,6 +286,7 @@ func (s *simulator) submit(i int32) (err error) {
 	s.spare = s.spare[:last]
 	*j = s.jobs[i].Job.Job
 	j.Since = s.jobs[i].Submit
+	s.tier(i, j)
 	if s.ranking != nil {
 		if j.Priority, err = s.ranking.of(s.jobs[i].Job, s.now); err != nil {
 			return err
@@ -309,7 +322,11 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 	if len(j.Components) > 0 {
 		return fmt.Errorf("components: there are %d: the simulator has no jobs of several", len(j.Components))
 	}
-	s.jobs[i] = job{j, s.capped(j.Duration, j.TimeLimit)}
+	s.jobs[i] = job{j, s.capped(j.Duration, j.TimeLimit), nil}
+	if err := s.admitCrew(i); err != nil {
+		return err
+	}
+	j = s.jobs[i].Job
 	if s.meter.fewestNodes(&j.Request) == 0 && !s.meter.anyAlternative(&j.Job) {
 		err := answers.CanEverRun(s.nodes, &j.Request)
 		s.result.Unrun = append(s.result.Unrun, Unrun{j.ID, err.Error()})
@@ -404,6 +421,7 @@ func (s *simulator) nextEvent() (at int64, ok bool) {
 
 // comeOrGo is when the next job does.
 func (s *simulator) comeOrGo() (at int64, ok bool) {
+	s.dropStale()
 	if len(s.ends) > 0 {
 		at, ok = s.ends[0].at, true
 	}
@@ -416,6 +434,9 @@ func (s *simulator) comeOrGo() (at int64, ok bool) {
 		if t := s.jobs[s.leavers[s.left]].Leaves; !ok || t < at {
 			at, ok = t, true
 		}
+	}
+	if t, asks := s.crews.nextAsk(); asks && (!ok || t < at) {
+		at, ok = t, true
 	}
 	return at, ok
 }
@@ -442,7 +463,7 @@ func (s *simulator) wake() int64 {
 
 // advance lets everything happen that happens by now.
 func (s *simulator) advance() error {
-	for len(s.ends) > 0 && s.ends[0].at <= s.now {
+	for s.dropStale(); len(s.ends) > 0 && s.ends[0].at <= s.now; s.dropStale() {
 		if err := s.end(s.ends.pop()); err != nil {
 			return err
 		}
@@ -456,6 +477,9 @@ func (s *simulator) advance() error {
 	for s.left < len(s.leavers) && s.jobs[s.leavers[s.left]].Leaves <= s.now {
 		s.leave(s.leavers[s.left])
 		s.left++
+	}
+	if err := s.ask(); err != nil {
+		return err
 	}
 	s.result.PendingMax = max(s.result.PendingMax, s.pending.len())
 	return nil
@@ -486,6 +510,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	}
 	s.files.cycle(s)
 	s.markOver()
+	s.price()
 	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Recent: s.demand.Recent(), Pending: s.pending.jobs(), Running: s.held}
 	if !s.cfg.Blind {
 		snap.Topology = s.cfg.Topology
@@ -505,7 +530,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	}
 	s.retry.learn(&s.cfg, s.now, s.plan.Stats.TimedOut > 0, started, idle)
 	if s.cfg.OnCycle != nil {
-		s.cfg.OnCycle(Progress{s.now, s.next, s.pending.len(), len(s.running), s.ended, len(s.jobs)})
+		s.cfg.OnCycle(Progress{s.now, s.next, s.pending.len(), len(s.running), s.ended, s.total})
 	}
 	return started, nil
 }
@@ -524,13 +549,17 @@ func (s *simulator) markOver() {
 
 func (s *simulator) carryOut() (started int, err error) {
 	last := -1
+	waits, err := s.stopped()
+	if err != nil {
+		return 0, err
+	}
 	for i := range s.plan.Decisions {
 		d := &s.plan.Decisions[i]
 		if d.Job <= last || d.Job >= s.pending.len() {
 			return 0, fmt.Errorf("decision %d: job index %d after %d of %d", i, d.Job, last, s.pending.len())
 		}
 		last = d.Job
-		if d.Start {
+		if d.Start = d.Start && !waits[d.Job]; d.Start {
 			if err := s.start(d); err != nil {
 				return 0, fmt.Errorf("job %s: %w", s.pending.jobs()[d.Job].ID, err)
 			}
@@ -566,11 +595,22 @@ func (s *simulator) start(d *core.Decision) error {
 		return err
 	}
 	runs, loading := s.runs(j, &r, d.Segs)
+	crew := s.crews.of(i)
+	if crew != nil {
+		until, err := s.join(crew, i)
+		if err != nil {
+			return err
+		}
+		runs = until - s.now
+	}
 	if s.now > math.MaxInt64/4 {
 		return errors.New("the simulated time leaves the range of 64 bits")
 	}
 	gpus := s.meter.gpuParts.gpus(r.Uses, d.Segs)
-	s.meter.add(&Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, gpus, d.Alternative, loading}, &r, nominal(j.Job, j.nominal))
+	if crew == nil {
+		ran := Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, gpus, d.Alternative, loading}
+		s.meter.add(&ran, &r, extent{requestedCores(&r, d.Segs), runs, nominal(j.Job, j.nominal)})
+	}
 	s.meter.stranded.start(&j.Request)
 	s.files.end(j, s.now+runs-j.Submit)
 	n := len(s.running)
@@ -583,11 +623,28 @@ func (s *simulator) start(d *core.Decision) error {
 	}
 	h := &s.held[n]
 	h.ID, h.End, h.Segs, h.Uses = j.ID, s.now+s.limit(j, &r, d.Segs), append(h.Segs[:0], d.Segs...), r.Uses
-	s.ends.push(ending{s.now + runs + s.cfg.Release, i})
+	s.endAt(i, s.now+runs+s.cfg.Release)
 	return nil
 }
 
+// endAt has a running job end, and its nodes be free, at a time; what was said before is forgotten.
+func (s *simulator) endAt(i int32, at int64) {
+	s.due[i] = at
+	s.ends.push(ending{at, i})
+}
+
+// dropStale forgets endings that were put off.
+func (s *simulator) dropStale() {
+	for len(s.ends) > 0 && s.due[s.ends[0].number] != s.ends[0].at {
+		s.ends.pop()
+	}
+}
+
 func (s *simulator) end(e ending) error {
+	if over, err := s.part(e); !over || err != nil {
+		return err
+	}
+	s.due[e.number] = 0
 	n, last := s.slot[e.number], len(s.running)-1
 	r, h := s.running[n], s.held[n]
 	if err := s.nodes.ReleaseWith(h.Segs, h.Uses); err != nil {
@@ -596,16 +653,27 @@ func (s *simulator) end(e ending) error {
 	if s.cfg.Verify {
 		s.referee.end(h.Segs, h.Uses)
 	}
-	if s.cfg.OnEnd != nil {
+	crew := s.crews.of(e.number)
+	if crew == nil || crew.lead == e.number {
+		s.ended++
 		j := s.jobs[e.number].Job
+		if crew != nil {
+			j = crew.job
+		}
 		gpus := s.meter.gpuParts.gpus(h.Uses, h.Segs)
-		s.cfg.OnEnd(Record{j, j.Submit, r.start, e.at - s.cfg.Release, r.class, h.Segs, gpus, r.alternative, r.loading})
+		ran := Record{j, j.Submit, r.start, e.at - s.cfg.Release, r.class, h.Segs, gpus, r.alternative, r.loading}
+		s.crews.add(crew, &ran)
+		if crew != nil {
+			s.meter.add(&ran, &s.jobs[e.number].Request, extent{crew.asks * int(h.Segs[0].Cores), crew.alone, crew.alone})
+		}
+		if s.cfg.OnEnd != nil {
+			s.cfg.OnEnd(ran)
+		}
 	}
 	s.running[n] = s.running[last]
 	s.held[n], s.held[last] = s.held[last], h
 	s.slot[s.running[n].number] = n
 	s.running, s.held = s.running[:last], s.held[:last]
-	s.ended++
 	return nil
 }
 

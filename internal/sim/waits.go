@@ -50,17 +50,17 @@ type waits struct {
 	gpus      int64 // in parts of one
 }
 
-// add counts a job that asked for so many cores and has so many parts of GPUs.
-func (w *waits) add(ran *Record, cores, gpus int) {
-	wait, runs := ran.Start-ran.Submit, ran.End-ran.Start
-	width := float64(cores) / float64(w.cores)
+// add counts a job that has so many parts of GPUs.
+func (w *waits) add(ran *Record, x extent, gpus int) {
+	wait := ran.Start - ran.Submit
+	width := float64(x.cores) / float64(w.cores)
 	if w.gpus > 0 {
 		width = max(width, float64(gpus)/float64(w.gpus))
 	}
 	w.jobs = append(w.jobs, waited{wait, width})
-	w.area += width * float64(runs)
-	w.sum += float64(wait) * (width * float64(runs))
-	w.bounded.add(max(1, float64(wait+runs)/float64(max(runs, slowdownBound))))
+	w.area += width * float64(x.runs)
+	w.sum += float64(wait) * (width * float64(x.runs))
+	w.bounded.add(max(1, float64(ran.End-ran.Submit)/float64(max(x.runs, slowdownBound))))
 	if ran.Job.User == "" {
 		return
 	}

@@ -19,6 +19,9 @@ type Job struct {
 	// Work is for how many seconds its cores count as work done, if that is not Duration: a job
 	// that was given a number of GPUs out of a range counts as with the fewest. 0: Duration.
 	Work int64
+	// Span makes the job malleable: it asks for Span.Least nodes, and takes more while it runs. Its
+	// Request and Duration are those of the rigid job.
+	Span Span
 	// Memory is what the job asks for of each node's memory; see [TakeMemory].
 	Memory Memory
 	// Pod is what a pod asks for, where it was read to the letter: see [Exact]. Else it is nil.

@@ -36,6 +36,7 @@ var subcommands = []subcommand{
 	{"layouts", "layouts", seedsUsage, prepareSeeds(1, 5, "seeds of the windows", layouts)},
 	{"alternatives", "alternatives", seedsUsage, prepareSeeds(1, 5, "seeds of the workloads", alternatives)},
 	{"invasive", "invasive-simulation", "[-seeds FIRST-LAST] [-plot FILE]", prepareInvasive},
+	{"malleable", "malleable", "[-seeds FIRST-LAST] [-traces DIR] [-jobs N] [-dir DIR]", prepareMalleable},
 	{"load", "load", loadUsage, prepareLoad(loads)},
 	{"load-long", "load-long", loadUsage, prepareLoad(longLoads)},
 	{"locality", "locality-adaptive", "-data DIR [-seeds FIRST-LAST] [-shrink K] [-tried FIRST-LAST] " +
@@ -151,6 +152,15 @@ func prepareInvasive(flags *flag.FlagSet) maker {
 	return func(ctx context.Context, errs io.Writer) (string, error) {
 		return invasiveWorth(ctx, *seeds, *picture, errs)
 	}
+}
+
+func prepareMalleable(flags *flag.FlagSet) maker {
+	o := crewOptions{seeds: seedRange{1, 5}}
+	flags.Var(&o.seeds, "seeds", "seeds of the generated workload, FIRST-LAST")
+	flags.StringVar(&o.traces, "traces", "", "directory with the trace of MetaCentrum; none: leave it out")
+	flags.IntVar(&o.jobs, "jobs", 600, "jobs of a workload")
+	flags.StringVar(&o.dir, "dir", "", "keep figures in this directory, and go on with what is there")
+	return func(ctx context.Context, errs io.Writer) (string, error) { return malleableWorth(ctx, o, errs) }
 }
 
 func prepareLoad(page func(context.Context, loadOptions, io.Writer) (string, error)) func(*flag.FlagSet) maker {

@@ -13,7 +13,6 @@ import (
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
-	"github.com/aucsched/aucsched/nodeset"
 )
 
 // runtimeBounds are the least runtimes that were possible, in seconds.
@@ -27,12 +26,12 @@ type boundedResult struct {
 }
 
 // add bounds the runtime of the jobs that ran in r.
-func (b runtimeBounds) add(r *sim.Result, nodes []nodeset.Capacity, jobs []workload.Job) error {
+func (b runtimeBounds) add(r *sim.Result, cfg *sim.Config, jobs []workload.Job) error {
 	unrun := make(map[string]bool)
 	for _, u := range r.Unrun {
 		unrun[u.ID] = true
 	}
-	least, err := bound.Runtime(nodes, without(jobs, func(j *workload.Job) bool { return unrun[j.ID] }))
+	least, err := bound.Runtime(cfg.Nodes, without(sim.Soonest(jobs, cfg.Serial), func(j *workload.Job) bool { return unrun[j.ID] }))
 	b[r] = least.Nodes
 	return err
 }
@@ -55,6 +54,7 @@ func printBounds(out io.Writer, cfg *sim.Config, jobs []workload.Job, asJSON boo
 		return cli.BadInput(fmt.Errorf("--cluster: %w", err))
 	}
 	machine := answers.NewMachine(table)
+	jobs = sim.Soonest(jobs, cfg.Serial)
 	b, err := bound.Runtime(cfg.Nodes, without(jobs, func(j *workload.Job) bool { return machine.CanEverRun(&j.Request) != nil }))
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ func (f *simulateFlags) describe(c *cobra.Command) {
 	cli.Group(c, append(subjects,
 		cli.Subject{Title: "Memory of jobs, and pods to the letter", Flags: []string{"count-memory", "memory-in-bytes", "exact-pods"}},
 		cli.Subject{Title: "Ranges of GPUs", Flags: rangeSettings},
+		cli.Subject{Title: "Malleable jobs", Flags: crewSettings},
 		cli.Subject{Title: "Input files and data locality", Flags: files},
 		cli.Subject{Title: "Switches", Flags: treeSettings},
 		cli.Subject{Title: "Pods on shared GPUs", Flags: podOnly},

@@ -38,6 +38,7 @@ type simulateFlags struct {
 	locality      localityFlags
 	pods          podFlags
 	ranges        rangeFlags
+	crews         crewFlags
 	cluster, load string
 	priority      string
 	memoryCounts  bool
@@ -137,6 +138,7 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	f.files.register(flags)
 	f.tree.register(flags)
 	f.ranges.register(flags)
+	f.crews.register(flags)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, and run nothing")
 	flags.BoolVar(&f.boundOnly, "bound", false,
 		"print only how soon the jobs could be done at all, by cores, GPUs and nodes, and simulate nothing")
@@ -208,6 +210,9 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 		inMinutes(w.Jobs)
 		cfg.Release = policy.SlurmRelease
 	}
+	if err := f.crews.apply(flags, cfg, w.Jobs, f.replay.Seed); err != nil {
+		return nil, nil, cli.BadInput(err)
+	}
 	policies, err := f.policy.MakeAll(flags)
 	if err != nil {
 		return nil, nil, err
@@ -219,6 +224,9 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	}
 	if cfg.Priorities, err = priorities(f.priority, cfg.Nodes); err != nil {
 		return nil, nil, cli.BadInput(err)
+	}
+	if cfg.Priorities != nil && f.crews.percent > 0 {
+		return nil, nil, cli.BadInput(fmt.Errorf("--malleable: goes with --priority basic"))
 	}
 	return w, policies, nil
 }
@@ -250,7 +258,7 @@ func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []c
 		if err != nil {
 			return err
 		}
-		if err := bounds.add(r, cfg.Nodes, jobs); err != nil {
+		if err := bounds.add(r, &cfg, jobs); err != nil {
 			return err
 		}
 		results = append(results, r)
@@ -264,7 +272,7 @@ func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []c
 		return err
 	}
 	page := report.Page{Workload: w, Nodes: cfg.Nodes, Command: cli.CommandLine(c),
-		Settings: append(f.replay.Settings(), f.ranges.settings()...)}
+		Settings: slices.Concat(f.replay.Settings(), f.ranges.settings(), f.crews.settings())}
 	if err := out.write(&page, results, bounds,
 		func(policy string) []report.Setting { return f.policy.Settings(policy, c.Flags()) }); err != nil {
 		return err
@@ -369,6 +377,18 @@ func printResults(out io.Writer, results []*sim.Result, bounds runtimeBounds, as
 		})
 		line("stretch", func(r *sim.Result) string {
 			return fmt.Sprintf("%.3f ± %.3f", r.Files.StretchMean, r.Files.StretchStd)
+		})
+	}
+	if results[0].Crews != nil {
+		line("malleable jobs", func(r *sim.Result) string {
+			c := r.Crews
+			return fmt.Sprintf("%d; %d companions, %d preempted; %d changes; %.2f%% of %.0f node h lost",
+				c.Jobs, c.Companions, c.Preempted, c.Changes, 100*float64(c.Lost)/float64(max(c.Held, 1)), hours(float64(c.Held)))
+		})
+		line("· wait, turnaround", func(r *sim.Result) string {
+			m, x := r.Crews.Malleable, r.Crews.Rigid
+			return fmt.Sprintf("malleable %.2f h, %.2f h; rigid %.2f h, %.2f h",
+				hours(m.Wait), hours(m.Turnaround), hours(x.Wait), hours(x.Turnaround))
 		})
 	}
 	line("cycles", func(r *sim.Result) string {

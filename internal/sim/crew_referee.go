@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package sim
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/aucsched/aucsched/internal/workload"
+)
+
+// crewReferee keeps books of its own of malleable jobs: which jobs hold nodes for one, and what it
+// has done by the times at which that changed. It shares nothing with crew.
+type crewReferee struct {
+	pause  int64   // after a change
+	serial float64 // share of the work
+	single bool
+	cut    bool // at time limits
+	open   map[int32]*crewBook
+	owner  map[int32]int32 // of each companion that holds a node, its lead
+	done   int
+	held   int64 // node seconds
+}
+
+type crewBook struct {
+	job     *workload.Job
+	holds   map[int32]int64 // companions, since when
+	working map[int32]bool
+	changes []crewChange
+}
+
+// crewChange is on how many nodes a job works from then on.
+type crewChange struct {
+	at    int64
+	nodes int
+}
+
+func newCrewReferee(cfg *Config) *crewReferee {
+	return &crewReferee{
+		pause: cfg.Crews.Reconfigure, serial: float64(cfg.Serial) / MaxSerial,
+		single: workload.SingleCores(cfg.Nodes), cut: cfg.KillAtLimit,
+		open: make(map[int32]*crewBook), owner: make(map[int32]int32),
+	}
+}
+
+// start books that a job holds nodes: the lead of a malleable job or a companion of it.
+func (f *crewReferee) start(lead, number int32, job *workload.Job, at int64) error {
+	b := f.open[lead]
+	if lead == number {
+		if b != nil {
+			return fmt.Errorf("job %s is started twice", job.ID)
+		}
+		f.open[lead] = &crewBook{job, make(map[int32]int64), make(map[int32]bool), []crewChange{{at, job.Span.Least}}}
+		return nil
+	}
+	if b == nil {
+		return fmt.Errorf("a companion of job %s starts, which does not run", job.ID)
+	}
+	if _, twice := f.owner[number]; twice {
+		return fmt.Errorf("companion %d of job %s is started twice", number, job.ID)
+	}
+	f.owner[number] = lead
+	b.holds[number], b.working[number] = at, true
+	return b.change(at)
+}
+
+// change books on how many nodes a job works now.
+func (b *crewBook) change(at int64) error {
+	nodes := b.job.Span.Least + len(b.working)
+	if nodes > b.job.Span.Most {
+		return fmt.Errorf("job %s works on %d nodes, and can on %d-%d", b.job.ID, nodes, b.job.Span.Least, b.job.Span.Most)
+	}
+	if last := b.changes[len(b.changes)-1].at; at < last {
+		return fmt.Errorf("job %s changes at second %d, after one at %d", b.job.ID, at, last)
+	}
+	b.changes = append(b.changes, crewChange{at, nodes})
+	return nil
+}
+
+// leave books that a companion does no more.
+func (f *crewReferee) leave(lead, number int32, at int64) error {
+	b := f.open[lead]
+	if b == nil || !b.working[number] {
+		return fmt.Errorf("companion %d leaves, and does not work", number)
+	}
+	delete(b.working, number)
+	return b.change(at)
+}
+
+// free books that a companion's node is given back.
+func (f *crewReferee) free(lead, number int32, at int64) error {
+	b := f.open[lead]
+	if owner, holds := f.owner[number]; b == nil || !holds || owner != lead {
+		return fmt.Errorf("companion %d ends, and job %d does not have it", number, lead)
+	}
+	f.held += at - b.holds[number]
+	delete(f.owner, number)
+	delete(b.holds, number)
+	delete(b.working, number)
+	return nil
+}
+
+// end books the end of a malleable job, whose companions hold nothing any more, and checks that its
+// work was done then, and not a second before.
+func (f *crewReferee) end(lead int32, at int64) error {
+	b := f.open[lead]
+	if b == nil {
+		return fmt.Errorf("job %d ends, and does not run", lead)
+	}
+	if len(b.holds) > 0 {
+		return fmt.Errorf("job %s ends, and %d companions go on", b.job.ID, len(b.holds))
+	}
+	delete(f.open, lead)
+	f.done++
+	f.held += (at - b.changes[0].at) * int64(b.job.Span.Least)
+	work := f.work(b.job)
+	if did := f.did(b, at); did < work*(1-1e-9)-1e-4 {
+		return fmt.Errorf("job %s has done %g of its work of %g by its end", b.job.ID, did, work)
+	}
+	if did := f.did(b, at-1); did > work*(1+1e-9)+1e-4 && at > b.changes[0].at+1 {
+		return fmt.Errorf("job %s had done %g of its work of %g a second before its end", b.job.ID, did, work)
+	}
+	return nil
+}
+
+// work is what a job does in its duration on the nodes that it asks for, in seconds of one node.
+func (f *crewReferee) work(j *workload.Job) float64 {
+	seconds := j.Duration
+	if f.cut {
+		seconds = min(seconds, j.TimeLimit)
+	}
+	return float64(max(seconds, 1)) * f.rate(workload.Places(j, f.single))
+}
+
+func (f *crewReferee) rate(nodes int) float64 { return 1 / (f.serial + (1-f.serial)/float64(nodes)) }
+
+// did is what a job has done by then.
+func (f *crewReferee) did(b *crewBook, by int64) (sum float64) {
+	for i, c := range b.changes {
+		from, until := c.at, by
+		if i > 0 {
+			from += f.pause
+		}
+		if i+1 < len(b.changes) {
+			until = min(until, b.changes[i+1].at)
+		}
+		sum += math.Max(0, float64(until-from)) * f.rate(c.nodes)
+	}
+	return sum
+}
+
+// finish checks that all who began have ended, and the sums.
+func (f *crewReferee) finish(jobs int, held int64) error {
+	switch {
+	case len(f.open) > 0 || len(f.owner) > 0:
+		return fmt.Errorf("%d malleable jobs and %d companions have not ended", len(f.open), len(f.owner))
+	case f.done != jobs || f.held != held:
+		return fmt.Errorf("%d malleable jobs held nodes for %d node seconds, and not %d jobs for %d", f.done, f.held, jobs, held)
+	}
+	return nil
+}
