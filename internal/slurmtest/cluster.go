@@ -208,11 +208,16 @@ func (c *Cluster) makeFiles() error {
 	if err != nil {
 		return err
 	}
-	if v < "24.05" {
+	switch {
+	case c.cfg.Cgroups != nil:
+		if err := os.WriteFile(c.path("cgroup.conf"), []byte(strings.Join(c.cfg.Cgroups, "\n")+"\n"), 0o644); err != nil {
+			return err
+		}
+	case v < "24.05":
 		if mounted, err := os.ReadDir("/sys/fs/cgroup"); err != nil || len(mounted) == 0 {
 			return &ErrMissing{"slurmd " + v + " wants cgroups, and /sys/fs/cgroup is not mounted"}
 		}
-	} else { // older versions know no such value
+	default: // older versions know no such value
 		if err := os.WriteFile(c.path("cgroup.conf"), []byte("CgroupPlugin=disabled\n"), 0o644); err != nil {
 			return err
 		}

@@ -40,6 +40,8 @@ type Config struct {
 	// topology
 	Topology        []string
 	PrologSlurmctld string // the text of a script, which is written to the cluster's directory
+	// Cgroups are the lines of cgroup.conf, for a cluster whose ExtraLines use cgroups.
+	Cgroups []string
 
 	// Accounting has the cluster keep accounts, in a slurmdbd and a MariaDB of its own.
 	Accounting *Accounting

@@ -79,6 +79,20 @@ func (b *Bag) Waits() bool {
 	return len(b.waiting) > 0
 }
 
+// Running are the numbers of the tasks that run, by place; the first of the bag is 1.
+func (b *Bag) Running() map[int][]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	tasks := map[int][]int{}
+	for place, p := range b.places {
+		for _, task := range p.runs {
+			tasks[place] = append(tasks[place], task+1)
+		}
+		slices.Sort(tasks[place])
+	}
+	return tasks
+}
+
 // Handle is for NewLead.
 func (b *Bag) Handle(e Event) {
 	b.mu.Lock()

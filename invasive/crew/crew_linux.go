@@ -28,7 +28,9 @@ type Options struct {
 	// of a companion. Both find the invitation in their environment.
 	Own       []string
 	Companion string
-	Log       *slog.Logger
+	// State is a file that says what the crew has; "": none.
+	State string
+	Log   *slog.Logger
 }
 
 // crew is a lead with its companions.
@@ -48,6 +50,8 @@ type work interface {
 	Handle(Event)
 	// Waits reports whether more places are of use.
 	Waits() bool
+	// Running are the numbers of the tasks that run, by place.
+	Running() map[int][]int
 	// Over is closed when all is done.
 	Over() <-chan struct{}
 }
@@ -108,6 +112,7 @@ type programRun struct {
 }
 
 func (*programRun) Waits() bool             { return true }
+func (*programRun) Running() map[int][]int  { return nil }
 func (p *programRun) Over() <-chan struct{} { return p.over }
 
 // run is until all is done. Begin comes when there is a lead, before the first event.
@@ -135,6 +140,9 @@ func (c *crew) run(ctx context.Context, w work, begin func(context.Context) erro
 	close(ready)
 	if err != nil {
 		return err
+	}
+	if c.State != "" {
+		defer c.keepState(w)()
 	}
 	return c.until(ctx, cancel, w.Over())
 }

@@ -41,6 +41,7 @@ one node of the same user's, which Slurm starts when there is room, and may pree
 type crewFlags struct {
 	more   int
 	listen string
+	state  string
 	sbatch []string
 }
 
@@ -48,6 +49,7 @@ func (f *crewFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.IntVar(&f.more, "more", 0, "most nodes to have beside the job's own")
 	flags.StringVar(&f.listen, "listen", "", "HOST:PORT where companions find this job (default this host, any port)")
+	flags.StringVar(&f.state, "state", "", "file that says which nodes this job has, and what runs there")
 	flags.StringArrayVar(&f.sbatch, "sbatch", nil, "an option of sbatch for companions, such as --partition=NAME; may be repeated")
 }
 
@@ -142,6 +144,7 @@ func (f *crewFlags) options() (o crew.Options, err error) {
 	if account := os.Getenv("SLURM_JOB_ACCOUNT"); account != "" {
 		o.Args = append(o.Args, "--account="+account)
 	}
+	o.State = f.state
 	o.More, o.Args = f.more, append(o.Args, f.sbatch...)
 	step := "srun --overlap --cpu-bind=none --ntasks-per-node=1"
 	own := fmt.Sprint(step, " --whole --kill-on-bad-exit=0 --nodes=", o.Nodes, " --ntasks=", o.Nodes)
