@@ -85,7 +85,7 @@ func newDay(seed uint64) day {
 		j.more, j.tasks, j.length = 1+rng.IntN(7), 8+rng.IntN(12), between(500*time.Millisecond, time.Second)
 	})
 	add(75, aRigid, func(j *dayJob) {
-		j.nodes, j.length, j.steps = min(1+rng.IntN(8), 1+rng.IntN(8)), between(500*time.Millisecond, 4*time.Second), rng.IntN(3) == 0
+		j.nodes, j.length, j.steps = min(1+rng.IntN(8), 1+rng.IntN(8)), between(500*time.Millisecond, 3*time.Second), rng.IntN(3) == 0
 	})
 	add(25, anUrgent, func(j *dayJob) {
 		j.nodes, j.slots, j.length, j.steps = 1+rng.IntN(8), 2, between(500*time.Millisecond, 2*time.Second), rng.IntN(2) == 0

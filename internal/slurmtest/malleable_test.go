@@ -226,11 +226,12 @@ func (d *malleableDay) script(i int) string {
 const programText = `#!/bin/sh
 log=%s
 touch $log
+while [ ! -s $AUCSCHED_CREW_NODES ]; do sleep 0.1; done
 while :; do
 	started=0
 	for task in $(seq %d); do
 		grep -q "^$task " $log && continue
-		place=$(shuf -n 1 $AUCSCHED_CREW_NODES) || continue
+		place=$(shuf -n 1 $AUCSCHED_CREW_NODES)
 		%s/aucsched crew on --env TASK=$task ${place%%%% *} -- sh -c '%s; %s' &
 		started=$((started + 1))
 		[ $((started %% 3)) = 0 ] && wait
@@ -245,7 +246,11 @@ func (d *malleableDay) kill(k dayKill, m mode) {
 	ctx := d.t.Context()
 	switch k.kind {
 	case aMember:
-		members := slices.DeleteFunc(d.processes(d.cgroups), func(p process) bool { return !p.member })
+		var members []process
+		_ = d.poll(ctx, 8*time.Second, "a member", func() (bool, error) {
+			members = slices.DeleteFunc(d.processes(d.cgroups), func(p process) bool { return !p.member })
+			return len(members) > 0, nil
+		})
 		if len(members) > 0 && syscall.Kill(members[k.pick%len(members)].pid, syscall.SIGKILL) == nil {
 			d.killed[k.kind]++
 		}
