@@ -16,7 +16,7 @@ export SLURM_SOURCE
 endif
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load load-long slurm-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load load-long slurm-test malleable-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -53,7 +53,11 @@ run-invasive: bin/aucsched
 	bin/aucsched demo invasive
 
 # Tests of the plug-ins that take long and are variants of others: only slurm-test has them.
+<<<<<<< HEAD
 SLURM_SLOW := ^Test(Prometheus|Crew|CrewKilled|CrewProgram|CrewHeat|CrewElastic|CrewAccounts|ReasonsAreStocks|Selection|Try|Why|WhyLimits|WhyWords|WhyPrivate|LeftToSlurm|LicencesBehindAWideJob|RemoteLicences|WhoseLimitsBind|GPUsOfWholeNodes|PartitionRules|SavesWhileMuchHappens|MemoryBinds|BehindAWideJob|JobsShareALimitedNode|BackupController|SleepersAreWokenLast|NetKeepsPlans|Load|KilledWithAlternatives|AlternativesKilledAtRandom|PrologsOfSlurmctld|LimitsHold|Soak|Hog|TypedRanges|GPUsOfSeveralTypes|AlternativesOfOtherKinds|CompactKeepsJobsTogether|SlowLinks|BesideAScavenger|ScavengersOfAllKinds|Exempt|PlacesGivenUp|ShadowIsReplayed|ShadowCosts|ShadowOutlastsSlurmctld|PartOfTheJobs|Invasive(Refused|Urgent|Users|Suspended|Killed))$$|^TestScavengers$$/^(qos|tiers,_cancel)|^TestScavengers$$/./^stock$$|^TestSharesOfGPUs$$/^(stock|auctionauc)|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
+=======
+SLURM_SLOW := ^Test(Prometheus|Crew|CrewKilled|CrewProgram|CrewHeat|CrewAccounts|MalleableDay|MalleableUrgent|ReasonsAreStocks|Selection|Try|Why|WhyLimits|WhyWords|WhyPrivate|LeftToSlurm|LicencesBehindAWideJob|RemoteLicences|WhoseLimitsBind|GPUsOfWholeNodes|PartitionRules|SavesWhileMuchHappens|MemoryBinds|BehindAWideJob|JobsShareALimitedNode|BackupController|SleepersAreWokenLast|NetKeepsPlans|Load|KilledWithAlternatives|AlternativesKilledAtRandom|PrologsOfSlurmctld|LimitsHold|Soak|Hog|TypedRanges|GPUsOfSeveralTypes|AlternativesOfOtherKinds|CompactKeepsJobsTogether|SlowLinks|BesideAScavenger|ScavengersOfAllKinds|Exempt|PlacesGivenUp|ShadowIsReplayed|ShadowCosts|ShadowOutlastsSlurmctld|PartOfTheJobs|Invasive(Refused|Urgent|Users|Suspended|Killed))$$|^TestScavengers$$/^(qos|tiers,_cancel)|^TestScavengers$$/./^stock$$|^TestSharesOfGPUs$$/^(stock|auctionauc)|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
+>>>>>>> 3c69296 (crew: a companion hears of its preemption also when it has only just begun)
 
 ## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none); with SLURM_SOURCES=DIR, releases of Slurm, a smoke test on the newest too
 test: lint test-pure
@@ -187,6 +191,10 @@ slurm-test: bin/aucsched
 slurm-test-24.11:
 	N="$(N)" sh scripts/slurm-test-chroot.sh trixie
 	sh scripts/slurm-chroot.sh trixie sh -c 'sh scripts/emulation.sh && AUCSCHED_SLURM_TEST=1 go test -count=1 ./benchmarks/emulation/... ./benchmarks/cmd/aucsched-lab'
+
+## malleable-test: 200 malleable, rigid and urgent jobs on 16 virtual nodes while members, leads, slurmctld and nodes are killed, and how long urgent jobs wait; by the auction, then by stock's schedulers (as root; 20 minutes; SEED=n: that day, SAMPLES=20; MODE=auction: that alone)
+malleable-test: bin/aucsched
+	GO="$(GO)" SEED="$(SEED)" SAMPLES="$(SAMPLES)" AUCSCHED_SLURM_LONG=1 sh scripts/slurm-test.sh -run '^TestMalleable(Day|Urgent)$$$(if $(MODE),/^$(MODE)$$)' -v
 
 ## slurm-compile: compile the plug-ins, no more, for the Slurm releases in SOURCES=DIR (slurm-VERSION.tar.*); VERSIONS="24.05 25.05" for some of them
 slurm-compile:

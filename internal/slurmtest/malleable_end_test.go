@@ -128,7 +128,7 @@ func (d *malleableDay) accounts() []accountRow {
 		cpus, _ := strconv.Atoi(f[4])
 		r.start, _ = time.ParseInLocation("2006-01-02T15:04:05", f[6], time.Local)
 		r.end, _ = time.ParseInLocation("2006-01-02T15:04:05", f[7], time.Local)
-		if nodes > 0 && cpus > 0 && !r.start.IsZero() { // it ran
+		if nodes > 0 && cpus > 0 && !r.start.IsZero() && f[5] != "None assigned" { // it ran
 			r.cpus = cpus / nodes
 			r.nodes, err = expandNodes(f[5])
 			require.NoError(d.t, err)

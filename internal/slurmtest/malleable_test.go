@@ -112,6 +112,7 @@ type malleableDay struct {
 // slurmctld and nodes are killed; and all the time the crews, slurmctld and the kernel agree on who
 // is where.
 func TestMalleableDay(t *testing.T) {
+	long(t)
 	bothModes(t, func(t *testing.T, m mode) {
 		seed := uint64(time.Now().UnixNano())
 		if text := os.Getenv("SEED"); text != "" {
@@ -127,10 +128,11 @@ func TestMalleableDay(t *testing.T) {
 		began := time.Now()
 		d.pass(m)
 		t.Logf("%d jobs in %v; killed: %v; helped: %v", len(d.jobs), time.Since(began).Round(time.Second), d.killed, d.helps)
+		d.probe.say(t)
 		d.requireDone()
-		d.requireAccounts()
 		d.requireNothingLeft()
 		d.probe.require(t)
+		d.requireAccounts()
 	})
 }
 
@@ -426,16 +428,19 @@ func (p *probe) compare(now time.Time, differences map[string]bool) {
 	}
 }
 
-// require has the views have agreed, and have had something to agree on.
-func (p *probe) require(t *testing.T) {
+// say says what was seen.
+func (p *probe) say(t *testing.T) {
 	t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	t.Logf("%d probes, %d without slurmctld; in them %d processes, %d places and %d tasks of crews, %d crews at most at a time",
 		p.taken, p.missed, p.processes, p.places, p.tasks, p.crews)
 	for kind, longest := range p.longest {
 		t.Logf("for %v at most: %s", longest.Round(time.Second/10), kind)
 	}
+}
+
+// require has the views have agreed, and have had something to agree on.
+func (p *probe) require(t *testing.T) {
+	t.Helper()
 	require.Empty(t, p.found)
 	require.Greater(t, p.taken, 100)
 	require.Greater(t, p.tasks, 200)

@@ -39,7 +39,7 @@ func Commands(i Invitation) func(ctx context.Context, script string, argv ...str
 }
 
 // Preempted asks Slurm whether a job is being preempted. A signal that says so is lost if it comes
-// before the job's step has begun: who has begun asks once.
+// before the job's step has begun: who has begun asks.
 func Preempted(ctx context.Context, job string) (bool, error) {
 	cmd := exec.CommandContext(ctx, "squeue", "--noheader", "--jobs="+job, "--Format=PreemptTime:40")
 	cmd.WaitDelay = time.Second

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -149,11 +148,22 @@ func (f *crewFlags) options() (o crew.Options, err error) {
 	step := "srun --overlap --cpu-bind=none --ntasks-per-node=1"
 	own := fmt.Sprint(step, " --whole --kill-on-bad-exit=0 --nodes=", o.Nodes, " --ntasks=", o.Nodes)
 	o.Own = append(strings.Fields(own), path, "crew", "member")
-	// Slurm's signals reach steps only, and srun takes seconds to end.
-	self := "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	o.Companion = fmt.Sprintf("#!/bin/sh\n%s --nodes=1 --ntasks=1 %s crew watch $$ </dev/null >/dev/null 2>&1 &\n", step, self) +
-		fmt.Sprintf("exec %s crew member --companion\n", self)
+	o.Companion = companionScript(step, path)
 	return o, nil
+}
+
+// companionScript has a member for the script, as srun takes seconds to end, and a step beside it,
+// as Slurm's signals reach steps only. A step that is signalled before it listens is ended by that,
+// and comes again.
+func companionScript(step, path string) string {
+	self := "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	return fmt.Sprintf(`#!/bin/sh
+while kill -0 $$; do
+	%s --nodes=1 --ntasks=1 %s crew watch $$ && break
+	sleep 1
+done </dev/null >/dev/null 2>&1 &
+exec %[2]s crew member --companion
+`, step, self)
 }
 
 // number is that of a variable that Slurm sets.
@@ -223,47 +233,49 @@ func memberCommand() *cobra.Command {
 			}
 			wanted := make(chan os.Signal, 1)
 			signal.Notify(wanted, syscall.SIGTERM)
-			ctx, stop := context.WithCancel(context.WithoutCancel(c.Context())) // SIGTERM is a wish
-			defer stop()
-			if companion {
-				go askPreempted(ctx, m.Job, wanted, c.ErrOrStderr())
-			}
-			return m.Serve(ctx, wanted)
+			return m.Serve(context.WithoutCancel(c.Context()), wanted) // SIGTERM is a wish
 		},
 	}
 	c.Flags().BoolVar(&companion, "companion", false, "the place is the number in the job array")
 	return c
 }
 
-// askPreempted sends the signal that may have been lost.
-func askPreempted(ctx context.Context, job string, wanted chan<- os.Signal, errs io.Writer) {
-	yes, err := crew.Preempted(ctx, job)
-	switch {
-	case yes:
-		select {
-		case wanted <- syscall.SIGTERM:
-		default: // it has come
+// askPreempted asks until slurmctld answers.
+func askPreempted(ctx context.Context, job string) bool {
+	for {
+		if yes, err := crew.Preempted(ctx, job); err == nil || ctx.Err() != nil {
+			return yes
 		}
-	case err != nil && ctx.Err() == nil:
-		fmt.Fprintln(errs, "whether this job is being preempted is not known:", err)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(5 * time.Second):
+		}
 	}
 }
 
 // watchCommand is the step of a companion: signals of Slurm's that others want the node, or that
-// its time is nearly over, go to steps.
+// its time is nearly over, go to steps. One that came before this step listened is asked for.
 func watchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "watch PID",
 		Short:  "Hand a signal of Slurm's on to the member, for crew",
 		Hidden: true,
 		Args:   cli.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			pid, err := strconv.Atoi(args[0])
 			if err != nil || pid < 2 {
 				return fmt.Errorf("PID %q: must be that of a process", args[0])
 			}
 			term := make(chan os.Signal, 1)
 			signal.Notify(term, syscall.SIGTERM)
+			ctx, stop := context.WithCancel(context.WithoutCancel(c.Context()))
+			defer stop()
+			go func() {
+				if askPreempted(ctx, os.Getenv("SLURM_JOB_ID")) {
+					_ = syscall.Kill(pid, syscall.SIGTERM)
+				}
+			}()
 			for syscall.Kill(pid, 0) == nil {
 				select {
 				case <-term:

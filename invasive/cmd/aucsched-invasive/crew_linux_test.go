@@ -3,7 +3,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,4 +69,28 @@ func TestCrewRefuses(t *testing.T) {
 	}
 	_, err := os.Stat(path + ".done")
 	require.ErrorIs(t, err, os.ErrNotExist, "nothing is half done")
+}
+
+// A step that Slurm's signal has ended before it listened comes again, and no other is begun when
+// the member is gone.
+func TestCompanionIsWatchedAgain(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"srun": "#!/bin/sh\necho \"$@\" >>" + dir + "/steps\nif [ -e " + dir + "/once ]; then exit 0; fi\ntouch " + dir + "/once\nkill -TERM $$\n",
+		"self": "#!/bin/sh\necho \"$@\" >>" + dir + "/members\nfor i in $(seq 100); do [ $(grep -c . " + dir + "/steps) = 2 ] && exit; sleep 0.1; done\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	cmd := exec.Command("/bin/sh")
+	cmd.Stdin = strings.NewReader(companionScript("srun --overlap", dir+"/self"))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	steps, err := os.ReadFile(filepath.Join(dir, "steps"))
+	require.NoError(t, err)
+	pid := cmd.Process.Pid
+	require.Equal(t, strings.Repeat(fmt.Sprintf("--overlap --nodes=1 --ntasks=1 %s/self crew watch %d\n", dir, pid), 2), string(steps))
+	members, err := os.ReadFile(filepath.Join(dir, "members"))
+	require.NoError(t, err)
+	require.Equal(t, "crew member --companion\n", string(members))
 }
