@@ -35,7 +35,9 @@ func (d *malleableDay) requireDone() {
 			d.t.Logf("%s: slurmd took its script for a leftover", what)
 			continue
 		}
-		require.Equal(d.t, "COMPLETED", last[d.ids[i]].State, "%s\n%s\n%s", what, d.text(i, "out"), said(d.Cluster, d.ids[i]))
+		if state := last[d.ids[i]].State; state != "COMPLETED" {
+			require.Equal(d.t, "COMPLETED", state, "%s\n%s\n%s", what, d.text(i, "out"), said(d.Cluster, d.ids[i]))
+		}
 		want := 1
 		switch {
 		case j.tasks > 0:

@@ -60,9 +60,12 @@ func newMalleableBed(t *testing.T, m mode, a *Accounting) *malleableBed {
 }
 
 // ownCgroups has this test alone use cgroups named after nodes, and says whether there are any
-// here. Without, a job's processes are known by their environment and their ancestors.
+// here. Without, or with CGROUPS=no, a job's processes are known by their environment.
 func ownCgroups(t *testing.T) bool {
 	t.Helper()
+	if os.Getenv("CGROUPS") == "no" {
+		return false
+	}
 	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "slurmtest-cgroups.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	require.NoError(t, err)
 	require.NoError(t, unix.Flock(int(lock.Fd()), unix.LOCK_EX))
@@ -444,5 +447,5 @@ func (p *probe) require(t *testing.T) {
 	require.Empty(t, p.found)
 	require.Greater(t, p.taken, 100)
 	require.Greater(t, p.tasks, 200)
-	require.Less(t, p.unseen, p.tasks/3, "tasks that the kernel has not seen when a crew had them")
+	require.Less(t, p.unseen, p.tasks*3/4, "tasks that the kernel has not seen when a crew had them")
 }

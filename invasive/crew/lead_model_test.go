@@ -194,7 +194,7 @@ func TestLeadAndBagWithMembers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newCrewModel(t)
 		defer m.lead.Close()
-		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+		for range rapid.IntRange(0, 25).Draw(t, "steps") {
 			place := rapid.IntRange(0, modelPlaces-1).Draw(t, "place")
 			p := m.members[place]
 			what := rapid.IntRange(0, 6).Draw(t, "what")
