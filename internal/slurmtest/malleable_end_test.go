@@ -31,7 +31,7 @@ func (d *malleableDay) requireDone() {
 	for i := range d.jobs {
 		j := &d.jobs[i]
 		what := fmt.Sprintf("%s %d, job %d", j.kind, i, d.ids[i])
-		if purged[d.ids[i]] && last[d.ids[i]].State == "FAILED" { // before it began, with any scheduler
+		if purged[d.ids[i]] && last[d.ids[i]].State == "FAILED" { // with any scheduler
 			d.t.Logf("%s: slurmd took its script for a leftover", what)
 			continue
 		}

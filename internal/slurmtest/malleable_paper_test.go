@@ -42,15 +42,19 @@ func TestViewsAreCompared(t *testing.T) {
 		"crews 28 and 27 both have job 31": func(v *views) {
 			v.ledgers = append(v.ledgers, ledger{lead: 28, places: []ledgerPlace{{1, where{31, "n0003"}, false, nil}}})
 		},
-		"slurmctld runs companion 31 (crew-27) on n0003, and no crew has it":     func(v *views) { v.ledgers[0].places = v.ledgers[0].places[:1] },
-		"slurmctld has CPUs of n0003 allocated, and jobs that hold others":       func(v *views) { v.cpus["n0003"] = [2]int{1, 2} },
-		"the kernel runs job 40 on n0003, and slurmctld does not":                func(v *views) { v.jobs = v.jobs[:2] },
-		"the kernel runs job 31 on n0004, and slurmctld does not":                func(v *views) { v.processes[2].node = "n0004" },
-		"process 13 of job 40 on n0003 comes from no slurmstepd":                 func(v *views) { v.processes[3].orphan = true },
-		"the kernel lets jobs 31 and 40 use core 1 of n0003":                     func(v *views) { v.cores[where{40, "n0003"}] = []int{1} },
-		"the kernel lets job 31 use cores [0 1] of n0003, and slurmctld has [1]": func(v *views) { v.cores[where{31, "n0003"}] = []int{0, 1} },
-		"a crew has task 3 run as job 31 on n0003, and the kernel does not":      func(v *views) { v.processes[2].task = 0 },
-		"the kernel runs task 3 as job 31 on n0003, and no crew does":            func(v *views) { v.ledgers[0].places[1].tasks = nil },
+		"slurmctld runs companion 31 (crew-27) on n0003, and no crew has it": func(v *views) {
+			v.ledgers[0].places = v.ledgers[0].places[:1]
+		},
+		"slurmctld has CPUs of n0003 allocated, and jobs that hold others": func(v *views) { v.cpus["n0003"] = [2]int{1, 2} },
+		"the kernel runs job 40 on n0003, and slurmctld does not":          func(v *views) { v.jobs = v.jobs[:2] },
+		"the kernel runs job 31 on n0004, and slurmctld does not":          func(v *views) { v.processes[2].node = "n0004" },
+		"process 13 of job 40 on n0003 comes from no slurmstepd":           func(v *views) { v.processes[3].orphan = true },
+		"the kernel lets jobs 31 and 40 use core 1 of n0003":               func(v *views) { v.cores[where{40, "n0003"}] = []int{1} },
+		"the kernel lets job 31 use cores [0 1] of n0003, and slurmctld has [1]": func(v *views) {
+			v.cores[where{31, "n0003"}] = []int{0, 1}
+		},
+		"a crew has task 3 run as job 31 on n0003, and the kernel does not": func(v *views) { v.processes[2].task = 0 },
+		"the kernel runs task 3 as job 31 on n0003, and no crew does":       func(v *views) { v.ledgers[0].places[1].tasks = nil },
 		"process 12 is of job 31 on n0003, and was told that it is of job 31 on n0009": func(v *views) {
 			v.processes[2].says.node = "n0009"
 		},
@@ -112,7 +116,8 @@ func TestLedgerIsRead(t *testing.T) {
 	}
 }
 
-// Accounts that have more of a node than it has are found, and those that follow each other are not.
+// Accounts that have more of a node than it has are found, and those that
+// follow each other are not.
 func TestOverbooked(t *testing.T) {
 	at := func(second int) time.Time { return time.Unix(int64(second), 0) }
 	row := func(id string, cpus, start, end int) accountRow {

@@ -66,7 +66,8 @@ func newDay(seed uint64) day {
 	var d day
 	add := func(count int, kind string, draw func(*dayJob)) {
 		for range count {
-			j := dayJob{at: between(0, dayLength), kind: kind, user: []string{Alice, Bob, Carol}[rng.IntN(3)], nodes: 1, slots: 1 + rng.IntN(2)}
+			j := dayJob{at: between(0, dayLength), kind: kind, nodes: 1, slots: 1 + rng.IntN(2)}
+			j.user = []string{Alice, Bob, Carol}[rng.IntN(3)]
 			draw(&j)
 			d.jobs = append(d.jobs, j)
 		}

@@ -264,7 +264,7 @@ func (d *malleableDay) kill(k dayKill, m mode) {
 		if len(leads) == 0 {
 			return
 		}
-		if _, err := d.Scontrol(ctx, "requeue", fmt.Sprint(leads[k.pick%len(leads)].job)); err == nil { // it may have ended
+		if _, err := d.Scontrol(ctx, "requeue", fmt.Sprint(leads[k.pick%len(leads)].job)); err == nil {
 			d.killed[k.kind]++
 		}
 	case aNode:
@@ -323,7 +323,8 @@ func (d *malleableDay) help(ctx context.Context) {
 	}
 	nodes, _ := d.Sinfo(ctx, "%N %T")
 	for line := range strings.Lines(nodes) {
-		if node, state, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(state, "drain") || strings.HasPrefix(state, "down") {
+		node, state, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(state, "drain") || strings.HasPrefix(state, "down") {
 			d.helped(ctx, "resume", "update", "NodeName="+node, "State=RESUME")
 		}
 	}
@@ -373,7 +374,7 @@ func newProbe(b *malleableBed) *probe {
 func (p *probe) take(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v, err := p.bed.look(ctx, p.bed.dir, p.bed.cgroups)
+	v, err := p.bed.look(ctx, p.bed.cgroups)
 	now := time.Now()
 	if err != nil {
 		if ctx.Err() == nil {

@@ -50,14 +50,15 @@ func (b *urgentBed) bag() {
 	b.t.Helper()
 	name := fmt.Sprintf("%s/%d", b.dir, b.begun)
 	b.begun++
-	task := fmt.Sprintf(`note() { echo $1 $(date +%%s.%%N) >>%s/tasks; }; trap "note k $$; trap - TERM; kill $$" TERM; note b $$; sleep 1; trap "" TERM; note e $$`, b.dir)
-	task = strings.ReplaceAll(task, "echo $1 ", "echo $1 $$ ")
+	task := "note() { echo $1 $$ $(date +%s.%N) >>" + b.dir + `/tasks; }; trap "note k; trap - TERM; kill $$" TERM; ` +
+		`note b; sleep 1; trap "" TERM; note e`
 	require.NoError(b.t, os.WriteFile(name+".tasks", []byte(strings.Repeat(task+"\n", 400)), 0o644))
 	line := fmt.Sprintf("exec %s/aucsched crew bag --listen localhost:0 --more 15 --record %s.done --slots 2", b.bin, name)
 	for _, o := range []string{"--partition=low", "--ntasks=2", "--time=15", "--output=/dev/null"} {
 		line += " --sbatch=" + o
 	}
-	b.bags = append(b.bags, submit(b.t, b.Cluster, line+" "+name+".tasks", as(Alice, "-N1", "-n2", "--time=15", "-J", "bag", "-o", name+".out")...))
+	args := as(Alice, "-N1", "-n2", "--time=15", "-J", "bag", "-o", name+".out")
+	b.bags = append(b.bags, submit(b.t, b.Cluster, line+" "+name+".tasks", args...))
 }
 
 // urgent submits a job of 8 nodes, and says how long it took until its script began, and for how
@@ -66,7 +67,8 @@ func (b *urgentBed) urgent(number int) (waited, idle time.Duration) {
 	b.t.Helper()
 	file := fmt.Sprintf("%s/urgent.%d", b.dir, number)
 	began := time.Now()
-	id := submit(b.t, b.Cluster, "date +%s.%N >"+file+"; sleep 1", as(Bob, "-p", "urgent", "-N8", "--exclusive", "--time=1", "-o", "/dev/null")...)
+	args := as(Bob, "-p", "urgent", "-N8", "--exclusive", "--time=1", "-o", "/dev/null")
+	id := submit(b.t, b.Cluster, "date +%s.%N >"+file+"; sleep 1", args...)
 	_, err := b.WaitFor(b.t.Context(), id, 60*time.Second, "COMPLETED")
 	require.NoError(b.t, err)
 	text, err := os.ReadFile(file)

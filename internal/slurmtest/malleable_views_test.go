@@ -177,7 +177,7 @@ func coresOfJobs(processes []process) map[where][]int {
 }
 
 // look takes all views, the crews' first; it fails if slurmctld does not answer.
-func (c *Cluster) look(ctx context.Context, dir string, cgroups bool) (v views, err error) {
+func (c *Cluster) look(ctx context.Context, cgroups bool) (v views, err error) {
 	v.processes = c.processes(cgroups)
 	if cgroups {
 		v.cores = coresOfJobs(v.processes)
@@ -316,8 +316,8 @@ func (d *differences) crewsAndSlurm() {
 	}
 }
 
-// kernelAndSlurm: each process is of a job that slurmctld has there, and comes from Slurm; jobs have
-// the cores that the kernel lets them have, each core one job.
+// kernelAndSlurm: each process is of a job that slurmctld has there, and comes from Slurm; jobs
+// have the cores that the kernel lets them have, each core one job.
 func (d *differences) kernelAndSlurm() {
 	held := map[string]int{}
 	completing := map[string]bool{}

@@ -75,10 +75,11 @@ func TestCrewRefuses(t *testing.T) {
 // the member is gone.
 func TestCompanionIsWatchedAgain(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"srun": "#!/bin/sh\necho \"$@\" >>" + dir + "/steps\nif [ -e " + dir + "/once ]; then exit 0; fi\ntouch " + dir + "/once\nkill -TERM $$\n",
-		"self": "#!/bin/sh\necho \"$@\" >>" + dir + "/members\nfor i in $(seq 100); do [ $(grep -c . " + dir + "/steps) = 2 ] && exit; sleep 0.1; done\n",
-	} {
+	srun := "#!/bin/sh\necho \"$@\" >>DIR/steps\n[ -e DIR/once ] && exit 0\ntouch DIR/once\nkill -TERM $$\n"
+	self := "#!/bin/sh\necho \"$@\" >>DIR/members\n" +
+		"for i in $(seq 100); do [ $(grep -c . DIR/steps) = 2 ] && exit; sleep 0.1; done\n"
+	for name, text := range map[string]string{"srun": srun, "self": self} {
+		text = strings.ReplaceAll(text, "DIR", dir)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
