@@ -38,7 +38,8 @@ func Commands(i Invitation) func(ctx context.Context, script string, argv ...str
 	}
 }
 
-// Preempted asks Slurm whether a job is being preempted. A signal that says so is lost if it comes
+// Preempted asks Slurm whether a job is being preempted; a task of an array by ARRAY_TASK, as the
+// number of its last one is that of the whole array. A signal that says so is lost if it comes
 // before the job's step has begun: who has begun asks.
 func Preempted(ctx context.Context, job string) (bool, error) {
 	cmd := exec.CommandContext(ctx, "squeue", "--noheader", "--jobs="+job, "--Format=PreemptTime:40")
@@ -46,6 +47,9 @@ func Preempted(ctx context.Context, job string) (bool, error) {
 	out, err := cmd.Output()
 	if err != nil {
 		return false, fmt.Errorf("squeue: %w", err)
+	}
+	if bytes.ContainsRune(bytes.TrimSpace(out), '\n') {
+		return false, fmt.Errorf("squeue has several jobs %s", job)
 	}
 	_, err = time.Parse("2006-01-02T15:04:05", strings.TrimSpace(string(out)))
 	return err == nil, nil

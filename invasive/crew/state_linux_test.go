@@ -41,3 +41,19 @@ func TestStateIsKept(t *testing.T) {
 	require.Empty(t, state())
 	require.NoFileExists(t, path+".new")
 }
+
+// The last task of an array has the array's number: asked for by that, squeue has all tasks.
+func TestPreemptedIsOneTask(t *testing.T) {
+	dir := t.TempDir()
+	squeue := "#!/bin/sh\ncase $* in\n*--jobs=27_6\\ *) echo 2026-11-27T12:00:00;;\n*--jobs=27_5\\ *) echo N/A;;\n*) echo N/A; echo N/A;;\nesac\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "squeue"), []byte(squeue), 0o755))
+	t.Setenv("PATH", dir)
+	yes, err := Preempted(t.Context(), "27_6")
+	require.NoError(t, err)
+	require.True(t, yes)
+	yes, err = Preempted(t.Context(), "27_5")
+	require.NoError(t, err)
+	require.False(t, yes)
+	_, err = Preempted(t.Context(), "27")
+	require.EqualError(t, err, "squeue has several jobs 27")
+}

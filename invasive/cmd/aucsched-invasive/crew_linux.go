@@ -272,7 +272,7 @@ func watchCommand() *cobra.Command {
 			ctx, stop := context.WithCancel(context.WithoutCancel(c.Context()))
 			defer stop()
 			go func() {
-				if askPreempted(ctx, os.Getenv("SLURM_JOB_ID")) {
+				if askPreempted(ctx, os.Getenv("SLURM_ARRAY_JOB_ID")+"_"+os.Getenv("SLURM_ARRAY_TASK_ID")) {
 					_ = syscall.Kill(pid, syscall.SIGTERM)
 				}
 			}()
