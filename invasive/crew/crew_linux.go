@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -38,6 +39,7 @@ type crew struct {
 	Options
 	lead       *Lead
 	companions *companions
+	joined     atomic.Bool // a member on one of the job's own nodes
 }
 
 // takenTime is how long a place may still seem to be there when Slurm kills what is on it: longer
@@ -123,6 +125,9 @@ func (c *crew) run(ctx context.Context, w work, begin func(context.Context) erro
 	ready := make(chan struct{})
 	c.lead, err = NewLead(c.Address, c.Log, func(e Event) {
 		<-ready
+		if e.Kind == Joined && e.Place < c.Nodes {
+			c.joined.Store(true)
+		}
 		w.Handle(e)
 		switch {
 		case !w.Waits():
@@ -154,7 +159,7 @@ func (c *crew) until(ctx context.Context, cancel func(), over <-chan struct{}) (
 	all.Add(2)
 	go func() {
 		defer all.Done()
-		own <- c.own(ctx)
+		own <- untilJoined(ctx, c.Log, c.joined.Load, c.own)
 	}()
 	go func() {
 		defer all.Done()
@@ -176,6 +181,28 @@ func (c *crew) until(ctx context.Context, cancel func(), over <-chan struct{}) (
 	cancel()
 	all.Wait()
 	return err
+}
+
+// Who runs the job's own members tries for so long until one has joined, as nothing starts while
+// slurmctld is away.
+const (
+	ownTime  = 5 * time.Minute
+	ownPause = 3 * time.Second
+)
+
+// untilJoined runs the members again if that has failed before any has joined.
+func untilJoined(ctx context.Context, log *slog.Logger, joined func() bool, run func(context.Context) error) error {
+	for end := time.Now().Add(ownTime); ; {
+		err := run(ctx)
+		if err == nil || joined() || ctx.Err() != nil || time.Now().After(end) {
+			return err
+		}
+		log.Warn("the members on the job's own nodes did not begin, and are tried again", "why", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(ownPause):
+		}
+	}
 }
 
 // own runs the members on the job's own nodes.

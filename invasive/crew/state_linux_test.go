@@ -3,10 +3,13 @@
 package crew
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -56,4 +59,28 @@ func TestPreemptedIsOneTask(t *testing.T) {
 	require.False(t, yes)
 	_, err = Preempted(t.Context(), "27")
 	require.EqualError(t, err, "squeue has several jobs 27")
+}
+
+// The job's own members are begun again until one has joined, for a while, and not afterwards.
+func TestOwnMembersAreTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := errors.New("no slurmctld")
+		runs := 0
+		began := time.Now()
+		try := func(joins int) error {
+			runs = 0
+			return untilJoined(t.Context(), quiet, func() bool { return runs == joins }, func(context.Context) error {
+				runs++
+				return bad
+			})
+		}
+		require.ErrorIs(t, try(1), bad)
+		require.Zero(t, time.Since(began), "it had begun")
+		require.ErrorIs(t, try(4), bad)
+		require.Equal(t, 3*ownPause, time.Since(began))
+		require.ErrorIs(t, try(-1), bad)
+		require.Greater(t, time.Since(began), ownTime)
+		require.Less(t, time.Since(began), ownTime+20*time.Second)
+		require.NoError(t, untilJoined(t.Context(), quiet, func() bool { return false }, func(context.Context) error { return nil }))
+	})
 }
