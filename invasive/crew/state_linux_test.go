@@ -30,10 +30,11 @@ func TestStateIsKept(t *testing.T) {
 	c := &crew{Options: Options{Job: "27", State: path, Log: quiet}, lead: l.Lead}
 	end := c.keepState(b)
 	state := func() string {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
+		text, _ := os.ReadFile(path)
 		head, lines, ok := strings.Cut(string(text), "\n")
-		require.True(t, ok)
+		if !ok { // not written yet
+			return "none"
+		}
 		require.Regexp(t, `^# job 27 at \d{4}-\S+: PLACE NODE JOB STATE TASKS$`, head)
 		return lines
 	}
@@ -48,7 +49,8 @@ func TestStateIsKept(t *testing.T) {
 // The last task of an array has the array's number: asked for by that, squeue has all tasks.
 func TestPreemptedIsOneTask(t *testing.T) {
 	dir := t.TempDir()
-	squeue := "#!/bin/sh\ncase $* in\n*--jobs=27_6\\ *) echo 2026-11-27T12:00:00;;\n*--jobs=27_5\\ *) echo N/A;;\n*) echo N/A; echo N/A;;\nesac\n"
+	squeue := "#!/bin/sh\ncase $* in\n*--jobs=27_6\\ *) echo 2026-11-27T12:00:00;;\n" +
+		"*--jobs=27_5\\ *) echo N/A;;\n*) echo N/A; echo N/A;;\nesac\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "squeue"), []byte(squeue), 0o755))
 	t.Setenv("PATH", dir)
 	yes, err := Preempted(t.Context(), "27_6")
