@@ -264,7 +264,9 @@ func (l *Lead) serve(s *session) {
 	}
 	close(s.done)
 	s.conn.Close()
-	l.log.Info("why a member is gone", "place", s.Place, "why", err)
+	if !s.leaving { // else it is known
+		l.log.Info("why a member is gone", "place", s.Place, "why", err)
+	}
 	l.tell(s, Event{Kind: Gone, Lasted: time.Since(s.since)})
 	l.mu.Lock()
 	delete(l.members, s.Place)

@@ -154,13 +154,15 @@ func (f *crewFlags) options() (o crew.Options, err error) {
 
 // companionScript has a member for the script, as srun takes seconds to end, and a step beside it,
 // as Slurm's signals reach steps only. A step that is signalled before it listens is ended by that,
-// and comes again.
+// and comes again; one that can't begin is tried ever later.
 func companionScript(step, path string) string {
 	self := "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	return fmt.Sprintf(`#!/bin/sh
+pause=1
 while kill -0 $$; do
 	%s --nodes=1 --ntasks=1 %s crew watch $$ && break
-	sleep 1
+	sleep $pause
+	[ $pause -ge 60 ] || pause=$((2 * pause))
 done </dev/null >/dev/null 2>&1 &
 exec %[2]s crew member --companion
 `, step, self)
