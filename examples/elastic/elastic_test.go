@@ -225,8 +225,10 @@ func TestGroups(t *testing.T) {
 // Workers that fail again and again, and a first place without an agent, are the end.
 func TestFailures(t *testing.T) {
 	c, write := fakes(t)
+	c.places("0") // the first group does not wait for others
+	c.until("^elastic: group 2: places 0$")
 	c.places("0-1")
-	for n := 2; n < 6; n++ {
+	for n := 3; n < 7; n++ {
 		c.until(fmt.Sprintf("^elastic: group %d: places 0 1$", n))
 		write(fmt.Sprint("failed ", n), "x")
 	}
