@@ -80,8 +80,13 @@ func (o *Options) Validate() error {
 func (o *Options) absolute() error {
 	o.Busy = cmp.Or(o.Busy, 1)
 	o.Stall = cmp.Or(o.Stall, 2*time.Minute)
-	var err error
-	for _, p := range []*string{&o.Dir, &o.Tools, &o.Plugins} {
+	return Absolute(&o.Dir, &o.Tools, &o.Plugins)
+}
+
+// Absolute makes paths absolute, for daemons that run in directories of their own. One that is
+// empty stays so.
+func Absolute(paths ...*string) (err error) {
+	for _, p := range paths {
 		if *p == "" {
 			continue
 		}

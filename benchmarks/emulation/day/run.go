@@ -71,11 +71,8 @@ func Run(ctx context.Context, o Options) error {
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}
-	var err error
-	for _, p := range []*string{&o.Dir, &o.Tools} { // daemons run in directories of their own
-		if *p, err = filepath.Abs(*p); err != nil {
-			return err
-		}
+	if err := emulation.Absolute(&o.Dir, &o.Tools); err != nil {
+		return err
 	}
 	page := filepath.Join(o.Dir, "clock")
 	var clock *vclock.Clock
