@@ -29,6 +29,7 @@ func BenchmarkPlaces(b *testing.B) {
 				p, err := NewProgram(b.TempDir(), quiet)
 				require.NoError(b, err)
 				defer p.Close()
+				p.stop() // it is told here
 				p.lead = &Lead{}
 				for place := range n {
 					p.nodes[place] = "n" + strconv.Itoa(place)
@@ -44,6 +45,7 @@ func BenchmarkPlaces(b *testing.B) {
 					number := p.change.Number
 					b.StartTimer()
 					p.Handle(e)
+					p.tell()
 					b.StopTimer()
 					require.Equal(b, number+1, p.change.Number, "the program is told")
 					delete(p.leaving, e.Place)

@@ -4,6 +4,7 @@ package crew
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,13 +43,16 @@ type Program struct {
 	dir    string
 	server *malleable.Server
 	on     *net.UnixListener
+	news   chan struct{} // full: tell has something to say
+	stop   context.CancelFunc
 	all    sync.WaitGroup
 
 	mu        sync.Mutex
 	connected bool
 	nodes     map[int]string // by place
 	leaving   map[int]bool
-	change    malleable.Change
+	told      []int            // places of the newest change, sent or being written; nil: it is void
+	change    malleable.Change // the newest that was sent
 	commands  map[uint64]command
 }
 
@@ -65,7 +69,8 @@ func NewProgram(dir string, log *slog.Logger) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{log: log, dir: dir, nodes: map[int]string{}, leaving: map[int]bool{}, commands: map[uint64]command{}}
+	p := &Program{log: log, dir: dir, nodes: map[int]string{}, leaving: map[int]bool{}, commands: map[uint64]command{},
+		news: make(chan struct{}, 1)}
 	from, err := net.ListenUnix("unix", &net.UnixAddr{Name: p.path("places"), Net: "unix"})
 	if err == nil {
 		p.on, err = net.ListenUnix("unix", &net.UnixAddr{Name: p.path("on"), Net: "unix"})
@@ -75,8 +80,11 @@ func NewProgram(dir string, log *slog.Logger) (*Program, error) {
 		return nil, fmt.Errorf("sockets of the program: %w", err)
 	}
 	p.server = malleable.NewServer(from, malleable.ServerConfig{Identify: mine, Handle: p.said, Log: log})
-	p.all.Add(1)
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	p.all.Add(2)
 	go p.accept()
+	go p.tellAll(ctx)
 	return p, nil
 }
 
@@ -92,6 +100,7 @@ func (p *Program) Environ() []string {
 
 // Close ends all connections, and removes the directory. Commands are ended with the lead.
 func (p *Program) Close() error {
+	p.stop()
 	err := errors.Join(p.server.Close(), p.on.Close())
 	p.mu.Lock()
 	for id := range p.commands {
@@ -111,7 +120,13 @@ func (p *Program) Handle(e Event) {
 		p.nodes[e.Place] = e.Node
 	case Leaving:
 		p.leaving[e.Place] = true
+		if !p.connected { // nobody to ask
+			_ = p.lead.Release(e.Place)
+		}
 	case Gone:
+		if _, told := slices.BinarySearch(p.told, e.Place); told {
+			p.told = nil // who comes on that place is another
+		}
 		delete(p.nodes, e.Place)
 		delete(p.leaving, e.Place)
 		for id, c := range p.commands {
@@ -123,9 +138,9 @@ func (p *Program) Handle(e Event) {
 		p.ended(e.ID, e.Status)
 		return
 	}
-	p.tell()
-	if !p.connected { // nobody to ask
-		p.release()
+	select {
+	case p.news <- struct{}{}:
+	default: // it will be told with what came before
 	}
 }
 
@@ -136,39 +151,76 @@ func (p *Program) ended(id uint64, status int) {
 	}
 }
 
-// tell says which places there are, if that is new. There is always one: without the job's own
-// nodes there is nothing to tell.
-func (p *Program) tell() {
-	var places []int
-	for place := range p.nodes {
-		if !p.leaving[place] {
-			places = append(places, place)
+// tellPause is the time between two changes: what happens meanwhile is told together, as all places
+// are written for one that comes.
+const tellPause = 50 * time.Millisecond
+
+// tellAll tells what is new, until ctx ends.
+func (p *Program) tellAll(ctx context.Context) {
+	defer p.all.Done()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.news:
+			p.tell()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(tellPause):
 		}
 	}
-	slices.Sort(places)
-	if len(places) == 0 || slices.Equal(places, p.change.Cores) {
+}
+
+// tell says which places there are, if that is new: the file comes before the change.
+func (p *Program) tell() {
+	places, text := p.newPlaces()
+	if len(places) == 0 {
 		return
 	}
-	var text bytes.Buffer
-	for _, place := range places {
-		fmt.Fprintln(&text, place, p.nodes[place])
-	}
-	err := os.WriteFile(p.path("nodes.new"), text.Bytes(), 0o600)
+	err := os.WriteFile(p.path("nodes.new"), text, 0o600)
 	if err == nil {
 		err = os.Rename(p.path("nodes.new"), p.path("nodes"))
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if err != nil { // the program goes on with what it has
 		p.log.Warn("the program can't be told of its nodes", "why", err)
+		p.told = nil
 		return
 	}
 	p.change = malleable.Change{Number: p.change.Number + 1, Cores: places, CPUs: places}
 	p.server.Send(theJob, p.change)
 }
 
+// newPlaces are the places that the program may use, with the file's text; none if it knows. There
+// is always one: without the job's own nodes there is nothing to tell.
+func (p *Program) newPlaces() (places []int, text []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for place := range p.nodes {
+		if !p.leaving[place] {
+			places = append(places, place)
+		}
+	}
+	slices.Sort(places)
+	if len(places) == 0 || slices.Equal(places, p.told) {
+		return nil, nil
+	}
+	p.told = places
+	var b bytes.Buffer
+	for _, place := range places {
+		fmt.Fprintln(&b, place, p.nodes[place])
+	}
+	return places, b.Bytes()
+}
+
 // release lets go of what the newest change has left out.
 func (p *Program) release() {
 	for place := range p.leaving {
-		_ = p.lead.Release(place)
+		if _, told := slices.BinarySearch(p.change.Cores, place); !told {
+			_ = p.lead.Release(place)
+		}
 	}
 }
 
@@ -184,7 +236,9 @@ func (p *Program) said(_ invasive.JobID, r malleable.Request) {
 		}
 	case r.Verb == malleable.Gone:
 		p.connected = false
-		p.release()
+		for place := range p.leaving {
+			_ = p.lead.Release(place)
+		}
 	case r.Verb == malleable.Done && r.Number == p.change.Number:
 		p.release()
 	case r.Verb == malleable.Keep:

@@ -3,6 +3,7 @@
 package crew
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,4 +127,70 @@ func TestCommandsOnPlaces(t *testing.T) {
 	wanted <- syscall.SIGTERM // no program is connected: the place is let go
 	require.NoError(t, <-left)
 	require.NotZero(t, <-done)
+}
+
+// Of places that come in a burst the program hears together: the file is written a few times.
+func TestABurstOfPlaces(t *testing.T) {
+	_, p, env := programCrew(t)
+	program, err := malleable.Connect(env)
+	require.NoError(t, err)
+	defer program.Close()
+	const n = 10_000
+	began, all := time.Now(), make([]int, n)
+	for place := range n {
+		all[place] = place
+		p.Handle(Event{Kind: Joined, Place: place, Node: fmt.Sprint("n", place)})
+	}
+	handled := time.Since(began)
+	change := told(t, program, all)
+	t.Logf("%d places: handled after %v, told after %v, by %d changes", n, handled, time.Since(began), change.Number)
+	require.Less(t, change.Number, uint32(n/50))
+	text, err := os.ReadFile(env(NodesVariable))
+	require.NoError(t, err)
+	require.Equal(t, n, strings.Count(string(text), "\n"))
+	require.True(t, strings.HasPrefix(string(text), "0 n0\n1 n1\n"))
+	require.True(t, strings.HasSuffix(string(text), "\n9999 n9999\n"))
+}
+
+// An answer lets go of what its change has left out, and not of what the next one will.
+func TestAnswersAreToTheirChange(t *testing.T) {
+	c, p, env := programCrew(t)
+	p.stop() // it is told here
+	for place := range 3 {
+		_, _ = c.member(place)
+		c.until(t, Joined, place)
+	}
+	program, err := malleable.Connect(env)
+	require.NoError(t, err)
+	defer program.Close()
+	p.tell()
+	first := places(t, program, 0, 1, 2)
+	p.Handle(Event{Kind: Leaving, Place: 1})
+	p.said(theJob, malleable.Request{Verb: malleable.Done, Number: first.Number})
+	time.Sleep(100 * time.Millisecond)
+	require.Len(t, c.Places(), 3, "the program does not know yet")
+	p.tell()
+	require.NoError(t, program.Done(places(t, program, 0, 2)))
+	c.until(t, Gone, 1)
+	require.Len(t, c.Places(), 2)
+}
+
+// Who comes on a place that was lost is another, even if the program has not heard of the loss.
+func TestAPlaceIsTakenAnew(t *testing.T) {
+	_, p, env := programCrew(t)
+	p.stop() // it is told here
+	for _, e := range []Event{{Kind: Joined, Place: 0, Node: "a"}, {Kind: Joined, Place: 1, Node: "b"}} {
+		p.Handle(e)
+		p.tell()
+	}
+	require.EqualValues(t, 2, p.change.Number)
+	p.tell()
+	require.EqualValues(t, 2, p.change.Number, "there is nothing new")
+	p.Handle(Event{Kind: Gone, Place: 1})
+	p.Handle(Event{Kind: Joined, Place: 1, Node: "c"})
+	p.tell()
+	require.EqualValues(t, 3, p.change.Number)
+	text, err := os.ReadFile(env(NodesVariable))
+	require.NoError(t, err)
+	require.Equal(t, "0 a\n1 c\n", string(text))
 }
