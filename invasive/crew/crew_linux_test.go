@@ -126,6 +126,25 @@ func TestNothingOutlastsAMember(t *testing.T) {
 	}
 }
 
+// What a command leaves behind in its process group ends with it: it would run beside who gets the
+// place next.
+func TestNothingOutlastsACommand(t *testing.T) {
+	c := newTestCrew(t)
+	_, _ = c.member(0)
+	c.until(t, Joined, 0)
+	dir := t.TempDir()
+	_, err := c.Run(0, Command{Argv: []string{"/bin/sh", "-c", `trap "" TERM; sleep 1000 & echo $! >pid; exit 3`}, Dir: dir})
+	require.NoError(t, err)
+	require.Equal(t, 3, c.until(t, Ended, 0).Status)
+	text, err := os.ReadFile(filepath.Join(dir, "pid"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%s/stat", strings.TrimSpace(string(text))))
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	}, 5*time.Second, 10*time.Millisecond)
+	require.Len(t, c.Places(), 1, "the member goes on")
+}
+
 // Who has no invitation, or another one, neither joins nor is joined.
 func TestStrangersAreTurnedAway(t *testing.T) {
 	c := newTestCrew(t)

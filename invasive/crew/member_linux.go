@@ -127,12 +127,15 @@ func (m *Member) start(c Command, id uint64) {
 	}()
 }
 
-// wait takes the process out of those that are signalled before its number can be another's.
+// wait takes the process out of those that are signalled before its number can be another's. What
+// it has left in its group is killed, as Slurm does when a step's tasks have ended: it would run
+// beside who gets the place next.
 func (m *Member) wait(cmd *exec.Cmd, id uint64) (status int) {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	delete(m.runs, id)
 	return statusOf(cmd.Wait())
 }
