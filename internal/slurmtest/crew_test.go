@@ -281,3 +281,42 @@ func (b *crewBed) requireOnce(tasks int) {
 	require.Len(b.t, slices.Compact(slices.Clone(each)), tasks)
 	b.t.Logf("%d tasks ran to their end %d times", tasks, len(each))
 }
+
+// Companions that slurmctld has forgotten, as it was killed before it had saved them, are asked for
+// again: not one that was cancelled.
+func TestCrewForgotten(t *testing.T) {
+	b := newCrewBed(t, auction, nil)
+	ctx := t.Context()
+	wait := func() { // companions do
+		t.Helper()
+		_, err := b.Scontrol(ctx, "update", "PartitionName=low", "State=DOWN")
+		require.NoError(t, err)
+	}
+	file := filepath.Join(b.dir, "tasks")
+	require.NoError(t, os.WriteFile(file, []byte("until [ -e "+b.dir+"/stop ]; do sleep 0.1; done\ntrue\ntrue\ntrue\n"), 0o644))
+	body := "until [ -e " + b.dir + "/go ]; do sleep 0.1; done\n" + b.line("bag --slots 1 --record "+b.dir+"/done", 3) + file
+	lead := submit(t, b.Cluster, body, as(Alice, "-N1", "-n1", "--time=10", "-o", b.dir+"/lead.out", "-D", b.dir)...)
+	running(t, b.Cluster, 20*time.Second, lead)
+	time.Sleep(500 * time.Millisecond) // its step has begun
+	require.NoError(t, b.KillController(ctx, syscall.SIGTERM))
+	saved, err := os.ReadFile(b.path("state", "job_state"))
+	require.NoError(t, err)
+	require.NoError(t, b.StartController(ctx))
+	wait()
+	require.NoError(t, os.WriteFile(b.dir+"/go", nil, 0o644))
+	b.until(30*time.Second, "companions that wait", func() bool { return len(b.companions(lead, "PD")) == 3 })
+	require.NoError(t, b.KillController(ctx, syscall.SIGKILL))
+	require.NoError(t, os.WriteFile(b.path("state", "job_state"), saved, 0o600))
+	require.NoError(t, b.StartController(ctx))
+	wait()
+	require.Empty(t, b.companions(lead, "all"), "they are forgotten")
+	b.until(60*time.Second, "companions that wait again", func() bool { return len(b.companions(lead, "PD")) == 3 })
+	require.Contains(t, b.text("lead.out"), "Slurm has forgotten companions")
+
+	require.NoError(t, b.Scancel(ctx, b.companions(lead, "PD")[2]))
+	time.Sleep(40 * time.Second)
+	require.Len(t, b.companions(lead, "PD"), 2, "who cancels one does not want it")
+	require.NoError(t, os.WriteFile(b.dir+"/stop", nil, 0o644))
+	require.NoError(t, b.WaitEmpty(ctx, 60*time.Second))
+	require.Equal(t, 4, strings.Count(b.text("done"), " 0\n"), b.text("done"))
+}

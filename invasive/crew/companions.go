@@ -18,6 +18,9 @@ import (
 const (
 	firstPause = 10 * time.Second
 	lastPause  = 10 * time.Minute
+	// lookPause is how long after its sbatch Slurm is asked whether it still has a place: a
+	// slurmctld that is killed soon after it has answered may have forgotten the job.
+	lookPause = 30 * time.Second
 )
 
 // companions are the jobs of one node each that a lead asks Slurm for. Their numbers in the job
@@ -28,16 +31,26 @@ type companions struct {
 	script string   // what each runs
 	// submit runs sbatch, or scancel, with arguments and a script for its input.
 	submit func(ctx context.Context, script string, argv ...string) error
-	log    *slog.Logger
+	// known are the places that Slurm knows of, also those of jobs that have just ended.
+	known func(ctx context.Context, name string) ([]int, error)
+	log   *slog.Logger
 
 	mu     sync.Mutex
 	pauses map[int]time.Duration // before places are asked for again
 	asked  []int                 // not submitted yet; ascending
+	unseen []*array              // submitted, and none is here yet
 	wake   chan struct{}
 }
 
-func newCompanions(o *Options, submit func(ctx context.Context, script string, argv ...string) error) *companions {
-	return &companions{name: "crew-" + o.Job, args: o.Args, script: o.Companion, submit: submit, log: o.Log,
+// An array is what one sbatch has asked for, and when to look whether Slurm still knows of it.
+type array struct {
+	places []int
+	at     time.Time
+}
+
+func newCompanions(o *Options, submit func(ctx context.Context, script string, argv ...string) error,
+	known func(ctx context.Context, name string) ([]int, error)) *companions {
+	return &companions{name: "crew-" + o.Job, args: o.Args, script: o.Companion, submit: submit, known: known, log: o.Log,
 		pauses: map[int]time.Duration{}, wake: make(chan struct{}, 1)}
 }
 
@@ -52,12 +65,15 @@ func (c *companions) run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-c.wake:
+			case <-c.lookTime():
+				c.look(ctx)
 			}
 			continue
 		}
 		err := c.submit(ctx, c.script, c.sbatch(places)...)
 		if err == nil {
 			pause = firstPause
+			c.submitted(places)
 			continue
 		}
 		if ctx.Err() == nil {
@@ -84,6 +100,67 @@ func (c *companions) ask(places ...int) {
 	case c.wake <- struct{}{}:
 	default: // it will look anyway
 	}
+}
+
+func (c *companions) submitted(places []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unseen = append(c.unseen, &array{places, time.Now().Add(lookPause)})
+}
+
+// here notes that a place is there: so Slurm has had its array in mind.
+func (c *companions) here(place int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unseen = slices.DeleteFunc(c.unseen, func(a *array) bool { return slices.Contains(a.places, place) })
+}
+
+// lookTime says when to look for places; never if it is nil.
+func (c *companions) lookTime() <-chan time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.unseen) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(c.unseen, func(a, b *array) int { return a.at.Compare(b.at) })
+	return time.After(time.Until(first.at))
+}
+
+// look asks again for the places of an sbatch of which Slurm knows none: it has forgotten all of the
+// array or nothing. One that is cancelled before it has begun leaves no trace there.
+func (c *companions) look(ctx context.Context) {
+	if !c.due() {
+		return // they have come meanwhile
+	}
+	known, err := c.known(ctx, c.name)
+	now := time.Now()
+	var forgotten []int
+	c.mu.Lock()
+	for _, array := range c.unseen {
+		switch {
+		case array.at.After(now):
+			continue
+		case err != nil:
+			array.at = now.Add(lookPause)
+			continue
+		case !slices.ContainsFunc(array.places, func(place int) bool { return slices.Contains(known, place) }):
+			forgotten = append(forgotten, array.places...)
+		}
+		array.places = nil
+	}
+	c.unseen = slices.DeleteFunc(c.unseen, func(a *array) bool { return a.places == nil })
+	c.mu.Unlock()
+	if len(forgotten) > 0 {
+		slices.Sort(forgotten)
+		c.log.Warn("Slurm has forgotten companions, and is asked again", "places", malleable.FormatList(forgotten))
+		c.ask(forgotten...)
+	}
+}
+
+func (c *companions) due() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.unseen, func(a *array) bool { return !a.at.After(time.Now()) })
 }
 
 // askAgain asks for a place that has lasted for so long, after a pause: longer ones for one that is
@@ -120,6 +197,9 @@ func (c *companions) sbatch(places []int) []string {
 // withdraw asks for no more places: what waits is cancelled.
 func (c *companions) withdraw() {
 	c.take()
+	c.mu.Lock()
+	c.unseen = nil
+	c.mu.Unlock()
 	c.cancel("--state=PENDING")
 }
 

@@ -20,6 +20,13 @@ type asked struct {
 	began time.Time
 	said  []string
 	fails int // so many times sbatch fails
+	knows []int
+	down  error // what squeue says
+}
+
+func (a *asked) known(context.Context, string) ([]int, error) {
+	a.said = append(a.said, fmt.Sprint(time.Since(a.began).Seconds(), " squeue"))
+	return a.knows, a.down
 }
 
 func (a *asked) submit(_ context.Context, _ string, argv ...string) error {
@@ -40,8 +47,8 @@ func (a *asked) submit(_ context.Context, _ string, argv ...string) error {
 // is not lost. Afterwards nothing waits.
 func TestCompanionsAreAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &asked{began: time.Now(), fails: 2}
-		c := newCompanions(&Options{Job: "7", Args: []string{"-p", "low"}, Log: quiet}, a.submit)
+		a := &asked{began: time.Now(), fails: 2, knows: []int{1, 2, 3, 5}}
+		c := newCompanions(&Options{Job: "7", Args: []string{"-p", "low"}, Log: quiet}, a.submit, a.known)
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan bool)
 		c.ask(3, 1, 2)
@@ -64,10 +71,46 @@ func TestCompanionsAreAskedFor(t *testing.T) {
 		require.Equal(t, []string{
 			"0 scancel",
 			"0 sbatch --array=1-3 -p low", "10 sbatch --array=1-3 -p low", "30 sbatch --array=1-3 -p low",
-			"109 sbatch --array=2 -p low", "219 sbatch --array=2 -p low",
-			"309 sbatch --array=2 -p low", "310 sbatch --array=5 -p low",
+			"60 squeue", "109 sbatch --array=2 -p low", "139 squeue", "219 sbatch --array=2 -p low", "249 squeue",
+			"309 sbatch --array=2 -p low", "310 sbatch --array=5 -p low", "339 squeue", "340 squeue",
 			"349 scancel --state=PENDING",
 		}, a.said)
 		require.Empty(t, c.take())
+	})
+}
+
+// An array that Slurm has forgotten is asked for again: not one of which it knows a place, or a
+// place is there, nor any while it doesn't answer, or when no more are wanted.
+func TestForgottenCompanions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &asked{began: time.Now(), down: errors.New("no slurmctld")}
+		c := newCompanions(&Options{Job: "7", Log: quiet}, a.submit, a.known)
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan bool)
+		c.ask(1, 2)
+		go func() {
+			c.run(ctx)
+			close(over)
+		}()
+		time.Sleep(time.Second)
+		c.ask(3, 4)
+		time.Sleep(time.Second)
+		c.ask(5)
+		time.Sleep(31 * time.Second)
+		a.down, a.knows = nil, []int{2} // who cancels 1 does not want it
+		time.Sleep(10 * time.Second)
+		c.here(3)
+		time.Sleep(21 * time.Second)
+		a.knows = []int{2, 5}
+		time.Sleep(time.Minute)
+		c.ask(4)
+		time.Sleep(time.Second)
+		c.withdraw()
+		time.Sleep(time.Hour)
+		cancel()
+		<-over
+		require.Equal(t, []string{"0 scancel", "0 sbatch --array=1-2", "1 sbatch --array=3-4", "2 sbatch --array=5",
+			"30 squeue", "31 squeue", "32 squeue", "60 squeue", "62 squeue", "62 sbatch --array=5", "92 squeue",
+			"123 sbatch --array=4", "124 scancel --state=PENDING", "3724 scancel --state=PENDING"}, a.said)
 	})
 }

@@ -128,6 +128,9 @@ func (c *crew) run(ctx context.Context, w work, begin func(context.Context) erro
 		if e.Kind == Joined && e.Place < c.Nodes {
 			c.joined.Store(true)
 		}
+		if e.Kind == Joined {
+			c.companions.here(e.Place)
+		}
 		w.Handle(e)
 		switch {
 		case !w.Waits():
@@ -140,7 +143,7 @@ func (c *crew) run(ctx context.Context, w work, begin func(context.Context) erro
 		return fmt.Errorf("the lead: %w", err)
 	}
 	defer c.lead.Close()
-	c.companions = newCompanions(&c.Options, Commands(c.lead.Invitation()))
+	c.companions = newCompanions(&c.Options, Commands(c.lead.Invitation()), KnownPlaces)
 	err = begin(ctx)
 	close(ready)
 	if err != nil {

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
 // passed are the variables that companions have of the job. Those that Slurm has set are not among
@@ -36,6 +39,31 @@ func Commands(i Invitation) func(ctx context.Context, script string, argv ...str
 		}
 		return nil
 	}
+}
+
+// KnownPlaces asks Slurm which tasks of job arrays of a name it knows, of this user: those that wait
+// and run, and those that have ended in the last minutes (MinJobAge).
+func KnownPlaces(ctx context.Context, name string) ([]int, error) {
+	cmd := exec.CommandContext(ctx, "squeue", "--noheader", "--array", "--states=all",
+		"--user="+strconv.Itoa(os.Getuid()), "--name="+name, "--format=%K")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("squeue: %w", err)
+	}
+	var places []int
+	for _, word := range strings.Fields(string(out)) {
+		if word == "N/A" { // of a job that is no array's
+			continue
+		}
+		list, _, _ := strings.Cut(strings.Trim(word, "[]"), "%") // an array that has ended as a whole
+		some, err := malleable.ParseList(list)
+		if err != nil {
+			return nil, fmt.Errorf("squeue: array tasks %q: %w", word, err)
+		}
+		places = append(places, some...)
+	}
+	return places, nil
 }
 
 // Preempted asks Slurm whether a job is being preempted; a task of an array by ARRAY_TASK, as the
