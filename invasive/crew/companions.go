@@ -126,8 +126,8 @@ func (c *companions) lookTime() <-chan time.Time {
 	return time.After(time.Until(first.at))
 }
 
-// look asks again for the places of an sbatch of which Slurm knows none: it has forgotten all of the
-// array or nothing. One that is cancelled before it has begun leaves no trace there.
+// look asks again for the places of an sbatch of which Slurm knows none: it has forgotten all of
+// the array or nothing. One that is cancelled before it has begun leaves no trace there.
 func (c *companions) look(ctx context.Context) {
 	if !c.due() {
 		return // they have come meanwhile

@@ -111,6 +111,6 @@ func TestForgottenCompanions(t *testing.T) {
 		<-over
 		require.Equal(t, []string{"0 scancel", "0 sbatch --array=1-2", "1 sbatch --array=3-4", "2 sbatch --array=5",
 			"30 squeue", "31 squeue", "32 squeue", "60 squeue", "62 squeue", "62 sbatch --array=5", "92 squeue",
-			"123 sbatch --array=4", "124 scancel --state=PENDING", "3724 scancel --state=PENDING"}, a.said)
+			"124 sbatch --array=4", "125 scancel --state=PENDING", "3725 scancel --state=PENDING"}, a.said)
 	})
 }

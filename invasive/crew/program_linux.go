@@ -51,9 +51,10 @@ type Program struct {
 	connected bool
 	nodes     map[int]string // by place
 	leaving   map[int]bool
-	told      []int            // places of the newest change, sent or being written; nil: it is void
-	change    malleable.Change // the newest that was sent
-	commands  map[uint64]command
+	// places of the newest change, sent or being written; nil: it is void
+	told     []int
+	change   malleable.Change // the newest that was sent
+	commands map[uint64]command
 }
 
 // command is one that On waits for.

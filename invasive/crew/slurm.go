@@ -41,8 +41,8 @@ func Commands(i Invitation) func(ctx context.Context, script string, argv ...str
 	}
 }
 
-// KnownPlaces asks Slurm which tasks of job arrays of a name it knows, of this user: those that wait
-// and run, and those that have ended in the last minutes (MinJobAge).
+// KnownPlaces asks Slurm which tasks of job arrays of a name it knows, of this user: those that
+// wait and run, and those that have ended in the last minutes (MinJobAge).
 func KnownPlaces(ctx context.Context, name string) ([]int, error) {
 	cmd := exec.CommandContext(ctx, "squeue", "--noheader", "--array", "--states=all",
 		"--user="+strconv.Itoa(os.Getuid()), "--name="+name, "--format=%K")
@@ -56,7 +56,8 @@ func KnownPlaces(ctx context.Context, name string) ([]int, error) {
 		if word == "N/A" { // of a job that is no array's
 			continue
 		}
-		list, _, _ := strings.Cut(strings.Trim(word, "[]"), "%") // an array that has ended as a whole
+		// an array that has ended as a whole
+		list, _, _ := strings.Cut(strings.Trim(word, "[]"), "%")
 		some, err := malleable.ParseList(list)
 		if err != nil {
 			return nil, fmt.Errorf("squeue: array tasks %q: %w", word, err)
