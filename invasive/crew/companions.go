@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,9 +31,10 @@ type companions struct {
 	args   []string // of sbatch: partition, QOS, cores and what else a node is to give
 	script string   // what each runs
 	// submit runs sbatch, or scancel, with arguments and a script for its input.
-	submit func(ctx context.Context, script string, argv ...string) error
-	// known are the places that Slurm knows of, also those of jobs that have just ended.
-	known func(ctx context.Context, name string) ([]int, error)
+	// It returns what that has printed.
+	submit func(ctx context.Context, script string, argv ...string) (string, error)
+	// known are the places that Slurm knows of, by job array, also of those that have just ended.
+	known func(ctx context.Context, name string) (map[string][]int, error)
 	log   *slog.Logger
 
 	mu     sync.Mutex
@@ -44,12 +46,13 @@ type companions struct {
 
 // An array is what one sbatch has asked for, and when to look whether Slurm still knows of it.
 type array struct {
-	places []int
+	id     string // Slurm's number; "" if sbatch has not said it
+	places []int  // those that are not here yet
 	at     time.Time
 }
 
-func newCompanions(o *Options, submit func(ctx context.Context, script string, argv ...string) error,
-	known func(ctx context.Context, name string) ([]int, error)) *companions {
+func newCompanions(o *Options, submit func(ctx context.Context, script string, argv ...string) (string, error),
+	known func(ctx context.Context, name string) (map[string][]int, error)) *companions {
 	return &companions{name: "crew-" + o.Job, args: o.Args, script: o.Companion, submit: submit, known: known, log: o.Log,
 		pauses: map[int]time.Duration{}, wake: make(chan struct{}, 1)}
 }
@@ -70,10 +73,10 @@ func (c *companions) run(ctx context.Context) {
 			}
 			continue
 		}
-		err := c.submit(ctx, c.script, c.sbatch(places)...)
+		said, err := c.submit(ctx, c.script, c.sbatch(places)...)
 		if err == nil {
 			pause = firstPause
-			c.submitted(places)
+			c.submitted(said, places)
 			continue
 		}
 		if ctx.Err() == nil {
@@ -102,17 +105,23 @@ func (c *companions) ask(places ...int) {
 	}
 }
 
-func (c *companions) submitted(places []int) {
+// submitted notes what sbatch has taken; it says JOBID, or JOBID;CLUSTER.
+func (c *companions) submitted(said string, places []int) {
+	id, _, _ := strings.Cut(strings.TrimSpace(said), ";")
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unseen = append(c.unseen, &array{places, time.Now().Add(lookPause)})
+	c.unseen = append(c.unseen, &array{id, places, time.Now().Add(lookPause)})
 }
 
-// here notes that a place is there: so Slurm has had its array in mind.
+// here notes that a place is there. The others of its array may still be forgotten: a companion can
+// begin before slurmctld has saved it.
 func (c *companions) here(place int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unseen = slices.DeleteFunc(c.unseen, func(a *array) bool { return slices.Contains(a.places, place) })
+	for _, a := range c.unseen {
+		a.places = slices.DeleteFunc(a.places, func(p int) bool { return p == place })
+	}
+	c.unseen = slices.DeleteFunc(c.unseen, func(a *array) bool { return len(a.places) == 0 })
 }
 
 // lookTime says when to look for places; never if it is nil.
@@ -143,7 +152,7 @@ func (c *companions) look(ctx context.Context) {
 		case err != nil:
 			array.at = now.Add(lookPause)
 			continue
-		case !slices.ContainsFunc(array.places, func(place int) bool { return slices.Contains(known, place) }):
+		case array.id != "" && len(known[array.id]) == 0:
 			forgotten = append(forgotten, array.places...)
 		}
 		array.places = nil
@@ -207,7 +216,7 @@ func (c *companions) cancel(args ...string) {
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 	defer stop()
 	argv := append([]string{"scancel", "--quiet", "--user=" + strconv.Itoa(os.Getuid()), "--name=" + c.name}, args...)
-	if err := c.submit(ctx, "", argv...); err != nil {
+	if _, err := c.submit(ctx, "", argv...); err != nil {
 		c.log.Warn("companions may be left", "name", c.name, "why", err)
 	}
 }

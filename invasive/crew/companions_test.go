@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,16 +21,29 @@ type asked struct {
 	began time.Time
 	said  []string
 	fails int // so many times sbatch fails
-	knows []int
+	mu    sync.Mutex
+	last  int // array
+	knows map[string][]int
 	down  error // what squeue says
 }
 
-func (a *asked) known(context.Context, string) ([]int, error) {
+func (a *asked) known(context.Context, string) (map[string][]int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.said = append(a.said, fmt.Sprint(time.Since(a.began).Seconds(), " squeue"))
 	return a.knows, a.down
 }
 
-func (a *asked) submit(_ context.Context, _ string, argv ...string) error {
+// set says what squeue is to say.
+func (a *asked) set(down error, knows map[string][]int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.down, a.knows = down, knows
+}
+
+func (a *asked) submit(_ context.Context, _ string, argv ...string) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	text := strings.Join(argv, " ")
 	user := fmt.Sprint(" --user=", os.Getuid())
 	for _, same := range []string{" --parsable --quiet --nodes=1 --job-name=crew-7", " --export=ALL", " --quiet", user, " --name=crew-7"} {
@@ -38,16 +52,19 @@ func (a *asked) submit(_ context.Context, _ string, argv ...string) error {
 	a.said = append(a.said, fmt.Sprint(time.Since(a.began).Seconds(), " ", text))
 	if argv[0] == "sbatch" && a.fails > 0 {
 		a.fails--
-		return errors.New("no slurmctld")
+		return "", errors.New("no slurmctld")
 	}
-	return nil
+	if argv[0] == "sbatch" {
+		a.last++
+	}
+	return fmt.Sprintf("%d;cluster\n", a.last), nil
 }
 
 // Places are asked for together, and again after longer and longer pauses; what sbatch has refused
 // is not lost. Afterwards nothing waits.
 func TestCompanionsAreAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &asked{began: time.Now(), fails: 2, knows: []int{1, 2, 3, 5}}
+		a := &asked{began: time.Now(), fails: 2, knows: map[string][]int{"1": {1}, "2": {2}, "3": {2}, "4": {2}, "5": {5}}}
 		c := newCompanions(&Options{Job: "7", Args: []string{"-p", "low"}, Log: quiet}, a.submit, a.known)
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan bool)
@@ -79,8 +96,9 @@ func TestCompanionsAreAskedFor(t *testing.T) {
 	})
 }
 
-// An array that Slurm has forgotten is asked for again: not one of which it knows a place, or a
-// place is there, nor any while it doesn't answer, or when no more are wanted.
+// Of an array that Slurm has forgotten the places that are not there are asked for again: not of
+// one that it knows, though places of that were cancelled, nor any while it doesn't answer, or
+// when no more are wanted.
 func TestForgottenCompanions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &asked{began: time.Now(), down: errors.New("no slurmctld")}
@@ -97,11 +115,13 @@ func TestForgottenCompanions(t *testing.T) {
 		time.Sleep(time.Second)
 		c.ask(5)
 		time.Sleep(31 * time.Second)
-		a.down, a.knows = nil, []int{2} // who cancels 1 does not want it
+		// 1 was cancelled; others are of before
+		a.set(nil, map[string][]int{"1": {2}, "0": {3, 4, 5}})
 		time.Sleep(10 * time.Second)
 		c.here(3)
+		c.here(5)
 		time.Sleep(21 * time.Second)
-		a.knows = []int{2, 5}
+		a.set(nil, map[string][]int{"4": {4}})
 		time.Sleep(time.Minute)
 		c.ask(4)
 		time.Sleep(time.Second)
@@ -110,7 +130,17 @@ func TestForgottenCompanions(t *testing.T) {
 		cancel()
 		<-over
 		require.Equal(t, []string{"0 scancel", "0 sbatch --array=1-2", "1 sbatch --array=3-4", "2 sbatch --array=5",
-			"30 squeue", "31 squeue", "32 squeue", "60 squeue", "62 squeue", "62 sbatch --array=5", "92 squeue",
+			"30 squeue", "31 squeue", "32 squeue", "60 squeue", "61 squeue", "61 sbatch --array=4", "91 squeue",
 			"124 sbatch --array=4", "125 scancel --state=PENDING", "3725 scancel --state=PENDING"}, a.said)
 	})
+}
+
+func TestKnownPlaces(t *testing.T) {
+	known, err := parseKnown("7 1\n7 3\n8 [1-3,5%2]\n9 N/A\n")
+	require.NoError(t, err)
+	require.Equal(t, map[string][]int{"7": {1, 3}, "8": {1, 2, 3, 5}}, known)
+	for _, text := range []string{"7\n", "7 x\n", "7 1 2\n"} {
+		_, err := parseKnown(text)
+		require.ErrorContains(t, err, "squeue: line")
+	}
 }

@@ -145,6 +145,25 @@ func TestNothingOutlastsACommand(t *testing.T) {
 	require.Len(t, c.Places(), 1, "the member goes on")
 }
 
+// What a command has started may end in its own way when the command is asked to end, even if that
+// has no handler for it.
+func TestMercyIsForAllOfACommand(t *testing.T) {
+	c := newTestCrew(t)
+	_, _ = c.member(0)
+	c.until(t, Joined, 0)
+	dir := t.TempDir()
+	script := `sh -c 'trap "sleep 0.7; echo >clean; exit" TERM; echo >began; while :; do sleep 0.01; done'; true`
+	id, err := c.Run(0, Command{Argv: []string{"/bin/sh", "-c", script}, Dir: dir})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(dir, "began"))
+		return err == nil
+	}, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, c.Kill(0, id))
+	require.Equal(t, 143, c.until(t, Ended, 0).Status)
+	require.FileExists(t, filepath.Join(dir, "clean"))
+}
+
 // Who has no invitation, or another one, neither joins nor is joined.
 func TestStrangersAreTurnedAway(t *testing.T) {
 	c := newTestCrew(t)

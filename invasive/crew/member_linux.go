@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/aucsched/aucsched/invasive/procs"
 )
 
 // mercy is the time between SIGTERM and SIGKILL of a command.
@@ -32,6 +34,7 @@ type Member struct {
 	all  sync.WaitGroup
 	mu   sync.Mutex
 	runs map[uint64]*os.Process
+	told map[uint64]bool // of runs: they were asked to end
 }
 
 // joinTime is how long a member tries to reach its lead, and refusedTime how long if nobody listens
@@ -50,6 +53,7 @@ func (m *Member) Serve(ctx context.Context, wanted <-chan os.Signal) error {
 		return fmt.Errorf("the lead at %s: %w", m.Invitation.Address, err)
 	}
 	m.line, m.runs = newLine(conn), map[uint64]*os.Process{}
+	m.told = map[uint64]bool{}
 	defer conn.Close()
 	defer m.end()
 	ctx, cancel := context.WithCancel(ctx)
@@ -127,17 +131,32 @@ func (m *Member) start(c Command, id uint64) {
 	}()
 }
 
-// wait takes the process out of those that are signalled before its number can be another's. What
-// it has left in its group is killed, as Slurm does when a step's tasks have ended: it would run
-// beside who gets the place next.
+// wait returns when a command has ended, and nothing is left in its process group, which would run
+// beside who gets the place next: as Slurm does when a step's tasks have ended. What is left is
+// killed at once, or, of a command that was asked to end, when mercy is over.
 func (m *Member) wait(cmd *exec.Cmd, id uint64) (status int) {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	m.mu.Lock()
+	told := m.told[id]
+	if !told {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // before its number can be another's
+		delete(m.runs, id)
+	}
+	status = statusOf(cmd.Wait())
+	m.mu.Unlock()
+	if !told {
+		return status
+	}
+	// The number is the group's as long as that has a process.
+	for until := time.Now().Add(2 * mercy); time.Now().Before(until) && procs.GroupLives(cmd.Process.Pid); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	m.mu.Lock()
 	defer m.mu.Unlock()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	delete(m.runs, id)
-	return statusOf(cmd.Wait())
+	delete(m.told, id)
+	return status
 }
 
 // statusOf is a status as a shell has it.
@@ -168,6 +187,7 @@ func (m *Member) signal(sig syscall.Signal, id uint64) {
 	for k, p := range m.runs {
 		if id == 0 || k == id {
 			_ = syscall.Kill(-p.Pid, sig)
+			m.told[k] = true
 		}
 	}
 }

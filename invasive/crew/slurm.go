@@ -20,9 +20,10 @@ import (
 // have the user log in on the node first, which takes seconds.
 var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TMPDIR", "SLURM_CONF", "LD_LIBRARY_PATH"}
 
-// Commands runs Slurm's commands as this user, with an invitation in their environment.
-func Commands(i Invitation) func(ctx context.Context, script string, argv ...string) error {
-	return func(ctx context.Context, script string, argv ...string) error {
+// Commands runs Slurm's commands as this user, with an invitation in their environment, and returns
+// what they print.
+func Commands(i Invitation) func(ctx context.Context, script string, argv ...string) (string, error) {
+	return func(ctx context.Context, script string, argv ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Env = []string{Variable + "=" + i.String()}
 		for _, name := range passed {
@@ -32,39 +33,48 @@ func Commands(i Invitation) func(ctx context.Context, script string, argv ...str
 		}
 		cmd.Stdin = strings.NewReader(script)
 		cmd.WaitDelay = time.Second
-		var errs bytes.Buffer
-		cmd.Stderr = &errs
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
 		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("%s: %w: %.300s", argv[0], err, bytes.TrimSpace(errs.Bytes()))
+			return "", fmt.Errorf("%s: %w: %.300s", argv[0], err, bytes.TrimSpace(errs.Bytes()))
 		}
-		return nil
+		return out.String(), nil
 	}
 }
 
 // KnownPlaces asks Slurm which tasks of job arrays of a name it knows, of this user: those that
 // wait and run, and those that have ended in the last minutes (MinJobAge).
-func KnownPlaces(ctx context.Context, name string) ([]int, error) {
+func KnownPlaces(ctx context.Context, name string) (map[string][]int, error) {
 	cmd := exec.CommandContext(ctx, "squeue", "--noheader", "--array", "--states=all",
-		"--user="+strconv.Itoa(os.Getuid()), "--name="+name, "--format=%K")
+		"--user="+strconv.Itoa(os.Getuid()), "--name="+name, "--format=%F %K")
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("squeue: %w", err)
 	}
-	var places []int
-	for _, word := range strings.Fields(string(out)) {
-		if word == "N/A" { // of a job that is no array's
+	return parseKnown(string(out))
+}
+
+// parseKnown reads lines ARRAY TASKS. TASKS are those of an array that has ended as a whole,
+// [1-3%2], or N/A of a job that is no array's.
+func parseKnown(text string) (map[string][]int, error) {
+	known := map[string][]int{}
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) == 2 && f[1] == "N/A" {
 			continue
 		}
-		// an array that has ended as a whole
-		list, _, _ := strings.Cut(strings.Trim(word, "[]"), "%")
+		if len(f) != 2 {
+			return nil, fmt.Errorf("squeue: line %q: must be ARRAY TASKS", line)
+		}
+		list, _, _ := strings.Cut(strings.Trim(f[1], "[]"), "%")
 		some, err := malleable.ParseList(list)
 		if err != nil {
-			return nil, fmt.Errorf("squeue: array tasks %q: %w", word, err)
+			return nil, fmt.Errorf("squeue: line %q: %w", line, err)
 		}
-		places = append(places, some...)
+		known[f[0]] = append(known[f[0]], some...)
 	}
-	return places, nil
+	return known, nil
 }
 
 // Preempted asks Slurm whether a job is being preempted; a task of an array by ARRAY_TASK, as the

@@ -23,12 +23,12 @@ type Process struct {
 	Boot  string
 }
 
-// A Stat is what /proc/PID/stat says of a process: its parent, its state as a letter, and its start
-// in clock ticks since the boot.
+// A Stat is what /proc/PID/stat says of a process: its parent, its process group, its state as a
+// letter, and its start in clock ticks since the boot.
 type Stat struct {
-	Parent int
-	State  byte
-	Start  uint64
+	Parent, Group int
+	State         byte
+	Start         uint64
 }
 
 // ReadStat asks the kernel.
@@ -43,8 +43,20 @@ func ReadStat(pid int) (Stat, error) {
 		return Stat{}, fmt.Errorf("/proc/%d/stat: %q", pid, text)
 	}
 	parent, err1 := strconv.Atoi(f[1])
-	start, err2 := strconv.ParseUint(f[19], 10, 64)
-	return Stat{parent, f[0][0], start}, errors.Join(err1, err2)
+	group, err2 := strconv.Atoi(f[2])
+	start, err3 := strconv.ParseUint(f[19], 10, 64)
+	return Stat{parent, group, f[0][0], start}, errors.Join(err1, err2, err3)
+}
+
+// GroupLives tells whether a process group has a process that is no zombie.
+func GroupLives(group int) bool {
+	if unix.Kill(-group, 0) == unix.ESRCH {
+		return false
+	}
+	return slices.ContainsFunc(Numbers("/proc"), func(pid int) bool {
+		s, err := ReadStat(pid)
+		return err == nil && s.Group == group && s.State != 'Z'
+	})
 }
 
 func bootID() (string, error) {
