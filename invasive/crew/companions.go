@@ -40,7 +40,7 @@ type companions struct {
 	mu     sync.Mutex
 	pauses map[int]time.Duration // before places are asked for again
 	asked  []int                 // not submitted yet; ascending
-	unseen []*array              // submitted, and none is here yet
+	unseen []*array              // submitted, and not all are here yet
 	wake   chan struct{}
 }
 
@@ -135,8 +135,8 @@ func (c *companions) lookTime() <-chan time.Time {
 	return time.After(time.Until(first.at))
 }
 
-// look asks again for the places of an sbatch of which Slurm knows none: it has forgotten all of
-// the array or nothing. One that is cancelled before it has begun leaves no trace there.
+// look asks again for the places of an array that Slurm does not know: it has forgotten all of it
+// or nothing. A place that is cancelled before it has begun leaves no trace there.
 func (c *companions) look(ctx context.Context) {
 	if !c.due() {
 		return // they have come meanwhile
