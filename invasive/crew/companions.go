@@ -199,7 +199,7 @@ func (c *companions) take() (places []int) {
 }
 
 func (c *companions) sbatch(places []int) []string {
-	return append([]string{"sbatch", "--parsable", "--quiet", "--nodes=1", "--job-name=" + c.name,
+	return append([]string{"sbatch", "--parsable", "--nodes=1", "--job-name=" + c.name,
 		"--array=" + malleable.FormatList(places), "--export=ALL"}, c.args...)
 }
 

@@ -46,7 +46,7 @@ func (a *asked) submit(_ context.Context, _ string, argv ...string) (string, err
 	defer a.mu.Unlock()
 	text := strings.Join(argv, " ")
 	user := fmt.Sprint(" --user=", os.Getuid())
-	for _, same := range []string{" --parsable --quiet --nodes=1 --job-name=crew-7", " --export=ALL", " --quiet", user, " --name=crew-7"} {
+	for _, same := range []string{" --parsable --nodes=1 --job-name=crew-7", " --export=ALL", " --quiet", user, " --name=crew-7"} {
 		text = strings.Replace(text, same, "", 1)
 	}
 	a.said = append(a.said, fmt.Sprint(time.Since(a.began).Seconds(), " ", text))
