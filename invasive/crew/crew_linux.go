@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/aucsched/aucsched/invasive/lines"
 )
 
 // Options are what a crew needs.
@@ -44,7 +46,7 @@ type crew struct {
 
 // takenTime is how long a place may still seem to be there when Slurm kills what is on it: longer
 // than a node that has failed is silent.
-const takenTime = silence + 5*time.Second
+const takenTime = lines.Silence + 5*time.Second
 
 // work is what a crew is for.
 type work interface {

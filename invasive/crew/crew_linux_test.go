@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/invasive/lines"
 )
 
 // A lead with members in this process, and what it has heard.
@@ -184,12 +186,12 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 		change(&m)
 		require.Error(t, m.Serve(t.Context(), nil), name)
 	}
-	long := strings.Repeat("x", maxMessage+1)
+	long := strings.Repeat("x", lines.MaxMessage+1)
 	for _, text := range []string{"", "GET / HTTP/1.0\n\n", "{}\n", `{"hello":{"secret":"","place":1}}` + "\n", long} {
-		conn, err := tls.Dial("tcp", good.Address, good.dialled())
+		conn, err := good.Dial(t.Context())
 		require.NoError(t, err)
 		_, _ = conn.Write([]byte(text))
-		require.NoError(t, conn.CloseWrite())
+		require.NoError(t, conn.Conn.(*tls.Conn).CloseWrite())
 		_, _ = conn.Read(make([]byte, 1))
 		conn.Close()
 	}

@@ -3,7 +3,6 @@
 package crew
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aucsched/aucsched/invasive/internal/rare"
+	"github.com/aucsched/aucsched/invasive/lines"
 )
 
 // What an Event says of a place.
@@ -49,23 +48,13 @@ type Event struct {
 // ErrNoMember means that nobody is on a place, or somebody who leaves.
 var ErrNoMember = errors.New("there is no member on that place")
 
-// Bounds of those who have connected and not said who they are.
-const (
-	mostGuests = 256
-	helloTime  = 10 * time.Second
-)
-
 // A Lead is the job's side: it knows who is on which place. It is safe for concurrent use.
 type Lead struct {
 	// Handle gets what members say, of one place in its order, one event at a time.
 	handle func(Event)
 	log    *slog.Logger
-	from   net.Listener
-	invite Invitation
-	guests chan struct{}
+	door   *lines.Door
 	all    sync.WaitGroup
-
-	strangers rare.Line
 
 	handling sync.Mutex
 	mu       sync.Mutex
@@ -76,7 +65,7 @@ type Lead struct {
 
 // session is a member that has joined.
 type session struct {
-	*line
+	*lines.Conn
 	hello
 	since   time.Time
 	leaving bool
@@ -87,32 +76,25 @@ type session struct {
 // told. Handle is called from several goroutines, one at a time, and must not block for
 // long. Close ends it.
 func NewLead(address string, log *slog.Logger, handle func(Event)) (*Lead, error) {
-	cert, i, err := invite()
+	key, err := lines.Invite()
 	if err != nil {
 		return nil, fmt.Errorf("a certificate: %w", err)
 	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("address %q: %w", address, err)
-	}
-	from, err := net.Listen("tcp", address)
+	door, err := lines.Open(address, key, log)
 	if err != nil {
 		return nil, err
 	}
-	_, port, err := net.SplitHostPort(from.Addr().String())
-	if err != nil {
-		return nil, err
-	}
-	i.Address = net.JoinHostPort(host, port)
-	l := &Lead{handle: handle, log: log, invite: i, guests: make(chan struct{}, mostGuests), members: map[int]*session{},
-		from: tls.NewListener(from, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}})}
+	l := &Lead{handle: handle, log: log, door: door, members: map[int]*session{}}
 	l.all.Add(1)
-	go l.accept()
+	go func() {
+		defer l.all.Done()
+		door.Serve(l.letIn)
+	}()
 	return l, nil
 }
 
 // Invitation is what members join by.
-func (l *Lead) Invitation() Invitation { return l.invite }
+func (l *Lead) Invitation() lines.Invitation { return l.door.Invitation }
 
 // Dismiss lets all members go, and returns when they are gone, or after so long. Nobody joins any
 // more. Members that are let go end well, and those that Close cuts off do not.
@@ -122,7 +104,7 @@ func (l *Lead) Dismiss(most time.Duration) {
 	members := slices.Collect(maps.Values(l.members))
 	l.mu.Unlock()
 	for _, s := range members {
-		_ = s.write(order{Leave: true}) // one that can't be told is gone
+		_ = s.Put(order{Leave: true}) // one that can't be told is gone
 	}
 	end := time.After(most)
 	for _, s := range members {
@@ -136,11 +118,11 @@ func (l *Lead) Dismiss(most time.Duration) {
 
 // Close has all members leave, and returns when nothing is handled any more.
 func (l *Lead) Close() error {
-	err := l.from.Close()
+	err := l.door.Close()
 	l.mu.Lock()
 	l.closed = true
 	for _, s := range l.members {
-		s.conn.Close()
+		s.Close()
 	}
 	l.mu.Unlock()
 	l.all.Wait()
@@ -162,7 +144,7 @@ func (l *Lead) Run(place int, c Command) (uint64, error) {
 	l.last++
 	id := l.last
 	l.mu.Unlock()
-	return id, s.write(order{Run: &c, ID: id})
+	return id, s.Put(order{Run: &c, ID: id})
 }
 
 // Kill ends a command of a place: SIGTERM, and SIGKILL some seconds later.
@@ -178,52 +160,18 @@ func (l *Lead) order(place int, o order) error {
 	if s == nil {
 		return fmt.Errorf("place %d: %w", place, ErrNoMember)
 	}
-	return s.write(o)
-}
-
-func (l *Lead) accept() {
-	defer l.all.Done()
-	for {
-		conn, err := l.from.Accept()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil: // too many open files, say: it passes
-			time.Sleep(100 * time.Millisecond)
-			continue
-		}
-		select {
-		case l.guests <- struct{}{}:
-		default:
-			conn.Close()
-			continue
-		}
-		l.all.Add(1)
-		go func() {
-			defer l.all.Done()
-			defer conn.Close()
-			s, err := l.letIn(conn)
-			<-l.guests
-			if err != nil {
-				l.strangers.Warn(l.log, time.Now(), "somebody was turned away", "from", conn.RemoteAddr().String(), "why", err)
-				return
-			}
-			l.serve(s)
-		}()
-	}
+	return s.Put(o)
 }
 
 // letIn is the first message, and what comes of it.
-func (l *Lead) letIn(conn net.Conn) (*session, error) {
-	timer := time.AfterFunc(helloTime, func() { conn.Close() })
-	defer timer.Stop()
-	s := &session{line: newLine(conn), since: time.Now(), done: make(chan struct{})}
+func (l *Lead) letIn(conn *lines.Conn) (serve func(), err error) {
+	s := &session{Conn: conn, since: time.Now(), done: make(chan struct{})}
 	var first news
-	if err := s.read(&first); err != nil {
+	if err := s.Get(&first); err != nil {
 		return nil, err
 	}
 	switch h := first.Hello; {
-	case h == nil || !l.invite.shows(h.Secret):
+	case h == nil || !l.door.Invitation.Is(h.Secret):
 		return nil, errors.New("the secret is missing or wrong")
 	case h.Place < 0 || h.Place >= MaxPlaces:
 		return nil, fmt.Errorf("place %d: must be 0 to %d", h.Place, MaxPlaces-1)
@@ -239,17 +187,17 @@ func (l *Lead) letIn(conn net.Conn) (*session, error) {
 		return nil, fmt.Errorf("place %d is taken by job %s", s.Place, old.Job)
 	}
 	l.members[s.Place] = s
-	return s, nil
+	return func() { l.serve(s) }, nil
 }
 
 // serve hears a member until it is gone. Its place is taken until that has been handled.
 func (l *Lead) serve(s *session) {
-	go s.beats(s.done, order{})
+	go s.Beats(s.done, order{})
 	l.tell(s, Event{Kind: Joined})
 	var err error
 	for err == nil {
 		var n news
-		if err = s.read(&n); err != nil {
+		if err = s.Get(&n); err != nil {
 			break
 		}
 		if n.Leaving && !s.leaving {
@@ -263,7 +211,7 @@ func (l *Lead) serve(s *session) {
 		}
 	}
 	close(s.done)
-	s.conn.Close()
+	s.Close()
 	if !s.leaving { // else it is known
 		l.log.Info("why a member is gone", "place", s.Place, "why", err)
 	}

@@ -3,8 +3,7 @@
 package crew
 
 import (
-	"crypto/tls"
-	"encoding/hex"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/invasive/lines"
 )
 
 // crewModel is a lead with a bag, and what must be true of them.
@@ -31,7 +32,7 @@ type crewModel struct {
 
 // paperMember joins as a member does, and does what it is told to in the test alone.
 type paperMember struct {
-	*line
+	*lines.Conn
 	leaving bool
 	job     string
 
@@ -81,13 +82,13 @@ func (m *crewModel) hears(kind Kind, place int) {
 // join has a member ask for a place, which it gets unless the place is taken or nobody is let in.
 func (m *crewModel) join(place int, open bool) {
 	i := m.lead.Invitation()
-	conn, err := tls.Dial("tcp", i.Address, i.dialled())
+	conn, err := i.Dial(context.Background())
 	require.NoError(m.t, err)
 	m.joined++
-	p := &paperMember{line: newLine(conn), runs: map[uint64]string{}, job: fmt.Sprint(m.joined)}
-	require.NoError(m.t, p.write(news{Hello: &hello{Secret: hex.EncodeToString(i.Secret[:]), Place: place, Node: "n", Job: p.job}}))
+	p := &paperMember{Conn: conn, runs: map[uint64]string{}, job: fmt.Sprint(m.joined)}
+	require.NoError(m.t, p.Put(news{Hello: &hello{Secret: i.Shown(), Place: place, Node: "n", Job: p.job}}))
 	if m.members[place] != nil || !open {
-		require.Error(m.t, p.read(&order{}), "it is turned away")
+		require.Error(m.t, p.Get(&order{}), "it is turned away")
 		return
 	}
 	m.members[place] = p
@@ -95,7 +96,7 @@ func (m *crewModel) join(place int, open bool) {
 	go func() {
 		for {
 			var o order
-			if p.read(&o) != nil {
+			if p.Get(&o) != nil {
 				return
 			}
 			p.mu.Lock()
@@ -110,14 +111,14 @@ func (m *crewModel) join(place int, open bool) {
 
 // dies has a member be gone, with all that it ran.
 func (m *crewModel) dies(place int) {
-	m.members[place].conn.Close()
+	m.members[place].Close()
 	delete(m.members, place)
 	m.hears(Gone, place)
 }
 
 func (m *crewModel) leaving(place int) {
 	p := m.members[place]
-	require.NoError(m.t, p.write(news{Leaving: true}))
+	require.NoError(m.t, p.Put(news{Leaving: true}))
 	if !p.leaving { // it is said once
 		m.hears(Leaving, place)
 	}
@@ -132,7 +133,7 @@ func (m *crewModel) ends(place int, status int) {
 	id := rapid.SampledFrom(ids).Draw(m.t, "command")
 	delete(p.runs, id)
 	p.mu.Unlock()
-	require.NoError(m.t, p.write(news{Ended: id, Status: status}))
+	require.NoError(m.t, p.Put(news{Ended: id, Status: status}))
 	m.hears(Ended, place)
 }
 
@@ -243,7 +244,7 @@ func (m *crewModel) finish() {
 			}
 			return false
 		})
-		require.NoError(m.t, p.write(news{Ended: id}))
+		require.NoError(m.t, p.Put(news{Ended: id}))
 		m.hears(Ended, 0)
 	}
 	<-m.bag.Over()

@@ -4,11 +4,8 @@ package crew
 
 import (
 	"context"
-	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"sync"
@@ -17,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/aucsched/aucsched/invasive/lines"
 	"github.com/aucsched/aucsched/invasive/procs"
 )
 
@@ -25,12 +23,12 @@ const mercy = 3 * time.Second
 
 // A Member is the side of one node.
 type Member struct {
-	Invitation Invitation
+	Invitation lines.Invitation
 	// Place is its number, Node its node's name, Job Slurm's number of its job.
 	Place     int
 	Node, Job string
 
-	line *line
+	line *lines.Conn
 	all  sync.WaitGroup
 	mu   sync.Mutex
 	runs map[uint64]*os.Process
@@ -52,28 +50,28 @@ func (m *Member) Serve(ctx context.Context, wanted <-chan os.Signal) error {
 	if err != nil {
 		return fmt.Errorf("the lead at %s: %w", m.Invitation.Address, err)
 	}
-	m.line, m.runs = newLine(conn), map[uint64]*os.Process{}
+	m.line, m.runs = conn, map[uint64]*os.Process{}
 	m.told = map[uint64]bool{}
 	defer conn.Close()
 	defer m.end()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	first := hello{Secret: hex.EncodeToString(m.Invitation.Secret[:]), Place: m.Place, Node: m.Node, Job: m.Job}
-	if err := m.line.write(news{Hello: &first}); err != nil {
+	first := hello{Secret: m.Invitation.Shown(), Place: m.Place, Node: m.Node, Job: m.Job}
+	if err := m.line.Put(news{Hello: &first}); err != nil {
 		return err
 	}
-	go m.line.beats(ctx.Done(), news{})
+	go m.line.Beats(ctx.Done(), news{})
 	go func() {
 		select {
 		case <-wanted:
-			_ = m.line.write(news{Leaving: true})
+			_ = m.line.Put(news{Leaving: true})
 		case <-ctx.Done():
 		}
 	}()
 	for {
 		var o order
-		if err := m.line.read(&o); err != nil {
+		if err := m.line.Get(&o); err != nil {
 			return fmt.Errorf("the lead is gone: %w", err)
 		}
 		switch {
@@ -87,14 +85,14 @@ func (m *Member) Serve(ctx context.Context, wanted <-chan os.Signal) error {
 	}
 }
 
-func (m *Member) dial(ctx context.Context) (conn net.Conn, err error) {
+func (m *Member) dial(ctx context.Context) (conn *lines.Conn, err error) {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
-	d, began := tls.Dialer{Config: m.Invitation.dialled()}, time.Now()
+	began := time.Now()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		conn, err = d.DialContext(ctx, "tcp", m.Invitation.Address)
+		conn, err = m.Invitation.Dial(ctx)
 		refused := errors.Is(err, syscall.ECONNREFUSED) && time.Since(began) > refusedTime
-		if err == nil || refused || errors.Is(err, errStranger) {
+		if err == nil || refused || errors.Is(err, lines.ErrStranger) {
 			return conn, err
 		}
 		select {
@@ -118,7 +116,7 @@ func (m *Member) start(c Command, id uint64) {
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%.80q: %v\n", c.Argv, err)
-		_ = m.line.write(news{Ended: id, Status: 127})
+		_ = m.line.Put(news{Ended: id, Status: 127})
 		return
 	}
 	m.mu.Lock()
@@ -127,7 +125,7 @@ func (m *Member) start(c Command, id uint64) {
 	m.all.Add(1)
 	go func() {
 		defer m.all.Done()
-		_ = m.line.write(news{Ended: id, Status: m.wait(cmd, id)})
+		_ = m.line.Put(news{Ended: id, Status: m.wait(cmd, id)})
 	}()
 }
 

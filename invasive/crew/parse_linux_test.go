@@ -3,30 +3,19 @@
 package crew
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-func TestInvitation(t *testing.T) {
-	_, i, err := invite()
-	require.NoError(t, err)
-	i.Address = "[::1]:4711"
-	back, err := ParseInvitation(i.String())
-	require.NoError(t, err)
-	require.Equal(t, i, back)
-	text := i.String()
-	for _, bad := range []string{"", "a", "host/00/00", "host:1/zz/00", text + "/", text + "00", text[:100]} {
-		_, err := ParseInvitation(bad)
-		require.ErrorContains(t, err, Variable, bad)
-	}
-}
+	"github.com/aucsched/aucsched/invasive/lines"
+	"github.com/aucsched/aucsched/invasive/lines/linestest"
+)
 
 func TestRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
@@ -86,25 +75,12 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte(`{"run":{"argv":["a"],"env":["B=c"],"dir":"/"},"id":7}` + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, m := range []any{new(news), new(order), new(onRequest)} {
-			l := &line{in: scanner(bytes.NewReader(text))}
+			l := lines.New(linestest.Read(text))
 			for {
-				err := l.next(m)
-				require.NotContains(t, l.in.Text(), "\n")
-				if errors.Is(err, io.EOF) || l.in.Err() != nil {
+				if err := l.Next(m); errors.Is(err, io.EOF) || errors.Is(err, bufio.ErrTooLong) {
 					break
 				}
 			}
-		}
-	})
-}
-
-func FuzzInvitation(f *testing.F) {
-	_, i, _ := invite()
-	i.Address = "h:1"
-	f.Add(i.String())
-	f.Fuzz(func(t *testing.T, text string) {
-		if i, err := ParseInvitation(text); err == nil {
-			require.Equal(t, strings.ToLower(text), strings.ToLower(i.String()))
 		}
 	})
 }

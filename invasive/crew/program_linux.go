@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/lines"
 	"github.com/aucsched/aucsched/invasive/link"
 	"github.com/aucsched/aucsched/invasive/malleable"
 )
@@ -279,15 +280,15 @@ func (p *Program) accept() {
 			if peer, err := link.PeerOf(conn); err != nil || peer.UID != uint32(os.Geteuid()) {
 				return
 			}
-			p.serve(newLine(conn))
+			p.serve(lines.New(conn))
 		}()
 	}
 }
 
 // serve runs one command. If who has asked for it goes the command is killed.
-func (p *Program) serve(l *line) {
+func (p *Program) serve(l *lines.Conn) {
 	var r onRequest
-	if err := l.read(&r); err != nil {
+	if err := l.Get(&r); err != nil {
 		return
 	}
 	c := command{place: r.Place, ended: make(chan int, 1)}
@@ -301,25 +302,24 @@ func (p *Program) serve(l *line) {
 	}
 	p.mu.Unlock()
 	if err != nil {
-		_ = l.write(onAnswer{LostStatus, err.Error()})
+		_ = l.Put(onAnswer{LostStatus, err.Error()})
 		return
 	}
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		_ = l.conn.SetReadDeadline(time.Time{})
-		l.in.Scan()
+		l.Gone()
 	}()
 	select {
 	case status := <-c.ended:
-		_ = l.write(onAnswer{Status: status})
+		_ = l.Put(onAnswer{Status: status})
 	case <-gone:
 		_ = p.lead.Kill(r.Place, id)
 		p.mu.Lock()
 		delete(p.commands, id)
 		p.mu.Unlock()
 	}
-	l.conn.Close()
+	l.Close()
 	<-gone
 }
 
@@ -335,12 +335,12 @@ func On(path string, place int, c Command) (status int, err error) {
 		return LostStatus, fmt.Errorf("%s=%s: %w", OnVariable, path, err)
 	}
 	defer conn.Close()
-	l := newLine(conn)
-	if err := l.write(onRequest{place, c}); err != nil {
+	l := lines.New(conn)
+	if err := l.Put(onRequest{place, c}); err != nil {
 		return LostStatus, err
 	}
 	var a onAnswer
-	if err := l.next(&a); err != nil { // however long it takes
+	if err := l.Next(&a); err != nil { // however long it takes
 		return LostStatus, fmt.Errorf("the crew is gone: %w", err)
 	}
 	if a.Error != "" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aucsched/aucsched/invasive/lines"
 	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
@@ -22,7 +23,7 @@ var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TMPDI
 
 // Commands runs Slurm's commands as this user, with an invitation in their environment, and returns
 // what they print.
-func Commands(i Invitation) func(ctx context.Context, script string, argv ...string) (string, error) {
+func Commands(i lines.Invitation) func(ctx context.Context, script string, argv ...string) (string, error) {
 	return func(ctx context.Context, script string, argv ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Env = []string{Variable + "=" + i.String()}

@@ -3,25 +3,13 @@
 package crew
 
 import (
-	"bufio"
-	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"slices"
-	"sync"
-	"time"
 	"unicode/utf8"
 )
 
-// Bounds of a connection.
-const (
-	maxMessage = 1 << 20 // bytes of a line
-	beat       = 5 * time.Second
-	silence    = 4 * beat // after which the other side is gone
-	writeTime  = 5 * time.Second
-)
+// Variable is the environment variable with the invitation.
+const Variable = "AUCSCHED_CREW"
 
 // MaxPlaces is one above the greatest number of a place.
 const MaxPlaces = 100_000
@@ -67,75 +55,4 @@ type hello struct {
 	Place  int    `json:"place"`
 	Node   string `json:"node"`
 	Job    string `json:"job"` // Slurm's number
-}
-
-// line is a connection over which messages go, a line each. Several goroutines may write.
-type line struct {
-	conn net.Conn
-	in   *bufio.Scanner
-	mu   sync.Mutex
-}
-
-func newLine(c net.Conn) *line { return &line{conn: c, in: scanner(c)} }
-
-// scanner reads messages.
-func scanner(from io.Reader) *bufio.Scanner {
-	s := bufio.NewScanner(from)
-	s.Buffer(nil, maxMessage)
-	return s
-}
-
-// read reads one message into m, and waits no longer than silence.
-func (l *line) read(m any) error {
-	if err := l.conn.SetReadDeadline(time.Now().Add(silence)); err != nil {
-		return err
-	}
-	return l.next(m)
-}
-
-// next is read without a bound of time of its own.
-func (l *line) next(m any) error {
-	if !l.in.Scan() {
-		return cmp.Or(l.in.Err(), io.EOF)
-	}
-	if err := json.Unmarshal(l.in.Bytes(), m); err != nil {
-		return fmt.Errorf("message %.80q: %w", l.in.Bytes(), err)
-	}
-	return nil
-}
-
-// write writes one message; a connection that does not take it in time is closed.
-func (l *line) write(m any) error {
-	text, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	if len(text) >= maxMessage {
-		return fmt.Errorf("a message of %d bytes, at most %d are allowed", len(text), maxMessage-1)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err = l.conn.SetWriteDeadline(time.Now().Add(writeTime)); err == nil {
-		_, err = l.conn.Write(append(text, '\n'))
-	}
-	if err != nil {
-		l.conn.Close()
-	}
-	return err
-}
-
-// beats writes signs of life until done.
-func (l *line) beats(done <-chan struct{}, m any) {
-	tick := time.NewTicker(beat)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-			if l.write(m) != nil {
-				return
-			}
-		}
-	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/invasive/crew"
+	"github.com/aucsched/aucsched/invasive/lines"
 )
 
 func crewCommand() *cobra.Command {
@@ -220,8 +221,8 @@ func memberCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			m := crew.Member{Node: os.Getenv("SLURMD_NODENAME"), Job: os.Getenv("SLURM_JOB_ID")}
 			var err error
-			if m.Invitation, err = crew.ParseInvitation(os.Getenv(crew.Variable)); err != nil {
-				return err
+			if m.Invitation, err = lines.Parse(os.Getenv(crew.Variable)); err != nil {
+				return fmt.Errorf("%s: %w", crew.Variable, err)
 			}
 			place := "SLURM_NODEID"
 			if companion {
