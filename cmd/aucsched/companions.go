@@ -41,6 +41,7 @@ var companions = []companion{
 	}, nil},
 	{invasive, "the invasive resource manager", []offered{
 		{"ihypervisor", "Own the cores of this host, negotiate with an iScheduler for jobs, and run them pinned to cores", false},
+		{"agent", "Run jobs on this node, for aucsched ihypervisor --agents", false},
 		{"ihypervisor-supervisor", "", true},
 		{"ischeduler", "Run an iScheduler: take invasive jobs, and negotiate with an iHypervisor where they run", false},
 		{"simulate-invasive", "Measure what malleable jobs are worth: iScheduler and iHypervisor in simulated time", false},

@@ -74,7 +74,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte(`{"hello":{"secret":"x","place":3,"node":"n","job":"7"}}` + "\n" + `{"ended":1,"status":137}` + "\n{}\n"))
 	f.Add([]byte(`{"run":{"argv":["a"],"env":["B=c"],"dir":"/"},"id":7}` + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, m := range []any{new(news), new(order), new(onRequest)} {
+		for _, m := range []any{new(news), new(order), new(OnRequest)} {
 			l := lines.New(linestest.Read(text))
 			for {
 				if err := l.Next(m); errors.Is(err, io.EOF) || errors.Is(err, bufio.ErrTooLong) {

@@ -248,17 +248,6 @@ func (p *Program) said(_ invasive.JobID, r malleable.Request) {
 	}
 }
 
-// onRequest is what On asks for, and onAnswer what it gets.
-type onRequest struct {
-	Place int `json:"place"`
-	Command
-}
-
-type onAnswer struct {
-	Status int    `json:"status"`
-	Error  string `json:"error,omitempty"`
-}
-
 // mostCommands bounds those that On waits for at a time.
 const mostCommands = 100_000
 
@@ -287,7 +276,7 @@ func (p *Program) accept() {
 
 // serve runs one command. If who has asked for it goes the command is killed.
 func (p *Program) serve(l *lines.Conn) {
-	var r onRequest
+	var r OnRequest
 	if err := l.Get(&r); err != nil {
 		return
 	}
@@ -302,7 +291,7 @@ func (p *Program) serve(l *lines.Conn) {
 	}
 	p.mu.Unlock()
 	if err != nil {
-		_ = l.Put(onAnswer{LostStatus, err.Error()})
+		_ = l.Put(OnAnswer{LostStatus, err.Error()})
 		return
 	}
 	gone := make(chan struct{})
@@ -312,7 +301,7 @@ func (p *Program) serve(l *lines.Conn) {
 	}()
 	select {
 	case status := <-c.ended:
-		_ = l.Put(onAnswer{Status: status})
+		_ = l.Put(OnAnswer{Status: status})
 	case <-gone:
 		_ = p.lead.Kill(r.Place, id)
 		p.mu.Lock()
@@ -321,30 +310,4 @@ func (p *Program) serve(l *lines.Conn) {
 	}
 	l.Close()
 	<-gone
-}
-
-// On runs a command on a place and waits for its end: for processes of a program, which have the
-// socket's path in OnVariable. Its output is that of the place's member. The command is killed when
-// this process ends.
-func On(path string, place int, c Command) (status int, err error) {
-	if err := c.check(); err != nil {
-		return LostStatus, err
-	}
-	conn, err := net.Dial("unix", path)
-	if err != nil {
-		return LostStatus, fmt.Errorf("%s=%s: %w", OnVariable, path, err)
-	}
-	defer conn.Close()
-	l := lines.New(conn)
-	if err := l.Put(onRequest{place, c}); err != nil {
-		return LostStatus, err
-	}
-	var a onAnswer
-	if err := l.Next(&a); err != nil { // however long it takes
-		return LostStatus, fmt.Errorf("the crew is gone: %w", err)
-	}
-	if a.Error != "" {
-		return LostStatus, errors.New(a.Error)
-	}
-	return a.Status, nil
 }

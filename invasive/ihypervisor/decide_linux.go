@@ -53,6 +53,15 @@ func (h *Hypervisor) view() *place.View {
 		Partition: h.Topology.Partition, Owners: h.machine.Owners(), Jobs: h.machine.Jobs(nil), Wishes: h.wishes,
 		Stubborn: map[invasive.JobID]invasive.How{}, Left: map[invasive.JobID]uint32{}, Grow: h.Grow,
 	}
+	if h.nodes != nil {
+		v.Away, v.Lost = h.nodes.Away()
+		v.Homes = map[invasive.JobID]uint32{}
+		for id := range h.runs {
+			if node, ok := h.nodes.Home(id); ok {
+				v.Homes[id] = node
+			}
+		}
+	}
 	for id, s := range h.stubborn {
 		if s.until.After(now) {
 			v.Stubborn[id] = s.how
@@ -68,6 +77,12 @@ func (h *Hypervisor) view() *place.View {
 
 // now is the time since the start.
 func (h *Hypervisor) now() time.Duration { return h.Clock.Now().Sub(h.begin) }
+
+// nodesChanged: a node has come or gone, and its cores with it.
+func (h *Hypervisor) nodesChanged() {
+	h.negotiator.Freed()
+	h.changed()
+}
 
 // changed: jobs wait for cores, or cores for jobs.
 func (h *Hypervisor) changed() {
@@ -106,9 +121,10 @@ func (h *Hypervisor) tick() {
 			h.changed()
 		}
 	}
+	ours := h.Launcher == nil || h.nodes != nil // to end at their limits
 	for id, r := range h.runs {
 		at, ok := h.launcher.Started(id)
-		if limit := time.Duration(r.job.Limit) * time.Second; h.Launcher == nil && ok && limit > 0 && !r.ending && now.Sub(at) >= limit {
+		if limit := time.Duration(r.job.Limit) * time.Second; ours && ok && limit > 0 && !r.ending && now.Sub(at) >= limit {
 			h.Log.Info("a job has reached its limit", "job", uint64(id))
 			h.end(r)
 		}

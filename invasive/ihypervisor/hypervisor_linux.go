@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -50,7 +51,8 @@ type Config struct {
 	Supervisor []string
 	// Launcher starts the jobs, and ends them at their limits. Nil: they are processes of
 	// this one's, by package launch, with Output, Credential and Supervisor, which are of
-	// no account otherwise.
+	// no account otherwise. One that has Nodes can't suspend jobs, and
+	// leaves their limits to the Hypervisor.
 	Launcher Launcher
 	// JobSocket is where jobs that adapt connect; "": run/jobs in State.
 	JobSocket string
@@ -96,7 +98,8 @@ type Hypervisor struct {
 	launcher Launcher
 	machine  *invasive.Hypervisor
 	runner   *link.Runner
-	jobs     *malleable.Server
+	nodes    Nodes // nil: the host is all there is
+	jobs     Jobs
 	cleanup  func() error
 	workers  sync.WaitGroup
 	first    []invasive.Action
@@ -127,6 +130,10 @@ func New(c Config) (h *Hypervisor, err error) {
 	}
 	if c.Grow && c.Policy.Horizon == 0 {
 		return nil, errors.New("jobs that grow need a horizon: their cores are offered with a delay")
+	}
+	h.nodes, _ = c.Launcher.(Nodes)
+	if suspends := c.Silent == invasive.Suspend || slices.Contains(c.Policy.Means, invasive.Suspend); suspends && h.nodes != nil {
+		return nil, errors.New("jobs on many nodes can't be suspended")
 	}
 	h.begin = c.Clock.Now()
 	h.meter.start(h.begin)
@@ -219,6 +226,12 @@ func (h *Hypervisor) recover() error {
 // listenJobs opens the socket for jobs that adapt. Whose job it is who connects the kernel
 // and the launcher say.
 func (h *Hypervisor) listenJobs() error {
+	handle := func(id invasive.JobID, r malleable.Request) { h.runner.Call(func() { h.said(id, r) }) }
+	if h.nodes != nil {
+		h.jobs = h.nodes.Connect(handle, func() { h.runner.Call(h.nodesChanged) })
+		h.cleanup = func() error { return nil }
+		return nil
+	}
 	uid := uint32(os.Geteuid())
 	switch {
 	case h.Launcher != nil:
@@ -233,7 +246,7 @@ func (h *Hypervisor) listenJobs() error {
 	h.cleanup = cleanup
 	h.jobs = malleable.NewServer(from, malleable.ServerConfig{
 		Identify: func(p link.Peer) (invasive.JobID, bool) { return h.launcher.JobOf(p.PID, p.UID) },
-		Handle:   func(id invasive.JobID, r malleable.Request) { h.runner.Call(func() { h.said(id, r) }) },
+		Handle:   handle,
 		Tasks:    h.Topology.threads(),
 		Log:      h.Log,
 	})

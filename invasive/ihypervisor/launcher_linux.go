@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
 // A Launcher starts jobs, and has a hand on their processes: a launch.Launcher, or a
@@ -37,6 +38,27 @@ type Launcher interface {
 	JobOf(pid int, uid uint32) (invasive.JobID, bool)
 	// Forget removes the mark of a job that has ended.
 	Forget(id invasive.JobID) error
+}
+
+// Nodes is what a Launcher is besides if its CPUs are cores of many nodes, numbered as the
+// partition's are, see [Numbered]: an agents.Head.
+type Nodes interface {
+	// Connect begins to hand on what jobs say, of each in its order. Changed is called when a node
+	// has come or gone, from any goroutine, and must not block.
+	Connect(handle func(invasive.JobID, malleable.Request), changed func()) Jobs
+	// Away are the cores of nodes that do not answer, Lost those that don't come back soon, as in a
+	// place.View; the caller's from then on.
+	Away() (away, lost []bool)
+	// Home is the node that a job can't leave.
+	Home(id invasive.JobID) (node uint32, ok bool)
+}
+
+// Jobs are those that adapt: a malleable.Server, or that of Nodes.
+type Jobs interface {
+	// Send tells a job of a change. It does not wait.
+	Send(id invasive.JobID, c malleable.Change) bool
+	// Close returns when nothing is handled any more.
+	Close() error
 }
 
 // JobsDir is the directory where a launcher keeps what it has to know of jobs after a crash.

@@ -53,12 +53,26 @@ func (m *meter) starts(now time.Time, id invasive.JobID) {
 	delete(m.accepted, id)
 }
 
+// awayFree is how many cores are nobody's and can't be had.
+func (h *Hypervisor) awayFree() (n int) {
+	if h.nodes == nil {
+		return 0
+	}
+	away, _ := h.nodes.Away()
+	for c, owner := range h.machine.Owners() {
+		if owner == 0 && away[c] {
+			n++
+		}
+	}
+	return n
+}
+
 // load is the report since the one before.
 func (h *Hypervisor) load() *invasive.Load {
 	m, now := &h.meter, h.Clock.Now()
 	m.count(now, h.machine.Owners())
 	cores := len(h.machine.Owners())
-	l := &invasive.Load{FreeCores: uint32(cores - m.busy), Ended: m.ended}
+	l := &invasive.Load{FreeCores: uint32(cores - m.busy - h.awayFree()), Ended: m.ended}
 	if past := now.Sub(m.since); past > 0 {
 		l.Busy = uint32(min(1000, 1000*int64(m.busyTime)/(int64(past)*int64(cores))))
 	}

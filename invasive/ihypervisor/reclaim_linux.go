@@ -24,7 +24,7 @@ func (h *Hypervisor) reclaim(a *invasive.Action) {
 			h.runner.Call(func() { h.silent(r, ask) })
 		})
 	case invasive.Suspend:
-		r.work.do(&h.workers, func() {
+		r.work.Do(&h.workers, func() {
 			if err := h.launcher.Halt(id); err != nil {
 				h.complain(id, err)
 				h.runner.Call(func() { h.unhalted(r) })
@@ -42,7 +42,7 @@ func (h *Hypervisor) unhalted(r *run) {
 	id := r.job.ID
 	h.stubbornly(id, invasive.Suspend)
 	cpus := h.Topology.cpusOf(h.held(id).Cores)
-	r.work.do(&h.workers, func() {
+	r.work.Do(&h.workers, func() {
 		h.complain(id, h.launcher.Confine(id, cpus, false))
 		h.runner.Post(invasive.Event{Kind: invasive.Kept, ID: id})
 	})
@@ -86,7 +86,7 @@ func (h *Hypervisor) letGo(r *run) {
 	r.stopWaiting()
 	r.leaving = cores
 	cpus := h.Topology.cpusOf(without(h.held(id).Cores, cores))
-	r.work.do(&h.workers, func() {
+	r.work.Do(&h.workers, func() {
 		err := h.launcher.Confine(id, cpus, false)
 		h.complain(id, err)
 		if err == nil {

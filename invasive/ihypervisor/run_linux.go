@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/internal/turns"
 	"github.com/aucsched/aucsched/invasive/launch"
 	"github.com/aucsched/aucsched/invasive/malleable"
 )
@@ -18,7 +18,7 @@ import (
 // A run is a job with processes. It belongs to the Runner's goroutine, but for its line of work.
 type run struct {
 	job       *invasive.Job
-	work      line
+	work      turns.Line
 	connected bool
 	number    uint32   // of the last change that it was told of
 	asked     []uint32 // it hasn't answered yet
@@ -26,40 +26,6 @@ type run struct {
 	leaving   []uint32    // it has let go of them, and the ledger doesn't know yet
 	wait      func() bool // stops the timer of asked
 	ending    bool
-}
-
-// line does what takes time, one after the other and in order, in a goroutine that is there only as
-// long as there is something to do.
-type line struct {
-	mu   sync.Mutex
-	busy bool
-	todo []func()
-}
-
-func (l *line) do(all *sync.WaitGroup, f func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.todo = append(l.todo, f)
-	if l.busy {
-		return
-	}
-	l.busy = true
-	all.Add(1)
-	go func() {
-		defer all.Done()
-		for {
-			l.mu.Lock()
-			if len(l.todo) == 0 {
-				l.busy = false
-				l.mu.Unlock()
-				return
-			}
-			f := l.todo[0]
-			l.todo = l.todo[1:]
-			l.mu.Unlock()
-			f()
-		}
-	}()
 }
 
 // Variables that a job finds in its environment, beside malleable.Variable.
@@ -79,7 +45,7 @@ func (h *Hypervisor) launch(job *invasive.Job, cores []uint32) {
 		coresVariable + "=" + strconv.Itoa(len(cores)),
 	}
 	h.Log.Info("launch", "job", uint64(job.ID), "cores", len(cores))
-	r.work.do(&h.workers, func() {
+	r.work.Do(&h.workers, func() {
 		err := h.launcher.Launch(job, cpus, env)
 		var not *launch.UnlaunchedError
 		switch {
@@ -102,7 +68,7 @@ func (h *Hypervisor) resume(job *invasive.Job) {
 	cores := h.held(job.ID).Cores
 	h.Log.Info("found again", "job", uint64(job.ID), "cores", len(cores))
 	h.watch(job.ID)
-	r.work.do(&h.workers, func() {
+	r.work.Do(&h.workers, func() {
 		if len(cores) == 0 {
 			h.complain(job.ID, h.launcher.Halt(job.ID))
 			return
@@ -161,7 +127,7 @@ func (h *Hypervisor) grow(id invasive.JobID) {
 		return
 	}
 	cores := without(h.held(id).Cores, r.leaving)
-	r.work.do(&h.workers, func() {
+	r.work.Do(&h.workers, func() {
 		h.complain(id, h.launcher.Confine(id, h.Topology.cpusOf(cores), false))
 		h.runner.Call(func() { h.tell(r) })
 	})
@@ -214,13 +180,13 @@ func (h *Hypervisor) end(r *run) {
 	// one that is halted mustn't run again, not even to end itself
 	halted := len(h.held(id).Cores) == 0
 	kill := func() {
-		r.work.do(&h.workers, func() { h.complain(id, h.launcher.Signal(id, unix.SIGKILL)) })
+		r.work.Do(&h.workers, func() { h.complain(id, h.launcher.Signal(id, unix.SIGKILL)) })
 	}
 	if halted {
 		kill()
 		return
 	}
-	r.work.do(&h.workers, func() { h.complain(id, h.launcher.Signal(id, unix.SIGTERM)) })
+	r.work.Do(&h.workers, func() { h.complain(id, h.launcher.Signal(id, unix.SIGTERM)) })
 	h.Clock.AfterFunc(h.Grace, func() {
 		h.runner.Call(func() {
 			if h.runs[id] == r {

@@ -94,6 +94,15 @@ func Simulate(p invasive.Partition, sys string, oversubscribe bool) (*Topology, 
 	return t, nil
 }
 
+// Numbered is a partition of many nodes, whose CPUs are its cores by their numbers.
+func Numbered(p invasive.Partition) *Topology {
+	t := &Topology{Partition: p, CPUs: make([][]int, p.Cores()), Shared: 1}
+	for c := range t.CPUs {
+		t.CPUs[c] = []int{c}
+	}
+	return t
+}
+
 // cpusOf are the CPUs of cores, ascending.
 func (t *Topology) cpusOf(cores []uint32) []int {
 	var list []int

@@ -25,6 +25,8 @@ type Config struct {
 	// Supervisor is the command of a supervisor; the job's directory is added to it. It
 	// has to call Supervise.
 	Supervisor []string
+	// Name is what the output of a job is called, without .out and .err; nil: its number.
+	Name func(invasive.JobID) string
 	// Credential is the user that jobs run as; nil: this process's.
 	Credential *syscall.Credential
 	// Point, if set, is called between the steps of a launch, with its name; tests
@@ -50,6 +52,9 @@ type run struct {
 func New(c Config) *Launcher {
 	if c.Point == nil {
 		c.Point = func(string) {}
+	}
+	if c.Name == nil {
+		c.Name = func(id invasive.JobID) string { return strconv.FormatUint(uint64(id), 10) }
 	}
 	return &Launcher{Config: c, runs: map[invasive.JobID]run{}}
 }
@@ -116,6 +121,34 @@ func (l *Launcher) readMark(id invasive.JobID) (m mark, err error) {
 	return m, fmt.Errorf("job %d: its supervisor, process %d, doesn't start it", id, m.Supervisor.PID)
 }
 
+// Abandon sees to it that a launch that Find has not found is never begun, by a supervisor that
+// comes late. It returns true if it has been begun meanwhile, and is known then.
+func (l *Launcher) Abandon(id invasive.JobID) (launched bool, err error) {
+	for until := time.Now().Add(startTime); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		held, err := lock(filepath.Join(l.dir(id), "lock"))
+		if errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if m, err := l.readMark(id); !errors.Is(err, os.ErrNotExist) {
+			if held != nil {
+				held.Close()
+			}
+			if err == nil {
+				l.put(id, run{mark: m})
+			}
+			return err == nil, err
+		}
+		if held != nil {
+			defer held.Close()
+			return false, l.Forget(id)
+		}
+	}
+	return false, fmt.Errorf("job %d: somebody has its lock, and doesn't start it", id)
+}
+
 func (l *Launcher) locked(id invasive.JobID) bool {
 	f, err := os.OpenFile(filepath.Join(l.dir(id), "lock"), os.O_RDWR, 0)
 	if err != nil {
@@ -143,7 +176,7 @@ func (l *Launcher) get(id invasive.JobID) (run, bool) {
 // may have been started.
 func (l *Launcher) Launch(job *invasive.Job, cpus []int, env []string) error {
 	dir := l.dir(job.ID)
-	name := strconv.FormatUint(uint64(job.ID), 10)
+	name := l.Name(job.ID)
 	launch := dir // one of a kind
 	s := spec{
 		Args: words(job.Args), Dir: job.Dir, CPUs: cpus, Launch: launch,

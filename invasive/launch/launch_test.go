@@ -394,3 +394,34 @@ func TestLateSupervisor(t *testing.T) {
 	require.NotNil(t, held, "a job that wasn't launched")
 	require.NoError(t, held.Close())
 }
+
+// A launch that is abandoned before its supervisor has the lock is never begun, however late that
+// comes; one that has begun is known.
+func TestAbandon(t *testing.T) {
+	l, root := newLauncher(t)
+	start := filepath.Join(root, "go")
+	late := launcher(root)
+	late.Supervisor = append([]string{"/bin/sh", "-c", `while [ ! -e "$0" ]; do sleep 0.01; done; exec "$@"`, start}, l.Supervisor...)
+	failed := make(chan error, 1)
+	go func() { failed <- late.Launch(counted(root), []int{0}, nil) }()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(l.dir(1), "log"))
+		return err == nil
+	}, 10*time.Second, time.Millisecond)
+	launched, err := l.Abandon(1)
+	require.NoError(t, err)
+	require.False(t, launched)
+	require.NoError(t, os.WriteFile(start, nil, 0o600))
+	var not *UnlaunchedError
+	require.ErrorAs(t, <-failed, &not)
+	require.NoFileExists(t, filepath.Join(root, "count"))
+	launched, err = l.Abandon(7)
+	require.NoError(t, err)
+	require.False(t, launched, "nothing was ever there")
+
+	require.NoError(t, launcher(root).Launch(shell(1, "echo started >>"+root+"/count; sleep 0.2; exit 3"), []int{0}, nil))
+	launched, err = l.Abandon(1)
+	require.NoError(t, err)
+	require.True(t, launched)
+	require.EqualValues(t, 3, wait(t, l, 1))
+}

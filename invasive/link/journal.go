@@ -50,7 +50,7 @@ func OpenJournal(path string) (*Journal, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := lockFile(path + ".lock")
+	lock, err := LockFile(path + ".lock")
 	if err != nil {
 		return nil, fmt.Errorf("journal %s: %w", path, err)
 	}

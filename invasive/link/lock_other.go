@@ -9,4 +9,4 @@ import (
 	"os"
 )
 
-func lockFile(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func LockFile(string) (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -16,8 +16,8 @@ import (
 // runs a programme of its own.
 const lockTime = 200 * time.Millisecond
 
-// lockFile opens a file and locks it, until it is closed or the process ends.
-func lockFile(path string) (*os.File, error) {
+// LockFile opens a file and locks it, until it is closed or the process ends.
+func LockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err

@@ -116,7 +116,7 @@ func ListenUnix(path string, users []uint32) (from *net.UnixListener, cleanup fu
 		return nil, nil, fmt.Errorf("socket %s: %w", path, err)
 	}
 	defer dir.Close()
-	lock, err := lockFile(path + ".lock")
+	lock, err := LockFile(path + ".lock")
 	if err != nil {
 		return nil, nil, fmt.Errorf("socket %s: %w", path, err)
 	}

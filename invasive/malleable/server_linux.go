@@ -99,6 +99,15 @@ func (s *Server) Close() error {
 	return err
 }
 
+// Reset ends the connections of all jobs, which connect again.
+func (s *Server) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.jobs {
+		m.conn.Close()
+	}
+}
+
 // Stats returns what was counted so far.
 func (s *Server) Stats() ServerStats {
 	s.mu.Lock()

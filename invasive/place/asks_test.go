@@ -70,7 +70,10 @@ func drawBoard(t *rapid.T) *world {
 		saved = append(saved, s)
 	}
 	h, _ := invasive.NewHypervisor(terms, saved, seen, nil)
-	return &world{t: t, h: h, policy: policy, shape: p, promised: map[invasive.JobID]bool{}, calm: !rapid.Bool().Draw(t, "grow")}
+	w := &world{t: t, h: h, policy: policy, shape: p, promised: map[invasive.JobID]bool{}, calm: !rapid.Bool().Draw(t, "grow")}
+	w.nodes()
+	w.lost = false
+	return w
 }
 
 func coresOf(p *invasive.Partition) func(func(uint32) bool) {

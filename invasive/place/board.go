@@ -12,6 +12,8 @@ import (
 // A board is a partition's cores under a plan.
 type board struct {
 	policy         *Policy
+	away           []bool // of each core: it is not to be had; nil: none is
+	homes          map[invasive.JobID]uint32
 	nodes          int
 	sockets, size  int    // of a node; of a socket
 	free           []bool // neither owned nor kept for somebody
@@ -21,7 +23,8 @@ type board struct {
 }
 
 func newBoard(v *View, p *Policy) *board {
-	b := &board{policy: p, nodes: int(v.Partition.Nodes), sockets: int(v.Partition.Sockets), size: int(v.Partition.CoresPerSocket)}
+	b := &board{policy: p, away: v.Away, homes: v.Homes,
+		nodes: int(v.Partition.Nodes), sockets: int(v.Partition.Sockets), size: int(v.Partition.CoresPerSocket)}
 	b.free = make([]bool, len(v.Owners))
 	b.freeIn, b.busyIn = make([]int, b.nodes*b.sockets), make([]int, b.nodes*b.sockets)
 	b.freeOn = make([]int, b.nodes)
@@ -44,8 +47,11 @@ func (b *board) clone() *board {
 func (b *board) socket(core uint32) int { return int(core) / b.size }
 func (b *board) node(core uint32) int   { return int(core) / (b.size * b.sockets) }
 
+// isAway tells whether nobody can have a core.
+func (b *board) isAway(core uint32) bool { return b.away != nil && b.away[core] }
+
 func (b *board) setFree(core uint32) {
-	if !b.free[core] {
+	if !b.free[core] && !b.isAway(core) {
 		b.free[core] = true
 		b.freeIn[b.socket(core)]++
 		b.freeOn[b.node(core)]++
@@ -213,7 +219,8 @@ func (b *board) onParts(n *need, most int) []uint32 {
 }
 
 // surplus returns up to k cores that a job can give up and still have its least; only those on the
-// nodes of parts, if there are any. Where it has least it gives up first.
+// nodes of parts, if there are any. Where it has least it gives up first. It stays on its home,
+// and gives up nothing that nobody can have.
 func (b *board) surplus(h *invasive.Held, k int, parts []invasive.Part) []uint32 {
 	k = min(k, len(h.Cores)-int(h.Job.MinCores))
 	inSocket, onNode := map[int]int{}, map[int]int{}
@@ -232,7 +239,9 @@ func (b *board) surplus(h *invasive.Held, k int, parts []invasive.Part) []uint32
 		node := b.node(c)
 		wanted := len(parts) == 0 || slices.ContainsFunc(parts, func(p invasive.Part) bool { return int(p.Node) == node })
 		last := left[node] == 1
-		if len(cores) >= k || !wanted || last && nodes <= max(1, int(h.Job.MinNodes)) {
+		home, has := b.homes[h.Job.ID]
+		stays := last && (nodes <= max(1, int(h.Job.MinNodes)) || has && int(home) == node)
+		if len(cores) >= k || !wanted || stays || b.isAway(c) {
 			continue
 		}
 		if left[node]--; last {

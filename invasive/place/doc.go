@@ -14,6 +14,9 @@
 // Standard Batch Schedulers": shrink, suspend, kill), for others only what malleable jobs have
 // beyond their minimum.
 //
+// Nodes may be away. Nobody gets cores there, and jobs are made to leave those that are lost. A job
+// whose first process is on a node keeps a core there.
+//
 // Cores are asked for only if the one who waits can have them then, by number, nodes and
 // power, with all that is decided besides; what would be in the way of that, growth
 // before all, isn't done.

@@ -12,6 +12,9 @@ import (
 // Seat decides who gets cores, and who has to give some up: Place, Give and Take events for the
 // Hypervisor, in this order to be given to it.
 func Seat(v *View, p *Policy) []invasive.Event {
+	if leave := v.leave(); len(leave) > 0 {
+		return leave
+	}
 	l := newPlan(v, p)
 	l.otherwise()
 	l.wishes()
@@ -26,6 +29,44 @@ func Seat(v *View, p *Policy) []invasive.Event {
 		return l.needed()
 	}
 	return l.takes
+}
+
+// leave has jobs leave the cores that are lost. One that can't do with the rest is ended. One that
+// has lately refused to shrink is left in peace.
+func (v *View) leave() (takes []invasive.Event) {
+	for i := range v.Jobs {
+		h := &v.Jobs[i]
+		var lost []uint32
+		for _, c := range h.Cores {
+			if v.Lost != nil && v.Lost[c] {
+				lost = append(lost, c)
+			}
+		}
+		stubborn := v.Stubborn[h.Job.ID]
+		if len(lost) == 0 || h.State != invasive.Running || h.Taking != nil || stubborn >= invasive.Kill {
+			continue
+		}
+		ev := invasive.Event{Kind: invasive.Take, ID: h.Job.ID, Cores: lost, How: invasive.Shrink}
+		switch {
+		case h.Job.Flex != invasive.Malleable || !v.doesWithout(h, lost):
+			ev.Cores, ev.How = h.Cores, invasive.Kill
+		case stubborn >= invasive.Shrink:
+			continue
+		}
+		takes = append(takes, ev)
+	}
+	return takes
+}
+
+// doesWithout tells whether a job can go on without some of its cores.
+func (v *View) doesWithout(h *invasive.Held, some []uint32) bool {
+	rest := without(h.Cores, some)
+	home, has := v.Homes[h.Job.ID]
+	nodes := map[uint32]bool{}
+	for _, c := range rest {
+		nodes[c/(v.Partition.Sockets*v.Partition.CoresPerSocket)] = true
+	}
+	return len(rest) >= int(h.Job.MinCores) && len(nodes) >= int(h.Job.MinNodes) && (!has || nodes[home])
 }
 
 // promises tells whether somebody may be waiting for what was asked for.

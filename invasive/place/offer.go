@@ -54,7 +54,9 @@ func (l *plan) ahead(most int) []invasive.Part {
 	sum := map[invasive.Part]uint32{} // by node and delay
 	add := func(cores []uint32, delay uint32) {
 		for _, c := range cores {
-			sum[invasive.Part{Node: uint32(l.now.node(c)), Delay: max(1, delay)}]++
+			if !l.now.isAway(c) {
+				sum[invasive.Part{Node: uint32(l.now.node(c)), Delay: max(1, delay)}]++
+			}
 		}
 	}
 	claims := l.claims()

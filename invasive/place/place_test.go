@@ -4,6 +4,7 @@ package place
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -146,6 +147,25 @@ func TestSeat(t *testing.T) {
 		{"at once elsewhere, if its own are to come", part(1, 2, 4),
 			[]invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), waits(R, 3, 3, on(0, 3))},
 			Policy{}, func(v *View) { v.Jobs[0].Taking = []uint32{1, 2, 3} }, "place 2 [4 5 6]"},
+
+		{"away: not on a node that does not answer", part(2, 1, 2), []invasive.Held{waits(R, 2, 2, on(0, 2))},
+			Policy{}, func(v *View) { v.Away = []bool{true, true, false, false} }, "place 1 [2 3]"},
+		{"away: nobody shrinks there for another", part(2, 1, 2),
+			[]invasive.Held{runs(M, 1, 4, 0, 1, 2, 3), urgent(waits(R, 1, 1))},
+			Policy{Means: all}, func(v *View) { v.Away = []bool{false, false, true, true} }, "take 1 [1] shrink"},
+		{"away: no growth onto it", part(2, 1, 2), []invasive.Held{runs(M, 1, 4, 0)},
+			Policy{}, func(v *View) { v.Away, v.Grow = []bool{false, false, true, true}, true }, "give 1 [1]"},
+		{"lost: jobs leave it, or end", part(2, 1, 3),
+			[]invasive.Held{runs(M, 1, 4, 0, 3), runs(M, 2, 2, 1, 4), runs(R, 2, 2, 2, 5)},
+			Policy{}, func(v *View) { v.Away = []bool{false, false, false, true, true, true}; v.Lost = v.Away },
+			"take 1 [3] shrink; take 2 [1 4] kill; take 3 [2 5] kill"},
+		{"lost: who has its home there ends", part(2, 1, 1), []invasive.Held{runs(M, 1, 2, 0, 1)}, Policy{}, func(v *View) {
+			v.Away, v.Homes = []bool{false, true}, map[invasive.JobID]uint32{1: 1}
+			v.Lost = v.Away
+		}, "take 1 [0 1] kill"},
+		{"home: stays on it, though it has least there", part(2, 1, 2),
+			[]invasive.Held{runs(M, 1, 3, 0, 2, 3), urgent(waits(R, 2, 2))},
+			Policy{Means: all}, func(v *View) { v.Homes = map[invasive.JobID]uint32{1: 0} }, "take 1 [3] shrink"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := view(c.part, c.jobs...)
@@ -292,11 +312,15 @@ func TestAllJobsEnd(t *testing.T) {
 		}
 		h, _ := invasive.NewHypervisor(terms, saved, nil, nil)
 		w := &world{t: t, h: h, policy: policy, shape: terms.Partition,
-			stubborn: map[invasive.JobID]invasive.How{}, wishes: map[invasive.JobID]uint32{}}
+			stubborn: map[invasive.JobID]invasive.How{}, wishes: map[invasive.JobID]uint32{}, homes: map[invasive.JobID]uint32{}}
 		for range 40 {
+			if rapid.IntRange(0, 4).Draw(t, "nodes come and go") == 0 {
+				w.nodes()
+			}
 			w.step()
 			w.happens()
 		}
+		w.away, w.lost = nil, false
 		w.calm = true // from now on jobs end, one after the other
 		for range 100 {
 			w.step()
@@ -338,14 +362,62 @@ type world struct {
 	shape    invasive.Partition
 	calm     bool
 	promised map[invasive.JobID]bool // see promise
+	away     []bool                  // of each core
+	lost     bool                    // what is away won't come back
+	homes    map[invasive.JobID]uint32
+}
+
+// nodes has some be away, and others come back.
+func (w *world) nodes() {
+	per := w.shape.Sockets * w.shape.CoresPerSocket
+	w.away = make([]bool, w.shape.Cores())
+	for node := range w.shape.Nodes {
+		away := rapid.IntRange(0, 3).Draw(w.t, "away") == 0
+		for c := node * per; away && c < (node+1)*per; c++ {
+			w.away[c] = true
+		}
+	}
+	w.lost = rapid.Bool().Draw(w.t, "lost")
+}
+
+// check has what is decided keep off nodes that are away, and jobs on their homes.
+func (w *world) check(v *View, ev *invasive.Event) {
+	per := w.shape.Sockets * w.shape.CoresPerSocket
+	if ev.Kind != invasive.Take {
+		for _, c := range ev.Cores {
+			require.False(w.t, v.Away != nil && v.Away[c], "%s is away", words([]invasive.Event{*ev}))
+		}
+		if ev.Kind == invasive.Place && w.homes != nil {
+			w.homes[ev.ID] = ev.Cores[0] / per
+		}
+		return
+	}
+	home, has := v.Homes[ev.ID]
+	if !has || ev.How != invasive.Shrink {
+		return
+	}
+	for _, h := range v.Jobs {
+		if h.Job.ID == ev.ID {
+			stays := slices.ContainsFunc(without(h.Cores, ev.Cores), func(c uint32) bool { return c/per == home })
+			was := slices.ContainsFunc(h.Cores, func(c uint32) bool { return c/per == home })
+			require.True(w.t, stays || !was, "%s leaves its home %d", words([]invasive.Event{*ev}), home)
+		}
+	}
 }
 
 func (w *world) view() *View {
-	return &View{Partition: w.shape, Owners: w.h.Owners(), Jobs: w.h.Jobs(nil), Stubborn: w.stubborn, Wishes: w.wishes, Grow: !w.calm}
+	v := &View{Partition: w.shape, Owners: w.h.Owners(), Jobs: w.h.Jobs(nil), Stubborn: w.stubborn, Wishes: w.wishes,
+		Grow: !w.calm, Away: w.away, Homes: w.homes}
+	if w.lost {
+		v.Lost = w.away
+	}
+	return v
 }
 
 func (w *world) step() {
-	for _, ev := range Seat(w.view(), w.policy) {
+	v := w.view()
+	for _, ev := range Seat(v, w.policy) {
+		w.check(v, &ev)
 		require.NotEmpty(w.t, w.h.Step(&ev, nil), "the ledger doesn't allow %s", words([]invasive.Event{ev}))
 	}
 }

@@ -41,6 +41,11 @@ type View struct {
 	Left map[invasive.JobID]uint32
 	// Grow lets malleable jobs have what nobody else wants.
 	Grow bool
+	// Away has true for each core whose node does not answer: nobody gets it. Lost has true for
+	// those of them that jobs are to leave, as their node won't be back soon. Nil: none is.
+	Away, Lost []bool
+	// Homes are the nodes that jobs can't leave: they keep a core there. Others may leave any.
+	Homes map[invasive.JobID]uint32
 	// Pending is the number of jobs that wait at the iScheduler.
 	Pending uint32
 }

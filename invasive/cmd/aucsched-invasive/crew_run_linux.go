@@ -72,7 +72,11 @@ status is its own, or 255 if the place is gone. COMMAND is ended when on is.`,
 			if args = args[1:]; args[0] == "--" && len(args) > 1 {
 				args = args[1:]
 			}
-			status, err := crew.On(path, place, crew.Command{Argv: args, Env: env, Dir: dir})
+			on := crew.On
+			if os.Getenv(crew.KeptVariable) != "" {
+				on = crew.OnKept
+			}
+			status, err := on(path, place, crew.Command{Argv: args, Env: env, Dir: dir})
 			if err == nil && status != 0 {
 				return cli.Ended(status)
 			}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -33,6 +34,7 @@ type ihypervisorFlags struct {
 	trace         string
 	horizon       time.Duration
 	slurm         string
+	head          headFlags
 }
 
 func (f *ihypervisorFlags) add(s *pflag.FlagSet) {
@@ -47,6 +49,7 @@ func (f *ihypervisorFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.c.JobSocket, "job-socket", "",
 		"socket for jobs that adapt (default: run/jobs in --state; with --slurm what auc_invasic_socket says)")
 
+	f.head.add(s)
 	s.StringVar(&f.trace, "trace", "", traceUsage)
 
 	s.StringVar(&f.partition.Name, "name", "invasic", "the partition's name")
@@ -78,7 +81,7 @@ func (f *ihypervisorFlags) add(s *pflag.FlagSet) {
 }
 
 // config checks all of it.
-func (f *ihypervisorFlags) config() (*ihypervisor.Config, *link.Endpoint, error) {
+func (f *ihypervisorFlags) config(flags *pflag.FlagSet) (*ihypervisor.Config, *link.Endpoint, error) {
 	c := f.c
 	endpoint, err := f.endpoint.endpoint()
 	if err != nil {
@@ -86,6 +89,12 @@ func (f *ihypervisorFlags) config() (*ihypervisor.Config, *link.Endpoint, error)
 	}
 	if c.State, err = filepath.Abs(c.State); err != nil {
 		return nil, nil, err
+	}
+	if err := f.head.check(flags, c.State); err != nil {
+		return nil, nil, err
+	}
+	if f.head.nodes > 0 && !flags.Changed("urgent") {
+		f.means = []string{"shrink"}
 	}
 	if c.JobSocket != "" {
 		if c.JobSocket, err = filepath.Abs(c.JobSocket); err != nil {
@@ -111,12 +120,21 @@ func (f *ihypervisorFlags) config() (*ihypervisor.Config, *link.Endpoint, error)
 	if err := f.checkNumbers(); err != nil {
 		return nil, nil, err
 	}
+	if f.head.nodes > 0 && (c.Silent == invasive.Suspend || slices.Contains(c.Policy.Means, invasive.Suspend)) {
+		return nil, nil, errors.New("--urgent, --silent: jobs of --agents can't be suspended")
+	}
 	c.Policy.Horizon = uint32(f.horizon / time.Second)
 	c.Grow = c.Grow && c.Policy.Horizon > 0
-	if f.slurm != "" {
+	switch {
+	case f.head.nodes > 0:
+		c.Topology = &ihypervisor.Topology{Partition: f.partition} // the rest the agents say
+		return &c, endpoint, nil
+	case f.slurm != "":
 		err = f.checkSlurm()
-	} else if c.Credential, err = credential(f.user); err != nil {
-		err = fmt.Errorf("--user: %w", err)
+	default:
+		if c.Credential, err = credential(f.user); err != nil {
+			err = fmt.Errorf("--user: %w", err)
+		}
 	}
 	if err != nil {
 		return nil, nil, err

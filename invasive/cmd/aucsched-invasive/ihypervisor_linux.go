@@ -49,6 +49,9 @@ The partition is this host, or what --nodes, --sockets and --cores say. More cor
 has need --oversubscribe: then several cores of the partition are one of the host, and their jobs
 share it. That is for trying things out; jobs are slower by as much.
 
+With --agents its partition is many nodes, on each of which an aucsched agent runs jobs. They may be
+killed at any time as well.
+
 With --slurm it doesn't start the jobs itself but has Slurm do so: it releases those that Slurm holds in the
 partition, and keeps their processes to their cores (docs/invasive-slurm.md).
 
@@ -56,7 +59,7 @@ Jobs run as this command's user, or as --user, which root has to say. A process 
 widening its own set of CPUs.`,
 		Args: cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			config, endpoint, err := f.config()
+			config, endpoint, err := f.config(c.Flags())
 			if err != nil {
 				return cli.BadInput(err)
 			}
@@ -67,6 +70,9 @@ widening its own set of CPUs.`,
 			}
 			defer trace.Close()
 			config.Trace = trace.line
+			if f.head.nodes > 0 {
+				return f.head.run(c, config, endpoint)
+			}
 			if f.slurm != "" {
 				return runForSlurm(c.Context(), f.slurm, config, endpoint, c.OutOrStdout())
 			}

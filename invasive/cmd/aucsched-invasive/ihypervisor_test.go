@@ -35,8 +35,19 @@ func TestIHypervisorFlags(t *testing.T) {
 		"--cores 17000000 --oversubscribe": "must be 1 to 16777216 cores in all",
 		"--slurm inv --user root":          "--user: with --slurm jobs run as the users",
 		"--slurm inv --output /x":          "--output: with --slurm jobs write where",
+		"--agents -1":                      "--agents: -1: must be 0 to 65536",
+		"--lost-after 1m":                  "--lost-after: needs --agents",
+		"--invitation x":                   "--invitation: needs --agents",
+		"--agents 2 --user root":           "--user: not with --agents",
+		"--agents 2 --slurm inv":           "--slurm: not with --agents",
+		"--agents 2 --cores 4":             "--cores: not with --agents",
+		"--agents 2 --lost-after 1ms":      "--lost-after: 1ms: must be 1s to",
+		"--agents 2 --agents-listen host":  "--agents-listen: address host: missing port",
+		"--agents 2 --urgent suspend":      "jobs of --agents can't be suspended",
+		"--agents 2 --silent suspend":      "jobs of --agents can't be suspended",
 	} {
-		if os.Geteuid() == 0 && !strings.Contains(args, "--user") && !strings.Contains(args, "--slurm") {
+		given := strings.Contains(args, "--user") || strings.Contains(args, "--slurm") || strings.Contains(args, "--agents")
+		if os.Geteuid() == 0 && !given {
 			args += " --user root"
 		}
 		var out, errs bytes.Buffer

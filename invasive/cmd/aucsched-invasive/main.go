@@ -27,7 +27,8 @@ func newRoot() *cobra.Command {
 	root := cli.NewRoot("Run jobs that gain and lose cores",
 		`aucsched-invasive has both sides of the invasive protocol, which negotiate for jobs' cores.
 aucsched hands these commands on to it.`,
-		ihypervisorCommand(), supervisorCommand(), ischedulerCommand(), taskPrologCommand(), crewCommand(), simulateInvasiveCommand(), demo)
+		ihypervisorCommand(), agentCommand(), supervisorCommand(),
+		ischedulerCommand(), taskPrologCommand(), crewCommand(), simulateInvasiveCommand(), demo)
 	root.Annotations = noPage
 	return root
 }

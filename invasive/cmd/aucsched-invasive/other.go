@@ -14,6 +14,8 @@ import (
 
 func ihypervisorCommand() *cobra.Command { return cli.LinuxOnly("ihypervisor") }
 
+func agentCommand() *cobra.Command { return cli.LinuxOnly("agent") }
+
 func supervisorCommand() *cobra.Command { return cli.LinuxOnly("ihypervisor-supervisor") }
 
 func crewCommand() *cobra.Command { return cli.LinuxOnly("crew") }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/aucsched/aucsched/invasive/crew"
+	"github.com/aucsched/aucsched/invasive/lines"
+	"github.com/aucsched/aucsched/invasive/link"
+)
+
+// A client is a process of a job that waits for a command.
+type client struct {
+	on
+	conn   *lines.Conn
+	answer chan answer
+}
+
+// mostClients bounds those that wait on a node at a time.
+const mostClients = 10_000
+
+func (a *Agent) accept() {
+	defer a.all.Done()
+	for {
+		conn, err := a.asks.AcceptUnix()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		a.all.Add(1)
+		go func() {
+			defer a.all.Done()
+			defer conn.Close()
+			c := &client{conn: lines.New(conn), answer: make(chan answer, 1)}
+			if err := a.letIn(conn, c); err != nil {
+				_ = c.conn.Put(crew.OnAnswer{Status: crew.LostStatus, Error: err.Error()})
+				return
+			}
+			a.serve(c)
+		}()
+	}
+}
+
+// letIn hears what somebody asks for.
+func (a *Agent) letIn(conn *net.UnixConn, c *client) error {
+	peer, err := link.PeerOf(conn)
+	if err != nil {
+		return err
+	}
+	id, ok := a.jobOf(peer)
+	if !ok {
+		return errors.New("this process is of no job here")
+	}
+	var r crew.OnRequest
+	if err := c.conn.Get(&r); err != nil {
+		return err
+	}
+	if !isKey(r.Key) {
+		return fmt.Errorf("key %d: must be 1 to %d", r.Key, commandBit-1)
+	}
+	c.on = on{ref: ref{id, r.Key}, Place: r.Place, Run: r.Command}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case len(a.clients) >= mostClients:
+		return fmt.Errorf("%d commands are waited for here", len(a.clients))
+	case a.clients[r.Key] != nil:
+		return fmt.Errorf("key %d is waited for already", r.Key)
+	}
+	a.clients[r.Key] = c
+	return nil
+}
+
+// serve waits for the command's end, or that of who waits for it.
+func (a *Agent) serve(c *client) {
+	a.say(news{On: &c.on})
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		c.conn.Gone()
+	}()
+	heard := false
+	select {
+	case got := <-c.answer:
+		heard = c.conn.Put(crew.OnAnswer{Status: got.Status, Error: got.Error}) == nil
+		c.conn.Close()
+		<-gone
+	case <-gone:
+	}
+	a.mu.Lock()
+	delete(a.clients, c.Key)
+	a.mu.Unlock()
+	if heard {
+		a.say(news{Got: c.Key})
+	} else {
+		a.say(news{Off: c.Key})
+	}
+}
+
+// answer hands on how a command has ended.
+func (a *Agent) answer(got *answer) {
+	a.mu.Lock()
+	c := a.clients[got.Key]
+	a.mu.Unlock()
+	if c == nil {
+		return
+	}
+	select {
+	case c.answer <- *got:
+	default: // it has one
+	}
+}

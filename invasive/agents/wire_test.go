@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+//go:build linux
+
+package agents
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/crew"
+	"github.com/aucsched/aucsched/invasive/ihypervisor"
+	"github.com/aucsched/aucsched/invasive/lines"
+	"github.com/aucsched/aucsched/invasive/lines/linestest"
+	"github.com/aucsched/aucsched/invasive/malleable"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// paperHead has two nodes of two cores, job 1 on cores 0 and 2 with its home on node 0, and job 2
+// on core 3. A command of job 1 runs on core 2, and node 0 waits for it.
+func paperHead(t testing.TB) *Head {
+	h := &Head{HeadConfig: HeadConfig{JobsDir: t.TempDir(), Nodes: 2, LostAfter: time.Hour, Log: quiet, Point: func(string) {}},
+		begun: true, connected: true, shape: shape{1, 2}, jobs: map[invasive.JobID]*job{}, commands: map[uint64]*asked{},
+		changed: func() {}, handle: func(invasive.JobID, malleable.Request) {}}
+	h.come = sync.NewCond(&h.mu)
+	for k := range 2 {
+		h.nodes = append(h.nodes, &node{number: k, joined: 1, ready: true, savedNode: savedNode{string(rune('a' + k)), "disk"},
+			link: &session{wake: make(chan struct{}, 1)}})
+	}
+	require.NoError(t, h.Launch(&invasive.Job{ID: 1, Args: []string{"x"}}, []int{0, 2}, nil))
+	require.NoError(t, h.Launch(&invasive.Job{ID: 2, Args: []string{"x"}}, []int{3}, nil))
+	h.hear(h.nodes[0], &news{On: &on{ref: ref{1, 7}, Place: 2, Run: crew.Command{Argv: []string{"y"}}}})
+	require.NotNil(t, h.commands[7])
+	for _, n := range h.nodes {
+		n.link.out = nil
+	}
+	return h
+}
+
+// What a node says of jobs and commands that are none of its own is not believed.
+func TestNodesAreNotBelieved(t *testing.T) {
+	h := paperHead(t)
+	other := h.nodes[1]
+	for _, lie := range []news{
+		{Ended: &ended{Job: 1}}, {Ended: &ended{Job: 99}}, {Off: 7}, {Got: 7}, {Did: &did{Job: 1, Gen: 99}},
+		{Said: &said{Job: 1, Line: "done 1"}}, {Did: &did{Job: 99}}, {Ran: &ran{ref: ref{1, 8}}},
+	} {
+		h.hear(other, &lie)
+	}
+	h.hear(h.nodes[0], &news{Ran: &ran{ref: ref{1, 7}}})
+	require.False(t, h.jobs[1].dead)
+	require.False(t, h.commands[7].done)
+	require.Empty(t, h.nodes[0].link.out)
+	require.Empty(t, other.link.out)
+	for place, says := range map[int]string{3: "place 3 is not the job's", -1: "place -1", 1 << 40: "place"} {
+		h.hear(h.nodes[0], &news{On: &on{ref: ref{1, 9}, Place: place}})
+		last := h.nodes[0].link.out[len(h.nodes[0].link.out)-1]
+		require.Contains(t, last.Answer.Error, says)
+		require.Equal(t, crew.LostStatus, last.Answer.Status)
+	}
+	h.hear(other, &news{On: &on{ref: ref{2, 7}, Place: 3}})
+	require.Contains(t, other.link.out[len(other.link.out)-1].Answer.Error, "another job's")
+	h.hear(other, &news{Ran: &ran{ref: ref{1, 7}, Status: 3}})
+	require.Equal(t, 3, h.nodes[0].link.out[len(h.nodes[0].link.out)-1].Answer.Status)
+}
+
+// A command is ended if nobody waits for it any more: who has asked for it has said so, or has not
+// asked again in time after its node was away, or nobody has since a new head is there.
+func TestNobodyWaits(t *testing.T) {
+	h := paperHead(t)
+	h.hear(h.nodes[0], &news{Off: 7})
+	require.Equal(t, []order{{Stop: &ref{1, 7}}}, h.nodes[1].link.out)
+	h.hear(h.nodes[1], &news{Ran: &ran{ref{1, 7}, 143}})
+	require.Equal(t, &ref{1, 7}, h.nodes[1].link.out[1].Thank)
+	require.Empty(t, h.commands)
+
+	h = paperHead(t)
+	h.LostAfter = time.Millisecond
+	h.hear(h.nodes[1], &news{Has: &ref{1, 8}})
+	h.hear(h.nodes[1], &news{Has: &ref{1, 9}})
+	h.hear(h.nodes[0], &news{On: &on{ref: ref{1, 9}, Place: 2}})
+	require.Eventually(t, func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.commands[8].off
+	}, 10*time.Second, time.Millisecond)
+	time.Sleep(5 * time.Millisecond)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	require.False(t, h.commands[9].off, "somebody has asked")
+	require.False(t, h.commands[7].off)
+}
+
+// FuzzNews: whatever a node says, the head keeps its jobs' cores, and says no
+// more than it is asked.
+func FuzzNews(f *testing.F) {
+	for _, n := range []news{
+		{Hello: &hello{Secret: "s", Node: "a", Disk: "d", Sockets: 1, Cores: 2}}, {Ready: true}, {Did: &did{Job: 1, Gen: 1, Error: "e"}},
+		{Ended: &ended{Job: 1, Code: -1}}, {Said: &said{Job: 1, Line: "hello 1"}}, {Said: &said{Job: 1, Gone: true}}, {Off: 7}, {Got: 7},
+		{On: &on{ref: ref{1, 8}, Place: 2, Run: crew.Command{Argv: []string{"a"}, Env: []string{"A=b"}, Dir: "/"}}},
+		{Ran: &ran{ref{1, 7}, 3}}, {Has: &ref{1, 9}},
+	} {
+		text, err := json.Marshal(n)
+		require.NoError(f, err)
+		f.Add(append(text, '\n'), text)
+	}
+	h := paperHead(f)
+	f.Fuzz(func(t *testing.T, one, two []byte) {
+		said := 0
+		for k, text := range [][]byte{one, two} {
+			l := lines.New(linestest.Read(text))
+			for {
+				var n news
+				err := l.Next(&n)
+				if errors.Is(err, io.EOF) || errors.Is(err, bufio.ErrTooLong) {
+					break
+				}
+				if err == nil {
+					h.hear(h.nodes[k], &n)
+					said++
+				}
+			}
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		require.LessOrEqual(t, len(h.nodes[0].link.out)+len(h.nodes[1].link.out), 2*said)
+		require.Len(t, h.jobs, 2)
+		require.True(t, h.jobs[1].dead || len(h.jobs[1].cores) == 2)
+		require.True(t, h.jobs[2].dead || len(h.jobs[2].cores) == 1)
+		h.nodes[0].link.out, h.nodes[1].link.out = nil, nil
+		if h.jobs[1].dead || h.jobs[2].dead || len(h.commands) > 100 {
+			h.jobs[1].dead, h.jobs[2].dead, h.commands = false, false, map[uint64]*asked{}
+		}
+	})
+}
+
+// FuzzOrders: whatever a head says, the agent does not fall over, and nothing is begun twice. It
+// has no supervisor, so nothing is begun at all.
+func FuzzOrders(f *testing.F) {
+	for _, o := range []order{
+		{Part: &part{Job: 1, Gen: 1, Cores: []int{0, 1, 9}, Home: true, Work: &work{Args: [][]byte{[]byte("x")}}}},
+		{Part: &part{Job: 1, Gen: 2, Cores: []int{0}, Signal: 9}}, {Part: &part{Job: 1, Gen: 3, Over: true}},
+		{Sync: &roll{Jobs: []invasive.JobID{1}}},
+		{Start: &start{ref{1, 7}, 0, crew.Command{Argv: []string{"y"}}}}, {Stop: &ref{1, 7}}, {Thank: &ref{1, 7}}, {Drop: 1},
+		{Change: &change{Job: 1, Line: "cores 1 0-1 0-1", Nodes: "0 a\n"}}, {Answer: &answer{Key: 7, Error: "e"}},
+	} {
+		text, err := json.Marshal(o)
+		require.NoError(f, err)
+		f.Add(append(text, '\n'))
+	}
+	dir := f.TempDir()
+	topology, err := ihypervisor.Simulate(invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 2}, "/sys/devices/system/cpu", true)
+	require.NoError(f, err)
+	a, err := NewAgent(AgentConfig{Node: "n", Topology: topology, State: filepath.Join(dir, "state"), Output: filepath.Join(dir, "out"),
+		Supervisor: []string{"/nonexistent"}, Log: quiet})
+	require.NoError(f, err)
+	f.Cleanup(func() { require.NoError(f, a.close()) })
+	conn := lines.New(linestest.Read(nil))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l := lines.New(linestest.Read(text))
+		for {
+			var o order
+			err := l.Next(&o)
+			if errors.Is(err, io.EOF) || errors.Is(err, bufio.ErrTooLong) {
+				break
+			}
+			if err == nil && o.Sync == nil && o.check() == nil {
+				a.obey(conn, &o)
+			}
+		}
+		for _, id := range a.known() {
+			a.obey(conn, &order{Drop: id})
+		}
+		require.Eventually(t, func() bool { return len(a.known()) == 0 }, 10*time.Second, time.Millisecond)
+		for _, kept := range []string{"jobs", "parts", "nodes"} {
+			left, err := os.ReadDir(a.path(kept))
+			require.NoError(t, err)
+			require.Empty(t, left, "nothing is left of a job that is over")
+		}
+	})
+}
+
+func (a *Agent) known() (list []invasive.JobID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id := range a.jobs {
+		list = append(list, id)
+	}
+	return list
+}
