@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -309,16 +311,23 @@ func (a *Agent) sync(conn *lines.Conn, r *roll) {
 	go func() {
 		defer a.all.Done()
 		done.Wait()
-		for _, n := range append(a.missed(), news{Ready: true}) {
+		missed, clients := a.missed()
+		for _, n := range missed {
 			if conn.Put(n) != nil {
 				return
 			}
 		}
+		for _, c := range clients {
+			if c.again(conn) != nil {
+				return
+			}
+		}
+		_ = conn.Put(news{Ready: true})
 	}()
 }
 
-// missed is what a head may not have heard.
-func (a *Agent) missed() (list []news) {
+// missed is what a head may not have heard, and who waits for commands.
+func (a *Agent) missed() (list []news, clients []*client) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, j := range a.jobs {
@@ -331,10 +340,7 @@ func (a *Agent) missed() (list []news) {
 			}
 		}
 	}
-	for _, c := range a.clients {
-		list = append(list, news{On: &c.on})
-	}
-	return list
+	return list, slices.Collect(maps.Values(a.clients))
 }
 
 // tell hands a change on to a job: the file of nodes comes first.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/aucsched/aucsched/invasive/crew"
@@ -18,6 +19,20 @@ type client struct {
 	on
 	conn   *lines.Conn
 	answer chan answer
+
+	// A head that heard of it again after its end would begin the command anew.
+	saying sync.Mutex
+	over   bool
+}
+
+// again asks a head that is new.
+func (c *client) again(head *lines.Conn) error {
+	c.saying.Lock()
+	defer c.saying.Unlock()
+	if c.over {
+		return nil
+	}
+	return head.Put(news{On: &c.on})
 }
 
 // mostClients bounds those that wait on a node at a time.
@@ -80,7 +95,9 @@ func (a *Agent) letIn(conn *net.UnixConn, c *client) error {
 
 // serve waits for the command's end, or that of who waits for it.
 func (a *Agent) serve(c *client) {
+	c.saying.Lock()
 	a.say(news{On: &c.on})
+	c.saying.Unlock()
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -97,6 +114,9 @@ func (a *Agent) serve(c *client) {
 	a.mu.Lock()
 	delete(a.clients, c.Key)
 	a.mu.Unlock()
+	c.saying.Lock()
+	defer c.saying.Unlock()
+	c.over = true
 	if heard {
 		a.say(news{Got: c.Key})
 	} else {

@@ -63,12 +63,30 @@ func lock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	held, err := lockOpened(f, path)
+	if !held {
 		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, nil
-		}
 		return nil, err
 	}
 	return f, nil
+}
+
+// lockOpened locks a file that was opened by a path, unless that is another file's by now: it is if
+// a launch was abandoned, and is begun anew.
+func lockOpened(f *os.File, path string) (held bool, err error) {
+	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	ours, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(ours, now), err
 }

@@ -141,9 +141,13 @@ func (l *Launcher) Abandon(id invasive.JobID) (launched bool, err error) {
 			}
 			return err == nil, err
 		}
-		if held != nil {
-			defer held.Close()
-			return false, l.Forget(id)
+		if held == nil {
+			continue
+		}
+		err = l.Forget(id)
+		held.Close()
+		if !errors.Is(err, unix.ENOTEMPTY) { // a supervisor that looks for the lock makes it again
+			return false, err
 		}
 	}
 	return false, fmt.Errorf("job %d: somebody has its lock, and doesn't start it", id)
