@@ -33,8 +33,9 @@ type companions struct {
 	// submit runs sbatch, or scancel, with arguments and a script for its input.
 	// It returns what that has printed.
 	submit func(ctx context.Context, script string, argv ...string) (string, error)
-	// known are the places that Slurm knows of, by job array, also of those that have just ended.
-	known func(ctx context.Context, name string) (map[string][]int, error)
+	// known are the numbers of the job arrays that Slurm knows of, also of those that have just
+	// ended.
+	known func(ctx context.Context, name string) (map[string]bool, error)
 	log   *slog.Logger
 
 	mu     sync.Mutex
@@ -52,7 +53,7 @@ type array struct {
 }
 
 func newCompanions(o *Options, submit func(ctx context.Context, script string, argv ...string) (string, error),
-	known func(ctx context.Context, name string) (map[string][]int, error)) *companions {
+	known func(ctx context.Context, name string) (map[string]bool, error)) *companions {
 	return &companions{name: "crew-" + o.Job, args: o.Args, script: o.Companion, submit: submit, known: known, log: o.Log,
 		pauses: map[int]time.Duration{}, wake: make(chan struct{}, 1)}
 }
@@ -152,7 +153,7 @@ func (c *companions) look(ctx context.Context) {
 		case err != nil:
 			array.at = now.Add(lookPause)
 			continue
-		case array.id != "" && len(known[array.id]) == 0:
+		case array.id != "" && !known[array.id]:
 			forgotten = append(forgotten, array.places...)
 		}
 		array.places = nil

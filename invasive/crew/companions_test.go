@@ -23,19 +23,23 @@ type asked struct {
 	fails int // so many times sbatch fails
 	mu    sync.Mutex
 	last  int // array
-	knows map[string][]int
+	knows []string
 	down  error // what squeue says
 }
 
-func (a *asked) known(context.Context, string) (map[string][]int, error) {
+func (a *asked) known(context.Context, string) (map[string]bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.said = append(a.said, fmt.Sprint(time.Since(a.began).Seconds(), " squeue"))
-	return a.knows, a.down
+	known := map[string]bool{}
+	for _, array := range a.knows {
+		known[array] = true
+	}
+	return known, a.down
 }
 
 // set says what squeue is to say.
-func (a *asked) set(down error, knows map[string][]int) {
+func (a *asked) set(down error, knows ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.down, a.knows = down, knows
@@ -64,7 +68,7 @@ func (a *asked) submit(_ context.Context, _ string, argv ...string) (string, err
 // is not lost. Afterwards nothing waits.
 func TestCompanionsAreAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &asked{began: time.Now(), fails: 2, knows: map[string][]int{"1": {1}, "2": {2}, "3": {2}, "4": {2}, "5": {5}}}
+		a := &asked{began: time.Now(), fails: 2, knows: []string{"1", "2", "3", "4", "5"}}
 		c := newCompanions(&Options{Job: "7", Args: []string{"-p", "low"}, Log: quiet}, a.submit, a.known)
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan bool)
@@ -97,8 +101,7 @@ func TestCompanionsAreAskedFor(t *testing.T) {
 }
 
 // Of an array that Slurm has forgotten the places that are not there are asked for again: not of
-// one that it knows, though places of that were cancelled, nor any while it doesn't answer, or
-// when no more are wanted.
+// one that it knows, nor any while it doesn't answer, or when no more are wanted.
 func TestForgottenCompanions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &asked{began: time.Now(), down: errors.New("no slurmctld")}
@@ -115,13 +118,12 @@ func TestForgottenCompanions(t *testing.T) {
 		time.Sleep(time.Second)
 		c.ask(5)
 		time.Sleep(31 * time.Second)
-		// 1 was cancelled; others are of before
-		a.set(nil, map[string][]int{"1": {2}, "0": {3, 4, 5}})
+		a.set(nil, "1", "0") // 0 is of before
 		time.Sleep(10 * time.Second)
 		c.here(3)
 		c.here(5)
 		time.Sleep(21 * time.Second)
-		a.set(nil, map[string][]int{"4": {4}})
+		a.set(nil, "4")
 		time.Sleep(time.Minute)
 		c.ask(4)
 		time.Sleep(time.Second)
@@ -133,14 +135,4 @@ func TestForgottenCompanions(t *testing.T) {
 			"30 squeue", "31 squeue", "32 squeue", "60 squeue", "61 squeue", "61 sbatch --array=4", "91 squeue",
 			"124 sbatch --array=4", "125 scancel --state=PENDING", "3725 scancel --state=PENDING"}, a.said)
 	})
-}
-
-func TestKnownPlaces(t *testing.T) {
-	known, err := parseKnown("7 1\n7 3\n8 [1-3,5%2]\n9 N/A\n")
-	require.NoError(t, err)
-	require.Equal(t, map[string][]int{"7": {1, 3}, "8": {1, 2, 3, 5}}, known)
-	for _, text := range []string{"7\n", "7 x\n", "7 1 2\n"} {
-		_, err := parseKnown(text)
-		require.ErrorContains(t, err, "squeue: line")
-	}
 }
