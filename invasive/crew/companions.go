@@ -4,6 +4,7 @@ package crew
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -47,7 +48,7 @@ type companions struct {
 
 // An array is what one sbatch has asked for, and when to look whether Slurm still knows of it.
 type array struct {
-	id     string // Slurm's number; "" if sbatch has not said it
+	id     string // Slurm's number
 	places []int  // those that are not here yet
 	at     time.Time
 }
@@ -106,9 +107,15 @@ func (c *companions) ask(places ...int) {
 	}
 }
 
-// submitted notes what sbatch has taken; it says JOBID, or JOBID;CLUSTER.
+// submitted notes what sbatch has taken; it says JOBID, or JOBID;CLUSTER. An array without a number
+// can't be looked for: places of one that is only thought to be forgotten would be asked for twice.
 func (c *companions) submitted(said string, places []int) {
 	id, _, _ := strings.Cut(strings.TrimSpace(said), ";")
+	if _, err := strconv.ParseUint(id, 10, 32); err != nil {
+		c.log.Warn("sbatch has not said the number of its job array: if Slurm forgets it, nobody notices",
+			"places", malleable.FormatList(places), "said", fmt.Sprintf("%.100s", said))
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unseen = append(c.unseen, &array{id, places, time.Now().Add(lookPause)})
@@ -153,7 +160,7 @@ func (c *companions) look(ctx context.Context) {
 		case err != nil:
 			array.at = now.Add(lookPause)
 			continue
-		case array.id != "" && !known[array.id]:
+		case !known[array.id]:
 			forgotten = append(forgotten, array.places...)
 		}
 		array.places = nil

@@ -3,9 +3,11 @@
 package crew
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -135,4 +137,29 @@ func TestForgottenCompanions(t *testing.T) {
 			"30 squeue", "31 squeue", "32 squeue", "60 squeue", "61 squeue", "61 sbatch --array=4", "91 squeue",
 			"124 sbatch --array=4", "125 scancel --state=PENDING", "3725 scancel --state=PENDING"}, a.said)
 	})
+}
+
+// An array whose number sbatch does not say is not looked for, and the log says so once for each
+// sbatch.
+func TestAnArrayWithoutANumber(t *testing.T) {
+	var log bytes.Buffer
+	o := &Options{Job: "7", Log: slog.New(slog.NewTextHandler(&log, nil))}
+	c := newCompanions(o, nil, func(context.Context, string) (map[string]bool, error) {
+		require.Fail(t, "there is nothing to look for")
+		return nil, nil
+	})
+	for k, said := range []string{"", "\n", ";cluster\n", "Submitted batch job 12\n", "-3\n", "12\n13\n"} {
+		c.submitted(said, []int{1, 2, 3})
+		require.Equal(t, k+1, strings.Count(log.String(), `level=WARN msg="sbatch has not said the number`), "%q", said)
+		require.Equal(t, k+1, strings.Count(log.String(), "places=1-3"))
+		require.Nil(t, c.lookTime())
+		c.look(t.Context())
+	}
+	log.Reset()
+	for k, said := range []string{"12", "13\n", "14;cluster\n"} {
+		c.submitted(said, []int{k})
+		require.Empty(t, log.String())
+		require.Len(t, c.unseen, k+1)
+	}
+	require.NotNil(t, c.lookTime())
 }
