@@ -43,7 +43,11 @@ type companions struct {
 	pauses map[int]time.Duration // before places are asked for again
 	asked  []int                 // not submitted yet; ascending
 	unseen []*array              // submitted, and not all are here yet
-	wake   chan struct{}
+	// notBefore is when squeue, which has failed, is run again, and lookAgain the pause after it
+	// if it fails then.
+	notBefore time.Time
+	lookAgain time.Duration
+	wake      chan struct{}
 }
 
 // An array is what one sbatch has asked for, and when to look whether Slurm still knows of it.
@@ -56,7 +60,7 @@ type array struct {
 func newCompanions(o *Options, submit func(ctx context.Context, script string, argv ...string) (string, error),
 	known func(ctx context.Context, name string) (map[string]bool, error)) *companions {
 	return &companions{name: "crew-" + o.Job, args: o.Args, script: o.Companion, submit: submit, known: known, log: o.Log,
-		pauses: map[int]time.Duration{}, wake: make(chan struct{}, 1)}
+		pauses: map[int]time.Duration{}, lookAgain: lookPause, wake: make(chan struct{}, 1)}
 }
 
 // run asks for places, those that ask names, until ctx ends, and cancels what still waits then.
@@ -140,7 +144,7 @@ func (c *companions) lookTime() <-chan time.Time {
 		return nil
 	}
 	first := slices.MinFunc(c.unseen, func(a, b *array) int { return a.at.Compare(b.at) })
-	return time.After(time.Until(first.at))
+	return time.After(max(time.Until(first.at), time.Until(c.notBefore)))
 }
 
 // look asks again for the places of an array that Slurm does not know: it has forgotten all of it
@@ -150,17 +154,19 @@ func (c *companions) look(ctx context.Context) {
 		return // they have come meanwhile
 	}
 	known, err := c.known(ctx, c.name)
+	if err != nil {
+		c.lookLater(ctx, err)
+		return
+	}
 	now := time.Now()
 	var forgotten []int
 	c.mu.Lock()
+	c.lookAgain = lookPause
 	for _, array := range c.unseen {
-		switch {
-		case array.at.After(now):
+		if array.at.After(now) {
 			continue
-		case err != nil:
-			array.at = now.Add(lookPause)
-			continue
-		case !known[array.id]:
+		}
+		if !known[array.id] {
 			forgotten = append(forgotten, array.places...)
 		}
 		array.places = nil
@@ -171,6 +177,19 @@ func (c *companions) look(ctx context.Context) {
 		slices.Sort(forgotten)
 		c.log.Warn("Slurm has forgotten companions, and is asked again", "places", malleable.FormatList(forgotten))
 		c.ask(forgotten...)
+	}
+}
+
+// lookLater has squeue, which has failed, run again after a pause: a longer one if it fails again
+// and again.
+func (c *companions) lookLater(ctx context.Context, why error) {
+	c.mu.Lock()
+	pause := c.lookAgain
+	c.notBefore = time.Now().Add(pause)
+	c.lookAgain = min(2*pause, lastPause)
+	c.mu.Unlock()
+	if ctx.Err() == nil {
+		c.log.Warn("it is not known whether Slurm has forgotten companions", "why", why, "again_in", pause)
 	}
 }
 

@@ -134,8 +134,40 @@ func TestForgottenCompanions(t *testing.T) {
 		cancel()
 		<-over
 		require.Equal(t, []string{"0 scancel", "0 sbatch --array=1-2", "1 sbatch --array=3-4", "2 sbatch --array=5",
-			"30 squeue", "31 squeue", "32 squeue", "60 squeue", "61 squeue", "61 sbatch --array=4", "91 squeue",
+			"30 squeue", "60 squeue", "60 sbatch --array=4", "90 squeue",
 			"124 sbatch --array=4", "125 scancel --state=PENDING", "3725 scancel --state=PENDING"}, a.said)
+	})
+}
+
+// While squeue fails it is run after longer and longer pauses, for all arrays together; once it has
+// answered they are short again.
+func TestLooksThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		a := &asked{began: time.Now(), down: errors.New("no slurmctld")}
+		c := newCompanions(&Options{Job: "7", Log: slog.New(slog.NewTextHandler(&log, nil))}, a.submit, a.known)
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan bool)
+		c.ask(1)
+		go func() {
+			c.run(ctx)
+			close(over)
+		}()
+		time.Sleep(20 * time.Second)
+		c.ask(2)
+		time.Sleep(2200 * time.Second)
+		a.set(nil, "1", "2")
+		time.Sleep(600 * time.Second)
+		a.set(errors.New("no slurmctld"))
+		c.ask(3) // at 2820
+		time.Sleep(100 * time.Second)
+		cancel()
+		<-over
+		require.Equal(t, []string{"0 scancel", "0 sbatch --array=1", "20 sbatch --array=2",
+			"30 squeue", "60 squeue", "120 squeue", "240 squeue", "480 squeue", "960 squeue", "1560 squeue", "2160 squeue",
+			"2760 squeue", "2820 sbatch --array=3", "2850 squeue", "2880 squeue", "2920 scancel --state=PENDING"}, a.said)
+		require.Equal(t, 10, strings.Count(log.String(), `msg="it is not known whether Slurm has forgotten companions"`))
+		require.Equal(t, 3, strings.Count(log.String(), "again_in=10m0s"))
 	})
 }
 
