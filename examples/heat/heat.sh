@@ -7,6 +7,8 @@
 # HEAT_ON      what runs a command on a place: HEAT_ON PLACE -- COMMAND [ARGUMENT ...]
 # HEAT_RANKS   ranks of a place
 # HEAT_LIMIT   seconds after which a process without progress ends
+# HEAT_CHECKPOINT  a file. If the ranks fail, as when a node is lost, they are started again from it
+#              if they have written it; it is removed in the end
 # HEAT_MPIRUN  options of mpirun, such as --bind-to none
 set -eu
 export HEAT_ON="${HEAT_ON:-aucsched crew on}" HEAT_RANKS="${HEAT_RANKS:-1}" HEAT_LIMIT="${HEAT_LIMIT:-120}"
@@ -45,7 +47,14 @@ done
 [ -s "$dir/uri" ] || { echo "heat.sh: ompi-server has not started in 10 s" >&2; exit 1; }
 HEAT_URI=$(cat "$dir/uri")
 export HEAT_URI HEAT_START="$here/heat.sh"
-# shellcheck disable=SC2086
-mpirun -n "$HEAT_RANKS" $node $HEAT_MPIRUN --ompi-server "$HEAT_URI" "$here/heat" -l "$HEAT_LIMIT" "$@" &
-ranks=$!
-wait "$ranks"
+while :; do
+	: >"$dir/began"
+	# shellcheck disable=SC2086
+	mpirun -n "$HEAT_RANKS" $node $HEAT_MPIRUN --ompi-server "$HEAT_URI" "$here/heat" -l "$HEAT_LIMIT" "$@" &
+	ranks=$!
+	status=0
+	wait "$ranks" || status=$?
+	[ "$status" != 0 ] || break
+	[ -n "${HEAT_CHECKPOINT-}" ] && [ "$HEAT_CHECKPOINT" -nt "$dir/began" ] || exit "$status"
+done
+[ -z "${HEAT_CHECKPOINT-}" ] || rm -f "$HEAT_CHECKPOINT" "$HEAT_CHECKPOINT.new"

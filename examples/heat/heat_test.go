@@ -6,6 +6,7 @@ package heat
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -189,4 +191,66 @@ func TestRanksComeAndGo(t *testing.T) {
 		require.Equal(t, []string{"1 -> 2"}, got)
 		require.Equal(t, want, sum)
 	})
+}
+
+// A place that is lost, with its rows, ends all ranks. The program goes on from its checkpoint, on
+// the places that there are then, to the same field.
+func TestAPlaceIsLost(t *testing.T) {
+	dir := built(t)
+	field := []string{"-n", "201", "-s", "300"}
+	want := rigid(t, dir, 1, field...)
+	checkpoint := filepath.Join(dir, "checkpoint")
+	listen, err := net.Listen("unix", filepath.Join(dir, "lead"))
+	require.NoError(t, err)
+	defer listen.Close()
+	go func() {
+		for _, places := range []string{"0-2", "0-1,3-4"} {
+			conn, err := listen.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { conn.Close() })
+			fmt.Fprintf(conn, "cores 1 %s %s\n", places, places)
+		}
+	}()
+	var got []string
+	var sum string
+	env := []string{"AUCSCHED_INVASIVE=" + dir + "/lead", "HEAT_LIMIT=10", "HEAT_CHECKPOINT=" + checkpoint}
+	wrong := heat(t, dir, 1, env, func(line string) {
+		sum = line
+		m := changed.FindStringSubmatch(line)
+		if m == nil {
+			return
+		}
+		got = append(got, m[2])
+		if len(got) == 1 {
+			require.Eventually(t, func() bool {
+				text, err := os.ReadFile(checkpoint) // its second number is the step
+				return err == nil && binary.NativeEndian.Uint32(text[4:]) == 200
+			}, 20*time.Second, 10*time.Millisecond, "three ranks write a checkpoint")
+			lose(t, dir, 2)
+		}
+	}, append(field, "-c", "0", "-w", "10:3", "-w", "200:4")...)
+	require.Contains(t, wrong, "heat: goes on from step 200")
+	require.Equal(t, []string{"3", "4"}, got)
+	require.Equal(t, want, sum)
+	require.NoFileExists(t, checkpoint)
+}
+
+// lose kills all that runs on a place.
+func lose(t *testing.T, dir string, place int) {
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	lost := 0
+	for _, path := range all {
+		line, _ := os.ReadFile(path)
+		if m, _ := regexp.Match(fmt.Sprint("-j\x00heat-\\d+-", place, "-"), line); m && strings.Contains(string(line), dir) {
+			var pid int
+			_, err := fmt.Sscanf(path, "/proc/%d/", &pid)
+			require.NoError(t, err)
+			lost++
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	require.Equal(t, 2, lost, "mpirun and its rank")
 }

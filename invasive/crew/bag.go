@@ -21,7 +21,8 @@ type Bag struct {
 	// Start starts a command on a place, and Release lets a place go.
 	Start   func(place int, c Command) (uint64, error)
 	Release func(place int) error
-	// Spare reports whether a place may be given back when nothing waits any more.
+	// Spare reports whether a place may be given back when nothing waits any more: always the same
+	// of a place.
 	Spare func(place int) bool
 	// Later calls a function a while later, when a place that Slurm has taken is known to be gone.
 	Later func(func())
@@ -33,6 +34,7 @@ type Bag struct {
 	waiting []int // tasks, first ones last
 	done    map[int]int
 	places  map[int]*bagPlace
+	room    []int // places that can take a task; ascending
 	over    chan struct{}
 	fault   error
 }
@@ -113,7 +115,7 @@ func (b *Bag) Handle(e Event) {
 	case e.Kind == Ended:
 		b.ended(p, e)
 	}
-	b.fill()
+	b.changed(e.Place)
 }
 
 // ended takes a task that was killed for one that has not run if its place goes: Slurm, too, kills
@@ -131,7 +133,7 @@ func (b *Bag) ended(p *bagPlace, e Event) {
 		defer b.mu.Unlock()
 		if b.places[e.Place] == p && !p.leaving {
 			b.keep(p, e)
-			b.fill()
+			b.changed(e.Place)
 		}
 	})
 }
@@ -167,33 +169,50 @@ func (b *Bag) back(task int) {
 	b.waiting = append(b.waiting, task)
 }
 
-// fill starts tasks where there is room, on the places with the lowest numbers first: those are the
-// job's own. What is left over when nothing waits is given back.
-func (b *Bag) fill() {
+// changed is called after each change of a place: tasks are started where there is room, and a
+// place that is left over when nothing waits is given back. That can only be this one, as the
+// others were looked at when they changed.
+func (b *Bag) changed(place int) {
+	b.note(place)
 	if b.fault != nil {
 		return
 	}
-	places := make([]int, 0, len(b.places))
-	for place := range b.places {
-		places = append(places, place)
+	b.fill()
+	p := b.places[place]
+	if p != nil && !p.leaving && len(p.runs) == 0 && len(b.waiting) == 0 && b.Spare(place) {
+		p.leaving = true
+		b.note(place)
+		_ = b.Release(place)
 	}
-	slices.Sort(places)
-	for _, place := range places {
+}
+
+// note keeps the list of places with room.
+func (b *Bag) note(place int) {
+	p := b.places[place]
+	room := p != nil && !p.leaving && len(p.runs) < b.Slots
+	at, listed := slices.BinarySearch(b.room, place)
+	switch {
+	case room && !listed:
+		b.room = slices.Insert(b.room, at, place)
+	case listed && !room:
+		b.room = slices.Delete(b.room, at, at+1)
+	}
+}
+
+// fill starts tasks where there is room, on the places with the lowest numbers first: those are the
+// job's own.
+func (b *Bag) fill() {
+	for len(b.waiting) > 0 && len(b.room) > 0 {
+		place, task := b.room[0], b.waiting[len(b.waiting)-1]
 		p := b.places[place]
-		for !p.leaving && len(p.runs) < b.Slots && len(b.waiting) > 0 {
-			task := b.waiting[len(b.waiting)-1]
-			id, err := b.Start(place, Command{Argv: []string{"/bin/sh", "-c", b.Tasks[task]},
-				Env: []string{fmt.Sprint("AUCSCHED_CREW_TASK=", task+1)}})
-			if err != nil {
-				p.leaving = true // it will be Gone
-				break
-			}
+		id, err := b.Start(place, Command{Argv: []string{"/bin/sh", "-c", b.Tasks[task]},
+			Env: []string{fmt.Sprint("AUCSCHED_CREW_TASK=", task+1)}})
+		if err != nil {
+			p.leaving = true // it will be Gone
+		} else {
 			b.waiting = b.waiting[:len(b.waiting)-1]
 			p.runs[id] = task
 		}
-		if !p.leaving && len(p.runs) == 0 && len(b.waiting) == 0 && b.Spare(place) {
-			p.leaving = true
-			_ = b.Release(place)
-		}
+		b.note(place)
 	}
 }

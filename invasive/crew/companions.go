@@ -4,6 +4,7 @@ package crew
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -33,28 +34,33 @@ type companions struct {
 	// submit runs sbatch, or scancel, with arguments and a script for its input.
 	// It returns what that has printed.
 	submit func(ctx context.Context, script string, argv ...string) (string, error)
-	// known are the places that Slurm knows of, by job array, also of those that have just ended.
-	known func(ctx context.Context, name string) (map[string][]int, error)
+	// known are the numbers of the job arrays that Slurm knows of, also of those that have just
+	// ended.
+	known func(ctx context.Context, name string) (map[string]bool, error)
 	log   *slog.Logger
 
 	mu     sync.Mutex
 	pauses map[int]time.Duration // before places are asked for again
 	asked  []int                 // not submitted yet; ascending
 	unseen []*array              // submitted, and not all are here yet
-	wake   chan struct{}
+	// notBefore is when squeue, which has failed, is run again, and lookAgain the pause after it
+	// if it fails then.
+	notBefore time.Time
+	lookAgain time.Duration
+	wake      chan struct{}
 }
 
 // An array is what one sbatch has asked for, and when to look whether Slurm still knows of it.
 type array struct {
-	id     string // Slurm's number; "" if sbatch has not said it
+	id     string // Slurm's number
 	places []int  // those that are not here yet
 	at     time.Time
 }
 
 func newCompanions(o *Options, submit func(ctx context.Context, script string, argv ...string) (string, error),
-	known func(ctx context.Context, name string) (map[string][]int, error)) *companions {
+	known func(ctx context.Context, name string) (map[string]bool, error)) *companions {
 	return &companions{name: "crew-" + o.Job, args: o.Args, script: o.Companion, submit: submit, known: known, log: o.Log,
-		pauses: map[int]time.Duration{}, wake: make(chan struct{}, 1)}
+		pauses: map[int]time.Duration{}, lookAgain: lookPause, wake: make(chan struct{}, 1)}
 }
 
 // run asks for places, those that ask names, until ctx ends, and cancels what still waits then.
@@ -105,9 +111,15 @@ func (c *companions) ask(places ...int) {
 	}
 }
 
-// submitted notes what sbatch has taken; it says JOBID, or JOBID;CLUSTER.
+// submitted notes what sbatch has taken; it says JOBID, or JOBID;CLUSTER. An array without a number
+// can't be looked for: places of one that is only thought to be forgotten would be asked for twice.
 func (c *companions) submitted(said string, places []int) {
 	id, _, _ := strings.Cut(strings.TrimSpace(said), ";")
+	if _, err := strconv.ParseUint(id, 10, 32); err != nil {
+		c.log.Warn("sbatch has not said the number of its job array: if Slurm forgets it, nobody notices",
+			"places", malleable.FormatList(places), "said", fmt.Sprintf("%.100s", said))
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unseen = append(c.unseen, &array{id, places, time.Now().Add(lookPause)})
@@ -132,7 +144,7 @@ func (c *companions) lookTime() <-chan time.Time {
 		return nil
 	}
 	first := slices.MinFunc(c.unseen, func(a, b *array) int { return a.at.Compare(b.at) })
-	return time.After(time.Until(first.at))
+	return time.After(max(time.Until(first.at), time.Until(c.notBefore)))
 }
 
 // look asks again for the places of an array that Slurm does not know: it has forgotten all of it
@@ -142,17 +154,19 @@ func (c *companions) look(ctx context.Context) {
 		return // they have come meanwhile
 	}
 	known, err := c.known(ctx, c.name)
+	if err != nil {
+		c.lookLater(ctx, err)
+		return
+	}
 	now := time.Now()
 	var forgotten []int
 	c.mu.Lock()
+	c.lookAgain = lookPause
 	for _, array := range c.unseen {
-		switch {
-		case array.at.After(now):
+		if array.at.After(now) {
 			continue
-		case err != nil:
-			array.at = now.Add(lookPause)
-			continue
-		case array.id != "" && len(known[array.id]) == 0:
+		}
+		if !known[array.id] {
 			forgotten = append(forgotten, array.places...)
 		}
 		array.places = nil
@@ -163,6 +177,19 @@ func (c *companions) look(ctx context.Context) {
 		slices.Sort(forgotten)
 		c.log.Warn("Slurm has forgotten companions, and is asked again", "places", malleable.FormatList(forgotten))
 		c.ask(forgotten...)
+	}
+}
+
+// lookLater has squeue, which has failed, run again after a pause: a longer one if it fails again
+// and again.
+func (c *companions) lookLater(ctx context.Context, why error) {
+	c.mu.Lock()
+	pause := c.lookAgain
+	c.notBefore = time.Now().Add(pause)
+	c.lookAgain = min(2*pause, lastPause)
+	c.mu.Unlock()
+	if ctx.Err() == nil {
+		c.log.Warn("it is not known whether Slurm has forgotten companions", "why", why, "again_in", pause)
 	}
 }
 

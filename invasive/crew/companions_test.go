@@ -3,9 +3,11 @@
 package crew
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -23,19 +25,23 @@ type asked struct {
 	fails int // so many times sbatch fails
 	mu    sync.Mutex
 	last  int // array
-	knows map[string][]int
+	knows []string
 	down  error // what squeue says
 }
 
-func (a *asked) known(context.Context, string) (map[string][]int, error) {
+func (a *asked) known(context.Context, string) (map[string]bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.said = append(a.said, fmt.Sprint(time.Since(a.began).Seconds(), " squeue"))
-	return a.knows, a.down
+	known := map[string]bool{}
+	for _, array := range a.knows {
+		known[array] = true
+	}
+	return known, a.down
 }
 
 // set says what squeue is to say.
-func (a *asked) set(down error, knows map[string][]int) {
+func (a *asked) set(down error, knows ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.down, a.knows = down, knows
@@ -64,7 +70,7 @@ func (a *asked) submit(_ context.Context, _ string, argv ...string) (string, err
 // is not lost. Afterwards nothing waits.
 func TestCompanionsAreAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &asked{began: time.Now(), fails: 2, knows: map[string][]int{"1": {1}, "2": {2}, "3": {2}, "4": {2}, "5": {5}}}
+		a := &asked{began: time.Now(), fails: 2, knows: []string{"1", "2", "3", "4", "5"}}
 		c := newCompanions(&Options{Job: "7", Args: []string{"-p", "low"}, Log: quiet}, a.submit, a.known)
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan bool)
@@ -97,8 +103,7 @@ func TestCompanionsAreAskedFor(t *testing.T) {
 }
 
 // Of an array that Slurm has forgotten the places that are not there are asked for again: not of
-// one that it knows, though places of that were cancelled, nor any while it doesn't answer, or
-// when no more are wanted.
+// one that it knows, nor any while it doesn't answer, or when no more are wanted.
 func TestForgottenCompanions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &asked{began: time.Now(), down: errors.New("no slurmctld")}
@@ -115,13 +120,12 @@ func TestForgottenCompanions(t *testing.T) {
 		time.Sleep(time.Second)
 		c.ask(5)
 		time.Sleep(31 * time.Second)
-		// 1 was cancelled; others are of before
-		a.set(nil, map[string][]int{"1": {2}, "0": {3, 4, 5}})
+		a.set(nil, "1", "0") // 0 is of before
 		time.Sleep(10 * time.Second)
 		c.here(3)
 		c.here(5)
 		time.Sleep(21 * time.Second)
-		a.set(nil, map[string][]int{"4": {4}})
+		a.set(nil, "4")
 		time.Sleep(time.Minute)
 		c.ask(4)
 		time.Sleep(time.Second)
@@ -130,17 +134,64 @@ func TestForgottenCompanions(t *testing.T) {
 		cancel()
 		<-over
 		require.Equal(t, []string{"0 scancel", "0 sbatch --array=1-2", "1 sbatch --array=3-4", "2 sbatch --array=5",
-			"30 squeue", "31 squeue", "32 squeue", "60 squeue", "61 squeue", "61 sbatch --array=4", "91 squeue",
+			"30 squeue", "60 squeue", "60 sbatch --array=4", "90 squeue",
 			"124 sbatch --array=4", "125 scancel --state=PENDING", "3725 scancel --state=PENDING"}, a.said)
 	})
 }
 
-func TestKnownPlaces(t *testing.T) {
-	known, err := parseKnown("7 1\n7 3\n8 [1-3,5%2]\n9 N/A\n")
-	require.NoError(t, err)
-	require.Equal(t, map[string][]int{"7": {1, 3}, "8": {1, 2, 3, 5}}, known)
-	for _, text := range []string{"7\n", "7 x\n", "7 1 2\n"} {
-		_, err := parseKnown(text)
-		require.ErrorContains(t, err, "squeue: line")
+// While squeue fails it is run after longer and longer pauses, for all arrays together; once it has
+// answered they are short again.
+func TestLooksThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		a := &asked{began: time.Now(), down: errors.New("no slurmctld")}
+		c := newCompanions(&Options{Job: "7", Log: slog.New(slog.NewTextHandler(&log, nil))}, a.submit, a.known)
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan bool)
+		c.ask(1)
+		go func() {
+			c.run(ctx)
+			close(over)
+		}()
+		time.Sleep(20 * time.Second)
+		c.ask(2)
+		time.Sleep(2200 * time.Second)
+		a.set(nil, "1", "2")
+		time.Sleep(600 * time.Second)
+		a.set(errors.New("no slurmctld"))
+		c.ask(3) // at 2820
+		time.Sleep(100 * time.Second)
+		cancel()
+		<-over
+		require.Equal(t, []string{"0 scancel", "0 sbatch --array=1", "20 sbatch --array=2",
+			"30 squeue", "60 squeue", "120 squeue", "240 squeue", "480 squeue", "960 squeue", "1560 squeue", "2160 squeue",
+			"2760 squeue", "2820 sbatch --array=3", "2850 squeue", "2880 squeue", "2920 scancel --state=PENDING"}, a.said)
+		require.Equal(t, 10, strings.Count(log.String(), `msg="it is not known whether Slurm has forgotten companions"`))
+		require.Equal(t, 3, strings.Count(log.String(), "again_in=10m0s"))
+	})
+}
+
+// An array whose number sbatch does not say is not looked for, and the log says so once for each
+// sbatch.
+func TestAnArrayWithoutANumber(t *testing.T) {
+	var log bytes.Buffer
+	o := &Options{Job: "7", Log: slog.New(slog.NewTextHandler(&log, nil))}
+	c := newCompanions(o, nil, func(context.Context, string) (map[string]bool, error) {
+		require.Fail(t, "there is nothing to look for")
+		return nil, nil
+	})
+	for k, said := range []string{"", "\n", ";cluster\n", "Submitted batch job 12\n", "-3\n", "12\n13\n"} {
+		c.submitted(said, []int{1, 2, 3})
+		require.Equal(t, k+1, strings.Count(log.String(), `level=WARN msg="sbatch has not said the number`), "%q", said)
+		require.Equal(t, k+1, strings.Count(log.String(), "places=1-3"))
+		require.Nil(t, c.lookTime())
+		c.look(t.Context())
 	}
+	log.Reset()
+	for k, said := range []string{"12", "13\n", "14;cluster\n"} {
+		c.submitted(said, []int{k})
+		require.Empty(t, log.String())
+		require.Len(t, c.unseen, k+1)
+	}
+	require.NotNil(t, c.lookTime())
 }

@@ -145,7 +145,7 @@ func (c *crew) run(ctx context.Context, w work, begin func(context.Context) erro
 		return fmt.Errorf("the lead: %w", err)
 	}
 	defer c.lead.Close()
-	c.companions = newCompanions(&c.Options, Commands(c.lead.Invitation()), KnownPlaces)
+	c.companions = newCompanions(&c.Options, Commands(c.lead.Invitation()), KnownArrays)
 	err = begin(ctx)
 	close(ready)
 	if err != nil {

@@ -217,10 +217,11 @@ func (p *Program) newPlaces() (places []int, text []byte) {
 	return places, b.Bytes()
 }
 
-// release lets go of what the newest change has left out.
-func (p *Program) release() {
+// release lets go of the places that are to leave, but not of those that are kept: they are in
+// order.
+func (p *Program) release(kept []int) {
 	for place := range p.leaving {
-		if _, told := slices.BinarySearch(p.change.Cores, place); !told {
+		if _, keep := slices.BinarySearch(kept, place); !keep {
 			_ = p.lead.Release(place)
 		}
 	}
@@ -238,11 +239,9 @@ func (p *Program) said(_ invasive.JobID, r malleable.Request) {
 		}
 	case r.Verb == malleable.Gone:
 		p.connected = false
-		for place := range p.leaving {
-			_ = p.lead.Release(place)
-		}
+		p.release(nil)
 	case r.Verb == malleable.Done && r.Number == p.change.Number:
-		p.release()
+		p.release(p.change.Cores) // what it has left out
 	case r.Verb == malleable.Keep:
 		p.log.Info("the program keeps its nodes", "why", r.Text)
 	}

@@ -175,6 +175,31 @@ func TestAnswersAreToTheirChange(t *testing.T) {
 	require.Len(t, c.Places(), 2)
 }
 
+// A program that goes without an answer is not waited for: what is to leave does, and no other.
+func TestAProgramThatGoesHoldsNothing(t *testing.T) {
+	c, p, env := programCrew(t)
+	p.stop() // it is told here
+	left := map[int]<-chan error{}
+	for place := range 4 {
+		_, left[place] = c.member(place)
+		c.until(t, Joined, place)
+	}
+	program, err := malleable.Connect(env)
+	require.NoError(t, err)
+	p.tell()
+	places(t, program, 0, 1, 2, 3)
+	p.Handle(Event{Kind: Leaving, Place: 1})
+	p.tell()
+	places(t, program, 0, 2, 3)
+	p.Handle(Event{Kind: Leaving, Place: 3}) // it has not heard of this one
+	program.Close()
+	c.until(t, Gone, 1)
+	c.until(t, Gone, 3)
+	require.NoError(t, <-left[1])
+	require.NoError(t, <-left[3])
+	require.Eventually(t, func() bool { return len(c.Places()) == 2 }, 10*time.Second, 10*time.Millisecond)
+}
+
 // Who comes on a place that was lost is another, even if the program has not heard of the loss.
 func TestAPlaceIsTakenAnew(t *testing.T) {
 	_, p, env := programCrew(t)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/invasive/lines"
-	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
 // passed are the variables that companions have of the job. Those that Slurm has set are not among
@@ -43,37 +42,19 @@ func Commands(i lines.Invitation) func(ctx context.Context, script string, argv 
 	}
 }
 
-// KnownPlaces asks Slurm which tasks of job arrays of a name it knows, of this user: those that
+// KnownArrays asks Slurm which job arrays of a name it knows, of this user, by number: those that
 // wait and run, and those that have ended in the last minutes (MinJobAge).
-func KnownPlaces(ctx context.Context, name string) (map[string][]int, error) {
-	cmd := exec.CommandContext(ctx, "squeue", "--noheader", "--array", "--states=all",
-		"--user="+strconv.Itoa(os.Getuid()), "--name="+name, "--format=%F %K")
+func KnownArrays(ctx context.Context, name string) (map[string]bool, error) {
+	cmd := exec.CommandContext(ctx, "squeue", "--noheader", "--states=all",
+		"--user="+strconv.Itoa(os.Getuid()), "--name="+name, "--format=%F")
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("squeue: %w", err)
 	}
-	return parseKnown(string(out))
-}
-
-// parseKnown reads lines ARRAY TASKS. TASKS are those of an array that has ended as a whole,
-// [1-3%2], or N/A of a job that is no array's.
-func parseKnown(text string) (map[string][]int, error) {
-	known := map[string][]int{}
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) == 2 && f[1] == "N/A" {
-			continue
-		}
-		if len(f) != 2 {
-			return nil, fmt.Errorf("squeue: line %q: must be ARRAY TASKS", line)
-		}
-		list, _, _ := strings.Cut(strings.Trim(f[1], "[]"), "%")
-		some, err := malleable.ParseList(list)
-		if err != nil {
-			return nil, fmt.Errorf("squeue: line %q: %w", line, err)
-		}
-		known[f[0]] = append(known[f[0]], some...)
+	known := map[string]bool{}
+	for array := range strings.FieldsSeq(string(out)) {
+		known[array] = true
 	}
 	return known, nil
 }

@@ -63,6 +63,24 @@ func TestPreemptedIsOneTask(t *testing.T) {
 	require.EqualError(t, err, "squeue has several jobs 27")
 }
 
+// Slurm is asked for the numbers of arrays, and says one for each job: an array that waits is one.
+func TestKnownArrays(t *testing.T) {
+	dir := t.TempDir()
+	squeue := "#!/bin/sh\ncase \"$*\" in\n*--array*) exit 1;;\n" +
+		"*' --states=all '*' --name=crew-7 --format=%F') echo 8; echo 8; echo 19;;\n" +
+		"*--name=none*) ;;\n*) echo no >&2; exit 1;;\nesac\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "squeue"), []byte(squeue), 0o755))
+	t.Setenv("PATH", dir)
+	known, err := KnownArrays(t.Context(), "crew-7")
+	require.NoError(t, err)
+	require.Equal(t, map[string]bool{"8": true, "19": true}, known)
+	known, err = KnownArrays(t.Context(), "none")
+	require.NoError(t, err)
+	require.Empty(t, known)
+	_, err = KnownArrays(t.Context(), "bad")
+	require.ErrorContains(t, err, "squeue: exit status 1")
+}
+
 // The job's own members are begun again until one has joined, for a while, and not afterwards.
 func TestOwnMembersAreTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

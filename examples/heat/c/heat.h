@@ -31,6 +31,12 @@ void grid_spread(struct grid *g, MPI_Comm all, const int *was, int before, const
 /* FNV-1a, 64 bits, of the bytes of all rows, at rank 0. */
 unsigned long long grid_sum(const struct grid *g, MPI_Comm all);
 
+/* Rank 0 replaces a checkpoint: the field before a step. Others need no path. */
+void grid_save(const struct grid *g, MPI_Comm all, int step, const char *path);
+
+/* Reads this rank's block of a checkpoint, and gives its step; 0 if there is none. */
+int grid_load(struct grid *g, const char *path);
+
 void grid_free(struct grid *g);
 
 /* team.c: groups of ranks, each with an MPI_COMM_WORLD of its own, that become one communicator */

@@ -13,13 +13,14 @@ enum { MAX_AWAITS = 32 };
 struct options {
 	int size, steps, every;
 	int wait, limit; /* seconds: for a place to be ready, and for anything else */
-	const char *join, *start;
+	const char *join, *start, *checkpoint;
+	int pause; /* seconds from one checkpoint to the next */
 	int awaits;
 	struct { int step, ranks; } await[MAX_AWAITS];
 };
 
 /* What rank 0 has all do between two steps. The last is GO, or END. */
-enum verb { GO, HOLD, LEAVE, PUSH, SPREAD, SUM, END };
+enum verb { GO, HOLD, LEAVE, PUSH, SPREAD, SAVE, SUM, END };
 
 struct order {
 	int verb;
@@ -35,6 +36,8 @@ struct run {
 	struct grid grid;
 	struct places *places; /* of rank 0 */
 	int step, until;       /* the next step, and the one before which there may be a change */
+	double saved;          /* when rank 0 had the newest checkpoint written, of saved_step */
+	int saved_step;
 	double spread_took;    /* the newest redistribution, in seconds */
 	int awaited;           /* how many of o.await have been seen */
 	bool gone;             /* this group has left */
@@ -64,10 +67,13 @@ static void add_await(struct options *o, char *text)
 
 static struct options options(int argc, char **argv)
 {
-	struct options o = { .size = 1000, .steps = 10000, .every = 10, .wait = 30, .limit = 120, .start = getenv("HEAT_START") };
+	struct options o = { .size = 1000, .steps = 10000, .every = 10, .wait = 30, .limit = 120, .pause = 60,
+			     .start = getenv("HEAT_START"), .checkpoint = getenv("HEAT_CHECKPOINT") };
 	int c;
 
-	while ((c = getopt(argc, argv, "n:s:e:w:t:l:j:")) != -1)
+	if (o.checkpoint != NULL && *o.checkpoint == 0)
+		o.checkpoint = NULL;
+	while ((c = getopt(argc, argv, "n:s:e:w:t:l:j:c:")) != -1)
 		switch (c) {
 		case 'n':
 			o.size = number("-n", optarg, 1, 30000);
@@ -86,6 +92,9 @@ static struct options options(int argc, char **argv)
 			break;
 		case 'l':
 			o.limit = number("-l", optarg, 1, 86400);
+			break;
+		case 'c':
+			o.pause = number("-c", optarg, 0, 86400);
 			break;
 		case 'j':
 			o.join = optarg;
@@ -167,6 +176,9 @@ static void obey(struct run *r, struct order *order, const char *port)
 		break;
 	case HOLD:
 		usleep(10000);
+		break;
+	case SAVE:
+		grid_save(&r->grid, r->team.all, r->step, r->o.checkpoint);
 		break;
 	case SUM:
 		sum = grid_sum(&r->grid, r->team.all);
@@ -275,6 +287,15 @@ static int next_look(const struct run *r)
 	return until;
 }
 
+static void save_if_due(struct run *r)
+{
+	if (r->o.checkpoint == NULL || r->step == r->saved_step || MPI_Wtime() - r->saved < r->o.pause)
+		return;
+	command(r, SAVE, NULL);
+	r->saved = MPI_Wtime();
+	r->saved_step = r->step;
+}
+
 /* lead is what rank 0 does between two steps. */
 static void lead(struct run *r)
 {
@@ -284,6 +305,7 @@ static void lead(struct run *r)
 	for (;;) {
 		places_poll(r->places);
 		change(r);
+		save_if_due(r);
 		if (!waits(r))
 			break;
 		if (MPI_Wtime() > until)
@@ -316,6 +338,13 @@ static void first_group(struct run *r)
 	if (r->team.per * most > MAX_RANKS)
 		most = MAX_RANKS / r->team.per;
 	grid_init(&r->grid, r->o.size, rank, r->team.per);
+	if (r->o.checkpoint != NULL)
+		r->step = r->saved_step = grid_load(&r->grid, r->o.checkpoint);
+	r->saved = MPI_Wtime();
+	while (r->awaited < r->o.awaits && r->o.await[r->awaited].step < r->step)
+		r->awaited++;
+	if (rank == 0 && r->step > 0)
+		fprintf(stderr, "heat: goes on from step %d\n", r->step);
 	if (rank == 0)
 		r->places = places_open(r->o.start, r->o.wait, most);
 }

@@ -65,7 +65,7 @@ static void start(struct places *p, int number)
 	l->wanted = true;
 	become(l, STARTING);
 	snprintf(text, sizeof text, "%d", number);
-	snprintf(l->name, sizeof l->name, "heat-%d-%d", number, p->started++);
+	snprintf(l->name, sizeof l->name, "heat-%d-%d-%d", (int)getpid(), number, p->started++);
 	if ((err = posix_spawn(&l->pid, p->start, NULL, NULL, argv, environ)) != 0) {
 		fprintf(stderr, "heat: place %d: %s: %s\n", number, p->start, strerror(err));
 		l->pid = 0;
