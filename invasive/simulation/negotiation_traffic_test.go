@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/link"
@@ -27,7 +28,8 @@ type frames struct {
 	mu   sync.Mutex
 	of   map[invasive.Kind]carriage
 	head []byte
-	left int // of the packet behind the header
+	left int         // of the packet behind the header
+	ends []time.Time // of RESPONSE_NEGOTIATION_END
 }
 
 func (f *frames) see(p []byte) {
@@ -54,6 +56,9 @@ func (f *frames) count(k invasive.Kind, size int) {
 	c := f.of[k]
 	f.of[k] = carriage{c.messages + 1, c.bytes + uint64(wire.HeaderSize+size)}
 	f.left, f.head = size, f.head[:0]
+	if k == invasive.ResponseNegotiationEnd {
+		f.ends = append(f.ends, time.Now())
+	}
 }
 
 // total is what was counted so far.
