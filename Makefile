@@ -16,7 +16,7 @@ export SLURM_SOURCE
 endif
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm lint cross bench ablation bench-stages bench-locality docs fuzz slurm-plugins emulation emulate-quick emulate load load-long slurm-test malleable-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm lint cross bench ablation bench-stages bench-locality bench-negotiation docs fuzz slurm-plugins emulation emulate-quick emulate load load-long slurm-test malleable-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -122,6 +122,10 @@ bench-stages:
 ## bench-locality: time and memory of the locality-aware schedulers, over the authors' log if it is there, and as clusters grow (YEAR=1: over a year's jobs, in hours)
 bench-locality:
 	$(GO) test -run '^$$' -bench $(if $(YEAR),.,'Log|Scale') -benchtime 1x -timeout 0 ./locality
+
+## bench-negotiation: measure the negotiation of iScheduler and iHypervisor, its times, messages and bytes, into benchmarks/results/negotiation.md (some minutes)
+bench-negotiation:
+	$(call page,negotiation,benchmarks/results/negotiation.md)
 
 ## docs: make all measured pages of benchmarks/results again (TRACES=DIR for those of real traces, LOCALITY=DIR for that of input files, PODS=DIR for that of shared GPUs)
 docs: bench

@@ -42,10 +42,11 @@ var (
 		j := h.find(ev.ID)
 		return j != nil && j.state == Accepted && h.areOwnedBy(ev.Cores, 0) && j.uses(len(ev.Cores))
 	}}
-	ifGrows = hyperGuard{"runs, cores free", func(h *Hypervisor, ev *Event) bool {
+	// Who was asked for all its cores would be left with these alone, maybe fewer than it can use.
+	ifGrows = hyperGuard{"runs, isn't being stopped, cores free", func(h *Hypervisor, ev *Event) bool {
 		j := h.find(ev.ID)
 		return j != nil && (j.state == Running || j.state == Suspended) && h.areOwnedBy(ev.Cores, 0) &&
-			j.uses(len(j.cores)+len(ev.Cores))
+			j.uses(len(j.cores)+len(ev.Cores)) && (j.taking == nil || len(j.taking) < len(j.cores))
 	}}
 	ifTakeable = hyperGuard{"owned, not asked for", func(h *Hypervisor, ev *Event) bool {
 		j := h.find(ev.ID)

@@ -167,6 +167,7 @@ func TestCoresMove(t *testing.T) {
 	require.Equal(t, Record{Op: Own, ID: 1, Cores: []uint32{0}}, out[0].Record)
 	require.Empty(t, h.Step(&Event{Kind: Take, ID: 1, Cores: []uint32{0}, How: Shrink}, nil), "its last core can't be shrunk away")
 	require.Len(t, h.Step(&Event{Kind: Take, ID: 1, Cores: []uint32{0}, How: Suspend}, nil), 1)
+	require.Empty(t, h.Step(&Event{Kind: Give, ID: 1, Cores: []uint32{6}}, nil), "it would be left with this one alone")
 	h.Step(&Event{Kind: Released, ID: 1, Cores: []uint32{0}}, nil)
 	require.Equal(t, Suspended, h.Jobs(nil)[0].State)
 	out = h.Step(&Event{Kind: Give, ID: 1, Cores: []uint32{6, 7}}, nil)

@@ -137,7 +137,7 @@ func TestMutants(t *testing.T) {
 	}{
 		{"accepts without saving", crashes, Judging, Verdict, "accepted", does(unsaved(acceptJobs), sendAgreed, askPlaces), "not known"},
 		{"launches without saving", crashes, Idle, Place, "accepted, cores free", does(unsaved(placeJob)), "own it"},
-		{"grows without saving", grows, Idle, Give, "runs, cores free", does(unsaved(giveCores)), "own it"},
+		{"grows without saving", grows, Idle, Give, "runs, isn't being stopped, cores free", does(unsaved(giveCores)), "own it"},
 		{"forgets before the acknowledgement", losses, Idle, Exited, "runs", does(endJob, forgetAtOnce, askPlaces), ""},
 		{"judges the last mapping", calm, Offered, sends(ResponseResourceOffer),
 			"accepts, last attempt", drop[Hypervisor], "within the limit"},

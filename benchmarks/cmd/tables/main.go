@@ -6,8 +6,8 @@
 //
 //	go run ./benchmarks/cmd/tables performance > benchmarks/results/performance.md
 //
-// and likewise simulation, gpu, backfill, worth, solver, ablation, alternatives, invasive, load,
-// load-long, locality, pods and topology, with the flags that the Makefile's target docs gives
+// and likewise simulation, gpu, backfill, worth, solver, ablation, alternatives, invasive,
+// negotiation, load, load-long, locality, pods and topology, with the flags that the Makefile gives
 // them. HiGHS is among the solvers with -tags highs. layouts writes a page that is not kept.
 //
 // Nothing is written unless all measurements have succeeded and all answers have been

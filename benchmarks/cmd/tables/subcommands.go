@@ -37,6 +37,7 @@ var subcommands = []subcommand{
 	{"alternatives", "alternatives", seedsUsage, prepareSeeds(1, 5, "seeds of the workloads", alternatives)},
 	{"invasive", "invasive-simulation", "[-seeds FIRST-LAST] [-plot FILE]", prepareInvasive},
 	{"malleable", "malleable", "[-seeds FIRST-LAST] [-traces DIR] [-jobs N] [-dir DIR]", prepareMalleable},
+	{"negotiation", "negotiation", "", func(*flag.FlagSet) maker { return negotiations }},
 	{"load", "load", loadUsage, prepareLoad(loads)},
 	{"load-long", "load-long", loadUsage, prepareLoad(longLoads)},
 	{"locality", "locality-adaptive", "-data DIR [-seeds FIRST-LAST] [-shrink K] [-tried FIRST-LAST] " +

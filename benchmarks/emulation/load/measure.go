@@ -155,7 +155,7 @@ func (f *Figures) window(ctx context.Context, o *Options, c *slurmtest.Cluster, 
 	if err != nil {
 		return err
 	}
-	idle, err := idleTime()
+	idle, err := IdleTime()
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (f *Figures) window(ctx context.Context, o *Options, c *slurmtest.Cluster, 
 	if err != nil {
 		return err
 	}
-	idleAfter, err := idleTime()
+	idleAfter, err := IdleTime()
 	if err != nil {
 		return err
 	}

@@ -63,8 +63,8 @@ func parseUsage(stat, status string) (u usage, err error) {
 	return u, nil
 }
 
-// idleTime is for how long the processors have had nothing to do so far, all together.
-func idleTime() (time.Duration, error) {
+// IdleTime is for how long the processors have had nothing to do so far, all together.
+func IdleTime() (time.Duration, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return 0, err
