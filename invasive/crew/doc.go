@@ -12,8 +12,8 @@
 // joins it, starts processes there as it is told, and says when Slurm wants the node. On top of
 // that are a [Bag] of tasks, and a [Program] that hears of places as invasive jobs hear of cores.
 //
-// Members find the lead by an [Invitation], which Slurm carries in the companion's environment: the
-// lead's address, the hash of a certificate that is made for this run, and a secret. What is said
-// is TLS 1.3 between the two. Who has not the invitation, which only its user and root can read,
-// can neither listen nor join.
+// Members find the lead by an invitation (package lines), which Slurm carries in the companion's
+// environment: the lead's address, the hash of a certificate that is made for this run, and a
+// secret. What is said is TLS 1.3 between the two. Who has not the invitation, which only its user
+// and root can read, can neither listen nor join.
 package crew
