@@ -114,6 +114,7 @@ func TestHelpNamesCompanions(t *testing.T) {
 	code, out, errs := aucsched(t, "", "--help")
 	require.Zero(t, code, errs)
 	require.Regexp(t, `Commands of aucsched-lab, the laboratory:\n +emulate .*\n +reproduce `, out)
-	require.Regexp(t, `Commands of aucsched-invasive, the invasive resource manager:\n +agent .*\n +crew .*\n +ihypervisor .*\n +ischeduler `, out)
+	require.Regexp(t,
+		`Commands of aucsched-invasive, the invasive resource manager:\n +agent .*\n +crew .*\n +ihypervisor .*\n +ischeduler `, out)
 	require.NotContains(t, out, "supervisor ")
 }

@@ -31,12 +31,9 @@ func newManaged(t *testing.T, nodes int) *managed {
 	b := &managed{crewBed: newCrewBed(t, auction, nil)}
 	script, err := os.ReadFile("../../examples/agents/manage.sh")
 	require.NoError(t, err)
-	path := filepath.Join(b.dir, "manage.sh")
-	require.NoError(t, os.WriteFile(path, script, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(b.dir, "manage.sh"), script, 0o755))
 	b.shared = filepath.Join(b.dir, "shared")
-	line := fmt.Sprintf("export AUCSCHED=%s/aucsched AUCSCHED_DISK=%s AUCSCHED_LISTEN=localhost:0\nexec %s %s", b.bin, b.dir, path, b.shared)
-	b.job = submit(t, b.Cluster, line, as(Alice, "-N", fmt.Sprint(nodes), "--exclusive", "--time=10", "-o", b.dir+"/lead.out", "-D", b.dir)...)
-	running(t, b.Cluster, 30*time.Second, b.job)
+	b.start(nodes)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("manage.sh: %s", b.text("lead.out"))
@@ -50,6 +47,16 @@ func newManaged(t *testing.T, nodes int) *managed {
 		}
 	})
 	return b
+}
+
+// start has a batch job begin that manages its nodes.
+func (b *managed) start(nodes int) {
+	b.t.Helper()
+	line := fmt.Sprintf("export AUCSCHED=%s/aucsched AUCSCHED_DISK=%s AUCSCHED_LISTEN=localhost:0\nexec %[2]s/manage.sh %s",
+		b.bin, b.dir, b.shared)
+	args := as(Alice, "-N", fmt.Sprint(nodes), "--exclusive", "--time=10", "-o", b.dir+"/lead.out", "-D", b.dir)
+	b.job = submit(b.t, b.Cluster, line, args...)
+	running(b.t, b.Cluster, 30*time.Second, b.job)
 }
 
 // ask is what a command of the iScheduler says, asked as the job's user on its first node.
@@ -186,5 +193,14 @@ wait
 	for _, name := range begun {
 		require.Equal(t, "begun\n", b.text(filepath.Base(name)), name)
 	}
+
+	// The queue goes on in another batch job, and what ran runs again.
+	b.submit("--min", "2", "--", "sh", "-c", "echo started >>"+b.dir+"/twice; [ -e "+b.dir+"/go ] || sleep 1000")
+	b.until(30*time.Second, "the last job", func() bool { return b.text("twice") != "" })
+	b.end()
+	require.NoError(t, os.WriteFile(b.dir+"/go", nil, 0o644))
+	b.start(2)
+	b.until(60*time.Second, "its end", func() bool { return b.ended(jobs+1) == "0" })
+	require.Equal(t, "started\nstarted\n", b.text("twice"))
 	b.end()
 }

@@ -42,7 +42,9 @@ type AgentConfig struct {
 	Credential *syscall.Credential
 	// Supervisor is the command that calls launch.Supervise.
 	Supervisor []string
-	Log        *slog.Logger
+	// With is a process with whose end all that jobs run here ends; 0: none.
+	With int
+	Log  *slog.Logger
 	// Point, if set, is called between steps; tests end the process there.
 	Point func(step string)
 }

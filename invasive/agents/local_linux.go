@@ -82,7 +82,7 @@ func (a *Agent) jobLocked(id invasive.JobID) *local {
 // find takes over what an earlier Agent has launched.
 func (a *Agent) find() error {
 	a.launcher = launch.New(launch.Config{Dir: a.path("jobs"), Output: a.Output, Supervisor: a.Supervisor,
-		Credential: a.Credential, Name: a.outputOf, Point: a.Point})
+		Credential: a.Credential, Name: a.outputOf, With: a.With, Point: a.Point})
 	if _, err := a.launcher.Find(); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type spec struct {
 	Launch    string // in the environment of all that belong to it
 	UID, GID  *uint32
 	Groups    []uint32
+	With      *procs.Process // with whose end it ends
 }
 
 type word []byte

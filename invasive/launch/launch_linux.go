@@ -29,6 +29,9 @@ type Config struct {
 	Name func(invasive.JobID) string
 	// Credential is the user that jobs run as; nil: this process's.
 	Credential *syscall.Credential
+	// With is a process with whose end all jobs end; 0: none. A step of Slurm's has one: Slurm may
+	// not find supervisors whose Launcher was killed.
+	With int
 	// Point, if set, is called between the steps of a launch, with its name; tests
 	// end the process there.
 	Point func(step string)
@@ -192,6 +195,13 @@ func (l *Launcher) Launch(job *invasive.Job, cpus []int, env []string) error {
 	}
 	if s.Dir == "" {
 		s.Dir = "/"
+	}
+	if l.With > 0 {
+		with, err := procs.Identify(l.With)
+		if err != nil {
+			return &UnlaunchedError{err}
+		}
+		s.With = &with
 	}
 	set, err := procs.CPUSet(cpus)
 	if err == nil {

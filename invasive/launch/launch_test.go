@@ -445,3 +445,21 @@ func TestAbandon(t *testing.T) {
 	require.True(t, launched)
 	require.EqualValues(t, 3, wait(t, l, 1))
 }
+
+// A job ends with the process that it is to end with, also one that has ended before.
+func TestEndsWith(t *testing.T) {
+	l, root := newLauncher(t)
+	with := exec.Command("sleep", "1000")
+	require.NoError(t, with.Start())
+	l.With = with.Process.Pid
+	require.NoError(t, l.Launch(shell(1, "sleep 1000 & sleep 1000"), []int{0}, nil))
+	before := l.Processes(1)
+	require.NotEmpty(t, before)
+	require.NoError(t, with.Process.Kill())
+	require.Error(t, with.Wait())
+	require.EqualValues(t, 128+9, wait(t, l, 1))
+	require.Empty(t, l.Processes(1))
+	var not *UnlaunchedError
+	require.ErrorAs(t, l.Launch(shell(2, "touch "+root+"/began"), []int{0}, nil), &not)
+	require.NoFileExists(t, filepath.Join(root, "began"))
+}

@@ -70,9 +70,28 @@ func Supervise(dir string, point func(string)) error {
 		return err
 	}
 	point("supervisor: after mark")
+	if s.With != nil {
+		go endWith(s.With)
+	}
 	code := s.run(filepath.Join(dir, "started"))
 	point("supervisor: before exit")
 	return writeFile(filepath.Join(dir, "exit"), exit{code})
+}
+
+// endWith ends the job when another process ends, until this one does.
+func endWith(p *procs.Process) {
+	if fd, err := p.Watch(); err == nil {
+		err = procs.WaitFor(fd)
+		fd.Close()
+		if err != nil {
+			return
+		}
+	} else if !procs.Gone(err) {
+		return
+	}
+	for ; ; time.Sleep(procs.RoundTime) {
+		_ = below(os.Getpid()).Signal(unix.SIGKILL)
+	}
 }
 
 // lockUnmarked returns the lock, or nil if the job was launched by another supervisor, or

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -142,6 +143,7 @@ Jobs run as this command's user, or as --user, which root has to say.`,
 	s.StringVar(&f.user, "user", "", "the user that jobs run as, by name; another than this one only if this one is root")
 	s.Uint32Var(&f.partition.Sockets, "sockets", 0, "sockets of this node (default: 1 if --cores is given, else the host's)")
 	s.Uint32Var(&f.partition.CoresPerSocket, "cores", 0, "cores of a socket (default: the host's)")
+	s.IntVar(&f.c.With, "with", 0, "number of a process: when it ends, so does all that jobs run here; 0: none")
 	s.BoolVar(&f.oversubscribe, "oversubscribe", false, "let several cores of the node be one of the host")
 	return c
 }
@@ -150,6 +152,9 @@ Jobs run as this command's user, or as --user, which root has to say.`,
 func (f *agentFlags) finish() (err error) {
 	if f.invitation == "" {
 		return errors.New("--invitation: must name the iHypervisor's file")
+	}
+	if f.c.With != 0 && (f.c.With < 2 || syscall.Kill(f.c.With, 0) != nil) {
+		return fmt.Errorf("--with: %d: must be a process", f.c.With)
 	}
 	if f.invitation, err = filepath.Abs(f.invitation); err != nil {
 		return err

@@ -29,6 +29,7 @@ func TestAgentFlags(t *testing.T) {
 		"--invitation x --node a/b" + root:   `--node: "a/b": must be a name`,
 		"--invitation x --user no-such-user": "--user: user: unknown user",
 		"--invitation x --sockets 2" + root:  "need --cores",
+		"--invitation x --with 1" + root:     "--with: 1: must be a process",
 		"--invitation x extra" + root:        "accepts 0 arg",
 	} {
 		code, _, errs := aucsched(t, "", append([]string{"agent", "--state", t.TempDir()}, strings.Fields(args)...)...)
