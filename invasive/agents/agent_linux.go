@@ -19,8 +19,11 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/aucsched/aucsched/internal/durable"
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/crew"
 	"github.com/aucsched/aucsched/invasive/ihypervisor"
 	"github.com/aucsched/aucsched/invasive/launch"
 	"github.com/aucsched/aucsched/invasive/lines"
@@ -53,17 +56,37 @@ type AgentConfig struct {
 type Agent struct {
 	AgentConfig
 	disk     string
-	launcher *launch.Launcher
-	server   *malleable.Server
+	launcher launcher
+	server   server
 	asks     *net.UnixListener
 	cleanup  []func() error
 	all      sync.WaitGroup
+	stop     chan struct{} // closed by close
 
 	mu      sync.Mutex
 	head    *lines.Conn // nil: it is away
 	jobs    map[invasive.JobID]*local
 	clients map[uint64]*client
 	closed  bool
+}
+
+// A launcher begins processes: a launch.Launcher.
+type launcher interface {
+	Find() ([]invasive.Seen, error)
+	Abandon(id invasive.JobID) (launched bool, err error)
+	Launch(job *invasive.Job, cpus []int, env []string) error
+	Wait(id invasive.JobID) (int32, error)
+	Confine(id invasive.JobID, cpus []int, force bool) error
+	Signal(id invasive.JobID, sig unix.Signal) error
+	Started(id invasive.JobID) (time.Time, bool)
+	JobOf(pid int, uid uint32) (invasive.JobID, bool)
+	Forget(id invasive.JobID) error
+}
+
+// A server is how jobs hear of cores: a malleable.Server.
+type server interface {
+	ihypervisor.Jobs
+	Reset()
 }
 
 // NewAgent opens the directories and sockets, and finds what an earlier Agent has started.
@@ -74,7 +97,9 @@ func NewAgent(c AgentConfig) (a *Agent, err error) {
 	if c.Point == nil {
 		c.Point = func(string) {}
 	}
-	a = &Agent{AgentConfig: c, jobs: map[invasive.JobID]*local{}, clients: map[uint64]*client{}}
+	a = &Agent{AgentConfig: c, stop: make(chan struct{}), jobs: map[invasive.JobID]*local{}, clients: map[uint64]*client{}}
+	a.launcher = launch.New(launch.Config{Dir: a.path("jobs"), Output: a.Output, Supervisor: a.Supervisor,
+		Credential: a.Credential, Name: a.outputOf, With: a.With, Point: a.Point})
 	for _, step := range []func() error{a.openDirs, a.find, a.listen} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, a.close())
@@ -157,6 +182,7 @@ func (a *Agent) jobOf(p link.Peer) (invasive.JobID, bool) {
 
 // close leaves nothing open; what was started runs on.
 func (a *Agent) close() (err error) {
+	close(a.stop)
 	if a.server != nil {
 		err = a.server.Close()
 	}
@@ -215,12 +241,17 @@ func (a *Agent) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	return a.serveHead(conn, invitation.Shown())
+}
+
+// serveHead does what a head says until that is gone.
+func (a *Agent) serveHead(conn *lines.Conn, secret string) error {
 	over := make(chan struct{})
 	defer close(over)
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	p := &a.Topology.Partition
-	first := hello{Secret: invitation.Shown(), Node: a.Node, Disk: a.disk, Sockets: p.Sockets, Cores: p.CoresPerSocket}
+	first := hello{Secret: secret, Node: a.Node, Disk: a.disk, Sockets: p.Sockets, Cores: p.CoresPerSocket}
 	if err := conn.Put(news{Hello: &first}); err != nil {
 		return err
 	}
@@ -233,7 +264,7 @@ func (a *Agent) join(ctx context.Context) error {
 		}
 		if !joined {
 			joined = true
-			a.Log.Info("joined", "head", invitation.Address)
+			a.Log.Info("joined", "head", conn.RemoteAddr())
 			a.server.Reset() // what jobs say from now on is to this head
 			a.setHead(conn)
 			a.server.Reset() // and they say it from the beginning
@@ -267,52 +298,72 @@ func (a *Agent) obey(conn *lines.Conn, o *order) {
 	switch {
 	case o.Part != nil:
 		j := a.job(o.Part.Job)
-		j.work.Do(&a.all, func() { a.apply(j, o.Part) })
+		j.work.Do(&a.all, func() { a.apply(conn, j, o.Part) })
 	case o.Sync != nil:
 		a.sync(conn, o.Sync)
 	case o.Drop > 0:
-		j := a.job(o.Drop)
-		j.work.Do(&a.all, func() { a.drop(j) })
+		a.inTurn(o.Drop, a.drop)
 	case o.Start != nil:
-		j := a.job(o.Start.Job)
-		j.work.Do(&a.all, func() { a.start(j, o.Start) })
+		if !a.inTurn(o.Start.Job, func(j *local) { a.start(j, o.Start) }) {
+			a.say(news{Ran: &ran{o.Start.ref, crew.LostStatus}})
+		}
 	case o.Stop != nil:
-		j := a.job(o.Stop.Job)
-		j.work.Do(&a.all, func() { a.stop(j, o.Stop.Key) })
+		a.inTurn(o.Stop.Job, func(j *local) { a.stopCommand(j, o.Stop) })
 	case o.Thank != nil:
-		j := a.job(o.Thank.Job)
-		j.work.Do(&a.all, func() { a.thank(j, o.Thank.Key) })
+		a.inTurn(o.Thank.Job, func(j *local) { a.thank(j, o.Thank.Key) })
 	case o.Change != nil:
-		j := a.job(o.Change.Job)
-		j.work.Do(&a.all, func() { a.tell(j, o.Change) })
+		a.inTurn(o.Change.Job, func(j *local) { a.tell(j, o.Change) })
 	case o.Answer != nil:
 		a.answer(o.Answer)
 	}
 }
 
-// sync drops what no job of the roll has left here. When all that came before is done, it says what
+// inTurn has something done with a job's part, if there is one.
+func (a *Agent) inTurn(id invasive.JobID, f func(*local)) bool {
+	a.mu.Lock()
+	j := a.jobs[id]
+	a.mu.Unlock()
+	if j != nil {
+		j.work.Do(&a.all, func() { f(j) })
+	}
+	return j != nil
+}
+
+// sync ends what no part says that it is to run here. When all that came before is done, it says what
 // has happened while the head was away, and then that this node is ready.
 func (a *Agent) sync(conn *lines.Conn, r *roll) {
-	known := map[invasive.JobID]bool{}
+	known, here := map[invasive.JobID]bool{}, map[invasive.JobID]bool{}
 	for _, id := range r.Jobs {
 		known[id] = true
 	}
-	var done sync.WaitGroup
+	for _, id := range r.Here {
+		here[id] = true
+	}
 	a.mu.Lock()
+	todo := len(a.jobs)
+	done := make(chan struct{}, todo)
 	for id, j := range a.jobs {
-		done.Add(1)
 		j.work.Do(&a.all, func() {
-			if !known[id] {
+			switch {
+			case !known[id]:
 				a.drop(j)
+			case !here[id]:
+				a.vacate(j)
 			}
-			done.Done()
+			done <- struct{}{}
 		})
 	}
 	a.mu.Unlock()
 	a.all.Add(1)
 	go func() {
 		defer a.all.Done()
-		done.Wait()
+		for range todo {
+			select {
+			case <-done:
+			case <-a.stop:
+				return
+			}
+		}
 		missed, clients := a.missed()
 		for _, n := range missed {
 			if conn.Put(n) != nil {

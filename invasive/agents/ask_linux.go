@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/crew"
 	"github.com/aucsched/aucsched/invasive/lines"
 	"github.com/aucsched/aucsched/invasive/link"
@@ -77,6 +78,11 @@ func (a *Agent) letIn(conn *net.UnixConn, c *client) error {
 	if err := c.conn.Get(&r); err != nil {
 		return err
 	}
+	return a.admit(c, id, &r)
+}
+
+// admit has somebody of a job wait for a command.
+func (a *Agent) admit(c *client, id invasive.JobID, r *crew.OnRequest) error {
 	if !isKey(r.Key) {
 		return fmt.Errorf("key %d: must be 1 to %d", r.Key, commandBit-1)
 	}

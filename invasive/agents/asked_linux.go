@@ -19,11 +19,20 @@ type asked struct {
 	run   *crew.Command // nil: it was found there
 	from  *node         // where somebody waits for it; nil: not known
 	when  uint64        // of from's times of joining
-	off   bool          // nobody waits any more
+	off   waits
 	done  bool
 	// how it has ended
 	status int
 }
+
+// waits says whether somebody waits for a command.
+type waits uint8
+
+const (
+	waited  waits = iota
+	doubted       // nobody has asked again in time: it is ended, but known
+	unasked       // who waited has gone: it is ended and forgotten
+)
 
 // mostAsked bounds the commands of all jobs.
 const mostAsked = 100_000
@@ -32,8 +41,8 @@ const mostAsked = 100_000
 func (c *asked) order(key uint64) order {
 	r := ref{c.job, key}
 	switch {
-	case c.off:
-		return order{Stop: &r}
+	case c.off != waited:
+		return order{Stop: &stop{r, c.off == doubted}}
 	case c.run == nil: // it has begun
 		return order{}
 	}
@@ -44,7 +53,7 @@ func (c *asked) order(key uint64) order {
 func (h *Head) on(from *node, o *on) {
 	c := h.commands[o.Key]
 	if c != nil && c.job == o.Job {
-		c.from, c.when, c.off = from, from.joined, false
+		c.from, c.when, c.off = from, from.joined, waited
 		if c.done {
 			from.tell(order{Answer: &answer{Key: o.Key, Status: c.status}})
 		}
@@ -78,7 +87,7 @@ func (h *Head) on(from *node, o *on) {
 func (h *Head) ran(key uint64, c *asked, status int) {
 	c.done, c.status = true, status
 	switch {
-	case c.off:
+	case c.off == unasked:
 		h.thank(key, c)
 	case c.from != nil:
 		c.from.tell(order{Answer: &answer{Key: key, Status: status}})
@@ -86,12 +95,14 @@ func (h *Head) ran(key uint64, c *asked, status int) {
 }
 
 // off notes that nobody waits for a command any more: it is ended.
-func (h *Head) off(key uint64, c *asked) {
-	if c.off = true; c.done {
+func (h *Head) off(key uint64, c *asked, off waits) {
+	c.off = off
+	switch {
+	case !c.done:
+		c.node.tell(c.order(key))
+	case off == unasked:
 		h.thank(key, c)
-		return
 	}
-	c.node.tell(c.order(key))
 }
 
 // thank forgets a command, here and on its node.
@@ -102,7 +113,18 @@ func (h *Head) thank(key uint64, c *asked) {
 
 // has is a command that runs on a node, or has ended there. An earlier head has asked for it.
 func (h *Head) has(n *node, r *ref) {
-	if !isKey(r.Key) || h.commands[r.Key] != nil || h.jobs[r.Job] == nil || len(h.commands) >= mostAsked {
+	j := h.jobs[r.Job]
+	switch {
+	case r.Job == 0 || isCommand(r.Job) || !isKey(r.Key):
+		return
+	case j == nil: // it was over before the node said so
+		n.tell(order{Drop: r.Job})
+		return
+	}
+	if j.parts[n.number] == nil {
+		j.parts[n.number] = &state{} // it is to forget it in the end
+	}
+	if h.commands[r.Key] != nil || len(h.commands) >= mostAsked {
 		return
 	}
 	c := &asked{job: r.Job, node: n}
@@ -111,7 +133,7 @@ func (h *Head) has(n *node, r *ref) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.commands[r.Key] == c && c.from == nil {
-			h.off(r.Key, c)
+			h.off(r.Key, c, doubted)
 		}
 	})
 }
@@ -127,7 +149,7 @@ func (h *Head) expectAsks(n *node) {
 		defer h.mu.Unlock()
 		for key, c := range h.commands {
 			if c.from == n && c.when != joined && n.joined == joined && n.link != nil {
-				h.off(key, c)
+				h.off(key, c, doubted)
 			}
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -40,8 +41,9 @@ type HeadConfig struct {
 // A Head has agents run jobs. It is an ihypervisor.Launcher, with Nodes.
 type Head struct {
 	HeadConfig
-	door    *lines.Door
-	begin   chan struct{} // closed when all that was found of jobs is known
+	door    io.Closer
+	admits  func(secret string) bool // who joins with it
+	begin   chan struct{}            // closed when all that was found of jobs is known
 	all     sync.WaitGroup
 	closing sync.Once
 
@@ -69,6 +71,13 @@ var (
 	_ ihypervisor.Nodes    = (*Head)(nil)
 )
 
+func newHead(c HeadConfig) *Head {
+	h := &Head{HeadConfig: c, begin: make(chan struct{}), jobs: map[invasive.JobID]*job{}, commands: map[uint64]*asked{},
+		changed: func() {}, handle: func(invasive.JobID, malleable.Request) {}}
+	h.come = sync.NewCond(&h.mu)
+	return h
+}
+
 // OpenHead listens for agents. Close ends it; jobs go on.
 func OpenHead(c HeadConfig) (*Head, error) {
 	if c.Log == nil {
@@ -80,9 +89,7 @@ func OpenHead(c HeadConfig) (*Head, error) {
 	if c.Point == nil {
 		c.Point = func(string) {}
 	}
-	h := &Head{HeadConfig: c, begin: make(chan struct{}), jobs: map[invasive.JobID]*job{}, commands: map[uint64]*asked{},
-		changed: func() {}, handle: func(invasive.JobID, malleable.Request) {}}
-	h.come = sync.NewCond(&h.mu)
+	h := newHead(c)
 	if err := link.CheckDir(c.State, 0o711); err != nil {
 		return nil, err
 	}
@@ -93,23 +100,30 @@ func OpenHead(c HeadConfig) (*Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.door, err = lines.Open(c.Listen, key, c.Log); err != nil {
+	door, err := lines.Open(c.Listen, key, c.Log)
+	if err != nil {
 		return nil, err
 	}
-	if err := durable.Write(c.Invitation, []byte(h.door.Invitation.String()+"\n")); err != nil {
-		return nil, errors.Join(err, h.door.Close())
+	h.door, h.admits = door, door.Invitation.Is
+	if err := durable.Write(c.Invitation, []byte(door.Invitation.String()+"\n")); err != nil {
+		return nil, errors.Join(err, door.Close())
 	}
-	h.mu.Lock()
-	for _, n := range h.nodes {
-		h.miss(n)
-	}
-	h.mu.Unlock()
+	h.missAll()
 	h.all.Add(1)
 	go func() {
 		defer h.all.Done()
-		h.door.Serve(h.letIn)
+		door.Serve(h.letIn)
 	}()
 	return h, nil
+}
+
+// missAll has the time run of nodes that have joined an earlier head.
+func (h *Head) missAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.nodes {
+		h.miss(n)
+	}
 }
 
 // Close ends all connections. What waits returns context.Canceled. It may be called again.

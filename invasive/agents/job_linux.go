@@ -149,7 +149,7 @@ func (h *Head) arrange(j *job, cores []int, force bool) {
 		j.parts[j.mark.Home] = &state{}
 	}
 	for k, p := range j.parts {
-		if p.gen > 0 && !force && slices.Equal(p.cores, on[k]) {
+		if p.gen > 0 && !force && p.err == "" && slices.Equal(p.cores, on[k]) {
 			continue
 		}
 		p.cores, p.force = on[k], force
@@ -231,22 +231,42 @@ func (h *Head) Confine(id invasive.JobID, cpus []int, force bool) error {
 		return fmt.Errorf("job %d: it was not launched", id)
 	}
 	size := int(h.shape.size())
-	if !slices.ContainsFunc(cpus, func(c int) bool { return c/size == j.mark.Home }) {
+	home := slices.ContainsFunc(cpus, func(c int) bool { return c/size == j.mark.Home })
+	if !home {
+		h.adrift(j)
 		return fmt.Errorf("job %d: its first process is on node %d, and cores %v are elsewhere", id, j.mark.Home, cpus)
 	}
 	if !j.dead {
 		h.arrange(j, cpus, force)
 	}
+	h.know(j)
+	return h.settle(j)
+}
+
+// know notes that a job that was found has its cores.
+func (h *Head) know(j *job) {
 	if !j.known {
 		j.known = true
 		h.unknown--
 		h.tryBegin()
 	}
-	return h.settle(j)
+}
+
+// adrift ends a job that was found, and for which no place is left where its first process is.
+func (h *Head) adrift(j *job) {
+	if !j.known {
+		h.firstEnded(j, lostExit)
+		h.know(j)
+	}
 }
 
 // Halt is not possible over nodes.
 func (h *Head) Halt(id invasive.JobID) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if j := h.jobs[id]; j != nil {
+		h.adrift(j)
+	}
 	return fmt.Errorf("job %d: jobs on many nodes can't be suspended", id)
 }
 

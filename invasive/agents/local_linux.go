@@ -18,6 +18,7 @@ import (
 	"github.com/aucsched/aucsched/invasive/crew"
 	"github.com/aucsched/aucsched/invasive/internal/turns"
 	"github.com/aucsched/aucsched/invasive/launch"
+	"github.com/aucsched/aucsched/invasive/lines"
 	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
@@ -81,8 +82,6 @@ func (a *Agent) jobLocked(id invasive.JobID) *local {
 
 // find takes over what an earlier Agent has launched.
 func (a *Agent) find() error {
-	a.launcher = launch.New(launch.Config{Dir: a.path("jobs"), Output: a.Output, Supervisor: a.Supervisor,
-		Credential: a.Credential, Name: a.outputOf, With: a.With, Point: a.Point})
 	if _, err := a.launcher.Find(); err != nil {
 		return err
 	}
@@ -184,22 +183,44 @@ func (a *Agent) variables(env []string, id invasive.JobID) []string {
 	return env
 }
 
-// apply makes a job's part as it is to be.
-func (a *Agent) apply(j *local, p *part) {
+// take has a job's commands be on these cores only, and returns those that are not.
+func (a *Agent) take(j *local, cores []int) (taken []uint64) {
 	a.mu.Lock()
-	dropped := j.dropped
-	j.cores = p.Cores
-	var taken []uint64
+	defer a.mu.Unlock()
+	j.cores = cores
 	for key, c := range j.commands {
-		if !c.ended && !slices.Contains(p.Cores, c.core) {
+		if !c.ended && !slices.Contains(cores, c.core) {
 			c.taken = true
 			taken = append(taken, key)
 		}
 	}
+	return taken
+}
+
+// vacate ends what a job has here. How its commands have ended is kept.
+func (a *Agent) vacate(j *local) {
+	if err := a.killFirst(j); err != nil {
+		a.Log.Warn("a job does not hear", "job", uint64(j.id), "why", err)
+	}
+	a.end(j, a.take(j, nil))
+	a.mu.Lock()
+	nothing := j.first == notHere && len(j.commands) == 0
+	a.mu.Unlock()
+	if nothing {
+		a.drop(j)
+	}
+}
+
+// apply makes a job's part as it is to be. Who has ordered it hears so, and nobody else: another head
+// has other numbers.
+func (a *Agent) apply(head *lines.Conn, j *local, p *part) {
+	a.mu.Lock()
+	dropped := j.dropped
 	a.mu.Unlock()
 	if dropped {
 		return
 	}
+	taken := a.take(j, p.Cores)
 	d, err := did{Job: p.Job, Gen: p.Gen}, error(nil)
 	switch {
 	case p.Over:
@@ -212,7 +233,7 @@ func (a *Agent) apply(j *local, p *part) {
 	}
 	a.end(j, taken)
 	a.Point("before did")
-	a.say(news{Did: &d})
+	_ = head.Put(news{Did: &d})
 }
 
 // applyHome sees to the first process.
@@ -316,10 +337,20 @@ func (a *Agent) end(j *local, keys []uint64) {
 		case <-over:
 			continue
 		case <-late:
+		case <-a.stop:
+			return
 		}
 		late = closed
 		a.signal(key, unix.SIGKILL)
-		<-over
+		a.await(over)
+	}
+}
+
+// await returns when something has ended, or this agent is to.
+func (a *Agent) await(over <-chan struct{}) {
+	select {
+	case <-over:
+	case <-a.stop:
 	}
 }
 
@@ -357,7 +388,7 @@ func (a *Agent) drop(j *local) {
 		a.mu.Lock()
 		over := j.commands[key].over
 		a.mu.Unlock()
-		<-over
+		a.await(over)
 		a.forget(launchOf(key))
 	}
 	_ = os.Remove(a.nodesFile(j.id))
@@ -377,7 +408,7 @@ func (a *Agent) killFirst(j *local) error {
 		}
 	}
 	if over != nil {
-		<-over
+		a.await(over)
 	}
 	return nil
 }
@@ -385,6 +416,7 @@ func (a *Agent) killFirst(j *local) error {
 // forget removes what is kept of a launch that has ended, if there is anything.
 func (a *Agent) forget(id invasive.JobID) {
 	err := a.launcher.Forget(id)
+	a.Point("before record is removed")
 	if err == nil {
 		err = os.Remove(a.record(id))
 	}
@@ -456,19 +488,23 @@ func (a *Agent) tellRan(j *local, key uint64, c *command) {
 	}
 }
 
-// stop ends a command that nobody waits for, and forgets it then.
-func (a *Agent) stop(j *local, key uint64) {
+// stopCommand ends a command that nobody waits for, and forgets it then, unless it is to be kept.
+func (a *Agent) stopCommand(j *local, s *stop) {
+	key := s.Key
 	a.mu.Lock()
 	c := j.commands[key]
-	if c == nil || c.unasked {
+	if c == nil {
 		a.mu.Unlock()
 		return
 	}
-	c.unasked = true
+	c.unasked = !s.Keep
 	over := c.ended
+	c.taken = true
 	a.mu.Unlock()
 	if over {
-		a.thank(j, key)
+		if !s.Keep {
+			a.thank(j, key)
+		}
 		return
 	}
 	a.signal(key, unix.SIGTERM)

@@ -79,7 +79,7 @@ func (h *Head) letIn(conn *lines.Conn) (serve func(), err error) {
 		return nil, err
 	}
 	hi := first.Hello
-	if hi == nil || !h.door.Invitation.Is(hi.Secret) {
+	if hi == nil || !h.admits(hi.Secret) {
 		return nil, errors.New("the secret is missing or wrong")
 	}
 	if err := hi.check(); err != nil {
@@ -176,12 +176,13 @@ func (h *Head) welcome(n *node, disk string) error {
 		h.lose(n, "it has another disk")
 	}
 	r := roll{}
-	for _, j := range h.jobs {
+	for id, j := range h.jobs {
+		r.Jobs = append(r.Jobs, id)
 		p := j.parts[n.number]
 		if p == nil {
 			continue
 		}
-		r.Jobs = append(r.Jobs, j.mark.ID)
+		r.Here = append(r.Here, id)
 		n.tell(h.orderOf(j, n, p, true))
 	}
 	for key, c := range h.commands {
@@ -236,9 +237,6 @@ func (h *Head) lose(n *node, why string) {
 		if c.node == n && !c.done {
 			h.ran(key, c, crew.LostStatus)
 		}
-		if c.from == n && n.lost {
-			h.off(key, c)
-		}
 	}
 }
 
@@ -274,7 +272,7 @@ func (h *Head) hear(n *node, heard *news) {
 		}
 	case heard.Off > 0:
 		if c := h.commands[heard.Off]; c != nil && c.from == n {
-			h.off(heard.Off, c)
+			h.off(heard.Off, c, unasked)
 		}
 	}
 	h.mu.Unlock()

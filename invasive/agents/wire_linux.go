@@ -4,6 +4,8 @@ package agents
 
 import (
 	"fmt"
+	"strings"
+	"unicode"
 
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/crew"
@@ -16,7 +18,7 @@ type order struct {
 	// the job is over: end, and forget, what is left of it
 	Drop   invasive.JobID `json:"drop,omitempty"`
 	Start  *start         `json:"start,omitempty"`
-	Stop   *ref           `json:"stop,omitempty"`  // nobody waits for a command any more
+	Stop   *stop          `json:"stop,omitempty"`
 	Thank  *ref           `json:"thank,omitempty"` // who waited knows how it has ended
 	Change *change        `json:"change,omitempty"`
 	Answer *answer        `json:"answer,omitempty"`
@@ -35,13 +37,17 @@ func (o *order) check() error {
 	case o.Change != nil:
 		jobs = append(jobs, o.Change.Job)
 	}
-	for _, r := range []*ref{o.Stop, o.Thank} {
-		if r != nil {
-			jobs, keys = append(jobs, r.Job), append(keys, r.Key)
-		}
+	var refs []ref
+	switch {
+	case o.Start != nil:
+		refs = append(refs, o.Start.ref)
+	case o.Stop != nil:
+		refs = append(refs, o.Stop.ref)
+	case o.Thank != nil:
+		refs = append(refs, *o.Thank)
 	}
-	if o.Start != nil {
-		jobs, keys = append(jobs, o.Start.Job), append(keys, o.Start.Key)
+	for _, r := range refs {
+		jobs, keys = append(jobs, r.Job), append(keys, r.Key)
 	}
 	for _, id := range jobs {
 		if id == 0 || isCommand(id) {
@@ -90,9 +96,11 @@ type work struct {
 	Nodes     string
 }
 
-// A roll has all jobs of a node; what others left there is ended.
+// A roll has the numbers of all jobs, and of those that have a part on the node. What others left
+// there is ended, and forgotten if the job is over: a command may be asked for again before that.
 type roll struct {
 	Jobs []invasive.JobID `json:"jobs"`
+	Here []invasive.JobID `json:"here"`
 }
 
 // A ref names a command of a job.
@@ -106,6 +114,13 @@ type start struct {
 	ref
 	Core int          `json:"core"`
 	Run  crew.Command `json:"run"`
+}
+
+// stop ends a command that nobody waits for any more. With Keep somebody may ask for it again all
+// the same, and it is not forgotten.
+type stop struct {
+	ref
+	Keep bool `json:"keep,omitempty"`
 }
 
 // change is a line of package malleable for a job, and the text of its file of nodes.
@@ -153,6 +168,8 @@ func (h *hello) check() error {
 	switch {
 	case h.Node == "" || len(h.Node) > invasive.MaxText:
 		return fmt.Errorf("node %.80q: must have 1 to %d bytes", h.Node, invasive.MaxText)
+	case strings.ContainsFunc(h.Node, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '/' }):
+		return fmt.Errorf("node %.80q: must have no space and no slash", h.Node)
 	case h.Disk == "" || len(h.Disk) > invasive.MaxText:
 		return fmt.Errorf("node %s: its disk has no name", h.Node)
 	case h.Sockets == 0 || h.Cores == 0 || h.Sockets > most || h.Cores > most:

@@ -81,7 +81,7 @@ func TestNodesAreNotBelieved(t *testing.T) {
 func TestNobodyWaits(t *testing.T) {
 	h := paperHead(t)
 	h.hear(h.nodes[0], &news{Off: 7})
-	require.Equal(t, []order{{Stop: &ref{1, 7}}}, h.nodes[1].link.out)
+	require.Equal(t, []order{{Stop: &stop{ref: ref{1, 7}}}}, h.nodes[1].link.out)
 	h.hear(h.nodes[1], &news{Ran: &ran{ref{1, 7}, 143}})
 	require.Equal(t, &ref{1, 7}, h.nodes[1].link.out[1].Thank)
 	require.Empty(t, h.commands)
@@ -94,13 +94,54 @@ func TestNobodyWaits(t *testing.T) {
 	require.Eventually(t, func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		return h.commands[8].off
+		return h.commands[8].off == doubted
 	}, 10*time.Second, time.Millisecond)
 	time.Sleep(5 * time.Millisecond)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	require.False(t, h.commands[9].off, "somebody has asked")
-	require.False(t, h.commands[7].off)
+	require.Equal(t, waited, h.commands[9].off, "somebody has asked")
+	require.Equal(t, waited, h.commands[7].off)
+	last := h.nodes[1].link.out[len(h.nodes[1].link.out)-1]
+	require.Equal(t, &stop{ref{1, 8}, true}, last.Stop, "it is known if somebody asks after all")
+}
+
+// A job that was found, and has no core where its first process is, ends; else nobody could be let in.
+func TestAdrift(t *testing.T) {
+	h := paperHead(t)
+	require.ErrorContains(t, h.Confine(1, []int{2, 3}, false), "are elsewhere")
+	require.False(t, h.jobs[1].dead, "a job whose cores are known keeps them")
+	require.Equal(t, []uint32{0, 2}, h.jobs[1].cores)
+	for _, drift := range []func(*Head) error{
+		func(h *Head) error { return h.Confine(1, []int{2}, true) }, func(h *Head) error { return h.Halt(1) },
+	} {
+		again := paperHead(t)
+		again.JobsDir, again.begun, again.begin = h.JobsDir, false, make(chan struct{})
+		again.jobs = map[invasive.JobID]*job{}
+		seen, err := again.Find()
+		require.NoError(t, err)
+		require.Len(t, seen, 2)
+		require.NoError(t, again.Confine(2, []int{3}, true))
+		require.False(t, again.begun)
+		require.Error(t, drift(again))
+		require.True(t, again.begun)
+		require.True(t, again.jobs[1].dead)
+	}
+}
+
+func TestHelloIsChecked(t *testing.T) {
+	for want, change := range map[string]func(*hello){
+		"must have 1 to":  func(h *hello) { h.Node = "" },
+		"no space":        func(h *hello) { h.Node = "a\nb" },
+		"no slash":        func(h *hello) { h.Node = "../b" },
+		"no name":         func(h *hello) { h.Disk = "" },
+		"0 sockets":       func(h *hello) { h.Sockets = 0 },
+		"of 70000 cores:": func(h *hello) { h.Cores = 70000 },
+	} {
+		h := hello{Node: "n", Disk: "d", Sockets: 1, Cores: 1}
+		require.NoError(t, h.check())
+		change(&h)
+		require.ErrorContains(t, h.check(), want)
+	}
 }
 
 // FuzzNews: whatever a node says, the head keeps its jobs' cores, and says no
@@ -153,7 +194,7 @@ func FuzzOrders(f *testing.F) {
 		{Part: &part{Job: 1, Gen: 1, Cores: []int{0, 1, 9}, Home: true, Work: &work{Args: [][]byte{[]byte("x")}}}},
 		{Part: &part{Job: 1, Gen: 2, Cores: []int{0}, Signal: 9}}, {Part: &part{Job: 1, Gen: 3, Over: true}},
 		{Sync: &roll{Jobs: []invasive.JobID{1}}},
-		{Start: &start{ref{1, 7}, 0, crew.Command{Argv: []string{"y"}}}}, {Stop: &ref{1, 7}}, {Thank: &ref{1, 7}}, {Drop: 1},
+		{Start: &start{ref{1, 7}, 0, crew.Command{Argv: []string{"y"}}}}, {Stop: &stop{ref: ref{1, 7}}}, {Thank: &ref{1, 7}}, {Drop: 1},
 		{Change: &change{Job: 1, Line: "cores 1 0-1 0-1", Nodes: "0 a\n"}}, {Answer: &answer{Key: 7, Error: "e"}},
 	} {
 		text, err := json.Marshal(o)
