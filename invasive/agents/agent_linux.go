@@ -329,8 +329,8 @@ func (a *Agent) inTurn(id invasive.JobID, f func(*local)) bool {
 	return j != nil
 }
 
-// sync ends what no part says that it is to run here. When all that came before is done, it says what
-// has happened while the head was away, and then that this node is ready.
+// sync ends what no part says that it is to run here. When all that came before is done, it says
+// what has happened while the head was away, and then that this node is ready.
 func (a *Agent) sync(conn *lines.Conn, r *roll) {
 	known, here := map[invasive.JobID]bool{}, map[invasive.JobID]bool{}
 	for _, id := range r.Jobs {

@@ -211,8 +211,8 @@ func (a *Agent) vacate(j *local) {
 	}
 }
 
-// apply makes a job's part as it is to be. Who has ordered it hears so, and nobody else: another head
-// has other numbers.
+// apply makes a job's part as it is to be. Who has ordered it hears so, and nobody else: another
+// head has other numbers.
 func (a *Agent) apply(head *lines.Conn, j *local, p *part) {
 	a.mu.Lock()
 	dropped := j.dropped

@@ -105,7 +105,8 @@ func TestNobodyWaits(t *testing.T) {
 	require.Equal(t, &stop{ref{1, 8}, true}, last.Stop, "it is known if somebody asks after all")
 }
 
-// A job that was found, and has no core where its first process is, ends; else nobody could be let in.
+// A job that was found, and has no core where its first process is, ends; else
+// nobody could be let in.
 func TestAdrift(t *testing.T) {
 	h := paperHead(t)
 	require.ErrorContains(t, h.Confine(1, []int{2, 3}, false), "are elsewhere")

@@ -152,8 +152,7 @@ func (w *world) startHead() {
 	}
 	var again []invasive.JobID
 	for id, e := range w.jobs {
-		e.busy = false
-		if !e.over {
+		if e.busy = true; !e.over {
 			again = append(again, id)
 		}
 	}
@@ -173,10 +172,15 @@ func (w *world) startHead() {
 // run launches a job, or takes it over, and sees to its end.
 func (w *world) run(h *Head, id invasive.JobID, cores []int, found bool) {
 	if found {
-		go func() { _ = h.Confine(id, cores, true) }()
+		_ = h.Confine(id, cores, true)
 	} else if err := h.Launch(&invasive.Job{ID: id, Args: []string{"x"}}, cores, nil); err != nil {
 		w.fail("job %d is not launched: %v", id, err)
 	}
+	w.mu.Lock()
+	if w.head == h {
+		w.jobs[id].busy = false
+	}
+	w.mu.Unlock()
 	code, err := h.Wait(id)
 	if err != nil {
 		return
@@ -463,7 +467,7 @@ func (w *world) launches() {
 	slices.Sort(cores)
 	w.last++
 	id := w.last
-	w.jobs[id] = &entry{home: cores[0] / worldCores}
+	w.jobs[id] = &entry{home: cores[0] / worldCores, busy: true}
 	w.own(id, cores)
 	go w.run(w.head, id, slices.Clone(cores), false)
 }
@@ -591,17 +595,23 @@ func (w *world) restartHead(pause time.Duration) {
 func (w *world) finish() {
 	w.changing.Wait()
 	synctest.Wait()
-	for k := range w.machines {
-		w.killAgent(k)
-	}
-	w.killHead()
-	w.startHead()
 	w.mu.Lock()
-	for k := range w.machines {
-		w.startAgent(k, -1)
+	w.fuse = -1
+	for k, hd := range w.hands {
+		if hd == nil {
+			w.startAgent(k, -1)
+			continue
+		}
+		hd.mu.Lock()
+		hd.fuse = -1
+		hd.mu.Unlock()
 	}
+	dead := w.head == nil
 	w.mu.Unlock()
-	time.Sleep(10 * time.Second)
+	if dead {
+		w.startHead()
+	}
+	time.Sleep(2 * askTime)
 	for range 4 { // one that was not begun yet begins
 		for id, e := range w.jobs {
 			m := w.machines[e.home]
@@ -686,9 +696,10 @@ func TestWorlds(t *testing.T) {
 				w.startAgent(k, -1)
 			}
 			time.Sleep(time.Second)
-			for range 60 {
+			pace := 20 + w.random.IntN(400)
+			for range 100 {
 				w.happens()
-				time.Sleep(time.Duration(w.random.IntN(400)) * time.Millisecond)
+				time.Sleep(time.Duration(w.random.IntN(pace)) * time.Millisecond)
 			}
 			w.finish()
 			require.Empty(t, w.faults, "AUCSCHED_AGENTS_SEED=%d", seed)
