@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -42,6 +43,13 @@ func newDuct(seed uint64, most time.Duration) (a, b *duct) {
 		flows[k] = &flow{random: rand.New(rand.NewPCG(seed, uint64(k))), most: most, news: make(chan struct{}, 1)}
 	}
 	return &duct{flows[0], flows[1]}, &duct{flows[1], flows[0]}
+}
+
+// trace tells what happens, with -v.
+func trace(format string, args ...any) {
+	if testing.Verbose() {
+		fmt.Print(time.Now().Format("04:05.000 "), strings.TrimSpace(fmt.Sprintf(format, args...)), "\n")
+	}
 }
 
 func (f *flow) wake() {
@@ -87,9 +95,7 @@ func (d *duct) Write(p []byte) (int, error) {
 	if n := len(f.chunks); n > 0 && f.chunks[n-1].at.After(at) {
 		at = f.chunks[n-1].at
 	}
-	if testing.Verbose() {
-		fmt.Printf("%s %p %s", time.Now().Format("04:05.000"), f, p)
-	}
+	trace("%p %s", f, p)
 	f.chunks = append(f.chunks, chunk{append([]byte{}, p...), at})
 	f.wake()
 	return len(p), nil

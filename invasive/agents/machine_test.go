@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -50,9 +49,7 @@ func (m *machine) end(p *proc, code int32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !p.ended {
-		if testing.Verbose() {
-			fmt.Println(time.Now().Format("04:05.000"), "END", m.number, p.job, p.cores, code)
-		}
+		trace("ends: on node %d, of job %d, on cores %v, with %d", m.number, p.job, p.cores, code)
 		p.ended, p.code = true, code
 		close(p.done)
 	}
@@ -103,6 +100,7 @@ func (h *hand) step(string) {
 	h.mu.Unlock()
 	if burnt {
 		h.die()
+		h.w.changing.Add(1)
 		go h.w.restartAgent(h.number, -1)
 		runtime.Goexit()
 	}
@@ -147,9 +145,7 @@ func (h *hand) Launch(job *invasive.Job, cpus []int, _ []string) error {
 	}
 	p := &proc{job: r.Job, cores: slices.Clone(cpus), polite: h.random.IntN(2) == 0, done: make(chan struct{}), at: time.Now()}
 	h.procs[job.ID] = p
-	if testing.Verbose() {
-		fmt.Println(time.Now().Format("04:05.000"), "BEGIN", h.number, job.ID&^commandBit, r.Job, cpus)
-	}
+	trace("begins: %d on node %d, of job %d, on cores %v", job.ID&^commandBit, h.number, r.Job, cpus)
 	h.check("launch")
 	if isCommand(job.ID) {
 		h.w.begins(job.ID, h.machine)
