@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -399,6 +400,38 @@ func TestOtherDisk(t *testing.T) {
 	require.Zero(t, c.exit(2))
 	c.verify(map[invasive.JobID]int{2: 100})
 	require.Len(t, c.lines("starts"), 2)
+}
+
+// Another user on a node reads nothing, and neither he nor a process of the jobs' own user that is
+// of no job has a place, or hears of cores.
+func TestStrangers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be several users")
+	}
+	t.Setenv("AUCSCHED_AGENTS_USER", "65533")
+	c := newCluster(t, 1, 2, "1m")
+	require.NoError(t, os.Chmod(c.root, 0o711))
+	require.NoError(t, os.Chmod(filepath.Dir(c.root), 0o711))
+	exe := filepath.Join(c.root, "self") // the test's own may be where others can't go
+	text, err := os.ReadFile(c.self)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(exe, text, 0o755))
+	c.submit(&invasive.Job{ID: 1, Flex: invasive.Malleable, MinCores: 1, MaxCores: 2, Args: []string{"sleep", "1000"}})
+	require.Eventually(t, func() bool { return len(c.running(0)) > 0 }, patience, time.Millisecond)
+	for _, uid := range []uint32{65534, 65533} {
+		cmd := exec.Command(exe, "stranger", c.root, c.node(0))
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		for _, what := range []string{"read invitation", "read disk", "read agents.key", "list parts", "list jobs"} {
+			require.Contains(t, string(out), what+" true\n", "user %d", uid)
+		}
+		require.Regexp(t, "(?m)^on .*(permission denied|of no job|the crew is gone)", string(out), "user %d", uid)
+		require.Contains(t, string(out), `jobs "" false`, "user %d: it is turned away at once", uid)
+	}
+	kill(c.agents[0])
+	c.killJobs(0)
 }
 
 // homeOf is the node of a job's first process.

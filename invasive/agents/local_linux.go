@@ -269,10 +269,10 @@ func (a *Agent) begin(j *local, p *part) error {
 	}
 	job := &invasive.Job{ID: j.id, Args: texts(p.Work.Args), Dir: string(p.Work.Dir)}
 	env := a.variables(texts(p.Work.Env), j.id)
-	if err := a.writeNodes(j.id, p.Work.Nodes); err != nil {
-		return err
+	began, err := false, a.writeNodes(j.id, p.Work.Nodes)
+	if err == nil {
+		began, err = a.launch(job, launchRecord{Job: j.id}, a.cpusOf(p.Cores), env)
 	}
-	began, err := a.launch(job, launchRecord{Job: j.id}, a.cpusOf(p.Cores), env)
 	switch {
 	case !began:
 		a.Log.Error("a job can't be launched", "job", uint64(j.id), "why", err)

@@ -6,7 +6,9 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -35,7 +37,7 @@ import (
 func TestMain(m *testing.M) {
 	roles := map[string]func(args []string) error{
 		"supervise": func(args []string) error { return launch.Supervise(args[0], nil) },
-		"head":      runHead, "agent": runAgent, "bag": runBag, "task": runTask,
+		"head":      runHead, "agent": runAgent, "bag": runBag, "task": runTask, "stranger": runStranger,
 	}
 	if len(os.Args) > 2 && roles[os.Args[1]] != nil {
 		if err := roles[os.Args[1]](os.Args[2:]); err != nil {
@@ -126,12 +128,47 @@ func runAgent(args []string) error {
 			}
 			return lines.Parse(strings.TrimSpace(string(text)))
 		},
-		Supervisor: []string{self, "supervise"}, Log: logTo(filepath.Join(root, node+".log")),
+		Supervisor: []string{self, "supervise"}, Log: logTo(filepath.Join(root, node+".log")), Credential: jobsUser(),
 	})
 	if err != nil {
 		return err
 	}
 	return a.Run(ctx)
+}
+
+// jobsUser is the one that AUCSCHED_AGENTS_USER says by number; nil: this one.
+func jobsUser() *syscall.Credential {
+	if text := os.Getenv("AUCSCHED_AGENTS_USER"); text != "" {
+		return &syscall.Credential{Uid: uint32(number(text)), Gid: uint32(number(text))}
+	}
+	return nil
+}
+
+// runStranger is a process that tries what it may not: stranger ROOT NODE. It
+// prints what came of it.
+func runStranger(args []string) error {
+	dir := filepath.Join(args[0], args[1])
+	for _, path := range []string{
+		filepath.Join(args[0], "invitation"), filepath.Join(dir, "disk"), filepath.Join(args[0], "state", "agents.key"),
+	} {
+		_, err := os.ReadFile(path)
+		fmt.Println("read", filepath.Base(path), err != nil)
+	}
+	for _, sub := range []string{"parts", "jobs"} {
+		_, err := os.ReadDir(filepath.Join(dir, sub))
+		fmt.Println("list", sub, err != nil)
+	}
+	_, err := crew.On(filepath.Join(dir, "run", "on"), 0, crew.Command{Argv: []string{"true"}, Dir: "/"})
+	fmt.Println("on", err)
+	var heard []byte
+	conn, err := link.DialUnix(context.Background(), filepath.Join(dir, "run", "jobs"))
+	if err == nil {
+		_, _ = conn.Write([]byte("hello 1\n"))
+		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		heard, err = io.ReadAll(conn)
+	}
+	fmt.Printf("jobs %q %v\n", heard, errors.Is(err, os.ErrDeadlineExceeded))
+	return nil
 }
 
 // A claim is a job's on a place, as others see it.
