@@ -71,7 +71,7 @@ func (b *managed) submit(args ...string) {
 	b.until(30*time.Second, "a job to be taken", func() bool {
 		out, err := b.ask(append([]string{"submit"}, args...)...)
 		if err != nil {
-			b.t.Logf("%s", out) // it does not listen yet
+			b.t.Logf("%s%v", out, err) // it does not listen yet
 		}
 		return err == nil
 	})

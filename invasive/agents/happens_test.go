@@ -198,7 +198,7 @@ func (w *world) ends(id invasive.JobID, e *entry) {
 
 // restartAgent kills an agent; the next one dies after some steps too, if fuse is above 0.
 func (w *world) restartAgent(k, fuse int) {
-	defer w.changing.Done()
+	defer w.changing.Add(-1)
 	w.killAgent(k)
 	w.mu.Lock()
 	pause := time.Duration(w.random.IntN(300)) * time.Millisecond
@@ -218,7 +218,7 @@ func (w *world) restartAgent(k, fuse int) {
 }
 
 func (w *world) restartHead(pause time.Duration) {
-	defer w.changing.Done()
+	defer w.changing.Add(-1)
 	time.Sleep(pause)
 	w.killHead()
 	time.Sleep(pause)
@@ -232,7 +232,9 @@ func (w *world) restartHead(pause time.Duration) {
 
 // finish has all come to rest, and looks at what is left.
 func (w *world) finish() {
-	w.changing.Wait()
+	for w.changing.Load() > 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
 	synctest.Wait()
 	w.mu.Lock()
 	w.fuse = -1

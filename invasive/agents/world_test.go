@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ type world struct {
 	random   *rand.Rand
 	dir      string
 	machines []*machine
-	changing sync.WaitGroup
+	changing atomic.Int32 // heads and agents that die and come back
 
 	mu     sync.Mutex
 	faults []string
