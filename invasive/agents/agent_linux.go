@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -60,6 +61,7 @@ type Agent struct {
 	server   server
 	asks     *net.UnixListener
 	cleanup  []func() error
+	unknown  atomic.Int32 // processes that are looked at again
 	all      sync.WaitGroup
 	stop     chan struct{} // closed by close
 
@@ -140,10 +142,7 @@ func (a *Agent) openDirs() error {
 }
 
 func (a *Agent) listen() error {
-	uid := uint32(os.Geteuid())
-	if a.Credential != nil {
-		uid = a.Credential.Uid
-	}
+	uid := a.jobsUID()
 	from, cleanup, err := link.ListenUnix(a.path("run", "jobs"), []uint32{uid})
 	if err != nil {
 		return err

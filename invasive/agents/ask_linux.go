@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -70,7 +71,7 @@ func (a *Agent) letIn(conn *net.UnixConn, c *client) error {
 	if err != nil {
 		return err
 	}
-	id, ok := a.jobOf(peer)
+	id, ok := a.jobSoon(peer)
 	if !ok {
 		return errors.New("this process is of no job here")
 	}
@@ -79,6 +80,42 @@ func (a *Agent) letIn(conn *net.UnixConn, c *client) error {
 		return err
 	}
 	return a.admit(c, id, &r)
+}
+
+// A process that has just begun may ask before its launch is known here: it is looked at again for
+// soonTime, and no more than mostUnknown are at a time.
+const (
+	soonTime    = 2 * time.Second
+	mostUnknown = 64
+)
+
+// jobSoon is jobOf, of a process that may have just begun.
+func (a *Agent) jobSoon(p link.Peer) (invasive.JobID, bool) {
+	id, ok := a.jobOf(p)
+	if ok || p.UID != a.jobsUID() {
+		return id, ok
+	}
+	defer a.unknown.Add(-1)
+	if a.unknown.Add(1) > mostUnknown {
+		return 0, false
+	}
+	for until := time.Now().Add(soonTime); !ok && time.Now().Before(until); {
+		select {
+		case <-a.stop:
+			return 0, false
+		case <-time.After(20 * time.Millisecond):
+		}
+		id, ok = a.jobOf(p)
+	}
+	return id, ok
+}
+
+// jobsUID is the user that jobs run as.
+func (a *Agent) jobsUID() uint32 {
+	if a.Credential != nil {
+		return a.Credential.Uid
+	}
+	return uint32(os.Geteuid())
 }
 
 // admit has somebody of a job wait for a command.

@@ -23,6 +23,7 @@ import (
 	"github.com/aucsched/aucsched/invasive/ihypervisor"
 	"github.com/aucsched/aucsched/invasive/lines"
 	"github.com/aucsched/aucsched/invasive/lines/linestest"
+	"github.com/aucsched/aucsched/invasive/link"
 	"github.com/aucsched/aucsched/invasive/malleable"
 )
 
@@ -235,6 +236,35 @@ func FuzzOrders(f *testing.F) {
 		}
 	})
 }
+
+// A process that asks before its launch is known is let in when it is; one that
+// is of no job is not.
+func TestJustBegun(t *testing.T) {
+	dir := t.TempDir()
+	topology, err := ihypervisor.Simulate(invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 2}, "/sys/devices/system/cpu", true)
+	require.NoError(t, err)
+	a, err := NewAgent(AgentConfig{Node: "n", Topology: topology, State: filepath.Join(dir, "state"), Output: filepath.Join(dir, "out"),
+		Supervisor: []string{"/nonexistent"}, Log: quiet})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, a.close()) }()
+	late := &lateLauncher{launcher: a.launcher, at: time.Now().Add(100 * time.Millisecond)}
+	a.launcher = late
+	id, ok := a.jobSoon(link.Peer{PID: 7, UID: uint32(os.Geteuid())})
+	require.True(t, ok)
+	require.EqualValues(t, 5, id)
+	late.at = time.Now().Add(time.Hour)
+	_, ok = a.jobSoon(link.Peer{PID: 7, UID: uint32(os.Geteuid())})
+	require.False(t, ok)
+	require.Zero(t, a.unknown.Load())
+}
+
+// lateLauncher knows whose a process is from a time on.
+type lateLauncher struct {
+	launcher
+	at time.Time
+}
+
+func (l *lateLauncher) JobOf(int, uint32) (invasive.JobID, bool) { return 5, time.Now().After(l.at) }
 
 func (a *Agent) known() (list []invasive.JobID) {
 	a.mu.Lock()
