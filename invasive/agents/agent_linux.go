@@ -159,7 +159,10 @@ func (a *Agent) listen() error {
 	a.asks = asks
 	a.cleanup = append(a.cleanup, cleanup)
 	a.all.Add(1)
-	go a.accept()
+	go func() {
+		defer a.all.Done()
+		lines.Each(asks, a.hear)
+	}()
 	return nil
 }
 

@@ -40,29 +40,14 @@ func (c *client) again(head *lines.Conn) error {
 // mostClients bounds those that wait on a node at a time.
 const mostClients = 10_000
 
-func (a *Agent) accept() {
-	defer a.all.Done()
-	for {
-		conn, err := a.asks.AcceptUnix()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil:
-			time.Sleep(100 * time.Millisecond)
-			continue
-		}
-		a.all.Add(1)
-		go func() {
-			defer a.all.Done()
-			defer conn.Close()
-			c := &client{conn: lines.New(conn), answer: make(chan answer, 1)}
-			if err := a.letIn(conn, c); err != nil {
-				_ = c.conn.Put(crew.OnAnswer{Status: crew.LostStatus, Error: err.Error()})
-				return
-			}
-			a.serve(c)
-		}()
+// hear serves one who has connected.
+func (a *Agent) hear(conn net.Conn) {
+	c := &client{conn: lines.New(conn), answer: make(chan answer, 1)}
+	if err := a.letIn(conn.(*net.UnixConn), c); err != nil {
+		_ = c.conn.Put(crew.OnAnswer{Status: crew.LostStatus, Error: err.Error()})
+		return
 	}
+	a.serve(c)
 }
 
 // letIn hears what somebody asks for.

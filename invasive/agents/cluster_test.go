@@ -5,10 +5,7 @@
 package agents
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -28,6 +25,7 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/launch"
 	"github.com/aucsched/aucsched/invasive/link"
+	"github.com/aucsched/aucsched/invasive/link/linktest"
 )
 
 const patience = 120 * time.Second
@@ -46,14 +44,13 @@ type cluster struct {
 
 	mu    sync.Mutex
 	ended map[invasive.JobID]int32
-	at    map[invasive.JobID]time.Time
 }
 
 func newCluster(t testing.TB, nodes, cores int, lost string) *cluster {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	c := &cluster{t: t, root: t.TempDir(), self: self, cores: cores, lost: lost, last: 1000, agents: make([]*exec.Cmd, nodes),
-		ended: map[invasive.JobID]int32{}, at: map[invasive.JobID]time.Time{}}
+		ended: map[invasive.JobID]int32{}}
 	t.Cleanup(c.end)
 	c.startHead()
 	for k := range nodes {
@@ -117,57 +114,12 @@ func (c *cluster) killJobs(k int) {
 }
 
 func (c *cluster) startScheduler() {
-	journal, err := link.OpenJournal(filepath.Join(c.root, "scheduler"))
-	require.NoError(c.t, err)
-	m := invasive.NewAgent(invasive.Terms{Attempts: 3, Reply: 20 * time.Second, Report: 100 * time.Millisecond}, journal.Saved())
-	c.sched = link.NewRunner(link.Config{
-		Side: invasive.IScheduler, Machine: m, Journal: journal, Dial: socketOf(c.root).Dial, Random: rand.New(rand.NewPCG(1, 2)),
-		FirstPause: 5 * time.Millisecond, LastPause: 50 * time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Do: func(a *invasive.Action, q link.Question) {
-			switch a.Kind {
-			case invasive.AskDecision:
-				c.sched.Answer(q, invasive.Event{Kind: invasive.Decided, Accept: true, Map: fill(m.Queue(nil), a.Msg.Offer)})
-			case invasive.Ended:
-				c.mu.Lock()
-				c.ended[a.ID], c.at[a.ID] = a.Exit, time.Now()
-				c.mu.Unlock()
-			}
-		},
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		for ctx.Err() == nil {
-			_ = c.sched.Run(ctx) // once more if the iHypervisor has finalised
-		}
-		journal.Close()
-	}()
-	c.t.Cleanup(func() { cancel(); <-over })
-}
-
-// fill gives each job as many cores as it can use, and there are.
-func fill(queue []*invasive.Job, o *invasive.Offer) (list []invasive.Mapping) {
-	left := slices.Clone(o.Parts)
-	for i := range left {
-		left[i].Delay = 0
-	}
-	for _, j := range queue {
-		m := invasive.Mapping{Job: j}
-		trial, n, nodes := slices.Clone(left), uint32(0), map[uint32]bool{}
-		for i := range trial {
-			if k := min(trial[i].Cores, j.MaxCores-n); k > 0 {
-				m.Parts = append(m.Parts, invasive.Part{Node: trial[i].Node, Cores: k})
-				trial[i].Cores -= k
-				nodes[trial[i].Node] = true
-				n += k
-			}
-		}
-		if n >= j.MinCores && len(nodes) >= int(j.MinNodes) && len(list) < int(o.Jobs) {
-			list, left = append(list, m), trial
-		}
-	}
-	return list
+	c.sched = linktest.Scheduler(c.t, filepath.Join(c.root, "scheduler"), socketOf(c.root), 100*time.Millisecond,
+		func(id invasive.JobID, exit int32) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.ended[id] = exit
+		})
 }
 
 // bag is a job that runs tasks, so long each.

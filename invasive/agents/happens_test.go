@@ -70,9 +70,8 @@ func (w *world) happens() {
 			w.resizes(id, e)
 		}
 	case 4, 5, 6:
-		if id, e := pick(); e != nil {
+		if id, _ := pick(); id != 0 {
 			w.asksFor(id)
-			_ = e
 		}
 	case 7:
 		if id, e := pick(); e != nil { // its first process ends

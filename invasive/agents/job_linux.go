@@ -104,7 +104,8 @@ func (h *Head) Launch(ij *invasive.Job, cpus []int, env []string) error {
 	if ij.ID&commandBit != 0 || len(cpus) == 0 {
 		return &launch.UnlaunchedError{Err: fmt.Errorf("job %d on cores %v", ij.ID, cpus)}
 	}
-	m := mark{ID: ij.ID, At: time.Now(), Work: work{Args: words(ij.Args), Env: words(slices.Concat(ij.Env, env)), Dir: []byte(ij.Dir)}}
+	m := mark{ID: ij.ID, At: time.Now(), Work: work{Args: launch.Words(ij.Args), Env: launch.Words(slices.Concat(ij.Env, env)),
+		Dir: launch.Word(ij.Dir)}}
 	h.mu.Lock()
 	m.Home = cpus[0] / int(h.shape.size())
 	m.Disk = h.nodes[m.Home].Disk
@@ -376,14 +377,6 @@ func (h *Head) Forget(id invasive.JobID) error {
 	}
 	h.tryBegin()
 	return nil
-}
-
-func words(texts []string) [][]byte {
-	list := make([][]byte, len(texts))
-	for i, t := range texts {
-		list[i] = []byte(t)
-	}
-	return list
 }
 
 // voice is how jobs are told of changes.

@@ -267,8 +267,8 @@ func (a *Agent) begin(j *local, p *part) error {
 		a.firstEnded(j, 128+int32(p.Signal))
 		return nil
 	}
-	job := &invasive.Job{ID: j.id, Args: texts(p.Work.Args), Dir: string(p.Work.Dir)}
-	env := a.variables(texts(p.Work.Env), j.id)
+	job := &invasive.Job{ID: j.id, Args: launch.Texts(p.Work.Args), Dir: string(p.Work.Dir)}
+	env := a.variables(launch.Texts(p.Work.Env), j.id)
 	began, err := false, a.writeNodes(j.id, p.Work.Nodes)
 	if err == nil {
 		began, err = a.launch(job, launchRecord{Job: j.id}, a.cpusOf(p.Cores), env)
@@ -325,24 +325,23 @@ const mercy = 3 * time.Second
 
 // end ends commands, and returns when nothing of them runs any more.
 func (a *Agent) end(j *local, keys []uint64) {
+	var over []<-chan struct{}
+	a.mu.Lock()
+	for _, key := range keys {
+		over = append(over, j.commands[key].over)
+	}
+	a.mu.Unlock()
 	for _, key := range keys {
 		a.signal(key, unix.SIGTERM)
 	}
-	late := time.After(mercy)
-	for _, key := range keys {
-		a.mu.Lock()
-		over := j.commands[key].over
-		a.mu.Unlock()
-		select {
-		case <-over:
-			continue
-		case <-late:
-		case <-a.stop:
-			return
+	late := time.AfterFunc(mercy, func() { // who has ended does not hear it
+		for _, key := range keys {
+			a.signal(key, unix.SIGKILL)
 		}
-		late = closed
-		a.signal(key, unix.SIGKILL)
-		a.await(over)
+	})
+	defer late.Stop()
+	for _, c := range over {
+		a.await(c)
 	}
 }
 
@@ -353,9 +352,6 @@ func (a *Agent) await(over <-chan struct{}) {
 	case <-a.stop:
 	}
 }
-
-// closed is a time that has come.
-var closed = func() <-chan time.Time { c := make(chan time.Time); close(c); return c }()
 
 func (a *Agent) signal(key uint64, sig unix.Signal) {
 	if err := a.launcher.Signal(launchOf(key), sig); err != nil {
@@ -528,12 +524,4 @@ func (a *Agent) thank(j *local, key uint64) {
 	delete(j.commands, key)
 	a.mu.Unlock()
 	a.forget(launchOf(key))
-}
-
-func texts(words [][]byte) []string {
-	list := make([]string, len(words))
-	for i, w := range words {
-		list[i] = string(w)
-	}
-	return list
 }

@@ -41,7 +41,7 @@ func (n *node) tell(o order) {
 		return
 	}
 	if len(s.out) >= mostOrders {
-		s.conn.Close()
+		go s.conn.Close() // it may take a while
 		return
 	}
 	s.out = append(s.out, o)

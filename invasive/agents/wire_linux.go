@@ -9,6 +9,7 @@ import (
 
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/crew"
+	"github.com/aucsched/aucsched/invasive/launch"
 )
 
 // An order is what a head says to an agent; one without a field is a sign of life.
@@ -88,11 +89,10 @@ type part struct {
 	Over bool `json:"over,omitempty"`
 }
 
-// work is a job's first process. Words are bytes, as they need not be text. Nodes is the text of
-// its file of nodes at first.
+// work is a job's first process. Nodes is the text of its file of nodes at first.
 type work struct {
-	Args, Env [][]byte
-	Dir       []byte
+	Args, Env []launch.Word
+	Dir       launch.Word
 	Nodes     string
 }
 

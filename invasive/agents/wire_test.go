@@ -21,6 +21,7 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/crew"
 	"github.com/aucsched/aucsched/invasive/ihypervisor"
+	"github.com/aucsched/aucsched/invasive/launch"
 	"github.com/aucsched/aucsched/invasive/lines"
 	"github.com/aucsched/aucsched/invasive/lines/linestest"
 	"github.com/aucsched/aucsched/invasive/link"
@@ -193,7 +194,7 @@ func FuzzNews(f *testing.F) {
 // has no supervisor, so nothing is begun at all.
 func FuzzOrders(f *testing.F) {
 	for _, o := range []order{
-		{Part: &part{Job: 1, Gen: 1, Cores: []int{0, 1, 9}, Home: true, Work: &work{Args: [][]byte{[]byte("x")}}}},
+		{Part: &part{Job: 1, Gen: 1, Cores: []int{0, 1, 9}, Home: true, Work: &work{Args: []launch.Word{launch.Word("x")}}}},
 		{Part: &part{Job: 1, Gen: 2, Cores: []int{0}, Signal: 9}}, {Part: &part{Job: 1, Gen: 3, Over: true}},
 		{Sync: &roll{Jobs: []invasive.JobID{1}}},
 		{Start: &start{ref{1, 7}, 0, crew.Command{Argv: []string{"y"}}}}, {Stop: &stop{ref: ref{1, 7}}}, {Thank: &ref{1, 7}}, {Drop: 1},

@@ -85,7 +85,10 @@ func NewProgram(dir string, log *slog.Logger) (*Program, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.all.Add(2)
-	go p.accept()
+	go func() {
+		defer p.all.Done()
+		lines.Each(p.on, p.hear)
+	}()
 	go p.tellAll(ctx)
 	return p, nil
 }
@@ -250,27 +253,12 @@ func (p *Program) said(_ invasive.JobID, r malleable.Request) {
 // mostCommands bounds those that On waits for at a time.
 const mostCommands = 100_000
 
-func (p *Program) accept() {
-	defer p.all.Done()
-	for {
-		conn, err := p.on.AcceptUnix()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil:
-			time.Sleep(100 * time.Millisecond)
-			continue
-		}
-		p.all.Add(1)
-		go func() {
-			defer p.all.Done()
-			defer conn.Close()
-			if peer, err := link.PeerOf(conn); err != nil || peer.UID != uint32(os.Geteuid()) {
-				return
-			}
-			p.serve(lines.New(conn))
-		}()
+// hear serves one who has connected.
+func (p *Program) hear(conn net.Conn) {
+	if peer, err := link.PeerOf(conn.(*net.UnixConn)); err != nil || peer.UID != uint32(os.Geteuid()) {
+		return
 	}
+	p.serve(lines.New(conn))
 }
 
 // serve runs one command. If who has asked for it goes the command is killed.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +25,7 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/launch"
 	"github.com/aucsched/aucsched/invasive/link"
+	"github.com/aucsched/aucsched/invasive/link/linktest"
 	"github.com/aucsched/aucsched/invasive/malleable"
 	"github.com/aucsched/aucsched/invasive/place"
 )
@@ -185,59 +185,13 @@ func (b *bed) stopHypervisor() {
 	}
 }
 
-// startScheduler maps as many jobs of the queue as fit, the first first.
 func (b *bed) startScheduler() {
-	journal, err := link.OpenJournal(filepath.Join(b.root, "scheduler"))
-	require.NoError(b.t, err)
-	m := invasive.NewAgent(invasive.Terms{Attempts: 3, Reply: 20 * time.Second, Report: 30 * time.Millisecond}, journal.Saved())
-	runner := link.NewRunner(link.Config{
-		Side: invasive.IScheduler, Machine: m, Journal: journal, Dial: b.endpoint.Dial, Random: rand.New(rand.NewPCG(1, 2)),
-		FirstPause: 5 * time.Millisecond, LastPause: 50 * time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Do: func(a *invasive.Action, q link.Question) {
-			switch a.Kind {
-			case invasive.AskDecision:
-				b.agent.Answer(q, invasive.Event{Kind: invasive.Decided, Accept: true, Map: fill(m.Queue(nil), a.Msg.Offer)})
-			case invasive.Ended:
-				b.mu.Lock()
-				b.ended[a.ID] = a.Exit
-				b.mu.Unlock()
-			}
-		},
-	})
-	b.agent = runner
-	ctx, cancel := context.WithCancel(context.Background())
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		for ctx.Err() == nil {
-			runner.Run(ctx) // once more if the iHypervisor has finalised
-		}
-		journal.Close()
-	}()
-	b.t.Cleanup(func() { cancel(); <-over })
-}
-
-// fill gives each job as many cores as it can use, and there are.
-func fill(queue []*invasive.Job, o *invasive.Offer) (list []invasive.Mapping) {
-	left := slices.Clone(o.Parts)
-	for i := range left {
-		left[i].Delay = 0
-	}
-	for _, j := range queue {
-		m := invasive.Mapping{Job: j}
-		trial, n := slices.Clone(left), uint32(0)
-		for i := range trial {
-			if k := min(trial[i].Cores, j.MaxCores-n); k > 0 {
-				m.Parts = append(m.Parts, invasive.Part{Node: trial[i].Node, Cores: k})
-				trial[i].Cores -= k
-				n += k
-			}
-		}
-		if n >= j.MinCores && len(list) < int(o.Jobs) {
-			list, left = append(list, m), trial
-		}
-	}
-	return list
+	b.agent = linktest.Scheduler(b.t, filepath.Join(b.root, "scheduler"), &b.endpoint, 30*time.Millisecond,
+		func(id invasive.JobID, exit int32) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.ended[id] = exit
+		})
 }
 
 func (b *bed) submit(jobs ...*invasive.Job) {

@@ -16,7 +16,7 @@ import (
 
 // spec is what a supervisor has to do. Words are bytes, as they need not be text.
 type spec struct {
-	Args, Env []word
+	Args, Env []Word
 	Dir       string
 	CPUs      []int
 	Out, Err  string
@@ -26,7 +26,8 @@ type spec struct {
 	With      *procs.Process // with whose end it ends
 }
 
-type word []byte
+// A Word is an argument or a variable: bytes, as it need not be text.
+type Word []byte
 
 // mark says that a job was launched, and by whom.
 type mark struct {

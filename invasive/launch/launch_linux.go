@@ -186,8 +186,8 @@ func (l *Launcher) Launch(job *invasive.Job, cpus []int, env []string) error {
 	name := l.Name(job.ID)
 	launch := dir // one of a kind
 	s := spec{
-		Args: words(job.Args), Dir: job.Dir, CPUs: cpus, Launch: launch,
-		Env: words(append(append([]string{}, job.Env...), append(env, launchVariable+"="+launch)...)),
+		Args: Words(job.Args), Dir: job.Dir, CPUs: cpus, Launch: launch,
+		Env: Words(append(append([]string{}, job.Env...), append(env, launchVariable+"="+launch)...)),
 		Out: filepath.Join(l.Output, name+".out"), Err: filepath.Join(l.Output, name+".err"),
 	}
 	if c := l.Credential; c != nil {

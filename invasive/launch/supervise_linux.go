@@ -147,7 +147,7 @@ func (s *spec) start(out, errs *os.File) (int, error) {
 	if len(s.Args) == 0 {
 		return 0, fmt.Errorf("no command: %w", os.ErrNotExist)
 	}
-	args, env := texts(s.Args), texts(s.Env)
+	args, env := Texts(s.Args), Texts(s.Env)
 	path, err := lookPath(args[0], s.Dir, env)
 	if err != nil {
 		return 0, err
@@ -260,7 +260,8 @@ func reap(first int) (code int32) {
 	}
 }
 
-func texts(words []word) []string {
+// Texts are words as strings.
+func Texts(words []Word) []string {
 	list := make([]string, len(words))
 	for i, w := range words {
 		list[i] = string(w)
@@ -268,10 +269,11 @@ func texts(words []word) []string {
 	return list
 }
 
-func words(texts []string) []word {
-	list := make([]word, len(texts))
+// Words are texts as words.
+func Words(texts []string) []Word {
+	list := make([]Word, len(texts))
 	for i, t := range texts {
-		list[i] = word(t)
+		list[i] = Word(t)
 	}
 	return list
 }

@@ -57,10 +57,31 @@ func (d *Door) Close() error { return d.from.Close() }
 // one, in bounded time, and checks its secret; serve goes on with it. The connection is closed when
 // serve returns, or if letIn fails.
 func (d *Door) Serve(letIn func(*Conn) (serve func(), err error)) {
+	Each(d.from, func(conn net.Conn) {
+		select {
+		case d.guests <- struct{}{}:
+		default:
+			return
+		}
+		late := time.AfterFunc(helloTime, func() { conn.Close() })
+		serve, err := letIn(New(conn))
+		late.Stop()
+		<-d.guests
+		if err != nil {
+			d.strangers.Warn(d.log, time.Now(), "somebody was turned away", "from", conn.RemoteAddr().String(), "why", err)
+			return
+		}
+		serve()
+	})
+}
+
+// Each serves all who connect, each in a goroutine of its own, until from is closed, and returns
+// when all are gone. A connection is closed when serve returns.
+func Each(from net.Listener, serve func(net.Conn)) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for {
-		conn, err := d.from.Accept()
+		conn, err := from.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
@@ -68,25 +89,11 @@ func (d *Door) Serve(letIn func(*Conn) (serve func(), err error)) {
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
-		select {
-		case d.guests <- struct{}{}:
-		default:
-			conn.Close()
-			continue
-		}
 		all.Add(1)
 		go func() {
 			defer all.Done()
 			defer conn.Close()
-			late := time.AfterFunc(helloTime, func() { conn.Close() })
-			serve, err := letIn(New(conn))
-			late.Stop()
-			<-d.guests
-			if err != nil {
-				d.strangers.Warn(d.log, time.Now(), "somebody was turned away", "from", conn.RemoteAddr().String(), "why", err)
-				return
-			}
-			serve()
+			serve(conn)
 		}()
 	}
 }

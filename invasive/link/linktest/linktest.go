@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package linktest is for tests that kill processes with a journal.
+// Package linktest is for tests that kill processes with a journal, or need an iScheduler.
 package linktest
 
 import (
