@@ -26,6 +26,7 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/crew"
 	"github.com/aucsched/aucsched/invasive/ihypervisor"
+	"github.com/aucsched/aucsched/invasive/internal/guests"
 	"github.com/aucsched/aucsched/invasive/launch"
 	"github.com/aucsched/aucsched/invasive/lines"
 	"github.com/aucsched/aucsched/invasive/link"
@@ -161,7 +162,7 @@ func (a *Agent) listen() error {
 	a.all.Add(1)
 	go func() {
 		defer a.all.Done()
-		lines.Each(asks, a.hear)
+		guests.Each(asks, a.hear)
 	}()
 	return nil
 }

@@ -6,12 +6,14 @@ package agents
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -204,12 +206,7 @@ func FuzzOrders(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(append(text, '\n'))
 	}
-	dir := f.TempDir()
-	topology, err := ihypervisor.Simulate(invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 2}, "/sys/devices/system/cpu", true)
-	require.NoError(f, err)
-	a, err := NewAgent(AgentConfig{Node: "n", Topology: topology, State: filepath.Join(dir, "state"), Output: filepath.Join(dir, "out"),
-		Supervisor: []string{"/nonexistent"}, Log: quiet})
-	require.NoError(f, err)
+	a := newTestAgent(f, nil)
 	f.Cleanup(func() { require.NoError(f, a.close()) })
 	end, _ := newDuct(1, 0)
 	end.cut()
@@ -238,15 +235,47 @@ func FuzzOrders(f *testing.F) {
 	})
 }
 
-// A process that asks before its launch is known is let in when it is; one that
-// is of no job is not.
-func TestJustBegun(t *testing.T) {
+// Connections of strangers who say nothing, or half of it, keep no agent out.
+func TestIdleConnectionsKeepNoAgentOut(t *testing.T) {
+	for _, said := range []string{"", "\x16\x03\x01"} {
+		dir := t.TempDir()
+		invitation := filepath.Join(dir, "invitation")
+		h, err := OpenHead(HeadConfig{State: filepath.Join(dir, "head"), Listen: "127.0.0.1:0", Invitation: invitation, Nodes: 1, Log: quiet})
+		require.NoError(t, err)
+		text, err := os.ReadFile(invitation)
+		require.NoError(t, err)
+		i, err := lines.Parse(strings.TrimSpace(string(text)))
+		require.NoError(t, err)
+		linestest.Flood(t, i.Address, 300, said)
+		a := newTestAgent(t, func() (lines.Invitation, error) { return i, nil })
+		ctx, stop := context.WithCancel(t.Context())
+		over := make(chan error, 1)
+		go func() { over <- a.Run(ctx) }()
+		within, cancel := context.WithTimeout(t.Context(), patience)
+		_, err = h.Gather(within, "p")
+		cancel()
+		require.NoError(t, err)
+		stop()
+		require.NoError(t, <-over)
+		require.NoError(t, h.Close())
+	}
+}
+
+// newTestAgent is one of a node of two cores, which launches nothing.
+func newTestAgent(t testing.TB, invitation func() (lines.Invitation, error)) *Agent {
 	dir := t.TempDir()
 	topology, err := ihypervisor.Simulate(invasive.Partition{Nodes: 1, Sockets: 1, CoresPerSocket: 2}, "/sys/devices/system/cpu", true)
 	require.NoError(t, err)
 	a, err := NewAgent(AgentConfig{Node: "n", Topology: topology, State: filepath.Join(dir, "state"), Output: filepath.Join(dir, "out"),
-		Supervisor: []string{"/nonexistent"}, Log: quiet})
+		Supervisor: []string{"/nonexistent"}, Invitation: invitation, Log: quiet})
 	require.NoError(t, err)
+	return a
+}
+
+// A process that asks before its launch is known is let in when it is; one that
+// is of no job is not.
+func TestJustBegun(t *testing.T) {
+	a := newTestAgent(t, nil)
 	defer func() { require.NoError(t, a.close()) }()
 	late := &lateLauncher{launcher: a.launcher, at: time.Now().Add(100 * time.Millisecond)}
 	a.launcher = late

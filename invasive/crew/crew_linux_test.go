@@ -5,6 +5,7 @@ package crew
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/invasive/lines"
+	"github.com/aucsched/aucsched/invasive/lines/linestest"
 )
 
 // A lead with members in this process, and what it has heard.
@@ -184,7 +186,9 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	} {
 		m := Member{Invitation: good, Place: 1}
 		change(&m)
-		require.Error(t, m.Serve(t.Context(), nil), name)
+		err := m.Serve(t.Context(), nil)
+		require.Error(t, err, name)
+		require.Equal(t, name != "nobody" && name != "certificate", errors.Is(err, errRefused), "%s: %v", name, err)
 	}
 	long := strings.Repeat("x", lines.MaxMessage+1)
 	for _, text := range []string{"", "GET / HTTP/1.0\n\n", "{}\n", `{"hello":{"secret":"","place":1}}` + "\n", long} {
@@ -199,6 +203,21 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	defer c.mu.Unlock()
 	require.Empty(t, c.events, "nobody has joined")
 	require.Len(t, c.members, 1)
+}
+
+// Connections of strangers who say nothing, or half of it, keep no member out.
+func TestIdleConnectionsKeepNoMemberOut(t *testing.T) {
+	for _, said := range []string{"", "\x16\x03\x01"} {
+		c := newTestCrew(t)
+		linestest.Flood(t, c.Invitation().Address, 300, said)
+		for place := range 40 {
+			_, _ = c.member(place)
+		}
+		for place := range 40 {
+			c.until(t, Joined, place)
+		}
+		require.NoError(t, c.Close())
+	}
 }
 
 // A place is free again when it has been handled that its member is gone: nobody hears of the next

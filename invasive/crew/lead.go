@@ -163,35 +163,44 @@ func (l *Lead) order(place int, o order) error {
 	return s.Put(o)
 }
 
-// letIn is the first message, and what comes of it.
+// letIn is the first message, and what comes of it. Who is refused hears why, and does not try again.
 func (l *Lead) letIn(conn *lines.Conn) (serve func(), err error) {
-	s := &session{Conn: conn, since: time.Now(), done: make(chan struct{})}
 	var first news
-	if err := s.Get(&first); err != nil {
+	if err := conn.Get(&first); err != nil {
 		return nil, err
 	}
-	switch h := first.Hello; {
-	case h == nil || !l.door.Invitation.Is(h.Secret):
-		return nil, errors.New("the secret is missing or wrong")
-	case h.Place < 0 || h.Place >= MaxPlaces:
-		return nil, fmt.Errorf("place %d: must be 0 to %d", h.Place, MaxPlaces-1)
-	default:
-		s.hello = *h
+	s := &session{Conn: conn, since: time.Now(), done: make(chan struct{})}
+	if err := l.admit(s, first.Hello); err != nil {
+		_ = conn.Put(order{Refused: err.Error()})
+		return nil, err
 	}
+	return func() { l.serve(s) }, nil
+}
+
+// admit has a member take its place.
+func (l *Lead) admit(s *session, h *hello) error {
+	switch {
+	case h == nil || !l.door.Invitation.Is(h.Secret):
+		return errors.New("the secret is missing or wrong")
+	case h.Place < 0 || h.Place >= MaxPlaces:
+		return fmt.Errorf("place %d: must be 0 to %d", h.Place, MaxPlaces-1)
+	}
+	s.hello = *h
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, net.ErrClosed
+		return net.ErrClosed
 	}
 	if old := l.members[s.Place]; old != nil {
-		return nil, fmt.Errorf("place %d is taken by job %s", s.Place, old.Job)
+		return fmt.Errorf("place %d is taken by job %s", s.Place, old.Job)
 	}
 	l.members[s.Place] = s
-	return func() { l.serve(s) }, nil
+	return nil
 }
 
 // serve hears a member until it is gone. Its place is taken until that has been handled.
 func (l *Lead) serve(s *session) {
+	_ = s.Put(order{}) // it is let in
 	go s.Beats(s.done, order{})
 	l.tell(s, Event{Kind: Joined})
 	var err error

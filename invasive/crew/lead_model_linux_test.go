@@ -88,7 +88,10 @@ func (m *crewModel) join(place int, open bool) {
 	p := &paperMember{Conn: conn, runs: map[uint64]string{}, job: fmt.Sprint(m.joined)}
 	require.NoError(m.t, p.Put(news{Hello: &hello{Secret: i.Shown(), Place: place, Node: "n", Job: p.job}}))
 	if m.members[place] != nil || !open {
-		require.Error(m.t, p.Get(&order{}), "it is turned away")
+		var o order
+		require.NoError(m.t, p.Get(&o))
+		require.NotEmpty(m.t, o.Refused)
+		require.Error(m.t, p.Get(&o), "it is turned away")
 		return
 	}
 	m.members[place] = p

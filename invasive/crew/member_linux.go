@@ -46,7 +46,7 @@ const (
 // element of wanted, which is a signal of Slurm's, says that Slurm wants the node. When Serve
 // returns nothing that it has started runs any more.
 func (m *Member) Serve(ctx context.Context, wanted <-chan os.Signal) error {
-	conn, err := m.dial(ctx)
+	conn, o, err := m.join(ctx)
 	if err != nil {
 		return fmt.Errorf("the lead at %s: %w", m.Invitation.Address, err)
 	}
@@ -57,10 +57,6 @@ func (m *Member) Serve(ctx context.Context, wanted <-chan os.Signal) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	first := hello{Secret: m.Invitation.Shown(), Place: m.Place, Node: m.Node, Job: m.Job}
-	if err := m.line.Put(news{Hello: &first}); err != nil {
-		return err
-	}
 	go m.line.Beats(ctx.Done(), news{})
 	go func() {
 		select {
@@ -69,38 +65,58 @@ func (m *Member) Serve(ctx context.Context, wanted <-chan os.Signal) error {
 		case <-ctx.Done():
 		}
 	}()
-	for {
-		var o order
-		if err := m.line.Get(&o); err != nil {
-			return fmt.Errorf("the lead is gone: %w", err)
-		}
+	for !o.Leave {
 		switch {
-		case o.Leave:
-			return nil
 		case o.Run != nil:
 			m.start(*o.Run, o.ID)
 		case o.Kill > 0:
 			m.kill(o.Kill)
 		}
+		o = order{}
+		if err := m.line.Get(&o); err != nil {
+			return fmt.Errorf("the lead is gone: %w", err)
+		}
 	}
+	return nil
 }
 
-func (m *Member) dial(ctx context.Context) (conn *lines.Conn, err error) {
+var errRefused = errors.New("it refuses")
+
+// join tries until the lead has said something, its first order.
+func (m *Member) join(ctx context.Context) (conn *lines.Conn, first order, err error) {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
 	began := time.Now()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		conn, err = m.Invitation.Dial(ctx)
-		refused := errors.Is(err, syscall.ECONNREFUSED) && time.Since(began) > refusedTime
-		if err == nil || refused || errors.Is(err, lines.ErrStranger) {
-			return conn, err
+		conn, first, err = m.tryJoin(ctx)
+		nobody := errors.Is(err, syscall.ECONNREFUSED) && time.Since(began) > refusedTime
+		if err == nil || nobody || errors.Is(err, lines.ErrStranger) || errors.Is(err, errRefused) {
+			return conn, first, err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, err
+			return nil, first, err
 		case <-time.After(pause):
 		}
 	}
+}
+
+func (m *Member) tryJoin(ctx context.Context) (conn *lines.Conn, first order, err error) {
+	if conn, err = m.Invitation.Dial(ctx); err != nil {
+		return nil, first, err
+	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	hi := hello{Secret: m.Invitation.Shown(), Place: m.Place, Node: m.Node, Job: m.Job}
+	if err = conn.Put(news{Hello: &hi}); err == nil {
+		err = conn.Get(&first)
+	}
+	if err == nil && first.Refused != "" {
+		err = fmt.Errorf("%w: %.200s", errRefused, first.Refused)
+	}
+	if err != nil {
+		conn.Close()
+	}
+	return conn, first, err
 }
 
 // start has the command in a process group of its own. If this process is killed its job or step is

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/internal/guests"
 	"github.com/aucsched/aucsched/invasive/lines"
 	"github.com/aucsched/aucsched/invasive/link"
 	"github.com/aucsched/aucsched/invasive/malleable"
@@ -87,7 +88,7 @@ func NewProgram(dir string, log *slog.Logger) (*Program, error) {
 	p.all.Add(2)
 	go func() {
 		defer p.all.Done()
-		lines.Each(p.on, p.hear)
+		guests.Each(p.on, p.hear)
 	}()
 	go p.tellAll(ctx)
 	return p, nil

@@ -39,6 +39,8 @@ type order struct {
 	ID    uint64   `json:"id,omitempty"` // of the command to run
 	Kill  uint64   `json:"kill,omitempty"`
 	Leave bool     `json:"leave,omitempty"`
+	// Refused is why a member is not let in.
+	Refused string `json:"refused,omitempty"`
 }
 
 // news is what a member says; likewise.

@@ -8,16 +8,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"sync"
 	"time"
 
+	"github.com/aucsched/aucsched/invasive/internal/guests"
 	"github.com/aucsched/aucsched/invasive/internal/rare"
-)
-
-// Bounds of those who have connected and not said who they are.
-const (
-	mostGuests = 256
-	helloTime  = 10 * time.Second
 )
 
 // A Door lets in who has the invitation.
@@ -25,8 +19,8 @@ type Door struct {
 	// Invitation is what others join by.
 	Invitation Invitation
 	from       net.Listener
+	config     *tls.Config
 	log        *slog.Logger
-	guests     chan struct{}
 	strangers  rare.Line
 }
 
@@ -45,55 +39,30 @@ func Open(address string, key *Key, log *slog.Logger) (*Door, error) {
 	if err != nil {
 		return nil, errors.Join(err, from.Close())
 	}
-	d := &Door{Invitation: key.invitation(net.JoinHostPort(host, port)), log: log, guests: make(chan struct{}, mostGuests)}
-	d.from = tls.NewListener(from, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{key.certificate}})
-	return d, nil
+	return &Door{Invitation: key.invitation(net.JoinHostPort(host, port)), from: from, log: log,
+		config: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{key.certificate}}}, nil
 }
 
-// Close lets nobody in any more. Who is in stays.
+// Close lets nobody in any more, and closes those who have not shown the secret. Who is in stays.
 func (d *Door) Close() error { return d.from.Close() }
 
 // Serve lets others in until Close, and returns when all are gone. LetIn hears the first message of
 // one, in bounded time, and checks its secret; serve goes on with it. The connection is closed when
 // serve returns, or if letIn fails.
 func (d *Door) Serve(letIn func(*Conn) (serve func(), err error)) {
-	Each(d.from, func(conn net.Conn) {
-		select {
-		case d.guests <- struct{}{}:
-		default:
-			return
-		}
-		late := time.AfterFunc(helloTime, func() { conn.Close() })
-		serve, err := letIn(New(conn))
-		late.Stop()
-		<-d.guests
+	door := guests.Door{From: d.from, Check: func(g *guests.Guest) (func(), error) {
+		conn := New(tls.Server(g, d.config))
+		serve, err := letIn(conn)
 		if err != nil {
-			d.strangers.Warn(d.log, time.Now(), "somebody was turned away", "from", conn.RemoteAddr().String(), "why", err)
-			return
+			_ = conn.Close()
+			return nil, err
 		}
-		serve()
-	})
-}
-
-// Each serves all who connect, each in a goroutine of its own, until from is closed, and returns
-// when all are gone. A connection is closed when serve returns.
-func Each(from net.Listener, serve func(net.Conn)) {
-	var all sync.WaitGroup
-	defer all.Wait()
-	for {
-		conn, err := from.Accept()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil: // too many open files, say: it passes
-			time.Sleep(100 * time.Millisecond)
-			continue
-		}
-		all.Add(1)
-		go func() {
-			defer all.Done()
+		return func() {
 			defer conn.Close()
-			serve(conn)
-		}()
-	}
+			serve()
+		}, nil
+	}, Refused: func(g *guests.Guest, err error) {
+		d.strangers.Warn(d.log, time.Now(), "somebody was turned away", "from", g.RemoteAddr().String(), "why", err)
+	}}
+	door.Serve()
 }

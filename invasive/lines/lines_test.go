@@ -3,18 +3,23 @@
 package lines
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/invasive/lines/linestest"
 )
 
 func made(t testing.TB) Invitation {
@@ -134,33 +139,48 @@ func TestDoor(t *testing.T) {
 	require.Empty(t, said)
 }
 
-// Those who say nothing are many at most, and others get in as soon as they have gone.
-func TestSilentGuests(t *testing.T) {
-	d, said := open(t)
-	var silent []net.Conn
-	for range mostGuests + 10 {
-		c, err := net.Dial("tcp", d.Invitation.Address)
-		require.NoError(t, err)
-		silent = append(silent, c)
+// Those who say nothing, or half of what is to be said, keep nobody of another address out; silent
+// ones nobody of their own either.
+func TestIdleGuests(t *testing.T) {
+	for _, said := range []string{"", "\x16\x03\x01"} {
+		t.Run(strconv.Quote(said), func(t *testing.T) {
+			door, heard := open(t)
+			linestest.Flood(t, door.Invitation.Address, 300, said)
+			for range 5 {
+				require.NoError(t, comesIn(t, door, "127.0.0.2", heard))
+			}
+			if said == "" {
+				require.NoError(t, comesIn(t, door, "127.0.0.1", heard))
+			}
+			require.Eventually(t, func() bool { return comesIn(t, door, "127.0.0.1", heard) == nil }, 30*time.Second, time.Millisecond)
+		})
 	}
-	require.Eventually(t, func() bool { return len(d.guests) == mostGuests }, 10*time.Second, time.Millisecond)
-	for _, c := range silent {
-		c.Close()
+}
+
+// comesIn has somebody of an address try once.
+func comesIn(t *testing.T, door *Door, from string, heard <-chan string) error {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	conn, err := tls.DialWithDialer(&d, "tcp", door.Invitation.Address, &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		return err
 	}
-	require.Eventually(t, func() bool {
-		c, err := d.Invitation.Dial(t.Context())
-		if err != nil {
-			return false
-		}
-		defer c.Close()
-		if c.Put(d.Invitation.Shown()) != nil || c.Put("here") != nil {
-			return false
-		}
-		select {
-		case <-said:
-			return true
-		case <-time.After(time.Second):
-			return false
-		}
-	}, 20*time.Second, 10*time.Millisecond)
+	defer conn.Close()
+	c := New(conn)
+	if err := errors.Join(c.Put(door.Invitation.Shown()), c.Put(from)); err != nil {
+		return err
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		c.Gone()
+	}()
+	select {
+	case text := <-heard:
+		require.Equal(t, from, text)
+		return nil
+	case <-gone:
+		return io.EOF
+	case <-time.After(30 * time.Second):
+		return os.ErrDeadlineExceeded
+	}
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/aucsched/aucsched/invasive"
 )
 
+// dialTime bounds an attempt to connect.
+const dialTime = 10 * time.Second
+
 // connect makes a connection after a pause.
 func (r *Runner) connect() {
 	pause := time.Duration(0)
@@ -29,7 +32,7 @@ func (r *Runner) connect() {
 // result is thrown away.
 func (r *Runner) dial() {
 	ctx, cancel := context.WithCancel(context.Background())
-	stop := r.Clock.AfterFunc(handshakeTime, cancel)
+	stop := r.Clock.AfterFunc(dialTime, cancel)
 	valid := true
 	r.timers.cancelDial = func() { valid = false; cancel() }
 	go func() {

@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
+
+	"github.com/aucsched/aucsched/invasive/internal/guests"
 )
 
 // ErrInUse is a socket or a journal that another process uses.
@@ -75,9 +76,9 @@ func (e Endpoint) Listen(clock Clock, stats *Stats) (*Listener, error) {
 		return nil, err
 	}
 	l := newListener(from, clock, stats, nil)
-	l.check = func(c net.Conn) (net.Conn, error) {
-		keepAlive(c)
-		return e.TLS.handshakeServer(within(firstTime, c, clock), config)
+	l.check = func(g *guests.Guest) (net.Conn, error) {
+		keepAlive(g.Conn)
+		return e.TLS.handshakeServer(g, config)
 	}
 	l.start()
 	return l, nil
@@ -94,45 +95,18 @@ func (e Endpoint) Dial(ctx context.Context) (net.Conn, error) {
 	return e.TLS.dial(ctx, e.Address)
 }
 
-// Bounds of what strangers can cost, besides those of guests.
-const (
-	handshakeTime = 10 * time.Second
-	firstTime     = 2 * time.Second // until the first byte, of TLS
-)
-
-// within closes a connection from which nothing has come within d.
-func within(d time.Duration, c net.Conn, clock Clock) net.Conn {
-	stop := clock.AfterFunc(d, func() { c.Close() })
-	return &timed{Conn: c, heard: sync.OnceFunc(func() { stop() })}
-}
-
-type timed struct {
-	net.Conn
-	heard func()
-}
-
-func (t *timed) Read(b []byte) (int, error) {
-	n, err := t.Conn.Read(b)
-	if n > 0 {
-		t.heard()
-	}
-	return n, err
-}
-
 // A Listener accepts connections of peers that have shown who they are. It is a net.Listener.
 type Listener struct {
 	net.Listener
 	clock   Clock
 	stats   *Stats
-	check   func(net.Conn) (net.Conn, error)
-	guests  guests
+	check   func(*guests.Guest) (net.Conn, error)
 	cleanup func() error
 
 	good    chan net.Conn
 	closing sync.Once
 	closed  chan struct{} // nobody can connect any more, and a Unix socket is gone
-	dead    chan struct{}
-	err     error // once dead
+	dead    chan struct{} // nobody is accepted any more
 }
 
 func newListener(from net.Listener, clock Clock, stats *Stats, cleanup func() error) *Listener {
@@ -144,54 +118,26 @@ func newListener(from net.Listener, clock Clock, stats *Stats, cleanup func() er
 
 func (l *Listener) start() { go l.accept() }
 
-// accept lets strangers show who they are, some at a time and within some time, so that none of
-// them holds up anybody.
 func (l *Listener) accept() {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			if l.pause(err) {
-				continue
-			}
-			<-l.closed // the kernel may tell of it before it is so
-			l.err = err
-			close(l.dead)
-			return
+	door := guests.Door{From: l.Listener, After: l.clock.AfterFunc, Check: l.hear, Refused: l.turnAway}
+	door.Serve()
+	<-l.closed // the kernel may tell of it before it is so
+	close(l.dead)
+}
+
+// hear has a peer that has shown who it is wait until it is accepted.
+func (l *Listener) hear(g *guests.Guest) (serve func(), err error) {
+	checked, err := l.check(g)
+	return func() {
+		select {
+		case l.good <- checked:
+		case <-l.closed:
+			g.Close()
 		}
-		l.guests.add(c)
-		go func() {
-			stop := l.clock.AfterFunc(handshakeTime, func() { c.Close() })
-			checked, err := l.check(c)
-			stop()
-			if !l.guests.remove(c) && err == nil {
-				err = net.ErrClosed
-			}
-			if err != nil {
-				l.turnAway(c, err)
-				return
-			}
-			select {
-			case l.good <- checked:
-			case <-l.dead:
-				c.Close()
-			}
-		}()
-	}
+	}, err
 }
 
-// pause waits after an error that may pass, such as too many open files.
-func (l *Listener) pause(err error) bool {
-	if errors.Is(err, net.ErrClosed) {
-		return false
-	}
-	wait := make(chan struct{})
-	l.clock.AfterFunc(100*time.Millisecond, func() { close(wait) })
-	<-wait
-	return true
-}
-
-func (l *Listener) turnAway(c net.Conn, err error) {
-	c.Close()
+func (l *Listener) turnAway(_ *guests.Guest, err error) {
 	if errors.Is(err, ErrForbidden) {
 		l.stats.add(Forbidden)
 		return
@@ -205,7 +151,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	case c := <-l.good:
 		return c, nil
 	case <-l.dead:
-		return nil, l.err
+		return nil, net.ErrClosed
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/aucsched/aucsched/invasive/internal/guests"
 )
 
 // A Peer is the process at the other end of a Unix socket, as it was when it connected.
@@ -97,7 +99,7 @@ func (e Endpoint) listenUnix(clock Clock, stats *Stats) (*Listener, error) {
 		return nil, err
 	}
 	l := newListener(from, clock, stats, cleanup)
-	l.check = func(c net.Conn) (net.Conn, error) { return c, checkPeer(c, e.Users) }
+	l.check = func(g *guests.Guest) (net.Conn, error) { return g.Conn, checkPeer(g.Conn, e.Users) }
 	l.start()
 	return l, nil
 }

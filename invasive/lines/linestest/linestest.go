@@ -7,6 +7,9 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"sync"
+	"testing"
+	"time"
 )
 
 // Read is a connection from which text comes, and then its end.
@@ -18,3 +21,44 @@ type read struct {
 }
 
 func (r *read) Read(p []byte) (int, error) { return r.from.Read(p) }
+
+// Flood keeps n connections to an address open until the test ends, which say so much and no more.
+// One that is closed comes again soon. All have been tried once when it returns.
+func Flood(t testing.TB, address string, n int, says string) {
+	over := make(chan struct{})
+	var tried, all sync.WaitGroup
+	flood := func() {
+		conn, err := net.Dial("tcp", address)
+		tried.Done()
+		for ; ; conn, err = net.Dial("tcp", address) {
+			if err == nil {
+				gone := make(chan struct{})
+				go func() {
+					defer close(gone)
+					_, _ = io.WriteString(conn, says)
+					_, _ = io.Copy(io.Discard, conn)
+				}()
+				select {
+				case <-over:
+				case <-gone:
+				}
+				conn.Close()
+				<-gone
+			}
+			select {
+			case <-over:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}
+	for range n {
+		tried.Add(1)
+		all.Go(flood)
+	}
+	tried.Wait()
+	t.Cleanup(func() {
+		close(over)
+		all.Wait()
+	})
+}
