@@ -52,9 +52,6 @@ run-invasive: bin/aucsched
 	$(GO) build -o bin/malleable ./invasive/examples/malleable
 	bin/aucsched demo invasive
 
-# Tests of the plug-ins that take long and are variants of others: only slurm-test has them.
-SLURM_SLOW := ^Test(Prometheus|AgentsHeat|Crew|CrewKilled|CrewForgotten|CrewProgram|CrewHeat|CrewElastic|CrewAccounts|MalleableDay|MalleableUrgent|ReasonsAreStocks|Selection|Try|Why|WhyLimits|WhyWords|WhyPrivate|LeftToSlurm|LicencesBehindAWideJob|RemoteLicences|WhoseLimitsBind|GPUsOfWholeNodes|PartitionRules|SavesWhileMuchHappens|MemoryBinds|BehindAWideJob|JobsShareALimitedNode|BackupController|SleepersAreWokenLast|NetKeepsPlans|Load|KilledWithAlternatives|AlternativesKilledAtRandom|PrologsOfSlurmctld|LimitsHold|Soak|Hog|TypedRanges|GPUsOfSeveralTypes|AlternativesOfOtherKinds|CompactKeepsJobsTogether|SlowLinks|BesideAScavenger|ScavengersOfAllKinds|Exempt|PlacesGivenUp|ShadowIsReplayed|ShadowCosts|ShadowOutlastsSlurmctld|PartOfTheJobs|Invasive(Refused|Urgent|Users|Suspended|Killed))$$|^TestScavengers$$/^(qos|tiers,_cancel)|^TestScavengers$$/./^stock$$|^TestSharesOfGPUs$$/^(stock|auctionauc)|^TestWorkerFaults$$/_auto$$|^TestAlternatives$$/^like_that_request$$/^(-N_2|-n3|--ntasks)|^TestAlternatives$$/^in_the_script$$/^tasks_per_node
-
 ## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none); with SLURM_SOURCES=DIR, releases of Slurm, a smoke test on the newest too
 test: lint test-pure
 	@[ "$(SLURM)" = no ] || sh scripts/packages.sh metrics || echo "make: going on without promtool: the rules for alerts are not tested" >&2
@@ -70,7 +67,7 @@ test: lint test-pure
 test-race:
 	$(call with_highs,CGO_ENABLED=1 $(GO) test -timeout 30m -race $$tags $(ALL))
 test-slurm:
-	GO="$(GO)" AUCSCHED_SLURM_KILLS=0 sh scripts/slurm-test.sh -skip '$(SLURM_SLOW)'
+	GO="$(GO)" sh scripts/slurm-test.sh -short
 
 ## test-pure: all tests without any C library
 test-pure:

@@ -5,9 +5,9 @@
 #
 # SOURCES and VERSION are as in slurm-stock.sh, which builds those that are not built yet. For each
 # the plug-ins are compiled, then linked and their symbols looked up in that Slurm, then tested
-# on clusters of it: a smoke test, and unless QUICK=1 their parts alone and the whole suite. SMOKE
-# and SKIP are the arguments -run and -skip of go test, as the Makefile has them. Logs are in
-# build/slurm-matrix, VERSION.STEP.log. The exit status is 1 if anything fails.
+# on clusters of it: a smoke test, and unless QUICK=1 their parts alone and the suite: with SHORT=1
+# the part of it that make test runs. SMOKE is the argument -run of go test, as the Makefile has it.
+# Logs are in build/slurm-matrix, VERSION.STEP.log. The exit status is 1 if anything fails.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,7 +18,7 @@ mkdir -p "$logs"
 echo '*' >"$logs/.gitignore"
 
 : "${SMOKE:?names tests, as the argument -run of go test}"
-: "${SKIP:=}"
+: "${SHORT:=}"
 : "${QUICK:=}"
 
 say() { echo "slurm-matrix.sh: $*" >&2; }
@@ -81,7 +81,7 @@ tried() {
 	step smoke bed -run "$SMOKE" || true
 	[ -z "$QUICK" ] || return 0
 	step parts plugins check || true
-	step suite bed ${SKIP:+-skip "$SKIP"} || true
+	step suite bed ${SHORT:+-short} || true
 }
 
 stocks=$(sh scripts/slurm-stock.sh "$@") || bad=1

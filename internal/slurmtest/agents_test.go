@@ -93,6 +93,7 @@ func (b *managed) ended(id int) string {
 // The MPI program of examples/heat grows over the nodes of a batch job, gives cores on two nodes to
 // an urgent job, and has the field of a run whose ranks stay.
 func TestAgentsHeat(t *testing.T) {
+	slow(t)
 	beside(t)
 	for _, tool := range []string{"mpicc", "mpirun", "ompi-server"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -88,15 +88,18 @@ func cancelOne(t *testing.T, c *Cluster, id uint32) {
 func testAlternativeIsTheRequest(t *testing.T, c *Cluster) {
 	defer cancelAll(t, c)
 	fill(t, c)
-	for _, options := range []string{
+	for i, options := range []string{
 		"--nodes=4 --ntasks-per-node=8 --gres=gpu:2",
 		"-N3 -n6 --contiguous",
-		"-N 2 --ntasks-per-node 1 --gpus-per-node=4",
 		"-n 20",
+		"-N 2 --ntasks-per-node 1 --gpus-per-node=4",
 		"-n3 -N1",
 		"--ntasks=7 --nodes=2-4",
 	} {
 		t.Run(options, func(t *testing.T) {
+			if i > 2 { // more of the same kind
+				slow(t)
+			}
 			twin := submit(t, c, "sleep 100", append(strings.Fields(options), "--time=2")...)
 			want := shape(running(t, c, 10*time.Second, twin)[0])
 			cancelOne(t, c, twin)
@@ -128,6 +131,9 @@ func testScriptOfAnAlternative(t *testing.T, c *Cluster) {
 			{"-n10 -N2 --gres=gpu:1", 10, 2, "0", "5(x2)"},
 		} {
 			t.Run(name+", "+a.options, func(t *testing.T) {
+				if name == "tasks per node" {
+					slow(t)
+				}
 				out := filepath.Join(c.path("work"), "alternative.out")
 				os.Remove(out)
 				id := submitWith(t, c, body, []string{a.options}, append(first, "--time=2", "-o", out)...)
@@ -326,6 +332,7 @@ func testUpdatedAlternative(t *testing.T, c *Cluster) {
 
 // Alternatives of jobs with other wishes, and those that are left out.
 func TestAlternativesOfOtherKinds(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, auction, Config{
 		Groups:     []Group{{Nodes: 4, Cores: 8, GPUs: 4, GPUType: "a100"}, {Nodes: 12, Cores: 8, GPUs: 2, GPUType: "v100"}},
@@ -371,6 +378,7 @@ func TestAlternativesOfOtherKinds(t *testing.T) {
 // A slurmctld that is killed while a job runs as an alternative, or after it has given it its
 // nodes and before it has launched it, knows what the job asked for first.
 func TestKilledWithAlternatives(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 1), ExtraLines: impatient})
 	ctx := t.Context()
@@ -417,6 +425,7 @@ func TestKilledWithAlternatives(t *testing.T) {
 
 // However often slurmctld is killed, and whenever: what starts as an alternative runs once.
 func TestAlternativesKilledAtRandom(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(16, 8, 2), ExtraLines: impatient})
 	seed := uint64(time.Now().UnixNano())

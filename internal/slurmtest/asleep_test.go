@@ -16,6 +16,7 @@ import (
 
 // Nodes that are powered down are woken for those who find no place on others, and for nobody else.
 func TestSleepersAreWokenLast(t *testing.T) {
+	slow(t)
 	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, Config{Groups: Uniform(6, 4, 0), ExtraLines: []string{

@@ -15,6 +15,7 @@ import (
 // A backup controller goes on with the auction where a primary one was killed,
 // and gives control back.
 func TestBackupController(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(4, 8, 0), Backup: true})
 	ctx := t.Context()

@@ -39,6 +39,14 @@ func nodes(t *testing.T) int {
 	return n
 }
 
+// slow marks what takes long and is a variant of other tests: make slurm-test has it, make test not.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long and is a variant of others: go test without -short runs it")
+	}
+}
+
 func long(t *testing.T) {
 	t.Helper()
 	if os.Getenv("AUCSCHED_SLURM_LONG") != "1" {

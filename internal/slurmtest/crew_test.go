@@ -102,6 +102,7 @@ func (b *crewBed) until(limit time.Duration, what string, is func() bool) {
 // A bag of tasks takes all nodes that are free, gives them to an urgent job at once, takes them
 // again, and each of its tasks ends once.
 func TestCrew(t *testing.T) {
+	slow(t)
 	beside(t)
 	bothModes(t, func(t *testing.T, m mode) {
 		b := newCrewBed(t, m, nil)
@@ -136,6 +137,7 @@ func (b *crewBed) line(command string, more int) string {
 
 // A program finds all places, runs a command on each, and its exit status is the job's.
 func TestCrewProgram(t *testing.T) {
+	slow(t)
 	beside(t)
 	b := newCrewBed(t, auction, nil)
 	program := b.dir + "/program"
@@ -166,6 +168,7 @@ exit $?
 // Members, the job with its lead, and slurmctld are killed at random: each task still ends once,
 // and no companion is left.
 func TestCrewKilled(t *testing.T) {
+	slow(t)
 	beside(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -230,6 +233,7 @@ func (b *crewBed) members() (pids []int) {
 // Companions are of the job's account, whose limits hold for all together, and
 // its accounts have them.
 func TestCrewAccounts(t *testing.T) {
+	slow(t)
 	beside(t)
 	b := newCrewBed(t, auction, &Accounting{Accounts: []Account{
 		{Name: "free", Users: []User{{Name: Alice}}},
@@ -285,6 +289,7 @@ func (b *crewBed) requireOnce(tasks int) {
 // Companions that slurmctld has forgotten, as it was killed before it had saved them, are asked for
 // again: not one that was cancelled.
 func TestCrewForgotten(t *testing.T) {
+	slow(t)
 	b := newCrewBed(t, auction, nil)
 	ctx := t.Context()
 	wait := func() { // companions do

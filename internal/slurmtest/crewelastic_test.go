@@ -32,6 +32,7 @@ func torch(t *testing.T) string {
 // The training of examples/elastic grows from 1 to 3 nodes, gives one to an urgent job, and has the
 // losses of a training on one node to twelve digits.
 func TestCrewElastic(t *testing.T) {
+	slow(t)
 	beside(t)
 	python := torch(t)
 	b := newCrewBed(t, auction, nil)

@@ -18,6 +18,7 @@ import (
 // The MPI program of examples/heat grows from 1 to 8 nodes, gives 6 to an urgent job, and has the
 // field of a run whose ranks stay.
 func TestCrewHeat(t *testing.T) {
+	slow(t)
 	beside(t)
 	for _, tool := range []string{"mpicc", "mpirun", "ompi-server"} {
 		if _, err := exec.LookPath(tool); err != nil {

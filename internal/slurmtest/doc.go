@@ -35,4 +35,6 @@
 //	                       unless set; "none" leaves them out
 //	AUCSCHED_SLURM_LONG=1  also what takes long: valgrind, thousands of cycles
 //	AUCSCHED_SLURM_KEEP=1  keep the clusters' directories, with their logs
+//
+// With -short those are left out that take long and are variants of others.
 package slurmtest

@@ -33,6 +33,7 @@ func faultBed(t *testing.T, m mode) *Cluster {
 // With links of the state as slow as on a file server, nobody reads a state that is being
 // replaced, or takes it for another slurmctld's.
 func TestSlowLinks(t *testing.T) {
+	slow(t)
 	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := faultBed(t, m)
@@ -196,6 +197,7 @@ func TestClaimEndsBySteadyClock(t *testing.T) {
 // Where Slurm always has something to save it saves without a rest, and what is started is saved in
 // time all the same. Whoever switches that off in the middle of it has Slurm's own saving go on.
 func TestSavesWhileMuchHappens(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := faultBed(t, auction)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -37,6 +37,9 @@ func TestWorkerFaults(t *testing.T) {
 		}
 		for _, solver := range []string{"auto", "highs"} {
 			t.Run(w.name+" "+solver, func(t *testing.T) {
+				if solver == "auto" {
+					slow(t)
+				}
 				require.NoError(t, c.SetParameters(t.Context(),
 					fmt.Sprintf("%s,%s,auc_solver=%s,auc_worker=%s", quickAuction, quickStock, solver, path)))
 				waitSetting(t, c, "worker="+path)

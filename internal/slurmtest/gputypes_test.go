@@ -15,6 +15,7 @@ import (
 // A GPU of a type is found on nodes that have others too, however long the nodes that have
 // that type alone are held.
 func TestGPUsOfSeveralTypes(t *testing.T) {
+	slow(t)
 	beside(t)
 	mostly(t, []mode{siteStock, siteAuction}, func(t *testing.T, m mode) {
 		c := cluster(t, m, Site())

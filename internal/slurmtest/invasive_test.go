@@ -62,6 +62,7 @@ func TestInvasive(t *testing.T) {
 
 // What can't be understood, or isn't for such a partition, is refused in words.
 func TestInvasiveRefused(t *testing.T) {
+	slow(t)
 	beside(t)
 	b := newInvasiveBed(t, "auc_invasic_urgent=rush")
 	for args, words := range map[string]string{
@@ -111,6 +112,7 @@ func TestInvasiveRefused(t *testing.T) {
 // Nobody makes his jobs urgent, at the cost of others', unless the site says who may; a QOS that
 // Slurm gives to everybody who asks is no word of the site's.
 func TestInvasiveUrgent(t *testing.T) {
+	slow(t)
 	beside(t)
 	b := newInvasiveBed(t, "")
 	const ours = "auc_invasic=invasic"
@@ -159,6 +161,7 @@ func (b *invasiveBed) asAlice(args ...string) error {
 // Users can hold their jobs and let them go, but not past the negotiation; what waits, and what
 // runs, can be cancelled. Jobs run as their users.
 func TestInvasiveUsers(t *testing.T) {
+	slow(t)
 	beside(t)
 	b := newInvasiveBed(t, "")
 	require.NoError(t, os.Chmod(b.dir, 0o777))
@@ -206,6 +209,7 @@ func (b *invasiveBed) schedList() string {
 // Jobs are suspended if an urgent one can't have its cores otherwise, and go on
 // later. Slurm says so.
 func TestInvasiveSuspended(t *testing.T) {
+	slow(t)
 	beside(t)
 	b := newInvasiveBed(t, "")
 	b.startBoth()
@@ -237,6 +241,7 @@ func TestInvasiveSuspended(t *testing.T) {
 
 // Whoever is killed, and whenever: no job is lost, and none is started twice.
 func TestInvasiveKilled(t *testing.T) {
+	slow(t)
 	beside(t)
 	b := newInvasiveBed(t, "")
 	b.startBoth()

@@ -104,6 +104,7 @@ func leftMachine() Config {
 
 // Whatever a job asks for it gets, by the auction or by Slurm's own selection.
 func TestLeftToSlurm(t *testing.T) {
+	slow(t)
 	beside(t)
 	bothModes(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, leftMachine())

@@ -15,6 +15,7 @@ import (
 // The library counts licences: a job that has no nodes yet keeps none of them from another, which
 // the auction starts and not Slurm; and never more start than there are licences for.
 func TestLicencesBehindAWideJob(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := quotaCluster(t, auction, Accounting{Accounts: []Account{{Name: "all", Users: []User{{Name: Alice}, {Name: Bob}}}}})
 	others := []string{"-n8"}
@@ -57,6 +58,7 @@ func TestLicencesBehindAWideJob(t *testing.T) {
 
 // Licences that slurmdbd hands out are counted as those of slurm.conf.
 func TestRemoteLicences(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := quotaCluster(t, auction, Accounting{Accounts: []Account{{Name: "all", Users: []User{{Name: Alice}}}}})
 	_, err := c.Sacctmgr(t.Context(), "add", "resource", "name=ansys", "server=flex", "count=4", "type=license",

@@ -56,6 +56,7 @@ func hog(t *testing.T, m mode, parameters string) time.Duration {
 // A user at a limit is in nobody's way: jobs that can't start for it take no place in the window,
 // and the others wait less than with Slurm alone.
 func TestHog(t *testing.T) {
+	slow(t)
 	beside(t)
 	means := sideBySide(t, []string{"stock", "auction", "wait"}, func(t *testing.T, i int) time.Duration {
 		return hog(t, []mode{siteStock, siteAuction, siteAuction}[i], []string{"", "", "auc_beyond=wait"}[i])

@@ -26,6 +26,7 @@ const loadJobs = 500
 // What a cycle costs with 500 jobs waiting, beside Slurm's own. Figures are asserted
 // from 1,000 nodes up: a small machine's say nothing.
 func TestLoad(t *testing.T) {
+	slow(t)
 	bed(t)
 	n := nodes(t)
 	var table strings.Builder

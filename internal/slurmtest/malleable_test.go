@@ -115,6 +115,7 @@ type malleableDay struct {
 // slurmctld and nodes are killed; and all the time the crews, slurmctld and the kernel agree on who
 // is where.
 func TestMalleableDay(t *testing.T) {
+	slow(t)
 	long(t)
 	bothModes(t, func(t *testing.T, m mode) {
 		seed := uint64(time.Now().UnixNano())

@@ -125,6 +125,7 @@ func (b *urgentBed) lost() (begun, killed int, work time.Duration) {
 // An urgent job of 8 of 16 nodes, all of which malleable jobs have, starts within seconds. SAMPLES
 // such jobs are measured, and a third as many on idle nodes.
 func TestMalleableUrgent(t *testing.T) {
+	slow(t)
 	long(t)
 	samples := 20
 	if text := os.Getenv("SAMPLES"); text != "" {

@@ -52,6 +52,7 @@ func memoryBound(t *testing.T, m mode) [2]time.Duration {
 
 // Where memory is what jobs wait for, they wait no longer with the auction than with stock Slurm.
 func TestMemoryBinds(t *testing.T) {
+	slow(t)
 	beside(t)
 	found := sideBySide(t, []string{"stock", "auction"}, func(t *testing.T, i int) [2]time.Duration {
 		return memoryBound(t, []mode{siteStock, siteAuction}[i])

@@ -5,12 +5,9 @@
 package slurmtest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -167,7 +164,11 @@ func TestMixed(t *testing.T) {
 				require.NoError(t, c.HUP(t.Context()))
 			},
 		}
-		for range kills(t) {
+		kills := 2
+		if testing.Short() {
+			kills = 0
+		}
+		for range kills {
 			rounds = append(rounds, func() { killWhileStarting(t, c) })
 		}
 		for len(rounds) < 2 {
@@ -202,14 +203,6 @@ func TestMixed(t *testing.T) {
 			t.Logf("status: %+v", status)
 		}
 	})
-}
-
-// kills is how often TestMixed kills slurmctld.
-func kills(t *testing.T) int {
-	t.Helper()
-	n, err := strconv.Atoi(cmp.Or(os.Getenv("AUCSCHED_SLURM_KILLS"), "2"))
-	require.NoError(t, err, "AUCSCHED_SLURM_KILLS")
-	return n
 }
 
 // withTasks are the jobs, with all tasks of arrays.

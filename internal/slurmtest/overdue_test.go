@@ -109,6 +109,7 @@ func TestNetByTime(t *testing.T) {
 // What is started as overdue keeps off the nodes that a job before it is to have,
 // unless it ends in time.
 func TestNetKeepsPlans(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, blind, Config{Groups: Uniform(4, 2, 0), SchedulerParameters: "auc_net_s=4,auc_at_once=no"})
 	running(t, c, 15*time.Second, submit(t, c, "sleep 300", "-N2", "-n4", "--time=5"))

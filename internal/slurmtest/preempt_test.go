@@ -128,10 +128,18 @@ func preempted(t *testing.T, c *Cluster) (l lost) {
 // is lost, whoever decides; with the auction less work is lost than with stock Slurm.
 func TestScavengers(t *testing.T) {
 	beside(t)
-	for _, w := range preemptWays {
+	for i, w := range preemptWays {
 		t.Run(w.name, func(t *testing.T) {
+			if i > 0 { // the first stands for all
+				slow(t)
+			}
 			var losses []lost
-			bothModes(t, func(t *testing.T, m mode) { losses = append(losses, scavenge(t, m, w)) })
+			bothModes(t, func(t *testing.T, m mode) {
+				if m.name == "stock" {
+					slow(t)
+				}
+				losses = append(losses, scavenge(t, m, w))
+			})
 			if len(losses) < 2 {
 				return // a part of the test was asked for
 			}
@@ -267,6 +275,7 @@ func requireKept(t *testing.T, c *Cluster, id, victim uint32) {
 // A place is nobody's any more when its job does not want it, and a job that loses its place by a
 // reconfiguration, or because slurmctld is killed, starts all the same.
 func TestPlacesGivenUp(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, auction, graceful(20))
 	low := []string{"-p", "low", "--requeue", "--time=30", "-N1"}
@@ -296,6 +305,7 @@ func TestPlacesGivenUp(t *testing.T) {
 
 // Whom Slurm exempts from preemption for his first seconds is exempt, however cheap he would be.
 func TestExempt(t *testing.T) {
+	slow(t)
 	beside(t)
 	const exempt = 20
 	cfg := preemptMachine(preemptWays[0], fmt.Sprintf("PreemptExemptTime=00:00:%d", exempt))
@@ -323,6 +333,7 @@ func TestExempt(t *testing.T) {
 
 // A small scavenger that runs turns nothing off: what others ask for is auctioned.
 func TestBesideAScavenger(t *testing.T) {
+	slow(t)
 	beside(t)
 	for _, w := range preemptWays {
 		t.Run(w.name, func(t *testing.T) {
@@ -350,6 +361,7 @@ func TestBesideAScavenger(t *testing.T) {
 // GPUs, arrays, whole nodes, ranges, several partitions and alternative requests, beside
 // scavengers of all sizes.
 func TestScavengersOfAllKinds(t *testing.T) {
+	slow(t)
 	beside(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -183,6 +183,7 @@ func TestPrologOfSlurmctld(t *testing.T) {
 
 // The same with 2,016 jobs, and saving from as fast as a disk to as slow as a file server.
 func TestPrologsOfSlurmctld(t *testing.T) {
+	slow(t)
 	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		prologRounds(t, m, jobs{batch: 80, srun: 16, salloc: 12, array: 60},

@@ -173,6 +173,7 @@ func (p *prometheus) one(expr string) float64 {
 // from a slurmctld with load; the rules for alerts are evaluated there. When slurmctld begins anew,
 // so do the counters, which is seen as such.
 func TestPrometheus(t *testing.T) {
+	slow(t)
 	beside(t)
 	cfg := Config{Groups: Uniform(4, 4, 1), SchedulerParameters: "auc_locality=yes"}
 	ofSlurm := hasMetrics(t)

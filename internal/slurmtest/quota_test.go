@@ -386,6 +386,7 @@ func randomQuotaJob(rng *rand.Rand, gpus ...string) []string {
 // more than he may, every job starts soon after the limits let it, and the auction decides
 // nothing that can't start.
 func TestLimitsHold(t *testing.T) {
+	slow(t)
 	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		seed := uint64(time.Now().UnixNano())
@@ -418,6 +419,7 @@ func TestLimitsHold(t *testing.T) {
 // elsewhere or beside it, even if it would use up all that the account may have; those that
 // ask for as much wait.
 func TestBehindAWideJob(t *testing.T) {
+	slow(t)
 	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := quotaCluster(t, m, Accounting{Accounts: []Account{
@@ -464,6 +466,7 @@ func TestBehindAWideJob(t *testing.T) {
 
 // Who may have one node, and has it, gets further jobs on that one, however well another would fit.
 func TestJobsShareALimitedNode(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := quotaCluster(t, auction, Accounting{Accounts: []Account{
 		{Name: "one", Limits: "GrpTRES=node=1", Users: []User{{Name: Alice}}},
@@ -486,6 +489,7 @@ func TestJobsShareALimitedNode(t *testing.T) {
 
 // Who takes whole nodes has all of their GPUs, as limits count them.
 func TestGPUsOfWholeNodes(t *testing.T) {
+	slow(t)
 	beside(t)
 	few := Account{Name: "few", Limits: "GrpTRES=gres/gpu=8", Users: []User{{Name: Alice}}}
 	c := quotaCluster(t, auction, Accounting{Accounts: []Account{few}})

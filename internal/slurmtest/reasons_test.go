@@ -18,6 +18,7 @@ import (
 
 // squeue says why a job waits in the words that it has with stock Slurm.
 func TestReasonsAreStocks(t *testing.T) {
+	slow(t)
 	beside(t)
 	without, with := cluster(t, stock, whyMachine()), cluster(t, auction, whyMachine())
 	for _, w := range waitsOf {

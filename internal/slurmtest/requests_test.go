@@ -224,6 +224,7 @@ var ruledPartitions = []Partition{
 
 // Lines of slurm.conf that many sites have do not turn the auction off.
 func TestPartitionRules(t *testing.T) {
+	slow(t)
 	beside(t)
 	mostlyAuction(t, func(t *testing.T, m mode) {
 		c := cluster(t, m, Config{

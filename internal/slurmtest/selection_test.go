@@ -20,6 +20,7 @@ import (
 // selection says, the fullest that will do if it asks for cores alone, and the lowest of the
 // fewest in a row if for GPUs.
 func TestSelection(t *testing.T) {
+	slow(t)
 	beside(t)
 	total := nodeset.Capacity{Cores: 8, GPUs: 3}
 	taken := []nodeset.Capacity{{Cores: 2}, {Cores: 5, GPUs: 1}, {Cores: 4}, {Cores: 1, GPUs: 3}, {Cores: 1}, {}}

@@ -153,6 +153,7 @@ func TestShadow(t *testing.T) {
 
 // Cycles that were recorded in shadow, given to the library once more, come to the same decisions.
 func TestShadowIsReplayed(t *testing.T) {
+	slow(t)
 	beside(t)
 	replay := t.TempDir() + "/replay"
 	out, err := exec.CommandContext(t.Context(), "cc", "-o", replay, "../../cshim/ctest/replay.c", "-ldl").CombinedOutput()
@@ -183,6 +184,7 @@ func TestShadowIsReplayed(t *testing.T) {
 // With auc_partitions and auc_users_share the auction starts the jobs of these alone, and the
 // others are Slurm's at once, with nodes of their own and with shared ones.
 func TestPartOfTheJobs(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(6, 4, 0), Partitions: []Partition{
 		{Name: "p", Nodes: "n[0001-0002]", Default: true}, {Name: "q", Nodes: "n[0003-0004]"},
@@ -253,6 +255,7 @@ func waitOf(t *testing.T, j Job) time.Duration {
 // What is written outlasts slurmctld, with kills too; a place that can't be
 // written is said so once.
 func TestShadowOutlastsSlurmctld(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, slowly, Config{Groups: Uniform(4, 4, 0)})
 	before := submit(t, c, "sleep 1", "-n4", "--time=1")
@@ -282,6 +285,7 @@ func TestShadowOutlastsSlurmctld(t *testing.T) {
 
 // What shadow costs slurmctld, beside the auction and stock, on the same queue.
 func TestShadowCosts(t *testing.T) {
+	slow(t)
 	bed(t)
 	n := nodes(t)
 	for _, m := range []mode{stock, auction, shadowed} {

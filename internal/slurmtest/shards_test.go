@@ -54,6 +54,9 @@ func TestSharesOfGPUs(t *testing.T) {
 				continue
 			}
 			t.Run(m.name+at, func(t *testing.T) {
+				if m.name == "stock" || at != "" {
+					slow(t)
+				}
 				cfg := sharedGPUs(3)
 				cfg.SchedulerParameters = at
 				c := cluster(t, m, cfg)

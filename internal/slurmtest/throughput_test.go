@@ -86,6 +86,7 @@ func TestPresetPlansAhead(t *testing.T) {
 
 // A job lies in two blocks of nodes at most, even if more pieces would do now.
 func TestCompactKeepsJobsTogether(t *testing.T) {
+	slow(t)
 	beside(t)
 	for parameters, waits := range map[string]bool{"auc_delay_ms=200": false, "auc_delay_ms=200,auc_compact=yes": true} {
 		t.Run(parameters, func(t *testing.T) {

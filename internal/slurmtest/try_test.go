@@ -45,6 +45,7 @@ func siteJob(rng *rand.Rand) (body string, args []string) {
 // What slurmdbd has of some minutes of mixed load is read whatever fields sacct prints, and the
 // simulated Slurm does as the real one did.
 func TestTry(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, siteStock, Site())
 	ctx := t.Context()

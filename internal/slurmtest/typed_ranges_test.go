@@ -21,6 +21,7 @@ func typedMachine() Config {
 
 // A range may name the type of the GPUs.
 func TestTypedRanges(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, auction, typedMachine())
 	t.Run("sbatch", func(t *testing.T) { testSbatchTyped(t, c) })

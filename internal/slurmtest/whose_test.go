@@ -79,6 +79,7 @@ func limitConfig() Config {
 // All that the limits let run starts in the same cycle, and no more: the auction knows whose limit
 // binds.
 func TestWhoseLimitsBind(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, auction, limitConfig())
 	for _, name := range []string{"left", "right"} {

@@ -18,6 +18,7 @@ import (
 // With PrivateData=jobs nothing is said of others' jobs, neither that they hold nodes nor that they
 // won these, and without it both are.
 func TestWhyPrivate(t *testing.T) {
+	slow(t)
 	beside(t)
 	for _, private := range []bool{true, false} {
 		t.Run(fmt.Sprint(private), func(t *testing.T) {

@@ -311,12 +311,14 @@ func TestWhySoon(t *testing.T) {
 
 // All kinds: what the answer names is mended, and the job starts.
 func TestWhy(t *testing.T) {
+	slow(t)
 	beside(t)
 	c := cluster(t, auction, whyMachine())
 	testWaits(t, c, waitsOf[3:])
 }
 
 func TestWhyLimits(t *testing.T) {
+	slow(t)
 	beside(t)
 	cfg := whyMachine()
 	cfg.Accounting = &Accounting{
@@ -331,6 +333,7 @@ func TestWhyLimits(t *testing.T) {
 
 // Words that the auction has for jobs of which others come first.
 func TestWhyWords(t *testing.T) {
+	slow(t)
 	beside(t)
 	cfg := whyMachine()
 	cfg.Partitions = []Partition{

@@ -21,6 +21,9 @@ import (
 // Half a minute of faults: aucsched loses no job, and none runs twice. Other differences from stock
 // Slurm are told only: on a busy machine so short a run has some of either.
 func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: go test without -short runs it")
+	}
 	if os.Getenv("AUCSCHED_SLURM_TEST") != "1" {
 		t.Skip("starts real Slurm clusters: AUCSCHED_SLURM_TEST=1 to run it")
 	}
