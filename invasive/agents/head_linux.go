@@ -64,6 +64,10 @@ type Head struct {
 // shape is that of each node.
 type shape struct{ Sockets, Cores uint32 }
 
+// most bounds the sockets of a node and the cores of a socket.
+const most = 1 << 16
+
+// size is at most [invasive.MaxCores], see fits.
 func (s shape) size() uint32 { return s.Sockets * s.Cores }
 
 var (
@@ -165,11 +169,24 @@ func (h *Head) Gather(ctx context.Context, name string) (*ihypervisor.Topology, 
 	if len(h.nodes) < h.Nodes {
 		return nil, fmt.Errorf("%d of %d nodes have joined: %w", len(h.nodes), h.Nodes, context.Cause(ctx))
 	}
-	p := invasive.Partition{Name: name, Nodes: uint32(h.Nodes), Sockets: h.shape.Sockets, CoresPerSocket: h.shape.Cores}
-	if p.Cores() > invasive.MaxCores {
-		return nil, fmt.Errorf("%d nodes of %d cores: at most %d cores in all", h.Nodes, h.shape.size(), invasive.MaxCores)
-	}
+	p := h.partition(h.shape)
+	p.Name = name
 	return ihypervisor.Numbered(p), nil
+}
+
+func (h *Head) partition(s shape) invasive.Partition {
+	return invasive.Partition{Nodes: uint32(h.Nodes), Sockets: s.Sockets, CoresPerSocket: s.Cores}
+}
+
+// fits refuses a shape that nodes can't have, or so many can't.
+func (h *Head) fits(s shape) error {
+	switch p := h.partition(s); {
+	case s.Sockets == 0 || s.Cores == 0 || s.Sockets > most || s.Cores > most:
+		return fmt.Errorf("%d sockets of %d cores: must be 1 to %d", s.Sockets, s.Cores, most)
+	case p.Cores() > invasive.MaxCores:
+		return fmt.Errorf("%d nodes of %d sockets of %d cores: at most %d cores in all", h.Nodes, s.Sockets, s.Cores, invasive.MaxCores)
+	}
+	return nil
 }
 
 // Connect is for the Hypervisor; see ihypervisor.Nodes.
@@ -214,6 +231,9 @@ func (h *Head) loadNodes() error {
 	}
 	if len(s.Nodes) > h.Nodes {
 		return fmt.Errorf("%s: has %d nodes, and there are to be %d", h.nodesFile(), len(s.Nodes), h.Nodes)
+	}
+	if err := h.fits(s.Shape); err != nil {
+		return fmt.Errorf("%s: %w", h.nodesFile(), err)
 	}
 	h.shape = s.Shape
 	for k, n := range s.Nodes {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -181,6 +183,36 @@ func (a *Agent) variables(env []string, id invasive.JobID) []string {
 		env = set(env, v[0], v[1])
 	}
 	return env
+}
+
+// Variables of the agent's own that commands get: those of text and time, and if jobs run as its
+// user those of the user. What else it has, such as what a service's file says, is none of theirs.
+var (
+	forAll  = []string{"LANG", "LANGUAGE", "LC_", "TZ="}
+	forSame = []string{"PATH=", "HOME=", "USER=", "LOGNAME=", "SHELL=", "TMPDIR="}
+)
+
+// commandEnv is a command's environment, more of which was asked for.
+func (a *Agent) commandEnv(id invasive.JobID, more []string) (env []string) {
+	from := forAll
+	if a.Credential == nil {
+		from = slices.Concat(forAll, forSame)
+	} else {
+		env = []string{"PATH=" + launch.DefaultPath}
+		if u, err := user.LookupId(strconv.FormatUint(uint64(a.Credential.Uid), 10)); err == nil {
+			env = append(env, "HOME="+u.HomeDir, "USER="+u.Username, "LOGNAME="+u.Username)
+		}
+	}
+	for _, v := range os.Environ() {
+		if slices.ContainsFunc(from, func(begin string) bool { return strings.HasPrefix(v, begin) }) {
+			env = append(env, v)
+		}
+	}
+	for _, v := range more {
+		name, value, _ := strings.Cut(v, "=")
+		env = set(env, name, value)
+	}
+	return a.variables(env, id)
 }
 
 // take has a job's commands be on these cores only, and returns those that are not.
@@ -435,8 +467,7 @@ func (a *Agent) start(j *local, s *start) {
 		return
 	}
 	job := &invasive.Job{ID: launchOf(s.Key), Args: s.Run.Argv, Dir: s.Run.Dir}
-	env := append(a.variables(os.Environ(), j.id), s.Run.Env...)
-	began, err := a.launch(job, launchRecord{j.id, s.Core}, a.cpusOf([]int{s.Core}), env)
+	began, err := a.launch(job, launchRecord{j.id, s.Core}, a.cpusOf([]int{s.Core}), a.commandEnv(j.id, s.Run.Env))
 	if err != nil {
 		a.Log.Error("a command can't be launched", "job", uint64(j.id), "why", err)
 	}

@@ -99,6 +99,9 @@ func (h *Head) letIn(conn *lines.Conn) (serve func(), err error) {
 // nodeOf is the node of a name, a new one if there is room.
 func (h *Head) nodeOf(hi *hello) (*node, error) {
 	s := shape{hi.Sockets, hi.Cores}
+	if err := h.fits(s); err != nil {
+		return nil, fmt.Errorf("node %s: %w", hi.Node, err)
+	}
 	switch {
 	case h.closed:
 		return nil, errors.New("the head ends")

@@ -161,9 +161,6 @@ type hello struct {
 	Cores   uint32 `json:"cores"` // of a socket
 }
 
-// most bounds what a hello says of a node.
-const most = 1 << 16
-
 func (h *hello) check() error {
 	switch {
 	case h.Node == "" || len(h.Node) > invasive.MaxText:
@@ -172,8 +169,6 @@ func (h *hello) check() error {
 		return fmt.Errorf("node %.80q: must have no space and no slash", h.Node)
 	case h.Disk == "" || len(h.Disk) > invasive.MaxText:
 		return fmt.Errorf("node %s: its disk has no name", h.Node)
-	case h.Sockets == 0 || h.Cores == 0 || h.Sockets > most || h.Cores > most:
-		return fmt.Errorf("node %s: %d sockets of %d cores: must be 1 to %d", h.Node, h.Sockets, h.Cores, most)
 	}
 	return nil
 }

@@ -12,9 +12,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -135,17 +138,62 @@ func TestAdrift(t *testing.T) {
 
 func TestHelloIsChecked(t *testing.T) {
 	for want, change := range map[string]func(*hello){
-		"must have 1 to":  func(h *hello) { h.Node = "" },
-		"no space":        func(h *hello) { h.Node = "a\nb" },
-		"no slash":        func(h *hello) { h.Node = "../b" },
-		"no name":         func(h *hello) { h.Disk = "" },
-		"0 sockets":       func(h *hello) { h.Sockets = 0 },
-		"of 70000 cores:": func(h *hello) { h.Cores = 70000 },
+		"must have 1 to": func(h *hello) { h.Node = "" },
+		"no space":       func(h *hello) { h.Node = "a\nb" },
+		"no slash":       func(h *hello) { h.Node = "../b" },
+		"no name":        func(h *hello) { h.Disk = "" },
 	} {
 		h := hello{Node: "n", Disk: "d", Sockets: 1, Cores: 1}
 		require.NoError(t, h.check())
 		change(&h)
 		require.ErrorContains(t, h.check(), want)
+	}
+}
+
+// A node of a shape that can't be is turned away, be it the first: nothing of it is kept, and
+// another may be the first. A kept one is looked at as well.
+func TestShapesOfNodes(t *testing.T) {
+	for _, c := range []struct {
+		nodes          int
+		sockets, cores uint32
+		want           string
+	}{
+		{1, 0, 1, "0 sockets of 1 cores: must be 1"}, {1, 1, 0, "must be 1"}, {1, 1, 70000, "of 70000 cores: must be"},
+		{1, 65536, 65536, "at most 16777216 cores"}, {1, 65536, 257, "at most"}, {1, 32768, 1024, "at most"},
+		{65536, 1, 257, "at most"}, {65536, 16, 16, ""}, {1, 256, 65536, ""}, {2, 256, 65536, "at most"},
+	} {
+		dir := t.TempDir()
+		open := func() (*Head, error) {
+			return OpenHead(HeadConfig{State: filepath.Join(dir, "head"), Listen: "127.0.0.1:0",
+				Invitation: filepath.Join(dir, "invitation"), Nodes: c.nodes, Log: quiet})
+		}
+		h, err := open()
+		require.NoError(t, err)
+		join := func(s shape) error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			_, err := h.nodeOf(&hello{Node: "n", Disk: "d", Sockets: s.Sockets, Cores: s.Cores})
+			return err
+		}
+		err = join(shape{c.sockets, c.cores})
+		if c.want == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, c.want)
+			require.NoFileExists(t, h.nodesFile())
+			require.NoError(t, join(shape{1, 2}), "another is the first")
+		}
+		require.NoError(t, h.Close())
+		h, err = open()
+		require.NoError(t, err)
+		require.NoError(t, h.Close())
+		if c.want == "" {
+			continue
+		}
+		h.shape = shape{c.sockets, c.cores}
+		require.NoError(t, h.saveNodes())
+		_, err = open()
+		require.ErrorContains(t, err, h.nodesFile())
 	}
 }
 
@@ -240,7 +288,8 @@ func TestIdleConnectionsKeepNoAgentOut(t *testing.T) {
 	for _, said := range []string{"", "\x16\x03\x01"} {
 		dir := t.TempDir()
 		invitation := filepath.Join(dir, "invitation")
-		h, err := OpenHead(HeadConfig{State: filepath.Join(dir, "head"), Listen: "127.0.0.1:0", Invitation: invitation, Nodes: 1, Log: quiet})
+		h, err := OpenHead(HeadConfig{State: filepath.Join(dir, "head"), Listen: "127.0.0.1:0", Invitation: invitation,
+			Nodes: 1, Log: quiet})
 		require.NoError(t, err)
 		text, err := os.ReadFile(invitation)
 		require.NoError(t, err)
@@ -258,6 +307,37 @@ func TestIdleConnectionsKeepNoAgentOut(t *testing.T) {
 		stop()
 		require.NoError(t, <-over)
 		require.NoError(t, h.Close())
+	}
+}
+
+// Commands get what they were asked for with and where they are, but of the agent's environment no
+// more than a list of names.
+func TestEnvironmentOfCommands(t *testing.T) {
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		t.Setenv(name, "") // so that it is back afterwards
+		require.NoError(t, os.Unsetenv(name))
+	}
+	for name, value := range map[string]string{"AGENT_SECRET": "x", "LD_PRELOAD": "/x", "LC_ALL": "C", "TZ": "UTC", "HOME": "/agent",
+		"PATH": "/agent/bin", "TZ_SECRET": "x", "HOMER": "x"} {
+		t.Setenv(name, value)
+	}
+	nobody, err := user.LookupId("65534")
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		user *syscall.Credential
+		want []string
+	}{
+		"the agent's user": {nil, []string{"HOME=/agent", "PATH=/agent/bin"}},
+		"nobody": {&syscall.Credential{Uid: 65534, Gid: 65534}, []string{"HOME=" + nobody.HomeDir,
+			"PATH=" + launch.DefaultPath, "USER=" + nobody.Username, "LOGNAME=" + nobody.Username}},
+		"one without a name": {&syscall.Credential{Uid: 4000000000}, []string{"PATH=" + launch.DefaultPath}},
+	} {
+		a := &Agent{AgentConfig: AgentConfig{State: "/s", Credential: c.user}}
+		got := a.commandEnv(1, []string{"A=b=c", "LC_ALL=other", "AUCSCHED_CREW_KEPT=0"})
+		want := append(c.want, "A=b=c", "LC_ALL=other", "TZ=UTC", "AUCSCHED_INVASIVE=/s/run/jobs", "AUCSCHED_CREW_ON=/s/run/on",
+			"AUCSCHED_CREW_NODES=/s/nodes/1", "AUCSCHED_CREW_KEPT=1")
+		require.ElementsMatch(t, want, got, name)
 	}
 }
 

@@ -163,7 +163,8 @@ func (l *Lead) order(place int, o order) error {
 	return s.Put(o)
 }
 
-// letIn is the first message, and what comes of it. Who is refused hears why, and does not try again.
+// letIn is the first message, and what comes of it. Who is refused hears why,
+// and does not try again.
 func (l *Lead) letIn(conn *lines.Conn) (serve func(), err error) {
 	var first news
 	if err := conn.Get(&first); err != nil {

@@ -247,6 +247,7 @@ func (l *Launcher) supervise(id invasive.JobID) (m mark, err error) {
 	}
 	defer log.Close()
 	argv := append(append([]string{}, l.Supervisor...), dir)
+	keepDescriptors()
 	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
 		Dir: "/", Env: []string{"GOMAXPROCS=1"}, Files: []uintptr{null.Fd(), null.Fd(), log.Fd()},
 		Sys: &syscall.SysProcAttr{Setsid: true},
@@ -268,6 +269,16 @@ func (l *Launcher) supervise(id invasive.JobID) (m mark, err error) {
 			return m, &UnlaunchedError{fmt.Errorf("the supervisor has ended: %s", text[max(0, len(text)-200):])}
 		case time.Now().After(until):
 			unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+}
+
+// keepDescriptors has no process that this one starts inherit what this one has inherited, but for
+// standard input, output and error.
+func keepDescriptors() {
+	for _, fd := range procs.Numbers("/proc/self/fd") {
+		if fd > 2 {
+			syscall.CloseOnExec(fd)
 		}
 	}
 }

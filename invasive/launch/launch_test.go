@@ -463,3 +463,21 @@ func TestEndsWith(t *testing.T) {
 	require.ErrorAs(t, l.Launch(shell(2, "touch "+root+"/began"), []int{0}, nil), &not)
 	require.NoFileExists(t, filepath.Join(root, "began"))
 }
+
+// Descriptors that the launcher has inherited are neither a job's nor its supervisor's.
+func TestNoDescriptorsAreInherited(t *testing.T) {
+	l, root := newLauncher(t)
+	var pipe [2]int
+	// without O_CLOEXEC, as it is for one who has inherited it
+	require.NoError(t, unix.Pipe(pipe[:]))
+	defer unix.Close(pipe[0])
+	require.NoError(t, l.Launch(shell(1, "readlink /proc/$$/fd/* /proc/$PPID/fd/*; true"), []int{0}, nil))
+	require.Zero(t, wait(t, l, 1))
+	var st unix.Stat_t
+	require.NoError(t, unix.Fstat(pipe[0], &st))
+	unix.Close(pipe[1])
+	require.NotContains(t, output(t, root, 1, "out"), fmt.Sprintf("pipe:[%d]", st.Ino))
+	n, err := unix.Read(pipe[0], make([]byte, 1))
+	require.NoError(t, err)
+	require.Zero(t, n, "nobody else has it")
+}

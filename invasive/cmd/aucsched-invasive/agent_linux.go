@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/invasive"
@@ -196,7 +198,7 @@ func (f *agentFlags) finish() (err error) {
 }
 
 func (f *agentFlags) readInvitation() (lines.Invitation, error) {
-	text, err := os.ReadFile(f.invitation)
+	text, err := readOwn(f.invitation)
 	if err != nil {
 		return lines.Invitation{}, err
 	}
@@ -205,4 +207,26 @@ func (f *agentFlags) readInvitation() (lines.Invitation, error) {
 		err = fmt.Errorf("%s: %w", f.invitation, err)
 	}
 	return i, err
+}
+
+// readOwn reads a short file that nobody but this user and root can read or change: who
+// can has jobs run here.
+func readOwn(path string) ([]byte, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // it may be a pipe
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var st unix.Stat_t
+	switch err := unix.Fstat(int(file.Fd()), &st); {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return nil, fmt.Errorf("%s: must be a regular file", path)
+	case st.Uid != 0 && st.Uid != uint32(os.Geteuid()):
+		return nil, fmt.Errorf("%s: belongs to user %d: must be this user's, or root's", path, st.Uid)
+	case st.Mode&0o077 != 0:
+		return nil, fmt.Errorf("%s: mode %#o lets others read or write it: must be 0600", path, st.Mode&0o777)
+	}
+	return io.ReadAll(io.LimitReader(file, 1<<12))
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/internal/cli"
 )
@@ -36,6 +37,42 @@ func TestAgentFlags(t *testing.T) {
 		require.Equal(t, cli.ExitUsage, code, "%s: %s", args, errs)
 		require.Contains(t, errs, want, args)
 	}
+}
+
+// An invitation is taken only from a file that nobody else can read or change.
+func TestInvitationIsOnesOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "invitation")
+	f := agentFlags{invitation: path}
+	_, err := f.readInvitation()
+	require.ErrorIs(t, err, os.ErrNotExist)
+	good := "h:1/" + strings.Repeat("0", 64) + "/" + strings.Repeat("1", 64)
+	require.NoError(t, os.WriteFile(path, []byte(good+"\n"), 0o600))
+	for mode, want := range map[os.FileMode]string{0o600: "", 0o400: "", 0o640: "lets others", 0o604: "lets others", 0o620: "lets others",
+		0o602: "lets others", 0o666: "lets others"} {
+		require.NoError(t, os.Chmod(path, mode))
+		i, err := f.readInvitation()
+		if want == "" {
+			require.NoError(t, err)
+			require.Equal(t, good, i.String())
+			continue
+		}
+		require.ErrorContains(t, err, path)
+		require.ErrorContains(t, err, want, "%#o", mode)
+	}
+	require.NoError(t, os.Chmod(path, 0o600))
+	if os.Geteuid() == 0 {
+		require.NoError(t, os.Chown(path, 4711, 0))
+		_, err = f.readInvitation()
+		require.ErrorContains(t, err, "belongs to user 4711")
+		require.NoError(t, os.Chown(path, 0, 0))
+	}
+	require.NoError(t, os.WriteFile(path, []byte("nonsense"), 0o600))
+	_, err = f.readInvitation()
+	require.ErrorContains(t, err, path)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, unix.Mkfifo(path, 0o600))
+	_, err = f.readInvitation()
+	require.ErrorContains(t, err, "regular file")
 }
 
 // A shell script runs a command on each of its places, over two nodes: what docs/invasive.md shows.

@@ -16,9 +16,10 @@ const (
 	mostOfHost = 64 // of one address; of IPv6 of one network of 64 bits
 )
 
-// guests are from the first to the last of each kind. There is always room for one more: the oldest
-// one of an address that has too many goes for it. So those who connect and say nothing keep nobody
-// out, be they of the same address or of many; who has said something goes only for others who have.
+// guests are from the first to the last of each kind. There is always room for one more: the
+// oldest one of an address that has too many goes for it. So those who connect and say nothing
+// keep nobody out, be they of the same address or of many; who has said something goes only
+// for others who have.
 type guests struct {
 	mu   sync.Mutex
 	list []guest
