@@ -16,6 +16,7 @@ import (
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -420,4 +421,21 @@ func TestPreemptionAllocatesNothing(t *testing.T) {
 	o := DefaultAuctionOptions()
 	o.Work = 300_000
 	allocatesNothing(t, o, s)
+}
+
+// Parts of a job that preempts may share a node, and of what only some may preempt: its rows, and
+// those of whoever sees less, have each node once.
+func TestPartsThatPreemptShareANode(t *testing.T) {
+	s := running(t, 2, Running{Segs: partOf(0, 3), Price: 5}, Running{Segs: partOf(0, 3), Price: 5, Class: 1},
+		Running{Segs: partOf(1, 3), Price: 5}, Running{Segs: partOf(1, 3), Price: 5, Class: 1})
+	parts := waiting("parts", 1000, 2, 1)
+	parts.Components = []bids.Request{{Cores: 2, MinNodes: 1, MaxNodes: 1}, {Cores: 2, MinNodes: 2, MaxNodes: 2}}
+	s.Pending = []*Job{parts, waiting("small", 900, 2, 2), waiting("other", 800, 2, 0), waiting("last", 700, 2, 3)}
+	for seed := range uint64(20) {
+		a, err := NewAuction(DefaultAuctionOptions(), validating{native.New()})
+		require.NoError(t, err)
+		var p Plan
+		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: seed}, &p))
+		require.NoError(t, Verify(s, &p))
+	}
 }

@@ -97,7 +97,8 @@ type fixed struct {
 }
 
 // asks is the job as the window takes it: in place of ranges of GPUs it asks for what costs all
-// least. That of the last call without keep is valid until the next.
+// least. A request that is not valid stays as it is: with another range it could be. That of the
+// last call without keep is valid until the next.
 func (w *window) asks(job *Job, keep bool) *Job {
 	if !w.scarce.ranges || !job.hasRange() {
 		return job
@@ -111,7 +112,7 @@ func (w *window) asks(job *Job, keep bool) *Job {
 	if len(job.Alternatives) > 0 {
 		one.Alternatives = one.alternatives
 	}
-	if r := &job.Request; hasRange(r) {
+	if r := &job.Request; hasRange(r) && w.normal.specs[0].Valid() {
 		w.opts.fix(&one.Job, job, w.gpusFor(r, r, job.TimeLimit))
 	}
 	for k := range job.Alternatives {
@@ -119,7 +120,7 @@ func (w *window) asks(job *Job, keep bool) *Job {
 		if r.Eligible == nil {
 			on = &job.Request
 		}
-		if hasRange(r) {
+		if hasRange(r) && k+1 < len(w.normal.specs) && w.normal.specs[k+1].Valid() {
 			gpus := w.gpusFor(r, on, job.TimeLimit)
 			one.Alternatives[k].MinGPUs, one.Alternatives[k].MaxGPUs = gpus, gpus
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -313,4 +314,31 @@ func TestVerifyKnowsShares(t *testing.T) {
 	require.ErrorContains(t, Verify(s, plan(0)), "a share is on GPU 0")
 	require.ErrorContains(t, Verify(s, plan(2, 5)), "a share is on GPU 5")
 	require.ErrorContains(t, Verify(s, plan(1, 1, 2)), "asks for no share")
+}
+
+// Parts of a job may have whole GPUs of the same node, beside GPUs that others share.
+func TestPartsBesideShares(t *testing.T) {
+	nodes, err := nodeset.NewUniform(1, nodeset.Capacity{Cores: 9, GPUs: 4})
+	require.NoError(t, err)
+	_, err = nodes.AddShares("share", []int64{10})
+	require.NoError(t, err)
+	parts := &Job{ID: "parts", Priority: 9, TimeLimit: 50, Request: bids.Request{Cores: 1, MinGPUs: 1,
+		Components: []bids.Request{{Cores: 1, MinGPUs: 2}}}}
+	for _, c := range []struct {
+		shares int64
+		starts []int
+	}{{8, []int{0, 1}}, {5, []int{0, 1, 2}}} {
+		s := &Snapshot{Nodes: nodes, Pending: []*Job{parts, shareJob("a", 1, c.shares, 0, 8, 50), shareJob("b", 1, c.shares, 0, 7, 50)}}
+		a, err := NewAuction(PaperAuctionOptions(), validating{native.New()})
+		require.NoError(t, err)
+		p := decideOn(t, a, s)
+		require.NoError(t, Verify(s, p))
+		var starts []int
+		for _, d := range p.Decisions {
+			if d.Start {
+				starts = append(starts, d.Job)
+			}
+		}
+		require.Equal(t, c.starts, starts)
+	}
 }

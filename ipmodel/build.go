@@ -258,23 +258,8 @@ func (b *Builder) setColumns(space *bids.Space, variants []bids.Variant, book *b
 	m.ColStart, m.Row, m.Coef = append(m.ColStart[:0], 0), m.Row[:0], m.Coef[:0]
 	shares := b.sharing.entries
 	for i := range book.Bids {
-		segs := book.Allocation(i)
 		for k := range variants[book.Bids[i].Job].Crosses + 1 {
-			from := len(m.Row)
-			for gpu := range 2 {
-				b.addEntries(m, segs, k, gpu)
-			}
-			if variants[book.Bids[i].Job].Spec.Parts != nil { // parts may share nodes
-				b.entries.merge(m, from)
-			}
-			if len(b.most) > 0 {
-				rows := b.used[k*b.kinds()+2*len(b.cells):]
-				b.eachUse(variants, book, i, func(at int, amount int64) {
-					if r := rows[at]; r >= 0 {
-						m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(amount))
-					}
-				})
-			}
+			b.addTaken(variants, book, m, i, k)
 			if len(b.charged) > 0 {
 				b.addQuotaEntries(space, variants, book, m, i, k)
 			}
@@ -289,6 +274,27 @@ func (b *Builder) setColumns(space *bids.Space, variants []bids.Variant, book *b
 
 // kinds is how many rows of the paper's form a table has.
 func (b *Builder) kinds() int { return 2*len(b.cells) + len(b.most) + len(b.charged) }
+
+// addTaken adds what bid i takes of table k, but for quotas. Rows ascend, also where parts of
+// the bid share nodes.
+func (b *Builder) addTaken(variants []bids.Variant, book *bids.Book, m *Model, i, k int) {
+	from := len(m.Row)
+	for gpu := range 2 {
+		b.addEntries(m, book.Allocation(i), k, gpu)
+	}
+	if variants[book.Bids[i].Job].Spec.Parts != nil {
+		b.entries.merge(m, from)
+	}
+	if len(b.most) == 0 {
+		return
+	}
+	rows := b.used[k*b.kinds()+2*len(b.cells):]
+	b.eachUse(variants, book, i, func(at int, amount int64) {
+		if r := rows[at]; r >= 0 {
+			m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(amount))
+		}
+	})
+}
 
 // addEntries adds what segs take of the cores or GPUs of table k.
 func (b *Builder) addEntries(m *Model, segs []nodeset.Segment, k, gpu int) {

@@ -130,6 +130,20 @@ func (x *sharing) collect(now *nodeset.Table, variants []bids.Variant, book *bid
 	slices.SortFunc(x.wholes, func(a, b wholeBid) int {
 		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.bid, b.bid))
 	})
+	x.addParts()
+}
+
+// addParts makes one of what the parts of a bid take of the same node.
+func (x *sharing) addParts() {
+	sums := x.wholes[:0]
+	for _, w := range x.wholes {
+		if n := len(sums) - 1; n >= 0 && sums[n].node == w.node && sums[n].bid == w.bid {
+			sums[n].gpus += w.gpus
+		} else {
+			sums = append(sums, w)
+		}
+	}
+	x.wholes = sums
 }
 
 // atNode adds the rows of node n in table k, on which shares are bid.

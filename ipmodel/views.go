@@ -56,26 +56,14 @@ func (b *Builder) addMoreRow(m *Model, all, seen *nodeset.Table, i int, most int
 
 // addViewEntries adds what bid i takes of the views that bind it.
 func (b *Builder) addViewEntries(variants []bids.Variant, book *bids.Book, m *Model, i int) {
-	job, segs := book.Bids[i].Job, book.Allocation(i)
+	job := book.Bids[i].Job
 	for v := range b.Views {
 		view := &b.Views[v]
 		if !view.Binds[job] {
 			continue
 		}
 		for k := range variants[job].Crosses + 1 {
-			at := (v+1)*(len(view.Space.Left)+1) + k
-			for gpu := range 2 {
-				b.addEntries(m, segs, at, gpu)
-			}
-			if len(b.most) == 0 {
-				continue
-			}
-			rows := b.used[at*b.kinds()+2*len(b.cells):]
-			b.eachUse(variants, book, i, func(at int, amount int64) {
-				if r := rows[at]; r >= 0 {
-					m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(amount))
-				}
-			})
+			b.addTaken(variants, book, m, i, (v+1)*(len(view.Space.Left)+1)+k)
 		}
 	}
 }
