@@ -94,8 +94,11 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	a.window.open(s, &a.clock, p)
 	a.preemption.open(&a.window)
 	a.reservations.reset(s, &a.window)
-	a.bidding.prices = a.pricing.of(s, &a.window)
-	a.reservations.planner.prices = a.bidding.prices
+	prices, err := a.pricing.of(s, &a.window)
+	if err != nil {
+		return err
+	}
+	a.bidding.prices, a.reservations.planner.prices = prices, prices
 	open, err := a.bid(s, l.Seed)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err

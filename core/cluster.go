@@ -35,7 +35,7 @@ type Cluster struct {
 	running []*clusterJob // in the order of their starts
 	machine machine
 	quotas  clusterQuotas
-	demand  Demand // of all jobs ever submitted
+	demand  Demand // of all jobs that have started
 }
 
 // ClusterOptions are the settings of a Cluster. The zero value is that of an Auction with
@@ -167,7 +167,6 @@ func (c *Cluster) Submit(spec JobSpec) error {
 	}
 	c.serial++
 	job.serial, job.job.Since = c.serial, c.second()
-	c.demand.Come(&job.job.Request, job.job.Since)
 	c.machine.name(job)
 	c.jobs[job.id] = job
 	at, _ := slices.BinarySearchFunc(c.queue, job, byQueue)

@@ -218,8 +218,8 @@ func (c *Cluster) apply(w *scratch, at time.Time) (*Cycle, error) {
 func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) {
 	held, err := c.stillHolds(w, job, d)
 	var counts []bids.Charge
+	way, _ := job.job.Way(d.Alternative)
 	if err == nil {
-		way, _ := job.job.Way(d.Alternative)
 		counts = amountsOfParts(&way, held)
 		if err = c.quotas.lack(job.id, counts); err == nil {
 			err = c.machine.takeParts(held, d)
@@ -229,6 +229,7 @@ func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) 
 		cycle.Dropped = append(cycle.Dropped, Dropped{job.id, err})
 		return
 	}
+	c.demand.Come(&way, c.second())
 	job.run, job.held, job.end, job.counts = true, held[0], c.second()+job.job.TimeLimit, counts
 	_, job.uses = d.Part(0)
 	c.quotas.count(counts, 1)

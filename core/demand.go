@@ -30,7 +30,8 @@ type Demand struct {
 // DemandHalfLife is in seconds.
 const DemandHalfLife = 12 * 3600
 
-// Come is told of each request as its job comes, at the second now, which never falls.
+// Come is told of each request once, when its job comes or when it starts by that request, at the
+// second now, which never falls.
 func (d *Demand) Come(r *bids.Request, now int64) {
 	d.fade(now)
 	for k := range r.Components {

@@ -61,19 +61,30 @@ type held struct {
 func (p *planner) reset(s *Snapshot) error {
 	p.clock = s.Now
 	p.now.CopyFrom(s.Nodes)
-	p.at.CopyFrom(s.Nodes)
+	if err := s.idle(&p.at); err != nil {
+		return err
+	}
 	p.ends = p.ends[:0]
 	for i := range s.Running {
 		r := &s.Running[i]
-		if err := p.at.ReleaseWith(r.Segs, r.Uses); err != nil {
-			return fmt.Errorf("running job %s: %w", r.ID, err)
-		}
 		// A job that has outstayed its limit may end at any moment, but not now.
 		p.ends = append(p.ends, held{max(r.End, s.Now+1), r.Segs, r.Uses})
 	}
 	p.sorted = false
 	p.reserved, p.amounts = p.reserved[:0], p.amounts[:0]
 	p.purse.reset(s, nil)
+	return nil
+}
+
+// idle makes t the machine when nothing runs any more. It fails if a running job holds what the
+// machine has free.
+func (s *Snapshot) idle(t *nodeset.Table) error {
+	t.CopyFrom(s.Nodes)
+	for i := range s.Running {
+		if err := t.ReleaseWith(s.Running[i].Segs, s.Running[i].Uses); err != nil {
+			return fmt.Errorf("running job %s: %w", s.Running[i].ID, err)
+		}
+	}
 	return nil
 }
 

@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // pricing is the stage that says what a start makes useless, by the requests that are usual.
 type pricing struct {
 	prices fit.Prices
-	sums   []sumOfKind // by GPUs
+	idle   nodeset.Table // scratch
+	sums   []sumOfKind   // by GPUs
 	kinds  []fit.Kind
 }
 
@@ -25,10 +27,14 @@ const (
 	wholeNode = 1.0 / 32
 )
 
-// of are the prices of a cycle; nil where there are none.
-func (x *pricing) of(s *Snapshot, w *window) *fit.Prices {
+// of are the prices of a cycle; nil where there are none. It fails if a running job holds what the
+// machine has free, or has not.
+func (x *pricing) of(s *Snapshot, w *window) (*fit.Prices, error) {
 	if !w.opts.KeepHoles || s.Nodes.MaxGPUs() == 0 || len(w.jobs) == 0 {
-		return nil
+		return nil, nil
+	}
+	if err := s.idle(&x.idle); err != nil {
+		return nil, err
 	}
 	x.count(s, w)
 	x.weigh()
@@ -37,7 +43,7 @@ func (x *pricing) of(s *Snapshot, w *window) *fit.Prices {
 		x.prices.Hold(s.Running[i].Segs, s.Running[i].End)
 	}
 	x.prices.Settle()
-	return &x.prices
+	return &x.prices, nil
 }
 
 // count adds up what jobs ask for: those of late, those that run and those of the window.

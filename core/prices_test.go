@@ -256,3 +256,42 @@ func TestKeepingHolesKeepsPlacesForSeveralJobs(t *testing.T) {
 		}
 	}
 }
+
+// A share of a GPU comes with no GPU by number: what the job takes by GPU is nothing, however
+// little of it the node has.
+func TestPricesOfAShareBesideUsesByGPU(t *testing.T) {
+	for _, perGPU := range []int64{1, 4, 18, nodeset.MaxUse} {
+		nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 8, GPUs: 3})
+		require.NoError(t, err)
+		shares, err := nodes.AddShares("share", []int64{100, 100})
+		require.NoError(t, err)
+		memory, err := nodes.AddResource("memory", []int64{10, 0})
+		require.NoError(t, err)
+		job := &Job{ID: "J", Priority: 1, TimeLimit: 10, Request: bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1,
+			Uses: nodeset.Uses{{Resource: shares, PerNode: 1}, {Resource: memory, PerGPU: perGPU}}}}
+		whole := &Job{ID: "W", Priority: 1, TimeLimit: 10, Request: bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, MinGPUs: 3,
+			Uses: nodeset.Uses{{Resource: memory, PerGPU: perGPU}}}}
+		s := &Snapshot{Nodes: nodes, Pending: []*Job{job, whole}}
+		o := DefaultAuctionOptions()
+		o.KeepHoles = true
+		p := decideOn(t, auctionOf(t, func(to *AuctionOptions) { *to = o }), s)
+		require.NoError(t, Verify(s, p))
+		require.True(t, p.Decisions[0].Start)
+		require.Equal(t, perGPU == 1, p.Decisions[1].Start, "which does take %d by GPU", perGPU)
+	}
+}
+
+// Of running jobs that hold what the machine does not have Decide says so, with prices too.
+func TestPricesOfWhatNobodyCanHold(t *testing.T) {
+	for name, seg := range map[string]nodeset.Segment{"node": {First: 7, Last: 7, Cores: 1}, "GPUs": {GPUs: 200}, "free": {Cores: 1}} {
+		nodes, err := nodeset.NewUniform(1, nodeset.Capacity{Cores: 8, GPUs: 3})
+		require.NoError(t, err)
+		s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "R", End: 5, Segs: []nodeset.Segment{seg}}},
+			Pending: []*Job{{ID: "J", Priority: 1, TimeLimit: 10, Request: bids.Request{Cores: 1, MinGPUs: 1}}}}
+		o := DefaultAuctionOptions()
+		o.KeepHoles, o.Reservations = true, 0
+		a, err := NewAuction(o, nil)
+		require.NoError(t, err)
+		require.ErrorContains(t, a.Decide(context.Background(), s, Limits{}, new(Plan)), "running job R: ", name)
+	}
+}

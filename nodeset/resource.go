@@ -259,7 +259,8 @@ func (t *Table) TakeGPUsWith(n int, more uint8, uses Uses) error {
 // for a request with these uses and at least so many GPUs a node: as many cores and as many GPUs as
 // its further resources suffice for. A node can then give the request some cores and GPUs if and
 // only if it has them free in t, as long as no resource is used both by core and by GPU where more
-// than gpus may be asked for. Other resources of t stay as they are.
+// than gpus may be asked for. A share of a GPU comes without others: what is used by GPU then takes
+// nothing. Other resources of t stay as they are.
 func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int) {
 	t.limitFrom(o, first, last, uses, gpus, 0)
 }
@@ -278,7 +279,8 @@ const seat = 1
 // request that takes none.
 func (t *Table) limitFrom(o *Table, first, last int, uses Uses, gpus int, least uint16) {
 	var buf [64]Capacity
-	for first <= last { // a word at a time
+	share := o.ShareOf(uses) > 0 // it comes without GPUs, so nothing is taken by GPU
+	for first <= last {          // a word at a time
 		end := min(last, first|63) + 1
 		room := buf[:end-first]
 		for i := range room {
@@ -287,6 +289,9 @@ func (t *Table) limitFrom(o *Table, first, last int, uses Uses, gpus int, least 
 		for _, u := range uses {
 			if least == seat {
 				u.PerCore = 0
+			}
+			if share {
+				u.PerGPU = 0
 			}
 			u.limitAll(room, o.more[u.Resource].free[first:end], gpus)
 			if u.Resource == o.shared.resource-1 {

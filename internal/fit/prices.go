@@ -75,18 +75,24 @@ func (p *Prices) Reset(now int64, base *nodeset.Table, kinds []Kind) {
 }
 
 // learn makes the tables of kinds: which of them a node can't serve, and what these weigh together.
+// A kind that wants more cores than any node has is one of those that no node can serve, so that
+// the tables are no larger than the largest node.
 func (p *Prices) learn(kinds []Kind) {
-	most := 0
+	most, largest := 0, 0
 	for _, k := range kinds {
 		most = max(most, k.Cores)
 	}
+	for n := range p.base.Len() {
+		largest = max(largest, int(p.base.Total(n).Cores))
+	}
+	most = min(most, largest+1)
 	p.every = 1<<len(kinds) - 1
 	p.byGPU, p.byCore = [256]kindSet{}, append(p.byCore[:0], make([]kindSet, most)...)
 	for i, k := range kinds {
 		for g := range min(k.GPUs, len(p.byGPU)) {
 			p.byGPU[g] |= 1 << i
 		}
-		for c := range k.Cores {
+		for c := range min(k.Cores, most) {
 			p.byCore[c] |= 1 << i
 		}
 	}

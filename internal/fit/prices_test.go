@@ -186,3 +186,22 @@ func TestPricesAllocateNothing(t *testing.T) {
 	s.prices(&p)
 	require.Zero(t, testing.AllocsPerRun(10, func() { s.prices(&p) }))
 }
+
+// What a kind asks for may be of any size: tables are as large as nodes are, and costs are as for
+// one core more than the largest node has.
+func TestPricesOfRequestsBeyondAllNodes(t *testing.T) {
+	nodes, err := nodeset.New([]nodeset.Capacity{{Cores: 4, GPUs: 2}, {Cores: 64, GPUs: 4}})
+	require.NoError(t, err)
+	var huge, least Prices
+	for p, cores := range map[*Prices]int{&huge: 1<<63 - 1, &least: 65} {
+		p.Reset(0, nodes, []Kind{{GPUs: 1, Cores: cores, Weight: 5}, {GPUs: 4, Cores: 8, Weight: 3}})
+		p.Settle()
+		require.LessOrEqual(t, cap(p.byCore), 128, "%d cores", cores)
+	}
+	for n := range nodes.Len() {
+		has := nodes.Free(n)
+		for cores := range int(has.Cores) + 1 {
+			require.Equal(t, least.Cost(n, has, cores, 1, 60), huge.Cost(n, has, cores, 1, 60))
+		}
+	}
+}

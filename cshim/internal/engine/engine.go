@@ -123,8 +123,9 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	return nil
 }
 
-// remember has later cycles know what those have asked for that start now. Those that wait and run
-// they see themselves.
+// remember has later cycles know what those have asked for that start now, by the request that is
+// met: another one of the same job may be for what no machine has. Those that wait and run they see
+// themselves.
 func (e *Engine) remember() {
 	if !e.settings.Auction.KeepHoles {
 		return
@@ -132,7 +133,8 @@ func (e *Engine) remember() {
 	s := &e.snapshot.Snapshot
 	for i := range e.plan.Decisions {
 		if d := &e.plan.Decisions[i]; d.Start {
-			e.demand.Come(&s.Pending[d.Job].Request, s.Now)
+			met, _ := s.Pending[d.Job].Way(d.Alternative)
+			e.demand.Come(&met, s.Now)
 		}
 	}
 }
