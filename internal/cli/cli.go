@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -26,6 +27,7 @@ const (
 	ExitDone   = 0
 	ExitFailed = 1 // something went wrong on the way
 	ExitUsage  = 2 // wrong usage or input
+	ExitFault  = 3 // a fault of the program itself
 )
 
 // inputError is the user's mistake: a flag, an argument or what a file says.
@@ -55,8 +57,14 @@ func Main(run func(ctx context.Context, args []string, in io.Reader, out, errs i
 	os.Exit(code)
 }
 
-// Execute runs the command, and returns its exit status.
-func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
+// Execute runs the command, and returns its exit status. A panic is told in one line, and with
+// --verbose where it came from.
+func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) (status int) {
+	defer func() {
+		if v := recover(); v != nil {
+			status = fault(root, v, errs)
+		}
+	}()
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -81,6 +89,20 @@ func Status(err error, errs io.Writer) int {
 	return ExitFailed
 }
 
+// fault says that the program has panicked with v.
+func fault(root *cobra.Command, v any, errs io.Writer) int {
+	again := ", and what it prints with --verbose"
+	if verbose, err := root.PersistentFlags().GetBool("verbose"); err == nil && verbose {
+		again = ", and this:"
+	}
+	Status(fmt.Errorf("internal error: %v: please report it, with the command line, its input, the version (%s)%s",
+		v, version.Text(), again), errs)
+	if strings.HasSuffix(again, ":") {
+		fmt.Fprintf(errs, "%s", debug.Stack())
+	}
+	return ExitFault
+}
+
 // NewRoot makes the root of a program's commands. All programs go by the name aucsched, by
 // which their commands are called.
 func NewRoot(short, long string, commands ...*cobra.Command) *cobra.Command {
@@ -89,7 +111,7 @@ func NewRoot(short, long string, commands ...*cobra.Command) *cobra.Command {
 		Use:           "aucsched",
 		Version:       version.Text(),
 		Short:         short,
-		Long:          long + "\n\nExit status: 0 done, 1 failed, 2 wrong usage or input.",
+		Long:          long + "\n\nExit status: 0 done, 1 failed, 2 wrong usage or input, 3 internal error.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          checkedArgs(cobra.NoArgs),

@@ -82,7 +82,7 @@ func manPage(c *cobra.Command) string {
 		line(".SH EXAMPLES\n.nf\n%s\n.fi", roff(c.Example))
 	}
 	if c.Runnable() {
-		line(".SH EXIT STATUS\n0 if it is done, 1 if something failed, 2 after wrong usage or input.")
+		line(".SH EXIT STATUS\n0 if it is done, 1 if something failed, 2 after wrong usage or input, 3 after an internal error.")
 	}
 	if c.HasParent() {
 		line(".SH SEE ALSO\n.BR %s (1)", roff(pageName(c.Parent())))

@@ -5,10 +5,13 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -34,6 +37,23 @@ func TestStatusIsPlain(t *testing.T) {
 	var errs bytes.Buffer
 	require.Equal(t, ExitUsage, Status(BadInput(errors.New("w.json: id \x1b[31m\nis\tbad")), &errs))
 	require.Equal(t, "aucsched: w.json: id \\x1b[31m is bad\n", errs.String())
+}
+
+// A fault of the program is one line that says what to report; where it was is for who asks.
+func TestPanicIsWords(t *testing.T) {
+	for _, verbose := range []bool{false, true} {
+		root := NewRoot("", "", &cobra.Command{Use: "fail", Run: func(*cobra.Command, []string) {
+			var none []int
+			_ = none[len(none)-1]
+		}})
+		var out, errs bytes.Buffer
+		args := []string{"fail", fmt.Sprintf("--verbose=%t", verbose)}
+		require.Equal(t, ExitFault, Execute(t.Context(), root, args, nil, &out, &errs))
+		first, rest, _ := strings.Cut(errs.String(), "\n")
+		require.Contains(t, first, "aucsched: internal error: runtime error: index out of range [-1]: please report it")
+		require.Equal(t, verbose, strings.Contains(rest, "words_test.go"))
+		require.Equal(t, verbose, rest != "", "no trace but on request")
+	}
 }
 
 // An error names the file that was asked for, and not the one that it is written as.
