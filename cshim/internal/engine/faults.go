@@ -2,7 +2,11 @@
 
 package engine
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/bids"
+)
 
 // A flaw is what is wrong with an element of an input. It has no words yet: there may be as many as
 // jobs, and one is told. Its array is "" if nothing is wrong.
@@ -15,6 +19,8 @@ type flaw struct {
 	why    string // with a verb for each of the numbers
 	with   [maxWith]uint64
 	n      int // of these
+
+	request *bids.FieldError // what is wrong with the request as a whole, in place of the above
 }
 
 // maxWith is how many numbers the words of a flaw may have.
@@ -29,6 +35,9 @@ func flawed[T ~uint8 | ~uint16 | ~uint32 | ~uint64](array string, i int, field s
 
 // error puts it into words.
 func (f *flaw) error() *InputError {
+	if r := f.request; r != nil {
+		return &InputError{f.array, f.index, r.Field, r.Value, r.Why}
+	}
 	var value any = f.value
 	if f.signed {
 		value = int64(f.value)

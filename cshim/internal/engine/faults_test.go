@@ -122,6 +122,46 @@ func TestFaultsOfOneJob(t *testing.T) {
 	}
 }
 
+// What core.Verify would refuse of a job is a fault of it: uses that are sound by themselves may
+// not go with the range of GPUs, whatever the settings are. The others start.
+func TestFaultsOfUsesWithARange(t *testing.T) {
+	for _, settings := range []string{"", "preset=default", "preset=short", "preset=throughput", "keep_holes=yes", "policy=auction1"} {
+		for _, alternative := range []bool{false, true} {
+			in := &Input{
+				Nodes: []Node{{Cores: 8, FreeCores: 8, GPUs: 3, FreeGPUs: 3, Up: 1}}, Resources: 1, Amounts: []Amount{{100, 100}},
+				Jobs: []Job{{Priority: 1, Cores: 2, TimeLimit: 10, MinGPUs: 1, MaxGPUs: 2, Mask: -1},
+					{Priority: 1, Cores: 1, TimeLimit: 10, Mask: -1}},
+			}
+			uses, array := []Use{{PerCore: 1, PerGPU: 1}}, "jobs"
+			if in.JobUses = uses; alternative {
+				array = "alternatives"
+				in.JobUses, in.AlternativeUses = nil, uses
+				in.Alternatives = []Alternative{{Cores: 1, MinGPUs: 1, MaxGPUs: 3, Mask: -1}}
+			}
+			e := open(t, settings)
+			out := decideInSpite(t, e, in, 0, array+"[0].uses: 0: used by core and by GPU, and the number of GPUs is a range")
+			require.Equal(t, []uint8{Faulty, Starts}, whys(out), settings)
+			in.Jobs[0].MaxGPUs = 1
+			if alternative {
+				in.Alternatives[0].MaxGPUs = 1
+			}
+			require.NoError(t, e.Cycle(in, out))
+			require.Zero(t, out.Faults, "a number of GPUs is no range")
+		}
+	}
+}
+
+// A number of nodes that cores on each node say has no upper bound that would be too high.
+func TestSegmentsBelowAnyNumberOfNodes(t *testing.T) {
+	for _, most := range []uint32{0, 2, MaxNodes, 1<<32 - 1} {
+		in := twoJobs()
+		in.Jobs = []Job{{Priority: 5, Cores: 4, CoresPerNode: 2, Segment: 2, MaxNodes: most, TimeLimit: 9, Mask: -1}}
+		var out Output
+		require.NoError(t, open(t, "").Cycle(in, &out))
+		require.Equal(t, []int{0, 1}, []int{out.Faults, out.Starts}, "at most %d", most)
+	}
+}
+
 // Where priorities and the order differ the order counts: one odd number doesn't cost
 // the others their part.
 func TestPrioritiesOutOfOrder(t *testing.T) {
@@ -242,6 +282,12 @@ func takesSomething(cores, share uint32, lowGPUs uint8, uses []Use, i int) bool 
 	return cores > 0 || share > 0 || lowGPUs > 0 || slices.ContainsFunc(uses, func(u Use) bool { return int(u.Of) == i && u.PerNode > 0 })
 }
 
+// soundUses says whether what element i of those with these uses takes by core and by GPU is known.
+func soundUses(cores uint32, lowGPUs, highGPUs uint8, uses []Use, i int) bool {
+	return cores == 0 || lowGPUs == highGPUs ||
+		!slices.ContainsFunc(uses, func(u Use) bool { return int(u.Of) == i && u.PerCore > 0 && u.PerGPU > 0 })
+}
+
 // soundBelow says whether so many cores and nodes can be what a job demands of switches.
 func soundBelow(j *Job, cores, least, most, each uint32) bool {
 	nodes, fixed := least, least == most
@@ -258,7 +304,7 @@ func sound(in *Input, i int) bool {
 		!soundRequest(j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode, j.MinGPUs, j.MaxGPUs, j.Flags, j.Reserved, j.Mask, in.MaskCount) ||
 		!soundBelow(j, j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode) ||
 		!soundShare(in, j.Share, j.MaxNodes, j.MaxGPUs) || j.Reserved2 != 0 ||
-		!takesSomething(j.Cores, j.Share, j.MinGPUs, in.JobUses, i) {
+		!takesSomething(j.Cores, j.Share, j.MinGPUs, in.JobUses, i) || !soundUses(j.Cores, j.MinGPUs, j.MaxGPUs, in.JobUses, i) {
 		return false
 	}
 	count, highest := 0, uint32(0) // the highest job that an alternative before has named
@@ -270,7 +316,8 @@ func sound(in *Input, i int) bool {
 					a.MaxGPUs, a.Flags, a.Reserved, a.Mask, in.MaskCount) ||
 				!soundBelow(j, a.Cores, a.MinNodes, a.MaxNodes, a.CoresPerNode) ||
 				!soundShare(in, a.Share, a.MaxNodes, a.MaxGPUs) ||
-				!takesSomething(a.Cores, a.Share, a.MinGPUs, in.AlternativeUses, k) {
+				!takesSomething(a.Cores, a.Share, a.MinGPUs, in.AlternativeUses, k) ||
+				!soundUses(a.Cores, a.MinGPUs, a.MaxGPUs, in.AlternativeUses, k) {
 				return false
 			}
 		}

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -267,4 +268,25 @@ func TestClockIsAskedSeldom(t *testing.T) {
 		t.Logf("%s: %d looks in %v", settings, looks, out.Elapsed)
 		require.Less(t, looks, 50_000, settings)
 	}
+}
+
+// A job whose own request is beyond all machines, and whose alternative starts, is remembered by the
+// alternative: later cycles take neither time nor memory for what it might have been.
+func TestRememberedIsWhatStarted(t *testing.T) {
+	e := open(t, "keep_holes=yes work=100000")
+	in := &Input{Now: 1000, Nodes: slices.Repeat([]Node{{Cores: 64, FreeCores: 64, GPUs: 4, FreeGPUs: 4, Up: 1}}, 64),
+		Jobs:         []Job{{Priority: 9, Cores: 1<<31 - 1, TimeLimit: 60, MinGPUs: 1, MaxGPUs: 1, MinNodes: 1, MaxNodes: 1, Mask: -1}},
+		Alternatives: []Alternative{{Cores: 2, MinNodes: 1, MaxNodes: 1, MinGPUs: 1, MaxGPUs: 1, Mask: -1}}}
+	var out Output
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 4 {
+		require.NoError(t, e.Cycle(in, &out))
+		require.Equal(t, 1, out.Starts)
+		in.Now += 3
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32<<20), "bytes, in all")
+	require.Len(t, e.demand.Recent(), 1)
+	require.InDelta(t, 2, e.demand.Recent()[0].Cores, 1e-9)
 }

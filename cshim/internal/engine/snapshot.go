@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -79,7 +80,7 @@ func (s *snapshot) load(in *Input) error {
 	s.loadAlternativeUses(in)
 	s.loadAlternativeCharges(in)
 	s.loadJobShares(in)
-	s.leaveOutIdle(in)
+	s.leaveOutInvalid(in)
 	s.loadOffers(in)
 	s.queue(len(in.Jobs))
 	return nil
@@ -344,7 +345,7 @@ func (s *snapshot) request(j *Job) bids.Request {
 		Switches: int(j.Switches), Within: int(j.Within), Segment: int(j.Segment),
 	}
 	if int(j.MaxNodes) <= s.Nodes.Len() || j.Segment > 1 { // otherwise it is no restriction
-		r.MaxNodes = int(j.MaxNodes)
+		r.MaxNodes = min(int(j.MaxNodes), MaxNodes)
 	} else if j.Cores == 0 { // it would have its least number of nodes
 		r.MaxNodes = max(s.Nodes.Len(), r.MinNodes)
 	}
@@ -399,25 +400,41 @@ func (j *Job) fault(masks int, shared bool) (e flaw) {
 	return e
 }
 
-// leaveOutIdle has jobs not take part that take nothing of their nodes.
-func (s *snapshot) leaveOutIdle(in *Input) {
+// leaveOutInvalid has jobs not take part of which the request is none, or an alternative, by the
+// same rules as for whoever decides on it and judges the plan. Faults of a single field have been
+// told before, in the header's terms: what is left is how uses go with the rest of the request.
+func (s *snapshot) leaveOutInvalid(in *Input) {
 	for i := range in.Jobs {
-		if !s.faulty[i] && idle(&s.jobs[i].Request) {
-			s.leaveOut(flawed("jobs", i, "cores", uint32(0), whyIdle), i)
+		if !s.faulty[i] {
+			if fault := requestFault("jobs", i, &s.jobs[i].Request); fault.array != "" {
+				s.leaveOut(fault, i)
+			}
 		}
 	}
 	for i, at := range s.otherAt {
-		if of := in.Alternatives[i].Job; at >= 0 && !s.faulty[of] && idle(&s.others[at]) {
-			s.leaveOut(flawed("alternatives", i, "cores", uint32(0), whyIdle), int(of))
+		if of := in.Alternatives[i].Job; at >= 0 && !s.faulty[of] {
+			if fault := requestFault("alternatives", i, &s.others[at]); fault.array != "" {
+				s.leaveOut(fault, int(of))
+			}
 		}
 	}
 }
 
-const whyIdle = "must be at least 1 for who takes nothing else of each node"
-
-// idle reports whether a request takes nothing of its nodes for sure.
-func idle(r *bids.Request) bool {
-	return r.Cores == 0 && r.MinGPUs == 0 && !slices.ContainsFunc(r.Uses, func(u nodeset.Use) bool { return u.PerNode > 0 })
+// requestFault is what is wrong with the request of element i of array; its array is "" if it is
+// valid.
+func requestFault(array string, i int, r *bids.Request) flaw {
+	err := r.Validate()
+	if err == nil {
+		return flaw{}
+	}
+	var fault *bids.FieldError
+	if !errors.As(err, &fault) {
+		fault = &bids.FieldError{Field: "request", Why: err.Error()}
+	}
+	if fault.Field == "cores" && r.Cores == 0 {
+		return flawed(array, i, "cores", uint32(0), "must be at least 1 for who takes nothing else of each node")
+	}
+	return flaw{array: array, index: i, request: fault}
 }
 
 // segments is how many segments the job has, 0 if its number of nodes is not fixed, or no multiple.
