@@ -975,16 +975,18 @@ static void test_threads(void)
 {
 	struct shared s = {.handle = must_open("work=0")};
 	pthread_t threads[6];
+	int rounds = 0;
 
 	hard_window(&s.w);
-	for (int round = 0; round < 5; round++) {
+	/* On a busy machine the second thread may begin when the first has ended. */
+	for (; rounds < 5 || (s.busy == 0 && rounds < 100); rounds++) {
 		for (int i = 0; i < 2; i++)
 			EXPECT(pthread_create(&threads[i], NULL, call, &s) == 0);
 		for (int i = 0; i < 2; i++)
 			pthread_join(threads[i], NULL);
 	}
 	/* A window that can be proven ends at once, so that both may get their turn. */
-	EXPECT(s.other == 0 && s.decided >= 5 && s.decided + s.busy == 10);
+	EXPECT(s.other == 0 && s.decided >= rounds && s.decided + s.busy == 2 * rounds);
 	printf("one handle: %d decided, %d busy\n", s.decided, s.busy);
 	EXPECT(s.busy > 0);
 	EXPECT(aucsched_close(s.handle) == AUCSCHED_OK);
@@ -1005,15 +1007,32 @@ static void test_threads(void)
 	release(&s.w);
 }
 
-/* A worker that dies at once, and one that hangs, in a host that collects its children and in one
- * that ignores them: the decisions stand, and no child is left. */
+/* Cycles until the worker has failed three times: after these it is left alone. A cycle whose
+ * deadline is over before it would ask the worker does not count, which may be on a busy machine. */
+static void fail_three_times(int64_t h, const struct window *w)
+{
+	struct aucsched_output out;
+	uint32_t seen = 0;
+
+	for (int k = 0; k < 100 && seen < 3; k++) {
+		EXPECT(cycle(h, w, &out) == AUCSCHED_OK && check(w, &out) && out.starts > 0);
+		EXPECT(out.worker_failures <= 1 && out.cycle_us < 10 * w->in.deadline_us);
+		seen += out.worker_failures;
+	}
+	EXPECT(seen == 3);
+	EXPECT(cycle(h, w, &out) == AUCSCHED_OK && check(w, &out) && out.starts > 0);
+	EXPECT(out.worker_failures == 0 && out.cycle_us < 10 * w->in.deadline_us);
+}
+
+/* A worker that dies at once, and one that hangs (grep gets nothing to find), in a host that
+ * collects its children and in one that ignores them: the decisions stand, and no child is left. */
 static void test_workers(void)
 {
-	static const char *workers[] = {"/bin/false", "/absent/aucsched", "/bin/cat"};
+	static const char *workers[] = {"/bin/false", "/absent/aucsched", "/bin/grep"};
 	struct window w;
-	struct aucsched_output out;
 
 	hard_window(&w);
+	w.in.deadline_us = 600000;
 	for (int i = 0; i < 6; i++) {
 		char settings[200];
 		int64_t h;
@@ -1021,11 +1040,7 @@ static void test_workers(void)
 		signal(SIGCHLD, i < 3 ? SIG_DFL : SIG_IGN);
 		snprintf(settings, sizeof settings, "reservations=0 work=1000 solver=%s worker=%s", i % 2 ? "auto" : "highs", workers[i % 3]);
 		h = must_open(settings);
-		for (int k = 0; k < 4; k++) {
-			EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && check(&w, &out) && out.starts > 0);
-			EXPECT(out.worker_failures == (k < 3));
-			EXPECT(out.cycle_us < 10 * w.in.deadline_us);
-		}
+		fail_three_times(h, &w);
 		EXPECT(aucsched_close(h) == AUCSCHED_OK);
 		EXPECT(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 	}

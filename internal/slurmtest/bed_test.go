@@ -39,7 +39,8 @@ func nodes(t *testing.T) int {
 	return n
 }
 
-// slow marks what takes long and is a variant of other tests: make slurm-test has it, make test not.
+// slow marks what takes long and is a variant of other tests: make slurm-test
+// has it, make test not.
 func slow(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -41,6 +41,7 @@ type Options struct {
 type Solver struct {
 	options Options
 	fault   error // of the worker in the last Solve
+	asked   bool  // whether there was one
 	killed  sync.WaitGroup
 }
 
@@ -65,7 +66,7 @@ func (s *Solver) Name() string { return "highs" }
 // feasible choice is known, neither its own nor Options.Start: [ErrNotBuilt], or what went wrong.
 func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
 	*r = ipmodel.Result{Chosen: r.Chosen[:0], Prices: r.Prices[:0]}
-	s.fault = nil
+	s.fault, s.asked = nil, false
 	if !Built && len(s.options.Command) == 0 {
 		return ErrNotBuilt
 	}
@@ -95,6 +96,7 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 		q.limit = a.patience - min(max(40*time.Millisecond, a.patience/5), 100*time.Millisecond, a.patience/2)
 	}
 	if o.Deadline.IsZero() || q.limit > 0 {
+		s.asked = true
 		err := s.run(ctx, q, a)
 		if s.fault = a.blamed; err != nil {
 			s.fault = err
@@ -112,6 +114,10 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 // answer all the same: it could not be started, died, had to be killed at the deadline, or
 // said what is not true. Otherwise, and if no worker was needed, it is nil.
 func (s *Solver) Fault() error { return s.fault }
+
+// Asked reports whether the last Solve started a worker, or tried to. It does not where the model
+// is easy, and where the deadline was over before.
+func (s *Solver) Asked() bool { return s.asked }
 
 // Wait returns when the workers of all calls of Solve so far are gone for good. Solve kills
 // them, but leaves it to the kernel when.

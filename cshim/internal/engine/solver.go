@@ -49,6 +49,7 @@ type solver struct {
 type workerSolver interface {
 	ipmodel.Solver
 	Fault() error
+	Asked() bool
 	Wait()
 }
 
@@ -129,8 +130,9 @@ func (s *solver) workerFirst(ctx context.Context, m *ipmodel.Model, o ipmodel.Op
 	return s.native.Solve(ctx, m, o, r)
 }
 
-// askWorker has the worker fill r, and reports whether it did well. If not, a choice
-// that it has found counts all the same, since that is checked, but nothing else that it said.
+// askWorker has the worker fill r, and reports whether it did well: not if the time was over before
+// it could be asked, which is no failure of its own. After a failure a choice that it has found
+// counts all the same, since that is checked, but nothing else that it said.
 func (s *solver) askWorker(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) bool {
 	err := guard(func() error { return s.worker.Solve(ctx, m, o, r) })
 	if err == nil {
@@ -142,8 +144,10 @@ func (s *solver) askWorker(ctx context.Context, m *ipmodel.Model, o ipmodel.Opti
 		err = checkWorth(m, r)
 	}
 	if err == nil {
-		s.inARow = 0
-		return true
+		if s.worker.Asked() {
+			s.inARow = 0
+		}
+		return s.worker.Asked() || r.Status == ipmodel.Optimal
 	}
 	s.failures++
 	s.fault = err
