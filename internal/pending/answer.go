@@ -66,9 +66,9 @@ func (a *Asker) Why(ctx context.Context, id string) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", id, err)
 	}
-	records := parseRecords(text, "JobId")
-	if len(records) == 0 {
-		return nil, fmt.Errorf("job %s: Slurm shows no such job to you", id)
+	records, err := parseJobs(a.flatten(ctx, id, text), id)
+	if err != nil {
+		return nil, err
 	}
 	f := records[0]
 	if i := slices.IndexFunc(records, isPending); i >= 0 {

@@ -5,7 +5,9 @@ package pending
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aucsched/aucsched/internal/scontrol"
@@ -77,8 +79,12 @@ func (a *Asker) licences(ctx context.Context, x *Answer, f fields) {
 		for _, l := range parseRecords(text, "LicenseName") {
 			if slices.Contains(wanted, l["LicenseName"]) {
 				x.fact("%s: %s of %s in use, %s reserved", l["LicenseName"], l["Used"], l["Total"], l["Reserved"])
+				x.tooManyLicences(f.text("Licenses"), l["LicenseName"], l["Total"])
 			}
 		}
+	}
+	if x.Means != reasons["Licenses"].means { // there are fewer than it asks for
+		return
 	}
 	text, err := a.Run(ctx, "squeue", "-h", "-t", "R,S,CG", "-o", "%i|%u|%N|%C|%e|%W")
 	if err != nil {
@@ -95,6 +101,22 @@ func (a *Asker) licences(ctx context.Context, x *Answer, f fields) {
 	}
 	x.Helps = nil
 	x.help(freed(x.Holders))
+}
+
+// tooManyLicences is for a job that asks for more licences than there are.
+func (x *Answer) tooManyLicences(all, name, total string) {
+	n, err := strconv.Atoi(total)
+	if err != nil || strings.Contains(all, "|") { // one of several will do
+		return
+	}
+	for l := range strings.SplitSeq(all, ",") {
+		if count, isOne := strings.CutPrefix(l, name); isOne && (count == "" || count[0] == ':') {
+			if asks := max(number(strings.TrimPrefix(count, ":")), 1); asks > n {
+				x.Means = fmt.Sprintf("licences %s: it asks for %d, the limit is %d: it can't start as it is", name, asks, n)
+				x.Helps = []string{fmt.Sprintf("ask for at most %d of %s", n, name), "an administrator adds licences"}
+			}
+		}
+	}
 }
 
 func licenceNames(text string) (names []string) {
@@ -134,16 +156,50 @@ func (a *Asker) limits(ctx context.Context, x *Answer, f fields, l limit) {
 	if err != nil {
 		return
 	}
-	records := parseRecords(text, first)
+	d := parseAsked(f)
 	if l.qos {
-		_, uid, _ := strings.Cut(strings.TrimSuffix(f["UserId"], ")"), "(")
-		a.qosLimits(x, text, f["QOS"], uid, l)
+		a.qosLimits(ctx, x, text, f, l, &d)
 		return
 	}
-	for _, r := range ancestors(records, f["Account"], x.User) {
+	for _, r := range l.counting(ancestors(parseRecords(text, first), f["Account"], x.User, list(f["Partition"]))) {
 		if set := l.setting(r); set != "" {
 			x.fact("%s of %s: %s", l.field, assocName(r), set)
+			x.tooMuch(l.beyond(r, &d), assocName(r))
 		}
+	}
+}
+
+// counting leaves of associations those whose limit is enforced: one of a single job is the user's
+// own, who inherits it from the account.
+func (l limit) counting(records []fields) []fields {
+	if strings.HasPrefix(l.field, "Grp") {
+		return records
+	}
+	for _, r := range records {
+		if r["UserName"] != "" {
+			return []fields{r}
+		}
+	}
+	return records
+}
+
+// tooMuch says that a job can't start as it is, by a limit of whose.
+func (x *Answer) tooMuch(b *beyond, whose string) {
+	if b == nil {
+		return
+	}
+	if x.Means = b.words(whose); b.least {
+		x.Helps = []string{"ask for " + b.asAsked("at least"), "an administrator lowers the limit"}
+		return
+	}
+	x.Helps = []string{"an administrator raises the limit"}
+	switch {
+	case b.limit == 0:
+	case strings.Contains(b.field, "Wall"):
+		x.Helps = slices.Insert(x.Helps, 0, fmt.Sprintf("scontrol update JobId=%s TimeLimit=%d, if that is long enough for it",
+			x.Job, b.limit))
+	default:
+		x.Helps = slices.Insert(x.Helps, 0, "ask for "+b.asAsked("at most"))
 	}
 }
 
@@ -155,11 +211,14 @@ func assocName(r fields) string {
 }
 
 // ancestors are the associations that count for a job: the user's own, and those above it.
-func ancestors(records []fields, account, user string) (all []fields) {
+// One of a partition is that of jobs in it.
+func ancestors(records []fields, account, user string, partitions []string) (all []fields) {
 	for range 64 { // deep at most
 		found := false
 		for _, r := range records {
-			if name, _, _ := strings.Cut(r["UserName"], "("); r["Account"] == account && (name == "" || name == user) {
+			name, _, _ := strings.Cut(r["UserName"], "(")
+			in := r["Partition"] == "" || slices.Contains(partitions, r["Partition"])
+			if r["Account"] == account && (name == "" || name == user) && in {
 				all, found = append(all, r), true
 			}
 		}
@@ -178,53 +237,92 @@ func ancestors(records []fields, account, user string) (all []fields) {
 
 // setting is what a record says of the limit, "cpu=64(64)", as limit(used); "" if there is none.
 func (l limit) setting(r fields) string {
-	value := r[l.field]
-	if l.tres == "" {
-		if value == "" || strings.HasPrefix(value, "N") {
-			return ""
-		}
-		return value
-	}
 	var set []string
-	for part := range strings.SplitSeq(value, ",") {
-		name, amount, _ := strings.Cut(part, "=")
-		if strings.HasPrefix(name, l.tres) && amount != "" && !strings.HasPrefix(amount, "N") {
-			set = append(set, part)
-		}
+	for _, s := range l.settings(r) {
+		set = append(set, s.text)
 	}
 	return strings.Join(set, ",")
 }
 
-// qosLimits finds the limit of a QOS: for all, or beneath its users, by uid, and its accounts.
-func (a *Asker) qosLimits(x *Answer, text, qos, uid string, l limit) {
+// qosLimits finds the limit in the QOS of the job or of its partition: for all, or beneath its
+// users, by uid, and its accounts. Which QOS goes before the other Slurm doesn't say here: only
+// what is too much for each that has the limit is too much.
+func (a *Asker) qosLimits(ctx context.Context, x *Answer, text string, f fields, l limit, d *asked) {
+	names := []string{f["QOS"]}
+	if partition, err := a.Run(ctx, "scontrol", "show", "partition", f["Partition"]); err == nil {
+		for _, p := range parseRecords(partition, "PartitionName") {
+			if name := p.text("QoS"); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	var most *beyond
+	whose, all := "", true
+	for _, name := range names {
+		for _, r := range l.ofQOS(text, name, x.User, f) {
+			if set := l.setting(r.fields); set != "" && len(x.Facts) < 20 {
+				x.fact("%s of QOS %s%s: %s", l.field, name, r.whose, set)
+				if b := l.beyond(r.fields, d); b != nil {
+					most, whose = b, "QOS "+name+r.whose
+				} else {
+					all = false
+				}
+			}
+		}
+	}
+	if all {
+		x.tooMuch(most, whose)
+	}
+}
+
+// qosRecord is a line of a QOS's limits.
+type qosRecord struct {
+	fields
+	whose string // ", USER" beneath users and accounts
+}
+
+// ofQOS are lines with limits of a QOS that count for a job. What another user or account has used
+// doesn't, but the limit is the same.
+func (l limit) ofQOS(text, qos, user string, f fields) (mine []qosRecord) {
+	_, uid, _ := strings.Cut(strings.TrimSuffix(f["UserId"], ")"), "(")
 	in, whose := false, ""
+	var others []qosRecord
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.HasPrefix(line, "QOS="):
 			name, _, _ := strings.Cut(strings.TrimPrefix(line, "QOS="), "(")
 			in, whose = name == qos, ""
+		case in && strings.HasSuffix(line, " Limits"):
+			whose = ""
 		case in && line != "" && !strings.Contains(line, "="):
-			if whose, _, _ = strings.Cut(line, "("); whose == uid {
-				whose = x.User
-			}
+			whose = line
 		}
 		if !in {
 			continue
 		}
-		r := fields{}
-		scontrol.Add(r, line)
-		set := l.setting(r)
-		mine := whose == x.User || whose == "" || strings.HasSuffix(whose, "Limits")
-		if set != "" && mine && len(x.Facts) < 20 {
-			x.fact("%s of QOS %s%s: %s", l.field, qos, beneath(whose), set)
+		r := qosRecord{fields: fields{}}
+		scontrol.Add(r.fields, line)
+		if r.fields[l.field] == "" && r.fields[l.field+"PJ"] == "" {
+			continue
 		}
+		_, id, isUser := strings.Cut(strings.TrimSuffix(whose, ")"), "(")
+		switch {
+		case whose == "":
+		case isUser && id == uid:
+			r.whose = ", " + user
+		case !isUser && whose == f["Account"]:
+			r.whose = ", account " + whose
+		default:
+			others = append(others, qosRecord{fields{l.field: used.ReplaceAllString(r.fields[l.field], "(0)")}, ""})
+			continue
+		}
+		mine = append(mine, r)
 	}
+	if len(mine) == 0 && len(others) > 0 {
+		return others[:1]
+	}
+	return mine
 }
 
-func beneath(whose string) string {
-	if whose == "" || strings.HasSuffix(whose, "Limits") {
-		return ""
-	}
-	return ", " + whose
-}
+var used = regexp.MustCompile(`\([0-9.]*\)`)

@@ -303,11 +303,11 @@ func (f *fit) facts(d *demand) []string {
 	if d.cpus > d.perNode*max(d.nodes, 1) {
 		need += fmt.Sprintf(", %d CPUs in all", d.cpus)
 	}
-	facts := []string{fmt.Sprintf("%s; of the %d that it may use %d suit it now", need, f.meant, f.suiting)}
+	facts := []string{fmt.Sprintf("%s; of the %d that it may use %s it now", need, f.meant, agree(f.suiting, "suit"))}
 	for _, why := range slices.SortedFunc(maps.Keys(f.why), func(a, b string) int {
 		return cmp.Or(f.why[b]-f.why[a], strings.Compare(a, b))
 	}) {
-		facts = append(facts, fmt.Sprintf("%d %s", f.why[why], why))
+		facts = append(facts, agree(f.why[why], why))
 	}
 	for p, name := range map[place]string{down: "not up", reserved: "reserved"} {
 		if len(f.of[p]) > 0 {
@@ -349,6 +349,15 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// agree is a number of nodes with what they do, for which the verb comes first in the plural.
+func agree(n int, does string) string {
+	verb, rest, _ := strings.Cut(does+" ", " ")
+	if n == 1 {
+		verb = cmp.Or(map[string]string{"are": "is", "have": "has"}[verb], verb+"s")
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d %s %s", n, verb, rest))
 }
 
 func clock(t time.Time) string { return t.Format("2006-01-02T15:04:05") }

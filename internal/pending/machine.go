@@ -102,14 +102,17 @@ func parseGres(text string) map[string]int {
 // unusable says why nothing starts on a node; "" if it can be used.
 func (n *node) unusable() string {
 	for _, s := range n.states {
-		switch s {
-		case "DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "FUTURE", "NOT_RESPONDING", "REBOOT",
-			"POWERING_DOWN", "UNKNOWN", "NO_RESPOND", "INVALID_REG":
-			return strings.ToLower(s)
+		if why := unusable[s]; why != "" {
+			return why
 		}
 	}
 	return ""
 }
+
+var unusable = map[string]string{"DOWN": "down", "DRAIN": "drained", "DRAINED": "drained", "DRAINING": "draining", "FAIL": "failed",
+	"FAILING": "failing", "ERROR": "in error", "FUTURE": "to come (FUTURE)", "NOT_RESPONDING": "not responding",
+	"NO_RESPOND": "not responding", "REBOOT": "rebooting", "POWERING_DOWN": "powering down", "UNKNOWN": "in an unknown state",
+	"INVALID_REG": "registered with fewer resources than slurm.conf says (INVALID_REG)"}
 
 // askMachine asks for the nodes, the reservations, and the running jobs: of all partitions, which
 // may share nodes.

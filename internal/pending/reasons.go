@@ -80,6 +80,9 @@ var reasons = map[string]reason{
 	"AssociationJobLimit":      {Limit, "its association has its limit of jobs", ""},
 	"AssociationResourceLimit": {Limit, "its association has its limit of resources", ""},
 	"AssociationTimeLimit":     {Limit, "its association has its limit of time", ""},
+	"QOSJobLimit":              {Limit, "its QOS has its limit of jobs", ""},
+	"QOSResourceLimit":         {Limit, "its QOS has its limit of resources", ""},
+	"QOSTimeLimit":             {Limit, "its QOS has its limit of time", ""},
 	"BurstBufferResources":     {Other, "its burst buffer has no room yet", ""},
 	"BurstBufferStageIn":       {Other, "its burst buffer is being filled", ""},
 	"DeadLine":                 {Other, "it can't meet its deadline any more", ""},
@@ -104,7 +107,8 @@ var tresNames = []struct{ word, tres string }{
 // parseLimit decodes the reason of a limit of an association or a QOS.
 func parseLimit(name string) (limit, bool) {
 	rest, qos := strings.CutPrefix(name, "QOS")
-	l := limit{qos: qos || strings.HasPrefix(name, "Max") && strings.HasSuffix(name, "PerAccount")}
+	per := strings.HasSuffix(name, "PerAccount") || strings.HasSuffix(name, "PerUser")
+	l := limit{qos: qos || strings.HasPrefix(name, "Max") && per}
 	if !l.qos {
 		var ok bool
 		if rest, ok = strings.CutPrefix(name, "Assoc"); !ok {
@@ -116,24 +120,24 @@ func parseLimit(name string) (limit, bool) {
 		return l, false
 	}
 	kind, rest := rest[:3], strings.TrimSuffix(rest[3:], "Limit")
-	what, per, _ := strings.Cut(strings.TrimSuffix(rest, "NotSatisfied"), "Per")
+	what, whose, _ := strings.Cut(strings.TrimSuffix(rest, "NotSatisfied"), "Per")
 	switch what {
 	case "Jobs", "SubmitJob", "SubmitJobs", "JobsAccrue", "Wall", "WallDuration":
 		l.field = kind + map[string]string{"SubmitJob": "SubmitJobs", "WallDuration": "Wall"}[what]
 		if l.field == kind {
 			l.field += what
 		}
-		l.field += perWords[per]
+		l.field += perWords[whose]
 		return l, true
 	}
 	l.field = kind + "TRES"
-	for _, more := range []struct{ word, suffix string }{{"RunMinutes", "RunMins"}, {"Minutes", "Mins"}} {
+	for _, more := range []struct{ word, suffix string }{{"RunMinutes", "RunMins"}, {"RunMins", "RunMins"}, {"Minutes", "Mins"}} {
 		if w, ok := strings.CutSuffix(what, more.word); ok {
 			what, l.field = w, l.field+more.suffix
 			break
 		}
 	}
-	l.field += perWords[per]
+	l.field += perWords[whose]
 	for _, n := range tresNames {
 		if what == n.word {
 			l.tres = n.tres

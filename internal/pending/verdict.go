@@ -3,6 +3,7 @@
 package pending
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,6 +51,7 @@ func readNote(words []string) *Verdict {
 		case key == "lost":
 			jobs, at, _ := strings.Cut(value, "@")
 			v.LostTo, v.LostAt = strings.Split(jobs, ","), unix(at)
+			v.LostTo = slices.DeleteFunc(v.LostTo, func(id string) bool { return id != "others" && !IsJobID(id) })
 		}
 	}
 	v.Meaning, v.Change = meaning(v)

@@ -12,6 +12,10 @@ import (
 var restOfLine = []string{"Command", "WorkDir", "StdErr", "StdIn", "StdOut", "Comment", "AdminComment", "SystemComment",
 	"TresPerNode", "TresPerJob", "TresPerTask", "MailUser", "OS", "ExtraLines", "Extra"}
 
+// lastOfLine are those that have it in any place: nothing comes behind them, and users fill them as
+// they like.
+var lastOfLine = []string{"JobName", "WCKey", "Network", "MCS_label"}
+
 // Add adds the KEY=VALUE of a line to fields; a word without = belongs to the value before it. Of a
 // key that comes twice the first value stays.
 func Add(fields map[string]string, line string) {
@@ -20,8 +24,10 @@ func Add(fields map[string]string, line string) {
 		word, rest, _ := strings.Cut(line, " ")
 		key, value, ok := strings.Cut(word, "=")
 		switch {
-		case ok && last == "" && slices.Contains(restOfLine, key):
-			_, fields[key], _ = strings.Cut(line, "=")
+		case ok && (last == "" && slices.Contains(restOfLine, key) || slices.Contains(lastOfLine, key)):
+			if _, have := fields[key]; !have {
+				_, fields[key], _ = strings.Cut(line, "=")
+			}
 			return
 		case ok:
 			last = ""

