@@ -285,7 +285,7 @@ type qosRecord struct {
 // doesn't, but the limit is the same.
 func (l limit) ofQOS(text, qos, user string, f fields) (mine []qosRecord) {
 	_, uid, _ := strings.Cut(strings.TrimSuffix(f["UserId"], ")"), "(")
-	in, whose := false, ""
+	in, users, whose := false, false, ""
 	var others []qosRecord
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -294,7 +294,7 @@ func (l limit) ofQOS(text, qos, user string, f fields) (mine []qosRecord) {
 			name, _, _ := strings.Cut(strings.TrimPrefix(line, "QOS="), "(")
 			in, whose = name == qos, ""
 		case in && strings.HasSuffix(line, " Limits"):
-			whose = ""
+			users, whose = strings.HasPrefix(line, "User"), ""
 		case in && line != "" && !strings.Contains(line, "="):
 			whose = line
 		}
@@ -306,12 +306,11 @@ func (l limit) ofQOS(text, qos, user string, f fields) (mine []qosRecord) {
 		if r.fields[l.field] == "" && r.fields[l.field+"PJ"] == "" {
 			continue
 		}
-		_, id, isUser := strings.Cut(strings.TrimSuffix(whose, ")"), "(")
 		switch {
 		case whose == "":
-		case isUser && id == uid:
+		case users && (whose == uid || strings.HasSuffix(whose, "("+uid+")")): // till 22.05, and since
 			r.whose = ", " + user
-		case !isUser && whose == f["Account"]:
+		case !users && whose == f["Account"]:
 			r.whose = ", account " + whose
 		default:
 			others = append(others, qosRecord{fields{l.field: used.ReplaceAllString(r.fields[l.field], "(0)")}, ""})

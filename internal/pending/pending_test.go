@@ -131,6 +131,8 @@ func TestLimitsThatForbid(t *testing.T) {
 		{"QOSMaxCpuPerUserLimit", qos("GrpTRES=cpu=N(0)", "u(5)\n        MaxTRESPU=cpu=12(0),mem=N(0)"), "cpu=13",
 			"MaxTRESPU=cpu of QOS n, u: it asks for 13, the limit is 12", "at most 12"},
 		{"QOSMaxCpuPerUserLimit", qos("GrpTRES=cpu=N(0)", "u(5)\n        MaxTRESPU=cpu=12(4)"), "cpu=12", "", "when running jobs"},
+		{"QOSMaxCpuPerUserLimit", qos("GrpTRES=cpu=N(0)", "5\n        MaxTRESPU=cpu=12(0)"), "cpu=13",
+			"QOS n, u: it asks for 13", "raises"},
 		{"QOSMaxCpuPerUserLimit", qos("GrpTRES=cpu=N(0)", "v(6)\n        MaxTRESPU=cpu=12(9)"), "cpu=13",
 			"it asks for 13, the limit is 12", "raises"},
 		{"MaxGRESPerAccount", qos("", "No Users"), "gres/gpu=2",
