@@ -60,8 +60,8 @@ func (a *Array) Run(ctx context.Context, cells []Prepared) (Results, error) {
 		a.cancel(id)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf(
-				"interrupted: job %s of Slurm is cancelled; what has ended is kept in %s, and "+
-					"the same command does the rest", id, a.Store.dir)
+				"%w: job %s of Slurm is cancelled; what has ended is kept in %s, and "+
+					"the same command does the rest", context.Cause(ctx), id, a.Store.dir)
 		}
 		return nil, err
 	}

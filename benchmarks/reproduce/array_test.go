@@ -4,6 +4,7 @@ package reproduce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -132,10 +133,10 @@ func TestArrayTaskWithoutResultIsAnError(t *testing.T) {
 func TestInterruptedArrayIsCancelled(t *testing.T) {
 	notes := slurmCommands(t, map[string]string{"sbatch": noteSubmission, "squeue": "echo 41_0", "scancel": `echo "$@" >$NOTES/cancelled`})
 	var f fake
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	a := Array{Store: testStore(t), Limit: 2, Done: func(int) {
 		if _, err := os.Stat(filepath.Join(notes, "args")); err == nil {
-			cancel()
+			cancel(errors.New("interrupted"))
 		}
 	}}
 	_, err := a.Run(ctx, testCells(t, f.program(), 3))

@@ -58,8 +58,8 @@ func (r *Runner) Run(ctx context.Context, cells []Prepared) (Results, error) {
 	}
 	err := group.Wait()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("interrupted: %d of %d cells are done and kept in %s; the same command does the rest",
-			done, len(cells), r.Store.dir)
+		return nil, fmt.Errorf("%w: %d of %d runs are done and kept in %s; the same command does the rest",
+			context.Cause(ctx), done, len(cells), r.Store.dir)
 	}
 	return results, err
 }

@@ -73,10 +73,10 @@ func TestKilledRunGoesOn(t *testing.T) {
 
 func TestInterruptedRunSaysHowFarItCame(t *testing.T) {
 	store := testStore(t)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	f := fake{after: func(n int64) error {
 		if n == 4 {
-			cancel()
+			cancel(errors.New("interrupted"))
 			return ctx.Err()
 		}
 		return nil
@@ -84,7 +84,7 @@ func TestInterruptedRunSaysHowFarItCame(t *testing.T) {
 	cells := testCells(t, f.program(), 10)
 	r := Runner{Program: f.program(), Store: store, Jobs: 1}
 	_, err := r.Run(ctx, cells)
-	require.ErrorContains(t, err, "interrupted: 3 of 10 cells are done and kept in")
+	require.ErrorContains(t, err, "interrupted: 3 of 10 runs are done and kept in")
 	require.Len(t, readAll(t, store), 3, "and nothing else is left behind")
 
 	f.after = nil

@@ -4,7 +4,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -36,6 +38,9 @@ there is a problem; notes are none.`,
 				path = slurmConf
 			}
 			found, err := slurmcheck.Check(path)
+			if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
+				err = fmt.Errorf("%w: name a file, or have SLURM_CONF name one", err)
+			}
 			if err != nil {
 				return cli.BadInput(err)
 			}

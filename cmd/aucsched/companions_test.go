@@ -113,8 +113,42 @@ func TestDemoHandsOnPartC(t *testing.T) {
 func TestHelpNamesCompanions(t *testing.T) {
 	code, out, errs := aucsched(t, "", "--help")
 	require.Zero(t, code, errs)
-	require.Regexp(t, `Commands of aucsched-lab, the laboratory:\n +emulate .*\n +reproduce `, out)
+	require.Regexp(t, `(?s)Commands of aucsched-lab, the laboratory:\n +emulate .*\n +reproduce .*\n\n`, out)
 	require.Regexp(t,
-		`Commands of aucsched-invasive, the invasive resource manager:\n +agent .*\n +crew .*\n +ihypervisor .*\n +ischeduler `, out)
+		`(?s)Commands of aucsched-invasive, the invasive resource manager:\n +agent .*\n +crew .*\n +ihypervisor .*\n +ischeduler `, out)
 	require.NotContains(t, out, "supervisor ")
+}
+
+// Ctrl-C ends a command that waits for its input.
+func TestSignalWhileReading(t *testing.T) {
+	c := exec.Command(filepath.Join(installed(t), "aucsched"), "plan", "-")
+	c.Env = append(os.Environ(), "AUCSCHED_TEST_COMMAND=1")
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	in, err := c.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	_, err = in.Write(bytes.Repeat([]byte(" "), 1<<20)) // more than a pipe holds: it is being read
+	require.NoError(t, err)
+	require.NoError(t, c.Process.Signal(syscall.SIGINT))
+	require.Error(t, c.Wait())
+	require.Equal(t, 130, c.ProcessState.ExitCode())
+	require.Equal(t, "aucsched: interrupted\n", errs.String())
+	require.Empty(t, out.String())
+}
+
+// What can't be written is an error of help too.
+func TestHelpOnAFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full: " + err.Error())
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"--help"}, {}, {"help", "plan"}, {"simulate", "-h"}, {"version"}, {"--version"}, {"completion", "bash"},
+		{"completion"}, {"schema", "window"}, {"slurm"}, {"plan", "../../examples/table1.json"}} {
+		var errs bytes.Buffer
+		code := run(t.Context(), args, strings.NewReader(""), full, &errs)
+		require.Equal(t, cli.ExitFailed, code, "%v", args)
+		require.Contains(t, errs.String(), "no space left on device", "%v", args)
+	}
 }

@@ -70,6 +70,9 @@ func (d *decision) decide(ctx context.Context) (*core.Explainer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := ctx.Err(); err != nil { // the plan is only as good as the time was long
+		return nil, err
+	}
 	if err := core.Verify(&d.window.Snapshot, e.Plan()); err != nil {
 		return nil, fmt.Errorf("the plan is not valid, please report this: %w", err)
 	}

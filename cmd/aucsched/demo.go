@@ -41,7 +41,8 @@ func demoCommand() *cobra.Command {
   b  figure 3 of aucsched1.txt: four jobs that fill a machine to the last core
   c  a workload of aucsched2.txt: Slurm's backfill against the auction, without and
      with GPU ranges, beside the paper's figures`,
-		Args: cli.ExactArgs(0),
+		Example: "  aucsched demo --part a,b",
+		Args:    cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			d.ctx, d.out, d.errs = c.Context(), c.OutOrStdout(), c.ErrOrStderr()
 			d.picture = picture{out: d.out, width: 72, colours: cli.IsTerminal(d.out)}

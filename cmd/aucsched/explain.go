@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,7 +38,7 @@ func (x *explainFlags) register(flags *pflag.FlagSet, prefix string) {
 func (x *explainFlags) unused(flags *pflag.FlagSet, prefix string) {
 	for _, name := range []string{"trials", "time"} {
 		if flags.Changed(prefix + name) {
-			slog.Warn("a flag does nothing here", "flag", "--"+prefix+name, "for", "--explain")
+			slog.Warn(fmt.Sprintf("--%s%s does nothing without --explain", prefix, name))
 		}
 	}
 }
@@ -79,28 +80,13 @@ func explainCommand() *cobra.Command {
 what is short, which jobs hold it, win it or have it reserved, and when the job
 expects room. It then looks for small changes of the job's request with which it
 would have started now. Every change it names has been tried: the window was
-decided with it and the job did start. Without WINDOW.json, or with -, the window is read
-from standard input.
-
-Where standard input is a terminal or /dev/null, and JOB the id of a job, it is about a job
-of the running Slurm, as aucsched why.`,
+decided with it and the job did start. With -, the window is read from standard input, and
+without WINDOW.json too, unless JOB is a number. aucsched why explains jobs of the running Slurm.`,
 		Example: "  aucsched explain examples/blocked.json wide",
 
 		ValidArgsFunction: completeJob,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.ExactArgs(2)(c, args)
-			}
-			if _, err := os.Stat(args[0]); err == nil {
-				return cli.BadInput(fmt.Errorf("explain %s: which job?", args[0]))
-			}
-			return nil
-		},
+		Args:              checkExplain,
 		RunE: func(c *cobra.Command, args []string) error {
-			if isOfSlurm(c.InOrStdin(), args) {
-				a := &pending.Asker{Run: pending.Commands, Now: time.Now}
-				return printWhy(c.Context(), c.OutOrStdout(), a, args, f.asJSON)
-			}
 			if len(args) == 1 {
 				args = []string{"-", args[0]}
 			}
@@ -113,6 +99,37 @@ of the running Slurm, as aucsched why.`,
 		cli.Subject{Title: "Explanations", Flags: []string{"trials", "time"}})...)
 	f.policy.Complete(c, "policy", false, policy.Names())
 	return c
+}
+
+// checkExplain takes a window and a job, or a job of the window on standard input. A number alone is
+// refused: it may be meant as a job of Slurm, and a loop over standard input would lose its lines.
+func checkExplain(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return cli.ExactArgs(2)(c, args)
+	}
+	if _, err := os.Stat(args[0]); err == nil {
+		w, err := readWindow(nil, args[0])
+		if err != nil {
+			return err
+		}
+		return cli.BadInput(fmt.Errorf("explain %s: which job? There are %s", args[0], someOf(ids(w))))
+	}
+	if pending.IsJobID(args[0]) {
+		return cli.BadInput(fmt.Errorf("explain %s: which window? For a job of the running Slurm use: aucsched why %[1]s; "+
+			"for one of a window: aucsched explain WINDOW.json %[1]s, or - for a window on standard input", args[0]))
+	}
+	return nil
+}
+
+// mostNamed is how many jobs an error names.
+const mostNamed = 20
+
+// someOf are names with commas, the first of them.
+func someOf(names []string) string {
+	if more := len(names) - mostNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 func (f *decision) explainJob(c *cobra.Command, path, id string) error {

@@ -82,17 +82,19 @@ func TestExplainErrors(t *testing.T) {
 	text, err := os.ReadFile(blocked)
 	require.NoError(t, err)
 	for want, args := range map[string][]string{
-		blocked + `: there is no job "nobody"`:        {"explain", blocked, "nobody"},
-		blocked + `: job "R2" runs already`:           {"explain", blocked, "R2"},
-		`standard input: there is no job "J1"`:        {"explain", "-", "J1"},
-		"which job?":                                  {"explain", blocked},
-		"accepts 2 arg(s), received 0":                {"explain"},
-		`standard input: there is no job "J2"`:        {"explain", "J2"},
-		"trials: -1 is negative":                      {"explain", blocked, "wide", "--trials", "-1"},
-		"time for trials: -1s is negative":            {"plan", blocked, "--explain", "--explain-time", "-1s"},
-		"--deadline: -2s is negative":                 {"explain", blocked, "wide", "--deadline", "-2s"},
-		`--policy: "odd" is unknown`:                  {"explain", blocked, "wide", "--policy", "odd"},
-		"open absent.json: no such file or directory": {"explain", "absent.json", "J1"},
+		blocked + `: there is no job "nobody"`:                                  {"explain", blocked, "nobody"},
+		blocked + `: job "R2" runs already`:                                     {"explain", blocked, "R2"},
+		`standard input: there is no job "J1"`:                                  {"explain", "-", "J1"},
+		"which job? There are wide, left, right, late, long, gpus, huge, small": {"explain", blocked},
+		"use: aucsched why 17;":                                                 {"explain", "17"},
+		"use: aucsched why 17_3;":                                               {"explain", "17_3"},
+		"explain: WINDOW.json and JOB are missing":                              {"explain"},
+		`standard input: there is no job "J2"`:                                  {"explain", "J2"},
+		"trials: -1 is negative":                                                {"explain", blocked, "wide", "--trials", "-1"},
+		"time for trials: -1s is negative":                                      {"plan", blocked, "--explain", "--explain-time", "-1s"},
+		"--deadline: -2s is negative":                                           {"explain", blocked, "wide", "--deadline", "-2s"},
+		`--policy: "odd" is unknown`:                                            {"explain", blocked, "wide", "--policy", "odd"},
+		"absent.json: there is no such file":                                    {"explain", "absent.json", "J1"},
 	} {
 		code, out, errs := aucsched(t, string(text), args...)
 		require.Equal(t, cli.ExitUsage, code, "%v: %s", args, errs)

@@ -12,11 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/clitest"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/version"
@@ -134,9 +137,9 @@ func TestWrongUsageAndInput(t *testing.T) {
 		return path
 	}
 	for want, args := range map[string][]string{
-		`unknown command "frob"`:     {"frob"},
-		"unknown flag: --frob":       {"plan", "--frob"},
-		"accepts 1 arg(s)":           {"plan"},
+		`unknown command "frob"`: {"frob"},
+		"unknown flag: --frob":   {"plan", "--frob"},
+		"plan: WINDOW.json is missing; for example: aucsched plan ": {"plan"},
 		"no such file":               {"plan", filepath.Join(dir, "absent")},
 		"standard input:1":           {"plan", "-"},
 		`--policy: "odd" is unknown`: {"plan", "../../examples/table1.json", "--policy", "odd"},
@@ -353,13 +356,12 @@ func TestFlagThatDoesNothing(t *testing.T) {
 	}
 	_, errs := plan("--policy", "backfill", "--objective", "size")
 	require.Contains(t, errs,
-		`level=WARN msg="a flag does nothing here" flag=--objective policy=backfill `+
-			`for="auction1, auction2, ipsched"`)
+		"aucsched: warning: --objective does nothing with --policy backfill; it is for auction1, auction2, ipsched\n")
 	_, errs = plan("--policy", "ipsched", "--objective", "size", "--drafts", "2")
 	require.Equal(t, 1, strings.Count(errs, "\n"), errs)
-	require.Contains(t, errs, "flag=--drafts policy=ipsched")
+	require.Contains(t, errs, "--drafts does nothing with --policy ipsched")
 	_, errs = plan("--explain-trials", "3")
-	require.Contains(t, errs, `level=WARN msg="a flag does nothing here" flag=--explain-trials for=--explain`)
+	require.Contains(t, errs, "aucsched: warning: --explain-trials does nothing without --explain\n")
 	_, errs = plan("--policy", "auction2", "--objective", "size", "--drafts", "2", "--seed", "4", "--explain", "--explain-trials", "0")
 	require.Empty(t, errs)
 }
@@ -402,7 +404,7 @@ func TestHelpBySubject(t *testing.T) {
 		flags := 0
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			flags++
-			require.Len(t, regexp.MustCompile(`(?m)^ +(-\w, )?--`+f.Name+`( |$)`).FindAllString(out, -1), 1, "%s --%s", c.Name(), f.Name)
+			require.Len(t, regexp.MustCompile(`(?m)^(  -\w, | {6})--`+f.Name+`( |$)`).FindAllString(out, -1), 1, "%s --%s", c.Name(), f.Name)
 		})
 		require.Equal(t, flags > 12, len(titles) > 2, "%s has %d flags: %v", c.Name(), flags, titles)
 	}
@@ -412,4 +414,85 @@ func TestHelpBySubject(t *testing.T) {
 			`\nPolicy:\n.*--policy.*\nAuctions \(auction1, auction2\):\n.*--bids`+
 			`.*\nInput files and data locality:\n.*--mode.*\nOutput:\n.*--json.*\nOther flags:\n  `+
 			`-h, --help +help for simulate\n\nGlobal Flags:`, out)
+}
+
+func TestMistakes(t *testing.T) { clitest.Mistakes(t, newRoot) }
+
+// After Ctrl-C a command says so in a word, ends with 130, and leaves nothing half-written.
+func TestInterrupted(t *testing.T) {
+	race.Slow(t)
+	dir := t.TempDir()
+	model := filepath.Join(dir, "k.mps")
+	require.NoError(t, os.WriteFile(model, []byte(strings.Replace(knapsack, " M M 'MARKER'", " M 'MARKER'", 2)), 0o600))
+	before, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for _, args := range [][]string{
+		{"simulate", "--cluster", "128x8x2", "--workload", "gen:V.1", "--policy", "auction2", "--html", in("s.html"), "--jobs-csv", in("j.csv")},
+		{"simulate", "--cluster", "20x8", "--workload", "gen:lublin-80", "--policy", "backfill,easy", "--json"},
+		{"simulate", "--cluster", "20x8", "--workload", "../../internal/workload/testdata/swf/small.swf", "--policy", "lea", "--html", in("l.html")},
+		{"plan", "../../examples/table1.json", "--mps", in("w.mps")},
+		{"plan", "../../examples/table1.json", "--policy", "backfill"},
+		{"plan", "../../examples/table1.json", "--policy", "ipsched", "--json"},
+		{"plan", "-"},
+		{"explain", "../../examples/blocked.json", "wide"},
+		{"explain", "-", "wide"},
+		{"solve", model, "--solution", in("names")},
+		{"solve", model, "--solver", "native", "--json"},
+	} {
+		var out, errs bytes.Buffer
+		nothing, _, err := os.Pipe() // on which nothing comes
+		require.NoError(t, err)
+		code := run(clitest.Interrupted(), args, nothing, &out, &errs)
+		require.NoError(t, nothing.Close())
+		require.Equal(t, 130, code, "%v: %s", args, errs.String())
+		require.Regexp(t, `^(aucsched: warning: .*\n)*aucsched: interrupted\n$`, errs.String(), "%v", args)
+		require.Empty(t, out.String(), "%v", args)
+		after, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Equal(t, len(before), len(after), "%v: %v", args, after)
+	}
+}
+
+// A word that is no command is an error wherever it stands.
+func TestUnknownWords(t *testing.T) {
+	for args, want := range map[string]string{
+		"help simulte":       `unknown command "simulte" for "aucsched"; did you mean "simulate"?`,
+		"help plan x":        `unknown command "x" for "aucsched plan"`,
+		"completion tcsh":    `unknown command "tcsh" for "aucsched completion"`,
+		"completion bahs":    `unknown command "bahs" for "aucsched completion"; did you mean "bash"?`,
+		"completion bash x":  `bash takes no arguments: "x" is one`,
+		"simulte":            `unknown command "simulte" for "aucsched"; did you mean "simulate"?`,
+		"help completion tc": `unknown command "tc" for "aucsched completion"`,
+	} {
+		code, out, errs := aucsched(t, "", strings.Fields(args)...)
+		require.Equal(t, cli.ExitUsage, code, args)
+		require.Contains(t, errs, want)
+		require.Empty(t, out)
+	}
+	_, flag, _ := aucsched(t, "", "--version")
+	code, word, _ := aucsched(t, "", "version")
+	require.Zero(t, code)
+	require.Equal(t, flag, word)
+}
+
+// Help is as wide as the terminal, or 80 columns; what is to be copied stays whole.
+func TestHelpIsWrapped(t *testing.T) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Annotations["program"] == "" && !c.Hidden {
+			code, out, errs := aucsched(t, "", append(strings.Fields(c.CommandPath())[1:], "--help")...)
+			require.Zero(t, code, errs)
+			for line := range strings.Lines(out) {
+				if !strings.HasPrefix(line, "  aucsched ") {
+					require.LessOrEqual(t, utf8.RuneCountInString(line), 81, "%s: %s", c.CommandPath(), line)
+				}
+			}
+			require.True(t, c.Example != "" || c.HasSubCommands() || !c.Runnable(), "%s has no example", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot())
 }

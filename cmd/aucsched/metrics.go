@@ -139,11 +139,11 @@ func (m *meter) handler() http.Handler {
 		format := expfmt.NegotiateIncludingOpenMetrics(r.Header)
 		families, failed := m.read()
 		if failed != nil {
-			slog.Warn("no status", "error", failed)
+			slog.Warn(fmt.Sprintf("no status: %v", failed))
 		}
 		w.Header().Set("Content-Type", string(format))
 		if err := metrics.Write(w, format, families); err != nil {
-			slog.Warn("an answer was not sent", "error", err)
+			slog.Warn(fmt.Sprintf("an answer was not sent: %v", err))
 		}
 	})
 }

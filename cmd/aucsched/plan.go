@@ -76,7 +76,7 @@ func (f *planFlags) run(c *cobra.Command, path string) error {
 	if err != nil {
 		return cli.BadInput(fmt.Errorf("--mps: %w", err))
 	}
-	defer out.Close()
+	defer out.Discard()
 	e, err := f.decide(c.Context())
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func readWindow(in io.Reader, path string) (*window.Window, error) {
 }
 
 // writeModel writes the model of the policy's last cycle, if out is not nil.
-func writeModel(policy core.Policy, out *os.File) error {
+func writeModel(policy core.Policy, out *cli.OutputFile) error {
 	if out == nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func writeModel(policy core.Policy, out *os.File) error {
 	if err != nil {
 		return fmt.Errorf("--mps: %w", err)
 	}
-	return out.Close()
+	return out.Commit()
 }
 
 // writeAuction writes the program of the papers: aucsched2's model, or what aucsched1 prints.

@@ -31,7 +31,8 @@ started earlier, at the same time and later, by partition, user and width.
 Without FILE it is the one that slurm.conf ($SLURM_CONF, or /etc/slurm/slurm.conf) names as
 auc_shadow=PATH in SchedulerParameters, or else aucsched.shadow in StateSaveLocation. FILE.old,
 which has what came before, is read with it.`,
-		Args: cli.MaximumArgs(1),
+		Example: "  aucsched shadow\n  aucsched shadow /var/spool/slurmctld/aucsched.shadow --html shadow.html",
+		Args:    cli.MaximumArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			file, err := shadowFile(args, getenv("SLURM_CONF"))
 			if err != nil {

@@ -39,7 +39,8 @@ func solveCommand() *cobra.Command {
 		Long: `solve takes any 0-1 packing model: binary columns, rows that bound sums of
 non-negative coefficients from above. Anything else is refused in words. The
 objective is minimised unless the file says OBJSENSE MAX.`,
-		Args: cli.ExactArgs(1),
+		Example: "  aucsched plan examples/table1.json --mps table1.mps\n  aucsched solve table1.mps --time-limit 1s --solution chosen.txt",
+		Args:    cli.ExactArgs(1),
 
 		ValidArgsFunction: cli.CompleteFile("mps", "mps.gz"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -61,18 +62,21 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 			if err != nil {
 				return cli.BadInput(fmt.Errorf("--solution: %w", err))
 			}
-			defer out.Close()
+			defer out.Discard()
 			var r ipmodel.Result
 			begin := time.Now()
 			o := ipmodel.Options{Deadline: cli.Deadline(limit), Gap: gap, Seed: seed}
 			if err := solver.Solve(c.Context(), p.Model, o, &r); err != nil {
 				return fmt.Errorf("solver %s: %w", solver.Name(), err)
 			}
+			if err := c.Context().Err(); err != nil {
+				return err // the answer is only as good as the time was long
+			}
 			s := solution{Status: r.Status.String(), Seconds: time.Since(begin).Seconds(), Solver: solver.Name()}
 			if err := s.fill(p, &r); err != nil {
 				return err
 			}
-			if file != "" && s.Objective != nil {
+			if out != nil && s.Objective != nil {
 				if err := writeNames(out, p.Names(r.Chosen)); err != nil {
 					return fmt.Errorf("--solution: %w", err)
 				}
@@ -128,15 +132,15 @@ func (s *solution) print(c *cobra.Command) error {
 	return err
 }
 
-// createIf creates the file if a path is given; a nil file may be closed.
-func createIf(path string) (*os.File, error) {
+// createIf begins the file if a path is given; a nil file may be discarded.
+func createIf(path string) (*cli.OutputFile, error) {
 	if path == "" {
 		return nil, nil
 	}
-	return os.Create(path)
+	return cli.CreateOutput(path)
 }
 
-func writeNames(out *os.File, names []string) error {
+func writeNames(out *cli.OutputFile, names []string) error {
 	text := strings.Join(names, "\n")
 	if len(names) > 0 {
 		text += "\n"
@@ -144,5 +148,5 @@ func writeNames(out *os.File, names []string) error {
 	if _, err := out.WriteString(text); err != nil {
 		return err
 	}
-	return out.Close()
+	return out.Commit()
 }

@@ -38,7 +38,8 @@ it is the one that slurm.conf ($SLURM_CONF, or /etc/slurm/slurm.conf) names as a
 SchedulerParameters, or else aucsched.status in StateSaveLocation.
 
 A status that is older than three intervals is printed, and the exit status is 1.`,
-		Args: cli.ExactArgs(0),
+		Example: "  aucsched status\n  aucsched status --json --file /var/spool/slurmctld/aucsched.status",
+		Args:    cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if file == "" {
 				var err error
@@ -197,6 +198,9 @@ func stateFile(conf, key, name string) (string, error) {
 		conf = slurmConf
 	}
 	values, err := readSlurmConf(conf)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: name the file itself, or have SLURM_CONF name a slurm.conf", err)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -191,7 +191,7 @@ func TestStatusFaults(t *testing.T) {
 
 	code, out, errs := aucsched(t, "", "status", "--file", filepath.Join(dir, "absent"))
 	require.Equal(t, cli.ExitUsage, code)
-	require.Equal(t, fmt.Sprintf("aucsched: open %s: no such file or directory: slurmctld has "+
+	require.Equal(t, fmt.Sprintf("aucsched: %s: there is no such file: slurmctld has "+
 		"not written it: either it does not run here with aucsched's plug-in, or it can't write "+
 		"there, and then its log says why\n", filepath.Join(dir, "absent")), errs)
 	require.Empty(t, out)

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,7 +29,8 @@ func newTopCommand(now func() time.Time, getenv func(string) string, isTerminal 
 		Short: "Show what the auction inside slurmctld is doing, again and again",
 		Long: `top shows what aucsched status says, anew every few seconds, until it is interrupted. Where
 its output is no terminal, and with --once, it shows it once.`,
-		Args: cli.ExactArgs(0),
+		Example: "  aucsched top --interval 5s",
+		Args:    cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if every < 200*time.Millisecond || every > time.Hour {
 				return cli.BadInput(fmt.Errorf("--interval: %v: must be 200ms to 1h", every))
@@ -81,17 +81,14 @@ func watchStatus(ctx context.Context, file string, every time.Duration, now func
 	for {
 		page, err := statusPage(file, now())
 		if err != nil {
-			page = []byte(err.Error() + "\n")
+			page = []byte(cli.Words(err) + "\n")
 		}
 		if _, err := out.Write(append([]byte(clearScreen), page...)); err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			if err := ctx.Err(); !errors.Is(err, context.Canceled) {
-				return err
-			}
-			return nil
+			return context.Cause(ctx)
 		case <-tick.C:
 		}
 	}

@@ -53,13 +53,13 @@ func TestTop(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	screen := &stopping{pages: 3, stop: stop}
-	require.NoError(t, top(ctx, t, true, screen, "--file", file, "--interval", "200ms"))
+	require.ErrorIs(t, top(ctx, t, true, screen, "--file", file, "--interval", "200ms"), context.Canceled)
 	require.Equal(t, strings.Repeat(clearScreen+once.String(), 3), screen.String())
 
 	ctx, stop = context.WithCancel(t.Context())
 	screen = &stopping{pages: 1, stop: stop}
-	require.NoError(t, top(ctx, t, true, screen, "--file", filepath.Join(t.TempDir(), "none")))
-	require.Contains(t, screen.String(), "no such file")
+	require.ErrorIs(t, top(ctx, t, true, screen, "--file", filepath.Join(t.TempDir(), "none")), context.Canceled)
+	require.Contains(t, screen.String(), "none: there is no such file: slurmctld has not written it")
 	require.ErrorContains(t, top(ctx, t, true, screen, "--interval", "1ms", "--file", file), "must be 200ms to 1h")
 	require.ErrorContains(t, top(ctx, t, false, screen, "--file", filepath.Join(t.TempDir(), "none")), "no such file")
 }

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"os/user"
 	"time"
 
@@ -100,15 +98,4 @@ func printWhy(ctx context.Context, out io.Writer, a *pending.Asker, ids []string
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// isOfSlurm says whether "explain ID" is about a job of the running Slurm: no window comes from
-// standard input, and there is no such file.
-func isOfSlurm(in io.Reader, args []string) bool {
-	f, ok := in.(*os.File)
-	if len(args) != 1 || !pending.IsJobID(args[0]) || !ok {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&fs.ModeCharDevice != 0
 }

@@ -11,11 +11,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -51,14 +49,14 @@ func (e Ended) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // Main is the main function of a program. SIGINT and SIGTERM end the context of run.
 func Main(run func(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// Execute runs the command, and returns its exit status. A panic is told in one line, and with
-// --verbose where it came from.
+// Execute runs the command, and returns its exit status: 128 and the signal's number if a signal
+// ended it. A panic is told in one line, and with --verbose where it came from.
 func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) (status int) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -66,13 +64,28 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Read
 		}
 	}()
 	root.SetArgs(args)
-	root.SetIn(in)
+	root.SetIn(untilDone{ctx, in})
 	root.SetOut(out)
 	root.SetErr(errs)
-	return Status(root.ExecuteContext(ctx), errs)
+	root.InitDefaultCompletionCmd()
+	wordsBelow(root)
+	var unsaid error // of help, which cobra doesn't ask for its error
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		_, unsaid = io.WriteString(c.OutOrStdout(), help(c, Width(c.OutOrStdout())))
+	})
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = unsaid
+	}
+	if code, err := afterSignal(ctx, err); code != 0 {
+		_ = Status(err, errs)
+		return code
+	}
+	return Status(err, errs)
 }
 
-// Status is the exit status of a command that ended with err, which it prints in a line.
+// Status is the exit status of a command that ended with err, which it prints: in a line, unless
+// there are several errors, or another program's words on several lines.
 func Status(err error, errs io.Writer) int {
 	if err == nil {
 		return ExitDone
@@ -81,7 +94,12 @@ func Status(err error, errs io.Writer) int {
 	if errors.As(err, &ended) {
 		return int(ended)
 	}
-	fmt.Fprintf(errs, "aucsched: %s\n", Plain(strings.NewReplacer("\n", " ", "\t", " ").Replace(err.Error())))
+	for line := range strings.SplitSeq(strings.ReplaceAll(Words(err), "\t", " "), "\n") {
+		if line = strings.TrimRight(line, " \r"); line == "" {
+			continue
+		}
+		fmt.Fprintf(errs, "aucsched: %s\n", Plain(line))
+	}
 	var bad inputError
 	if errors.As(err, &bad) {
 		return ExitUsage
@@ -108,51 +126,32 @@ func fault(root *cobra.Command, v any, errs io.Writer) int {
 func NewRoot(short, long string, commands ...*cobra.Command) *cobra.Command {
 	verbose := false
 	root := &cobra.Command{
-		Use:           "aucsched",
-		Version:       version.Text(),
-		Short:         short,
-		Long:          long + "\n\nExit status: 0 done, 1 failed, 2 wrong usage or input, 3 internal error.",
+		Use:     "aucsched",
+		Version: version.Text(),
+		Short:   short,
+		Long: long + "\n\nExit status: 0 done, 1 failed, 2 wrong usage or input, 3 internal error, " +
+			"128 and the signal's number after a signal (130 after Ctrl-C).",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          checkedArgs(cobra.NoArgs),
+		Args:          ExactArgs(0),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRun: func(c *cobra.Command, _ []string) {
 			level := slog.LevelWarn
 			if verbose {
 				level = slog.LevelDebug
 			}
-			slog.SetDefault(slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: level})))
+			setLog(c, level)
 		},
 	}
 	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "log what is done to standard error")
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(commands...)
-	root.AddCommand(manPages(root))
+	root.AddCommand(manPages(root), versionCommand(root))
+	root.SetHelpCommand(helpCommand(root))
 	root.SetUsageFunc(usage)
 	noFiles(root)
 	return root
-}
-
-// ExactArgs is cobra.ExactArgs as a usage error.
-func ExactArgs(n int) cobra.PositionalArgs { return checkedArgs(cobra.ExactArgs(n)) }
-
-// MinimumArgs is cobra.MinimumNArgs as a usage error.
-func MinimumArgs(n int) cobra.PositionalArgs { return checkedArgs(cobra.MinimumNArgs(n)) }
-
-// MaximumArgs is cobra.MaximumNArgs as a usage error.
-func MaximumArgs(n int) cobra.PositionalArgs { return checkedArgs(cobra.MaximumNArgs(n)) }
-
-// checkedArgs makes a usage error of what check reports. A word too many of a command that has
-// others below it was to be one of these.
-func checkedArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		err := check(c, args)
-		if err != nil && c.HasAvailableSubCommands() && len(args) > 0 {
-			return noCommand(c, args[0])
-		}
-		return seeHelp(c, err)
-	}
 }
 
 // LinuxOnly stands for a command on systems that can't have it.

@@ -3,9 +3,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -47,12 +52,30 @@ func noCommand(c *cobra.Command, word string) error {
 	return seeHelp(c, fmt.Errorf("unknown command %q for %q%s", word, c.CommandPath(), hint))
 }
 
-// noFlag finds the flag that pflag's errors say is unknown.
-var noFlag = regexp.MustCompile(`^unknown (?:flag: (--\S+)|shorthand flag: .* in (-\S+))$`)
+// What pflag says of mistakes.
+var (
+	noFlag   = regexp.MustCompile(`^unknown (?:flag: (--\S+)|shorthand flag: .* in (-\S+))$`)
+	noValue  = regexp.MustCompile(`^flag needs an argument: (?:(--\S+)|'(.)' in -\S+)$`)
+	badValue = regexp.MustCompile(`(?s)^invalid argument (".*") for "(?:-., )?--(\S+)" flag: (.*)$`)
+	badFlag  = regexp.MustCompile(`(?s)^bad flag syntax: (.*)$`)
+)
 
 // flagError is what is said of a mistake in the flags of c.
 func flagError(c *cobra.Command, err error) error {
-	m := noFlag.FindStringSubmatch(err.Error())
+	said := err.Error()
+	if m := noValue.FindStringSubmatch(said); m != nil {
+		if f := c.Flags().ShorthandLookup(m[2]); m[2] != "" && f != nil {
+			m[1] = "--" + f.Name
+		}
+		return seeHelp(c, fmt.Errorf("%s: its value is missing", m[1]))
+	}
+	if m := badValue.FindStringSubmatch(said); m != nil {
+		return seeHelp(c, fmt.Errorf("--%s: %s: %s", m[2], m[1], expected(c.Flags().Lookup(m[2]), m[3])))
+	}
+	if m := badFlag.FindStringSubmatch(said); m != nil {
+		return seeHelp(c, fmt.Errorf("%q is no flag", m[1]))
+	}
+	m := noFlag.FindStringSubmatch(said)
 	if m == nil {
 		return seeHelp(c, err)
 	}
@@ -62,5 +85,89 @@ func flagError(c *cobra.Command, err error) error {
 			known = append(known, "--"+f.Name)
 		}
 	})
-	return seeHelp(c, fmt.Errorf("%w%s", err, nearest.Hint(m[1]+m[2], known)))
+	return seeHelp(c, fmt.Errorf("unknown flag: %s%s", m[1]+m[2], nearest.Hint(m[1]+m[2], known)))
+}
+
+// expected is what a value of a flag must be, where why is what Go's parser says, or else why.
+func expected(f *pflag.Flag, why string) string {
+	if strings.HasSuffix(why, "value out of range") {
+		return "is out of range"
+	}
+	kind := ""
+	if f != nil {
+		kind = f.Value.Type()
+	}
+	switch {
+	case strings.HasPrefix(kind, "uint"):
+		return "must be a whole number, 0 or more"
+	case strings.HasPrefix(kind, "int"), kind == "count":
+		return "must be a whole number"
+	case strings.HasPrefix(kind, "float"):
+		return "must be a number"
+	case kind == "duration":
+		return "must be a time with its unit, such as 500ms, 10s, 5m or 2h"
+	case kind == "bool":
+		return "must be true or false"
+	}
+	return why
+}
+
+// Words is the text of err, in which errors of files say what was asked for, and not by which
+// call: "w.json: there is no such file", and not "open w.json: no such file or directory".
+func Words(err error) string {
+	text := err.Error()
+	for err != nil {
+		if of, ok := err.(*fs.PathError); ok {
+			before, after, found := strings.Cut(text, of.Error())
+			if found {
+				return before + aboutFile(of, after == "") + after
+			}
+			return text
+		}
+		if several, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, one := range several.Unwrap() {
+				text = strings.Replace(text, one.Error(), Words(one), 1)
+			}
+			return text
+		}
+		err = errors.Unwrap(err)
+	}
+	return text
+}
+
+// aboutFile is an error of a file, with what may help unless others say that.
+func aboutFile(of *fs.PathError, helps bool) string {
+	switch {
+	case errors.Is(of, fs.ErrNotExist) && helps:
+		return fmt.Sprintf("%s: there is no such file%s", of.Path, insteadOf(of.Path))
+	case errors.Is(of, fs.ErrNotExist):
+		return of.Path + ": there is no such file"
+	case errors.Is(of, syscall.EISDIR):
+		return of.Path + ": is a directory: name a file"
+	case errors.Is(of, fs.ErrPermission) && helps:
+		return of.Path + ": permission denied: its owner or root may allow it"
+	}
+	return fmt.Sprintf("%s: %v", of.Path, of.Err)
+}
+
+// mostNames is how many names of a directory are looked at.
+const mostNames = 10_000
+
+// insteadOf says what there is instead of a file that there is not.
+func insteadOf(path string) string {
+	dir, name := filepath.Split(path)
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		whole = dir
+	}
+	d, err := os.Open(whole)
+	if err != nil {
+		return fmt.Sprintf(": look at the directory %s", whole)
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(mostNames) // those that could be read
+	if k := nearest.Word(name, names); k != "" {
+		return fmt.Sprintf("; did you mean %q?", dir+k)
+	}
+	return fmt.Sprintf(" in %s: look for it with ls", whole)
 }

@@ -72,9 +72,9 @@ func (o *OutputFile) Commit() error {
 	return os.Rename(o.Name(), o.path)
 }
 
-// Discard takes back what was not committed; after Commit it does nothing.
+// Discard takes back what was not committed; after Commit, and of nil, it does nothing.
 func (o *OutputFile) Discard() {
-	if o.Close() == nil && o.path != "" {
+	if o != nil && o.Close() == nil && o.path != "" {
 		_ = os.Remove(o.Name())
 	}
 }

@@ -32,11 +32,11 @@ func TestPlain(t *testing.T) {
 	})
 }
 
-// What a file says can't reach the terminal in an error; words on several lines are put on one.
+// What a file says can't reach the terminal in an error; each line is known as ours.
 func TestStatusIsPlain(t *testing.T) {
 	var errs bytes.Buffer
 	require.Equal(t, ExitUsage, Status(BadInput(errors.New("w.json: id \x1b[31m\nis\tbad")), &errs))
-	require.Equal(t, "aucsched: w.json: id \\x1b[31m is bad\n", errs.String())
+	require.Equal(t, "aucsched: w.json: id \\x1b[31m\naucsched: is bad\n", errs.String())
 }
 
 // A fault of the program is one line that says what to report; where it was is for who asks.

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -117,10 +116,10 @@ func (f *emulateFlags) emulate(c *cobra.Command) error {
 // check makes the cells: schedulers within seeds, so that what is done when a run is
 // interrupted is whole seeds.
 func (f *emulateFlags) check(c *cobra.Command) ([]reproduce.Cell, *reproduce.Store, error) {
-	switch {
-	case f.run.cluster == "" || f.run.load == "" || f.run.policy.Policy == "":
-		return nil, nil, errors.New("--scheduler, --cluster and --workload are needed")
-	case f.jobs < 1:
+	if err := cli.Needed(c, "scheduler", "cluster", "workload"); err != nil {
+		return nil, nil, err
+	}
+	if f.jobs < 1 {
 		return nil, nil, fmt.Errorf("-j: %d: must be at least 1", f.jobs)
 	}
 	seeds, err := cli.ParseSeedList(f.seeds)

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -57,8 +56,8 @@ Seed and settings draw the jobs. What becomes of them is never the same twice, a
 }
 
 func (f *dayFlags) run(c *cobra.Command) error {
-	if f.o.Out == "" {
-		return cli.BadInput(errors.New("--out is needed"))
+	if err := cli.Needed(c, "out"); err != nil {
+		return err
 	}
 	f.o.Priority = day.Priority(f.priority)
 	if err := f.o.Validate(); err != nil {

@@ -90,8 +90,8 @@ var (
 	slurmd      = victim{"slurmd", hitting("slurmd"), 1, "slurmd ended: signal: killed", false}
 	slurmctld   = victim{"slurmctld", hitting("slurmctld"), 1, "slurmctld ended: signal: killed", false}
 	vslurmd     = victim{"vslurmd", hitting("vslurmd"), 1, "vslurmd ended: signal: killed", false}
-	interrupted = victim{"SIGINT", signalled(syscall.SIGINT), 1, "interrupted: 0 of 1 cells are done", false}
-	terminated  = victim{"SIGTERM", signalled(syscall.SIGTERM), 1, "interrupted: 0 of 1 cells are done", false}
+	interrupted = victim{"SIGINT", signalled(syscall.SIGINT), 130, "interrupted: 0 of 1 runs are done", false}
+	terminated  = victim{"SIGTERM", signalled(syscall.SIGTERM), 143, "terminated: 0 of 1 runs are done", false}
 	victims     = []victim{theDriver, reaper, bothReapers, driverReaper, driverReapers, slurmctld, vslurmd, interrupted, terminated}
 )
 

@@ -312,7 +312,7 @@ func (d *emulationDirs) run(ctx context.Context, args []string, listen func(emul
 				"not faithful %d times, the last time because %s: give a lower --rate, or a machine with less to do",
 				n, why)
 		}
-		slog.Warn("a run was not faithful, and is done again", "why", why, "run", strings.Join(args, " "))
+		slog.Warn(fmt.Sprintf("a run was not faithful (%s) and is done again: %s", why, strings.Join(args, " ")))
 	}
 }
 
@@ -325,7 +325,7 @@ func (d *emulationDirs) once(ctx context.Context, o *emulation.Options) (*emulat
 	one := *o
 	one.Dir, one.Ephemeral = filepath.Join(scratch(), fmt.Sprintf("aucemu%016x", rand.Uint64())), !d.keep
 	if d.keep {
-		slog.Warn("the cluster is kept", "directory", one.Dir)
+		slog.Warn("the cluster is kept in " + one.Dir)
 	}
 	return emulation.Run(ctx, one)
 }

@@ -61,3 +61,5 @@ func TestManPages(t *testing.T) {
 	require.Equal(t, []string{"aucsched-emulate", "aucsched-emulate-day",
 		"aucsched-emulate-experiments", "aucsched-reproduce"}, clitest.ManPages(t, newRoot()))
 }
+
+func TestMistakes(t *testing.T) { clitest.Mistakes(t, newRoot) }

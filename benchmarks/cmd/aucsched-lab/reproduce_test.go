@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/papers"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/clitest"
 	"github.com/aucsched/aucsched/internal/race"
 )
 
@@ -90,7 +90,7 @@ func TestReproduceChecksItsInputFirst(t *testing.T) {
 		`--html: `:                                         "aucsched2-3 --html " + file + "/page.html",
 		`--list: needs --cell`:                             "--list cells-1.json",
 		`--cell: needs --list, and no table`:               "--cell 1",
-		`no such file or directory`:                        "--cell 1 --list cells-1.json",
+		`there is no such file`:                            "--cell 1 --list cells-1.json",
 	} {
 		full := append([]string{"reproduce"}, strings.Fields(args)...)
 		if !strings.Contains(args, "--out") {
@@ -137,12 +137,10 @@ func TestSimulateSettings(t *testing.T) {
 }
 
 func TestReproduceInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
 	var out, errs strings.Builder
-	code := run(ctx, []string{"reproduce", "aucsched2-3", "--seeds", "1", "--out", t.TempDir()}, strings.NewReader(""), &out, &errs)
-	require.Equal(t, cli.ExitFailed, code)
-	require.Contains(t, errs.String(), "interrupted: 0 of 42 cells are done and kept in")
+	code := run(clitest.Interrupted(), []string{"reproduce", "aucsched2-3", "--seeds", "1", "--out", t.TempDir()}, strings.NewReader(""), &out, &errs)
+	require.Equal(t, 130, code)
+	require.Contains(t, errs.String(), "interrupted: 0 of 42 runs are done and kept in")
 	require.Empty(t, out.String())
 }
 

@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -51,8 +52,7 @@ func (f *Flags) Check(flags *pflag.FlagSet, known []string) error {
 	flags.Visit(func(flag *pflag.Flag) {
 		some := lookAt(flag.Name)
 		if !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(some, name) }) {
-			slog.Warn("a flag does nothing here", "flag", "--"+flag.Name, "policy", f.Policy,
-				"for", strings.Join(some, ", "))
+			slog.Warn(fmt.Sprintf("--%s does nothing with --policy %s; it is for %s", flag.Name, f.Policy, strings.Join(some, ", ")))
 		}
 	})
 	return nil

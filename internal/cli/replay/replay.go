@@ -5,13 +5,16 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -62,6 +65,9 @@ func (f *Flags) Read(spec string) (*workload.Workload, error) {
 		read = func() (*workload.Workload, error) { return workload.Generate(spec, f.Config.Nodes, f.Seed) }
 	}
 	w, err := read()
+	if generator := workload.GeneratorPrefix + spec; errors.Is(err, fs.ErrNotExist) && slices.Contains(workload.Generators(), generator) {
+		return nil, fmt.Errorf("--workload: %w: did you mean the generator %q?", err, generator)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--workload: %w", err)
 	}
@@ -104,9 +110,9 @@ func WarnUnrun(run *sim.Result) {
 	slices.SortStableFunc(reasons, func(a, b string) int { return count[b] - count[a] })
 	for i, r := range reasons {
 		if i == maxReasons {
-			slog.Warn("jobs not run, for other reasons", "policy", run.Policy, "reasons", len(reasons)-i)
+			slog.Warn(fmt.Sprintf("policy %s: more jobs were not run, for %d other reasons", run.Policy, len(reasons)-i))
 			break
 		}
-		slog.Warn("jobs not run", "policy", run.Policy, "jobs", count[r], "first", first[r], "reason", r)
+		slog.Warn(fmt.Sprintf("policy %s: %s not run, the first %s: %s", run.Policy, cli.Count(count[r], "job"), first[r], r))
 	}
 }

@@ -120,9 +120,6 @@ func (f *simulateFlags) runLocality(c *cobra.Command) error {
 
 // localityInput reads the machine and the jobs.
 func (f *simulateFlags) localityInput() ([]locality.Node, []locality.Job, error) {
-	if f.cluster == "" || f.load == "" {
-		return nil, nil, fmt.Errorf("--cluster and --workload are needed (see aucsched simulate --help)")
-	}
 	if err := f.files.check(); err != nil {
 		return nil, nil, err
 	}
@@ -183,8 +180,8 @@ func (f *simulateFlags) localityTrace(nodes []locality.Node) ([]locality.Job, er
 	if f.locality.warmUp < 0 || f.locality.evaluate < 0 {
 		return nil, fmt.Errorf("--warm-up, --evaluate: must not be negative")
 	}
-	warnTallies("jobs of the trace left out", "reason", w.Skipped)
-	warnTallies("jobs of the trace changed", "how", w.Adjusted)
+	warnTallies("left out", w.Skipped)
+	warnTallies("changed", w.Adjusted)
 	jobs, err := localitylog.FromTrace(w, localitylog.TraceOptions{
 		CoresPerNode: nodes[0].Cores, MemoryPerNode: nodes[0].Memory, Sharers: f.files.sharers,
 		WarmUp: int64(f.locality.warmUp / time.Second), Evaluate: int64(f.locality.evaluate / time.Second),

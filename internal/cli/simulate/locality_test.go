@@ -90,7 +90,7 @@ func TestSimulateLocalityFaults(t *testing.T) {
 		"--policy fcfs --slurm-bids --cluster 2x20 --workload " + jobs:    `--slurm-bids: does not go with policy fcfs`,
 		"--policy backfill --mode paper --cluster 2x20 --workload " + swf: `--mode: goes with the policies fcfs`,
 		"--policy fcfs --mode mad --cluster 2x20 --workload " + jobs:      `--mode: "mad" is unknown; known are paper, reference`,
-		"--policy fcfs --cluster 2x20":                                    `--cluster and --workload are needed`,
+		"--policy fcfs --cluster 2x20":                                    `--workload is missing`,
 		"--policy fcfs --cluster 2x20 --workload " + bad:                  `bad:1: field delay: "soon": must be a whole number`,
 		"--policy fcfs --cluster 2x5 --workload " + jobs:                  `job 1: cores: 10: no node has more than 5`,
 		"--policy fcfs --cluster 2x20 --rate 2 --workload " + jobs:        `--rate: the workload's file says itself`,

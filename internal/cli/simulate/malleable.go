@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -86,7 +87,7 @@ func (f *crewFlags) apply(flags *pflag.FlagSet, cfg *sim.Config, jobs []workload
 		return err
 	}
 	if made == 0 {
-		slog.Warn("no job is malleable: none names like nodes", "jobs", len(jobs))
+		slog.Warn(fmt.Sprintf("none of %s is malleable: none asks for whole nodes that are alike", cli.Count(len(jobs), "job")))
 	}
 	return nil
 }

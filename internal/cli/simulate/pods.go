@@ -115,9 +115,6 @@ func (f *simulateFlags) runPods(c *cobra.Command) error {
 
 // podInput reads the cluster and the pods.
 func (f *simulateFlags) podInput() (*pods.Cluster, []pods.Pod, error) {
-	if f.cluster == "" || f.load == "" {
-		return nil, nil, fmt.Errorf("--cluster and --workload are needed")
-	}
 	n, err := os.Open(f.cluster)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--cluster: %w", err)

@@ -53,7 +53,7 @@ func TestSimulatePodsRefuses(t *testing.T) {
 		"--rate: does not go with policy fgd":             {"--policy", "fgd", "--rate", "2"},
 		"batch 0: must be at least 1":                     {"--policy", "fgd", "--batch", "0"},
 		"inflation 0: must be above 0":                    {"--policy", "fgd", "--inflate", "0"},
-		"--cluster and --workload are needed":             {"--policy", "fgd", "--workload", ""},
+		"--workload is missing":                           {"--policy", "fgd", "--workload", ""},
 	} {
 		args = append([]string{"simulate", "--cluster", cluster, "--workload", list}, args...)
 		code, _, errs := aucsched(t, "", args...)

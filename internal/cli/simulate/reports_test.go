@@ -4,7 +4,6 @@ package simulate
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/clitest"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
 )
@@ -83,8 +83,7 @@ func TestOnePolicyKeepsItsCSVName(t *testing.T) {
 // with another error; nothing is left behind, and what was there stays.
 func TestUnwritableReports(t *testing.T) {
 	race.Slow(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
+	ctx := clitest.Interrupted()
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old.html")
 	require.NoError(t, os.WriteFile(old, []byte("old"), 0o600))
@@ -99,7 +98,7 @@ func TestUnwritableReports(t *testing.T) {
 		{cli.ExitUsage, "old.html: is named for two outputs", []string{"--html", old, "--jobs-csv", old}},
 		{cli.ExitUsage, "--policy: \"backfill\" is given twice", []string{"--html", old, "--policy", "backfill,backfill"}},
 		{cli.ExitUsage, "--policy: \"\" is unknown", []string{"--html", old, "--policy", "backfill,"}},
-		{cli.ExitFailed, "context canceled", []string{"--html", old, "--jobs-csv", filepath.Join(dir, "jobs.csv")}},
+		{130, "interrupted", []string{"--html", old, "--jobs-csv", filepath.Join(dir, "jobs.csv")}},
 	} {
 		var out, errs bytes.Buffer
 		require.Equal(t, c.code, run(ctx, small(c.args...), strings.NewReader(""), &out, &errs), errs.String())

@@ -61,6 +61,7 @@ C is NODESxCORES[xGPUS], several of these with commas for a mixed machine in nod
 order (20x80,48x12), or a file: slurm.conf's NodeName lines, "COUNT CORES [GPUS]",
 "HOSTLIST cores=CORES [gpus=GPUS] [memory=MiB]", or the list of nodes of Alibaba's GPU
 cluster.
+
 W is a trace (SWF, the output of sacct --parsable2, Alibaba's pods or Philly's jobs; plain
 or gzip) or generated:
   gen:esp, gen:esp-rand    ESP-2 with GPU twins (ipsched, section V) for machine C;
@@ -91,9 +92,15 @@ Several policies, with commas, run on the same workload one after the other: the
 table then has a column for each, --json prints an object a line, --html shows them
 side by side, and --jobs-csv puts the policy's name into that of its file
 (jobs.csv: jobs.backfill.csv).`,
-		Example: "  aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges",
-		Args:    cli.ExactArgs(0),
+		Example: `  aucsched simulate --cluster 128x8x2 --workload gen:V.1
+  aucsched simulate --policy backfill,auction2 --preset default --cluster 128x8x2 --workload gen:V.1 --html v1.html
+  aucsched simulate --policy easy-sjf,auction2 --cluster 128x8 --workload examples/wide.swf
+  aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges`,
+		Args: cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := cli.Needed(c, "cluster", "workload"); err != nil {
+				return err
+			}
 			if err := f.policy.Check(c.Flags(), policyNames()); err != nil {
 				return err
 			}
@@ -170,9 +177,6 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 
 // prepare checks all input: it makes the machine, the workload and the policies.
 func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []core.Policy, error) {
-	if f.cluster == "" || f.load == "" {
-		return nil, nil, cli.BadInput(fmt.Errorf("--cluster and --workload are needed (see aucsched simulate --help)"))
-	}
 	cfg := &f.replay.Config
 	machine, err := workload.ParseMachine(f.cluster)
 	if err != nil {
@@ -263,8 +267,8 @@ func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []c
 		}
 		results = append(results, r)
 	}
-	warnTallies("jobs of the trace left out", "reason", w.Skipped)
-	warnTallies("jobs of the trace changed", "how", w.Adjusted)
+	warnTallies("left out", w.Skipped)
+	warnTallies("changed", w.Adjusted)
 	for _, r := range results {
 		replay.WarnUnrun(r)
 	}
@@ -311,9 +315,9 @@ func priorities(name string, nodes []nodeset.Capacity) (sim.Priorities, error) {
 }
 
 // warnTallies logs what was done to jobs of a trace.
-func warnTallies(what, key string, tallies []workload.Tally) {
+func warnTallies(what string, tallies []workload.Tally) {
 	for _, t := range tallies {
-		slog.Warn(what, "jobs", t.Jobs, key, t.Reason)
+		slog.Warn(fmt.Sprintf("%s of the trace %s: %s", cli.Count(t.Jobs, "job"), what, t.Reason))
 	}
 }
 

@@ -115,8 +115,9 @@ type agentFlags struct {
 func agentCommand() *cobra.Command {
 	var f agentFlags
 	c := &cobra.Command{
-		Use:   "agent",
-		Short: "Run jobs on this node, for aucsched ihypervisor --agents",
+		Use:         "agent",
+		Short:       "Run jobs on this node, for aucsched ihypervisor --agents",
+		Annotations: map[string]string{cli.Daemon: ""},
 		Long: `agent runs on each node of an iHypervisor that has --agents (docs/invasive.md). It may be killed at any time: jobs run
 on, and the next agent with the same --state finds them. SIGTERM or SIGINT ends it in order; jobs run on then too. As long
 as no iHypervisor is there it looks for one.

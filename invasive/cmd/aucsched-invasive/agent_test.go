@@ -31,7 +31,7 @@ func TestAgentFlags(t *testing.T) {
 		"--invitation x --user no-such-user": "--user: user: unknown user",
 		"--invitation x --sockets 2" + root:  "need --cores",
 		"--invitation x --with 1" + root:     "--with: 1: must be a process",
-		"--invitation x extra" + root:        "accepts 0 arg",
+		"--invitation x extra" + root:        "agent takes no arguments",
 	} {
 		code, _, errs := aucsched(t, "", append([]string{"agent", "--state", t.TempDir()}, strings.Fields(args)...)...)
 		require.Equal(t, cli.ExitUsage, code, "%s: %s", args, errs)

@@ -52,7 +52,7 @@ func TestCrewRefuses(t *testing.T) {
 		{"bag FILE --slots -1", "", "", "--slots -1: must be 1 or more"},
 		{"bag FILE --more 10001", "", "", "--more 10001: must be 0 to 10000"},
 		{"bag FILE --sbatch low", "", "", `--sbatch "low": must be an option of sbatch`},
-		{"bag FILE.no", "", "", "no such file"},
+		{"bag FILE.no", "", "", "there is no such file"},
 		{"on 1 -- true", "", "", "AUCSCHED_CREW_ON is not set"},
 		{"on x -- true", "AUCSCHED_CREW_ON", "/nothing", `PLACE "x": must be a number`},
 	} {

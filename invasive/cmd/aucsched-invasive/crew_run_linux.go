@@ -26,7 +26,7 @@ func crewRunCommand() *cobra.Command {
 and those of its companions, as an invasive job hears of cores, by the socket in AUCSCHED_INVASIVE; the file that
 AUCSCHED_CREW_NODES names has a line PLACE NODE for each. It starts commands there by aucsched crew on. The exit status is
 PROGRAM's.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: cli.MinimumArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o, err := f.options()
 			if err != nil {
@@ -54,7 +54,7 @@ func onCommand() *cobra.Command {
 		Short: "From a program of crew run: run a command on a place, and wait for its end",
 		Long: `on runs COMMAND on a place, in the directory that it is called in. Its output is in that of the place's job, and the exit
 status is its own, or 255 if the place is gone. COMMAND is ended when on is.`,
-		Args: cobra.MinimumNArgs(2),
+		Args: cli.MinimumArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path := os.Getenv(crew.OnVariable)
 			if path == "" {

@@ -51,8 +51,9 @@ func ischedulerCommand() *cobra.Command {
 	f := &ischedulerFlags{limit: 10_000, attempts: terms.Attempts, reply: terms.Reply,
 		report: terms.Report, seed: 1, opts: queue.DefaultOptions()}
 	c := &cobra.Command{
-		Use:   "ischeduler --connect unix:PATH|tcp:HOST:PORT",
-		Short: "Run an iScheduler: take invasive jobs, and negotiate with an iHypervisor where they run",
+		Use:         "ischeduler --connect unix:PATH|tcp:HOST:PORT",
+		Short:       "Run an iScheduler: take invasive jobs, and negotiate with an iHypervisor where they run",
+		Annotations: map[string]string{cli.Daemon: ""},
 		Long: `ischeduler keeps a queue of jobs that can use a range of cores, and maps them by the auction onto
 what an iHypervisor offers (docs/invasive.md). It runs until it is interrupted, then ends in order; jobs that the
 iHypervisor has accepted go on.

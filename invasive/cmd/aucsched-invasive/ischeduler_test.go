@@ -129,7 +129,7 @@ func TestISchedulerErrors(t *testing.T) {
 		{[]string{"--connect", "unix:/x", "--peer", "me"}, cli.ExitUsage, `--peer: "me": must be a user ID`},
 		{[]string{"--connect", "unix:/x", "--limit", "0"}, cli.ExitUsage, "queue of 0 jobs: must be 1 to 16384"},
 		{[]string{"--connect", "unix:/x", "--fill", "200"}, cli.ExitUsage, "fill 200%: must be at most 100%"},
-		{[]string{"submit"}, cli.ExitUsage, "requires at least 1 arg"},
+		{[]string{"submit"}, cli.ExitUsage, "submit: FILE.json is missing"},
 		{[]string{"submit", "a", "b"}, cli.ExitUsage, "submit: one file, or -- and a command"},
 		{[]string{"submit", bad}, cli.ExitUsage, "bad.json:2: cannot unmarshal number 0.5"},
 		{[]string{"cancel", "x"}, cli.ExitUsage, `"x": must be a job's number`},

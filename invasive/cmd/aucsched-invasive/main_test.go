@@ -62,3 +62,5 @@ func TestManPages(t *testing.T) {
 	require.NotContains(t, names, "aucsched", "aucsched writes it")
 	require.NotContains(t, names, "aucsched-demo")
 }
+
+func TestMistakes(t *testing.T) { clitest.Mistakes(t, newRoot) }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// ExactArgs takes n arguments.
+func ExactArgs(n int) cobra.PositionalArgs { return betweenArgs(n, n) }
+
+// MinimumArgs takes n arguments or more.
+func MinimumArgs(n int) cobra.PositionalArgs { return betweenArgs(n, math.MaxInt) }
+
+// MaximumArgs takes n arguments or fewer.
+func MaximumArgs(n int) cobra.PositionalArgs { return betweenArgs(0, n) }
+
+// betweenArgs takes least to most arguments, and names those that are missing as the command's Use
+// line does. A word too many of a command that has others below it was to be one of these.
+func betweenArgs(least, most int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) > most && c.HasAvailableSubCommands():
+			return noCommand(c, args[most])
+		case len(args) > most && most == 0:
+			return seeHelp(c, fmt.Errorf("%s takes no arguments: %.60q is one", c.Name(), args[0]))
+		case len(args) > most:
+			return seeHelp(c, fmt.Errorf("%s: %.60q is an argument too many", c.Name(), args[most]))
+		case len(args) < least:
+			return Missing(c, argNames(c, least)[len(args):]...)
+		}
+		return nil
+	}
+}
+
+// Missing is the error of arguments or flags of c that must be there and are not.
+func Missing(c *cobra.Command, what ...string) error {
+	verb := " is"
+	if len(what) > 1 {
+		verb = " are"
+	}
+	list := strings.Join(what, ", ")
+	if last := strings.LastIndex(list, ", "); last >= 0 {
+		list = list[:last] + " and " + list[last+2:]
+	}
+	err := fmt.Errorf("%s: %s%s missing", c.Name(), list, verb)
+	if example, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n"); example != "" {
+		err = fmt.Errorf("%w; for example: %s", err, example)
+	}
+	return seeHelp(c, err)
+}
+
+// Needed is the error of those flags of c that must have a value and have none.
+func Needed(c *cobra.Command, flags ...string) error {
+	var missing []string
+	for _, name := range flags {
+		if c.Flags().Lookup(name).Value.String() == "" {
+			missing = append(missing, "--"+name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return Missing(c, missing...)
+}
+
+// argNames are what the Use line calls the first n arguments.
+func argNames(c *cobra.Command, n int) (names []string) {
+	for _, word := range strings.Fields(c.Use)[1:] {
+		if word = strings.TrimSuffix(strings.Trim(word, "[]"), "..."); !strings.HasPrefix(word, "-") && word != "" {
+			names = append(names, word)
+		}
+	}
+	for len(names) < n {
+		names = append(names, fmt.Sprintf("argument %d", len(names)+1))
+	}
+	return names[:n]
+}
