@@ -26,9 +26,11 @@ func printShadow(out io.Writer, p *shadow.Report) error {
 	for _, c := range p.LeftWhy {
 		fmt.Fprintf(w, "    left, %s:\t%d\n", cli.Plain(c.Why), c.Jobs)
 	}
-	fmt.Fprintf(w, "Earlier by, in all:\t%d s\n", p.All.EarlierSum)
-	fmt.Fprintf(w, "Earlier by, in the mean of these:\t%.1f s\n", p.All.EarlierMean)
-	fmt.Fprintf(w, "Waited with Slurm, in the mean:\t%.1f s\n", p.All.WaitMean)
+	fmt.Fprintf(w, "Earlier by, median:\t%s, of %s\n", cli.Seconds(p.All.EarlierMedian), cli.Count(p.All.Earlier, "job"))
+	fmt.Fprintf(w, "Later by:\tnot known, of %s\n", cli.Count(p.All.Later, "job"))
+	fmt.Fprintf(w, "Wait with Slurm, median:\t%s\n", cli.Seconds(p.All.WaitMedian))
+	fmt.Fprintf(w, "Wait with Slurm, mean:\t%s\n", cli.Seconds(p.All.WaitMean))
+	fmt.Fprintf(w, "%s\n", shadow.NoSum)
 	if p.BadLines > 0 || p.Lost > 0 {
 		fmt.Fprintf(w, "Lines that could not be read:\t%d\nJobs that were too many to be followed:\t%d\n", p.BadLines, p.Lost)
 	}
@@ -56,14 +58,14 @@ func clock(t int64) string {
 }
 
 func printTallies(w io.Writer, name string, rows []shadow.Tally) {
-	fmt.Fprintf(w, "\n%s\tjobs\tearlier\tsame\tlater\tat once\tleft\tlimits\tcancelled\twaiting\tearlier by s\tmean s\twaited s\n", name)
+	fmt.Fprintf(w, "\n%s\tjobs\tearlier\tsame\tlater\tat once\tleft\tlimits\tcancelled\twaiting\tearlier by, median\twait, median\twait, mean\n", name)
 	for i := range rows {
 		t := &rows[i]
 		fmt.Fprintf(w, "%s\t%d", cli.Plain(t.Name), t.Jobs)
 		for _, o := range shadow.Outcomes {
 			fmt.Fprintf(w, "\t%d", t.Of(o))
 		}
-		fmt.Fprintf(w, "\t%d\t%.1f\t%.1f\n", t.EarlierSum, t.EarlierMean, t.WaitMean)
+		fmt.Fprintf(w, "\t%s\t%s\t%s\n", cli.Seconds(t.EarlierMedian), cli.Seconds(t.WaitMedian), cli.Seconds(t.WaitMean))
 	}
 }
 
@@ -71,7 +73,7 @@ func printMachine(w io.Writer, m *shadow.Machine) {
 	if m.Samples == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nMachine, in the mean of %d looks:\tSlurm\twith what the auction would have started just then\n", m.Samples)
+	fmt.Fprintf(w, "\nMachine, mean of %d samples:\tSlurm\twith what the auction would have started just then\n", m.Samples)
 	fmt.Fprintf(w, "  Cores in use:\t%.1f%%\t%.1f%%\n", 100*m.CoresUsed, 100*m.CoresWould)
 	fmt.Fprintf(w, "  GPUs in use:\t%.1f%%\t%.1f%%\n", 100*m.GPUsUsed, 100*m.GPUsWould)
 	fmt.Fprintf(w, "  GPUs stranded, on nodes without a free core:\t%.1f\t%.1f\n", m.Stranded, m.WouldStranded)

@@ -37,8 +37,9 @@ func TestShadowCommand(t *testing.T) {
 	require.NoError(t, os.WriteFile(conf, []byte("StateSaveLocation="+dir+"\n"), 0o600))
 	out, err := shadowAt(t, conf, "--html", page, "--jobs")
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^Earlier by, in all: +40 s$`, out)
+	require.Regexp(t, `(?m)^Earlier by, median: +40 s, of 1 job$`, out)
 	require.Regexp(t, `(?m)^All jobs .*\n1 +earlier +40 +<b>ann</b> +p +8 `, out)
+	require.Contains(t, out, "\n"+shadow.NoSum+"\n")
 	require.Contains(t, out, "Not in these figures:\n- Each cycle looked")
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
@@ -51,7 +52,7 @@ func TestShadowCommand(t *testing.T) {
 	require.NoError(t, err)
 	var p shadow.Report
 	require.NoError(t, json.Unmarshal([]byte(out), &p))
-	require.Equal(t, []int64{40, 1}, []int64{p.All.EarlierSum, int64(p.All.Earlier)})
+	require.Equal(t, []int64{40, 1}, []int64{int64(p.All.EarlierMedian), int64(p.All.Earlier)})
 	require.Empty(t, p.Jobs)
 	require.Len(t, p.Earliest, 1)
 

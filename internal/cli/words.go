@@ -25,6 +25,20 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// Seconds is a number of seconds in the unit of its size, in as few digits as say something: "27 s",
+// "1.6 min", "6.8 h", "12.0 d".
+func Seconds(s float64) string {
+	switch {
+	case s >= 48*3600:
+		return fmt.Sprintf("%.1f d", s/86400)
+	case s >= 3600:
+		return fmt.Sprintf("%.1f h", s/3600)
+	case s >= 60:
+		return fmt.Sprintf("%.1f min", s/60)
+	}
+	return fmt.Sprintf("%.0f s", s)
+}
+
 // Plain is text of a file on one line of a terminal: what is no printable character stands there by
 // its code, as in Go's strings, so that it can't move the cursor, colour or reorder what follows.
 func Plain(s string) string {

@@ -64,14 +64,14 @@ type Tally struct {
 	Limited   int    `json:"limited"`
 	Cancelled int    `json:"cancelled"`
 	Waiting   int    `json:"waiting"`
-	// Seconds by which those that would have started earlier would have, all together, and in the
-	// mean of these; 0 without any.
-	EarlierSum  int64   `json:"earlier_s"`
-	EarlierMean float64 `json:"earlier_mean_s"`
-	// Of all runs that Slurm has started: how long they waited in the mean.
-	WaitMean float64 `json:"wait_mean_s"`
-	waitSum  int64
-	started  int
+	// Seconds by which those that would have started earlier would have, in the median of these; 0
+	// without any. There is no sum: those that would have started later have no seconds.
+	EarlierMedian float64 `json:"earlier_median_s"`
+	// Of all runs that Slurm has started: how long they waited, in seconds.
+	WaitMedian float64 `json:"wait_median_s"`
+	WaitMean   float64 `json:"wait_mean_s"`
+
+	earlier, waits []int64
 }
 
 func (t *Tally) count(o Outcome) *int {
@@ -102,21 +102,29 @@ func (t *Tally) add(r *Run, interval int64) {
 	t.Jobs++
 	*t.count(o)++
 	if o == Earlier {
-		t.EarlierSum += seconds
+		t.earlier = append(t.earlier, seconds)
 	}
 	if r.Slurm != nil {
-		t.waitSum += max(r.Slurm.Time-max(r.Submit, r.Eligible), 0)
-		t.started++
+		t.waits = append(t.waits, max(r.Slurm.Time-max(r.Submit, r.Eligible), 0))
 	}
 }
 
 func (t *Tally) finish() {
-	if t.Earlier > 0 {
-		t.EarlierMean = float64(t.EarlierSum) / float64(t.Earlier)
+	t.EarlierMedian, t.WaitMedian = median(t.earlier), median(t.waits)
+	for _, s := range t.waits {
+		t.WaitMean += float64(s) / float64(len(t.waits))
 	}
-	if t.started > 0 {
-		t.WaitMean = float64(t.waitSum) / float64(t.started)
+	t.earlier, t.waits = nil, nil
+}
+
+// median of seconds, which it sorts; 0 of none.
+func median(seconds []int64) float64 {
+	n := len(seconds)
+	if n == 0 {
+		return 0
 	}
+	slices.Sort(seconds)
+	return float64(seconds[(n-1)/2]+seconds[n/2]) / 2
 }
 
 // Machine is how the machine was used, in the mean of all samples: shares of 1, and GPUs.
@@ -177,14 +185,17 @@ type Count struct {
 	Jobs int    `json:"jobs"`
 }
 
+// NoSum is why seconds of single jobs are not added up.
+const NoSum = "The seconds of single jobs do not add up to what a day with the auction would save."
+
 // Caveats say what is not comparable.
 var Caveats = []string{
 	"Each cycle looked at Slurm's own queue and machine, not at those that the auction would have made: " +
 		"what it would have started stayed in the queue until Slurm started it, and held nothing.",
-	"So a start that the auction would have made may have been at the cost of another one in this list: " +
-		"seconds do not add up to what a day with the auction would save.",
-	"Where Slurm started a job first it counts as Slurm did it. " +
-		"By how much the auction would have been later nobody knows.",
+	"A start that the auction would have made may have been at the cost of another one in this list. " +
+		NoSum,
+	"A job that Slurm started first counts as Slurm started it. " +
+		"By how much the auction would have started it later is not known.",
 	"Slurm starts a job as soon as another ends; the auction would have been asked an interval later at most. " +
 		"Such starts count as the same.",
 	"Jobs that Slurm started before a cycle saw them are not compared; " +

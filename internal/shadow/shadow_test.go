@@ -122,8 +122,8 @@ func hostileLog(t *testing.T) *Log {
 func TestReport(t *testing.T) {
 	p := Compare(hostileLog(t), func(uid int64) string { return "u" + strconv.FormatInt(uid, 10) }, true)
 	require.Equal(t, []int{3, 1, 0, 1, 1}, []int{p.All.Jobs, p.All.Earlier, p.All.Same, p.All.Later, p.All.Left})
-	require.Equal(t, int64(100), p.All.EarlierSum)
-	require.InDelta(t, 100, p.All.EarlierMean, 1e-9)
+	require.InDelta(t, 100, p.All.EarlierMedian, 1e-9)
+	require.InDelta(t, 10, p.All.WaitMedian, 1e-9)
 	require.InDelta(t, (110+10+10)/3., p.All.WaitMean, 1e-9)
 	require.Equal(t, []string{"p", hostile}, []string{p.Partitions[0].Name, p.Partitions[1].Name})
 	require.Equal(t, "u7", p.Users[0].Name)
@@ -148,7 +148,7 @@ func TestPageIsSafe(t *testing.T) {
 		require.NotContains(t, text, word)
 	}
 	require.NotContains(t, text, "ZgotmplZ")
-	require.Contains(t, text, "100 s")
+	require.Contains(t, text, "100.0 s (jobs: 1)")
 }
 
 func FuzzRead(f *testing.F) {
@@ -168,4 +168,25 @@ func FuzzRead(f *testing.F) {
 		_, err = json.Marshal(p)
 		require.NoError(t, err)
 	})
+}
+
+// Neither the text nor the page nor the JSON adds seconds up: those that would have been later have
+// none.
+func TestNoSumOfOneSide(t *testing.T) {
+	text := first + job("2", slurm("120", "lost"))
+	for i, after := range []string{"210", "220", "1000", "5000"} {
+		text += job(strconv.Itoa(10+i), would("110")+slurm(after, "starts"))
+	}
+	p := Compare(read(t, text), func(int64) string { return "u" }, false)
+	require.Equal(t, []any{4, 1, 500.}, []any{p.All.Earlier, p.All.Later, p.All.EarlierMedian})
+	asJSON, err := json.Marshal(p)
+	require.NoError(t, err)
+	var page strings.Builder
+	require.NoError(t, p.WritePage(&page))
+	for _, text := range []string{string(asJSON), page.String()} {
+		require.NotContains(t, text, "5990") // the sum
+		require.NotContains(t, text, "1497.5")
+	}
+	require.Contains(t, page.String(), "500.0 s (jobs: 4)")
+	require.Contains(t, page.String(), NoSum)
 }

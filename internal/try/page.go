@@ -5,6 +5,7 @@ package try
 import (
 	_ "embed"
 	"fmt"
+	"github.com/aucsched/aucsched/internal/cli"
 	"html/template"
 	"io"
 	"strings"
@@ -38,18 +39,8 @@ func barWidth(g Group, k int) int {
 // when is a second since 1970 as sacct prints it, in its zone.
 func when(second int64) string { return time.Unix(second, 0).UTC().Format("2006-01-02T15:04:05") }
 
-// span is a number of seconds, in as few digits as say something.
-func span(seconds float64) string {
-	switch {
-	case seconds >= 48*3600:
-		return fmt.Sprintf("%.1f d", seconds/86400)
-	case seconds >= 3600:
-		return fmt.Sprintf("%.1f h", seconds/3600)
-	case seconds >= 60:
-		return fmt.Sprintf("%.1f min", seconds/60)
-	}
-	return fmt.Sprintf("%.0f s", seconds)
-}
+// span is a number of seconds.
+func span(seconds float64) string { return cli.Seconds(seconds) }
 
 // interval is a ratio with its interval; "-" where nobody waits.
 func interval(r Ratio) string {
