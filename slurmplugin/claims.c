@@ -8,12 +8,18 @@
  */
 #include "claims.h"
 
+/* Backfill plans no nodes for jobs that the auction may start at once: see select_shim.c. */
+extern bool auc_is_planned(const job_record_t *job_ptr)
+{
+	return job_ptr->start_time && job_ptr->sched_nodes &&
+		job_ptr->sched_nodes[0];
+}
+
 extern void auc_claims_add(auc_claims_t *claims, job_record_t *job_ptr)
 {
 	bitstr_t *nodes = NULL;
 
-	if ((claims->len == AUC_CLAIMS_MAX) || !job_ptr->sched_nodes ||
-	    !job_ptr->start_time)
+	if ((claims->len == AUC_CLAIMS_MAX) || !auc_is_planned(job_ptr))
 		return;
 	if (auc_names_to_nodes(job_ptr->sched_nodes, &nodes) || !nodes) {
 		FREE_NULL_BITMAP(nodes);

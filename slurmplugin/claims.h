@@ -20,6 +20,9 @@ typedef struct {
 	int len;
 } auc_claims_t;
 
+/* Whether the backfill scheduler has planned nodes for a job. */
+extern bool auc_is_planned(const job_record_t *job_ptr);
+
 /* Notes what a job is planned to get, if it is. */
 extern void auc_claims_add(auc_claims_t *claims, job_record_t *job_ptr);
 

@@ -126,7 +126,7 @@ static void _add_plan(const job_record_t *job_ptr)
 {
 	if (watch.plans.len == AUC_CLAIMS_MAX)
 		return;
-	if (!job_ptr->sched_nodes || !job_ptr->start_time) {
+	if (!auc_is_planned(job_ptr)) {
 		_keep_plan(job_ptr);
 		return;
 	}

@@ -11,7 +11,8 @@
  *   validates everything again, so a wrong bid is refused, not over-allocated;
  * - for a job that the auction will decide on, started by anybody else, it says that
  *   the nodes are busy, which is what the caller hears every day. The backfill scheduler
- *   hears it before it tries: such a job will run soon.
+ *   hears before it tries that such a job will run soon, and plans no nodes for it: it plans
+ *   whole nodes, and jobs that are left to Slurm would find none beside those.
  *
  * Without sched/aucsched in the process it changes nothing.
  *
@@ -23,6 +24,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "clock.h"
 #include "compat.h"
 #include "plugin_dir.h"
 #include "select_hooks.h"
@@ -34,6 +36,9 @@
  */
 #define SOON_SECONDS 2
 
+/* Backfill has begun anew if it has not asked about a job of ours for so long. */
+#define PASS_US 500000
+
 const char plugin_name[] = "Consumable resources, with exact placement by aucsched";
 const char plugin_type[] = "select/cons_tres";
 const uint32_t plugin_id = SELECT_PLUGIN_CONS_TRES;
@@ -44,6 +49,9 @@ extern int node_record_count __attribute__((weak));
 extern node_record_t **node_record_table_ptr __attribute__((weak));
 
 static __thread time_t immediate;
+
+/* Of backfill's thread: when it last asked about a job of ours that could run now. */
+static __thread int64_t asked_us;
 
 static time_t *_immediate(void)
 {
@@ -366,14 +374,24 @@ static auc_whose_t _whose(job_record_t *job_ptr)
 		AUC_SLURMS;
 }
 
-/* A job of ours that could run now backfill is told to plan, instead of trying to start it. */
-static void _put_off(job_record_t *job_ptr)
+/*
+ * A job of ours that could run now backfill is told to plan, instead of trying to start it. The
+ * first that it comes to keeps its nodes until the auction has decided: nobody behind may have
+ * them. All others get none in the plan: they start within a cycle, or not where backfill thinks.
+ */
+static void _put_off(job_record_t *job_ptr, bitstr_t *nodes)
 {
 	time_t now = time(NULL);
+	int64_t now_us;
 
-	if (_is_backfill() && (job_ptr->start_time <= now) &&
-	    (_whose(job_ptr) == AUC_AUCTIONED))
-		job_ptr->start_time = now + SOON_SECONDS;
+	if (!_is_backfill() || (job_ptr->start_time > now) ||
+	    (_whose(job_ptr) != AUC_AUCTIONED))
+		return;
+	job_ptr->start_time = now + SOON_SECONDS;
+	now_us = auc_now_us();
+	if (now_us < asked_us + PASS_US)
+		bit_clear_all(nodes);
+	asked_us = now_us;
 }
 
 static bool _is_immediate(const job_record_t *job_ptr)
@@ -403,7 +421,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 				    req_nodes, mode, candidates, preemptees,
 				    exc AUC_JOB_TEST_PASS);
 		if (!rc && ((mode & 0xff) == SELECT_MODE_WILL_RUN))
-			_put_off(job_ptr);
+			_put_off(job_ptr, nodes);
 		return rc;
 	}
 	_unmark_gpus(job_ptr);
