@@ -31,8 +31,9 @@ var streamed = []string{
 // streamSeconds is how long a stream lasts.
 const streamSeconds = 45
 
-// A streamLoad is jobs that the auction decides on: an array a second, of so many tasks of one core,
-// which run for some seconds. Nice is by how much the priority of those that are left is lower.
+// A streamLoad is jobs that the auction decides on: an array a second, of so many tasks
+// of one core, which run for some seconds. Nice is by how much the priority of those
+// that are left is lower.
 type streamLoad struct {
 	name         string
 	tasks, sleep int
