@@ -5,6 +5,7 @@ package nodeset
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -37,24 +38,52 @@ type level struct {
 	most  []int32  // [k]: nodes of the k largest switches
 }
 
+// maxPlaces bounds the levels of a Topology times its nodes: the memory that it takes.
+const maxPlaces = 1 << 24
+
+// numbered is the number of a switch at a level.
+type numbered struct {
+	level  int
+	number int32
+}
+
 // NewTopology makes the topology of a machine of so many nodes. The error names the first switch at
 // fault: a node that there is not or that two leaves have, nodes of a switch that is no leaf, a
-// parent that there is not, or switches in a circle.
+// parent that there is not, or switches in a circle. Levels times nodes are at most 2^24.
 func NewTopology(nodes int, switches []Switch) (*Topology, error) {
+	leaf, err := leavesOf(nodes, switches)
+	if err != nil {
+		return nil, err
+	}
+	return NewTopologyOf(leaf, switches)
+}
+
+// NewTopologyOf is [NewTopology] from the leaf of each node, the index of a switch or -1 for none.
+// It does not look at Nodes of the switches: masks of many leaves take much memory.
+func NewTopologyOf(leaf []int32, switches []Switch) (*Topology, error) {
 	heights, err := heightsOf(switches)
 	if err != nil {
 		return nil, err
 	}
-	leaf, err := leavesOf(nodes, switches, heights)
-	if err != nil {
-		return nil, err
+	nodes := len(leaf)
+	for n, s := range leaf {
+		if s < -1 || int(s) >= len(switches) {
+			return nil, fmt.Errorf("node %d: leaf %d of %d switches", n, s, len(switches))
+		}
+		if s >= 0 && heights[s] > 1 {
+			return nil, fmt.Errorf("switch %s has nodes of its own, and switches below it", switches[s].Name)
+		}
 	}
 	t := &Topology{nodes: nodes}
 	top := 1
 	for _, h := range heights {
 		top = max(top, h)
 	}
+	if nodes > 0 && top > maxPlaces/nodes {
+		return nil, fmt.Errorf("%d levels of switches: at most %d for %d nodes", top, maxPlaces/nodes, nodes)
+	}
 	at := slices.Clone(leaf) // by node: its switch of this level, or less than 0
+	known := make([]numbered, len(switches))
 	for h := 1; h <= top; h++ {
 		for n, s := range at {
 			for s >= 0 && switches[s].Parent >= 0 && heights[switches[s].Parent] <= h {
@@ -62,53 +91,64 @@ func NewTopology(nodes int, switches []Switch) (*Topology, error) {
 			}
 			at[n] = s
 		}
-		t.addLevel(at, switches)
+		t.addLevel(at, switches, known)
 	}
 	t.runs = runsOf(t.levels[0].of)
 	return t, nil
 }
 
-// heightsOf is the level of each switch.
+// heightsOf is the level of each switch. It sees each switch once, behind all that are below it.
 func heightsOf(switches []Switch) ([]int, error) {
-	heights := make([]int, len(switches))
+	below := make([]int, len(switches)) // by switch: those below it that have not been seen
 	for i := range switches {
-		s, height := i, 1
-		for {
-			heights[s] = max(heights[s], height)
-			p := switches[s].Parent
-			if p == -1 {
-				break
-			}
-			if p < -1 || p >= len(switches) {
-				return nil, fmt.Errorf("switch %s: parent %d of %d switches", switches[s].Name, p, len(switches))
-			}
-			if height++; height > len(switches) {
-				return nil, fmt.Errorf("switch %s is below itself", switches[i].Name)
-			}
-			s = p
+		p := switches[i].Parent
+		if p < -1 || p >= len(switches) {
+			return nil, fmt.Errorf("switch %s: parent %d of %d switches", switches[i].Name, p, len(switches))
 		}
+		if p >= 0 {
+			below[p]++
+		}
+	}
+	heights, order := make([]int, len(switches)), make([]int, 0, len(switches))
+	for i := range switches {
+		if heights[i] = 1; below[i] == 0 {
+			order = append(order, i)
+		}
+	}
+	for k := 0; k < len(order); k++ {
+		p := switches[order[k]].Parent
+		if p < 0 {
+			continue
+		}
+		heights[p] = max(heights[p], heights[order[k]]+1)
+		if below[p]--; below[p] == 0 {
+			order = append(order, p)
+		}
+	}
+	if len(order) < len(switches) {
+		i := slices.IndexFunc(below, func(n int) bool { return n > 0 })
+		return nil, fmt.Errorf("switch %s is below itself", switches[i].Name)
 	}
 	return heights, nil
 }
 
 // leavesOf is the leaf of each node, -1 where it has none.
-func leavesOf(nodes int, switches []Switch, heights []int) ([]int32, error) {
+func leavesOf(nodes int, switches []Switch) ([]int32, error) {
 	leaf := make([]int32, nodes)
 	for n := range leaf {
 		leaf[n] = -1
 	}
 	for i := range switches {
 		s := &switches[i]
-		for n := range 64 * len(s.Nodes) {
-			switch {
-			case !s.Nodes.Has(n):
-			case n >= nodes:
-				return nil, fmt.Errorf("switch %s: node %d of %d", s.Name, n, nodes)
-			case heights[i] > 1:
-				return nil, fmt.Errorf("switch %s has nodes of its own, and switches below it", s.Name)
-			case leaf[n] >= 0:
-				return nil, fmt.Errorf("switch %s: node %d is below %s already", s.Name, n, switches[leaf[n]].Name)
-			default:
+		for w, word := range s.Nodes {
+			for ; word != 0; word &= word - 1 {
+				n := 64*w + bits.TrailingZeros64(word)
+				if n >= nodes {
+					return nil, fmt.Errorf("switch %s: node %d of %d", s.Name, n, nodes)
+				}
+				if leaf[n] >= 0 {
+					return nil, fmt.Errorf("switch %s: node %d is below %s already", s.Name, n, switches[leaf[n]].Name)
+				}
 				leaf[n] = int32(i)
 			}
 		}
@@ -117,24 +157,23 @@ func leavesOf(nodes int, switches []Switch, heights []int) ([]int32, error) {
 }
 
 // addLevel adds a level: at is the switch of each node, less than 0 for nodes without. Switches are
-// numbered in the order of their first nodes.
-func (t *Topology) addLevel(at []int32, switches []Switch) {
+// numbered in the order of their first nodes. known has an element for each switch.
+func (t *Topology) addLevel(at []int32, switches []Switch, known []numbered) {
 	l := level{of: make([]int32, len(at)), most: []int32{0}}
-	known := make(map[int32]int32)
+	here := len(t.levels) + 1
 	for n, s := range at {
-		k, ok := known[s]
-		if !ok || s < 0 {
-			k = int32(len(l.size))
-			known[s] = k
-			l.size = append(l.size, 0)
-			if s < 0 {
-				l.names = append(l.names, "")
-			} else {
-				l.names = append(l.names, switches[s].Name)
-			}
+		if s >= 0 && known[s].level == here {
+			l.of[n] = known[s].number
+			l.size[l.of[n]]++
+			continue
 		}
-		l.of[n] = k
-		l.size[k]++
+		l.of[n] = int32(len(l.size))
+		name := ""
+		if s >= 0 {
+			known[s] = numbered{here, l.of[n]}
+			name = switches[s].Name
+		}
+		l.size, l.names = append(l.size, 1), append(l.names, name)
 	}
 	sorted := slices.SortedFunc(slices.Values(l.size), func(a, b int32) int { return cmp.Compare(b, a) })
 	for k, size := range sorted {

@@ -65,6 +65,34 @@ func TestTopologyFaults(t *testing.T) {
 		_, err := NewTopology(4, x.switches)
 		require.EqualError(t, err, x.want, name)
 	}
+	_, err := NewTopologyOf([]int32{0, 1}, []Switch{{Name: "a", Parent: -1}})
+	require.EqualError(t, err, "node 1: leaf 1 of 1 switches")
+	_, err = NewTopologyOf(make([]int32, maxPlaces/2), treeOf(3, func(i int) int { return (i+2)%4 - 1 }))
+	require.EqualError(t, err, "3 levels of switches: at most 2 for 8388608 nodes")
+}
+
+// Levels are those of a twin that walks up from each switch, circles included.
+func TestHeights(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 12).Draw(t, "switches")
+		switches := treeOf(n, func(int) int { return rapid.IntRange(-1, n-1).Draw(t, "parent") })
+		want, circle := make([]int, n), -1
+		for i := n - 1; i >= 0; i-- {
+			for s, height := i, 1; s >= 0 && height <= n+1; s, height = switches[s].Parent, height+1 {
+				want[s] = max(want[s], height)
+				if height > 1 && s == i {
+					circle = i
+				}
+			}
+		}
+		heights, err := heightsOf(switches)
+		if circle >= 0 {
+			require.EqualError(t, err, "switch "+switches[circle].Name+" is below itself")
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, want, heights)
+	})
 }
 
 // The order in which switches are given makes no difference.

@@ -5,6 +5,7 @@ package switches
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aucsched/aucsched/internal/hostlist"
 	"github.com/aucsched/aucsched/nodeset"
@@ -40,15 +41,18 @@ func Topology(lines []Line, nodes int, find func(list string) ([]int, error)) (*
 		index[l.Name] = i
 		switches[i] = nodeset.Switch{Name: l.Name, Parent: -1}
 	}
+	leaf := slices.Repeat([]int32{-1}, nodes)
 	for i, l := range lines {
 		if l.Nodes != "" {
 			list, err := find(l.Nodes)
 			if err != nil {
 				return nil, &Fault{i, "nodes", err.Error()}
 			}
-			switches[i].Nodes = nodeset.NewMask(nodes)
 			for _, n := range list {
-				switches[i].Nodes.Set(n)
+				if k := leaf[n]; k >= 0 {
+					return nil, fmt.Errorf("switch %.60s: node %d is below %.60s already", l.Name, n, lines[k].Name)
+				}
+				leaf[n] = int32(i)
 			}
 			continue
 		}
@@ -56,7 +60,7 @@ func Topology(lines []Line, nodes int, find func(list string) ([]int, error)) (*
 			return nil, &Fault{i, "switches", why}
 		}
 	}
-	return nodeset.NewTopology(nodes, switches)
+	return nodeset.NewTopologyOf(leaf, switches)
 }
 
 // adopt has switch i above those of a hostlist.
@@ -89,10 +93,11 @@ func Even(nodes, leaves int) (*nodeset.Topology, error) {
 	}
 	switches := make([]nodeset.Switch, leaves, leaves+1)
 	for i := range switches {
-		switches[i] = nodeset.Switch{Name: fmt.Sprintf("leaf%d", i), Parent: leaves, Nodes: nodeset.NewMask(nodes)}
+		switches[i] = nodeset.Switch{Name: fmt.Sprintf("leaf%d", i), Parent: leaves}
 	}
-	for n := range nodes {
-		switches[n*leaves/nodes].Nodes.Set(n)
+	leaf := make([]int32, nodes)
+	for n := range leaf {
+		leaf[n] = int32(n * leaves / nodes)
 	}
-	return nodeset.NewTopology(nodes, append(switches, nodeset.Switch{Name: "root", Parent: -1}))
+	return nodeset.NewTopologyOf(leaf, append(switches, nodeset.Switch{Name: "root", Parent: -1}))
 }

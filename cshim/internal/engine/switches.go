@@ -57,19 +57,18 @@ func newTopology(in *Input) (*nodeset.Topology, error) {
 			list[i].Parent = int(x.Parent)
 		}
 	}
+	leaves := make([]int32, nodes)
 	for n, leaf := range in.Leaves {
-		if leaf == NoSwitch {
-			continue
-		}
-		if int(leaf) >= count {
+		switch {
+		case leaf == NoSwitch:
+			leaves[n] = -1
+		case int(leaf) >= count:
 			return nil, &InputError{"leaves", n, "leaf", leaf, fmt.Sprintf("must be the index of one of the %d switches", count)}
+		default:
+			leaves[n] = int32(leaf)
 		}
-		if list[leaf].Nodes == nil {
-			list[leaf].Nodes = nodeset.NewMask(nodes)
-		}
-		list[leaf].Nodes.Set(n)
 	}
-	tree, err := nodeset.NewTopology(nodes, list)
+	tree, err := nodeset.NewTopologyOf(leaves, list)
 	if err != nil {
 		return nil, whole("switches", count, "%v", err)
 	}
