@@ -138,7 +138,7 @@ extern void auc_files_load(const auc_library_t *library, const char *dir)
 		return;
 	files.tried = true;
 	path = _path(dir);
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) >= 0) {
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) >= 0) {
 		len = _read_all(fd);
 		close(fd);
 	}
@@ -167,13 +167,17 @@ static bool _write_all(int fd, const char *at, size_t len)
 	return true;
 }
 
-/* A reader sees the old file or the new one. */
+/* A reader sees the old file or the new one. What a killed process has left, or a link, is not written to. */
 static bool _replace(const char *path, const char *at, size_t len)
 {
 	char *new = xstrdup_printf("%s.new", path);
-	int fd = open(new, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
-	bool done = (fd >= 0) && _write_all(fd, at, len);
+	bool done;
+	int fd;
 
+	(void) unlink(new);
+	fd = open(new, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW,
+		  0600);
+	done = (fd >= 0) && _write_all(fd, at, len);
 	if (fd >= 0)
 		done = !close(fd) && done;
 	done = done && !rename(new, path);

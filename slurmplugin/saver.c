@@ -334,7 +334,9 @@ extern int auc_saver_probe(const char *dir)
 	struct stat status;
 
 	(void) unlink(link_to);		/* of one who was killed */
-	fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	(void) unlink(file);
+	fd = open(file, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW,
+		  0600);
 	if ((fd < 0) || fstat(fd, &status) || link(file, link_to) ||
 	    unlink(link_to))
 		rc = errno;
@@ -394,8 +396,12 @@ extern void auc_saver_close(int64_t wait_ms)
 	slurm_mutex_lock(&saver.lock);
 	if (saver.ours && !saver.ending && !saver.closed)
 		_ask_to_end();
+	/*
+	 * However long it takes, where nobody else could start it anew: Slurm waits for it next, and
+	 * has no thread then for what is to be saved meanwhile.
+	 */
 	while (saver.ending && !saver.closed && !_turn_to(false) &&
-	       (auc_now_us() < end))
+	       (!AUC_THREADS_ARE_POOLED || (auc_now_us() < end)))
 		usleep(LOOK_US);
 	/* It is in our code, or somebody who waits for it is. */
 	if (AUC_THREADS_ARE_POOLED && saver.ending && !saver.closed) {

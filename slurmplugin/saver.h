@@ -32,7 +32,11 @@ extern int auc_saver_probe(const char *dir);
 extern bool auc_saver_is_late(void);
 extern void auc_saver_mend(void);
 
-/* When slurmctld ends: Slurm's thread is Slurm's alone again; waits for it if it is late. */
+/*
+ * When slurmctld ends: Slurm's thread is Slurm's alone again; waits for it if it is late. No lock of
+ * slurmctld's.
+ * IN wait_ms - at most so long where threads are a pool's (26.05); else until it has ended
+ */
 extern void auc_saver_open(void);
 extern void auc_saver_close(int64_t wait_ms);
 

@@ -308,7 +308,8 @@ func (l limit) ofQOS(text, qos, user string, f fields) (mine []qosRecord) {
 		}
 		switch {
 		case whose == "":
-		case users && (whose == uid || strings.HasSuffix(whose, "("+uid+")")): // till 22.05, and since
+		case users && (whose == uid || strings.HasSuffix(whose, "("+uid+")")):
+			// till 22.05, and since
 			r.whose = ", " + user
 		case !users && whose == f["Account"]:
 			r.whose = ", account " + whose

@@ -32,6 +32,7 @@ int main(int argc, char **argv)
 	test_blocks();
 	test_shapes(seed, argc > 2 ? argv[2] : "libaucsched.so");
 	test_journal(seed);
+	test_savers();
 	test_tiers(seed);
 	test_status();
 	test_library();

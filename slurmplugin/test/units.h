@@ -53,6 +53,7 @@ extern void test_features(unsigned seed);
 extern void test_blocks(void);
 extern void test_shapes(unsigned seed, const char *library);
 extern void test_journal(unsigned seed);
+extern void test_savers(void);
 extern void test_tiers(unsigned seed);
 extern void test_status(void);
 extern void test_library(void);
