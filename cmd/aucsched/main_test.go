@@ -496,3 +496,18 @@ func TestHelpIsWrapped(t *testing.T) {
 	}
 	walk(newRoot())
 }
+
+// The table says how many cores a job gets on each node, so that it shows why jobs fit together.
+func TestPlanTableHasCores(t *testing.T) {
+	for args, want := range map[string]string{
+		"../../examples/table1.json": `JOB +START +CORES/NODE +GPUS/NODE +NODES OR REASON\nJ1 +now +4 +0 +n\[1-1024\]\nJ2 +now +4 +2 +n\[1-512\]\n`,
+		"-": `a +now +2-4 +0 +n\[1-2\]\nb +now +1 : 2 +0 : 1 +n3 : n4\n`,
+	} {
+		code, out, errs := aucsched(t, `{"nodes":[{"name":"n1","cores":4},{"name":"n2","cores":2},{"name":"n3","cores":1},
+			{"name":"n4","cores":2,"gpus":1}],"jobs":[{"id":"a","priority":9,"nodes":2,"cores":6,"time_limit_s":9},
+			{"id":"b","priority":8,"nodes":1,"cores":1,"time_limit_s":9,
+			"components":[{"nodes":1,"cores":2,"gpus_per_node":1}]}]}`, "plan", args)
+		require.Zero(t, code, errs)
+		require.Regexp(t, want, out)
+	}
+}

@@ -157,12 +157,12 @@ func writeDirect(out io.Writer, p *ipsched.Problem) error {
 
 func printOutcome(out io.Writer, o *window.Outcome) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "JOB\tSTART\tCLASS\tGPUS\tNODES OR REASON")
+	fmt.Fprintln(t, "JOB\tSTART\tCORES/NODE\tGPUS/NODE\tNODES OR REASON")
 	for _, d := range o.Decisions {
 		d.Job = cli.Plain(d.Job)
 		switch {
 		case d.Start:
-			fmt.Fprintf(t, "%s\tnow\t%s\t%s\t%s\n", d.Job, d.BidClass, gpusOf(&d), d.Nodes+ofComponents(&d)+ofAlternative(d.Alternative))
+			fmt.Fprintf(t, "%s\tnow\t%s\t%s\t%s\n", d.Job, coresOf(&d), gpusOf(&d), d.Nodes+ofComponents(&d)+ofAlternative(d.Alternative))
 		case d.ExpectedStart != nil:
 			fmt.Fprintf(t, "%s\tin %d s\t\t\t%s\n", d.Job, *d.ExpectedStart, d.Reason)
 		default:
@@ -188,17 +188,39 @@ func printOutcome(out io.Writer, o *window.Outcome) error {
 	return nil
 }
 
-// gpusOf are the GPUs a node that a job gets: N, or MIN-MAX, or its share of one.
+// coresOf are the cores that a job gets on each of its nodes, N or MIN-MAX, and those of its
+// components.
+func coresOf(d *window.Decision) string {
+	text := rangeOf(least(d.CoresPerNode), d.CoresPerNode)
+	for _, c := range d.Components {
+		text += " : " + rangeOf(least(c.CoresPerNode), c.CoresPerNode)
+	}
+	return text
+}
+
+func least(cores []int) int {
+	if len(cores) == 0 {
+		return 0
+	}
+	return slices.Min(cores)
+}
+
+// gpusOf are the GPUs that a job gets on each of its nodes, N or MIN-MAX, or its share of one, and
+// those of its components.
 func gpusOf(d *window.Decision) string {
 	if d.GPUShare > 0 {
 		return fmt.Sprintf("%d of GPU %d", d.GPUShare, d.SharedGPU)
 	}
-	return rangeOf(d.GPUsPerNode, d.GPUsOfNodes)
+	text := rangeOf(d.GPUsPerNode, d.GPUsOfNodes)
+	for _, c := range d.Components {
+		text += " : " + rangeOf(c.GPUsPerNode, c.GPUsOfNodes)
+	}
+	return text
 }
 
 // rangeOf is least, or the range from there if the nodes differ.
 func rangeOf(least int, ofNodes []int) string {
-	if len(ofNodes) > 0 {
+	if len(ofNodes) > 0 && slices.Max(ofNodes) > least {
 		return fmt.Sprintf("%d-%d", least, slices.Max(ofNodes))
 	}
 	return fmt.Sprint(least)

@@ -59,9 +59,9 @@ A status that is older than three intervals is printed, and the exit status is 1
 			if err != nil {
 				return err
 			}
-			if age := s.age(now()); age > staleAfter*s.interval {
-				return fmt.Errorf("%s: stale: written %v ago, and every %v when all is well: is "+
-					"slurmctld running, and its plug-in loaded?", file, age, s.interval)
+			if s.stale(now()) {
+				return fmt.Errorf("%s: stale: written %s ago, and every %v when all is well: is "+
+					"slurmctld running, and its plug-in loaded?", file, ago(s.age(now())), s.interval)
 			}
 			return nil
 		},
@@ -188,6 +188,9 @@ func (s *status) seconds(field string, low, high float64) (float64, error) {
 func (s *status) age(now time.Time) time.Duration {
 	return max(now.Sub(s.written), 0).Truncate(time.Second)
 }
+
+// stale says that the file is older than it may be while slurmctld writes it.
+func (s *status) stale(now time.Time) bool { return s.age(now) > staleAfter*s.interval }
 
 const slurmConf = "/etc/slurm/slurm.conf"
 

@@ -63,7 +63,10 @@ func (s *status) print(out io.Writer, now time.Time) error {
 		p.take("began")
 		fmt.Fprintf(p, "Data since %s\n", clock(time.Unix(int64(began), 0)))
 	}
-	fmt.Fprintf(p, "written %v ago, every %v, by slurmctld (pid %s)\n%s\n", s.age(now), s.interval, show(pid), rule)
+	fmt.Fprintf(p, "written %s ago, every %v, by slurmctld (pid %s)\n%s\n", ago(s.age(now)), s.interval, show(pid), rule)
+	if state, ok := p.rest["state"]; ok && s.stale(now) {
+		p.rest["state"] = fmt.Sprintf("unknown: the file is stale; %v when it was written", state)
+	}
 	for _, section := range statusSections {
 		p.section(section.title, section.lines)
 	}
@@ -79,6 +82,17 @@ func (s *status) print(out io.Writer, now time.Time) error {
 	p.times()
 	p.others()
 	return p.Flush()
+}
+
+// ago is a time since then: "5m13s", "3h12m", "12 days".
+func ago(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	case d >= time.Hour:
+		return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
+	}
+	return d.String()
 }
 
 // clone is a copy of an object, as deep as objects go.

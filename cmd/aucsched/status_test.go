@@ -223,3 +223,18 @@ func FuzzStatus(f *testing.F) {
 		require.Less(t, page.Len(), 2000+40*len(text)*(2+strings.Count(text, ":")))
 	})
 }
+
+// A state of long ago is none of now, and its age has a unit that is read at a glance.
+func TestStaleStateIsUnknown(t *testing.T) {
+	for age, want := range map[time.Duration]string{
+		40 * time.Second: "40s ago", 70 * time.Minute: "1h10m ago", 47 * time.Hour: "47h0m ago", 26619 * time.Hour: "1109 days ago",
+	} {
+		out, err := statusAt(t, written.Add(age), "", "--file", "testdata/status.json")
+		require.ErrorContains(t, err, "stale: written "+want)
+		require.Contains(t, out, "written "+want)
+		require.Regexp(t, `(?m)^State: +unknown: the file is stale; on when it was written$`, out)
+	}
+	out, err := statusAt(t, written, "", "--file", "testdata/status.json")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^State: +on$`, out)
+}

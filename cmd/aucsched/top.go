@@ -67,8 +67,8 @@ func statusPage(file string, now time.Time) ([]byte, error) {
 	}
 	var page bytes.Buffer
 	err = s.print(&page, now)
-	if age := s.age(now); err == nil && age > staleAfter*s.interval {
-		fmt.Fprintf(&page, "\nstale: written %v ago, and every %v when all is well\n", age, s.interval)
+	if err == nil && s.stale(now) {
+		fmt.Fprintf(&page, "\nstale: written %s ago, and every %v when all is well\n", ago(s.age(now)), s.interval)
 	}
 	return page.Bytes(), err
 }

@@ -62,7 +62,7 @@ on one of its nodes ("handover s", the median of those within 10 s).`,
 	flags := c.Flags()
 	flags.StringVar(&f.seeds, "seeds", "1", "seeds of the workload: FIRST-LAST, or some with commas")
 	flags.IntVarP(&f.jobs, "jobs", "j", 1, "clusters at a time; each computes on one core most of the time")
-	flags.StringVar(&f.out, "out", "results/emulate", "directory of the results")
+	flags.StringVar(&f.out, "out", "", "directory of the results; without it one in the user's cache, which is then said")
 	flags.StringVar(&f.html, "html", "",
 		"write a page with pictures of the runs to this `file`, for several seeds one each; it needs no network")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, an object a line for each run")
@@ -141,9 +141,6 @@ func (f *emulateFlags) check(c *cobra.Command) ([]reproduce.Cell, *reproduce.Sto
 				Args: append([]string{"--scheduler=" + scheduler}, shared...), Seed: seed})
 		}
 	}
-	store, err := reproduce.OpenStore(f.out)
-	if err != nil {
-		return nil, nil, fmt.Errorf("--out: %w", err)
-	}
-	return cells, store, nil
+	store, err := openStore(c, f.out)
+	return cells, store, err
 }

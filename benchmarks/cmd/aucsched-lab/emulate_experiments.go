@@ -53,7 +53,7 @@ A WORD chooses the experiments whose name contains it: ` + strings.Join(names, "
 	flags := c.Flags()
 	flags.StringVar(&f.seeds, "seeds", "1-3", "seeds of the workloads: FIRST-LAST, or some with commas")
 	flags.IntVarP(&f.jobs, "jobs", "j", 2, "clusters at a time; each computes on one core most of the time")
-	flags.StringVar(&f.out, "out", "results/emulate", "directory of the results")
+	flags.StringVar(&f.out, "out", "", "directory of the results; without it one in the user's cache, which is then said")
 	flags.StringVar(&f.figures, "figures", "", "keep the figures of the runs on the real Slurm in this CSV file")
 	flags.StringVar(&f.markdown, "markdown", "", "write the page to this file, instead of standard output")
 	flags.BoolVar(&f.stored, "stored", false, "run nothing: the page of what is stored")
@@ -94,9 +94,9 @@ func (f *experimentsFlags) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return cli.BadInput(fmt.Errorf("--figures: %w", err))
 	}
-	store, err := reproduce.OpenStore(f.out)
+	store, err := openStore(c, f.out)
 	if err != nil {
-		return cli.BadInput(fmt.Errorf("--out: %w", err))
+		return cli.BadInput(err)
 	}
 	bar := emulationBar(c.ErrOrStderr(), len(seeds)*methodsOf(experiments))
 	defer bar.clear()

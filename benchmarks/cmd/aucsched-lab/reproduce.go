@@ -12,9 +12,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -33,6 +35,7 @@ import (
 // reproduceFlags are the settings of reproduce.
 type reproduceFlags struct {
 	sel       reproduce.Selection
+	all       bool
 	seeds     string
 	jobs      int
 	out       string
@@ -54,20 +57,28 @@ func reproduceCommand() *cobra.Command {
 stored as it comes: a run that was interrupted goes on where it was, and a row whose
 settings have changed is run anew. The same seeds give the same output.
 
-TABLE is ` + strings.Join(reproduce.Names(), ", ") + `; without one, all.`,
-		Example: "  aucsched reproduce aucsched2-3 --seeds 1-5 --markdown reproduction.md",
+Results are kept in --out, or else in aucsched/reproduce below the user's cache directory
+($XDG_CACHE_HOME, or ~/.cache), which is then said.
+
+TABLE is ` + strings.Join(reproduce.Names(), ", ") + `. Without one, --all, --quick or --only it
+says how much there is to run, and runs nothing.`,
+		Example: "  aucsched reproduce --quick\n  aucsched reproduce aucsched2-3 --seeds 1-5 --markdown reproduction.md",
 		RunE: func(c *cobra.Command, args []string) error {
 			f.sel.Tables = args
 			if c.Flags().Changed("cell") {
 				return f.runCell(c)
 			}
+			if len(args) == 0 && !f.all && !f.sel.Quick && f.sel.Only == "" && f.list == "" {
+				return f.choices(c)
+			}
 			return f.run(c)
 		},
 	}
 	flags := c.Flags()
+	flags.BoolVar(&f.all, "all", false, "all tables; this takes hours")
 	flags.StringVar(&f.seeds, "seeds", "1-5", "seeds of the workloads and policies: FIRST-LAST, or one")
 	flags.IntVarP(&f.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "simulations at a time")
-	flags.StringVar(&f.out, "out", "results/reproduce", "directory of the results")
+	flags.StringVar(&f.out, "out", "", "directory of the results; without it one in the user's cache (see above)")
 	flags.BoolVar(&f.sel.Quick, "quick", false, "ten minutes: one seed; ESP, machine S, Tsubame 1.NC to 1.FC")
 	flags.StringVar(&f.sel.Only, "only", "", "only rows whose workload and method contain this, and what they are compared with")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
@@ -97,7 +108,7 @@ func (f *reproduceFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return cli.BadInput(err)
 	}
-	store, err := f.open()
+	store, err := f.open(c)
 	if err != nil {
 		return cli.BadInput(err)
 	}
@@ -146,6 +157,9 @@ func (f *reproduceFlags) check(c *cobra.Command) ([]reproduce.Table, []uint64, e
 		}
 		f.seeds = "1"
 	}
+	if f.all && (f.sel.Quick || len(f.sel.Tables) > 0) {
+		return nil, nil, errors.New("--all: goes without --quick and without tables")
+	}
 	if f.jobs < 1 {
 		return nil, nil, fmt.Errorf("-j: %d: must be at least 1", f.jobs)
 	}
@@ -164,7 +178,7 @@ func (f *reproduceFlags) check(c *cobra.Command) ([]reproduce.Table, []uint64, e
 }
 
 // open opens the results' directory and tries the pages' files.
-func (f *reproduceFlags) open() (*reproduce.Store, error) {
+func (f *reproduceFlags) open(c *cobra.Command) (*reproduce.Store, error) {
 	for _, page := range []struct{ flag, path string }{{"--markdown", f.markdown}, {"--html", f.html}} {
 		if page.path == "" {
 			continue
@@ -173,11 +187,57 @@ func (f *reproduceFlags) open() (*reproduce.Store, error) {
 			return nil, fmt.Errorf("%s: %w", page.flag, err)
 		}
 	}
-	store, err := reproduce.OpenStore(f.out)
+	return openStore(c, f.out)
+}
+
+// openStore opens the results' directory. Without a path it is one of the user's cache, named after
+// the command, and standard error says so: nothing is written where the user happens to be.
+func openStore(c *cobra.Command, path string) (*reproduce.Store, error) {
+	if path == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("--out is not given, and there is no cache directory: %w", err)
+		}
+		path = filepath.Join(cache, "aucsched", strings.Fields(c.CommandPath())[1])
+		fmt.Fprintf(c.ErrOrStderr(), "aucsched: results are kept in %s; --out names another directory\n", path)
+	}
+	store, err := reproduce.OpenStore(path)
 	if err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
 	return store, nil
+}
+
+// runTime is what a run takes on one core, in the mean of those of a seed.
+const runTime = 6 * time.Second
+
+// about says how long so many runs take with -j at a time.
+func (f *reproduceFlags) about(runs int) string {
+	return fmt.Sprintf("about %s with -j %d", cli.Seconds((runTime * time.Duration(runs) / time.Duration(f.jobs)).Seconds()), f.jobs)
+}
+
+// choices is the error of a call that does not say what to run: it says how much there is.
+func (f *reproduceFlags) choices(c *cobra.Command) error {
+	_, seeds, err := f.check(c)
+	if err != nil {
+		return cli.BadInput(err)
+	}
+	runs := make(map[bool]int) // of one seed; those of --quick by true
+	seen := make(map[string]bool)
+	var names []string
+	for _, t := range reproduce.Tables() {
+		for _, row := range t.Rows {
+			if args := strings.Join(row.Args, " "); !seen[args] {
+				seen[args] = true
+				runs[row.Quick]++
+			}
+		}
+		names = append(names, fmt.Sprintf("%s (%d)", t.Name, len(t.Rows)*len(seeds)))
+	}
+	all := (runs[true] + runs[false]) * len(seeds)
+	return cli.BadInput(fmt.Errorf("reproduce: choose what to run; nothing was run\n"+
+		"  --all: %d runs with seeds %s, %s\n  --quick: %d runs with one seed, %s\n  TABLE...: %s",
+		all, f.seeds, f.about(all), runs[true], f.about(runs[true]), strings.Join(names, ", ")))
 }
 
 // results runs the cells that have no result yet.
@@ -199,7 +259,7 @@ func (f *reproduceFlags) runCell(c *cobra.Command) error {
 	if f.list == "" || len(f.sel.Tables) > 0 {
 		return cli.BadInput(errors.New("--cell: needs --list, and no table"))
 	}
-	store, err := f.open()
+	store, err := f.open(c)
 	if err != nil {
 		return cli.BadInput(err)
 	}

@@ -161,3 +161,49 @@ func TestEveryRowCanBeSimulated(t *testing.T) {
 	}
 	require.Equal(t, len(args), len(cells))
 }
+
+// Without a choice nothing runs and nothing is written: it says how much there is, and what to say.
+func TestReproduceAsksWhatToRun(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("HOME", dir)
+	t.Setenv("XDG_CACHE_HOME", "")
+	for _, args := range [][]string{{"reproduce"}, {"reproduce", "--seeds", "1-2", "-j", "3"}, {"reproduce", "--json"}} {
+		code, out, errs := aucsched(t, "", args...)
+		require.Equal(t, cli.ExitUsage, code)
+		require.Empty(t, out)
+		require.Regexp(t, `^aucsched: reproduce: choose what to run; nothing was run\n`+
+			`aucsched:   --all: \d+ runs with seeds \S+, about [0-9.]+ (min|h) with -j \d+\n`+
+			`aucsched:   --quick: \d+ runs with one seed, about .+\n`+
+			`aucsched:   TABLE...: ipsched-5 \(\d+\), .+\n$`, errs)
+	}
+	_, _, errs := aucsched(t, "", "reproduce", "--all", "--quick")
+	require.Contains(t, errs, "--all: goes without --quick and without tables")
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+// Results go to the user's cache, and not to where one stands, unless --out says so.
+func TestReproduceSaysWhereResultsAre(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CACHE_HOME", "")
+	var out, errs strings.Builder
+	args := []string{"reproduce", "aucsched2-3", "--only", "1.FC AUCSCHED2 gpu ranges", "--seeds", "1"}
+	require.Equal(t, 130, run(clitest.Interrupted(), args, strings.NewReader(""), &out, &errs))
+	kept := filepath.Join(home, ".cache", "aucsched", "reproduce")
+	require.Contains(t, errs.String(), "aucsched: results are kept in "+kept+"; --out names another directory\n")
+	require.DirExists(t, kept)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+	require.NoError(t, os.RemoveAll(kept))
+	args = append(args, "--out", filepath.Join(dir, "mine"))
+	errs.Reset()
+	require.Equal(t, 130, run(clitest.Interrupted(), args, strings.NewReader(""), &out, &errs))
+	require.NotContains(t, errs.String(), "another directory")
+	require.DirExists(t, filepath.Join(dir, "mine"))
+	require.NoDirExists(t, kept)
+}
