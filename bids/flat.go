@@ -162,16 +162,30 @@ func (f *flat) demand(j, r int) (taken float64) {
 	return now.units
 }
 
+// bound is the sum that solve returns. Where jobs that have to start are worth next to nothing beside
+// others, its terms cancel each other out, and what they are rounded by is added. Callers see to
+// rounding by a small part of the sum itself.
 func (f *flat) bound() float64 {
-	sum := 0.0
+	sum, terms := 0.0, 0.0
 	for r, p := range f.price {
 		sum += float64(p * f.room[r])
+		terms += float64(p * f.room[r])
 	}
 	for j := 0; j < len(f.jobs); j = f.jobs[j].end {
-		sum += f.net(j)
+		net := f.net(j)
+		sum += net
+		terms += math.Abs(net)
+	}
+	if terms > manyTimes*sum {
+		sum += termsRounding * terms
 	}
 	return sum
 }
+
+const (
+	manyTimes     = 1e4   // how many times the sum its terms are where they cancel each other out
+	termsRounding = 1e-13 // more than the part of all terms that a sum of them is off by
+)
 
 // net is what the job whose first variant is j is worth net of prices at most.
 func (f *flat) net(j int) float64 {

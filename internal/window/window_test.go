@@ -195,23 +195,56 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// anySettings are the settings of a number, each bit another one.
+func anySettings(t require.TestingT, kind uint8) core.AuctionOptions {
+	o := core.AuctionOptions{MaxBidsPerJob: 6, Drafts: 3, Reservations: 1}
+	if preset := kind % 4; preset > 0 {
+		var err error
+		o, err = core.AuctionPreset(core.Presets()[preset-1])
+		require.NoError(t, err)
+	}
+	o.Window, o.Work, o.Depth = 8, 20_000, int(kind>>2&1)*3
+	o.KeepHoles, o.Compact, o.ContiguousOnly = kind>>3&1 == 1, kind>>4&1 == 1, kind>>5&1 == 1
+	o.Estimates = kind>>6&1 == 1
+	if kind>>7 == 1 {
+		o.Objective, o.Patience, o.Promise = core.BySize, 3600, 1
+	}
+	return o
+}
+
+// Whatever a file says, and whatever the settings are: what is read is decided and explained.
 func FuzzRead(f *testing.F) {
-	f.Add(good)
-	f.Add(rich)
-	f.Add(coreless)
-	f.Add(sharing)
-	f.Add(`{"nodes":[{"name":"n[1-3]","cores":8,"gpus":3,"free_gpus":1,"gpu_shares":7,"free_gpu_shares":{"6":1,"2":6}}],"running":` +
+	kind := uint8(0)
+	add := func(text string) {
+		for range 3 {
+			f.Add(text, kind)
+			kind += 11
+		}
+	}
+	add(good)
+	add(rich)
+	add(coreless)
+	add(sharing)
+	add(`{"nodes":[{"name":"n[1-3]","cores":8,"gpus":3,"free_gpus":1,"gpu_shares":7,"free_gpu_shares":{"6":1,"2":6}}],"running":` +
 		`[{"id":"R","nodes":"n2","cores_per_node":1,"end_s":9,"gpu_share":1,"shared_gpu":2}],"jobs":[{"id":"a","priority":3,` +
 		`"cores":1,"gpu_share":6,"alternatives":[{"cores":2,"gpu_share":3},{"cores":2,"nodes":1,"gpus_per_node":"1-2"}]}]}`)
-	f.Add(`{"nodes":[{"name":"n1","cores":4,"gpus":2,"resources":{"m":9,"m":1},"free_resources":{"m":3}}],` +
+	add(`{"nodes":[{"name":"n1","cores":4,"gpus":2,"resources":{"m":9,"m":1},"free_resources":{"m":3}}],` +
 		`"jobs":[{"id":"a","priority":3,"cores":1,"gpus_per_node":"0-2","uses":{"m":{"per_core":1,"per_gpu":2}}}]}`)
-	f.Add(`{"nodes":[{"name":"n[1-3]","cores":8,"gpus":3,"free_gpus":2}],"jobs":[{"id":"a",` +
+	add(`{"nodes":[{"name":"n[1-3]","cores":8,"gpus":3,"free_gpus":2}],"jobs":[{"id":"a",` +
 		`"priority":3,"cores":9,"nodes":"2-3","gpus_per_node":"1-3","gpus_uniform":false,` +
 		`"alternatives":[{"cores":30},{"nodes":2,"tasks_per_node":2,"gpus_per_node":"0-2",` +
 		`"gpus_uniform":false},{"cores":2,"contiguous":true}]},{"id":"b","priority":3,"cores":20}]}`)
-	f.Add(`{"nodes":[{"name":"n[1-3]","cores":"8"}],"jobs":[{"id":"a","priority":1e3,"nodes":"1-2"}]}`)
+	add(`{"nodes":[{"name":"n[1-3]","cores":"8"}],"jobs":[{"id":"a","priority":1e3,"nodes":"1-2"}]}`)
+	add(composed)
+	files, err := fs.Glob(examples.Files, "*.json")
+	require.NoError(f, err)
+	for _, name := range files {
+		text, err := examples.Files.ReadFile(name)
+		require.NoError(f, err)
+		add(string(text))
+	}
 	long := regexp.MustCompile(`\d{5}`)
-	f.Fuzz(func(t *testing.T, in string) {
+	f.Fuzz(func(t *testing.T, in string, kind uint8) {
 		if long.MatchString(in) {
 			t.Skip("lists of nodes so long that little else would be tried")
 		}
@@ -219,7 +252,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil || w.Snapshot.Nodes.Len() > 1000 {
 			return
 		}
-		a, err := core.NewAuction(core.AuctionOptions{Window: 8, MaxBidsPerJob: 6, Drafts: 3, Reservations: 1, Work: 20_000}, nil)
+		a, err := core.NewAuction(anySettings(t, kind), nil)
 		require.NoError(t, err)
 		e, err := core.NewExplainer(context.Background(), a, &w.Snapshot, core.Limits{})
 		require.NoError(t, err)

@@ -368,7 +368,7 @@ func flat(data []byte) *Input {
 		return out
 	}
 	in.JobReads, in.RunningReads = reads(), reads()
-	in.Resources = int(min(next()/64, 3))
+	in.Resources = int(min(next()/11, 3))
 	for range in.Resources*len(in.Nodes) + int(min(next()/100, 2)) {
 		in.Amounts = append(in.Amounts, Amount{uint32(next()), uint32(next() / 2)})
 	}
@@ -380,7 +380,7 @@ func flat(data []byte) *Input {
 		return out
 	}
 	in.JobUses, in.AlternativeUses, in.RunningUses = uses(), uses(), uses()
-	for range min(next()/64, 3) {
+	for range min(next()/11, 3) {
 		in.Quotas = append(in.Quotas, uint64(next()))
 	}
 	charges := func() (out []Charge) {
@@ -405,12 +405,21 @@ func flat(data []byte) *Input {
 		in.Alternatives[i].Share = uint32(next() / 16)
 	}
 	if next()%2 > 0 {
-		for range len(in.Nodes) + int(next()/31) {
+		for range len(in.Nodes) + int(min(next()/31, 3)) {
 			in.ShareSizes = append(in.ShareSizes, uint32(next()))
 		}
 	}
 	for range min(next()/2, 8) {
 		in.SharedGPUs = append(in.SharedGPUs, SharedGPU{Node: uint32(next() / 4), Free: uint32(next() / 2), Bin: uint8(next() / 8)})
+	}
+	for range min(next()/8, 9) {
+		in.Switches = append(in.Switches, Switch{Parent: uint32(next()/3) - 1})
+	}
+	for range len(in.Nodes) * int(min(next()/8, 1)) {
+		in.Leaves = append(in.Leaves, uint32(next()/4)-1)
+	}
+	for i := range in.Jobs {
+		in.Jobs[i].Switches, in.Jobs[i].Within, in.Jobs[i].Segment = uint32(next()/24), uint16(next()/24), uint16(next()/28)
 	}
 	return in
 }
@@ -467,6 +476,27 @@ func repair(in *Input) {
 	in.repairResources()
 	in.repairQuotas()
 	in.repairShares()
+	in.repairSwitches()
+}
+
+// repairSwitches makes leaves those of the nodes, and drops a tree that is none.
+func (in *Input) repairSwitches() {
+	for i := range in.Switches {
+		if i > 0 && in.Switches[i].Parent != NoSwitch {
+			in.Switches[i].Parent %= uint32(i)
+		} else {
+			in.Switches[i].Parent = NoSwitch
+		}
+	}
+	if len(in.Leaves) != len(in.Nodes) || len(in.Switches) == 0 {
+		in.Switches, in.Leaves = nil, nil
+	}
+	for i := range in.Leaves {
+		in.Leaves[i] %= uint32(len(in.Switches))
+	}
+	if _, err := newTopology(in); len(in.Switches) > 0 && err != nil {
+		in.Switches, in.Leaves = nil, nil
+	}
 }
 
 // repairQuotas makes charges those of its jobs, against quotas that there are.
@@ -563,6 +593,20 @@ func TestRepairedInputsAreValid(t *testing.T) {
 	require.Greater(t, starts, 400)
 }
 
+// anySettings are engines with settings of all kinds. What they solve is bounded, so that many
+// inputs are tried.
+func anySettings(t testing.TB) (engines []*Engine) {
+	for _, settings := range []string{"", "reservations=3", "objective=size window=5", "throughput=yes", "paper=yes",
+		"drafts=0 reservations=0 depth=2", "policy=auction1", "policy=ipsched", "policy=ipsched on_timeout=halve",
+		"keep_holes=yes", "preset=default", "preset=short", "preset=throughput", "preset=default keep_holes=yes objective=rate",
+		"keep_holes=yes compact=yes patience_s=3600 promise_s=3600", "preset=short window=3 depth=1 promise_s=1",
+		"preset=throughput reservations=64 bids=1 drafts=0 keep_holes=yes", "contiguous_bids=yes throughput=yes",
+		"window=100000 depth=100000 bids=4096 drafts=4096", "policy=auction1 preset=none keep_holes=yes"} {
+		engines = append(engines, open(t, "work=20000 "+settings))
+	}
+	return engines
+}
+
 func FuzzCycle(f *testing.F) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	for range 20 {
@@ -572,18 +616,13 @@ func FuzzCycle(f *testing.F) {
 		}
 		f.Add(seed, uint8(rng.Uint32()))
 	}
-	kinds := []string{"", "reservations=3", "objective=size window=5", "throughput=yes",
-		"drafts=0 reservations=0 depth=2", "policy=auction1", "policy=ipsched"}
-	var engines []*Engine
-	for _, k := range kinds {
-		engines = append(engines, open(f, k))
-	}
+	engines := anySettings(f)
 	f.Fuzz(func(t *testing.T, data []byte, kind uint8) {
 		in := flat(data)
 		if kind >= 64 {
 			repair(in)
 		}
-		stuck := time.AfterFunc(5*time.Second, func() { panic("a cycle of 20 ms does not end") })
+		stuck := time.AfterFunc(20*time.Second, func() { panic("a cycle of 20 ms does not end") })
 		defer stuck.Stop()
 		var out Output
 		switch err := engines[int(kind)%len(engines)].Cycle(in, &out); err.(type) {

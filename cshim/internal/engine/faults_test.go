@@ -399,10 +399,7 @@ func FuzzJobs(f *testing.F) {
 		}
 		f.Add(data, rng.Uint64(), uint8(rng.Uint32()))
 	}
-	var engines []*Engine
-	for _, settings := range []string{"", "reservations=3", "throughput=yes", "paper=yes", "policy=auction1", "policy=ipsched"} {
-		engines = append(engines, open(f, settings))
-	}
+	engines := anySettings(f)
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, kind uint8) {
 		inSpite(t, engines[int(kind)%len(engines)], withAny(rand.New(rand.NewPCG(seed, 1)), data))
 	})
