@@ -24,6 +24,10 @@ func TestExpand(t *testing.T) {
 		{"a[1-2]-ib,b", "a1-ib a2-ib b"},
 		{"n[3,1,1]", "n3 n1 n1"},
 		{"n[0-0]", "n0"},
+		{"n1,", "n1"},
+		{",n1,,n2 ,", "n1 n2"},
+		{"a1, a2\tb[1-2]\n", "a1 a2 b1 b2"},
+		{" a[1,3] ", "a1 a3"},
 		{"n[00]", "n00"},
 		{"n[999999999999999998-999999999999999999]", "n999999999999999998 n999999999999999999"},
 	} {
@@ -39,9 +43,8 @@ func TestExpand(t *testing.T) {
 func TestExpandErrors(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	for _, c := range []struct{ expr, want string }{
-		{"", `hostlist "": an empty name`},
-		{"n1,,n2", `hostlist "n1,,n2": an empty name`},
-		{"n1,", `hostlist "n1,": an empty name`},
+		{"", `hostlist "": no name`},
+		{" ,\t", `hostlist " ,\t": no name`},
 		{"n[3-1]", `hostlist "n[3-1]": range 3-1 is empty`},
 		{"n[1-2", `hostlist "n[1-2": a [ without ]`},
 		{"n1]", `hostlist "n1]": ']' is not allowed in a name`},
@@ -53,7 +56,8 @@ func TestExpandErrors(t *testing.T) {
 		{"n[1-]", `hostlist "n[1-]": "1-" in brackets is neither a number nor a range of numbers`},
 		{"n[1-2-3]", `hostlist "n[1-2-3]": "1-2-3" in brackets is neither a number nor a range of numbers`},
 		{"n[a-b]", `hostlist "n[a-b]": "a-b" in brackets is neither a number nor a range of numbers`},
-		{"n 1", `hostlist "n 1": ' ' is not allowed in a name`},
+		{"n[1, 2]", `hostlist "n[1, 2]": " 2" in brackets is neither a number nor a range of numbers`},
+		{"n\r", `hostlist "n\r": '\r' is not allowed in a name`},
 		{"n\xff", `hostlist "n\xff": '�' is not allowed in a name`},
 		{"n[0-16777216]", `hostlist "n[0-16777216]": more than 16777216 names`},
 		{"a[1-9999]b[1-9999]c[1-9999]d[1-9999]e[1-9999]f[1-9999]g[1-9999]",

@@ -23,7 +23,7 @@ type part struct {
 	spans []span
 }
 
-// element is what stands between two commas.
+// element is what stands between two separators.
 type element []part
 
 // Count is the number of names that Expand would return; it costs time and
@@ -45,9 +45,7 @@ func parse(expr string) ([]element, int, error) {
 func parseList(expr string) ([]element, int, error) {
 	var elems []element
 	var total int64
-	for rest, more := expr, true; more; {
-		var text string
-		text, rest, more = cutElement(rest)
+	for text, rest := cutElement(expr); text != ""; text, rest = cutElement(rest) {
 		e, err := parseElement(text)
 		if err != nil {
 			return nil, 0, err
@@ -58,31 +56,35 @@ func parseList(expr string) ([]element, int, error) {
 		}
 		elems = append(elems, e)
 	}
+	if elems == nil {
+		return nil, 0, errors.New("no name")
+	}
 	return elems, int(total), nil
 }
 
-// cutElement cuts s at its first comma outside brackets.
-func cutElement(s string) (elem, rest string, more bool) {
+// separators stand between elements, any number of them, and before and behind all.
+const separators = ", \t\n"
+
+// cutElement takes the first element off s, which ends at a separator outside brackets; it is empty
+// if there is none.
+func cutElement(s string) (elem, rest string) {
+	s = strings.TrimLeft(s, separators)
 	inside := false
 	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '[':
+		switch c := s[i]; {
+		case c == '[':
 			inside = true
-		case ']':
+		case c == ']':
 			inside = false
-		case ',':
-			if !inside {
-				return s[:i], s[i+1:], true
-			}
+		case !inside && strings.IndexByte(separators, c) >= 0:
+			return s[:i], s[i+1:]
 		}
 	}
-	return s, "", false
+	return s, ""
 }
 
+// parseElement takes an element apart, which is not empty.
 func parseElement(s string) (element, error) {
-	if s == "" {
-		return nil, errors.New("an empty name")
-	}
 	var e element
 	length := 0 // of the element's longest name
 	for s != "" {
