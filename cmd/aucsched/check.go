@@ -80,7 +80,7 @@ func printFindings(c *cobra.Command, found []slurmcheck.Finding, asJSON bool) er
 		if f.Problem {
 			prefix = "problem: "
 		}
-		if _, err := fmt.Fprintln(c.OutOrStdout(), prefix+f.String()); err != nil {
+		if _, err := fmt.Fprintln(c.OutOrStdout(), prefix+cli.Plain(f.String())); err != nil {
 			return err
 		}
 	}

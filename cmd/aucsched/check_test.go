@@ -34,3 +34,14 @@ func TestCheckCommand(t *testing.T) {
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "no such file")
 }
+
+// What the file says reaches a terminal as text.
+func TestCheckIsPlain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "slurm.conf")
+	text := "SchedulerParameters=auc_\x1b[2J=1,auc_\u009b=2\n\x1b[31m\nPartitionName=p OverSubscribe=FORCE\x1bc\n"
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	_, out, errs := aucsched(t, "", "check", file)
+	require.NotContains(t, out+errs, "\x1b")
+	require.NotContains(t, out+errs, "\u009b")
+	require.Contains(t, out, `auc_\x1b[2J=1: there is no such setting`)
+}

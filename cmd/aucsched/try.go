@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -83,6 +84,9 @@ func (f *tryFlags) run(c *cobra.Command) error {
 	past, err := try.Read(f.sacct, f.conf, o)
 	if err != nil {
 		return badTrial(err)
+	}
+	for _, note := range past.Notes {
+		slog.Warn("slurm.conf was read with a file from elsewhere", "file", note)
 	}
 	if n := len(past.Jobs); n > f.most {
 		return cli.BadInput(fmt.Errorf("--most: %d jobs: more than %d; take fewer --weeks", n, f.most))

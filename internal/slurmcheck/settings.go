@@ -70,6 +70,9 @@ func (k *kind) wrong(value string) string {
 	return ""
 }
 
+// mostFindings bounds what is found in SchedulerParameters: a line may have many words.
+const mostFindings = 100
+
 // settings looks at what SchedulerParameters says to the plug-in.
 func (c *checker) settings() {
 	text, line, ok := c.conf.Last("SchedulerParameters")
@@ -77,17 +80,23 @@ func (c *checker) settings() {
 		return
 	}
 	given := map[string]string{}
+	var more []string // of the partitions
+	begin := len(c.found)
 	last := "" // the setting before, to which words without "=" belong: auc_partitions=a,b
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		key, value, assigned := strings.Cut(word, "=")
 		name, ours := strings.CutPrefix(key, "auc_")
 		if !ours {
 			if last == "partitions" && !assigned {
-				given[last] += "," + word
+				more = append(more, word)
 			} else {
 				last = ""
 			}
 			continue
+		}
+		if len(c.found)-begin >= mostFindings {
+			c.problem(line, "SchedulerParameters", "", "the rest was not looked at")
+			break
 		}
 		last = name
 		k, known := settings[name]
@@ -103,7 +112,13 @@ func (c *checker) settings() {
 				c.note(line, key, value, fmt.Sprintf("given before as %s: the last one counts", before))
 			}
 			given[name] = value
+			if name == "partitions" {
+				more = nil
+			}
 		}
+	}
+	if given["partitions"] != "" {
+		given["partitions"] = strings.Join(append([]string{given["partitions"]}, more...), ",")
 	}
 	c.together(line, given)
 }

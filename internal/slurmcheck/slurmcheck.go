@@ -47,10 +47,11 @@ func Check(path string) ([]Finding, error) {
 	}
 	c := checker{path: path, conf: conf, partitions: map[string]bool{}}
 	for i := range conf.Lines {
-		if name, ok := conf.Lines[i].Get("PartitionName"); ok {
-			c.partitions[name] = true
+		if l := &conf.Lines[i]; l.Is("PartitionName") {
+			c.partitions[l.Fields[0].Value] = true
 		}
 	}
+	c.file()
 	c.settings()
 	c.plugins()
 	c.left()
@@ -89,6 +90,16 @@ func (c *checker) note(line *slurmconf.Line, field, value, text string) {
 	c.add(line, field, value, text, false)
 }
 
+// file says of what Slurm can't read, and of files that are not where Slurm would look for them.
+func (c *checker) file() {
+	for _, f := range c.conf.Faults {
+		c.found = append(c.found, Finding{File: f.File, Line: f.Line, Field: "syntax", Text: f.Err.Error(), Problem: true})
+	}
+	for _, f := range c.conf.Moved {
+		c.found = append(c.found, Finding{File: f.File, Line: f.Line, Field: f.Field, Value: f.Value, Text: f.Err.Error(), Problem: true})
+	}
+}
+
 func (c *checker) exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -119,13 +130,13 @@ func (c *checker) plugins() {
 			c.note(nil, x.key, "", "not given: older Slurms take another than select/cons_tres then, and the auction is for that alone")
 		}
 	}
-	for _, x := range []struct{ key, why string }{
-		{"JobSubmitPlugins", "without aucsched there are no ranges of GPUs and no alternative requests"},
-		{"CliFilterPlugins", "without cli_filter/aucsched srun and salloc take no ranges of GPUs"},
+	for _, x := range []struct{ key, prefix, why string }{
+		{"JobSubmitPlugins", "job_submit/", "without aucsched there are no ranges of GPUs and no alternative requests"},
+		{"CliFilterPlugins", "cli_filter/", "without cli_filter/aucsched srun and salloc take no ranges of GPUs"},
 	} {
 		value, line, _ := c.conf.Last(x.key)
 		has := slices.ContainsFunc(strings.Split(value, ","), func(s string) bool {
-			return strings.TrimPrefix(strings.TrimSpace(s), "cli_filter/") == "aucsched"
+			return strings.TrimPrefix(strings.TrimSpace(s), x.prefix) == "aucsched"
 		})
 		if !has {
 			c.note(line, x.key, value, x.why)
@@ -224,11 +235,17 @@ func (c *checker) left() {
 	}
 	for i := range c.conf.Lines {
 		l := &c.conf.Lines[i]
-		if _, ok := l.Get("PartitionName"); !ok {
+		if !l.Is("PartitionName") {
 			continue
 		}
-		if share, _ := l.Get("OverSubscribe"); strings.HasPrefix(strings.ToUpper(share), "FORCE") {
-			c.note(l, "OverSubscribe", share, "its jobs share cores, and are left to Slurm")
+		key := "OverSubscribe"
+		share, given := l.Get(key)
+		if !given { // Shared is its older name
+			key = "Shared"
+			share, _ = l.Get(key)
+		}
+		if strings.HasPrefix(strings.ToUpper(share), "FORCE") {
+			c.note(l, key, share, "its jobs share cores, and are left to Slurm")
 		}
 		if topology, ok := l.Get("Topology"); ok {
 			c.note(l, "Topology", topology, "jobs of a partition with a topology of its own are left to Slurm")

@@ -165,3 +165,33 @@ func TestTheRestOfTheFile(t *testing.T) {
 	_, err := Check(filepath.Join(t.TempDir(), "none"))
 	require.Error(t, err)
 }
+
+// The file is read as Slurm reads it.
+func TestGrammarOfTheFile(t *testing.T) {
+	ours, stock := machine(t, 0x160508)
+	dirs := "PluginDir = " + ours + ":" + stock + "\n"
+	for text, want := range map[string]string{
+		strings.ReplaceAll(usual, "=", " = ") + dirs + "SchedulerParameters = auc_mode=banana\n": "" +
+			":7: auc_mode=banana: must be on, shadow; the default is used",
+		strings.Replace(usual, "lua,aucsched", "lua,job_submit/aucsched", 1) + dirs: "",
+		"# \\\n" + usual + dirs:    "",
+		usual + dirs + ";A=1\n":    `:7: syntax: Slurm can't read the line from ";A=1" on`,
+		usual + dirs + "A=1 B=2\n": `:7: syntax: Slurm can't read the line from "B=2" on`,
+		usual + dirs + "PreemptMode=OFF\nPartitionName=q PreemptMode=SUSPEND": "",
+	} {
+		problems, notes := check(t, text)
+		require.Empty(t, notes, text)
+		require.Equal(t, want, strings.Join(problems, "\n"), text)
+	}
+	_, notes := check(t, usual+dirs+"PartitionName=q Shared = FORCE:4\n"+
+		"PartitionName=r Shared=FORCE OverSubscribe=NO\nPartitionName=s OVERSUBSCRIBE=force\n")
+	require.Equal(t, []string{":7: Shared=FORCE:4: its jobs share cores, and are left to Slurm",
+		":9: OverSubscribe=force: its jobs share cores, and are left to Slurm"}, notes)
+}
+
+// A line of very many words gives as many findings as can be read.
+func TestFindingsAreBounded(t *testing.T) {
+	problems, _ := check(t, usual+"SchedulerParameters=auc_partitions="+strings.Repeat("p,", 200_000)+strings.Repeat("auc_x=1,", 200_000))
+	require.Len(t, problems, mostFindings+2, "and PluginDir is missing")
+	require.Contains(t, problems[len(problems)-1], "the rest was not looked at")
+}

@@ -17,7 +17,9 @@ import (
 // Machine is what the lines NodeName and PartitionName say, in the order of the nodes.
 type Machine struct {
 	Names []string
-	Nodes []nodeset.Capacity // CPUs, as Slurm counts them, and GPUs of all types
+	// Nodes are the CPUs, as Slurm counts them, and the GPUs of all types that jobs get: CPUs that
+	// are kept for the system (CoreSpecCount, CpuSpecList) are not among them.
+	Nodes []nodeset.Capacity
 	// Memory is RealMemory less MemSpecLimit, in MiB; 0 where nothing is said.
 	Memory []int64
 	// Types are the types of GPUs, sorted, and GPUs how many each node has of
@@ -27,30 +29,14 @@ type Machine struct {
 	Partitions []Partition
 }
 
-// Partition is one that takes jobs.
-type Partition struct {
-	Name  string
-	Nodes nodeset.Mask
-	// Tier is PriorityTier and JobFactor PriorityJobFactor, 1 unless set; Priority sets both.
-	Tier, JobFactor int64
-	// DefaultTime and MaxTime are in seconds; 0 where there is none.
-	DefaultTime, MaxTime int64
-}
-
-// Machine makes the machine of the file. Lines of dynamic nodes (NodeName without a size, NodeSet
-// of features) are not followed: a partition of a NodeSet has the nodes that this names. Nodes with
-// State=FUTURE are not there.
+// Machine makes the machine of the file, as slurmctld would. Nodes with State=FUTURE are not there,
+// nor are those that keep all their CPUs for the system. The error is the first fault of the file,
+// or a field that is wrong.
 func (c *Conf) Machine() (*Machine, error) {
-	b := builder{index: map[string]int{}, sets: map[string]string{}, future: map[string]bool{}}
-	for i := range c.Lines {
-		if err := b.node(&c.Lines[i]); err != nil {
-			return nil, err
-		}
+	b, err := c.build()
+	if err != nil {
+		return nil, err
 	}
-	if len(b.m.Names) == 0 {
-		return nil, errors.New("slurm.conf: no line NodeName names a node")
-	}
-	b.spread()
 	for i := range c.Lines {
 		if err := b.partition(&c.Lines[i]); err != nil {
 			return nil, err
@@ -59,122 +45,115 @@ func (c *Conf) Machine() (*Machine, error) {
 	return &b.m, nil
 }
 
+// Nodes is Machine without partitions, at whose lines it doesn't look.
+func (c *Conf) Nodes() (*Machine, error) {
+	b, err := c.build()
+	if err != nil {
+		return nil, err
+	}
+	return &b.m, nil
+}
+
+// build makes the nodes.
+func (c *Conf) build() (*builder, error) {
+	if len(c.Faults) > 0 {
+		return nil, c.Faults[0]
+	}
+	b := builder{index: map[string]int{}, absent: map[string]bool{}, features: map[string][]run{},
+		sets: map[string]*Line{}, partitionNames: map[string]bool{}}
+	for i := range c.Lines {
+		l := &c.Lines[i]
+		switch {
+		case l.Is("NodeSet"):
+			b.sets[l.Fields[0].Value] = l
+		case l.Is("NodeName"):
+			if err := b.node(l); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(b.m.Names) == 0 {
+		return nil, &Error{File: c.Path, Err: errors.New("no line NodeName names a node")}
+	}
+	b.spread()
+	return &b, nil
+}
+
 // builder collects a machine.
 type builder struct {
-	m                    Machine
-	index                map[string]int // of nodes by name
-	types                []map[string]int64
-	sets                 map[string]string // NodeSet lines: their Nodes by name
-	future               map[string]bool   // nodes that are not there yet
-	nodes, partitionLine Line              // of DEFAULT
+	m        Machine
+	index    map[string]int // of nodes by name
+	absent   map[string]bool
+	types    []map[string]int64
+	features map[string][]run // the nodes that have each
+	sets     map[string]*Line // NodeSet lines by name
+	// DEFAULT's lines of nodes and of partitions.
+	nodes, partitions Line
+	partitionNames    map[string]bool
 }
 
-// value is that of a key of a line, or else of DEFAULT's.
-func value(l, defaults *Line, key string) string {
-	if v, ok := l.Get(key); ok {
-		return v
-	}
-	v, _ := defaults.Get(key)
-	return v
-}
+// run is nodes from one number up to, not including, another one.
+type run struct{ from, to int }
 
+// node takes a line NodeName.
 func (b *builder) node(l *Line) error {
-	if names, ok := l.Get("NodeSet"); ok {
-		b.sets[names], _ = l.Get("Nodes")
-	}
-	hosts, ok := l.Get("NodeName")
-	switch {
-	case !ok:
-		return nil
-	case strings.EqualFold(hosts, "DEFAULT"):
-		b.nodes.Fields = slices.Concat(l.Fields, b.nodes.Fields)
+	hosts := l.Fields[0].Value
+	if strings.EqualFold(hosts, "DEFAULT") {
+		b.nodes.Fields = append(b.nodes.Fields, l.Fields...)
 		return nil
 	}
-	cpus, err := b.cpus(l)
+	line := record{l, &b.nodes}
+	cpus, err := line.cpus()
 	if err != nil {
 		return err
 	}
-	memory, err := b.memory(l)
+	memory, err := line.memory()
 	if err != nil {
 		return err
 	}
-	types, gpus, err := parseGres(value(l, &b.nodes, "Gres"))
+	gres, _ := line.get("Gres")
+	types, gpus, err := parseGres(gres)
 	if err != nil {
-		return l.bad("Gres", value(l, &b.nodes, "Gres"), "%w", err)
+		return l.bad("Gres", gres, "%w", err)
 	}
-	n, err := hostlist.Count(hosts)
-	if err == nil && n > nodeset.MaxNodes-len(b.m.Names) {
-		err = fmt.Errorf("more than %d nodes", nodeset.MaxNodes)
-	}
+	names, err := b.names(hosts)
 	if err != nil {
 		return l.bad("NodeName", hosts, "%w", err)
 	}
-	names, err := hostlist.Expand(hosts)
-	if err != nil {
-		return l.bad("NodeName", hosts, "%w", err)
-	}
-	if strings.EqualFold(value(l, &b.nodes, "State"), "FUTURE") {
-		for _, name := range names {
-			b.future[name] = true
-		}
-		return nil
-	}
+	state, _ := line.get("State")
+	present := cpus > 0 && !strings.EqualFold(state, "FUTURE")
+	from := len(b.m.Names)
 	for _, name := range names {
-		if _, twice := b.index[name]; twice {
+		if _, twice := b.index[name]; twice || b.absent[name] {
 			return l.bad("NodeName", hosts, "node %s has a line already", name)
+		}
+		if !present {
+			b.absent[name] = true
+			continue
 		}
 		b.index[name] = len(b.m.Names)
 		b.m.Names, b.types = append(b.m.Names, name), append(b.types, types)
 		b.m.Nodes = append(b.m.Nodes, nodeset.Capacity{Cores: uint16(cpus), GPUs: uint8(gpus)})
 		b.m.Memory = append(b.m.Memory, memory)
 	}
+	for feature := range strings.SplitSeq(line.first("Feature", "Features"), ",") {
+		b.features[feature] = append(b.features[feature], run{from, len(b.m.Names)})
+	}
 	return nil
 }
 
-// number is the value of a key, or what it is where missing.
-func (b *builder) number(l *Line, key string, missing, most int64) (int64, error) {
-	text := value(l, &b.nodes, key)
-	if text == "" {
-		return missing, nil
+// names are those of the nodes of a line.
+func (b *builder) names(hosts string) ([]string, error) {
+	n, err := hostlist.Count(hosts)
+	switch {
+	case err != nil:
+		return nil, err
+	case n > nodeset.MaxNodes-len(b.m.Names)-len(b.absent):
+		return nil, fmt.Errorf("more than %d nodes", nodeset.MaxNodes)
+	case strings.EqualFold(hosts, "ALL"):
+		return nil, errors.New("is no name of a node: it stands for all of them")
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 || n > most {
-		return 0, l.bad(key, text, "must be a whole number from 0 to %d", most)
-	}
-	return n, nil
-}
-
-// cpus is CPUs or, where that is not given, what the sockets come to.
-func (b *builder) cpus(l *Line) (int64, error) {
-	const most = math.MaxUint16
-	n, err := b.number(l, "CPUs", 0, most)
-	if n > 0 || err != nil {
-		return n, err
-	}
-	sockets := "Sockets"
-	if value(l, &b.nodes, "SocketsPerBoard") != "" {
-		sockets = "SocketsPerBoard"
-	}
-	n = 1
-	for _, key := range []string{"Boards", sockets, "CoresPerSocket", "ThreadsPerCore"} {
-		k, err := b.number(l, key, 1, most)
-		if err != nil {
-			return 0, err
-		}
-		if n *= max(k, 1); n > most {
-			return 0, l.bad(key, strconv.FormatInt(k, 10), "more than %d CPUs on a node", most)
-		}
-	}
-	return n, nil
-}
-
-func (b *builder) memory(l *Line) (int64, error) {
-	real, err := b.number(l, "RealMemory", 0, nodeset.MaxAmount)
-	if err != nil {
-		return 0, err
-	}
-	spec, err := b.number(l, "MemSpecLimit", 0, nodeset.MaxAmount)
-	return max(real-spec, min(real, 1)), err
+	return hostlist.Expand(hosts)
 }
 
 // parseGres gives the GPUs of a list of generic resources by type, "" being none, and in all.
@@ -236,92 +215,4 @@ func (b *builder) spread() {
 			b.m.GPUs[k][n] = count
 		}
 	}
-}
-
-func (b *builder) partition(l *Line) error {
-	name, ok := l.Get("PartitionName")
-	switch {
-	case !ok:
-		return nil
-	case strings.EqualFold(name, "DEFAULT"):
-		b.partitionLine.Fields = slices.Concat(l.Fields, b.partitionLine.Fields)
-		return nil
-	}
-	p := Partition{Name: name, Nodes: nodeset.NewMask(len(b.m.Names))}
-	hosts := value(l, &b.partitionLine, "Nodes")
-	if hosts != "" && !strings.EqualFold(hosts, "(null)") {
-		if err := b.fill(&p, l, hosts); err != nil {
-			return err
-		}
-	}
-	if err := b.rules(&p, l); err != nil {
-		return err
-	}
-	b.m.Partitions = append(b.m.Partitions, p)
-	return nil
-}
-
-// rules are what the partition has for its jobs.
-func (b *builder) rules(p *Partition, l *Line) error {
-	p.Tier, p.JobFactor = 1, 1
-	for _, x := range []struct {
-		key string
-		to  []*int64
-	}{{"Priority", []*int64{&p.Tier, &p.JobFactor}}, {"PriorityTier", []*int64{&p.Tier}}, {"PriorityJobFactor", []*int64{&p.JobFactor}}} {
-		text := value(l, &b.partitionLine, x.key)
-		if text == "" {
-			continue
-		}
-		n, err := strconv.ParseUint(text, 10, 16)
-		if err != nil {
-			return l.bad(x.key, text, "must be a whole number from 0 to %d", math.MaxUint16)
-		}
-		for _, to := range x.to {
-			*to = int64(n)
-		}
-	}
-	for key, to := range map[string]*int64{"DefaultTime": &p.DefaultTime, "MaxTime": &p.MaxTime} {
-		text := value(l, &b.partitionLine, key)
-		if text == "" || strings.EqualFold(text, "NONE") {
-			continue
-		}
-		minutes, err := Minutes(text)
-		if err != nil {
-			return l.bad(key, text, "%w", err)
-		}
-		*to = max(minutes*60, 0)
-	}
-	return nil
-}
-
-// fill gives the partition the nodes that hosts names: ALL, node sets and host lists.
-func (b *builder) fill(p *Partition, l *Line, hosts string) error {
-	names, err := hostlist.Expand(hosts)
-	if err != nil {
-		return l.bad("Nodes", hosts, "%w", err)
-	}
-	for _, name := range names {
-		set, isSet := b.sets[name]
-		switch n, known := b.index[name]; {
-		case known:
-			p.Nodes.Set(n)
-		case b.future[name]:
-		case strings.EqualFold(name, "ALL"):
-			for n := range b.m.Names {
-				p.Nodes.Set(n)
-			}
-		case isSet && set == "":
-			return l.bad("Nodes", hosts, "which nodes are of NodeSet %s can't be told from the file: it goes by features", name)
-		case isSet:
-			delete(b.sets, name) // a set that names itself
-			err := b.fill(p, l, set)
-			b.sets[name] = set
-			if err != nil {
-				return err
-			}
-		default:
-			return l.bad("Nodes", hosts, "there is no node %s", name)
-		}
-	}
-	return nil
 }

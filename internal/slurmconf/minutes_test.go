@@ -41,6 +41,42 @@ func TestMinutesOfTimes(t *testing.T) {
 	})
 }
 
+func TestParseSpan(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int64
+	}{
+		{"7", 420}, {"7:05", 425}, {"01:07:05", 4025}, {"2-03", 2*86400 + 3*3600},
+		{"2-03:04", 2*86400 + 3*3600 + 240}, {"2-03:04:05", 2*86400 + 3*3600 + 245}, {"0:0", 0},
+	} {
+		got, err := ParseSpan(c.text)
+		require.NoError(t, err, c.text)
+		require.Equal(t, c.want, got, c.text)
+	}
+	for _, bad := range []string{"", "-", "1-", "-1", ":", "1:", "1::2", "1-2-3", "1:2:3:4", "1-1:2:3:4", "a", "1.5", "+1"} {
+		_, err := ParseSpan(bad)
+		require.ErrorIs(t, err, errSpan, bad)
+	}
+	for _, bad := range []string{"99999999999999999999", "99999999-0", "9223372036854775807-0", "12725829-23"} {
+		_, err := ParseSpan(bad)
+		require.ErrorIs(t, err, ErrTooLarge, bad)
+	}
+}
+
+// TestPropertySpan: ParseSpan reads what Slurm prints for a number of seconds.
+func TestPropertySpan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int64Range(0, 1<<30).Draw(t, "seconds")
+		text := fmt.Sprintf("%02d:%02d:%02d", n/3600%24, n/60%60, n%60)
+		if days := n / 86400; days > 0 {
+			text = fmt.Sprintf("%d-%s", days, text)
+		}
+		got, err := ParseSpan(text)
+		require.NoError(t, err)
+		require.Equal(t, n, got)
+	})
+}
+
 func FuzzMinutes(f *testing.F) {
 	for _, text := range []string{"90", "1:30:00", "2-12", "INFINITE", "-", "1-:", "99999999999999999999", "2147483647-23:59:59"} {
 		f.Add(text)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package slurmconf reads slurm.conf: its lines, with those of the files that it includes, and the
-// nodes and partitions that they describe.
+// Package slurmconf reads slurm.conf and files of the same grammar: its lines, with those of the
+// files that it includes, and the nodes and partitions that they describe.
 package slurmconf
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/aucsched/aucsched/internal/bom"
@@ -17,29 +17,9 @@ import (
 
 // Limits of what is read.
 const (
-	maxBytes    = 16 << 20 // a file
+	maxBytes    = 16 << 20 // of a file with all that it includes
 	maxIncludes = 64       // files
 )
-
-// Field is KEY=VALUE of a line, or a word alone, which has no value.
-type Field struct{ Key, Value string }
-
-// Line is a line, with those that continue it, and where it begins.
-type Line struct {
-	File   string
-	Number int
-	Fields []Field
-}
-
-// Get is the value of a key, whatever its case; the first of several.
-func (l *Line) Get(key string) (value string, ok bool) {
-	for _, f := range l.Fields {
-		if strings.EqualFold(f.Key, key) {
-			return f.Value, true
-		}
-	}
-	return "", false
-}
 
 // Error is what is wrong with a file, a line of it, or a field of that.
 type Error struct {
@@ -55,37 +35,51 @@ func (e *Error) Error() string {
 		text = fmt.Sprintf("%s:%d", text, e.Line)
 	}
 	if e.Field != "" {
-		text = fmt.Sprintf("%s: %s: %q", text, e.Field, e.Value)
+		text = fmt.Sprintf("%s: %s: %.200q", text, e.Field, e.Value)
 	}
 	return fmt.Sprintf("%s: %v", text, e.Err)
 }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// bad is an error of a field of the line.
-func (l *Line) bad(field, value, format string, args ...any) error {
-	return &Error{l.File, l.Number, field, value, fmt.Errorf(format, args...)}
+// Conf is a slurm.conf.
+type Conf struct {
+	Path string
+	// Lines are those that say something, the lines of an included file in place of the Include.
+	Lines []Line
+	// Faults are what Slurm would refuse the file for, in the file's order. The fields that stand
+	// before such a place have been read.
+	Faults []*Error
+	// Moved says of files that are not where an Include names them which copies were read.
+	Moved []*Error
 }
 
-// Conf is a slurm.conf: the lines that say something, those of an included file in place of the
-// line that includes it.
-type Conf struct{ Lines []Line }
-
-// Read reads a file and what it includes. Names of included files are relative to the directory of
-// the file that includes them.
+// Read reads a file and the files that it includes.
 func Read(path string) (*Conf, error) {
-	r := reader{}
-	if err := r.file(path); err != nil {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadFrom(f, path)
+}
+
+// ReadFrom is Read of what is open already; path is the file's name in errors, and its directory is
+// that of the files that it includes.
+func ReadFrom(in io.Reader, path string) (*Conf, error) {
+	r := reader{conf: Conf{Path: path}, dir: filepath.Dir(path), left: maxBytes}
+	if err := r.file(in, path); err != nil {
 		return nil, err
 	}
 	return &r.conf, nil
 }
 
-// Last is the value of a key of the whole file, of which the last line counts.
+// Last is the value of a setting, of which the last line counts. Lines with several fields, such as
+// those of nodes, set nothing but their first.
 func (c *Conf) Last(key string) (value string, line *Line, ok bool) {
 	for i := len(c.Lines) - 1; i >= 0; i-- {
-		if value, ok = c.Lines[i].Get(key); ok {
-			return value, &c.Lines[i], true
+		if first := &c.Lines[i].Fields[0]; strings.EqualFold(first.Key, key) {
+			return first.Value, &c.Lines[i], true
 		}
 	}
 	return "", nil, false
@@ -103,109 +97,146 @@ func (c *Conf) Option(key, option string) (value string, given bool) {
 	return value, given
 }
 
-type reader struct {
-	conf  Conf
-	files int
+// Begins reports whether a text begins as a file of this grammar: whether the first line that says
+// something is KEY=VALUE or includes a file.
+func Begins(text []byte) bool {
+	begins := false
+	_ = logicalLines(string(text), func(line string, _ int) error {
+		if strings.Trim(line, space) == "" {
+			return nil
+		}
+		_, _, setting := cutField(line)
+		_, _, include := included(line)
+		begins = setting || include
+		return io.EOF
+	})
+	return begins
 }
 
-func (r *reader) file(path string) error {
+// reader reads a file and what it includes.
+type reader struct {
+	conf        Conf
+	dir         string // of the main file, to which all names of files are relative
+	files, left int    // read so far, and bytes still to be read
+}
+
+func (r *reader) file(in io.Reader, path string) error {
 	if r.files++; r.files > maxIncludes {
 		return &Error{File: path, Err: fmt.Errorf("more than %d files included", maxIncludes)}
 	}
-	text, err := readLimited(path)
+	text, err := io.ReadAll(io.LimitReader(in, int64(r.left)+1))
 	if err != nil {
-		return err
+		return &Error{File: path, Err: err}
+	}
+	if r.left -= len(text); r.left < 0 {
+		return &Error{File: path, Err: fmt.Errorf("more than %d MiB, with all that is included", maxBytes>>20)}
 	}
 	if text, err = bom.Trim(text); err != nil {
 		return &Error{File: path, Line: 1, Err: err}
 	}
-	return r.parse(string(text), path)
+	return logicalLines(string(text), func(line string, number int) error {
+		return r.line(line, path, number)
+	})
 }
 
-func readLimited(path string) ([]byte, error) {
+// line takes a logical line.
+func (r *reader) line(text, path string, number int) error {
+	l := Line{File: path, Number: number}
+	if name, rest, ok := included(text); ok {
+		r.fault(&l, rest)
+		return r.include(&l, name)
+	}
+	first, rest, ok := cutField(text)
+	if ok {
+		l.Fields = []Field{first}
+	} else {
+		rest = text
+	}
+	if begins(first.Key) {
+		l.Fields, rest = fields(text)
+		if k := slices.IndexFunc(l.Fields[1:], func(f Field) bool { return begins(f.Key) }) + 1; k > 0 {
+			rest, l.Fields = l.Fields[k].Key+"="+l.Fields[k].Value, l.Fields[:k]
+		}
+	}
+	if r.fault(&l, rest); len(l.Fields) > 0 {
+		r.conf.Lines = append(r.conf.Lines, l)
+	}
+	return nil
+}
+
+// fault notes what Slurm can't read of a line, if anything.
+func (r *reader) fault(l *Line, rest string) {
+	if rest = strings.Trim(rest, space); rest == "" {
+		return
+	}
+	err := fmt.Errorf("Slurm can't read the line from %.60q on", rest) //nolint:staticcheck // a name
+	r.conf.Faults = append(r.conf.Faults, &Error{File: l.File, Line: l.Number, Err: err})
+}
+
+// include reads the file that a line includes. In its name %c is the cluster's, as it has been read
+// so far, in lower case.
+func (r *reader) include(l *Line, name string) error {
+	if name == "" {
+		return l.bad("Include", name, "the name of a file is missing")
+	}
+	if strings.Contains(name, "%c") {
+		cluster, _, ok := r.conf.Last("ClusterName")
+		if !ok {
+			return l.bad("Include", name, "%%c needs a ClusterName before it")
+		}
+		name = strings.ReplaceAll(name, "%c", strings.ToLower(cluster))
+	}
+	if strings.Contains(name, "*") {
+		return l.bad("Include", name, "Slurm includes single files, and knows no patterns")
+	}
+	path, err := r.find(l, name)
+	if err != nil {
+		return err
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return l.bad("Include", name, "%w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	switch {
-	case err != nil:
-		return nil, &Error{File: path, Err: err}
-	case len(text) > maxBytes:
-		return nil, &Error{File: path, Err: fmt.Errorf("more than %d MiB", maxBytes>>20)}
-	}
-	return text, nil
-}
-
-// parse takes the lines of a file.
-func (r *reader) parse(text, path string) error {
-	logical, number, n := "", 0, 0
-	for physical := range strings.Lines(text) {
-		n++
-		if logical == "" {
-			number = n
-		}
-		physical = strings.TrimRight(physical, "\r\n")
-		if cut, on := strings.CutSuffix(physical, `\`); on {
-			logical += cut
-			continue
-		}
-		if err := r.line(Line{path, number, fields(logical + physical)}); err != nil {
-			return err
-		}
-		logical = ""
-	}
-	return r.line(Line{path, number, fields(logical)})
-}
-
-func (r *reader) line(l Line) error {
-	if len(l.Fields) == 0 {
-		return nil
-	}
-	if !strings.EqualFold(l.Fields[0].Key, "include") {
-		r.conf.Lines = append(r.conf.Lines, l)
-		return nil
-	}
-	if len(l.Fields) != 2 || l.Fields[1].Value != "" {
-		return &Error{l.File, l.Number, "", "", errors.New("after Include comes the name of one file")}
-	}
-	file := l.Fields[1].Key
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(filepath.Dir(l.File), file)
-	}
-	if err := r.file(file); err != nil {
+	if err := r.file(f, path); err != nil {
 		return fmt.Errorf("%s:%d: %w", l.File, l.Number, err)
 	}
 	return nil
 }
 
-// fields splits a line at white space outside double quotes, which it drops, up to a comment.
-func fields(line string) (all []Field) {
-	var field strings.Builder
-	quoted, started := false, false
-	flush := func() {
-		if started {
-			key, value, _ := strings.Cut(field.String(), "=")
-			all = append(all, Field{key, value})
-		}
-		field.Reset()
-		started = false
+// find is where an included file is: where its name says or, of a slurm.conf that was copied from
+// elsewhere, beside it or below its directory, with as many directories of the name as fit.
+func (r *reader) find(l *Line, name string) (string, error) {
+	path := name
+	if !filepath.IsAbs(name) {
+		path = filepath.Join(r.dir, name)
 	}
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case c == '"':
-			quoted, started = !quoted, true
-		case c == '#' && (i == 0 || line[i-1] != '\\'):
-			flush()
-			return all
-		case !quoted && strings.IndexByte(" \t\r\n\v\f", c) >= 0:
-			flush()
-		default:
-			field.WriteByte(c)
-			started = true
+	_, err := os.Stat(path)
+	if err == nil || !os.IsNotExist(err) {
+		return path, nil
+	}
+	for rest, more := name, true; more; {
+		if _, rest, more = strings.Cut(rest, "/"); !more || rest == "" {
+			continue
+		}
+		if beside := filepath.Join(r.dir, rest); exists(beside) {
+			moved := fmt.Errorf("is not there: %s was read", beside)
+			r.conf.Moved = append(r.conf.Moved, &Error{l.File, l.Number, "Include", name, moved})
+			return beside, nil
 		}
 	}
-	flush()
-	return all
+	return "", l.bad("Include", name, "%w, nor a copy of it beside the slurm.conf", err)
 }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// begins reports whether lines that begin with such a key have further fields. It stands nowhere
+// else in a line.
+func begins(key string) bool {
+	return slices.ContainsFunc(several, func(k string) bool { return strings.EqualFold(k, key) })
+}
+
+var several = []string{"NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName", "SwitchName", "BlockName"}

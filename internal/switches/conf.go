@@ -3,103 +3,193 @@
 package switches
 
 import (
-	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/aucsched/aucsched/internal/slurmconf"
 )
 
-// maxLine bounds a line of a topology.conf, in bytes.
-const maxLine = 1 << 20
+// maxBytes bounds a topology.yaml.
+const maxBytes = 16 << 20
 
-// ReadConf reads Slurm's topology.conf, of topology/tree or topology/block; name is the file's in
-// errors. Of the latter each block is a leaf, and BlockSizes, if more than one is given, say how
-// many blocks, in their order, are below one switch of each further level. Speeds and comments are
-// left out.
+// ReadConf reads Slurm's topology.conf, of topology/tree or topology/block, or topology.yaml, of
+// which it takes what the cluster has by default; name is the file's in errors. Of blocks each is a
+// leaf, and their sizes, if more than one is given, say how many blocks, in their order, are below
+// one switch of each further level. Speeds and comments are left out.
 func ReadConf(r io.Reader, name string) ([]Line, error) {
-	in := bufio.NewScanner(r)
-	in.Buffer(nil, maxLine)
-	var c conf
-	for at := 1; in.Scan(); at++ {
-		text, _, _ := strings.Cut(in.Text(), "#")
-		for {
-			cut, ok := strings.CutSuffix(strings.TrimRight(text, " \t\r"), `\`)
-			if !ok || !in.Scan() {
-				break
-			}
-			at++
-			more, _, _ := strings.Cut(in.Text(), "#")
-			text = cut + more
-		}
-		if err := c.line(text); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, at, err)
-		}
-	}
-	if err := in.Err(); err != nil {
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
+	case len(text) > maxBytes:
+		return nil, fmt.Errorf("%s: more than %d MiB", name, maxBytes>>20)
+	}
+	var c conf
+	if slurmconf.Begins(text) {
+		err = c.readConf(text, name)
+	} else if err = c.readYAML(text); err != nil {
+		err = fmt.Errorf("%s: no topology.conf begins so, and as topology.yaml: %w", name, err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if len(c.lines) == 0 {
-		return nil, fmt.Errorf("%s: has no SwitchName and no BlockName", name)
+		return nil, fmt.Errorf("%s: has no switch and no block", name)
 	}
 	return c.lines, c.join(name)
 }
 
-// conf is what has been read of a topology.conf.
+// conf is what has been read of a topology.
 type conf struct {
 	lines  []Line
 	blocks int
 	sizes  []int
 }
 
-func (c *conf) line(text string) error {
-	fields := strings.Fields(text)
-	if len(fields) == 0 {
-		return nil
+// readConf reads a topology.conf.
+func (c *conf) readConf(text []byte, name string) error {
+	file, err := slurmconf.ReadFrom(bytes.NewReader(text), name)
+	if err != nil {
+		return err
 	}
-	var l Line
-	for i, field := range fields {
-		key, value, ok := strings.Cut(field, "=")
-		if !ok || value == "" {
-			return fmt.Errorf("%.60q is not KEY=VALUE", field)
-		}
-		switch strings.ToLower(key) {
-		case "switchname", "blockname":
-			if i > 0 {
-				return fmt.Errorf("%s stands behind something else", key)
-			}
-			if l.Name = value; strings.EqualFold(key, "blockname") {
-				c.blocks++
-			}
-		case "nodes":
-			l.Nodes = value
-		case "switches":
-			l.Switches = value
-		case "linkspeed", "comment":
-		case "blocksizes":
-			return c.readSizes(value)
-		default:
-			return fmt.Errorf("unknown key %.60q", key)
+	if len(file.Faults) > 0 {
+		return file.Faults[0]
+	}
+	for i := range file.Lines {
+		l := &file.Lines[i]
+		if err := c.line(l); err != nil {
+			return fmt.Errorf("%s:%d: %w", l.File, l.Number, err)
 		}
 	}
-	if l.Name == "" {
-		return fmt.Errorf("%.60q: neither SwitchName nor BlockName", fields[0])
-	}
-	c.lines = append(c.lines, l)
 	return nil
 }
 
-// readSizes reads BlockSizes: numbers of nodes, each a power of two times the first.
-func (c *conf) readSizes(list string) error {
-	c.sizes = c.sizes[:0]
-	for _, word := range strings.Split(list, ",") {
-		n := 0
-		if _, err := fmt.Sscanf(word, "%d", &n); err != nil || n < 1 || fmt.Sprint(n) != word {
-			return fmt.Errorf("BlockSizes: %.60q is no number of nodes", word)
+// line takes a line of a topology.conf.
+func (c *conf) line(l *slurmconf.Line) error {
+	first := l.Fields[0]
+	switch strings.ToLower(first.Key) {
+	case "blocksizes":
+		c.sizes = c.sizes[:0]
+		for word := range strings.SplitSeq(first.Value, ",") {
+			n, err := strconv.Atoi(strings.Trim(word, " \t"))
+			if err != nil {
+				return fmt.Errorf("BlockSizes: %.60q is no number of nodes", word)
+			}
+			if err := c.size(n); err != nil {
+				return err
+			}
 		}
-		if k := len(c.sizes); k > 0 && (n <= c.sizes[k-1] || n%c.sizes[0] != 0) {
-			return fmt.Errorf("BlockSizes: %d: must be a multiple of %d, and ascend", n, c.sizes[0])
+		return nil
+	case "blockname":
+		c.blocks++
+	case "switchname":
+	default:
+		return fmt.Errorf("%.60q: neither SwitchName nor BlockName", first.Key+"="+first.Value)
+	}
+	line := Line{Name: first.Value}
+	for _, f := range l.Fields[1:] {
+		switch strings.ToLower(f.Key) {
+		case "nodes":
+			line.Nodes = f.Value
+		case "switches":
+			line.Switches = f.Value
+		case "linkspeed", "comment":
+		default:
+			return fmt.Errorf("unknown key %.60q", f.Key)
 		}
-		c.sizes = append(c.sizes, n)
+	}
+	c.lines = append(c.lines, line)
+	return nil
+}
+
+// size takes the next of the sizes of blocks, in nodes: each is a power of two times the first.
+func (c *conf) size(n int) error {
+	k := len(c.sizes)
+	switch {
+	case n < 1:
+		return fmt.Errorf("BlockSizes: %d: is no number of nodes", n)
+	case k > 0 && (n <= c.sizes[k-1] || n%c.sizes[0] != 0):
+		return fmt.Errorf("BlockSizes: %d: must be a multiple of %d, and ascend", n, c.sizes[0])
+	}
+	c.sizes = append(c.sizes, n)
+	return nil
+}
+
+// topology is one of a topology.yaml, as Slurm's data parser reads it.
+type topology struct {
+	Name    string `yaml:"topology"`
+	Default bool   `yaml:"cluster_default"`
+	Tree    *struct {
+		Switches []struct {
+			Name     string `yaml:"switch"`
+			Children string `yaml:"children"`
+			Nodes    string `yaml:"nodes"`
+		} `yaml:"switches"`
+	} `yaml:"tree"`
+	Block *struct {
+		Sizes  []int `yaml:"block_sizes"`
+		Blocks []struct {
+			Name  string `yaml:"block"`
+			Nodes string `yaml:"nodes"`
+		} `yaml:"blocks"`
+	} `yaml:"block"`
+}
+
+// readYAML reads a topology.yaml: a topology, or a list of them, of which the first is taken that
+// is the cluster's default, or else the first.
+func (c *conf) readYAML(text []byte) error {
+	var node yaml.Node
+	if err := yaml.Unmarshal(text, &node); err != nil {
+		return err
+	}
+	if len(node.Content) == 0 {
+		return errors.New("it is empty")
+	}
+	all, root := make([]topology, 1), node.Content[0]
+	var err error
+	if root.Kind == yaml.SequenceNode {
+		err = root.Decode(&all)
+	} else {
+		err = root.Decode(&all[0])
+	}
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return errors.New("it has no topology")
+	}
+	best := &all[0]
+	for i := range all {
+		if all[i].Default {
+			best = &all[i]
+			break
+		}
+	}
+	switch {
+	case best.Tree != nil && best.Block != nil:
+		return fmt.Errorf("topology %.60q: has both a tree and blocks", best.Name)
+	case best.Tree != nil:
+		for _, s := range best.Tree.Switches {
+			c.lines = append(c.lines, Line{s.Name, s.Nodes, s.Children})
+		}
+	case best.Block != nil:
+		for _, b := range best.Block.Blocks {
+			c.lines = append(c.lines, Line{Name: b.Name, Nodes: b.Nodes})
+		}
+		c.blocks = len(c.lines)
+		for _, n := range best.Block.Sizes {
+			if err := c.size(n); err != nil {
+				return err
+			}
+		}
+	default:
+		return fmt.Errorf("topology %.60q: has neither a tree nor blocks, the kinds that are read", best.Name)
 	}
 	return nil
 }

@@ -61,12 +61,81 @@ func TestReadBlocks(t *testing.T) {
 	require.NotEqual(t, tree.SwitchOf(2)[7], tree.SwitchOf(2)[8])
 }
 
+// The grammar is slurm.conf's.
+func TestReadConfAsSlurm(t *testing.T) {
+	text := "\n# SwitchName=x \\\nSwitchName = s0 Nodes = \"n[0-1], n2,\" \\ \n LinkSpeed=9\nSwitchName=top Switches=s0\n"
+	lines, err := ReadConf(strings.NewReader(text), "t")
+	require.NoError(t, err)
+	require.Equal(t, []Line{{"s0", "n[0-1], n2,", ""}, {"top", "", "s0"}}, lines)
+	tree, err := Topology(lines, 3, finder(3))
+	require.NoError(t, err)
+	require.Equal(t, 3, tree.Size(1, 0))
+}
+
+func TestReadYAML(t *testing.T) {
+	const tree, blocks = `
+  tree:
+    switches:
+      - switch: root
+        children: s[1-2]
+      - {switch: s1, nodes: "n[0-3]", link_speed: 3}
+      - switch: s2
+        nodes: n[4-7]
+`, `
+  block:
+    block_sizes: [4, 8]
+    blocks:
+      - block: a
+        nodes: n[0-3]
+      - block: b
+        nodes: n[4-7]
+      - block: c
+        nodes: n[8-11]
+`
+	for text, want := range map[string][]int{
+		"---\n- topology: t\n  cluster_default: true" + tree:                                           {2, 1},
+		"topology: t" + strings.ReplaceAll(tree, "\n  ", "\n"):                                         {2, 1},
+		"- topology: b" + blocks + "- topology: t\n  cluster_default: true" + tree:                     {2, 1},
+		"- topology: b" + blocks + "- topology: t" + tree:                                              {3, 2, 1},
+		"# a comment\n- topology: flat\n  flat: true\n- topology: b\n  cluster_default: true" + blocks: {3, 2, 1},
+	} {
+		lines, err := ReadConf(strings.NewReader(text), "topology.yaml")
+		require.NoError(t, err, text)
+		tree, err := Topology(lines, 12, finder(12))
+		require.NoError(t, err, text)
+		var got []int
+		for level := 1; level <= tree.Levels(); level++ {
+			n := 0
+			for s := range tree.Switches(level) {
+				if tree.Size(level, s) > 1 {
+					n++
+				}
+			}
+			got = append(got, n)
+		}
+		require.Equal(t, want, got, text)
+	}
+	for text, want := range map[string]string{
+		"- topology: t\n  flat: true":                   `topology "t": has neither a tree nor blocks`,
+		"- topology: t" + tree + blocks[1:]:             `topology "t": has both a tree and blocks`,
+		"- topology: t\n  block:\n    block_sizes: [0]": "BlockSizes: 0: is no number of nodes",
+		"- topology: t\n  block:\n    block_sizes: 4":   "cannot unmarshal",
+		"[]":  "it has no topology",
+		"- [": "yaml: line 1",
+		"- topology: t\n  tree:\n    switches: []": "has no switch and no block",
+		strings.Repeat("#", maxBytes+1):            "more than 16 MiB",
+	} {
+		_, err := ReadConf(strings.NewReader(text), "t")
+		require.ErrorContains(t, err, want, "%.60s", text)
+	}
+}
+
 func TestConfFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                   "t: has no SwitchName and no BlockName",
+		"":                                   "t: no topology.conf begins so, and as topology.yaml: it is empty",
 		"\nSwitchName=a Noodles=n1":          `t:2: unknown key "Noodles"`,
 		"Nodes=n1":                           `t:1: "Nodes=n1": neither SwitchName nor BlockName`,
-		"SwitchName=a Nodes":                 `t:1: "Nodes" is not KEY=VALUE`,
+		"SwitchName=a Nodes":                 `t:1: Slurm can't read the line from "Nodes" on`,
 		"BlockSizes=4,x":                     `t:1: BlockSizes: "x" is no number of nodes`,
 		"BlockSizes=4,6":                     "t:1: BlockSizes: 6: must be a multiple of 4, and ascend",
 		"BlockName=a Nodes=n1\nSwitchName=b": "t: has both SwitchName and BlockName",
@@ -101,6 +170,7 @@ func TestEven(t *testing.T) {
 // Whatever the file says, each node is below one switch of each level, and the switches add up.
 func FuzzReadConf(f *testing.F) {
 	f.Add(treeConf)
+	f.Add("- topology: t\n  tree:\n    switches:\n      - {switch: a, nodes: n1}\n      - {switch: b, children: a}")
 	f.Add("BlockName=a Nodes=n[0-3]\nBlockName=b Nodes=n[4-7]\nBlockSizes=4,8")
 	f.Fuzz(func(t *testing.T, text string) {
 		lines, err := ReadConf(strings.NewReader(text), "t")

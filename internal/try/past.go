@@ -41,8 +41,10 @@ type Past struct {
 	// Skipped are jobs of the accounts that are not in Jobs, Adjusted those that are not quite as
 	// there.
 	Skipped, Adjusted []workload.Tally
-	factors           *factors        // of priorities that change; nil: they do not
-	before            map[string]bool // jobs that ran or waited as the span began, by ID
+	// Notes are what the user should know of how slurm.conf was read.
+	Notes   []string
+	factors *factors        // of priorities that change; nil: they do not
+	before  map[string]bool // jobs that ran or waited as the span began, by ID
 }
 
 // Options say what to read.
@@ -68,7 +70,10 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 	}
 	p := &Past{Span: o.Span}
 	if p.Machine, err = c.Machine(); err != nil {
-		return nil, fmt.Errorf("%s: %w", conf, err)
+		return nil, err
+	}
+	for _, moved := range c.Moved {
+		p.Notes = append(p.Notes, moved.Error())
 	}
 	if err := p.settings(c); err != nil {
 		return nil, err
@@ -170,14 +175,17 @@ func (p *Past) counts(j *workload.Job) bool {
 
 // checkPartitions has jobs of partitions that slurm.conf lacks count as skipped.
 func (p *Past) checkPartitions() error {
-	known := map[string]bool{}
+	known, unknown := map[string]bool{}, map[string]string{}
 	for i := range p.Machine.Partitions {
 		x := &p.Machine.Partitions[i]
-		known[x.Name] = x.Nodes.Count() > 0
+		known[x.Name], unknown[x.Name] = x.Nodes.Count() > 0, x.Unknown
 	}
 	p.Jobs = slices.DeleteFunc(p.Jobs, func(j workload.Job) bool {
 		name := partitionOf(&j)
-		if !known[name] {
+		switch why := unknown[name]; {
+		case why != "":
+			p.Skipped = workload.Count(p.Skipped, fmt.Sprintf("of partition %q, whose nodes slurm.conf doesn't tell: %s", name, why))
+		case !known[name]:
 			p.Skipped = workload.Count(p.Skipped, fmt.Sprintf("of partition %q, of which slurm.conf has no node", name))
 		}
 		return !known[name]

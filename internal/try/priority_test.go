@@ -63,7 +63,7 @@ func TestPriority(t *testing.T) {
 // comes before all.
 func TestTiers(t *testing.T) {
 	rows := []row{
-		{id: "low", partition: "cpu", priority: 4_000_000_000}, {id: "high", partition: "wide", priority: 5},
+		{id: "low", partition: "cpu", priority: 4_000_000_000}, {id: "high", partition: "first", priority: 5},
 		{id: "equal", partition: "gpu", priority: 7}, {id: "ran", partition: "cpu", start: -50, eligible: -100, run: 5000},
 	}
 	for i := range rows {
@@ -74,7 +74,7 @@ func TestTiers(t *testing.T) {
 		}
 	}
 	p := pastOf(t, smallConf+"PartitionName=DEFAULT PriorityTier=3\nPartitionName=more Nodes=c1\n"+
-		"PartitionName=wide Nodes=c[5-8] PriorityTier=9\n", rows, Options{Span: Span{monday, monday + 5000}})
+		"PartitionName=first Nodes=c[5-8] PriorityTier=9\n", rows, Options{Span: Span{monday, monday + 5000}})
 	slices.SortFunc(p.Jobs, func(a, b workload.Job) int { return int(b.Priority>>8 - a.Priority>>8) })
 	var order []string
 	for i := range p.Jobs {

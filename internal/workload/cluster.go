@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/aucsched/aucsched/internal/slurmconf"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -119,17 +120,14 @@ func ReadCluster(r io.Reader, name string) ([]nodeset.Capacity, error) {
 	return m.Nodes, nil
 }
 
-// ReadMachine reads the nodes of a machine from r; name is what errors call it.
-// Each line is one of
+// ReadMachine reads the nodes of a machine from r; name is what errors call it. The file is a
+// slurm.conf, as internal/slurmconf reads it, if its first line is KEY=VALUE or includes a file; it
+// may be in gzip's format. Or each line is one of
 //
 //	COUNT CORES [GPUS]
 //	HOSTLIST cores=CORES [gpus=GPUS] [memory=MiB]
-//	NodeName=HOSTLIST CPUs=CORES Gres=gpu:GPUS RealMemory=MiB MemSpecLimit=MiB ...
 //
-// the last being slurm.conf's, so that slurm.conf itself can be read: there
-// Boards x SocketsPerBoard (or Sockets) x CoresPerSocket x ThreadsPerCore stand in
-// for CPUs, NodeName=DEFAULT sets what following lines leave out, a backslash
-// continues a line, and lines of other keys are passed over. "#" begins a comment.
+// where "#" begins a comment.
 //
 // Or the file is a list of nodes of Alibaba's GPU cluster, openb_node_list_*.csv of
 // cluster-trace-gpu-v2023, told by its first line "sn,cpu_milli,memory_mib,gpu,model": a
@@ -139,16 +137,21 @@ func ReadCluster(r io.Reader, name string) ([]nodeset.Capacity, error) {
 // Nodes are in the file's order, which is all that a file says of where they stand; a
 // name may occur once.
 func ReadMachine(r io.Reader, name string) (*Machine, error) {
-	c := clusterReader{lines: newLines(r, name), lineOf: map[string]int{}, defaults: map[string]string{}}
+	in, err := plain(r, name)
+	if err != nil {
+		return nil, err
+	}
+	if begin, _ := in.Peek(in.Size()); slurmconf.Begins(begin) {
+		return readSlurmConf(in, name)
+	}
+	c := clusterReader{lines: newLines(in, name), lineOf: map[string]int{}}
 	for c.next() {
-		if c.n == 1 && named(c.text(), alibabaNodes) {
+		text := c.text()
+		if c.n == 1 && named(text, alibabaNodes) {
 			return readAlibabaNodes(c.lines)
 		}
-		line, err := c.logicalLine()
-		if err == nil {
-			err = c.add(line)
-		}
-		if err != nil {
+		line, _, _ := strings.Cut(string(text), "#")
+		if err := c.add(strings.Fields(line)); err != nil {
 			return nil, c.locate(err)
 		}
 	}
@@ -157,8 +160,23 @@ func ReadMachine(r io.Reader, name string) (*Machine, error) {
 		return nil, c.lines.err
 	case len(c.nodes.Nodes) == 0:
 		return nil, &InputError{File: name, Err: errors.New("no node")}
-	case c.foreign > 0 && !c.slurm:
-		return nil, &InputError{File: name, Line: c.foreign, Err: errClusterLine}
 	}
 	return &c.nodes, nil
+}
+
+// readSlurmConf reads the nodes of a slurm.conf.
+func readSlurmConf(r io.Reader, name string) (*Machine, error) {
+	conf, err := slurmconf.ReadFrom(r, name)
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	m, err := conf.Nodes()
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	machine := &Machine{Nodes: m.Nodes, Names: m.Names, Memory: m.Memory}
+	for _, moved := range conf.Moved {
+		machine.Notes = append(machine.Notes, moved.Error())
+	}
+	return machine, nil
 }

@@ -3,7 +3,6 @@
 package workload
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/aucsched/aucsched/nodeset"
@@ -46,12 +45,16 @@ func TakeMemory(jobs []Job, resource int) (none int) {
 // Machine is the nodes of a machine, in its order.
 type Machine struct {
 	Nodes []nodeset.Capacity
+	// Names are the nodes' names, of a slurm.conf; nil of what else is read.
+	Names []string
 	// Memory is what each has for jobs, in MiB; 0 where nothing says it.
 	Memory []int64
 	// MilliCores is what each has of cores, in thousandths, and Models the model of its GPUs, empty
 	// where it has none. Both are nil but for Alibaba's list of nodes.
 	MilliCores []int
 	Models     []string
+	// Notes are what the user should know of how the file was read.
+	Notes []string
 }
 
 // MemoryOr is Memory with missing MiB where nothing says it.
@@ -63,25 +66,4 @@ func (m *Machine) MemoryOr(missing int64) []int64 {
 		}
 	}
 	return all
-}
-
-// slurmMemory is RealMemory less what MemSpecLimit keeps from jobs, in MiB; 0
-// where it is not given.
-func (c *clusterReader) slurmMemory(values map[string]string) (int, error) {
-	if _, given := values["realmemory"]; !given {
-		return 0, nil
-	}
-	real, err := parseField("RealMemory", values["realmemory"], 1, nodeset.MaxAmount)
-	if err != nil {
-		return 0, err
-	}
-	kept, given := values["memspeclimit"]
-	if !given {
-		return real, nil
-	}
-	spec, err := parseField("MemSpecLimit", kept, 0, real-1)
-	if err != nil {
-		return 0, fmt.Errorf("of RealMemory=%d: %w", real, err)
-	}
-	return real - spec, nil
 }

@@ -48,8 +48,7 @@ func TestMemoryOfMachinesErrors(t *testing.T) {
 		"n1 cores=8 memory=64G":                           `f:1: field memory: "64G": not a whole number`,
 		"n1 cores=8 memory=0":                             `f:1: field memory: "0": must be in 1..2147483647`,
 		"n1 cores=8 ram=3":                                `f:1: field ram: "3": unknown; known are cores, gpus and memory`,
-		"NodeName=a RealMemory=x":                         `f:1: field RealMemory: "x": not a whole number`,
-		"NodeName=a RealMemory=100 MemSpecLimit=100":      `f:1: field MemSpecLimit: "100": must be in 0..99`,
+		"NodeName=a RealMemory=x":                         `f:1: RealMemory: "x": must be a whole number from 0 to 2147483647`,
 		"sn,cpu_milli,memory_mib,gpu,model\na,1000,-1,0,": `f:2: field memory_mib: "-1": must be in 0..2147483647`,
 	} {
 		_, err := ReadMachine(strings.NewReader(text), "f")

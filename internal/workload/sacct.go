@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/slurmconf"
 )
 
 // SacctOptions choose between readings of sacct's output. The zero value is what
@@ -212,7 +213,7 @@ func (s *sacctReader) limit() int64 {
 	case v == raw:
 		return s.within(s.parse("timelimitraw", parseMinutes), of)
 	default:
-		return s.within(s.parse("timelimit", ParseSpan), of)
+		return s.within(s.parse("timelimit", slurmconf.ParseSpan), of)
 	}
 	if own == 0 {
 		s.adjust(adjustLimit)

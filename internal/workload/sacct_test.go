@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/golden"
@@ -276,28 +275,6 @@ func TestReadSacctErrors(t *testing.T) {
 	require.EqualError(t, err, "workload: option Unlimited: -1: must be in 0..1099511627776")
 }
 
-func TestParseSpan(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		want int64
-	}{
-		{"7", 420}, {"7:05", 425}, {"01:07:05", 4025}, {"2-03", 2*86400 + 3*3600},
-		{"2-03:04", 2*86400 + 3*3600 + 240}, {"2-03:04:05", 2*86400 + 3*3600 + 245}, {"0:0", 0},
-	} {
-		got, err := ParseSpan(c.text)
-		require.NoError(t, err, c.text)
-		require.Equal(t, c.want, got, c.text)
-	}
-	for _, bad := range []string{"", "-", "1-", "-1", ":", "1:", "1::2", "1-2-3", "1:2:3:4", "1-1:2:3:4", "a", "1.5", "+1"} {
-		_, err := ParseSpan(bad)
-		require.ErrorIs(t, err, errSpan, bad)
-	}
-	for _, bad := range []string{"99999999999999999999", "99999999-0", "9223372036854775807-0", "12725829-23"} {
-		_, err := ParseSpan(bad)
-		require.ErrorIs(t, err, errTooLarge, bad)
-	}
-}
-
 func TestParseGRES(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -325,20 +302,6 @@ func TestParseCount(t *testing.T) {
 		require.ErrorIs(t, err, c.err, c.text)
 		require.Equal(t, c.want, got, c.text)
 	}
-}
-
-// TestPropertySpan: ParseSpan reads what Slurm prints for a number of seconds.
-func TestPropertySpan(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Int64Range(0, 1<<30).Draw(t, "seconds")
-		text := fmt.Sprintf("%02d:%02d:%02d", n/3600%24, n/60%60, n%60)
-		if days := n / 86400; days > 0 {
-			text = fmt.Sprintf("%d-%s", days, text)
-		}
-		got, err := ParseSpan(text)
-		require.NoError(t, err)
-		require.Equal(t, n, got)
-	})
 }
 
 func FuzzReadSacct(f *testing.F) {

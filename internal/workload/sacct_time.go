@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aucsched/aucsched/internal/slurmconf"
 )
 
 // sacctTimes are when a job was submitted and began, in seconds since 1970, and how long it
@@ -63,7 +65,7 @@ func (s *sacctReader) elapsed() (n int64, known bool) {
 		return s.parse("elapsedraw", parseCount), true
 	}
 	if !slices.Contains(unknown, s.get("elapsed")) {
-		return s.parse("elapsed", ParseSpan), true
+		return s.parse("elapsed", slurmconf.ParseSpan), true
 	}
 	return 0, false
 }
@@ -96,51 +98,4 @@ func parseMinutes(v string) (int64, error) {
 		err = errTooLarge
 	}
 	return n * 60, err
-}
-
-// ParseSpan parses a span of time in Slurm's forms, in seconds: minutes,
-// minutes:seconds, hours:minutes:seconds, and days-hours, days-hours:minutes,
-// days-hours:minutes:seconds.
-func ParseSpan(v string) (int64, error) {
-	days, clock, hasDays := strings.Cut(v, "-")
-	if !hasDays {
-		days, clock = "0", v
-	}
-	parts := strings.Split(clock, ":")
-	var units []int64
-	switch {
-	case len(parts) > 3:
-	case hasDays:
-		units = []int64{3600, 60, 1}
-	case len(parts) == 3:
-		units = []int64{3600, 60, 1}
-	default:
-		units = []int64{60, 1}
-	}
-	if units == nil {
-		return 0, errSpan
-	}
-	total, err := addUnits(0, days, 24*3600)
-	for i, p := range parts {
-		if err == nil {
-			total, err = addUnits(total, p, units[i])
-		}
-	}
-	return total, err
-}
-
-var errSpan = errors.New("not a span of time like 1-02:03:04")
-
-func addUnits(total int64, digits string, unit int64) (int64, error) {
-	n, err := strconv.ParseUint(digits, 10, 63)
-	switch {
-	case errors.Is(err, strconv.ErrRange), err == nil && n > uint64(MaxSeconds/unit):
-		return 0, errTooLarge
-	case err != nil:
-		return 0, errSpan
-	}
-	if total += int64(n) * unit; total > MaxSeconds {
-		return 0, errTooLarge
-	}
-	return total, nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/aucsched/aucsched/internal/slurmconf"
 )
 
 // SWFRecord is a line of a Standard Workload Format file (version 2.2, Parallel
@@ -81,7 +83,7 @@ func (r *SWFRecord) set(i int, text []byte) error {
 var (
 	errNotNumber = errors.New("not a number")
 	errNotWhole  = errors.New("not a whole number")
-	errTooLarge  = errors.New("too large a number")
+	errTooLarge  = slurmconf.ErrTooLarge
 )
 
 // maxExact bounds numbers so that float64 holds every whole one exactly.

@@ -183,6 +183,9 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 		return nil, nil, cli.BadInput(fmt.Errorf("--cluster: %w", err))
 	}
 	cfg.Nodes = machine.Nodes
+	for _, note := range machine.Notes {
+		slog.Warn("slurm.conf was read with a file from elsewhere", "file", note)
+	}
 	if cfg.Interval < 1 {
 		return nil, nil, cli.BadInput(fmt.Errorf("--interval: %d: must be at least 1 second", cfg.Interval))
 	}
@@ -192,7 +195,7 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	case d < 0 || d > time.Minute:
 		return nil, nil, cli.BadInput(fmt.Errorf("--backfill-test: %v: must be between 0 and a minute", d))
 	}
-	if cfg.Topology, cfg.Blind, err = f.tree.read(flags, len(cfg.Nodes)); err != nil {
+	if cfg.Topology, cfg.Blind, err = f.tree.read(flags, len(cfg.Nodes), machine.Names); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
 	w, err := f.replay.Read(f.load)
