@@ -7,7 +7,8 @@
 set -eu
 
 packages=/aucsched/build/package-test
-base=/var/tmp/package-test
+base=$(mktemp -d /var/tmp/package-test.XXXXXX)
+chmod 755 "$base" # apt reads packages in it as another user
 conf=/etc/slurm/slurm.conf
 port=${PORT:-27817}
 format= plugins= stock=
@@ -18,6 +19,9 @@ fail() {
 	tail -n 15 "$base/slurmctld.log" "$base/out" 2>/dev/null || true
 	exit 1
 }
+
+# emptied: nothing is left of what came before. The directory stays: nobody else can have its name.
+emptied() { find $base -mindepth 1 -delete; }
 
 # within SECONDS WHAT COMMAND...: until the command is true.
 within() {
@@ -102,7 +106,7 @@ idle() { sinfo -h -o %t | grep -q '^\(idle\|mix\|alloc\)$'; }
 
 node=
 begin_cluster() {
-	rm -rf $base
+	emptied
 	mkdir -p $base/state $base/spool /etc/slurm
 	begin_controller
 	slurmd -D -N n1 >/dev/null 2>&1 &
@@ -322,8 +326,7 @@ life_deb() {
 # life_split: one package becomes two, in all the ways that there are.
 life_split() {
 	format=deb
-	rm -rf $base
-	mkdir -p $base
+	emptied
 	write_conf
 	files >$base/before
 	for way in by_dpkg_at_once by_dpkg_in_turn by_apt; do
@@ -361,7 +364,7 @@ life_rpms() {
 
 # A Slurm that no package knows of: the package itself asks for its version.
 life_prefix() {
-	mkdir -p $base /opt/slurm/sbin
+	mkdir -p /opt/slurm/sbin
 	rpm -U --replacepkgs $packages/system.rpm
 	for format in deb rpm; do
 		printf '#!/bin/sh\necho slurm 23.02.8\n' >/opt/slurm/sbin/slurmctld
@@ -388,7 +391,7 @@ life_prefix() {
 # Plug-ins of another version, by hand: slurmctld says so.
 life_load() {
 	format=
-	rm -rf $base
+	emptied
 	mkdir -p $base/state $base/spool
 	stock=$(dirname /usr/lib/*/slurm-wlm/select_cons_tres.so) plugins=$packages/wrong
 	write_on
@@ -397,9 +400,9 @@ life_load() {
 	log "slurmctld itself: $(sed -n '1s/^\[[^]]*\] //p' $base/out)"
 }
 
-trap 'end_cluster >/dev/null 2>&1; rm -f $conf' EXIT
+trap 'end_cluster >/dev/null 2>&1; rm -rf $base $conf' EXIT
 # What an interrupted run has left.
-mkdir -p $base /etc/slurm
+mkdir -p /etc/slurm
 write_conf
 deb_purge >/dev/null 2>&1 || true
 for package in aucsched-slurm aucsched system slurm; do rpm -e $package >/dev/null 2>&1 || true; done

@@ -315,6 +315,37 @@ func TestJournalIsGarbage(t *testing.T) {
 	require.Regexp(t, `aucsched_journal: \d+ lines are no starts or ends`, c.Logs("slurmctld.log", 1<<20))
 }
 
+// A journal that an earlier installation has left does no harm: neither lines of other runs, nor of
+// the run that goes on, nor a new file that was never finished.
+func TestJournalIsStale(t *testing.T) {
+	beside(t)
+	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
+	ctx := t.Context()
+	id := submit(t, c, "sleep 8", "-n1", "--time=1")
+	running(t, c, 10*time.Second, id)
+	waitSaved(t, c)
+	require.NoError(t, c.KillController(ctx, syscall.SIGTERM))
+	path := c.path("state", "aucsched_journal")
+	own, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(own), fmt.Sprintf("S %d ", id))
+	old := time.Now().Add(-24 * time.Hour).Unix()
+	stale := fmt.Sprintf("S %d %d\nE %d %d 3 0\nE %d %d 5 256\nS %d %d\nE %d %d 3 0\n", id, old, id, old, id, old+1, id+1, old, id+1, old)
+	require.NoError(t, os.WriteFile(path, []byte(stale+string(own)+stale), 0o600))
+	require.NoError(t, os.WriteFile(path+".new", []byte(stale), 0o600))
+	require.NoError(t, c.StartController(ctx))
+	running(t, c, 10*time.Second, id)
+	next := submit(t, c, "true", "-n1", "--time=1") // of the number that the journal has
+	require.Equal(t, id+1, next)
+	for _, id := range []uint32{id, next} {
+		_, err = c.WaitFor(ctx, id, 30*time.Second, "COMPLETED")
+		require.NoError(t, err)
+	}
+	requireOneStartEach(t, c, []uint32{id, next})
+	require.NoFileExists(t, path+".new")
+	require.NotRegexp(t, "requeued|had not been told", c.Logs("slurmctld.log", 1<<20))
+}
+
 func release(t *testing.T, c *Cluster, ids ...uint32) {
 	t.Helper()
 	for _, id := range ids {

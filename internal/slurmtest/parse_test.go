@@ -8,6 +8,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -226,4 +228,37 @@ func TestCountStates(t *testing.T) {
 	require.Equal(t, map[string]int{"idle": 4, "mixed*": 1}, states)
 	_, err = countStates("idle n[0001-99999999]\n")
 	require.Error(t, err)
+}
+
+// The page on removing names all files that the plug-ins leave in StateSaveLocation, and no others.
+func TestFilesThatStayAreThoseOfThePage(t *testing.T) {
+	sources, err := filepath.Glob("../../slurmplugin/*.c")
+	require.NoError(t, err)
+	require.NotEmpty(t, sources)
+	written := map[string]bool{}
+	for _, path := range sources {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, name := range regexp.MustCompile(`"%s/(aucsched[^"]*)"`).FindAllStringSubmatch(string(text), -1) {
+			written[name[1]] = true
+			for _, more := range regexp.MustCompile(`(?:"%s|NEW ")(\.[a-z.]+)"`).FindAllStringSubmatch(string(text), -1) {
+				written[name[1]+more[1]] = true
+			}
+		}
+	}
+	written["aucsched.shadow.old"] = true // shadow_log.c knows no name
+	page, err := os.ReadFile("../../docs/slurm-install.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "## Remove")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n## ")
+	told := map[string]bool{}
+	for _, row := range strings.Split(table, "\n") {
+		if strings.HasPrefix(row, "| ") && strings.Contains(row, "StateSaveLocation") {
+			for _, name := range regexp.MustCompile("`(aucsched[._][a-z._*]+)`").FindAllStringSubmatch(row, -1) {
+				told[strings.TrimSuffix(name[1], "*")] = true
+			}
+		}
+	}
+	require.Equal(t, written, told)
 }
