@@ -26,7 +26,8 @@ func newShadowCommand(getenv func(string) string, userName func(int64) string) *
 		Short: "Compare what the auction would have started with what Slurm did, while it ran with auc_mode=shadow",
 		Long: `shadow reads what the plug-in of Slurm has written while auc_mode=shadow was set: which jobs the
 auction would have started, when and where, and what Slurm did. It counts those that would have
-started earlier, at the same time and later, by partition, user and width.
+started earlier, at the same time and later, by partition, user and width. Tables have the 100 rows
+with the most jobs, and cut long names and lists of nodes; --json has everything.
 
 Without FILE it is the one that slurm.conf ($SLURM_CONF, or /etc/slurm/slurm.conf) names as
 auc_shadow=PATH in SchedulerParameters, or else aucsched.shadow in StateSaveLocation. FILE.old,
@@ -95,13 +96,19 @@ func writePage(path string, report *shadow.Report) error {
 	return os.Rename(f.Name(), path)
 }
 
-// userNames asks the system, once for each user.
+// mostNames is how many users' names the system is asked for: each may be a question to a server.
+const mostNames = 1000
+
+// userNames asks the system, once for each user. Further users have their numbers for names.
 func userNames() func(int64) string {
 	known := map[int64]string{}
 	return func(uid int64) string {
 		name, ok := known[uid]
 		if !ok {
 			name = strconv.FormatInt(uid, 10)
+			if len(known) >= mostNames {
+				return name
+			}
 			if u, err := user.LookupId(name); err == nil {
 				name = u.Username
 			}

@@ -23,8 +23,12 @@ func printShadow(out io.Writer, p *shadow.Report) error {
 	for _, o := range shadow.Outcomes {
 		fmt.Fprintf(w, "  %s:\t%d\n", shadow.Words(o), p.All.Of(o))
 	}
-	for _, c := range p.LeftWhy {
-		fmt.Fprintf(w, "    left, %s:\t%d\n", cli.Plain(c.Why), c.Jobs)
+	for i, c := range p.LeftWhy {
+		if i == shadow.MostRows {
+			printMore(w, len(p.LeftWhy))
+			break
+		}
+		fmt.Fprintf(w, "    left, %s:\t%d\n", cli.Cell(c.Why), c.Jobs)
 	}
 	fmt.Fprintf(w, "Earlier by, median:\t%s, of %s\n", cli.Seconds(p.All.EarlierMedian), cli.Count(p.All.Earlier, "job"))
 	fmt.Fprintf(w, "Later by:\tnot known, of %s\n", cli.Count(p.All.Later, "job"))
@@ -58,16 +62,24 @@ func clock(t int64) string {
 }
 
 func printTallies(w io.Writer, name string, rows []shadow.Tally) {
-	fmt.Fprintf(w, "\n%s\tjobs\tearlier\tsame\tlater\tat once\tleft\tlimits\tcancelled\twaiting\tearlier by, median\twait, median\twait, mean\n", name)
+	fmt.Fprintf(w, "\n%s\tjobs\tearlier\tsame\tlater\tat once\tleft\tlimits\tcancelled\twaiting"+
+		"\tearlier by, median\twait, median\twait, mean\n", name)
 	for i := range rows {
+		if i == shadow.MostRows {
+			printMore(w, len(rows))
+			return
+		}
 		t := &rows[i]
-		fmt.Fprintf(w, "%s\t%d", cli.Plain(t.Name), t.Jobs)
+		fmt.Fprintf(w, "%s\t%d", cli.Cell(t.Name), t.Jobs)
 		for _, o := range shadow.Outcomes {
 			fmt.Fprintf(w, "\t%d", t.Of(o))
 		}
 		fmt.Fprintf(w, "\t%s\t%s\t%s\n", cli.Seconds(t.EarlierMedian), cli.Seconds(t.WaitMedian), cli.Seconds(t.WaitMean))
 	}
 }
+
+// printMore says that a table has only its first rows.
+func printMore(w io.Writer, all int) { fmt.Fprintf(w, "and %d more: --json\n", all-shadow.MostRows) }
 
 func printMachine(w io.Writer, m *shadow.Machine) {
 	if m.Samples == 0 {
@@ -88,7 +100,7 @@ func printJobs(w io.Writer, title string, jobs []shadow.Job) {
 	for i := range jobs {
 		j := &jobs[i]
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%d\t%s\t%s\n", j.Job, strings.ReplaceAll(string(j.Outcome), "_", " "), j.Seconds,
-			cli.Plain(j.User), cli.Plain(j.Partition), j.CPUs, place(j.Would), place(j.Slurm))
+			cli.Cell(j.User), cli.Cell(j.Partition), j.CPUs, place(j.Would), place(j.Slurm))
 	}
 }
 
@@ -96,5 +108,5 @@ func place(p *shadow.Place) string {
 	if p == nil {
 		return "-\t-"
 	}
-	return clock(p.Time) + "\t" + cli.Plain(p.Nodes)
+	return clock(p.Time) + "\t" + cli.Cell(p.Nodes)
 }

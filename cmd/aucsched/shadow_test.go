@@ -5,8 +5,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,4 +65,43 @@ func TestShadowCommand(t *testing.T) {
 	require.ErrorContains(t, err, "FILE is not given, and ")
 	_, err = shadowAt(t, conf, "a", "b")
 	require.Error(t, err)
+}
+
+// A long name, or many of them, make a report no larger than what they are: each row has the width
+// of the longest cell.
+func TestShadowSize(t *testing.T) {
+	size := func(rows, width int) int {
+		text := shadowText
+		for i := range rows {
+			text += fmt.Sprintf(`{"job":%d,"user":7,"submit":100,"cpus":8,"nodes":1,"partition":"p%d%s"}`+"\n", i+2, i,
+				strings.Repeat("x", width*(1-min(i, 1))))
+		}
+		file := filepath.Join(t.TempDir(), "shadow")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		out, err := shadowAt(t, "", file)
+		require.NoError(t, err)
+		require.Contains(t, out, fmt.Sprintf("and %d more: --json\n", rows+1-shadow.MostRows))
+		require.Contains(t, out, "p0xxxxxxxx")
+		return len(out)
+	}
+	require.Less(t, size(2000, 16_000), 2*size(250, 2_000))
+}
+
+// The system is asked for so many names and no more: it may have to ask a server for each.
+func TestUserNames(t *testing.T) {
+	root, err := user.LookupId("0")
+	if err != nil {
+		t.Skip("no user 0:", err)
+	}
+	name := userNames()
+	require.Equal(t, root.Username, name(0))
+	for uid := range int64(mostNames) {
+		_ = name(1<<30 + uid)
+	}
+	require.Equal(t, root.Username, name(0), "it is known")
+	name = userNames()
+	for uid := range int64(mostNames) {
+		require.Equal(t, fmt.Sprint(1<<30+uid), name(1<<30+uid))
+	}
+	require.Equal(t, "0", name(0))
 }

@@ -25,8 +25,8 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Seconds is a number of seconds in the unit of its size, in as few digits as say something: "27 s",
-// "1.6 min", "6.8 h", "12.0 d".
+// Seconds is a number of seconds in the unit of its size, in as few digits as say something: "27
+// s", "1.6 min", "6.8 h", "12.0 d".
 func Seconds(s float64) string {
 	switch {
 	case s >= 48*3600:
@@ -37,6 +37,21 @@ func Seconds(s float64) string {
 		return fmt.Sprintf("%.1f min", s/60)
 	}
 	return fmt.Sprintf("%.0f s", s)
+}
+
+// cellWidth is how many characters of a text from outside a table shows.
+const cellWidth = 80
+
+// Cell is [Plain] for a column of a table, which is as wide as its longest text in every row: of a
+// long text it has the beginning and dots.
+func Cell(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > cellWidth {
+			return Plain(s[:i]) + "..."
+		}
+	}
+	return Plain(s)
 }
 
 // Plain is text of a file on one line of a terminal: what is no printable character stands there by

@@ -221,32 +221,26 @@ func width(cpus int64) int {
 	})
 }
 
-// Compare makes the report. userName has the name of a user's number.
+// Compare makes the report. userName has the name of a user's number. It is asked about users with
+// many jobs first.
 func Compare(l *Log, userName func(uid int64) string, withJobs bool) *Report {
 	p := &Report{Version: l.Version, Slurm: l.Slurm, Settings: l.Settings, Interval: max(l.Interval, 1), BadLines: l.Bad,
-		Caveats: Caveats, Partitions: []Tally{}, Users: []Tally{}, Widths: []Tally{}, LeftWhy: []Count{}, Earliest: []Job{}}
-	partitions, users := map[string]*Tally{}, map[string]*Tally{}
+		Caveats: Caveats, Widths: []Tally{}, LeftWhy: []Count{}, Earliest: []Job{}}
+	partitions, users := map[string]*Tally{}, map[int64]*Tally{}
 	byWidth := make([]Tally, len(widths))
 	why := map[string]int{}
 	for _, r := range l.Runs {
-		name := userName(r.User)
-		for _, t := range []*Tally{&p.All, group(partitions, r.Partition), group(users, name), &byWidth[width(r.CPUs)]} {
+		for _, t := range []*Tally{&p.All, group(partitions, r.Partition), group(users, r.User), &byWidth[width(r.CPUs)]} {
 			t.add(r, p.Interval)
 		}
-		j := p.job(r, name)
-		if j.Outcome == Left {
+		if o, _ := r.Outcome(p.Interval); o == Left {
 			why[r.Left]++
-		}
-		if j.Outcome == Earlier {
-			p.Earliest = append(p.Earliest, j)
-		}
-		if withJobs {
-			p.Jobs = append(p.Jobs, j)
 		}
 		p.span(r)
 	}
 	p.All.finish()
-	p.Partitions, p.Users = tallies(partitions), tallies(users)
+	p.Partitions = tallies(partitions, func(name string) string { return name })
+	p.Users = tallies(users, userName)
 	for i := range byWidth {
 		if byWidth[i].Name = widths[i].name; byWidth[i].Jobs > 0 {
 			byWidth[i].finish()
@@ -257,29 +251,57 @@ func Compare(l *Log, userName func(uid int64) string, withJobs bool) *Report {
 		p.LeftWhy = append(p.LeftWhy, Count{w, why[w]})
 	}
 	slices.SortStableFunc(p.LeftWhy, func(a, b Count) int { return cmp.Compare(b.Jobs, a.Jobs) })
-	slices.SortStableFunc(p.Earliest, func(a, b Job) int { return cmp.Compare(b.Seconds, a.Seconds) })
-	p.Earliest = p.Earliest[:min(len(p.Earliest), mostEarliest)]
-	p.machine(l.Samples)
+	p.list(l.Runs, userName, withJobs)
+	p.machine(&l.Samples)
 	return p
 }
 
-func group(of map[string]*Tally, name string) *Tally {
-	t := of[name]
+// list fills in the jobs that are listed one by one.
+func (p *Report) list(runs []*Run, userName func(uid int64) string, all bool) {
+	var early []*Run
+	seconds := func(r *Run) int64 { _, s := r.Outcome(p.Interval); return s }
+	for _, r := range runs {
+		if o, _ := r.Outcome(p.Interval); o == Earlier {
+			early = append(early, r)
+		}
+	}
+	slices.SortStableFunc(early, func(a, b *Run) int { return cmp.Compare(seconds(b), seconds(a)) })
+	for _, r := range early[:min(len(early), mostEarliest)] {
+		p.Earliest = append(p.Earliest, p.job(r, userName(r.User)))
+	}
+	if !all {
+		return
+	}
+	p.Jobs = make([]Job, 0, len(runs))
+	for _, r := range runs {
+		p.Jobs = append(p.Jobs, p.job(r, userName(r.User)))
+	}
+}
+
+func group[K comparable](of map[K]*Tally, key K) *Tally {
+	t := of[key]
 	if t == nil {
-		t = &Tally{Name: name}
-		of[name] = t
+		t = &Tally{}
+		of[key] = t
 	}
 	return t
 }
 
-// tallies has those with the most jobs first.
-func tallies(of map[string]*Tally) []Tally {
-	out := make([]Tally, 0, len(of))
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		of[name].finish()
-		out = append(out, *of[name])
+// tallies has those with the most jobs first, and names them in that order.
+func tallies[K cmp.Ordered](of map[K]*Tally, name func(K) string) []Tally {
+	keys := slices.SortedFunc(maps.Keys(of), func(a, b K) int {
+		return cmp.Or(cmp.Compare(of[b].Jobs, of[a].Jobs), cmp.Compare(a, b))
+	})
+	out := make([]Tally, 0, len(keys))
+	for _, key := range keys {
+		t := of[key]
+		t.finish()
+		t.Name = name(key)
+		out = append(out, *t)
 	}
-	slices.SortStableFunc(out, func(a, b Tally) int { return cmp.Compare(b.Jobs, a.Jobs) })
+	slices.SortStableFunc(out, func(a, b Tally) int {
+		return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.Name, b.Name))
+	})
 	return out
 }
 
@@ -304,31 +326,22 @@ func (p *Report) at(time int64) {
 	p.To = max(p.To, time)
 }
 
-func (p *Report) machine(samples []Sample) {
-	m := &p.Machine
-	var cores, gpus float64
-	for _, s := range samples {
-		p.at(s.Time)
-		p.Lost = max(p.Lost, s.Lost)
-		m.Samples++
-		cores += float64(s.Cores)
-		gpus += float64(s.GPUs)
-		m.CoresUsed += float64(s.CoresUsed)
-		m.CoresWould += float64(s.CoresUsed + s.WouldCores)
-		m.GPUsUsed += float64(s.GPUsUsed)
-		m.GPUsWould += float64(s.GPUsUsed + s.WouldGPUs)
-		m.Stranded += float64(s.Stranded)
-		m.WouldStranded += float64(s.WouldStranded)
-		m.QueueMean += float64(s.Queue)
-		m.QueueMax = max(m.QueueMax, s.Queue)
+func (p *Report) machine(m *Samples) {
+	if m.Count == 0 {
+		return
 	}
-	for _, share := range []struct {
-		of   *float64
-		most float64
-	}{{&m.CoresUsed, cores}, {&m.CoresWould, cores}, {&m.GPUsUsed, gpus}, {&m.GPUsWould, gpus},
-		{&m.Stranded, float64(m.Samples)}, {&m.WouldStranded, float64(m.Samples)}, {&m.QueueMean, float64(m.Samples)}} {
-		if share.most > 0 {
-			*share.of /= share.most
+	p.at(m.first)
+	p.at(m.Last.Time)
+	p.Lost = m.lost
+	share := func(part, of float64) float64 {
+		if of == 0 {
+			return 0
 		}
+		return part / of
 	}
+	n := float64(m.Count)
+	p.Machine = Machine{Samples: m.Count, QueueMean: m.queue / n, QueueMax: m.queueMax,
+		CoresUsed: share(m.coresUsed, m.cores), CoresWould: share(m.coresUsed+m.wouldCores, m.cores),
+		GPUsUsed: share(m.gpusUsed, m.gpus), GPUsWould: share(m.gpusUsed+m.wouldGPUs, m.gpus),
+		Stranded: m.stranded / n, WouldStranded: m.wouldStranded / n}
 }

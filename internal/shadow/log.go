@@ -22,6 +22,7 @@ const (
 	lineLimit = 1 << 20  // bytes
 	fileLimit = 4 << 30  // bytes
 	runLimit  = 10 << 20 // runs of jobs
+	wordLimit = 1 << 16  // texts that are kept once
 	maxTime   = 1 << 40  // seconds since 1970
 	maxCount  = 1 << 40  // of cores, GPUs and the like
 )
@@ -74,15 +75,47 @@ type Sample struct {
 
 // Log is what the files say.
 type Log struct {
-	Runs     []*Run // by submission
-	Samples  []Sample
-	Version  string // of aucsched, that wrote last
+	Runs     []*Run  // by submission
+	Samples  Samples // of the machine
+	Version  string  // of aucsched, that wrote last
 	Slurm    string
 	Settings string
 	Interval int64 // seconds from one cycle to the next
 	Bad      int   // lines that could not be read
 	FirstBad error // the first of them, with file and line
 	runs     map[Key]*Run
+	words    map[string]string // texts that runs have in common
+}
+
+// Samples are the sums of all samples, of which a file may have millions.
+type Samples struct {
+	Count    int
+	Last     Sample // by time
+	first    int64  // time of the first
+	queueMax int64
+	lost     int64
+	// Sums. Those of what the auction would have started come on top of the others.
+	cores, coresUsed, wouldCores, gpus, gpusUsed, wouldGPUs, stranded, wouldStranded, queue float64
+}
+
+func (m *Samples) add(s *Sample) {
+	if m.Count == 0 || s.Time < m.first {
+		m.first = s.Time
+	}
+	if m.Count == 0 || s.Time >= m.Last.Time {
+		m.Last = *s
+	}
+	m.Count++
+	m.queueMax, m.lost = max(m.queueMax, s.Queue), max(m.lost, s.Lost)
+	m.cores += float64(s.Cores)
+	m.coresUsed += float64(s.CoresUsed)
+	m.wouldCores += float64(s.WouldCores)
+	m.gpus += float64(s.GPUs)
+	m.gpusUsed += float64(s.GPUsUsed)
+	m.wouldGPUs += float64(s.WouldGPUs)
+	m.stranded += float64(s.Stranded)
+	m.wouldStranded += float64(s.WouldStranded)
+	m.queue += float64(s.Queue)
 }
 
 // line is any line of the file.
@@ -107,9 +140,11 @@ type line struct {
 	State     string          `json:"state"`
 }
 
+func newLog() *Log { return &Log{runs: map[Key]*Run{}, words: map[string]string{}} }
+
 // ReadFiles reads path.old, if there is one, and path.
 func ReadFiles(path string) (*Log, error) {
-	l := &Log{runs: map[Key]*Run{}}
+	l := newLog()
 	if err := l.readFile(path + ".old"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -121,7 +156,7 @@ func ReadFiles(path string) (*Log, error) {
 
 // Read reads one file of that name.
 func Read(r io.Reader, name string) (*Log, error) {
-	l := &Log{runs: map[Key]*Run{}}
+	l := newLog()
 	if err := l.read(r, name); err != nil {
 		return nil, err
 	}
@@ -172,20 +207,21 @@ func (l *Log) bad(name string, n int, err error) {
 }
 
 func (l *Log) finish(name string) error {
-	if l.Interval == 0 && len(l.runs) == 0 && len(l.Samples) == 0 {
+	if l.Interval == 0 && len(l.runs) == 0 && l.Samples.Count == 0 {
 		if l.FirstBad != nil {
 			return fmt.Errorf("not what aucsched writes in shadow mode: %w", l.FirstBad)
 		}
 		return fmt.Errorf("%s: there is nothing in it yet", name)
 	}
+	l.Runs = make([]*Run, 0, len(l.runs))
 	for _, r := range l.runs {
 		l.Runs = append(l.Runs, r)
 	}
+	l.runs, l.words = nil, nil
 	slices.SortFunc(l.Runs, func(a, b *Run) int {
 		return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.Key.Job, b.Key.Job),
 			cmp.Compare(a.Key.Task, b.Key.Task), cmp.Compare(a.Key.Restarts, b.Key.Restarts))
 	})
-	slices.SortStableFunc(l.Samples, func(a, b Sample) int { return cmp.Compare(a.Time, b.Time) })
 	return nil
 }
 
@@ -199,7 +235,7 @@ func (l *Log) take(text []byte) error {
 		if err := s.check(); err != nil {
 			return err
 		}
-		l.Samples = append(l.Samples, s)
+		l.Samples.add(&s)
 		return nil
 	}
 	if err := json.Unmarshal(text, &any); err != nil {
@@ -244,6 +280,7 @@ func (l *Log) takeRun(any *line) error {
 	if err := run.check(); err != nil {
 		return err
 	}
+	l.share(&run)
 	if old := l.runs[k]; old != nil && old.Submit == run.Submit {
 		if old.Would != nil && (run.Would == nil || old.Would.Time < run.Would.Time) {
 			run.Would = old.Would
@@ -257,6 +294,23 @@ func (l *Log) takeRun(any *line) error {
 	}
 	l.runs[k] = &run
 	return nil
+}
+
+// share has a run's texts be those of other runs where they are the same: most are.
+func (l *Log) share(r *Run) {
+	texts := []*string{&r.Partition, &r.Left, &r.State}
+	for _, at := range []*Place{r.Would, r.Slurm} {
+		if at != nil {
+			texts = append(texts, &at.Nodes, &at.Class, &at.Before)
+		}
+	}
+	for _, text := range texts {
+		if known, ok := l.words[*text]; ok {
+			*text = known
+		} else if len(l.words) < wordLimit {
+			l.words[*text] = *text
+		}
+	}
 }
 
 // field is a number of a line, and its name.

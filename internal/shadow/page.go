@@ -28,8 +28,9 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 		return fmt.Sprintf("%.2f", 100*float64(t.Of(o))/float64(max(t.Jobs, 1)))
 	},
 	"groups": func(r *Report) []pageGroup {
-		return []pageGroup{{"Partition", r.Partitions}, {"User", r.Users}, {"CPUs asked for", r.Widths}}
+		return []pageGroup{groupOf("Partition", r.Partitions), groupOf("User", r.Users), groupOf("CPUs asked for", r.Widths)}
 	},
+	"first":    func(all []Count) []Count { return all[:min(len(all), MostRows)] },
 	"outcomes": func() []Outcome { return Outcomes },
 	"tables": func(r *Report) []pageJobs {
 		shown := r.Jobs[:min(len(r.Jobs), mostOnPage)]
@@ -41,9 +42,19 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 // Jobs that the page lists.
 const mostOnPage = 5000
 
+// MostRows is how many partitions, users and the like a table for people lists: those with the most
+// jobs. JSON has them all.
+const MostRows = 100
+
 type pageGroup struct {
 	Name string
 	Rows []Tally
+	More int // that are not shown
+}
+
+func groupOf(name string, rows []Tally) pageGroup {
+	shown := rows[:min(len(rows), MostRows)]
+	return pageGroup{name, shown, len(rows) - len(shown)}
 }
 
 type pageJobs struct {

@@ -108,9 +108,9 @@ func TestShadow(t *testing.T) {
 	require.Equal(t, j.NodeList, runs[0].Slurm.Nodes)
 
 	l := shadowLog(t, c)
-	require.NotEmpty(t, l.Samples)
-	require.Contains(t, []int64{4, 8, 12, 16}, l.Samples[0].Cores, "of the nodes that were up")
-	require.Equal(t, l.Samples[0].Cores, 4*l.Samples[0].GPUs)
+	require.Positive(t, l.Samples.Count)
+	require.Contains(t, []int64{4, 8, 12, 16}, l.Samples.Last.Cores, "of the nodes that were up")
+	require.Equal(t, l.Samples.Last.Cores, 4*l.Samples.Last.GPUs)
 	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the job that was cancelled", func() (bool, error) {
 		for _, r := range shadowLog(t, c).Runs {
 			if uint32(r.Key.Job) == never && r.State == "CANCELLED" {
