@@ -28,6 +28,7 @@
 #include "keeper.h"
 #include "late_starts.h"
 #include "launch.h"
+#include "left_to_slurm.h"
 #include "library.h"
 #include "memo.h"
 #include "misses.h"
@@ -85,6 +86,7 @@ static struct {
 	bool running, stop, reconfig;
 	int64_t wanted_ms;	/* somebody wants a job started, since; 0: nobody */
 	int64_t last_ms;	/* and somebody has wanted one last */
+	auc_figure_t left_wait_s; /* of jobs left to Slurm that have started */
 } cycles = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.wake = PTHREAD_COND_INITIALIZER,
@@ -101,6 +103,7 @@ static struct {
 	bool save;		/* auc_save */
 	bool closed;		/* slurmctld ends: hooks are not set again */
 	uint32_t passing;	/* a job that Slurm may start at once; 0: none */
+	uint32_t left;		/* the one asked about last that is left to Slurm; 0: it is not */
 } claim;
 
 /* The agent's thread alone. */
@@ -178,14 +181,15 @@ static auc_whose_t _whose(job_record_t *job_ptr)
 	auc_request_t request;
 	auc_memo_t *memo;
 
-	claim.passing = 0;
+	claim.passing = claim.left = 0;
 	if (auc_now_us() >= claim.until_us)
 		return AUC_SLURMS;
 	memo = auc_memo_find(job_ptr->job_id);
-	if (memo && (memo->left || (memo->until > auc_now_s())))
+	if ((memo && (memo->left || (memo->until > auc_now_s()))) ||
+	    auc_model(job_ptr, job_ptr->part_ptr, &request)) {
+		claim.left = job_ptr->job_id;
 		return AUC_SLURMS;
-	if (auc_model(job_ptr, job_ptr->part_ptr, &request))
-		return AUC_SLURMS;
+	}
 	if (claim.at_once && !memo && auc_alone_is(job_ptr, claim.delay_ms)) {
 		claim.passing = job_ptr->job_id;
 		if (!claim.preempt || !slurm_preemption_enabled())
@@ -213,7 +217,13 @@ static void _taken(job_record_t *job_ptr)
 	auc_verdict_drop(job_ptr);
 	if (claim.passing == job_ptr->job_id)
 		auc_alone_started(job_ptr);
-	claim.passing = 0;
+	if (claim.left == job_ptr->job_id) {
+		slurm_mutex_lock(&cycles.lock);
+		auc_figure_add(&cycles.left_wait_s,
+			       auc_waited(job_ptr, time(NULL)));
+		slurm_mutex_unlock(&cycles.lock);
+	}
+	claim.passing = claim.left = 0;
 	if (!claim.save)
 		return;
 	auc_journal_start(job_ptr->job_id, time(NULL));
@@ -949,6 +959,9 @@ static void _write_status(int64_t now_ms, bool at_once)
 	if (!status.journal)
 		status.journal = "on";
 	status.saves_failed = auc_keeper_failed();
+	slurm_mutex_lock(&cycles.lock);
+	status.left_wait_s = cycles.left_wait_s;
+	slurm_mutex_unlock(&cycles.lock);
 	auc_status_write(&status, &settings, &library, &snapshot, state_dir);
 }
 

@@ -320,7 +320,7 @@ static void _repair(const auc_run_t *runs, size_t len)
 			_suspect(job_ptr);
 	unlock_slurmctld(repair_locks);
 	if (ended || suspects_len)
-		info("aucsched: after a kill of slurmctld: %u jobs had ended, %zu had just started",
+		info("aucsched: after a restart of slurmctld: %u jobs had ended, %zu had just started",
 		     ended, suspects_len);
 }
 

@@ -45,9 +45,20 @@ extern const char *auc_why_delegated(auc_snapshot_t *s,
 	return NULL;
 }
 
-static void _count_left(auc_snapshot_t *s, const char *why)
+extern uint32_t auc_waited(const job_record_t *job_ptr, time_t now)
+{
+	time_t since = MAX(job_ptr->details->submit_time,
+			   job_ptr->details->begin_time);
+
+	return (since < now) ? MIN(now - since, UINT32_MAX) : 0;
+}
+
+static void _count_left(auc_snapshot_t *s, const job_record_t *job_ptr,
+			const char *why)
 {
 	s->left_jobs++;
+	s->left_longest_s = MAX(s->left_longest_s,
+				auc_waited(job_ptr, s->in.now));
 	for (int i = 0; i < s->left_len; i++) {
 		if (!xstrcmp(s->left[i].why, why)) {
 			s->left[i].jobs++;
@@ -64,7 +75,7 @@ extern void auc_delegate(auc_snapshot_t *s, job_record_t *job_ptr,
 	memo->left = true;
 	auc_clear_behind_reason(job_ptr);
 	auc_say_left(job_ptr, memo, why);
-	_count_left(s, why);
+	_count_left(s, job_ptr, why);
 }
 
 extern void auc_delegate_beyond(auc_snapshot_t *s, job_record_t *job_ptr,
@@ -73,7 +84,7 @@ extern void auc_delegate_beyond(auc_snapshot_t *s, job_record_t *job_ptr,
 	memo->left = true;
 	auc_clear_behind_reason(job_ptr);
 	auc_verdict_tell(job_ptr, "left", "beyond");
-	_count_left(s, "beyond");
+	_count_left(s, job_ptr, "beyond");
 }
 
 extern void auc_keep_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,

@@ -9,6 +9,9 @@
 #include "shape.h"
 #include "snapshot.h"
 
+/* Since a job was submitted, or could begin if that was later: seconds. */
+extern uint32_t auc_waited(const job_record_t *job_ptr, time_t now);
+
 /* Describes a record's job to the auction. RET NULL, or why it is left to Slurm */
 extern const char *auc_why_delegated(auc_snapshot_t *snapshot,
 				     const job_queue_rec_t *record,

@@ -298,15 +298,6 @@ static bool _is_head(queue_state_t *state, const part_record_t *part_ptr)
 	return true;
 }
 
-/* Since it was submitted, or could begin if that was later: seconds. */
-static uint32_t _waited(const job_record_t *job_ptr, time_t now)
-{
-	time_t since = MAX(job_ptr->details->submit_time,
-			   job_ptr->details->begin_time);
-
-	return (since < now) ? MIN(now - since, UINT32_MAX) : 0;
-}
-
 /* Whom a job may preempt holds for all of its partitions. */
 static void _narrow_rights(auc_snapshot_t *s, const job_queue_rec_t *record,
 			   const auc_ways_t *found, auc_request_t *request)
@@ -383,7 +374,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	request.job.mask = auc_add_mask(s, &state->masks, nodes);
 	request.job.priority = _priority(record, state->tiers,
 					 state->tiers_len);
-	request.job.waited = _waited(job_ptr, s->in.now);
+	request.job.waited = auc_waited(job_ptr, s->in.now);
 	memo->settled = state->cycle;
 	auc_look_at_ways(s, record, &request, queue, memo, state->may_wake,
 			 &state->claims, &state->masks, state->limits, &ways);
@@ -446,7 +437,7 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 		}
 		s->queue++;
 		auc_overdue_add(record->job_ptr,
-				_waited(record->job_ptr, s->in.now));
+				auc_waited(record->job_ptr, s->in.now));
 		if ((s->in.jobs_len >= state->limit) ||
 		    (auc_now_us() > end_us))
 			_pass_beyond(s, record, memo);

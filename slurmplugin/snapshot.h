@@ -122,7 +122,8 @@ typedef struct {
 	size_t held_cap;
 	uint32_t queue;		/* records of the queue, left ones too */
 	uint32_t beyond;	/* of these, behind all that the library was given */
-	uint32_t left_jobs;	/* records left to Slurm */
+	uint32_t left_jobs;	/* records left to Slurm, */
+	uint32_t left_longest_s; /* and how long the one has waited that has waited longest */
 	auc_delegation_t left[AUC_LEFT_MAX];
 	int left_len;
 	bool beyond_waits;	/* jobs behind the window are not for Slurm to start */

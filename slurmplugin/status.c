@@ -132,6 +132,15 @@ static void _files(char **json, const auc_status_t *status)
 		   (unsigned long long) status->holders);
 }
 
+static void _left_waits(char **json, const auc_figure_t *started,
+			uint32_t pending_s)
+{
+	xstrfmtcat(*json, "\"left_waits\":{\"started\":%llu,\"sum_s\":%.0f,\"mean_s\":%.1f,\"longest_s\":%lld,\"pending_longest_s\":%u},",
+		   (unsigned long long) started->count, started->sum,
+		   started->count ? started->sum / started->count : 0,
+		   (long long) started->max, pending_s);
+}
+
 static char *_json(const auc_status_t *status, const auc_settings_t *settings,
 		   const auc_library_t *library, const auc_snapshot_t *snapshot)
 {
@@ -171,6 +180,7 @@ static char *_json(const auc_status_t *status, const auc_settings_t *settings,
 	_count(&json, "saves_failed", status->saves_failed);
 	_count(&json, "handed_jobs", snapshot->left_jobs);
 	_left(&json, snapshot);
+	_left_waits(&json, &status->left_wait_s, snapshot->left_longest_s);
 	if (settings->locality)
 		_files(&json, status);
 	xstrfmtcat(json, "\"solver\":{\"status\":\"%s\",\"objective\":%.0f,\"bound\":%.0f,\"bids\":%u,\"worker_failures\":%llu,",

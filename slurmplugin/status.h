@@ -32,6 +32,7 @@ typedef struct {
 	const char *journal;	/* static text: "on", or why it is not; NULL: not known */
 	uint64_t saves_failed;	/* of the jobs' state before a launch */
 	auc_figure_t cycle_us, snapshot_us, decide_us, start_us, lock_us;
+	auc_figure_t left_wait_s;	/* of jobs left to Slurm that have started */
 	uint32_t window, bids;
 	uint32_t waits[AUC_WHYS];	/* jobs of the last decision, by AUCSCHED_WAITS_... */
 	uint64_t late_cycles;	/* whose deadline cut the search short */

@@ -74,6 +74,9 @@ func (s *status) print(out io.Writer, now time.Time) error {
 	p.reasons("missed")
 	p.lines([][2]string{{"Preempted for them", "preempted"}, {"Overdue, and Slurm's", "overdue"}, {"Left to Slurm", "handed_jobs"}})
 	p.reasons("handed")
+	p.lines([][2]string{{"  longest wait of these, s", "left_waits.pending_longest_s"}, {"Left ones started", "left_waits.started"},
+		{"  mean wait of these, s", "left_waits.mean_s"}, {"  longest, s", "left_waits.longest_s"}})
+	p.take("left_waits.sum_s")
 	if _, ok := p.rest["waits"]; ok {
 		fmt.Fprintln(p, "  Waiting, of the last decision:")
 		p.reasons("waits")

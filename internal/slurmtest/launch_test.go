@@ -56,7 +56,7 @@ func TestTheEndWaitsForNoNode(t *testing.T) {
 	wake := asleep(t, c)
 	require.NoError(t, c.StartController(ctx))
 	require.NoError(t, c.poll(ctx, 10*time.Second, "slurmctld to ask about the jobs", func() (bool, error) {
-		return len(logLines(t, c, fmt.Sprintf("aucsched: after a kill of slurmctld: .* %d had just started", jobs))) == 1, nil
+		return len(logLines(t, c, fmt.Sprintf("aucsched: after a restart of slurmctld: .* %d had just started", jobs))) == 1, nil
 	}))
 	time.Sleep(1500 * time.Millisecond) // it has begun: a second for each of them
 	begin := time.Now()
@@ -85,7 +85,7 @@ func TestCancelledIsNotReleased(t *testing.T) {
 	waitSaved(t, c) // or they are waiting still, after the kill
 	kill(t, c)
 	require.NoError(t, c.poll(ctx, 10*time.Second, "slurmctld to ask about the jobs", func() (bool, error) {
-		return len(logLines(t, c, "aucsched: after a kill of slurmctld: .* had just started")) == 1, nil
+		return len(logLines(t, c, "aucsched: after a restart of slurmctld: .* had just started")) == 1, nil
 	}))
 	require.NoError(t, c.Scancel(ctx, "--user=root"))
 	wake()

@@ -110,6 +110,7 @@ func underStream(t *testing.T, m mode, load streamLoad, parameters string) []tim
 		time.Sleep(time.Until(begin.Add(time.Duration(second+1) * time.Second)))
 	}
 	waits := make([]time.Duration, len(ids))
+	started, longest := 0, time.Duration(0)
 	for i, id := range ids {
 		j, err := c.ShowJob(t.Context(), id)
 		require.NoError(t, err)
@@ -117,7 +118,17 @@ func underStream(t *testing.T, m mode, load streamLoad, parameters string) []tim
 			waits[i] = time.Since(when(t, j, "SubmitTime")).Round(time.Second)
 		} else {
 			waits[i] = waited(t, j)
+			started, longest = started+1, max(longest, waits[i])
 		}
+	}
+	if m.name == "auction" {
+		require.NoError(t, c.poll(t.Context(), 20*time.Second, "the status to have counted them", func() (bool, error) {
+			s, err := c.Status()
+			return s.LeftWaits.Started >= int64(started), err
+		}))
+		s, err := c.Status()
+		require.NoError(t, err)
+		require.InDelta(t, longest.Seconds(), float64(s.LeftWaits.Longest), 2, "%+v", s.LeftWaits)
 	}
 	cancelAll(t, c)
 	return waits

@@ -69,6 +69,13 @@ func (c *Cluster) Routes() (map[uint32]Route, error) {
 	return ParseRoutes(log), nil
 }
 
+// LeftWaits is how long jobs that are left to Slurm wait.
+type LeftWaits struct {
+	Started int64   `json:"started"`
+	Sum     float64 `json:"sum_s"`
+	Longest int64   `json:"longest_s"`
+}
+
 // Status is aucsched's status file, as far as tests look at it.
 type Status struct {
 	State         string         `json:"state"`
@@ -88,6 +95,7 @@ type Status struct {
 	Overdue       int64          `json:"overdue"`
 	HandedJobs    int64          `json:"handed_jobs"`
 	Handed        map[string]int `json:"handed"`
+	LeftWaits     LeftWaits      `json:"left_waits"`
 	Cycle         Figure         `json:"cycle_us"`
 	Snapshot      Figure         `json:"snapshot_us"`
 	Decide        Figure         `json:"decide_us"`

@@ -74,7 +74,7 @@ func requireNoneStarted(t *testing.T, c *Cluster) {
 	require.Zero(t, s.CyclesFailed, s.LastFailure)
 	require.Positive(t, s.Cycles)
 	log := c.Logs("slurmctld.log", 1<<20)
-	for _, word := range []string{"left to Slurm: overdue", "got other cores", "could not be started as decided", "after a kill"} {
+	for _, word := range []string{"left to Slurm: overdue", "got other cores", "could not be started as decided", "after a restart"} {
 		require.NotContains(t, log, word)
 	}
 }
