@@ -48,6 +48,46 @@ func TestStatusPage(t *testing.T) {
 	require.NotContains(t, out, "\x1b", "nothing in the file gets at the terminal")
 }
 
+// Whatever a file has for text stays text, in each format: no raw control character in JSON, and
+// one line a sample in metrics.
+func TestHostileTextInAStatusFile(t *testing.T) {
+	const hostile = "x\x1b[2J\"\\\n\u009b} 7\n# EOF\x7f"
+	text, err := os.ReadFile("testdata/status.json")
+	require.NoError(t, err)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(text, &fields))
+	for name, v := range fields {
+		if _, isText := v.(string); isText {
+			fields[name] = hostile
+		}
+	}
+	for _, name := range []string{"handed", "waits", "missed"} {
+		fields[name] = map[string]any{hostile: 3}
+	}
+	text, err = json.Marshal(fields)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "status")
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+
+	out, err := statusAt(t, written, "", "--json", "--file", file)
+	require.NoError(t, err)
+	var back map[string]any
+	require.NoError(t, json.Unmarshal([]byte(out), &back))
+	require.Equal(t, hostile, back["version"])
+	require.NotRegexp(t, `[\x00-\x09\x0b-\x1f]`, out)
+	require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(string(text), `\u001b`, "\x1b")), 0o600))
+	_, err = statusAt(t, written, "", "--json", "--file", file)
+	require.Error(t, err, "a raw one is no JSON, and is not passed on")
+
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	out, err = metricsAt(t, written, "--file", file)
+	require.NoError(t, err)
+	for line := range strings.Lines(out) {
+		require.Regexp(t, `^(# (HELP|TYPE|UNIT) .*|# EOF|slurm_aucsched_\w+(\{(\w+="([^"\\]|\\["\\n])*",?)+\})? [-+.0-9eE]+)\n$`, line)
+	}
+	require.Equal(t, 1, strings.Count(out, "\n# EOF"))
+}
+
 // With auc_locality=yes there are figures of input files.
 func TestStatusOfInputFiles(t *testing.T) {
 	s, err := parseStatus([]byte(`{"time":1700000000,"interval_s":10,"started":7,` +
