@@ -55,6 +55,7 @@ func check(root string) ([]problem, error) {
 			out = append(out, rule(r, p)...)
 		}
 	}
+	out = append(out, contradictions(r)...)
 	for _, m := range r.mentions {
 		if !r.files[m.page] {
 			out = append(out, problem{m.file, m.line, "there is no " + m.page})

@@ -97,3 +97,49 @@ func TestAFindingIsNoSourceOfItself(t *testing.T) {
 	require.Len(t, problems, 1)
 	require.Contains(t, problems[0].String(), "does not have the figure 7")
 }
+
+// What two pages say of the same thing is one.
+func TestContradictions(t *testing.T) {
+	const (
+		block = "```\nPluginDir=/a:/b\nJobSubmitPlugins=aucsched\n```\n"
+		table = "## What the auction decides, and what is left to Slurm\n\n| request | | word |\n|---|---|---|\n" +
+			"| `-C a\\|b` | modelled | |\n| `--x` | left | `exclusive` |\n| `--y` | modelled; left if it is two | `limits` |\n\n" +
+			"Why these are left:\n\n| `user` | why |\n"
+		left = "## What it does not do\n\n| what | word |\n|---|---|\n| `--x`, and y | `exclusive`, `limits` |\n"
+	)
+	good := map[string]string{
+		"docs/slurm-install.md": "# I\n\n## Install\n\nChange two lines of `slurm.conf`:\n\n" + block,
+		"docs/slurm.md":         "# S\n\nChange 2 lines of\n`slurm.conf`:\n\n" + block + table,
+		"README.md": "# R\n\n```\nbin/aucsched plan --json w.json\nbin/aucsched plan w.json --mps m.mps && aucsched plan m.mps\n```\n\n" +
+			"Two files. Change two lines of `slurm.conf`:\n\n" + block + left,
+		"w.json": "{}", "cmd/aucsched/plan.go": `c.Flags().StringVar(&s, "mps", ""); c.Flags().BoolVar(&s, "json", false)` + "\nUse: \"plan W\"",
+	}
+	for _, c := range []struct{ file, old, new, want string }{
+		{"README.md", "", "", ""},
+		{"README.md", "two lines", "four lines", "four lines of slurm.conf; the steps of docs/slurm-install.md have 2"},
+		{"docs/slurm.md", "2 lines", "three lines", "three lines of slurm.conf"},
+		{"docs/slurm-install.md", "two lines", "3 lines", "3 lines of slurm.conf"},
+		{"README.md", "JobSubmitPlugins=aucsched\n", "", "the lines of slurm.conf are [PluginDir] here"},
+		{"docs/slurm.md", "JobSubmit", "SchedulerParameters=a=1\nJobSubmit", "[PluginDir SchedulerParameters JobSubmitPlugins] here"},
+		{"README.md", "`exclusive`, `limits`", "`exclusive`", `for the reason "limits", and this section does not say so`},
+		{"README.md", "`limits`", "`limits`, `shard`", `docs/slurm.md leaves nothing to Slurm for the reason "shard"`},
+		{"docs/slurm.md", "| left | `exclusive`", "| modelled | ", `docs/slurm.md leaves nothing to Slurm for the reason "exclusive"`},
+		{"README.md", "w.json --mps", "trace.swf.gz --mps", "there is no trace.swf.gz to call this with"},
+		{"README.md", "aucsched plan m.mps", "aucsched plan model.mps.gz", "there is no model.mps.gz to call this with"},
+	} {
+		files := make(map[string]string)
+		for name, text := range good {
+			files[name] = text
+		}
+		require.Contains(t, files[c.file], c.old)
+		files[c.file] = strings.Replace(files[c.file], c.old, c.new, 1)
+		problems, err := check(write(t, files))
+		require.NoError(t, err)
+		if c.want == "" {
+			require.Empty(t, problems)
+			continue
+		}
+		require.NotEmpty(t, problems, c.new)
+		require.Contains(t, problems[0].String(), c.want)
+	}
+}
