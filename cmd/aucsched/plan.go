@@ -159,7 +159,7 @@ func printOutcome(out io.Writer, o *window.Outcome) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "JOB\tSTART\tCORES/NODE\tGPUS/NODE\tNODES OR REASON")
 	for _, d := range o.Decisions {
-		d.Job = cli.Plain(d.Job)
+		d.Job = cli.Cell(d.Job)
 		switch {
 		case d.Start:
 			fmt.Fprintf(t, "%s\tnow\t%s\t%s\t%s\n", d.Job, coresOf(&d), gpusOf(&d), d.Nodes+ofComponents(&d)+ofAlternative(d.Alternative))

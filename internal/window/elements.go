@@ -95,10 +95,11 @@ func (p *parser) expand(expr string) ([]string, error) {
 }
 
 func (p *parser) job(i int, raw json.RawMessage) error {
-	var j format.Job
+	p.reading = format.Job{}
+	j := &p.reading
 	at := p.at
 	what := fmt.Sprintf("jobs[%d]", i)
-	if err := p.element(what, raw, &j); err != nil {
+	if err := p.element(what, raw, j); err != nil {
 		return err
 	}
 	if j.ID == "" {
@@ -134,7 +135,7 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 		}
 		job.Preempts |= 1 << class
 	}
-	p.namedNodes(what, &j, job)
+	p.namedNodes(what, j, job)
 	p.deferUses(what, &j.Request, func() *bids.Request { return &job.Request })
 	p.deferCharges(what, j.Charges, func() *bids.Request { return &job.Request })
 	if len(j.Alternatives) > 0 {

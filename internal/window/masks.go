@@ -10,6 +10,12 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
+// Bounds on what lists of nodes cost, beside the length of their text.
+const (
+	maxListed = 1 << 26 // nodes in all lists
+	maxMasked = 1 << 32 // bits of all masks
+)
+
 // mask is a list of nodes that a waiting job names, and where the set of them goes.
 type mask struct {
 	at    int64
@@ -45,6 +51,9 @@ func (p *parser) setMasks() error {
 			if err != nil {
 				return p.fail("%s: %v", m.what, err)
 			}
+			if p.masked += int64(len(p.names)); p.masked > maxMasked {
+				return p.fail("%s: %d different lists of nodes are too many for %d nodes", m.what, len(known)+1, len(p.names))
+			}
 			set = nodeset.NewMask(len(p.names))
 			for _, n := range nodes {
 				set.Set(n)
@@ -66,17 +75,28 @@ func (p *parser) find(list string) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes, seen := make([]int, len(names)), nodeset.NewMask(len(p.names))
-	for i, name := range names {
+	if p.listed += len(names); p.listed > maxListed {
+		return nil, fmt.Errorf("the window's lists of nodes have more than %d in all", maxListed)
+	}
+	if p.inList == nil {
+		p.inList = nodeset.NewMask(len(p.names))
+	}
+	nodes := make([]int, 0, len(names))
+	defer func() {
+		for _, n := range nodes {
+			p.inList.Clear(n)
+		}
+	}()
+	for _, name := range names {
 		n, ok := p.index[name]
 		if !ok {
 			return nil, fmt.Errorf("there is no node %s", name)
 		}
-		if seen.Has(n) {
+		if p.inList.Has(n) {
 			return nil, fmt.Errorf("node %s is there twice", name)
 		}
-		seen.Set(n)
-		nodes[i] = n
+		p.inList.Set(n)
+		nodes = append(nodes, n)
 	}
 	return nodes, nil
 }

@@ -39,19 +39,44 @@ func (p *parser) object(what string, at int64, raw []byte, see func(member) erro
 	if p.at = at; raw[0] != '{' {
 		return p.fail("%s: expected an object, found %s", what, kindOf(raw))
 	}
-	from := len(p.seen)
-	defer func() { p.seen = p.seen[:from] }()
+	names := memberNames{p: p, from: len(p.seen)}
+	defer func() { p.seen = p.seen[:names.from] }()
 	return members(raw, func(m member) error {
 		p.at = at + int64(m.at)
-		if slices.Contains(p.seen[from:], m.key) {
+		if names.has(m.key) {
 			return p.fail("%s: %s: is there twice", what, m.key)
 		}
-		p.seen = append(p.seen, m.key)
+		names.add(m.key)
 		if hasNull(m.value) {
 			return p.fail("%s: %s: is null: leave a field out that has no value", what, m.key)
 		}
 		return see(m)
 	})
+}
+
+// fewNames is up to how many names of an object are compared one by one: most objects have fewer.
+const fewNames = 32
+
+// memberNames are the names of an object's members so far: the first few are in p.seen.
+type memberNames struct {
+	p    *parser
+	from int
+	more map[string]bool
+}
+
+func (m *memberNames) has(name string) bool {
+	return slices.Contains(m.p.seen[m.from:], name) || m.more[name]
+}
+
+func (m *memberNames) add(name string) {
+	switch {
+	case len(m.p.seen)-m.from < fewNames:
+		m.p.seen = append(m.p.seen, name)
+	case m.more == nil:
+		m.more = map[string]bool{name: true}
+	default:
+		m.more[name] = true
+	}
 }
 
 // decode says what is wrong with a field, if anything is.

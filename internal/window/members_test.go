@@ -4,11 +4,14 @@ package window
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // How a window begins, and what a field may not be.
@@ -86,4 +89,44 @@ func TestHasNull(t *testing.T) {
 	} {
 		require.Equal(t, want, hasNull([]byte(in)), in)
 	}
+}
+
+// A name that is there twice is found among many names too, of whichever object it is.
+func TestTwiceAmongMany(t *testing.T) {
+	for _, first := range []int{0, fewNames - 1, fewNames, 99} {
+		var charges, quotas strings.Builder
+		for i := range 100 {
+			fmt.Fprintf(&charges, `"q%d":{"per_job":1},`, i)
+			fmt.Fprintf(&quotas, `{"name":"q%d"},`, i)
+		}
+		window := func(more string) error {
+			_, err := Read(strings.NewReader(`{"nodes":[{"name":"n1","cores":1}],"quotas":[`+quotas.String()+`{"name":"last"}],`+
+				`"jobs":[{"id":"a","priority":1,"charges":{`+charges.String()+more+`},"cores":1}]}`), "w")
+			return err
+		}
+		require.NoError(t, window(`"last":{}`))
+		twice := fmt.Sprintf("q%d", first)
+		require.ErrorContains(t, window(fmt.Sprintf(`%q:{}`, twice)), "charges: "+twice+": is there twice")
+	}
+}
+
+// What lists of nodes cost is bounded, however they are put.
+func TestListBounds(t *testing.T) {
+	p := &parser{names: []string{"a", "b"}, index: map[string]int{"a": 0, "b": 1}, listed: maxListed - 2}
+	for range 2 {
+		nodes, err := p.find("b,b")
+		require.EqualError(t, err, "node b is there twice", nodes)
+		p.listed -= 2
+	}
+	nodes, err := p.find("b,a")
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 0}, nodes)
+	_, err = p.find("a")
+	require.EqualError(t, err, "the window's lists of nodes have more than 67108864 in all")
+
+	p.listed, p.masked = 0, maxMasked-2
+	p.masks = []mask{{nodes: "a", set: func(nodeset.Mask) {}}, {nodes: "a", set: func(nodeset.Mask) {}}}
+	require.NoError(t, p.setMasks())
+	p.masks[0].what = "jobs[0] (j): eligible"
+	require.EqualError(t, p.setMasks(), ":1: jobs[0] (j): eligible: 1 different lists of nodes are too many for 2 nodes")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/aucsched/aucsched/internal/bom"
 	"github.com/aucsched/aucsched/internal/nearest"
 	"github.com/aucsched/aucsched/internal/switches"
+	"github.com/aucsched/aucsched/internal/window/format"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -66,6 +67,7 @@ type parser struct {
 	up       []bool
 	weight   []int64
 	queue    []*core.Job
+	reading  format.Job      // scratch: the waiting job that is read
 	jobs     map[string]bool // ids
 	running  []core.Running
 	held     []struct{ cores, gpus int } // by running jobs, by node
@@ -73,6 +75,9 @@ type parser struct {
 	lines    []located                 // of these
 	deferred []located                 // running jobs, read before the nodes they name
 	masks    []mask                    // lists of nodes of waiting jobs, likewise
+	listed   int                       // nodes in all lists so far
+	masked   int64                     // bits of masks so far
+	inList   nodeset.Mask              // scratch of find, empty between calls
 	fields   map[reflect.Type][]string // names that an element's type knows
 	// scratch: names of the fields of the objects that are open
 	seen []string
