@@ -70,7 +70,7 @@ func (k *kind) wrong(value string) string {
 	return ""
 }
 
-// mostFindings bounds what is found in SchedulerParameters: a line may have many words.
+// mostFindings bounds findings of one kind: a file may have very many lines, and a line words.
 const mostFindings = 100
 
 // settings looks at what SchedulerParameters says to the plug-in.
@@ -153,8 +153,10 @@ func (c *checker) together(line *slurmconf.Line, given map[string]string) {
 	if given["users_share"] == "0" {
 		c.note(line, "auc_users_share", "0", "the auction is for nobody")
 	}
+	unknown := 0
 	for name := range strings.SplitSeq(given["partitions"], ",") {
-		if name != "" && !c.partitions[name] {
+		if name != "" && !c.partitions[name] && unknown < mostFindings {
+			unknown++
 			c.problem(line, "auc_partitions", name, "no line PartitionName has that name")
 		}
 	}

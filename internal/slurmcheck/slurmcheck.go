@@ -92,7 +92,7 @@ func (c *checker) note(line *slurmconf.Line, field, value, text string) {
 
 // file says of what Slurm can't read, and of files that are not where Slurm would look for them.
 func (c *checker) file() {
-	for _, f := range c.conf.Faults {
+	for _, f := range c.conf.Faults[:min(len(c.conf.Faults), mostFindings)] {
 		c.found = append(c.found, Finding{File: f.File, Line: f.Line, Field: "syntax", Text: f.Err.Error(), Problem: true})
 	}
 	for _, f := range c.conf.Moved {

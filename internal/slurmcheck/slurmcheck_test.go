@@ -194,4 +194,6 @@ func TestFindingsAreBounded(t *testing.T) {
 	problems, _ := check(t, usual+"SchedulerParameters=auc_partitions="+strings.Repeat("p,", 200_000)+strings.Repeat("auc_x=1,", 200_000))
 	require.Len(t, problems, mostFindings+2, "and PluginDir is missing")
 	require.Contains(t, problems[len(problems)-1], "the rest was not looked at")
+	problems, _ = check(t, usual+"SchedulerParameters=auc_partitions="+strings.Repeat("x,", 200_000)+"\n"+strings.Repeat(";\n", 1000))
+	require.Len(t, problems, 2*mostFindings+1)
 }

@@ -48,7 +48,7 @@ func (r record) number(key string, most uint64) (n uint64, given bool, err error
 
 // parseNumber reads a number as C's strtoul does, in octal behind a 0 and in hexadecimal behind 0x.
 func parseNumber(text string) (uint64, error) {
-	switch {
+	switch text = strings.TrimLeft(text, space); {
 	case text == "":
 		return 0, nil
 	case strings.ContainsAny(text, "_bBoO+-") && !hexadecimal(text):

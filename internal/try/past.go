@@ -192,9 +192,21 @@ func (p *Past) checkPartitions() error {
 	})
 	slices.SortFunc(p.Skipped, func(a, b workload.Tally) int { return strings.Compare(a.Reason, b.Reason) })
 	if !slices.ContainsFunc(p.Jobs, func(j workload.Job) bool { return p.counts(&j) }) {
-		return ErrNoJob
+		return p.noJob()
 	}
 	return nil
+}
+
+// noJob is ErrNoJob, with why the jobs of the accounts are left out.
+func (p *Past) noJob() error {
+	if len(p.Skipped) == 0 {
+		return ErrNoJob
+	}
+	reasons := make([]string, len(p.Skipped))
+	for i, t := range p.Skipped {
+		reasons[i] = fmt.Sprintf("%d %s", t.Jobs, t.Reason)
+	}
+	return fmt.Errorf("%w; left out: %s", ErrNoJob, strings.Join(reasons, "; "))
 }
 
 // partitionOf is where the job ran: sacct may name several where it did not run yet.
