@@ -58,7 +58,7 @@ func Command() *cobra.Command {
 by a verifier that shares nothing with the policy.
 
 C is NODESxCORES[xGPUS], several of these with commas for a mixed machine in node
-order (20x80,48x12), or a file: slurm.conf's NodeName lines, "COUNT CORES [GPUS]",
+order (20x80,48x12), or a file: a slurm.conf with what it includes, "COUNT CORES [GPUS]",
 "HOSTLIST cores=CORES [gpus=GPUS] [memory=MiB]", or the list of nodes of Alibaba's GPU
 cluster.
 
