@@ -181,7 +181,7 @@ var waitsOf = []wait{
 	{"another's reservation", func(b *whyBed) uint32 {
 		b.root("create", "reservation", "ReservationName=theirs", "StartTime=now", "Duration=60", "Users=root", "Nodes=n0001")
 		return b.job("-N1 -n1 --nodelist=n0001")
-	}, pending.NodesDown, "", "", []string{"are reserved (theirs)"},
+	}, pending.NodesDown, "", "", []string{"1 is reserved (theirs)"},
 		func(b *whyBed, _ *pending.Answer) { b.root("delete", "ReservationName=theirs") }},
 	{"a time limit into maintenance", func(b *whyBed) uint32 {
 		b.root("create", "reservation", "ReservationName=soon", "StartTime=now+20minutes", "Duration=60", "Users=root",

@@ -4,8 +4,10 @@ package guests
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,8 +25,9 @@ type Door struct {
 	// After calls f once after d unless stop is called before, in a goroutine of its own; nil:
 	// time.AfterFunc.
 	After func(d time.Duration, f func()) (stop func() bool)
-	// Check hears who a guest is, and is called from many goroutines. Unless it fails, serve is
-	// called, which closes the connection: it may be closed already, for being in the way of others.
+	// Check hears who a guest is, and is called from many goroutines. Unless it fails,
+	// serve is called, which closes the connection: it may be closed already, for being
+	// in the way of others.
 	Check func(*Guest) (serve func(), err error)
 	// Refused is called with Check's error; the connection is closed.
 	Refused func(*Guest, error)
@@ -32,17 +35,29 @@ type Door struct {
 	guests guests
 }
 
+// mostSaid is how many bytes a guest may say until it has shown who it is: certificates are the
+// most of it.
+const mostSaid = 1 << 16
+
 // A Guest is a connection whose peer has to show who it is. It may be used after that.
 type Guest struct {
 	net.Conn
 	speaks func()
+	said   int // bytes
+	in     atomic.Bool
 }
 
-// Read notes that the peer has said something.
+// Read notes that the peer has said something, and bounds what it says before it is in.
 func (g *Guest) Read(b []byte) (int, error) {
 	n, err := g.Conn.Read(b)
 	if n > 0 {
 		g.speaks()
+	}
+	if g.in.Load() {
+		return n, err
+	}
+	if g.said += n; g.said > mostSaid {
+		return 0, fmt.Errorf("more than %d bytes before it has shown who it is", mostSaid)
 	}
 	return n, err
 }
@@ -70,6 +85,7 @@ func (d *Door) receive(c net.Conn) (serve func()) {
 			d.Refused(g, err)
 			return
 		}
+		g.in.Store(true)
 		serve()
 	}
 }

@@ -3,6 +3,8 @@
 package guests
 
 import (
+	"cmp"
+	"io"
 	"net"
 	"testing"
 
@@ -116,4 +118,40 @@ func TestGuests(t *testing.T) {
 			require.True(t, c.closed)
 		}
 	})
+}
+
+// A guest is heard so much and no more, and as much as it likes once it is in.
+func TestGuestsSayLittle(t *testing.T) {
+	from, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	refused, heard, over := make(chan error, 2), make(chan int64, 2), make(chan struct{})
+	d := Door{From: from, Check: func(g *Guest) (func(), error) {
+		var first [1]byte
+		if _, err := io.ReadFull(g, first[:]); err != nil || first[0] == 'x' {
+			_, err = io.Copy(io.Discard, g)
+			return nil, cmp.Or(err, io.EOF)
+		}
+		return func() {
+			defer g.Close()
+			n, _ := io.Copy(io.Discard, g)
+			heard <- n
+		}, nil
+	}, Refused: func(_ *Guest, err error) { refused <- err }}
+	go func() {
+		defer close(over)
+		d.Serve()
+	}()
+	say := func(first string) {
+		c, err := net.Dial("tcp", from.Addr().String())
+		require.NoError(t, err)
+		defer c.Close()
+		_, _ = c.Write([]byte(first))
+		_, _ = c.Write(make([]byte, 10*mostSaid))
+	}
+	say("x")
+	require.ErrorContains(t, <-refused, "more than 65536 bytes")
+	say("i")
+	require.EqualValues(t, 10*mostSaid, <-heard)
+	require.NoError(t, from.Close())
+	<-over
 }
