@@ -144,7 +144,8 @@ func TestHelpOnAFullDisk(t *testing.T) {
 		t.Skip("no /dev/full: " + err.Error())
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"--help"}, {}, {"help", "plan"}, {"simulate", "-h"}, {"version"}, {"--version"}, {"completion", "bash"},
+	for _, args := range [][]string{{"--help"}, {}, {"help", "plan"}, {"simulate", "-h"}, {"version"}, {"--version"},
+		{"completion", "bash"},
 		{"completion"}, {"schema", "window"}, {"slurm"}, {"plan", "../../examples/table1.json"}} {
 		var errs bytes.Buffer
 		code := run(t.Context(), args, strings.NewReader(""), full, &errs)

@@ -101,8 +101,9 @@ without WINDOW.json too, unless JOB is a number. aucsched why explains jobs of t
 	return c
 }
 
-// checkExplain takes a window and a job, or a job of the window on standard input. A number alone is
-// refused: it may be meant as a job of Slurm, and a loop over standard input would lose its lines.
+// checkExplain takes a window and a job, or a job of the window on standard input. A
+// number alone is refused: it may be meant as a job of Slurm, and a loop over standard
+// input would lose its lines.
 func checkExplain(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return cli.ExactArgs(2)(c, args)

@@ -371,7 +371,7 @@ func TestDryRunSaysWhatItChecked(t *testing.T) {
 		"--policy", "backfill,auction2", "--first", "7", "--dry-run"}
 	code, out, errs := aucsched(t, "", args...)
 	require.Zero(t, code, errs)
-	require.Equal(t, "the input is good: 7 jobs of gen:V.1, its first 7 jobs, 24 nodes with 176 "+
+	require.Equal(t, "the input is valid: 7 jobs of gen:V.1, its first 7 jobs, 24 nodes with 176 "+
 		"cores and 40 GPUs, under backfill, auction2; nothing was run\n", out)
 	code, out, errs = aucsched(t, "", append(args, "--json")...)
 	require.Zero(t, code, errs)
@@ -380,7 +380,8 @@ func TestDryRunSaysWhatItChecked(t *testing.T) {
 	code, out, errs = aucsched(t, "", "simulate", "--cluster", "20x8", "--workload",
 		"../../internal/workload/testdata/swf/small.swf", "--policy", "lea", "--dry-run")
 	require.Zero(t, code, errs)
-	require.Regexp(t, `^the input is good: \d+ jobs of .*small.swf, 20 nodes with 160 cores and 0 GPUs, under lea; nothing was run\n$`, out)
+	require.Regexp(t,
+		`^the input is valid: \d+ jobs of .*small.swf, 20 nodes with 160 cores and 0 GPUs, under lea; nothing was run\n$`, out)
 }
 
 // Figures of no job at all are printed, and are a failure.
@@ -388,7 +389,7 @@ func TestNoJobRan(t *testing.T) {
 	code, out, errs := aucsched(t, "", "simulate", "--cluster", "1x1", "--workload",
 		"../../internal/workload/testdata/gpu/pods.csv", "--policy", "backfill")
 	require.Equal(t, cli.ExitFailed, code)
-	require.Contains(t, out, "jobs            0 run, ")
+	require.Contains(t, out, "jobs run                     0\n")
 	require.Regexp(t, `\naucsched: policy backfill: not one of \d+ jobs ran: the first, .+: .+\n$`, errs)
 }
 
@@ -404,7 +405,8 @@ func TestHelpBySubject(t *testing.T) {
 		flags := 0
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			flags++
-			require.Len(t, regexp.MustCompile(`(?m)^(  -\w, | {6})--`+f.Name+`( |$)`).FindAllString(out, -1), 1, "%s --%s", c.Name(), f.Name)
+			require.Len(t, regexp.MustCompile(`(?m)^(  -\w, | {6})--`+f.Name+`( |$)`).FindAllString(out, -1), 1, "%s --%s",
+				c.Name(), f.Name)
 		})
 		require.Equal(t, flags > 12, len(titles) > 2, "%s has %d flags: %v", c.Name(), flags, titles)
 	}
@@ -428,9 +430,11 @@ func TestInterrupted(t *testing.T) {
 	require.NoError(t, err)
 	in := func(name string) string { return filepath.Join(dir, name) }
 	for _, args := range [][]string{
-		{"simulate", "--cluster", "128x8x2", "--workload", "gen:V.1", "--policy", "auction2", "--html", in("s.html"), "--jobs-csv", in("j.csv")},
+		{"simulate", "--cluster", "128x8x2", "--workload", "gen:V.1", "--policy", "auction2", "--html", in("s.html"),
+			"--jobs-csv", in("j.csv")},
 		{"simulate", "--cluster", "20x8", "--workload", "gen:lublin-80", "--policy", "backfill,easy", "--json"},
-		{"simulate", "--cluster", "20x8", "--workload", "../../internal/workload/testdata/swf/small.swf", "--policy", "lea", "--html", in("l.html")},
+		{"simulate", "--cluster", "20x8", "--workload", "../../internal/workload/testdata/swf/small.swf", "--policy",
+			"lea", "--html", in("l.html")},
 		{"plan", "../../examples/table1.json", "--mps", in("w.mps")},
 		{"plan", "../../examples/table1.json", "--policy", "backfill"},
 		{"plan", "../../examples/table1.json", "--policy", "ipsched", "--json"},
@@ -500,8 +504,8 @@ func TestHelpIsWrapped(t *testing.T) {
 // The table says how many cores a job gets on each node, so that it shows why jobs fit together.
 func TestPlanTableHasCores(t *testing.T) {
 	for args, want := range map[string]string{
-		"../../examples/table1.json": `JOB +START +CORES/NODE +GPUS/NODE +NODES OR REASON\nJ1 +now +4 +0 +n\[1-1024\]\nJ2 +now +4 +2 +n\[1-512\]\n`,
-		"-": `a +now +2-4 +0 +n\[1-2\]\nb +now +1 : 2 +0 : 1 +n3 : n4\n`,
+		"../../examples/table1.json": `CORES/NODE +GPUS/NODE +NODES OR REASON\nJ1 +now +4 +0 +n\[1-1024\]\nJ2 +now +4 +2 +n\[1-512\]\n`,
+		"-":                          `a +now +2-4 +0 +n\[1-2\]\nb +now +1 : 2 +0 : 1 +n3 : n4\n`,
 	} {
 		code, out, errs := aucsched(t, `{"nodes":[{"name":"n1","cores":4},{"name":"n2","cores":2},{"name":"n3","cores":1},
 			{"name":"n4","cores":2,"gpus":1}],"jobs":[{"id":"a","priority":9,"nodes":2,"cores":6,"time_limit_s":9},
@@ -509,5 +513,18 @@ func TestPlanTableHasCores(t *testing.T) {
 			"components":[{"nodes":1,"cores":2,"gpus_per_node":1}]}]}`, "plan", args)
 		require.Zero(t, code, errs)
 		require.Regexp(t, want, out)
+	}
+}
+
+// The list of policies in simulate's help has all of them.
+func TestHelpListsPolicies(t *testing.T) {
+	_, out, _ := aucsched(t, "", "simulate", "--help")
+	_, list, _ := strings.Cut(out, "\nPolicies:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	words := strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
+	_, _, errs := aucsched(t, "", "simulate", "--cluster", "1x1", "--workload", "x", "--policy", "none")
+	_, known, _ := strings.Cut(errs, "known are ")
+	for _, name := range strings.Split(strings.TrimSpace(known), ", ") {
+		require.Contains(t, words, name)
 	}
 }

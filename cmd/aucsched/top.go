@@ -54,7 +54,7 @@ its output is no terminal, and with --once, it shows it once.`,
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "the status file, as of status")
-	c.Flags().DurationVar(&every, "interval", 2*time.Second, "how long from one look to the next, 200ms to 1h")
+	c.Flags().DurationVar(&every, "interval", 2*time.Second, "time from one refresh to the next, 200ms to 1h")
 	c.Flags().BoolVar(&once, "once", false, "show it once")
 	return c
 }

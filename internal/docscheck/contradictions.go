@@ -57,7 +57,8 @@ func leftWords(readme, slurm *page) (out []problem) {
 	}
 	for word := range table {
 		if !said[word] {
-			out = append(out, readme.problem(line, "%s leaves jobs to Slurm for the reason %q, and this section does not say so", slurm.name, word))
+			out = append(out, readme.problem(line,
+				"%s leaves jobs to Slurm for the reason %q, and this section does not say so", slurm.name, word))
 		}
 	}
 	slices.SortFunc(out, func(a, b problem) int { return strings.Compare(a.text, b.text) })
@@ -122,7 +123,8 @@ func sameLines(p *page, want []string) (out []problem) {
 	}
 	for _, t := range p.prose {
 		m := counted.FindStringSubmatch(t.text)
-		if m == nil || !strings.Contains(t.text, "slurm.conf") || strings.HasPrefix(t.text, "| ") && !strings.Contains(t.text, "lines into") {
+		if m == nil || !strings.Contains(t.text, "slurm.conf") || strings.HasPrefix(t.text,
+			"| ") && !strings.Contains(t.text, "lines into") {
 			continue
 		}
 		if n := fmt.Sprint(len(want)); m[1] != n && m[1] != numerals[min(len(want), 6)] {

@@ -112,7 +112,8 @@ func TestContradictions(t *testing.T) {
 		"docs/slurm.md":         "# S\n\nChange 2 lines of\n`slurm.conf`:\n\n" + block + table,
 		"README.md": "# R\n\n```\nbin/aucsched plan --json w.json\nbin/aucsched plan w.json --mps m.mps && aucsched plan m.mps\n```\n\n" +
 			"Two files. Change two lines of `slurm.conf`:\n\n" + block + left,
-		"w.json": "{}", "cmd/aucsched/plan.go": `c.Flags().StringVar(&s, "mps", ""); c.Flags().BoolVar(&s, "json", false)` + "\nUse: \"plan W\"",
+		"w.json":               "{}",
+		"cmd/aucsched/plan.go": `c.Flags().StringVar(&s, "mps", ""); c.Flags().BoolVar(&s, "json", false)` + "\nUse: \"plan W\"",
 	}
 	for _, c := range []struct{ file, old, new, want string }{
 		{"README.md", "", "", ""},

@@ -239,7 +239,7 @@ func TestEmulateLeavesOut(t *testing.T) {
 		"--workload=" + trace, "--rate=100", "--json", "--keep", "--out=" + t.TempDir()})
 	d.wait(t, time.Minute)
 	require.True(t, d.cmd.ProcessState.Success(), d.errs.String())
-	require.Contains(t, d.errs.String(), "jobs not run")
+	require.Contains(t, d.errs.String(), "not run, the first")
 	d.nothingLeft(t, false)
 	require.Contains(t, d.read("log/slurmctld.log"), "submit_batch_job", "--keep keeps the files")
 	var r emulated

@@ -208,8 +208,9 @@ func openStore(c *cobra.Command, path string) (*reproduce.Store, error) {
 	return store, nil
 }
 
-// runTime is what a run takes on one core, in the mean of those of a seed.
-const runTime = 6 * time.Second
+// runTime is about what a run takes of one core, in the mean: 78 of the 199 of a seed took 292 s of
+// two shared cores, and the largest, Tsubame, take ten.
+const runTime = 5 * time.Second
 
 // about says how long so many runs take with -j at a time.
 func (f *reproduceFlags) about(runs int) string {

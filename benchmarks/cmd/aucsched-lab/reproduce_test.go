@@ -138,7 +138,8 @@ func TestSimulateSettings(t *testing.T) {
 
 func TestReproduceInterrupted(t *testing.T) {
 	var out, errs strings.Builder
-	code := run(clitest.Interrupted(), []string{"reproduce", "aucsched2-3", "--seeds", "1", "--out", t.TempDir()}, strings.NewReader(""), &out, &errs)
+	code := run(clitest.Interrupted(), []string{"reproduce", "aucsched2-3", "--seeds", "1", "--out", t.TempDir()},
+		strings.NewReader(""), &out, &errs)
 	require.Equal(t, 130, code)
 	require.Contains(t, errs.String(), "interrupted: 0 of 42 runs are done and kept in")
 	require.Empty(t, out.String())

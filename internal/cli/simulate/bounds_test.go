@@ -48,7 +48,7 @@ func TestSimulatePrintsTheBound(t *testing.T) {
 	require.Equal(t, "cores        at least 3.00 h\nGPUs         at least 0.00 h\nlongest job  "+
 		"at least 3.00 h\nnodes        at least 3.00 h\n", out)
 	_, out, _ = aucsched(t, "", args...)
-	require.Contains(t, out, "3.00 h (theoretical 1.62 h, at least 3.00 h)")
+	require.Contains(t, out, "· theoretical                1.6 h\n· at least                   3.0 h\n")
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(strings.Fields(string(text)), " "), "(a lower bound)</small></th><td>3.00 h</td>")

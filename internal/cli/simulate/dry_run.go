@@ -45,7 +45,7 @@ func (d *dryRun) print(out io.Writer, asJSON bool) error {
 		return json.NewEncoder(out).Encode(d)
 	}
 	machine := fmt.Sprintf("%d nodes with %d cores and %d GPUs", d.Nodes, d.Cores, d.GPUs)
-	_, err := fmt.Fprintf(out, "the input is good: %d jobs of %s, %s, under %s; nothing was run\n",
+	_, err := fmt.Fprintf(out, "the input is valid: %d jobs of %s, %s, under %s; nothing was run\n",
 		d.Jobs, d.Workload, machine, strings.Join(d.Policies, ", "))
 	return err
 }

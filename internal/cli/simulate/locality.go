@@ -235,17 +235,17 @@ func printLocality(out io.Writer, results []*locality.Result, asJSON bool) error
 	line("policy", func(r *locality.Result) string { return r.Policy })
 	line("mode", func(r *locality.Result) string { return r.Mode })
 	line("jobs evaluated", func(r *locality.Result) string { return fmt.Sprint(r.Jobs) })
-	line("stretch", func(r *locality.Result) string {
-		return fmt.Sprintf("%.3f (at most %.3f)", r.StretchMean, r.StretchMax)
-	})
-	line("wait", func(r *locality.Result) string {
-		return fmt.Sprintf("%.2f ± %.2f h", r.WaitMean/3600, r.WaitStd/3600)
-	})
-	line("loading files", func(r *locality.Result) string { return fmt.Sprintf("%.2f h", float64(r.Transfer)/3600) })
-	line("waiting for others' loads", func(r *locality.Result) string { return fmt.Sprintf("%.2f h", float64(r.LoadWait)/3600) })
+	t.figure("stretch, mean", digits(3), func(r *locality.Result) float64 { return r.StretchMean })
+	t.figure("· greatest", digits(3), func(r *locality.Result) float64 { return r.StretchMax })
+	t.figure("wait, mean", cli.Seconds, func(r *locality.Result) float64 { return r.WaitMean })
+	line("· standard deviation", func(r *locality.Result) string { return cli.Seconds(r.WaitStd) })
+	t.figure("loading files", cli.Seconds, func(r *locality.Result) float64 { return float64(r.Transfer) })
+	t.figure("waiting for others' loads", cli.Seconds, func(r *locality.Result) float64 { return float64(r.LoadWait) })
 	line("files reused", func(r *locality.Result) string { return fmt.Sprintf("%d", r.Reused) })
-	line("utilisation", func(r *locality.Result) string {
-		return fmt.Sprintf("%.1f%% over %.2f h", 100*r.CPUUtilization, float64(r.Runtime)/3600)
-	})
+	t.figure("CPU use", percent, func(r *locality.Result) float64 { return r.CPUUtilization })
+	t.figure("runtime", cli.Seconds, func(r *locality.Result) float64 { return float64(r.Runtime) })
+	if len(results) > 1 {
+		fmt.Fprintf(t, "(in brackets: as a multiple of %s's figure)\n", results[0].Policy)
+	}
 	return t.Flush()
 }

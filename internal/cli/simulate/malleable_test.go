@@ -41,7 +41,7 @@ func TestSimulateMalleable(t *testing.T) {
 		"--first", "20", "--malleable", "50")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "malleable jobs")
-	require.Contains(t, out, "· wait, turnaround")
+	require.Contains(t, out, "· turnaround, malleable")
 }
 
 func TestMalleableRejects(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,7 +63,7 @@ func TestSeveralPolicies(t *testing.T) {
 
 	_, table, _ := aucsched(t, "", small("--policy", "backfill,auction2")...)
 	require.Regexp(t, `(?m)^policy +backfill +auction2$`, table)
-	require.Regexp(t, `(?m)^wait +\S+ ± \S+ h +\S+ ± \S+ h$`, table)
+	require.Regexp(t, `(?m)^wait, mean +\S+ \S+ +\S+ \S+ \(\d+\.\d\d\)$`, table)
 }
 
 func TestOnePolicyKeepsItsCSVName(t *testing.T) {
@@ -125,4 +126,19 @@ func TestReportThroughLink(t *testing.T) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "<!DOCTYPE html>")
+}
+
+// Three policies fit beside each other on a terminal of 80 columns, a figure a row.
+func TestTableIsNarrow(t *testing.T) {
+	code, out, errs := aucsched(t, "", "simulate", "--cluster", "128x8x2", "--workload", "gen:V.1", "--first", "100",
+		"--policy", "backfill,easy-sjf,easy-wfp3")
+	require.Zero(t, code, errs)
+	rows := strings.Split(strings.TrimSpace(out), "\n")
+	require.Greater(t, len(rows), 20)
+	for _, row := range rows {
+		require.LessOrEqual(t, utf8.RuneCountInString(row), 80, row)
+		require.NotContains(t, row, "±")
+		require.NotContains(t, row, ";")
+	}
+	require.Regexp(t, `(?m)^wait, mean +\S+ (s|min|h) +\S+ (s|min|h) \(\d\.\d\d\) +\S+ (s|min|h) \(\d\.\d\d\)$`, out)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 )
 
@@ -27,6 +28,35 @@ func (t *resultTable[R]) line(name string, cell func(R) string) {
 	}
 	fmt.Fprintln(t)
 }
+
+// figure adds a line of a figure. Behind those of the results after the first is by what that of
+// the first is to be multiplied, unless that is 0.
+func (t *resultTable[R]) figure(name string, show func(float64) string, value func(R) float64) {
+	first := value(t.results[0])
+	begun := false
+	t.line(name, func(r R) string {
+		v := value(r)
+		if !begun || first == 0 {
+			begun = true
+			return show(v)
+		}
+		return fmt.Sprintf("%s (%.2f)", show(v), v/first)
+	})
+}
+
+// spread adds a line of means, and one of standard deviations.
+func (t *resultTable[R]) spread(name string, value func(R) (mean, std float64)) {
+	show := digits(2)
+	t.figure(name+", mean", show, func(r R) float64 { mean, _ := value(r); return mean })
+	t.line("· standard deviation", func(r R) string { _, std := value(r); return show(std) })
+}
+
+// digits shows a number with so many digits behind the point.
+func digits(n int) func(float64) string {
+	return func(v float64) string { return strconv.FormatFloat(v, 'f', n, 64) }
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
 // printJSON prints an object for each result, one a line.
 func printJSON[R any](out io.Writer, results []R, object func(R) any) error {

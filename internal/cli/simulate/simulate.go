@@ -73,6 +73,14 @@ or gzip) or generated:
   gen:lublin-LOAD          the model of Lublin and Feitelson (JPDC 2003): 4,000 jobs that ask
                            for cores, a load of LOAD percent of machine C
 
+Policies:
+  auctions       ` + strings.Join(beginning("auction"), ", ") + `
+  as in Slurm    backfill
+  EASY           ` + strings.Join(beginning("easy"), ", ") + `
+  others         ipsched, plan
+  data locality  ` + strings.Join(locality.Policies(), ", ") + `
+  pods           ` + strings.Join(pods.Policies(), ", ") + `
+
 All policies but the auctions give jobs with a range of GPUs the fewest, as Slurm knows no
 ranges; --gpus-of-range fixes other numbers. easy reserves for the first blocked job only;
 easy-sjf, -saf, -f1 and -wfp3 try those behind it in other orders: by time limit, by limit x
@@ -135,9 +143,7 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 
 func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	f.policy.Register(flags)
-	flags.Lookup("policy").Usage += ", and those of data locality: " +
-		strings.Join(locality.Policies(), ", ") + ", and of pods: " +
-		strings.Join(pods.Policies(), ", ") + "; several with commas"
+	flags.Lookup("policy").Usage = "scheduling policies (see above), several with commas"
 	f.locality.register(flags)
 	f.pods.register(flags)
 	f.reports.register(flags)
@@ -301,6 +307,11 @@ func noneRan(results []*sim.Result) error {
 // priorityNames are the values of --priority.
 var priorityNames = []string{"basic", "multifactor"}
 
+// beginning are the policies whose names begin so.
+func beginning(with string) []string {
+	return slices.DeleteFunc(policy.Names(), func(name string) bool { return !strings.HasPrefix(name, with) })
+}
+
 // policyNames are all policies that simulate knows.
 func policyNames() []string {
 	return slices.Concat(policy.Names(), locality.Policies(), pods.Policies())
@@ -333,73 +344,4 @@ func showProgress(errs io.Writer, cfg *sim.Config, jobs int) func() {
 	}
 	cfg.OnCycle = func(p sim.Progress) { _ = bar.Set(p.End) }
 	return func() { _ = bar.Clear() }
-}
-
-// printResults prints a column for each result, or as JSON an object a line.
-func printResults(out io.Writer, results []*sim.Result, bounds runtimeBounds, asJSON bool) error {
-	if asJSON {
-		return printJSON(out, results, func(r *sim.Result) any { return boundedResult{r, bounds[r]} })
-	}
-	t := newResultTable(out, results)
-	line := t.line
-	hours := func(s float64) float64 { return s / 3600 }
-	line("policy", func(r *sim.Result) string { return r.Policy })
-	line("jobs", func(r *sim.Result) string { return fmt.Sprintf("%d run, %d not", r.Jobs, len(r.Unrun)) })
-	line("runtime", func(r *sim.Result) string {
-		return fmt.Sprintf("%.2f h (theoretical %.2f h, at least %.2f h)", hours(float64(r.Runtime)),
-			hours(r.TheoreticalRuntime), hours(bounds[r]))
-	})
-	line("utilisation", func(r *sim.Result) string {
-		return fmt.Sprintf("CPU %.1f%%, GPU %.1f%%", 100*r.CPUUtilization, 100*r.GPUUtilization)
-	})
-	line("· loaded", func(r *sim.Result) string {
-		return fmt.Sprintf("CPU %.1f%%, GPU %.1f%% until the last submission", 100*r.CPUUtilizationLoaded, 100*r.GPUUtilizationLoaded)
-	})
-	waitLines(t, results)
-	line("fragmentation", func(r *sim.Result) string {
-		return fmt.Sprintf("%.2f ± %.2f", r.FragmentationMean, r.FragmentationStd)
-	})
-	line("spread", func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SpreadMean, r.SpreadStd) })
-	line("packing factor", func(r *sim.Result) string { return fmt.Sprintf("%.3f", r.PackingFactorMean) })
-	if results[0].Leaves != nil {
-		line("leaves", func(r *sim.Result) string {
-			x := r.Leaves
-			return fmt.Sprintf("%.3f a job, %.2f a job of several nodes; %d of %d of these below the fewest",
-				x.Mean, x.WideMean, x.Whole, x.Wide)
-		})
-	}
-	if results[0].GPUQueue != nil {
-		line("GPUs, as jobs wait", func(r *sim.Result) string {
-			q := r.GPUQueue
-			return fmt.Sprintf("%.1f%% idle, %.1f%% stranded, over %.2f h; %.1f stranded GPU h",
-				100*q.Idle, 100*q.Stranded, hours(float64(q.Seconds)), *r.StrandedGPUHours)
-		})
-	}
-	if results[0].Files != nil {
-		line("files", func(r *sim.Result) string {
-			f := r.Files
-			return fmt.Sprintf("%d loads, %.2f h of transfer; %d of %d jobs on holders, %.2f h waited for files",
-				f.Loads, hours(float64(f.Seconds)),
-				f.Held, f.Jobs, hours(float64(f.Waiting)))
-		})
-		line("stretch", func(r *sim.Result) string {
-			return fmt.Sprintf("%.3f ± %.3f", r.Files.StretchMean, r.Files.StretchStd)
-		})
-	}
-	if results[0].Crews != nil {
-		line("malleable jobs", func(r *sim.Result) string {
-			c := r.Crews
-			return fmt.Sprintf("%d; %d companions, %d preempted; %d changes; %.2f%% of %.0f node h lost",
-				c.Jobs, c.Companions, c.Preempted, c.Changes, 100*float64(c.Lost)/float64(max(c.Held, 1)), hours(float64(c.Held)))
-		})
-		line("· wait, turnaround", func(r *sim.Result) string {
-			m, x := r.Crews.Malleable, r.Crews.Rigid
-			return fmt.Sprintf("malleable %.2f h, %.2f h; rigid %.2f h, %.2f h",
-				hours(m.Wait), hours(m.Turnaround), hours(x.Wait), hours(x.Turnaround))
-		})
-	}
-	line("cycles", func(r *sim.Result) string {
-		return fmt.Sprintf("%d; %.2f ms (median), %.2f ms (p99), %.2f ms (max)", r.Cycles, r.CycleMsP50, r.CycleMsP99, r.CycleMsMax)
-	})
-	return t.Flush()
 }
