@@ -120,6 +120,9 @@
 // A decision has what the job's own request gets where it always is, and "components" has the same
 // of each of its components.
 //
+// A file has at most 256 MB. Lists of nodes name at most 2^26 nodes in all, and lists that differ
+// times nodes are at most 2^32, as are levels of switches times nodes at most 2^24.
+//
 // Everything is checked: an error names the file, the line, the element, the field
 // and the value, and nothing is returned besides.
 package window

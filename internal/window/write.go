@@ -72,7 +72,8 @@ type Place struct {
 // NewOutcome puts a plan into words. Jobs that the cycle did not look at are there
 // as well, with a reason that says so.
 func NewOutcome(policy string, w *Window, p *core.Plan) (*Outcome, error) {
-	o := &Outcome{Policy: policy, Decisions: make([]Decision, 0, len(w.Snapshot.Pending)), Objective: p.Objective, Bound: p.Bound, Status: p.Stats.Status,
+	o := &Outcome{Policy: policy, Decisions: make([]Decision, 0, len(w.Snapshot.Pending)),
+		Objective: p.Objective, Bound: p.Bound, Status: p.Stats.Status,
 		CycleMS: float64(p.Stats.Elapsed) / float64(time.Millisecond), Bids: p.Stats.Bids,
 		Classes: p.Stats.BidClasses, Rows: p.Stats.Rows}
 	for _, x := range p.Preempted {
