@@ -175,13 +175,19 @@ func TestCrewKilled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	b := newCrewBed(t, auction, nil)
 	var tasks []string
-	for range 500 {
-		tasks = append(tasks, "sleep 0.5; echo $AUCSCHED_CREW_TASK >>"+b.dir+"/log")
+	for i := range 500 {
+		task := "echo $AUCSCHED_CREW_TASK >>" + b.dir + "/log"
+		if i < 400 {
+			task = "sleep 0.5; " + task
+		} else { // there is something to do until the last kill
+			task = "until [ -e " + b.dir + "/stop ]; do sleep 0.2; done; " + task
+		}
+		tasks = append(tasks, task)
 	}
 	base := b.bag(tasks, 7, "--requeue")
 	killed := map[string]int{}
 	for range 12 {
-		b.until(60*time.Second, "a companion", func() bool { return len(b.companions(base, "R")) > 0 || b.hurry(base) })
+		b.until(180*time.Second, "a companion", func() bool { return len(b.companions(base, "R")) > 0 || b.hurry(base) })
 		time.Sleep(time.Duration(rng.IntN(4000)) * time.Millisecond)
 		switch rng.IntN(4) {
 		case 0, 1:
@@ -201,6 +207,7 @@ func TestCrewKilled(t *testing.T) {
 		}
 	}
 	t.Logf("killed: %v", killed)
+	require.NoError(t, os.WriteFile(b.dir+"/stop", nil, 0o644))
 	b.until(240*time.Second, "the end", func() bool {
 		jobs, err := b.Squeue(t.Context(), "%i")
 		return err == nil && jobs == "" || b.hurry(base)
