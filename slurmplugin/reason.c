@@ -151,16 +151,36 @@ static bool _is_behind(const auc_snapshot_t *s, uint32_t row)
 	return s->beyond_waits && !(s->jobs[row].flags & AUCSCHED_CONTIGUOUS);
 }
 
+static int _is_same(void *x, void *key)
+{
+	return x == key;
+}
+
+/*
+ * A job waits for Resources if it is the first of its partition that does, and has Priority behind
+ * that one: so says Slurm's own scheduler, whose word would stay or not as its turn comes.
+ * IN/OUT waited_for - the partitions of the jobs before
+ */
+static uint32_t _reason_of(list_t *waited_for, job_record_t *job_ptr)
+{
+	if (list_find_first(waited_for, _is_same, job_ptr->part_ptr))
+		return WAIT_PRIORITY;
+	list_append(waited_for, job_ptr->part_ptr);
+	return WAIT_RESOURCES;
+}
+
 extern void auc_explain(const auc_snapshot_t *s,
 			const struct aucsched_output *out)
 {
 	auc_verdicts_t verdicts = { 0 };
 	auc_winners_t winners = { 0 };
+	list_t *waited_for;
 
 	/* New indices: what was decided is about other nodes. */
 	if ((s->config != slurm_conf.last_update) ||
 	    (s->in.nodes_len != node_record_count))
 		return;
+	waited_for = list_create(NULL);
 	for (uint32_t i = 0; i < s->held_len; i++)
 		_explain_held(s, &verdicts, find_job_record(s->held[i]));
 	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
@@ -194,13 +214,15 @@ extern void auc_explain(const auc_snapshot_t *s,
 			break;
 		case AUCSCHED_WAITS_FIT:
 		case AUCSCHED_WAITS_RESERVED:
-			_tell(job_ptr, WAIT_RESOURCES, decision->expected);
+			_tell(job_ptr, _reason_of(waited_for, job_ptr),
+			      decision->expected);
 			_say_no_place(job_ptr, &s->rows[row], decision->why);
 			break;
 		case AUCSCHED_WAITS_NEVER:
 			/* On the nodes that it is shown now. */
 			if (s->rows[row].narrowed) {
-				_tell(job_ptr, WAIT_RESOURCES, 0);
+				_tell(job_ptr, _reason_of(waited_for, job_ptr),
+				      0);
 				_say_no_place(job_ptr, &s->rows[row],
 					      decision->why);
 				break;
@@ -219,4 +241,5 @@ extern void auc_explain(const auc_snapshot_t *s,
 			auc_verdict_tell(job_ptr, "left", "unmodelled");
 		}
 	}
+	FREE_NULL_LIST(waited_for);
 }

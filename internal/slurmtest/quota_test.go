@@ -174,7 +174,7 @@ func TestLimitsAreTold(t *testing.T) {
 			return quotaFaults(quotaRows, jobs)
 		}
 		var faults map[string]string
-		require.NoError(t, c.poll(t.Context(), 20*time.Second, "the limits to be told", func() (bool, error) {
+		require.NoError(t, c.poll(t.Context(), patience, "the limits to be told", func() (bool, error) {
 			faults = look()
 			return len(faults) == 0, nil
 		}), "%v", faults)
@@ -434,12 +434,12 @@ func TestBehindAWideJob(t *testing.T) {
 		for _, n := range others {
 			ids = append(ids, submit(t, c, "sleep 300", as(Bob, "-N1", n, "--time=10")...))
 		}
-		running(t, c, 20*time.Second, ids...)
+		running(t, c, patience, ids...)
 		wide := []string{"-N2", "--ntasks-per-node=32", "--time=5"}
 		first := submit(t, c, "true", as(Alice, wide...)...)
 		second := submit(t, c, "true", as(Alice, wide...)...)
 		var reasons []string
-		require.NoError(t, c.poll(t.Context(), 10*time.Second, "the wide jobs to wait for nodes", func() (bool, error) {
+		require.NoError(t, c.poll(t.Context(), patience, "the wide jobs to wait for nodes", func() (bool, error) {
 			reasons = nil
 			for _, id := range []uint32{first, second} {
 				j, err := c.ShowJob(t.Context(), id)
@@ -448,11 +448,10 @@ func TestBehindAWideJob(t *testing.T) {
 				}
 				reasons = append(reasons, j.Reason)
 			}
-			// The auction has looked at both.
-			return reasons[0] == "Resources" && (reasons[1] == "Priority" || m.name != "stock" && reasons[1] == "Resources"), nil
+			return reasons[0] == "Resources" && reasons[1] == "Priority", nil
 		}), "%v", reasons)
 		small := submit(t, c, "sleep 300", as(Alice, "-N1", "-n4", "--time=6")...)
-		running(t, c, 20*time.Second, small)
+		running(t, c, patience, small)
 		if m.name != "stock" {
 			routes, err := c.Routes()
 			require.NoError(t, err)
@@ -476,12 +475,12 @@ func TestJobsShareALimitedNode(t *testing.T) {
 		submit(t, c, "sleep 300", as(Bob, "-N1", "-n28", "--nodelist=n0002", "--time=10")...),
 		submit(t, c, "sleep 60", as(Alice, "-N1", "-n4", "--nodelist=n0003", "--time=2")...),
 	}
-	running(t, c, 20*time.Second, ids...)
+	running(t, c, patience, ids...)
 	ids = nil
 	for range 5 {
 		ids = append(ids, submit(t, c, "sleep 60", as(Alice, "-N1", "-n4", "--time=2")...))
 	}
-	for _, j := range running(t, c, 20*time.Second, ids...) {
+	for _, j := range running(t, c, patience, ids...) {
 		require.Equal(t, "n0003", j.NodeList)
 	}
 	requireNoMisses(t, c)
@@ -496,7 +495,7 @@ func TestGPUsOfWholeNodes(t *testing.T) {
 	for range 4 {
 		submit(t, c, "sleep 60", as(Alice, "-N1", "--exclusive", "--time=2")...)
 	}
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, "two to run and two to wait", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "two to run and two to wait", func() (bool, error) {
 		out, err := c.Squeue(t.Context(), "%T %r")
 		return strings.Count(out, "RUNNING") == 2 && strings.Count(out, "PENDING AssocGrpGRES") == 2, err
 	}))
@@ -520,13 +519,13 @@ func TestLimitsOfTheWindow(t *testing.T) {
 		submit(t, c, "sleep 60", as(Bob, "-A", "all", "-n2", "-L", "matlab:1", "--array=1-50", "--time=2")...)
 	})
 	count := 0
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, "six tasks to run", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "six tasks to run", func() (bool, error) {
 		out, err := c.Squeue(t.Context(), "%i", "-t", "R")
 		count = len(strings.Fields(out))
 		return count == 6, err
 	}), "%d run", count)
 	var s Status
-	require.NoError(t, c.poll(t.Context(), 5*time.Second, "the status of a cycle", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the status of a cycle", func() (bool, error) {
 		var err error
 		s, err = c.Status()
 		return err == nil && s.Window > 0, nil
@@ -535,9 +534,9 @@ func TestLimitsOfTheWindow(t *testing.T) {
 
 	gpus := func(n string) []string { return as(Bob, "-A", "three", "-N1", "-n1", "--gres=gpu:"+n, "--time=2") }
 	first := submit(t, c, "sleep 60", gpus("2")...)
-	running(t, c, 20*time.Second, first)
+	running(t, c, patience, first)
 	second := submit(t, c, "sleep 60", gpus("1-2")...)
-	require.Equal(t, 1, running(t, c, 20*time.Second, second)[0].Nodes[0].GPUCount)
+	require.Equal(t, 1, running(t, c, patience, second)[0].Nodes[0].GPUCount)
 	routes, err := c.Routes()
 	require.NoError(t, err)
 	require.Equal(t, 1, routes[second].Started)
@@ -560,7 +559,7 @@ func TestLimitOfWhatWasWon(t *testing.T) {
 	for i := range 4 {
 		ids = append(ids, submit(t, c, "sleep 300", as(Bob, "-N1", "-n16", "--mem=1G", "--nodelist="+NodeName(i+1), "--time=10")...))
 	}
-	running(t, c, 20*time.Second, ids...)
+	running(t, c, patience, ids...)
 	bob := func() uint32 {
 		return submit(t, c, "sleep 60", as(Bob, "-N1", "-n16", "--mem=1G", "--time=2")...)
 	}
@@ -569,14 +568,14 @@ func TestLimitOfWhatWasWon(t *testing.T) {
 		wide = submit(t, c, "sleep 60", as(Alice, "-n64", "--mem=4G", "--nice=-20000", "--time=2")...)
 		small = bob()
 	})
-	running(t, c, 25*time.Second, small)
+	running(t, c, patience, small)
 	missed := fmt.Sprintf("JobId=%d could not be started as decided", wide)
 	require.Empty(t, logLines(t, c, missed))
 	require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(small)))
-	_, err := c.WaitFor(t.Context(), small, 20*time.Second, "CANCELLED") // its node is free again
+	_, err := c.WaitFor(t.Context(), small, patience, "CANCELLED") // its node is free again
 	require.NoError(t, err)
 	require.NoError(t, c.SetParameters(t.Context(), quickAuction+",auc_policy=auction1"))
-	running(t, c, 25*time.Second, bob())
+	running(t, c, patience, bob())
 	j, err := c.ShowJob(t.Context(), wide)
 	require.NoError(t, err)
 	require.Equal(t, "PENDING", j.State)
