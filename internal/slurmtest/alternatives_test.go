@@ -63,7 +63,7 @@ func TestAlternatives(t *testing.T) {
 func testFirstIsPreferred(t *testing.T, c *Cluster) {
 	defer cancelAll(t, c)
 	id := submitWith(t, c, "sleep 30", []string{"-n1", "-N2 --ntasks-per-node=8 --gres=gpu:4"}, "-n64", "--time=1")
-	j := running(t, c, 10*time.Second, id)[0]
+	j := running(t, c, patience, id)[0]
 	requireByAuction(t, c, id)
 	require.Equal(t, 64, j.NumCPUs)
 	require.NotContains(t, j.Fields["AdminComment"], "auc:first")
@@ -73,14 +73,14 @@ func testFirstIsPreferred(t *testing.T, c *Cluster) {
 func fill(t *testing.T, c *Cluster) {
 	t.Helper()
 	filler := submit(t, c, "sleep 100", "-N12", "--ntasks-per-node=8", "--time=5")
-	running(t, c, 10*time.Second, filler)
+	running(t, c, patience, filler)
 }
 
 // cancelOne cancels a job and waits until it has given its nodes back.
 func cancelOne(t *testing.T, c *Cluster, id uint32) {
 	t.Helper()
 	require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(id)))
-	_, err := c.WaitFor(t.Context(), id, 10*time.Second, "CANCELLED")
+	_, err := c.WaitFor(t.Context(), id, patience, "CANCELLED")
 	require.NoError(t, err)
 }
 
@@ -101,10 +101,10 @@ func testAlternativeIsTheRequest(t *testing.T, c *Cluster) {
 				slow(t)
 			}
 			twin := submit(t, c, "sleep 100", append(strings.Fields(options), "--time=2")...)
-			want := shape(running(t, c, 10*time.Second, twin)[0])
+			want := shape(running(t, c, patience, twin)[0])
 			cancelOne(t, c, twin)
 			id := submitWith(t, c, "sleep 100", []string{options}, "-n64", "--gres=gpu:1", "--time=2")
-			got := running(t, c, 10*time.Second, id)[0]
+			got := running(t, c, patience, id)[0]
 			requireByAuction(t, c, id)
 			require.Equal(t, want, shape(got))
 			cancelOne(t, c, id)
@@ -137,9 +137,9 @@ func testScriptOfAnAlternative(t *testing.T, c *Cluster) {
 				out := filepath.Join(c.path("work"), "alternative.out")
 				os.Remove(out)
 				id := submitWith(t, c, body, []string{a.options}, append(first, "--time=2", "-o", out)...)
-				j := running(t, c, 10*time.Second, id)[0]
+				j := running(t, c, patience, id)[0]
 				var text string
-				require.NoError(t, c.poll(t.Context(), 20*time.Second, "the script to end", func() (bool, error) {
+				require.NoError(t, c.poll(t.Context(), patience, "the script to end", func() (bool, error) {
 					b, _ := os.ReadFile(out)
 					text = string(b)
 					return strings.Contains(text, "\nend\n"), nil
@@ -167,12 +167,12 @@ func testAlternativeRange(t *testing.T, c *Cluster) {
 	w := watch(t, c)
 	id := submitWith(t, c, "sleep 100", []string{"-N4 -n4 --gres=gpu:1-3"}, "-n64", "--gres=gpu:2-4", "--time=2")
 	w.Expect(id, Ask{CPUs: 4, MinNodes: 4, MaxNodes: 4}.GPURange(1, 3))
-	j := running(t, c, 10*time.Second, id)[0]
+	j := running(t, c, patience, id)[0]
 	require.Len(t, j.Nodes[0].GPUs, 3, "of idle nodes it gets the most")
 	require.Contains(t, j.Fields["AdminComment"], "auc:gpu=1-3")
 	requeueHold(t, c, id)
 	var err error
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the first range to be back", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the first range to be back", func() (bool, error) {
 		j, err = c.ShowJob(t.Context(), id)
 		return strings.Contains(j.Fields["AdminComment"], "auc:gpu=2-4") && strings.HasSuffix(j.Fields["TresPerNode"], "gpu:2"), err
 	}), "%v", j.Fields)
@@ -183,7 +183,7 @@ func requeueHold(t *testing.T, c *Cluster, id uint32) {
 	t.Helper()
 	_, err := c.Scontrol(t.Context(), "requeuehold", fmt.Sprint(id))
 	require.NoError(t, err)
-	_, err = c.WaitFor(t.Context(), id, 20*time.Second, "PENDING")
+	_, err = c.WaitFor(t.Context(), id, patience, "PENDING")
 	require.NoError(t, err)
 }
 
@@ -200,7 +200,7 @@ func requireFirst(t *testing.T, c *Cluster, id uint32, first Job) {
 	t.Helper()
 	var j Job
 	var err error
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the first request to be back", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the first request to be back", func() (bool, error) {
 		j, err = c.ShowJob(t.Context(), id)
 		return j.Fields["AdminComment"] == first.Fields["AdminComment"], err
 	}), "%s instead of %s", j.Fields["AdminComment"], first.Fields["AdminComment"])
@@ -218,21 +218,21 @@ func testRequeuedAlternative(t *testing.T, c *Cluster) {
 	require.Contains(t, first.Fields["AdminComment"], "auc:alt=")
 	var out []byte
 	requireLines := func(n int) { // a job that runs may not have begun its script yet
-		require.NoError(t, c.poll(t.Context(), 20*time.Second, "its script to begin", func() (bool, error) {
+		require.NoError(t, c.poll(t.Context(), patience, "its script to begin", func() (bool, error) {
 			out, err = os.ReadFile(c.path("work", fmt.Sprint("which.", id)))
 			return strings.Count(string(out), "\n") == n, nil
 		}), "%s", out)
 	}
 	fill(t, c)
 	release(t, c, id)
-	j := running(t, c, 10*time.Second, id)[0]
+	j := running(t, c, patience, id)[0]
 	require.Equal(t, 8, j.NumCPUs)
 	requireLines(1)
 	requeueHold(t, c, id)
 	requireFirst(t, c, id, first)
 	releaseNow(t, c, id)
 	var again Job
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, "the job to run again", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the job to run again", func() (bool, error) {
 		again, err = c.ShowJob(t.Context(), id)
 		return again.State == "RUNNING" && again.Restarts == 1, err
 	}))
@@ -242,7 +242,7 @@ func testRequeuedAlternative(t *testing.T, c *Cluster) {
 	requireFirst(t, c, id, first)
 	require.NoError(t, c.Scancel(t.Context(), "--state=RUNNING", "--user=root"))
 	releaseNow(t, c, id)
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, "the job to run with its first request", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the job to run with its first request", func() (bool, error) {
 		again, err = c.ShowJob(t.Context(), id)
 		return again.State == "RUNNING" && again.Restarts == 2, err
 	}))
@@ -258,14 +258,14 @@ func testWrongFirstRequest(t *testing.T, c *Cluster) {
 	defer cancelAll(t, c)
 	fill(t, c)
 	id := submitWith(t, c, "sleep 100", []string{"-N2 -n2"}, "-n64", "--gres=gpu:1", "--time=2", "--requeue")
-	j := running(t, c, 10*time.Second, id)[0]
+	j := running(t, c, patience, id)[0]
 	note := j.Fields["AdminComment"]
 	require.Contains(t, note, "gpu:1")
 	_, err := c.Scontrol(t.Context(), "update", fmt.Sprint("JobId=", id), "AdminComment="+strings.Replace(note, "gpu:1", "gone:1", 1))
 	require.NoError(t, err)
 	_, err = c.Scontrol(t.Context(), "requeue", fmt.Sprint(id))
 	require.NoError(t, err)
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, "the job to be held", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the job to be held", func() (bool, error) {
 		j, err = c.ShowJob(t.Context(), id)
 		return j.State == "PENDING" && j.Reason == "JobHeldAdmin", err
 	}), "%s (%s)", j.State, j.Reason)
@@ -280,7 +280,7 @@ func testAlternativesOfAnArray(t *testing.T, c *Cluster) {
 	id := submitWith(t, c, "sleep 100", []string{"-N1 --ntasks-per-node=8 --gres=gpu:3"}, "-n64", "--array=1-6", "--time=2")
 	w.Expect(id, Ask{CPUs: 8, MinNodes: 1, MaxNodes: 1}.GPURange(3, 3))
 	var jobs []Job
-	require.NoError(t, c.poll(t.Context(), 15*time.Second, "four tasks to run", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "four tasks to run", func() (bool, error) {
 		all, err := c.Jobs(t.Context())
 		jobs = slices.DeleteFunc(all, func(j Job) bool { return j.ArrayID != id })
 		n := 0
@@ -343,7 +343,7 @@ func TestAlternativesOfOtherKinds(t *testing.T) {
 		submit(t, c, "sleep 200", "-N4", "--ntasks-per-node=8", "--gres=gpu:a100:4", "--time=5"),
 		submit(t, c, "sleep 200", "-N8", "--ntasks-per-node=8", "--gres=gpu:v100:1", "--time=5"),
 	}
-	running(t, c, 15*time.Second, fillers...)
+	running(t, c, patience, fillers...)
 	for _, r := range []struct {
 		first, alternatives string // separated by blanks, and by bars
 		ask                 Ask
@@ -361,7 +361,7 @@ func TestAlternativesOfOtherKinds(t *testing.T) {
 			alternatives := strings.Split(r.alternatives, "|")
 			id := submitWith(t, c, "sleep 100", alternatives, append(strings.Fields(r.first), "--time=2")...)
 			w.Expect(id, r.ask)
-			running(t, c, 10*time.Second, id)
+			running(t, c, patience, id)
 			requireByAuction(t, c, id)
 			_, err := w.Look(t.Context())
 			require.NoError(t, err)
@@ -384,16 +384,16 @@ func TestKilledWithAlternatives(t *testing.T) {
 	ctx := t.Context()
 	alternative := []string{"-n2 -N1 --gres=gpu:1"}
 	lives := submit(t, c, "sleep 40", "-n4", "-w", "n0002", "--time=1")
-	running(t, c, 10*time.Second, lives)
+	running(t, c, patience, lives)
 	id := submitWith(t, c, "sleep 20", alternative, "-n8", "-N2", "--time=1", "-H")
 	first, err := c.ShowJob(ctx, id)
 	require.NoError(t, err)
 	release(t, c, id)
-	before := running(t, c, 10*time.Second, id)[0]
+	before := running(t, c, patience, id)[0]
 	require.Equal(t, 2, before.NumCPUs)
 	waitSaved(t, c) // it may be seen to run before that
 	kill(t, c)
-	after := running(t, c, 10*time.Second, id)[0]
+	after := running(t, c, patience, id)[0]
 	require.Equal(t, shape(before), shape(after))
 	require.Equal(t, before.Fields["AdminComment"], after.Fields["AdminComment"])
 	requeueHold(t, c, id)
@@ -405,7 +405,7 @@ func TestKilledWithAlternatives(t *testing.T) {
 	first, err = c.ShowJob(ctx, id)
 	require.NoError(t, err)
 	release(t, c, id)
-	require.Equal(t, 2, running(t, c, 10*time.Second, id)[0].NumCPUs)
+	require.Equal(t, 2, running(t, c, patience, id)[0].NumCPUs)
 	waitSaved(t, c)
 	kill(t, c)
 	require.NoError(t, c.startNode("n0001"))
@@ -417,7 +417,7 @@ func TestKilledWithAlternatives(t *testing.T) {
 	time.Sleep(2 * time.Second)
 	_, err = c.Scontrol(ctx, "update", fmt.Sprint("JobId=", id), "StartTime=now")
 	require.NoError(t, err)
-	_, err = c.WaitFor(ctx, id, 20*time.Second, "COMPLETED")
+	_, err = c.WaitFor(ctx, id, patience, "COMPLETED")
 	require.NoError(t, err)
 	require.NoError(t, c.WaitEmpty(ctx, 60*time.Second))
 	requireOneStartEach(t, c, []uint32{id, lives})
@@ -433,7 +433,7 @@ func TestAlternativesKilledAtRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	holds := submit(t, c, "sleep 50", "-N1", "--ntasks-per-node=8", "--time=2")
 	// so that no job can start with its first request for a while
-	running(t, c, 10*time.Second, holds)
+	running(t, c, patience, holds)
 	var ids []uint32
 	for range 60 {
 		alternatives := []string{fmt.Sprintf("-N%d --ntasks-per-node=%d --gres=gpu:1-2",
@@ -476,6 +476,6 @@ func testRefusedAlternatives(t *testing.T, c *Cluster) {
 	require.Empty(t, strings.TrimSpace(out), "nothing was queued")
 	// behind the first command
 	id := submit(t, c, "#AUCSCHED --alternative --nonsense\ntrue", "-n1")
-	_, err = c.WaitFor(t.Context(), id, 20*time.Second, "COMPLETED")
+	_, err = c.WaitFor(t.Context(), id, patience, "COMPLETED")
 	require.NoError(t, err)
 }

@@ -33,7 +33,7 @@ func TestSleepersAreWokenLast(t *testing.T) {
 			t.Helper()
 			id := submit(t, c, "sleep 300", append(args, "--time=9")...)
 			var names []string
-			require.NoError(t, c.poll(t.Context(), 15*time.Second, fmt.Sprintf("%v to have nodes", args), func() (bool, error) {
+			require.NoError(t, c.poll(t.Context(), patience, fmt.Sprintf("%v to have nodes", args), func() (bool, error) {
 				j, err := c.ShowJob(t.Context(), id)
 				names = nil
 				for _, share := range j.Nodes {

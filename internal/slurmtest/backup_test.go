@@ -21,12 +21,12 @@ func TestBackupController(t *testing.T) {
 	ctx := t.Context()
 	require.NoError(t, c.StartBackup(ctx))
 	ids := []uint32{submit(t, c, "sleep 4", "-n4"), submit(t, c, "sleep 25", "-n4")}
-	running(t, c, 10*time.Second, ids...)
+	running(t, c, patience, ids...)
 	waitSaved(t, c)
 	require.NoError(t, c.KillController(ctx, syscall.SIGKILL))
 	require.NoError(t, c.WaitControl(ctx, time.Minute))
 	ids = append(ids, submit(t, c, "sleep 1", "-n4"))
-	require.NoError(t, c.poll(ctx, 20*time.Second, "the new job to end", func() (bool, error) {
+	require.NoError(t, c.poll(ctx, patience, "the new job to end", func() (bool, error) {
 		ended, err := c.Ended()
 		return err == nil && len(ended) >= 2, nil
 	}))

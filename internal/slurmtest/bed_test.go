@@ -39,6 +39,10 @@ func nodes(t *testing.T) int {
 	return n
 }
 
+// patience is for what takes seconds where there is time. It is half of what Slurm takes to do by
+// itself what the auction should: its own intervals are a minute.
+const patience = 30 * time.Second
+
 // slow marks what takes long and is a variant of other tests: make slurm-test
 // has it, make test not.
 func slow(t *testing.T) {

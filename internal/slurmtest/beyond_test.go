@@ -40,7 +40,7 @@ func (b beyondBed) small() uint32 {
 func (b beyondBed) requireBehind(ids ...uint32) {
 	b.t.Helper()
 	last := submit(b.t, b.Cluster, "sleep 60", "-n1", "--mem=100", "--time=2", "--spread-job")
-	running(b.t, b.Cluster, 20*time.Second, last)
+	running(b.t, b.Cluster, patience, last)
 	waitCycles(b.t, b.Cluster, 1)
 	for _, id := range ids {
 		b.requireWaits(true, id)
@@ -63,7 +63,7 @@ func (b beyondBed) requireWaits(behind bool, id uint32) {
 // requireStarts checks that jobs start, and by whom.
 func (b beyondBed) requireStarts(byAuction bool, ids ...uint32) {
 	b.t.Helper()
-	for _, j := range running(b.t, b.Cluster, 20*time.Second, ids...) {
+	for _, j := range running(b.t, b.Cluster, patience, ids...) {
 		require.NotContains(b.t, j.Reason, "behind")
 		routes, err := b.Routes()
 		require.NoError(b.t, err)
@@ -84,7 +84,7 @@ func TestBeyondTheWindow(t *testing.T) {
 	beside(t)
 	c := cluster(t, auction, Config{SelectTypeParameters: "CR_Core_Memory", Groups: []Group{{Nodes: 4, Cores: 4, MemoryMB: 8000}}})
 	b := beyondBed{c, t}
-	running(t, c, 15*time.Second, submit(t, c, "sleep 300", "-n1", "--mem=6000", "--time=10"))
+	running(t, c, patience, submit(t, c, "sleep 300", "-n1", "--mem=6000", "--time=10"))
 	var first, second uint32
 	var behind []uint32
 	b.set("auc_policy=ipsched")

@@ -6,7 +6,6 @@ package slurmtest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -37,7 +36,7 @@ func TestSlurmBids(t *testing.T) {
 				ids = append(ids, submit(t, c, "sleep 60", append(args, "--time=5")...))
 			}
 		})
-		for _, j := range running(t, c, 15*time.Second, ids...) {
+		for _, j := range running(t, c, patience, ids...) {
 			var layout []share
 			for _, n := range j.Nodes {
 				layout = append(layout, share{n.Node, len(n.CPUs), n.GPUs})

@@ -91,7 +91,7 @@ func (j *blockJob) requireInBlocks(t *testing.T, nodeList string) int {
 func runBlockJobs(t *testing.T, m mode, topology []string, jobs []blockJob) (blocks []int) {
 	c := cluster(t, m, Config{Groups: []Group{{Nodes: 4 * (len(topology) - 1), Cores: 4}}, Topology: topology})
 	taken := submit(t, c, "sleep 6", "-N1", "-n1", "--nodelist=n0002", "--time=1")
-	running(t, c, 20*time.Second, taken)
+	running(t, c, patience, taken)
 	var ids []uint32
 	together(t, c, func() {
 		for i, j := range jobs {
@@ -192,11 +192,11 @@ func TestBlocksAreWaitedFor(t *testing.T) {
 		}
 		first := whole("10", "-N1", "--nodelist=n0001")
 		second := whole("10", "-N1", "--nodelist=n0006")
-		running(t, c, 20*time.Second, first, second)
+		running(t, c, patience, first, second)
 		fits := whole("5", "-N4")
 		segments := whole("5", "-N4", "--segment=2")
 		on := map[int]int{}
-		for _, share := range running(t, c, 20*time.Second, segments)[0].Nodes {
+		for _, share := range running(t, c, patience, segments)[0].Nodes {
 			on[numberOf(t, share.Node)/4]++
 		}
 		require.Equal(t, map[int]int{0: 2, 1: 2}, on)
@@ -204,7 +204,7 @@ func TestBlocksAreWaitedFor(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "PENDING", job.State)
 		require.NoError(t, c.Scancel(t.Context(), numbers([]uint32{segments, first})...))
-		require.Equal(t, "n[0001-0004]", running(t, c, 20*time.Second, fits)[0].NodeList)
+		require.Equal(t, "n[0001-0004]", running(t, c, patience, fits)[0].NodeList)
 		if m.name == auction.name {
 			requireByAuction(t, c, segments)
 			requireByAuction(t, c, fits)

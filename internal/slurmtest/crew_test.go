@@ -60,7 +60,7 @@ func (b *crewBed) urgent() uint32 {
 	b.t.Helper()
 	began := time.Now()
 	id := submit(b.t, b.Cluster, "sleep 3", as(Bob, "-N6", "--exclusive", "--time=1", "-o", "/dev/null")...)
-	running(b.t, b.Cluster, 20*time.Second, id)
+	running(b.t, b.Cluster, patience, id)
 	waited, held := time.Since(began), time.Duration(0)
 	left := map[string]time.Time{}
 	for _, m := range saysOfPlace.FindAllStringSubmatch(b.text("lead.out"), -1) {
@@ -121,7 +121,7 @@ func TestCrew(t *testing.T) {
 
 		_, err = b.WaitFor(t.Context(), base, 120*time.Second, "COMPLETED")
 		require.NoError(t, err)
-		require.NoError(t, b.WaitEmpty(t.Context(), 20*time.Second), "no companion is left")
+		require.NoError(t, b.WaitEmpty(t.Context(), patience), "no companion is left")
 		b.requireOnce(len(tasks))
 	})
 }
@@ -152,7 +152,7 @@ exit $?
 	base := submit(t, b.Cluster, b.line("run", 7)+program, as(Alice, "-N1", "-n2", "--time=10", "-o", b.dir+"/lead.out", "-D", b.dir)...)
 	_, err := b.WaitFor(t.Context(), base, 60*time.Second, "FAILED")
 	require.NoError(t, err)
-	require.NoError(t, b.WaitEmpty(t.Context(), 20*time.Second))
+	require.NoError(t, b.WaitEmpty(t.Context(), patience))
 	ended, err := b.Ended()
 	require.NoError(t, err)
 	i := slices.IndexFunc(ended, func(e Ended) bool { return e.ID == base })
@@ -308,7 +308,7 @@ func TestCrewForgotten(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("until [ -e "+b.dir+"/stop ]; do sleep 0.1; done\ntrue\ntrue\ntrue\n"), 0o644))
 	body := "until [ -e " + b.dir + "/go ]; do sleep 0.1; done\n" + b.line("bag --slots 1 --record "+b.dir+"/done", 3) + file
 	lead := submit(t, b.Cluster, body, as(Alice, "-N1", "-n1", "--time=10", "-o", b.dir+"/lead.out", "-D", b.dir)...)
-	running(t, b.Cluster, 20*time.Second, lead)
+	running(t, b.Cluster, patience, lead)
 	time.Sleep(500 * time.Millisecond) // its step has begun
 	require.NoError(t, b.KillController(ctx, syscall.SIGTERM))
 	saved, err := os.ReadFile(b.path("state", "job_state"))

@@ -23,7 +23,7 @@ func faultBed(t *testing.T, m mode) *Cluster {
 	t.Helper()
 	c := cluster(t, m, Config{Groups: Uniform(4, 8, 0), SlurmUser: "slurm", Faults: true})
 	submit(t, c, "true", "-n1", "--time=1", "-H")
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, "slurmctld to save its state", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "slurmctld to save its state", func() (bool, error) {
 		_, err := os.Stat(c.path("state", "job_state"))
 		return err == nil, nil
 	}))
@@ -63,7 +63,7 @@ func TestSlowLinks(t *testing.T) {
 // journaled waits until the journal has the start of a job.
 func journaled(t *testing.T, c *Cluster, id uint32) {
 	t.Helper()
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the journal to have the start", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the journal to have the start", func() (bool, error) {
 		text, err := os.ReadFile(c.path("state", "aucsched_journal"))
 		return err == nil && strings.Contains("\n"+string(text), fmt.Sprintf("\nS %d ", id)), nil
 	}))
@@ -73,7 +73,7 @@ func journaled(t *testing.T, c *Cluster, id uint32) {
 // not be launched yet; a kill then has it requeued, rightly, and it runs minutes later.
 func noted(t *testing.T, c *Cluster, ids ...uint32) {
 	t.Helper()
-	require.NoError(t, c.poll(t.Context(), 15*time.Second, "the scripts to begin", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the scripts to begin", func() (bool, error) {
 		starts, err := c.Starts()
 		begun := map[uint32]bool{}
 		for _, s := range starts {
@@ -106,16 +106,16 @@ func TestFullDisk(t *testing.T) {
 		40, "what fails is tried less and less often")
 
 	again := submit(t, c, "sleep 1", "-n1", "--time=1")
-	running(t, c, 15*time.Second, again)
+	running(t, c, patience, again)
 	journaled(t, c, again)
 
 	// One line of the journal is cut short.
 	require.NoError(t, faults.Set(OpWrite, Fault{Name: "aucsched_journal", Error: syscall.ENOSPC, Part: 3, Times: 1}))
 	cut := submit(t, c, "sleep 1", "-n1", "--time=1")
-	running(t, c, 15*time.Second, cut)
+	running(t, c, patience, cut)
 	require.Positive(t, faults.Hits(OpWrite))
 	last := submit(t, c, "sleep 6", "-n1", "--time=1")
-	running(t, c, 15*time.Second, last)
+	running(t, c, patience, last)
 	journaled(t, c, last)
 	noted(t, c, last)
 	kill(t, c)
@@ -146,14 +146,14 @@ func TestLinksFail(t *testing.T) {
 		release(t, c, id) // and starts, which is to be saved
 		time.Sleep(200 * time.Millisecond)
 	}
-	running(t, c, 15*time.Second, ids...)
+	running(t, c, patience, ids...)
 	require.NotEmpty(t, logLines(t, c, "could not be saved"))
 	require.LessOrEqual(t, len(logLines(t, c, "Jobs may be lost"))-before, 3, "saves without a file before them")
 	require.NoError(t, faults.Clear())
 	noted(t, c, ids...)
 	time.Sleep(time.Second) // they were launched unsaved
 	kill(t, c)
-	running(t, c, 15*time.Second, ids...)
+	running(t, c, patience, ids...)
 	starts, err := c.Starts()
 	require.NoError(t, err)
 	require.Len(t, starts, len(ids), "each started once: %v", starts)
@@ -168,10 +168,10 @@ func TestClockIsSet(t *testing.T) {
 		now := time.Now().Add(by)
 		time.Sleep(1500 * time.Millisecond) // nobody asks for a cycle
 		later := submit(t, c, "true", "-n1", "--time=1", "--begin="+now.Add(6*time.Second).Format("2006-01-02T15:04:05"))
-		_, err := c.WaitFor(t.Context(), later, 20*time.Second, "COMPLETED")
+		_, err := c.WaitFor(t.Context(), later, patience, "COMPLETED")
 		require.NoError(t, err, "when the clock was set to %v", now)
 		id := submit(t, c, "true", "-n1", "--time=1")
-		_, err = c.WaitFor(t.Context(), id, 10*time.Second, "COMPLETED")
+		_, err = c.WaitFor(t.Context(), id, patience, "COMPLETED")
 		require.NoError(t, err)
 		requireByAuction(t, c, id)
 	}
@@ -184,7 +184,7 @@ func TestClaimEndsBySteadyClock(t *testing.T) {
 	c := faultBed(t, auction)
 	require.NoError(t, c.Faults().Set(OpFsync, Fault{Name: "job_state", Delay: 40 * time.Second}))
 	submit(t, c, "sleep 300", "-n1", "--time=10") // its start is saved, and that hangs
-	require.NoError(t, c.poll(t.Context(), 15*time.Second, "the thread to hang",
+	require.NoError(t, c.poll(t.Context(), patience, "the thread to hang",
 		func() (bool, error) { return c.Faults().Hits(OpFsync) > 0, nil }))
 	require.NoError(t, c.Faults().ShiftClock(-time.Hour))
 	time.Sleep(13 * time.Second) // it was to last for 10 s
@@ -222,7 +222,7 @@ func TestSavesWhileMuchHappens(t *testing.T) {
 	busy.Wait()
 	require.NoError(t, c.Faults().Clear())
 	for _, id := range ids {
-		_, err := c.WaitFor(t.Context(), id, 20*time.Second, "COMPLETED")
+		_, err := c.WaitFor(t.Context(), id, patience, "COMPLETED")
 		require.NoError(t, err)
 	}
 	require.Empty(t, logLines(t, c, "could not be saved"))

@@ -25,7 +25,7 @@ func TestFaultsStrike(t *testing.T) {
 		began := time.Now()
 		submit(t, c, "true", "-n1", "--time=1", "-H")
 		waitSaved(t, c)
-		require.NoError(t, c.poll(ctx, 10*time.Second, "a slow fsync", func() (bool, error) { return f.Hits(OpFsync) > 0, nil }))
+		require.NoError(t, c.poll(ctx, patience, "a slow fsync", func() (bool, error) { return f.Hits(OpFsync) > 0, nil }))
 		require.Less(t, time.Since(began), 15*time.Second)
 		require.NoError(t, f.Set(OpFsync, Fault{}))
 		require.Zero(t, f.Hits(OpFsync))

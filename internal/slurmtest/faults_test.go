@@ -45,7 +45,7 @@ func TestWorkerFaults(t *testing.T) {
 				waitSetting(t, c, "worker="+path)
 				requireStartsInTime(t, c)
 				if solver == "highs" {
-					require.NoError(t, c.poll(t.Context(), 5*time.Second,
+					require.NoError(t, c.poll(t.Context(), patience,
 						"the status to count failures: the worker was asked", func() (bool, error) {
 							s, err := c.Status()
 							return err == nil && s.Solver.WorkerFailures > 0, nil
@@ -73,7 +73,7 @@ func workers(c *Cluster) []string {
 func waitSetting(t *testing.T, c *Cluster, setting string) {
 	t.Helper()
 	var s Status
-	require.NoError(t, c.poll(t.Context(), 15*time.Second, "the auction to run with "+setting, func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the auction to run with "+setting, func() (bool, error) {
 		s, _ = c.Status()
 		return s.State == "on" && strings.Contains(" "+s.Settings+" ", " "+setting+" "), nil
 	}), "%+v", s)
@@ -87,13 +87,14 @@ func requireStartsInTime(t *testing.T, c *Cluster) {
 	require.NoError(t, c.waitIdle(t.Context()))
 	var ids []uint32
 	for i := range 8 {
-		ids = append(ids, submit(t, c, "sleep 3", "-n", fmt.Sprint(4+i), "-N2", fmt.Sprint("--gres=gpu:", 1+i%3), "--time=1"))
+		ids = append(ids, submit(t, c, "sleep 60", "-n", fmt.Sprint(4+i), "-N2", fmt.Sprint("--gres=gpu:", 1+i%3), "--time=1"))
 	}
-	for _, j := range running(t, c, 10*time.Second, ids...) {
+	for _, j := range running(t, c, patience, ids...) {
 		wait := when(t, j, "StartTime").Sub(when(t, j, "SubmitTime"))
 		require.LessOrEqual(t, wait, 5*time.Second, "job %d: interval 1 s, deadline 0.2 s, rounding, a busy machine", j.ID)
 		requireByAuction(t, c, j.ID)
 	}
+	cancelAll(t, c)
 }
 
 // Without the library Slurm schedules as if aucsched were not there, and says why once.
@@ -109,7 +110,7 @@ func TestLibraryAbsent(t *testing.T) {
 	w := watch(t, c)
 	id := submit(t, c, "sleep 1", "-n4", "-N2", "--gres=gpu:1", "--time=1")
 	w.Expect(id, Ask{CPUs: 4, MinNodes: 2, MaxNodes: 2}.GPURange(1, 1))
-	_, err = c.WaitFor(t.Context(), id, 20*time.Second, "COMPLETED")
+	_, err = c.WaitFor(t.Context(), id, patience, "COMPLETED")
 	require.NoError(t, err)
 	require.NoError(t, c.RanOnce([]uint32{id}))
 	time.Sleep(3 * time.Second) // some intervals, to see that it is said once
@@ -147,7 +148,7 @@ void aucsched_close(void) { abort(); }
 	require.NoError(t, err, "%s", out)
 	c := cluster(t, stock, Config{Groups: Uniform(8, 8, 2)}.WithAuction(filepath.Join(dir, "p"), quickAuction))
 	id := submit(t, c, "sleep 1", "-n4", "--time=1")
-	_, err = c.WaitFor(t.Context(), id, 20*time.Second, "COMPLETED")
+	_, err = c.WaitFor(t.Context(), id, patience, "COMPLETED")
 	require.NoError(t, err)
 	require.Len(t, logLines(t, c, `libaucsched.so has ABI 1, the plug-in was built for \d+; Slurm's own schedulers go on alone`), 1)
 }
@@ -173,16 +174,16 @@ func TestOffAndOn(t *testing.T) {
 	ctx := t.Context()
 	parameters := quickAuction + "," + quickStock
 	first := submit(t, c, "sleep 60", "-n20", "--time=2")
-	before := running(t, c, 10*time.Second, first)[0]
+	before := running(t, c, patience, first)[0]
 	requireByAuction(t, c, first)
 
 	require.NoError(t, c.SetParameters(ctx, parameters+",auc_enabled=no"))
-	require.NoError(t, c.poll(ctx, 10*time.Second, "the auction to be off", func() (bool, error) {
+	require.NoError(t, c.poll(ctx, patience, "the auction to be off", func() (bool, error) {
 		s, err := c.Status()
 		return s.State == "off", err
 	}))
 	second := submit(t, c, "sleep 60", "-n20", "--time=2")
-	running(t, c, 10*time.Second, second)
+	running(t, c, patience, second)
 	routes, err := c.Routes()
 	require.NoError(t, err)
 	require.Zero(t, routes[second], "Slurm alone")
@@ -190,7 +191,7 @@ func TestOffAndOn(t *testing.T) {
 	require.NoError(t, c.SetParameters(ctx, parameters))
 	waitSetting(t, c, "deadline_ms=200")
 	third := submit(t, c, "sleep 60", "-n20", "--time=2")
-	after := running(t, c, 10*time.Second, first, second, third)[0]
+	after := running(t, c, patience, first, second, third)[0]
 	requireByAuction(t, c, third)
 	require.Equal(t, before.Nodes, after.Nodes)
 	require.Equal(t, before.Fields["StartTime"], after.Fields["StartTime"])
@@ -202,7 +203,7 @@ func TestOffAndOn(t *testing.T) {
 // them again: the state files are stock Slurm's, so that one can always go back.
 func requireRestartKeepsJobs(t *testing.T, c *Cluster, ids ...uint32) {
 	t.Helper()
-	before := running(t, c, 10*time.Second, ids...)
+	before := running(t, c, patience, ids...)
 	var with Config
 	without := func(cfg *Config) {
 		with = *cfg
@@ -214,7 +215,7 @@ func requireRestartKeepsJobs(t *testing.T, c *Cluster, ids ...uint32) {
 		require.NoError(t, c.SetConfig(change))
 		require.NoError(t, c.StartController(ctx))
 		cancel()
-		after := running(t, c, 10*time.Second, ids...)
+		after := running(t, c, patience, ids...)
 		for i := range before {
 			require.Equal(t, before[i].Nodes, after[i].Nodes)
 			require.Zero(t, after[i].Restarts)
@@ -231,7 +232,7 @@ func TestBadSettings(t *testing.T) {
 	}}
 	c := cluster(t, m, Config{Groups: Uniform(4, 8, 2)})
 	id := submit(t, c, "sleep 30", "-n4", "--time=1")
-	running(t, c, 15*time.Second, id)
+	running(t, c, patience, id)
 	requireByAuction(t, c, id)
 	for _, bad := range []string{"auc_interval=0", "auc_window=x", "auc_nonsense=1", "auc_bids", "auc_solver=odd"} {
 		require.Len(t, logLines(t, c, `error: .*`+bad+`\b`), 1, bad)

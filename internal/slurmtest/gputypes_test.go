@@ -24,7 +24,7 @@ func TestGPUsOfSeveralTypes(t *testing.T) {
 		for range 2 {
 			block = append(block, submit(t, c, "sleep 300", as(Bob, "-p", "gpu", "-N1", "-n1", "--gres=gpu:a100:4", "--time=10")...))
 		}
-		running(t, c, 20*time.Second, block...)
+		running(t, c, patience, block...)
 		mixed := []string{"n0011", "n0012"}
 		start := func(gres string, gpus int, limit time.Duration, has ...string) {
 			id := submit(t, c, "sleep 300", as(Alice, "-p", "gpu", "-N1", "-n1", "--gres="+gres, "--time=10")...)

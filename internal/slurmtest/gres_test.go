@@ -33,7 +33,7 @@ func TestGenericResources(t *testing.T) {
 			ids = append(ids, submit(t, c, "sleep 60", "-N1", "-n1", "--gres="+gres, "--time=2", "-H"))
 		}
 		release(t, c, ids...)
-		running(t, c, 15*time.Second, ids...)
+		running(t, c, patience, ids...)
 		late := submit(t, c, "sleep 60", "-N1", "-n1", "--gres=nic:3", "--time=2")
 		time.Sleep(5 * time.Second)
 		j, err := c.ShowJob(t.Context(), late)
@@ -45,7 +45,7 @@ func TestGenericResources(t *testing.T) {
 			}
 		}
 		ids = append(ids, late)
-		running(t, c, 20*time.Second, late)
+		running(t, c, patience, late)
 		if m.name != "stock" {
 			for _, id := range ids {
 				requireByAuction(t, c, id)
@@ -86,7 +86,7 @@ func TestAnyTypeIsWhatIsLeft(t *testing.T) {
 			}
 			together(t, c, func() { release(t, c, ids...) })
 			if m.name != "stock" { // which gives the first two any, and lets the third wait
-				running(t, c, 15*time.Second, ids...)
+				running(t, c, patience, ids...)
 				for _, id := range ids {
 					requireByAuction(t, c, id)
 				}
@@ -95,7 +95,7 @@ func TestAnyTypeIsWhatIsLeft(t *testing.T) {
 			_, err := w.Look(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, c.Scancel(t.Context(), numbers(ids)...))
-			require.NoError(t, c.WaitEmpty(t.Context(), 20*time.Second))
+			require.NoError(t, c.WaitEmpty(t.Context(), patience))
 		}
 	})
 }

@@ -4,7 +4,6 @@ package slurmtest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -19,13 +18,13 @@ func TestKeepHoles(t *testing.T) {
 			w := watch(t, s)
 			nodes, packed := []string{"n0001", "n0002"}, 0
 			for _, used := range nodes {
-				running(t, s, 15*time.Second, submit(t, s, "sleep 100", "-w", used, "-n1", "--gres=gpu:1", "--time=9"))
+				running(t, s, patience, submit(t, s, "sleep 100", "-w", used, "-n1", "--gres=gpu:1", "--time=9"))
 				id := submit(t, s, "sleep 100", "-n1", "--gres=gpu:1", "--time=9")
-				on := running(t, s, 15*time.Second, id)[0].NodeList
+				on := running(t, s, patience, id)[0].NodeList
 				requireByAuction(t, s, id)
 				if on == used {
 					packed++
-					running(t, s, 15*time.Second, submit(t, s, "sleep 100", "-n1", "--gres=gpu:4", "--time=9"))
+					running(t, s, patience, submit(t, s, "sleep 100", "-n1", "--gres=gpu:4", "--time=9"))
 				}
 				cancelAll(t, s)
 			}

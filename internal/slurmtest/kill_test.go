@@ -99,19 +99,19 @@ func TestKilledAfterAnEnd(t *testing.T) {
 		submit(t, c, "sleep 6; exit 3", "-n1", "--time=1", "-xn0003"), submit(t, c, "sleep 60", "-n1", "--time=2", "-xn0003")
 	resumed := submit(t, c, "sleep 2", "-n1", "--time=1", "-xn0003")
 	lost := submit(t, c, "sleep 60", "-n1", "--time=2", "-wn0003", "--no-requeue")
-	running(t, c, 10*time.Second, good, bad, cancelled, resumed, lost)
+	running(t, c, patience, good, bad, cancelled, resumed, lost)
 	_, err := c.Scontrol(ctx, "suspend", fmt.Sprint(resumed)) // and so it is saved
 	require.NoError(t, err)
 	waitSaved(t, c)
 	_, err = c.Scontrol(ctx, "resume", fmt.Sprint(resumed))
 	require.NoError(t, err)
-	require.NoError(t, c.poll(ctx, 20*time.Second, "three jobs to end", func() (bool, error) {
+	require.NoError(t, c.poll(ctx, patience, "three jobs to end", func() (bool, error) {
 		ended, err := c.Ended()
 		return len(ended) == 3, err
 	}))
 	_, err = c.Scontrol(ctx, "update", "NodeName=n0003", "State=DOWN", "Reason=test")
 	require.NoError(t, err)
-	j, err := c.WaitFor(ctx, lost, 10*time.Second, "NODE_FAIL")
+	j, err := c.WaitFor(ctx, lost, patience, "NODE_FAIL")
 	require.NoError(t, err)
 	failed := j.Fields["ExitCode"]
 	require.NoError(t, c.Scancel(ctx, fmt.Sprint(cancelled)))
@@ -120,14 +120,14 @@ func TestKilledAfterAnEnd(t *testing.T) {
 		id          uint32
 		state, code string
 	}{{good, "COMPLETED", "0:0"}, {resumed, "COMPLETED", "0:0"}, {bad, "FAILED", "3:0"}, {cancelled, "CANCELLED", "0:15"}} {
-		j, err := c.WaitFor(ctx, want.id, 10*time.Second, want.state)
+		j, err := c.WaitFor(ctx, want.id, patience, want.state)
 		require.NoError(t, err, want)
 		require.Equal(t, want.code, j.Fields["ExitCode"], want)
 	}
-	j, err = c.WaitFor(ctx, lost, 10*time.Second, "NODE_FAIL")
+	j, err = c.WaitFor(ctx, lost, patience, "NODE_FAIL")
 	require.NoError(t, err)
 	require.Contains(t, []string{failed, "0:15"}, j.Fields["ExitCode"], "till 24.05 the script's, when it has ended")
-	require.NoError(t, c.WaitEmpty(ctx, 10*time.Second))
+	require.NoError(t, c.WaitEmpty(ctx, patience))
 	require.Regexp(t, fmt.Sprintf(`aucsched: JobId=(%d|%d|%d|%d) had ended`, good, bad, cancelled, resumed), c.Logs("slurmctld.log", 1<<20),
 		"all was saved before the kill: nothing was tested")
 }
@@ -144,7 +144,7 @@ func TestKilledKnowsSteps(t *testing.T) {
 	}
 	waitSaved(t, c)
 	release(t, c, ids...)
-	require.NoError(t, c.poll(ctx, 20*time.Second, "the scripts to begin", func() (bool, error) {
+	require.NoError(t, c.poll(ctx, patience, "the scripts to begin", func() (bool, error) {
 		starts, err := c.Starts()
 		return len(starts) == len(ids), err
 	}))
@@ -175,20 +175,20 @@ func TestKilledBeforeTold(t *testing.T) {
 				clients <- err
 			}()
 		}
-		require.NoError(t, c.poll(ctx, 10*time.Second, "two jobs to wait", func() (bool, error) {
+		require.NoError(t, c.poll(ctx, patience, "two jobs to wait", func() (bool, error) {
 			jobs, err := c.Jobs(ctx)
 			return len(jobs) == 2, err
 		}))
 		require.NoError(t, os.WriteFile(late, nil, 0o600))
 	})
-	running(t, c, 10*time.Second, 1, 2)
+	running(t, c, patience, 1, 2)
 	waitSaved(t, c)
 	require.NoError(t, c.KillController(ctx, syscall.SIGKILL))
 	require.NoError(t, os.Remove(late))
 	require.NoError(t, c.StartController(ctx))
 	require.NoError(t, <-clients)
 	require.NoError(t, <-clients)
-	require.NoError(t, c.WaitEmpty(ctx, 20*time.Second))
+	require.NoError(t, c.WaitEmpty(ctx, patience))
 	require.Contains(t, c.Logs("slurmctld.log", 1<<20), "aucsched: JobId=1 had not been told")
 }
 
@@ -208,10 +208,10 @@ func TestKilledBeforeLaunch(t *testing.T) {
 	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0), ExtraLines: impatient})
 	ctx := t.Context()
 	lives := submit(t, c, "sleep 12", "-n1", "-w", "n0002", "--time=1")
-	running(t, c, 10*time.Second, lives)
+	running(t, c, patience, lives)
 	require.NoError(t, c.stopNode(ctx, "n0001")) // nobody is there to take the job
 	id := submit(t, c, "sleep 1", "-n4", "--time=1")
-	running(t, c, 10*time.Second, id)
+	running(t, c, patience, id)
 	waitSaved(t, c) // a job that was never saved would be lost
 	kill(t, c)
 	require.NoError(t, c.startNode("n0001"))
@@ -223,7 +223,7 @@ func TestKilledBeforeLaunch(t *testing.T) {
 	time.Sleep(2 * time.Second)
 	_, err = c.Scontrol(ctx, "update", fmt.Sprint("JobId=", id), "StartTime=now")
 	require.NoError(t, err)
-	_, err = c.WaitFor(ctx, id, 20*time.Second, "COMPLETED")
+	_, err = c.WaitFor(ctx, id, patience, "COMPLETED")
 	require.NoError(t, err)
 	require.NoError(t, c.WaitEmpty(ctx, 30*time.Second))
 	requireOneStartEach(t, c, []uint32{id, lives})
@@ -245,12 +245,12 @@ func TestReconfigureWaitsForLaunches(t *testing.T) {
 		controllers := func() int { return strings.Count(c.Logs("slurmctld.log", 1<<20), "Running as primary controller") }
 		began, before := time.Now(), controllers()
 		require.NoError(t, c.Reconfigure(ctx))
-		require.NoError(t, c.poll(ctx, 10*time.Second, "a new slurmctld", func() (bool, error) { return controllers() > before, nil }))
+		require.NoError(t, c.poll(ctx, patience, "a new slurmctld", func() (bool, error) { return controllers() > before, nil }))
 		return time.Since(began)
 	}
 	quiet := reconfigure()
 	id := submit(t, c, "sleep 5", "-n1", "--time=1")
-	running(t, c, 15*time.Second, id)
+	running(t, c, patience, id)
 	busy := reconfigure()
 	t.Logf("a reconfiguration takes %v, and %v after a start", quiet, busy)
 	require.Greater(t, busy, quiet+400*time.Millisecond)
@@ -284,7 +284,7 @@ func TestLaunchesBeforeReconfigure(t *testing.T) {
 		}
 		time.Sleep(time.Duration(round+1) * 20 * time.Millisecond) // they are saved, and launched
 		require.NoError(t, c.HUP(t.Context()))
-		require.NoError(t, c.poll(ctx, 20*time.Second, "all jobs to be started",
+		require.NoError(t, c.poll(ctx, patience, "all jobs to be started",
 			func() (bool, error) { return started() >= before+jobs, nil }))
 		time.Sleep(time.Second)
 	}
@@ -302,14 +302,14 @@ func TestJournalIsGarbage(t *testing.T) {
 	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
 	ctx := t.Context()
 	id := submit(t, c, "sleep 8", "-n1", "--time=1")
-	running(t, c, 10*time.Second, id)
+	running(t, c, patience, id)
 	waitSaved(t, c)
 	require.NoError(t, c.KillController(ctx, syscall.SIGKILL))
 	j := fmt.Sprintf("E %d\nE %d 7 3 0\nS -1 2\nS 1\x00 2\n%s\nE %d 1", id, id, strings.Repeat("S", 5000), id)
 	require.NoError(t, os.WriteFile(c.path("state", "aucsched_journal"), []byte(j), 0o600))
 	require.NoError(t, c.StartController(ctx))
-	running(t, c, 10*time.Second, id)
-	_, err := c.WaitFor(ctx, id, 20*time.Second, "COMPLETED")
+	running(t, c, patience, id)
+	_, err := c.WaitFor(ctx, id, patience, "COMPLETED")
 	require.NoError(t, err)
 	requireOneStartEach(t, c, []uint32{id})
 	require.Regexp(t, `aucsched_journal: \d+ lines are no starts or ends`, c.Logs("slurmctld.log", 1<<20))
@@ -322,7 +322,7 @@ func TestJournalIsStale(t *testing.T) {
 	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
 	ctx := t.Context()
 	id := submit(t, c, "sleep 8", "-n1", "--time=1")
-	running(t, c, 10*time.Second, id)
+	running(t, c, patience, id)
 	waitSaved(t, c)
 	require.NoError(t, c.KillController(ctx, syscall.SIGTERM))
 	path := c.path("state", "aucsched_journal")
@@ -334,7 +334,7 @@ func TestJournalIsStale(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(stale+string(own)+stale), 0o600))
 	require.NoError(t, os.WriteFile(path+".new", []byte(stale), 0o600))
 	require.NoError(t, c.StartController(ctx))
-	running(t, c, 10*time.Second, id)
+	running(t, c, patience, id)
 	next := submit(t, c, "true", "-n1", "--time=1") // of the number that the journal has
 	require.Equal(t, id+1, next)
 	for _, id := range []uint32{id, next} {
@@ -365,7 +365,7 @@ func waitSaved(t *testing.T, c *Cluster) {
 		_, err = c.Scontrol(t.Context(), "update", "JobId="+id, "Comment=saved")
 		return err == nil // it may just have ended
 	}), "no job whose change could be saved: %v", err)
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, "slurmctld to save its state", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "slurmctld to save its state", func() (bool, error) {
 		info, err := os.Stat(c.path("state", "job_state"))
 		return err == nil && info.ModTime().After(now), nil
 	}))

@@ -21,7 +21,7 @@ func TestSuspendedBeforeLaunch(t *testing.T) {
 	ctx := t.Context()
 	require.NoError(t, c.Faults().Set(OpFsync, Fault{Name: "job_state", Delay: 700 * time.Millisecond}))
 	id := submit(t, c, "sleep 2", "-n2", "--time=1")
-	require.NoError(t, c.poll(ctx, 15*time.Second, "the start", func() (bool, error) {
+	require.NoError(t, c.poll(ctx, patience, "the start", func() (bool, error) {
 		return len(logLines(t, c, "aucsched: started")) > 0, nil
 	}))
 	_, err := c.Scontrol(ctx, "suspend", fmt.Sprint(id))
@@ -33,7 +33,7 @@ func TestSuspendedBeforeLaunch(t *testing.T) {
 	require.Empty(t, runs, "it was suspended before it was launched")
 	_, err = c.Scontrol(ctx, "resume", fmt.Sprint(id))
 	require.NoError(t, err)
-	_, err = c.WaitFor(ctx, id, 20*time.Second, "COMPLETED")
+	_, err = c.WaitFor(ctx, id, patience, "COMPLETED")
 	require.NoError(t, err)
 	requireOneStartEach(t, c, []uint32{id})
 }
@@ -50,12 +50,12 @@ func TestTheEndWaitsForNoNode(t *testing.T) {
 	}
 	waitSaved(t, c)
 	release(t, c, ids...)
-	running(t, c, 20*time.Second, ids...)
+	running(t, c, patience, ids...)
 	waitSaved(t, c) // or they are waiting still, after the kill
 	require.NoError(t, c.KillController(ctx, syscall.SIGKILL))
 	wake := asleep(t, c)
 	require.NoError(t, c.StartController(ctx))
-	require.NoError(t, c.poll(ctx, 10*time.Second, "slurmctld to ask about the jobs", func() (bool, error) {
+	require.NoError(t, c.poll(ctx, patience, "slurmctld to ask about the jobs", func() (bool, error) {
 		return len(logLines(t, c, fmt.Sprintf("aucsched: after a restart of slurmctld: .* %d had just started", jobs))) == 1, nil
 	}))
 	time.Sleep(1500 * time.Millisecond) // it has begun: a second for each of them
@@ -81,15 +81,15 @@ func TestCancelledIsNotReleased(t *testing.T) {
 	waitSaved(t, c)
 	wake := asleep(t, c)
 	release(t, c, ids...)
-	running(t, c, 20*time.Second, ids...)
+	running(t, c, patience, ids...)
 	waitSaved(t, c) // or they are waiting still, after the kill
 	kill(t, c)
-	require.NoError(t, c.poll(ctx, 10*time.Second, "slurmctld to ask about the jobs", func() (bool, error) {
+	require.NoError(t, c.poll(ctx, patience, "slurmctld to ask about the jobs", func() (bool, error) {
 		return len(logLines(t, c, "aucsched: after a restart of slurmctld: .* had just started")) == 1, nil
 	}))
 	require.NoError(t, c.Scancel(ctx, "--user=root"))
 	wake()
-	require.NoError(t, c.poll(ctx, 20*time.Second, "a launch to fail", func() (bool, error) {
+	require.NoError(t, c.poll(ctx, patience, "a launch to fail", func() (bool, error) {
 		return len(logLines(t, c, "Requeuing JobId")) > 0, nil
 	}))
 	time.Sleep(4 * time.Second) // the keeper asks each second

@@ -22,10 +22,10 @@ func TestUnequalLayout(t *testing.T) {
 		w := watch(t, c)
 		five := submit(t, c, "sleep 60", "-n5", "-N1", "-w", "n0001", "--gres=gpu:1")
 		one := submit(t, c, "sleep 60", "-n1", "-N1", "-w", "n0002", "--gres=gpu:2")
-		running(t, c, 10*time.Second, five, one)
+		running(t, c, patience, five, one)
 		ten := submit(t, c, "sleep 60", "-n10", "-N2", "--gres=gpu:1", "--time=5")
 		w.Expect(ten, Ask{CPUs: 10, MinNodes: 2, MaxNodes: 2}.GPURange(1, 1))
-		jobs := running(t, c, 10*time.Second, five, one, ten)
+		jobs := running(t, c, patience, five, one, ten)
 		layout := jobs[2].Nodes
 		require.Len(t, layout, 2)
 		require.Len(t, layout[0].CPUs, 3, "%+v", layout)
@@ -70,7 +70,7 @@ func TestCoresAreLeftBesideGPUs(t *testing.T) {
 	})
 	w.Expect(wide, Ask{CPUs: 56})
 	w.Expect(gpus, Ask{CPUs: 8, MinNodes: 4, MaxNodes: 4}.GPURange(2, 2))
-	jobs := running(t, c, 15*time.Second, wide, gpus)
+	jobs := running(t, c, patience, wide, gpus)
 	for _, s := range jobs[1].Nodes {
 		require.Contains(t, []string{"n0005", "n0006", "n0007", "n0008"}, s.Node)
 		other := jobs[0].Nodes[slices.IndexFunc(jobs[0].Nodes, func(o NodeShare) bool { return o.Node == s.Node })]
@@ -123,7 +123,7 @@ func TestOneTaskIsOnOneNode(t *testing.T) {
 			ask = ask.GPURange(2, 2)
 		}
 		w.Expect(id, ask)
-		require.Len(t, running(t, c, 10*time.Second, id)[0].Nodes, 1, args)
+		require.Len(t, running(t, c, patience, id)[0].Nodes, 1, args)
 		requireByAuction(t, c, id)
 	}
 }

@@ -117,7 +117,7 @@ func TestLeftToSlurm(t *testing.T) {
 			submit(t, c, "sleep 60", "-N11", "-n11", "--exclusive", "--exclude=n0003"),
 			submit(t, c, "sleep 60", "-N1", "-n1", "--exclusive", "--reservation=res"),
 		}
-		running(t, c, 10*time.Second, block...)
+		running(t, c, patience, block...)
 		rows := rowsFor(t)
 		ids := make([]uint32, len(rows))
 		for i, r := range rows {
@@ -163,7 +163,7 @@ func waitCycles(t *testing.T, c *Cluster, n int64) {
 	s, err := c.Status()
 	require.NoError(t, err)
 	until := s.Cycles + s.Skipped + n
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, "cycles of the auction", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "cycles of the auction", func() (bool, error) {
 		s, err = c.Status()
 		return s.Cycles+s.Skipped >= until, err
 	}), "%+v", s)
@@ -292,7 +292,7 @@ func TestPartitions(t *testing.T) {
 		left := []string{"n0001", "n0002", "n0003", "n0004"}
 		right := []string{"n0005", "n0006", "n0007", "n0008"}
 		block := submit(t, c, "sleep 60", "-n32", "--time=1")
-		running(t, c, 10*time.Second, block)
+		running(t, c, patience, block)
 		var ids []uint32
 		for i := range 12 {
 			part, within := "p", left
@@ -332,7 +332,7 @@ func TestSlurmUser(t *testing.T) {
 		}
 		id := submit(t, c, "sleep 1", "-n4", "-N2", gres, "--time=1")
 		w.Expect(id, Ask{CPUs: 4, MinNodes: 2, MaxNodes: 2}.GPURange(1, 2))
-		_, err := c.WaitFor(t.Context(), id, 15*time.Second, "COMPLETED")
+		_, err := c.WaitFor(t.Context(), id, patience, "COMPLETED")
 		require.NoError(t, err)
 		require.NoError(t, c.RanOnce([]uint32{id}))
 		if m.name == "auction" {

@@ -7,7 +7,6 @@ package slurmtest
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +25,7 @@ func TestLicencesBehindAWideJob(t *testing.T) {
 	for _, n := range others {
 		ids = append(ids, submit(t, c, "sleep 300", as(Bob, "-N1", n, "--time=10")...))
 	}
-	running(t, c, 20*time.Second, ids...)
+	running(t, c, patience, ids...)
 	var wide uint32
 	var small []uint32
 	together(t, c, func() {
@@ -35,14 +34,14 @@ func TestLicencesBehindAWideJob(t *testing.T) {
 			small = append(small, submit(t, c, "sleep 60", as(Bob, "-N1", "-n4", "-L", "matlab:1", "--time=6")...))
 		}
 	})
-	running(t, c, 20*time.Second, small[:2]...)
+	running(t, c, patience, small[:2]...)
 	routes, err := c.Routes()
 	require.NoError(t, err)
 	for _, id := range small[:2] {
 		require.Equal(t, 1, routes[id].Started, "by the auction")
 	}
 	var reasons []string
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the others to wait for licences", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the others to wait for licences", func() (bool, error) {
 		reasons = nil
 		for _, id := range []uint32{wide, small[2]} {
 			j, err := c.ShowJob(t.Context(), id)
@@ -64,14 +63,14 @@ func TestRemoteLicences(t *testing.T) {
 	_, err := c.Sacctmgr(t.Context(), "add", "resource", "name=ansys", "server=flex", "count=4", "type=license",
 		"cluster=slurmtest", "percentallowed=50")
 	require.NoError(t, err)
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "slurmctld to hear of them", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "slurmctld to hear of them", func() (bool, error) {
 		out, err := c.Scontrol(t.Context(), "show", "licenses", "ansys@flex")
 		return err == nil && strings.Contains(out, "Total=2"), nil
 	}))
 	together(t, c, func() {
 		submit(t, c, "sleep 60", as(Alice, "-n1", "-L", "ansys@flex:1", "--array=1-20", "--time=2")...)
 	})
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, "two to run and the others to wait", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "two to run and the others to wait", func() (bool, error) {
 		out, err := c.Squeue(t.Context(), "%T %r", "-r")
 		return strings.Count(out, "RUNNING") == 2 && strings.Count(out, "PENDING Licenses") == 18, err
 	}))

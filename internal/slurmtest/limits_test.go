@@ -26,7 +26,7 @@ func hog(t *testing.T, m mode, parameters string) time.Duration {
 		"-N1", "-n32", "--array=1-900", "--time=5", "-o", "/dev/null"),
 		"#!/bin/sh\nsleep 300\n")
 	require.NoError(t, err)
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, "two of Alice's to run", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "two of Alice's to run", func() (bool, error) {
 		out, err := c.Squeue(t.Context(), "%i", "-u", Alice, "-t", "R")
 		return len(strings.Fields(out)) == 2, err
 	}))

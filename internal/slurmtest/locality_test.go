@@ -23,7 +23,7 @@ func localityMachine(parameters string) Config {
 func ranOn(t *testing.T, c *Cluster, args ...string) string {
 	t.Helper()
 	id := submit(t, c, "sleep 4", append([]string{"-N1", "--ntasks-per-node=4", "--time=1"}, args...)...)
-	node := running(t, c, 15*time.Second, id)[0].NodeList
+	node := running(t, c, patience, id)[0].NodeList
 	_, err := c.WaitFor(t.Context(), id, 30*time.Second, "COMPLETED")
 	require.NoError(t, err)
 	require.NoError(t, c.waitIdle(t.Context()), "for the next job any node is as good")
@@ -43,7 +43,7 @@ func TestJobsGoWhereTheirFileIs(t *testing.T) {
 	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/c:600M"), "nobody has read that file")
 	require.NotEqual(t, "n0006", ranOn(t, c), "a job without a file")
 
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "what nodes hold to be saved", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "what nodes hold to be saved", func() (bool, error) {
 		_, err := os.Stat(c.path("state", "aucsched_files"))
 		return err == nil, nil
 	}))
@@ -69,7 +69,7 @@ func TestDamagedFileState(t *testing.T) {
 	c := cluster(t, auction, localityMachine("auc_locality=yes,auc_file_memory=1000"))
 	ranOn(t, c, "--comment=input=/data/b:600M", "-w", "n0006", "--spread-job")
 	path := c.path("state", "aucsched_files")
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "what nodes hold to be saved", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "what nodes hold to be saved", func() (bool, error) {
 		_, err := os.Stat(path)
 		return err == nil, nil
 	}))

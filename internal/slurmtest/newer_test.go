@@ -152,7 +152,7 @@ func TestReclaimedLicences(t *testing.T) {
 	cfg.Licenses = "matlab:1"
 	c := cluster(t, auction, cfg)
 	low := submit(t, c, "sleep 60", append(w.low, "-n1", "-L", "matlab:1", "--time=2")...)
-	running(t, c, 20*time.Second, low)
+	running(t, c, patience, low)
 	high := submit(t, c, "sleep 2", "-n1", "-L", "matlab:1", "--time=1")
 	_, err := c.WaitFor(t.Context(), high, 30*time.Second, "COMPLETED")
 	require.NoError(t, err)
@@ -166,11 +166,11 @@ func TestSavesLeaveFewProbes(t *testing.T) {
 	c := cluster(t, auction, Config{Groups: Uniform(4, 4, 0)})
 	for range 12 {
 		id := submit(t, c, "true", "-n1", "--time=1")
-		_, err := c.WaitFor(t.Context(), id, 10*time.Second, "COMPLETED")
+		_, err := c.WaitFor(t.Context(), id, patience, "COMPLETED")
 		require.NoError(t, err)
 	}
 	require.NoError(t, syscall.Kill(c.ControllerPid(), syscall.SIGPROF))
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the probes in the log", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the probes in the log", func() (bool, error) {
 		return len(logLines(t, c, "StateSave Status")) > 0, nil
 	}))
 	time.Sleep(200 * time.Millisecond)

@@ -67,7 +67,7 @@ func TestOddJobs(t *testing.T) {
 		Partitions: []Partition{{Name: "p", Default: true}, {Name: "q", Options: "OverSubscribe=EXCLUSIVE"}},
 	})
 	require.NoError(t, os.Chmod(c.Dir, 0o755))
-	running(t, c, 15*time.Second, submit(t, c, "sleep 600", "-N8", "-n31", "--time=20"))
+	running(t, c, patience, submit(t, c, "sleep 600", "-N8", "-n31", "--time=20"))
 	n := 60
 	if os.Getenv("AUCSCHED_SLURM_LONG") == "1" {
 		n = 2000
@@ -116,7 +116,7 @@ func TestOddJobs(t *testing.T) {
 	require.NoError(t, c.Scancel(t.Context(), "--user=root"))
 	require.NoError(t, c.Scancel(t.Context(), "--user="+Alice))
 	id := submit(t, c, "true", "-n1", "--time=1")
-	_, err := c.WaitFor(t.Context(), id, 20*time.Second, "COMPLETED")
+	_, err := c.WaitFor(t.Context(), id, patience, "COMPLETED")
 	require.NoError(t, err)
 	requireByAuction(t, c, id)
 	check()

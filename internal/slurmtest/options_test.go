@@ -49,7 +49,7 @@ func TestOptions(t *testing.T) {
 			w.Expect(id, r.ask)
 			ids = append(ids, id)
 		}
-		running(t, c, 20*time.Second, ids...)
+		running(t, c, patience, ids...)
 		_, err := w.Look(t.Context())
 		require.NoError(t, err)
 		if m.name == "auction" {
@@ -70,7 +70,7 @@ func TestDeadlineIsALimit(t *testing.T) {
 		c := cluster(t, m, optionsMachine())
 		for _, args := range []string{"-n1 --deadline=now+600", "-n1 --deadline=now+600 --time=100 --time-min=2"} {
 			id := submit(t, c, "sleep 5", strings.Fields(args)...)
-			running(t, c, 20*time.Second, id)
+			running(t, c, patience, id)
 			out, err := c.Scontrol(t.Context(), "show", "job", fmt.Sprint(id))
 			require.NoError(t, err)
 			require.Regexp(t, `TimeLimit=00:(10|09):00 `, string(out), args)
@@ -133,7 +133,7 @@ func testSbatchRanges(t *testing.T, c *Cluster) {
 		w.Expect(id, r.ask)
 		ids = append(ids, id)
 	}
-	running(t, c, 15*time.Second, ids...)
+	running(t, c, patience, ids...)
 	for _, id := range ids {
 		requireByAuction(t, c, id)
 	}
@@ -223,11 +223,11 @@ func testNarrowRange(t *testing.T, c *Cluster) {
 	defer cancelAll(t, c)
 	w := watch(t, c)
 	filler := submit(t, c, "sleep 60", "-n16", "-N16", "--gres=gpu:3")
-	running(t, c, 10*time.Second, filler)
+	running(t, c, patience, filler)
 	id := submit(t, c, "sleep 60", "-n2", "-N2", "--gres=gpu:1-3", "--time=2")
 	never := submit(t, c, "sleep 60", "-n2", "-N2", "--gres=gpu:2-3", "--time=2")
 	w.Expect(id, Ask{CPUs: 2, MinNodes: 2, MaxNodes: 2}.GPURange(1, 1))
-	running(t, c, 10*time.Second, id)
+	running(t, c, patience, id)
 	j, err := c.ShowJob(t.Context(), never)
 	require.NoError(t, err)
 	require.Equal(t, "PENDING", j.State)
@@ -240,14 +240,14 @@ func testRequeuedRange(t *testing.T, c *Cluster) {
 	id := submit(t, c, "sleep 60", "-n2", "-N2", "--gres=gpu:1-3", "--time=2", "--requeue")
 	w := watch(t, c)
 	w.Expect(id, Ask{CPUs: 2, MinNodes: 2, MaxNodes: 2}.GPURange(1, 3))
-	before := running(t, c, 10*time.Second, id)[0]
+	before := running(t, c, patience, id)[0]
 	require.Len(t, before.Nodes[0].GPUs, 3, "of an idle machine a job gets the most")
 	_, err := c.Scontrol(ctx, "requeuehold", fmt.Sprint(id))
 	require.NoError(t, err)
-	_, err = c.WaitFor(ctx, id, 20*time.Second, "PENDING")
+	_, err = c.WaitFor(ctx, id, patience, "PENDING")
 	require.NoError(t, err)
 	var j Job
-	require.NoError(t, c.poll(ctx, 5*time.Second, "the range to be back", func() (bool, error) {
+	require.NoError(t, c.poll(ctx, patience, "the range to be back", func() (bool, error) {
 		j, err = c.ShowJob(ctx, id)
 		low := j.Fields["TresPerNode"]
 		return low == "gres:gpu:1" || low == "gres/gpu:1", err // the latter from 23.11 on
@@ -255,14 +255,14 @@ func testRequeuedRange(t *testing.T, c *Cluster) {
 	require.Contains(t, j.Fields["AdminComment"], "1-3", "scontrol shows the range")
 
 	filler := submit(t, c, "sleep 60", "-n16", "-N16", "--gres=gpu:3")
-	running(t, c, 10*time.Second, filler)
+	running(t, c, patience, filler)
 	_, err = c.Scontrol(ctx, "release", fmt.Sprint(id))
 	require.NoError(t, err)
 	// else it waits for two minutes
 	_, err = c.Scontrol(ctx, "update", fmt.Sprint("JobId=", id), "StartTime=now")
 	require.NoError(t, err)
 	var after Job
-	require.NoError(t, c.poll(ctx, 20*time.Second, "the job to run again", func() (bool, error) {
+	require.NoError(t, c.poll(ctx, patience, "the job to run again", func() (bool, error) {
 		after, err = c.ShowJob(ctx, id)
 		return after.State == "RUNNING" && after.Restarts == 1, err
 	}), "%s (%s)", after.State, after.Reason)

@@ -243,7 +243,7 @@ func TestGrace(t *testing.T) {
 	referee := watch(t, c)
 	stubborn := submit(t, c, "sleep 600", "-p", "low", "--requeue", "--time=30", "-N1", "-n6", "--nodelist=n0001")
 	dear := submit(t, c, "sleep 600", "-p", "low", "--requeue", "--time=30", "-N1", "-n8", "--nodelist=n0002")
-	running(t, c, 10*time.Second, stubborn, dear)
+	running(t, c, patience, stubborn, dear)
 	high := submit(t, c, "sleep 3", "-N1", "-n8", "--time=1")
 	referee.Expect(high, Ask{CPUs: 8, MaxNodes: 1})
 	requireKept(t, c, high, stubborn)
@@ -265,7 +265,7 @@ func TestGrace(t *testing.T) {
 // requireKept waits until a job's place is kept and its victim has heard of its end.
 func requireKept(t *testing.T, c *Cluster, id, victim uint32) {
 	t.Helper()
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the place to be kept", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the place to be kept", func() (bool, error) {
 		log, err := readBounded(c.path("log", "slurmctld.log"))
 		return strings.Contains(log, fmt.Sprintf("JobId=%d waits until 1 jobs have ended", id)) &&
 			strings.Contains(log, fmt.Sprintf("job_signal: 15 of running JobId=%d ", victim)), err
@@ -281,7 +281,7 @@ func TestPlacesGivenUp(t *testing.T) {
 	low := []string{"-p", "low", "--requeue", "--time=30", "-N1"}
 	cheap := submit(t, c, "sleep 600", append(low, "-n6", "--nodelist=n0001")...)
 	dear := submit(t, c, "sleep 600", append(low, "-n8", "--nodelist=n0002")...)
-	running(t, c, 10*time.Second, cheap, dear)
+	running(t, c, patience, cheap, dear)
 	cancelled := submit(t, c, "sleep 3", "-N1", "-n8", "--time=1")
 	requireKept(t, c, cancelled, cheap)
 	small := submit(t, c, "sleep 600", "-n2", "-p", "same", "--time=30")
@@ -289,7 +289,7 @@ func TestPlacesGivenUp(t *testing.T) {
 	_, err := c.WaitFor(t.Context(), small, time.Second, "PENDING")
 	require.NoError(t, err, "it runs on a place that is kept")
 	require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(cancelled)))
-	running(t, c, 8*time.Second, cheap, small)
+	running(t, c, patience, cheap, small)
 
 	high := submit(t, c, "sleep 3", "-N1", "-n8", "--time=1")
 	requireKept(t, c, high, dear)
@@ -315,12 +315,12 @@ func TestExempt(t *testing.T) {
 		return submit(t, c, "sleep 600", append([]string{"-p", "low", "--requeue", "--time=30", "-N1"}, args...)...)
 	}
 	old := low("-n8")
-	running(t, c, 10*time.Second, old)
+	running(t, c, patience, old)
 	time.Sleep(exempt * time.Second)
 	young := []uint32{low("-n4"), low("-n4"), low("-n8")}
-	begun := when(t, running(t, c, 10*time.Second, young...)[2], "StartTime")
+	begun := when(t, running(t, c, patience, young...)[2], "StartTime")
 	first := submit(t, c, "sleep 60", "-n4", "-N1", "--time=2")
-	_, err := c.WaitFor(t.Context(), first, 15*time.Second, "RUNNING")
+	_, err := c.WaitFor(t.Context(), first, patience, "RUNNING")
 	require.NoError(t, err)
 	require.Equal(t, []uint32{old}, preempted(t, c).ids)
 	second := submit(t, c, "sleep 1", "-n8", "-N1", "--time=1")

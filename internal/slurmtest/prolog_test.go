@@ -206,7 +206,7 @@ func TestCancelledWhileSaved(t *testing.T) {
 			_, err := c.Run(ctx, argv...)
 			ended <- err
 		}()
-		require.NoError(t, c.poll(ctx, 15*time.Second, "the start", func() (bool, error) {
+		require.NoError(t, c.poll(ctx, patience, "the start", func() (bool, error) {
 			return len(logLines(t, c, "aucsched: started")) > started, nil
 		}))
 		require.NoError(t, c.Scancel(ctx, "--user=root"))

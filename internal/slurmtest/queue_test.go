@@ -87,21 +87,21 @@ func testArrayLimit(t *testing.T, c *Cluster) {
 		}
 		return left == 0, err
 	}))
-	require.NoError(t, c.WaitEmpty(t.Context(), 10*time.Second))
+	require.NoError(t, c.WaitEmpty(t.Context(), patience))
 	require.NoError(t, c.RanOnce(tasks(t, c, id, 20)))
 }
 
 func testHeld(t *testing.T, c *Cluster) {
 	id := submit(t, c, "sleep 1", "-n1", "-H", "--time=1")
 	other := submit(t, c, "sleep 1", "-n1", "--time=1")
-	_, err := c.WaitFor(t.Context(), other, 15*time.Second, "COMPLETED")
+	_, err := c.WaitFor(t.Context(), other, patience, "COMPLETED")
 	require.NoError(t, err)
 	j, err := c.ShowJob(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, "PENDING", j.State)
 	_, err = c.Scontrol(t.Context(), "release", fmt.Sprint(id))
 	require.NoError(t, err)
-	_, err = c.WaitFor(t.Context(), id, 15*time.Second, "COMPLETED")
+	_, err = c.WaitFor(t.Context(), id, patience, "COMPLETED")
 	require.NoError(t, err)
 }
 
@@ -115,7 +115,7 @@ func when(t *testing.T, j Job, key string) time.Time {
 
 func testBegin(t *testing.T, c *Cluster) {
 	id := submit(t, c, "sleep 1", "-n1", "--begin=now+4", "--time=1")
-	j, err := c.WaitFor(t.Context(), id, 20*time.Second, "COMPLETED")
+	j, err := c.WaitFor(t.Context(), id, patience, "COMPLETED")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, when(t, j, "StartTime").Sub(when(t, j, "SubmitTime")), 4*time.Second)
 }
@@ -125,7 +125,7 @@ func testCancelPending(t *testing.T, c *Cluster) {
 	w := watch(t, c)
 	rng := rand.New(rand.NewPCG(1, 2))
 	blocker := submit(t, c, "sleep 4", "-n128", "--time=1")
-	running(t, c, 15*time.Second, blocker)
+	running(t, c, patience, blocker)
 	var ids, cancelled, kept []uint32
 	together(t, c, func() {
 		for i := range 40 {

@@ -49,7 +49,7 @@ func victim(dir string) {
 		var id uint32
 		id, err = c.Sbatch(context.Background(), []string{"-N2"}, "#!/bin/sh\nsetsid env -i sleep 1000 & srun sleep 1000\n")
 		if err == nil {
-			_, err = c.WaitFor(context.Background(), id, 20*time.Second, "RUNNING")
+			_, err = c.WaitFor(context.Background(), id, patience, "RUNNING")
 		}
 	}
 	if err != nil {
@@ -311,7 +311,7 @@ func TestControl(t *testing.T) {
 	pid := c.ControllerPid()
 	require.NotZero(t, pid)
 	id := submit(t, c, "sleep 30", "-n2")
-	running(t, c, 10*time.Second, id)
+	running(t, c, patience, id)
 
 	require.NoError(t, c.SetParameters(ctx, quickStock+",bf_max_job_test=77"))
 	out, err := c.Scontrol(ctx, "show", "config")
@@ -335,7 +335,7 @@ func TestControl(t *testing.T) {
 		require.NoError(t, c.StartController(ctx))
 		require.NotEqual(t, pid, c.ControllerPid())
 		require.Error(t, c.StartController(ctx), "it runs")
-		j, err := c.WaitFor(ctx, id, 10*time.Second, "RUNNING")
+		j, err := c.WaitFor(ctx, id, patience, "RUNNING")
 		require.NoError(t, err)
 		require.Zero(t, j.Restarts)
 	}

@@ -149,7 +149,7 @@ func TestRequestKinds(t *testing.T) {
 			}), err
 		}))
 		require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(het)))
-		require.NoError(t, c.WaitEmpty(t.Context(), 20*time.Second))
+		require.NoError(t, c.WaitEmpty(t.Context(), patience))
 		single := slices.DeleteFunc(slices.Clone(ids), func(id uint32) bool {
 			i := slices.Index(ids, id)
 			return strings.Contains(requestKinds[i].args, "--array") || requestKinds[i].left == "hetjob"
@@ -238,9 +238,9 @@ func TestPartitionRules(t *testing.T) {
 		ids := []uint32{
 			submit(t, c, "sleep 8", "-p", "lln", "-n4", "--time=1"),
 		}
-		first := running(t, c, 10*time.Second, ids...)[0]
+		first := running(t, c, patience, ids...)[0]
 		ids = append(ids, submit(t, c, "sleep 5", "-p", "lln", "-n4", "--time=1"))
-		require.NotEqual(t, first.NodeList, running(t, c, 10*time.Second, ids...)[1].NodeList, "the least loaded node comes first")
+		require.NotEqual(t, first.NodeList, running(t, c, patience, ids...)[1].NodeList, "the least loaded node comes first")
 		for i := range 4 {
 			user := []string{Alice, Bob}[i%2]
 			for _, k := range []requestKind{
@@ -331,7 +331,7 @@ func TestScavenger(t *testing.T) {
 		})
 		w := watch(t, c)
 		scavenger := submit(t, c, "sleep 60", "-n1", "-p", "scavenge", "--time=2", "--requeue")
-		running(t, c, 10*time.Second, scavenger)
+		running(t, c, patience, scavenger)
 		var ids []uint32
 		together(t, c, func() {
 			for range 20 {

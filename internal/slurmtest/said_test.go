@@ -20,7 +20,7 @@ func TestFaultsOfSettingsAreSaid(t *testing.T) {
 	before := c.cfg.SchedulerParameters
 	said := func(t *testing.T, words string) {
 		t.Helper()
-		require.NoError(t, c.poll(t.Context(), 20*time.Second, words, func() (bool, error) {
+		require.NoError(t, c.poll(t.Context(), patience, words, func() (bool, error) {
 			return strings.Contains(c.Logs("slurmctld.log", 1<<20), words), nil
 		}))
 	}
@@ -39,7 +39,7 @@ func TestFaultsOfSettingsAreSaid(t *testing.T) {
 		require.NoError(t, c.SetParameters(t.Context(), before+",auc_solver=highs,auc_deadline_ms=1000,auc_worker=/nonexistent/worker"))
 		defer cancelAll(t, c)
 		filler := submit(t, c, "sleep 60", "-N3", "--ntasks-per-node=8", "--time=2")
-		running(t, c, 10*time.Second, filler)
+		running(t, c, patience, filler)
 		together(t, c, func() {
 			for range 12 {
 				submit(t, c, "sleep 60", "-n3", "--time=2")

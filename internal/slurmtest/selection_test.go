@@ -65,14 +65,14 @@ func TestSelection(t *testing.T) {
 			}
 			id := submit(t, c, "sleep 600", x.args...)
 			did := ""
-			for _, share := range running(t, c, 20*time.Second, id)[0].Nodes {
+			for _, share := range running(t, c, patience, id)[0].Nodes {
 				var n int
 				_, err := fmt.Sscanf(share.Node, "n%d", &n)
 				require.NoError(t, err)
 				did += fmt.Sprintf(" n%d:%d", n, len(share.CPUs))
 			}
 			require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(id)))
-			_, err = c.WaitFor(t.Context(), id, 20*time.Second, "CANCELLED")
+			_, err = c.WaitFor(t.Context(), id, patience, "CANCELLED")
 			require.NoError(t, err)
 			require.Equal(t, did, said)
 			if x.want != "" {

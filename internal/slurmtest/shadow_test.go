@@ -45,7 +45,7 @@ func shadowLog(t *testing.T, c *Cluster) *shadow.Log {
 func shadowRuns(t *testing.T, c *Cluster, ids ...uint32) []*shadow.Run {
 	t.Helper()
 	found := make([]*shadow.Run, len(ids))
-	require.NoError(t, c.poll(t.Context(), 15*time.Second, "the starts in aucsched.shadow", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the starts in aucsched.shadow", func() (bool, error) {
 		if _, err := os.Stat(c.path("state", "aucsched.shadow")); err != nil {
 			return false, nil
 		}
@@ -111,7 +111,7 @@ func TestShadow(t *testing.T) {
 	require.Positive(t, l.Samples.Count)
 	require.Contains(t, []int64{4, 8, 12, 16}, l.Samples.Last.Cores, "of the nodes that were up")
 	require.Equal(t, l.Samples.Last.Cores, 4*l.Samples.Last.GPUs)
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the job that was cancelled", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the job that was cancelled", func() (bool, error) {
 		for _, r := range shadowLog(t, c).Runs {
 			if uint32(r.Key.Job) == never && r.State == "CANCELLED" {
 				o, _ := r.Outcome(1)
@@ -137,7 +137,7 @@ func TestShadow(t *testing.T) {
 		cfg.ExtraLines = append(cfg.ExtraLines, "PrivateData=jobs")
 	}))
 	require.NoError(t, c.Reconfigure(t.Context()))
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the file to be its owner's alone", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the file to be its owner's alone", func() (bool, error) {
 		info, err := os.Stat(c.path("state", "aucsched.shadow"))
 		return err == nil && info.Mode().Perm() == 0o600, nil
 	}))
@@ -145,9 +145,9 @@ func TestShadow(t *testing.T) {
 	// And on again: the auction starts what comes.
 	require.NoError(t, c.SetParameters(t.Context(), quickStock+","+quickAuction+",auc_mode=on"))
 	said := func() (bool, error) { return strings.Contains(c.Logs("slurmctld.log", 1<<20), "aucsched: on: "), nil }
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the auction to be on", said))
+	require.NoError(t, c.poll(t.Context(), patience, "the auction to be on", said))
 	started := submit(t, c, "sleep 5", "-n1", "--time=1")
-	running(t, c, 15*time.Second, started)
+	running(t, c, patience, started)
 	requireByAuction(t, c, started)
 }
 
@@ -194,7 +194,7 @@ func TestPartOfTheJobs(t *testing.T) {
 	route := func(want int, left string, id uint32) {
 		t.Helper()
 		what := fmt.Sprintf("job %d: started %d, left %q", id, want, left)
-		require.NoError(t, c.poll(t.Context(), 10*time.Second, what, func() (bool, error) {
+		require.NoError(t, c.poll(t.Context(), patience, what, func() (bool, error) {
 			routes, err := c.Routes()
 			return routes[id].Started == want && strings.Contains(routes[id].Left, left), err
 		}))
@@ -204,7 +204,7 @@ func TestPartOfTheJobs(t *testing.T) {
 	shared := submit(t, c, "sleep 30", "-p", "mix", "-N1", "-n4", "--time=1")
 	ours := submit(t, c, "sleep 30", "-p", "ours", "-N1", "-n4", "--time=1")
 	both := submit(t, c, "sleep 30", "-p", "ours,mix", "-n1", "--time=1")
-	running(t, c, 20*time.Second, first, others, shared, ours, both)
+	running(t, c, patience, first, others, shared, ours, both)
 	for _, id := range []uint32{first, ours} {
 		route(1, "", id)
 	}
@@ -224,9 +224,9 @@ func TestPartOfTheJobs(t *testing.T) {
 	// Nobody's jobs are the auction's.
 	require.NoError(t, c.SetParameters(t.Context(), quickStock+","+quickAuction+",auc_users_share=0"))
 	said := func() (bool, error) { return strings.Contains(c.Logs("slurmctld.log", 1<<20), "users_share=0"), nil }
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the share to be known", said))
+	require.NoError(t, c.poll(t.Context(), patience, "the share to be known", said))
 	later := submit(t, c, "sleep 5", "-p", "ours", "-n1", "--time=1")
-	running(t, c, 15*time.Second, later)
+	running(t, c, patience, later)
 	route(0, "", later)
 	waits := submit(t, c, "sleep 5", "-p", "ours", "-N2", "--exclusive", "--time=1")
 	route(0, "user", waits)
@@ -237,7 +237,7 @@ func TestPartOfTheJobs(t *testing.T) {
 	said = func() (bool, error) {
 		return strings.Contains(c.Logs("slurmctld.log", 1<<20), "auc_partitions=p,nonsense: there is no partition nonsense"), nil
 	}
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the wrong partition in the log", said))
+	require.NoError(t, c.poll(t.Context(), patience, "the wrong partition in the log", said))
 }
 
 // waitOf is how long a job that has started waited.
@@ -272,14 +272,14 @@ func TestShadowOutlastsSlurmctld(t *testing.T) {
 	said := func(words string) func() (bool, error) {
 		return func() (bool, error) { return strings.Contains(c.Logs("slurmctld.log", 1<<20), words), nil }
 	}
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, fault, said(fault)))
+	require.NoError(t, c.poll(t.Context(), patience, fault, said(fault)))
 	submit(t, c, "sleep 1", "-n4", "--time=1")
 	time.Sleep(3 * time.Second) // some cycles
 	require.Equal(t, 1, strings.Count(c.Logs("slurmctld.log", 1<<20), fault))
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	again := dir + "/file is written again"
 	submit(t, c, "sleep 1", "-n4", "--time=1")
-	require.NoError(t, c.poll(t.Context(), 20*time.Second, again, said(again)))
+	require.NoError(t, c.poll(t.Context(), patience, again, said(again)))
 	require.FileExists(t, dir+"/file")
 }
 

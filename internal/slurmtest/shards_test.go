@@ -146,9 +146,9 @@ func TestAGPUIsSharedToTheLast(t *testing.T) {
 			w := watch(t, c)
 			pair := []uint32{submit(t, c, "sleep 60", "-N1", "-n1", "--gres=shard:2", "--time=2"),
 				submit(t, c, "sleep 60", "-N1", "-n1", "--gres=shard:1", "--time=2")}
-			running(t, c, 15*time.Second, pair...)
+			running(t, c, patience, pair...)
 			require.NoError(t, c.Scancel(t.Context(), numbers(pair[:1])...))
-			_, err := c.WaitFor(t.Context(), pair[0], 15*time.Second, "CANCELLED")
+			_, err := c.WaitFor(t.Context(), pair[0], patience, "CANCELLED")
 			require.NoError(t, err)
 			time.Sleep(2 * time.Second)
 			whole := submit(t, c, "sleep 60", "-N1", "-n1", "--gres=gpu:1", "--time=2")
@@ -156,11 +156,11 @@ func TestAGPUIsSharedToTheLast(t *testing.T) {
 			j, err := c.ShowJob(t.Context(), whole)
 			require.NoError(t, err)
 			require.Equal(t, "PENDING", j.State)
-			running(t, c, 15*time.Second, submit(t, c, "sleep 60", "-N1", "-n1", "--gres=shard:3", "--time=1", "--nice=-100"))
+			running(t, c, patience, submit(t, c, "sleep 60", "-N1", "-n1", "--gres=shard:3", "--time=1", "--nice=-100"))
 			_, err = w.Look(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, c.Scancel(t.Context(), "--state=RUNNING", "--user=root"))
-			running(t, c, 15*time.Second, whole)
+			running(t, c, patience, whole)
 			requireNoMisses(t, c)
 		})
 	}

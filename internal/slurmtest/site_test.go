@@ -105,7 +105,7 @@ func TestSite(t *testing.T) {
 		for range 4 {
 			limited = append(limited, submit(t, c, "sleep 3", as(Dave, "-n1", "--time=1")...))
 		}
-		running(t, c, 20*time.Second, ids...)
+		running(t, c, patience, ids...)
 		most := map[string]int{}
 		require.NoError(t, c.poll(ctx, 60*time.Second, "the jobs to end", func() (bool, error) {
 			jobs, err := w.Look(ctx)
@@ -133,7 +133,7 @@ func TestSite(t *testing.T) {
 		require.LessOrEqual(t, most["user "+Dave], 3)
 		require.Positive(t, most["user "+Dave])
 		require.NoError(t, c.RanOnce(append(ids, limited...)))
-		require.NoError(t, c.poll(ctx, 20*time.Second, "slurmdbd to have all of it", func() (bool, error) {
+		require.NoError(t, c.poll(ctx, patience, "slurmdbd to have all of it", func() (bool, error) {
 			out, err := c.Run(ctx, "sacct", "-a", "-X", "-n", "-P", "-o", "jobid,state")
 			return strings.Count(out, "|COMPLETED") == len(ids)+len(limited), err
 		}))

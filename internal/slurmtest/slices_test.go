@@ -33,7 +33,7 @@ func TestSlicesOfGPUs(t *testing.T) {
 		release(t, c, ids...)
 		began := time.Now()
 		devices := map[string][]int{"1g.5gb": {0, 1, 2, 3}, "2g.10gb": {4, 5}, "3g.20gb": {6}}
-		for i, j := range running(t, c, 15*time.Second, ids...) {
+		for i, j := range running(t, c, patience, ids...) {
 			require.Len(t, j.Nodes, 1)
 			require.Subset(t, devices[slices[i]], j.Nodes[0].GPUs, slices[i])
 		}

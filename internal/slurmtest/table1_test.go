@@ -39,9 +39,9 @@ func testTableI(t *testing.T, m mode, n int) {
 		w.Expect(ids[2], half)
 	})
 	if m.name != "stock" {
-		running(t, c, 15*time.Second, ids[:]...)
+		running(t, c, patience, ids[:]...)
 	} else {
-		running(t, c, 15*time.Second, ids[0], ids[1])
+		running(t, c, patience, ids[0], ids[1])
 		staysPending(t, c, ids[2])
 	}
 	_, err := w.Look(t.Context())

@@ -25,7 +25,7 @@ func TestThroughputServesTheLargerFirst(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := cluster(t, auction, Config{Groups: []Group{{Nodes: 8, Cores: 4}}, SchedulerParameters: c.parameters})
 			w := watch(t, s)
-			running(t, s, 15*time.Second, submit(t, s, "sleep 4", "-N4", "--ntasks-per-node=4", "--time=5"))
+			running(t, s, patience, submit(t, s, "sleep 4", "-N4", "--ntasks-per-node=4", "--time=5"))
 			var order []uint32
 			together(t, s, func() {
 				order = append(order, submit(t, s, "sleep 2", "-N5", "--ntasks-per-node=4", "--time=1"))
@@ -60,7 +60,7 @@ func TestPresetPlansAhead(t *testing.T) {
 		t.Run(parameters, func(t *testing.T) {
 			s := cluster(t, auction, Config{Groups: []Group{{Nodes: 8, Cores: 4}}, SchedulerParameters: parameters})
 			w := watch(t, s)
-			running(t, s, 15*time.Second, submit(t, s, "sleep 4", "-N4", "--ntasks-per-node=4", "--time=5"))
+			running(t, s, patience, submit(t, s, "sleep 4", "-N4", "--ntasks-per-node=4", "--time=5"))
 			var order []uint32
 			together(t, s, func() {
 				order = append(order, submit(t, s, "sleep 2", "-N5", "--ntasks-per-node=4", "--time=60"))
@@ -93,7 +93,7 @@ func TestCompactKeepsJobsTogether(t *testing.T) {
 			s := cluster(t, auction, Config{Groups: []Group{{Nodes: 8, Cores: 4}}, SchedulerParameters: parameters})
 			w := watch(t, s)
 			for _, node := range []string{"n0002", "n0004", "n0006"} {
-				running(t, s, 15*time.Second, submit(t, s, "sleep 8", "-w", node, "--exclusive", "--time=1"))
+				running(t, s, patience, submit(t, s, "sleep 8", "-w", node, "--exclusive", "--time=1"))
 			}
 			id := submit(t, s, "sleep 1", "-N5", "--ntasks-per-node=4", "--time=1")
 			time.Sleep(4 * time.Second) // several cycles

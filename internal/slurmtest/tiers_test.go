@@ -7,7 +7,6 @@ package slurmtest
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -33,13 +32,13 @@ func gpuNodesLast(t *testing.T, m mode, plain, gpus string) {
 	for range 4 {
 		ids = append(ids, submit(t, c, "sleep 30", "-n4", "-N1", "--time=1"))
 	}
-	for i, j := range running(t, c, 20*time.Second, ids...) {
+	for i, j := range running(t, c, patience, ids...) {
 		for _, on := range j.Nodes {
 			require.Equal(t, i == 1, on.Node <= "n0004", "job %d is on %s", j.ID, on.Node)
 		}
 	}
 	spill := submit(t, c, "sleep 30", "-n8", "-N1", "--time=1")
-	for _, on := range running(t, c, 20*time.Second, spill)[0].Nodes {
+	for _, on := range running(t, c, patience, spill)[0].Nodes {
 		require.LessOrEqual(t, on.Node, "n0004", "the others are full")
 	}
 }
@@ -58,13 +57,13 @@ func TestManyNodeWeights(t *testing.T) {
 	var ids []uint32
 	for range weights - 1 {
 		ids = append(ids, submit(t, c, "sleep 120", "-n4", "-N1", "--time=3"))
-		on := running(t, c, 20*time.Second, ids...)[len(ids)-1].Nodes
+		on := running(t, c, patience, ids...)[len(ids)-1].Nodes
 		require.Equal(t, NodeName(2+weights-len(ids)), on[0].Node, "job %d", len(ids))
 	}
 	both := []uint32{submit(t, c, "sleep 120", "-n2", "-N1", "--time=3"), submit(t, c, "sleep 120", "-n2", "-N1", "--time=3")}
-	for _, j := range running(t, c, 20*time.Second, both...) {
+	for _, j := range running(t, c, patience, both...) {
 		require.Equal(t, NodeName(2), j.Nodes[0].Node, "there is one node without GPUs left")
 	}
-	spill := running(t, c, 20*time.Second, submit(t, c, "sleep 120", "-n2", "-N1", "--time=3"))
+	spill := running(t, c, patience, submit(t, c, "sleep 120", "-n2", "-N1", "--time=3"))
 	require.Equal(t, NodeName(1), spill[0].Nodes[0].Node, "the others are full")
 }

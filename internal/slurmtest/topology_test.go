@@ -25,7 +25,7 @@ func TestTopologyTree(t *testing.T) {
 		}
 		leaves := func(id uint32) map[bool]int {
 			seen := map[bool]int{}
-			for _, on := range running(t, c, 20*time.Second, id)[0].Nodes {
+			for _, on := range running(t, c, patience, id)[0].Nodes {
 				seen[on.Node <= "n0004"]++
 			}
 			return seen

@@ -6,7 +6,6 @@ package slurmtest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -19,7 +18,7 @@ func TestLimitsAreTraded(t *testing.T) {
 		{Name: "few", Limits: "GrpTRES=cpu=64", Users: []User{{Name: Alice}}},
 		{Name: "all", Users: []User{{Name: Bob}}},
 	}})
-	running(t, c, 20*time.Second, submit(t, c, "sleep 300", as(Bob, "-N1", "-n32", "--time=10")...))
+	running(t, c, patience, submit(t, c, "sleep 300", as(Bob, "-N1", "-n32", "--time=10")...))
 	var wide uint32
 	var small []uint32
 	together(t, c, func() {
@@ -29,8 +28,8 @@ func TestLimitsAreTraded(t *testing.T) {
 			small = append(small, submit(t, c, "sleep 60", as(Alice, "-N1", "-n16", "--time=2")...))
 		}
 	})
-	running(t, c, 20*time.Second, small...)
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the wide job to wait for its limit", func() (bool, error) {
+	running(t, c, patience, small...)
+	require.NoError(t, c.poll(t.Context(), patience, "the wide job to wait for its limit", func() (bool, error) {
 		j, err := c.ShowJob(t.Context(), wide)
 		return err == nil && j.State == "PENDING" && j.Reason == "AssocGrpCpuLimit", err
 	}))

@@ -48,7 +48,7 @@ func testSbatchTyped(t *testing.T, c *Cluster) {
 		{"--gres=gpu:v100:1-2", "auc:gpu=v100:1-2", "gpu:v100:2", 2},
 	} {
 		id := submit(t, c, "sleep 30", "-n2", "-N2", "--time=1", r.option)
-		j := running(t, c, 10*time.Second, id)[0]
+		j := running(t, c, patience, id)[0]
 		requireByAuction(t, c, id)
 		require.Equal(t, r.note, strings.TrimSpace(j.Fields["AdminComment"]))
 		require.Equal(t, r.tres, ofType(j), "the start keeps the type")
@@ -79,10 +79,10 @@ func testStepsTyped(t *testing.T, c *Cluster) {
 func testRequeuedTyped(t *testing.T, c *Cluster) {
 	defer cancelAll(t, c)
 	id := submit(t, c, "sleep 60", "-n2", "-N2", "--gres=gpu:a100:1-3", "--time=2", "--requeue")
-	require.Equal(t, "gpu:a100:3", ofType(running(t, c, 10*time.Second, id)[0]))
+	require.Equal(t, "gpu:a100:3", ofType(running(t, c, patience, id)[0]))
 	requeueHold(t, c, id)
 	var j Job
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the range to be back", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the range to be back", func() (bool, error) {
 		var err error
 		j, err = c.ShowJob(t.Context(), id)
 		return ofType(j) == "gpu:a100:1", err
@@ -94,15 +94,15 @@ func testRequeuedTyped(t *testing.T, c *Cluster) {
 func testTypedAlternative(t *testing.T, c *Cluster) {
 	defer cancelAll(t, c)
 	filler := submit(t, c, "sleep 60", "-N4", "--ntasks-per-node=1", "--gres=gpu:a100:4", "--time=2")
-	running(t, c, 10*time.Second, filler)
+	running(t, c, patience, filler)
 	id := submitWith(t, c, "sleep 60", []string{"-n2 --gres=gpu:v100:1-2"}, "-n2",
 		"-N2", "--gpus-per-node=a100:2-3", "--time=2", "--requeue")
-	j := running(t, c, 10*time.Second, id)[0]
+	j := running(t, c, patience, id)[0]
 	requireByAuction(t, c, id)
 	require.Equal(t, "gpu:v100:2", ofType(j))
 	require.Contains(t, j.Fields["AdminComment"], "auc:gpu=v100:1-2")
 	requeueHold(t, c, id)
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the first request to be back", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the first request to be back", func() (bool, error) {
 		var err error
 		j, err = c.ShowJob(t.Context(), id)
 		return ofType(j) == "gpu:a100:2", err
@@ -144,7 +144,7 @@ func testRefusedTyped(t *testing.T, c *Cluster) {
 func settled(t *testing.T, c *Cluster, id uint32) Job {
 	t.Helper()
 	var j Job
-	require.NoError(t, c.poll(t.Context(), 10*time.Second, "the update to be judged", func() (bool, error) {
+	require.NoError(t, c.poll(t.Context(), patience, "the update to be judged", func() (bool, error) {
 		var err error
 		j, err = c.ShowJob(t.Context(), id)
 		return !strings.Contains(j.Fields["AdminComment"], "auc:update="), err

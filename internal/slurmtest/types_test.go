@@ -25,7 +25,7 @@ func TestSeveralTypes(t *testing.T) {
 		})
 		w := watch(t, c)
 		pure := submit(t, c, "sleep 60", "-N1", "-n1", "--gres=gpu:a100:4", "--time=2")
-		running(t, c, 15*time.Second, pure)
+		running(t, c, patience, pure)
 		var ids []uint32
 		for _, r := range []struct {
 			gres    string
@@ -35,7 +35,7 @@ func TestSeveralTypes(t *testing.T) {
 			{"gpu:2", nil},
 		} {
 			id := submit(t, c, "sleep 60", "-N1", "-n1", "--gres="+r.gres, "--time=2")
-			j := running(t, c, 10*time.Second, id)[0]
+			j := running(t, c, patience, id)[0]
 			require.Len(t, j.Nodes, 1)
 			require.NotEqual(t, "n0001", j.Nodes[0].Node)
 			if r.devices != nil {
@@ -50,7 +50,7 @@ func TestSeveralTypes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "PENDING", j.State)
 		require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(pure)))
-		j = running(t, c, 10*time.Second, last)[0]
+		j = running(t, c, patience, last)[0]
 		require.Equal(t, "n0001", j.Nodes[0].Node)
 		if m.name == "auction" {
 			for _, id := range ids { // the last one Slurm may try as well

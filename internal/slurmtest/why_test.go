@@ -61,7 +61,7 @@ func (b *whyBed) job(args string) uint32 {
 func (b *whyBed) runs(args string) uint32 {
 	b.Helper()
 	id := b.job(args)
-	running(b.T, b.c, 20*time.Second, id)
+	running(b.T, b.c, patience, id)
 	return id
 }
 
@@ -376,7 +376,7 @@ func testWaits(t *testing.T, c *Cluster, waits []wait) {
 			var x *pending.Answer
 			var took time.Duration
 			var err error
-			err2 := c.poll(t.Context(), 20*time.Second, "the answer", func() (bool, error) {
+			err2 := c.poll(t.Context(), patience, "the answer", func() (bool, error) {
 				began := time.Now()
 				if x, err = b.asks(Alice).Why(t.Context(), fmt.Sprint(id)); err != nil {
 					return false, err
