@@ -24,7 +24,7 @@ func TestClockIsThatOfLibc(t *testing.T) {
 	strict := []string{"-std=c11", "-Wall", "-Wextra", "-Werror"}
 	compile(t, "cc", linked(dir, append(strict, "ctest/clock.c", "-o", program)...)...)
 	compile(t, "cc", append(strict, "-shared", "-fPIC", "ctest/fastclock.c", "-o", clock)...)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, program)
 	c.Env = append(os.Environ(), "LD_PRELOAD="+clock)
@@ -39,7 +39,7 @@ func TestClockIsThatOfLibc(t *testing.T) {
 	require.InEpsilon(t, libc, cycle, 0.2)
 	require.EqualValues(t, 1, late)
 	require.Greater(t, libc, deadline/2)
-	require.Less(t, libc, 3*deadline)
+	require.Less(t, libc, 20*deadline, "a fifth of what it would be by the kernel's, on a busy machine")
 }
 
 func BenchmarkNow(b *testing.B) {

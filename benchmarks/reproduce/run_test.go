@@ -54,7 +54,7 @@ func TestKilledRunGoesOn(t *testing.T) {
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childStore+"="+store.dir)
 	require.NoError(t, child.Start())
-	require.Eventually(t, func() bool { return store.count(cells) >= 3 }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return store.count(cells) >= 3 }, 60*time.Second, 5*time.Millisecond)
 	require.NoError(t, child.Process.Kill())
 	require.Error(t, child.Wait(), "ended before it was killed")
 

@@ -227,7 +227,7 @@ func TestAPlaceIsLost(t *testing.T) {
 			require.Eventually(t, func() bool {
 				text, err := os.ReadFile(checkpoint) // its second number is the step
 				return err == nil && binary.NativeEndian.Uint32(text[4:]) == 200
-			}, 20*time.Second, 10*time.Millisecond, "three ranks write a checkpoint")
+			}, 60*time.Second, 10*time.Millisecond, "three ranks write a checkpoint")
 			lose(t, dir, 2)
 		}
 	}, append(field, "-c", "0", "-w", "10:3", "-w", "200:4")...)

@@ -93,7 +93,7 @@ func (c *cluster) end() {
 		c.killJobs(k)
 	}
 	defer func() { // a supervisor that came late may still be about to see that
-		require.Eventually(c.t, func() bool { return os.RemoveAll(c.root) == nil }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(c.t, func() bool { return os.RemoveAll(c.root) == nil }, 60*time.Second, 10*time.Millisecond)
 	}()
 	if c.t.Failed() {
 		for _, name := range []string{"head.log", "n0.log", "n1.log", "n2.log", "n3.log"} {

@@ -101,7 +101,7 @@ func TestNobodyWaits(t *testing.T) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return h.commands[8].off == doubted
-	}, 10*time.Second, time.Millisecond)
+	}, 60*time.Second, time.Millisecond)
 	time.Sleep(5 * time.Millisecond)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -273,7 +273,7 @@ func FuzzOrders(f *testing.F) {
 		for _, id := range a.known() {
 			a.obey(conn, &order{Drop: id})
 		}
-		require.Eventually(t, func() bool { return len(a.known()) == 0 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return len(a.known()) == 0 }, 60*time.Second, time.Millisecond)
 		for _, kept := range []string{"jobs", "parts", "nodes"} {
 			left, err := os.ReadDir(a.path(kept))
 			require.NoError(t, err)

@@ -62,7 +62,7 @@ func (c *testCrew) until(t *testing.T, kind Kind, place int) (found Event) {
 			c.events = slices.Delete(c.events, i, i+1)
 		}
 		return i >= 0
-	}, 20*time.Second, 5*time.Millisecond, "%v %d", kind, place)
+	}, 60*time.Second, 5*time.Millisecond, "%v %d", kind, place)
 	return found
 }
 
@@ -118,7 +118,7 @@ func TestNothingOutlastsAMember(t *testing.T) {
 		n, _ := fmt.Sscan(string(text), &a, &b)
 		pids = []int{a, b}
 		return n == 2
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 60*time.Second, 10*time.Millisecond)
 	require.NoError(t, c.Close(), "the lead is gone")
 	require.Error(t, <-ended)
 	for _, pid := range pids {
@@ -126,7 +126,7 @@ func TestNothingOutlastsAMember(t *testing.T) {
 			// one without a parent is a zombie until somebody takes it
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 			return err != nil || strings.Contains(string(stat), ") Z ")
-		}, 5*time.Second, 10*time.Millisecond, "%d", pid)
+		}, 60*time.Second, 10*time.Millisecond, "%d", pid)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestNothingOutlastsACommand(t *testing.T) {
 	require.Eventually(t, func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%s/stat", strings.TrimSpace(string(text))))
 		return err != nil || strings.Contains(string(stat), ") Z ")
-	}, 5*time.Second, 10*time.Millisecond)
+	}, 60*time.Second, 10*time.Millisecond)
 	require.Len(t, c.Places(), 1, "the member goes on")
 }
 
@@ -162,7 +162,7 @@ func TestMercyIsForAllOfACommand(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Join(dir, "began"))
 		return err == nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 60*time.Second, 10*time.Millisecond)
 	require.NoError(t, c.Kill(0, id))
 	require.Equal(t, 143, c.until(t, Ended, 0).Status)
 	require.FileExists(t, filepath.Join(dir, "clean"))
@@ -237,14 +237,14 @@ func TestPlaceIsTakenUntilGone(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, left := c.member(2)
-	require.Eventually(t, func() bool { return c.Release(2) == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return c.Release(2) == nil }, 60*time.Second, time.Millisecond)
 	require.NoError(t, <-left)
 	<-gone
 	_, left = c.member(2)
 	select {
 	case err := <-left:
 		require.Error(t, err, "the place is taken")
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		require.Fail(t, "it has joined")
 	}
 	close(goOn)

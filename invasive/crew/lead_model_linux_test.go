@@ -74,7 +74,7 @@ func (m *crewModel) hears(kind Kind, place int) {
 	select {
 	case e := <-m.heard:
 		require.Equal(m.t, []any{kind, place}, []any{e.Kind, e.Place})
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		require.Fail(m.t, "nothing was heard", "%v %d", kind, place)
 	}
 }
@@ -178,7 +178,7 @@ func (m *crewModel) agrees() {
 }
 
 func (m *crewModel) eventually(what string, is func() bool) {
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(100 * time.Microsecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(100 * time.Microsecond) {
 		require.True(m.t, time.Now().Before(end), "%s differ: %v", what, m.lead.Places())
 	}
 }

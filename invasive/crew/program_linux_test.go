@@ -50,7 +50,7 @@ func programCrew(t *testing.T) (*testCrew, *Program, func(string) string) {
 // places waits until the program is told of these.
 func places(t *testing.T, c *malleable.Client, want ...int) (change malleable.Change) {
 	t.Helper()
-	for end := time.After(20 * time.Second); ; {
+	for end := time.After(time.Minute); ; {
 		select {
 		case change = <-c.Changes():
 			if len(change.Cores) == len(want) {
@@ -123,7 +123,7 @@ func TestCommandsOnPlaces(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Join(dir, "began"))
 		return err == nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 60*time.Second, 10*time.Millisecond)
 	wanted <- syscall.SIGTERM // no program is connected: the place is let go
 	require.NoError(t, <-left)
 	require.NotZero(t, <-done)
@@ -197,7 +197,7 @@ func TestAProgramThatGoesHoldsNothing(t *testing.T) {
 	c.until(t, Gone, 3)
 	require.NoError(t, <-left[1])
 	require.NoError(t, <-left[3])
-	require.Eventually(t, func() bool { return len(c.Places()) == 2 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(c.Places()) == 2 }, 60*time.Second, 10*time.Millisecond)
 }
 
 // Who comes on a place that was lost is another, even if the program has not heard of the loss.

@@ -40,7 +40,7 @@ func TestStateIsKept(t *testing.T) {
 	}
 	_, _ = l.member(2)
 	b.Handle(l.until(t, Joined, 2))
-	require.Eventually(t, func() bool { return state() == "2 n2 1 here 1\n" }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return state() == "2 n2 1 here 1\n" }, 60*time.Second, 10*time.Millisecond)
 	end()
 	require.Empty(t, state())
 	require.NoFileExists(t, path+".new")

@@ -72,7 +72,7 @@ func newLauncher(t *testing.T) (*Launcher, string) {
 			}
 		}
 		// A supervisor that came too late may still be about to see that.
-		require.Eventually(t, func() bool { return os.RemoveAll(l.Dir) == nil }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return os.RemoveAll(l.Dir) == nil }, 60*time.Second, 10*time.Millisecond)
 	})
 	return launcher(root), root
 }
@@ -407,7 +407,7 @@ func TestAbandon(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Join(l.dir(1), "log"))
 		return err == nil
-	}, 10*time.Second, time.Millisecond)
+	}, 60*time.Second, time.Millisecond)
 	launched, err := l.Abandon(1)
 	require.NoError(t, err)
 	require.False(t, launched)

@@ -155,5 +155,5 @@ func TestWorkerEndsWithItsCaller(t *testing.T) {
 	require.Eventually(t, func() bool {
 		stat, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(text)), "stat"))
 		return err != nil || strings.Contains(string(stat), ") Z ")
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 60*time.Second, 10*time.Millisecond)
 }

@@ -154,5 +154,5 @@ func TestKillTakesTheGroup(t *testing.T) {
 	require.Eventually(t, func() bool {
 		stat, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(text)), "stat"))
 		return err != nil || strings.Contains(string(stat), ") Z ") // gone, or nobody's to collect
-	}, 5*time.Second, 10*time.Millisecond)
+	}, 60*time.Second, 10*time.Millisecond)
 }

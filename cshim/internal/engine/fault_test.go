@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -57,7 +56,7 @@ func TestWorkerFaultHasWords(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, table.WorkerFault(id))
 	cycle := func(in *Input) (out Output) {
-		in.Deadline = 300 * time.Millisecond
+		in.Deadline = 20 * due
 		require.NoError(t, table.Do(id, func(h *Handle) error { return h.Cycle(in, &out) }))
 		return out
 	}
