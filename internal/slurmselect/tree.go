@@ -4,6 +4,7 @@ package slurmselect
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -31,7 +32,7 @@ func (s *Selector) evaluateTree(t *nodeset.Table, q *query) bool {
 	}
 	w := want{q.cores, max(q.minNodes, q.reqNodes), q.minNodes, q.maxNodes}
 	slack := q.reqNodes - q.minNodes
-	s.countBelow()
+	s.countBelow(s.cand)
 	if !s.reachable(w.nodes-slack) || !s.enoughBelow(t, q, &w, slack) {
 		return false
 	}
@@ -55,8 +56,8 @@ func (s *Selector) evaluateTree(t *nodeset.Table, q *query) bool {
 	return w.minNodes <= 0 && w.cores <= 0
 }
 
-// countBelow counts the candidates below each switch.
-func (s *Selector) countBelow() {
+// countBelow counts the nodes of a set below each switch.
+func (s *Selector) countBelow(set []uint64) {
 	levels := s.Tree.Levels()
 	for len(s.tree.nodes) < levels {
 		s.tree.nodes = append(s.tree.nodes, nil)
@@ -64,7 +65,7 @@ func (s *Selector) countBelow() {
 	for level := range levels {
 		of := s.Tree.SwitchOf(level + 1)
 		count := append(s.tree.nodes[level][:0], make([]int, s.Tree.Switches(level+1))...)
-		for w, word := range s.cand {
+		for w, word := range set {
 			for ; word != 0; word &= word - 1 {
 				count[of[w<<6+bits.TrailingZeros64(word)]]++
 			}
@@ -74,7 +75,8 @@ func (s *Selector) countBelow() {
 }
 
 // reachable sets s.tree.reach to the candidates below the top switch: the last one of the highest
-// level that has as many nodes. It reports false if there is none.
+// level that has as many nodes. From then on no other candidates count. It reports false if there is
+// none.
 func (s *Selector) reachable(nodes int) bool {
 	for level := s.Tree.Levels(); level > 0; level-- {
 		for k := s.Tree.Switches(level) - 1; k >= 0; k-- {
@@ -89,6 +91,9 @@ func (s *Selector) reachable(nodes int) bool {
 						s.tree.reach[w] &^= 1 << b
 					}
 				}
+			}
+			if !slices.Equal(s.tree.reach, s.cand) {
+				s.countBelow(s.tree.reach)
 			}
 			return true
 		}

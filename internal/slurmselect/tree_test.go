@@ -45,6 +45,36 @@ func TestTreeSelection(t *testing.T) {
 	}
 }
 
+// Without a root the job is below the last switch of those that have enough nodes, though another
+// leaf fits it as well.
+func TestForestSelection(t *testing.T) {
+	leaf := func(name string, nodes ...int) nodeset.Switch {
+		s := nodeset.Switch{Name: name, Parent: -1, Nodes: nodeset.NewMask(8)}
+		for _, n := range nodes {
+			s.Nodes.Set(n)
+		}
+		return s
+	}
+	tree, err := nodeset.NewTopology(8, []nodeset.Switch{leaf("s", 0, 1, 2, 3), leaf("r", 4, 5, 6, 7)})
+	require.NoError(t, err)
+	for _, x := range []struct {
+		free  []uint16
+		nodes int
+		want  string
+	}{
+		{[]uint16{16, 16, 16, 16, 16, 16, 16, 16}, 1, "4:16"},
+		{[]uint16{16, 16, 16, 16, 0, 16, 16, 16}, 4, "0:16 1:16 2:16 3:16"},
+		{[]uint16{0, 16, 16, 0, 16, 16, 16, 16}, 2, "4:16 5:16"},
+		{[]uint16{16, 16, 16, 0, 0, 16, 16, 16}, 4, ""},
+	} {
+		s := Selector{Tree: tree}
+		segs, ok, err := s.Select(draw.CoresFree(t, x.free...), &bids.Request{MinNodes: x.nodes, TasksPerNode: 16}, nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, x.want != "", ok)
+		require.Equal(t, x.want, draw.Layout(segs))
+	}
+}
+
 // Jobs of whole idle nodes start with topology/tree if there are as many below one root, and below
 // one leaf if one has them.
 func TestTreeSelectionBelowLeaves(t *testing.T) {
