@@ -74,9 +74,9 @@ func (s *Selector) countBelow(set []uint64) {
 	}
 }
 
-// reachable sets s.tree.reach to the candidates below the top switch: the last one of the highest
-// level that has as many nodes. From then on no other candidates count. It reports false if there is
-// none.
+// reachable sets s.tree.reach to the candidates below the top switch: the last one of the
+// highest level that has as many nodes. From then on no other candidates count. It reports
+// false if there is none.
 func (s *Selector) reachable(nodes int) bool {
 	for level := s.Tree.Levels(); level > 0; level-- {
 		for k := s.Tree.Switches(level) - 1; k >= 0; k-- {
