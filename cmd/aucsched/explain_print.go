@@ -262,7 +262,7 @@ func printRivals(t io.Writer, rivals []window.Rival) {
 			}
 			has = fmt.Sprintf("\t%s on %s", has, r.Nodes)
 		}
-		fmt.Fprintf(t, "    %s\t%s%s\n", cli.Plain(r.Job), roleOf(&r), has)
+		fmt.Fprintf(t, "    %s\t%s%s\n", cli.Cell(r.Job), roleOf(&r), has)
 	}
 	if more := len(rivals) - maxListed; more > 0 {
 		fmt.Fprintf(t, "    and %d more\n", more)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/race"
 )
 
 // grown is how much larger the second input is. Something linear takes about as many times as long,
@@ -27,6 +29,9 @@ const least = 5 * time.Millisecond
 // little, and at the fastest of three runs. prepare is not measured.
 func Linear(t testing.TB, n int, prepare func(n int) (run func())) {
 	t.Helper()
+	if race.Enabled {
+		n /= 8
+	}
 	small, large := fastest(t, prepare(n)), fastest(t, prepare(grown*n))
 	t.Logf("%v for %d, %v for %d times as many", small, n, large, grown)
 	require.Less(t, large, most*max(small, least), "%d times the input takes more than %d times as long", grown, most)
