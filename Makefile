@@ -55,6 +55,7 @@ run-invasive: bin/aucsched
 ## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none); with SLURM_SOURCES=DIR, releases of Slurm, a smoke test on the newest too
 test: lint test-pure
 	@[ "$(SLURM)" = no ] || sh scripts/packages.sh metrics || echo "make: going on without promtool: the rules for alerts are not tested" >&2
+	@sh scripts/packages.sh pages || echo "make: going on without chromium: no browser looks at the pages" >&2
 	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
 		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; $(MAKE) test-race; \
 	else $(MAKE) emulate-quick && sh scripts/beside.sh '$(MAKE) test-race' '$(MAKE) test-slurm' && \

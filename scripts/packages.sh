@@ -11,6 +11,7 @@
 #	sh scripts/packages.sh arm64    to compile for arm64, and to run that
 #	sh scripts/packages.sh metrics  to test metrics and the rules for alerts
 #	sh scripts/packages.sh mpi      to build and run MPI programs
+#	sh scripts/packages.sh pages    to look at pages of HTML in a browser
 #	sh scripts/packages.sh peers    to set other solvers beside ours
 #
 # With SLURM_PREFIX=DIR in the environment Slurm is there, and none is installed.
@@ -89,6 +90,8 @@ metrics="prometheus promtool"
 mpi="openmpi-bin ompi-server
 libopenmpi-dev mpicc"
 
+pages="chromium chromium"
+
 peers="coinor-cbc cbc
 glpk-utils glpsol"
 
@@ -141,8 +144,9 @@ tar) wanted=$tar ;;
 arm64) wanted=$arm64 ;;
 metrics) wanted=$metrics ;;
 mpi) wanted=$mpi ;;
+pages) wanted=$pages ;;
 peers) wanted=$peers ;;
-*) die "usage: packages.sh build | source | stock | slurm | site | own-tests | deb | rpm | tar | arm64 | metrics | mpi | peers" ;;
+*) die "usage: packages.sh build | source | stock | slurm | site | own-tests | deb | rpm | tar | arm64 | metrics | mpi | pages | peers" ;;
 esac
 
 [ -z "${SLURM_PREFIX:-}" ] || wanted=$(echo "$wanted" | grep -v '^slurm')

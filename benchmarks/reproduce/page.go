@@ -33,7 +33,7 @@ func (r *Report) WritePage(w io.Writer, command string) error {
 		tables = append(tables, r.Tables[i].page())
 	}
 	return pageTemplate.Execute(w, map[string]any{
-		"Seeds": r.seeds(), "Command": command, "Warnings": r.warnings(), "HowToRead": howToRead, "Tables": tables,
+		"Seeds": r.seeds(), "Command": command, "Warnings": r.warnings(), "HowToRead": howToRead(), "Tables": tables,
 		"Style": template.CSS(report.Style() + string(style)), "Width": chartWidth,
 	})
 }

@@ -64,7 +64,7 @@ func TestPageInBrowser(t *testing.T) {
 func browse(t *testing.T, p *Page, more string) string {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("needs chromium")
+		t.Skip("needs chromium: sh scripts/packages.sh pages")
 	}
 	var page strings.Builder
 	require.NoError(t, p.Write(&page))

@@ -5,6 +5,7 @@ package report
 import (
 	"fmt"
 
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
 )
 
@@ -15,7 +16,7 @@ type metric struct {
 }
 
 func (p *Page) metrics() []metric {
-	hours := func(s float64) string { return fmt.Sprintf("%.2f h", s/3600) }
+	percent := func(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 	var out []metric
 	if len(p.Runs) > 0 && p.Runs[0].Figures != nil {
 		return p.figures()
@@ -27,27 +28,31 @@ func (p *Page) metrics() []metric {
 		}
 		out = append(out, m)
 	}
-	add("Jobs", "of the workload", func(r *sim.Result) string { return fmt.Sprintf("%d run, %d not", r.Jobs, len(r.Unrun)) })
-	add("Runtime", "first submission to last end", func(r *sim.Result) string { return hours(float64(r.Runtime)) })
+	add("Jobs", "of the workload", func(r *sim.Result) string { return fmt.Sprintf("%d (%d could not run)", r.Jobs, len(r.Unrun)) })
+	add("Runtime", "first submission to last end", func(r *sim.Result) string { return cli.Seconds(float64(r.Runtime)) })
 	if m := p.bounds(); m != nil {
 		out = append(out, *m)
 	}
 	add("Utilisation of cores", "core time asked for, of all core time",
-		func(r *sim.Result) string { return fmt.Sprintf("%.1f%%", 100*r.CPUUtilization) })
-	if _, gpus := total(p.Nodes); gpus > 0 {
+		func(r *sim.Result) string { return percent(r.CPUUtilization) })
+	_, gpus := total(p.Nodes)
+	if gpus > 0 {
 		add("Utilisation of GPUs", "GPU time allocated, of all GPU time",
-			func(r *sim.Result) string { return fmt.Sprintf("%.1f%%", 100*r.GPUUtilization) })
+			func(r *sim.Result) string { return percent(r.GPUUtilization) })
 	}
-	add("Until the last submission", "utilisation of cores and of GPUs, without the tail of the workload", func(r *sim.Result) string {
-		return fmt.Sprintf("%.1f%%, %.1f%%", 100*r.CPUUtilizationLoaded, 100*r.GPUUtilizationLoaded)
-	})
-	add("Wait", "submission to start: mean ± standard deviation over the jobs",
-		func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %s", r.WaitMean/3600, hours(r.WaitStd)) })
-	add("Long waits", "median, 95% within, longest", func(r *sim.Result) string {
-		return fmt.Sprintf("%.2f, %.2f, %s", r.Median/3600, r.P95/3600, hours(r.Max))
-	})
-	add("Waits of wide jobs", "mean weighted by width and run time; of the widest tenth. Width: share of the cores or GPUs, the greater",
-		func(r *sim.Result) string { return fmt.Sprintf("%.2f, %s", r.AreaWeighted/3600, hours(r.Widest10)) })
+	loaded := "until the last submission, without the tail of the workload"
+	add("Utilisation of cores", loaded, func(r *sim.Result) string { return percent(r.CPUUtilizationLoaded) })
+	if gpus > 0 {
+		add("Utilisation of GPUs", loaded, func(r *sim.Result) string { return percent(r.GPUUtilizationLoaded) })
+	}
+	add("Mean wait", "submission to start", func(r *sim.Result) string { return cli.Seconds(r.WaitMean) })
+	add("Standard deviation", "of the waits of jobs", func(r *sim.Result) string { return cli.Seconds(r.WaitStd) })
+	add("Median wait", "", func(r *sim.Result) string { return cli.Seconds(r.Median) })
+	add("p95 wait", "95% of the jobs wait no longer", func(r *sim.Result) string { return cli.Seconds(r.P95) })
+	add("Longest wait", "", func(r *sim.Result) string { return cli.Seconds(r.Max) })
+	add("Weighted wait", "mean weighted by width and run time; width: share of the cores or GPUs, the greater",
+		func(r *sim.Result) string { return cli.Seconds(r.AreaWeighted) })
+	add("Wait of wide jobs", "mean of the widest tenth", func(r *sim.Result) string { return cli.Seconds(r.Widest10) })
 	add("Slowdown", "wait and run time, over run time",
 		func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SlowdownMean, r.SlowdownStd) })
 	add("Bounded slowdown", "the same, but at least 1, over at least 10 s",
@@ -61,9 +66,10 @@ func (p *Page) metrics() []metric {
 	add("Packing factor", "a job's nodes, over the fewest that could have done",
 		func(r *sim.Result) string { return fmt.Sprintf("%.3f", r.PackingFactorMean) })
 	add("Scheduling cycles", "how often the policy decided", func(r *sim.Result) string { return fmt.Sprint(r.Cycles) })
-	add("Time of a cycle", "wall clock: median, 99% within, longest", func(r *sim.Result) string {
-		return fmt.Sprintf("%.2f, %.2f, %.2f ms", r.CycleMsP50, r.CycleMsP99, r.CycleMsMax)
-	})
+	ms := func(v float64) string { return fmt.Sprintf("%.2f ms", v) }
+	add("Median cycle", "wall clock", func(r *sim.Result) string { return ms(r.CycleMsP50) })
+	add("p99 cycle", "wall clock", func(r *sim.Result) string { return ms(r.CycleMsP99) })
+	add("Longest cycle", "wall clock", func(r *sim.Result) string { return ms(r.CycleMsMax) })
 	return out
 }
 
@@ -86,7 +92,7 @@ func (p *Page) bounds() *metric {
 	for i := range p.Runs {
 		b := p.Runs[i].Bound
 		known = known || b > 0
-		m.Values = append(m.Values, fmt.Sprintf("%.2f h", b/3600))
+		m.Values = append(m.Values, cli.Seconds(b))
 	}
 	if !known {
 		return nil

@@ -225,7 +225,7 @@ func TestPageOfNothing(t *testing.T) {
 	p, _ := simulate(t, []nodeset.Capacity{{Cores: 4}}, []workload.Job{jobOf("a", bids.Request{Cores: 9}, 7, 60, 60)})
 	var out strings.Builder
 	require.NoError(t, p.Write(&out))
-	require.Contains(t, out.String(), "<td>0 run, 1 not</td>")
+	require.Contains(t, out.String(), "<td>0 (1 could not run)</td>")
 }
 
 func TestAssetsAreSmall(t *testing.T) {

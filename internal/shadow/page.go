@@ -8,12 +8,15 @@ import (
 	"html/template"
 	"io"
 	"time"
+
+	"github.com/aucsched/aucsched/internal/report"
 )
 
 //go:embed page.html
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"style": func() template.CSS { return template.CSS(report.Style()) },
 	"clock": func(t int64) string {
 		if t == 0 {
 			return "-"

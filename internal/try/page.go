@@ -5,12 +5,14 @@ package try
 import (
 	_ "embed"
 	"fmt"
-	"github.com/aucsched/aucsched/internal/cli"
 	"html/template"
 	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/report"
 )
 
 //go:embed page.html
@@ -19,12 +21,13 @@ var pageText string
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"span": span, "percent": func(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) },
 	"interval": interval, "when": when, "width": barWidth,
+	"style": func() template.CSS { return template.CSS(report.Style()) },
 }).Parse(pageText))
 
 // HTML writes the report as one page that needs nothing besides.
 func (r *Report) HTML(out io.Writer) error { return page.Execute(out, r) }
 
-// barWidth is how long the bar of a mean wait is, in units of the longest of a group.
+// barWidth is how long the bar of a mean wait is, in percent of the longest of a group.
 func barWidth(g Group, k int) int {
 	most := 0.0
 	for _, f := range g.Figures {
@@ -33,7 +36,7 @@ func barWidth(g Group, k int) int {
 	if most == 0 {
 		return 0
 	}
-	return int(200 * g.Figures[k].Mean / most)
+	return int(100 * g.Figures[k].Mean / most)
 }
 
 // when is a second since 1970 as sacct prints it, in its zone.

@@ -21,15 +21,20 @@ import (
 func TestReproducePrintsOursBesideThePapers(t *testing.T) {
 	race.Slow(t)
 	out, page := filepath.Join(t.TempDir(), "results"), filepath.Join(t.TempDir(), "page.md")
-	args := []string{"reproduce", "aucsched2-3", "--only", "1.FC AUCSCHED2 gpu ranges", "--seeds", "3", "--out", out, "--markdown", page}
+	args := []string{"reproduce", "aucsched2-3", "--only", "1.FC AUCSCHED2 gpu ranges", "--seeds", "3", "--out", out, "--markdown", page,
+		"--html", page + ".html"}
 	code, text, errs := aucsched(t, "", args...)
 	require.Zero(t, code, errs)
 	require.Contains(t, text, "AUCSCHED2 gpu ranges, our defaults - SLURM/Backfill")
 	markdown, err := os.ReadFile(page)
 	require.NoError(t, err)
+	clitest.Words(t, "text", text+string(markdown))
+	html, err := os.ReadFile(page + ".html")
+	require.NoError(t, err)
+	clitest.Page(t, "reproduce", string(html))
 	require.Contains(t, strings.Join(strings.Fields(string(markdown)), " "),
 		"Written by `aucsched reproduce aucsched2-3 --seeds 3 --only \"1.FC AUCSCHED2 gpu "+
-			"ranges\" --markdown "+page+"`")
+			"ranges\" --markdown "+page+" --html "+page+".html`")
 	require.Contains(t, string(markdown), "| 1.FC     | AUCSCHED2 gpu ranges ")
 
 	files, err := filepath.Glob(filepath.Join(out, "*.json"))
