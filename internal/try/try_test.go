@@ -282,6 +282,29 @@ func TestOddRows(t *testing.T) {
 	require.Contains(t, p.Skipped, workload.Tally{Reason: "never started", Jobs: 1})
 }
 
+// A partition whose nodes slurm.conf doesn't tell takes its jobs alone with it, and the reason is
+// said; and so it is where no job is left.
+func TestUnknownNodes(t *testing.T) {
+	jobs := func(partitions ...string) (rows []row) {
+		for i, name := range partitions {
+			rows = append(rows, row{id: fmt.Sprint(i + 1), partition: name, user: "u", nodes: 1, cpus: 1, run: 60, limit: 5, mem: "1M"})
+		}
+		return rows
+	}
+	const conf = smallConf + "NodeSet=s Feature=cloud\nPartitionName=burst Nodes=s,c1\n"
+	why := `of partition "burst", whose nodes slurm.conf doesn't tell: no line NodeName has feature "cloud", by which NodeSet s goes`
+	p := pastOf(t, conf, jobs("cpu", "burst", "wide", "burst"), Options{Weeks: 1})
+	require.Len(t, p.Jobs, 2)
+	require.Equal(t, []workload.Tally{{Reason: why, Jobs: 2}}, p.Skipped)
+	sacct, file := write(t, conf, jobs("burst"))
+	_, err := Read(sacct, file, Options{Weeks: 1})
+	require.ErrorIs(t, err, ErrNoJob)
+	require.EqualError(t, err, ErrNoJob.Error()+"; left out: 1 "+why)
+	sacct, file = write(t, smallConf+"PartitionName=p Nodes=none\n", jobs("cpu"))
+	_, err = Read(sacct, file, Options{Weeks: 1})
+	require.EqualError(t, err, file+`:10: Nodes: "none": there is no node none`)
+}
+
 // Names are no part of the page's own text, and the page needs nothing else.
 func TestPage(t *testing.T) {
 	race.Slow(t)

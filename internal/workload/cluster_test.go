@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/internal/slurmconf"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -123,6 +124,28 @@ func TestReadClusterErrors(t *testing.T) {
 		var in *InputError
 		require.ErrorAs(t, err, &in)
 	}
+}
+
+// A slurm.conf is the machine that try makes of it, with what it includes and under its names.
+func TestSlurmConfAsTry(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"slurm.conf": "# the main file\nClusterName = Alpha\nInclude %c.nodes\n" +
+			"NodeName=f[1-8] CPUs=64 State=FUTURE\nPartitionName=p Nodes=ALL\n",
+		"alpha.nodes": "NodeName = a[1-2], Procs = 32 CoreSpecCount=2 RealMemory=900 \\ \n Gres=gpu:x:2,gpu:y:1\n" +
+			"NodeName=b Boards=2 Sockets=4 CoresPerSocket=8\nNodeName=c CPUs=0 Sockets=2 CoresPerSocket=8 Sockets=4\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	path := filepath.Join(dir, "slurm.conf")
+	m, err := ParseMachine(path)
+	require.NoError(t, err)
+	require.Equal(t, "2x30x3,2x32x0", runsOf(m.Nodes))
+	c, err := slurmconf.Read(path)
+	require.NoError(t, err)
+	tried, err := c.Machine()
+	require.NoError(t, err)
+	require.Equal(t, &Machine{Nodes: tried.Nodes, Names: tried.Names, Memory: tried.Memory}, m)
 }
 
 func TestReadClusterPacked(t *testing.T) {
