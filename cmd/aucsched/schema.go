@@ -16,7 +16,7 @@ func schemaCommand() *cobra.Command {
 		Use:   "schema NAME",
 		Short: "Print the JSON Schema of what aucsched reads or prints",
 		Long: `schema prints a JSON Schema (draft 2020-12): of the window that plan and explain read, or
-of what plan, explain, simulate, try, why, status and shadow print with --json.
+of what plan, explain, simulate, solve, try, check, why, status and shadow print with --json.
 
 NAME is ` + strings.Join(schemas.Names(), ", ") + `.`,
 		Example: "  aucsched schema window >window.schema.json",

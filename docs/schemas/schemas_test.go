@@ -18,6 +18,7 @@ import (
 	"github.com/aucsched/aucsched/internal/pending"
 	"github.com/aucsched/aucsched/internal/shadow"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/slurmcheck"
 	"github.com/aucsched/aucsched/internal/try"
 	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/internal/window/format"
@@ -94,6 +95,7 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"simulate", "result", sim.Result{}, true, []string{"runtime_bound_s"}},
 		{"simulate", "locality", locality.Result{}, true, nil},
 		{"simulate", "bounds", bound.Bounds{}, true, nil},
+		{"check", "finding", slurmcheck.Finding{}, true, nil},
 		{"try", "", try.Report{}, true, nil},
 		{"try", "group", try.Group{}, true, nil},
 		{"try", "figures", try.Figures{}, true, nil},
@@ -133,7 +135,8 @@ func TestSchemasAgree(t *testing.T) {
 	for name, text := range explain.Properties {
 		require.JSONEq(t, string(decision.Properties[name]), string(text), name)
 	}
-	require.Equal(t, []string{"explain", "plan", "shadow", "simulate", "status", "try", "why", "window"}, schemas.Names())
+	require.Equal(t, []string{"check", "explain", "plan", "shadow", "simulate", "solve", "status", "try", "why",
+		"window"}, schemas.Names())
 	_, ok := schemas.Text("odd")
 	require.False(t, ok)
 }
