@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"strings"
 
@@ -53,6 +54,9 @@ const SacctFormat = "JobID,Submit,Start,End,ElapsedRaw,TimelimitRaw,ReqCPUS,Allo
 // Reasons for which ReadSacct skips jobs, beside ReadSWF's, and adjusts them.
 const (
 	skipStep    = "job step"
+	skipAgain   = "a line that is there already"
+	skipRevoked = "revoked: another cluster of the federation ran it"
+	skipNowhere = "had no node"
 	skipPending = "never started"
 	skipRunning = "still running"
 	adjustLimit = "no time limit of its own: taken as the option Unlimited"
@@ -75,7 +79,7 @@ const (
 //     what it was given (AllocNodes, NNodes, the node of AllocTRES);
 //   - as GPUs a node the gres/gpu of ReqTRES, which is a total, divided by the
 //     nodes and rounded up; or the gpu of ReqGRES, which is a node's; or the total of
-//     AllocTRES. Typed GPUs (gres/gpu:a100=4) count only where the untyped total
+//     AllocTRES; or the gpu of AllocGRES, a node's. Typed GPUs (gres/gpu:a100=4) count only where the untyped total
 //     is missing. A job with GPUs has a fixed number of nodes, those it was given;
 //   - as Memory ReqMem or the mem of ReqTRES: a total, by node where the number of nodes
 //     is fixed and else by core, unless an old sacct says 4000Mc or 16Gn;
@@ -90,9 +94,10 @@ const (
 // sacct prints local time without saying which zone; it is taken as UTC, so where
 // the clock was put back one hour occurs twice unless the times are in seconds.
 //
-// Left out and counted are steps (123.batch), jobs that never started, still run,
-// or have no processor. A job on two lines is an error: sacct without --duplicates
-// shows the last run of a requeued job only, which is the one to replay.
+// Left out and counted are steps (123.batch), jobs that never started, still run, were
+// revoked, or have no processor or no node, a second line of a job, and rows that can't be read: no
+// row ends the run of a file. Files may be joined: a line of field names may come again, with other
+// names too. It is an error if no job is left, or if a field is missing without which there is none.
 func ReadSacct(r io.Reader, name string, o SacctOptions) (*Workload, error) {
 	if o.Unlimited < 0 || o.Unlimited > MaxSeconds {
 		return nil, fmt.Errorf("workload: option Unlimited: %d: must be in 0..%d", o.Unlimited, int64(MaxSeconds))
@@ -102,14 +107,18 @@ func ReadSacct(r io.Reader, name string, o SacctOptions) (*Workload, error) {
 	}
 	s := &sacctReader{lines: newLines(r, name), builder: newBuilder(name), o: o}
 	s.outlive = o.Past
-	if err := s.readAll(); err != nil {
+	if err := s.readAll(s.addRow); err != nil {
 		return nil, err
 	}
 	w, err := s.finish()
-	if err == nil && !s.has("priority") {
+	if err != nil {
+		return nil, err
+	}
+	w.Columns = s.all
+	if !s.all["priority"] {
 		AssignBasicPriorities(w.Jobs)
 	}
-	return w, err
+	return w, nil
 }
 
 // sacctReader turns rows of sacct's output into jobs.
@@ -117,30 +126,35 @@ type sacctReader struct {
 	*builder
 	*lines
 	row
-	o SacctOptions
+	o    SacctOptions
+	seed maphash.Seed
+	same map[string]uint64 // with Past: of each line, by the job's name, the sum
 }
 
-func (s *sacctReader) readAll() error {
+// readAll has each line of values taken apart and then read. One that can't be is skipped.
+func (s *sacctReader) readAll(read func(text string) error) error {
 	for s.next() {
 		text := string(s.text())
 		var err error
 		switch {
 		case text == "":
-		case s.column == nil:
-			err = s.readNames(text)
+		case s.column == nil || s.areNames(text):
+			if err = s.readNames(text); err != nil {
+				return s.locate(err)
+			}
 		default:
 			if err = s.split(text); err == nil {
-				err = s.addRow()
+				err = read(text)
 			}
-		}
-		if err != nil {
-			return s.locate(err)
+			if err != nil {
+				s.unreadable(s.locate(err))
+			}
 		}
 	}
 	return s.lines.err
 }
 
-func (s *sacctReader) addRow() error {
+func (s *sacctReader) addRow(text string) error {
 	id := cmp.Or(s.get("jobid"), s.get("jobidraw"))
 	if strings.Contains(id, ".") {
 		s.skip(skipStep)
@@ -153,9 +167,16 @@ func (s *sacctReader) addRow() error {
 	if s.fault == nil && s.o.Past && t.skip == "" && (t.start+t.duration <= s.o.From || s.o.To > 0 && t.submit >= s.o.To) {
 		return nil
 	}
-	id, err := s.name(id)
+	id, err := s.name(id, text)
 	if err != nil {
 		return err
+	}
+	if id == "" {
+		s.skip(skipAgain)
+		return nil
+	}
+	if s.fault == nil && t.skip == "" {
+		t.skip = s.nowhere(&t)
 	}
 	if s.fault == nil && t.skip != "" {
 		s.skip(t.skip)
@@ -166,10 +187,6 @@ func (s *sacctReader) addRow() error {
 	if s.o.Past {
 		j.Past = &Past{Partition: s.get("partition"), Account: s.get("account"), QOS: s.get("qos"),
 			Began: t.start, GPUType: s.tres("reqtres").kind}
-	}
-	if s.fault == nil && j.Cores == 0 {
-		s.skip(skipNoProcs)
-		return nil
 	}
 	if s.fault == nil {
 		j.Memory = s.memory(&j.Request)
@@ -183,19 +200,53 @@ func (s *sacctReader) addRow() error {
 	return s.add(j, s.o.ExtendLimit)
 }
 
-// name is what the job with that ID is called: no two have the same.
-func (s *sacctReader) name(id string) (string, error) {
+// name is what the job with that ID is called: no two have the same. It is empty for a line that is
+// there already.
+func (s *sacctReader) name(id, text string) (string, error) {
 	_, again := s.lineOf[id]
-	for k := 2; again && s.o.Past; k++ {
-		other := fmt.Sprintf("%s#%d", id, k)
-		if _, again = s.lineOf[other]; !again {
-			id = other
+	if again && !s.o.Past {
+		return "", nil
+	}
+	sum, other := s.sum(text), id
+	for k := 2; again; k++ {
+		if s.same[other] == sum {
+			return "", nil
 		}
+		other = fmt.Sprintf("%s#%d", id, k)
+		_, again = s.lineOf[other]
 	}
-	if err := s.see(id, s.n); err != nil {
-		return "", &InputError{Field: "JobID", Value: id, Err: fmt.Errorf("%w; leave out sacct's --duplicates", err)}
+	if err := s.see(other, s.n); err != nil {
+		return "", &InputError{Field: "JobID", Value: id, Err: err}
 	}
-	return id, nil
+	if s.o.Past {
+		s.same[other] = sum
+	}
+	return other, nil
+}
+
+// sum tells lines apart.
+func (s *sacctReader) sum(text string) uint64 {
+	if s.same == nil {
+		s.seed, s.same = maphash.MakeSeed(), map[string]uint64{}
+	}
+	return maphash.String(s.seed, text)
+}
+
+// nowhere is why a job with those times is none to replay all the same; empty for most.
+func (s *sacctReader) nowhere(t *sacctTimes) string {
+	req, alloc := s.tres("reqtres"), s.tres("alloctres")
+	gave := s.hasAny([]string{"AllocCPUS", "NCPUS", "AllocTRES"})
+	given := cmp.Or(s.number("alloccpus"), s.number("ncpus"), alloc.cpus)
+	nodes := cmp.Or(s.number("allocnodes"), s.number("nnodes"), alloc.nodes)
+	gpus, _ := s.gpus(req, alloc)
+	switch {
+	case cmp.Or(given, s.number("reqcpus"), req.cpus) == 0, t.duration == 0 && t.leaves == 0 && gave && given == 0 && nodes == 0:
+		return skipNoProcs
+	case gpus > 0 && t.leaves == 0 && cmp.Or(nodes, s.number("reqnodes"), req.nodes) == 0 &&
+		s.hasAny([]string{"AllocNodes", "NNodes", "ReqNodes"}):
+		return skipNowhere
+	}
+	return ""
 }
 
 // limit is the time limit in seconds. A job without one has its partition's DefaultTime or else,
@@ -280,7 +331,10 @@ func (s *sacctReader) gpus(req, alloc tres) (n int64, perNode bool) {
 	if n = s.parse("reqgres", parseGRES); n > 0 {
 		return n, true
 	}
-	return alloc.gpus, false
+	if alloc.gpus > 0 {
+		return alloc.gpus, false
+	}
+	return s.parse("allocgres", parseGRES), true
 }
 
 // nodes is a request for the range of nodes alone. It has a fixed number of nodes

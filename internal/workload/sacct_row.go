@@ -14,7 +14,8 @@ type row struct {
 	column map[string]int // index of a field by its name in lower case; nil before the names
 	names  []string
 	fields []string
-	fault  error // the first one met in the values of this row
+	fault  error           // the first one met in the values of this row
+	all    map[string]bool // the names of all lines of names, in lower case
 }
 
 // needed lists, for each thing that a job must have, the fields that can give it.
@@ -30,6 +31,15 @@ var needed = []struct {
 	{"the number of cores", []string{"ReqCPUS", "AllocCPUS", "NCPUS", "ReqTRES", "AllocTRES"}},
 }
 
+// areNames reports whether a line is one of field names again, as in files that were joined.
+func (r *row) areNames(text string) bool {
+	if text == strings.Join(r.names, "|") || text == strings.Join(r.names, "|")+"|" {
+		return true
+	}
+	lower := "|" + strings.ToLower(text) + "|"
+	return strings.Contains(lower, "|submit|") && (strings.Contains(lower, "|jobid|") || strings.Contains(lower, "|jobidraw|"))
+}
+
 // readNames takes the line of field names.
 func (r *row) readNames(text string) error {
 	r.names = strings.Split(strings.TrimSuffix(text, "|"), "|")
@@ -40,6 +50,12 @@ func (r *row) readNames(text string) error {
 			return &InputError{Field: name, Value: text, Err: errors.New("named twice in the first line")}
 		}
 		r.column[key] = i
+	}
+	if r.all == nil {
+		r.all = make(map[string]bool, len(r.names))
+	}
+	for key := range r.column {
+		r.all[key] = true
 	}
 	for _, n := range needed {
 		if !r.hasAny(n.any) {
@@ -64,6 +80,8 @@ func (r *row) hasAny(names []string) bool {
 	return false
 }
 
+var errFreeText = errors.New("(leave out fields of free text such as JobName)")
+
 // split takes a line of values.
 func (r *row) split(text string) error {
 	r.fault = nil
@@ -72,8 +90,7 @@ func (r *row) split(text string) error {
 		r.fields = r.fields[:n-1] // --parsable ends each line with the separator
 	}
 	if len(r.fields) != len(r.names) {
-		return &InputError{Err: fmt.Errorf("%d fields, the first line names %d (leave out fields of free text such as JobName)",
-			len(r.fields), len(r.names))}
+		return &InputError{Err: fmt.Errorf("%d fields, the first line names %d %w", len(r.fields), len(r.names), errFreeText)}
 	}
 	return nil
 }

@@ -3,7 +3,7 @@
 package workload
 
 import (
-	"fmt"
+	"errors"
 	"io"
 	"strings"
 )
@@ -12,28 +12,15 @@ import (
 // last time that is known, in seconds since 1970, and how many lines have a job that began.
 func SacctSpan(r io.Reader, name string) (first, last int64, jobs int, err error) {
 	s := &sacctReader{lines: newLines(r, name), builder: newBuilder(name)}
-	for s.next() {
-		text := string(s.text())
-		switch {
-		case text == "":
-			continue
-		case s.column == nil:
-			if err := s.readNames(text); err != nil {
-				return 0, 0, 0, s.locate(err)
-			}
-			continue
-		}
-		if err := s.split(text); err != nil {
-			return 0, 0, 0, s.locate(err)
-		}
+	err = s.readAll(func(string) error {
 		if strings.Contains(s.get("jobid"), ".") {
-			continue
+			return nil
 		}
 		submit, submitted := s.instant("submit")
 		start, started := s.instant("start")
 		end, ended := s.instant("end")
 		if s.fault != nil {
-			return 0, 0, 0, s.locate(s.fault)
+			return s.fault
 		}
 		if submitted && (first == 0 || submit < first) {
 			first = submit
@@ -46,9 +33,15 @@ func SacctSpan(r io.Reader, name string) (first, last int64, jobs int, err error
 		if ended {
 			last = max(last, end)
 		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return 0, 0, 0, err
+	case jobs == 0 && s.first != nil:
+		return 0, 0, 0, s.first
+	case jobs == 0:
+		return 0, 0, 0, &InputError{File: name, Err: errors.New("no job that began")}
 	}
-	if s.lines.err == nil && jobs == 0 {
-		return 0, 0, 0, &InputError{File: name, Err: fmt.Errorf("no job that began")}
-	}
-	return first, last, jobs, s.lines.err
+	return first, last, jobs, nil
 }

@@ -43,7 +43,7 @@ func TestReadSacct(t *testing.T) {
 // and those whose value is "-" taken out.
 func sacctRow(change map[string]string) string {
 	order := []string{"JobID", "Submit", "Start", "End", "ElapsedRaw", "Elapsed", "TimelimitRaw", "Timelimit", "ReqCPUS", "AllocCPUS",
-		"NCPUS", "ReqNodes", "AllocNodes", "NNodes", "ReqTRES", "AllocTRES", "ReqGRES", "State", "Priority", "User", "UID",
+		"NCPUS", "ReqNodes", "AllocNodes", "NNodes", "ReqTRES", "AllocTRES", "ReqGRES", "AllocGRES", "State", "Priority", "User", "UID",
 		"Eligible", "Partition", "Account", "QOS"}
 	values := map[string]string{"JobID": "1", "Submit": "2024-01-01T00:00:00", "Start": "2024-01-01T00:00:10",
 		"End": "2024-01-01T00:01:10", "TimelimitRaw": "10", "ReqCPUS": "4"}
@@ -91,6 +91,12 @@ func TestSacctRequest(t *testing.T) {
 			bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
 		{"AllocTRES has the GPUs", map[string]string{"AllocTRES": "gres/gpu=4,node=2"},
 			bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
+		{"AllocGRES is of a node", map[string]string{"AllocGRES": "gpu:tesla:2", "NNodes": "2"},
+			bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}},
+		{"AllocGRES by the number of its plug-in", map[string]string{"AllocGRES": "7696487:2", "NNodes": "1"},
+			bids.Request{Cores: 4, MinNodes: 1, MaxNodes: 1, MinGPUs: 2}},
+		{"AllocGRES of something else", map[string]string{"AllocGRES": "mic:2", "NNodes": "1"},
+			bids.Request{Cores: 4, MinNodes: 1, MaxNodes: 1}},
 		{"other gres", map[string]string{"ReqTRES": "gres/gpumem=4G,gres/shard=3,mem=1.5T"}, bids.Request{Cores: 4}},
 	} {
 		w, err := ReadSacct(strings.NewReader(sacctRow(c.change)), "f", SacctOptions{})
@@ -202,6 +208,78 @@ func TestSacctSkips(t *testing.T) {
 	require.Equal(t, []Tally{{skipNoRun, 1}}, w.Skipped)
 }
 
+// No row ends the run of a file, whatever is in it: it is counted, with a reason.
+func TestSacctAsItIs(t *testing.T) {
+	const names = "JobID|Submit|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|AllocCPUS|ReqNodes|NNodes|ReqTRES|State"
+	at := func(id string, rest string) string {
+		return id + "|2024-01-01T00:00:00|2024-01-01T00:00:10|2024-01-01T00:01:10|" + rest
+	}
+	good := at("1", "60|10|4|4|1|1|cpu=4|COMPLETED")
+	for _, c := range []struct {
+		name, text string
+		jobs       int
+		skipped    []Tally
+	}{
+		{"no node, no processor, GPUs", at("2", "0|10|0|0|0|0|gres/gpu=2|COMPLETED"), 1, []Tally{{skipNoProcs, 1}}},
+		{"typed GPUs and no node", at("2", "0|10|4|0|0|0|gres/gpu:a100=1|NODE_FAIL"), 1, []Tally{{skipNoProcs, 1}}},
+		{"ran on no node", at("2", "60|10|4|4|0|0|gres/gpu=1|FAILED"), 1, []Tally{{skipNowhere, 1}}},
+		{"revoked", at("2", "0|10|4|0|1|0|cpu=4|REVOKED"), 1, []Tally{{skipRevoked, 1}}},
+		{"revoked after a run elsewhere", at("2", "60|10|4|4|1|1|cpu=4|REVOKED by 7"), 1, []Tally{{skipRevoked, 1}}},
+		{"names again", names + "\n" + at("2", "60|10|4|4|1|1|cpu=4|COMPLETED"), 2, nil},
+		{"names of --parsable", names + "|\n" + at("2", "60|10|4|4|1|1|cpu=4|COMPLETED|"), 2, nil},
+		{"other names", "JobIDRaw|Submit|Start|Elapsed|Timelimit|NCPUS\n" +
+			"2|2024-01-01T00:00:00|2024-01-01T00:00:10|00:01:00|00:10:00|4", 2, nil},
+		{"blank lines", "\n  \n" + at("2", "60|10|4|4|1|1|cpu=4|COMPLETED") + "\n\n", 2, nil},
+		{"the same line", good, 1, []Tally{{skipAgain, 1}}},
+		{"an earlier run", at("1", "70|10|4|4|1|1|cpu=4|REQUEUED"), 1, []Tally{{skipAgain, 1}}},
+		{"free text", "2|a|b\n3|c", 1, []Tally{{"can't be read, the first as f:3: 3 fields, the first line names 12 " +
+			"(leave out fields of free text such as JobName)", 2}}},
+		{"numbers", at("2", "x|10|4|4|1|1|cpu=4|FAILED") + "\n" + at("3", "60|10|4|4|1|1|cpu=4,gres/gpu=y|FAILED") + "\n" +
+			at("4", "z|10|4|4|1|1|cpu=4|FAILED"), 1, []Tally{
+			{`can't be read, the first as f:3: field ElapsedRaw: "x": not a number`, 2},
+			{`can't be read, the first as f:4: field ReqTRES: "cpu=4,gres/gpu=y": "gres/gpu=y": not a number`, 1}}},
+		{"no ID", at("", "60|10|4|4|1|1|cpu=4|FAILED"), 1, []Tally{{"can't be read, the first as f:3: a job without an ID", 1}}},
+		{"too many GPUs", at("2", "60|10|4|4|1|1|cpu=4,gres/gpu=300|FAILED"), 1,
+			[]Tally{{`can't be read, the first as f:3: field gpus_per_node: "300": must be at most 255`, 1}}},
+	} {
+		w, err := ReadSacct(strings.NewReader(names+"\n"+good+"\n"+c.text+"\n"), "f", SacctOptions{})
+		require.NoError(t, err, c.name)
+		require.Len(t, w.Jobs, c.jobs, c.name)
+		require.Equal(t, c.skipped, w.Skipped, c.name)
+	}
+}
+
+// There are no more kinds of reasons than can be read.
+func TestSacctFaultsAreFew(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(sacctRow(nil))
+	for i := range 500 {
+		fmt.Fprintf(&b, "%d|%s\n", i+2, strings.Repeat("|", i+9))
+	}
+	w, err := ReadSacct(strings.NewReader(b.String()), "f", SacctOptions{})
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(w.Skipped), mostFaults+1)
+	total := 0
+	for _, x := range w.Skipped {
+		total += x.Jobs
+	}
+	require.Equal(t, 500, total)
+}
+
+// Of files that were joined a line counts once, and each run of a job that was requeued.
+func TestSacctPastJoined(t *testing.T) {
+	const names = "JobID|Submit|Start|End|TimelimitRaw|ReqCPUS|State\n"
+	first := "1|2024-01-01T00:00:00|2024-01-01T00:00:10|2024-01-01T00:01:10|10|4|REQUEUED\n"
+	second := "1|2024-01-01T00:00:00|2024-01-01T00:02:10|2024-01-01T00:03:10|10|4|COMPLETED\n"
+	w, err := ReadSacct(strings.NewReader(names+first+second+"\n"+names+first+second), "f", SacctOptions{Past: true})
+	require.NoError(t, err)
+	require.Len(t, w.Jobs, 2)
+	require.Equal(t, []Tally{{skipAgain, 2}}, w.Skipped)
+	one, last, jobs, err := SacctSpan(strings.NewReader("\n"+names+"1|no|row\n"+first+names+second), "f")
+	require.NoError(t, err)
+	require.Equal(t, []int64{1704067200, 1704067390, 2}, []int64{one, last, int64(jobs)})
+}
+
 func TestSacctPriority(t *testing.T) {
 	row := "2|2024-01-01T00:00:00|2024-01-01T00:00:10|2024-01-01T00:00:20|10|4|0\n"
 	w, err := ReadSacct(strings.NewReader(sacctRow(map[string]string{"Priority": "77"})+row), "f", SacctOptions{})
@@ -236,8 +314,7 @@ func TestReadSacctErrors(t *testing.T) {
 			"f:1: no field ReqCPUS or AllocCPUS or NCPUS or ReqTRES or AllocTRES for the number of cores" + format},
 		{"JobID|Submit|submit\n", `f:1: field submit: "JobID|Submit|submit": named twice in the first line`},
 		{good, ""},
-		{good + "1|2", "f:3: 2 fields, the first line names 6 (leave out fields of free text such as JobName)"},
-		{good + good[strings.Index(good, "\n")+1:], `f:3: field JobID: "1": the job is on line 2 already; leave out sacct's --duplicates`},
+		{good[:strings.Index(good, "\n")+1] + "1|2", "f:2: 2 fields, the first line names 6 (leave out fields of free text such as JobName)"},
 		{sacctRow(map[string]string{"JobID": ""}), "f:2: a job without an ID"},
 		{sacctRow(map[string]string{"Submit": "yesterday"}),
 			`f:2: field Submit: "yesterday": not a time like 2024-01-02T03:04:05 (unset SLURM_TIME_FORMAT)`},
@@ -321,6 +398,7 @@ func FuzzReadSacct(f *testing.F) {
 				require.ErrorAs(t, err, &in)
 				continue
 			}
+			require.Equal(t, sacctLines(text), len(w.Jobs)+tallied(w.Skipped), "each line is a job, or is counted")
 			for i := range w.Jobs {
 				if j := &w.Jobs[i]; o.Past && j.Duration > j.TimeLimit {
 					j.Duration = j.TimeLimit // what ran longer did so
@@ -329,6 +407,30 @@ func FuzzReadSacct(f *testing.F) {
 			checkWorkload(t, w)
 		}
 	})
+}
+
+// sacctLines is how many lines of values there are in a text that has been read, which may be packed.
+func sacctLines(text []byte) (n int) {
+	l := newLines(bytes.NewReader(text), "f")
+	var names row
+	for l.next() {
+		line := string(l.text())
+		switch {
+		case line == "":
+		case names.column == nil || names.areNames(line):
+			_ = names.readNames(line)
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+func tallied(all []Tally) (n int) {
+	for _, x := range all {
+		n += x.Jobs
+	}
+	return n
 }
 
 func ExampleReadSacct() {

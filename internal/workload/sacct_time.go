@@ -42,6 +42,8 @@ func (s *sacctReader) times() sacctTimes {
 	switch {
 	case s.o.Past && state == "CANCELLED" && submitted && ended && end > submit && (!started || run == 0):
 		t.leaves, t.start, t.duration = end, end, 0
+	case state == "REVOKED":
+		t.skip = skipRevoked
 	case state == "PENDING":
 		t.skip = skipPending
 	case runs && (!s.o.Past || !known):

@@ -68,6 +68,9 @@ func parseTRES(text string) (tres, error) {
 	return t, nil
 }
 
+// gpuPlugin stands for gpu in AllocGRES of old versions: gres_build_id("gpu") of Slurm's gres.c.
+const gpuPlugin = "7696487"
+
 // parseGRES gives the number of GPUs in a list of generic resources as users and
 // slurm.conf write it: gpu, gpu:2, gpu:a100:4(S:0-1), shard:8, also gres:gpu:2.
 // Other resources count for nothing.
@@ -76,7 +79,7 @@ func parseGRES(text string) (int64, error) {
 	for _, item := range strings.Split(dropParentheses(text), ",") {
 		item = strings.TrimPrefix(strings.TrimPrefix(item, "gres:"), "gres/")
 		parts := strings.Split(item, ":")
-		if parts[0] != "gpu" {
+		if parts[0] != "gpu" && parts[0] != gpuPlugin {
 			continue
 		}
 		n := int64(1)

@@ -29,6 +29,8 @@ type Workload struct {
 	Jobs []Job
 	// Header is what the file says of itself; nil for formats without a header.
 	Header Header
+	// Columns are the names of a table's columns, in lower case; nil for formats that have no names.
+	Columns map[string]bool
 	// Skipped counts the jobs of the file that are not in Jobs, by reason.
 	Skipped []Tally
 	// Adjusted counts the jobs in Jobs that are not quite what the file says, by
@@ -84,7 +86,12 @@ type builder struct {
 	w       Workload
 	lineOf  map[string]int // of each job seen, kept or skipped
 	outlive bool           // jobs may run longer than their time limit
+	faults  map[string]int // by kind: the tally of rows that can't be read
+	first   error          // of the first of them
 }
+
+// mostFaults is how many kinds of rows that can't be read are told apart.
+const mostFaults = 20
 
 func newBuilder(name string) *builder {
 	return &builder{w: Workload{Name: name}, lineOf: make(map[string]int)}
@@ -104,6 +111,43 @@ func (b *builder) see(id string, line int) error {
 
 func (b *builder) skip(reason string)   { b.w.Skipped = Count(b.w.Skipped, reason) }
 func (b *builder) adjust(reason string) { b.w.Adjusted = Count(b.w.Adjusted, reason) }
+
+// unreadable skips a row with an error in it. The tally says of which kind that is, and where the
+// first such row is.
+func (b *builder) unreadable(err error) {
+	if b.first == nil {
+		b.first = err
+	}
+	kind := err.Error()
+	if in := (*InputError)(nil); errors.As(err, &in) {
+		kind = in.Field + "|" + innermost(in.Err).Error()
+	}
+	at, ok := b.faults[kind]
+	if !ok && len(b.faults) == mostFaults {
+		b.skip("can't be read for other reasons")
+		return
+	}
+	if ok {
+		b.w.Skipped[at].Jobs++
+		return
+	}
+	if b.faults == nil {
+		b.faults = map[string]int{}
+	}
+	b.faults[kind] = len(b.w.Skipped)
+	b.w.Skipped = append(b.w.Skipped, Tally{"can't be read, the first as " + err.Error(), 1})
+}
+
+// innermost is the error that the others wrap.
+func innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
 
 // Count counts one more job for a reason. It may change t.
 func Count(t []Tally, reason string) []Tally {
@@ -150,6 +194,9 @@ func (b *builder) settle(j *Job, extendLimit bool) {
 // finish orders the jobs and makes their times relative to the first one.
 func (b *builder) finish() (*Workload, error) {
 	w := &b.w
+	if len(w.Jobs) == 0 && b.first != nil {
+		return nil, b.first
+	}
 	if len(w.Jobs) == 0 {
 		return nil, &InputError{File: w.Name, Err: noJob(w.Skipped)}
 	}
