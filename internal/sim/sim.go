@@ -142,7 +142,9 @@ type simulator struct {
 	order   []int32 // jobs by submission
 	next    int     // of order, to be submitted
 	leavers []int32 // jobs that leave, by when
-	left    int     // how many of them have left, or had ended
+	after   after
+	lowest  int64 // priority of those that have come
+	left    int   // how many of them have left, or had ended
 	now     int64
 	nodes   *nodeset.Table
 	referee *referee
@@ -212,7 +214,7 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 	}
 	s := &simulator{
 		cfg: cfg, policy: policy, nodes: nodes, referee: newReferee(cfg.Nodes, cfg.Resources...),
-		jobs: make([]job, len(jobs)), slot: make([]int32, len(jobs)), due: make([]int64, len(jobs)), total: len(jobs),
+		lowest: core.MaxPriority, jobs: make([]job, len(jobs)), slot: make([]int32, len(jobs)), due: make([]int64, len(jobs)), total: len(jobs),
 	}
 	if s.meter, err = newMeter(nodes); err != nil {
 		return nil, err
@@ -230,6 +232,9 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		if err := s.admit(int32(i), &jobs[i]); err != nil {
 			return nil, fmt.Errorf("job %s: %w", jobs[i].ID, err)
 		}
+	}
+	if err := s.makeAfter(); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(s.order, func(a, b int32) int { return cmp.Compare(s.jobs[a].Submit, s.jobs[b].Submit) })
 	for _, i := range s.order {
@@ -274,6 +279,11 @@ func (s *simulator) rank() {
 	for place, i := range s.order {
 		s.ranking.place[i] = int32(place)
 	}
+	for _, waiting := range s.after {
+		for _, i := range waiting {
+			s.ranking.place[i] = int32(len(s.order)) + i
+		}
+	}
 }
 
 // submit has the policy see a job from now on: a copy that says since when it waits.
@@ -286,6 +296,7 @@ func (s *simulator) submit(i int32) (err error) {
 	s.spare = s.spare[:last]
 	*j = s.jobs[i].Job.Job
 	j.Since = s.jobs[i].Submit
+	s.lowest = min(s.lowest, j.Priority)
 	s.tier(i, j)
 	if s.ranking != nil {
 		if j.Priority, err = s.ranking.of(s.jobs[i].Job, s.now); err != nil {
@@ -311,6 +322,10 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 		return fmt.Errorf("priority: %d: must be between 1 and %d", j.Priority, int64(core.MaxPriority))
 	case j.Leaves != 0 && (j.Leaves < j.Submit || j.Leaves > maxTime):
 		return fmt.Errorf("leaves: %d: must be between its submission, %d, and %d", j.Leaves, j.Submit, int64(maxTime))
+	case j.Think < 0 || j.Think > maxTime:
+		return fmt.Errorf("think: %d: must be between 0 and %d", j.Think, int64(maxTime))
+	case j.After != "" && (j.Leaves != 0 || j.Span != (workload.Span{})):
+		return fmt.Errorf("after: %s: a job that waits for another can neither be malleable nor leave", j.After)
 	case j.Work < 0 || j.Work > maxTime:
 		return fmt.Errorf("work: %d: must be between 0 and %d", j.Work, int64(maxTime))
 	case j.Input.File != 0 && (j.Input.Bytes < 1 || j.Input.Bytes > maxTime):
@@ -369,10 +384,12 @@ func (s *simulator) run(ctx context.Context) error {
 		at, ok := s.nextEvent()
 		if !ok {
 			if s.pending.len() == 0 {
+				s.never()
 				return nil
 			}
 			if idle == maxIdle {
 				s.giveUp()
+				s.never()
 				return nil
 			}
 			at = s.wake()
@@ -496,6 +513,7 @@ func (s *simulator) leave(i int32) {
 	s.spare = append(s.spare, j)
 	s.pending.remove(at)
 	s.ended++
+	s.release(i, s.now)
 }
 
 // cycle asks the policy once and carries out what it says.
@@ -670,6 +688,7 @@ func (s *simulator) end(e ending) error {
 			s.cfg.OnEnd(ran)
 		}
 	}
+	s.release(e.number, e.at-s.cfg.Release)
 	s.running[n] = s.running[last]
 	s.held[n], s.held[last] = s.held[last], h
 	s.slot[s.running[n].number] = n

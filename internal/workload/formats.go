@@ -30,8 +30,10 @@ type format struct {
 // formats are tried in order.
 var formats = []format{
 	{
-		what: "Standard Workload Format (*.swf)",
-		is:   func(path string, _ []byte) bool { return strings.HasSuffix(path, ".swf") },
+		what: "Standard Workload Format (18 numbers a line, comments behind ;)",
+		is: func(path string, first []byte) bool {
+			return strings.HasSuffix(path, ".swf") || isSWF(first)
+		},
 		read: func(r io.Reader, name string, o Options) (*Workload, error) { return ReadSWF(r, name, o.SWF) },
 	},
 	{
@@ -53,14 +55,19 @@ var formats = []format{
 	},
 }
 
-// ReadFile reads the trace at path in whichever known format it is, packed with
-// gzip or not. The format is told by the path's suffix or by the first line.
+// ReadFile is Read of the file at path.
 func ReadFile(path string, o Options) (*Workload, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("workload: %w", err)
 	}
 	defer file.Close()
+	return Read(file, path, o)
+}
+
+// Read reads a trace in whichever known format it is, packed with gzip or not. The format is told by
+// the path's suffix or by the first line that is not blank.
+func Read(file io.Reader, path string, o Options) (*Workload, error) {
 	r, err := plain(file, path)
 	if err != nil {
 		return nil, err
@@ -69,7 +76,7 @@ func ReadFile(path string, o Options) (*Workload, error) {
 	if len(first) == 0 && err != io.EOF {
 		return nil, &InputError{File: path, Err: readError(err)}
 	}
-	first, _, _ = bytes.Cut(first, []byte("\n"))
+	first, _, _ = bytes.Cut(bytes.TrimLeft(first, " \t\r\n"), []byte("\n"))
 	suffix := strings.TrimSuffix(strings.ToLower(path), ".gz")
 	for _, f := range formats {
 		if f.is(suffix, first) {
@@ -77,6 +84,20 @@ func ReadFile(path string, o Options) (*Workload, error) {
 		}
 	}
 	return nil, &InputError{File: path, Err: unknownFormat()}
+}
+
+// isSWF tells a comment or a record of SWF.
+func isSWF(line []byte) bool {
+	if bytes.HasPrefix(line, []byte(";")) {
+		return true
+	}
+	fields := bytes.Fields(line)
+	for _, f := range fields[:min(len(fields), swfFields)] {
+		if _, err := parseDecimal(f); err != nil {
+			return false
+		}
+	}
+	return len(fields) >= swfFields
 }
 
 func unknownFormat() error {

@@ -50,7 +50,7 @@ func TestReadFileOptions(t *testing.T) {
 
 func TestReadFileErrors(t *testing.T) {
 	dir := t.TempDir()
-	unknown := "in no known format; known are Standard Workload Format (*.swf), " +
+	unknown := "in no known format; known are Standard Workload Format (18 numbers a line, comments behind ;), " +
 		"sacct --parsable2 (first line: field names with JobID, separated by |), " +
 		"Alibaba's list of pods (first line: name,cpu_milli,...), Philly's jobs (first line: timestamp,duration,num_gpus,...)"
 	for _, c := range []struct {

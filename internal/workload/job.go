@@ -16,6 +16,10 @@ type Job struct {
 	// Leaves is the second in which the job is withdrawn if it has not begun, and ended if
 	// it has; 0: it stays.
 	Leaves int64
+	// After is the ID of a job that has to end before this one is submitted, Think seconds later at
+	// the soonest; empty: there is none. No job may come after itself, by whatever way.
+	After string
+	Think int64
 	// Work is for how many seconds its cores count as work done, if that is not Duration: a job
 	// that was given a number of GPUs out of a range counts as with the fewest. 0: Duration.
 	Work int64

@@ -3,9 +3,11 @@
 package workload
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/aucsched/aucsched/bids"
 )
@@ -25,7 +27,17 @@ type SWFOptions struct {
 	// MemoryInBytes reads the requested memory as bytes of the whole job, as Metacentrum's
 	// files have it. The format says KiB a processor.
 	MemoryInBytes bool
+	// First has reading end with so many jobs, as the format has jobs in the order of submission; 0:
+	// all are read.
+	First int
 }
+
+// Reasons for which ReadSWF adjusts jobs.
+const (
+	adjustNoRequest = "no requested time: the run time is taken as the limit"
+	adjustNoAfter   = "its preceding job is not there: it waits for none"
+	adjustSelf      = "preceding jobs left out: a job names itself, so the field is none"
+)
 
 // Reasons for which ReadSWF skips jobs.
 const (
@@ -47,6 +59,9 @@ const (
 //     [SWFOptions].ExtendLimit;
 //   - as Memory the requested memory (10), rounded up to whole MiB a core; see also
 //     [SWFOptions].MemoryInBytes;
+//   - as After the preceding job (17), and as Think the think time (18), rounded up, where that job
+//     is in the file too; in no job of the file if one names itself, as then the field is filled in
+//     with something else;
 //   - as User the user's number, empty if unknown;
 //   - as Priority Slurm's basic one: see [AssignBasicPriorities].
 //
@@ -61,6 +76,9 @@ func ReadSWF(r io.Reader, name string, o SWFOptions) (*Workload, error) {
 		if err := b.addSWF(s, o); err != nil {
 			return nil, err
 		}
+		if len(b.w.Jobs) == o.First && o.First > 0 {
+			break
+		}
 	}
 	if err := s.Err(); err != nil {
 		return nil, err
@@ -71,7 +89,72 @@ func ReadSWF(r io.Reader, name string, o SWFOptions) (*Workload, error) {
 	}
 	w.Header = s.Header()
 	AssignBasicPriorities(w.Jobs)
+	w.settleAfter(b.self)
 	return w, nil
+}
+
+// Machine is the one that the header of an SWF file tells of, in the form of [ParseMachine]: MaxNodes
+// nodes with MaxProcs cores among them, or nodes of one core each. Both are 0 where the header does
+// not say how many processors there are.
+func (h Header) Machine() (spec string, cores int64) {
+	number := func(label string) int64 {
+		text, _, _ := strings.Cut(strings.TrimSpace(h.Get(label)), " ")
+		n, err := parseCount(text)
+		if text == "" || err != nil {
+			return 0
+		}
+		return n
+	}
+	cores, nodes := number("MaxProcs"), number("MaxNodes")
+	switch {
+	case cores == 0:
+		cores = nodes
+	case nodes == 0 || nodes > cores:
+		nodes = cores
+	}
+	if cores == 0 {
+		return "", 0
+	}
+	each, more := cores/nodes, cores%nodes
+	if more == 0 {
+		return fmt.Sprintf("%dx%d", nodes, each), cores
+	}
+	return fmt.Sprintf("%dx%d,%dx%d", more, each+1, nodes-more, each), cores
+}
+
+// settleAfter has jobs wait for no job that is not there; for none at all if void.
+func (w *Workload) settleAfter(void bool) {
+	ids := make(map[string]bool)
+	for i := range w.Jobs {
+		if w.Jobs[i].After != "" {
+			ids[w.Jobs[i].After] = false
+		}
+	}
+	for i := range w.Jobs {
+		if _, named := ids[w.Jobs[i].ID]; named {
+			ids[w.Jobs[i].ID] = true
+		}
+	}
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		if j.After == "" || ids[j.After] && !void {
+			continue
+		}
+		j.After, j.Think = "", 0
+		if void {
+			w.Adjusted = Count(w.Adjusted, adjustSelf)
+		} else {
+			w.Adjusted = Count(w.Adjusted, adjustNoAfter)
+		}
+	}
+}
+
+// Keep has only the first n jobs, in the order of submission, and those of them wait for no others.
+func (w *Workload) Keep(n int) {
+	if n < len(w.Jobs) {
+		w.Jobs = w.Jobs[:n:n]
+		w.settleAfter(false)
+	}
 }
 
 func (b *builder) addSWF(s *SWFScanner, o SWFOptions) error {
@@ -100,6 +183,14 @@ func (b *builder) addSWF(s *SWFScanner, o SWFOptions) error {
 	j.TimeLimit = j.Duration
 	if r.RequestedTime > 0 {
 		j.TimeLimit = int64(math.Ceil(r.RequestedTime))
+	} else {
+		b.adjust(adjustNoRequest)
+	}
+	if r.PrecedingJob == r.JobNumber {
+		b.self = true
+	}
+	if r.PrecedingJob > 0 {
+		j.After, j.Think = strconv.FormatInt(r.PrecedingJob, 10), int64(math.Ceil(max(r.ThinkTime, 0)))
 	}
 	if o.NodeSpec && len(r.Extra) > specField && r.Extra[specField] != "-1" {
 		b.applyNodeSpec(&j.Request, r.Extra[specField])
@@ -145,6 +236,8 @@ func swfBeyond(r *SWFRecord) (i int, v float64) {
 		return 3, r.RunTime
 	case r.RequestedTime > MaxSeconds:
 		return 8, r.RequestedTime
+	case r.ThinkTime > MaxSeconds:
+		return 17, r.ThinkTime
 	case swfProcs(r) <= bids.MaxCores:
 		return -1, 0
 	case r.RequestedProcs > 0:

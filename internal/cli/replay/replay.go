@@ -7,6 +7,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"slices"
@@ -34,6 +35,8 @@ type Flags struct {
 	First int
 	// MemoryInBytes is that of workload.SWFOptions.
 	MemoryInBytes bool
+	// Stdin is what the workload - is read from.
+	Stdin io.Reader
 	// ExactPods is that of workload.GPUTraceOptions.
 	ExactPods bool
 
@@ -56,11 +59,17 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 // Read reads or generates the workload for the machine of Config.
 func (f *Flags) Read(spec string) (*workload.Workload, error) {
 	o := workload.Options{
-		SWF:   workload.SWFOptions{ExtendLimit: f.extend, NodeSpec: f.nodespec, MemoryInBytes: f.MemoryInBytes},
+		SWF:   workload.SWFOptions{ExtendLimit: f.extend, NodeSpec: f.nodespec, MemoryInBytes: f.MemoryInBytes, First: f.First},
 		Sacct: workload.SacctOptions{ExtendLimit: f.extend},
 		GPU:   workload.GPUTraceOptions{LimitFactor: f.LimitFactor, GPUsPerNode: mostGPUs(f.Config.Nodes), Exact: f.ExactPods},
 	}
+	if f.First < 0 {
+		return nil, fmt.Errorf("--first: %d: must not be negative", f.First)
+	}
 	read := func() (*workload.Workload, error) { return workload.ReadFile(spec, o) }
+	if spec == "-" && f.Stdin != nil {
+		read = func() (*workload.Workload, error) { return workload.Read(f.Stdin, "standard input", o) }
+	}
 	if strings.HasPrefix(spec, workload.GeneratorPrefix) {
 		read = func() (*workload.Workload, error) { return workload.Generate(spec, f.Config.Nodes, f.Seed) }
 	}
@@ -71,11 +80,8 @@ func (f *Flags) Read(spec string) (*workload.Workload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--workload: %w", err)
 	}
-	if f.First < 0 {
-		return nil, fmt.Errorf("--first: %d: must not be negative", f.First)
-	}
-	if f.First > 0 && f.First < len(w.Jobs) {
-		w.Jobs = w.Jobs[:f.First]
+	if f.First > 0 && f.First <= len(w.Jobs) {
+		w.Keep(f.First)
 		w.Name += fmt.Sprintf(", its first %d jobs", f.First)
 	}
 	if err := w.Accelerate(f.Rate); err != nil {

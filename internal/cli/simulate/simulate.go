@@ -57,12 +57,13 @@ func Command() *cobra.Command {
 		Long: `simulate runs a workload through a policy in simulated time. Every start is checked
 by a verifier that shares nothing with the policy.
 
-C is NODESxCORES[xGPUS], several of these with commas for a mixed machine in node
-order (20x80,48x12), or a file: a slurm.conf with what it includes, "COUNT CORES [GPUS]",
+C may be left out for a trace whose header says its machine (SWF: MaxProcs, MaxNodes). It
+is NODESxCORES[xGPUS], several of these with commas for a mixed machine in node order
+(20x80,48x12), or a file: a slurm.conf with what it includes, "COUNT CORES [GPUS]",
 "HOSTLIST cores=CORES [gpus=GPUS] [memory=MiB]", or the list of nodes of Alibaba's GPU
 cluster.
 
-W is a trace (SWF, the output of sacct --parsable2, Alibaba's pods or Philly's jobs; plain
+W is a trace, - for standard input (SWF, the output of sacct --parsable2, Alibaba's pods or Philly's jobs; plain
 or gzip) or generated:
   gen:esp, gen:esp-rand    ESP-2 with GPU twins (ipsched, section V) for machine C;
                            -rand: sizes that are no multiples of a node's cores
@@ -106,7 +107,8 @@ side by side, and --jobs-csv puts the policy's name into that of its file
   aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges`,
 		Args: cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := cli.Needed(c, "cluster", "workload"); err != nil {
+			f.replay.Stdin = c.InOrStdin()
+			if err := f.needed(c); err != nil {
 				return err
 			}
 			if err := f.policy.Check(c.Flags(), policyNames()); err != nil {
@@ -184,9 +186,9 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 // prepare checks all input: it makes the machine, the workload and the policies.
 func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []core.Policy, error) {
 	cfg := &f.replay.Config
-	machine, err := workload.ParseMachine(f.cluster)
+	w, machine, err := f.machine()
 	if err != nil {
-		return nil, nil, cli.BadInput(fmt.Errorf("--cluster: %w", err))
+		return nil, nil, cli.BadInput(err)
 	}
 	cfg.Nodes = machine.Nodes
 	for _, note := range machine.Notes {
@@ -204,9 +206,11 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	if cfg.Topology, cfg.Blind, err = f.tree.read(flags, len(cfg.Nodes), machine.Names); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
-	w, err := f.replay.Read(f.load)
-	if err != nil {
-		return nil, nil, cli.BadInput(err)
+	if w == nil {
+		if w, err = f.replay.Read(f.load); err != nil {
+			return nil, nil, cli.BadInput(err)
+		}
+		f.compareMachine(w)
 	}
 	if err := errors.Join(f.countMemory(machine, w), f.countExactly(machine, w)); err != nil {
 		return nil, nil, cli.BadInput(err)
@@ -242,6 +246,51 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 		return nil, nil, cli.BadInput(fmt.Errorf("--malleable: goes with --priority basic"))
 	}
 	return w, policies, nil
+}
+
+// needed checks that there is a workload, and a machine unless the workload's file may say it.
+func (f *simulateFlags) needed(c *cobra.Command) error {
+	locality, err := f.isLocality(c.Flags())
+	if err != nil {
+		return err
+	}
+	pods, err := f.isPods(c.Flags())
+	if err != nil {
+		return err
+	}
+	if locality || pods || f.load == "" || strings.HasPrefix(f.load, workload.GeneratorPrefix) {
+		return cli.Needed(c, "cluster", "workload")
+	}
+	return cli.Needed(c, "workload")
+}
+
+// machine is that of --cluster, or else that of the header of the workload, which it then has read.
+func (f *simulateFlags) machine() (w *workload.Workload, m *workload.Machine, err error) {
+	if f.cluster == "" {
+		if w, err = f.replay.Read(f.load); err != nil {
+			return nil, nil, err
+		}
+		if f.cluster, _ = w.Header.Machine(); f.cluster == "" {
+			return nil, nil, fmt.Errorf("--cluster: missing, and %s has no header that says MaxProcs or MaxNodes; "+
+				"for example --cluster 128x8x2", w.Name)
+		}
+		slog.Warn("the machine is that of the trace's header: --cluster " + f.cluster)
+	}
+	if m, err = workload.ParseMachine(f.cluster); err != nil {
+		return nil, nil, fmt.Errorf("--cluster: %w", err)
+	}
+	return w, m, nil
+}
+
+// compareMachine says if the machine has other cores than the header of the workload says.
+func (f *simulateFlags) compareMachine(w *workload.Workload) {
+	total := int64(0)
+	for _, n := range f.replay.Config.Nodes {
+		total += int64(n.Cores)
+	}
+	if spec, cores := w.Header.Machine(); cores > 0 && cores != total {
+		slog.Warn(fmt.Sprintf("--cluster has %d cores, and the trace's header says %d: --cluster %s", total, cores, spec))
+	}
 }
 
 // inMinutes rounds time limits up to whole minutes.
