@@ -214,7 +214,8 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 	}
 	s := &simulator{
 		cfg: cfg, policy: policy, nodes: nodes, referee: newReferee(cfg.Nodes, cfg.Resources...),
-		lowest: core.MaxPriority, jobs: make([]job, len(jobs)), slot: make([]int32, len(jobs)), due: make([]int64, len(jobs)), total: len(jobs),
+		lowest: core.MaxPriority,
+		jobs:   make([]job, len(jobs)), slot: make([]int32, len(jobs)), due: make([]int64, len(jobs)), total: len(jobs),
 	}
 	if s.meter, err = newMeter(nodes); err != nil {
 		return nil, err

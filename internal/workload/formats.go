@@ -65,8 +65,8 @@ func ReadFile(path string, o Options) (*Workload, error) {
 	return Read(file, path, o)
 }
 
-// Read reads a trace in whichever known format it is, packed with gzip or not. The format is told by
-// the path's suffix or by the first line that is not blank.
+// Read reads a trace in whichever known format it is, packed with gzip or not. The format is told
+// by the path's suffix or by the first line that is not blank.
 func Read(file io.Reader, path string, o Options) (*Workload, error) {
 	r, err := plain(file, path)
 	if err != nil {

@@ -77,10 +77,10 @@ const (
 //   - as nodes exactly ReqNodes (or the node of ReqTRES); if it was given more
 //     nodes than that, at least so many. Where the request is unknown, exactly
 //     what it was given (AllocNodes, NNodes, the node of AllocTRES);
-//   - as GPUs a node the gres/gpu of ReqTRES, which is a total, divided by the
-//     nodes and rounded up; or the gpu of ReqGRES, which is a node's; or the total of
-//     AllocTRES; or the gpu of AllocGRES, a node's. Typed GPUs (gres/gpu:a100=4) count only where the untyped total
-//     is missing. A job with GPUs has a fixed number of nodes, those it was given;
+//   - as GPUs a node the gres/gpu of ReqTRES, which is a total, divided by the nodes and rounded
+//     up; or the gpu of ReqGRES, which is a node's; or the total of AllocTRES; or the gpu of
+//     AllocGRES, a node's. Typed GPUs (gres/gpu:a100=4) count only where the untyped total is
+//     missing. A job with GPUs has a fixed number of nodes, those it was given;
 //   - as Memory ReqMem or the mem of ReqTRES: a total, by node where the number of nodes
 //     is fixed and else by core, unless an old sacct says 4000Mc or 16Gn;
 //   - as TimeLimit TimelimitRaw (minutes) or Timelimit ([days-]hours:minutes:seconds),
@@ -94,10 +94,10 @@ const (
 // sacct prints local time without saying which zone; it is taken as UTC, so where
 // the clock was put back one hour occurs twice unless the times are in seconds.
 //
-// Left out and counted are steps (123.batch), jobs that never started, still run, were
-// revoked, or have no processor or no node, a second line of a job, and rows that can't be read: no
-// row ends the run of a file. Files may be joined: a line of field names may come again, with other
-// names too. It is an error if no job is left, or if a field is missing without which there is none.
+// Left out and counted are steps (123.batch), jobs that never started, still run, were revoked, or
+// have no processor or no node, a second line of a job, and rows that can't be read: no row ends
+// the run of a file. Files may be joined: a line of field names may come again, with other names
+// too. It is an error if no job is left, or if a field is missing without which there is none.
 func ReadSacct(r io.Reader, name string, o SacctOptions) (*Workload, error) {
 	if o.Unlimited < 0 || o.Unlimited > MaxSeconds {
 		return nil, fmt.Errorf("workload: option Unlimited: %d: must be in 0..%d", o.Unlimited, int64(MaxSeconds))

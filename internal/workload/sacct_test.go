@@ -314,7 +314,8 @@ func TestReadSacctErrors(t *testing.T) {
 			"f:1: no field ReqCPUS or AllocCPUS or NCPUS or ReqTRES or AllocTRES for the number of cores" + format},
 		{"JobID|Submit|submit\n", `f:1: field submit: "JobID|Submit|submit": named twice in the first line`},
 		{good, ""},
-		{good[:strings.Index(good, "\n")+1] + "1|2", "f:2: 2 fields, the first line names 6 (leave out fields of free text such as JobName)"},
+		{good[:strings.Index(good, "\n")+1] + "1|2",
+			"f:2: 2 fields, the first line names 6 (leave out fields of free text such as JobName)"},
 		{sacctRow(map[string]string{"JobID": ""}), "f:2: a job without an ID"},
 		{sacctRow(map[string]string{"Submit": "yesterday"}),
 			`f:2: field Submit: "yesterday": not a time like 2024-01-02T03:04:05 (unset SLURM_TIME_FORMAT)`},
@@ -409,7 +410,8 @@ func FuzzReadSacct(f *testing.F) {
 	})
 }
 
-// sacctLines is how many lines of values there are in a text that has been read, which may be packed.
+// sacctLines is how many lines of values there are in a text that has been read,
+// which may be packed.
 func sacctLines(text []byte) (n int) {
 	l := newLines(bytes.NewReader(text), "f")
 	var names row

@@ -27,8 +27,8 @@ type SWFOptions struct {
 	// MemoryInBytes reads the requested memory as bytes of the whole job, as Metacentrum's
 	// files have it. The format says KiB a processor.
 	MemoryInBytes bool
-	// First has reading end with so many jobs, as the format has jobs in the order of submission; 0:
-	// all are read.
+	// First has reading end with so many jobs, as the format has jobs in the order of
+	// submission; 0: all are read.
 	First int
 }
 
@@ -93,9 +93,9 @@ func ReadSWF(r io.Reader, name string, o SWFOptions) (*Workload, error) {
 	return w, nil
 }
 
-// Machine is the one that the header of an SWF file tells of, in the form of [ParseMachine]: MaxNodes
-// nodes with MaxProcs cores among them, or nodes of one core each. Both are 0 where the header does
-// not say how many processors there are.
+// Machine is the one that the header of an SWF file tells of, in the form of [ParseMachine]:
+// MaxNodes nodes with MaxProcs cores among them, or nodes of one core each. Both are 0 where the
+// header does not say how many processors there are.
 func (h Header) Machine() (spec string, cores int64) {
 	number := func(label string) int64 {
 		text, _, _ := strings.Cut(strings.TrimSpace(h.Get(label)), " ")

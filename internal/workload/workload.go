@@ -29,7 +29,8 @@ type Workload struct {
 	Jobs []Job
 	// Header is what the file says of itself; nil for formats without a header.
 	Header Header
-	// Columns are the names of a table's columns, in lower case; nil for formats that have no names.
+	// Columns are the names of a table's columns, in lower case; nil for
+	// formats that have no names.
 	Columns map[string]bool
 	// Skipped counts the jobs of the file that are not in Jobs, by reason.
 	Skipped []Tally

@@ -40,11 +40,14 @@ func TestMachineOfTheTrace(t *testing.T) {
 		args  []string
 		said  []string
 	}{
-		"header":  {"", []string{"--workload", path}, []string{"the trace's header: --cluster 2x3,2x2", "1 job of the trace changed: no requested time"}},
-		"stdin":   {text, []string{"--workload", "-"}, []string{"--cluster 2x3,2x2"}},
-		"another": {"", []string{"--workload", path, "--cluster", "4x4"}, []string{"--cluster has 16 cores, and the trace's header says 10"}},
+		"header": {"", []string{"--workload", path},
+			[]string{"the trace's header: --cluster 2x3,2x2", "1 job of the trace changed: no requested time"}},
+		"stdin": {text, []string{"--workload", "-"}, []string{"--cluster 2x3,2x2"}},
+		"another": {"", []string{"--workload", path, "--cluster", "4x4"},
+			[]string{"--cluster has 16 cores, and the trace's header says 10"}},
 	} {
-		code, out, errs := aucsched(t, c.stdin, append([]string{"simulate", "--policy", "backfill", "--interval", "1", "--json"}, c.args...)...)
+		args := append([]string{"simulate", "--policy", "backfill", "--interval", "1", "--json"}, c.args...)
+		code, out, errs := aucsched(t, c.stdin, args...)
 		require.Zero(t, code, "%s: %s", name, errs)
 		require.Contains(t, out, `"jobs":2,"runtime_s":230`, "the second comes 30 s after the end of the first")
 		for _, want := range c.said {
