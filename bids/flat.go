@@ -162,9 +162,9 @@ func (f *flat) demand(j, r int) (taken float64) {
 	return now.units
 }
 
-// bound is the sum that solve returns. Where jobs that have to start are worth next to nothing beside
-// others, its terms cancel each other out, and what they are rounded by is added. Callers see to
-// rounding by a small part of the sum itself.
+// bound is the sum that solve returns. Where jobs that have to start are worth next to nothing
+// beside others, its terms cancel each other out, and what they are rounded by is added. Callers
+// see to rounding by a small part of the sum itself.
 func (f *flat) bound() float64 {
 	sum, terms := 0.0, 0.0
 	for r, p := range f.price {

@@ -16,7 +16,7 @@
  * aucsched_last_error() has the words. After an error there is no decision: nothing
  * in the output may be used, and the handle can be used again. The library never
  * crashes the caller on its own account: a bug inside it comes back as
- * AUCSCHED_EPANIC.
+ * AUCSCHED_EPANIC. See Memory for what is beyond that.
  *
  * Faults. What is wrong with one element alone does not fail a cycle, lest one user's odd job stops it for all:
  *   - a job, or one of its alternatives: the job is left out, why == AUCSCHED_FAULTY;
@@ -35,6 +35,12 @@
  * Memory. The library reads the caller's arrays only during the call and keeps no
  * pointer to them. The arrays in struct aucsched_output belong to the handle and are
  * valid until the next aucsched_cycle() or aucsched_close() on it.
+ *
+ * What ends the process, and not only a call: memory that can't be had, as in every Go program, and a thread that
+ * can't be started. Against the former a cycle is refused by the lengths of its arrays (memory_mb), before any of it
+ * is allocated; and the collector works the harder the nearer all handles together come to the highest memory_mb of
+ * any of them, which refuses nothing. Against the latter the library uses four processors at most, and starts the
+ * threads for them when it is loaded. A worker process that ends, for lack of memory too, ends nothing else.
  */
 #ifndef AUCSCHED_H
 #define AUCSCHED_H
@@ -387,6 +393,8 @@ const char *aucsched_version(void);
  *   solver=native|auto|highs  auto: native, and a worker process for what native can't prove
  *   worker=PATH               the aucsched command, for the worker process
  *   work=10000000             bound on one solve, 0: until the deadline
+ *   memory_mb=16384           a cycle whose arrays are so long that it may take more memory is AUCSCHED_EINVAL, before
+ *                             any is allocated; 0: none is. See Memory above
  *   file_age_s=86400          nodes are taken to have lost a file that was not read for so long; 0: never
  * All may be given whatever the policy is. ipsched goes by window, objective (priority or size), work, deadline_ms
  * and its own two, and looks at no alternatives and offers; consecutive nodes and reservations it does not know.

@@ -138,6 +138,21 @@ func TestFromC(t *testing.T) {
 	t.Logf("%s:\n%s", kind, out)
 }
 
+// Once the library is loaded it needs no thread that it has not, nor memory beyond memory_mb.
+func TestLimits(t *testing.T) {
+	dir := library(t)
+	program := filepath.Join(dir, "limits")
+	compile(t, "cc", linked(dir, "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "ctest/limits.c", "-ldl", "-o", program)...)
+	for _, processors := range []string{"1", "2", "16"} {
+		c := exec.Command(program)
+		c.Env = append(os.Environ(), "GOMAXPROCS="+processors, "GOGC=5") // much for the collector to do
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, "%s processors: %s", processors, out)
+		require.Contains(t, string(out), "all is well")
+		t.Logf("%s processors: %s", processors, out)
+	}
+}
+
 func TestExample(t *testing.T) {
 	dir := library(t)
 	program := filepath.Join(dir, "example")

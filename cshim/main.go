@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"runtime/debug"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -29,6 +32,44 @@ typedef const void aucsched_bytes;
 import "C"
 
 func main() {}
+
+// mostProcessors is how many processors the library uses at once, whatever the machine has: a cycle
+// has two things to do at a time, and the collector helps itself to the rest.
+const mostProcessors = 4
+
+// A thread that can't be started ends the process. So those that a cycle needs are there before the
+// first call: one for each processor, and as many for calls of the system that block.
+func init() {
+	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), mostProcessors))
+	startThreads(2 * mostProcessors)
+}
+
+// startThreads has the runtime have so many threads. It keeps those that nobody uses.
+func startThreads(n int) {
+	var there, gone sync.WaitGroup
+	end := make(chan struct{})
+	for range n {
+		there.Add(1)
+		gone.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			there.Done()
+			<-end
+		})
+	}
+	there.Wait()
+	close(end)
+	gone.Wait()
+}
+
+// limitMemory has the collector work harder when all handles together come near what h may take.
+// The highest limit of any handle counts; one that the process has set is raised, and not lowered.
+func limitMemory(h *engine.Handle) {
+	most := h.Settings().Memory << 20
+	if now := debug.SetMemoryLimit(-1); most > 0 && (now == math.MaxInt64 || now < most) {
+		debug.SetMemoryLimit(most)
+	}
+}
 
 var (
 	table   engine.Table
@@ -80,6 +121,9 @@ func aucsched_open(settings *C.aucsched_text, err *C.char, errlen C.size_t) (id 
 		return C.AUCSCHED_EINVAL
 	}
 	n, fault := table.Open(text(settings), engine.Options{Now: now})
+	if fault == nil {
+		fault = table.Do(n, func(h *engine.Handle) error { limitMemory(h); return nil })
+	}
 	if fault != nil {
 		copyText(err, errlen, fault.Error())
 		return C.int64_t(code(fault))
@@ -91,7 +135,10 @@ func aucsched_open(settings *C.aucsched_text, err *C.char, errlen C.size_t) (id 
 //export aucsched_configure
 func aucsched_configure(handle C.int64_t, settings *C.aucsched_text) (c C.int) {
 	defer recovered(&c)
-	return code(table.Do(int64(handle), func(h *engine.Handle) error { return h.Configure(text(settings)) }))
+	return code(table.Do(int64(handle), func(h *engine.Handle) error {
+		defer limitMemory(h)
+		return h.Configure(text(settings))
+	}))
 }
 
 //export aucsched_cycle

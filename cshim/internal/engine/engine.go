@@ -93,6 +93,10 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	if in.Deadline < 0 || in.Deadline > MaxDeadline {
 		return whole("deadline", in.Deadline, "must be 0 to %v", MaxDeadline)
 	}
+	const mb = 1 << 20
+	if most, takes := e.settings.Memory, in.memory(&e.settings.Auction); most > 0 && takes > float64(most)*mb {
+		return whole("memory_mb", most, "arrays of these lengths may take %.0f MB", takes/mb)
+	}
 	if err := e.snapshot.load(in); err != nil {
 		return err
 	}

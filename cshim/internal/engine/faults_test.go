@@ -4,6 +4,7 @@ package engine
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -403,4 +404,63 @@ func FuzzJobs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, kind uint8) {
 		inSpite(t, engines[int(kind)%len(engines)], withAny(rand.New(rand.NewPCG(seed, 1)), data))
 	})
+}
+
+// A cycle is refused by the lengths of its arrays, before it takes memory for them; what is not
+// refused takes less than was thought. Masks and leaves are those that could take most.
+func TestMemory(t *testing.T) {
+	race.Skip(t, "it counts bytes")
+	in := twoJobs()
+	in.Nodes = slices.Repeat(in.Nodes[1:], 64*300)
+	in.Running, in.Segments = nil, nil
+	in.MaskCount, in.MaskWords = 20_000, 300
+	in.Masks = make([]uint64, in.MaskCount*in.MaskWords)
+	small, large := open(t, "memory_mb=128"), open(t, "memory_mb=512 work=100000")
+	spent := func(e *Engine) (bytes uint64, err error) {
+		var before, after runtime.MemStats
+		var out Output
+		runtime.ReadMemStats(&before)
+		err = e.Cycle(in, &out)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc, err
+	}
+	bytes, err := spent(small)
+	require.EqualError(t, err, "memory_mb: 128: arrays of these lengths may take 262 MB")
+	var fault *InputError
+	require.ErrorAs(t, err, &fault)
+	require.Less(t, bytes, uint64(1<<16))
+	bytes, err = spent(large)
+	require.NoError(t, err)
+	require.Less(t, bytes, uint64(262<<20))
+
+	in.Masks, in.MaskCount, in.MaskWords = nil, 0, 0
+	in.Jobs[0].Mask = -1
+	in.Leaves = make([]uint32, len(in.Nodes))
+	for n := range in.Leaves {
+		in.Leaves[n] = uint32(n)
+		in.Switches = append(in.Switches, Switch{Parent: NoSwitch})
+	}
+	_, err = spent(small)
+	require.ErrorContains(t, err, "memory_mb: 128: arrays of these lengths may take")
+}
+
+// What a cycle is thought to take is more than it takes, for machines and queues of all shapes.
+func TestMemoryIsEnough(t *testing.T) {
+	race.Slow(t)
+	for _, settings := range []string{"", "preset=throughput", "reservations=64 keep_holes=yes", "window=100000 depth=100000",
+		"policy=auction1"} {
+		for _, size := range [][3]int{{16, 2000, 0}, {4000, 50, 0}, {2000, 50, 20}, {1000, 1000, 1}} {
+			in := largeInput(size[0], size[1])
+			in.Resources, in.Deadline = size[2], time.Second
+			in.Amounts = slices.Repeat([]Amount{{100, 100}}, size[2]*size[0])
+			e := open(t, "work=10000 "+settings)
+			var before, after runtime.MemStats
+			var out Output
+			runtime.ReadMemStats(&before)
+			require.NoError(t, e.Cycle(in, &out))
+			runtime.ReadMemStats(&after)
+			require.Less(t, float64(after.TotalAlloc-before.TotalAlloc), 1<<20+in.memory(&e.settings.Auction),
+				"%s, %d nodes, %d jobs, %d resources", settings, size[0], size[1], size[2])
+		}
+	}
 }

@@ -270,8 +270,8 @@ func TestClockIsAskedSeldom(t *testing.T) {
 	}
 }
 
-// A job whose own request is beyond all machines, and whose alternative starts, is remembered by the
-// alternative: later cycles take neither time nor memory for what it might have been.
+// A job whose own request is beyond all machines, and whose alternative starts, is remembered by
+// the alternative: later cycles take neither time nor memory for what it might have been.
 func TestRememberedIsWhatStarted(t *testing.T) {
 	e := open(t, "keep_holes=yes work=100000")
 	in := &Input{Now: 1000, Nodes: slices.Repeat([]Node{{Cores: 64, FreeCores: 64, GPUs: 4, FreeGPUs: 4, Up: 1}}, 64),

@@ -45,13 +45,15 @@ type Settings struct {
 	// FileAge is after how many seconds a file that was not read is taken to be gone
 	// from a node; 0: never.
 	FileAge int64
+	// Memory is how many MB a cycle may take, by the lengths of its arrays; 0: any number.
+	Memory int64
 }
 
 // DefaultSettings are those of an empty text.
 func DefaultSettings() Settings {
 	return Settings{
 		Auction: core.DefaultAuctionOptions(), IPSched: policies.DefaultIPSchedOptions(), Deadline: 200 * time.Millisecond,
-		FileAge: 24 * 60 * 60,
+		FileAge: 24 * 60 * 60, Memory: 16 << 10,
 	}
 }
 
@@ -73,6 +75,7 @@ const MaxDeadline = time.Hour
 //	solver=native|auto|highs
 //	worker=PATH           the aucsched command; absolute, without commas and spaces
 //	work=10000000         bound on one solve, 0: until the deadline
+//	memory_mb=16384       a cycle that may take more is refused, 0: none is
 //	file_age_s=86400      a node has lost a file that was not read for so long, 0: never
 //
 // A caller may give all of them whatever the policy is. Of these, ipsched goes by window,
@@ -190,6 +193,8 @@ func (s *Settings) set(key, value string) (err error) {
 		o.ContiguousOnly, err = yesOrNo(key, value)
 	case "file_age_s":
 		s.FileAge, err = number[int64](key, value, 0, core.NoTimeLimit)
+	case "memory_mb":
+		s.Memory, err = number[int64](key, value, 0, 1<<30)
 	case "paper", "throughput", "preset": // have been taken before all others
 	case "node_limits":
 		s.IPSched.NodeLimits, err = yesOrNo(key, value)

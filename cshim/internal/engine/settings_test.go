@@ -20,12 +20,12 @@ func TestParseSettings(t *testing.T) {
 	require.Equal(t, 200*time.Millisecond, s.Deadline)
 
 	s, err = ParseSettings(" window=1,depth=0\tbids=20 drafts=9,,reservations=2\ndeadline_ms=150 " +
-		"objective=size solver=auto worker=/opt/aucsched work=0 window=77,file_age_s=60")
+		"objective=size solver=auto worker=/opt/aucsched work=0 window=77,file_age_s=60 memory_mb=512")
 	require.NoError(t, err)
 	require.Equal(t, Settings{
 		Auction:  core.AuctionOptions{Window: 77, MaxBidsPerJob: 20, Drafts: 9, Reservations: 2, Objective: core.BySize},
 		IPSched:  policies.IPSchedOptions{Window: 77, NodeLimits: true, Objective: core.BySize},
-		Deadline: 150 * time.Millisecond, Solver: Auto, Worker: "/opt/aucsched", FileAge: 60,
+		Deadline: 150 * time.Millisecond, Solver: Auto, Worker: "/opt/aucsched", FileAge: 60, Memory: 512,
 	}, s)
 
 	s, err = ParseSettings("reservations=2 throughput=yes compact=no")

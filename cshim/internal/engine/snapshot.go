@@ -39,6 +39,29 @@ type snapshot struct {
 // horizon bounds times after now, for sums to stay in range.
 const horizon = 1 << 40
 
+// memory is about how many bytes a cycle takes at most, by the lengths of the arrays alone: what
+// was measured, rounded up. Nothing has been allocated when it is asked. A length that is a fault
+// by itself counts as the greatest that is none, so that load says so.
+func (in *Input) memory(o *core.AuctionOptions) (bytes float64) {
+	tables := float64(32 + 2*o.Reservations) // copies of what nodes have free
+	window := float64(min(len(in.Jobs), o.Window))
+	nodes, switches := float64(min(len(in.Nodes), MaxNodes)), float64(min(len(in.Switches), MaxNodes))
+	for _, x := range [...][2]float64{
+		{nodes, 8<<10 + 32*tables}, {float64(len(in.Amounts)), 16 * tables},
+		{min(switches, nodes), nodes / 4}, {switches, 1 << 9}, {float64(len(in.Masks)), 16},
+		{float64(len(in.Jobs)), 3 << 10}, {window, 32<<10 + 512*float64(o.MaxBidsPerJob)},
+		{float64(min(len(in.Alternatives), MaxJobs*MaxAlternatives)), 1 << 10},
+		{float64(len(in.Running)), 1 << 9}, {float64(len(in.Segments)), 1 << 7}, {float64(len(in.OfferSegments)), 1 << 7},
+		{float64(len(in.JobUses) + len(in.AlternativeUses) + len(in.RunningUses)), 1 << 7},
+		{float64(len(in.JobCharges) + len(in.AlternativeCharges) + len(in.RunningCharges)), 1 << 7},
+		{float64(len(in.Quotas)), 64 + 8*tables}, {float64(len(in.SharedGPUs)), 16 * tables},
+		{float64(len(in.JobReads) + len(in.RunningReads)), 1 << 9},
+	} {
+		bytes += x[0] * x[1]
+	}
+	return bytes
+}
+
 // load makes s the snapshot of in, or says what is wrong with it as a whole, as [*InputError]; what
 // is wrong with a single element is in s.faults. Afterwards s holds no reference to the input.
 func (s *snapshot) load(in *Input) error {
