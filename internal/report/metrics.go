@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
@@ -28,8 +29,11 @@ func (p *Page) metrics() []metric {
 		}
 		out = append(out, m)
 	}
-	add("Jobs", "of the workload", func(r *sim.Result) string { return fmt.Sprintf("%d (%d could not run)", r.Jobs, len(r.Unrun)) })
-	add("Runtime", "first submission to last end", func(r *sim.Result) string { return cli.Seconds(float64(r.Runtime)) })
+	add("Jobs", "that ran", func(r *sim.Result) string { return fmt.Sprint(r.Jobs) })
+	if slices.ContainsFunc(p.Runs, func(r Run) bool { return len(r.Result.Unrun) > 0 }) {
+		add("Unrun jobs", "that could not run", func(r *sim.Result) string { return fmt.Sprint(len(r.Unrun)) })
+	}
+	add("Runtime", "first submission to last end", func(r *sim.Result) string { return span(float64(r.Runtime)) })
 	if m := p.bounds(); m != nil {
 		out = append(out, *m)
 	}
@@ -45,14 +49,14 @@ func (p *Page) metrics() []metric {
 	if gpus > 0 {
 		add("Utilisation of GPUs", loaded, func(r *sim.Result) string { return percent(r.GPUUtilizationLoaded) })
 	}
-	add("Mean wait", "submission to start", func(r *sim.Result) string { return cli.Seconds(r.WaitMean) })
-	add("Standard deviation", "of the waits of jobs", func(r *sim.Result) string { return cli.Seconds(r.WaitStd) })
-	add("Median wait", "", func(r *sim.Result) string { return cli.Seconds(r.Median) })
-	add("p95 wait", "95% of the jobs wait no longer", func(r *sim.Result) string { return cli.Seconds(r.P95) })
-	add("Longest wait", "", func(r *sim.Result) string { return cli.Seconds(r.Max) })
+	add("Mean wait", "submission to start", func(r *sim.Result) string { return span(r.WaitMean) })
+	add("Standard deviation", "of the waits of jobs", func(r *sim.Result) string { return span(r.WaitStd) })
+	add("Median wait", "", func(r *sim.Result) string { return span(r.Median) })
+	add("p95 wait", "95% of the jobs wait no longer", func(r *sim.Result) string { return span(r.P95) })
+	add("Longest wait", "", func(r *sim.Result) string { return span(r.Max) })
 	add("Weighted wait", "mean weighted by width and run time; width: share of the cores or GPUs, the greater",
-		func(r *sim.Result) string { return cli.Seconds(r.AreaWeighted) })
-	add("Wait of wide jobs", "mean of the widest tenth", func(r *sim.Result) string { return cli.Seconds(r.Widest10) })
+		func(r *sim.Result) string { return span(r.AreaWeighted) })
+	add("Wait of wide jobs", "mean of the widest tenth", func(r *sim.Result) string { return span(r.Widest10) })
 	add("Slowdown", "wait and run time, over run time",
 		func(r *sim.Result) string { return fmt.Sprintf("%.2f ± %.2f", r.SlowdownMean, r.SlowdownStd) })
 	add("Bounded slowdown", "the same, but at least 1, over at least 10 s",
@@ -71,6 +75,14 @@ func (p *Page) metrics() []metric {
 	add("p99 cycle", "wall clock", func(r *sim.Result) string { return ms(r.CycleMsP99) })
 	add("Longest cycle", "wall clock", func(r *sim.Result) string { return ms(r.CycleMsMax) })
 	return out
+}
+
+// span is a number of seconds, finer than [cli.Seconds] as runs are compared by it.
+func span(s float64) string {
+	if s >= 3600 {
+		return fmt.Sprintf("%.2f h", s/3600)
+	}
+	return cli.Seconds(s)
 }
 
 // figures are the lines that the runs bring with them.
@@ -92,7 +104,7 @@ func (p *Page) bounds() *metric {
 	for i := range p.Runs {
 		b := p.Runs[i].Bound
 		known = known || b > 0
-		m.Values = append(m.Values, cli.Seconds(b))
+		m.Values = append(m.Values, span(b))
 	}
 	if !known {
 		return nil

@@ -225,7 +225,8 @@ func TestPageOfNothing(t *testing.T) {
 	p, _ := simulate(t, []nodeset.Capacity{{Cores: 4}}, []workload.Job{jobOf("a", bids.Request{Cores: 9}, 7, 60, 60)})
 	var out strings.Builder
 	require.NoError(t, p.Write(&out))
-	require.Contains(t, out.String(), "<td>0 (1 could not run)</td>")
+	require.Regexp(t, "Jobs<small>that ran</small></th><td>0</td>", out.String())
+	require.Regexp(t, "Unrun jobs<small>that could not run</small></th><td>1</td>", out.String())
 }
 
 func TestAssetsAreSmall(t *testing.T) {

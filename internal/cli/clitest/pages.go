@@ -30,8 +30,9 @@ func Words(t *testing.T, name, text string) {
 	require.Empty(t, slips.FindAllString(text, -1), name)
 }
 
-// Page fails the test unless a page is one that people can read anywhere: with the words of [Words],
-// tags that are closed, a size for telephones, colours for the dark, and nothing from elsewhere.
+// Page fails the test unless a page is one that people can read anywhere: with the words
+// of [Words], tags that are closed, a size for telephones, colours for the dark, and
+// nothing from elsewhere.
 func Page(t *testing.T, name, page string) {
 	t.Helper()
 	require.Contains(t, page, `<meta name="viewport" content="width=device-width`, name)
@@ -65,8 +66,9 @@ const dark = "@media (prefers-color-scheme: dark)"
 //go:embed browse.html
 var browse string
 
-// Browse fails the test if a browser finds a page wider than its window, or a text too faint, at
-// the widths of a screen and of a telephone, by day and in the dark. One browser looks at all pages.
+// Browse fails the test if a browser finds a page wider than its window, or a text too
+// faint, at the widths of a screen and of a telephone, by day and in the dark. One
+// browser looks at all pages.
 func Browse(t *testing.T, pages map[string]string) {
 	t.Helper()
 	browser, err := exec.LookPath("chromium")
