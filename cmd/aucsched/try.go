@@ -17,7 +17,6 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/durable"
 	"github.com/aucsched/aucsched/internal/sim"
@@ -66,7 +65,7 @@ eligible. What can't be told from the accounts is listed at the end of the page.
 	flags.IntVar(&f.weeks, "weeks", 2, "how many of the last weeks, 1 to 520")
 	flags.StringVar(&f.from, "from", "", "first time that counts, as 2024-01-02T03:04:05, in place of --weeks; with --to")
 	flags.StringVar(&f.to, "to", "", "first time that does not")
-	flags.StringSliceVar(&f.presets, "presets", core.Presets(), "the auction's presets to try")
+	flags.StringSliceVar(&f.presets, "presets", try.Presets(), "the auction's presets to try; none: the auction without one")
 	flags.UintVar(&f.interval, "interval", 3, "seconds from one cycle to the next, 1 to 3600; greater is faster")
 	flags.UintVar(&f.seed, "seed", 1, "seed of the policies and of the intervals")
 	flags.IntVar(&f.most, "most", 200_000, "refuse more jobs than this: each takes some milliseconds a policy")
@@ -142,8 +141,8 @@ func (f *tryFlags) options() (o try.Options, err error) {
 		return o, errors.New("--from and --to go together")
 	}
 	for _, name := range f.presets {
-		if !slices.Contains(core.Presets(), name) {
-			return o, cli.Unknown("--presets", name, core.Presets())
+		if !slices.Contains(try.Presets(), name) {
+			return o, cli.Unknown("--presets", name, try.Presets())
 		}
 	}
 	o.Weeks = f.weeks

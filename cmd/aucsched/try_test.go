@@ -52,7 +52,8 @@ func TestTryCommand(t *testing.T) {
 	html := filepath.Join(t.TempDir(), "page.html")
 	text, err := runTry(t, "--sacct", sacct, "--conf", conf, "--html", html)
 	require.NoError(t, err)
-	for _, want := range []string{"6 nodes, 40 jobs", "does as yours did", "throughput", "u2"} {
+	for _, want := range []string{"6 nodes, 40 jobs", "Your jobs hardly wait", "throughput", "u2",
+		"to have Slurm do as short: SchedulerParameters=auc_interval=3,auc_preset=short"} {
 		require.Contains(t, text, want)
 	}
 	page, err := os.ReadFile(html)
@@ -81,8 +82,8 @@ func TestTryErrors(t *testing.T) {
 		"--from and --to go together":      {"--from", "2026-01-05T02:00:00"},
 		`--from: "today": not a time like`: {"--from", "today", "--to", "2026-01-05T02:00:00"},
 		"must be after --from":             {"--from", "2026-01-05T02:00:00", "--to", "2026-01-05T02:00:00"},
-		`--presets: "shrt" is unknown; known are default, short, throughput; did you mean "short"?`: {"--presets", "shrt"},
-		"--most: 40 jobs: more than 39; take fewer --weeks":                                         {"--most", "39"},
+		`--presets: "shrt" is unknown; known are default, short, throughput, none; did you mean "short"?`: {"--presets", "shrt"},
+		"--most: 40 jobs: more than 39; take fewer --weeks":                                               {"--most", "39"},
 		"no such file or directory": {"--conf", "/no/such/file"},
 	} {
 		if args != nil {

@@ -60,7 +60,25 @@ func interval(r Ratio) string {
 func (r *Report) Text(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s to %s, %d nodes, %d jobs\n\n%s\n\n", when(r.From), when(r.To), r.Nodes, r.All.Jobs, wrap(r.Verdict(), 80))
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, x := range r.Missing {
+		fmt.Fprintf(&b, "not in the accounts: %s: %s\n", x.Columns, x.So)
+	}
+	if r.Says() {
+		r.figures(&b)
+	}
+	for _, x := range r.Left {
+		fmt.Fprintf(&b, "left out: %d jobs: %s\n", x.Jobs, x.Reason)
+	}
+	for _, x := range r.Adjusted {
+		fmt.Fprintf(&b, "changed: %d jobs: %s\n", x.Jobs, x.Reason)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// figures writes the tables, how to read them, and how to have what they show.
+func (r *Report) figures(b *strings.Builder) {
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "policy\tmean wait\tto backfill's\tmedian\tp95\tlongest\tslowdown\tCPUs\tGPUs\t")
 	for k, name := range r.Policies {
 		f := r.All.Figures[k]
@@ -69,7 +87,7 @@ func (r *Report) Text(out io.Writer) error {
 	}
 	t.Flush()
 	for _, x := range r.Tables() {
-		fmt.Fprintln(&b)
+		fmt.Fprintln(b)
 		fmt.Fprintf(t, "%s\tjobs\t", x.Title)
 		for _, name := range r.Policies {
 			fmt.Fprintf(t, "%s\t", name)
@@ -89,17 +107,12 @@ func (r *Report) Text(out io.Writer) error {
 		t.Flush()
 	}
 	if r.MoreUsers > 0 {
-		fmt.Fprintf(&b, "and %d more users\n", r.MoreUsers)
+		fmt.Fprintf(b, "and %d more users\n", r.MoreUsers)
 	}
-	fmt.Fprintf(&b, "\n%s\n", wrap(r.Legend(), 80))
-	for _, x := range r.Left {
-		fmt.Fprintf(&b, "left out: %d jobs: %s\n", x.Jobs, x.Reason)
+	fmt.Fprintf(b, "\n%s\n\n", wrap(r.Legend(), 80))
+	for _, line := range r.Settings {
+		fmt.Fprintf(b, "to have Slurm do as %s\n", line)
 	}
-	for _, x := range r.Adjusted {
-		fmt.Fprintf(&b, "changed: %d jobs: %s\n", x.Jobs, x.Reason)
-	}
-	_, err := io.WriteString(out, b.String())
-	return err
 }
 
 // Table is a table of groups.
@@ -116,8 +129,8 @@ func (r *Report) Tables() []Table {
 
 // Legend says how to read the figures.
 func (r *Report) Legend() string {
-	return fmt.Sprintf("Mean waits by group; behind them, in proportion to the simulated backfill's, with the interval "+
-		"that has 95 of 100 draws of the %d parts of this time, each of %s. An interval with 1 in it shows no difference; "+
+	return fmt.Sprintf("Mean waits by group; behind them, in proportion to the simulated backfill's, with a 95%% bootstrap "+
+		"confidence interval over the %d parts of this time, each of %s. If it contains 1, no difference is shown; "+
 		"without one there are too few days with waits. "+
 		"Waits count from when a job could begin (sacct's Eligible). %d jobs that ran or waited before are simulated and "+
 		"not counted. Not known here: limits of users and accounts, reservations, nodes that were down, preemption, "+

@@ -41,6 +41,8 @@ type Past struct {
 	// Skipped are jobs of the accounts that are not in Jobs, Adjusted those that are not quite as
 	// there.
 	Skipped, Adjusted []workload.Tally
+	// Missing are columns that the accounts lack.
+	Missing []Missing
 	// Notes are what the user should know of how slurm.conf was read.
 	Notes   []string
 	factors *factors        // of priorities that change; nil: they do not
@@ -98,7 +100,7 @@ func Read(sacct, conf string, o Options) (*Past, error) {
 			return err
 		}
 		p.Jobs, p.Start, p.Skipped, p.Adjusted = w.Jobs, w.Start, w.Skipped, w.Adjusted
-		return nil
+		return p.missing(w.Columns, sacct)
 	})
 	if err != nil {
 		return nil, err

@@ -148,9 +148,18 @@ func (p *Past) Slurm() Policy {
 	return Policy{Name: "backfill", Whole: true, Make: func() (core.Policy, error) { return sim.NewBackfill(p.Backfill) }}
 }
 
-// Preset is the auction with that preset.
+// NoPreset stands for the auction without a preset.
+const NoPreset = "none"
+
+// Presets are the names that Preset takes.
+func Presets() []string { return append(core.Presets(), NoPreset) }
+
+// Preset is the auction with that preset, or with none.
 func Preset(name string) Policy {
 	return Policy{Name: name, Make: func() (core.Policy, error) {
+		if name == NoPreset {
+			return core.NewAuction(core.DefaultAuctionOptions(), nil)
+		}
 		o, err := core.AuctionPreset(name)
 		if err != nil {
 			return nil, err
@@ -161,8 +170,9 @@ func Preset(name string) Policy {
 
 // Replay is when jobs begin, by index in Past.Jobs, in seconds as Job.Submit; never is -1.
 type Replay struct {
-	Policy string
-	Began  []int64
+	Policy   string
+	Interval int64 // seconds from one cycle to the next
+	Began    []int64
 	// Unrun are jobs that the policy never starts, by reason.
 	Unrun []workload.Tally
 }
@@ -174,6 +184,15 @@ func (p *Past) What() *Replay {
 		r.Began[i] = p.Jobs[i].Past.Began
 	}
 	return r
+}
+
+// settings is the line of slurm.conf that has the plug-in decide as a replay of Preset did.
+func (r *Replay) settings() string {
+	preset := ",auc_preset=" + r.Policy
+	if r.Policy == NoPreset {
+		preset = ""
+	}
+	return fmt.Sprintf("%s: SchedulerParameters=auc_interval=%d%s", r.Policy, r.Interval, preset)
 }
 
 // Setting is how a replay is simulated.
@@ -190,7 +209,7 @@ const release = 2
 
 // Replay has a policy decide.
 func (p *Past) Replay(ctx context.Context, by Policy, s Setting) (*Replay, error) {
-	r := &Replay{Policy: by.Name, Began: slices.Repeat([]int64{-1}, len(p.Jobs))}
+	r := &Replay{Policy: by.Name, Interval: s.Interval, Began: slices.Repeat([]int64{-1}, len(p.Jobs))}
 	for _, x := range p.parts(by.Whole) {
 		policy, err := by.Make()
 		if err != nil {

@@ -63,6 +63,13 @@ type Report struct {
 	// Before is how many jobs ran or waited when the span began: they are
 	// simulated and not counted.
 	Before int `json:"before"`
+	// Missing are columns that the accounts lack. Verdict is "agrees", "short" (waits are too short
+	// to compare), "apart", "void" (for want of a column) or "none" (no job counts); only the first
+	// two have the rest say something of the site.
+	Missing []Missing `json:"missing,omitempty"`
+	Judged  Judgement `json:"verdict"`
+	// Settings are the lines of slurm.conf that have Slurm do as each policy did but the first two.
+	Settings []string `json:"settings"`
 	// Left are jobs that are not counted, Adjusted those that are not quite as in the accounts.
 	Left     []workload.Tally `json:"left,omitempty"`
 	Adjusted []workload.Tally `json:"adjusted,omitempty"`
@@ -82,26 +89,77 @@ type Agreement struct {
 	Apart  float64 `json:"apart_mean_s"`
 }
 
-// Agrees reports whether the simulated Slurm is near enough to what happened for a comparison to
-// say anything: slowdown and use within a fifth, and mean waits too, or within a minute.
-func (r *Report) Agrees() bool {
+// Judgement is whether the simulated Slurm does as the real one did.
+type Judgement string
+
+// Judgements.
+const (
+	Agrees Judgement = "agrees"
+	Short  Judgement = "short"
+	Apart  Judgement = "apart"
+	Void   Judgement = "void"
+	None   Judgement = "none"
+)
+
+// shortWait is below which difference of mean waits, in seconds, they say nothing if their ratio
+// is not near 1: the intervals of schedulers decide.
+const shortWait = 60
+
+// judge finds whether the simulated Slurm is near enough to what happened for a comparison to say
+// anything: use, slowdown and mean wait within a fifth. Where jobs hardly wait there is nothing to
+// compare.
+func (r *Report) judge() Judgement {
 	near := func(ratio float64) bool { return math.Abs(math.Log(ratio)) <= math.Log(1.2) }
 	a := &r.Agreement
-	minute := math.Abs(r.All.Figures[0].Mean-r.All.Figures[1].Mean) <= 60
-	return near(a.Slowdown) && near(a.CPUs) && (minute || near(a.Wait))
+	was, is := r.All.Figures[0].Mean, r.All.Figures[1].Mean
+	switch {
+	case r.All.Jobs == 0:
+		return None
+	case slices.ContainsFunc(r.Missing, func(m Missing) bool { return m.Void }):
+		return Void
+	case !near(a.CPUs):
+		return Apart
+	case near(a.Slowdown) && (near(a.Wait) || was == is):
+		return Agrees
+	case math.Abs(was-is) <= shortWait && max(was, is) <= 2*shortWait:
+		return Short
+	}
+	return Apart
 }
+
+// Says reports whether the figures say something of the site.
+func (r *Report) Says() bool { return r.Judged == Agrees || r.Judged == Short }
 
 // Verdict is the agreement in words.
 func (r *Report) Verdict() string {
 	was, is := &r.All.Figures[0], &r.All.Figures[1]
 	figures := fmt.Sprintf("mean wait %s (yours %s), slowdown %.2f (%.2f), CPUs in use %.1f%% (%.1f%%)",
 		span(is.Mean), span(was.Mean), is.Slowdown, was.Slowdown, 100*is.CPUs, 100*was.CPUs)
-	if r.Agrees() {
+	switch r.Judged {
+	case None:
+		return "No job can be compared. " + r.mostLeft()
+	case Void:
+		return "The accounts lack columns without which no comparison says anything of your site: see below. " +
+			"aucsched try --how prints the command that writes them all."
+	case Short:
+		return fmt.Sprintf("Your jobs hardly wait, and the simulated Slurm can't be held against yours: %s. Below a minute the "+
+			"intervals of schedulers decide. Where jobs do not wait there is little to gain.", figures)
+	case Agrees:
 		return fmt.Sprintf("The simulated Slurm does as yours did: %s. Jobs began %s apart in the mean, %.0f%% of them within "+
 			"a minute, or a tenth of their wait, of when they really did.", figures, span(r.Agreement.Apart), r.Agreement.Within)
 	}
-	return fmt.Sprintf("The simulated Slurm does not do as yours did: %s. What follows says nothing of your site. What it "+
-		"does not know, such as limits, reservations, nodes that were down or preemption, was what decided.", figures)
+	return fmt.Sprintf("The simulated Slurm does not do as yours did: %s. A comparison would say nothing of your site, so "+
+		"there are no tables. What the simulation does not know, such as limits, reservations, nodes that were down or "+
+		"preemption, was what decided.", figures)
+}
+
+// mostLeft is why most jobs are left out.
+func (r *Report) mostLeft() string {
+	if len(r.Left) == 0 {
+		return "All ran or waited already when the time began."
+	}
+	most := slices.MaxFunc(r.Left, func(a, b workload.Tally) int { return a.Jobs - b.Jobs })
+	return fmt.Sprintf("%d jobs: %s.", most.Jobs, most.Reason)
 }
 
 // Bounds of a report.
@@ -133,7 +191,7 @@ func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
 	}
 	r.blocks = int((p.Span.Seconds() + r.block - 1) / r.block)
 	out := &Report{From: p.Span.From, To: p.Span.To, Nodes: len(p.Machine.Nodes), Block: r.block, Blocks: r.blocks,
-		Left: slices.Clone(p.Skipped), Adjusted: p.Adjusted}
+		Left: slices.Clone(p.Skipped), Adjusted: p.Adjusted, Missing: p.Missing}
 	for _, x := range replays {
 		out.Policies = append(out.Policies, x.Policy)
 	}
@@ -144,7 +202,7 @@ func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
 		case !p.counts(&p.Jobs[i]):
 			out.Before++
 		case slices.ContainsFunc(replays, func(x *Replay) bool { return x.Began[i] < 0 }):
-			out.Left = workload.Count(out.Left, "a simulated policy finds no nodes for it, ever")
+			out.Left = workload.Count(out.Left, leftNever)
 		default:
 			r.counted = append(r.counted, i)
 		}
@@ -156,8 +214,16 @@ func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
 	slices.SortFunc(out.Widths, func(a, b Group) int { return slices.Index(widths, a.Name) - slices.Index(widths, b.Name) })
 	out.Users, out.MoreUsers = r.users()
 	out.Agreement = r.agreement(&out.All)
+	out.Judged = out.judge()
+	for _, x := range replays[min(2, len(replays)):] {
+		out.Settings = append(out.Settings, x.settings())
+	}
 	return out
 }
+
+// leftNever is why jobs do not count that a policy never starts: the machine of slurm.conf is too
+// small, mostly.
+const leftNever = "a simulated policy finds no nodes for it, ever: the nodes of slurm.conf are too few or too small for what it had"
 
 // leftItself is why jobs do not count that were cancelled.
 const leftItself = "cancelled before it began: it waits until then, and is not counted"
@@ -319,8 +385,8 @@ func (r *reporter) use(g *Group) {
 	for k, x := range r.replays {
 		for i := range r.Jobs {
 			j := &r.Jobs[i]
-			if x.Began[i] < 0 || j.Leaves > 0 {
-				continue
+			if j.Leaves > 0 || slices.ContainsFunc(r.replays, func(x *Replay) bool { return x.Began[i] < 0 }) {
+				continue // those that one of them never runs count for none
 			}
 			seconds := float64(max(min(x.Began[i]+j.Duration, to)-max(x.Began[i], from), 0))
 			g.Figures[k].CPUs += float64(j.LeastCores()) * seconds / (cpus * span)

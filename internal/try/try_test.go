@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,7 +143,7 @@ func TestAgreesWithItself(t *testing.T) {
 	require.Equal(t, p.What().Began, again.Began)
 	report := p.NewReport([]*Replay{p.What(), again, short}, 1)
 	require.Equal(t, Agreement{1, 1, 1, 100, 0}, report.Agreement)
-	require.True(t, report.Agrees())
+	require.Equal(t, Agrees, report.Judged)
 	require.Equal(t, 300, report.All.Jobs)
 	require.Equal(t, Ratio{1, 1, 1}, report.All.Ratios[0])
 	require.Less(t, report.All.Ratios[2].Of, 0.95, "short has them wait less")
@@ -162,7 +163,7 @@ func TestAgreesWithItself(t *testing.T) {
 	}
 	p = past(t, rows, Options{Weeks: 1})
 	report = p.NewReport([]*Replay{p.What(), replay(t, p, p.Slurm())}, 1)
-	require.False(t, report.Agrees())
+	require.Equal(t, Apart, report.Judged)
 	require.Contains(t, report.Verdict(), "does not do as yours did")
 }
 
@@ -313,19 +314,20 @@ func TestPage(t *testing.T) {
 		rows[i].user = `<script>alert("x")</script>`
 	}
 	p := past(t, rows, Options{Weeks: 1})
-	report := p.NewReport([]*Replay{p.What(), replay(t, p, p.Slurm()), replay(t, p, Preset("default"))}, 1)
+	did := &Replay{Policy: "backfill", Began: p.What().Began} // as it was
+	report := p.NewReport([]*Replay{p.What(), did, replay(t, p, Preset("default"))}, 1)
 	var page, text bytes.Buffer
 	require.NoError(t, report.HTML(&page))
 	require.NotContains(t, page.String(), "<script")
 	require.NotRegexp(t, "https?:", page.String())
 	require.Contains(t, page.String(), "&lt;script&gt;")
 	require.NoError(t, report.Text(&text))
-	for _, want := range []string{"backfill", "default", "partition", "wide", "2 to 16 CPUs", "An interval with 1 in it"} {
+	for _, want := range []string{"backfill", "default", "partition", "wide", "2 to 16 CPUs", "If it contains 1, no difference"} {
 		require.Contains(t, strings.ReplaceAll(text.String(), "\n", " "), want)
 		require.Contains(t, page.String(), want)
 	}
 	var again bytes.Buffer
-	require.NoError(t, p.NewReport([]*Replay{p.What(), replay(t, p, p.Slurm()), replay(t, p, Preset("default"))}, 1).HTML(&again))
+	require.NoError(t, p.NewReport([]*Replay{p.What(), did, replay(t, p, Preset("default"))}, 1).HTML(&again))
 	require.Equal(t, page.String(), again.String())
 }
 
@@ -344,6 +346,101 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, os.WriteFile(conf, []byte(smallConf), 0o600))
 	_, err = Read(sacct, conf, Options{Weeks: 1})
 	require.ErrorContains(t, err, "no field JobID")
+}
+
+// texts are a report as text and as a page.
+func texts(t *testing.T, r *Report) (text, page string) {
+	t.Helper()
+	var a, b bytes.Buffer
+	require.NoError(t, r.Text(&a))
+	require.NoError(t, r.HTML(&b))
+	return strings.Join(strings.Fields(a.String()), " "), strings.Join(strings.Fields(b.String()), " ")
+}
+
+// What the accounts lack is said before any verdict, and none is green without what it needs.
+func TestMissingColumns(t *testing.T) {
+	rows := drawn(4, 40)
+	for _, c := range []struct {
+		without []string
+		said    string
+		void    bool
+	}{
+		{[]string{"ReqTRES", "AllocTRES"}, "no job counts as one with GPUs", true},
+		{[]string{"ReqTRES", "ReqMem"}, "no job takes memory", true},
+		{[]string{"User"}, "there is no table by user", false},
+		{[]string{"Priority"}, "jobs come in the order of their submission", false},
+		{[]string{"Eligible"}, "waits count from the submission", false},
+		{[]string{"State"}, "jobs that were cancelled or still run can't be told", false},
+	} {
+		sacct, conf := write(t, smallConf, rows)
+		rename(t, sacct, c.without)
+		p, err := Read(sacct, conf, Options{Weeks: 1})
+		require.NoError(t, err)
+		report := p.NewReport([]*Replay{p.What(), p.What(), {Policy: NoPreset, Interval: 3, Began: p.What().Began}}, 1)
+		text, page := texts(t, report)
+		require.Contains(t, text, c.said)
+		require.Equal(t, c.void, report.Judged == Void, "%v: %s", c.without, report.Judged)
+		require.Equal(t, c.void, !strings.Contains(text, "partition jobs"), "tables, if they say something")
+		require.Equal(t, c.void, !strings.Contains(page, "All jobs"))
+		require.Equal(t, !c.void, strings.Contains(text, "to have Slurm do as none: SchedulerParameters=auc_interval=3"))
+	}
+	sacct, conf := write(t, smallConf, rows)
+	rename(t, sacct, []string{"Partition"})
+	_, err := Read(sacct, conf, Options{Weeks: 1})
+	require.ErrorContains(t, err, "jobs.txt:1: no field Partition: slurm.conf has 3")
+	require.NoError(t, os.WriteFile(conf, []byte("NodeName=n[1-4] CPUs=64\nPartitionName=all Nodes=n[1-4]\n"), 0o600))
+	p, err := Read(sacct, conf, Options{Weeks: 1})
+	require.NoError(t, err)
+	require.Equal(t, "all", partitionOf(&p.Jobs[0]))
+	require.Contains(t, p.Missing[len(p.Missing)-1].So, `"all", the only one`)
+}
+
+// rename has columns of a file be called something else.
+func rename(t *testing.T, path string, columns []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	head, rest, _ := strings.Cut(string(text), "\n")
+	for _, name := range columns {
+		head = strings.Replace("|"+head+"|", "|"+name+"|", "|x"+name+"|", 1)
+		head = strings.Trim(head, "|")
+	}
+	require.NoError(t, os.WriteFile(path, []byte(head+"\n"+rest), 0o600))
+}
+
+// At short waits nothing can be told, and where it is apart there are no tables.
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		was, is float64
+		want    Judgement
+	}{
+		{0, 0, Agrees}, {12, 12, Agrees}, {100, 110, Agrees}, {12, 27, Short}, {27, 12, Short}, {0, 40, Short}, {32, 25, Short},
+		{300, 255, Agrees}, {300, 245, Apart}, {50, 115, Apart}, {1000, 700, Apart}, {110, 140, Apart},
+	} {
+		r := &Report{All: Group{Jobs: 9, Figures: []Figures{{Mean: c.was}, {Mean: c.is}}}}
+		r.Agreement = Agreement{Slowdown: 1, CPUs: 1}
+		if c.was > 0 {
+			r.Agreement.Wait = c.is / c.was
+		}
+		require.Equal(t, c.want, r.judge(), "%v", c)
+	}
+}
+
+// If the nodes are too small for all jobs, that is the first thing that is said; what never
+// runs is in use nowhere.
+func TestAllLeftOut(t *testing.T) {
+	rows := drawn(4, 30)
+	sacct, conf := write(t, "NodeName=n1 CPUs=1\nPartitionName=DEFAULT Nodes=n1\nPartitionName=cpu\nPartitionName=wide\n"+
+		"PartitionName=gpu\n", rows)
+	p, err := Read(sacct, conf, Options{Weeks: 1})
+	require.NoError(t, err)
+	never := &Replay{Policy: "backfill", Began: slices.Repeat([]int64{-1}, len(p.Jobs))}
+	report := p.NewReport([]*Replay{p.What(), never}, 1)
+	text, page := texts(t, report)
+	require.Equal(t, None, report.Judged)
+	require.Contains(t, text, "No job can be compared. 30 jobs: a simulated policy finds no nodes for it, ever: the nodes of slurm.conf")
+	require.NotContains(t, page, "All jobs")
+	require.Zero(t, report.All.Figures[0].CPUs, "the same jobs on both sides")
 }
 
 // Progress is told.
