@@ -145,7 +145,8 @@ func TestLimits(t *testing.T) {
 	compile(t, "cc", linked(dir, "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "ctest/limits.c", "-ldl", "-o", program)...)
 	for _, processors := range []string{"1", "2", "16"} {
 		c := exec.Command(program)
-		c.Env = append(os.Environ(), "GOMAXPROCS="+processors, "GOGC=5") // much for the collector to do
+		// GOGC: much for the collector to do.
+		c.Env = append(os.Environ(), "GOMAXPROCS="+processors, "GOGC=5")
 		out, err := c.CombinedOutput()
 		require.NoError(t, err, "%s processors: %s", processors, out)
 		require.Contains(t, string(out), "all is well")

@@ -175,8 +175,8 @@ func TestGrammarOfTheFile(t *testing.T) {
 			":7: auc_mode=banana: must be on, shadow; the default is used",
 		strings.Replace(usual, "lua,aucsched", "lua,job_submit/aucsched", 1) + dirs: "",
 		"# \\\n" + usual + dirs:    "",
-		usual + dirs + ";A=1\n":    `:7: syntax: Slurm can't read the line from ";A=1" on`,
-		usual + dirs + "A=1 B=2\n": `:7: syntax: Slurm can't read the line from "B=2" on`,
+		usual + dirs + ";A=1\n":    `:7: syntax: the line can't be read from ";A=1" on`,
+		usual + dirs + "A=1 B=2\n": `:7: syntax: the line can't be read from "B=2" on`,
 		usual + dirs + "PreemptMode=OFF\nPartitionName=q PreemptMode=SUSPEND": "",
 	} {
 		problems, notes := check(t, text)

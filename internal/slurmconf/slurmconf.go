@@ -169,7 +169,7 @@ func (r *reader) fault(l *Line, rest string) {
 	if rest = strings.Trim(rest, space); rest == "" {
 		return
 	}
-	err := fmt.Errorf("Slurm can't read the line from %.60q on", rest) //nolint:staticcheck // a name
+	err := fmt.Errorf("the line can't be read from %.60q on", rest)
 	r.conf.Faults = append(r.conf.Faults, &Error{File: l.File, Line: l.Number, Err: err})
 }
 

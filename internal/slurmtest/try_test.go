@@ -84,7 +84,7 @@ func TestTry(t *testing.T) {
 			require.Greater(t, report.All.Jobs, len(ids))
 			require.Equal(t, []string{"cpu", "gpu", "long"}, sortedNames(report.Partitions))
 			require.Empty(t, simulated.Unrun)
-			require.True(t, report.Agrees(), report.Verdict())
+			require.True(t, report.Says(), report.Verdict())
 		})
 	}
 }

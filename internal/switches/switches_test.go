@@ -135,7 +135,7 @@ func TestConfFaults(t *testing.T) {
 		"":                                   "t: no topology.conf begins so, and as topology.yaml: it is empty",
 		"\nSwitchName=a Noodles=n1":          `t:2: unknown key "Noodles"`,
 		"Nodes=n1":                           `t:1: "Nodes=n1": neither SwitchName nor BlockName`,
-		"SwitchName=a Nodes":                 `t:1: Slurm can't read the line from "Nodes" on`,
+		"SwitchName=a Nodes":                 `t:1: the line can't be read from "Nodes" on`,
 		"BlockSizes=4,x":                     `t:1: BlockSizes: "x" is no number of nodes`,
 		"BlockSizes=4,6":                     "t:1: BlockSizes: 6: must be a multiple of 4, and ascend",
 		"BlockName=a Nodes=n1\nSwitchName=b": "t: has both SwitchName and BlockName",
