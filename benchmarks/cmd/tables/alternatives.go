@@ -118,6 +118,14 @@ func alternativeCases() ([]alternativeCase, error) {
 	return cases, nil
 }
 
+// alternativeRows are the names of the cases.
+func alternativeNames() (names []string) {
+	for _, v := range []string{"1.NC", "1.HC", "1.FC"} {
+		names = append(names, "Tsubame "+v)
+	}
+	return append(names, "V.1", "V.2", "V.3")
+}
+
 // alternativeRun is one simulation.
 type alternativeRun struct {
 	*sim.Result
@@ -133,9 +141,12 @@ type alternativeRow struct {
 }
 
 // alternatives measures what alternative requests and mixed ranges are worth, and writes the page.
-func alternatives(ctx context.Context, seeds seedRange, errs io.Writer) (string, error) {
+func alternatives(ctx context.Context, seeds seedRange, match string, errs io.Writer) (string, error) {
 	cases, err := alternativeCases()
 	if err != nil {
+		return "", err
+	}
+	if cases, err = matching(cases, match, func(c *alternativeCase) string { return c.name }); err != nil {
 		return "", err
 	}
 	var rows []alternativeRow

@@ -50,6 +50,19 @@ var (
 	}
 )
 
+// backfillRows are the names of the contests on the smaller machines.
+func backfillRows() (names []string) {
+	for _, c := range contests() {
+		if c.Machine != "1024x8x2" {
+			names = append(names, c.name())
+		}
+	}
+	return names
+}
+
+// name is what -match looks at.
+func (c *contest) name() string { return c.Workload + ", " + c.Machine }
+
 func contests() (all []*contest) {
 	for _, m := range contestMachines {
 		for _, w := range contestWorkloads {
@@ -66,8 +79,11 @@ func contests() (all []*contest) {
 const contestInterval = 5
 
 // againstBackfill has all rivals decide all contests, and writes the page.
-func againstBackfill(ctx context.Context, seeds seedRange, errs io.Writer) (string, error) {
-	all := contests()
+func againstBackfill(ctx context.Context, seeds seedRange, match string, errs io.Writer) (string, error) {
+	all, err := matching(contests(), match, func(c **contest) string { return (*c).name() })
+	if err != nil {
+		return "", err
+	}
 	for _, c := range all {
 		fmt.Fprintf(errs, "simulating: %s on %s, seeds %s\n", c.Workload, c.Machine, seeds.String())
 		if err := c.decide(ctx, seeds); err != nil {

@@ -33,6 +33,20 @@ type gpuCase struct {
 	jobs  []workload.Job
 }
 
+// row is the name of the case's row.
+func (c *gpuCase) row() string { return fmt.Sprintf("%s at %v", c.trace, c.rate) }
+
+// gpuRows are the rows of the page that are of parts of the traces.
+func gpuRows() (names []string) {
+	for _, rate := range alibabaRates {
+		names = append(names, (&gpuCase{trace: "Alibaba 2023", rate: rate}).row())
+	}
+	for _, rate := range phillyRates {
+		names = append(names, (&gpuCase{trace: "Philly 2017", rate: rate}).row())
+	}
+	return names
+}
+
 // gpuRun is one replay.
 type gpuRun struct {
 	*sim.Result
@@ -53,7 +67,7 @@ type gpuRow struct {
 }
 
 // gpuTraces replays the GPU traces and writes the page.
-func gpuTraces(ctx context.Context, dir string, errs io.Writer) (string, error) {
+func gpuTraces(ctx context.Context, dir, match string, errs io.Writer) (string, error) {
 	if dir == "" {
 		return "", fmt.Errorf("-traces is needed: %w", errUsage)
 	}
@@ -64,6 +78,10 @@ func gpuTraces(ctx context.Context, dir string, errs io.Writer) (string, error) 
 			return "", err
 		}
 		cases = append(cases, more...)
+	}
+	cases, err := matching(cases, match, (*gpuCase).row)
+	if err != nil {
+		return "", err
 	}
 	rows, err := runGPUCases(ctx, cases, errs)
 	if err != nil {

@@ -81,7 +81,7 @@ func TestReplay(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, policy, r.Result.Policy)
 		require.Positive(t, r.Result.Jobs)
-		require.Positive(t, r.Wall)
+		require.Positive(t, r.CPU)
 	}
 	_, err = replay(context.Background(), command, dir, realTrace{"small", "absent.swf", "8x8"}, "backfill")
 	require.ErrorContains(t, err, "absent.swf")

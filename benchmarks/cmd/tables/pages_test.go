@@ -84,7 +84,7 @@ func TestSimulationPage(t *testing.T) {
 	f := simulated()
 	for i, policy := range []string{"backfill", "auction2"} {
 		f.Traces = append(f.Traces, traceRow{Trace: "Some trace", Cluster: "100x16",
-			Wall: time.Duration(i+1) * 1500 * time.Millisecond, PeakBytes: int64(1-i) << 25,
+			CPU: time.Duration(i+1) * 1500 * time.Millisecond, PeakBytes: int64(1-i) << 25,
 			Result: sim.Result{Policy: policy, Jobs: 12345, CPUUtilization: 0.7,
 				Runtime: 360000, WaitMean: 1800, WaitStd: 7200, SlowdownMean: 12.34,
 				FragmentationMean: 1.2345, Cycles: 9999, CycleMsP50: 0.012, CycleMsP99: 1.2, CycleMsMax: 120}})

@@ -77,25 +77,31 @@ type simulationFigures struct {
 }
 
 // simulation runs everything and writes the page.
-func simulation(ctx context.Context, seeds seedRange, traces string, errs io.Writer) (string, error) {
+func simulation(ctx context.Context, seeds seedRange, traces, match string, errs io.Writer) (string, error) {
 	f := simulationFigures{Machine: machine(), Seeds: seeds}
 	var err error
 	// The traces come first: a child's peak memory counts from what this process
 	// has had in memory when it starts the child.
 	if traces != "" {
-		if f.Traces, err = replayTraces(ctx, traces, errs); err != nil {
+		if f.Traces, err = replayTraces(ctx, traces, match, errs); err != nil {
 			return "", err
 		}
 	}
-	if f.Rows, err = simulateTsubame(ctx, seeds, errs); err != nil {
+	if f.Rows, err = simulateTsubame(ctx, seeds, match, errs); err != nil {
 		return "", err
 	}
 	return f.page()
 }
 
-func simulateTsubame(ctx context.Context, seeds seedRange, errs io.Writer) ([]tsubameRow, error) {
+// simulationRows are the page's sections that take a minute or two.
+func simulationRows() []string { return append([]string{realTraces[0].name}, variants...) }
+
+func simulateTsubame(ctx context.Context, seeds seedRange, match string, errs io.Writer) ([]tsubameRow, error) {
 	var rows []tsubameRow
 	for _, v := range variants {
+		if !strings.Contains(v, match) {
+			continue
+		}
 		fmt.Fprintf(errs, "simulating: Tsubame %s, seeds %s\n", v, seeds.String())
 		for _, m := range methods() {
 			results, err := benchmarks.Tsubame(ctx, v, m.ranges, seeds.First, seeds.count(), m.policy)

@@ -52,7 +52,9 @@ func paperCells(p *papers.TsubameRow) []string {
 func (f *simulationFigures) page() (string, error) {
 	var shown []variantSection
 	for _, v := range variants {
-		shown = append(shown, f.variant(v))
+		if f.find(v, methodBackfill) != nil {
+			shown = append(shown, f.variant(v))
+		}
 	}
 	paired, wins := f.paired()
 	return render("simulation", map[string]any{
@@ -118,6 +120,9 @@ func (f *simulationFigures) paired() (t *table, wins int) {
 		header: []string{"variant", "method", "higher", "equal", "lower", "difference", "chance"}}
 	for _, v := range variants {
 		back := simulatedCPU.each(f.find(v, methodBackfill))
+		if back == nil {
+			continue // it was not measured
+		}
 		for _, m := range methods()[1:] {
 			x := stats.NewDuel(simulatedCPU.each(f.find(v, m.name)), back)
 			t.add(v, m.name, count(x.Wins), count(x.Ties), count(x.Losses),

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -19,33 +21,38 @@ type subcommand struct {
 	page    string // benchmarks/results/PAGE.md
 	usage   string // its flags
 	prepare func(*flag.FlagSet) maker
+	// rows are the texts for -match with which each of the page's rows, or sections, can be measured
+	// alone within a minute or two, from the traces in a directory if it needs them; nil for pages
+	// whose figures depend on the machine, or that can only be measured whole.
+	rows func() []string
 }
 
 var subcommands = []subcommand{
-	{"performance", "performance", "[-runs N] [-cycles N]", preparePerformance},
-	{"deadlines", "deadlines", "[-cycles N]", prepareDeadlines},
-	{"simulation", "simulation", "[-seeds FIRST-LAST] [-traces DIR]", prepareSimulation},
-	{"gpu", "gpu-traces", "-traces DIR", prepareGPU},
-	{"topology", "topology", "-traces DIR", prepareTopology},
-	{"pods", "pods", "-traces DIR [-seeds FIRST-LAST] [-csv FILE] [-match TEXT] [-j N]", preparePods},
-	{"backfill", "backfill", seedsUsage, prepareSeeds(1, 5, "seeds of the workloads", againstBackfill)},
-	{"worth", "worth", "[-seeds FIRST-LAST] [-traces DIR] [-match TEXT] [-plot FILE] [-dir DIR]", prepareWorth},
-	{"solver", "solver", "[-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE]", prepareSolver},
+	{"performance", "performance", "[-runs N] [-cycles N]", preparePerformance, nil},
+	{"deadlines", "deadlines", "[-cycles N]", prepareDeadlines, nil},
+	{"simulation", "simulation", "[-seeds FIRST-LAST] [-traces DIR] [-match TEXT]", prepareSimulation, simulationRows},
+	{"gpu", "gpu-traces", "-traces DIR [-match TEXT]", prepareGPU, gpuRows},
+	{"topology", "topology", "-traces DIR [-match TEXT]", prepareTopology, topologyRows},
+	{"pods", "pods", "-traces DIR [-seeds FIRST-LAST] [-csv FILE] [-match TEXT] [-j N]", preparePods, nil},
+	{"backfill", "backfill", matchUsage, prepareMatch(1, 5, "seeds of the workloads", againstBackfill), backfillRows},
+	{"worth", "worth", "[-seeds FIRST-LAST] [-traces DIR] [-match TEXT] [-plot FILE] [-dir DIR]", prepareWorth, worthNames},
+	{"solver", "solver", "[-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE]", prepareSolver, nil},
 	{"ablation", "solver-ablation", "[-seeds FIRST-LAST] [-work UNITS] [-fresh N] [-small N] " +
-		"[-instances DIR] [-source DIR] [-match TEXT]", prepareAblation},
-	{"layouts", "layouts", seedsUsage, prepareSeeds(1, 5, "seeds of the windows", layouts)},
-	{"alternatives", "alternatives", seedsUsage, prepareSeeds(1, 5, "seeds of the workloads", alternatives)},
-	{"invasive", "invasive-simulation", "[-seeds FIRST-LAST] [-plot FILE]", prepareInvasive},
-	{"malleable", "malleable", "[-seeds FIRST-LAST] [-traces DIR] [-jobs N] [-dir DIR]", prepareMalleable},
-	{"negotiation", "negotiation", "", func(*flag.FlagSet) maker { return negotiations }},
-	{"load", "load", loadUsage, prepareLoad(loads)},
-	{"load-long", "load-long", loadUsage, prepareLoad(longLoads)},
+		"[-instances DIR] [-source DIR] [-match TEXT]", prepareAblation, nil},
+	{"layouts", "layouts", seedsUsage, prepareSeeds(1, 5, "seeds of the windows", layouts), nil},
+	{"alternatives", "alternatives", matchUsage, prepareMatch(1, 5, "seeds of the workloads", alternatives), alternativeNames},
+	{"invasive", "invasive-simulation", "[-seeds FIRST-LAST] [-plot FILE]", prepareInvasive, nil},
+	{"malleable", "malleable", "[-seeds FIRST-LAST] [-traces DIR] [-jobs N] [-dir DIR]", prepareMalleable, nil},
+	{"negotiation", "negotiation", "", func(*flag.FlagSet) maker { return negotiations }, nil},
+	{"load", "load", loadUsage, prepareLoad(loads), nil},
+	{"load-long", "load-long", loadUsage, prepareLoad(longLoads), nil},
 	{"locality", "locality-adaptive", "-data DIR [-seeds FIRST-LAST] [-shrink K] [-tried FIRST-LAST] " +
-		"[-traces DIR] [-trace-days N] [-j N] [-dir DIR] [-html FILE] [-plot FILE]", prepareLocality},
+		"[-traces DIR] [-trace-days N] [-j N] [-dir DIR] [-html FILE] [-plot FILE]", prepareLocality, nil},
 }
 
 const (
 	seedsUsage = "[-seeds FIRST-LAST]"
+	matchUsage = seedsUsage + " [-match TEXT]"
 	loadUsage  = "[-quick] [-dir DIR] [-seed S]"
 )
 
@@ -80,6 +87,32 @@ func prepareSeeds(first, last uint64, of string,
 	}
 }
 
+// prepareMatch is for pages that depend on seeds alone, and of which rows can be measured alone.
+func prepareMatch(first, last uint64, of string,
+	page func(context.Context, seedRange, string, io.Writer) (string, error)) func(*flag.FlagSet) maker {
+	return func(flags *flag.FlagSet) maker {
+		seeds, match := addSeeds(flags, first, last, of), addMatch(flags)
+		return func(ctx context.Context, errs io.Writer) (string, error) { return page(ctx, *seeds, *match, errs) }
+	}
+}
+
+func addMatch(flags *flag.FlagSet) *string {
+	return flags.String("match", "", "measure only rows with this text in their names")
+}
+
+// matching are those of a page's cases with that name or, if there are none, with that text in their
+// names; there has to be one.
+func matching[T any](all []T, match string, name func(*T) string) ([]T, error) {
+	exact := slices.ContainsFunc(all, func(x T) bool { return name(&x) == match })
+	kept := slices.DeleteFunc(all, func(x T) bool {
+		return exact && name(&x) != match || !strings.Contains(name(&x), match)
+	})
+	if len(kept) == 0 {
+		return nil, fmt.Errorf("-match %q: no row has that in its name: %w", match, errUsage)
+	}
+	return kept, nil
+}
+
 func addSeeds(flags *flag.FlagSet, first, last uint64, of string) *seedRange {
 	seeds := &seedRange{first, last}
 	flags.Var(seeds, "seeds", of+", FIRST-LAST")
@@ -102,14 +135,18 @@ func prepareDeadlines(flags *flag.FlagSet) maker {
 func prepareSimulation(flags *flag.FlagSet) maker {
 	seeds := addSeeds(flags, 1, 10, "seeds of the generated workloads")
 	traces := flags.String("traces", "", "directory with the real traces; without it they are left out")
+	match := addMatch(flags)
 	return func(ctx context.Context, errs io.Writer) (string, error) {
-		return simulation(ctx, *seeds, *traces, errs)
+		return simulation(ctx, *seeds, *traces, *match, errs)
 	}
 }
 
 func prepareGPU(flags *flag.FlagSet) maker {
 	traces := flags.String("traces", "", "directory with the GPU traces")
-	return func(ctx context.Context, errs io.Writer) (string, error) { return gpuTraces(ctx, *traces, errs) }
+	match := addMatch(flags)
+	return func(ctx context.Context, errs io.Writer) (string, error) {
+		return gpuTraces(ctx, *traces, *match, errs)
+	}
 }
 
 func prepareWorth(flags *flag.FlagSet) maker {
@@ -124,7 +161,10 @@ func prepareWorth(flags *flag.FlagSet) maker {
 
 func prepareTopology(flags *flag.FlagSet) maker {
 	traces := flags.String("traces", "", "directory with the traces of MetaCentrum and Philly")
-	return func(ctx context.Context, errs io.Writer) (string, error) { return topologyPages(ctx, *traces, errs) }
+	match := addMatch(flags)
+	return func(ctx context.Context, errs io.Writer) (string, error) {
+		return topologyPages(ctx, *traces, *match, errs)
+	}
 }
 
 func prepareSolver(flags *flag.FlagSet) maker {

@@ -62,12 +62,15 @@ type treeRow struct {
 }
 
 // topologyPages replays the traces below leaf switches and writes the page.
-func topologyPages(ctx context.Context, dir string, errs io.Writer) (string, error) {
+func topologyPages(ctx context.Context, dir, match string, errs io.Writer) (string, error) {
 	if dir == "" {
 		return "", fmt.Errorf("-traces is needed: %w", errUsage)
 	}
 	cases, err := treeCases(dir)
 	if err != nil {
+		return "", err
+	}
+	if cases, err = matching(cases, match, func(c *treeCase) string { return c.name }); err != nil {
 		return "", err
 	}
 	rows, err := runTreeCases(ctx, cases, treeNodes, treeLeaves, errs)
@@ -105,6 +108,11 @@ func treeCases(dir string) (cases []treeCase, err error) {
 			window(philly.Jobs, first, first+phillyWindow)})
 	}
 	return cases, nil
+}
+
+// topologyRows are the names of the cases.
+func topologyRows() []string {
+	return []string{"MetaCentrum 2013, 4 cores a node", "MetaCentrum 2013, 16 cores a node", "Philly 2017, 2 GPUs a node"}
 }
 
 // runTreeCases runs each case under all policies; cases of one name, which follow each other, make

@@ -29,14 +29,14 @@ var realTraces = []realTrace{
 // traceRow is one replay.
 type traceRow struct {
 	Trace, Cluster string
-	Wall           time.Duration
-	PeakBytes      int64 // 0 where the system does not tell
+	CPU            time.Duration // of the whole process
+	PeakBytes      int64         // 0 where the system does not tell
 	Result         sim.Result
 }
 
 // replayTraces runs every trace under both policies, each as a process of the
 // command, one after another.
-func replayTraces(ctx context.Context, dir string, errs io.Writer) ([]traceRow, error) {
+func replayTraces(ctx context.Context, dir, match string, errs io.Writer) ([]traceRow, error) {
 	for _, t := range realTraces {
 		if _, err := os.Stat(filepath.Join(dir, t.file)); err != nil {
 			return nil, fmt.Errorf("-traces: %w", err)
@@ -54,6 +54,9 @@ func replayTraces(ctx context.Context, dir string, errs io.Writer) ([]traceRow, 
 	}
 	var rows []traceRow
 	for _, t := range realTraces {
+		if !strings.Contains(t.name, match) {
+			continue
+		}
 		for _, policy := range []string{"backfill", "auction2"} {
 			fmt.Fprintf(errs, "replaying: %s, %s\n", t.name, policy)
 			r, err := replay(ctx, command, dir, t, policy)
@@ -73,12 +76,12 @@ func replay(ctx context.Context, command, dir string, t realTrace, policy string
 		"--workload", filepath.Join(dir, t.file), "--json")
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
-	begin := time.Now()
 	err := c.Run()
-	r := traceRow{Trace: t.name, Cluster: t.cluster, Wall: time.Since(begin)}
+	r := traceRow{Trace: t.name, Cluster: t.cluster}
 	if err != nil {
 		return r, errors.Join(err, errors.New(strings.TrimSpace(errs.String())))
 	}
+	r.CPU = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 	r.PeakBytes = peakBytes(c.ProcessState)
 	if err := json.Unmarshal(out.Bytes(), &r.Result); err != nil {
 		return r, fmt.Errorf("the command's answer: %w", err)

@@ -34,7 +34,7 @@ func newTraceSection(traces []traceRow) *traceSection {
 	}
 	s := &traceSection{
 		Costs: &table{textColumns: 3, header: []string{"trace", "machine", "policy", "jobs", "not run",
-			"wall time", "peak memory", "cycles", "p50", "p99", "max"}},
+			"CPU time", "peak memory", "cycles", "p50", "p99", "max"}},
 		Metrics: &table{textColumns: 2, header: []string{"trace", "policy", "CPU %", "runtime h",
 			"wait, mean h", "wait, std h", "slowdown", "fragmentation", "longest queue"}},
 	}
@@ -45,7 +45,7 @@ func newTraceSection(traces []traceRow) *traceSection {
 	for i := 0; i+1 < len(traces); i += 2 {
 		back, auction := &traces[i], &traces[i+1]
 		s.Readings = append(s.Readings, traceReading{back.Trace, traceResult{&auction.Result},
-			traceResult{&back.Result}, auction.Wall.Seconds() / back.Wall.Seconds()})
+			traceResult{&back.Result}, auction.CPU.Seconds() / back.CPU.Seconds()})
 	}
 	return s
 }
@@ -58,7 +58,7 @@ func (r *traceRow) cost() []string {
 	}
 	ms := func(x float64) string { return duration(x * 1e6) }
 	return []string{r.Trace, r.Cluster, res.Policy, count(res.Jobs), count(len(res.Unrun)),
-		fmt.Sprintf("%.1f s", r.Wall.Seconds()), memory,
+		fmt.Sprintf("%.1f s", r.CPU.Seconds()), memory,
 		count(int(res.Cycles)), ms(res.CycleMsP50), ms(res.CycleMsP99), ms(res.CycleMsMax)}
 }
 

@@ -69,9 +69,10 @@ func easy(behind sim.Order) func() (core.Policy, error) {
 // worthRow is what all policies did with the cases of a row, of which bounds are how soon, in
 // seconds, it could be done at all; of cases with a job that can never run there are none.
 type worthRow struct {
-	name   string
-	runs   [][]*sim.Result // by policy and case
-	bounds []float64       // by case
+	name     string
+	interval int64
+	runs     [][]*sim.Result // by policy and case
+	bounds   []float64       // by case
 }
 
 // worthMixes are generated workloads of the page: machine, name, and scheduling interval in
@@ -109,8 +110,8 @@ func worth(ctx context.Context, o worthOptions, errs io.Writer) (page string, er
 		return "", err
 	}
 	ranges := rangeRows(o.match)
-	if len(cases) == 0 && len(ranges) == 0 {
-		return "", fmt.Errorf("-match %q: no workload has that in its name: %w", o.match, errUsage)
+	if cases, err = matching(cases, o.match, func(c *worthCase) string { return c.row }); err != nil && len(ranges) == 0 {
+		return "", err
 	}
 	done, err := openKept[worthFigure](o.dir, "worth.jsonl")
 	if err != nil {
@@ -131,7 +132,7 @@ func worth(ctx context.Context, o worthOptions, errs io.Writer) (page string, er
 	return worthPage(o.seeds, o.traces != "", rows, ranges)
 }
 
-// cases are the workloads of the page that match.
+// cases are the workloads of the page.
 func (o *worthOptions) cases() (cases []worthCase, err error) {
 	for _, m := range worthMixes {
 		nodes, err := workload.ParseCluster(m.machine)
@@ -153,7 +154,20 @@ func (o *worthOptions) cases() (cases []worthCase, err error) {
 		}
 		cases = append(cases, more...)
 	}
-	return slices.DeleteFunc(cases, func(c worthCase) bool { return !strings.Contains(c.row, o.match) }), nil
+	return cases, nil
+}
+
+// worthNames are the rows of the page that take a minute or two.
+func worthNames() (names []string) {
+	for _, m := range worthMixes {
+		if strings.HasPrefix(m.machine, "128x") {
+			names = append(names, m.name+", "+m.machine)
+		}
+	}
+	for _, rate := range worthRates[0] {
+		names = append(names, fmt.Sprintf("%s at %v", realTraces[0].name, rate))
+	}
+	return names
 }
 
 // worthTraces are parts of real traces, at rates with which queues form.
@@ -215,7 +229,7 @@ func decideWorth(ctx context.Context, cases []worthCase, done *kept[worthFigure]
 	for i, c := range cases {
 		if i == 0 || c.row != cases[i-1].row {
 			fmt.Fprintf(errs, "simulating: %s\n", c.row)
-			rows = append(rows, worthRow{name: c.row, runs: make([][]*sim.Result, len(policies))})
+			rows = append(rows, worthRow{name: c.row, interval: c.interval, runs: make([][]*sim.Result, len(policies))})
 		}
 		row := &rows[len(rows)-1]
 		if least, err := bound.Runtime(c.nodes, c.jobs); err == nil { // else a job can never run

@@ -4,8 +4,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/aucsched/aucsched/benchmarks/stats"
 	"github.com/aucsched/aucsched/core"
@@ -61,8 +63,25 @@ func worthPage(seeds seedRange, traces bool, rows []worthRow, ranges []*rangeRow
 	return render("worth", map[string]any{
 		"Command": command + " > benchmarks/results/worth.md", "Presets": core.Presets(),
 		"Sections": sections, "Waits": worthHours(rows, policies), "Above": worthAbove(rows, policies),
-		"Ranges": rangeSection(ranges), "Parts": worthParts,
+		"Ranges": rangeSection(ranges), "Parts": worthParts, "Intervals": worthIntervals(rows),
 	})
+}
+
+// worthIntervals says which rows have which scheduling interval.
+func worthIntervals(rows []worthRow) string {
+	of := map[int64][]string{}
+	for _, r := range rows {
+		name, _, _ := strings.Cut(r.name, ",")
+		name, _, _ = strings.Cut(name, " at ")
+		if !slices.Contains(of[r.interval], name) {
+			of[r.interval] = append(of[r.interval], name)
+		}
+	}
+	var all []string
+	for _, seconds := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, fmt.Sprintf("%d s for %s", seconds, strings.Join(of[seconds], ", ")))
+	}
+	return strings.Join(all, "; ")
 }
 
 // worthTable holds policy a against policy b.

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/beside"
+	"github.com/aucsched/aucsched/internal/race"
+)
+
+const resultsDir = "../../results/"
+
+// TestDrawnRow measures a row of a measured page again, by the command that the page names, and
+// compares the figures: a page whose programs have changed since is stale. Which row is drawn anew
+// in each run. AUCSCHED_ROWS=N draws as the run that said N did, =all has all rows of all pages,
+// =NAME all those of a page.
+func TestDrawnRow(t *testing.T) {
+	race.Slow(t)
+	var pages []*subcommand
+	for i := range subcommands {
+		if subcommands[i].rows != nil {
+			pages = append(pages, &subcommands[i])
+		}
+	}
+	which := os.Getenv("AUCSCHED_ROWS")
+	seed, err := strconv.ParseUint(which, 10, 64)
+	switch {
+	case which == "":
+		seed = uint64(time.Now().UnixNano())
+	case err != nil:
+		for _, c := range pages {
+			if which == "all" || which == c.page {
+				for _, row := range c.rows() {
+					t.Run(c.page+"/"+row, func(t *testing.T) { measureRow(t, c, row) })
+				}
+			}
+		}
+		return
+	}
+	t.Logf("AUCSCHED_ROWS=%d draws this row again", seed)
+	draw := rand.New(rand.NewPCG(seed, 0))
+	c := pages[draw.IntN(len(pages))]
+	rows := c.rows()
+	row := rows[draw.IntN(len(rows))]
+	t.Run(c.page+"/"+row, func(t *testing.T) { measureRow(t, c, row) })
+}
+
+// measureRow measures a row and holds it against the page.
+func measureRow(t *testing.T, c *subcommand, row string) {
+	text, err := os.ReadFile(resultsDir + c.page + ".md")
+	require.NoError(t, err)
+	args := append(pageCommand(t, c, string(text)), "-match", row)
+	var out strings.Builder
+	require.NoError(t, write(t.Context(), args, &out, io.Discard), "tables %s", strings.Join(args, " "))
+	kept := map[string]bool{}
+	for _, line := range tableLines(string(text)) {
+		kept[line] = true
+	}
+	again := tableLines(out.String())
+	require.NotEmpty(t, again)
+	for _, line := range again {
+		if !kept[line] {
+			t.Errorf("benchmarks/results/%s.md is stale: it has no line\n%s\nthat `tables %s` has measured", c.page, line, strings.Join(args, " "))
+		}
+	}
+}
+
+var writtenBy = regexp.MustCompile("Written by `go run ./benchmarks/cmd/tables ([^`>]+) >")
+
+// pageCommand are the arguments with which the page was written, without those for files that
+// are written beside it, and with the traces beside the checkout for DIR.
+func pageCommand(t *testing.T, c *subcommand, text string) (args []string) {
+	m := writtenBy.FindStringSubmatch(strings.Join(strings.Fields(text), " "))
+	require.NotNil(t, m, "%s.md does not say by which command it was written", c.page)
+	words := strings.Fields(m[1])
+	require.Equal(t, c.name, words[0])
+	for i := 0; i < len(words); i++ {
+		switch words[i] {
+		case "-plot", "-csv":
+			i++
+		case "DIR":
+			args = append(args, beside.Shared(t, "traces"))
+		default:
+			args = append(args, words[i])
+		}
+	}
+	return args
+}
+
+// machineColumns are those of figures that differ from machine to machine.
+var machineColumns = []string{"CPU time", "peak memory", "p50", "p99", "max"}
+
+// tableLines are the rows of a page's tables, each with the heading above and the table's head,
+// without figures of the machine. Tables of means over all rows are left out.
+func tableLines(page string) (lines []string) {
+	var heading string
+	var head []string
+	for _, line := range strings.Split(page, "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		switch {
+		case strings.HasPrefix(line, "#"):
+			heading = line
+		case !strings.HasPrefix(line, "|"):
+			head = nil
+		case head == nil:
+			head = cells
+		case strings.HasPrefix(cells[0], "--") || head[0] == "mean of all" || len(cells) != len(head):
+		default:
+			for i, title := range head {
+				if slices.Contains(machineColumns, title) {
+					cells[i] = "-"
+				}
+			}
+			lines = append(lines, fmt.Sprintf("%s\n%s\n%s", heading, strings.Join(head, " | "), strings.Join(cells, " | ")))
+		}
+	}
+	return lines
+}
+
+// TestPagesNameTheirCommands: the list of pages says by which command each is written, as the
+// page does.
+func TestPagesNameTheirCommands(t *testing.T) {
+	list, err := os.ReadFile(resultsDir + "README.md")
+	require.NoError(t, err)
+	commands := regexp.MustCompile("(?m)^\\| \\[([a-z-]+)\\].*`go run ./benchmarks/cmd/tables ([^`]+)` \\|$")
+	found := commands.FindAllStringSubmatch(string(list), -1)
+	require.NotEmpty(t, found)
+	for _, m := range found {
+		text, err := os.ReadFile(resultsDir + m[1] + ".md")
+		require.NoError(t, err)
+		require.True(t, strings.Contains(strings.Join(strings.Fields(string(text)), " "), "tables "+m[2]+" >"),
+			"%s.md names another command than the list in README.md, `%s`", m[1], m[2])
+	}
+}
