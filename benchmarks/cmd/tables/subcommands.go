@@ -21,9 +21,9 @@ type subcommand struct {
 	page    string // benchmarks/results/PAGE.md
 	usage   string // its flags
 	prepare func(*flag.FlagSet) maker
-	// rows are the texts for -match with which each of the page's rows, or sections, can be measured
-	// alone within a minute or two, from the traces in a directory if it needs them; nil for pages
-	// whose figures depend on the machine, or that can only be measured whole.
+	// rows are the texts for -match with which each of the page's rows, or sections, can be
+	// measured alone within a minute or two, from the traces in a directory if it needs them; nil
+	// for pages whose figures depend on the machine, or that can only be measured whole.
 	rows func() []string
 }
 
@@ -100,8 +100,8 @@ func addMatch(flags *flag.FlagSet) *string {
 	return flags.String("match", "", "measure only rows with this text in their names")
 }
 
-// matching are those of a page's cases with that name or, if there are none, with that text in their
-// names; there has to be one.
+// matching are those of a page's cases with that name or, if there are none, with that text in
+// their names; there has to be one.
 func matching[T any](all []T, match string, name func(*T) string) ([]T, error) {
 	exact := slices.ContainsFunc(all, func(x T) bool { return name(&x) == match })
 	kept := slices.DeleteFunc(all, func(x T) bool {
