@@ -36,7 +36,7 @@ func TestReadCost(t *testing.T) {
 		{"quotas", `{"nodes":[` + node + `],"quotas":[`, `{"name":"q#","left":1}`, `]}`, ""},
 		{"resources of a node", `{"nodes":[{"name":"n1","resources":{`, `"r#":1`, `}}]}`, "more than 64"},
 		{"uses of a job", `{"nodes":[` + node + `],"jobs":[{"id":"j",` + job + `,"uses":{`, `"r#":{}`, `}}]}`, "no node has a resource"},
-		{"shares of a node", `{"nodes":[{"name":"n1","free_gpu_shares":{`, `"#":1`, `}}]}`, "is not the number of a GPU"},
+		{"shares of a node", `{"nodes":[{"name":"n1","free_gpu_shares":{`, `"#":1`, `}}]}`, "free_gpu_shares"},
 		{"nodes", `{"jobs":[],"nodes":[`, `{"name":"n#","cores":8}`, `]}`, ""},
 		{"running jobs", `{"jobs":[],"running":[`, `{"id":"r#","nodes":"n#","cores_per_node":1}`,
 			`],"nodes":[{"name":"n[1-65536]","cores":8}]}`, ""},
