@@ -30,7 +30,8 @@ var (
 	errExponent  = errors.New("magnitude outside 1e-400 to 1e400")
 )
 
-// parseDecimal reads [+-]digits[.digits][e[+-]digits] without rounding.
+// parseDecimal reads [+-]digits[.digits][e[+-]digits] without rounding. As in Fortran, d may stand
+// for e.
 func parseDecimal(s []byte) (decimal, error) {
 	neg := false
 	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
@@ -108,7 +109,7 @@ func parseExponent(s []byte) (int, error) {
 	if len(s) == 0 {
 		return 0, nil
 	}
-	if s[0] != 'e' && s[0] != 'E' {
+	if c := s[0] | 0x20; c != 'e' && c != 'd' {
 		return 0, errNotNumber
 	}
 	s = s[1:]

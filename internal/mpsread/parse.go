@@ -31,6 +31,7 @@ type source struct {
 	colIndex  map[string]int32
 	entries   []entry // of all columns, one after the other
 	integers  bool    // between INTORG and INTEND
+	reading   string  // the section, "" before the first
 	setName   map[string]string
 	fields    [][]byte
 }
@@ -114,10 +115,12 @@ func (f *source) parse(text io.Reader) error {
 			continue
 		}
 		f.split(line)
+		f.dropComment()
 		if len(f.fields) == 0 {
 			continue
 		}
-		if line[0] == ' ' || line[0] == '\t' {
+		section := f.header(line[0] == ' ' || line[0] == '\t')
+		if section == "" {
 			if parseLine == nil {
 				return f.fail("a data line outside of any section: %s", excerpt(line))
 			}
@@ -126,14 +129,13 @@ func (f *source) parse(text io.Reader) error {
 			}
 			continue
 		}
-		section := strings.ToUpper(string(f.fields[0]))
 		if section == "ENDATA" {
 			return nil
 		}
 		if seen[section] {
 			return f.fail("a second section %s", section)
 		}
-		seen[section] = true
+		seen[section], f.reading = true, section
 		var err error
 		if parseLine, err = f.section(section); err != nil {
 			return err
@@ -178,38 +180,11 @@ func (f *source) section(name string) (parseLine func() error, err error) {
 	return nil, f.fail("section %s is not one of a 0-1 packing model", excerpt([]byte(name)))
 }
 
-// split sets f.fields to the blank-separated words of a line.
-func (f *source) split(line []byte) {
-	f.fields = f.fields[:0]
-	start := -1
-	for i, c := range line {
-		if c == ' ' || c == '\t' || c == '\r' {
-			if start >= 0 {
-				f.fields = append(f.fields, line[start:i])
-			}
-			start = -1
-		} else if start < 0 {
-			start = i
-		}
-	}
-	if start >= 0 {
-		f.fields = append(f.fields, line[start:])
-	}
-}
-
-// excerpt quotes the beginning of a text for a message.
-func excerpt(s []byte) string {
-	if len(s) > 60 {
-		return fmt.Sprintf("%q...", s[:60])
-	}
-	return fmt.Sprintf("%q", s)
-}
-
 func (f *source) senseLine() error {
-	switch word := strings.ToUpper(string(f.fields[0])); word {
-	case "MAX", "MAXIMIZE", "MAXIMISE":
+	switch word := strings.ToUpper(string(f.fields[0])); {
+	case strings.HasPrefix(word, "MAX"):
 		f.sense = Maximise
-	case "MIN", "MINIMIZE", "MINIMISE":
+	case strings.HasPrefix(word, "MIN"):
 		f.sense = Minimise
 	default:
 		return f.fail("OBJSENSE %s is neither MAX nor MIN", excerpt(f.fields[0]))
@@ -263,7 +238,7 @@ func (f *source) chooseObjective() error {
 }
 
 func (f *source) columnLine() error {
-	if len(f.fields) == 3 && string(f.fields[1]) == "'MARKER'" {
+	if f.isMarker() {
 		return f.markerLine()
 	}
 	if len(f.fields) < 3 || len(f.fields)%2 == 0 {

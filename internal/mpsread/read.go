@@ -54,6 +54,9 @@ type File struct {
 // that is not such a model is an error of one line that names file, line, row or
 // column, and the reason; a model without a solution is not an error.
 //
+// A word that begins with $ or * begins a comment, unless it is a name. Section headers may be
+// indented, and data need not be.
+//
 // Columns have to be integer and within 0 and 1. An integer column without a bound
 // is such a column, as for HiGHS and CPLEX; with a lower bound alone, it has no
 // upper bound, and is accepted only if a row keeps it from 2.

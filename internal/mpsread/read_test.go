@@ -154,6 +154,72 @@ func TestReadAccepts(t *testing.T) {
 	}
 }
 
+// TestReadDialects has one model in forms that HiGHS reads alike: x, y and z are worth 3, 4 and 5,
+// x and y exclude each other by size, x and z by number; y and z are best, worth 9.
+func TestReadDialects(t *testing.T) {
+	const plain = `NAME d
+OBJSENSE
+    MAX
+ROWS
+ N obj
+ L c1
+ L c2
+COLUMNS
+ M1 'MARKER' 'INTORG'
+ x obj 3 c1 2
+ x c2 1
+ y obj 4 c1 3
+ z obj 5 c1 1 c2 1
+ M2 'MARKER' 'INTEND'
+RHS
+ rhs c1 4 c2 1
+BOUNDS
+ UP b x 1
+ BV b y
+ BV b z
+ENDATA
+`
+	lines := func(old ...string) string { return strings.NewReplacer(old...).Replace(plain) }
+	for name, text := range map[string]string{
+		"plain": plain,
+		"dollar comments": lines("ROWS\n", "ROWS $ rows\n", "N obj", "N obj $ the objective", "L c1\n",
+			"L c1 $c1\n", "INTORG'\n", "INTORG' $ on\n",
+			"c1 2\n", "c1 2 $comment\n", "x c2 1", "x c2 1 $ c2 is 1", "c2 1\nBOUNDS", "c2 1 $ 1\nBOUNDS",
+			"x 1\n", "x 1 $c\n", "BV b y", "BV b y $"),
+		"star comments": lines("L c2\n", "L c2 *Comment\n", "x c2 1", "x c2 1 * c2", "BV b z", "BV b z *"),
+		"lines of comment": lines("ROWS\n", " $ at first\nROWS\n * more\n", " y obj",
+			" $ y is next\n * y\n y obj", "BOUNDS\n", "BOUNDS\n $ none\n"),
+		"names that begin like comments": lines("c1", "$c", "c2", "*c", " x ", " $x ", "rhs", "$r", " b x",
+			" $b $x", " b ", " $b ", "M1", "$M1", "obj", "$obj"),
+		"a comment and a name":      lines("c1", "$c", "c1 2\n", "$c 2 $d\n"),
+		"D exponents":               lines("obj 3", "obj 0.3D1", "c1 4", "c1 40d-1", "x 1\n", "x 10.D-01\n", "obj 5", "obj .5D+1"),
+		"objective by OBJSENSE MAX": lines("OBJSENSE\n    MAX", "OBJSENSE MAX"),
+		"maximization":              lines("MAX", "Maximization"),
+		"minimised":                 lines("MAX", "MIN", "obj 3", "obj -3", "obj 4", "obj -4", "obj 5", "obj -5"),
+		"all at the margin":         strings.ReplaceAll(plain, "\n ", "\n"),
+		"indented headers": lines("ROWS", "  ROWS", "COLUMNS", "\tcolumns", "RHS", " Rhs", "BOUNDS",
+			" BOUNDS", "ENDATA", "  ENDATA"),
+		"tabs and CR LF":                 lines(" ", "\t", "\n", "\r\n"),
+		"a set called RHS at the margin": lines("\n rhs", "\nRHS"),
+		"columns called as sections":     lines(" x ", " RHS ", " y ", " ROWS ", "y\n", "ROWS\n"),
+		"turned rows":                    lines("L c2", "G c2", "x c2 1", "x c2 -1", "c1 1 c2 1", "c1 1 c2 -1", "4 c2 1", "4 c2 -1"),
+		"a range to 0":                   lines("BOUNDS", "RANGES\n r c1 4\nBOUNDS"),
+		"no sets' names":                 lines("rhs c1", "c1", "UP b", "UP", "BV b", "BV"),
+		"no markers":                     lines(" M1 'MARKER' 'INTORG'\n", "", " M2 'MARKER' 'INTEND'\n", "", "UP b x 1", "BV b x"),
+		"integers by UI and LI":          lines("UP b x 1", "UI b x 1D0\n LI b x 0"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := read(t, text)
+			best, _ := bestChoices(p.Model)
+			require.Len(t, best, 1)
+			names := p.Names(best[0])
+			require.Len(t, names, 2)
+			require.Equal(t, "z", names[1])
+			require.Equal(t, 9., math.Abs(p.Objective(best[0])))
+		})
+	}
+}
+
 func TestReadInfeasible(t *testing.T) {
 	for name, text := range map[string]string{
 		"negative right-hand side": model("L", "1", "1", "1", "-1", ""),
@@ -224,6 +290,12 @@ func TestReadRejects(t *testing.T) {
 		{"marker", strings.Replace(tinyMPS, "'INTEND'", "'SOSEND'", 1), "SOSEND"},
 		{"fields", strings.Replace(tinyMPS, " a n1 2", " a n1", 1), "not 2 fields"},
 		{"outside", " x\n" + tinyMPS, "outside of any section"},
+		{"unknown row like a comment", strings.Replace(tinyMPS, "b value 4.5 job1 1", "b value 4.5 $job 1", 1), `no row "$job"`},
+		{"column like a comment, unknown row", strings.Replace(tinyMPS, " c n1 1 n2 1", " $c n3 1",
+			1), `column "$c": there is no row "n3"`},
+		{"unknown column like a comment", model("L", "1", "1", "1", "2", "BOUNDS\n UP B $x 1\n"), `no column "$x"`},
+		{"two exponents", model("L", "1D2E3", "1", "1", "4", ""), "not a number"},
+		{"exponent without digits", model("L", "1D", "1", "1", "4", ""), "not a number"},
 		{"long line", tinyMPS[:20] + strings.Repeat("x", maxMPSLine) + tinyMPS[20:], "longer than 1048576 bytes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
