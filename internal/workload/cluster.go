@@ -147,7 +147,7 @@ func ReadMachine(r io.Reader, name string) (*Machine, error) {
 	c := clusterReader{lines: newLines(in, name), lineOf: map[string]int{}}
 	for c.next() {
 		text := c.text()
-		if c.n == 1 && named(text, alibabaNodes) {
+		if c.n == 1 && len(missing(text, alibabaNodes)) == 0 {
 			return readAlibabaNodes(c.lines)
 		}
 		line, _, _ := strings.Cut(string(text), "#")

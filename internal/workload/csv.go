@@ -102,13 +102,18 @@ func (c *csvReader) seconds(name string) (s float64, known bool) {
 	return s, true
 }
 
-// named tells a file by its line of names.
-func named(first []byte, needed []string) bool {
+// missing returns the fields that a line of names lacks, in the order of needed.
+func missing(first []byte, needed []string) (lacks []string) {
 	var names []string
 	for _, f := range bytes.Split(bytes.ToLower(first), []byte(",")) {
 		names = append(names, string(bytes.TrimSpace(f)))
 	}
-	return !slices.ContainsFunc(needed, func(n string) bool { return !slices.Contains(names, n) })
+	for _, n := range needed {
+		if !slices.Contains(names, n) {
+			lacks = append(lacks, n)
+		}
+	}
+	return lacks
 }
 
 // GPUTraceOptions choose between readings of traces of GPU clusters: [ReadAlibaba] and

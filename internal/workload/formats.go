@@ -25,6 +25,10 @@ type format struct {
 	// by the file's first line, or as much of it as is at hand.
 	is   func(path string, first []byte) bool
 	read func(r io.Reader, name string, o Options) (*Workload, error)
+	// fields are those that a file of comma-separated values must name in its first line, which
+	// tells its format where is is nil.
+	fields []string
+	advice string // for a file that lacks some of the fields
 }
 
 // formats are tried in order.
@@ -45,13 +49,15 @@ var formats = []format{
 	},
 	{
 		what: "Alibaba's list of pods (first line: name,cpu_milli,...)",
-		is:   func(_ string, first []byte) bool { return named(first, alibabaPods) },
 		read: func(r io.Reader, name string, o Options) (*Workload, error) { return ReadAlibaba(r, name, o.GPU) },
+
+		fields: alibabaPods, advice: "; --policy fgd and the others for pods need no times",
 	},
 	{
 		what: "Philly's jobs (first line: timestamp,duration,num_gpus,...)",
-		is:   func(_ string, first []byte) bool { return named(first, phillyFields) },
 		read: func(r io.Reader, name string, o Options) (*Workload, error) { return ReadPhilly(r, name, o.GPU) },
+
+		fields: phillyFields,
 	},
 }
 
@@ -79,11 +85,11 @@ func Read(file io.Reader, path string, o Options) (*Workload, error) {
 	first, _, _ = bytes.Cut(bytes.TrimLeft(first, " \t\r\n"), []byte("\n"))
 	suffix := strings.TrimSuffix(strings.ToLower(path), ".gz")
 	for _, f := range formats {
-		if f.is(suffix, first) {
+		if f.is != nil && f.is(suffix, first) || f.is == nil && len(missing(first, f.fields)) == 0 {
 			return f.read(r, path, o)
 		}
 	}
-	return nil, &InputError{File: path, Err: unknownFormat()}
+	return nil, &InputError{File: path, Err: unknownFormat(first)}
 }
 
 // isSWF tells a comment or a record of SWF.
@@ -100,9 +106,14 @@ func isSWF(line []byte) bool {
 	return len(fields) >= swfFields
 }
 
-func unknownFormat() error {
+// unknownFormat says what a file lacks that has half of a format's fields, or else which formats
+// there are.
+func unknownFormat(first []byte) error {
 	var known []string
 	for _, f := range formats {
+		if lacks := missing(first, f.fields); 2*len(lacks) <= len(f.fields) && len(lacks) > 0 {
+			return fmt.Errorf("it begins like %s but its first line lacks %s%s", f.what, strings.Join(lacks, ", "), f.advice)
+		}
 		known = append(known, f.what)
 	}
 	return errors.New("in no known format; known are " + strings.Join(known, ", "))

@@ -60,6 +60,15 @@ func TestReadFileErrors(t *testing.T) {
 	}{
 		{"a.csv", []byte("job,nodes\n1,2\n"), ": " + unknown},
 		{"later", []byte("job nodes\nJobID|Submit\n"), ": " + unknown},
+		{"no-times.csv", []byte("name,cpu_milli,memory_mib,num_gpu,gpu_milli\np0,12000,16384,1,1000\n"), ": it begins like " +
+			"Alibaba's list of pods (first line: name,cpu_milli,...) but its first line lacks creation_time, deletion_time, " +
+			"scheduled_time; --policy fgd and the others for pods need no times"},
+		{"packed-no-start.csv.gz", pack(t, "gpu_milli,Name, cpu_milli,num_gpu,creation_time,deletion_time\r\n"), ": it begins like " +
+			"Alibaba's list of pods (first line: name,cpu_milli,...) but its first line lacks scheduled_time; " +
+			"--policy fgd and the others for pods need no times"},
+		{"no-gpus.csv", []byte("timestamp,duration\n"), ": it begins like Philly's jobs (first line: timestamp,duration,num_gpus,...) " +
+			"but its first line lacks num_gpus"},
+		{"nodes.csv", []byte("sn,cpu_milli,memory_mib,gpu,model\n"), ": " + unknown},
 		{"empty", nil, ": " + unknown},
 		{"empty.swf", nil, ": no job"},
 		{"utf16.swf", []byte("1\x00 \x000\x00"), ":1: the text is in UTF-16: save it as UTF-8"},
