@@ -3,6 +3,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -37,6 +38,7 @@ const (
 	adjustNoRequest = "no requested time: the run time is taken as the limit"
 	adjustNoAfter   = "its preceding job is not there: it waits for none"
 	adjustSelf      = "preceding jobs left out: a job names itself, so the field is none"
+	adjustAlone     = "waits for its preceding job in the trace: here it comes when it was submitted"
 )
 
 // Reasons for which ReadSWF skips jobs.
@@ -89,7 +91,7 @@ func ReadSWF(r io.Reader, name string, o SWFOptions) (*Workload, error) {
 	}
 	w.Header = s.Header()
 	AssignBasicPriorities(w.Jobs)
-	w.settleAfter(b.self)
+	w.settleAfter(b.noAfter)
 	return w, nil
 }
 
@@ -122,8 +124,12 @@ func (h Header) Machine() (spec string, cores int64) {
 	return fmt.Sprintf("%dx%d,%dx%d", more, each+1, nodes-more, each), cores
 }
 
-// settleAfter has jobs wait for no job that is not there; for none at all if void.
-func (w *Workload) settleAfter(void bool) {
+// Independent has jobs wait for no others, and counts those that did in Adjusted: it is for
+// simulations in which jobs come at the times of their submission alone.
+func (w *Workload) Independent() { w.settleAfter(adjustAlone) }
+
+// settleAfter has jobs wait for no job that is not there; for none at all if there is a reason.
+func (w *Workload) settleAfter(reason string) {
 	ids := make(map[string]bool)
 	for i := range w.Jobs {
 		if w.Jobs[i].After != "" {
@@ -137,15 +143,11 @@ func (w *Workload) settleAfter(void bool) {
 	}
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
-		if j.After == "" || ids[j.After] && !void {
+		if j.After == "" || ids[j.After] && reason == "" {
 			continue
 		}
 		j.After, j.Think = "", 0
-		if void {
-			w.Adjusted = Count(w.Adjusted, adjustSelf)
-		} else {
-			w.Adjusted = Count(w.Adjusted, adjustNoAfter)
-		}
+		w.Adjusted = Count(w.Adjusted, cmp.Or(reason, adjustNoAfter))
 	}
 }
 
@@ -153,7 +155,7 @@ func (w *Workload) settleAfter(void bool) {
 func (w *Workload) Keep(n int) {
 	if n < len(w.Jobs) {
 		w.Jobs = w.Jobs[:n:n]
-		w.settleAfter(false)
+		w.settleAfter("")
 	}
 }
 
@@ -187,7 +189,7 @@ func (b *builder) addSWF(s *SWFScanner, o SWFOptions) error {
 		b.adjust(adjustNoRequest)
 	}
 	if r.PrecedingJob == r.JobNumber {
-		b.self = true
+		b.noAfter = adjustSelf
 	}
 	if r.PrecedingJob > 0 {
 		j.After, j.Think = strconv.FormatInt(r.PrecedingJob, 10), int64(math.Ceil(max(r.ThinkTime, 0)))

@@ -89,7 +89,7 @@ type builder struct {
 	outlive bool           // jobs may run longer than their time limit
 	faults  map[string]int // by kind: the tally of rows that can't be read
 	first   error          // of the first of them
-	self    bool           // a job names itself as the one before it
+	noAfter string         // why no job waits for another, if so
 }
 
 // mostFaults is how many kinds of rows that can't be read are told apart.

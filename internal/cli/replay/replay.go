@@ -99,6 +99,17 @@ func mostGPUs(nodes []nodeset.Capacity) int {
 	return int(most)
 }
 
+// WarnChanges logs how many jobs of a trace were left out or changed, a line for each reason.
+func WarnChanges(w *workload.Workload) {
+	warn := func(what string, tallies []workload.Tally) {
+		for _, t := range tallies {
+			slog.Warn(fmt.Sprintf("%s of the trace %s: %s", cli.Count(t.Jobs, "job"), what, t.Reason))
+		}
+	}
+	warn("left out", w.Skipped)
+	warn("changed", w.Adjusted)
+}
+
 // maxReasons is how many reasons of one policy are logged: with memory there may be hundreds.
 const maxReasons = 10
 

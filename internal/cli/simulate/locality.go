@@ -18,6 +18,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/bom"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/replay"
 	"github.com/aucsched/aucsched/internal/localitylog"
 	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -180,8 +181,8 @@ func (f *simulateFlags) localityTrace(nodes []locality.Node) ([]locality.Job, er
 	if f.locality.warmUp < 0 || f.locality.evaluate < 0 {
 		return nil, fmt.Errorf("--warm-up, --evaluate: must not be negative")
 	}
-	warnTallies("left out", w.Skipped)
-	warnTallies("changed", w.Adjusted)
+	w.Independent()
+	replay.WarnChanges(w)
 	jobs, err := localitylog.FromTrace(w, localitylog.TraceOptions{
 		CoresPerNode: nodes[0].Cores, MemoryPerNode: nodes[0].Memory, Sharers: f.files.sharers,
 		WarmUp: int64(f.locality.warmUp / time.Second), Evaluate: int64(f.locality.evaluate / time.Second),

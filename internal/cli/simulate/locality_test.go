@@ -78,6 +78,10 @@ func TestSimulateLocality(t *testing.T) {
 	_, table, _ := aucsched(t, "", "simulate", "--policy", "lem", "--cluster",
 		filepath.Join(dir, "cluster"), "--workload", filepath.Join(dir, "jobs"))
 	require.Contains(t, table, "files reused               2\n")
+	after := strings.Replace(localitySWF, "-1 -1 -1 -1\n3", "-1 -1 1 -1\n3", 1)
+	code, _, errs := aucsched(t, after, "simulate", "--policy", "lem", "--cluster", "2x20", "--workload", "-")
+	require.Zero(t, code, errs)
+	require.Contains(t, errs, "1 job of the trace changed: waits for its preceding job in the trace")
 }
 
 func TestSimulateLocalityFaults(t *testing.T) {

@@ -325,8 +325,7 @@ func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []c
 		}
 		results = append(results, r)
 	}
-	warnTallies("left out", w.Skipped)
-	warnTallies("changed", w.Adjusted)
+	replay.WarnChanges(w)
 	for _, r := range results {
 		replay.WarnUnrun(r)
 	}
@@ -375,13 +374,6 @@ func priorities(name string, nodes []nodeset.Capacity) (sim.Priorities, error) {
 		return sim.MultifactorOf(nodes)
 	}
 	return nil, cli.Unknown("--priority", name, priorityNames)
-}
-
-// warnTallies logs what was done to jobs of a trace.
-func warnTallies(what string, tallies []workload.Tally) {
-	for _, t := range tallies {
-		slog.Warn(fmt.Sprintf("%s of the trace %s: %s", cli.Count(t.Jobs, "job"), what, t.Reason))
-	}
 }
 
 // showProgress draws a bar of ended jobs on a terminal, for runs that take long.

@@ -165,6 +165,8 @@ func (f *invasiveFlags) jobs(seed uint64) ([]simulation.Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.Independent()
+	replay.WarnChanges(w)
 	return simulation.FromWorkload(w), nil
 }
 
