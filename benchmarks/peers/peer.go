@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/mpsread"
+	"github.com/aucsched/aucsched/benchmarks/mpsread"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 

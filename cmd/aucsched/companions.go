@@ -38,6 +38,7 @@ var companions = []companion{
 	{laboratory, "the laboratory", []offered{
 		{"reproduce", "Run the papers' experiments in the simulator, and print our figures beside theirs", false},
 		{"emulate", "Run a workload on a real slurmctld under an accelerated clock, and print the papers' metrics", false},
+		{"solve", "Solve a 0-1 packing model in MPS", false},
 	}, nil},
 	{invasive, "the invasive resource manager", []offered{
 		{"ihypervisor", "Own the cores of this host, negotiate with an iScheduler for jobs, and run them pinned to cores", false},
@@ -59,35 +60,41 @@ func (p *companion) commands(list []offered, group string) []*cobra.Command {
 		commands = append(commands, &cobra.Command{
 			Use: o.name, Short: o.short, Hidden: o.hidden, GroupID: group,
 			Annotations: map[string]string{"program": p.program, cli.NoPage: ""},
-			RunE: func(_ *cobra.Command, args []string) error {
-				path, err := find(p.program, o.name)
-				if err != nil {
-					return err
-				}
-				return become(path, append([]string{path}, args...))
-			},
+			RunE:        func(_ *cobra.Command, args []string) error { return handOn(p.program, o.name, args) },
 		})
 	}
 	return commands
 }
 
-// handedOn is the command that stands for the one that args call, or ask about: nil if it is
-// one of this program.
-func handedOn(root *cobra.Command, args []string) *cobra.Command {
-	words := args
+// handedOn is the program that has the command that args call, or ask about, and the command's
+// name: empty if it is this program. root is parsed, and of no use afterwards.
+func handedOn(root *cobra.Command, args []string) (program, command string) {
+	words, asks := args, false
 	if len(args) > 1 {
 		switch args[0] {
 		case "help":
-			words = args[1:]
+			words, asks = args[1:], true
 		case cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
-			words = args[1 : len(args)-1] // the last is what is to be completed
+			words, asks = args[1:len(args)-1], true // the last is what is to be completed
 		}
 	}
-	c, _, err := root.Find(words)
-	if err != nil || c.Annotations["program"] == "" {
-		return nil
+	c, rest, err := root.Find(words)
+	if err != nil {
+		return "", ""
 	}
-	return c
+	if program = c.Annotations["program"]; program == "" && !asks && c.ParseFlags(rest) == nil {
+		program = cli.DoneBy(c)
+	}
+	return program, c.Name()
+}
+
+// handOn has a program do a command in the place of this one.
+func handOn(program, command string, args []string) error {
+	path, err := find(program, command)
+	if err != nil {
+		return err
+	}
+	return become(path, append([]string{path}, args...))
 }
 
 // find is the path of a companion, whose command is asked for: it is beside this program, or

@@ -77,8 +77,9 @@ func TestCompanionBecomes(t *testing.T) {
 	}
 	for command, name := range map[string]string{
 		"reproduce --seeds 1-2 --help": "aucsched-lab", "-v emulate experiments": "aucsched-lab", "help reproduce": "aucsched-lab",
-		"__complete reproduce --se": "aucsched-lab",
-		"ischeduler submit -- sh":   "aucsched-invasive", "demo invasive --pause 0s": "aucsched-invasive",
+		"__complete reproduce --se": "aucsched-lab", "solve k.mps --gap=0.1": "aucsched-lab",
+		"plan - --mps w.mps --json": "aucsched-lab", "-v plan --mps= w.json": "aucsched-lab",
+		"ischeduler submit -- sh": "aucsched-invasive", "demo invasive --pause 0s": "aucsched-invasive",
 		"simulate-invasive": "aucsched-invasive", "task-prolog": "aucsched-invasive", "ihypervisor --frob": "aucsched-invasive",
 		"ihypervisor-supervisor DIR": "aucsched-invasive", "crew bag FILE": "aucsched-invasive",
 	} {
@@ -86,6 +87,10 @@ func TestCompanionBecomes(t *testing.T) {
 		require.Equal(t, 7, c.ProcessState.ExitCode(), command)
 		require.Equal(t, filepath.Base(dir)+" "+command+"\ninput", out)
 		require.Equal(t, name+"\n", errs)
+	}
+	for _, own := range []string{"plan --help --mps", "help plan", "plan --mps", "__complete plan --mps w.mps --poli"} {
+		_, out, _ := execute(t, program, path, strings.Fields(own)...)
+		require.NotContains(t, out, filepath.Base(dir), "%s: is answered here", own)
 	}
 	script(t, dir, "aucsched-lab", "kill -TERM $$")
 	c, _, _ := execute(t, program, path, "reproduce")
@@ -113,7 +118,7 @@ func TestDemoHandsOnPartC(t *testing.T) {
 func TestHelpNamesCompanions(t *testing.T) {
 	code, out, errs := aucsched(t, "", "--help")
 	require.Zero(t, code, errs)
-	require.Regexp(t, `(?s)Commands of aucsched-lab, the laboratory:\n +emulate .*\n +reproduce .*\n\n`, out)
+	require.Regexp(t, `(?s)Commands of aucsched-lab, the laboratory:\n +emulate .*\n +reproduce .*\n +solve .*\n\n`, out)
 	require.Regexp(t,
 		`(?s)Commands of aucsched-invasive, the invasive resource manager:\n +agent .*\n +crew .*\n +ihypervisor .*\n +ischeduler `, out)
 	require.NotContains(t, out, "supervisor ")

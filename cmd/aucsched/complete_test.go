@@ -43,7 +43,6 @@ func TestCompleteValues(t *testing.T) {
 		{[]string{"explain", "--objective", ""}, []string{"priority", "size", "rate"}},
 		{[]string{"plan", "--on-timeout", ""}, []string{"incumbent", "halve"}},
 		{[]string{"plan", "--solver", "n"}, []string{"native"}},
-		{[]string{"solve", "--solver", ""}, []string{"native", "highs", "auto"}},
 		{[]string{"simulate", "--mode", ""}, []string{"paper", "reference"}},
 		{[]string{"simulate", "--priority", ""}, []string{"basic", "multifactor"}},
 		{[]string{"simulate", "--cluster", "1"}, []string{"1024x8x2", "128x8x2", "1408x12x3"}},
@@ -87,7 +86,6 @@ func TestCompleteFiles(t *testing.T) {
 	}{
 		{[]string{"plan"}, []string{"w.json"}},
 		{[]string{"explain"}, []string{"w.json"}},
-		{[]string{"solve"}, []string{"c.mps.gz"}},
 		{[]string{"simulate", "--workload"}, []string{"a.swf", "b.SWF.GZ", "w.json"}},
 		{[]string{"simulate", "--cluster"}, []string{"s.conf", "w.json"}},
 	} {

@@ -62,21 +62,6 @@ func TestPlanExplains(t *testing.T) {
 	require.NotContains(t, out, "would have started")
 }
 
-// The model of plan --mps is the window's, not that of a trial.
-func TestModelOfAnExplainedPlan(t *testing.T) {
-	var models [2]string
-	for i, args := range [][]string{{"plan", blocked}, {"plan", blocked, "--explain"}} {
-		file := filepath.Join(t.TempDir(), "model.mps")
-		code, _, errs := aucsched(t, "", append(args, "--mps", file)...)
-		require.Zero(t, code, errs)
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		models[i] = string(text)
-	}
-	require.Contains(t, models[0], "ROWS")
-	require.Equal(t, models[0], models[1])
-}
-
 func TestExplainErrors(t *testing.T) {
 	race.Slow(t)
 	text, err := os.ReadFile(blocked)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Command aucsched plans, simulates and solves: see aucsched --help.
+// Command aucsched plans, simulates and explains: see aucsched --help.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/decide"
 	"github.com/aucsched/aucsched/internal/cli/simulate"
 	"github.com/aucsched/aucsched/internal/cli/solvers"
 )
@@ -18,18 +19,18 @@ func main() { cli.Main(run) }
 
 // run is the whole command; it returns the exit status.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	root := newRoot()
-	if c := handedOn(root, args); c != nil {
-		return cli.Status(c.RunE(c, args), errs)
+	if program, command := handedOn(newRoot(), args); program != "" {
+		return cli.Status(handOn(program, command, args), errs)
 	}
-	return cli.Execute(ctx, root, args, in, out, errs)
+	return cli.Execute(ctx, newRoot(), args, in, out, errs)
 }
 
 func newRoot() *cobra.Command {
 	const own = "own"
-	demo := demoCommand()
-	commands := []*cobra.Command{planCommand(), explainCommand(), simulate.Command(),
-		solveCommand(), tryCommand(), checkCommand(), whyCommand(), statusCommand(), shadowCommand(),
+	demo, plan := demoCommand(), decide.Plan(nil)
+	cli.Elsewhere(plan, laboratory, "mps")
+	commands := []*cobra.Command{plan, decide.Explain(), simulate.Command(),
+		tryCommand(), checkCommand(), whyCommand(), statusCommand(), shadowCommand(),
 		topCommand(), metricsCommand(), schemaCommand(), demo}
 	for _, c := range commands {
 		c.GroupID = own

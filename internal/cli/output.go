@@ -52,6 +52,14 @@ func CreateOutput(path string) (*OutputFile, error) {
 	return &OutputFile{f, path}, err
 }
 
+// CreateIf begins the file if a path is given; a nil file may be discarded.
+func CreateIf(path string) (*OutputFile, error) {
+	if path == "" {
+		return nil, nil
+	}
+	return CreateOutput(path)
+}
+
 // Fill has write write the file, and puts it in its place.
 func (o *OutputFile) Fill(write func(io.Writer) error) error {
 	w := bufio.NewWriter(o)

@@ -37,9 +37,7 @@ const subjectOf = "subject"
 func Group(c *cobra.Command, subjects ...Subject) {
 	for i, s := range subjects {
 		for _, name := range s.Flags {
-			if f := c.Flags().Lookup(name); f != nil {
-				f.Annotations = map[string][]string{subjectOf: {fmt.Sprintf("%02d", i), s.Title}}
-			}
+			_ = c.Flags().SetAnnotation(name, subjectOf, []string{fmt.Sprintf("%02d", i), s.Title})
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/mpsread"
+	"github.com/aucsched/aucsched/benchmarks/mpsread"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -367,56 +366,6 @@ func TestSameSeedSameAnswer(t *testing.T) {
 	require.Equal(t, ipmodel.Feasible, first.Status)
 	require.GreaterOrEqual(t, first.Work, o.Work, "the work's limit ended it")
 	require.NotEmpty(t, first.Chosen)
-}
-
-// sharedInstance is an auction window beside the checkout, if it is there.
-func sharedInstance(t testing.TB, name string) *mpsread.File {
-	t.Helper()
-	dir, err := os.Getwd()
-	require.NoError(t, err)
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		file, err := os.Open(filepath.Join(dir, "..", "shared", "instances", name))
-		if err != nil {
-			continue
-		}
-		defer file.Close()
-		p, err := mpsread.Read(file, name)
-		require.NoError(t, err)
-		return p
-	}
-	t.Skip("no shared/instances beside the checkout")
-	return nil
-}
-
-func TestDeadlineIsHeldWithAnIncumbent(t *testing.T) {
-	p := sharedInstance(t, "steady_1024_200_15.mps.gz")
-	s := worker(t, "solve")
-	var r ipmodel.Result
-	// How soon HiGHS has a first solution depends on the machine; the deadline does not.
-	for _, limit := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second} {
-		began := time.Now()
-		require.NoError(t, s.Solve(context.Background(), p.Model, in(limit), &r))
-		took := time.Since(began)
-		t.Logf("%v after %v: objective %v, bound %v, %d nodes", r.Status, took, p.Objective(r.Chosen), p.Bound(r.Bound), r.Nodes)
-		require.Less(t, took, limit+time.Second) // the test may have to wait for a processor
-		require.Equal(t, ipmodel.Feasible, r.Status)
-		if len(r.Chosen) > 0 {
-			break
-		}
-	}
-	require.NotEmpty(t, r.Chosen)
-	require.Less(t, r.Bound, trivialBound(p.Model), "HiGHS's own bound came in time")
-	worth, err := p.Model.Check(r.Chosen)
-	require.NoError(t, err)
-	require.Equal(t, worth, r.Value)
-}
-
-func TestSteadyWindowIsSolved(t *testing.T) {
-	p := sharedInstance(t, "steady_128_50_5.mps.gz")
-	var r ipmodel.Result
-	require.NoError(t, worker(t, "solve").Solve(context.Background(), p.Model, in(2*time.Minute), &r))
-	require.InDelta(t, -4670.54547885, p.Objective(r.Chosen), 1e-7)
-	require.InDelta(t, -4670.54547885, p.Bound(r.Bound), 1e-6)
 }
 
 // BenchmarkSmallWindow is mostly the cost of starting the worker.

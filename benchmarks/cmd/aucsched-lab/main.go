@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/decide"
 	"github.com/aucsched/aucsched/internal/cli/solvers"
 )
 
@@ -21,9 +22,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 }
 
 func newRoot() *cobra.Command {
+	plan := decide.Plan(writeModel)
+	plan.Hidden = true // aucsched's, but for --mps
 	root := cli.NewRoot("Run the papers' experiments",
 		`aucsched-lab runs the papers' experiments, in the simulator and on a real Slurm. aucsched
-hands these commands on to it.`, reproduceCommand(), emulateCommand(), demoCommand(), solvers.WorkerCommand())
+hands these commands on to it.`, reproduceCommand(), emulateCommand(), solveCommand(), demoCommand(), plan, solvers.WorkerCommand())
 	root.Annotations = map[string]string{cli.NoPage: ""}
 	return root
 }

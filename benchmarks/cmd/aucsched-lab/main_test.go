@@ -59,7 +59,7 @@ func TestComplete(t *testing.T) {
 
 func TestManPages(t *testing.T) {
 	require.Equal(t, []string{"aucsched-emulate", "aucsched-emulate-day",
-		"aucsched-emulate-experiments", "aucsched-reproduce"}, clitest.ManPages(t, newRoot()))
+		"aucsched-emulate-experiments", "aucsched-reproduce", "aucsched-solve"}, clitest.ManPages(t, newRoot()))
 }
 
 func TestMistakes(t *testing.T) { clitest.Mistakes(t, newRoot) }

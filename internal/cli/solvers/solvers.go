@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/portfolio"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
 	"github.com/aucsched/aucsched/ipmodel/native"
@@ -35,15 +34,6 @@ func New(name string) (ipmodel.Solver, error) {
 		return highs.New(highs.Options{}), nil
 	}
 	return nil, cli.Unknown("--solver", name, names)
-}
-
-// ForFile makes the solver of that name for single models, where auto runs native and
-// HiGHS side by side if HiGHS is built in.
-func ForFile(name string) (ipmodel.Solver, error) {
-	if name == "auto" && highs.Built {
-		return portfolio.New(native.New(), highs.New(highs.Options{})), nil
-	}
-	return New(name)
 }
 
 // WorkerCommand is what a program that solves with HiGHS starts itself as.

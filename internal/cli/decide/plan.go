@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package main
+// Package decide is the commands plan and explain, which decide one window.
+package decide
 
 import (
 	"encoding/json"
@@ -17,10 +18,6 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
-	"github.com/aucsched/aucsched/internal/ipsched"
-	"github.com/aucsched/aucsched/internal/layout"
-	"github.com/aucsched/aucsched/internal/mps"
-	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -28,11 +25,13 @@ import (
 type planFlags struct {
 	decision
 	mps      string
+	write    func(io.Writer, core.Policy) error
 	explains bool
 }
 
-func planCommand() *cobra.Command {
-	f := planFlags{decision: newDecision(50, time.Minute)}
+// Plan is the command plan. Its --mps has write write the model of the policy's last cycle.
+func Plan(write func(io.Writer, core.Policy) error) *cobra.Command {
+	f := planFlags{decision: newDecision(50, time.Minute), write: write}
 	c := &cobra.Command{
 		Use:   "plan WINDOW.json",
 		Short: "Decide one window: which jobs start now, and on which nodes, cores and GPUs",
@@ -72,7 +71,7 @@ func (f *planFlags) run(c *cobra.Command, path string) error {
 	if err := f.read(c, path); err != nil {
 		return err
 	}
-	out, err := createIf(f.mps)
+	out, err := cli.CreateIf(f.mps)
 	if err != nil {
 		return cli.BadInput(fmt.Errorf("--mps: %w", err))
 	}
@@ -81,8 +80,13 @@ func (f *planFlags) run(c *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeModel(f.by, out); err != nil { // before a trial makes another
-		return err
+	if out != nil { // before a trial makes another model
+		if err := f.write(out, f.by); err != nil {
+			return fmt.Errorf("--mps: %w", err)
+		}
+		if err := out.Commit(); err != nil {
+			return err
+		}
 	}
 	o, err := window.NewOutcome(f.by.Name(), f.window, e.Plan())
 	if err != nil {
@@ -111,48 +115,6 @@ func readWindow(in io.Reader, path string) (*window.Window, error) {
 	defer file.Close()
 	w, err := window.Read(file, path)
 	return w, cli.BadInput(err)
-}
-
-// writeModel writes the model of the policy's last cycle, if out is not nil.
-func writeModel(policy core.Policy, out *cli.OutputFile) error {
-	if out == nil {
-		return nil
-	}
-	var err error
-	switch a := policy.(type) {
-	case *core.Auction:
-		err = writeAuction(out, a)
-	case *policies.IPSched:
-		err = writeDirect(out, a.Problem())
-	default:
-		return cli.BadInput(fmt.Errorf("--mps: policy %s has no model", policy.Name()))
-	}
-	if err != nil {
-		return fmt.Errorf("--mps: %w", err)
-	}
-	return out.Commit()
-}
-
-// writeAuction writes the program of the papers: aucsched2's model, or what aucsched1 prints.
-func writeAuction(out io.Writer, a *core.Auction) error {
-	d, ok := a.Determiner().(*layout.Determiner)
-	if !ok || d.Window() == nil { // it is not asked where nobody bids
-		return mps.Write(out, a.Model(), "window")
-	}
-	p, err := d.Program()
-	if err != nil {
-		return err
-	}
-	return mps.WriteProgram(out, p, "window")
-}
-
-// writeDirect writes a window as the program that the paper has.
-func writeDirect(out io.Writer, p *ipsched.Problem) error {
-	m, err := ipsched.Direct(p)
-	if err != nil {
-		return err
-	}
-	return mps.WriteProgram(out, m, "window")
 }
 
 func printOutcome(out io.Writer, o *window.Outcome) error {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package main
+package decide
 
 import (
 	"context"
@@ -71,7 +71,8 @@ func (x *explainFlags) explain(ctx context.Context, e *core.Explainer, w *window
 	return nil
 }
 
-func explainCommand() *cobra.Command {
+// Explain is the command explain.
+func Explain() *cobra.Command {
 	f := newDecision(200, 30*time.Second)
 	c := &cobra.Command{
 		Use:   "explain [WINDOW.json] JOB",

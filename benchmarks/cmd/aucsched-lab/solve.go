@@ -11,10 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aucsched/aucsched/benchmarks/mpsread"
+	"github.com/aucsched/aucsched/benchmarks/portfolio"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/solvers"
-	"github.com/aucsched/aucsched/internal/mpsread"
 	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/highs"
+	"github.com/aucsched/aucsched/ipmodel/native"
 )
 
 // solution is what "aucsched solve --json" prints. Objective is absent without a
@@ -50,7 +53,7 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 			if !(gap >= 0) { // NaN as well
 				return cli.BadInput(fmt.Errorf("--gap: %v: must be 0 or more, 0.01 for one per cent", gap))
 			}
-			solver, err := solvers.ForFile(name)
+			solver, err := solverFor(name)
 			if err != nil {
 				return err
 			}
@@ -58,7 +61,7 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 			if err != nil {
 				return err
 			}
-			out, err := createIf(file)
+			out, err := cli.CreateIf(file)
 			if err != nil {
 				return cli.BadInput(fmt.Errorf("--solution: %w", err))
 			}
@@ -97,6 +100,15 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 	return c
 }
 
+// solverFor makes the solver of that name for single models, where auto runs native and
+// HiGHS side by side if HiGHS is built in.
+func solverFor(name string) (ipmodel.Solver, error) {
+	if name == "auto" && highs.Built {
+		return portfolio.New(native.New(), highs.New(highs.Options{})), nil
+	}
+	return solvers.New(name)
+}
+
 func readMPS(path string) (*mpsread.File, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -130,14 +142,6 @@ func (s *solution) print(c *cobra.Command) error {
 	}
 	_, err := fmt.Fprintln(c.OutOrStdout(), line)
 	return err
-}
-
-// createIf begins the file if a path is given; a nil file may be discarded.
-func createIf(path string) (*cli.OutputFile, error) {
-	if path == "" {
-		return nil, nil
-	}
-	return cli.CreateOutput(path)
 }
 
 func writeNames(out *cli.OutputFile, names []string) error {

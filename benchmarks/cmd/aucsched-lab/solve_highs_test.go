@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+//go:build highs
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/benchmarks/mpsread"
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/highs"
+)
+
+// sharedInstance is an auction window beside the checkout, if it is there.
+func sharedInstance(t *testing.T, name string) *mpsread.File {
+	t.Helper()
+	path := filepath.Join("../../../../shared/instances", name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("no shared/instances beside the checkout")
+	}
+	p, err := readMPS(path)
+	require.NoError(t, err)
+	return p
+}
+
+func TestHiGHSHoldsItsDeadlineWithAnIncumbent(t *testing.T) {
+	p := sharedInstance(t, "steady_1024_200_15.mps.gz")
+	var r ipmodel.Result
+	// How soon HiGHS has a first solution depends on the machine; the deadline does not.
+	for _, limit := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second} {
+		began := time.Now()
+		o := ipmodel.Options{Deadline: began.Add(limit)}
+		require.NoError(t, highs.New(highs.Options{}).Solve(context.Background(), p.Model, o, &r))
+		took := time.Since(began)
+		t.Logf("%v after %v: objective %v, bound %v, %d nodes", r.Status, took, p.Objective(r.Chosen), p.Bound(r.Bound), r.Nodes)
+		require.Less(t, took, limit+time.Second) // the test may have to wait for a processor
+		require.Equal(t, ipmodel.Feasible, r.Status)
+		if len(r.Chosen) > 0 {
+			break
+		}
+	}
+	require.NotEmpty(t, r.Chosen)
+	most := int64(0)
+	for g := range p.Model.Groups() {
+		most += slices.Max(p.Model.Value[p.Model.GroupStart[g]:p.Model.GroupStart[g+1]])
+	}
+	require.Less(t, r.Bound, most, "HiGHS's own bound came in time")
+	worth, err := p.Model.Check(r.Chosen)
+	require.NoError(t, err)
+	require.Equal(t, worth, r.Value)
+}
+
+func TestHiGHSSolvesASteadyWindow(t *testing.T) {
+	p := sharedInstance(t, "steady_128_50_5.mps.gz")
+	var r ipmodel.Result
+	o := ipmodel.Options{Deadline: time.Now().Add(2 * time.Minute)}
+	require.NoError(t, highs.New(highs.Options{}).Solve(context.Background(), p.Model, o, &r))
+	require.InDelta(t, -4670.54547885, p.Objective(r.Chosen), 1e-7)
+	require.InDelta(t, -4670.54547885, p.Bound(r.Bound), 1e-6)
+}
