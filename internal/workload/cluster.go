@@ -27,7 +27,7 @@ func ParseCluster(spec string) ([]nodeset.Capacity, error) {
 // ParseMachine gives the nodes of the machine that spec describes, in the
 // machine's order. spec is either runs of equal nodes, COUNTxCORES or
 // COUNTxCORESxGPUS with commas between ("1408x12x3", "20x80,48x12"), or the path of
-// a file in a format of [ReadCluster]. A machine has at most nodeset.MaxNodes
+// a file in a format of [ReadMachine]. A machine has at most nodeset.MaxNodes
 // nodes, each with 1 to 65535 cores and up to 255 GPUs.
 func ParseMachine(spec string) (*Machine, error) {
 	if !isRuns(spec) {
@@ -109,15 +109,6 @@ func parseField(field, value string, low, high int) (int, error) {
 		return n, nil
 	}
 	return 0, &InputError{Field: field, Value: value, Err: err}
-}
-
-// ReadCluster is ReadMachine, without memory.
-func ReadCluster(r io.Reader, name string) ([]nodeset.Capacity, error) {
-	m, err := ReadMachine(r, name)
-	if err != nil {
-		return nil, err
-	}
-	return m.Nodes, nil
 }
 
 // ReadMachine reads the nodes of a machine from r; name is what errors call it. The file is a

@@ -4,6 +4,7 @@ package workload
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,7 +83,7 @@ func TestReadCluster(t *testing.T) {
 		{"NodeName=a CPUs=4 Reason=\"has a=b in it\"", "1x4x0"},
 		{"NodeName=a CPUs=4 \\", "1x4x0"},
 	} {
-		nodes, err := ReadCluster(strings.NewReader(c.text), "f")
+		nodes, err := readNodes(strings.NewReader(c.text), "f")
 		require.NoError(t, err, c.text)
 		require.Equal(t, c.want, runsOf(nodes), c.text)
 	}
@@ -119,7 +120,7 @@ func TestReadClusterErrors(t *testing.T) {
 			`f:1: Include: "nodes.conf": stat nodes.conf: no such file or directory, nor a copy of it beside the slurm.conf`},
 		{"1 2\n" + strings.Repeat("1", 1<<20+1), "f:2: a line of more than 1048576 bytes"},
 	} {
-		_, err := ReadCluster(strings.NewReader(c.text), "f")
+		_, err := readNodes(strings.NewReader(c.text), "f")
 		require.EqualError(t, err, c.want)
 		var in *InputError
 		require.ErrorAs(t, err, &in)
@@ -177,7 +178,7 @@ func TestPropertyCluster(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 		for _, text := range []string{counts.String(), named.String(), slurm.String()} {
-			got, err := ReadCluster(strings.NewReader(text), "f")
+			got, err := readNodes(strings.NewReader(text), "f")
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 		}
@@ -193,7 +194,7 @@ func FuzzReadCluster(f *testing.F) {
 	f.Add("16777217 1\n\\\nInclude x")
 	f.Add("n1 cores=8 memory=512\nNodeName=a RealMemory=64000 MemSpecLimit=2000")
 	f.Fuzz(func(t *testing.T, text string) {
-		nodes, err := ReadCluster(strings.NewReader(text), "f")
+		nodes, err := readNodes(strings.NewReader(text), "f")
 		if err != nil {
 			var in *InputError
 			require.ErrorAs(t, err, &in)
@@ -243,4 +244,13 @@ func ExampleParseCluster() {
 	// Output:
 	// [{80 0} {80 0} {12 3}] <nil>
 	// cluster "2x0": field cores: "0": must be in 1..65535
+}
+
+// readNodes is ReadMachine, without memory.
+func readNodes(r io.Reader, name string) ([]nodeset.Capacity, error) {
+	m, err := ReadMachine(r, name)
+	if err != nil {
+		return nil, err
+	}
+	return m.Nodes, nil
 }

@@ -147,7 +147,7 @@ func TestAlibabaNodesErrors(t *testing.T) {
 		{csvRows(alibabaNodes, "a,x,1"), `f:2: field cpu_milli: "x": not a whole number`},
 		{csvRows(alibabaNodes, "a,1000"), "f:2: 2 fields, the first line names 3"},
 	} {
-		_, err := ReadCluster(strings.NewReader(c.text), "f")
+		_, err := readNodes(strings.NewReader(c.text), "f")
 		require.EqualError(t, err, c.want)
 	}
 }

@@ -72,14 +72,14 @@ func TestMemoryOfSWF(t *testing.T) {
 	}
 	require.Equal(t, []int64{0, 0, 1, 2, 2442, nodeset.MaxUse}, got)
 	var out bytes.Buffer
-	require.NoError(t, WriteSWF(&out, w))
+	require.NoError(t, writeSWF(&out, w))
 	again, err := ReadSWF(&out, "f", SWFOptions{})
 	require.NoError(t, err)
 	for i := range w.Jobs {
 		require.Equal(t, w.Jobs[i].Memory, again.Jobs[i].Memory)
 	}
 	w.Jobs[0].Memory.PerNode = 5
-	require.NoError(t, WriteSWF(&out, w))
+	require.NoError(t, writeSWF(&out, w))
 	require.Contains(t, out.String(), "; Lost: 1 jobs")
 }
 

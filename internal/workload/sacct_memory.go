@@ -64,3 +64,11 @@ func parseMemory(v string) (int64, error) {
 	}
 	return int64(f), nil
 }
+
+// totalCores is the number of cores of a request, the fewest if it has a range.
+func totalCores(q *bids.Request) int {
+	if q.Cores > 0 {
+		return q.Cores
+	}
+	return max(q.MinNodes, 1) * q.TasksPerNode
+}

@@ -223,7 +223,7 @@ func drawJob(t *rapid.T, i int) Job {
 	return j
 }
 
-// TestPropertyWriteReadSWF: what WriteSWF writes, ReadSWF reads back, all but
+// TestPropertyWriteReadSWF: what writeSWF writes, ReadSWF reads back, all but
 // what the format has no place for.
 func TestPropertyWriteReadSWF(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -236,7 +236,7 @@ func TestPropertyWriteReadSWF(t *testing.T) {
 		AssignBasicPriorities(w.Jobs)
 		w.Header = Header{"MaxProcs": {"512"}, "Partition": {"1 a", "2 b"}}
 		var out bytes.Buffer
-		require.NoError(t, WriteSWF(&out, w))
+		require.NoError(t, writeSWF(&out, w))
 
 		got, err := ReadSWF(bytes.NewReader(out.Bytes()), "f", SWFOptions{NodeSpec: true})
 		require.NoError(t, err)
@@ -267,7 +267,7 @@ func TestWriteSWF(t *testing.T) {
 	jobs[1].ID, jobs[1].TimeLimit = "7", 60
 	jobs[1].Request = bids.Request{Cores: 9}
 	var out bytes.Buffer
-	require.NoError(t, WriteSWF(&out, &Workload{Name: "f", Start: 100, Jobs: jobs, Header: Header{"MaxJobs": {"9"}, "Note": {"kept"}}}))
+	require.NoError(t, writeSWF(&out, &Workload{Name: "f", Start: 100, Jobs: jobs, Header: Header{"MaxJobs": {"9"}, "Note": {"kept"}}}))
 	require.Equal(t, `; Version: 2.2
 ; MaxJobs: 2
 ; MaxRecords: 2
@@ -279,7 +279,7 @@ func TestWriteSWF(t *testing.T) {
 `, out.String())
 
 	full := errors.New("disk full")
-	require.ErrorIs(t, WriteSWF(errWriter{full}, &Workload{Name: "f", Jobs: jobs}), full)
+	require.ErrorIs(t, writeSWF(errWriter{full}, &Workload{Name: "f", Jobs: jobs}), full)
 }
 
 type errWriter struct{ err error }
@@ -375,7 +375,7 @@ func FuzzReadSWF(f *testing.F) {
 		}
 		checkWorkload(t, w)
 		var out bytes.Buffer
-		require.NoError(t, WriteSWF(&out, w))
+		require.NoError(t, writeSWF(&out, w))
 		again, err := ReadSWF(&out, "f", SWFOptions{NodeSpec: true})
 		require.NoError(t, err)
 		require.Len(t, again.Jobs, len(w.Jobs))

@@ -13,7 +13,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 )
 
-// WriteSWF writes w in the Standard Workload Format, version 2.2, submission times
+// writeSWF writes w in the Standard Workload Format, version 2.2, submission times
 // on the trace's own clock, with w's header. ReadSWF then gives the same Submit,
 // Duration, TimeLimit, memory a core and number of cores of every job, in the same order.
 //
@@ -24,7 +24,7 @@ import (
 // (the fewest are written), memory a node, contiguity, eligible nodes, priorities; and IDs that
 // are not whole numbers become numbers from 1. The header says how many jobs lost
 // anything but a priority.
-func WriteSWF(w io.Writer, wl *Workload) error {
+func writeSWF(w io.Writer, wl *Workload) error {
 	out := bufio.NewWriter(w)
 	numbered := numericIDs(wl.Jobs)
 	writeHeader(out, wl, numbered)
@@ -89,14 +89,6 @@ func numericIDs(jobs []Job) bool {
 		n, err := strconv.ParseInt(j.ID, 10, 64)
 		return err != nil || n < 0 || n >= maxExact || strconv.FormatInt(n, 10) != j.ID
 	})
-}
-
-// totalCores is the number of cores of a request, the fewest if it has a range.
-func totalCores(q *bids.Request) int {
-	if q.Cores > 0 {
-		return q.Cores
-	}
-	return max(q.MinNodes, 1) * q.TasksPerNode
 }
 
 // fixedNodes is the number of nodes of a request for a fixed number of them with
