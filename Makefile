@@ -52,7 +52,7 @@ run-invasive: bin/aucsched
 	$(GO) build -o bin/malleable ./invasive/examples/malleable
 	bin/aucsched demo invasive
 
-## test: lint, all tests with the race detector and HiGHS, and most of slurm-test (SLURM=no: none); with SLURM_SOURCES=DIR, releases of Slurm, a smoke test on the newest too
+## test: lint, all tests without any C library, those with goroutines under the race detector and with HiGHS, and most of slurm-test (SLURM=no: none); with SLURM_SOURCES=DIR, releases of Slurm, a smoke test on the newest too
 test: lint test-pure
 	@[ "$(SLURM)" = no ] || sh scripts/packages.sh metrics || echo "make: going on without promtool: the rules for alerts are not tested" >&2
 	@sh scripts/packages.sh pages || echo "make: going on without chromium: no browser looks at the pages" >&2
@@ -64,9 +64,14 @@ test: lint test-pure
 		else $(MAKE) slurm-matrix SOURCES="$(SLURM_SOURCES)" VERSIONS=newest QUICK=1; fi; \
 	fi
 
+# The packages that start goroutines or tests beside each other, or solve with HiGHS: those of the
+# others are done with test-pure.
+RACY = $$(grep -rlE --include='*.go' '^[[:space:]]*go [A-Za-z_.]+\(|\.Go\(func|t\.Parallel\(\)|/(ipmodel/highs|cli/solvers)"|^package highs' . | \
+	xargs -n1 dirname | sort -u)
+
 # The two of test's parts that run beside each other.
 test-race:
-	$(call with_highs,CGO_ENABLED=1 $(GO) test -timeout 30m -race $$tags $(ALL))
+	$(call with_highs,CGO_ENABLED=1 $(GO) test -timeout 30m -race $$tags $(RACY))
 test-slurm:
 	GO="$(GO)" sh scripts/slurm-test.sh -short
 
