@@ -16,7 +16,7 @@ export SLURM_SOURCE
 endif
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm lint cross bench ablation bench-stages bench-locality bench-negotiation docs check-pages fuzz slurm-plugins emulation emulate-quick emulate load load-long slurm-test malleable-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm golden lint cross bench ablation bench-stages bench-locality bench-negotiation docs check-pages fuzz slurm-plugins emulation emulate-quick emulate load load-long slurm-test malleable-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -79,6 +79,10 @@ test-slurm:
 test-pure:
 	CGO_ENABLED=0 $(GO) build $(ALL)
 	CGO_ENABLED=0 $(GO) test -timeout 30m $(ALL)
+
+## golden: check that no decision moved against core/testdata/decisions.golden, and print which moved first (COMMIT=c: against that commit)
+golden:
+	@GO="$(GO)" sh scripts/golden.sh $(COMMIT)
 
 ## cross: compile the packages and the commands for other systems (half a minute for each that Go's library was not built for yet)
 cross:

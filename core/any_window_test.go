@@ -471,3 +471,12 @@ func FuzzWindows(f *testing.F) {
 		decideAny(t, rand.New(&drawn{data, rand.NewPCG(1, uint64(len(data)))}))
 	})
 }
+
+// DrawAny is the window of a seed, and settings that do not depend on the clock.
+func DrawAny(t require.TestingT, seed uint64) (*Snapshot, AuctionOptions) {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	s := (&anyWindow{Rand: rng}).draw(t)
+	o, _ := anySettings(t, rng)
+	o.Work, o.Determiner = 20_000, nil
+	return s, o
+}

@@ -51,6 +51,17 @@ func Cases(t *testing.T, pattern string, run func(t *testing.T, input string) st
 	}
 }
 
+// Inputs are those of the cases of a file, as Cases hands them to run.
+func Inputs(t testing.TB, file string) (inputs []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, c := range split(string(text)) {
+		inputs = append(inputs, uncommented(c.input))
+	}
+	return inputs
+}
+
 // testCase is the input of a case, comments included, and its output.
 type testCase struct{ input, want string }
 
