@@ -22,8 +22,6 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/docs/schemas"
 	"github.com/aucsched/aucsched/examples"
-	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/simulate"
 	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/window"
@@ -121,48 +119,6 @@ func TestStatus(t *testing.T) {
 	for _, bad := range []string{`{}`, `{"time":1}`, `{"time":"1","interval_s":1}`, `{"time":1,"interval_s":1,"cycle_us":3}`, `[]`} {
 		require.Error(t, judge(s, []byte(bad)), bad)
 	}
-}
-
-func TestSimulate(t *testing.T) {
-	s := compiled(t, "simulate")
-	const data = "../../internal/workload/testdata/"
-	small := []string{"--cluster", "64x12x3", "--workload", data + "swf/small.swf", "--work", "20000"}
-	for _, x := range []struct {
-		args []string
-		def  string
-	}{
-		{append(small, "--policy", "auction1,auction2,backfill,ipsched"), "result"},
-		{append(small, "--policy", "auction2", "--locality"), "result"},
-		{[]string{"--cluster", "1x1", "--workload", data + "gpu/pods.csv", "--policy", "backfill"}, "result"},
-		{[]string{"--cluster", data + "cluster/alibaba.csv", "--workload", data + "gpu/pods.csv", "--policy", "backfill"}, "result"},
-		{[]string{"--cluster", "64x12", "--workload", data + "swf/small.swf", "--policy", "fcfs,lead-bf"}, "locality"},
-		{[]string{"--cluster", data + "cluster/alibaba.csv", "--workload", data + "gpu/pods.csv", "--policy", "fgd"}, "pods"},
-		{append(small, "--bound"), "bounds"},
-		{append(small, "--dry-run"), "dry_run"},
-	} {
-		var out, errs bytes.Buffer
-		root := cli.NewRoot("", "", simulate.Command())
-		_ = cli.Execute(context.Background(), root, append([]string{"simulate", "--json"}, x.args...), nil, &out, &errs)
-		require.NotEmpty(t, out.String(), errs.String())
-		for line := range strings.Lines(out.String()) {
-			require.NoError(t, judge(s, []byte(line)), "%v: %s", x.args, line)
-			require.NoError(t, judge(part(t, x.def), []byte(line)), "%v is a %s", x.args, x.def)
-		}
-	}
-	require.Error(t, judge(s, []byte(`{"policy":"backfill"}`)))
-}
-
-// part is the schema of one kind of what simulate prints.
-func part(t *testing.T, def string) *jsonschema.Schema {
-	t.Helper()
-	text, _ := schemas.Text("simulate")
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	require.NoError(t, err)
-	c := jsonschema.NewCompiler()
-	require.NoError(t, c.AddResource("schema.json", doc))
-	s, err := c.Compile("schema.json#/$defs/" + def)
-	require.NoError(t, err)
-	return s
 }
 
 // Drawn windows that are read are such by the schema, and so is what is decided on them.

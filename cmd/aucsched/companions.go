@@ -29,13 +29,10 @@ type offered struct {
 	hidden      bool
 }
 
-const (
-	laboratory = "aucsched-lab"
-	invasive   = "aucsched-invasive"
-)
+const invasive = "aucsched-invasive"
 
 var companions = []companion{
-	{laboratory, "the laboratory", []offered{
+	{cli.Laboratory, "the laboratory", []offered{
 		{"reproduce", "Run the papers' experiments in the simulator, and print our figures beside theirs", false},
 		{"emulate", "Run a workload on a real slurmctld under an accelerated clock, and print the papers' metrics", false},
 		{"solve", "Solve a 0-1 packing model in MPS", false},

@@ -79,6 +79,8 @@ func TestCompanionBecomes(t *testing.T) {
 		"reproduce --seeds 1-2 --help": "aucsched-lab", "-v emulate experiments": "aucsched-lab", "help reproduce": "aucsched-lab",
 		"__complete reproduce --se": "aucsched-lab", "solve k.mps --gap=0.1": "aucsched-lab",
 		"plan - --mps w.mps --json": "aucsched-lab", "-v plan --mps= w.json": "aucsched-lab",
+		"simulate --policy fgd":          "aucsched-lab",
+		"simulate --policy backfill,lea": "aucsched-lab", "simulate --cluster 1x1 --bound": "aucsched-lab",
 		"ischeduler submit -- sh": "aucsched-invasive", "demo invasive --pause 0s": "aucsched-invasive",
 		"simulate-invasive": "aucsched-invasive", "task-prolog": "aucsched-invasive", "ihypervisor --frob": "aucsched-invasive",
 		"ihypervisor-supervisor DIR": "aucsched-invasive", "crew bag FILE": "aucsched-invasive",
@@ -88,7 +90,8 @@ func TestCompanionBecomes(t *testing.T) {
 		require.Equal(t, filepath.Base(dir)+" "+command+"\ninput", out)
 		require.Equal(t, name+"\n", errs)
 	}
-	for _, own := range []string{"plan --help --mps", "help plan", "plan --mps", "__complete plan --mps w.mps --poli"} {
+	for _, own := range []string{"plan --help --mps", "help plan", "plan --mps", "__complete plan --mps w.mps --poli",
+		"simulate --policy=lea --frob", "simulate --cluster 1x1 --bound=maybe", "simulate --cluster lea"} {
 		_, out, _ := execute(t, program, path, strings.Fields(own)...)
 		require.NotContains(t, out, filepath.Base(dir), "%s: is answered here", own)
 	}

@@ -84,7 +84,7 @@ func (d *demo) figure3() error {
 
 // tsubame is a table of the laboratory's.
 func (d *demo) tsubame() error {
-	return runCompanion(d.ctx, d.out, d.errs, laboratory, "demo --part c",
+	return runCompanion(d.ctx, d.out, d.errs, cli.Laboratory, "demo --part c",
 		"demo", "--variants", strings.Join(d.variants, ","), "--seeds", strconv.Itoa(d.seeds))
 }
 

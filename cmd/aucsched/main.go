@@ -27,11 +27,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 
 func newRoot() *cobra.Command {
 	const own = "own"
-	demo, plan := demoCommand(), decide.Plan(nil)
-	cli.Elsewhere(plan, laboratory, "mps")
-	commands := []*cobra.Command{plan, decide.Explain(), simulate.Command(),
-		tryCommand(), checkCommand(), whyCommand(), statusCommand(), shadowCommand(),
-		topCommand(), metricsCommand(), schemaCommand(), demo}
+	demo := demoCommand()
+	commands := []*cobra.Command{decide.Plan(nil), decide.Explain(), simulate.Command(simulate.More{}), tryCommand(),
+		checkCommand(), whyCommand(), statusCommand(), shadowCommand(), topCommand(), metricsCommand(), schemaCommand(), demo}
 	for _, c := range commands {
 		c.GroupID = own
 	}

@@ -285,8 +285,6 @@ func TestDidYouMean(t *testing.T) {
 			simulate, "--policy", "ipsched", "--on-timeout", "halv"),
 		`--priority: "mulitfactor" is unknown; known are basic, multifactor; did you mean ` +
 			`"multifactor"?`: append(simulate, "--priority", "mulitfactor"),
-		`--mode: "papr" is unknown; known are paper, reference; did you mean "paper"?`: append(simulate,
-			"--policy", "lea", "--mode", "papr"),
 		`did you mean "gen:esp-rand"?`:                 {"simulate", "--cluster", "9x8x2", "--workload", "gen:esp-ran"},
 		`there is no job "wdie"; did you mean "wide"?`: {"explain", "../../examples/blocked.json", "wdie"},
 	} {
@@ -327,11 +325,6 @@ func TestDryRunSaysWhatItChecked(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.JSONEq(t, `{"policies":["backfill","auction2"],"nodes":24,"cores":176,"gpus":40,`+
 		`"workload":"gen:V.1, its first 7 jobs","jobs":7}`, out)
-	code, out, errs = aucsched(t, "", "simulate", "--cluster", "20x8", "--workload",
-		"../../internal/workload/testdata/swf/small.swf", "--policy", "lea", "--dry-run")
-	require.Zero(t, code, errs)
-	require.Regexp(t,
-		`^the input is valid: \d+ jobs of .*small.swf, 20 nodes with 160 cores and 0 GPUs, under lea; nothing was run\n$`, out)
 }
 
 // Figures of no job at all are printed, and are a failure.
@@ -381,8 +374,6 @@ func TestInterrupted(t *testing.T) {
 		{"simulate", "--cluster", "128x8x2", "--workload", "gen:V.1", "--policy", "auction2", "--html", in("s.html"),
 			"--jobs-csv", in("j.csv")},
 		{"simulate", "--cluster", "20x8", "--workload", "gen:lublin-80", "--policy", "backfill,easy", "--json"},
-		{"simulate", "--cluster", "20x8", "--workload", "../../internal/workload/testdata/swf/small.swf", "--policy",
-			"lea", "--html", in("l.html")},
 		{"plan", "../../examples/table1.json", "--policy", "backfill"},
 		{"plan", "../../examples/table1.json", "--policy", "ipsched", "--json"},
 		{"plan", "-"},

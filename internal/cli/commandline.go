@@ -31,6 +31,9 @@ func CommandLine(c *cobra.Command) string {
 	return line
 }
 
+// Laboratory is the program that measures, and has what only measurements need.
+const Laboratory = "aucsched-lab"
+
 // elsewhere is the annotation of a flag that has the command done by another program: its name, and
 // the values that do so, if not all.
 const elsewhere = "elsewhere"

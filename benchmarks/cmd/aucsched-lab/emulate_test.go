@@ -155,7 +155,7 @@ func TestFirst(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, part, "first=3")
 	}
-	code, out, errs := simulated(t, "--policy=backfill", "--cluster=4x8x2", "--workload=gen:V.1", "--first=3")
+	code, out, errs := aucsched(t, "", "simulate", "--policy=backfill", "--cluster=4x8x2", "--workload=gen:V.1", "--first=3")
 	require.Zero(t, code, errs)
 	require.Regexp(t, `jobs run +3\n`, out)
 }

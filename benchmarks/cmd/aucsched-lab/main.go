@@ -11,6 +11,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/decide"
+	"github.com/aucsched/aucsched/internal/cli/simulate"
 	"github.com/aucsched/aucsched/internal/cli/solvers"
 )
 
@@ -22,11 +23,16 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 }
 
 func newRoot() *cobra.Command {
-	plan := decide.Plan(writeModel)
-	plan.Hidden = true // aucsched's, but for --mps
+	plan, simulate := decide.Plan(writeModel), simulateCommand()
+	plan.Hidden, simulate.Hidden = true, true // aucsched's, but for what it hands on
 	root := cli.NewRoot("Run the papers' experiments",
 		`aucsched-lab runs the papers' experiments, in the simulator and on a real Slurm. aucsched
-hands these commands on to it.`, reproduceCommand(), emulateCommand(), solveCommand(), demoCommand(), plan, solvers.WorkerCommand())
+hands these commands on to it.`, reproduceCommand(), emulateCommand(), solveCommand(), demoCommand(), plan, simulate,
+		solvers.WorkerCommand())
 	root.Annotations = map[string]string{cli.NoPage: ""}
 	return root
+}
+
+func simulateCommand() *cobra.Command {
+	return simulate.Command(simulate.More{Locality: runLocality, Pods: runPods, Least: leastRuntime, Bounds: printBounds})
 }

@@ -22,11 +22,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/benchmarks/bound"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/bound"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/simulate"
 	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/version"
@@ -325,7 +324,7 @@ func sinceStored(f *pflag.Flag) bool {
 // simulateSettings checks the arguments of simulate, and lists its flags with the
 // values that they have.
 func simulateSettings(args []string) ([]string, error) {
-	c := simulate.Command()
+	c := simulateCommand()
 	if err := executeQuietly(context.Background(), c, append([]string{"--dry-run"}, args...), io.Discard); err != nil {
 		return nil, err
 	}
@@ -376,7 +375,7 @@ func meanings(f *pflag.Flag) (settings []string) {
 
 func simulateArgs(ctx context.Context, args []string) (*sim.Result, json.RawMessage, error) {
 	var out bytes.Buffer
-	if err := executeQuietly(ctx, simulate.Command(), append([]string{"--json"}, args...), &out); err != nil {
+	if err := executeQuietly(ctx, simulateCommand(), append([]string{"--json"}, args...), &out); err != nil {
 		return nil, nil, err
 	}
 	r := new(sim.Result)
@@ -386,7 +385,7 @@ func simulateArgs(ctx context.Context, args []string) (*sim.Result, json.RawMess
 // boundArgs is the least runtime that is possible, in seconds.
 func boundArgs(ctx context.Context, args []string) (float64, error) {
 	var out bytes.Buffer
-	if err := executeQuietly(ctx, simulate.Command(), append([]string{"--bound", "--json"}, args...), &out); err != nil {
+	if err := executeQuietly(ctx, simulateCommand(), append([]string{"--bound", "--json"}, args...), &out); err != nil {
 		return 0, err
 	}
 	var b bound.Bounds

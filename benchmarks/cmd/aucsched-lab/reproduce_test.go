@@ -50,7 +50,7 @@ func TestReproducePrintsOursBesideThePapers(t *testing.T) {
 	require.Equal(t, printed.Runtime, row.Paper[reproduce.Runtime])
 
 	// The figures are those of the command that the row names.
-	code, single, errs := simulated(t, append([]string{"--seed=3", "--json"}, row.Args...)...)
+	code, single, errs := aucsched(t, "", append([]string{"simulate", "--seed=3", "--json"}, row.Args...)...)
 	require.Zero(t, code, errs)
 	var s struct {
 		Runtime float64 `json:"runtime_s"`

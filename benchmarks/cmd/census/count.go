@@ -31,11 +31,11 @@ const module = "github.com/aucsched/aucsched"
 
 // laboratories are the directories that only measure and test, in today's tree and in older ones.
 var laboratories = []string{
-	"benchmarks", "bound", "internal/bound", "internal/golden", "internal/slurmtest", "internal/testca",
+	"benchmarks", "bound", "internal/golden", "internal/slurmtest", "internal/testca",
 	"papers", "report", "sim", "slurmtest", "workload", "locality",
 	"internal/sim", "internal/workload", "internal/report", "internal/cli/simulate", "internal/cli/replay",
 	"internal/ablation", "internal/docscheck", "internal/longlines", "internal/requests", "internal/draw",
-	"internal/pods", "internal/beside",
+	"internal/beside",
 	"internal/cli/clitest", "internal/localitylog", "internal/localitymode",
 	"internal/race",
 }

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aucsched/aucsched/internal/pods"
+	"github.com/aucsched/aucsched/benchmarks/pods"
 )
 
 // Names of the files of the paper's artifact.

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/frag"
-	"github.com/aucsched/aucsched/internal/pods"
+	"github.com/aucsched/aucsched/benchmarks/frag"
+	"github.com/aucsched/aucsched/benchmarks/pods"
 )
 
 // podMixes are lists that nothing was tried on: each is of the pods of two of the paper's.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aucsched/aucsched/benchmarks/pods"
 	"github.com/aucsched/aucsched/benchmarks/stats"
-	"github.com/aucsched/aucsched/internal/pods"
 )
 
 // podPage is benchmarks/results/pods.md.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/frag"
+	"github.com/aucsched/aucsched/benchmarks/frag"
+	"github.com/aucsched/aucsched/benchmarks/pods"
 	"github.com/aucsched/aucsched/internal/golden"
-	"github.com/aucsched/aucsched/internal/pods"
 )
 
 // TestPodPage: the figures are made up.

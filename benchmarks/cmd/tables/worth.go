@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aucsched/aucsched/benchmarks/bound"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/bound"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"

@@ -29,7 +29,8 @@ type planFlags struct {
 	explains bool
 }
 
-// Plan is the command plan. Its --mps has write write the model of the policy's last cycle.
+// Plan is the command plan. Its --mps has write write the model of the policy's last cycle; it may
+// be nil in a program that hands on who gives that.
 func Plan(write func(io.Writer, core.Policy) error) *cobra.Command {
 	f := planFlags{decision: newDecision(50, time.Minute), write: write}
 	c := &cobra.Command{
@@ -58,6 +59,7 @@ a job's own request only, and give each node the fewest GPUs of a range.`,
 		cli.Subject{Title: "Output", Flags: []string{"json", "mps"}})...)
 	f.policy.Complete(c, "policy", false, policy.Names())
 	cli.CompleteFlagFile(c, "mps", nil, "mps")
+	cli.Elsewhere(c, cli.Laboratory, "mps")
 	return c
 }
 

@@ -3,16 +3,19 @@
 package simulate
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/replay"
+	"github.com/aucsched/aucsched/locality"
 )
 
 // describe has help list the flags by subject, and the shell complete their values.
-func (f *simulateFlags) describe(c *cobra.Command) {
+func (f *Flags) describe(c *cobra.Command) {
 	subjects := append(replay.Subjects(), cli.PolicySubjects()...)
-	files := append([]string{"files", "locality", "mode", "warm-up", "evaluate"}, fileSettings...)
+	files := slices.Concat([]string{"files", "locality"}, localityOnly, fileSettings)
 	cli.Group(c, append(subjects,
 		cli.Subject{Title: "Memory of jobs, and pods to the letter", Flags: []string{"count-memory", "memory-in-bytes", "exact-pods"}},
 		cli.Subject{Title: "Ranges of GPUs", Flags: rangeSettings},
@@ -21,12 +24,14 @@ func (f *simulateFlags) describe(c *cobra.Command) {
 		cli.Subject{Title: "Switches", Flags: treeSettings},
 		cli.Subject{Title: "Pods on shared GPUs", Flags: podOnly},
 		cli.Subject{Title: "Output", Flags: []string{"json", "html", "jobs-csv", "bound", "dry-run"}})...)
-	f.policy.Complete(c, "policy", true, policyNames())
+	f.Policy.Complete(c, "policy", true, policyNames())
 	replay.Complete(c)
 	cli.CompleteFlag(c, "priority", priorityNames...)
-	cli.CompleteFlag(c, "mode", modeNames...)
+	cli.CompleteFlag(c, "mode", ModeNames()...)
 	cli.CompleteFlag(c, "gpus-of-range", "least", "greatest")
 	cli.CompleteFlag(c, "speedup", "linear", "amdahl-0.9", "amdahl-0.7")
 	cli.CompleteFlagFile(c, "html", nil, "html")
 	cli.CompleteFlagFile(c, "jobs-csv", nil, "csv")
+	cli.Elsewhere(c, cli.Laboratory, "policy", slices.Concat(locality.Policies(), PodPolicies())...)
+	cli.Elsewhere(c, cli.Laboratory, "bound")
 }

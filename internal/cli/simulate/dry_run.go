@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/aucsched/aucsched/locality"
 )
 
-// dryRun is what --dry-run has checked: all input, but not that outputs can be written.
-type dryRun struct {
+// DryRun is what --dry-run has checked: all input, but not that outputs can be written.
+type DryRun struct {
 	Policies []string `json:"policies"`
 	Nodes    int      `json:"nodes"`
 	Cores    int      `json:"cores"`
@@ -21,10 +19,10 @@ type dryRun struct {
 	Jobs     int      `json:"jobs"`
 }
 
-// checked sums up the input, of which the machine is that of the configuration.
-func (f *simulateFlags) checked(jobs int, name string) *dryRun {
-	d := &dryRun{Policies: strings.Split(f.policy.Policy, ","), Workload: name, Jobs: jobs}
-	for _, c := range f.replay.Config.Nodes {
+// Checked sums up the input, of which the machine is that of the configuration.
+func (f *Flags) Checked(jobs int, name string) *DryRun {
+	d := &DryRun{Policies: strings.Split(f.Policy.Policy, ","), Workload: name, Jobs: jobs}
+	for _, c := range f.Replay.Config.Nodes {
 		d.Nodes++
 		d.Cores += int(c.Cores)
 		d.GPUs += int(c.GPUs)
@@ -32,15 +30,8 @@ func (f *simulateFlags) checked(jobs int, name string) *dryRun {
 	return d
 }
 
-// count takes the machine of a policy of data locality.
-func (d *dryRun) count(nodes []locality.Node) {
-	d.Nodes, d.Cores, d.GPUs = len(nodes), 0, 0
-	for _, n := range nodes {
-		d.Cores += n.Cores
-	}
-}
-
-func (d *dryRun) print(out io.Writer, asJSON bool) error {
+// Print prints it as JSON or in a line.
+func (d *DryRun) Print(out io.Writer, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(d)
 	}

@@ -15,47 +15,50 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// fileFlags are the settings of input files: those that all policies share, and whether those that
+// FileFlags are the settings of input files: those that all policies share, and whether those that
 // look at nodes, cores and GPUs only have files at all.
-type fileFlags struct {
-	bandwidth, memory float64 // GB/s, GB
-	sharers           int
-	load, prefer      bool
+type FileFlags struct {
+	// Bandwidth is in GB/s, Memory in GB.
+	Bandwidth, Memory float64
+	// Sharers is the most jobs that share a file; 0: any number.
+	Sharers int
+
+	load, prefer bool
 }
 
 // fileSettings are the flags that say nothing without files.
 var fileSettings = []string{"bandwidth", "memory", "sharers"}
 
-func (f *fileFlags) register(flags *pflag.FlagSet) {
-	flags.Float64Var(&f.memory, "memory", 128,
+func (f *FileFlags) register(flags *pflag.FlagSet) {
+	flags.Float64Var(&f.Memory, "memory", 128,
 		"files: GB of memory of a node, where the cluster's file does not say; it keeps those read "+
 			"last. With --count-memory: for jobs")
-	flags.Float64Var(&f.bandwidth, "bandwidth", 0.1,
+	flags.Float64Var(&f.Bandwidth, "bandwidth", 0.1,
 		"files: GB/s from the shared file system to a node, where the cluster's file does not say")
-	flags.IntVar(&f.sharers, "sharers", 0, "files: most jobs that share one, where the workload's file does not say; 0: any number")
+	flags.IntVar(&f.Sharers, "sharers", 0, "files: most jobs that share one, where the workload's file does not say; 0: any number")
 	flags.BoolVar(&f.load, "files", false,
 		"auctions, ipsched, backfill: jobs have input files, which each of their nodes loads "+
 			"first unless it has it; time limits grow by the time of a load")
 	flags.BoolVar(&f.prefer, "locality", false, "auctions: --files, and prefer nodes that hold a job's file")
 }
 
-// check reports which of the settings that locality-aware policies share is out of range.
-func (f *fileFlags) check() error {
+// Check reports which of the settings that locality-aware policies share is out of range.
+func (f *FileFlags) Check() error {
 	const most = 1 << 20 // GB
 	switch {
-	case !(f.memory > 0 && f.memory <= most):
-		return fmt.Errorf("--memory: %g: must be above 0 and at most %d GB", f.memory, most)
-	case !(f.bandwidth > 0 && f.bandwidth <= most):
-		return fmt.Errorf("--bandwidth: %g: must be above 0 and at most %d GB/s", f.bandwidth, most)
-	case f.sharers < 0:
-		return fmt.Errorf("--sharers: %d: must not be negative", f.sharers)
+	case !(f.Memory > 0 && f.Memory <= most):
+		return fmt.Errorf("--memory: %g: must be above 0 and at most %d GB", f.Memory, most)
+	case !(f.Bandwidth > 0 && f.Bandwidth <= most):
+		return fmt.Errorf("--bandwidth: %g: must be above 0 and at most %d GB/s", f.Bandwidth, most)
+	case f.Sharers < 0:
+		return fmt.Errorf("--sharers: %d: must not be negative", f.Sharers)
 	}
 	return nil
 }
 
 // apply gives the jobs their files, if they are to have any, and says what these cost. counted: the
 // memory is for jobs.
-func (f *fileFlags) apply(flags *pflag.FlagSet, counted bool, jobs []workload.Job, nodes []nodeset.Capacity) (o sim.Files, err error) {
+func (f *FileFlags) apply(flags *pflag.FlagSet, counted bool, jobs []workload.Job, nodes []nodeset.Capacity) (o sim.Files, err error) {
 	if !f.load && !f.prefer {
 		for _, name := range fileSettings {
 			if flags.Changed(name) && !(counted && name == "memory") {
@@ -65,15 +68,15 @@ func (f *fileFlags) apply(flags *pflag.FlagSet, counted bool, jobs []workload.Jo
 		}
 		return o, nil
 	}
-	if err := f.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return o, err
 	}
-	o = sim.Files{Bandwidth: bytesOf(f.bandwidth), Memory: bytesOf(f.memory), Prefer: f.prefer}
+	o = sim.Files{Bandwidth: bytesOf(f.Bandwidth), Memory: bytesOf(f.Memory), Prefer: f.prefer}
 	cores := 0
 	for _, c := range nodes {
 		cores = max(cores, int(c.Cores))
 	}
-	if err := workload.ShareInputs(jobs, cores, o.Memory, f.sharers); err != nil {
+	if err := workload.ShareInputs(jobs, cores, o.Memory, f.Sharers); err != nil {
 		return o, fmt.Errorf("--files: %w", err)
 	}
 	for i := range jobs {

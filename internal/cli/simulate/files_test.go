@@ -61,7 +61,7 @@ func TestSimulateRefusesFiles(t *testing.T) {
 		"--memory: goes with --files, --locality, or":    {"--memory", "64"},
 		"--bandwidth: 0: must be above 0":                {"--files", "--bandwidth", "0"},
 		"--memory: -1: must be above 0":                  {"--files", "--memory", "-1"},
-		"--memory: NaN: must be":                         {"--policy", "lea", "--memory", "NaN"},
+		"--memory: NaN: must be":                         {"--files", "--memory", "NaN"},
 		"--sharers: -1: must not be negative":            {"--locality", "--sharers", "-1"},
 		"--locality: does not go with policy lea":        {"--policy", "lea", "--locality"},
 	} {

@@ -26,7 +26,7 @@ func aucsched(t *testing.T, in string, args ...string) (code int, out, errs stri
 }
 
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	return cli.Execute(ctx, cli.NewRoot("", "", Command()), args, in, out, errs)
+	return cli.Execute(ctx, cli.NewRoot("", "", Command(More{})), args, in, out, errs)
 }
 
 // A trace says itself which machine it is of; it may have any name, and be standard input.

@@ -17,14 +17,14 @@ const (
 )
 
 // countMemory gives nodes their memory and has jobs take what they ask for, if memory is to count.
-func (f *simulateFlags) countMemory(m *workload.Machine, w *workload.Workload) error {
+func (f *Flags) countMemory(m *workload.Machine, w *workload.Workload) error {
 	switch {
 	case !f.memoryCounts:
 		return nil
-	case f.files.load || f.files.prefer:
+	case f.Files.load || f.Files.prefer:
 		return errors.New("--count-memory: does not go with --files or --locality, where --memory keeps files")
 	}
-	if err := f.files.check(); err != nil {
+	if err := f.Files.Check(); err != nil {
 		return err
 	}
 	none := workload.TakeMemory(w.Jobs, 0)
@@ -34,26 +34,26 @@ func (f *simulateFlags) countMemory(m *workload.Machine, w *workload.Workload) e
 	if none > 0 {
 		w.Adjusted = append(w.Adjusted, workload.Tally{Reason: "does not say how much memory: takes none", Jobs: none})
 	}
-	f.replay.Config.Resources = []sim.Resource{{Name: memoryResource, Total: m.MemoryOr(bytesOf(f.files.memory) >> 20)}}
+	f.Replay.Config.Resources = []sim.Resource{{Name: memoryResource, Total: m.MemoryOr(bytesOf(f.Files.Memory) >> 20)}}
 	return nil
 }
 
 // countExactly has the machine and its pods count to the letter, if that is asked for.
-func (f *simulateFlags) countExactly(m *workload.Machine, w *workload.Workload) error {
+func (f *Flags) countExactly(m *workload.Machine, w *workload.Workload) error {
 	switch {
-	case !f.replay.ExactPods:
+	case !f.Replay.ExactPods:
 		return nil
 	case f.memoryCounts:
 		return errors.New("--count-memory: with --exact-pods memory counts already")
-	case f.files.load || f.files.prefer:
+	case f.Files.load || f.Files.prefer:
 		return errors.New("--exact-pods: does not go with --files or --locality, where --memory keeps files")
 	}
 	x, err := workload.Exact(m, w)
 	if err != nil {
 		return fmt.Errorf("--exact-pods: %w", err)
 	}
-	f.replay.Config.Nodes = x.Nodes
-	f.replay.Config.Resources = []sim.Resource{
+	f.Replay.Config.Nodes = x.Nodes
+	f.Replay.Config.Resources = []sim.Resource{
 		workload.ExactMemory: {Name: memoryResource, Total: x.Memory},
 		workload.ExactShares: {Name: shareResource, Total: x.Shares, Shares: true},
 	}

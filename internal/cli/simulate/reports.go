@@ -8,21 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/internal/sim"
 )
-
-// reportFlags say which reports of a simulation to write.
-type reportFlags struct{ html, jobs string }
-
-func (f *reportFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.html, "html", "", "write a page with pictures of the runs to this `file`; it needs no network")
-	flags.StringVar(&f.jobs, "jobs-csv", "", "write the jobs to this `file` as Batsim's jobs.csv")
-}
 
 // reports are the files of a simulation, begun before it runs.
 type reports struct {
@@ -32,14 +22,14 @@ type reports struct {
 }
 
 // open begins the files that are asked for.
-func (f *reportFlags) open(policies []core.Policy) (*reports, error) {
+func (f *Flags) open(policies []core.Policy) (*reports, error) {
 	r := new(reports)
-	if f.html == "" && f.jobs == "" {
+	if f.HTML == "" && f.jobs == "" {
 		return r, nil
 	}
 	var err error
-	if f.html != "" {
-		if r.html, err = cli.CreateOutput(f.html); err != nil {
+	if f.HTML != "" {
+		if r.html, err = cli.CreateOutput(f.HTML); err != nil {
 			return nil, fmt.Errorf("--html: %w", err)
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/cli/replay"
-	"github.com/aucsched/aucsched/internal/pods"
 	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -28,29 +27,40 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// simulateFlags are the settings of simulate.
-type simulateFlags struct {
-	policy        policy.Flags
-	reports       reportFlags
-	replay        replay.Flags
-	files         fileFlags
-	tree          treeFlags
-	locality      localityFlags
-	pods          podFlags
-	ranges        rangeFlags
-	crews         crewFlags
-	cluster, load string
-	priority      string
-	memoryCounts  bool
-	slurmBids     bool
-	asJSON        bool
-	dryRun        bool
-	boundOnly     bool
+// Flags are the settings of simulate.
+type Flags struct {
+	Policy            policy.Flags
+	Replay            replay.Flags
+	Files             FileFlags
+	Locality          LocalityFlags
+	Pods              PodFlags
+	Cluster, Workload string
+	HTML              string // the page's file
+	JSON, DryRun      bool
+
+	jobs         string // the file of --jobs-csv
+	tree         treeFlags
+	ranges       rangeFlags
+	crews        crewFlags
+	priority     string
+	memoryCounts bool
+	slurmBids    bool
+	boundOnly    bool
+}
+
+// More is what simulate does in the laboratory's program only: aucsched hands on what needs it.
+type More struct {
+	// Locality and Pods run the policies of these kinds.
+	Locality, Pods func(c *cobra.Command, f *Flags) error
+	// Least is the least runtime that was possible for the jobs of a run, in seconds.
+	Least func(r *sim.Result, cfg *sim.Config, jobs []workload.Job) (float64, error)
+	// Bounds prints how soon the jobs that can run at all could be done.
+	Bounds func(out io.Writer, cfg *sim.Config, jobs []workload.Job, asJSON bool) error
 }
 
 // Command is the command simulate.
-func Command() *cobra.Command {
-	f := simulateFlags{replay: replay.Flags{Config: sim.NewConfig(nil)}}
+func Command(more More) *cobra.Command {
+	f := Flags{Replay: replay.Flags{Config: sim.NewConfig(nil)}}
 	c := &cobra.Command{
 		Use:   "simulate --cluster C --workload W",
 		Short: "Replay a trace or a generated workload under a policy, and print the papers' metrics",
@@ -80,7 +90,7 @@ Policies:
   EASY           ` + strings.Join(beginning("easy"), ", ") + `
   others         ipsched, plan
   data locality  ` + strings.Join(locality.Policies(), ", ") + `
-  pods           ` + strings.Join(pods.Policies(), ", ") + `
+  pods           ` + strings.Join(PodPolicies(), ", ") + `
 
 All policies but the auctions give jobs with a range of GPUs the fewest, as Slurm knows no
 ranges; --gpus-of-range fixes other numbers. easy reserves for the first blocked job only;
@@ -107,35 +117,29 @@ side by side, and --jobs-csv puts the policy's name into that of its file
   aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges`,
 		Args: cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			f.replay.Stdin = c.InOrStdin()
-			if err := f.needed(c); err != nil {
+			f.Replay.Stdin = c.InOrStdin()
+			if err := f.needed(c, &more); err != nil {
 				return err
 			}
-			if err := f.policy.Check(c.Flags(), policyNames()); err != nil {
+			if err := f.Policy.Check(c.Flags(), policyNames()); err != nil {
 				return err
 			}
-			if is, err := f.isLocality(c.Flags()); is || err != nil {
-				if err != nil {
-					return err
-				}
-				return f.runLocality(c)
-			}
-			if is, err := f.isPods(c.Flags()); err != nil {
+			if own, err := f.family(c.Flags(), &more); err != nil {
 				return err
-			} else if is {
-				return f.runPods(c)
+			} else if own != nil {
+				return own.run(c, &f)
 			}
 			w, policies, err := f.prepare(c.Flags())
 			if err != nil {
 				return err
 			}
-			if f.dryRun {
-				return f.checked(len(w.Jobs), w.Name).print(c.OutOrStdout(), f.asJSON)
+			if f.DryRun {
+				return f.Checked(len(w.Jobs), w.Name).Print(c.OutOrStdout(), f.JSON)
 			}
 			if f.boundOnly {
-				return printBounds(c.OutOrStdout(), &f.replay.Config, f.policy.Settled(policies[0].Name(), w.Jobs), f.asJSON)
+				return more.Bounds(c.OutOrStdout(), &f.Replay.Config, f.Policy.Settled(policies[0].Name(), w.Jobs), f.JSON)
 			}
-			return f.run(c, w, policies)
+			return f.run(c, w, policies, more.Least)
 		},
 	}
 	f.register(c.Flags())
@@ -143,49 +147,50 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 	return c
 }
 
-func (f *simulateFlags) register(flags *pflag.FlagSet) {
-	f.policy.Register(flags)
+func (f *Flags) register(flags *pflag.FlagSet) {
+	f.Policy.Register(flags)
 	flags.Lookup("policy").Usage = "scheduling policies (see above), several with commas"
-	f.locality.register(flags)
-	f.pods.register(flags)
-	f.reports.register(flags)
-	f.replay.Register(flags)
-	f.files.register(flags)
+	f.Locality.register(flags)
+	f.Pods.register(flags)
+	flags.StringVar(&f.HTML, "html", "", "write a page with pictures of the runs to this `file`; it needs no network")
+	flags.StringVar(&f.jobs, "jobs-csv", "", "write the jobs to this `file` as Batsim's jobs.csv")
+	f.Replay.Register(flags)
+	f.Files.register(flags)
 	f.tree.register(flags)
 	f.ranges.register(flags)
 	f.crews.register(flags)
-	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, and run nothing")
+	flags.BoolVar(&f.DryRun, "dry-run", false, "check the input, and run nothing")
 	flags.BoolVar(&f.boundOnly, "bound", false,
 		"print only how soon the jobs could be done at all, by cores, GPUs and nodes, and simulate nothing")
-	flags.StringVar(&f.cluster, "cluster", "", "the machine (see above)")
-	flags.StringVar(&f.load, "workload", "", "the workload (see above)")
+	flags.StringVar(&f.Cluster, "cluster", "", "the machine (see above)")
+	flags.StringVar(&f.Workload, "workload", "", "the workload (see above)")
 	flags.StringVar(&f.priority, "priority", "basic",
 		"basic: the jobs' own, generated ones as Slurm's priority/basic gives them; multifactor: "+
 			"age and size with equal weights, recomputed for every cycle")
-	flags.BoolVar(&f.policy.Slurmctld, "slurmctld", false,
+	flags.BoolVar(&f.Policy.Slurmctld, "slurmctld", false,
 		"as a real slurmctld does: time limits count in minutes, rounded up, nodes are free 2 s "+
 			"after the end of a job, and backfill begins 30 s after the last time (bf_interval)")
-	flags.DurationVar(&f.policy.BackfillTest, "backfill-test", 0,
+	flags.DurationVar(&f.Policy.BackfillTest, "backfill-test", 0,
 		"with --slurmctld: how long backfill takes to look at a job, as sdiag shows it: the mean "+
 			"cycle by the mean depth")
 	flags.BoolVar(&f.memoryCounts, "count-memory", false,
 		"nodes have memory, as their cluster's file says or --memory GB, and jobs take of it what "+
 			"they ask for (SWF's field 10, sacct's ReqMem or ReqTRES, Alibaba's pods); auctions and backfill")
-	flags.BoolVar(&f.replay.ExactPods, "exact-pods", false,
+	flags.BoolVar(&f.Replay.ExactPods, "exact-pods", false,
 		"Alibaba's pods on Alibaba's nodes: thousandths of cores, memory, shares of single GPUs and models of GPU "+
 			"count as the lists say, and nothing is rounded; auction2 and backfill")
-	flags.BoolVar(&f.replay.MemoryInBytes, "memory-in-bytes", false,
+	flags.BoolVar(&f.Replay.MemoryInBytes, "memory-in-bytes", false,
 		"--count-memory, SWF: field 10 is in bytes of the whole job, as in Metacentrum's files, not in "+
 			"KiB a processor")
 	flags.BoolVar(&f.slurmBids, "slurm-bids", false,
 		"auctions: jobs of the window also bid for what Slurm's own selection would give them in "+
 			"turn (aucsched1, section 5)")
-	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
+	flags.BoolVar(&f.JSON, "json", false, "print JSON")
 }
 
 // prepare checks all input: it makes the machine, the workload and the policies.
-func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []core.Policy, error) {
-	cfg := &f.replay.Config
+func (f *Flags) prepare(flags *pflag.FlagSet) (*workload.Workload, []core.Policy, error) {
+	cfg := &f.Replay.Config
 	w, machine, err := f.machine()
 	if err != nil {
 		return nil, nil, cli.BadInput(err)
@@ -197,8 +202,8 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	if cfg.Interval < 1 {
 		return nil, nil, cli.BadInput(fmt.Errorf("--interval: %d: must be at least 1 second", cfg.Interval))
 	}
-	switch d := f.policy.BackfillTest; {
-	case d != 0 && !f.policy.Slurmctld:
+	switch d := f.Policy.BackfillTest; {
+	case d != 0 && !f.Policy.Slurmctld:
 		return nil, nil, cli.BadInput(fmt.Errorf("--backfill-test: goes with --slurmctld"))
 	case d < 0 || d > time.Minute:
 		return nil, nil, cli.BadInput(fmt.Errorf("--backfill-test: %v: must be between 0 and a minute", d))
@@ -207,7 +212,7 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 		return nil, nil, cli.BadInput(err)
 	}
 	if w == nil {
-		if w, err = f.replay.Read(f.load); err != nil {
+		if w, err = f.Replay.Read(f.Workload); err != nil {
 			return nil, nil, cli.BadInput(err)
 		}
 		f.compareMachine(w)
@@ -218,24 +223,24 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 	if err := f.ranges.apply(cfg, w.Jobs); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
-	cfg.ShrinkLimits = f.policy.ChoosesGPUs()
-	f.policy.Serial, f.policy.ShrinkLimits = cfg.Serial, cfg.ShrinkLimits
-	if cfg.Files, err = f.files.apply(flags, f.memoryCounts, w.Jobs, cfg.Nodes); err != nil {
+	cfg.ShrinkLimits = f.Policy.ChoosesGPUs()
+	f.Policy.Serial, f.Policy.ShrinkLimits = cfg.Serial, cfg.ShrinkLimits
+	if cfg.Files, err = f.Files.apply(flags, f.memoryCounts, w.Jobs, cfg.Nodes); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
-	if f.policy.Slurmctld {
+	if f.Policy.Slurmctld {
 		inMinutes(w.Jobs)
 		cfg.Release = policy.SlurmRelease
 	}
-	if err := f.crews.apply(flags, cfg, w.Jobs, f.replay.Seed); err != nil {
+	if err := f.crews.apply(flags, cfg, w.Jobs, f.Replay.Seed); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
-	policies, err := f.policy.MakeAll(flags)
+	policies, err := f.Policy.MakeAll(flags)
 	if err != nil {
 		return nil, nil, err
 	}
 	if f.slurmBids {
-		if err := f.policy.AddOffers(policies, flags); err != nil {
+		if err := f.Policy.AddOffers(policies, flags); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -249,43 +254,39 @@ func (f *simulateFlags) prepare(flags *pflag.FlagSet) (*workload.Workload, []cor
 }
 
 // needed checks that there is a workload, and a machine unless the workload's file may say it.
-func (f *simulateFlags) needed(c *cobra.Command) error {
-	locality, err := f.isLocality(c.Flags())
+func (f *Flags) needed(c *cobra.Command, more *More) error {
+	own, err := f.family(c.Flags(), more)
 	if err != nil {
 		return err
 	}
-	pods, err := f.isPods(c.Flags())
-	if err != nil {
-		return err
-	}
-	if locality || pods || f.load == "" || strings.HasPrefix(f.load, workload.GeneratorPrefix) {
+	if own != nil || f.Workload == "" || strings.HasPrefix(f.Workload, workload.GeneratorPrefix) {
 		return cli.Needed(c, "cluster", "workload")
 	}
 	return cli.Needed(c, "workload")
 }
 
 // machine is that of --cluster, or else that of the header of the workload, which it then has read.
-func (f *simulateFlags) machine() (w *workload.Workload, m *workload.Machine, err error) {
-	if f.cluster == "" {
-		if w, err = f.replay.Read(f.load); err != nil {
+func (f *Flags) machine() (w *workload.Workload, m *workload.Machine, err error) {
+	if f.Cluster == "" {
+		if w, err = f.Replay.Read(f.Workload); err != nil {
 			return nil, nil, err
 		}
-		if f.cluster, _ = w.Header.Machine(); f.cluster == "" {
+		if f.Cluster, _ = w.Header.Machine(); f.Cluster == "" {
 			return nil, nil, fmt.Errorf("--cluster: missing, and %s has no header that says MaxProcs or MaxNodes; "+
 				"for example --cluster 128x8x2", w.Name)
 		}
-		slog.Warn("the machine is that of the trace's header: --cluster " + f.cluster)
+		slog.Warn("the machine is that of the trace's header: --cluster " + f.Cluster)
 	}
-	if m, err = workload.ParseMachine(f.cluster); err != nil {
+	if m, err = workload.ParseMachine(f.Cluster); err != nil {
 		return nil, nil, fmt.Errorf("--cluster: %w", err)
 	}
 	return w, m, nil
 }
 
 // compareMachine says if the machine has other cores than the header of the workload says.
-func (f *simulateFlags) compareMachine(w *workload.Workload) {
+func (f *Flags) compareMachine(w *workload.Workload) {
 	total := int64(0)
-	for _, n := range f.replay.Config.Nodes {
+	for _, n := range f.Replay.Config.Nodes {
 		total += int64(n.Cores)
 	}
 	if spec, cores := w.Header.Machine(); cores > 0 && cores != total {
@@ -300,28 +301,31 @@ func inMinutes(jobs []workload.Job) {
 	}
 }
 
-// run simulates the workload under each policy and reports.
-func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []core.Policy) error {
-	out, err := f.reports.open(policies)
+// run simulates the workload under each policy and reports; least is that of [More].
+func (f *Flags) run(c *cobra.Command, w *workload.Workload, policies []core.Policy,
+	least func(*sim.Result, *sim.Config, []workload.Job) (float64, error)) error {
+	out, err := f.open(policies)
 	if err != nil {
 		return cli.BadInput(err)
 	}
 	defer out.discard()
-	cfg := f.replay.Config
-	cfg.Seed = f.replay.Seed
+	cfg := f.Replay.Config
+	cfg.Seed = f.Replay.Seed
 	var results []*sim.Result
 	bounds := make(runtimeBounds)
 	for i, policy := range policies {
 		cfg.OnEnd = out.listener(i)
 		done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
-		jobs := f.policy.Settled(policy.Name(), w.Jobs)
+		jobs := f.Policy.Settled(policy.Name(), w.Jobs)
 		r, err := sim.Run(c.Context(), cfg, policy, jobs)
 		done()
 		if err != nil {
 			return err
 		}
-		if err := bounds.add(r, &cfg, jobs); err != nil {
-			return err
+		if least != nil {
+			if bounds[r], err = least(r, &cfg, jobs); err != nil {
+				return err
+			}
 		}
 		results = append(results, r)
 	}
@@ -329,13 +333,13 @@ func (f *simulateFlags) run(c *cobra.Command, w *workload.Workload, policies []c
 	for _, r := range results {
 		replay.WarnUnrun(r)
 	}
-	if err := printResults(c.OutOrStdout(), results, bounds, f.asJSON); err != nil {
+	if err := printResults(c.OutOrStdout(), results, bounds, f.JSON); err != nil {
 		return err
 	}
 	page := report.Page{Workload: w, Nodes: cfg.Nodes, Command: cli.CommandLine(c),
-		Settings: slices.Concat(f.replay.Settings(), f.ranges.settings(), f.crews.settings())}
+		Settings: slices.Concat(f.Replay.Settings(), f.ranges.settings(), f.crews.settings())}
 	if err := out.write(&page, results, bounds,
-		func(policy string) []report.Setting { return f.policy.Settings(policy, c.Flags()) }); err != nil {
+		func(policy string) []report.Setting { return f.Policy.Settings(policy, c.Flags()) }); err != nil {
 		return err
 	}
 	return noneRan(results)
@@ -362,7 +366,7 @@ func beginning(with string) []string {
 
 // policyNames are all policies that simulate knows.
 func policyNames() []string {
-	return slices.Concat(policy.Names(), locality.Policies(), pods.Policies())
+	return slices.Concat(policy.Names(), locality.Policies(), PodPolicies())
 }
 
 // priorities are those of that name for a machine; nil for the jobs' own.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package simulate
+package main
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/bound"
+	"github.com/aucsched/aucsched/benchmarks/bound"
 	"github.com/aucsched/aucsched/internal/race"
 )
 
@@ -47,6 +47,10 @@ func TestSimulatePrintsTheBound(t *testing.T) {
 	_, out, _ = aucsched(t, "", append(args, "--bound")...)
 	require.Equal(t, "cores        at least 3.00 h\nGPUs         at least 0.00 h\nlongest job  "+
 		"at least 3.00 h\nnodes        at least 3.00 h\n", out)
+	memory := filepath.Join(t.TempDir(), "memory.swf") // field 10 is in KiB
+	require.NoError(t, os.WriteFile(memory, []byte("1 0 -1 100 1 -1 -1 1 200 1048576 1 1 1 1 1 1 -1 -1\n"), 0o600))
+	_, out, _ = aucsched(t, "", "simulate", "--bound", "--cluster", "2x8", "--count-memory", "--memory", "62", "--workload", memory)
+	require.Contains(t, out, "longest job  at least 0.03 h", "jobs that take memory can run")
 	_, out, _ = aucsched(t, "", args...)
 	require.Contains(t, out, "· theoretical                1.6 h\n· at least                   3.0 h\n")
 	text, err := os.ReadFile(page)

@@ -5,7 +5,7 @@ package pods
 import (
 	"fmt"
 
-	"github.com/aucsched/aucsched/internal/frag"
+	"github.com/aucsched/aucsched/benchmarks/frag"
 )
 
 // free is what a node has left, as the verifier counts it.

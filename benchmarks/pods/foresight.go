@@ -3,7 +3,7 @@
 package pods
 
 import (
-	"github.com/aucsched/aucsched/internal/frag"
+	"github.com/aucsched/aucsched/benchmarks/frag"
 )
 
 // futures are what foresight expects to come to a node. A sequence of 70 asks for some 50 GPUs,

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/benchmarks/frag"
 	"github.com/aucsched/aucsched/internal/beside"
-	"github.com/aucsched/aucsched/internal/frag"
 	"github.com/aucsched/aucsched/internal/race"
 )
 

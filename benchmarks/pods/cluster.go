@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/frag"
+	"github.com/aucsched/aucsched/benchmarks/frag"
 )
 
 // scorer says how well a pod would do on a node. Scores depend on the node's state and the pod's

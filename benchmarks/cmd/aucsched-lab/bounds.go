@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package simulate
+package main
 
 import (
 	"encoding/json"
@@ -8,32 +8,21 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/aucsched/aucsched/benchmarks/bound"
 	"github.com/aucsched/aucsched/internal/answers"
-	"github.com/aucsched/aucsched/internal/bound"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
-// runtimeBounds are the least runtimes that were possible, in seconds.
-type runtimeBounds map[*sim.Result]float64
-
-// boundedResult is what simulate prints as JSON.
-type boundedResult struct {
-	*sim.Result
-	// RuntimeBound is what no policy can undercut on the jobs that ran.
-	RuntimeBound float64 `json:"runtime_bound_s"`
-}
-
-// add bounds the runtime of the jobs that ran in r.
-func (b runtimeBounds) add(r *sim.Result, cfg *sim.Config, jobs []workload.Job) error {
+// leastRuntime bounds the runtime of the jobs that ran in r.
+func leastRuntime(r *sim.Result, cfg *sim.Config, jobs []workload.Job) (float64, error) {
 	unrun := make(map[string]bool)
 	for _, u := range r.Unrun {
 		unrun[u.ID] = true
 	}
 	least, err := bound.Runtime(cfg.Nodes, without(sim.Soonest(jobs, cfg.Serial), func(j *workload.Job) bool { return unrun[j.ID] }))
-	b[r] = least.Nodes
-	return err
+	return least.Nodes, err
 }
 
 // without are the jobs that leave does not take out.

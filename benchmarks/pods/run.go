@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/frag"
+	"github.com/aucsched/aucsched/benchmarks/frag"
 )
 
 // Options are those of [Run].

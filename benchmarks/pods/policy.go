@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/frag"
+	"github.com/aucsched/aucsched/benchmarks/frag"
 )
 
 // Names of the policies that are told apart below.

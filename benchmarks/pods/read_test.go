@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/frag"
+	"github.com/aucsched/aucsched/benchmarks/frag"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 

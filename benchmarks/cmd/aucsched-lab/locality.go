@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aucsched/aucsched/internal/bom"
+	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/replay"
+	"github.com/aucsched/aucsched/internal/cli/simulate"
+	"github.com/aucsched/aucsched/internal/localitylog"
+	"github.com/aucsched/aucsched/internal/localitymode"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/locality"
+)
+
+// runLocality simulates the workload under each of the policies.
+func runLocality(c *cobra.Command, f *simulate.Flags) error {
+	mode, err := localitymode.Parse(f.Locality.Mode)
+	if err != nil {
+		return cli.BadInput(cli.Did(fmt.Errorf("--%w", err), f.Locality.Mode, simulate.ModeNames()))
+	}
+	policies := strings.Split(f.Policy.Policy, ",")
+	if os.Getenv("GOGC") == "" {
+		// A log is a long list that stays, and simulations leave little to collect on top of it.
+		defer debug.SetGCPercent(debug.SetGCPercent(20))
+	}
+	nodes, jobs, err := localityInput(f)
+	if err != nil {
+		return cli.BadInput(err)
+	}
+	if f.DryRun {
+		d := f.Checked(len(jobs), f.Workload)
+		d.Nodes, d.Cores, d.GPUs = len(nodes), 0, 0
+		for _, n := range nodes {
+			d.Cores += n.Cores
+		}
+		return d.Print(c.OutOrStdout(), f.JSON)
+	}
+	page, err := openLocalityPage(f.HTML, f.Workload, nodes, jobs)
+	if err != nil {
+		return cli.BadInput(err)
+	}
+	defer page.discard()
+	var results []*locality.Result
+	for _, p := range policies {
+		r, err := page.simulate(c.Context(), nodes, jobs, locality.Options{Policy: p, Mode: mode})
+		if err != nil {
+			return localityError(f.Workload, err)
+		}
+		results = append(results, r)
+	}
+	if err := page.write(cli.CommandLine(c)); err != nil {
+		return err
+	}
+	return printLocality(c.OutOrStdout(), results, f.JSON)
+}
+
+// localityInput reads the machine and the jobs.
+func localityInput(f *simulate.Flags) ([]locality.Node, []locality.Job, error) {
+	if err := f.Files.Check(); err != nil {
+		return nil, nil, err
+	}
+	nodes, err := localityNodes(f)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--cluster: %w", err)
+	}
+	if isRecords(f.Workload) {
+		for _, name := range []struct {
+			name string
+			set  bool
+		}{{"warm-up", f.Locality.WarmUp != 0}, {"evaluate", f.Locality.Evaluate != 0},
+			{"sharers", f.Files.Sharers != 0}, {"first", f.Replay.First != 0}, {"rate", f.Replay.Rate != 1}} {
+			if name.set {
+				return nil, nil, fmt.Errorf("--%s: the workload's file says itself which jobs count and when they come", name.name)
+			}
+		}
+		jobs, err := readRecords(f.Workload, localitylog.ReadWorkload)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--workload: %w", err)
+		}
+		return nodes, jobs, nil
+	}
+	jobs, err := localityTrace(f, nodes)
+	return nodes, jobs, err
+}
+
+// localityNodes reads the authors' format, or takes what other clusters say of cores.
+func localityNodes(f *simulate.Flags) ([]locality.Node, error) {
+	if isRecords(f.Cluster) {
+		return readRecords(f.Cluster, localitylog.ReadCluster)
+	}
+	var err error
+	if f.Replay.Config.Nodes, err = workload.ParseCluster(f.Cluster); err != nil {
+		return nil, err
+	}
+	var nodes []locality.Node
+	for i, n := range f.Replay.Config.Nodes {
+		nodes = append(nodes, locality.Node{ID: i, Memory: f.Files.Memory, Bandwidth: f.Files.Bandwidth, Cores: int(n.Cores)})
+	}
+	return nodes, nil
+}
+
+// localityTrace makes jobs with files of a trace or a generated workload.
+func localityTrace(f *simulate.Flags, nodes []locality.Node) ([]locality.Job, error) {
+	for _, n := range nodes {
+		if n.Cores != nodes[0].Cores || n.Memory != nodes[0].Memory {
+			return nil, fmt.Errorf("--cluster: traces need nodes of equal size, as files are shares of a node's memory")
+		}
+	}
+	if f.Replay.Config.Nodes == nil && strings.HasPrefix(f.Workload, workload.GeneratorPrefix) {
+		return nil, fmt.Errorf("--workload: generated workloads need a cluster like 486x20")
+	}
+	w, err := f.Replay.Read(f.Workload)
+	if err != nil {
+		return nil, err
+	}
+	if f.Locality.WarmUp < 0 || f.Locality.Evaluate < 0 {
+		return nil, fmt.Errorf("--warm-up, --evaluate: must not be negative")
+	}
+	w.Independent()
+	replay.WarnChanges(w)
+	jobs, err := localitylog.FromTrace(w, localitylog.TraceOptions{
+		CoresPerNode: nodes[0].Cores, MemoryPerNode: nodes[0].Memory, Sharers: f.Files.Sharers,
+		WarmUp: int64(f.Locality.WarmUp / time.Second), Evaluate: int64(f.Locality.Evaluate / time.Second),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--workload: %s: %w", w.Name, err)
+	}
+	return jobs, nil
+}
+
+// isRecords tells the authors' files by their first byte that is no space, an opening brace.
+func isRecords(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	if bom.Skip(r) != nil {
+		return false // the reader of traces says why
+	}
+	start, _ := r.Peek(1 << 10)
+	return strings.HasPrefix(strings.TrimSpace(string(start)), "{")
+}
+
+func readRecords[T any](path string, read func(io.Reader, string) (T, error)) (none T, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return none, err
+	}
+	defer f.Close()
+	return read(f, path)
+}
+
+// localityError tells what is the input's fault.
+func localityError(load string, err error) error {
+	var job *locality.JobError
+	if errors.As(err, &job) || errors.Is(err, locality.ErrNothingEvaluated) {
+		return cli.BadInput(fmt.Errorf("--workload: %s: %w", load, err))
+	}
+	return err
+}
+
+// printLocality prints a column for each result, or as JSON an object a line.
+func printLocality(out io.Writer, results []*locality.Result, asJSON bool) error {
+	if asJSON {
+		return simulate.PrintJSON(out, results, func(r *locality.Result) any { return r })
+	}
+	t := simulate.NewTable(out, results)
+	line := t.Line
+	line("policy", func(r *locality.Result) string { return r.Policy })
+	line("mode", func(r *locality.Result) string { return r.Mode })
+	line("jobs evaluated", func(r *locality.Result) string { return fmt.Sprint(r.Jobs) })
+	t.Figure("stretch, mean", simulate.Digits(3), func(r *locality.Result) float64 { return r.StretchMean })
+	t.Figure("· greatest", simulate.Digits(3), func(r *locality.Result) float64 { return r.StretchMax })
+	t.Figure("wait, mean", cli.Seconds, func(r *locality.Result) float64 { return r.WaitMean })
+	line("· standard deviation", func(r *locality.Result) string { return cli.Seconds(r.WaitStd) })
+	t.Figure("loading files", cli.Seconds, func(r *locality.Result) float64 { return float64(r.Transfer) })
+	t.Figure("waiting for others' loads", cli.Seconds, func(r *locality.Result) float64 { return float64(r.LoadWait) })
+	line("files reused", func(r *locality.Result) string { return fmt.Sprintf("%d", r.Reused) })
+	t.Figure("CPU use", simulate.Percent, func(r *locality.Result) float64 { return r.CPUUtilization })
+	t.Figure("runtime", cli.Seconds, func(r *locality.Result) float64 { return float64(r.Runtime) })
+	if len(results) > 1 {
+		fmt.Fprintf(t, "(in brackets: as a multiple of %s's figure)\n", results[0].Policy)
+	}
+	return t.Flush()
+}
