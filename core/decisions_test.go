@@ -4,7 +4,9 @@ package core_test
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -22,6 +24,7 @@ import (
 	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -34,7 +37,7 @@ const decisionsVariable = "AUCSCHED_TEST_DECISIONS"
 // change of the code that is to change no decision changes none of them.
 func TestDecisions(t *testing.T) {
 	race.Slow(t)
-	rows := slices.Concat(simulatedRows(), caseRows(t), drawnRows())
+	rows := slices.Concat(simulatedRows(), caseRows(t), recordedRows(), drawnRows())
 	hashes := make([]string, len(rows))
 	t.Run("rows", func(t *testing.T) {
 		for i, row := range rows {
@@ -128,6 +131,33 @@ func caseRows(t *testing.T) (rows []decisionsRow) {
 				var p core.Plan
 				require.NoError(t, to.Decide(t.Context(), &w.Snapshot, core.Limits{Seed: 1}, &p))
 			}
+		}})
+	}
+	return rows
+}
+
+// recordedRows are the cycles of a slurmctld 22.05 in the test bed: on 24 nodes of two kinds, with
+// memory and licences, it had a tree of switches at first, and later a partition whose jobs preempt
+// the others. auc_record had recorded them, and each has been made a window, a line each.
+func recordedRows() (rows []decisionsRow) {
+	for _, setting := range settings {
+		rows = append(rows, decisionsRow{"recorded/" + setting, func(t *testing.T, to *decisions) {
+			file, err := os.Open("testdata/recorded.json.gz")
+			require.NoError(t, err)
+			defer file.Close()
+			text, err := gzip.NewReader(file)
+			require.NoError(t, err)
+			to.Policy = policyWith(t, setting)
+			lines := bufio.NewScanner(text)
+			lines.Buffer(nil, 1<<20)
+			for n := uint64(1); lines.Scan(); n++ {
+				w, err := window.Read(bytes.NewReader(lines.Bytes()), fmt.Sprint("cycle ", n))
+				require.NoError(t, err)
+				fmt.Fprintln(to, "cycle", n)
+				var p core.Plan
+				require.NoError(t, to.Decide(t.Context(), &w.Snapshot, core.Limits{Seed: n}, &p))
+			}
+			require.NoError(t, lines.Err())
 		}})
 	}
 	return rows
@@ -236,23 +266,27 @@ func offerAlternatives(_ *sim.Config, jobs []workload.Job) {
 	}
 }
 
-// settingsOf are the auction's by the name of a preset; "none": without one.
-func settingsOf(name string) (core.AuctionOptions, error) {
-	if name == "none" {
-		return core.DefaultAuctionOptions(), nil
+// settings are "none", which is no preset, and the presets.
+var settings = []string{"none", "default", "short", "throughput"}
+
+func policyWith(t *testing.T, setting string) core.Policy {
+	o := core.DefaultAuctionOptions()
+	if setting != "none" {
+		var err error
+		o, err = core.AuctionPreset(setting)
+		require.NoError(t, err)
 	}
-	return core.AuctionPreset(name)
+	p, err := core.NewAuction(o, nil)
+	require.NoError(t, err)
+	return p
 }
 
 func simulatedRows() (rows []decisionsRow) {
 	for _, load := range simulatedLoads {
-		for _, setting := range []string{"none", "default", "short", "throughput"} {
+		for _, setting := range settings {
 			for seed := uint64(1); seed <= 2; seed++ {
 				rows = append(rows, decisionsRow{fmt.Sprintf("%s/%s/%d", load.name, setting, seed), func(t *testing.T, to *decisions) {
-					o, err := settingsOf(setting)
-					require.NoError(t, err)
-					to.Policy, err = core.NewAuction(o, nil)
-					require.NoError(t, err)
+					to.Policy = policyWith(t, setting)
 					load.simulate(t, seed, to)
 				}})
 			}
