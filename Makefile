@@ -128,7 +128,7 @@ bench-stages:
 
 ## bench-locality: time and memory of the locality-aware schedulers, over the authors' log if it is there, and as clusters grow (YEAR=1: over a year's jobs, in hours)
 bench-locality:
-	$(GO) test -run '^$$' -bench $(if $(YEAR),.,'Log|Scale') -benchtime 1x -timeout 0 ./locality
+	$(GO) test -run '^$$' -bench $(if $(YEAR),.,'Log|Scale') -benchtime 1x -timeout 0 ./benchmarks/locality
 
 ## bench-negotiation: measure the negotiation of iScheduler and iHypervisor, its times, messages and bytes, into benchmarks/results/negotiation.md (some minutes)
 bench-negotiation:

@@ -5,8 +5,8 @@ package resample_test
 import (
 	"fmt"
 
+	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/benchmarks/resample"
-	"github.com/aucsched/aucsched/locality"
 )
 
 // A log of two sessions, of two jobs each that share a file, and a day with half as much again: of

@@ -14,7 +14,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/aucsched/aucsched/locality"
+	"github.com/aucsched/aucsched/benchmarks/locality"
 )
 
 // Gap is the longest time, in seconds, between two submissions of a user in one session: that

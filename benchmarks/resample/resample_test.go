@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/locality"
+	"github.com/aucsched/aucsched/benchmarks/locality"
 )
 
 var cluster = []locality.Node{{ID: 0, Memory: 128, Bandwidth: 0.1, Cores: 4}, {ID: 1, Memory: 128, Bandwidth: 0.1, Cores: 4}}

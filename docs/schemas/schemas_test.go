@@ -21,7 +21,6 @@ import (
 	"github.com/aucsched/aucsched/internal/try"
 	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/internal/window/format"
-	"github.com/aucsched/aucsched/locality"
 )
 
 // object is a schema, as far as these tests look at it.
@@ -93,7 +92,6 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"plan", "change", window.Change{}, true, nil},
 		{"explain", "", window.Decision{}, true, nil},
 		{"simulate", "result", sim.Result{}, true, []string{"runtime_bound_s"}},
-		{"simulate", "locality", locality.Result{}, true, nil},
 		{"check", "finding", slurmcheck.Finding{}, true, nil},
 		{"try", "", try.Report{}, true, nil},
 		{"try", "group", try.Group{}, true, nil},

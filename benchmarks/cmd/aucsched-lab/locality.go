@@ -14,19 +14,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aucsched/aucsched/benchmarks/locality"
+	"github.com/aucsched/aucsched/benchmarks/localitylog"
 	"github.com/aucsched/aucsched/internal/bom"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/replay"
 	"github.com/aucsched/aucsched/internal/cli/simulate"
-	"github.com/aucsched/aucsched/internal/localitylog"
-	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/aucsched/aucsched/internal/workload"
-	"github.com/aucsched/aucsched/locality"
 )
 
 // runLocality simulates the workload under each of the policies.
 func runLocality(c *cobra.Command, f *simulate.Flags) error {
-	mode, err := localitymode.Parse(f.Locality.Mode)
+	mode, err := locality.ParseMode(f.Locality.Mode)
 	if err != nil {
 		return cli.BadInput(cli.Did(fmt.Errorf("--%w", err), f.Locality.Mode, simulate.ModeNames()))
 	}

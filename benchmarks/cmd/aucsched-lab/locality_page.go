@@ -6,15 +6,16 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aucsched/aucsched/benchmarks/locality"
+	"github.com/aucsched/aucsched/benchmarks/locality/page"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/report"
-	"github.com/aucsched/aucsched/locality"
 )
 
 // localityPage is the page of --html; nil, of which all methods do nothing, if none is asked for:
 // it takes more memory than the simulations.
 type localityPage struct {
-	*report.LocalityPage
+	*page.Page
 	out *cli.OutputFile
 }
 
@@ -27,7 +28,7 @@ func openLocalityPage(path, name string, nodes []locality.Node, jobs []locality.
 	if err != nil {
 		return nil, fmt.Errorf("--html: %w", err)
 	}
-	return &localityPage{report.NewLocalityPage(name, nodes, jobs), out}, nil
+	return &localityPage{page.New(name, nodes, jobs), out}, nil
 }
 
 // simulate has a simulation tell the page of its jobs.

@@ -10,18 +10,19 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/benchmarks/pods"
 	"github.com/aucsched/aucsched/docs/schemas"
 	"github.com/aucsched/aucsched/internal/cli/simulate"
-	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 // aucsched names the policies and modes that are handed on, and hands on no others.
 func TestNamesOfWhatIsHandedOn(t *testing.T) {
 	require.Equal(t, pods.Policies(), simulate.PodPolicies())
+	require.Equal(t, locality.Policies(), simulate.LocalityPolicies())
 	var modes []string
 	for _, name := range simulate.ModeNames() {
-		m, err := localitymode.Parse(name)
+		m, err := locality.ParseMode(name)
 		require.NoError(t, err)
 		modes = append(modes, m.String())
 	}

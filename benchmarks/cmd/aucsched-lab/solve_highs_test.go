@@ -6,8 +6,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/mpsread"
+	"github.com/aucsched/aucsched/internal/beside"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
@@ -22,11 +21,7 @@ import (
 // sharedInstance is an auction window beside the checkout, if it is there.
 func sharedInstance(t *testing.T, name string) *mpsread.File {
 	t.Helper()
-	path := filepath.Join("../../../../shared/instances", name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skip("no shared/instances beside the checkout")
-	}
-	p, err := readMPS(path)
+	p, err := readMPS(beside.Shared(t, "instances/"+name))
 	require.NoError(t, err)
 	return p
 }

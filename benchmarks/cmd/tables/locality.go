@@ -13,7 +13,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/aucsched/aucsched/locality"
+	"github.com/aucsched/aucsched/benchmarks/locality"
 )
 
 // localityOptions are those of the command.

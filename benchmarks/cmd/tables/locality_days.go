@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/aucsched/aucsched/benchmarks/locality"
+	"github.com/aucsched/aucsched/benchmarks/localitylog"
 	"github.com/aucsched/aucsched/benchmarks/resample"
-	"github.com/aucsched/aucsched/internal/localitylog"
 	"github.com/aucsched/aucsched/internal/workload"
-	"github.com/aucsched/aucsched/locality"
 )
 
 // localityDay is a workload.

@@ -13,8 +13,9 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
 
+	"github.com/aucsched/aucsched/benchmarks/locality"
+	"github.com/aucsched/aucsched/benchmarks/locality/page"
 	"github.com/aucsched/aucsched/internal/report"
-	"github.com/aucsched/aucsched/locality"
 )
 
 // pictures writes those that are asked for.
@@ -62,7 +63,7 @@ func (f *localityFigures) html(ctx context.Context, days []localityDay) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	p := report.NewLocalityPage(shown.name, shown.nodes, jobs)
+	p := page.New(shown.name, shown.nodes, jobs)
 	p.Days, p.Command = f.days(), f.command()
 	for _, s := range policiesOf(plainPolicies...) {
 		o, log := s.options, new(report.Log)

@@ -13,11 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/locality"
+	"github.com/aucsched/aucsched/benchmarks/localitylog"
 	"github.com/aucsched/aucsched/benchmarks/stats"
 	"github.com/aucsched/aucsched/internal/golden"
-	"github.com/aucsched/aucsched/internal/localitylog"
 	"github.com/aucsched/aucsched/internal/race"
-	"github.com/aucsched/aucsched/locality"
 )
 
 // inventedDays are figures that nobody measured: scheduler k has a stretch of 2 + kind - k/10

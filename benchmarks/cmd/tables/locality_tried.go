@@ -5,7 +5,7 @@ package main
 import (
 	"math"
 
-	"github.com/aucsched/aucsched/locality"
+	"github.com/aucsched/aucsched/benchmarks/locality"
 )
 
 // keeping is a scheduler with a rule of its own.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/replay"
-	"github.com/aucsched/aucsched/locality"
 )
 
 // describe has help list the flags by subject, and the shell complete their values.
@@ -32,6 +31,6 @@ func (f *Flags) describe(c *cobra.Command) {
 	cli.CompleteFlag(c, "speedup", "linear", "amdahl-0.9", "amdahl-0.7")
 	cli.CompleteFlagFile(c, "html", nil, "html")
 	cli.CompleteFlagFile(c, "jobs-csv", nil, "csv")
-	cli.Elsewhere(c, cli.Laboratory, "policy", slices.Concat(locality.Policies(), PodPolicies())...)
+	cli.Elsewhere(c, cli.Laboratory, "policy", slices.Concat(LocalityPolicies(), PodPolicies())...)
 	cli.Elsewhere(c, cli.Laboratory, "bound")
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/locality"
 )
 
 // family are policies of a kind of their own, which go with no others.
@@ -51,6 +50,11 @@ func (f *PodFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Batch, "batch", 1, "pods: how many are decided together")
 }
 
+// LocalityPolicies are the names of the locality-aware ones.
+func LocalityPolicies() []string {
+	return []string{"fcfs", "fcfs-bf", "eft", "eft-bf", "lea", "lea-bf", "leo", "leo-bf", "lem", "lem-bf", "lead", "lead-bf"}
+}
+
 // PodPolicies are the names of those that place pods.
 func PodPolicies() []string {
 	return []string{"random", "dotprod", "gpuclustering", "gpupacking", "bestfit", "fgd", "foresight"}
@@ -65,7 +69,7 @@ var (
 func families(more *More) []family {
 	shared := []string{"policy", "cluster", "workload", "json", "dry-run", "seed", "verbose"}
 	return []family{
-		{locality.Policies(), localityOnly, slices.Concat(shared, fileSettings,
+		{LocalityPolicies(), localityOnly, slices.Concat(shared, fileSettings,
 			[]string{"rate", "limit-factor", "first", "extend-limits", "nodespec", "html"}), more.Locality},
 		{PodPolicies(), podOnly, shared, more.Pods},
 	}

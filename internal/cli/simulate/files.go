@@ -11,7 +11,6 @@ import (
 
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
-	"github.com/aucsched/aucsched/locality"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -63,7 +62,7 @@ func (f *FileFlags) apply(flags *pflag.FlagSet, counted bool, jobs []workload.Jo
 		for _, name := range fileSettings {
 			if flags.Changed(name) && !(counted && name == "memory") {
 				return o, fmt.Errorf("--%s: goes with --files, --locality, or the policies %s",
-					name, strings.Join(locality.Policies(), ", "))
+					name, strings.Join(LocalityPolicies(), ", "))
 			}
 		}
 		return o, nil

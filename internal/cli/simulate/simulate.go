@@ -23,7 +23,6 @@ import (
 	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
-	"github.com/aucsched/aucsched/locality"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -89,7 +88,7 @@ Policies:
   as in Slurm    backfill
   EASY           ` + strings.Join(beginning("easy"), ", ") + `
   others         ipsched, plan
-  data locality  ` + strings.Join(locality.Policies(), ", ") + `
+  data locality  ` + strings.Join(LocalityPolicies(), ", ") + `
   pods           ` + strings.Join(PodPolicies(), ", ") + `
 
 All policies but the auctions give jobs with a range of GPUs the fewest, as Slurm knows no
@@ -366,7 +365,7 @@ func beginning(with string) []string {
 
 // policyNames are all policies that simulate knows.
 func policyNames() []string {
-	return slices.Concat(policy.Names(), locality.Policies(), PodPolicies())
+	return slices.Concat(policy.Names(), LocalityPolicies(), PodPolicies())
 }
 
 // priorities are those of that name for a machine; nil for the jobs' own.

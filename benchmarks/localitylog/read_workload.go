@@ -11,7 +11,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/aucsched/aucsched/locality"
+	"github.com/aucsched/aucsched/benchmarks/locality"
 )
 
 // ReadWorkload reads the jobs of a workload from r, one a line. A line is

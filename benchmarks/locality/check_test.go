@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
 )
 
@@ -84,9 +83,9 @@ func TestProgrammeStalls(t *testing.T) {
 		{ID: 1, Duration: 10, WallTime: 100, Cores: 1, Class: Evaluated},
 		{ID: 2, Submit: 20, Duration: 5, WallTime: 5, Cores: 1, Class: Evaluated},
 	}
-	_, err := Simulate(context.Background(), machine(1), jobs, Options{Mode: localitymode.Reference})
-	require.ErrorIs(t, err, localitymode.ErrStalled)
-	r, err := Simulate(context.Background(), machine(1), jobs, Options{Mode: localitymode.Paper})
+	_, err := Simulate(context.Background(), machine(1), jobs, Options{Mode: Reference})
+	require.ErrorIs(t, err, ErrStalled)
+	r, err := Simulate(context.Background(), machine(1), jobs, Options{Mode: Paper})
 	require.NoError(t, err)
 	require.Equal(t, int64(25), r.Makespan)
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/localitylog"
-	"github.com/aucsched/aucsched/locality"
+	"github.com/aucsched/aucsched/benchmarks/locality"
+	"github.com/aucsched/aucsched/benchmarks/localitylog"
 )
 
 func init() {

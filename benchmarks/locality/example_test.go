@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/localitylog"
-	"github.com/aucsched/aucsched/locality"
+	"github.com/aucsched/aucsched/benchmarks/locality"
+	"github.com/aucsched/aucsched/benchmarks/localitylog"
 )
 
 // Node 0 runs the first job until 1000 s; its file of 64 GB takes 640 s to a node. The second

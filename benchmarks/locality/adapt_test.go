@@ -7,7 +7,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -64,7 +63,7 @@ func TestDemand(t *testing.T) {
 		nodes := drawCluster(t)
 		jobs := drawJobs(t, len(nodes))
 		o := drawOptions(t)
-		o.Policy, o.Mode = rapid.SampledFrom([]string{"lead", "lead-bf"}).Draw(t, "lead"), localitymode.Paper
+		o.Policy, o.Mode = rapid.SampledFrom([]string{"lead", "lead-bf"}).Draw(t, "lead"), Paper
 		r, err := newRun(nodes, jobs, o)
 		require.NoError(t, err)
 		r.keep = func(d Demand) (float64, float64) {

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
 )
 
@@ -28,7 +27,7 @@ func crowd(nodes, jobs int) ([]Node, []Job) {
 
 // A plan from scratch allocates nothing once every slice has found its size.
 func TestPlanAllocatesNothing(t *testing.T) {
-	for _, mode := range []localitymode.Mode{localitymode.Paper, localitymode.Reference} {
+	for _, mode := range []Mode{Paper, Reference} {
 		for _, p := range Policies() {
 			t.Run(mode.String()+"/"+p, func(t *testing.T) {
 				nodes, jobs := crowd(20, 300)
@@ -37,7 +36,7 @@ func TestPlanAllocatesNothing(t *testing.T) {
 				r.runHistory()
 				for r.queue.started < 40 && len(r.coming) > 0 {
 					r.now = r.nextEvent()
-					if ended := r.endJobs(); mode == localitymode.Reference {
+					if ended := r.endJobs(); mode == Reference {
 						r.reference(ended)
 					} else {
 						r.text(ended)
@@ -45,7 +44,7 @@ func TestPlanAllocatesNothing(t *testing.T) {
 				}
 				require.Greater(t, r.queue.waiting(), 25)
 				plan := r.replanText
-				if mode == localitymode.Reference {
+				if mode == Reference {
 					plan = r.replanAll
 				}
 				for range 3 {

@@ -14,12 +14,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/aucsched/aucsched/internal/race"
 )
 
 // logDir holds the authors' log of 2022-09-10, their cluster file, and what their programme prints.
-const logDir = "../../shared/locality"
+const logDir = "../../../shared/locality"
 
 // AuthorsLog reads the log, or skips the test. Its reader imports this package.
 var AuthorsLog func(t testing.TB, dir string) ([]Node, []Job)
@@ -43,7 +42,7 @@ func TestReferenceLog(t *testing.T) {
 			if !quickPolicies[name] && os.Getenv(longTests) == "" {
 				t.Skipf("set %s=1 to run all ten schedulers over the authors' log", longTests)
 			}
-			got, err := Simulate(context.Background(), nodes, jobs, Options{Policy: name, Mode: localitymode.Reference})
+			got, err := Simulate(context.Background(), nodes, jobs, Options{Policy: name, Mode: Reference})
 			require.NoError(t, err)
 			compareRow(t, row, got)
 		})

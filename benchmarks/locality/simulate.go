@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 // Start tells of one job that was started.
@@ -31,7 +29,7 @@ type Options struct {
 	// Policy is one of [Policies]; the empty name is fcfs.
 	Policy string
 	// Mode is the report's text, unless a test of this module wants its oracle.
-	Mode localitymode.Mode
+	Mode Mode
 	// OnStart, if not nil, is called for each job that starts, in the order of time. The end of a
 	// job is known at its start.
 	OnStart func(Start)
@@ -83,16 +81,16 @@ func (r *run) run(ctx context.Context) error {
 	for first := true; r.left > 0; first = false {
 		if !first {
 			if r.now = r.nextEvent(); r.now == never || r.now > MaxTime {
-				return localitymode.ErrStalled
+				return ErrStalled
 			}
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		ended := r.endJobs()
-		if r.mode == localitymode.Reference {
+		if r.mode == Reference {
 			if r.reference(ended); r.broken {
-				return localitymode.ErrProgrammeEnds
+				return ErrProgrammeEnds
 			}
 		} else {
 			r.text(ended)
@@ -103,7 +101,7 @@ func (r *run) run(ctx context.Context) error {
 
 func (r *run) nextEvent() int64 {
 	next := r.ending.first()
-	if r.mode == localitymode.Reference {
+	if r.mode == Reference {
 		next = min(next, r.planned.first())
 	}
 	if len(r.coming) > 0 {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/workload"
-	"github.com/aucsched/aucsched/locality"
 )
 
 // swf makes a trace of jobs "submit user cores".

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -39,7 +38,7 @@ func processorSeconds(b *testing.B) float64 {
 // BenchmarkLog is each scheduler over the authors' log.
 func BenchmarkLog(b *testing.B) {
 	nodes, jobs := authorsLog(b)
-	for _, mode := range []localitymode.Mode{localitymode.Reference, localitymode.Paper} {
+	for _, mode := range []Mode{Reference, Paper} {
 		for _, p := range Policies() {
 			b.Run(fmt.Sprintf("%v/%v", mode, p), func(b *testing.B) {
 				simulateOnce(b, nodes, jobs, Options{Policy: p, Mode: mode})

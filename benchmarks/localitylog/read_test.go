@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/internal/workload"
-	"github.com/aucsched/aucsched/locality"
 )
 
 const (

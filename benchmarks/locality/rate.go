@@ -4,8 +4,6 @@ package locality
 
 import (
 	"math"
-
-	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 // score is what a node is worth to a job that starts there at start, less being better, and when
@@ -16,7 +14,7 @@ func (r *run) score(j *job, node int32, c *copyOf, base, start int64, w weights,
 	if w == startOnly {
 		return float64(base), start
 	}
-	if r.mode == localitymode.Reference {
+	if r.mode == Reference {
 		return r.referenceScore(j, node, c, base, start, w, limit)
 	}
 	if w.evict != 0 && w == r.search.later && float64(base)+r.search.own > limit {
@@ -42,7 +40,7 @@ func (r *run) score(j *job, node int32, c *copyOf, base, start int64, w weights,
 // ownPart is what eviction-aware scores are above the start at least, wherever the job goes: it
 // loads its file or, where it finds it, has the file's own share of the penalty.
 func (r *run) ownPart(j *job, w weights) float64 {
-	if r.mode == localitymode.Reference || w.evict == 0 || j.FileSize == 0 {
+	if r.mode == Reference || w.evict == 0 || j.FileSize == 0 {
 		return 0
 	}
 	kept := w.evict * (j.FileSize * (j.FileSize / r.mostMemory) / r.nodes[r.fastest].Bandwidth)
@@ -100,7 +98,7 @@ func (r *run) referenceScore(j *job, node int32, c *copyOf, base, start int64, w
 // load is the time in which a job's file gets to a node, in whole seconds: rounded up, or in the
 // reference programme cut.
 func (r *run) load(j *job, node int32) int64 {
-	if r.mode == localitymode.Reference {
+	if r.mode == Reference {
 		return int64(r.load32(j, node))
 	}
 	return transfer(j.FileSize, r.nodes[node].Bandwidth)
@@ -125,7 +123,7 @@ func (r *run) latestStart(j *job, limit float64, strict bool, now, w weights) in
 	}
 	lower := r.lowerBound(j, w)
 	at := int64(limit-lower.slack) + 2
-	if r.mode == localitymode.Reference {
+	if r.mode == Reference {
 		at += int64(limit) >> 22 // what single precision may round off
 	}
 	for at > r.now && !lower.within(at, limit, strict) {
@@ -142,7 +140,7 @@ func (r *run) latestStart(j *job, limit float64, strict bool, now, w weights) in
 
 // lower is the least score of a node by its start.
 type lower struct {
-	mode   localitymode.Mode
+	mode   Mode
 	slack  float64 // what the load adds
 	load32 float32
 }
@@ -152,7 +150,7 @@ func (r *run) lowerBound(j *job, w weights) lower {
 	if !j.hasFile {
 		return l
 	}
-	if r.mode == localitymode.Reference {
+	if r.mode == Reference {
 		l.load32 = float32(float32(w.load) * r.load32(j, r.fastest))
 		l.slack = float64(l.load32)
 	} else {
@@ -163,7 +161,7 @@ func (r *run) lowerBound(j *job, w weights) lower {
 
 func (l *lower) within(start int64, limit float64, strict bool) bool {
 	score := float64(start) + l.slack
-	if l.mode == localitymode.Reference {
+	if l.mode == Reference {
 		score = float64(int64(float32(start) + l.load32))
 	}
 	return score < limit || !strict && score == limit

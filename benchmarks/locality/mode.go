@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package localitymode tells apart the two ways in which package locality simulates: as the
-// report's text says, and, as an oracle for its tests, as the authors' programme does.
-package localitymode
+package locality
 
 import (
 	"errors"
 	"fmt"
 )
 
-// Mode tells which algorithms run. The zero value is the text's.
+// Mode tells apart the two ways to simulate: as the report's text says, which is the zero value,
+// and as the authors' programme does, which is an oracle too.
 type Mode int
 
 // The two modes.
@@ -27,8 +26,8 @@ var ErrProgrammeEnds = errors.New("the reference programme ends here with an err
 // ended long ago (D3), and counts seconds then until it gives up.
 var ErrStalled = errors.New("jobs wait, and nothing will happen that could start them")
 
-// Parse gives the mode of that name, "paper" or "reference".
-func Parse(name string) (Mode, error) {
+// ParseMode gives the mode of that name, "paper" or "reference".
+func ParseMode(name string) (Mode, error) {
 	for m := Paper; m <= Reference; m++ {
 		if m.String() == name {
 			return m, nil

@@ -4,13 +4,11 @@ package locality
 
 import (
 	"fmt"
-
-	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 // check finds input that cannot be simulated.
 func (r *run) check(jobs []Job) error {
-	if r.mode != localitymode.Paper && r.mode != localitymode.Reference {
+	if r.mode != Paper && r.mode != Reference {
 		return fmt.Errorf("mode: %d is unknown", r.mode)
 	}
 	if len(r.nodes) == 0 || len(r.nodes) > MaxNodes {

@@ -4,8 +4,6 @@ package locality
 
 import (
 	"sort"
-
-	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 // span is one use of a file on a node, running or planned: the file is wanted from from to to, and
@@ -55,7 +53,7 @@ type file struct {
 // files is the state of all nodes' memories: what is loaded, until when a load lasts, what was
 // evicted, and what the plan will have loaded.
 type files struct {
-	mode localitymode.Mode
+	mode Mode
 	// files are those of which something is known; pending is for each how many
 	// jobs have not started.
 	files   []*file
@@ -85,7 +83,7 @@ type nodeFiles struct {
 	pass   int64
 }
 
-func newFiles(mode localitymode.Mode, nodes, count int) *files {
+func newFiles(mode Mode, nodes, count int) *files {
 	f := &files{mode: mode, files: make([]*file, count), pending: make([]int32, count),
 		nodes: make([]nodeFiles, nodes), marks: make([]int64, nodes)}
 	for i := range f.nodes {
@@ -169,13 +167,13 @@ func (f *files) open(c *copyOf) bool {
 	c.pass = f.pass
 	c.spans = c.spans[:0]
 	switch {
-	case c.users > 0 && f.mode == localitymode.Reference:
+	case c.users > 0 && f.mode == Reference:
 		c.add(span{f.now, max(f.now, c.ready), c.end})
 	case c.users > 0:
 		c.add(span{-1, c.ready, c.end})
-	case f.mode == localitymode.Reference && c.end >= f.now:
+	case f.mode == Reference && c.end >= f.now:
 		c.add(span{f.now, f.now, f.now})
-	case f.mode == localitymode.Paper && f.kept(c, f.now):
+	case f.mode == Paper && f.kept(c, f.now):
 		c.add(span{-1, c.ready, c.end})
 	}
 	return len(c.spans) > 0
@@ -228,7 +226,7 @@ func (f *files) continues(l *span, s span) bool {
 	if s.from < l.from || s.from > l.to {
 		return false
 	}
-	if f.mode == localitymode.Reference {
+	if f.mode == Reference {
 		return s.ready == s.from && l.ready <= s.from
 	}
 	return s.ready == max(s.from, l.ready)
@@ -246,7 +244,7 @@ func (f *files) planStart(node int32, at int64) {
 // present tells whether a copy, open in this pass, is in memory or on its way there at time at,
 // and when it is loaded.
 func (f *files) present(c *copyOf, at int64) (ready int64, ok bool) {
-	if f.mode == localitymode.Reference {
+	if f.mode == Reference {
 		for i := range c.spans {
 			if s := &c.spans[i]; s.from <= at && at <= s.to {
 				return s.ready, true

@@ -8,14 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/aucsched/aucsched/internal/race"
 )
 
 // What stands of the pass before is what a search for each job comes to, also where more nodes
 // change than are kept account of.
 func TestStandingIsSearch(t *testing.T) {
-	for _, mode := range []localitymode.Mode{localitymode.Paper, localitymode.Reference} {
+	for _, mode := range []Mode{Paper, Reference} {
 		for _, size := range []int{3, 12, 80} {
 			for seed := range race.Fewer(4) {
 				nodes, jobs := sessions(uint64(seed), size, 12*size)
@@ -45,7 +44,7 @@ func (s searches) earliest(j *job) (int64, int) {
 
 // Most places stand from pass to pass.
 func TestMostPlacesStand(t *testing.T) {
-	for _, mode := range []localitymode.Mode{localitymode.Paper, localitymode.Reference} {
+	for _, mode := range []Mode{Paper, Reference} {
 		nodes, jobs := sessions(2, 80, 4000)
 		for i := range jobs {
 			jobs[i].Submit /= 20

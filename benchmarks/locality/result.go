@@ -4,8 +4,6 @@ package locality
 
 import (
 	"math"
-
-	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 // Result is the outcome of a simulation, over the evaluated jobs. Times are in seconds.
@@ -110,7 +108,7 @@ func (s *sums) add(r *run, j *job) {
 	if queue > longQueue {
 		res.LongQueue++
 	}
-	if r.mode == localitymode.Reference && (j.transfer == 0 || j.wait != 0) || r.mode == localitymode.Paper && j.kept {
+	if r.mode == Reference && (j.transfer == 0 || j.wait != 0) || r.mode == Paper && j.kept {
 		res.Reused++
 	}
 	alone := float64(j.Duration) + float64(r.aloneLoad(j))
@@ -124,7 +122,7 @@ func (s *sums) add(r *run, j *job) {
 // aloneLoad is the time in which a job's file is loaded on an empty cluster.
 func (r *run) aloneLoad(j *job) float64 {
 	switch {
-	case r.mode == localitymode.Reference:
+	case r.mode == Reference:
 		return float64(float32(j.FileSize)) / programmeBandwidth
 	case !j.hasFile:
 		return 0
@@ -133,7 +131,7 @@ func (r *run) aloneLoad(j *job) float64 {
 }
 
 // result is what has been collected, of a run on so many cores.
-func (s *sums) result(p policy, mode localitymode.Mode, cores int, passes int64) *Result {
+func (s *sums) result(p policy, mode Mode, cores int, passes int64) *Result {
 	res := s.res
 	res.Policy, res.Mode = p.String(), mode.String()
 	res.Runtime = res.Makespan - s.first

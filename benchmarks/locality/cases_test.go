@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
 )
 
@@ -46,7 +45,7 @@ func beginAtZero(nodes []Node) ([]Node, []Job) {
 
 // outcome simulates a case and gives, for each job in the order of start,
 // "id@start node" and how its file came.
-func outcome(t *testing.T, nodes []Node, tasks []task, policy string, mode localitymode.Mode) string {
+func outcome(t *testing.T, nodes []Node, tasks []task, policy string, mode Mode) string {
 	t.Helper()
 	nodes, jobs := beginAtZero(nodes)
 	for _, x := range tasks {
@@ -109,7 +108,7 @@ func TestFileAvailability(t *testing.T) {
 			"1@0 n0 loads 10, 2@4 n0 waits 6"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, outcome(t, machine(2), c.tasks, "fcfs", localitymode.Paper))
+			require.Equal(t, c.want, outcome(t, machine(2), c.tasks, "fcfs", Paper))
 		})
 	}
 }
@@ -170,7 +169,7 @@ func TestAlgorithms(t *testing.T) {
 			"fcfs-bf", "1@0 n0, 2@50 n0, 3@100 n0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, outcome(t, c.nodes, c.tasks, c.policy, localitymode.Paper))
+			require.Equal(t, c.want, outcome(t, c.nodes, c.tasks, c.policy, Paper))
 		})
 	}
 }
@@ -225,8 +224,8 @@ func TestDepartures(t *testing.T) {
 			"2@0 n0 loads 30, 1@0 n0 waits 30, 4@0 n1 loads 30, 3@20 n0", "2@0 n0 loads 30, 1@0 n0 waits 30, 4@10 n0 waits 20, 3@20 n0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.reference, outcome(t, c.nodes, c.tasks, c.policy, localitymode.Reference), "reference")
-			require.Equal(t, c.paper, outcome(t, c.nodes, c.tasks, c.policy, localitymode.Paper), "paper")
+			require.Equal(t, c.reference, outcome(t, c.nodes, c.tasks, c.policy, Reference), "reference")
+			require.Equal(t, c.paper, outcome(t, c.nodes, c.tasks, c.policy, Paper), "paper")
 		})
 	}
 }

@@ -4,8 +4,6 @@ package locality
 
 import (
 	"slices"
-
-	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 // holders are the copies of a file that may be in memory in this pass, and those that jobs of the
@@ -75,7 +73,7 @@ func (f *files) start(j *job, node int32, load int64, now int64) (transfer, wait
 	if j.hasFile {
 		c := f.know(j.file, node, j.FileSize)
 		j.copy = c
-		if f.mode == localitymode.Reference {
+		if f.mode == Reference {
 			kept = c.users > 0 || c.end == now
 		} else {
 			kept = c.users > 0 || f.kept(c, now)
@@ -87,7 +85,7 @@ func (f *files) start(j *job, node int32, load int64, now int64) (transfer, wait
 			f.watch(c, now)
 		}
 		c.users++
-		if f.mode == localitymode.Paper {
+		if f.mode == Paper {
 			c.ends = append(c.ends, now+j.wall)
 		}
 		c.end = max(c.end, now+j.wall)
@@ -119,7 +117,7 @@ func (f *files) await(id int32, now int64) {
 
 // watch puts a copy into loading if it is on its way and jobs wait for its file.
 func (f *files) watch(c *copyOf, now int64) {
-	if c.ready > now && !c.listed && f.files[c.file].waiting > 0 && f.mode == localitymode.Paper {
+	if c.ready > now && !c.listed && f.files[c.file].waiting > 0 && f.mode == Paper {
 		c.listed = true
 		f.loading = append(f.loading, c)
 	}
@@ -151,14 +149,14 @@ func (f *files) end(j *job, now int64) {
 	j.copy = nil
 	c.pass = -1
 	c.users--
-	if f.mode == localitymode.Paper {
+	if f.mode == Paper {
 		i := slices.Index(c.ends, j.start+j.wall)
 		c.ends = slices.Delete(c.ends, i, i+1)
 	}
 	switch {
 	case c.users == 0:
 		c.end = now
-	case f.mode == localitymode.Paper:
+	case f.mode == Paper:
 		c.end = slices.Max(c.ends)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aucsched/aucsched/internal/localitymode"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -80,7 +79,7 @@ func started(into *[]Start) func(Start) {
 // drawOptions draws one of the twenty schedulers.
 func drawOptions(t *rapid.T) Options {
 	return Options{Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"),
-		Mode: rapid.SampledFrom([]localitymode.Mode{localitymode.Paper, localitymode.Reference}).Draw(t, "mode")}
+		Mode: rapid.SampledFrom([]Mode{Paper, Reference}).Draw(t, "mode")}
 }
 
 // drawKeep draws a rule whose weights are far apart for nodes that are free now and for others, and
@@ -141,7 +140,7 @@ func TestSearchOfLateSeconds(t *testing.T) {
 		}
 	}
 	var fast, plain []Start
-	o := Options{Policy: "eft", Mode: localitymode.Reference, OnStart: started(&fast)}
+	o := Options{Policy: "eft", Mode: Reference, OnStart: started(&fast)}
 	_, err := Simulate(context.Background(), nodes, jobs, o)
 	require.NoError(t, err)
 	o.plain, o.OnStart = true, started(&plain)
@@ -160,7 +159,7 @@ func TestScheduleIsValid(t *testing.T) {
 		var starts []Start
 		o.OnStart = started(&starts)
 		_, err := Simulate(context.Background(), nodes, jobs, o)
-		if o.Mode == localitymode.Reference && err != nil {
+		if o.Mode == Reference && err != nil {
 			return // the programme's stale reservations; it ends as well
 		}
 		require.NoError(t, err)
@@ -227,7 +226,7 @@ func TestBackfillingKeepsReservations(t *testing.T) {
 		jobs := drawJobs(t, len(nodes))
 		r, err := newRun(nodes, jobs,
 			Options{Policy: policy{rule(rapid.IntRange(0, 4).Draw(t, "rule")), true}.String(),
-				Mode: localitymode.Paper})
+				Mode: Paper})
 		require.NoError(t, err)
 		type held struct {
 			node     int32
@@ -270,7 +269,7 @@ func TestLaterJobsDelayNone(t *testing.T) {
 			jobs[i].Duration = jobs[i].WallTime
 			jobs[i].Class = max(jobs[i].Class, Evaluated)
 		}
-		o := Options{Policy: policy{fcfs, rapid.Bool().Draw(t, "backfill")}.String(), Mode: localitymode.Paper}
+		o := Options{Policy: policy{fcfs, rapid.Bool().Draw(t, "backfill")}.String(), Mode: Paper}
 		some := jobs[:rapid.IntRange(1, len(jobs)).Draw(t, "some")]
 		at := map[int]int64{}
 		o.OnStart = func(s Start) { at[s.Job] = s.At }

@@ -4,8 +4,6 @@ package locality
 
 import (
 	"math"
-
-	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 // timeline tells from when on a job can run on nodes.
@@ -81,7 +79,7 @@ func (s *search) begin(j *job) {
 	s.now, s.later = r.weights(j)
 	s.own = r.ownPart(j, s.later)
 	s.sticky = 0
-	if r.mode == localitymode.Reference && s.now != s.later {
+	if r.mode == Reference && s.now != s.later {
 		if s.sticky = r.firstFree(j); s.sticky < 0 {
 			s.sticky = len(r.nodes)
 		}
@@ -139,7 +137,7 @@ func (s *search) fast() {
 	}
 	s.consider(int32(node), r.files.held(j.file, int32(node)))
 	s.holders()
-	if r.mode == localitymode.Reference {
+	if r.mode == Reference {
 		s.scan(0, s.sticky, s.later, s.later)
 		s.scan(s.sticky, len(r.nodes), s.now, s.now)
 		return
@@ -217,7 +215,7 @@ func (s *search) consider(node int32, c *copyOf) {
 func (s *search) offer(node int32, c *copyOf, start int64, hole bool) {
 	r := s.r
 	w := s.later
-	if r.mode == localitymode.Reference && int(node) >= s.sticky || r.mode == localitymode.Paper && start == r.now {
+	if r.mode == Reference && int(node) >= s.sticky || r.mode == Paper && start == r.now {
 		w = s.now
 	}
 	order := 2 * int(node)

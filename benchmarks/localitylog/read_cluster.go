@@ -8,7 +8,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/aucsched/aucsched/locality"
+	"github.com/aucsched/aucsched/benchmarks/locality"
 )
 
 // ReadCluster reads the nodes of a cluster from r, one a line as in

@@ -5,8 +5,6 @@ package locality
 import (
 	"cmp"
 	"slices"
-
-	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
@@ -21,7 +19,7 @@ func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
 	if p.rule == fcfs {
 		r.keep = nil
 	}
-	if o.Mode == localitymode.Reference {
+	if o.Mode == Reference {
 		r.programmeOrder()
 	}
 	if err := r.check(jobs); err != nil {
@@ -42,7 +40,7 @@ func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
 	r.takeJobs(jobs)
 	r.line = coresLine{r.cores}
 	switch {
-	case p.backfill && o.Mode == localitymode.Paper:
+	case p.backfill && o.Mode == Paper:
 		r.gaps = newProfiles(r, len(r.queue.classes))
 		r.line = r.gaps
 	case p.backfill:
@@ -51,7 +49,7 @@ func newRun(nodes []Node, jobs []Job, o Options) (*run, error) {
 	if p == (policy{rule: fcfs}) && !o.plain {
 		r.standing = &standing{pass: 1, differs: make([]bool, len(nodes))}
 	}
-	if o.Mode == localitymode.Paper && p.rule != fcfs && !o.plain {
+	if o.Mode == Paper && p.rule != fcfs && !o.plain {
 		r.plan = newPlan(r)
 		r.line = planLine{r.line, r.plan}
 	}
@@ -135,7 +133,7 @@ func (r *run) classify() {
 func (r *run) settleHistory() {
 	r.now = -1
 	for i := range r.given {
-		if j := &r.given[i]; j.Class == WarmUp || j.Class != Running && r.now < 0 && r.mode == localitymode.Paper {
+		if j := &r.given[i]; j.Class == WarmUp || j.Class != Running && r.now < 0 && r.mode == Paper {
 			if r.now = j.Submit; j.Class == WarmUp {
 				break
 			}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/workload"
-	"github.com/aucsched/aucsched/locality"
 )
 
 // TraceOptions say how jobs of a trace, which knows no files, get some (section 5.1).

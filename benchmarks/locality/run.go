@@ -4,8 +4,6 @@ package locality
 
 import (
 	"slices"
-
-	"github.com/aucsched/aucsched/internal/localitymode"
 )
 
 // job is a job of a run.
@@ -33,7 +31,7 @@ type kind struct{ file, class int32 }
 
 // run is a simulation.
 type run struct {
-	mode   localitymode.Mode
+	mode   Mode
 	policy policy
 	nodes  []Node
 	order  []int // places of nodes in the caller's list; nil: the same
@@ -131,10 +129,10 @@ func (r *run) book(j *job, c choice) {
 		r.passIdle -= j.Cores
 	}
 	end := c.start + j.wall
-	if j.hasFile || r.mode == localitymode.Reference {
+	if j.hasFile || r.mode == Reference {
 		r.files.plan(j.file, c.node, j.FileSize, span{c.start, c.ready, end})
 	}
-	if r.mode == localitymode.Paper {
+	if r.mode == Paper {
 		r.files.planStart(c.node, c.start)
 	}
 	if c.start == r.now && r.using[c.node] == 0 && r.newlyAt[c.node] != r.files.pass && r.unreserved(c.node) {
@@ -146,7 +144,7 @@ func (r *run) book(j *job, c choice) {
 // unreserved tells whether the reference programme would count the node as newly busy: only if no
 // core of it has a reservation. The text has no such condition.
 func (r *run) unreserved(node int32) bool {
-	return r.mode == localitymode.Paper || r.cores.from(int(node), r.nodes[node].Cores) <= r.now
+	return r.mode == Paper || r.cores.from(int(node), r.nodes[node].Cores) <= r.now
 }
 
 // resetCores takes the plan away for a pass from scratch.
