@@ -16,7 +16,7 @@ export SLURM_SOURCE
 endif
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm golden lint cross bench ablation bench-stages bench-locality bench-negotiation docs check-pages fuzz slurm-plugins emulation emulate-quick emulate load load-long slurm-test malleable-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census clean help
+.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm golden lint cross bench ablation bench-stages bench-locality bench-negotiation docs check-pages fuzz slurm-plugins emulation emulate-quick emulate load load-long slurm-test malleable-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census budget clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -91,7 +91,7 @@ cross:
 		$(GO) build ./... $(PROGRAMS) || exit 1; \
 	done
 
-## lint: gofmt, vet, staticcheck, govulncheck; each module has its requirements without the others; licence headers, long lines, and what the pages claim
+## lint: gofmt, vet, staticcheck, govulncheck; each module has its requirements without the others; licence headers, long lines, the budget, and what the pages claim
 lint:
 	@bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "gofmt would change: $$bad" >&2; exit 1; }
 	@for module in . benchmarks invasive; do \
@@ -100,6 +100,7 @@ lint:
 	sh scripts/spdx.sh --check
 	$(GO) run ./internal/docscheck
 	$(GO) run ./internal/longlines
+	@$(MAKE) --no-print-directory budget
 	$(GO) vet $(ALL)
 	$(call with_highs,$(GO) vet $$tags $(ALL) && $(call tool,staticcheck) $$tags $(ALL))
 	@out=$$($(call tool,govulncheck) $(ALL) 2>&1); code=$$?; \
@@ -152,6 +153,10 @@ check-pages:
 ## census: count lines, packages, exported names and the like (DIRS='DIR DIR': of these checkouts, side by side)
 census:
 	@$(GO) run ./benchmarks/cmd/census $(or $(DIRS),.)
+
+## budget: hold the product's lines, exported names, arrows back and excuses to benchmarks/cmd/census/budget.txt, which only shrinks
+budget:
+	@$(GO) run ./benchmarks/cmd/census -budget benchmarks/cmd/census/budget.txt .
 
 ## fuzz: fuzz every parser and every decision for FUZZTIME=60s, in bounded memory; a table says how many inputs were tried (FUZZ='DIR DIR': below these)
 fuzz:

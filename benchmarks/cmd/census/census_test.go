@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,15 +45,106 @@ func TestCount(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 5, len(h.packages))
 	require.Len(t, h.public(), 3) // bids, core, invasive
-	require.Equal(t, 7, h.exported(func(*pkg) bool { return true }), "Bid, Worth, New, A, C; Job; X")
-	require.Equal(t, 6, h.exported(func(p *pkg) bool { return p.wing == product }))
+	require.Equal(t, 6, h.exported(product), "Bid, Worth, New, A, C; Job")
+	require.Equal(t, 1, h.exported(invasive), "X")
 	require.Equal(t, []string{"bids"}, h.below("core"))
 	require.Equal(t, []string{"bids", "core", "internal/sim"}, h.below("cmd/aucsched"))
 	require.Equal(t, 4, h.floors())
-	require.Equal(t, 3, h.tests)
-	require.Equal(t, 12, h.clines[product], "without the tests'")
+	require.Equal(t, 3+4, h.lines[tests])
+	require.Equal(t, 9+9+5+5+5+12, h.lines[product], "without the tests' C")
+	require.Equal(t, map[string]int{"bids": 18, "core": 5, "internal": 5, "cmd": 5, "slurmplugin": 12}, h.areas)
 	require.Equal(t, 3, h.lines[invasive])
-	require.Zero(t, h.circles)
+	require.Zero(t, calls(h.c).circles())
+}
+
+func TestArrows(t *testing.T) {
+	h, err := count(tree(t, map[string]string{
+		"core/a.go":     "package core\n\nimport \"absent\"\n\ntype A struct{ b B }\n\nvar _ = absent.X\n",
+		"core/b.go":     "package core\n\ntype B struct{}\n\nfunc (B) own() { c() }\n",
+		"core/c.go":     "package core\n\nfunc c() { new(A).b.own() }\n",
+		"core/d.go":     "package core\n\nvar d = A{}\n",
+		"core/e.go":     "package core\n\nfunc e(a A) { B := 1; _ = B; _ = d }\n",
+		"internal/f.go": "package f\n\nvar f = g\n",
+		"internal/g.go": "package f\n\nvar g = 1\n",
+	}))
+	require.NoError(t, err)
+	arrows := 0
+	for _, to := range h.arrows(h.packages["core"]) {
+		arrows += len(to)
+	}
+	require.Equal(t, 7, arrows, "a to b; b to c; c to a and b; d to a; e to a and d")
+	require.Equal(t, map[string]int{"core": 4, "elsewhere": 0}, map[string]int{
+		"core": h.figures()["arrows back: core"], "elsewhere": h.figures()["arrows back: elsewhere"]})
+}
+
+func TestSentences(t *testing.T) {
+	h, err := count(tree(t, map[string]string{
+		"core/a.go":          "package core\n\n// It is there. Only\n// [Auction] is asked. Only one looks at it.\n",
+		"core/a_test.go":     "package core\n\n// Only Auction is.\n",
+		"slurmplugin/a.h":    "/* A preset is\n * off where GPUs are shared. */\n",
+		"docs/a.md":          "It is for one that only\nauction2 knows.\n",
+		"CHANGELOG.md":       "Only Auction.\n",
+		"benchmarks/x/a.md":  "Only Auction.\n",
+		"docs/more/other.md": "Only Auction.\n",
+	}))
+	require.NoError(t, err)
+	require.Equal(t, 4, h.sentences)
+}
+
+func TestBudget(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	const figures = "10 lines: product\n 7 lines: product: core\n1 longest line\n"
+	for name, c := range map[string]struct {
+		before, budget string // before: "" if it was not
+		says, fault    string // parts
+	}{
+		"kept":           {"", "10 lines: product\n", "", ""},
+		"lower it":       {"", "11 lines: product\n", "lines: product: 10; lower its budget of 11", ""},
+		"too many":       {"", "9 lines: product\n", "", "lines: product: 10 exceeds the budget of 9"},
+		"too many there": {"", "6 lines: product: core\n", "", "lines: product: core: 7 exceeds"},
+		"gone":           {"", "1 lines: product: old\n", "lines: product: old: 0; lower", ""},
+		"no number":      {"", "x lines\n", "", "line 1"},
+		"lowered":        {"12 lines: product\n", "10 lines: product\n", "", ""},
+		"raised":         {"9 lines: product\n", "10 lines: product\n", "", "only shrinks"},
+		"moved":          {"6 lines: product: core\n", "7 lines: product: core\n", "", ""},
+		"taken out":      {figures, "10 lines: product\n", "", "longest line: its budget was 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "budget.txt")
+			git := func(args ...string) {
+				c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)...)
+				out, err := c.CombinedOutput()
+				require.NoError(t, err, "%s", out)
+			}
+			for i, text := range []string{c.before, c.budget} {
+				if text == "" {
+					continue
+				}
+				require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+				if c.before != "" && i == 0 {
+					git("init", "-q")
+				}
+				if c.before != "" { // what is committed counts like what is not
+					git("add", ".")
+					git("commit", "-qm", "budget")
+				}
+			}
+			now, err := parseBudget(figures)
+			require.NoError(t, err)
+			var out strings.Builder
+			err = hold(&out, path, now)
+			require.Equal(t, c.says == "", out.String() == "", out.String())
+			require.Contains(t, out.String(), c.says)
+			if c.fault == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.fault)
+			}
+		})
+	}
 }
 
 func TestCircles(t *testing.T) {
@@ -69,7 +161,7 @@ func TestCircles(t *testing.T) {
 		"through others": {map[string]string{"a": call("a", "b"), "b": call("b", "c"), "c": call("c", "a"), "d": call("d", "a")}, 1},
 		"two circles":    {map[string]string{"a": call("a", "b"), "b": call("b", "a"), "c": call("c", "d", "a"), "d": call("d", "c")}, 2},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, circles(c.files)) })
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, calls(c.files).circles()) })
 	}
 }
 
@@ -100,9 +192,10 @@ func TestRefused(t *testing.T) {
 func TestTable(t *testing.T) {
 	dir := tree(t, map[string]string{"bids/a.go": "package bids\n\nfunc A() {}\n"})
 	var out strings.Builder
-	require.NoError(t, run(&out, []string{dir, dir}))
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	require.Len(t, lines, 1+len(figures))
-	require.Regexp(t, `^Go lines, product +3 +3$`, lines[1])
-	require.ErrorContains(t, run(&out, []string{filepath.Join(dir, "absent")}), "absent")
+	require.NoError(t, run(&out, "", []string{dir, dir}))
+	require.Regexp(t, `(?m)^lines: product +3 +3$`, out.String())
+	require.Regexp(t, `(?m)^lines: product: bids +3 +3$`, out.String())
+	require.ErrorContains(t, run(&out, "", []string{filepath.Join(dir, "absent")}), "absent")
+	require.ErrorContains(t, run(&out, "", nil), "usage")
+	require.ErrorContains(t, run(&out, filepath.Join(dir, "absent"), []string{dir}), "absent")
 }

@@ -3,9 +3,10 @@
 package main
 
 import (
-	"maps"
+	"go/ast"
+	"go/types"
+	"path/filepath"
 	"regexp"
-	"slices"
 )
 
 // defined are the names of functions that a C file of Slurm's style defines for others:
@@ -18,48 +19,102 @@ var comments = regexp.MustCompile(`(?s)/\*.*?\*/|"(?:[^"\\\n]|\\.)*"`)
 // words are what a file may call.
 var words = regexp.MustCompile(`\b\w+\b`)
 
-// circles counts groups of C files that call each other both ways, directly or through others.
-func circles(files map[string]string) int {
-	home := make(map[string]string)
+// graph is which file leads to which.
+type graph map[string]map[string]bool
+
+func (g graph) add(from, to string) {
+	if g[from] == nil {
+		g[from] = make(map[string]bool)
+	}
+	g[from][to] = true
+}
+
+// calls are those between C files.
+func calls(files map[string]string) graph {
+	home, g := make(map[string]string), make(graph)
 	for name, text := range files {
 		for _, m := range defined.FindAllStringSubmatch(text, -1) {
 			home[m[1]] = name
 		}
 	}
-	calls := make(map[string]map[string]bool)
 	for name, text := range files {
-		calls[name] = make(map[string]bool)
 		for _, w := range words.FindAllString(comments.ReplaceAllString(text, " "), -1) {
 			if to := home[w]; to != "" && to != name {
-				calls[name][to] = true
+				g.add(name, to)
 			}
 		}
 	}
-	n, done := 0, make(map[string]bool)
-	for _, a := range slices.Sorted(maps.Keys(calls)) {
-		if done[a] {
-			continue
+	return g
+}
+
+// arrows are those between the files of a package: who uses what another one declares.
+func (h *house) arrows(p *pkg) graph {
+	g, info := make(graph), types.Info{Uses: make(map[*ast.Ident]types.Object)}
+	// What is imported is not looked for, so that there are errors, which say nothing.
+	config := types.Config{Importer: nothing{}, Error: func(error) {}}
+	ours, _ := config.Check(p.dir, h.files, p.files, &info)
+	for id, o := range info.Uses {
+		if from, to := h.files.File(id.Pos()), h.files.File(o.Pos()); o.Pkg() == ours && to != nil && from != to {
+			g.add(from.Name(), to.Name())
 		}
-		from := reach(calls, a)
-		alone := true
-		for b := range from {
-			if b != a && reach(calls, b)[a] {
-				done[b], alone = true, false
+	}
+	return g
+}
+
+// nothing imports empty packages.
+type nothing struct{}
+
+func (nothing) Import(path string) (*types.Package, error) {
+	p := types.NewPackage(path, filepath.Base(path))
+	p.MarkComplete()
+	return p, nil
+}
+
+// back counts the arrows that run back: from where they end one gets to where they begin.
+func (g graph) back() (n int) {
+	for from, all := range g {
+		for to := range all {
+			if g.reach(to)[from] {
+				n++
 			}
-		}
-		if !alone {
-			n++
 		}
 	}
 	return n
 }
 
-// reach are the files that a file calls, directly or through others.
-func reach(calls map[string]map[string]bool, from string) map[string]bool {
+// back counts those of the product's packages that want takes.
+func (h *house) back(want func(dir string) bool) (n int) {
+	for dir, p := range h.packages {
+		if p.wing == product && want(dir) {
+			n += h.arrows(p).back()
+		}
+	}
+	return n
+}
+
+// circles counts groups of files that lead to each other both ways, directly or through others.
+func (g graph) circles() (n int) {
+	done := make(map[string]bool)
+	for a := range g {
+		if done[a] || !g.reach(a)[a] {
+			continue
+		}
+		n++
+		for b := range g.reach(a) {
+			if g.reach(b)[a] {
+				done[b] = true
+			}
+		}
+	}
+	return n
+}
+
+// reach are the files that a file leads to, directly or through others.
+func (g graph) reach(from string) map[string]bool {
 	seen := make(map[string]bool)
 	var visit func(string)
 	visit = func(at string) {
-		for to := range calls[at] {
+		for to := range g[at] {
 			if !seen[to] {
 				seen[to] = true
 				visit(to)

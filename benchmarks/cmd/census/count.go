@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -23,37 +24,25 @@ const (
 	product wing = iota
 	laboratory
 	invasive
+	tests // and what only they use
 	wings
 )
 
 // module is the import path of the root.
 const module = "github.com/aucsched/aucsched"
 
-// laboratories are the directories that only measure and test, in today's tree and in older ones.
-var laboratories = []string{
-	"benchmarks", "bound", "internal/golden", "internal/slurmtest", "internal/testca",
-	"papers", "report", "sim", "slurmtest", "workload", "locality",
-	"internal/sim", "internal/workload", "internal/report", "internal/cli/simulate", "internal/cli/replay",
-	"internal/ablation", "internal/docscheck", "internal/longlines", "internal/requests", "internal/draw",
-	"internal/beside",
-	"internal/cli/clitest", "internal/localitylog", "internal/localitymode",
-	"internal/race",
-}
-
-// residence is the one part of locality that the product has.
-var residences = []string{"locality/residence", "internal/residence"}
-
-func wingOf(dir string) wing {
+// wingOf is the wing of a file.
+func wingOf(rel string) wing {
 	under := func(roots ...string) bool {
-		return slices.ContainsFunc(roots, func(r string) bool { return dir == r || strings.HasPrefix(dir, r+"/") })
+		return slices.ContainsFunc(roots, func(r string) bool { return strings.HasPrefix(rel, r+"/") })
 	}
 	switch {
-	case under("invasive", "examples/malleable"):
-		return invasive
-	case under(residences...):
-		return product
-	case under(laboratories...):
+	case strings.HasSuffix(rel, "_test.go"), under("internal/slurmtest", "cshim/ctest", "slurmplugin/test"):
+		return tests
+	case under("benchmarks"):
 		return laboratory
+	case under("invasive", "examples"):
+		return invasive
 	}
 	return product
 }
@@ -65,25 +54,33 @@ type pkg struct {
 	wing    wing
 	names   int
 	imports map[string]bool // ours, by directory
+	files   []*ast.File
 }
 
 // house is what a tree has.
 type house struct {
 	packages      map[string]*pkg
-	lines, clines [wings]int
-	tests         int
+	lines         [wings]int
+	areas         map[string]int // lines of the product, by directory of the root
 	longFunctions int
 	longest       int
 	over140       int
-	circles       int
+	sentences     int
 	c             map[string]string // source by file of slurmplugin
+	files         *token.FileSet
 }
+
+// excuses are what a sentence says of a feature that does not go with another.
+var excuses = regexp.MustCompile(`(?i)\bonly \[?[\w.]+\]? (knows|looks at)\b|\bOnly \[?Auction\b|\b(is|are) off where\b`)
+
+// margins are line breaks within a sentence.
+var margins = regexp.MustCompile(`\n\s*(//|\*)?\s*`)
 
 // skipped are directories that hold nothing of ours.
 var skipped = []string{".git", "build", "bin", "testdata", "results", "node_modules"}
 
 func count(root string) (*house, error) {
-	h := &house{packages: make(map[string]*pkg), c: make(map[string]string)}
+	h := &house{packages: make(map[string]*pkg), areas: make(map[string]int), c: make(map[string]string), files: token.NewFileSet()}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -106,52 +103,54 @@ func count(root string) (*house, error) {
 	if len(h.packages) == 0 {
 		return nil, fmt.Errorf("no Go package is in it")
 	}
-	h.circles = circles(h.c)
 	return h, nil
 }
 
 // add counts one file.
 func (h *house) add(rel, path string) error {
 	dir, kind := filepath.ToSlash(filepath.Dir(rel)), filepath.Ext(rel)
-	if kind != ".go" && kind != ".c" && kind != ".h" {
+	page := kind == ".md" && (dir == "." || dir == "docs") && rel != "CHANGELOG.md"
+	if kind != ".go" && kind != ".c" && kind != ".h" && !page {
 		return nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	lines := strings.Count(string(text), "\n")
-	switch {
-	case kind != ".go":
-		if strings.Contains("/"+dir+"/", "/test/") {
-			return nil
-		}
-		h.clines[wingOf(dir)] += lines
-		if dir == "slurmplugin" && kind == ".c" {
-			h.c[strings.TrimSuffix(filepath.Base(rel), ".c")] = string(text)
-		}
-		return nil
-	case strings.HasSuffix(rel, "_test.go"):
-		h.tests += lines
+	w := wingOf(rel)
+	if w == product {
+		h.sentences += len(excuses.FindAll(margins.ReplaceAll(text, []byte(" ")), -1))
+	}
+	if page {
 		return nil
 	}
-	h.lines[wingOf(dir)] += lines
+	lines := strings.Count(string(text), "\n")
+	h.lines[w] += lines
+	if w == product {
+		area, _, _ := strings.Cut(rel, "/")
+		h.areas[area] += lines
+	}
+	if kind == ".c" && dir == "slurmplugin" {
+		h.c[strings.TrimSuffix(filepath.Base(rel), ".c")] = string(text)
+	}
+	if kind != ".go" || strings.HasSuffix(rel, "_test.go") {
+		return nil
+	}
 	return h.parse(dir, rel, text)
 }
 
 // parse counts what a Go file declares, and notes what it imports.
 func (h *house) parse(dir, rel string, text []byte) error {
-	files := token.NewFileSet()
-	f, err := parser.ParseFile(files, rel, text, parser.ParseComments)
+	f, err := parser.ParseFile(h.files, rel, text, parser.ParseComments)
 	if err != nil {
 		return err
 	}
 	p := h.packages[dir]
 	if p == nil {
-		p = &pkg{dir: dir, wing: wingOf(dir), imports: make(map[string]bool)}
+		p = &pkg{dir: dir, wing: wingOf(rel), imports: make(map[string]bool)}
 		h.packages[dir] = p
 	}
-	p.name = f.Name.Name
+	p.name, p.files = f.Name.Name, append(p.files, f)
 	for _, i := range f.Imports {
 		if to, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module+"/"); ours {
 			p.imports[to] = true
@@ -162,7 +161,7 @@ func (h *house) parse(dir, rel string, text []byte) error {
 	}
 	for _, d := range f.Decls {
 		p.names += exportedOf(d)
-		if fn, ok := d.(*ast.FuncDecl); ok && files.Position(fn.End()).Line-files.Position(fn.Pos()).Line >= 80 {
+		if fn, ok := d.(*ast.FuncDecl); ok && h.files.Position(fn.End()).Line-h.files.Position(fn.Pos()).Line >= 80 {
 			h.longFunctions++
 		}
 	}
@@ -232,10 +231,10 @@ func (h *house) public() (out []*pkg) {
 	return out
 }
 
-// exported counts the names of the public packages that want takes.
-func (h *house) exported(want func(*pkg) bool) (n int) {
+// exported counts the names of the public packages of a wing.
+func (h *house) exported(of wing) (n int) {
 	for _, p := range h.public() {
-		if want(p) && !strings.HasPrefix(p.dir, "cmd/") && !strings.HasPrefix(p.dir, "examples") {
+		if p.wing == of {
 			n += p.names
 		}
 	}
