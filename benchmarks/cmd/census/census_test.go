@@ -82,7 +82,7 @@ func TestSentences(t *testing.T) {
 		"core/a.go":          "package core\n\n// It is there. Only\n// [Auction] is asked. Only one looks at it.\n",
 		"core/a_test.go":     "package core\n\n// Only Auction is.\n",
 		"slurmplugin/a.h":    "/* A preset is\n * off where GPUs are shared. */\n",
-		"docs/a.md":          "It is for one that only\nauction2 knows.\n",
+		"README.md":          "It is for one that only\nauction2 knows.\n",
 		"CHANGELOG.md":       "Only Auction.\n",
 		"benchmarks/x/a.md":  "Only Auction.\n",
 		"docs/more/other.md": "Only Auction.\n",
