@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/aucsched/aucsched/internal/scontrol"
 )
 
 // detail adds what is behind a cause that Slurm names. What can't be asked is left out: it may be
@@ -302,7 +300,7 @@ func (l limit) ofQOS(text, qos, user string, f fields) (mine []qosRecord) {
 			continue
 		}
 		r := qosRecord{fields: fields{}}
-		scontrol.Add(r.fields, line)
+		AddFields(r.fields, line)
 		if r.fields[l.field] == "" && r.fields[l.field+"PJ"] == "" {
 			continue
 		}

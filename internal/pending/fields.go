@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/aucsched/aucsched/internal/scontrol"
 )
 
 // fields is one record of scontrol's, by key.
@@ -28,7 +26,7 @@ func parseRecords(text, first string) []fields {
 			all = append(all, f)
 		}
 		if f != nil {
-			scontrol.Add(f, line)
+			AddFields(f, line)
 		}
 	}
 	return all

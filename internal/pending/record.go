@@ -10,8 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/aucsched/aucsched/internal/scontrol"
 )
 
 // What "scontrol show job" prints has no quotes, and users may fill some fields with anything, line
@@ -98,7 +96,7 @@ func parseJobs(text, id string) (all []fields, err error) {
 // parseHeader reads a first line: what comes before the name is Slurm's.
 func parseHeader(line string) fields {
 	f := fields{}
-	scontrol.Add(f, line)
+	AddFields(f, line)
 	return f
 }
 
@@ -130,7 +128,7 @@ func parseJob(lines []string) (fields, error) {
 		case heads[head] > 1 && (begin+i < end || head == "Command"):
 			return nil, errTwoWays
 		case begin+i < end, heads[head] == 1 && slices.Contains(ofTail, head):
-			scontrol.Add(f, line)
+			AddFields(f, line)
 		}
 	}
 	for _, key := range ofFirst {

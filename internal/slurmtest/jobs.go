@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/internal/hostlist"
-	"github.com/aucsched/aucsched/internal/scontrol"
+	"github.com/aucsched/aucsched/internal/pending"
 )
 
 // Job is what "scontrol show job -d" says of a job.
@@ -91,7 +91,7 @@ func parseJob(block string) (Job, error) {
 			j.Nodes = append(j.Nodes, shares...)
 			continue
 		}
-		scontrol.Add(j.Fields, line)
+		pending.AddFields(j.Fields, line)
 	}
 	return j, j.fill()
 }
@@ -99,7 +99,7 @@ func parseJob(block string) (Job, error) {
 func parseFields(text string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.SplitSeq(text, "\n") {
-		scontrol.Add(fields, line)
+		pending.AddFields(fields, line)
 	}
 	return fields
 }
@@ -171,7 +171,7 @@ var multiBracket = regexp.MustCompile(`\[[^\]]*\][^,]*\[`)
 // parseShares reads a line "Nodes=n[1-2] CPU_IDs=0-3 Mem=0 GRES=gpu:2(IDX:0-1)".
 func parseShares(line string) ([]NodeShare, error) {
 	fields := map[string]string{}
-	scontrol.Add(fields, line)
+	pending.AddFields(fields, line)
 	names, err := expandNodes(fields["Nodes"])
 	if err != nil {
 		return nil, fmt.Errorf("Nodes=%.60s: %w", fields["Nodes"], err)
@@ -315,7 +315,7 @@ func ParseJobComp(text string) ([]Ended, error) {
 			continue
 		}
 		f := map[string]string{}
-		scontrol.Add(f, line)
+		pending.AddFields(f, line)
 		id, err := strconv.ParseUint(f["JobId"], 10, 32)
 		if err != nil {
 			return nil, fmt.Errorf("completion log: %.80q: JobId=%q is no number", line, f["JobId"])

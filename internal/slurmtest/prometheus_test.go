@@ -23,7 +23,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/dashboard"
+	"github.com/aucsched/aucsched/internal/slurmtest/dashboard"
 )
 
 const monitoring = "../../slurmplugin/monitoring/"

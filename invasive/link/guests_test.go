@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/testca"
 	"github.com/aucsched/aucsched/invasive/internal/guests"
+	"github.com/aucsched/aucsched/invasive/testca"
 )
 
 // Whoever connects and says nothing keeps the real iScheduler out no moment, be he one of its own

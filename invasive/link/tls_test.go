@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/testca"
 	"github.com/aucsched/aucsched/invasive"
+	"github.com/aucsched/aucsched/invasive/testca"
 	"github.com/stretchr/testify/require"
 )
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package scontrol reads what "scontrol show" prints.
-package scontrol
+package pending
 
 import (
 	"slices"
@@ -16,9 +15,9 @@ var restOfLine = []string{"Command", "WorkDir", "StdErr", "StdIn", "StdOut", "Co
 // they like.
 var lastOfLine = []string{"JobName", "WCKey", "Network", "MCS_label"}
 
-// Add adds the KEY=VALUE of a line to fields; a word without = belongs to the value before it. Of a
-// key that comes twice the first value stays.
-func Add(fields map[string]string, line string) {
+// AddFields adds the KEY=VALUE of a line that "scontrol show" prints to fields; a word without =
+// belongs to the value before it. Of a key that comes twice the first value stays.
+func AddFields(fields map[string]string, line string) {
 	last := ""
 	for line = strings.TrimSpace(line); line != ""; {
 		word, rest, _ := strings.Cut(line, " ")
