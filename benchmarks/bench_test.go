@@ -32,9 +32,7 @@ func BenchmarkScan(b *testing.B) {
 		for _, q := range Queries(n) {
 			name := fmt.Sprintf("N=%d/gpus=%d/mincores=%d/masked=%t/", n, q.GPUs, max(q.MinCores, 1), q.Eligible != nil)
 			b.Run(name+"table", func(b *testing.B) { measure(b, Scan(w, q)) })
-			b.Run(name+"read", func(b *testing.B) { measure(b, MemoryRead(w, q)) })
 			b.Run(name+"structs", func(b *testing.B) { measure(b, NodeLoop(w, q)) })
-			b.Run(name+"bitset", func(b *testing.B) { measure(b, Bitset(w, q)) })
 		}
 	}
 }

@@ -5,7 +5,6 @@ go 1.25
 require (
 	github.com/aucsched/aucsched v0.0.0
 	github.com/aucsched/aucsched/invasive v0.0.0
-	github.com/bits-and-blooms/bitset v1.29.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	github.com/schollz/progressbar/v3 v3.18.0
 	github.com/spf13/cobra v1.9.1

@@ -4,7 +4,6 @@ package benchmarks
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -40,41 +39,6 @@ func Scan(w *Window, q nodeset.Query) Stage {
 func NodeLoop(w *Window, q nodeset.Query) Stage {
 	nodes := nodeRecords(w.Snapshot.Nodes)
 	return scanStage(w, q, func(dst []nodeset.Set) []nodeset.Set { return scanRecords(dst, nodes, q) })
-}
-
-// MemoryRead sums as many bytes as a scan has to read at least, as words: the bitmap of
-// the query's GPUs and the sums of the words, and for several cores all free cores. Its
-// answer is not used for anything.
-func MemoryRead(w *Window, q nodeset.Query) Stage {
-	words := (w.Snapshot.Nodes.Len() + 63) / 64
-	bytes := words * (8 + 4)
-	if q.Eligible != nil {
-		bytes += 8 * words
-	}
-	if q.MinCores > 1 {
-		bytes += 8 * words * bits.Len(CoresPerNode)
-	}
-	memory := make([]uint64, bytes/8)
-	for i := range memory {
-		memory[i] = uint64(i)
-	}
-	var sum uint64
-	return Stage{
-		Run: func() error {
-			sum = 0
-			for _, x := range memory {
-				sum += x
-			}
-			return nil
-		},
-		Check: func() error {
-			if n := uint64(len(memory)); sum != n*(n-1)/2 {
-				return fmt.Errorf("the sum is %d", sum)
-			}
-			return nil
-		},
-		Sizes: func() []Size { return []Size{{"bytes", 8 * len(memory)}} },
-	}
 }
 
 func scanStage(w *Window, q nodeset.Query, scan func(dst []nodeset.Set) []nodeset.Set) Stage {

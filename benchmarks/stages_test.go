@@ -3,7 +3,6 @@
 package benchmarks
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +27,6 @@ func TestStages(t *testing.T) {
 	stages := map[string]Stage{"bids": Bids(w), "model": Model(w), "cycle": cycle}
 	for _, q := range Queries(1024) {
 		stages["scan"], stages["loop"] = Scan(w, q), NodeLoop(w, q)
-		stages["bitset"], stages["read"] = Bitset(w, q), MemoryRead(w, q)
 		for name, s := range stages {
 			require.NoError(t, s.Run(), name)
 			first := s.Sizes()
@@ -38,36 +36,6 @@ func TestStages(t *testing.T) {
 			require.Equal(t, first, s.Sizes(), name)
 		}
 	}
-}
-
-// What Slurm's bit strings say of a machine is what the scan says.
-func TestBitstringsOfTheInstalledSlurm(t *testing.T) {
-	ctx := t.Context()
-	program, err := BuildBitstrings(ctx, "..", t.TempDir())
-	if errors.Is(err, ErrNoSlurm) {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
-	w := window(t, 1000, 1)
-	for _, q := range Queries(1000) {
-		b, err := StartBitstrings(ctx, program, w, q)
-		require.NoError(t, err)
-		for _, s := range []Stage{b.Runs(), b.Count()} {
-			d, err := s.Times(3)
-			require.NoError(t, err)
-			require.Positive(t, d)
-			require.NoError(t, s.Check())
-			require.Positive(t, s.Sizes()[0].N)
-		}
-		b.q.MinCores++
-		require.Error(t, b.Runs().Check(), "not those of the query")
-		require.NoError(t, b.Close())
-	}
-}
-
-func TestBitstringsNeedSlurmsSource(t *testing.T) {
-	_, err := BuildBitstrings(t.Context(), t.TempDir(), t.TempDir())
-	require.ErrorIs(t, err, ErrNoSlurm)
 }
 
 // A check that nothing fails would vouch for nothing.

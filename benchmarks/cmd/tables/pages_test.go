@@ -18,15 +18,15 @@ import (
 
 func TestPerformancePage(t *testing.T) {
 	f := performanceFigures{Machine: "Some CPU, 4 logical CPUs, go1, linux/amd64", Runs: 7}
-	f.Scans = &scanFigures{Others: []string{structLoop, slurmRuns}}
+	f.Scans = new(scanFigures)
 	for i, n := range []int{128, 10_000, 100_000} {
 		x := float64(i + 1)
 		sets := []benchmarks.Size{{Of: "nodesets", N: 2000 * n}}
 		f.Scans.Rows = append(f.Scans.Rows, scanRow{Nodes: n, Query: nodeset.Query{GPUs: i},
-			Table: sample{Ns: 100 * x, Sizes: sets}, Other: []sample{{Ns: 900 * x * x}, {Ns: 90}}})
+			Table: sample{Ns: 100 * x, Sizes: sets}, Loop: sample{Ns: 900 * x * x}})
 	}
 	f.Scans.Rows = append(f.Scans.Rows, scanRow{Nodes: 128, Query: nodeset.Query{GPUs: 2, MinCores: 4, Eligible: nodeset.Mask{1}},
-		Table: sample{Ns: 100, Allocs: 0.01}, Other: []sample{{Ns: 90}, {Ns: 80}}})
+		Table: sample{Ns: 100, Allocs: 0.01}, Loop: sample{Ns: 90}})
 	f.Scans.Memory = []tableMemory{{Nodes: 1000, Each: nodeset.Capacity{Cores: 12, GPUs: 1}, Bytes: 12345678}}
 	s := stageTable{Title: "Bids"}
 	for i, n := range []int{128, 1024} {
@@ -68,16 +68,6 @@ func simulated() *simulationFigures {
 		}
 	}
 	return f
-}
-
-func TestScansWithoutSlurm(t *testing.T) {
-	f := scanFigures{Others: []string{plainRead}, NoSlurm: "no Slurm is installed"}
-	f.Rows = append(f.Rows, scanRow{Nodes: 128, Table: sample{Ns: 100}, Other: []sample{{Ns: 50}}})
-	text, err := (&performanceFigures{Scans: &f}).page()
-	require.NoError(t, err)
-	require.Contains(t, text, "left out here: no Slurm is installed")
-	require.NotContains(t, text, "libslurmfull")
-	require.Contains(t, text, "| 1 core |   128 |")
 }
 
 func TestSimulationPage(t *testing.T) {

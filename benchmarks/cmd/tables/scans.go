@@ -4,30 +4,24 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"runtime"
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// scanFigures compare a scan with other ways to the same answer, and with others that do
-// less.
+// scanFigures compare a scan with a loop over structs.
 type scanFigures struct {
-	Others []string // what Other of each row is of
 	Rows   []scanRow
 	Memory []tableMemory
-	// NoSlurm says why Slurm's bit strings are not among them, if they are not.
-	NoSlurm string
 }
 
 type scanRow struct {
 	Nodes int
 	Query nodeset.Query
 	Table sample
-	Other []sample
+	Loop  sample
 }
 
 // tableMemory is the memory that a nodeset.Table of equal nodes takes.
@@ -37,44 +31,20 @@ type tableMemory struct {
 	Bytes float64
 }
 
-// The others.
-const (
-	structLoop = "struct loop"
-	bitsetLib  = "bitset"
-	slurmRuns  = "Slurm's runs"
-	slurmCount = "Slurm's count"
-	plainRead  = "plain read"
-)
-
-// measureScans measures all queries on machines of all sizes. The command is run from the
-// top of the module.
+// measureScans measures all queries on machines of all sizes.
 func measureScans(ctx context.Context, runs int) (*scanFigures, error) {
-	f := &scanFigures{Others: []string{structLoop, bitsetLib, plainRead}}
-	dir, err := os.MkdirTemp("", "aucsched-tables-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	slurm, err := benchmarks.BuildBitstrings(ctx, ".", dir)
-	switch {
-	case errors.Is(err, benchmarks.ErrNoSlurm):
-		f.NoSlurm = err.Error()
-	case err != nil:
-		return nil, err
-	default:
-		f.Others = append(f.Others, slurmRuns, slurmCount)
-	}
+	f := new(scanFigures)
 	for _, n := range benchmarks.NodeCounts {
 		w, err := benchmarks.NewWindow(n, 1, windowSeed)
 		if err != nil {
 			return nil, err
 		}
 		for _, q := range benchmarks.Queries(n) {
-			row, err := measureScan(ctx, runs, w, q, slurm)
+			x, err := measure(ctx, runs, benchmarks.Scan(w, q), benchmarks.NodeLoop(w, q))
 			if err != nil {
 				return nil, fmt.Errorf("scan of %d nodes for %s: %w", n, queryName(q), err)
 			}
-			f.Rows = append(f.Rows, row)
+			f.Rows = append(f.Rows, scanRow{n, q, x[0], x[1]})
 		}
 	}
 	for _, c := range []nodeset.Capacity{{Cores: benchmarks.CoresPerNode, GPUs: benchmarks.GPUsPerNode}, {Cores: 128, GPUs: 8}} {
@@ -99,25 +69,6 @@ func measureMemory(n int, c nodeset.Capacity) (tableMemory, error) {
 	bytes := heap() - before
 	runtime.KeepAlive(t)
 	return tableMemory{n, c, bytes}, err
-}
-
-// measureScan measures one query; slurm is the program of benchmarks.BuildBitstrings, or
-// empty.
-func measureScan(ctx context.Context, runs int, w *benchmarks.Window, q nodeset.Query, slurm string) (scanRow, error) {
-	stages := []benchmarks.Stage{benchmarks.Scan(w, q), benchmarks.NodeLoop(w, q), benchmarks.Bitset(w, q), benchmarks.MemoryRead(w, q)}
-	if slurm != "" {
-		b, err := benchmarks.StartBitstrings(ctx, slurm, w, q)
-		if err != nil {
-			return scanRow{}, err
-		}
-		defer b.Close()
-		stages = append(stages, b.Runs(), b.Count())
-	}
-	x, err := measure(ctx, runs, stages...)
-	if err != nil {
-		return scanRow{}, err
-	}
-	return scanRow{w.Snapshot.Nodes.Len(), q, x[0], x[1:]}, nil
 }
 
 // queryName is a query in words.
