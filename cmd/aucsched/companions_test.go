@@ -81,6 +81,7 @@ func TestCompanionBecomes(t *testing.T) {
 		"plan - --mps w.mps --json": "aucsched-lab", "-v plan --mps= w.json": "aucsched-lab",
 		"simulate --policy fgd":          "aucsched-lab",
 		"simulate --policy backfill,lea": "aucsched-lab", "simulate --cluster 1x1 --bound": "aucsched-lab",
+		"simulate --exact-pods":   "aucsched-lab",
 		"ischeduler submit -- sh": "aucsched-invasive", "demo invasive --pause 0s": "aucsched-invasive",
 		"simulate-invasive": "aucsched-invasive", "task-prolog": "aucsched-invasive", "ihypervisor --frob": "aucsched-invasive",
 		"ihypervisor-supervisor DIR": "aucsched-invasive", "crew bag FILE": "aucsched-invasive",

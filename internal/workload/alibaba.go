@@ -47,7 +47,7 @@ const (
 // would do for a pod that needs one. gpu_spec, the models that would do, has no place in
 // a machine with one kind of GPU, and is counted too. memory_mib, where it is there, is the
 // pod's Memory. With [GPUTraceOptions].Exact the job's Pod has all of that to the letter, for
-// [Exact], and nothing is counted.
+// who models it, and nothing is counted.
 //
 // Left out and counted are pods that were never scheduled or have no deletion_time.
 // A name on two lines is an error.
@@ -162,4 +162,31 @@ func readAlibabaNodes(l *lines) (*Machine, error) {
 		return nil, &InputError{File: l.name, Err: errors.New("no node")}
 	}
 	return m, nil
+}
+
+// Pod is what a pod of Alibaba's asks of its node.
+type Pod struct {
+	MilliCores int    // thousandths of a core
+	GPUs       int    // whole ones
+	Share      int    // thousandths of one GPU, below 1000; 0: none
+	Models     string // of GPU that will do, with | between them; empty: all
+}
+
+// podOf is the pod of c's line. A share is of one GPU; several are whole ones.
+func podOf(c *csvReader, cpu, gpus, share int) Pod {
+	p := Pod{MilliCores: cpu, GPUs: gpus}
+	switch {
+	case gpus == 0:
+		return p
+	case share == 0:
+		c.bad("gpu_milli", errors.New("must be at least 1 for a pod with GPUs"))
+	case share < milli && gpus > 1:
+		c.bad("gpu_milli", errors.New("must be 1000 for a pod with several GPUs"))
+	case share < milli:
+		p.GPUs, p.Share = 0, share
+	}
+	if c.has("gpu_spec") {
+		p.Models = c.get("gpu_spec")
+	}
+	return p
 }

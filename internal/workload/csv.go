@@ -125,8 +125,7 @@ type GPUTraceOptions struct {
 	// GPUsPerNode is the most GPUs that Philly's jobs take on a node; 0 means 8, as
 	// the larger of its servers had (Jeon et al., USENIX ATC'19). 0 to 255.
 	GPUsPerNode int
-	// Exact has Alibaba's pods keep what they ask for to the letter, in [Job.Pod], for
-	// [Exact].
+	// Exact has Alibaba's pods keep what they ask for to the letter, in [Job.Pod].
 	Exact bool
 }
 

@@ -28,7 +28,8 @@ type Job struct {
 	Span Span
 	// Memory is what the job asks for of each node's memory; see [TakeMemory].
 	Memory Memory
-	// Pod is what a pod asks for, where it was read to the letter: see [Exact]. Else it is nil.
+	// Pod is what a pod asks for, where it was read to the letter: see
+	// [GPUTraceOptions]. Else it is nil.
 	Pod *Pod
 	// Input is the file that the job reads before it can begin; readers and generators name none.
 	Input Input

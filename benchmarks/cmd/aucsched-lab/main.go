@@ -34,5 +34,5 @@ hands these commands on to it.`, reproduceCommand(), emulateCommand(), solveComm
 }
 
 func simulateCommand() *cobra.Command {
-	return simulate.Command(simulate.More{Locality: runLocality, Pods: runPods, Least: leastRuntime, Bounds: printBounds})
+	return simulate.Command(simulate.More{Locality: runLocality, Pods: runPods, Exact: exactPods, Least: leastRuntime, Bounds: printBounds})
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/pods"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/simulate"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // podResult is what simulate prints of a run.
@@ -59,6 +62,15 @@ func runPods(c *cobra.Command, f *simulate.Flags) error {
 			podResult{name, o.Batch, o.Inflate, o.Seed, len(r.Order), r.Failed, at})
 	}
 	return printPods(c.OutOrStdout(), results, f.JSON)
+}
+
+// exactPods has pods ask for what their list says.
+func exactPods(m *workload.Machine, w *workload.Workload) ([]nodeset.Capacity, []sim.Resource, error) {
+	x, err := pods.Exact(m, w)
+	if err != nil {
+		return nil, nil, err
+	}
+	return x.Nodes, x.Resources(), nil
 }
 
 // podInput reads the cluster and the pods.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/benchmarks/pods"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -62,7 +62,7 @@ func readAlibaba(dir string) (a alibaba, err error) {
 }
 
 // on is a case of pods on one node in every, the first of which is first.
-func (a *alibaba) on(trace string, rate float64, pods []workload.Job, first, every int) (gpuCase, error) {
+func (a *alibaba) on(trace string, rate float64, jobs []workload.Job, first, every int) (gpuCase, error) {
 	var part workload.Machine
 	for n := first; n < len(a.machine.Nodes); n += every {
 		part.Nodes = append(part.Nodes, a.machine.Nodes[n])
@@ -70,16 +70,12 @@ func (a *alibaba) on(trace string, rate float64, pods []workload.Job, first, eve
 		part.MilliCores = append(part.MilliCores, a.machine.MilliCores[n])
 		part.Models = append(part.Models, a.machine.Models[n])
 	}
-	w := workload.Workload{Name: alibabaPods, Jobs: slices.Clone(pods)}
-	x, err := workload.Exact(&part, &w)
+	w := workload.Workload{Name: alibabaPods, Jobs: slices.Clone(jobs)}
+	x, err := pods.Exact(&part, &w)
 	if err != nil {
 		return gpuCase{}, err
 	}
-	more := []sim.Resource{
-		workload.ExactMemory: {Name: "memory", Total: x.Memory},
-		workload.ExactShares: {Name: "thousandths of a GPU", Total: x.Shares, Shares: true},
-	}
-	return gpuCase{trace, rate, x.Nodes, more, w.Jobs}, nil
+	return gpuCase{trace, rate, x.Nodes, x.Resources(), w.Jobs}, nil
 }
 
 // alibabaCases are the pods that ran for at most a day, on every 32nd node.

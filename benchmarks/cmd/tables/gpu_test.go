@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/pods"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/beside"
@@ -108,11 +109,11 @@ func requireExact(t *testing.T, c gpuCase) {
 		require.Equal(t, []int{pod.MilliCores, pod.GPUs}, []int{2 * j.TasksPerNode, j.MinGPUs}, j.ID)
 		var want nodeset.Uses
 		if j.Memory.PerNode > 0 {
-			want = append(want, nodeset.Use{Resource: workload.ExactMemory, PerNode: j.Memory.PerNode})
+			want = append(want, nodeset.Use{Resource: pods.ExactMemory, PerNode: j.Memory.PerNode})
 		}
 		if pod.Share > 0 {
 			shares++
-			want = append(want, nodeset.Use{Resource: workload.ExactShares, PerNode: int64(pod.Share)})
+			want = append(want, nodeset.Use{Resource: pods.ExactShares, PerNode: int64(pod.Share)})
 		}
 		require.Equal(t, want, j.Uses, j.ID)
 	}

@@ -33,4 +33,5 @@ func (f *Flags) describe(c *cobra.Command) {
 	cli.CompleteFlagFile(c, "jobs-csv", nil, "csv")
 	cli.Elsewhere(c, cli.Laboratory, "policy", slices.Concat(LocalityPolicies(), PodPolicies())...)
 	cli.Elsewhere(c, cli.Laboratory, "bound")
+	cli.Elsewhere(c, cli.Laboratory, "exact-pods")
 }

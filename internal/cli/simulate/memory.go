@@ -8,12 +8,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
-)
-
-// What simulations call the memory of nodes, in MiB, and thousandths of a GPU.
-const (
-	memoryResource = "memory"
-	shareResource  = "thousandths of a GPU"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // countMemory gives nodes their memory and has jobs take what they ask for, if memory is to count.
@@ -34,12 +29,14 @@ func (f *Flags) countMemory(m *workload.Machine, w *workload.Workload) error {
 	if none > 0 {
 		w.Adjusted = append(w.Adjusted, workload.Tally{Reason: "does not say how much memory: takes none", Jobs: none})
 	}
-	f.Replay.Config.Resources = []sim.Resource{{Name: memoryResource, Total: m.MemoryOr(bytesOf(f.Files.Memory) >> 20)}}
+	f.Replay.Config.Resources = []sim.Resource{{Name: "memory", Total: m.MemoryOr(bytesOf(f.Files.Memory) >> 20)}}
 	return nil
 }
 
-// countExactly has the machine and its pods count to the letter, if that is asked for.
-func (f *Flags) countExactly(m *workload.Machine, w *workload.Workload) error {
+// countExactly has the machine and its pods count to the letter, by [More].Exact, if that is asked
+// for.
+func (f *Flags) countExactly(exact func(*workload.Machine, *workload.Workload) ([]nodeset.Capacity, []sim.Resource, error),
+	m *workload.Machine, w *workload.Workload) (err error) {
 	switch {
 	case !f.Replay.ExactPods:
 		return nil
@@ -48,14 +45,9 @@ func (f *Flags) countExactly(m *workload.Machine, w *workload.Workload) error {
 	case f.Files.load || f.Files.prefer:
 		return errors.New("--exact-pods: does not go with --files or --locality, where --memory keeps files")
 	}
-	x, err := workload.Exact(m, w)
-	if err != nil {
+	cfg := &f.Replay.Config
+	if cfg.Nodes, cfg.Resources, err = exact(m, w); err != nil {
 		return fmt.Errorf("--exact-pods: %w", err)
-	}
-	f.Replay.Config.Nodes = x.Nodes
-	f.Replay.Config.Resources = []sim.Resource{
-		workload.ExactMemory: {Name: memoryResource, Total: x.Memory},
-		workload.ExactShares: {Name: shareResource, Total: x.Shares, Shares: true},
 	}
 	return nil
 }

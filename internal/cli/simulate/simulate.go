@@ -51,6 +51,8 @@ type Flags struct {
 type More struct {
 	// Locality and Pods run the policies of these kinds.
 	Locality, Pods func(c *cobra.Command, f *Flags) error
+	// Exact has pods ask for what their list says, and gives the machine that they ask.
+	Exact func(*workload.Machine, *workload.Workload) ([]nodeset.Capacity, []sim.Resource, error)
 	// Least is the least runtime that was possible for the jobs of a run, in seconds.
 	Least func(r *sim.Result, cfg *sim.Config, jobs []workload.Job) (float64, error)
 	// Bounds prints how soon the jobs that can run at all could be done.
@@ -128,7 +130,7 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 			} else if own != nil {
 				return own.run(c, &f)
 			}
-			w, policies, err := f.prepare(c.Flags())
+			w, policies, err := f.prepare(c.Flags(), &more)
 			if err != nil {
 				return err
 			}
@@ -188,7 +190,7 @@ func (f *Flags) register(flags *pflag.FlagSet) {
 }
 
 // prepare checks all input: it makes the machine, the workload and the policies.
-func (f *Flags) prepare(flags *pflag.FlagSet) (*workload.Workload, []core.Policy, error) {
+func (f *Flags) prepare(flags *pflag.FlagSet, more *More) (*workload.Workload, []core.Policy, error) {
 	cfg := &f.Replay.Config
 	w, machine, err := f.machine()
 	if err != nil {
@@ -216,7 +218,7 @@ func (f *Flags) prepare(flags *pflag.FlagSet) (*workload.Workload, []core.Policy
 		}
 		f.compareMachine(w)
 	}
-	if err := errors.Join(f.countMemory(machine, w), f.countExactly(machine, w)); err != nil {
+	if err := errors.Join(f.countMemory(machine, w), f.countExactly(more.Exact, machine, w)); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
 	if err := f.ranges.apply(cfg, w.Jobs); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package workload
+package pods
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/beside"
 	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -21,10 +22,10 @@ const (
 	exactPods  = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time,scheduled_time\n"
 )
 
-func readExact(t require.TestingT, nodes, pods string) (*Machine, *Workload, error) {
-	m, err := ReadMachine(strings.NewReader(exactNodes+nodes), "nodes")
+func readExact(t require.TestingT, nodes, pods string) (*workload.Machine, *workload.Workload, error) {
+	m, err := workload.ReadMachine(strings.NewReader(exactNodes+nodes), "nodes")
 	require.NoError(t, err)
-	w, err := ReadAlibaba(strings.NewReader(exactPods+pods), "pods", GPUTraceOptions{Exact: true})
+	w, err := workload.ReadAlibaba(strings.NewReader(exactPods+pods), "pods", workload.GPUTraceOptions{Exact: true})
 	return m, w, err
 }
 
@@ -58,7 +59,7 @@ p4,500,30,1,1000,A100,4,9,4
 		require.Equal(t, want, w.Jobs[i].Request, "pod %d", i)
 	}
 	require.Same(t, &w.Jobs[0].Uses[0], &w.Jobs[2].Uses[0], "pods that are alike share what they take")
-	require.Equal(t, []Tally{{"asks for no core: taken as 500 thousandths of one", 1}}, w.Adjusted)
+	require.Equal(t, []workload.Tally{{Reason: "asks for no core: taken as 500 thousandths of one", Jobs: 1}}, w.Adjusted)
 }
 
 func TestExactErrors(t *testing.T) {
@@ -80,7 +81,7 @@ func TestExactErrors(t *testing.T) {
 	w.Jobs[0].Pod = nil
 	_, err = Exact(m, w)
 	require.EqualError(t, err, "job a is not one of Alibaba's pods")
-	m, err = ParseMachine("2x8x1")
+	m, err = workload.ParseMachine("2x8x1")
 	require.NoError(t, err)
 	_, err = Exact(m, w)
 	require.ErrorContains(t, err, "the machine is not Alibaba's list of nodes")
@@ -121,7 +122,7 @@ func TestPropertyExactLosesNothing(t *testing.T) {
 func TestRealExactPods(t *testing.T) {
 	race.Slow(t)
 	beside.Shared(t, "traces/fgd/openb_pod_list_gpuspec33.csv.gz")
-	m, err := ParseMachine(beside.Shared(t, "traces/alibaba-openb_node_list_all_node.csv"))
+	m, err := workload.ParseMachine(beside.Shared(t, "traces/alibaba-openb_node_list_all_node.csv"))
 	require.NoError(t, err)
 	for _, c := range []struct {
 		list                         string
@@ -131,7 +132,7 @@ func TestRealExactPods(t *testing.T) {
 		{"fgd/openb_pod_list_gpuspec33.csv.gz", 2, 7255, 2573, 2092},
 		{"fgd/openb_pod_list_gpushare100.csv.gz", 4, 6943, 5891, 0},
 	} {
-		w, err := ReadFile(beside.Shared(t, "traces/"+c.list), Options{GPU: GPUTraceOptions{Exact: true}})
+		w, err := workload.ReadFile(beside.Shared(t, "traces/"+c.list), workload.Options{GPU: workload.GPUTraceOptions{Exact: true}})
 		require.NoError(t, err)
 		x, err := Exact(m, w)
 		require.NoError(t, err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package workload
+package pods
 
 import (
 	"errors"
@@ -9,35 +9,10 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
-
-// Pod is what a pod of Alibaba's asks of its node.
-type Pod struct {
-	MilliCores int    // thousandths of a core
-	GPUs       int    // whole ones
-	Share      int    // thousandths of one GPU, below 1000; 0: none
-	Models     string // of GPU that will do, with | between them; empty: all
-}
-
-// podOf is the pod of c's line. A share is of one GPU; several are whole ones.
-func podOf(c *csvReader, cpu, gpus, share int) Pod {
-	p := Pod{MilliCores: cpu, GPUs: gpus}
-	switch {
-	case gpus == 0:
-		return p
-	case share == 0:
-		c.bad("gpu_milli", errors.New("must be at least 1 for a pod with GPUs"))
-	case share < milli && gpus > 1:
-		c.bad("gpu_milli", errors.New("must be 1000 for a pod with several GPUs"))
-	case share < milli:
-		p.GPUs, p.Share = 0, share
-	}
-	if c.has("gpu_spec") {
-		p.Models = c.get("gpu_spec")
-	}
-	return p
-}
 
 // The further resources of an [ExactMachine], by number.
 const (
@@ -54,15 +29,15 @@ type ExactMachine struct {
 	Unit int
 }
 
-// Exact has jobs, which were read with [GPUTraceOptions].Exact, ask for what their pods do, and
-// nothing else: cores in units of the greatest common divisor of what all of them ask for, memory,
-// a share of one GPU, and models of GPU, as Eligible nodes. Nodes' cores are rounded down to whole
-// units, which loses nothing. A pod without a core is given one unit, and counted in Adjusted.
-// Models that the machine does not have are passed over; of a pod without GPUs they do not count.
-// Where the list does not say what memory a node has, it has more than anybody can ask for.
-// It fails where m is not Alibaba's list of nodes, where a job has no Pod, and where a node or a
-// pod has more units of cores than a node can have (65535).
-func Exact(m *Machine, w *Workload) (*ExactMachine, error) {
+// Exact has jobs, which were read with [workload.GPUTraceOptions].Exact, ask for what their pods
+// do, and nothing else: cores in units of the greatest common divisor of what all of them ask for,
+// memory, a share of one GPU, and models of GPU, as Eligible nodes. Nodes' cores are rounded down
+// to whole units, which loses nothing. A pod without a core is given one unit, and counted in
+// Adjusted. Models that the machine does not have are passed over; of a pod without GPUs they do
+// not count. Where the list does not say what memory a node has, it has more than anybody can ask
+// for. It fails where m is not Alibaba's list of nodes, where a job has no Pod, and where a node or
+// a pod has more units of cores than a node can have (65535).
+func Exact(m *workload.Machine, w *workload.Workload) (*ExactMachine, error) {
 	if m.MilliCores == nil {
 		return nil, errors.New("the machine is not Alibaba's list of nodes, which has cores in thousandths and models of GPU")
 	}
@@ -83,12 +58,20 @@ func Exact(m *Machine, w *Workload) (*ExactMachine, error) {
 		}
 		x.Nodes[n].Cores = uint16(units)
 	}
-	x.Shares = slices.Repeat([]int64{milli}, len(m.Nodes))
+	x.Shares = slices.Repeat([]int64{1000}, len(m.Nodes))
 	return x, x.askExactly(m, w)
 }
 
+// Resources are those of the machine in a simulation.
+func (x *ExactMachine) Resources() []sim.Resource {
+	return []sim.Resource{
+		ExactMemory: {Name: "memory", Total: x.Memory},
+		ExactShares: {Name: "thousandths of a GPU", Total: x.Shares, Shares: true},
+	}
+}
+
 // askExactly sets the requests of the jobs. Jobs that are alike share what they take, and masks.
-func (x *ExactMachine) askExactly(m *Machine, w *Workload) error {
+func (x *ExactMachine) askExactly(m *workload.Machine, w *workload.Workload) error {
 	type taken struct{ memory, share int64 }
 	uses, masks := map[taken]nodeset.Uses{}, map[string]nodeset.Mask{}
 	for i := range w.Jobs {
@@ -100,7 +83,7 @@ func (x *ExactMachine) askExactly(m *Machine, w *Workload) error {
 			return fmt.Errorf("job %s: %d thousandths of a core are %d units of %d: at most %d",
 				j.ID, p.MilliCores, units, x.Unit, bids.MaxCoresPerNode)
 		case units == 0:
-			w.Adjusted, units = Count(w.Adjusted, fmt.Sprintf("asks for no core: taken as %d thousandths of one", x.Unit)), 1
+			w.Adjusted, units = workload.Count(w.Adjusted, fmt.Sprintf("asks for no core: taken as %d thousandths of one", x.Unit)), 1
 		}
 		key := taken{j.Memory.PerNode, int64(p.Share)}
 		if _, known := uses[key]; !known {
@@ -109,7 +92,7 @@ func (x *ExactMachine) askExactly(m *Machine, w *Workload) error {
 		j.Request = bids.Request{MinNodes: 1, MaxNodes: 1, TasksPerNode: units, MinGPUs: p.GPUs, Uses: uses[key]}
 		if p.Models != "" && p.GPUs+p.Share > 0 {
 			if _, known := masks[p.Models]; !known {
-				masks[p.Models] = m.nodesWith(p.Models)
+				masks[p.Models] = nodesWith(m, p.Models)
 			}
 			j.Eligible = masks[p.Models]
 		}
@@ -128,7 +111,7 @@ func usesOf(memory, share int64) (u nodeset.Uses) {
 }
 
 // nodesWith are the nodes with GPUs of one of the models, which have | between them.
-func (m *Machine) nodesWith(models string) nodeset.Mask {
+func nodesWith(m *workload.Machine, models string) nodeset.Mask {
 	mask, wanted := nodeset.NewMask(len(m.Nodes)), strings.Split(models, "|")
 	for n, model := range m.Models {
 		if model != "" && slices.Contains(wanted, model) {
