@@ -41,9 +41,3 @@ func TestClockIsThatOfLibc(t *testing.T) {
 	require.Greater(t, libc, deadline/2)
 	require.Less(t, libc, 20*deadline, "a fifth of what it would be by the kernel's, on a busy machine")
 }
-
-func BenchmarkNow(b *testing.B) {
-	for b.Loop() {
-		now()
-	}
-}

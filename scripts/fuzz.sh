@@ -4,7 +4,7 @@
 # FUZZFLOOR a second: then it doesn't fuzz. FUZZMEM (KB of address space a process) and FUZZJOBS
 # (processes at once) bound the memory: what takes more is a finding, and not the machine's end.
 #
-#	FUZZTIME=10m sh scripts/fuzz.sh ./cshim ./internal/window
+#	FUZZTIME=10m sh scripts/fuzz.sh ./internal/engine ./internal/window
 set -u
 cd "$(dirname "$0")/.." || exit 1
 go=${GO:-go} time=${FUZZTIME:-60s} floor=${FUZZFLOOR:-5} mem=${FUZZMEM:-4000000} jobs=${FUZZJOBS:-2}

@@ -2,7 +2,7 @@
 
 //go:build cgo
 
-package main
+package capi
 
 import "time"
 

@@ -2,13 +2,13 @@
 
 //go:build cgo
 
-package main
+package capi
 
 import (
 	"unsafe"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/cshim/internal/engine"
+	"github.com/aucsched/aucsched/internal/engine"
 )
 
 // #include "aucsched.h"

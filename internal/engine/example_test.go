@@ -5,7 +5,7 @@ package engine_test
 import (
 	"fmt"
 
-	"github.com/aucsched/aucsched/cshim/internal/engine"
+	"github.com/aucsched/aucsched/internal/engine"
 )
 
 // One job that fits now, one that has to wait for the running job, and one that never fits.

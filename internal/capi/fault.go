@@ -2,7 +2,7 @@
 
 //go:build cgo
 
-package main
+package capi
 
 // #include "aucsched.h"
 import "C"
