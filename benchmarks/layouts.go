@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aucsched/aucsched/benchmarks/layout"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/layout"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 

@@ -15,24 +15,18 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	others "github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// policies are an auction and ipsched, with default settings.
-func allPolicies(t testing.TB) []core.Policy { return policiesBy(t, nil) }
-
-// policiesBy are all policies, by a clock.
-func policiesBy(t testing.TB, clock func() time.Time) []core.Policy {
+// auctionBy is an auction with default settings, by a clock.
+func auctionBy(t testing.TB, clock func() time.Time) *core.Auction {
 	t.Helper()
-	o, p := core.DefaultAuctionOptions(), others.DefaultIPSchedOptions()
-	o.Clock, p.Clock = clock, clock
+	o := core.DefaultAuctionOptions()
+	o.Clock = clock
 	a, err := core.NewAuction(o, nil)
 	require.NoError(t, err)
-	i, err := others.NewIPSched(p)
-	require.NoError(t, err)
-	return []core.Policy{a, i}
+	return a
 }
 
 func uniform(t testing.TB, nodes, cores int) *nodeset.Table {
@@ -91,38 +85,30 @@ func TestDecideRefusesQueuesThatAreNone(t *testing.T) {
 				q = append(q, &core.Job{ID: fmt.Sprint("J", i), Request: bids.Request{Cores: 1}, Priority: 10, TimeLimit: 60})
 			}
 			s := &core.Snapshot{Nodes: uniform(t, 2, 4), Pending: q}
-			for _, policy := range allPolicies(t) {
-				var p core.Plan
-				require.NoError(t, policy.Decide(context.Background(), s, core.Limits{}, &p))
-				require.Len(t, p.Decisions, 3)
-			}
+			var p core.Plan
+			a := auctionBy(t, nil)
+			require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
+			require.Len(t, p.Decisions, 3)
 			s.Pending = spoil(q)
-			for _, policy := range allPolicies(t) {
-				var p core.Plan
-				err := policy.Decide(context.Background(), s, core.Limits{}, &p)
-				require.ErrorContains(t, err, want)
-				var fault *core.JobError
-				require.ErrorAs(t, err, &fault)
-				var field *bids.FieldError
-				require.ErrorAs(t, err, &field)
-				require.Empty(t, p.Decisions)
-				require.Equal(t, err, s.Validate())
-			}
+			err := a.Decide(context.Background(), s, core.Limits{}, &p)
+			require.ErrorContains(t, err, want)
+			var fault *core.JobError
+			require.ErrorAs(t, err, &fault)
+			var field *bids.FieldError
+			require.ErrorAs(t, err, &field)
+			require.Empty(t, p.Decisions)
+			require.Equal(t, err, s.Validate())
 		})
 	}
 }
 
 func TestDecideRefusesCallsThatAreNone(t *testing.T) {
 	var p core.Plan
-	for _, policy := range allPolicies(t) {
-		require.ErrorContains(t, policy.Decide(context.Background(), nil, core.Limits{}, &p), "no Snapshot")
-		require.ErrorContains(t, policy.Decide(context.Background(),
-			&core.Snapshot{Nodes: uniform(t, 1, 1)}, core.Limits{}, nil), "no Plan")
-		require.ErrorContains(t, policy.Decide(context.Background(), &core.Snapshot{}, core.Limits{}, &p), "Nodes is nil")
-	}
-	for want, policy := range map[string]core.Policy{"NewAuction": new(core.Auction), "NewIPSched": new(others.IPSched)} {
-		require.ErrorContains(t, policy.Decide(context.Background(), &core.Snapshot{Nodes: uniform(t, 1, 1)}, core.Limits{}, &p), want)
-	}
+	a, s := auctionBy(t, nil), &core.Snapshot{Nodes: uniform(t, 1, 1)}
+	require.ErrorContains(t, a.Decide(context.Background(), nil, core.Limits{}, &p), "no Snapshot")
+	require.ErrorContains(t, a.Decide(context.Background(), s, core.Limits{}, nil), "no Plan")
+	require.ErrorContains(t, a.Decide(context.Background(), &core.Snapshot{}, core.Limits{}, &p), "Nodes is nil")
+	require.ErrorContains(t, new(core.Auction).Decide(context.Background(), s, core.Limits{}, &p), "NewAuction")
 }
 
 // The check allocates nothing, with ids in any order, once it has seen a queue of that length.
@@ -228,20 +214,18 @@ func (b *blocking) now() time.Time {
 func TestDecideIsBusy(t *testing.T) {
 	s := &core.Snapshot{Nodes: uniform(t, 4, 8),
 		Pending: []*core.Job{{ID: "J", Request: bids.Request{Cores: 8}, Priority: 1, TimeLimit: 1}}}
-	for i := range allPolicies(t) {
-		clock := &blocking{in: make(chan struct{}), out: make(chan struct{})}
-		policy := policiesBy(t, clock.now)[i]
-		var first, second core.Plan
-		done := make(chan error)
-		go func() { done <- policy.Decide(context.Background(), s, core.Limits{}, &first) }()
-		<-clock.in
-		require.ErrorIs(t, policy.Decide(context.Background(), s, core.Limits{}, &second), core.ErrBusy)
-		require.ErrorIs(t, policy.Decide(context.Background(), s, core.Limits{}, &first), core.ErrBusy, "which leaves the plan alone")
-		close(clock.out)
-		require.NoError(t, <-done)
-		require.True(t, first.Decisions[0].Start)
-		require.NoError(t, policy.Decide(context.Background(), s, core.Limits{}, &second), "it is free again")
-	}
+	clock := &blocking{in: make(chan struct{}), out: make(chan struct{})}
+	policy := auctionBy(t, clock.now)
+	var first, second core.Plan
+	done := make(chan error)
+	go func() { done <- policy.Decide(context.Background(), s, core.Limits{}, &first) }()
+	<-clock.in
+	require.ErrorIs(t, policy.Decide(context.Background(), s, core.Limits{}, &second), core.ErrBusy)
+	require.ErrorIs(t, policy.Decide(context.Background(), s, core.Limits{}, &first), core.ErrBusy, "which leaves the plan alone")
+	close(clock.out)
+	require.NoError(t, <-done)
+	require.True(t, first.Decisions[0].Start)
+	require.NoError(t, policy.Decide(context.Background(), s, core.Limits{}, &second), "it is free again")
 }
 
 // counting is a context that is cancelled when it is asked for the n-th time.
@@ -268,27 +252,26 @@ func TestDecideEndsWithTheContext(t *testing.T) {
 	for i := range 100 {
 		s.Pending = append(s.Pending, &core.Job{ID: fmt.Sprint(i), Request: bids.Request{Cores: 30 + 4*i}, Priority: 1, TimeLimit: 100})
 	}
-	for _, policy := range allPolicies(t) {
-		ended := 0
-		for n := 1; n < 4000; n += 1 + n/8 {
-			ctx := &counting{Context: context.Background(), cancelled: n}
-			p := core.Plan{Decisions: make([]core.Decision, 3)}
-			err := policy.Decide(ctx, s, core.Limits{Seed: 1}, &p)
-			if err == nil {
-				require.NoError(t, core.Verify(s, &p))
-				require.NotEmpty(t, p.Decisions)
-				continue
-			}
-			ended++
-			require.ErrorIs(t, err, context.Canceled)
-			require.Empty(t, p.Decisions)
-			require.LessOrEqual(t, ctx.asked.Load(), int64(n+20), "%s goes on although it has seen that nobody waits", policy.Name())
+	policy := auctionBy(t, nil)
+	ended := 0
+	for n := 1; n < 4000; n += 1 + n/8 {
+		ctx := &counting{Context: context.Background(), cancelled: n}
+		p := core.Plan{Decisions: make([]core.Decision, 3)}
+		err := policy.Decide(ctx, s, core.Limits{Seed: 1}, &p)
+		if err == nil {
+			require.NoError(t, core.Verify(s, &p))
+			require.NotEmpty(t, p.Decisions)
+			continue
 		}
-		require.Greater(t, ended, 1)
+		ended++
+		require.ErrorIs(t, err, context.Canceled)
+		require.Empty(t, p.Decisions)
+		require.LessOrEqual(t, ctx.asked.Load(), int64(n+20), "it goes on although it has seen that nobody waits")
 	}
+	require.Greater(t, ended, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Nanosecond)
 	defer cancel()
 	<-ctx.Done()
 	var p core.Plan
-	require.ErrorIs(t, allPolicies(t)[0].Decide(ctx, s, core.Limits{}, &p), context.DeadlineExceeded)
+	require.ErrorIs(t, policy.Decide(ctx, s, core.Limits{}, &p), context.DeadlineExceeded)
 }

@@ -283,7 +283,7 @@ func TestClusterDropsWhatNoLongerHolds(t *testing.T) {
 
 // A cycle holds up nobody, and lets no second one in.
 func TestClusterIsOpenWhileItDecides(t *testing.T) {
-	policy := &meddler{Policy: allPolicies(t)[0]}
+	policy := &meddler{Policy: auctionBy(t, nil)}
 	c, err := core.NewCluster(core.ClusterOptions{Policy: policy})
 	require.NoError(t, err)
 	require.NoError(t, c.SetNode("n1", nodeset.Capacity{Cores: 8}, true))

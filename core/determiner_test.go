@@ -2,10 +2,12 @@
 
 package core
 
-import (
-	"github.com/aucsched/aucsched/internal/layout"
-	"github.com/aucsched/aucsched/ipmodel"
-)
+import "github.com/aucsched/aucsched/ipmodel"
 
-// layouts makes an auction AUCSCHED1's.
-func layouts(packing ipmodel.Solver) Determiner { return layout.NewDeterminer(packing) }
+// another chooses as AUCSCHED2 does, and is another Determiner to an auction.
+type another struct{ packing }
+
+func (*another) Name() string { return "another" }
+
+// layouts makes an auction with another Determiner than AUCSCHED2's.
+func layouts(solver ipmodel.Solver) Determiner { return &another{packing{solver: solver}} }

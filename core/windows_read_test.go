@@ -13,7 +13,6 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/golden"
-	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -21,7 +20,7 @@ import (
 // rule of the scheduler. Without a policy line it is the auction with its default settings. A line
 // is an element of a window file, its fields by their names there:
 //
-//	policy paper                            the papers' auction; also ipsched, throughput, estimates
+//	policy paper                            the papers' auction; also throughput, estimates
 //	nodes n[1-4] cores=8 gpus=2 state=up
 //	running R nodes=n[1-2] cores_per_node=8 end_s=60
 //	job A priority=5 cores=16 contiguous=true
@@ -89,10 +88,6 @@ func fields(t *testing.T, words []string, element map[string]any) map[string]any
 func policyOf(t *testing.T, name string) core.Policy {
 	o := core.DefaultAuctionOptions()
 	switch name {
-	case "ipsched":
-		p, err := policies.NewIPSched(policies.DefaultIPSchedOptions())
-		require.NoError(t, err)
-		return p
 	case "paper":
 		o = core.PaperAuctionOptions()
 	case "estimates":

@@ -370,7 +370,8 @@ const char *aucsched_version(void);
 /*
  * Opens a handle. settings is NULL or "key=value" pairs separated by commas or white space:
  *   policy=auction2|auction1|ipsched  who decides: AUCSCHED2; AUCSCHED1, where the program chooses how many cores
- *                             each of a winner's nodes gives; or IPSCHED, one program for the window, without bids
+ *                             each of a winner's nodes gives; or IPSCHED, one program for the window, without bids.
+ *                             libaucsched-older.so has all three, libaucsched.so auction2 alone
  *   window=200 depth=500 bids=15 drafts=7 reservations=1 deadline_ms=200
  *   objective=priority|size|rate  what a start is worth: the job's priority, or times cores, or times the
  *                             share of the machine, by time limit

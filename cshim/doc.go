@@ -8,5 +8,6 @@
 // The version script hides the Go runtime's symbols, so that the library exports the
 // functions of aucsched.h alone; cgo does not let a source file ask for it.
 //
-// Package capi has the functions.
+// Package capi has the functions. The benchmarks module has a library of the same interface, with
+// the policies before AUCSCHED2.
 package main

@@ -105,7 +105,7 @@ stage_slurm() {
 		cshim/aucsched.pc.in >"$stage${plugins%/*}/pkgconfig/aucsched.pc"
 	for file in README.md LICENSE docs/slurm.md docs/slurm-install.md docs/invasive-slurm.md; do install -m 644 "$file" "$doc/"; done
 	install -m 644 slurmplugin/LICENSE "$doc/LICENSE.plug-ins"
-	licences "$doc/licenses" "$stage$plugins/libaucsched.so"
+	licences "$doc/licenses" "$stage$plugins"/libaucsched*.so
 }
 
 case $part in

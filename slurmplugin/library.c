@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* Loading libaucsched.so: see library.h. */
+/* Loading libaucsched.so or libaucsched-older.so: see library.h. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 
@@ -14,6 +14,7 @@
  */
 static void *_open(const auc_settings_t *settings, char **path, char **why)
 {
+	const char *older = settings->counts ? "" : "-older";
 	char *dir;
 	void *handle;
 
@@ -21,11 +22,12 @@ static void *_open(const auc_settings_t *settings, char **path, char **why)
 		*path = xstrdup(settings->library);
 	} else {
 		dir = auc_object_dir((const void *) auc_library_open);
-		*path = xstrdup_printf("%s/libaucsched.so", dir ? dir : ".");
+		*path = xstrdup_printf("%s/libaucsched%s.so", dir ? dir : ".",
+				       older);
 		xfree(dir);
 		if (access(*path, R_OK)) {
 			xfree(*path);
-			*path = xstrdup("libaucsched.so");
+			*path = xstrdup_printf("libaucsched%s.so", older);
 		}
 	}
 	if (!(handle = dlopen(*path, RTLD_NOW | RTLD_LOCAL)))
@@ -47,17 +49,14 @@ static int _resolve(auc_library_t *library, char **why)
 	library->last_error = dlsym(library->handle, "aucsched_last_error");
 	library->worker_fault = dlsym(library->handle, "aucsched_worker_fault");
 	library->close = dlsym(library->handle, "aucsched_close");
-	if (!abi || !version || !library->open || !library->configure ||
-	    !library->cycle || !library->last_error || !library->close) {
-		*why = xstrdup_printf("%s is not libaucsched", library->path);
-		return SLURM_ERROR;
-	}
-	if (abi() != AUCSCHED_ABI) {
+	if (abi && (abi() != AUCSCHED_ABI)) {
 		*why = xstrdup_printf("%s has ABI %d, the plug-in was built for %d",
 				      library->path, abi(), AUCSCHED_ABI);
 		return SLURM_ERROR;
 	}
-	if (!library->save_files || !library->load_files) {
+	if (!abi || !version || !library->open || !library->configure ||
+	    !library->cycle || !library->last_error || !library->close ||
+	    !library->save_files || !library->load_files) {
 		*why = xstrdup_printf("%s is not libaucsched", library->path);
 		return SLURM_ERROR;
 	}
@@ -139,6 +138,8 @@ extern int auc_library_configure(auc_library_t *library,
 		return SLURM_SUCCESS;
 	library->last_error(library->scheduler, text, sizeof(text));
 	*why = xstrdup(text);
+	if (!settings->counts && !strstr(library->path, "-older"))
+		xstrcat(*why, "; slurmctld loads another when it is restarted");
 	return SLURM_ERROR;
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/*
- * libaucsched.so: loading it, and what it is called by. The agent's thread alone, without a lock.
- */
+/* Loading libaucsched.so or libaucsched-older.so, and calling it. The agent's thread, without a lock. */
 #ifndef AUC_LIBRARY_H
 #define AUC_LIBRARY_H
 

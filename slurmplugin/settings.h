@@ -27,7 +27,7 @@ typedef struct {
 	int offers;		/* auc_slurm_bids */
 	bool preempt;		/* auc_preempt */
 	auc_objective_t objective; /* auc_objective, or what auc_throughput has */
-	bool counts;		/* the policy counts memory, GPUs by type and licences */
+	bool counts;		/* the policy counts memory, GPUs by type and licences: auction2 */
 	int limit;		/* window + depth: jobs handed to the library */
 	char *library;		/* auc_library; NULL: beside the plug-in, then the loader's path */
 	char *status;		/* auc_status; NULL: in StateSaveLocation */

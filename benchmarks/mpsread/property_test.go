@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/mps"
+	"github.com/aucsched/aucsched/benchmarks/mps"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 

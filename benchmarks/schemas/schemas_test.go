@@ -19,10 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/docs/schemas"
 	"github.com/aucsched/aucsched/examples"
-	"github.com/aucsched/aucsched/internal/policies"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/window"
 )
@@ -59,7 +60,7 @@ func policiesOf(t require.TestingT) []core.Policy {
 	o.Determiner = policies.Layouts
 	layouts, err := core.NewAuction(o, nil)
 	require.NoError(t, err)
-	ipsched, err := policies.NewIPSched(policies.DefaultIPSchedOptions())
+	ipsched, err := policies.NewIPSched(older.DefaultOptions())
 	require.NoError(t, err)
 	b := sim.DefaultBackfill()
 	b.Estimates = true

@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 func newRoot() *cobra.Command {
 	const own = "own"
 	demo := demoCommand()
-	commands := []*cobra.Command{decide.Plan(nil), decide.Explain(), simulate.Command(simulate.More{}), tryCommand(),
+	commands := []*cobra.Command{decide.Plan(nil, nil), decide.Explain(nil), simulate.Command(simulate.More{}), tryCommand(),
 		checkCommand(), whyCommand(), statusCommand(), shadowCommand(), topCommand(), metricsCommand(), schemaCommand(), demo}
 	for _, c := range commands {
 		c.GroupID = own

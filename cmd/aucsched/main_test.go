@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -114,8 +113,6 @@ func TestWrongUsageAndInput(t *testing.T) {
 		"bids per job 0":                {"plan", "../../examples/table1.json", "--bids", "0"},
 		`--solver: "odd" is unknown`:    {"plan", "../../examples/table1.json", "--solver", "odd"},
 		`--objective "odd": must be`:    {"plan", "../../examples/table1.json", "--objective", "odd"},
-		`--on-timeout "odd": must be`:   {"plan", "../../examples/table1.json", "--policy", "ipsched", "--on-timeout", "odd"},
-		"window 0: must":                {"plan", "../../examples/table1.json", "--policy", "ipsched", "--window", "0"},
 		"--deadline: -1s":               {"plan", "../../examples/table1.json", "--deadline", "-1s"},
 		"--cluster and --workload":      {"simulate"},
 		"--cluster: ":                   {"simulate", "--cluster", "0x8", "--workload", "gen:tsubame-1.NC"},
@@ -153,37 +150,6 @@ func TestDemoPictures(t *testing.T) {
 	require.Equal(t, string(want), out)
 }
 
-// auction1 gives J1 one core of the one node and three of the other.
-func TestPolicyAuction1(t *testing.T) {
-	w := `{"nodes":[{"name":"n1","cores":4},{"name":"n2","cores":4}],"jobs":[
-		{"id":"a","priority":11,"nodes":2,"cores":4,"time_limit_s":9},{"id":"b","priority":10,"nodes":1,"cores":3,"time_limit_s":9}]}`
-	for policy, want := range map[string]string{"auction1": "2 of 2 jobs start; auction1", "auction2": "1 of 2 jobs start; auction2"} {
-		code, out, errs := aucsched(t, w, "plan", "-", "--paper", "--policy", policy)
-		require.Zero(t, code, errs)
-		require.Contains(t, out, want)
-	}
-}
-
-// Offers reach the auction: with one bid a job they are all that is bid, and
-// other starts come of it.
-func TestSlurmBids(t *testing.T) {
-	race.Slow(t)
-	args := []string{"simulate", "--cluster", "64x12x3", "--workload", "gen:tsubame-1.NC",
-		"--paper", "--bids", "1", "--work", "20000", "--json"}
-	for _, policy := range []string{"auction1", "auction2"} {
-		results := make(map[bool]sim.Result)
-		for _, with := range []bool{false, true} {
-			code, out, errs := aucsched(t, "", append(args, "--policy", policy, "--slurm-bids="+strconv.FormatBool(with))...)
-			require.Zero(t, code, errs)
-			var r sim.Result
-			require.NoError(t, json.Unmarshal([]byte(out), &r))
-			require.Equal(t, policy, r.Policy)
-			results[with] = r
-		}
-		require.NotEqual(t, results[false].Runtime, results[true].Runtime)
-	}
-}
-
 // Under --objective size, one large job is worth more than two small ones of higher priority.
 func TestObjectiveFlag(t *testing.T) {
 	race.Slow(t)
@@ -201,41 +167,6 @@ func TestObjectiveFlag(t *testing.T) {
 			require.Equal(t, strings.Count(want, "now"), strings.Count(out, "now"), out)
 		}
 	}
-}
-
-// Table I of ipsched: all three jobs start, whatever is asked of them besides.
-func TestIPSchedPlansTableI(t *testing.T) {
-	race.Slow(t)
-	for _, args := range [][]string{{}, {"--objective", "size"}, {"--on-timeout", "halve"}, {"--node-limits=false"}} {
-		code, out, errs := aucsched(t, "",
-			append([]string{"plan", "../../examples/table1.json", "--policy", "ipsched", "--json"}, args...)...)
-		require.Zero(t, code, errs)
-		var o window.Outcome
-		require.NoError(t, json.Unmarshal([]byte(out), &o))
-		require.Equal(t, []any{"ipsched", 3}, []any{o.Policy, o.Started})
-		require.Positive(t, o.Objective)
-		require.LessOrEqual(t, o.Objective, o.Bound)
-	}
-}
-
-// Without constraint 5 jobs get fewer nodes than they ask for, and every referee agrees.
-func TestNodeLimitsFlag(t *testing.T) {
-	race.Slow(t)
-	w := `{"nodes":[{"name":"n[1-4]","cores":8}],"jobs":[{"id":"a","priority":9,"cores":8,"nodes":"4","time_limit_s":9}]}`
-	for flag, nodes := range map[string]string{"true": `n\[1-4\]`, "false": `n1\n`} {
-		code, out, errs := aucsched(t, w, "plan", "-", "--policy", "ipsched", "--node-limits="+flag)
-		require.Zero(t, code, errs)
-		require.Regexp(t, nodes, out)
-		code, out, errs = aucsched(t, w, "explain", "-", "a", "--policy", "ipsched", "--node-limits="+flag)
-		require.Zero(t, code, errs)
-		require.Contains(t, out, "a")
-	}
-	code, out, errs := aucsched(t, "", "simulate", "--policy", "ipsched", "--node-limits=false",
-		"--cluster", "1408x12x3", "--workload", "gen:tsubame-1.NC", "--work", "30000", "--json")
-	require.Zero(t, code, errs)
-	var r sim.Result
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
-	require.Equal(t, []any{"ipsched", 350, 0}, []any{r.Policy, r.Jobs, len(r.Unrun)})
 }
 
 // TestSimulateGPUTraces: small GPU traces and the list of nodes are replayed, jobs at the
@@ -281,8 +212,6 @@ func TestDidYouMean(t *testing.T) {
 		`--policy: "" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, `:   append(simulate, "--policy", ""),
 		`--objective "priorty": must be priority, size or rate; did you mean "priority"?`:     append(simulate, "--objective", "priorty"),
 		`--solver: "nativ" is unknown; known are native, highs, auto; did you mean "native"?`: append(simulate, "--solver", "nativ"),
-		`--on-timeout "halv": must be incumbent or halve; did you mean "halve"?`: append(
-			simulate, "--policy", "ipsched", "--on-timeout", "halv"),
 		`--priority: "mulitfactor" is unknown; known are basic, multifactor; did you mean ` +
 			`"multifactor"?`: append(simulate, "--priority", "mulitfactor"),
 		`did you mean "gen:esp-rand"?`:                 {"simulate", "--cluster", "9x8x2", "--workload", "gen:esp-ran"},
@@ -305,9 +234,6 @@ func TestFlagThatDoesNothing(t *testing.T) {
 	_, errs := plan("--policy", "backfill", "--objective", "size")
 	require.Contains(t, errs,
 		"aucsched: warning: --objective does nothing with --policy backfill; it is for auction1, auction2, ipsched\n")
-	_, errs = plan("--policy", "ipsched", "--objective", "size", "--drafts", "2")
-	require.Equal(t, 1, strings.Count(errs, "\n"), errs)
-	require.Contains(t, errs, "--drafts does nothing with --policy ipsched")
 	_, errs = plan("--explain-trials", "3")
 	require.Contains(t, errs, "aucsched: warning: --explain-trials does nothing without --explain\n")
 	_, errs = plan("--policy", "auction2", "--objective", "size", "--drafts", "2", "--seed", "4", "--explain", "--explain-trials", "0")
@@ -375,7 +301,6 @@ func TestInterrupted(t *testing.T) {
 			"--jobs-csv", in("j.csv")},
 		{"simulate", "--cluster", "20x8", "--workload", "gen:lublin-80", "--policy", "backfill,easy", "--json"},
 		{"plan", "../../examples/table1.json", "--policy", "backfill"},
-		{"plan", "../../examples/table1.json", "--policy", "ipsched", "--json"},
 		{"plan", "-"},
 		{"explain", "../../examples/blocked.json", "wide"},
 		{"explain", "-", "wide"},

@@ -876,7 +876,12 @@ static void test_open_close(void)
 
 static void test_cycles(void)
 {
-	static const char *settings[] = {"work=100000", "work=100000 reservations=0 window=20", "work=100000 objective=size drafts=3", "work=100000 policy=ipsched", "work=100000 policy=auction1"};
+	static const char *settings[] = {"work=100000", "work=100000 reservations=0 window=20", "work=100000 objective=size drafts=3",
+#ifdef OLDER
+		"work=100000 policy=ipsched", "work=100000 policy=auction1"};
+#else
+		"work=100000 preset=default", "work=100000 preset=short"};
+#endif
 	int64_t h = must_open(settings[0]);
 	long before = 0, starts = 0, others = 0, shares = 0, preempted = 0;
 	struct aucsched_output out;

@@ -120,7 +120,7 @@ func aucsched_open(settings *C.aucsched_text, err *C.char, errlen C.size_t) (id 
 	if err == nil && errlen > 0 {
 		return C.AUCSCHED_EINVAL
 	}
-	n, fault := table.Open(text(settings), engine.Options{Now: now})
+	n, fault := table.Open(text(settings), engine.Options{Now: now, Older: Older})
 	if fault == nil {
 		fault = table.Do(n, func(h *engine.Handle) error { limitMemory(h); return nil })
 	}

@@ -10,3 +10,9 @@
 // signatures is checked by the C compiler, and that the structs have its layout by the Go
 // compiler (layout.go).
 package capi
+
+import "github.com/aucsched/aucsched/internal/older"
+
+// Older makes auction1 and ipsched. A library that has them sets it in an init function; where it
+// is nil, settings that ask for them are refused.
+var Older *older.Policies

@@ -174,11 +174,10 @@ func checkJob(in *Input, i int, j *Job, d *Decision, segs []Segment, cores, gpus
 	return nil
 }
 
-// validClass tells the auction's own bids, and what ipsched gives without any, from offers, which
-// are taken as they are.
+// validClass tells the auction's own bids from offers, which are taken as they are.
 func validClass(in *Input, i int, d *Decision, segs []Segment) bool {
 	if d.BidClass != 'S' {
-		return d.BidClass == 'I' || (d.BidClass >= 'A' && d.BidClass <= 'C')
+		return d.BidClass >= 'A' && d.BidClass <= 'C'
 	}
 	for _, o := range in.Offers {
 		if int(o.Job) == i {

@@ -24,9 +24,6 @@ var deadlineCases = []struct {
 	{20000, 2000, "work=0", 200 * time.Millisecond},
 	{20000, 2000, "work=0 reservations=8", 200 * time.Millisecond},
 	{20000, 2000, "work=0 window=2000", 200 * time.Millisecond},
-	{1408, 700, "work=0 policy=auction1", 100 * time.Millisecond},
-	{1408, 700, "work=0 policy=ipsched", 100 * time.Millisecond},
-	{20000, 2000, "work=0 policy=ipsched window=500", 200 * time.Millisecond},
 }
 
 // processors is a clock that goes as this process has processors: a busy machine does not make it

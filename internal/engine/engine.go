@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -16,12 +17,15 @@ type Options struct {
 	// Now is the clock that deadlines are held against; nil means time.Now. Only differences
 	// of it count.
 	Now func() time.Time
+	// Older makes auction1 and ipsched; nil where these settings are refused.
+	Older *older.Policies
 }
 
 // Engine runs cycles. It must not be used by two goroutines at once.
 type Engine struct {
 	settings Settings
 	now      func() time.Time
+	older    *older.Policies
 	solver   *solver
 	policy   core.Policy
 	snapshot snapshot
@@ -35,7 +39,7 @@ func New(settings string, o Options) (*Engine, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	e := &Engine{now: o.Now}
+	e := &Engine{now: o.Now, older: o.Older}
 	return e, e.Configure(settings)
 }
 
@@ -46,8 +50,11 @@ func (e *Engine) Configure(settings string) error {
 	if err != nil {
 		return err
 	}
+	if s.Policy != Auction2 && e.older == nil {
+		return &SettingError{"policy", s.Policy.String(), "is in libaucsched-older.so, not in this library"}
+	}
 	solver := newSolver(&s, e.now)
-	policy, err := newPolicy(&s, solver, e.now)
+	policy, err := e.newPolicy(&s, solver)
 	if err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
@@ -147,7 +154,7 @@ func (e *Engine) remember() {
 func (e *Engine) forget() {
 	e.snapshot, e.plan, e.demand = snapshot{}, core.Plan{}, core.Demand{}
 	e.files.forget(e.settings.FileAge)
-	if policy, err := newPolicy(&e.settings, e.solver, e.now); err == nil {
+	if policy, err := e.newPolicy(&e.settings, e.solver); err == nil {
 		e.policy = policy
 	}
 }

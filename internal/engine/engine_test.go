@@ -164,8 +164,7 @@ func TestOutcomesAreValid(t *testing.T) {
 		settings := rapid.SampledFrom([]string{"work=100000", "work=100000 window=10",
 			"work=100000 window=5 depth=3 reservations=0", "work=100000 objective=size",
 			"work=100000 throughput=yes", "work=100000 reservations=3 bids=4", "work=100000 drafts=0",
-			"deadline_ms=1", "work=100000 policy=auction1", "work=100000 policy=ipsched",
-			"deadline_ms=1 policy=ipsched on_timeout=halve"}).Draw(r, "settings")
+			"deadline_ms=1"}).Draw(r, "settings")
 		e, err := New(settings, Options{})
 		require.NoError(r, err)
 		var out Output
@@ -175,26 +174,6 @@ func TestOutcomesAreValid(t *testing.T) {
 			require.NoError(r, check(in, &out))
 		}
 	})
-}
-
-// AUCSCHED1's program may give an offer's nodes otherwise than the offer does; the job is not said
-// to have got it then.
-func TestLayoutsOfOffers(t *testing.T) {
-	race.Slow(t)
-	offers := 0
-	for seed := range uint64(40) {
-		rng := rand.New(rand.NewPCG(0x2ffbfa1+seed, 1))
-		e, err := New("work=100000 policy=auction1", Options{})
-		require.NoError(t, err)
-		var out Output
-		for range 3 {
-			in := randomInput(rng, rng.IntN(150)+1, rng.IntN(60))
-			require.NoError(t, e.Cycle(in, &out))
-			require.NoError(t, check(in, &out), seed)
-			offers += len(in.Offers)
-		}
-	}
-	require.NotZero(t, offers)
 }
 
 // The conversion of an input of a size that was seen before allocates nothing.
@@ -597,11 +576,11 @@ func TestRepairedInputsAreValid(t *testing.T) {
 // inputs are tried.
 func anySettings(t testing.TB) (engines []*Engine) {
 	for _, settings := range []string{"", "reservations=3", "objective=size window=5", "throughput=yes", "paper=yes",
-		"drafts=0 reservations=0 depth=2", "policy=auction1", "policy=ipsched", "policy=ipsched on_timeout=halve",
+		"drafts=0 reservations=0 depth=2",
 		"keep_holes=yes", "preset=default", "preset=short", "preset=throughput", "preset=default keep_holes=yes objective=rate",
 		"keep_holes=yes compact=yes patience_s=3600 promise_s=3600", "preset=short window=3 depth=1 promise_s=1",
 		"preset=throughput reservations=64 bids=1 drafts=0 keep_holes=yes", "contiguous_bids=yes throughput=yes",
-		"window=100000 depth=100000 bids=4096 drafts=4096", "policy=auction1 preset=none keep_holes=yes"} {
+		"window=100000 depth=100000 bids=4096 drafts=4096"} {
 		engines = append(engines, open(t, "work=20000 "+settings))
 	}
 	return engines

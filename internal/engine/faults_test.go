@@ -126,7 +126,7 @@ func TestFaultsOfOneJob(t *testing.T) {
 // What core.Verify would refuse of a job is a fault of it: uses that are sound by themselves may
 // not go with the range of GPUs, whatever the settings are. The others start.
 func TestFaultsOfUsesWithARange(t *testing.T) {
-	for _, settings := range []string{"", "preset=default", "preset=short", "preset=throughput", "keep_holes=yes", "policy=auction1"} {
+	for _, settings := range []string{"", "preset=default", "preset=short", "preset=throughput", "keep_holes=yes"} {
 		for _, alternative := range []bool{false, true} {
 			in := &Input{
 				Nodes: []Node{{Cores: 8, FreeCores: 8, GPUs: 3, FreeGPUs: 3, Up: 1}}, Resources: 1, Amounts: []Amount{{100, 100}},
@@ -447,8 +447,7 @@ func TestMemory(t *testing.T) {
 // What a cycle is thought to take is more than it takes, for machines and queues of all shapes.
 func TestMemoryIsEnough(t *testing.T) {
 	race.Slow(t)
-	for _, settings := range []string{"", "preset=throughput", "reservations=64 keep_holes=yes", "window=100000 depth=100000",
-		"policy=auction1"} {
+	for _, settings := range []string{"", "preset=throughput", "reservations=64 keep_holes=yes", "window=100000 depth=100000"} {
 		for _, size := range [][3]int{{16, 2000, 0}, {4000, 50, 0}, {2000, 50, 20}, {1000, 1000, 1}} {
 			in := largeInput(size[0], size[1])
 			in.Resources, in.Deadline = size[2], time.Second

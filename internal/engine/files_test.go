@@ -40,7 +40,7 @@ func nodeOf(t *testing.T, e *Engine, in *Input) (node, holders uint32) {
 }
 
 func TestJobsPreferHolders(t *testing.T) {
-	for _, settings := range []string{"", "policy=auction1", "paper=yes", "throughput=yes", "window=1 depth=0"} {
+	for _, settings := range []string{"", "paper=yes", "throughput=yes", "window=1 depth=0"} {
 		t.Run(settings, func(t *testing.T) {
 			e := open(t, settings)
 			var out Output

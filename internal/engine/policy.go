@@ -7,7 +7,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/policies"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -21,21 +21,21 @@ const (
 	IPSched                    // one integer program without bids
 )
 
-var policyNames = [...]string{Auction2: "auction2", Auction1: "auction1", IPSched: "ipsched"}
+var policyNames = [...]string{Auction2: "auction2", Auction1: older.Auction1, IPSched: older.IPSched}
 
 func (p PolicyName) String() string { return policyNames[p] }
 
 // newPolicy is the policy of the settings; ipsched brings a solver of its own.
-func newPolicy(s *Settings, v ipmodel.Solver, clock func() time.Time) (core.Policy, error) {
+func (e *Engine) newPolicy(s *Settings, v ipmodel.Solver) (core.Policy, error) {
 	if s.Policy == IPSched {
 		o := s.IPSched
-		o.Clock = clock
-		return policies.NewIPSched(o)
+		o.Clock = e.now
+		return e.older.IPSched(o)
 	}
 	o := s.Auction
-	o.Clock = clock
+	o.Clock = e.now
 	if s.Policy == Auction1 {
-		o.Determiner = policies.Layouts
+		o.Determiner = e.older.Layouts
 	}
 	return core.NewAuction(o, v)
 }
@@ -58,7 +58,7 @@ func (s *Settings) freesNodes() bool { return s.Policy == IPSched && !s.IPSched.
 // the policy and for who judges its plan.
 func (s *snapshot) dropNodeLimits() {
 	for _, job := range s.Pending {
-		job.Request = policies.WithoutNodeLimits(job.Request)
+		job.Request = older.WithoutNodeLimits(job.Request)
 	}
 }
 

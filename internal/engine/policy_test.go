@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/race"
 )
 
@@ -26,8 +26,7 @@ func whys(out *Output) (why []uint8) {
 
 // policyCases are settings, and how many jobs of table I of ipsched start with them. Of the papers'
 // five bids a job no three go together.
-var policyCases = map[string]int{"policy=auction2": 3, "policy=auction1": 3, "policy=ipsched": 3,
-	"policy=ipsched objective=size": 3, "policy=auction2 paper=yes": 2, "policy=auction1 paper=yes": 2}
+var policyCases = map[string]int{"policy=auction2": 3, "policy=auction2 paper=yes": 2}
 
 func TestPoliciesDecideTableI(t *testing.T) {
 	for settings, starts := range policyCases {
@@ -38,44 +37,8 @@ func TestPoliciesDecideTableI(t *testing.T) {
 			require.NoError(t, e.Cycle(in, &out))
 			require.NoError(t, check(in, &out))
 			require.Equal(t, []any{starts, 3, false}, []any{out.Starts, out.Window, out.Late})
-			require.Equal(t, e.Settings().Policy == IPSched, out.Decisions[0].BidClass == 'I')
-			require.Equal(t, e.Settings().Policy == IPSched, out.Bids == 0)
+			require.NotZero(t, out.Bids)
 		})
-	}
-}
-
-// Each code of ipsched's, in one queue.
-func TestWhyOfIPSched(t *testing.T) {
-	in := &Input{Nodes: []Node{{Cores: 4, FreeCores: 0, Up: 1}, {Cores: 4, FreeCores: 4, Up: 1}}}
-	for i, cores := range []uint32{9, 8, 3, 4, 2, 4, 1} {
-		in.Jobs = append(in.Jobs, Job{Priority: uint64(100 - i), Cores: cores, TimeLimit: 10, Mask: -1})
-	}
-	in.Jobs[4].Flags = Contiguous
-	in.Jobs[5].Flags, in.Jobs[5].MinNodes, in.Jobs[5].MaxNodes = Contiguous, 1, 1
-	var out Output
-	require.NoError(t, open(t, "policy=ipsched window=4").Cycle(in, &out))
-	require.NoError(t, check(in, &out))
-	require.Equal(t, []uint8{WaitsNever, WaitsFit, Starts, WaitsLost, NotLookedAt, WaitsLost, NotLookedAt}, whys(&out),
-		"its model does not know two nodes side by side")
-}
-
-// What a start is worth makes the winners.
-func TestObjectivesOfIPSched(t *testing.T) {
-	in := &Input{Nodes: []Node{{Cores: 8, FreeCores: 8, Up: 1}}, Jobs: []Job{
-		{Priority: 11, Cores: 1, TimeLimit: 9, Mask: -1},
-		{Priority: 10, Cores: 1, TimeLimit: 8, Mask: -1},
-		{Priority: 9, Cores: 8, TimeLimit: 9, Mask: -1},
-	}}
-	for settings, want := range map[string][]uint8{
-		// 11 + 10 are worth more than 9
-		"policy=ipsched":                {Starts, Starts, WaitsLost},
-		"policy=ipsched throughput=yes": {Starts, Starts, WaitsLost}, // which is for auctions
-		"policy=ipsched objective=size": {WaitsLost, WaitsLost, Starts},
-	} {
-		var out Output
-		require.NoError(t, open(t, settings).Cycle(in, &out))
-		require.NoError(t, check(in, &out))
-		require.Equal(t, want, whys(&out), settings)
 	}
 }
 
@@ -117,113 +80,17 @@ func TestKeepHolesRemembers(t *testing.T) {
 	require.Empty(t, off.demand.Recent(), "nobody asks for it")
 }
 
-// Without node limits jobs need not have the nodes that they ask for; the plan is
-// checked by what is left.
-func TestNodeLimits(t *testing.T) {
-	in := &Input{Jobs: []Job{
-		{Priority: 9, Cores: 16, MinNodes: 4, MaxNodes: 4, TimeLimit: 9, Mask: -1},
-		{Priority: 8, Cores: 6, MinNodes: 2, MaxNodes: 2, CoresPerNode: 3, TimeLimit: 9, Mask: -1},
-	}}
-	for range 4 {
-		in.Nodes = append(in.Nodes, Node{Cores: 8, FreeCores: 8, Up: 1})
-	}
-	for settings, nodes := range map[string]uint32{"policy=ipsched": 4,
-		"policy=ipsched node_limits=no": 2, "policy=auction2 node_limits=no": 4} {
-		var out Output
-		judged := *in
-		if nodes == 2 {
-			judged.Jobs = slices.Clone(in.Jobs)
-			for i := range judged.Jobs {
-				judged.Jobs[i].MinNodes, judged.Jobs[i].MaxNodes = 0, 0
-			}
-		}
-		e := open(t, settings)
-		for range 2 { // an engine that has dropped limits loads them again
-			require.NoError(t, e.Cycle(in, &out))
-			require.NoError(t, check(&judged, &out))
-			require.Equal(t, 2, out.Starts)
-			sum := uint32(0)
-			for _, s := range out.Segments[:out.Decisions[0].Segments] {
-				sum += s.Last - s.First + 1
-			}
-			require.Equal(t, nodes, sum, settings)
-		}
-		require.EqualValues(t, 4, in.Jobs[0].MinNodes, "the caller's")
-	}
-}
-
-// After a time-out the best that is known starts, or none and the next window is halved.
-func TestOnTimeout(t *testing.T) {
-	in := &Input{}
-	for range 40 {
-		in.Nodes = append(in.Nodes, Node{Cores: 8, FreeCores: 8, GPUs: 2, FreeGPUs: 2, Up: 1})
-	}
-	for i := range uint32(16) {
-		in.Jobs = append(in.Jobs, Job{Priority: 9, Cores: 100 + 7*i, MinGPUs: uint8(i % 3), MaxGPUs: 2, TimeLimit: 9, Mask: -1})
-	}
-	moment := time.Unix(0, 0)
-	clock := func() time.Time { moment = moment.Add(time.Millisecond); return moment }
-	for settings, windows := range map[string][]int{"on_timeout=incumbent": {8, 8, 8, 8}, "on_timeout=halve": {8, 4, 2, 4}} {
-		e, err := New("policy=ipsched window=8 work=20000 "+settings, Options{Now: clock})
-		require.NoError(t, err)
-		for i, window := range windows {
-			late := i < 2
-			if in.Deadline = time.Hour; late {
-				in.Deadline = time.Millisecond
-			}
-			var out Output
-			require.NoError(t, e.Cycle(in, &out))
-			require.NoError(t, check(in, &out))
-			require.Equal(t, []any{late, window}, []any{out.Late, out.Window}, settings)
-			require.Equal(t, slices.Repeat([]uint8{NotLookedAt}, 16-window), whys(&out)[window:])
-			none := late && settings == "on_timeout=halve"
-			require.Equal(t, none, out.Starts == 0)
-			if none {
-				require.Equal(t, slices.Repeat([]uint8{TimedOut}, window), whys(&out)[:window])
-			}
-			timedOut := 0
-			for _, why := range whys(&out) {
-				if why == TimedOut {
-					timedOut++
-				}
-			}
-			require.Equal(t, timedOut, out.TimedOut)
-			require.Equal(t, late, timedOut > 0, "whoever does not start, late, may not have been decided on")
-		}
-	}
-}
-
 // The auction can be held to blocks of nodes.
 func TestContiguousBids(t *testing.T) {
 	in := &Input{Jobs: []Job{{Priority: 9, Cores: 8, TimeLimit: 9, Mask: -1}}}
 	for _, free := range []uint16{4, 0, 4} {
 		in.Nodes = append(in.Nodes, Node{Cores: 4, FreeCores: free, Up: 1})
 	}
-	for settings, why := range map[string]uint8{"": Starts, "contiguous_bids=yes reservations=0": WaitsFit,
-		"policy=auction1 contiguous_bids=yes reservations=0": WaitsFit} {
+	for settings, why := range map[string]uint8{"": Starts, "contiguous_bids=yes reservations=0": WaitsFit} {
 		var out Output
 		require.NoError(t, open(t, settings).Cycle(in, &out))
 		require.Equal(t, why, out.Decisions[0].Why, settings)
 	}
-}
-
-// AUCSCHED1's program may give a winner other cores of its nodes than AUCSCHED2's bid says.
-func TestPoliciesDiffer(t *testing.T) {
-	race.Slow(t)
-	rng := rand.New(rand.NewPCG(12, 1))
-	differ := map[string]int{}
-	for range 30 {
-		in := randomInput(rng, 60, 40)
-		var outs [3]Output
-		for i, policy := range policyNames {
-			require.NoError(t, open(t, "deadline_ms=60000 work=100000 policy="+policy).Cycle(in, &outs[i]))
-			require.NoError(t, check(in, &outs[i]))
-			if i > 0 && !slices.Equal(outs[i].Segments, outs[0].Segments) {
-				differ[policy]++
-			}
-		}
-	}
-	require.Len(t, differ, 2)
 }
 
 // What a panic has left of a policy is not used again.
@@ -237,10 +104,21 @@ func TestForgetKeepsThePolicy(t *testing.T) {
 	}
 }
 
-func TestPoliciesHearOfTheEnd(t *testing.T) {
-	for _, name := range policyNames {
-		_, ok := open(t, "policy="+name).policy.(ender)
-		require.True(t, ok, name)
+func TestThePolicyHearsOfTheEnd(t *testing.T) {
+	_, ok := open(t, "").policy.(ender)
+	require.True(t, ok)
+}
+
+// An engine has the older policies only if it was given them.
+func TestOlderPoliciesAreRefused(t *testing.T) {
+	e := open(t, "window=5")
+	for _, name := range older.Names() {
+		_, err := New("policy="+name, Options{})
+		var fault *SettingError
+		require.ErrorAs(t, err, &fault)
+		require.EqualError(t, e.Configure("policy="+name),
+			"setting policy="+name+": is in libaucsched-older.so, not in this library")
+		require.Equal(t, 5, e.Settings().Auction.Window, "the old settings stay")
 	}
 }
 

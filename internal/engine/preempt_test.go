@@ -182,11 +182,6 @@ func TestPreemption(t *testing.T) {
 		require.Empty(t, out.Victims, name)
 		require.Zero(t, out.Preempted, name)
 	}
-	for _, policy := range []string{"policy=ipsched", "policy=auction1 reservations=0"} {
-		require.NoError(t, open(t, policy).Cycle(in, &out))
-		require.NoError(t, check(in, &out))
-		require.Equal(t, Starts, out.Decisions[1].Why, policy)
-	}
 }
 
 // Two starts may wait for the same running job, and one for two: queue and input differ in number.

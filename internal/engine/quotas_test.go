@@ -43,11 +43,6 @@ func TestQuotasBind(t *testing.T) {
 	require.NoError(t, e.Cycle(in, &out))
 	require.NoError(t, check(in, &out))
 	require.Equal(t, 1, out.Starts)
-
-	e = open(t, "policy=ipsched")
-	require.NoError(t, e.Cycle(in, &out))
-	require.Equal(t, NotLookedAt, out.Decisions[0].Why)
-	require.Equal(t, 1, out.Starts)
 }
 
 func TestFaultsOfQuotas(t *testing.T) {

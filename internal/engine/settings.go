@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/policies"
+	"github.com/aucsched/aucsched/internal/older"
 )
 
 // SolverMode says which solvers an [Engine] uses.
@@ -35,7 +35,7 @@ type Settings struct {
 	// Auction are the options of the auctions, but for Determiner, which Policy says;
 	// IPSched those of ipsched.
 	Auction core.AuctionOptions
-	IPSched policies.IPSchedOptions
+	IPSched older.Options
 	// Deadline is for cycles whose input has none.
 	Deadline time.Duration
 	Solver   SolverMode
@@ -52,7 +52,7 @@ type Settings struct {
 // DefaultSettings are those of an empty text.
 func DefaultSettings() Settings {
 	return Settings{
-		Auction: core.DefaultAuctionOptions(), IPSched: policies.DefaultIPSchedOptions(), Deadline: 200 * time.Millisecond,
+		Auction: core.DefaultAuctionOptions(), IPSched: older.DefaultOptions(), Deadline: 200 * time.Millisecond,
 		FileAge: 24 * 60 * 60, Memory: 16 << 10,
 	}
 }
@@ -70,7 +70,7 @@ const MaxDeadline = time.Hour
 //	paper=yes|no          yes: core.PaperAuctionOptions, and on top of these what else is given
 //	throughput=yes|no     yes: core.ThroughputAuctionOptions likewise; goes without paper
 //	preset=NAME           core.AuctionPreset likewise, or none; goes without both   promise_s=604800
-//	node_limits=yes|no on_timeout=incumbent|halve          see policies.IPSchedOptions
+//	node_limits=yes|no on_timeout=incumbent|halve          see older.Options
 //	deadline_ms=200       time of a cycle, up to an hour
 //	solver=native|auto|highs
 //	worker=PATH           the aucsched command; absolute, without commas and spaces
@@ -199,7 +199,7 @@ func (s *Settings) set(key, value string) (err error) {
 	case "node_limits":
 		s.IPSched.NodeLimits, err = yesOrNo(key, value)
 	case "on_timeout":
-		if s.IPSched.OnTimeout, err = policies.ParseTimeout(value); err != nil {
+		if s.IPSched.OnTimeout, err = older.ParseTimeout(value); err != nil {
 			err = &SettingError{key, value, "must be incumbent or halve"}
 		}
 	case "solver":

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/policies"
+	"github.com/aucsched/aucsched/internal/older"
 )
 
 func TestParseSettings(t *testing.T) {
@@ -24,7 +24,7 @@ func TestParseSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Settings{
 		Auction:  core.AuctionOptions{Window: 77, MaxBidsPerJob: 20, Drafts: 9, Reservations: 2, Objective: core.BySize},
-		IPSched:  policies.IPSchedOptions{Window: 77, NodeLimits: true, Objective: core.BySize},
+		IPSched:  older.Options{Window: 77, NodeLimits: true, Objective: core.BySize},
 		Deadline: 150 * time.Millisecond, Solver: Auto, Worker: "/opt/aucsched", FileAge: 60, Memory: 512,
 	}, s)
 
@@ -72,7 +72,7 @@ func TestParseSettings(t *testing.T) {
 	s, err = ParseSettings("window=9 node_limits=no policy=ipsched on_timeout=halve bids=3 drafts=2 throughput=yes")
 	require.NoError(t, err, "what means nothing for ipsched is ignored")
 	require.Equal(t, IPSched, s.Policy)
-	require.Equal(t, policies.IPSchedOptions{Window: 9, OnTimeout: policies.Halve, Work: policies.DefaultIPSchedOptions().Work}, s.IPSched)
+	require.Equal(t, older.Options{Window: 9, OnTimeout: older.Halve, Work: older.DefaultOptions().Work}, s.IPSched)
 
 	s, err = ParseSettings("bids=3")
 	require.NoError(t, err)
@@ -137,6 +137,10 @@ func FuzzParseSettings(f *testing.F) {
 		}
 		require.Positive(t, s.Deadline)
 		e, err := New(text, Options{})
+		if s.Policy != Auction2 {
+			require.ErrorContains(t, err, "libaucsched-older.so")
+			return
+		}
 		require.NoError(t, err)
 		require.Equal(t, s, e.Settings())
 	})

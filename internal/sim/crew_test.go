@@ -19,6 +19,18 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
+// watched is a policy whose cycles are looked at.
+type watched struct {
+	core.Policy
+	look func(s *core.Snapshot, p *core.Plan)
+}
+
+func (w watched) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, p *core.Plan) error {
+	err := w.Policy.Decide(ctx, s, l, p)
+	w.look(s, p)
+	return err
+}
+
 // both are a policy that preempts as Slurm does, and one that does by prices.
 func both(t require.TestingT) []core.Policy {
 	b, err := NewBackfill(DefaultBackfill())

@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/slurmselect"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -84,32 +83,27 @@ func TestOffersFitInTurn(t *testing.T) {
 // With offers an auction's plan is worth at least what Slurm would start in queue order: the
 // solver begins with that if it has nothing better. Without, some windows are worth less.
 func TestAuctionsAreWorthTheirOffers(t *testing.T) {
-	for _, layouts := range []bool{false, true} {
-		short := 0
-		rapid.Check(t, func(t *rapid.T) {
-			s := drawState(t)
-			o := core.PaperAuctionOptions()
-			if layouts {
-				o.Determiner = policies.Layouts
-			}
-			o.MaxBidsPerJob, o.Work = 1, rapid.Int64Range(1, 5000).Draw(t, "work")
-			a, err := core.NewAuction(o, nil)
-			require.NoError(t, err)
-			k := new(taker)
-			var p core.Plan
-			require.NoError(t, NewOffers(k, o.Window).Decide(context.Background(), s, core.Limits{}, &p))
-			offers := startedWorth(s, &p)
-			require.NoError(t, NewOffers(a, o.Window).Decide(context.Background(), s, core.Limits{}, &p))
-			require.NoError(t, core.Verify(s, &p))
-			require.GreaterOrEqual(t, p.Objective, float64(offers))
-			require.GreaterOrEqual(t, p.Bound, p.Objective)
-			require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
-			if p.Objective < float64(offers) {
-				short++
-			}
-		})
-		require.Positive(t, short)
-	}
+	short := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawState(t)
+		o := core.PaperAuctionOptions()
+		o.MaxBidsPerJob, o.Work = 1, rapid.Int64Range(1, 5000).Draw(t, "work")
+		a, err := core.NewAuction(o, nil)
+		require.NoError(t, err)
+		k := new(taker)
+		var p core.Plan
+		require.NoError(t, NewOffers(k, o.Window).Decide(context.Background(), s, core.Limits{}, &p))
+		offers := startedWorth(s, &p)
+		require.NoError(t, NewOffers(a, o.Window).Decide(context.Background(), s, core.Limits{}, &p))
+		require.NoError(t, core.Verify(s, &p))
+		require.GreaterOrEqual(t, p.Objective, float64(offers))
+		require.GreaterOrEqual(t, p.Bound, p.Objective)
+		require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
+		if p.Objective < float64(offers) {
+			short++
+		}
+	})
+	require.Positive(t, short)
 }
 
 // startedWorth is the sum of the priorities of the jobs that start.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/policies"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -20,23 +19,13 @@ import (
 // However short a cycle is, all jobs run that can: what a cycle had no time for
 // is decided on later.
 func TestNoCycleLimitLeavesJobsUnrun(t *testing.T) {
-	ipsched := policies.DefaultIPSchedOptions()
-	halve := ipsched
-	halve.OnTimeout = policies.Halve
 	paper, none := core.PaperAuctionOptions(), core.DefaultAuctionOptions()
 	none.Reservations = 0
-	layouts := core.DefaultAuctionOptions()
-	layouts.Determiner = policies.Layouts
 	var all []core.Policy
-	for _, o := range []core.AuctionOptions{core.DefaultAuctionOptions(), none, paper, layouts, core.ThroughputAuctionOptions()} {
+	for _, o := range []core.AuctionOptions{core.DefaultAuctionOptions(), none, paper, core.ThroughputAuctionOptions()} {
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
 		all = append(all, a)
-	}
-	for _, o := range []policies.IPSchedOptions{ipsched, halve} {
-		p, err := policies.NewIPSched(o)
-		require.NoError(t, err)
-		all = append(all, p)
 	}
 	for _, policy := range all {
 		for _, limit := range []time.Duration{time.Nanosecond, 20 * time.Microsecond} {

@@ -82,7 +82,8 @@ func numbers(ids []uint32) (text []string) {
 // Jobs behind the window come into it as others leave, or Slurm starts them before.
 func TestBeyondTheWindow(t *testing.T) {
 	beside(t)
-	c := cluster(t, auction, Config{SelectTypeParameters: "CR_Core_Memory", Groups: []Group{{Nodes: 4, Cores: 4, MemoryMB: 8000}}})
+	c := cluster(t, auction, Config{SelectTypeParameters: "CR_Core_Memory", Groups: []Group{{Nodes: 4, Cores: 4, MemoryMB: 8000}},
+		SchedulerParameters: "auc_policy=ipsched"}) // whose library has the auction too
 	b := beyondBed{c, t}
 	running(t, c, patience, submit(t, c, "sleep 300", "-n1", "--mem=6000", "--time=10"))
 	var first, second uint32

@@ -7,6 +7,8 @@ package slurmtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,6 +33,44 @@ func policyJob(rng *rand.Rand) (args []string, ask Ask) {
 		within.CPUsPerNode = cpus / nodes
 		return []string{N, fmt.Sprint("--ntasks-per-node=", cpus/nodes)}, within
 	}
+}
+
+// restartWith has slurmctld end, and start with other SchedulerParameters.
+func restartWith(t *testing.T, c *Cluster, parameters string) {
+	t.Helper()
+	require.NoError(t, c.KillController(t.Context(), syscall.SIGTERM))
+	require.NoError(t, c.SetConfig(func(cfg *Config) { cfg.SchedulerParameters = parameters }))
+	require.NoError(t, c.StartController(t.Context()))
+}
+
+// A policy that the loaded library has not waits for slurmctld's restart, and Slurm goes on alone.
+// With the library that has all of them policies change at once.
+func TestPolicyOfAnotherLibrary(t *testing.T) {
+	beside(t)
+	c := cluster(t, auction, Config{Groups: Uniform(4, 8, 0)})
+	waitSetting(t, c, "window=200")
+	older := join(",", quickAuction, quickStock, "auc_policy=ipsched")
+	require.NoError(t, c.SetParameters(t.Context(), older))
+	version, err := Version()
+	require.NoError(t, err)
+	if version < "23.11" { // later a reconfiguration is a restart
+		var s Status
+		require.NoError(t, c.poll(t.Context(), patience, "the policy to be refused", func() (bool, error) {
+			s, _ = c.Status()
+			return s.State == "no-library", nil
+		}), "%+v", s)
+		require.Contains(t, s.StateText, "libaucsched-older.so")
+		require.Contains(t, s.StateText, "restarted")
+		running(t, c, patience, submit(t, c, "sleep 60", "-n4", "--time=2"))
+		restartWith(t, c, older)
+	}
+	waitSetting(t, c, "policy=ipsched")
+	require.NoError(t, c.SetParameters(t.Context(), join(",", quickAuction, quickStock)))
+	var s Status
+	require.NoError(t, c.poll(t.Context(), patience, "auction2", func() (bool, error) {
+		s, _ = c.Status()
+		return s.State == "on" && !strings.Contains(s.Settings, "ipsched"), nil
+	}), "%+v", s)
 }
 
 // Policies other than the default run a queue of all kinds to its end. What the model of ipsched

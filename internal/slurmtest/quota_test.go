@@ -574,7 +574,7 @@ func TestLimitOfWhatWasWon(t *testing.T) {
 	require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(small)))
 	_, err := c.WaitFor(t.Context(), small, patience, "CANCELLED") // its node is free again
 	require.NoError(t, err)
-	require.NoError(t, c.SetParameters(t.Context(), quickAuction+",auc_policy=auction1"))
+	restartWith(t, c, quickAuction+",auc_policy=auction1")
 	running(t, c, patience, bob())
 	j, err := c.ShowJob(t.Context(), wide)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ static int configured;
 static int _configure(int64_t handle, const char *settings)
 {
 	configured++;
-	return 0;
+	return settings ? AUCSCHED_EINVAL : 0;
 }
 
 static size_t _fault(int64_t handle, char *text, size_t size)
@@ -55,6 +55,32 @@ static void _test_library(void)
 	}
 }
 
+/* Another policy may be in a library that a running slurmctld can't load. */
+static void _test_policy(void)
+{
+	static const struct {
+		const char *path;
+		bool counts, restart;
+	} cases[] = {
+		{ "/libaucsched.so", false, true }, { "/libaucsched.so", true, false },
+		{ "/libaucsched-older.so", false, false },
+	};
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		auc_library_t library = { .handle = &library, .scheduler = 7,
+			.path = (char *) cases[i].path,
+			.configure = _configure, .last_error = _fault };
+		auc_settings_t settings = { .engine = "policy=ipsched",
+			.counts = cases[i].counts };
+		char *why = NULL;
+
+		CHECK(auc_library_configure(&library, &settings, &why) &&
+		      (!!strstr(why, "restarted") == cases[i].restart) &&
+		      !xstrncmp(why, "exit status 7", 13), "%d: %s", i, why);
+		xfree(why);
+	}
+}
+
 static void _test_worker(void)
 {
 	auc_library_t library = { .scheduler = 7, .worker_fault = _fault };
@@ -77,5 +103,6 @@ static void _test_worker(void)
 extern void test_library(void)
 {
 	_test_library();
+	_test_policy();
 	_test_worker();
 }

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
+	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
@@ -49,7 +50,7 @@ type emulatedRun struct {
 
 // register has the flags of simulate that mean something to a real Slurm, and its own.
 func (r *emulatedRun) register(flags *pflag.FlagSet) {
-	r.replay = replay.Flags{Config: sim.NewConfig(nil)}
+	r.replay, r.policy.Older = replay.Flags{Config: sim.NewConfig(nil)}, policies.Older()
 	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
 	r.policy.Register(shared)
 	r.replay.Register(shared)

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/aucsched/aucsched/benchmarks/ipsched"
+	"github.com/aucsched/aucsched/benchmarks/layout"
+	"github.com/aucsched/aucsched/benchmarks/mps"
+	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/ipsched"
-	"github.com/aucsched/aucsched/internal/layout"
-	"github.com/aucsched/aucsched/internal/mps"
-	"github.com/aucsched/aucsched/internal/policies"
 )
 
 // writeModel writes the model of the policy's last cycle, as the paper has it.

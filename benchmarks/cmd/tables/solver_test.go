@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/mps"
 	"github.com/aucsched/aucsched/benchmarks/peers"
-	"github.com/aucsched/aucsched/internal/mps"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 

@@ -13,6 +13,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -28,9 +29,9 @@ type decision struct {
 	by     core.Policy
 }
 
-func newDecision(trials int, explaining time.Duration) decision {
+func newDecision(p *older.Policies, trials int, explaining time.Duration) decision {
 	return decision{
-		policy:  policy.Flags{Estimates: true},
+		policy:  policy.Flags{Estimates: true, Older: p},
 		explain: explainFlags{trials: trials, time: explaining},
 	}
 }

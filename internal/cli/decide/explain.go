@@ -18,6 +18,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/pending"
 	"github.com/aucsched/aucsched/internal/window"
 )
@@ -71,9 +72,9 @@ func (x *explainFlags) explain(ctx context.Context, e *core.Explainer, w *window
 	return nil
 }
 
-// Explain is the command explain.
-func Explain() *cobra.Command {
-	f := newDecision(200, 30*time.Second)
+// Explain is the command explain; p are the policies before AUCSCHED2, as those of [Plan].
+func Explain(p *older.Policies) *cobra.Command {
+	f := newDecision(p, 200, 30*time.Second)
 	c := &cobra.Command{
 		Use:   "explain [WINDOW.json] JOB",
 		Short: "Say why a job starts or waits, who is in its way, and what change would start it now",
@@ -99,6 +100,7 @@ without WINDOW.json too, unless JOB is a number. aucsched why explains jobs of t
 	cli.Group(c, append(cli.PolicySubjects(),
 		cli.Subject{Title: "Explanations", Flags: []string{"trials", "time"}})...)
 	f.policy.Complete(c, "policy", false, policy.Names())
+	cli.Elsewhere(c, cli.Laboratory, "policy", older.Names()...)
 	return c
 }
 

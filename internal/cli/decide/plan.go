@@ -18,6 +18,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -29,10 +30,10 @@ type planFlags struct {
 	explains bool
 }
 
-// Plan is the command plan. Its --mps has write write the model of the policy's last cycle; it may
-// be nil in a program that hands on who gives that.
-func Plan(write func(io.Writer, core.Policy) error) *cobra.Command {
-	f := planFlags{decision: newDecision(50, time.Minute), write: write}
+// Plan is the command plan. p are the policies before AUCSCHED2, and its --mps has write write the
+// model of the policy's last cycle; both may be nil in a program that hands on who asks for that.
+func Plan(p *older.Policies, write func(io.Writer, core.Policy) error) *cobra.Command {
+	f := planFlags{decision: newDecision(p, 50, time.Minute), write: write}
 	c := &cobra.Command{
 		Use:   "plan WINDOW.json",
 		Short: "Decide one window: which jobs start now, and on which nodes, cores and GPUs",
@@ -60,6 +61,7 @@ a job's own request only, and give each node the fewest GPUs of a range.`,
 	f.policy.Complete(c, "policy", false, policy.Names())
 	cli.CompleteFlagFile(c, "mps", nil, "mps")
 	cli.Elsewhere(c, cli.Laboratory, "mps")
+	cli.Elsewhere(c, cli.Laboratory, "policy", older.Names()...)
 	return c
 }
 

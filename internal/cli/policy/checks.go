@@ -14,7 +14,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/solvers"
-	"github.com/aucsched/aucsched/internal/policies"
+	"github.com/aucsched/aucsched/internal/older"
 )
 
 // auctions are the policies that Make makes of core.Auction.
@@ -72,8 +72,8 @@ func parseObjective(name string) (core.Objective, error) {
 	return o, cli.Did(err, name, Objectives())
 }
 
-func parseTimeout(name string) (policies.Timeout, error) {
-	t, err := policies.ParseTimeout(name)
+func parseTimeout(name string) (older.Timeout, error) {
+	t, err := older.ParseTimeout(name)
 	return t, cli.Did(err, name, timeouts)
 }
 

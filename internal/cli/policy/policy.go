@@ -15,7 +15,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/solvers"
-	"github.com/aucsched/aucsched/internal/policies"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 )
@@ -38,6 +38,8 @@ type Flags struct {
 	// Serial and ShrinkLimits are those of the auction.
 	Serial       int
 	ShrinkLimits bool
+	// Older makes auction1 and ipsched; nil where another program does what asks for them.
+	Older *older.Policies
 
 	paper bool
 	// throughput is core.ThroughputAuctionOptions.
@@ -112,6 +114,9 @@ func Names() []string {
 
 // Make builds the policy that the flags ask for.
 func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
+	if f.Older == nil && slices.Contains(older.Names(), f.Policy) {
+		return nil, fmt.Errorf("--policy %s: this program has it not", f.Policy)
+	}
 	switch f.Policy {
 	case "backfill":
 		o := sim.DefaultBackfill()
@@ -123,14 +128,14 @@ func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 	case "plan":
 		o := f.easy(sim.QueueOrder)
 		return sim.NewPlanned(o.Backfill)
-	case "ipsched":
+	case older.IPSched:
 		o, err := f.ipsched()
 		if err != nil {
 			return nil, cli.BadInput(fmt.Errorf("--%w", err))
 		}
-		a, err := policies.NewIPSched(o)
+		a, err := f.Older.IPSched(o)
 		return a, cli.BadInput(err)
-	case "auction1", "auction2":
+	case older.Auction1, "auction2":
 		solver, err := solvers.New(f.solver)
 		if err != nil {
 			return nil, err
@@ -139,8 +144,8 @@ func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 		if err != nil {
 			return nil, cli.BadInput(fmt.Errorf("--%w", err))
 		}
-		if o.Estimates = f.Estimates; f.Policy == "auction1" {
-			o.Determiner = policies.Layouts
+		if o.Estimates = f.Estimates; f.Policy == older.Auction1 {
+			o.Determiner = f.Older.Layouts
 		}
 		a, err := core.NewAuction(o, solver)
 		return a, cli.BadInput(err)
@@ -172,8 +177,8 @@ func (f *Flags) MakeAll(flags *pflag.FlagSet) ([]core.Policy, error) {
 }
 
 // ipsched are the options of the policy of that name.
-func (f *Flags) ipsched() (o policies.IPSchedOptions, err error) {
-	o = policies.DefaultIPSchedOptions()
+func (f *Flags) ipsched() (o older.Options, err error) {
+	o = older.DefaultOptions()
 	o.Window, o.Work, o.NodeLimits = f.Auction.Window, f.Auction.Work, f.nodeLimits
 	if o.Objective, err = parseObjective(f.objective); err != nil {
 		return o, err
@@ -184,12 +189,12 @@ func (f *Flags) ipsched() (o policies.IPSchedOptions, err error) {
 
 // freesNodes reports whether the policy takes jobs to have asked for no number of nodes: ipsched
 // without the paper's constraint 5.
-func (f *Flags) freesNodes(policy string) bool { return policy == "ipsched" && !f.nodeLimits }
+func (f *Flags) freesNodes(policy string) bool { return policy == older.IPSched && !f.nodeLimits }
 
 // Settle makes of a job's request what counts of it under the policy, whoever judges the plan.
 func (f *Flags) Settle(policy string, r *bids.Request) {
 	if f.freesNodes(policy) {
-		*r = policies.WithoutNodeLimits(*r)
+		*r = older.WithoutNodeLimits(*r)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/intprog"
+	"github.com/aucsched/aucsched/benchmarks/intprog"
 	"github.com/aucsched/aucsched/ipmodel"
 	_ "github.com/aucsched/aucsched/ipmodel/highs" // HiGHS's constants
 	"github.com/aucsched/aucsched/ipmodel/native"

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/intprog"
+	"github.com/aucsched/aucsched/benchmarks/intprog"
 )
 
 // WriteProgram writes a program in free MPS, to be maximised, all columns integer. The

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -20,7 +21,7 @@ func TestIPSchedLeavesQuotasAlone(t *testing.T) {
 	s := &core.Snapshot{Nodes: nodes, Quotas: []core.Quota{{Name: "x", Left: 1}}, Pending: []*core.Job{
 		{ID: "a", Priority: 2, TimeLimit: 60, Request: bids.Request{Cores: 4, Charges: []bids.Charge{{PerCore: 1}}}},
 		{ID: "b", Priority: 1, TimeLimit: 60, Request: bids.Request{Cores: 4}}}}
-	a, err := NewIPSched(DefaultIPSchedOptions())
+	a, err := NewIPSched(older.DefaultOptions())
 	require.NoError(t, err)
 	var p core.Plan
 	require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package policies
+// Package older is what programs know of the policies before AUCSCHED2, whether or not they have
+// them: the benchmarks module has them.
+package older
 
 import (
 	"fmt"
@@ -8,10 +10,28 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/ipmodel"
 )
 
-// IPSchedOptions are the settings of an IPSched. DefaultIPSchedOptions has the recommended ones.
-type IPSchedOptions struct {
+// The names of the policies.
+const (
+	Auction1 = "auction1" // AUCSCHED1: the program chooses the winners' layouts
+	IPSched  = "ipsched"  // one integer program without bids
+)
+
+// Names are those of all of them.
+func Names() []string { return []string{Auction1, IPSched} }
+
+// Policies makes them, in a program that has them.
+type Policies struct {
+	// Layouts as core.AuctionOptions.Determiner makes an auction AUCSCHED1's.
+	Layouts func(packing ipmodel.Solver) core.Determiner
+	// IPSched makes ipsched, unless the options are not valid.
+	IPSched func(Options) (core.Policy, error)
+}
+
+// Options are the settings of ipsched. DefaultOptions has the recommended ones.
+type Options struct {
 	// Objective is what the start of a job is worth (ipsched, table IV).
 	Objective core.Objective
 	// Window is MAX_JOB_COUNT of ipsched, section IV: how many jobs take part, the first of the
@@ -32,13 +52,13 @@ type IPSchedOptions struct {
 	Clock func() time.Time
 }
 
-// DefaultIPSchedOptions are the recommended settings.
-func DefaultIPSchedOptions() IPSchedOptions {
-	return IPSchedOptions{Window: 200, NodeLimits: true, Work: 10_000_000}
+// DefaultOptions are the recommended settings.
+func DefaultOptions() Options {
+	return Options{Window: 200, NodeLimits: true, Work: 10_000_000}
 }
 
 // Validate reports the first setting that is out of range, as a [*core.OptionError].
-func (o *IPSchedOptions) Validate() error {
+func (o *Options) Validate() error {
 	switch {
 	case o.Objective != core.ByPriority && o.Objective != core.BySize:
 		return &core.OptionError{Option: "objective", Value: o.Objective, Why: "ipsched knows priority and size"}
@@ -52,7 +72,7 @@ func (o *IPSchedOptions) Validate() error {
 	return nil
 }
 
-// Timeout says what an IPSched does when the deadline strikes before its search is done.
+// Timeout says what ipsched does when the deadline strikes before its search is done.
 type Timeout uint8
 
 const (

@@ -3,10 +3,16 @@
 package policies
 
 import (
+	"github.com/aucsched/aucsched/benchmarks/layout"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/layout"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/ipmodel"
 )
+
+// Older are the policies before AUCSCHED2.
+func Older() *older.Policies {
+	return &older.Policies{Layouts: Layouts, IPSched: func(o older.Options) (core.Policy, error) { return NewIPSched(o) }}
+}
 
 // Layouts as core.AuctionOptions.Determiner makes the auction "auction1", which is AUCSCHED1: the
 // program chooses how many cores each of a winner's nodes gives.

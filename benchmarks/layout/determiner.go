@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/aucsched/aucsched/internal/intprog"
+	"github.com/aucsched/aucsched/benchmarks/intprog"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )

@@ -14,12 +14,13 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-func newIPSched(t require.TestingT, change func(*IPSchedOptions)) *IPSched {
-	o := DefaultIPSchedOptions()
+func newIPSched(t require.TestingT, change func(*older.Options)) *IPSched {
+	o := older.DefaultOptions()
 	o.Work = 300_000
 	if change != nil {
 		change(&o)
@@ -114,7 +115,7 @@ func TestIPSchedObjectiveBySize(t *testing.T) {
 			for _, job := range s.Pending {
 				job.Priority += high
 			}
-			a := newIPSched(t, func(o *IPSchedOptions) { o.Objective = objective })
+			a := newIPSched(t, func(o *older.Options) { o.Objective = objective })
 			var p core.Plan
 			require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
 			for i, d := range p.Decisions {
@@ -137,7 +138,7 @@ func TestIPSchedRoundsGreatWorths(t *testing.T) {
 	for i, job := range s.Pending {
 		job.Priority = core.MaxPriority - int64(i)
 	}
-	a := newIPSched(t, func(o *IPSchedOptions) { o.Objective = core.BySize })
+	a := newIPSched(t, func(o *older.Options) { o.Objective = core.BySize })
 	var p core.Plan
 	require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
 	require.NoError(t, core.Verify(s, &p))
@@ -157,7 +158,7 @@ func TestIPSchedWithoutNodeLimits(t *testing.T) {
 	s := &core.Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 16, MinNodes: 4, MaxNodes: 4},
 		bids.Request{MinNodes: 2, TasksPerNode: 3})}
 	for limits, want := range map[bool][]int{true: {4, 2}, false: {2, 2}} {
-		a := newIPSched(t, func(o *IPSchedOptions) { o.NodeLimits = limits })
+		a := newIPSched(t, func(o *older.Options) { o.NodeLimits = limits })
 		var p core.Plan
 		require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
 		judged := *s
@@ -165,7 +166,7 @@ func TestIPSchedWithoutNodeLimits(t *testing.T) {
 		for i, job := range s.Pending {
 			j := *job
 			if require.Equal(t, want[i], nodeset.Nodes(p.Decisions[i].Segs), "job %d, limits %t", i, limits); !limits {
-				j.Request = WithoutNodeLimits(j.Request)
+				j.Request = older.WithoutNodeLimits(j.Request)
 			}
 			judged.Pending = append(judged.Pending, &j)
 		}
@@ -185,8 +186,8 @@ func TestIPSchedHalvesItsWindow(t *testing.T) {
 	s.Pending = queue(10, reqs...)
 	now := time.Unix(0, 0)
 	clock := func() time.Time { now = now.Add(time.Millisecond); return now }
-	for _, rule := range []Timeout{Halve, Incumbent} {
-		a := newIPSched(t, func(o *IPSchedOptions) { o.Window, o.OnTimeout, o.Work, o.Clock = 8, rule, 20_000, clock })
+	for _, rule := range []older.Timeout{older.Halve, older.Incumbent} {
+		a := newIPSched(t, func(o *older.Options) { o.Window, o.OnTimeout, o.Work, o.Clock = 8, rule, 20_000, clock })
 		var p core.Plan
 		for _, step := range []struct {
 			limit time.Duration
@@ -196,7 +197,7 @@ func TestIPSchedHalvesItsWindow(t *testing.T) {
 			require.NoError(t, core.Verify(s, &p))
 			late := step.limit < time.Hour
 			require.Equal(t, late, p.Stats.Late)
-			if rule == Incumbent {
+			if rule == older.Incumbent {
 				require.Len(t, p.Decisions, 8)
 				require.Positive(t, started(&p))
 				continue
@@ -223,7 +224,7 @@ func TestIPSchedLeavesTimeForItsCaller(t *testing.T) {
 	for _, tells := range []bool{false, true} {
 		now := time.Unix(1000, 0)
 		clock := func() time.Time { now = now.Add(time.Millisecond); return now }
-		a := newIPSched(t, func(o *IPSchedOptions) { o.Work, o.Clock = 0, clock })
+		a := newIPSched(t, func(o *older.Options) { o.Work, o.Clock = 0, clock })
 		for i := range 6 {
 			var p core.Plan
 			begin := now
@@ -260,18 +261,43 @@ func TestIPSchedAllocatesNothingInSteadyState(t *testing.T) {
 }
 
 func TestIPSchedOptionsAreChecked(t *testing.T) {
-	for want, change := range map[string]func(*IPSchedOptions){
-		"objective 9":     func(o *IPSchedOptions) { o.Objective = 9 },
-		"window 0":        func(o *IPSchedOptions) { o.Window = 0 },
-		"time-out rule 7": func(o *IPSchedOptions) { o.OnTimeout = 7 },
-		"work -1":         func(o *IPSchedOptions) { o.Work = -1 },
+	for want, change := range map[string]func(*older.Options){
+		"objective 9":     func(o *older.Options) { o.Objective = 9 },
+		"window 0":        func(o *older.Options) { o.Window = 0 },
+		"time-out rule 7": func(o *older.Options) { o.OnTimeout = 7 },
+		"work -1":         func(o *older.Options) { o.Work = -1 },
 	} {
-		o := DefaultIPSchedOptions()
+		o := older.DefaultOptions()
 		change(&o)
 		_, err := NewIPSched(o)
 		require.ErrorContains(t, err, want)
 		require.ErrorAs(t, err, new(*core.OptionError))
 	}
-	_, err := ParseTimeout("odd")
+	_, err := older.ParseTimeout("odd")
 	require.ErrorContains(t, err, `on-timeout "odd"`)
+}
+
+// Calls that are none are refused, and a second goroutine in Decide; a context that ends ends it.
+func TestIPSchedRefusesCalls(t *testing.T) {
+	nodes, err := nodeset.NewUniform(60, nodeset.Capacity{Cores: 8})
+	require.NoError(t, err)
+	s, p := &core.Snapshot{Nodes: nodes, Pending: queue(100, bids.Request{Cores: 8})}, core.Plan{}
+	a := newIPSched(t, nil)
+	require.ErrorContains(t, a.Decide(context.Background(), nil, core.Limits{}, &p), "no Snapshot")
+	require.ErrorContains(t, a.Decide(context.Background(), s, core.Limits{}, nil), "no Plan")
+	require.ErrorContains(t, new(IPSched).Decide(context.Background(), s, core.Limits{}, &p), "NewIPSched")
+	ctx, cancel := context.WithCancel(context.Background())
+	busy := newIPSched(t, func(o *older.Options) {
+		o.Clock = func() time.Time {
+			var second core.Plan
+			require.ErrorIs(t, a.Decide(context.Background(), s, core.Limits{}, &second), core.ErrBusy)
+			cancel()
+			return time.Unix(0, 0)
+		}
+	})
+	a = busy
+	require.ErrorIs(t, busy.Decide(ctx, s, core.Limits{}, &p), context.Canceled)
+	require.Empty(t, p.Decisions)
+	s.Pending = append(s.Pending, s.Pending[0])
+	require.ErrorAs(t, newIPSched(t, nil).Decide(context.Background(), s, core.Limits{}, &p), new(*core.JobError))
 }

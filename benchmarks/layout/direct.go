@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aucsched/aucsched/benchmarks/intprog"
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/intprog"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )

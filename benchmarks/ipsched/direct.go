@@ -5,7 +5,7 @@ package ipsched
 import (
 	"fmt"
 
-	"github.com/aucsched/aucsched/internal/intprog"
+	"github.com/aucsched/aucsched/benchmarks/intprog"
 )
 
 // MaxEntries bounds the size of a program.

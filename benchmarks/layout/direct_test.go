@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/mps"
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/mps"
 	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/mps"
+	"github.com/aucsched/aucsched/benchmarks/mps"
 )
 
 func TestDirectHasTheSizeOfTheTables(t *testing.T) {

@@ -12,12 +12,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aucsched/aucsched/benchmarks/ipsched"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/entry"
 	"github.com/aucsched/aucsched/internal/fit"
-	"github.com/aucsched/aucsched/internal/ipsched"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/slack"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
@@ -25,17 +26,18 @@ import (
 
 // IPSched is the policy "ipsched" of Soner and Özturan's first paper: one integer program for
 // the whole window, in which a job can have any cores of any nodes. See package
-// internal/ipsched for the program.
+// benchmarks/ipsched for the program.
 //
 // The paper's model has no contiguity: jobs that ask for consecutive nodes wait, and are told so.
 // Tasks per node are bounds on what a node gives. Of a range of GPUs the least number counts, and
 // of one of nodes with tasks on each the fewest nodes. A job's alternatives are not looked at.
 // There are no reservations, so that a job can wait for ever.
 //
-// Under [Halve] the length of the window is kept from cycle to cycle and depends on the clock.
+// Under [older.Halve] the length of the window is kept from cycle to cycle, and depends on the
+// clock.
 type IPSched struct {
 	entry   entry.Entry
-	opts    IPSchedOptions
+	opts    older.Options
 	solver  *ipsched.Solver
 	problem ipsched.Problem
 	result  ipsched.Result
@@ -58,7 +60,7 @@ var (
 )
 
 // NewIPSched returns the policy.
-func NewIPSched(o IPSchedOptions) (*IPSched, error) {
+func NewIPSched(o older.Options) (*IPSched, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -211,7 +213,7 @@ func (a *IPSched) asks(job *core.Job) bids.Request {
 	if a.opts.NodeLimits {
 		return job.Request
 	}
-	return WithoutNodeLimits(job.Request)
+	return older.WithoutNodeLimits(job.Request)
 }
 
 // onOneNode reports whether the job can have no more than one node.
@@ -276,7 +278,7 @@ func (a *IPSched) solve(ctx context.Context, s *core.Snapshot, l core.Limits, p 
 	}
 	p.Stats.Jobs, p.Stats.Status = len(a.window), a.result.Status.String()
 	p.Stats.Work, p.Stats.Late = a.result.Work, a.result.Late
-	late := a.result.Late && a.opts.OnTimeout == Halve
+	late := a.result.Late && a.opts.OnTimeout == older.Halve
 	if late {
 		a.width = max(1, a.width/2)
 	} else {

@@ -5,8 +5,8 @@ package layout
 import (
 	"fmt"
 
+	"github.com/aucsched/aucsched/benchmarks/intprog"
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/intprog"
 )
 
 // Quotas are rows of the packing model, and the flow asks them before a bid comes in: whatever its

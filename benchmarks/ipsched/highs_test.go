@@ -15,8 +15,8 @@ import (
 	lanl "github.com/lanl/highs"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/intprog"
-	"github.com/aucsched/aucsched/internal/mps"
+	"github.com/aucsched/aucsched/benchmarks/intprog"
+	"github.com/aucsched/aucsched/benchmarks/mps"
 	"github.com/aucsched/aucsched/ipmodel"
 	_ "github.com/aucsched/aucsched/ipmodel/highs" // HiGHS's constants
 )

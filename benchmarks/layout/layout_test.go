@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/fit"
 	"github.com/aucsched/aucsched/internal/requests"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
@@ -76,6 +77,15 @@ func drawWindow(t *rapid.T, nodes, jobs, maxBids int) *made {
 		if k := len(variants) - 1; k > 0 && rapid.IntRange(0, 3).Draw(t, "further way") == 0 {
 			variants[k].Rank, variants[k].Of = variants[k-1].Rank+1, 4 // at least as many
 			variants[k].Priority, variants[k].Crosses = variants[k-1].Priority, variants[k-1].Crosses
+		}
+	}
+	if rapid.IntRange(0, 2).Draw(t, "quota") == 0 {
+		space.Quotas.Unit = []int64{1}
+		for range 1 + len(space.Left) {
+			space.Quotas.Left = append(space.Quotas.Left, []int64{rapid.Int64Range(0, 12).Draw(t, "quota left")})
+		}
+		for k := range variants {
+			variants[k].Spec.Charges = &fit.Charges{{PerNode: int64(k % 2), PerCore: 1}}
 		}
 	}
 	var required []bool
