@@ -91,15 +91,14 @@ cross:
 		$(GO) build ./... $(PROGRAMS) || exit 1; \
 	done
 
-## lint: gofmt, vet, staticcheck, govulncheck; each module has its requirements without the others; licence headers, long lines, the budget, and what the pages claim
+## lint: gofmt, vet, staticcheck, govulncheck; each module has its requirements without the others; licence headers, the budget, and what the pages claim
 lint:
 	@bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "gofmt would change: $$bad" >&2; exit 1; }
 	@for module in . benchmarks invasive; do \
 		(cd $$module && GOWORK=off $(GO) list -deps -test ./... >/dev/null) || exit 1; \
 	done
 	sh scripts/spdx.sh --check
-	$(GO) run ./internal/docscheck
-	$(GO) run ./internal/longlines
+	$(GO) run ./benchmarks/cmd/docscheck
 	@$(MAKE) --no-print-directory budget
 	$(GO) vet $(ALL)
 	$(call with_highs,$(GO) vet $$tags $(ALL) && $(call tool,staticcheck) $$tags $(ALL))

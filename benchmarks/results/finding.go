@@ -3,7 +3,7 @@
 // Package results holds the measured pages, which programs write, and the finding on top of
 // each, which a person writes: findings/NAME.md belongs to NAME.md.
 //
-// A finding quotes figures of its page alone. The checker of the docs (internal/docscheck)
+// A finding quotes figures of its page alone. The checker of the docs (benchmarks/cmd/docscheck)
 // looks each of them up there, so that a page that was measured anew can't contradict it unseen.
 package results
 

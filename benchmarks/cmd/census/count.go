@@ -170,7 +170,7 @@ func (h *house) parse(dir, rel string, text []byte) error {
 
 func (h *house) measureLines(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		n := utf8.RuneCountInString(line)
+		n := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t") // a tab is 4 wide
 		h.longest = max(h.longest, n)
 		if n > 140 {
 			h.over140++

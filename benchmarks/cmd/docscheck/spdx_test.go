@@ -14,7 +14,7 @@ import (
 // spdx runs scripts/spdx.sh; it returns whether that is content, and what it says.
 func spdx(t *testing.T, args ...string) (bool, string) {
 	t.Helper()
-	out, err := exec.Command("sh", append([]string{"../../scripts/spdx.sh"}, args...)...).CombinedOutput()
+	out, err := exec.Command("sh", append([]string{"../../../scripts/spdx.sh"}, args...)...).CombinedOutput()
 	return err == nil, string(out)
 }
 

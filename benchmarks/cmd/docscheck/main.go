@@ -4,7 +4,7 @@
 // and paths that lead nowhere, targets and flags that there are not, figures of a finding that
 // its page does not have, lines that are too long. Of the sources it reads which pages they name.
 //
-//	go run ./internal/docscheck [DIRECTORY]
+//	go run ./benchmarks/cmd/docscheck [DIRECTORY]
 package main
 
 import (

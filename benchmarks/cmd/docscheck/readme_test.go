@@ -17,7 +17,7 @@ var embedding = regexp.MustCompile("(?s)```go\n(package main.*?)```.*?```\n(.*?)
 
 // The program of README.md runs, and prints what stands below it.
 func TestProgramOfREADME(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../../README.md")
 	require.NoError(t, err)
 	m := embedding.FindSubmatch(text)
 	require.NotNil(t, m, "README.md has no program")
