@@ -11,8 +11,8 @@ import (
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/decide"
+	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/cli/simulate"
-	"github.com/aucsched/aucsched/internal/cli/solvers"
 )
 
 func main() { cli.Main(run) }
@@ -38,7 +38,7 @@ func newRoot() *cobra.Command {
 of nodes, and an optimiser picks the bids that together are worth most.
 
 Commands of other programs are handed on to these, which are looked for beside
-aucsched and then in PATH.`, append(commands, solvers.WorkerCommand())...)
+aucsched and then in PATH.`, append(commands, policy.WorkerCommand())...)
 	root.AddCommand(slurmTopic())
 	root.AddGroup(&cobra.Group{ID: own, Title: "Commands:"})
 	root.SetHelpCommandGroupID(own)

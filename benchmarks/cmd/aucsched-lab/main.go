@@ -12,8 +12,8 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/decide"
+	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/cli/simulate"
-	"github.com/aucsched/aucsched/internal/cli/solvers"
 )
 
 func main() { cli.Main(run) }
@@ -31,7 +31,7 @@ func newRoot() *cobra.Command {
 	root := cli.NewRoot("Run the papers' experiments",
 		`aucsched-lab runs the papers' experiments, in the simulator and on a real Slurm. aucsched
 hands these commands on to it.`, reproduceCommand(), emulateCommand(), solveCommand(), demoCommand(), plan, explain, simulate,
-		solvers.WorkerCommand())
+		policy.WorkerCommand())
 	root.Annotations = map[string]string{cli.NoPage: ""}
 	return root
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/mpsread"
 	"github.com/aucsched/aucsched/benchmarks/portfolio"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/solvers"
+	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
 	"github.com/aucsched/aucsched/ipmodel/native"
@@ -96,7 +96,7 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 	c.Flags().StringVar(&name, "solver", "auto", "native, highs, or auto: both side by side if highs is built in")
 	c.Flags().StringVar(&file, "solution", "", "write the names of the columns at 1 to this file, one a line")
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random choices")
-	cli.CompleteFlag(c, "solver", solvers.Names()...)
+	cli.CompleteFlag(c, "solver", policy.Solvers()...)
 	return c
 }
 
@@ -106,7 +106,7 @@ func solverFor(name string) (ipmodel.Solver, error) {
 	if name == "auto" && highs.Built {
 		return portfolio.New(native.New(), highs.New(highs.Options{})), nil
 	}
-	return solvers.New(name)
+	return policy.NewSolver(name)
 }
 
 func readMPS(path string) (*mpsread.File, error) {

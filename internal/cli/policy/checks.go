@@ -13,7 +13,6 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/solvers"
 	"github.com/aucsched/aucsched/internal/older"
 )
 
@@ -91,5 +90,5 @@ func (f *Flags) Complete(c *cobra.Command, flag string, several bool, policies [
 	cli.CompleteFlag(c, "preset", core.Presets()...)
 	cli.CompleteFlag(c, "objective", Objectives()...)
 	cli.CompleteFlag(c, "on-timeout", timeouts...)
-	cli.CompleteFlag(c, "solver", solvers.Names()...)
+	cli.CompleteFlag(c, "solver", Solvers()...)
 }

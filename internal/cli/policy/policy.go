@@ -14,7 +14,6 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/solvers"
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -136,7 +135,7 @@ func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 		a, err := f.Older.IPSched(o)
 		return a, cli.BadInput(err)
 	case older.Auction1, "auction2":
-		solver, err := solvers.New(f.solver)
+		solver, err := NewSolver(f.solver)
 		if err != nil {
 			return nil, err
 		}

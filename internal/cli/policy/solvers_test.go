@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package solvers
+package policy
 
 import (
 	"testing"
@@ -10,15 +10,15 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
-func TestNames(t *testing.T) {
-	for _, name := range names {
-		_, err := New(name)
+func TestSolvers(t *testing.T) {
+	for _, name := range solvers {
+		_, err := NewSolver(name)
 		if name == "highs" && !highs.Built {
 			require.ErrorContains(t, err, "highs is not built into this program")
 			continue
 		}
 		require.NoError(t, err, name)
 	}
-	_, err := New("nativ")
+	_, err := NewSolver("nativ")
 	require.EqualError(t, err, `--solver: "nativ" is unknown; known are native, highs, auto; did you mean "native"?`)
 }

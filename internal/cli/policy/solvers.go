@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package solvers makes the solvers that commands name, HiGHS among them where it is built in.
-package solvers
+package policy
 
 import (
 	"fmt"
@@ -15,15 +14,15 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
 
-// names are the values of --solver.
-var names = []string{"native", "highs", "auto"}
+// solvers are the values of --solver.
+var solvers = []string{"native", "highs", "auto"}
 
-// Names are the solvers that there are.
-func Names() []string { return slices.Clone(names) }
+// Solvers are the names of the solvers that there are.
+func Solvers() []string { return slices.Clone(solvers) }
 
-// New makes the solver of that name for a policy, where auto is the native
+// NewSolver makes the solver of that name for a policy, where auto is the native
 // one: it has a good answer in milliseconds and repeats it bit for bit.
-func New(name string) (ipmodel.Solver, error) {
+func NewSolver(name string) (ipmodel.Solver, error) {
 	switch name {
 	case "native", "auto":
 		return native.New(), nil
@@ -33,7 +32,7 @@ func New(name string) (ipmodel.Solver, error) {
 		}
 		return highs.New(highs.Options{}), nil
 	}
-	return nil, cli.Unknown("--solver", name, names)
+	return nil, cli.Unknown("--solver", name, solvers)
 }
 
 // WorkerCommand is what a program that solves with HiGHS starts itself as.
