@@ -64,9 +64,9 @@ test: lint test-pure
 		else $(MAKE) slurm-matrix SOURCES="$(SLURM_SOURCES)" VERSIONS=newest QUICK=1; fi; \
 	fi
 
-# The packages that start goroutines or tests beside each other, or solve with HiGHS: those of the
+# The packages that start goroutines or tests beside each other, solve with HiGHS, or have C: those of the
 # others are done with test-pure.
-RACY = $$(grep -rlE --include='*.go' '^[[:space:]]*go [A-Za-z_.]+\(|\.Go\(func|t\.Parallel\(\)|/(ipmodel/highs|cli/solvers)"|^package highs' . | \
+RACY = $$(grep -rlE --include='*.go' '^[[:space:]]*go [A-Za-z_.]+\(|\.Go\(func|t\.Parallel\(\)|/(ipmodel/highs|internal/capi)"|^package highs' . | \
 	xargs -n1 dirname | sort -u)
 
 # The two of test's parts that run beside each other.
