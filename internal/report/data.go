@@ -28,8 +28,6 @@ type data struct {
 	// Share is, for each run, of each job the first run's flow over its own, in Jobs' order; 0: it
 	// did not run, or does not count. Absent with one run.
 	Share [][]float64 `json:",omitempty"`
-	// Days is absent if only one was simulated.
-	Days *daysData `json:",omitempty"`
 }
 
 // nodeGroup are neighbouring nodes that are alike.
@@ -89,7 +87,7 @@ func (p *Page) data() *data {
 	if p.To > 0 {
 		d.Window = []int64{p.From - origin, p.To - origin}
 	}
-	d.Share, d.Days = p.shares(), p.Days.data()
+	d.Share = p.shares()
 	return d
 }
 

@@ -7,58 +7,6 @@ import (
 	"slices"
 )
 
-// Days are what policies came to on several workloads, so that the page can show distributions.
-type Days struct {
-	// Of says in words what the values are: above 1 is better than the baseline.
-	Of       string
-	Policies []string
-	// Values has for each policy one value a workload, above 0, in the workloads' order.
-	Values [][]float64
-}
-
-// daysData is Days for the script.
-type daysData struct {
-	Of       string
-	Policies []string
-	Sorted   [][]float64
-	Boxes    []octiles
-}
-
-// octiles are a box plot as in locality, section 5.6: the box from quartile to quartile, the
-// whiskers from octile to octile, the median and the mean.
-type octiles struct {
-	Low, Q1, Median, Q3, High, Mean float64
-}
-
-func (d *Days) data() *daysData {
-	if d == nil {
-		return nil
-	}
-	out := &daysData{Of: d.Of, Policies: d.Policies}
-	for _, values := range d.Values {
-		sorted := slices.Sorted(slices.Values(values))
-		out.Sorted = append(out.Sorted, sorted)
-		b := octiles{Quantile(sorted, 0.125), Quantile(sorted, 0.25), Quantile(sorted, 0.5),
-			Quantile(sorted, 0.75), Quantile(sorted, 0.875), 0}
-		for _, v := range sorted {
-			b.Mean += v / float64(len(sorted))
-		}
-		out.Boxes = append(out.Boxes, b)
-	}
-	return out
-}
-
-// Quantile is the q-quantile, q in 0..1, of values in ascending order, of which there is at least
-// one, between two of them by their distance.
-func Quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	k := int(at)
-	if k+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[k] + (at-float64(k))*(sorted[k+1]-sorted[k])
-}
-
 // counts tells whether a job is in the window, if there is one.
 func (p *Page) counts(submit int64) bool { return p.To == 0 || p.From <= submit && submit < p.To }
 

@@ -30,9 +30,7 @@ func filePage() *Page {
 		return Run{Result: &sim.Result{Policy: policy, Jobs: 3}, Log: log, Figures: []Figure{{"Stretch", "mean", policy + "!"}}}
 	}
 	return &Page{Workload: &workload.Workload{Name: "w", Jobs: jobs}, Nodes: []nodeset.Capacity{{Cores: 4}}, From: 100, To: 200,
-		Runs: []Run{run("a", 240, 20), run("b", 220, 0)},
-		Days: &Days{Of: "Mean stretch under a, over the policy's.", Policies: []string{"b", "c"},
-			Values: [][]float64{{1.5, 1, 2}, {0.5, 4, 1}}}}
+		Runs: []Run{run("a", 240, 20), run("b", 220, 0)}}
 }
 
 // What the page shows of files, by hand.
@@ -46,15 +44,13 @@ func TestFileData(t *testing.T) {
 	require.Equal(t, []float64{0.5, 0.5, 0}, []float64{d.Runs[0].Loading[70], d.Runs[0].Loading[89], b.Loading[70]})
 	require.Equal(t, []float64{0, 0.5, 0.5, 0}, []float64{b.Asked[9], b.Asked[10], b.Asked[69], b.Asked[70]})
 	require.Equal(t, []float64{1, 0.5, 1}, []float64{b.Counted[69], b.Counted[105], b.CPU[105]}, "job 3 is in use and does not count")
-	require.Equal(t, &daysData{"Mean stretch under a, over the policy's.", []string{"b", "c"}, [][]float64{{1, 1.5, 2}, {0.5, 1, 4}},
-		[]octiles{{1.125, 1.25, 1.5, 1.75, 1.875, 1.5}, {0.625, 0.75, 1, 2.5, 3.25, 5.5 / 3}}}, d.Days)
 	require.Equal(t, []metric{{"Stretch", "mean", []string{"a!", "b!"}}}, filePage().metrics())
 }
 
-// Without files, window and days the page has none of it.
+// Without files and window the page has none of it.
 func TestNoFileData(t *testing.T) {
 	p := filePage()
-	p.From, p.To, p.Days = 0, 0, nil
+	p.From, p.To = 0, 0
 	for i := range p.Runs {
 		for k := range p.Runs[i].Log.ran {
 			p.Runs[i].Log.ran[k].loading = 0
@@ -62,16 +58,9 @@ func TestNoFileData(t *testing.T) {
 	}
 	d := p.data()
 	require.Nil(t, d.Window)
-	require.Nil(t, d.Days)
 	require.Nil(t, d.Runs[0].Loading)
 	require.Nil(t, d.Runs[0].Asked)
 	require.Nil(t, d.Runs[0].Counted)
 	p.Runs = p.Runs[:1]
 	require.Nil(t, p.data().Share)
-}
-
-func TestQuantile(t *testing.T) {
-	require.Equal(t, 3.0, Quantile([]float64{3}, 0.9))
-	require.Equal(t, []float64{1, 2.5, 4}, []float64{Quantile([]float64{1, 2, 3, 4}, 0),
-		Quantile([]float64{1, 2, 3, 4}, 0.5), Quantile([]float64{1, 2, 3, 4}, 1)})
 }

@@ -54,8 +54,6 @@ type Page struct {
 	// From and To are between when the jobs are submitted that count, on the workload's clock, To
 	// excluded: the page then shows their part. Both 0: all count.
 	From, To int64
-	// Days are what came out on other days; nil for none.
-	Days *Days
 }
 
 // Write writes the page: one file that holds its style, script and data, and asks

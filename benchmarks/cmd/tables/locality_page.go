@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/benchmarks/stats"
-	"github.com/aucsched/aucsched/internal/report"
 )
 
 // localityFigures are those of the page.
@@ -90,7 +89,7 @@ func (r *ratios) table(names []string) *table {
 		values := slices.Sorted(slices.Values(r.stretch[name]))
 		cells := []string{name}
 		for _, q := range []float64{0, 0.125, 0.25, 0.5, 0.75, 0.875, 1} {
-			cells = append(cells, fmt.Sprintf("%.2f", report.Quantile(values, q)))
+			cells = append(cells, fmt.Sprintf("%.2f", quantile(values, q)))
 		}
 		above := 0
 		for _, v := range values {
@@ -132,4 +131,15 @@ func gains(a, b []float64) []float64 {
 		}
 	}
 	return out
+}
+
+// quantile is the q-quantile, q in 0..1, of values in ascending order, of which there is at least
+// one, between two of them by their distance.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	k := int(at)
+	if k+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[k] + (at-float64(k))*(sorted[k+1]-sorted[k])
 }

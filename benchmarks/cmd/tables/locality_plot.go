@@ -36,21 +36,8 @@ func (f *localityFigures) pictures(ctx context.Context, days []localityDay) erro
 	return nil
 }
 
-// days are the figures over the days for the page of pictures.
-func (f *localityFigures) days() *report.Days {
-	d := &report.Days{Of: "The mean stretch under FCFS, with backfilling under FCFS-BF, over the " +
-		"scheduler's, on a logarithmic scale: above 1 is better."}
-	for _, names := range [][]string{plainPolicies, backfilled} {
-		r := localityRatios(f.Days, plainPolicies[0], names[0])
-		for _, name := range names[1:] {
-			d.Policies, d.Values = append(d.Policies, name), append(d.Values, r.stretch[name])
-		}
-	}
-	return d
-}
-
 // html is the page of pictures: the first nearly saturated day, under all schedulers without
-// backfilling, and the distributions.
+// backfilling.
 func (f *localityFigures) html(ctx context.Context, days []localityDay) ([]byte, error) {
 	shown := days[0]
 	for _, x := range f.Days {
@@ -64,7 +51,7 @@ func (f *localityFigures) html(ctx context.Context, days []localityDay) ([]byte,
 		return nil, err
 	}
 	p := page.New(shown.name, shown.nodes, jobs)
-	p.Days, p.Command = f.days(), f.command()
+	p.Command = f.command()
 	for _, s := range policiesOf(plainPolicies...) {
 		o, log := s.options, new(report.Log)
 		o.OnStart = p.Listen(log)

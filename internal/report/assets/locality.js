@@ -1,5 +1,5 @@
-// The pictures of input files and of several workloads (locality, sections 5.2 to 5.6): jobs one by one against the
-// first policy, box plots and empirical distributions. Ratios have a logarithmic scale; above 1 is better.
+// The picture of input files (locality, section 5.2): jobs one by one against the first policy. Ratios have a
+// logarithmic scale; above 1 is better.
 const ratioTicks = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 function ratioScale(values) { // the least range that has them all, and 1
   let lo = 0.8, hi = 1.25;
@@ -51,60 +51,4 @@ function plain(parent, caption, number) {
   if (number >= 0) head.appendChild(document.createElement("i")).className = "key p" + number % 6;
   head.append(caption);
   return add(f, "svg", { role: "img", "aria-label": caption });
-}
-
-// Boxes has a box for each policy, over the workloads.
-class Boxes {
-  constructor(parent) { this.svg = plain(parent, "Box plots over " + D.Days.Sorted[0].length + " workloads", -1); }
-  draw() {
-    const svg = this.svg, box = frame(svg, 260), n = D.Days.Policies.length, slot = box.w / n, w = Math.min(34, slot * 0.6);
-    const { at, ticks } = ratioScale(D.Days.Sorted.flat()), y = v => box.y + box.h * (1 - at(v));
-    ticks.forEach(v => ratioLevel(svg, box, v, y(v)));
-    D.Days.Policies.forEach((name, i) => {
-      const b = D.Days.Boxes[i], mid = box.x + (i + 0.5) * slot, x = mid - w / 2;
-      add(svg, "text", { x: mid, y: box.y + box.h + 16, "text-anchor": "middle", style: slot < 52 ? "font-size:9px" : "" }, name);
-      const g = add(svg, "g", { class: "day-box", style: "stroke:" + policyColour(i) + ";fill:" + policyColour(i) });
-      for (const [a, c] of [[b.High, b.Q3], [b.Q1, b.Low]]) {
-        add(g, "line", { x1: mid, x2: mid, y1: y(a), y2: y(c) });
-        const end = a === b.High ? a : c;
-        add(g, "line", { x1: x, x2: x + w, y1: y(end), y2: y(end) });
-      }
-      add(g, "rect", { x, width: w, y: y(b.Q3), height: Math.max(1, y(b.Q1) - y(b.Q3)), "fill-opacity": 0.3 });
-      add(g, "line", { x1: x, x2: x + w, y1: y(b.Median), y2: y(b.Median), "stroke-width": 3 });
-      add(g, "line", { x1: x, x2: x + w, y1: y(b.Mean), y2: y(b.Mean), "stroke-width": 2, "stroke-dasharray": "4 3" });
-      for (const v of D.Days.Sorted[i]) if (v < b.Low || v > b.High) add(g, "circle", { cx: mid, cy: y(v), r: 2.5, "fill-opacity": 0 });
-      const hit = add(svg, "rect", { x: mid - slot / 2, y: box.y, width: slot, height: box.h, style: "fill:transparent;stroke:none" });
-      const words = v => v.toFixed(3), all = D.Days.Sorted[i];
-      hit.addEventListener("pointermove", e => showTip(name + "\nmedian " + words(b.Median) + ", mean " + words(b.Mean) + "\nhalf within " + words(b.Q1) + " to " + words(b.Q3) +
-        "\nthree quarters within " + words(b.Low) + " to " + words(b.High) + "\nleast " + words(all[0]) + ", most " + words(all[all.length - 1]), e));
-      hit.addEventListener("pointerleave", e => showTip("", e));
-    });
-  }
-}
-
-// Distribution has a line for each policy: the share of workloads that come to no more.
-class Distribution {
-  constructor(parent) {
-    this.svg = plain(parent, "Empirical distribution: share of the workloads with at most so much", -1);
-    this.legend = this.svg.parentElement.insertBefore(document.createElement("p"), this.svg);
-    this.legend.className = "note";
-    D.Days.Policies.forEach((name, i) => {
-      const key = this.legend.appendChild(document.createElement("span")), svg = add(key, "svg", { width: 26, height: 10, style: "display:inline;width:26px;margin:0 4px 0 10px" });
-      add(svg, "line", { x1: 0, x2: 26, y1: 5, y2: 5, style: "stroke:" + policyColour(i), "stroke-width": 2.5, "stroke-dasharray": dash(i) });
-      key.append(name);
-    });
-  }
-  draw() {
-    const svg = this.svg, box = frame(svg, 260), { at, ticks } = ratioScale(D.Days.Sorted.flat()), x = v => box.x + box.w * at(v), y = f => box.y + box.h * (1 - f);
-    levels(svg, box, 1, v => percent(v));
-    for (const v of ticks) {
-      add(svg, "line", { x1: x(v), x2: x(v), y1: box.y, y2: box.y + box.h, class: v === 1 ? "one" : "grid" });
-      add(svg, "text", { x: x(v), y: box.y + box.h + 16, "text-anchor": "middle" }, String(v));
-    }
-    D.Days.Sorted.forEach((sorted, i) => {
-      let path = "M" + box.x + " " + y(0);
-      sorted.forEach((v, k) => { path += "H" + x(v).toFixed(1) + "V" + y((k + 1) / sorted.length).toFixed(1); });
-      add(svg, "path", { d: path + "H" + (box.x + box.w), class: "day-line", fill: "none", style: "stroke:" + policyColour(i), "stroke-width": 1.6, "stroke-dasharray": dash(i) });
-    });
-  }
 }

@@ -38,7 +38,6 @@ for (const [caption, labels, key] of [["Fragmentation: blocks of consecutive nod
 }
 const shareRange = (D.Share || []).flat().filter(v => v > 0);
 if (shareRange.length > 0) runs.slice(1).forEach(r => bars.push(new Shares(byId("shares"), r.number)));
-if (D.Days) bars.push(new Boxes(byId("days")), new Distribution(byId("days")));
 const note = byId("boxes").firstChild.appendChild(document.createElement("p"));
 note.className = "note";
 note.textContent = "Box: the middle half of the jobs; bar in it: median; dot: mean; whisker: 95% wait no longer.";
