@@ -53,23 +53,22 @@ run-invasive: bin/aucsched
 	bin/aucsched demo invasive
 
 ## test: lint, all tests without any C library, those with goroutines under the race detector and with HiGHS, and most of slurm-test (SLURM=no: none); with SLURM_SOURCES=DIR, releases of Slurm, a smoke test on the newest too
-test: lint test-pure
+test: lint
 	@[ "$(SLURM)" = no ] || sh scripts/packages.sh metrics || echo "make: going on without promtool: the rules for alerts are not tested" >&2
 	@sh scripts/packages.sh pages || echo "make: going on without chromium: no browser looks at the pages" >&2
 	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; $(MAKE) test-race; \
-	else $(MAKE) emulate-quick && sh scripts/beside.sh '$(MAKE) test-race' '$(MAKE) test-slurm' && \
+		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; $(MAKE) test-pure test-race; \
+	else $(MAKE) emulate-quick && sh scripts/beside.sh '$(MAKE) test-pure test-race' '$(MAKE) test-slurm' && \
 		if [ -z "$(SLURM_SOURCES)" ]; then \
 			echo "make: newer Slurms than the installed one were left out: SLURM_SOURCES=DIR names their releases" >&2; \
 		else $(MAKE) slurm-matrix SOURCES="$(SLURM_SOURCES)" VERSIONS=newest QUICK=1; fi; \
 	fi
 
-# The packages that start goroutines or tests beside each other, solve with HiGHS, or have C: those of the
-# others are done with test-pure.
+# The packages that start goroutines or tests beside each other, solve with HiGHS, or have C: the
+# tests of the others are done with test-pure.
 RACY = $$(grep -rlE --include='*.go' '^[[:space:]]*go [A-Za-z_.]+\(|\.Go\(func|t\.Parallel\(\)|/(ipmodel/highs|internal/capi)"|^package highs' . | \
 	xargs -n1 dirname | sort -u)
 
-# The two of test's parts that run beside each other.
 test-race:
 	$(call with_highs,CGO_ENABLED=1 $(GO) test -timeout 30m -race $$tags $(RACY))
 test-slurm:
