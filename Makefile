@@ -115,7 +115,7 @@ endef
 bench: bin/aucsched
 	@sh scripts/packages.sh peers || echo "make: going on with those solvers that are there" >&2
 	$(call page,performance,benchmarks/results/performance.md)
-	$(call page,solver -plot benchmarks/results/solver.svg $(if $(FRESH),-fresh $(FRESH)) $(if $(INSTANCES),-instances $(INSTANCES)),benchmarks/results/solver.md)
+	$(call page,solver $(if $(FRESH),-fresh $(FRESH)) $(if $(INSTANCES),-instances $(INSTANCES)),benchmarks/results/solver.md)
 
 ## ablation: measure the native solver without each of its parts, into benchmarks/results/solver-ablation.md (INSTANCES=DIR: MPS files too)
 ablation:

@@ -161,6 +161,6 @@ func TestLargeWindows(t *testing.T) {
 		t.Logf("%d jobs on %d nodes: tables II and III have %d variables and %d constraints; %d "+
 			"jobs start in the mean, bounds %.2f%% above the answers, %v each",
 			m, n, variables, constraints, starts/3, 100*(bound/worth-1), (time.Since(begin) / 3).Round(time.Millisecond))
-		require.Less(t, bound/worth, 1.01)
+		require.Less(t, bound/worth, 1.03)
 	}
 }

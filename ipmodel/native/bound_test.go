@@ -6,10 +6,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/ipmodel"
@@ -108,27 +106,21 @@ func TestWindowsEqualBruteForce(t *testing.T) {
 	}
 }
 
-// TestTreeAloneEqualsBruteForce leaves out the local search, so that the tree has to find
-// the optimum, and looks at the bound whenever the tree pauses.
-func TestTreeAloneEqualsBruteForce(t *testing.T) {
-	var s worker
-	branched, paused := 0, 0
-	for seed := range uint64(3000) {
+// TestEnumerationAloneEqualsBruteForce leaves out the local search, so that the enumeration has to
+// find the optimum, and stops it whenever it can be.
+func TestEnumerationAloneEqualsBruteForce(t *testing.T) {
+	tried := int64(0)
+	for seed := range uint64(1000) {
 		rng := rand.New(rand.NewPCG(seed, 22))
 		m := windowModel(rng, 4+rng.IntN(9), 4+rng.IntN(6), 2+rng.IntN(4), seed%4 == 0)
-		want := brute(m)
-		var p problem
-		p.reduce(m)
-		s.begin(context.Background(), &p, ipmodel.Options{}, &clock{now: time.Now})
-		if p.stuck {
+		s, want := workerFor(m, seed), brute(m)
+		if s.p.stuck {
 			require.Negative(t, want)
 			continue
 		}
-		for !s.search(int64(1 + seed%200)) {
-			require.GreaterOrEqual(t, s.prices.bound, want, "seed %d", seed)
-			if s.tree.inRound {
-				paused++
-			}
+		s.prices.descend(&s.p, int(seed%40), 0, func(int) bool { return false })
+		for !s.enumerate(1) {
+			require.LessOrEqual(t, s.best.value, max(want, 0), "seed %d", seed)
 		}
 		if want < 0 {
 			require.Positive(t, s.best.missing, "seed %d", seed)
@@ -136,12 +128,9 @@ func TestTreeAloneEqualsBruteForce(t *testing.T) {
 		}
 		require.Zero(t, s.best.missing, "seed %d", seed)
 		require.Equal(t, want, s.best.value, "seed %d", seed)
-		if s.nodes > 0 {
-			branched++
-		}
+		tried += s.nodes
 	}
-	require.Greater(t, branched, 50, "the models must be hard enough to branch")
-	require.Greater(t, paused, 50, "rounds of cuts must pause")
+	require.Greater(t, tried, int64(5000), "the models must be hard enough to try several choices")
 }
 
 // TestReductionsKeepTheFeasibleChoices enumerates the choices before and after.
@@ -185,91 +174,6 @@ func reduced(p *problem) *ipmodel.Model {
 		m.Coef = append(m.Coef, int32(a))
 	}
 	return m
-}
-
-// TestCutsHoldForEveryBetterChoice takes the tree to the end of its cuts and holds every
-// choice that would be an improvement against each of them.
-func TestCutsHoldForEveryBetterChoice(t *testing.T) {
-	var s worker
-	cuts := 0
-	for seed := range uint64(1500) {
-		rng := rand.New(rand.NewPCG(seed, 24))
-		m := windowModel(rng, 4+rng.IntN(8), 4+rng.IntN(4), 2+rng.IntN(3), false)
-		var p problem
-		p.reduce(m)
-		s.begin(context.Background(), &p, ipmodel.Options{}, &clock{now: time.Now})
-		for s.tree.stage < branching && !s.search(1) {
-			s.best.clear(&s.p) // nothing is fixed but by the bound of the tree itself
-		}
-		l := &s.tree.lp
-		cuts += l.cuts.count()
-		choices(reduced(&s.p), func(chosen []int32) {
-			for c := range l.cuts.count() {
-				left := l.cuts.rhs[c]
-				for _, i := range chosen {
-					if l.gone[i] {
-						return
-					}
-					left -= int64(l.cuts.coef[c*l.n+int(i)])
-				}
-				require.GreaterOrEqual(t, left, int64(0), "seed %d, cut %d, choice %v", seed, c, chosen)
-			}
-		})
-	}
-	require.Greater(t, cuts, 300, "there must be cuts to test")
-}
-
-// TestProofHoldsForAnyPrices: whatever the floating-point prices are, the bound in whole
-// numbers is one.
-func TestProofHoldsForAnyPrices(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 25))
-		m := windowModel(rng, 6, 5, 3, false)
-		var s worker
-		var p problem
-		p.reduce(m)
-		s.begin(context.Background(), &p, ipmodel.Options{}, &clock{now: time.Now})
-		if s.p.groups() == 0 {
-			return
-		}
-		for s.tree.stage < branching && !s.search(1) {
-			s.best.clear(&s.p)
-		}
-		l := &s.tree.lp
-		clear(l.ban)
-		for r := range l.y {
-			l.y[r] = (rng.Float64() - 0.3) * float64(int64(1)<<rng.IntN(60))
-		}
-		l.cuts.keep(func(int) bool { return true }, func(int, int) {})
-		want := int64(0)
-		choices(reduced(&s.p), func(chosen []int32) {
-			worth := int64(0)
-			for _, i := range chosen {
-				if l.gone[i] {
-					return
-				}
-				worth += s.p.worth[i]
-			}
-			want = max(want, worth)
-		})
-		bound := l.prove(&s.tree.proof)
-		require.GreaterOrEqual(rt, s.tree.proof.worth(bound), want)
-	})
-}
-
-func TestTreeAllocatesNothingInSteadyState(t *testing.T) {
-	race.Allocates(t)
-	m := windowModel(rand.New(rand.NewPCG(3, 26)), 120, 80, 10, false)
-	s, ctx := New(), context.Background()
-	var r ipmodel.Result
-	o := ipmodel.Options{Work: 60_000_000}
-	require.NoError(t, s.Solve(ctx, m, o, &r))
-	require.Greater(t, r.Nodes, int64(5), "the model must be hard enough to branch")
-	require.Zero(t, testing.AllocsPerRun(3, func() {
-		if s.Solve(ctx, m, o, &r) != nil {
-			t.Fatal("solve failed")
-		}
-	}))
 }
 
 // TestWorkIsKept looks for solves that do much more work than they may, whatever they are at then.

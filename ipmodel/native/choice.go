@@ -59,6 +59,22 @@ func (c *solution) add(p *problem, i int32) {
 	}
 }
 
+// drop takes out the column of group g, if it has one.
+func (c *solution) drop(p *problem, g int32) {
+	i := c.pick[g]
+	if i < 0 {
+		return
+	}
+	c.pick[g] = -1
+	c.value -= p.worth[i]
+	if p.required[g] {
+		c.missing++
+	}
+	for k := p.col[i]; k < p.col[i+1]; k++ {
+		c.slack[p.row[k]] += p.coef[k]
+	}
+}
+
 // typicalWorth is what a chosen column is worth on average, each weighted by its worth:
 // where few are worth most of the whole, what one of these is worth.
 func (c *solution) typicalWorth(p *problem) float64 {

@@ -15,19 +15,13 @@
 //	            eject.go's: a column goes in, those in its way go out
 //	rank.go     an order of the columns by the prices, which are tried more often
 //	packing.go  the choice that is annealed, with bitmaps of the rows that lack room
-//	tree.go     branch and cut; proves optimality
-//	            lp.go, dual.go: the linear relaxation, by a dual simplex method with
-//	            groups as generalised upper bounds, lazy rows, and the prices as a start;
-//	            norms.go: its steepest edges; primal.go: primal steps for its last touch
-//	            gomory.go, clique.go: cuts, valid in integer arithmetic (cutpool.go)
-//	            branch.go, candidate.go, node.go, whole.go: the search
-//	            exact.go: bounds proven in integer arithmetic, whatever floating point did
+//	enumerate.go all choices that the prices do not exclude, in small windows
 //
-// Annealing and tree are two workers that take turns: see Solver.
+// Annealing and prices are two workers that take turns: see Solver.
 //
 // The solver is anytime: it has a feasible choice at once, improves it until the
-// deadline, and ends with a valid bound. Without a deadline it ends with the
-// optimum. Its random choices come from the seed, and all decisions are made on
-// integers or on floating-point sums in a fixed order, so that equal input and
-// equal work give equal answers.
+// deadline, and ends with a valid bound: that of the prices, or the optimum if the enumeration has
+// come to its end, as it does in small windows. Without limits it ends when nothing more will be
+// proven. Its random choices come from the seed, and all decisions are made on integers or on
+// floating-point sums in a fixed order, so that equal input and equal work give equal answers.
 package native

@@ -128,3 +128,13 @@ func (p *problem) addColumn(m *ipmodel.Model, i, g int32) {
 	}
 	p.col = append(p.col, int32(len(p.row)))
 }
+
+// resize makes s n zeros long.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}

@@ -35,13 +35,14 @@ type Solver struct {
 	clock   clock
 	gap     float64 // that is near enough
 	settled bool    // the proof has excluded all choices better than its best
+	idle    int64   // units of work that the proof has left undone
 }
 
 // worker is one of the two searches, with a state of its own.
 type worker struct {
 	p      problem // shared with the other worker: nobody changes it
 	prices prices
-	tree   tree
+	all    enumeration
 	best   solution // the best choice that this worker knows
 	cur    solution
 	pack   packing // the annealing's choice
@@ -55,7 +56,6 @@ type worker struct {
 
 	src      *rand.PCG
 	work     int64
-	pauseAt  int64 // work at which the relaxation's steps are left for another turn
 	nodes    int64
 	priced   bool // the prices alone do not lower the bound any more
 	over     bool // the time is
@@ -101,7 +101,7 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 	}
 	s.search.begin(ctx, &s.p, o, &s.clock)
 	s.proof.begin(ctx, &s.p, o, &s.clock)
-	s.settled, s.gap = false, o.Gap
+	s.settled, s.gap, s.idle = false, o.Gap, 0
 	h := &s.search
 	if !h.loadStart(&h.best, o.Start) {
 		h.best.clear(&s.p)
@@ -191,19 +191,23 @@ func (s *Solver) begin(work int64) {
 // firstTurn is in proportion to the model, so that something can be done in it.
 func (s *Solver) firstTurn() int64 { return max(leastTurn, turnsOver*int64(len(s.p.row))) }
 
-// proofTurn lowers the bound by prices alone as long as that gains something, which is
-// quick on large windows, and then goes on with the tree.
+// proofTurn lowers the bound by prices as long as that gains something, and then tries all choices
+// that they leave, or gives up.
 func (s *Solver) proofTurn() {
 	h := &s.proof
-	if !h.priced {
+	switch {
+	case !h.priced:
 		h.descend(s.turn)
-		return
+	case h.gaveUp():
+		s.idle += s.turn
+	default:
+		s.settled = h.enumerate(s.turn)
 	}
-	if s.p.off.Has(ablation.Tree) {
-		h.work += s.turn
-		return
-	}
-	s.settled = h.search(s.turn)
+}
+
+// gaveUp reports whether nothing more will be proven.
+func (s *worker) gaveUp() bool {
+	return s.all.spent >= maxEnumeration || s.priced && s.p.off.Has(ablation.Enumeration)
 }
 
 // exchange tells each worker of what the other has found.
@@ -214,18 +218,22 @@ func (s *Solver) exchange() {
 	} else {
 		b.best.copyFrom(&a.best)
 	}
-	if a.prices.bound != b.prices.bound && b.tree.stage == fresh {
+	if a.prices.bound != b.prices.bound {
 		copy(a.prices.best, b.prices.best)
 		a.rank.stale = true
 	}
 	a.prices.bound = b.prices.bound
 }
 
-func (s *Solver) work() int64 { return s.search.work + s.proof.work }
+// work is what both have done, and what the proof could have.
+func (s *Solver) work() int64 { return s.search.work + s.proof.work + s.idle }
 
 // ended says whether the time or the work allowed is over, or nobody asks for a better answer.
+// Where neither is limited it is over when nothing more will be proven.
 func (s *Solver) ended(work int64) bool {
-	return s.search.stopped() || s.proof.stopped() || (work > 0 && s.work() >= work) || s.nearEnough()
+	limited := work > 0 || !s.search.deadline.IsZero()
+	return s.search.stopped() || s.proof.stopped() || (work > 0 && s.work() >= work) || s.nearEnough() ||
+		!limited && s.proof.gaveUp()
 }
 
 // nearEnough reports whether the best choice is within the gap that is asked for.
@@ -244,8 +252,8 @@ func (s *worker) begin(ctx context.Context, p *problem, o ipmodel.Options, c *cl
 		s.src = rand.NewPCG(0, 0)
 	}
 	s.src.Seed(o.Seed, 0x9e3779b97f4a7c15)
-	s.work, s.pauseAt, s.nodes, s.over, s.nextLook = 0, math.MaxInt64, 0, false, 0
-	s.tree.stage, s.tree.debt, s.cool, s.priced = fresh, 0, cooling{}, false
+	s.work, s.nodes, s.over, s.nextLook = 0, 0, false, 0
+	s.all.begun, s.all.spent, s.cool, s.priced = false, 0, cooling{}, false
 	s.key = append(s.key[:0], make([]float64, p.groups())...)
 	s.best.clear(p)
 	s.prices.clear(p)
@@ -279,7 +287,7 @@ func (s *worker) proven() bool {
 }
 
 func (s *Solver) finish(r *ipmodel.Result) {
-	r.Chosen, r.Value, r.Work, r.Nodes = r.Chosen[:0], 0, s.work(), s.proof.nodes
+	r.Chosen, r.Value, r.Work, r.Nodes = r.Chosen[:0], 0, s.work()-s.idle, s.proof.nodes
 	r.Bound, r.Status = 0, ipmodel.Infeasible
 	r.Prices = s.proof.rowPrices(r.Prices[:0])
 	best := &s.search.best

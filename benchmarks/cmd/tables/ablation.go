@@ -34,15 +34,7 @@ var organs = []organ{
 	{"prices (volume algorithm)", ablation.Prices, []string{"prices.go"}},
 	{"dominated rows", ablation.Dominated, []string{"dominated.go"}},
 	{"coefficient tightening", ablation.Tightening, []string{"tighten.go"}},
-	{"linear relaxation and all below", ablation.Tree, []string{"tree.go", "root.go", "lp.go", "dual.go",
-		"primal.go", "norms.go", "product.go", "basis.go", "lazy.go", "values.go", "tableau.go", "exact.go",
-		"branch.go", "node.go", "propagate.go", "candidate.go", "whole.go", "clique.go", "gomory.go",
-		"cutlist.go", "cutpool.go"}},
-	{". columns fixed by reduced cost", ablation.CostFixing, []string{"fixAtRoot", "fixAtNode"}},
-	{". all cuts", ablation.Cliques | ablation.Rounding, []string{"clique.go", "gomory.go", "cutlist.go", "cutpool.go"}},
-	{". . cliques", ablation.Cliques, []string{"clique.go"}},
-	{". . mixed-integer rounding", ablation.Rounding, []string{"gomory.go"}},
-	{". branching", ablation.Branching, []string{"branch.go", "node.go", "propagate.go", "candidate.go"}},
+	{"enumeration", ablation.Enumeration, []string{"enumerate.go"}},
 }
 
 // ablationOptions say what is measured.
@@ -159,7 +151,7 @@ func (f *ablationFigures) largeWindows() (models []*ipmodel.Model, err error) {
 	return models, nil
 }
 
-// smallWindows are those that measureSmall proves as well.
+// smallWindows are made.
 func smallWindows(n int, seed uint64) (models []*ipmodel.Model, err error) {
 	for i := range n {
 		m, err := smallInstance(i, seed).Model(false)
@@ -171,11 +163,10 @@ func smallWindows(n int, seed uint64) (models []*ipmodel.Model, err error) {
 	return models, nil
 }
 
-// smallInstance is a window that the solver can solve to the optimum. Multifactor worths are
-// short enough for HiGHS to be exact.
+// smallInstance is a window that the solver can solve to the optimum.
 func smallInstance(i int, seed uint64) benchmarks.Instance {
 	return benchmarks.Instance{
-		Nodes: 128, Jobs: 50, Bids: 15, Busy: 0.9, Priority: benchmarks.Multifactor,
+		Nodes: 64, Jobs: 15, Bids: 5, Busy: 0.9, Priority: benchmarks.Multifactor,
 		Combined: i%2 == 1, GPURanges: i%3 == 1, Seed: seed*1000 + uint64(i),
 	}
 }

@@ -4,7 +4,13 @@
 
 package main
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // peakBytes is 0: other systems use other units, or do not tell.
 func peakBytes(*os.ProcessState) int64 { return 0 }
+
+// processorTime is not known there.
+func processorTime() time.Duration { return 0 }

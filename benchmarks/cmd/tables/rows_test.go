@@ -51,8 +51,17 @@ func TestDrawnRow(t *testing.T) {
 	}
 	t.Logf("AUCSCHED_ROWS=%d draws this row again", seed)
 	draw := rand.New(rand.NewPCG(seed, 0))
-	// The others take minutes.
-	pages = slices.DeleteFunc(pages, func(c *subcommand) bool { return c.page == "worth" })
+	// The others take minutes, or are of an older solver.
+	list, err := os.ReadFile(resultsDir + "README.md")
+	require.NoError(t, err)
+	_, old, _ := strings.Cut(string(list), "Pages that are still of")
+	old, _, _ = strings.Cut(old, "\n\n")
+	pages = slices.DeleteFunc(pages, func(c *subcommand) bool {
+		return c.page == "worth" || strings.Contains(old, c.page)
+	})
+	if len(pages) == 0 {
+		t.Skip("all pages that are quick to measure are of an older solver: make docs")
+	}
 	c := pages[draw.IntN(len(pages))]
 	rows := slices.DeleteFunc(c.rows(), func(row string) bool { return strings.HasPrefix(row, "Philly 2017 at") })
 	row := rows[draw.IntN(len(rows))]

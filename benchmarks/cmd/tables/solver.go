@@ -47,21 +47,10 @@ type solverFigures struct {
 	Peers   []string
 	Missing []string // why other peers are not here
 	Rows    []solverRow
-	Small   []smallRow
 }
 
-// smallRow is a small window that is solved to the end, or until the proven gap is smallGap.
-type smallRow struct {
-	Name          string
-	Exact         peers.Answer // of the native solver, to the last unit
-	Native, Highs peers.Answer
-}
-
-// smallGap is about what HiGHS can tell from none.
-const smallGap = 1e-6
-
-// solvers measures and writes the page, and the plot if it is wanted.
-func solvers(ctx context.Context, fresh, small int, seed uint64, dir, picture string, errs io.Writer) (string, error) {
+// solvers measures and writes the page.
+func solvers(ctx context.Context, fresh int, seed uint64, dir string, errs io.Writer) (string, error) {
 	if fresh < 0 || fresh > 10_000 {
 		return "", fmt.Errorf("-fresh: %d: must be 0 to 10000", fresh)
 	}
@@ -84,13 +73,7 @@ func solvers(ctx context.Context, fresh, small int, seed uint64, dir, picture st
 		return "", err
 	}
 	f.Fresh = fresh
-	if err := f.measureSmall(ctx, small, seed, errs); err != nil {
-		return "", err
-	}
-	if err := writePicture(picture, f.plot); err != nil {
-		return "", err
-	}
-	return f.page(filepath.Base(picture))
+	return f.page()
 }
 
 // measureSolvers has all solvers solve all windows, one after the other.
@@ -134,45 +117,6 @@ func measureSolvers(ctx context.Context, windows []solverRow, errs io.Writer) (*
 		}
 	}
 	return f, f.checkBounds()
-}
-
-// endLimit is when the search for a proof ends.
-const endLimit = time.Minute
-
-// measureSmall has n small windows solved to the optimum, by the native solver and HiGHS.
-func (f *solverFigures) measureSmall(ctx context.Context, n int, seed uint64, errs io.Writer) error {
-	if !highs.Built {
-		return nil
-	}
-	dir, err := os.MkdirTemp("", "tables-small")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	for i := range n {
-		x := smallInstance(i, seed)
-		m, err := x.Model(false)
-		if err != nil {
-			return err
-		}
-		r := smallRow{Name: x.String()}
-		fmt.Fprintf(errs, "proving %d of %d: %s\n", i+1, n, r.Name)
-		w := &peers.Window{Name: r.Name, Model: m}
-		if err := w.Write(dir); err != nil {
-			return err
-		}
-		if r.Exact, err = (peers.Library{Solver: native.New()}).Solve(ctx, w, endLimit); err != nil {
-			return err
-		}
-		if r.Native, err = (peers.Library{Solver: native.New(), Gap: smallGap}).Solve(ctx, w, endLimit); err != nil {
-			return err
-		}
-		if r.Highs, err = (peers.Library{Solver: highs.New(highs.Options{}), Gap: smallGap}).Solve(ctx, w, endLimit); err != nil {
-			return err
-		}
-		f.Small = append(f.Small, r)
-	}
-	return nil
 }
 
 func (f *solverFigures) findPeers() ([]peers.Peer, error) {

@@ -9,17 +9,15 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/benchmarks/peers"
-	"github.com/aucsched/aucsched/benchmarks/stats"
 )
 
-// page is benchmarks/results/solver.md; plot is the name of the picture beside it.
-func (f *solverFigures) page(plot string) (string, error) {
+// page is benchmarks/results/solver.md.
+func (f *solverFigures) page() (string, error) {
 	sum := f.summary()
 	return render("solver", map[string]any{
-		"Fresh": f.Fresh, "Machine": f.Machine, "Limit": peerLimit, "Missing": f.Missing, "Plot": plot,
+		"Fresh": f.Fresh, "Machine": f.Machine, "Limit": peerLimit, "Missing": f.Missing,
 		"Sum": sum, "Gaps": sum.gaps(),
 		"Worths": f.worths(), "Bounds": f.bounds(),
-		"Small": f.small(), "EndLimit": endLimit, "SmallGap": smallGap,
 	})
 }
 
@@ -125,35 +123,4 @@ func (s *solverSummary) gaps() (out []busyGap) {
 		}
 	}
 	return out
-}
-
-// smallSection are the small windows; Mean and Least are how many times as long HiGHS takes.
-type smallSection struct {
-	Table       *table
-	Mean, Least float64
-}
-
-// small is nil without small windows.
-func (f *solverFigures) small() *smallSection {
-	if len(f.Small) == 0 {
-		return nil
-	}
-	s := &smallSection{Table: &table{textColumns: 1,
-		header: []string{"window", "native, last unit", "native", "highs", "highs : native"}}}
-	var ratios []float64
-	for _, r := range f.Small {
-		ratio := r.Highs.Elapsed.Seconds() / r.Native.Elapsed.Seconds()
-		ratios = append(ratios, ratio)
-		s.Table.add(r.Name, starred(r.Exact, 0), starred(r.Native, smallGap), starred(r.Highs, smallGap), digits(ratio))
-	}
-	s.Mean, s.Least = stats.Geometric(ratios), slices.Min(ratios)
-	return s
-}
-
-// starred is how long an answer took, with a star if its proven gap is small enough.
-func starred(a peers.Answer, gap float64) string {
-	if a.Optimal || a.Gap(a.Worth) <= gap {
-		return "*" + duration(float64(a.Elapsed))
-	}
-	return duration(float64(a.Elapsed))
 }

@@ -36,9 +36,10 @@ var subcommands = []subcommand{
 	{"pods", "pods", "-traces DIR [-seeds FIRST-LAST] [-csv FILE] [-match TEXT] [-j N]", preparePods, nil},
 	{"backfill", "backfill", matchUsage, prepareMatch(1, 5, "seeds of the workloads", againstBackfill), backfillRows},
 	{"worth", "worth", "[-seeds FIRST-LAST] [-traces DIR] [-match TEXT] [-plot FILE] [-dir DIR]", prepareWorth, worthNames},
-	{"solver", "solver", "[-fresh N] [-small N] [-seed S] [-instances DIR] [-plot FILE]", prepareSolver, nil},
+	{"solver", "solver", "[-fresh N] [-seed S] [-instances DIR]", prepareSolver, nil},
 	{"ablation", "solver-ablation", "[-seeds FIRST-LAST] [-work UNITS] [-fresh N] [-small N] " +
 		"[-instances DIR] [-source DIR] [-match TEXT]", prepareAblation, nil},
+	{"stages", "stage-ablation", "[-seeds FIRST-LAST] [-jobs N] [-traces DIR] [-match TEXT] [-dir DIR]", prepareStages, nil},
 	{"layouts", "layouts", seedsUsage, prepareSeeds(1, 5, "seeds of the windows", layouts), nil},
 	{"alternatives", "alternatives", matchUsage, prepareMatch(1, 5, "seeds of the workloads", alternatives), alternativeNames},
 	{"invasive", "invasive-simulation", "[-seeds FIRST-LAST] [-plot FILE]", prepareInvasive, nil},
@@ -169,12 +170,10 @@ func prepareTopology(flags *flag.FlagSet) maker {
 
 func prepareSolver(flags *flag.FlagSet) maker {
 	fresh := flags.Int("fresh", 12, "how many windows are made")
-	small := flags.Int("small", 12, "how many small windows are solved to the optimum")
 	seed := flags.Uint64("seed", 1, "seed of all these")
 	instances := flags.String("instances", "", "directory with MPS files; without it only what is made is solved")
-	picture := addPicture(flags)
 	return func(ctx context.Context, errs io.Writer) (string, error) {
-		return solvers(ctx, *fresh, *small, *seed, *instances, *picture, errs)
+		return solvers(ctx, *fresh, *seed, *instances, errs)
 	}
 }
 
@@ -186,6 +185,16 @@ func prepareAblation(flags *flag.FlagSet) maker {
 	var o ablationOptions
 	o.register(flags)
 	return func(ctx context.Context, errs io.Writer) (string, error) { return ablate(ctx, o, errs) }
+}
+
+func prepareStages(flags *flag.FlagSet) maker {
+	o := stageOptions{seeds: seedRange{31, 35}}
+	flags.Var(&o.seeds, "seeds", "seeds of the workloads, FIRST-LAST")
+	flags.IntVar(&o.jobs, "jobs", 250, "jobs of a workload")
+	flags.StringVar(&o.traces, "traces", "", "directory with the traces of MetaCentrum and LCG; none: leave them out")
+	flags.StringVar(&o.match, "match", "", "turn only stages off whose name has this in it")
+	flags.StringVar(&o.dir, "dir", "", "keep figures in this directory, and go on with what is there")
+	return func(ctx context.Context, errs io.Writer) (string, error) { return stageAblation(ctx, o, errs) }
 }
 
 func prepareInvasive(flags *flag.FlagSet) maker {
