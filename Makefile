@@ -139,6 +139,7 @@ docs: bench
 	$(call page,invasive -plot benchmarks/results/invasive.svg,benchmarks/results/invasive-simulation.md)
 	$(call page,malleable $(if $(TRACES),-traces $(TRACES)),benchmarks/results/malleable.md)
 	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),benchmarks/results/simulation.md)
+	$(if $(TRACES),$(call page,stages -seeds 31-35 -jobs 120 -traces $(TRACES),benchmarks/results/stage-ablation.md))
 	$(if $(TRACES),$(call page,gpu -traces $(TRACES),benchmarks/results/gpu-traces.md))
 	$(if $(TRACES),$(call page,topology -traces $(TRACES),benchmarks/results/topology.md))
 	$(if $(PODS),$(call page,pods -traces $(PODS) -csv benchmarks/results/pods.csv,benchmarks/results/pods.md))

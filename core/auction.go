@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aucsched/aucsched/internal/ablation"
 	"github.com/aucsched/aucsched/internal/entry"
 	"github.com/aucsched/aucsched/internal/slack"
 	"github.com/aucsched/aucsched/ipmodel"
@@ -83,6 +84,7 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 
 func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
 	begin := a.opts.Clock()
+	a.opts.off = ablation.Off(ctx)
 	l.Deadline = a.slack.TakeOff(begin, l.Deadline)
 	a.clock.start(ctx, a.opts.Clock, l.Deadline, begin, a.slack.Left())
 	defer a.clock.end()

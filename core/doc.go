@@ -104,12 +104,8 @@
 // was. Auction alone knows of them; other policies look at Job.Request. An alternative that the
 // machine can never meet, or that says the same as one before it, is as if it were not there.
 //
-// A job may prefer nodes, those that hold its input for instance: see Job.Prefer.
-//
-// No job starves as long as jobs end by their time limits. The auction keeps the
-// earliest possible start of the first blocked jobs free of jobs that come after them:
-// see AuctionOptions.Reservations. The papers' auction has no such rule; set
-// Reservations to 0 to match.
+// No job starves as long as jobs end by their time limits: the auction keeps the earliest start of
+// the first blocked jobs free. See AuctionOptions.Reservations; 0 of them is the papers' auction.
 //
 // [Explainer] says of single jobs why they wait, and with which change of their request they would
 // have started. [Verify] is the independent referee of a plan. A Cluster asks it before each start.

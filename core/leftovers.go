@@ -32,7 +32,7 @@ func (f *leftovers) reset(in *stages, space *bids.Space, c *clock) {
 	f.in, f.clock = in, c
 	f.rest.Reset(space.Now, space.Left)
 	f.rest.Limit(&space.Quotas)
-	f.grace, f.over = maxGrace, false
+	f.grace, f.over = maxGrace, in.window.opts.off.Leftovers
 	if len(in.reservations.planner.reserved) > 0 { // the walk over the queue has decided on a job
 		f.grace = 0
 	}

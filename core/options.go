@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aucsched/aucsched/internal/ablation"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -15,9 +16,8 @@ import (
 type AuctionOptions struct {
 	// Objective is what the start of a job is worth.
 	Objective Objective
-	// Window is the number of jobs that take part, the first of the queue by
-	// priority (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on
-	// this machine do not count.
+	// Window is the number of jobs that take part, the first of the queue by priority
+	// (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on this machine do not count.
 	Window int
 	// Depth is how many jobs behind the window may take what the auction leaves
 	// over, in queue order; 0 as in the papers. Slurm's bf_max_job_test is alike.
@@ -73,12 +73,12 @@ type AuctionOptions struct {
 	// jobs are always told when they are expected to start. Without it a cycle on
 	// a full machine costs next to nothing.
 	Estimates bool
-	// Work bounds one solve, in the units of ipmodel.Options; small models get less.
-	// 0 leaves the end to the deadline. With a bound the decisions do not depend on the machine's
-	// speed.
+	// Work bounds one solve, in the units of ipmodel.Options; small models get less. 0 leaves the
+	// end to the deadline. With a bound the decisions do not depend on the machine's speed.
 	Work int64
 	// Clock tells the time, for Limits.Deadline and Stats.Elapsed; nil means time.Now.
 	Clock func() time.Time
+	off   ablation.Parts // of this cycle
 }
 
 // DefaultAuctionOptions are the recommended settings.

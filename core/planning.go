@@ -49,7 +49,10 @@ func (x *planning) on() bool { return x.opts.Goal != NoGoal }
 // time.
 func (x *planning) arrange(s *Snapshot, w *window, r *reservations, seed uint64, stop func() bool) []int32 {
 	x.order, x.jobs = x.order[:0], x.jobs[:0]
-	goal := &goals[x.opts.Goal]
+	goal := goals[x.opts.Goal]
+	if goal.search.Off = x.opts.off; goal.search.Off.Planned {
+		goal.jobs /= 4
+	}
 	ranked := r.inRankOrder(s, w)
 	for j := range w.jobs {
 		if x.promised(s, w.jobs[j]) {

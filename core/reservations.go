@@ -47,10 +47,9 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 // variants, r.guarded and r.space say what the auction has to respect. A job that can be met in
 // several ways starts in the first that can start, or else has the earliest place of all reserved.
 //
-// The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the
-// auction deciding everything behind it: the job at the head starts as early as
-// running jobs' time limits allow, whatever comes after it, so that every job gets
-// to the head in the end.
+// The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the auction deciding
+// everything behind it: the job at the head starts as early as running jobs' time limits allow,
+// whatever comes after it, so that every job gets to the head in the end.
 func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func() bool) error {
 	r.planner.stop = stop
 	r.quotas.reset(s, w, &r.planner)

@@ -65,7 +65,7 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 			}
 		}
 		looked += seat
-		if why, ok := w.duplicates.enough(&w.normal, job); ok {
+		if why, ok := w.duplicates.enough(&w.normal, job); ok && !w.opts.off.Duplicates {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why.reason, Why: why.why})
 			continue
 		}
@@ -135,7 +135,7 @@ func (w *window) reset(s *Snapshot) {
 	w.quotas.reset(s)
 	w.passed = w.passed[:0]
 	w.waiting, w.scarce, w.taken = backlog{}, scarcity{}, 0
-	if w.mostGPUs = s.Nodes.MaxGPUs(); w.opts.Goal != NoGoal && w.opts.Reservations > 0 {
+	if w.mostGPUs = s.Nodes.MaxGPUs(); w.opts.Goal != NoGoal && w.opts.Reservations > 0 && !w.opts.off.Ranges {
 		w.scarce = w.scarcityOf(s)
 	}
 	w.next, w.wanting = len(s.Pending), 0

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package ablation names the parts of the native solver that can be turned off one at a time, to
-// measure what each is worth. The choice travels in the context of a call: it is
-// neither a setting of users nor a state of the program.
+// Package ablation names the parts of the auction and of its solver that can be turned off one at a
+// time, to measure what each is worth. The choice travels in the context of a call: it is neither a
+// setting of users nor a state of the program.
 package ablation
 
 import "context"
 
-// Parts is a set of parts.
-type Parts uint32
+// Parts are true of what is turned off, the zero Parts of nothing.
+type Parts struct {
+	// In ipmodel/native, each with its file.
+	Annealing   bool // anneal.go: the search for choices
+	Prices      bool // prices.go: the volume algorithm's steps
+	Enumeration bool // enumerate.go: the proofs of small windows
+	Rank        bool // rank.go: the order by prices
+	Promotion   bool // rank.go: what becomes of that order
+	Near        bool // anneal.go: moves near the last exchange
+	Repair      bool // eject.go: another column for the groups that went out
+	Fill        bool // eject.go: rows filled in a repair
+	Tightening  bool // tighten.go
+	Dominated   bool // dominated.go
 
-// The parts, each with the file of ipmodel/native that it lives in.
-const (
-	Annealing   Parts = 1 << iota // anneal.go: the search for choices
-	Prices                        // prices.go: the volume algorithm's steps
-	Enumeration                   // enumerate.go: the proofs of small windows
-	Rank                          // rank.go: the order by prices
-	Promotion                     // rank.go: what becomes of that order
-	Near                          // anneal.go: moves near the last exchange
-	Repair                        // eject.go: another column for the groups that went out
-	Fill                          // eject.go: rows filled in a repair
-	Tightening                    // tighten.go
-	Dominated                     // dominated.go
-)
-
-// All are all parts.
-const All = 2*Dominated - 1
-
-// Has reports whether all of q are in p.
-func (p Parts) Has(q Parts) bool { return p&q == q }
+	// In core, of which other parts are settings.
+	Duplicates bool
+	Leftovers  bool
+	Ranges     bool // numbers in place of ranges of GPUs
+	Sorted     bool // the timetable's sorted orders, and the moves
+	Moves      bool // the moves alone
+	Planned    bool // three quarters of its jobs
+}
 
 type key struct{}
 
-// Without returns a context in which the native solver does without the parts in off.
+// Without returns a context in which a policy and its solver do without the parts in off.
 func Without(ctx context.Context, off Parts) context.Context {
 	return context.WithValue(ctx, key{}, off)
 }

@@ -5,6 +5,8 @@ package timetable
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/aucsched/aucsched/internal/ablation"
 )
 
 // Options say what a plan is worth, and how long to search.
@@ -19,6 +21,8 @@ type Options struct {
 	// Work bounds the search, in words looked at; 0: no bound. The plan of the first order is made
 	// whatever that costs, if there is time.
 	Work int64
+	// Off says what the search does without.
+	Off ablation.Parts
 }
 
 // Search finds an order of jobs. The zero Search is ready for Begin. It keeps memory only, and
@@ -81,7 +85,7 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 	}
 	s.firstCome()
 	s.best, s.starts = append(s.best[:0], s.try...), s.starts[:0]
-	if o.Moves < 0 || len(s.Jobs) == 0 {
+	if o.Moves < 0 || o.Off.Sorted || len(s.Jobs) == 0 {
 		return s.best
 	}
 	var ok bool
@@ -150,7 +154,7 @@ func (s *Search) anneal(seed uint64) {
 	s.at = append(s.at[:0], s.best...)
 	cost, n := s.bestCost, len(s.Jobs)-s.fixed
 	for m := range s.options.Moves {
-		if s.over() {
+		if s.over() || s.options.Off.Moves {
 			return
 		}
 		from, to := s.fixed+s.random.IntN(n), s.fixed+s.random.IntN(n)

@@ -4,8 +4,6 @@ package native
 
 import (
 	"math/bits"
-
-	"github.com/aucsched/aucsched/internal/ablation"
 )
 
 // Simulated annealing (Kirkpatrick et al. 1983) by ejection: draw a column, take out
@@ -51,7 +49,7 @@ const firstRun = 1 << 21
 
 // anneal spends turn units of work on annealing. A run begins with the best choice known.
 func (s *worker) anneal(turn int64) {
-	if s.p.off.Has(ablation.Annealing) {
+	if s.p.off.Annealing {
 		s.work += turn
 		return
 	}
@@ -105,7 +103,7 @@ func (s *worker) move(heat, typical float64) {
 	}
 	accept := int64(heat * s.chance[dice>>16%chances])
 	limit := p.worth[i] + accept
-	repairs := dice%256 < repairOf && !p.off.Has(ablation.Repair)
+	repairs := dice%256 < repairOf && !p.off.Repair
 	if repairs {
 		limit += int64(typical)/2 + p.worth[i]/2 // the repair may win that much back
 	}
@@ -136,12 +134,12 @@ func (s *worker) move(heat, typical float64) {
 // columnOf is the column of a throw of dice, and its place in the ranking: any, or one of
 // the row that an exchange made room in, with place -1; the promising ones more often.
 func (s *worker) columnOf(dice uint64) (i int32, at int) {
-	if s.near >= 0 && dice>>8%256 < nearOf && !s.p.off.Has(ablation.Near) {
+	if s.near >= 0 && dice>>8%256 < nearOf && !s.p.off.Near {
 		cols := s.pack.columnsOf(s.near)
 		return cols[early(dice>>32, len(cols))], -1
 	}
 	at = early(dice>>32, len(s.rank.cols))
-	if s.p.off.Has(ablation.Promotion) {
+	if s.p.off.Promotion {
 		return s.rank.cols[at], -1
 	}
 	return s.rank.cols[at], at

@@ -5,8 +5,6 @@ package native
 import (
 	"math"
 	"math/bits"
-
-	"github.com/aucsched/aucsched/internal/ablation"
 )
 
 // step is one column put into the packing or taken out of it.
@@ -123,7 +121,7 @@ func (s *worker) repair() {
 			s.fill(p.start[g], p.start[g+1])
 		}
 	}
-	if p.off.Has(ablation.Fill) || s.draw(256) >= fillOf {
+	if p.off.Fill || s.draw(256) >= fillOf {
 		return
 	}
 	for range repairRows {

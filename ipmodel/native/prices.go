@@ -4,8 +4,6 @@ package native
 
 import (
 	"math"
-
-	"github.com/aucsched/aucsched/internal/ablation"
 )
 
 // prices are Lagrange multipliers of the capacity rows. With prices l >= 0
@@ -95,7 +93,7 @@ func (s *prices) relax(p *problem) float64 {
 // the relaxed choices take, where late ones count most. It ends early when stop says so, and
 // reports whether more steps are of use.
 func (s *prices) descend(p *problem, steps int, target int64, stop func(work int) bool) (more bool) {
-	if p.off.Has(ablation.Prices) {
+	if p.off.Prices {
 		return false
 	}
 	defer func() { s.bound = min(s.bound, s.exact(p)) }()

@@ -7,8 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-
-	"github.com/aucsched/aucsched/internal/ablation"
 )
 
 // ranking is an order of the columns by promise: at first from the prices that the proof has
@@ -35,7 +33,7 @@ func (s *worker) rankColumns() {
 	for i := range p.columns() {
 		k.cols = append(k.cols, int32(i))
 	}
-	if p.off.Has(ablation.Rank) || !slices.ContainsFunc(s.prices.best, func(l float64) bool { return l > 0 }) {
+	if p.off.Rank || !slices.ContainsFunc(s.prices.best, func(l float64) bool { return l > 0 }) {
 		s.shuffle(k.cols)
 		return
 	}

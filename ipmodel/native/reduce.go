@@ -65,10 +65,10 @@ func (p *problem) reduce(m *ipmodel.Model) {
 			p.stuck = true
 		}
 	}
-	if !p.off.Has(ablation.Dominated) {
+	if !p.off.Dominated {
 		p.dropDominatedRows()
 	}
-	if !p.off.Has(ablation.Tightening) {
+	if !p.off.Tightening {
 		p.tighter.tighten(p)
 	}
 	p.setRuns()

@@ -207,7 +207,7 @@ func (s *Solver) proofTurn() {
 
 // gaveUp reports whether nothing more will be proven.
 func (s *worker) gaveUp() bool {
-	return s.all.spent >= maxEnumeration || s.priced && s.p.off.Has(ablation.Enumeration)
+	return s.all.spent >= maxEnumeration || s.priced && s.p.off.Enumeration
 }
 
 // exchange tells each worker of what the other has found.

@@ -25,16 +25,16 @@ type organ struct {
 
 // organs are turned off one at a time.
 var organs = []organ{
-	{"annealing", ablation.Annealing, []string{"anneal.go", "eject.go", "packing.go"}},
-	{". order by prices", ablation.Rank, []string{"rank.go"}},
-	{". . order by success", ablation.Promotion, []string{"promote", "demote"}},
-	{". moves near the last exchange", ablation.Near, []string{"columnsOf", "freedRow"}},
-	{". repair", ablation.Repair, []string{"repair", "fill", "fillRow", "undo"}},
-	{". . rows filled", ablation.Fill, []string{"fillRow"}},
-	{"prices (volume algorithm)", ablation.Prices, []string{"prices.go"}},
-	{"dominated rows", ablation.Dominated, []string{"dominated.go"}},
-	{"coefficient tightening", ablation.Tightening, []string{"tighten.go"}},
-	{"enumeration", ablation.Enumeration, []string{"enumerate.go"}},
+	{"annealing", ablation.Parts{Annealing: true}, []string{"anneal.go", "eject.go", "packing.go"}},
+	{". order by prices", ablation.Parts{Rank: true}, []string{"rank.go"}},
+	{". . order by success", ablation.Parts{Promotion: true}, []string{"promote", "demote"}},
+	{". moves near the last exchange", ablation.Parts{Near: true}, []string{"columnsOf", "freedRow"}},
+	{". repair", ablation.Parts{Repair: true}, []string{"repair", "fill", "fillRow", "undo"}},
+	{". . rows filled", ablation.Parts{Fill: true}, []string{"fillRow"}},
+	{"prices (volume algorithm)", ablation.Parts{Prices: true}, []string{"prices.go"}},
+	{"dominated rows", ablation.Parts{Dominated: true}, []string{"dominated.go"}},
+	{"coefficient tightening", ablation.Parts{Tightening: true}, []string{"tighten.go"}},
+	{"enumeration", ablation.Parts{Enumeration: true}, []string{"enumerate.go"}},
 }
 
 // ablationOptions say what is measured.

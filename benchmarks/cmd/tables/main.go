@@ -6,7 +6,7 @@
 //
 //	go run ./benchmarks/cmd/tables performance > benchmarks/results/performance.md
 //
-// and likewise simulation, gpu, backfill, worth, solver, ablation, alternatives, invasive,
+// and likewise simulation, gpu, backfill, worth, solver, ablation, stages, alternatives, invasive,
 // negotiation, load, load-long, locality, pods and topology, with the flags that the Makefile gives
 // them. HiGHS is among the solvers with -tags highs. layouts writes a page that is not kept.
 //

@@ -29,19 +29,25 @@ type stage struct {
 
 // stages are turned off one at a time; the first is nothing.
 var stages = []stage{
-	{"nothing", 0, nil},
-	{"enumeration", ablation.Enumeration, nil},
-	{"annealing", ablation.Annealing, nil},
-	{"prices", ablation.Prices, nil},
-	{"annealing and prices", ablation.Annealing | ablation.Prices, nil},
-	{"10 of 15 bids, 5 of 7 drafts", 0, func(o *core.AuctionOptions) { o.MaxBidsPerJob, o.Drafts = 5, 2 }},
-	{"14 of 15 bids, 6 of 7 drafts", 0, func(o *core.AuctionOptions) { o.MaxBidsPerJob, o.Drafts = 1, 1 }},
-	{"drafts", 0, func(o *core.AuctionOptions) { o.Drafts = 0 }},
-	{". behind the window", 0, func(o *core.AuctionOptions) { o.Depth = 0 }},
-	{"timetable", 0, func(o *core.AuctionOptions) { o.Goal = core.NoGoal }},
-	{"all kept places but 1", 0, func(o *core.AuctionOptions) { o.Reservations = min(o.Reservations, 1) }},
-	{"all kept places", 0, func(o *core.AuctionOptions) { o.Reservations = 0 }},
-	{"(with --keep-holes)", 0, func(o *core.AuctionOptions) { o.KeepHoles = true }},
+	{"nothing", ablation.Parts{}, nil},
+	{"enumeration", ablation.Parts{Enumeration: true}, nil},
+	{"annealing", ablation.Parts{Annealing: true}, nil},
+	{"prices", ablation.Parts{Prices: true}, nil},
+	{"annealing and prices", ablation.Parts{Annealing: true, Prices: true}, nil},
+	{"10 of 15 bids, 5 of 7 drafts", ablation.Parts{}, func(o *core.AuctionOptions) { o.MaxBidsPerJob, o.Drafts = 5, 2 }},
+	{"14 of 15 bids, 6 of 7 drafts", ablation.Parts{}, func(o *core.AuctionOptions) { o.MaxBidsPerJob, o.Drafts = 1, 1 }},
+	{"drafts", ablation.Parts{}, func(o *core.AuctionOptions) { o.Drafts = 0 }},
+	{"left-overs", ablation.Parts{Leftovers: true}, nil},
+	{". behind the window", ablation.Parts{}, func(o *core.AuctionOptions) { o.Depth = 0 }},
+	{"duplicates", ablation.Parts{Duplicates: true}, nil},
+	{"ranges", ablation.Parts{Ranges: true}, nil},
+	{"timetable", ablation.Parts{}, func(o *core.AuctionOptions) { o.Goal = core.NoGoal }},
+	{". sorted orders and moves", ablation.Parts{Sorted: true}, nil},
+	{". moves", ablation.Parts{Moves: true}, nil},
+	{". 3 of 4 planned jobs", ablation.Parts{Planned: true}, nil},
+	{"all kept places but 1", ablation.Parts{}, func(o *core.AuctionOptions) { o.Reservations = min(o.Reservations, 1) }},
+	{"all kept places", ablation.Parts{}, func(o *core.AuctionOptions) { o.Reservations = 0 }},
+	{"(with --keep-holes)", ablation.Parts{}, func(o *core.AuctionOptions) { o.KeepHoles = true }},
 }
 
 // changes reports whether a policy of these settings has the stage.
@@ -51,7 +57,7 @@ func (g *stage) changes(o core.AuctionOptions) bool {
 		g.set(&other)
 		return !reflect.DeepEqual(o, other)
 	}
-	return true
+	return o.Goal != core.NoGoal || !(g.off.Sorted || g.off.Moves || g.off.Planned || g.off.Ranges)
 }
 
 // stageRun is what a run came to: use as a share, times in seconds, and the milliseconds of a
@@ -214,8 +220,8 @@ func stageResult(ctx context.Context, done *kept[stageRun], part string, c *wort
 	return f, done.put(part, f)
 }
 
-// stageCells are a row: means, or by how many per cent figures differ from those with the stage and
-// by how much they may without it; in how many rows figures are better and worse by more.
+// stageCells are a row: means, or by how much figures differ from those with the stage and how
+// much they may without it; in how many rows figures are better and worse by more.
 func stageCells(cases []worthCase, g *stage, base, runs []stageRun, first bool) []string {
 	cells, better, worse := []string{g.name}, 0, 0
 	for i := range stageFigures {
@@ -256,7 +262,7 @@ func stageRatios(c *column[stageRun], base, runs []stageRun) stats.Difference {
 	return stats.Paired(stats.Logs(x), stats.Logs(y))
 }
 
-// stagePercent is the mean of all cases, bold if it is beyond noise.
+// stagePercent is the mean of all cases, in hundredths of the logarithm, bold if it is beyond noise.
 func stagePercent(c *column[stageRun], base, runs []stageRun) string {
 	d := stageRatios(c, base, runs)
 	text := fmt.Sprintf("%s ±%.1f", signed(100*d.Mean, 1), 100*d.Noise)

@@ -190,7 +190,7 @@ func prepareAblation(flags *flag.FlagSet) maker {
 func prepareStages(flags *flag.FlagSet) maker {
 	o := stageOptions{seeds: seedRange{31, 35}}
 	flags.Var(&o.seeds, "seeds", "seeds of the workloads, FIRST-LAST")
-	flags.IntVar(&o.jobs, "jobs", 250, "jobs of a workload")
+	flags.IntVar(&o.jobs, "jobs", 120, "jobs of a workload")
 	flags.StringVar(&o.traces, "traces", "", "directory with the traces of MetaCentrum and LCG; none: leave them out")
 	flags.StringVar(&o.match, "match", "", "turn only stages off whose name has this in it")
 	flags.StringVar(&o.dir, "dir", "", "keep figures in this directory, and go on with what is there")
