@@ -7,7 +7,7 @@ import "math/bits"
 // tightener reduces capacities to what can be filled, and raises coefficients to what
 // can't be used beside them: with coefficients 2, 3 and 5, a row of capacity 9 holds no
 // less than one in which 5 counts as 6 (9-5 leaves 4, of which at most 3 can be used).
-// The feasible choices stay the same; the linear relaxation gets tighter
+// The feasible choices stay the same; the bound of the prices gets tighter
 // (coefficient reduction, Savelsbergh 1994). It looks at distinct coefficients, each as
 // often as it fits.
 type tightener struct {
