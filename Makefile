@@ -52,13 +52,13 @@ run-invasive: bin/aucsched
 	$(GO) build -o bin/malleable ./invasive/examples/malleable
 	bin/aucsched demo invasive
 
-## test: lint, all tests without any C library, those with goroutines under the race detector and with HiGHS, and most of slurm-test (SLURM=no: none); with SLURM_SOURCES=DIR, releases of Slurm, a smoke test on the newest too
+## test: lint, all tests without any C library or, with goroutines, under the race detector and with HiGHS, and most of slurm-test (SLURM=no: none); with SLURM_SOURCES=DIR, releases of Slurm, a smoke test on the newest too
 test: lint
 	@[ "$(SLURM)" = no ] || sh scripts/packages.sh metrics || echo "make: going on without promtool: the rules for alerts are not tested" >&2
 	@sh scripts/packages.sh pages || echo "make: going on without chromium: no browser looks at the pages" >&2
 	@if [ "$(SLURM)" = no ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; $(MAKE) test-pure test-race; \
-	else $(MAKE) emulate-quick && sh scripts/beside.sh '$(MAKE) test-pure test-race' '$(MAKE) test-slurm' && \
+		echo "make: the plug-ins were left out: a Slurm of their own needs root and Debian's packages" >&2; $(MAKE) ONCE=1 test-pure test-race; \
+	else $(MAKE) emulate-quick && sh scripts/beside.sh '$(MAKE) ONCE=1 test-pure test-race' '$(MAKE) test-slurm' && \
 		if [ -z "$(SLURM_SOURCES)" ]; then \
 			echo "make: newer Slurms than the installed one were left out: SLURM_SOURCES=DIR names their releases" >&2; \
 		else $(MAKE) slurm-matrix SOURCES="$(SLURM_SOURCES)" VERSIONS=newest QUICK=1; fi; \
@@ -69,15 +69,20 @@ test: lint
 RACY = $$(grep -rlE --include='*.go' '^[[:space:]]*go [A-Za-z_.]+\(|\.Go\(func|t\.Parallel\(\)|/(ipmodel/highs|internal/capi)"|^package highs' . | \
 	xargs -n1 dirname | sort -u)
 
+# Those of them whose tests are all done under the race detector, with none left out there: test
+# does these once.
+WHOLE = $$(for p in $(RACY); do grep -qE 'race\.(Slow|Skip|Allocates)' $$p/*_test.go 2>/dev/null || echo $$p; done)
+
 test-race:
 	$(call with_highs,CGO_ENABLED=1 $(GO) test -timeout 30m -race $$tags $(RACY))
 test-slurm:
 	GO="$(GO)" sh scripts/slurm-test.sh -short
 
-## test-pure: all tests without any C library
+## test-pure: all tests without any C library (ONCE=1: but for those that test-race does as well)
 test-pure:
 	CGO_ENABLED=0 $(GO) build $(ALL)
-	CGO_ENABLED=0 $(GO) test -timeout 30m $(ALL)
+	@packages='$(ALL)'; [ -z "$(ONCE)" ] || packages=$$(CGO_ENABLED=0 $(GO) list -f '{{.Dir}}' $(ALL) | sed "s|^$$PWD|.|" | grep -vxF "$(WHOLE)"); \
+	set -x; CGO_ENABLED=0 $(GO) test -timeout 30m $$packages
 
 ## golden: check that no decision moved against core/testdata/decisions.golden, and print which moved first (COMMIT=c: against that commit)
 golden:
@@ -99,7 +104,6 @@ lint:
 	sh scripts/spdx.sh --check
 	$(GO) run ./benchmarks/cmd/docscheck
 	@$(MAKE) --no-print-directory budget
-	$(GO) vet $(ALL)
 	$(call with_highs,$(GO) vet $$tags $(ALL) && $(call tool,staticcheck) $$tags $(ALL))
 	@out=$$($(call tool,govulncheck) $(ALL) 2>&1); code=$$?; \
 	case "$$out" in \
