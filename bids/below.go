@@ -5,7 +5,7 @@ package bids
 import (
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // bidBelow adds bids below single switches of the lowest level at which job j has room: of the
@@ -23,13 +23,13 @@ func (g *Generator) bidBelow(j, k int, sets *scan, quota int) {
 			at = 1 + (j+m-1)%(len(g.spots)-1)
 		}
 		from := len(g.book.Segs)
-		segs, ok := g.placer.At(g.book.Segs, t, s, g.spots[at], ownLayout(s, fit.PackUp), k)
+		segs, ok := g.placer.At(g.book.Segs, t, s, g.spots[at], ownLayout(s, place.PackUp), k)
 		if !ok {
 			continue
 		}
 		g.book.Segs = segs
 		if g.raising {
-			g.raised = fit.RaiseGPUs(g.raised[:0], g.book.Segs[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
+			g.raised = place.RaiseGPUs(g.raised[:0], g.book.Segs[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
 			g.book.Segs = append(g.book.Segs[:from], g.raised...)
 		}
 		g.add(j, from)

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/aucsched/aucsched/internal/draw"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -58,7 +58,7 @@ func BenchmarkPlace(b *testing.B) {
 		tab := draw.HalfBusy(b, n)
 		spec := specOf(&Request{Cores: n, MinNodes: n / 4, MaxNodes: n / 2, MinGPUs: 1})
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
-			var p fit.Placer
+			var p place.Placer
 			var segs []nodeset.Segment
 			b.ReportAllocs()
 			for b.Loop() {

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/draw"
-	"github.com/aucsched/aucsched/internal/fit"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/test/draw"
+	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -90,8 +90,8 @@ func drawOptions(t *rapid.T) Options {
 
 // keepSome has some jobs keep places that fit together, the last job's first.
 func keepSome(t *rapid.T, s *Space, variants []Variant) {
-	var p fit.Placer
-	var rest fit.Residual
+	var p place.Placer
+	var rest place.Residual
 	rest.Reset(s.Now, s.Left)
 	kept := map[int]bool{}
 	for j := len(variants) - 1; j >= 0; j-- {
@@ -103,7 +103,7 @@ func keepSome(t *rapid.T, s *Space, variants []Variant) {
 			continue
 		}
 		if segs, ok := p.Place(nil, rest.View(a.Crosses), &a.Spec, a.Spec.GPUs.PerNode.Min); ok {
-			require.NoError(t, rest.Take(&fit.Spec{}, segs, a.Crosses))
+			require.NoError(t, rest.Take(&place.Spec{}, segs, a.Crosses))
 			a.Fixed, kept[job] = segs, true
 		}
 	}
@@ -201,13 +201,13 @@ func TestEveryBidIsFeasibleAndMeetsTheRequest(t *testing.T) {
 // had, as far as MaxBidsPerJob goes.
 func TestNoOneWhoFitsIsWithoutABid(t *testing.T) {
 	var g Generator
-	var p fit.Placer
+	var p place.Placer
 	var b Book
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
 		variants, o := drawVariants(t, s), drawOptions(t)
 		o.Drafts, o.ContiguousOnly = 0, false
-		var rest fit.Residual
+		var rest place.Residual
 		rest.Reset(s.Now, s.Left)
 		g.Generate(s, variants, o, &b)
 		for j := range variants {
@@ -341,7 +341,7 @@ func TestBidsHaveTheirPreference(t *testing.T) {
 		variants, asked := drawWindow(t, s)
 		o := drawOptions(t)
 		g.Generate(s, variants, o, &b)
-		var rest fit.Residual
+		var rest place.Residual
 		rest.Reset(s.Now, s.Left)
 		for i, bid := range b.Bids {
 			a := &variants[bid.Job]

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // composed reports whether the request is of several parts, or has what only such have.
@@ -81,7 +81,7 @@ func (r *Request) sum() (Spec, error) {
 	if err := r.CheckParts(); err != nil {
 		return Spec{}, err
 	}
-	parts := &fit.Parts{Apart: r.Apartness()}
+	parts := &place.Parts{Apart: r.Apartness()}
 	for k := range r.Parts() {
 		s, err := r.PartSpec(k)
 		if err != nil {

@@ -29,5 +29,5 @@
 // for the cores that jobs with special wishes leave on their nodes, whatever
 // the numbers are. See docs/decisions.md for what this is worth.
 //
-// The search for one good allocation of one job is in internal/fit, with the Spec.
+// The search for one good allocation of one job is in internal/place, with the Spec.
 package bids

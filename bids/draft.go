@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -33,12 +33,12 @@ func (s share) empty() bool { return s.first == s.last }
 
 // draftStyle are the choices that one draft makes throughout.
 type draftStyle struct {
-	greedyGPUs bool       // take the most GPUs of a range at once, not at the end
-	thrifty    bool       // try a job's cheapest variant first, not the one that it likes best
-	spareGPUs  bool       // jobs without GPUs keep off nodes with free ones if they can
-	layout     fit.Layout // of jobs that name their number of nodes
-	keep       bool       // jobs that keep an allocation have it
-	anywhere   bool       // jobs that demand nothing of switches are laid as if there were none
+	greedyGPUs bool         // take the most GPUs of a range at once, not at the end
+	thrifty    bool         // try a job's cheapest variant first, not the one that it likes best
+	spareGPUs  bool         // jobs without GPUs keep off nodes with free ones if they can
+	layout     place.Layout // of jobs that name their number of nodes
+	keep       bool         // jobs that keep an allocation have it
+	anywhere   bool         // jobs that demand nothing of switches are laid as if there were none
 }
 
 // makeDrafts fills g.drafts with at most n drafts, the one worth most first. With bestOnly it
@@ -58,10 +58,10 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 			break
 		}
 		d := &g.drafts[i]
-		style := draftStyle{greedyGPUs: i%2 == 0, thrifty: i%2 == 1, spareGPUs: i > 0, layout: fit.Level, keep: i > 0}
+		style := draftStyle{greedyGPUs: i%2 == 0, thrifty: i%2 == 1, spareGPUs: i > 0, layout: place.Level, keep: i > 0}
 		style.anywhere = i%4 > 1
 		if i > 3 && i%3 == 1 {
-			style.layout = fit.PackUp
+			style.layout = place.PackUp
 		}
 		g.runDraft(d, style)
 		if d.worth > g.drafts[best].worth {
@@ -215,7 +215,7 @@ func (g *Generator) keepInDraft(d *draft) {
 		from := int32(len(d.segs))
 		d.segs = append(d.segs, a.Fixed...)
 		must(g.rest.Take(&a.Spec, a.Fixed, a.Crosses))
-		d.got[j] = share{from, int32(len(d.segs)), fit.LeastGPUs(a.Fixed)}
+		d.got[j] = share{from, int32(len(d.segs)), place.LeastGPUs(a.Fixed)}
 		d.worth += a.Priority
 		d.lost--
 	}

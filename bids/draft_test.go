@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/draw"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -63,7 +63,7 @@ func TestDraftsFitTogether(t *testing.T) {
 
 // offerSome has some jobs be offered a place.
 func offerSome(t *rapid.T, s *Space, variants []Variant) {
-	var p fit.Placer
+	var p place.Placer
 	for j := range variants {
 		if rapid.IntRange(0, 2).Draw(t, "offer") == 0 {
 			if segs, ok := p.Place(nil, s.Now, &variants[j].Spec, variants[j].Spec.GPUs.PerNode.Min); ok {
@@ -110,7 +110,7 @@ func TestTheBestDraftAlone(t *testing.T) {
 func TestDraftsLeaveNoOneOut(t *testing.T) {
 	var g Generator
 	var b Book
-	var p fit.Placer
+	var p place.Placer
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
 		variants := drawVariants(t, s)
@@ -120,14 +120,14 @@ func TestDraftsLeaveNoOneOut(t *testing.T) {
 		}
 		g.Generate(s, variants, Options{MaxBidsPerJob: 8, Drafts: 5}, &b)
 		for _, d := range b.Drafts {
-			var rest fit.Residual
+			var rest place.Residual
 			rest.Reset(s.Now, s.Left)
 			in, job := map[int]bool{}, jobsOf(variants)
 			for _, i := range d {
 				j := int(b.Bids[i].Job)
 				require.False(t, in[job[j]], "a job is in the draft twice")
 				in[job[j]] = true
-				require.NoError(t, rest.Take(&fit.Spec{}, b.Allocation(int(i)), variants[j].Crosses))
+				require.NoError(t, rest.Take(&place.Spec{}, b.Allocation(int(i)), variants[j].Crosses))
 			}
 			for j := range variants {
 				if _, ok := p.Place(nil, rest.View(variants[j].Crosses), &variants[j].Spec, variants[j].Spec.GPUs.PerNode.Min); ok {
@@ -221,7 +221,7 @@ func TestDraftsRaiseGPUs(t *testing.T) {
 // fit.Residual is its definition: what is free less what was taken, and of a view the least
 // of the machine and the reservations.
 func TestRestKeepsAccount(t *testing.T) {
-	var rest fit.Residual
+	var rest place.Residual
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
 		var twin Space
@@ -246,7 +246,7 @@ func TestRestKeepsAccount(t *testing.T) {
 				c, up := viewTwin(&twin, crosses, n)
 				room = room && up && c.Cores >= segs[0].Cores && c.GPUs >= segs[0].GPUs
 			}
-			require.Equal(t, room, rest.Take(&fit.Spec{}, segs, crosses) == nil)
+			require.Equal(t, room, rest.Take(&place.Spec{}, segs, crosses) == nil)
 			if room {
 				require.NoError(t, twin.Now.Allocate(segs))
 				for _, left := range twin.Left[:crosses] {

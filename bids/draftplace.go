@@ -3,7 +3,7 @@
 package bids
 
 import (
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -71,7 +71,9 @@ func (g *Generator) placeOn(dst []nodeset.Segment, t *nodeset.Table, a *Variant,
 }
 
 // placeWith places a job with k GPUs a node on t, of which only ever more is taken.
-func (g *Generator) placeWith(dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *Spec, k int, l fit.Layout) ([]nodeset.Segment, bool) {
+func (g *Generator) placeWith(
+	dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *Spec, k int, l place.Layout,
+) ([]nodeset.Segment, bool) {
 	key := keyOf(a, s, k)
 	if g.limits.bar(s, key) {
 		return dst, false
@@ -89,7 +91,7 @@ func (g *Generator) placeWith(dst []nodeset.Segment, t *nodeset.Table, a *Varian
 }
 
 // placeOffGPUs places a job on neighbouring nodes without free GPUs.
-func (g *Generator) placeOffGPUs(dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *Spec, l fit.Layout) ([]nodeset.Segment, bool) {
+func (g *Generator) placeOffGPUs(dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *Spec, l place.Layout) ([]nodeset.Segment, bool) {
 	whole := *s
 	whole.Contiguous = true // better on nodes with GPUs than strewn over holes
 	if g.limits.bar(&whole, keyOf(a, s, 0)) {

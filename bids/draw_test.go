@@ -5,7 +5,7 @@ package bids
 import (
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/draw"
+	"github.com/aucsched/aucsched/internal/test/draw"
 )
 
 // specOf is the normal form of a request, the zero Spec of one that is not valid.

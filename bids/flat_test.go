@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/draw"
+	"github.com/aucsched/aucsched/internal/test/draw"
 )
 
 // What fits together is worth no more than the bound.

@@ -5,7 +5,7 @@ package bids
 import (
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -24,7 +24,7 @@ type Options struct {
 	Stop func() bool
 	// Prices, if not nil, say on which node a job of one node starts at the least cost: it bids
 	// for that one by itself, and drafts have it there.
-	Prices *fit.Prices
+	Prices *place.Prices
 }
 
 func (o *Options) stopped() bool { return o.Stop != nil && o.Stop() }
@@ -38,8 +38,8 @@ type Generator struct {
 	opts     Options
 	book     *Book
 
-	rest     fit.Residual
-	placer   fit.Placer
+	rest     place.Residual
+	placer   place.Placer
 	drafts   []draft
 	limits   limits
 	favoured []bool // by first variant: jobs that a draft has moved to the front
@@ -48,17 +48,17 @@ type Generator struct {
 	raising  bool              // bids get all free GPUs of their nodes
 	raised   []nodeset.Segment // scratch
 	noGPU    nodeset.Mask
-	loose    Spec         // scratch
-	part     Spec         // scratch
-	views    fit.Residual // never taken from: the full views of the space
+	loose    Spec           // scratch
+	part     Spec           // scratch
+	views    place.Residual // never taken from: the full views of the space
 	scans    scanCache
 	nodes    nodeSetIndex
-	spans    []fit.Span
+	spans    []place.Span
 	draftBid [][]int32 // by draft: the bid of each job in it, or -1
 	flat     flat
 	dear     bool // flat prices are not all 0
-	sprawl   fit.Sprawl
-	spots    []fit.Spot
+	sprawl   place.Sprawl
+	spots    []place.Spot
 	berths   []berth // scratch
 }
 
@@ -263,7 +263,7 @@ func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
 			continue
 		}
 		if sp, ok := s.FitUp(t, int(set.First), int(set.Last)); ok {
-			g.addSpan(j, k, sp, ownLayout(s, fit.PackUp))
+			g.addSpan(j, k, sp, ownLayout(s, place.PackUp))
 		} else {
 			continue
 		}
@@ -271,16 +271,16 @@ func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
 			return
 		}
 		if sp, ok := s.FitDown(t.FreeCores(), int(set.First), int(set.Last)); ok {
-			g.addSpan(j, k, sp, ownLayout(s, fit.PackDown))
+			g.addSpan(j, k, sp, ownLayout(s, place.PackDown))
 		}
 	}
 }
 
 // ownLayout is how a job spreads over its nodes when it bids alone: evenly if it named their
 // number, otherwise over as few as possible.
-func ownLayout(s *Spec, packed fit.Layout) fit.Layout {
+func ownLayout(s *Spec, packed place.Layout) place.Layout {
 	if s.NodesGiven {
-		return fit.Level
+		return place.Level
 	}
 	return packed
 }
@@ -304,7 +304,7 @@ func (g *Generator) bidInside(j, k int, sets *scan, quota int) {
 		for m := 1; m < slots-1 && m <= quota && len(g.book.Bids) < end; m++ {
 			at := int(set.First) + width*(1+(j+(m-1)*max(1, slots/quota))%max(1, slots-2))
 			if sp, ok := s.FitUp(t, at, int(set.Last)); ok {
-				g.addSpan(j, k, sp, ownLayout(s, fit.PackUp))
+				g.addSpan(j, k, sp, ownLayout(s, place.PackUp))
 			}
 		}
 	}
@@ -321,28 +321,28 @@ func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
 	}
 	if len(g.book.Bids) < end {
 		if spans, ok := g.placer.Several(s, t, sets.sets); ok {
-			g.addSpans(j, k, spans, ownLayout(s, fit.PackUp))
+			g.addSpans(j, k, spans, ownLayout(s, place.PackUp))
 		}
 	}
 	for m := 0; m < quota && len(g.book.Bids) < end; m++ {
 		from := (j + m*max(1, n/max(1, quota))) % n
 		if spans, ok := g.placer.Neighbours(s, t, sets.sets[from:]); ok {
-			g.addSpans(j, k, spans, ownLayout(s, fit.PackUp))
+			g.addSpans(j, k, spans, ownLayout(s, place.PackUp))
 		}
 	}
 }
 
-func (g *Generator) addSpan(j, k int, sp fit.Span, l fit.Layout) {
+func (g *Generator) addSpan(j, k int, sp place.Span, l place.Layout) {
 	g.spans = append(g.spans[:0], sp)
 	g.addSpans(j, k, g.spans, l)
 }
 
-func (g *Generator) addSpans(j, k int, spans []fit.Span, l fit.Layout) {
+func (g *Generator) addSpans(j, k int, spans []place.Span, l place.Layout) {
 	from := len(g.book.Segs)
 	t, s := g.viewOf(j), &g.specs[j]
 	g.book.Segs = g.placer.Spread(g.book.Segs, t, s, spans, l, k)
 	if g.raising {
-		g.raised = fit.RaiseGPUs(g.raised[:0], g.book.Segs[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
+		g.raised = place.RaiseGPUs(g.raised[:0], g.book.Segs[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
 		g.book.Segs = append(g.book.Segs[:from], g.raised...)
 	}
 	g.add(j, from)
@@ -391,7 +391,7 @@ func (g *Generator) rate(a *Variant, s *Spec, segs []nodeset.Segment) Bid {
 	if s.Parts != nil {
 		return g.rateParts(a, s, segs)
 	}
-	gpus := int(fit.LeastGPUs(segs))
+	gpus := int(place.LeastGPUs(segs))
 	sets := g.sets(a, s, gpus)
 	if s.Below != nil && g.sprawl.Of(s.Below.Tree, 1, segs) == 1 {
 		sets = g.cutSets(a, s, gpus)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/draw"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -17,12 +17,12 @@ import (
 func TestLimitsBarOnlyWhoHasNoPlace(t *testing.T) {
 	barred, open := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		var r fit.Residual
+		var r place.Residual
 		space := drawSpace(t)
 		nodes := space.Now.Len()
 		r.Reset(space.Now, space.Left)
 		masks := []nodeset.Mask{nil, draw.Mask(t, nodes, "one"), draw.Mask(t, nodes, "other")}
-		var p fit.Placer
+		var p place.Placer
 		var l limits
 		for range 12 {
 			q := drawRequest(t, nodes)
@@ -39,11 +39,11 @@ func TestLimitsBarOnlyWhoHasNoPlace(t *testing.T) {
 			gpus := rapid.IntRange(0, 2).Draw(t, "gpus a node")
 			key := keyOf(&a, &s, gpus)
 			bar := l.bar(&s, key)
-			segs, ok := p.PlaceAs(nil, r.View(a.Crosses), &s, gpus, fit.Level)
+			segs, ok := p.PlaceAs(nil, r.View(a.Crosses), &s, gpus, place.Level)
 			switch {
 			case ok:
 				require.False(t, bar, "%+v has a place", q)
-				require.NoError(t, r.Take(&fit.Spec{}, segs, a.Crosses))
+				require.NoError(t, r.Take(&place.Spec{}, segs, a.Crosses))
 			case bar:
 				barred++
 			default:

@@ -3,7 +3,7 @@
 package bids
 
 import (
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -13,7 +13,7 @@ func (g *Generator) raiseAtOnce(dst []nodeset.Segment, from int, t *nodeset.Tabl
 	if !s.MixedGPUs {
 		return dst
 	}
-	g.raised = fit.RaiseGPUs(g.raised[:0], dst[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
+	g.raised = place.RaiseGPUs(g.raised[:0], dst[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
 	if !g.rest.Quotas().Room(s, g.raised, a.Crosses) {
 		return dst
 	}
@@ -32,9 +32,9 @@ func (g *Generator) raiseMixed(d *draft, j int) {
 			if more = g.rest.MoreGPUs(want, node[:], crosses, more); more > 0 {
 				g.rest.TakeGPUs(want, node[:], crosses, more)
 			}
-			d.segs = fit.AppendNode(d.segs, own, n, s.Cores, s.GPUs+uint8(max(more, 0)))
+			d.segs = place.AppendNode(d.segs, own, n, s.Cores, s.GPUs+uint8(max(more, 0)))
 		}
 	}
 	sh.first, sh.last = int32(own), int32(len(d.segs))
-	sh.gpus = fit.LeastGPUs(d.segs[own:])
+	sh.gpus = place.LeastGPUs(d.segs[own:])
 }

@@ -3,7 +3,7 @@
 package bids
 
 import (
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -13,7 +13,7 @@ func (g *Generator) placeParts(dst []nodeset.Segment, j int32, style draftStyle)
 	if cores, _ := g.rest.View(a.Crosses).SumFree(); s.LeastCores() > cores {
 		return dst, false
 	}
-	o := fit.PartsOptions{Layout: style.layout, MostGPUs: style.greedyGPUs}
+	o := place.PartsOptions{Layout: style.layout, MostGPUs: style.greedyGPUs}
 	return g.placer.PlaceParts(dst, g.rest.View(a.Crosses), s, o, g.rest.Quotas(), a.Crosses)
 }
 
@@ -26,7 +26,7 @@ func (g *Generator) bidParts(j int) {
 	a, s := &g.variants[j], &g.specs[j]
 	left := g.opts.MaxBidsPerJob - (len(g.book.Bids) - int(g.book.JobStart[j]))
 	for turn := range min(left, partTurns) {
-		o := fit.PartsOptions{Layout: ownLayout(s, fit.PackUp), MostGPUs: turn%2 == 0, Turn: turn / 2}
+		o := place.PartsOptions{Layout: ownLayout(s, place.PackUp), MostGPUs: turn%2 == 0, Turn: turn / 2}
 		from := len(g.book.Segs)
 		segs, ok := g.placer.PlaceParts(g.book.Segs, g.viewOf(j), s, o, g.views.Quotas(), a.Crosses)
 		if g.book.Segs = segs; ok {
@@ -41,10 +41,10 @@ func (g *Generator) bidParts(j int) {
 // the class of the part that comes last in the alphabet.
 func (g *Generator) rateParts(a *Variant, s *Spec, segs []nodeset.Segment) Bid {
 	one := Variant{Crosses: a.Crosses}
-	bid := Bid{GPUs: fit.LeastGPUs(segs)}
+	bid := Bid{GPUs: place.LeastGPUs(segs)}
 	for rest := segs; len(rest) > 0; {
 		var part []nodeset.Segment
-		part, rest = fit.CutPart(rest)
+		part, rest = place.CutPart(rest)
 		g.part = s.Parts.Specs[part[0].Part]
 		g.part.Contiguous = g.part.Contiguous || s.Contiguous
 		b := g.rate(&one, &g.part, part)

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -80,20 +80,20 @@ type Request struct {
 }
 
 // MaxComponents is how many Components a request may have.
-const MaxComponents = fit.MaxParts - 1
+const MaxComponents = place.MaxParts - 1
 
 // Charge is what an allocation counts against one quota, in a unit that is the quota's own: PerJob,
 // and PerNode on each node, PerCore for each core and PerGPU for each GPU, each 0 to MaxRate.
-type Charge = fit.Charge
+type Charge = place.Charge
 
 // MaxRate is the greatest number in a Charge.
-const MaxRate = fit.MaxRate
+const MaxRate = place.MaxRate
 
 // Quotas are what is left of quotas to jobs that start now, see [Space].
-type Quotas = fit.Quotas
+type Quotas = place.Quotas
 
 // Spec is the normal form of a Request, from which bids are made: see [Request.Spec].
-type Spec = fit.Spec
+type Spec = place.Spec
 
 // FieldError is a request that no machine could meet or that contradicts itself.
 // Field is named as in a window file.
@@ -147,9 +147,9 @@ func (r *Request) own() (Spec, error) {
 		return Spec{}, f
 	}
 	s := Spec{
-		Nodes: fit.Range{Min: max(r.MinNodes, 1), Max: r.MaxNodes},
-		Cores: fit.Amount{PerNode: fit.Range{Min: 1, Max: MaxCoresPerNode}, Total: r.Cores},
-		GPUs:  fit.Amount{PerNode: fit.Range{Min: r.MinGPUs, Max: max(r.MinGPUs, r.MaxGPUs)}},
+		Nodes: place.Range{Min: max(r.MinNodes, 1), Max: r.MaxNodes},
+		Cores: place.Amount{PerNode: place.Range{Min: 1, Max: MaxCoresPerNode}, Total: r.Cores},
+		GPUs:  place.Amount{PerNode: place.Range{Min: r.MinGPUs, Max: max(r.MinGPUs, r.MaxGPUs)}},
 
 		Contiguous: r.Contiguous,
 		NodesGiven: r.MinNodes > 0 || r.MaxNodes > 0,
@@ -219,13 +219,13 @@ func (r *Request) settleCores(s *Spec) *FieldError {
 		}
 		s.Nodes.Max = min(s.Nodes.Max, r.Cores)
 	case r.Cores == 0:
-		s.NodesGiven, s.Cores.PerNode = true, fit.Range{Min: t, Max: t}
+		s.NodesGiven, s.Cores.PerNode = true, place.Range{Min: t, Max: t}
 		if r.MaxNodes == 0 {
 			s.Nodes.Max = s.Nodes.Min
 		}
 	case r.Cores%t == 0 && r.Cores/t >= s.Nodes.Min && r.Cores/t <= s.Nodes.Max:
-		s.NodesGiven, s.Cores.PerNode = true, fit.Range{Min: t, Max: t}
-		s.Nodes = fit.Range{Min: r.Cores / t, Max: r.Cores / t}
+		s.NodesGiven, s.Cores.PerNode = true, place.Range{Min: t, Max: t}
+		s.Nodes = place.Range{Min: r.Cores / t, Max: r.Cores / t}
 	default:
 		need := (r.Cores + t - 1) / t
 		if need > s.Nodes.Max {
@@ -235,7 +235,7 @@ func (r *Request) settleCores(s *Spec) *FieldError {
 			return &FieldError{"cores", r.Cores, fmt.Sprintf("fewer than its %d nodes", s.Nodes.Min)}
 		}
 		s.Cores.PerNode.Max = t
-		s.Nodes = fit.Range{Min: max(s.Nodes.Min, need), Max: min(s.Nodes.Max, r.Cores)}
+		s.Nodes = place.Range{Min: max(s.Nodes.Min, need), Max: min(s.Nodes.Max, r.Cores)}
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (r *Request) settleCharges(s *Spec) *FieldError {
 	if len(r.Charges) == 0 {
 		return nil
 	}
-	charges := (*fit.Charges)(&r.Charges)
+	charges := (*place.Charges)(&r.Charges)
 	if err := charges.Check(math.MaxInt); err != nil {
 		return &FieldError{"charges", len(r.Charges), err.Error()}
 	}

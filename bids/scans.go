@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -92,7 +92,7 @@ func (c *scanCache) get(k scanKey, t *nodeset.Table) *scan {
 		s.sets = t.Scan(s.sets[:0], q)
 		if k.tree != nil {
 			c.whole = append(c.whole[:0], s.sets...)
-			s.sets = fit.Cut(s.sets[:0], t, k.tree, c.whole)
+			s.sets = place.Cut(s.sets[:0], t, k.tree, c.whole)
 		}
 		s.bySize = s.bySize[:0]
 		for n := range s.sets {

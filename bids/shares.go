@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -39,8 +39,8 @@ func (g *Generator) bidShares(j int) {
 // bidBerth bids for one place.
 func (g *Generator) bidBerth(j int, b berth) {
 	from, n := len(g.book.Segs), int(b.node)
-	g.spans = append(g.spans[:0], fit.Span{First: n, Last: n})
-	g.book.Segs = g.placer.Spread(g.book.Segs, g.viewOf(j), &g.specs[j], g.spans, fit.Level, 0)
+	g.spans = append(g.spans[:0], place.Span{First: n, Last: n})
+	g.book.Segs = g.placer.Spread(g.book.Segs, g.viewOf(j), &g.specs[j], g.spans, place.Level, 0)
 	g.book.Segs[from].Bin = b.bin
 	g.add(j, from)
 }

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/ablation"
-	"github.com/aucsched/aucsched/internal/entry"
-	"github.com/aucsched/aucsched/internal/slack"
+	"github.com/aucsched/aucsched/internal/cycle"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
@@ -19,10 +17,10 @@ import (
 // cycle goes through its stages in the order of their fields; each owns its scratch and looks
 // at earlier ones only.
 type Auction struct {
-	entry   entry.Entry
+	entry   cycle.Entry
 	checker checker
 	opts    AuctionOptions
-	slack   slack.Slack // what is left of a cycle's time to what comes after its deadline
+	slack   cycle.Slack // what is left of a cycle's time to what comes after its deadline
 	filling filling     // what the solver leaves of it to the awards
 	clock   clock
 	stages
@@ -84,7 +82,7 @@ func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) er
 
 func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
 	begin := a.opts.Clock()
-	a.opts.off = ablation.Off(ctx)
+	a.opts.off = cycle.Off(ctx)
 	l.Deadline = a.slack.TakeOff(begin, l.Deadline)
 	a.clock.start(ctx, a.opts.Clock, l.Deadline, begin, a.slack.Left())
 	defer a.clock.end()

@@ -4,7 +4,7 @@ package core
 
 import (
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // bidding is the stage that makes the window's bids.
@@ -13,7 +13,7 @@ type bidding struct {
 	gen  bids.Generator
 	book bids.Book
 	// prices are those of the cycle; nil: none. They are pricing's.
-	prices *fit.Prices
+	prices *place.Prices
 }
 
 // none is for a machine of which nothing is free: there is nothing to bid for.

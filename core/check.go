@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/entry"
+	"github.com/aucsched/aucsched/internal/cycle"
 )
 
 // ErrBusy is what Decide returns when another goroutine is in it. That one goes on undisturbed. The
 // Plan of the call stays as it was, since it may be that of the other: its decisions are an earlier
 // cycle's, or not whole.
-var ErrBusy = entry.ErrBusy
+var ErrBusy = cycle.ErrBusy
 
 // JobError is a fault of one job of a snapshot's queue, or of a [Cluster].
 type JobError struct {

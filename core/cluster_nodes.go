@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/internal/hostlist"
-	"github.com/aucsched/aucsched/internal/window/format"
 	"github.com/aucsched/aucsched/nodeset"
 )
 

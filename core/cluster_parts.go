@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -151,7 +151,7 @@ func (c *Cluster) adoptComponents(job *clusterJob, placed []Placed) error {
 // job alone.
 func amountsOfParts(way *bids.Request, held [][]nodeset.Segment) (sums []bids.Charge) {
 	for k, part := range held {
-		for _, a := range amounts(way.Part(k).Charges, fit.SizeOf(part)) {
+		for _, a := range amounts(way.Part(k).Charges, place.SizeOf(part)) {
 			i := slices.IndexFunc(sums, func(c bids.Charge) bool { return c.Quota >= a.Quota })
 			switch {
 			case i < 0:

@@ -10,9 +10,9 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
-	"github.com/aucsched/aucsched/internal/nearest"
-	"github.com/aucsched/aucsched/internal/window/format"
+	"github.com/aucsched/aucsched/internal/format"
+	"github.com/aucsched/aucsched/internal/input"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // ErrUnknownQuota is of a job that names a quota which was never set.
@@ -131,7 +131,7 @@ func (q *clusterQuotas) numbered(id, field string, counts map[string]Count) (cha
 		x := counts[name]
 		n, ok := q.number[name]
 		if !ok {
-			hint := nearest.Hint(name, slices.Sorted(maps.Keys(q.number)))
+			hint := input.Hint(name, slices.Sorted(maps.Keys(q.number)))
 			return nil, jobFault(id, field, name, "there is no such quota"+hint, ErrUnknownQuota)
 		}
 		if x != (Count{}) {
@@ -143,7 +143,7 @@ func (q *clusterQuotas) numbered(id, field string, counts map[string]Count) (cha
 }
 
 // amounts is what an allocation of that size counts by charges, as charges of the job alone.
-func amounts(charges []bids.Charge, size fit.Size) (sums []bids.Charge) {
+func amounts(charges []bids.Charge, size place.Size) (sums []bids.Charge) {
 	for i := range charges {
 		c := &charges[i]
 		sums = append(sums, bids.Charge{Quota: c.Quota, PerJob: min(c.On(size), bids.MaxRate)})

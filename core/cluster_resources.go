@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/nearest"
-	"github.com/aucsched/aucsched/internal/window/format"
+	"github.com/aucsched/aucsched/internal/format"
+	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -199,7 +199,7 @@ func (m *machine) numbered(id, field string, takes map[string]Take, share int64)
 	for _, x := range m.more {
 		names = append(names, x.name)
 	}
-	return nil, jobFault(id, field, unknown, "there is no such resource"+nearest.Hint(unknown, names), ErrUnknownResource)
+	return nil, jobFault(id, field, unknown, "there is no such resource"+input.Hint(unknown, names), ErrUnknownResource)
 }
 
 // number gives a new job the numbers of the resources that it names.

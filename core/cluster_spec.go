@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/window/format"
+	"github.com/aucsched/aucsched/internal/format"
 )
 
 // newClusterJob is the job of a spec, without masks. It shares no memory with the spec.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -36,8 +36,8 @@ type Explainer struct {
 	space    planner
 	normal   normal
 	scarce   scarcity // in the window, of which the auction forgets with every trial
-	placer   fit.Placer
-	limited  fit.Limited // scratch
+	placer   place.Placer
+	limited  place.Limited // scratch
 }
 
 // ExplainOptions bound the search for changes. The zero value searches for none.
@@ -132,7 +132,7 @@ type Rival struct {
 	// reserved (Keeps).
 	At int64
 
-	parts *fit.Parts // of a job that has several
+	parts *place.Parts // of a job that has several
 }
 
 // NewExplainer decides the window of s. Every decision, this one and later trials,

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/answers"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // shortageBelow is what the job lacks: s, unless that is nothing, or nodes below such switches as
@@ -48,7 +48,7 @@ func (e *inquiry) shortageBelow(s *Shortage) *Shortage {
 }
 
 // fewestOf is how many of the roomiest nodes hold the job.
-func fewestOf(rooms []int, spec *fit.Spec) int {
+func fewestOf(rooms []int, spec *place.Spec) int {
 	slices.SortFunc(rooms, func(a, b int) int { return cmp.Compare(b, a) })
 	sum := 0
 	for n, c := range rooms {

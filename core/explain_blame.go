@@ -8,7 +8,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/answers"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -130,14 +130,14 @@ func (e *inquiry) blameRunning() {
 }
 
 // counts is what a job that starts counts.
-func (e *Explainer) counts(job int) (fit.Charges, fit.Size) {
+func (e *Explainer) counts(job int) (place.Charges, place.Size) {
 	d := e.decisionOf(job)
 	e.normal.read(e.s.Pending[job])
 	return e.space.counts(&e.normal.specs[d.Alternative], d.Segs)
 }
 
 // partsOf are the parts of a job that starts; nil if it is one.
-func (e *Explainer) partsOf(job int) *fit.Parts {
+func (e *Explainer) partsOf(job int) *place.Parts {
 	e.normal.read(e.s.Pending[job])
 	return e.normal.specs[e.decisionOf(job).Alternative].Parts
 }

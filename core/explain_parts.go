@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -42,11 +42,11 @@ func (e *inquiry) blameParts() {
 
 // blameAllWithin reports whether all parts would have places if they need not be below one switch.
 // Then that is what they lack.
-func (e *inquiry) blameAllWithin(s *fit.Spec) bool {
+func (e *inquiry) blameAllWithin(s *place.Spec) bool {
 	anywhere := *s
 	anywhere.Parts = s.Parts.Clone()
 	anywhere.Parts.Within = 0
-	segs, ok := e.placer.PlaceParts(nil, e.s.Nodes, &anywhere, fit.PartsOptions{}, nil, 0)
+	segs, ok := e.placer.PlaceParts(nil, e.s.Nodes, &anywhere, place.PartsOptions{}, nil, 0)
 	if !ok {
 		return false
 	}
@@ -57,7 +57,7 @@ func (e *inquiry) blameAllWithin(s *fit.Spec) bool {
 }
 
 // mostBelowOne is how many nodes of segs are below one switch at most.
-func (e *inquiry) mostBelowOne(parts *fit.Parts, segs []nodeset.Segment) (most int64) {
+func (e *inquiry) mostBelowOne(parts *place.Parts, segs []nodeset.Segment) (most int64) {
 	of, count := parts.Tree.SwitchOf(min(int(parts.Within), parts.Tree.Levels())), make(map[int32]int64)
 	for _, s := range segs {
 		for n := s.First; n <= s.Last; n++ {
@@ -69,7 +69,7 @@ func (e *inquiry) mostBelowOne(parts *fit.Parts, segs []nodeset.Segment) (most i
 }
 
 // placePart is a place for one part of s on t.
-func (e *inquiry) placePart(t *nodeset.Table, s *fit.Spec, k int) ([]nodeset.Segment, bool) {
+func (e *inquiry) placePart(t *nodeset.Table, s *place.Spec, k int) ([]nodeset.Segment, bool) {
 	part := s.Parts.Specs[k]
 	part.Contiguous = part.Contiguous || s.Contiguous
 	return e.placer.Place(nil, e.limited.Of(t, &part), &part, part.GPUs.PerNode.Min)
@@ -115,7 +115,7 @@ func byNode(segs []nodeset.Segment) (all []nodeset.Segment) {
 func overlapOfParts(a, b []nodeset.Segment) (both []nodeset.Segment) {
 	for len(a) > 0 {
 		var part []nodeset.Segment
-		part, a = fit.CutPart(a)
+		part, a = place.CutPart(a)
 		plain := slices.Clone(part)
 		for i := range plain {
 			plain[i].Part = 0

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -68,7 +68,7 @@ func (e *Explainer) priceOf(r *Running) float64 {
 	if e.auction == nil {
 		return price
 	}
-	size, m := fit.SizeOf(r.Segs), &e.auction.window.machine
+	size, m := place.SizeOf(r.Segs), &e.auction.window.machine
 	switch e.auction.opts.Objective {
 	case BySize:
 		price *= float64(size.Cores)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // QuotaShortage is what a request lacks of a quota.
@@ -60,7 +60,7 @@ func (p *planner) lackingWithout(ways []bids.Variant, s *Snapshot, gone map[int]
 	p.reserved = p.reserved[:0]
 	for i := range s.Running {
 		if r := &s.Running[i]; gone[i] {
-			p.purse.back(p.purse.now, &counted{charges: r.Charges, size: fit.SizeOf(r.Segs), runs: true})
+			p.purse.back(p.purse.now, &counted{charges: r.Charges, size: place.SizeOf(r.Segs), runs: true})
 		}
 	}
 	p.purse.ends = p.purse.ends[:0]

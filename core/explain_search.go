@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -21,7 +21,7 @@ type search struct {
 	x     *Explanation
 	job   *Job
 	tried map[equalKey]outcome
-	uses  fit.Masks // of jobs that were tried
+	uses  place.Masks // of jobs that were tried
 	err   error
 }
 

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/internal/answers"
-	"github.com/aucsched/aucsched/internal/race"
-	"github.com/aucsched/aucsched/internal/requests"
+	"github.com/aucsched/aucsched/internal/test/race"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -228,7 +228,7 @@ func TestRivalsAreInTheWay(t *testing.T) {
 
 // roomWithoutWindow is when the job has room if nothing starts any more.
 func (e *Explainer) roomWithoutWindow(t require.TestingT, job *Job) int64 {
-	l := timeline{s: e.s}
+	l := future{s: e.s}
 	return l.earliest(t, job)
 }
 
@@ -250,7 +250,7 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 		}
 		require.NoError(t, s.Nodes.ReleaseWith(r.Segs, r.Uses))
 	}
-	l := timeline{s: &s}
+	l := future{s: &s}
 	if x.Why == NoFit { // the window's jobs and reservations are not to blame
 		_, ok := requests.Place(s.Nodes, &job.Request, job.MinGPUs)
 		return ok
@@ -322,7 +322,7 @@ func TestExpectedStart(t *testing.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		a.opts.Reservations = 0
 		e := explainer(t, a, s)
-		l := timeline{s: s}
+		l := future{s: s}
 		for _, i := range e.started {
 			l.more = append(l.more, held{s.Now + s.Pending[i].TimeLimit, e.decisionOf(i).Segs, nil})
 		}

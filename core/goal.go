@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/timetable"
+	"github.com/aucsched/aucsched/internal/timeline"
 )
 
 // Goal says what an Auction plans for. With one it decides over time: a timetable of the first jobs
@@ -36,7 +36,7 @@ const (
 type goal struct {
 	name   string
 	jobs   int // of the window that are planned
-	search timetable.Options
+	search timeline.Options
 	// wide is of what share of the machine, of the resource of which that is most, blocked jobs
 	// have places kept; narrower ones only once they have waited for AuctionOptions.Patience.
 	wide float64
@@ -44,19 +44,19 @@ type goal struct {
 
 var goals = [goalsEnd]goal{
 	NoGoal: {name: "none"},
-	Fair: {name: "fair", jobs: 60, search: timetable.Options{
-		Weights: timetable.Values{timetable.Wait: 1, timetable.Squares: 1, timetable.Area: 1, timetable.Width: 1, timetable.End: 1},
-		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
+	Fair: {name: "fair", jobs: 60, search: timeline.Options{
+		Weights: timeline.Values{timeline.Wait: 1, timeline.Squares: 1, timeline.Area: 1, timeline.Width: 1, timeline.End: 1},
+		Caps:    timeline.Values{timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
 		Moves:   30, Work: planWork,
 	}},
-	Short: {name: "short", jobs: 500, search: timetable.Options{
-		Weights: timetable.Values{timetable.Wait: 1, timetable.Slowdown: 1},
-		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
+	Short: {name: "short", jobs: 500, search: timeline.Options{
+		Weights: timeline.Values{timeline.Wait: 1, timeline.Slowdown: 1},
+		Caps:    timeline.Values{timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
 		Work:    planWork,
 	}},
-	Most: {name: "most", jobs: 500, wide: 0.25, search: timetable.Options{
-		Weights: timetable.Values{timetable.Wait: 1, timetable.Squares: 0.5, timetable.Area: 1, timetable.Width: 0.5, timetable.End: 2},
-		Caps:    timetable.Values{timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
+	Most: {name: "most", jobs: 500, wide: 0.25, search: timeline.Options{
+		Weights: timeline.Values{timeline.Wait: 1, timeline.Squares: 0.5, timeline.Area: 1, timeline.Width: 0.5, timeline.End: 2},
+		Caps:    timeline.Values{timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
 		Work:    planWork,
 	}},
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -15,8 +15,8 @@ import (
 type leftovers struct {
 	in     *stages // of this cycle
 	clock  *clock
-	rest   fit.Residual // what is left
-	placer fit.Placer
+	rest   place.Residual // what is left
+	placer place.Placer
 	raised []nodeset.Segment // scratch
 	failed map[equalKey]bool // requests of such that found nothing
 	grace  int               // vain attempts to place a job that the cycle has, however late it is
@@ -86,7 +86,7 @@ func (f *leftovers) fill(job *Job, v *bids.Variant, d *Decision, p *Plan) (worth
 			continue
 		}
 		if v.Spec.MixedGPUs {
-			f.raised = fit.RaiseGPUs(f.raised[:0], p.segs[from:], view.FreeGPUs(), gpus.Max)
+			f.raised = place.RaiseGPUs(f.raised[:0], p.segs[from:], view.FreeGPUs(), gpus.Max)
 			if f.rest.Quotas().Room(&v.Spec, f.raised, v.Crosses) {
 				p.segs = append(p.segs[:from], f.raised...)
 			}

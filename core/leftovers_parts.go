@@ -6,14 +6,14 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // fillParts is fill for a job of several parts.
 func (f *leftovers) fillParts(job *Job, v *bids.Variant, d *Decision, p *Plan) (worth float64, err error) {
 	from, ok := len(p.segs), false
 	for _, most := range [...]bool{true, false} {
-		o := fit.PartsOptions{Layout: fit.Level, MostGPUs: most}
+		o := place.PartsOptions{Layout: place.Level, MostGPUs: most}
 		if p.segs, ok = f.placer.PlaceParts(p.segs, f.rest.View(v.Crosses), &v.Spec, o, f.rest.Quotas(), v.Crosses); ok {
 			break
 		}

@@ -7,21 +7,21 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/answers"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // normal brings the requests of a cycle's jobs into normal form, one job after the other. Specs of
 // a cycle can be compared: a mask has one pointer, however many jobs have it, and so have Uses.
 type normal struct {
-	masks fit.Masks
+	masks place.Masks
 	nodes *nodeset.Table
 	specs []bids.Spec // of the job that was read last, by way; the zero Spec if it is not valid
 	fault string      // of its first request
 	more  int         // further resources of the machine
 	limit int         // quotas of the snapshot
 	tree  *nodeset.Topology
-	under fit.Belows
+	under place.Belows
 	parts []bids.Spec // of the request that was read last; scratch
 }
 
@@ -118,7 +118,7 @@ func (n *normal) known(spec *bids.Spec) error {
 // below fills in what r demands of the machine's topology, if it has one.
 func (n *normal) below(spec *bids.Spec, r *bids.Request) {
 	if n.tree != nil && spec.Valid() {
-		spec.Below = n.under.Of(fit.Below{Tree: n.tree, Switches: int32(r.Switches), Within: int32(r.Within), Segment: int32(r.Segment)})
+		spec.Below = n.under.Of(place.Below{Tree: n.tree, Switches: int32(r.Switches), Within: int32(r.Within), Segment: int32(r.Segment)})
 	}
 }
 

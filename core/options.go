@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/ablation"
+	"github.com/aucsched/aucsched/internal/cycle"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -78,7 +78,7 @@ type AuctionOptions struct {
 	Work int64
 	// Clock tells the time, for Limits.Deadline and Stats.Elapsed; nil means time.Now.
 	Clock func() time.Time
-	off   ablation.Parts // of this cycle
+	off   cycle.Parts // of this cycle
 }
 
 // DefaultAuctionOptions are the recommended settings.

@@ -3,7 +3,7 @@
 package core
 
 import (
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -15,7 +15,7 @@ func (d *Decision) Part(k int) ([]nodeset.Segment, nodeset.Uses) {
 	}
 	for rest := d.Segs; len(rest) > 0; {
 		var part []nodeset.Segment
-		if part, rest = fit.CutPart(rest); int(part[0].Part) == k {
+		if part, rest = place.CutPart(rest); int(part[0].Part) == k {
 			return part, d.PartUses[k]
 		}
 	}
@@ -44,7 +44,7 @@ func (d *Decision) giveBack(t *nodeset.Table, parts int) {
 }
 
 // keepUses copies what parts use into the plan's own memory; nil for nil.
-func (p *Plan) keepUses(parts *fit.Parts) []nodeset.Uses {
+func (p *Plan) keepUses(parts *place.Parts) []nodeset.Uses {
 	if parts == nil {
 		return nil
 	}

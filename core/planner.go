@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -23,10 +23,10 @@ type reservation struct {
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
 	// parts are those of the job that the place is for, if it has several.
-	parts *fit.Parts
+	parts *place.Parts
 	// charges and size are what is kept of quotas.
-	charges fit.Charges
-	size    fit.Size
+	charges place.Charges
+	size    place.Size
 }
 
 // planner finds the earliest place of jobs, given what runs and what is reserved.
@@ -34,19 +34,19 @@ type planner struct {
 	now      nodeset.Table // free now, less what starts now
 	at       nodeset.Table // scratch: free at some later moment
 	later    nodeset.Table // scratch: the same at another
-	limited  fit.Limited   // scratch: a table as a job sees it
+	limited  place.Limited // scratch: a table as a job sees it
 	ends     []held        // what will come free
 	sorted   bool          // ends is by time
 	times    times
 	purse    purse
 	reserved []reservation // by start
 	segs     [][]nodeset.Segment
-	placer   fit.Placer
+	placer   place.Placer
 	clock    int64
-	amounts  fit.Charges // what jobs of several parts count; memory
-	loose    bool        // jobs may have any number of blocks
-	prices   *fit.Prices // of starts now; nil: none
-	stop     func() bool // if not nil, says when to give a search up
+	amounts  place.Charges // what jobs of several parts count; memory
+	loose    bool          // jobs may have any number of blocks
+	prices   *place.Prices // of starts now; nil: none
+	stop     func() bool   // if not nil, says when to give a search up
 }
 
 // held is an allocation that comes free at End.
@@ -89,7 +89,7 @@ func (s *Snapshot) idle(t *nodeset.Table) error {
 }
 
 // start lets a job start now on segs, until end.
-func (p *planner) start(segs []nodeset.Segment, uses nodeset.Uses, parts *fit.Parts, end int64) error {
+func (p *planner) start(segs []nodeset.Segment, uses nodeset.Uses, parts *place.Parts, end int64) error {
 	if parts != nil {
 		return p.startParts(segs, parts, end)
 	}
@@ -124,7 +124,7 @@ func (p *planner) place(dst []nodeset.Segment, ways []bids.Variant, limit, t int
 			spec.Blocks = 0
 		}
 		if spec.Parts != nil {
-			if segs, ok := p.placer.PlaceParts(dst, &p.at, &spec, fit.PartsOptions{}, room, 0); ok {
+			if segs, ok := p.placer.PlaceParts(dst, &p.at, &spec, place.PartsOptions{}, room, 0); ok {
 				return segs, k, true
 			}
 			continue
@@ -149,7 +149,7 @@ func (p *planner) laterThan(t int64) *nodeset.Table {
 }
 
 // pricesAt are the prices of starts at second t: they are known for starts now.
-func (p *planner) pricesAt(t int64) *fit.Prices {
+func (p *planner) pricesAt(t int64) *place.Prices {
 	if t == p.clock {
 		return p.prices
 	}

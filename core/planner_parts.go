@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -17,13 +17,13 @@ func severalParts(ways []bids.Variant) bool {
 }
 
 // startParts is start for a job of several parts.
-func (p *planner) startParts(segs []nodeset.Segment, parts *fit.Parts, end int64) error {
+func (p *planner) startParts(segs []nodeset.Segment, parts *place.Parts, end int64) error {
 	if err := parts.Allocate(&p.now, segs); err != nil {
 		return err
 	}
 	for len(segs) > 0 {
 		var part []nodeset.Segment
-		part, segs = fit.CutPart(segs)
+		part, segs = place.CutPart(segs)
 		p.ends = append(p.ends, held{end, part, parts.Specs[part[0].Part].More()})
 	}
 	p.sorted = false
@@ -31,7 +31,7 @@ func (p *planner) startParts(segs []nodeset.Segment, parts *fit.Parts, end int64
 }
 
 // unstart takes the last start back.
-func (p *planner) unstart(segs []nodeset.Segment, uses nodeset.Uses, parts *fit.Parts) {
+func (p *planner) unstart(segs []nodeset.Segment, uses nodeset.Uses, parts *place.Parts) {
 	if parts == nil {
 		must(p.now.ReleaseWith(segs, uses))
 		p.ends = p.ends[:len(p.ends)-1]
@@ -39,7 +39,7 @@ func (p *planner) unstart(segs []nodeset.Segment, uses nodeset.Uses, parts *fit.
 	}
 	must(parts.Release(&p.now, segs))
 	for len(segs) > 0 {
-		_, segs = fit.CutPart(segs)
+		_, segs = place.CutPart(segs)
 		p.ends = p.ends[:len(p.ends)-1]
 	}
 }
@@ -62,13 +62,13 @@ func fits(t *nodeset.Table, spec *bids.Spec, segs []nodeset.Segment) bool {
 
 // counts is what segs, an allocation for spec, count against quotas. It is the planner's until its
 // next reset.
-func (p *planner) counts(spec *bids.Spec, segs []nodeset.Segment) (fit.Charges, fit.Size) {
+func (p *planner) counts(spec *bids.Spec, segs []nodeset.Segment) (place.Charges, place.Size) {
 	if spec.Parts == nil || spec.Charges == nil {
-		return spec.Counted(), fit.SizeOf(segs)
+		return spec.Counted(), place.SizeOf(segs)
 	}
 	from := len(p.amounts)
 	p.amounts = spec.Parts.Amounts(p.amounts, segs)
-	return p.amounts[from:len(p.amounts):len(p.amounts)], fit.Size{}
+	return p.amounts[from:len(p.amounts):len(p.amounts)], place.Size{}
 }
 
 // several reports whether the job that was read last consists of several parts, in any of its ways.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // purse is what a planner knows of quotas: as it does of nodes, what is left now, and what comes
@@ -24,8 +24,8 @@ type purse struct {
 // counted is what a job counts against quotas until second end.
 type counted struct {
 	end     int64
-	charges fit.Charges
-	size    fit.Size
+	charges place.Charges
+	size    place.Size
 	runs    bool // already: less than a unit of it does not come back
 }
 
@@ -41,7 +41,7 @@ func (p *purse) reset(s *Snapshot, units []int64) {
 	p.begun = append(p.begun[:0], p.now...)
 	for i := range s.Running {
 		if r := &s.Running[i]; len(r.Charges) > 0 {
-			p.ends = append(p.ends, counted{max(r.End, s.Now+1), r.Charges, fit.SizeOf(r.Segs), true})
+			p.ends = append(p.ends, counted{max(r.End, s.Now+1), r.Charges, place.SizeOf(r.Segs), true})
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (p *purse) back(left []int64, c *counted) {
 }
 
 // take takes what one counts.
-func (p *purse) take(left []int64, charges fit.Charges, size fit.Size) {
+func (p *purse) take(left []int64, charges place.Charges, size place.Size) {
 	for i := range charges {
 		x := &charges[i]
 		left[x.Quota] -= p.room.CostOf(x, size)
@@ -67,7 +67,7 @@ func (p *purse) take(left []int64, charges fit.Charges, size fit.Size) {
 }
 
 // count has a job start now, until second end, which counts that much.
-func (p *planner) count(charges fit.Charges, size fit.Size, end int64) {
+func (p *planner) count(charges place.Charges, size place.Size, end int64) {
 	if len(charges) > 0 {
 		p.purse.take(p.purse.now, charges, size)
 		p.purse.ends = append(p.purse.ends, counted{end: end, charges: charges, size: size})
@@ -75,7 +75,7 @@ func (p *planner) count(charges fit.Charges, size fit.Size, end int64) {
 }
 
 // uncount takes the last count back.
-func (p *planner) uncount(charges fit.Charges) {
+func (p *planner) uncount(charges place.Charges) {
 	if len(charges) > 0 {
 		last := len(p.purse.ends) - 1
 		p.purse.back(p.purse.now, &p.purse.ends[last])

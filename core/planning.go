@@ -5,8 +5,8 @@ package core
 import (
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
-	"github.com/aucsched/aucsched/internal/timetable"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/timeline"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -14,7 +14,7 @@ import (
 // that is planned: see [Goal].
 type planning struct {
 	opts   *AuctionOptions
-	search timetable.Search
+	search timeline.Search
 	kinds  []kind
 	jobs   []int32 // of the window, by number in the search
 	order  []int32 // of the window
@@ -103,7 +103,7 @@ func (x *planning) begin(s *Snapshot, w *window) {
 	for _, j := range x.jobs {
 		for _, u := range w.planned(int(j)).More() {
 			known := slices.ContainsFunc(x.kinds, func(k kind) bool { return k.resource == u.Resource })
-			if !known && len(x.kinds) < timetable.MaxKinds {
+			if !known && len(x.kinds) < timeline.MaxKinds {
 				x.addKind(s, u.Resource)
 			}
 		}
@@ -113,7 +113,7 @@ func (x *planning) begin(s *Snapshot, w *window) {
 
 // planned is the way in which the search has a job met: the first that is not only on nodes that it
 // prefers.
-func (w *window) planned(j int) *fit.Spec {
+func (w *window) planned(j int) *place.Spec {
 	first, last := w.variantStart[j], w.variantStart[j+1]-1
 	for first < last && w.ways[first].preferred {
 		first++
@@ -138,12 +138,12 @@ func (x *planning) addKind(s *Snapshot, resource int) {
 		}
 		most = max(most, amount)
 	}
-	k.unit = (most + timetable.Top - 1) / timetable.Top
+	k.unit = (most + timeline.Top - 1) / timeline.Top
 }
 
 // lanes is an amount in the units of the search, 0 to Top, rounded down.
 func (k *kind) lanes(amount int64) uint16 {
-	return uint16(min(max(amount, 0)/k.unit, timetable.Top))
+	return uint16(min(max(amount, 0)/k.unit, timeline.Top))
 }
 
 // need is the same, rounded up.
@@ -209,7 +209,7 @@ func (k *kind) of(uses nodeset.Uses, cores uint16, gpus uint8) int64 {
 // add has the search know job j of the window.
 func (x *planning) add(s *Snapshot, w *window, j int) {
 	job, spec := w.jobs[j], w.planned(j)
-	t := timetable.Job{
+	t := timeline.Job{
 		Nodes: spec.Nodes.Min, Contiguous: spec.Contiguous, Mask: x.lanes(spec.Eligible, s.Nodes.Len()),
 		Length: job.TimeLimit, Waited: max(s.Now-job.Since, 0),
 		Weight: float64(max(job.Priority, 1)) / float64(max(w.jobs[0].Priority, 1)),
@@ -259,6 +259,6 @@ func (x *planning) lanes(mask *nodeset.Mask, nodes int) []uint64 {
 	n := len(x.masks)
 	x.masks = resize(x.masks, n+1)
 	m := &x.masks[n]
-	m.mask, m.lanes = mask, timetable.Lanes(m.lanes, nodes, mask.Has)
+	m.mask, m.lanes = mask, timeline.Lanes(m.lanes, nodes, mask.Has)
 	return m.lanes
 }

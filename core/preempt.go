@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -59,8 +59,8 @@ type preemption struct {
 	least   []nodeset.Table // what all views have left
 	space   bids.Space      // see settle
 	value   int64           // of the winners and the victims that stay, in the model's units
-	placer  fit.Placer
-	limited fit.Limited
+	placer  place.Placer
+	limited place.Limited
 }
 
 // victim is a running job that may be preempted. Its worth is in the units of the window's
@@ -69,7 +69,7 @@ type victim struct {
 	running int // in Snapshot.Running
 	class   uint64
 	worth   int64
-	size    fit.Size
+	size    place.Size
 	crosses int // reservations that begin before its end
 	segs    []nodeset.Segment
 	uses    nodeset.Uses
@@ -172,7 +172,7 @@ func (x *preemption) findVictims(w *window) {
 		if r.Price == 0 || x.sets[0]>>r.Class&1 == 0 || len(r.Segs) == 0 || !allUp(x.s.Nodes, r.Segs) {
 			continue
 		}
-		x.victims = append(x.victims, victim{running: i, class: 1 << r.Class, size: fit.SizeOf(r.Segs), segs: r.Segs, uses: r.Uses})
+		x.victims = append(x.victims, victim{running: i, class: 1 << r.Class, size: place.SizeOf(r.Segs), segs: r.Segs, uses: r.Uses})
 	}
 	x.weigh(w)
 }

@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -27,8 +27,8 @@ type preemptDraft struct {
 	segs    []nodeset.Segment
 	worth   int64 // of the starts, and of the victims that stay
 	vain    int   // searches for victims
-	placer  fit.Placer
-	limited fit.Limited
+	placer  place.Placer
+	limited place.Limited
 }
 
 // placed is what a variant gets: segs[first:last] of the draft.

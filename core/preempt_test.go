@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
-	"github.com/aucsched/aucsched/internal/race"
-	"github.com/aucsched/aucsched/internal/requests"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/test/race"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
@@ -283,8 +283,8 @@ func TestNobodyIsPreemptedNeedlessly(t *testing.T) {
 		}
 		spec, err := s.Pending[it.Job].Spec()
 		require.NoError(t, err)
-		var placer fit.Placer
-		var limited fit.Limited
+		var placer place.Placer
+		var limited place.Limited
 		_, ok := placer.Place(nil, limited.Of(left, &spec), &spec, spec.GPUs.PerNode.Min)
 		require.False(t, ok)
 	})

@@ -4,7 +4,7 @@ package core
 
 import (
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -59,8 +59,8 @@ func (x *preemption) setVariants() {
 	for i := range x.victims {
 		v := &x.victims[i]
 		spec := bids.Spec{
-			Nodes: fit.Range{Min: int(v.size.Nodes), Max: int(v.size.Nodes)},
-			Cores: fit.Amount{Total: int(v.size.Cores)}, GPUs: fit.Amount{Total: int(v.size.GPUs)},
+			Nodes: place.Range{Min: int(v.size.Nodes), Max: int(v.size.Nodes)},
+			Cores: place.Amount{Total: int(v.size.Cores)}, GPUs: place.Amount{Total: int(v.size.GPUs)},
 		}
 		if len(v.uses) > 0 {
 			spec.Uses = &v.uses
@@ -124,7 +124,7 @@ type sharer struct {
 	crosses int
 	segs    []nodeset.Segment
 	uses    nodeset.Uses
-	parts   *fit.Parts // of a start of several parts
+	parts   *place.Parts // of a start of several parts
 }
 
 func (p *sharer) allocate(t *nodeset.Table) error {
@@ -215,7 +215,7 @@ func (l *remains) leastOf(dst *nodeset.Table, k int) {
 func overlaps(a, b []nodeset.Segment) bool {
 	for len(b) > 0 {
 		var part []nodeset.Segment
-		if part, b = fit.CutPart(b); meet(a, part) {
+		if part, b = place.CutPart(b); meet(a, part) {
 			return true
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -15,9 +15,9 @@ import (
 type preferences struct {
 	nodes *nodeset.Table
 	// of these, of which nothing is taken; once a job asks that does not see them as they are
-	whole fit.Residual
+	whole place.Residual
 	ready bool
-	masks *fit.Masks                         // of the cycle
+	masks *place.Masks                       // of the cycle
 	words []uint64                           // of the masks made in this cycle
 	made  map[[2]*nodeset.Mask]*nodeset.Mask // by preferred and eligible nodes
 	both  []nodeset.Mask                     // these
@@ -26,7 +26,7 @@ type preferences struct {
 }
 
 // reset begins a cycle on a machine whose nodes are of these tiers.
-func (p *preferences) reset(t *nodeset.Table, tiers []uint8, masks *fit.Masks) {
+func (p *preferences) reset(t *nodeset.Table, tiers []uint8, masks *place.Masks) {
 	if p.made == nil {
 		p.made = make(map[[2]*nodeset.Mask]*nodeset.Mask)
 	}

@@ -6,16 +6,16 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // pricing is the stage that says what a start makes useless, by the requests that are usual.
 type pricing struct {
-	prices fit.Prices
+	prices place.Prices
 	idle   nodeset.Table // scratch
 	sums   []sumOfKind   // by GPUs
-	kinds  []fit.Kind
+	kinds  []place.Kind
 }
 
 // sumOfKind is what all requests for nodes of so many GPUs ask for.
@@ -29,7 +29,7 @@ const (
 
 // of are the prices of a cycle; nil where there are none. It fails if a running job holds what the
 // machine has free, or has not.
-func (x *pricing) of(s *Snapshot, w *window) (*fit.Prices, error) {
+func (x *pricing) of(s *Snapshot, w *window) (*place.Prices, error) {
 	if !w.opts.KeepHoles || s.Nodes.MaxGPUs() == 0 || len(w.jobs) == 0 {
 		return nil, nil
 	}
@@ -86,9 +86,9 @@ func (x *pricing) weigh() {
 	if all == 0 {
 		all = 1
 	}
-	unit := fit.MaxWeight / float64(all*(1+wholeNode))
+	unit := place.MaxWeight / float64(all*(1+wholeNode))
 	for g := 1; g <= largest; g++ {
-		k, weight := fit.Kind{GPUs: g}, x.weight(g)
+		k, weight := place.Kind{GPUs: g}, x.weight(g)
 		if n := x.sums[g].nodes; n > 0 {
 			k.Cores = int(x.sums[g].cores / n)
 		}
@@ -99,9 +99,9 @@ func (x *pricing) weigh() {
 			x.kinds = append(x.kinds, k)
 		}
 	}
-	if len(x.kinds) > fit.MaxKinds {
-		slices.SortStableFunc(x.kinds, func(a, b fit.Kind) int { return cmp.Compare(b.Weight, a.Weight) })
-		x.kinds = x.kinds[:fit.MaxKinds]
+	if len(x.kinds) > place.MaxKinds {
+		slices.SortStableFunc(x.kinds, func(a, b place.Kind) int { return cmp.Compare(b.Weight, a.Weight) })
+		x.kinds = x.kinds[:place.MaxKinds]
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/answers"
-	"github.com/aucsched/aucsched/internal/fit"
-	"github.com/aucsched/aucsched/internal/race"
-	"github.com/aucsched/aucsched/internal/requests"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/test/race"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -232,14 +232,14 @@ func TestAUsedAuctionDecidesAsAFreshOne(t *testing.T) {
 	})
 }
 
-// timeline is a dumb twin of the planner: what is free at a second, if everything
+// future is a dumb twin of the planner: what is free at a second, if everything
 // holds its nodes to its limit.
-type timeline struct {
+type future struct {
 	s    *Snapshot
 	more []held // holds from now to its end, on top of what runs
 }
 
-func (l *timeline) at(t require.TestingT, when int64) *nodeset.Table {
+func (l *future) at(t require.TestingT, when int64) *nodeset.Table {
 	tab := new(nodeset.Table)
 	tab.CopyFrom(l.s.Nodes)
 	for _, r := range l.s.Running {
@@ -256,7 +256,7 @@ func (l *timeline) at(t require.TestingT, when int64) *nodeset.Table {
 }
 
 // earliest tries now and every second at which something ends; 0 if none will do.
-func (l *timeline) earliest(t require.TestingT, job *Job) int64 {
+func (l *future) earliest(t require.TestingT, job *Job) int64 {
 	var times []int64
 	for _, r := range l.s.Running {
 		times = append(times, max(r.End, l.s.Now+1))
@@ -296,7 +296,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 			return
 		}
 		blocked++
-		l := timeline{s: s}
+		l := future{s: s}
 		first, before := a.reservations.order[at], a.reservations.order[:at]
 		for _, j := range before { // jobs that have to start, where the walk put them
 			if a.reservations.guarded[j].must {
@@ -339,7 +339,7 @@ func TestReservationsAreKept(t *testing.T) {
 		if len(a.reservations.planner.reserved) > 1 {
 			several++
 		}
-		l := timeline{s: s}
+		l := future{s: s}
 		startsNow := map[int]bool{}
 		for _, d := range p.Decisions {
 			if d.Start {
@@ -395,8 +395,8 @@ func TestNothingIsLeftLying(t *testing.T) {
 			}
 			spec := requests.Spec(&job.Request)
 			spec.Blocks = int32(together)
-			left := new(fit.Limited).Of(a.awards.left.rest.View(crosses), &spec)
-			_, ok := new(fit.Placer).Place(nil, left, &spec, job.MinGPUs)
+			left := new(place.Limited).Of(a.awards.left.rest.View(crosses), &spec)
+			_, ok := new(place.Placer).Place(nil, left, &spec, job.MinGPUs)
 			require.False(t, ok, "job %s has room: %s", job.ID, d.Reason)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // Quota bounds what jobs take together, wherever they are: the cores of an account, the GPUs of a
@@ -199,7 +199,7 @@ func (s *Snapshot) quotaFault() error {
 		}
 	}
 	for i := range s.Running {
-		if err := fit.Charges(s.Running[i].Charges).Check(len(s.Quotas)); err != nil {
+		if err := place.Charges(s.Running[i].Charges).Check(len(s.Quotas)); err != nil {
 			return fmt.Errorf("running job %s: charges: %w", s.Running[i].ID, err)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
-	"github.com/aucsched/aucsched/internal/race"
-	"github.com/aucsched/aucsched/internal/requests"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/test/race"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -506,7 +506,7 @@ func TestGreatestCharges(t *testing.T) {
 	}
 	say = says(t, DefaultAuctionOptions(), s)
 	require.True(t, say["odd0"].Start && say["odd1"].Start, "2^30 of z")
-	require.Equal(t, int64(1<<60), (&fit.Charge{PerJob: 1 << 40, PerCore: 1 << 40}).On(fit.Size{Cores: 1 << 40}))
+	require.Equal(t, int64(1<<60), (&place.Charge{PerJob: 1 << 40, PerCore: 1 << 40}).On(place.Size{Cores: 1 << 40}))
 }
 
 // windowOfQuotas is a window of which so many quotas bind, or none.

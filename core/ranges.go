@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // maxSerial is AuctionOptions.Serial of jobs that further GPUs do not make shorter.
@@ -79,7 +79,7 @@ func (w *window) gpusFor(r, on *bids.Request, limit int64) int {
 	spec, err := w.normal.spec(r, on)
 	for x := &w.one[0]; err == nil && best > r.MinGPUs; best-- {
 		*x = spec
-		x.GPUs.PerNode = fit.Range{Min: best, Max: best}
+		x.GPUs.PerNode = place.Range{Min: best, Max: best}
 		if w.answers.Never(x) == "" && w.quotas.over(w.one[:]) < 0 {
 			break
 		}

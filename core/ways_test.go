@@ -15,8 +15,8 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/answers"
-	"github.com/aucsched/aucsched/internal/race"
-	"github.com/aucsched/aucsched/internal/requests"
+	"github.com/aucsched/aucsched/internal/test/race"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
 	"github.com/aucsched/aucsched/ipmodel/native"
@@ -32,7 +32,7 @@ func randomQuotas(seed uint64) *auction {
 		q.Unit, q.Left[0] = append(q.Unit, unit), append(q.Left[0], rng.Int64N(120))
 	}
 	for j := range a.variants {
-		var charges fit.Charges
+		var charges place.Charges
 		for k := range quotas {
 			if rng.IntN(3) > 0 {
 				charges = append(charges, bids.Charge{Quota: k, PerJob: rng.Int64N(9), PerNode: rng.Int64N(3),

@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -18,7 +18,7 @@ type winners struct {
 	result   ipmodel.Result
 	start    []int32 // bids that are known to be feasible together
 	with     []int32 // the same with running jobs
-	rest     fit.Residual
+	rest     place.Residual
 	used     []int64 // of each row of the model; scratch
 	unproven bool    // the deadline struck before the optimum was known
 }

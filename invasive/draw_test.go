@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/stretchr/testify/require"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/stretchr/testify/require"
 )
 

@@ -5,7 +5,7 @@ package invasive
 import (
 	"testing"
 
-	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/test/golden"
 )
 
 // The golden files are the paper's sequence diagrams (section 3.3) in words, and

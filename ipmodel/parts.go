@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -57,11 +57,11 @@ func (e *entries) add(at int, amount int64) {
 }
 
 // eachUseOfParts is eachUse for a bid of several parts: it visits each resource and cell once.
-func (b *Builder) eachUseOfParts(parts *fit.Parts, segs []nodeset.Segment, visit func(at int, amount int64)) {
+func (b *Builder) eachUseOfParts(parts *place.Parts, segs []nodeset.Segment, visit func(at int, amount int64)) {
 	b.entries.reset()
 	for len(segs) > 0 {
 		var part []nodeset.Segment
-		part, segs = fit.CutPart(segs)
+		part, segs = place.CutPart(segs)
 		for _, u := range parts.Specs[part[0].Part].More() {
 			for _, s := range part {
 				if amount := u.Of(s.Cores, s.GPUs); amount > 0 {

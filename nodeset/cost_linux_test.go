@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/costtest"
+	"github.com/aucsched/aucsched/internal/test/costtest"
 )
 
 // treeOf has n switches with these parents. No node is below them.

@@ -43,7 +43,7 @@ bed() {
 	log=$1
 	shift
 	PATH="$SLURM_PREFIX/sbin:$SLURM_PREFIX/bin:$PATH" AUCSCHED_SLURM_TEST=1 \
-		"${GO:-go}" test -count=1 -v -p 1 -parallel 6 -timeout "${TIMEOUT:-60m}" "$@" ./internal/slurmtest/... >"$log" 2>&1 </dev/null
+		"${GO:-go}" test -count=1 -v -p 1 -parallel 6 -timeout "${TIMEOUT:-60m}" "$@" ./internal/test/slurmtest/... >"$log" 2>&1 </dev/null
 }
 
 # step NAME COMMAND...: adds its outcome to the row.

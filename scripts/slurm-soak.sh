@@ -17,5 +17,5 @@ sh scripts/packages.sh slurm
 sh scripts/packages.sh site
 make -C slurmplugin
 version=$(slurmctld -V | cut -d' ' -f2)
-"${GO:-go}" build -o build/slurmsoak ./internal/slurmtest/cmd/slurmsoak
+"${GO:-go}" build -o build/slurmsoak ./internal/test/slurmtest/cmd/slurmsoak
 exec build/slurmsoak --hours "$1" ${2:+--seed "$2"} --plugins "build/slurm/$version" --json "build/soak-$version.json"

@@ -10,8 +10,8 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/bound"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/test/slurmtest"
 )
 
 // probe finds out whether daemons wait for a processor: it wants one every look. A daemon that

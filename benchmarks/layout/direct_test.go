@@ -10,7 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/mps"
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/requests"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )

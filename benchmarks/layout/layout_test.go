@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
-	"github.com/aucsched/aucsched/internal/requests"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
@@ -85,7 +85,7 @@ func drawWindow(t *rapid.T, nodes, jobs, maxBids int) *made {
 			space.Quotas.Left = append(space.Quotas.Left, []int64{rapid.Int64Range(0, 12).Draw(t, "quota left")})
 		}
 		for k := range variants {
-			variants[k].Spec.Charges = &fit.Charges{{PerNode: int64(k % 2), PerCore: 1}}
+			variants[k].Spec.Charges = &place.Charges{{PerNode: int64(k % 2), PerCore: 1}}
 		}
 	}
 	var required []bool

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/bom"
+	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -45,7 +45,7 @@ func newRecords(r io.Reader, name string, labels []string) *records {
 	s := bufio.NewScanner(b)
 	s.Buffer(make([]byte, 0, 1<<12), maxLine)
 	records := &records{name: name, labels: labels, s: s}
-	if err := bom.Skip(b); err != nil {
+	if err := input.SkipMark(b); err != nil {
 		records.line = 1
 		records.fail("", "", err)
 	}

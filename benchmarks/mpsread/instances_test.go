@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/stretchr/testify/require"
 )

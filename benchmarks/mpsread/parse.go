@@ -12,7 +12,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/bom"
+	"github.com/aucsched/aucsched/internal/input"
 )
 
 // maxMPSLine is the length of the longest line that is read, in bytes.
@@ -90,7 +90,7 @@ func parse(r io.Reader, name string) (*source, error) {
 		}
 		text = bufio.NewReader(z)
 	}
-	if err := bom.Skip(text); err != nil {
+	if err := input.SkipMark(text); err != nil {
 		return nil, fmt.Errorf("%s:1: %w", name, err)
 	}
 	if err := f.parse(text); err != nil {

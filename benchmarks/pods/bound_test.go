@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/benchmarks/frag"
-	"github.com/aucsched/aucsched/internal/beside"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/beside"
+	"github.com/aucsched/aucsched/internal/test/race"
 )
 
 // No policy that never refuses a pod that fits, in batches of window or of what divides it, gives

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/beside"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/beside"
+	"github.com/aucsched/aucsched/internal/test/race"
 )
 
 func readLists(t testing.TB, dir, list string) (*Cluster, []Pod) {

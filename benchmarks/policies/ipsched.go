@@ -16,10 +16,9 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/answers"
-	"github.com/aucsched/aucsched/internal/entry"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/cycle"
 	"github.com/aucsched/aucsched/internal/older"
-	"github.com/aucsched/aucsched/internal/slack"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -36,7 +35,7 @@ import (
 // Under [older.Halve] the length of the window is kept from cycle to cycle, and depends on the
 // clock.
 type IPSched struct {
-	entry   entry.Entry
+	entry   cycle.Entry
 	opts    older.Options
 	solver  *ipsched.Solver
 	problem ipsched.Problem
@@ -46,10 +45,10 @@ type IPSched struct {
 	window  []int          // index in the decisions of each job of the window
 	asked   []bids.Request // by job of the queue: the request as it counts
 	answers answers.Cache
-	same    fit.Masks // that equal requests have equal Specs
+	same    place.Masks // that equal requests have equal Specs
 	masks   ipsched.Masks
 	scratch nodeset.Table
-	slack   slack.Slack
+	slack   cycle.Slack
 	shift   int // worths are in units of 2^shift
 }
 

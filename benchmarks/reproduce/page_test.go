@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/cli/clitest"
+	"github.com/aucsched/aucsched/internal/test/clitest"
 )
 
 func pageOf(t *testing.T, r *Report, command string) string {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/nearest"
+	"github.com/aucsched/aucsched/internal/input"
 )
 
 // Table is a table of a paper and what to simulate for it.
@@ -69,7 +69,7 @@ func Select(s Selection) ([]Table, error) {
 	names := namesOf(tables)
 	for _, n := range s.Tables {
 		if !slices.Contains(names, n) {
-			return nil, fmt.Errorf("table %q is unknown; known are %s%s", n, strings.Join(names, ", "), nearest.Hint(n, names))
+			return nil, fmt.Errorf("table %q is unknown; known are %s%s", n, strings.Join(names, ", "), input.Hint(n, names))
 		}
 	}
 	all := len(s.Tables) == 0 || slices.Contains(s.Tables, All)

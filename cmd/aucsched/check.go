@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/slurmcheck"
+	"github.com/aucsched/aucsched/internal/slurm/check"
 )
 
 func checkCommand() *cobra.Command {
@@ -37,7 +37,7 @@ there is a problem; notes are none.`,
 			if path == "" {
 				path = slurmConf
 			}
-			found, err := slurmcheck.Check(path)
+			found, err := check.Check(path)
 			if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
 				err = fmt.Errorf("%w: name a file, or have SLURM_CONF name one", err)
 			}
@@ -63,14 +63,14 @@ there is a problem; notes are none.`,
 	return c
 }
 
-func printFindings(c *cobra.Command, found []slurmcheck.Finding, asJSON bool) error {
+func printFindings(c *cobra.Command, found []check.Finding, asJSON bool) error {
 	if asJSON {
 		if found == nil {
-			found = []slurmcheck.Finding{}
+			found = []check.Finding{}
 		}
 		return json.NewEncoder(c.OutOrStdout()).Encode(found)
 	}
-	if !slices.ContainsFunc(found, func(f slurmcheck.Finding) bool { return f.Problem }) {
+	if !slices.ContainsFunc(found, func(f check.Finding) bool { return f.Problem }) {
 		if _, err := fmt.Fprintln(c.OutOrStdout(), "no problem found"); err != nil {
 			return err
 		}

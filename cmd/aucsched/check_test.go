@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/slurmcheck"
+	"github.com/aucsched/aucsched/internal/slurm/check"
 )
 
 func TestCheckCommand(t *testing.T) {
@@ -25,7 +25,7 @@ func TestCheckCommand(t *testing.T) {
 
 	code, out, _ = aucsched(t, "", "check", "--json", file)
 	require.Equal(t, 1, code)
-	var found []slurmcheck.Finding
+	var found []check.Finding
 	require.NoError(t, json.Unmarshal([]byte(out), &found))
 	require.Len(t, found, 4)
 	require.Equal(t, []any{true, "auc_intervl", 2}, []any{found[1].Problem, found[1].Field, found[1].Line})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/costtest"
+	"github.com/aucsched/aucsched/internal/test/costtest"
 )
 
 // planText is a window of n jobs, the id of the first of which has so many more characters, on two

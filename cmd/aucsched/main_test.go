@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/clitest"
-	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/clitest"
+	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/version"
 	"github.com/aucsched/aucsched/internal/window"
 )

@@ -20,7 +20,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/durable"
-	"github.com/aucsched/aucsched/internal/metrics"
+	"github.com/aucsched/aucsched/internal/slurm/metrics"
 )
 
 func metricsCommand() *cobra.Command { return newMetricsCommand(time.Now, os.Getenv) }

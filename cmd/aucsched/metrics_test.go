@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/slurmtest/dashboard"
+	"github.com/aucsched/aucsched/internal/test/slurmtest/dashboard"
 )
 
 func metricsAt(t *testing.T, now time.Time, args ...string) (string, error) {

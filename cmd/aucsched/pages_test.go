@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/cli/clitest"
+	"github.com/aucsched/aucsched/internal/test/clitest"
 )
 
 // Every page and text of the commands is fit for people, from runs of them. AUCSCHED_PAGES names a

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/shadow"
+	"github.com/aucsched/aucsched/internal/slurm/shadow"
 )
 
 func shadowCommand() *cobra.Command { return newShadowCommand(os.Getenv, userNames()) }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/shadow"
+	"github.com/aucsched/aucsched/internal/slurm/shadow"
 )
 
 // printShadow writes the report as text.

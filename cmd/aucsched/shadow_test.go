@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/shadow"
+	"github.com/aucsched/aucsched/internal/slurm/shadow"
 )
 
 const shadowText = `{"shadow":1,"time":100,"interval_s":3,"version":"0.9.0","slurm":"22.05.8","settings":"window=200"}

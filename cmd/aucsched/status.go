@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/aucsched/aucsched/internal/bom"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/input"
 )
 
 // statusLimit bounds the size of a status file.
@@ -125,7 +125,7 @@ type status struct {
 // and takes everything else as it comes.
 func parseStatus(text []byte) (*status, error) {
 	s := &status{}
-	text, err := bom.Trim(text)
+	text, err := input.TrimMark(text)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@
 package main
 
 import (
-	"github.com/aucsched/aucsched/internal/slurmconf"
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 )
 
 // confPaths are the files that SchedulerParameters may name.
@@ -13,7 +13,7 @@ var confPaths = []string{"auc_status", "auc_shadow"}
 // includes: the value of StateSaveLocation, and of confPaths in SchedulerParameters.
 // Keys are in lower case; later lines win.
 func readSlurmConf(path string) (map[string]string, error) {
-	c, err := slurmconf.Read(path)
+	c, err := conf.Read(path)
 	if err != nil {
 		return nil, err
 	}

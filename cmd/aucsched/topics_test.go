@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/cli/clitest"
+	"github.com/aucsched/aucsched/internal/test/clitest"
 )
 
 func TestManPages(t *testing.T) {

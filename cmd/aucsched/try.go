@@ -20,7 +20,7 @@ import (
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/durable"
 	"github.com/aucsched/aucsched/internal/sim"
-	"github.com/aucsched/aucsched/internal/slurmconf"
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 	"github.com/aucsched/aucsched/internal/try"
 	"github.com/aucsched/aucsched/internal/workload"
 )
@@ -173,7 +173,7 @@ func second(flag, text string) (int64, error) {
 // badTrial tells wrong input from what else fails.
 func badTrial(err error) error {
 	var row *workload.InputError
-	var line *slurmconf.Error
+	var line *conf.Error
 	var path *fs.PathError
 	if errors.As(err, &row) || errors.As(err, &line) || errors.As(err, &path) || errors.Is(err, try.ErrNoJob) {
 		return cli.BadInput(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/pending"
+	"github.com/aucsched/aucsched/internal/slurm/pending"
 )
 
 // mostWhy is how many of a user's jobs are explained that he has not named.

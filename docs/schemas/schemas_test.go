@@ -14,13 +14,13 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/docs/schemas"
-	"github.com/aucsched/aucsched/internal/pending"
-	"github.com/aucsched/aucsched/internal/shadow"
+	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/internal/sim"
-	"github.com/aucsched/aucsched/internal/slurmcheck"
+	"github.com/aucsched/aucsched/internal/slurm/check"
+	"github.com/aucsched/aucsched/internal/slurm/pending"
+	"github.com/aucsched/aucsched/internal/slurm/shadow"
 	"github.com/aucsched/aucsched/internal/try"
 	"github.com/aucsched/aucsched/internal/window"
-	"github.com/aucsched/aucsched/internal/window/format"
 )
 
 // object is a schema, as far as these tests look at it.
@@ -92,7 +92,7 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"plan", "change", window.Change{}, true, nil},
 		{"explain", "", window.Decision{}, true, nil},
 		{"simulate", "result", sim.Result{}, true, []string{"runtime_bound_s"}},
-		{"check", "finding", slurmcheck.Finding{}, true, nil},
+		{"check", "finding", check.Finding{}, true, nil},
 		{"try", "", try.Report{}, true, nil},
 		{"try", "group", try.Group{}, true, nil},
 		{"try", "figures", try.Figures{}, true, nil},

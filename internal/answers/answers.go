@@ -4,7 +4,7 @@
 package answers
 
 import (
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -17,21 +17,21 @@ type Cache struct {
 	blocks  answers[int]
 	now     *nodeset.Table // the machine's, in this cycle
 	idle    *nodeset.Table // nil until blocks or several parts are asked for
-	placer  fit.Placer
-	limited fit.Limited
-	asked   fit.Spec
-	part    fit.Spec
+	placer  place.Placer
+	limited place.Limited
+	asked   place.Spec
+	part    place.Spec
 	segs    []nodeset.Segment
-	uses    fit.Masks // further resources of requests without a mask
+	uses    place.Masks // further resources of requests without a mask
 }
 
 // answers are what is known of requests: of those without a mask, and of the others.
-type answers[T any] struct{ plain, masked map[fit.Spec]T }
+type answers[T any] struct{ plain, masked map[place.Spec]T }
 
 // reset forgets what is known of masks, and with all everything.
 func (a *answers[T]) reset(all bool) {
 	if a.plain == nil {
-		a.plain, a.masked = make(map[fit.Spec]T), make(map[fit.Spec]T)
+		a.plain, a.masked = make(map[place.Spec]T), make(map[place.Spec]T)
 	}
 	clear(a.masked)
 	if all {
@@ -40,7 +40,7 @@ func (a *answers[T]) reset(all bool) {
 }
 
 // of are the answers among which that to s belongs.
-func (a *answers[T]) of(s *fit.Spec) map[fit.Spec]T {
+func (a *answers[T]) of(s *place.Spec) map[place.Spec]T {
 	if s.Eligible != nil || s.Parts != nil {
 		return a.masked
 	}
@@ -66,7 +66,7 @@ func (c *Cache) Reset(t *nodeset.Table) (changed bool) {
 }
 
 // Never returns why the machine can never meet s, which is valid, or "".
-func (c *Cache) Never(s *fit.Spec) string {
+func (c *Cache) Never(s *place.Spec) string {
 	known, key := c.why.of(s), c.key(s)
 	why, ok := known[key]
 	if !ok {
@@ -81,7 +81,7 @@ func (c *Cache) Never(s *fit.Spec) string {
 }
 
 // key is s as answers know it: that of a request without a mask outlasts the cycle.
-func (c *Cache) key(s *fit.Spec) fit.Spec {
+func (c *Cache) key(s *place.Spec) place.Spec {
 	key := *s
 	if !s.Demands() {
 		key.Below = nil // it makes no difference
@@ -94,7 +94,7 @@ func (c *Cache) key(s *fit.Spec) fit.Spec {
 
 // FewestBlocks is on how many blocks of consecutive nodes the machine of t can meet s if it is
 // idle: the fewest, or nearly so; 0 if it can't.
-func (c *Cache) FewestBlocks(t *nodeset.Table, s *fit.Spec) int {
+func (c *Cache) FewestBlocks(t *nodeset.Table, s *place.Spec) int {
 	known, key := c.blocks.of(s), c.key(s)
 	n, ok := known[key]
 	if !ok {

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // CanEverRunAs is CanEverRun for a valid Spec, which may demand something of a topology.
-func CanEverRunAs(t *nodeset.Table, s *fit.Spec) error {
+func CanEverRunAs(t *nodeset.Table, s *place.Spec) error {
 	if s.Parts != nil {
 		return partsCanRun(t, s)
 	}
@@ -21,7 +21,7 @@ func CanEverRunAs(t *nodeset.Table, s *fit.Spec) error {
 
 // fitsBelow reports in words that no switches have the nodes and cores below them that s demands
 // there; nil: some may. It does not look at neighbours.
-func (m *Machine) fitsBelow(s *fit.Spec) error {
+func (m *Machine) fitsBelow(s *place.Spec) error {
 	if !s.Demands() {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (m *Machine) fitsBelow(s *fit.Spec) error {
 
 // MostBelow is how many nodes, and how many cores, are below switches as s demands at most: rooms
 // is what each node can give, 0 where it cannot serve s. The two may be below different switches.
-func MostBelow(s *fit.Spec, rooms []int) (nodes int, cores int64) {
+func MostBelow(s *place.Spec, rooms []int) (nodes int, cores int64) {
 	within := int(s.Below.Within)
 	if within == 0 || within > s.Below.Tree.Levels() {
 		within = s.Below.Tree.Levels()
@@ -86,7 +86,7 @@ func MostBelow(s *fit.Spec, rooms []int) (nodes int, cores int64) {
 }
 
 // WordsBelow says what s demands of switches.
-func WordsBelow(s *fit.Spec) string {
+func WordsBelow(s *place.Spec) string {
 	words := ""
 	if k := s.Below.Segment; k > 0 {
 		words = fmt.Sprintf("in segments of %d", k)

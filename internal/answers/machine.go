@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -106,7 +106,7 @@ func (m *Machine) CanEverRun(r *bids.Request) error {
 }
 
 // canEverRun is CanEverRun for a valid Spec, which may demand something of a topology.
-func (m *Machine) canEverRun(s *fit.Spec) error {
+func (m *Machine) canEverRun(s *place.Spec) error {
 	if _, err := m.fewestNodes(s); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (m *Machine) FewestNodes(r *bids.Request) (int, error) {
 }
 
 // fewestNodes is FewestNodes for a valid Spec.
-func (m *Machine) fewestNodes(s *fit.Spec) (int, error) {
+func (m *Machine) fewestNodes(s *place.Spec) (int, error) {
 	n, why := m.fewestOf(s, s.More())
 	if why == nil {
 		return n, nil
@@ -142,7 +142,7 @@ func (m *Machine) fewestNodes(s *fit.Spec) (int, error) {
 }
 
 // fewestOf is fewestNodes for a request that takes uses of further resources.
-func (m *Machine) fewestOf(s *fit.Spec, uses nodeset.Uses) (int, error) {
+func (m *Machine) fewestOf(s *place.Spec, uses nodeset.Uses) (int, error) {
 	if err := uses.Check(m.resources()); err != nil {
 		return 0, err
 	}
@@ -170,7 +170,7 @@ func (m *Machine) fewestOf(s *fit.Spec, uses nodeset.Uses) (int, error) {
 }
 
 // sees is what a request that takes uses of further resources sees of node n.
-func (m *Machine) sees(s *fit.Spec, uses nodeset.Uses, n int) nodeset.Capacity {
+func (m *Machine) sees(s *place.Spec, uses nodeset.Uses, n int) nodeset.Capacity {
 	c := m.nodes[n]
 	switch {
 	case s.Coreless() && len(uses) > 0:
@@ -185,7 +185,7 @@ func (m *Machine) sees(s *fit.Spec, uses nodeset.Uses, n int) nodeset.Capacity {
 
 // limited are what nodes and their kinds have for a request that does not see them as they are;
 // nodes are nil where they do not count.
-func (m *Machine) limited(kinds []kind, s *fit.Spec, uses nodeset.Uses) ([]kind, []nodeset.Capacity) {
+func (m *Machine) limited(kinds []kind, s *place.Spec, uses nodeset.Uses) ([]kind, []nodeset.Capacity) {
 	kinds = slices.Clone(kinds)
 	for i := range kinds {
 		kinds[i].Capacity = m.sees(s, uses, kinds[i].node)
@@ -201,7 +201,7 @@ func (m *Machine) limited(kinds []kind, s *fit.Spec, uses nodeset.Uses) ([]kind,
 }
 
 // lacking says which further resource a request is too large for, or that they are together.
-func (m *Machine) lacking(s *fit.Spec) error {
+func (m *Machine) lacking(s *place.Spec) error {
 	if err := s.More().Check(m.resources()); err != nil {
 		return fmt.Errorf("uses: %w", err)
 	}
@@ -235,7 +235,7 @@ func (m *Machine) eligible(mask nodeset.Mask) []kind {
 }
 
 // wanted is what a request asks of a whole machine.
-type wanted struct{ *fit.Spec }
+type wanted struct{ *place.Spec }
 
 // noKind says why not a single node can serve the job.
 func (w wanted) noKind(kinds []kind) error {

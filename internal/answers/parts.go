@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -15,26 +15,26 @@ const apart = "can never run: no place is found for all of its components at onc
 
 // neverParts is Never for a job of several parts: each has a place on an idle machine, and a place
 // for all of them is found.
-func (c *Cache) neverParts(s *fit.Spec) string {
+func (c *Cache) neverParts(s *place.Spec) string {
 	for k := range s.Parts.Specs {
 		c.part = s.Parts.Specs[k]
 		c.part.Contiguous = c.part.Contiguous || s.Contiguous
 		if why := c.Never(&c.part); why != "" {
-			return fmt.Sprintf("%s: %s", fit.PartName(k), why)
+			return fmt.Sprintf("%s: %s", place.PartName(k), why)
 		}
 	}
 	if c.idle == nil {
 		c.idle = Idle(c.now)
 	}
 	ok := false
-	if c.segs, ok = c.placer.PlaceParts(c.segs[:0], c.idle, s, fit.PartsOptions{}, nil, 0); !ok {
+	if c.segs, ok = c.placer.PlaceParts(c.segs[:0], c.idle, s, place.PartsOptions{}, nil, 0); !ok {
 		return apart
 	}
 	return ""
 }
 
 // partsCanRun is CanEverRunAs for a job of several parts.
-func partsCanRun(t *nodeset.Table, s *fit.Spec) error {
+func partsCanRun(t *nodeset.Table, s *place.Spec) error {
 	var c Cache
 	c.Reset(t)
 	if why := c.neverParts(s); why != "" {

@@ -15,18 +15,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/aucsched/aucsched/internal/nearest"
+	"github.com/aucsched/aucsched/internal/input"
 )
 
 // Unknown is the error of a value that is none of known.
 func Unknown(what, value string, known []string) error {
-	list, hint := strings.Join(known, ", "), nearest.Hint(value, known)
+	list, hint := strings.Join(known, ", "), input.Hint(value, known)
 	return BadInput(fmt.Errorf("%s: %q is unknown; known are %s%s", what, value, list, hint))
 }
 
 // Did adds to an error of a value what the value was meant to be. Of nil it makes nil.
 func Did(err error, value string, known []string) error {
-	if hint := nearest.Hint(value, known); err != nil && hint != "" {
+	if hint := input.Hint(value, known); err != nil && hint != "" {
 		return fmt.Errorf("%w%s", err, hint)
 	}
 	return err
@@ -48,7 +48,7 @@ func noCommand(c *cobra.Command, word string) error {
 			known = append(known, sub.Name())
 		}
 	}
-	hint := nearest.Hint(word, known)
+	hint := input.Hint(word, known)
 	return seeHelp(c, fmt.Errorf("unknown command %q for %q%s", word, c.CommandPath(), hint))
 }
 
@@ -85,7 +85,7 @@ func flagError(c *cobra.Command, err error) error {
 			known = append(known, "--"+f.Name)
 		}
 	})
-	return seeHelp(c, fmt.Errorf("unknown flag: %s%s", m[1]+m[2], nearest.Hint(m[1]+m[2], known)))
+	return seeHelp(c, fmt.Errorf("unknown flag: %s%s", m[1]+m[2], input.Hint(m[1]+m[2], known)))
 }
 
 // expected is what a value of a flag must be, where why is what Go's parser says, or else why.
@@ -166,7 +166,7 @@ func insteadOf(path string) string {
 	}
 	defer d.Close()
 	names, _ := d.Readdirnames(mostNames) // those that could be read
-	if k := nearest.Word(name, names); k != "" {
+	if k := input.Nearest(name, names); k != "" {
 		return fmt.Sprintf("; did you mean %q?", dir+k)
 	}
 	return fmt.Sprintf(" in %s: look for it with ls", whole)

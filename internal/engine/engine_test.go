@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/requests"
+	"github.com/aucsched/aucsched/internal/test/requests"
 )
 
 // A job in the words of aucsched.h means what the request means that it is made of, to the header's

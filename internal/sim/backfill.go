@@ -13,7 +13,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/answers"
-	"github.com/aucsched/aucsched/internal/slurmselect"
+	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -96,7 +96,7 @@ const (
 // may use the same nodes are of one), then sched/backfill (backfill.c of Slurm 22.05), which goes
 // through the rest in order of priority, starts what can start without delaying the reservations
 // made so far and reserves whole nodes for the others. Nodes and cores are chosen by
-// [slurmselect.Selector], as topology/tree has it where the snapshot has a topology; what jobs
+// [selection.Selector], as topology/tree has it where the snapshot has a topology; what jobs
 // demand of that it does not know.
 //
 // Running jobs with a price are a lower tier: jobs that preempt any class have them stopped where
@@ -110,7 +110,7 @@ const (
 // get the fewest GPUs of a range, and only their first request counts.
 type Backfill struct {
 	opt     BackfillOptions
-	sel     slurmselect.Selector
+	sel     selection.Selector
 	s       *core.Snapshot
 	p       *core.Plan
 	held    []held // running jobs by expected end, once there is need

@@ -13,7 +13,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/slurmselect"
+	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -266,7 +266,7 @@ func drawState(t *rapid.T) *core.Snapshot {
 	require.NoError(t, err)
 	s := &core.Snapshot{Now: rapid.Int64Range(0, 500).Draw(t, "now"), Nodes: tab}
 	uses := drawMemory(t, tab)
-	var sel slurmselect.Selector
+	var sel selection.Selector
 	for i := range rapid.IntRange(0, 6).Draw(t, "running") {
 		r := drawRequest(t, len(nodes))
 		r.Uses = uses()
@@ -419,7 +419,7 @@ func TestFirstReservationHolds(t *testing.T) {
 				require.NoError(t, s.Nodes.ReleaseWith(run.Segs, run.Uses))
 			}
 		}
-		var sel slurmselect.Selector
+		var sel selection.Selector
 		_, ok, err := sel.Select(s.Nodes, &r, nil, nil)
 		require.NoError(t, err)
 		require.True(t, ok)

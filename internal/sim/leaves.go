@@ -3,7 +3,7 @@
 package sim
 
 import (
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -21,7 +21,7 @@ type LeafUse struct {
 // leafMeter counts leaves. The tree must be set.
 type leafMeter struct {
 	tree      *nodeset.Topology
-	sprawl    fit.Sprawl
+	sprawl    place.Sprawl
 	all, wide moments
 	whole     int
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/slurmselect"
+	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -94,7 +94,7 @@ func twinStarts(t require.TestingT, s *core.Snapshot, head, behind Order, res in
 	starts = map[int]bool{}
 	now := new(nodeset.Table)
 	now.CopyFrom(s.Nodes)
-	var sel slurmselect.Selector
+	var sel selection.Selector
 	find := func(tab *nodeset.Table, j *core.Job, avail nodeset.Mask) []nodeset.Segment {
 		segs, ok, err := sel.Select(tab, &j.Request, avail, nil)
 		require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/slurmselect"
+	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -18,7 +18,7 @@ import (
 type Offers struct {
 	policy core.Policy
 	window int
-	sel    slurmselect.Selector
+	sel    selection.Selector
 	jobs   []core.Job  // copies with their offers
 	queue  []*core.Job // these, and the rest of the queue
 	segs   [][]nodeset.Segment

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/slurmselect"
+	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -51,7 +51,7 @@ func TestOffersFitInTurn(t *testing.T) {
 		}
 		left := new(nodeset.Table)
 		left.CopyFrom(before)
-		var sel slurmselect.Selector
+		var sel selection.Selector
 		refused := false
 		for i, j := range s.Pending {
 			require.Equal(t, jobs[i], *j, "the caller's jobs stay as they are")

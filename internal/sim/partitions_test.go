@@ -12,7 +12,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/answers"
-	"github.com/aucsched/aucsched/internal/slurmselect"
+	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -53,7 +53,7 @@ func TestMainSchedulerStopsByPartition(t *testing.T) {
 
 // The main scheduler alone, by plain sets of nodes.
 func TestMainSchedulerIsPlain(t *testing.T) {
-	var sel slurmselect.Selector
+	var sel selection.Selector
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawState(t)
 		b := backfill(t, func(o *BackfillOptions) { o.Interval = 30 })

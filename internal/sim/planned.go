@@ -8,14 +8,14 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/timetable"
+	"github.com/aucsched/aucsched/internal/timeline"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // planOptions are those of a [Planned]: the sum that it anneals, and for how long: 100 changes, or
 // less on a large machine, as long as the auction's goals.
-var planOptions = timetable.Options{
-	Weights: timetable.Values{timetable.Squares: 1, timetable.Area: 1, timetable.Width: 1, timetable.End: 1, timetable.Longest: 1},
+var planOptions = timeline.Options{
+	Weights: timeline.Values{timeline.Squares: 1, timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
 	Moves:   100, Work: 40_000_000,
 }
 
@@ -32,7 +32,7 @@ const plannedJobs = 60
 type Planned struct {
 	Backfill
 	reordered
-	search timetable.Search
+	search timeline.Search
 	ends   []held
 	has    [2][]uint16 // free cores and GPUs, by node
 	masks  [][]uint64
@@ -104,7 +104,7 @@ func (x *Planned) release(s *core.Snapshot, seg nodeset.Segment) {
 // tell has the search know what a node has.
 func (x *Planned) tell(s *core.Snapshot, n int) {
 	if s.Nodes.Up(n) {
-		x.search.Free(n, 0, min(x.has[0][n], timetable.Top))
+		x.search.Free(n, 0, min(x.has[0][n], timeline.Top))
 		x.search.Free(n, 1, x.has[1][n])
 	}
 }
@@ -113,23 +113,23 @@ func (x *Planned) tell(s *core.Snapshot, n int) {
 func (x *Planned) add(s *core.Snapshot, i int, j *core.Job) {
 	spec, err := j.Request.Spec()
 	cores, gpus := spec.Cores.PerNode, spec.GPUs.PerNode.Min
-	t := timetable.Job{
+	t := timeline.Job{
 		Nodes: max(spec.Nodes.Min, 1), Contiguous: spec.Contiguous, Length: j.TimeLimit,
 		Waited: max(s.Now-j.Since, 0), Weight: 1,
 	}
 	if err != nil {
 		t.Nodes = s.Nodes.Len() + 1
 	}
-	t.Per[0], t.Per[1] = uint16(min(cores.Min, timetable.Top)), uint16(gpus)
+	t.Per[0], t.Per[1] = uint16(min(cores.Min, timeline.Top)), uint16(gpus)
 	if total := spec.Cores.Total; total > spec.Nodes.Min*cores.Min {
-		t.All, t.Most = total, uint16(min(cores.Max, timetable.Top))
-		t.Per[0] = max(t.Per[0], uint16(min((total+spec.Nodes.Max-1)/spec.Nodes.Max, timetable.Top)))
+		t.All, t.Most = total, uint16(min(cores.Max, timeline.Top))
+		t.Per[0] = max(t.Per[0], uint16(min((total+spec.Nodes.Max-1)/spec.Nodes.Max, timeline.Top)))
 	}
 	if mask := j.Request.Eligible; mask != nil {
 		for len(x.masks) <= i {
 			x.masks = append(x.masks, nil)
 		}
-		x.masks[i] = timetable.Lanes(x.masks[i], s.Nodes.Len(), mask.Has)
+		x.masks[i] = timeline.Lanes(x.masks[i], s.Nodes.Len(), mask.Has)
 		t.Mask = x.masks[i]
 	}
 	ofCores := float64(leastCores(&j.Request)) / float64(max(x.cores, 1))

@@ -257,7 +257,7 @@ func TestPrioritiesOutOfRange(t *testing.T) {
 	for _, p := range []wrong{0, core.MaxPriority + 1} {
 		cfg := NewConfig(nodesOf([3]int{1, 4, 0}))
 		cfg.Priorities = p
-		_, err := Run(context.Background(), cfg, place(), []workload.Job{jobOf(1, bids.Request{Cores: 1}, 0, 1, 1)})
+		_, err := Run(context.Background(), cfg, startOn(), []workload.Job{jobOf(1, bids.Request{Cores: 1}, 0, 1, 1)})
 		require.EqualError(t, err, fmt.Sprintf("policy scripted at second 0: job J1: priority: %d: must be between 1 and 1099511627776", p))
 	}
 }

@@ -49,12 +49,12 @@ func TestSerialIsOfTheRun(t *testing.T) {
 	j := jobOf(1, bids.Request{Cores: 1, MinGPUs: 1, MaxGPUs: 2}, 0, 100, 200)
 	cfg := NewConfig(nodesOf([3]int{1, 4, 2}))
 	cfg.Serial = 100
-	got, res := recordsWith(t, cfg, place(nodeset.Segment{Cores: 1, GPUs: 2}), []workload.Job{j})
+	got, res := recordsWith(t, cfg, startOn(nodeset.Segment{Cores: 1, GPUs: 2}), []workload.Job{j})
 	require.Equal(t, int64(55), got["J1"].End)
 	require.Equal(t, 25.0, res.TheoreticalRuntime, "its work is that with the fewest")
 	for _, serial := range []int{-1, 1001} {
 		cfg.Serial = serial
-		_, err := Run(context.Background(), cfg, place(), []workload.Job{j})
+		_, err := Run(context.Background(), cfg, startOn(), []workload.Job{j})
 		require.EqualError(t, err, fmt.Sprintf("serial: %d: must be between 0 and 1000 thousandths", serial))
 	}
 }
@@ -120,6 +120,6 @@ func TestPropertyFixGPUs(t *testing.T) {
 func TestWorkIsChecked(t *testing.T) {
 	j := jobOf(1, bids.Request{Cores: 1}, 0, 1, 1)
 	j.Work = -1
-	_, err := Run(context.Background(), NewConfig(nodesOf([3]int{1, 4, 2})), place(), []workload.Job{j})
+	_, err := Run(context.Background(), NewConfig(nodesOf([3]int{1, 4, 2})), startOn(), []workload.Job{j})
 	require.EqualError(t, err, "job J1: work: -1: must be between 0 and 1125899906842624")
 }

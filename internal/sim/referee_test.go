@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/requests"
+	"github.com/aucsched/aucsched/internal/test/requests"
 )
 
 func TestTheRefereeMeansWhatRequestsMean(t *testing.T) {

@@ -108,7 +108,7 @@ func TestRefereeCountsResources(t *testing.T) {
 	r.Uses = nodeset.Uses{{Resource: 1}}
 	require.ErrorContains(t, f.start(&r, segs), "resource 1 of 1")
 
-	forgets := place(nodeset.Segment{Cores: 1})
+	forgets := startOn(nodeset.Segment{Cores: 1})
 	_, err := Run(context.Background(), withMemory(nodes, 64), forgets, []workload.Job{takes(1, 40, 0, 9)})
 	require.ErrorContains(t, err, "job J1: it takes [] of further resources instead of [{1 40 0 0}]")
 	cfg := withMemory(nodes, 64, 64)

@@ -18,7 +18,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/answers"
-	"github.com/aucsched/aucsched/internal/slurmselect"
+	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -33,8 +33,8 @@ func (f scripted) Decide(_ context.Context, s *core.Snapshot, _ core.Limits, p *
 	return f(s, p)
 }
 
-// place starts the first pending job on segs.
-func place(segs ...nodeset.Segment) scripted {
+// startOn starts the first pending job on segs.
+func startOn(segs ...nodeset.Segment) scripted {
 	return func(_ *core.Snapshot, p *core.Plan) error {
 		p.Decisions = append(p.Decisions, core.Decision{Job: 0, Start: true, Segs: segs})
 		return nil
@@ -83,14 +83,14 @@ func rounded(r *Result) *Result {
 }
 
 func TestPackingFactor(t *testing.T) {
-	_, res := records(t, place(nodeset.Segment{First: 0, Last: 2, Cores: 2}), nodesOf([3]int{4, 4, 0}),
+	_, res := records(t, startOn(nodeset.Segment{First: 0, Last: 2, Cores: 2}), nodesOf([3]int{4, 4, 0}),
 		[]workload.Job{jobOf(1, bids.Request{Cores: 6}, 0, 10, 10)})
 	require.Equal(t, 1.5, res.PackingFactorMean, "three nodes where two would do")
 }
 
 func TestDurations(t *testing.T) {
 	nodes := nodesOf([3]int{1, 4, 3})
-	on := func(gpus uint8) core.Policy { return place(nodeset.Segment{Cores: 1, GPUs: gpus}) }
+	on := func(gpus uint8) core.Policy { return startOn(nodeset.Segment{Cores: 1, GPUs: gpus}) }
 	for _, c := range []struct {
 		name                  string
 		gpus                  uint8
@@ -155,7 +155,7 @@ func TestRefereeStopsTheRun(t *testing.T) {
 			if answers.CanEverRun(mustTable(t, nodes), &c.req) != nil {
 				return
 			}
-			_, err := Run(context.Background(), NewConfig(nodes), place(c.segs...), []workload.Job{jobOf(7, c.req, 0, 1, 1)})
+			_, err := Run(context.Background(), NewConfig(nodes), startOn(c.segs...), []workload.Job{jobOf(7, c.req, 0, 1, 1)})
 			require.ErrorContains(t, err, "policy scripted at second 0: job J7: ")
 			require.ErrorContains(t, err, c.want)
 		})
@@ -202,7 +202,7 @@ func TestRunRejects(t *testing.T) {
 		{"job J1: priority: 0", NewConfig(nodes), with(func(j *workload.Job) { j.Priority = 0 })},
 		{"job J1: cores: -2", NewConfig(nodes), with(func(j *workload.Job) { j.Cores = -2 })},
 	} {
-		_, err := Run(context.Background(), c.cfg, place(), c.jobs)
+		_, err := Run(context.Background(), c.cfg, startOn(), c.jobs)
 		require.ErrorContains(t, err, c.want)
 	}
 	fails := scripted(func(*core.Snapshot, *core.Plan) error { return errors.New("no idea") })
@@ -216,7 +216,7 @@ func TestRunRejects(t *testing.T) {
 	require.ErrorContains(t, err, "job index 0 after 0 of 1")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = Run(ctx, NewConfig(nodes), place(), []workload.Job{good})
+	_, err = Run(ctx, NewConfig(nodes), startOn(), []workload.Job{good})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -334,7 +334,7 @@ func TestBackfillRunsAll(t *testing.T) {
 		require.Equal(t, res, again)
 		require.Equal(t, got, gotAgain)
 		require.Len(t, jobs, len(got)+len(res.Unrun))
-		var sel slurmselect.Selector
+		var sel selection.Selector
 		for _, u := range res.Unrun {
 			i := slices.IndexFunc(jobs, func(j workload.Job) bool { return j.ID == u.ID })
 			_, ok, err := sel.Select(mustTable(t, nodes), &jobs[i].Request, nil, nil)

@@ -72,7 +72,7 @@ func TestStrandedOnPaper(t *testing.T) {
 }
 
 func TestNoGPUQueueWithoutGPUs(t *testing.T) {
-	_, res := records(t, place(nodeset.Segment{Cores: 1}), nodesOf([3]int{1, 4, 0}),
+	_, res := records(t, startOn(nodeset.Segment{Cores: 1}), nodesOf([3]int{1, 4, 0}),
 		[]workload.Job{jobOf(1, bids.Request{Cores: 1}, 0, 10, 10)})
 	require.Nil(t, res.GPUQueue)
 	text, err := json.Marshal(res)

@@ -58,11 +58,11 @@ func TestDurationByAllGPUs(t *testing.T) {
 		for n, g := range gpus {
 			segs = append(segs, nodeset.Segment{First: int32(n), Last: int32(n), Cores: 1, GPUs: g})
 		}
-		res, err := Run(context.Background(), NewConfig(nodesOf([3]int{3, 4, 3})), place(segs...), []workload.Job{j})
+		res, err := Run(context.Background(), NewConfig(nodesOf([3]int{3, 4, 3})), startOn(segs...), []workload.Job{j})
 		require.NoError(t, err)
 		require.Equal(t, want, res.Runtime, "%v", gpus)
 		j.MixedGPUs = false
-		_, err = Run(context.Background(), NewConfig(nodesOf([3]int{3, 4, 3})), place(segs...), []workload.Job{j})
+		_, err = Run(context.Background(), NewConfig(nodesOf([3]int{3, 4, 3})), startOn(segs...), []workload.Job{j})
 		require.Equal(t, gpus[0] != gpus[2], err != nil, "%v: all the same, or mixed", gpus)
 	}
 }

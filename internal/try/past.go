@@ -15,7 +15,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
-	"github.com/aucsched/aucsched/internal/slurmconf"
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -29,7 +29,7 @@ func (s Span) Seconds() int64 { return s.To - s.From }
 // Past is what happened: the machine, and the jobs that ran on it in a span.
 type Past struct {
 	Span    Span
-	Machine *slurmconf.Machine
+	Machine *conf.Machine
 	// Backfill are Slurm's settings, by slurm.conf.
 	Backfill sim.BackfillOptions
 	// CountsMemory: jobs take memory of nodes (SelectTypeParameters).
@@ -65,8 +65,8 @@ const week = 7 * 24 * 3600
 
 // Read reads what "sacct --parsable2" has printed into a file, twice, and what is needed of a
 // slurm.conf.
-func Read(sacct, conf string, o Options) (*Past, error) {
-	c, err := slurmconf.Read(conf)
+func Read(sacct, slurmConf string, o Options) (*Past, error) {
+	c, err := conf.Read(slurmConf)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func partitionOf(j *workload.Job) string {
 }
 
 // settings takes what slurm.conf says of backfill and of memory.
-func (p *Past) settings(c *slurmconf.Conf) error {
+func (p *Past) settings(c *conf.Conf) error {
 	p.Backfill = sim.DefaultBackfill()
 	p.Backfill.Interval = 30
 	for name, set := range map[string]func(int64){
@@ -236,7 +236,7 @@ func (p *Past) settings(c *slurmconf.Conf) error {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 || n > math.MaxInt32 {
 			_, line, _ := c.Last("SchedulerParameters")
-			return &slurmconf.Error{File: line.File, Line: line.Number, Field: name, Value: text, Err: errors.New("not a whole number")}
+			return &conf.Error{File: line.File, Line: line.Number, Field: name, Value: text, Err: errors.New("not a whole number")}
 		}
 		set(n)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/slurmconf"
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -34,7 +34,7 @@ type factors struct {
 	favorSmall, relative  bool
 	noNormalPartition     bool
 	nodes, cpus           int64
-	parts                 map[string]*slurmconf.Partition
+	parts                 map[string]*conf.Partition
 	mostFactor            int64 // of partitions
 	shares                map[association]series
 }
@@ -71,13 +71,13 @@ func (s series) at(time int64) float64 {
 }
 
 // readFactors takes what slurm.conf says; nil where priorities do not change.
-func readFactors(c *slurmconf.Conf, m *slurmconf.Machine) (*factors, error) {
+func readFactors(c *conf.Conf, m *conf.Machine) (*factors, error) {
 	kind, _, _ := c.Last("PriorityType")
 	if !strings.EqualFold(strings.TrimPrefix(kind, "priority/"), "multifactor") {
 		return nil, nil
 	}
 	f := &factors{maxAge: defaultMaxAge, period: defaultCalcPeriod, nodes: int64(len(m.Nodes)),
-		parts: map[string]*slurmconf.Partition{}, mostFactor: 1}
+		parts: map[string]*conf.Partition{}, mostFactor: 1}
 	for key, to := range map[string]*int64{"PriorityWeightAge": &f.age, "PriorityWeightFairshare": &f.fair,
 		"PriorityWeightJobSize": &f.size, "PriorityWeightPartition": &f.partition} {
 		if err := setting(c, key, to, func(text string) (int64, error) {
@@ -92,7 +92,7 @@ func readFactors(c *slurmconf.Conf, m *slurmconf.Machine) (*factors, error) {
 	}
 	for key, to := range map[string]*int64{"PriorityMaxAge": &f.maxAge, "PriorityCalcPeriod": &f.period} {
 		if err := setting(c, key, to, func(text string) (int64, error) {
-			n, err := slurmconf.Minutes(text)
+			n, err := conf.Minutes(text)
 			if err == nil && n < 1 {
 				err = errors.New("must be at least a minute")
 			}
@@ -117,14 +117,14 @@ func readFactors(c *slurmconf.Conf, m *slurmconf.Machine) (*factors, error) {
 }
 
 // setting reads a value of slurm.conf, if it is there.
-func setting(c *slurmconf.Conf, key string, to *int64, parse func(string) (int64, error)) error {
+func setting(c *conf.Conf, key string, to *int64, parse func(string) (int64, error)) error {
 	text, line, given := c.Last(key)
 	if !given {
 		return nil
 	}
 	n, err := parse(text)
 	if err != nil {
-		return &slurmconf.Error{File: line.File, Line: line.Number, Field: key, Value: text, Err: err}
+		return &conf.Error{File: line.File, Line: line.Number, Field: key, Value: text, Err: err}
 	}
 	*to = n
 	return nil

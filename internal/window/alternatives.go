@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/window/format"
+	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/nodeset"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/costtest"
+	"github.com/aucsched/aucsched/internal/test/costtest"
 )
 
 // Whatever many of a window are, it is read, or refused, in time that grows with the text, and so

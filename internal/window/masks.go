@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/window/format"
+	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/nodeset"
 )
 

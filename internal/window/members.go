@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/nearest"
+	"github.com/aucsched/aucsched/internal/input"
 )
 
 // element decodes one object strictly: every field is known, in its own case, is there once, and is
@@ -20,7 +20,7 @@ func (p *parser) element(what string, raw json.RawMessage, into any) error {
 	from, known := p.at, p.fieldsOf(reflect.TypeOf(into).Elem())
 	err := p.object(what, from, raw, func(m member) error {
 		if !slices.Contains(known, m.key) {
-			return p.fail("%s: unknown field %q%s", what, m.key, nearest.Hint(m.key, known))
+			return p.fail("%s: unknown field %q%s", what, m.key, input.Hint(m.key, known))
 		}
 		return p.nested(what, m)
 	})

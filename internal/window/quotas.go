@@ -12,8 +12,8 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/nearest"
-	"github.com/aucsched/aucsched/internal/window/format"
+	"github.com/aucsched/aucsched/internal/format"
+	"github.com/aucsched/aucsched/internal/input"
 )
 
 // counted is what a waiting job counts by name, and the request that it goes to.
@@ -51,7 +51,7 @@ func (p *parser) charge(what string, m member) error {
 	known := p.fieldsOf(reflect.TypeFor[format.Charge]())
 	return p.object(what, p.at+int64(m.begin-m.at), m.value, func(m member) error {
 		if !slices.Contains(known, m.key) {
-			return p.fail("%s: unknown field %q%s", what, m.key, nearest.Hint(m.key, known))
+			return p.fail("%s: unknown field %q%s", what, m.key, input.Hint(m.key, known))
 		}
 		if kind := kindOf(m.value); kind != "a number" {
 			return p.fail("%s: %s: expected a whole number, found %s", what, m.key, kind)
@@ -90,7 +90,7 @@ func (p *parser) charges(what string, c format.Charges) ([]bids.Charge, error) {
 	})
 	if unknown != "" {
 		return nil, p.fail("%s: charges: there is no quota %q%s", what, unknown,
-			nearest.Hint(unknown, slices.Sorted(maps.Keys(p.quotaAt))))
+			input.Hint(unknown, slices.Sorted(maps.Keys(p.quotaAt))))
 	}
 	return numbers, nil
 }

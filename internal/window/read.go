@@ -15,10 +15,9 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/bom"
-	"github.com/aucsched/aucsched/internal/nearest"
-	"github.com/aucsched/aucsched/internal/switches"
-	"github.com/aucsched/aucsched/internal/window/format"
+	"github.com/aucsched/aucsched/internal/format"
+	"github.com/aucsched/aucsched/internal/input"
+	"github.com/aucsched/aucsched/internal/slurm/switches"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -42,7 +41,7 @@ func Read(r io.Reader, name string) (*Window, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("%s: larger than %d bytes", name, MaxBytes)
 	}
-	if text, err = bom.Trim(text); err != nil {
+	if text, err = input.TrimMark(text); err != nil {
 		return nil, fmt.Errorf("%s:1: %w", name, err)
 	}
 	p := &parser{name: name, text: text, index: make(map[string]int), jobs: make(map[string]bool),
@@ -127,7 +126,7 @@ func (p *parser) document() error {
 			"nodes": p.node, "switches": p.aSwitch, "jobs": p.job, "running": p.deferRunning, "quotas": p.quota}[k]
 		if !ok {
 			known := []string{"nodes", "switches", "jobs", "running", "quotas"}
-			return p.fail("unknown field %q: nodes, switches, jobs, running and quotas are known%s", k, nearest.Hint(k, known))
+			return p.fail("unknown field %q: nodes, switches, jobs, running and quotas are known%s", k, input.Hint(k, known))
 		}
 		if err := p.array(d, k, read); err != nil {
 			return err

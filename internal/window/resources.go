@@ -10,8 +10,8 @@ import (
 	"strconv"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/nearest"
-	"github.com/aucsched/aucsched/internal/window/format"
+	"github.com/aucsched/aucsched/internal/format"
+	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -86,7 +86,7 @@ func (p *parser) use(what string, m member) error {
 	known := p.fieldsOf(reflect.TypeFor[format.Use]())
 	return p.object(what, p.at+int64(m.begin-m.at), m.value, func(m member) error {
 		if !slices.Contains(known, m.key) {
-			return p.fail("%s: unknown field %q%s", what, m.key, nearest.Hint(m.key, known))
+			return p.fail("%s: unknown field %q%s", what, m.key, input.Hint(m.key, known))
 		}
 		return p.amount(what, m)
 	})
@@ -105,7 +105,7 @@ func (p *parser) addLot(what string, n *format.Node, freeShares map[uint8]int64)
 		total, there := n.Resources[name]
 		if free := n.FreeResources[name]; !there {
 			known := slices.Sorted(maps.Keys(n.Resources))
-			return p.fail("%s: free_resources: %q is none of its resources%s", what, name, nearest.Hint(name, known))
+			return p.fail("%s: free_resources: %q is none of its resources%s", what, name, input.Hint(name, known))
 		} else if free > total {
 			return p.fail("%s: free_resources: %s: %d is not in 0-%d", what, name, free, total)
 		}
@@ -155,7 +155,7 @@ func (p *parser) numbered(what string, u format.Uses) (nodeset.Uses, error) {
 	}
 	numbers, unknown := u.Numbered(func(name string) (int, bool) { return slices.BinarySearch(p.order, name) })
 	if unknown != "" {
-		return nil, p.fail("%s: uses: no node has a resource %q%s", what, unknown, nearest.Hint(unknown, p.order))
+		return nil, p.fail("%s: uses: no node has a resource %q%s", what, unknown, input.Hint(unknown, p.order))
 	}
 	return numbers, nil
 }

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/slurmconf"
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -112,7 +112,7 @@ func parseField(field, value string, low, high int) (int, error) {
 }
 
 // ReadMachine reads the nodes of a machine from r; name is what errors call it. The file is a
-// slurm.conf, as internal/slurmconf reads it, if its first line is KEY=VALUE or includes a file; it
+// slurm.conf, as internal/slurm/conf reads it, if its first line is KEY=VALUE or includes a file; it
 // may be in gzip's format. Or each line is one of
 //
 //	COUNT CORES [GPUS]
@@ -132,7 +132,7 @@ func ReadMachine(r io.Reader, name string) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if begin, _ := in.Peek(in.Size()); slurmconf.Begins(begin) {
+	if begin, _ := in.Peek(in.Size()); conf.Begins(begin) {
 		return readSlurmConf(in, name)
 	}
 	c := clusterReader{lines: newLines(in, name), lineOf: map[string]int{}}
@@ -157,7 +157,7 @@ func ReadMachine(r io.Reader, name string) (*Machine, error) {
 
 // readSlurmConf reads the nodes of a slurm.conf.
 func readSlurmConf(r io.Reader, name string) (*Machine, error) {
-	conf, err := slurmconf.ReadFrom(r, name)
+	conf, err := conf.ReadFrom(r, name)
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/slurmconf"
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -142,7 +142,7 @@ func TestSlurmConfAsTry(t *testing.T) {
 	m, err := ParseMachine(path)
 	require.NoError(t, err)
 	require.Equal(t, "2x30x3,2x32x0", runsOf(m.Nodes))
-	c, err := slurmconf.Read(path)
+	c, err := conf.Read(path)
 	require.NoError(t, err)
 	tried, err := c.Machine()
 	require.NoError(t, err)

@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/beside"
-	"github.com/aucsched/aucsched/internal/golden"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/beside"
+	"github.com/aucsched/aucsched/internal/test/golden"
+	"github.com/aucsched/aucsched/internal/test/race"
 )
 
 // csvRows is a file of one line of names and some of values.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/nearest"
+	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -46,7 +46,7 @@ func Generate(spec string, nodes []nodeset.Capacity, seed uint64) (*Workload, er
 		return lublinAt(load, nodes, seed)
 	}
 	return nil, fmt.Errorf("workload %s: %w; known are %s", quote(spec), ErrUnknownGenerator,
-		strings.Join(Generators(), ", ")+nearest.Hint(spec, Generators()))
+		strings.Join(Generators(), ", ")+input.Hint(spec, Generators()))
 }
 
 // ErrUnknownGenerator says that Generate does not know a name.

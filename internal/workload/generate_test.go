@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/nodeset"
 )
 

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/aucsched/aucsched/internal/bom"
+	"github.com/aucsched/aucsched/internal/input"
 )
 
 // maxLine is the length of the longest line that readers take, in bytes.
@@ -29,7 +29,7 @@ func plain(r io.Reader, name string) (*bufio.Reader, error) {
 		}
 		b = bufio.NewReaderSize(z, 1<<16)
 	}
-	if err := bom.Skip(b); err != nil {
+	if err := input.SkipMark(b); err != nil {
 		return nil, &InputError{File: name, Line: 1, Err: err}
 	}
 	return b, nil

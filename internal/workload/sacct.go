@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/slurmconf"
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 )
 
 // SacctOptions choose between readings of sacct's output. The zero value is what
@@ -264,7 +264,7 @@ func (s *sacctReader) limit() int64 {
 	case v == raw:
 		return s.within(s.parse("timelimitraw", parseMinutes), of)
 	default:
-		return s.within(s.parse("timelimit", slurmconf.ParseSpan), of)
+		return s.within(s.parse("timelimit", conf.ParseSpan), of)
 	}
 	if own == 0 {
 		s.adjust(adjustLimit)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/slurmconf"
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 )
 
 // sacctTimes are when a job was submitted and began, in seconds since 1970, and how long it
@@ -67,7 +67,7 @@ func (s *sacctReader) elapsed() (n int64, known bool) {
 		return s.parse("elapsedraw", parseCount), true
 	}
 	if !slices.Contains(unknown, s.get("elapsed")) {
-		return s.parse("elapsed", slurmconf.ParseSpan), true
+		return s.parse("elapsed", conf.ParseSpan), true
 	}
 	return 0, false
 }

@@ -8,7 +8,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/aucsched/aucsched/internal/slurmconf"
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 )
 
 // SWFRecord is a line of a Standard Workload Format file (version 2.2, Parallel
@@ -83,7 +83,7 @@ func (r *SWFRecord) set(i int, text []byte) error {
 var (
 	errNotNumber = errors.New("not a number")
 	errNotWhole  = errors.New("not a whole number")
-	errTooLarge  = slurmconf.ErrTooLarge
+	errTooLarge  = conf.ErrTooLarge
 )
 
 // maxExact bounds numbers so that float64 holds every whole one exactly.

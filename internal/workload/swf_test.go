@@ -17,9 +17,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/beside"
-	"github.com/aucsched/aucsched/internal/golden"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/beside"
+	"github.com/aucsched/aucsched/internal/test/golden"
+	"github.com/aucsched/aucsched/internal/test/race"
 )
 
 func readTestdata(t *testing.T, path string) string {

@@ -3,7 +3,7 @@
 package native
 
 import (
-	"github.com/aucsched/aucsched/internal/ablation"
+	"github.com/aucsched/aucsched/internal/cycle"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -31,7 +31,7 @@ type problem struct {
 	tighter tightener
 	stuck   bool // a required group has no column that fits
 
-	off ablation.Parts
+	off cycle.Parts
 }
 
 func (p *problem) groups() int  { return len(p.start) - 1 }

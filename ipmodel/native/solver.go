@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/ablation"
+	"github.com/aucsched/aucsched/internal/cycle"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -94,7 +94,7 @@ const (
 
 // Solve implements [ipmodel.Solver]. It never fails on a valid model.
 func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
-	s.p.off = ablation.Off(ctx)
+	s.p.off = cycle.Off(ctx)
 	s.p.reduce(m)
 	if s.clock.now = o.Now; s.clock.now == nil {
 		s.clock.now = time.Now

@@ -16,10 +16,10 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/benchmarks/localitylog"
-	"github.com/aucsched/aucsched/internal/bom"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/replay"
 	"github.com/aucsched/aucsched/internal/cli/simulate"
+	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -147,7 +147,7 @@ func isRecords(path string) bool {
 	}
 	defer f.Close()
 	r := bufio.NewReader(f)
-	if bom.Skip(r) != nil {
+	if input.SkipMark(r) != nil {
 		return false // the reader of traces says why
 	}
 	start, _ := r.Peek(1 << 10)

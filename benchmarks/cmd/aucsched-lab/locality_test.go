@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/stretchr/testify/require"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/cli/clitest"
+	"github.com/aucsched/aucsched/internal/test/clitest"
 )
 
 // aucsched runs the command as a user would; HiGHS's worker is this test binary.

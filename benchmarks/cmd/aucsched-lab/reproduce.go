@@ -26,7 +26,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/fit"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/version"
 )
@@ -359,7 +359,7 @@ func meanings(f *pflag.Flag) (settings []string) {
 		return nil
 	}
 	if f.Name == "throughput" || f.Name == "compact" {
-		settings = append(settings, fmt.Sprintf("two blocks within=%d", fit.MaxReach))
+		settings = append(settings, fmt.Sprintf("two blocks within=%d", place.MaxReach))
 	}
 	if f.Name == "throughput" || f.Name == "patience" {
 		settings = append(settings, f.Name+": the last jobs first")

@@ -14,8 +14,8 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/papers"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/clitest"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/clitest"
+	"github.com/aucsched/aucsched/internal/test/race"
 )
 
 func TestReproducePrintsOursBesideThePapers(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/mpsread"
-	"github.com/aucsched/aucsched/internal/beside"
+	"github.com/aucsched/aucsched/internal/test/beside"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
 )

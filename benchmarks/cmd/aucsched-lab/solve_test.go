@@ -16,7 +16,7 @@ import (
 
 	"github.com/aucsched/aucsched/docs/schemas"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/clitest"
+	"github.com/aucsched/aucsched/internal/test/clitest"
 )
 
 const knapsack = `NAME K

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,4 +199,54 @@ func TestTable(t *testing.T) {
 	require.ErrorContains(t, run(&out, "", []string{filepath.Join(dir, "absent")}), "absent")
 	require.ErrorContains(t, run(&out, "", nil), "usage")
 	require.ErrorContains(t, run(&out, filepath.Join(dir, "absent"), []string{dir}), "absent")
+}
+
+// heart are the public packages, from below, and below those what they are built from.
+var heart = []string{"nodeset", "bids", "ipmodel", "ipmodel/native", "ipmodel/highs", "core"}
+
+var foundation = []string{"answers", "cycle", "format", "hostlist", "input", "place", "timeline"}
+
+// upward are the imports that lead up: from the foundation to core or out of it, from the heart to
+// what stands on it, and from anything but tests to what is for tests.
+func upward(h *house) (out []string) {
+	low := make(map[string]bool)
+	for _, dir := range heart[:len(heart)-1] {
+		low[dir] = true
+	}
+	for _, dir := range foundation {
+		low["internal/"+dir] = true
+	}
+	for dir, p := range h.packages {
+		for to := range p.imports {
+			up := (low[dir] || dir == "core") && !low[to]
+			if up || p.wing == product && strings.HasPrefix(to, "internal/test/") {
+				out = append(out, dir+" imports "+to)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestLayers(t *testing.T) {
+	h, err := count("../../..")
+	require.NoError(t, err)
+	for _, dir := range foundation {
+		require.Contains(t, h.packages, "internal/"+dir, "the list of what core is built from")
+	}
+	require.Empty(t, upward(h))
+
+	h, err = count(tree(t, map[string]string{
+		"core/a.go":               "package core\n\n" + imports + "internal/place\"\n" + imports + "internal/sim\"\n",
+		"bids/a.go":               "package bids\n\n" + imports + "internal/window\"\n" + imports + "nodeset\"\n",
+		"nodeset/a.go":            "package nodeset\n",
+		"internal/place/a.go":     "package place\n\n" + imports + "core\"\n",
+		"internal/sim/a.go":       "package sim\n\n" + imports + "core\"\n" + imports + "internal/test/draw\"\n",
+		"internal/sim/a_test.go":  "package sim\n\n" + imports + "internal/test/draw\"\n",
+		"internal/test/b/a.go":    "package b\n\n" + imports + "internal/test/draw\"\n",
+		"benchmarks/emulate/a.go": "package emulate\n\n" + imports + "internal/test/slurmtest\"\n",
+	}))
+	require.NoError(t, err)
+	require.Equal(t, []string{"bids imports internal/window", "core imports internal/sim", "internal/place imports core",
+		"internal/sim imports internal/test/draw"}, upward(h))
 }

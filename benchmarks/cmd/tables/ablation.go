@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/benchmarks"
-	"github.com/aucsched/aucsched/internal/ablation"
+	"github.com/aucsched/aucsched/internal/cycle"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
@@ -19,22 +19,22 @@ import (
 // organ is a part of the native solver, and the files and functions that it consists of.
 type organ struct {
 	Name string
-	Off  ablation.Parts
+	Off  cycle.Parts
 	Code []string
 }
 
 // organs are turned off one at a time.
 var organs = []organ{
-	{"annealing", ablation.Parts{Annealing: true}, []string{"anneal.go", "eject.go", "packing.go"}},
-	{". order by prices", ablation.Parts{Rank: true}, []string{"rank.go"}},
-	{". . order by success", ablation.Parts{Promotion: true}, []string{"promote", "demote"}},
-	{". moves near the last exchange", ablation.Parts{Near: true}, []string{"columnsOf", "freedRow"}},
-	{". repair", ablation.Parts{Repair: true}, []string{"repair", "fill", "fillRow", "undo"}},
-	{". . rows filled", ablation.Parts{Fill: true}, []string{"fillRow"}},
-	{"prices (volume algorithm)", ablation.Parts{Prices: true}, []string{"prices.go"}},
-	{"dominated rows", ablation.Parts{Dominated: true}, []string{"dominated.go"}},
-	{"coefficient tightening", ablation.Parts{Tightening: true}, []string{"tighten.go"}},
-	{"enumeration", ablation.Parts{Enumeration: true}, []string{"enumerate.go"}},
+	{"annealing", cycle.Parts{Annealing: true}, []string{"anneal.go", "eject.go", "packing.go"}},
+	{". order by prices", cycle.Parts{Rank: true}, []string{"rank.go"}},
+	{". . order by success", cycle.Parts{Promotion: true}, []string{"promote", "demote"}},
+	{". moves near the last exchange", cycle.Parts{Near: true}, []string{"columnsOf", "freedRow"}},
+	{". repair", cycle.Parts{Repair: true}, []string{"repair", "fill", "fillRow", "undo"}},
+	{". . rows filled", cycle.Parts{Fill: true}, []string{"fillRow"}},
+	{"prices (volume algorithm)", cycle.Parts{Prices: true}, []string{"prices.go"}},
+	{"dominated rows", cycle.Parts{Dominated: true}, []string{"dominated.go"}},
+	{"coefficient tightening", cycle.Parts{Tightening: true}, []string{"tighten.go"}},
+	{"enumeration", cycle.Parts{Enumeration: true}, []string{"enumerate.go"}},
 }
 
 // ablationOptions say what is measured.
@@ -66,7 +66,7 @@ const proofWork = 10
 type trial struct {
 	Name  string
 	Lines int
-	Off   ablation.Parts
+	Off   cycle.Parts
 	Large [][]answer // by seed and window
 	Small [][]answer
 }
@@ -173,7 +173,7 @@ func smallInstance(i int, seed uint64) benchmarks.Instance {
 
 // measure solves all windows with all seeds.
 func (t *trial) measure(ctx context.Context, o ablationOptions, large, small []*ipmodel.Model) (err error) {
-	ctx = ablation.Without(ctx, t.Off)
+	ctx = cycle.Without(ctx, t.Off)
 	t.Large, t.Small = make([][]answer, o.seeds.count()), make([][]answer, o.seeds.count())
 	for s := range o.seeds.count() {
 		set := ipmodel.Options{Seed: o.seeds.First + uint64(s), Work: o.work}

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/ablation"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/cycle"
+	"github.com/aucsched/aucsched/internal/test/race"
 )
 
 const solverSource = "../../../ipmodel/native"
@@ -72,7 +72,7 @@ func TestEveryPartTurnsOff(t *testing.T) {
 
 func TestEverySwitchIsInATable(t *testing.T) {
 	seen := map[int]bool{}
-	note := func(off ablation.Parts) {
+	note := func(off cycle.Parts) {
 		for i, x := 0, reflect.ValueOf(off); i < x.NumField(); i++ {
 			seen[i] = seen[i] || x.Field(i).Bool()
 		}

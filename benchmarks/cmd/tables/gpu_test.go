@@ -13,10 +13,10 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/pods"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/beside"
-	"github.com/aucsched/aucsched/internal/golden"
-	"github.com/aucsched/aucsched/internal/race"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/beside"
+	"github.com/aucsched/aucsched/internal/test/golden"
+	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/load"
-	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/test/golden"
 )
 
 func TestLoadLongPage(t *testing.T) {

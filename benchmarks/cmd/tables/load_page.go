@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/load"
-	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/test/slurmtest"
 )
 
 // page is benchmarks/results/load.md.

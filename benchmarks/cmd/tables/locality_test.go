@@ -16,8 +16,8 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/benchmarks/localitylog"
 	"github.com/aucsched/aucsched/benchmarks/stats"
-	"github.com/aucsched/aucsched/internal/golden"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/golden"
+	"github.com/aucsched/aucsched/internal/test/race"
 )
 
 // inventedDays are figures that nobody measured: scheduler k has a stretch of 2 + kind - k/10

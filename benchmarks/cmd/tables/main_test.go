@@ -16,7 +16,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/benchmarks/results"
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/race"
 )
 
 func TestWrongUse(t *testing.T) {

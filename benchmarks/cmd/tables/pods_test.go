@@ -14,7 +14,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/frag"
 	"github.com/aucsched/aucsched/benchmarks/pods"
-	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/test/golden"
 )
 
 // TestPodPage: the figures are made up.

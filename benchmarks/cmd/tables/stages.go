@@ -16,38 +16,38 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/stats"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/ablation"
+	"github.com/aucsched/aucsched/internal/cycle"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // stage is a part of the auction, with what turns it off: a switch, or settings.
 type stage struct {
 	name string
-	off  ablation.Parts
+	off  cycle.Parts
 	set  func(*core.AuctionOptions)
 }
 
 // stages are turned off one at a time; the first is nothing.
 var stages = []stage{
-	{"nothing", ablation.Parts{}, nil},
-	{"enumeration", ablation.Parts{Enumeration: true}, nil},
-	{"annealing", ablation.Parts{Annealing: true}, nil},
-	{"prices", ablation.Parts{Prices: true}, nil},
-	{"annealing and prices", ablation.Parts{Annealing: true, Prices: true}, nil},
-	{"10 of 15 bids, 5 of 7 drafts", ablation.Parts{}, func(o *core.AuctionOptions) { o.MaxBidsPerJob, o.Drafts = 5, 2 }},
-	{"14 of 15 bids, 6 of 7 drafts", ablation.Parts{}, func(o *core.AuctionOptions) { o.MaxBidsPerJob, o.Drafts = 1, 1 }},
-	{"drafts", ablation.Parts{}, func(o *core.AuctionOptions) { o.Drafts = 0 }},
-	{"left-overs", ablation.Parts{Leftovers: true}, nil},
-	{". behind the window", ablation.Parts{}, func(o *core.AuctionOptions) { o.Depth = 0 }},
-	{"duplicates", ablation.Parts{Duplicates: true}, nil},
-	{"ranges", ablation.Parts{Ranges: true}, nil},
-	{"timetable", ablation.Parts{}, func(o *core.AuctionOptions) { o.Goal = core.NoGoal }},
-	{". sorted orders and moves", ablation.Parts{Sorted: true}, nil},
-	{". moves", ablation.Parts{Moves: true}, nil},
-	{". 3 of 4 planned jobs", ablation.Parts{Planned: true}, nil},
-	{"all kept places but 1", ablation.Parts{}, func(o *core.AuctionOptions) { o.Reservations = min(o.Reservations, 1) }},
-	{"all kept places", ablation.Parts{}, func(o *core.AuctionOptions) { o.Reservations = 0 }},
-	{"(with --keep-holes)", ablation.Parts{}, func(o *core.AuctionOptions) { o.KeepHoles = true }},
+	{"nothing", cycle.Parts{}, nil},
+	{"enumeration", cycle.Parts{Enumeration: true}, nil},
+	{"annealing", cycle.Parts{Annealing: true}, nil},
+	{"prices", cycle.Parts{Prices: true}, nil},
+	{"annealing and prices", cycle.Parts{Annealing: true, Prices: true}, nil},
+	{"10 of 15 bids, 5 of 7 drafts", cycle.Parts{}, func(o *core.AuctionOptions) { o.MaxBidsPerJob, o.Drafts = 5, 2 }},
+	{"14 of 15 bids, 6 of 7 drafts", cycle.Parts{}, func(o *core.AuctionOptions) { o.MaxBidsPerJob, o.Drafts = 1, 1 }},
+	{"drafts", cycle.Parts{}, func(o *core.AuctionOptions) { o.Drafts = 0 }},
+	{"left-overs", cycle.Parts{Leftovers: true}, nil},
+	{". behind the window", cycle.Parts{}, func(o *core.AuctionOptions) { o.Depth = 0 }},
+	{"duplicates", cycle.Parts{Duplicates: true}, nil},
+	{"ranges", cycle.Parts{Ranges: true}, nil},
+	{"timetable", cycle.Parts{}, func(o *core.AuctionOptions) { o.Goal = core.NoGoal }},
+	{". sorted orders and moves", cycle.Parts{Sorted: true}, nil},
+	{". moves", cycle.Parts{Moves: true}, nil},
+	{". 3 of 4 planned jobs", cycle.Parts{Planned: true}, nil},
+	{"all kept places but 1", cycle.Parts{}, func(o *core.AuctionOptions) { o.Reservations = min(o.Reservations, 1) }},
+	{"all kept places", cycle.Parts{}, func(o *core.AuctionOptions) { o.Reservations = 0 }},
+	{"(with --keep-holes)", cycle.Parts{}, func(o *core.AuctionOptions) { o.KeepHoles = true }},
 }
 
 // changes reports whether a policy of these settings has the stage.
@@ -211,7 +211,7 @@ func stageResult(ctx context.Context, done *kept[stageRun], part string, c *wort
 		g.set(&o)
 	}
 	before := processorTime()
-	r, err := c.decide(ablation.Without(ctx, g.off), worthPolicy{part, auction(o)})
+	r, err := c.decide(cycle.Without(ctx, g.off), worthPolicy{part, auction(o)})
 	if err != nil {
 		return stageRun{}, fmt.Errorf("%s: %w", part, err)
 	}

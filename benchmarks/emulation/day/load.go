@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/test/slurmtest"
 )
 
 // The machine: 32 nodes of 16 cores, and 4 with GPUs, of two types.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
-	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/test/slurmtest"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 

@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/test/slurmtest"
 )
 
 // Times are durations of the same thing: how many were seen, and their mean and greatest.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/test/slurmtest"
 )
 
 // lookAtCores asks now and then how many cores jobs hold, until ctx ends.

@@ -15,7 +15,7 @@ import (
 	"syscall"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
-	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/test/slurmtest"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 

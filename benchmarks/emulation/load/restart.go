@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/test/slurmtest"
 )
 
 // ways are how a slurmctld with a long queue is ended; another one goes on.

@@ -10,7 +10,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/papers"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/nearest"
+	"github.com/aucsched/aucsched/internal/input"
 )
 
 // Experiment is a workload on a machine, under several methods.
@@ -119,7 +119,7 @@ func Select(words []string) ([]Experiment, error) {
 			names = append(names, e.Name)
 		}
 		return nil, fmt.Errorf("no experiment has %s in its name; there are %s%s",
-			strings.Join(words, " or "), strings.Join(names, ", "), nearest.Hint(words[0], names))
+			strings.Join(words, " or "), strings.Join(names, ", "), input.Hint(words[0], names))
 	}
 	return out, nil
 }

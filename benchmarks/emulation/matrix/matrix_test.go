@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/golden"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/golden"
 )
 
 // fake has results in which schedulers and seeds differ by round figures.

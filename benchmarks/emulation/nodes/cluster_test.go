@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
-	"github.com/aucsched/aucsched/internal/slurmtest"
+	"github.com/aucsched/aucsched/internal/test/slurmtest"
 )
 
 // cluster is a stock slurmctld with a vslurmd for its nodes, both by a clock of their own.
@@ -220,7 +220,7 @@ func portFree(port int) bool {
 // startReaper starts slurmtest's watchdog: when this process ends, however, so do those
 // of the cluster.
 func (c *cluster) startReaper() error {
-	script, err := filepath.Abs("../../../internal/slurmtest/reaper.sh")
+	script, err := filepath.Abs("../../../internal/test/slurmtest/reaper.sh")
 	if err != nil {
 		return err
 	}

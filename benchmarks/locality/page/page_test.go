@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/locality"
-	"github.com/aucsched/aucsched/internal/cli/clitest"
 	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/internal/test/clitest"
 )
 
 // localityPage has four jobs of one file of 10 s on two nodes: one that runs at first, one that

@@ -19,7 +19,7 @@ import (
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/older"
-	"github.com/aucsched/aucsched/internal/pending"
+	"github.com/aucsched/aucsched/internal/slurm/pending"
 	"github.com/aucsched/aucsched/internal/window"
 )
 

@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/internal/window"
-	"github.com/aucsched/aucsched/internal/window/format"
 )
 
 // maxListed is how many rivals are printed; JSON has all.

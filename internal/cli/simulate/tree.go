@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/internal/hostlist"
-	"github.com/aucsched/aucsched/internal/switches"
+	"github.com/aucsched/aucsched/internal/slurm/switches"
 	"github.com/aucsched/aucsched/nodeset"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/race"
+	"github.com/aucsched/aucsched/internal/test/race"
 )
 
 // malleableJob builds the job, and makes this process's children the command.

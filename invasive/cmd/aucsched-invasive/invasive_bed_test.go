@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/aucsched/aucsched/internal/golden"
+	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/link"
 )

@@ -21,8 +21,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/aucsched/aucsched/internal/bom"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/invasive/ischeduler"
 	"github.com/aucsched/aucsched/invasive/link"
 	"github.com/aucsched/aucsched/invasive/queue"
@@ -272,7 +272,7 @@ func readSpecs(in io.Reader, name string) ([]ischeduler.Spec, error) {
 		in = f
 	}
 	text := bufio.NewReader(in)
-	if err := bom.Skip(text); err != nil {
+	if err := input.SkipMark(text); err != nil {
 		return nil, fmt.Errorf("%s:1: %w", name, err)
 	}
 	return ischeduler.ReadSpecs(text, name)

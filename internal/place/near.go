@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package place
+
+import "github.com/aucsched/aucsched/nodeset"
+
+// MaxReach bounds how far apart the two blocks of a job lie that is to stay together
+// (Spec.Blocks) and could have one: from its first node to its last there are at most so many
+// times as many nodes as it has.
+const MaxReach = 2
+
+// near reports whether the job may have two blocks, where one would do on the idle machine.
+func (s *Spec) near() bool { return s.Blocks == 2 }
+
+// within reports whether spans, which ascend, are near enough to one another.
+func (s *Spec) within(spans []Span) bool {
+	nodes := 0
+	for _, sp := range spans {
+		nodes += sp.Last - sp.First + 1
+	}
+	return extent(spans) <= MaxReach*nodes
+}
+
+func extent(spans []Span) int { return spans[len(spans)-1].Last - spans[0].First + 1 }
+
+// several fills p.spans with nodesets, or parts of them, that together hold the
+// job as it is to lie.
+func (p *Placer) several(s *Spec, t *nodeset.Table) bool {
+	if s.near() {
+		return p.nearest(s, t)
+	}
+	return (p.fewestSets(s, t) || p.roomiestNodes(s, t)) && s.together(p.spans)
+}
+
+// nearest fills p.spans with all of a nodeset and the near end of another one, those that extend
+// least; of several pairs the first.
+func (p *Placer) nearest(s *Spec, t *nodeset.Table) bool {
+	p.spans = p.spans[:0]
+	if !p.mayHold(s) {
+		return false
+	}
+	least := 0 // extent of p.spans
+	for i, a := range p.sets {
+		for _, b := range p.sets[i+1:] {
+			apart := int(b.First - a.Last)
+			if least > 0 && apart >= least {
+				break // as all behind it
+			}
+			// All of one of them and a node of the other extend over so many.
+			if least > 0 && apart+min(a.Len(), b.Len()) >= least || a.Cores+b.Cores < int64(s.Cores.Total) ||
+				a.Len()+b.Len() < s.Nodes.Min {
+				continue
+			}
+			for _, pair := range [2][2]Span{p.upTo(s, t, a, b), p.downTo(s, t, a, b)} {
+				if pair[0].Last < pair[0].First || pair[1].Last < pair[1].First || !s.within(pair[:]) {
+					continue
+				}
+				if e := extent(pair[:]); least == 0 || e < least {
+					least = e
+					p.spans = append(p.spans[:0], pair[:]...)
+				}
+			}
+		}
+	}
+	return least > 0
+}
+
+// upTo is all of a and the beginning of b, or empty spans if they can't hold the job.
+func (p *Placer) upTo(s *Spec, t *nodeset.Table, a, b nodeset.Set) (pair [2]Span) {
+	none := [2]Span{{0, -1}, {0, -1}}
+	var y tally
+	if n := y.take(s, t, int(a.First), int(a.Last)); n <= int(a.Last) {
+		return none // that was enough, or too many nodes
+	}
+	n := y.take(s, t, int(b.First), int(b.Last))
+	if !y.enough(s) {
+		return none
+	}
+	return [2]Span{{int(a.First), int(a.Last)}, {int(b.First), n - 1}}
+}
+
+// downTo is the end of a and all of b.
+func (p *Placer) downTo(s *Spec, t *nodeset.Table, a, b nodeset.Set) (pair [2]Span) {
+	none := [2]Span{{0, -1}, {0, -1}}
+	var y tally
+	if n := y.take(s, t, int(b.First), int(b.Last)); n <= int(b.Last) {
+		return none
+	}
+	n := y.takeDown(s, t, int(a.First), int(a.Last))
+	if !y.enough(s) {
+		return none
+	}
+	return [2]Span{{n + 1, int(a.Last)}, {int(b.First), int(b.Last)}}
+}
+
+// takeDown is take from the last node on; it returns the node before those that it took.
+func (y *tally) takeDown(s *Spec, t *nodeset.Table, first, last int) int {
+	free := t.FreeCores()
+	n := last
+	for n >= first && y.nodes < s.Nodes.Max && !y.enough(s) {
+		y.nodes++
+		y.cores += s.most(free[n])
+		n--
+	}
+	return n
+}

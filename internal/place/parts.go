@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package place
+
+import (
+	"fmt"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// MaxParts is how many requests a job may consist of.
+const MaxParts = 16
+
+// Parts are the requests of a job that consists of several, which start together or not at all. An
+// allocation for it is those for all parts, one after the other; the segments say for which each
+// is. Within a window a job that consists of the same has the same Parts: see [Masks.OfParts].
+type Parts struct {
+	// Specs are the requests, at most MaxParts; they consist of nothing themselves.
+	Specs []Spec
+	// Apart has a bit for each part that shares no node with another of the job.
+	Apart uint32
+	// Within is the level of a switch of Tree that all parts are below; 0: none. Without a Tree
+	// there is none.
+	Within int32
+	Tree   *nodeset.Topology
+
+	least Charges // what the job counts at least, as amounts of the whole
+}
+
+// Sum is the Spec of the job: what its parts ask for together at least, for those who bound, and of
+// their quotas. Where that fits is up to the parts.
+func (x *Parts) Sum() Spec {
+	s := Spec{
+		Cores: Amount{PerNode: Range{1, 1<<16 - 1}}, NodesGiven: true, Parts: x,
+	}
+	shared := 0
+	for k := range x.Specs {
+		p := &x.Specs[k]
+		if x.Apart>>k&1 == 1 {
+			s.Nodes.Min += p.Nodes.Min
+		} else {
+			shared = max(shared, p.Nodes.Min)
+		}
+		s.Nodes.Max = min(s.Nodes.Max+p.Nodes.Max, nodeset.MaxNodes)
+		s.Cores.Total += int(p.LeastCores())
+		s.GPUs.Total += int(p.LeastGPUs())
+	}
+	if s.Cores.Total == 0 { // no part takes any
+		s.Cores.PerNode.Min = 0
+	}
+	s.Nodes.Min += shared
+	s.Nodes.Max = max(s.Nodes.Max, s.Nodes.Min)
+	x.countLeast()
+	if len(x.least) > 0 {
+		s.Charges = &x.least
+	}
+	return s
+}
+
+// countLeast sets what the job counts at least.
+func (x *Parts) countLeast() {
+	x.least = x.least[:0]
+	for k := range x.Specs {
+		p := &x.Specs[k]
+		for i := range p.Counted() {
+			c := &(*p.Charges)[i]
+			x.count(c.Quota, c.On(p.LeastSize()))
+		}
+	}
+}
+
+// count adds an amount to what is counted against a quota.
+func (x *Parts) count(quota int, amount int64) { x.least = addAmount(x.least, quota, amount) }
+
+// addAmount adds what is counted against a quota to amounts, which ascend by quota.
+func addAmount(amounts Charges, quota int, amount int64) Charges {
+	i := 0
+	for i < len(amounts) && amounts[i].Quota < quota {
+		i++
+	}
+	if i == len(amounts) || amounts[i].Quota > quota {
+		amounts = append(amounts, Charge{})
+		copy(amounts[i+1:], amounts[i:])
+		amounts[i] = Charge{Quota: quota}
+	}
+	amounts[i].PerJob = min(amounts[i].PerJob+amount, mostCharged)
+	return amounts
+}
+
+// Amounts appends to dst what segs, an allocation for the job, count against its quotas, each as an
+// amount for the job as a whole.
+func (x *Parts) Amounts(dst Charges, segs []nodeset.Segment) Charges {
+	for _, c := range x.least {
+		dst = append(dst, Charge{Quota: c.Quota, PerJob: x.amount(c.Quota, segs)})
+	}
+	return dst
+}
+
+// amount is what segs count against one quota.
+func (x *Parts) amount(quota int, segs []nodeset.Segment) (sum int64) {
+	for len(segs) > 0 {
+		var part []nodeset.Segment
+		part, segs = CutPart(segs)
+		p := &x.Specs[part[0].Part]
+		for i := range p.Counted() {
+			if c := &(*p.Charges)[i]; c.Quota == quota {
+				sum = min(sum+c.On(SizeOf(part)), mostCharged)
+			}
+		}
+	}
+	return sum
+}
+
+// PartName is how users know a part of a job.
+func PartName(k int) string {
+	if k == 0 {
+		return "its own request"
+	}
+	return fmt.Sprintf("components[%d]", k-1)
+}
+
+// CutPart cuts what the first part has off segs, which is not empty.
+func CutPart(segs []nodeset.Segment) (part, rest []nodeset.Segment) {
+	n := 1
+	for n < len(segs) && segs[n].Part == segs[0].Part {
+		n++
+	}
+	return segs[:n], segs[n:]
+}
+
+// Allocate takes segs, an allocation for s, off t. If t lacks any of it, t is as it was.
+func (s *Spec) Allocate(t *nodeset.Table, segs []nodeset.Segment) error {
+	if s.Parts == nil {
+		return t.AllocateWith(segs, s.More())
+	}
+	return s.Parts.Allocate(t, segs)
+}
+
+// Release gives segs, an allocation for s, back to t.
+func (s *Spec) Release(t *nodeset.Table, segs []nodeset.Segment) error {
+	if s.Parts == nil {
+		return t.ReleaseWith(segs, s.More())
+	}
+	return s.Parts.Release(t, segs)
+}
+
+// Allocate is that of the job's Spec.
+func (x *Parts) Allocate(t *nodeset.Table, segs []nodeset.Segment) error {
+	for rest := segs; len(rest) > 0; {
+		var part []nodeset.Segment
+		done := segs[:len(segs)-len(rest)]
+		part, rest = CutPart(rest)
+		if err := t.AllocateWith(part, x.Specs[part[0].Part].More()); err != nil {
+			must(x.Release(t, done))
+			return fmt.Errorf("%s: %w", PartName(int(part[0].Part)), err)
+		}
+	}
+	return nil
+}
+
+// Release is that of the job's Spec.
+func (x *Parts) Release(t *nodeset.Table, segs []nodeset.Segment) error {
+	for len(segs) > 0 {
+		var part []nodeset.Segment
+		part, segs = CutPart(segs)
+		if err := t.ReleaseWith(part, x.Specs[part[0].Part].More()); err != nil {
+			return fmt.Errorf("%s: %w", PartName(int(part[0].Part)), err)
+		}
+	}
+	return nil
+}
+
+// Fits reports whether t has segs, an allocation for the job; t is as it was.
+func (x *Parts) Fits(t *nodeset.Table, segs []nodeset.Segment) bool {
+	ok, rest := true, segs
+	for ok && len(rest) > 0 {
+		part, more := CutPart(rest)
+		uses := x.Specs[part[0].Part].More()
+		if ok = t.FitsWith(part, uses); ok {
+			must(t.AllocateWith(part, uses))
+			rest = more
+		}
+	}
+	must(x.Release(t, segs[:len(segs)-len(rest)]))
+	return ok
+}
+
+// Clone is x in memory of its own, save what its Specs point to.
+func (x *Parts) Clone() *Parts {
+	if x == nil {
+		return nil
+	}
+	own := *x
+	own.Specs = append([]Spec(nil), x.Specs...)
+	own.least = append(Charges(nil), x.least...)
+	return &own
+}
+
+// partsKey is one more part of a job.
+type partsKey struct {
+	before int // number of what comes before it; 0: nothing
+	spec   Spec
+}
+
+// partsEnd is what a job has besides its parts.
+type partsEnd struct {
+	parts  int
+	apart  uint32
+	within int32
+	tree   *nodeset.Topology
+}
+
+// partsMemory are the Parts of a Masks.
+type partsMemory struct {
+	numbers map[partsKey]int
+	known   map[partsEnd]*Parts
+	all     []*Parts // memory
+	used    int
+}
+
+func (m *partsMemory) reset() {
+	clear(m.numbers)
+	clear(m.known)
+	for _, x := range m.all[:m.used] {
+		clear(x.Specs) // what they point to is the caller's
+		x.Tree = nil
+	}
+	m.used = 0
+}
+
+// OfParts is the pointer of what a job consists of: the first of the same that it was asked for.
+// specs are compared as they are, and copied.
+func (m *Masks) OfParts(specs []Spec, apart uint32, within int32, tree *nodeset.Topology) *Parts {
+	x := &m.parts
+	if x.numbers == nil {
+		x.numbers, x.known = make(map[partsKey]int), make(map[partsEnd]*Parts)
+	}
+	number := 0
+	for _, s := range specs {
+		k := partsKey{number, s}
+		n, ok := x.numbers[k]
+		if !ok {
+			n = len(x.numbers) + 1
+			x.numbers[k] = n
+		}
+		number = n
+	}
+	if within == 0 {
+		tree = nil
+	}
+	end := partsEnd{parts: number, apart: apart, within: within, tree: tree}
+	p, ok := x.known[end]
+	if ok {
+		return p
+	}
+	if x.used == len(x.all) {
+		x.all = append(x.all, new(Parts))
+	}
+	p = x.all[x.used]
+	x.used++
+	p.Specs = append(p.Specs[:0], specs...)
+	p.Apart, p.Within, p.Tree = apart, within, tree
+	x.known[end] = p
+	return p
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Kind is a kind of request that is usual: what it asks of one node, and how much it counts.
+type Kind struct {
+	GPUs, Cores int
+	Weight      int64 // from 0; those of all kinds add up to MaxWeight at most
+}
+
+// MaxKinds is how many kinds there may be.
+const MaxKinds = 8
+
+// MaxWeight bounds the sum of weights, so that costs are exact.
+const MaxWeight = 1 << 16
+
+// farthest bounds the seconds for which a start counts. With it, MaxWeight and 255 GPUs a cost has
+// 56 bits.
+const farthest = 1 << 32
+
+// Prices says what the start of a job on a node makes useless to the usual requests: GPU seconds,
+// in units of 1/MaxWeight. A node's idle GPUs are of no use to a kind of request that the node has
+// too few GPUs or cores for, as in F of Weng et al. ("Beware of Fragmentation", USENIX ATC'23).
+// Theirs is of one moment. This one is of the whole time for which the job holds its node, during
+// which what the node's other jobs hold comes free: a start that does not outlast them makes
+// little useless, as the node would not be whole sooner. All is in integers.
+//
+// Reset, Hold and Settle fill it, in this order; its memory is reused.
+type Prices struct {
+	now    int64
+	base   *nodeset.Table // what is free now
+	holds  []hold
+	bins   []sharedGPU       // GPUs in shared use, by node and number
+	whole  []nodeset.Segment // what comes free of them
+	first  []int32           // by node: its first of frees, and one more
+	frees  []free
+	byGPU  [256]kindSet // by free GPUs: the kinds that need more
+	byCore []kindSet    // by free cores: the kinds that need more; beyond its end none does
+	weight [1 << MaxKinds]int64
+	every  kindSet // all kinds
+	ranks  ranks
+}
+
+// kindSet has bit k for kind k.
+type kindSet uint8
+
+// hold is what a running job has.
+type hold struct {
+	end  int64
+	segs []nodeset.Segment
+}
+
+// free is what comes free on a node.
+type free struct {
+	end   int64
+	cores uint16
+	gpus  uint8
+}
+
+// Reset begins at second now, when so much is free and nothing has been told to run. base must not
+// change while p is used; Up of its nodes must be as in all tables that jobs are placed on. There
+// are at most MaxKinds kinds, in any order.
+func (p *Prices) Reset(now int64, base *nodeset.Table, kinds []Kind) {
+	p.now, p.base, p.holds, p.bins = now, base, p.holds[:0], p.bins[:0]
+	p.first = append(p.first[:0], make([]int32, base.Len()+1)...)
+	p.ranks.reset()
+	p.learn(kinds)
+}
+
+// learn makes the tables of kinds: which of them a node can't serve, and what these weigh together.
+// A kind that wants more cores than any node has is one of those that no node can serve, so that
+// the tables are no larger than the largest node.
+func (p *Prices) learn(kinds []Kind) {
+	most, largest := 0, 0
+	for _, k := range kinds {
+		most = max(most, k.Cores)
+	}
+	for n := range p.base.Len() {
+		largest = max(largest, int(p.base.Total(n).Cores))
+	}
+	most = min(most, largest+1)
+	p.every = 1<<len(kinds) - 1
+	p.byGPU, p.byCore = [256]kindSet{}, append(p.byCore[:0], make([]kindSet, most)...)
+	for i, k := range kinds {
+		for g := range min(k.GPUs, len(p.byGPU)) {
+			p.byGPU[g] |= 1 << i
+		}
+		for c := range min(k.Cores, most) {
+			p.byCore[c] |= 1 << i
+		}
+	}
+	for set := range p.weight {
+		p.weight[set] = 0
+		for i, k := range kinds {
+			if set>>i&1 == 1 {
+				p.weight[set] += k.Weight
+			}
+		}
+	}
+}
+
+// Hold says what a job holds until second end, the share of a GPU that its segments name included.
+// The slice stays the caller's, and is not kept beyond Settle.
+func (p *Prices) Hold(segs []nodeset.Segment, end int64) {
+	end = max(end, p.now+1)
+	p.holds = append(p.holds, hold{end, segs})
+	for _, s := range segs {
+		if s.Bin != 0 {
+			p.bins = append(p.bins, sharedGPU{s.First, s.Bin, end})
+		}
+	}
+}
+
+// Settle is called when all running jobs have been told.
+func (p *Prices) Settle() {
+	p.settleBins()
+	slices.SortStableFunc(p.holds, func(a, b hold) int { return cmp.Compare(a.end, b.end) })
+	total := int32(0)
+	for i := range p.holds {
+		for _, s := range p.holds[i].segs {
+			for n := s.First; n <= s.Last; n++ {
+				p.first[n]++
+				total++
+			}
+		}
+	}
+	for n, at := 0, int32(0); n < len(p.first); n++ {
+		at, p.first[n] = at+p.first[n], at
+	}
+	p.frees = slices.Grow(p.frees[:0], int(total))[:total]
+	for i := range p.holds {
+		for _, s := range p.holds[i].segs {
+			for n := s.First; n <= s.Last; n++ {
+				p.frees[p.first[n]] = free{p.holds[i].end, s.Cores, s.GPUs}
+				p.first[n]++
+			}
+		}
+	}
+	copy(p.first[1:], p.first) // each has moved to where the next one begins
+	p.first[0] = 0
+	clear(p.holds)
+}
+
+// Cost is what a start for limit seconds on node n makes useless, if it takes cores and gpus of
+// what the node has free. It is negative where the start uses what was of no use.
+func (p *Prices) Cost(n int, has nodeset.Capacity, cores, gpus int, limit int64) int64 {
+	return p.costFrom(n, has, cores, gpus, limit, p.now)
+}
+
+// costFrom is Cost for a start that takes the GPUs from second from on, and the cores at once.
+func (p *Prices) costFrom(n int, has nodeset.Capacity, cores, gpus int, limit, from int64) int64 {
+	c, g, at, taken := int(has.Cores), int(has.GPUs), p.now, 0
+	if from <= at {
+		taken = gpus
+	}
+	end := at + min(limit, farthest)
+	sum := int64(0)
+	for _, f := range p.frees[p.first[n]:p.first[n+1]] {
+		if f.end >= end {
+			break
+		}
+		if f.end > at { // of what comes free at once the GPUs may be the last
+			sum += p.lost(c, g, cores, taken) * (f.end - at)
+		}
+		if c, g, at = c+int(f.cores), g+int(f.gpus), f.end; at >= from {
+			taken = gpus
+		}
+	}
+	return sum + p.lost(c, g, cores, taken)*(end-at)
+}
+
+// lost is how many GPUs of a node become useless when it gives some of the cores and GPUs that it
+// has free, as a mean over the kinds in units of 1/MaxWeight.
+func (p *Prices) lost(c, g, cores, gpus int) int64 {
+	return p.useless(c-cores, g-gpus) - p.useless(c, g)
+}
+
+func (p *Prices) useless(c, g int) int64 {
+	short := p.byGPU[g]
+	if c < len(p.byCore) {
+		short |= p.byCore[c]
+	}
+	return p.weight[short] * int64(g)
+}
+
+// By has the next places of jobs on one node be those where a start for limit seconds costs least
+// by prices; nil: those that Place prefers.
+func (p *Placer) By(prices *Prices, limit int64) { p.prices, p.limit = prices, limit }
+
+// Priced reports whether prices say where s is placed.
+func (p *Prices) Priced(s *Spec) bool { return p != nil && s.Nodes.Max == 1 }

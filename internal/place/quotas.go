@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package place
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Charge is what an allocation counts against one quota, in a unit that is the quota's own: so much
+// for itself, on each node, for each core and for each GPU. Rates are 0 to MaxRate.
+type Charge struct {
+	// Quota is which one, by its number in the snapshot.
+	Quota                            int
+	PerJob, PerNode, PerCore, PerGPU int64
+}
+
+const (
+	// MaxRate is the greatest number in a Charge, and in what is left of a quota.
+	MaxRate = 1 << 40
+	// mostCharged is what greater charges count as. Four of them, and sums of what fits, are in
+	// range.
+	mostCharged = 1 << 60
+)
+
+// Charges are those of a request, ascending by quota, at most one a quota.
+type Charges []Charge
+
+// Check reports the first fault of charges, where there are so many quotas.
+func (c Charges) Check(quotas int) error {
+	for i, x := range c {
+		if x.Quota < 0 || x.Quota >= quotas {
+			return fmt.Errorf("quota %d of %d", x.Quota, quotas)
+		}
+		if i > 0 && x.Quota <= c[i-1].Quota {
+			return fmt.Errorf("quota %d comes after quota %d: must ascend", x.Quota, c[i-1].Quota)
+		}
+		for _, rate := range [...]int64{x.PerJob, x.PerNode, x.PerCore, x.PerGPU} {
+			if rate < 0 || rate > MaxRate {
+				return fmt.Errorf("quota %d: %d: must be 0 to %d", x.Quota, rate, int64(MaxRate))
+			}
+		}
+	}
+	return nil
+}
+
+// Size is how many nodes, cores and GPUs an allocation has.
+type Size struct{ Nodes, Cores, GPUs int64 }
+
+// SizeOf is the size of an allocation.
+func SizeOf(segs []nodeset.Segment) (z Size) {
+	for _, s := range segs {
+		n := int64(s.Len())
+		z.Nodes, z.Cores, z.GPUs = z.Nodes+n, z.Cores+n*int64(s.Cores), z.GPUs+n*int64(s.GPUs)
+	}
+	return z
+}
+
+// LeastSize is that of which no allocation for s has less.
+func (s *Spec) LeastSize() Size { return s.sizeOn(s.Nodes.Min, s.GPUs.PerNode.Min) }
+
+// sizeOn is that of an allocation for s with so many nodes, each with that many GPUs.
+func (s *Spec) sizeOn(nodes, gpus int) Size {
+	return Size{int64(nodes), int64(s.Cores.On(nodes)), int64(nodes) * int64(gpus)}
+}
+
+// On is what an allocation of that size counts. 2^60 and more is 2^60.
+func (c *Charge) On(z Size) int64 {
+	sum := min(c.PerJob, mostCharged)
+	for _, x := range [...][2]int64{{c.PerNode, z.Nodes}, {c.PerCore, z.Cores}, {c.PerGPU, z.GPUs}} {
+		high, low := bits.Mul64(uint64(x[0]), uint64(x[1]))
+		if high > 0 || low > mostCharged {
+			return mostCharged
+		}
+		sum += int64(low)
+	}
+	return min(sum, mostCharged)
+}
+
+// Counted is what s counts against quotas.
+func (s *Spec) Counted() Charges {
+	if s.Charges == nil {
+		return nil
+	}
+	return *s.Charges
+}
+
+// Quotas are what is left of quotas to jobs that start now. The zero Quotas has none.
+type Quotas struct {
+	// Unit is, by quota, in which amounts it is counted: what an allocation counts is rounded up.
+	Unit []int64
+	// Left is what is left, in units: Left[0] now, by quota, and Left[k] at the moment when
+	// reservation k-1 begins.
+	Left [][]int64
+}
+
+// Cost is what an allocation counts by c, in units.
+func (q *Quotas) Cost(c *Charge, segs []nodeset.Segment) int64 { return q.CostOf(c, SizeOf(segs)) }
+
+// CostOf is Cost of an allocation of that size.
+func (q *Quotas) CostOf(c *Charge, z Size) int64 { return q.units(c, c.On(z)) }
+
+// CostFor is what an allocation for s counts by the i-th of its Charges, in units.
+func (q *Quotas) CostFor(s *Spec, i int, segs []nodeset.Segment) int64 {
+	c := &(*s.Charges)[i]
+	if s.Parts != nil {
+		return q.units(c, s.Parts.amount(c.Quota, segs))
+	}
+	return q.Cost(c, segs)
+}
+
+func (q *Quotas) units(c *Charge, amount int64) int64 {
+	if u := q.Unit[c.Quota]; u > 1 {
+		return (amount + u - 1) / u
+	}
+	return amount
+}
+
+// Least is what any allocation that s asks for counts by c at least, in units.
+func (q *Quotas) Least(c *Charge, s *Spec) int64 { return q.CostOf(c, s.LeastSize()) }
+
+// Lacks is the first quota that has too little left, now or at one of the first crosses
+// reservations, for any allocation that s asks for; -1 if none has.
+func (q *Quotas) Lacks(s *Spec, crosses int) int {
+	if s.Charges == nil {
+		return -1
+	}
+	return q.lacksFor(*s.Charges, crosses, s, s.Nodes.Min, s.GPUs.PerNode.Min)
+}
+
+func (q *Quotas) lacksFor(charges Charges, crosses int, s *Spec, nodes, gpus int) int {
+	for i := range charges {
+		c := &charges[i]
+		if q.units(c, c.On(s.sizeOn(nodes, gpus))) > q.least(c.Quota, crosses) {
+			return c.Quota
+		}
+	}
+	return -1
+}
+
+// least is what is left of a quota to a job that runs into the first crosses reservations.
+func (q *Quotas) least(quota, crosses int) int64 {
+	least := q.Left[0][quota]
+	for _, left := range q.Left[1 : crosses+1] {
+		least = min(least, left[quota])
+	}
+	return least
+}
+
+// Room reports whether an allocation for s is within all quotas.
+func (q *Quotas) Room(s *Spec, segs []nodeset.Segment, crosses int) bool {
+	return s.Charges == nil || q.lacking(s, segs, crosses) < 0
+}
+
+// lacking is the first quota that has too little left for an allocation; -1 if none has.
+func (q *Quotas) lacking(s *Spec, segs []nodeset.Segment, crosses int) int {
+	for i := range s.Counted() {
+		if c := &(*s.Charges)[i]; q.CostFor(s, i, segs) > q.least(c.Quota, crosses) {
+			return c.Quota
+		}
+	}
+	return -1
+}
+
+// Narrow has s ask for no more nodes than any allocation with that many GPUs a node may have within
+// the quotas. It reports false if none may be.
+func (q *Quotas) Narrow(s *Spec, crosses, gpus int) bool {
+	if s.Charges == nil {
+		return true
+	}
+	if q.lacksFor(*s.Charges, crosses, s, s.Nodes.Min, gpus) >= 0 {
+		return false
+	}
+	low, high := s.Nodes.Min, s.Nodes.Max
+	for low < high { // what is counted grows with the nodes
+		if mid := (low + high + 1) / 2; q.lacksFor(*s.Charges, crosses, s, mid, gpus) < 0 {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	s.Nodes.Max = low
+	return true
+}
+
+// MostGPUs is the greatest number of GPUs a node, of those that s asks for, with which some
+// allocation is within the quotas; less than the least if none is.
+func (q *Quotas) MostGPUs(s *Spec, crosses int) int {
+	g := s.GPUs.PerNode.Max
+	for s.Charges != nil && g >= s.GPUs.PerNode.Min && q.lacksFor(*s.Charges, crosses, s, s.Nodes.Min, g) >= 0 {
+		g--
+	}
+	return g
+}
+
+// moreGPUs is what so many GPUs more on each of the nodes of segs count, in units.
+func (q *Quotas) moreGPUs(c *Charge, segs []nodeset.Segment, more int) int64 {
+	only := Charge{Quota: c.Quota, PerGPU: c.PerGPU}
+	return q.CostOf(&only, Size{GPUs: SizeOf(segs).Nodes * int64(more)})
+}
+
+// take takes what an allocation counts, which there is room for; with sign -1 it gives it back.
+func (q *Quotas) take(s *Spec, segs []nodeset.Segment, crosses int, sign int64) {
+	for i := range s.Counted() {
+		c := &(*s.Charges)[i]
+		cost := sign * q.CostFor(s, i, segs)
+		for _, left := range q.Left[:crosses+1] {
+			left[c.Quota] -= cost
+		}
+	}
+}
+
+// copyFrom makes q a copy of o, in its own memory.
+func (q *Quotas) copyFrom(o *Quotas) {
+	q.Unit = append(q.Unit[:0], o.Unit...)
+	for cap(q.Left) < len(o.Left) {
+		q.Left = append(q.Left[:cap(q.Left)], nil)
+	}
+	q.Left = q.Left[:len(o.Left)]
+	for k, left := range o.Left {
+		q.Left[k] = append(q.Left[k][:0], left...)
+	}
+}
+
+// OfCharges is the pointer of charges that are not nil: the first of the same
+// that it was asked for.
+func (m *Masks) OfCharges(charges *Charges) *Charges {
+	h := uint64(len(*charges))
+	for _, c := range *charges {
+		for _, v := range [...]int64{int64(c.Quota), c.PerJob, c.PerNode, c.PerCore, c.PerGPU} {
+			h = (h ^ uint64(v)) * 0x9e3779b97f4a7c15
+			h ^= h >> 29
+		}
+	}
+	for i := m.charged[h]; i > 0; i = m.charges[i-1].next {
+		if slices.Equal(*m.charges[i-1].Charges, *charges) {
+			return m.charges[i-1].Charges
+		}
+	}
+	if m.charged == nil {
+		m.charged = make(map[uint64]int)
+	}
+	m.charges = append(m.charges, knownCharges{charges, m.charged[h]})
+	m.charged[h] = len(m.charges)
+	return charges
+}
+
+// knownCharges are Charges, and the same as Masks.charged says for others of the same hash.
+type knownCharges struct {
+	*Charges
+	next int
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package place
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Residual is what jobs have left of what is free now, and of what reservations leave to jobs that
+// start now. Reset fills it; its memory is reused.
+type Residual struct {
+	now   nodeset.Table
+	left  []nodeset.Table
+	views []nodeset.Table // views[k]: least of now and left[:k], k >= 1
+	seen  limited         // of these
+	like  *Residual       // what this one was after Reset, or nil
+
+	quotas Quotas
+}
+
+// Reset begins with all that is free now, and that each reservation leaves, in the order in which
+// they begin; without quotas.
+func (r *Residual) Reset(now *nodeset.Table, left []*nodeset.Table) {
+	r.now.CopyFrom(now)
+	r.left, r.views = resize(r.left, len(left)), resize(r.views, len(left)+1)
+	for k, t := range left {
+		r.left[k].CopyFrom(t)
+		r.views[k+1].CopyFrom(r.View(k))
+		r.views[k+1].Intersect(t)
+	}
+	r.seen.reset()
+	r.like = nil
+	r.quotas.Left = r.quotas.Left[:0]
+}
+
+// Limit begins with what q says is left of quotas.
+func (r *Residual) Limit(q *Quotas) { r.quotas.copyFrom(q) }
+
+// Quotas are what is left of them, to be read only.
+func (r *Residual) Quotas() *Quotas { return &r.quotas }
+
+// ResetLike begins with what o has, which must not change as long as r is used: what requests see
+// of o need not be found again.
+func (r *Residual) ResetLike(o *Residual) {
+	r.now.CopyFrom(&o.now)
+	r.left, r.views = resize(r.left, len(o.left)), resize(r.views, len(o.left)+1)
+	for k := range o.left {
+		r.left[k].CopyFrom(&o.left[k])
+		r.views[k+1].CopyFrom(&o.views[k+1])
+	}
+	r.seen.reset()
+	r.like = o
+	r.quotas.copyFrom(&o.quotas)
+}
+
+// For is what a job that asks for s and runs into the first crosses reservations may take: so many
+// cores and GPUs as are left, and as its further resources suffice for. It belongs to r, is only to
+// be read, and is valid until the next change.
+func (r *Residual) For(s *Spec, crosses int) *nodeset.Table {
+	if s.Plain() {
+		return r.View(crosses)
+	}
+	base := r.View(crosses)
+	t, fresh := r.seen.at(lensOf(s, crosses), base.Len())
+	if fresh && r.like != nil {
+		t.CopyFreeFrom(r.like.For(s, crosses))
+		t.upTo = 0
+	} else if fresh {
+		t.CopyFreeFrom(base)
+		s.see(&t.Table, base, 0, base.Len()-1)
+		t.upTo = len(r.seen.log)
+	}
+	r.seen.follow(t, base, s)
+	return &t.Table
+}
+
+// Lacks reports whether what For would find surely has no place for a job. It finds nothing, and
+// so costs far less: nodes are counted one by one, until what they have is enough.
+func (r *Residual) Lacks(s *Spec, crosses int) bool {
+	t, eligible := r.View(crosses), s.Mask()
+	nodes, cores := s.Nodes.Min, s.Cores.Total
+	for w, usable := range t.Usable(s.GPUs.PerNode.Min) {
+		for usable &= eligible.Word(w); usable != 0; usable &= usable - 1 {
+			room := s.Room(t.LimitAt(w<<6+bits.TrailingZeros64(usable), *s.Uses, s.GPUs.PerNode.Min))
+			if room == 0 {
+				continue
+			}
+			if nodes, cores = nodes-1, cores-room; nodes <= 0 && cores <= 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// View is For, for a job that takes cores and nothing of further resources.
+func (r *Residual) View(crosses int) *nodeset.Table {
+	if crosses == 0 {
+		return &r.now
+	}
+	return &r.views[crosses]
+}
+
+// Fits reports whether Take would allocate.
+func (r *Residual) Fits(want *Spec, segs []nodeset.Segment, crosses int) bool {
+	return r.View(crosses).FitsWith(segs, want.More())
+}
+
+// Take allocates for a job that asks for want, and runs into the first crosses reservations. If
+// anything of it is not left, it takes nothing and says why, and which reservation lacks it. A
+// share of a GPU that names none gets the one where it fits tightest, and segs then name it.
+func (r *Residual) Take(want *Spec, segs []nodeset.Segment, crosses int) error {
+	if !r.View(crosses).ChooseBins(segs, want.More(), nil) {
+		return errors.New("no GPU has such a share left")
+	}
+	if q := r.quotas.lacking(want, segs, crosses); q >= 0 {
+		return fmt.Errorf("quota %d has too little left", q)
+	}
+	if err := want.Allocate(&r.now, segs); err != nil {
+		return err
+	}
+	for i := range crosses {
+		if err := want.Allocate(&r.left[i], segs); err != nil {
+			for k := range i {
+				must(want.Release(&r.left[k], segs))
+			}
+			must(want.Release(&r.now, segs))
+			return fmt.Errorf("reservation %d: %w", i, err)
+		}
+	}
+	r.quotas.take(want, segs, crosses, 1)
+	r.narrow(segs)
+	return nil
+}
+
+// narrow brings the views of the nodes of segs up to date.
+func (r *Residual) narrow(segs []nodeset.Segment) {
+	for k := range r.left {
+		for _, s := range segs {
+			r.views[k+1].SetLeast(int(s.First), int(s.Last), r.View(k), &r.left[k])
+		}
+	}
+	r.seen.changed(segs)
+}
+
+// MoreGPUs is how many of so many GPUs more, on each of nodes that already give cores for want, are
+// within the quotas.
+func (r *Residual) MoreGPUs(want *Spec, segs []nodeset.Segment, crosses, more int) int {
+	for i := range want.Counted() {
+		c := &(*want.Charges)[i]
+		for more > 0 && r.quotas.moreGPUs(c, segs, more) > r.quotas.least(c.Quota, crosses) {
+			more--
+		}
+	}
+	return more
+}
+
+// TakeGPUs takes more GPUs on each of nodes that already give cores for want, and have them; the
+// quotas have room: see MoreGPUs.
+func (r *Residual) TakeGPUs(want *Spec, segs []nodeset.Segment, crosses, more int) {
+	take := func(t *nodeset.Table) {
+		for _, s := range segs {
+			for n := int(s.First); n <= int(s.Last); n++ {
+				must(t.TakeGPUsWith(n, uint8(more), want.More()))
+			}
+		}
+	}
+	take(&r.now)
+	for i := range crosses {
+		take(&r.left[i])
+	}
+	for i := range want.Counted() {
+		c := &(*want.Charges)[i]
+		cost := r.quotas.moreGPUs(c, segs, more)
+		for _, left := range r.quotas.Left[:crosses+1] {
+			left[c.Quota] -= cost
+		}
+	}
+	r.narrow(segs)
+}
+
+// resize gives s the length n and keeps the memory of elements beyond a former length.
+func resize[T any](s []T, n int) []T {
+	for cap(s) < n {
+		var zero T
+		s = append(s[:cap(s)], zero)
+	}
+	return s[:n]
+}
+
+func must(err error) {
+	if err != nil {
+		panic("fit: " + err.Error())
+	}
+}

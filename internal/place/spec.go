@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Package place knows what a request asks for, and where that fits: [Spec] is the normal form of a
+// request, [Placer] finds one place for it, [Residual] is what jobs have left to others.
+//
+// A further kind of resource is a further [Amount] of a Spec, and a case of [Spec.Room].
+package place
+
+import (
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Spec is the normal form of a request: every default is filled in, and what follows from other
+// fields is said. Within a window, equal Specs are those that ask for the same (see [Masks]). The
+// zero Spec is of no valid request. Maps allocate for keys of more than 128 bytes: with what is
+// counted beside a Spec in package core these are at most 128.
+type Spec struct {
+	// Nodes is how many nodes an allocation has.
+	Nodes Range
+	// Cores and GPUs are how many of them it has.
+	Cores, GPUs Amount
+	// MixedGPUs lets nodes give different numbers of GPUs. It is false where the range has one.
+	MixedGPUs bool
+	// Contiguous asks for consecutive nodes.
+	Contiguous bool
+	// NodesGiven tells job types 2 and 3 of aucsched1, section 4, from type 1.
+	NodesGiven bool
+	// Blocks is how many blocks of consecutive nodes there may be; 0: any number. Two blocks lie
+	// near each other: see MaxReach.
+	Blocks int32
+	// Eligible are the nodes that may be used; nil means all.
+	Eligible *nodeset.Mask
+	// Uses is what is taken of further resources; nil means nothing.
+	Uses *nodeset.Uses
+	// Charges is what is counted against quotas; nil means nothing.
+	Charges *Charges
+	// Below is where the machine's nodes stand, and what is demanded of that; nil: it does not
+	// count.
+	Below *Below
+	// Parts are the requests of a job that consists of several, and the rest is then their sum; nil
+	// where it is one.
+	Parts *Parts
+}
+
+// Range is from Min to Max, both included.
+type Range struct{ Min, Max int }
+
+// Amount is how much of one resource an allocation has.
+type Amount struct {
+	// PerNode is how much each node gives.
+	PerNode Range
+	// Total is how much all nodes give together; 0: whatever they give.
+	Total int
+}
+
+// On is the least amount on so many nodes.
+func (a Amount) On(nodes int) int {
+	if a.Total == 0 {
+		return nodes * a.PerNode.Min
+	}
+	return a.Total
+}
+
+// Valid reports whether s is of a valid request.
+func (s *Spec) Valid() bool { return s.Nodes.Max > 0 }
+
+// Exact reports whether every node gives the same number of cores (job type 3).
+func (s *Spec) Exact() bool { return s.Cores.PerNode.Min == s.Cores.PerNode.Max }
+
+// Coreless reports whether the job takes no core: nodes then give GPUs or further resources alone,
+// and it is of no matter which of their cores are free. Such a job sees a machine on which nodes
+// that can serve it have a core free, and others none: see [Spec.see].
+func (s *Spec) Coreless() bool {
+	return s.Cores.PerNode.Max == 0 && s.Cores.Total == 0 && s.Parts == nil && s.Valid()
+}
+
+// Plain reports whether the job sees tables as they are.
+func (s *Spec) Plain() bool { return s.Uses == nil && !s.Coreless() }
+
+// see sets what nodes first to last of t have free to what the job sees there of o.
+func (s *Spec) see(t, o *nodeset.Table, first, last int) {
+	if s.Coreless() {
+		t.SeatsFrom(o, first, last, s.More())
+	} else {
+		t.LimitFrom(o, first, last, *s.Uses, s.GPUs.PerNode.Min)
+	}
+}
+
+// LeastCores is how many cores an allocation has in all at least.
+func (s *Spec) LeastCores() int64 { return int64(s.Cores.On(s.Nodes.Min)) }
+
+// LeastGPUs is how many GPUs an allocation has in all at least.
+func (s *Spec) LeastGPUs() int64 { return int64(s.GPUs.On(s.Nodes.Min)) }
+
+// Room is how many cores a node on which the job sees c can give: 0 if it cannot serve the job, and
+// 1 of one that takes none.
+func (s *Spec) Room(c nodeset.Capacity) int {
+	if int(c.GPUs) < s.GPUs.PerNode.Min || int(c.Cores) < max(s.Cores.PerNode.Min, 1) {
+		return 0
+	}
+	return s.most(c.Cores)
+}
+
+// Mask is the mask of the nodes that may be used, nil for all.
+func (s *Spec) Mask() nodeset.Mask {
+	if s.Eligible == nil {
+		return nil
+	}
+	return *s.Eligible
+}
+
+// More is what is taken of further resources.
+func (s *Spec) More() nodeset.Uses {
+	if s.Uses == nil {
+		return nil
+	}
+	return *s.Uses
+}
+
+// Query is what a scan asks for the nodes that can serve the job with gpus GPUs each.
+func (s *Spec) Query(gpus int) nodeset.Query {
+	return nodeset.Query{GPUs: gpus, MinCores: s.Cores.PerNode.Min, Eligible: s.Mask()}
+}
+
+// most is how many cores a node with that many free may give, at least one. A job that takes none
+// counts nodes by it.
+func (s *Spec) most(free uint16) int { return min(int(free), max(s.Cores.PerNode.Max, 1)) }
+
+// Masks gives masks of the same memory the same pointer, and equal Uses and Charges, so that
+// Specs can be compared. The zero Masks is ready. What it is given stays the caller's, and must
+// not change meanwhile.
+type Masks struct {
+	known map[maskKey]*nodeset.Mask
+	index map[uint64]int // by hash of Uses: one more than the place in uses of the last of it
+	uses  []knownUses
+
+	charged map[uint64]int // the same of Charges
+	charges []knownCharges
+
+	parts partsMemory
+}
+
+// knownUses are Uses, and the same as index says for others of the same hash.
+type knownUses struct {
+	*nodeset.Uses
+	next int
+}
+
+// maskKey tells masks apart by their memory.
+type maskKey struct {
+	first *uint64
+	words int
+}
+
+// Reset forgets all masks.
+func (m *Masks) Reset() {
+	clear(m.known)
+	clear(m.index)
+	clear(m.uses) // they are the caller's
+	m.uses = m.uses[:0]
+	clear(m.charged)
+	clear(m.charges)
+	m.charges = m.charges[:0]
+	m.parts.reset()
+}
+
+// OfUses is the pointer of uses that are not nil: the first of the same that it was asked for.
+func (m *Masks) OfUses(uses *nodeset.Uses) *nodeset.Uses {
+	h, known := m.find(uses)
+	if known == nil {
+		known = uses
+		m.keep(h, known)
+	}
+	return known
+}
+
+// CopyOf is OfUses, but that what is kept is a copy.
+func (m *Masks) CopyOf(uses *nodeset.Uses) *nodeset.Uses {
+	h, known := m.find(uses)
+	if known == nil {
+		own := slices.Clone(*uses)
+		known = &own
+		m.keep(h, known)
+	}
+	return known
+}
+
+// find is the hash of uses, and the pointer of the same; nil if there is none yet.
+func (m *Masks) find(uses *nodeset.Uses) (hash uint64, known *nodeset.Uses) {
+	h := uint64(len(*uses))
+	for _, u := range *uses {
+		for _, v := range [...]int64{int64(u.Resource), u.PerNode, u.PerCore, u.PerGPU} {
+			h = (h ^ uint64(v)) * 0x9e3779b97f4a7c15
+			h ^= h >> 29
+		}
+	}
+	for i := m.index[h]; i > 0; i = m.uses[i-1].next {
+		if slices.Equal(*m.uses[i-1].Uses, *uses) {
+			return h, m.uses[i-1].Uses
+		}
+	}
+	return h, nil
+}
+
+// keep notes uses of that hash.
+func (m *Masks) keep(hash uint64, uses *nodeset.Uses) {
+	if m.index == nil {
+		m.index = make(map[uint64]int)
+	}
+	m.uses = append(m.uses, knownUses{uses, m.index[hash]})
+	m.index[hash] = len(m.uses)
+}
+
+// Of is the pointer of a mask that is not nil: the first that it was asked for.
+func (m *Masks) Of(mask *nodeset.Mask) *nodeset.Mask {
+	k := maskKey{words: len(*mask)}
+	if k.words > 0 {
+		k.first = &(*mask)[0]
+	}
+	if known, ok := m.known[k]; ok {
+		return known
+	}
+	if m.known == nil {
+		m.known = make(map[maskKey]*nodeset.Mask)
+	}
+	m.known[k] = mask
+	return mask
+}

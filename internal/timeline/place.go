@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package timeline
+
+import "math/bits"
+
+// Job is one that waits, and what it asks for, in units of lanes.
+type Job struct {
+	// Nodes is how many nodes it gets at least, from 1. Each has Per of each kind free at least,
+	// and gives that, if All is 0.
+	Nodes int
+	Per   [MaxKinds]uint16
+	// All is how much of the first kind its nodes give together, Nodes or more of them, Per to Most
+	// each; Rate is what they give of other kinds for each unit of that beyond Per.
+	All  int
+	Most uint16
+	Rate [MaxKinds]uint16
+	// Contiguous asks for consecutive nodes.
+	Contiguous bool
+	// Mask has the highest bit of the lanes of nodes that it may use; nil: all. See Lanes.
+	Mask []uint64
+	// Length is for how many seconds it is planned to run, and Waited how many it has waited.
+	Length, Waited int64
+	// Width is its share of the machine, up to 1: of the resource of which that is most. Size is
+	// the sum of its shares.
+	Width, Size float64
+	// Weight is what its wait counts.
+	Weight float64
+
+	sums [MaxKinds]int // what it takes at least
+}
+
+// Lanes is a mask of nodes as Job.Mask has it, in the memory of dst.
+func Lanes(dst []uint64, nodes int, has func(node int) bool) []uint64 {
+	dst = resize(dst, (nodes+perWord-1)/perWord)
+	clear(dst)
+	for n := range nodes {
+		if has(n) {
+			dst[n/perWord] |= 1 << (n%perWord*laneBits + laneBits - 1)
+		}
+	}
+	return dst
+}
+
+// placer finds the nodes of one job at a time.
+type placer struct {
+	fit    []uint64 // highest bits of the lanes of nodes that suffice
+	low    []uint64 // least of the first kind while the job runs, where it asks for some in all
+	amount [MaxKinds][]uint64
+	sums   [MaxKinds]int
+	// the words of amount that are not 0 are from first to last
+	first, last int
+	work        int64
+}
+
+// often is after how many steps it is seen whether enough nodes are left.
+const often = 2
+
+// fits reports whether there is room for the job from step i up to step e. If not, there is none
+// either from any step up to the one that it returns, for as long: it goes back from the last.
+func (x *placer) fits(t *table, i, e int, j *Job) (last int, ok bool) {
+	x.fit = resize(x.fit, t.words)
+	if j.Mask != nil {
+		copy(x.fit, j.Mask)
+	} else {
+		for w := range x.fit {
+			x.fit[w] = high
+		}
+	}
+	if j.All > 0 {
+		x.low = append(x.low[:0], t.row(e-1, 0)...)
+	}
+	for at := e - 1; at >= i; at-- {
+		x.narrow(t, at, j)
+		if ((e-1-at)%often == 0 || at == i) && !x.enough(j) {
+			return at, false
+		}
+	}
+	return 0, true
+}
+
+// narrow leaves the nodes that suffice at step i as well.
+func (x *placer) narrow(t *table, i int, j *Job) {
+	for k := range t.kinds {
+		if j.Per[k] == 0 {
+			continue
+		}
+		need, row := spread(j.Per[k]), t.row(i, k)
+		fit := x.fit[:len(row)]
+		for w, has := range row {
+			fit[w] &= (has | high) - need
+		}
+		x.work += int64(len(row))
+	}
+	if j.All > 0 {
+		row := t.row(i, 0)
+		low := x.low[:len(row)]
+		for w, has := range row {
+			low[w] = least(low[w], has)
+		}
+		x.work += int64(len(row))
+	}
+}
+
+// enough reports whether the nodes that are left do.
+func (x *placer) enough(j *Job) bool {
+	nodes, all, most := 0, 0, spread(j.Most)
+	x.work += int64(len(x.fit))
+	for w, m := range x.fit {
+		if m == 0 {
+			continue
+		}
+		nodes += bits.OnesCount64(m)
+		if j.All > 0 {
+			all += sum(least(x.low[w], most) & full(m))
+		}
+	}
+	if nodes < j.Nodes || all < j.All {
+		return false
+	}
+	return !j.Contiguous || x.run(j) >= 0
+}
+
+// run is the first of consecutive nodes that do; -1 if there are none.
+func (x *placer) run(j *Job) int {
+	nodes, all := 0, 0
+	for w, m := range x.fit {
+		for b := range perWord {
+			n := w*perWord + b
+			if m>>(b*laneBits+laneBits-1)&1 == 0 {
+				nodes, all = 0, 0
+				continue
+			}
+			nodes++
+			if j.All > 0 {
+				all += int(min(lane(x.low, n), j.Most))
+			}
+			if nodes >= j.Nodes && all >= j.All {
+				return n - nodes + 1
+			}
+		}
+	}
+	return -1
+}
+
+// choose sets amount to a place from step i on where fits has found room.
+func (x *placer) choose(t *table, i int, j *Job) {
+	for k := range t.kinds {
+		x.amount[k] = resize(x.amount[k], t.words)
+		clear(x.amount[k])
+		x.sums[k] = 0
+	}
+	x.first, x.last = t.words, 0
+	nodes, all := j.Nodes, j.All
+	if j.Contiguous {
+		// where others than the first kind run short, nodes give less than was thought
+		for n := x.run(j); (nodes > 0 || all > 0) && x.has(n); n++ {
+			x.give(t, i, n, j, &nodes, &all)
+		}
+		return
+	}
+	// those that fit to the unit come first, and leave the others whole
+	for _, exact := range [...]bool{true, false} {
+		row := t.row(i, 0)
+		need := spread(j.Per[0])
+		for w, m := range x.fit {
+			if exact {
+				m &^= atLeast(row[w], need+ones)
+			}
+			x.fit[w] &^= m
+			for ; m != 0; m &= m - 1 {
+				if nodes <= 0 && all <= 0 {
+					return
+				}
+				x.give(t, i, w*perWord+bits.TrailingZeros64(m)/laneBits, j, &nodes, &all)
+			}
+		}
+		x.work += int64(2 * len(row))
+	}
+}
+
+// has reports whether a node is one of those that suffice.
+func (x *placer) has(n int) bool {
+	return n < len(x.fit)*perWord && x.fit[n/perWord]>>(n%perWord*laneBits+laneBits-1)&1 == 1
+}
+
+// give has a node give what the job lacks, nodes and all of it, as far as it can.
+func (x *placer) give(t *table, i, n int, j *Job, nodes, all *int) {
+	first := j.Per[0]
+	if j.All > 0 {
+		others := max(*nodes-1, 0) * int(j.Per[0])
+		first = uint16(min(int(lane(x.low, n)), int(j.Most), max(*all-others, int(j.Per[0]))))
+		for k := 1; k < t.kinds; k++ {
+			if r := int(j.Rate[k]); r > 0 {
+				most := (int(lane(t.row(i, k), n)) - int(j.Per[k])) / r
+				first = uint16(min(int(first), int(j.Per[0])+max(most, 0)))
+			}
+		}
+	}
+	w, shift := n/perWord, n%perWord*laneBits
+	for k := range t.kinds {
+		a := int(j.Per[k]) + int(j.Rate[k])*int(first-j.Per[0])
+		if k == 0 {
+			a = int(first)
+		}
+		x.amount[k][w] += uint64(a) << shift
+		x.sums[k] += a
+	}
+	x.first, x.last = min(x.first, w), max(x.last, w)
+	*nodes, *all = *nodes-1, *all-int(first)
+}

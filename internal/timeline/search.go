@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package timeline
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/aucsched/aucsched/internal/cycle"
+)
+
+// Options say what a plan is worth, and how long to search.
+type Options struct {
+	// Weights are what the terms of a plan count, in proportion to those of the plan that serves
+	// the jobs first come, first served. Caps are how many times as much of a term there may be as
+	// in that plan, at least 1; 0: any.
+	Weights, Caps Values
+	// Moves is how many changes of the best order are tried after those that the search begins
+	// with; negative: the jobs are served as they came.
+	Moves int
+	// Work bounds the search, in words looked at; 0: no bound. The plan of the first order is made
+	// whatever that costs, if there is time.
+	Work int64
+	// Off says what the search does without.
+	Off cycle.Parts
+}
+
+// Search finds an order of jobs. The zero Search is ready for Begin. It keeps memory only, and
+// allocates none that it has had before.
+type Search struct {
+	// Jobs are those to be ordered, as they came. Callers append to it after Begin.
+	Jobs []Job
+	// Evaluated is how many plans the last Order has made, of which some were given up.
+	Evaluated int
+
+	base, plan table // what is free before the jobs, and with some of them
+	placer     placer
+	options    Options
+	first      Values // of the plan as they came
+	near       int64  // the first of the seconds that the last step of base stands for
+	fixed      int
+	random     *rand.Rand
+	source     rand.PCG
+	best       []int32
+	starts     []int64 // by job, in the plan that is best; empty if none was made
+	tried      []int64 // the same in the plan that was made last
+	bestCost   float64
+	at, try    []int32 // the order whose neighbours are tried, and one of these
+	keyed      []keyed
+	stop       func() bool
+}
+
+// Begin makes ready for jobs on a machine of so many nodes and kinds of resources, with nothing
+// free at second now.
+func (s *Search) Begin(now int64, nodes, kinds int) {
+	s.base.reset(now, nodes, kinds)
+	s.Jobs = s.Jobs[:0]
+}
+
+// At goes on to second t, from which on more is free. Times ascend; those that are near each other
+// are one, the later.
+func (s *Search) At(t int64) {
+	last := len(s.base.at) - 1
+	if last > 0 && t-s.near <= (s.near-s.base.at[0])/snap {
+		s.base.at[last] = t
+		return
+	}
+	s.near = t
+	s.base.step(last, t)
+}
+
+// Free says what a node has of a kind from the last second on, at most Top.
+func (s *Search) Free(node, kind int, amount uint16) {
+	s.base.set(len(s.base.at)-1, node, kind, amount)
+}
+
+// Order returns the best order that it finds, by number in s.Jobs; it is valid until the next. The
+// first so many jobs stay first, as they came. It ends when stop, which may be nil, says so. The
+// same jobs, options and seed give the same order, unless it is stopped.
+func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []int32 {
+	s.options, s.stop, s.fixed, s.Evaluated = o, stop, min(fixed, len(s.Jobs)), 0
+	s.placer.work = 0
+	for i := range s.Jobs {
+		s.Jobs[i].count(s.base.kinds)
+	}
+	s.firstCome()
+	s.best, s.starts = append(s.best[:0], s.try...), s.starts[:0]
+	if o.Moves < 0 || o.Off.Sorted || len(s.Jobs) == 0 {
+		return s.best
+	}
+	var ok bool
+	if s.first, ok = s.evaluate(s.try, math.Inf(1)); !ok {
+		return s.best // there was no time for the first plan
+	}
+	s.starts = append(s.starts, s.tried...)
+	if len(s.Jobs) < s.fixed+2 {
+		return s.best
+	}
+	s.bestCost, _ = s.cost(&s.first)
+	for _, key := range keys {
+		if s.over() {
+			return s.best
+		}
+		s.sorted(key, s.first[End])
+		s.consider(s.bestCost)
+	}
+	s.anneal(seed)
+	return s.best
+}
+
+// over reports whether the search has to end.
+func (s *Search) over() bool {
+	return s.options.Work > 0 && s.placer.work > s.options.Work || s.stop != nil && s.stop()
+}
+
+// consider evaluates s.try, and keeps it if it is the best. It reports its cost unless that is
+// more than most.
+func (s *Search) consider(most float64) (cost float64, ok bool) {
+	v, ok := s.evaluate(s.try, most)
+	if !ok {
+		return 0, false
+	}
+	cost, capped := s.cost(&v)
+	if cost < s.bestCost && capped {
+		s.bestCost = cost
+		s.best, s.starts = append(s.best[:0], s.try...), append(s.starts[:0], s.tried...)
+	}
+	return cost, cost <= most
+}
+
+// Start is when the i-th job starts by the plan of the order that the last Order has returned, if
+// it has made one. A job for which there is never room starts when all is over.
+func (s *Search) Start(i int) (at int64, ok bool) {
+	if i >= len(s.starts) {
+		return 0, false
+	}
+	return s.starts[i], true
+}
+
+func (s *Search) cost(v *Values) (cost float64, capped bool) {
+	return v.cost(&s.first, &s.options.Weights, &s.options.Caps)
+}
+
+// hot is by what share of its cost a neighbour may be worse in the beginning.
+const hot = 0.01
+
+// anneal goes from order to order, to neighbours that are better or a little worse, ever less so:
+// threshold accepting (Dueck and Scheuer 1990), with a random threshold.
+func (s *Search) anneal(seed uint64) {
+	s.source.Seed(seed, uint64(s.base.at[0]))
+	if s.random == nil {
+		s.random = rand.New(&s.source)
+	}
+	s.at = append(s.at[:0], s.best...)
+	cost, n := s.bestCost, len(s.Jobs)-s.fixed
+	for m := range s.options.Moves {
+		if s.over() || s.options.Off.Moves {
+			return
+		}
+		from, to := s.fixed+s.random.IntN(n), s.fixed+s.random.IntN(n)
+		if from == to {
+			continue
+		}
+		s.try = append(s.try[:0], s.at...)
+		if s.random.IntN(2) == 0 {
+			s.try[from], s.try[to] = s.try[to], s.try[from]
+		} else {
+			move(s.try, from, to)
+		}
+		left := 1 - float64(m)/float64(s.options.Moves)
+		if c, ok := s.consider(cost + float64(hot*left)*s.bestCost*s.random.Float64()); ok {
+			cost = c
+			s.at, s.try = s.try, s.at
+		}
+	}
+}
+
+// move has the element at from at place to, and those between moved by one.
+func move(order []int32, from, to int) {
+	x := order[from]
+	if from < to {
+		copy(order[from:to], order[from+1:to+1])
+	} else {
+		copy(order[to+1:from+1], order[to:from])
+	}
+	order[to] = x
+}
+
+// count sets what the job takes in all at least.
+func (j *Job) count(kinds int) {
+	j.Most = max(j.Most, j.Per[0])
+	for k := range kinds {
+		j.sums[k] = j.Nodes * int(j.Per[k])
+	}
+	if j.All > 0 {
+		more := max(j.All-j.sums[0], 0)
+		for k := 1; k < kinds; k++ {
+			j.sums[k] += more * int(j.Rate[k])
+		}
+		j.sums[0] = max(j.All, j.sums[0])
+	}
+}

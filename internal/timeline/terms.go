@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package timeline
+
+// Term is a sum over the jobs of a plan. Waits are from a job's submission to its planned start;
+// they count by the jobs' weights.
+type Term int
+
+// The terms, the less the better.
+const (
+	Wait     Term = iota // of waits
+	Slowdown             // of waits over lengths, these of a minute at least
+	Squares              // of squared waits
+	Area                 // of waits times width times length
+	Width                // of waits times width
+	End                  // until the last job has ended: no sum
+	Longest              // the longest wait: no sum
+	Terms                // how many there are
+)
+
+// Values are by term.
+type Values [Terms]float64
+
+// excess is how much more what a plan has above a cap counts than what its terms weigh. So the best
+// plan is above a cap by a hundredth of all weights at most, and of the longest wait by nothing: a
+// plan with more is a step on the way to others.
+const excess = 100
+
+// add counts a job that is planned to start after so many seconds. The conversions keep
+// processors from rounding once where others round twice.
+func (v *Values) add(j *Job, after int64) {
+	wait, length := float64(after+j.Waited), float64(j.Length)
+	counts := float64(wait * j.Weight)
+	wide := float64(counts * j.Width)
+	v[Wait] += counts
+	v[Slowdown] += counts / max(length, 60)
+	v[Squares] += float64(wait * counts)
+	v[Area] += float64(wide * length)
+	v[Width] += wide
+	v[End] = max(v[End], float64(after)+length)
+	v[Longest] = max(v[Longest], wait)
+}
+
+// cost is what a plan costs: its terms in proportion to those of the plan first, by weight, and
+// what they exceed caps by, which are in proportion too; 0: no cap. capped: the longest wait does
+// not exceed its.
+func (v *Values) cost(first, weights, caps *Values) (cost float64, capped bool) {
+	capped = true
+	for k, x := range v {
+		x /= max(first[k], 1)
+		cost += float64(weights[k] * x)
+		if caps[k] > 0 && x > caps[k] {
+			cost += float64(excess * (x - caps[k]))
+			capped = capped && Term(k) != Longest
+		}
+	}
+	return cost, capped
+}
