@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	demoCores   = 12
-	demoShare   = 4 // of each of the three malleable jobs
-	demoUrgent  = 6 // of the urgent one
+	demoCores  = 12
+	demoShare  = 4 // of each of the three malleable jobs
+	demoUrgent = 6 // of the urgent one
 	// How long a step may take, and a job to let go of cores. Both take less than a second on an
 	// idle machine; on a busy one a job's threads wait for their turn.
 	demoTime = time.Minute
