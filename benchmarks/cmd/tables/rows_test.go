@@ -23,7 +23,7 @@ import (
 const resultsDir = "../../results/"
 
 // older are the pages of an older solver, which are to be measured again: an hour.
-var older = map[string]bool{"alternatives": true, "backfill": true, "gpu-traces": true, "simulation": true}
+var older = map[string]bool{"backfill": true, "gpu-traces": true}
 
 // TestDrawnRow measures a row of a measured page again, by the command that the page names, and
 // compares the figures: a page whose programs have changed since is stale. Which row is drawn anew

@@ -120,7 +120,7 @@ func (f *simulationFigures) paired() (t *table, wins int) {
 		header: []string{"variant", "method", "higher", "equal", "lower", "difference", "chance"}}
 	for _, v := range variants {
 		back := simulatedCPU.each(f.find(v, methodBackfill))
-		if back == nil {
+		if len(back) == 0 {
 			continue // it was not measured
 		}
 		for _, m := range methods()[1:] {
