@@ -128,7 +128,7 @@ ablation:
 
 ## bench-stages: the same stages as Go benchmarks, one by one
 bench-stages:
-	$(GO) test -run '^$$' -bench . -benchmem ./nodeset ./bids ./ipmodel/... ./benchmarks/...
+	$(GO) test -run '^$$' -bench . -benchmem ./nodeset ./internal/market ./ipmodel/... ./benchmarks/...
 
 ## bench-locality: time and memory of the locality-aware schedulers, over the authors' log if it is there, and as clusters grow (YEAR=1: over a year's jobs, in hours)
 bench-locality:

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -106,11 +106,11 @@ func (i Instance) Model(merge bool) (*ipmodel.Model, error) {
 	if err := w.setVariants(); err != nil {
 		return nil, err
 	}
-	space := bids.Space{Now: table}
-	var gen bids.Generator
-	var book bids.Book
-	gen.Generate(&space, w.Variants, bids.Options{MaxBidsPerJob: i.Bids, ContiguousOnly: !i.Combined}, &book)
-	build, m := ipmodel.Builder{Merge: merge}, new(ipmodel.Model)
+	space := market.Space{Now: table}
+	var gen market.Generator
+	var book market.Book
+	gen.Generate(&space, w.Variants, market.Options{MaxBidsPerJob: i.Bids, ContiguousOnly: !i.Combined}, &book)
+	build, m := market.Builder{Merge: merge}, new(ipmodel.Model)
 	return m, build.Build(&space, w.Variants, &book, nil, m)
 }
 

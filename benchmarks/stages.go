@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
@@ -51,16 +51,16 @@ func (s Stage) Times(n int) (time.Duration, error) {
 }
 
 // bidOptions are the recommended ones.
-func bidOptions() bids.Options {
+func bidOptions() market.Options {
 	o := core.DefaultAuctionOptions()
-	return bids.Options{MaxBidsPerJob: o.MaxBidsPerJob, Drafts: o.Drafts, ContiguousOnly: o.ContiguousOnly}
+	return market.Options{MaxBidsPerJob: o.MaxBidsPerJob, Drafts: o.Drafts, ContiguousOnly: o.ContiguousOnly}
 }
 
-// Bids is bids.Generator.Generate for all jobs of the window.
+// Bids is market.Generator.Generate for all jobs of the window.
 func Bids(w *Window) Stage {
-	var gen bids.Generator
-	var book bids.Book
-	space, o := bids.Space{Now: w.Snapshot.Nodes}, bidOptions()
+	var gen market.Generator
+	var book market.Book
+	space, o := market.Space{Now: w.Snapshot.Nodes}, bidOptions()
 	return Stage{
 		Run:   func() error { gen.Generate(&space, w.Variants, o, &book); return nil },
 		Check: func() error { return checkBook(w, o, &book) },
@@ -70,7 +70,7 @@ func Bids(w *Window) Stage {
 
 // checkBook checks that every bid is within its job's number, meets the job's
 // request and fits on the machine, and that the bids of a draft fit together.
-func checkBook(w *Window, o bids.Options, book *bids.Book) error {
+func checkBook(w *Window, o market.Options, book *market.Book) error {
 	if book.Jobs() != len(w.Variants) || len(book.Bids) == 0 {
 		return fmt.Errorf("%d bids of %d jobs, for %d", len(book.Bids), book.Jobs(), len(w.Variants))
 	}
@@ -103,7 +103,7 @@ func checkBook(w *Window, o bids.Options, book *bids.Book) error {
 
 // checkTogether checks that bids are of different jobs and fit on the machine side
 // by side.
-func checkTogether(w *Window, book *bids.Book, chosen []int32) error {
+func checkTogether(w *Window, book *market.Book, chosen []int32) error {
 	var t nodeset.Table
 	t.CopyFrom(w.Snapshot.Nodes)
 	served := make(map[int32]bool)
@@ -120,13 +120,13 @@ func checkTogether(w *Window, book *bids.Book, chosen []int32) error {
 	return nil
 }
 
-// Model is ipmodel.Builder.Build with merged rows, for the bids of the stage Bids.
+// Model is market.Builder.Build with merged rows, for the bids of the stage Bids.
 func Model(w *Window) Stage {
-	var gen bids.Generator
-	var book bids.Book
-	space := bids.Space{Now: w.Snapshot.Nodes}
+	var gen market.Generator
+	var book market.Book
+	space := market.Space{Now: w.Snapshot.Nodes}
 	gen.Generate(&space, w.Variants, bidOptions(), &book)
-	build := ipmodel.Builder{Merge: true}
+	build := market.Builder{Merge: true}
 	var m ipmodel.Model
 	return Stage{
 		Run:   func() error { return build.Build(&space, w.Variants, &book, nil, &m) },
@@ -139,7 +139,7 @@ func Model(w *Window) Stage {
 
 // checkModel checks the model's form, that the machine has room for a solution of
 // it, and that the model has room for the drafts, which fit on the machine.
-func checkModel(w *Window, book *bids.Book, m *ipmodel.Model) error {
+func checkModel(w *Window, book *market.Book, m *ipmodel.Model) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}

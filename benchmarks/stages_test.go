@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -48,9 +48,9 @@ func TestChecksFindFaults(t *testing.T) {
 	require.Error(t, checkSets(w.Snapshot.Nodes, q, sets[1:]), "a nodeset is missing")
 	require.Error(t, checkSets(w.Snapshot.Nodes, nodeset.Query{GPUs: 2}, sets), "not those of the query")
 
-	var gen bids.Generator
-	var book bids.Book
-	space := bids.Space{Now: w.Snapshot.Nodes}
+	var gen market.Generator
+	var book market.Book
+	space := market.Space{Now: w.Snapshot.Nodes}
 	o := bidOptions()
 	gen.Generate(&space, w.Variants, o, &book)
 	require.NoError(t, checkBook(w, o, &book))
@@ -59,7 +59,7 @@ func TestChecksFindFaults(t *testing.T) {
 	require.ErrorContains(t, checkBook(w, fewer, &book), "more than")
 
 	var m ipmodel.Model
-	require.NoError(t, (&ipmodel.Builder{Merge: true}).Build(&space, w.Variants, &book, nil, &m))
+	require.NoError(t, (&market.Builder{Merge: true}).Build(&space, w.Variants, &book, nil, &m))
 	require.NoError(t, checkModel(w, &book, &m))
 	for i := range m.Cap {
 		m.Cap[i] *= 2

@@ -10,6 +10,8 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -35,7 +37,7 @@ var (
 type Window struct {
 	Snapshot core.Snapshot
 	// Variants are the jobs of Snapshot.Pending, for the stages that know no jobs.
-	Variants []bids.Variant
+	Variants []market.Variant
 }
 
 // NewWindow makes the window of that many nodes and jobs; the same numbers and seed
@@ -141,11 +143,11 @@ func (w *Window) submit(r *rand.Rand, jobs int, demand float64) {
 func (w *Window) setVariants() error {
 	w.Variants = w.Variants[:0]
 	for _, job := range w.Snapshot.Pending {
-		spec, err := job.Request.Spec()
+		spec, err := place.SpecOf(&job.Request)
 		if err != nil {
 			return fmt.Errorf("job %s: %w", job.ID, err)
 		}
-		w.Variants = append(w.Variants, bids.Variant{Spec: spec, Priority: job.Priority})
+		w.Variants = append(w.Variants, market.Variant{Spec: spec, Priority: job.Priority})
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -24,7 +24,7 @@ func TestWindowIsHalfBusyAndAsksForThreeTimesWhatIsFree(t *testing.T) {
 			require.InDelta(t, 0.5, float64(free)/float64(n*CoresPerNode), 0.02, "free of %d nodes", n)
 			wanted, contiguous, ranges, kinds := 0, 0, 0, map[bool]int{}
 			for _, job := range w.Snapshot.Pending {
-				require.NoError(t, answers.CanEverRun(w.Snapshot.Nodes, &job.Request), job.ID)
+				require.NoError(t, place.CanEverRun(w.Snapshot.Nodes, &job.Request), job.ID)
 				wanted += wantedCores(&job.Request)
 				kinds[job.TasksPerNode > 0]++
 				if job.Contiguous {

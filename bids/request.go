@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+// Package bids has what a job asks for, a [Request], and the classes of the bids that are made of it.
 package bids
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
-	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // Limits of the numbers in a Request; they keep all sums in range.
 const (
-	MaxNodes        = nodeset.MaxNodes // nodes of a machine
-	MaxCores        = 1<<31 - 1        // cores of a job
-	MaxCoresPerNode = 1<<16 - 1        // cores of a node
-	MaxGPUsPerNode  = 1<<8 - 1         // GPUs of a node
-	unbounded       = MaxNodes         // stands for "no upper limit on nodes"
+	MaxCores        = 1<<31 - 1 // cores of a job
+	MaxCoresPerNode = 1<<16 - 1 // cores of a node
+	MaxGPUsPerNode  = 1<<8 - 1  // GPUs of a node
 )
 
 // Request is what a job asks for. The three job types of aucsched1, section 4,
@@ -80,20 +76,30 @@ type Request struct {
 }
 
 // MaxComponents is how many Components a request may have.
-const MaxComponents = place.MaxParts - 1
+const MaxComponents = 15
 
-// Charge is what an allocation counts against one quota, in a unit that is the quota's own: PerJob,
-// and PerNode on each node, PerCore for each core and PerGPU for each GPU, each 0 to MaxRate.
-type Charge = place.Charge
+// Parts is of how many parts an allocation consists: 1 without Components.
+func (r *Request) Parts() int { return 1 + len(r.Components) }
 
-// MaxRate is the greatest number in a Charge.
-const MaxRate = place.MaxRate
+// Part is one of the parts: 0 is the request itself, of which Components do not count then, and k
+// is Components[k-1].
+func (r *Request) Part(k int) *Request {
+	if k == 0 {
+		return r
+	}
+	return &r.Components[k-1]
+}
 
-// Quotas are what is left of quotas to jobs that start now, see [Space].
-type Quotas = place.Quotas
+// Charge is what an allocation counts against one quota, in a unit that is the quota's own: so much
+// for itself, on each node, for each core and for each GPU. Rates are 0 to MaxRate.
+type Charge struct {
+	// Quota is which one, by its number in the snapshot.
+	Quota                            int
+	PerJob, PerNode, PerCore, PerGPU int64
+}
 
-// Spec is the normal form of a Request, from which bids are made: see [Request.Spec].
-type Spec = place.Spec
+// MaxRate is the greatest number in a Charge, and in what is left of a quota.
+const MaxRate = 1 << 40
 
 // FieldError is a request that no machine could meet or that contradicts itself.
 // Field is named as in a window file.
@@ -105,173 +111,4 @@ type FieldError struct {
 
 func (e *FieldError) Error() string {
 	return fmt.Sprintf("%s: %v: %s", e.Field, e.Value, e.Why)
-}
-
-// Validate reports the first fault of the request as a [*FieldError]: a negative
-// or too large number, an inverted range, or fields that contradict each other.
-func (r *Request) Validate() error {
-	_, err := r.Spec()
-	return err
-}
-
-// LeastCores is how many cores an allocation has in all at least.
-func (r *Request) LeastCores() int64 {
-	sum := r.leastCores()
-	for k := range r.Components {
-		sum += r.Components[k].leastCores()
-	}
-	return sum
-}
-
-// leastCores is that of the request without Components.
-func (r *Request) leastCores() int64 {
-	if r.Cores > 0 {
-		return int64(r.Cores)
-	}
-	return int64(max(r.MinNodes, 1)) * int64(r.TasksPerNode)
-}
-
-// Spec is the normal form of the request: what it asks for, with every default filled in, on a
-// machine without a topology. It points to r.Eligible. The error is that of Validate, and the
-// Spec then the zero one.
-func (r *Request) Spec() (Spec, error) {
-	if r.composed() {
-		return r.sum()
-	}
-	return r.own()
-}
-
-// own is the Spec of the request without Components.
-func (r *Request) own() (Spec, error) {
-	if f := r.outOfRange(); f != nil {
-		return Spec{}, f
-	}
-	s := Spec{
-		Nodes: place.Range{Min: max(r.MinNodes, 1), Max: r.MaxNodes},
-		Cores: place.Amount{PerNode: place.Range{Min: 1, Max: MaxCoresPerNode}, Total: r.Cores},
-		GPUs:  place.Amount{PerNode: place.Range{Min: r.MinGPUs, Max: max(r.MinGPUs, r.MaxGPUs)}},
-
-		Contiguous: r.Contiguous,
-		NodesGiven: r.MinNodes > 0 || r.MaxNodes > 0,
-	}
-	s.MixedGPUs = r.MixedGPUs && s.GPUs.PerNode.Max > s.GPUs.PerNode.Min
-	if r.Eligible != nil {
-		s.Eligible = &r.Eligible
-	}
-	if s.Nodes.Max == 0 {
-		s.Nodes.Max = unbounded
-	}
-	if f := r.settleCores(&s); f != nil {
-		return Spec{}, f
-	}
-	if f := r.settleUses(&s); f != nil {
-		return Spec{}, f
-	}
-	if f := r.settleCharges(&s); f != nil {
-		return Spec{}, f
-	}
-	if k := r.Segment; k > 1 && (s.Nodes.Min != s.Nodes.Max || s.Nodes.Min%k != 0) {
-		return Spec{}, &FieldError{"segment", k, "the job has to name its number of nodes, a multiple of it"}
-	}
-	if s.Exact() && s.Nodes.Min == s.Nodes.Max {
-		s.Cores.Total = s.Nodes.Min * s.Cores.PerNode.Min
-	}
-	return s, nil
-}
-
-// outOfRange is the first number that is out of range, or range that is empty; nil: none is.
-func (r *Request) outOfRange() *FieldError {
-	for _, f := range [...]struct {
-		name   string
-		v, max int
-	}{
-		{"cores", r.Cores, MaxCores}, {"nodes", r.MinNodes, MaxNodes}, {"nodes", r.MaxNodes, MaxNodes},
-		{"tasks_per_node", r.TasksPerNode, MaxCoresPerNode},
-		{"gpus_per_node", r.MinGPUs, MaxGPUsPerNode}, {"gpus_per_node", r.MaxGPUs, MaxGPUsPerNode},
-		{"switches", r.Switches, MaxNodes}, {"within", r.Within, MaxNodes}, {"segment", r.Segment, MaxNodes},
-	} {
-		if f.v < 0 {
-			return &FieldError{f.name, f.v, "must not be negative"}
-		}
-		if f.v > f.max {
-			return &FieldError{f.name, f.v, fmt.Sprintf("must be at most %d", f.max)}
-		}
-	}
-	if r.MaxNodes != 0 && r.MinNodes > r.MaxNodes {
-		return &FieldError{"nodes", fmt.Sprintf("%d-%d", r.MinNodes, r.MaxNodes), "the range is empty"}
-	}
-	if r.MaxGPUs != 0 && r.MinGPUs > r.MaxGPUs {
-		return &FieldError{"gpus_per_node", fmt.Sprintf("%d-%d", r.MinGPUs, r.MaxGPUs), "the range is empty"}
-	}
-	return nil
-}
-
-// settleCores settles how Cores, TasksPerNode and the range of nodes go together.
-func (r *Request) settleCores(s *Spec) *FieldError {
-	t := r.TasksPerNode
-	switch {
-	case t == 0 && r.Cores == 0 && !r.takesMore():
-		return &FieldError{"cores", 0,
-			"the job asks for nothing: give cores, or nodes and tasks_per_node, or for no core GPUs or other resources of a node"}
-	case t == 0 && r.Cores > 0:
-		if r.Cores < s.Nodes.Min {
-			return &FieldError{"cores", r.Cores, fmt.Sprintf("fewer than its %d nodes", s.Nodes.Min)}
-		}
-		s.Nodes.Max = min(s.Nodes.Max, r.Cores)
-	case r.Cores == 0:
-		s.NodesGiven, s.Cores.PerNode = true, place.Range{Min: t, Max: t}
-		if r.MaxNodes == 0 {
-			s.Nodes.Max = s.Nodes.Min
-		}
-	case r.Cores%t == 0 && r.Cores/t >= s.Nodes.Min && r.Cores/t <= s.Nodes.Max:
-		s.NodesGiven, s.Cores.PerNode = true, place.Range{Min: t, Max: t}
-		s.Nodes = place.Range{Min: r.Cores / t, Max: r.Cores / t}
-	default:
-		need := (r.Cores + t - 1) / t
-		if need > s.Nodes.Max {
-			return &FieldError{"tasks_per_node", t, fmt.Sprintf("%d cores do not fit on %d nodes", r.Cores, s.Nodes.Max)}
-		}
-		if r.Cores < s.Nodes.Min {
-			return &FieldError{"cores", r.Cores, fmt.Sprintf("fewer than its %d nodes", s.Nodes.Min)}
-		}
-		s.Cores.PerNode.Max = t
-		s.Nodes = place.Range{Min: max(s.Nodes.Min, need), Max: min(s.Nodes.Max, r.Cores)}
-	}
-	return nil
-}
-
-// takesMore reports whether each node gives a GPU at least, or something of a further resource,
-// beside cores.
-func (r *Request) takesMore() bool {
-	return r.MinGPUs > 0 || slices.ContainsFunc(r.Uses, func(u nodeset.Use) bool { return u.PerNode > 0 })
-}
-
-// settleUses settles what is taken of further resources.
-func (r *Request) settleUses(s *Spec) *FieldError {
-	if len(r.Uses) == 0 {
-		return nil
-	}
-	if err := r.Uses.Check(nodeset.MaxResources); err != nil {
-		return &FieldError{"uses", len(r.Uses), err.Error()}
-	}
-	for _, u := range r.Uses {
-		if u.PerCore > 0 && u.PerGPU > 0 && s.GPUs.PerNode.Min < s.GPUs.PerNode.Max && !s.Coreless() {
-			return &FieldError{"uses", u.Resource, "used by core and by GPU, and the number of GPUs is a range"}
-		}
-	}
-	s.Uses = &r.Uses
-	return nil
-}
-
-// settleCharges settles what is counted against quotas.
-func (r *Request) settleCharges(s *Spec) *FieldError {
-	if len(r.Charges) == 0 {
-		return nil
-	}
-	charges := (*place.Charges)(&r.Charges)
-	if err := charges.Check(math.MaxInt); err != nil {
-		return &FieldError{"charges", len(r.Charges), err.Error()}
-	}
-	s.Charges = charges
-	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // awards is the last stage of a cycle: it turns the winners into decisions.
@@ -153,7 +155,7 @@ func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
 
 // lackingOf is the first quota that has too little left for a job in all of its
 // ways; -1 if none has.
-func lackingOf(q *bids.Quotas, ways []bids.Variant) int {
+func lackingOf(q *place.Quotas, ways []market.Variant) int {
 	first := -1
 	for k := range ways {
 		if !ways[k].Spec.Valid() {

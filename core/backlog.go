@@ -2,6 +2,8 @@
 
 package core
 
+import "github.com/aucsched/aucsched/internal/place"
+
 // backlog is what the running and the waiting jobs have still to do, by their time limits, in
 // seconds of cores and of GPUs. The sums are exact up to 2^53.
 type backlog struct{ cores, gpus float64 }
@@ -9,7 +11,7 @@ type backlog struct{ cores, gpus float64 }
 // wait adds a waiting job, as the first of its ways.
 func (b *backlog) wait(job *Job) {
 	limit := float64(job.TimeLimit)
-	b.cores += limit * float64(job.Request.LeastCores())
+	b.cores += limit * float64(place.LeastCores(&job.Request))
 	b.gpus += limit * float64(leastGPUs(&job.Request))
 }
 

@@ -3,34 +3,34 @@
 package core
 
 import (
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 )
 
 // bidding is the stage that makes the window's bids.
 type bidding struct {
 	opts *AuctionOptions
-	gen  bids.Generator
-	book bids.Book
+	gen  market.Generator
+	book market.Book
 	// prices are those of the cycle; nil: none. They are pricing's.
 	prices *place.Prices
 }
 
 // none is for a machine of which nothing is free: there is nothing to bid for.
-func (b *bidding) none(variants []bids.Variant) { b.book.Asked = len(variants) }
+func (b *bidding) none(variants []market.Variant) { b.book.Asked = len(variants) }
 
 // draft has the book hold what the jobs get in the best draft, and no more.
-func (b *bidding) draft(space *bids.Space, variants []bids.Variant, stop func() bool) {
+func (b *bidding) draft(space *market.Space, variants []market.Variant, stop func() bool) {
 	b.gen.GenerateDraft(space, variants, b.options(stop), &b.book)
 }
 
 // all has the book hold all bids.
-func (b *bidding) all(space *bids.Space, variants []bids.Variant, stop func() bool) {
+func (b *bidding) all(space *market.Space, variants []market.Variant, stop func() bool) {
 	b.gen.Generate(space, variants, b.options(stop), &b.book)
 }
 
-func (b *bidding) options(stop func() bool) bids.Options {
-	return bids.Options{
+func (b *bidding) options(stop func() bool) market.Options {
+	return market.Options{
 		MaxBidsPerJob: b.opts.MaxBidsPerJob, Drafts: b.opts.Drafts, ContiguousOnly: b.opts.ContiguousOnly, Stop: stop, Prices: b.prices,
 	}
 }

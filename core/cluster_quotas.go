@@ -146,7 +146,7 @@ func (q *clusterQuotas) numbered(id, field string, counts map[string]Count) (cha
 func amounts(charges []bids.Charge, size place.Size) (sums []bids.Charge) {
 	for i := range charges {
 		c := &charges[i]
-		sums = append(sums, bids.Charge{Quota: c.Quota, PerJob: min(c.On(size), bids.MaxRate)})
+		sums = append(sums, bids.Charge{Quota: c.Quota, PerJob: min(place.Count(c, size), bids.MaxRate)})
 	}
 	return sums
 }

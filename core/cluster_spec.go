@@ -11,6 +11,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/format"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // newClusterJob is the job of a spec, without masks. It shares no memory with the spec.
@@ -120,7 +121,7 @@ func openEnds(r bids.Request) bids.Request {
 	case r.Cores == 0: // for the fewest
 		r.MaxNodes = r.MinNodes
 	default: // a node gives a core at least
-		r.MaxNodes = max(r.MinNodes, min(r.Cores, bids.MaxNodes))
+		r.MaxNodes = max(r.MinNodes, min(r.Cores, nodeset.MaxNodes))
 	}
 	if r.MaxGPUs == 0 {
 		r.MaxGPUs = r.MinGPUs

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -184,7 +185,7 @@ func TestJobsWithoutCoresBruteForce(t *testing.T) {
 		for i := range 1 + rng.IntN(5) {
 			r := bids.Request{MinNodes: 1 + rng.IntN(most), MinGPUs: rng.IntN(3), TasksPerNode: max(0, rng.IntN(6)-3)}
 			r.Uses = nodeset.Uses{{PerNode: rng.Int64N(5), PerCore: rng.Int64N(2), PerGPU: rng.Int64N(2)}}
-			if r.Validate() != nil { // it asks for nothing
+			if place.Validate(&r) != nil { // it asks for nothing
 				r.TasksPerNode = 1
 			}
 			s.Pending = append(s.Pending, &Job{ID: fmt.Sprint(i), Request: r, Priority: 10 * (1 + rng.Int64N(5)), TimeLimit: 60})

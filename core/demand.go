@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // Asked is how much jobs have lately asked for nodes with so many GPUs.
@@ -53,7 +54,7 @@ func (d *Demand) add(r *bids.Request) {
 		d.kinds = slices.Insert(d.kinds, at, Asked{GPUs: gpus})
 	}
 	k, more := &d.kinds[at], float64(nodes)
-	cores := float64(r.LeastCores())
+	cores := float64(place.LeastCores(r))
 	k.Cores = (float64(k.Cores*k.Nodes) + cores) / (k.Nodes + more)
 	k.Nodes += more
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -17,7 +18,7 @@ type Determiner interface {
 	// Name is how the auction with it is called.
 	Name() string
 	// Determine fills r with the winning bids. o.Start is a choice to begin with.
-	Determine(ctx context.Context, w *ipmodel.Window, o ipmodel.Options, r *ipmodel.Result) error
+	Determine(ctx context.Context, w *market.Window, o ipmodel.Options, r *ipmodel.Result) error
 	// Allocation is what the i-th winner of the last answer gets. It stays the Determiner's.
 	Allocation(i int) []nodeset.Segment
 }
@@ -25,13 +26,13 @@ type Determiner interface {
 // packing is the Determiner of AUCSCHED2.
 type packing struct {
 	solver ipmodel.Solver
-	window *ipmodel.Window // of the last call
+	window *market.Window // of the last call
 	chosen []int32
 }
 
 func (p *packing) Name() string { return "auction2" }
 
-func (p *packing) Determine(ctx context.Context, w *ipmodel.Window, o ipmodel.Options, r *ipmodel.Result) error {
+func (p *packing) Determine(ctx context.Context, w *market.Window, o ipmodel.Options, r *ipmodel.Result) error {
 	if err := p.solver.Solve(ctx, w.Fixed, o, r); err != nil {
 		return fmt.Errorf("solver %s: %w", p.solver.Name(), err)
 	}

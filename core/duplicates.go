@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -35,7 +36,7 @@ func roomOf(t *nodeset.Table) (r room) {
 
 // equalKey is a request with a time limit.
 type equalKey struct {
-	spec  bids.Spec
+	spec  place.Spec
 	limit int64
 }
 
@@ -49,7 +50,7 @@ type waysKey struct {
 // listKey is a list of alternatives: one more than in the list of that number, 0 being empty.
 type listKey struct {
 	before int32
-	spec   bids.Spec
+	spec   place.Spec
 }
 
 func (e *duplicates) reset(t *nodeset.Table, reservations int) {
@@ -104,13 +105,13 @@ func (e *duplicates) keyOf(n *normal, job *Job) waysKey {
 	k := waysKey{equalKey: equalKey{n.specs[0], job.TimeLimit}, list: e.list(n.specs[1:]), mask: e.mask(job)}
 	if len(job.Prefer) > 0 {
 		// as no request is, with nothing but nodes
-		k.list = e.oneMore(k.list, bids.Spec{Eligible: n.masks.Of(&job.Prefer)})
+		k.list = e.oneMore(k.list, place.Spec{Eligible: n.masks.Of(&job.Prefer)})
 	}
 	return k
 }
 
 // list is the number of a list of alternatives.
-func (e *duplicates) list(alternatives []bids.Spec) (number int32) {
+func (e *duplicates) list(alternatives []place.Spec) (number int32) {
 	for _, spec := range alternatives {
 		number = e.oneMore(number, spec)
 	}
@@ -118,7 +119,7 @@ func (e *duplicates) list(alternatives []bids.Spec) (number int32) {
 }
 
 // oneMore is the number of the list that has spec after those of the given one.
-func (e *duplicates) oneMore(list int32, spec bids.Spec) (number int32) {
+func (e *duplicates) oneMore(list int32, spec place.Spec) (number int32) {
 	k := listKey{list, spec}
 	number, ok := e.lists[k]
 	if !ok {
@@ -142,7 +143,7 @@ func (e *duplicates) mostOf(n *normal, job *Job) int64 {
 			r = &job.Alternatives[k-1]
 		}
 		if n.specs[k].Valid() {
-			cores, gpus = min(cores, r.LeastCores()), min(gpus, leastGPUs(r))
+			cores, gpus = min(cores, place.LeastCores(r)), min(gpus, leastGPUs(r))
 		}
 	}
 	return free.holds(cores, gpus)

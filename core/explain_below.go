@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/place"
 )
 
@@ -37,7 +36,7 @@ func (e *inquiry) shortageBelow(s *Shortage) *Shortage {
 			}
 		}
 	}
-	have, cores := answers.MostBelow(spec, rooms)
+	have, cores := place.MostBelow(spec, rooms)
 	if s.Have, s.Cores = int64(have), cores; s.Have >= s.Need { // these lack cores
 		s.Need, s.Have = int64(fewestOf(rooms, spec)), int64(have)
 	}

@@ -6,8 +6,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -25,11 +24,11 @@ func (e *Explainer) fits(t *nodeset.Table, job *Job) ([]nodeset.Segment, bool) {
 }
 
 // variantsOf are the ways to meet a job, for a planner.
-func (e *Explainer) variantsOf(job *Job) []bids.Variant {
+func (e *Explainer) variantsOf(job *Job) []market.Variant {
 	e.normal.read(job)
-	variants := make([]bids.Variant, len(e.normal.specs))
+	variants := make([]market.Variant, len(e.normal.specs))
 	for k, spec := range e.normal.specs {
-		variants[k] = bids.Variant{Spec: spec, Rank: k, Of: len(variants)}
+		variants[k] = market.Variant{Spec: spec, Rank: k, Of: len(variants)}
 	}
 	return variants
 }
@@ -39,9 +38,9 @@ func (e *Explainer) canEverRun(job *Job) (err error) {
 	e.normal.read(job)
 	for k := range 1 + len(job.Alternatives) {
 		r, _ := job.Way(k)
-		why := answers.CanEverRun(e.s.Nodes, &r)
+		why := place.CanEverRun(e.s.Nodes, &r)
 		if why == nil && k < len(e.normal.specs) && e.normal.specs[k].Valid() {
-			why = answers.CanEverRunAs(e.s.Nodes, &e.normal.specs[k])
+			why = place.CanEverRunAs(e.s.Nodes, &e.normal.specs[k])
 		}
 		if why == nil {
 			return nil

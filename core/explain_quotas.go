@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 )
 
@@ -55,7 +55,7 @@ func (e *inquiry) blameQuota() bool {
 
 // lackingWithout is the first quota that has too little left for a job in each of its ways if some
 // running jobs were gone; -1 if none has.
-func (p *planner) lackingWithout(ways []bids.Variant, s *Snapshot, gone map[int]bool) int {
+func (p *planner) lackingWithout(ways []market.Variant, s *Snapshot, gone map[int]bool) int {
 	p.purse.reset(s, nil)
 	p.reserved = p.reserved[:0]
 	for i := range s.Running {
@@ -73,7 +73,7 @@ func (e *inquiry) quotaShortage(quota int) *QuotaShortage {
 	for _, v := range e.variantsOf(e.job) {
 		for _, c := range v.Spec.Counted() {
 			if c.Quota == quota {
-				x.Need = c.On(v.Spec.LeastSize())
+				x.Need = place.Count(&c, v.Spec.LeastSize())
 				return x
 			}
 		}

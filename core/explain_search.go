@@ -137,7 +137,7 @@ func (q *search) suggest(job *Job, smallest bool) {
 
 // keyOf tells a changed job from others: all have the nodes of the job that was changed.
 func (q *search) keyOf(job *Job) equalKey {
-	spec, _ := job.Request.Spec() // one that is not valid does not start
+	spec, _ := place.SpecOf(&job.Request) // one that is not valid does not start
 	spec.Eligible = nil
 	if spec.Uses != nil {
 		spec.Uses = q.uses.OfUses(spec.Uses)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
@@ -197,7 +197,7 @@ func TestRivalsAreInTheWay(t *testing.T) {
 				continue
 			}
 			seen[x.Why]++
-			require.Equal(t, x.Why == Never, answers.CanEverRun(s.Nodes, &job.Request) != nil)
+			require.Equal(t, x.Why == Never, place.CanEverRun(s.Nodes, &job.Request) != nil)
 			require.Equal(t, x.Why == Never, x.NeverWhy != "")
 			require.Equal(t, x.Why == NoFit, x.Shortage != nil)
 			if x.Why == Never {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -28,7 +28,7 @@ type leftovers struct {
 const maxGrace = 64
 
 // reset begins with all that the winners and those behind them may take.
-func (f *leftovers) reset(in *stages, space *bids.Space, c *clock) {
+func (f *leftovers) reset(in *stages, space *market.Space, c *clock) {
 	f.in, f.clock = in, c
 	f.rest.Reset(space.Now, space.Left)
 	f.rest.Limit(&space.Quotas)
@@ -69,7 +69,7 @@ func (f *leftovers) fillAny(j int, d *Decision, p *Plan) (worth float64, err err
 
 // fill starts a job on what the winners left, if that is possible. It returns what that
 // adds to the objective, which the bound has to be raised by as well.
-func (f *leftovers) fill(job *Job, v *bids.Variant, d *Decision, p *Plan) (worth float64, err error) {
+func (f *leftovers) fill(job *Job, v *market.Variant, d *Decision, p *Plan) (worth float64, err error) {
 	if v.Spec.Parts != nil {
 		return f.fillParts(job, v, d, p)
 	}
@@ -146,7 +146,7 @@ func (f *leftovers) waitsBeyond(job *Job, d *Decision, o *AuctionOptions) {
 }
 
 // lacking is the first quota that has too little left for all valid ones of specs; -1 if none has.
-func (f *leftovers) lacking(specs []bids.Spec) int {
+func (f *leftovers) lacking(specs []place.Spec) int {
 	first := -1
 	for k := range specs {
 		if !specs[k].Valid() {
@@ -212,13 +212,13 @@ func (f *leftovers) fillJobBeyond(s *Snapshot, job *Job, d *Decision, p *Plan) (
 }
 
 // fillBeyondAs is fillJobBeyond for one of the job's requests.
-func (f *leftovers) fillBeyondAs(s *Snapshot, job *Job, spec bids.Spec, d *Decision, p *Plan) (worth float64, err error) {
+func (f *leftovers) fillBeyondAs(s *Snapshot, job *Job, spec place.Spec, d *Decision, p *Plan) (worth float64, err error) {
 	key := equalKey{spec, job.TimeLimit}
 	if f.failed[key] {
 		return 0, nil
 	}
 	spec.Blocks = int32(f.in.window.blocksOf(s, &spec))
-	v := bids.Variant{Spec: spec, Priority: max(job.Priority, 1), Crosses: f.in.reservations.crosses(s, job)}
+	v := market.Variant{Spec: spec, Priority: max(job.Priority, 1), Crosses: f.in.reservations.crosses(s, job)}
 	if worth, err = f.fill(job, &v, d, p); err == nil && !d.Start {
 		f.failed[key] = true
 	}

@@ -5,12 +5,12 @@ package core
 import (
 	"fmt"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 )
 
 // fillParts is fill for a job of several parts.
-func (f *leftovers) fillParts(job *Job, v *bids.Variant, d *Decision, p *Plan) (worth float64, err error) {
+func (f *leftovers) fillParts(job *Job, v *market.Variant, d *Decision, p *Plan) (worth float64, err error) {
 	from, ok := len(p.segs), false
 	for _, most := range [...]bool{true, false} {
 		o := place.PartsOptions{Layout: place.Level, MostGPUs: most}
@@ -26,13 +26,13 @@ func (f *leftovers) fillParts(job *Job, v *bids.Variant, d *Decision, p *Plan) (
 }
 
 // give starts a job on p.segs from the given one on.
-func (f *leftovers) give(job *Job, v *bids.Variant, from int, d *Decision, p *Plan) (worth float64, err error) {
+func (f *leftovers) give(job *Job, v *market.Variant, from int, d *Decision, p *Plan) (worth float64, err error) {
 	d.Segs = p.segs[from:len(p.segs):len(p.segs)]
 	if err := f.rest.Take(&v.Spec, d.Segs, v.Crosses); err != nil {
 		return 0, fmt.Errorf("left-overs: %w", err)
 	}
 	bid := f.in.bidding.gen.Describe(v, d.Segs)
 	d.Start, d.Class, d.Uses, d.PartUses, f.grace = true, bid.Class, v.Spec.More(), p.keepUses(v.Spec.Parts), 0
-	preference := f.in.model.build.Value(&bids.Variant{}, &bid)
+	preference := f.in.model.build.Value(&market.Variant{}, &bid)
 	return f.in.window.weight(job) + f.in.model.Objective(preference), nil
 }

@@ -5,20 +5,20 @@ package core
 import (
 	"math"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
 // model is the stage that states the choice among the bids as an integer program.
 type model struct {
 	ipmodel.Model
-	build    ipmodel.Builder
+	build    market.Builder
 	required []bool // by job of the window: it has to start; nil: none has to
 }
 
 // make builds the program of a window's bids. It speaks in the objective's unit, whatever the
 // window's worths are divided by.
-func (m *model) make(space *bids.Space, variants []bids.Variant, w *window, book *bids.Book, required []bool) error {
+func (m *model) make(space *market.Space, variants []market.Variant, w *window, book *market.Book, required []bool) error {
 	if err := m.build.Build(space, variants, book, required, &m.Model); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (m *model) make(space *bids.Space, variants []bids.Variant, w *window, book
 }
 
 // makeWith is make with running jobs among the bidders.
-func (m *model) makeWith(x *preemption, w *window, book *bids.Book, required []bool) error {
+func (m *model) makeWith(x *preemption, w *window, book *market.Book, required []bool) error {
 	m.build.Views = x.modelViews(m.build.Views[:0])
 	err := m.make(&x.spaces[0], x.variants, w, book, required)
 	clear(m.build.Views) // the next cycle has its own
@@ -44,7 +44,7 @@ func (m *model) makeWith(x *preemption, w *window, book *bids.Book, required []b
 
 // boundAll is an upper bound on the worth of any allocations of the window's jobs, in the
 // objective's unit.
-func (m *model) boundAll(w *window, gen *bids.Generator) float64 {
+func (m *model) boundAll(w *window, gen *market.Generator) float64 {
 	unit := 1 / math.Ldexp(m.Scale, w.shift) // to which worths are rounded
 	bound := gen.Bound(m.required, m.build.Alpha()+unit)
 	return math.Ldexp(bound*(1+rounding), w.shift)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -16,13 +15,13 @@ import (
 type normal struct {
 	masks place.Masks
 	nodes *nodeset.Table
-	specs []bids.Spec // of the job that was read last, by way; the zero Spec if it is not valid
-	fault string      // of its first request
-	more  int         // further resources of the machine
-	limit int         // quotas of the snapshot
+	specs []place.Spec // of the job that was read last, by way; the zero Spec if it is not valid
+	fault string       // of its first request
+	more  int          // further resources of the machine
+	limit int          // quotas of the snapshot
 	tree  *nodeset.Topology
 	under place.Belows
-	parts []bids.Spec // of the request that was read last; scratch
+	parts []place.Spec // of the request that was read last; scratch
 }
 
 // reset begins with another snapshot.
@@ -52,7 +51,7 @@ func (n *normal) read(job *Job) {
 }
 
 // spec is the normal form of r, for the nodes that on may use.
-func (n *normal) spec(r, on *bids.Request) (bids.Spec, error) {
+func (n *normal) spec(r, on *bids.Request) (place.Spec, error) {
 	if len(r.Components) > 0 || r.AllWithin != 0 {
 		return n.together(r, on)
 	}
@@ -60,8 +59,8 @@ func (n *normal) spec(r, on *bids.Request) (bids.Spec, error) {
 }
 
 // part is the normal form of one part of r alone.
-func (n *normal) part(r, on *bids.Request, k int) (bids.Spec, error) {
-	spec, err := r.PartSpec(k)
+func (n *normal) part(r, on *bids.Request, k int) (place.Spec, error) {
+	spec, err := place.PartSpec(r, k)
 	if err == nil {
 		err = n.known(&spec)
 	}
@@ -74,19 +73,19 @@ func (n *normal) part(r, on *bids.Request, k int) (bids.Spec, error) {
 }
 
 // together is the normal form of a request of several parts.
-func (n *normal) together(r, on *bids.Request) (bids.Spec, error) {
-	if err := r.CheckParts(); err != nil {
-		return bids.Spec{}, err
+func (n *normal) together(r, on *bids.Request) (place.Spec, error) {
+	if err := place.CheckParts(r); err != nil {
+		return place.Spec{}, err
 	}
 	n.parts = n.parts[:0]
 	for k := range r.Parts() {
 		spec, err := n.part(r, on, k)
 		if err != nil {
-			return bids.Spec{}, bids.PartFault(k, err)
+			return place.Spec{}, place.PartFault(k, err)
 		}
 		if n.nodes.ShareOf(spec.More()) > 0 {
 			err := &bids.FieldError{Field: "uses", Value: "a share of a GPU", Why: "jobs of several components have whole ones only"}
-			return bids.Spec{}, bids.PartFault(k, err)
+			return place.Spec{}, place.PartFault(k, err)
 		}
 		n.parts = append(n.parts, spec)
 	}
@@ -94,36 +93,36 @@ func (n *normal) together(r, on *bids.Request) (bids.Spec, error) {
 	if n.tree == nil {
 		within = 0
 	}
-	return n.masks.OfParts(n.parts, r.Apartness(), int32(within), n.tree).Sum(), nil
+	return n.masks.OfParts(n.parts, place.Apartness(r), int32(within), n.tree).Sum(), nil
 }
 
 // known reports further resources that the machine has not, and quotas that there are not; the Spec
 // is then the zero one.
-func (n *normal) known(spec *bids.Spec) error {
+func (n *normal) known(spec *place.Spec) error {
 	if err := spec.More().Check(n.more); err != nil {
-		*spec = bids.Spec{}
+		*spec = place.Spec{}
 		return fmt.Errorf("uses: %w", err)
 	}
 	if err := checkShare(n.nodes, spec); err != nil {
-		*spec = bids.Spec{}
+		*spec = place.Spec{}
 		return fmt.Errorf("uses: %w", err)
 	}
 	if err := spec.Counted().Check(n.limit); err != nil {
-		*spec = bids.Spec{}
+		*spec = place.Spec{}
 		return fmt.Errorf("charges: %w", err)
 	}
 	return nil
 }
 
 // below fills in what r demands of the machine's topology, if it has one.
-func (n *normal) below(spec *bids.Spec, r *bids.Request) {
+func (n *normal) below(spec *place.Spec, r *bids.Request) {
 	if n.tree != nil && spec.Valid() {
 		spec.Below = n.under.Of(place.Below{Tree: n.tree, Switches: int32(r.Switches), Within: int32(r.Within), Segment: int32(r.Segment)})
 	}
 }
 
 // pointed is a Spec with the mask of r, and the pointers of what is the same in others.
-func (n *normal) pointed(spec bids.Spec, r *bids.Request) bids.Spec {
+func (n *normal) pointed(spec place.Spec, r *bids.Request) place.Spec {
 	if spec.Valid() && r.Eligible != nil {
 		spec.Eligible = n.masks.Of(&r.Eligible)
 	}
@@ -144,7 +143,7 @@ func (n *normal) contiguous() {
 }
 
 // never returns why the machine can never meet any of the requests of the job that was read, or "".
-func (n *normal) never(c *answers.Cache, job *Job) string {
+func (n *normal) never(c *place.Cache, job *Job) string {
 	why := n.fault
 	if n.specs[0].Valid() {
 		why = c.Never(&n.specs[0])

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // Objective says what the start of a job is worth to an Auction. The queue is in
@@ -81,7 +83,7 @@ func product(job *Job) (high, low uint64) {
 }
 
 // sizeOf is R_j.
-func sizeOf(job *Job) int64 { return max(job.Request.LeastCores(), 1) }
+func sizeOf(job *Job) int64 { return max(place.LeastCores(&job.Request), 1) }
 
 // product is P_j R_j, or P_j S_j / T_j in units of 2^-rateBits, as high and low words.
 func (w *window) product(job *Job) (high, low uint64) {

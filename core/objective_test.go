@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -76,7 +77,7 @@ func TestWeightsAreExact(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(r, "jobs") {
 			job := &Job{Priority: rng.Int64N(1<<priorityBits) + 1, Request: bids.Request{Cores: int(rng.Int64N(1<<coreBits-1) + 1)}}
 			w.ways = append(w.ways, way{job: int32(len(w.jobs))})
-			w.jobs, w.variants = append(w.jobs, job), append(w.variants, bids.Variant{})
+			w.jobs, w.variants = append(w.jobs, job), append(w.variants, market.Variant{})
 			product := new(big.Int).Mul(big.NewInt(job.Priority), big.NewInt(int64(job.Cores)))
 			products = append(products, product)
 			sum.Add(sum, product)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -414,13 +415,13 @@ func TestFaultsOfComponents(t *testing.T) {
 		"components: 16: must be at most": {Cores: 1, Components: slices.Repeat([]bids.Request{ok}, 16)},
 		"cores: -1: must not":             {Cores: -1, Components: []bids.Request{ok}},
 	} {
-		require.ErrorContains(t, r.Validate(), want)
-		_, err := r.Spec()
+		require.ErrorContains(t, place.Validate(&r), want)
+		_, err := place.SpecOf(&r)
 		require.Error(t, err)
 	}
 	r := bids.Request{Cores: 3, Components: []bids.Request{{MinNodes: 2, TasksPerNode: 4}}}
-	require.NoError(t, r.Validate())
-	require.EqualValues(t, 11, r.LeastCores())
+	require.NoError(t, place.Validate(&r))
+	require.EqualValues(t, 11, place.LeastCores(&r))
 }
 
 // Cycles with jobs of several parts allocate nothing in steady state either.

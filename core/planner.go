@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -102,8 +102,8 @@ func (p *planner) start(segs []nodeset.Segment, uses nodeset.Uses, parts *place.
 
 // place finds an allocation of a job from second t on, for limit seconds, in the first of its
 // ways in which it can. It appends it to dst and returns which way that is.
-func (p *planner) place(dst []nodeset.Segment, ways []bids.Variant, limit, t int64) ([]nodeset.Segment, int, bool) {
-	var room *bids.Quotas
+func (p *planner) place(dst []nodeset.Segment, ways []market.Variant, limit, t int64) ([]nodeset.Segment, int, bool) {
+	var room *place.Quotas
 	if charged(ways) {
 		if p.lacking(ways, limit, t) >= 0 {
 			return dst, 0, false
@@ -186,7 +186,7 @@ func (p *planner) keep(t *nodeset.Table, when int64) {
 
 // reserve finds the earliest place of a job after now, in any of its ways, and keeps it. It
 // reports false if there is none even when all has ended, as when nodes are down.
-func (p *planner) reserve(index int, ways []bids.Variant, limit int64) (reservation, bool) {
+func (p *planner) reserve(index int, ways []market.Variant, limit int64) (reservation, bool) {
 	p.sortEnds()
 	p.segs = resize(p.segs, len(p.reserved)+1)
 	buf := &p.segs[len(p.reserved)]
@@ -267,7 +267,7 @@ func (p *planner) nextEvent(t int64, e *int) (next int64, ok bool) {
 }
 
 // free reports whether segs are free for spec now and stay so for limit seconds.
-func (p *planner) free(spec *bids.Spec, segs []nodeset.Segment, limit int64) bool {
+func (p *planner) free(spec *place.Spec, segs []nodeset.Segment, limit int64) bool {
 	if !fits(&p.now, spec, segs) {
 		return false
 	}

@@ -5,15 +5,15 @@ package core
 import (
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // severalParts reports whether any way to meet a job consists of several parts. For such a place is
 // found part after part, and more that is free may lead that astray.
-func severalParts(ways []bids.Variant) bool {
-	return slices.ContainsFunc(ways, func(v bids.Variant) bool { return v.Spec.Parts != nil })
+func severalParts(ways []market.Variant) bool {
+	return slices.ContainsFunc(ways, func(v market.Variant) bool { return v.Spec.Parts != nil })
 }
 
 // startParts is start for a job of several parts.
@@ -53,7 +53,7 @@ func (r *reservation) allocate(t *nodeset.Table) error {
 }
 
 // fits reports whether t has segs for spec. It leaves t as it is.
-func fits(t *nodeset.Table, spec *bids.Spec, segs []nodeset.Segment) bool {
+func fits(t *nodeset.Table, spec *place.Spec, segs []nodeset.Segment) bool {
 	if spec.Parts != nil {
 		return spec.Parts.Fits(t, segs)
 	}
@@ -62,7 +62,7 @@ func fits(t *nodeset.Table, spec *bids.Spec, segs []nodeset.Segment) bool {
 
 // counts is what segs, an allocation for spec, count against quotas. It is the planner's until its
 // next reset.
-func (p *planner) counts(spec *bids.Spec, segs []nodeset.Segment) (place.Charges, place.Size) {
+func (p *planner) counts(spec *place.Spec, segs []nodeset.Segment) (place.Charges, place.Size) {
 	if spec.Parts == nil || spec.Charges == nil {
 		return spec.Counted(), place.SizeOf(segs)
 	}
@@ -73,5 +73,5 @@ func (p *planner) counts(spec *bids.Spec, segs []nodeset.Segment) (place.Charges
 
 // several reports whether the job that was read last consists of several parts, in any of its ways.
 func (n *normal) several() bool {
-	return slices.ContainsFunc(n.specs, func(s bids.Spec) bool { return s.Parts != nil })
+	return slices.ContainsFunc(n.specs, func(s place.Spec) bool { return s.Parts != nil })
 }

@@ -6,19 +6,19 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 )
 
 // purse is what a planner knows of quotas: as it does of nodes, what is left now, and what comes
 // back when.
 type purse struct {
-	room  bids.Quotas // for a job, from the second on that was asked for last until its limit
-	left  [1][]int64  // of this
-	now   []int64     // less what starts now
-	at    []int64     // scratch: at another moment
-	ends  []counted   // what will come back
-	begun []int64     // what was left at first
+	room  place.Quotas // for a job, from the second on that was asked for last until its limit
+	left  [1][]int64   // of this
+	now   []int64      // less what starts now
+	at    []int64      // scratch: at another moment
+	ends  []counted    // what will come back
+	begun []int64      // what was left at first
 }
 
 // counted is what a job counts against quotas until second end.
@@ -50,7 +50,7 @@ func (p *purse) reset(s *Snapshot, units []int64) {
 func (p *purse) back(left []int64, c *counted) {
 	for i := range c.charges {
 		x := &c.charges[i]
-		if amount := x.On(c.size); c.runs {
+		if amount := place.Count(x, c.size); c.runs {
 			left[x.Quota] += amount / p.room.Unit[x.Quota]
 		} else {
 			left[x.Quota] += p.room.CostOf(x, c.size)
@@ -101,7 +101,7 @@ func (p *planner) leftOfQuotas(dst []int64, when int64) []int64 {
 
 // roomFrom is what quotas leave to a job that starts in second t, for limit seconds. It is the
 // planner's until the next call.
-func (p *planner) roomFrom(limit, t int64) *bids.Quotas {
+func (p *planner) roomFrom(limit, t int64) *place.Quotas {
 	u := &p.purse
 	u.left[0] = p.leftOfQuotas(u.left[0][:0], t)
 	for i := range p.reserved {
@@ -117,13 +117,13 @@ func (p *planner) roomFrom(limit, t int64) *bids.Quotas {
 }
 
 // charged reports whether any of a job's ways counts against a quota.
-func charged(ways []bids.Variant) bool {
-	return slices.ContainsFunc(ways, func(v bids.Variant) bool { return v.Spec.Charges != nil })
+func charged(ways []market.Variant) bool {
+	return slices.ContainsFunc(ways, func(v market.Variant) bool { return v.Spec.Charges != nil })
 }
 
 // lacking is the first quota that keeps a job from starting in second t, wherever it could be, for
 // limit seconds; -1 if none does.
-func (p *planner) lacking(ways []bids.Variant, limit, t int64) int {
+func (p *planner) lacking(ways []market.Variant, limit, t int64) int {
 	if !charged(ways) {
 		return -1
 	}
@@ -145,7 +145,7 @@ func (p *planner) lacking(ways []bids.Variant, limit, t int64) int {
 
 // reserveQuotas keeps for a job what it counts, in the first of its ways, from the earliest moment
 // on at which there is as much; no nodes. It reports false if there never is.
-func (p *planner) reserveQuotas(index int, ways []bids.Variant, limit int64) (reservation, bool) {
+func (p *planner) reserveQuotas(index int, ways []market.Variant, limit int64) (reservation, bool) {
 	p.sortEnds()
 	t, ok := p.earliest(func(t int64) bool { return p.lacking(ways, limit, t) < 0 }, true)
 	if !ok {

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -22,9 +23,9 @@ func TestSearchRemembersWhatIsFree(t *testing.T) {
 		var p planner
 		require.NoError(t, p.reset(s))
 		for i, j := range s.Pending {
-			spec, err := j.Spec()
+			spec, err := place.SpecOf(&j.Request)
 			require.NoError(t, err)
-			if _, ok := p.reserve(i, []bids.Variant{{Spec: spec}}, j.TimeLimit); ok {
+			if _, ok := p.reserve(i, []market.Variant{{Spec: spec}}, j.TimeLimit); ok {
 				kept++
 			}
 			if len(p.reserved) == 4 {

@@ -228,7 +228,7 @@ func (x *planning) add(s *Snapshot, w *window, j int) {
 			t.Rate[k] = kind.need(kind.of(spec.More(), uint16(least+1), gpus)) - t.Per[k]
 		}
 	}
-	shares := w.machine.sharesOf(uint64(job.Request.LeastCores()), uint64(leastGPUs(&job.Request)))
+	shares := w.machine.sharesOf(uint64(place.LeastCores(&job.Request)), uint64(leastGPUs(&job.Request)))
 	t.Width, t.Size = max(shares.cores, shares.gpus, minWidth), shares.cores+shares.gpus
 	x.search.Jobs = append(x.search.Jobs, t)
 }

@@ -8,7 +8,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -35,9 +35,9 @@ type preemption struct {
 	needs []uint64 // by variant of the window: whom its job may preempt
 	own   []uint64 // of these the different ones, without the empty one
 
-	spaces   []bids.Space // by view
+	spaces   []market.Space // by view
 	memory   [][]nodeset.Table
-	variants []bids.Variant // the window's, without what they have elsewhere, and the victims'
+	variants []market.Variant // the window's, without what they have elsewhere, and the victims'
 	binds    [][]bool
 
 	now     remains // what is left of the views
@@ -45,19 +45,19 @@ type preemption struct {
 	held    int64   // what all victims are worth
 
 	drafts    [preemptDrafts]preemptDraft
-	asking    []bids.Variant
-	gens      []bids.Generator // by own set
-	books     []bids.Book      // of these
-	book      bids.Book
-	shift     []int32        // by variant: how many places its bids have moved
-	bound     bids.Generator // knows a bound on all allocations
-	boundBook bids.Book
+	asking    []market.Variant
+	gens      []market.Generator // by own set
+	books     []market.Book      // of these
+	book      market.Book
+	shift     []int32          // by variant: how many places its bids have moved
+	bound     market.Generator // knows a bound on all allocations
+	boundBook market.Book
 
 	musts   []bool          // by job of the window, and victim
 	stays   []bool          // by victim: it is not preempted
 	left    remains         // by the winners, and the victims that stay
 	least   []nodeset.Table // what all views have left
-	space   bids.Space      // see settle
+	space   market.Space    // see settle
 	value   int64           // of the winners and the victims that stay, in the model's units
 	placer  place.Placer
 	limited place.Limited

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -25,7 +27,7 @@ func (x *preemption) bid(in *reservations, b *bidding, stop func() bool) {
 		x.bidAlone(i, b, stop)
 	}
 	x.mergeBooks(b)
-	x.bound.GenerateDraft(&x.spaces[0], x.variants, bids.Options{MaxBidsPerJob: 1}, &x.boundBook)
+	x.bound.GenerateDraft(&x.spaces[0], x.variants, market.Options{MaxBidsPerJob: 1}, &x.boundBook)
 }
 
 // bidAlone has the jobs that preempt the i-th own set bid as if all of it were free.
@@ -33,7 +35,7 @@ func (x *preemption) bidAlone(i int, b *bidding, stop func() bool) {
 	x.asking = append(x.asking[:0], x.variants[:len(x.needs)]...)
 	for k := range x.asking {
 		if x.needs[k] != x.own[i] {
-			x.asking[k].Spec = bids.Spec{}
+			x.asking[k].Spec = place.Spec{}
 		}
 	}
 	o := b.options(stop)
@@ -61,7 +63,7 @@ func (x *preemption) mergeBooks(b *bidding) {
 	for i := range x.victims {
 		x.victims[i].bid = int32(len(book.Bids))
 		// No preference of a start for its place is worth more than that somebody stays.
-		x.add(bids.Bid{Job: int32(len(x.needs) + i), Class: bids.ClassA, Preference: 1}, x.victims[i].segs)
+		x.add(market.Bid{Job: int32(len(x.needs) + i), Class: bids.ClassA, Preference: 1}, x.victims[i].segs)
 		book.JobStart = append(book.JobStart, int32(len(book.Bids)))
 	}
 	book.Kept = x.shifted(book.Kept[:0], old, old.Kept)
@@ -73,7 +75,7 @@ func (x *preemption) mergeBooks(b *bidding) {
 }
 
 // shifted are bids of the old book, by their new numbers.
-func (x *preemption) shifted(dst []int32, old *bids.Book, list []int32) []int32 {
+func (x *preemption) shifted(dst []int32, old *market.Book, list []int32) []int32 {
 	for _, i := range list {
 		dst = append(dst, i+x.shift[old.Bids[i].Job])
 	}
@@ -100,7 +102,7 @@ func (x *preemption) addBids(k int, b *bidding) {
 }
 
 // addNew adds a bid of variant k unless there is one for the same, and returns its number.
-func (x *preemption) addNew(k int, bid bids.Bid, segs []nodeset.Segment) int32 {
+func (x *preemption) addNew(k int, bid market.Bid, segs []nodeset.Segment) int32 {
 	for i := int(x.book.JobStart[k]); i < len(x.book.Bids); i++ {
 		if slices.Equal(x.book.Allocation(i), segs) {
 			return int32(i)
@@ -111,7 +113,7 @@ func (x *preemption) addNew(k int, bid bids.Bid, segs []nodeset.Segment) int32 {
 	return x.add(bid, segs)
 }
 
-func (x *preemption) add(bid bids.Bid, segs []nodeset.Segment) int32 {
+func (x *preemption) add(bid market.Bid, segs []nodeset.Segment) int32 {
 	bid.First = int32(len(x.book.Segs))
 	x.book.Segs = append(x.book.Segs, segs...)
 	bid.Last = int32(len(x.book.Segs))
@@ -120,7 +122,7 @@ func (x *preemption) add(bid bids.Bid, segs []nodeset.Segment) int32 {
 }
 
 // start is a choice to begin with: one of bids for what is free, and all victims, or a draft's.
-func (x *preemption) start(dst, free []int32, book *bids.Book) []int32 {
+func (x *preemption) start(dst, free []int32, book *market.Book) []int32 {
 	worth := x.held
 	for _, b := range free {
 		worth += x.variants[book.Bids[b].Job].Priority

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -44,7 +44,7 @@ func (x *preemption) settle(in *stages) error {
 }
 
 // restore has victims stay that were to go, where there is room: the dearest first.
-func (x *preemption) restore(m *model, book *bids.Book) (any bool) {
+func (x *preemption) restore(m *model, book *market.Book) (any bool) {
 	for i := len(x.victims) - 1; i >= 0; i-- {
 		if v := &x.victims[i]; !x.stays[i] && x.left.fits(v.sharer()) {
 			x.left.hold(v)
@@ -103,7 +103,7 @@ func (x *preemption) stops(k int, segs []nodeset.Segment) bool {
 
 // setSpace sets x.space to what the winners take and what all views have left beside. Who comes
 // after the winners preempts nobody, and gets nothing of what is over where somebody was stopped.
-func (x *preemption) setSpace(chosen []int32, book *bids.Book) {
+func (x *preemption) setSpace(chosen []int32, book *market.Book) {
 	times := len(x.memory[0])
 	x.least = resize(x.least, times)
 	for k := range x.least {
@@ -119,7 +119,7 @@ func (x *preemption) setSpace(chosen []int32, book *bids.Book) {
 			must(v.Spec.Release(&x.least[t], book.Allocation(int(b))))
 		}
 	}
-	x.space = bids.Space{Now: &x.least[0], Left: x.space.Left[:0], Quotas: x.in.space.Quotas}
+	x.space = market.Space{Now: &x.least[0], Left: x.space.Left[:0], Quotas: x.in.space.Quotas}
 	for k := range x.least[1:] {
 		x.space.Left = append(x.space.Left, &x.least[k+1])
 	}

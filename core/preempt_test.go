@@ -281,7 +281,7 @@ func TestNobodyIsPreemptedNeedlessly(t *testing.T) {
 				require.NoError(t, left.AllocateWith(d.Segs, d.Uses))
 			}
 		}
-		spec, err := s.Pending[it.Job].Spec()
+		spec, err := place.SpecOf(&s.Pending[it.Job].Request)
 		require.NoError(t, err)
 		var placer place.Placer
 		var limited place.Limited

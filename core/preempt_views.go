@@ -3,9 +3,8 @@
 package core
 
 import (
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
-	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -37,7 +36,7 @@ func (x *preemption) setSpaces(in *reservations) {
 			}
 		}
 		space := &x.spaces[u]
-		*space = bids.Space{Now: &m[0], Left: space.Left[:0], Quotas: in.space.Quotas}
+		*space = market.Space{Now: &m[0], Left: space.Left[:0], Quotas: in.space.Quotas}
 		for k := range in.space.Left {
 			space.Left = append(space.Left, &m[k+1])
 		}
@@ -58,19 +57,19 @@ func (x *preemption) setVariants() {
 	}
 	for i := range x.victims {
 		v := &x.victims[i]
-		spec := bids.Spec{
+		spec := place.Spec{
 			Nodes: place.Range{Min: int(v.size.Nodes), Max: int(v.size.Nodes)},
 			Cores: place.Amount{Total: int(v.size.Cores)}, GPUs: place.Amount{Total: int(v.size.GPUs)},
 		}
 		if len(v.uses) > 0 {
 			spec.Uses = &v.uses
 		}
-		x.variants = append(x.variants, bids.Variant{Spec: spec, Priority: v.worth, Crosses: v.crosses})
+		x.variants = append(x.variants, market.Variant{Spec: spec, Priority: v.worth, Crosses: v.crosses})
 	}
 }
 
 // modelViews are the views of the model but for the widest, which is its space.
-func (x *preemption) modelViews(dst []ipmodel.View) []ipmodel.View {
+func (x *preemption) modelViews(dst []market.View) []market.View {
 	x.binds = resize(x.binds, len(x.sets))
 	for u, set := range x.sets[1:] {
 		binds, any := x.binds[u][:0], false
@@ -82,7 +81,7 @@ func (x *preemption) modelViews(dst []ipmodel.View) []ipmodel.View {
 			binds = append(binds, x.victims[i].class&set != 0)
 		}
 		if x.binds[u] = binds; any {
-			dst = append(dst, ipmodel.View{Space: &x.spaces[u+1], Binds: binds})
+			dst = append(dst, market.View{Space: &x.spaces[u+1], Binds: binds})
 		}
 	}
 	return dst

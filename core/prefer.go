@@ -6,7 +6,6 @@ import (
 	"math/bits"
 	"sort"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -37,7 +36,7 @@ func (p *preferences) reset(t *nodeset.Table, tiers []uint8, masks *place.Masks)
 }
 
 // seenBy is what s sees of the nodes.
-func (p *preferences) seenBy(s *bids.Spec) *nodeset.Table {
+func (p *preferences) seenBy(s *place.Spec) *nodeset.Table {
 	if s.Plain() {
 		return p.nodes
 	}
@@ -86,9 +85,9 @@ func (p *preferences) setTiers(tiers []uint8) {
 // first is the job's request s on those of its nodes alone that the job prefers, or else on the
 // lowest tiers that have room: a further way to meet it, liked better. It reports false where that
 // can't be met now, and where the job can have no other nodes now.
-func (p *preferences) first(job *Job, s *bids.Spec) (preferred bids.Spec, ok bool) {
+func (p *preferences) first(job *Job, s *place.Spec) (preferred place.Spec, ok bool) {
 	if !s.Valid() || s.Parts != nil {
-		return bids.Spec{}, false
+		return place.Spec{}, false
 	}
 	preferred = *s
 	if job.Prefer != nil {
@@ -102,7 +101,7 @@ func (p *preferences) first(job *Job, s *bids.Spec) (preferred bids.Spec, ok boo
 	}
 	k := firstOf(len(p.tiers), enough)
 	if k == len(p.tiers) {
-		return bids.Spec{}, false
+		return place.Spec{}, false
 	}
 	preferred.Eligible = p.within(&p.tiers[k], s.Eligible)
 	return preferred, p.tells(&preferred, s)
@@ -138,7 +137,7 @@ func (p *preferences) within(prefer, eligible *nodeset.Mask) *nodeset.Mask {
 }
 
 // tells reports whether s could have nodes now that are not preferred.
-func (p *preferences) tells(preferred, s *bids.Spec) bool {
+func (p *preferences) tells(preferred, s *place.Spec) bool {
 	t := p.nodes
 	if s.Coreless() {
 		t = p.seenBy(s)
@@ -153,7 +152,7 @@ func (p *preferences) tells(preferred, s *bids.Spec) bool {
 
 // room reports whether the nodes that s may use have as much free as it needs, wherever that is. If
 // it says yes, there need not be a place.
-func (p *preferences) room(s *bids.Spec) bool {
+func (p *preferences) room(s *place.Spec) bool {
 	nodes, cores, mask, t := s.Nodes.Min, s.LeastCores(), s.Mask(), p.seenBy(s)
 	for w, usable := range t.Usable(s.GPUs.PerNode.Min) {
 		for left := usable & mask.Word(w); left != 0; left &= left - 1 {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -127,7 +128,7 @@ func TestKeepingHolesRefusesNoJobThatFits(t *testing.T) {
 			if d.Start || a.opts.Reservations > 0 {
 				continue
 			}
-			spec, err := s.Pending[d.Job].Request.Spec()
+			spec, err := place.SpecOf(&s.Pending[d.Job].Request)
 			if err != nil {
 				continue
 			}

@@ -15,7 +15,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/test/requests"
@@ -183,7 +182,7 @@ func TestPlansHoldTogether(t *testing.T) {
 				priorities += s.Pending[d.Job].Priority
 				require.False(t, d.Kept)
 			}
-			if err := answers.CanEverRun(s.Nodes, &s.Pending[d.Job].Request); err != nil {
+			if err := place.CanEverRun(s.Nodes, &s.Pending[d.Job].Request); err != nil {
 				require.Equal(t, err.Error(), d.Reason)
 				require.True(t, strings.HasPrefix(d.Reason, never))
 				continue
@@ -389,7 +388,7 @@ func TestNothingIsLeftLying(t *testing.T) {
 			}
 			together := 0
 			if a.opts.Compact {
-				idle, ok := requests.Place(answers.Idle(s.Nodes), &job.Request, job.MinGPUs)
+				idle, ok := requests.Place(place.Idle(s.Nodes), &job.Request, job.MinGPUs)
 				require.True(t, ok)
 				together = nodeset.Blocks(idle)
 			}
@@ -499,11 +498,11 @@ func TestLeavingOutEqualJobsLosesNothing(t *testing.T) {
 		o.Reservations, o.Work = int(seed%2), 300_000
 		few, all := decide(t, o, s), decide(t, o, masked)
 		var n normal
-		key := func(job *Job) bids.Spec {
+		key := func(job *Job) place.Spec {
 			n.read(job)
 			return n.specs[0]
 		}
-		places := map[bids.Spec]int{}
+		places := map[place.Spec]int{}
 		for _, d := range all.Decisions {
 			if d.Start {
 				places[key(s.Pending[d.Job])]++
@@ -535,7 +534,7 @@ func TestEqualsLetsEnoughJobsThrough(t *testing.T) {
 			return
 		}
 		job := *s.Pending[0]
-		if answers.CanEverRun(s.Nodes, &job.Request) != nil {
+		if place.CanEverRun(s.Nodes, &job.Request) != nil {
 			return
 		}
 		tab := new(nodeset.Table)

@@ -23,12 +23,12 @@ type Quota struct {
 // quotas is the stage that says what is left of quotas to a window, and which jobs keep out of it
 // for that.
 type quotas struct {
-	book    bids.Quotas // now
-	left    [1][]int64  // of this
-	named   []Quota     // the snapshot's
-	asked   []int64     // by quota: what the jobs count at least that have a seat
-	heads   []bool      // by quota: a job over it was seen
-	headed  int         // how many were
+	book    place.Quotas // now
+	left    [1][]int64   // of this
+	named   []Quota      // the snapshot's
+	asked   []int64      // by quota: what the jobs count at least that have a seat
+	heads   []bool       // by quota: a job over it was seen
+	headed  int          // how many were
 	reasons map[string]string
 	units   []int64 // scratch
 }
@@ -121,7 +121,7 @@ func divisor(a, b int64) int64 {
 
 // over is the first quota that leaves no room for a job in any of its ways, as specs of the window;
 // -1 if there is room for one.
-func (q *quotas) over(specs []bids.Spec) int {
+func (q *quotas) over(specs []place.Spec) int {
 	first := -1
 	for k := range specs {
 		if !specs[k].Valid() {
@@ -150,14 +150,14 @@ func (q *quotas) isHead(quota int) bool {
 
 // crowded reports whether the jobs that have a seat want so much of one of a job's quotas that it
 // has to do without.
-func (q *quotas) crowded(specs []bids.Spec) bool {
+func (q *quotas) crowded(specs []place.Spec) bool {
 	return slices.ContainsFunc(specs[0].Counted(), func(c bids.Charge) bool {
 		return q.asked[c.Quota] >= quotaSeats*q.book.Left[0][c.Quota] && q.book.Least(&c, &specs[0]) > 0
 	})
 }
 
 // seat gives a job a seat.
-func (q *quotas) seat(specs []bids.Spec) {
+func (q *quotas) seat(specs []place.Spec) {
 	charges := specs[0].Counted()
 	for i := range charges {
 		q.asked[charges[i].Quota] += q.book.Least(&charges[i], &specs[0])
@@ -165,7 +165,7 @@ func (q *quotas) seat(specs []bids.Spec) {
 }
 
 // most bounds how many jobs with this Spec could start, and the quota that does; -1: none does.
-func (q *quotas) most(spec *bids.Spec) (most int64, quota int) {
+func (q *quotas) most(spec *place.Spec) (most int64, quota int) {
 	most, quota = 1<<62, -1
 	charges := spec.Counted()
 	for i := range charges {

@@ -37,7 +37,7 @@ func drawCharges(rng *rand.Rand, quotas int, scale int64) (charges []bids.Charge
 	return charges
 }
 
-// counts is a dumb twin of fit.Charge: what an allocation counts against a quota.
+// counts is a dumb twin of place.Count: what an allocation counts against a quota.
 func counts(charges []bids.Charge, quota int, segs []nodeset.Segment) (sum int64) {
 	for _, c := range charges {
 		if c.Quota != quota || len(segs) == 0 {
@@ -73,7 +73,7 @@ func limit(t require.TestingT, rng *rand.Rand, s *Snapshot) {
 		if rng.IntN(4) > 0 {
 			job.Charges = charges[rng.IntN(len(charges))]
 		}
-		total += job.Request.LeastCores()
+		total += place.LeastCores(&job.Request)
 		for k := range job.Alternatives {
 			job.Alternatives[k].Charges = drawCharges(rng, quotas, scale)
 		}
@@ -506,7 +506,7 @@ func TestGreatestCharges(t *testing.T) {
 	}
 	say = says(t, DefaultAuctionOptions(), s)
 	require.True(t, say["odd0"].Start && say["odd1"].Start, "2^30 of z")
-	require.Equal(t, int64(1<<60), (&place.Charge{PerJob: 1 << 40, PerCore: 1 << 40}).On(place.Size{Cores: 1 << 40}))
+	require.Equal(t, int64(1<<60), place.Count(&bids.Charge{PerJob: 1 << 40, PerCore: 1 << 40}, place.Size{Cores: 1 << 40}))
 }
 
 // windowOfQuotas is a window of which so many quotas bind, or none.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 )
 
@@ -60,7 +61,7 @@ func (w *window) scarcityOf(s *Snapshot) (x scarcity) {
 // count that nobody else can have then, if all ask for as many: of nodes with three, two cost as
 // much as three.
 func (w *window) costWith(r *bids.Request, limit int64, k int) float64 {
-	cores := float64(r.LeastCores()) / float64(max(w.machine.cores, 1))
+	cores := float64(place.LeastCores(r)) / float64(max(w.machine.cores, 1))
 	most := float64(w.mostGPUs)
 	gpus := float64(max(r.MinNodes, 1)) * most / math.Floor(most/float64(k)) / float64(max(w.machine.gpus, 1))
 	share := float64(cores*w.scarce.cores) + float64(gpus*w.scarce.gpus)
@@ -174,7 +175,7 @@ func (f *leftovers) fillWith(s *Snapshot, asked *Job, k int, d *Decision, p *Pla
 	spec := w.normal.specs[0]
 	spec.Contiguous = spec.Contiguous || w.opts.ContiguousOnly
 	spec.Blocks = int32(w.blocksOf(s, &spec))
-	v := bids.Variant{Spec: spec, Priority: max(one.Priority, 1), Crosses: f.in.reservations.crosses(s, one)}
+	v := market.Variant{Spec: spec, Priority: max(one.Priority, 1), Crosses: f.in.reservations.crosses(s, one)}
 	start := Decision{Job: d.Job}
 	if worth, err = f.fill(one, &v, &start, p); start.Start {
 		*d = start

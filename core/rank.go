@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -30,7 +31,7 @@ const (
 // share is the part of all cores that a job asks for plus that of all GPUs, in units of
 // 2^-shareBits: at most 2^(shareBits+1).
 func (m totals) share(job *Job) uint64 {
-	return m.shareOf(uint64(job.Request.LeastCores()), uint64(leastGPUs(&job.Request)))
+	return m.shareOf(uint64(place.LeastCores(&job.Request)), uint64(leastGPUs(&job.Request)))
 }
 
 // shareOf is share of so many cores and GPUs.

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -26,16 +26,16 @@ func shareTwin(m totals, job *Job) *big.Rat {
 		}
 		return r
 	}
-	return new(big.Rat).Add(part(job.Request.LeastCores(), int64(m.cores)), part(leastGPUs(&job.Request), int64(m.gpus)))
+	return new(big.Rat).Add(part(place.LeastCores(&job.Request), int64(m.cores)), part(leastGPUs(&job.Request), int64(m.gpus)))
 }
 
 func drawClaimant(t *rapid.T) (totals, *Job) {
-	m := totals{rapid.Uint64Range(1, bids.MaxNodes*bids.MaxCoresPerNode).Draw(t, "cores"),
-		rapid.Uint64Range(0, bids.MaxNodes*bids.MaxGPUsPerNode).Draw(t, "gpus")}
+	m := totals{rapid.Uint64Range(1, nodeset.MaxNodes*bids.MaxCoresPerNode).Draw(t, "cores"),
+		rapid.Uint64Range(0, nodeset.MaxNodes*bids.MaxGPUsPerNode).Draw(t, "gpus")}
 	job := &Job{TimeLimit: rapid.Int64Range(1, NoTimeLimit).Draw(t, "limit"),
 		Priority: rapid.Int64Range(1, MaxPriority).Draw(t, "priority")}
 	job.Cores = rapid.IntRange(1, bids.MaxCores).Draw(t, "job's cores")
-	job.MinNodes = rapid.IntRange(0, bids.MaxNodes).Draw(t, "nodes")
+	job.MinNodes = rapid.IntRange(0, nodeset.MaxNodes).Draw(t, "nodes")
 	job.MinGPUs = rapid.IntRange(0, bids.MaxGPUsPerNode).Draw(t, "job's gpus")
 	return m, job
 }
@@ -95,7 +95,7 @@ func TestPlacesGoByClaim(t *testing.T) {
 // lastTwin is half of the time, in exact numbers, that all cores or all GPUs need for what runs and
 // what waits and can run.
 func lastTwin(s *Snapshot) *big.Rat {
-	var known answers.Cache
+	var known place.Cache
 	known.Reset(s.Nodes)
 	m := totalsOf(s.Nodes)
 	cores, gpus := new(big.Rat), new(big.Rat)
@@ -113,7 +113,7 @@ func lastTwin(s *Snapshot) *big.Rat {
 	var n normal
 	for _, job := range s.Pending {
 		if n.read(job); n.never(&known, job) == "" {
-			add(job.TimeLimit, job.Request.LeastCores(), leastGPUs(&job.Request))
+			add(job.TimeLimit, place.LeastCores(&job.Request), leastGPUs(&job.Request))
 		}
 	}
 	if cores.Cmp(gpus) < 0 {

@@ -3,14 +3,15 @@
 package core
 
 import (
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // reservations is the stage that says which jobs must start, and keeps places for some that cannot.
 type reservations struct {
 	opts    *AuctionOptions
-	space   bids.Space      // what is free, and what the reservations leave of it
+	space   market.Space    // what is free, and what the reservations leave of it
 	left    []nodeset.Table // the latter's memory
 	guarded []guard         // by job of the window
 	planner planner
@@ -50,7 +51,7 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 // The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the auction deciding
 // everything behind it: the job at the head starts as early as running jobs' time limits allow,
 // whatever comes after it, so that every job gets to the head in the end.
-func (r *reservations) walk(s *Snapshot, w *window, draft *bids.Book, stop func() bool) error {
+func (r *reservations) walk(s *Snapshot, w *window, draft *market.Book, stop func() bool) error {
 	r.planner.stop = stop
 	r.quotas.reset(s, w, &r.planner)
 	r.kept = r.kept[:0]
@@ -92,7 +93,7 @@ func (w *window) large(s *Snapshot, j int) bool {
 }
 
 // markDraft notes what the jobs bid in the draft that is worth most.
-func (r *reservations) markDraft(w *window, draft *bids.Book) {
+func (r *reservations) markDraft(w *window, draft *market.Book) {
 	r.drafted = r.drafted[:0]
 	for range w.jobs {
 		r.drafted = append(r.drafted, -1)
@@ -107,7 +108,7 @@ func (r *reservations) markDraft(w *window, draft *bids.Book) {
 // serve has job j start, or else keeps its earliest place, unless it finds room by itself: then it
 // is blocked. Jobs that stay together may lie anywhere if there never is a place otherwise, as with
 // nodes down; if there is none even then, it does nothing.
-func (r *reservations) serve(s *Snapshot, w *window, draft *bids.Book, j int) (blocked bool, err error) {
+func (r *reservations) serve(s *Snapshot, w *window, draft *market.Book, j int) (blocked bool, err error) {
 	limit := w.jobs[j].TimeLimit
 	if r.waitsForQuota(s, w, j) {
 		return false, nil
@@ -143,13 +144,13 @@ func (r *reservations) findsRoom(s *Snapshot, w *window, j int) bool {
 	if r.opts.Promise > 0 {
 		patience = min(patience, r.opts.Promise)
 	}
-	shares := w.machine.sharesOf(uint64(job.Request.LeastCores()), uint64(leastGPUs(&job.Request)))
+	shares := w.machine.sharesOf(uint64(place.LeastCores(&job.Request)), uint64(leastGPUs(&job.Request)))
 	return max(shares.cores, shares.gpus) < goals[r.opts.Goal].wide && s.Now-job.Since < patience
 }
 
 // startable finds a place where job j can start now: the draft's, if nothing that
 // was reserved meanwhile is in the way, or another. variant is the one that it meets.
-func (r *reservations) startable(w *window, draft *bids.Book, j int) (place []nodeset.Segment, variant int, ok bool) {
+func (r *reservations) startable(w *window, draft *market.Book, j int) (place []nodeset.Segment, variant int, ok bool) {
 	from, limit := len(r.kept), w.jobs[j].TimeLimit
 	if b := r.drafted[j]; b >= 0 {
 		r.kept = append(r.kept, draft.Allocation(int(b))...)
@@ -184,7 +185,7 @@ func (r *reservations) bind(s *Snapshot, w *window, first int) {
 		case j == first && len(r.planner.reserved) == 1:
 			v.Crosses = 0
 		case r.guarded[j].reserved:
-			v.Spec = bids.Spec{} // makes no bid
+			v.Spec = place.Spec{} // makes no bid
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -154,7 +155,7 @@ func TestFurtherResourcesBruteForce(t *testing.T) {
 			r := bids.Request{MinNodes: 1, MaxNodes: 1, Cores: max(0, rng.IntN(9)-2), MinGPUs: rng.IntN(2)}
 			r.MaxGPUs = r.MinGPUs
 			r.Uses = drawUses(rng, &r, resources, 40)
-			if r.Validate() != nil { // it asks for nothing
+			if place.Validate(&r) != nil { // it asks for nothing
 				r.Cores = 1
 			}
 			s.Pending = append(s.Pending, &Job{ID: string(rune('a' + i)), Request: r, Priority: 10 * (1 + rng.Int64N(5)), TimeLimit: 60})

@@ -5,13 +5,13 @@ package core
 import (
 	"fmt"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // checkShare reports what is wrong with a request for a share of a GPU: it is for one node, and for
 // no GPUs beside.
-func checkShare(t *nodeset.Table, s *bids.Spec) error {
+func checkShare(t *nodeset.Table, s *place.Spec) error {
 	uses := s.More()
 	if len(uses) == 0 {
 		return nil

@@ -196,7 +196,7 @@ type Stats struct {
 	Status                 string
 	Work                   int64
 	// GlobalBound is an upper bound on what any allocations could be worth, those included that
-	// were never bid, and jobs of the window only: see [bids.Generator.Bound]. 0 for policies
+	// were never bid, and jobs of the window only: see market.Generator.Bound. 0 for policies
 	// without an objective.
 	GlobalBound float64
 	Elapsed     time.Duration

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -153,7 +154,7 @@ func verifyMore(t *nodeset.Table, used map[[2]int]int64, freed map[int][]holding
 //
 // Of a request with Components each part is met by the segments for it, part after part.
 func CheckAllocation(job *bids.Request, segs []nodeset.Segment, n int) error {
-	if err := job.Validate(); err != nil {
+	if err := place.Validate(job); err != nil {
 		return err
 	}
 	if len(job.Components) > 0 {

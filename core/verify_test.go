@@ -11,6 +11,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -38,7 +39,7 @@ func TestCheckAllocationOfInvalidRequests(t *testing.T) {
 		"nodes 2-1":       {Cores: 4, MinNodes: 2, MaxNodes: 1, MinGPUs: 3},
 		"too few to fill": {Cores: 4, TasksPerNode: 1, MaxNodes: 2, MinGPUs: 3},
 	} {
-		require.Error(t, r.Validate(), name)
+		require.Error(t, place.Validate(&r), name)
 		require.Error(t, core.CheckAllocation(&r, three, 2), name)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // Way is one of the job's requests, numbered as Decision.Alternative is; false if
@@ -32,14 +33,14 @@ func (j *Job) Validate() error {
 	if f := j.limitFault(); f != nil {
 		return f
 	}
-	if err := j.Request.Validate(); err != nil {
+	if err := place.Validate(&j.Request); err != nil {
 		return err
 	}
 	if n := len(j.Alternatives); n > MaxAlternatives {
 		return &bids.FieldError{Field: "alternatives", Value: n, Why: fmt.Sprintf("must be at most %d", MaxAlternatives)}
 	}
 	for k := range j.Alternatives {
-		if err := j.Alternatives[k].Validate(); err != nil {
+		if err := place.Validate(&j.Alternatives[k]); err != nil {
 			var f *bids.FieldError
 			if errors.As(err, &f) {
 				return &bids.FieldError{Field: fmt.Sprintf("alternatives[%d].%s", k, f.Field), Value: f.Value, Why: f.Why}

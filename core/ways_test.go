@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
@@ -42,7 +42,7 @@ func canRun(s *Snapshot, job *Job) (can []bool) {
 		if r.Eligible == nil {
 			r.Eligible = job.Eligible
 		}
-		can = append(can, answers.CanEverRun(s.Nodes, &r) == nil)
+		can = append(can, place.CanEverRun(s.Nodes, &r) == nil)
 	}
 	return can
 }

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -14,24 +15,24 @@ import (
 type window struct {
 	opts         *AuctionOptions
 	jobs         []*Job
-	index        []int          // by job: its index in the queue, and in the decisions
-	variants     []bids.Variant // of all jobs; reservations binds them
-	ways         []way          // by variant
-	variantStart []int32        // by job: its first variant, and one more
-	next         int            // index in the queue of the first job behind the window
-	wanting      int            // jobs that the window has fewer than it should, for lack of time
-	shift        int            // variants' priorities are in units of 2^shift
-	waiting      backlog        // of the jobs
+	index        []int            // by job: its index in the queue, and in the decisions
+	variants     []market.Variant // of all jobs; reservations binds them
+	ways         []way            // by variant
+	variantStart []int32          // by job: its first variant, and one more
+	next         int              // index in the queue of the first job behind the window
+	wanting      int              // jobs that the window has fewer than it should, for lack of time
+	shift        int              // variants' priorities are in units of 2^shift
+	waiting      backlog          // of the jobs
 	machine      totals
 	normal       normal
-	answers      answers.Cache
+	answers      place.Cache
 	duplicates   duplicates
 	prefer       preferences
 	quotas       quotas
 	scarce       scarcity
-	mostGPUs     int          // of a node
-	one          [1]bids.Spec // scratch
-	fixed        []*fixed     // jobs with ranges of GPUs; taken: how many, the rest is memory
+	mostGPUs     int           // of a node
+	one          [1]place.Spec // scratch
+	fixed        []*fixed      // jobs with ranges of GPUs; taken: how many, the rest is memory
 	taken        int
 	passed       []int // decisions on jobs that have no seat for their quotas' sake
 }
@@ -82,7 +83,7 @@ func (w *window) unmodelled() string {
 	case w.opts.Determiner == nil:
 	case w.normal.several():
 		return reasonComponents
-	case slices.ContainsFunc(w.normal.specs, func(s bids.Spec) bool { return s.Coreless() }):
+	case slices.ContainsFunc(w.normal.specs, func(s place.Spec) bool { return s.Coreless() }):
 		return reasonCoreless
 	}
 	return ""
@@ -160,7 +161,7 @@ func (w *window) addVariants(s *Snapshot, job *Job) {
 		}
 		spec.Contiguous = spec.Contiguous || w.opts.ContiguousOnly
 		spec.Blocks = int32(w.blocksOf(s, &spec))
-		if slices.ContainsFunc(w.variants[from:], func(v bids.Variant) bool { return v.Spec == spec }) {
+		if slices.ContainsFunc(w.variants[from:], func(v market.Variant) bool { return v.Spec == spec }) {
 			continue
 		}
 		of := way{int32(len(w.variantStart) - 1), int32(k), false}
@@ -198,8 +199,8 @@ func allIn(mask nodeset.Mask, segs []nodeset.Segment) bool {
 }
 
 // addVariant adds a variant to those of the job, which begin at from.
-func (w *window) addVariant(spec bids.Spec, job *Job, from int, of way) {
-	w.variants = append(w.variants, bids.Variant{
+func (w *window) addVariant(spec place.Spec, job *Job, from int, of way) {
+	w.variants = append(w.variants, market.Variant{
 		Spec: spec, Rank: len(w.variants) - from, Priority: max(job.Priority, 1), Limit: job.TimeLimit,
 	})
 	w.ways = append(w.ways, of)
@@ -207,7 +208,7 @@ func (w *window) addVariant(spec bids.Spec, job *Job, from int, of way) {
 
 // blocksOf is on how many blocks of consecutive nodes a variant may be: 0, any number, unless jobs
 // are to stay together.
-func (w *window) blocksOf(s *Snapshot, spec *bids.Spec) int {
+func (w *window) blocksOf(s *Snapshot, spec *place.Spec) int {
 	if !w.opts.Compact || spec.Parts != nil {
 		return 0
 	}
@@ -217,12 +218,12 @@ func (w *window) blocksOf(s *Snapshot, spec *bids.Spec) int {
 }
 
 // variantsOf are the variants of job j of the window.
-func (w *window) variantsOf(j int) []bids.Variant {
+func (w *window) variantsOf(j int) []market.Variant {
 	return w.variants[w.variantStart[j]:w.variantStart[j+1]]
 }
 
 // jobOf is the job that a bid is of.
-func (w *window) jobOf(b *bids.Bid) int { return int(w.ways[b.Job].job) }
+func (w *window) jobOf(b *market.Bid) int { return int(w.ways[b.Job].job) }
 
 // offer is what a job was offered, if it is what its first request asks for.
 func (w *window) offer(s *Snapshot, job *Job) []nodeset.Segment {
@@ -262,6 +263,6 @@ func (w *window) anyFree(s *Snapshot) bool {
 
 // mayBeCoreless reports whether a way to meet the job takes no core, if it is valid.
 func (j *Job) mayBeCoreless() bool {
-	return j.Request.LeastCores() == 0 ||
-		slices.ContainsFunc(j.Alternatives, func(r bids.Request) bool { return r.LeastCores() == 0 })
+	return place.LeastCores(&j.Request) == 0 ||
+		slices.ContainsFunc(j.Alternatives, func(r bids.Request) bool { return place.LeastCores(&r) == 0 })
 }

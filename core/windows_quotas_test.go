@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/ipmodel"
@@ -43,8 +44,8 @@ func randomQuotas(seed uint64) *auction {
 			a.variants[j].Spec.Charges = &charges
 		}
 	}
-	var g bids.Generator
-	g.Generate(&a.space, a.variants, bids.Options{MaxBidsPerJob: 6, Drafts: 3}, &a.book)
+	var g market.Generator
+	g.Generate(&a.space, a.variants, market.Options{MaxBidsPerJob: 6, Drafts: 3}, &a.book)
 	return a
 }
 
@@ -117,8 +118,8 @@ func TestQuotaRowsAreBruteForce(t *testing.T) {
 			require.LessOrEqual(t, worth, want)
 		}
 		free := *a
-		free.space.Quotas = bids.Quotas{}
-		free.variants = append([]bids.Variant(nil), a.variants...)
+		free.space.Quotas = place.Quotas{}
+		free.variants = append([]market.Variant(nil), a.variants...)
 		for j := range free.variants {
 			free.variants[j].Spec.Charges = nil
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/test/requests"
@@ -37,9 +38,9 @@ func TestMain(m *testing.M) {
 
 // auction is a window with its bids.
 type auction struct {
-	space    bids.Space
-	variants []bids.Variant
-	book     bids.Book
+	space    market.Space
+	variants []market.Variant
+	book     market.Book
 }
 
 // randomAuction is a window of up to 12 jobs of all types with up to 8 bids each, on
@@ -56,7 +57,7 @@ func randomAuction(seed uint64) *auction {
 			n++
 		}
 	}
-	a := &auction{space: bids.Space{Now: nodes}}
+	a := &auction{space: market.Space{Now: nodes}}
 	kind := rng.IntN(3)
 	for j := range 4 + rng.IntN(9) {
 		r := randomRequest(rng, nodes.Len()/2, cores, gpus)
@@ -67,10 +68,10 @@ func randomAuction(seed uint64) *auction {
 		case 2:
 			priority = 1 + rng.Int64N(3)
 		}
-		a.variants = append(a.variants, bids.Variant{Spec: requests.Spec(r), Priority: priority})
+		a.variants = append(a.variants, market.Variant{Spec: requests.Spec(r), Priority: priority})
 	}
-	var g bids.Generator
-	g.Generate(&a.space, a.variants, bids.Options{MaxBidsPerJob: 8, Drafts: 3}, &a.book)
+	var g market.Generator
+	g.Generate(&a.space, a.variants, market.Options{MaxBidsPerJob: 8, Drafts: 3}, &a.book)
 	return a
 }
 
@@ -102,7 +103,7 @@ func must(err error) {
 
 func (a *auction) model(merge bool) *ipmodel.Model {
 	var m ipmodel.Model
-	b := ipmodel.Builder{Merge: merge}
+	b := market.Builder{Merge: merge}
 	must(b.Build(&a.space, a.variants, &a.book, nil, &m))
 	must(m.Validate())
 	return &m
@@ -210,7 +211,7 @@ func (a *auction) relabel(to []int) *auction {
 	for n, k := range to {
 		must(nodes.SetFree(k, a.space.Now.Free(n)))
 	}
-	b := &auction{space: bids.Space{Now: nodes}, variants: a.variants}
+	b := &auction{space: market.Space{Now: nodes}, variants: a.variants}
 	b.book.JobStart = slices.Clone(a.book.JobStart)
 	for i, bid := range a.book.Bids {
 		var single []nodeset.Segment
@@ -253,7 +254,7 @@ func TestOrderOfJobsInTheModelDoesNotMatter(t *testing.T) {
 	for seed := range uint64(30) {
 		a := randomAuction(seed)
 		rng := rand.New(rand.NewPCG(seed, 6))
-		b := &auction{space: a.space, book: bids.Book{JobStart: []int32{0}, Segs: a.book.Segs}}
+		b := &auction{space: a.space, book: market.Book{JobStart: []int32{0}, Segs: a.book.Segs}}
 		for to, from := range rng.Perm(len(a.variants)) {
 			b.variants = append(b.variants, a.variants[from])
 			for _, bid := range a.book.Of(from) {
@@ -282,7 +283,7 @@ func TestMoreRoomIsNoWorse(t *testing.T) {
 		for n := range total {
 			require.NoError(t, more.SetFree(n, a.space.Now.Free(n)))
 		}
-		idle := &auction{space: bids.Space{Now: more}, variants: a.variants, book: a.book}
+		idle := &auction{space: market.Space{Now: more}, variants: a.variants, book: a.book}
 		require.Equal(t, before, optimum(t, idle.model(true)), "window %d: nobody bids for the new node", seed)
 		for n := range total {
 			require.NoError(t, more.SetFree(n, total[n]))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/highs"
@@ -29,13 +29,13 @@ func randomWays(seed uint64) *auction {
 			a.variants[j].Rank, a.variants[j].Priority = a.variants[j-1].Rank+1, a.variants[j-1].Priority
 		}
 	}
-	for j := 0; j < len(a.variants); j = bids.NextJob(a.variants, j) {
-		for k := j; k < bids.NextJob(a.variants, j); k++ {
-			a.variants[k].Of = bids.NextJob(a.variants, j) - j
+	for j := 0; j < len(a.variants); j = market.NextJob(a.variants, j) {
+		for k := j; k < market.NextJob(a.variants, j); k++ {
+			a.variants[k].Of = market.NextJob(a.variants, j) - j
 		}
 	}
-	var g bids.Generator
-	g.Generate(&a.space, a.variants, bids.Options{MaxBidsPerJob: 6, Drafts: 3}, &a.book)
+	var g market.Generator
+	g.Generate(&a.space, a.variants, market.Options{MaxBidsPerJob: 6, Drafts: 3}, &a.book)
 	return a
 }
 
@@ -101,8 +101,8 @@ func TestAlternativesAreBruteForce(t *testing.T) {
 }
 
 // jobsOf is the number of jobs that have variants.
-func jobsOf(variants []bids.Variant) (n int) {
-	for j := 0; j < len(variants); j = bids.NextJob(variants, j) {
+func jobsOf(variants []market.Variant) (n int) {
+	for j := 0; j < len(variants); j = market.NextJob(variants, j) {
 		n++
 	}
 	return n

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/ipmodel"
 )
@@ -14,7 +15,7 @@ import (
 type winners struct {
 	opts     *AuctionOptions
 	by       Determiner
-	in       ipmodel.Window // what it chooses from
+	in       market.Window // what it chooses from
 	result   ipmodel.Result
 	start    []int32 // bids that are known to be feasible together
 	with     []int32 // the same with running jobs
@@ -39,7 +40,7 @@ func (x *winners) find(ctx context.Context, l Limits, in *stages) error {
 		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: start,
 		Work: min(x.opts.Work, workPerEntry*int64(len(m.Row)+m.Columns())),
 	}
-	x.in = ipmodel.Window{Space: &r.space, Variants: w.variants, Book: book, Fixed: &m.Model}
+	x.in = market.Window{Space: &r.space, Variants: w.variants, Book: book, Fixed: &m.Model}
 	if err := x.by.Determine(ctx, &x.in, o, &x.result); err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (x *winners) find(ctx context.Context, l Limits, in *stages) error {
 
 // bestStart is the most worthy choice that is known to be feasible: a draft, what the
 // walk over the queue has kept, or, if nothing is, the offers.
-func (x *winners) bestStart(w *window, r *reservations, book *bids.Book, m *model) []int32 {
+func (x *winners) bestStart(w *window, r *reservations, book *market.Book, m *model) []int32 {
 	x.start = append(x.start[:0], book.Kept...)
 	var most int64
 	for _, b := range x.start {
@@ -101,7 +102,9 @@ func (x *winners) modelled(r *reservations, m *model, draft []int32) bool {
 }
 
 // startOfOffers is the choice of all offers, each if those before it leave room for it.
-func (x *winners) startOfOffers(dst []int32, space *bids.Space, variants []bids.Variant, book *bids.Book) (chosen []int32, worth int64) {
+func (x *winners) startOfOffers(
+	dst []int32, space *market.Space, variants []market.Variant, book *market.Book,
+) (chosen []int32, worth int64) {
 	fresh := false
 	for j := range variants {
 		for b := book.JobStart[j]; b < book.JobStart[j+1]; b++ {

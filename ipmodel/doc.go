@@ -7,8 +7,8 @@
 // A [Model] is a sparse 0-1 packing problem in integers: choose at most one
 // column (bid) of each group (job) so that no row (cores or GPUs of a node) is
 // exceeded and the total worth is greatest. The AUCSCHED2 model of Soner, Özturan
-// and Karac, "Extending SLURM with Support for GPU Ranges", equations 1-4, is one,
-// and a [Builder] makes it from a window's bids.
+// and Karac, "Extending SLURM with Support for GPU Ranges", equations 1-4, is one; package core
+// makes it from a window's bids, and hands it to the solver that it was given.
 //
 // A [Solver] answers by its deadline with the best choice that it has and an
 // upper bound on every choice's worth. All worths are integers, so that answers

@@ -61,15 +61,8 @@ type Result struct {
 	Work, Nodes int64
 }
 
-// Within reports whether r has a choice within a gap, as [Options] says.
-func (r *Result) Within(gap float64) bool {
-	if r.Status != Optimal && r.Status != Feasible {
-		return false
-	}
-	return WithinGap(r.Value, r.Bound, gap)
-}
-
-// WithinGap reports whether a worth is at least bound/(1+gap).
+// WithinGap reports whether a worth is at least bound/(1+gap), as a solver asks that is to end
+// within Options.Gap.
 func WithinGap(worth, bound int64, gap float64) bool {
 	return worth >= bound || (gap > 0 && float64(bound)-float64(worth) <= gap*float64(worth))
 }

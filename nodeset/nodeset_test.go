@@ -343,3 +343,11 @@ func ExampleTable_Scan() {
 	// nodes 0-63, 512 cores
 	// nodes 80-143, 512 cores
 }
+
+func TestNumbersThatAreNoNodes(t *testing.T) {
+	tab, err := NewUniform(2, Capacity{8, 2})
+	require.NoError(t, err)
+	require.PanicsWithValue(t, "nodeset: node 2 is outside 0-1", func() { tab.SetUp(2, false) })
+	require.Panics(t, func() { tab.Free(2) })
+	require.Panics(t, func() { NewMask(64).Set(64) })
+}

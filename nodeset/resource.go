@@ -401,13 +401,3 @@ func (t *Table) copyResources(o *Table) {
 	t.shared.resource, t.shared.start = o.shared.resource, o.shared.start
 	t.shared.left = append(t.shared.left[:0], o.shared.left...)
 }
-
-// growResources gives the nodes that t has more than o nothing of each of o's resources.
-func (t *Table) growResources(o *Table) {
-	more := make([]int64, t.Len()-o.Len())
-	for i := range o.more {
-		x := &o.more[i]
-		t.more = append(t.more, resource{x.name, append(slices.Clone(x.total), more...), append(slices.Clone(x.free), more...)})
-	}
-	t.growShares(o)
-}

@@ -264,17 +264,3 @@ func TestFurtherResourcesRefuse(t *testing.T) {
 	}
 	require.Equal(t, []int64{5, 6}, table.FreeOf(0), "nothing has changed")
 }
-
-// Nodes that come later have nothing of what was there before.
-func TestResourcesOfAppendedNodes(t *testing.T) {
-	table, err := NewUniform(1, Capacity{Cores: 4})
-	require.NoError(t, err)
-	_, err = table.AddResource("memory", []int64{5})
-	require.NoError(t, err)
-	require.NoError(t, table.SetFreeOf(0, 0, 3))
-	_, err = table.Append(Capacity{Cores: 2})
-	require.NoError(t, err)
-	require.NoError(t, table.SetTotal(1, Capacity{Cores: 3}))
-	require.Equal(t, []int64{5, 0}, table.TotalOf(0))
-	require.Equal(t, []int64{3, 0}, table.FreeOf(0))
-}

@@ -334,21 +334,3 @@ const TakesWhole = 1<<31 - 1
 // TakesWhole where there is none. It is of a table that LimitFrom has made for
 // a request that asks for a share, and else empty. It belongs to the table: only read it.
 func (t *Table) Spare() []int32 { return t.spare }
-
-// growShares has t, which has more or larger nodes, know of o's bins.
-func (t *Table) growShares(o *Table) {
-	if o.shared.resource == 0 {
-		return
-	}
-	r := o.shared.resource - 1
-	for n := range t.total {
-		if n >= o.Len() || t.total[n].GPUs == 0 { // new nodes share none
-			t.more[r].total[n] = 0
-		}
-	}
-	t.shared = newShares(r, t.total, t.more[r].total)
-	for n := range o.total {
-		copy(t.shared.left[t.shared.start[n]:t.shared.start[n+1]], o.shared.left[o.shared.start[n]:o.shared.start[n+1]])
-		t.tellShare(n)
-	}
-}

@@ -201,3 +201,11 @@ func (t *Table) mark(w int, any uint64) {
 		level[w] = any & having[g][w]
 	}
 }
+
+// check reports a number that is no node's.
+func (t *Table) check(n int) error {
+	if n < 0 || n >= t.Len() {
+		return fmt.Errorf("node %d is outside 0-%d", n, t.Len()-1)
+	}
+	return nil
+}

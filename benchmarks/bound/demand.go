@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -71,7 +72,7 @@ func (n *need) set(m *machine, j *workload.Job) error {
 			return fmt.Errorf("%s: %d: must be in %d..%d", f.name, f.v, f.least, int64(workload.MaxSeconds))
 		}
 	}
-	spec, err := j.Spec()
+	spec, err := place.SpecOf(&j.Request)
 	if err != nil {
 		return err
 	}

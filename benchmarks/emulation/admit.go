@@ -5,7 +5,7 @@ package emulation
 import (
 	"fmt"
 
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -17,7 +17,7 @@ func admit(machine []nodeset.Capacity, jobs []workload.Job) (todo []int, unrun [
 	if err != nil {
 		return nil, nil, err
 	}
-	m := answers.NewMachine(table)
+	m := place.NewMachine(table)
 	for i := range jobs {
 		if err := m.CanEverRun(&jobs[i].Request); err != nil {
 			unrun = append(unrun, sim.Unrun{ID: jobs[i].ID, Reason: err.Error()})

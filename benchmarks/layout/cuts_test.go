@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
@@ -127,11 +128,11 @@ func TestPricesBoundTheProgram(t *testing.T) {
 func TestDealInTurns(t *testing.T) {
 	nodes, err := nodeset.NewUniform(3, nodeset.Capacity{Cores: 5})
 	require.NoError(t, err)
-	var variants []bids.Variant
+	var variants []market.Variant
 	for _, cores := range []int{4, 7, 4} {
-		variants = append(variants, bids.Variant{Spec: requests.Spec(&bids.Request{Cores: cores, MinNodes: 3, MaxNodes: 3}), Priority: 1})
+		variants = append(variants, market.Variant{Spec: requests.Spec(&bids.Request{Cores: cores, MinNodes: 3, MaxNodes: 3}), Priority: 1})
 	}
-	m := makeWindow(t, bids.Space{Now: nodes}, variants, bids.Options{MaxBidsPerJob: 1}, nil)
+	m := makeWindow(t, market.Space{Now: nodes}, variants, market.Options{MaxBidsPerJob: 1}, nil)
 	var p problem
 	require.NoError(t, p.load(&m.Window))
 	require.Len(t, p.cells, 1)
@@ -172,9 +173,9 @@ func TestDealKeepsReservations(t *testing.T) {
 		return nodes
 	}
 	r := &bids.Request{Cores: 3, MinNodes: 2, MaxNodes: 2}
-	variants := []bids.Variant{{Spec: requests.Spec(r), Priority: 1, Crosses: 1},
+	variants := []market.Variant{{Spec: requests.Spec(r), Priority: 1, Crosses: 1},
 		{Spec: requests.Spec(r), Priority: 1}, {Spec: requests.Spec(r), Priority: 1, Crosses: 1}}
-	m := makeWindow(t, bids.Space{Now: table(5), Left: []*nodeset.Table{table(3)}}, variants, bids.Options{MaxBidsPerJob: 1}, nil)
+	m := makeWindow(t, market.Space{Now: table(5), Left: []*nodeset.Table{table(3)}}, variants, market.Options{MaxBidsPerJob: 1}, nil)
 	var result Result
 	require.NoError(t, New(native.New()).Solve(context.Background(), &m.Window, ipmodel.Options{}, &result))
 	require.Len(t, result.Chosen, 3)

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/benchmarks/intprog"
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -47,8 +47,8 @@ type Direct struct {
 	intprog.Program
 	pair     map[[2]int32]int32 // ask and node -> column of u; r follows it
 	on       [][]bidOn          // by ask: the nodes on which it bids
-	variants []bids.Variant
-	book     *bids.Book
+	variants []market.Variant
+	book     *market.Book
 }
 
 // PaperSize is how many variables and constraints the model of aucsched1 has as it is
@@ -59,15 +59,15 @@ func PaperSize(jobs, nodes, bids, type3 int64) (columns, rows int64) {
 }
 
 // NewDirect makes the program of the window of which m is AUCSCHED2's model, by
-// [ipmodel.Builder.Build]: its columns' worths and required jobs count. It has u and r only for
+// [market.Builder.Build]: its columns' worths and required jobs count. It has u and r only for
 // nodes on which the job bids.
-func NewDirect(space *bids.Space, variants []bids.Variant, book *bids.Book, m *ipmodel.Model) (*Direct, error) {
+func NewDirect(space *market.Space, variants []market.Variant, book *market.Book, m *ipmodel.Model) (*Direct, error) {
 	d := &Direct{pair: make(map[[2]int32]int32), variants: variants, book: book}
 	for i := range book.Bids {
 		d.AddColumn(fmt.Sprintf("b%d", i), m.Value[i], 1)
 	}
 	for j, job := 0, 0; j < len(variants); job++ {
-		end := bids.NextJob(variants, j)
+		end := market.NextJob(variants, j)
 		d.addOne(job, book.JobStart[j], book.JobStart[end], m.IsRequired(job))
 		for ; j < end; j++ {
 			if err := d.addAsk(int32(j), space); err != nil {
@@ -99,7 +99,7 @@ func (d *Direct) addOne(job int, first, last int32, required bool) {
 }
 
 // addAsk adds the columns of ask j and its rows (3), (4), (7) and (8).
-func (d *Direct) addAsk(j int32, space *bids.Space) error {
+func (d *Direct) addAsk(j int32, space *market.Space) error {
 	first, last := d.book.JobStart[j], d.book.JobStart[j+1]
 	if first == last {
 		d.on = append(d.on, nil)
@@ -219,7 +219,7 @@ func (d *Direct) addCapacity(name string, entries []entry, capacity int64) {
 // differ in that, what each of those on the node does.
 func (d *Direct) addGPUs(dst []entry, j int, u int32, on bidOn) []entry {
 	all := d.book.Of(j)
-	if !d.variants[j].Spec.MixedGPUs && !slices.ContainsFunc(all, func(b bids.Bid) bool { return b.GPUs != all[0].GPUs }) {
+	if !d.variants[j].Spec.MixedGPUs && !slices.ContainsFunc(all, func(b market.Bid) bool { return b.GPUs != all[0].GPUs }) {
 		if all[0].GPUs == 0 {
 			return dst
 		}
@@ -248,7 +248,7 @@ func (d *Direct) maxCores(j int32) (most int) {
 }
 
 // free is what node n has for job j.
-func (d *Direct) free(space *bids.Space, j, n int32) int64 {
+func (d *Direct) free(space *market.Space, j, n int32) int64 {
 	free := space.Now.FreeCores()[n]
 	for _, t := range space.Left[:d.variants[j].Crosses] {
 		free = min(free, t.FreeCores()[n])

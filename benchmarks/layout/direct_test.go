@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/mps"
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
@@ -23,15 +24,15 @@ func twoJobs(t *testing.T) *Direct {
 	require.NoError(t, nodes.SetFree(1, nodeset.Capacity{Cores: 3, GPUs: 2}))
 	eligible := nodeset.NewMask(2)
 	eligible.Set(1)
-	variants := []bids.Variant{
+	variants := []market.Variant{
 		{Spec: requests.Spec(&bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, MinGPUs: 1}), Priority: 5},
 		{Spec: requests.Spec(&bids.Request{MinNodes: 1, TasksPerNode: 2, Eligible: eligible}), Priority: 3},
 	}
-	space := bids.Space{Now: nodes}
-	var g bids.Generator
-	var book bids.Book
-	g.Generate(&space, variants, bids.Options{MaxBidsPerJob: 1}, &book)
-	var b ipmodel.Builder
+	space := market.Space{Now: nodes}
+	var g market.Generator
+	var book market.Book
+	g.Generate(&space, variants, market.Options{MaxBidsPerJob: 1}, &book)
+	var b market.Builder
 	var m ipmodel.Model
 	require.NoError(t, b.Build(&space, variants, &book, nil, &m))
 	m.Value = []int64{5, 3} // plain numbers for the reader

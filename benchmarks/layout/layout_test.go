@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/ipmodel"
@@ -21,17 +22,17 @@ import (
 // made is a window with what belongs to it.
 type made struct {
 	Window
-	space bids.Space
-	book  bids.Book
+	space market.Space
+	book  market.Book
 	model ipmodel.Model
 }
 
 // makeWindow makes the window of these asks.
-func makeWindow(t require.TestingT, space bids.Space, variants []bids.Variant, o bids.Options, required []bool) *made {
+func makeWindow(t require.TestingT, space market.Space, variants []market.Variant, o market.Options, required []bool) *made {
 	m := &made{space: space}
-	var g bids.Generator
+	var g market.Generator
 	g.Generate(&m.space, variants, o, &m.book)
-	b := ipmodel.Builder{Merge: true}
+	b := market.Builder{Merge: true}
 	require.NoError(t, b.Build(&m.space, variants, &m.book, required, &m.model))
 	m.Window = Window{Space: &m.space, Variants: variants, Book: &m.book, Fixed: &m.model}
 	return m
@@ -64,13 +65,13 @@ func drawWindow(t *rapid.T, nodes, jobs, maxBids int) *made {
 		}
 		return tab
 	}
-	space := bids.Space{Now: table("now")}
+	space := market.Space{Now: table("now")}
 	for range rapid.IntRange(0, 2).Draw(t, "reservations") {
 		space.Left = append(space.Left, table("left"))
 	}
-	var variants []bids.Variant
+	var variants []market.Variant
 	for range rapid.IntRange(1, jobs).Draw(t, "jobs") {
-		variants = append(variants, bids.Variant{
+		variants = append(variants, market.Variant{
 			Spec: requests.Spec(drawRequest(t, n, cores, gpus)), Priority: rapid.Int64Range(1, 20).Draw(t, "priority"),
 			Crosses: rapid.IntRange(0, len(space.Left)).Draw(t, "crosses"),
 		})
@@ -90,11 +91,11 @@ func drawWindow(t *rapid.T, nodes, jobs, maxBids int) *made {
 	}
 	var required []bool
 	if rapid.IntRange(0, 3).Draw(t, "some required") == 0 {
-		for j := 0; j < len(variants); j = bids.NextJob(variants, j) {
+		for j := 0; j < len(variants); j = market.NextJob(variants, j) {
 			required = append(required, rapid.IntRange(0, 2).Draw(t, "required") == 0)
 		}
 	}
-	o := bids.Options{MaxBidsPerJob: maxBids, Drafts: rapid.IntRange(0, 1).Draw(t, "drafts")}
+	o := market.Options{MaxBidsPerJob: maxBids, Drafts: rapid.IntRange(0, 1).Draw(t, "drafts")}
 	return makeWindow(t, space, variants, o, required)
 }
 
@@ -192,10 +193,10 @@ func TestWinnersPreferTheirOwnLayouts(t *testing.T) {
 	require.NoError(t, err)
 	two := &bids.Request{Cores: 4, MinNodes: 2, MaxNodes: 2, Contiguous: true}
 	one := &bids.Request{MinNodes: 1, TasksPerNode: 3}
-	variants := []bids.Variant{{Spec: requests.Spec(two), Priority: 4},
+	variants := []market.Variant{{Spec: requests.Spec(two), Priority: 4},
 		{Spec: requests.Spec(two), Priority: 4}, {Spec: requests.Spec(one), Priority: 3}}
 	for jobs, own := range map[int]int{2: 2, 3: 2} {
-		m := makeWindow(t, bids.Space{Now: nodes}, variants[:jobs], bids.Options{MaxBidsPerJob: 4}, nil)
+		m := makeWindow(t, market.Space{Now: nodes}, variants[:jobs], market.Options{MaxBidsPerJob: 4}, nil)
 		for i := range m.model.Value { // no preferences
 			m.model.Value[i] = variants[m.book.Bids[i].Job].Priority
 		}

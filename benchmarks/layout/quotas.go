@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/benchmarks/intprog"
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 )
 
 // Quotas are rows of the packing model, and the flow asks them before a bid comes in: whatever its
@@ -103,7 +103,7 @@ func (r *relaxed) addCharges(p *problem, x *item) {
 }
 
 // addQuotas adds the rows of quotas, in their units: what bids count that win.
-func (d *Direct) addQuotas(space *bids.Space) {
+func (d *Direct) addQuotas(space *market.Space) {
 	for k, left := range space.Quotas.Left {
 		rows := make([][]entry, len(left))
 		for i := range d.book.Bids {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -81,7 +81,7 @@ func (s *Solver) Solve(ctx context.Context, w *Window, o ipmodel.Options, r *Res
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if slices.ContainsFunc(w.Variants, func(v bids.Variant) bool { return v.Spec.Uses != nil }) {
+	if slices.ContainsFunc(w.Variants, func(v market.Variant) bool { return v.Spec.Uses != nil }) {
 		return s.asBid(ctx, w, o, r)
 	}
 	o.Work = totalShares * min(o.Work, math.MaxInt64/totalShares)

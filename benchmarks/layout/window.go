@@ -5,12 +5,12 @@ package layout
 import (
 	"fmt"
 
-	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // Window is what a solve is about.
-type Window = ipmodel.Window
+type Window = market.Window
 
 // problem is a Window by cells: runs of nodes that have as much free and are in the same bids, with
 // as many GPUs. As many jobs get as many cores of one of its nodes as of another, or one more

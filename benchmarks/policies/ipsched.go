@@ -15,7 +15,6 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/ipsched"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/cycle"
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/place"
@@ -44,7 +43,7 @@ type IPSched struct {
 	width   int            // jobs of this window
 	window  []int          // index in the decisions of each job of the window
 	asked   []bids.Request // by job of the queue: the request as it counts
-	answers answers.Cache
+	answers place.Cache
 	same    place.Masks // that equal requests have equal Specs
 	masks   ipsched.Masks
 	scratch nodeset.Table
@@ -161,8 +160,8 @@ func (a *IPSched) openWindow(s *core.Snapshot, p *core.Plan) {
 }
 
 // normal is the normal form of a request, and why the machine can never meet it, or "".
-func (a *IPSched) normal(r *bids.Request) (bids.Spec, string) {
-	spec, err := r.Spec()
+func (a *IPSched) normal(r *bids.Request) (place.Spec, string) {
+	spec, err := place.SpecOf(r)
 	if err != nil {
 		return spec, err.Error()
 	}
@@ -216,10 +215,10 @@ func (a *IPSched) asks(job *core.Job) bids.Request {
 }
 
 // onOneNode reports whether the job can have no more than one node.
-func onOneNode(r *bids.Request) bool { return r.MaxNodes == 1 || r.LeastCores() == 1 }
+func onOneNode(r *bids.Request) bool { return r.MaxNodes == 1 || place.LeastCores(r) == 1 }
 
 // modelled is a request in the model's terms, without a worth.
-func modelled(r *bids.Request, spec *bids.Spec) ipsched.Job {
+func modelled(r *bids.Request, spec *place.Spec) ipsched.Job {
 	j := ipsched.Job{Cores: int(spec.LeastCores()), GPUs: r.MinGPUs, MinNodes: r.MinNodes, MaxNodes: r.MaxNodes, Eligible: r.Eligible}
 	if t := r.TasksPerNode; t > 0 {
 		j.MaxCores = t
@@ -255,7 +254,7 @@ func (a *IPSched) weigh(s *core.Snapshot, p *core.Plan) {
 // product is p_j, or p_j r_j, as high and low words.
 func (a *IPSched) product(job *core.Job) (high, low uint64) {
 	if a.opts.Objective == core.BySize {
-		return bits.Mul64(uint64(max(job.Priority, 1)), uint64(job.Request.LeastCores()))
+		return bits.Mul64(uint64(max(job.Priority, 1)), uint64(place.LeastCores(&job.Request)))
 	}
 	return 0, uint64(max(job.Priority, 1))
 }

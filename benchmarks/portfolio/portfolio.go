@@ -47,7 +47,7 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 				failed[i] = fmt.Errorf("%s: %w", member.Name(), err)
 				return nil
 			}
-			if settled(&results[i]) || results[i].Within(o.Gap) {
+			if settled(&results[i], o.Gap) {
 				cancel()
 			}
 			return nil
@@ -79,8 +79,9 @@ func solve(ctx context.Context, member ipmodel.Solver, m *ipmodel.Model, o ipmod
 	return member.Solve(ctx, m, o, r)
 }
 
-func settled(r *ipmodel.Result) bool {
-	return r.Status == ipmodel.Optimal || r.Status == ipmodel.Infeasible
+func settled(r *ipmodel.Result, gap float64) bool {
+	return r.Status == ipmodel.Optimal || r.Status == ipmodel.Infeasible ||
+		r.Status == ipmodel.Feasible && ipmodel.WithinGap(r.Value, r.Bound, gap)
 }
 
 // merge puts the better of r and other into r; first says that r has nothing yet.

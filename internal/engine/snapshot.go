@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -446,7 +447,7 @@ func (s *snapshot) leaveOutInvalid(in *Input) {
 // requestFault is what is wrong with the request of element i of array; its array is "" if it is
 // valid.
 func requestFault(array string, i int, r *bids.Request) flaw {
-	err := r.Validate()
+	err := place.Validate(r)
 	if err == nil {
 		return flaw{}
 	}

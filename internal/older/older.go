@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -106,7 +107,7 @@ func ParseTimeout(name string) (Timeout, error) {
 // WithoutNodeLimits is a request as if its job had asked for no number of nodes. One for nodes with
 // tasks on each becomes one for the cores of as few nodes as it allows.
 func WithoutNodeLimits(r bids.Request) bids.Request {
-	r.Cores = int(min(r.LeastCores(), bids.MaxCores))
+	r.Cores = int(min(place.LeastCores(&r), bids.MaxCores))
 	r.MinNodes, r.MaxNodes = 0, 0
 	return r
 }

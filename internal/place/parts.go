@@ -5,11 +5,12 @@ package place
 import (
 	"fmt"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // MaxParts is how many requests a job may consist of.
-const MaxParts = 16
+const MaxParts = bids.MaxComponents + 1
 
 // Parts are the requests of a job that consists of several, which start together or not at all. An
 // allocation for it is those for all parts, one after the other; the segments say for which each
@@ -64,7 +65,7 @@ func (x *Parts) countLeast() {
 		p := &x.Specs[k]
 		for i := range p.Counted() {
 			c := &(*p.Charges)[i]
-			x.count(c.Quota, c.On(p.LeastSize()))
+			x.count(c.Quota, Count(c, p.LeastSize()))
 		}
 	}
 }
@@ -79,9 +80,9 @@ func addAmount(amounts Charges, quota int, amount int64) Charges {
 		i++
 	}
 	if i == len(amounts) || amounts[i].Quota > quota {
-		amounts = append(amounts, Charge{})
+		amounts = append(amounts, bids.Charge{})
 		copy(amounts[i+1:], amounts[i:])
-		amounts[i] = Charge{Quota: quota}
+		amounts[i] = bids.Charge{Quota: quota}
 	}
 	amounts[i].PerJob = min(amounts[i].PerJob+amount, mostCharged)
 	return amounts
@@ -91,7 +92,7 @@ func addAmount(amounts Charges, quota int, amount int64) Charges {
 // amount for the job as a whole.
 func (x *Parts) Amounts(dst Charges, segs []nodeset.Segment) Charges {
 	for _, c := range x.least {
-		dst = append(dst, Charge{Quota: c.Quota, PerJob: x.amount(c.Quota, segs)})
+		dst = append(dst, bids.Charge{Quota: c.Quota, PerJob: x.amount(c.Quota, segs)})
 	}
 	return dst
 }
@@ -104,7 +105,7 @@ func (x *Parts) amount(quota int, segs []nodeset.Segment) (sum int64) {
 		p := &x.Specs[part[0].Part]
 		for i := range p.Counted() {
 			if c := &(*p.Charges)[i]; c.Quota == quota {
-				sum = min(sum+c.On(SizeOf(part)), mostCharged)
+				sum = min(sum+Count(c, SizeOf(part)), mostCharged)
 			}
 		}
 	}

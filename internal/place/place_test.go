@@ -19,7 +19,7 @@ import (
 
 // placeTwin tries every set of nodes of a small machine. It returns whether one
 // holds the job, and whether one without a gap does.
-func placeTwin(tab *nodeset.Table, r *bids.Request, sh *bids.Spec, gpus int) (any, block bool) {
+func placeTwin(tab *nodeset.Table, r *bids.Request, sh *place.Spec, gpus int) (any, block bool) {
 	for set := 1; set < 1<<tab.Len(); set++ {
 		nodes, room, first, last, ok := 0, 0, -1, -1, true
 		for n := range tab.Len() {
@@ -82,7 +82,7 @@ func TestPlaceFailsOnlyWhereNothingFits(t *testing.T) {
 		if r.Cores > 0 {
 			r.Cores = max(r.MinNodes, r.Cores%16)
 		}
-		sh, err := r.Spec()
+		sh, err := place.SpecOf(&r)
 		gpus := rapid.IntRange(0, 2).Draw(t, "gpus a node")
 		segs, ok := p.Place(nil, l.Of(tab, &sh), &sh, gpus)
 		if err != nil {
@@ -151,7 +151,7 @@ func ExamplePlacer_Place() {
 	machine, _ := nodeset.NewUniform(6, nodeset.Capacity{Cores: 4, GPUs: 2})
 	_ = machine.Allocate([]nodeset.Segment{{First: 0, Last: 0, Cores: 3}, {First: 3, Last: 3, Cores: 4}})
 	request := bids.Request{Cores: 7, MinNodes: 2, MaxNodes: 2, MinGPUs: 2}
-	spec, err := request.Spec()
+	spec, err := place.SpecOf(&request)
 	if err != nil {
 		panic(err)
 	}

@@ -7,27 +7,15 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Charge is what an allocation counts against one quota, in a unit that is the quota's own: so much
-// for itself, on each node, for each core and for each GPU. Rates are 0 to MaxRate.
-type Charge struct {
-	// Quota is which one, by its number in the snapshot.
-	Quota                            int
-	PerJob, PerNode, PerCore, PerGPU int64
-}
-
-const (
-	// MaxRate is the greatest number in a Charge, and in what is left of a quota.
-	MaxRate = 1 << 40
-	// mostCharged is what greater charges count as. Four of them, and sums of what fits, are in
-	// range.
-	mostCharged = 1 << 60
-)
+// mostCharged is what greater charges count as. Four of them, and sums of what fits, are in range.
+const mostCharged = 1 << 60
 
 // Charges are those of a request, ascending by quota, at most one a quota.
-type Charges []Charge
+type Charges []bids.Charge
 
 // Check reports the first fault of charges, where there are so many quotas.
 func (c Charges) Check(quotas int) error {
@@ -39,8 +27,8 @@ func (c Charges) Check(quotas int) error {
 			return fmt.Errorf("quota %d comes after quota %d: must ascend", x.Quota, c[i-1].Quota)
 		}
 		for _, rate := range [...]int64{x.PerJob, x.PerNode, x.PerCore, x.PerGPU} {
-			if rate < 0 || rate > MaxRate {
-				return fmt.Errorf("quota %d: %d: must be 0 to %d", x.Quota, rate, int64(MaxRate))
+			if rate < 0 || rate > bids.MaxRate {
+				return fmt.Errorf("quota %d: %d: must be 0 to %d", x.Quota, rate, int64(bids.MaxRate))
 			}
 		}
 	}
@@ -67,8 +55,8 @@ func (s *Spec) sizeOn(nodes, gpus int) Size {
 	return Size{int64(nodes), int64(s.Cores.On(nodes)), int64(nodes) * int64(gpus)}
 }
 
-// On is what an allocation of that size counts. 2^60 and more is 2^60.
-func (c *Charge) On(z Size) int64 {
+// Count is what an allocation of size z counts by c. 2^60 and more is 2^60.
+func Count(c *bids.Charge, z Size) int64 {
 	sum := min(c.PerJob, mostCharged)
 	for _, x := range [...][2]int64{{c.PerNode, z.Nodes}, {c.PerCore, z.Cores}, {c.PerGPU, z.GPUs}} {
 		high, low := bits.Mul64(uint64(x[0]), uint64(x[1]))
@@ -98,10 +86,10 @@ type Quotas struct {
 }
 
 // Cost is what an allocation counts by c, in units.
-func (q *Quotas) Cost(c *Charge, segs []nodeset.Segment) int64 { return q.CostOf(c, SizeOf(segs)) }
+func (q *Quotas) Cost(c *bids.Charge, segs []nodeset.Segment) int64 { return q.CostOf(c, SizeOf(segs)) }
 
 // CostOf is Cost of an allocation of that size.
-func (q *Quotas) CostOf(c *Charge, z Size) int64 { return q.units(c, c.On(z)) }
+func (q *Quotas) CostOf(c *bids.Charge, z Size) int64 { return q.units(c, Count(c, z)) }
 
 // CostFor is what an allocation for s counts by the i-th of its Charges, in units.
 func (q *Quotas) CostFor(s *Spec, i int, segs []nodeset.Segment) int64 {
@@ -112,7 +100,7 @@ func (q *Quotas) CostFor(s *Spec, i int, segs []nodeset.Segment) int64 {
 	return q.Cost(c, segs)
 }
 
-func (q *Quotas) units(c *Charge, amount int64) int64 {
+func (q *Quotas) units(c *bids.Charge, amount int64) int64 {
 	if u := q.Unit[c.Quota]; u > 1 {
 		return (amount + u - 1) / u
 	}
@@ -120,7 +108,7 @@ func (q *Quotas) units(c *Charge, amount int64) int64 {
 }
 
 // Least is what any allocation that s asks for counts by c at least, in units.
-func (q *Quotas) Least(c *Charge, s *Spec) int64 { return q.CostOf(c, s.LeastSize()) }
+func (q *Quotas) Least(c *bids.Charge, s *Spec) int64 { return q.CostOf(c, s.LeastSize()) }
 
 // Lacks is the first quota that has too little left, now or at one of the first crosses
 // reservations, for any allocation that s asks for; -1 if none has.
@@ -134,7 +122,7 @@ func (q *Quotas) Lacks(s *Spec, crosses int) int {
 func (q *Quotas) lacksFor(charges Charges, crosses int, s *Spec, nodes, gpus int) int {
 	for i := range charges {
 		c := &charges[i]
-		if q.units(c, c.On(s.sizeOn(nodes, gpus))) > q.least(c.Quota, crosses) {
+		if q.units(c, Count(c, s.sizeOn(nodes, gpus))) > q.least(c.Quota, crosses) {
 			return c.Quota
 		}
 	}
@@ -197,8 +185,8 @@ func (q *Quotas) MostGPUs(s *Spec, crosses int) int {
 }
 
 // moreGPUs is what so many GPUs more on each of the nodes of segs count, in units.
-func (q *Quotas) moreGPUs(c *Charge, segs []nodeset.Segment, more int) int64 {
-	only := Charge{Quota: c.Quota, PerGPU: c.PerGPU}
+func (q *Quotas) moreGPUs(c *bids.Charge, segs []nodeset.Segment, more int) int64 {
+	only := bids.Charge{Quota: c.Quota, PerGPU: c.PerGPU}
 	return q.CostOf(&only, Size{GPUs: SizeOf(segs).Nodes * int64(more)})
 }
 

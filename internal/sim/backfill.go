@@ -12,7 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -388,7 +388,7 @@ func (b *Backfill) never(j *core.Job) (why, err error) {
 	if why, ok := b.machine.why[key]; ok && j.Eligible == nil {
 		return why, nil
 	}
-	if why = answers.CanEverRun(b.s.Nodes, &j.Request); why == nil {
+	if why = place.CanEverRun(b.s.Nodes, &j.Request); why == nil {
 		_, ok, err := b.trySelect(b.machine.empty(b.s.Nodes), j, nil)
 		if err != nil {
 			return nil, err
@@ -450,7 +450,7 @@ func (m *machine) update(t *nodeset.Table) {
 // empty is the machine of t, as update was told of it, with nothing running.
 func (m *machine) empty(t *nodeset.Table) *nodeset.Table {
 	if m.idle == nil {
-		m.idle = answers.Idle(t)
+		m.idle = place.Idle(t)
 		for n, up := range m.up {
 			m.idle.SetUp(n, up)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -133,7 +133,7 @@ func (m *meter) fewestNodes(r *bids.Request) int {
 	if n, ok := m.fewest[k]; ok && r.Eligible == nil {
 		return n
 	}
-	n, err := answers.FewestNodes(m.idle, r)
+	n, err := place.FewestNodes(m.idle, r)
 	if err != nil {
 		n = 0
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -66,7 +66,7 @@ func TestMainSchedulerIsPlain(t *testing.T) {
 				started[d.Job] = d.Segs
 			}
 		}
-		idle := answers.Idle(s.Nodes)
+		idle := place.Idle(s.Nodes)
 		kept := map[int]bool{} // by node
 		for i, j := range s.Pending {
 			open := nodeset.NewMask(s.Nodes.Len())

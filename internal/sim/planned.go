@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/timeline"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -111,7 +112,7 @@ func (x *Planned) tell(s *core.Snapshot, n int) {
 
 // add has the search know the i-th job of the queue. One that is not valid never runs.
 func (x *Planned) add(s *core.Snapshot, i int, j *core.Job) {
-	spec, err := j.Request.Spec()
+	spec, err := place.SpecOf(&j.Request)
 	cores, gpus := spec.Cores.PerNode, spec.GPUs.PerNode.Min
 	t := timeline.Job{
 		Nodes: max(spec.Nodes.Min, 1), Contiguous: spec.Contiguous, Length: j.TimeLimit,

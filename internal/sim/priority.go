@@ -49,10 +49,10 @@ func NewMultifactor(nodes, cores, maxAge int64) (*Multifactor, error) {
 		maxAge = DefaultMaxAge
 	}
 	switch {
-	case nodes < 1 || nodes > bids.MaxNodes:
-		return nil, fmt.Errorf("nodes of the machine: %d: must be in 1..%d", nodes, bids.MaxNodes)
-	case cores < 1 || cores > bids.MaxNodes*bids.MaxCoresPerNode:
-		return nil, fmt.Errorf("cores of the machine: %d: must be in 1..%d", cores, int64(bids.MaxNodes*bids.MaxCoresPerNode))
+	case nodes < 1 || nodes > nodeset.MaxNodes:
+		return nil, fmt.Errorf("nodes of the machine: %d: must be in 1..%d", nodes, nodeset.MaxNodes)
+	case cores < 1 || cores > nodeset.MaxNodes*bids.MaxCoresPerNode:
+		return nil, fmt.Errorf("cores of the machine: %d: must be in 1..%d", cores, int64(nodeset.MaxNodes*bids.MaxCoresPerNode))
 	case maxAge < 60 || maxAge > core.NoTimeLimit || maxAge%60 != 0:
 		return nil, fmt.Errorf("age at which it counts fully: %d: must be whole minutes in 60..%d seconds", maxAge, int64(core.NoTimeLimit))
 	}

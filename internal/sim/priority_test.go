@@ -16,6 +16,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 func TestMultifactor(t *testing.T) {
@@ -67,11 +68,11 @@ func TestMultifactorErrors(t *testing.T) {
 // The greatest numbers stay in range: a priority is that of exact arithmetic.
 func TestMultifactorIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		nodes := rapid.Int64Range(1, bids.MaxNodes).Draw(t, "nodes")
-		cores := rapid.Int64Range(1, bids.MaxNodes*bids.MaxCoresPerNode).Draw(t, "cores")
+		nodes := rapid.Int64Range(1, nodeset.MaxNodes).Draw(t, "nodes")
+		cores := rapid.Int64Range(1, nodeset.MaxNodes*bids.MaxCoresPerNode).Draw(t, "cores")
 		minutes := rapid.Int64Range(1, core.NoTimeLimit/60).Draw(t, "minutes")
 		j := jobOf(1, bids.Request{
-			Cores: rapid.IntRange(1, bids.MaxCores).Draw(t, "wanted"), MinNodes: rapid.IntRange(0, bids.MaxNodes).Draw(t, "least nodes"),
+			Cores: rapid.IntRange(1, bids.MaxCores).Draw(t, "wanted"), MinNodes: rapid.IntRange(0, nodeset.MaxNodes).Draw(t, "least nodes"),
 		}, rapid.Int64Range(0, maxTime).Draw(t, "submit"), 1, 1)
 		now := j.Submit + rapid.Int64Range(0, 1<<40).Draw(t, "age")
 		m, err := NewMultifactor(nodes, cores, 60*minutes)

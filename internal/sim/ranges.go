@@ -6,7 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -55,7 +55,7 @@ func FixGPUs(machine *nodeset.Table, jobs []workload.Job, gpus, serial int) {
 		k := max(asked.MinGPUs, min(gpus, asked.MaxGPUs))
 		for ; ; k-- {
 			j.MinGPUs, j.MaxGPUs = k, k
-			if k == asked.MinGPUs || answers.CanEverRun(machine, &j.Request) == nil {
+			if k == asked.MinGPUs || place.CanEverRun(machine, &j.Request) == nil {
 				break
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -344,7 +344,7 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 	}
 	j = s.jobs[i].Job
 	if s.meter.fewestNodes(&j.Request) == 0 && !s.meter.anyAlternative(&j.Job) {
-		err := answers.CanEverRun(s.nodes, &j.Request)
+		err := place.CanEverRun(s.nodes, &j.Request)
 		s.result.Unrun = append(s.result.Unrun, Unrun{j.ID, err.Error()})
 		return nil
 	}

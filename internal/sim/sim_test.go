@@ -17,7 +17,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -152,7 +152,7 @@ func TestRefereeStopsTheRun(t *testing.T) {
 			// A job before it makes sure that CanEverRun does not get in the way.
 			r := newReferee(nodes)
 			require.ErrorContains(t, r.start(&c.req, c.segs), c.want)
-			if answers.CanEverRun(mustTable(t, nodes), &c.req) != nil {
+			if place.CanEverRun(mustTable(t, nodes), &c.req) != nil {
 				return
 			}
 			_, err := Run(context.Background(), NewConfig(nodes), startOn(c.segs...), []workload.Job{jobOf(7, c.req, 0, 1, 1)})

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/slurm/conf"
 	"github.com/aucsched/aucsched/internal/workload"
 )
@@ -176,7 +177,7 @@ func (f *factors) aged(j *workload.Job, time int64) float64 {
 
 // sized is what size and partition add.
 func (f *factors) sized(j *workload.Job) float64 {
-	nodes, cpus, all, total := float64(max(j.MinNodes, 1)), float64(j.LeastCores()), float64(f.nodes), float64(f.cpus)
+	nodes, cpus, all, total := float64(max(j.MinNodes, 1)), float64(place.LeastCores(&j.Request)), float64(f.nodes), float64(f.cpus)
 	size := (nodes/all + cpus/total) / 2
 	if f.relative {
 		size = max(nodes*total/all, cpus) / max(float64(j.TimeLimit/60), 1) / total

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -233,7 +234,7 @@ var widths = []string{"1 CPU", "2 to 16 CPUs", "17 to 128 CPUs", "more CPUs", "1
 
 func widthOf(j *workload.Job) string {
 	gpus := j.MinGPUs * max(j.MinNodes, 1)
-	switch cores := j.LeastCores(); {
+	switch cores := place.LeastCores(&j.Request); {
 	case gpus > 8:
 		return widths[6]
 	case gpus > 1:
@@ -276,7 +277,7 @@ func (r *reporter) groups(key func(*workload.Job) string) (all []Group) {
 func (r *reporter) users() (all []Group, more int) {
 	by, time := r.by(func(j *workload.Job) string { return j.User }), map[string]int64{}
 	for _, i := range r.counted {
-		time[r.Jobs[i].User] += r.Jobs[i].LeastCores() * r.Jobs[i].Duration
+		time[r.Jobs[i].User] += place.LeastCores(&r.Jobs[i].Request) * r.Jobs[i].Duration
 	}
 	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
 		return cmp.Or(cmp.Compare(time[b], time[a]), cmp.Compare(a, b))
@@ -389,7 +390,7 @@ func (r *reporter) use(g *Group) {
 				continue // those that one of them never runs count for none
 			}
 			seconds := float64(max(min(x.Began[i]+j.Duration, to)-max(x.Began[i], from), 0))
-			g.Figures[k].CPUs += float64(j.LeastCores()) * seconds / (cpus * span)
+			g.Figures[k].CPUs += float64(place.LeastCores(&j.Request)) * seconds / (cpus * span)
 			if gpus > 0 {
 				g.Figures[k].GPUs += float64(j.MinGPUs*max(j.MinNodes, 1)) * seconds / (gpus * span)
 			}

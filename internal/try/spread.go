@@ -5,6 +5,7 @@ package try
 import (
 	"strings"
 
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -17,7 +18,8 @@ type alike struct {
 
 func alikeOf(j *workload.Job) [2]alike {
 	array, _, isTask := strings.Cut(j.ID, "_")
-	byUser := alike{user: j.User, partition: partitionOf(j), memory: max(j.Memory.PerCore, j.Memory.PerNode/max(j.LeastCores(), 1))}
+	memory := max(j.Memory.PerCore, j.Memory.PerNode/max(place.LeastCores(&j.Request), 1))
+	byUser := alike{user: j.User, partition: partitionOf(j), memory: memory}
 	if !isTask {
 		return [2]alike{byUser, byUser}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/format"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -73,7 +74,7 @@ func (p *parser) request(what, prefix string, j *format.Request, raw []byte, at 
 	if r.Cores == 0 && r.TasksPerNode == 0 { // all that it asks for, perhaps; deferred
 		r.Uses = j.Uses.WithGPUShare(j.GPUShare).AnyNumbers()
 	}
-	if err := r.Validate(); err != nil {
+	if err := place.Validate(&r); err != nil {
 		return r, p.fail("%s%v", prefix, err)
 	}
 	return r, nil

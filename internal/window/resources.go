@@ -12,6 +12,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/internal/input"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -139,7 +140,7 @@ func (p *parser) setUses() error {
 			return err
 		}
 		for _, x := range r.Uses {
-			if x.PerCore > 0 && x.PerGPU > 0 && r.Validate() != nil { // the rest of it was valid
+			if x.PerCore > 0 && x.PerGPU > 0 && place.Validate(r) != nil { // the rest of it was valid
 				return p.fail("%s: uses: %s: is used by core and by GPU, and the number of GPUs is a range",
 					u.what, p.order[x.Resource])
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -40,7 +40,7 @@ func coreTime(w *Workload, nodes []nodeset.Capacity) float64 {
 func runsOn(t require.TestingT, w *Workload, nodes []nodeset.Capacity) {
 	tab, err := nodeset.New(nodes)
 	require.NoError(t, err)
-	m := answers.NewMachine(tab)
+	m := place.NewMachine(tab)
 	for _, j := range w.Jobs {
 		require.NoError(t, m.CanEverRun(&j.Request), "job %s", j.ID)
 	}

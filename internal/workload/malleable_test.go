@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -36,7 +37,7 @@ func TestMalleabilityIsOfAShare(t *testing.T) {
 			}
 			now[j.ID] = true
 			require.Equal(t, Span{(j.Cores + 3) / 4, min(2*j.Cores, 64)}, j.Span)
-			require.NoError(t, (&bids.Request{Cores: j.OnNodes(j.Span.Most).Cores}).Validate())
+			require.NoError(t, place.Validate(&bids.Request{Cores: j.OnNodes(j.Span.Most).Cores}))
 		}
 		require.Len(t, now, made)
 		before = now

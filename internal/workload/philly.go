@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // phillyFields are those that a list of Philly's jobs must have.
@@ -18,7 +19,7 @@ var phillyFields = []string{"timestamp", "duration", "num_gpus"}
 // Reason for which ReadPhilly skips jobs, beside the others', and the most GPUs of a job.
 const (
 	skipNoGPU  = "no GPU"
-	maxJobGPUs = bids.MaxNodes * maxNodeGPUs
+	maxJobGPUs = nodeset.MaxNodes * maxNodeGPUs
 )
 
 // ReadPhilly reads the jobs of Microsoft's Philly clusters (Jeon et al., "Analysis of

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // specField is the index of field 21, the node specification, in SWFRecord.Extra.
@@ -102,7 +103,7 @@ func parseChunk(text string) (nodeSpec, error) {
 			return nodeSpec{}, errNodeSpec
 		}
 	}
-	if c.nodes < 1 || c.nodes > bids.MaxNodes || perNode < 1 || perNode > bids.MaxCoresPerNode ||
+	if c.nodes < 1 || c.nodes > nodeset.MaxNodes || perNode < 1 || perNode > bids.MaxCoresPerNode ||
 		c.gpus < 0 || c.gpus > bids.MaxGPUsPerNode {
 		return nodeSpec{}, errNodeSpec
 	}

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/beside"
 	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/internal/test/race"
@@ -302,7 +303,7 @@ func TestFixedNodes(t *testing.T) {
 		{bids.Request{Cores: 8, TasksPerNode: 4, MinNodes: 1, MaxNodes: 4}, 2},
 		{bids.Request{Cores: 8, TasksPerNode: 4, MinNodes: 3}, 0},
 	} {
-		require.NoError(t, c.q.Validate())
+		require.NoError(t, place.Validate(&c.q))
 		require.Equal(t, c.want, fixedNodes(&c.q), "%+v", c.q)
 	}
 }

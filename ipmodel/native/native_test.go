@@ -210,7 +210,7 @@ func TestGapEndsTheSearch(t *testing.T) {
 		require.GreaterOrEqual(t, near.Bound, exact.Value)
 		if near.Work < exact.Work {
 			sooner++
-			require.True(t, near.Within(0.05), "%d of %d", near.Value, near.Bound)
+			require.True(t, ipmodel.WithinGap(near.Value, near.Bound, 0.05), "%d of %d", near.Value, near.Bound)
 		}
 	}
 	require.Greater(t, sooner, 10)

@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/aucsched/aucsched/benchmarks/bound"
-	"github.com/aucsched/aucsched/internal/answers"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 )
@@ -42,7 +42,7 @@ func printBounds(out io.Writer, cfg *sim.Config, jobs []workload.Job, asJSON boo
 	if err != nil {
 		return cli.BadInput(fmt.Errorf("--cluster: %w", err))
 	}
-	machine := answers.NewMachine(table)
+	machine := place.NewMachine(table)
 	jobs = sim.Soonest(jobs, cfg.Serial)
 	b, err := bound.Runtime(cfg.Nodes, without(jobs, func(j *workload.Job) bool { return machine.CanEverRun(&j.Request) != nil }))
 	if err != nil {

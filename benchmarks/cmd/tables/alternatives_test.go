@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -40,7 +41,7 @@ func TestReshaped(t *testing.T) {
 			require.Equal(t, c.to.Cores+c.to.TasksPerNode > 0, ok)
 			if ok {
 				require.Equal(t, c.to, got)
-				require.NoError(t, got.Validate())
+				require.NoError(t, place.Validate(&got))
 			}
 		})
 	}

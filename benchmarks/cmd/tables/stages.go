@@ -17,6 +17,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/stats"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cycle"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -138,12 +139,12 @@ func (o *stageOptions) shorten(c *worthCase) (err error) {
 	jobs := c.jobs
 	if strings.HasPrefix(c.part, "part") {
 		jobs = slices.DeleteFunc(jobs, func(j workload.Job) bool {
-			return 4*float64(j.Request.LeastCores()) > cores || 4*j.Request.MinNodes > len(c.nodes)
+			return 4*float64(place.LeastCores(&j.Request)) > cores || 4*j.Request.MinNodes > len(c.nodes)
 		})
 	}
 	jobs = jobs[:min(o.jobs, len(jobs))]
 	for i := range jobs {
-		area += float64(jobs[i].Request.LeastCores()) * float64(jobs[i].Duration)
+		area += float64(place.LeastCores(&jobs[i].Request)) * float64(jobs[i].Duration)
 	}
 	const load = 1.2 // that comes, of what the machine can do
 	span := float64(jobs[len(jobs)-1].Submit - jobs[0].Submit)

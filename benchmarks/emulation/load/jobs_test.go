@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 func TestJobs(t *testing.T) {
@@ -16,7 +18,7 @@ func TestJobs(t *testing.T) {
 	asked, young, kinds := 0, 0, map[[2]bool]int{}
 	for i := range jobs {
 		j := &jobs[i]
-		require.NoError(t, j.Request.Validate(), "job %d", i)
+		require.NoError(t, place.Validate(&j.Request), "job %d", i)
 		require.LessOrEqual(t, float64(j.Cores), largest*cores+12)
 		require.Positive(t, j.Duration)
 		require.LessOrEqual(t, j.Duration, j.TimeLimit)

@@ -79,7 +79,7 @@ type consec struct {
 // changed. A job that takes no core has none. The error is that of r.Validate. Time is linear in
 // the number of nodes, times the number of sets that the job is put together from.
 func (s *Selector) Select(t *nodeset.Table, r *bids.Request, avail nodeset.Mask, dst []nodeset.Segment) ([]nodeset.Segment, bool, error) {
-	sh, err := r.Spec()
+	sh, err := place.SpecOf(r)
 	if err != nil {
 		return dst, false, err
 	}
@@ -130,7 +130,7 @@ type query struct {
 	contiguous bool
 }
 
-func newQuery(sh *bids.Spec, r *bids.Request) query {
+func newQuery(sh *place.Spec, r *bids.Request) query {
 	q := query{
 		cores: sh.Cores.Total, minNodes: sh.Nodes.Min, maxNodes: sh.Nodes.Max, reqNodes: sh.Nodes.Min,
 		least: 1, most: sh.Cores.PerNode.Max, perNode: 1, gpus: sh.GPUs.PerNode.Min, contiguous: sh.Contiguous,
@@ -155,7 +155,7 @@ func newQuery(sh *bids.Spec, r *bids.Request) query {
 
 // tasksPerNode is how many tasks, of a core each, _select_cores finds each node to have, 0 where
 // that is open.
-func tasksPerNode(sh *bids.Spec, r *bids.Request) int {
+func tasksPerNode(sh *place.Spec, r *bids.Request) int {
 	switch total := sh.Cores.Total; {
 	case r.TasksPerNode > 0:
 		return r.TasksPerNode
@@ -435,7 +435,7 @@ func fullestFit(free []uint16, q *query, cores int, set consec) (node int32, ok 
 }
 
 // giveBack lowers s.got to the total asked for, by _dist_tasks_compute_c_b.
-func (s *Selector) giveBack(sh *bids.Spec) {
+func (s *Selector) giveBack(sh *place.Spec) {
 	if sh.Cores.Total == 0 {
 		return // type 3: as many as each node gives
 	}

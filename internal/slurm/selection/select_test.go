@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/answers"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/test/requests"
@@ -335,7 +335,7 @@ func TestSelectIsSlurms(t *testing.T) {
 			u = nodeset.Use{PerNode: rapid.Int64Range(0, 9).Draw(t, "per node"), PerCore: rapid.Int64Range(0, 4).Draw(t, "per core")}
 			r.Uses = nodeset.Uses{u}
 		}
-		sh, err := r.Spec()
+		sh, err := place.SpecOf(&r)
 		if err != nil {
 			t.Skip("contradictory request")
 		}
@@ -454,7 +454,7 @@ func TestSelectWithTypedGPUs(t *testing.T) {
 }
 
 // meetsRequest checks that an allocation can be made and is what was asked for.
-func meetsRequest(t require.TestingT, tab *nodeset.Table, r *bids.Request, sh *bids.Spec, segs []nodeset.Segment) {
+func meetsRequest(t require.TestingT, tab *nodeset.Table, r *bids.Request, sh *place.Spec, segs []nodeset.Segment) {
 	copied := new(nodeset.Table)
 	copied.CopyFrom(tab)
 	require.NoError(t, copied.AllocateWith(segs, r.Uses))
@@ -474,7 +474,7 @@ func meetsRequest(t require.TestingT, tab *nodeset.Table, r *bids.Request, sh *b
 			require.True(t, r.Eligible.Has(int(n)))
 		}
 	}
-	require.NoError(t, answers.CanEverRun(tab, r), "what runs now can run")
+	require.NoError(t, place.CanEverRun(tab, r), "what runs now can run")
 }
 
 func TestSelectAllocatesNothing(t *testing.T) {

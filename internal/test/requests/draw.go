@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -19,7 +20,7 @@ func Draw(t *rapid.T) Case {
 	c := Case{Nodes: drawNodes, Segs: drawSegments(t)}
 	for valid := false; !valid; {
 		c.Request = drawRequest(t, c.Segs)
-		valid = c.Request.Validate() == nil
+		valid = place.Validate(&c.Request) == nil
 	}
 	c.OK = Met(&c.Request, c.Segs)
 	return c

@@ -79,10 +79,10 @@ func coresMet(r *bids.Request, cores int) bool {
 }
 
 // Spec is the normal form of a request, which stays in use; the zero Spec if it is not valid.
-func Spec(r *bids.Request) bids.Spec {
-	spec, err := r.Spec()
+func Spec(r *bids.Request) place.Spec {
+	spec, err := place.SpecOf(r)
 	if err != nil {
-		return bids.Spec{}
+		return place.Spec{}
 	}
 	return spec
 }

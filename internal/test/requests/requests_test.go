@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // The table and the function say the same, and requests of the table are valid.
@@ -17,7 +18,7 @@ func TestCases(t *testing.T) {
 	for _, c := range Cases() {
 		require.False(t, names[c.Name], c.Name)
 		names[c.Name] = true
-		require.NoError(t, c.Request.Validate(), c.Name)
+		require.NoError(t, place.Validate(&c.Request), c.Name)
 		require.Equal(t, c.OK, Met(&c.Request, c.Segs), c.Name)
 		if c.OK {
 			met++
@@ -50,14 +51,14 @@ func TestSameRequestsHaveTheSameSpec(t *testing.T) {
 	} {
 		for i := range same {
 			require.Equal(t, Spec(&same[0]), Spec(&same[i]), "%+v", same[i])
-			require.NoError(t, same[i].Validate())
+			require.NoError(t, place.Validate(&same[i]))
 		}
 	}
 }
 
 // Whatever meets a request meets all that have the same normal form.
 func TestOneSpecOneMeaning(t *testing.T) {
-	known := map[bids.Spec]bids.Request{}
+	known := map[place.Spec]bids.Request{}
 	again := 0
 	rapid.Check(t, func(r *rapid.T) {
 		for range 20 {

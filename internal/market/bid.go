@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package market
+
+import (
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Bid is one allocation that would suit a job.
+type Bid struct {
+	// Job is the index of the variant in the window, which is that of the job where no job
+	// has more than one.
+	Job int32
+	// NodeSet numbers the bid class: bids for exactly the same nodes, of one
+	// job or of several, have the same number.
+	NodeSet int32
+	// First and Last delimit the bid's segments: Book.Segs[First:Last].
+	First, Last int32
+	// Class is A, B or C, or S for an offer. The nodesets are those of nodes that have GPUs free.
+	Class bids.Class
+	// GPUs is the number of GPUs on each node; the least of its nodes if these differ
+	// (Request.MixedGPUs).
+	GPUs uint8
+	// Preference is F of equation 12 in (0, 1], higher for more GPUs and for variants that
+	// the job likes better.
+	Preference float64
+}
+
+// Book holds the bids of a window. It is filled by [Generator.Generate], which
+// reuses its memory.
+type Book struct {
+	// Bids are grouped by variant: those of variant j are Bids[JobStart[j]:JobStart[j+1]].
+	Bids     []Bid
+	JobStart []int32
+	// Segs is the memory of all allocations.
+	Segs []nodeset.Segment
+	// NodeSets is the number of bid classes.
+	NodeSets int
+	// Drafts are schedules of the whole window that the bids contain: indices of
+	// bids that fit together, the one worth most first.
+	Drafts [][]int32
+	// Kept are the bids that came from Variant.Fixed.
+	Kept []int32
+	// Asked is how many variants, the first ones, have made bids by themselves: all, unless
+	// Options.Stop said that the time was over.
+	Asked int
+}
+
+// Jobs is the number of variants that the book has bids of.
+func (b *Book) Jobs() int { return max(0, len(b.JobStart)-1) }
+
+// Of are the bids of variant j.
+func (b *Book) Of(j int) []Bid { return b.Bids[b.JobStart[j]:b.JobStart[j+1]] }
+
+// Allocation is what bid i takes. It belongs to the book.
+func (b *Book) Allocation(i int) []nodeset.Segment {
+	return b.Segs[b.Bids[i].First:b.Bids[i].Last]
+}
+
+func (b *Book) reset() {
+	b.Bids, b.Segs, b.JobStart = b.Bids[:0], b.Segs[:0], append(b.JobStart[:0], 0)
+	b.Drafts, b.Kept = b.Drafts[:0], b.Kept[:0]
+	b.NodeSets, b.Asked = 0, 0
+}
+
+// addDraft adds a draft of the given bids, those less than 0 left out.
+func (b *Book) addDraft(bids []int32) {
+	k := len(b.Drafts)
+	if k < cap(b.Drafts) {
+		b.Drafts = b.Drafts[:k+1]
+	} else {
+		b.Drafts = append(b.Drafts, nil)
+	}
+	list := b.Drafts[k][:0]
+	for _, i := range bids {
+		if i >= 0 {
+			list = append(list, i)
+		}
+	}
+	b.Drafts[k] = list
+}

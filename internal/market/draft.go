@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package market
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// A draft is a schedule of the whole window made job after job, each on what the
+// earlier ones left. The papers' "SLURM bids" (aucsched1, section 5) come from one
+// draft in queue order; several orders, and moving a job that came off badly to
+// the front of the next one (squeaky wheel optimisation, Joslin and Clements
+// 1999), find allocations that leave room for each other.
+type draft struct {
+	order []int32 // jobs, by their first variants
+	// got[j] is what variant j got, at most one of a job: segs[got[j].first:got[j].last].
+	got   []share
+	segs  []nodeset.Segment
+	worth int64
+	lost  int // jobs that got nothing
+}
+
+type share struct {
+	first, last int32
+	gpus        uint8
+}
+
+func (s share) empty() bool { return s.first == s.last }
+
+// draftStyle are the choices that one draft makes throughout.
+type draftStyle struct {
+	greedyGPUs bool         // take the most GPUs of a range at once, not at the end
+	thrifty    bool         // try a job's cheapest variant first, not the one that it likes best
+	spareGPUs  bool         // jobs without GPUs keep off nodes with free ones if they can
+	layout     place.Layout // of jobs that name their number of nodes
+	keep       bool         // jobs that keep an allocation have it
+	anywhere   bool         // jobs that demand nothing of switches are laid as if there were none
+}
+
+// makeDrafts fills g.drafts with at most n drafts, the one worth most first. With bestOnly it
+// makes none after one that serves all jobs, for none is worth more.
+func (g *Generator) makeDrafts(n int, bestOnly bool) {
+	for cap(g.drafts) < n {
+		g.drafts = append(g.drafts[:cap(g.drafts)], draft{})
+	}
+	g.drafts = g.drafts[:0]
+	g.favoured = append(g.favoured[:0], make([]bool, len(g.variants))...)
+	best := 0
+	for i := range n {
+		g.drafts = g.drafts[:i+1]
+		enough := i > 0 && bestOnly && g.drafts[best].lost == 0
+		if enough || (i > 0 && g.opts.stopped()) || !g.orderDraft(i, best) {
+			g.drafts = g.drafts[:i]
+			break
+		}
+		d := &g.drafts[i]
+		style := draftStyle{greedyGPUs: i%2 == 0, thrifty: i%2 == 1, spareGPUs: i > 0, layout: place.Level, keep: i > 0}
+		style.anywhere = i%4 > 1
+		if i > 3 && i%3 == 1 {
+			style.layout = place.PackUp
+		}
+		g.runDraft(d, style)
+		if d.worth > g.drafts[best].worth {
+			best = i
+		}
+	}
+	if len(g.drafts) > 0 {
+		g.drafts[0], g.drafts[best] = g.drafts[best], g.drafts[0]
+	}
+}
+
+// orderDraft sets the order of draft i: queue order as Slurm goes, then two that
+// serve the jobs with most special wishes first, then the best draft so far with
+// its first loser that has not had its turn moved to the front. It reports false when
+// nobody lost.
+func (g *Generator) orderDraft(i, best int) bool {
+	d := &g.drafts[i]
+	d.order = d.order[:0]
+	if i < 4 {
+		d.order = g.appendJobs(d.order)
+		switch i {
+		case 1:
+			slices.SortStableFunc(d.order, g.flexibleLast)
+		case 2:
+			slices.SortStableFunc(d.order, g.hardestFirst)
+		case 3:
+			slices.SortStableFunc(d.order, g.densestFirst)
+		}
+		return true
+	}
+	from := &g.drafts[best]
+	if from.lost == 0 {
+		return false
+	}
+	front, ok := g.loser(from)
+	if !ok { // all losers have had their turn: go on from the last draft
+		clear(g.favoured)
+		from = &g.drafts[i-1]
+		if front, ok = g.loser(from); !ok {
+			return false
+		}
+	}
+	g.favoured[front] = true
+	d.order = append(d.order, front)
+	for _, j := range from.order {
+		if j != front {
+			d.order = append(d.order, j)
+		}
+	}
+	return true
+}
+
+// loser is the first job in queue order that got nothing in d and has not been
+// moved to the front before.
+func (g *Generator) loser(d *draft) (int32, bool) {
+	for j := 0; j < len(g.variants); j = NextJob(g.variants, j) {
+		if !g.favoured[j] && g.specs[g.easy[j]].Nodes.Min > 0 && !g.served(d, int32(j)) {
+			return int32(j), true
+		}
+	}
+	return 0, false
+}
+
+// flexibleLast puts jobs that name nodes or GPUs before those that only want to be
+// contiguous, and these before those that can be anywhere.
+func (g *Generator) flexibleLast(a, b int32) int {
+	return cmp.Compare(g.flexibility(g.easy[a]), g.flexibility(g.easy[b]))
+}
+
+func (g *Generator) flexibility(j int32) int {
+	s := &g.specs[j]
+	switch {
+	case s.NodesGiven || s.GPUs.PerNode.Min > 0:
+		return 0
+	case s.Contiguous:
+		return 1
+	}
+	return 2
+}
+
+// hardestFirst orders by GPUs a node, then contiguity, then size.
+func (g *Generator) hardestFirst(a, b int32) int { return g.harder(g.easy[a], g.easy[b]) }
+
+// harder is negative if variant a has more special wishes than variant b.
+func (g *Generator) harder(a, b int32) int {
+	x, y := &g.specs[a], &g.specs[b]
+	return cmp.Or(
+		cmp.Compare(g.flexibility(a), g.flexibility(b)),
+		cmp.Compare(y.GPUs.PerNode.Min, x.GPUs.PerNode.Min),
+		-compareBool(x.Contiguous, y.Contiguous),
+		cmp.Compare(y.Nodes.Min, x.Nodes.Min),
+		cmp.Compare(y.Cores.On(y.Nodes.Min), x.Cores.On(x.Nodes.Min)),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func (g *Generator) runDraft(d *draft, style draftStyle) {
+	g.rest.ResetLike(&g.views)
+	g.limits = g.limits[:0]
+	d.got = append(d.got[:0], make([]share, len(g.variants))...)
+	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)
+	if style.keep {
+		g.keepInDraft(d)
+	}
+	for _, j := range d.order {
+		if g.specs[g.easy[j]].Nodes.Min == 0 || g.served(d, j) { // no valid request, or kept
+			continue
+		}
+		if g.opts.stopped() {
+			break // what has been placed so far is a draft as well
+		}
+		for _, k := range g.turns(j, style) {
+			if g.specs[k].Nodes.Min > 0 && g.tryInDraft(d, k, style) {
+				break
+			}
+		}
+	}
+	g.raiseGPUs(d)
+}
+
+// tryInDraft gives variant j a place on what is left, if there is one.
+func (g *Generator) tryInDraft(d *draft, j int32, style draftStyle) bool {
+	a, from := &g.variants[j], int32(len(d.segs))
+	segs, gpus, ok := g.placeInDraft(d.segs, j, style)
+	if d.segs = segs; !ok {
+		return false
+	}
+	must(g.rest.Take(&a.Spec, d.segs[from:], a.Crosses))
+	d.got[j] = share{from, int32(len(d.segs)), uint8(gpus)}
+	d.worth += a.Priority
+	d.lost--
+	return true
+}
+
+// keepInDraft gives the jobs that keep an allocation just that.
+func (g *Generator) keepInDraft(d *draft) {
+	for j := range g.variants {
+		a := &g.variants[j]
+		if len(a.Fixed) == 0 || g.specs[j].Nodes.Min == 0 {
+			continue
+		}
+		from := int32(len(d.segs))
+		d.segs = append(d.segs, a.Fixed...)
+		must(g.rest.Take(&a.Spec, a.Fixed, a.Crosses))
+		d.got[j] = share{from, int32(len(d.segs)), place.LeastGPUs(a.Fixed)}
+		d.worth += a.Priority
+		d.lost--
+	}
+}
+
+// raiseGPUs gives jobs with a GPU range, in queue order, the GPUs that nobody took.
+func (g *Generator) raiseGPUs(d *draft) {
+	for j := range g.variants {
+		sh, s := &d.got[j], &g.specs[j]
+		if sh.empty() || int(sh.gpus) >= s.GPUs.PerNode.Max {
+			continue
+		}
+		if s.MixedGPUs {
+			g.raiseMixed(d, j)
+			continue
+		}
+		segs := d.segs[sh.first:sh.last]
+		t := g.rest.For(s, g.variants[j].Crosses)
+		more := s.GPUs.PerNode.Max - int(sh.gpus)
+		for _, seg := range segs {
+			for n := seg.First; n <= seg.Last && more > 0; n++ {
+				more = min(more, int(t.FreeGPUs()[n]))
+			}
+		}
+		if more = g.rest.MoreGPUs(s, segs, g.variants[j].Crosses, more); more > 0 {
+			g.rest.TakeGPUs(s, segs, g.variants[j].Crosses, more)
+			for i := range segs {
+				segs[i].GPUs += uint8(more)
+			}
+			sh.gpus += uint8(more)
+		}
+	}
+}
+
+// densestFirst orders by falling priority for what a job needs, at flat prices.
+func (g *Generator) densestFirst(a, b int32) int {
+	return cmp.Compare(float64(float64(g.variants[b].Priority)*g.leastCost(a)), float64(float64(g.variants[a].Priority)*g.leastCost(b)))
+}
+
+// flatCost is what variant j pays at flat prices; its cores where there is enough of everything.
+func (g *Generator) flatCost(j int32) float64 {
+	if g.dear {
+		return g.flat.cost(int(j))
+	}
+	return g.flat.jobs[j].cores
+}

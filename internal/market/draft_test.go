@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package market
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/test/draw"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// fitsTogether allocates all bids of a draft at once, on the machine and on what
+// each reservation leaves to those who run into it.
+func fitsTogether(t require.TestingT, s *Space, variants []Variant, b *Book, draft []int32) {
+	for k := range len(s.Left) + 1 {
+		var tab nodeset.Table
+		if tab.CopyFrom(s.Now); k > 0 {
+			tab.CopyFrom(s.Left[k-1])
+		}
+		for _, i := range draft {
+			if variants[b.Bids[i].Job].Crosses >= k {
+				require.NoError(t, tab.Allocate(b.Allocation(int(i))), "table %d, job %d", k, b.Bids[i].Job)
+			}
+		}
+	}
+}
+
+func worthOf(variants []Variant, b *Book, draft []int32) (sum int64) {
+	for _, i := range draft {
+		sum += variants[b.Bids[i].Job].Priority
+	}
+	return sum
+}
+
+func TestDraftsFitTogether(t *testing.T) {
+	var g Generator
+	var b Book
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		variants, o := drawVariants(t, s), drawOptions(t)
+		keepSome(t, s, variants)
+		g.Generate(s, variants, o, &b)
+		require.LessOrEqual(t, len(b.Drafts), o.Drafts)
+		if o.Drafts > 0 && o.MaxBidsPerJob > 1 {
+			require.NotEmpty(t, b.Drafts)
+		}
+		for _, d := range b.Drafts {
+			jobs := map[int32]bool{}
+			for _, i := range d {
+				require.False(t, jobs[b.Bids[i].Job], "job %d is in a draft twice", b.Bids[i].Job)
+				jobs[b.Bids[i].Job] = true
+			}
+			fitsTogether(t, s, variants, &b, d)
+			require.LessOrEqual(t, worthOf(variants, &b, d), worthOf(variants, &b, b.Drafts[0]), "the first is worth most")
+		}
+		fitsTogether(t, s, variants, &b, b.Kept)
+	})
+}
+
+// offerSome has some jobs be offered a place.
+func offerSome(t *rapid.T, s *Space, variants []Variant) {
+	var p place.Placer
+	for j := range variants {
+		if rapid.IntRange(0, 2).Draw(t, "offer") == 0 {
+			if segs, ok := p.Place(nil, s.Now, &variants[j].Spec, variants[j].Spec.GPUs.PerNode.Min); ok {
+				variants[j].Offer = segs
+			}
+		}
+	}
+}
+
+// The best draft alone is the same as among all bids, and nothing else but offers is bid.
+func TestTheBestDraftAlone(t *testing.T) {
+	var g Generator
+	var all, best Book
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		variants, o := drawVariants(t, s), drawOptions(t)
+		keepSome(t, s, variants)
+		offerSome(t, s, variants)
+		g.Generate(s, variants, o, &all)
+		g.GenerateDraft(s, variants, o, &best)
+		require.Len(t, best.Drafts, min(1, len(all.Drafts)))
+		for _, d := range best.Drafts {
+			require.Len(t, d, len(all.Drafts[0]))
+			for k, i := range d {
+				of, want := &best.Bids[i], all.Drafts[0][k]
+				require.Equal(t, all.Bids[want].Job, of.Job)
+				require.Equal(t, all.Allocation(int(want)), best.Allocation(int(i)))
+			}
+		}
+		require.Equal(t, len(variants), best.Jobs())
+		for j := range variants {
+			most := len(best.Drafts)
+			for _, has := range []bool{variants[j].Fixed != nil, variants[j].Offer != nil} {
+				if has {
+					most++
+				}
+			}
+			require.LessOrEqual(t, len(best.Of(j)), most)
+		}
+	})
+}
+
+// A draft leaves nobody out who still has room behind all others.
+func TestDraftsLeaveNoOneOut(t *testing.T) {
+	var g Generator
+	var b Book
+	var p place.Placer
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		variants := drawVariants(t, s)
+		for j := range variants {
+			gpus := &variants[j].Spec.GPUs.PerNode
+			gpus.Max = gpus.Min // GPUs that a range takes at the end are not missed by a loser
+		}
+		g.Generate(s, variants, Options{MaxBidsPerJob: 8, Drafts: 5}, &b)
+		for _, d := range b.Drafts {
+			var rest place.Residual
+			rest.Reset(s.Now, s.Left)
+			in, job := map[int]bool{}, jobsOf(variants)
+			for _, i := range d {
+				j := int(b.Bids[i].Job)
+				require.False(t, in[job[j]], "a job is in the draft twice")
+				in[job[j]] = true
+				require.NoError(t, rest.Take(&place.Spec{}, b.Allocation(int(i)), variants[j].Crosses))
+			}
+			for j := range variants {
+				if _, ok := p.Place(nil, rest.View(variants[j].Crosses), &variants[j].Spec, variants[j].Spec.GPUs.PerNode.Min); ok {
+					require.True(t, in[job[j]], "job %d has room and is not in the draft", j)
+				}
+			}
+		}
+	})
+}
+
+func TestKeptBidsCountAgainstTheLimit(t *testing.T) {
+	tab := draw.CoresFree(t, 4, 4, 0, 4, 4, 4, 4)
+	keep := []nodeset.Segment{{First: 4, Last: 5, Cores: 4}}
+	for most := 1; most <= 4; most++ {
+		for drafts := range most + 1 {
+			variants := []Variant{{Spec: specOf(&bids.Request{Cores: 8}), Priority: 2, Fixed: keep},
+				{Spec: specOf(&bids.Request{Cores: 8}), Priority: 1}}
+			var g Generator
+			var b Book
+			g.Generate(&Space{Now: tab}, variants, Options{MaxBidsPerJob: most, Drafts: drafts}, &b)
+			require.Len(t, b.Of(0), most, "%d drafts", drafts)
+			require.Equal(t, []int32{0}, b.Kept)
+			require.Equal(t, keep, b.Allocation(0))
+			for _, d := range b.Drafts {
+				fitsTogether(t, &Space{Now: tab}, variants, &b, d)
+			}
+		}
+	}
+}
+
+// Queue order gives the first job the nodes that the others need. One draft can't
+// serve all, the next orders can.
+func TestDraftOrdersServeSpecialWishesFirst(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		nodes []nodeset.Capacity
+		reqs  []bids.Request
+	}{
+		{"GPUs", []nodeset.Capacity{{Cores: 8, GPUs: 1}, {Cores: 8, GPUs: 1}, {Cores: 8}, {Cores: 8}},
+			[]bids.Request{{Cores: 16}, {MinNodes: 2, TasksPerNode: 8, MinGPUs: 1}}},
+		{"named nodes", []nodeset.Capacity{{Cores: 8}, {Cores: 8}, {Cores: 8}, {Cores: 8}},
+			[]bids.Request{{Cores: 16}, {MinNodes: 4, TasksPerNode: 2}, {MinNodes: 4, TasksPerNode: 2}}},
+		{"the loser first", []nodeset.Capacity{{Cores: 4}, {Cores: 4}, {Cores: 4}, {Cores: 4}, {Cores: 4}, {Cores: 4}},
+			[]bids.Request{{Cores: 12, MinNodes: 6}, {MinNodes: 3, TasksPerNode: 4}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var variants []Variant
+			for i := range c.reqs {
+				variants = append(variants, Variant{Spec: specOf(&c.reqs[i]), Priority: 9 - int64(i)})
+			}
+			s := &Space{Now: draw.Machine(t, c.nodes, nil)}
+			var g Generator
+			var b Book
+			g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 1}, &b)
+			require.Less(t, len(b.Drafts[0]), len(variants), "queue order alone leaves someone out")
+			g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 7}, &b)
+			if c.name == "the loser first" { // can't be served together: one of them each way
+				first, other := b.Bids[b.Drafts[0][0]].Job, false
+				for _, d := range b.Drafts[1:] {
+					other = other || b.Bids[d[0]].Job != first
+				}
+				require.True(t, other, "some draft serves the loser")
+				return
+			}
+			require.Len(t, b.Drafts[0], len(variants))
+			g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 2}, &b)
+			require.Len(t, b.Drafts[0], len(variants), "the second order is enough")
+		})
+	}
+}
+
+// GPUs that nobody took go to jobs with a range, in queue order.
+func TestDraftsRaiseGPUs(t *testing.T) {
+	tab := draw.Machine(t, []nodeset.Capacity{{Cores: 8, GPUs: 4}, {Cores: 8, GPUs: 4}}, nil)
+	req := func(low, high int) *bids.Request {
+		return &bids.Request{MinNodes: 2, TasksPerNode: 2, MinGPUs: low, MaxGPUs: high}
+	}
+	variants := []Variant{{Spec: specOf(req(1, 4)), Priority: 3}, {Spec: specOf(req(1, 4)), Priority: 2},
+		{Spec: specOf(req(1, 1)), Priority: 1}}
+	var g Generator
+	var b Book
+	g.Generate(&Space{Now: tab}, variants, Options{MaxBidsPerJob: 15, Drafts: 7}, &b)
+	require.Len(t, b.Drafts[0], 3, "taking the most GPUs at once would leave the others none")
+	var gpus []uint8
+	for _, i := range b.Drafts[0] {
+		gpus = append(gpus, b.Bids[i].GPUs)
+	}
+	require.Equal(t, []uint8{2, 1, 1}, gpus)
+}
+
+// place.Residual is its definition: what is free less what was taken, and of a view the least
+// of the machine and the reservations.
+func TestRestKeepsAccount(t *testing.T) {
+	var rest place.Residual
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		var twin Space
+		copyTable := func(o *nodeset.Table) *nodeset.Table {
+			c := new(nodeset.Table)
+			c.CopyFrom(o)
+			return c
+		}
+		twin.Now = copyTable(s.Now)
+		for _, left := range s.Left {
+			twin.Left = append(twin.Left, copyTable(left))
+		}
+		rest.Reset(s.Now, s.Left)
+		for range rapid.IntRange(0, 12).Draw(t, "takes") {
+			crosses := rapid.IntRange(0, len(s.Left)).Draw(t, "crosses")
+			first := rapid.IntRange(0, s.Now.Len()-1).Draw(t, "first")
+			last := rapid.IntRange(first, min(first+3, s.Now.Len()-1)).Draw(t, "last")
+			segs := []nodeset.Segment{{First: int32(first), Last: int32(last),
+				Cores: uint16(rapid.IntRange(1, 3).Draw(t, "cores")), GPUs: uint8(rapid.IntRange(0, 1).Draw(t, "gpus"))}}
+			room := true
+			for n := first; n <= last; n++ {
+				c, up := viewTwin(&twin, crosses, n)
+				room = room && up && c.Cores >= segs[0].Cores && c.GPUs >= segs[0].GPUs
+			}
+			require.Equal(t, room, rest.Take(&place.Spec{}, segs, crosses) == nil)
+			if room {
+				require.NoError(t, twin.Now.Allocate(segs))
+				for _, left := range twin.Left[:crosses] {
+					require.NoError(t, left.Allocate(segs))
+				}
+			}
+			for k := range len(s.Left) + 1 {
+				for n := range s.Now.Len() {
+					c, up := viewTwin(&twin, k, n)
+					require.Equal(t, c, rest.View(k).Free(n))
+					require.Equal(t, up, rest.View(k).Up(n))
+				}
+			}
+		}
+	})
+}

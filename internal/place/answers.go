@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package place
+
+import (
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Cache remembers which requests the machine can never meet. The answers
+// depend on the request and on what the nodes have in all; those of requests with a
+// mask are forgotten with every cycle, since a mask is known by its address only.
+type Cache struct {
+	machine *Machine
+	why     answers[string]
+	blocks  answers[int]
+	now     *nodeset.Table // the machine's, in this cycle
+	idle    *nodeset.Table // nil until blocks or several parts are asked for
+	placer  Placer
+	limited Limited
+	asked   Spec
+	part    Spec
+	segs    []nodeset.Segment
+	uses    Masks // further resources of requests without a mask
+}
+
+// answers are what is known of requests: of those without a mask, and of the others.
+type answers[T any] struct{ plain, masked map[Spec]T }
+
+// reset forgets what is known of masks, and with all everything.
+func (a *answers[T]) reset(all bool) {
+	if a.plain == nil {
+		a.plain, a.masked = make(map[Spec]T), make(map[Spec]T)
+	}
+	clear(a.masked)
+	if all {
+		clear(a.plain)
+	}
+}
+
+// of are the answers among which that to s belongs.
+func (a *answers[T]) of(s *Spec) map[Spec]T {
+	if s.Eligible != nil || s.Parts != nil {
+		return a.masked
+	}
+	return a.plain
+}
+
+// maxRemembered bounds the memory of a Cache.
+const maxRemembered = 1 << 14
+
+// Reset begins a cycle on the machine of t, and says whether it has changed.
+func (c *Cache) Reset(t *nodeset.Table) (changed bool) {
+	c.now = t
+	if changed = c.machine == nil || !c.machine.Is(t); changed {
+		c.machine, c.idle = NewMachine(t), nil
+	}
+	all := changed || max(len(c.why.plain), len(c.blocks.plain)) > maxRemembered
+	c.why.reset(all)
+	c.blocks.reset(all)
+	if all {
+		c.uses.Reset()
+	}
+	return changed
+}
+
+// Never returns why the machine can never meet s, which is valid, or "".
+func (c *Cache) Never(s *Spec) string {
+	known, key := c.why.of(s), c.key(s)
+	why, ok := known[key]
+	if !ok {
+		if s.Parts != nil {
+			why = c.neverParts(s)
+		} else if err := c.machine.canEverRun(s); err != nil {
+			why = err.Error()
+		}
+		known[key] = why
+	}
+	return why
+}
+
+// key is s as answers know it: that of a request without a mask outlasts the cycle.
+func (c *Cache) key(s *Spec) Spec {
+	key := *s
+	if !s.Demands() {
+		key.Below = nil // it makes no difference
+	}
+	if s.Eligible == nil && s.Uses != nil {
+		key.Uses = c.uses.CopyOf(s.Uses)
+	}
+	return key
+}
+
+// FewestBlocks is on how many blocks of consecutive nodes the machine of t can meet s if it is
+// idle: the fewest, or nearly so; 0 if it can't.
+func (c *Cache) FewestBlocks(t *nodeset.Table, s *Spec) int {
+	known, key := c.blocks.of(s), c.key(s)
+	n, ok := known[key]
+	if !ok {
+		if c.idle == nil {
+			c.idle = Idle(t)
+		}
+		c.asked = key // not on the stack
+		s = &c.asked
+		if c.segs, ok = c.placer.Place(c.segs[:0], c.limited.Of(c.idle, s), s, s.GPUs.PerNode.Min); ok {
+			n = nodeset.Blocks(c.segs)
+		}
+		known[key] = n
+	}
+	return n
+}
+
+// Idle is the machine of t with nothing running and all nodes up.
+func Idle(t *nodeset.Table) *nodeset.Table {
+	nodes := make([]nodeset.Capacity, t.Len())
+	for n := range nodes {
+		nodes[n] = t.Total(n)
+	}
+	all, err := nodeset.New(nodes)
+	shares, shared := t.Shares()
+	for r := 0; r < t.Resources() && err == nil; r++ {
+		add := all.AddResource
+		if shared && r == shares {
+			add = all.AddShares
+		}
+		_, err = add(t.ResourceName(r), t.TotalOf(r))
+	}
+	if err != nil {
+		panic("place: " + err.Error()) // t has such nodes
+	}
+	return all
+}
