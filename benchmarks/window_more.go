@@ -27,7 +27,7 @@ func (w *Window) AddResources(resources int, seed uint64) error {
 		if _, err := s.Nodes.AddResource(fmt.Sprintf("resource %d", k), total); err != nil {
 			return err
 		}
-		held = append(held, nodeset.Use{Resource: k, PerCore: perCore})
+		held = append(held, nodeset.Use{Row: k, PerCore: perCore})
 		for n := range total {
 			busy := int64(s.Nodes.Total(n).Cores - s.Nodes.Free(n).Cores)
 			if err := s.Nodes.SetFreeOf(k, n, total[n]-busy*perCore); err != nil {
@@ -40,7 +40,7 @@ func (w *Window) AddResources(resources int, seed uint64) error {
 	}
 	for _, job := range s.Pending {
 		for k := range resources {
-			job.Uses = append(job.Uses, nodeset.Use{Resource: k, PerNode: rng.Int64N(perCore), PerCore: perCore/2 + rng.Int64N(perCore)})
+			job.Uses = append(job.Uses, nodeset.Use{Row: k, PerNode: rng.Int64N(perCore), PerCore: perCore/2 + rng.Int64N(perCore)})
 		}
 	}
 	return w.setVariants()
@@ -83,10 +83,10 @@ func (w *Window) AddSite(seed uint64) error {
 	for _, job := range w.Snapshot.Pending {
 		job.Uses = nodeset.Uses{{PerCore: perCore / 4 << rng.IntN(4)}}
 		if job.MinGPUs > 0 && rng.IntN(2) == 0 {
-			job.Uses = append(job.Uses, nodeset.Use{Resource: 1 + rng.IntN(2), PerGPU: 1})
+			job.Uses = append(job.Uses, nodeset.Use{Row: 1 + rng.IntN(2), PerGPU: 1})
 		}
 		if rng.IntN(20) == 0 {
-			job.Uses = append(job.Uses, nodeset.Use{Resource: 3 + rng.IntN(3), PerNode: 1})
+			job.Uses = append(job.Uses, nodeset.Use{Row: 3 + rng.IntN(3), PerNode: 1})
 		}
 	}
 	return w.setVariants()

@@ -56,7 +56,7 @@ type Request struct {
 	// Charges are what the job counts against quotas that it shares with others: a user's, an
 	// account's, those of a licence. They ascend by quota. They are not modified, and must not be
 	// while the request is in use.
-	Charges []Charge
+	Charges nodeset.Uses
 	// Switches is how many leaf switches the nodes may be below at most (--switches); Within the
 	// level of a switch that they all are below, 1 being that of the leaves; Segment the number of
 	// nodes in which they come, each time below one leaf (--segment, of topology/block): the job
@@ -90,15 +90,7 @@ func (r *Request) Part(k int) *Request {
 	return &r.Components[k-1]
 }
 
-// Charge is what an allocation counts against one quota, in a unit that is the quota's own: so much
-// for itself, on each node, for each core and for each GPU. Rates are 0 to MaxRate.
-type Charge struct {
-	// Quota is which one, by its number in the snapshot.
-	Quota                            int
-	PerJob, PerNode, PerCore, PerGPU int64
-}
-
-// MaxRate is the greatest number in a Charge, and in what is left of a quota.
+// MaxRate is the greatest amount of a charge, and of what is left of a quota.
 const MaxRate = 1 << 40
 
 // FieldError is a request that no machine could meet or that contradicts itself.

@@ -135,7 +135,7 @@ func (w *anyWindow) drawRunning(i int) {
 	if w.shares > 0 && w.often(2) {
 		share = 1 + w.Int64N(w.shares)
 		r, _ := w.s.Nodes.Shares()
-		uses = nodeset.Uses{{Resource: r, PerNode: share}}
+		uses = nodeset.Uses{{Row: r, PerNode: share}}
 	}
 	for n := first; n < w.s.Nodes.Len() && (len(segs) == 0 || w.often(2)); n++ {
 		free := w.s.Nodes.Free(n)
@@ -156,7 +156,7 @@ func (w *anyWindow) drawRunning(i int) {
 	}
 	r := Running{ID: fmt.Sprint("R", i), End: w.s.Now + oneOf(w.Rand, -5, 0, 1, w.Int64N(300), NoTimeLimit), Segs: segs, Uses: uses}
 	if len(w.s.Quotas) > 0 && w.often(2) {
-		r.Charges = []bids.Charge{{Quota: w.IntN(len(w.s.Quotas)), PerJob: w.Int64N(5), PerNode: w.Int64N(3)}}
+		r.Charges = nodeset.Uses{{Row: w.IntN(len(w.s.Quotas)), PerJob: w.Int64N(5), PerNode: w.Int64N(3)}}
 	}
 	if w.often(2) {
 		r.Price, r.Class = oneOf(w.Rand, 1, 1, 1+w.Int64N(60), MaxPriority), oneOf(w.Rand, 0, 0, 0, 1, MaxClass)
@@ -171,7 +171,7 @@ func (w *anyWindow) drawUses() (uses nodeset.Uses) {
 			continue
 		}
 		most := oneOf(w.Rand, int64(2), 5, 5, 20, math.MaxInt32)
-		u := nodeset.Use{Resource: r, PerNode: w.Int64N(most)}
+		u := nodeset.Use{Row: r, PerNode: w.Int64N(most)}
 		if w.often(3) {
 			u.PerCore = w.Int64N(5)
 		}
@@ -253,7 +253,7 @@ func (w *anyWindow) drawRequest(shares bool) bids.Request {
 	r.Uses = w.drawUses()
 	if s, ok := w.s.Nodes.Shares(); ok && shares && w.often(2) {
 		r.MinNodes, r.MaxNodes, r.MinGPUs, r.MaxGPUs, r.TasksPerNode = 1, 1, 0, 0, 0
-		r.Uses = append(nodeset.Uses{{Resource: s, PerNode: 1 + w.Int64N(w.shares)}}, r.Uses...)
+		r.Uses = append(nodeset.Uses{{Row: s, PerNode: 1 + w.Int64N(w.shares)}}, r.Uses...)
 	}
 	if r.Cores+r.TasksPerNode+r.MinGPUs == 0 && (len(r.Uses) == 0 || w.often(2)) {
 		r.Cores = y
@@ -263,7 +263,7 @@ func (w *anyWindow) drawRequest(shares bool) bids.Request {
 	}
 	if len(w.s.Quotas) > 0 && w.often(4) {
 		most := oneOf(w.Rand, int64(3), 3, bids.MaxRate)
-		r.Charges = []bids.Charge{{Quota: w.IntN(len(w.s.Quotas)), PerJob: w.Int64N(most), PerNode: w.Int64N(most),
+		r.Charges = nodeset.Uses{{Row: w.IntN(len(w.s.Quotas)), PerJob: w.Int64N(most), PerNode: w.Int64N(most),
 			PerCore: w.Int64N(3), PerGPU: w.Int64N(3)}}
 	}
 	if w.often(9) {
@@ -280,10 +280,10 @@ func (w *anyWindow) spoil(r *bids.Request) {
 	n := oneOf(w.Rand, -1, 0, 1<<20, math.MaxInt32, math.MaxInt64, math.MinInt64)
 	*oneOf(w.Rand, &r.Cores, &r.MinNodes, &r.MaxNodes, &r.TasksPerNode, &r.MinGPUs, &r.MaxGPUs, &r.Switches, &r.Within, &r.Segment) = n
 	if w.often(3) {
-		r.Uses = append(r.Uses, nodeset.Use{Resource: w.IntN(4) - 1, PerNode: int64(n), PerGPU: 18})
+		r.Uses = append(r.Uses, nodeset.Use{Row: w.IntN(4) - 1, PerNode: int64(n), PerGPU: 18})
 	}
 	if w.often(3) {
-		r.Charges = append(r.Charges, bids.Charge{Quota: w.IntN(4) - 1, PerCore: int64(n)})
+		r.Charges = append(r.Charges, nodeset.Use{Row: w.IntN(4) - 1, PerCore: int64(n)})
 	}
 }
 

@@ -64,12 +64,12 @@ type JobSpec struct {
 	// On names the nodes that the job may use; nil means all, those added later too.
 	On []string
 	// Takes is what the job takes of further resources on each of its nodes, by name.
-	Takes map[string]Take
+	Takes map[string]nodeset.Use
 	// GPUShare is how many of the shares of one GPU the job wants, and no GPU beside, on its one
 	// node; 0: none. See [Cluster.SetGPUShares].
 	GPUShare int64
 	// Counts is what the job counts against quotas while it runs, by name.
-	Counts map[string]Count
+	Counts map[string]nodeset.Use
 	// Alternatives are further ways to meet the job, the one liked best first.
 	// See Job.Alternatives.
 	Alternatives []Way
@@ -94,11 +94,11 @@ type Way struct {
 	// On names the nodes that may be used; nil means those of the job, for a component all.
 	On []string
 	// Takes is what is taken of further resources; nil means nothing.
-	Takes map[string]Take
+	Takes map[string]nodeset.Use
 	// GPUShare is a share of a GPU, as in JobSpec; 0, for a component always: none.
 	GPUShare int64
 	// Counts is what is counted against quotas; nil means nothing.
-	Counts map[string]Count
+	Counts map[string]nodeset.Use
 }
 
 // clusterJob is a job that waits or runs.
@@ -114,7 +114,7 @@ type clusterJob struct {
 	uses   nodeset.Uses      // by a running job on these; never changed
 	price  int64             // once it runs; 0: nobody may have it stopped
 	class  int
-	counts []bids.Charge // of a running job, each as an amount; never changed
+	counts nodeset.Uses  // of a running job, each as an amount; never changed
 	beside []*clusterJob // of a running job: its components, which run as jobs do
 	leader *clusterJob   // of such a component: the job
 }

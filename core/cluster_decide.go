@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -41,7 +40,7 @@ type Start struct {
 	// Nodes is what it gets, in the order of the nodes.
 	Nodes []Share
 	// Takes is what it takes of further resources on each of these, by name; nil: nothing.
-	Takes map[string]Take
+	Takes map[string]nodeset.Use
 	// GPUShare is how many shares of one GPU of its node it gets; 0: none. SharedGPU says which: it
 	// is from 1 to twice the node's GPUs. Jobs with the same number share a GPU, and a number that
 	// nobody has yet is of any GPU that nobody has.
@@ -217,7 +216,7 @@ func (c *Cluster) apply(w *scratch, at time.Time) (*Cycle, error) {
 // start starts a job as decided, or says in the cycle why not. The queue has it still.
 func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) {
 	held, err := c.stillHolds(w, job, d)
-	var counts []bids.Charge
+	var counts nodeset.Uses
 	way, _ := job.job.Way(d.Alternative)
 	if err == nil {
 		counts = amountsOfParts(&way, held)

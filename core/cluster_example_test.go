@@ -72,7 +72,7 @@ func ExampleCluster_SetResources() {
 	fmt.Println(err)
 	a100 := func(id string, gpus int) error {
 		return cluster.Submit(core.JobSpec{ID: id, Request: bids.Request{Cores: 8, MinGPUs: gpus}, Priority: 1, TimeLimit: time.Hour,
-			Takes: map[string]core.Take{"memory": {PerCore: 4000}, "gpu:a100": {PerGPU: 1}}})
+			Takes: map[string]nodeset.Use{"memory": {PerCore: 4000}, "gpu:a100": {PerGPU: 1}}})
 	}
 	fmt.Println(a100("one", 1), a100("two", 2))
 	cycle, err := cluster.Decide(context.Background())

@@ -154,7 +154,7 @@ func (m *machine) sharedOn(running []*clusterJob, n int) map[int]int64 {
 	for _, job := range running {
 		for _, u := range job.uses {
 			for _, s := range job.held {
-				if u.Resource == r && int(s.First) == n {
+				if u.Row == r && int(s.First) == n {
 					held[int(s.Bin)] += u.PerNode
 				}
 			}

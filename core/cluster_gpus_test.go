@@ -223,7 +223,7 @@ func TestClusterGPUShareErrors(t *testing.T) {
 		{submit(func(s *core.JobSpec) { s.MinNodes, s.MaxNodes = 2, 2 }), "job new: gpu_share: 10: a share of a GPU is on one node"},
 		{submit(func(s *core.JobSpec) { s.MaxNodes = 2 }), "job new: gpu_share: 10: a share of a GPU is on one node"},
 		{submit(func(s *core.JobSpec) { s.MinGPUs = 1 }), "job new: gpu_share: 10: a job with a share of a GPU asks for no GPUs"},
-		{submit(func(s *core.JobSpec) { s.Takes = map[string]core.Take{"gpu_share": {PerNode: 1}} }),
+		{submit(func(s *core.JobSpec) { s.Takes = map[string]nodeset.Use{"gpu_share": {PerNode: 1}} }),
 			"job new: uses: gpu_share: is no further resource: ask for a GPUShare"},
 		{submit(func(s *core.JobSpec) {
 			s.Alternatives = []core.Way{{Request: bids.Request{Cores: 1, MaxGPUs: 1}, GPUShare: 3}}

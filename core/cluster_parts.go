@@ -14,7 +14,7 @@ import (
 // Placed is what one component of a job gets: see [Start].
 type Placed struct {
 	Nodes []Share
-	Takes map[string]Take
+	Takes map[string]nodeset.Use
 }
 
 // addComponents adds the components of a spec to its job.
@@ -149,14 +149,14 @@ func (c *Cluster) adoptComponents(job *clusterJob, placed []Placed) error {
 
 // amountsOfParts is what a job that starts counts by the charges of its parts, as charges of the
 // job alone.
-func amountsOfParts(way *bids.Request, held [][]nodeset.Segment) (sums []bids.Charge) {
+func amountsOfParts(way *bids.Request, held [][]nodeset.Segment) (sums nodeset.Uses) {
 	for k, part := range held {
 		for _, a := range amounts(way.Part(k).Charges, place.SizeOf(part)) {
-			i := slices.IndexFunc(sums, func(c bids.Charge) bool { return c.Quota >= a.Quota })
+			i := slices.IndexFunc(sums, func(c nodeset.Use) bool { return c.Row >= a.Row })
 			switch {
 			case i < 0:
 				sums = append(sums, a)
-			case sums[i].Quota == a.Quota:
+			case sums[i].Row == a.Row:
 				sums[i].PerJob = min(sums[i].PerJob+a.PerJob, bids.MaxRate)
 			default:
 				sums = slices.Insert(sums, i, a)

@@ -35,11 +35,11 @@ func groupCluster(t *testing.T) *core.Cluster {
 }
 
 func group(id string) core.JobSpec {
-	perCore := map[string]core.Count{"cores": {PerCore: 1}}
+	perCore := map[string]nodeset.Use{"cores": {PerCore: 1}}
 	return core.JobSpec{ID: id, Request: bids.Request{Cores: 2, MinNodes: 1, MaxNodes: 1, MinGPUs: 1}, Priority: 1, TimeLimit: time.Minute,
-		Takes: map[string]core.Take{"memory": {PerNode: 60}}, Counts: perCore,
+		Takes: map[string]nodeset.Use{"memory": {PerNode: 60}}, Counts: perCore,
 		Components: []core.Way{{Request: bids.Request{MinNodes: 3, TasksPerNode: 8}, On: []string{"n2", "n3", "n4"},
-			Takes: map[string]core.Take{"memory": {PerCore: 10}}, Counts: perCore}}}
+			Takes: map[string]nodeset.Use{"memory": {PerCore: 10}}, Counts: perCore}}}
 }
 
 // A job of two parts starts on the nodes and with the resources of each, and counts both; a cluster
@@ -53,9 +53,9 @@ func TestClusterOfComponents(t *testing.T) {
 	require.Len(t, cycle.Starts, 1)
 	start := cycle.Starts[0]
 	require.Equal(t, []core.Share{{Node: "n1", Cores: 2, GPUs: 1}}, start.Nodes)
-	require.Equal(t, map[string]core.Take{"memory": {PerNode: 60}}, start.Takes)
+	require.Equal(t, map[string]nodeset.Use{"memory": {PerNode: 60}}, start.Takes)
 	require.Equal(t, []core.Placed{{Nodes: []core.Share{{"n2", 8, 0}, {"n3", 8, 0}, {"n4", 8, 0}},
-		Takes: map[string]core.Take{"memory": {PerCore: 10}}}}, start.Components)
+		Takes: map[string]nodeset.Use{"memory": {PerCore: 10}}}}, start.Components)
 	require.Equal(t, map[string]int64{"cores": 26}, start.Counts)
 
 	file := windowOfCluster(t, c)
@@ -93,8 +93,8 @@ func TestClusterRefusesComponents(t *testing.T) {
 	c := groupCluster(t)
 	for want, change := range map[string]func(s *core.JobSpec){
 		"components[0].eligible": func(s *core.JobSpec) { s.Components[0].On = []string{} },
-		"components[0].uses":     func(s *core.JobSpec) { s.Components[0].Takes["disk"] = core.Take{PerNode: 1} },
-		"components[0].charges":  func(s *core.JobSpec) { s.Components[0].Counts = map[string]core.Count{"no": {PerJob: 1}} },
+		"components[0].uses":     func(s *core.JobSpec) { s.Components[0].Takes["disk"] = nodeset.Use{PerNode: 1} },
+		"components[0].charges":  func(s *core.JobSpec) { s.Components[0].Counts = map[string]nodeset.Use{"no": {PerJob: 1}} },
 		"components[0].cores":    func(s *core.JobSpec) { s.Components[0].TasksPerNode = 0 },
 		"give those of the JobSpec": func(s *core.JobSpec) {
 			s.Request.Components = []bids.Request{{Cores: 1}}

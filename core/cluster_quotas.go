@@ -3,7 +3,6 @@
 package core
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,15 +12,11 @@ import (
 	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // ErrUnknownQuota is of a job that names a quota which was never set.
 var ErrUnknownQuota = errors.New("there is no such quota")
-
-// Count is what a job counts against one quota while it runs: PerJob, PerNode on each of its nodes,
-// PerCore for each core and PerGPU for each GPU; 0 to bids.MaxRate each, in the unit of
-// [Cluster.SetQuota].
-type Count struct{ PerJob, PerNode, PerCore, PerGPU int64 }
 
 // SetQuota says how much jobs may count together, wherever they run: the cores of an account, the
 // jobs of a user, licences, power. Users are told the name. Jobs that run already stay, though they
@@ -70,16 +65,13 @@ func (q *clusterQuotas) left(dst []Quota) []Quota {
 }
 
 // countsFault is what is wrong with what a request counts, or nil.
-func countsFault(field string, r *bids.Request, counts map[string]Count) *bids.FieldError {
+func countsFault(field string, r *bids.Request, counts map[string]nodeset.Use) *bids.FieldError {
 	if r.Charges != nil {
 		return &bids.FieldError{Field: field, Value: "numbers", Why: "quotas of a Cluster have no numbers: name them"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		x := counts[name]
-		for _, rate := range [...]int64{x.PerJob, x.PerNode, x.PerCore, x.PerGPU} {
-			if rate < 0 || rate > bids.MaxRate {
-				return &bids.FieldError{Field: field + "." + name, Value: rate, Why: fmt.Sprintf("must be 0 to %d", int64(bids.MaxRate))}
-			}
+		if f := useFault(field+"."+name, counts[name], place.MostCharged); f != nil {
+			return f
 		}
 	}
 	return nil
@@ -126,35 +118,28 @@ func (q *clusterQuotas) numberQuotas(c *clusterJob, spec *JobSpec) (err error) {
 }
 
 // numbered is what a job counts, by number. field is that of an error.
-func (q *clusterQuotas) numbered(id, field string, counts map[string]Count) (charges []bids.Charge, err error) {
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		x := counts[name]
-		n, ok := q.number[name]
-		if !ok {
-			hint := input.Hint(name, slices.Sorted(maps.Keys(q.number)))
-			return nil, jobFault(id, field, name, "there is no such quota"+hint, ErrUnknownQuota)
-		}
-		if x != (Count{}) {
-			charges = append(charges, bids.Charge{Quota: n, PerJob: x.PerJob, PerNode: x.PerNode, PerCore: x.PerCore, PerGPU: x.PerGPU})
-		}
+func (q *clusterQuotas) numbered(id, field string, counts map[string]nodeset.Use) (charges nodeset.Uses, err error) {
+	charges, unknown := format.Uses(counts).Numbered(func(name string) (n int, ok bool) { n, ok = q.number[name]; return n, ok })
+	if unknown == "" {
+		return charges, nil
 	}
-	slices.SortFunc(charges, func(a, b bids.Charge) int { return cmp.Compare(a.Quota, b.Quota) })
-	return charges, nil
+	hint := input.Hint(unknown, slices.Sorted(maps.Keys(q.number)))
+	return nil, jobFault(id, field, unknown, "there is no such quota"+hint, ErrUnknownQuota)
 }
 
 // amounts is what an allocation of that size counts by charges, as charges of the job alone.
-func amounts(charges []bids.Charge, size place.Size) (sums []bids.Charge) {
+func amounts(charges nodeset.Uses, size place.Size) (sums nodeset.Uses) {
 	for i := range charges {
 		c := &charges[i]
-		sums = append(sums, bids.Charge{Quota: c.Quota, PerJob: min(place.Count(c, size), bids.MaxRate)})
+		sums = append(sums, nodeset.Use{Row: c.Row, PerJob: min(place.Count(c, size), bids.MaxRate)})
 	}
 	return sums
 }
 
 // lack reports the first quota that has too little left for what a job counts.
-func (q *clusterQuotas) lack(id string, sums []bids.Charge) error {
+func (q *clusterQuotas) lack(id string, sums nodeset.Uses) error {
 	for _, c := range sums {
-		if x := &q.all[c.Quota]; x.used+c.PerJob > x.limit {
+		if x := &q.all[c.Row]; x.used+c.PerJob > x.limit {
 			return jobFault(id, "charges", c.PerJob, fmt.Sprintf("%s: %d are left", x.name, max(x.limit-x.used, 0)), nil)
 		}
 	}
@@ -162,29 +147,29 @@ func (q *clusterQuotas) lack(id string, sums []bids.Charge) error {
 }
 
 // count counts what a running job counts, or with sign -1 takes it back.
-func (q *clusterQuotas) count(sums []bids.Charge, sign int64) {
+func (q *clusterQuotas) count(sums nodeset.Uses, sign int64) {
 	for _, c := range sums {
-		q.all[c.Quota].used += sign * c.PerJob
+		q.all[c.Row].used += sign * c.PerJob
 	}
 }
 
 // counts are sums by name; nil if there are none.
-func (q *clusterQuotas) counts(sums []bids.Charge) map[string]int64 {
+func (q *clusterQuotas) counts(sums nodeset.Uses) map[string]int64 {
 	if len(sums) == 0 {
 		return nil
 	}
 	counts := make(map[string]int64, len(sums))
 	for _, c := range sums {
-		counts[q.all[c.Quota].name] = c.PerJob
+		counts[q.all[c.Row].name] = c.PerJob
 	}
 	return counts
 }
 
 // adopted are what a running job counts by name, by number.
-func (q *clusterQuotas) adopted(id string, counts map[string]int64) ([]bids.Charge, error) {
-	each := make(map[string]Count, len(counts))
+func (q *clusterQuotas) adopted(id string, counts map[string]int64) (nodeset.Uses, error) {
+	each := make(map[string]nodeset.Use, len(counts))
 	for name, amount := range counts {
-		each[name] = Count{PerJob: amount}
+		each[name] = nodeset.Use{PerJob: amount}
 	}
 	if f := countsFault("charges", &bids.Request{}, each); f != nil {
 		return nil, &JobError{Job: -1, ID: id, Fault: f}
@@ -201,10 +186,6 @@ func (w *scratch) quotasOf() (quotas []format.Quota) {
 }
 
 // chargesOf is what is counted against quotas, by name.
-func (w *scratch) chargesOf(charges []bids.Charge) format.Charges {
-	named := make(format.Charges, len(charges))
-	for _, c := range charges {
-		named[w.snapshot.Quotas[c.Quota].Name] = format.Charge{PerJob: c.PerJob, PerNode: c.PerNode, PerCore: c.PerCore, PerGPU: c.PerGPU}
-	}
-	return named
+func (w *scratch) chargesOf(charges nodeset.Uses) format.Uses {
+	return format.Named(charges, func(q int) string { return w.snapshot.Quotas[q].Name })
 }

@@ -17,7 +17,7 @@ import (
 // ofAccount is a job of so many cores on one node, for an hour, that counts them.
 func ofAccount(id string, cores int) core.JobSpec {
 	return core.JobSpec{ID: id, Request: bids.Request{Cores: cores, MinNodes: 1, MaxNodes: 1}, Priority: 1,
-		TimeLimit: time.Hour, Counts: map[string]core.Count{"cores of x": {PerCore: 1}}}
+		TimeLimit: time.Hour, Counts: map[string]nodeset.Use{"cores of x": {PerCore: 1}}}
 }
 
 func TestClusterQuotas(t *testing.T) {
@@ -80,16 +80,16 @@ func TestClusterQuotaErrors(t *testing.T) {
 	require.NoError(t, c.SetQuota("cores of x", 9))
 
 	spec := ofAccount("a", 1)
-	spec.Counts = map[string]core.Count{"cores of y": {PerCore: 1}}
+	spec.Counts = map[string]nodeset.Use{"cores of y": {PerCore: 1}}
 	err := c.Submit(spec)
 	require.ErrorIs(t, err, core.ErrUnknownQuota)
 	require.ErrorContains(t, err, `job a: charges: cores of y: there is no such quota; did you mean "cores of x"?`)
-	spec.Counts = map[string]core.Count{"cores of x": {PerGPU: -1}}
+	spec.Counts = map[string]nodeset.Use{"cores of x": {PerGPU: -1}}
 	require.ErrorContains(t, c.Submit(spec), "job a: charges.cores of x: -1: must be 0 to 1099511627776")
-	spec.Counts, spec.Charges = nil, []bids.Charge{{}}
+	spec.Counts, spec.Charges = nil, nodeset.Uses{{}}
 	require.ErrorContains(t, c.Submit(spec), "quotas of a Cluster have no numbers: name them")
 	spec.Charges = nil
-	spec.Alternatives = []core.Way{{Request: spec.Request, Counts: map[string]core.Count{"z": {}}}}
+	spec.Alternatives = []core.Way{{Request: spec.Request, Counts: map[string]nodeset.Use{"z": {}}}}
 	err = c.Submit(spec)
 	require.ErrorIs(t, err, core.ErrUnknownQuota)
 	require.ErrorContains(t, err, "alternatives[0].charges")

@@ -149,7 +149,7 @@ func TestClusterUnderManyGoroutines(t *testing.T) {
 		}
 		cores := 1 + r.IntN(30)
 		return c.Submit(core.JobSpec{ID: fmt.Sprintf("c%d-%d-%d", cores, worker, i), Request: bids.Request{Cores: cores},
-			Takes:    map[string]core.Take{"memory": {PerNode: r.Int64N(9), PerCore: r.Int64N(4)}},
+			Takes:    map[string]nodeset.Use{"memory": {PerNode: r.Int64N(9), PerCore: r.Int64N(4)}},
 			Priority: 1 + r.Int64N(9), TimeLimit: time.Duration(1+r.IntN(100)) * time.Second})
 	}
 	decide := func(int, int, *rand.Rand) error {

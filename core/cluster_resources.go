@@ -17,11 +17,6 @@ import (
 // ErrUnknownResource is of a job that names a further resource which no node was ever given.
 var ErrUnknownResource = errors.New("there is no such resource")
 
-// Take is what a job takes of one further resource on each of its nodes: PerNode, PerCore for each
-// core that the node gives, and PerGPU for each GPU; 0 to nodeset.MaxUse each, in the units of
-// [Cluster.SetResources]. Where the number of GPUs is a range, PerCore or PerGPU is 0.
-type Take struct{ PerNode, PerCore, PerGPU int64 }
-
 // SetResources says what a node has in all of further resources, by name: memory, GPUs of one type,
 // whatever a site counts, in units of its own. It has none of those left out, as a new node has
 // none at all; 0 makes a name known, so that jobs may wait for nodes with more. The error is a
@@ -122,7 +117,7 @@ func (c *Cluster) unusedResources(amounts map[string]int64) (unused []int) {
 	taken := make(map[int]bool)
 	note := func(uses nodeset.Uses) {
 		for _, u := range uses {
-			taken[u.Resource] = true
+			taken[u.Row] = true
 		}
 	}
 	for _, job := range c.running {
@@ -155,7 +150,7 @@ func (m *machine) heldOf(running []*clusterJob, r, n int) (sum int64) {
 	for _, job := range running {
 		for _, u := range job.uses {
 			for _, s := range job.held {
-				if u.Resource == r && int(s.First) <= n && n <= int(s.Last) {
+				if u.Row == r && int(s.First) <= n && n <= int(s.Last) {
 					sum += u.Of(s.Cores, s.GPUs)
 				}
 			}
@@ -167,17 +162,17 @@ func (m *machine) heldOf(running []*clusterJob, r, n int) (sum int64) {
 // lackMore reports the first node that has less of a further resource free than is asked of it.
 func (m *machine) lackMore(segs []nodeset.Segment, uses nodeset.Uses) error {
 	for _, u := range uses {
-		if m.more[u.Resource].name == format.GPUShare {
+		if m.more[u.Row].name == format.GPUShare {
 			if err := m.lackGPUShare(segs, u.PerNode); err != nil {
 				return err
 			}
 			continue
 		}
-		free := m.table.FreeOf(u.Resource)
+		free := m.table.FreeOf(u.Row)
 		for _, s := range segs {
 			for n := int(s.First); n <= int(s.Last); n++ {
 				if need := u.Of(s.Cores, s.GPUs); free[n] < need {
-					return m.tooLittle(n, "resources."+m.more[u.Resource].name, free[n], need)
+					return m.tooLittle(n, "resources."+m.more[u.Row].name, free[n], need)
 				}
 			}
 		}
@@ -186,12 +181,8 @@ func (m *machine) lackMore(segs []nodeset.Segment, uses nodeset.Uses) error {
 }
 
 // numbered is what a job takes, and its share of a GPU, by number. field is that of an error.
-func (m *machine) numbered(id, field string, takes map[string]Take, share int64) (nodeset.Uses, error) {
-	uses := make(format.Uses, len(takes))
-	for name, take := range takes {
-		uses[name] = format.Use(take)
-	}
-	numbers, unknown := uses.WithGPUShare(share).Numbered(m.resource)
+func (m *machine) numbered(id, field string, takes map[string]nodeset.Use, share int64) (nodeset.Uses, error) {
+	numbers, unknown := format.Uses(takes).WithGPUShare(share).Numbered(m.resource)
 	if unknown == "" {
 		return numbers, nil
 	}
@@ -224,17 +215,11 @@ func (m *machine) number(c *clusterJob, spec *JobSpec) (err error) {
 }
 
 // takes are uses by name but for the share of a GPU, which is beside; nil if there are none.
-func (m *machine) takes(uses nodeset.Uses) (takes map[string]Take, share int64) {
-	for _, u := range uses {
-		name := m.more[u.Resource].name
-		if name == format.GPUShare {
-			share = u.PerNode
-			continue
-		}
-		if takes == nil {
-			takes = make(map[string]Take, len(uses))
-		}
-		takes[name] = Take{u.PerNode, u.PerCore, u.PerGPU}
+func (m *machine) takes(uses nodeset.Uses) (takes map[string]nodeset.Use, share int64) {
+	takes = format.Named(uses, func(r int) string { return m.more[r].name })
+	share = takes[format.GPUShare].PerNode
+	if delete(takes, format.GPUShare); len(takes) == 0 {
+		return nil, share
 	}
 	return takes, share
 }
@@ -260,7 +245,7 @@ func (s *JobSpec) checkTakes() *bids.FieldError {
 }
 
 // takesFault is what is wrong with what a request takes, or nil.
-func takesFault(field string, r *bids.Request, takes map[string]Take) *bids.FieldError {
+func takesFault(field string, r *bids.Request, takes map[string]nodeset.Use) *bids.FieldError {
 	if r.Uses != nil {
 		return &bids.FieldError{Field: field, Value: "numbers", Why: "resources of a Cluster have no numbers: name them"}
 	}
@@ -269,16 +254,21 @@ func takesFault(field string, r *bids.Request, takes map[string]Take) *bids.Fiel
 		if name == format.GPUShare {
 			return &bids.FieldError{Field: field, Value: name, Why: "is no further resource: ask for a GPUShare"}
 		}
-		for _, amount := range [...]int64{t.PerNode, t.PerCore, t.PerGPU} {
-			if amount < 0 || amount > nodeset.MaxUse {
-				return &bids.FieldError{Field: field + "." + name, Value: amount,
-					Why: fmt.Sprintf("must be 0 to %d", int64(nodeset.MaxUse))}
-			}
+		if f := useFault(field+"."+name, t, nodeset.Use{PerNode: nodeset.MaxUse, PerCore: nodeset.MaxUse, PerGPU: nodeset.MaxUse}); f != nil {
+			return f
 		}
 		if t.PerCore > 0 && t.PerGPU > 0 && r.MaxGPUs > r.MinGPUs {
 			return &bids.FieldError{Field: field + "." + name, Value: t.PerGPU,
 				Why: "used by core and by GPU, and the number of GPUs is a range"}
 		}
+	}
+	return nil
+}
+
+// useFault is what is wrong with the amounts of a use, or nil.
+func useFault(field string, u, most nodeset.Use) *bids.FieldError {
+	if amount, limit, over := u.Beyond(most); over {
+		return &bids.FieldError{Field: field, Value: amount, Why: fmt.Sprintf("must be 0 to %d", limit)}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 // takesMemory is a job of a core that takes so much memory, for an hour.
 func takesMemory(id string, memory int64) core.JobSpec {
 	return core.JobSpec{ID: id, Request: bids.Request{Cores: 1}, Priority: 1, TimeLimit: time.Hour,
-		Takes: map[string]core.Take{"memory": {PerNode: memory}}}
+		Takes: map[string]nodeset.Use{"memory": {PerNode: memory}}}
 }
 
 func TestClusterResources(t *testing.T) {
@@ -33,7 +33,7 @@ func TestClusterResources(t *testing.T) {
 	require.NoError(t, c.Submit(takesMemory("c", 40)))
 	cycle := decide(t, c)
 	require.Len(t, cycle.Starts, 2)
-	require.Equal(t, map[string]core.Take{"memory": {PerNode: 40}}, cycle.Starts[0].Takes)
+	require.Equal(t, map[string]nodeset.Use{"memory": {PerNode: 40}}, cycle.Starts[0].Takes)
 	require.Equal(t, "c", cycle.Waiting[0].Job)
 	require.Equal(t, midnight.Add(time.Hour), cycle.Waiting[0].Expected, "a place is kept from when the memory comes free")
 
@@ -69,7 +69,7 @@ func TestClusterAlternativesTake(t *testing.T) {
 	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 10, "gpu:a100": 1}))
 	spec := takesMemory("a", 20)
 	spec.Alternatives = []core.Way{{Request: bids.Request{Cores: 2, MinGPUs: 1},
-		Takes: map[string]core.Take{"memory": {PerCore: 3}, "gpu:a100": {PerGPU: 1}}}}
+		Takes: map[string]nodeset.Use{"memory": {PerCore: 3}, "gpu:a100": {PerGPU: 1}}}}
 	require.NoError(t, c.Submit(spec))
 	s := decide(t, c).Starts[0]
 	require.Equal(t, 1, s.Alternative)
@@ -107,27 +107,27 @@ func TestClusterResourceErrors(t *testing.T) {
 		{c.SetResources("n1", map[string]int64{"memory": 59}), "node n1: resources.memory: 59: jobs hold more there", nil},
 		{c.SetResources("n1", nil), "node n1: resources.memory: 0: jobs hold more there", nil},
 		{c.SetResources("n2", many), "node n2: resources: 64: there would be more than 64 in all", nil},
-		{submit(func(s *core.JobSpec) { s.Takes = map[string]core.Take{"memry": {}} }),
+		{submit(func(s *core.JobSpec) { s.Takes = map[string]nodeset.Use{"memry": {}} }),
 			`job new: uses: memry: there is no such resource; did you mean "memory"?`, core.ErrUnknownResource},
 		{submit(func(s *core.JobSpec) {
-			s.Alternatives = []core.Way{{Request: s.Request, Takes: map[string]core.Take{"disk": {}}}}
+			s.Alternatives = []core.Way{{Request: s.Request, Takes: map[string]nodeset.Use{"disk": {}}}}
 		}),
 			"job new: alternatives[0].uses: disk: there is no such resource", core.ErrUnknownResource},
-		{submit(func(s *core.JobSpec) { s.Takes = map[string]core.Take{"memory": {PerCore: -2}} }),
+		{submit(func(s *core.JobSpec) { s.Takes = map[string]nodeset.Use{"memory": {PerCore: -2}} }),
 			"job new: uses.memory: -2: must be", nil},
 		{submit(func(s *core.JobSpec) {
-			s.Alternatives = []core.Way{{Request: s.Request, Takes: map[string]core.Take{"memory": {PerGPU: 1 << 31}}}}
+			s.Alternatives = []core.Way{{Request: s.Request, Takes: map[string]nodeset.Use{"memory": {PerGPU: 1 << 31}}}}
 		}), "job new: alternatives[0].uses.memory: 2147483648: must be", nil},
 		{submit(func(s *core.JobSpec) {
-			s.MaxGPUs, s.Takes = 2, map[string]core.Take{"memory": {PerCore: 1, PerGPU: 1}}
+			s.MaxGPUs, s.Takes = 2, map[string]nodeset.Use{"memory": {PerCore: 1, PerGPU: 1}}
 		}), "used by core and by GPU, and the number of GPUs is a range", nil},
 		{submit(func(s *core.JobSpec) { s.Uses = nodeset.Uses{{PerNode: 1}} }),
 			"job new: uses: numbers: resources of a Cluster have no numbers", nil},
-		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n1", Cores: 1}}, Takes: map[string]core.Take{"memory": {PerNode: 5}}}),
+		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n1", Cores: 1}}, Takes: map[string]nodeset.Use{"memory": {PerNode: 5}}}),
 			"node n1: resources.memory: 4: 5 would have to be free", nil},
-		{c.Adopt(core.Start{Job: "x", Takes: map[string]core.Take{"disk": {PerNode: 5}}}),
+		{c.Adopt(core.Start{Job: "x", Takes: map[string]nodeset.Use{"disk": {PerNode: 5}}}),
 			"job x: uses: disk: there is no such", core.ErrUnknownResource},
-		{c.Adopt(core.Start{Job: "x", Takes: map[string]core.Take{"memory": {PerNode: -5}}}), "job x: uses.memory: -5: must be", nil},
+		{c.Adopt(core.Start{Job: "x", Takes: map[string]nodeset.Use{"memory": {PerNode: -5}}}), "job x: uses.memory: -5: must be", nil},
 	} {
 		require.ErrorContains(t, x.err, x.want)
 		var field *bids.FieldError
@@ -144,14 +144,14 @@ func TestClusterResourceErrors(t *testing.T) {
 func TestClusterForgetsResources(t *testing.T) {
 	c, _ := newCluster(t, 1)
 	waits := takesMemory("waits", 1)
-	waits.Components = []core.Way{{Request: bids.Request{Cores: 1}, Takes: map[string]core.Take{"disk": {PerNode: 1}}}}
+	waits.Components = []core.Way{{Request: bids.Request{Cores: 1}, Takes: map[string]nodeset.Use{"disk": {PerNode: 1}}}}
 	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 0, "disk": 0}))
 	require.NoError(t, c.Submit(waits))
 	for i := range 501 {
 		name := fmt.Sprint("r", i)
 		require.NoError(t, c.SetResources("n1", map[string]int64{name: 1}))
 		require.NoError(t, c.Submit(core.JobSpec{ID: name, Request: bids.Request{Cores: 1}, Priority: 1, TimeLimit: time.Hour,
-			Takes: map[string]core.Take{name: {PerNode: 1}}}))
+			Takes: map[string]nodeset.Use{name: {PerNode: 1}}}))
 		require.Equal(t, name, decide(t, c).Starts[0].Job)
 		require.NoError(t, c.Ended(name))
 	}
@@ -273,8 +273,8 @@ func TestClusterIsItsTwin(t *testing.T) {
 				serial++
 				spec := core.JobSpec{ID: fmt.Sprint("J", serial), Request: bids.Request{Cores: rapid.IntRange(1, 12).Draw(t, "cores")},
 					Priority: rapid.Int64Range(1, 3).Draw(t, "priority"), TimeLimit: time.Minute,
-					Takes: rapid.MapOf(resources, rapid.Custom(func(t *rapid.T) core.Take {
-						return core.Take{PerNode: rapid.Int64Range(1, 9).Draw(t, "per node"),
+					Takes: rapid.MapOf(resources, rapid.Custom(func(t *rapid.T) nodeset.Use {
+						return nodeset.Use{PerNode: rapid.Int64Range(1, 9).Draw(t, "per node"),
 							PerCore: rapid.Int64Range(0, 3).Draw(t, "per core")}
 					})).Draw(t, "takes")}
 				if err := c.Submit(spec); err == nil {
@@ -329,7 +329,7 @@ func TestClusterJobsWithoutCores(t *testing.T) {
 	spec.Cores = 0
 	require.NoError(t, c.Submit(spec))
 	gpu := core.JobSpec{ID: "g", Request: bids.Request{MinGPUs: 1}, Priority: 1, TimeLimit: time.Hour,
-		Components: []core.Way{{Takes: map[string]core.Take{"memory": {PerNode: 20}}}}}
+		Components: []core.Way{{Takes: map[string]nodeset.Use{"memory": {PerNode: 20}}}}}
 	require.NoError(t, c.Submit(gpu))
 	late := takesMemory("late", 5)
 	late.Cores = 0
@@ -355,7 +355,7 @@ func TestClusterJobsWithoutCores(t *testing.T) {
 	require.NoError(t, c.SetGPUShares("n1", 10))
 	require.NoError(t, c.Submit(core.JobSpec{ID: "share", GPUShare: 4, Priority: 5, TimeLimit: time.Hour}))
 	require.Equal(t, int64(4), decide(t, c).Starts[0].GPUShare)
-	spec.ID, spec.Takes = "nothing", map[string]core.Take{"memory": {PerCore: 5}}
+	spec.ID, spec.Takes = "nothing", map[string]nodeset.Use{"memory": {PerCore: 5}}
 	require.ErrorContains(t, c.Submit(spec), "cores: 0: the job asks for nothing")
 	gpu.ID, gpu.Components[0].Takes = "nothing", nil
 	require.ErrorContains(t, c.Submit(gpu), "components[0].cores: 0: the job asks for nothing")

@@ -65,10 +65,7 @@ func (s *JobSpec) anyNumbers(job *Job) {
 			takes = s.Components[k-1].Takes
 		}
 		if r := job.Part(k); r.Cores == 0 && r.TasksPerNode == 0 {
-			uses := make(format.Uses, len(takes))
-			for name, take := range takes {
-				uses[name] = format.Use(take)
-			}
+			uses := format.Uses(takes)
 			if k == 0 {
 				uses = uses.WithGPUShare(s.GPUShare)
 			}

@@ -226,7 +226,7 @@ func TestClusterDropsWhatNoLongerHolds(t *testing.T) {
 		"another job takes of its memory": {func(t *testing.T, c *core.Cluster) {
 			require.NoError(t, c.SetNode("n2", nodeset.Capacity{Cores: 9}, true))
 			require.NoError(t, c.Adopt(core.Start{Job: "other", Nodes: []core.Share{{Node: "n2", Cores: 1}},
-				Takes: map[string]core.Take{"memory": {PerCore: 3}}}))
+				Takes: map[string]nodeset.Use{"memory": {PerCore: 3}}}))
 		}, "node n2: resources.memory: 9: 10 would have to be free", nil},
 		"its nodes have more memory": {func(t *testing.T, c *core.Cluster) {
 			require.NoError(t, c.SetResources("n0", map[string]int64{"disk": 1}))
@@ -260,7 +260,7 @@ func TestClusterDropsWhatNoLongerHolds(t *testing.T) {
 				require.NoError(t, c.SetResources(fmt.Sprint("n", n), map[string]int64{"memory": 12}))
 			}
 			spec := wholeNodes("job", 2)
-			spec.Takes = map[string]core.Take{"memory": {PerNode: 2, PerCore: 1}}
+			spec.Takes = map[string]nodeset.Use{"memory": {PerNode: 2, PerCore: 1}}
 			spec.Contiguous = true
 			require.NoError(t, c.Submit(spec))
 			policy.do = func() { x.do(t, c) }
@@ -382,12 +382,12 @@ func TestClusterWindowReadsAsItsSnapshot(t *testing.T) {
 }
 
 // drawCounts draws what a job counts against the quotas of drawCluster.
-func drawCounts(r *rapid.T) map[string]core.Count {
+func drawCounts(r *rapid.T) map[string]nodeset.Use {
 	if rapid.Bool().Draw(r, "counts nothing") {
 		return nil
 	}
 	rate := rapid.Int64Range(0, 2)
-	return map[string]core.Count{"z of x": {PerJob: rate.Draw(r, "per job"), PerCore: rate.Draw(r, "per core")},
+	return map[string]nodeset.Use{"z of x": {PerJob: rate.Draw(r, "per job"), PerCore: rate.Draw(r, "per core")},
 		"a \"é\"": {PerNode: rate.Draw(r, "per node"), PerGPU: rate.Draw(r, "per GPU")}}
 }
 
@@ -423,10 +423,10 @@ func tableOf(t *nodeset.Table) (nodes []string) {
 // renumbered is uses of resources of one table as another calls them.
 func renumbered(from *nodeset.Table, uses nodeset.Uses, to *nodeset.Table) (out nodeset.Uses) {
 	for _, u := range uses {
-		u.Resource, _ = to.Resource(from.ResourceName(u.Resource))
+		u.Row, _ = to.Resource(from.ResourceName(u.Row))
 		out = append(out, u)
 	}
-	slices.SortFunc(out, func(a, b nodeset.Use) int { return a.Resource - b.Resource })
+	slices.SortFunc(out, func(a, b nodeset.Use) int { return a.Row - b.Row })
 	return out
 }
 
@@ -471,7 +471,7 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 			}
 		}
 		if rapid.Bool().Draw(r, "takes") {
-			s.Takes = map[string]core.Take{"memory": drawTake(r)}
+			s.Takes = map[string]nodeset.Use{"memory": drawTake(r)}
 		}
 		if rapid.Bool().Draw(r, "counts") {
 			s.Counts = map[string]int64{"z of x": rapid.Int64Range(0, 9).Draw(r, "counted")}
@@ -486,7 +486,7 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 			spec.On, spec.Prefer = some.Draw(r, "on"), some.Draw(r, "prefer")
 		}
 		if rapid.Bool().Draw(r, "takes") {
-			spec.Takes = map[string]core.Take{"memory": drawTake(r), "none": drawTake(r)}
+			spec.Takes = map[string]nodeset.Use{"memory": drawTake(r), "none": drawTake(r)}
 		}
 		spec.Counts = drawCounts(r)
 		if rapid.Bool().Draw(r, "share") {
@@ -499,7 +499,7 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 				w.On = some.Draw(r, "on")
 			}
 			if rapid.Bool().Draw(r, "takes") {
-				w.Takes = map[string]core.Take{"memory": drawTake(r)}
+				w.Takes = map[string]nodeset.Use{"memory": drawTake(r)}
 			}
 			w.Counts = drawCounts(r)
 			spec.Alternatives = append(spec.Alternatives, w)
@@ -513,8 +513,8 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 	}
 }
 
-func drawTake(r *rapid.T) core.Take {
-	return core.Take{PerNode: rapid.Int64Range(0, 9).Draw(r, "per node"), PerCore: rapid.Int64Range(0, 5).Draw(r, "per core")}
+func drawTake(r *rapid.T) nodeset.Use {
+	return nodeset.Use{PerNode: rapid.Int64Range(0, 9).Draw(r, "per node"), PerCore: rapid.Int64Range(0, 5).Draw(r, "per core")}
 }
 
 func drawWay(r *rapid.T) bids.Request {

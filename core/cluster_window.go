@@ -113,14 +113,9 @@ func (w *scratch) sharesOf(n int) int64 {
 
 // usesOf is what is used of further resources, by name, and the share of a GPU.
 func (w *scratch) usesOf(uses nodeset.Uses) (named format.Uses, share int64) {
-	named = make(format.Uses, len(uses))
-	for _, u := range uses {
-		if name := w.nodes.ResourceName(u.Resource); name == format.GPUShare {
-			share = u.PerNode
-		} else {
-			named[name] = format.Use{PerNode: u.PerNode, PerCore: u.PerCore, PerGPU: u.PerGPU}
-		}
-	}
+	named = format.Named(uses, w.nodes.ResourceName)
+	share = named[format.GPUShare].PerNode
+	delete(named, format.GPUShare)
 	return named, share
 }
 

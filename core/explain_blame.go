@@ -129,7 +129,7 @@ func (e *inquiry) blameRunning() {
 }
 
 // counts is what a job that starts counts.
-func (e *Explainer) counts(job int) (place.Charges, place.Size) {
+func (e *Explainer) counts(job int) (nodeset.Uses, place.Size) {
 	d := e.decisionOf(job)
 	e.normal.read(e.s.Pending[job])
 	return e.space.counts(&e.normal.specs[d.Alternative], d.Segs)

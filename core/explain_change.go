@@ -193,8 +193,8 @@ func changes(t *nodeset.Table, a, b *Job) (list []Change, size float64) {
 	add("gpus_per_node", span(a.MinGPUs, max(a.MinGPUs, a.MaxGPUs)), span(b.MinGPUs, max(b.MinGPUs, b.MaxGPUs)),
 		max(relative(int64(a.MinGPUs), int64(b.MinGPUs)), relative(int64(a.MaxGPUs), int64(b.MaxGPUs))))
 	for i, u := range known(t, a.Uses) {
-		count(fieldOf(t, u.Resource, "per_node"), u.PerNode, b.Uses[i].PerNode)
-		count(fieldOf(t, u.Resource, "per_core"), u.PerCore, b.Uses[i].PerCore)
+		count(fieldOf(t, u.Row, "per_node"), u.PerNode, b.Uses[i].PerNode)
+		count(fieldOf(t, u.Row, "per_core"), u.PerCore, b.Uses[i].PerCore)
 	}
 	add("nodes", span(a.MinNodes, a.MaxNodes), span(b.MinNodes, b.MaxNodes),
 		max(relative(int64(a.MinNodes), int64(b.MinNodes)), relative(int64(a.MaxNodes), int64(b.MaxNodes))))

@@ -72,7 +72,7 @@ func (e *inquiry) quotaShortage(quota int) *QuotaShortage {
 	x := &QuotaShortage{Name: e.s.Quotas[quota].Name, Left: e.space.purse.now[quota]}
 	for _, v := range e.variantsOf(e.job) {
 		for _, c := range v.Spec.Counted() {
-			if c.Quota == quota {
+			if c.Row == quota {
 				x.Need = place.Count(&c, v.Spec.LeastSize())
 				return x
 			}

@@ -20,14 +20,14 @@ func nineNodes(t *testing.T, requests ...bids.Request) *Snapshot {
 		_, err = table.AddResource(name, []int64{64, 64, 64, 64, 64, 64, 64, 64, 64})
 		require.NoError(t, err)
 	}
-	r := Running{ID: "12", End: 900, Segs: []nodeset.Segment{{First: 2, Last: 8, Cores: 1}}, Uses: nodeset.Uses{{Resource: 1, PerNode: 56}}}
+	r := Running{ID: "12", End: 900, Segs: []nodeset.Segment{{First: 2, Last: 8, Cores: 1}}, Uses: nodeset.Uses{{Row: 1, PerNode: 56}}}
 	require.NoError(t, table.AllocateWith(r.Segs, r.Uses))
 	return &Snapshot{Nodes: table, Running: []Running{r}, Pending: queue(600, requests...)}
 }
 
 // memory is what a job takes of the memory of nineNodes.
 func memory(perNode, perCore int64) nodeset.Uses {
-	return nodeset.Uses{{Resource: 0, PerNode: 1}, {Resource: 1, PerNode: perNode, PerCore: perCore}}
+	return nodeset.Uses{{Row: 0, PerNode: 1}, {Row: 1, PerNode: perNode, PerCore: perCore}}
 }
 
 // What is short of further resources, who holds it, and how much less of it would do.
@@ -87,7 +87,7 @@ func TestExplainFurtherResources(t *testing.T) {
 
 // A request with resources that the machine has not is explained, if an alternative has room.
 func TestExplainUnknownResources(t *testing.T) {
-	s := nineNodes(t, bids.Request{Cores: 1, Uses: nodeset.Uses{{Resource: 7, PerNode: 1}}}, bids.Request{MinNodes: 9, TasksPerNode: 16})
+	s := nineNodes(t, bids.Request{Cores: 1, Uses: nodeset.Uses{{Row: 7, PerNode: 1}}}, bids.Request{MinNodes: 9, TasksPerNode: 16})
 	s.Pending[0].Alternatives = []bids.Request{{Cores: 144}}
 	e := explainer(t, auctionOf(t, func(*AuctionOptions) {}), s)
 	x := explain(t, e, 0, ExplainOptions{Trials: 20})

@@ -97,7 +97,7 @@ func shortageOf(t *nodeset.Table, r *bids.Request) *Shortage {
 	for _, u := range known(t, r.Uses) {
 		s.further(t, u, need, give)
 		if !short && mostCores(give, need, r.Contiguous) < int64(r.Cores) {
-			s.LimitedBy, short = t.ResourceName(u.Resource), true
+			s.LimitedBy, short = t.ResourceName(u.Row), true
 		}
 	}
 	s.Run = longestRun(give)
@@ -127,11 +127,11 @@ func shortageOf(t *nodeset.Table, r *bids.Request) *Shortage {
 // further adds the stage of a further resource, and leaves of what nodes give as many cores as it
 // suffices for.
 func (s *Shortage) further(t *nodeset.Table, u nodeset.Use, need needs, give []int) {
-	stage := FurtherStage{Resource: t.ResourceName(u.Resource), Amount: u.Of(uint16(need.lo), uint8(s.GPUsPerNode))}
-	if r, shared := t.Shares(); shared && u.Resource == r {
+	stage := FurtherStage{Resource: t.ResourceName(u.Row), Amount: u.Of(uint16(need.lo), uint8(s.GPUsPerNode))}
+	if r, shared := t.Shares(); shared && u.Row == r {
 		s.Share = gpuUses(t, func(n int) bool { return give[n] > 0 && t.TotalOf(r)[n] >= u.PerNode })
 	}
-	for n, free := range t.FreeOf(u.Resource) {
+	for n, free := range t.FreeOf(u.Row) {
 		switch {
 		case give[n] == 0:
 		case free < stage.Amount:

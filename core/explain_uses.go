@@ -19,13 +19,13 @@ func (e *inquiry) usingLess() []dimension {
 		apply := func(j *Job, steps int64) {
 			uses := slices.Clone(j.Uses) // others have them too
 			for k := range uses {
-				if uses[k].Resource == u.Resource {
+				if uses[k].Row == u.Row {
 					less(&uses[k], steps)
 				}
 			}
 			j.Uses = uses
 		}
-		d = append(d, dimension{fields: []string{fieldOf(e.s.Nodes, u.Resource, name)}, steps: steps, apply: apply})
+		d = append(d, dimension{fields: []string{fieldOf(e.s.Nodes, u.Row, name)}, steps: steps, apply: apply})
 	}
 	for _, u := range known(e.s.Nodes, e.job.Uses) {
 		add(u, u.PerNode-1, "per_node", func(u *nodeset.Use, by int64) { u.PerNode -= by })

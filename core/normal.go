@@ -107,7 +107,7 @@ func (n *normal) known(spec *place.Spec) error {
 		*spec = place.Spec{}
 		return fmt.Errorf("uses: %w", err)
 	}
-	if err := spec.Counted().Check(n.limit); err != nil {
+	if err := spec.Counted().CheckRows("quota", n.limit, place.MostCharged); err != nil {
 		*spec = place.Spec{}
 		return fmt.Errorf("charges: %w", err)
 	}
@@ -130,7 +130,7 @@ func (n *normal) pointed(spec place.Spec, r *bids.Request) place.Spec {
 		spec.Uses = n.masks.OfUses(spec.Uses)
 	}
 	if spec.Charges != nil {
-		spec.Charges = n.masks.OfCharges(spec.Charges)
+		spec.Charges = n.masks.OfUses(spec.Charges)
 	}
 	return spec
 }

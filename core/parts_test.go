@@ -49,10 +49,10 @@ func drawParts(t *rapid.T) *Snapshot {
 		r := *randomRequest(rng, max(1, n/2), cores, gpus)
 		if rng.IntN(3) == 0 {
 			r.MaxGPUs = r.MinGPUs
-			r.Uses = nodeset.Uses{{Resource: 0, PerNode: rng.Int64N(9), PerCore: rng.Int64N(4), PerGPU: rng.Int64N(3)}}
+			r.Uses = nodeset.Uses{{Row: 0, PerNode: rng.Int64N(9), PerCore: rng.Int64N(4), PerGPU: rng.Int64N(3)}}
 		}
 		if rng.IntN(3) == 0 {
-			r.Charges = []bids.Charge{{Quota: rng.IntN(2), PerJob: rng.Int64N(3), PerNode: rng.Int64N(2), PerCore: rng.Int64N(2)}}
+			r.Charges = nodeset.Uses{{Row: rng.IntN(2), PerJob: rng.Int64N(3), PerNode: rng.Int64N(2), PerCore: rng.Int64N(2)}}
 		}
 		if s.Topology != nil && rng.IntN(4) == 0 {
 			r.Within = 1
@@ -165,9 +165,9 @@ func TestVerifyKnowsParts(t *testing.T) {
 	require.NoError(t, err)
 	_, err = nodes.AddResource("memory", []int64{10, 10, 10, 10})
 	require.NoError(t, err)
-	uses := nodeset.Uses{{Resource: 0, PerNode: 6}}
+	uses := nodeset.Uses{{Row: 0, PerNode: 6}}
 	r := leaderAndWorkers(2)
-	r.Uses, r.Components[0].Uses = uses, nodeset.Uses{{Resource: 0, PerNode: 5}}
+	r.Uses, r.Components[0].Uses = uses, nodeset.Uses{{Row: 0, PerNode: 5}}
 	r.AllWithin = 1
 	s := &Snapshot{Nodes: nodes, Topology: leaves(t, 3, 1), Pending: []*Job{{ID: "a", Priority: 1, TimeLimit: 1, Request: r}}}
 	good := func() Decision {
@@ -440,8 +440,8 @@ func TestPartsAllocateNothingInSteadyState(t *testing.T) {
 	for i := range 40 {
 		r := leaderAndWorkers(1 + i%7)
 		r.Apart = i%2 == 0
-		r.Components[0].Uses = nodeset.Uses{{Resource: 0, PerNode: int64(1 + i)}}
-		r.Charges = []bids.Charge{{Quota: 0, PerCore: 1}}
+		r.Components[0].Uses = nodeset.Uses{{Row: 0, PerNode: int64(1 + i)}}
+		r.Charges = nodeset.Uses{{Row: 0, PerCore: 1}}
 		if i%3 == 0 {
 			r.AllWithin = 1
 		}
@@ -465,7 +465,7 @@ func TestPartsTakeNoShares(t *testing.T) {
 	require.NoError(t, err)
 	shares, err := nodes.AddShares("shard", []int64{100, 100})
 	require.NoError(t, err)
-	half := bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{Resource: shares, PerNode: 50}}}
+	half := bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{Row: shares, PerNode: 50}}}
 	r := bids.Request{Cores: 1, Components: []bids.Request{half}}
 	s := &Snapshot{Nodes: nodes, Pending: []*Job{{ID: "a", Priority: 1, TimeLimit: 1, Request: r}}}
 	p := decideOn(t, partsAuction(t, DefaultAuctionOptions()), s)

@@ -25,7 +25,7 @@ type reservation struct {
 	// parts are those of the job that the place is for, if it has several.
 	parts *place.Parts
 	// charges and size are what is kept of quotas.
-	charges place.Charges
+	charges nodeset.Uses
 	size    place.Size
 }
 
@@ -43,7 +43,7 @@ type planner struct {
 	segs     [][]nodeset.Segment
 	placer   place.Placer
 	clock    int64
-	amounts  place.Charges // what jobs of several parts count; memory
+	amounts  nodeset.Uses  // what jobs of several parts count; memory
 	loose    bool          // jobs may have any number of blocks
 	prices   *place.Prices // of starts now; nil: none
 	stop     func() bool   // if not nil, says when to give a search up

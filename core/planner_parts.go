@@ -62,7 +62,7 @@ func fits(t *nodeset.Table, spec *place.Spec, segs []nodeset.Segment) bool {
 
 // counts is what segs, an allocation for spec, count against quotas. It is the planner's until its
 // next reset.
-func (p *planner) counts(spec *place.Spec, segs []nodeset.Segment) (place.Charges, place.Size) {
+func (p *planner) counts(spec *place.Spec, segs []nodeset.Segment) (nodeset.Uses, place.Size) {
 	if spec.Parts == nil || spec.Charges == nil {
 		return spec.Counted(), place.SizeOf(segs)
 	}

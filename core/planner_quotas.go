@@ -8,6 +8,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // purse is what a planner knows of quotas: as it does of nodes, what is left now, and what comes
@@ -24,7 +25,7 @@ type purse struct {
 // counted is what a job counts against quotas until second end.
 type counted struct {
 	end     int64
-	charges place.Charges
+	charges nodeset.Uses
 	size    place.Size
 	runs    bool // already: less than a unit of it does not come back
 }
@@ -51,23 +52,23 @@ func (p *purse) back(left []int64, c *counted) {
 	for i := range c.charges {
 		x := &c.charges[i]
 		if amount := place.Count(x, c.size); c.runs {
-			left[x.Quota] += amount / p.room.Unit[x.Quota]
+			left[x.Row] += amount / p.room.Unit[x.Row]
 		} else {
-			left[x.Quota] += p.room.CostOf(x, c.size)
+			left[x.Row] += p.room.CostOf(x, c.size)
 		}
 	}
 }
 
 // take takes what one counts.
-func (p *purse) take(left []int64, charges place.Charges, size place.Size) {
+func (p *purse) take(left []int64, charges nodeset.Uses, size place.Size) {
 	for i := range charges {
 		x := &charges[i]
-		left[x.Quota] -= p.room.CostOf(x, size)
+		left[x.Row] -= p.room.CostOf(x, size)
 	}
 }
 
 // count has a job start now, until second end, which counts that much.
-func (p *planner) count(charges place.Charges, size place.Size, end int64) {
+func (p *planner) count(charges nodeset.Uses, size place.Size, end int64) {
 	if len(charges) > 0 {
 		p.purse.take(p.purse.now, charges, size)
 		p.purse.ends = append(p.purse.ends, counted{end: end, charges: charges, size: size})
@@ -75,7 +76,7 @@ func (p *planner) count(charges place.Charges, size place.Size, end int64) {
 }
 
 // uncount takes the last count back.
-func (p *planner) uncount(charges place.Charges) {
+func (p *planner) uncount(charges nodeset.Uses) {
 	if len(charges) > 0 {
 		last := len(p.purse.ends) - 1
 		p.purse.back(p.purse.now, &p.purse.ends[last])

@@ -102,9 +102,9 @@ func (x *planning) begin(s *Snapshot, w *window) {
 	}
 	for _, j := range x.jobs {
 		for _, u := range w.planned(int(j)).More() {
-			known := slices.ContainsFunc(x.kinds, func(k kind) bool { return k.resource == u.Resource })
+			known := slices.ContainsFunc(x.kinds, func(k kind) bool { return k.resource == u.Row })
 			if !known && len(x.kinds) < timeline.MaxKinds {
-				x.addKind(s, u.Resource)
+				x.addKind(s, u.Row)
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func (k *kind) of(uses nodeset.Uses, cores uint16, gpus uint8) int64 {
 		return int64(gpus)
 	}
 	for _, u := range uses {
-		if u.Resource == k.resource {
+		if u.Row == k.resource {
 			return u.Of(cores, gpus)
 		}
 	}

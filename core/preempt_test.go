@@ -182,7 +182,7 @@ func drawPreemptable(t *rapid.T) *Snapshot {
 		x := Running{ID: fmt.Sprint("S", i), End: s.Now + rng.Int64N(700), Segs: segs, Price: 1 + rng.Int64N(most),
 			Class: rng.IntN(classes)}
 		if more {
-			x.Uses = nodeset.Uses{{Resource: 0, PerNode: rng.Int64N(40)}}
+			x.Uses = nodeset.Uses{{Row: 0, PerNode: rng.Int64N(40)}}
 		}
 		if s.Nodes.AllocateWith(x.Segs, x.Uses) == nil {
 			s.Running = append(s.Running, x)
@@ -190,7 +190,7 @@ func drawPreemptable(t *rapid.T) *Snapshot {
 	}
 	for _, job := range s.Pending {
 		if more && rng.IntN(2) == 0 {
-			job.Uses = nodeset.Uses{{Resource: 0, PerNode: rng.Int64N(64), PerCore: rng.Int64N(3)}}
+			job.Uses = nodeset.Uses{{Row: 0, PerNode: rng.Int64N(64), PerCore: rng.Int64N(3)}}
 		}
 	}
 	return s

@@ -269,9 +269,9 @@ func TestPricesOfAShareBesideUsesByGPU(t *testing.T) {
 		memory, err := nodes.AddResource("memory", []int64{10, 0})
 		require.NoError(t, err)
 		job := &Job{ID: "J", Priority: 1, TimeLimit: 10, Request: bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1,
-			Uses: nodeset.Uses{{Resource: shares, PerNode: 1}, {Resource: memory, PerGPU: perGPU}}}}
+			Uses: nodeset.Uses{{Row: shares, PerNode: 1}, {Row: memory, PerGPU: perGPU}}}}
 		whole := &Job{ID: "W", Priority: 1, TimeLimit: 10, Request: bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, MinGPUs: 3,
-			Uses: nodeset.Uses{{Resource: memory, PerGPU: perGPU}}}}
+			Uses: nodeset.Uses{{Row: memory, PerGPU: perGPU}}}}
 		s := &Snapshot{Nodes: nodes, Pending: []*Job{job, whole}}
 		o := DefaultAuctionOptions()
 		o.KeepHoles = true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // Quota bounds what jobs take together, wherever they are: the cores of an account, the GPUs of a
@@ -99,12 +100,12 @@ func (q *quotas) divideBy(r *bids.Request) {
 }
 
 // divide has q.units divide what the charges count.
-func (q *quotas) divide(charges []bids.Charge) {
+func (q *quotas) divide(charges nodeset.Uses) {
 	for _, c := range charges {
-		if c.Quota < 0 || c.Quota >= len(q.units) {
+		if c.Row < 0 || c.Row >= len(q.units) {
 			continue // the request is not valid
 		}
-		u := &q.units[c.Quota]
+		u := &q.units[c.Row]
 		for _, rate := range [...]int64{c.PerJob, c.PerNode, c.PerCore, c.PerGPU} {
 			*u = divisor(*u, max(rate, 0))
 		}
@@ -151,8 +152,8 @@ func (q *quotas) isHead(quota int) bool {
 // crowded reports whether the jobs that have a seat want so much of one of a job's quotas that it
 // has to do without.
 func (q *quotas) crowded(specs []place.Spec) bool {
-	return slices.ContainsFunc(specs[0].Counted(), func(c bids.Charge) bool {
-		return q.asked[c.Quota] >= quotaSeats*q.book.Left[0][c.Quota] && q.book.Least(&c, &specs[0]) > 0
+	return slices.ContainsFunc(specs[0].Counted(), func(c nodeset.Use) bool {
+		return q.asked[c.Row] >= quotaSeats*q.book.Left[0][c.Row] && q.book.Least(&c, &specs[0]) > 0
 	})
 }
 
@@ -160,7 +161,7 @@ func (q *quotas) crowded(specs []place.Spec) bool {
 func (q *quotas) seat(specs []place.Spec) {
 	charges := specs[0].Counted()
 	for i := range charges {
-		q.asked[charges[i].Quota] += q.book.Least(&charges[i], &specs[0])
+		q.asked[charges[i].Row] += q.book.Least(&charges[i], &specs[0])
 	}
 }
 
@@ -170,8 +171,8 @@ func (q *quotas) most(spec *place.Spec) (most int64, quota int) {
 	charges := spec.Counted()
 	for i := range charges {
 		c := &charges[i]
-		if cost := q.book.Least(c, spec); cost > 0 && q.book.Left[0][c.Quota]/cost < most {
-			most, quota = q.book.Left[0][c.Quota]/cost, c.Quota
+		if cost := q.book.Least(c, spec); cost > 0 && q.book.Left[0][c.Row]/cost < most {
+			most, quota = q.book.Left[0][c.Row]/cost, c.Row
 		}
 	}
 	return most, quota
@@ -199,7 +200,7 @@ func (s *Snapshot) quotaFault() error {
 		}
 	}
 	for i := range s.Running {
-		if err := place.Charges(s.Running[i].Charges).Check(len(s.Quotas)); err != nil {
+		if err := s.Running[i].Charges.CheckRows("quota", len(s.Quotas), place.MostCharged); err != nil {
 			return fmt.Errorf("running job %s: charges: %w", s.Running[i].ID, err)
 		}
 	}

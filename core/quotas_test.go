@@ -21,12 +21,12 @@ import (
 )
 
 // drawCharges draws what a request counts against so many quotas, mostly against one.
-func drawCharges(rng *rand.Rand, quotas int, scale int64) (charges []bids.Charge) {
+func drawCharges(rng *rand.Rand, quotas int, scale int64) (charges nodeset.Uses) {
 	for q := range quotas {
 		if rng.IntN(quotas) > 0 {
 			continue
 		}
-		c := bids.Charge{Quota: q}
+		c := nodeset.Use{Row: q}
 		for _, rate := range []*int64{&c.PerJob, &c.PerNode, &c.PerCore, &c.PerGPU} {
 			if rng.IntN(2) == 0 {
 				*rate = scale * rng.Int64N(4)
@@ -38,9 +38,9 @@ func drawCharges(rng *rand.Rand, quotas int, scale int64) (charges []bids.Charge
 }
 
 // counts is a dumb twin of place.Count: what an allocation counts against a quota.
-func counts(charges []bids.Charge, quota int, segs []nodeset.Segment) (sum int64) {
+func counts(charges nodeset.Uses, quota int, segs []nodeset.Segment) (sum int64) {
 	for _, c := range charges {
-		if c.Quota != quota || len(segs) == 0 {
+		if c.Row != quota || len(segs) == 0 {
 			continue
 		}
 		sum += c.PerJob
@@ -63,7 +63,7 @@ func drawLimited(t *rapid.T) *Snapshot {
 // limit gives a snapshot quotas. In a large unit numbers are beyond what solvers tell apart.
 func limit(t require.TestingT, rng *rand.Rand, s *Snapshot) {
 	scale := []int64{1, 1, 3, 1 << 20, 1<<20 + 1, 1 << 32}[rng.IntN(6)]
-	charges := make([][]bids.Charge, 1+rng.IntN(3))
+	charges := make([]nodeset.Uses, 1+rng.IntN(3))
 	quotas := 1 + rng.IntN(4)
 	for i := range charges {
 		charges[i] = drawCharges(rng, quotas, scale)
@@ -154,9 +154,9 @@ func TestPlentyOfQuotasChangesNothing(t *testing.T) {
 		s.Quotas = []Quota{{"a", bids.MaxRate}, {"b", 1 << 22}}
 		for i, job := range s.Pending {
 			if i%2 == 0 {
-				job.Charges = []bids.Charge{{Quota: 0, PerCore: 3600}, {Quota: 1, PerJob: 1, PerNode: 1, PerGPU: 1}}
+				job.Charges = nodeset.Uses{{Row: 0, PerCore: 3600}, {Row: 1, PerJob: 1, PerNode: 1, PerGPU: 1}}
 			} else {
-				job.Charges = []bids.Charge{{Quota: 0, PerCore: 3600}, {Quota: 1, PerNode: 1, PerJob: 1, PerGPU: 1}}
+				job.Charges = nodeset.Uses{{Row: 0, PerCore: 3600}, {Row: 1, PerNode: 1, PerJob: 1, PerGPU: 1}}
 			}
 		}
 		limited := decideOn(t, a, s)
@@ -303,7 +303,7 @@ func bestWithin(s *Snapshot, quotas []Quota) (best int64) {
 // account is a job of one node, with so many cores, that counts its cores against quota 0.
 func account(id string, cores int, limit, priority int64) *Job {
 	return &Job{ID: id, Priority: priority, TimeLimit: limit,
-		Request: bids.Request{Cores: cores, MinNodes: 1, MaxNodes: 1, Charges: []bids.Charge{{PerCore: 1}}}}
+		Request: bids.Request{Cores: cores, MinNodes: 1, MaxNodes: 1, Charges: nodeset.Uses{{PerCore: 1}}}}
 }
 
 func says(t *testing.T, o AuctionOptions, s *Snapshot) map[string]Decision {
@@ -369,7 +369,7 @@ func TestHogTakesNoSeats(t *testing.T) {
 func TestQuotasAreReserved(t *testing.T) {
 	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 8})
 	require.NoError(t, err)
-	holds := Running{ID: "holds", End: 100, Charges: []bids.Charge{{PerCore: 1}},
+	holds := Running{ID: "holds", End: 100, Charges: nodeset.Uses{{PerCore: 1}},
 		Segs: []nodeset.Segment{{First: 0, Last: 1, Cores: 4}}}
 	require.NoError(t, nodes.Allocate(holds.Segs))
 	other := account("other", 8, 500, 1)
@@ -394,7 +394,7 @@ func TestQuotasAreReserved(t *testing.T) {
 	require.True(t, say["short"].Start, "it ends before")
 	require.False(t, say["small"].Start, "1 is left")
 
-	s.Pending[0].Charges = []bids.Charge{{PerCore: 2}}
+	s.Pending[0].Charges = nodeset.Uses{{PerCore: 2}}
 	s.Quotas[0].Left = 9
 	say = says(t, DefaultAuctionOptions(), s)
 	require.Equal(t, int64(100), say["large"].Expected)
@@ -458,7 +458,7 @@ func TestVerifyCountsQuotas(t *testing.T) {
 	require.ErrorContains(t, Verify(s, &p), "quota cores of x: 8 are counted, 7 are left")
 	s.Quotas[0].Left = 8
 	require.NoError(t, Verify(s, &p))
-	s.Pending[0].Charges = []bids.Charge{{Quota: 1}}
+	s.Pending[0].Charges = nodeset.Uses{{Row: 1}}
 	require.ErrorContains(t, Verify(s, &p), "job a: it counts against quota 1 of 1")
 }
 
@@ -468,15 +468,15 @@ func TestQuotaFaults(t *testing.T) {
 	for want, s := range map[string]*Snapshot{
 		"quotas[0] (x): left: -1: must be 0 to 1099511627776": {Quotas: []Quota{{"x", -1}}},
 		"quotas[1] (y): left: 1099511627777":                  {Quotas: []Quota{{"x", 0}, {"y", bids.MaxRate + 1}}},
-		"running job r: charges: quota 0 of 0":                {Running: []Running{{ID: "r", Charges: []bids.Charge{{}}}}},
+		"running job r: charges: quota 0 of 0":                {Running: []Running{{ID: "r", Charges: nodeset.Uses{{}}}}},
 	} {
 		s.Nodes = nodes
 		require.ErrorContains(t, s.Validate(), want)
 	}
 	s := &Snapshot{Nodes: nodes, Quotas: []Quota{{"x", 5}}, Pending: []*Job{
 		account("a", 4, 60, 9), account("b", 4, 60, 8), account("c", 4, 60, 7)}}
-	s.Pending[0].Charges = []bids.Charge{{Quota: 1}}
-	s.Pending[1].Charges = []bids.Charge{{Quota: 0, PerCore: -1}}
+	s.Pending[0].Charges = nodeset.Uses{{Row: 1}}
+	s.Pending[1].Charges = nodeset.Uses{{Row: 0, PerCore: -1}}
 	say := says(t, DefaultAuctionOptions(), s)
 	require.Equal(t, "charges: quota 1 of 1", say["a"].Reason)
 	require.Contains(t, say["b"].Reason, "charges: 1: quota 0: -1: must be 0 to")
@@ -491,10 +491,10 @@ func TestGreatestCharges(t *testing.T) {
 	s := &Snapshot{Nodes: nodes, Quotas: []Quota{{"x", bids.MaxRate}, {"y", 1<<30 + 1}, {"z", 1 << 30}}}
 	huge := account("huge", 60_000, 60, 9)
 	huge.MinNodes, huge.MaxNodes, huge.Cores, huge.MinGPUs, huge.MaxGPUs = 100, 100, 6_000_000, 200, 200
-	huge.Charges[0] = bids.Charge{PerJob: bids.MaxRate, PerNode: bids.MaxRate, PerCore: bids.MaxRate, PerGPU: bids.MaxRate}
+	huge.Charges[0] = nodeset.Use{PerJob: bids.MaxRate, PerNode: bids.MaxRate, PerCore: bids.MaxRate, PerGPU: bids.MaxRate}
 	odd := []*Job{account("odd0", 1, 60, 8), account("odd1", 1, 60, 7)}
 	for _, job := range odd {
-		job.Charges = []bids.Charge{{Quota: 1, PerJob: 1<<29 + 1}, {Quota: 2, PerJob: 1 << 29}}
+		job.Charges = nodeset.Uses{{Row: 1, PerJob: 1<<29 + 1}, {Row: 2, PerJob: 1 << 29}}
 	}
 	s.Pending = append([]*Job{huge}, odd...)
 	say := says(t, DefaultAuctionOptions(), s)
@@ -506,7 +506,7 @@ func TestGreatestCharges(t *testing.T) {
 	}
 	say = says(t, DefaultAuctionOptions(), s)
 	require.True(t, say["odd0"].Start && say["odd1"].Start, "2^30 of z")
-	require.Equal(t, int64(1<<60), place.Count(&bids.Charge{PerJob: 1 << 40, PerCore: 1 << 40}, place.Size{Cores: 1 << 40}))
+	require.Equal(t, int64(1<<60), place.Count(&nodeset.Use{PerJob: 1 << 40, PerCore: 1 << 40}, place.Size{Cores: 1 << 40}))
 }
 
 // windowOfQuotas is a window of which so many quotas bind, or none.
@@ -517,7 +517,7 @@ func windowOfQuotas(t testing.TB, jobs, quotas int) *Snapshot {
 	}
 	for i, job := range s.Pending {
 		if quotas > 0 {
-			job.Charges = []bids.Charge{{Quota: i % quotas, PerCore: 1, PerGPU: 4}}
+			job.Charges = nodeset.Uses{{Row: i % quotas, PerCore: 1, PerGPU: 4}}
 		}
 	}
 	return s
@@ -529,9 +529,9 @@ func TestQuotasAllocateNothing(t *testing.T) {
 	s := windowOfQuotas(t, 60, 5)
 	holds := []nodeset.Segment{{First: 0, Last: 3, Cores: 30}}
 	require.NoError(t, s.Nodes.Allocate(holds))
-	s.Running = []Running{{End: 50, Segs: holds, Charges: []bids.Charge{{Quota: 1, PerCore: 1}}}}
+	s.Running = []Running{{End: 50, Segs: holds, Charges: nodeset.Uses{{Row: 1, PerCore: 1}}}}
 	wide := account("wide", 300, 600, 2000)
-	wide.MinNodes, wide.MaxNodes, wide.Charges = 10, 10, []bids.Charge{{Quota: 1, PerCore: 1}}
+	wide.MinNodes, wide.MaxNodes, wide.Charges = 10, 10, nodeset.Uses{{Row: 1, PerCore: 1}}
 	s.Pending = append([]*Job{wide}, s.Pending...)
 	o := DefaultAuctionOptions()
 	o.Clock = func() time.Time { return time.Time{} }
@@ -580,8 +580,8 @@ func TestQuotasAreExplained(t *testing.T) {
 	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 8})
 	require.NoError(t, err)
 	holds := []Running{
-		{ID: "first", End: 100, Charges: []bids.Charge{{PerCore: 1}}, Segs: []nodeset.Segment{{First: 0, Last: 0, Cores: 4}}},
-		{ID: "second", End: 200, Charges: []bids.Charge{{PerCore: 1}}, Segs: []nodeset.Segment{{First: 1, Last: 1, Cores: 4}}},
+		{ID: "first", End: 100, Charges: nodeset.Uses{{PerCore: 1}}, Segs: []nodeset.Segment{{First: 0, Last: 0, Cores: 4}}},
+		{ID: "second", End: 200, Charges: nodeset.Uses{{PerCore: 1}}, Segs: []nodeset.Segment{{First: 1, Last: 1, Cores: 4}}},
 		{ID: "other", End: 50, Segs: []nodeset.Segment{{First: 2, Last: 2, Cores: 1}}},
 	}
 	for _, r := range holds {
@@ -589,7 +589,7 @@ func TestQuotasAreExplained(t *testing.T) {
 	}
 	s := &Snapshot{Nodes: nodes, Running: holds, Quotas: []Quota{{"cores of x", 4}}, Pending: []*Job{
 		account("wants 7", 7, 60, 9), account("starts", 3, 60, 8), account("beside", 2, 60, 7), account("never", 8, 60, 1)}}
-	s.Pending[3].Charges = []bids.Charge{{PerCore: 10}}
+	s.Pending[3].Charges = nodeset.Uses{{PerCore: 10}}
 	o := DefaultAuctionOptions()
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)

@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -23,7 +22,7 @@ func TestGPUsOfRange(t *testing.T) {
 	wide := ranged
 	wide.MinNodes, wide.MaxNodes, wide.Cores = 8, 8, 8
 	charged := ranged
-	charged.Charges = place.Charges{{PerGPU: 50}} // of 100
+	charged.Charges = nodeset.Uses{{PerGPU: 50}} // of 100
 	for _, c := range []struct {
 		name   string
 		asks   bids.Request

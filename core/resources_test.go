@@ -20,7 +20,7 @@ import (
 // drawUses draws what a request takes of resources of which a node has up to most.
 func drawUses(rng *rand.Rand, r *bids.Request, resources int, most int64) (uses nodeset.Uses) {
 	for k := range resources {
-		u := nodeset.Use{Resource: k}
+		u := nodeset.Use{Row: k}
 		switch rng.IntN(5) {
 		case 0:
 			u.PerNode = rng.Int64N(most)
@@ -205,8 +205,8 @@ func bestOnSingleNodes(s *Snapshot) (best int64) {
 			fits := cores[i]+r.Cores <= int(s.Nodes.Free(i).Cores) && gpus[i]+r.MinGPUs <= int(s.Nodes.Free(i).GPUs)
 			takes := make([]int64, s.Nodes.Resources())
 			for _, u := range r.Uses {
-				takes[u.Resource] = u.PerNode + u.PerCore*int64(r.Cores) + u.PerGPU*int64(r.MinGPUs)
-				fits = fits && more[i][u.Resource]+takes[u.Resource] <= s.Nodes.FreeOf(u.Resource)[i]
+				takes[u.Row] = u.PerNode + u.PerCore*int64(r.Cores) + u.PerGPU*int64(r.MinGPUs)
+				fits = fits && more[i][u.Row]+takes[u.Row] <= s.Nodes.FreeOf(u.Row)[i]
 			}
 			if !fits {
 				continue
@@ -290,7 +290,7 @@ func windowOfMemory(t testing.TB, nodes, jobs, resources int) *Snapshot {
 		r := bids.Request{MinNodes: 1 + rng.IntN(8), TasksPerNode: 1 + rng.IntN(16), MinGPUs: rng.IntN(3)}
 		r.MaxNodes, r.MaxGPUs = r.MinNodes, r.MinGPUs
 		for k := range resources {
-			r.Uses = append(r.Uses, nodeset.Use{Resource: k, PerNode: 10 + 10*rng.Int64N(12), PerCore: rng.Int64N(3)})
+			r.Uses = append(r.Uses, nodeset.Use{Row: k, PerNode: 10 + 10*rng.Int64N(12), PerCore: rng.Int64N(3)})
 		}
 		s.Pending = append(s.Pending, &Job{ID: "j" + string(rune('0'+i/10)) + string(rune('0'+i%10)), Request: r,
 			Priority: int64(1000 - i), TimeLimit: 600})

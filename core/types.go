@@ -58,7 +58,7 @@ type Running struct {
 	Uses nodeset.Uses
 	// Charges are what the job counts against quotas until it ends: what is left of them does not
 	// have it. Without them nothing is expected to come back.
-	Charges []bids.Charge
+	Charges nodeset.Uses
 	// Price, if not 0, lets jobs that preempt the Class have this one stopped, all of it, where
 	// their starts are worth more: it is what is lost then, in units of priority, 1 to
 	// MaxPriority. It counts as the priority of a job that asks for what this one holds, with what

@@ -78,10 +78,10 @@ func verify(s *Snapshot, p *Plan) error {
 					return fmt.Errorf("job %s: node %d: it is on shared GPU %d and asks for no share", job.ID, n, seg.Bin)
 				}
 				for _, u := range asked.Part(int(seg.Part)).Uses {
-					if r, shared := s.Nodes.Shares(); shared && u.Resource == r {
+					if r, shared := s.Nodes.Shares(); shared && u.Row == r {
 						continue
 					}
-					usedMore[[2]int{n, u.Resource}] += u.PerNode + u.PerCore*int64(seg.Cores) + u.PerGPU*int64(seg.GPUs)
+					usedMore[[2]int{n, u.Row}] += u.PerNode + u.PerCore*int64(seg.Cores) + u.PerGPU*int64(seg.GPUs)
 				}
 				if !s.Nodes.Up(n) {
 					return fmt.Errorf("job %s: node %d is down", job.ID, n)
@@ -118,15 +118,15 @@ func verify(s *Snapshot, p *Plan) error {
 
 // verifyCharges adds what an allocation counts against quotas. The sums are exact up to 2^53, far
 // beyond what may be left.
-func verifyCharges(counted []float64, charges []bids.Charge, segs []nodeset.Segment) error {
+func verifyCharges(counted []float64, charges nodeset.Uses, segs []nodeset.Segment) error {
 	for _, c := range charges {
-		if c.Quota < 0 || c.Quota >= len(counted) {
-			return fmt.Errorf("it counts against quota %d of %d", c.Quota, len(counted))
+		if c.Row < 0 || c.Row >= len(counted) {
+			return fmt.Errorf("it counts against quota %d of %d", c.Row, len(counted))
 		}
-		counted[c.Quota] += float64(c.PerJob)
+		counted[c.Row] += float64(c.PerJob)
 		for _, s := range segs {
 			each := float64(c.PerNode) + float64(c.PerCore)*float64(s.Cores) + float64(c.PerGPU)*float64(s.GPUs)
-			counted[c.Quota] += float64(s.Last-s.First+1) * each
+			counted[c.Row] += float64(s.Last-s.First+1) * each
 		}
 	}
 	return nil

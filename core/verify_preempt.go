@@ -72,8 +72,8 @@ func holdingOf(s *Snapshot, seg nodeset.Segment, uses nodeset.Uses, classes uint
 	amounts := make([]int64, 2+s.Nodes.Resources())
 	amounts[0], amounts[1] = int64(seg.Cores), int64(seg.GPUs)
 	for _, u := range uses {
-		if u.Resource >= 0 && u.Resource < s.Nodes.Resources() {
-			amounts[2+u.Resource] = u.PerNode + u.PerCore*int64(seg.Cores) + u.PerGPU*int64(seg.GPUs)
+		if u.Row >= 0 && u.Row < s.Nodes.Resources() {
+			amounts[2+u.Row] = u.PerNode + u.PerCore*int64(seg.Cores) + u.PerGPU*int64(seg.GPUs)
 		}
 	}
 	return holding{amounts, classes}

@@ -18,7 +18,7 @@ type bin struct {
 func shareOf(t *nodeset.Table, uses nodeset.Uses) (share int64) {
 	r, shared := t.Shares()
 	for _, u := range uses {
-		if shared && u.Resource == r {
+		if shared && u.Row == r {
 			share += u.PerNode
 		}
 	}

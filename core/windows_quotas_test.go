@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
@@ -33,10 +32,10 @@ func randomQuotas(seed uint64) *auction {
 		q.Unit, q.Left[0] = append(q.Unit, unit), append(q.Left[0], rng.Int64N(120))
 	}
 	for j := range a.variants {
-		var charges place.Charges
+		var charges nodeset.Uses
 		for k := range quotas {
 			if rng.IntN(3) > 0 {
-				charges = append(charges, bids.Charge{Quota: k, PerJob: rng.Int64N(9), PerNode: rng.Int64N(3),
+				charges = append(charges, nodeset.Use{Row: k, PerJob: rng.Int64N(9), PerNode: rng.Int64N(3),
 					PerCore: rng.Int64N(2), PerGPU: rng.Int64N(4)})
 			}
 		}
@@ -64,9 +63,9 @@ func (a *auction) bruteOf(m *ipmodel.Model) (best int64) {
 					sum += c.PerNode + c.PerCore*int64(s.Cores) + c.PerGPU*int64(s.GPUs)
 				}
 			}
-			unit := a.space.Quotas.Unit[c.Quota]
-			used[c.Quota] += sign * ((sum + unit - 1) / unit)
-			within = within && used[c.Quota] <= a.space.Quotas.Left[0][c.Quota]
+			unit := a.space.Quotas.Unit[c.Row]
+			used[c.Row] += sign * ((sum + unit - 1) / unit)
+			within = within && used[c.Row] <= a.space.Quotas.Left[0][c.Row]
 		}
 		return within
 	}

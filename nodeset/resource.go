@@ -24,12 +24,17 @@ type resource struct {
 	total, free []int64 // by node; total is never written to
 }
 
-// Use is what an allocation takes of one further resource on each of its nodes: PerNode, PerCore
-// for each core that the node gives, and PerGPU for each GPU. A GPU of one type is a GPU that uses
-// one of a resource of that name.
+// Use is how much an allocation takes of a row, which is anything that is counted: a further
+// resource of the nodes, or a quota, which is in no place. It takes PerJob for itself, PerNode on
+// each of its nodes, PerCore for each core that these give and PerGPU for each GPU, in the units of
+// the row. Of a resource it takes nothing PerJob. A GPU of one type is a GPU that uses one of a
+// resource of that name.
 type Use struct {
-	Resource                 int // as AddResource numbers it
-	PerNode, PerCore, PerGPU int64
+	Row     int   `json:"-"` // its number: AddResource's, or that of the quota
+	PerJob  int64 `json:"per_job,omitempty"`
+	PerNode int64 `json:"per_node,omitempty"`
+	PerCore int64 `json:"per_core,omitempty"`
+	PerGPU  int64 `json:"per_gpu,omitempty"`
 }
 
 // Of is what a node that gives so many cores and GPUs gives of the resource.
@@ -37,25 +42,41 @@ func (u Use) Of(cores uint16, gpus uint8) int64 {
 	return u.PerNode + u.PerCore*int64(cores) + u.PerGPU*int64(gpus)
 }
 
-// Uses is what an allocation takes of further resources, by ascending Resource; nil: nothing.
+// Uses is what an allocation takes of rows, by ascending Row; nil: nothing.
 type Uses []Use
 
-// Check reports the first fault of uses: resources that do not ascend, that there are not as many
-// of, or an amount that is negative or above MaxUse.
+// Check reports the first fault of uses of further resources: rows that do not ascend, that there
+// are not as many of, or an amount that is negative or above MaxUse.
 func (u Uses) Check(resources int) error {
+	return u.CheckRows("resource", resources, Use{PerNode: MaxUse, PerCore: MaxUse, PerGPU: MaxUse})
+}
+
+// CheckRows is Check of uses of other rows, named for the error, with the most of each amount.
+func (u Uses) CheckRows(name string, rows int, most Use) error {
 	last := -1
 	for _, x := range u {
-		if x.Resource <= last || x.Resource >= resources {
-			return fmt.Errorf("resource %d: must be above %d, and there are %d", x.Resource, last, resources)
+		if x.Row < 0 || x.Row >= rows {
+			return fmt.Errorf("%s %d of %d", name, x.Row, rows)
 		}
-		last = x.Resource
-		for _, amount := range [...]int64{x.PerNode, x.PerCore, x.PerGPU} {
-			if amount < 0 || amount > MaxUse {
-				return fmt.Errorf("resource %d: %d must be 0 to %d", x.Resource, amount, MaxUse)
-			}
+		if x.Row <= last {
+			return fmt.Errorf("%s %d comes after %s %d: must ascend", name, x.Row, name, last)
+		}
+		last = x.Row
+		if amount, limit, over := x.Beyond(most); over {
+			return fmt.Errorf("%s %d: %d: must be 0 to %d", name, x.Row, amount, limit)
 		}
 	}
 	return nil
+}
+
+// Beyond is the first amount that is negative or above that of most.
+func (u Use) Beyond(most Use) (amount, limit int64, over bool) {
+	for _, x := range [...][2]int64{{u.PerJob, most.PerJob}, {u.PerNode, most.PerNode}, {u.PerCore, most.PerCore}, {u.PerGPU, most.PerGPU}} {
+		if x[0] < 0 || x[0] > x[1] {
+			return x[0], x[1], true
+		}
+	}
+	return 0, 0, false
 }
 
 // AddResource adds a resource of which node n has total[n], all free, and returns its number:
@@ -138,7 +159,7 @@ func (t *Table) AllocateWith(segs []Segment, uses Uses) error {
 		}
 	}
 	if n, u, s, ok := t.lackingOf(segs, uses); ok {
-		x := &t.more[u.Resource]
+		x := &t.more[u.Row]
 		return fmt.Errorf("node %d has %d %s free: %d are asked for", n, x.free[n], x.name, u.Of(s.Cores, s.GPUs))
 	}
 	if err := t.Allocate(segs); err != nil {
@@ -169,8 +190,8 @@ func (t *Table) ReleaseWith(segs []Segment, uses Uses) error {
 		}
 	}
 	for _, u := range uses {
-		x := &t.more[u.Resource]
-		if u.Resource == t.shared.resource-1 {
+		x := &t.more[u.Row]
+		if u.Row == t.shared.resource-1 {
 			continue
 		}
 		for _, s := range segs {
@@ -208,7 +229,7 @@ func (t *Table) FitsWith(segs []Segment, uses Uses) bool {
 // lackingOf finds the first node that has too little of a further resource, if there is one.
 func (t *Table) lackingOf(segs []Segment, uses Uses) (node int32, u Use, s Segment, ok bool) {
 	for _, u := range uses {
-		free := t.more[u.Resource].free
+		free := t.more[u.Row].free
 		for _, s := range segs {
 			amount := u.Of(s.Cores, s.GPUs)
 			for n := s.First; n <= s.Last; n++ {
@@ -224,10 +245,10 @@ func (t *Table) lackingOf(segs []Segment, uses Uses) (node int32, u Use, s Segme
 // addOf gives what segs use of further resources back, sign being 1, or takes it, -1.
 func (t *Table) addOf(segs []Segment, uses Uses, sign int64) {
 	for _, u := range uses {
-		if u.Resource == t.shared.resource-1 {
+		if u.Row == t.shared.resource-1 {
 			continue // see addShare
 		}
-		free := t.more[u.Resource].free
+		free := t.more[u.Row].free
 		for _, s := range segs {
 			amount := sign * u.Of(s.Cores, s.GPUs)
 			for n := s.First; n <= s.Last; n++ {
@@ -244,12 +265,12 @@ func (t *Table) TakeGPUsWith(n int, more uint8, uses Uses) error {
 		return fmt.Errorf("node %d has %d GPUs free: %d more are asked for", n, c.GPUs, more)
 	}
 	for _, u := range uses {
-		if x := &t.more[u.Resource]; x.free[n] < u.PerGPU*int64(more) {
+		if x := &t.more[u.Row]; x.free[n] < u.PerGPU*int64(more) {
 			return fmt.Errorf("node %d has %d %s free for %d more GPUs", n, x.free[n], x.name, more)
 		}
 	}
 	for _, u := range uses {
-		t.more[u.Resource].free[n] -= u.PerGPU * int64(more)
+		t.more[u.Row].free[n] -= u.PerGPU * int64(more)
 	}
 	c.GPUs -= more
 	return t.SetFree(n, c)
@@ -293,8 +314,8 @@ func (t *Table) limitFrom(o *Table, first, last int, uses Uses, gpus int, least 
 			if share {
 				u.PerGPU = 0
 			}
-			u.limitAll(room, o.more[u.Resource].free[first:end], gpus)
-			if u.Resource == o.shared.resource-1 {
+			u.limitAll(room, o.more[u.Row].free[first:end], gpus)
+			if u.Row == o.shared.resource-1 {
 				t.setSpare(o, first, end-1, u.PerNode)
 			}
 		}
@@ -334,7 +355,7 @@ func (u Use) limitAll(room []Capacity, amounts []int64, gpus int) {
 func (t *Table) LimitAt(n int, uses Uses, gpus int) Capacity {
 	c := t.Free(n)
 	for _, u := range uses {
-		c = u.limit(c, t.more[u.Resource].free[n], gpus)
+		c = u.limit(c, t.more[u.Row].free[n], gpus)
 	}
 	return c
 }
@@ -343,7 +364,7 @@ func (t *Table) LimitAt(n int, uses Uses, gpus int) Capacity {
 func (t *Table) LimitTotal(n int, uses Uses, gpus int) Capacity {
 	c := t.total[n]
 	for _, u := range uses {
-		c = u.limit(c, t.more[u.Resource].total[n], gpus)
+		c = u.limit(c, t.more[u.Row].total[n], gpus)
 	}
 	return c
 }
@@ -355,7 +376,7 @@ func (t *Table) SeatsTotal(n int, uses Uses) Capacity {
 	c.Cores = max(c.Cores, seat)
 	for _, u := range uses {
 		u.PerCore = 0
-		c = u.limit(c, t.more[u.Resource].total[n], 0)
+		c = u.limit(c, t.more[u.Row].total[n], 0)
 	}
 	return c
 }

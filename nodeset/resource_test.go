@@ -34,9 +34,9 @@ func (w *twin) add(segs []Segment, uses Uses, sign int64, total *twin) bool {
 			w.gpus[n] += int(sign) * int(s.GPUs)
 			ok = ok && w.cores[n] >= 0 && w.cores[n] <= total.cores[n] && w.gpus[n] >= 0 && w.gpus[n] <= total.gpus[n]
 			for _, u := range uses {
-				free := &w.more[u.Resource][n]
+				free := &w.more[u.Row][n]
 				*free += sign * (u.PerNode + u.PerCore*int64(s.Cores) + u.PerGPU*int64(s.GPUs))
-				ok = ok && *free >= 0 && *free <= total.more[u.Resource][n]
+				ok = ok && *free >= 0 && *free <= total.more[u.Row][n]
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func drawTaking(rng *rand.Rand, nodes, resources int) (segs []Segment, uses Uses
 	}
 	for r := range resources {
 		if rng.IntN(3) > 0 {
-			uses = append(uses, Use{r, rng.Int64N(6), rng.Int64N(4), rng.Int64N(3)})
+			uses = append(uses, Use{Row: r, PerNode: rng.Int64N(6), PerCore: rng.Int64N(4), PerGPU: rng.Int64N(3)})
 		}
 	}
 	return segs, uses
@@ -140,7 +140,7 @@ func TestLimitFromIsExact(t *testing.T) {
 		var uses Uses
 		fixed := false
 		for r := range table.Resources() {
-			u := Use{r, rng.Int64N(9), rng.Int64N(5), rng.Int64N(5)}
+			u := Use{Row: r, PerNode: rng.Int64N(9), PerCore: rng.Int64N(5), PerGPU: rng.Int64N(5)}
 			switch rng.IntN(4) {
 			case 0:
 				u.PerCore = 0
@@ -190,7 +190,7 @@ func TestSeatsFromIsExact(t *testing.T) {
 		table.SetUp(rng.IntN(table.Len()), false)
 		var uses Uses
 		for r := range table.Resources() {
-			uses = append(uses, Use{r, rng.Int64N(20), rng.Int64N(5), rng.Int64N(5)})
+			uses = append(uses, Use{Row: r, PerNode: rng.Int64N(20), PerCore: rng.Int64N(5), PerGPU: rng.Int64N(5)})
 		}
 		for range 5 {
 			segs, uses := drawTaking(rng, table.Len(), table.Resources())
@@ -251,10 +251,11 @@ func TestFurtherResourcesRefuse(t *testing.T) {
 		"node 1: 7 memory free of 6":                 func() error { return table.SetFreeOf(0, 1, 7) },
 		"there is no resource 1 of 1":                func() error { return table.SetFreeOf(1, 0, 0) },
 		"node 2 is outside 0-1":                      func() error { return table.SetFreeOf(0, 2, 0) },
-		"resource 1: must be above -1":               func() error { return table.AllocateWith([]Segment{{}}, Uses{{Resource: 1}}) },
-		"resource 0: must be above 0":                func() error { return Uses{{}, {}}.Check(1) },
-		"resource 0: -1 must be 0 to":                func() error { return Uses{{PerCore: -1}}.Check(1) },
-		"resource 0: 2147483648 must be 0 to":        func() error { return Uses{{PerGPU: MaxUse + 1}}.Check(1) },
+		"resource 1 of 1":                            func() error { return table.AllocateWith([]Segment{{}}, Uses{{Row: 1}}) },
+		"resource 0 comes after resource 0":          func() error { return Uses{{}, {}}.Check(1) },
+		"resource 0: -1: must be 0 to":               func() error { return Uses{{PerCore: -1}}.Check(1) },
+		"resource 0: 2147483648: must be 0 to":       func() error { return Uses{{PerGPU: MaxUse + 1}}.Check(1) },
+		"resource 0: 1: must be 0 to 0":              func() error { return Uses{{PerJob: 1}}.Check(1) },
 		"node 0 has 5 memory free: 8 are asked for":  func() error { return table.AllocateWith([]Segment{{Cores: 4}}, Uses{{PerCore: 2}}) },
 		"node 0 would have 6 of 5 memory free":       func() error { return table.ReleaseWith([]Segment{{Cores: 1}}, Uses{{PerNode: 1}}) },
 		"node 1 has 0 GPUs free: 1 more":             func() error { return table.TakeGPUsWith(1, 1, nil) },

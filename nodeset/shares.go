@@ -77,7 +77,7 @@ func (t *Table) ShareOf(uses Uses) int64 {
 		return 0
 	}
 	for _, u := range uses {
-		if u.Resource == t.shared.resource-1 {
+		if u.Row == t.shared.resource-1 {
 			return u.PerNode
 		}
 	}
@@ -87,8 +87,8 @@ func (t *Table) ShareOf(uses Uses) int64 {
 // CheckShares reports what is wrong with uses of shares: they are PerNode alone.
 func (t *Table) CheckShares(uses Uses) error {
 	for _, u := range uses {
-		if u.Resource == t.shared.resource-1 && (u.PerCore != 0 || u.PerGPU != 0) {
-			return fmt.Errorf("resource %s: a share of a GPU is by node, not by core or by GPU", t.ResourceName(u.Resource))
+		if u.Row == t.shared.resource-1 && (u.PerCore != 0 || u.PerGPU != 0) {
+			return fmt.Errorf("resource %s: a share of a GPU is by node, not by core or by GPU", t.ResourceName(u.Row))
 		}
 	}
 	return nil

@@ -12,7 +12,6 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/market"
-	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
@@ -86,7 +85,7 @@ func drawWindow(t *rapid.T, nodes, jobs, maxBids int) *made {
 			space.Quotas.Left = append(space.Quotas.Left, []int64{rapid.Int64Range(0, 12).Draw(t, "quota left")})
 		}
 		for k := range variants {
-			variants[k].Spec.Charges = &place.Charges{{PerNode: int64(k % 2), PerCore: 1}}
+			variants[k].Spec.Charges = &nodeset.Uses{{PerNode: int64(k % 2), PerCore: 1}}
 		}
 	}
 	var required []bool

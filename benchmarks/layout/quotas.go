@@ -32,7 +32,7 @@ func (p *problem) addCharges(b int32, x *item) {
 	for i := range charges {
 		c := &charges[i]
 		if cost := p.w.Space.Quotas.Cost(c, p.w.Book.Allocation(int(b))); cost > 0 {
-			p.charged = append(p.charged, charged{c.Quota, cost})
+			p.charged = append(p.charged, charged{c.Row, cost})
 		}
 	}
 	x.lastCharge = int32(len(p.charged))
@@ -115,7 +115,7 @@ func (d *Direct) addQuotas(space *market.Space) {
 			for n := range charges {
 				c := &charges[n]
 				if cost := space.Quotas.Cost(c, d.book.Allocation(i)); cost > 0 {
-					rows[c.Quota] = append(rows[c.Quota], entry{int32(i), cost})
+					rows[c.Row] = append(rows[c.Row], entry{int32(i), cost})
 				}
 			}
 		}

@@ -102,10 +102,10 @@ func (x *ExactMachine) askExactly(m *workload.Machine, w *workload.Workload) err
 
 func usesOf(memory, share int64) (u nodeset.Uses) {
 	if memory > 0 {
-		u = append(u, nodeset.Use{Resource: ExactMemory, PerNode: memory})
+		u = append(u, nodeset.Use{Row: ExactMemory, PerNode: memory})
 	}
 	if share > 0 {
-		u = append(u, nodeset.Use{Resource: ExactShares, PerNode: share})
+		u = append(u, nodeset.Use{Row: ExactShares, PerNode: share})
 	}
 	return u
 }

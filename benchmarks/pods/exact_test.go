@@ -48,13 +48,13 @@ p4,500,30,1,1000,A100,4,9,4
 	request := func(cores, gpus int, uses nodeset.Uses, eligible nodeset.Mask) bids.Request {
 		return bids.Request{MinNodes: 1, MaxNodes: 1, TasksPerNode: cores, MinGPUs: gpus, Uses: uses, Eligible: eligible}
 	}
-	shared := nodeset.Uses{{Resource: ExactMemory, PerNode: 30}, {Resource: ExactShares, PerNode: 470}}
+	shared := nodeset.Uses{{Row: ExactMemory, PerNode: 30}, {Row: ExactShares, PerNode: 470}}
 	for i, want := range []bids.Request{
 		request(3, 0, shared, nil),
 		request(1, 2, nil, nodeset.Mask{1}),
 		request(2, 0, shared, nodeset.Mask{5}),
-		request(1, 0, nodeset.Uses{{Resource: ExactMemory, PerNode: 10}}, nil),
-		request(1, 1, nodeset.Uses{{Resource: ExactMemory, PerNode: 30}}, nodeset.Mask{0}),
+		request(1, 0, nodeset.Uses{{Row: ExactMemory, PerNode: 10}}, nil),
+		request(1, 1, nodeset.Uses{{Row: ExactMemory, PerNode: 30}}, nodeset.Mask{0}),
 	} {
 		require.Equal(t, want, w.Jobs[i].Request, "pod %d", i)
 	}

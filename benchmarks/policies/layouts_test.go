@@ -145,7 +145,7 @@ func TestLayoutsAllocateNothingInSteadyState(t *testing.T) {
 	s := &core.Snapshot{Nodes: nodes, Quotas: []core.Quota{{Name: "q", Left: 4000}}}
 	var reqs []bids.Request
 	for i := range 60 {
-		reqs = append(reqs, bids.Request{Cores: 8 + 7*i, Charges: []bids.Charge{{PerCore: 1}}},
+		reqs = append(reqs, bids.Request{Cores: 8 + 7*i, Charges: nodeset.Uses{{PerCore: 1}}},
 			bids.Request{Cores: 16 + 8*i, MinNodes: 2 + i, MaxNodes: 2 + i, MinGPUs: 1, MaxGPUs: 2, MixedGPUs: i%2 == 0})
 	}
 	s.Pending = queue(600, reqs...)

@@ -19,7 +19,7 @@ func TestIPSchedLeavesQuotasAlone(t *testing.T) {
 	nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 8})
 	require.NoError(t, err)
 	s := &core.Snapshot{Nodes: nodes, Quotas: []core.Quota{{Name: "x", Left: 1}}, Pending: []*core.Job{
-		{ID: "a", Priority: 2, TimeLimit: 60, Request: bids.Request{Cores: 4, Charges: []bids.Charge{{PerCore: 1}}}},
+		{ID: "a", Priority: 2, TimeLimit: 60, Request: bids.Request{Cores: 4, Charges: nodeset.Uses{{PerCore: 1}}}},
 		{ID: "b", Priority: 1, TimeLimit: 60, Request: bids.Request{Cores: 4}}}}
 	a, err := NewIPSched(older.DefaultOptions())
 	require.NoError(t, err)

@@ -21,6 +21,7 @@ import (
 	"github.com/aucsched/aucsched/internal/slurm/shadow"
 	"github.com/aucsched/aucsched/internal/try"
 	"github.com/aucsched/aucsched/internal/window"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // object is a schema, as far as these tests look at it.
@@ -49,7 +50,7 @@ func schema(t *testing.T, name string) object {
 func fields(of reflect.Type) (all, always []string) {
 	for _, f := range reflect.VisibleFields(of) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" {
+		if name == "" || name == "-" {
 			continue
 		}
 		all = append(all, name)
@@ -76,9 +77,8 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"window", "running", format.Running{}, false, nil},
 		{"window", "job", format.Job{}, false, nil},
 		{"window", "request", format.Request{}, false, nil},
-		{"window", "use", format.Use{}, false, nil},
 		{"window", "quota", format.Quota{}, false, nil},
-		{"window", "charge", format.Charge{}, false, nil},
+		{"window", "charge", nodeset.Use{}, false, nil},
 		{"plan", "", window.Outcome{}, true, nil},
 		{"plan", "decision", window.Decision{}, true, nil},
 		{"plan", "place", window.Place{}, true, nil},
@@ -120,6 +120,14 @@ func TestSchemasHaveTheFields(t *testing.T) {
 			require.ElementsMatch(t, always, s.Required, "%s %s", x.schema, x.def)
 		}
 	}
+}
+
+// Of a resource of nodes a job takes nothing for itself.
+func TestSchemaOfUses(t *testing.T) {
+	defs := schema(t, "window").Defs
+	charge, use := read(t, defs["charge"]).Properties, read(t, defs["use"]).Properties
+	delete(charge, "per_job")
+	require.ElementsMatch(t, slices.Collect(maps.Keys(charge)), slices.Collect(maps.Keys(use)))
 }
 
 // What plan and explain print alike, their schemas have alike.

@@ -7,12 +7,13 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // quotas is the part of a snapshot that counts against quotas.
 type quotas struct {
 	names   []string // their numbers
-	charges []bids.Charge
+	charges nodeset.Uses
 }
 
 // loadQuotas takes what is left of quotas, and makes room for all charges of an input in one piece,
@@ -43,7 +44,7 @@ func (s *snapshot) loadQuotas(in *Input) error {
 	}
 	q.charges = q.charges[:0]
 	if n := len(in.RunningCharges) + len(in.JobCharges) + len(in.AlternativeCharges); cap(q.charges) < n {
-		q.charges = make([]bids.Charge, 0, n)
+		q.charges = make(nodeset.Uses, 0, n)
 	}
 	return nil
 }
@@ -78,7 +79,7 @@ func chargeFault(in *Input, array string, charges []Charge, i, elements int) fla
 // eachCharges visits the charges of one element of array after the other, in memory of s. A fault
 // is told with the element that it is about, -1 if that is not there.
 func (s *snapshot) eachCharges(in *Input, array string, charges []Charge, elements int,
-	bad func(f flaw, of int), good func(of int, charges []bids.Charge)) {
+	bad func(f flaw, of int), good func(of int, charges nodeset.Uses)) {
 	own := &s.quotas.charges
 	for i := 0; i < len(charges); {
 		of, from := charges[i].Of, len(*own)
@@ -88,7 +89,7 @@ func (s *snapshot) eachCharges(in *Input, array string, charges []Charge, elemen
 			if fault.array == "" {
 				fault = chargeFault(in, array, charges, i, elements)
 			}
-			*own = append(*own, bids.Charge{Quota: int(c.Quota), PerJob: int64(c.PerJob),
+			*own = append(*own, nodeset.Use{Row: int(c.Quota), PerJob: int64(c.PerJob),
 				PerNode: int64(c.PerNode), PerCore: int64(c.PerCore), PerGPU: int64(c.PerGPU)})
 		}
 		switch {
@@ -107,13 +108,13 @@ func (s *snapshot) eachCharges(in *Input, array string, charges []Charge, elemen
 func (s *snapshot) loadRunningCharges(in *Input) {
 	s.eachCharges(in, "running_charges", in.RunningCharges, len(in.Running),
 		func(f flaw, _ int) { s.faults.add(f, -1) },
-		func(of int, charges []bids.Charge) { s.Running[of].Charges = charges })
+		func(of int, charges nodeset.Uses) { s.Running[of].Charges = charges })
 }
 
 // loadJobCharges says what jobs count against quotas.
 func (s *snapshot) loadJobCharges(in *Input) {
 	s.eachCharges(in, "job_charges", in.JobCharges, len(in.Jobs), s.leaveOutUser,
-		func(of int, charges []bids.Charge) {
+		func(of int, charges nodeset.Uses) {
 			if !s.faulty[of] {
 				s.jobs[of].Charges = charges
 			}
@@ -129,7 +130,7 @@ func (s *snapshot) loadAlternativeCharges(in *Input) {
 			}
 			s.leaveOutUser(f, of)
 		},
-		func(of int, charges []bids.Charge) {
+		func(of int, charges nodeset.Uses) {
 			if at := s.otherAt[of]; at >= 0 {
 				s.others[at].Charges = charges
 			}

@@ -103,7 +103,7 @@ func (s *snapshot) eachUses(in *Input, array string, uses []Use, elements int,
 			if fault.array == "" {
 				fault = useFault(in, array, uses, i, elements)
 			}
-			s.more.uses = append(s.more.uses, nodeset.Use{Resource: int(u.Resource),
+			s.more.uses = append(s.more.uses, nodeset.Use{Row: int(u.Resource),
 				PerNode: int64(u.PerNode), PerCore: int64(u.PerCore), PerGPU: int64(u.PerGPU)})
 		}
 		switch {
@@ -143,9 +143,9 @@ func (s *snapshot) loadRunningUses(in *Input) {
 		func(of int, uses nodeset.Uses) {
 			r := &s.Running[of]
 			if u, n, ok := s.tooMuchHeld(in, r.Segs, uses); ok {
-				s.stays(flawed("running_uses", of, "resource", uint32(u.Resource),
+				s.stays(flawed("running_uses", of, "resource", uint32(u.Row),
 					"node %d: what is free and what jobs hold are more than its %d", uint64(n),
-					uint64(in.Amounts[u.Resource*len(in.Nodes)+n].Total)), of)
+					uint64(in.Amounts[u.Row*len(in.Nodes)+n].Total)), of)
 				return
 			}
 			r.Uses = uses
@@ -166,7 +166,7 @@ func (s *snapshot) tooMuchHeld(in *Input, segs []nodeset.Segment, uses nodeset.U
 		for _, u := range uses {
 			for _, seg := range segs {
 				for n := int(seg.First); n <= int(seg.Last); n++ {
-					at := u.Resource*len(in.Nodes) + n
+					at := u.Row*len(in.Nodes) + n
 					amount := u.Of(seg.Cores, seg.GPUs)
 					if add {
 						s.more.held[at] += amount

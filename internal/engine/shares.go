@@ -181,7 +181,7 @@ func (s *snapshot) holdShare(in *Input, g *Segment, share uint32) {
 // with is uses and a share, in memory of s.
 func (x *shares) with(uses nodeset.Uses, share uint32) nodeset.Uses {
 	from := len(x.uses)
-	x.uses = append(append(x.uses, uses...), nodeset.Use{Resource: x.number, PerNode: int64(share)})
+	x.uses = append(append(x.uses, uses...), nodeset.Use{Row: x.number, PerNode: int64(share)})
 	return x.uses[from:len(x.uses):len(x.uses)]
 }
 

@@ -87,7 +87,7 @@ type Request struct {
 	// GPUShare is how many shares of one GPU.
 	GPUShare int64 `json:"gpu_share,omitempty"`
 	// Charges is what is counted against quotas.
-	Charges Charges `json:"charges,omitempty"`
+	Charges Uses `json:"charges,omitempty"`
 	// Components is a list of requests, the further parts of the same job, Apart says of a part
 	// that it shares no node with the others, and AllWithin what all parts are below.
 	Components json.RawMessage `json:"components,omitempty"`
@@ -107,7 +107,7 @@ type Running struct {
 	GPUShare  int64 `json:"gpu_share,omitempty"`
 	SharedGPU int   `json:"shared_gpu,omitempty"`
 	// Charges is what is counted against quotas.
-	Charges Charges `json:"charges,omitempty"`
+	Charges Uses `json:"charges,omitempty"`
 	// Price is what is lost if the job is stopped; 0: it may not be. Class says for whom it may.
 	Price int64 `json:"price,omitempty"`
 	Class int   `json:"class,omitempty"`

@@ -14,15 +14,9 @@ import (
 // Amounts are numbers by the name of a further resource, in the caller's units.
 type Amounts map[string]int64
 
-// Uses is what an allocation takes of further resources on each of its nodes, by name.
-type Uses map[string]Use
-
-// Use is what an allocation takes of one further resource on each of its nodes.
-type Use struct {
-	PerNode int64 `json:"per_node,omitempty"`
-	PerCore int64 `json:"per_core,omitempty"`
-	PerGPU  int64 `json:"per_gpu,omitempty"`
-}
+// Uses is what an allocation takes of further resources on each of its nodes, or counts against
+// quotas, by name; Row says nothing.
+type Uses map[string]nodeset.Use
 
 // maxResourceName is how long the name of a further resource may be, in bytes.
 const maxResourceName = 64
@@ -48,18 +42,31 @@ func (u Uses) AnyNumbers() nodeset.Uses {
 	return uses
 }
 
-// Numbered is uses with each resource by its number, such that take nothing left out; nil if none
-// is left. unknown is the first name that has no number.
+// Numbered is uses with each row by its number, such that take nothing left out; nil if none is
+// left. unknown is the first name that has no number.
 func (u Uses) Numbered(number func(name string) (int, bool)) (uses nodeset.Uses, unknown string) {
 	for _, name := range slices.Sorted(maps.Keys(u)) {
-		r, ok := number(name)
+		row, ok := number(name)
 		if !ok {
 			return nil, name
 		}
-		if x := u[name]; x != (Use{}) {
-			uses = append(uses, nodeset.Use{Resource: r, PerNode: x.PerNode, PerCore: x.PerCore, PerGPU: x.PerGPU})
+		x := u[name]
+		x.Row = row
+		if x != (nodeset.Use{Row: row}) {
+			uses = append(uses, x)
 		}
 	}
-	slices.SortFunc(uses, func(a, b nodeset.Use) int { return a.Resource - b.Resource })
+	slices.SortFunc(uses, func(a, b nodeset.Use) int { return a.Row - b.Row })
 	return uses, ""
+}
+
+// Named is uses with each row by its name.
+func Named(uses nodeset.Uses, name func(row int) string) Uses {
+	named := make(Uses, len(uses))
+	for _, u := range uses {
+		of := name(u.Row)
+		u.Row = 0
+		named[of] = u
+	}
+	return named
 }

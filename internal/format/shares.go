@@ -45,6 +45,6 @@ func (u Uses) WithGPUShare(share int64) Uses {
 	}
 	all := make(Uses, len(u)+1)
 	maps.Copy(all, u)
-	all[GPUShare] = Use{PerNode: share}
+	all[GPUShare] = nodeset.Use{PerNode: share}
 	return all
 }

@@ -231,7 +231,7 @@ func (b *Builder) eachUse(variants []Variant, book *Book, i int, visit func(at i
 		return
 	}
 	for _, u := range variants[book.Bids[i].Job].Spec.More() {
-		if u.Resource == b.sharing.resource {
+		if u.Row == b.sharing.resource {
 			continue // each GPU has its own rows
 		}
 		for _, s := range book.Allocation(i) {
@@ -240,7 +240,7 @@ func (b *Builder) eachUse(variants []Variant, book *Book, i int, visit func(at i
 				continue
 			}
 			for c := b.cell[s.First]; c <= b.cell[s.Last]; c++ {
-				visit(u.Resource*len(b.cells)+int(c), amount)
+				visit(u.Row*len(b.cells)+int(c), amount)
 			}
 		}
 	}

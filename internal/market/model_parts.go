@@ -66,7 +66,7 @@ func (b *Builder) eachUseOfParts(parts *place.Parts, segs []nodeset.Segment, vis
 			for _, s := range part {
 				if amount := u.Of(s.Cores, s.GPUs); amount > 0 {
 					for c := b.cell[s.First]; c <= b.cell[s.Last]; c++ {
-						b.entries.add(u.Resource*len(b.cells)+int(c), amount)
+						b.entries.add(u.Row*len(b.cells)+int(c), amount)
 					}
 				}
 			}

@@ -26,15 +26,15 @@ func (b *Builder) setCharged(space *Space, variants []Variant, book *Book) error
 				c := &charges[n]
 				cost := space.Quotas.CostFor(&variants[book.Bids[i].Job].Spec, n, book.Allocation(int(i)))
 				if cost > math.MaxInt32 {
-					return fmt.Errorf("quota %d: a bid counts %d: must be at most %d of its units", c.Quota, cost, math.MaxInt32)
+					return fmt.Errorf("quota %d: a bid counts %d: must be at most %d of its units", c.Row, cost, math.MaxInt32)
 				}
-				b.charged[c.Quota] += max(cost-b.alone[c.Quota], 0)
-				b.alone[c.Quota] = max(b.alone[c.Quota], cost)
+				b.charged[c.Row] += max(cost-b.alone[c.Row], 0)
+				b.alone[c.Row] = max(b.alone[c.Row], cost)
 			}
 		}
 		for k := j; k < next; k++ {
 			for _, c := range variants[k].Spec.Counted() {
-				b.alone[c.Quota] = 0
+				b.alone[c.Row] = 0
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func (b *Builder) addQuotaEntries(space *Space, variants []Variant, book *Book, 
 	charges := variants[book.Bids[i].Job].Spec.Counted()
 	for n := range charges {
 		c := &charges[n]
-		if r := rows[c.Quota]; r >= 0 {
+		if r := rows[c.Row]; r >= 0 {
 			if cost := space.Quotas.CostFor(&variants[book.Bids[i].Job].Spec, n, book.Allocation(i)); cost > 0 {
 				m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(cost))
 			}

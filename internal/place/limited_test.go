@@ -54,7 +54,7 @@ func TestViewsFollow(t *testing.T) {
 		}
 		var specs []Spec
 		for range 6 {
-			uses := nodeset.Uses{{Resource: 0, PerNode: rng.Int64N(9), PerCore: rng.Int64N(5)}, {Resource: 1, PerGPU: rng.Int64N(3)}}
+			uses := nodeset.Uses{{Row: 0, PerNode: rng.Int64N(9), PerCore: rng.Int64N(5)}, {Row: 1, PerGPU: rng.Int64N(3)}}
 			specs = append(specs, Spec{Uses: &uses})
 			if rng.IntN(3) == 0 { // no core
 				specs[len(specs)-1].Nodes = Range{1, 9}
@@ -104,7 +104,7 @@ func TestLacksIsCertain(t *testing.T) {
 		var p Placer
 		r.Reset(now, left)
 		for range 20 {
-			uses := nodeset.Uses{{Resource: 0, PerNode: rng.Int64N(40), PerCore: rng.Int64N(9)}, {Resource: 1, PerGPU: rng.Int64N(20)}}
+			uses := nodeset.Uses{{Row: 0, PerNode: rng.Int64N(40), PerCore: rng.Int64N(9)}, {Row: 1, PerGPU: rng.Int64N(20)}}
 			least, nodes, gpus := 1+rng.IntN(8), 1+rng.IntN(9), rng.IntN(3)
 			s := Spec{Uses: &uses, Nodes: Range{nodes, nodes + rng.IntN(2)*20}, Cores: Amount{PerNode: Range{least, 8}},
 				GPUs: Amount{PerNode: Range{gpus, gpus}}, Contiguous: rng.IntN(4) == 0}

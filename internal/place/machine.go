@@ -207,13 +207,13 @@ func (m *Machine) lacking(s *Spec) error {
 	for _, u := range s.More() {
 		need := u.Of(uint16(s.Cores.PerNode.Min), uint8(s.GPUs.PerNode.Min))
 		most := int64(0)
-		for n, total := range m.table.TotalOf(u.Resource) {
+		for n, total := range m.table.TotalOf(u.Row) {
 			if s.Mask().Has(n) {
 				most = max(most, total)
 			}
 		}
 		if need > most {
-			return fmt.Errorf("needs %d %s on a node, most has %d", need, m.table.ResourceName(u.Resource), most)
+			return fmt.Errorf("needs %d %s on a node, most has %d", need, m.table.ResourceName(u.Row), most)
 		}
 	}
 	return errors.New("its nodes have too little of further resources")

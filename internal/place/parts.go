@@ -4,6 +4,7 @@ package place
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
@@ -25,7 +26,7 @@ type Parts struct {
 	Within int32
 	Tree   *nodeset.Topology
 
-	least Charges // what the job counts at least, as amounts of the whole
+	least nodeset.Uses // what the job counts at least, as amounts of the whole
 }
 
 // Sum is the Spec of the job: what its parts ask for together at least, for those who bound, and of
@@ -65,7 +66,7 @@ func (x *Parts) countLeast() {
 		p := &x.Specs[k]
 		for i := range p.Counted() {
 			c := &(*p.Charges)[i]
-			x.count(c.Quota, Count(c, p.LeastSize()))
+			x.count(c.Row, Count(c, p.LeastSize()))
 		}
 	}
 }
@@ -74,15 +75,15 @@ func (x *Parts) countLeast() {
 func (x *Parts) count(quota int, amount int64) { x.least = addAmount(x.least, quota, amount) }
 
 // addAmount adds what is counted against a quota to amounts, which ascend by quota.
-func addAmount(amounts Charges, quota int, amount int64) Charges {
+func addAmount(amounts nodeset.Uses, quota int, amount int64) nodeset.Uses {
 	i := 0
-	for i < len(amounts) && amounts[i].Quota < quota {
+	for i < len(amounts) && amounts[i].Row < quota {
 		i++
 	}
-	if i == len(amounts) || amounts[i].Quota > quota {
-		amounts = append(amounts, bids.Charge{})
+	if i == len(amounts) || amounts[i].Row > quota {
+		amounts = append(amounts, nodeset.Use{})
 		copy(amounts[i+1:], amounts[i:])
-		amounts[i] = bids.Charge{Quota: quota}
+		amounts[i] = nodeset.Use{Row: quota}
 	}
 	amounts[i].PerJob = min(amounts[i].PerJob+amount, mostCharged)
 	return amounts
@@ -90,9 +91,9 @@ func addAmount(amounts Charges, quota int, amount int64) Charges {
 
 // Amounts appends to dst what segs, an allocation for the job, count against its quotas, each as an
 // amount for the job as a whole.
-func (x *Parts) Amounts(dst Charges, segs []nodeset.Segment) Charges {
+func (x *Parts) Amounts(dst nodeset.Uses, segs []nodeset.Segment) nodeset.Uses {
 	for _, c := range x.least {
-		dst = append(dst, bids.Charge{Quota: c.Quota, PerJob: x.amount(c.Quota, segs)})
+		dst = append(dst, nodeset.Use{Row: c.Row, PerJob: x.amount(c.Row, segs)})
 	}
 	return dst
 }
@@ -104,7 +105,7 @@ func (x *Parts) amount(quota int, segs []nodeset.Segment) (sum int64) {
 		part, segs = CutPart(segs)
 		p := &x.Specs[part[0].Part]
 		for i := range p.Counted() {
-			if c := &(*p.Charges)[i]; c.Quota == quota {
+			if c := &(*p.Charges)[i]; c.Row == quota {
 				sum = min(sum+Count(c, SizeOf(part)), mostCharged)
 			}
 		}
@@ -193,7 +194,7 @@ func (x *Parts) Clone() *Parts {
 	}
 	own := *x
 	own.Specs = append([]Spec(nil), x.Specs...)
-	own.least = append(Charges(nil), x.least...)
+	own.least = slices.Clone(x.least)
 	return &own
 }
 

@@ -3,9 +3,7 @@
 package place
 
 import (
-	"fmt"
 	"math/bits"
-	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
@@ -14,26 +12,8 @@ import (
 // mostCharged is what greater charges count as. Four of them, and sums of what fits, are in range.
 const mostCharged = 1 << 60
 
-// Charges are those of a request, ascending by quota, at most one a quota.
-type Charges []bids.Charge
-
-// Check reports the first fault of charges, where there are so many quotas.
-func (c Charges) Check(quotas int) error {
-	for i, x := range c {
-		if x.Quota < 0 || x.Quota >= quotas {
-			return fmt.Errorf("quota %d of %d", x.Quota, quotas)
-		}
-		if i > 0 && x.Quota <= c[i-1].Quota {
-			return fmt.Errorf("quota %d comes after quota %d: must ascend", x.Quota, c[i-1].Quota)
-		}
-		for _, rate := range [...]int64{x.PerJob, x.PerNode, x.PerCore, x.PerGPU} {
-			if rate < 0 || rate > bids.MaxRate {
-				return fmt.Errorf("quota %d: %d: must be 0 to %d", x.Quota, rate, int64(bids.MaxRate))
-			}
-		}
-	}
-	return nil
-}
+// MostCharged is the most that a job counts against a quota.
+var MostCharged = nodeset.Use{PerJob: bids.MaxRate, PerNode: bids.MaxRate, PerCore: bids.MaxRate, PerGPU: bids.MaxRate}
 
 // Size is how many nodes, cores and GPUs an allocation has.
 type Size struct{ Nodes, Cores, GPUs int64 }
@@ -56,7 +36,7 @@ func (s *Spec) sizeOn(nodes, gpus int) Size {
 }
 
 // Count is what an allocation of size z counts by c. 2^60 and more is 2^60.
-func Count(c *bids.Charge, z Size) int64 {
+func Count(c *nodeset.Use, z Size) int64 {
 	sum := min(c.PerJob, mostCharged)
 	for _, x := range [...][2]int64{{c.PerNode, z.Nodes}, {c.PerCore, z.Cores}, {c.PerGPU, z.GPUs}} {
 		high, low := bits.Mul64(uint64(x[0]), uint64(x[1]))
@@ -69,7 +49,7 @@ func Count(c *bids.Charge, z Size) int64 {
 }
 
 // Counted is what s counts against quotas.
-func (s *Spec) Counted() Charges {
+func (s *Spec) Counted() nodeset.Uses {
 	if s.Charges == nil {
 		return nil
 	}
@@ -86,29 +66,29 @@ type Quotas struct {
 }
 
 // Cost is what an allocation counts by c, in units.
-func (q *Quotas) Cost(c *bids.Charge, segs []nodeset.Segment) int64 { return q.CostOf(c, SizeOf(segs)) }
+func (q *Quotas) Cost(c *nodeset.Use, segs []nodeset.Segment) int64 { return q.CostOf(c, SizeOf(segs)) }
 
 // CostOf is Cost of an allocation of that size.
-func (q *Quotas) CostOf(c *bids.Charge, z Size) int64 { return q.units(c, Count(c, z)) }
+func (q *Quotas) CostOf(c *nodeset.Use, z Size) int64 { return q.units(c, Count(c, z)) }
 
 // CostFor is what an allocation for s counts by the i-th of its Charges, in units.
 func (q *Quotas) CostFor(s *Spec, i int, segs []nodeset.Segment) int64 {
 	c := &(*s.Charges)[i]
 	if s.Parts != nil {
-		return q.units(c, s.Parts.amount(c.Quota, segs))
+		return q.units(c, s.Parts.amount(c.Row, segs))
 	}
 	return q.Cost(c, segs)
 }
 
-func (q *Quotas) units(c *bids.Charge, amount int64) int64 {
-	if u := q.Unit[c.Quota]; u > 1 {
+func (q *Quotas) units(c *nodeset.Use, amount int64) int64 {
+	if u := q.Unit[c.Row]; u > 1 {
 		return (amount + u - 1) / u
 	}
 	return amount
 }
 
 // Least is what any allocation that s asks for counts by c at least, in units.
-func (q *Quotas) Least(c *bids.Charge, s *Spec) int64 { return q.CostOf(c, s.LeastSize()) }
+func (q *Quotas) Least(c *nodeset.Use, s *Spec) int64 { return q.CostOf(c, s.LeastSize()) }
 
 // Lacks is the first quota that has too little left, now or at one of the first crosses
 // reservations, for any allocation that s asks for; -1 if none has.
@@ -119,11 +99,11 @@ func (q *Quotas) Lacks(s *Spec, crosses int) int {
 	return q.lacksFor(*s.Charges, crosses, s, s.Nodes.Min, s.GPUs.PerNode.Min)
 }
 
-func (q *Quotas) lacksFor(charges Charges, crosses int, s *Spec, nodes, gpus int) int {
+func (q *Quotas) lacksFor(charges nodeset.Uses, crosses int, s *Spec, nodes, gpus int) int {
 	for i := range charges {
 		c := &charges[i]
-		if q.units(c, Count(c, s.sizeOn(nodes, gpus))) > q.least(c.Quota, crosses) {
-			return c.Quota
+		if q.units(c, Count(c, s.sizeOn(nodes, gpus))) > q.least(c.Row, crosses) {
+			return c.Row
 		}
 	}
 	return -1
@@ -146,8 +126,8 @@ func (q *Quotas) Room(s *Spec, segs []nodeset.Segment, crosses int) bool {
 // lacking is the first quota that has too little left for an allocation; -1 if none has.
 func (q *Quotas) lacking(s *Spec, segs []nodeset.Segment, crosses int) int {
 	for i := range s.Counted() {
-		if c := &(*s.Charges)[i]; q.CostFor(s, i, segs) > q.least(c.Quota, crosses) {
-			return c.Quota
+		if c := &(*s.Charges)[i]; q.CostFor(s, i, segs) > q.least(c.Row, crosses) {
+			return c.Row
 		}
 	}
 	return -1
@@ -185,8 +165,8 @@ func (q *Quotas) MostGPUs(s *Spec, crosses int) int {
 }
 
 // moreGPUs is what so many GPUs more on each of the nodes of segs count, in units.
-func (q *Quotas) moreGPUs(c *bids.Charge, segs []nodeset.Segment, more int) int64 {
-	only := bids.Charge{Quota: c.Quota, PerGPU: c.PerGPU}
+func (q *Quotas) moreGPUs(c *nodeset.Use, segs []nodeset.Segment, more int) int64 {
+	only := nodeset.Use{Row: c.Row, PerGPU: c.PerGPU}
 	return q.CostOf(&only, Size{GPUs: SizeOf(segs).Nodes * int64(more)})
 }
 
@@ -196,7 +176,7 @@ func (q *Quotas) take(s *Spec, segs []nodeset.Segment, crosses int, sign int64) 
 		c := &(*s.Charges)[i]
 		cost := sign * q.CostFor(s, i, segs)
 		for _, left := range q.Left[:crosses+1] {
-			left[c.Quota] -= cost
+			left[c.Row] -= cost
 		}
 	}
 }
@@ -211,33 +191,4 @@ func (q *Quotas) copyFrom(o *Quotas) {
 	for k, left := range o.Left {
 		q.Left[k] = append(q.Left[k][:0], left...)
 	}
-}
-
-// OfCharges is the pointer of charges that are not nil: the first of the same
-// that it was asked for.
-func (m *Masks) OfCharges(charges *Charges) *Charges {
-	h := uint64(len(*charges))
-	for _, c := range *charges {
-		for _, v := range [...]int64{int64(c.Quota), c.PerJob, c.PerNode, c.PerCore, c.PerGPU} {
-			h = (h ^ uint64(v)) * 0x9e3779b97f4a7c15
-			h ^= h >> 29
-		}
-	}
-	for i := m.charged[h]; i > 0; i = m.charges[i-1].next {
-		if slices.Equal(*m.charges[i-1].Charges, *charges) {
-			return m.charges[i-1].Charges
-		}
-	}
-	if m.charged == nil {
-		m.charged = make(map[uint64]int)
-	}
-	m.charges = append(m.charges, knownCharges{charges, m.charged[h]})
-	m.charged[h] = len(m.charges)
-	return charges
-}
-
-// knownCharges are Charges, and the same as Masks.charged says for others of the same hash.
-type knownCharges struct {
-	*Charges
-	next int
 }

@@ -161,7 +161,7 @@ func settleUses(r *bids.Request, s *Spec) *bids.FieldError {
 	}
 	for _, u := range r.Uses {
 		if u.PerCore > 0 && u.PerGPU > 0 && s.GPUs.PerNode.Min < s.GPUs.PerNode.Max && !s.Coreless() {
-			return fault("uses", u.Resource, "used by core and by GPU, and the number of GPUs is a range")
+			return fault("uses", u.Row, "used by core and by GPU, and the number of GPUs is a range")
 		}
 	}
 	s.Uses = &r.Uses
@@ -173,11 +173,10 @@ func settleCharges(r *bids.Request, s *Spec) *bids.FieldError {
 	if len(r.Charges) == 0 {
 		return nil
 	}
-	charges := (*Charges)(&r.Charges)
-	if err := charges.Check(math.MaxInt); err != nil {
+	if err := r.Charges.CheckRows("quota", math.MaxInt, MostCharged); err != nil {
 		return fault("charges", len(r.Charges), err.Error())
 	}
-	s.Charges = charges
+	s.Charges = &r.Charges
 	return nil
 }
 

@@ -152,7 +152,7 @@ func (r *Residual) narrow(segs []nodeset.Segment) {
 func (r *Residual) MoreGPUs(want *Spec, segs []nodeset.Segment, crosses, more int) int {
 	for i := range want.Counted() {
 		c := &(*want.Charges)[i]
-		for more > 0 && r.quotas.moreGPUs(c, segs, more) > r.quotas.least(c.Quota, crosses) {
+		for more > 0 && r.quotas.moreGPUs(c, segs, more) > r.quotas.least(c.Row, crosses) {
 			more--
 		}
 	}
@@ -177,7 +177,7 @@ func (r *Residual) TakeGPUs(want *Spec, segs []nodeset.Segment, crosses, more in
 		c := &(*want.Charges)[i]
 		cost := r.quotas.moreGPUs(c, segs, more)
 		for _, left := range r.quotas.Left[:crosses+1] {
-			left[c.Quota] -= cost
+			left[c.Row] -= cost
 		}
 	}
 	r.narrow(segs)

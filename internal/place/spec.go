@@ -36,7 +36,7 @@ type Spec struct {
 	// Uses is what is taken of further resources; nil means nothing.
 	Uses *nodeset.Uses
 	// Charges is what is counted against quotas; nil means nothing.
-	Charges *Charges
+	Charges *nodeset.Uses
 	// Below is where the machine's nodes stand, and what is demanded of that; nil: it does not
 	// count.
 	Below *Below
@@ -129,16 +129,13 @@ func (s *Spec) Query(gpus int) nodeset.Query {
 // counts nodes by it.
 func (s *Spec) most(free uint16) int { return min(int(free), max(s.Cores.PerNode.Max, 1)) }
 
-// Masks gives masks of the same memory the same pointer, and equal Uses and Charges, so that
-// Specs can be compared. The zero Masks is ready. What it is given stays the caller's, and must
-// not change meanwhile.
+// Masks gives masks of the same memory the same pointer, and equal Uses, so that Specs can be
+// compared. The zero Masks is ready. What it is given stays the caller's, and must not change
+// meanwhile.
 type Masks struct {
 	known map[maskKey]*nodeset.Mask
 	index map[uint64]int // by hash of Uses: one more than the place in uses of the last of it
 	uses  []knownUses
-
-	charged map[uint64]int // the same of Charges
-	charges []knownCharges
 
 	parts partsMemory
 }
@@ -161,9 +158,6 @@ func (m *Masks) Reset() {
 	clear(m.index)
 	clear(m.uses) // they are the caller's
 	m.uses = m.uses[:0]
-	clear(m.charged)
-	clear(m.charges)
-	m.charges = m.charges[:0]
 	m.parts.reset()
 }
 
@@ -192,7 +186,7 @@ func (m *Masks) CopyOf(uses *nodeset.Uses) *nodeset.Uses {
 func (m *Masks) find(uses *nodeset.Uses) (hash uint64, known *nodeset.Uses) {
 	h := uint64(len(*uses))
 	for _, u := range *uses {
-		for _, v := range [...]int64{int64(u.Resource), u.PerNode, u.PerCore, u.PerGPU} {
+		for _, v := range [...]int64{int64(u.Row), u.PerJob, u.PerNode, u.PerCore, u.PerGPU} {
 			h = (h ^ uint64(v)) * 0x9e3779b97f4a7c15
 			h ^= h >> 29
 		}

@@ -30,10 +30,10 @@ type mixOfMemory struct {
 func (m *mixOfMemory) draw(rng *rand.Rand) (jobs []workload.Job) {
 	at := 0.0
 	for i := range m.jobs {
-		r := bids.Request{MinNodes: 1, TasksPerNode: 2, Uses: nodeset.Uses{{Resource: 1, PerNode: 14 + rng.Int64N(17)}}}
+		r := bids.Request{MinNodes: 1, TasksPerNode: 2, Uses: nodeset.Uses{{Row: 1, PerNode: 14 + rng.Int64N(17)}}}
 		if m.wide {
 			r = bids.Request{MinNodes: 1 + rng.IntN(4), TasksPerNode: 1 + rng.IntN(8),
-				Uses: nodeset.Uses{{Resource: 1, PerCore: 2 + rng.Int64N(6)}}}
+				Uses: nodeset.Uses{{Row: 1, PerCore: 2 + rng.Int64N(6)}}}
 		}
 		r.MaxNodes = r.MinNodes
 		runs := m.low + rng.Int64N(m.high-m.low+1)

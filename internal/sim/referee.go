@@ -72,10 +72,10 @@ func (f *referee) start(r *bids.Request, segs []nodeset.Segment) error {
 // take books what an allocation uses of further resources, sign being 1, or what it gives back, -1.
 func (f *referee) take(uses nodeset.Uses, segs []nodeset.Segment, sign int64) error {
 	for _, u := range uses {
-		if u.Resource < 0 || u.Resource >= len(f.more) {
-			return fmt.Errorf("resource %d of %d", u.Resource, len(f.more))
+		if u.Row < 0 || u.Row >= len(f.more) {
+			return fmt.Errorf("resource %d of %d", u.Row, len(f.more))
 		}
-		r, taken := f.more[u.Resource], f.taken[u.Resource]
+		r, taken := f.more[u.Row], f.taken[u.Row]
 		if r.Shares {
 			if err := f.takeShare(u, segs, sign); err != nil {
 				return err

@@ -27,8 +27,8 @@ func (f *referee) takeShare(u nodeset.Use, segs []nodeset.Segment, sign int64) e
 		if f.shared[n][s.Bin] += sign * u.PerNode; f.shared[n][s.Bin] == 0 {
 			delete(f.shared[n], s.Bin)
 		}
-		if taken, size := f.shared[n][s.Bin], f.more[u.Resource].Total[n]; taken > size {
-			return fmt.Errorf("node %d, GPU %d is over-allocated: %d of %d %s", n, s.Bin, taken, size, f.more[u.Resource].Name)
+		if taken, size := f.shared[n][s.Bin], f.more[u.Row].Total[n]; taken > size {
+			return fmt.Errorf("node %d, GPU %d is over-allocated: %d of %d %s", n, s.Bin, taken, size, f.more[u.Row].Name)
 		}
 		if whole, all := f.gpus[n], int(f.nodes[n].GPUs); whole+len(f.shared[n]) > all {
 			return fmt.Errorf("node %d is over-allocated: %d GPUs whole and %d in shared use, of %d", n, whole, len(f.shared[n]), all)
@@ -40,7 +40,7 @@ func (f *referee) takeShare(u nodeset.Use, segs []nodeset.Segment, sign int64) e
 // noShare reports a shared GPU that an allocation names though its request asks for no share.
 func (f *referee) noShare(uses nodeset.Uses, segs []nodeset.Segment) error {
 	for _, u := range uses {
-		if u.Resource >= 0 && u.Resource < len(f.more) && f.more[u.Resource].Shares {
+		if u.Row >= 0 && u.Row < len(f.more) && f.more[u.Row].Shares {
 			return nil
 		}
 	}

@@ -24,7 +24,7 @@ func withMemory(nodes []nodeset.Capacity, memory ...int64) Config {
 
 // takes is a job of a core that takes so much memory.
 func takes(number int, memory, submit, duration int64) workload.Job {
-	return jobOf(number, bids.Request{Cores: 1, Uses: nodeset.Uses{{Resource: 1, PerNode: memory}}}, submit, duration, duration)
+	return jobOf(number, bids.Request{Cores: 1, Uses: nodeset.Uses{{Row: 1, PerNode: memory}}}, submit, duration, duration)
 }
 
 // Memory binds: jobs wait for it, the first of them has its place kept, and small ones go before.
@@ -105,12 +105,12 @@ func TestRefereeCountsResources(t *testing.T) {
 	f.end(segs, r.Uses)
 	f.end(segs, r.Uses)
 	require.NoError(t, f.start(&r, segs))
-	r.Uses = nodeset.Uses{{Resource: 1}}
+	r.Uses = nodeset.Uses{{Row: 1}}
 	require.ErrorContains(t, f.start(&r, segs), "resource 1 of 1")
 
 	forgets := startOn(nodeset.Segment{Cores: 1})
 	_, err := Run(context.Background(), withMemory(nodes, 64), forgets, []workload.Job{takes(1, 40, 0, 9)})
-	require.ErrorContains(t, err, "job J1: it takes [] of further resources instead of [{1 40 0 0}]")
+	require.ErrorContains(t, err, "job J1: it takes [] of further resources instead of [{1 0 40 0 0}]")
 	cfg := withMemory(nodes, 64, 64)
 	_, err = Run(context.Background(), cfg, forgets, []workload.Job{takes(1, 40, 0, 9)})
 	require.ErrorContains(t, err, "resource memory: 2 numbers for 1 nodes")

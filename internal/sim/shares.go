@@ -29,7 +29,7 @@ func gpuPartsOf(t *nodeset.Table) gpuParts {
 // share is which share of a GPU a request asks for; 0: none.
 func (p *gpuParts) share(uses nodeset.Uses) int64 {
 	for _, u := range uses {
-		if p.shared && u.Resource == p.resource {
+		if p.shared && u.Row == p.resource {
 			return u.PerNode
 		}
 	}

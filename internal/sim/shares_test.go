@@ -29,7 +29,7 @@ func sharing(nodes []nodeset.Capacity, memory, size int64) Config {
 func pod(number, cores int, memory, share int64, gpus int, submit, duration int64) workload.Job {
 	r := bids.Request{MinNodes: 1, MaxNodes: 1, TasksPerNode: cores, MinGPUs: gpus, Uses: nodeset.Uses{{PerNode: memory}}}
 	if share > 0 {
-		r.Uses = append(r.Uses, nodeset.Use{Resource: 1, PerNode: share})
+		r.Uses = append(r.Uses, nodeset.Use{Row: 1, PerNode: share})
 	}
 	return jobOf(number, r, submit, duration, duration)
 }
@@ -135,7 +135,7 @@ func TestRefereeCountsShares(t *testing.T) {
 	nodes := nodesOf([3]int{1, 8, 2})
 	cfg := sharing(nodes, 99, 10)
 	share := func(size int64) bids.Request {
-		return bids.Request{Cores: 1, Uses: nodeset.Uses{{Resource: 1, PerNode: size}}}
+		return bids.Request{Cores: 1, Uses: nodeset.Uses{{Row: 1, PerNode: size}}}
 	}
 	on := func(bin uint8) []nodeset.Segment { return []nodeset.Segment{{Cores: 1, Bin: bin}} }
 	six, five, four, whole := share(6), share(5), share(4), bids.Request{Cores: 1, MinGPUs: 1}
@@ -184,7 +184,7 @@ func dumbParts(t *nodeset.Table, waits []bids.Request, size int64) (free, stuck 
 			return slices.ContainsFunc(waits, func(r bids.Request) bool {
 				share := int64(0)
 				for _, u := range r.Uses {
-					if u.Resource == 1 {
+					if u.Row == 1 {
 						share = u.PerNode
 					} else if t.FreeOf(0)[n] < u.PerNode {
 						return false

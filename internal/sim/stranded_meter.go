@@ -62,7 +62,7 @@ func (k *waitingKind) fits(t *nodeset.Table, n, shares int) bool {
 		return false
 	}
 	for _, u := range k.more {
-		if u.Resource != shares && t.FreeOf(u.Resource)[n] < u.PerNode+u.PerCore*int64(k.cores)+u.PerGPU*int64(k.gpus) {
+		if u.Row != shares && t.FreeOf(u.Row)[n] < u.PerNode+u.PerCore*int64(k.cores)+u.PerGPU*int64(k.gpus) {
 			return false
 		}
 	}

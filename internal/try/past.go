@@ -271,11 +271,11 @@ func (p *Past) uses(j *workload.Job) (uses nodeset.Uses) {
 	if p.CountsMemory {
 		first = 1
 		if j.Memory != (workload.Memory{}) {
-			uses = append(uses, nodeset.Use{Resource: 0, PerNode: j.Memory.PerNode, PerCore: j.Memory.PerCore})
+			uses = append(uses, nodeset.Use{Row: 0, PerNode: j.Memory.PerNode, PerCore: j.Memory.PerCore})
 		}
 	}
 	if k := slices.Index(p.Machine.Types, j.Past.GPUType); k >= 0 && j.MinGPUs > 0 {
-		uses = append(uses, nodeset.Use{Resource: first + k, PerGPU: 1})
+		uses = append(uses, nodeset.Use{Row: first + k, PerGPU: 1})
 	}
 	return uses
 }

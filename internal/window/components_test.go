@@ -37,7 +37,7 @@ func TestReadComponents(t *testing.T) {
 	j := w.Snapshot.Pending[0]
 	require.Equal(t, bids.Request{Cores: 4, Eligible: mask(0, 1), AllWithin: 1, Components: []bids.Request{
 		{MinNodes: 2, MaxNodes: 2, TasksPerNode: 8, Apart: true, Eligible: mask(2, 3),
-			Uses: nodeset.Uses{{Resource: 0, PerCore: 2}}, Charges: []bids.Charge{{Quota: 0, PerJob: 1}}},
+			Uses: nodeset.Uses{{Row: 0, PerCore: 2}}, Charges: nodeset.Uses{{Row: 0, PerJob: 1}}},
 		{Cores: 1, MinGPUs: 1, MaxGPUs: 1}}}, j.Request)
 	require.Equal(t, []bids.Request{{Cores: 1, Components: []bids.Request{{Cores: 2, Eligible: mask(0)}}}}, j.Alternatives)
 }

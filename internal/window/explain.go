@@ -233,7 +233,7 @@ func (w *Window) amounts(uses nodeset.Uses, segs []nodeset.Segment) format.Amoun
 			sum += u.Of(s.Cores, s.GPUs) * int64(s.Last-s.First+1)
 		}
 		if sum > 0 {
-			amounts[w.Snapshot.Nodes.ResourceName(u.Resource)] = sum
+			amounts[w.Snapshot.Nodes.ResourceName(u.Row)] = sum
 		}
 	}
 	return amounts

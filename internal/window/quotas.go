@@ -6,21 +6,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
-	"strconv"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/internal/input"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // counted is what a waiting job counts by name, and the request that it goes to.
 type counted struct {
 	at      int64
 	what    string
-	charges format.Charges
+	charges format.Uses
 	of      func() *bids.Request
 }
 
@@ -45,26 +44,8 @@ func (p *parser) quota(i int, raw json.RawMessage) error {
 	return nil
 }
 
-// charge checks what is counted against the quota of a name.
-func (p *parser) charge(what string, m member) error {
-	what += ": " + m.key
-	known := p.fieldsOf(reflect.TypeFor[format.Charge]())
-	return p.object(what, p.at+int64(m.begin-m.at), m.value, func(m member) error {
-		if !slices.Contains(known, m.key) {
-			return p.fail("%s: unknown field %q%s", what, m.key, input.Hint(m.key, known))
-		}
-		if kind := kindOf(m.value); kind != "a number" {
-			return p.fail("%s: %s: expected a whole number, found %s", what, m.key, kind)
-		}
-		if v, err := strconv.ParseInt(string(m.value), 10, 64); err != nil || v < 0 || v > bids.MaxRate {
-			return p.fail("%s: %s: %.40s is not a whole number in 0-%d", what, m.key, m.value, int64(bids.MaxRate))
-		}
-		return nil
-	})
-}
-
 // deferCharges notes what a waiting job counts, until all quotas are known. of is its request then.
-func (p *parser) deferCharges(what string, c format.Charges, of func() *bids.Request) {
+func (p *parser) deferCharges(what string, c format.Uses, of func() *bids.Request) {
 	if len(c) > 0 {
 		p.counted = append(p.counted, counted{p.at, what, c, of})
 	}
@@ -83,7 +64,7 @@ func (p *parser) setCharges() error {
 }
 
 // charges is what is counted, by number. All quotas have been read.
-func (p *parser) charges(what string, c format.Charges) ([]bids.Charge, error) {
+func (p *parser) charges(what string, c format.Uses) (nodeset.Uses, error) {
 	numbers, unknown := c.Numbered(func(name string) (at int, ok bool) {
 		at, ok = p.quotaAt[name]
 		return at, ok

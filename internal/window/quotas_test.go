@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // limited is a window with quotas, which are named before they are said.
@@ -29,10 +29,10 @@ func TestReadQuotas(t *testing.T) {
 	require.NoError(t, err)
 	s := &w.Snapshot
 	require.Equal(t, []core.Quota{{Name: "cores of x", Left: 5}, {Name: "jobs", Left: 9}, {Name: "spent"}}, s.Quotas)
-	require.Equal(t, []bids.Charge{{Quota: 0, PerCore: 1}, {Quota: 1, PerJob: 1, PerNode: 2, PerGPU: 3}}, s.Pending[0].Charges)
-	require.Equal(t, []bids.Charge{{Quota: 0, PerCore: 2}}, s.Pending[0].Alternatives[0].Charges, "what counts nothing is left out")
+	require.Equal(t, nodeset.Uses{{Row: 0, PerCore: 1}, {Row: 1, PerJob: 1, PerNode: 2, PerGPU: 3}}, s.Pending[0].Charges)
+	require.Equal(t, nodeset.Uses{{Row: 0, PerCore: 2}}, s.Pending[0].Alternatives[0].Charges, "what counts nothing is left out")
 	require.Nil(t, s.Pending[0].Alternatives[1].Charges)
-	require.Equal(t, []bids.Charge{{Quota: 0, PerCore: 1}}, s.Running[0].Charges)
+	require.Equal(t, nodeset.Uses{{Row: 0, PerCore: 1}}, s.Running[0].Charges)
 }
 
 func TestReadQuotaErrors(t *testing.T) {

@@ -51,11 +51,11 @@ func (p *parser) nested(what string, m member) error {
 	check := format.CheckResource
 	switch m.key {
 	case "resources", "free_resources":
-		see = p.amount
+		see = p.amount(nodeset.MaxAmount)
 	case "uses":
-		see = p.use
+		see = p.use(nodeset.MaxUse, "per_job")
 	case "charges":
-		see, check = p.charge, format.CheckQuota
+		see, check = p.use(bids.MaxRate, ""), format.CheckQuota
 	case "free_gpu_shares":
 		see, check = p.gpuNumber, func(string) error { return nil }
 	default:
@@ -71,26 +71,30 @@ func (p *parser) nested(what string, m member) error {
 }
 
 // amount checks a number and its name.
-func (p *parser) amount(what string, m member) error {
-	if kind := kindOf(m.value); kind != "a number" {
-		return p.fail("%s: %s: expected a whole number, found %s", what, m.key, kind)
+func (p *parser) amount(most int64) func(what string, m member) error {
+	return func(what string, m member) error {
+		if kind := kindOf(m.value); kind != "a number" {
+			return p.fail("%s: %s: expected a whole number, found %s", what, m.key, kind)
+		}
+		if v, err := strconv.ParseInt(string(m.value), 10, 64); err != nil || v < 0 || v > most {
+			return p.fail("%s: %s: %.40s is not a whole number in 0-%d", what, m.key, m.value, most)
+		}
+		return nil
 	}
-	if v, err := strconv.ParseInt(string(m.value), 10, 64); err != nil || v < 0 || v > nodeset.MaxAmount {
-		return p.fail("%s: %s: %.40s is not a whole number in 0-%d", what, m.key, m.value, int64(nodeset.MaxAmount))
-	}
-	return nil
 }
 
-// use checks what is taken of the resource of a name.
-func (p *parser) use(what string, m member) error {
-	what += ": " + m.key
-	known := p.fieldsOf(reflect.TypeFor[format.Use]())
-	return p.object(what, p.at+int64(m.begin-m.at), m.value, func(m member) error {
-		if !slices.Contains(known, m.key) {
-			return p.fail("%s: unknown field %q%s", what, m.key, input.Hint(m.key, known))
-		}
-		return p.amount(what, m)
-	})
+// use checks what is taken of the row of a name, each amount up to most, and none but one of them.
+func (p *parser) use(most int64, but string) func(what string, m member) error {
+	return func(what string, m member) error {
+		what += ": " + m.key
+		known := slices.DeleteFunc(slices.Clone(p.fieldsOf(reflect.TypeFor[nodeset.Use]())), func(field string) bool { return field == but })
+		return p.object(what, p.at+int64(m.begin-m.at), m.value, func(m member) error {
+			if !slices.Contains(known, m.key) {
+				return p.fail("%s: unknown field %q%s", what, m.key, input.Hint(m.key, known))
+			}
+			return p.amount(most)(what, m)
+		})
+	}
 }
 
 // addLot notes the further resources of nodes that were read last, and what is free of GPUs in
@@ -142,7 +146,7 @@ func (p *parser) setUses() error {
 		for _, x := range r.Uses {
 			if x.PerCore > 0 && x.PerGPU > 0 && place.Validate(r) != nil { // the rest of it was valid
 				return p.fail("%s: uses: %s: is used by core and by GPU, and the number of GPUs is a range",
-					u.what, p.order[x.Resource])
+					u.what, p.order[x.Row])
 			}
 		}
 	}
@@ -165,7 +169,7 @@ func (p *parser) numbered(what string, u format.Uses) (nodeset.Uses, error) {
 // there, beside what the file says is free.
 func (p *parser) holdMore(what string, uses nodeset.Uses, segs []nodeset.Segment) error {
 	for _, u := range uses {
-		name := p.order[u.Resource]
+		name := p.order[u.Row]
 		if name == format.GPUShare {
 			continue // see holdShare
 		}

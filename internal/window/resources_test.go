@@ -44,10 +44,10 @@ func TestReadResources(t *testing.T) {
 		require.Equal(t, want.free, nodes.FreeOf(r))
 	}
 	job := w.Snapshot.Pending[0]
-	require.Equal(t, nodeset.Uses{{Resource: 0, PerGPU: 1}, {Resource: 1, PerNode: 10, PerCore: 2}}, job.Uses)
-	require.Equal(t, nodeset.Uses{{Resource: 1, PerCore: 5}}, job.Alternatives[0].Uses, "what takes nothing is left out")
+	require.Equal(t, nodeset.Uses{{Row: 0, PerGPU: 1}, {Row: 1, PerNode: 10, PerCore: 2}}, job.Uses)
+	require.Equal(t, nodeset.Uses{{Row: 1, PerCore: 5}}, job.Alternatives[0].Uses, "what takes nothing is left out")
 	require.Nil(t, job.Alternatives[1].Uses)
-	require.Equal(t, nodeset.Uses{{Resource: 0, PerGPU: 1}, {Resource: 1, PerCore: 3}}, w.Snapshot.Running[0].Uses)
+	require.Equal(t, nodeset.Uses{{Row: 0, PerGPU: 1}, {Row: 1, PerCore: 3}}, w.Snapshot.Running[0].Uses)
 }
 
 func TestReadResourceErrors(t *testing.T) {
@@ -81,6 +81,7 @@ func TestReadResourceErrors(t *testing.T) {
 		{memory, `"uses":{"memry":{"per_node":1}}`, `"end_s":1`,
 			`w.json:2: jobs[0] (J): uses: no node has a resource "memry"; did you mean "memory"?`},
 		{memory, `"uses":{"memory":4}`, `"end_s":1`, "w.json:3: jobs[0]: uses: memory: expected an object, found a number"},
+		{memory, `"uses":{"memory":{"per_job":4}}`, `"end_s":1`, `uses: memory: unknown field "per_job"`},
 		{memory, `"uses":{"memory":{"per_nod":4}}`, `"end_s":1`, `uses: memory: unknown field "per_nod"; did you mean "per_node"?`},
 		{memory, "\"uses\":{\"memory\":{\n\"per_core\":-4}}", `"end_s":1`,
 			"w.json:4: jobs[0]: uses: memory: per_core: -4 is not a whole number in 0-2147483647"},
@@ -163,10 +164,10 @@ func TestReadJobsWithoutCores(t *testing.T) {
 	require.NoError(t, err)
 	j, h, k := w.Snapshot.Pending[0], w.Snapshot.Pending[1], w.Snapshot.Pending[2]
 	require.Equal(t, bids.Request{MinNodes: 2, MaxNodes: 2, MinGPUs: 1, MaxGPUs: 1}, j.Request)
-	require.Equal(t, bids.Request{MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{Resource: 1, PerNode: 3}}}, h.Request)
-	require.Equal(t, bids.Request{Uses: nodeset.Uses{{Resource: 2, PerNode: 5}}, Components: []bids.Request{
-		{MinGPUs: 2, MaxGPUs: 2}, {Uses: nodeset.Uses{{Resource: 0, PerNode: 1}}}}}, k.Request)
-	require.Equal(t, nodeset.Uses{{Resource: 0, PerNode: 2, PerGPU: 1, PerCore: 1}}, k.Alternatives[0].Uses)
+	require.Equal(t, bids.Request{MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{Row: 1, PerNode: 3}}}, h.Request)
+	require.Equal(t, bids.Request{Uses: nodeset.Uses{{Row: 2, PerNode: 5}}, Components: []bids.Request{
+		{MinGPUs: 2, MaxGPUs: 2}, {Uses: nodeset.Uses{{Row: 0, PerNode: 1}}}}}, k.Request)
+	require.Equal(t, nodeset.Uses{{Row: 0, PerNode: 2, PerGPU: 1, PerCore: 1}}, k.Alternatives[0].Uses)
 	require.Equal(t, []nodeset.Segment{{First: 0, Last: 1}}, w.Snapshot.Running[2].Segs)
 	for _, x := range []struct{ old, new, want string }{
 		{`"gpus_per_node":1}`, `"gpus_per_node":"0-1"}`, "w.json:1: jobs[0] (J): cores: 0: the job asks for nothing"},

@@ -22,7 +22,7 @@ func (p *parser) gpuNumber(what string, m member) error {
 	if n, err := strconv.ParseUint(m.key, 10, 8); err != nil || n == 0 || m.key[0] == '0' {
 		return p.fail("%s: %.40q is not the number of a GPU", what, m.key)
 	}
-	return p.amount(what, m)
+	return p.amount(nodeset.MaxAmount)(what, m)
 }
 
 // sharedGPUs checks what nodes say of their shares of GPUs, and returns what is free of the GPUs in

@@ -54,13 +54,13 @@ func TestReadShares(t *testing.T) {
 	}
 	j := w.Snapshot.Pending[0]
 	require.Equal(t, bids.Request{Cores: 2, MinNodes: 1, MaxNodes: 1,
-		Uses: nodeset.Uses{{Resource: r, PerNode: 40}, {Resource: 1, PerCore: 1}}}, j.Request)
-	require.Equal(t, bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{Resource: r, PerNode: 20}}}, j.Alternatives[0])
+		Uses: nodeset.Uses{{Row: r, PerNode: 40}, {Row: 1, PerCore: 1}}}, j.Request)
+	require.Equal(t, bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{Row: r, PerNode: 20}}}, j.Alternatives[0])
 	require.Nil(t, j.Alternatives[1].Uses)
 	require.Equal(t, []core.Running{
-		{ID: "R", End: 50, Segs: []nodeset.Segment{{Cores: 2, Bin: 4}}, Uses: nodeset.Uses{{Resource: r, PerNode: 30}}},
-		{ID: "S", End: 60, Segs: []nodeset.Segment{{Cores: 1, Bin: 4}}, Uses: nodeset.Uses{{Resource: r, PerNode: 25}}},
-		{ID: "T", End: 60, Segs: []nodeset.Segment{{First: 2, Last: 2, Cores: 1, Bin: 1}}, Uses: nodeset.Uses{{Resource: r, PerNode: 5}}},
+		{ID: "R", End: 50, Segs: []nodeset.Segment{{Cores: 2, Bin: 4}}, Uses: nodeset.Uses{{Row: r, PerNode: 30}}},
+		{ID: "S", End: 60, Segs: []nodeset.Segment{{Cores: 1, Bin: 4}}, Uses: nodeset.Uses{{Row: r, PerNode: 25}}},
+		{ID: "T", End: 60, Segs: []nodeset.Segment{{First: 2, Last: 2, Cores: 1, Bin: 1}}, Uses: nodeset.Uses{{Row: r, PerNode: 5}}},
 	}, w.Snapshot.Running)
 }
 

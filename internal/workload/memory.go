@@ -32,7 +32,7 @@ func TakeMemory(jobs []Job, resource int) (none int) {
 			continue
 		}
 		if known[j.Memory] == nil {
-			known[j.Memory] = nodeset.Uses{{Resource: resource, PerNode: j.Memory.PerNode, PerCore: j.Memory.PerCore}}
+			known[j.Memory] = nodeset.Uses{{Row: resource, PerNode: j.Memory.PerNode, PerCore: j.Memory.PerCore}}
 		}
 		j.Uses = known[j.Memory]
 		for k := range j.Alternatives {

@@ -115,9 +115,9 @@ func TestTakeMemory(t *testing.T) {
 	jobs := []Job{job(Memory{}, 0), job(Memory{PerCore: 3}, 2), job(Memory{4, 1}, 0), job(Memory{PerCore: 3}, 0)}
 	require.Equal(t, 1, TakeMemory(jobs, 2))
 	require.Nil(t, jobs[0].Uses)
-	require.Equal(t, nodeset.Uses{{Resource: 2, PerCore: 3}}, jobs[1].Uses)
+	require.Equal(t, nodeset.Uses{{Row: 2, PerCore: 3}}, jobs[1].Uses)
 	require.Equal(t, jobs[1].Uses, jobs[1].Alternatives[1].Uses)
-	require.Equal(t, nodeset.Uses{{Resource: 2, PerNode: 4, PerCore: 1}}, jobs[2].Uses)
+	require.Equal(t, nodeset.Uses{{Row: 2, PerNode: 4, PerCore: 1}}, jobs[2].Uses)
 	require.Same(t, &jobs[1].Uses[0], &jobs[3].Uses[0], "jobs that are alike share theirs")
 }
 

@@ -109,11 +109,11 @@ func requireExact(t *testing.T, c gpuCase) {
 		require.Equal(t, []int{pod.MilliCores, pod.GPUs}, []int{2 * j.TasksPerNode, j.MinGPUs}, j.ID)
 		var want nodeset.Uses
 		if j.Memory.PerNode > 0 {
-			want = append(want, nodeset.Use{Resource: pods.ExactMemory, PerNode: j.Memory.PerNode})
+			want = append(want, nodeset.Use{Row: pods.ExactMemory, PerNode: j.Memory.PerNode})
 		}
 		if pod.Share > 0 {
 			shares++
-			want = append(want, nodeset.Use{Resource: pods.ExactShares, PerNode: int64(pod.Share)})
+			want = append(want, nodeset.Use{Row: pods.ExactShares, PerNode: int64(pod.Share)})
 		}
 		require.Equal(t, want, j.Uses, j.ID)
 	}

@@ -447,7 +447,7 @@ func TestSelectWithTypedGPUs(t *testing.T) {
 	r.MinNodes, r.MaxNodes = 2, 2
 	_, ok, _ = s.Select(tab, &r, nil, nil)
 	require.False(t, ok)
-	r.Uses[0].Resource = 1
+	r.Uses[0].Row = 1
 	_, ok, err = s.Select(tab, &r, nil, nil)
 	require.NoError(t, err)
 	require.False(t, ok, "nobody has that")
