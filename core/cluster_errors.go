@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // What errors of a Cluster are, for errors.Is.
@@ -62,4 +63,12 @@ func unknownJob(id string) error {
 
 func unknownNode(name string) error {
 	return nodeFault(name, "name", name, "there is no such node", ErrUnknownNode)
+}
+
+// useFault is what is wrong with the amounts of a use, or nil.
+func useFault(field string, u, most nodeset.Use) *bids.FieldError {
+	if amount, limit, over := u.Beyond(most); over {
+		return &bids.FieldError{Field: field, Value: amount, Why: fmt.Sprintf("must be 0 to %d", limit)}
+	}
+	return nil
 }

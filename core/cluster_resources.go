@@ -264,11 +264,3 @@ func takesFault(field string, r *bids.Request, takes map[string]nodeset.Use) *bi
 	}
 	return nil
 }
-
-// useFault is what is wrong with the amounts of a use, or nil.
-func useFault(field string, u, most nodeset.Use) *bids.FieldError {
-	if amount, limit, over := u.Beyond(most); over {
-		return &bids.FieldError{Field: field, Value: amount, Why: fmt.Sprintf("must be 0 to %d", limit)}
-	}
-	return nil
-}
