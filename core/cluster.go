@@ -159,10 +159,7 @@ func (c *Cluster) Submit(spec JobSpec) error {
 	if err := c.knowGPUShares(job.id, spec.mostGPUShare()); err != nil {
 		return err
 	}
-	if err := c.machine.number(job, &spec); err != nil {
-		return err
-	}
-	if err := c.quotas.numberQuotas(job, &spec); err != nil {
+	if err := c.number(job, &spec); err != nil {
 		return err
 	}
 	c.serial++

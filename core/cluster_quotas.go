@@ -77,46 +77,6 @@ func countsFault(field string, r *bids.Request, counts map[string]nodeset.Use) *
 	return nil
 }
 
-// checkCounts reports what is wrong with what the ways of a job count.
-func (s *JobSpec) checkCounts() *bids.FieldError {
-	if f := countsFault("charges", &s.Request, s.Counts); f != nil {
-		return f
-	}
-	for k := range s.Alternatives {
-		w := &s.Alternatives[k]
-		if f := countsFault(fmt.Sprintf("alternatives[%d].charges", k), &w.Request, w.Counts); f != nil {
-			return f
-		}
-	}
-	for k := range s.Components {
-		w := &s.Components[k]
-		if f := countsFault(fmt.Sprintf("components[%d].charges", k), &w.Request, w.Counts); f != nil {
-			return f
-		}
-	}
-	return nil
-}
-
-// numberQuotas gives a new job the numbers of the quotas that it names.
-func (q *clusterQuotas) numberQuotas(c *clusterJob, spec *JobSpec) (err error) {
-	if c.job.Charges, err = q.numbered(c.id, "charges", spec.Counts); err != nil {
-		return err
-	}
-	for k := range c.job.Alternatives {
-		field := fmt.Sprintf("alternatives[%d].charges", k)
-		if c.job.Alternatives[k].Charges, err = q.numbered(c.id, field, spec.Alternatives[k].Counts); err != nil {
-			return err
-		}
-	}
-	for k := range c.job.Components {
-		field := fmt.Sprintf("components[%d].charges", k)
-		if c.job.Components[k].Charges, err = q.numbered(c.id, field, spec.Components[k].Counts); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // numbered is what a job counts, by number. field is that of an error.
 func (q *clusterQuotas) numbered(id, field string, counts map[string]nodeset.Use) (charges nodeset.Uses, err error) {
 	charges, unknown := format.Uses(counts).Numbered(func(name string) (n int, ok bool) { n, ok = q.number[name]; return n, ok })

@@ -193,27 +193,6 @@ func (m *machine) numbered(id, field string, takes map[string]nodeset.Use, share
 	return nil, jobFault(id, field, unknown, "there is no such resource"+input.Hint(unknown, names), ErrUnknownResource)
 }
 
-// number gives a new job the numbers of the resources that it names.
-func (m *machine) number(c *clusterJob, spec *JobSpec) (err error) {
-	if c.job.Uses, err = m.numbered(c.id, "uses", spec.Takes, spec.GPUShare); err != nil {
-		return err
-	}
-	for k := range c.job.Alternatives {
-		field := fmt.Sprintf("alternatives[%d].uses", k)
-		w := &spec.Alternatives[k]
-		if c.job.Alternatives[k].Uses, err = m.numbered(c.id, field, w.Takes, w.GPUShare); err != nil {
-			return err
-		}
-	}
-	for k := range c.job.Components {
-		field := fmt.Sprintf("components[%d].uses", k)
-		if c.job.Components[k].Uses, err = m.numbered(c.id, field, spec.Components[k].Takes, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // takes are uses by name but for the share of a GPU, which is beside; nil if there are none.
 func (m *machine) takes(uses nodeset.Uses) (takes map[string]nodeset.Use, share int64) {
 	takes = format.Named(uses, func(r int) string { return m.more[r].name })
@@ -224,25 +203,8 @@ func (m *machine) takes(uses nodeset.Uses) (takes map[string]nodeset.Use, share 
 	return takes, share
 }
 
-// checkTakes reports what is wrong with what the ways of a job take.
-func (s *JobSpec) checkTakes() *bids.FieldError {
-	if f := takesFault("uses", &s.Request, s.Takes); f != nil {
-		return f
-	}
-	for k := range s.Alternatives {
-		w := &s.Alternatives[k]
-		if f := takesFault(fmt.Sprintf("alternatives[%d].uses", k), &w.Request, w.Takes); f != nil {
-			return f
-		}
-	}
-	for k := range s.Components {
-		w := &s.Components[k]
-		if f := takesFault(fmt.Sprintf("components[%d].uses", k), &w.Request, w.Takes); f != nil {
-			return f
-		}
-	}
-	return nil
-}
+// mostTaken is the most of a resource that a job takes.
+var mostTaken = nodeset.Use{PerNode: nodeset.MaxUse, PerCore: nodeset.MaxUse, PerGPU: nodeset.MaxUse}
 
 // takesFault is what is wrong with what a request takes, or nil.
 func takesFault(field string, r *bids.Request, takes map[string]nodeset.Use) *bids.FieldError {
@@ -254,7 +216,7 @@ func takesFault(field string, r *bids.Request, takes map[string]nodeset.Use) *bi
 		if name == format.GPUShare {
 			return &bids.FieldError{Field: field, Value: name, Why: "is no further resource: ask for a GPUShare"}
 		}
-		if f := useFault(field+"."+name, t, nodeset.Use{PerNode: nodeset.MaxUse, PerCore: nodeset.MaxUse, PerGPU: nodeset.MaxUse}); f != nil {
+		if f := useFault(field+"."+name, t, mostTaken); f != nil {
 			return f
 		}
 		if t.PerCore > 0 && t.PerGPU > 0 && r.MaxGPUs > r.MinGPUs {

@@ -3,8 +3,10 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -22,11 +24,10 @@ func newClusterJob(spec *JobSpec) (*clusterJob, error) {
 	if f := spec.timeFault(); f != nil {
 		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
 	}
-	if f := spec.checkTakes(); f != nil {
-		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
-	}
-	if f := spec.checkCounts(); f != nil {
-		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
+	for prefix, w := range spec.ways() {
+		if f := cmp.Or(takesFault(prefix+"uses", &w.Request, w.Takes), countsFault(prefix+"charges", &w.Request, w.Counts)); f != nil {
+			return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
+		}
 	}
 	if f := priceFault(spec.Price, spec.Class); f != nil {
 		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
@@ -54,6 +55,48 @@ func newClusterJob(spec *JobSpec) (*clusterJob, error) {
 		return nil, &JobError{Job: -1, ID: spec.ID, Fault: fault}
 	}
 	return c, c.checkNames()
+}
+
+// ways are the job as it is liked best, its alternatives and its components, and with what the names
+// of their fields begin.
+func (s *JobSpec) ways() iter.Seq2[string, Way] {
+	return func(yield func(string, Way) bool) {
+		if !yield("", Way{Request: s.Request, Takes: s.Takes, GPUShare: s.GPUShare, Counts: s.Counts}) {
+			return
+		}
+		for k := range s.Alternatives {
+			if !yield(fmt.Sprintf("alternatives[%d].", k), s.Alternatives[k]) {
+				return
+			}
+		}
+		for k := range s.Components {
+			if !yield(fmt.Sprintf("components[%d].", k), s.Components[k]) {
+				return
+			}
+		}
+	}
+}
+
+// number gives a new job the numbers of the resources and quotas that it names.
+func (c *Cluster) number(job *clusterJob, spec *JobSpec) (err error) {
+	requests := []*bids.Request{&job.job.Request}
+	for k := range job.job.Alternatives {
+		requests = append(requests, &job.job.Alternatives[k])
+	}
+	for k := range job.job.Components {
+		requests = append(requests, &job.job.Components[k])
+	}
+	for prefix, w := range spec.ways() {
+		r := requests[0]
+		requests = requests[1:]
+		if r.Uses, err = c.machine.numbered(job.id, prefix+"uses", w.Takes, w.GPUShare); err != nil {
+			return err
+		}
+		if r.Charges, err = c.quotas.numbered(job.id, prefix+"charges", w.Counts); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // anyNumbers has the parts of a job that take no core use what the spec names, of which the numbers

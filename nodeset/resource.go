@@ -71,9 +71,10 @@ func (u Uses) CheckRows(name string, rows int, most Use) error {
 
 // Beyond is the first amount that is negative or above that of most.
 func (u Use) Beyond(most Use) (amount, limit int64, over bool) {
-	for _, x := range [...][2]int64{{u.PerJob, most.PerJob}, {u.PerNode, most.PerNode}, {u.PerCore, most.PerCore}, {u.PerGPU, most.PerGPU}} {
-		if x[0] < 0 || x[0] > x[1] {
-			return x[0], x[1], true
+	limits := [...]int64{most.PerJob, most.PerNode, most.PerCore, most.PerGPU}
+	for i, x := range [...]int64{u.PerJob, u.PerNode, u.PerCore, u.PerGPU} {
+		if x < 0 || x > limits[i] {
+			return x, limits[i], true
 		}
 	}
 	return 0, 0, false

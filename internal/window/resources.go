@@ -87,7 +87,7 @@ func (p *parser) amount(most int64) func(what string, m member) error {
 func (p *parser) use(most int64, but string) func(what string, m member) error {
 	return func(what string, m member) error {
 		what += ": " + m.key
-		known := slices.DeleteFunc(slices.Clone(p.fieldsOf(reflect.TypeFor[nodeset.Use]())), func(field string) bool { return field == but })
+		known := slices.DeleteFunc(slices.Clone(p.fieldsOf(reflect.TypeFor[nodeset.Use]())), func(f string) bool { return f == but })
 		return p.object(what, p.at+int64(m.begin-m.at), m.value, func(m member) error {
 			if !slices.Contains(known, m.key) {
 				return p.fail("%s: unknown field %q%s", what, m.key, input.Hint(m.key, known))
